@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One record in a page of the ring, as the engine writes it and the tools read it.
+ *
+ * A record begins with a 64-bit head word:
+ *
+ *	bits  0..31  stamp: clock units since the page's base_stamp
+ *	bits 32..59  id: the function's index, or what the kind says
+ *	bits 60..63  kind, enum record_kind
+ *
+ * and may be followed by 64-bit payload words. A head word of zero means that nothing was written
+ * in these eight bytes: a page is zeroed before it is used, and the head word is always stored
+ * last. A reader steps over a zero word eight bytes at a time.
+ */
+#ifndef VESTIGE_ABI_RECORD_H
+#define VESTIGE_ABI_RECORD_H
+
+#include <stdint.h>
+
+enum record_kind {
+	RECORD_VOID = 0, /* not written */
+	RECORD_FUNCTION = 1, /* id: function; payload: u64 return address into the caller */
+	RECORD_ENTRY = 2, /* id: function; graph kinds 2..6 are 8 bytes */
+	RECORD_TAIL = 3, /* id: function, entered by a tail call */
+	RECORD_EXIT = 4, /* id: function */
+	RECORD_UNWOUND = 5, /* id: how many open calls vanished (throw, longjmp, cancel) */
+	RECORD_STACK = 6, /* id: the stack on which what follows runs */
+	RECORD_CONTEXT = 7, /* id: new context bits (irqs-off ... preempt-depth); reserved */
+	RECORD_UNCOMMITTED =
+		15, /* id: bytes reserved, head word included; the writer never finished */
+};
+
+#define RECORD_KIND_SHIFT 60
+#define RECORD_ID_SHIFT	  32
+#define RECORD_ID_BITS	  28
+#define RECORD_ID_MAX	  ((1u << RECORD_ID_BITS) - 1)
+
+#define RECORD_FUNCTION_BYTES 16u
+#define RECORD_GRAPH_BYTES    8u
+
+static inline enum record_kind record_word_kind(uint64_t word)
+{
+	return (enum record_kind)(word >> RECORD_KIND_SHIFT);
+}
+
+static inline uint32_t record_word_id(uint64_t word)
+{
+	return (uint32_t)(word >> RECORD_ID_SHIFT) & RECORD_ID_MAX;
+}
+
+static inline uint32_t record_word_stamp(uint64_t word)
+{
+	return (uint32_t)word;
+}
+
+/*
+ * Bytes of the record that starts with @word, head word included: 8 for a void word, 0 for a word
+ * that no writer makes. The result is not checked against the end of the page.
+ */
+static inline uint32_t record_word_bytes(uint64_t word)
+{
+	switch (record_word_kind(word)) {
+	case RECORD_VOID:
+		return word ? 0 : 8;
+	case RECORD_FUNCTION:
+		return RECORD_FUNCTION_BYTES;
+	case RECORD_ENTRY:
+	case RECORD_TAIL:
+	case RECORD_EXIT:
+	case RECORD_UNWOUND:
+	case RECORD_STACK:
+	case RECORD_CONTEXT:
+		return RECORD_GRAPH_BYTES;
+	case RECORD_UNCOMMITTED:
+		return record_word_id(word) & 7 ? 0 : record_word_id(word);
+	default:
+		return 0;
+	}
+}
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+/* All CPUs of a reader as one stream in order of time, the lower CPU first on ties. */
+#ifndef VESTIGE_TOOLS_MERGE_H
+#define VESTIGE_TOOLS_MERGE_H
+
+#include "tools/reader/reader.h"
+
+struct merge;
+
+/* NULL and errno if memory is short. @r is borrowed and must not be read by others meanwhile. */
+struct merge *merge_new(struct reader *r);
+void merge_free(struct merge *m);
+
+/*
+ * merge_next() - the next record of all CPUs.
+ * Return: 1 and *@rec, borrowed until the next call; 0 at the end; -errno with fail() set.
+ */
+int merge_next(struct merge *m, const struct record **rec);
+
+#endif

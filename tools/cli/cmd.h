@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The commands of `vestige`: one file each, one table of them in main.c. */
+#ifndef VESTIGE_TOOLS_CMD_H
+#define VESTIGE_TOOLS_CMD_H
+
+/* Exit statuses of every command but record and run, which pass the child's on. */
+#define CMD_FAILURE 1
+#define CMD_USAGE   2
+/* record and run. */
+#define CMD_OURS	125 /* we failed, the program did not start or its trace is not complete */
+#define CMD_CANNOT_EXEC 126
+#define CMD_NOT_FOUND	127
+
+/*
+ * A command gets its own name as argv[0] and the words behind it, and returns an exit status.
+ * `--help` prints its usage to stdout and returns 0; a wrong flag prints one line that names it
+ * and how to get help to stderr and returns CMD_USAGE.
+ */
+int cmd_doctor(int argc, char **argv);
+int cmd_list(int argc, char **argv);
+int cmd_profile(int argc, char **argv);
+int cmd_record(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+
+#endif

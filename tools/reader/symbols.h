@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Names of code addresses, in the address space of a trace.dat.
+ *
+ * That space is ours: each distinct object (build-id; else device, inode and mtime) has one range
+ * of 4 GiB, which depends on nothing else, so that the same function has the same address in
+ * every process and every recording of the same build. An address in it is
+ *
+ *	symbols_object_base(...) + (address in the object's program headers)
+ *
+ * A table is also made from a trace.dat's kallsyms; its addresses are then whatever was recorded.
+ */
+#ifndef VESTIGE_TOOLS_SYMBOLS_H
+#define VESTIGE_TOOLS_SYMBOLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct symbol {
+	uint64_t addr;
+	const char *name; /* as in the object: not demangled */
+	const char *module; /* base name of the object; NULL for the main program (or vmlinux) */
+	char type; /* nm's letter: T t W w ... */
+};
+
+struct symbols;
+
+/* An empty table; NULL and errno if memory is short. Freed with symbols_free(). */
+struct symbols *symbols_new(void);
+void symbols_free(struct symbols *s);
+
+/*
+ * symbols_add() - add one symbol; the strings are copied.
+ * @module: NULL for the main program.
+ * Return: 0 or -ENOMEM.
+ */
+int symbols_add(struct symbols *s, uint64_t addr, char type, const char *name, const char *module);
+
+/*
+ * symbols_add_kallsyms() - add a text in /proc/kallsyms' form, as a trace.dat keeps it.
+ * @text: need not end with NUL.
+ * Lines that do not parse are skipped. Return: 0 or -ENOMEM.
+ */
+int symbols_add_kallsyms(struct symbols *s, const char *text, size_t bytes);
+
+/*
+ * symbols_find() - the symbol at or below @addr with the greatest address.
+ * Return: it, borrowed from the table, or NULL if @addr is below all. Adding invalidates it.
+ * Costs a few ns when the address was asked for lately, a binary search otherwise.
+ */
+const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
+
+/* How many there are, and the i-th in order of address. */
+size_t symbols_count(struct symbols *s);
+const struct symbol *symbols_at(struct symbols *s, size_t i);
+
+/*
+ * symbols_print_kallsyms() - write the table in /proc/kallsyms' form, ascending, ended by a
+ * sentinel: readers never match the last line.
+ * Return: 0 or -errno with fail() set.
+ */
+int symbols_print_kallsyms(struct symbols *s, FILE *f);
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* Names of threads: pid to comm, the table behind saved_cmdlines. */
+#ifndef VESTIGE_TOOLS_TASKS_H
+#define VESTIGE_TOOLS_TASKS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TASK_COMM_BYTES 16
+
+struct task {
+	int32_t pid;
+	int32_t tgid; /* 0 unknown */
+	char comm[TASK_COMM_BYTES];
+};
+
+struct tasks;
+
+/* An empty table; NULL and errno if memory is short. Freed with tasks_free(). */
+struct tasks *tasks_new(void);
+void tasks_free(struct tasks *t);
+
+/*
+ * tasks_set() - name a thread; the last name given wins.
+ * @comm: cut to 15 bytes; control characters become '?'.
+ * Return: 0 or -ENOMEM.
+ */
+int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm);
+
+/* The thread's name; "<idle>" for 0, "<...>" if it is not known. Borrowed. */
+const char *tasks_comm(const struct tasks *t, int32_t pid);
+
+/* How many there are, and the i-th in order of pid. */
+size_t tasks_count(const struct tasks *t);
+const struct task *tasks_at(const struct tasks *t, size_t i);
+
+#endif
