@@ -29,22 +29,22 @@ struct area_table {
 	uint64_t offset; /* from the start of the file */
 	uint32_t entry_bytes;
 	uint32_t capacity; /* entries for which the file has room */
-	uint32_t count; /* entries in use; grows, never shrinks */
+	uint32_t count;	   /* entries in use; grows, never shrinks */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct area_table) == 24, "area_table is part of the format");
 
 enum area_table_id {
-	AREA_OBJECTS, /* struct area_object */
+	AREA_OBJECTS,	/* struct area_object */
 	AREA_FUNCTIONS, /* struct area_function; the index is the id in records */
-	AREA_REFUSED, /* struct area_refused: functions that cannot be traced */
-	AREA_TASKS, /* struct area_task */
-	AREA_CLOCKS, /* struct area_clock */
-	AREA_BUFFERS, /* struct area_buffer */
-	AREA_CPUS, /* struct area_cpu: one per buffer and CPU */
-	AREA_STRINGS, /* bytes: paths, NUL-terminated, named by offset into this table */
-	AREA_STATUS, /* bytes: the text of vestige_status */
-	AREA_PAGES, /* struct page_desc */
+	AREA_REFUSED,	/* struct area_refused: functions that cannot be traced */
+	AREA_TASKS,	/* struct area_task */
+	AREA_CLOCKS,	/* struct area_clock */
+	AREA_BUFFERS,	/* struct area_buffer */
+	AREA_CPUS,	/* struct area_cpu: one per buffer and CPU */
+	AREA_STRINGS,	/* bytes: paths, NUL-terminated, named by offset into this table */
+	AREA_STATUS,	/* bytes: the text of vestige_status */
+	AREA_PAGES,	/* struct page_desc */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -56,7 +56,7 @@ enum area_state {
 };
 
 enum area_clock_id {
-	AREA_CLOCK_TSC = 0, /* invariant TSC; pairs in AREA_CLOCKS give the way to nanoseconds */
+	AREA_CLOCK_TSC = 0,  /* invariant TSC; pairs in AREA_CLOCKS give the way to nanoseconds */
 	AREA_CLOCK_MONO = 1, /* CLOCK_MONOTONIC in ns */
 };
 
@@ -65,25 +65,25 @@ struct area_header {
 	uint16_t major;
 	uint16_t minor;
 	uint32_t header_bytes; /* sizeof(struct area_header) */
-	uint32_t page_bytes; /* PAGE_BYTES */
-	uint32_t nr_tables; /* AREA_NR_TABLES */
-	uint64_t file_bytes; /* size of the file */
+	uint32_t page_bytes;   /* PAGE_BYTES */
+	uint32_t nr_tables;    /* AREA_NR_TABLES */
+	uint64_t file_bytes;   /* size of the file */
 	uint64_t pages_offset; /* where page 0 lies; a multiple of page_bytes */
 	int32_t pid;
 	uint32_t uid;
-	uint64_t start_time; /* field 22 of /proc/PID/stat, clock ticks since boot */
+	uint64_t start_time;  /* field 22 of /proc/PID/stat, clock ticks since boot */
 	uint8_t image_id[16]; /* AT_RANDOM's bytes, mixed: another value after exec */
-	uint32_t state; /* enum area_state */
-	uint32_t clock; /* enum area_clock_id */
-	uint64_t reader_gen; /* the reader adds one after it has freed pages */
-	uint32_t nr_cpus; /* possible CPUs: a cpu in a page is below this */
+	uint32_t state;	      /* enum area_state */
+	uint32_t clock;	      /* enum area_clock_id */
+	uint64_t reader_gen;  /* the reader adds one after it has freed pages */
+	uint32_t nr_cpus;     /* possible CPUs: a cpu in a page is below this */
 	uint32_t tracing_on;
-	uint32_t recorder; /* pid of the recorder that drains this area, 0 none */
+	uint32_t recorder;	    /* pid of the recorder that drains this area, 0 none */
 	uint32_t status_bytes_lost; /* of vestige_status, did not fit */
 	uint64_t
 		untraced_calls; /* made before a control block could be had, or in a fork's child */
-	char session[64]; /* VESTIGE_SESSION, NUL-terminated */
-	char exe[64]; /* base name of the program, NUL-terminated */
+	char session[64];	/* VESTIGE_SESSION, NUL-terminated */
+	char exe[64];		/* base name of the program, NUL-terminated */
 	struct area_table tables[AREA_MAX_TABLES];
 };
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
@@ -91,9 +91,9 @@ static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
 /* A loaded ELF object, as dl_iterate_phdr() told it. */
 enum area_object_status {
 	AREA_OBJECT_TRACED = 0,
-	AREA_OBJECT_NO_SITES = 1, /* no function in it begins with patchable NOPs */
-	AREA_OBJECT_ENGINE = 2, /* libvestige itself */
-	AREA_OBJECT_NO_ISLANDS = 3, /* no free address range within 2 GiB of its text */
+	AREA_OBJECT_NO_SITES = 1,     /* no function in it begins with patchable NOPs */
+	AREA_OBJECT_ENGINE = 2,	      /* libvestige itself */
+	AREA_OBJECT_NO_ISLANDS = 3,   /* no free address range within 2 GiB of its text */
 	AREA_OBJECT_NOT_WRITABLE = 4, /* mprotect() of its text was refused; see errno_value */
 	AREA_OBJECT_VDSO = 5,
 	AREA_OBJECT_LOADER = 6, /* ld.so and libc: never patched, even when built for it */
@@ -102,19 +102,19 @@ enum area_object_status {
 #define AREA_BUILD_ID_MAX 20
 
 struct area_object {
-	uint64_t bias; /* run-time address - address in the file's program headers */
-	uint64_t lo, hi; /* run-time addresses that its PT_LOADs span, hi exclusive */
+	uint64_t bias;	   /* run-time address - address in the file's program headers */
+	uint64_t lo, hi;   /* run-time addresses that its PT_LOADs span, hi exclusive */
 	uint64_t dev, ino; /* of the file, 0 if it could not be opened */
 	int64_t mtime_ns;
-	uint32_t path; /* offset into AREA_STRINGS; absolute, or "" */
+	uint32_t path;	 /* offset into AREA_STRINGS; absolute, or "" */
 	uint32_t status; /* enum area_object_status */
 	uint32_t errno_value;
 	uint32_t first_function; /* its functions are consecutive in AREA_FUNCTIONS */
 	uint32_t nr_functions;
 	uint32_t nr_from_table; /* of those, in __patchable_function_entries */
-	uint32_t nr_from_scan; /* of those, found by symbol or FDE alone */
-	uint32_t nr_refused; /* by any reason; the first ones are in AREA_REFUSED */
-	uint32_t nr_starts; /* function starts known by symbol or FDE */
+	uint32_t nr_from_scan;	/* of those, found by symbol or FDE alone */
+	uint32_t nr_refused;	/* by any reason; the first ones are in AREA_REFUSED */
+	uint32_t nr_starts;	/* function starts known by symbol or FDE */
 	uint8_t build_id_bytes; /* 0 none */
 	uint8_t build_id[AREA_BUILD_ID_MAX];
 	uint8_t reserved[7];
@@ -122,29 +122,29 @@ struct area_object {
 static_assert(sizeof(struct area_object) == 112, "area_object is part of the format");
 
 enum area_function_flag {
-	AREA_FUNCTION_TABLE = 1, /* named by __patchable_function_entries */
+	AREA_FUNCTION_TABLE = 1,  /* named by __patchable_function_entries */
 	AREA_FUNCTION_SYMBOL = 2, /* starts a function by the symbol tables */
-	AREA_FUNCTION_FDE = 4, /* starts a function by .eh_frame */
-	AREA_FUNCTION_ENDBR = 8, /* endbr64 precedes the NOPs */
+	AREA_FUNCTION_FDE = 4,	  /* starts a function by .eh_frame */
+	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
 };
 
 /* A function that can be traced. Its entry is bias + offset. */
 struct area_function {
-	uint32_t object; /* index into AREA_OBJECTS */
-	uint32_t offset; /* of the function's first byte (endbr64 included) from the bias */
-	uint8_t flags; /* enum area_function_flag */
+	uint32_t object;   /* index into AREA_OBJECTS */
+	uint32_t offset;   /* of the function's first byte (endbr64 included) from the bias */
+	uint8_t flags;	   /* enum area_function_flag */
 	uint8_t nop_bytes; /* length of the NOPs: 5 or more */
-	uint8_t enabled; /* patched now */
+	uint8_t enabled;   /* patched now */
 	uint8_t reserved[5];
 };
 static_assert(sizeof(struct area_function) == 16, "area_function is part of the format");
 
 enum area_refusal {
 	AREA_REFUSED_NO_NOPS = 1, /* does not begin with NOPs: built without the flag */
-	AREA_REFUSED_SHORT = 2, /* fewer than five bytes of NOPs */
+	AREA_REFUSED_SHORT = 2,	  /* fewer than five bytes of NOPs */
 	AREA_REFUSED_CHANGED = 3, /* the bytes were not as found before (debugger, other tool) */
-	AREA_REFUSED_RANGE = 4, /* farther than 2 GiB from its island */
-	AREA_REFUSED_IDS = 5, /* the table of functions is full */
+	AREA_REFUSED_RANGE = 4,	  /* farther than 2 GiB from its island */
+	AREA_REFUSED_IDS = 5,	  /* the table of functions is full */
 };
 
 struct area_refused {
@@ -158,16 +158,16 @@ static_assert(sizeof(struct area_refused) == 16, "area_refused is part of the fo
 struct area_task {
 	int32_t tid;
 	int32_t tgid;
-	char comm[16]; /* NUL-terminated; the last name that was seen */
+	char comm[16];	      /* NUL-terminated; the last name that was seen */
 	uint64_t start_stamp; /* when the engine first saw it */
-	uint64_t end_stamp; /* 0 while it runs */
+	uint64_t end_stamp;   /* 0 while it runs */
 	uint64_t reserved[3];
 };
 static_assert(sizeof(struct area_task) == 64, "area_task is part of the format");
 
 /* The same moment on both clocks; see docs/formats/area.md for the conversion. */
 struct area_clock {
-	uint64_t stamp; /* clock units, middle of the bracket */
+	uint64_t stamp;	  /* clock units, middle of the bracket */
 	uint64_t mono_ns; /* CLOCK_MONOTONIC */
 	uint64_t real_ns; /* CLOCK_REALTIME, taken next to it */
 	uint64_t bracket; /* clock units between the two reads: the error's bound */
@@ -180,13 +180,13 @@ enum area_buffer_flag {
 
 /* An instance's ring: its pages are consecutive, and each CPU has its share of them. */
 struct area_buffer {
-	char name[32]; /* "" for the top instance */
-	char tracer[32]; /* current_tracer */
+	char name[32];	    /* "" for the top instance */
+	char tracer[32];    /* current_tracer */
 	uint32_t first_cpu; /* its rows in AREA_CPUS are consecutive, one a CPU */
 	uint32_t nr_cpus;
 	uint32_t flags; /* enum area_buffer_flag */
 	uint32_t reserved;
-	uint64_t take_seq; /* pages taken so far */
+	uint64_t take_seq;    /* pages taken so far */
 	uint64_t publish_seq; /* pages published so far */
 	uint64_t reserved2[4];
 };
@@ -195,14 +195,14 @@ static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the for
 /* One CPU's share of a buffer; every counter is since the buffer began. */
 struct area_cpu {
 	uint32_t cpu;
-	uint32_t first_page; /* index into AREA_PAGES */
-	uint32_t nr_pages; /* its quota */
-	uint32_t nr_backed; /* of those, backed by memory: the first so many */
-	uint64_t hand; /* where the next page is looked for, modulo nr_backed */
-	uint64_t overrun; /* records overwritten before a reader freed them */
+	uint32_t first_page;	 /* index into AREA_PAGES */
+	uint32_t nr_pages;	 /* its quota */
+	uint32_t nr_backed;	 /* of those, backed by memory: the first so many */
+	uint64_t hand;		 /* where the next page is looked for, modulo nr_backed */
+	uint64_t overrun;	 /* records overwritten before a reader freed them */
 	uint64_t dropped_events; /* records refused, no page was free */
 	uint64_t commit_overrun; /* records lost to nesting in signal handlers */
-	uint64_t no_memory; /* times that a page could not be backed (full /dev/shm) */
+	uint64_t no_memory;	 /* times that a page could not be backed (full /dev/shm) */
 	uint64_t reserved[9];
 };
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");

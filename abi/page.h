@@ -23,12 +23,12 @@
 #define PAGE_DATA_BYTES (PAGE_BYTES - PAGE_HEAD_BYTES)
 
 struct page_head {
-	uint64_t commit; /* bytes used from the start of the page, header included */
+	uint64_t commit;     /* bytes used from the start of the page, header included */
 	uint64_t base_stamp; /* clock units; what the records' stamps count from */
-	int32_t tid; /* the thread that wrote all of it */
-	uint32_t cpu; /* the CPU on which all of it was written */
-	uint32_t task; /* index into the area's table of tasks */
-	uint32_t buffer; /* index into the area's table of buffers */
+	int32_t tid;	     /* the thread that wrote all of it */
+	uint32_t cpu;	     /* the CPU on which all of it was written */
+	uint32_t task;	     /* index into the area's table of tasks */
+	uint32_t buffer;     /* index into the area's table of buffers */
 	/* losses on this CPU since the buffer began, as they stood when the page was taken */
 	uint64_t overrun;
 	uint64_t dropped_events;

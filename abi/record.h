@@ -18,14 +18,14 @@
 #include <stdint.h>
 
 enum record_kind {
-	RECORD_VOID = 0, /* not written */
+	RECORD_VOID = 0,     /* not written */
 	RECORD_FUNCTION = 1, /* id: function; payload: u64 return address into the caller */
-	RECORD_ENTRY = 2, /* id: function; graph kinds 2..6 are 8 bytes */
-	RECORD_TAIL = 3, /* id: function, entered by a tail call */
-	RECORD_EXIT = 4, /* id: function */
-	RECORD_UNWOUND = 5, /* id: how many open calls vanished (throw, longjmp, cancel) */
-	RECORD_STACK = 6, /* id: the stack on which what follows runs */
-	RECORD_CONTEXT = 7, /* id: new context bits (irqs-off ... preempt-depth); reserved */
+	RECORD_ENTRY = 2,    /* id: function; graph kinds 2..6 are 8 bytes */
+	RECORD_TAIL = 3,     /* id: function, entered by a tail call */
+	RECORD_EXIT = 4,     /* id: function */
+	RECORD_UNWOUND = 5,  /* id: how many open calls vanished (throw, longjmp, cancel) */
+	RECORD_STACK = 6,    /* id: the stack on which what follows runs */
+	RECORD_CONTEXT = 7,  /* id: new context bits (irqs-off ... preempt-depth); reserved */
 	RECORD_UNCOMMITTED =
 		15, /* id: bytes reserved, head word included; the writer never finished */
 };

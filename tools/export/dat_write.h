@@ -8,7 +8,7 @@
 #include "tools/reader/reader.h"
 
 struct dat_options {
-	int version; /* 6 or 7 */
+	int version;	/* 6 or 7 */
 	int zstd_level; /* 1..19; 0: do not compress. Version 6 is never compressed */
 	/* Called now and then with records written so far; NULL none. */
 	void (*progress)(void *arg, uint64_t records);

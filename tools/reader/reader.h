@@ -30,31 +30,31 @@ struct tep_handle;
 #define RECORD_LOST_UNKNOWN UINT64_MAX
 
 struct record {
-	uint64_t ts; /* ns, or units of the reader's clock */
-	uint64_t ip; /* RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry */
+	uint64_t ts;	    /* ns, or units of the reader's clock */
+	uint64_t ip;	    /* RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry */
 	uint64_t parent_ip; /* RECORD_FUNCTION: the return address in the caller, 0 unknown */
-	uint64_t lost; /* records lost on this CPU just before this one */
-	int32_t pid; /* thread id */
+	uint64_t lost;	    /* records lost on this CPU just before this one */
+	int32_t pid;	    /* thread id */
 	uint16_t cpu;
-	uint16_t event; /* RECORD_EVENT: common_type */
-	uint8_t kind; /* enum record_kind or RECORD_EVENT */
-	uint8_t flags; /* common_flags */
+	uint16_t event;	       /* RECORD_EVENT: common_type */
+	uint8_t kind;	       /* enum record_kind or RECORD_EVENT */
+	uint8_t flags;	       /* common_flags */
 	uint8_t preempt_count; /* common_preempt_count */
-	uint32_t data_bytes; /* RECORD_EVENT: size of data */
-	const void *data; /* RECORD_EVENT: the payload, common fields included; borrowed
+	uint32_t data_bytes;   /* RECORD_EVENT: size of data */
+	const void *data;      /* RECORD_EVENT: the payload, common fields included; borrowed
 				   until the next read of this CPU */
 };
 
 /* per_cpu/cpuN/stats, as the kernel has it. */
 struct reader_cpu_stats {
-	uint64_t entries; /* records that the stream holds */
-	uint64_t overrun; /* overwritten before they were read */
+	uint64_t entries;	 /* records that the stream holds */
+	uint64_t overrun;	 /* overwritten before they were read */
 	uint64_t commit_overrun; /* lost to nesting */
-	uint64_t bytes; /* of the records, page headers excluded */
-	uint64_t oldest_ts; /* ns, of the oldest record; 0 none */
-	uint64_t now_ts; /* ns, when the statistics were taken */
+	uint64_t bytes;		 /* of the records, page headers excluded */
+	uint64_t oldest_ts;	 /* ns, of the oldest record; 0 none */
+	uint64_t now_ts;	 /* ns, when the statistics were taken */
 	uint64_t dropped_events; /* refused, the buffer was full and did not overwrite */
-	uint64_t read_events; /* taken out by a reader */
+	uint64_t read_events;	 /* taken out by a reader */
 };
 
 struct reader;
@@ -74,19 +74,19 @@ struct reader_ops {
 /* The public head of every reader; a source embeds it as its first member. */
 struct reader {
 	const struct reader_ops *ops;
-	unsigned int nr_cpus; /* streams; CPU ids are 0 .. nr_cpus - 1 */
+	unsigned int nr_cpus;	     /* streams; CPU ids are 0 .. nr_cpus - 1 */
 	unsigned int nr_cpus_online; /* for the `#P:` of the header */
 	bool ts_is_ns;
-	bool overwrite; /* the buffer overwrote its oldest records when full */
-	char clock[32]; /* trace_clock's name, "local" for ours */
-	char tracer[32]; /* current_tracer, "nop" if unknown */
-	char uname[256]; /* "Linux host release machine" */
-	char cmdline[256]; /* of the traced program, "" unknown */
+	bool overwrite;		     /* the buffer overwrote its oldest records when full */
+	char clock[32];		     /* trace_clock's name, "local" for ours */
+	char tracer[32];	     /* current_tracer, "nop" if unknown */
+	char uname[256];	     /* "Linux host release machine" */
+	char cmdline[256];	     /* of the traced program, "" unknown */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, 0 unknown */
 	struct symbols *symbols;
-	struct tasks *tasks; /* comm by pid */
+	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
-	struct tep_handle *tep; /* formats of RECORD_EVENT; NULL when there is none */
+	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */
 };
 
 static inline int reader_read(struct reader *r, unsigned int cpu, struct record *out,

@@ -19,9 +19,9 @@
 
 struct symbol {
 	uint64_t addr;
-	const char *name; /* as in the object: not demangled */
+	const char *name;   /* as in the object: not demangled */
 	const char *module; /* base name of the object; NULL for the main program (or vmlinux) */
-	char type; /* nm's letter: T t W w ... */
+	char type;	    /* nm's letter: T t W w ... */
 };
 
 struct symbols;
