@@ -11,6 +11,8 @@
  *	PUBLISHED -> OWNED      by a writer, when the buffer overwrites
  *
  * An OWNED page is readable too: records below `commit` whose head word is not zero are whole.
+ * Writers that reserve with one instruction may push `commit` of a full page past its end, so a
+ * reader takes a commit above PAGE_BYTES for PAGE_BYTES.
  */
 #ifndef VESTIGE_ABI_PAGE_H
 #define VESTIGE_ABI_PAGE_H
@@ -41,6 +43,7 @@ enum page_state {
 	PAGE_FREE = 0,
 	PAGE_OWNED = 1,
 	PAGE_PUBLISHED = 2,
+	PAGE_TAKING = 3, /* between FREE or PUBLISHED and OWNED: being cleared, not to be read */
 };
 
 /*

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls without libc: no errno, no cancellation point, nothing that the program may have
+ * interposed. Each returns the kernel's result, -errno on failure.
+ */
+#ifndef VESTIGE_ARCH_SYS_H
+#define VESTIGE_ARCH_SYS_H
+
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "arch_syscall.h"
+
+#ifndef MAP_FIXED_NOREPLACE
+#define MAP_FIXED_NOREPLACE 0x100000
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+
+static inline int sys_failed(long r)
+{
+	return (unsigned long)r >= (unsigned long)-4095L;
+}
+
+static inline int sys_open(const char *path, int flags, int mode)
+{
+	return (int)arch_syscall(SYS_openat, AT_FDCWD, (long)path, flags, mode, 0, 0);
+}
+
+static inline int sys_close(int fd)
+{
+	return (int)arch_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+static inline long sys_read(int fd, void *buf, size_t n)
+{
+	return arch_syscall(SYS_read, fd, (long)buf, (long)n, 0, 0, 0);
+}
+
+static inline int sys_fstat(int fd, struct stat *st)
+{
+	return (int)arch_syscall(SYS_fstat, fd, (long)st, 0, 0, 0, 0);
+}
+
+static inline int sys_ftruncate(int fd, uint64_t bytes)
+{
+	return (int)arch_syscall(SYS_ftruncate, fd, (long)bytes, 0, 0, 0, 0);
+}
+
+static inline int sys_fallocate(int fd, uint64_t offset, uint64_t bytes)
+{
+	return (int)arch_syscall(SYS_fallocate, fd, 0, (long)offset, (long)bytes, 0, 0);
+}
+
+static inline int sys_mkdir(const char *path, int mode)
+{
+	return (int)arch_syscall(SYS_mkdirat, AT_FDCWD, (long)path, mode, 0, 0, 0);
+}
+
+static inline int sys_unlink(const char *path)
+{
+	return (int)arch_syscall(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
+static inline long sys_readlink(const char *path, char *buf, size_t n)
+{
+	return arch_syscall(SYS_readlinkat, AT_FDCWD, (long)path, (long)buf, (long)n, 0, 0);
+}
+
+/* The address, or -errno: test with sys_failed(). */
+static inline long sys_mmap(void *addr, size_t n, int prot, int flags, int fd, uint64_t offset)
+{
+	return arch_syscall(SYS_mmap, (long)addr, (long)n, prot, flags, fd, (long)offset);
+}
+
+static inline int sys_munmap(void *addr, size_t n)
+{
+	return (int)arch_syscall(SYS_munmap, (long)addr, (long)n, 0, 0, 0, 0);
+}
+
+static inline int sys_mprotect(void *addr, size_t n, int prot)
+{
+	return (int)arch_syscall(SYS_mprotect, (long)addr, (long)n, prot, 0, 0, 0);
+}
+
+static inline int sys_madvise(void *addr, size_t n, int advice)
+{
+	return (int)arch_syscall(SYS_madvise, (long)addr, (long)n, advice, 0, 0, 0);
+}
+
+static inline int sys_gettid(void)
+{
+	return (int)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline int sys_getpid(void)
+{
+	return (int)arch_syscall(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+static inline unsigned int sys_geteuid(void)
+{
+	return (unsigned int)arch_syscall(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+}
+
+/* @comm: 16 bytes. */
+static inline void sys_get_comm(char *comm)
+{
+	arch_syscall(SYS_prctl, 16 /* PR_GET_NAME */, (long)comm, 0, 0, 0, 0);
+}
+
+/* @cmd: MEMBARRIER_CMD_*. */
+static inline int sys_membarrier(int cmd)
+{
+	return (int)arch_syscall(SYS_membarrier, cmd, 0, 0, 0, 0, 0);
+}
+
+/*
+ * sys_back() - make sure that a mapped range has memory behind it, so that no store can raise
+ * SIGBUS. Return: 0; -EFAULT when the file system is full; -EINVAL before Linux 5.14.
+ */
+static inline int sys_back(void *addr, size_t n)
+{
+	uintptr_t lo = (uintptr_t)addr & ~(uintptr_t)4095;
+	uintptr_t hi = ((uintptr_t)addr + n + 4095) & ~(uintptr_t)4095;
+
+	return sys_madvise((void *)lo, hi - lo, MADV_POPULATE_WRITE);
+}
+
+#endif

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ordering towards the thread's own signal handlers (barrier) and towards other threads. x86 keeps
+ * stores in order, so a release store is a plain one.
+ */
+#ifndef VESTIGE_ARCH_BARRIER_H
+#define VESTIGE_ARCH_BARRIER_H
+
+#define barrier() __asm__ volatile("" ::: "memory")
+
+#define load_acquire(p)	    __atomic_load_n((p), __ATOMIC_ACQUIRE)
+#define load_relaxed(p)	    __atomic_load_n((p), __ATOMIC_RELAXED)
+#define store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
+#define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
+#define fetch_add(p, v)	    __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+
+/* Store @to if *@p is @from. Return whether it was. */
+#define compare_and_store(p, from, to)                                                             \
+	({                                                                                         \
+		__typeof__(*(p)) cas_expected = (from);                                            \
+		__atomic_compare_exchange_n((p), &cas_expected, (to), 0, __ATOMIC_ACQ_REL,         \
+					    __ATOMIC_RELAXED);                                     \
+	})
+
+#endif

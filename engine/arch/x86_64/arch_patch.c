@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Encodings of sites, slots and islands. No state. The NOP forms are those of the AMD and Intel
+ * manuals, and what gcc (one-byte NOPs) and clang (the longest ones) emit. Tests:
+ * tests/unit/test_engine_base.c.
+ */
+#include "arch_patch.h"
+
+#include "engine/base/mem.h"
+
+/* Recommended multi-byte NOPs by length. */
+static const uint8_t nops[][9] = {
+	{0x90},
+	{0x66, 0x90},
+	{0x0f, 0x1f, 0x00},
+	{0x0f, 0x1f, 0x40, 0x00},
+	{0x0f, 0x1f, 0x44, 0x00, 0x00},
+	{0x66, 0x0f, 0x1f, 0x44, 0x00, 0x00},
+	{0x0f, 0x1f, 0x80, 0x00, 0x00, 0x00, 0x00},
+	{0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+	{0x66, 0x0f, 0x1f, 0x84, 0x00, 0x00, 0x00, 0x00, 0x00},
+};
+
+int arch_is_marker(const uint8_t *p, uint64_t n)
+{
+	return n >= 4 && p[0] == 0xf3 && p[1] == 0x0f && p[2] == 0x1e && p[3] == 0xfa;
+}
+
+uint32_t arch_nop_length(const uint8_t *p, uint64_t n)
+{
+	uint32_t i = 0, modrm, len;
+
+	while (i < n && i < 8 && (p[i] == 0x66 || p[i] == 0x2e))
+		i++;
+	if (i < n && p[i] == 0x90)
+		return i + 1;
+	if (i + 2 >= n || p[i] != 0x0f || p[i + 1] != 0x1f)
+		return 0;
+	modrm = p[i + 2];
+	if (modrm & 0x38)
+		return 0; /* 0f 1f /0 alone is the NOP that compilers emit */
+	len = i + 3;
+	if (modrm >> 6 != 3 && (modrm & 7) == 4)
+		len++;
+	if (modrm >> 6 == 1)
+		len += 1;
+	else if (modrm >> 6 == 2)
+		len += 4;
+	return len <= n ? len : 0;
+}
+
+uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n)
+{
+	uint32_t at = 0, len;
+
+	while (at < 64 && (len = arch_nop_length(p + at, n - at)))
+		at += len;
+	return at;
+}
+
+void arch_make_nops(uint8_t *bytes, uint32_t n)
+{
+	uint32_t len = n >= ARCH_SITE_FULL ? ARCH_SITE_FULL : n;
+
+	while (n) {
+		memcpy(bytes, nops[len - 1], len);
+		bytes += len;
+		n -= len;
+		len = n > 9 ? 9 : n;
+	}
+}
+
+void arch_make_call_slot(uint8_t bytes[6], int32_t disp)
+{
+	bytes[0] = 0xff;
+	bytes[1] = 0x15;
+	memcpy(bytes + 2, &disp, 4);
+}
+
+void arch_make_call_island(uint8_t bytes[5], int32_t disp)
+{
+	bytes[0] = 0xe8;
+	memcpy(bytes + 1, &disp, 4);
+}
+
+void arch_make_island(uint8_t bytes[16], int32_t pointer_disp, uint64_t word)
+{
+	bytes[0] = 0xff;
+	bytes[1] = 0x25;
+	memcpy(bytes + 2, &pointer_disp, 4);
+	bytes[6] = bytes[7] = 0xcc;
+	memcpy(bytes + 8, &word, 8);
+}

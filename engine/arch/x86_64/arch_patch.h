@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* The bytes at a patchable site on x86-64. Pure functions: nothing here writes to text. */
+#ifndef VESTIGE_ARCH_PATCH_H
+#define VESTIGE_ARCH_PATCH_H
+
+#include <stdint.h>
+
+#define ARCH_SITE_MIN	  5u /* `call rel32` to an island */
+#define ARCH_SITE_FULL	  6u /* `call *slot(%rip)` */
+#define ARCH_MARKER_BYTES 4u /* endbr64 */
+
+/* The 16 bytes near an object's text to which one of its sites leads. */
+struct arch_slot {
+	uint64_t target; /* 6-byte sites: where the call goes */
+	uint64_t word;	 /* the record's head word with a stamp of 0 */
+};
+
+/* Whether endbr64 stands at @p, where @n bytes may be read. */
+int arch_is_marker(const uint8_t *p, uint64_t n);
+
+/* The length of the NOP at @p, of which @n bytes may be read; 0 if there is another instruction. */
+uint32_t arch_nop_length(const uint8_t *p, uint64_t n);
+
+/* How many bytes from @p on are NOPs, of whatever lengths; at most @n are read. */
+uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n);
+
+/*
+ * arch_make_nops() - the NOPs that a site has while it is off: the first is the site as one
+ * instruction (6 or 5 bytes), the rest follows in the longest ones.
+ * @n: 5 .. 64.
+ */
+void arch_make_nops(uint8_t *bytes, uint32_t n);
+
+/* The call at a 6-byte site; @disp: from the site's end to its slot. */
+void arch_make_call_slot(uint8_t bytes[6], int32_t disp);
+
+/* The call at a 5-byte site; @disp: from the site's end to its island. */
+void arch_make_call_island(uint8_t bytes[5], int32_t disp);
+
+/*
+ * arch_make_island() - 16 bytes of code and data: a jump through the pointer at @pointer_disp (from
+ * the end of the jump, which is 6 bytes behind the island's start), and the word at offset 8.
+ */
+void arch_make_island(uint8_t bytes[16], int32_t pointer_disp, uint64_t word);
+
+#endif

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What the thread can learn about itself from registers. */
+#ifndef VESTIGE_ARCH_REGS_H
+#define VESTIGE_ARCH_REGS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * The CPU on which the thread runs, without a system call: the kernel keeps it in the limit of
+ * GDT entry 15 (selector 0x7b) for its own vdso. May be outdated when it returns.
+ */
+static inline uint32_t arch_cpu(void)
+{
+	uint32_t limit;
+
+	__asm__ volatile("lsl %1, %0" : "=r"(limit) : "r"(0x7b) : "cc");
+	return limit & 0xfff;
+}
+
+/* The cpu_id of the thread's struct rseq, which lies @offset bytes from the thread pointer. */
+static inline int32_t arch_rseq_cpu(ptrdiff_t offset)
+{
+	int32_t cpu;
+
+	__asm__ volatile("movl %%fs:4(%1), %0" : "=r"(cpu) : "r"(offset));
+	return cpu;
+}
+
+#endif

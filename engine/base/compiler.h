@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VESTIGE_BASE_COMPILER_H
+#define VESTIGE_BASE_COMPILER_H
+
+#define likely(x)   __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Seen by the program; everything else in the engine is hidden. */
+#define VESTIGE_EXPORT __attribute__((visibility("default")))
+
+#define min_of(a, b)                                                                               \
+	({                                                                                         \
+		__typeof__(a) min_a = (a);                                                         \
+		__typeof__(b) min_b = (b);                                                         \
+		min_a < min_b ? min_a : min_b;                                                     \
+	})
+
+#endif

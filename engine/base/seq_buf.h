@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* Text put together in a buffer of fixed size; what does not fit is counted, never written. */
+#ifndef VESTIGE_BASE_SEQ_BUF_H
+#define VESTIGE_BASE_SEQ_BUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct seq_buf {
+	char *text;
+	size_t bytes; /* room at text */
+	size_t len;   /* used; no NUL is kept */
+	size_t lost;  /* bytes that did not fit */
+};
+
+static inline void seq_init(struct seq_buf *s, char *text, size_t bytes)
+{
+	*s = (struct seq_buf){.text = text, .bytes = bytes};
+}
+
+static inline void seq_putc(struct seq_buf *s, char c)
+{
+	if (s->len < s->bytes)
+		s->text[s->len++] = c;
+	else
+		s->lost++;
+}
+
+static inline void seq_puts(struct seq_buf *s, const char *text)
+{
+	while (*text)
+		seq_putc(s, *text++);
+}
+
+static inline void seq_putu(struct seq_buf *s, uint64_t v)
+{
+	char digits[20];
+	int n = 0;
+
+	do {
+		digits[n++] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v);
+	while (n)
+		seq_putc(s, digits[--n]);
+}
+
+#endif

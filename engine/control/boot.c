@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the engine wakes: its constructor, which runs before any other (-z initfirst), and
+ * VESTIGE_BOOT, which replays writes to control files under the kernel's boot-parameter names.
+ *
+ *	VESTIGE=0	stay asleep
+ *	VESTIGE_DIR	folder of the area
+ *	VESTIGE_SESSION	tag of the area
+ *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
+ *			 trace_options=nooverwrite trace_clock=local"; a value may stand in "..."
+ *
+ * It never prints and never fails the program: what is refused stands in vestige_status, and
+ * without an area the engine sleeps. A forked child does not come here. Costs: bench "start-up".
+ * Tests: tests/engine/test_boot.py.
+ */
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "arch_regs.h"
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/control/tree.h"
+#include "engine/core/area.h"
+#include "engine/core/clock.h"
+#include "engine/core/function.h"
+#include "engine/core/thread.h"
+#include "engine/core/tracer.h"
+#include "engine/hook/sites.h"
+#include "engine/ring/ring.h"
+
+#define DEFAULT_KB	(16u * 1024) /* all CPUs together */
+#define MIN_CPU_PAGES	16u
+#define MAX_TOTAL_PAGES (1u << 24) /* 64 GiB */
+#define MAX_VALUE_BYTES 65536u
+
+static const char *const *environment;
+
+static const char *env(const char *name)
+{
+	const char *const *e;
+	size_t n = strlen(name);
+
+	for (e = environment; e && *e; e++)
+		if (!memcmp(*e, name, n) && (*e)[n] == '=')
+			return *e + n + 1;
+	return NULL;
+}
+
+/* Possible CPUs: one more than the last number in /sys's list, or than any we may run on. */
+static uint32_t count_cpus(void)
+{
+	char text[256];
+	unsigned long mask[128] = {0};
+	int fd = sys_open("/sys/devices/system/cpu/possible", O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? fd : sys_read(fd, text, sizeof(text));
+	uint32_t last = 0, i;
+
+	if (fd >= 0)
+		sys_close(fd);
+	for (i = 0; n > 0 && i < (uint32_t)n; i++) {
+		if (text[i] >= '0' && text[i] <= '9')
+			last = last * 10 + (uint32_t)(text[i] - '0');
+		else if (text[i] != '\n')
+			last = 0;
+	}
+	if (n <= 0) {
+		arch_syscall(SYS_sched_getaffinity, 0, sizeof(mask), (long)mask, 0, 0, 0);
+		for (i = 0; i < sizeof(mask) * 8; i++)
+			if (mask[i / 64] >> (i % 64) & 1)
+				last = i;
+	}
+	return last < 8191 ? last + 1 : 8192;
+}
+
+/* One `name=value` of VESTIGE_BOOT. */
+struct param {
+	const char *name;
+	size_t name_bytes;
+	const char *value;
+	size_t value_bytes;
+};
+
+/* Return: where the next one begins, or NULL behind the last. */
+static const char *next_param(const char *at, struct param *p)
+{
+	while (*at == ' ' || *at == '\n' || *at == '\t')
+		at++;
+	if (!*at)
+		return NULL;
+	p->name = at;
+	while (*at && *at != '=' && *at != ' ')
+		at++;
+	p->name_bytes = (size_t)(at - p->name);
+	p->value = at;
+	p->value_bytes = 0;
+	if (*at != '=')
+		return at;
+	p->value = ++at;
+	if (*at == '"') {
+		p->value = ++at;
+		while (*at && *at != '"')
+			at++;
+		p->value_bytes = (size_t)(at - p->value);
+		return *at ? at + 1 : at;
+	}
+	while (*at && *at != ' ' && *at != '\n')
+		at++;
+	p->value_bytes = (size_t)(at - p->value);
+	return at;
+}
+
+static int param_is(const struct param *p, const char *name)
+{
+	return strlen(name) == p->name_bytes && !memcmp(p->name, name, p->name_bytes);
+}
+
+/* `64k`, `2M`, plain bytes: memparse()'s grammar. 0 if it is none. */
+static uint64_t parse_bytes(const char *text, size_t n)
+{
+	uint64_t v, unit = 1;
+
+	if (n && (text[n - 1] | 32) == 'k')
+		unit = 1024;
+	else if (n && (text[n - 1] | 32) == 'm')
+		unit = 1024 * 1024;
+	else if (n && (text[n - 1] | 32) == 'g')
+		unit = 1024 * 1024 * 1024;
+	if (str_to_u64(text, unit == 1 ? n : n - 1, &v) || v > UINT64_MAX / unit)
+		return 0;
+	return v * unit;
+}
+
+/* trace_buf_size, the size for one CPU, must be known before the area is made. */
+static uint32_t cpu_pages(const char *boot, uint32_t nr_cpus)
+{
+	uint64_t pages = (uint64_t)DEFAULT_KB * 1024 / PAGE_BYTES / nr_cpus;
+	struct param p;
+
+	while (boot && (boot = next_param(boot, &p))) {
+		if (param_is(&p, "trace_buf_size")) {
+			uint64_t bytes = parse_bytes(p.value, p.value_bytes);
+
+			if (bytes)
+				pages = bytes / PAGE_BYTES;
+		}
+	}
+	if (pages > MAX_TOTAL_PAGES / nr_cpus)
+		pages = MAX_TOTAL_PAGES / nr_cpus;
+	return pages < MIN_CPU_PAGES ? MIN_CPU_PAGES : (uint32_t)pages;
+}
+
+/* The kernel's boot parameters and the files that they write. */
+static const struct {
+	const char *param;
+	const char *file;
+	int list; /* commas separate words */
+} boot_params[] = {
+	{"trace_options", "trace_options", 1},	   {"trace_clock", "trace_clock", 0},
+	{"ftrace_filter", "set_ftrace_filter", 1}, {"ftrace_notrace", "set_ftrace_notrace", 1},
+	{"ftrace", "current_tracer", 0},
+};
+
+static void write_word(const char *file, const char *param, const char *word, size_t n)
+{
+	char text[512];
+	int err = tree_write(file, word, n, 0);
+
+	if (!err)
+		return;
+	str_copy(text, n + 1 < sizeof(text) ? n + 1 : sizeof(text), word);
+	area_status(param, text, err);
+}
+
+static void replay(const struct param *p)
+{
+	size_t start, i;
+	uint32_t k;
+
+	if (param_is(p, "trace_buf_size"))
+		return;
+	for (k = 0; k < ARRAY_SIZE(boot_params); k++) {
+		if (!param_is(p, boot_params[k].param))
+			continue;
+		for (i = start = 0; i <= p->value_bytes; i++) {
+			if (i < p->value_bytes && !(boot_params[k].list && p->value[i] == ','))
+				continue;
+			if (i > start)
+				write_word(boot_params[k].file, boot_params[k].param,
+					   p->value + start, i - start);
+			start = i + 1;
+		}
+		return;
+	}
+	write_word("", "VESTIGE_BOOT", p->name, p->name_bytes);
+}
+
+/* Filters first, so that the tracer patches once; tracing_off is a word of its own. */
+static void replay_boot(const char *boot)
+{
+	struct param p;
+	const char *at;
+	int on = 1, pass;
+
+	for (pass = 0; pass < 2; pass++) {
+		for (at = boot; at && (at = next_param(at, &p));) {
+			if (param_is(&p, "tracing_off"))
+				on = 0;
+			else if (param_is(&p, "ftrace") == pass)
+				replay(&p);
+		}
+	}
+	tracing_set(&global_trace, on);
+}
+
+static int start_ring(void)
+{
+	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+	const unsigned int *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+	ptrdiff_t rseq = offset && size && *size ? *offset : 0;
+	struct ring ring = {
+		.area = area,
+		.buffer = area_entry(AREA_BUFFERS, 0),
+		.cpus = area_entry(AREA_CPUS, 0),
+		.descs = area_entry(AREA_PAGES, 0),
+		.pages = (uint8_t *)area + area->pages_offset,
+		.task_table = &area->tables[AREA_TASKS],
+		.tasks = area_entry(AREA_TASKS, 0),
+		.nr_cpus = area->nr_cpus,
+	};
+
+	if (rseq && arch_rseq_cpu(rseq) < 0)
+		rseq = 0;
+	sites_choose_entry(rseq != 0, area->clock == AREA_CLOCK_TSC);
+	return ring_start(&ring, rseq);
+}
+
+__attribute__((constructor)) static void engine_start(int argc, char **argv, char **envp)
+{
+	struct area_config config = {0};
+	const char *boot;
+
+	(void)argc;
+	(void)argv;
+	environment = (const char *const *)envp;
+	if (env("VESTIGE") && str_equal(env("VESTIGE"), "0"))
+		return;
+	boot = env("VESTIGE_BOOT");
+	config.dir = env("VESTIGE_DIR");
+	config.session = env("VESTIGE_SESSION");
+	config.nr_cpus = count_cpus();
+	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
+	config.clock = clock_choose();
+	if (area_create(&config))
+		return;
+	if (start_ring() || objects_load()) {
+		area_remove();
+		area = NULL;
+		return;
+	}
+	clock_add_pair();
+	threads_start();
+	ring_thread_start();
+	patchable_register();
+	functions_scan();
+	replay_boot(boot);
+	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
+}
+
+/*
+ * exit(): what the recorder or a reader needs last. An area that nobody asked for and that holds
+ * no record goes; any other stays for its readers.
+ */
+__attribute__((destructor)) static void engine_exit(void)
+{
+	const struct area_buffer *buffer;
+
+	if (!area || area->pid != sys_getpid())
+		return;
+	ring_thread_rename();
+	clock_add_pair();
+	__atomic_store_n(&area->state, AREA_EXITED, __ATOMIC_RELEASE);
+	buffer = area_entry(AREA_BUFFERS, 0);
+	if (!area->session[0] && !buffer->take_seq)
+		area_remove();
+}

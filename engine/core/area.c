@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Creating and filling the area. Owns the file and its mapping; not the ring in it (ring/) nor the
+ * meaning of its tables. Runs in the constructor. A fork's child inherits the mapping and must not
+ * write to it: nothing here is called there. Memory is put behind a range before it is used
+ * (sys_back), so a full /dev/shm is an error and not SIGBUS. Tests: tests/engine/test_area.py.
+ */
+#include "engine/core/area.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/auxv.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+
+struct area_header *area;
+
+static char area_path[512];
+static int backing_fd = -1; /* before Linux 5.14 memory can only be had through the file */
+
+static const struct {
+	uint32_t entry_bytes;
+	uint32_t capacity; /* 0: computed from the configuration */
+} layout[AREA_NR_TABLES] = {
+	[AREA_OBJECTS] = {sizeof(struct area_object), 8192},
+	[AREA_FUNCTIONS] = {sizeof(struct area_function), 4u << 20},
+	[AREA_REFUSED] = {sizeof(struct area_refused), 1u << 18},
+	[AREA_TASKS] = {sizeof(struct area_task), 1u << 17},
+	[AREA_CLOCKS] = {sizeof(struct area_clock), 4096},
+	[AREA_BUFFERS] = {sizeof(struct area_buffer), 32},
+	[AREA_CPUS] = {sizeof(struct area_cpu), 0},
+	[AREA_STRINGS] = {1, 4u << 20},
+	[AREA_STATUS] = {1, 65536},
+	[AREA_PAGES] = {sizeof(struct page_desc), 0},
+};
+
+/* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
+static uint64_t read_start_time(void)
+{
+	char text[1024];
+	int fd = sys_open("/proc/self/stat", O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? fd : sys_read(fd, text, sizeof(text) - 1);
+	uint64_t v = 0;
+	int field = 2;
+	long i;
+
+	if (fd >= 0)
+		sys_close(fd);
+	if (n <= 0)
+		return 0;
+	for (i = n; i > 0 && text[i - 1] != ')'; i--)
+		;
+	for (; i < n && field < 22; i++)
+		field += text[i] == ' ';
+	for (; i < n && text[i] >= '0' && text[i] <= '9'; i++)
+		v = v * 10 + (uint64_t)(text[i] - '0');
+	return v;
+}
+
+/* AT_RANDOM's bytes seed the stack protector: show a mixture that does not give them away. */
+static void make_image_id(uint8_t id[16])
+{
+	const uint8_t *random = (const uint8_t *)getauxval(AT_RANDOM);
+	uint64_t v[2] = {0, 0};
+	int i, round;
+
+	if (random)
+		memcpy(v, random, sizeof(v));
+	for (round = 0; round < 4; round++) {
+		for (i = 0; i < 2; i++) {
+			uint64_t x = v[i] + v[1 - i] + UINT64_C(0x9e3779b97f4a7c15);
+
+			x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+			x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+			v[i] = x ^ x >> 31;
+		}
+	}
+	memcpy(id, v, sizeof(v));
+}
+
+/* The folder must be ours alone, and a folder. Makes the default one. */
+static int check_dir(const char *dir, int make)
+{
+	struct stat st;
+	int fd, err;
+
+	if (make) {
+		err = sys_mkdir(dir, 0700);
+		if (err < 0 && err != -EEXIST)
+			return err;
+	}
+	fd = sys_open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (make ? O_NOFOLLOW : 0), 0);
+	if (fd < 0)
+		return fd;
+	err = sys_fstat(fd, &st);
+	sys_close(fd);
+	if (err < 0)
+		return err;
+	if (st.st_uid != sys_geteuid() || (st.st_mode & 077))
+		return -EPERM;
+	return 0;
+}
+
+/*
+ * A file of our name exists: it is that of the image which exec replaced, then it goes; or of
+ * another engine in this image, then that one was first.
+ */
+static int settle_existing(const uint8_t image_id[16])
+{
+	struct area_header head;
+	int fd = sys_open(area_path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	long n;
+
+	if (fd < 0)
+		return fd;
+	n = sys_read(fd, &head, sizeof(head));
+	sys_close(fd);
+	if (n == (long)sizeof(head) && head.magic == AREA_MAGIC &&
+	    !memcmp(head.image_id, image_id, 16))
+		return -EEXIST;
+	return sys_unlink(area_path);
+}
+
+static int create_file(const uint8_t image_id[16])
+{
+	int tries, fd = -EEXIST;
+
+	for (tries = 0; tries < 3; tries++) {
+		fd = sys_open(area_path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+		if (fd != -EEXIST)
+			break;
+		fd = settle_existing(image_id);
+		if (fd < 0 && fd != -ENOENT)
+			break;
+		fd = -EEXIST;
+	}
+	return fd;
+}
+
+static uint64_t page_up(uint64_t v)
+{
+	return (v + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
+}
+
+/* Offsets of all tables, the pages behind them; the size of the file. */
+static uint64_t lay_out(struct area_header *h, const struct area_config *config)
+{
+	uint64_t at = PAGE_BYTES;
+	int i;
+
+	for (i = 0; i < AREA_NR_TABLES; i++) {
+		uint32_t capacity = layout[i].capacity;
+
+		if (i == AREA_CPUS)
+			capacity = config->nr_cpus;
+		if (i == AREA_PAGES)
+			capacity = config->nr_cpus * config->cpu_pages;
+		h->tables[i].offset = at;
+		h->tables[i].entry_bytes = layout[i].entry_bytes;
+		h->tables[i].capacity = capacity;
+		at = page_up(at + (uint64_t)capacity * layout[i].entry_bytes);
+	}
+	h->pages_offset = at;
+	return at + (uint64_t)h->tables[AREA_PAGES].capacity * PAGE_BYTES;
+}
+
+static int back_range(uint64_t offset, uint64_t bytes)
+{
+	int err = sys_back((uint8_t *)area + offset, bytes);
+
+	if (err == -EINVAL && backing_fd >= 0)
+		err = sys_fallocate(backing_fd, offset, bytes);
+	return err == -EFAULT ? -ENOSPC : err;
+}
+
+int area_reserve(enum area_table_id id, uint32_t count)
+{
+	struct area_table *t = &area->tables[id];
+	uint64_t from = (uint64_t)t->count * t->entry_bytes;
+
+	if (count > t->capacity)
+		return -ENOSPC;
+	if (count <= t->count)
+		return 0;
+	return back_range(t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
+}
+
+static void set_up_buffer(const struct area_config *config)
+{
+	struct area_buffer *buffer = area_entry(AREA_BUFFERS, 0);
+	uint32_t cpu;
+
+	str_copy(buffer->tracer, sizeof(buffer->tracer), "nop");
+	buffer->nr_cpus = config->nr_cpus;
+	buffer->flags = AREA_BUFFER_OVERWRITE;
+	for (cpu = 0; cpu < config->nr_cpus; cpu++) {
+		struct area_cpu *row = area_entry(AREA_CPUS, cpu);
+
+		row->cpu = cpu;
+		row->first_page = cpu * config->cpu_pages;
+		row->nr_pages = config->cpu_pages;
+	}
+	area->tables[AREA_BUFFERS].count = 1;
+	area->tables[AREA_CPUS].count = config->nr_cpus;
+	area->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_pages;
+	area->tables[AREA_STRINGS].count = 1; /* offset 0 is the empty string */
+}
+
+static void set_exe_name(struct area_header *h)
+{
+	char path[512];
+	long n = sys_readlink("/proc/self/exe", path, sizeof(path) - 1), i;
+
+	if (n <= 0)
+		return;
+	path[n] = 0;
+	for (i = n; i > 0 && path[i - 1] != '/'; i--)
+		;
+	str_copy(h->exe, sizeof(h->exe), path + i);
+}
+
+static int map_area(int fd, const struct area_config *config, const struct area_header *h)
+{
+	long p;
+	int err = sys_ftruncate(fd, h->file_bytes);
+
+	if (err < 0)
+		return err;
+	p = sys_mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (sys_failed(p))
+		return (int)p;
+	area = (void *)p;
+	backing_fd = fd;
+	err = back_range(0, sizeof(*h));
+	if (!err) {
+		memcpy(area, h, sizeof(*h));
+		err = area_reserve(AREA_BUFFERS, 1);
+	}
+	if (!err)
+		err = area_reserve(AREA_CPUS, config->nr_cpus);
+	if (!err)
+		err = area_reserve(AREA_PAGES, config->nr_cpus * config->cpu_pages);
+	if (!err)
+		err = area_reserve(AREA_STRINGS, 4096);
+	if (!err)
+		err = area_reserve(AREA_STATUS, 4096);
+	if (!err)
+		set_up_buffer(config);
+	backing_fd = -1;
+	if (err) {
+		sys_munmap(area, h->file_bytes);
+		area = NULL;
+	}
+	return err;
+}
+
+int area_create(const struct area_config *config)
+{
+	struct area_header h = {
+		.magic = AREA_MAGIC,
+		.major = AREA_MAJOR,
+		.minor = AREA_MINOR,
+		.header_bytes = sizeof(h),
+		.page_bytes = PAGE_BYTES,
+		.nr_tables = AREA_NR_TABLES,
+		.pid = sys_getpid(),
+		.uid = sys_geteuid(),
+		.start_time = read_start_time(),
+		.clock = config->clock,
+		.nr_cpus = config->nr_cpus,
+	};
+	struct seq_buf path;
+	int fd, err;
+
+	seq_init(&path, area_path, sizeof(area_path) - 1);
+	if (config->dir) {
+		seq_puts(&path, config->dir);
+	} else {
+		seq_puts(&path, AREA_DIR_PREFIX);
+		seq_putu(&path, h.uid);
+	}
+	area_path[path.len] = 0;
+	err = check_dir(area_path, !config->dir);
+	if (err)
+		return err;
+	seq_putc(&path, '/');
+	seq_putu(&path, (uint64_t)h.pid);
+	seq_putc(&path, '.');
+	seq_putu(&path, h.start_time);
+	if (path.lost)
+		return -ENAMETOOLONG;
+	area_path[path.len] = 0;
+
+	make_image_id(h.image_id);
+	if (config->session)
+		str_copy(h.session, sizeof(h.session), config->session);
+	set_exe_name(&h);
+	h.file_bytes = lay_out(&h, config);
+	fd = create_file(h.image_id);
+	if (fd < 0)
+		return fd;
+	err = map_area(fd, config, &h);
+	sys_close(fd);
+	if (err)
+		sys_unlink(area_path);
+	return err;
+}
+
+void area_remove(void)
+{
+	sys_unlink(area_path);
+}
+
+const char *area_string_at(uint32_t offset)
+{
+	return area_entry(AREA_STRINGS, offset);
+}
+
+uint32_t area_string(const char *s)
+{
+	struct area_table *t = &area->tables[AREA_STRINGS];
+	uint32_t at = t->count, n = (uint32_t)strlen(s) + 1;
+
+	if (n == 1 || area_reserve(AREA_STRINGS, at + n))
+		return 0;
+	memcpy(area_entry(AREA_STRINGS, at), s, n);
+	t->count = at + n;
+	return at;
+}
+
+void area_status(const char *what, const char *name, int err)
+{
+	struct area_table *t = &area->tables[AREA_STATUS];
+	char line[512];
+	struct seq_buf s;
+
+	seq_init(&s, line, sizeof(line) - 1);
+	seq_puts(&s, what);
+	if (name) {
+		seq_puts(&s, ": ");
+		seq_puts(&s, name);
+	}
+	if (err) {
+		seq_puts(&s, " (errno ");
+		seq_putu(&s, (uint64_t)-err);
+		seq_putc(&s, ')');
+	}
+	line[s.len++] = '\n';
+	if (area_reserve(AREA_STATUS, t->count + (uint32_t)s.len)) {
+		area->status_bytes_lost += (uint32_t)s.len;
+		return;
+	}
+	memcpy(area_entry(AREA_STATUS, t->count), line, s.len);
+	t->count += (uint32_t)s.len;
+}

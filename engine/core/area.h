@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The area of this process: the shared file through which the outside sees it (abi/area.h).
+ * Everything here runs in the constructor or in the agent, never in a hook, unless it says so.
+ */
+#ifndef VESTIGE_CORE_AREA_H
+#define VESTIGE_CORE_AREA_H
+
+#include "abi/area.h"
+#include "abi/page.h"
+
+/* NULL while there is none: the engine is asleep. */
+extern struct area_header *area;
+
+struct area_config {
+	const char *dir;     /* VESTIGE_DIR, or NULL for the default */
+	const char *session; /* VESTIGE_SESSION, or NULL */
+	uint32_t nr_cpus;    /* possible CPUs */
+	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
+	enum area_clock_id clock;
+};
+
+/*
+ * area_create() - create, map and lay out the area; its top buffer has no memory behind its pages.
+ * Return: 0; -EEXIST if another engine of this program image has one already; -ENOSPC, -EACCES,
+ * -EPERM (the folder is not ours alone) and what open() and mmap() say. Nothing is left behind then.
+ */
+int area_create(const struct area_config *config);
+
+/* Remove the file; the mapping stays. */
+void area_remove(void);
+
+/*
+ * area_reserve() - make sure that @count entries of a table have memory.
+ * Return: 0, -ENOSPC (the table or the file system is full).
+ */
+int area_reserve(enum area_table_id id, uint32_t count);
+
+/* The @i-th entry of a table; not checked. Any context. */
+static inline void *area_entry(enum area_table_id id, uint32_t i)
+{
+	return (uint8_t *)area + area->tables[id].offset +
+	       (uint64_t)i * area->tables[id].entry_bytes;
+}
+
+static inline struct area_object *area_object(uint32_t i)
+{
+	return area_entry(AREA_OBJECTS, i);
+}
+
+static inline struct area_function *area_function(uint32_t i)
+{
+	return area_entry(AREA_FUNCTIONS, i);
+}
+
+/* Keep a string; the offset of an equal or of the new one, 0 (the empty string) if there is no room. */
+uint32_t area_string(const char *s);
+const char *area_string_at(uint32_t offset);
+
+/*
+ * area_status() - add a line to vestige_status: what is refused, and why.
+ * @what: the line's beginning; @name: what it is about, or NULL; @err: a -errno to add, or 0.
+ */
+void area_status(const char *what, const char *name, int err);
+
+#endif

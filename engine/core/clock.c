@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which clock, and how its units relate to CLOCK_MONOTONIC: pairs of both, taken at start and at
+ * exit (the recorder takes more), between which readers interpolate. A pair is {stamp, mono, stamp}
+ * with the smallest bracket of many tries, so a preemption between the reads does not count.
+ * Nothing for fork. Tests: tests/engine/test_area.py.
+ */
+#include "engine/core/clock.h"
+
+#include <time.h>
+
+#include "arch_clock.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/ring/ring.h"
+
+#define TRIES 200
+
+enum area_clock_id clock_choose(void)
+{
+	static const char path[] =
+		"/sys/devices/system/clocksource/clocksource0/current_clocksource";
+	char text[32] = "";
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
+	long n;
+
+	if (!arch_clock_invariant()) {
+		if (fd >= 0)
+			sys_close(fd);
+		return AREA_CLOCK_MONO;
+	}
+	if (fd < 0)
+		return AREA_CLOCK_TSC; /* no /sys here: the processor's word must do */
+	n = sys_read(fd, text, sizeof(text) - 1);
+	sys_close(fd);
+	if (n > 0 && str_starts(text, ARCH_CLOCKSOURCE "\n"))
+		return AREA_CLOCK_TSC;
+	return AREA_CLOCK_MONO;
+}
+
+static uint64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void clock_add_pair(void)
+{
+	struct area_table *t = &area->tables[AREA_CLOCKS];
+	struct area_clock best = {.bracket = UINT64_MAX}, *row;
+	int i;
+
+	for (i = 0; i < TRIES; i++) {
+		uint64_t before = arch_clock_read_ordered();
+		uint64_t mono = ring_clock_mono();
+		uint64_t after = arch_clock_read_ordered();
+
+		if (after - before < best.bracket)
+			best = (struct area_clock){before + (after - before) / 2, mono, 0,
+						   after - before};
+	}
+	best.real_ns = real_ns() - (ring_clock_mono() - best.mono_ns);
+	if (area->clock == AREA_CLOCK_MONO)
+		best.stamp = best.mono_ns;
+	if (area_reserve(AREA_CLOCKS, t->count + 1))
+		return;
+	row = area_entry(AREA_CLOCKS, t->count);
+	*row = best;
+	__atomic_store_n(&t->count, t->count + 1, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VESTIGE_CORE_CLOCK_H
+#define VESTIGE_CORE_CLOCK_H
+
+#include "abi/area.h"
+
+/* Which clock stamps records here: the TSC where the kernel itself relies on it. */
+enum area_clock_id clock_choose(void);
+
+/*
+ * clock_add_pair() - add one moment on both clocks to AREA_CLOCKS: the best of a few hundred
+ * bracketed readings, about 10 us. Constructor and destructor context.
+ */
+void clock_add_pair(void);
+
+#endif

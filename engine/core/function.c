@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry of traceable functions and the filters on it. Names are looked up in the object's
+ * file when a filter asks for them and are not kept: a program of 100,000 functions starts without
+ * reading one. Runs in the constructor; nothing for fork (the child's text stays patched, its
+ * records are refused by the ring). Tests: tests/engine/test_filter.py.
+ */
+#include "engine/core/function.h"
+
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/glob.h"
+#include "engine/base/mem.h"
+#include "engine/core/hook.h"
+
+static const struct hook *hooks[4];
+static uint32_t nr_hooks;
+static const struct ftrace_ops *current_ops;
+
+struct function_set function_filter;
+struct function_set function_notrace;
+
+void hook_register(const struct hook *hook)
+{
+	if (nr_hooks < ARRAY_SIZE(hooks))
+		hooks[nr_hooks++] = hook;
+}
+
+uint32_t function_count(void)
+{
+	return area->tables[AREA_FUNCTIONS].count;
+}
+
+int function_add(struct object *o, uint32_t offset, uint8_t flags, uint8_t nop_bytes)
+{
+	struct area_table *t = &area->tables[AREA_FUNCTIONS];
+	struct area_object *row = object_row(o);
+	struct area_function *f;
+	uint32_t id = t->count;
+
+	/* memory comes in steps, each for the functions of a 64 KiB piece of the table */
+	if ((id & 4095) == 0 || !row->nr_functions) {
+		uint32_t to = (id | 4095) + 1;
+
+		if (area_reserve(AREA_FUNCTIONS, to < t->capacity ? to : t->capacity))
+			return -ENOSPC;
+	}
+	if (id >= t->capacity || id > RECORD_ID_MAX)
+		return -ENOSPC;
+	f = area_function(id);
+	f->object = o->index;
+	f->offset = offset;
+	f->flags = flags;
+	f->nop_bytes = nop_bytes;
+	if (!row->nr_functions)
+		row->first_function = id;
+	row->nr_functions++;
+	if (flags & AREA_FUNCTION_TABLE)
+		row->nr_from_table++;
+	else
+		row->nr_from_scan++;
+	t->count = id + 1;
+	return 0;
+}
+
+void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, uint32_t nop_bytes)
+{
+	struct area_table *t = &area->tables[AREA_REFUSED];
+	struct area_refused *r;
+
+	object_row(o)->nr_refused++;
+	if (area_reserve(AREA_REFUSED, t->count + 1))
+		return;
+	r = area_entry(AREA_REFUSED, t->count++);
+	*r = (struct area_refused){o->index, offset, why, nop_bytes};
+}
+
+int functions_scan(void)
+{
+	uint32_t i, h;
+	int err, ret = 0;
+
+	for (i = 0; i < object_count(); i++) {
+		struct object *o = object_at(i);
+
+		if (object_row(o)->status != AREA_OBJECT_TRACED)
+			continue;
+		for (h = 0; h < nr_hooks; h++) {
+			err = hooks[h]->scan(o);
+			if (err) {
+				area_status("not scanned to its end", o->path, err);
+				ret = err;
+			}
+		}
+		if (!object_row(o)->nr_functions && object_row(o)->status == AREA_OBJECT_TRACED)
+			object_row(o)->status = AREA_OBJECT_NO_SITES;
+	}
+	return ret;
+}
+
+/* The id of the function of @o that starts at @offset, or UINT32_MAX. */
+static uint32_t find_function(const struct object *o, uint64_t offset)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t lo = row->first_function, hi = lo + row->nr_functions;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (area_function(mid)->offset < offset)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < row->first_function + row->nr_functions && area_function(lo)->offset == offset)
+		return lo;
+	return UINT32_MAX;
+}
+
+static int set_reserve(struct function_set *set)
+{
+	uint32_t n = function_count();
+	long p;
+
+	if (set->nr >= n && set->bits)
+		return 0;
+	p = sys_mmap(NULL, (size_t)n / 8 + 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+		     -1, 0);
+	if (sys_failed(p))
+		return -ENOMEM;
+	if (set->bits) {
+		memcpy((void *)p, set->bits, set->nr / 8 + 8);
+		sys_munmap(set->bits, (size_t)set->nr / 8 + 16);
+	}
+	set->bits = (void *)p;
+	set->nr = n;
+	return 0;
+}
+
+static int set_test(const struct function_set *set, uint32_t id)
+{
+	return set->bits && id < set->nr && (set->bits[id / 64] >> (id % 64) & 1);
+}
+
+static void set_change(struct function_set *set, uint32_t id, int add)
+{
+	uint64_t bit = UINT64_C(1) << (id % 64);
+
+	if (set_test(set, id) == add)
+		return;
+	set->bits[id / 64] ^= bit;
+	set->count += add ? 1u : UINT32_MAX;
+}
+
+void function_set_clear(struct function_set *set)
+{
+	if (set->bits)
+		memset(set->bits, 0, (size_t)set->nr / 8 + 8);
+	set->count = 0;
+}
+
+struct match {
+	struct function_set *set;
+	const struct object *o;
+	const char *glob;
+	size_t n;
+	int add;
+	int found;
+};
+
+static int match_symbol(void *arg, uint64_t value, const char *name)
+{
+	struct match *m = arg;
+	uint32_t id;
+
+	if (!glob_match(m->glob, m->n, name))
+		return 0;
+	id = find_function(m->o, value);
+	if (id != UINT32_MAX) {
+		m->found = 1;
+		set_change(m->set, id, m->add);
+	}
+	return 0;
+}
+
+static void match_object(struct match *m)
+{
+	struct elf_file f;
+	const struct area_object *row = object_row(m->o);
+	uint32_t id;
+
+	if (m->n == 1 && *m->glob == '*') {
+		for (id = 0; id < row->nr_functions; id++)
+			set_change(m->set, row->first_function + id, m->add);
+		m->found |= row->nr_functions > 0;
+		return;
+	}
+	if (elf_file_open(&f, m->o->path, m->o->phdr, m->o->nr_phdr))
+		return;
+	elf_file_symbols(&f, match_symbol, m);
+	elf_file_close(&f);
+}
+
+/* `:mod:GLOB` behind the function's glob: cut it off there. Return the object's glob or NULL. */
+static const char *split_module(struct match *m, size_t *n)
+{
+	static const char mod[] = ":mod:";
+	size_t i;
+
+	for (i = 0; i + 5 <= m->n; i++) {
+		if (memcmp(m->glob + i, mod, 5))
+			continue;
+		*n = m->n - i - 5;
+		m->n = i;
+		return m->glob + i + 5;
+	}
+	return NULL;
+}
+
+/* `libfoo` names libfoo.so.1 too: base names count without version. */
+static int module_matches(const struct object *o, const char *glob, size_t n)
+{
+	char name[256];
+	size_t i;
+
+	if (!n || glob_match(glob, n, o->name))
+		return 1;
+	str_copy(name, sizeof(name), o->name);
+	for (i = 0; name[i]; i++) {
+		if (str_starts(name + i, ".so")) {
+			name[i] = 0;
+			return glob_match(glob, n, name);
+		}
+	}
+	return 0;
+}
+
+int function_set_apply(struct function_set *set, const char *word, size_t n)
+{
+	struct match m = {.set = set, .glob = word, .n = n, .add = 1};
+	const char *module;
+	size_t module_bytes = 0;
+	uint64_t number;
+	uint32_t i;
+
+	if (set_reserve(set))
+		return -ENOMEM;
+	if (m.n && *m.glob == '!') {
+		m.glob++;
+		m.n--;
+		m.add = 0;
+	}
+	if (!m.n)
+		return -EINVAL;
+	if (!str_to_u64(m.glob, m.n, &number)) {
+		if (!number || number > function_count())
+			return -EINVAL;
+		set_change(set, (uint32_t)number - 1, m.add);
+		return 0;
+	}
+	module = split_module(&m, &module_bytes);
+	if (!m.n) {
+		m.glob = "*";
+		m.n = 1;
+	}
+	for (i = 0; i < object_count(); i++) {
+		m.o = object_at(i);
+		if (object_row(m.o)->nr_functions &&
+		    (!module || module_matches(m.o, module, module_bytes)))
+			match_object(&m);
+	}
+	return m.found ? 0 : -EINVAL;
+}
+
+static int wanted(uint32_t id)
+{
+	if (!current_ops || set_test(&function_notrace, id))
+		return 0;
+	return !function_filter.count || set_test(&function_filter, id);
+}
+
+/* One object's part of the wanted set; bit 0 is its first function. */
+static int arm_object(struct object *o, uint64_t *want)
+{
+	const struct area_object *row = object_row(o);
+	enum record_kind kind = current_ops ? current_ops->kind : RECORD_VOID;
+	uint32_t i, h;
+	int err, ret = 0;
+
+	memset(want, 0, (size_t)row->nr_functions / 8 + 8);
+	for (i = 0; i < row->nr_functions; i++)
+		if (wanted(row->first_function + i))
+			want[i / 64] |= UINT64_C(1) << (i % 64);
+	for (h = 0; h < nr_hooks; h++) {
+		err = hooks[h]->arm(o, want, kind);
+		if (err) {
+			area_status("functions of this object cannot be patched", o->path, err);
+			ret = err;
+		}
+	}
+	return ret;
+}
+
+int ftrace_update(void)
+{
+	size_t bytes = (size_t)function_count() / 8 + 16;
+	uint32_t i, done = 0, failed = 0;
+	int err, last = 0;
+	long p;
+
+	if (!function_count())
+		return 0;
+	p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sys_failed(p))
+		return -ENOMEM;
+	for (i = 0; i < object_count(); i++) {
+		if (!object_row(object_at(i))->nr_functions)
+			continue;
+		err = arm_object(object_at(i), (uint64_t *)p);
+		if (err) {
+			failed++;
+			last = err;
+		} else {
+			done++;
+		}
+	}
+	sys_munmap((void *)p, bytes);
+	return failed && !done ? last : 0;
+}
+
+int ftrace_register_ops(const struct ftrace_ops *ops)
+{
+	int err;
+
+	if (current_ops)
+		return -EBUSY;
+	current_ops = ops;
+	err = ftrace_update();
+	if (err)
+		current_ops = NULL;
+	return err;
+}
+
+void ftrace_unregister_ops(const struct ftrace_ops *ops)
+{
+	if (current_ops != ops)
+		return;
+	current_ops = NULL;
+	ftrace_update();
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The registry of functions that can be traced (AREA_FUNCTIONS: the index is the id in records),
+ * the filters on it, and who wants their calls.
+ */
+#ifndef VESTIGE_CORE_FUNCTION_H
+#define VESTIGE_CORE_FUNCTION_H
+
+#include "abi/record.h"
+#include "engine/core/object.h"
+
+/*
+ * function_add() - a hook found a function that it can trace.
+ * @offset: of its first byte from the object's bias. @flags: enum area_function_flag.
+ * Return: 0 or -ENOSPC: the table is full.
+ */
+int function_add(struct object *o, uint32_t offset, uint8_t flags, uint8_t nop_bytes);
+
+/* A hook found one that it cannot trace; counted always, listed while there is room. */
+void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, uint32_t nop_bytes);
+
+uint32_t function_count(void);
+
+/* Scan every object with every hook. Return: 0 or -errno. */
+int functions_scan(void);
+
+/* Sets of functions, one bit an id. */
+struct function_set {
+	uint64_t *bits;
+	uint32_t nr; /* functions for which there is room */
+	uint32_t count;
+};
+
+/*
+ * function_set_apply() - add or remove functions by one word of set_ftrace_filter's grammar.
+ * @word: `glob`, `!glob`, `glob:mod:objectglob`, `N` (the N-th of available_filter_functions).
+ * @n: its length.
+ * Return: 0; -EINVAL if it names no function; -ENOMEM.
+ */
+int function_set_apply(struct function_set *set, const char *word, size_t n);
+void function_set_clear(struct function_set *set);
+
+/* The two filters of the top instance. An empty `filter` means all. */
+extern struct function_set function_filter;
+extern struct function_set function_notrace;
+
+/* Somebody who wants the calls of functions; one at a time for now. */
+struct ftrace_ops {
+	const char *name;
+	enum record_kind kind;
+};
+
+/*
+ * ftrace_register_ops() - patch what the filters leave, so that each call makes a record.
+ * Return: 0; -EBUSY if there is another; -errno of the hook, nothing is patched then.
+ */
+int ftrace_register_ops(const struct ftrace_ops *ops);
+void ftrace_unregister_ops(const struct ftrace_ops *ops);
+
+/* The filters changed: bring the text up to date. Return: 0 or -errno. */
+int ftrace_update(void);
+
+#endif

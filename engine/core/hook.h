@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What core asks of a hook, the way in which a call of a function reaches us. A hook registers
+ * itself; core never names one. Constructor context.
+ */
+#ifndef VESTIGE_CORE_HOOK_H
+#define VESTIGE_CORE_HOOK_H
+
+#include "abi/record.h"
+#include "engine/core/object.h"
+
+struct hook {
+	const char *name;
+	/*
+	 * Find the functions of one object that this hook can trace, and function_add() each in
+	 * order of address; function_refuse() those that look as if they should be and are not.
+	 * Sets the object row's counts and status. Return: 0 or -errno.
+	 */
+	int (*scan)(struct object *o);
+	/*
+	 * Make the text of one object agree with @want.
+	 * @want: one bit a function of the object, set: its calls make records of @kind.
+	 * Return: 0, or -errno when none of it could be done; single refusals are counted.
+	 */
+	int (*arm)(struct object *o, const uint64_t *want, enum record_kind kind);
+};
+
+void hook_register(const struct hook *hook);
+
+#endif

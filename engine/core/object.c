@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The list of loaded objects, taken from dl_iterate_phdr(). Owns the table of struct object; the
+ * strings are the loader's. Nothing for fork: the child has the same objects. dlopen and dlclose
+ * are not followed yet. Tests: tests/engine/test_scan.py.
+ */
+#include "engine/core/object.h"
+
+#include <errno.h>
+#include <sys/auxv.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+
+static struct object *objects;
+static uint32_t nr_objects;
+
+uint32_t object_count(void)
+{
+	return nr_objects;
+}
+
+struct object *object_at(uint32_t i)
+{
+	return &objects[i];
+}
+
+/* Find the build-id in the notes in memory: type 3, owner GNU. */
+static void read_build_id(struct area_object *row, const ElfW(Phdr) * ph)
+{
+	const uint8_t *p = (const uint8_t *)(row->bias + ph->p_vaddr);
+	const uint8_t *end = p + ph->p_memsz;
+
+	while (end - p >= (long)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *n = (const void *)p;
+		uint64_t name = ((uint64_t)n->n_namesz + 3) & ~(uint64_t)3;
+		uint64_t desc = ((uint64_t)n->n_descsz + 3) & ~(uint64_t)3;
+
+		p += sizeof(*n);
+		if (name + desc > (uint64_t)(end - p))
+			return;
+		if (n->n_type == NT_GNU_BUILD_ID && n->n_namesz == 4 && !memcmp(p, "GNU", 4) &&
+		    n->n_descsz <= AREA_BUILD_ID_MAX) {
+			row->build_id_bytes = (uint8_t)n->n_descsz;
+			memcpy(row->build_id, p + name, n->n_descsz);
+			return;
+		}
+		p += name + desc;
+	}
+}
+
+static const char *base_name(const char *path)
+{
+	const char *name = path;
+
+	for (; *path; path++)
+		if (*path == '/' && path[1])
+			name = path + 1;
+	return name;
+}
+
+static void read_identity(struct object *o, struct area_object *row)
+{
+	struct stat st;
+	int fd = sys_open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+
+	if (fd < 0)
+		return;
+	if (!sys_fstat(fd, &st)) {
+		row->dev = st.st_dev;
+		row->ino = st.st_ino;
+		row->mtime_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
+	}
+	sys_close(fd);
+}
+
+static uint32_t keep_path(const struct object *o)
+{
+	char path[4096];
+	long n;
+
+	if (o->index)
+		return area_string(o->path);
+	n = sys_readlink(o->path, path, sizeof(path) - 1);
+	if (n <= 0)
+		return 0;
+	path[n] = 0;
+	return area_string(path);
+}
+
+static int add_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	static const char self[] = "";
+	uint64_t vdso = getauxval(AT_SYSINFO_EHDR), loader = getauxval(AT_BASE);
+	struct area_object *row;
+	struct object *o;
+	uint32_t i;
+
+	(void)bytes;
+	(void)arg;
+	if (nr_objects == OBJECT_MAX || area_reserve(AREA_OBJECTS, nr_objects + 1))
+		return -ENOSPC;
+	o = &objects[nr_objects];
+	row = area_object(nr_objects);
+	o->index = nr_objects;
+	o->phdr = info->dlpi_phdr;
+	o->nr_phdr = info->dlpi_phnum;
+	o->path = nr_objects ? info->dlpi_name : "/proc/self/exe";
+	row->bias = info->dlpi_addr;
+	row->lo = UINT64_MAX;
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *ph = &o->phdr[i];
+
+		if (ph->p_type == PT_LOAD) {
+			if (row->bias + ph->p_vaddr < row->lo)
+				row->lo = row->bias + ph->p_vaddr;
+			if (row->bias + ph->p_vaddr + ph->p_memsz > row->hi)
+				row->hi = row->bias + ph->p_vaddr + ph->p_memsz;
+		} else if (ph->p_type == PT_NOTE && !row->build_id_bytes) {
+			read_build_id(row, ph);
+		}
+	}
+	if (vdso >= row->lo && vdso < row->hi) {
+		row->status = AREA_OBJECT_VDSO;
+	} else {
+		if (loader >= row->lo && loader < row->hi)
+			row->status = AREA_OBJECT_LOADER;
+		if ((uint64_t)self >= row->lo && (uint64_t)self < row->hi)
+			row->status = AREA_OBJECT_ENGINE;
+		read_identity(o, row);
+	}
+	row->path = row->status == AREA_OBJECT_VDSO ? area_string("[vdso]") : keep_path(o);
+	o->name = base_name(area_string_at(row->path));
+	area->tables[AREA_OBJECTS].count = ++nr_objects;
+	return 0;
+}
+
+int objects_load(void)
+{
+	long p = sys_mmap(NULL, OBJECT_MAX * sizeof(*objects), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (sys_failed(p))
+		return (int)p;
+	objects = (void *)p;
+	return dl_iterate_phdr(add_object, NULL);
+}

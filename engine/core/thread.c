@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The start and end of threads, and their names. pthread_create() and pthread_setname_np() are ours
+ * and call libc's; the end is seen by a pthread key's destructor, which puts itself off to the last
+ * round so that the destructors of the program's own keys are still recorded. Threads made without
+ * pthread_create (raw clone) get their block at their first record and never give it back.
+ * fork: the child's control blocks are zero, so all of this does nothing there.
+ * Tests: tests/engine/test_threads.py.
+ */
+#include "engine/core/thread.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/ring/ring.h"
+
+struct start {
+	void *(*routine)(void *);
+	void *arg;
+};
+
+static pthread_key_t end_key;
+static int end_key_made;
+static __thread int end_rounds __attribute__((tls_model("initial-exec")));
+
+static void thread_ends(void *arg)
+{
+	if (++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(end_key, arg);
+		return;
+	}
+	ring_thread_end();
+}
+
+void threads_start(void)
+{
+	end_key_made = !pthread_key_create(&end_key, thread_ends);
+	if (!end_key_made)
+		area_status("the end of threads is not seen: no pthread key is free", NULL, 0);
+}
+
+/*
+ * What passes from creator to thread lies in a slot of a small pool, not on the heap: the program's
+ * malloc may be traced, and must not see calls that are not its own.
+ */
+#define NR_STARTS 1024u
+static struct start starts[NR_STARTS];
+static uint8_t start_used[NR_STARTS];
+
+static struct start *start_claim(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < NR_STARTS; i++)
+		if (!__atomic_exchange_n(&start_used[i], 1, __ATOMIC_ACQUIRE))
+			return &starts[i];
+	return NULL;
+}
+
+static void start_release(const struct start *s)
+{
+	__atomic_store_n(&start_used[s - starts], 0, __ATOMIC_RELEASE);
+}
+
+static void *thread_starts(void *arg)
+{
+	struct start s = *(struct start *)arg;
+
+	start_release(arg);
+	ring_thread_start();
+	if (end_key_made)
+		pthread_setspecific(end_key, &end_key);
+	return s.routine(s.arg);
+}
+
+typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int pthread_setname_fn(pthread_t, const char *);
+
+VESTIGE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+				  void *(*routine)(void *), void *arg)
+{
+	static pthread_create_fn *real;
+	struct start *s;
+	int err;
+
+	if (!real)
+		real = (pthread_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+	if (!real)
+		return EAGAIN;
+	s = area ? start_claim() : NULL;
+	if (!s)
+		return real(thread, attr, routine, arg);
+	*s = (struct start){routine, arg};
+	err = real(thread, attr, thread_starts, s);
+	if (err)
+		start_release(s);
+	return err;
+}
+
+VESTIGE_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	static pthread_setname_fn *real;
+	int err;
+
+	if (!real)
+		real = (pthread_setname_fn *)dlsym(RTLD_NEXT, "pthread_setname_np");
+	if (!real)
+		return ENOSYS;
+	err = real(thread, name);
+	if (!err && area && pthread_equal(thread, pthread_self()))
+		ring_thread_rename();
+	return err;
+}

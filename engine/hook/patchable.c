@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hook of programs built with -fpatchable-function-entry: where the sites are.
+ *
+ * A site is a run of five or more bytes of NOPs at the start of a function, behind endbr64 if there
+ * is one. The compiler's table of them is not to be relied on (gcc 12 ties it to each file's first
+ * function, and it goes when that one is discarded), so the sites are the table's, UNION the starts
+ * of functions by symbol and by FDE that begin so. Each source sets bits in a map of the object's
+ * text, which gives them in order, once.
+ *
+ * How long is a site? A run of one-byte NOPs may go on into the function's own code, and a jump may
+ * lead into that. But the flag is the same for a whole file and mostly for the whole object: what
+ * the shortest run of the object has, each has by the flag. A first NOP that is longer by itself
+ * cannot be jumped into either. Constructor context; nothing for fork; costs a few ns a
+ * function (bench: "start-up"). Tests: tests/engine/test_scan.py.
+ */
+#include <errno.h>
+
+#include "arch_patch.h"
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/function.h"
+#include "engine/core/hook.h"
+#include "engine/hook/sites.h"
+
+/* One executable segment while it is scanned: one byte an address, with enum area_function_flag. */
+struct segment {
+	const uint8_t *text;
+	uint64_t bytes;
+	uint64_t vaddr;
+	uint8_t *marks; /* lazily zero memory: only what is touched costs */
+};
+
+struct scan {
+	struct object *o;
+	struct segment segments[4];
+	uint32_t nr_segments;
+	uint32_t nr_starts;
+	uint32_t nr_hits;
+	int counting; /* first pass: count, mark nothing */
+};
+
+/* The length of the NOPs of a function that starts at @p; @marker: bytes of endbr64 before them. */
+static uint32_t pad_at(const uint8_t *p, uint64_t n, uint32_t *marker)
+{
+	*marker = arch_is_marker(p, n) ? ARCH_MARKER_BYTES : 0;
+	return arch_nop_bytes(p + *marker, n - *marker);
+}
+
+static void note_start(struct scan *s, uint64_t vaddr, uint8_t flag)
+{
+	uint32_t i, marker;
+
+	for (i = 0; i < s->nr_segments; i++) {
+		struct segment *seg = &s->segments[i];
+		uint64_t at = vaddr - seg->vaddr;
+
+		if (at >= seg->bytes)
+			continue;
+		if (!s->counting) {
+			seg->marks[at] |= flag;
+			return;
+		}
+		s->nr_starts++;
+		/* nearly all functions of an object without sites differ in the first byte */
+		if (seg->text[at] == 0x90 || seg->text[at] == 0x0f || seg->text[at] == 0x66 ||
+		    seg->text[at] == 0xf3)
+			s->nr_hits += pad_at(seg->text + at, seg->bytes - at, &marker) >= 2;
+		return;
+	}
+}
+
+static int note_symbol(void *arg, uint64_t value, const char *name)
+{
+	(void)name;
+	note_start(arg, value, AREA_FUNCTION_SYMBOL);
+	return 0;
+}
+
+/* The sorted table of .eh_frame_hdr, in its usual encoding: pairs of 32-bit offsets from it. */
+static void note_fdes(struct scan *s)
+{
+	const struct area_object *row = object_row(s->o);
+	uint32_t i, k;
+
+	for (i = 0; i < s->o->nr_phdr; i++) {
+		const ElfW(Phdr) *ph = &s->o->phdr[i];
+		const uint8_t *hdr = (const uint8_t *)(row->bias + ph->p_vaddr);
+		uint32_t count;
+
+		/* version 1; eh_frame_ptr pcrel|sdata4, fde_count udata4, table datarel|sdata4 */
+		if (ph->p_type != PT_GNU_EH_FRAME || ph->p_memsz < 12 || hdr[0] != 1 ||
+		    hdr[1] != 0x1b || hdr[2] != 0x03 || hdr[3] != 0x3b)
+			continue;
+		memcpy(&count, hdr + 8, 4);
+		if (count > (ph->p_memsz - 12) / 8)
+			count = (uint32_t)((ph->p_memsz - 12) / 8);
+		for (k = 0; k < count; k++) {
+			int32_t start;
+
+			memcpy(&start, hdr + 12 + (uint64_t)k * 8, 4);
+			note_start(s, ph->p_vaddr + (uint64_t)(int64_t)start, AREA_FUNCTION_FDE);
+		}
+	}
+}
+
+/* The compiler's table: addresses of the first NOP, relocated in memory by the loader. */
+static void note_table(struct scan *s, const struct elf_file *f)
+{
+	const struct area_object *row = object_row(s->o);
+	const ElfW(Shdr) * table;
+	const uint64_t *entry;
+	uint64_t n;
+
+	table = elf_file_section(f, "__patchable_function_entries");
+	if (!table || !(table->sh_flags & SHF_ALLOC) || row->bias + table->sh_addr < row->lo ||
+	    table->sh_size > row->hi - (row->bias + table->sh_addr))
+		return;
+	entry = (const uint64_t *)(row->bias + table->sh_addr);
+	for (n = table->sh_size / 8; n--; entry++) {
+		uint64_t vaddr = *entry - row->bias;
+		uint32_t i;
+
+		/* a function starts at its endbr64 */
+		for (i = 0; i < s->nr_segments; i++) {
+			const struct segment *seg = &s->segments[i];
+			uint64_t at = vaddr - seg->vaddr;
+
+			if (at < seg->bytes && at >= ARCH_MARKER_BYTES &&
+			    arch_is_marker(seg->text + at - ARCH_MARKER_BYTES, ARCH_MARKER_BYTES))
+				vaddr -= ARCH_MARKER_BYTES;
+		}
+		note_start(s, vaddr, AREA_FUNCTION_TABLE);
+	}
+}
+
+static void note_all(struct scan *s, const struct elf_file *f)
+{
+	note_fdes(s);
+	if (f->map) {
+		note_table(s, f);
+		elf_file_symbols(f, note_symbol, s);
+	}
+}
+
+/* The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M). */
+static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes)
+{
+	uint32_t i;
+
+	for (i = 1; i < bytes && at + i < seg->bytes; i++)
+		if (seg->marks[at + i] & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
+			return 1;
+	return 0;
+}
+
+static int add_function(struct scan *s, const struct segment *seg, uint64_t at)
+{
+	uint8_t flags = seg->marks[at];
+	uint32_t marker, pad = pad_at(seg->text + at, seg->bytes - at, &marker);
+	uint64_t offset = seg->vaddr + at;
+
+	if (flags == AREA_FUNCTION_TABLE && another_starts_within(seg, at, marker + pad))
+		return 0;
+	if (offset > UINT32_MAX) {
+		function_refuse(s->o, 0, AREA_REFUSED_RANGE, pad);
+		return 0;
+	}
+	if (pad < ARCH_SITE_MIN) {
+		function_refuse(s->o, (uint32_t)offset,
+				pad >= 2 ? AREA_REFUSED_SHORT : AREA_REFUSED_NO_NOPS, pad);
+		return 0;
+	}
+	if (marker)
+		flags |= AREA_FUNCTION_ENDBR;
+	return function_add(s->o, (uint32_t)offset, flags, (uint8_t)pad);
+}
+
+static int add_functions(struct scan *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nr_segments; i++) {
+		const struct segment *seg = &s->segments[i];
+		uint64_t at, word;
+
+		for (at = 0; at < seg->bytes; at++) {
+			if (!(at & 7) && at + 8 <= seg->bytes) {
+				memcpy(&word, seg->marks + at, 8);
+				if (!word) {
+					at += 7;
+					continue;
+				}
+			}
+			if (seg->marks[at] && add_function(s, seg, at))
+				return -ENOSPC;
+		}
+	}
+	return 0;
+}
+
+/* See the head: cut each site to what the flag surely gave it. */
+static void settle_lengths(struct object *o)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t i, shortest = UINT8_MAX;
+
+	for (i = 0; i < row->nr_functions; i++) {
+		const struct area_function *f = area_function(row->first_function + i);
+
+		if (f->nop_bytes < shortest)
+			shortest = f->nop_bytes;
+	}
+	for (i = 0; i < row->nr_functions; i++) {
+		struct area_function *f = area_function(row->first_function + i);
+		const uint8_t *p = (const uint8_t *)(row->bias + f->offset);
+		uint32_t first;
+
+		if (f->flags & AREA_FUNCTION_ENDBR)
+			p += ARCH_MARKER_BYTES;
+		first = arch_nop_length(p, f->nop_bytes);
+		f->nop_bytes = (uint8_t)(first > shortest ? first : shortest);
+	}
+}
+
+static void find_segments(struct scan *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->o->nr_phdr && s->nr_segments < ARRAY_SIZE(s->segments); i++) {
+		const ElfW(Phdr) *ph = &s->o->phdr[i];
+
+		if (ph->p_type != PT_LOAD || (ph->p_flags & (PF_X | PF_R)) != (PF_X | PF_R))
+			continue;
+		s->segments[s->nr_segments++] = (struct segment){
+			.text = (const uint8_t *)(object_row(s->o)->bias + ph->p_vaddr),
+			.bytes = ph->p_filesz,
+			.vaddr = ph->p_vaddr,
+		};
+	}
+}
+
+static int map_marks(struct scan *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < s->nr_segments; i++) {
+		long p = sys_mmap(NULL, s->segments[i].bytes, PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+		if (sys_failed(p))
+			return (int)p;
+		s->segments[i].marks = (void *)p;
+	}
+	return 0;
+}
+
+static int patchable_scan(struct object *o)
+{
+	struct scan s = {.o = o, .counting = 1};
+	struct elf_file f;
+	uint32_t i;
+	int err;
+
+	find_segments(&s);
+	err = elf_file_open(&f, o->path, o->phdr, o->nr_phdr);
+	if (err)
+		area_status("symbols not read", o->path, err);
+	note_all(&s, &f);
+	object_row(o)->nr_starts = s.nr_starts;
+	err = 0;
+	if (s.nr_hits) {
+		s.counting = 0;
+		err = map_marks(&s);
+		if (!err) {
+			note_all(&s, &f);
+			err = add_functions(&s);
+			settle_lengths(o);
+		}
+	}
+	for (i = 0; i < s.nr_segments; i++)
+		if (s.segments[i].marks)
+			sys_munmap(s.segments[i].marks, s.segments[i].bytes);
+	elf_file_close(&f);
+	if (object_row(o)->nr_functions && sites_prepare(o) < 0)
+		err = 0; /* the object's status says why */
+	return err;
+}
+
+static const struct hook patchable_hook = {
+	.name = "patchable-function-entry",
+	.scan = patchable_scan,
+	.arm = sites_arm,
+};
+
+void patchable_register(void)
+{
+	hook_register(&patchable_hook);
+}

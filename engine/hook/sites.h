@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* The sites of an object: the NOPs in its text, and the slots and islands near it. */
+#ifndef VESTIGE_HOOK_SITES_H
+#define VESTIGE_HOOK_SITES_H
+
+#include "abi/record.h"
+#include "engine/core/object.h"
+
+/*
+ * sites_prepare() - make each site of a scanned object one NOP, and map its slots and islands.
+ * Return: 0; -ENOMEM if there is no room near the text, -EACCES and the like if the text cannot be
+ * written: the object's row then says so and its functions are not traced.
+ */
+int sites_prepare(struct object *o);
+
+/* struct hook's arm. */
+int sites_arm(struct object *o, const uint64_t *want, enum record_kind kind);
+
+/* Choose the entry points: @rseq and @tsc as the process has them. Before the first arm. */
+void sites_choose_entry(int rseq, int tsc);
+
+/* Tell core of this hook. */
+void patchable_register(void);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pool: each CPU has a share of the pages, walked by a hand, so that pages are taken in turn
+ * and the one under the hand is the one taken longest ago. A share is backed by memory bit by bit,
+ * when its backed part is in use: an idle CPU costs nothing, and a program that records little
+ * starts fast. Pages change hands by compare-and-store on their descriptor alone: no lists, so a
+ * thread that is suspended or killed anywhere holds up nobody.
+ *
+ * Discarding buffers look through the whole share for a free page before they refuse (once for
+ * each time that the reader freed some, see ring_ctl.failed_gen). Overwriting ones take what is
+ * under the hand; a page that was published lately, because its thread is slow, gets a second
+ * chance. Tests: tests/unit/test_pool.c, tests/engine/.
+ */
+#include "engine/ring/pool.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+
+#define GROW_PAGES 64u
+
+int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
+{
+	uint32_t n = load_acquire(&row->nr_backed);
+	uint32_t to = n + pages;
+	int err;
+
+	if (to > row->nr_pages)
+		to = row->nr_pages;
+	if (to == n)
+		return -ENOSPC;
+	err = sys_back(pool_page(r, row->first_page + n), (size_t)(to - n) * PAGE_BYTES);
+	if (err < 0) {
+		fetch_add(&row->no_memory, 1);
+		return err;
+	}
+	/* somebody else may have added the same pages meanwhile: that is as good */
+	compare_and_store(&row->nr_backed, n, to);
+	return 0;
+}
+
+static uint32_t count_records(const struct page_head *head)
+{
+	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
+	uint64_t pos = PAGE_HEAD_BYTES;
+	uint32_t n = 0;
+
+	while (pos < end) {
+		uint64_t word = *(const uint64_t *)((const uint8_t *)head + pos);
+		uint32_t bytes = record_word_bytes(word);
+
+		if (!bytes)
+			break;
+		n += word && record_word_kind(word) != RECORD_UNCOMMITTED;
+		pos += bytes;
+	}
+	return n;
+}
+
+static void clear_page(struct page_head *head)
+{
+	volatile uint64_t *p = (volatile uint64_t *)head;
+	unsigned int i;
+
+	for (i = 0; i < PAGE_BYTES / 8; i++)
+		p[i] = 0;
+}
+
+/* Take page @i of the share in state @from. Return: its index in the pool, or -EAGAIN. */
+static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t from)
+{
+	uint32_t index = row->first_page + i;
+	struct page_desc *desc = &r->descs[index];
+	struct page_head *head = pool_page(r, index);
+
+	if (!compare_and_store(&desc->state, from, PAGE_TAKING))
+		return -EAGAIN;
+	if (from == PAGE_PUBLISHED)
+		fetch_add(&row->overrun, count_records(head));
+	clear_page(head);
+	head->commit = PAGE_HEAD_BYTES;
+	head->buffer = r->buffer_index;
+	head->overrun = load_relaxed(&row->overrun);
+	head->dropped_events = load_relaxed(&row->dropped_events);
+	head->commit_overrun = load_relaxed(&row->commit_overrun);
+	head->seq = fetch_add(&r->buffer->take_seq, 1) + 1;
+	return (int)index;
+}
+
+/* Move the hand one page on and tell which page it left. */
+static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed)
+{
+	for (;;) {
+		uint64_t hand = load_relaxed(&row->hand);
+		uint64_t at = hand < nr_backed ? hand : 0;
+
+		if (compare_and_store(&row->hand, hand, at + 1))
+			return (uint32_t)at;
+	}
+}
+
+static int take_discard(struct ring *r, struct area_cpu *row)
+{
+	for (;;) {
+		uint32_t n = load_acquire(&row->nr_backed), i;
+
+		for (i = 0; i < n; i++) {
+			uint32_t at = hand_step(row, n);
+
+			if (load_relaxed(&r->descs[row->first_page + at].state) == PAGE_FREE) {
+				int index = take_as(r, row, at, PAGE_FREE);
+
+				if (index >= 0)
+					return index;
+			}
+		}
+		if (pool_back(r, row, GROW_PAGES) < 0)
+			return -ENOBUFS;
+		store_relaxed(&row->hand, n);
+	}
+}
+
+static int take_overwrite(struct ring *r, struct area_cpu *row)
+{
+	uint32_t tries;
+
+	for (tries = 0;; tries++) {
+		uint32_t n = load_acquire(&row->nr_backed), at, state;
+		int index;
+
+		/* at the end of what is backed: add to it rather than lose something */
+		if (load_relaxed(&row->hand) >= n && n < row->nr_pages)
+			pool_back(r, row, GROW_PAGES);
+		n = load_acquire(&row->nr_backed);
+		if (!n || tries > 3 * n)
+			return -ENOBUFS;
+		at = hand_step(row, n);
+		state = load_relaxed(&r->descs[row->first_page + at].state);
+		if (state == PAGE_PUBLISHED && tries < n &&
+		    load_relaxed(&r->buffer->publish_seq) - r->descs[row->first_page + at].seq <
+			    n / 2)
+			continue;
+		if (state != PAGE_FREE && state != PAGE_PUBLISHED)
+			continue;
+		index = take_as(r, row, at, state);
+		if (index >= 0)
+			return index;
+	}
+}
+
+int pool_take(struct ring *r, struct area_cpu *row)
+{
+	return r->buffer->flags & AREA_BUFFER_OVERWRITE ? take_overwrite(r, row)
+							: take_discard(r, row);
+}
+
+void pool_own(struct ring *r, uint32_t index)
+{
+	store_release(&r->descs[index].state, PAGE_OWNED);
+}
+
+void pool_publish(struct ring *r, uint32_t index)
+{
+	struct page_head *head = pool_page(r, index);
+	struct page_desc *desc = &r->descs[index];
+
+	if (head->commit > PAGE_BYTES)
+		head->commit = PAGE_BYTES;
+	if (head->commit == PAGE_HEAD_BYTES) {
+		store_release(&desc->state, PAGE_FREE);
+		return;
+	}
+	desc->seq = fetch_add(&r->buffer->publish_seq, 1) + 1;
+	store_release(&desc->state, PAGE_PUBLISHED);
+}

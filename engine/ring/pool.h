@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Which page a writer gets: the pool behind the ring. Every function runs in any context. */
+#ifndef VESTIGE_RING_POOL_H
+#define VESTIGE_RING_POOL_H
+
+#include "engine/ring/ring.h"
+
+static inline struct page_head *pool_page(const struct ring *r, uint32_t index)
+{
+	return (struct page_head *)(r->pages + (uint64_t)index * PAGE_BYTES);
+}
+
+/*
+ * pool_take() - take a page of one CPU's share: a free one, else a new one while the share has not
+ * all its memory, else (when the buffer overwrites) the oldest published one, whose records are
+ * counted as overrun. The page is zero but for its header's sums, in state TAKING.
+ * Return: its index, or -ENOBUFS.
+ */
+int pool_take(struct ring *r, struct area_cpu *row);
+
+/* The header is complete: let readers see it. TAKING -> OWNED. */
+void pool_own(struct ring *r, uint32_t index);
+
+/* No writer will touch it again. OWNED -> PUBLISHED, or FREE if it has no record. */
+void pool_publish(struct ring *r, uint32_t index);
+
+/*
+ * pool_back() - give a CPU's share @pages more pages of memory, at most its quota.
+ * Return: 0, or -errno: -EFAULT when the file system is full.
+ */
+int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages);
+
+#endif

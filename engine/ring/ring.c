@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring's slow path: control blocks, and the change of pages. ring.h says how it works and what
+ * fork does; pool.c decides which page is taken. Everything reachable from ring_new_page() may run
+ * in a signal handler that interrupted any instruction, this file's own included: a handler that
+ * finds the thread's block busy loses its record, counted as commit_overrun.
+ */
+#include "engine/ring/ring.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "arch_barrier.h"
+#include "arch_clock.h"
+#include "arch_regs.h"
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/ring/pool.h"
+
+#define NR_CTLS 16384u
+
+/* Shared by all threads that have no block: its cpu_key of 0 sends them here. */
+static struct ring_ctl null_ctl;
+__thread struct ring_ctl *ring_ctl __attribute__((tls_model("initial-exec"))) = &null_ctl;
+static __thread uint32_t attaching __attribute__((tls_model("initial-exec")));
+
+ptrdiff_t ring_rseq_offset;
+
+/* In memory that a fork's child finds zeroed: there nothing is awake. */
+static struct ring_private {
+	uint32_t awake;
+	uint32_t ctl_hint;
+	uint32_t nr_ctls_used; /* blocks below this were used once */
+	struct ring_ctl ctls[NR_CTLS];
+} * priv;
+
+static struct ring ring;
+static int (*mono_clock)(clockid_t, struct timespec *);
+
+int ring_start(const struct ring *r, ptrdiff_t rseq_offset)
+{
+	long p = sys_mmap(NULL, sizeof(*priv), PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (sys_failed(p))
+		return (int)p;
+	if (sys_madvise((void *)p, sizeof(*priv), MADV_WIPEONFORK) < 0) {
+		sys_munmap((void *)p, sizeof(*priv));
+		return -EINVAL;
+	}
+	priv = (void *)p;
+	ring = *r;
+	ring_rseq_offset = rseq_offset;
+	mono_clock = clock_gettime;
+	store_release(&priv->awake, 1);
+	return 0;
+}
+
+void ring_set_on(int on)
+{
+	store_relaxed(&ring.on, (uint32_t)on);
+	if (ring.area)
+		store_relaxed(&ring.area->tracing_on, (uint32_t)on);
+}
+
+int ring_is_on(void)
+{
+	return (int)load_relaxed(&ring.on);
+}
+
+uint64_t ring_clock_mono(void)
+{
+	struct timespec t;
+
+	/* The vdso's code: no lock, no vector register. */
+	mono_clock(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+uint64_t ring_clock(void)
+{
+	return ring.area->clock == AREA_CLOCK_TSC ? arch_clock_read() : ring_clock_mono();
+}
+
+static struct area_cpu *cpu_row(uint32_t cpu)
+{
+	return &ring.cpus[cpu < ring.nr_cpus ? cpu : ring.nr_cpus - 1];
+}
+
+/* A row in the table of tasks; UINT32_MAX if it is full: the thread then has no name. */
+static uint32_t task_new(int tid)
+{
+	uint32_t i = fetch_add(&ring.task_table->count, 1);
+	struct area_task *t = &ring.tasks[i];
+
+	if (i >= ring.task_table->capacity || sys_back(t, sizeof(*t)) < 0) {
+		__atomic_fetch_sub(&ring.task_table->count, 1, __ATOMIC_RELAXED);
+		return UINT32_MAX;
+	}
+	t->tgid = ring.area->pid;
+	t->start_stamp = ring_clock();
+	sys_get_comm(t->comm);
+	store_release(&t->tid, tid);
+	return i;
+}
+
+static struct ring_ctl *ctl_claim(int tid)
+{
+	uint32_t i = load_relaxed(&priv->ctl_hint);
+	uint32_t n;
+
+	for (n = 0; n < NR_CTLS; n++, i++) {
+		struct ring_ctl *ctl = &priv->ctls[i % NR_CTLS];
+
+		if (!load_relaxed(&ctl->tid) && compare_and_store(&ctl->tid, 0, tid)) {
+			store_relaxed(&priv->ctl_hint, (i + 1) % NR_CTLS);
+			return ctl;
+		}
+	}
+	return NULL;
+}
+
+/* The thread's first record, or ring_thread_start(). NULL: none to be had, counted. */
+static struct ring_ctl *attach(void)
+{
+	struct ring_ctl *ctl = NULL;
+
+	if (!priv || !load_relaxed(&priv->awake) || attaching)
+		goto out;
+	attaching = 1;
+	barrier();
+	ctl = ctl_claim(sys_gettid());
+	if (ctl) {
+		int tid = ctl->tid;
+
+		memset(ctl, 0, sizeof(*ctl));
+		ctl->tid = tid;
+		ctl->page_index = UINT32_MAX;
+		ctl->failed_gen = UINT64_MAX;
+		ctl->task = task_new(tid);
+		barrier();
+		ring_ctl = ctl;
+	}
+	barrier();
+	attaching = 0;
+out:
+	if (!ctl && ring.area)
+		fetch_add(&ring.area->untraced_calls, 1);
+	return ctl;
+}
+
+/* Publish what no unfinished writer can still write to; hold back what one can. */
+static int retire_page(struct ring_ctl *ctl)
+{
+	uint32_t level = ctl->nest, kept = 0, i;
+
+	for (i = 0; i < ctl->nr_held; i++) {
+		if (ctl->held[i].nest >= level)
+			pool_publish(&ring, ctl->held[i].page_index);
+		else
+			ctl->held[kept++] = ctl->held[i];
+	}
+	ctl->nr_held = kept;
+	if (ctl->page_index == UINT32_MAX)
+		return 0;
+	if (ctl->page_nest >= level) {
+		pool_publish(&ring, ctl->page_index);
+	} else {
+		if (kept == RING_MAX_HELD)
+			return -EBUSY;
+		ctl->held[kept].page_index = ctl->page_index;
+		ctl->held[kept].nest = ctl->page_nest;
+		ctl->nr_held = kept + 1;
+	}
+	ctl->page_index = UINT32_MAX;
+	return 0;
+}
+
+static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
+{
+	const struct page_head *head = ctl->page;
+
+	return ctl->page_index != UINT32_MAX && head->cpu == cpu &&
+	       head->commit + bytes <= PAGE_BYTES && !((ring_clock() - head->base_stamp) >> 32);
+}
+
+static enum ring_verdict change_page(struct ring_ctl *ctl, uint32_t bytes)
+{
+	uint32_t cpu = arch_cpu();
+	struct area_cpu *row = cpu_row(cpu);
+	uint64_t gen;
+	int index;
+
+	if (page_fits(ctl, cpu, bytes))
+		goto out;
+	if (retire_page(ctl) < 0) {
+		fetch_add(&row->commit_overrun, 1);
+		return RING_SKIP;
+	}
+	gen = load_relaxed(&ring.area->reader_gen);
+	if (ctl->failed_gen == gen && !(ring.buffer->flags & AREA_BUFFER_OVERWRITE)) {
+		fetch_add(&row->dropped_events, 1);
+		return RING_SKIP;
+	}
+	index = pool_take(&ring, row);
+	if (index < 0) {
+		ctl->failed_gen = gen;
+		fetch_add(&row->dropped_events, 1);
+		return RING_SKIP;
+	}
+	ctl->failed_gen = UINT64_MAX;
+	ctl->page = pool_page(&ring, (uint32_t)index);
+	ctl->page->tid = ctl->tid;
+	ctl->page->cpu = cpu;
+	ctl->page->task = ctl->task;
+	ctl->page->base_stamp = ring_clock();
+	pool_own(&ring, (uint32_t)index);
+	ctl->page_index = (uint32_t)index;
+	ctl->page_nest = ctl->nest;
+out:
+	barrier();
+	ctl->cpu_key = cpu ^ RING_CPU_KEY;
+	return RING_RETRY;
+}
+
+enum ring_verdict ring_new_page(uint32_t bytes)
+{
+	struct ring_ctl *ctl = ring_ctl;
+	enum ring_verdict verdict;
+
+	if (unlikely(!ctl->tid)) {
+		ctl = attach();
+		if (!ctl)
+			return RING_SKIP;
+	}
+	if (unlikely(ctl->busy)) {
+		fetch_add(&cpu_row(arch_cpu())->commit_overrun, 1);
+		return RING_SKIP;
+	}
+	ctl->busy = 1;
+	ctl->cpu_key = 0;
+	barrier();
+	if (unlikely(!load_relaxed(&ring.on)))
+		verdict = RING_SKIP;
+	else
+		verdict = change_page(ctl, bytes);
+	barrier();
+	ctl->busy = 0;
+	if (verdict == RING_RETRY && ring_rseq_offset && arch_rseq_cpu(ring_rseq_offset) < 0)
+		verdict = RING_XADD;
+	return verdict;
+}
+
+void ring_thread_start(void)
+{
+	if (!ring_ctl->tid)
+		attach();
+}
+
+void ring_thread_rename(void)
+{
+	struct ring_ctl *ctl = ring_ctl;
+
+	if (ctl->tid && ctl->task != UINT32_MAX)
+		sys_get_comm(ring.tasks[ctl->task].comm);
+}
+
+void ring_thread_end(void)
+{
+	struct ring_ctl *ctl = ring_ctl;
+
+	if (!ctl->tid)
+		return;
+	ring_thread_rename();
+	ctl->busy = 1;
+	ctl->cpu_key = 0;
+	barrier();
+	retire_page(ctl);
+	if (ctl->task != UINT32_MAX)
+		ring.tasks[ctl->task].end_stamp = ring_clock();
+	ring_ctl = &null_ctl;
+	barrier();
+	store_release(&ctl->tid, 0);
+}

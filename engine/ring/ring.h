@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring: pages in the area, one writer a page.
+ *
+ * A thread writes into a page that it owns; the page belongs to the CPU on which it was taken, and
+ * a thread that has moved takes another one. Memory is bounded by the pool and not by the number
+ * of threads. The hot path is in hook/<cpu>/entry.S; here is what it falls back to when its page is
+ * full, belongs to another CPU, is too old for a 32-bit stamp, or does not exist.
+ *
+ * Writers reserve in one of two ways, which may nest in each other in signal handlers:
+ *
+ *   rseq	stamp, record and commit inside one restartable sequence: a handler restarts it, so
+ *		nothing is ever half written and records lie in order of time
+ *   xadd	one xadd on page_head.commit; from the reservation to the last store ctl->nest is
+ *		raised, and a page that was taken below that level is held back, not published
+ *
+ * fork: control blocks lie in memory that the child finds zeroed, so its first record takes the
+ * slow path, which refuses it. Costs: bench/entry.c. Tests: tests/engine/.
+ */
+#ifndef VESTIGE_RING_H
+#define VESTIGE_RING_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/area.h"
+#include "abi/page.h"
+#include "abi/record.h"
+
+#define RING_MAX_HELD 6
+
+/* A thread's control block. What entry.S reads has its offsets checked in hook/<cpu>/offsets.h. */
+struct ring_ctl {
+	struct page_head *page;
+	uint32_t cpu_key; /* the page's CPU ^ RING_CPU_KEY; 0: go the slow path */
+	uint32_t nest;	  /* xadd writers that have reserved and not finished, on this thread */
+	uint32_t
+		aborts; /* rseq restarts: every 64th takes xadd, or a stepping debugger would hang */
+	uint32_t busy;	/* inside the slow path */
+	int32_t tid;	/* 0: the block is free, or this is a fork's child */
+	uint32_t task;	/* row in AREA_TASKS */
+	uint32_t page_index;
+	uint32_t page_nest; /* ctl->nest when the page was taken */
+	uint32_t nr_held;
+	struct {
+		uint32_t page_index;
+		uint32_t nest;
+	} held[RING_MAX_HELD]; /* left by a handler above an unfinished writer, oldest first */
+	uint64_t failed_gen;   /* reader_gen when last no page was free */
+} __attribute__((aligned(128)));
+
+#define RING_CPU_KEY 0x5a000000u
+
+/* What ring_new_page() tells the hook. */
+enum ring_verdict {
+	RING_SKIP = 0,	/* no record: off, refused or counted as lost */
+	RING_RETRY = 1, /* the page is right now */
+	RING_XADD = 2,	/* this thread has no rseq: take the other path */
+};
+
+/* One buffer, as the writers see it. */
+struct ring {
+	struct area_header *area;
+	struct area_buffer *buffer;
+	struct area_cpu *cpus; /* nr_cpus rows */
+	struct page_desc *descs;
+	uint8_t *pages; /* page 0 of the area */
+	struct area_table *task_table;
+	struct area_task *tasks;
+	uint32_t nr_cpus;
+	uint32_t buffer_index;
+	uint32_t on; /* tracing_on */
+};
+
+/* Of the calling thread; &ring_null_ctl until it has one. entry.S loads it. */
+extern __thread struct ring_ctl *ring_ctl __attribute__((tls_model("initial-exec")));
+
+/* Offset of struct rseq from the thread pointer; 0 if the process has none. entry.S loads it. */
+extern ptrdiff_t ring_rseq_offset;
+
+/*
+ * ring_start() - make the buffer ready for writers.
+ * @ring: all pointers set; copied.
+ * @rseq_offset: see ring_rseq_offset.
+ * Constructor context, once. Return: 0 or -ENOMEM.
+ */
+int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
+
+/* Switch recording on or off (tracing_on). From any thread. */
+void ring_set_on(int on);
+int ring_is_on(void);
+
+/*
+ * ring_new_page() - the slow path: make the thread's page fit for a record of @bytes.
+ * Called by the hooks at any instruction, signal handlers included: no lock, no libc, no system
+ * call but madvise() when memory is added and gettid() on a thread's first record.
+ */
+enum ring_verdict ring_new_page(uint32_t bytes);
+
+/* The stamp for machines whose counter cannot be trusted: CLOCK_MONOTONIC in ns. Any context. */
+uint64_t ring_clock_mono(void);
+
+/* The stamp now, in the area's clock. Any context. */
+uint64_t ring_clock(void);
+
+/* Give the calling thread a control block ahead of its first record. Normal context. */
+void ring_thread_start(void);
+
+/* The thread ends: publish its pages, note its name, free its block. Normal context. */
+void ring_thread_end(void);
+
+/* Read the calling thread's name again. Normal context: it makes a system call. */
+void ring_thread_rename(void);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * vestige: ftrace for your own programs.
+ *
+ * A program may include this header and call what is in it whether libvestige is loaded or not:
+ * nothing has to be linked. Without the library every call fails with ENOSYS.
+ */
+#ifndef VESTIGE_VESTIGE_H
+#define VESTIGE_VESTIGE_H
+
+#include <errno.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define VESTIGE_VERSION "0.1.0"
+
+/* In libvestige; absent from a program that runs without it. Not to be called directly. */
+extern ssize_t vestige_file_read(const char *file, char *buf, size_t bytes) __attribute__((weak));
+
+/**
+ * vestige_read() - read a control file of this process, as `cat` would in its tracefs.
+ * @file:  name in the tracefs tree, for example "current_tracer" or "vestige_status".
+ * @buf:   receives the text; it is not NUL-terminated.
+ * @bytes: room at @buf.
+ *
+ * Return: the length of the text, or -1 with errno: ENOENT no such file; EACCES it is write-only;
+ * EOPNOTSUPP it is rendered outside the process (trace, stats ...); EFBIG it does not fit;
+ * ENODEV the engine is asleep; ENOSYS libvestige is not loaded.
+ * May be called from any thread, not from a signal handler.
+ */
+static inline ssize_t vestige_read(const char *file, char *buf, size_t bytes)
+{
+	if (!vestige_file_read) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_file_read(file, buf, bytes);
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
