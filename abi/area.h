@@ -96,7 +96,7 @@ enum area_object_status {
 	AREA_OBJECT_NO_ISLANDS = 3,   /* no free address range within 2 GiB of its text */
 	AREA_OBJECT_NOT_WRITABLE = 4, /* mprotect() of its text was refused; see errno_value */
 	AREA_OBJECT_VDSO = 5,
-	AREA_OBJECT_LOADER = 6, /* ld.so and libc: never patched, even when built for it */
+	AREA_OBJECT_LOADER = 6, /* ld.so: never patched, even when built for it */
 };
 
 #define AREA_BUILD_ID_MAX 20

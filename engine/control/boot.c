@@ -235,6 +235,20 @@ static int start_ring(void)
 	return ring_start(&ring, rseq);
 }
 
+/* Where address space or file size is limited, a small ring is better than none. */
+static int make_area(struct area_config *config)
+{
+	int err = area_create(config);
+
+	if (err != -ENOMEM && err != -EFBIG)
+		return err;
+	config->cpu_pages = MIN_CPU_PAGES;
+	err = area_create(config);
+	if (!err)
+		area_status("the buffer has its smallest size: RLIMIT_AS or RLIMIT_FSIZE", NULL, 0);
+	return err;
+}
+
 __attribute__((constructor)) static void engine_start(int argc, char **argv, char **envp)
 {
 	struct area_config config = {0};
@@ -251,7 +265,7 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	config.nr_cpus = count_cpus();
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
 	config.clock = clock_choose();
-	if (area_create(&config))
+	if (make_area(&config))
 		return;
 	if (start_ring() || objects_load()) {
 		area_remove();

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <sys/auxv.h>
+#include <sys/resource.h>
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
@@ -25,13 +26,13 @@ static const struct {
 	uint32_t capacity; /* 0: computed from the configuration */
 } layout[AREA_NR_TABLES] = {
 	[AREA_OBJECTS] = {sizeof(struct area_object), 8192},
-	[AREA_FUNCTIONS] = {sizeof(struct area_function), 4u << 20},
-	[AREA_REFUSED] = {sizeof(struct area_refused), 1u << 18},
-	[AREA_TASKS] = {sizeof(struct area_task), 1u << 17},
+	[AREA_FUNCTIONS] = {sizeof(struct area_function), 1u << 20},
+	[AREA_REFUSED] = {sizeof(struct area_refused), 1u << 16},
+	[AREA_TASKS] = {sizeof(struct area_task), 1u << 15},
 	[AREA_CLOCKS] = {sizeof(struct area_clock), 4096},
 	[AREA_BUFFERS] = {sizeof(struct area_buffer), 32},
 	[AREA_CPUS] = {sizeof(struct area_cpu), 0},
-	[AREA_STRINGS] = {1, 4u << 20},
+	[AREA_STRINGS] = {1, 1u << 20},
 	[AREA_STATUS] = {1, 65536},
 	[AREA_PAGES] = {sizeof(struct page_desc), 0},
 };
@@ -221,11 +222,24 @@ static void set_exe_name(struct area_header *h)
 	str_copy(h->exe, sizeof(h->exe), path + i);
 }
 
+/* A file larger than RLIMIT_FSIZE would cost the program a SIGXFSZ. */
+static int check_file_limit(uint64_t bytes)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur != RLIM_INFINITY &&
+	    bytes > limit.rlim_cur)
+		return -EFBIG;
+	return 0;
+}
+
 static int map_area(int fd, const struct area_config *config, const struct area_header *h)
 {
 	long p;
-	int err = sys_ftruncate(fd, h->file_bytes);
+	int err = check_file_limit(h->file_bytes);
 
+	if (!err)
+		err = sys_ftruncate(fd, h->file_bytes);
 	if (err < 0)
 		return err;
 	p = sys_mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

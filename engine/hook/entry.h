@@ -4,7 +4,8 @@
 #define VESTIGE_HOOK_ENTRY_H
 
 void hook_function_rseq(void);
-void hook_function_xadd(void);
+void hook_function_xadd_rdpid(void);
+void hook_function_xadd_lsl(void);
 void hook_function_mono(void);
 
 #endif

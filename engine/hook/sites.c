@@ -14,6 +14,7 @@
 #include <errno.h>
 
 #include "arch_patch.h"
+#include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
@@ -31,14 +32,17 @@ struct sites {
 #define ISLAND_BYTES   16u
 #define ISLANDS_OFFSET 4096u
 
-static void (*entry_function)(void) = hook_function_xadd;
+static void (*entry_function)(void) = hook_function_xadd_lsl;
 
 void sites_choose_entry(int rseq, int tsc)
 {
 	if (!tsc)
 		entry_function = hook_function_mono;
+	else if (rseq)
+		entry_function = hook_function_rseq;
 	else
-		entry_function = rseq ? hook_function_rseq : hook_function_xadd;
+		entry_function =
+			arch_has_rdpid() ? hook_function_xadd_rdpid : hook_function_xadd_lsl;
 }
 
 static uint8_t *site_of(const struct area_object *row, const struct area_function *f)

@@ -18,6 +18,20 @@ static inline uint32_t arch_cpu(void)
 	return limit & 0xfff;
 }
 
+/* Whether the processor has rdpid, which tells the same some twenty times faster than lsl. */
+static inline int arch_has_rdpid(void)
+{
+	uint32_t a = 0, b, c = 0, d;
+
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	if (a < 7)
+		return 0;
+	a = 7;
+	c = 0;
+	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
+	return c >> 22 & 1;
+}
+
 /* The cpu_id of the thread's struct rseq, which lies @offset bytes from the thread pointer. */
 static inline int32_t arch_rseq_cpu(ptrdiff_t offset)
 {

@@ -16,8 +16,8 @@
  * none in the red zone below the hook's own frame is touched.
  *
  * A record costs about one rdtsc (bench: "function tracer"): what stands around it runs in its
- * shadow. Variants differ in how they reserve (rseq, xadd) and in the clock (tsc, mono); the slots
- * and islands say which one a site calls.
+ * shadow. Variants differ in how they reserve (rseq; xadd, which asks for the CPU by rdpid or lsl)
+ * and in the clock (tsc, mono); the slots and islands say which one a site calls.
  */
 #include "offsets.h"
 
@@ -90,9 +90,13 @@
 	 * which the slot lies. Until the head word is stored the slot says UNCOMMITTED, so that a
 	 * reader of a killed process can step over it.
 	 */
-	.macro XADD_RECORD clock, again, slow, out
+	.macro XADD_RECORD clock, cpu, slow, out
+	.ifc \cpu, rdpid
+	rdpid	%rax
+	.else
 	mov	$0x7b, %eax
 	lsl	%eax, %eax
+	.endif
 	and	$0xfff, %eax
 	xor	$CPU_KEY, %eax
 	cmp	%eax, CTL_CPU_KEY(%rcx)
@@ -129,7 +133,7 @@
 	jmp	\slow
 	.endm
 
-	.macro FUNCTION_ENTRY name, clock, rseq
+	.macro FUNCTION_ENTRY name, clock, cpu
 	.globl	\name
 	.hidden	\name
 	.type	\name, @function
@@ -141,7 +145,7 @@
 	HEAD_WORD
 .L\name\()_again:
 	LOAD_CTL %rcx
-	.if \rseq
+	.ifc \cpu, rseq
 	mov	ring_rseq_offset(%rip), %rdx
 	lea	.L\name\()_cs(%rip), %rax
 	mov	%rax, %fs:RSEQ_CS(%rdx)
@@ -169,7 +173,7 @@
 	mov	%rcx, HEAD_COMMIT(%rsi)
 .L\name\()_end:
 	.else
-	XADD_RECORD \clock, .L\name\()_again, .L\name\()_slow, .L\name\()_out
+	XADD_RECORD \clock, \cpu, .L\name\()_slow, .L\name\()_out
 	.endif
 .L\name\()_out:
 	.cfi_remember_state
@@ -177,7 +181,7 @@
 	ret
 	.cfi_restore_state
 
-	.if \rseq
+	.ifc \cpu, rseq
 	.byte	0x0f, 0xb9, 0x3d	/* ud1, with the signature that rseq wants before the handler */
 	.long	RSEQ_SIG
 .L\name\()_abort:
@@ -187,7 +191,7 @@
 	jnz	.L\name\()_again
 .L\name\()_xadd:
 	LOAD_CTL %rcx
-	XADD_RECORD tsc, .L\name\()_again, .L\name\()_slow, .L\name\()_out
+	XADD_RECORD tsc, lsl, .L\name\()_slow, .L\name\()_out
 	.endif
 
 .L\name\()_slow:
@@ -199,14 +203,14 @@
 	.cfi_adjust_cfa_offset -8
 	cmp	$VERDICT_RETRY, %eax
 	je	.L\name\()_again
-	.if \rseq
+	.ifc \cpu, rseq
 	ja	.L\name\()_xadd
 	.endif
 	jmp	.L\name\()_out
 	.cfi_endproc
 	.size	\name, . - \name
 
-	.if \rseq
+	.ifc \cpu, rseq
 	.pushsection .data.rel.ro, "aw"
 	.balign	32
 .L\name\()_cs:
@@ -218,8 +222,9 @@
 	.endif
 	.endm
 
-	FUNCTION_ENTRY hook_function_rseq, tsc, 1
-	FUNCTION_ENTRY hook_function_xadd, tsc, 0
-	FUNCTION_ENTRY hook_function_mono, mono, 0
+	FUNCTION_ENTRY hook_function_rseq, tsc, rseq
+	FUNCTION_ENTRY hook_function_xadd_rdpid, tsc, rdpid
+	FUNCTION_ENTRY hook_function_xadd_lsl, tsc, lsl
+	FUNCTION_ENTRY hook_function_mono, mono, lsl
 
 	.section .note.GNU-stack, "", @progbits
