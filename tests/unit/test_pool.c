@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: MIT */
+/* The pool behind the ring: order, losses, growth, and threads that take and publish at once. */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+#include "engine/ring/pool.h"
+
+#define NR_PAGES 256
+
+struct fixture {
+	struct ring ring;
+	struct area_header area;
+	struct area_buffer buffer;
+	struct area_cpu cpu;
+	struct page_desc descs[NR_PAGES];
+};
+
+static void set_up(struct fixture *f, uint32_t nr_pages, int overwrite)
+{
+	memset(f, 0, sizeof(*f));
+	f->cpu.nr_pages = nr_pages;
+	f->buffer.flags = overwrite ? AREA_BUFFER_OVERWRITE : 0;
+	f->ring = (struct ring){.area = &f->area,
+				.buffer = &f->buffer,
+				.cpus = &f->cpu,
+				.descs = f->descs,
+				.nr_cpus = 1};
+	f->ring.pages = mmap(NULL, NR_PAGES * PAGE_BYTES, PROT_READ | PROT_WRITE,
+			     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	assert_ptr_not_equal(f->ring.pages, MAP_FAILED);
+}
+
+static void tear_down(struct fixture *f)
+{
+	munmap(f->ring.pages, NR_PAGES * PAGE_BYTES);
+}
+
+/* Take a page, write @n function records into it, publish it. */
+static int fill(struct fixture *f, uint32_t n)
+{
+	int index = pool_take(&f->ring, &f->cpu);
+	struct page_head *head;
+	uint64_t *word;
+	uint32_t i;
+
+	if (index < 0)
+		return index;
+	head = pool_page(&f->ring, (uint32_t)index);
+	pool_own(&f->ring, (uint32_t)index);
+	word = (uint64_t *)(head + 1);
+	for (i = 0; i < n; i++, word += 2) {
+		assert_int_equal(word[0], 0);
+		assert_int_equal(word[1], 0);
+		word[1] = 1;
+		word[0] = (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | i;
+		head->commit += RECORD_FUNCTION_BYTES;
+	}
+	pool_publish(&f->ring, (uint32_t)index);
+	return index;
+}
+
+static void overwrite_takes_the_oldest(void **state)
+{
+	struct fixture f;
+	uint64_t oldest;
+	int i, index;
+
+	(void)state;
+	set_up(&f, 128, 1);
+	for (i = 0; i < 128; i++)
+		assert_int_equal(fill(&f, 10), i);
+	assert_int_equal(f.cpu.overrun, 0);
+	for (i = 0; i < 300; i++) {
+		oldest = UINT64_MAX;
+		for (index = 0; index < 128; index++)
+			if (f.descs[index].seq < oldest)
+				oldest = f.descs[index].seq;
+		index = fill(&f, 7);
+		assert_true(index >= 0);
+		assert_int_equal(f.descs[index].seq, 128 + i + 1);
+		for (int k = 0; k < 128; k++)
+			assert_true(f.descs[k].seq > oldest || k == index);
+	}
+	assert_int_equal(f.cpu.overrun, 128 * 10 + (300 - 128) * 7);
+	tear_down(&f);
+}
+
+static void discard_refuses_when_full(void **state)
+{
+	struct fixture f;
+	int i;
+
+	(void)state;
+	set_up(&f, 100, 0);
+	for (i = 0; i < 100; i++)
+		assert_true(fill(&f, 1) >= 0);
+	assert_int_equal(f.cpu.nr_backed, 100);
+	assert_true(fill(&f, 1) < 0);
+	/* what the reader gives back, wherever it is, is found */
+	f.descs[57].state = PAGE_FREE;
+	assert_int_equal(fill(&f, 1), 57);
+	assert_true(fill(&f, 1) < 0);
+	assert_int_equal(f.cpu.overrun, 0);
+	tear_down(&f);
+}
+
+static void memory_comes_when_needed(void **state)
+{
+	struct fixture f;
+	int i;
+
+	(void)state;
+	set_up(&f, 200, 0);
+	assert_int_equal(f.cpu.nr_backed, 0);
+	for (i = 0; i < 500; i++) {
+		int index = fill(&f, 3);
+
+		assert_true(index >= 0);
+		f.descs[index].state = PAGE_FREE;
+	}
+	/* a reader that keeps up: one step of memory was enough */
+	assert_int_equal(f.cpu.nr_backed, 64);
+	tear_down(&f);
+}
+
+static void an_empty_page_is_given_back(void **state)
+{
+	struct fixture f;
+	int index;
+
+	(void)state;
+	set_up(&f, 64, 0);
+	index = pool_take(&f.ring, &f.cpu);
+	pool_own(&f.ring, (uint32_t)index);
+	pool_publish(&f.ring, (uint32_t)index);
+	assert_int_equal(f.descs[index].state, PAGE_FREE);
+	assert_int_equal(f.buffer.publish_seq, 0);
+	tear_down(&f);
+}
+
+static void a_commit_beyond_the_page_is_cut(void **state)
+{
+	struct fixture f;
+	int index;
+
+	(void)state;
+	set_up(&f, 64, 0);
+	index = pool_take(&f.ring, &f.cpu);
+	pool_own(&f.ring, (uint32_t)index);
+	pool_page(&f.ring, (uint32_t)index)->commit = PAGE_BYTES + 48;
+	pool_publish(&f.ring, (uint32_t)index);
+	assert_int_equal(pool_page(&f.ring, (uint32_t)index)->commit, PAGE_BYTES);
+	tear_down(&f);
+}
+
+static void *worker(void *arg)
+{
+	struct fixture *f = arg;
+	uintptr_t records = 0;
+	int i;
+
+	for (i = 0; i < 20000; i++) {
+		int index = pool_take(&f->ring, &f->cpu);
+		struct page_head *head;
+		uint64_t *word;
+
+		if (index < 0)
+			continue;
+		head = pool_page(&f->ring, (uint32_t)index);
+		pool_own(&f->ring, (uint32_t)index);
+		/* nobody else may have it meanwhile */
+		head->tid = (int32_t)(uintptr_t)&i;
+		word = (uint64_t *)(head + 1);
+		word[1] = 1;
+		word[0] = (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | 1;
+		head->commit += RECORD_FUNCTION_BYTES;
+		if (head->tid != (int32_t)(uintptr_t)&i)
+			return (void *)UINTPTR_MAX;
+		records++;
+		pool_publish(&f->ring, (uint32_t)index);
+	}
+	return (void *)records;
+}
+
+static void threads_never_share_a_page(void **state)
+{
+	static struct fixture f;
+	pthread_t threads[4];
+	uint64_t made = 0, kept = 0;
+	void *ret;
+	int i;
+
+	(void)state;
+	set_up(&f, 64, 1);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, worker, &f), 0);
+	for (i = 0; i < 4; i++) {
+		pthread_join(threads[i], &ret);
+		assert_true((uintptr_t)ret != UINTPTR_MAX);
+		made += (uintptr_t)ret;
+	}
+	for (i = 0; i < 64; i++)
+		kept += f.descs[i].state == PAGE_PUBLISHED;
+	/* exact: each record is either still there or was counted as overwritten */
+	assert_int_equal(kept + f.cpu.overrun, made);
+	tear_down(&f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(overwrite_takes_the_oldest),
+		cmocka_unit_test(discard_refuses_when_full),
+		cmocka_unit_test(memory_comes_when_needed),
+		cmocka_unit_test(an_empty_page_is_given_back),
+		cmocka_unit_test(a_commit_beyond_the_page_is_cut),
+		cmocka_unit_test(threads_never_share_a_page),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
