@@ -27,6 +27,7 @@
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/hook/sites.h"
+#include "engine/hook/text_patch.h"
 #include "engine/ring/ring.h"
 
 #define DEFAULT_KB	(16u * 1024) /* all CPUs together */
@@ -276,8 +277,12 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	threads_start();
 	ring_thread_start();
 	patchable_register();
+	if (text_start())
+		area_status("no membarrier: functions cannot be switched while threads run", NULL,
+			    0);
 	functions_scan();
 	replay_boot(boot);
+	text_go_live();
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
 }
 

@@ -285,7 +285,6 @@ static int wanted(uint32_t id)
 static int arm_object(struct object *o, uint64_t *want)
 {
 	const struct area_object *row = object_row(o);
-	enum record_kind kind = current_ops ? current_ops->kind : RECORD_VOID;
 	uint32_t i, h;
 	int err, ret = 0;
 
@@ -294,7 +293,7 @@ static int arm_object(struct object *o, uint64_t *want)
 		if (wanted(row->first_function + i))
 			want[i / 64] |= UINT64_C(1) << (i % 64);
 	for (h = 0; h < nr_hooks; h++) {
-		err = hooks[h]->arm(o, want, kind);
+		err = hooks[h]->arm(o, want);
 		if (err) {
 			area_status("functions of this object cannot be patched", o->path, err);
 			ret = err;

@@ -19,10 +19,10 @@ struct hook {
 	int (*scan)(struct object *o);
 	/*
 	 * Make the text of one object agree with @want.
-	 * @want: one bit a function of the object, set: its calls make records of @kind.
+	 * @want: one bit a function of the object, set: its calls make RECORD_FUNCTION.
 	 * Return: 0, or -errno when none of it could be done; single refusals are counted.
 	 */
-	int (*arm)(struct object *o, const uint64_t *want, enum record_kind kind);
+	int (*arm)(struct object *o, const uint64_t *want);
 };
 
 void hook_register(const struct hook *hook);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patching the sites of an object. Owns the memory near each text: slots (data, for sites of six
- * bytes or more) and islands (code, for those of five), 16 bytes a function each.
+ * The sites of an object, and the memory near its text to which they lead: slots (data, for sites
+ * of six bytes), islands (code, for those of five) and far-aligned islands for the few sites of
+ * five bytes whose first two lie in different cache lines (see text_patch.h). Slots and islands
+ * are filled once, while only one thread runs, and never change: what changes is the text.
  *
- * Text is written through a view of the object's own range that is writable for as long as it takes
- * (mprotect). Everything here runs in the constructor, before any other thread can execute a site,
- * so bytes are simply stored; the bytes found are verified first, and a site that is not as we left
- * it is refused. fork: the child has the same text. Costs: bench "start-up". Tests:
- * tests/engine/test_scan.py, test_calls.py.
+ * Which bytes of a function's NOPs are the site? All six or five behind endbr64; where the first
+ * two straddle a cache line and there is a NOP to spare, the site begins one byte later.
+ * fork: the child has the same text and the same memory. Costs: bench "start-up". Tests:
+ * tests/engine/.
  */
 #include "engine/hook/sites.h"
 
@@ -20,17 +21,22 @@
 #include "engine/core/function.h"
 #include "engine/hook/entry.h"
 #include "engine/hook/near_map.h"
+#include "engine/hook/text_patch.h"
 
 /* What a struct object keeps for this hook. */
 struct sites {
 	uint64_t lo, hi;	 /* pages of text that hold sites */
 	struct arch_slot *slots; /* one a function; NULL if no site has six bytes */
-	uint8_t *islands; /* a page with the pointer, then one a function; NULL if none has five */
+	uint8_t *islands; /* a page with the pointer, one a function, then the aligned ones */
 	size_t islands_bytes;
+	uint8_t *aligned; /* inside islands: a cell for each straddling site, in their order */
+	uint32_t nr_full, nr_straddling;
+	uint64_t *todo; /* one bit a function: what the current change touches */
 };
 
 #define ISLAND_BYTES   16u
 #define ISLANDS_OFFSET 4096u
+#define CELL_BYTES     512u
 
 static void (*entry_function)(void) = hook_function_xadd_lsl;
 
@@ -45,180 +51,275 @@ void sites_choose_entry(int rseq, int tsc)
 			arch_has_rdpid() ? hook_function_xadd_rdpid : hook_function_xadd_lsl;
 }
 
-static uint8_t *site_of(const struct area_object *row, const struct area_function *f)
+/* Where a function's site is and how long. */
+struct site {
+	uint8_t *at;
+	uint32_t bytes;
+	int straddles; /* five bytes, the first two in different cache lines */
+};
+
+static struct site site_of(const struct area_object *row, const struct area_function *f)
 {
 	uint32_t marker = f->flags & AREA_FUNCTION_ENDBR ? ARCH_MARKER_BYTES : 0;
+	struct site s = {.at = (uint8_t *)(row->bias + f->offset + marker), .bytes = f->nop_bytes};
 
-	return (uint8_t *)(row->bias + f->offset + marker);
+	if (!text_pair_in_line(s.at) && s.bytes > ARCH_SITE_MIN) {
+		s.at++;
+		s.bytes--;
+	}
+	if (s.bytes > ARCH_SITE_FULL)
+		s.bytes = ARCH_SITE_FULL;
+	s.straddles = !text_pair_in_line(s.at);
+	return s;
 }
 
-static uint32_t site_bytes(const struct area_function *f)
+/* The bytes of a site, on and off. */
+struct forms {
+	uint8_t on[ARCH_SITE_FULL];
+	uint8_t off[ARCH_SITE_FULL];
+};
+
+/*
+ * @i: the function's index in the object. @straddler: which one of those it is, if it is one; a
+ * straddling site jumps over its own rest while off, and the call that replaces the jump has the
+ * jump's distance as its lowest byte, so that one byte alone changes (text_patch.h).
+ */
+static void make_forms(const struct sites *s, uint32_t i, const struct site *site,
+		       uint32_t straddler, struct forms *f)
 {
-	return f->nop_bytes >= ARCH_SITE_FULL ? ARCH_SITE_FULL : ARCH_SITE_MIN;
+	const uint8_t *end = site->at + site->bytes;
+	const uint8_t *island;
+
+	if (site->bytes == ARCH_SITE_FULL) {
+		arch_make_call_slot(f->on, (int32_t)((uint8_t *)&s->slots[i] - end));
+		arch_make_nops(f->off, site->bytes);
+		return;
+	}
+	island = s->islands + ISLANDS_OFFSET + (uint64_t)i * ISLAND_BYTES;
+	if (site->straddles) {
+		uint32_t distance = ARCH_SITE_MIN - 2;
+
+		island = s->aligned + (uint64_t)straddler * CELL_BYTES;
+		island += (uint8_t)((uintptr_t)end + distance);
+	}
+	arch_make_call_island(f->on, (int32_t)(island - end));
+	if (site->straddles)
+		arch_make_jump_over(f->off, f->on, site->bytes);
+	else
+		arch_make_nops(f->off, site->bytes);
 }
 
-static uint8_t *island_of(const struct sites *s, uint32_t i)
+/* Call back for each function of the object with its site and both forms of it. */
+typedef void site_fn(const struct object *o, uint32_t i, const struct site *site,
+		     const struct forms *forms, void *arg);
+
+static void each_site(const struct object *o, site_fn *fn, void *arg)
 {
-	return s->islands + ISLANDS_OFFSET + (uint64_t)i * ISLAND_BYTES;
+	const struct area_object *row = object_row(o);
+	const struct sites *s = o->hook_data;
+	uint32_t i, straddler = 0;
+
+	for (i = 0; i < row->nr_functions; i++) {
+		struct site site = site_of(row, area_function(row->first_function + i));
+		struct forms forms;
+
+		make_forms(s, i, &site, straddler, &forms);
+		straddler += (uint32_t)site.straddles;
+		fn(o, i, &site, &forms, arg);
+	}
 }
 
-static int open_text(const struct sites *s)
+/* The words that the entry points find: the record's head without its stamp. */
+static void fill_one(const struct object *o, uint32_t i, const struct site *site,
+		     const struct forms *forms, void *arg)
 {
-	return sys_mprotect((void *)s->lo, s->hi - s->lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+	struct sites *s = o->hook_data;
+	uint64_t id = object_row(o)->first_function + i;
+	uint64_t word = (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT;
+	int32_t disp;
+	uint8_t *island;
+
+	(void)arg;
+	if (site->bytes == ARCH_SITE_FULL) {
+		s->slots[i] = (struct arch_slot){(uint64_t)entry_function, word};
+		return;
+	}
+	memcpy(&disp, forms->on + 1, sizeof(disp));
+	island = site->at + site->bytes + disp;
+	arch_make_island(island, (int32_t)(s->islands - (island + 6)), word);
 }
 
-static void close_text(const struct sites *s)
+/* Nothing else runs yet: the compiler's NOPs become one instruction each. */
+static void settle_one(const struct object *o, uint32_t i, const struct site *site,
+		       const struct forms *forms, void *arg)
 {
-	sys_mprotect((void *)s->lo, s->hi - s->lo, PROT_READ | PROT_EXEC);
+	const struct area_object *row = object_row(o);
+	const struct area_function *f = area_function(row->first_function + i);
+	uint32_t marker = f->flags & AREA_FUNCTION_ENDBR ? ARCH_MARKER_BYTES : 0;
+	uint8_t *first = (uint8_t *)(row->bias + f->offset + marker);
+	uint8_t *end = first + f->nop_bytes, *rest = site->at + site->bytes;
+
+	(void)arg;
+	if (first < site->at)
+		*first = arch_one_nop;
+	memcpy(site->at, forms->off, site->bytes);
+	if (rest < end)
+		arch_make_nops(rest, (uint32_t)(end - rest));
 }
 
 static int map_near(struct sites *s, const struct area_object *row)
 {
-	uint32_t i, full = 0;
+	uint64_t target = (uint64_t)entry_function;
+	size_t plain = ISLANDS_OFFSET + (size_t)row->nr_functions * ISLAND_BYTES;
+	uint32_t i;
 
-	for (i = 0; i < row->nr_functions; i++)
-		full += area_function(row->first_function + i)->nop_bytes >= ARCH_SITE_FULL;
-	if (full) {
+	for (i = 0; i < row->nr_functions; i++) {
+		struct site site = site_of(row, area_function(row->first_function + i));
+
+		s->nr_full += site.bytes == ARCH_SITE_FULL;
+		s->nr_straddling += (uint32_t)site.straddles;
+	}
+	if (s->nr_full) {
 		s->slots = near_map(s->lo, s->hi, (size_t)row->nr_functions * sizeof(*s->slots));
 		if (!s->slots)
 			return -ENOMEM;
 	}
-	if (full < row->nr_functions) {
-		s->islands_bytes = ISLANDS_OFFSET + (size_t)row->nr_functions * ISLAND_BYTES;
+	if (s->nr_full < row->nr_functions) {
+		plain = (plain + CELL_BYTES - 1) & ~(size_t)(CELL_BYTES - 1);
+		s->islands_bytes = plain + (size_t)s->nr_straddling * CELL_BYTES;
 		s->islands = near_map(s->lo, s->hi, s->islands_bytes);
 		if (!s->islands)
 			return -ENOMEM;
+		s->aligned = s->islands + plain;
+		memcpy(s->islands, &target, sizeof(target));
 	}
 	return 0;
 }
 
-static void make_nops(const struct sites *s, const struct area_object *row)
+static int map_sites(struct object *o, struct sites **out)
 {
-	uint32_t i;
+	const struct area_object *row = object_row(o);
+	size_t bitmap = ((size_t)row->nr_functions / 64 + 1) * sizeof(uint64_t);
+	long p = sys_mmap(NULL, sizeof(struct sites) + bitmap, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	(void)s;
-	for (i = 0; i < row->nr_functions; i++) {
-		const struct area_function *f = area_function(row->first_function + i);
+	if (sys_failed(p))
+		return (int)p;
+	*out = (struct sites *)p;
+	(*out)->todo = (uint64_t *)(*out + 1);
+	return 0;
+}
 
-		arch_make_nops(site_of(row, f), f->nop_bytes);
+static int settle(struct object *o, struct sites *s)
+{
+	struct area_object *row = object_row(o);
+	int err;
+
+	err = map_near(s, row);
+	if (err) {
+		row->status = AREA_OBJECT_NO_ISLANDS;
+		return err;
 	}
+	each_site(o, fill_one, NULL);
+	if (s->islands)
+		err = sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
+	if (!err)
+		err = text_open(s->lo, s->hi);
+	if (err) {
+		row->status = AREA_OBJECT_NOT_WRITABLE;
+		return err;
+	}
+	each_site(o, settle_one, NULL);
+	text_close(s->lo, s->hi);
+	return 0;
 }
 
 int sites_prepare(struct object *o)
 {
 	struct area_object *row = object_row(o);
-	const struct area_function *first = area_function(row->first_function);
-	const struct area_function *last = first + row->nr_functions - 1;
+	const struct area_function *last =
+		area_function(row->first_function + row->nr_functions - 1);
 	struct sites *s;
-	long p;
-	int err;
+	int err = map_sites(o, &s);
 
-	p = sys_mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (sys_failed(p))
-		return (int)p;
-	s = (void *)p;
-	s->lo = (uint64_t)site_of(row, first) & ~UINT64_C(4095);
-	s->hi = ((uint64_t)site_of(row, last) + last->nop_bytes + 4095) & ~UINT64_C(4095);
-	err = open_text(s);
-	if (err) {
-		row->status = AREA_OBJECT_NOT_WRITABLE;
-	} else {
-		make_nops(s, row);
-		close_text(s);
-		err = map_near(s, row);
-		if (err)
-			row->status = AREA_OBJECT_NO_ISLANDS;
-	}
-	if (err) {
-		row->errno_value = (uint32_t)-err;
-		area_status(row->status == AREA_OBJECT_NO_ISLANDS
-				    ? "no free address range within 2 GiB of its text"
-				    : "its text cannot be made writable",
-			    o->path, err);
-		sys_munmap(s, sizeof(*s));
+	if (err)
 		return err;
-	}
+	s->lo = (uint64_t)site_of(row, area_function(row->first_function)).at & ~UINT64_C(4095);
+	s->hi = (row->bias + last->offset + ARCH_MARKER_BYTES + last->nop_bytes + 4095) &
+		~UINT64_C(4095);
 	o->hook_data = s;
-	return 0;
+	err = settle(o, s);
+	if (!err)
+		return 0;
+	o->hook_data = NULL;
+	row->errno_value = (uint32_t)-err;
+	area_status(row->status == AREA_OBJECT_NO_ISLANDS
+			    ? "no free address range within 2 GiB of its text"
+			    : "its text cannot be made writable",
+		    o->path, err);
+	return err;
 }
 
-/* The bytes of a site while it is on. */
-static void make_call(const struct sites *s, uint32_t i, const uint8_t *site, uint32_t n,
-		      uint8_t *bytes)
+static int is_todo(const struct sites *s, uint32_t i)
 {
-	if (n == ARCH_SITE_FULL)
-		arch_make_call_slot(bytes, (int32_t)((uint8_t *)&s->slots[i] - (site + n)));
-	else
-		arch_make_call_island(bytes, (int32_t)(island_of(s, i) - (site + n)));
+	return (int)(s->todo[i / 64] >> (i % 64) & 1);
 }
 
-static void fill_near(struct sites *s, const struct area_object *row, enum record_kind kind)
+/* Find what changes, and refuse what is not as we left it: a debugger's INT3, another tool. */
+static void choose_one(const struct object *o, uint32_t i, const struct site *site,
+		       const struct forms *forms, void *arg)
 {
-	uint64_t target = (uint64_t)entry_function;
-	uint32_t i;
+	struct area_function *f = area_function(object_row(o)->first_function + i);
+	const uint64_t *want = arg;
+	struct sites *s = o->hook_data;
+	int on = (int)(want[i / 64] >> (i % 64) & 1);
 
-	if (s->islands)
-		memcpy(s->islands, &target, sizeof(target));
-	for (i = 0; i < row->nr_functions; i++) {
-		uint32_t id = row->first_function + i;
-		uint64_t word = (uint64_t)kind << RECORD_KIND_SHIFT | (uint64_t)id
-									      << RECORD_ID_SHIFT;
-
-		if (site_bytes(area_function(id)) == ARCH_SITE_FULL)
-			s->slots[i] = (struct arch_slot){target, word};
-		else
-			arch_make_island(island_of(s, i),
-					 (int32_t)(s->islands - (island_of(s, i) + 6)), word);
-	}
-}
-
-static void switch_site(const struct object *o, const struct sites *s, uint32_t i, int on)
-{
-	const struct area_object *row = object_row(o);
-	struct area_function *f = area_function(row->first_function + i);
-	uint8_t *site = site_of(row, f);
-	uint32_t n = site_bytes(f);
-	uint8_t call[ARCH_SITE_FULL], nops[ARCH_SITE_FULL];
-
-	make_call(s, i, site, n, call);
-	arch_make_nops(nops, n);
-	if (memcmp(site, on ? nops : call, n)) {
-		function_refuse((struct object *)o, f->offset, AREA_REFUSED_CHANGED, n);
+	if (f->enabled == on)
+		return;
+	if (memcmp(site->at, on ? forms->off : forms->on, site->bytes)) {
+		function_refuse((struct object *)o, f->offset, AREA_REFUSED_CHANGED, site->bytes);
 		return;
 	}
-	memcpy(site, on ? call : nops, n);
-	f->enabled = (uint8_t)on;
+	s->todo[i / 64] |= UINT64_C(1) << (i % 64);
 }
 
-int sites_arm(struct object *o, const uint64_t *want, enum record_kind kind)
+struct step {
+	const uint64_t *want;
+	enum text_step step;
+};
+
+static void step_one(const struct object *o, uint32_t i, const struct site *site,
+		     const struct forms *forms, void *arg)
+{
+	const struct step *step = arg;
+	const struct sites *s = o->hook_data;
+	int on = (int)(step->want[i / 64] >> (i % 64) & 1);
+
+	if (!is_todo(s, i))
+		return;
+	text_step(site->at, on ? forms->on : forms->off, site->bytes, step->step);
+	if (step->step == TEXT_LAST)
+		area_function(object_row(o)->first_function + i)->enabled = (uint8_t)on;
+}
+
+int sites_arm(struct object *o, const uint64_t *want)
 {
 	const struct area_object *row = object_row(o);
 	struct sites *s = o->hook_data;
-	uint32_t i;
+	struct step step = {.want = want};
 	int err;
 
 	if (!s)
 		return -(int)row->errno_value;
-	if (kind != RECORD_VOID) {
-		if (s->islands &&
-		    sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_WRITE))
-			return -EACCES;
-		fill_near(s, row, kind);
-		if (s->islands) {
-			err = sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
-			if (err)
-				return err;
-		}
-	}
-	err = open_text(s);
+	memset(s->todo, 0, ((size_t)row->nr_functions / 64 + 1) * sizeof(uint64_t));
+	each_site(o, choose_one, (void *)(uintptr_t)want);
+	err = text_open(s->lo, s->hi);
 	if (err)
 		return err;
-	for (i = 0; i < row->nr_functions; i++) {
-		int on = want[i / 64] >> (i % 64) & 1;
-
-		if (area_function(row->first_function + i)->enabled != on)
-			switch_site(o, s, i, on);
+	for (step.step = TEXT_FIRST; step.step <= TEXT_LAST && !err; step.step++) {
+		each_site(o, step_one, &step);
+		err = text_sync();
 	}
-	close_text(s);
-	return 0;
+	text_close(s->lo, s->hi);
+	return err;
 }

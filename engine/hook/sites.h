@@ -14,9 +14,9 @@
 int sites_prepare(struct object *o);
 
 /* struct hook's arm. */
-int sites_arm(struct object *o, const uint64_t *want, enum record_kind kind);
+int sites_arm(struct object *o, const uint64_t *want);
 
-/* Choose the entry points: @rseq and @tsc as the process has them. Before the first arm. */
+/* Choose the entry points: @rseq and @tsc as the process has them. Before the first scan. */
 void sites_choose_entry(int rseq, int tsc);
 
 /* Tell core of this hook. */

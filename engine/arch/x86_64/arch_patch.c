@@ -70,6 +70,13 @@ void arch_make_nops(uint8_t *bytes, uint32_t n)
 	}
 }
 
+void arch_make_jump_over(uint8_t *bytes, const uint8_t *rest, uint32_t n)
+{
+	bytes[0] = 0xeb;
+	bytes[1] = (uint8_t)(n - 2);
+	memcpy(bytes + 2, rest + 2, n - 2);
+}
+
 void arch_make_call_slot(uint8_t bytes[6], int32_t disp)
 {
 	bytes[0] = 0xff;
