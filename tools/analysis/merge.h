@@ -11,6 +11,9 @@ struct merge;
 struct merge *merge_new(struct reader *r);
 void merge_free(struct merge *m);
 
+/* Leave a CPU out. Before the first merge_next(). */
+void merge_skip_cpu(struct merge *m, unsigned int cpu);
+
 /*
  * merge_next() - the next record of all CPUs.
  * Return: 1 and *@rec, borrowed until the next call; 0 at the end; -errno with fail() set.

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ring behind dat_chunks.h. A slot's life: EMPTY, filled by the producer, RAW, packed by
+ * whoever is free, PACKED, written when all before it are, EMPTY.
+ *
+ * Everything but the bytes of a slot that somebody holds is under the lock; a chunk takes 20 to
+ * 100 us to compress, so that the lock does not show. Bench: transcoding in `make bench`.
+ * Tests: tests/unit/test_dat_write.c.
+ */
+#include "dat_chunks.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#include "dat_file.h"
+
+#define NR_SLOTS    32u
+#define MAX_WORKERS 3
+#define HEAD_BYTES  8u
+
+enum slot_state { EMPTY, RAW, PACKING, PACKED };
+
+struct slot {
+	enum slot_state state;
+	unsigned char *raw;
+	uint32_t raw_bytes;
+	unsigned char *packed; /* what goes into the file; raw itself when not compressed */
+	size_t packed_bytes;
+};
+
+struct chunks {
+	int fd;
+	int level;
+	uint32_t bytes;
+	int nr_workers;
+	pthread_t workers[MAX_WORKERS];
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* a slot became RAW, or the end */
+	pthread_cond_t done; /* a slot became EMPTY */
+	bool end;
+	bool writing;
+	int err; /* -errno of the first failure; nothing is written after it */
+	uint64_t offset;
+	uint32_t count;
+	/* each counts slots since the beginning; fill >= pack >= write */
+	uint64_t fill, pack, write;
+	ZSTD_CCtx *own; /* the producer's */
+	struct slot slots[NR_SLOTS];
+};
+
+static struct slot *slot_at(struct chunks *c, uint64_t n)
+{
+	return &c->slots[n % NR_SLOTS];
+}
+
+static int pack(struct chunks *c, struct slot *s, ZSTD_CCtx *z)
+{
+	size_t n, bound = ZSTD_compressBound(c->bytes);
+	uint32_t sizes[2];
+
+	if (!c->level) {
+		s->packed_bytes = s->raw_bytes;
+		return 0;
+	}
+	if (!z)
+		return -ENOMEM;
+	n = ZSTD_compressCCtx(z, s->packed + HEAD_BYTES, bound, s->raw, s->raw_bytes, c->level);
+	if (ZSTD_isError(n))
+		return -ENOMEM;
+	sizes[0] = (uint32_t)n;
+	sizes[1] = s->raw_bytes;
+	memcpy(s->packed, sizes, HEAD_BYTES);
+	s->packed_bytes = n + HEAD_BYTES;
+	return 0;
+}
+
+/* Write what is next in order; one thread at a time. Called and returns with the lock held. */
+static void write_ready(struct chunks *c)
+{
+	if (c->writing)
+		return;
+	c->writing = true;
+	while (c->write < c->pack && slot_at(c, c->write)->state == PACKED) {
+		struct slot *s = slot_at(c, c->write);
+		int ret = 0;
+
+		if (!c->err) {
+			pthread_mutex_unlock(&c->lock);
+			ret = file_pwrite(c->fd, s->packed, s->packed_bytes, c->offset);
+			pthread_mutex_lock(&c->lock);
+		}
+		if (ret && !c->err)
+			c->err = ret;
+		c->offset += s->packed_bytes;
+		c->count++;
+		s->state = EMPTY;
+		c->write++;
+		pthread_cond_broadcast(&c->done);
+	}
+	c->writing = false;
+}
+
+/* Take the oldest RAW slot through to PACKED. With the lock held; false when there is none. */
+static bool pack_one(struct chunks *c, ZSTD_CCtx *z)
+{
+	struct slot *s;
+	int ret;
+
+	if (c->pack == c->fill)
+		return false;
+	s = slot_at(c, c->pack++);
+	s->state = PACKING;
+	pthread_mutex_unlock(&c->lock);
+	ret = pack(c, s, z);
+	pthread_mutex_lock(&c->lock);
+	if (ret && !c->err)
+		c->err = ret;
+	s->state = PACKED;
+	write_ready(c);
+	return true;
+}
+
+static void *worker(void *arg)
+{
+	struct chunks *c = arg;
+	ZSTD_CCtx *z = c->level ? ZSTD_createCCtx() : NULL;
+
+	pthread_mutex_lock(&c->lock);
+	/* one without a context leaves the work to the others */
+	while (!c->end && (z || !c->level)) {
+		if (!pack_one(c, z))
+			pthread_cond_wait(&c->work, &c->lock);
+	}
+	pthread_mutex_unlock(&c->lock);
+	ZSTD_freeCCtx(z);
+	return NULL;
+}
+
+static void start_workers(struct chunks *c)
+{
+	long nr = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+
+	/* even beside one CPU a thread is of use: it writes while the producer reads */
+	if (nr < 1)
+		nr = 1;
+	if (nr > MAX_WORKERS)
+		nr = MAX_WORKERS;
+	for (; nr > 0; nr--) {
+		if (pthread_create(&c->workers[c->nr_workers], NULL, worker, c))
+			break;
+		c->nr_workers++;
+	}
+}
+
+struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level)
+{
+	struct chunks *c = calloc(1, sizeof(*c));
+	unsigned int i;
+
+	if (!c)
+		return NULL;
+	c->fd = fd;
+	c->bytes = bytes;
+	c->level = zstd_level;
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_cond_init(&c->work, NULL);
+	pthread_cond_init(&c->done, NULL);
+	if (c->level)
+		c->own = ZSTD_createCCtx();
+	if (c->level && !c->own)
+		goto fail;
+	for (i = 0; i < NR_SLOTS; i++) {
+		struct slot *s = &c->slots[i];
+
+		s->raw = malloc(bytes);
+		if (!s->raw)
+			goto fail;
+		s->packed = c->level ? malloc(HEAD_BYTES + ZSTD_compressBound(bytes)) : s->raw;
+		if (!s->packed)
+			goto fail;
+	}
+	start_workers(c);
+	return c;
+fail:
+	chunks_free(c);
+	errno = ENOMEM;
+	return NULL;
+}
+
+void chunks_free(struct chunks *c)
+{
+	int i;
+
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->end = true;
+	pthread_cond_broadcast(&c->work);
+	pthread_mutex_unlock(&c->lock);
+	for (i = 0; i < c->nr_workers; i++)
+		pthread_join(c->workers[i], NULL);
+	for (i = 0; i < (int)NR_SLOTS; i++) {
+		if (c->slots[i].packed != c->slots[i].raw)
+			free(c->slots[i].packed);
+		free(c->slots[i].raw);
+	}
+	ZSTD_freeCCtx(c->own);
+	pthread_cond_destroy(&c->done);
+	pthread_cond_destroy(&c->work);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+void chunks_start(struct chunks *c, uint64_t offset)
+{
+	c->offset = offset;
+	c->count = 0;
+}
+
+unsigned char *chunks_get(struct chunks *c)
+{
+	unsigned char *room = NULL;
+
+	pthread_mutex_lock(&c->lock);
+	while (!c->err && slot_at(c, c->fill)->state != EMPTY) {
+		if (!pack_one(c, c->own))
+			pthread_cond_wait(&c->done, &c->lock);
+	}
+	if (!c->err)
+		room = slot_at(c, c->fill)->raw;
+	pthread_mutex_unlock(&c->lock);
+	return room;
+}
+
+int chunks_put(struct chunks *c, uint32_t bytes)
+{
+	struct slot *s;
+	int ret;
+
+	pthread_mutex_lock(&c->lock);
+	ret = c->err;
+	if (!ret) {
+		s = slot_at(c, c->fill++);
+		s->raw_bytes = bytes;
+		s->state = RAW;
+		pthread_cond_signal(&c->work);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return ret;
+}
+
+int chunks_flush(struct chunks *c)
+{
+	int ret;
+
+	pthread_mutex_lock(&c->lock);
+	while (c->write < c->fill) {
+		if (!pack_one(c, c->own))
+			pthread_cond_wait(&c->done, &c->lock);
+	}
+	ret = c->err;
+	pthread_mutex_unlock(&c->lock);
+	return ret;
+}
+
+uint64_t chunks_offset(const struct chunks *c)
+{
+	return c->offset;
+}
+
+uint32_t chunks_count(const struct chunks *c)
+{
+	return c->count;
+}

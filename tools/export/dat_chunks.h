@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A CPU's sub-buffers on their way into a trace.dat: chunks of whole sub-buffers, compressed by as
+ * many threads as there are CPUs to spare and written in order.
+ *
+ * The one that fills a chunk (the producer) never waits idly: when all chunks are under way, it
+ * compresses one itself. Without threads (none could be had) all works as before, by one.
+ */
+#ifndef VESTIGE_TOOLS_DAT_CHUNKS_H
+#define VESTIGE_TOOLS_DAT_CHUNKS_H
+
+#include <stdint.h>
+
+struct chunks;
+
+/*
+ * @fd: where to write, by position.
+ * @bytes: of a full chunk.
+ * @zstd_level: 1..19, each chunk then has a head of two words, its sizes; 0: stored as it is.
+ * Return: it, to be freed with chunks_free(), or NULL if memory is short.
+ */
+struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level);
+void chunks_free(struct chunks *c);
+
+/* Where the next chunk goes, and a count of chunks from zero. Only after chunks_flush(). */
+void chunks_start(struct chunks *c, uint64_t offset);
+
+/* Room for a chunk, the same until chunks_put(); NULL when writing has failed. */
+unsigned char *chunks_get(struct chunks *c);
+
+/* Hand over the first @bytes of the room. Return: 0 or -errno, without fail(). */
+int chunks_put(struct chunks *c, uint32_t bytes);
+
+/* Wait until all is written. Return: 0 or -errno, without fail(). */
+int chunks_flush(struct chunks *c);
+
+/* After chunks_flush(): the end of what was written, and in how many chunks. */
+uint64_t chunks_offset(const struct chunks *c);
+uint32_t chunks_count(const struct chunks *c);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The events of a trace.dat of ours, with the ids and layouts of Linux 6.1's ftrace system, which
+ * every reader since knows. To add one is to add a row here. Tests: tests/unit/test_dat_pages.c.
+ */
+#include "dat_events.h"
+
+#include <string.h>
+
+#include "tools/reader/dat_format.h"
+
+#define COMMON_FIELDS                                                                              \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"                                 \
+	"\n"
+
+static void encode_function(unsigned char *data, const struct record *rec)
+{
+	memcpy(data + 8, &rec->ip, 8);
+	memcpy(data + 16, &rec->parent_ip, 8);
+}
+
+const struct dat_event dat_events[] = {
+	{
+		.kind = RECORD_FUNCTION,
+		.id = DAT_ID_FUNCTION,
+		.bytes = 24,
+		.name = "function",
+		.format = "name: function\n"
+			  "ID: 1\n" COMMON_FIELDS
+			  "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+			  "\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
+			  "\n"
+			  "print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n",
+		.encode = encode_function,
+	},
+};
+
+const unsigned int dat_nr_events = sizeof(dat_events) / sizeof(dat_events[0]);
+
+const struct dat_event *dat_event_of(uint8_t kind)
+{
+	unsigned int i;
+
+	for (i = 0; i < dat_nr_events; i++) {
+		if (dat_events[i].kind == kind)
+			return &dat_events[i];
+	}
+	return NULL;
+}

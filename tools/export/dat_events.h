@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The one table of the events that a trace.dat of ours can hold: a row for each. */
+#ifndef VESTIGE_TOOLS_DAT_EVENTS_H
+#define VESTIGE_TOOLS_DAT_EVENTS_H
+
+#include <stdint.h>
+
+#include "tools/reader/reader.h"
+
+struct dat_event {
+	uint8_t kind;	    /* the record's */
+	uint16_t id;	    /* common_type, as in the kernel */
+	uint16_t bytes;	    /* of the event's data: a multiple of 4, at most 112 */
+	const char *name;   /* in the system ftrace */
+	const char *format; /* the text of events/ftrace/NAME/format */
+	/* Store @bytes of data; the common fields are there already. */
+	void (*encode)(unsigned char *data, const struct record *rec);
+};
+
+extern const struct dat_event dat_events[];
+extern const unsigned int dat_nr_events;
+
+/* The row of a record's kind, or NULL: such records cannot be written. */
+const struct dat_event *dat_event_of(uint8_t kind);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* See dat_file.h. Tests: tests/unit/test_dat_write.c. */
+#include "dat_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+
+int file_create(struct dat_file *f, const char *path)
+{
+	struct stat st;
+	int i, err;
+
+	*f = (struct dat_file){.fd = -1, .path = path};
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+		f->target = realpath(path, NULL);
+		if (!f->target)
+			return fail_errno(errno, "cannot follow the link '%s'", path);
+	} else {
+		f->target = strdup(path);
+	}
+	if (f->target && stat(f->target, &st) == 0 && !S_ISREG(st.st_mode)) {
+		file_abort(f);
+		if (S_ISDIR(st.st_mode))
+			return fail(EISDIR, "'%s' is a folder; name a file in it", path);
+		return fail(EINVAL, "'%s' is not a regular file; a trace.dat needs one", path);
+	}
+	for (i = 0; f->target && i < 100; i++) {
+		if (asprintf(&f->tmp, "%s.tmp-%d.%d", f->target, (int)getpid(), i) < 0) {
+			f->tmp = NULL;
+			break;
+		}
+		f->fd = open(f->tmp, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666);
+		if (f->fd >= 0)
+			return 0;
+		err = errno;
+		free(f->tmp);
+		f->tmp = NULL;
+		if (err != EEXIST) {
+			file_abort(f);
+			return fail_errno(err, "cannot create '%s'", path);
+		}
+	}
+	file_abort(f);
+	return fail(i ? EEXIST : ENOMEM, "cannot create '%s': %s", path,
+		    i ? "too many unfinished files beside it" : "out of memory");
+}
+
+int file_commit(struct dat_file *f)
+{
+	int ret = 0;
+
+	/* a network file system may say only now that there was no room */
+	if (close(f->fd) < 0)
+		ret = file_failed(f, -errno);
+	f->fd = -1;
+	if (!ret && rename(f->tmp, f->target) < 0)
+		ret = fail_errno(errno, "cannot put the finished file in place of '%s'", f->path);
+	if (!ret) {
+		free(f->tmp);
+		f->tmp = NULL;
+	}
+	file_abort(f);
+	return ret;
+}
+
+void file_abort(struct dat_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	if (f->tmp)
+		unlink(f->tmp);
+	free(f->tmp);
+	free(f->target);
+	f->fd = -1;
+	f->tmp = f->target = NULL;
+}
+
+int file_failed(const struct dat_file *f, int err)
+{
+	struct stat st;
+	double mb = fstat(f->fd, &st) == 0 ? (double)st.st_size / 1e6 : 0;
+
+	switch (-err) {
+	case ENOSPC:
+	case EDQUOT:
+		return fail(-err,
+			    "cannot write '%s': %s after %.1f MB; make room there or name another "
+			    "place with -o",
+			    f->path, strerror(-err), mb);
+	case EFBIG:
+		return fail(EFBIG,
+			    "cannot write '%s': larger than the limit on file sizes (ulimit -f) "
+			    "after %.1f MB",
+			    f->path, mb);
+	case ENOMEM:
+		return fail(ENOMEM, "cannot write '%s': out of memory", f->path);
+	default:
+		return fail_errno(-err, "cannot write '%s'", f->path);
+	}
+}
+
+int file_pwrite(int fd, const void *buf, size_t bytes, uint64_t offset)
+{
+	const char *p = buf;
+
+	while (bytes) {
+		ssize_t n = pwrite(fd, p, bytes, (off_t)offset);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? -errno : -EIO;
+		p += n;
+		bytes -= (size_t)n;
+		offset += (uint64_t)n;
+	}
+	return 0;
+}

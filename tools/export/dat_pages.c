@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records into the kernel's sub-buffers (ring_buffer's format; see tools/reader/dat_format.h).
+ *
+ * A sub-buffer's first event has its time stamp, the others their distance from the event before;
+ * one of 2^27 ns or more costs a TIME_EXTEND event, which must stand in the same sub-buffer. A loss
+ * ends the sub-buffer, since only a sub-buffer's head can tell of one. A time that runs backwards
+ * (the sources do not, but a clock may) is told with a TIME_STAMP event, so that it stays true.
+ *
+ * Costs about 6 ns a function record; transcoding in `make bench`. Tests:
+ * tests/unit/test_dat_pages.c.
+ */
+#include "dat_pages.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "dat_events.h"
+#include "tools/reader/dat_format.h"
+
+#define EXTEND_BYTES 8u
+
+void pages_init(struct pages *p, struct chunks *out, uint32_t chunk_bytes)
+{
+	*p = (struct pages){.out = out, .chunk_bytes = chunk_bytes};
+}
+
+static void page_close(struct pages *p)
+{
+	uint64_t commit = p->used - SUBBUF_HEAD_BYTES;
+
+	if (p->lost) {
+		commit |= SUBBUF_MISSED_EVENTS;
+		if (p->lost != RECORD_LOST_UNKNOWN) {
+			commit |= SUBBUF_MISSED_STORED;
+			memcpy(p->page + p->used, &p->lost, sizeof(p->lost));
+			p->used += sizeof(p->lost);
+		}
+	}
+	memcpy(p->page + 8, &commit, sizeof(commit));
+	memset(p->page + p->used, 0, SUBBUF_BYTES - p->used);
+	p->page = NULL;
+	p->chunk_used += SUBBUF_BYTES;
+	p->nr_pages++;
+}
+
+/* Begin the next sub-buffer, with an event of time @ts and @lost records missing before it. */
+static int page_open(struct pages *p, uint64_t ts, uint64_t lost)
+{
+	int ret;
+
+	if (p->page)
+		page_close(p);
+	if (p->chunk_used == p->chunk_bytes) {
+		ret = chunks_put(p->out, p->chunk_used);
+		p->chunk = NULL;
+		p->chunk_used = 0;
+		if (ret)
+			return ret;
+	}
+	if (!p->chunk) {
+		p->chunk = chunks_get(p->out);
+		if (!p->chunk) {
+			ret = chunks_flush(p->out);
+			return ret ? ret : -EIO;
+		}
+	}
+	p->page = p->chunk + p->chunk_used;
+	memcpy(p->page, &ts, sizeof(ts));
+	p->used = SUBBUF_HEAD_BYTES;
+	p->limit = SUBBUF_BYTES;
+	if (lost && lost != RECORD_LOST_UNKNOWN)
+		p->limit -= (uint32_t)sizeof(lost);
+	p->ts = ts;
+	p->lost = lost;
+	return 0;
+}
+
+static void put_head(struct pages *p, uint32_t type_len, uint64_t delta)
+{
+	uint32_t word = type_len | (uint32_t)delta << EVENT_TYPE_BITS;
+
+	memcpy(p->page + p->used, &word, sizeof(word));
+	p->used += (uint32_t)sizeof(word);
+}
+
+/* A TIME_EXTEND or TIME_STAMP event. */
+static void put_time(struct pages *p, uint32_t type, uint64_t value)
+{
+	uint32_t high = (uint32_t)(value >> EVENT_DELTA_BITS);
+
+	put_head(p, type, value & EVENT_DELTA_MAX);
+	memcpy(p->page + p->used, &high, sizeof(high));
+	p->used += (uint32_t)sizeof(high);
+}
+
+/*
+ * All that is not a small step forward inside the sub-buffer: make room for an event of @bytes,
+ * and bring the time to @rec's.
+ */
+static int make_room(struct pages *p, const struct record *rec, uint32_t bytes)
+{
+	const uint64_t stamp_mask = (UINT64_C(1) << EVENT_STAMP_BITS) - 1;
+
+	if (!p->page || rec->lost || p->limit - p->used < bytes + EXTEND_BYTES ||
+	    (rec->ts & ~stamp_mask) != (p->ts & ~stamp_mask))
+		return page_open(p, rec->ts, rec->lost);
+	if (rec->ts < p->ts)
+		put_time(p, EVENT_TIME_STAMP, rec->ts & stamp_mask);
+	else
+		put_time(p, EVENT_TIME_EXTEND, rec->ts - p->ts);
+	p->ts = rec->ts;
+	return 0;
+}
+
+static inline void put_common(unsigned char *data, const struct record *rec, uint16_t id)
+{
+	uint64_t word = id | (uint64_t)rec->flags << 16 | (uint64_t)rec->preempt_count << 24 |
+			(uint64_t)(uint32_t)rec->pid << 32;
+
+	memcpy(data, &word, sizeof(word));
+}
+
+int pages_add(struct pages *p, const struct record *rec, unsigned int nr)
+{
+	const struct record *end = rec + nr;
+	const struct dat_event *ev = &dat_events[0];
+	int ret;
+
+	for (; rec < end; rec++) {
+		uint32_t bytes;
+
+		if (ev->kind != rec->kind) {
+			const struct dat_event *other = dat_event_of(rec->kind);
+
+			if (!other)
+				return -ENOTSUP;
+			ev = other;
+		}
+		bytes = 4u + ev->bytes;
+		if (!p->page || rec->lost || rec->ts - p->ts > EVENT_DELTA_MAX ||
+		    p->limit - p->used < bytes) {
+			ret = make_room(p, rec, bytes);
+			if (ret)
+				return ret;
+		}
+		put_head(p, ev->bytes / 4u, rec->ts - p->ts);
+		put_common(p->page + p->used, rec, ev->id);
+		ev->encode(p->page + p->used, rec);
+		p->used += ev->bytes;
+		p->ts = rec->ts;
+	}
+	return 0;
+}
+
+int pages_end(struct pages *p)
+{
+	int ret = 0;
+
+	if (p->page)
+		page_close(p);
+	if (p->chunk_used)
+		ret = chunks_put(p->out, p->chunk_used);
+	p->chunk = NULL;
+	p->chunk_used = 0;
+	return ret;
+}

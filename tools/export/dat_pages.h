@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* One CPU's records into the kernel's sub-buffers. */
+#ifndef VESTIGE_TOOLS_DAT_PAGES_H
+#define VESTIGE_TOOLS_DAT_PAGES_H
+
+#include <stdint.h>
+
+#include "dat_chunks.h"
+#include "tools/reader/reader.h"
+
+struct pages {
+	struct chunks *out;
+	unsigned char *chunk; /* room from chunks_get(), NULL none */
+	uint32_t chunk_bytes; /* of a full one */
+	uint32_t chunk_used;  /* complete sub-buffers */
+	unsigned char *page;  /* being filled, NULL none */
+	uint32_t used;	      /* of the page, its head included */
+	uint32_t limit;	      /* events end here: the page's, less the count of what was lost */
+	uint64_t ts;	      /* of the last event */
+	uint64_t lost;	      /* before the page; RECORD_LOST_UNKNOWN: some */
+	uint64_t nr_pages;    /* so far */
+};
+
+void pages_init(struct pages *p, struct chunks *out, uint32_t chunk_bytes);
+
+/*
+ * pages_add() - encode @nr records of one CPU.
+ * Return: 0; -ENOTSUP, without fail(), at a record of a kind that dat_events does not have;
+ * another -errno when writing has failed.
+ */
+int pages_add(struct pages *p, const struct record *rec, unsigned int nr);
+
+/* Complete the last sub-buffer and hand over the last chunk. Return: 0 or -errno. */
+int pages_end(struct pages *p);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* See dat_sections.h. Tests: tests/unit/test_dat_write.c. */
+#include "dat_sections.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "dat_events.h"
+#include "tools/reader/symbols.h"
+#include "tools/reader/tasks.h"
+
+#define VERSION_TEXT "vestige 0.1.0"
+
+/* events/header_page and events/header_event as a kernel with 4 KiB sub-buffers has them. */
+static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+				  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+				  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+				  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+static const char header_event[] = "# compressed entry header\n"
+				   "\ttype_len    :    5 bits\n"
+				   "\ttime_delta  :   27 bits\n"
+				   "\tarray       :   32 bits\n"
+				   "\n"
+				   "\tpadding     : type == 29\n"
+				   "\ttime_extend : type == 30\n"
+				   "\ttime_stamp : type == 31\n"
+				   "\tdata max type_len  == 28\n";
+
+void put_u16(FILE *f, uint16_t v)
+{
+	fwrite(&v, sizeof(v), 1, f);
+}
+
+void put_u32(FILE *f, uint32_t v)
+{
+	fwrite(&v, sizeof(v), 1, f);
+}
+
+void put_u64(FILE *f, uint64_t v)
+{
+	fwrite(&v, sizeof(v), 1, f);
+}
+
+static void put_text64(FILE *f, const char *text, size_t bytes)
+{
+	put_u64(f, bytes);
+	fwrite(text, bytes, 1, f);
+}
+
+void section_header_info(FILE *f, struct reader *r)
+{
+	fwrite("header_page", 12, 1, f);
+	put_text64(f, header_page, strlen(header_page));
+	fwrite("header_event", 13, 1, f);
+	put_text64(f, header_event, strlen(header_event));
+}
+
+void section_ftrace_events(FILE *f, struct reader *r)
+{
+	unsigned int i;
+
+	put_u32(f, dat_nr_events);
+	for (i = 0; i < dat_nr_events; i++)
+		put_text64(f, dat_events[i].format, strlen(dat_events[i].format));
+}
+
+void section_event_formats(FILE *f, struct reader *r)
+{
+	put_u32(f, 0);
+}
+
+void section_kallsyms(FILE *f, struct reader *r)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *mem = open_memstream(&text, &bytes);
+
+	if (mem) {
+		symbols_print_kallsyms(r->symbols, mem);
+		fclose(mem);
+	}
+	put_u32(f, (uint32_t)bytes);
+	fwrite(text, 1, bytes, f);
+	free(text);
+}
+
+void section_printk(FILE *f, struct reader *r)
+{
+	put_u32(f, 0);
+}
+
+void section_cmdlines(FILE *f, struct reader *r)
+{
+	char *text = NULL;
+	size_t bytes = 0, i;
+	FILE *mem = open_memstream(&text, &bytes);
+
+	if (mem) {
+		for (i = 0; i < tasks_count(r->tasks); i++) {
+			const struct task *t = tasks_at(r->tasks, i);
+
+			if (t->comm[0])
+				fprintf(mem, "%d %s\n", t->pid, t->comm);
+		}
+		fclose(mem);
+	}
+	put_u64(f, bytes);
+	fwrite(text, 1, bytes, f);
+	free(text);
+}
+
+void option_put(FILE *f, enum dat_option id, const void *data, size_t bytes)
+{
+	put_u16(f, (uint16_t)id);
+	put_u32(f, (uint32_t)bytes);
+	fwrite(data, 1, bytes, f);
+}
+
+static void option_text(FILE *f, enum dat_option id, const char *text)
+{
+	option_put(f, id, text, strlen(text) + 1);
+}
+
+static void print_stamp(char *to, size_t room, uint64_t ts, bool ns)
+{
+	uint64_t us = (ts + 500) / 1000;
+
+	if (ns)
+		snprintf(to, room, "%5" PRIu64 ".%06" PRIu64, us / 1000000, us % 1000000);
+	else
+		snprintf(to, room, "%" PRIu64, ts);
+}
+
+/* The text of per_cpu/cpuN/stats. */
+static void option_cpustat(FILE *f, unsigned int cpu, const struct reader_cpu_stats *s, bool ns)
+{
+	char text[512], oldest[40], now[40];
+
+	print_stamp(oldest, sizeof(oldest), s->oldest_ts, ns);
+	print_stamp(now, sizeof(now), s->now_ts, ns);
+	snprintf(text, sizeof(text),
+		 "CPU: %u\nentries: %" PRIu64 "\noverrun: %" PRIu64 "\ncommit overrun: %" PRIu64
+		 "\nbytes: %" PRIu64 "\noldest event ts: %s\nnow ts: %s\ndropped events: %" PRIu64
+		 "\nread events: %" PRIu64 "\n",
+		 cpu, s->entries, s->overrun, s->commit_overrun, s->bytes, oldest, now,
+		 s->dropped_events, s->read_events);
+	option_text(f, DAT_CPUSTAT, text);
+}
+
+/* What tells this file from every other: KernelShark pairs files by it. */
+static uint64_t trace_id(void)
+{
+	struct timespec now;
+	uint64_t id;
+
+	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) != (ssize_t)sizeof(id)) {
+		clock_gettime(CLOCK_REALTIME, &now);
+		id = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+	}
+	return id;
+}
+
+void options_put_common(FILE *f, struct reader *r)
+{
+	uint32_t nr_cpus = r->nr_cpus;
+	uint64_t id = trace_id();
+	char text[64];
+	unsigned int i;
+
+	snprintf(text, sizeof(text), "[%s]\n", r->clock[0] ? r->clock : "local");
+	option_text(f, DAT_TRACECLOCK, text);
+	if (r->uname[0])
+		option_text(f, DAT_UNAME, r->uname);
+	option_text(f, DAT_VERSION, VERSION_TEXT);
+	option_put(f, DAT_TRACEID, &id, sizeof(id));
+	for (i = 0; r->stats && i < r->nr_cpus; i++)
+		option_cpustat(f, i, &r->stats[i], r->ts_is_ns);
+	option_put(f, DAT_CPUCOUNT, &nr_cpus, sizeof(nr_cpus));
+}

@@ -1,0 +1,473 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trace.dat from any reader's streams: dat_write.h. What is known at the end alone (sizes,
+ * offsets) is written over places left free before; all else goes out in order.
+ *
+ * The CPUs are read one after the other by the calling thread, which also encodes; dat_chunks.c
+ * compresses and writes beside it. SIGXFSZ is held off meanwhile, so that a limit on file sizes is
+ * an error and not the end. Tests: tests/unit/test_dat_write.c, test_dat_clients.c.
+ */
+#include "dat_write.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "dat_chunks.h"
+#include "dat_file.h"
+#include "dat_pages.h"
+#include "dat_sections.h"
+#include "tools/base/fail.h"
+#include "tools/reader/dat_format.h"
+
+#define BATCH_RECORDS  512u
+#define PLAIN_PAGES    64u /* in a chunk that is not compressed */
+#define PROGRESS_EVERY (UINT64_C(1) << 20)
+
+struct writer {
+	struct dat_file file;
+	struct reader *r;
+	const struct dat_options *opt;
+	int version;
+	int level;
+	uint64_t offset; /* the end of what is written */
+	uint64_t records;
+	uint64_t *cpu_offset, *cpu_bytes; /* in the file, a CPU each */
+	/* version 7: descriptions of sections, and the options that point to them */
+	char *strings;
+	size_t strings_bytes;
+	FILE *strings_mem;
+	char *options;
+	size_t options_bytes;
+	FILE *options_mem;
+};
+
+static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
+{
+	int ret = file_pwrite(w->file.fd, buf, bytes, offset);
+
+	return ret ? file_failed(&w->file, ret) : 0;
+}
+
+static int append(struct writer *w, const void *buf, size_t bytes)
+{
+	int ret = write_at(w, buf, bytes, w->offset);
+
+	w->offset += bytes;
+	return ret;
+}
+
+/* Run @fill on a stream in memory. Return: 0 and the malloced text, or -errno with fail(). */
+static int in_memory(struct writer *w, void (*fill)(FILE *f, struct reader *r), char **text,
+		     size_t *bytes)
+{
+	FILE *mem = open_memstream(text, bytes);
+	int bad;
+
+	if (!mem)
+		return file_failed(&w->file, -ENOMEM);
+	fill(mem, w->r);
+	bad = ferror(mem);
+	if (fclose(mem) || bad) {
+		free(*text);
+		return file_failed(&w->file, -ENOMEM);
+	}
+	if (*bytes > UINT32_MAX) {
+		free(*text);
+		return fail(EFBIG, "'%s': its symbols are more than a trace.dat can hold",
+			    w->file.path);
+	}
+	return 0;
+}
+
+/* A section's description goes into the table of strings. Return: its offset there. */
+static uint32_t string_add(struct writer *w, const char *text)
+{
+	uint32_t at = (uint32_t)ftell(w->strings_mem);
+
+	fwrite(text, strlen(text) + 1, 1, w->strings_mem);
+	return at;
+}
+
+static int append_section_head(struct writer *w, enum dat_option id, bool compressed,
+			       uint32_t name_at, uint64_t bytes)
+{
+	unsigned char head[DAT_SECTION_BYTES];
+	uint16_t id16 = (uint16_t)id, flags = compressed ? DAT_SECTION_COMPRESSED : 0;
+
+	memcpy(head, &id16, 2);
+	memcpy(head + 2, &flags, 2);
+	memcpy(head + 4, &name_at, 4);
+	memcpy(head + 8, &bytes, 8);
+	return append(w, head, sizeof(head));
+}
+
+static int append_section(struct writer *w, enum dat_option id, uint32_t name_at, bool compress,
+			  const char *body, size_t bytes)
+{
+	char *packed = NULL;
+	uint32_t sizes[2];
+	size_t n;
+	int ret;
+
+	if (compress) {
+		size_t bound = ZSTD_compressBound(bytes);
+
+		packed = malloc(sizeof(sizes) + bound);
+		if (!packed)
+			return file_failed(&w->file, -ENOMEM);
+		n = ZSTD_compress(packed + sizeof(sizes), bound, body, bytes, w->level);
+		if (ZSTD_isError(n)) {
+			free(packed);
+			return file_failed(&w->file, -ENOMEM);
+		}
+		sizes[0] = (uint32_t)n;
+		sizes[1] = (uint32_t)bytes;
+		memcpy(packed, sizes, sizeof(sizes));
+		body = packed;
+		bytes = sizeof(sizes) + n;
+	}
+	ret = append_section_head(w, id, compress, name_at, bytes);
+	if (!ret)
+		ret = append(w, body, bytes);
+	free(packed);
+	return ret;
+}
+
+static const struct {
+	enum dat_option id;
+	const char *name;
+	void (*fill)(FILE *f, struct reader *r);
+} sections[] = {
+	{DAT_HEADER_INFO, "headers", section_header_info},
+	{DAT_FTRACE_EVENTS, "ftrace events", section_ftrace_events},
+	{DAT_EVENT_FORMATS, "events format", section_event_formats},
+	{DAT_KALLSYMS, "kallsyms", section_kallsyms},
+	{DAT_PRINTK, "printk", section_printk},
+	{DAT_CMDLINES, "command lines", section_cmdlines},
+};
+
+static int write_sections(struct writer *w)
+{
+	size_t i, bytes;
+	char *text;
+	int ret;
+
+	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
+		ret = in_memory(w, sections[i].fill, &text, &bytes);
+		if (ret)
+			return ret;
+		if (w->version == 7) {
+			uint64_t at = w->offset;
+
+			option_put(w->options_mem, sections[i].id, &at, sizeof(at));
+			ret = append_section(w, sections[i].id, string_add(w, sections[i].name),
+					     w->level != 0, text, bytes);
+		} else {
+			ret = append(w, text, bytes);
+		}
+		free(text);
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static int pad_to_page(struct writer *w)
+{
+	static const char zeros[SUBBUF_BYTES];
+	uint64_t rest = w->offset % SUBBUF_BYTES;
+
+	return rest ? append(w, zeros, SUBBUF_BYTES - rest) : 0;
+}
+
+/* @ret of encoding or of the chunks, which know no file. */
+static int stream_failed(struct writer *w, const struct record *rec, unsigned int cpu, int ret)
+{
+	if (ret == -ENOTSUP)
+		return fail(
+			ENOTSUP,
+			"cannot write '%s': CPU %u has records of a kind that this version does "
+			"not put into a trace.dat (kind %u)",
+			w->file.path, cpu, rec->kind);
+	return file_failed(&w->file, ret);
+}
+
+static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
+		     uint32_t chunk_bytes, struct record *batch)
+{
+	uint32_t nr_chunks = 0;
+	uint64_t told = w->records;
+	struct pages pages;
+	int n, ret = 0;
+
+	ret = pad_to_page(w);
+	if (ret)
+		return ret;
+	w->cpu_offset[cpu] = w->offset;
+	chunks_start(chunks, w->offset + (w->level ? sizeof(nr_chunks) : 0));
+	pages_init(&pages, chunks, chunk_bytes);
+	while ((n = reader_read(w->r, cpu, batch, BATCH_RECORDS)) > 0) {
+		ret = pages_add(&pages, batch, (unsigned int)n);
+		if (ret)
+			return stream_failed(w, batch, cpu, ret);
+		w->records += (uint64_t)n;
+		if (w->opt->progress && w->records - told >= PROGRESS_EVERY) {
+			w->opt->progress(w->opt->progress_arg, w->records);
+			told = w->records;
+		}
+	}
+	if (n < 0)
+		return n;
+	ret = pages_end(&pages);
+	if (!ret)
+		ret = chunks_flush(chunks);
+	if (ret)
+		return stream_failed(w, batch, cpu, ret);
+	if (!pages.nr_pages)
+		return 0;
+	if (w->level) {
+		nr_chunks = chunks_count(chunks);
+		ret = write_at(w, &nr_chunks, sizeof(nr_chunks), w->cpu_offset[cpu]);
+	}
+	w->cpu_bytes[cpu] = chunks_offset(chunks) - w->cpu_offset[cpu];
+	w->offset = chunks_offset(chunks);
+	return ret;
+}
+
+static int write_cpus(struct writer *w)
+{
+	uint32_t chunk_bytes = (w->level ? DAT_CHUNK_PAGES : PLAIN_PAGES) * SUBBUF_BYTES;
+	struct record *batch = malloc(BATCH_RECORDS * sizeof(*batch));
+	struct chunks *chunks = chunks_new(w->file.fd, chunk_bytes, w->level);
+	unsigned int cpu;
+	int ret = 0;
+
+	if (!batch || !chunks)
+		ret = file_failed(&w->file, -ENOMEM);
+	for (cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++)
+		ret = write_cpu(w, chunks, cpu, chunk_bytes, batch);
+	chunks_free(chunks);
+	free(batch);
+	return ret;
+}
+
+static int write_initial(struct writer *w)
+{
+	const uint32_t page = SUBBUF_BYTES;
+	char head[64];
+	size_t n = DAT_MAGIC_BYTES;
+
+	memcpy(head, DAT_MAGIC, n);
+	head[n++] = (char)('0' + w->version);
+	head[n++] = '\0';
+	head[n++] = 0; /* little endian */
+	head[n++] = 8; /* bytes in a long */
+	memcpy(head + n, &page, sizeof(page));
+	n += sizeof(page);
+	if (w->version == 7) {
+		const char *name = w->level ? "zstd" : "none";
+		const char *version = w->level ? ZSTD_versionString() : "";
+
+		n += (size_t)snprintf(head + n, sizeof(head) - n, "%s", name) + 1;
+		n += (size_t)snprintf(head + n, sizeof(head) - n, "%s", version) + 1;
+	}
+	return append(w, head, n);
+}
+
+static void fill_options_v6(FILE *f, struct reader *r)
+{
+	fwrite("options  ", 10, 1, f);
+	options_put_common(f, r);
+	put_u16(f, DAT_DONE);
+}
+
+static int write_v6(struct writer *w)
+{
+	uint32_t nr_cpus = w->r->nr_cpus;
+	uint64_t table, place[2];
+	unsigned int cpu;
+	size_t bytes;
+	char *text;
+	int ret;
+
+	ret = write_initial(w);
+	if (!ret)
+		ret = write_sections(w);
+	if (!ret)
+		ret = append(w, &nr_cpus, sizeof(nr_cpus));
+	if (!ret)
+		ret = in_memory(w, fill_options_v6, &text, &bytes);
+	if (ret)
+		return ret;
+	ret = append(w, text, bytes);
+	free(text);
+	if (!ret)
+		ret = append(w, "flyrecord", 10);
+	if (ret)
+		return ret;
+	table = w->offset;
+	w->offset += nr_cpus * sizeof(place);
+	ret = write_cpus(w);
+	for (cpu = 0; !ret && cpu < nr_cpus; cpu++) {
+		place[0] = w->cpu_offset[cpu];
+		place[1] = w->cpu_bytes[cpu];
+		ret = write_at(w, place, sizeof(place), table + cpu * sizeof(place));
+	}
+	return ret;
+}
+
+/* The options about the recording, and where the sections are; the next options come later. */
+static int write_options_v7(struct writer *w, uint64_t head_at, uint64_t *done_at)
+{
+	uint64_t at = w->offset, none = 0;
+	int ret;
+
+	options_put_common(w->options_mem, w->r);
+	option_put(w->options_mem, DAT_DONE, &none, sizeof(none));
+	if (fflush(w->options_mem))
+		return file_failed(&w->file, -ENOMEM);
+	ret = append_section(w, DAT_DONE, string_add(w, "options"), false, w->options,
+			     w->options_bytes);
+	*done_at = w->offset - sizeof(none);
+	return ret ? ret : write_at(w, &at, sizeof(at), head_at);
+}
+
+static void put_buffer_option(struct writer *w, FILE *f, uint64_t section_at)
+{
+	const char *clock = w->r->clock[0] ? w->r->clock : "local";
+	unsigned int cpu;
+
+	put_u16(f, DAT_BUFFER);
+	put_u32(f, (uint32_t)(8 + 1 + strlen(clock) + 1 + 4 + 4 + 20u * w->r->nr_cpus));
+	put_u64(f, section_at);
+	fwrite("", 1, 1, f);
+	fwrite(clock, strlen(clock) + 1, 1, f);
+	put_u32(f, SUBBUF_BYTES);
+	put_u32(f, w->r->nr_cpus);
+	for (cpu = 0; cpu < w->r->nr_cpus; cpu++) {
+		put_u32(f, cpu);
+		put_u64(f, w->cpu_offset[cpu]);
+		put_u64(f, w->cpu_bytes[cpu]);
+	}
+}
+
+/* The second options, with the buffer in them, and the strings behind all. */
+static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
+{
+	uint64_t at = w->offset, none = 0;
+	uint32_t name_at;
+	size_t bytes = 0;
+	char *text = NULL;
+	FILE *mem = open_memstream(&text, &bytes);
+	int ret;
+
+	if (!mem)
+		return file_failed(&w->file, -ENOMEM);
+	put_buffer_option(w, mem, buffer_at);
+	option_put(mem, DAT_DONE, &none, sizeof(none));
+	ret = fclose(mem) ? file_failed(&w->file, -ENOMEM) : 0;
+	if (!ret)
+		ret = append_section(w, DAT_DONE, string_add(w, "options"), false, text, bytes);
+	free(text);
+	if (!ret)
+		ret = write_at(w, &at, sizeof(at), done_at);
+	if (ret)
+		return ret;
+	name_at = string_add(w, "strings");
+	if (fflush(w->strings_mem))
+		return file_failed(&w->file, -ENOMEM);
+	return append_section(w, DAT_STRINGS, name_at, w->level != 0, w->strings, w->strings_bytes);
+}
+
+static int write_v7(struct writer *w)
+{
+	uint64_t head_at, done_at = 0, buffer_at, bytes, none = 0;
+	int ret;
+
+	w->strings_mem = open_memstream(&w->strings, &w->strings_bytes);
+	w->options_mem = open_memstream(&w->options, &w->options_bytes);
+	if (!w->strings_mem || !w->options_mem)
+		return file_failed(&w->file, -ENOMEM);
+	ret = write_initial(w);
+	head_at = w->offset;
+	if (!ret)
+		ret = append(w, &none, sizeof(none));
+	if (!ret)
+		ret = write_sections(w);
+	if (!ret)
+		ret = write_options_v7(w, head_at, &done_at);
+	buffer_at = w->offset;
+	if (!ret)
+		ret = append_section_head(w, DAT_BUFFER, w->level != 0,
+					  string_add(w, "buffer flyrecord"), 0);
+	if (!ret)
+		ret = write_cpus(w);
+	bytes = w->offset - buffer_at - DAT_SECTION_BYTES;
+	if (!ret)
+		ret = write_at(w, &bytes, sizeof(bytes), buffer_at + 8);
+	return ret ? ret : write_tail_v7(w, buffer_at, done_at);
+}
+
+/* Hold SIGXFSZ off; threads made meanwhile inherit it. Return: whether it was not held before. */
+static bool hold_xfsz(sigset_t *set)
+{
+	sigset_t old;
+
+	sigemptyset(set);
+	sigaddset(set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, set, &old);
+	return !sigismember(&old, SIGXFSZ);
+}
+
+static void release_xfsz(sigset_t *set)
+{
+	const struct timespec now = {0};
+
+	while (sigtimedwait(set, NULL, &now) > 0)
+		;
+	pthread_sigmask(SIG_UNBLOCK, set, NULL);
+}
+
+int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
+{
+	struct writer w = {.r = r, .opt = opt, .version = opt->version};
+	sigset_t xfsz;
+	bool held;
+	int ret;
+
+	if (opt->version != 6 && opt->version != 7)
+		return fail(EINVAL, "trace.dat has the versions 6 and 7, not %d", opt->version);
+	w.level = opt->version == 7 ? opt->zstd_level : 0;
+	if (w.level < 0 || w.level > 19)
+		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);
+	ret = file_create(&w.file, path);
+	if (ret)
+		return ret;
+	held = hold_xfsz(&xfsz);
+	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
+	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
+	if (!w.cpu_offset || !w.cpu_bytes)
+		ret = file_failed(&w.file, -ENOMEM);
+	else
+		ret = w.version == 7 ? write_v7(&w) : write_v6(&w);
+	if (held)
+		release_xfsz(&xfsz);
+	if (ret)
+		file_abort(&w.file);
+	else
+		ret = file_commit(&w.file);
+	if (w.strings_mem)
+		fclose(w.strings_mem);
+	if (w.options_mem)
+		fclose(w.options_mem);
+	free(w.strings);
+	free(w.options);
+	free(w.cpu_offset);
+	free(w.cpu_bytes);
+	if (!ret && opt->progress)
+		opt->progress(opt->progress_arg, w.records);
+	return ret;
+}

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See event_text.h. The kernel prints `name: text` for the events of its systems, and a form of its
+ * own for each of the system ftrace: a stack's frames have lines, the others no name.
+ *
+ * libtraceevent trusts a record to be as its format says. So a record goes to it as a copy with
+ * zeros behind, and only when all its fields, those of variable length too, lie inside.
+ * Tests: tests/unit/test_text.c, test_dat_clients.c (the kernel's files against trace-cmd).
+ */
+#include "event_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+#include <traceevent/trace-seq.h>
+
+#include "tools/reader/symbols.h"
+
+#define ZEROS_BEHIND 512u
+
+struct event_text {
+	struct reader *r;
+	struct trace_seq seq;
+	char *copy;
+	size_t room;
+};
+
+struct event_text *event_text_new(struct reader *r)
+{
+	struct event_text *e = calloc(1, sizeof(*e));
+
+	if (!e)
+		return NULL;
+	e->r = r;
+	trace_seq_init(&e->seq);
+	return e;
+}
+
+void event_text_free(struct event_text *e)
+{
+	if (!e)
+		return;
+	trace_seq_destroy(&e->seq);
+	free(e->copy);
+	free(e);
+}
+
+static bool copy_data(struct event_text *e, const struct record *rec)
+{
+	size_t need = rec->data_bytes + (size_t)ZEROS_BEHIND;
+
+	if (e->room < need) {
+		char *copy = realloc(e->copy, need);
+
+		if (!copy)
+			return false;
+		e->copy = copy;
+		e->room = need;
+	}
+	memcpy(e->copy, rec->data, rec->data_bytes);
+	memset(e->copy + rec->data_bytes, 0, ZEROS_BEHIND);
+	return true;
+}
+
+static uint64_t load(const char *data, const struct tep_format_field *f)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, data + f->offset, f->size < 8 ? (size_t)f->size : 8);
+	return v;
+}
+
+/* Whether field @f of the copied record lies inside its @bytes. */
+static bool field_fits(const char *data, uint32_t bytes, const struct tep_format_field *f)
+{
+	uint64_t word, start;
+
+	if (f->offset < 0 || f->size < 0 || (uint64_t)f->offset + (uint64_t)f->size > bytes)
+		return false;
+	if (!(f->flags & TEP_FIELD_IS_DYNAMIC))
+		return true;
+	word = load(data, f);
+	start = word & 0xffff;
+	if (f->flags & TEP_FIELD_IS_RELATIVE)
+		start += (uint64_t)f->offset + (uint64_t)f->size;
+	return start + (word >> 16 & 0xffff) <= bytes;
+}
+
+static bool record_fits(const char *data, uint32_t bytes, const struct tep_event *ev)
+{
+	const struct tep_format_field *f;
+
+	for (f = ev->format.common_fields; f; f = f->next) {
+		if (!field_fits(data, bytes, f))
+			return false;
+	}
+	for (f = ev->format.fields; f; f = f->next) {
+		/* a stack's array is declared longer than most stacks are */
+		if (f->flags & TEP_FIELD_IS_ARRAY && !(f->flags & TEP_FIELD_IS_DYNAMIC) &&
+		    f->offset >= 0 && (uint32_t)f->offset <= bytes && f->size >= 0 &&
+		    (uint32_t)f->size <= ZEROS_BEHIND)
+			continue;
+		if (!field_fits(data, bytes, f))
+			return false;
+	}
+	return true;
+}
+
+static void put_symbol(struct event_text *e, struct out *o, uint64_t addr)
+{
+	const struct symbol *sym = symbols_find(e->r->symbols, addr);
+
+	if (sym)
+		out_text(o, sym->name);
+	else
+		out_printf(o, "0x%08llx", (unsigned long long)addr);
+}
+
+/* kernel_stack and user_stack: the frames up to the record's end, a zero or a -1. */
+static void put_stack(struct event_text *e, struct out *o, const struct record *rec,
+		      const struct tep_event *ev, bool user)
+{
+	struct tep_format_field *f = tep_find_field((struct tep_event *)(uintptr_t)ev, "caller");
+	uint32_t at, bytes = f && f->elementsize == 4 ? 4 : 8;
+
+	out_text(o, user ? "<user stack trace>\n" : "<stack trace>\n");
+	if (!f || f->offset < 0)
+		return;
+	for (at = (uint32_t)f->offset; at <= rec->data_bytes && rec->data_bytes - at >= bytes;
+	     at += bytes) {
+		uint64_t ip = 0;
+
+		memcpy(&ip, e->copy + at, bytes);
+		if (!ip || ip == UINT64_MAX || (bytes == 4 && ip == UINT32_MAX))
+			break;
+		out_text(o, " => ");
+		if (user)
+			out_printf(o, " <%016llx>", (unsigned long long)ip);
+		else
+			put_symbol(e, o, ip);
+		out_text(o, "\n");
+	}
+}
+
+void event_text_record(struct event_text *e, struct out *o, const struct record *rec)
+{
+	struct tep_event *ev = e->r->tep ? tep_find_event(e->r->tep, rec->event) : NULL;
+	struct tep_record tr = {0};
+	size_t n;
+
+	if (!ev || !copy_data(e, rec)) {
+		out_printf(o, "Unknown type %u\n", rec->event);
+		return;
+	}
+	if (strcmp(ev->system, "ftrace") != 0) {
+		out_text(o, ev->name);
+		out_text(o, ": ");
+	} else if (strcmp(ev->name, "kernel_stack") == 0 || strcmp(ev->name, "user_stack") == 0) {
+		put_stack(e, o, rec, ev, ev->name[0] == 'u');
+		return;
+	}
+	if (!record_fits(e->copy, rec->data_bytes, ev)) {
+		out_text(o, "[CORRUPTED]\n");
+		return;
+	}
+	tr.ts = rec->ts;
+	tr.cpu = rec->cpu;
+	tr.data = e->copy;
+	tr.size = tr.record_size = (int)rec->data_bytes;
+	trace_seq_reset(&e->seq);
+	tep_print_event(e->r->tep, &e->seq, &tr, "%s", TEP_PRINT_INFO);
+	trace_seq_terminate(&e->seq);
+	n = e->seq.len;
+	while (n && e->seq.buffer[n - 1] == '\n')
+		n--;
+	out_write(o, e->seq.buffer, n);
+	out_text(o, "\n");
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* What stands behind the time stamp of a RECORD_EVENT: libtraceevent's text in the kernel's shape. */
+#ifndef VESTIGE_TOOLS_EVENT_TEXT_H
+#define VESTIGE_TOOLS_EVENT_TEXT_H
+
+#include "out.h"
+#include "tools/reader/reader.h"
+
+struct event_text;
+
+struct event_text *event_text_new(struct reader *r);
+void event_text_free(struct event_text *e);
+
+/* The rest of the line, newline included. */
+void event_text_record(struct event_text *e, struct out *o, const struct record *rec);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A large buffer in front of a file descriptor. The first error is kept and everything after it is
+ * dropped, so that a printer needs to look once a while only.
+ */
+#ifndef VESTIGE_TOOLS_OUT_H
+#define VESTIGE_TOOLS_OUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define OUT_BYTES (256u << 10)
+
+struct out {
+	int fd;
+	int err; /* -errno of the first failure; -EPIPE when nobody reads any more */
+	size_t used;
+	char *buf; /* OUT_BYTES */
+};
+
+/* Return: 0 or -ENOMEM. */
+int out_init(struct out *o, int fd);
+/* Write what is left and free the buffer. Return: 0 or the first error. */
+int out_end(struct out *o);
+void out_flush(struct out *o);
+
+/* Any number of bytes. */
+void out_write(struct out *o, const char *text, size_t bytes);
+void out_text(struct out *o, const char *text);
+void out_printf(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * Room for @bytes, at most OUT_BYTES, in one piece; out_done() with the first byte behind what was
+ * put there.
+ */
+static inline char *out_room(struct out *o, size_t bytes)
+{
+	if (OUT_BYTES - o->used < bytes)
+		out_flush(o);
+	return o->buf + o->used;
+}
+
+static inline void out_done(struct out *o, const char *end)
+{
+	o->used = (size_t)(end - o->buf);
+}
+
+#endif

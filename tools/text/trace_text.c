@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See trace_text.h. The kernel's text, byte for byte, for the tracers nop and function (Linux 6.12:
+ * trace.c's print_func_help_header_irq and trace_print_context, trace_output.c's function line).
+ *
+ * A function record costs about 30 ns: names, the task's column and the seconds are kept ready as
+ * text. Bench: `report` in `make bench`. Tests: tests/unit/test_text.c.
+ */
+#include "trace_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_text.h"
+#include "number.h"
+#include "tools/reader/symbols.h"
+#include "tools/reader/tasks.h"
+
+#define NAME_SLOTS 8192u /* a power of two, as TASK_SLOTS */
+#define TASK_SLOTS 256u
+#define TASK_BYTES 32u
+#define HEX_BYTES  20u
+/* of a line, without the names of functions */
+#define LINE_BYTES 160u
+
+struct name_slot {
+	uint64_t addr;
+	const char *name; /* NULL: empty */
+	size_t bytes;
+};
+
+struct task_slot {
+	int32_t pid;
+	uint32_t bytes; /* 0: empty */
+	char text[TASK_BYTES];
+};
+
+struct trace_text {
+	struct reader *r;
+	struct out *o;
+	const bool *cpus;
+	struct event_text *events;
+	bool annotate; /* something was overwritten: say where each CPU's records start */
+	bool *started; /* a CPU each */
+	bool any;      /* a line was printed */
+	uint64_t sec;  /* whose text is below */
+	uint32_t sec_bytes;
+	char sec_text[NUMBER_DIGITS + 2];
+	char hex[2][HEX_BYTES]; /* functions without a symbol: this one's and its parent's */
+	struct task_slot tasks[TASK_SLOTS];
+	struct name_slot names[NAME_SLOTS];
+};
+
+static bool has_cpu(const struct trace_text *t, unsigned int cpu)
+{
+	return !t->cpus || t->cpus[cpu];
+}
+
+struct trace_text *trace_text_new(struct reader *r, struct out *o, const bool *cpus)
+{
+	struct trace_text *t = calloc(1, sizeof(*t));
+	unsigned int cpu;
+
+	if (!t)
+		return NULL;
+	t->r = r;
+	t->o = o;
+	t->cpus = cpus;
+	t->sec = UINT64_MAX;
+	t->started = calloc(r->nr_cpus + 1u, sizeof(*t->started));
+	t->events = event_text_new(r);
+	if (!t->started || !t->events) {
+		trace_text_free(t);
+		return NULL;
+	}
+	for (cpu = 0; r->stats && cpu < r->nr_cpus; cpu++) {
+		if (has_cpu(t, cpu) && r->stats[cpu].overrun)
+			t->annotate = true;
+	}
+	return t;
+}
+
+void trace_text_free(struct trace_text *t)
+{
+	if (!t)
+		return;
+	event_text_free(t->events);
+	free(t->started);
+	free(t);
+}
+
+void trace_text_header(struct trace_text *t)
+{
+	static const char titles[] =
+		"#\n"
+		"#                                _-----=> irqs-off/BH-disabled\n"
+		"#                               / _----=> need-resched\n"
+		"#                              | / _---=> hardirq/softirq\n"
+		"#                              || / _--=> preempt-depth\n"
+		"#                              ||| / _-=> migrate-disable\n"
+		"#                              |||| /     delay\n"
+		"#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
+		"#              | |         |   |||||     |         |\n";
+	uint64_t in_buffer = 0, written = 0;
+	unsigned int cpu;
+
+	for (cpu = 0; t->r->stats && cpu < t->r->nr_cpus; cpu++) {
+		if (!has_cpu(t, cpu))
+			continue;
+		in_buffer += t->r->stats[cpu].entries;
+		written += t->r->stats[cpu].entries + t->r->stats[cpu].overrun;
+	}
+	out_printf(t->o, "# tracer: %s\n#\n", t->r->tracer[0] ? t->r->tracer : "nop");
+	out_printf(t->o, "# entries-in-buffer/entries-written: %" PRIu64 "/%" PRIu64 "   #P:%u\n",
+		   in_buffer, written, t->r->nr_cpus_online);
+	out_text(t->o, titles);
+}
+
+static char nibble(unsigned int v)
+{
+	return v ? "0123456789abcdef"[v] : '.';
+}
+
+void trace_text_flags(char to[5], uint8_t flags, uint8_t preempt_count)
+{
+	/* by NEED_RESCHED, PREEMPT_RESCHED and the lazy bit of 6.13 and later */
+	static const char resched[] = ".lpLnbNB";
+	bool hard = flags & 0x08, soft = flags & 0x10, nmi = flags & 0x40;
+
+	if (flags & 0x80)
+		to[0] = flags & 0x01 ? 'D' : 'b';
+	else
+		to[0] = flags & 0x01 ? 'd' : '.';
+	to[1] = resched[(flags & 0x04) | (flags & 0x20) >> 4 | (flags & 0x02) >> 1];
+	if (nmi)
+		to[2] = hard ? 'Z' : 'z';
+	else if (hard)
+		to[2] = soft ? 'H' : 'h';
+	else
+		to[2] = soft ? 's' : '.';
+	to[3] = nibble(preempt_count & 15);
+	to[4] = nibble(preempt_count >> 4);
+}
+
+/* `            comm-pid     `: "%16s-%-7d " */
+static const struct task_slot *task_of(struct trace_text *t, int32_t pid)
+{
+	struct task_slot *slot = &t->tasks[(uint32_t)pid % TASK_SLOTS];
+	char text[TASK_BYTES + 16];
+
+	if (!slot->bytes || slot->pid != pid) {
+		int n = snprintf(text, sizeof(text), "%16s-%-7d ", tasks_comm(t->r->tasks, pid),
+				 pid);
+
+		slot->pid = pid;
+		slot->bytes = n < (int)TASK_BYTES ? (uint32_t)n : TASK_BYTES;
+		memcpy(slot->text, text, slot->bytes);
+	}
+	return slot;
+}
+
+/*
+ * The name of a function; @which: 0 or 1, whose room for a number is used when there is none.
+ */
+static struct name_slot name_of(struct trace_text *t, uint64_t addr, int which)
+{
+	struct name_slot *slot;
+	const struct symbol *sym;
+
+	slot = &t->names[(addr * UINT64_C(0x9e3779b97f4a7c15)) >> 51 & (NAME_SLOTS - 1)];
+	if (slot->name && slot->addr == addr)
+		return *slot;
+	sym = symbols_find(t->r->symbols, addr);
+	if (!sym) {
+		int n = snprintf(t->hex[which], HEX_BYTES, "0x%08llx", (unsigned long long)addr);
+
+		return (struct name_slot){.name = t->hex[which], .bytes = (size_t)n};
+	}
+	slot->addr = addr;
+	slot->name = sym->name;
+	slot->bytes = strlen(sym->name);
+	return *slot;
+}
+
+/* ` %5lu.%06lu: ` with the microseconds rounded, or ` %12llu: ` of a clock that is not in ns. */
+static char *put_stamp(struct trace_text *t, char *p, uint64_t ts)
+{
+	uint64_t us, sec;
+
+	if (!t->r->ts_is_ns) {
+		*p++ = ' ';
+		p = number_right(p, ts, 12);
+	} else {
+		us = ts / 1000 + (ts % 1000 >= 500);
+		sec = us / 1000000;
+		if (sec != t->sec) {
+			char *end = t->sec_text;
+
+			*end++ = ' ';
+			end = number_right(end, sec, 5);
+			*end++ = '.';
+			t->sec = sec;
+			t->sec_bytes = (uint32_t)(end - t->sec_text);
+		}
+		memcpy(p, t->sec_text, sizeof(t->sec_text));
+		p = number_six(p + t->sec_bytes, (uint32_t)(us % 1000000));
+	}
+	*p++ = ':';
+	*p++ = ' ';
+	return p;
+}
+
+/* Everything before the text of the event; @p has room for LINE_BYTES. */
+static char *put_context(struct trace_text *t, char *p, const struct record *rec)
+{
+	const struct task_slot *task = task_of(t, rec->pid);
+
+	memcpy(p, task->text, TASK_BYTES);
+	p += task->bytes;
+	*p++ = '[';
+	p = rec->cpu < 1000 ? number_zeros(p, rec->cpu, 3) : number_put(p, rec->cpu);
+	*p++ = ']';
+	*p++ = ' ';
+	if (rec->flags | rec->preempt_count)
+		trace_text_flags(p, rec->flags, rec->preempt_count);
+	else
+		memcpy(p, ".....", 5);
+	return put_stamp(t, p + 5, rec->ts);
+}
+
+static void put_function(struct trace_text *t, const struct record *rec)
+{
+	struct name_slot f = name_of(t, rec->ip, 0), parent = name_of(t, rec->parent_ip, 1);
+	bool fits = f.bytes + parent.bytes + LINE_BYTES + 8 <= OUT_BYTES;
+	char *p = out_room(t->o, fits ? f.bytes + parent.bytes + LINE_BYTES + 8 : LINE_BYTES);
+
+	p = put_context(t, p, rec);
+	if (!fits) { /* names of a hostile file: no room in one piece */
+		out_done(t->o, p);
+		out_write(t->o, f.name, f.bytes);
+		out_text(t->o, " <-");
+		out_write(t->o, parent.name, parent.bytes);
+		out_text(t->o, "\n");
+		return;
+	}
+	memcpy(p, f.name, f.bytes);
+	p += f.bytes;
+	memcpy(p, " <-", 3);
+	p += 3;
+	memcpy(p, parent.name, parent.bytes);
+	p += parent.bytes;
+	*p++ = '\n';
+	out_done(t->o, p);
+}
+
+/* What is said before a record's line. */
+static void put_notes(struct trace_text *t, const struct record *rec)
+{
+	if (rec->lost == RECORD_LOST_UNKNOWN)
+		out_printf(t->o, "CPU:%u [LOST EVENTS]\n", rec->cpu);
+	else if (rec->lost)
+		out_printf(t->o, "CPU:%u [LOST %" PRIu64 " EVENTS]\n", rec->cpu, rec->lost);
+	if (t->started[rec->cpu])
+		return;
+	t->started[rec->cpu] = true;
+	if (t->annotate && t->any)
+		out_printf(t->o, "##### CPU %u buffer started ####\n", rec->cpu);
+}
+
+void trace_text_record(struct trace_text *t, const struct record *rec)
+{
+	if (rec->lost || !t->started[rec->cpu])
+		put_notes(t, rec);
+	t->any = true;
+	if (rec->kind == RECORD_FUNCTION) {
+		put_function(t, rec);
+	} else {
+		out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
+		if (rec->kind == RECORD_EVENT)
+			event_text_record(t->events, t->o, rec);
+		else
+			out_printf(t->o, "Unknown type %u\n", rec->kind);
+	}
+}
