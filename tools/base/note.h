@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the user should know although nothing failed: one line on stderr, `vestige: TEXT`. Commands
+ * print the text of a fail() the same way.
+ */
+#ifndef VESTIGE_TOOLS_NOTE_H
+#define VESTIGE_TOOLS_NOTE_H
+
+void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a line that is ready; fits where a `void (*)(const char *)` is asked for. */
+void note_line(const char *line);
+
+#endif

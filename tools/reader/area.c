@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The area of a live or a dead process as a reader: see area.h and docs/formats/area.md.
+ *
+ * At opening, each page that is PUBLISHED or OWNED is looked at and remembered. It is read again
+ * when its turn comes; if a live process has used it for something else meanwhile (its state, its
+ * order of publication or of taking changed), its records are counted as lost.
+ * Tests: tests/unit/test_area.c.
+ */
+#include "tools/reader/area.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/reader/pages.h"
+
+#define DESC_CHUNK 4096u
+
+struct area {
+	int fd;
+	struct area_header head;
+	const char *path; /* for errors; owned */
+};
+
+int area_open(int dirfd, const char *path, int flags, uint64_t *bytes)
+{
+	struct stat st;
+	int fd, err;
+
+	fd = openat(dirfd, path, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0) {
+		err = errno;
+		if (err == ELOOP)
+			return fail(ELOOP, "%s is a symbolic link, an area never is", path);
+		return fail_errno(err, "cannot open %s", path);
+	}
+	if (fstat(fd, &st)) {
+		err = fail_errno(errno, "cannot stat %s", path);
+	} else if (!S_ISREG(st.st_mode)) {
+		err = fail(EINVAL, "%s is not a regular file", path);
+	} else if (st.st_uid != geteuid() && geteuid() != 0) {
+		err = fail(EPERM, "%s belongs to user %u: read it as that user or as root", path,
+			   st.st_uid);
+	} else {
+		*bytes = (uint64_t)st.st_size;
+		return fd;
+	}
+	close(fd);
+	return err;
+}
+
+uint64_t area_desc_offset(const struct area_header *head, uint32_t index)
+{
+	const struct area_table *t = &head->tables[AREA_PAGES];
+
+	return t->offset + (uint64_t)index * t->entry_bytes;
+}
+
+uint64_t area_page_offset(const struct area_header *head, uint32_t index)
+{
+	return head->pages_offset + (uint64_t)index * PAGE_BYTES;
+}
+
+int area_check(struct meta *m, uint64_t bytes, const char *what)
+{
+	uint64_t fit;
+
+	if (m->head.pages_offset > bytes || m->head.pages_offset % PAGE_BYTES)
+		return fail(EINVAL, "%s is damaged: its pages lie outside the file", what);
+	fit = (bytes - m->head.pages_offset) / PAGE_BYTES;
+	if (m->nr_pages > fit)
+		m->nr_pages = (uint32_t)fit;
+	for (uint32_t i = 0; i < m->nr_area_cpus; i++) {
+		struct area_cpu *c = &m->cpus[i];
+		uint32_t room = c->first_page < m->nr_pages ? m->nr_pages - c->first_page : 0;
+
+		if (c->nr_backed > room)
+			c->nr_backed = room;
+	}
+	return 0;
+}
+
+static int read_desc(int fd, const struct area_header *head, uint32_t index, struct page_desc *d)
+{
+	ssize_t n = pread(fd, d, sizeof(*d), (off_t)area_desc_offset(head, index));
+
+	return n == (ssize_t)sizeof(*d) ? 0 : -EIO;
+}
+
+/* Read a page and make sure that it was the same before and after. Return: 1, 0 or -errno. */
+static int read_page(const struct area *a, uint32_t index, void *page, struct page_desc *d)
+{
+	struct page_desc after;
+	ssize_t n;
+
+	if (read_desc(a->fd, &a->head, index, d))
+		return 0;
+	if (d->state != PAGE_OWNED && d->state != PAGE_PUBLISHED)
+		return 0;
+	n = pread(a->fd, page, PAGE_BYTES, (off_t)area_page_offset(&a->head, index));
+	if (n < 0)
+		return fail_errno(errno, "cannot read %s", a->path);
+	if (n != PAGE_BYTES || read_desc(a->fd, &a->head, index, &after))
+		return 0;
+	/* An OWNED page may have been published meanwhile: it is the more whole for it. */
+	if (after.seq == d->seq && after.state == d->state)
+		return 1;
+	return d->state == PAGE_OWNED && after.state == PAGE_PUBLISHED;
+}
+
+static int area_fetch(void *arg, const struct page_ref *ref, void *page)
+{
+	struct page_desc d;
+
+	/* Whether it is still the page that was added, its order of taking tells: pages.c. */
+	return read_page(arg, ref->index, page, &d);
+}
+
+static void area_close(void *arg)
+{
+	struct area *a = arg;
+
+	if (a->fd >= 0)
+		close(a->fd);
+	free((void *)a->path);
+	free(a);
+}
+
+/* Remember the pages of one CPU of the top buffer. */
+static int add_cpu(struct pages *p, const struct area *a, const struct area_cpu *c)
+{
+	uint32_t stride = a->head.tables[AREA_PAGES].entry_bytes;
+	unsigned char *descs = malloc((size_t)DESC_CHUNK * stride);
+	uint64_t page[PAGE_BYTES / 8];
+	int err = 0;
+
+	if (!descs)
+		return fail(ENOMEM, "%s: no memory", a->path);
+	for (uint32_t at = 0; at < c->nr_backed && err >= 0; at += DESC_CHUNK) {
+		uint32_t nr = c->nr_backed - at < DESC_CHUNK ? c->nr_backed - at : DESC_CHUNK;
+		ssize_t n = pread(a->fd, descs, (size_t)nr * stride,
+				  (off_t)area_desc_offset(&a->head, c->first_page + at));
+
+		if (n < 0) {
+			err = fail_errno(errno, "cannot read %s", a->path);
+			break;
+		}
+		nr = (uint32_t)((size_t)n / stride);
+		for (uint32_t i = 0; i < nr && err >= 0; i++) {
+			uint32_t index = c->first_page + at + i;
+			struct page_desc d;
+
+			memcpy(&d, descs + (size_t)i * stride, sizeof(d));
+			if (d.state != PAGE_OWNED && d.state != PAGE_PUBLISHED)
+				continue;
+			err = read_page(a, index, page, &d);
+			if (err > 0)
+				err = pages_add(p, 0, page, area_page_offset(&a->head, index),
+						index, d.state == PAGE_OWNED);
+		}
+		if (nr < DESC_CHUNK)
+			break;
+	}
+	free(descs);
+	return err < 0 ? err : 0;
+}
+
+static uint64_t mono_now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+int reader_open_area(const char *path, struct reader **out)
+{
+	struct pages_finish how = {.sample_clock = true, .note = note_line};
+	struct pages_source source = {.fetch = area_fetch, .close = area_close};
+	char text[sizeof(struct utsname)];
+	struct utsname u;
+	struct area *a;
+	struct meta *m;
+	struct pages *p;
+	uint64_t bytes;
+	int fd, err;
+
+	fd = area_open(AT_FDCWD, path, O_RDONLY, &bytes);
+	if (fd < 0)
+		return fd;
+	err = meta_load(fd, 0, bytes, path, &m);
+	if (!err) {
+		err = area_check(m, bytes, path);
+		if (err)
+			meta_free(m);
+	}
+	if (err) {
+		close(fd);
+		return err;
+	}
+	a = calloc(1, sizeof(*a));
+	if (a)
+		a->path = strdup(path);
+	if (!a || !a->path) {
+		free(a);
+		meta_free(m);
+		close(fd);
+		return fail(ENOMEM, "%s: no memory", path);
+	}
+	a->fd = fd;
+	a->head = m->head;
+	source.arg = a;
+	p = pages_new(&source);
+	if (!p) {
+		meta_free(m);
+		return -ENOMEM;
+	}
+	err = pages_set_member(p, 0, m);
+	for (uint32_t i = 0; !err && m->nr_buffers && i < m->buffers[0].nr_cpus; i++)
+		err = add_cpu(p, a, &m->cpus[m->buffers[0].first_cpu + i]);
+	if (err) {
+		pages_free(p);
+		return err;
+	}
+	uname(&u);
+	snprintf(text, sizeof(text), "%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
+	how.uname = text;
+	how.cmdline = m->head.exe;
+	how.nr_cpus_online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	how.now_ns = mono_now_ns();
+	*out = pages_finish(p, &how, &err);
+	return *out ? 0 : err;
+}

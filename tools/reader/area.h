@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening an area (abi/area.h) and reading its pages, for the reader and for the recorder.
+ *
+ * The folder and the file belong to somebody who may be hostile: the file is opened without
+ * following links and without waiting, must be regular and ours (or we are root), and is read by
+ * pread(), so that one which shrinks is an error and no signal.
+ */
+#ifndef VESTIGE_TOOLS_AREA_H
+#define VESTIGE_TOOLS_AREA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/page.h"
+#include "tools/reader/meta.h"
+
+/*
+ * area_open() - open and check the file.
+ * @dirfd: folder that @path starts from, or AT_FDCWD. @flags: O_RDONLY or O_RDWR.
+ * @bytes: its size.
+ * Return: a descriptor or -errno with fail() set: ELOOP a symbolic link, EINVAL not a regular
+ * file, EPERM of somebody else.
+ */
+int area_open(int dirfd, const char *path, int flags, uint64_t *bytes);
+
+/* Offset of descriptor @index, and of page @index, in the area; both in bounds after area_check(). */
+uint64_t area_desc_offset(const struct area_header *head, uint32_t index);
+uint64_t area_page_offset(const struct area_header *head, uint32_t index);
+
+/*
+ * area_check() - do all pages that the tables name lie inside a file of @bytes?
+ * Return: 0 or -EINVAL with fail() set. nr_pages and the CPUs' nr_backed are cut to what is there.
+ */
+int area_check(struct meta *m, uint64_t bytes, const char *what);
+
+#endif

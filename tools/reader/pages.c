@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Members, the index of pages, losses and statistics: see pages.h. The streams themselves are made
+ * in pages_stream.c.
+ */
+#include "tools/reader/pages_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/reader/symbols_elf.h"
+#include "tools/reader/tasks.h"
+
+#define MAX_MEMBERS (1u << 20)
+
+struct pages *pages_new(const struct pages_source *source)
+{
+	struct pages *p = calloc(1, sizeof(*p));
+
+	if (!p) {
+		source->close(source->arg);
+		fail(ENOMEM, "no memory");
+		return NULL;
+	}
+	p->source = *source;
+	return p;
+}
+
+static void member_free(struct member *m)
+{
+	if (!m)
+		return;
+	meta_free(m->meta);
+	free(m->maps);
+	free(m->functions);
+	free(m);
+}
+
+void pages_free(struct pages *p)
+{
+	if (!p)
+		return;
+	pages_free_streams(p);
+	for (uint32_t i = 0; i < p->nr_members; i++)
+		member_free(p->members[i]);
+	free(p->members);
+	free(p->refs);
+	free(p->pairs);
+	clock_free(&p->clock);
+	symbols_free(p->reader.symbols);
+	tasks_free(p->reader.tasks);
+	free(p->reader.stats);
+	p->source.close(p->source.arg);
+	free(p);
+}
+
+int pages_set_member(struct pages *p, uint32_t member, struct meta *m)
+{
+	if (member >= MAX_MEMBERS) {
+		meta_free(m);
+		return fail(EINVAL, "process number %u is out of all proportion", member);
+	}
+	if (member >= p->nr_members) {
+		struct member **more = realloc(p->members, (member + 1) * sizeof(*more));
+
+		if (!more) {
+			meta_free(m);
+			return fail(ENOMEM, "no memory for %u processes", member);
+		}
+		memset(more + p->nr_members, 0, (member + 1 - p->nr_members) * sizeof(*more));
+		p->members = more;
+		p->nr_members = member + 1;
+	}
+	if (!p->members[member]) {
+		p->members[member] = calloc(1, sizeof(struct member));
+		if (!p->members[member]) {
+			meta_free(m);
+			return fail(ENOMEM, "no memory for a process");
+		}
+	}
+	meta_free(p->members[member]->meta);
+	p->members[member]->meta = m;
+	return 0;
+}
+
+uint32_t pages_nr_members(const struct pages *p)
+{
+	return p->nr_members;
+}
+
+const struct meta *pages_member(const struct pages *p, uint32_t member)
+{
+	return member < p->nr_members && p->members[member] ? p->members[member]->meta : NULL;
+}
+
+int pages_add_clock(struct pages *p, const struct area_clock *pair)
+{
+	if (p->nr_pairs == p->room_pairs) {
+		size_t room = p->room_pairs ? p->room_pairs * 2 : 64;
+		struct area_clock *more = realloc(p->pairs, room * sizeof(*more));
+
+		if (!more)
+			return fail(ENOMEM, "no memory for %zu clock pairs", room);
+		p->pairs = more;
+		p->room_pairs = room;
+	}
+	p->pairs[p->nr_pairs++] = *pair;
+	return 0;
+}
+
+int pages_add(struct pages *p, uint32_t member, const void *page, uint64_t offset, uint32_t index,
+	      bool owned)
+{
+	const struct page_head *head = page;
+	struct page_ref *ref;
+	unsigned int nr, bytes;
+
+	if (head->buffer != 0 || head->commit <= PAGE_HEAD_BYTES || head->cpu > UINT16_MAX)
+		return 0;
+	nr = page_decode(page, NULL, &bytes);
+	if (!nr)
+		return 0;
+	if (p->nr_refs == p->room_refs) {
+		size_t room = p->room_refs ? p->room_refs * 2 : 1024;
+		struct page_ref *more = realloc(p->refs, room * sizeof(*more));
+
+		if (!more)
+			return fail(ENOMEM, "no memory for an index of %zu pages", room);
+		p->refs = more;
+		p->room_refs = room;
+	}
+	ref = &p->refs[p->nr_refs++];
+	*ref = (struct page_ref){
+		.base = head->base_stamp,
+		.offset = offset,
+		.seq = head->seq,
+		.member = member,
+		.index = index,
+		.cpu = (uint16_t)head->cpu,
+		.nr_records = (uint16_t)nr,
+		.nr_bytes = (uint16_t)bytes,
+		.owned = owned,
+		/* overrun is the business of overwritten() */
+		.lost = head->dropped_events + head->commit_overrun,
+	};
+	return 1;
+}
+
+#define CMP(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static int by_taking(const void *a, const void *b)
+{
+	const struct page_ref *x = a, *y = b;
+	int c = CMP(x->member, y->member);
+
+	if (!c)
+		c = CMP(x->cpu, y->cpu);
+	if (!c)
+		c = CMP(x->seq, y->seq);
+	return c ? c : CMP(x->offset, y->offset);
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct page_ref *x = a, *y = b;
+	int c = CMP(x->cpu, y->cpu);
+
+	if (!c)
+		c = CMP(x->base, y->base);
+	if (!c)
+		c = CMP(x->member, y->member);
+	if (!c)
+		c = CMP(x->seq, y->seq);
+	return c ? c : CMP(x->offset, y->offset);
+}
+
+/* Overwritten records of one CPU's share, as the tables tell it last. */
+static uint64_t overwritten(const struct meta *m, unsigned int cpu)
+{
+	const struct area_buffer *b = m->buffers;
+
+	if (!m->nr_buffers || !meta_overwrites(m))
+		return 0;
+	for (uint32_t i = b->first_cpu; i < b->first_cpu + b->nr_cpus; i++)
+		if (m->cpus[i].cpu == cpu)
+			return m->cpus[i].overrun;
+	return 0;
+}
+
+/* Leave out pages of no known process or CPU; turn cumulative counts into losses, stamps into ns. */
+static void settle_refs(struct pages *p)
+{
+	size_t kept = 0;
+	uint64_t before = 0;
+
+	if (p->nr_refs)
+		qsort(p->refs, p->nr_refs, sizeof(*p->refs), by_taking);
+	for (size_t i = 0; i < p->nr_refs; i++) {
+		struct page_ref r = p->refs[i];
+		const struct meta *m = pages_member(p, r.member);
+		const struct page_ref *last = kept ? &p->refs[kept - 1] : NULL;
+		uint64_t total = r.lost;
+
+		if (!m || r.cpu >= p->reader.nr_cpus || r.cpu >= m->head.nr_cpus)
+			continue;
+		if (last && last->member == r.member && last->cpu == r.cpu) {
+			/* The same page twice: seen OWNED, then PUBLISHED. */
+			if (last->seq == r.seq && last->base == r.base)
+				continue;
+			r.lost = total > before ? total - before : 0;
+		} else {
+			r.lost = total + overwritten(m, r.cpu);
+		}
+		before = total;
+		p->refs[kept++] = r;
+	}
+	p->nr_refs = kept;
+	for (size_t i = 0; i < kept; i++) {
+		struct page_ref *r = &p->refs[i];
+
+		if (pages_member(p, r->member)->head.clock == AREA_CLOCK_TSC)
+			r->base = clock_ns(&p->clock, r->base);
+	}
+	if (kept)
+		qsort(p->refs, kept, sizeof(*p->refs), by_time);
+}
+
+static int make_clock(struct pages *p, bool sample)
+{
+	bool counter = false;
+	int err;
+
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct meta *m = pages_member(p, i);
+
+		if (!m || m->head.clock != AREA_CLOCK_TSC)
+			continue;
+		counter = true;
+		for (uint32_t c = 0; c < m->nr_clocks; c++) {
+			err = pages_add_clock(p, &m->clocks[c]);
+			if (err)
+				return err;
+		}
+	}
+	if (sample && counter && p->nr_pairs) {
+		struct area_clock now;
+
+		/* Pairs are not sorted yet, any one tells the machine and the boot. */
+		if (clock_sample(&now, 200) &&
+		    clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now)) {
+			err = pages_add_clock(p, &now);
+			if (err)
+				return err;
+		}
+	}
+	err = clock_make(&p->clock, p->pairs, p->nr_pairs);
+	if (err)
+		return err;
+	p->reader.ts_is_ns = !counter || !p->clock.identity;
+	strcpy(p->reader.clock, p->reader.ts_is_ns ? "local" : "x86-tsc");
+	p->reader.realtime_offset_ns = p->clock.realtime_offset_ns;
+	if (!counter)
+		for (uint32_t i = 0; i < p->nr_members; i++) {
+			const struct meta *m = pages_member(p, i);
+			const struct area_clock *c;
+
+			if (!m || !m->nr_clocks)
+				continue;
+			c = &m->clocks[m->nr_clocks - 1];
+			if (c->real_ns > c->mono_ns)
+				p->reader.realtime_offset_ns = c->real_ns - c->mono_ns;
+		}
+	return 0;
+}
+
+static int by_address(const void *a, const void *b)
+{
+	const struct map *x = a, *y = b;
+
+	return CMP(x->lo, y->lo);
+}
+
+/* The way of run-time addresses and of ids to the space of a trace.dat. */
+static int make_maps(struct member *mb, const struct object_space *space, const int *numbers)
+{
+	const struct meta *m = mb->meta;
+
+	mb->maps = calloc(m->nr_objects + 1, sizeof(*mb->maps));
+	mb->functions = calloc((size_t)m->nr_functions + 1, sizeof(*mb->functions));
+	if (!mb->maps || !mb->functions)
+		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
+	for (uint32_t i = 0; i < m->nr_objects; i++) {
+		const struct area_object *o = &m->objects[i];
+
+		if (o->lo < o->hi)
+			mb->maps[mb->nr_maps++] = (struct map){
+				o->lo, o->hi, o->bias, object_space_base(space, numbers[i])};
+	}
+	for (uint32_t i = 0; i < m->nr_functions; i++) {
+		const struct area_function *f = &m->functions[i];
+
+		if (f->object < m->nr_objects)
+			mb->functions[i] = object_space_addr(
+				object_space_base(space, numbers[f->object]), f->offset);
+	}
+	if (mb->nr_maps)
+		qsort(mb->maps, mb->nr_maps, sizeof(*mb->maps), by_address);
+	return 0;
+}
+
+static int make_objects(struct pages *p, void (*note)(const char *line))
+{
+	struct object_space *space = object_space_new();
+	int **numbers = calloc(p->nr_members + 1, sizeof(*numbers));
+	int err = 0;
+
+	if (!space || !numbers)
+		err = fail(ENOMEM, "no memory for objects");
+	for (uint32_t i = 0; i < p->nr_members && !err; i++) {
+		const struct meta *m = pages_member(p, i);
+
+		if (!m)
+			continue;
+		numbers[i] = calloc(m->nr_objects + 1, sizeof(int));
+		if (!numbers[i])
+			err = fail(ENOMEM, "no memory for objects");
+		for (uint32_t o = 0; o < m->nr_objects && !err; o++) {
+			numbers[i][o] = object_space_add(space, m, o);
+			if (numbers[i][o] < 0)
+				err = numbers[i][o];
+		}
+	}
+	if (!err)
+		err = object_space_assign(space);
+	for (uint32_t i = 0; i < p->nr_members && !err; i++) {
+		struct member *mb = p->members[i];
+
+		if (mb && mb->meta)
+			err = make_maps(mb, space, numbers[i]);
+	}
+	if (!err)
+		err = object_space_load(space, p->reader.symbols, note);
+	for (uint32_t i = 0; numbers && i < p->nr_members; i++)
+		free(numbers[i]);
+	free(numbers);
+	object_space_free(space);
+	return err;
+}
+
+static int make_tasks(struct pages *p)
+{
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct meta *m = pages_member(p, i);
+
+		for (uint32_t t = 0; m && t < m->nr_tasks; t++) {
+			const struct area_task *task = &m->tasks[t];
+
+			if (task->tid <= 0 || !task->comm[0])
+				continue;
+			if (tasks_set(p->reader.tasks, task->tid, task->tgid, task->comm))
+				return fail(ENOMEM, "no memory for %u tasks", m->nr_tasks);
+		}
+	}
+	return 0;
+}
+
+static int make_stats(struct pages *p, uint64_t now_ns)
+{
+	struct reader *r = &p->reader;
+
+	r->stats = calloc(r->nr_cpus, sizeof(*r->stats));
+	if (!r->stats)
+		return fail(ENOMEM, "no memory for %u CPUs", r->nr_cpus);
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct meta *m = pages_member(p, i);
+		const struct area_buffer *b = m ? m->buffers : NULL;
+
+		if (!m || !m->nr_buffers)
+			continue;
+		for (uint32_t c = b->first_cpu; c < b->first_cpu + b->nr_cpus; c++) {
+			struct reader_cpu_stats *s = &r->stats[m->cpus[c].cpu];
+
+			s->overrun += m->cpus[c].overrun;
+			s->commit_overrun += m->cpus[c].commit_overrun;
+			s->dropped_events += m->cpus[c].dropped_events;
+		}
+	}
+	for (size_t i = 0; i < p->nr_refs; i++) {
+		const struct page_ref *ref = &p->refs[i];
+		struct reader_cpu_stats *s = &r->stats[ref->cpu];
+
+		if (!s->entries)
+			s->oldest_ts = ref->base;
+		s->entries += ref->nr_records;
+		s->bytes += ref->nr_bytes;
+		if (ref->base > s->now_ts)
+			s->now_ts = ref->base;
+	}
+	for (unsigned int c = 0; c < r->nr_cpus; c++)
+		if (now_ns)
+			r->stats[c].now_ts = now_ns;
+	return 0;
+}
+
+static void copy_text(char *to, size_t room, const char *from)
+{
+	size_t n = from ? strnlen(from, room - 1) : 0;
+
+	if (n)
+		memcpy(to, from, n);
+	to[n] = '\0';
+}
+
+/* What the processes say of themselves; the first one decides. */
+static void make_head(struct pages *p, const struct pages_finish *how)
+{
+	struct reader *r = &p->reader;
+
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct meta *m = pages_member(p, i);
+
+		if (!m)
+			continue;
+		if (m->head.nr_cpus > r->nr_cpus)
+			r->nr_cpus = m->head.nr_cpus;
+		if (m->nr_buffers && !r->tracer[0]) {
+			copy_text(r->tracer, sizeof(r->tracer), m->buffers[0].tracer);
+			r->overwrite = meta_overwrites(m);
+		}
+	}
+	if (!r->nr_cpus)
+		r->nr_cpus = 1;
+	if (!r->tracer[0])
+		strcpy(r->tracer, "nop");
+	r->nr_cpus_online = how->nr_cpus_online && how->nr_cpus_online <= r->nr_cpus
+				    ? how->nr_cpus_online
+				    : r->nr_cpus;
+	copy_text(r->uname, sizeof(r->uname), how->uname);
+	copy_text(r->cmdline, sizeof(r->cmdline), how->cmdline);
+}
+
+struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int *err)
+{
+	p->reader.ops = &pages_ops;
+	p->reader.symbols = symbols_new();
+	p->reader.tasks = tasks_new();
+	if (!p->reader.symbols || !p->reader.tasks) {
+		*err = fail(ENOMEM, "no memory");
+		pages_free(p);
+		return NULL;
+	}
+	make_head(p, how);
+	*err = make_clock(p, how->sample_clock);
+	if (!*err)
+		*err = make_objects(p, how->note);
+	if (!*err)
+		*err = make_tasks(p);
+	if (!*err) {
+		settle_refs(p);
+		*err = make_stats(p, how->now_ns);
+	}
+	if (!*err)
+		*err = pages_make_streams(p);
+	if (*err) {
+		pages_free(p);
+		return NULL;
+	}
+	return &p->reader;
+}
+
+uint64_t pages_function_addr(const struct pages *p, uint32_t member, uint32_t id)
+{
+	const struct meta *m = pages_member(p, member);
+
+	return m && id < m->nr_functions ? p->members[member]->functions[id] : 0;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The streams of pages.h: per CPU a heap of the pages that have begun.
+ *
+ * Costs per record a comparison and the conversion of its stamp while one page is open alone, a
+ * step in the heap of open pages where threads take turns.
+ */
+#include "tools/reader/pages_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+
+struct open_page {
+	uint64_t ts; /* of the next record */
+	const struct page_ref *ref;
+	const struct member *member;
+	const struct clock_line *line;
+	uint64_t base; /* clock units */
+	int32_t tid;
+	uint32_t nr, pos;
+	struct slot slots[];
+};
+
+struct stream {
+	size_t next, end;	 /* refs not opened yet */
+	struct open_page **heap; /* the earliest record first */
+	size_t nr, room;
+	uint64_t last_ts;
+	uint64_t lost; /* to be told with the next record */
+	const struct map *map;
+};
+
+unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes)
+{
+	const unsigned char *p = page;
+	const struct page_head *head = page;
+	size_t end = head->commit < PAGE_BYTES ? (size_t)head->commit & ~(size_t)7 : PAGE_BYTES;
+	unsigned int nr = 0;
+
+	*bytes = 0;
+	for (size_t at = PAGE_HEAD_BYTES; at + 8 <= end;) {
+		uint64_t word;
+		uint32_t n;
+
+		memcpy(&word, p + at, sizeof(word));
+		n = record_word_bytes(word);
+		if (n < 8 || n > end - at)
+			break;
+		if (word && record_word_kind(word) != RECORD_UNCOMMITTED) {
+			if (out) {
+				out[nr].word = word;
+				if (n >= 16)
+					memcpy(&out[nr].payload, p + at + 8, 8);
+				else
+					out[nr].payload = 0;
+			}
+			nr++;
+			*bytes += n;
+		}
+		at += n;
+	}
+	return nr;
+}
+
+/* Nearly sorted always: only a signal handler's records are out of order. */
+static void sort_slots(struct slot *s, unsigned int nr)
+{
+	for (unsigned int i = 1; i < nr; i++) {
+		struct slot x = s[i];
+		unsigned int j = i;
+
+		while (j && record_word_stamp(s[j - 1].word) > record_word_stamp(x.word)) {
+			s[j] = s[j - 1];
+			j--;
+		}
+		s[j] = x;
+	}
+}
+
+static uint64_t slot_ts(const struct pages *p, struct open_page *o, const struct slot *s)
+{
+	uint64_t stamp = o->base + record_word_stamp(s->word);
+
+	if (o->line && stamp >= o->line->end)
+		o->line = clock_line_find(&p->clock, stamp);
+	return clock_line_ns(o->line, stamp);
+}
+
+/* Order of records of several pages; pages are apart by their place in refs. */
+static bool before(const struct open_page *a, const struct open_page *b)
+{
+	return a->ts != b->ts ? a->ts < b->ts : a->ref < b->ref;
+}
+
+static void sift_down(struct stream *s)
+{
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+		struct open_page *x = s->heap[i];
+
+		if (child >= s->nr)
+			return;
+		if (child + 1 < s->nr && before(s->heap[child + 1], s->heap[child]))
+			child++;
+		if (!before(s->heap[child], x))
+			return;
+		s->heap[i] = s->heap[child];
+		s->heap[child] = x;
+		i = child;
+	}
+}
+
+static int push(struct stream *s, struct open_page *o)
+{
+	size_t i;
+
+	if (s->nr == s->room) {
+		size_t room = s->room ? s->room * 2 : 8;
+		struct open_page **more = realloc(s->heap, room * sizeof(*more));
+
+		if (!more)
+			return fail(ENOMEM, "no memory for %zu open pages", room);
+		s->heap = more;
+		s->room = room;
+	}
+	for (i = s->nr++; i && before(o, s->heap[(i - 1) / 2]); i = (i - 1) / 2)
+		s->heap[i] = s->heap[(i - 1) / 2];
+	s->heap[i] = o;
+	return 0;
+}
+
+static int open_next(struct pages *p, struct stream *s)
+{
+	const struct page_ref *ref = &p->refs[s->next++];
+	struct slot slots[PAGE_MAX_SLOTS];
+	uint64_t page[PAGE_BYTES / 8];
+	const struct page_head *head = (const struct page_head *)page;
+	unsigned int nr, bytes;
+	struct open_page *o;
+	int got;
+
+	s->lost += ref->lost;
+	got = p->source.fetch(p->source.arg, ref, page);
+	if (got < 0)
+		return got;
+	if (!got || head->seq != ref->seq) {
+		s->lost += ref->nr_records;
+		return 0;
+	}
+	nr = page_decode(page, slots, &bytes);
+	if (!nr)
+		return 0;
+	o = malloc(sizeof(*o) + nr * sizeof(*slots));
+	if (!o)
+		return fail(ENOMEM, "no memory for a page");
+	sort_slots(slots, nr);
+	*o = (struct open_page){
+		.ref = ref,
+		.member = p->members[ref->member],
+		.base = head->base_stamp,
+		.tid = head->tid,
+		.nr = nr,
+	};
+	memcpy(o->slots, slots, nr * sizeof(*slots));
+	if (o->member->meta->head.clock == AREA_CLOCK_TSC)
+		o->line = clock_line_find(&p->clock, o->base);
+	o->ts = slot_ts(p, o, &o->slots[0]);
+	got = push(s, o);
+	if (got)
+		free(o);
+	return got;
+}
+
+static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr)
+{
+	size_t lo = 0, hi = m->nr_maps;
+
+	if (s->map && addr >= s->map->lo && addr < s->map->hi && s->map >= m->maps &&
+	    s->map < m->maps + m->nr_maps)
+		return s->map->base + (uint32_t)(addr - s->map->bias);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const struct map *map = &m->maps[mid];
+
+		if (addr < map->lo) {
+			hi = mid;
+		} else if (addr >= map->hi) {
+			lo = mid + 1;
+		} else {
+			s->map = map;
+			return map->base + (uint32_t)(addr - map->bias);
+		}
+	}
+	return addr;
+}
+
+/* Make @rec of @slot; false when its id names nothing. */
+static bool make_record(struct stream *s, const struct open_page *o, const struct slot *slot,
+			struct record *rec)
+{
+	const struct member *m = o->member;
+	uint32_t id = record_word_id(slot->word);
+
+	memset(rec, 0, sizeof(*rec));
+	rec->kind = (uint8_t)record_word_kind(slot->word);
+	switch (rec->kind) {
+	case RECORD_FUNCTION:
+	case RECORD_ENTRY:
+	case RECORD_TAIL:
+	case RECORD_EXIT:
+		if (id >= m->meta->nr_functions || !m->functions[id])
+			return false;
+		rec->ip = m->functions[id];
+		if (rec->kind == RECORD_FUNCTION)
+			rec->parent_ip = canonical(s, m, slot->payload);
+		break;
+	default:
+		rec->ip = id;
+		break;
+	}
+	/* A page that lies about its stamps must not turn time back for the others. */
+	if (o->ts > s->last_ts)
+		s->last_ts = o->ts;
+	rec->ts = s->last_ts;
+	rec->pid = o->tid;
+	rec->cpu = o->ref->cpu;
+	rec->lost = s->lost;
+	s->lost = 0;
+	return true;
+}
+
+static int stream_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
+{
+	struct pages *p = (struct pages *)r;
+	struct stream *s;
+	unsigned int nr = 0;
+
+	if (cpu >= r->nr_cpus)
+		return 0;
+	s = &p->streams[cpu];
+	while (nr < max) {
+		uint64_t limit = UINT64_MAX;
+		struct open_page *o;
+
+		while (s->next < s->end && (!s->nr || p->refs[s->next].base <= s->heap[0]->ts)) {
+			int err = open_next(p, s);
+
+			if (err)
+				return err;
+		}
+		if (!s->nr)
+			break;
+		o = s->heap[0];
+		/* The records of this page up to where another one takes over. */
+		if (s->next < s->end)
+			limit = p->refs[s->next].base;
+		for (size_t i = 1; i < 3 && i < s->nr; i++)
+			if (s->heap[i]->ts < limit)
+				limit = s->heap[i]->ts;
+		do {
+			nr += make_record(s, o, &o->slots[o->pos], &out[nr]) ? 1 : (s->lost++, 0);
+			if (++o->pos == o->nr)
+				break;
+			o->ts = slot_ts(p, o, &o->slots[o->pos]);
+		} while (o->ts < limit && nr < max);
+		if (o->pos == o->nr) {
+			s->heap[0] = s->heap[--s->nr];
+			free(o);
+			if (!s->nr)
+				continue;
+		}
+		sift_down(s);
+	}
+	return (int)nr;
+}
+
+static void stream_close(struct reader *r)
+{
+	pages_free((struct pages *)r);
+}
+
+const struct reader_ops pages_ops = {.read = stream_read, .close = stream_close};
+
+struct pages *pages_of_reader(struct reader *r)
+{
+	return (struct pages *)r;
+}
+
+int pages_make_streams(struct pages *p)
+{
+	size_t at = 0;
+
+	p->streams = calloc(p->reader.nr_cpus, sizeof(*p->streams));
+	if (!p->streams)
+		return fail(ENOMEM, "no memory for %u CPUs", p->reader.nr_cpus);
+	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
+		p->streams[c].next = at;
+		while (at < p->nr_refs && p->refs[at].cpu == c)
+			at++;
+		p->streams[c].end = at;
+	}
+	return 0;
+}
+
+void pages_free_streams(struct pages *p)
+{
+	for (unsigned int c = 0; p->streams && c < p->reader.nr_cpus; c++) {
+		for (size_t i = 0; i < p->streams[c].nr; i++)
+			free(p->streams[c].heap[i]);
+		free(p->streams[c].heap);
+	}
+	free(p->streams);
+}
