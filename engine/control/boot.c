@@ -6,20 +6,23 @@
  *	VESTIGE=0	stay asleep
  *	VESTIGE_DIR	folder of the area
  *	VESTIGE_SESSION	tag of the area
+ *	VESTIGE_AGENT=0	no agent: the process cannot be steered from outside
  *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
  *			 trace_options=nooverwrite trace_clock=local"; a value may stand in "..."
  *
  * It never prints and never fails the program: what is refused stands in vestige_status, and
- * without an area the engine sleeps. A forked child does not come here. Costs: bench "start-up".
+ * without an area the engine sleeps. Costs: bench "start-up".
  * Tests: tests/engine/test_boot.py.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <pthread.h>
 
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/control/agent.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
@@ -214,12 +217,9 @@ static void replay_boot(const char *boot)
 	tracing_set(&global_trace, on);
 }
 
-static int start_ring(void)
+static struct ring ring_of_area(void)
 {
-	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-	const unsigned int *size = dlsym(RTLD_DEFAULT, "__rseq_size");
-	ptrdiff_t rseq = offset && size && *size ? *offset : 0;
-	struct ring ring = {
+	return (struct ring){
 		.area = area,
 		.buffer = area_entry(AREA_BUFFERS, 0),
 		.cpus = area_entry(AREA_CPUS, 0),
@@ -229,6 +229,14 @@ static int start_ring(void)
 		.tasks = area_entry(AREA_TASKS, 0),
 		.nr_cpus = area->nr_cpus,
 	};
+}
+
+static int start_ring(void)
+{
+	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
+	const unsigned int *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+	ptrdiff_t rseq = offset && size && *size ? *offset : 0;
+	struct ring ring = ring_of_area();
 
 	if (rseq && arch_rseq_cpu(rseq) < 0)
 		rseq = 0;
@@ -250,6 +258,42 @@ static int make_area(struct area_config *config)
 	return err;
 }
 
+static int agent_wanted;
+
+/*
+ * The child's records go to an area of its own, when anybody waits for them: a session does, and so
+ * does whoever set a tracer. Otherwise the engine sleeps in the child. A child made by vfork or raw
+ * clone never comes here; what it records before exec is refused by the ring (or its parent's).
+ */
+static void fork_child(void)
+{
+	const struct area_buffer *buffer;
+	struct area_header *parent;
+	struct ring ring;
+	int on;
+
+	if (!area)
+		return;
+	tree_fork();
+	threads_fork();
+	buffer = area_entry(AREA_BUFFERS, 0);
+	if (!area->session[0] && str_equal(buffer->tracer, "nop")) {
+		area = NULL;
+		return;
+	}
+	on = (int)area->tracing_on;
+	if (area_fork(&parent))
+		return;
+	ring = ring_of_area();
+	ring_fork(&ring);
+	area_unmap(parent);
+	clock_add_pair();
+	ring_thread_start();
+	ring_set_on(on);
+	if (agent_wanted)
+		agent_start();
+}
+
 __attribute__((constructor)) static void engine_start(int argc, char **argv, char **envp)
 {
 	struct area_config config = {0};
@@ -260,6 +304,7 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	environment = (const char *const *)envp;
 	if (env("VESTIGE") && str_equal(env("VESTIGE"), "0"))
 		return;
+	agent_wanted = !env("VESTIGE_AGENT") || !str_equal(env("VESTIGE_AGENT"), "0");
 	boot = env("VESTIGE_BOOT");
 	config.dir = env("VESTIGE_DIR");
 	config.session = env("VESTIGE_SESSION");
@@ -283,6 +328,9 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	functions_scan();
 	replay_boot(boot);
 	text_go_live();
+	pthread_atfork(NULL, NULL, fork_child);
+	if (agent_wanted)
+		agent_start();
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
 }
 
@@ -296,6 +344,7 @@ __attribute__((destructor)) static void engine_exit(void)
 
 	if (!area || area->pid != sys_getpid())
 		return;
+	agent_remove();
 	ring_thread_rename();
 	clock_add_pair();
 	__atomic_store_n(&area->state, AREA_EXITED, __ATOMIC_RELEASE);

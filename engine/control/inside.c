@@ -19,3 +19,15 @@ VESTIGE_EXPORT ssize_t vestige_file_read(const char *file, char *buf, size_t byt
 	}
 	return n;
 }
+
+VESTIGE_EXPORT ssize_t vestige_file_write(const char *file, const char *buf, size_t bytes,
+					  int truncate)
+{
+	int err = tree_write(file, buf, bytes, truncate);
+
+	if (err) {
+		errno = -err;
+		return -1;
+	}
+	return (ssize_t)bytes;
+}

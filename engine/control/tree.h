@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracefs of this process: ONE table of files. Each row is answered by the engine, or rendered
- * by the outside from the area (the inside door then says EOPNOTSUPP). The doors are the
- * environment, which replays writes at start, and vestige_read() inside the process; the mount and
- * the command line come through the agent.
+ * The tracefs of this process: ONE table of files. What a row reads as is answered by the engine, or
+ * rendered by the outside from the area (the inside door then says EOPNOTSUPP); writes are always
+ * the engine's. The doors are the
+ * environment, which replays writes at start, vestige_read() and vestige_write() inside the process,
+ * and the agent for all that comes from outside. One call at a time: the table has a lock.
  */
 #ifndef VESTIGE_CONTROL_TREE_H
 #define VESTIGE_CONTROL_TREE_H
@@ -50,6 +51,9 @@ long tree_read(const char *path, struct seq_buf *s);
 
 /* Return: 0; -ENOENT, -EACCES, -EOPNOTSUPP, or what the row says. */
 int tree_write(const char *path, const char *text, size_t n, int truncate);
+
+/* In a fork's child: nobody holds the table's lock. */
+void tree_fork(void);
 
 /* The handlers, by area. */
 int available_tracers_show(struct seq_buf *s);

@@ -13,6 +13,7 @@
 #include <sys/resource.h>
 
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 
@@ -270,6 +271,8 @@ static int map_area(int fd, const struct area_config *config, const struct area_
 	return err;
 }
 
+static struct area_config made; /* for the children */
+
 int area_create(const struct area_config *config)
 {
 	struct area_header h = {
@@ -319,7 +322,56 @@ int area_create(const struct area_config *config)
 	sys_close(fd);
 	if (err)
 		sys_unlink(area_path);
+	made = *config;
 	return err;
+}
+
+static void copy_table(const struct area_header *from, enum area_table_id id)
+{
+	const struct area_table *t = &from->tables[id];
+
+	if (area_reserve(id, t->count))
+		return;
+	memcpy(area_entry(id, 0), (const uint8_t *)from + t->offset,
+	       (size_t)t->count * t->entry_bytes);
+	area->tables[id].count = t->count;
+}
+
+int area_fork(struct area_header **old_area)
+{
+	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
+						  AREA_REFUSED, AREA_STATUS};
+	struct area_header *parent = area;
+	const struct area_buffer *old = area_entry(AREA_BUFFERS, 0);
+	struct area_buffer *buffer;
+	uint32_t i;
+	int err;
+
+	area = NULL;
+	/* a folder or session that the environment named may have moved since: take the parent's */
+	made.session = parent->session[0] ? parent->session : NULL;
+	err = area_create(&made);
+	if (!err) {
+		for (i = 0; i < ARRAY_SIZE(kept); i++)
+			copy_table(parent, kept[i]);
+		buffer = area_entry(AREA_BUFFERS, 0);
+		buffer->flags = old->flags;
+		memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
+		area->state = AREA_LIVE;
+		made.session = area->session[0] ? area->session : NULL;
+	}
+	*old_area = parent;
+	return err;
+}
+
+void area_unmap(struct area_header *old_area)
+{
+	sys_munmap(old_area, old_area->file_bytes);
+}
+
+const char *area_file(void)
+{
+	return area_path;
 }
 
 void area_remove(void)

@@ -27,6 +27,18 @@ struct area_config {
  */
 int area_create(const struct area_config *config);
 
+/*
+ * area_fork() - in a fork's child: an area of its own, with the parent's tables of objects,
+ * functions and strings, instead of the parent's.
+ * @old_area: the parent's, for area_unmap() when nothing uses it any more.
+ * Return: 0, or -errno: there is no area then, and the parent's stays mapped.
+ */
+int area_fork(struct area_header **old_area);
+void area_unmap(struct area_header *old_area);
+
+/* The path of the area's file. */
+const char *area_file(void);
+
 /* Remove the file; the mapping stays. */
 void area_remove(void);
 

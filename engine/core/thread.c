@@ -27,23 +27,11 @@ struct start {
 
 static pthread_key_t end_key;
 static int end_key_made;
+static uint32_t nr_running; /* threads that pthread_create() started and that have not ended */
+static uint32_t main_ended;
+static void (*on_main_end)(void);
+static char main_mark; /* the key's value in the main thread; elsewhere the key's own address */
 static __thread int end_rounds __attribute__((tls_model("initial-exec")));
-
-static void thread_ends(void *arg)
-{
-	if (++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-		pthread_setspecific(end_key, arg);
-		return;
-	}
-	ring_thread_end();
-}
-
-void threads_start(void)
-{
-	end_key_made = !pthread_key_create(&end_key, thread_ends);
-	if (!end_key_made)
-		area_status("the end of threads is not seen: no pthread key is free", NULL, 0);
-}
 
 /*
  * What passes from creator to thread lies in a slot of a small pool, not on the heap: the program's
@@ -52,6 +40,56 @@ void threads_start(void)
 #define NR_STARTS 1024u
 static struct start starts[NR_STARTS];
 static uint8_t start_used[NR_STARTS];
+
+static void thread_ends(void *arg)
+{
+	if (++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
+		pthread_setspecific(end_key, arg);
+		return;
+	}
+	ring_thread_end();
+	if (arg == &main_mark) {
+		__atomic_store_n(&main_ended, 1, __ATOMIC_SEQ_CST);
+		if (on_main_end)
+			on_main_end();
+	} else {
+		__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+void threads_start(void)
+{
+	end_key_made = !pthread_key_create(&end_key, thread_ends);
+	if (end_key_made)
+		pthread_setspecific(end_key, &main_mark);
+	else
+		area_status("the end of threads is not seen: no pthread key is free", NULL, 0);
+}
+
+void threads_fork(void)
+{
+	nr_running = 0;
+	main_ended = 0;
+	on_main_end = NULL;
+	memset(start_used, 0, sizeof(start_used));
+	if (end_key_made)
+		pthread_setspecific(end_key, &main_mark);
+}
+
+int threads_main_ended(void)
+{
+	return (int)__atomic_load_n(&main_ended, __ATOMIC_SEQ_CST);
+}
+
+int threads_all_ended(void)
+{
+	return threads_main_ended() && !__atomic_load_n(&nr_running, __ATOMIC_SEQ_CST);
+}
+
+void threads_on_main_end(void (*callback)(void))
+{
+	on_main_end = callback;
+}
 
 static struct start *start_claim(void)
 {
@@ -82,24 +120,41 @@ static void *thread_starts(void *arg)
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int pthread_setname_fn(pthread_t, const char *);
 
-VESTIGE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-				  void *(*routine)(void *), void *arg)
+static pthread_create_fn *real_pthread_create(void)
 {
 	static pthread_create_fn *real;
-	struct start *s;
-	int err;
 
 	if (!real)
 		real = (pthread_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+	return real;
+}
+
+int thread_create_untraced(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *))
+{
+	pthread_create_fn *real = real_pthread_create();
+
+	return real ? real(thread, attr, main, NULL) : EAGAIN;
+}
+
+VESTIGE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+				  void *(*routine)(void *), void *arg)
+{
+	pthread_create_fn *real = real_pthread_create();
+	struct start *s;
+	int err;
+
 	if (!real)
 		return EAGAIN;
 	s = area ? start_claim() : NULL;
 	if (!s)
 		return real(thread, attr, routine, arg);
 	*s = (struct start){routine, arg};
+	__atomic_fetch_add(&nr_running, 1, __ATOMIC_SEQ_CST);
 	err = real(thread, attr, thread_starts, s);
-	if (err)
+	if (err) {
 		start_release(s);
+		__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST);
+	}
 	return err;
 }
 

@@ -1,9 +1,27 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads that the program starts get their control block ahead, and give it back when they end. */
+/*
+ * Threads that the program starts get their control block ahead, and give it back when they end.
+ * Who is left is known too: the process must end when its last thread does, our own apart.
+ */
 #ifndef VESTIGE_CORE_THREAD_H
 #define VESTIGE_CORE_THREAD_H
 
+#include <pthread.h>
+
 /* Make the key whose destructor sees a thread's end. Constructor context. */
 void threads_start(void);
+
+/* In a fork's child: the calling thread is the only one. */
+void threads_fork(void);
+
+/* As pthread_create(), for a thread of our own: neither traced nor counted. */
+int thread_create_untraced(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *));
+
+/* main() was left by pthread_exit(); and so were all threads that it had started. Any thread. */
+int threads_main_ended(void);
+int threads_all_ended(void);
+
+/* Call back when main() is left by pthread_exit(), in its thread. One callback. */
+void threads_on_main_end(void (*callback)(void));
 
 #endif

@@ -1,14 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sites of an object, and the memory near its text to which they lead: slots (data, for sites
- * of six bytes), islands (code, for those of five) and far-aligned islands for the few sites of
- * five bytes whose first two lie in different cache lines (see text_patch.h). Slots and islands
- * are filled once, while only one thread runs, and never change: what changes is the text.
+ * of six bytes) and islands (code, for those of five). Slots and islands are filled once, while
+ * only one thread runs, and never change; what changes is the first byte or two of a site:
  *
- * Which bytes of a function's NOPs are the site? All six or five behind endbr64; where the first
- * two straddle a cache line and there is a NOP to spare, the site begins one byte later.
- * fork: the child has the same text and the same memory. Costs: bench "start-up". Tests:
- * tests/engine/.
+ *	6 bytes		on  ff 15 disp32	call *slot(%rip)
+ *			off 40 a9 disp32	test $disp32, %eax
+ *	5 bytes		on  e8 disp32		call island
+ *			off a9 disp32		test $disp32, %eax
+ *
+ * The displacement stays, on or off, because the hook reads it: a thread that has made the call may
+ * come to that after the site was switched off. A test with an immediate does nothing but set
+ * flags, which are dead where a function begins. Six bytes whose first two straddle a cache line
+ * are used as a NOP and five. fork: the child has the same text and the same memory. Costs: bench
+ * "start-up", "switching". Tests: tests/engine/.
  */
 #include "engine/hook/sites.h"
 
@@ -36,7 +41,6 @@ struct sites {
 
 #define ISLAND_BYTES   16u
 #define ISLANDS_OFFSET 4096u
-#define CELL_BYTES     512u
 
 static void (*entry_function)(void) = hook_function_xadd_lsl;
 
@@ -51,11 +55,10 @@ void sites_choose_entry(int rseq, int tsc)
 			arch_has_rdpid() ? hook_function_xadd_rdpid : hook_function_xadd_lsl;
 }
 
-/* Where a function's site is and how long. */
+/* Where a function's site is and how long: six bytes or five. */
 struct site {
 	uint8_t *at;
 	uint32_t bytes;
-	int straddles; /* five bytes, the first two in different cache lines */
 };
 
 static struct site site_of(const struct area_object *row, const struct area_function *f)
@@ -63,14 +66,18 @@ static struct site site_of(const struct area_object *row, const struct area_func
 	uint32_t marker = f->flags & AREA_FUNCTION_ENDBR ? ARCH_MARKER_BYTES : 0;
 	struct site s = {.at = (uint8_t *)(row->bias + f->offset + marker), .bytes = f->nop_bytes};
 
-	if (!text_pair_in_line(s.at) && s.bytes > ARCH_SITE_MIN) {
+	if (s.bytes > ARCH_SITE_MIN && !text_pair_in_line(s.at)) {
 		s.at++;
 		s.bytes--;
 	}
 	if (s.bytes > ARCH_SITE_FULL)
 		s.bytes = ARCH_SITE_FULL;
-	s.straddles = !text_pair_in_line(s.at);
 	return s;
+}
+
+static uint8_t *island_of(const struct sites *s, uint32_t i)
+{
+	return s->islands + ISLANDS_OFFSET + (uint64_t)i * ISLAND_BYTES;
 }
 
 /* The bytes of a site, on and off. */
@@ -79,34 +86,16 @@ struct forms {
 	uint8_t off[ARCH_SITE_FULL];
 };
 
-/*
- * @i: the function's index in the object. @straddler: which one of those it is, if it is one; a
- * straddling site jumps over its own rest while off, and the call that replaces the jump has the
- * jump's distance as its lowest byte, so that one byte alone changes (text_patch.h).
- */
-static void make_forms(const struct sites *s, uint32_t i, const struct site *site,
-		       uint32_t straddler, struct forms *f)
+/* @i: the function's index in the object. */
+static void make_forms(const struct sites *s, uint32_t i, const struct site *site, struct forms *f)
 {
 	const uint8_t *end = site->at + site->bytes;
-	const uint8_t *island;
 
-	if (site->bytes == ARCH_SITE_FULL) {
+	if (site->bytes == ARCH_SITE_FULL)
 		arch_make_call_slot(f->on, (int32_t)((uint8_t *)&s->slots[i] - end));
-		arch_make_nops(f->off, site->bytes);
-		return;
-	}
-	island = s->islands + ISLANDS_OFFSET + (uint64_t)i * ISLAND_BYTES;
-	if (site->straddles) {
-		uint32_t distance = ARCH_SITE_MIN - 2;
-
-		island = s->aligned + (uint64_t)straddler * CELL_BYTES;
-		island += (uint8_t)((uintptr_t)end + distance);
-	}
-	arch_make_call_island(f->on, (int32_t)(island - end));
-	if (site->straddles)
-		arch_make_jump_over(f->off, f->on, site->bytes);
 	else
-		arch_make_nops(f->off, site->bytes);
+		arch_make_call_island(f->on, (int32_t)(island_of(s, i) - end));
+	arch_make_off(f->off, f->on, site->bytes);
 }
 
 /* Call back for each function of the object with its site and both forms of it. */
@@ -117,14 +106,13 @@ static void each_site(const struct object *o, site_fn *fn, void *arg)
 {
 	const struct area_object *row = object_row(o);
 	const struct sites *s = o->hook_data;
-	uint32_t i, straddler = 0;
+	uint32_t i;
 
 	for (i = 0; i < row->nr_functions; i++) {
 		struct site site = site_of(row, area_function(row->first_function + i));
 		struct forms forms;
 
-		make_forms(s, i, &site, straddler, &forms);
-		straddler += (uint32_t)site.straddles;
+		make_forms(s, i, &site, &forms);
 		fn(o, i, &site, &forms, arg);
 	}
 }
@@ -136,20 +124,17 @@ static void fill_one(const struct object *o, uint32_t i, const struct site *site
 	struct sites *s = o->hook_data;
 	uint64_t id = object_row(o)->first_function + i;
 	uint64_t word = (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT;
-	int32_t disp;
-	uint8_t *island;
+	uint8_t *island = island_of(s, i);
 
+	(void)forms;
 	(void)arg;
-	if (site->bytes == ARCH_SITE_FULL) {
+	if (site->bytes == ARCH_SITE_FULL)
 		s->slots[i] = (struct arch_slot){(uint64_t)entry_function, word};
-		return;
-	}
-	memcpy(&disp, forms->on + 1, sizeof(disp));
-	island = site->at + site->bytes + disp;
-	arch_make_island(island, (int32_t)(s->islands - (island + 6)), word);
+	else
+		arch_make_island(island, (int32_t)(s->islands - (island + 6)), word);
 }
 
-/* Nothing else runs yet: the compiler's NOPs become one instruction each. */
+/* Nothing else runs yet: the compiler's NOPs become the site's off form. */
 static void settle_one(const struct object *o, uint32_t i, const struct site *site,
 		       const struct forms *forms, void *arg)
 {
@@ -170,43 +155,23 @@ static void settle_one(const struct object *o, uint32_t i, const struct site *si
 static int map_near(struct sites *s, const struct area_object *row)
 {
 	uint64_t target = (uint64_t)entry_function;
-	size_t plain = ISLANDS_OFFSET + (size_t)row->nr_functions * ISLAND_BYTES;
-	uint32_t i;
+	uint32_t i, nr_full = 0;
 
-	for (i = 0; i < row->nr_functions; i++) {
-		struct site site = site_of(row, area_function(row->first_function + i));
-
-		s->nr_full += site.bytes == ARCH_SITE_FULL;
-		s->nr_straddling += (uint32_t)site.straddles;
-	}
-	if (s->nr_full) {
+	for (i = 0; i < row->nr_functions; i++)
+		nr_full += site_of(row, area_function(row->first_function + i)).bytes ==
+			   ARCH_SITE_FULL;
+	if (nr_full) {
 		s->slots = near_map(s->lo, s->hi, (size_t)row->nr_functions * sizeof(*s->slots));
 		if (!s->slots)
 			return -ENOMEM;
 	}
-	if (s->nr_full < row->nr_functions) {
-		plain = (plain + CELL_BYTES - 1) & ~(size_t)(CELL_BYTES - 1);
-		s->islands_bytes = plain + (size_t)s->nr_straddling * CELL_BYTES;
+	if (nr_full < row->nr_functions) {
+		s->islands_bytes = ISLANDS_OFFSET + (size_t)row->nr_functions * ISLAND_BYTES;
 		s->islands = near_map(s->lo, s->hi, s->islands_bytes);
 		if (!s->islands)
 			return -ENOMEM;
-		s->aligned = s->islands + plain;
 		memcpy(s->islands, &target, sizeof(target));
 	}
-	return 0;
-}
-
-static int map_sites(struct object *o, struct sites **out)
-{
-	const struct area_object *row = object_row(o);
-	size_t bitmap = ((size_t)row->nr_functions / 64 + 1) * sizeof(uint64_t);
-	long p = sys_mmap(NULL, sizeof(struct sites) + bitmap, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	if (sys_failed(p))
-		return (int)p;
-	*out = (struct sites *)p;
-	(*out)->todo = (uint64_t *)(*out + 1);
 	return 0;
 }
 
@@ -240,10 +205,13 @@ int sites_prepare(struct object *o)
 	const struct area_function *last =
 		area_function(row->first_function + row->nr_functions - 1);
 	struct sites *s;
-	int err = map_sites(o, &s);
+	long p = sys_mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			  0);
+	int err;
 
-	if (err)
-		return err;
+	if (sys_failed(p))
+		return (int)p;
+	s = (struct sites *)p;
 	s->lo = (uint64_t)site_of(row, area_function(row->first_function)).at & ~UINT64_C(4095);
 	s->hi = (row->bias + last->offset + ARCH_MARKER_BYTES + last->nop_bytes + 4095) &
 		~UINT64_C(4095);
@@ -260,18 +228,12 @@ int sites_prepare(struct object *o)
 	return err;
 }
 
-static int is_todo(const struct sites *s, uint32_t i)
-{
-	return (int)(s->todo[i / 64] >> (i % 64) & 1);
-}
-
-/* Find what changes, and refuse what is not as we left it: a debugger's INT3, another tool. */
-static void choose_one(const struct object *o, uint32_t i, const struct site *site,
+/* A site that is not as we left it (a debugger's INT3, another tool) is refused, and named. */
+static void switch_one(const struct object *o, uint32_t i, const struct site *site,
 		       const struct forms *forms, void *arg)
 {
 	struct area_function *f = area_function(object_row(o)->first_function + i);
 	const uint64_t *want = arg;
-	struct sites *s = o->hook_data;
 	int on = (int)(want[i / 64] >> (i % 64) & 1);
 
 	if (f->enabled == on)
@@ -280,46 +242,21 @@ static void choose_one(const struct object *o, uint32_t i, const struct site *si
 		function_refuse((struct object *)o, f->offset, AREA_REFUSED_CHANGED, site->bytes);
 		return;
 	}
-	s->todo[i / 64] |= UINT64_C(1) << (i % 64);
-}
-
-struct step {
-	const uint64_t *want;
-	enum text_step step;
-};
-
-static void step_one(const struct object *o, uint32_t i, const struct site *site,
-		     const struct forms *forms, void *arg)
-{
-	const struct step *step = arg;
-	const struct sites *s = o->hook_data;
-	int on = (int)(step->want[i / 64] >> (i % 64) & 1);
-
-	if (!is_todo(s, i))
-		return;
-	text_step(site->at, on ? forms->on : forms->off, site->bytes, step->step);
-	if (step->step == TEXT_LAST)
-		area_function(object_row(o)->first_function + i)->enabled = (uint8_t)on;
+	text_switch(site->at, on ? forms->on : forms->off, site->bytes);
+	f->enabled = (uint8_t)on;
 }
 
 int sites_arm(struct object *o, const uint64_t *want)
 {
-	const struct area_object *row = object_row(o);
-	struct sites *s = o->hook_data;
-	struct step step = {.want = want};
+	const struct sites *s = o->hook_data;
 	int err;
 
 	if (!s)
-		return -(int)row->errno_value;
-	memset(s->todo, 0, ((size_t)row->nr_functions / 64 + 1) * sizeof(uint64_t));
-	each_site(o, choose_one, (void *)(uintptr_t)want);
+		return -(int)object_row(o)->errno_value;
 	err = text_open(s->lo, s->hi);
 	if (err)
 		return err;
-	for (step.step = TEXT_FIRST; step.step <= TEXT_LAST && !err; step.step++) {
-		each_site(o, step_one, &step);
-		err = text_sync();
-	}
+	each_site(o, switch_one, (void *)(uintptr_t)want);
 	text_close(s->lo, s->hi);
-	return err;
+	return text_sync();
 }

@@ -8,6 +8,7 @@
 #include "engine/ring/ring.h"
 
 #include <errno.h>
+#include <linux/membarrier.h>
 #include <time.h>
 
 #include "arch_barrier.h"
@@ -31,12 +32,22 @@ ptrdiff_t ring_rseq_offset;
 static struct ring_private {
 	uint32_t awake;
 	uint32_t ctl_hint;
-	uint32_t nr_ctls_used; /* blocks below this were used once */
+	uint32_t nr_used; /* blocks below this were used once */
 	struct ring_ctl ctls[NR_CTLS];
 } * priv;
 
 static struct ring ring;
 static int (*mono_clock)(clockid_t, struct timespec *);
+
+/* The zeroed memory of the parent's blocks serves the child. */
+void ring_fork(const struct ring *r)
+{
+	ring = *r;
+	null_ctl = (struct ring_ctl){0};
+	ring_ctl = &null_ctl;
+	attaching = 0;
+	store_release(&priv->awake, 1);
+}
 
 int ring_start(const struct ring *r, ptrdiff_t rseq_offset)
 {
@@ -57,11 +68,26 @@ int ring_start(const struct ring *r, ptrdiff_t rseq_offset)
 	return 0;
 }
 
+/*
+ * Off is off at once: each thread is sent to the slow path. A thread that is there now either sees
+ * that we are off, or has stored its cpu_key before the barrier, and we clear it behind it.
+ */
+static void send_to_slow_path(void)
+{
+	uint32_t i, n = load_acquire(&priv->nr_used);
+
+	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0)
+		sys_membarrier(MEMBARRIER_CMD_GLOBAL);
+	for (i = 0; i < n; i++)
+		store_relaxed(&priv->ctls[i].cpu_key, 0);
+}
+
 void ring_set_on(int on)
 {
 	store_relaxed(&ring.on, (uint32_t)on);
-	if (ring.area)
-		store_relaxed(&ring.area->tracing_on, (uint32_t)on);
+	store_relaxed(&ring.area->tracing_on, (uint32_t)on);
+	if (!on)
+		send_to_slow_path();
 }
 
 int ring_is_on(void)
@@ -114,7 +140,11 @@ static struct ring_ctl *ctl_claim(int tid)
 		struct ring_ctl *ctl = &priv->ctls[i % NR_CTLS];
 
 		if (!load_relaxed(&ctl->tid) && compare_and_store(&ctl->tid, 0, tid)) {
+			i %= NR_CTLS;
 			store_relaxed(&priv->ctl_hint, (i + 1) % NR_CTLS);
+			n = load_relaxed(&priv->nr_used);
+			while (n <= i && !compare_and_store(&priv->nr_used, n, i + 1))
+				n = load_relaxed(&priv->nr_used);
 			return ctl;
 		}
 	}
@@ -219,8 +249,13 @@ static enum ring_verdict change_page(struct ring_ctl *ctl, uint32_t bytes)
 	ctl->page_index = (uint32_t)index;
 	ctl->page_nest = ctl->nest;
 out:
+	store_relaxed(&ctl->cpu_key, cpu ^ RING_CPU_KEY);
 	barrier();
-	ctl->cpu_key = cpu ^ RING_CPU_KEY;
+	/* the other side of send_to_slow_path() */
+	if (unlikely(!load_relaxed(&ring.on))) {
+		ctl->cpu_key = 0;
+		return RING_SKIP;
+	}
 	return RING_RETRY;
 }
 

@@ -86,6 +86,9 @@ extern ptrdiff_t ring_rseq_offset;
  */
 int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
 
+/* In a fork's child, which has an area of its own now: begin anew. */
+void ring_fork(const struct ring *ring);
+
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(int on);
 int ring_is_on(void);

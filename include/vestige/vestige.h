@@ -21,6 +21,9 @@ extern "C" {
 /* In libvestige; absent from a program that runs without it. Not to be called directly. */
 extern ssize_t vestige_file_read(const char *file, char *buf, size_t bytes) __attribute__((weak));
 
+extern ssize_t vestige_file_write(const char *file, const char *buf, size_t bytes, int truncate)
+	__attribute__((weak));
+
 /**
  * vestige_read() - read a control file of this process, as `cat` would in its tracefs.
  * @file:  name in the tracefs tree, for example "current_tracer" or "vestige_status".
@@ -39,6 +42,35 @@ static inline ssize_t vestige_read(const char *file, char *buf, size_t bytes)
 		return -1;
 	}
 	return vestige_file_read(file, buf, bytes);
+}
+
+/**
+ * vestige_write() - write a control file of this process, as `echo TEXT > FILE` would.
+ * @file:  name in the tracefs tree, for example "current_tracer".
+ * @buf:   the text of one write; a newline at its end does not matter.
+ * @bytes: its length.
+ *
+ * Return: @bytes, or -1 with errno: ENOENT no such file; EACCES it is read-only; EINVAL and others
+ * as the kernel's file of that name has them; ENODEV the engine is asleep; ENOSYS libvestige is not
+ * loaded. May be called from any thread, not from a signal handler.
+ */
+static inline ssize_t vestige_write(const char *file, const char *buf, size_t bytes)
+{
+	if (!vestige_file_write) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_file_write(file, buf, bytes, 1);
+}
+
+/** vestige_append() - as vestige_write(), but as `echo TEXT >> FILE`: lists keep what they had. */
+static inline ssize_t vestige_append(const char *file, const char *buf, size_t bytes)
+{
+	if (!vestige_file_write) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_file_write(file, buf, bytes, 0);
 }
 
 #ifdef __cplusplus

@@ -60,21 +60,21 @@ uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n)
 
 void arch_make_nops(uint8_t *bytes, uint32_t n)
 {
-	uint32_t len = n >= ARCH_SITE_FULL ? ARCH_SITE_FULL : n;
-
 	while (n) {
+		uint32_t len = n > 9 ? 9 : n;
+
 		memcpy(bytes, nops[len - 1], len);
 		bytes += len;
 		n -= len;
-		len = n > 9 ? 9 : n;
 	}
 }
 
-void arch_make_jump_over(uint8_t *bytes, const uint8_t *rest, uint32_t n)
+void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n)
 {
-	bytes[0] = 0xeb;
-	bytes[1] = (uint8_t)(n - 2);
-	memcpy(bytes + 2, rest + 2, n - 2);
+	if (n == ARCH_SITE_FULL)
+		*bytes++ = 0x40; /* a REX prefix that says nothing */
+	*bytes++ = 0xa9;
+	memcpy(bytes, on + n - 4, 4);
 }
 
 void arch_make_call_slot(uint8_t bytes[6], int32_t disp)

@@ -25,16 +25,16 @@ uint32_t arch_nop_length(const uint8_t *p, uint64_t n);
 uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n);
 
 /*
- * arch_make_jump_over() - a site that skips itself: a short jump to its end, then the bytes 2.. of
- * @rest, which is the instruction that it had or will have.
+ * arch_make_off() - the form of a site while it is off: `test $imm32, %eax` of the same length, with
+ * the displacement of @on for its immediate.
+ * @n: 5 or 6.
  */
-void arch_make_jump_over(uint8_t *bytes, const uint8_t *rest, uint32_t n);
+void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n);
 
 #define arch_one_nop ((uint8_t)0x90)
 
 /*
- * arch_make_nops() - the NOPs that a site has while it is off: the first is the site as one
- * instruction (6 or 5 bytes), the rest follows in the longest ones.
+ * arch_make_nops() - as few NOPs as fill the bytes.
  * @n: 1 .. 64.
  */
 void arch_make_nops(uint8_t *bytes, uint32_t n);

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The agent: a thread that answers control files for the outside (abi/agent.h).
+ *
+ * It blocks all signals (but those with which glibc changes the identity of all threads, so that
+ * setuid() holds for it too), has a descriptor table of its own, so that it neither keeps the
+ * program's files open nor loses its own to close_range(), and makes no call that may be traced.
+ * One request at a time, each with a time limit, so a client that hangs costs others two seconds.
+ *
+ * The process must be able to end without it. exit() ends it; but when main() left by pthread_exit()
+ * the last thread's end is the process's end, and the agent must not be that thread: it is told by
+ * thread.c when it is alone, and ends. fork: the child has no agent until fork.c starts one.
+ * Tests: tests/engine/test_agent.py.
+ */
+#include "engine/control/agent.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "abi/agent.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+#include "engine/control/tree.h"
+#include "engine/core/area.h"
+#include "engine/core/thread.h"
+
+#define STACK_BYTES   (256u * 1024)
+#define TIMEOUT_MS    2000
+#define ALONE_POLL_MS 50
+
+static char socket_path[108];
+static uint8_t *payload; /* AGENT_MAX_PAYLOAD, made at start */
+
+static long sock(long n, long a, long b, long c, long d, long e)
+{
+	return arch_syscall(n, a, b, c, d, e, 0);
+}
+
+/* The descriptors of the program are none of ours. */
+static void leave_descriptors(void)
+{
+	int fd;
+
+	arch_syscall(SYS_unshare, 0x400 /* CLONE_FILES */, 0, 0, 0, 0, 0);
+	if (arch_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0) == 0)
+		return;
+	for (fd = 0; fd < 65536; fd++)
+		sys_close(fd);
+}
+
+static int listen_at(const char *path)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0), err;
+
+	if (fd < 0)
+		return (int)fd;
+	str_copy(addr.sun_path, sizeof(addr.sun_path), path);
+	sys_unlink(path);
+	err = sock(SYS_bind, fd, (long)&addr, sizeof(addr), 0, 0);
+	if (!err)
+		err = sock(SYS_listen, fd, 16, 0, 0, 0);
+	if (err) {
+		sys_close((int)fd);
+		return (int)err;
+	}
+	return (int)fd;
+}
+
+static int wait_readable(int fd, int timeout_ms)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	long n = sock(SYS_poll, (long)&p, 1, timeout_ms, 0, 0);
+
+	return n > 0 ? 0 : n == 0 ? -ETIMEDOUT : (int)n;
+}
+
+static int read_all(int fd, void *buf, size_t n)
+{
+	uint8_t *p = buf;
+
+	while (n) {
+		long got;
+		int err = wait_readable(fd, TIMEOUT_MS);
+
+		if (err)
+			return err;
+		got = sys_read(fd, p, n);
+		if (got <= 0)
+			return got ? (int)got : -EPIPE;
+		p += got;
+		n -= (size_t)got;
+	}
+	return 0;
+}
+
+static int send_all(int fd, const void *buf, size_t n)
+{
+	const uint8_t *p = buf;
+
+	while (n) {
+		long put = arch_syscall(SYS_sendto, fd, (long)p, (long)n, MSG_NOSIGNAL, 0, 0);
+
+		if (put <= 0)
+			return put ? (int)put : -EPIPE;
+		p += put;
+		n -= (size_t)put;
+	}
+	return 0;
+}
+
+/* The same user as this process is now, or root. */
+static int peer_allowed(int fd)
+{
+	struct ucred cred;
+	socklen_t n = sizeof(cred);
+
+	if (sock(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&cred, (long)&n) < 0)
+		return 0;
+	return cred.uid == 0 || cred.uid == sys_geteuid();
+}
+
+static int answer(const struct agent_request *req, struct seq_buf *out)
+{
+	long n;
+
+	switch (req->op) {
+	case AGENT_READ:
+		n = tree_read(req->path, out);
+		return n < 0 ? (int)n : 0;
+	case AGENT_WRITE:
+		return tree_write(req->path, (const char *)payload, req->payload_bytes,
+				  !!(req->flags & AGENT_TRUNCATE));
+	default:
+		return -EPROTO;
+	}
+}
+
+static void serve(int fd)
+{
+	struct timeval limit = {.tv_sec = TIMEOUT_MS / 1000};
+	struct agent_request req;
+	struct agent_reply reply = {.magic = AGENT_MAGIC, .version = AGENT_VERSION};
+	struct seq_buf out;
+
+	sock(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit));
+	if (!peer_allowed(fd) || read_all(fd, &req, sizeof(req)) || req.magic != AGENT_MAGIC)
+		return;
+	req.path[sizeof(req.path) - 1] = 0;
+	seq_init(&out, (char *)payload, AGENT_MAX_PAYLOAD);
+	if (req.version != AGENT_VERSION) {
+		reply.result = -EPROTO;
+	} else if (req.payload_bytes > AGENT_MAX_PAYLOAD) {
+		reply.result = -EFBIG;
+	} else {
+		if (read_all(fd, payload, req.payload_bytes))
+			return;
+		reply.result = answer(&req, &out);
+	}
+	if (!reply.result && req.op == AGENT_READ)
+		reply.payload_bytes = (uint32_t)out.len;
+	if (!send_all(fd, &reply, sizeof(reply)))
+		send_all(fd, payload, reply.payload_bytes);
+}
+
+static void *agent_main(void *arg)
+{
+	int fd;
+
+	(void)arg;
+	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
+	leave_descriptors();
+	fd = listen_at(socket_path);
+	if (fd < 0) {
+		area_status("no control from outside: its socket", socket_path, fd);
+		return NULL;
+	}
+	while (!threads_all_ended()) {
+		int client, err = wait_readable(fd, threads_main_ended() ? ALONE_POLL_MS : -1);
+
+		if (err)
+			continue;
+		client = (int)sock(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC, 0);
+		if (client < 0)
+			continue;
+		serve(client);
+		sys_close(client);
+	}
+	sys_unlink(socket_path);
+	return NULL;
+}
+
+/* main() left by pthread_exit(): a connection wakes the agent, which then looks now and then. */
+static void ring_bell(void)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0);
+
+	if (fd < 0)
+		return;
+	str_copy(addr.sun_path, sizeof(addr.sun_path), socket_path);
+	sock(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
+	sys_close((int)fd);
+}
+
+void agent_start(void)
+{
+	pthread_attr_t attr;
+	sigset_t all, old;
+	pthread_t thread;
+	struct seq_buf s;
+	long p;
+	int err;
+
+	seq_init(&s, socket_path, sizeof(socket_path) - 1);
+	seq_puts(&s, area_file());
+	seq_puts(&s, AGENT_SUFFIX);
+	socket_path[s.len] = 0;
+	if (s.lost) {
+		area_status("no control from outside: the socket's path is too long", area_file(),
+			    0);
+		return;
+	}
+	if (!payload) {
+		p = sys_mmap(NULL, AGENT_MAX_PAYLOAD, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		if (sys_failed(p)) {
+			area_status("no control from outside: no memory", NULL, (int)p);
+			return;
+		}
+		payload = (uint8_t *)p;
+	}
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	err = thread_create_untraced(&thread, &attr, agent_main);
+	pthread_attr_destroy(&attr);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		area_status("no control from outside: no thread for it", NULL, -err);
+	else
+		threads_on_main_end(ring_bell);
+}
+
+void agent_remove(void)
+{
+	if (socket_path[0])
+		sys_unlink(socket_path);
+}
