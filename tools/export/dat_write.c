@@ -228,11 +228,13 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 		return stream_failed(w, batch, cpu, ret);
 	if (!pages.nr_pages)
 		return 0;
+	w->cpu_bytes[cpu] = chunks_offset(chunks) - w->cpu_offset[cpu];
 	if (w->level) {
 		nr_chunks = chunks_count(chunks);
 		ret = write_at(w, &nr_chunks, sizeof(nr_chunks), w->cpu_offset[cpu]);
+		/* as trace-cmd has it, the number of chunks is not in the size */
+		w->cpu_bytes[cpu] -= sizeof(nr_chunks);
 	}
-	w->cpu_bytes[cpu] = chunks_offset(chunks) - w->cpu_offset[cpu];
 	w->offset = chunks_offset(chunks);
 	return ret;
 }

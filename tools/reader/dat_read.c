@@ -204,7 +204,11 @@ static int read_cmdlines(struct dat_reader *d, struct cursor *c)
 /* Where the top buffer's CPUs are. */
 static int add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes)
 {
-	if (bytes && (start > d->file_bytes || bytes > d->file_bytes - start))
+	/* the size of compressed data does not count the number of chunks before them */
+	if (bytes && d->layout.compressed)
+		bytes += sizeof(uint32_t);
+	if (bytes &&
+	    (bytes < sizeof(uint32_t) || start > d->file_bytes || bytes > d->file_bytes - start))
 		return damaged(d, "the data of a CPU reach beyond its end");
 	stream_init(&d->streams[cpu], &d->layout, cpu, bytes ? start : 0, bytes);
 	return 0;
@@ -397,7 +401,7 @@ static int read_section(struct dat_reader *d, uint16_t id, uint64_t at,
 	packed = (unsigned char *)cursor_text(&c, sizes[0]);
 	if (!packed)
 		return damaged(d, "a compressed section ends too early");
-	if (sizes[1] > MAX_SECTION || ZSTD_getFrameContentSize(packed, sizes[0]) != sizes[1])
+	if (sizes[1] > MAX_SECTION || !cursor_zstd_agrees(packed, sizes[0], sizes[1]))
 		ret = damaged(d, "a compressed section of an impossible size");
 	if (!ret) {
 		body = malloc(sizes[1] + 1u);

@@ -119,7 +119,7 @@ static int load_chunk(struct dat_stream *s)
 	ret = cursor_pread(s->layout->fd, s->packed, sizes[0], s->pos + sizeof(sizes));
 	if (ret)
 		return unreadable(s, ret);
-	if (ZSTD_getFrameContentSize(s->packed, sizes[0]) != sizes[1])
+	if (!cursor_zstd_agrees(s->packed, sizes[0], sizes[1]))
 		return damaged(s, "a chunk whose size is not what its head says");
 	ret = grow(&s->buf, &s->buf_room, sizes[1]);
 	if (ret)
