@@ -42,7 +42,7 @@ static struct dat_reader *of(struct reader *r)
 
 static int dat_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
-	return stream_read(&of(r)->streams[cpu], out, max);
+	return dat_stream_read(&of(r)->streams[cpu], out, max);
 }
 
 static void dat_close(struct reader *r)
@@ -51,7 +51,7 @@ static void dat_close(struct reader *r)
 	unsigned int i;
 
 	for (i = 0; d->streams && i < r->nr_cpus; i++)
-		stream_reset(&d->streams[i]);
+		dat_stream_reset(&d->streams[i]);
 	free(d->streams);
 	free(d->stats);
 	/* before the symbols, which it asks for names */
@@ -76,7 +76,7 @@ static int add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64
 	if (bytes &&
 	    (bytes < sizeof(uint32_t) || start > d->file_bytes || bytes > d->file_bytes - start))
 		return dat_damaged(d, "the data of a CPU reach beyond its end");
-	stream_init(&d->streams[cpu], &d->layout, cpu, bytes ? start : 0, bytes);
+	dat_stream_init(&d->streams[cpu], &d->layout, cpu, bytes ? start : 0, bytes);
 	return 0;
 }
 
@@ -91,7 +91,7 @@ static int alloc_streams(struct dat_reader *d, uint32_t nr_cpus)
 		return dat_no_memory(d);
 	d->head.nr_cpus = nr_cpus;
 	for (cpu = 0; cpu < nr_cpus; cpu++)
-		stream_init(&d->streams[cpu], &d->layout, cpu, 0, 0);
+		dat_stream_init(&d->streams[cpu], &d->layout, cpu, 0, 0);
 	return 0;
 }
 
@@ -145,7 +145,7 @@ static int option_buffer(struct dat_reader *d, struct cursor *c)
 	snprintf(d->head.clock, sizeof(d->head.clock), "%.*s", (int)sizeof(d->head.clock) - 1,
 		 clock);
 	for (i = 0; d->streams && i < d->head.nr_cpus; i++)
-		stream_reset(&d->streams[i]);
+		dat_stream_reset(&d->streams[i]);
 	free(d->streams);
 	d->streams = NULL;
 	ret = alloc_streams(d, nr_cpus);
@@ -409,7 +409,7 @@ static void guess_tracer(struct dat_reader *d)
 	int n, i;
 
 	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
-		n = stream_read(&d->streams[cpu], batch, GUESS_BATCH);
+		n = dat_stream_read(&d->streams[cpu], batch, GUESS_BATCH);
 		for (i = 0; i < n; i++) {
 			struct tep_event *e;
 
@@ -421,7 +421,7 @@ static void guess_tracer(struct dat_reader *d)
 			if (e && strncmp(e->name, "funcgraph_", 10) == 0)
 				tracer = "function_graph";
 		}
-		stream_reset(&d->streams[cpu]);
+		dat_stream_reset(&d->streams[cpu]);
 	}
 	snprintf(d->head.tracer, sizeof(d->head.tracer), "%s", tracer);
 }
@@ -440,9 +440,9 @@ static int count_entries(struct dat_reader *d)
 		return dat_no_memory(d);
 	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
 		d->stats[cpu].entries = 0;
-		while ((n = stream_read(&d->streams[cpu], batch, COUNT_BATCH)) > 0)
+		while ((n = dat_stream_read(&d->streams[cpu], batch, COUNT_BATCH)) > 0)
 			d->stats[cpu].entries += (uint64_t)n;
-		stream_reset(&d->streams[cpu]);
+		dat_stream_reset(&d->streams[cpu]);
 	}
 	free(batch);
 	return 0;
