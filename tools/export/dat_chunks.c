@@ -91,7 +91,7 @@ static void write_ready(struct chunks *c)
 
 		if (!c->err) {
 			pthread_mutex_unlock(&c->lock);
-			ret = file_pwrite(c->fd, s->packed, s->packed_bytes, c->offset);
+			ret = dat_file_pwrite(c->fd, s->packed, s->packed_bytes, c->offset);
 			pthread_mutex_lock(&c->lock);
 		}
 		if (ret && !c->err)

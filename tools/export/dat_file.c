@@ -12,7 +12,7 @@
 
 #include "tools/base/fail.h"
 
-int file_create(struct dat_file *f, const char *path)
+int dat_file_create(struct dat_file *f, const char *path)
 {
 	struct stat st;
 	int i, err;
@@ -26,7 +26,7 @@ int file_create(struct dat_file *f, const char *path)
 		f->target = strdup(path);
 	}
 	if (f->target && stat(f->target, &st) == 0 && !S_ISREG(st.st_mode)) {
-		file_abort(f);
+		dat_file_abort(f);
 		if (S_ISDIR(st.st_mode))
 			return fail(EISDIR, "'%s' is a folder; name a file in it", path);
 		return fail(EINVAL, "'%s' is not a regular file; a trace.dat needs one", path);
@@ -43,22 +43,22 @@ int file_create(struct dat_file *f, const char *path)
 		free(f->tmp);
 		f->tmp = NULL;
 		if (err != EEXIST) {
-			file_abort(f);
+			dat_file_abort(f);
 			return fail_errno(err, "cannot create '%s'", path);
 		}
 	}
-	file_abort(f);
+	dat_file_abort(f);
 	return fail(i ? EEXIST : ENOMEM, "cannot create '%s': %s", path,
 		    i ? "too many unfinished files beside it" : "out of memory");
 }
 
-int file_commit(struct dat_file *f)
+int dat_file_commit(struct dat_file *f)
 {
 	int ret = 0;
 
 	/* a network file system may say only now that there was no room */
 	if (close(f->fd) < 0)
-		ret = file_failed(f, -errno);
+		ret = dat_file_failed(f, -errno);
 	f->fd = -1;
 	if (!ret && rename(f->tmp, f->target) < 0)
 		ret = fail_errno(errno, "cannot put the finished file in place of '%s'", f->path);
@@ -66,11 +66,11 @@ int file_commit(struct dat_file *f)
 		free(f->tmp);
 		f->tmp = NULL;
 	}
-	file_abort(f);
+	dat_file_abort(f);
 	return ret;
 }
 
-void file_abort(struct dat_file *f)
+void dat_file_abort(struct dat_file *f)
 {
 	if (f->fd >= 0)
 		close(f->fd);
@@ -82,7 +82,7 @@ void file_abort(struct dat_file *f)
 	f->tmp = f->target = NULL;
 }
 
-int file_failed(const struct dat_file *f, int err)
+int dat_file_failed(const struct dat_file *f, int err)
 {
 	struct stat st;
 	double mb = fstat(f->fd, &st) == 0 ? (double)st.st_size / 1e6 : 0;
@@ -106,7 +106,7 @@ int file_failed(const struct dat_file *f, int err)
 	}
 }
 
-int file_pwrite(int fd, const void *buf, size_t bytes, uint64_t offset)
+int dat_file_pwrite(int fd, const void *buf, size_t bytes, uint64_t offset)
 {
 	const char *p = buf;
 

@@ -20,12 +20,12 @@
 
 #define EXTEND_BYTES 8u
 
-void pages_init(struct pages *p, struct chunks *out, uint32_t chunk_bytes)
+void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes)
 {
-	*p = (struct pages){.out = out, .chunk_bytes = chunk_bytes};
+	*p = (struct subbuf_writer){.out = out, .chunk_bytes = chunk_bytes};
 }
 
-static void page_close(struct pages *p)
+static void page_close(struct subbuf_writer *p)
 {
 	uint64_t commit = p->used - SUBBUF_HEAD_BYTES;
 
@@ -45,7 +45,7 @@ static void page_close(struct pages *p)
 }
 
 /* Begin the next sub-buffer, with an event of time @ts and @lost records missing before it. */
-static int page_open(struct pages *p, uint64_t ts, uint64_t lost)
+static int page_open(struct subbuf_writer *p, uint64_t ts, uint64_t lost)
 {
 	int ret;
 
@@ -76,7 +76,7 @@ static int page_open(struct pages *p, uint64_t ts, uint64_t lost)
 	return 0;
 }
 
-static void put_head(struct pages *p, uint32_t type_len, uint64_t delta)
+static void put_head(struct subbuf_writer *p, uint32_t type_len, uint64_t delta)
 {
 	uint32_t word = type_len | (uint32_t)delta << EVENT_TYPE_BITS;
 
@@ -85,7 +85,7 @@ static void put_head(struct pages *p, uint32_t type_len, uint64_t delta)
 }
 
 /* A TIME_EXTEND or TIME_STAMP event. */
-static void put_time(struct pages *p, uint32_t type, uint64_t value)
+static void put_time(struct subbuf_writer *p, uint32_t type, uint64_t value)
 {
 	uint32_t high = (uint32_t)(value >> EVENT_DELTA_BITS);
 
@@ -98,7 +98,7 @@ static void put_time(struct pages *p, uint32_t type, uint64_t value)
  * All that is not a small step forward inside the sub-buffer: make room for an event of @bytes,
  * and bring the time to @rec's.
  */
-static int make_room(struct pages *p, const struct record *rec, uint32_t bytes)
+static int make_room(struct subbuf_writer *p, const struct record *rec, uint32_t bytes)
 {
 	const uint64_t stamp_mask = (UINT64_C(1) << EVENT_STAMP_BITS) - 1;
 
@@ -121,7 +121,7 @@ static inline void put_common(unsigned char *data, const struct record *rec, uin
 	memcpy(data, &word, sizeof(word));
 }
 
-int pages_add(struct pages *p, const struct record *rec, unsigned int nr)
+int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int nr)
 {
 	const struct record *end = rec + nr;
 	const struct dat_event *ev = &dat_events[0];
@@ -153,7 +153,7 @@ int pages_add(struct pages *p, const struct record *rec, unsigned int nr)
 	return 0;
 }
 
-int pages_end(struct pages *p)
+int subbuf_end(struct subbuf_writer *p)
 {
 	int ret = 0;
 

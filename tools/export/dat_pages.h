@@ -8,7 +8,7 @@
 #include "dat_chunks.h"
 #include "tools/reader/reader.h"
 
-struct pages {
+struct subbuf_writer {
 	struct chunks *out;
 	unsigned char *chunk; /* room from chunks_get(), NULL none */
 	uint32_t chunk_bytes; /* of a full one */
@@ -21,16 +21,16 @@ struct pages {
 	uint64_t nr_pages;    /* so far */
 };
 
-void pages_init(struct pages *p, struct chunks *out, uint32_t chunk_bytes);
+void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes);
 
 /*
- * pages_add() - encode @nr records of one CPU.
+ * subbuf_add() - encode @nr records of one CPU.
  * Return: 0; -ENOTSUP, without fail(), at a record of a kind that dat_events does not have;
  * another -errno when writing has failed.
  */
-int pages_add(struct pages *p, const struct record *rec, unsigned int nr);
+int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int nr);
 
 /* Complete the last sub-buffer and hand over the last chunk. Return: 0 or -errno. */
-int pages_end(struct pages *p);
+int subbuf_end(struct subbuf_writer *p);
 
 #endif

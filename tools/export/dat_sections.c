@@ -29,28 +29,28 @@ static const char header_event[] = "# compressed entry header\n"
 				   "\ttime_stamp : type == 31\n"
 				   "\tdata max type_len  == 28\n";
 
-void put_u16(FILE *f, uint16_t v)
+void dat_put_u16(FILE *f, uint16_t v)
 {
 	fwrite(&v, sizeof(v), 1, f);
 }
 
-void put_u32(FILE *f, uint32_t v)
+void dat_put_u32(FILE *f, uint32_t v)
 {
 	fwrite(&v, sizeof(v), 1, f);
 }
 
-void put_u64(FILE *f, uint64_t v)
+void dat_put_u64(FILE *f, uint64_t v)
 {
 	fwrite(&v, sizeof(v), 1, f);
 }
 
 static void put_text64(FILE *f, const char *text, size_t bytes)
 {
-	put_u64(f, bytes);
+	dat_put_u64(f, bytes);
 	fwrite(text, bytes, 1, f);
 }
 
-void section_header_info(FILE *f, struct reader *r)
+void dat_section_header_info(FILE *f, struct reader *r)
 {
 	fwrite("header_page", 12, 1, f);
 	put_text64(f, header_page, strlen(header_page));
@@ -58,21 +58,21 @@ void section_header_info(FILE *f, struct reader *r)
 	put_text64(f, header_event, strlen(header_event));
 }
 
-void section_ftrace_events(FILE *f, struct reader *r)
+void dat_section_ftrace_events(FILE *f, struct reader *r)
 {
 	unsigned int i;
 
-	put_u32(f, dat_nr_events);
+	dat_put_u32(f, dat_nr_events);
 	for (i = 0; i < dat_nr_events; i++)
 		put_text64(f, dat_events[i].format, strlen(dat_events[i].format));
 }
 
-void section_event_formats(FILE *f, struct reader *r)
+void dat_section_event_formats(FILE *f, struct reader *r)
 {
-	put_u32(f, 0);
+	dat_put_u32(f, 0);
 }
 
-void section_kallsyms(FILE *f, struct reader *r)
+void dat_section_kallsyms(FILE *f, struct reader *r)
 {
 	char *text = NULL;
 	size_t bytes = 0;
@@ -82,17 +82,17 @@ void section_kallsyms(FILE *f, struct reader *r)
 		symbols_print_kallsyms(r->symbols, mem);
 		fclose(mem);
 	}
-	put_u32(f, (uint32_t)bytes);
+	dat_put_u32(f, (uint32_t)bytes);
 	fwrite(text, 1, bytes, f);
 	free(text);
 }
 
-void section_printk(FILE *f, struct reader *r)
+void dat_section_printk(FILE *f, struct reader *r)
 {
-	put_u32(f, 0);
+	dat_put_u32(f, 0);
 }
 
-void section_cmdlines(FILE *f, struct reader *r)
+void dat_section_cmdlines(FILE *f, struct reader *r)
 {
 	char *text = NULL;
 	size_t bytes = 0, i;
@@ -107,21 +107,21 @@ void section_cmdlines(FILE *f, struct reader *r)
 		}
 		fclose(mem);
 	}
-	put_u64(f, bytes);
+	dat_put_u64(f, bytes);
 	fwrite(text, 1, bytes, f);
 	free(text);
 }
 
-void option_put(FILE *f, enum dat_option id, const void *data, size_t bytes)
+void dat_option_put(FILE *f, enum dat_option id, const void *data, size_t bytes)
 {
-	put_u16(f, (uint16_t)id);
-	put_u32(f, (uint32_t)bytes);
+	dat_put_u16(f, (uint16_t)id);
+	dat_put_u32(f, (uint32_t)bytes);
 	fwrite(data, 1, bytes, f);
 }
 
 static void option_text(FILE *f, enum dat_option id, const char *text)
 {
-	option_put(f, id, text, strlen(text) + 1);
+	dat_option_put(f, id, text, strlen(text) + 1);
 }
 
 static void print_stamp(char *to, size_t room, uint64_t ts, bool ns)
@@ -163,7 +163,7 @@ static uint64_t trace_id(void)
 	return id;
 }
 
-void options_put_common(FILE *f, struct reader *r)
+void dat_options_put_common(FILE *f, struct reader *r)
 {
 	uint32_t nr_cpus = r->nr_cpus;
 	uint64_t id = trace_id();
@@ -175,8 +175,8 @@ void options_put_common(FILE *f, struct reader *r)
 	if (r->uname[0])
 		option_text(f, DAT_UNAME, r->uname);
 	option_text(f, DAT_VERSION, VERSION_TEXT);
-	option_put(f, DAT_TRACEID, &id, sizeof(id));
+	dat_option_put(f, DAT_TRACEID, &id, sizeof(id));
 	for (i = 0; r->stats && i < r->nr_cpus; i++)
 		option_cpustat(f, i, &r->stats[i], r->ts_is_ns);
-	option_put(f, DAT_CPUCOUNT, &nr_cpus, sizeof(nr_cpus));
+	dat_option_put(f, DAT_CPUCOUNT, &nr_cpus, sizeof(nr_cpus));
 }

@@ -13,24 +13,24 @@
 #include "tools/reader/dat_format.h"
 #include "tools/reader/reader.h"
 
-void put_u16(FILE *f, uint16_t v);
-void put_u32(FILE *f, uint32_t v);
-void put_u64(FILE *f, uint64_t v);
+void dat_put_u16(FILE *f, uint16_t v);
+void dat_put_u32(FILE *f, uint32_t v);
+void dat_put_u64(FILE *f, uint64_t v);
 
 /* header_page and header_event. */
-void section_header_info(FILE *f, struct reader *r);
+void dat_section_header_info(FILE *f, struct reader *r);
 /* The formats of dat_events. */
-void section_ftrace_events(FILE *f, struct reader *r);
+void dat_section_ftrace_events(FILE *f, struct reader *r);
 /* No other events. */
-void section_event_formats(FILE *f, struct reader *r);
-void section_kallsyms(FILE *f, struct reader *r);
+void dat_section_event_formats(FILE *f, struct reader *r);
+void dat_section_kallsyms(FILE *f, struct reader *r);
 /* No printk formats. */
-void section_printk(FILE *f, struct reader *r);
-void section_cmdlines(FILE *f, struct reader *r);
+void dat_section_printk(FILE *f, struct reader *r);
+void dat_section_cmdlines(FILE *f, struct reader *r);
 
 /* One option: u16 id, u32 size, data. */
-void option_put(FILE *f, enum dat_option id, const void *data, size_t bytes);
+void dat_option_put(FILE *f, enum dat_option id, const void *data, size_t bytes);
 /* The options about the recording: CPUSTAT, TRACECLOCK, UNAME, VERSION, TRACEID, CPUCOUNT. */
-void options_put_common(FILE *f, struct reader *r);
+void dat_options_put_common(FILE *f, struct reader *r);
 
 #endif

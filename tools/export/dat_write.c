@@ -46,9 +46,9 @@ struct writer {
 
 static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
 {
-	int ret = file_pwrite(w->file.fd, buf, bytes, offset);
+	int ret = dat_file_pwrite(w->file.fd, buf, bytes, offset);
 
-	return ret ? file_failed(&w->file, ret) : 0;
+	return ret ? dat_file_failed(&w->file, ret) : 0;
 }
 
 static int append(struct writer *w, const void *buf, size_t bytes)
@@ -67,12 +67,12 @@ static int in_memory(struct writer *w, void (*fill)(FILE *f, struct reader *r), 
 	int bad;
 
 	if (!mem)
-		return file_failed(&w->file, -ENOMEM);
+		return dat_file_failed(&w->file, -ENOMEM);
 	fill(mem, w->r);
 	bad = ferror(mem);
 	if (fclose(mem) || bad) {
 		free(*text);
-		return file_failed(&w->file, -ENOMEM);
+		return dat_file_failed(&w->file, -ENOMEM);
 	}
 	if (*bytes > UINT32_MAX) {
 		free(*text);
@@ -117,11 +117,11 @@ static int append_section(struct writer *w, enum dat_option id, uint32_t name_at
 
 		packed = malloc(sizeof(sizes) + bound);
 		if (!packed)
-			return file_failed(&w->file, -ENOMEM);
+			return dat_file_failed(&w->file, -ENOMEM);
 		n = ZSTD_compress(packed + sizeof(sizes), bound, body, bytes, w->level);
 		if (ZSTD_isError(n)) {
 			free(packed);
-			return file_failed(&w->file, -ENOMEM);
+			return dat_file_failed(&w->file, -ENOMEM);
 		}
 		sizes[0] = (uint32_t)n;
 		sizes[1] = (uint32_t)bytes;
@@ -141,12 +141,12 @@ static const struct {
 	const char *name;
 	void (*fill)(FILE *f, struct reader *r);
 } sections[] = {
-	{DAT_HEADER_INFO, "headers", section_header_info},
-	{DAT_FTRACE_EVENTS, "ftrace events", section_ftrace_events},
-	{DAT_EVENT_FORMATS, "events format", section_event_formats},
-	{DAT_KALLSYMS, "kallsyms", section_kallsyms},
-	{DAT_PRINTK, "printk", section_printk},
-	{DAT_CMDLINES, "command lines", section_cmdlines},
+	{DAT_HEADER_INFO, "headers", dat_section_header_info},
+	{DAT_FTRACE_EVENTS, "ftrace events", dat_section_ftrace_events},
+	{DAT_EVENT_FORMATS, "events format", dat_section_event_formats},
+	{DAT_KALLSYMS, "kallsyms", dat_section_kallsyms},
+	{DAT_PRINTK, "printk", dat_section_printk},
+	{DAT_CMDLINES, "command lines", dat_section_cmdlines},
 };
 
 static int write_sections(struct writer *w)
@@ -162,7 +162,7 @@ static int write_sections(struct writer *w)
 		if (w->version == 7) {
 			uint64_t at = w->offset;
 
-			option_put(w->options_mem, sections[i].id, &at, sizeof(at));
+			dat_option_put(w->options_mem, sections[i].id, &at, sizeof(at));
 			ret = append_section(w, sections[i].id, string_add(w, sections[i].name),
 					     w->level != 0, text, bytes);
 		} else {
@@ -192,7 +192,7 @@ static int stream_failed(struct writer *w, const struct record *rec, unsigned in
 			"cannot write '%s': CPU %u has records of a kind that this version does "
 			"not put into a trace.dat (kind %u)",
 			w->file.path, cpu, rec->kind);
-	return file_failed(&w->file, ret);
+	return dat_file_failed(&w->file, ret);
 }
 
 static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
@@ -200,7 +200,7 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 {
 	uint32_t nr_chunks = 0;
 	uint64_t told = w->records;
-	struct pages pages;
+	struct subbuf_writer pages;
 	int n, ret = 0;
 
 	ret = pad_to_page(w);
@@ -208,9 +208,9 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 		return ret;
 	w->cpu_offset[cpu] = w->offset;
 	chunks_start(chunks, w->offset + (w->level ? sizeof(nr_chunks) : 0));
-	pages_init(&pages, chunks, chunk_bytes);
+	subbuf_init(&pages, chunks, chunk_bytes);
 	while ((n = reader_read(w->r, cpu, batch, BATCH_RECORDS)) > 0) {
-		ret = pages_add(&pages, batch, (unsigned int)n);
+		ret = subbuf_add(&pages, batch, (unsigned int)n);
 		if (ret)
 			return stream_failed(w, batch, cpu, ret);
 		w->records += (uint64_t)n;
@@ -221,18 +221,20 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	}
 	if (n < 0)
 		return n;
-	ret = pages_end(&pages);
+	ret = subbuf_end(&pages);
 	if (!ret)
 		ret = chunks_flush(chunks);
 	if (ret)
 		return stream_failed(w, batch, cpu, ret);
 	if (!pages.nr_pages)
 		return 0;
+	w->cpu_bytes[cpu] = chunks_offset(chunks) - w->cpu_offset[cpu];
 	if (w->level) {
 		nr_chunks = chunks_count(chunks);
 		ret = write_at(w, &nr_chunks, sizeof(nr_chunks), w->cpu_offset[cpu]);
+		/* as trace-cmd has it, the number of chunks is not in the size */
+		w->cpu_bytes[cpu] -= sizeof(nr_chunks);
 	}
-	w->cpu_bytes[cpu] = chunks_offset(chunks) - w->cpu_offset[cpu];
 	w->offset = chunks_offset(chunks);
 	return ret;
 }
@@ -246,7 +248,7 @@ static int write_cpus(struct writer *w)
 	int ret = 0;
 
 	if (!batch || !chunks)
-		ret = file_failed(&w->file, -ENOMEM);
+		ret = dat_file_failed(&w->file, -ENOMEM);
 	for (cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++)
 		ret = write_cpu(w, chunks, cpu, chunk_bytes, batch);
 	chunks_free(chunks);
@@ -280,8 +282,8 @@ static int write_initial(struct writer *w)
 static void fill_options_v6(FILE *f, struct reader *r)
 {
 	fwrite("options  ", 10, 1, f);
-	options_put_common(f, r);
-	put_u16(f, DAT_DONE);
+	dat_options_put_common(f, r);
+	dat_put_u16(f, DAT_DONE);
 }
 
 static int write_v6(struct writer *w)
@@ -325,10 +327,10 @@ static int write_options_v7(struct writer *w, uint64_t head_at, uint64_t *done_a
 	uint64_t at = w->offset, none = 0;
 	int ret;
 
-	options_put_common(w->options_mem, w->r);
-	option_put(w->options_mem, DAT_DONE, &none, sizeof(none));
+	dat_options_put_common(w->options_mem, w->r);
+	dat_option_put(w->options_mem, DAT_DONE, &none, sizeof(none));
 	if (fflush(w->options_mem))
-		return file_failed(&w->file, -ENOMEM);
+		return dat_file_failed(&w->file, -ENOMEM);
 	ret = append_section(w, DAT_DONE, string_add(w, "options"), false, w->options,
 			     w->options_bytes);
 	*done_at = w->offset - sizeof(none);
@@ -340,17 +342,17 @@ static void put_buffer_option(struct writer *w, FILE *f, uint64_t section_at)
 	const char *clock = w->r->clock[0] ? w->r->clock : "local";
 	unsigned int cpu;
 
-	put_u16(f, DAT_BUFFER);
-	put_u32(f, (uint32_t)(8 + 1 + strlen(clock) + 1 + 4 + 4 + 20u * w->r->nr_cpus));
-	put_u64(f, section_at);
+	dat_put_u16(f, DAT_BUFFER);
+	dat_put_u32(f, (uint32_t)(8 + 1 + strlen(clock) + 1 + 4 + 4 + 20u * w->r->nr_cpus));
+	dat_put_u64(f, section_at);
 	fwrite("", 1, 1, f);
 	fwrite(clock, strlen(clock) + 1, 1, f);
-	put_u32(f, SUBBUF_BYTES);
-	put_u32(f, w->r->nr_cpus);
+	dat_put_u32(f, SUBBUF_BYTES);
+	dat_put_u32(f, w->r->nr_cpus);
 	for (cpu = 0; cpu < w->r->nr_cpus; cpu++) {
-		put_u32(f, cpu);
-		put_u64(f, w->cpu_offset[cpu]);
-		put_u64(f, w->cpu_bytes[cpu]);
+		dat_put_u32(f, cpu);
+		dat_put_u64(f, w->cpu_offset[cpu]);
+		dat_put_u64(f, w->cpu_bytes[cpu]);
 	}
 }
 
@@ -365,10 +367,10 @@ static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 	int ret;
 
 	if (!mem)
-		return file_failed(&w->file, -ENOMEM);
+		return dat_file_failed(&w->file, -ENOMEM);
 	put_buffer_option(w, mem, buffer_at);
-	option_put(mem, DAT_DONE, &none, sizeof(none));
-	ret = fclose(mem) ? file_failed(&w->file, -ENOMEM) : 0;
+	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
+	ret = fclose(mem) ? dat_file_failed(&w->file, -ENOMEM) : 0;
 	if (!ret)
 		ret = append_section(w, DAT_DONE, string_add(w, "options"), false, text, bytes);
 	free(text);
@@ -378,7 +380,7 @@ static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 		return ret;
 	name_at = string_add(w, "strings");
 	if (fflush(w->strings_mem))
-		return file_failed(&w->file, -ENOMEM);
+		return dat_file_failed(&w->file, -ENOMEM);
 	return append_section(w, DAT_STRINGS, name_at, w->level != 0, w->strings, w->strings_bytes);
 }
 
@@ -390,7 +392,7 @@ static int write_v7(struct writer *w)
 	w->strings_mem = open_memstream(&w->strings, &w->strings_bytes);
 	w->options_mem = open_memstream(&w->options, &w->options_bytes);
 	if (!w->strings_mem || !w->options_mem)
-		return file_failed(&w->file, -ENOMEM);
+		return dat_file_failed(&w->file, -ENOMEM);
 	ret = write_initial(w);
 	head_at = w->offset;
 	if (!ret)
@@ -443,22 +445,22 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	w.level = opt->version == 7 ? opt->zstd_level : 0;
 	if (w.level < 0 || w.level > 19)
 		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);
-	ret = file_create(&w.file, path);
+	ret = dat_file_create(&w.file, path);
 	if (ret)
 		return ret;
 	held = hold_xfsz(&xfsz);
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
 	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
 	if (!w.cpu_offset || !w.cpu_bytes)
-		ret = file_failed(&w.file, -ENOMEM);
+		ret = dat_file_failed(&w.file, -ENOMEM);
 	else
 		ret = w.version == 7 ? write_v7(&w) : write_v6(&w);
 	if (held)
 		release_xfsz(&xfsz);
 	if (ret)
-		file_abort(&w.file);
+		dat_file_abort(&w.file);
 	else
-		ret = file_commit(&w.file);
+		ret = dat_file_commit(&w.file);
 	if (w.strings_mem)
 		fclose(w.strings_mem);
 	if (w.options_mem)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <zstd.h>
 
 void cursor_on_file(struct cursor *c, int fd, uint64_t pos, uint64_t end)
 {
@@ -147,4 +148,11 @@ char *cursor_text(struct cursor *c, uint64_t bytes)
 	}
 	text[bytes] = '\0';
 	return text;
+}
+
+bool cursor_zstd_agrees(const void *packed, size_t packed_bytes, uint64_t bytes)
+{
+	unsigned long long says = ZSTD_getFrameContentSize(packed, packed_bytes);
+
+	return says == bytes || says == ZSTD_CONTENTSIZE_UNKNOWN;
 }

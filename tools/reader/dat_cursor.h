@@ -40,4 +40,10 @@ char *cursor_text(struct cursor *c, uint64_t bytes);
 /* All of @bytes from @offset of a file. Return: 0, or -errno; -ENODATA when the file ends before. */
 int cursor_pread(int fd, void *to, size_t bytes, uint64_t offset);
 
+/*
+ * Whether @packed may unpack to @bytes: zstd frames of trace-cmd do not say how large they become,
+ * those that do must agree.
+ */
+bool cursor_zstd_agrees(const void *packed, size_t packed_bytes, uint64_t bytes);
+
 #endif

@@ -18,41 +18,22 @@
 #include <sys/stat.h>
 #include <traceevent/event-parse.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "dat_cursor.h"
 #include "dat_format.h"
 #include "dat_formats.h"
-#include "dat_stream.h"
+#include "dat_pieces.h"
 #include "symbols.h"
 #include "tasks.h"
 #include "tools/base/fail.h"
 
 #define MAX_CPUS     8192u
-#define MAX_SECTION  (UINT64_C(512) << 20) /* unpacked */
-#define MAX_OPTIONS  64			   /* sections of options in a chain */
-#define MAX_FORMATS  (1u << 20)
+#define MAX_OPTIONS  64 /* sections of options in a chain */
 #define MAX_PAGE     (1u << 20)
-#define NAME_BYTES   256u
 #define OUR_VERSION  "vestige "
 #define GUESS_BATCH  64u
 #define COUNT_BATCH  512u
 #define STATS_FIELDS 8
-
-struct dat_reader {
-	struct reader head; /* must be first */
-	char *path;
-	uint64_t file_bytes;
-	int version;
-	bool ours;	     /* written by vestige: its `entries` are what the file holds */
-	bool more_formats;   /* than our own decoding knows */
-	uint32_t cpus_given; /* version 6: entries in the table of CPUs */
-	bool buffer_found;
-	struct dat_layout layout;
-	struct dat_stream *streams; /* head.nr_cpus */
-	struct reader_cpu_stats *stats;
-	unsigned int nr_stats;
-};
 
 static struct dat_reader *of(struct reader *r)
 {
@@ -61,7 +42,7 @@ static struct dat_reader *of(struct reader *r)
 
 static int dat_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
-	return stream_read(&of(r)->streams[cpu], out, max);
+	return dat_stream_read(&of(r)->streams[cpu], out, max);
 }
 
 static void dat_close(struct reader *r)
@@ -70,7 +51,7 @@ static void dat_close(struct reader *r)
 	unsigned int i;
 
 	for (i = 0; d->streams && i < r->nr_cpus; i++)
-		stream_reset(&d->streams[i]);
+		dat_stream_reset(&d->streams[i]);
 	free(d->streams);
 	free(d->stats);
 	/* before the symbols, which it asks for names */
@@ -86,127 +67,16 @@ static void dat_close(struct reader *r)
 
 static const struct reader_ops dat_ops = {.read = dat_read, .close = dat_close};
 
-static int damaged(const struct dat_reader *d, const char *what)
-{
-	return fail(EINVAL, "'%s' is not a whole trace.dat: %s", d->path, what);
-}
-
-static int no_memory(const struct dat_reader *d)
-{
-	return fail(ENOMEM, "out of memory while reading '%s'", d->path);
-}
-
-/* What a piece's cursor says at its end. */
-static int check(const struct dat_reader *d, const struct cursor *c, const char *what)
-{
-	return c->bad ? damaged(d, what) : 0;
-}
-
-static int read_header_info(struct dat_reader *d, struct cursor *c)
-{
-	char name[16], *text;
-	uint64_t bytes;
-	int i;
-
-	for (i = 0; i < 2; i++) {
-		if (!cursor_string(c, name, sizeof(name)) ||
-		    strcmp(name, i ? "header_event" : "header_page"))
-			return damaged(d, "no header_page or header_event where one is due");
-		bytes = cursor_u64(c);
-		text = cursor_text(c, bytes);
-		/* libtraceevent wants it too: it learns the size of a long from it */
-		if (text && !i)
-			tep_parse_header_page(d->head.tep, text, bytes,
-					      (int)d->layout.head_bytes - 8);
-		free(text);
-	}
-	return check(d, c, "its header_page");
-}
-
-static int read_formats(struct dat_reader *d, struct cursor *c, const char *system)
-{
-	uint32_t nr = cursor_u32(c), i;
-
-	if (nr > MAX_FORMATS)
-		return damaged(d, "too many event formats");
-	for (i = 0; i < nr && !c->bad; i++) {
-		uint64_t bytes = cursor_u64(c);
-		char *text = cursor_text(c, bytes);
-
-		if (text && formats_add(d->head.tep, &d->layout, system, text, bytes))
-			d->more_formats = true;
-		free(text);
-	}
-	return check(d, c, "its event formats");
-}
-
-static int read_ftrace_events(struct dat_reader *d, struct cursor *c)
-{
-	return read_formats(d, c, "ftrace");
-}
-
-static int read_event_formats(struct dat_reader *d, struct cursor *c)
-{
-	uint32_t nr = cursor_u32(c), i;
-	char system[NAME_BYTES];
-	int ret;
-
-	for (i = 0; i < nr && !c->bad; i++) {
-		if (!cursor_string(c, system, sizeof(system)))
-			break;
-		ret = read_formats(d, c, system);
-		if (ret)
-			return ret;
-	}
-	return check(d, c, "its event formats");
-}
-
-static int read_kallsyms(struct dat_reader *d, struct cursor *c)
-{
-	uint32_t bytes = cursor_u32(c);
-	char *text = cursor_text(c, bytes);
-	int ret = text ? symbols_add_kallsyms(d->head.symbols, text, bytes) : 0;
-
-	free(text);
-	return ret ? no_memory(d) : check(d, c, "its kallsyms");
-}
-
-static int read_printk(struct dat_reader *d, struct cursor *c)
-{
-	uint32_t bytes = cursor_u32(c);
-	char *text = cursor_text(c, bytes);
-
-	if (text && bytes)
-		tep_parse_printk_formats(d->head.tep, text);
-	free(text);
-	return check(d, c, "its printk formats");
-}
-
-static int read_cmdlines(struct dat_reader *d, struct cursor *c)
-{
-	uint64_t bytes = cursor_u64(c);
-	char *text = cursor_text(c, bytes), *line, *next, *comm;
-	int ret = 0;
-
-	for (line = text; line && *line && !ret; line = next) {
-		next = line + strcspn(line, "\n");
-		if (*next)
-			*next++ = '\0';
-		comm = strchr(line, ' ');
-		if (comm)
-			ret = tasks_set(d->head.tasks, (int32_t)strtol(line, NULL, 10), 0,
-					comm + 1);
-	}
-	free(text);
-	return ret ? no_memory(d) : check(d, c, "its names of tasks");
-}
-
 /* Where the top buffer's CPUs are. */
 static int add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes)
 {
-	if (bytes && (start > d->file_bytes || bytes > d->file_bytes - start))
-		return damaged(d, "the data of a CPU reach beyond its end");
-	stream_init(&d->streams[cpu], &d->layout, cpu, bytes ? start : 0, bytes);
+	/* the size of compressed data does not count the number of chunks before them */
+	if (bytes && d->layout.compressed)
+		bytes += sizeof(uint32_t);
+	if (bytes &&
+	    (bytes < sizeof(uint32_t) || start > d->file_bytes || bytes > d->file_bytes - start))
+		return dat_damaged(d, "the data of a CPU reach beyond its end");
+	dat_stream_init(&d->streams[cpu], &d->layout, cpu, bytes ? start : 0, bytes);
 	return 0;
 }
 
@@ -215,41 +85,28 @@ static int alloc_streams(struct dat_reader *d, uint32_t nr_cpus)
 	uint32_t cpu;
 
 	if (nr_cpus > MAX_CPUS)
-		return damaged(d, "an impossible number of CPUs");
+		return dat_damaged(d, "an impossible number of CPUs");
 	d->streams = calloc(nr_cpus + 1u, sizeof(*d->streams));
 	if (!d->streams)
-		return no_memory(d);
+		return dat_no_memory(d);
 	d->head.nr_cpus = nr_cpus;
 	for (cpu = 0; cpu < nr_cpus; cpu++)
-		stream_init(&d->streams[cpu], &d->layout, cpu, 0, 0);
+		dat_stream_init(&d->streams[cpu], &d->layout, cpu, 0, 0);
 	return 0;
 }
 
 static int set_page_bytes(struct dat_reader *d, uint32_t bytes)
 {
 	if (bytes < 64 || bytes > MAX_PAGE || bytes & (bytes - 1))
-		return damaged(d, "an impossible size of its sub-buffers");
+		return dat_damaged(d, "an impossible size of its sub-buffers");
 	d->layout.page_bytes = bytes;
-	return 0;
-}
-
-static int read_section_head(struct dat_reader *d, struct cursor *c, uint16_t want, bool *packed,
-			     uint64_t *bytes)
-{
-	uint16_t id = cursor_u16(c), flags = cursor_u16(c);
-
-	cursor_u32(c);
-	*bytes = cursor_u64(c);
-	*packed = flags & DAT_SECTION_COMPRESSED;
-	if (c->bad || id != want || *bytes > c->end - c->pos)
-		return damaged(d, "a section is not where its options say");
 	return 0;
 }
 
 /* The BUFFER option of version 7; only the top buffer's is taken, and the first one for want of it. */
 static int option_buffer(struct dat_reader *d, struct cursor *c)
 {
-	char name[NAME_BYTES], clock[NAME_BYTES];
+	char name[DAT_NAME_BYTES], clock[DAT_NAME_BYTES];
 	uint32_t page, nr, i, nr_cpus = 0;
 	struct cursor section, again;
 	uint64_t at, bytes, start, size;
@@ -262,7 +119,7 @@ static int option_buffer(struct dat_reader *d, struct cursor *c)
 	page = cursor_u32(c);
 	nr = cursor_u32(c);
 	if (c->bad || nr > MAX_CPUS)
-		return damaged(d, "its option about the buffer");
+		return dat_damaged(d, "its option about the buffer");
 	if (d->buffer_found && name[0])
 		return 0;
 	again = *c;
@@ -271,14 +128,14 @@ static int option_buffer(struct dat_reader *d, struct cursor *c)
 
 		cursor_skip(c, 16);
 		if (cpu >= MAX_CPUS)
-			return damaged(d, "an impossible number of CPUs");
+			return dat_damaged(d, "an impossible number of CPUs");
 		if (cpu >= nr_cpus)
 			nr_cpus = cpu + 1;
 	}
 	if (c->bad)
-		return damaged(d, "its option about the buffer");
+		return dat_damaged(d, "its option about the buffer");
 	cursor_on_file(&section, d->layout.fd, at, d->file_bytes);
-	ret = read_section_head(d, &section, DAT_BUFFER, &packed, &bytes);
+	ret = dat_section_head(d, &section, DAT_BUFFER, &packed, &bytes);
 	if (ret)
 		return ret;
 	ret = set_page_bytes(d, page);
@@ -288,7 +145,7 @@ static int option_buffer(struct dat_reader *d, struct cursor *c)
 	snprintf(d->head.clock, sizeof(d->head.clock), "%.*s", (int)sizeof(d->head.clock) - 1,
 		 clock);
 	for (i = 0; d->streams && i < d->head.nr_cpus; i++)
-		stream_reset(&d->streams[i]);
+		dat_stream_reset(&d->streams[i]);
 	free(d->streams);
 	d->streams = NULL;
 	ret = alloc_streams(d, nr_cpus);
@@ -346,7 +203,7 @@ static int option_cpustat(struct dat_reader *d, const char *text)
 	if (cpu >= d->nr_stats) {
 		stats = realloc(d->stats, (cpu + 1) * sizeof(*stats));
 		if (!stats)
-			return no_memory(d);
+			return dat_no_memory(d);
 		memset(stats + d->nr_stats, 0, (cpu + 1 - d->nr_stats) * sizeof(*stats));
 		d->stats = stats;
 		d->nr_stats = (unsigned int)cpu + 1;
@@ -373,64 +230,6 @@ static int option_cpustat(struct dat_reader *d, const char *text)
 	};
 	return 0;
 }
-
-static int read_section(struct dat_reader *d, uint16_t id, uint64_t at,
-			int (*parse)(struct dat_reader *d, struct cursor *c))
-{
-	unsigned char *packed = NULL, *body = NULL;
-	struct cursor c;
-	uint32_t sizes[2];
-	uint64_t bytes;
-	bool is_packed;
-	size_t n;
-	int ret;
-
-	cursor_on_file(&c, d->layout.fd, at, d->file_bytes);
-	ret = read_section_head(d, &c, id, &is_packed, &bytes);
-	if (ret)
-		return ret;
-	c.end = c.pos + bytes;
-	if (!is_packed)
-		return parse(d, &c);
-	sizes[0] = cursor_u32(&c);
-	sizes[1] = cursor_u32(&c);
-	packed = (unsigned char *)cursor_text(&c, sizes[0]);
-	if (!packed)
-		return damaged(d, "a compressed section ends too early");
-	if (sizes[1] > MAX_SECTION || ZSTD_getFrameContentSize(packed, sizes[0]) != sizes[1])
-		ret = damaged(d, "a compressed section of an impossible size");
-	if (!ret) {
-		body = malloc(sizes[1] + 1u);
-		if (!body)
-			ret = no_memory(d);
-	}
-	if (!ret) {
-		n = ZSTD_decompress(body, sizes[1], packed, sizes[0]);
-		if (ZSTD_isError(n) || n != sizes[1])
-			ret = damaged(d, "a section that does not decompress");
-	}
-	free(packed);
-	if (!ret) {
-		cursor_on_memory(&c, body, sizes[1]);
-		ret = parse(d, &c);
-	}
-	free(body);
-	return ret;
-}
-
-/* The order in which sections are read: formats are of use only with the header's facts. */
-static const struct {
-	uint16_t id;
-	int (*parse)(struct dat_reader *d, struct cursor *c);
-} sections[] = {
-	{DAT_HEADER_INFO, read_header_info},
-	{DAT_FTRACE_EVENTS, read_ftrace_events},
-	{DAT_EVENT_FORMATS, read_event_formats},
-	{DAT_KALLSYMS, read_kallsyms},
-	{DAT_PRINTK, read_printk},
-	{DAT_CMDLINES, read_cmdlines},
-};
-#define NR_SECTIONS (sizeof(sections) / sizeof(sections[0]))
 
 static int option_text(struct dat_reader *d, uint16_t id, const char *text, size_t bytes)
 {
@@ -465,7 +264,7 @@ static int option_text(struct dat_reader *d, uint16_t id, const char *text, size
 		l->mult = cursor_u32(&c);
 		l->shift = cursor_u32(&c);
 		if (l->shift > 63)
-			return damaged(d, "its option about the clock");
+			return dat_damaged(d, "its option about the clock");
 		break;
 	default: /* what we have no use for */
 		break;
@@ -474,7 +273,7 @@ static int option_text(struct dat_reader *d, uint16_t id, const char *text, size
 }
 
 /*
- * Options up to DONE. @at: offsets of the sections that they name, NR_SECTIONS of them; @next: of
+ * Options up to DONE. @at: offsets of the sections that they name, DAT_NR_PIECES of them; @next: of
  * the next options, 0 none. Both for version 7 alone.
  */
 static int read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, uint64_t *next)
@@ -490,20 +289,20 @@ static int read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, ui
 		char *text;
 
 		if (id == DAT_DONE && d->version == 6)
-			return check(d, c, "its options");
+			return dat_check(d, c, "its options");
 		bytes = cursor_u32(c);
 		text = cursor_text(c, bytes);
 		if (!text)
-			return damaged(d, "its options");
+			return dat_damaged(d, "its options");
 		cursor_on_memory(&body, text, bytes);
 		if (id == DAT_DONE) {
 			*next = cursor_u64(&body);
 			free(text);
 			return 0;
 		}
-		for (i = 0; i < NR_SECTIONS && sections[i].id != id; i++)
+		for (i = 0; i < DAT_NR_PIECES && dat_pieces[i].id != id; i++)
 			;
-		if (i < NR_SECTIONS && d->version == 7)
+		if (i < DAT_NR_PIECES && d->version == 7)
 			at[i] = cursor_u64(&body);
 		else if (id == DAT_BUFFER && d->version == 7)
 			ret = option_buffer(d, &body);
@@ -516,7 +315,7 @@ static int read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, ui
 
 static int open_v7(struct dat_reader *d, struct cursor *c)
 {
-	uint64_t at[NR_SECTIONS] = {0}, next, bytes;
+	uint64_t at[DAT_NR_PIECES] = {0}, next, bytes;
 	char compressor[32], version[64];
 	bool packed;
 	size_t i;
@@ -526,7 +325,7 @@ static int open_v7(struct dat_reader *d, struct cursor *c)
 	cursor_string(c, version, sizeof(version));
 	next = cursor_u64(c);
 	if (c->bad)
-		return damaged(d, "its head");
+		return dat_damaged(d, "its head");
 	if (strcmp(compressor, "none") != 0 && strcmp(compressor, "zstd") != 0)
 		return fail(EPROTO,
 			    "'%s' is compressed with %s, which this program does not read; "
@@ -534,26 +333,26 @@ static int open_v7(struct dat_reader *d, struct cursor *c)
 			    d->path, compressor);
 	for (n = 0; next; n++) {
 		if (n == MAX_OPTIONS)
-			return damaged(d, "its options go round in a circle");
+			return dat_damaged(d, "its options go round in a circle");
 		cursor_on_file(c, d->layout.fd, next, d->file_bytes);
-		ret = read_section_head(d, c, DAT_DONE, &packed, &bytes);
+		ret = dat_section_head(d, c, DAT_DONE, &packed, &bytes);
 		if (ret)
 			return ret;
 		if (packed)
-			return damaged(d, "its options are compressed");
+			return dat_damaged(d, "its options are compressed");
 		c->end = c->pos + bytes;
 		ret = read_options(d, c, at, &next);
 		if (ret)
 			return ret;
 	}
-	for (i = 0; i < NR_SECTIONS; i++) {
+	for (i = 0; i < DAT_NR_PIECES; i++) {
 		if (!at[i])
 			continue;
-		ret = read_section(d, sections[i].id, at[i], sections[i].parse);
+		ret = dat_section_read(d, &dat_pieces[i], at[i]);
 		if (ret)
 			return ret;
 	}
-	return d->buffer_found ? 0 : damaged(d, "it has no buffer of records");
+	return d->buffer_found ? 0 : dat_damaged(d, "it has no buffer of records");
 }
 
 static int open_v6(struct dat_reader *d, struct cursor *c)
@@ -564,8 +363,8 @@ static int open_v6(struct dat_reader *d, struct cursor *c)
 	size_t i;
 	int ret;
 
-	for (i = 0; i < NR_SECTIONS; i++) {
-		ret = sections[i].parse(d, c);
+	for (i = 0; i < DAT_NR_PIECES; i++) {
+		ret = dat_pieces[i].parse(d, c);
 		if (ret)
 			return ret;
 	}
@@ -581,12 +380,13 @@ static int open_v6(struct dat_reader *d, struct cursor *c)
 		return fail(EPROTO, "'%s' holds the text of a latency tracer, not records",
 			    d->path);
 	if (c->bad || memcmp(kind, "flyrecord", 10) != 0)
-		return damaged(d, "no table of CPUs");
+		return dat_damaged(d, "no table of CPUs");
 	ret = alloc_streams(d, d->cpus_given);
 	for (cpu = 0; !ret && cpu < d->head.nr_cpus; cpu++) {
 		start = cursor_u64(c);
 		bytes = cursor_u64(c);
-		ret = c->bad ? damaged(d, "its table of CPUs") : add_stream(d, cpu, start, bytes);
+		ret = c->bad ? dat_damaged(d, "its table of CPUs")
+			     : add_stream(d, cpu, start, bytes);
 	}
 	return ret;
 }
@@ -609,7 +409,7 @@ static void guess_tracer(struct dat_reader *d)
 	int n, i;
 
 	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
-		n = stream_read(&d->streams[cpu], batch, GUESS_BATCH);
+		n = dat_stream_read(&d->streams[cpu], batch, GUESS_BATCH);
 		for (i = 0; i < n; i++) {
 			struct tep_event *e;
 
@@ -621,7 +421,7 @@ static void guess_tracer(struct dat_reader *d)
 			if (e && strncmp(e->name, "funcgraph_", 10) == 0)
 				tracer = "function_graph";
 		}
-		stream_reset(&d->streams[cpu]);
+		dat_stream_reset(&d->streams[cpu]);
 	}
 	snprintf(d->head.tracer, sizeof(d->head.tracer), "%s", tracer);
 }
@@ -637,12 +437,12 @@ static int count_entries(struct dat_reader *d)
 	int n;
 
 	if (!batch)
-		return no_memory(d);
+		return dat_no_memory(d);
 	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
 		d->stats[cpu].entries = 0;
-		while ((n = stream_read(&d->streams[cpu], batch, COUNT_BATCH)) > 0)
+		while ((n = dat_stream_read(&d->streams[cpu], batch, COUNT_BATCH)) > 0)
 			d->stats[cpu].entries += (uint64_t)n;
-		stream_reset(&d->streams[cpu]);
+		dat_stream_reset(&d->streams[cpu]);
 	}
 	free(batch);
 	return 0;
@@ -657,10 +457,10 @@ static int finish(struct dat_reader *d)
 	d->head.nr_cpus_online = d->head.nr_cpus;
 	d->head.ts_is_ns = d->layout.mult || clock_is_ns(d->head.clock);
 	if (!d->layout.type.bytes)
-		return damaged(d, "it has no event formats");
+		return dat_damaged(d, "it has no event formats");
 	stats = calloc(d->head.nr_cpus + 1u, sizeof(*stats));
 	if (!stats)
-		return no_memory(d);
+		return dat_no_memory(d);
 	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
 		if (cpu < d->nr_stats)
 			stats[cpu] = d->stats[cpu];
@@ -692,7 +492,7 @@ static int open_file(struct dat_reader *d)
 	if (c.bad || memcmp(magic, DAT_MAGIC, sizeof(magic)) != 0)
 		return fail(EINVAL, "'%s' is not a trace.dat", d->path);
 	if (!cursor_string(&c, version, sizeof(version)))
-		return damaged(d, "its head");
+		return dat_damaged(d, "its head");
 	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
 		return fail(EPROTO, "'%s' is a trace.dat of version %s; this program reads 6 and 7",
 			    d->path, version);
@@ -701,7 +501,7 @@ static int open_file(struct dat_reader *d)
 	cursor_get(&c, &long_bytes, 1);
 	page = cursor_u32(&c);
 	if (c.bad || (long_bytes != 4 && long_bytes != 8))
-		return damaged(d, "its head");
+		return dat_damaged(d, "its head");
 	if (endian)
 		return fail(EPROTO, "'%s' is of a big-endian machine, which is not read yet",
 			    d->path);
@@ -714,7 +514,7 @@ static int open_file(struct dat_reader *d)
 	if (d->head.symbols)
 		d->head.tep = formats_new(d->head.symbols, long_bytes);
 	if (!d->head.tep || !d->head.tasks)
-		return no_memory(d);
+		return dat_no_memory(d);
 	tep_set_page_size(d->head.tep, (int)page);
 	ret = d->version == 7 ? open_v7(d, &c) : open_v6(d, &c);
 	return ret ? ret : finish(d);

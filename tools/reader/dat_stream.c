@@ -22,18 +22,18 @@
 #define CHUNK_MAX    (64u << 20)
 #define WINDOW_BYTES (256u << 10)
 
-void stream_init(struct dat_stream *s, const struct dat_layout *layout, unsigned int cpu,
-		 uint64_t start, uint64_t bytes)
+void dat_stream_init(struct dat_stream *s, const struct dat_layout *layout, unsigned int cpu,
+		     uint64_t start, uint64_t bytes)
 {
 	*s = (struct dat_stream){
 		.layout = layout, .cpu = cpu, .start = start, .end = start + bytes, .pos = start};
 }
 
-void stream_reset(struct dat_stream *s)
+void dat_stream_reset(struct dat_stream *s)
 {
 	free(s->buf);
 	free(s->packed);
-	stream_init(s, s->layout, s->cpu, s->start, s->end - s->start);
+	dat_stream_init(s, s->layout, s->cpu, s->start, s->end - s->start);
 }
 
 static int damaged(const struct dat_stream *s, const char *what)
@@ -119,7 +119,7 @@ static int load_chunk(struct dat_stream *s)
 	ret = cursor_pread(s->layout->fd, s->packed, sizes[0], s->pos + sizeof(sizes));
 	if (ret)
 		return unreadable(s, ret);
-	if (ZSTD_getFrameContentSize(s->packed, sizes[0]) != sizes[1])
+	if (!cursor_zstd_agrees(s->packed, sizes[0], sizes[1]))
 		return damaged(s, "a chunk whose size is not what its head says");
 	ret = grow(&s->buf, &s->buf_room, sizes[1]);
 	if (ret)
@@ -262,7 +262,7 @@ bad:
 	return n;
 }
 
-int stream_read(struct dat_stream *s, struct record *out, unsigned int max)
+int dat_stream_read(struct dat_stream *s, struct record *out, unsigned int max)
 {
 	unsigned int n = 0;
 	int ret;

@@ -48,11 +48,11 @@ struct dat_stream {
 };
 
 /* @bytes from @start are the CPU's; the caller has checked them against the file's size. */
-void stream_init(struct dat_stream *s, const struct dat_layout *layout, unsigned int cpu,
-		 uint64_t start, uint64_t bytes);
+void dat_stream_init(struct dat_stream *s, const struct dat_layout *layout, unsigned int cpu,
+		     uint64_t start, uint64_t bytes);
 /* Free what it has loaded and go back to the start. */
-void stream_reset(struct dat_stream *s);
+void dat_stream_reset(struct dat_stream *s);
 /* As reader_ops.read. */
-int stream_read(struct dat_stream *s, struct record *out, unsigned int max);
+int dat_stream_read(struct dat_stream *s, struct record *out, unsigned int max);
 
 #endif
