@@ -26,7 +26,6 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
-
 #include "tools/reader/elf_code.h"
 
 #define MAX_SCRIPTS 4
