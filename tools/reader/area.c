@@ -164,8 +164,8 @@ static int add_cpu(struct pages *p, const struct area *a, const struct area_cpu 
 				continue;
 			err = read_page(a, index, page, &d);
 			if (err > 0)
-				err = pages_add(p, 0, page, area_page_offset(&a->head, index),
-						index, d.state == PAGE_OWNED);
+				err = pages_add_page(p, 0, page, area_page_offset(&a->head, index),
+						     index, d.state == PAGE_OWNED);
 		}
 		if (nr < DESC_CHUNK)
 			break;

@@ -111,8 +111,8 @@ int pages_add_clock(struct pages *p, const struct area_clock *pair)
 	return 0;
 }
 
-int pages_add(struct pages *p, uint32_t member, const void *page, uint64_t offset, uint32_t index,
-	      bool owned)
+int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t offset,
+		   uint32_t index, bool owned)
 {
 	const struct page_head *head = page;
 	struct page_ref *ref;

@@ -73,12 +73,12 @@ uint32_t pages_nr_members(const struct pages *p);
 const struct meta *pages_member(const struct pages *p, uint32_t member);
 
 /*
- * pages_add() - look at a page and remember it.
+ * pages_add_page() - look at a page and remember it.
  * @page: PAGE_BYTES. @offset, @index, @owned: as in struct page_ref.
  * Return: 1 added, 0 left out (empty, or its head makes no sense), -ENOMEM with fail() set.
  */
-int pages_add(struct pages *p, uint32_t member, const void *page, uint64_t offset, uint32_t index,
-	      bool owned);
+int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t offset,
+		   uint32_t index, bool owned);
 
 /* Add a pair of clocks that was taken outside. Return: 0 or -ENOMEM with fail() set. */
 int pages_add_clock(struct pages *p, const struct area_clock *pair);

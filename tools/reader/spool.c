@@ -91,7 +91,8 @@ static int add_pages(struct spool *s, struct pages *p, const struct spool_chunk 
 			uint64_t offset =
 				at + i * sizeof(*slot) + offsetof(struct spool_slot, page);
 
-			err = pages_add(p, slot->member, slot->page, offset, 0, !slot->publish_seq);
+			err = pages_add_page(p, slot->member, slot->page, offset, 0,
+					     !slot->publish_seq);
 		}
 		if (err < 0)
 			return err;
@@ -236,5 +237,10 @@ int reader_open_spool(const char *path, struct reader **out)
 	how.nr_cpus_online = s->head.nr_cpus_online;
 	how.now_ns = end.end_mono_ns;
 	*out = pages_finish(p, &how, &err);
-	return *out ? 0 : err;
+	if (!*out)
+		return err;
+	/* What is here was read out of a ring. */
+	for (unsigned int c = 0; c < (*out)->nr_cpus; c++)
+		(*out)->stats[c].read_events = (*out)->stats[c].entries;
+	return 0;
 }

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The folder of the areas: see areas_dir.h. The engine cannot print why it did not start, so what
+ * it would stumble over (a full or missing file system, a folder of somebody else) is tried here
+ * first. Tests: tests/cli/test_record.py.
+ */
+#include "tools/cli/areas_dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include "abi/area.h"
+#include "tools/base/fail.h"
+
+/* Tables and first pages of a small program. */
+#define MIN_ROOM_BYTES (256 * 1024)
+
+#define ELSEWHERE "set VESTIGE_DIR to a folder of yours on a tmpfs"
+
+static int refuse_path(int err, const char *path)
+{
+	switch (err) {
+	case ENOENT:
+		return fail(err, "the folder above %s does not exist: mount /dev/shm or " ELSEWHERE,
+			    path);
+	case EACCES:
+	case EPERM:
+	case EROFS:
+		return fail(err,
+			    "cannot make %s (%s): make the folder above it writable or " ELSEWHERE,
+			    path, strerror(err));
+	case ELOOP:
+	case ENOTDIR:
+		return fail(err, "%s is not a folder (it may be a link): remove it or " ELSEWHERE,
+			    path);
+	case ENOSPC:
+		return fail(err,
+			    "%s: its file system is full: remove what fills it (areas of dead "
+			    "programs: PID.STARTTIME) or " ELSEWHERE,
+			    path);
+	default:
+		return fail_errno(err, "cannot use %s", path);
+	}
+}
+
+/* A file like an area can be made, and memory for it had. */
+static int try_room(const struct areas_dir *dir)
+{
+	char name[64];
+	int fd, err = 0;
+
+	snprintf(name, sizeof(name), ".room.%d", getpid());
+	fd = openat(dir->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0)
+		return refuse_path(errno, dir->path);
+	err = posix_fallocate(fd, 0, MIN_ROOM_BYTES);
+	close(fd);
+	unlinkat(dir->fd, name, 0);
+	if (err == EOPNOTSUPP || err == EINVAL)
+		err = 0;
+	return err ? refuse_path(err, dir->path) : 0;
+}
+
+int areas_dir_open(struct areas_dir *dir)
+{
+	const char *env = getenv("VESTIGE_DIR");
+	struct stat st;
+	int err;
+
+	memset(dir, 0, sizeof(*dir));
+	dir->fd = -1;
+	dir->from_env = env && *env;
+	if (dir->from_env) {
+		if (!realpath(env, dir->path)) {
+			snprintf(dir->path, sizeof(dir->path), "%s", env);
+			if (errno != ENOENT)
+				return refuse_path(errno, env);
+		}
+	} else {
+		snprintf(dir->path, sizeof(dir->path), "%s%u", AREA_DIR_PREFIX, geteuid());
+	}
+	if (mkdir(dir->path, 0700) && errno != EEXIST)
+		return refuse_path(errno, dir->path);
+	dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir->fd < 0)
+		return refuse_path(errno, dir->path);
+	if (dir->from_env && !realpath(env, dir->path)) {
+		err = refuse_path(errno, env);
+	} else if (fstat(dir->fd, &st)) {
+		err = refuse_path(errno, dir->path);
+	} else if (st.st_uid != geteuid()) {
+		err = fail(EPERM, "%s belongs to user %u, not to you: " ELSEWHERE, dir->path,
+			   st.st_uid);
+	} else if (st.st_mode & 077) {
+		err = fail(EPERM, "%s is open to others: chmod 700 %s", dir->path, dir->path);
+	} else {
+		err = try_room(dir);
+	}
+	if (err)
+		areas_dir_close(dir);
+	return err;
+}
+
+void areas_dir_close(struct areas_dir *dir)
+{
+	if (dir->fd >= 0)
+		close(dir->fd);
+	dir->fd = -1;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* The folder of the areas: $VESTIGE_DIR, else /dev/shm/vestige-UID. */
+#ifndef VESTIGE_TOOLS_AREAS_DIR_H
+#define VESTIGE_TOOLS_AREAS_DIR_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+struct areas_dir {
+	int fd;
+	bool from_env; /* VESTIGE_DIR names it */
+	char path[PATH_MAX];
+};
+
+/*
+ * areas_dir_open() - find, make if need be, and check the folder: ours alone, no link, and with
+ * room for an area.
+ * @dir: on success to be closed with areas_dir_close().
+ * Return: 0 or -errno with fail() set: a line that names the folder and the remedy.
+ */
+int areas_dir_open(struct areas_dir *dir);
+void areas_dir_close(struct areas_dir *dir);
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting a program with the engine in it: find it, say why preloading cannot work if it cannot,
+ * start it, and hold it at its entry point. The loader has run the engine's constructor by then,
+ * and main() has not begun: what the engine found can be judged before anything has happened.
+ */
+#ifndef VESTIGE_TOOLS_LAUNCH_H
+#define VESTIGE_TOOLS_LAUNCH_H
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct launch {
+	char path[PATH_MAX];  /* of the program that was named */
+	char image[PATH_MAX]; /* what runs in the end: the interpreter of a script, else path */
+	bool script;
+	const char *areas_dir;	/* folder of the areas */
+	const char *boot;	/* VESTIGE_BOOT */
+	char session[64];	/* VESTIGE_SESSION: launch_find() makes one */
+	char library[PATH_MAX]; /* libvestige.so: launch_find() finds it */
+	sigset_t mask;		/* signal mask of the program */
+	bool silent;		/* its standard streams are /dev/null */
+	pid_t pid;
+	bool at_entry; /* held there, by ptrace */
+	int status;    /* waitpid()'s, when it ended before its entry */
+	bool ended;
+};
+
+/*
+ * launch_find() - find @prog as execvp() does, libvestige.so, and what stands in the way.
+ * Return: 0 or -errno with fail() set: ENOENT no such program, EACCES cannot be executed,
+ * ENOTSUP the engine cannot be preloaded into it, ELIBACC no libvestige.so.
+ */
+int launch_find(struct launch *l, const char *prog);
+
+/*
+ * launch_start() - start it and wait until it is at its entry point (l->at_entry), or has ended
+ * (l->ended), or runs because it could not be held (neither).
+ * @must_hold: fail with -ENOTSUP rather than let it run.
+ * Return: 0 or -errno with fail() set: what execve() said.
+ * The program is killed when this process ends, until launch_go().
+ */
+int launch_start(struct launch *l, char **argv, bool must_hold);
+
+/* Let it run. */
+void launch_go(struct launch *l);
+
+/* End it and wait for it. */
+void launch_kill(struct launch *l);
+
+/* Field 22 of /proc/PID/stat, 0 if there is no such process; @comm: room for 16, or NULL. */
+unsigned long long launch_start_time(pid_t pid, char *comm);
+
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/* vestige: one table of commands. Tests: tests/cli/test_main.py. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/base/note.h"
+#include "tools/cli/cmd.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *what;
+} commands[] = {
+	{"record", cmd_record, "run a program and record its functions into a trace.dat"},
+	{"report", cmd_report, "print a recording as the kernel's trace text"},
+	{"profile", cmd_profile, "count a recording's calls by function"},
+	{"list", cmd_list, "list the functions that can be traced"},
+	{"doctor", cmd_doctor, "tell what of a program can be traced, what not, and why"},
+};
+
+#define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
+
+static const struct command *find(const char *name)
+{
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		if (!strcmp(commands[i].name, name))
+			return &commands[i];
+	return NULL;
+}
+
+static void usage(FILE *f)
+{
+	fputs("usage: vestige COMMAND [ARGS]\nftrace for your own programs.\n\n", f);
+	for (size_t i = 0; i < NR_COMMANDS; i++)
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
+	fputs("\n`vestige help COMMAND` tells a command's flags, `vestige --version` the "
+	      "version.\n",
+	      f);
+}
+
+/* Letters to insert, remove or change from @a to @b; names are short. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int row[32];
+	size_t n = strlen(b);
+
+	if (n >= 31 || strlen(a) >= 31)
+		return 99;
+	for (size_t j = 0; j <= n; j++)
+		row[j] = (unsigned int)j;
+	for (size_t i = 0; a[i]; i++) {
+		unsigned int diagonal = row[0];
+
+		row[0] = (unsigned int)i + 1;
+		for (size_t j = 1; j <= n; j++) {
+			unsigned int change = diagonal + (a[i] != b[j - 1]);
+
+			diagonal = row[j];
+			if (row[j - 1] + 1 < change)
+				change = row[j - 1] + 1;
+			if (row[j] + 1 < change)
+				change = row[j] + 1;
+			row[j] = change;
+		}
+	}
+	return row[n];
+}
+
+static int unknown(const char *name)
+{
+	const struct command *nearest = NULL;
+	unsigned int best = 3;
+
+	for (size_t i = 0; i < NR_COMMANDS; i++) {
+		unsigned int d = distance(name, commands[i].name);
+
+		if (d < best) {
+			best = d;
+			nearest = &commands[i];
+		}
+	}
+	if (nearest)
+		note("there is no command %s: did you mean %s?", name, nearest->name);
+	else
+		note("there is no command %s: `vestige help` lists them", name);
+	return CMD_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct command *c;
+
+	if (argc < 2) {
+		usage(stderr);
+		return CMD_USAGE;
+	}
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+		puts("vestige " VESTIGE_VERSION);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
+	    (!strcmp(argv[1], "help") && argc == 2)) {
+		usage(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "help")) {
+		char help[] = "--help";
+		char *ask[] = {argv[2], help, NULL};
+
+		c = find(argv[2]);
+		return c ? c->run(2, ask) : unknown(argv[2]);
+	}
+	c = find(argv[1]);
+	if (c)
+		return c->run(argc - 1, argv + 1);
+	if (argv[1][0] == '-') {
+		note("there is no flag %s: `vestige --help` tells the commands", argv[1]);
+		return CMD_USAGE;
+	}
+	return unknown(argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	int status = run(argc, argv);
+
+	/* What was printed into a full disk or a closed pipe was not printed. */
+	if (fflush(stdout) && !status) {
+		note("cannot write to stdout");
+		return CMD_FAILURE;
+	}
+	return status;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* Names for the rows of an area's tables. */
+#ifndef VESTIGE_TOOLS_NAMES_H
+#define VESTIGE_TOOLS_NAMES_H
+
+#include <stdint.h>
+
+#include "tools/reader/meta.h"
+#include "tools/reader/symbols.h"
+
+struct names;
+
+/*
+ * names_new() - read the symbols of all objects of @m, which is borrowed.
+ * Return: NULL with fail() set when memory is short.
+ */
+struct names *names_new(const struct meta *m);
+void names_free(struct names *n);
+
+/*
+ * The symbol at @offset of object @object. NULL when there is none exactly there. Borrowed until
+ * the next call.
+ */
+const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offset);
+
+#endif
