@@ -9,25 +9,26 @@ static _Thread_local char text[1024];
 
 int fail(int err, const char *fmt, ...)
 {
+	char line[sizeof(text)];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	/* The last text may be one of the arguments. */
+	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
+	memcpy(text, line, sizeof(text));
 	return -err;
 }
 
 int fail_errno(int err, const char *fmt, ...)
 {
+	char line[sizeof(text)];
 	va_list ap;
-	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	if (n >= 0 && (size_t)n < sizeof(text))
-		snprintf(text + n, sizeof(text) - (size_t)n, ": %s", strerror(err));
-	return -err;
+	return fail(err, "%s: %s", line, strerror(err));
 }
 
 const char *fail_text(void)

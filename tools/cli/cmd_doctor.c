@@ -133,7 +133,10 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 		       strerror((int)o->errno_value));
 	if (o->nr_refused)
 		print_refused(m, i, names, f);
-	else if (!o->nr_functions && !o->nr_starts)
+	else if (!o->nr_functions && o->status == AREA_OBJECT_NO_SITES)
+		printf("  none of its functions was built with the flag: build it with " THE_FLAG
+		       "\n");
+	else if (!o->nr_functions)
 		printf("  no function is known in it: it has neither symbols nor unwind tables\n");
 }
 

@@ -330,10 +330,8 @@ static int start(struct record_run *run)
 	if (l->at_entry) {
 		m = recorder_meta(run->recorder, l->pid);
 		err = record_judge(&run->opt, l, m);
-		if (err) {
-			launch_kill(l);
+		if (err)
 			return err;
-		}
 	}
 	launch_go(l);
 	return 0;
@@ -347,13 +345,15 @@ static int run_it(struct record_run *run, int signals)
 	if (err)
 		return err;
 	err = start(run);
-	if (err)
-		return err;
-	if (!run->ended)
+	if (!err && !run->ended)
 		err = drain_until_end(run, signals);
 	if (err) {
+		char why[1024];
+
+		snprintf(why, sizeof(why), "%s", fail_text());
 		launch_kill(&run->launch);
-		return err;
+		recorder_finish(run->recorder, &run->sum);
+		return fail(-err, "%s", why);
 	}
 	recorder_finish(run->recorder, &run->sum);
 	if (spool_failed(run->spool)) {

@@ -95,16 +95,23 @@ int record_judge(const struct record_options *opt, const struct launch *l, const
 	return 0;
 }
 
+/* Does a process that runs @path have the name @comm, unless it gave itself another? */
+static bool is_comm_of(const char *path, const char *comm)
+{
+	const char *name = strrchr(path, '/');
+	char first[16];
+
+	snprintf(first, sizeof(first), "%.15s", name ? name + 1 : path);
+	return !strcmp(first, comm);
+}
+
 static void tell_nothing(const struct launch *l, const struct recorder_summary *sum,
 			 const char *last_comm)
 {
-	const char *name = strrchr(l->image, '/');
-	char first[16];
-
-	snprintf(first, sizeof(first), "%.15s", name ? name + 1 : l->image);
 	if (!sum->nr_members)
 		note("nothing was recorded: the engine did not start in %s", l->image);
-	else if (*last_comm && strcmp(first, last_comm) && sum->nr_members == 1)
+	else if (*last_comm && !is_comm_of(l->image, last_comm) &&
+		 !is_comm_of(l->path, last_comm) && sum->nr_members == 1)
 		note("nothing was recorded: %s has no function that can be traced, and it executed "
 		     "%s, which either was without LD_PRELOAD and VESTIGE_* in its environment or "
 		     "cannot be preloaded; record that program itself",

@@ -32,7 +32,7 @@
 #define LINGER_NS      (2000 * NS_PER_MS)
 #define MANY_MEMBERS   64   /* from here on, those that ended are let go early */
 #define MAX_UNFILLED   1000 /* ticks that a file may stay without a header */
-#define DRAIN_AT_ONCE  4096 /* pages between two hand-backs */
+#define DRAIN_AT_ONCE  500  /* pages between two hand-backs */
 
 struct published {
 	uint64_t seq;
@@ -446,7 +446,7 @@ out:
 static bool drain(struct recorder *r, struct member *m, bool last)
 {
 	const struct area_buffer *b;
-	bool full = false, freed = false, overwrite;
+	bool full = false, overwrite;
 	int err;
 
 	if (m->damaged || spool_failed(r->spool))
@@ -487,12 +487,10 @@ static bool drain(struct recorder *r, struct member *m, bool last)
 				p--;
 			if (!overwrite && p) {
 				free_pages(m, r->found + i, p);
-				freed = true;
+				bump_reader_gen(m);
 			}
 		}
 	}
-	if (freed)
-		bump_reader_gen(m);
 	return full;
 }
 
