@@ -12,7 +12,6 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +19,12 @@
 #include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/machine.h"
 #include "tools/reader/elf_code.h"
 
 #define MAX_SCRIPTS 4
@@ -295,38 +294,6 @@ static void become(const struct launch *l, char **argv, int report)
 	_exit(127);
 }
 
-#ifdef __x86_64__
-#define BREAKPOINT_BYTES 1
-static const unsigned char breakpoint = 0xcc;
-
-static uint64_t pc_get(pid_t pid)
-{
-	long v;
-
-	errno = 0;
-	v = ptrace(PTRACE_PEEKUSER, pid, offsetof(struct user_regs_struct, rip), NULL);
-	return errno ? 0 : (uint64_t)v;
-}
-
-static int pc_set(pid_t pid, uint64_t pc)
-{
-	return (int)ptrace(PTRACE_POKEUSER, pid, offsetof(struct user_regs_struct, rip), pc);
-}
-#else
-#define BREAKPOINT_BYTES 0
-static const unsigned char breakpoint;
-
-static uint64_t pc_get(pid_t pid)
-{
-	return 0;
-}
-
-static int pc_set(pid_t pid, uint64_t pc)
-{
-	return -1;
-}
-#endif
-
 /* AT_ENTRY of a process that execve() has just begun. */
 static uint64_t entry_address(pid_t pid)
 {
@@ -348,7 +315,9 @@ static uint64_t entry_address(pid_t pid)
 /* Go from the stop at execve() to the entry. Return: 0 (see l->at_entry, l->ended), -ENOTSUP. */
 static int run_to_entry(struct launch *l)
 {
-	uint64_t entry = BREAKPOINT_BYTES ? entry_address(l->pid) : 0;
+	const unsigned char *breakpoint;
+	size_t nr = machine_breakpoint(&breakpoint);
+	uint64_t entry = nr ? entry_address(l->pid) : 0;
 	long word, marked;
 	int status, sig = 0;
 
@@ -359,7 +328,7 @@ static int run_to_entry(struct launch *l)
 	if (errno)
 		return -ENOTSUP;
 	marked = word;
-	memcpy(&marked, &breakpoint, BREAKPOINT_BYTES);
+	memcpy(&marked, breakpoint, nr);
 	if (ptrace(PTRACE_POKETEXT, l->pid, entry, marked))
 		return -ENOTSUP;
 	for (;;) {
@@ -371,10 +340,10 @@ static int run_to_entry(struct launch *l)
 			return 0;
 		}
 		sig = WSTOPSIG(status);
-		if (sig == SIGTRAP && pc_get(l->pid) == entry + BREAKPOINT_BYTES)
+		if (sig == SIGTRAP && machine_pc_get(l->pid) == entry + nr)
 			break;
 	}
-	if (pc_set(l->pid, entry) || ptrace(PTRACE_POKETEXT, l->pid, entry, word))
+	if (machine_pc_set(l->pid, entry) || ptrace(PTRACE_POKETEXT, l->pid, entry, word))
 		return -ENOTSUP;
 	l->at_entry = true;
 	return 0;

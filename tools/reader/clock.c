@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/machine.h"
 
 #define MIN_STRETCH_NS UINT64_C(20000000)
 #define NS_PER_S       UINT64_C(1000000000)
@@ -115,29 +116,15 @@ static uint64_t now_ns(clockid_t id)
 	return (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
 }
 
-#ifdef __x86_64__
-static inline uint64_t counter_read(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-#define HAVE_COUNTER true
-#else
-static inline uint64_t counter_read(void)
-{
-	return 0;
-}
-#define HAVE_COUNTER false
-#endif
-
 bool clock_sample(struct area_clock *pair, unsigned int best_of)
 {
-	if (!HAVE_COUNTER)
+	if (!machine_has_counter())
 		return false;
 	pair->bracket = UINT64_MAX;
 	for (unsigned int i = 0; i < best_of || !i; i++) {
-		uint64_t before = counter_read();
+		uint64_t before = machine_counter();
 		uint64_t mono = now_ns(CLOCK_MONOTONIC);
-		uint64_t after = counter_read();
+		uint64_t after = machine_counter();
 
 		if (after - before >= pair->bracket)
 			continue;
