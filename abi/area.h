@@ -118,8 +118,10 @@ struct area_object {
 	uint8_t build_id_bytes; /* 0 none */
 	uint8_t build_id[AREA_BUILD_ID_MAX];
 	uint8_t reserved[7];
+	uint64_t load_stamp;   /* clock units; 0: it was there before the engine */
+	uint64_t unload_stamp; /* clock units; 0: it is still loaded */
 };
-static_assert(sizeof(struct area_object) == 112, "area_object is part of the format");
+static_assert(sizeof(struct area_object) == 128, "area_object is part of the format");
 
 enum area_function_flag {
 	AREA_FUNCTION_TABLE = 1,  /* named by __patchable_function_entries */

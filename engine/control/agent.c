@@ -35,6 +35,7 @@
 
 static char socket_path[108];
 static uint8_t *payload; /* AGENT_MAX_PAYLOAD, made at start */
+static int exiting;
 
 static long sock(long n, long a, long b, long c, long d, long e)
 {
@@ -180,7 +181,7 @@ static void *agent_main(void *arg)
 		area_status("no control from outside: its socket", socket_path, fd);
 		return NULL;
 	}
-	while (!threads_all_ended()) {
+	while (!threads_all_ended() && !__atomic_load_n(&exiting, __ATOMIC_SEQ_CST)) {
 		int client, err = wait_readable(fd, threads_main_ended() ? ALONE_POLL_MS : -1);
 
 		if (err)
@@ -217,6 +218,7 @@ void agent_start(void)
 	long p;
 	int err;
 
+	exiting = 0;
 	seq_init(&s, socket_path, sizeof(socket_path) - 1);
 	seq_puts(&s, area_file());
 	seq_puts(&s, AGENT_SUFFIX);
@@ -251,6 +253,8 @@ void agent_start(void)
 
 void agent_remove(void)
 {
+	/* an agent that has not come to its socket yet sees the flag, and removes it itself */
+	__atomic_store_n(&exiting, 1, __ATOMIC_SEQ_CST);
 	if (socket_path[0])
 		sys_unlink(socket_path);
 }

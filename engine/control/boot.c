@@ -29,6 +29,7 @@
 #include "engine/core/function.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/text_patch.h"
 #include "engine/ring/ring.h"
@@ -260,6 +261,16 @@ static int make_area(struct area_config *config)
 
 static int agent_wanted;
 
+/* dlopen() or dlclose(): see loader_follow(). */
+static void objects_changed(void)
+{
+	if (!area || area->pid != sys_getpid())
+		return;
+	tree_lock_take();
+	functions_update();
+	tree_lock_release();
+}
+
 /*
  * The child's records go to an area of its own, when anybody waits for them: a session does, and so
  * does whoever set a tracer. Otherwise the engine sleeps in the child. A child made by vfork or raw
@@ -328,6 +339,8 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	functions_scan();
 	replay_boot(boot);
 	text_go_live();
+	if (loader_follow(objects_changed))
+		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(NULL, NULL, fork_child);
 	if (agent_wanted)
 		agent_start();

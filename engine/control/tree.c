@@ -98,6 +98,16 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	return err;
 }
 
+void tree_lock_take(void)
+{
+	lock_take(&tree_lock);
+}
+
+void tree_lock_release(void)
+{
+	lock_release(&tree_lock);
+}
+
 void tree_fork(void)
 {
 	lock_release(&tree_lock);

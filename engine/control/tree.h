@@ -52,6 +52,10 @@ long tree_read(const char *path, struct seq_buf *s);
 /* Return: 0; -ENOENT, -EACCES, -EOPNOTSUPP, or what the row says. */
 int tree_write(const char *path, const char *text, size_t n, int truncate);
 
+/* For what changes the same state from elsewhere: the loader's notification. */
+void tree_lock_take(void);
+void tree_lock_release(void);
+
 /* In a fork's child: nobody holds the table's lock. */
 void tree_fork(void);
 

@@ -77,25 +77,34 @@ void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, u
 	*r = (struct area_refused){o->index, offset, why, nop_bytes};
 }
 
+static int scan_object(struct object *o)
+{
+	struct area_object *row = object_row(o);
+	uint32_t h;
+	int err, ret = 0;
+
+	if (row->status != AREA_OBJECT_TRACED)
+		return 0;
+	for (h = 0; h < nr_hooks; h++) {
+		err = hooks[h]->scan(o);
+		if (err) {
+			area_status("not scanned to its end", o->path, err);
+			ret = err;
+		}
+	}
+	if (!row->nr_functions && row->status == AREA_OBJECT_TRACED)
+		row->status = AREA_OBJECT_NO_SITES;
+	return ret;
+}
+
 int functions_scan(void)
 {
-	uint32_t i, h;
+	uint32_t i;
 	int err, ret = 0;
 
 	for (i = 0; i < object_count(); i++) {
-		struct object *o = object_at(i);
-
-		if (object_row(o)->status != AREA_OBJECT_TRACED)
-			continue;
-		for (h = 0; h < nr_hooks; h++) {
-			err = hooks[h]->scan(o);
-			if (err) {
-				area_status("not scanned to its end", o->path, err);
-				ret = err;
-			}
-		}
-		if (!object_row(o)->nr_functions && object_row(o)->status == AREA_OBJECT_TRACED)
-			object_row(o)->status = AREA_OBJECT_NO_SITES;
+		err = scan_object(object_at(i));
+		ret = ret ? ret : err;
 	}
 	return ret;
 }
@@ -267,7 +276,7 @@ int function_set_apply(struct function_set *set, const char *word, size_t n)
 	}
 	for (i = 0; i < object_count(); i++) {
 		m.o = object_at(i);
-		if (object_row(m.o)->nr_functions &&
+		if (object_row(m.o)->nr_functions && m.o->loaded &&
 		    (!module || module_matches(m.o, module, module_bytes)))
 			match_object(&m);
 	}
@@ -315,7 +324,7 @@ int ftrace_update(void)
 	if (sys_failed(p))
 		return -ENOMEM;
 	for (i = 0; i < object_count(); i++) {
-		if (!object_row(object_at(i))->nr_functions)
+		if (!object_row(object_at(i))->nr_functions || !object_at(i)->loaded)
 			continue;
 		err = arm_object(object_at(i), (uint64_t *)p);
 		if (err) {
@@ -348,4 +357,28 @@ void ftrace_unregister_ops(const struct ftrace_ops *ops)
 		return;
 	current_ops = NULL;
 	ftrace_update();
+}
+
+static void forget_object(struct object *o)
+{
+	uint32_t h;
+
+	for (h = 0; h < nr_hooks; h++)
+		hooks[h]->forget(o);
+	o->hook_data = NULL;
+}
+
+void functions_update(void)
+{
+	uint32_t i, first_new;
+	int scanned = 0;
+
+	if (objects_update(&first_new, forget_object))
+		area_status("not all loaded objects are known: the table is full", NULL, 0);
+	for (i = first_new; i < object_count(); i++) {
+		scan_object(object_at(i));
+		scanned |= object_row(object_at(i))->nr_functions > 0;
+	}
+	if (scanned && current_ops)
+		ftrace_update();
 }

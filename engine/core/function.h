@@ -24,6 +24,12 @@ uint32_t function_count(void);
 /* Scan every object with every hook. Return: 0 or -errno. */
 int functions_scan(void);
 
+/*
+ * functions_update() - objects came or went: scan the new ones and trace them as the filters say.
+ * Before the first of their code runs, under the loader's lock.
+ */
+void functions_update(void);
+
 /* Sets of functions, one bit an id. */
 struct function_set {
 	uint64_t *bits;

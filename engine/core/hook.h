@@ -23,6 +23,8 @@ struct hook {
 	 * Return: 0, or -errno when none of it could be done; single refusals are counted.
 	 */
 	int (*arm)(struct object *o, const uint64_t *want);
+	/* The object is no longer mapped: give back what scan made. */
+	void (*forget)(struct object *o);
 };
 
 void hook_register(const struct hook *hook);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of loaded objects, taken from dl_iterate_phdr(). Owns the table of struct object; the
- * strings are the loader's. Nothing for fork: the child has the same objects. dlopen and dlclose
- * are not followed yet. Tests: tests/engine/test_scan.py.
+ * The list of loaded objects, taken from dl_iterate_phdr(). Owns the table of struct object. An
+ * object that dlclose() removed keeps its row, since records name its functions; loaded again it
+ * gets another one. Nothing for fork: the child has the same objects.
+ * Tests: tests/engine/test_dlopen.py.
  */
 #include "engine/core/object.h"
 
@@ -11,6 +12,7 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/ring/ring.h"
 
 static struct object *objects;
 static uint32_t nr_objects;
@@ -74,6 +76,12 @@ static void read_identity(struct object *o, struct area_object *row)
 	sys_close(fd);
 }
 
+/* Where its file is to be opened; the loader's own string goes with the object. */
+static const char *lasting_path(const struct object *o)
+{
+	return o->index ? area_string_at(object_row(o)->path) : "/proc/self/exe";
+}
+
 static uint32_t keep_path(const struct object *o)
 {
 	char path[4096];
@@ -88,7 +96,7 @@ static uint32_t keep_path(const struct object *o)
 	return area_string(path);
 }
 
-static int add_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+static int add_object(const struct dl_phdr_info *info)
 {
 	static const char self[] = "";
 	uint64_t vdso = getauxval(AT_SYSINFO_EHDR), loader = getauxval(AT_BASE);
@@ -96,8 +104,6 @@ static int add_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 	struct object *o;
 	uint32_t i;
 
-	(void)bytes;
-	(void)arg;
 	if (nr_objects == OBJECT_MAX || area_reserve(AREA_OBJECTS, nr_objects + 1))
 		return -ENOSPC;
 	o = &objects[nr_objects];
@@ -130,9 +136,58 @@ static int add_object(struct dl_phdr_info *info, size_t bytes, void *arg)
 		read_identity(o, row);
 	}
 	row->path = row->status == AREA_OBJECT_VDSO ? area_string("[vdso]") : keep_path(o);
+	o->path = lasting_path(o);
 	o->name = base_name(area_string_at(row->path));
+	o->loaded = 1;
+	o->seen = 1;
 	area->tables[AREA_OBJECTS].count = ++nr_objects;
 	return 0;
+}
+
+static int see_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	uint32_t i;
+
+	(void)bytes;
+	(void)arg;
+	for (i = 0; i < nr_objects; i++) {
+		struct object *o = &objects[i];
+
+		if (o->loaded && !o->seen && object_row(o)->bias == info->dlpi_addr &&
+		    o->phdr == info->dlpi_phdr) {
+			o->seen = 1;
+			return 0;
+		}
+	}
+	return add_object(info);
+}
+
+int objects_update(uint32_t *first_new, void (*gone)(struct object *o))
+{
+	uint32_t i;
+	int err;
+
+	*first_new = nr_objects;
+	for (i = 0; i < nr_objects; i++)
+		objects[i].seen = 0;
+	err = dl_iterate_phdr(see_object, NULL);
+	for (i = 0; i < *first_new && !err; i++) {
+		if (!objects[i].loaded || objects[i].seen)
+			continue;
+		objects[i].loaded = 0;
+		object_row(&objects[i])->unload_stamp = ring_clock();
+		gone(&objects[i]);
+	}
+	for (i = *first_new; i < nr_objects; i++)
+		object_row(&objects[i])->load_stamp = ring_clock();
+	return err;
+}
+
+static int load_object(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	(void)bytes;
+	(void)arg;
+	return add_object(info);
 }
 
 int objects_load(void)
@@ -143,5 +198,5 @@ int objects_load(void)
 	if (sys_failed(p))
 		return (int)p;
 	objects = (void *)p;
-	return dl_iterate_phdr(add_object, NULL);
+	return dl_iterate_phdr(load_object, NULL);
 }

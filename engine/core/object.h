@@ -20,6 +20,8 @@ struct object {
 	const char *path; /* to open its file; /proc/self/exe for the program */
 	const char *name; /* base name, for :mod: and messages */
 	void *hook_data;  /* of the hook that patches it */
+	int loaded;	  /* not removed by dlclose() */
+	int seen;	  /* scratch of objects_update() */
 };
 
 /* How many there are, and the i-th in the loader's order; 0 is the program. */
@@ -32,5 +34,13 @@ static inline struct area_object *object_row(const struct object *o)
 
 /* Read the loader's list. Return: 0 or -ENOSPC, -ENOMEM. */
 int objects_load(void);
+
+/*
+ * objects_update() - the loader's list may have changed: add what is new, mark what is gone.
+ * @first_new: the index of the first new one; object_count() if there is none.
+ * @gone: called for each that is no longer mapped.
+ * The loader's notification, under its lock. Return: 0 or -ENOSPC.
+ */
+int objects_update(uint32_t *first_new, void (*gone)(struct object *o));
 
 #endif

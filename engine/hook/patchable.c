@@ -105,6 +105,38 @@ static void note_fdes(struct scan *s)
 	}
 }
 
+static void note_table_entry(struct scan *s, uint64_t vaddr)
+{
+	uint32_t i;
+
+	/* a function starts at its endbr64 */
+	for (i = 0; i < s->nr_segments; i++) {
+		const struct segment *seg = &s->segments[i];
+		uint64_t at = vaddr - seg->vaddr;
+
+		if (at < seg->bytes && at >= ARCH_MARKER_BYTES &&
+		    arch_is_marker(seg->text + at - ARCH_MARKER_BYTES, ARCH_MARKER_BYTES))
+			vaddr -= ARCH_MARKER_BYTES;
+	}
+	note_start(s, vaddr, AREA_FUNCTION_TABLE);
+}
+
+/* dlopen() tells us of an object before it is relocated: then the table stands in .rela.dyn. */
+static void note_relocations(struct scan *s, const struct elf_file *f, uint64_t lo, uint64_t hi)
+{
+	const ElfW(Shdr) *rela = elf_file_section(f, ".rela.dyn");
+	const ElfW(Rela) * r;
+	uint64_t n;
+
+	if (!rela || rela->sh_type != SHT_RELA || rela->sh_offset > f->bytes ||
+	    rela->sh_size > f->bytes - rela->sh_offset)
+		return;
+	r = (const void *)(f->map + rela->sh_offset);
+	for (n = rela->sh_size / sizeof(*r); n--; r++)
+		if (r->r_offset >= lo && r->r_offset < hi)
+			note_table_entry(s, (uint64_t)r->r_addend);
+}
+
 /* The compiler's table: addresses of the first NOP, relocated in memory by the loader. */
 static void note_table(struct scan *s, const struct elf_file *f)
 {
@@ -118,21 +150,12 @@ static void note_table(struct scan *s, const struct elf_file *f)
 	    table->sh_size > row->hi - (row->bias + table->sh_addr))
 		return;
 	entry = (const uint64_t *)(row->bias + table->sh_addr);
-	for (n = table->sh_size / 8; n--; entry++) {
-		uint64_t vaddr = *entry - row->bias;
-		uint32_t i;
-
-		/* a function starts at its endbr64 */
-		for (i = 0; i < s->nr_segments; i++) {
-			const struct segment *seg = &s->segments[i];
-			uint64_t at = vaddr - seg->vaddr;
-
-			if (at < seg->bytes && at >= ARCH_MARKER_BYTES &&
-			    arch_is_marker(seg->text + at - ARCH_MARKER_BYTES, ARCH_MARKER_BYTES))
-				vaddr -= ARCH_MARKER_BYTES;
-		}
-		note_start(s, vaddr, AREA_FUNCTION_TABLE);
+	if (table->sh_size >= 8 && row->bias && !*entry) {
+		note_relocations(s, f, table->sh_addr, table->sh_addr + table->sh_size);
+		return;
 	}
+	for (n = table->sh_size / 8; n--; entry++)
+		note_table_entry(s, *entry - row->bias);
 }
 
 static void note_all(struct scan *s, const struct elf_file *f)
@@ -292,6 +315,7 @@ static const struct hook patchable_hook = {
 	.name = "patchable-function-entry",
 	.scan = patchable_scan,
 	.arm = sites_arm,
+	.forget = sites_forget,
 };
 
 void patchable_register(void)

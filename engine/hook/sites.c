@@ -260,3 +260,16 @@ int sites_arm(struct object *o, const uint64_t *want)
 	text_close(s->lo, s->hi);
 	return text_sync();
 }
+
+void sites_forget(struct object *o)
+{
+	struct sites *s = o->hook_data;
+
+	if (!s)
+		return;
+	if (s->slots)
+		sys_munmap(s->slots, object_row(o)->nr_functions * sizeof(*s->slots));
+	if (s->islands)
+		sys_munmap(s->islands, s->islands_bytes);
+	sys_munmap(s, sizeof(*s));
+}

@@ -16,6 +16,9 @@ int sites_prepare(struct object *o);
 /* struct hook's arm. */
 int sites_arm(struct object *o, const uint64_t *want);
 
+/* struct hook's forget. */
+void sites_forget(struct object *o);
+
 /* Choose the entry points: @rseq and @tsc as the process has them. Before the first scan. */
 void sites_choose_entry(int rseq, int tsc);
 

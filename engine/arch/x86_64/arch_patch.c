@@ -30,7 +30,7 @@ uint32_t arch_nop_length(const uint8_t *p, uint64_t n)
 {
 	uint32_t i = 0, modrm, len;
 
-	while (i < n && i < 8 && (p[i] == 0x66 || p[i] == 0x2e))
+	while (i < n && i < 10 && (p[i] == 0x66 || p[i] == 0x2e))
 		i++;
 	if (i < n && p[i] == 0x90)
 		return i + 1;
@@ -87,6 +87,17 @@ void arch_make_call_slot(uint8_t bytes[6], int32_t disp)
 void arch_make_call_island(uint8_t bytes[5], int32_t disp)
 {
 	bytes[0] = 0xe8;
+	memcpy(bytes + 1, &disp, 4);
+}
+
+int arch_is_padded_return(const uint8_t *p)
+{
+	return p[0] == 0xc3 && arch_nop_bytes(p + 1, 32) >= ARCH_JUMP_BYTES - 1;
+}
+
+void arch_make_jump(uint8_t *bytes, int32_t disp)
+{
+	bytes[0] = 0xe9;
 	memcpy(bytes + 1, &disp, 4);
 }
 

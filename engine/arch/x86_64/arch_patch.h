@@ -8,6 +8,7 @@
 #define ARCH_SITE_MIN	  5u /* `call rel32` to an island */
 #define ARCH_SITE_FULL	  6u /* `call *slot(%rip)` */
 #define ARCH_MARKER_BYTES 4u /* endbr64 */
+#define ARCH_JUMP_BYTES	  5u
 
 /* The 16 bytes near an object's text to which one of its sites leads. */
 struct arch_slot {
@@ -44,6 +45,12 @@ void arch_make_call_slot(uint8_t bytes[6], int32_t disp);
 
 /* The call at a 5-byte site; @disp: from the site's end to its island. */
 void arch_make_call_island(uint8_t bytes[5], int32_t disp);
+
+/* Whether at @p a function returns at once, with padding behind it: a jump has room there. */
+int arch_is_padded_return(const uint8_t *p);
+
+/* A jump of ARCH_JUMP_BYTES; @disp: from its end. */
+void arch_make_jump(uint8_t *bytes, int32_t disp);
 
 /*
  * arch_make_island() - 16 bytes of code and data: a jump through the pointer at @pointer_disp (from

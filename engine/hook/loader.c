@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Following dlopen() and dlclose(). The loader calls a function that does nothing, r_debug.r_brk, at
+ * each change of its list: debuggers put a breakpoint there. We put a jump there instead, once, while
+ * one thread runs. To interpose dlopen() would not do: it asks who called it (RUNPATH, namespace),
+ * and new code might run before we have seen it.
+ *
+ * The place is a `ret` with the padding of the next function behind it; anything else, a debugger's
+ * breakpoint among it, is left alone, and vestige_status says that objects are not followed. fork:
+ * the child has the same jump. Tests: tests/engine/test_dlopen.py.
+ */
+#include "engine/hook/loader.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+
+#include "arch_patch.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/hook/near_map.h"
+
+static struct r_debug *debug;
+static void (*callback)(void);
+
+/* Instead of the loader's empty function. */
+static void loader_changed(void)
+{
+	if (debug->r_state == RT_CONSISTENT)
+		callback();
+}
+
+int loader_follow(void (*changed)(void))
+{
+	uint64_t target = (uint64_t)loader_changed;
+	uint8_t *at, *island;
+	uint64_t lo, hi;
+	int err;
+
+	debug = dlsym(RTLD_DEFAULT, "_r_debug");
+	if (!debug || !debug->r_brk)
+		return -ENOENT;
+	at = (uint8_t *)debug->r_brk;
+	if (arch_is_marker(at, ARCH_MARKER_BYTES))
+		at += ARCH_MARKER_BYTES;
+	if (!arch_is_padded_return(at))
+		return -EBUSY;
+	lo = (uint64_t)at & ~UINT64_C(4095);
+	hi = ((uint64_t)at + ARCH_JUMP_BYTES + 4095) & ~UINT64_C(4095);
+	island = near_map(lo, hi, 4096);
+	if (!island)
+		return -ENOMEM;
+	callback = changed;
+	memcpy(island + 16, &target, sizeof(target));
+	arch_make_island(island, 16 - 6, 0);
+	err = sys_mprotect(island, 4096, PROT_READ | PROT_EXEC);
+	if (!err)
+		err = sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+	if (err)
+		return err;
+	arch_make_jump(at, (int32_t)(island - (at + ARCH_JUMP_BYTES)));
+	return sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+}
