@@ -16,6 +16,7 @@
 #include <zstd.h>
 
 #include "dat_chunks.h"
+#include "dat_events.h"
 #include "dat_file.h"
 #include "dat_pages.h"
 #include "dat_sections.h"
@@ -183,16 +184,19 @@ static int pad_to_page(struct writer *w)
 	return rest ? append(w, zeros, SUBBUF_BYTES - rest) : 0;
 }
 
-/* @ret of encoding or of the chunks, which know no file. */
-static int stream_failed(struct writer *w, const struct record *rec, unsigned int cpu, int ret)
+/* @ret of encoding @nr records, or of the chunks, which know no file. */
+static int stream_failed(struct writer *w, const struct record *rec, int nr, unsigned int cpu,
+			 int ret)
 {
-	if (ret == -ENOTSUP)
-		return fail(
-			ENOTSUP,
-			"cannot write '%s': CPU %u has records of a kind that this version does "
-			"not put into a trace.dat (kind %u)",
-			w->file.path, cpu, rec->kind);
-	return dat_file_failed(&w->file, ret);
+	if (ret != -ENOTSUP)
+		return dat_file_failed(&w->file, ret);
+	while (nr-- > 1 && dat_event_of(rec->kind))
+		rec++;
+	return fail(
+		ENOTSUP,
+		"cannot write '%s': CPU %u has records of a kind that this version does not put "
+		"into a trace.dat (kind %u)",
+		w->file.path, cpu, rec->kind);
 }
 
 static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
@@ -212,7 +216,7 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	while ((n = reader_read(w->r, cpu, batch, BATCH_RECORDS)) > 0) {
 		ret = subbuf_add(&pages, batch, (unsigned int)n);
 		if (ret)
-			return stream_failed(w, batch, cpu, ret);
+			return stream_failed(w, batch, n, cpu, ret);
 		w->records += (uint64_t)n;
 		if (w->opt->progress && w->records - told >= PROGRESS_EVERY) {
 			w->opt->progress(w->opt->progress_arg, w->records);
@@ -225,7 +229,7 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	if (!ret)
 		ret = chunks_flush(chunks);
 	if (ret)
-		return stream_failed(w, batch, cpu, ret);
+		return stream_failed(w, batch, n, cpu, ret);
 	if (!pages.nr_pages)
 		return 0;
 	w->cpu_bytes[cpu] = chunks_offset(chunks) - w->cpu_offset[cpu];

@@ -3,9 +3,9 @@
  * The table behind symbols.h: an array that is sorted when it is first asked, strings in an arena
  * whose addresses never change, and a direct-mapped cache in front of the binary search.
  *
- * Symbols of one address keep the order in which they were added, and the first one answers: that
- * is the one which trace-cmd picks from the kallsyms text that we write. A table is used by one
- * thread at a time. Tests: tests/unit/test_symbols.c.
+ * Symbols of one address keep the order in which they were added, and the first one answers; the
+ * kallsyms text has that one alone, since libtraceevent's search may end at any of them. A table is
+ * used by one thread at a time. Tests: tests/unit/test_symbols.c.
  */
 #include "symbols.h"
 
@@ -318,6 +318,8 @@ int symbols_print_kallsyms(struct symbols *s, FILE *f)
 	if (sort(s))
 		return fail(ENOMEM, "out of memory while sorting %zu symbols", s->nr);
 	for (i = 0; i < s->nr; i++) {
+		if (sym && sym->addr == s->at[i].addr)
+			continue; /* readers would name either of them */
 		sym = &s->at[i];
 		fprintf(f, "%016llx %c ", (unsigned long long)sym->addr, sym->type);
 		print_word(f, sym->name);

@@ -46,6 +46,7 @@ int symbols_add_kallsyms(struct symbols *s, const char *text, size_t bytes);
 
 /*
  * symbols_find() - the symbol at or below @addr with the greatest address.
+ * Of several at one address it is the one that was added first.
  * Return: it, borrowed from the table, or NULL if @addr is below all. Adding invalidates it.
  * Costs a few ns when the address was asked for lately, a binary search otherwise.
  */
@@ -56,8 +57,8 @@ size_t symbols_count(struct symbols *s);
 const struct symbol *symbols_at(struct symbols *s, size_t i);
 
 /*
- * symbols_print_kallsyms() - write the table in /proc/kallsyms' form, ascending, ended by a
- * sentinel: readers never match the last line.
+ * symbols_print_kallsyms() - write the table in /proc/kallsyms' form, ascending, one line for each
+ * address (symbols_find()'s), ended by a sentinel: readers never match the last line.
  * Return: 0 or -errno with fail() set.
  */
 int symbols_print_kallsyms(struct symbols *s, FILE *f);
