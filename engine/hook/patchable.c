@@ -64,8 +64,7 @@ static void note_start(struct scan *s, uint64_t vaddr, uint8_t flag)
 		}
 		s->nr_starts++;
 		/* nearly all functions of an object without sites differ in the first byte */
-		if (seg->text[at] == 0x90 || seg->text[at] == 0x0f || seg->text[at] == 0x66 ||
-		    seg->text[at] == 0xf3)
+		if (arch_may_be_site(seg->text[at]))
 			s->nr_hits += pad_at(seg->text + at, seg->bytes - at, &marker) >= 2;
 		return;
 	}

@@ -3,7 +3,7 @@
  * The ring's slow path: control blocks, and the change of pages. ring.h says how it works and what
  * fork does; pool.c decides which page is taken. Everything reachable from ring_new_page() may run
  * in a signal handler that interrupted any instruction, this file's own included: a handler that
- * finds the thread's block busy loses its record, counted as commit_overrun.
+ * finds the thread's block busy goes on with a second one (enter_nested, leave_nested).
  */
 #include "engine/ring/ring.h"
 
@@ -151,6 +151,51 @@ static struct ring_ctl *ctl_claim(int tid)
 	return NULL;
 }
 
+/* A claimed block as a thread begins with it; its tid is what others claim it by, and stays. */
+static void ctl_clear(struct ring_ctl *ctl)
+{
+	memset(ctl, 0, offsetof(struct ring_ctl, tid));
+	ctl->page_index = UINT32_MAX;
+	ctl->failed_gen = UINT64_MAX;
+}
+
+/*
+ * The slow path of @ctl was interrupted by a handler that records: give the thread another block
+ * until leave_nested() by the one that was interrupted. A handler that leaves by longjmp() leaves
+ * the thread with this one, which is as good. NULL: none to be had.
+ */
+static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
+{
+	struct ring_ctl *nested = ctl->nested;
+
+	if (!nested) {
+		nested = ctl_claim(ctl->tid);
+		if (!nested)
+			return NULL;
+		ctl_clear(nested);
+		nested->task = ctl->task;
+		barrier();
+		if (ctl->nested) /* a handler on top of this one was faster */
+			store_release(&nested->tid, 0);
+		else
+			ctl->nested = nested;
+		barrier();
+		nested = ctl->nested;
+	}
+	ring_ctl = nested;
+	return nested;
+}
+
+/* Not busy any more. A handler that comes between the first two lines sets ring_ctl once more. */
+static void leave_nested(struct ring_ctl *ctl)
+{
+	ring_ctl = ctl;
+	barrier();
+	ctl->busy = 0;
+	barrier();
+	ring_ctl = ctl;
+}
+
 /* The thread's first record, or ring_thread_start(). NULL: none to be had, counted. */
 static struct ring_ctl *attach(void)
 {
@@ -162,13 +207,8 @@ static struct ring_ctl *attach(void)
 	barrier();
 	ctl = ctl_claim(sys_gettid());
 	if (ctl) {
-		int tid = ctl->tid;
-
-		memset(ctl, 0, sizeof(*ctl));
-		ctl->tid = tid;
-		ctl->page_index = UINT32_MAX;
-		ctl->failed_gen = UINT64_MAX;
-		ctl->task = task_new(tid);
+		ctl_clear(ctl);
+		ctl->task = task_new(ctl->tid);
 		barrier();
 		ring_ctl = ctl;
 	}
@@ -269,9 +309,12 @@ enum ring_verdict ring_new_page(uint32_t bytes)
 		if (!ctl)
 			return RING_SKIP;
 	}
-	if (unlikely(ctl->busy)) {
-		fetch_add(&cpu_row(arch_cpu())->commit_overrun, 1);
-		return RING_SKIP;
+	while (unlikely(ctl->busy)) {
+		ctl = enter_nested(ctl);
+		if (!ctl) {
+			fetch_add(&cpu_row(arch_cpu())->commit_overrun, 1);
+			return RING_SKIP;
+		}
 	}
 	ctl->busy = 1;
 	ctl->cpu_key = 0;
@@ -281,7 +324,7 @@ enum ring_verdict ring_new_page(uint32_t bytes)
 	else
 		verdict = change_page(ctl, bytes);
 	barrier();
-	ctl->busy = 0;
+	leave_nested(ctl);
 	if (verdict == RING_RETRY && ring_rseq_offset && arch_rseq_cpu(ring_rseq_offset) < 0)
 		verdict = RING_XADD;
 	return verdict;
@@ -301,6 +344,19 @@ void ring_thread_rename(void)
 		sys_get_comm(ring.tasks[ctl->task].comm);
 }
 
+/* Give back a block and those for handlers above it. */
+static void release(struct ring_ctl *ctl)
+{
+	while (ctl) {
+		struct ring_ctl *nested = ctl->nested;
+
+		ctl->nest = 0; /* whoever had not finished never will */
+		retire_page(ctl);
+		store_release(&ctl->tid, 0);
+		ctl = nested;
+	}
+}
+
 void ring_thread_end(void)
 {
 	struct ring_ctl *ctl = ring_ctl;
@@ -308,13 +364,10 @@ void ring_thread_end(void)
 	if (!ctl->tid)
 		return;
 	ring_thread_rename();
-	ctl->busy = 1;
-	ctl->cpu_key = 0;
-	barrier();
-	retire_page(ctl);
 	if (ctl->task != UINT32_MAX)
 		ring.tasks[ctl->task].end_stamp = ring_clock();
+	/* a handler that records from here on makes the thread a new block, which stays */
 	ring_ctl = &null_ctl;
 	barrier();
-	store_release(&ctl->tid, 0);
+	release(ctl);
 }

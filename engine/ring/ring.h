@@ -14,6 +14,9 @@
  *   xadd	one xadd on page_head.commit; from the reservation to the last store ctl->nest is
  *		raised, and a page that was taken below that level is held back, not published
  *
+ * A handler that interrupts the slow path itself records through a second block, with a page of its
+ * own, for as long as it runs.
+ *
  * fork: control blocks lie in memory that the child finds zeroed, so its first record takes the
  * slow path, which refuses it. Costs: bench/entry.c. Tests: tests/engine/.
  */
@@ -37,7 +40,6 @@ struct ring_ctl {
 	uint32_t
 		aborts; /* rseq restarts: every 64th takes xadd, or a stepping debugger would hang */
 	uint32_t busy;	/* inside the slow path */
-	int32_t tid;	/* 0: the block is free, or this is a fork's child */
 	uint32_t task;	/* row in AREA_TASKS */
 	uint32_t page_index;
 	uint32_t page_nest; /* ctl->nest when the page was taken */
@@ -45,8 +47,10 @@ struct ring_ctl {
 	struct {
 		uint32_t page_index;
 		uint32_t nest;
-	} held[RING_MAX_HELD]; /* left by a handler above an unfinished writer, oldest first */
-	uint64_t failed_gen;   /* reader_gen when last no page was free */
+	} held[RING_MAX_HELD];	 /* left by a handler above an unfinished writer, oldest first */
+	uint64_t failed_gen;	 /* reader_gen when last no page was free */
+	struct ring_ctl *nested; /* for handlers that interrupt this one's slow path; made once */
+	int32_t tid; /* 0: the block is free, or this is a fork's child. Last: see ctl_clear() */
 } __attribute__((aligned(128)));
 
 #define RING_CPU_KEY 0x5a000000u

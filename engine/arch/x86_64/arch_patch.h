@@ -19,6 +19,12 @@ struct arch_slot {
 /* Whether endbr64 stands at @p, where @n bytes may be read. */
 int arch_is_marker(const uint8_t *p, uint64_t n);
 
+/* Whether endbr64 or a NOP may begin with this byte. */
+static inline int arch_may_be_site(uint8_t first)
+{
+	return first == 0x90 || first == 0x0f || first == 0x66 || first == 0x2e || first == 0xf3;
+}
+
 /* The length of the NOP at @p, of which @n bytes may be read; 0 if there is another instruction. */
 uint32_t arch_nop_length(const uint8_t *p, uint64_t n);
 
