@@ -24,7 +24,6 @@
 /* Shared by all threads that have no block: its cpu_key of 0 sends them here. */
 static struct ring_ctl null_ctl;
 __thread struct ring_ctl *ring_ctl __attribute__((tls_model("initial-exec"))) = &null_ctl;
-static __thread uint32_t attaching __attribute__((tls_model("initial-exec")));
 
 ptrdiff_t ring_rseq_offset;
 
@@ -45,7 +44,6 @@ void ring_fork(const struct ring *r)
 	ring = *r;
 	null_ctl = (struct ring_ctl){0};
 	ring_ctl = &null_ctl;
-	attaching = 0;
 	store_release(&priv->awake, 1);
 }
 
@@ -196,27 +194,27 @@ static void leave_nested(struct ring_ctl *ctl)
 	ring_ctl = ctl;
 }
 
-/* The thread's first record, or ring_thread_start(). NULL: none to be had, counted. */
+/*
+ * The thread's first record, or ring_thread_start(). A handler that comes meanwhile makes a block
+ * too; the first one that is put into ring_ctl stays. NULL: none to be had, counted.
+ */
 static struct ring_ctl *attach(void)
 {
-	struct ring_ctl *ctl = NULL;
+	struct ring_ctl *before = ring_ctl, *ctl = NULL;
 
-	if (!priv || !load_relaxed(&priv->awake) || attaching)
-		goto out;
-	attaching = 1;
-	barrier();
-	ctl = ctl_claim(sys_gettid());
-	if (ctl) {
-		ctl_clear(ctl);
-		ctl->task = task_new(ctl->tid);
-		barrier();
-		ring_ctl = ctl;
+	if (priv && load_relaxed(&priv->awake))
+		ctl = ctl_claim(sys_gettid());
+	if (!ctl) {
+		if (ring.area)
+			fetch_add(&ring.area->untraced_calls, 1);
+		return NULL;
 	}
-	barrier();
-	attaching = 0;
-out:
-	if (!ctl && ring.area)
-		fetch_add(&ring.area->untraced_calls, 1);
+	ctl_clear(ctl);
+	ctl->task = task_new(ctl->tid);
+	if (!compare_and_store(&ring_ctl, before, ctl)) {
+		store_release(&ctl->tid, 0);
+		ctl = ring_ctl;
+	}
 	return ctl;
 }
 
