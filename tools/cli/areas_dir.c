@@ -15,6 +15,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "abi/agent.h"
 #include "abi/area.h"
 #include "tools/base/fail.h"
 
@@ -105,6 +106,16 @@ int areas_dir_open(struct areas_dir *dir)
 	if (err)
 		areas_dir_close(dir);
 	return err;
+}
+
+void areas_dir_remove(int dirfd, const char *name, bool ended)
+{
+	char socket[NAME_MAX];
+
+	unlinkat(dirfd, name, 0);
+	if (ended &&
+	    snprintf(socket, sizeof(socket), "%s" AGENT_SUFFIX, name) < (int)sizeof(socket))
+		unlinkat(dirfd, socket, 0);
 }
 
 void areas_dir_close(struct areas_dir *dir)

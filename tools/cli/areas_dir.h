@@ -19,6 +19,10 @@ struct areas_dir {
  * Return: 0 or -errno with fail() set: a line that names the folder and the remedy.
  */
 int areas_dir_open(struct areas_dir *dir);
+
+/* Remove an area, and the socket of its process's agent if @ended. No error: it may be gone. */
+void areas_dir_remove(int dirfd, const char *name, bool ended);
+
 void areas_dir_close(struct areas_dir *dir);
 
 #endif

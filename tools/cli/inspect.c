@@ -56,7 +56,7 @@ int inspect_program(struct launch *l, char **argv, struct meta **out)
 	if (err)
 		err = fail(ENOTSUP, "the engine did not start in %s: %s", l->image, fail_text());
 	launch_kill(l);
-	unlinkat(dir.fd, name, 0);
+	areas_dir_remove(dir.fd, name, true);
 	areas_dir_close(&dir);
 	return err;
 }

@@ -144,6 +144,10 @@ bool record_tell(const struct record_options *opt, const struct launch *l,
 		note("%" PRIu64 " events were overwritten before they were read: enlarge the "
 		     "buffer with -b",
 		     loss->overrun);
+	if (sum->untraced_calls)
+		note("%" PRIu64 " calls were not recorded: made by threads for which there was no "
+		     "memory, or in a forked child that had no area",
+		     sum->untraced_calls);
 	if (sum->nr_functions || !strcmp(opt->tracer, "nop"))
 		return false;
 	tell_nothing(l, sum, last_comm);

@@ -22,6 +22,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/cli/areas_dir.h"
 #include "tools/cli/launch.h"
 #include "tools/reader/area.h"
 #include "tools/reader/clock.h"
@@ -535,6 +536,14 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 	s->losses.no_memory += l.no_memory;
 }
 
+/* Has its process ended? Seen from another PID namespace it always has. */
+static bool is_gone(const struct member *m)
+{
+	const struct area_header *h = &m->meta->head;
+
+	return h->pid <= 0 || launch_start_time(h->pid, NULL) != h->start_time;
+}
+
 /* The last drain of a member; its file goes. */
 static void finish_member(struct recorder *r, struct member *m)
 {
@@ -550,16 +559,13 @@ static void finish_member(struct recorder *r, struct member *m)
 	sum_up(r, m->meta);
 	if (!fstatat(r->dirfd, m->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == m->dev &&
 	    st.st_ino == m->ino)
-		unlinkat(r->dirfd, m->name, 0);
+		areas_dir_remove(r->dirfd, m->name, is_gone(m));
 	member_close(m);
 }
 
 static bool has_ended(const struct member *m, uint64_t now)
 {
-	const struct area_header *h = &m->meta->head;
-
-	return now - m->active_ns > LINGER_NS &&
-	       (h->pid <= 0 || launch_start_time(h->pid, NULL) != h->start_time);
+	return now - m->active_ns > LINGER_NS && is_gone(m);
 }
 
 static void let_go(struct recorder *r, uint64_t now)

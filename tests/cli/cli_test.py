@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the command line share: a folder of their own that vanishes, programs to trace,
+the vestige program. Every function that starts with `test_` in the test's file is run."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+BIN = os.environ["VESTIGE_BIN"]
+FLAG = "-fpatchable-function-entry=6"
+
+CALLS = r"""
+#define _GNU_SOURCE
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <pthread.h>
+volatile long sum;
+#define FN __attribute__((noipa))
+FN void first(void) { sum++; }
+FN void last(void) { sum++; }
+FN void leaf(int i) { sum += i; }
+FN void mid(int i) { leaf(i); leaf(i + 1); }
+FN void *thread(void *a) { pthread_setname_np(pthread_self(), a); for (int i = 0; i < 100; i++) leaf(i); return NULL; }
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	int n = argc > 2 ? atoi(argv[2]) : 0;
+	first();
+	if (!strcmp(what, "calls"))
+		for (int i = 0; i < n; i++) mid(i);
+	if (!strcmp(what, "exit")) return n;
+	if (!strcmp(what, "die")) raise(n);
+	if (!strcmp(what, "cat")) for (int c; (c = getchar()) != EOF;) { leaf(c); putchar(c); }
+	if (!strcmp(what, "spin")) { puts("ready"); fflush(stdout); for (;;) { mid(1); usleep(500); } }
+	if (!strcmp(what, "exec")) execv(argv[2], argv + 2);
+	if (!strcmp(what, "fork")) for (int i = 0; i < n; i++) if (!fork()) { mid(i); _exit(0); } else wait(NULL);
+	if (!strcmp(what, "threads")) {
+		pthread_t t[2];
+		pthread_create(&t[0], NULL, thread, "alpha");
+		pthread_create(&t[1], NULL, thread, "beta");
+		pthread_join(t[0], NULL);
+		pthread_join(t[1], NULL);
+	}
+	last();
+	return 0;
+}
+"""
+
+
+class Skip(Exception):
+    pass
+
+
+class World:
+    """A folder, the areas' folder, and compiled programs."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="vestige-test-")
+        shm = "/dev/shm" if os.access("/dev/shm", os.W_OK) else self.dir
+        self.areas = tempfile.mkdtemp(prefix="vestige-test-areas-", dir=shm)
+        self.env = dict(os.environ, VESTIGE_DIR=self.areas)
+        for name in ("LD_PRELOAD", "VESTIGE_BOOT", "VESTIGE_SESSION", "VESTIGE"):
+            self.env.pop(name, None)
+        self.prog = self.compile("calls", CALLS)
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def compile(self, name, text, *flags):
+        src = self.path(name + ".c")
+        with open(src, "w") as f:
+            f.write(text)
+        if not any(f.startswith("-fpatchable") for f in flags):
+            flags = (FLAG, *flags)
+        subprocess.run(["cc", "-O1", src, *flags, "-o", self.path(name), "-lpthread"], check=True)
+        return self.path(name)
+
+    def run(self, *args, status=0, env=None, **more):
+        """Run vestige; check its status; give back what it printed."""
+        p = subprocess.run([BIN, *map(str, args)], cwd=self.dir, env=dict(self.env, **(env or {})),
+                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, **more)
+        assert status is None or p.returncode == status, \
+            f"{args}: status {p.returncode}, not {status}\n{p.stdout[-2000:]}\n{p.stderr.decode()[-2000:]}"
+        return p
+
+    def counts(self, name="trace.dat"):
+        """Calls by function, by trace-cmd."""
+        p = subprocess.run(["trace-cmd", "report", name], cwd=self.dir, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, check=True)
+        out = {}
+        for m in re.finditer(r"function: +(\S+)", p.stdout.decode()):
+            out[m.group(1)] = out.get(m.group(1), 0) + 1
+        return out
+
+    def nothing_left(self):
+        assert os.listdir(self.areas) == [], os.listdir(self.areas)
+        left = [n for n in os.listdir(self.dir) if ".spool" in n or n.endswith(".tmp")]
+        assert left == [], left
+
+    def stats(self, err, field):
+        return sum(int(v) for v in re.findall(rf"^{field}: (\d+)$", err.decode(), re.M))
+
+    def remove(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+        shutil.rmtree(self.areas, ignore_errors=True)
+
+
+def main(tests):
+    """Run all, tell each; 0, 1, or 77 when all were skipped."""
+    failed = passed = skipped = 0
+    for name, test in list(tests.items()):
+        if not name.startswith("test_"):
+            continue
+        w = World()
+        try:
+            test(w)
+            w.nothing_left()
+            passed += 1
+            print(f"ok   {name}")
+        except Skip as why:
+            skipped += 1
+            print(f"skip {name}: {why}")
+        except Exception:
+            failed += 1
+            print(f"FAIL {name}")
+            traceback.print_exc()
+        finally:
+            w.remove()
+        sys.stdout.flush()
+    print(f"{passed} passed, {failed} failed, {skipped} skipped")
+    sys.exit(1 if failed else 0 if passed else 77)
+
+
+def need(program):
+    if not shutil.which(program):
+        raise Skip(f"no {program}")
+
+
+def root():
+    if os.geteuid() != 0:
+        raise Skip("needs root")
+
+
+def own_mounts(script, **kw):
+    """A shell script in a mount namespace of its own: what it mounts vanishes with it."""
+    root()
+    need("unshare")
+    if subprocess.run(["unshare", "-m", "true"], stderr=subprocess.DEVNULL).returncode:
+        raise Skip("no mount namespaces here")
+    return subprocess.run(["unshare", "-m", "sh", "-c", script], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=100, **kw)

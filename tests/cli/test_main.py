@@ -1,0 +1,109 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The table of commands, list and doctor."""
+import os
+import re
+import subprocess
+
+from cli_test import BIN, CALLS, main
+
+NAMES = ["first", "last", "leaf", "mid", "thread", "main"]
+
+
+def test_help_and_version(w):
+    assert b"record" in w.run("--help").stdout and w.run("--help").stderr == b""
+    assert re.match(rb"vestige \d+\.\d+", w.run("--version").stdout)
+    for name in ("record", "report", "profile", "list", "doctor"):
+        one, two = w.run("help", name).stdout, w.run(name, "--help").stdout
+        assert one == two and one.startswith(b"usage: vestige " + name.encode()), one
+
+
+def test_unknown_commands(w):
+    assert b"record" in w.run("recrod", status=2).stderr
+    assert b"vestige help" in w.run("frobnicate", status=2).stderr
+    assert b"--nosuch" in w.run("--nosuch", status=2).stderr
+    assert b"did you mean list" in w.run("help", "lits", status=2).stderr
+    w.run(status=2)
+
+
+def test_stdout_full(w):
+    with open("/dev/full", "w") as full:
+        p = subprocess.run([BIN, "--help"], stdout=full, stderr=subprocess.PIPE)
+    assert p.returncode == 1 and b"cannot write" in p.stderr
+
+
+def test_list_of_a_program(w):
+    nm = subprocess.run(["nm", "-n", w.prog], stdout=subprocess.PIPE, check=True).stdout.decode()
+    in_order = [n for n in nm.split() if n in NAMES]
+    assert w.run("list", "-f", w.prog).stdout.decode().split() == in_order
+    assert w.run("list", "-f", "./calls").stdout.decode().split() == in_order
+
+
+def test_list_of_a_library(w):
+    w.compile("lib.so", "int in_lib(int x) { return x; }", "-shared", "-fPIC")
+    w.compile("user", "int in_lib(int); int main(void) { return in_lib(0); }",
+              w.path("lib.so"), "-Wl,-rpath," + w.dir)
+    out = w.run("list", "-f", "./user").stdout.decode().splitlines()
+    assert out == ["main", "in_lib [lib.so]"], out
+
+
+def test_list_never_runs_main(w):
+    w.compile("touch", "#include <stdio.h>\nint main(void) { fopen(\"ran\", \"w\"); return 0; }\n"
+              "__attribute__((constructor)) static void c(void) { fopen(\"ran\", \"w\"); }")
+    assert w.run("list", "-f", "./touch").stdout.split() in ([b"c", b"main"], [b"main", b"c"])
+    w.run("doctor", "./touch")
+    assert not os.path.exists(w.path("ran"))
+
+
+def test_list_of_a_recording(w):
+    w.run("record", "-q", w.prog)
+    out = w.run("list", "-f").stdout.decode().splitlines()
+    assert set(NAMES) <= set(out) and not [n for n in out if n.startswith(".") or "@plt" in n]
+
+
+def test_list_faults(w):
+    assert b"trace.dat" in w.run("list", "-f", status=1).stderr
+    assert b"-f" in w.run("list", status=2).stderr
+    assert b"-q" in w.run("list", "-q", status=2).stderr
+    assert b"-fpatchable-function-entry=6" in w.run("list", "-f", "/bin/true", status=1).stderr
+    assert b"no such program" in w.run("list", "-f", "./nosuch", status=1).stderr
+
+
+def test_doctor(w):
+    out = w.run("doctor", w.prog).stdout.decode()
+    assert re.search(r"can be traced +6 ", out), out
+    out = w.run("doctor", "--all", w.prog).stdout.decode()
+    for name in NAMES:
+        assert re.search(rf"^ +{name}$", out, re.M), out
+
+
+def test_doctor_tells_why_not(w):
+    src = CALLS.replace("FN void leaf", "__attribute__((patchable_function_entry(0))) FN void leaf") \
+               .replace("FN void mid", "__attribute__((patchable_function_entry(3))) FN void mid")
+    w.compile("holes", src)
+    out = w.run("doctor", "-v", "./holes").stdout.decode()
+    assert re.search(r"can be traced +4 ", out), out
+    assert re.search(r"^ +leaf: not built", out, re.M), out
+    assert re.search(r"^ +mid: built with too few", out, re.M), out
+    assert "-fpatchable-function-entry=6" in out
+
+
+def test_doctor_faults(w):
+    out = w.run("doctor", "/bin/true", status=1).stdout
+    assert b"Nothing can be traced" in out and b"-fpatchable-function-entry=6" in out
+    w.compile("st", CALLS, "-static")
+    assert b"static" in w.run("doctor", "./st", status=1).stderr
+    assert b"no program" in w.run("doctor", status=2).stderr
+    assert b"no such" in w.run("doctor", "./nosuch", status=1).stderr
+
+
+def test_stripped_program_keeps_places_apart(w):
+    subprocess.run(["strip", "-s", w.prog], check=True)
+    out = w.run("list", "-f", w.prog).stdout.decode().split()
+    assert len(out) == 6 and all(n.startswith("sub_") for n in out), out
+    w.run("record", "-q", w.prog, "calls", 4)
+    hits = re.findall(r"sub_\w+ +(\d+)", w.run("profile").stdout.decode())
+    assert sorted(map(int, hits)) == [1, 1, 1, 4, 8], hits
+
+
+main(globals())

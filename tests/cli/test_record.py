@@ -1,0 +1,158 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""vestige record: what is recorded, what passes through untouched, the flags."""
+import os
+import re
+import subprocess
+import time
+
+from cli_test import BIN, CALLS, main, need
+
+
+def test_calls_are_counted_by_trace_cmd(w):
+    need("trace-cmd")
+    w.run("record", "-q", "--", w.prog, "calls", 1000)
+    assert w.counts() == {"main": 1, "first": 1, "mid": 1000, "leaf": 2000, "last": 1}, w.counts()
+
+
+def test_callers(w):
+    w.run("record", "-q", "--", w.prog, "calls", 3)
+    text = w.run("report").stdout.decode()
+    assert text.count("leaf <-mid") == 6 and text.count("mid <-main") == 3, text
+    stamps = [float(s) for s in re.findall(r" (\d+\.\d{6}): ", text)]
+    now = time.clock_gettime(time.CLOCK_MONOTONIC)
+    assert stamps == sorted(stamps) and now - 60 < stamps[0] < now, (stamps[:3], now)
+
+
+def test_version_6(w):
+    need("trace-cmd")
+    w.run("record", "-q", "--file-version", 6, "-o", "six.dat", w.prog, "calls", 10)
+    with open(w.path("six.dat"), "rb") as f:
+        assert f.read(12) == b"\x17\x08\x44tracing6\0"[:12]
+    assert w.counts("six.dat")["leaf"] == 20
+
+
+def test_status_and_signal(w):
+    for status in (0, 1, 7, 125, 255):
+        w.run("record", "-q", "--", w.prog, "exit", status, status=status)
+    for sig in (6, 9, 11, 15):
+        w.run("record", "-q", "--", w.prog, "die", sig, status=128 + sig)
+        assert "raise" not in w.run("report").stdout.decode()
+
+
+def test_streams_pass(w):
+    text = os.urandom(70000)
+    p = w.run("record", "-q", "--", w.prog, "cat", input=text)
+    assert p.stdout == text and p.stderr == b"", p.stderr
+
+
+def test_statistics(w):
+    p = w.run("record", "--", w.prog, "calls", 100)
+    assert w.stats(p.stderr, "entries") == w.stats(p.stderr, "read events") == 303, p.stderr
+    assert w.stats(p.stderr, "bytes") == 303 * 16
+    assert w.stats(p.stderr, "overrun") == w.stats(p.stderr, "dropped events") == 0
+    assert re.search(rb"^oldest event ts: +\d+\.\d{6}\nnow ts: +\d+\.\d{6}$", p.stderr, re.M)
+
+
+def test_filters(w):
+    need("trace-cmd")
+    w.run("record", "-q", "-l", "l*", "-l", "mid", "-n", "last", "--", w.prog, "calls", 5)
+    assert w.counts() == {"mid": 5, "leaf": 10}, w.counts()
+
+
+def test_small_buffer_counts_what_it_drops(w):
+    p = w.run("record", "-b", 64, "--", w.prog, "calls", 2000000)
+    entries, dropped = w.stats(p.stderr, "entries"), w.stats(p.stderr, "dropped events")
+    assert entries + dropped == 6000003, (entries, dropped)
+    if dropped:
+        assert b"enlarge it with -b" in p.stderr and b"-l or -n" in p.stderr, p.stderr
+
+
+def test_limit_keeps_the_newest(w):
+    need("trace-cmd")
+    p = w.run("record", "-m", 1024, "--", w.prog, "calls", 400000)
+    counts = w.counts()
+    per_cpu = 1024 // 4 * 252
+    entries = w.stats(p.stderr, "entries")
+    cpus = os.cpu_count()
+    assert 0 < entries <= per_cpu * cpus, entries
+    assert counts["last"] == 1 and sum(counts.values()) == entries, counts
+
+
+def test_threads_have_names(w):
+    w.run("record", "-q", "--", w.prog, "threads")
+    text = w.run("report").stdout.decode()
+    assert text.count("leaf <-thread") == 200
+    assert re.search(r"alpha-\d+ ", text) and re.search(r"beta-\d+ ", text), text[-500:]
+
+
+def test_exec_is_followed(w):
+    need("trace-cmd")
+    w.run("record", "-q", "--", w.prog, "exec", w.prog, "calls", 10)
+    counts = w.counts()
+    assert counts == {"main": 2, "first": 2, "mid": 10, "leaf": 20, "last": 1}, counts
+
+
+def test_forked_children_are_recorded(w):
+    need("trace-cmd")
+    w.run("record", "-q", "--", w.prog, "fork", 5)
+    counts = w.counts()
+    assert counts["mid"] == 5 and counts["leaf"] == 10, counts
+
+
+def test_script_runs_a_program(w):
+    need("trace-cmd")
+    with open(w.path("s.sh"), "w") as f:
+        f.write(f"#!/bin/sh\n{w.prog} calls 3\n{w.prog} calls 4\nexit 3\n")
+    os.chmod(w.path("s.sh"), 0o755)
+    w.run("record", "-q", "./s.sh", status=3)
+    assert w.counts()["mid"] == 7
+
+
+def test_addresses_stay(w):
+    def leaf():
+        w.run("record", "-q", "--", w.prog, "calls", 1)
+        out = subprocess.run(["trace-cmd", "report", "-R", "trace.dat"], cwd=w.dir,
+                             stdout=subprocess.PIPE, check=True).stdout.decode()
+        return sorted(set(re.findall(r" ip=(\S+)", out)))
+
+    need("trace-cmd")
+    one, two = leaf(), leaf()
+    assert one == two and len(one) == 5, (one, two)
+
+
+def test_old_preload_is_kept(w):
+    lib = w.compile("pre", "#include <stdio.h>\n"
+                    "__attribute__((constructor)) static void c(void) { puts(\"kept\"); }",
+                    "-shared", "-fPIC")
+    p = w.run("record", "-q", "--", w.prog, "calls", 1, env={"LD_PRELOAD": lib})
+    assert b"kept" in p.stdout
+
+
+def test_output_is_replaced_only_when_complete(w):
+    with open(w.path("trace.dat"), "w") as f:
+        f.write("old")
+    w.run("record", "-q", "-l", "nosuch", "--", w.prog, status=125)
+    assert open(w.path("trace.dat")).read() == "old"
+    w.run("record", "-q", "--", w.prog)
+    assert open(w.path("trace.dat"), "rb").read(10) == b"\x17\x08\x44tracing"
+
+
+def test_two_at_once(w):
+    need("trace-cmd")
+    ps = [subprocess.Popen([BIN, "record", "-q", "-o", f"{i}.dat", "--", w.prog, "calls", "2000"],
+                           cwd=w.dir, env=w.env) for i in range(3)]
+    assert [p.wait(60) for p in ps] == [0, 0, 0]
+    for i in range(3):
+        assert w.counts(f"{i}.dat")["mid"] == 2000
+
+
+def test_file_that_was_built_again_is_named(w):
+    w.run("record", "-q", "-o", "a.dat", "--", w.prog, "calls", 1)
+    w.compile("calls", CALLS.replace("sum += i", "sum -= i"))
+    # Its names are in the recording: nothing to warn of.
+    p = w.run("report", "a.dat")
+    assert b"leaf <-mid" in p.stdout and p.stderr == b""
+
+
+main(globals())
