@@ -38,7 +38,7 @@ static NOINLINE int thrower(int n)
 	return n;
 }
 
-int derived::call(int n)
+NOINLINE int derived::call(int n)
 {
 	static struct counter here;
 

@@ -1,9 +1,11 @@
 -- SPDX-License-Identifier: MIT
 --
 -- A variety of SQL for a traced SQLite: `sqlite3 FILE <work.sql` on a file that does not exist yet.
--- Its output depends on all of its work and is the same in each run.
+-- Its output depends on all of its work, and output and calls are the same in each run: SQLite's
+-- own random numbers are seeded.
 
 .bail on
+.testctrl prng_seed 42
 .mode list
 PRAGMA page_size = 4096;
 PRAGMA journal_mode = WAL;
