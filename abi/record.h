@@ -26,6 +26,9 @@ enum record_kind {
 	RECORD_UNWOUND = 5,  /* id: how many open calls vanished (throw, longjmp, cancel) */
 	RECORD_STACK = 6,    /* id: the stack on which what follows runs */
 	RECORD_CONTEXT = 7,  /* id: new context bits (irqs-off ... preempt-depth); reserved */
+	RECORD_PRINT =
+		8, /* id: bytes of the record; payload: u64 ip of the caller, text, NULs up to
+			       a multiple of 8. ip 0: a mark, as by the kernel's trace_marker */
 	RECORD_UNCOMMITTED =
 		15, /* id: bytes reserved, head word included; the writer never finished */
 };
@@ -71,6 +74,7 @@ static inline uint32_t record_word_bytes(uint64_t word)
 	case RECORD_STACK:
 	case RECORD_CONTEXT:
 		return RECORD_GRAPH_BYTES;
+	case RECORD_PRINT:
 	case RECORD_UNCOMMITTED:
 		return record_word_id(word) & 7 ? 0 : record_word_id(word);
 	default:

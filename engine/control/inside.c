@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The inside door: what vestige.h calls. Any thread; sets errno, which nothing else here does. */
+/*
+ * The inside door: what vestige.h calls. Files: any thread, not signal handlers; they set errno,
+ * which nothing else in the engine does. vestige_print(): any context. In a fork's child without an
+ * area all of it does nothing. Tests: tests/engine/inside.
+ */
 #include <errno.h>
 
 #include "engine/base/compiler.h"
 #include "engine/control/tree.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
 
 VESTIGE_EXPORT ssize_t vestige_file_read(const char *file, char *buf, size_t bytes)
@@ -30,4 +37,25 @@ VESTIGE_EXPORT ssize_t vestige_file_write(const char *file, const char *buf, siz
 		return -1;
 	}
 	return (ssize_t)bytes;
+}
+
+#define PRINT_HEAD_BYTES 16u /* head word, ip */
+#define PRINT_MAX_TEXT	 1024u
+
+VESTIGE_EXPORT int vestige_print(const void *ip, const char *text, size_t bytes)
+{
+	struct ring_slot slot;
+	uint32_t n, size;
+
+	if (!area)
+		return -1;
+	n = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT);
+	size = PRINT_HEAD_BYTES + ((n + 1 + 7) & ~7u);
+	if (!ring_reserve(&slot, size))
+		return -1;
+	slot.words[1] = (uint64_t)(uintptr_t)ip;
+	/* the page was cleared: NULs are there */
+	memcpy(slot.words + 2, text, n);
+	ring_commit(&slot, RECORD_PRINT, size);
+	return 0;
 }

@@ -6,6 +6,8 @@
 #ifndef VESTIGE_ARCH_BARRIER_H
 #define VESTIGE_ARCH_BARRIER_H
 
+#include <stdint.h>
+
 #define barrier() __asm__ volatile("" ::: "memory")
 
 #define load_acquire(p)	    __atomic_load_n((p), __ATOMIC_ACQUIRE)
@@ -13,6 +15,13 @@
 #define store_release(p, v) __atomic_store_n((p), (v), __ATOMIC_RELEASE)
 #define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define fetch_add(p, v)	    __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
+
+/* Add, and return what was there: one instruction, so whole for the thread's own signal handlers. */
+static inline uint64_t arch_local_fetch_add(uint64_t *p, uint64_t v)
+{
+	__asm__ volatile("xaddq %0, %1" : "+r"(v), "+m"(*p)::"memory", "cc");
+	return v;
+}
 
 /* Store @to if *@p is @from. Return whether it was. */
 #define compare_and_store(p, from, to)                                                             \

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Writing a record of any size from C: reserve, fill, commit. The same pages and rules as the hooks
+ * have (ring.h); always by xadd, so it may nest with them and with itself in signal handlers.
+ * Between the two the thread must not leave by longjmp().
+ */
+#ifndef VESTIGE_RING_WRITE_H
+#define VESTIGE_RING_WRITE_H
+
+#include "arch_barrier.h"
+#include "arch_regs.h"
+#include "engine/ring/ring.h"
+
+#define RING_MAX_RECORD (PAGE_BYTES - PAGE_HEAD_BYTES)
+
+struct ring_slot {
+	uint64_t *words; /* the record; words[0] is its head */
+	uint64_t stamp;	 /* for the head */
+	struct ring_ctl *ctl;
+};
+
+/*
+ * ring_reserve() - room for a record.
+ * @bytes: its size, head word included; a multiple of 8, at most RING_MAX_RECORD.
+ * Return: 1 and *@slot, to be ended by ring_commit(); 0: recording is off or the record is lost,
+ * which is counted. Any context.
+ */
+static inline int ring_reserve(struct ring_slot *slot, uint32_t bytes)
+{
+	for (;;) {
+		struct ring_ctl *ctl = ring_ctl;
+		struct page_head *head;
+		uint64_t at, stamp;
+
+		if (ctl->cpu_key == (arch_cpu() ^ RING_CPU_KEY)) {
+			ctl->nest++;
+			barrier();
+			head = ctl->page;
+			at = arch_local_fetch_add(&head->commit, bytes);
+			if (at + bytes <= PAGE_BYTES) {
+				slot->words = (uint64_t *)((uint8_t *)head + at);
+				slot->words[0] = (uint64_t)RECORD_UNCOMMITTED << RECORD_KIND_SHIFT |
+						 (uint64_t)bytes << RECORD_ID_SHIFT;
+				stamp = ring_clock() - head->base_stamp;
+				slot->stamp = stamp;
+				slot->ctl = ctl;
+				if (!(stamp >> 32))
+					return 1;
+			}
+			barrier();
+			ctl->nest--;
+		}
+		if (ring_new_page(bytes) == RING_SKIP)
+			return 0;
+	}
+}
+
+/* The record is complete. @kind, @id: of its head word. */
+static inline void ring_commit(const struct ring_slot *slot, enum record_kind kind, uint32_t id)
+{
+	barrier();
+	*(volatile uint64_t *)slot->words =
+		(uint64_t)kind << RECORD_KIND_SHIFT | (uint64_t)id << RECORD_ID_SHIFT | slot->stamp;
+	barrier();
+	slot->ctl->nest--;
+}
+
+#endif
