@@ -1,0 +1,217 @@
+# SPDX-License-Identifier: MIT
+"""area - read areas and talk to agents without any code of the project, as an oracle for both.
+
+The layouts are those of abi/area.h, abi/page.h, abi/record.h and abi/agent.h.
+"""
+import collections
+import contextlib
+import ctypes
+import os
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import tempfile
+import time
+
+TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
+FREE, OWNED, PUBLISHED, TAKING = range(4)
+FUNCTION, PRINT, UNCOMMITTED = 1, 8, 15
+Page = collections.namedtuple("Page", "index state seq commit base tid cpu task overrun dropped "
+                                      "commit_overrun take_seq records voids")
+Record = collections.namedtuple("Record", "kind stamp id payload")
+
+
+class Area:
+    def __init__(self, path):
+        with open(path, "rb") as f:
+            self.data = f.read(65536)
+            f.seek(0)
+            head = struct.unpack_from("<QHHIIIQQ", self.data)
+            self.magic, self.major, self.minor, _, _, nr, _, self.pages_offset = head
+            assert self.magic == int.from_bytes(b"VESTIGE\0", "little"), path
+            self.pid, self.uid, self.start = struct.unpack_from("<iIQ", self.data, 40)
+            self.state, self.clock, self.gen, self.nr_cpus, self.on, _, _, self.untraced = \
+                struct.unpack_from("<IIQIIIIQ", self.data, 72)
+            self.session = self.data[112:176].split(b"\0")[0].decode()
+            self.tables = {n: struct.unpack_from("<QIII", self.data, 240 + i * 24)
+                           for i, n in enumerate(TABLES[:nr])}
+            self.raw = {}
+            for name, (offset, size, _, count) in self.tables.items():
+                f.seek(offset)
+                self.raw[name] = f.read(size * count)
+            self.cpus = [struct.unpack_from("<IIIIQQQQQ", self.raw["cpus"], i * 128)
+                         for i in range(self.nr_cpus)]
+            self.pages = list(self._pages(f))
+
+    def _pages(self, f):
+        for i in range(self.tables["pages"][3]):
+            seq, state = struct.unpack_from("<QI", self.raw["pages"], i * 16)
+            if state not in (OWNED, PUBLISHED):
+                continue
+            f.seek(self.pages_offset + i * 4096)
+            page = f.read(4096)
+            commit, base, tid, cpu, task, _, over, drop, nest, take = \
+                struct.unpack_from("<QQiIIIQQQQ", page)
+            records, voids, at = [], 0, 64
+            end = min(commit, 4096)
+            while at + 8 <= end:
+                word, = struct.unpack_from("<Q", page, at)
+                kind, ident, stamp = word >> 60, word >> 32 & 0xfffffff, word & 0xffffffff
+                if word == 0:
+                    at += 8
+                    voids += 1
+                elif kind == FUNCTION:
+                    records.append(Record(kind, stamp, ident,
+                                          struct.unpack_from("<Q", page, at + 8)[0]))
+                    at += 16
+                elif kind in (PRINT, UNCOMMITTED):
+                    assert ident and ident % 8 == 0, f"page {i}: size {ident}"
+                    if kind == PRINT:
+                        records.append(Record(kind, stamp, ident, page[at + 16:at + ident]))
+                    at += ident
+                else:
+                    raise AssertionError(f"page {i} at {at}: no record begins with {word:#x}")
+            yield Page(i, state, seq, commit, base, tid, cpu, task, over, drop, nest, take, records,
+                       voids)
+
+    def string(self, offset):
+        return self.raw["strings"][offset:].split(b"\0")[0].decode()
+
+    def objects(self):
+        for i in range(self.tables["objects"][3]):
+            bias, lo, hi = struct.unpack_from("<QQQ", self.raw["objects"], i * 128)
+            path, status, _, first, nr = struct.unpack_from("<IIIII", self.raw["objects"], i * 128 + 48)
+            yield {"bias": bias, "lo": lo, "hi": hi, "path": self.string(path), "status": status,
+                   "first": first, "nr": nr}
+
+    def names(self):
+        """id -> name, by nm."""
+        out = {}
+        functions = self.raw["functions"]
+        for o in self.objects():
+            if not o["nr"]:
+                continue
+            table = {}
+            for line in subprocess.run(["nm", o["path"]], stdout=subprocess.PIPE, text=True,
+                                       check=False).stdout.splitlines():
+                words = line.split()
+                if len(words) == 3 and words[1] in "tTwW":
+                    table[int(words[0], 16)] = words[2]
+            for i in range(o["first"], o["first"] + o["nr"]):
+                _, offset = struct.unpack_from("<II", functions, i * 16)
+                out[i] = table.get(offset, hex(offset))
+        return out
+
+    def calls(self):
+        names = self.names()
+        return collections.Counter(names[r.id] for p in self.pages for r in p.records
+                                   if r.kind == FUNCTION)
+
+    def nr_records(self):
+        return sum(len(p.records) for p in self.pages)
+
+    def losses(self):
+        """overrun, dropped_events, commit_overrun of all CPUs."""
+        return tuple(sum(c[k] for c in self.cpus) for k in (5, 6, 7))
+
+    def status(self):
+        return self.raw["status"].decode()
+
+    def comms(self):
+        return {struct.unpack_from("<i", self.raw["tasks"], i)[0]:
+                self.raw["tasks"][i + 8:i + 24].split(b"\0")[0].decode()
+                for i in range(0, len(self.raw["tasks"]), 64)}
+
+
+def request(folder, pid, op, path, data=b"", truncate=True, timeout=10):
+    """One request to an agent. Return: (result, payload)."""
+    name = next(n for n in os.listdir(folder) if n.startswith(f"{pid}.") and n.endswith(".sock"))
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(timeout)
+        s.connect(f"{folder}/{name}")
+        s.sendall(struct.pack("<IHHII128s", 0x41545356, 1, op, int(truncate), len(data),
+                              path.encode()) + data)
+        got = b""
+        while chunk := s.recv(65536):
+            got += chunk
+    if len(got) < 16:
+        raise ConnectionError("the agent hung up")
+    _, _, _, result, size = struct.unpack_from("<IHHiI", got)
+    return result, got[16:16 + size]
+
+
+def read_file(folder, pid, path):
+    return request(folder, pid, 1, path)
+
+
+def write_file(folder, pid, path, text, truncate=True):
+    return request(folder, pid, 2, path, text.encode(), truncate)[0]
+
+
+def wait_for_agent(folder, pid, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        with contextlib.suppress(StopIteration, OSError):
+            return read_file(folder, pid, "current_tracer")
+        time.sleep(0.01)
+    raise AssertionError(f"no agent of {pid} in {os.listdir(folder)}")
+
+
+class Bench:
+    """A folder with a built target, and the means to run it traced; cleans up behind itself."""
+
+    def __init__(self, *sources, flags="-O2 -fpatchable-function-entry=6", cc="gcc", libs=()):
+        self.root = tempfile.mkdtemp(prefix="vestige-fire-")
+        self.areas = f"{self.root}/areas"
+        os.mkdir(self.areas, 0o700)
+        self.source = os.environ["SOURCE_DIR"]
+        self.library = os.environ["BUILD_DIR"] + "/libvestige.so"
+        self.program = f"{self.root}/target"
+        self.children = []
+        targets = f"{self.source}/tests/targets"
+        include = ["-I" + targets, "-I" + self.source + "/include"]
+        for name, source, how in libs:
+            subprocess.run([cc, *flags.split(), *include, *how, "-fPIC", "-shared", "-o",
+                            f"{self.root}/{name}", f"{targets}/{source}"], check=True)
+        subprocess.run([cc, *flags.split(), *include, "-o", self.program,
+                        *[f"{targets}/{s}" for s in sources], "-lpthread", "-ldl"], check=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for p in self.children:
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+        shutil.rmtree(self.root)
+
+    def env(self, boot="", **more):
+        return {**{k: v for k, v in os.environ.items() if not k.startswith("VESTIGE")},
+                "LD_PRELOAD": self.library, "VESTIGE_DIR": self.areas, "VESTIGE_BOOT": boot, **more}
+
+    def start(self, *args, boot="ftrace=function", env=None, **more):
+        p = subprocess.Popen([self.program, *map(str, args)], env=self.env(boot, **(env or {})),
+                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                             stdin=subprocess.DEVNULL, **more)
+        self.children.append(p)
+        return p
+
+    def run(self, *args, timeout=120, **more):
+        p = self.start(*args, **more)
+        out, _ = p.communicate(timeout=timeout)
+        return p, out
+
+    def area_of(self, pid):
+        return Area(next(f"{self.areas}/{n}" for n in os.listdir(self.areas)
+                         if n.startswith(f"{pid}.") and not n.endswith(".sock")))
+
+
+def signal_name(status):
+    return signal.Signals(-status).name if status < 0 else str(status)
+
+
+def set_no_new_uid(uid):
+    ctypes.CDLL(None).setresuid(uid, uid, uid)
