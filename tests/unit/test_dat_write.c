@@ -136,6 +136,20 @@ static void test_flags(void **state)
 	round_trip(2, 3000, make_flags);
 }
 
+/* Beyond what a TIME_STAMP event holds; now and then backwards. */
+static void make_late(struct record *rec, unsigned int cpu, uint64_t i)
+{
+	synth_function(rec, cpu, i);
+	rec->ts = (UINT64_C(3) << 60) + i * 1000 - (i % 10 == 9 ? 5000 : 0);
+	if (i % 500 == 499)
+		rec->ts -= UINT64_C(1) << 61;
+}
+
+static void test_late(void **state)
+{
+	round_trip(1, 3000, make_late);
+}
+
 /* The texts of the statistics are per_cpu/cpuN/stats'. */
 static void test_stats_text(void **state)
 {
@@ -318,10 +332,11 @@ static void test_progress(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip),	cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_stats_text),	cmocka_unit_test(test_failures),
-		cmocka_unit_test(test_file_size_limit), cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_places),		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_late),	   cmocka_unit_test(test_stats_text),
+		cmocka_unit_test(test_failures),   cmocka_unit_test(test_file_size_limit),
+		cmocka_unit_test(test_full_disk),  cmocka_unit_test(test_places),
+		cmocka_unit_test(test_progress),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,6 +17,13 @@
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
+/* libkshark forgets the name of each stream. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:kshark_add_stream\n";
+}
+
 static void check_function(const struct kshark_entry *e, const struct record *rec, struct reader *r)
 {
 	char want[128], name[40], *got;

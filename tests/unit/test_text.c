@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <traceevent/event-parse.h>
 #include <unistd.h>
 
 #include "scratch.h"
@@ -258,6 +259,102 @@ static void test_flags(void **state)
 	}
 }
 
+#define COMMON                                                                                     \
+	"format:\n\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"            \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+struct event_data {
+	uint16_t type;
+	uint8_t flags, preempt_count;
+	int32_t pid;
+	uint64_t words[5];
+};
+
+static void expect_event(struct reader *r, const struct event_data *data, uint32_t bytes,
+			 const char *want)
+{
+	struct record rec = {.kind = RECORD_EVENT,
+			     .ts = 208693980000,
+			     .cpu = 1,
+			     .pid = data->pid,
+			     .event = data->type,
+			     .data = data,
+			     .data_bytes = bytes};
+	char line[256];
+
+	snprintf(line, sizeof(line), "            bash-1609    [001] .....   208.693980: %s\n",
+		 want);
+	expect(r, &rec, 1, line);
+}
+
+/* Events in the shapes that the kernel's own output has. */
+static void test_events(void **state)
+{
+	static const char *const formats[][2] = {
+		{"ftrace", "name: print\nID: 5\n" COMMON
+			   "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+			   "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n\n"
+			   "print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n"},
+		{"ftrace", "name: kernel_stack\nID: 4\n" COMMON
+			   "\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+			   "\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n\n"
+			   "print fmt: \"\\t=> %ps\\n\", (void *)REC->caller[0]\n"},
+		{"ftrace", "name: user_stack\nID: 12\n" COMMON
+			   "\tfield:unsigned int tgid;\toffset:8;\tsize:4;\tsigned:0;\n"
+			   "\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n\n"
+			   "print fmt: \"\\t=> %ps\\n\", (void *)REC->caller[0]\n"},
+		{"sched",
+		 "name: named\nID: 300\n" COMMON "\tfield:int a;\toffset:8;\tsize:4;\tsigned:1;\n"
+		 "\tfield:__data_loc char[] text;\toffset:12;\tsize:4;\tsigned:1;\n\n"
+		 "print fmt: \"a=%d text=%s\", REC->a, __get_str(text)\n"},
+	};
+	struct reader *r = synth_new(2, 0, NULL);
+	struct tep_handle *tep = tep_alloc();
+	char writer[] = "tracing_mark_write", end[] = "end";
+	struct event_data d = {.type = 5, .pid = 1609, .words = {0x200000001000}};
+	size_t i;
+
+	tep_set_long_size(tep, 8);
+	for (i = 0; i < 4; i++)
+		assert_int_equal(
+			tep_parse_event(tep, formats[i][1], strlen(formats[i][1]), formats[i][0]),
+			0);
+	tep_register_function(tep, writer, 0x200000001000, NULL);
+	tep_register_function(tep, end, 0x200000002000, NULL);
+	r->tep = tep;
+	tasks_set(r->tasks, 1609, 0, "bash");
+	symbols_add(r->symbols, 0x200000001000, 'T', "kernel_clone", NULL);
+	symbols_add(r->symbols, 0x200000002000, 'T', "do_syscall_64", "mod");
+	memcpy(&d.words[1], "hello world\n\0", 14);
+	expect_event(r, &d, 32, "tracing_mark_write: hello world");
+	d.type = 4;
+	d.words[1] = 0x200000001495;
+	d.words[2] = 0x200000002076;
+	d.words[3] = 0x10;
+	expect_event(r, &d, 32, "<stack trace>\n => kernel_clone\n => do_syscall_64");
+	expect_event(r, &d, 35,
+		     "<stack trace>\n => kernel_clone\n => do_syscall_64"); /* no whole word more */
+	expect_event(r, &d, 40,
+		     "<stack trace>\n => kernel_clone\n => do_syscall_64\n => 0x00000010");
+	d.type = 12;
+	d.words[2] = 0;
+	expect_event(r, &d, 48, "<user stack trace>\n =>  <0000200000001495>");
+	d.type = 300;
+	d.words[0] = 7 | (uint64_t)(6 << 16 | 16) << 32;
+	memcpy(&d.words[1], "short", 6);
+	expect_event(r, &d, 24, "named: a=7 text=short");
+	/* a field that does not lie in the record is not printed */
+	d.words[0] = 7 | (uint64_t)(60 << 16 | 16) << 32;
+	expect_event(r, &d, 24, "named: [CORRUPTED]");
+	expect_event(r, &d, 12, "named: [CORRUPTED]");
+	d.type = 301;
+	expect_event(r, &d, 24, "Unknown type 301");
+	tep_free(tep);
+	reader_close(r);
+}
+
 /* Names of any length come out whole, across the buffer's end too. */
 static void test_long_names(void **state)
 {
@@ -306,10 +403,11 @@ static void test_broken_pipe(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_header),
-		cmocka_unit_test(test_function),   cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_notes),	   cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_long_names), cmocka_unit_test(test_broken_pipe),
+		cmocka_unit_test(test_numbers),	    cmocka_unit_test(test_header),
+		cmocka_unit_test(test_function),    cmocka_unit_test(test_columns),
+		cmocka_unit_test(test_notes),	    cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_events),	    cmocka_unit_test(test_long_names),
+		cmocka_unit_test(test_broken_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

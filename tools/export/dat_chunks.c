@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,17 +145,22 @@ static void *worker(void *arg)
 static void start_workers(struct chunks *c)
 {
 	long nr = sysconf(_SC_NPROCESSORS_ONLN) - 1;
+	sigset_t all, old;
 
 	/* even beside one CPU a thread is of use: it writes while the producer reads */
 	if (nr < 1)
 		nr = 1;
 	if (nr > MAX_WORKERS)
 		nr = MAX_WORKERS;
+	/* signals are the program's: its handlers run in its own threads */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	for (; nr > 0; nr--) {
 		if (pthread_create(&c->workers[c->nr_workers], NULL, worker, c))
 			break;
 		c->nr_workers++;
 	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level)

@@ -417,7 +417,7 @@ static int write_v7(struct writer *w)
 	return ret ? ret : write_tail_v7(w, buffer_at, done_at);
 }
 
-/* Hold SIGXFSZ off; threads made meanwhile inherit it. Return: whether it was not held before. */
+/* Hold SIGXFSZ off in this thread. Return: whether it was not held before. */
 static bool hold_xfsz(sigset_t *set)
 {
 	sigset_t old;

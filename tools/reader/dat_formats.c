@@ -3,9 +3,20 @@
 #include "dat_formats.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <traceevent/event-parse.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+
+#define CHILD_SECONDS 10
+#define MAX_BAD	      32
 
 /* libtraceevent frees nothing of what this returns. */
 static char *resolve(void *priv, unsigned long long *addr, char **module)
@@ -19,7 +30,7 @@ static char *resolve(void *priv, unsigned long long *addr, char **module)
 	return (char *)(uintptr_t)sym->name;
 }
 
-struct tep_handle *formats_new(struct symbols *s, unsigned int long_bytes)
+struct tep_handle *formats_handle_new(struct symbols *s, unsigned int long_bytes)
 {
 	struct tep_handle *tep = tep_alloc();
 
@@ -94,18 +105,32 @@ struct dat_field formats_field(const char *text, const char *name)
 	return f;
 }
 
-static bool has_name(const char *text, const char *name)
+static bool has_name(const char *text, const char *prefix)
 {
 	const char *p = strstr(text, "name: ");
-	size_t n = strlen(name);
 
-	return p && strncmp(p + 6, name, n) == 0 && p[6 + n] == '\n';
+	return p && strncmp(p + 6, prefix, strlen(prefix)) == 0;
 }
 
-bool formats_add(struct tep_handle *tep, struct dat_layout *layout, const char *system,
-		 const char *text, size_t bytes)
+/* ftrace:function is ours to decode. Return: whether it can be. */
+static bool take_function(struct dat_layout *layout, const char *text, long id)
 {
-	bool ours = strcmp(system, "ftrace") == 0 && has_name(text, "function");
+	struct dat_field ip = formats_field(text, "ip");
+	struct dat_field parent_ip = formats_field(text, "parent_ip");
+
+	if (!ip.bytes || ip.bytes > 8 || parent_ip.bytes > 8)
+		return false;
+	layout->function_id = (int32_t)id;
+	layout->ip = ip;
+	layout->parent_ip = parent_ip;
+	return true;
+}
+
+int formats_add(struct formats *f, struct dat_layout *layout, const char *system, char *text,
+		size_t bytes)
+{
+	long id = number_after(text, text + bytes, "ID:");
+	struct format *at;
 
 	if (!layout->type.bytes) {
 		layout->type = formats_field(text, "common_type");
@@ -113,16 +138,134 @@ bool formats_add(struct tep_handle *tep, struct dat_layout *layout, const char *
 		layout->preempt_count = formats_field(text, "common_preempt_count");
 		layout->pid = formats_field(text, "common_pid");
 	}
-	if (ours) {
-		long id = number_after(text, text + bytes, "ID:");
-
-		layout->ip = formats_field(text, "ip");
-		layout->parent_ip = formats_field(text, "parent_ip");
-		ours = id >= 0 && layout->ip.bytes && layout->ip.bytes <= 8 &&
-		       layout->parent_ip.bytes <= 8;
-		if (ours)
-			layout->function_id = (int32_t)id;
+	if (id < 0 || (strcmp(system, "ftrace") == 0 && has_name(text, "function\n") &&
+		       take_function(layout, text, id))) {
+		free(text);
+		return 0;
 	}
-	tep_parse_event(tep, text, bytes, system);
-	return !ours;
+	if (f->nr == f->room) {
+		size_t room = f->room ? f->room * 2 : 64;
+
+		at = realloc(f->at, room * sizeof(*at));
+		if (!at) {
+			free(text);
+			return -ENOMEM;
+		}
+		f->at = at;
+		f->room = room;
+	}
+	at = &f->at[f->nr];
+	*at = (struct format){
+		.id = (int32_t)id, .system = strdup(system), .text = text, .bytes = bytes};
+	if (!at->system) {
+		free(text);
+		return -ENOMEM;
+	}
+	f->nr++;
+	return 0;
+}
+
+void formats_free(struct formats *f)
+{
+	while (f->nr) {
+		f->nr--;
+		free(f->at[f->nr].system);
+		free(f->at[f->nr].text);
+	}
+	free(f->at);
+	f->at = NULL;
+	f->room = 0;
+}
+
+bool formats_is_ftrace(const struct formats *f, int32_t id, const char *prefix)
+{
+	size_t i;
+
+	for (i = 0; i < f->nr; i++) {
+		if (f->at[i].id == id)
+			return strcmp(f->at[i].system, "ftrace") == 0 &&
+			       has_name(f->at[i].text, prefix);
+	}
+	return false;
+}
+
+/* The child: a byte for each of @list that it has read well, from @first on. */
+static void read_in_child(struct tep_handle *tep, const struct format *const *list, size_t first,
+			  size_t nr, int fd)
+{
+	static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGALRM};
+	int null = open("/dev/null", O_WRONLY);
+	size_t i;
+
+	for (i = 0; i < sizeof(deadly) / sizeof(deadly[0]); i++)
+		signal(deadly[i], SIG_DFL);
+	prctl(PR_SET_DUMPABLE, 0);
+	if (null >= 0) {
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+	}
+	alarm(CHILD_SECONDS);
+	for (i = first; i < nr; i++) {
+		tep_parse_event(tep, list[i]->text, list[i]->bytes, list[i]->system);
+		if (write(fd, "", 1) != 1)
+			break;
+	}
+	_exit(0);
+}
+
+/* How many of @list from @first on a child reads without ending; -errno when there is no child. */
+static ssize_t try_in_child(struct tep_handle *tep, const struct format *const *list, size_t first,
+			    size_t nr)
+{
+	char bytes[256];
+	ssize_t n, good = 0;
+	int fds[2], err;
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		read_in_child(tep, list, first, nr, fds[1]);
+	err = errno;
+	close(fds[1]);
+	while (pid > 0 &&
+	       ((n = read(fds[0], bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR)))
+		good += n > 0 ? n : 0;
+	close(fds[0]);
+	if (pid < 0)
+		return -err;
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return good;
+}
+
+int formats_parse(const struct formats *f, struct tep_handle *tep, const bool *wanted)
+{
+	const struct format **list = calloc(f->nr + 1, sizeof(*list));
+	size_t i, nr = 0, at = 0, bad = 0;
+	int ret = 0;
+
+	if (!list)
+		return fail(ENOMEM, "out of memory for the formats of events");
+	for (i = 0; i < f->nr; i++) {
+		if (wanted[f->at[i].id])
+			list[nr++] = &f->at[i];
+	}
+	/* past so many bad ones the file is broken, and the rest of it not worth a child each */
+	while (at < nr && bad < MAX_BAD && !ret) {
+		ssize_t good = try_in_child(tep, list, at, nr);
+
+		if (good < 0) {
+			ret = fail_errno((int)-good, "cannot start a process to check the formats "
+						     "of events");
+			break;
+		}
+		for (; good > 0 && at < nr; good--, at++)
+			tep_parse_event(tep, list[at]->text, list[at]->bytes, list[at]->system);
+		at++;
+		bad++;
+	}
+	free(list);
+	return ret;
 }

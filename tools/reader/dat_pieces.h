@@ -4,6 +4,7 @@
 #define VESTIGE_TOOLS_DAT_PIECES_H
 
 #include "dat_cursor.h"
+#include "dat_formats.h"
 #include "dat_stream.h"
 #include "reader.h"
 
@@ -14,8 +15,8 @@ struct dat_reader {
 	char *path;
 	uint64_t file_bytes;
 	int version;
-	bool ours;	     /* written by vestige: its `entries` are what the file holds */
-	bool more_formats;   /* than our own decoding knows */
+	bool ours; /* written by vestige: its `entries` are what the file holds */
+	struct formats formats;
 	uint32_t cpus_given; /* version 6: entries in the table of CPUs */
 	bool buffer_found;
 	struct dat_layout layout;

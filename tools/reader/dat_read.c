@@ -21,7 +21,6 @@
 
 #include "dat_cursor.h"
 #include "dat_format.h"
-#include "dat_formats.h"
 #include "dat_pieces.h"
 #include "symbols.h"
 #include "tasks.h"
@@ -31,8 +30,8 @@
 #define MAX_OPTIONS  64 /* sections of options in a chain */
 #define MAX_PAGE     (1u << 20)
 #define OUR_VERSION  "vestige "
-#define GUESS_BATCH  64u
-#define COUNT_BATCH  512u
+#define SURVEY_BATCH 512u
+#define NR_EVENT_IDS 65536
 #define STATS_FIELDS 8
 
 static struct dat_reader *of(struct reader *r)
@@ -54,6 +53,7 @@ static void dat_close(struct reader *r)
 		dat_stream_reset(&d->streams[i]);
 	free(d->streams);
 	free(d->stats);
+	formats_free(&d->formats);
 	/* before the symbols, which it asks for names */
 	if (r->tep)
 		tep_free(r->tep);
@@ -400,52 +400,63 @@ static bool clock_is_ns(const char *clock)
 	       strcmp(clock, "tsc2nsec") == 0;
 }
 
-/* The file does not name its tracer; the first records of each CPU do. */
-static void guess_tracer(struct dat_reader *d)
+/*
+ * Read all of the CPU, or its first records when @peek: count them, and mark which events occur.
+ * What cannot be read is reported when it is read in earnest.
+ */
+static uint64_t survey_cpu(struct dat_stream *s, struct record *batch, bool *seen, bool peek)
 {
-	struct record batch[GUESS_BATCH];
-	const char *tracer = "nop";
-	unsigned int cpu;
+	uint64_t nr = 0;
 	int n, i;
 
-	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
-		n = dat_stream_read(&d->streams[cpu], batch, GUESS_BATCH);
-		for (i = 0; i < n; i++) {
-			struct tep_event *e;
-
-			if (batch[i].kind == RECORD_FUNCTION) {
-				tracer = "function";
-				continue;
-			}
-			e = tep_find_event(d->head.tep, batch[i].event);
-			if (e && strncmp(e->name, "funcgraph_", 10) == 0)
-				tracer = "function_graph";
-		}
-		dat_stream_reset(&d->streams[cpu]);
+	while ((n = dat_stream_read(s, batch, SURVEY_BATCH)) > 0) {
+		for (i = 0; i < n; i++)
+			seen[batch[i].event] = true;
+		nr += (uint64_t)n;
+		if (peek)
+			break;
 	}
-	snprintf(d->head.tracer, sizeof(d->head.tracer), "%s", tracer);
+	dat_stream_reset(s);
+	return nr;
 }
 
 /*
- * The kernel's `entries` are those that were still in the buffer when the recording had ended, not
- * those in the file: count them. What cannot be read is reported when it is read.
+ * What the file does not say. Its tracer: its events tell. How many records it holds: the kernel's
+ * `entries` are those that were still in the buffer when the recording had ended; only our own are
+ * those of the file.
  */
-static int count_entries(struct dat_reader *d)
+static int survey(struct dat_reader *d)
 {
-	struct record *batch = malloc(COUNT_BATCH * sizeof(*batch));
+	struct record *batch = malloc(SURVEY_BATCH * sizeof(*batch));
+	bool *seen = calloc(NR_EVENT_IDS, sizeof(*seen));
+	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus, graph = false;
 	unsigned int cpu;
-	int n;
+	uint64_t nr;
+	int ret = 0, id;
 
-	if (!batch)
-		return dat_no_memory(d);
-	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
-		d->stats[cpu].entries = 0;
-		while ((n = dat_stream_read(&d->streams[cpu], batch, COUNT_BATCH)) > 0)
-			d->stats[cpu].entries += (uint64_t)n;
-		dat_stream_reset(&d->streams[cpu]);
+	if (!batch || !seen)
+		ret = dat_no_memory(d);
+	for (cpu = 0; !ret && cpu < d->head.nr_cpus; cpu++) {
+		nr = survey_cpu(&d->streams[cpu], batch, seen, peek);
+		if (!peek)
+			d->stats[cpu].entries = nr;
+	}
+	for (id = 0; !ret && id < NR_EVENT_IDS; id++)
+		graph |= seen[id] && formats_is_ftrace(&d->formats, id, "funcgraph_");
+	if (!ret) {
+		bool function = d->layout.function_id >= 0 && seen[d->layout.function_id];
+
+		snprintf(d->head.tracer, sizeof(d->head.tracer), "%s",
+			 graph	    ? "function_graph"
+			 : function ? "function"
+				    : "nop");
+		if (peek)
+			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
+		ret = formats_parse(&d->formats, d->head.tep, seen);
 	}
 	free(batch);
-	return 0;
+	free(seen);
+	return ret;
 }
 
 static int finish(struct dat_reader *d)
@@ -469,13 +480,12 @@ static int finish(struct dat_reader *d)
 	}
 	free(d->stats);
 	d->stats = d->head.stats = stats;
-	guess_tracer(d);
-	if (!d->ours || d->nr_stats < d->head.nr_cpus)
-		ret = count_entries(d);
-	if (!d->more_formats) {
+	ret = survey(d);
+	if (!d->formats.nr) {
 		tep_free(d->head.tep);
 		d->head.tep = NULL;
 	}
+	formats_free(&d->formats);
 	return ret;
 }
 
@@ -512,7 +522,7 @@ static int open_file(struct dat_reader *d)
 	d->head.symbols = symbols_new();
 	d->head.tasks = tasks_new();
 	if (d->head.symbols)
-		d->head.tep = formats_new(d->head.symbols, long_bytes);
+		d->head.tep = formats_handle_new(d->head.symbols, long_bytes);
 	if (!d->head.tep || !d->head.tasks)
 		return dat_no_memory(d);
 	tep_set_page_size(d->head.tep, (int)page);

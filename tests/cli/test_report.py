@@ -1,0 +1,140 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""report and profile, on what record made and on the kernel's files."""
+import json
+import os
+import re
+import subprocess
+
+from cli_test import BIN, main, need
+
+DATA = os.path.join(os.environ["SOURCE_DIR"], "tests", "data")
+LINE = re.compile(r"^ *(.+)-(\d+) +\[(\d+)\] \S{5} +(\d+\.\d{6}): (\S+) <-(\S+)$")
+
+
+def record(w, *args, name="trace.dat"):
+    w.run("record", "-o", name, "--", w.prog, *args)
+
+
+def lines(p):
+    return [l for l in p.stdout.decode().splitlines() if not l.startswith("#")]
+
+
+def test_function_lines(w):
+    record(w, "calls", "500")
+    p = w.run("report")
+    assert p.stdout.startswith(b"# tracer: function\n#\n# entries-in-buffer/entries-written: "), p.stdout[:99]
+    found = [LINE.match(l) for l in lines(p)]
+    assert all(found), [l for l, f in zip(lines(p), found) if not f][:3]
+    entries = int(re.search(rb"written: (\d+)/", p.stdout).group(1))
+    assert len(found) == entries == 1 + 1 + 500 + 1000 + 1, entries
+    stamps = [f.group(4) for f in found]
+    assert stamps == sorted(stamps, key=float)
+    pairs = [(f.group(5), f.group(6)) for f in found]
+    assert pairs[1:5] == [("first", "main"), ("mid", "main"), ("leaf", "mid"), ("leaf", "mid")], pairs[:6]
+    assert pairs[-1] == ("last", "main") and all(f.group(1) == "calls" for f in found)
+    # the same file by every way to name it
+    assert w.run("report", "-i", "trace.dat").stdout == w.run("report", "--input=trace.dat").stdout == p.stdout
+
+
+def test_as_trace_cmd(w):
+    need("trace-cmd")
+    record(w, "threads")
+    theirs = subprocess.run(["trace-cmd", "report", "-O", "parent=1", "trace.dat"], cwd=w.dir,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode()
+    theirs = [re.sub(r" +", " ", l.replace("function:", "").replace("<-- ", "<-")).strip()
+              for l in theirs.splitlines()[1:]]
+    ours = [re.sub(r" +", " ", re.sub(r"(\[\d+\]) \S{5}", r"\1", l)).strip() for l in lines(w.run("report"))]
+    assert ours == theirs
+    assert any(l.startswith("alpha-") for l in ours) and any(l.startswith("beta-") for l in ours)
+
+
+def test_cpus(w):
+    record(w, "threads")
+    whole = lines(w.run("report"))
+    by_cpu = {}
+    for l in whole:
+        by_cpu.setdefault(int(LINE.match(l).group(3)), []).append(l)
+    for cpu, want in by_cpu.items():
+        p = w.run("report", "--cpu", cpu)
+        assert lines(p) == want
+        assert f"written: {len(want)}/{len(want)} " in p.stdout.decode()
+        hits = json.loads(w.run("profile", "--json", "--cpu", cpu).stdout)["hits"]
+        assert hits == len(want)
+    nr = int(re.search(rb"#P:(\d+)", w.run("report").stdout).group(1))
+    assert lines(w.run("report", "--cpu", f"0-{nr - 1}")) == whole
+    for bad in ("x", "", "0-", "999"):
+        err = w.run("report", "--cpu", bad, status=1).stderr
+        assert err.count(b"\n") == 1 and err.startswith(b"vestige: "), err
+
+
+def test_kernel_files(w):
+    texts = [w.run("report", os.path.join(DATA, n)).stdout
+             for n in ("kernel-v6.dat", "kernel-v7.dat", "kernel-v7-zstd.dat")]
+    assert texts[0] == texts[1] == texts[2]
+    text = texts[0].decode()
+    assert text.startswith("# tracer: nop\n#\n# entries-in-buffer/entries-written: 162/162   #P:2\n"), text[:99]
+    assert "            bash-26343   [001] ...1.  1721.837269: sched_wake_idle_without_ipi: cpu=0\n" in text
+    p = w.run("profile", os.path.join(DATA, "kernel-v6.dat"))
+    assert b"no function calls" in p.stderr
+
+
+def test_errors(w):
+    with open(w.path("noise"), "wb") as f:
+        f.write(bytes(range(256)) * 40)
+    with open(os.path.join(DATA, "kernel-v7-zstd.dat"), "rb") as f:
+        whole = f.read()
+    with open(w.path("cut.dat"), "wb") as f:
+        f.write(whole[:len(whole) // 2])
+    os.mkdir(w.path("folder"))
+    for command in ("report", "profile"):
+        for name in ("none.dat", "noise", "cut.dat", "folder"):
+            err = w.run(command, name, status=1).stderr
+            assert err.count(b"\n") == 1 and err.startswith(b"vestige: ") and name.encode() in err, err
+        err = w.run(command, status=1).stderr
+        assert b"trace.dat" in err, err
+        for bad in (["--nosuch"], ["-i"], ["one", "two"], ["-i", "one", "two"], ["--cpu"], ["-Z"]):
+            p = w.run(command, *bad, status=2)
+            assert p.stdout == b"" and b"--help" in p.stderr and p.stderr.count(b"\n") == 1, p.stderr
+    for bad in (["--top", "0"], ["--top", "x"], ["--top", "-1"], ["--sort", "size"]):
+        assert b"--help" in w.run("profile", *bad, status=2).stderr
+    record(w, "calls", "1")
+    for command in ("report", "profile"):
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([BIN, command], cwd=w.dir, stdout=full, stderr=subprocess.PIPE)
+        assert p.returncode == 1 and b"cannot write" in p.stderr, p
+
+
+def test_broken_pipe(w):
+    """Who has seen enough hears no complaint, whether SIGPIPE ends us or is ignored."""
+    record(w, "calls", "20000")
+    for ignored in (False, True):
+        p = subprocess.Popen([BIN, "report"], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             restore_signals=not ignored)
+        assert p.stdout.readline() == b"# tracer: function\n"
+        p.stdout.close()
+        assert p.stderr.read() == b""
+        assert p.wait() in (0, -13), p.returncode
+        p.stderr.close()
+
+
+def test_profile(w):
+    record(w, "calls", "400")
+    p = w.run("profile")
+    head, dashes, *rows = p.stdout.decode().splitlines()
+    assert head.split() == ["Function", "Hit", "Share"] and p.stderr == b""
+    rows = [r.split() for r in rows]
+    assert rows == [["leaf", "800", "66.5", "%"], ["mid", "400", "33.3", "%"], ["first", "1", "0.1", "%"],
+                    ["last", "1", "0.1", "%"], ["main", "1", "0.1", "%"]], rows
+    assert [r.split()[0] for r in w.run("profile", "--sort", "name").stdout.decode().splitlines()[2:]] == \
+        ["first", "last", "leaf", "main", "mid"]
+    top = w.run("profile", "--top", "1", "--callers").stdout.decode().splitlines()[2:]
+    assert [t.split()[:2] for t in top] == [["leaf", "800"], ["<-mid", "800"]], top
+    j = json.loads(w.run("profile", "--json", "--callers").stdout)
+    assert j["hits"] == 1203 and j["lost"] == 0
+    leaf = j["functions"][0]
+    assert leaf["name"] == "leaf" and leaf["hits"] == 800 and leaf["module"] is None
+    assert [(c["name"], c["hits"]) for c in leaf["callers"]] == [("mid", 800)]
+
+
+main(globals())
