@@ -130,6 +130,11 @@ enum area_function_flag {
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
 };
 
+enum area_function_filter {
+	AREA_FILTER_TRACE = 1,	 /* in set_ftrace_filter; when no function is, all are traced */
+	AREA_FILTER_NOTRACE = 2, /* in set_ftrace_notrace */
+};
+
 /* A function that can be traced. Its entry is bias + offset. */
 struct area_function {
 	uint32_t object;   /* index into AREA_OBJECTS */
@@ -137,7 +142,8 @@ struct area_function {
 	uint8_t flags;	   /* enum area_function_flag */
 	uint8_t nop_bytes; /* length of the NOPs: 5 or more */
 	uint8_t enabled;   /* patched now */
-	uint8_t reserved[5];
+	uint8_t filter;	   /* enum area_function_filter */
+	uint8_t reserved[4];
 };
 static_assert(sizeof(struct area_function) == 16, "area_function is part of the format");
 

@@ -19,8 +19,8 @@ static const struct hook *hooks[4];
 static uint32_t nr_hooks;
 static const struct ftrace_ops *current_ops;
 
-struct function_set function_filter;
-struct function_set function_notrace;
+struct function_set function_filter = {.shown = AREA_FILTER_TRACE};
+struct function_set function_notrace = {.shown = AREA_FILTER_NOTRACE};
 
 void hook_register(const struct hook *hook)
 {
@@ -160,14 +160,17 @@ static void set_change(struct function_set *set, uint32_t id, int add)
 	if (set_test(set, id) == add)
 		return;
 	set->bits[id / 64] ^= bit;
+	area_function(id)->filter ^= set->shown;
 	set->count += add ? 1u : UINT32_MAX;
 }
 
 void function_set_clear(struct function_set *set)
 {
-	if (set->bits)
-		memset(set->bits, 0, (size_t)set->nr / 8 + 8);
-	set->count = 0;
+	uint32_t id;
+
+	for (id = 0; id < set->nr && set->count; id++)
+		if (set_test(set, id))
+			set_change(set, id, 0);
 }
 
 struct match {

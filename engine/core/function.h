@@ -35,6 +35,7 @@ struct function_set {
 	uint64_t *bits;
 	uint32_t nr; /* functions for which there is room */
 	uint32_t count;
+	uint8_t shown; /* enum area_function_filter: how the area shows its members */
 };
 
 /*

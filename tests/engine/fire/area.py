@@ -42,7 +42,7 @@ class Area:
                 f.seek(offset)
                 self.raw[name] = f.read(size * count)
             self.cpus = [struct.unpack_from("<IIIIQQQQQ", self.raw["cpus"], i * 128)
-                         for i in range(self.nr_cpus)]
+                         for i in range(self.tables["cpus"][3])]
             self.pages = list(self._pages(f))
 
     def _pages(self, f):
