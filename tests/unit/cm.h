@@ -8,9 +8,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <cmocka.h>
+/* before cmocka, whose fail() is a macro of another kind */
+#include "tools/base/fail.h"
 
-/* tools/base/fail.h has another; fail_msg() stays */
-#undef fail
+#include <cmocka.h>
 
 #endif

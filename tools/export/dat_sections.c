@@ -12,7 +12,7 @@
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
-#define VERSION_TEXT "vestige 0.1.0"
+#define VERSION_TEXT "vestige " VESTIGE_VERSION
 
 /* events/header_page and events/header_event as a kernel with 4 KiB sub-buffers has them. */
 static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
