@@ -67,7 +67,8 @@ static struct clock_line line_between(const struct area_clock *a, const struct a
 int clock_make(struct clock *c, struct area_clock *pairs, size_t nr)
 {
 	memset(c, 0, sizeof(*c));
-	qsort(pairs, nr, sizeof(*pairs), by_stamp);
+	if (nr)
+		qsort(pairs, nr, sizeof(*pairs), by_stamp);
 	nr = thin(pairs, nr);
 	if (nr && pairs[nr - 1].real_ns > pairs[nr - 1].mono_ns)
 		c->realtime_offset_ns = pairs[nr - 1].real_ns - pairs[nr - 1].mono_ns;

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: MIT */
+/* Pages to streams: order, losses, records that make no sense. By way of areas. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "fake_area.h"
+#include "tools/reader/symbols.h"
+#include "tools/reader/tasks.h"
+
+static struct reader *open_fake(struct fake *f)
+{
+	struct reader *r;
+
+	assert_int_equal(reader_open(fake_write(f, 0), &r), 0);
+	return r;
+}
+
+static void a_record_is_told_whole(void **state)
+{
+	struct fake *f = fake_new(2, 4, 10);
+	struct record rec[2];
+	struct reader *r;
+
+	fake_take(f, 1, 0, 100, 5000);
+	fake_call(f, 1, 0, 7, 3, FAKE_BIAS + 0x1234);
+	fake_publish(f, 1, 0);
+	r = open_fake(f);
+	assert_true(r->ts_is_ns);
+	assert_string_equal(r->clock, "local");
+	assert_string_equal(r->tracer, "function");
+	assert_int_equal(r->nr_cpus, 2);
+	assert_int_equal(reader_read(r, 0, rec, 2), 0);
+	assert_int_equal(reader_read(r, 1, rec, 2), 1);
+	assert_int_equal(rec->ts, 5007);
+	assert_int_equal(rec->pid, 100);
+	assert_int_equal(rec->cpu, 1);
+	assert_int_equal(rec->kind, RECORD_FUNCTION);
+	assert_int_equal(rec->lost, 0);
+	/* the object's own range: a multiple of 4 GiB, then the offset */
+	assert_int_equal(rec->ip & 0xffffffff, 0x1000 + 16 * 3);
+	assert_int_equal(rec->parent_ip & 0xffffffff, 0x1234);
+	assert_int_equal(rec->ip >> 32, rec->parent_ip >> 32);
+	assert_in_range(rec->ip >> 32, 1u << 27, (1u << 28) - 1);
+	assert_string_equal(symbols_find(r->symbols, rec->ip)->name, "sub_1030");
+	assert_string_equal(tasks_comm(r->tasks, 100), "fake");
+	assert_int_equal(r->stats[1].entries, 1);
+	assert_int_equal(r->stats[1].bytes, 16);
+	assert_int_equal(reader_read(r, 1, rec, 2), 0);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void a_caller_outside_keeps_its_address(void **state)
+{
+	struct fake *f = fake_new(1, 4, 10);
+	static const uint64_t outside[] = {FAKE_BIAS - 1, FAKE_BIAS + 0x100000, 0, UINT64_MAX};
+	struct record rec;
+	struct reader *r;
+
+	fake_take(f, 0, 0, 100, 1);
+	for (unsigned int i = 0; i < 4; i++)
+		fake_call(f, 0, 0, i, 0, outside[i]);
+	fake_publish(f, 0, 0);
+	r = open_fake(f);
+	for (unsigned int i = 0; i < 4; i++) {
+		assert_int_equal(reader_read(r, 0, &rec, 1), 1);
+		assert_true(rec.parent_ip == outside[i]);
+	}
+	reader_close(r);
+	fake_free(f);
+}
+
+/* Threads that take turns on one CPU: against all records, sorted. */
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void overlapping_pages_are_merged(void **state)
+{
+	enum { PAGES = 64 };
+	static uint64_t all[PAGES * 252];
+	struct fake *f = fake_new(1, PAGES, 10);
+	struct record rec[5];
+	struct reader *r;
+	size_t nr = 0, at = 0;
+	int n;
+
+	srandom(2);
+	for (unsigned int p = 0; p < PAGES; p++) {
+		uint64_t base = 1000 + (uint64_t)random() % 20000;
+		unsigned int calls = 1 + (unsigned int)random() % 252;
+		uint32_t stamp = 0;
+
+		fake_take(f, 0, p, 100 + (int)p, base);
+		for (unsigned int i = 0; i < calls; i++) {
+			/* now and then a handler's record comes late */
+			uint32_t back = random() % 10 ? 0 : (uint32_t)random() % 20;
+
+			stamp += (uint32_t)random() % 100;
+			fake_call(f, 0, p, stamp > back ? stamp - back : 0, 1, 0);
+			all[nr++] = base + (stamp > back ? stamp - back : 0);
+		}
+		if (p % 7)
+			fake_publish(f, 0, p);
+	}
+	qsort(all, nr, sizeof(*all), by_value);
+	r = open_fake(f);
+	while ((n = reader_read(r, 0, rec, 1 + at % 5)) > 0)
+		for (int i = 0; i < n; i++)
+			assert_true(rec[i].ts == all[at++]);
+	assert_int_equal(n, 0);
+	assert_int_equal(at, nr);
+	assert_int_equal(r->stats[0].entries, nr);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void losses_stand_before_the_page_that_tells_them(void **state)
+{
+	struct fake *f = fake_new(2, 4, 10);
+	static const uint64_t want[] = {5, 0, 10, 7};
+	struct record rec;
+	struct reader *r;
+
+	for (unsigned int p = 0; p < 4; p++) {
+		static const uint64_t dropped[] = {5, 5, 15, 20}, nested[] = {0, 0, 0, 2};
+		struct page_head *head = fake_take(f, 0, p, 100, 1000 * (p + 1));
+
+		head->dropped_events = dropped[p];
+		head->commit_overrun = nested[p];
+		fake_call(f, 0, p, 0, 1, 0);
+		fake_call(f, 0, p, 1, 1, 0);
+		fake_publish(f, 0, p);
+	}
+	/* another CPU's counts are its own */
+	fake_take(f, 1, 0, 100, 1)->dropped_events = 3;
+	fake_call(f, 1, 0, 0, 1, 0);
+	fake_publish(f, 1, 0);
+	r = open_fake(f);
+	for (unsigned int p = 0; p < 4; p++) {
+		assert_int_equal(reader_read(r, 0, &rec, 1), 1);
+		assert_int_equal(rec.lost, want[p]);
+		assert_int_equal(reader_read(r, 0, &rec, 1), 1);
+		assert_int_equal(rec.lost, 0);
+	}
+	assert_int_equal(reader_read(r, 1, &rec, 1), 1);
+	assert_int_equal(rec.lost, 3);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void what_was_overwritten_is_older_than_all(void **state)
+{
+	struct fake *f = fake_new(1, 4, 10);
+	struct record rec[4];
+	struct reader *r;
+
+	((struct area_buffer *)fake_row(f, AREA_BUFFERS, 0))->flags = AREA_BUFFER_OVERWRITE;
+	((struct area_cpu *)fake_row(f, AREA_CPUS, 0))->overrun = 99;
+	for (unsigned int p = 0; p < 2; p++) {
+		fake_take(f, 0, p, 100, 1000 * (p + 1))->overrun = 50 + p;
+		fake_call(f, 0, p, 0, 1, 0);
+		fake_publish(f, 0, p);
+	}
+	r = open_fake(f);
+	assert_true(r->overwrite);
+	assert_int_equal(reader_read(r, 0, rec, 4), 2);
+	assert_int_equal(rec[0].lost, 99);
+	assert_int_equal(rec[1].lost, 0);
+	assert_int_equal(r->stats[0].overrun, 99);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void words_that_are_no_records(void **state)
+{
+	struct fake *f = fake_new(1, 8, 10);
+	struct record rec[8];
+	uint64_t lost;
+	struct reader *r;
+
+	/* holes and unfinished records are stepped over */
+	fake_take(f, 0, 0, 100, 1000);
+	fake_word(f, 0, 0, 0);
+	fake_call(f, 0, 0, 1, 1, 0);
+	fake_word(f, 0, 0, fake_record(RECORD_UNCOMMITTED, 24, 2));
+	fake_word(f, 0, 0, 0xdead);
+	fake_word(f, 0, 0, 0xbeef);
+	fake_word(f, 0, 0, fake_record(RECORD_EXIT, 1, 3));
+	fake_publish(f, 0, 0);
+	/* a function that does not exist is lost */
+	fake_take(f, 0, 1, 100, 2000);
+	fake_call(f, 0, 1, 0, 10, 0);
+	fake_call(f, 0, 1, 1, RECORD_ID_MAX, 0);
+	fake_call(f, 0, 1, 2, 9, 0);
+	fake_publish(f, 0, 1);
+	/* a word that no writer makes ends its page; so does a record that does not fit */
+	fake_take(f, 0, 2, 100, 3000);
+	fake_call(f, 0, 2, 0, 1, 0);
+	fake_word(f, 0, 2, fake_record(9, 1, 1));
+	fake_call(f, 0, 2, 2, 1, 0);
+	fake_publish(f, 0, 2);
+	fake_take(f, 0, 3, 100, 4000);
+	fake_call(f, 0, 3, 0, 1, 0);
+	fake_word(f, 0, 3, fake_record(RECORD_FUNCTION, 1, 1));
+	fake_publish(f, 0, 3);
+	fake_take(f, 0, 4, 100, 5000);
+	fake_call(f, 0, 4, 0, 1, 0);
+	fake_word(f, 0, 4, fake_record(RECORD_UNCOMMITTED, 0xffffff8, 1));
+	fake_publish(f, 0, 4);
+	/* another buffer's page, and an empty one, are none of ours */
+	fake_take(f, 0, 5, 100, 6000)->buffer = 1;
+	fake_call(f, 0, 5, 0, 1, 0);
+	fake_publish(f, 0, 5);
+	fake_take(f, 0, 6, 100, 7000);
+	fake_publish(f, 0, 6);
+	r = open_fake(f);
+	assert_int_equal(reader_read(r, 0, rec, 8), 6);
+	assert_int_equal(rec[0].ts, 1001);
+	assert_int_equal(rec[1].kind, RECORD_EXIT);
+	assert_int_equal(rec[2].ts, 2002);
+	assert_int_equal(rec[2].lost, 2);
+	assert_int_equal(rec[3].ts, 3000);
+	assert_int_equal(rec[4].ts, 4000);
+	assert_int_equal(rec[5].ts, 5000);
+	assert_int_equal(fake_read_all(r, &lost), 0);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void commit_beyond_the_page(void **state)
+{
+	static const uint64_t commits[] = {0, 1, 63, 64, 4097, 4112, UINT64_MAX};
+	struct fake *f = fake_new(1, 8, 10);
+	struct reader *r;
+	uint64_t lost;
+
+	for (unsigned int p = 0; p < 7; p++) {
+		struct page_head *head = fake_take(f, 0, p, 100, 1000 * (p + 1));
+
+		for (unsigned int i = 0; i < 252; i++)
+			fake_call(f, 0, p, i, 1, 0);
+		head->commit = commits[p];
+		fake_publish(f, 0, p);
+	}
+	r = open_fake(f);
+	/* up to 64 nothing; beyond the page's end what the page has */
+	assert_int_equal(fake_read_all(r, &lost), 3 * 252);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void stamps_that_overflow(void **state)
+{
+	struct fake *f = fake_new(1, 4, 10);
+	struct reader *r;
+	uint64_t lost;
+
+	fake_take(f, 0, 0, 100, UINT64_MAX - 10);
+	for (unsigned int i = 0; i < 20; i++)
+		fake_call(f, 0, 0, i, 1, 0);
+	fake_publish(f, 0, 0);
+	fake_take(f, 0, 1, 100, 0);
+	fake_call(f, 0, 1, 0, 1, 0);
+	fake_publish(f, 0, 1);
+	r = open_fake(f);
+	assert_int_equal(fake_read_all(r, &lost), 21);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void a_counter_without_pairs_is_told_as_it_is(void **state)
+{
+	struct fake *f = fake_new(1, 4, 10);
+	struct record rec;
+	struct reader *r;
+
+	f->head->clock = AREA_CLOCK_TSC;
+	fake_take(f, 0, 0, 100, 12345);
+	fake_call(f, 0, 0, 0, 1, 0);
+	fake_publish(f, 0, 0);
+	r = open_fake(f);
+	assert_false(r->ts_is_ns);
+	assert_string_equal(r->clock, "x86-tsc");
+	assert_int_equal(reader_read(r, 0, &rec, 1), 1);
+	assert_int_equal(rec.ts, 12345);
+	reader_close(r);
+	fake_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_record_is_told_whole),
+		cmocka_unit_test(a_caller_outside_keeps_its_address),
+		cmocka_unit_test(overlapping_pages_are_merged),
+		cmocka_unit_test(losses_stand_before_the_page_that_tells_them),
+		cmocka_unit_test(what_was_overwritten_is_older_than_all),
+		cmocka_unit_test(words_that_are_no_records),
+		cmocka_unit_test(commit_beyond_the_page),
+		cmocka_unit_test(stamps_that_overflow),
+		cmocka_unit_test(a_counter_without_pairs_is_told_as_it_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

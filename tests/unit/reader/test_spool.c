@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* The spool: the same stream as the area's, cut, damaged, limited, on a full disk. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h" /* before cmocka, which has a macro of that name */
+
+#include <cmocka.h>
+
+#include "fake_area.h"
+#include "tools/reader/area.h"
+#include "tools/reader/spool_format.h"
+#include "tools/reader/spool_write.h"
+
+enum { CPUS = 2, PAGES = 30, CALLS = 200 };
+
+static struct fake *good(void)
+{
+	struct fake *f = fake_new(CPUS, PAGES, 10);
+
+	for (unsigned int p = 0; p < PAGES; p++)
+		for (unsigned int c = 0; c < CPUS; c++) {
+			fake_take(f, c, p, 100 + (int)(p % 3), 1000 + 150 * p)->dropped_events = p;
+			for (unsigned int i = 0; i < CALLS; i++)
+				fake_call(f, c, p, i, i % 10, FAKE_BIAS + 0x1000 + i);
+			fake_publish(f, c, p);
+		}
+	return f;
+}
+
+static const void *page_of(struct fake *f, unsigned int cpu, unsigned int p)
+{
+	return f->bytes + f->head->pages_offset + (size_t)(cpu * PAGES + p) * PAGE_BYTES;
+}
+
+static struct meta *meta_of(struct fake *f)
+{
+	int fd = open(fake_write(f, 0), O_RDONLY);
+	struct meta *m;
+
+	assert_int_equal(meta_load(fd, 0, f->size, "fake", &m), 0);
+	close(fd);
+	return m;
+}
+
+static struct spool_writer *begin(uint64_t max_kb)
+{
+	struct spool_writer *w;
+
+	unlink(fake_path("spool"));
+	assert_int_equal(spool_create(fake_path("spool"), "fake args", max_kb, &w), 0);
+	return w;
+}
+
+static int put(struct spool_writer *w, struct fake *f, unsigned int cpu, unsigned int from,
+	       unsigned int to)
+{
+	struct spool_page pages[PAGES];
+
+	for (unsigned int p = from; p < to; p++)
+		pages[p - from] = (struct spool_page){page_of(f, cpu, p), p + 1};
+	return spool_put_pages(w, 0, cpu, pages, to - from);
+}
+
+static void write_all(struct fake *f, uint64_t max_kb)
+{
+	struct spool_writer *w = begin(max_kb);
+	struct meta *m = meta_of(f);
+
+	assert_int_equal(spool_put_meta(w, 0, m), 0);
+	for (unsigned int p = 0; p < PAGES; p += 5)
+		for (unsigned int c = 0; c < CPUS; c++)
+			assert_int_equal(put(w, f, c, p, p + 5), 0);
+	assert_int_equal(spool_put_meta(w, 0, m), 0);
+	assert_int_equal(spool_end(w, 77777), 0);
+	assert_int_equal(spool_nr_pages(w), CPUS * PAGES);
+	spool_close_writer(w);
+	meta_free(m);
+}
+
+static void area_and_spool_give_the_same_stream(void **state)
+{
+	struct fake *f = good();
+	struct reader *area, *spool;
+	struct record a, s;
+
+	write_all(f, 0);
+	assert_int_equal(reader_open(fake_write(f, 0), &area), 0);
+	assert_int_equal(reader_open(fake_path("spool"), &spool), 0);
+	assert_string_equal(spool->cmdline, "fake args");
+	assert_int_equal(spool->stats[0].now_ts, 77777);
+	for (unsigned int c = 0; c < CPUS; c++) {
+		int n;
+
+		while ((n = reader_read(area, c, &a, 1)) == 1) {
+			assert_int_equal(reader_read(spool, c, &s, 1), 1);
+			assert_memory_equal(&a, &s, sizeof(a));
+		}
+		assert_int_equal(n, 0);
+		assert_int_equal(reader_read(spool, c, &s, 1), 0);
+		assert_int_equal(spool->stats[c].entries, PAGES * CALLS);
+	}
+	reader_close(area);
+	reader_close(spool);
+	fake_free(f);
+}
+
+/* A killed recorder leaves any beginning of the file: whole chunks of it are read. */
+static void cut_anywhere(void **state)
+{
+	struct fake *f = good();
+	uint64_t last = 0, lost;
+	struct stat st;
+
+	write_all(f, 0);
+	assert_int_equal(stat(fake_path("spool"), &st), 0);
+	for (off_t n = st.st_size; n >= 0; n -= 3001) {
+		struct reader *r;
+		uint64_t nr;
+
+		assert_int_equal(truncate(fake_path("spool"), n), 0);
+		if (n < (off_t)sizeof(struct spool_head)) {
+			assert_true(reader_open(fake_path("spool"), &r) < 0);
+			continue;
+		}
+		assert_int_equal(reader_open(fake_path("spool"), &r), 0);
+		nr = fake_read_all(r, &lost);
+		assert_true(!last || nr <= last);
+		assert_int_equal(nr % (5 * CALLS), 0);
+		if (n == st.st_size)
+			assert_int_equal(nr, CPUS * PAGES * CALLS);
+		last = nr;
+		reader_close(r);
+	}
+	fake_free(f);
+}
+
+static void limit_keeps_the_newest_halves(void **state)
+{
+	struct fake *f = good();
+	struct reader *r;
+	struct stat st;
+
+	/* 8 pages a CPU, in halves of 4: of 30 pages the last full half and 2 of the next stay */
+	write_all(f, 32);
+	assert_int_equal(stat(fake_path("spool"), &st), 0);
+	assert_true(st.st_size < CPUS * 8 * 4112 + 40000);
+	assert_int_equal(reader_open(fake_path("spool"), &r), 0);
+	for (unsigned int c = 0; c < CPUS; c++) {
+		struct record rec;
+
+		assert_int_equal(r->stats[c].entries, 6 * CALLS);
+		assert_int_equal(reader_read(r, c, &rec, 1), 1);
+		assert_int_equal(rec.ts, 1000 + 150 * 24);
+		assert_int_equal(rec.lost, 24);
+	}
+	reader_close(r);
+	fake_free(f);
+}
+
+/* A full disk (here: a limit on the file's size) ends the spool, which stays readable. */
+static void full_disk(void **state)
+{
+	struct fake *f = good();
+	struct spool_writer *w = begin(0);
+	struct meta *m = meta_of(f);
+	struct rlimit old, small;
+	struct reader *r;
+	uint64_t lost;
+	int err = 0;
+	unsigned int p;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = 100000;
+	spool_put_meta(w, 0, m);
+	setrlimit(RLIMIT_FSIZE, &small);
+	for (p = 0; p < PAGES && !err; p++)
+		err = put(w, f, 0, p, p + 1);
+	setrlimit(RLIMIT_FSIZE, &old);
+	assert_int_equal(err, -EFBIG);
+	assert_int_equal(spool_failed(w), EFBIG);
+	assert_int_equal(put(w, f, 0, p, p + 1), -EFBIG);
+	spool_end(w, 1);
+	spool_close_writer(w);
+	assert_int_equal(reader_open(fake_path("spool"), &r), 0);
+	assert_int_equal(fake_read_all(r, &lost), (p - 1) * CALLS);
+	reader_close(r);
+	meta_free(m);
+	fake_free(f);
+}
+
+/* Pages are written from a mapping: when its file shrinks, the chunk is not written, no signal. */
+static void mapping_that_shrinks(void **state)
+{
+	struct fake *f = good();
+	const char *path = fake_write(f, 0);
+	struct spool_writer *w = begin(0);
+	struct meta *m = meta_of(f);
+	int fd = open(path, O_RDWR);
+	const unsigned char *map = mmap(NULL, f->size, PROT_READ, MAP_SHARED, fd, 0);
+	uint64_t at = area_page_offset(&m->head, 0), before, lost;
+	struct spool_page pages[2] = {{map + at, 1}, {map + at + PAGE_BYTES, 2}};
+	struct reader *r;
+
+	spool_put_meta(w, 0, m);
+	before = spool_bytes(w);
+	assert_int_equal(ftruncate(fd, (off_t)at + PAGE_BYTES), 0);
+	assert_int_equal(spool_put_pages(w, 0, 0, pages, 2), -EFAULT);
+	assert_int_equal(spool_failed(w), 0);
+	assert_int_equal(spool_bytes(w), before);
+	assert_int_equal(spool_put_pages(w, 0, 0, pages, 1), 0);
+	spool_end(w, 1);
+	spool_close_writer(w);
+	assert_int_equal(reader_open(fake_path("spool"), &r), 0);
+	assert_int_equal(fake_read_all(r, &lost), CALLS);
+	reader_close(r);
+	munmap((void *)map, f->size);
+	close(fd);
+	meta_free(m);
+	fake_free(f);
+}
+
+static void versions(void **state)
+{
+	struct fake *f = good();
+	uint16_t major = 9;
+	struct reader *r;
+	int fd;
+
+	write_all(f, 0);
+	fd = open(fake_path("spool"), O_WRONLY);
+	pwrite(fd, &major, 2, offsetof(struct spool_head, major));
+	close(fd);
+	assert_int_equal(reader_open(fake_path("spool"), &r), -EPROTO);
+	assert_non_null(strstr(fail_text(), "9.0"));
+	assert_non_null(strstr(fail_text(), "1.0"));
+	fake_free(f);
+}
+
+static void random_damage(void **state)
+{
+	struct fake *f = good();
+	int fd, null, err = dup(STDERR_FILENO);
+	struct stat st;
+	char *bytes;
+
+	write_all(f, 0);
+	fd = open(fake_path("spool"), O_RDWR);
+	fstat(fd, &st);
+	bytes = malloc((size_t)st.st_size);
+	assert_int_equal(pread(fd, bytes, (size_t)st.st_size, 0), st.st_size);
+	srandom(4);
+	/* Notes about damage are expected, hundreds of them. */
+	null = open("/dev/null", O_WRONLY);
+	dup2(null, STDERR_FILENO);
+	close(null);
+	for (int round = 0; round < 600; round++) {
+		struct reader *r;
+		uint64_t lost;
+
+		for (int i = 0; i < 1 + round % 5; i++) {
+			/* half of them where lengths and tables are */
+			off_t at = random() % (i % 2 ? st.st_size : 4000);
+			char c = (char)random();
+
+			pwrite(fd, &c, 1, at);
+		}
+		if (!reader_open(fake_path("spool"), &r)) {
+			fake_read_all(r, &lost);
+			reader_close(r);
+		}
+		assert_int_equal(pwrite(fd, bytes, (size_t)st.st_size, 0), st.st_size);
+	}
+	dup2(err, STDERR_FILENO);
+	close(err);
+	close(fd);
+	free(bytes);
+	fake_free(f);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(area_and_spool_give_the_same_stream),
+		cmocka_unit_test(cut_anywhere),
+		cmocka_unit_test(limit_keeps_the_newest_halves),
+		cmocka_unit_test(full_disk),
+		cmocka_unit_test(mapping_that_shrinks),
+		cmocka_unit_test(versions),
+		cmocka_unit_test(random_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
