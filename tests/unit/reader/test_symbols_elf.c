@@ -265,6 +265,76 @@ static void ranges(void **state)
 	object_space_free(two);
 }
 
+static uint64_t base_of(uint32_t id)
+{
+	struct area_object row = {.build_id_bytes = 20};
+	char nothing = '\0';
+	struct meta m = {.nr_objects = 1, .objects = &row, .strings = &nothing, .string_bytes = 1};
+	struct object_space *s = object_space_new();
+	uint64_t base;
+
+	memcpy(row.build_id, &id, 4);
+	object_space_add(s, &m, 0);
+	object_space_assign(s);
+	base = object_space_base(s, 0);
+	object_space_free(s);
+	return base;
+}
+
+struct based {
+	uint64_t base;
+	uint32_t id;
+};
+
+static int by_base(const void *a, const void *b)
+{
+	const struct based *x = a, *y = b;
+
+	return x->base < y->base ? -1 : x->base > y->base;
+}
+
+/* Two build-ids that hash alike: the same two ranges in both orders. */
+static void ranges_that_collide(void **state)
+{
+	enum { N = 60000 };
+	static struct based all[N];
+	unsigned int nr = 0;
+
+	for (uint32_t i = 0; i < N; i++)
+		all[i] = (struct based){base_of(i), i};
+	qsort(all, N, sizeof(*all), by_base);
+	for (uint32_t i = 1; i < N; i++) {
+		uint64_t got[2][2];
+
+		if (all[i].base != all[i - 1].base)
+			continue;
+		nr++;
+		for (int order = 0; order < 2; order++) {
+			struct area_object rows[2] = {{.build_id_bytes = 20},
+						      {.build_id_bytes = 20}};
+			char nothing = '\0';
+			struct meta m = {.nr_objects = 2,
+					 .objects = rows,
+					 .strings = &nothing,
+					 .string_bytes = 1};
+			struct object_space *s = object_space_new();
+
+			memcpy(rows[order].build_id, &all[i].id, 4);
+			memcpy(rows[!order].build_id, &all[i - 1].id, 4);
+			object_space_add(s, &m, 0);
+			object_space_add(s, &m, 1);
+			object_space_assign(s);
+			got[order][0] = object_space_base(s, order);
+			got[order][1] = object_space_base(s, !order);
+			object_space_free(s);
+		}
+		assert_true(got[0][0] == got[1][0]);
+		assert_true(got[0][1] == got[1][1]);
+		assert_true(got[0][0] != got[0][1]);
+	}
+	assert_true(nr > 0);
+}
+
 static void libraries_have_their_name(void **state)
 {
 	struct fake_meta m;
@@ -331,6 +401,7 @@ int main(void)
 		cmocka_unit_test(stripped_functions_are_told_apart),
 		cmocka_unit_test(a_changed_file_gives_no_names),
 		cmocka_unit_test(ranges),
+		cmocka_unit_test(ranges_that_collide),
 		cmocka_unit_test(libraries_have_their_name),
 		cmocka_unit_test(damaged_files),
 	};
