@@ -11,11 +11,11 @@
 
 #include <cmocka.h>
 
-static char folder[64];
+static char folder[160];
 
 static void remove_folder(void)
 {
-	char cmd[128];
+	char cmd[200];
 
 	snprintf(cmd, sizeof(cmd), "rm -rf '%s'", folder);
 	if (system(cmd))
@@ -29,7 +29,9 @@ const char *fake_path(const char *name)
 	char *p = path[turn++ % 4];
 
 	if (!folder[0]) {
-		strcpy(folder, "/tmp/vestige-unit-XXXXXX");
+		const char *tmp = getenv("TMPDIR");
+
+		snprintf(folder, sizeof(folder), "%s/vestige-unit-XXXXXX", tmp ? tmp : "/tmp");
 		assert_non_null(mkdtemp(folder));
 		atexit(remove_folder);
 	}
