@@ -8,8 +8,9 @@
  * One request at a time, each with a time limit, so a client that hangs costs others two seconds.
  *
  * The process must be able to end without it. exit() ends it; but when main() left by pthread_exit()
- * the last thread's end is the process's end, and the agent must not be that thread: it is told by
- * thread.c when it is alone, and ends. fork: the child has no agent until fork.c starts one.
+ * the last thread's end is the process's end, and the agent must not be that thread (what exit()
+ * flushes would go to descriptors that it does not have): the program's last thread stops it
+ * first. fork: the child has no agent until fork.c starts one.
  * Tests: tests/engine/test_agent.py.
  */
 #include "engine/control/agent.h"
@@ -29,13 +30,13 @@
 #include "engine/core/area.h"
 #include "engine/core/thread.h"
 
-#define STACK_BYTES   (256u * 1024)
-#define TIMEOUT_MS    2000
-#define ALONE_POLL_MS 50
+#define STACK_BYTES (256u * 1024)
+#define TIMEOUT_MS  2000
 
 static char socket_path[108];
 static uint8_t *payload; /* AGENT_MAX_PAYLOAD, made at start */
 static int exiting;
+static pthread_t agent;
 
 static long sock(long n, long a, long b, long c, long d, long e)
 {
@@ -181,8 +182,8 @@ static void *agent_main(void *arg)
 		area_status("no control from outside: its socket", socket_path, fd);
 		return NULL;
 	}
-	while (!threads_all_ended() && !__atomic_load_n(&exiting, __ATOMIC_SEQ_CST)) {
-		int client, err = wait_readable(fd, threads_main_ended() ? ALONE_POLL_MS : -1);
+	while (!__atomic_load_n(&exiting, __ATOMIC_SEQ_CST)) {
+		int client, err = wait_readable(fd, -1);
 
 		if (err)
 			continue;
@@ -196,24 +197,40 @@ static void *agent_main(void *arg)
 	return NULL;
 }
 
-/* main() left by pthread_exit(): a connection wakes the agent, which then looks now and then. */
-static void ring_bell(void)
+static int knock(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0);
+	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0), err;
 
 	if (fd < 0)
-		return;
+		return (int)fd;
 	str_copy(addr.sun_path, sizeof(addr.sun_path), socket_path);
-	sock(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
+	err = sock(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
 	sys_close((int)fd);
+	return (int)err;
+}
+
+/*
+ * The program's last thread ends: wake the agent, which then sees that it is to end, or see that it
+ * has. One that cannot be woken (its socket was removed) is not waited for longer than a second.
+ */
+static void agent_stop(void)
+{
+	int tries;
+
+	__atomic_store_n(&exiting, 1, __ATOMIC_SEQ_CST);
+	for (tries = 0; tries < 100; tries++) {
+		knock();
+		if (!pthread_tryjoin_np(agent, NULL))
+			return;
+		sock(SYS_poll, 0, 0, 10, 0, 0);
+	}
 }
 
 void agent_start(void)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
-	pthread_t thread;
 	struct seq_buf s;
 	long p;
 	int err;
@@ -241,14 +258,13 @@ void agent_start(void)
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
-	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-	err = thread_create_untraced(&thread, &attr, agent_main);
+	err = thread_create_untraced(&agent, &attr, agent_main);
 	pthread_attr_destroy(&attr);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
 		area_status("no control from outside: no thread for it", NULL, -err);
 	else
-		threads_on_main_end(ring_bell);
+		threads_on_last_end(agent_stop);
 }
 
 void agent_remove(void)

@@ -27,10 +27,8 @@ struct start {
 
 static pthread_key_t end_key;
 static int end_key_made;
-static uint32_t nr_running; /* threads that pthread_create() started and that have not ended */
-static uint32_t main_ended;
-static void (*on_main_end)(void);
-static char main_mark; /* the key's value in the main thread; elsewhere the key's own address */
+static uint32_t nr_running = 1; /* main(), and what pthread_create() started, less what ended */
+static void (*on_last_end)(void);
 static __thread int end_rounds __attribute__((tls_model("initial-exec")));
 
 /*
@@ -48,47 +46,31 @@ static void thread_ends(void *arg)
 		return;
 	}
 	ring_thread_end();
-	if (arg == &main_mark) {
-		__atomic_store_n(&main_ended, 1, __ATOMIC_SEQ_CST);
-		if (on_main_end)
-			on_main_end();
-	} else {
-		__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST);
-	}
+	if (__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST) == 1 && on_last_end)
+		on_last_end();
 }
 
 void threads_start(void)
 {
 	end_key_made = !pthread_key_create(&end_key, thread_ends);
 	if (end_key_made)
-		pthread_setspecific(end_key, &main_mark);
+		pthread_setspecific(end_key, &end_key);
 	else
 		area_status("the end of threads is not seen: no pthread key is free", NULL, 0);
 }
 
 void threads_fork(void)
 {
-	nr_running = 0;
-	main_ended = 0;
-	on_main_end = NULL;
+	nr_running = 1;
+	on_last_end = NULL;
 	memset(start_used, 0, sizeof(start_used));
 	if (end_key_made)
-		pthread_setspecific(end_key, &main_mark);
+		pthread_setspecific(end_key, &end_key);
 }
 
-int threads_main_ended(void)
+void threads_on_last_end(void (*callback)(void))
 {
-	return (int)__atomic_load_n(&main_ended, __ATOMIC_SEQ_CST);
-}
-
-int threads_all_ended(void)
-{
-	return threads_main_ended() && !__atomic_load_n(&nr_running, __ATOMIC_SEQ_CST);
-}
-
-void threads_on_main_end(void (*callback)(void))
-{
-	on_main_end = callback;
+	on_last_end = callback;
 }
 
 static struct start *start_claim(void)

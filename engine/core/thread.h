@@ -17,11 +17,10 @@ void threads_fork(void);
 /* As pthread_create(), for a thread of our own: neither traced nor counted. */
 int thread_create_untraced(pthread_t *thread, const pthread_attr_t *attr, void *(*main)(void *));
 
-/* main() was left by pthread_exit(); and so were all threads that it had started. Any thread. */
-int threads_main_ended(void);
-int threads_all_ended(void);
-
-/* Call back when main() is left by pthread_exit(), in its thread. One callback. */
-void threads_on_main_end(void (*callback)(void));
+/*
+ * Call back when main() was left by pthread_exit() and the last of the threads that it started ends,
+ * in that one. One callback. exit() does not come here.
+ */
+void threads_on_last_end(void (*callback)(void));
 
 #endif
