@@ -75,6 +75,18 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 	return 0;
 }
 
+/* What else the engine refused, in its own words. */
+static void tell_status(const struct meta *m)
+{
+	for (const char *line = m->status; *line; line += *line == '\n') {
+		int n = (int)strcspn(line, "\n");
+
+		if (strncmp(line, "ftrace_", 7))
+			note("the engine says: %.*s", n, line);
+		line += n;
+	}
+}
+
 int record_judge(const struct record_options *opt, const struct launch *l, const struct meta *m)
 {
 	int err;
@@ -88,6 +100,8 @@ int record_judge(const struct record_options *opt, const struct launch *l, const
 	err = judge_status(opt, m);
 	if (err)
 		return err;
+	if (!m->nr_functions)
+		tell_status(m);
 	if (!m->nr_functions && strcmp(opt->tracer, "nop") && !l->script)
 		note("%s has no function that can be traced: build it with " THE_FLAG
 		     " (programs that it executes are recorded)",
@@ -148,7 +162,20 @@ bool record_tell(const struct record_options *opt, const struct launch *l,
 		note("%" PRIu64 " calls were not recorded: made by threads for which there was no "
 		     "memory, or in a forked child that had no area",
 		     sum->untraced_calls);
-	if (sum->nr_functions || !strcmp(opt->tracer, "nop"))
+	if (!strcmp(opt->tracer, "nop"))
+		return false;
+	if (sum->refused[0])
+		note("no function of %s matches %s: where no -l matches, all its functions are "
+		     "recorded",
+		     sum->refused_exe, sum->refused);
+	if (sum->nr_functions && !sum->nr_enabled && opt->nr_patterns) {
+		note("nothing was recorded: no function was left by -l and -n: `vestige list -f "
+		     "%s` "
+		     "shows what there is",
+		     l->path);
+		return true;
+	}
+	if (sum->nr_functions)
 		return false;
 	tell_nothing(l, sum, last_comm);
 	return true;

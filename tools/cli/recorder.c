@@ -27,13 +27,15 @@
 #include "tools/reader/area.h"
 #include "tools/reader/clock.h"
 
-#define NS_PER_MS      UINT64_C(1000000)
-#define CLOCK_EVERY_NS (1000 * NS_PER_MS)
-#define META_EVERY_NS  (1000 * NS_PER_MS)
-#define LINGER_NS      (2000 * NS_PER_MS)
-#define MANY_MEMBERS   64   /* from here on, those that ended are let go early */
-#define MAX_UNFILLED   1000 /* ticks that a file may stay without a header */
-#define DRAIN_AT_ONCE  500  /* pages between two hand-backs */
+#define NS_PER_MS	UINT64_C(1000000)
+#define CLOCK_EVERY_NS	(1000 * NS_PER_MS)
+#define META_EVERY_NS	(1000 * NS_PER_MS)
+#define LINGER_NS	(2000 * NS_PER_MS)
+#define LET_GO_EVERY_NS (100 * NS_PER_MS)
+#define MANY_MEMBERS	64 /* from here on, those that ended are let go early */
+#define VERY_MANY	300
+#define MAX_UNFILLED	1000 /* ticks that a file may stay without a header */
+#define DRAIN_AT_ONCE	500  /* pages between two hand-backs */
 
 struct published {
 	uint64_t seq;
@@ -67,7 +69,7 @@ struct recorder {
 	unsigned int unfilled; /* ticks in a row with a file that has no header yet */
 	bool rescan;
 	bool counter; /* some member has the stamp counter for its clock */
-	uint64_t clock_ns;
+	uint64_t clock_ns, let_go_ns;
 	struct recorder_summary sum;
 	struct published *found;
 	size_t room_found;
@@ -517,6 +519,20 @@ static void update_meta(struct recorder *r, struct member *m, uint64_t now)
 	}
 }
 
+/* A filter that names nothing leaves the engine's list empty: all functions are traced. */
+static void note_refusal(struct recorder_summary *s, const struct meta *meta)
+{
+	const char *at = strstr(meta->status, "ftrace_filter: ");
+	size_t n;
+
+	if (!at || !meta->nr_functions || s->refused[0])
+		return;
+	at += strlen("ftrace_filter: ");
+	n = strcspn(at, " \n");
+	snprintf(s->refused, sizeof(s->refused), "%.*s", (int)n, at);
+	snprintf(s->refused_exe, sizeof(s->refused_exe), "%s", meta->head.exe);
+}
+
 static void sum_up(struct recorder *r, const struct meta *meta)
 {
 	struct meta_losses l = meta_losses(meta);
@@ -530,6 +546,7 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 	if (enabled > s->nr_enabled)
 		s->nr_enabled = enabled;
 	s->untraced_calls += meta->head.untraced_calls;
+	note_refusal(s, meta);
 	s->losses.overrun += l.overrun;
 	s->losses.dropped_events += l.dropped_events;
 	s->losses.commit_overrun += l.commit_overrun;
@@ -563,15 +580,19 @@ static void finish_member(struct recorder *r, struct member *m)
 	member_close(m);
 }
 
-static bool has_ended(const struct member *m, uint64_t now)
+static bool has_ended(const struct member *m, uint64_t now, uint64_t linger_ns)
 {
-	return now - m->active_ns > LINGER_NS && is_gone(m);
+	return now - m->active_ns > linger_ns && is_gone(m);
 }
 
 static void let_go(struct recorder *r, uint64_t now)
 {
+	/* Descriptors are fewer than processes may be. */
+	uint64_t linger_ns = r->nr_members > VERY_MANY ? 0 : LINGER_NS;
+
+	r->let_go_ns = now;
 	for (unsigned int i = 0; i < r->nr_members;) {
-		if (!has_ended(&r->members[i], now)) {
+		if (!has_ended(&r->members[i], now, linger_ns)) {
 			i++;
 			continue;
 		}
@@ -601,11 +622,10 @@ bool recorder_tick(struct recorder *r)
 		full |= drain(r, &r->members[i], false);
 		update_meta(r, &r->members[i], now);
 	}
-	if (now - r->clock_ns >= CLOCK_EVERY_NS) {
+	if (now - r->clock_ns >= CLOCK_EVERY_NS)
 		take_clock(r, now);
-		if (r->nr_members > MANY_MEMBERS)
-			let_go(r, now);
-	}
+	if (r->nr_members > MANY_MEMBERS && now - r->let_go_ns >= LET_GO_EVERY_NS)
+		let_go(r, now);
 	return full;
 }
 

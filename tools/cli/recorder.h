@@ -26,6 +26,8 @@ struct recorder_summary {
 	uint64_t nr_enabled;   /* of those, patched, the greatest of a member */
 	uint64_t untraced_calls;
 	struct meta_losses losses;
+	char refused[256];    /* first filter that named nothing in a program that has functions */
+	char refused_exe[64]; /* that program */
 };
 
 /*
