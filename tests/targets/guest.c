@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * guest HOW: a program that does to itself what a guest must bear, and calls before and after.
+ * Prints `made N`, written with write() alone.
+ */
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "target.h"
+
+static unsigned long made;
+
+static NOINLINE void counted(void)
+{
+	__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+}
+
+static NOTRACE void calls(int n)
+{
+	while (n--)
+		counted();
+}
+
+static NOTRACE void say(void)
+{
+	char line[64];
+	int n = snprintf(line, sizeof(line), "made %lu\n", made);
+
+	if (write(1, line, (size_t)n) != n)
+		abort();
+}
+
+static NOTRACE void *thread(void *arg)
+{
+	calls((int)(long)arg);
+	return NULL;
+}
+
+static NOTRACE void in_threads(int nr, int at_once, int each)
+{
+	pthread_t t[64];
+	int i, k;
+
+	for (i = 0; i < nr; i += at_once) {
+		for (k = 0; k < at_once; k++)
+			if (pthread_create(&t[k], NULL, thread, (void *)(long)each))
+				abort();
+		for (k = 0; k < at_once; k++)
+			pthread_join(t[k], NULL);
+	}
+}
+
+static NOTRACE void *strict(void *arg)
+{
+	calls(10);
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT))
+		abort();
+	calls((int)(long)arg);
+	/* all that is left to it */
+	syscall(SYS_exit, 0);
+	return NULL;
+}
+
+NOTRACE int main(int argc, char **argv)
+{
+	const char *how = argc > 1 ? argv[1] : "";
+	struct rlimit limit;
+	pthread_t t;
+
+	calls(1000);
+	if (!strcmp(how, "threads")) {
+		in_threads(5000, 20, 50);
+	} else if (!strcmp(how, "close")) {
+		syscall(SYS_close_range, 3, ~0u, 0);
+		calls(100000);
+		in_threads(20, 10, 1000);
+	} else if (!strcmp(how, "chroot")) {
+		if (chroot(argv[2]) || chdir("/"))
+			return 3;
+		calls(100000);
+		in_threads(20, 10, 1000);
+	} else if (!strcmp(how, "mlock")) {
+		if (mlockall(MCL_CURRENT | MCL_FUTURE))
+			return 3;
+		calls(100000);
+		in_threads(20, 10, 1000);
+	} else if (!strcmp(how, "memory")) {
+		limit.rlim_cur = limit.rlim_max = 1 << 20;
+		if (setrlimit(RLIMIT_AS, &limit))
+			return 3;
+		calls(100000);
+	} else if (!strcmp(how, "strict")) {
+		pthread_create(&t, NULL, strict, (void *)100000L);
+		/* its end by the system call alone is not seen by pthread_join() in time */
+		pthread_join(t, NULL);
+		calls(1000);
+	} else {
+		return 2;
+	}
+	say();
+	return 0;
+}
