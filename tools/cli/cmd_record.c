@@ -249,13 +249,11 @@ static int drain_until_end(struct record_run *run, int signals)
 	if (timer < 0 || timerfd_settime(timer, 0, &every, NULL))
 		return fail_errno(errno, "cannot make a timer");
 	while (!run->ended) {
-		struct pollfd fds[] = {{timer, POLLIN, 0},
-				       {signals, POLLIN, 0},
-				       {recorder_fd(run->recorder), POLLIN, 0}};
+		struct pollfd fds[] = {{timer, POLLIN, 0}, {signals, POLLIN, 0}};
 		uint64_t ticks;
 
 		if (!recorder_tick(run->recorder))
-			poll(fds, 3, 1000);
+			poll(fds, 2, 1000);
 		if (read(timer, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 			break;
 		forward(run, signals);

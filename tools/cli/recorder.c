@@ -125,11 +125,6 @@ void recorder_free(struct recorder *r)
 	free(r);
 }
 
-int recorder_fd(const struct recorder *r)
-{
-	return r->watch;
-}
-
 /* Say once what is wrong with a member, and leave it alone. */
 static void give_up(struct member *m)
 {
@@ -267,6 +262,10 @@ static void scan(struct recorder *r)
 	r->rescan = !filled && r->unfilled < MAX_UNFILLED;
 }
 
+/*
+ * Asked at each tick and not waited for: to wake at each new file would make a program that forks
+ * often wait for us.
+ */
 static bool folder_changed(struct recorder *r)
 {
 	char events[4096] __attribute__((aligned(8)));

@@ -37,9 +37,6 @@ struct recorder_summary {
 int recorder_new(int dirfd, const char *session, struct spool_writer *spool, struct recorder **out);
 void recorder_free(struct recorder *r);
 
-/* Readable when the folder changed; for poll(). */
-int recorder_fd(const struct recorder *r);
-
 /*
  * recorder_tick() - look for new members, drain all of them, take a pair of clocks if one is due.
  * Return: true if some buffer was so full that the next tick should come at once.
