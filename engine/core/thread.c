@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start and end of threads, and their names. pthread_create() and pthread_setname_np() are ours
- * and call libc's; the end is seen by a pthread key's destructor, which puts itself off to the last
+ * The start and end of threads, and their names. pthread_create(), pthread_setname_np() and prctl()
+ * are ours and call libc's; the end is seen by a pthread key's destructor, which puts itself off to the last
  * round so that the destructors of the program's own keys are still recorded. Threads made without
  * pthread_create (raw clone) get their block at their first record and never give it back.
  * fork: the child's control blocks are zero, so all of this does nothing there.
@@ -12,7 +12,10 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
 
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
@@ -101,6 +104,7 @@ static void *thread_starts(void *arg)
 
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int pthread_setname_fn(pthread_t, const char *);
+typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 static pthread_create_fn *real_pthread_create(void)
 {
@@ -153,4 +157,39 @@ VESTIGE_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 	if (!err && area && pthread_equal(thread, pthread_self()))
 		ring_thread_rename();
 	return err;
+}
+
+/*
+ * What a thread says of itself through prctl(). Strict seccomp and PR_TSC_SIGSEGV make reading the
+ * counter fatal, a seccomp filter may make any system call so.
+ */
+VESTIGE_EXPORT int prctl(int op, ...)
+{
+	static prctl_fn *real;
+	unsigned long arg[4];
+	va_list ap;
+	int i, ret, forbidden;
+
+	va_start(ap, op);
+	for (i = 0; i < 4; i++)
+		arg[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (!real)
+		real = (prctl_fn *)dlsym(RTLD_NEXT, "prctl");
+	if (!real) {
+		errno = ENOSYS;
+		return -1;
+	}
+	forbidden = (op == PR_SET_SECCOMP && arg[0] == SECCOMP_MODE_STRICT) ||
+		    (op == PR_SET_TSC && arg[0] == PR_TSC_SIGSEGV);
+	if (forbidden)
+		ring_thread_forbid();
+	else if (op == PR_SET_SECCOMP)
+		ring_forbid_growth();
+	ret = real(op, arg[0], arg[1], arg[2], arg[3]);
+	if (ret && forbidden)
+		ring_thread_allow();
+	if (!ret && op == PR_SET_NAME && area)
+		ring_thread_rename();
+	return ret;
 }

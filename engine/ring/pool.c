@@ -29,7 +29,7 @@ int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
 
 	if (to > row->nr_pages)
 		to = row->nr_pages;
-	if (to == n)
+	if (to == n || load_relaxed(&r->no_growth))
 		return -ENOSPC;
 	err = sys_back(pool_page(r, row->first_page + n), (size_t)(to - n) * PAGE_BYTES);
 	if (err < 0) {

@@ -25,6 +25,9 @@
 static struct ring_ctl null_ctl;
 __thread struct ring_ctl *ring_ctl __attribute__((tls_model("initial-exec"))) = &null_ctl;
 
+/* Of threads that may no longer read the counter: neither do we. */
+static struct ring_ctl forbidden_ctl = {.tid = -1};
+
 ptrdiff_t ring_rseq_offset;
 
 /* In memory that a fork's child finds zeroed: there nothing is awake. */
@@ -307,6 +310,10 @@ enum ring_verdict ring_new_page(uint32_t bytes)
 		if (!ctl)
 			return RING_SKIP;
 	}
+	if (unlikely(ctl == &forbidden_ctl)) {
+		fetch_add(&ring.area->untraced_calls, 1);
+		return RING_SKIP;
+	}
 	while (unlikely(ctl->busy)) {
 		ctl = enter_nested(ctl);
 		if (!ctl) {
@@ -338,7 +345,7 @@ void ring_thread_rename(void)
 {
 	struct ring_ctl *ctl = ring_ctl;
 
-	if (ctl->tid && ctl->task != UINT32_MAX)
+	if (ctl->tid > 0 && ctl->task != UINT32_MAX)
 		sys_get_comm(ring.tasks[ctl->task].comm);
 }
 
@@ -355,11 +362,32 @@ static void release(struct ring_ctl *ctl)
 	}
 }
 
+void ring_thread_forbid(void)
+{
+	struct ring_ctl *ctl = ring_ctl;
+
+	ring_ctl = &forbidden_ctl;
+	barrier();
+	if (ctl->tid > 0)
+		release(ctl);
+}
+
+void ring_thread_allow(void)
+{
+	if (ring_ctl == &forbidden_ctl)
+		ring_ctl = &null_ctl;
+}
+
+void ring_forbid_growth(void)
+{
+	store_relaxed(&ring.no_growth, 1);
+}
+
 void ring_thread_end(void)
 {
 	struct ring_ctl *ctl = ring_ctl;
 
-	if (!ctl->tid)
+	if (ctl->tid <= 0)
 		return;
 	ring_thread_rename();
 	if (ctl->task != UINT32_MAX)

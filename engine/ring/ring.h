@@ -74,6 +74,7 @@ struct ring {
 	uint32_t nr_cpus;
 	uint32_t buffer_index;
 	uint32_t on; /* tracing_on */
+	uint32_t no_growth;
 };
 
 /* Of the calling thread; &ring_null_ctl until it has one. entry.S loads it. */
@@ -115,6 +116,16 @@ void ring_thread_start(void);
 
 /* The thread ends: publish its pages, note its name, free its block. Normal context. */
 void ring_thread_end(void);
+
+/*
+ * The calling thread is about to lose the right to read the counter (PR_SET_TSC, strict seccomp): it
+ * records no more, its calls are counted as untraced. ring_thread_allow(): it came to nothing.
+ */
+void ring_thread_forbid(void);
+void ring_thread_allow(void);
+
+/* System calls may be fatal from now on (a seccomp filter): the ring adds no memory any more. */
+void ring_forbid_growth(void);
 
 /* Read the calling thread's name again. Normal context: it makes a system call. */
 void ring_thread_rename(void);
