@@ -12,7 +12,8 @@
  *   rseq	stamp, record and commit inside one restartable sequence: a handler restarts it, so
  *		nothing is ever half written and records lie in order of time
  *   xadd	one xadd on page_head.commit; from the reservation to the last store ctl->nest is
- *		raised, and a page that was taken below that level is held back, not published
+ *		raised, and a page that was taken below that level is held back, not published;
+ *		a writer that ends lowers the level of the page that is current then
  *
  * A handler that interrupts the slow path itself records through a second block, with a page of its
  * own, for as long as it runs.
@@ -39,10 +40,11 @@ struct ring_ctl {
 	uint32_t nest;	  /* xadd writers that have reserved and not finished, on this thread */
 	uint32_t
 		aborts; /* rseq restarts: every 64th takes xadd, or a stepping debugger would hang */
-	uint32_t busy;	/* inside the slow path */
-	uint32_t task;	/* row in AREA_TASKS */
+	uint32_t
+		page_nest; /* the lowest nest since the page was taken: writers below are not in it */
+	uint32_t busy;	   /* inside the slow path */
+	uint32_t task;	   /* row in AREA_TASKS */
 	uint32_t page_index;
-	uint32_t page_nest; /* ctl->nest when the page was taken */
 	uint32_t nr_held;
 	struct {
 		uint32_t page_index;

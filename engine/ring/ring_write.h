@@ -19,6 +19,18 @@ struct ring_slot {
 	struct ring_ctl *ctl;
 };
 
+/* A writer ends, see entry.S's END_WRITER. */
+static inline void ring_end_writer(struct ring_ctl *ctl)
+{
+	uint32_t below = ctl->nest - 1;
+
+	barrier();
+	if (ctl->page_nest > below)
+		ctl->page_nest = below;
+	barrier();
+	ctl->nest = below;
+}
+
 /*
  * ring_reserve() - room for a record.
  * @bytes: its size, head word included; a multiple of 8, at most RING_MAX_RECORD.
@@ -47,8 +59,7 @@ static inline int ring_reserve(struct ring_slot *slot, uint32_t bytes)
 				if (!(stamp >> 32))
 					return 1;
 			}
-			barrier();
-			ctl->nest--;
+			ring_end_writer(ctl);
 		}
 		if (ring_new_page(bytes) == RING_SKIP)
 			return 0;
@@ -61,8 +72,7 @@ static inline void ring_commit(const struct ring_slot *slot, enum record_kind ki
 	barrier();
 	*(volatile uint64_t *)slot->words =
 		(uint64_t)kind << RECORD_KIND_SHIFT | (uint64_t)id << RECORD_ID_SHIFT | slot->stamp;
-	barrier();
-	slot->ctl->nest--;
+	ring_end_writer(slot->ctl);
 }
 
 #endif

@@ -86,6 +86,19 @@
 	.endm
 
 	/*
+	 * A writer ends; rcx = ctl, eax is free. Nobody from here on is above it: the current page's
+	 * level falls first, so that a handler in between is only too careful.
+	 */
+	.macro END_WRITER
+	mov	CTL_NEST(%rcx), %eax
+	dec	%eax
+	cmp	%eax, CTL_PAGE_NEST(%rcx)
+	jbe	77f
+	mov	%eax, CTL_PAGE_NEST(%rcx)
+77:	decl	CTL_NEST(%rcx)
+	.endm
+
+	/*
 	 * xadd: rcx = ctl on the way in. Reserve first, then stamp against the base of the page in
 	 * which the slot lies. Until the head word is stored the slot says UNCOMMITTED, so that a
 	 * reader of a killed process can step over it.
@@ -126,10 +139,10 @@
 	mov	%rdx, 8(%rcx)
 	mov	%rax, (%rcx)
 	LOAD_CTL %rcx
-	decl	CTL_NEST(%rcx)
+	END_WRITER
 	jmp	\out
 8:	LOAD_CTL %rcx			/* the slot stays uncommitted, the page is too old */
-9:	decl	CTL_NEST(%rcx)
+9:	END_WRITER
 	jmp	\slow
 	.endm
 

@@ -10,6 +10,7 @@ static_assert(offsetof(struct ring_ctl, page) == CTL_PAGE, "CTL_PAGE");
 static_assert(offsetof(struct ring_ctl, cpu_key) == CTL_CPU_KEY, "CTL_CPU_KEY");
 static_assert(offsetof(struct ring_ctl, nest) == CTL_NEST, "CTL_NEST");
 static_assert(offsetof(struct ring_ctl, aborts) == CTL_ABORTS, "CTL_ABORTS");
+static_assert(offsetof(struct ring_ctl, page_nest) == CTL_PAGE_NEST, "CTL_PAGE_NEST");
 static_assert(RING_CPU_KEY == CPU_KEY, "CPU_KEY");
 static_assert(offsetof(struct page_head, commit) == HEAD_COMMIT, "HEAD_COMMIT");
 static_assert(offsetof(struct page_head, base_stamp) == HEAD_BASE_STAMP, "HEAD_BASE_STAMP");

@@ -3,11 +3,12 @@
 #ifndef VESTIGE_HOOK_OFFSETS_H
 #define VESTIGE_HOOK_OFFSETS_H
 
-#define CTL_PAGE    0
-#define CTL_CPU_KEY 8
-#define CTL_NEST    12
-#define CTL_ABORTS  16
-#define CPU_KEY	    0x5a000000
+#define CTL_PAGE      0
+#define CTL_CPU_KEY   8
+#define CTL_NEST      12
+#define CTL_ABORTS    16
+#define CTL_PAGE_NEST 20
+#define CPU_KEY	      0x5a000000
 
 #define HEAD_COMMIT	0
 #define HEAD_BASE_STAMP 8
