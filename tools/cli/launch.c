@@ -7,6 +7,7 @@
  * Where ptrace is refused (some sandboxes), the program runs without a stop.
  * Tests: tests/cli/test_record.py, tests/cli/test_doctor.py.
  */
+#include "elf_needed.h"
 #include "tools/cli/launch.h"
 
 #include <elf.h>
@@ -208,6 +209,8 @@ static int check_image(struct launch *l, const char *path, int depth)
 		err = check_secure(path, fd);
 		if (!err)
 			err = check_elf(path, fd);
+		/* gcc's AddressSanitizer ends a program in which it is not the first object */
+		elf_needed(fd, "libasan.so", l->first, sizeof(l->first));
 		close(fd);
 		return err;
 	}
@@ -257,7 +260,8 @@ static int set_environment(const struct launch *l)
 	char *preload;
 	int err = 0;
 
-	if (asprintf(&preload, "%s%s%s", l->library, old && *old ? ":" : "", old ? old : "") < 0)
+	if (asprintf(&preload, "%s%s%s%s%s", l->first, *l->first ? ":" : "", l->library,
+		     old && *old ? ":" : "", old ? old : "") < 0)
 		return -ENOMEM;
 	if (setenv("LD_PRELOAD", preload, 1) || setenv("VESTIGE_DIR", l->areas_dir, 1) ||
 	    setenv("VESTIGE_SESSION", l->session, 1) || setenv("VESTIGE_BOOT", l->boot, 1) ||

@@ -20,6 +20,7 @@ struct launch {
 	const char *boot;	/* VESTIGE_BOOT */
 	char session[64];	/* VESTIGE_SESSION: launch_find() makes one */
 	char library[PATH_MAX]; /* libvestige.so: launch_find() finds it */
+	char first[256];	/* what must be preloaded before it: the address sanitizer, or "" */
 	sigset_t mask;		/* signal mask of the program */
 	bool silent;		/* its standard streams are /dev/null */
 	pid_t pid;

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VESTIGE_TOOLS_ELF_NEEDED_H
+#define VESTIGE_TOOLS_ELF_NEEDED_H
+
+#include <stddef.h>
+
+/*
+ * elf_needed() - the first shared object that a program is linked with and whose name begins so.
+ * @fd: of the program. @prefix: for example "libasan.so".
+ * @name: receives it, or "": the program needs none, or is no ELF file. @bytes: room there.
+ */
+void elf_needed(int fd, const char *prefix, char *name, size_t bytes);
+
+#endif
