@@ -86,6 +86,26 @@ def test_threads_have_names(w):
     assert re.search(r"alpha-\d+ ", text) and re.search(r"beta-\d+ ", text), text[-500:]
 
 
+def test_texts_of_the_program(w):
+    need("trace-cmd")
+    prog = w.compile("texts", r"""
+#include "vestige/vestige.h"
+__attribute__((noipa)) void work(int i) { trace_printk("i=%d\n", i); }
+int main(void) { for (int i = 0; i < 3; i++) work(i); trace_printk("%0200d", 7); vestige_mark("a mark");
+	return 0; }
+""", "-I" + os.environ["SOURCE_DIR"] + "/include")
+    w.run("record", "-q", "--", prog)
+    want = ["work: i=0", "work: i=1", "work: i=2", "main: " + "7".zfill(200), "tracing_mark_write: a mark"]
+    text = w.run("report").stdout.decode()
+    assert re.findall(r": (\w+: .*)$", text, re.M) == want, text
+    for version in (6, 7):
+        w.run("record", "-q", "--file-version", version, "--", prog)
+        text = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE,
+                              check=True).stdout.decode()
+        assert re.findall(r" print: +(.*)$", text, re.M) == want, text
+        assert "vestige_printk_" not in text, text
+
+
 def test_exec_is_followed(w):
     need("trace-cmd")
     w.run("record", "-q", "--", w.prog, "exec", w.prog, "calls", 10)

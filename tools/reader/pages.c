@@ -454,6 +454,9 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 	}
 	make_head(p, how);
 	*err = make_clock(p, how->sample_clock);
+	if (!*err &&
+	    symbols_add(p->reader.symbols, SYMBOLS_MARK_ADDR, 'T', SYMBOLS_MARK_NAME, NULL))
+		*err = fail(ENOMEM, "no memory");
 	if (!*err)
 		*err = make_objects(p, how->note);
 	if (!*err)

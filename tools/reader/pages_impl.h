@@ -38,7 +38,7 @@ extern const struct reader_ops pages_ops;
 /* A record as it lies in an open page. */
 struct slot {
 	uint64_t word;
-	uint64_t payload; /* RECORD_FUNCTION: the return address */
+	uint64_t payload; /* RECORD_FUNCTION: the return address; RECORD_PRINT: where it lies */
 };
 
 #define PAGE_MAX_SLOTS (PAGE_DATA_BYTES / 8)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
+#include "tools/reader/symbols.h"
 
 struct open_page {
 	uint64_t ts; /* of the next record */
@@ -21,12 +22,15 @@ struct open_page {
 	uint64_t base; /* clock units */
 	int32_t tid;
 	uint32_t nr, pos;
+	const unsigned char *page; /* a copy, where a record has text; behind the slots */
+	struct open_page *done;	   /* the next one of those read to their end */
 	struct slot slots[];
 };
 
 struct stream {
 	size_t next, end;	 /* refs not opened yet */
 	struct open_page **heap; /* the earliest record first */
+	struct open_page *done;	 /* read to the end, but their text is still lent out */
 	size_t nr, room;
 	uint64_t last_ts;
 	uint64_t lost; /* to be told with the next record */
@@ -52,7 +56,9 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 		if (word && record_word_kind(word) != RECORD_UNCOMMITTED) {
 			if (out) {
 				out[nr].word = word;
-				if (n >= 16)
+				if (record_word_kind(word) == RECORD_PRINT)
+					out[nr].payload = at;
+				else if (n >= 16)
 					memcpy(&out[nr].payload, p + at + 8, 8);
 				else
 					out[nr].payload = 0;
@@ -140,8 +146,9 @@ static int open_next(struct pages *p, struct stream *s)
 	struct slot slots[PAGE_MAX_SLOTS];
 	uint64_t page[PAGE_BYTES / 8];
 	const struct page_head *head = (const struct page_head *)page;
-	unsigned int nr, bytes;
+	unsigned int nr, bytes, i;
 	struct open_page *o;
+	bool text = false;
 	int got;
 
 	s->lost += ref->lost;
@@ -155,7 +162,9 @@ static int open_next(struct pages *p, struct stream *s)
 	nr = page_decode(page, slots, &bytes);
 	if (!nr)
 		return 0;
-	o = malloc(sizeof(*o) + nr * sizeof(*slots));
+	for (i = 0; i < nr && !text; i++)
+		text = record_word_kind(slots[i].word) == RECORD_PRINT;
+	o = malloc(sizeof(*o) + nr * sizeof(*slots) + (text ? PAGE_BYTES : 0));
 	if (!o)
 		return fail(ENOMEM, "no memory for a page");
 	sort_slots(slots, nr);
@@ -167,6 +176,8 @@ static int open_next(struct pages *p, struct stream *s)
 		.nr = nr,
 	};
 	memcpy(o->slots, slots, nr * sizeof(*slots));
+	if (text)
+		o->page = memcpy(&o->slots[nr], page, PAGE_BYTES);
 	if (o->member->meta->head.clock == AREA_CLOCK_TSC)
 		o->line = clock_line_find(&p->clock, o->base);
 	o->ts = slot_ts(p, o, &o->slots[0]);
@@ -199,6 +210,26 @@ static uint64_t canonical(struct stream *s, const struct member *m, uint64_t add
 	return addr;
 }
 
+/* The writer's address and the text of a record whose place page_decode() has checked. */
+static bool take_print(struct stream *s, const struct open_page *o, const struct slot *slot,
+		       struct record *rec)
+{
+	const unsigned char *p = o->page + slot->payload;
+	uint32_t bytes = record_word_bytes(slot->word);
+	const char *text = (const char *)p + 16;
+	uint64_t ip;
+
+	if (bytes < 16)
+		return false;
+	memcpy(&ip, p + 8, sizeof(ip));
+	rec->ip = ip ? canonical(s, o->member, ip) : SYMBOLS_MARK_ADDR;
+	rec->data = text;
+	rec->data_bytes = (uint32_t)strnlen(text, bytes - 16);
+	if (rec->data_bytes && text[rec->data_bytes - 1] == '\n')
+		rec->data_bytes--;
+	return true;
+}
+
 /* Make @rec of @slot; false when its id names nothing. */
 static bool make_record(struct stream *s, const struct open_page *o, const struct slot *slot,
 			struct record *rec)
@@ -219,6 +250,10 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 		if (rec->kind == RECORD_FUNCTION)
 			rec->parent_ip = canonical(s, m, slot->payload);
 		break;
+	case RECORD_PRINT:
+		if (!take_print(s, o, slot, rec))
+			return false;
+		break;
 	default:
 		rec->ip = id;
 		break;
@@ -234,6 +269,16 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 	return true;
 }
 
+static void free_done(struct stream *s)
+{
+	while (s->done) {
+		struct open_page *o = s->done;
+
+		s->done = o->done;
+		free(o);
+	}
+}
+
 static int stream_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
 	struct pages *p = (struct pages *)r;
@@ -243,6 +288,7 @@ static int stream_read(struct reader *r, unsigned int cpu, struct record *out, u
 	if (cpu >= r->nr_cpus)
 		return 0;
 	s = &p->streams[cpu];
+	free_done(s);
 	while (nr < max) {
 		uint64_t limit = UINT64_MAX;
 		struct open_page *o;
@@ -270,7 +316,8 @@ static int stream_read(struct reader *r, unsigned int cpu, struct record *out, u
 		} while (o->ts < limit && nr < max);
 		if (o->pos == o->nr) {
 			s->heap[0] = s->heap[--s->nr];
-			free(o);
+			o->done = s->done;
+			s->done = o;
 			if (!s->nr)
 				continue;
 		}
@@ -313,6 +360,7 @@ void pages_free_streams(struct pages *p)
 		for (size_t i = 0; i < p->streams[c].nr; i++)
 			free(p->streams[c].heap[i]);
 		free(p->streams[c].heap);
+		free_done(&p->streams[c]);
 	}
 	free(p->streams);
 }

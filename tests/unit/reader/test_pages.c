@@ -56,6 +56,56 @@ static void a_record_is_told_whole(void **state)
 	fake_free(f);
 }
 
+static void put_text(struct fake *f, uint32_t stamp, uint64_t ip, const char *text)
+{
+	char bytes[64] = {0};
+	uint64_t words[8];
+	uint32_t nr = (uint32_t)(strlen(text) + 8) / 8;
+
+	memcpy(bytes, text, strlen(text));
+	memcpy(words, bytes, sizeof(words));
+	fake_word(f, 0, 0, fake_record(RECORD_PRINT, 16 + 8 * nr, stamp));
+	fake_word(f, 0, 0, ip);
+	for (uint32_t i = 0; i < nr; i++)
+		fake_word(f, 0, 0, words[i]);
+}
+
+static void texts_are_lent(void **state)
+{
+	struct fake *f = fake_new(1, 4, 10);
+	struct record rec[6];
+	struct reader *r;
+
+	fake_take(f, 0, 0, 100, 1000);
+	put_text(f, 1, FAKE_BIAS + 0x1005, "one\n");
+	fake_call(f, 0, 0, 2, 1, 0);
+	put_text(f, 3, 0, "a mark");
+	put_text(f, 4, 0, "");
+	/* too short for a writer's address: lost */
+	fake_word(f, 0, 0, fake_record(RECORD_PRINT, 8, 5));
+	put_text(f, 6, 0, "two\nlines");
+	/* reaches beyond the page: nothing follows */
+	fake_word(f, 0, 0, fake_record(RECORD_PRINT, 64, 7));
+	fake_publish(f, 0, 0);
+	r = open_fake(f);
+	assert_int_equal(reader_read(r, 0, rec, 6), 5);
+	assert_int_equal(rec[0].kind, RECORD_PRINT);
+	assert_int_equal(rec[0].ip & 0xffffffff, 0x1005);
+	assert_int_equal(rec[0].data_bytes, 3);
+	assert_memory_equal(rec[0].data, "one", 3);
+	assert_int_equal(rec[1].kind, RECORD_FUNCTION);
+	assert_string_equal(symbols_find(r->symbols, rec[2].ip)->name, "tracing_mark_write");
+	assert_int_equal(rec[2].data_bytes, 6);
+	assert_memory_equal(rec[2].data, "a mark", 6);
+	assert_int_equal(rec[3].data_bytes, 0);
+	assert_int_equal(rec[4].lost, 1);
+	assert_int_equal(rec[4].data_bytes, 9);
+	assert_memory_equal(rec[4].data, "two\nlines", 9);
+	assert_int_equal(reader_read(r, 0, rec, 6), 0);
+	reader_close(r);
+	fake_free(f);
+}
+
 static void a_caller_outside_keeps_its_address(void **state)
 {
 	struct fake *f = fake_new(1, 4, 10);
@@ -301,6 +351,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_told_whole),
+		cmocka_unit_test(texts_are_lent),
 		cmocka_unit_test(a_caller_outside_keeps_its_address),
 		cmocka_unit_test(overlapping_pages_are_merged),
 		cmocka_unit_test(losses_stand_before_the_page_that_tells_them),
