@@ -86,9 +86,14 @@ static void sort_slots(struct slot *s, unsigned int nr)
 	}
 }
 
+static uint64_t slot_stamp(const struct open_page *o, const struct slot *s)
+{
+	return o->base + record_word_stamp(s->word);
+}
+
 static uint64_t slot_ts(const struct pages *p, struct open_page *o, const struct slot *s)
 {
-	uint64_t stamp = o->base + record_word_stamp(s->word);
+	uint64_t stamp = slot_stamp(o, s);
 
 	if (o->line && stamp >= o->line->end)
 		o->line = clock_line_find(&p->clock, stamp);
@@ -187,27 +192,40 @@ static int open_next(struct pages *p, struct stream *s)
 	return got;
 }
 
-static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr)
+/*
+ * The address in a trace.dat of a run-time address that a record of @stamp has. Of objects that lay
+ * there one after the other it is in the first that was not unloaded yet: what loads an object is
+ * seen a little after the fact, and so is what unloads it.
+ */
+static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr, uint64_t stamp)
 {
+	const struct map *map = s->map, *best = NULL;
 	size_t lo = 0, hi = m->nr_maps;
 
-	if (s->map && addr >= s->map->lo && addr < s->map->hi && s->map >= m->maps &&
-	    s->map < m->maps + m->nr_maps)
-		return s->map->base + (uint32_t)(addr - s->map->bias);
+	if (map && map->alone && addr >= map->lo && addr < map->hi && map >= m->maps &&
+	    map < m->maps + m->nr_maps)
+		return map->base + (uint32_t)(addr - map->bias);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct map *map = &m->maps[mid];
 
-		if (addr < map->lo) {
-			hi = mid;
-		} else if (addr >= map->hi) {
+		if (m->maps[mid].lo <= addr)
 			lo = mid + 1;
-		} else {
-			s->map = map;
-			return map->base + (uint32_t)(addr - map->bias);
-		}
+		else
+			hi = mid;
 	}
-	return addr;
+	for (; lo && m->maps[lo - 1].reach > addr; lo--) {
+		map = &m->maps[lo - 1];
+		if (addr >= map->hi)
+			continue;
+		if (!best ||
+		    (best->unload < stamp ? map->unload > best->unload
+					  : map->unload >= stamp && map->unload < best->unload))
+			best = map;
+	}
+	if (!best)
+		return addr;
+	s->map = best;
+	return best->base + (uint32_t)(addr - best->bias);
 }
 
 /* The writer's address and the text of a record whose place page_decode() has checked. */
@@ -222,7 +240,7 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	if (bytes < 16)
 		return false;
 	memcpy(&ip, p + 8, sizeof(ip));
-	rec->ip = ip ? canonical(s, o->member, ip) : SYMBOLS_MARK_ADDR;
+	rec->ip = ip ? canonical(s, o->member, ip, slot_stamp(o, slot)) : SYMBOLS_MARK_ADDR;
 	rec->data = text;
 	rec->data_bytes = (uint32_t)strnlen(text, bytes - 16);
 	if (rec->data_bytes && text[rec->data_bytes - 1] == '\n')
@@ -248,7 +266,7 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 			return false;
 		rec->ip = m->functions[id];
 		if (rec->kind == RECORD_FUNCTION)
-			rec->parent_ip = canonical(s, m, slot->payload);
+			rec->parent_ip = canonical(s, m, slot->payload, slot_stamp(o, slot));
 		break;
 	case RECORD_PRINT:
 		if (!take_print(s, o, slot, rec))

@@ -106,6 +106,67 @@ static void texts_are_lent(void **state)
 	fake_free(f);
 }
 
+/* Two objects at one place, one after the other, and a larger one that stayed around both. */
+static void a_caller_is_in_what_lay_there_then(void **state)
+{
+	static const struct {
+		uint32_t stamp;
+		uint64_t addr;
+		uint32_t offset;
+		unsigned int object; /* 0: the fake's own */
+	} calls[] = {
+		{1, 0x200010, 0x10, 1},	 {10, 0x200010, 0x10, 1},    {11, 0x200010, 0x10, 2},
+		{25, 0x200010, 0x10, 2}, {26, 0x2010, 0x2010, 0},    {30, 0x200010, 0x10, 2},
+		{99, 0x200010, 0x10, 2}, {99, 0x280010, 0x80010, 2}, {5, 0x280010, 0, 3},
+	};
+	struct fake *f = fake_new(1, 4, 10);
+	struct area_object *o = fake_row(f, AREA_OBJECTS, 1);
+	struct area_object *last = fake_row(f, AREA_OBJECTS, 2);
+	uint64_t base[3] = {0}, expect;
+	struct record rec;
+	struct reader *r;
+
+	f->head->tables[AREA_OBJECTS].count = 3;
+	f->head->tables[AREA_OBJECTS].capacity = 3;
+	*o = (struct area_object){.bias = FAKE_BIAS + 0x200000,
+				  .lo = FAKE_BIAS + 0x200000,
+				  .hi = FAKE_BIAS + 0x210000,
+				  .build_id_bytes = 4,
+				  .build_id = {2},
+				  .load_stamp = 1000,
+				  .unload_stamp = 1010};
+	*last = *o;
+	last->build_id[0] = 3;
+	last->hi = FAKE_BIAS + 0x290000;
+	last->load_stamp = 1020;
+	last->unload_stamp = 1030;
+	fake_take(f, 0, 0, 100, 1000);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		fake_call(f, 0, 0, calls[i].stamp, 0, FAKE_BIAS + calls[i].addr);
+	fake_publish(f, 0, 0);
+	r = open_fake(f);
+	while (reader_read(r, 0, &rec, 1) == 1) {
+		uint32_t stamp = (uint32_t)(rec.ts - 1000);
+		unsigned int known = 0;
+
+		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+			if (calls[i].stamp != stamp || calls[i].object > 2 ||
+			    calls[i].offset != (uint32_t)rec.parent_ip)
+				continue;
+			known = 1;
+			expect = rec.parent_ip - calls[i].offset;
+			if (!base[calls[i].object])
+				base[calls[i].object] = expect;
+			assert_true(base[calls[i].object] == expect);
+		}
+		assert_true(known || stamp == 5);
+	}
+	assert_true(base[0] != base[1] && base[1] != base[2] && base[0] != base[2]);
+	assert_true(base[0] && base[1] && base[2]);
+	reader_close(r);
+	fake_free(f);
+}
+
 static void a_caller_outside_keeps_its_address(void **state)
 {
 	struct fake *f = fake_new(1, 4, 10);
@@ -352,6 +413,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_told_whole),
 		cmocka_unit_test(texts_are_lent),
+		cmocka_unit_test(a_caller_is_in_what_lay_there_then),
 		cmocka_unit_test(a_caller_outside_keeps_its_address),
 		cmocka_unit_test(overlapping_pages_are_merged),
 		cmocka_unit_test(losses_stand_before_the_page_that_tells_them),
