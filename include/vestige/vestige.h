@@ -118,8 +118,10 @@ vestige_printk_(const char *fmt, ...)
 
 #define trace_printk(...)                                                                          \
 	do {                                                                                       \
-		if (vestige_print)                                                                 \
+		if (vestige_print) {                                                               \
 			vestige_printk_(__VA_ARGS__);                                              \
+			__asm__ volatile(""); /* no tail call: the caller is told */               \
+		}                                                                                  \
 	} while (0)
 
 /**

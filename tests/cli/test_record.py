@@ -86,6 +86,59 @@ def test_threads_have_names(w):
     assert re.search(r"alpha-\d+ ", text) and re.search(r"beta-\d+ ", text), text[-500:]
 
 
+def test_texts_of_the_program(w):
+    need("trace-cmd")
+    prog = w.compile("texts", r"""
+#include "vestige/vestige.h"
+__attribute__((noipa)) void work(int i) { trace_printk("i=%d\n", i); }
+int main(void) { for (int i = 0; i < 3; i++) work(i); trace_printk("%0200d", 7); vestige_mark("a mark");
+	return 0; }
+""", "-I" + os.environ["SOURCE_DIR"] + "/include")
+    w.run("record", "-q", "--", prog)
+    want = ["work: i=0", "work: i=1", "work: i=2", "main: " + "7".zfill(200), "tracing_mark_write: a mark"]
+    text = w.run("report").stdout.decode()
+    assert re.findall(r": (\w+: .*)$", text, re.M) == want, text
+    for version in (6, 7):
+        w.run("record", "-q", "--file-version", version, "--", prog)
+        text = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE,
+                              check=True).stdout.decode()
+        assert re.findall(r" print: +(.*)$", text, re.M) == want, text
+        assert "vestige_printk_" not in text, text
+
+
+def test_objects_that_take_turns_at_one_address(w):
+    """What dlclose() made free, the next dlopen() takes; each call is in what lay there then."""
+    for name in ("first", "second", "third"):
+        w.compile(name + ".so", "void cb(void); void %s_code(void) { cb(); __asm__ volatile(\"\"); }" % name,
+                  "-shared", "-fPIC")
+    prog = w.compile("turns", r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+volatile int n;
+__attribute__((noipa)) void cb(void) { n++; }
+static void turn(const char *name)
+{
+	char here[200], path[300];
+	void *h, (*f)(void);
+	snprintf(path, sizeof(path), "%s/%s.so", getcwd(here, sizeof(here)), name);
+	h = dlopen(path, RTLD_NOW);
+	if (!h) { puts(dlerror()); return; }
+	snprintf(path, sizeof(path), "%s_code", name);
+	f = dlsym(h, path);
+	printf("%p\n", (void *)f);
+	for (int i = 0; i < 100; i++) f();
+	dlclose(h);
+}
+int main(void) { turn("first"); turn("second"); turn("third"); turn("first"); return 0; }
+""", "-rdynamic", "-ldl")
+    p = w.run("record", "-q", "--", prog)
+    addresses = p.stdout.decode().split()
+    assert len(addresses) == 4 and len(set(addresses)) == 1, addresses
+    callers = re.findall(r" cb <-(\w+)", w.run("report").stdout.decode())
+    assert callers == [n + "_code" for n in ("first", "second", "third", "first") for _ in range(100)], set(callers)
+
+
 def test_exec_is_followed(w):
     need("trace-cmd")
     w.run("record", "-q", "--", w.prog, "exec", w.prog, "calls", 10)

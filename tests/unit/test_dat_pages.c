@@ -191,6 +191,43 @@ static void test_lost_has_room(void **state)
 	assert_int_equal(quad(16 + (FULL - 1) * 28 + 16), 3);
 }
 
+/* The kernel's print: a newline and a NUL behind the text; above 112 bytes a length of its own. */
+static void test_print(void **state)
+{
+	struct record rec[2] = {call(10), call(20)};
+	static char text[5000];
+	uint32_t sizes[] = {0, 1, 2, 3, 93, 94, 95, 96, 1024, 4016, 4999};
+
+	memset(text, 'x', sizeof(text));
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		uint32_t kept = sizes[i] > 4028 ? 4028 : sizes[i];
+		uint32_t data = (16 + kept + 2 + 3) & ~3u, at = 16 + 4;
+
+		rec[0].kind = RECORD_PRINT;
+		rec[0].data = text;
+		rec[0].data_bytes = sizes[i];
+		rec[0].lost = 7;
+		assert_int_equal(encode(rec, 2), 0);
+		if (data <= 112) {
+			assert_int_equal(word(16), data / 4);
+		} else {
+			assert_int_equal(word(16), 0);
+			assert_int_equal(word(20), data + 4);
+			at += 4;
+		}
+		assert_int_equal(word(at), 5 | 0x81 << 16 | 0x23 << 24);
+		assert_int_equal(quad(at + 8), rec[0].ip);
+		assert_int_equal(strlen((char *)file + at + 16), kept + 1);
+		assert_memory_equal(file + at + 16, text, kept);
+		assert_int_equal(file[at + 16 + kept], '\n');
+		/* the next event follows, here or in a sub-buffer of its own */
+		if (at + data + 28 <= SUBBUF_BYTES - 8)
+			assert_int_equal(word(at + data), 6 | 10 << 5);
+		else
+			assert_int_equal(word(SUBBUF_BYTES + 16), 6);
+	}
+}
+
 static void test_unknown_kind(void **state)
 {
 	struct record rec[2] = {call(10), call(20)};
@@ -288,6 +325,7 @@ int main(void)
 		cmocka_unit_test(test_extend_stays_with_its_event),
 		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_lost_has_room),
+		cmocka_unit_test(test_print),
 		cmocka_unit_test(test_unknown_kind),
 		cmocka_unit_test(test_by_kbuffer),
 		cmocka_unit_test(test_backwards),

@@ -75,6 +75,53 @@ static void check_tables(struct reader *r, struct reader *src)
 				    tasks_comm(src->tasks, SYNTH_PID + (int)i));
 }
 
+/* Texts of all lengths, as trace_printk() and marks make them, read back as they were. */
+static void make_print(struct record *rec, unsigned int cpu, uint64_t i)
+{
+	static char text[1024];
+
+	synth_function(rec, cpu, i);
+	if (i % 3 == 0)
+		return;
+	memset(text, 'a', sizeof(text));
+	rec->kind = RECORD_PRINT;
+	rec->parent_ip = 0;
+	rec->data = text;
+	rec->data_bytes = (uint32_t)(i * 7 % sizeof(text));
+}
+
+static void test_print(void **state)
+{
+	char *path = scratch_path("print.dat");
+	struct record got, want;
+	struct reader *src, *r;
+
+	for (size_t k = 0; k < NR_KINDS; k++) {
+		src = synth_new(2, 3000, make_print);
+		assert_int_equal(dat_write(path, src, &kinds[k]), 0);
+		assert_int_equal(reader_open_dat(path, &r), 0);
+		for (unsigned int cpu = 0; cpu < 2; cpu++) {
+			for (uint64_t i = 0; i < 3000; i++) {
+				memset(&want, 0, sizeof(want));
+				make_print(&want, cpu, i);
+				assert_int_equal(reader_read(r, cpu, &got, 1), 1);
+				assert_int_equal(got.kind, want.kind);
+				assert_int_equal(got.ts, want.ts);
+				assert_int_equal(got.ip, want.ip);
+				if (want.kind != RECORD_PRINT)
+					continue;
+				assert_int_equal(got.data_bytes, want.data_bytes);
+				assert_memory_equal(got.data, want.data, want.data_bytes);
+			}
+			assert_int_equal(reader_read(r, cpu, &got, 1), 0);
+		}
+		reader_close(r);
+		reader_close(src);
+	}
+	unlink(path);
+	free(path);
+}
+
 static void round_trip(unsigned int nr_cpus, uint64_t nr,
 		       void (*make)(struct record *rec, unsigned int cpu, uint64_t i))
 {
@@ -332,11 +379,11 @@ static void test_progress(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_late),	   cmocka_unit_test(test_stats_text),
-		cmocka_unit_test(test_failures),   cmocka_unit_test(test_file_size_limit),
-		cmocka_unit_test(test_full_disk),  cmocka_unit_test(test_places),
-		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_round_trip),	cmocka_unit_test(test_flags),
+		cmocka_unit_test(test_print),		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_stats_text),	cmocka_unit_test(test_failures),
+		cmocka_unit_test(test_file_size_limit), cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_places),		cmocka_unit_test(test_progress),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -68,41 +68,76 @@ static int try_room(const struct areas_dir *dir)
 	return err ? refuse_path(err, dir->path) : 0;
 }
 
-int areas_dir_open(struct areas_dir *dir)
+/* Name of the folder of @uid. Return: 0 or -errno with fail() set. */
+static int name_folder(struct areas_dir *dir, unsigned int uid)
 {
 	const char *env = getenv("VESTIGE_DIR");
-	struct stat st;
-	int err;
 
 	memset(dir, 0, sizeof(*dir));
 	dir->fd = -1;
 	dir->from_env = env && *env;
-	if (dir->from_env) {
-		if (!realpath(env, dir->path)) {
-			snprintf(dir->path, sizeof(dir->path), "%s", env);
-			if (errno != ENOENT)
-				return refuse_path(errno, env);
-		}
-	} else {
-		snprintf(dir->path, sizeof(dir->path), "%s%u", AREA_DIR_PREFIX, geteuid());
+	if (!dir->from_env) {
+		snprintf(dir->path, sizeof(dir->path), "%s%u", AREA_DIR_PREFIX, uid);
+	} else if (!realpath(env, dir->path)) {
+		snprintf(dir->path, sizeof(dir->path), "%s", env);
+		if (errno != ENOENT)
+			return refuse_path(errno, env);
 	}
+	return 0;
+}
+
+static int check_folder(struct areas_dir *dir, unsigned int uid)
+{
+	const char *env = getenv("VESTIGE_DIR");
+	struct stat st;
+
+	if (dir->from_env && !realpath(env, dir->path))
+		return refuse_path(errno, env);
+	if (fstat(dir->fd, &st))
+		return refuse_path(errno, dir->path);
+	if (st.st_uid != uid && !(dir->from_env && st.st_uid == geteuid()))
+		return fail(EPERM, "%s belongs to user %u, not to %s: " ELSEWHERE, dir->path,
+			    st.st_uid, uid == geteuid() ? "you" : "the process's user");
+	if (st.st_mode & 077)
+		return fail(EPERM, "%s is open to others: chmod 700 %s", dir->path, dir->path);
+	return 0;
+}
+
+static int open_folder(struct areas_dir *dir)
+{
+	dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return dir->fd < 0 ? -errno : 0;
+}
+
+int areas_dir_open(struct areas_dir *dir)
+{
+	int err = name_folder(dir, geteuid());
+
+	if (err)
+		return err;
 	if (mkdir(dir->path, 0700) && errno != EEXIST)
 		return refuse_path(errno, dir->path);
-	dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (dir->fd < 0)
-		return refuse_path(errno, dir->path);
-	if (dir->from_env && !realpath(env, dir->path)) {
-		err = refuse_path(errno, env);
-	} else if (fstat(dir->fd, &st)) {
-		err = refuse_path(errno, dir->path);
-	} else if (st.st_uid != geteuid()) {
-		err = fail(EPERM, "%s belongs to user %u, not to you: " ELSEWHERE, dir->path,
-			   st.st_uid);
-	} else if (st.st_mode & 077) {
-		err = fail(EPERM, "%s is open to others: chmod 700 %s", dir->path, dir->path);
-	} else {
+	err = open_folder(dir);
+	if (err)
+		return refuse_path(-err, dir->path);
+	err = check_folder(dir, geteuid());
+	if (!err)
 		err = try_room(dir);
-	}
+	if (err)
+		areas_dir_close(dir);
+	return err;
+}
+
+int areas_dir_find(struct areas_dir *dir, unsigned int uid)
+{
+	int err = name_folder(dir, uid);
+
+	if (err)
+		return err;
+	err = open_folder(dir);
+	if (err)
+		return err == -ENOENT ? err : refuse_path(-err, dir->path);
+	err = check_folder(dir, uid);
 	if (err)
 		areas_dir_close(dir);
 	return err;

@@ -16,10 +16,20 @@
  * `--help` prints its usage to stdout and returns 0; a wrong flag prints one line that names it
  * and how to get help to stderr and returns CMD_USAGE.
  */
+int cmd_clean(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_extract(int argc, char **argv);
+int cmd_get(int argc, char **argv);
 int cmd_list(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 int cmd_record(int argc, char **argv);
+int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);
+int cmd_reset(int argc, char **argv);
+int cmd_set(int argc, char **argv);
+int cmd_show(int argc, char **argv);
+int cmd_start(int argc, char **argv);
+int cmd_stop(int argc, char **argv);
 
 #endif

@@ -107,7 +107,7 @@ static int list_symbols(const char *path)
 		const struct symbol *s = symbols_at(r->symbols, i);
 		size_t n = strlen(s->name);
 
-		if (s->name[0] == '.' || strchr(s->name, ':') ||
+		if (s->addr == SYMBOLS_MARK_ADDR || s->name[0] == '.' || strchr(s->name, ':') ||
 		    (n > 4 && !strcmp(s->name + n - 4, "@plt")))
 			continue;
 		print_name(s->name, s->module);

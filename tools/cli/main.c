@@ -17,6 +17,16 @@ static const struct command {
 	{"profile", cmd_profile, "count a recording's calls by function"},
 	{"list", cmd_list, "list the functions that can be traced"},
 	{"doctor", cmd_doctor, "tell what of a program can be traced, what not, and why"},
+	{"start", cmd_start, "start tracing in a running process"},
+	{"stop", cmd_stop, "stop recording in a process"},
+	{"show", cmd_show, "print what a process has recorded"},
+	{"extract", cmd_extract, "write what a process has recorded into a trace.dat"},
+	{"reset", cmd_reset, "switch tracer and filters of a process off"},
+	{"get", cmd_get, "read a control file of a process"},
+	{"set", cmd_set, "write a control file of a process"},
+	{"ls", cmd_ls, "list the control files of a process"},
+	{"recover", cmd_recover, "write the spool of a killed recorder into a trace.dat"},
+	{"clean", cmd_clean, "remove what processes that have ended left"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))

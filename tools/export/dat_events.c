@@ -23,6 +23,31 @@ static void encode_function(unsigned char *data, const struct record *rec)
 	memcpy(data + 16, &rec->parent_ip, 8);
 }
 
+#define PRINT_TEXT_AT  16u
+#define PRINT_TEXT_MAX (DAT_EVENT_MAX - PRINT_TEXT_AT - 4u)
+
+static uint32_t print_text_bytes(const struct record *rec)
+{
+	return rec->data_bytes < PRINT_TEXT_MAX ? rec->data_bytes : PRINT_TEXT_MAX;
+}
+
+/* The kernel's text ends with a newline and a NUL. */
+static uint32_t size_print(const struct record *rec)
+{
+	return (PRINT_TEXT_AT + print_text_bytes(rec) + 2u + 3u) & ~3u;
+}
+
+static void encode_print(unsigned char *data, const struct record *rec)
+{
+	uint32_t n = print_text_bytes(rec), end = size_print(rec);
+
+	memcpy(data + 8, &rec->ip, 8);
+	if (n)
+		memcpy(data + PRINT_TEXT_AT, rec->data, n);
+	data[PRINT_TEXT_AT + n] = '\n';
+	memset(data + PRINT_TEXT_AT + n + 1, 0, end - (PRINT_TEXT_AT + n + 1));
+}
+
 const struct dat_event dat_events[] = {
 	{
 		.kind = RECORD_FUNCTION,
@@ -36,6 +61,19 @@ const struct dat_event dat_events[] = {
 			  "\n"
 			  "print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n",
 		.encode = encode_function,
+	},
+	{
+		.kind = RECORD_PRINT,
+		.id = DAT_ID_PRINT,
+		.name = "print",
+		.format = "name: print\n"
+			  "ID: 5\n" COMMON_FIELDS
+			  "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+			  "\tfield:char buf[];\toffset:16;\tsize:0;\tsigned:0;\n"
+			  "\n"
+			  "print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
+		.size = size_print,
+		.encode = encode_print,
 	},
 };
 

@@ -7,13 +7,18 @@
 
 #include "tools/reader/reader.h"
 
+/* An event's data must fit a sub-buffer, with a loss's count and its own head beside it. */
+#define DAT_EVENT_MAX 4048u
+
 struct dat_event {
 	uint8_t kind;	    /* the record's */
 	uint16_t id;	    /* common_type, as in the kernel */
-	uint16_t bytes;	    /* of the event's data: a multiple of 4, at most 112 */
+	uint16_t bytes;	    /* of the event's data: a multiple of 4, at most 112; 0: size() tells */
 	const char *name;   /* in the system ftrace */
 	const char *format; /* the text of events/ftrace/NAME/format */
-	/* Store @bytes of data; the common fields are there already. */
+	/* Bytes of the data, a multiple of 4, at most DAT_EVENT_MAX. NULL where @bytes is not 0. */
+	uint32_t (*size)(const struct record *rec);
+	/* Store the data; the common fields are there already. */
 	void (*encode)(unsigned char *data, const struct record *rec);
 };
 

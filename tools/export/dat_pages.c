@@ -84,6 +84,16 @@ static void put_head(struct subbuf_writer *p, uint32_t type_len, uint64_t delta)
 	p->used += (uint32_t)sizeof(word);
 }
 
+/* Of data that type_len cannot count: a word of its own does, itself included. */
+static void put_long_head(struct subbuf_writer *p, uint32_t data, uint64_t delta)
+{
+	uint32_t length = data + (uint32_t)sizeof(length);
+
+	put_head(p, 0, delta);
+	memcpy(p->page + p->used, &length, sizeof(length));
+	p->used += (uint32_t)sizeof(length);
+}
+
 /* A TIME_EXTEND or TIME_STAMP event. */
 static void put_time(struct subbuf_writer *p, uint32_t type, uint64_t value)
 {
@@ -128,7 +138,7 @@ int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int n
 	int ret;
 
 	for (; rec < end; rec++) {
-		uint32_t bytes;
+		uint32_t data, bytes;
 
 		if (ev->kind != rec->kind) {
 			const struct dat_event *other = dat_event_of(rec->kind);
@@ -137,17 +147,21 @@ int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int n
 				return -ENOTSUP;
 			ev = other;
 		}
-		bytes = 4u + ev->bytes;
+		data = ev->bytes ? ev->bytes : ev->size(rec);
+		bytes = (data > 4u * EVENT_DATA_MAX ? 8u : 4u) + data;
 		if (!p->page || rec->lost || rec->ts - p->ts > EVENT_DELTA_MAX ||
 		    p->limit - p->used < bytes) {
 			ret = make_room(p, rec, bytes);
 			if (ret)
 				return ret;
 		}
-		put_head(p, ev->bytes / 4u, rec->ts - p->ts);
+		if (data > 4u * EVENT_DATA_MAX)
+			put_long_head(p, data, rec->ts - p->ts);
+		else
+			put_head(p, data / 4u, rec->ts - p->ts);
 		put_common(p->page + p->used, rec, ev->id);
 		ev->encode(p->page + p->used, rec);
-		p->used += ev->bytes;
+		p->used += data;
 		p->ts = rec->ts;
 	}
 	return 0;

@@ -68,5 +68,6 @@ enum dat_option {
 
 /* Ids of the ftrace system's events. */
 #define DAT_ID_FUNCTION 1
+#define DAT_ID_PRINT	5
 
 #endif

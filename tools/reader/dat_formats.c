@@ -126,11 +126,25 @@ static bool take_function(struct dat_layout *layout, const char *text, long id)
 	return true;
 }
 
+/* So is ftrace:print. */
+static bool take_print(struct dat_layout *layout, const char *text, long id)
+{
+	struct dat_field ip = formats_field(text, "ip"), buf = formats_field(text, "buf");
+
+	if (!ip.bytes || ip.bytes > 8 || !buf.offset)
+		return false;
+	layout->print_id = (int32_t)id;
+	layout->print_ip = ip;
+	layout->print_buf = buf.offset;
+	return true;
+}
+
 int formats_add(struct formats *f, struct dat_layout *layout, const char *system, char *text,
 		size_t bytes)
 {
 	long id = number_after(text, text + bytes, "ID:");
 	struct format *at;
+	bool ftrace;
 
 	if (!layout->type.bytes) {
 		layout->type = formats_field(text, "common_type");
@@ -138,8 +152,9 @@ int formats_add(struct formats *f, struct dat_layout *layout, const char *system
 		layout->preempt_count = formats_field(text, "common_preempt_count");
 		layout->pid = formats_field(text, "common_pid");
 	}
-	if (id < 0 || (strcmp(system, "ftrace") == 0 && has_name(text, "function\n") &&
-		       take_function(layout, text, id))) {
+	ftrace = id >= 0 && strcmp(system, "ftrace") == 0;
+	if (id < 0 || (ftrace && has_name(text, "function\n") && take_function(layout, text, id)) ||
+	    (ftrace && has_name(text, "print\n") && take_print(layout, text, id))) {
 		free(text);
 		return 0;
 	}

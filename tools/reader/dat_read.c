@@ -541,6 +541,7 @@ int reader_open_dat(const char *path, struct reader **out)
 	d->head.ops = &dat_ops;
 	d->layout.fd = -1;
 	d->layout.function_id = -1;
+	d->layout.print_id = -1;
 	d->path = strdup(path);
 	d->layout.path = d->path;
 	if (!d->path) {

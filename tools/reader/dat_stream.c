@@ -199,6 +199,15 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 		r->kind = RECORD_FUNCTION;
 		r->ip = field(data, bytes, l->ip);
 		r->parent_ip = field(data, bytes, l->parent_ip);
+	} else if (id == l->print_id && bytes >= l->print_buf) {
+		const char *text = (const char *)data + l->print_buf;
+		uint32_t n = (uint32_t)strnlen(text, bytes - l->print_buf);
+
+		r->kind = RECORD_PRINT;
+		r->ip = field(data, bytes, l->print_ip);
+		r->parent_ip = 0;
+		r->data = text;
+		r->data_bytes = n && text[n - 1] == '\n' ? n - 1 : n;
 	} else {
 		r->kind = RECORD_EVENT;
 		r->ip = r->parent_ip = 0;

@@ -23,10 +23,13 @@ struct dat_layout {
 	uint32_t head_bytes; /* of its head: 16, or 12 with a long of 4 bytes */
 	bool compressed;
 	int32_t function_id; /* of ftrace:function, -1 none */
+	int32_t print_id;    /* of ftrace:print, -1 none */
 	struct dat_field type, flags, preempt_count, pid;
 	struct dat_field ip, parent_ip; /* of ftrace:function */
-	int64_t ts_offset;		/* added to each stamp */
-	uint32_t mult, shift;		/* ns = (stamp * mult) >> shift; mult 0: stamps are ns */
+	struct dat_field print_ip;	/* of ftrace:print, whose text begins at print_buf */
+	uint16_t print_buf;
+	int64_t ts_offset;    /* added to each stamp */
+	uint32_t mult, shift; /* ns = (stamp * mult) >> shift; mult 0: stamps are ns */
 };
 
 struct dat_stream {

@@ -280,7 +280,7 @@ static int by_address(const void *a, const void *b)
 {
 	const struct map *x = a, *y = b;
 
-	return CMP(x->lo, y->lo);
+	return CMP(x->lo, y->lo) ? CMP(x->lo, y->lo) : CMP(x->unload, y->unload);
 }
 
 /* The way of run-time addresses and of ids to the space of a trace.dat. */
@@ -297,7 +297,12 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 
 		if (o->lo < o->hi)
 			mb->maps[mb->nr_maps++] = (struct map){
-				o->lo, o->hi, o->bias, object_space_base(space, numbers[i])};
+				.lo = o->lo,
+				.hi = o->hi,
+				.bias = o->bias,
+				.base = object_space_base(space, numbers[i]),
+				.unload = o->unload_stamp ? o->unload_stamp : UINT64_MAX,
+			};
 	}
 	for (uint32_t i = 0; i < m->nr_functions; i++) {
 		const struct area_function *f = &m->functions[i];
@@ -308,6 +313,13 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	}
 	if (mb->nr_maps)
 		qsort(mb->maps, mb->nr_maps, sizeof(*mb->maps), by_address);
+	for (size_t i = 0; i < mb->nr_maps; i++) {
+		struct map *map = &mb->maps[i];
+		uint64_t before = i ? map[-1].reach : 0;
+
+		map->reach = map->hi > before ? map->hi : before;
+		map->alone = before <= map->lo && (i + 1 == mb->nr_maps || map[1].lo >= map->hi);
+	}
 	return 0;
 }
 
@@ -454,6 +466,9 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 	}
 	make_head(p, how);
 	*err = make_clock(p, how->sample_clock);
+	if (!*err &&
+	    symbols_add(p->reader.symbols, SYMBOLS_MARK_ADDR, 'T', SYMBOLS_MARK_NAME, NULL))
+		*err = fail(ENOMEM, "no memory");
 	if (!*err)
 		*err = make_objects(p, how->note);
 	if (!*err)

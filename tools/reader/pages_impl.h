@@ -6,14 +6,20 @@
 #include "tools/reader/clock.h"
 #include "tools/reader/pages.h"
 
-/* A loaded object: run-time addresses [lo, hi) and where they lie in a trace.dat. */
+/*
+ * A loaded object: run-time addresses [lo, hi) and where they lie in a trace.dat. Where one was
+ * unloaded and another took its place, the stamp of a record tells which of them is meant.
+ */
 struct map {
 	uint64_t lo, hi, bias, base;
+	uint64_t reach;	 /* the greatest hi up to and with this one */
+	uint64_t unload; /* clock units; UINT64_MAX: it stayed */
+	bool alone;	 /* no other one shares an address with it */
 };
 
 struct member {
 	struct meta *meta; /* NULL: pages came, tables did not */
-	struct map *maps;  /* ascending */
+	struct map *maps;  /* by lo */
 	size_t nr_maps;
 	uint64_t *functions; /* canonical address by id */
 };
@@ -38,7 +44,7 @@ extern const struct reader_ops pages_ops;
 /* A record as it lies in an open page. */
 struct slot {
 	uint64_t word;
-	uint64_t payload; /* RECORD_FUNCTION: the return address */
+	uint64_t payload; /* RECORD_FUNCTION: the return address; RECORD_PRINT: where it lies */
 };
 
 #define PAGE_MAX_SLOTS (PAGE_DATA_BYTES / 8)

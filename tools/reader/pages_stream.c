@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
+#include "tools/reader/symbols.h"
 
 struct open_page {
 	uint64_t ts; /* of the next record */
@@ -21,12 +22,15 @@ struct open_page {
 	uint64_t base; /* clock units */
 	int32_t tid;
 	uint32_t nr, pos;
+	const unsigned char *page; /* a copy, where a record has text; behind the slots */
+	struct open_page *done;	   /* the next one of those read to their end */
 	struct slot slots[];
 };
 
 struct stream {
 	size_t next, end;	 /* refs not opened yet */
 	struct open_page **heap; /* the earliest record first */
+	struct open_page *done;	 /* read to the end, but their text is still lent out */
 	size_t nr, room;
 	uint64_t last_ts;
 	uint64_t lost; /* to be told with the next record */
@@ -52,7 +56,9 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 		if (word && record_word_kind(word) != RECORD_UNCOMMITTED) {
 			if (out) {
 				out[nr].word = word;
-				if (n >= 16)
+				if (record_word_kind(word) == RECORD_PRINT)
+					out[nr].payload = at;
+				else if (n >= 16)
 					memcpy(&out[nr].payload, p + at + 8, 8);
 				else
 					out[nr].payload = 0;
@@ -80,9 +86,14 @@ static void sort_slots(struct slot *s, unsigned int nr)
 	}
 }
 
+static uint64_t slot_stamp(const struct open_page *o, const struct slot *s)
+{
+	return o->base + record_word_stamp(s->word);
+}
+
 static uint64_t slot_ts(const struct pages *p, struct open_page *o, const struct slot *s)
 {
-	uint64_t stamp = o->base + record_word_stamp(s->word);
+	uint64_t stamp = slot_stamp(o, s);
 
 	if (o->line && stamp >= o->line->end)
 		o->line = clock_line_find(&p->clock, stamp);
@@ -140,8 +151,9 @@ static int open_next(struct pages *p, struct stream *s)
 	struct slot slots[PAGE_MAX_SLOTS];
 	uint64_t page[PAGE_BYTES / 8];
 	const struct page_head *head = (const struct page_head *)page;
-	unsigned int nr, bytes;
+	unsigned int nr, bytes, i;
 	struct open_page *o;
+	bool text = false;
 	int got;
 
 	s->lost += ref->lost;
@@ -155,7 +167,9 @@ static int open_next(struct pages *p, struct stream *s)
 	nr = page_decode(page, slots, &bytes);
 	if (!nr)
 		return 0;
-	o = malloc(sizeof(*o) + nr * sizeof(*slots));
+	for (i = 0; i < nr && !text; i++)
+		text = record_word_kind(slots[i].word) == RECORD_PRINT;
+	o = malloc(sizeof(*o) + nr * sizeof(*slots) + (text ? PAGE_BYTES : 0));
 	if (!o)
 		return fail(ENOMEM, "no memory for a page");
 	sort_slots(slots, nr);
@@ -167,6 +181,8 @@ static int open_next(struct pages *p, struct stream *s)
 		.nr = nr,
 	};
 	memcpy(o->slots, slots, nr * sizeof(*slots));
+	if (text)
+		o->page = memcpy(&o->slots[nr], page, PAGE_BYTES);
 	if (o->member->meta->head.clock == AREA_CLOCK_TSC)
 		o->line = clock_line_find(&p->clock, o->base);
 	o->ts = slot_ts(p, o, &o->slots[0]);
@@ -176,27 +192,60 @@ static int open_next(struct pages *p, struct stream *s)
 	return got;
 }
 
-static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr)
+/*
+ * The address in a trace.dat of a run-time address that a record of @stamp has. Of objects that lay
+ * there one after the other it is in the first that was not unloaded yet: what loads an object is
+ * seen a little after the fact, and so is what unloads it.
+ */
+static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr, uint64_t stamp)
 {
+	const struct map *map = s->map, *best = NULL;
 	size_t lo = 0, hi = m->nr_maps;
 
-	if (s->map && addr >= s->map->lo && addr < s->map->hi && s->map >= m->maps &&
-	    s->map < m->maps + m->nr_maps)
-		return s->map->base + (uint32_t)(addr - s->map->bias);
+	if (map && map->alone && addr >= map->lo && addr < map->hi && map >= m->maps &&
+	    map < m->maps + m->nr_maps)
+		return map->base + (uint32_t)(addr - map->bias);
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		const struct map *map = &m->maps[mid];
 
-		if (addr < map->lo) {
-			hi = mid;
-		} else if (addr >= map->hi) {
+		if (m->maps[mid].lo <= addr)
 			lo = mid + 1;
-		} else {
-			s->map = map;
-			return map->base + (uint32_t)(addr - map->bias);
-		}
+		else
+			hi = mid;
 	}
-	return addr;
+	for (; lo && m->maps[lo - 1].reach > addr; lo--) {
+		map = &m->maps[lo - 1];
+		if (addr >= map->hi)
+			continue;
+		if (!best ||
+		    (best->unload < stamp ? map->unload > best->unload
+					  : map->unload >= stamp && map->unload < best->unload))
+			best = map;
+	}
+	if (!best)
+		return addr;
+	s->map = best;
+	return best->base + (uint32_t)(addr - best->bias);
+}
+
+/* The writer's address and the text of a record whose place page_decode() has checked. */
+static bool take_print(struct stream *s, const struct open_page *o, const struct slot *slot,
+		       struct record *rec)
+{
+	const unsigned char *p = o->page + slot->payload;
+	uint32_t bytes = record_word_bytes(slot->word);
+	const char *text = (const char *)p + 16;
+	uint64_t ip;
+
+	if (bytes < 16)
+		return false;
+	memcpy(&ip, p + 8, sizeof(ip));
+	rec->ip = ip ? canonical(s, o->member, ip, slot_stamp(o, slot)) : SYMBOLS_MARK_ADDR;
+	rec->data = text;
+	rec->data_bytes = (uint32_t)strnlen(text, bytes - 16);
+	if (rec->data_bytes && text[rec->data_bytes - 1] == '\n')
+		rec->data_bytes--;
+	return true;
 }
 
 /* Make @rec of @slot; false when its id names nothing. */
@@ -217,7 +266,11 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 			return false;
 		rec->ip = m->functions[id];
 		if (rec->kind == RECORD_FUNCTION)
-			rec->parent_ip = canonical(s, m, slot->payload);
+			rec->parent_ip = canonical(s, m, slot->payload, slot_stamp(o, slot));
+		break;
+	case RECORD_PRINT:
+		if (!take_print(s, o, slot, rec))
+			return false;
 		break;
 	default:
 		rec->ip = id;
@@ -234,6 +287,16 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 	return true;
 }
 
+static void free_done(struct stream *s)
+{
+	while (s->done) {
+		struct open_page *o = s->done;
+
+		s->done = o->done;
+		free(o);
+	}
+}
+
 static int stream_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
 	struct pages *p = (struct pages *)r;
@@ -243,6 +306,7 @@ static int stream_read(struct reader *r, unsigned int cpu, struct record *out, u
 	if (cpu >= r->nr_cpus)
 		return 0;
 	s = &p->streams[cpu];
+	free_done(s);
 	while (nr < max) {
 		uint64_t limit = UINT64_MAX;
 		struct open_page *o;
@@ -270,7 +334,8 @@ static int stream_read(struct reader *r, unsigned int cpu, struct record *out, u
 		} while (o->ts < limit && nr < max);
 		if (o->pos == o->nr) {
 			s->heap[0] = s->heap[--s->nr];
-			free(o);
+			o->done = s->done;
+			s->done = o;
 			if (!s->nr)
 				continue;
 		}
@@ -313,6 +378,7 @@ void pages_free_streams(struct pages *p)
 		for (size_t i = 0; i < p->streams[c].nr; i++)
 			free(p->streams[c].heap[i]);
 		free(p->streams[c].heap);
+		free_done(&p->streams[c]);
 	}
 	free(p->streams);
 }

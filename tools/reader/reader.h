@@ -31,7 +31,8 @@ struct tep_handle;
 
 struct record {
 	uint64_t ts;	    /* ns, or units of the reader's clock */
-	uint64_t ip;	    /* RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry */
+	uint64_t ip;	    /* RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry;
+				   RECORD_PRINT: who wrote it, SYMBOLS_MARK_ADDR for a mark of ours */
 	uint64_t parent_ip; /* RECORD_FUNCTION: the return address in the caller, 0 unknown */
 	uint64_t lost;	    /* records lost on this CPU just before this one */
 	int32_t pid;	    /* thread id */
@@ -40,9 +41,10 @@ struct record {
 	uint8_t kind;	       /* enum record_kind or RECORD_EVENT */
 	uint8_t flags;	       /* common_flags */
 	uint8_t preempt_count; /* common_preempt_count */
-	uint32_t data_bytes;   /* RECORD_EVENT: size of data */
-	const void *data;      /* RECORD_EVENT: the payload, common fields included; borrowed
-				   until the next read of this CPU */
+	uint32_t data_bytes;   /* RECORD_EVENT, RECORD_PRINT: size of data */
+	const void *data;      /* RECORD_EVENT: the payload, common fields included; RECORD_PRINT:
+				   the text, without its NUL and the newline before that.
+				   Borrowed until the next read of this CPU */
 };
 
 /* per_cpu/cpuN/stats, as the kernel has it. */

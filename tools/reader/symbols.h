@@ -26,6 +26,13 @@ struct symbol {
 
 struct symbols;
 
+/*
+ * The address, below all objects', of the kernel's name for what writes marks, so that a mark
+ * appears as `tracing_mark_write: TEXT` in every program that reads the kernel's.
+ */
+#define SYMBOLS_MARK_ADDR UINT64_C(0x07fffffe00000000)
+#define SYMBOLS_MARK_NAME "tracing_mark_write"
+
 /* An empty table; NULL and errno if memory is short. Freed with symbols_free(). */
 struct symbols *symbols_new(void);
 void symbols_free(struct symbols *s);

@@ -254,6 +254,18 @@ static void put_function(struct trace_text *t, const struct record *rec)
 	out_done(t->o, p);
 }
 
+/* `FUNCTION: TEXT`, as the kernel's print event. */
+static void put_print(struct trace_text *t, const struct record *rec)
+{
+	struct name_slot f = name_of(t, rec->ip, 0);
+
+	out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
+	out_write(t->o, f.name, f.bytes);
+	out_text(t->o, ": ");
+	out_write(t->o, rec->data, rec->data_bytes);
+	out_text(t->o, "\n");
+}
+
 /* What is said before a record's line. */
 static void put_notes(struct trace_text *t, const struct record *rec)
 {
@@ -275,6 +287,8 @@ void trace_text_record(struct trace_text *t, const struct record *rec)
 	t->any = true;
 	if (rec->kind == RECORD_FUNCTION) {
 		put_function(t, rec);
+	} else if (rec->kind == RECORD_PRINT) {
+		put_print(t, rec);
 	} else {
 		out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
 		if (rec->kind == RECORD_EVENT)

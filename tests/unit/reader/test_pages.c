@@ -56,6 +56,117 @@ static void a_record_is_told_whole(void **state)
 	fake_free(f);
 }
 
+static void put_text(struct fake *f, uint32_t stamp, uint64_t ip, const char *text)
+{
+	char bytes[64] = {0};
+	uint64_t words[8];
+	uint32_t nr = (uint32_t)(strlen(text) + 8) / 8;
+
+	memcpy(bytes, text, strlen(text));
+	memcpy(words, bytes, sizeof(words));
+	fake_word(f, 0, 0, fake_record(RECORD_PRINT, 16 + 8 * nr, stamp));
+	fake_word(f, 0, 0, ip);
+	for (uint32_t i = 0; i < nr; i++)
+		fake_word(f, 0, 0, words[i]);
+}
+
+static void texts_are_lent(void **state)
+{
+	struct fake *f = fake_new(1, 4, 10);
+	struct record rec[6];
+	struct reader *r;
+
+	fake_take(f, 0, 0, 100, 1000);
+	put_text(f, 1, FAKE_BIAS + 0x1005, "one\n");
+	fake_call(f, 0, 0, 2, 1, 0);
+	put_text(f, 3, 0, "a mark");
+	put_text(f, 4, 0, "");
+	/* too short for a writer's address: lost */
+	fake_word(f, 0, 0, fake_record(RECORD_PRINT, 8, 5));
+	put_text(f, 6, 0, "two\nlines");
+	/* reaches beyond the page: nothing follows */
+	fake_word(f, 0, 0, fake_record(RECORD_PRINT, 64, 7));
+	fake_publish(f, 0, 0);
+	r = open_fake(f);
+	assert_int_equal(reader_read(r, 0, rec, 6), 5);
+	assert_int_equal(rec[0].kind, RECORD_PRINT);
+	assert_int_equal(rec[0].ip & 0xffffffff, 0x1005);
+	assert_int_equal(rec[0].data_bytes, 3);
+	assert_memory_equal(rec[0].data, "one", 3);
+	assert_int_equal(rec[1].kind, RECORD_FUNCTION);
+	assert_string_equal(symbols_find(r->symbols, rec[2].ip)->name, "tracing_mark_write");
+	assert_int_equal(rec[2].data_bytes, 6);
+	assert_memory_equal(rec[2].data, "a mark", 6);
+	assert_int_equal(rec[3].data_bytes, 0);
+	assert_int_equal(rec[4].lost, 1);
+	assert_int_equal(rec[4].data_bytes, 9);
+	assert_memory_equal(rec[4].data, "two\nlines", 9);
+	assert_int_equal(reader_read(r, 0, rec, 6), 0);
+	reader_close(r);
+	fake_free(f);
+}
+
+/* Two objects at one place, one after the other, and a larger one that stayed around both. */
+static void a_caller_is_in_what_lay_there_then(void **state)
+{
+	static const struct {
+		uint32_t stamp;
+		uint64_t addr;
+		uint32_t offset;
+		unsigned int object; /* 0: the fake's own */
+	} calls[] = {
+		{1, 0x200010, 0x10, 1},	 {10, 0x200010, 0x10, 1},    {11, 0x200010, 0x10, 2},
+		{25, 0x200010, 0x10, 2}, {26, 0x2010, 0x2010, 0},    {30, 0x200010, 0x10, 2},
+		{99, 0x200010, 0x10, 2}, {99, 0x280010, 0x80010, 2}, {5, 0x280010, 0, 3},
+	};
+	struct fake *f = fake_new(1, 4, 10);
+	struct area_object *o = fake_row(f, AREA_OBJECTS, 1);
+	struct area_object *last = fake_row(f, AREA_OBJECTS, 2);
+	uint64_t base[3] = {0}, expect;
+	struct record rec;
+	struct reader *r;
+
+	f->head->tables[AREA_OBJECTS].count = 3;
+	f->head->tables[AREA_OBJECTS].capacity = 3;
+	*o = (struct area_object){.bias = FAKE_BIAS + 0x200000,
+				  .lo = FAKE_BIAS + 0x200000,
+				  .hi = FAKE_BIAS + 0x210000,
+				  .build_id_bytes = 4,
+				  .build_id = {2},
+				  .load_stamp = 1000,
+				  .unload_stamp = 1010};
+	*last = *o;
+	last->build_id[0] = 3;
+	last->hi = FAKE_BIAS + 0x290000;
+	last->load_stamp = 1020;
+	last->unload_stamp = 1030;
+	fake_take(f, 0, 0, 100, 1000);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		fake_call(f, 0, 0, calls[i].stamp, 0, FAKE_BIAS + calls[i].addr);
+	fake_publish(f, 0, 0);
+	r = open_fake(f);
+	while (reader_read(r, 0, &rec, 1) == 1) {
+		uint32_t stamp = (uint32_t)(rec.ts - 1000);
+		unsigned int known = 0;
+
+		for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++) {
+			if (calls[i].stamp != stamp || calls[i].object > 2 ||
+			    calls[i].offset != (uint32_t)rec.parent_ip)
+				continue;
+			known = 1;
+			expect = rec.parent_ip - calls[i].offset;
+			if (!base[calls[i].object])
+				base[calls[i].object] = expect;
+			assert_true(base[calls[i].object] == expect);
+		}
+		assert_true(known || stamp == 5);
+	}
+	assert_true(base[0] != base[1] && base[1] != base[2] && base[0] != base[2]);
+	assert_true(base[0] && base[1] && base[2]);
+	reader_close(r);
+	fake_free(f);
+}
+
 static void a_caller_outside_keeps_its_address(void **state)
 {
 	struct fake *f = fake_new(1, 4, 10);
@@ -301,6 +412,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_told_whole),
+		cmocka_unit_test(texts_are_lent),
+		cmocka_unit_test(a_caller_is_in_what_lay_there_then),
 		cmocka_unit_test(a_caller_outside_keeps_its_address),
 		cmocka_unit_test(overlapping_pages_are_merged),
 		cmocka_unit_test(losses_stand_before_the_page_that_tells_them),

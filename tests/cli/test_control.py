@@ -1,0 +1,289 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The commands on live, stopped and dead processes: get, set, ls, start, stop, show, reset, extract;
+clean and recover."""
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from cli_test import BIN, main, need
+
+SOURCE = os.environ["SOURCE_DIR"]
+LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
+
+
+@contextlib.contextmanager
+def target(w, *args, boot="", **env):
+    p = subprocess.Popen([w.prog, *(args or ("spin",))], stdout=subprocess.PIPE, cwd=w.dir,
+                         env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT=boot, **env))
+    try:
+        if not args:
+            assert p.stdout.readline() == b"ready\n"
+        yield p
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            p.send_signal(signal.SIGCONT)
+        p.kill()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
+
+
+def get(w, p, name):
+    return w.run("get", "-P", p.pid, name).stdout.decode()
+
+
+def put(w, p, *args, status=0):
+    return w.run("set", "-P", p.pid, *args, status=status).stderr.decode()
+
+
+def said(p, word):
+    """One line of ours, with that in it."""
+    text = p.stderr.decode() if hasattr(p, "stderr") else p
+    assert text.startswith("vestige: ") and text.count("\n") == 1 and word in text, text
+
+
+def calls(text):
+    return set(re.findall(r": (\w+) <-", text))
+
+
+def test_a_live_process_is_steered(w):
+    with target(w) as p:
+        assert get(w, p, "current_tracer") == "nop\n"
+        assert get(w, p, "set_ftrace_filter") == "#### all functions enabled ####\n"
+        assert get(w, p, "set_ftrace_notrace") == "#### no functions disabled ####\n"
+        assert get(w, p, "enabled_functions") == ""
+        names = get(w, p, "available_filter_functions").split()
+        assert sorted(names) == ["first", "last", "leaf", "main", "mid", "thread"], names
+        assert calls(get(w, p, "trace")) == set()
+        put(w, p, "set_ftrace_filter", "leaf")
+        put(w, p, "current_tracer", "function")
+        assert get(w, p, "set_ftrace_filter") == "leaf\n"
+        assert get(w, p, "enabled_functions") == "leaf (1)           \n"
+        time.sleep(0.1)
+        assert calls(get(w, p, "trace")) == {"leaf"}
+        put(w, p, "--append", "set_ftrace_filter", "m*d nosuch", status=1)
+        put(w, p, "-a", "set_ftrace_filter", "m*d")
+        assert get(w, p, "set_ftrace_filter") == "leaf\nmid\n"
+        put(w, p, "set_ftrace_notrace", "leaf")
+        assert get(w, p, "set_ftrace_notrace") == "leaf\n"
+        put(w, p, "set_ftrace_filter", "")
+        assert get(w, p, "set_ftrace_filter") == "#### all functions enabled ####\n"
+        time.sleep(0.05)
+        text = get(w, p, "trace")
+        assert text.startswith("# tracer: function\n#\n# entries-in-buffer/entries-written: ")
+        assert text.rstrip().rsplit("\n", 1)[1].endswith("mid <-main"), text[-200:]
+        assert f"{p.pid} calls\n" in get(w, p, "saved_cmdlines")
+
+
+def test_the_only_process_needs_no_name(w):
+    assert b"no traced process" in w.run("get", "trace", status=1).stderr
+    with target(w) as p:
+        assert w.run("get", "current_tracer").stdout == b"nop\n"
+        with target(w) as q:
+            said(w.run("get", "current_tracer", status=1), "2 traced processes live")
+            assert get(w, q, "tracing_on") == get(w, p, "tracing_on") == "1\n"
+
+
+def test_files_are_those_of_the_engine(w):
+    with open(f"{SOURCE}/engine/control/tree.c") as f:
+        rows = re.findall(r'(ENGINE|RENDERED)\("(\w+)", 0\d+, TREE_(\w+)', f.read())
+    with target(w) as p:
+        listed = w.run("ls", "-P", p.pid).stdout.decode().split()
+        assert sorted(r[1] for r in rows if r[2] != "CPU") == \
+            [n for n in listed if not n.startswith("per_cpu")]
+        cpus = {n.split("/")[1] for n in listed if n.startswith("per_cpu")}
+        assert "cpu0" in cpus and "per_cpu/cpu0/stats" in listed and "per_cpu/cpu0/trace" in listed
+        for name in listed:
+            get(w, p, name)
+        for name in ("nosuch", "per_cpu/cpu9999/stats", "per_cpu/cpu0/nosuch", "per_cpu/x", "x" * 200):
+            said(w.run("get", "-P", p.pid, name, status=1), f"{name}: No such file or directory")
+
+
+def test_errno_of_the_kernel(w):
+    with target(w) as p:
+        said(put(w, p, "current_tracer", "nosuch", status=1), "current_tracer: Invalid argument")
+        said(put(w, p, "tracing_on", "x", status=1), "tracing_on: Invalid argument")
+        said(put(w, p, "available_tracers", "x", status=1), "available_tracers: Permission denied")
+        said(put(w, p, "nosuch", "x", status=1), "nosuch: No such file or directory")
+        said(put(w, p, "set_ftrace_filter", "no_such_*", status=1), "set_ftrace_filter: Invalid argument")
+        assert get(w, p, "current_tracer") == "nop\n"
+
+
+def test_start_stop_show_reset(w):
+    with target(w) as p:
+        w.run("start", "-P", p.pid, "-p", "function", "-l", "mid", "-l", "leaf", "-n", "mid")
+        time.sleep(0.1)
+        w.run("stop", "-P", p.pid)
+        assert get(w, p, "tracing_on") == "0\n"
+        one = w.run("show", "-P", p.pid).stdout
+        time.sleep(0.05)
+        two = w.run("show").stdout
+        # a newer pair of clocks may move a stamp's last digit
+        assert re.sub(rb"\d+\.\d{6}: ", b"", one) == re.sub(rb"\d+\.\d{6}: ", b"", two)
+        assert calls(one.decode()) == {"leaf"}, one.decode()[:3000]
+        w.run("reset", "-P", p.pid)
+        assert get(w, p, "current_tracer") == "nop\n" and get(w, p, "tracing_on") == "1\n"
+        assert get(w, p, "set_ftrace_filter").startswith("####")
+        assert get(w, p, "set_ftrace_notrace").startswith("####")
+        w.run("start")
+        time.sleep(0.05)
+        assert calls(w.run("show").stdout.decode()) == {"leaf", "mid"}
+        said(w.run("start", "-p", "nosuch", status=1), "current_tracer: Invalid argument")
+
+
+def test_extract_of_a_live_process(w):
+    need("trace-cmd")
+    with target(w, boot="ftrace=function") as p:
+        time.sleep(0.1)
+        w.run("extract", "-P", p.pid, "-o", "x.dat")
+        counts = w.counts("x.dat")
+        assert counts["main"] == counts["first"] == 1 and counts["mid"] > 10, counts
+        assert counts["leaf"] in range(2 * counts["mid"] - 2, 2 * counts["mid"] + 1), counts
+        assert get(w, p, "tracing_on") == "1\n" and p.poll() is None
+        said(w.run("extract", "-o", "/nosuch/x.dat", status=1), "/nosuch/x.dat")
+
+
+def test_stats_add_up(w):
+    with target(w, boot="ftrace=function") as p:
+        time.sleep(0.1)
+        put(w, p, "tracing_on", "0")
+        entries = 0
+        for name in w.run("ls", "-P", p.pid).stdout.decode().split():
+            if not name.endswith("/stats"):
+                continue
+            text = get(w, p, name)
+            assert re.fullmatch(r"entries: \d+\noverrun: 0\ncommit overrun: 0\nbytes: \d+\n"
+                                r"oldest event ts: +\d+\.\d{6}\nnow ts: +\d+\.\d{6}\n"
+                                r"dropped events: 0\nread events: 0\n", text), text
+            entries += int(text.split()[1])
+            lines = get(w, p, name.replace("stats", "trace"))
+            assert len(re.findall(r" <-", lines)) == int(text.split()[1])
+        assert entries == len(re.findall(r" <-", get(w, p, "trace"))) > 0
+
+
+def test_a_stopped_process(w):
+    with target(w, boot="ftrace=function ftrace_filter=mid") as p:
+        time.sleep(0.05)
+        p.send_signal(signal.SIGSTOP)
+        begin = time.monotonic()
+        said(w.run("get", "-P", p.pid, "current_tracer", status=1), f"process {p.pid} is stopped or hangs")
+        assert 1.9 < time.monotonic() - begin < 5
+        said(put(w, p, "tracing_on", "0", status=1), "is stopped or hangs")
+        assert get(w, p, "set_ftrace_filter") == "mid\n"
+        assert calls(w.run("show").stdout.decode()) == {"mid"}
+        assert "current_tracer\n" in w.run("ls").stdout.decode()
+        p.send_signal(signal.SIGCONT)
+        assert get(w, p, "current_tracer") == "function\n"
+
+
+def test_a_dead_process(w):
+    with target(w, boot="ftrace=function ftrace_filter=mid") as p:
+        time.sleep(0.05)
+        p.kill()
+        p.wait()
+        said(w.run("get", "-P", p.pid, "current_tracer", status=1), f"process {p.pid} has ended")
+        said(put(w, p, "tracing_on", "0", status=1), "has ended")
+        assert get(w, p, "set_ftrace_filter") == "mid\n"
+        assert calls(w.run("show", "-P", p.pid).stdout.decode()) == {"mid"}
+        w.run("extract", "-P", p.pid)
+        assert calls(w.run("report").stdout.decode()) == {"mid"}
+        listed = w.run("ls", "-P", p.pid).stdout.decode().split()
+        assert "current_tracer" not in listed
+        for name in listed:
+            get(w, p, name)
+        said(w.run("show", status=1), "no traced process of yours lives")
+        w.run("clean")
+        said(w.run("show", "-P", p.pid, status=1), f"there is no process {p.pid}")
+
+
+def test_a_process_that_is_not_traced(w):
+    said(w.run("get", "-P", os.getpid(), "trace", status=1), "is not traced")
+    said(w.run("get", "-P", 4194304 + 1, "trace", status=1), "there is no process")
+
+
+def test_no_agent(w):
+    with target(w, boot="ftrace=function", VESTIGE_AGENT="0") as p:
+        said(w.run("get", "-P", p.pid, "current_tracer", status=1), "VESTIGE_AGENT=0")
+        assert "mid" in calls(w.run("show").stdout.decode())
+
+
+def test_a_socket_of_somebody_else(w):
+    with target(w) as p:
+        get(w, p, "tracing_on")
+        path = next(f"{w.areas}/{n}" for n in os.listdir(w.areas) if n.endswith(".sock"))
+        os.unlink(path)
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path)
+            s.listen()
+            said(w.run("get", "-P", p.pid, "current_tracer", status=1), "belongs to process")
+
+
+def test_flags(w):
+    for command in ("get", "set", "ls", "start", "stop", "show", "reset", "extract", "clean", "recover"):
+        assert w.run(command, "--help").stdout.startswith(f"usage: vestige {command} ".encode())
+        said(w.run(command, "--nosuch", status=2), command)
+    for command in ("ls", "stop", "show", "reset", "start", "extract", "clean"):
+        said(w.run(command, "word", status=2), command)
+    for pid in ("0", "-1", "x", "", "99999999999"):
+        said(w.run("ls", "-P", pid, status=2), "not a process id")
+    said(w.run("ls", "-P", status=2), "wants a value")
+    said(w.run("set", "tracing_on", status=2), "one text")
+
+
+def test_clean(w):
+    with target(w, boot="ftrace=function") as live, target(w, boot="ftrace=function") as dead:
+        time.sleep(0.05)
+        dead.kill()
+        dead.wait()
+        before = sorted(os.listdir(w.areas))
+        old = [n for n in before if n.startswith(f"{dead.pid}.")]
+        assert len(old) == 2, before
+        # the pid of one that lives, of another time; a link; and what no engine names so
+        again = f"{live.pid}.1"
+        for name in (again, "1.2.sock", "keep.1", "12"):
+            with open(f"{w.areas}/{name}", "w"):
+                pass
+        os.symlink("/etc/passwd", f"{w.areas}/77.1")
+        out = w.run("clean", "-n").stdout.decode().split("\n")
+        want = sorted(old + [again])
+        assert sorted(out[:-1]) == sorted(f"would remove {w.areas}/{n}" for n in want), out
+        assert len(os.listdir(w.areas)) == len(before) + 5
+        out = w.run("clean").stdout.decode().split("\n")
+        assert sorted(out[:-1]) == sorted(f"removed {w.areas}/{n}" for n in want), out
+        assert w.run("clean").stdout == b""
+        assert get(w, live, "current_tracer") == "function\n"
+        for name in ("1.2.sock", "keep.1", "12", "77.1"):
+            os.unlink(f"{w.areas}/{name}")
+    assert os.listdir(w.areas) == []
+
+
+def test_recover(w):
+    need("trace-cmd")
+    r = subprocess.Popen([BIN, "record", "-q", w.prog, "spin"], cwd=w.dir, env=w.env,
+                         stdout=subprocess.PIPE)
+    assert r.stdout.readline() == b"ready\n"
+    time.sleep(0.3)
+    with open(f"/proc/{r.pid}/task/{r.pid}/children") as f:
+        child = int(f.read().split()[0])
+    r.kill()
+    r.wait()
+    r.stdout.close()
+    os.kill(child, signal.SIGKILL)
+    spool = next(n for n in os.listdir(w.dir) if ".spool." in n)
+    w.run("recover", "-o", "saved.dat", spool)
+    counts = w.counts("saved.dat")
+    assert counts["main"] == counts["first"] == 1 and counts["mid"] > 10, counts
+    said(w.run("recover", "saved.dat", status=1), "is not a spool")
+    os.unlink(w.path(spool))
+    end = time.monotonic() + 10
+    while os.path.exists(f"/proc/{child}") and time.monotonic() < end:
+        time.sleep(0.01)
+    w.run("clean")
+
+
+main(globals())

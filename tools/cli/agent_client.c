@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The outside's half of abi/agent.h: one connection, one request, one reply. The socket is reached
+ * through the folder's descriptor, so that nothing else can be put in its place and its path may be
+ * long. A process that starts has no socket yet: it is waited for; one that is stopped answers
+ * nothing: after two seconds that is said. Tests: tests/cli/test_control.py.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "abi/agent.h"
+#include "tools/base/fail.h"
+#include "tools/cli/target.h"
+
+#define TIMEOUT_MS 2000
+#define RETRY_MS   10
+
+static int64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
+static int ended(const struct target *t)
+{
+	return fail(ESRCH,
+		    "process %d has ended: what can still be read of it, `vestige ls -P %d` lists",
+		    t->pid, t->pid);
+}
+
+static int silent(const struct target *t)
+{
+	if (!target_lives(t->pid, t->start))
+		return ended(t);
+	return fail(ETIMEDOUT, "process %d is stopped or hangs", t->pid);
+}
+
+/* Wait for @events until @until. Return: 0 or -ETIMEDOUT. */
+static int wait_for(int fd, short events, int64_t until)
+{
+	for (;;) {
+		struct pollfd p = {.fd = fd, .events = events};
+		int64_t left = until - now_ms();
+		int n = poll(&p, 1, left > 0 ? (int)left : 0);
+
+		if (n > 0)
+			return 0;
+		if (!n)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Send or receive all of @n bytes. Return: 0, -ETIMEDOUT, -EPIPE at an early end, or -errno. */
+static int transfer(int fd, bool out, void *buf, size_t n, int64_t until)
+{
+	char *p = buf;
+
+	while (n) {
+		ssize_t done = out ? send(fd, p, n, MSG_NOSIGNAL | MSG_DONTWAIT)
+				   : recv(fd, p, n, MSG_DONTWAIT);
+		int err;
+
+		if (done > 0) {
+			p += done;
+			n -= (size_t)done;
+			continue;
+		}
+		if (!done)
+			return -EPIPE;
+		if (errno == EINTR)
+			continue;
+		if (errno != EAGAIN)
+			return -errno;
+		err = wait_for(fd, out ? POLLOUT : POLLIN, until);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int try_connect(const struct target *t)
+{
+	struct sockaddr_un addr = {.sun_family = AF_UNIX};
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
+
+	if (fd < 0)
+		return -errno;
+	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s" AGENT_SUFFIX,
+		 t->dir.fd, t->name);
+	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+/* A connection to the agent, which may be about to start. Return: it or -errno with fail() set. */
+static int reach(const struct target *t, int64_t until)
+{
+	struct ucred cred = {0};
+	socklen_t n = sizeof(cred);
+	int fd;
+
+	for (;;) {
+		fd = try_connect(t);
+		if (fd >= 0)
+			break;
+		if (!target_lives(t->pid, t->start))
+			return ended(t);
+		if (fd != -ENOENT && fd != -ECONNREFUSED && fd != -EAGAIN)
+			return fail_errno(-fd, "cannot reach the agent of process %d", t->pid);
+		if (now_ms() >= until) {
+			if (fd == -ENOENT)
+				return fail(ETIMEDOUT,
+					    "process %d has no agent: it was started with "
+					    "VESTIGE_AGENT=0, or is stopped or hangs",
+					    t->pid);
+			return silent(t);
+		}
+		poll(NULL, 0, RETRY_MS);
+	}
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &n) ||
+	    (cred.pid && cred.pid != t->pid)) {
+		close(fd);
+		return fail(EPERM, "the socket of process %d belongs to process %d: remove %s%s",
+			    t->pid, cred.pid, t->path, AGENT_SUFFIX);
+	}
+	return fd;
+}
+
+static int exchange(const struct target *t, int fd, const struct agent_request *req,
+		    const char *body, struct agent_reply *reply, char **text, int64_t until)
+{
+	int err;
+
+	err = transfer(fd, true, (void *)(uintptr_t)req, sizeof(*req), until);
+	if (!err)
+		err = transfer(fd, true, (void *)(uintptr_t)body, req->payload_bytes, until);
+	if (!err)
+		err = transfer(fd, false, reply, sizeof(*reply), until);
+	if (err == -ETIMEDOUT)
+		return silent(t);
+	if (err == -EPIPE && target_lives(t->pid, t->start))
+		return fail(EPERM, "process %d does not answer you: it is another user's", t->pid);
+	if (err)
+		return silent(t);
+	if (reply->magic != AGENT_MAGIC || reply->version != AGENT_VERSION ||
+	    reply->payload_bytes > AGENT_MAX_PAYLOAD || reply->result > 0)
+		return fail(EPROTO, "process %d has an agent of version %u, this vestige speaks %d",
+			    t->pid, reply->version, AGENT_VERSION);
+	*text = malloc((size_t)reply->payload_bytes + 1);
+	if (!*text)
+		return fail(ENOMEM, "no memory");
+	(*text)[reply->payload_bytes] = '\0';
+	err = transfer(fd, false, *text, reply->payload_bytes, until);
+	if (err) {
+		free(*text);
+		return silent(t);
+	}
+	return 0;
+}
+
+static int request(struct target *t, struct agent_request *req, const char *file, const char *body,
+		   char **text, size_t *bytes)
+{
+	int64_t until = now_ms() + TIMEOUT_MS;
+	struct agent_reply reply;
+	int fd, err;
+
+	if (!t->alive)
+		return ended(t);
+	if (strlen(file) >= sizeof(req->path))
+		return fail_errno(ENOENT, "%s", file);
+	req->magic = AGENT_MAGIC;
+	req->version = AGENT_VERSION;
+	strcpy(req->path, file);
+	fd = reach(t, until);
+	if (fd < 0)
+		return fd;
+	err = exchange(t, fd, req, body, &reply, text, until);
+	close(fd);
+	if (err)
+		return err;
+	if (reply.result) {
+		free(*text);
+		return fail_errno(-reply.result, "%s", file);
+	}
+	*bytes = reply.payload_bytes;
+	return 0;
+}
+
+int target_read(struct target *t, const char *file, char **text, size_t *bytes)
+{
+	struct agent_request req = {.op = AGENT_READ};
+	size_t n;
+
+	return request(t, &req, file, NULL, text, bytes ? bytes : &n);
+}
+
+int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate)
+{
+	struct agent_request req = {.op = AGENT_WRITE, .flags = truncate ? AGENT_TRUNCATE : 0};
+	char *none;
+	int err;
+
+	if (n > AGENT_MAX_PAYLOAD)
+		return fail_errno(EFBIG, "%s", file);
+	req.payload_bytes = (uint32_t)n;
+	err = request(t, &req, file, text, &none, &n);
+	if (!err)
+		free(none);
+	return err;
+}

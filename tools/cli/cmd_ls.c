@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* vestige ls: the control files of a traced process. Tests: tests/cli/test_control.py. */
+#include "tools/cli/cmd.h"
+#include "tools/cli/control.h"
+#include "tools/cli/render.h"
+
+static const char help[] =
+	"usage: vestige ls [-P PID]\n"
+	"List the control files of process PID (default: the only traced one that lives); of a\n"
+	"dead one those that can still be read. `vestige get` and `vestige set` take their "
+	"names.\n";
+
+int cmd_ls(int argc, char **argv)
+{
+	struct target t;
+	int pid, status, err;
+
+	status = control_simple("ls", help, argc, argv, &pid);
+	if (status >= 0)
+		return status;
+	if (argc != optind)
+		return control_words("ls", "it takes no words");
+	err = target_open(&t, pid);
+	if (err)
+		return control_end(err);
+	err = render_list(&t);
+	target_close(&t);
+	return control_end(err);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* vestige show: the trace of a process from its area. Tests: tests/cli/test_control.py. */
+#include "tools/cli/cmd.h"
+#include "tools/cli/control.h"
+#include "tools/cli/render.h"
+
+static const char help[] =
+	"usage: vestige show [-P PID]\n"
+	"Print what process PID (default: the only traced one that lives) has recorded, as the\n"
+	"kernel's trace file. Nothing is consumed or stopped. A dead process shows what it left.\n";
+
+int cmd_show(int argc, char **argv)
+{
+	struct target t;
+	int pid, status, err;
+
+	status = control_simple("show", help, argc, argv, &pid);
+	if (status >= 0)
+		return status;
+	if (argc != optind)
+		return control_words("show", "it takes no words");
+	err = target_open(&t, pid);
+	if (err)
+		return control_end(err);
+	err = render_file(&t, "trace");
+	target_close(&t);
+	return control_end(err);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* vestige stop: tracing_on 0; what was recorded stays. Tests: tests/cli/test_control.py. */
+#include "tools/cli/cmd.h"
+#include "tools/cli/control.h"
+
+static const char help[] =
+	"usage: vestige stop [-P PID]\n"
+	"Stop recording in process PID (default: the only traced one that lives). What is "
+	"recorded\n"
+	"stays, and tracer and filters too: `vestige set tracing_on 1` goes on.\n";
+
+int cmd_stop(int argc, char **argv)
+{
+	struct target t;
+	int pid, status, err;
+
+	status = control_simple("stop", help, argc, argv, &pid);
+	if (status >= 0)
+		return status;
+	if (argc != optind)
+		return control_words("stop", "it takes no words");
+	err = target_open(&t, pid);
+	if (err)
+		return control_end(err);
+	err = target_write(&t, "tracing_on", "0", 1, true);
+	target_close(&t);
+	return control_end(err);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* See control.h. Tests: tests/cli/test_control.py. */
+#include "tools/cli/control.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/cli/cmd.h"
+
+int control_parse_pid(const char *command, const char *text)
+{
+	char *end;
+	long n;
+
+	errno = 0;
+	n = strtol(text, &end, 10);
+	if (!errno && *text >= '0' && *text <= '9' && !*end && n > 0 && n <= INT_MAX)
+		return (int)n;
+	note("%s: -P: not a process id: %s (vestige %s --help tells the flags)", command, text,
+	     command);
+	return -1;
+}
+
+int control_usage(const char *command, int c, char **argv)
+{
+	note("%s: %s: %s (vestige %s --help tells the flags)", command,
+	     c == ':' ? "it wants a value" : "no such flag", argv[optind - 1], command);
+	return CMD_USAGE;
+}
+
+int control_words(const char *command, const char *what)
+{
+	note("%s: %s (vestige %s --help tells more)", command, what, command);
+	return CMD_USAGE;
+}
+
+int control_end(int err)
+{
+	if (!err)
+		return 0;
+	note("%s", fail_text());
+	return CMD_FAILURE;
+}
+
+int control_simple(const char *command, const char *help, int argc, char **argv, int *pid)
+{
+	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	int c;
+
+	*pid = 0;
+	optind = 0;
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "+:P:h", longs, NULL)) != -1) {
+		switch (c) {
+		case 'P':
+			*pid = control_parse_pid(command, optarg);
+			if (*pid < 0)
+				return CMD_USAGE;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return 0;
+		default:
+			return control_usage(command, c, argv);
+		}
+	}
+	return -1;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* What the commands on a live process share: their flags, and how they end. */
+#ifndef VESTIGE_TOOLS_CONTROL_H
+#define VESTIGE_TOOLS_CONTROL_H
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "tools/cli/target.h"
+
+/*
+ * control_parse_pid() - the value of -P.
+ * @command: named in the message. Return: the pid, or -1 when it is none, which was told.
+ */
+int control_parse_pid(const char *command, const char *text);
+
+/* A flag that getopt_long() did not know, or that lacks its value (@c is ':'). Return: CMD_USAGE. */
+int control_usage(const char *command, int c, char **argv);
+
+/* Too few or too many words: @what says what is wanted. Return: CMD_USAGE. */
+int control_words(const char *command, const char *what);
+
+/* The exit status of @err, 0 or -errno with fail() set, whose line is printed. */
+int control_end(int err);
+
+/*
+ * control_simple() - parse `[-P PID]` and `--help`, and nothing else.
+ * Return: -1 to go on with *@pid set, else an exit status.
+ */
+int control_simple(const char *command, const char *help, int argc, char **argv, int *pid);
+
+#endif

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See render.h. The texts are the kernel's (6.12). Nothing of the process is asked: what its area
+ * holds is copied once and printed. Tests: tests/cli/test_control.py.
+ */
+#include "tools/cli/render.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/cli/names.h"
+#include "tools/cli/trace_print.h"
+#include "tools/reader/area.h"
+#include "tools/reader/reader.h"
+
+#define PER_CPU "per_cpu/cpu"
+
+struct file {
+	const char *path; /* behind per_cpu/cpuN/ for one of a CPU */
+	/* Of the area's tables or of its records; neither: the engine's. */
+	int (*tables)(const struct meta *m);
+	int (*records)(struct reader *r, unsigned int cpu);
+	bool per_cpu;
+};
+
+static int load(struct target *t, struct meta **out)
+{
+	uint64_t bytes;
+	int fd, err;
+
+	fd = area_open(t->dir.fd, t->name, O_RDONLY, &bytes);
+	if (fd < 0)
+		return fd;
+	err = meta_load(fd, 0, bytes, t->path, out);
+	close(fd);
+	return err;
+}
+
+/* A function by its place, as the kernel's lists are ordered. */
+struct row {
+	uint32_t object, offset, id;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/*
+ * Print the functions for which @want says so, @after behind each name.
+ * Return: how many or -errno with fail() set.
+ */
+static int print_functions(const struct meta *m, bool (*want)(const struct area_function *f),
+			   const char *after)
+{
+	struct row *rows = calloc((size_t)m->nr_functions + 1, sizeof(*rows));
+	struct names *names;
+	uint32_t nr = 0;
+
+	if (!rows)
+		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
+	for (uint32_t i = 0; i < m->nr_functions; i++) {
+		const struct area_function *f = &m->functions[i];
+
+		if (f->object < m->nr_objects && !m->objects[f->object].unload_stamp && want(f))
+			rows[nr++] = (struct row){f->object, f->offset, i};
+	}
+	if (!nr) {
+		free(rows);
+		return 0;
+	}
+	names = names_new(m);
+	if (!names) {
+		free(rows);
+		return -ENOMEM;
+	}
+	qsort(rows, nr, sizeof(*rows), by_place);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct symbol *s = names_find(names, rows[i].object, rows[i].offset);
+
+		if (!s)
+			continue;
+		fputs(s->name, stdout);
+		if (s->module)
+			printf(" [%s]", s->module);
+		puts(after);
+	}
+	names_free(names);
+	free(rows);
+	return nr > INT32_MAX ? INT32_MAX : (int)nr;
+}
+
+static bool want_all(const struct area_function *f)
+{
+	(void)f;
+	return true;
+}
+
+static bool want_enabled(const struct area_function *f)
+{
+	return f->enabled;
+}
+
+static bool want_filter(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_TRACE;
+}
+
+static bool want_notrace(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_NOTRACE;
+}
+
+static int available_filter_functions(const struct meta *m)
+{
+	return print_functions(m, want_all, "");
+}
+
+/* The count of callbacks, and blanks where the kernel has its flags. */
+static int enabled_functions(const struct meta *m)
+{
+	return print_functions(m, want_enabled, " (1)           ");
+}
+
+static int set_ftrace_filter(const struct meta *m)
+{
+	int n = print_functions(m, want_filter, "");
+
+	if (!n)
+		puts("#### all functions enabled ####");
+	return n;
+}
+
+static int set_ftrace_notrace(const struct meta *m)
+{
+	int n = print_functions(m, want_notrace, "");
+
+	if (!n)
+		puts("#### no functions disabled ####");
+	return n;
+}
+
+static int saved_cmdlines(const struct meta *m)
+{
+	for (uint32_t i = 0; i < m->nr_tasks; i++)
+		if (m->tasks[i].tid > 0 && m->tasks[i].comm[0])
+			printf("%d %s\n", m->tasks[i].tid, m->tasks[i].comm);
+	return 0;
+}
+
+static int trace(struct reader *r, unsigned int cpu)
+{
+	bool *cpus = NULL;
+	int err;
+
+	if (cpu != UINT32_MAX) {
+		cpus = calloc(r->nr_cpus, sizeof(*cpus));
+		if (!cpus)
+			return fail(ENOMEM, "no memory");
+		cpus[cpu] = true;
+	}
+	err = trace_print(r, cpus);
+	free(cpus);
+	return err;
+}
+
+static void print_ts(const char *what, uint64_t ts, bool ns)
+{
+	uint64_t us = (ts + 500) / 1000;
+
+	if (ns)
+		printf("%s: %5" PRIu64 ".%06" PRIu64 "\n", what, us / 1000000, us % 1000000);
+	else
+		printf("%s: %" PRIu64 "\n", what, ts);
+}
+
+static int stats(struct reader *r, unsigned int cpu)
+{
+	const struct reader_cpu_stats *s = &r->stats[cpu];
+
+	printf("entries: %" PRIu64 "\noverrun: %" PRIu64 "\ncommit overrun: %" PRIu64
+	       "\nbytes: %" PRIu64 "\n",
+	       s->entries, s->overrun, s->commit_overrun, s->bytes);
+	print_ts("oldest event ts", s->oldest_ts, r->ts_is_ns);
+	print_ts("now ts", s->now_ts, r->ts_is_ns);
+	printf("dropped events: %" PRIu64 "\nread events: %" PRIu64 "\n", s->dropped_events,
+	       s->read_events);
+	return 0;
+}
+
+/* The engine's rows are those of its own table; the test compares the two. */
+static const struct file files[] = {
+	{.path = "available_filter_functions", .tables = available_filter_functions},
+	{.path = "available_tracers"},
+	{.path = "buffer_size_kb"},
+	{.path = "buffer_total_size_kb"},
+	{.path = "current_tracer"},
+	{.path = "dyn_ftrace_total_info"},
+	{.path = "enabled_functions", .tables = enabled_functions},
+	{.path = "saved_cmdlines", .tables = saved_cmdlines},
+	{.path = "set_ftrace_filter", .tables = set_ftrace_filter},
+	{.path = "set_ftrace_notrace", .tables = set_ftrace_notrace},
+	{.path = "trace", .records = trace},
+	{.path = "trace_clock"},
+	{.path = "trace_options"},
+	{.path = "tracing_on"},
+	{.path = "vestige_status"},
+	{.path = "stats", .records = stats, .per_cpu = true},
+	{.path = "trace", .records = trace, .per_cpu = true},
+};
+
+#define NR_FILES (sizeof(files) / sizeof(files[0]))
+
+/* The row of @path, and the CPU that it names (UINT32_MAX: none). NULL: there is none. */
+static const struct file *find(const char *path, unsigned int *cpu)
+{
+	bool per_cpu = !strncmp(path, PER_CPU, strlen(PER_CPU));
+	unsigned long n;
+	char *end;
+
+	*cpu = UINT32_MAX;
+	if (per_cpu) {
+		path += strlen(PER_CPU);
+		n = strtoul(path, &end, 10);
+		if (*path < '0' || *path > '9' || *end != '/' || n >= UINT16_MAX)
+			return NULL;
+		*cpu = (unsigned int)n;
+		path = end + 1;
+	}
+	for (size_t i = 0; i < NR_FILES; i++)
+		if (files[i].per_cpu == per_cpu && !strcmp(files[i].path, path))
+			return &files[i];
+	return NULL;
+}
+
+int render_file(struct target *t, const char *file)
+{
+	unsigned int cpu;
+	const struct file *f = find(file, &cpu);
+	struct reader *r;
+	struct meta *m;
+	int err;
+
+	if (!f && !strncmp(file, "per_cpu", 7))
+		return fail_errno(ENOENT, "%s", file);
+	if (!f || (!f->tables && !f->records))
+		return -EOPNOTSUPP;
+	if (f->tables) {
+		err = load(t, &m);
+		if (err)
+			return err;
+		err = f->tables(m);
+		meta_free(m);
+		return err < 0 ? err : 0;
+	}
+	err = reader_open_area(t->path, &r);
+	if (err)
+		return err;
+	if (cpu != UINT32_MAX && cpu >= r->nr_cpus)
+		err = fail_errno(ENOENT, "%s", file);
+	else
+		err = f->records(r, cpu);
+	reader_close(r);
+	return err;
+}
+
+int render_list(struct target *t)
+{
+	struct meta *m;
+	int err = load(t, &m);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < NR_FILES; i++) {
+		const struct file *f = &files[i];
+
+		if (!f->per_cpu && (t->alive || f->tables || f->records))
+			puts(f->path);
+	}
+	for (uint32_t c = 0; c < m->head.nr_cpus && m->nr_buffers && c < m->buffers[0].nr_cpus; c++)
+		for (size_t i = 0; i < NR_FILES; i++)
+			if (files[i].per_cpu)
+				printf(PER_CPU "%u/%s\n", c, files[i].path);
+	meta_free(m);
+	return 0;
+}

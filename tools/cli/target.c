@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finding traced processes: target.h. The folder is ours (areas_dir.h), the names in it are only
+ * names: whether a process lives, /proc says. What is asked of the process itself is in
+ * agent_client.c. Tests: tests/cli/test_control.py.
+ */
+#include "tools/cli/target.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/agent.h"
+#include "tools/base/fail.h"
+
+bool target_lives(int pid, unsigned long long start)
+{
+	char path[64], text[1024], state, *p;
+	unsigned long long began;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	if (!p || sscanf(p + 1,
+			 " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			 "%*s %llu",
+			 &state, &began) != 2)
+		return false;
+	return began == start && state != 'Z' && state != 'X';
+}
+
+bool target_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket)
+{
+	unsigned long long n;
+	char *end;
+
+	if (!isdigit((unsigned char)*name))
+		return false;
+	errno = 0;
+	n = strtoull(name, &end, 10);
+	if (errno || !n || n > INT_MAX || *end != '.' || !isdigit((unsigned char)end[1]))
+		return false;
+	*pid = (int)n;
+	*start = strtoull(end + 1, &end, 10);
+	*is_socket = !strcmp(end, AGENT_SUFFIX);
+	return !errno && (*is_socket || !*end);
+}
+
+/* Take the area of (@pid, @start) if it is a better answer than what is there. */
+static void consider(struct target *t, int pid, unsigned long long start)
+{
+	bool alive = target_lives(pid, start);
+
+	if (t->pid && (t->alive > alive || (t->alive == alive && t->start > start)))
+		return;
+	t->pid = pid;
+	t->start = start;
+	t->alive = alive;
+}
+
+/* Look through the folder. Return: how many live processes there are. */
+static unsigned int look(struct target *t, int wanted)
+{
+	int fd = openat(t->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), pid;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	unsigned long long start;
+	unsigned int nr = 0;
+	struct dirent *e;
+	bool is_socket;
+
+	while (d && (e = readdir(d))) {
+		if (!target_parse_name(e->d_name, &pid, &start, &is_socket) || is_socket)
+			continue;
+		if (wanted ? pid != wanted : !target_lives(pid, start))
+			continue;
+		consider(t, pid, start);
+		nr++;
+	}
+	if (d)
+		closedir(d);
+	return nr;
+}
+
+static int nothing_found(int pid)
+{
+	if (!pid)
+		return fail(ESRCH, "no traced process of yours lives: start one with `vestige "
+				   "record`, or with LD_PRELOAD=libvestige.so");
+	if (kill(pid, 0) && errno == ESRCH)
+		return fail(ESRCH, "there is no process %d, and it left no area", pid);
+	return fail(ESRCH,
+		    "process %d is not traced: it runs without libvestige.so, or with "
+		    "another VESTIGE_DIR",
+		    pid);
+}
+
+int target_open(struct target *t, int pid)
+{
+	unsigned int uid = geteuid(), nr;
+	char proc[64];
+	struct stat st;
+	int err;
+
+	memset(t, 0, sizeof(*t));
+	t->dir.fd = -1;
+	snprintf(proc, sizeof(proc), "/proc/%d", pid);
+	if (pid && !uid && !stat(proc, &st))
+		uid = st.st_uid;
+	err = areas_dir_find(&t->dir, uid);
+	if (err)
+		return err == -ENOENT ? nothing_found(pid) : err;
+	nr = look(t, pid);
+	if (!nr) {
+		target_close(t);
+		return nothing_found(pid);
+	}
+	if (!pid && nr > 1) {
+		target_close(t);
+		return fail(EINVAL, "%u traced processes live: name one with -P PID", nr);
+	}
+	snprintf(t->name, sizeof(t->name), "%d.%llu", t->pid, t->start);
+	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
+	return 0;
+}
+
+void target_close(struct target *t)
+{
+	areas_dir_close(&t->dir);
+}

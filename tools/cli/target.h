@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* A traced process, live, stopped or dead, found through its area. */
+#ifndef VESTIGE_TOOLS_TARGET_H
+#define VESTIGE_TOOLS_TARGET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/cli/areas_dir.h"
+
+struct target {
+	struct areas_dir dir;
+	int pid;
+	unsigned long long start; /* field 22 of /proc/PID/stat */
+	bool alive;
+	char name[64];		   /* of the area in the folder: PID.START */
+	char path[PATH_MAX + 128]; /* of the area */
+};
+
+/*
+ * target_open() - find the area of process @pid; 0: of the one live process that has one.
+ * A dead process has one as long as nobody removed it.
+ * Return: 0 or -errno with fail() set: ESRCH no such process is traced, EINVAL several are.
+ * To be closed with target_close().
+ */
+int target_open(struct target *t, int pid);
+void target_close(struct target *t);
+
+/* Does the process of @pid that began at @start live? One that nobody waited for does not. */
+bool target_lives(int pid, unsigned long long start);
+
+/*
+ * target_parse_name() - PID and START of an area's name, or of its agent's socket.
+ * @is_socket: told which of them. Return: whether @name is either.
+ */
+bool target_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket);
+
+/*
+ * target_read() - read a control file through the agent.
+ * @text: on success malloced, NUL behind it; @bytes its size, NULL not wanted.
+ * Return: 0 or -errno with fail() set: what the kernel's file of that name would say; ETIMEDOUT
+ * the process is stopped or hangs; ESRCH it has ended.
+ */
+int target_read(struct target *t, const char *file, char **text, size_t *bytes);
+
+/*
+ * target_write() - one write of @n bytes to a control file.
+ * @truncate: as `>`; false as `>>`. Return: as target_read().
+ */
+int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* All records of a reader as the kernel's `trace` file. */
+#ifndef VESTIGE_TOOLS_TRACE_PRINT_H
+#define VESTIGE_TOOLS_TRACE_PRINT_H
+
+#include <stdbool.h>
+
+#include "tools/reader/reader.h"
+
+/*
+ * trace_print() - read @r to its end and print it to stdout.
+ * @cpus: those wanted, nr_cpus of them; NULL: all.
+ * Return: 0 or -errno with fail() set. A reader of stdout that goes away has seen enough: 0.
+ */
+int trace_print(struct reader *r, const bool *cpus);
+
+#endif
