@@ -42,8 +42,9 @@ static int refuse_path(int err, const char *path)
 			    path);
 	case ENOSPC:
 		return fail(err,
-			    "%s: its file system is full: remove what fills it (areas of dead "
-			    "programs: PID.STARTTIME) or " ELSEWHERE,
+			    "%s: its file system is full: remove what fills it (`vestige clean` "
+			    "removes what dead "
+			    "programs left) or " ELSEWHERE,
 			    path);
 	default:
 		return fail_errno(err, "cannot use %s", path);
