@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "arch_cpuid.h"
+
 /* Unordered, as in the hooks: about 11 ns under a hypervisor, and that is the cost of a record. */
 static inline uint64_t arch_clock_read(void)
 {
@@ -24,15 +26,7 @@ static inline uint64_t arch_clock_read_ordered(void)
 /* Whether the counter ticks at one rate through every power state (CPUID 8000_0007h EDX bit 8). */
 static inline int arch_clock_invariant(void)
 {
-	uint32_t a = 0x80000000, b, c = 0, d;
-
-	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-	if (a < 0x80000007)
-		return 0;
-	a = 0x80000007;
-	c = 0;
-	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-	return d >> 8 & 1;
+	return arch_cpuid(0x80000007).d >> 8 & 1;
 }
 
 /* The name that /sys's current_clocksource has when the kernel itself trusts the counter. */

@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch_cpuid.h"
+
 /*
  * The CPU on which the thread runs, without a system call: the kernel keeps it in the limit of
  * GDT entry 15 (selector 0x7b) for its own vdso. May be outdated when it returns.
@@ -21,15 +23,7 @@ static inline uint32_t arch_cpu(void)
 /* Whether the processor has rdpid, which tells the same some twenty times faster than lsl. */
 static inline int arch_has_rdpid(void)
 {
-	uint32_t a = 0, b, c = 0, d;
-
-	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-	if (a < 7)
-		return 0;
-	a = 7;
-	c = 0;
-	__asm__ volatile("cpuid" : "+a"(a), "=b"(b), "+c"(c), "=d"(d));
-	return c >> 22 & 1;
+	return arch_cpuid(7).c >> 22 & 1;
 }
 
 /* The cpu_id of the thread's struct rseq, which lies @offset bytes from the thread pointer. */
