@@ -158,7 +158,10 @@ def test_disk_full(w):
 
 def spinning(w, *flags):
     p = subprocess.Popen([BIN, "record", "-q", *flags, w.prog, "spin"], cwd=w.dir, env=w.env,
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
+                         # whoever runs the tests may ignore SIGHUP (nohup): a program would inherit it
+                         preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL)
+                                             for s in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)])
     assert p.stdout.readline() == b"ready\n"
     time.sleep(0.3)
     return p
