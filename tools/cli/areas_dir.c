@@ -43,8 +43,7 @@ static int refuse_path(int err, const char *path)
 	case ENOSPC:
 		return fail(err,
 			    "%s: its file system is full: remove what fills it (`vestige clean` "
-			    "removes what dead "
-			    "programs left) or " ELSEWHERE,
+			    "removes what dead programs left) or " ELSEWHERE,
 			    path);
 	default:
 		return fail_errno(err, "cannot use %s", path);
