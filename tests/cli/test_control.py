@@ -89,6 +89,23 @@ def test_the_only_process_needs_no_name(w):
             assert get(w, q, "tracing_on") == get(w, p, "tracing_on") == "1\n"
 
 
+def test_filters_change_while_it_is_recorded(w):
+    r = subprocess.Popen([BIN, "record", "-q", "-l", "mid", w.prog, "spin"], cwd=w.dir, env=w.env,
+                         stdout=subprocess.PIPE)
+    try:
+        assert r.stdout.readline() == b"ready\n"
+        time.sleep(0.1)
+        w.run("set", "set_ftrace_filter", "leaf")
+        time.sleep(0.1)
+    finally:
+        r.terminate()
+        r.wait()
+        r.stdout.close()
+    names = re.findall(r": (\w+) <-", w.run("report").stdout.decode())
+    turn = names.index("leaf")
+    assert turn > 10 and set(names[:turn]) == {"mid"} and set(names[turn:]) == {"leaf"}, set(names)
+
+
 def test_files_are_those_of_the_engine(w):
     with open(f"{SOURCE}/engine/control/tree.c") as f:
         rows = re.findall(r'(ENGINE|RENDERED)\("(\w+)", 0\d+, TREE_(\w+)', f.read())
