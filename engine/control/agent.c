@@ -127,6 +127,14 @@ static int peer_allowed(int fd)
 	return cred.uid == 0 || cred.uid == sys_geteuid();
 }
 
+/* Gone before it was served, because we were stopped meanwhile: then it no longer wants it. */
+static int hung_up(int fd)
+{
+	struct pollfd p = {.fd = fd};
+
+	return sock(SYS_poll, (long)&p, 1, 0, 0, 0) > 0 && (p.revents & POLLHUP);
+}
+
 static int answer(const struct agent_request *req, struct seq_buf *out)
 {
 	long n;
@@ -160,7 +168,7 @@ static void serve(int fd)
 	} else if (req.payload_bytes > AGENT_MAX_PAYLOAD) {
 		reply.result = -EFBIG;
 	} else {
-		if (read_all(fd, payload, req.payload_bytes))
+		if (read_all(fd, payload, req.payload_bytes) || hung_up(fd))
 			return;
 		reply.result = answer(&req, &out);
 	}

@@ -12,6 +12,7 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
 #include "engine/ring/ring.h"
 
 static struct object *objects;
@@ -61,18 +62,31 @@ static const char *base_name(const char *path)
 	return name;
 }
 
+/* What tells the file from others; its path, absolute whatever dlopen() was given. */
 static void read_identity(struct object *o, struct area_object *row)
 {
+	char link[32], path[4096];
+	struct seq_buf s;
 	struct stat st;
 	int fd = sys_open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
+	long n;
 
-	if (fd < 0)
+	if (fd < 0) {
+		row->path = area_string(o->path);
 		return;
+	}
 	if (!sys_fstat(fd, &st)) {
 		row->dev = st.st_dev;
 		row->ino = st.st_ino;
 		row->mtime_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
 	}
+	seq_init(&s, link, sizeof(link) - 1);
+	seq_puts(&s, "/proc/self/fd/");
+	seq_putu(&s, (uint64_t)fd);
+	link[s.len] = 0;
+	n = sys_readlink(link, path, sizeof(path) - 1);
+	path[n > 0 ? n : 0] = 0;
+	row->path = area_string(n > 0 && path[0] == '/' ? path : o->path);
 	sys_close(fd);
 }
 
@@ -80,20 +94,6 @@ static void read_identity(struct object *o, struct area_object *row)
 static const char *lasting_path(const struct object *o)
 {
 	return o->index ? area_string_at(object_row(o)->path) : "/proc/self/exe";
-}
-
-static uint32_t keep_path(const struct object *o)
-{
-	char path[4096];
-	long n;
-
-	if (o->index)
-		return area_string(o->path);
-	n = sys_readlink(o->path, path, sizeof(path) - 1);
-	if (n <= 0)
-		return 0;
-	path[n] = 0;
-	return area_string(path);
 }
 
 static int add_object(const struct dl_phdr_info *info)
@@ -128,6 +128,7 @@ static int add_object(const struct dl_phdr_info *info)
 	}
 	if (vdso >= row->lo && vdso < row->hi) {
 		row->status = AREA_OBJECT_VDSO;
+		row->path = area_string("[vdso]");
 	} else {
 		if (loader >= row->lo && loader < row->hi)
 			row->status = AREA_OBJECT_LOADER;
@@ -135,7 +136,6 @@ static int add_object(const struct dl_phdr_info *info)
 			row->status = AREA_OBJECT_ENGINE;
 		read_identity(o, row);
 	}
-	row->path = row->status == AREA_OBJECT_VDSO ? area_string("[vdso]") : keep_path(o);
 	o->path = lasting_path(o);
 	o->name = base_name(area_string_at(row->path));
 	o->loaded = 1;
