@@ -196,6 +196,8 @@ def test_a_stopped_process(w):
         assert "current_tracer\n" in w.run("ls").stdout.decode()
         p.send_signal(signal.SIGCONT)
         assert get(w, p, "current_tracer") == "function\n"
+        # what nobody waited for any more was not carried out when it woke up
+        assert get(w, p, "tracing_on") == "1\n"
 
 
 def test_a_dead_process(w):
