@@ -42,6 +42,11 @@ static inline long sys_read(int fd, void *buf, size_t n)
 	return arch_syscall(SYS_read, fd, (long)buf, (long)n, 0, 0, 0);
 }
 
+static inline long sys_pwrite(int fd, const void *buf, size_t n, uint64_t offset)
+{
+	return arch_syscall(SYS_pwrite64, fd, (long)buf, (long)n, (long)offset, 0, 0);
+}
+
 static inline int sys_fstat(int fd, struct stat *st)
 {
 	return (int)arch_syscall(SYS_fstat, fd, (long)st, 0, 0, 0, 0);

@@ -10,6 +10,7 @@
 #include "engine/control/tree.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/snapshot.h"
 #include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
 
@@ -37,6 +38,22 @@ VESTIGE_EXPORT ssize_t vestige_file_write(const char *file, const char *buf, siz
 		return -1;
 	}
 	return (ssize_t)bytes;
+}
+
+VESTIGE_EXPORT int vestige_area_snapshot(const char *path)
+{
+	int err = -ENODEV;
+
+	if (area) {
+		tree_lock_take();
+		err = snapshot_to_file(path);
+		tree_lock_release();
+	}
+	if (err) {
+		errno = -err;
+		return -1;
+	}
+	return 0;
 }
 
 #define PRINT_HEAD_BYTES 16u /* head word, ip */

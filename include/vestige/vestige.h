@@ -24,6 +24,7 @@ extern "C" {
 /* In libvestige; absent from a program that runs without it. Not to be called directly. */
 extern ssize_t vestige_file_read(const char *file, char *buf, size_t bytes) __attribute__((weak));
 
+extern int vestige_area_snapshot(const char *path) __attribute__((weak));
 extern int vestige_print(const void *ip, const char *text, size_t bytes) __attribute__((weak));
 extern ssize_t vestige_file_write(const char *file, const char *buf, size_t bytes, int truncate)
 	__attribute__((weak));
@@ -90,6 +91,23 @@ static inline int vestige_start(void)
 static inline int vestige_stop(void)
 {
 	return vestige_write("tracing_on", "0", 1) < 0 ? -1 : 0;
+}
+
+/**
+ * vestige_snapshot() - copy what is recorded, as it stands, to a file; recording goes on.
+ * @path: is created; it must not exist. `vestige report PATH` and the others read it.
+ *
+ * Return: 0, or -1 with errno: EEXIST; ENOSPC (nothing is left then); EACCES and what else open()
+ * says; ENODEV the engine is asleep; ENOSYS libvestige is not loaded. Any thread, not from a signal
+ * handler.
+ */
+static inline int vestige_snapshot(const char *path)
+{
+	if (!vestige_area_snapshot) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_area_snapshot(path);
 }
 
 /**
