@@ -272,6 +272,7 @@ static int map_area(int fd, const struct area_config *config, const struct area_
 }
 
 static struct area_config made; /* for the children */
+static char made_dir[sizeof(area_path)];
 
 int area_create(const struct area_config *config)
 {
@@ -323,6 +324,11 @@ int area_create(const struct area_config *config)
 	if (err)
 		sys_unlink(area_path);
 	made = *config;
+	/* programs that set their title write over the environment that names the folder */
+	if (made.dir && made.dir != made_dir) {
+		str_copy(made_dir, sizeof(made_dir), made.dir);
+		made.dir = made_dir;
+	}
 	return err;
 }
 
@@ -348,7 +354,7 @@ int area_fork(struct area_header **old_area)
 	int err;
 
 	area = NULL;
-	/* a folder or session that the environment named may have moved since: take the parent's */
+	/* the environment that named the session may have moved since: take the parent's */
 	made.session = parent->session[0] ? parent->session : NULL;
 	err = area_create(&made);
 	if (!err) {

@@ -111,29 +111,40 @@ static int nothing_found(int pid)
 		    pid);
 }
 
+/* Open the folder of @uid and look there. Return: as look(), or -errno with fail() set. */
+static int look_in(struct target *t, unsigned int uid, int pid)
+{
+	int err = areas_dir_find(&t->dir, uid), nr;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	nr = (int)look(t, pid);
+	if (!nr)
+		areas_dir_close(&t->dir);
+	return nr;
+}
+
 int target_open(struct target *t, int pid)
 {
-	unsigned int uid = geteuid(), nr;
+	unsigned int uid = geteuid();
 	char proc[64];
 	struct stat st;
-	int err;
+	int nr;
 
 	memset(t, 0, sizeof(*t));
 	t->dir.fd = -1;
 	snprintf(proc, sizeof(proc), "/proc/%d", pid);
 	if (pid && !uid && !stat(proc, &st))
 		uid = st.st_uid;
-	err = areas_dir_find(&t->dir, uid);
-	if (err)
-		return err == -ENOENT ? nothing_found(pid) : err;
-	nr = look(t, pid);
-	if (!nr) {
-		target_close(t);
-		return nothing_found(pid);
-	}
+	nr = look_in(t, uid, pid);
+	/* a server's worker that gave up root has its area where root made it */
+	if (!nr && uid != geteuid())
+		nr = look_in(t, geteuid(), pid);
+	if (nr <= 0)
+		return nr ? nr : nothing_found(pid);
 	if (!pid && nr > 1) {
 		target_close(t);
-		return fail(EINVAL, "%u traced processes live: name one with -P PID", nr);
+		return fail(EINVAL, "%d traced processes live: name one with -P PID", nr);
 	}
 	snprintf(t->name, sizeof(t->name), "%d.%llu", t->pid, t->start);
 	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
