@@ -23,6 +23,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/control/agent.h"
+#include "engine/control/boot_params.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
@@ -78,73 +79,15 @@ static uint32_t count_cpus(void)
 	return last < 8191 ? last + 1 : 8192;
 }
 
-/* One `name=value` of VESTIGE_BOOT. */
-struct param {
-	const char *name;
-	size_t name_bytes;
-	const char *value;
-	size_t value_bytes;
-};
-
-/* Return: where the next one begins, or NULL behind the last. */
-static const char *next_param(const char *at, struct param *p)
-{
-	while (*at == ' ' || *at == '\n' || *at == '\t')
-		at++;
-	if (!*at)
-		return NULL;
-	p->name = at;
-	while (*at && *at != '=' && *at != ' ')
-		at++;
-	p->name_bytes = (size_t)(at - p->name);
-	p->value = at;
-	p->value_bytes = 0;
-	if (*at != '=')
-		return at;
-	p->value = ++at;
-	if (*at == '"') {
-		p->value = ++at;
-		while (*at && *at != '"')
-			at++;
-		p->value_bytes = (size_t)(at - p->value);
-		return *at ? at + 1 : at;
-	}
-	while (*at && *at != ' ' && *at != '\n')
-		at++;
-	p->value_bytes = (size_t)(at - p->value);
-	return at;
-}
-
-static int param_is(const struct param *p, const char *name)
-{
-	return strlen(name) == p->name_bytes && !memcmp(p->name, name, p->name_bytes);
-}
-
-/* `64k`, `2M`, plain bytes: memparse()'s grammar. 0 if it is none. */
-static uint64_t parse_bytes(const char *text, size_t n)
-{
-	uint64_t v, unit = 1;
-
-	if (n && (text[n - 1] | 32) == 'k')
-		unit = 1024;
-	else if (n && (text[n - 1] | 32) == 'm')
-		unit = 1024 * 1024;
-	else if (n && (text[n - 1] | 32) == 'g')
-		unit = 1024 * 1024 * 1024;
-	if (str_to_u64(text, unit == 1 ? n : n - 1, &v) || v > UINT64_MAX / unit)
-		return 0;
-	return v * unit;
-}
-
 /* trace_buf_size, the size for one CPU, must be known before the area is made. */
 static uint32_t cpu_pages(const char *boot, uint32_t nr_cpus)
 {
 	uint64_t pages = (uint64_t)DEFAULT_KB * 1024 / PAGE_BYTES / nr_cpus;
-	struct param p;
+	struct boot_param p;
 
-	while (boot && (boot = next_param(boot, &p))) {
-		if (param_is(&p, "trace_buf_size")) {
-			uint64_t bytes = parse_bytes(p.value, p.value_bytes);
+	while (boot && (boot = boot_param_next(boot, &p))) {
+		if (boot_param_is(&p, "trace_buf_size")) {
+			uint64_t bytes = boot_param_bytes(p.value, p.value_bytes);
 
 			if (bytes)
 				pages = bytes / PAGE_BYTES;
@@ -177,15 +120,15 @@ static void write_word(const char *file, const char *param, const char *word, si
 	area_status(param, text, err);
 }
 
-static void replay(const struct param *p)
+static void replay(const struct boot_param *p)
 {
 	size_t start, i;
 	uint32_t k;
 
-	if (param_is(p, "trace_buf_size"))
+	if (boot_param_is(p, "trace_buf_size"))
 		return;
 	for (k = 0; k < ARRAY_SIZE(boot_params); k++) {
-		if (!param_is(p, boot_params[k].param))
+		if (!boot_param_is(p, boot_params[k].param))
 			continue;
 		for (i = start = 0; i <= p->value_bytes; i++) {
 			if (i < p->value_bytes && !(boot_params[k].list && p->value[i] == ','))
@@ -203,15 +146,15 @@ static void replay(const struct param *p)
 /* Filters first, so that the tracer patches once; tracing_off is a word of its own. */
 static void replay_boot(const char *boot)
 {
-	struct param p;
+	struct boot_param p;
 	const char *at;
 	int on = 1, pass;
 
 	for (pass = 0; pass < 2; pass++) {
-		for (at = boot; at && (at = next_param(at, &p));) {
-			if (param_is(&p, "tracing_off"))
+		for (at = boot; at && (at = boot_param_next(at, &p));) {
+			if (boot_param_is(&p, "tracing_off"))
 				on = 0;
-			else if (param_is(&p, "ftrace") == pass)
+			else if (boot_param_is(&p, "ftrace") == pass)
 				replay(&p);
 		}
 	}

@@ -8,28 +8,18 @@
 
 #include "engine/control/tree.h"
 #include "engine/core/function.h"
-
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n';
-}
+#include "engine/core/function_word.h"
 
 static int store_set(struct function_set *set, const char *text, size_t n, int truncate)
 {
-	size_t i = 0, start;
+	size_t at = 0, bytes;
+	const char *word;
 	int err = 0, update;
 
 	if (truncate)
 		function_set_clear(set);
-	while (!err) {
-		while (i < n && is_blank(text[i]))
-			i++;
-		if (i == n)
-			break;
-		for (start = i; i < n && !is_blank(text[i]); i++)
-			;
-		err = function_set_apply(set, text + start, i - start);
-	}
+	while (!err && (word = function_word_next(text, n, &at, &bytes)))
+		err = function_set_apply(set, word, bytes);
 	update = ftrace_update();
 	return err ? err : update;
 }

@@ -13,6 +13,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
+#include "engine/core/function_word.h"
 #include "engine/core/hook.h"
 
 static const struct hook *hooks[4];
@@ -215,22 +216,6 @@ static void match_object(struct match *m)
 	elf_file_close(&f);
 }
 
-/* `:mod:GLOB` behind the function's glob: cut it off there. Return the object's glob or NULL. */
-static const char *split_module(struct match *m, size_t *n)
-{
-	static const char mod[] = ":mod:";
-	size_t i;
-
-	for (i = 0; i + 5 <= m->n; i++) {
-		if (memcmp(m->glob + i, mod, 5))
-			continue;
-		*n = m->n - i - 5;
-		m->n = i;
-		return m->glob + i + 5;
-	}
-	return NULL;
-}
-
 /* `libfoo` names libfoo.so.1 too: base names count without version. */
 static int module_matches(const struct object *o, const char *glob, size_t n)
 {
@@ -251,36 +236,27 @@ static int module_matches(const struct object *o, const char *glob, size_t n)
 
 int function_set_apply(struct function_set *set, const char *word, size_t n)
 {
-	struct match m = {.set = set, .glob = word, .n = n, .add = 1};
-	const char *module;
-	size_t module_bytes = 0;
-	uint64_t number;
+	struct function_word w;
+	struct match m;
 	uint32_t i;
+	int err;
 
 	if (set_reserve(set))
 		return -ENOMEM;
-	if (m.n && *m.glob == '!') {
-		m.glob++;
-		m.n--;
-		m.add = 0;
-	}
-	if (!m.n)
-		return -EINVAL;
-	if (!str_to_u64(m.glob, m.n, &number)) {
-		if (!number || number > function_count())
+	err = function_word_parse(word, n, &w);
+	if (err)
+		return err;
+	if (w.is_number) {
+		if (!w.number || w.number > function_count())
 			return -EINVAL;
-		set_change(set, (uint32_t)number - 1, m.add);
+		set_change(set, (uint32_t)w.number - 1, w.add);
 		return 0;
 	}
-	module = split_module(&m, &module_bytes);
-	if (!m.n) {
-		m.glob = "*";
-		m.n = 1;
-	}
+	m = (struct match){.set = set, .glob = w.glob, .n = w.n, .add = w.add};
 	for (i = 0; i < object_count(); i++) {
 		m.o = object_at(i);
 		if (object_row(m.o)->nr_functions && m.o->loaded &&
-		    (!module || module_matches(m.o, module, module_bytes)))
+		    (!w.module || module_matches(m.o, w.module, w.module_bytes)))
 			match_object(&m);
 	}
 	return m.found ? 0 : -EINVAL;
