@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The file under a reader, changed between two of its reads: tools/ read by pread() alone, and the
+ * linker sends that here first (--wrap). One file, in a folder of its own under $TMPDIR, is written
+ * anew for each input; an area is not opened through a link, so that a memfd's name does not do.
+ */
+#include "fuzz.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "tools/reader/reader.h"
+
+#define MAX_RECORDS (1u << 24)
+
+unsigned long fuzz_file_changes, fuzz_file_records;
+
+static volatile uint8_t sink;
+
+static char folder[300], path[320];
+static int file = -1;
+static struct fuzz_file plan;
+static size_t file_bytes;
+static unsigned int nr_reads;
+
+ssize_t __real_pread64(int fd, void *to, size_t n, off_t at);
+ssize_t __wrap_pread64(int fd, void *to, size_t n, off_t at);
+
+ssize_t __wrap_pread64(int fd, void *to, size_t n, off_t at)
+{
+	if (++nr_reads == plan.reads && file_bytes) {
+		off_t where = (off_t)(plan.where % file_bytes);
+
+		if (plan.change % 4 == 1)
+			PROMISE(!ftruncate(file, where));
+		if (plan.change % 4 == 2)
+			PROMISE(pwrite(file, &plan.value, sizeof(plan.value), where) > 0);
+		fuzz_file_changes++;
+	}
+	return __real_pread64(fd, to, n, at);
+}
+
+static void remove_file(void)
+{
+	unlink(path);
+	rmdir(folder);
+}
+
+static void make_file(const uint8_t *bytes, size_t n)
+{
+	const char *tmp = getenv("TMPDIR");
+
+	if (file < 0) {
+		snprintf(folder, sizeof(folder), "%s/vestige-fuzz-XXXXXX", tmp ? tmp : "/tmp");
+		PROMISE(mkdtemp(folder));
+		snprintf(path, sizeof(path), "%s/input", folder);
+		file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+		PROMISE(file >= 0);
+		atexit(remove_file);
+	}
+	PROMISE(!ftruncate(file, 0));
+	PROMISE(pwrite(file, bytes, n, 0) == (ssize_t)n);
+}
+
+/* One CPU to its end; what a record lends is touched. */
+static void read_cpu(struct reader *r, unsigned int cpu, int ordered)
+{
+	struct record recs[32];
+	uint64_t last = 0, nr = 0;
+	int n;
+
+	while ((n = reader_read(r, cpu, recs, 32)) > 0) {
+		PROMISE(n <= 32);
+		for (int i = 0; i < n; i++) {
+			PROMISE(recs[i].cpu == cpu);
+			PROMISE(!ordered || recs[i].ts >= last);
+			last = recs[i].ts;
+		}
+		/* data is borrowed until the next read: all of the batch may be looked at */
+		for (int i = 0; i < n; i++)
+			for (uint32_t k = 0; recs[i].data && k < recs[i].data_bytes; k++)
+				sink ^= ((const uint8_t *)recs[i].data)[k];
+		nr += (uint64_t)n;
+		fuzz_file_records += (unsigned long)n;
+		PROMISE(nr < MAX_RECORDS);
+	}
+}
+
+void fuzz_file_read(const uint8_t *data, size_t n, int (*open)(const char *, struct reader **),
+		    int ordered)
+{
+	struct reader *r;
+
+	if (n < sizeof(plan))
+		return;
+	memcpy(&plan, data, sizeof(plan));
+	file_bytes = n - sizeof(plan);
+	make_file(data + sizeof(plan), file_bytes);
+	nr_reads = 0;
+	if (!open(path, &r)) {
+		for (unsigned int cpu = 0; cpu < r->nr_cpus; cpu++)
+			read_cpu(r, cpu, ordered);
+		reader_close(r);
+	}
+	plan.reads = 0;
+}
+
+void mangle_change(struct mangle *m)
+{
+	mangle_set(m, offsetof(struct fuzz_file, change), 1, mangle_random(m, 3));
+	mangle_set(m, offsetof(struct fuzz_file, reads), 2, 1 + mangle_random(m, 60));
+	mangle_set(m, offsetof(struct fuzz_file, where), 4,
+		   mangle_random(m, 2) ? mangle_random(m, 700) & ~7u : mangle_random(m, 0));
+	mangle_set(m, offsetof(struct fuzz_file, value), 8, mangle_value(m));
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What is fed with hostile input: one target a reader or parser. Each has a run() that takes any
+ * bytes, and a mutate() that knows their structure. Two drivers drive them: libfuzzer.c (clang,
+ * guided by coverage) and replay.c (any compiler; the corpus, and mutations of it by a fixed
+ * sequence).
+ *
+ * A target ends the process by abort() when what it reads breaks a promise of its header; the
+ * sanitizers do so for the rest.
+ */
+#ifndef VESTIGE_TESTS_FUZZ_H
+#define VESTIGE_TESTS_FUZZ_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+struct mangle {
+	uint8_t *p;
+	size_t n, max; /* bytes used, and room, at p */
+	uint64_t seed;
+};
+
+struct fuzz_target {
+	const char *name;
+	void (*run)(const uint8_t *data, size_t n);
+	void (*mutate)(struct mangle *m); /* one change; never n > max */
+};
+
+extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control;
+
+/* Return: NULL if there is none of that name. */
+const struct fuzz_target *fuzz_target_find(const char *name);
+
+/* A promise that is broken whatever the input. */
+#define PROMISE(x)                                                                                 \
+	do {                                                                                       \
+		if (!(x)) {                                                                        \
+			fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #x);            \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+/* mangle.c: the next number of the sequence, below @below (0: any). */
+uint64_t mangle_random(struct mangle *m, uint64_t below);
+/* A value at which checks tend to be wrong. */
+uint64_t mangle_value(struct mangle *m);
+/* Put such a value, or one beside what stands there, into @width bytes at @at, if they are there. */
+void mangle_field(struct mangle *m, size_t at, unsigned int width);
+void mangle_set(struct mangle *m, size_t at, unsigned int width, uint64_t value);
+uint64_t mangle_get(const struct mangle *m, size_t at, unsigned int width);
+/* Take @len bytes at @at out; put @len bytes in; both do nothing when that cannot be. */
+void mangle_cut(struct mangle *m, size_t at, size_t len);
+void mangle_insert(struct mangle *m, size_t at, const void *from, size_t len);
+/* Change anything: a bit, a byte, a field, a run. */
+void mangle_any(struct mangle *m);
+/* An area, or tables of one, of @n bytes at @at; a page of the ring at @at. */
+void mangle_area(struct mangle *m, size_t at, size_t n);
+void mangle_page(struct mangle *m, size_t at);
+
+/*
+ * file.c: a file that changes while it is read. An input for a reader of files begins with this;
+ * the file's bytes follow.
+ */
+struct fuzz_file {
+	uint8_t change; /* modulo 4: 1 truncate to `where`, 2 store `value` at `where`, else none */
+	uint8_t reserved;
+	uint16_t reads; /* the change comes before the reads-th pread(), counted from 1 */
+	uint32_t where; /* modulo the file's size */
+	uint64_t value;
+};
+
+struct reader;
+/*
+ * Make the file, open it, read each CPU's stream to its end and close it.
+ * @ordered: the reader promises that no stream goes back in time.
+ */
+void fuzz_file_read(const uint8_t *data, size_t n, int (*open)(const char *, struct reader **),
+		    int ordered);
+/* How often a change was made, and how many records were read: replay's test of itself. */
+extern unsigned long fuzz_file_changes, fuzz_file_records;
+/* Let a mutation choose another change. */
+void mangle_change(struct mangle *m);
+
+#endif

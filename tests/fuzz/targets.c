@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+#include "fuzz.h"
+
+#include <string.h>
+
+const struct fuzz_target *fuzz_target_find(const char *name)
+{
+	static const struct fuzz_target *const all[] = {&fuzz_area, &fuzz_spool, &fuzz_dat,
+							&fuzz_control};
+
+	for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+		if (!strcmp(all[i]->name, name))
+			return all[i];
+	return NULL;
+}
