@@ -82,6 +82,18 @@ static void make_image_id(uint8_t id[16])
 	memcpy(id, v, sizeof(v));
 }
 
+static int getcwd_into(struct seq_buf *s)
+{
+	char cwd[512];
+	long n = arch_syscall(SYS_getcwd, (long)cwd, sizeof(cwd), 0, 0, 0, 0);
+
+	if (n <= 0 || cwd[0] != '/')
+		return -ENOENT;
+	seq_puts(s, cwd);
+	seq_putc(s, '/');
+	return 0;
+}
+
 /* The folder must be ours alone, and a folder. Makes the default one. */
 static int check_dir(const char *dir, int make)
 {
@@ -294,6 +306,9 @@ int area_create(const struct area_config *config)
 
 	seq_init(&path, area_path, sizeof(area_path) - 1);
 	if (config->dir) {
+		/* absolute: a child may have another working directory */
+		if (config->dir[0] != '/' && getcwd_into(&path) < 0)
+			return -ENOENT;
 		seq_puts(&path, config->dir);
 	} else {
 		seq_puts(&path, AREA_DIR_PREFIX);
@@ -303,6 +318,8 @@ int area_create(const struct area_config *config)
 	err = check_dir(area_path, !config->dir);
 	if (err)
 		return err;
+	if (config->dir)
+		str_copy(made_dir, sizeof(made_dir), area_path);
 	seq_putc(&path, '/');
 	seq_putu(&path, (uint64_t)h.pid);
 	seq_putc(&path, '.');
@@ -325,10 +342,8 @@ int area_create(const struct area_config *config)
 		sys_unlink(area_path);
 	made = *config;
 	/* programs that set their title write over the environment that names the folder */
-	if (made.dir && made.dir != made_dir) {
-		str_copy(made_dir, sizeof(made_dir), made.dir);
+	if (made.dir)
 		made.dir = made_dir;
-	}
 	return err;
 }
 
