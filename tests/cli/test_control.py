@@ -41,6 +41,14 @@ def put(w, p, *args, status=0):
     return w.run("set", "-P", p.pid, *args, status=status).stderr.decode()
 
 
+def stop(p):
+    """SIGSTOP, and wait until each thread has stopped."""
+    p.send_signal(signal.SIGSTOP)
+    tasks = f"/proc/{p.pid}/task"
+    while any(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] != "T" for t in os.listdir(tasks)):
+        time.sleep(0.001)
+
+
 def said(p, word):
     """One line of ours, with that in it."""
     text = p.stderr.decode() if hasattr(p, "stderr") else p
@@ -49,6 +57,16 @@ def said(p, word):
 
 def calls(text):
     return set(re.findall(r": (\w+) <-", text))
+
+
+def recorded(w, p, *names):
+    """Wait until each of these functions has been recorded; the functions that were."""
+    for _ in range(2000):
+        text = get(w, p, "trace")
+        if calls(text) >= set(names):
+            break
+        time.sleep(0.01)
+    return calls(text)
 
 
 def test_a_live_process_is_steered(w):
@@ -64,8 +82,7 @@ def test_a_live_process_is_steered(w):
         put(w, p, "current_tracer", "function")
         assert get(w, p, "set_ftrace_filter") == "leaf\n"
         assert get(w, p, "enabled_functions") == "leaf (1)           \n"
-        time.sleep(0.1)
-        assert calls(get(w, p, "trace")) == {"leaf"}
+        assert recorded(w, p, "leaf") == {"leaf"}
         put(w, p, "--append", "set_ftrace_filter", "m*d nosuch", status=1)
         put(w, p, "-a", "set_ftrace_filter", "m*d")
         assert get(w, p, "set_ftrace_filter") == "leaf\nmid\n"
@@ -73,7 +90,9 @@ def test_a_live_process_is_steered(w):
         assert get(w, p, "set_ftrace_notrace") == "leaf\n"
         put(w, p, "set_ftrace_filter", "")
         assert get(w, p, "set_ftrace_filter") == "#### all functions enabled ####\n"
-        time.sleep(0.05)
+        before = get(w, p, "trace").count("\n")
+        while get(w, p, "trace").count("\n") == before:
+            time.sleep(0.01)
         text = get(w, p, "trace")
         assert text.startswith("# tracer: function\n#\n# entries-in-buffer/entries-written: ")
         assert text.rstrip().rsplit("\n", 1)[1].endswith("mid <-main"), text[-200:]
@@ -134,7 +153,7 @@ def test_errno_of_the_kernel(w):
 def test_start_stop_show_reset(w):
     with target(w) as p:
         w.run("start", "-P", p.pid, "-p", "function", "-l", "mid", "-l", "leaf", "-n", "mid")
-        time.sleep(0.1)
+        recorded(w, p, "leaf")
         w.run("stop", "-P", p.pid)
         assert get(w, p, "tracing_on") == "0\n"
         one = w.run("show", "-P", p.pid).stdout
@@ -148,7 +167,7 @@ def test_start_stop_show_reset(w):
         assert get(w, p, "set_ftrace_filter").startswith("####")
         assert get(w, p, "set_ftrace_notrace").startswith("####")
         w.run("start")
-        time.sleep(0.05)
+        recorded(w, p, "leaf", "mid")
         assert calls(w.run("show").stdout.decode()) == {"leaf", "mid"}
         said(w.run("start", "-p", "nosuch", status=1), "current_tracer: Invalid argument")
 
@@ -156,6 +175,7 @@ def test_start_stop_show_reset(w):
 def test_extract_of_a_live_process(w):
     need("trace-cmd")
     with target(w, boot="ftrace=function") as p:
+        recorded(w, p, "main", "leaf")
         time.sleep(0.1)
         w.run("extract", "-P", p.pid, "-o", "x.dat")
         counts = w.counts("x.dat")
@@ -167,6 +187,7 @@ def test_extract_of_a_live_process(w):
 
 def test_stats_add_up(w):
     with target(w, boot="ftrace=function") as p:
+        recorded(w, p, "main", "leaf")
         time.sleep(0.1)
         put(w, p, "tracing_on", "0")
         entries = 0
@@ -185,11 +206,12 @@ def test_stats_add_up(w):
 
 def test_a_stopped_process(w):
     with target(w, boot="ftrace=function ftrace_filter=mid") as p:
-        time.sleep(0.05)
-        p.send_signal(signal.SIGSTOP)
+        assert get(w, p, "current_tracer") == "function\n"  # its agent is there
+        recorded(w, p, "mid")
+        stop(p)
         begin = time.monotonic()
         said(w.run("get", "-P", p.pid, "current_tracer", status=1), f"process {p.pid} is stopped or hangs")
-        assert 1.9 < time.monotonic() - begin < 5
+        assert 1.9 < time.monotonic() - begin < 20
         said(put(w, p, "tracing_on", "0", status=1), "is stopped or hangs")
         assert get(w, p, "set_ftrace_filter") == "mid\n"
         assert calls(w.run("show").stdout.decode()) == {"mid"}
@@ -202,7 +224,7 @@ def test_a_stopped_process(w):
 
 def test_a_dead_process(w):
     with target(w, boot="ftrace=function ftrace_filter=mid") as p:
-        time.sleep(0.05)
+        recorded(w, p, "mid")
         p.kill()
         p.wait()
         said(w.run("get", "-P", p.pid, "current_tracer", status=1), f"process {p.pid} has ended")
@@ -228,6 +250,7 @@ def test_a_process_that_is_not_traced(w):
 def test_no_agent(w):
     with target(w, boot="ftrace=function", VESTIGE_AGENT="0") as p:
         said(w.run("get", "-P", p.pid, "current_tracer", status=1), "VESTIGE_AGENT=0")
+        assert "mid" in recorded(w, p, "mid")
         assert "mid" in calls(w.run("show").stdout.decode())
 
 
@@ -256,7 +279,8 @@ def test_flags(w):
 
 def test_clean(w):
     with target(w, boot="ftrace=function") as live, target(w, boot="ftrace=function") as dead:
-        time.sleep(0.05)
+        for p in (live, dead):
+            get(w, p, "current_tracer")  # its agent is there
         dead.kill()
         dead.wait()
         before = sorted(os.listdir(w.areas))
