@@ -29,6 +29,9 @@ enum record_kind {
 	RECORD_PRINT =
 		8, /* id: bytes of the record; payload: u64 ip of the caller, text, NULs up to
 			       a multiple of 8. ip 0: a mark, as by the kernel's trace_marker */
+	RECORD_RETURN = 9, /* id: function; a call that has no RECORD_ENTRY and took long
+			      (tracing_thresh) returns; payload: bits 0..47 how long, in clock
+			      units, bits 48..63 how many calls were open around it */
 	RECORD_UNCOMMITTED =
 		15, /* id: bytes reserved, head word included; the writer never finished */
 };
@@ -40,6 +43,9 @@ enum record_kind {
 
 #define RECORD_FUNCTION_BYTES 16u
 #define RECORD_GRAPH_BYTES    8u
+#define RECORD_RETURN_BYTES   16u
+
+#define RECORD_RETURN_DEPTH_SHIFT 48
 
 static inline enum record_kind record_word_kind(uint64_t word)
 {
@@ -67,6 +73,8 @@ static inline uint32_t record_word_bytes(uint64_t word)
 		return word ? 0 : 8;
 	case RECORD_FUNCTION:
 		return RECORD_FUNCTION_BYTES;
+	case RECORD_RETURN:
+		return RECORD_RETURN_BYTES;
 	case RECORD_ENTRY:
 	case RECORD_TAIL:
 	case RECORD_EXIT:

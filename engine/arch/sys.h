@@ -98,6 +98,12 @@ static inline int sys_madvise(void *addr, size_t n, int advice)
 	return (int)arch_syscall(SYS_madvise, (long)addr, (long)n, advice, 0, 0, 0);
 }
 
+/* @state: one byte a page. Return: 0; -ENOMEM where nothing is mapped. */
+static inline int sys_mincore(void *addr, size_t n, uint8_t *state)
+{
+	return (int)arch_syscall(SYS_mincore, (long)addr, (long)n, (long)state, 0, 0, 0);
+}
+
 static inline int sys_gettid(void)
 {
 	return (int)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);

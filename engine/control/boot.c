@@ -30,6 +30,8 @@
 #include "engine/core/function.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/hook/graph.h"
+#include "engine/hook/graph_unwind.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/text_patch.h"
@@ -185,6 +187,7 @@ static int start_ring(void)
 	if (rseq && arch_rseq_cpu(rseq) < 0)
 		rseq = 0;
 	sites_choose_entry(rseq != 0, area->clock == AREA_CLOCK_TSC);
+	graph_choose_entry(rseq != 0, area->clock == AREA_CLOCK_TSC);
 	return ring_start(&ring, rseq);
 }
 
@@ -209,6 +212,7 @@ static void objects_changed(void)
 {
 	if (!area || area->pid != sys_getpid())
 		return;
+	graph_unwind_find();
 	tree_lock_take();
 	functions_update();
 	tree_lock_release();
@@ -275,6 +279,7 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	clock_add_pair();
 	threads_start();
 	ring_thread_start();
+	graph_unwind_start();
 	patchable_register();
 	if (text_start())
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,

@@ -47,6 +47,25 @@ static uint64_t real_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+uint64_t clock_from_ns(uint64_t ns)
+{
+	const struct area_table *t = &area->tables[AREA_CLOCKS];
+	const struct area_clock *first, *last;
+	uint64_t begin = ring_clock_mono();
+
+	if (!ns || area->clock == AREA_CLOCK_MONO)
+		return ns;
+	first = area_entry(AREA_CLOCKS, 0);
+	while (ring_clock_mono() - first->mono_ns < 1000000 && ring_clock_mono() - begin < 1000000)
+		;
+	clock_add_pair();
+	last = area_entry(AREA_CLOCKS, t->count - 1);
+	if (last == first || last->mono_ns <= first->mono_ns)
+		return ns;
+	return (uint64_t)((unsigned __int128)ns * (last->stamp - first->stamp) /
+			  (last->mono_ns - first->mono_ns));
+}
+
 void clock_add_pair(void)
 {
 	struct area_table *t = &area->tables[AREA_CLOCKS];

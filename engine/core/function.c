@@ -19,9 +19,14 @@
 static const struct hook *hooks[4];
 static uint32_t nr_hooks;
 static const struct ftrace_ops *current_ops;
+static enum record_kind last_kind = RECORD_FUNCTION; /* of what was armed last */
 
 struct function_set function_filter = {.shown = AREA_FILTER_TRACE};
 struct function_set function_notrace = {.shown = AREA_FILTER_NOTRACE};
+struct function_set graph_function;
+struct function_set graph_notrace;
+uint32_t graph_max_depth;
+uint64_t tracing_thresh_ns;
 
 void hook_register(const struct hook *hook)
 {
@@ -149,7 +154,7 @@ static int set_reserve(struct function_set *set)
 	return 0;
 }
 
-static int set_test(const struct function_set *set, uint32_t id)
+int function_set_has(const struct function_set *set, uint32_t id)
 {
 	return set->bits && id < set->nr && (set->bits[id / 64] >> (id % 64) & 1);
 }
@@ -158,7 +163,7 @@ static void set_change(struct function_set *set, uint32_t id, int add)
 {
 	uint64_t bit = UINT64_C(1) << (id % 64);
 
-	if (set_test(set, id) == add)
+	if (function_set_has(set, id) == add)
 		return;
 	set->bits[id / 64] ^= bit;
 	area_function(id)->filter ^= set->shown;
@@ -170,7 +175,7 @@ void function_set_clear(struct function_set *set)
 	uint32_t id;
 
 	for (id = 0; id < set->nr && set->count; id++)
-		if (set_test(set, id))
+		if (function_set_has(set, id))
 			set_change(set, id, 0);
 }
 
@@ -264,15 +269,16 @@ int function_set_apply(struct function_set *set, const char *word, size_t n)
 
 static int wanted(uint32_t id)
 {
-	if (!current_ops || set_test(&function_notrace, id))
+	if (!current_ops || function_set_has(&function_notrace, id))
 		return 0;
-	return !function_filter.count || set_test(&function_filter, id);
+	return !function_filter.count || function_set_has(&function_filter, id);
 }
 
 /* One object's part of the wanted set; bit 0 is its first function. */
 static int arm_object(struct object *o, uint64_t *want)
 {
 	const struct area_object *row = object_row(o);
+	enum record_kind kind = current_ops ? current_ops->kind : last_kind;
 	uint32_t i, h;
 	int err, ret = 0;
 
@@ -281,7 +287,7 @@ static int arm_object(struct object *o, uint64_t *want)
 		if (wanted(row->first_function + i))
 			want[i / 64] |= UINT64_C(1) << (i % 64);
 	for (h = 0; h < nr_hooks; h++) {
-		err = hooks[h]->arm(o, want);
+		err = hooks[h]->arm(o, want, kind);
 		if (err) {
 			area_status("functions of this object cannot be patched", o->path, err);
 			ret = err;
@@ -317,16 +323,49 @@ int ftrace_update(void)
 	return failed && !done ? last : 0;
 }
 
+static int prepare(enum record_kind kind)
+{
+	uint32_t h;
+	int err = 0;
+
+	for (h = 0; h < nr_hooks && !err; h++)
+		if (hooks[h]->prepare)
+			err = hooks[h]->prepare(kind);
+	return err;
+}
+
+static void finish(enum record_kind kind)
+{
+	uint32_t h;
+
+	for (h = 0; h < nr_hooks; h++)
+		if (hooks[h]->finish)
+			hooks[h]->finish(kind);
+}
+
+int ftrace_graph_update(void)
+{
+	if (!current_ops || current_ops->kind != RECORD_ENTRY)
+		return 0;
+	return prepare(RECORD_ENTRY);
+}
+
 int ftrace_register_ops(const struct ftrace_ops *ops)
 {
 	int err;
 
 	if (current_ops)
 		return -EBUSY;
-	current_ops = ops;
-	err = ftrace_update();
+	err = prepare(ops->kind);
 	if (err)
+		return err;
+	current_ops = ops;
+	last_kind = ops->kind;
+	err = ftrace_update();
+	if (err) {
 		current_ops = NULL;
+		finish(ops->kind);
+	}
 	return err;
 }
 
@@ -336,6 +375,7 @@ void ftrace_unregister_ops(const struct ftrace_ops *ops)
 		return;
 	current_ops = NULL;
 	ftrace_update();
+	finish(ops->kind);
 }
 
 static void forget_object(struct object *o)

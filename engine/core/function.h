@@ -47,9 +47,13 @@ struct function_set {
 int function_set_apply(struct function_set *set, const char *word, size_t n);
 void function_set_clear(struct function_set *set);
 
-/* The two filters of the top instance. An empty `filter` means all. */
+int function_set_has(const struct function_set *set, uint32_t id);
+
+/* The filters of the top instance. An empty `filter` or `graph_function` means all. */
 extern struct function_set function_filter;
 extern struct function_set function_notrace;
+extern struct function_set graph_function; /* set_graph_function */
+extern struct function_set graph_notrace;  /* set_graph_notrace */
 
 /* Somebody who wants the calls of functions; one at a time for now. */
 struct ftrace_ops {
@@ -63,6 +67,12 @@ struct ftrace_ops {
  */
 int ftrace_register_ops(const struct ftrace_ops *ops);
 void ftrace_unregister_ops(const struct ftrace_ops *ops);
+
+/* The graph's filters and limits changed. Return: 0 or -errno. */
+int ftrace_graph_update(void);
+
+extern uint32_t graph_max_depth;   /* max_graph_depth, 0 no limit */
+extern uint64_t tracing_thresh_ns; /* tracing_thresh, 0 none */
 
 /* The filters changed: bring the text up to date. Return: 0 or -errno. */
 int ftrace_update(void);

@@ -19,10 +19,19 @@ struct hook {
 	int (*scan)(struct object *o);
 	/*
 	 * Make the text of one object agree with @want.
-	 * @want: one bit a function of the object, set: its calls make RECORD_FUNCTION.
+	 * @want: one bit a function of the object, set: its calls make records. What the hook
+	 * cannot do it takes out. @kind: RECORD_FUNCTION, or RECORD_ENTRY for those of the graph;
+	 * it changes only when nothing is armed.
 	 * Return: 0, or -errno when none of it could be done; single refusals are counted.
 	 */
-	int (*arm)(struct object *o, const uint64_t *want);
+	int (*arm)(struct object *o, uint64_t *want, enum record_kind kind);
+	/*
+	 * Calls that make records of @kind are about to be armed, or are armed and the graph's
+	 * filters have changed. Return: 0 or -errno. NULL: nothing to do.
+	 */
+	int (*prepare)(enum record_kind kind);
+	/* Nothing is armed any more. NULL: nothing to do. */
+	void (*finish)(enum record_kind kind);
 	/* The object is no longer mapped: give back what scan made. */
 	void (*forget)(struct object *o);
 };

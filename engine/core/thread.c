@@ -26,12 +26,16 @@
 struct start {
 	void *(*routine)(void *);
 	void *arg;
+	size_t stack_bytes;
 };
 
 static pthread_key_t end_key;
 static int end_key_made;
 static uint32_t nr_running = 1; /* main(), and what pthread_create() started, less what ended */
 static void (*on_last_end)(void);
+static void (*on_start)(uint64_t top, uint64_t bytes);
+static void (*on_end)(void);
+static size_t default_stack_bytes;
 static __thread int end_rounds __attribute__((tls_model("initial-exec")));
 
 /*
@@ -48,6 +52,8 @@ static void thread_ends(void *arg)
 		pthread_setspecific(end_key, arg);
 		return;
 	}
+	if (on_end)
+		on_end();
 	ring_thread_end();
 	if (__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST) == 1 && on_last_end)
 		on_last_end();
@@ -69,6 +75,18 @@ void threads_fork(void)
 	memset(start_used, 0, sizeof(start_used));
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
+}
+
+void threads_on_start(void (*start)(uint64_t top, uint64_t bytes), void (*end)(void))
+{
+	pthread_attr_t attr;
+
+	on_start = start;
+	on_end = end;
+	if (!pthread_getattr_default_np(&attr)) {
+		pthread_attr_getstacksize(&attr, &default_stack_bytes);
+		pthread_attr_destroy(&attr);
+	}
 }
 
 void threads_on_last_end(void (*callback)(void))
@@ -97,6 +115,8 @@ static void *thread_starts(void *arg)
 
 	start_release(arg);
 	ring_thread_start();
+	if (on_start)
+		on_start((uint64_t)__builtin_frame_address(0), s.stack_bytes);
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
 	return s.routine(s.arg);
@@ -134,7 +154,9 @@ VESTIGE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	s = area ? start_claim() : NULL;
 	if (!s)
 		return real(thread, attr, routine, arg);
-	*s = (struct start){routine, arg};
+	*s = (struct start){routine, arg, default_stack_bytes};
+	if (attr)
+		pthread_attr_getstacksize(attr, &s->stack_bytes);
 	__atomic_fetch_add(&nr_running, 1, __ATOMIC_SEQ_CST);
 	err = real(thread, attr, thread_starts, s);
 	if (err) {

@@ -7,9 +7,16 @@
 #define VESTIGE_CORE_THREAD_H
 
 #include <pthread.h>
+#include <stdint.h>
 
 /* Make the key whose destructor sees a thread's end. Constructor context. */
 void threads_start(void);
+
+/*
+ * Call back in each thread that pthread_create() starts, first and last. @top: the address from which
+ * its stack goes down; @bytes: how far, at most. Constructor context, one pair.
+ */
+void threads_on_start(void (*start)(uint64_t top, uint64_t bytes), void (*end)(void));
 
 /* In a fork's child: the calling thread is the only one. */
 void threads_fork(void);

@@ -22,6 +22,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
+#include "engine/hook/graph.h"
 #include "engine/hook/sites.h"
 
 /* One executable segment while it is scanned: one byte an address, with enum area_function_flag. */
@@ -314,6 +315,8 @@ static const struct hook patchable_hook = {
 	.name = "patchable-function-entry",
 	.scan = patchable_scan,
 	.arm = sites_arm,
+	.prepare = graph_prepare,
+	.finish = graph_finish,
 	.forget = sites_forget,
 };
 

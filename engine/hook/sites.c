@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The sites of an object, and the memory near its text to which they lead: slots (data, for sites
- * of six bytes) and islands (code, for those of five). Slots and islands are filled once, while
- * only one thread runs, and never change; what changes is the first byte or two of a site:
+ * The sites of an object, and the memory near its text to which they lead: a slot (data) for each
+ * function, and for sites of five bytes an island (code) that jumps through it. What changes while
+ * other threads run is the first byte or two of a site:
  *
- *	6 bytes		on  ff 15 disp32	call *slot(%rip)
- *			off 40 a9 disp32	test $disp32, %eax
- *	5 bytes		on  e8 disp32		call island
- *			off a9 disp32		test $disp32, %eax
+ *	6 bytes		function  ff 15 disp32	call *slot(%rip)
+ *			graph	  ff 25 disp32	jmp *slot(%rip)
+ *			off	  40 a9 disp32	test $disp32, %eax
+ *	5 bytes		function  e8 disp32	call island
+ *			graph	  e9 disp32	jmp island
+ *			off	  a9 disp32	test $disp32, %eax
  *
  * The displacement stays, on or off, because the hook reads it: a thread that has made the call may
  * come to that after the site was switched off. A test with an immediate does nothing but set
- * flags, which are dead where a function begins. Six bytes whose first two straddle a cache line
- * are used as a NOP and five. fork: the child has the same text and the same memory. Costs: bench
- * "start-up", "switching". Tests: tests/engine/.
+ * flags, which are dead where a function begins. Where a slot leads changes only while its site is
+ * off, and text_sync() has made sure that nobody is inside it. Six bytes whose first two straddle a
+ * cache line are used as a NOP and five. fork: the child has the same text and the same memory.
+ * Costs: bench "start-up", "switching". Tests: tests/engine/.
  */
 #include "engine/hook/sites.h"
 
@@ -25,22 +28,21 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/hook/entry.h"
+#include "engine/hook/graph.h"
 #include "engine/hook/near_map.h"
 #include "engine/hook/text_patch.h"
 
 /* What a struct object keeps for this hook. */
 struct sites {
 	uint64_t lo, hi;	 /* pages of text that hold sites */
-	struct arch_slot *slots; /* one a function; NULL if no site has six bytes */
-	uint8_t *islands; /* a page with the pointer, one a function, then the aligned ones */
+	struct arch_slot *slots; /* one a function */
+	uint8_t *islands;	 /* one a function; NULL if all sites have six bytes */
 	size_t islands_bytes;
-	uint8_t *aligned; /* inside islands: a cell for each straddling site, in their order */
-	uint32_t nr_full, nr_straddling;
-	uint64_t *todo; /* one bit a function: what the current change touches */
+	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */
+	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
 };
 
-#define ISLAND_BYTES   16u
-#define ISLANDS_OFFSET 4096u
+#define ISLAND_BYTES 16u
 
 static void (*entry_function)(void) = hook_function_xadd_lsl;
 
@@ -77,7 +79,7 @@ static struct site site_of(const struct area_object *row, const struct area_func
 
 static uint8_t *island_of(const struct sites *s, uint32_t i)
 {
-	return s->islands + ISLANDS_OFFSET + (uint64_t)i * ISLAND_BYTES;
+	return s->islands + (uint64_t)i * ISLAND_BYTES;
 }
 
 /* The bytes of a site, on and off. */
@@ -91,10 +93,10 @@ static void make_forms(const struct sites *s, uint32_t i, const struct site *sit
 {
 	const uint8_t *end = site->at + site->bytes;
 
-	if (site->bytes == ARCH_SITE_FULL)
-		arch_make_call_slot(f->on, (int32_t)((uint8_t *)&s->slots[i] - end));
-	else
-		arch_make_call_island(f->on, (int32_t)(island_of(s, i) - end));
+	const uint8_t *to =
+		site->bytes == ARCH_SITE_FULL ? (uint8_t *)&s->slots[i] : island_of(s, i);
+
+	arch_make_site(f->on, site->bytes, s->kind == RECORD_ENTRY, (int32_t)(to - end));
 	arch_make_off(f->off, f->on, site->bytes);
 }
 
@@ -128,10 +130,9 @@ static void fill_one(const struct object *o, uint32_t i, const struct site *site
 
 	(void)forms;
 	(void)arg;
-	if (site->bytes == ARCH_SITE_FULL)
-		s->slots[i] = (struct arch_slot){(uint64_t)entry_function, word};
-	else
-		arch_make_island(island, (int32_t)(s->islands - (island + 6)), word);
+	s->slots[i] = (struct arch_slot){(uint64_t)entry_function, word};
+	if (site->bytes != ARCH_SITE_FULL)
+		arch_make_island(island, (int32_t)((uint8_t *)&s->slots[i] - (island + 6)), word);
 }
 
 /* Nothing else runs yet: the compiler's NOPs become the site's off form. */
@@ -154,25 +155,19 @@ static void settle_one(const struct object *o, uint32_t i, const struct site *si
 
 static int map_near(struct sites *s, const struct area_object *row)
 {
-	uint64_t target = (uint64_t)entry_function;
 	uint32_t i, nr_full = 0;
 
+	s->slots = near_map(s->lo, s->hi, (size_t)row->nr_functions * sizeof(*s->slots));
+	if (!s->slots)
+		return -ENOMEM;
 	for (i = 0; i < row->nr_functions; i++)
 		nr_full += site_of(row, area_function(row->first_function + i)).bytes ==
 			   ARCH_SITE_FULL;
-	if (nr_full) {
-		s->slots = near_map(s->lo, s->hi, (size_t)row->nr_functions * sizeof(*s->slots));
-		if (!s->slots)
-			return -ENOMEM;
-	}
-	if (nr_full < row->nr_functions) {
-		s->islands_bytes = ISLANDS_OFFSET + (size_t)row->nr_functions * ISLAND_BYTES;
-		s->islands = near_map(s->lo, s->hi, s->islands_bytes);
-		if (!s->islands)
-			return -ENOMEM;
-		memcpy(s->islands, &target, sizeof(target));
-	}
-	return 0;
+	if (nr_full == row->nr_functions)
+		return 0;
+	s->islands_bytes = (size_t)row->nr_functions * ISLAND_BYTES;
+	s->islands = near_map(s->lo, s->hi, s->islands_bytes);
+	return s->islands ? 0 : -ENOMEM;
 }
 
 static int settle(struct object *o, struct sites *s)
@@ -215,6 +210,7 @@ int sites_prepare(struct object *o)
 	s->lo = (uint64_t)site_of(row, area_function(row->first_function)).at & ~UINT64_C(4095);
 	s->hi = (row->bias + last->offset + ARCH_MARKER_BYTES + last->nop_bytes + 4095) &
 		~UINT64_C(4095);
+	s->kind = RECORD_FUNCTION;
 	o->hook_data = s;
 	err = settle(o, s);
 	if (!err)
@@ -246,17 +242,87 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 	f->enabled = (uint8_t)on;
 }
 
-int sites_arm(struct object *o, const uint64_t *want)
+/* A slot leads to the function's wrap stub; a function that can have none is not traced. */
+static int aim_at_stub(struct object *o, uint32_t i, const struct site *site)
+{
+	struct sites *s = o->hook_data;
+	uint32_t id = object_row(o)->first_function + i;
+	int stub;
+
+	if (!s->stubs[i]) {
+		stub = graph_stub_take((uint64_t)site->at + site->bytes, id);
+		if (stub < 0)
+			return stub;
+		s->stubs[i] = (uint32_t)stub + 1;
+	}
+	s->slots[i].target = graph_stub_address(s->stubs[i] - 1);
+	return 0;
+}
+
+static int make_stub_table(struct object *o)
+{
+	struct sites *s = o->hook_data;
+	long p;
+
+	if (s->stubs)
+		return 0;
+	p = sys_mmap(NULL, object_row(o)->nr_functions * sizeof(*s->stubs), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (sys_failed(p))
+		return (int)p;
+	s->stubs = (uint32_t *)p;
+	return 0;
+}
+
+/*
+ * All sites are off when the kind changes, and nobody is inside them: let the slots lead elsewhere.
+ * For the graph those of functions that are wanted; what is wanted and can have no stub is dropped
+ * from @want, and counted.
+ */
+static int aim(struct object *o, uint64_t *want, enum record_kind kind)
+{
+	const struct area_object *row = object_row(o);
+	struct sites *s = o->hook_data;
+	uint32_t i, left_out = 0;
+	int err = 0;
+
+	if (kind == RECORD_ENTRY)
+		err = make_stub_table(o);
+	if (err || (kind == RECORD_FUNCTION && s->kind == kind))
+		return err;
+	for (i = 0; i < row->nr_functions; i++) {
+		struct area_function *f = area_function(row->first_function + i);
+		struct site site = site_of(row, f);
+
+		if (f->enabled)
+			continue;
+		if (kind == RECORD_FUNCTION) {
+			s->slots[i].target = (uint64_t)entry_function;
+		} else if (want[i / 64] >> (i % 64) & 1 && aim_at_stub(o, i, &site)) {
+			want[i / 64] &= ~(UINT64_C(1) << (i % 64));
+			left_out++;
+		}
+	}
+	s->kind = kind;
+	if (left_out)
+		area_status("functions are left out of the graph: there are no more stubs", o->path,
+			    (int)left_out);
+	return 0;
+}
+
+int sites_arm(struct object *o, uint64_t *want, enum record_kind kind)
 {
 	const struct sites *s = o->hook_data;
 	int err;
 
 	if (!s)
 		return -(int)object_row(o)->errno_value;
-	err = text_open(s->lo, s->hi);
+	err = aim(o, want, kind);
+	if (!err)
+		err = text_open(s->lo, s->hi);
 	if (err)
 		return err;
-	each_site(o, switch_one, (void *)(uintptr_t)want);
+	each_site(o, switch_one, want);
 	text_close(s->lo, s->hi);
 	return text_sync();
 }
@@ -267,6 +333,14 @@ void sites_forget(struct object *o)
 
 	if (!s)
 		return;
+	if (s->stubs) {
+		uint32_t i;
+
+		for (i = 0; i < object_row(o)->nr_functions; i++)
+			if (s->stubs[i])
+				graph_stub_give(s->stubs[i] - 1);
+		sys_munmap(s->stubs, object_row(o)->nr_functions * sizeof(*s->stubs));
+	}
 	if (s->slots)
 		sys_munmap(s->slots, object_row(o)->nr_functions * sizeof(*s->slots));
 	if (s->islands)

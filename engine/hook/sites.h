@@ -14,7 +14,7 @@
 int sites_prepare(struct object *o);
 
 /* struct hook's arm. */
-int sites_arm(struct object *o, const uint64_t *want);
+int sites_arm(struct object *o, uint64_t *want, enum record_kind kind);
 
 /* struct hook's forget. */
 void sites_forget(struct object *o);

@@ -383,6 +383,23 @@ void ring_forbid_growth(void)
 	store_relaxed(&ring.no_growth, 1);
 }
 
+int ring_growth_forbidden(void)
+{
+	return (int)load_relaxed(&ring.no_growth);
+}
+
+void ring_count_nested(void)
+{
+	if (ring.cpus)
+		fetch_add(&cpu_row(arch_cpu())->commit_overrun, 1);
+}
+
+void ring_count_untraced(void)
+{
+	if (ring.area)
+		fetch_add(&ring.area->untraced_calls, 1);
+}
+
 void ring_thread_end(void)
 {
 	struct ring_ctl *ctl = ring_ctl;

@@ -129,6 +129,16 @@ void ring_thread_allow(void);
 /* System calls may be fatal from now on (a seccomp filter): the ring adds no memory any more. */
 void ring_forbid_growth(void);
 
+int ring_growth_forbidden(void);
+
+/*
+ * A call makes no record, and is counted: because a handler interrupted the engine itself
+ * (commit_overrun of this CPU); because the thread or its stack cannot be traced (untraced_calls).
+ * Any context.
+ */
+void ring_count_nested(void);
+void ring_count_untraced(void);
+
 /* Read the calling thread's name again. Normal context: it makes a system call. */
 void ring_thread_rename(void);
 

@@ -142,18 +142,21 @@ static void made_nops_are_nops(void **state)
 static void forms_differ_in_front(void **state)
 {
 	uint8_t on[6], off[6];
+	int jump;
 
 	(void)state;
-	arch_make_call_slot(on, 0x12345678);
-	arch_make_off(off, on, 6);
-	assert_memory_equal(on + 2, off + 2, 4);
-	assert_memory_equal(on + 2, "\x78\x56\x34\x12", 4);
-	assert_memory_not_equal(on, off, 2);
-	arch_make_call_island(on, -2);
-	arch_make_off(off, on, 5);
-	assert_memory_equal(on + 1, off + 1, 4);
-	assert_memory_equal(on + 1, "\xfe\xff\xff\xff", 4);
-	assert_int_not_equal(on[0], off[0]);
+	for (jump = 0; jump < 2; jump++) {
+		arch_make_site(on, 6, jump, 0x12345678);
+		arch_make_off(off, on, 6);
+		assert_memory_equal(on + 2, off + 2, 4);
+		assert_memory_equal(on + 2, "\x78\x56\x34\x12", 4);
+		assert_memory_not_equal(on, off, 2);
+		arch_make_site(on, 5, jump, -2);
+		arch_make_off(off, on, 5);
+		assert_memory_equal(on + 1, off + 1, 4);
+		assert_memory_equal(on + 1, "\xfe\xff\xff\xff", 4);
+		assert_int_not_equal(on[0], off[0]);
+	}
 }
 
 int main(void)

@@ -77,17 +77,15 @@ void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n)
 	memcpy(bytes, on + n - 4, 4);
 }
 
-void arch_make_call_slot(uint8_t bytes[6], int32_t disp)
+void arch_make_site(uint8_t *bytes, uint32_t n, int jump, int32_t disp)
 {
-	bytes[0] = 0xff;
-	bytes[1] = 0x15;
-	memcpy(bytes + 2, &disp, 4);
-}
-
-void arch_make_call_island(uint8_t bytes[5], int32_t disp)
-{
-	bytes[0] = 0xe8;
-	memcpy(bytes + 1, &disp, 4);
+	if (n == ARCH_SITE_FULL) {
+		*bytes++ = 0xff;
+		*bytes++ = jump ? 0x25 : 0x15;
+	} else {
+		*bytes++ = jump ? 0xe9 : 0xe8;
+	}
+	memcpy(bytes, &disp, 4);
 }
 
 int arch_is_padded_return(const uint8_t *p)

@@ -5,14 +5,14 @@
 
 #include <stdint.h>
 
-#define ARCH_SITE_MIN	  5u /* `call rel32` to an island */
-#define ARCH_SITE_FULL	  6u /* `call *slot(%rip)` */
+#define ARCH_SITE_MIN	  5u /* `call rel32` or `jmp rel32` to an island */
+#define ARCH_SITE_FULL	  6u /* `call *slot(%rip)` or `jmp *slot(%rip)` */
 #define ARCH_MARKER_BYTES 4u /* endbr64 */
 #define ARCH_JUMP_BYTES	  5u
 
 /* The 16 bytes near an object's text to which one of its sites leads. */
 struct arch_slot {
-	uint64_t target; /* 6-byte sites: where the call goes */
+	uint64_t target; /* where the site leads */
 	uint64_t word;	 /* the record's head word with a stamp of 0 */
 };
 
@@ -46,11 +46,12 @@ void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n);
  */
 void arch_make_nops(uint8_t *bytes, uint32_t n);
 
-/* The call at a 6-byte site; @disp: from the site's end to its slot. */
-void arch_make_call_slot(uint8_t bytes[6], int32_t disp);
-
-/* The call at a 5-byte site; @disp: from the site's end to its island. */
-void arch_make_call_island(uint8_t bytes[5], int32_t disp);
+/*
+ * arch_make_site() - a site that is on.
+ * @n: 6: it goes through the slot at @disp; 5: to the island at @disp, from the site's end.
+ * @jump: it jumps there; else it calls.
+ */
+void arch_make_site(uint8_t *bytes, uint32_t n, int jump, int32_t disp);
 
 /* Whether at @p a function returns at once, with padding behind it: a jump has room there. */
 int arch_is_padded_return(const uint8_t *p);

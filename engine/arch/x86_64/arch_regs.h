@@ -35,4 +35,13 @@ static inline int32_t arch_rseq_cpu(ptrdiff_t offset)
 	return cpu;
 }
 
+/* The stack pointer in a glibc jmp_buf, which is rotated and xored with the thread's guard. */
+static inline uint64_t arch_jump_sp(const uint64_t *jmpbuf)
+{
+	uint64_t sp = jmpbuf[6];
+
+	__asm__("ror $17, %0; xor %%fs:0x30, %0" : "+r"(sp) : : "cc");
+	return sp;
+}
+
 #endif

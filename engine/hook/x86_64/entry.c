@@ -3,6 +3,8 @@
 #include <linux/rseq.h>
 
 #include "arch_patch.h"
+#include "engine/hook/graph.h"
+#include "engine/hook/graph_stack.h"
 #include "engine/hook/x86_64/offsets.h"
 #include "engine/ring/ring.h"
 
@@ -21,3 +23,23 @@ static_assert(offsetof(struct rseq, rseq_cs) == RSEQ_CS, "RSEQ_CS");
 static_assert(RING_SKIP == VERDICT_SKIP && RING_RETRY == VERDICT_RETRY && RING_XADD == VERDICT_XADD,
 	      "verdicts");
 static_assert(RECORD_FUNCTION_BYTES == 16, "entry.S writes 16 bytes");
+static_assert(RECORD_GRAPH_BYTES == 8, "graph.S writes 8 bytes");
+static_assert(RECORD_TAIL == RECORD_ENTRY + 1, "graph.S adds 1");
+static_assert(RECORD_EXIT == RECORD_ENTRY + 2, "graph.S adds 2");
+static_assert(offsetof(struct graph_tls, open) == GT_OPEN, "GT_OPEN");
+static_assert(offsetof(struct graph_tls, lo) == GT_LO, "GT_LO");
+static_assert(offsetof(struct graph_tls, top) == GT_TOP, "GT_TOP");
+static_assert(offsetof(struct graph_tls, root) == GT_ROOT, "GT_ROOT");
+static_assert(offsetof(struct graph_tls, hidden) == GT_HIDDEN, "GT_HIDDEN");
+static_assert(offsetof(struct graph_tls, depth) == GT_DEPTH, "GT_DEPTH");
+static_assert(GRAPH_STUBS == STUBS && GRAPH_STUB_BYTES == STUB_BYTES, "stubs");
+static_assert(sizeof(struct graph_target) == 16, "graph.S halves a stub's offset");
+static_assert(offsetof(struct graph_target, body) == TARGET_BODY, "TARGET_BODY");
+static_assert(offsetof(struct graph_target, word) == TARGET_WORD, "TARGET_WORD");
+static_assert(offsetof(struct graph_shadow, return_address) == SHADOW_RETURN, "SHADOW_RETURN");
+static_assert(offsetof(struct graph_shadow, link) == SHADOW_LINK, "SHADOW_LINK");
+static_assert(offsetof(struct graph_shadow, stamp) == SHADOW_STAMP, "SHADOW_STAMP");
+static_assert(sizeof(struct graph_shadow) == 32, "graph_shadow()");
+static_assert(GRAPH_SHADOW == SHADOW_BASE, "SHADOW_BASE");
+static_assert(GRAPH_ROOT == FLAG_ROOT && GRAPH_NOTRACE == FLAG_NOTRACE, "flags");
+static_assert(GRAPH_ENTER == STEP_ENTER && GRAPH_EXIT == STEP_EXIT, "steps");

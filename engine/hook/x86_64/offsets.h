@@ -20,6 +20,27 @@
 #define RSEQ_CS	    8
 #define RSEQ_SIG    0x53053053
 
+#define GT_OPEN	  0
+#define GT_LO	  8
+#define GT_TOP	  16
+#define GT_ROOT	  24
+#define GT_HIDDEN 32
+#define GT_DEPTH  40
+
+#define STUBS	      65536
+#define STUB_BYTES    32
+#define STUBS_BYTES   (STUBS * STUB_BYTES)
+#define TARGET_BODY   0
+#define TARGET_WORD   8
+#define SHADOW_RETURN 0
+#define SHADOW_LINK   8
+#define SHADOW_STAMP  16
+#define SHADOW_BASE   0x200000035240
+#define FLAG_ROOT     1
+#define FLAG_NOTRACE  2
+#define STEP_ENTER    0
+#define STEP_EXIT     1
+
 #define VERDICT_SKIP  0
 #define VERDICT_RETRY 1
 #define VERDICT_XADD  2

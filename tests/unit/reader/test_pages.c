@@ -317,7 +317,7 @@ static void words_that_are_no_records(void **state)
 	/* a word that no writer makes ends its page; so does a record that does not fit */
 	fake_take(f, 0, 2, 100, 3000);
 	fake_call(f, 0, 2, 0, 1, 0);
-	fake_word(f, 0, 2, fake_record(9, 1, 1));
+	fake_word(f, 0, 2, fake_record(12, 1, 1));
 	fake_call(f, 0, 2, 2, 1, 0);
 	fake_publish(f, 0, 2);
 	fake_take(f, 0, 3, 100, 4000);

@@ -1,0 +1,523 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See graph_stack.h. Owns the table of stacks, the hash that finds them by 64 KiB of address, and
+ * the table of shadow memory that is mapped. Entries are claimed with one
+ * compare-and-swap and never moved, so that any thread may look at any instruction.
+ *
+ * While a thread is in here its fast path is closed (graph_tls.lo); a handler that interrupts it and
+ * cannot do without the slow path leaves its calls unwrapped, and they are counted.
+ *
+ * fork: the child has one thread, its stacks and its shadow; open calls return as in the parent.
+ * Costs: bench "coroutine". Tests: tests/engine/graph.
+ */
+#include "engine/hook/graph_stack.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/hook/graph.h"
+#include "engine/ring/ring_write.h"
+
+#define GRANULE_SHIFT 16
+#define NR_STACKS     16384u
+#define NR_SEEN	      65536u /* a power of two: pieces of stacks in the hash */
+#define NR_MAPPED     65536u /* the same for blocks of shadow: 4 GiB of stacks */
+#define BLOCK_SHIFT   18
+#define PROBES	      64u
+#define LEARN_BYTES   UINT64_C(512)
+#define LEARN_REACH   UINT64_C(16384)
+
+struct stack {
+	uint64_t top;	/* 0: the row is free */
+	uint64_t lo;	/* what is known to be in use; has a shadow from here up */
+	uint64_t floor; /* the stack's end; 0: learned, not known */
+	uint64_t open;
+	uint64_t root, hidden;
+	uint32_t depth;
+	uint32_t id; /* for RECORD_STACK */
+	uint32_t claimed;
+};
+
+static struct tables {
+	struct stack stacks[NR_STACKS];
+	uint64_t seen[NR_SEEN];	    /* granule << 20 | row + 1 */
+	uint64_t mapped[NR_MAPPED]; /* block << 2 | enum */
+	uint32_t hint;
+	uint32_t last_id;
+} * tables;
+
+enum { MAPPED_PENDING = 1, MAPPED_YES = 2, MAPPED_REFUSED = 3 };
+
+__thread struct graph_tls graph_tls __attribute__((tls_model("initial-exec")));
+
+int graph_stacks_start(void)
+{
+	long p;
+
+	if (tables)
+		return 0;
+	p = sys_mmap(NULL, sizeof(*tables), PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (sys_failed(p))
+		return -ENOMEM;
+	store_release(&tables, (struct tables *)p);
+	return 0;
+}
+
+static uint32_t hash_of(uint64_t granule)
+{
+	return (uint32_t)((granule * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+}
+
+/* 256 KiB of shadow. Return whether it is there. */
+static int map_block(uint64_t block)
+{
+	uint32_t h = hash_of(block), i;
+
+	for (i = 0; i < PROBES; i++) {
+		uint64_t *at = &tables->mapped[(h + i) & (NR_MAPPED - 1)];
+		uint64_t entry = load_acquire(at);
+		void *want = (void *)(block << BLOCK_SHIFT);
+		long p;
+
+		if (!entry) {
+			if (ring_growth_forbidden())
+				return 0;
+			if (compare_and_store(at, 0, block << 2 | MAPPED_PENDING)) {
+				p = sys_mmap(want, UINT64_C(1) << BLOCK_SHIFT,
+					     PROT_READ | PROT_WRITE,
+					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
+						     MAP_FIXED_NOREPLACE,
+					     -1, 0);
+				if (!sys_failed(p) && (void *)p != want) {
+					sys_munmap((void *)p, UINT64_C(1) << BLOCK_SHIFT);
+					p = -EEXIST;
+				}
+				entry = block << 2 | (sys_failed(p) ? MAPPED_REFUSED : MAPPED_YES);
+				store_release(at, entry);
+			} else {
+				entry = load_acquire(at);
+			}
+		}
+		/* pending: another thread is at it, or we are, below a handler */
+		if (entry >> 2 == block)
+			return (entry & 3) == MAPPED_YES;
+	}
+	return 0;
+}
+
+/* The shadow of all slots from @lo up to and with @hi. */
+static int map_shadow(uint64_t lo, uint64_t hi)
+{
+	uint64_t block = (uint64_t)graph_shadow(lo) >> BLOCK_SHIFT;
+	uint64_t last = (uint64_t)graph_shadow(hi) >> BLOCK_SHIFT;
+
+	for (; block <= last; block++)
+		if (!map_block(block))
+			return 0;
+	return 1;
+}
+
+/* Let the hash lead from each piece of @lo .. @hi to the row. */
+static void make_findable(uint32_t row, uint64_t lo, uint64_t hi)
+{
+	uint64_t granule;
+
+	for (granule = lo >> GRANULE_SHIFT; granule <= hi >> GRANULE_SHIFT; granule++) {
+		uint64_t entry = granule << 20 | (row + 1);
+		uint32_t h = hash_of(granule), i;
+
+		for (i = 0; i < PROBES; i++) {
+			uint64_t *at = &tables->seen[(h + i) & (NR_SEEN - 1)];
+
+			if (load_relaxed(at) == entry || compare_and_store(at, 0, entry) ||
+			    load_relaxed(at) == entry)
+				break;
+		}
+	}
+}
+
+static int covers(const struct stack *s, uint64_t slot)
+{
+	return slot < s->top && slot >= (s->floor ? s->floor : s->lo);
+}
+
+/* The row of the stack on which a slot lies; NULL if none is known there. */
+static struct stack *find(uint64_t slot)
+{
+	uint64_t granule = slot >> GRANULE_SHIFT;
+	uint32_t h = hash_of(granule), i;
+
+	for (i = 0; i < PROBES; i++) {
+		uint64_t entry = load_acquire(&tables->seen[(h + i) & (NR_SEEN - 1)]);
+		struct stack *s;
+
+		if (!entry)
+			return NULL;
+		if (entry >> 20 != granule)
+			continue;
+		s = &tables->stacks[(entry & 0xfffff) - 1];
+		if (covers(s, slot))
+			return s;
+	}
+	return NULL;
+}
+
+static uint32_t row_of(const struct stack *s)
+{
+	return (uint32_t)(s - tables->stacks);
+}
+
+/* A free row for a stack. @floor: 0 if it has to be learned; then @lo is the first slot seen. */
+static struct stack *make(uint64_t floor, uint64_t lo, uint64_t top)
+{
+	uint32_t i, at = load_relaxed(&tables->hint);
+
+	for (i = 0; i < NR_STACKS; i++, at++) {
+		struct stack *s = &tables->stacks[at % NR_STACKS];
+
+		if (load_relaxed(&s->claimed) || !compare_and_store(&s->claimed, 0, 1))
+			continue;
+		store_relaxed(&tables->hint, at + 1);
+		s->id = fetch_add(&tables->last_id, 1) + 1;
+		s->lo = floor ? top : lo;
+		s->floor = floor;
+		s->open = top;
+		s->root = s->hidden = 0;
+		s->depth = 0;
+		store_release(&s->top, top);
+		make_findable(row_of(s), floor ? (lo > floor ? lo : floor) : lo, top);
+		return s;
+	}
+	return NULL;
+}
+
+static void forget(struct stack *s)
+{
+	store_release(&s->top, 0);
+	store_release(&s->claimed, 0);
+}
+
+/* What lies in @lo .. @hi belongs to stacks that are no more. */
+static void forget_range(uint64_t lo, uint64_t hi)
+{
+	uint32_t i;
+
+	for (i = 0; i < NR_STACKS; i++) {
+		struct stack *s = &tables->stacks[i];
+		uint64_t top = load_relaxed(&s->top);
+
+		if (!top && !load_relaxed(&s->claimed))
+			break;
+		if (top > lo && (s->floor ? s->floor : s->lo) < hi)
+			forget(s);
+	}
+}
+
+void graph_stack_known(uint64_t lo, uint64_t bytes)
+{
+	uint64_t top = (lo + bytes) & ~UINT64_C(7);
+
+	if (!tables || bytes < 64 || lo + bytes < lo)
+		return;
+	forget_range(lo, top);
+	make(lo, top, top);
+}
+
+void graph_thread_start(uint64_t top, uint64_t bytes)
+{
+	graph_tls = (struct graph_tls){.thread_top = top, .thread_bytes = bytes};
+}
+
+void graph_thread_end(void)
+{
+	struct graph_tls *t = &graph_tls;
+	struct stack *s = t->own ? &tables->stacks[t->own - 1] : NULL;
+
+	if (!s || s->id != t->own_id)
+		return;
+	t->lo = UINT64_MAX; /* what is still called takes the slow path, and learns the stack anew */
+	barrier();
+	t->thread_top = 0;
+	t->own = t->stack = 0;
+	forget(s);
+}
+
+void graph_thread_forbid(void)
+{
+	graph_tls.lo = UINT64_MAX;
+	barrier();
+	graph_tls.forbidden = 1;
+	graph_tls.open = 0;
+}
+
+static void write_record(enum record_kind kind, uint32_t id)
+{
+	struct ring_slot slot;
+
+	if (ring_reserve(&slot, RECORD_GRAPH_BYTES))
+		ring_commit(&slot, kind, id);
+}
+
+/*
+ * The innermost open call's function contains the address to which @slot returns: so the call was
+ * made from there, on the same stack.
+ */
+static int called_by_innermost(const struct stack *s, uint64_t slot)
+{
+	uint64_t return_address = *(const uint64_t *)slot, stub, id;
+	const struct area_function *f;
+	uint64_t start, end;
+
+	if (s->open >= s->top)
+		return 0;
+	stub = *(const uint64_t *)s->open;
+	if (!graph_is_stub(stub))
+		return 0;
+	id = record_word_id(graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word);
+	f = area_function((uint32_t)id);
+	start = area_object(f->object)->bias + f->offset;
+	end = start + 65536;
+	if (id + 1 < function_count() && area_function((uint32_t)id + 1)->object == f->object)
+		end = start - f->offset + area_function((uint32_t)id + 1)->offset;
+	return return_address >= start && return_address < end;
+}
+
+/* Whether a learned stack reaches down to @slot. */
+static int reaches(const struct stack *s, uint64_t slot)
+{
+	if (s->floor || slot >= s->top || slot >= s->lo)
+		return 0;
+	return s->lo - slot <= LEARN_REACH || called_by_innermost(s, slot);
+}
+
+/* The stack that the thread was given. */
+static struct stack *own_stack(struct graph_tls *t, uint64_t floor, uint64_t slot)
+{
+	struct stack *s = t->own ? &tables->stacks[t->own - 1] : NULL;
+
+	if (s && s->id == t->own_id && s->top)
+		return s;
+	forget_range(floor, t->thread_top);
+	s = make(floor, slot, t->thread_top);
+	if (s) {
+		t->own = row_of(s) + 1;
+		t->own_id = s->id;
+	}
+	return s;
+}
+
+/* The stack on which @slot lies, when it is not the current one or that is too short. */
+static struct stack *stack_of(struct graph_tls *t, struct stack *current, uint64_t slot)
+{
+	struct stack *s;
+	uint64_t floor;
+
+	if (current && covers(current, slot))
+		return current;
+	floor = t->thread_top - t->thread_bytes;
+	if (t->thread_top && slot < t->thread_top && slot >= floor)
+		return own_stack(t, floor, slot);
+	s = find(slot);
+	if (s)
+		return s;
+	if (current && reaches(current, slot))
+		return current;
+	return make(0, slot, (slot | 4095) + 1);
+}
+
+/* Give the stack a shadow down to @slot, and some more. */
+static int extend(struct stack *s, uint64_t slot)
+{
+	uint64_t lo = slot > LEARN_BYTES ? slot - LEARN_BYTES : slot;
+
+	if (s->floor) {
+		lo = slot & ~((UINT64_C(1) << GRANULE_SHIFT) - 1);
+		if (lo < s->floor)
+			lo = s->floor;
+	}
+	if (!map_shadow(lo, s->top))
+		return 0;
+	make_findable(row_of(s), lo, s->lo < s->top ? s->lo : s->top);
+	s->lo = lo;
+	return 1;
+}
+
+/*
+ * Whether the word at @slot may be read: a stack that was left for good may be unmapped by now.
+ * @near: an address that may be.
+ */
+static int readable(uint64_t slot, uint64_t near)
+{
+	uint8_t state;
+
+	return (slot ^ near) < 4096 || !sys_mincore((void *)(slot & ~UINT64_C(4095)), 4096, &state);
+}
+
+/*
+ * Calls that have vanished: those below @slot, the one at it if this is an entry, and those whose
+ * slot no longer holds a stub's address. @returned: the thread comes back to this stack.
+ * Return: how many had an entry record.
+ */
+static uint32_t drop(struct stack *s, uint64_t slot, enum graph_step step, int returned)
+{
+	uint32_t n = 0;
+
+	while (s->open < s->top) {
+		const struct graph_shadow *shadow;
+
+		if (step == GRAPH_EXIT && s->open >= slot)
+			break;
+		if (step == GRAPH_ENTER && s->open > slot &&
+		    (!returned || readable(s->open, slot)) &&
+		    graph_is_stub(*(const uint64_t *)s->open))
+			break;
+		if (s->open < s->lo) { /* cannot be: it had a shadow when it was opened */
+			s->open = s->top;
+			break;
+		}
+		shadow = graph_shadow(s->open);
+		n += !(shadow->link & GRAPH_SILENT);
+		if (s->root == s->open)
+			s->root = 0;
+		if (s->hidden == s->open)
+			s->hidden = 0;
+		s->open = shadow->link & ~GRAPH_SILENT;
+	}
+	s->depth = s->depth > n ? s->depth - n : 0;
+	return n;
+}
+
+static void store_current(const struct graph_tls *t, struct stack *s)
+{
+	s->open = t->open;
+	s->root = t->root;
+	s->hidden = t->hidden;
+	s->depth = t->depth;
+}
+
+static void load_current(struct graph_tls *t, const struct stack *s)
+{
+	t->open = s->open;
+	t->top = s->top;
+	t->root = s->root;
+	t->hidden = s->hidden;
+	t->depth = s->depth;
+}
+
+static struct stack *current_stack(const struct graph_tls *t)
+{
+	struct stack *s = t->stack ? &tables->stacks[t->stack - 1] : NULL;
+
+	return s && s->top && s->id == t->stack_id ? s : NULL;
+}
+
+/*
+ * Close the thread's fast path. If it is closed, then by a slow path that we have interrupted, or
+ * by one that a handler's longjmp() left for good: then we are above it on the same stack.
+ */
+static int enter(struct graph_tls *t, uint64_t slot)
+{
+	if (t->busy) {
+		const struct stack *s = current_stack(t);
+
+		if (!s || slot <= t->busy_at || !covers(s, slot) || !covers(s, t->busy_at))
+			return 0;
+	}
+	t->busy_at = slot;
+	t->busy = 1;
+	barrier();
+	t->lo = UINT64_MAX;
+	barrier();
+	return 1;
+}
+
+static void leave(struct graph_tls *t, const struct stack *s)
+{
+	barrier();
+	t->lo = s ? s->lo : UINT64_MAX;
+	barrier();
+	t->busy = 0;
+}
+
+/* Make @s the stack on which the thread runs. */
+static void become(struct graph_tls *t, struct stack *current, struct stack *s)
+{
+	if (s == current)
+		return;
+	t->switched |= t->stack != 0;
+	t->stack = row_of(s) + 1;
+	t->stack_id = s->id;
+	write_record(RECORD_STACK, s->id & RECORD_ID_MAX);
+}
+
+int graph_stack_slow(uint64_t slot, enum graph_step step)
+{
+	struct graph_tls *t = &graph_tls;
+	struct stack *current, *s;
+	uint32_t vanished;
+	int fits;
+
+	if (unlikely(t->forbidden)) {
+		ring_count_untraced();
+		return 0;
+	}
+	if (!tables || !enter(t, slot)) {
+		ring_count_nested();
+		return 0;
+	}
+	current = current_stack(t);
+	if (current)
+		store_current(t, current);
+	s = stack_of(t, current, slot);
+	fits = s && (slot >= s->lo || extend(s, slot));
+	if (!fits) {
+		ring_count_untraced();
+		leave(t, current);
+		return 0;
+	}
+	become(t, current, s);
+	vanished = drop(s, slot, step, s != current);
+	if (vanished)
+		write_record(RECORD_UNWOUND, vanished);
+	if (step == GRAPH_EXIT)
+		s->open = slot;
+	load_current(t, s);
+	leave(t, s);
+	return 1;
+}
+
+void graph_stack_note(void)
+{
+	const struct graph_tls *t = &graph_tls;
+	const struct stack *s = t->switched ? current_stack(t) : NULL;
+
+	if (s)
+		write_record(RECORD_STACK, s->id & RECORD_ID_MAX);
+}
+
+void graph_stack_drop(uint64_t sp)
+{
+	struct graph_tls *t = &graph_tls;
+	struct stack *current, *s;
+	uint32_t vanished;
+
+	if (!tables || t->forbidden || !t->stack || !enter(t, sp))
+		return;
+	current = current_stack(t);
+	if (current)
+		store_current(t, current);
+	s = current && covers(current, sp) ? current : find(sp);
+	if (!s || s->open >= sp) {
+		leave(t, current);
+		return;
+	}
+	become(t, current, s);
+	vanished = drop(s, sp, GRAPH_EXIT, s != current);
+	if (vanished)
+		write_record(RECORD_UNWOUND, vanished);
+	load_current(t, s);
+	leave(t, s);
+}

@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Wrapped calls: the stubs, and what they enter and leave by. graph.h says how it works; here S is
+ * the address of the slot with the call's return address, R what the caller put there.
+ *
+ * graph_enter is called by a stub: (%rsp) is stub + 5, 8(%rsp) is S. graph_exit is jumped to with
+ * S = (%rsp), which still holds stub + 5. Every register and nothing else survives, as in entry.S.
+ *
+ * A handler may run at any instruction, and everything it does is balanced. So an entry is recorded
+ * first, then S is filled, then `open` moves; an exit is recorded first, then `open` moves back,
+ * then S is restored: whoever looks in between sees a chain of which each link holds a stub's
+ * address. Unwind rows are right at each instruction. From the moment S holds the stub's address,
+ * the return address is in the shadow; before, in S.
+ *
+ * Variants: how a record is reserved and stamped, as in entry.S; `filtered` ones know
+ * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh. graph_enter and
+ * graph_exit jump to the current variant through a pointer each, always the same and predicted.
+ */
+#include "entry.inc"
+
+#define WORD_TAIL  0x1000000000000000	/* from RECORD_ENTRY to RECORD_TAIL */
+#define WORD_EXIT  0x2000000000000000	/* ... and to RECORD_EXIT */
+
+	/*
+	 * The return address is at shadow(CFA - 8): DW_CFA_expression of the return column,
+	 * lit8 minus, const1u 21 shl, lit19 shr, const8u SHADOW_BASE plus.
+	 */
+	.macro RETURN_IN_SHADOW
+	.cfi_escape 0x10,0x10,0x11, 0x38,0x1c, 0x08,0x15,0x24, 0x43,0x25, 0x0e,0x40,0x52,0x03,0x00,0x00,0x20,0x00,0x00, 0x22
+	.endm
+
+	/* to = the address of S's shadow; S in \from */
+	.macro SHADOW_OF from, to, scratch
+	mov	\from, \to
+	shl	$21, \to
+	shr	$19, \to
+	movabs	$SHADOW_BASE, \scratch
+	add	\scratch, \to
+	.endm
+
+	/* rax = 16 * the stub's index + 2, from stub + 5 at \where; rdi = graph_stubs */
+	.macro STUB_INDEX where
+	mov	\where, %rax
+	sub	%rdi, %rax
+	shr	$1, %rax
+	.endm
+
+#define STUB	40(%rsp)		/* after SAVE in graph_enter: stub + 5 */
+#define SLOT	48(%rsp)		/* ... and S */
+#define EXIT_SLOT 40(%rsp)		/* after SAVE in graph_exit: S */
+
+	.macro RECORD_8 name, clock, cpu, slow, out
+	.ifc \cpu, rseq
+	RSEQ_RECORD \name, 8, , \clock, \slow
+	.else
+	LOAD_CTL %rcx
+	XADD_RECORD 8, , \clock, \cpu, \slow, \out
+	.endif
+\out:
+	.endm
+
+	.macro RECORD_8_REST name, clock, cpu, slow, out
+	.ifc \cpu, rseq
+	RSEQ_ABORT \name, 8, , \clock, \slow, \out
+	.endif
+	.endm
+
+	/*
+	 * The call is wrapped: rsi = graph_tls's offset, and is kept. \silent: without a record.
+	 * Leaves rcx = S, rdx = its shadow.
+	 */
+	.macro WRAP silent
+	lea	SLOT, %rcx
+	SHADOW_OF %rcx, %rdx, %rax
+	mov	SLOT, %rax
+	mov	%rax, SHADOW_RETURN(%rdx)
+	mov	%fs:GT_OPEN(%rsi), %rax
+	.if \silent
+	bts	$63, %rax
+	.endif
+	mov	%rax, SHADOW_LINK(%rdx)
+	mov	STUB, %rax
+	mov	%rax, SLOT
+	RETURN_IN_SHADOW
+	mov	%rcx, %fs:GT_OPEN(%rsi)
+	.endm
+
+	/* From the last instructions of graph_enter into the function. */
+	.macro GO_TO_BODY
+	lea	graph_stubs(%rip), %rdi
+	STUB_INDEX STUB
+	lea	graph_table(%rip), %rcx
+	mov	TARGET_BODY-2(%rcx,%rax), %rax
+	mov	%rax, STUB
+	RESTORE
+	lea	8(%rsp), %rsp
+	.cfi_adjust_cfa_offset -8
+	jmp	*-8(%rsp)
+	.endm
+
+	/*
+	 * What set_graph_function, set_graph_notrace and max_graph_depth have to say, then
+	 * tracing_thresh. rcx = S, rdi = graph_stubs, rsi = graph_tls's offset; all kept.
+	 */
+	.macro FILTER name
+	mov	%fs:GT_HIDDEN(%rsi), %rdx
+	test	%rdx, %rdx
+	jz	1f
+	cmp	%rdx, %rcx
+	jb	.L\name\()_unwrapped		/* beneath a set_graph_notrace */
+	movq	$0, %fs:GT_HIDDEN(%rsi)		/* which has vanished */
+1:	STUB_INDEX STUB
+	shr	$4, %rax
+	lea	graph_flags(%rip), %rdx
+	movzbl	(%rdx,%rax), %eax
+	test	$FLAG_NOTRACE, %al
+	jnz	.L\name\()_hide
+	cmpl	$0, graph_roots(%rip)
+	je	3f
+	mov	%fs:GT_ROOT(%rsi), %rdx
+	test	%rdx, %rdx
+	jz	2f
+	cmp	%rdx, %rcx
+	jb	3f				/* beneath a set_graph_function */
+	movq	$0, %fs:GT_ROOT(%rsi)
+2:	test	$FLAG_ROOT, %al
+	jz	.L\name\()_unwrapped
+3:	mov	%fs:GT_OPEN(%rsi), %rdx
+	cmp	%fs:GT_TOP(%rsi), %rdx
+	jne	4f
+	movl	$0, %fs:GT_DEPTH(%rsi)
+4:	mov	graph_max_depth(%rip), %edx
+	test	%edx, %edx
+	jz	5f
+	cmp	%edx, %fs:GT_DEPTH(%rsi)
+	jae	.L\name\()_unwrapped
+5:	cmpq	$0, graph_thresh(%rip)
+	jne	.L\name\()_thresh
+	.endm
+
+	/* The call is going to be wrapped; rcx and rsi as above, rdx is free. */
+	.macro FILTER_COUNT
+	incl	%fs:GT_DEPTH(%rsi)
+	cmpl	$0, graph_roots(%rip)
+	je	1f
+	cmpq	$0, %fs:GT_ROOT(%rsi)
+	jne	1f
+	mov	%rcx, %fs:GT_ROOT(%rsi)
+1:
+	.endm
+
+	.macro STAMP clock
+	.ifc \clock, mono
+	CALL_C	ring_clock_mono
+	.else
+	rdtsc
+	shl	$32, %rdx
+	or	%rdx, %rax
+	.endif
+	.endm
+
+	.macro GRAPH_ENTER name, clock, cpu, filtered
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.balign	64
+\name:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16		/* the stub's frame is passed over */
+	SAVE
+.L\name\()_again:
+	mov	graph_tls@gottpoff(%rip), %rsi
+	lea	graph_stubs(%rip), %rdi
+	mov	SLOT, %rax
+	sub	%rdi, %rax
+	cmp	$STUBS_BYTES, %rax
+	jb	.L\name\()_tail
+	lea	SLOT, %rcx
+	cmp	%fs:GT_OPEN(%rsi), %rcx
+	jae	.L\name\()_stack
+	cmp	%fs:GT_LO(%rsi), %rcx
+	jb	.L\name\()_stack
+	/* frames may have vanished without a trace but this */
+	mov	%fs:GT_OPEN(%rsi), %rdx
+	cmp	%fs:GT_TOP(%rsi), %rdx
+	je	1f
+	mov	(%rdx), %rax
+	sub	%rdi, %rax
+	cmp	$STUBS_BYTES, %rax
+	jae	.L\name\()_stack
+1:
+	.if \filtered
+	FILTER \name
+	.endif
+	STUB_INDEX STUB
+	lea	graph_table(%rip), %rdi
+	mov	TARGET_WORD-2(%rdi,%rax), %rdi
+.L\name\()_record:
+	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap
+	.cfi_remember_state
+	mov	graph_tls@gottpoff(%rip), %rsi
+	.if \filtered
+	lea	SLOT, %rcx
+	FILTER_COUNT
+	.endif
+	WRAP 0
+	GO_TO_BODY
+	.cfi_restore_state
+	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap
+
+.L\name\()_page:
+	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_unwrapped
+.L\name\()_noted:
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	CALL_C	graph_stack_note
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	.L\name\()_record
+
+.L\name\()_stack:
+	mov	%rcx, %rdi
+	mov	$STEP_ENTER, %esi
+	CALL_C	graph_stack_slow
+	test	%eax, %eax
+	jnz	.L\name\()_again
+.L\name\()_unwrapped:
+	.cfi_remember_state
+	RESTORE
+	addq	$11, (%rsp)		/* stub + 16 */
+	ret
+	.cfi_restore_state
+
+	/* The caller is gone, its return address is a stub's: it will be told of one return. */
+.L\name\()_tail:
+	.if \filtered
+	mov	%fs:GT_HIDDEN(%rsi), %rdx
+	test	%rdx, %rdx
+	jnz	.L\name\()_unwrapped
+	cmpq	$0, graph_thresh(%rip)
+	jne	.L\name\()_unwrapped
+	.endif
+	STUB_INDEX STUB
+	lea	graph_table(%rip), %rdi
+	mov	TARGET_WORD-2(%rdi,%rax), %rdi
+	movabs	$WORD_TAIL, %rax
+	add	%rax, %rdi
+.L\name\()_tail_record:
+	RECORD_8 \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done
+	jmp	.L\name\()_unwrapped
+	RECORD_8_REST \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done
+.L\name\()_tail_page:
+	NEW_PAGE \name\()_tail, 8, \cpu, .L\name\()_tail_record, .L\name\()_unwrapped
+
+	.if \filtered
+.L\name\()_hide:
+	mov	%rcx, %fs:GT_HIDDEN(%rsi)
+	.cfi_remember_state
+	WRAP 1
+	GO_TO_BODY
+	.cfi_restore_state
+.L\name\()_thresh:
+	.cfi_remember_state
+	FILTER_COUNT
+	SHADOW_OF %rcx, %rdi, %rax
+	STAMP \clock
+	mov	%rax, SHADOW_STAMP(%rdi)
+	WRAP 1
+	GO_TO_BODY
+	.cfi_restore_state
+	.endif
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	/* Put R back and go there: rsi = graph_tls's offset. */
+	.macro UNWRAP
+	lea	EXIT_SLOT, %rcx
+	SHADOW_OF %rcx, %rdx, %rax
+	mov	SHADOW_LINK(%rdx), %rax
+	btr	$63, %rax
+	mov	%rax, %fs:GT_OPEN(%rsi)
+	mov	SHADOW_RETURN(%rdx), %rax
+	mov	%rax, EXIT_SLOT
+	.cfi_offset rip, -8
+	RESTORE
+	ret
+	.endm
+
+	.macro GRAPH_EXIT name, clock, cpu, filtered
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.balign	64
+\name:
+	.cfi_startproc
+	RETURN_IN_SHADOW
+	SAVE
+.L\name\()_again:
+	mov	graph_tls@gottpoff(%rip), %rsi
+	lea	EXIT_SLOT, %rcx
+	cmp	%fs:GT_OPEN(%rsi), %rcx
+	jne	.L\name\()_stack
+	SHADOW_OF %rcx, %rdx, %rax
+	cmpq	$0, SHADOW_LINK(%rdx)
+	js	.L\name\()_silent
+	lea	graph_stubs(%rip), %rdi
+	STUB_INDEX EXIT_SLOT
+	lea	graph_table(%rip), %rdi
+	mov	TARGET_WORD-2(%rdi,%rax), %rdi
+	movabs	$WORD_EXIT, %rax
+	add	%rax, %rdi
+.L\name\()_record:
+	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_done
+	mov	graph_tls@gottpoff(%rip), %rsi
+	.if \filtered
+	decl	%fs:GT_DEPTH(%rsi)
+	lea	EXIT_SLOT, %rcx
+	cmp	%fs:GT_ROOT(%rsi), %rcx
+	jne	1f
+	movq	$0, %fs:GT_ROOT(%rsi)
+1:
+	.endif
+	.cfi_remember_state
+	UNWRAP
+	.cfi_restore_state
+	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_done
+
+.L\name\()_page:
+	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_done
+.L\name\()_noted:
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	CALL_C	graph_stack_note
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	.L\name\()_record
+
+.L\name\()_stack:
+	mov	%rcx, %rdi
+	mov	$STEP_EXIT, %esi
+	CALL_C	graph_stack_slow
+	test	%eax, %eax
+	jnz	.L\name\()_again
+	mov	graph_tls@gottpoff(%rip), %rsi
+	.cfi_remember_state
+	UNWRAP
+	.cfi_restore_state
+
+	/* A call without an entry record: of set_graph_notrace, or under tracing_thresh. */
+.L\name\()_silent:
+	.if \filtered
+	mov	EXIT_SLOT, %rsi
+	mov	%rcx, %rdi
+	CALL_C	graph_silent_exit
+	mov	graph_tls@gottpoff(%rip), %rsi
+	.endif
+	.cfi_remember_state
+	UNWRAP
+	.cfi_restore_state
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	.text
+	GRAPH_ENTER graph_enter_rseq, tsc, rseq, 0
+	GRAPH_ENTER graph_enter_xadd_rdpid, tsc, rdpid, 0
+	GRAPH_ENTER graph_enter_xadd_lsl, tsc, lsl, 0
+	GRAPH_ENTER graph_enter_mono, mono, lsl, 0
+	GRAPH_ENTER graph_enter_filtered_rseq, tsc, rseq, 1
+	GRAPH_ENTER graph_enter_filtered_xadd_rdpid, tsc, rdpid, 1
+	GRAPH_ENTER graph_enter_filtered_xadd_lsl, tsc, lsl, 1
+	GRAPH_ENTER graph_enter_filtered_mono, mono, lsl, 1
+	GRAPH_EXIT graph_exit_rseq, tsc, rseq, 0
+	GRAPH_EXIT graph_exit_xadd_rdpid, tsc, rdpid, 0
+	GRAPH_EXIT graph_exit_xadd_lsl, tsc, lsl, 0
+	GRAPH_EXIT graph_exit_mono, mono, lsl, 0
+	GRAPH_EXIT graph_exit_filtered_rseq, tsc, rseq, 1
+	GRAPH_EXIT graph_exit_filtered_xadd_rdpid, tsc, rdpid, 1
+	GRAPH_EXIT graph_exit_filtered_xadd_lsl, tsc, lsl, 1
+	GRAPH_EXIT graph_exit_filtered_mono, mono, lsl, 1
+
+	/* Nothing is recorded any more; what is open finds its way back. */
+	.globl	graph_exit_off
+	.hidden	graph_exit_off
+	.type	graph_exit_off, @function
+graph_exit_off:
+	.cfi_startproc
+	RETURN_IN_SHADOW
+	SAVE
+	mov	graph_tls@gottpoff(%rip), %rsi
+	UNWRAP
+	.cfi_endproc
+	.size	graph_exit_off, . - graph_exit_off
+
+	.globl	graph_enter, graph_exit
+	.hidden	graph_enter, graph_exit
+	.type	graph_enter, @function
+	.type	graph_exit, @function
+	.balign	64
+graph_enter:
+	.cfi_startproc
+	.cfi_def_cfa rsp, 16
+	jmp	*graph_enter_to(%rip)
+	.cfi_endproc
+	.size	graph_enter, . - graph_enter
+	.balign	16
+graph_exit:
+	.cfi_startproc
+	RETURN_IN_SHADOW
+	jmp	*graph_exit_to(%rip)
+	.cfi_endproc
+	.size	graph_exit, . - graph_exit
+
+	/*
+	 * The stubs, under one row that holds at each of their instructions; o = (rip - 1) & 31:
+	 *	CFA = rsp + 4 + 8 * (o >= 5), which is S + 12 and so nobody else's
+	 *	SP  = CFA - 4
+	 *	RA  at shadow(CFA - 12) where o < 10, else at CFA - 12
+	 */
+	.section .text.graph_stubs, "ax", @progbits
+	.balign	4096
+	.globl	graph_stubs
+	.hidden	graph_stubs
+	.type	graph_stubs, @function
+	.cfi_startproc simple
+	.cfi_personality 0x1b, graph_personality
+	.cfi_escape 0x0f,0x0b, 0x77,0x04, 0x80,0x7f,0x4f,0x1a,0x35,0x2a,0x33,0x24,0x22
+	.cfi_escape 0x16,0x07,0x02, 0x34,0x1c
+	.cfi_escape 0x10,0x10,0x1a, 0x3c,0x1c, 0x80,0x7f,0x4f,0x1a,0x3a,0x2a,0x28,0x0f,0x00, 0x08,0x15,0x24, 0x43,0x25, 0x0e,0x40,0x52,0x03,0x00,0x00,0x20,0x00,0x00, 0x22
+graph_stubs:
+	.set	i, 0
+	.rept	STUBS
+	call	graph_enter
+	lea	-8(%rsp), %rsp
+	.byte	0xe9			/* jmp graph_exit, long always */
+	.long	graph_exit - . - 4
+	int3
+	jmp	*graph_table + 16 * i(%rip)
+	.balign	STUB_BYTES, 0xcc
+	.set	i, i + 1
+	.endr
+	.cfi_endproc
+	.size	graph_stubs, . - graph_stubs
+
+	.section .note.GNU-stack, "", @progbits

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The function_graph tracer: each call with its return, so how long it took and what it called.
+ * The hook wraps the calls of the functions that the filters leave and writes RECORD_ENTRY and
+ * RECORD_EXIT around each, RECORD_TAIL where a call took the place of its caller, RECORD_UNWOUND
+ * where calls vanished, RECORD_STACK where the thread changed stacks. No hot path in this file.
+ * Costs: bench "function_graph". Tests: tests/engine/graph.
+ */
+#include "engine/core/tracer.h"
+
+static const struct ftrace_ops graph_ops = {
+	.name = "function_graph",
+	.kind = RECORD_ENTRY,
+};
+
+static int graph_init(struct trace_array *tr)
+{
+	(void)tr;
+	return ftrace_register_ops(&graph_ops);
+}
+
+static void graph_reset(struct trace_array *tr)
+{
+	(void)tr;
+	ftrace_unregister_ops(&graph_ops);
+}
+
+static const struct tracer graph_tracer = {
+	.name = "function_graph",
+	.init = graph_init,
+	.reset = graph_reset,
+	.record_kinds = 1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT |
+			1u << RECORD_UNWOUND | 1u << RECORD_STACK | 1u << RECORD_RETURN,
+};
+TRACER_REGISTER(graph_tracer);
