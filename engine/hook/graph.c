@@ -115,6 +115,7 @@ int graph_prepare(enum record_kind kind)
 		return 0;
 	if (graph_stacks_start())
 		return -ENOMEM;
+	graph_stacks_active(1);
 	filtered = read_filters();
 	store_release(&graph_enter_to, variant->enter[filtered]);
 	store_release(&graph_exit_to, variant->exit[filtered]);
@@ -123,8 +124,10 @@ int graph_prepare(enum record_kind kind)
 
 void graph_finish(enum record_kind kind)
 {
-	if (kind == RECORD_ENTRY)
-		store_release(&graph_exit_to, graph_exit_off);
+	if (kind != RECORD_ENTRY)
+		return;
+	store_release(&graph_exit_to, graph_exit_off);
+	graph_stacks_active(0);
 }
 
 /*

@@ -4,8 +4,9 @@
  * the table of shadow memory that is mapped. Entries are claimed with one
  * compare-and-swap and never moved, so that any thread may look at any instruction.
  *
- * While a thread is in here its fast path is closed (graph_tls.lo); a handler that interrupts it and
- * cannot do without the slow path leaves its calls unwrapped, and they are counted.
+ * A handler may interrupt the slow path and take it itself; then the one below looks again. Only for
+ * its last few steps is the thread's fast path closed (graph_tls.lo): the calls of a handler that
+ * comes just then stay unwrapped, and are counted.
  *
  * fork: the child has one thread, its stacks and its shadow; open calls return as in the parent.
  * Costs: bench "coroutine". Tests: tests/engine/graph.
@@ -50,7 +51,14 @@ static struct tables {
 
 enum { MAPPED_PENDING = 1, MAPPED_YES = 2, MAPPED_REFUSED = 3 };
 
+static int active; /* calls are being wrapped */
+
 __thread struct graph_tls graph_tls __attribute__((tls_model("initial-exec")));
+
+void graph_stacks_active(int on)
+{
+	store_relaxed(&active, on);
+}
 
 int graph_stacks_start(void)
 {
@@ -71,7 +79,27 @@ static uint32_t hash_of(uint64_t granule)
 	return (uint32_t)((granule * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
 }
 
-/* 256 KiB of shadow. Return whether it is there. */
+/* Map it. Return: 0 or -errno. */
+static int mmap_block(uint64_t block)
+{
+	void *want = (void *)(block << BLOCK_SHIFT);
+	size_t bytes = (size_t)1 << BLOCK_SHIFT;
+	long p = sys_mmap(want, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+
+	if (sys_failed(p))
+		return (int)p;
+	if ((void *)p == want)
+		return 0;
+	sys_munmap((void *)p, bytes); /* a kernel before 4.17 takes it for a hint */
+	return -EEXIST;
+}
+
+/*
+ * 256 KiB of shadow. While its entry is pending another thread is at it, or we are, below a handler:
+ * whose mmap() succeeds has it, but only the first comer knows that somebody else's memory is there.
+ * Return whether it is there.
+ */
 static int map_block(uint64_t block)
 {
 	uint32_t h = hash_of(block), i;
@@ -79,31 +107,26 @@ static int map_block(uint64_t block)
 	for (i = 0; i < PROBES; i++) {
 		uint64_t *at = &tables->mapped[(h + i) & (NR_MAPPED - 1)];
 		uint64_t entry = load_acquire(at);
-		void *want = (void *)(block << BLOCK_SHIFT);
-		long p;
+		int first = 0, err;
 
 		if (!entry) {
 			if (ring_growth_forbidden())
 				return 0;
-			if (compare_and_store(at, 0, block << 2 | MAPPED_PENDING)) {
-				p = sys_mmap(want, UINT64_C(1) << BLOCK_SHIFT,
-					     PROT_READ | PROT_WRITE,
-					     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE |
-						     MAP_FIXED_NOREPLACE,
-					     -1, 0);
-				if (!sys_failed(p) && (void *)p != want) {
-					sys_munmap((void *)p, UINT64_C(1) << BLOCK_SHIFT);
-					p = -EEXIST;
-				}
-				entry = block << 2 | (sys_failed(p) ? MAPPED_REFUSED : MAPPED_YES);
-				store_release(at, entry);
-			} else {
+			entry = block << 2 | MAPPED_PENDING;
+			first = compare_and_store(at, 0, entry);
+			if (!first)
 				entry = load_acquire(at);
-			}
 		}
-		/* pending: another thread is at it, or we are, below a handler */
-		if (entry >> 2 == block)
+		if (entry >> 2 != block)
+			continue;
+		if ((entry & 3) != MAPPED_PENDING)
 			return (entry & 3) == MAPPED_YES;
+		err = mmap_block(block);
+		if (!err)
+			store_release(at, block << 2 | MAPPED_YES);
+		else if (first && !compare_and_store(at, entry, block << 2 | MAPPED_REFUSED))
+			err = 0; /* a handler on top of us was faster */
+		return !err;
 	}
 	return 0;
 }
@@ -170,7 +193,7 @@ static uint32_t row_of(const struct stack *s)
 	return (uint32_t)(s - tables->stacks);
 }
 
-/* A free row for a stack. @floor: 0 if it has to be learned; then @lo is the first slot seen. */
+/* A free row for a stack without a shadow yet. @floor: 0 if it has to be learned. @lo: a slot. */
 static struct stack *make(uint64_t floor, uint64_t lo, uint64_t top)
 {
 	uint32_t i, at = load_relaxed(&tables->hint);
@@ -182,13 +205,13 @@ static struct stack *make(uint64_t floor, uint64_t lo, uint64_t top)
 			continue;
 		store_relaxed(&tables->hint, at + 1);
 		s->id = fetch_add(&tables->last_id, 1) + 1;
-		s->lo = floor ? top : lo;
+		s->lo = top;
 		s->floor = floor;
 		s->open = top;
 		s->root = s->hidden = 0;
 		s->depth = 0;
 		store_release(&s->top, top);
-		make_findable(row_of(s), floor ? (lo > floor ? lo : floor) : lo, top);
+		make_findable(row_of(s), lo, top);
 		return s;
 	}
 	return NULL;
@@ -224,11 +247,6 @@ void graph_stack_known(uint64_t lo, uint64_t bytes)
 		return;
 	forget_range(lo, top);
 	make(lo, top, top);
-}
-
-void graph_thread_start(uint64_t top, uint64_t bytes)
-{
-	graph_tls = (struct graph_tls){.thread_top = top, .thread_bytes = bytes};
 }
 
 void graph_thread_end(void)
@@ -453,31 +471,47 @@ static void become(struct graph_tls *t, struct stack *current, struct stack *s)
 	write_record(RECORD_STACK, s->id & RECORD_ID_MAX);
 }
 
+/* The stack on which @slot lies, with a shadow there; NULL: there is none to be had. */
+static struct stack *fitting_stack(struct graph_tls *t, uint64_t slot)
+{
+	struct stack *current = current_stack(t), *s;
+
+	if (current)
+		store_current(t, current);
+	s = stack_of(t, current, slot);
+	return s && (slot >= s->lo || extend(s, slot)) ? s : NULL;
+}
+
 int graph_stack_slow(uint64_t slot, enum graph_step step)
 {
 	struct graph_tls *t = &graph_tls;
 	struct stack *current, *s;
-	uint32_t vanished;
-	int fits;
+	uint32_t vanished, turn;
 
-	if (unlikely(t->forbidden)) {
+	if (unlikely(t->forbidden || !tables)) {
 		ring_count_untraced();
 		return 0;
 	}
-	if (!tables || !enter(t, slot)) {
-		ring_count_nested();
-		return 0;
-	}
+	do {
+		turn = t->turn;
+		barrier();
+		s = fitting_stack(t, slot);
+		if (!s) {
+			ring_count_untraced();
+			return 0;
+		}
+		ring_ready(3 * RECORD_GRAPH_BYTES);
+		if (!enter(t, slot)) {
+			ring_count_nested();
+			return 0;
+		}
+		/* if a handler came by meanwhile, what we know is old */
+		if (t->turn != turn)
+			leave(t, NULL);
+	} while (t->turn != turn);
 	current = current_stack(t);
 	if (current)
 		store_current(t, current);
-	s = stack_of(t, current, slot);
-	fits = s && (slot >= s->lo || extend(s, slot));
-	if (!fits) {
-		ring_count_untraced();
-		leave(t, current);
-		return 0;
-	}
 	become(t, current, s);
 	vanished = drop(s, slot, step, s != current);
 	if (vanished)
@@ -485,8 +519,19 @@ int graph_stack_slow(uint64_t slot, enum graph_step step)
 	if (step == GRAPH_EXIT)
 		s->open = slot;
 	load_current(t, s);
+	t->turn++;
 	leave(t, s);
 	return 1;
+}
+
+void graph_thread_start(uint64_t top, uint64_t bytes)
+{
+	struct graph_tls *t = &graph_tls;
+
+	*t = (struct graph_tls){.thread_top = top, .thread_bytes = bytes};
+	/* ahead of the first call, where a handler may interrupt it */
+	if (load_relaxed(&active))
+		fitting_stack(t, top - 256);
 }
 
 void graph_stack_note(void)
@@ -519,5 +564,6 @@ void graph_stack_drop(uint64_t sp)
 	if (vanished)
 		write_record(RECORD_UNWOUND, vanished);
 	load_current(t, s);
+	t->turn++;
 	leave(t, s);
 }

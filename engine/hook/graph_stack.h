@@ -27,6 +27,7 @@ struct graph_tls {
 	uint32_t switched; /* this thread has run on several stacks */
 	uint64_t busy_at;  /* the slot for which it is busy */
 	uint32_t stack_id;
+	uint32_t turn; /* how often the slow path was taken */
 	uint32_t forbidden;
 	uint32_t own, own_id; /* as stack and stack_id: the stack that the thread was given */
 	uint64_t thread_top, thread_bytes; /* its bounds, 0 unknown */
@@ -55,6 +56,9 @@ void graph_stack_drop(uint64_t sp);
 
 /* The tables, before the first wrapped call. Normal context. Return: 0 or -ENOMEM. */
 int graph_stacks_start(void);
+
+/* Calls are being wrapped, or are not: threads that start get their shadow ahead. */
+void graph_stacks_active(int on);
 
 /* A stack's bounds are known: @lo .. @lo + @bytes. Normal context. */
 void graph_stack_known(uint64_t lo, uint64_t bytes);

@@ -32,6 +32,18 @@ static inline void ring_end_writer(struct ring_ctl *ctl)
 }
 
 /*
+ * ring_ready() - have a page that takes @bytes, as far as can be: what takes long is then behind us.
+ * Any context.
+ */
+static inline void ring_ready(uint32_t bytes)
+{
+	const struct ring_ctl *ctl = ring_ctl;
+
+	if (ctl->cpu_key != (arch_cpu() ^ RING_CPU_KEY) || ctl->page->commit + bytes > PAGE_BYTES)
+		ring_new_page(bytes);
+}
+
+/*
  * ring_reserve() - room for a record.
  * @bytes: its size, head word included; a multiple of 8, at most RING_MAX_RECORD.
  * Return: 1 and *@slot, to be ended by ring_commit(); 0: recording is off or the record is lost,

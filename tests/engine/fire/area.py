@@ -17,7 +17,7 @@ import time
 
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
 FREE, OWNED, PUBLISHED, TAKING = range(4)
-FUNCTION, PRINT, UNCOMMITTED = 1, 8, 15
+FUNCTION, ENTRY, TAIL, EXIT, UNWOUND, STACK, PRINT, RETURN, UNCOMMITTED = 1, 2, 3, 4, 5, 6, 8, 9, 15
 Page = collections.namedtuple("Page", "index state seq commit base tid cpu task overrun dropped "
                                       "commit_overrun take_seq records voids")
 Record = collections.namedtuple("Record", "kind stamp id payload")
@@ -62,7 +62,10 @@ class Area:
                 if word == 0:
                     at += 8
                     voids += 1
-                elif kind == FUNCTION:
+                elif ENTRY <= kind <= STACK:
+                    records.append(Record(kind, stamp, ident, None))
+                    at += 8
+                elif kind in (FUNCTION, RETURN):
                     records.append(Record(kind, stamp, ident,
                                           struct.unpack_from("<Q", page, at + 8)[0]))
                     at += 16
@@ -107,7 +110,32 @@ class Area:
     def calls(self):
         names = self.names()
         return collections.Counter(names[r.id] for p in self.pages for r in p.records
-                                   if r.kind == FUNCTION)
+                                   if r.kind in (FUNCTION, ENTRY, TAIL))
+
+    def graphs(self):
+        """For each (thread, stack) its records of the graph in order, and those that fit no open call.
+
+        Raises AssertionError if an exit is not that of the innermost open call.
+        """
+        current, open_calls, out = {}, {}, {}
+        for p in sorted(self.pages, key=lambda p: p.take_seq):
+            for r in p.records:
+                if r.kind == STACK:
+                    current[p.tid] = r.id
+                    continue
+                key = (p.tid, current.get(p.tid, 0))
+                out.setdefault(key, []).append(r)
+                calls = open_calls.setdefault(key, [])
+                if r.kind in (ENTRY, TAIL):
+                    calls.append(r)
+                for _ in range(1 if r.kind == EXIT else r.id if r.kind == UNWOUND else 0):
+                    while calls and calls[-1].kind == TAIL:
+                        calls.pop()
+                    assert calls, f"page {p.index}: thread {p.tid} has no open call for {r}"
+                    top = calls.pop()
+                    assert r.kind == UNWOUND or top.id == r.id, \
+                        f"page {p.index}: thread {p.tid}: {r} is not the end of {top}"
+        return out, open_calls
 
     def nr_records(self):
         return sum(len(p.records) for p in self.pages)
