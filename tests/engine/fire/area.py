@@ -17,7 +17,7 @@ import time
 
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
 FREE, OWNED, PUBLISHED, TAKING = range(4)
-FUNCTION, PRINT, UNCOMMITTED = 1, 8, 15
+FUNCTION, ENTRY, TAIL, EXIT, UNWOUND, STACK, PRINT, UNCOMMITTED = 1, 2, 3, 4, 5, 6, 8, 15
 Page = collections.namedtuple("Page", "index state seq commit base tid cpu task overrun dropped "
                                       "commit_overrun take_seq records voids")
 Record = collections.namedtuple("Record", "kind stamp id payload")
@@ -66,6 +66,9 @@ class Area:
                     records.append(Record(kind, stamp, ident,
                                           struct.unpack_from("<Q", page, at + 8)[0]))
                     at += 16
+                elif ENTRY <= kind <= STACK:
+                    records.append(Record(kind, stamp, ident, None))
+                    at += 8
                 elif kind in (PRINT, UNCOMMITTED):
                     assert ident and ident % 8 == 0, f"page {i}: size {ident}"
                     if kind == PRINT:
