@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: MIT
+"""graph - the calls that an area's graph records tell of, read without any code of the project.
+
+Strict: what the format says only of traces with losses (an exit of another call than the innermost)
+is an error here, since the tests look at the losses first.
+"""
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fire"))
+import area  # noqa: E402
+
+
+class Call:
+    __slots__ = ("name", "tail", "children", "how")
+
+    def __init__(self, name, tail=False):
+        self.name, self.tail, self.children, self.how = name, tail, [], "open"
+
+    def text(self):
+        """name(child child ...), without recursion: programs nest deeper than python."""
+        out, todo = [], [self]
+        while todo:
+            c = todo.pop()
+            if isinstance(c, str):
+                out.append(c)
+                continue
+            out.append(f" {c.name}(")
+            todo.append(")")
+            todo.extend(reversed(c.children))
+        return "".join(out).strip()
+
+
+class Wrong(Exception):
+    pass
+
+
+def plain(name):
+    """A function's name as its source has it: clones are the same function."""
+    return name.split(".")[0]
+
+
+def records(a):
+    """(tid, record) in each thread's order; threads one after the other by their first page."""
+    return ((p.tid, r) for p in sorted(a.pages, key=lambda p: p.take_seq) for r in p.records)
+
+
+def calls(a, unmatched=None):
+    """The outermost calls of all stacks of an area, in the order of their entry.
+
+    @unmatched: a list that takes the names of exits without an entry; None: they are an error.
+    """
+    names = {i: plain(n) for i, n in a.names().items()}
+    stacks, current, roots = {}, {}, []
+    for tid, r in records(a):
+        where = current.setdefault(tid, ("thread", tid))
+        stack = stacks.setdefault(where, [])
+        if r.kind == area.STACK:
+            current[tid] = ("stack", r.id)
+        elif r.kind in (area.ENTRY, area.TAIL):
+            call = Call(names[r.id], r.kind == area.TAIL)
+            if call.tail and not stack:
+                raise Wrong(f"thread {tid}: a tail call of {call.name}, but no call is open")
+            (stack[-1].children if stack else roots).append(call)
+            stack.append(call)
+        elif r.kind == area.EXIT:
+            while stack and stack[-1].tail:
+                stack.pop().how = "returned"
+            if not stack and unmatched is not None:
+                unmatched.append(names[r.id])
+                continue
+            if not stack or stack[-1].name != names[r.id]:
+                raise Wrong(f"thread {tid}: exit of {names[r.id]}, but open are "
+                            f"{' '.join(c.name for c in stack[-6:])}")
+            stack.pop().how = "returned"
+        elif r.kind == area.UNWOUND:
+            for _ in range(r.id):
+                while stack and stack[-1].tail:
+                    stack.pop().how = "unwound"
+                if not stack:
+                    raise Wrong(f"thread {tid}: {r.id} calls vanished, but not so many were open")
+                stack.pop().how = "unwound"
+    return roots
+
+
+def written(text):
+    """The same from what the program wrote: lines `stack NAME NAME - - ...`."""
+    roots = []
+    for line in text.splitlines():
+        words = line.split()
+        if not words or words[0] != "stack":
+            continue
+        stack = []
+        for word in words[1:]:
+            if word == "-":
+                stack.pop().how = "ended"
+                continue
+            call = Call(word)
+            (stack[-1].children if stack else roots).append(call)
+            stack.append(call)
+    return roots
+
+
+def difference(ours, theirs, path=""):
+    """Where two calls differ first, in words."""
+    here = f"{path}/{theirs.name}"
+    if ours.name != theirs.name:
+        return f"{here}: recorded is {ours.name}"
+    for i, (a, b) in enumerate(zip(ours.children, theirs.children)):
+        if a.text() != b.text():
+            return difference(a, b, f"{here}[{i}]")
+    if len(ours.children) != len(theirs.children):
+        at = min(len(ours.children), len(theirs.children))
+        return (f"{here}: {len(ours.children)} calls beneath it, not {len(theirs.children)}; "
+                f"recorded further: {[c.text()[:80] for c in ours.children[at:at + 3]]}, "
+                f"written further: {[c.text()[:80] for c in theirs.children[at:at + 3]]}")
+    return f"{here}: the same"
