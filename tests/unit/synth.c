@@ -47,7 +47,14 @@ static void synth_close(struct reader *r)
 	free(s);
 }
 
-static const struct reader_ops synth_ops = {.read = synth_read, .close = synth_close};
+static int synth_again(struct reader *r)
+{
+	synth_rewind(r);
+	return 0;
+}
+
+static const struct reader_ops synth_ops = {
+	.read = synth_read, .close = synth_close, .rewind = synth_again};
 
 uint64_t synth_addr(unsigned int n)
 {

@@ -65,7 +65,17 @@ static void dat_close(struct reader *r)
 	free(d);
 }
 
-static const struct reader_ops dat_ops = {.read = dat_read, .close = dat_close};
+static int dat_rewind(struct reader *r)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < r->nr_cpus; cpu++)
+		dat_stream_reset(&of(r)->streams[cpu]);
+	return 0;
+}
+
+static const struct reader_ops dat_ops = {
+	.read = dat_read, .close = dat_close, .rewind = dat_rewind};
 
 /* Where the top buffer's CPUs are. */
 static int add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes)

@@ -193,6 +193,8 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 	r->pid = (int32_t)field(data, bytes, l->pid);
 	r->flags = (uint8_t)field(data, bytes, l->flags);
 	r->preempt_count = (uint8_t)field(data, bytes, l->preempt_count);
+	r->graph = 0;
+	r->process = r->task = 0;
 	r->data = data;
 	r->data_bytes = bytes;
 	if (id == l->function_id) {
