@@ -92,6 +92,7 @@ static int enter(struct calls *c, struct stack *s, const struct record *rec, uin
 		.pid = rec->pid,
 		.depth = depth,
 		.process = rec->graph & RECORD_GRAPH_TOLD ? 0 : rec->process,
+		.stack = s->own ? 0 : s->id,
 		.flags = flags,
 	};
 	if (c->ops.enter)
@@ -112,7 +113,7 @@ static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
 		call->flags |= CALL_BROKEN;
 	if (parent) {
 		parent->children += call->end - call->start;
-		parent->nr_children++;
+		parent->nr_children += parent->nr_children < UINT32_MAX;
 	}
 	if (c->ops.leave)
 		c->ops.leave(c->arg, call, parent, rec);
@@ -165,11 +166,12 @@ static uint32_t find_open(struct calls *c, const struct stack *s, uint32_t nr, u
 	return 0;
 }
 
-static void unmatched(struct calls *c, uint32_t depth, const struct record *rec)
+static void unmatched(struct calls *c, const struct stack *s, uint32_t depth,
+		      const struct record *rec)
 {
 	c->unmatched++;
 	if (c->ops.unmatched)
-		c->ops.unmatched(c->arg, depth, rec);
+		c->ops.unmatched(c->arg, depth, s->own ? 0 : s->id, rec);
 }
 
 /* @nr calls of @s have ended that began before its records. */
@@ -207,13 +209,13 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 		return;
 	}
 	if (nr) { /* it was called by what is open, its entry is lost */
-		unmatched(c, s->calls[s->nr - 1].depth + 1, rec);
+		unmatched(c, s, s->calls[s->nr - 1].depth + 1, rec);
 		return;
 	}
 	while (s->nr)
 		leave(c, s, rec->ts, 0, rec);
 	leave_base(c, s, 1);
-	unmatched(c, s->base, rec);
+	unmatched(c, s, s->base, rec);
 }
 
 /* @rec->ip calls that were open have vanished. */
@@ -300,7 +302,7 @@ static int told_record(struct calls *c, struct thread *t, const struct record *r
 		if (top && top->depth == rec->depth)
 			leave(c, s, rec->ts, CALL_NO_EXIT, rec);
 		if (s->nr < c->limits.max_depth)
-			unmatched(c, rec->depth, rec);
+			unmatched(c, s, rec->depth, rec);
 		return 0;
 	}
 	if (top && top->depth == rec->depth)

@@ -21,27 +21,34 @@
 #include "tools/reader/reader.h"
 
 enum call_flag {
-	CALL_TAIL = 1,	  /* it was entered by a tail call: the parent is what jumped to it */
-	CALL_UNWOUND = 2, /* it did not return: throw, longjmp, cancel. `end`: when it was seen */
-	CALL_NO_EXIT = 4, /* its exit was lost: it is closed with the call around it */
-	CALL_UNFINISHED = 8, /* it was still open at the end of the trace */
-	CALL_BROKEN = 16,    /* records were lost while it was open: `children` may be too small */
+	/*
+	 * It was entered by a tail call: the parent is what jumped to it. In a long row of jumps (a
+	 * state machine) the 65th and all behind it have the 64th's parent, and end with the next jump.
+	 */
+	CALL_TAIL = 1,
+	/* It did not return: throw, longjmp, cancel. `end` is when that was seen. */
+	CALL_UNWOUND = 2,
+	/* Its exit was lost: it is closed with the call around it. */
+	CALL_NO_EXIT = 4,
+	/* It was still open at the end of the trace. */
+	CALL_UNFINISHED = 8,
+	/* Records were lost while it was open: `children` may be too small. */
+	CALL_BROKEN = 16,
 };
 
 /* A call. In enter() the fields up to `flags` are set, in leave() all. */
 struct call {
-	uint64_t ip;	/* the function's entry */
-	uint64_t start; /* stamp of the entry, in the reader's units */
-	uint64_t data; /* the caller's own: 0 in enter(), where it may be set; kept until leave() */
-	int32_t pid;   /* the thread that entered it */
-	uint32_t
-		depth; /* calls around it on its stack, those not seen included: see calls_learn() */
+	uint64_t ip;	  /* the function's entry */
+	uint64_t start;	  /* stamp of the entry, in the reader's units */
+	uint64_t data;	  /* the caller's own: 0 in enter(), may be set, kept until leave() */
+	int32_t pid;	  /* the thread that entered it */
+	uint32_t depth;	  /* calls around it, those not seen included: see calls_learn() */
 	uint32_t process; /* as in struct record */
-	uint32_t flags;	  /* enum call_flag */
-	uint64_t end;	  /* stamp of the exit */
-	uint64_t
-		children; /* of the time between, spent in calls beneath it: self = end - start - this */
-	uint64_t nr_children; /* calls made directly */
+	uint32_t stack; /* its stack's number in the process (or trace.dat), 0: the thread's own */
+	uint32_t flags; /* enum call_flag */
+	uint32_t nr_children; /* calls made directly, at most UINT32_MAX */
+	uint64_t end;	      /* stamp of the exit */
+	uint64_t children;    /* of end - start, spent in calls beneath; the rest is self time */
 };
 
 /* Each may be NULL. A callback must not call back into @calls, but may read the clock's units. */
@@ -58,9 +65,9 @@ struct calls_ops {
 	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
 	 * An exit whose entry is not in the trace: it was made before the trace began, in the parent
-	 * before fork(), or it was lost. @depth: of the call that ended. @rec: EXIT.
+	 * before fork(), or it was lost. @depth, @stack: of the call that ended. @rec: EXIT.
 	 */
-	void (*unmatched)(void *arg, uint32_t depth, const struct record *rec);
+	void (*unmatched)(void *arg, uint32_t depth, uint32_t stack, const struct record *rec);
 };
 
 struct calls_limits {

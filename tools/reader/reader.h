@@ -32,24 +32,36 @@ struct tep_handle;
 /* What a record of a graph kind tells beyond the ring's own records: struct record.graph. */
 enum record_graph {
 	/*
-	 * It was a funcgraph_entry or funcgraph_exit of a trace.dat: depth (and calltime, overrun) are
-	 * told by it, `task` is the number of its stack, 0 the thread's own, and each call has an
-	 * EXIT, a RECORD_TAIL too.
+	 * It was a funcgraph_entry or funcgraph_exit of a trace.dat: depth (and duration, overrun)
+	 * are told by it, `task` is the number of its stack, 0 the thread's own, and each call has
+	 * an EXIT, a RECORD_TAIL too.
 	 */
 	RECORD_GRAPH_TOLD = 1,
-	RECORD_GRAPH_RETVAL = 2,  /* EXIT: retval is told */
-	RECORD_GRAPH_UNWOUND = 4, /* EXIT of a call that did not return */
+	/* EXIT: retval is told. */
+	RECORD_GRAPH_RETVAL = 2,
+	/* EXIT of a call that did not return. */
+	RECORD_GRAPH_UNWOUND = 4,
+	/* EXIT whose entry was not seen: duration is 0. */
+	RECORD_GRAPH_NO_START = 8,
 };
 
+/*
+ * A record. Fields of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND and
+ * RECORD_STACK it is the number that the record has.
+ */
 struct record {
-	uint64_t ts; /* ns, or units of the reader's clock */
-	uint64_t ip; /* RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry; _UNWOUND,
-			  _STACK: the number that the record has; RECORD_PRINT: who wrote it,
-			  SYMBOLS_MARK_ADDR for a mark of ours */
+	/* ns, or units of the reader's clock */
+	uint64_t ts;
+	/*
+	 * RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry. RECORD_PRINT: who wrote it,
+	 * SYMBOLS_MARK_ADDR for a mark of ours.
+	 */
+	uint64_t ip;
 	union {
-		uint64_t
-			parent_ip; /* RECORD_FUNCTION: the return address in the caller, 0 unknown */
-		uint64_t calltime; /* RECORD_GRAPH_TOLD, RECORD_EXIT: stamp of the entry */
+		/* RECORD_FUNCTION: the return address in the caller, 0 unknown */
+		uint64_t parent_ip;
+		/* RECORD_GRAPH_TOLD, RECORD_EXIT: of the call, in units of ts */
+		uint64_t duration;
 	};
 	uint64_t lost; /* records lost on this CPU just before this one */
 	int32_t pid;   /* thread id */
@@ -64,17 +76,19 @@ struct record {
 		uint32_t depth;	     /* RECORD_GRAPH_TOLD */
 	};
 	union {
-		const void
-			*data;	 /* RECORD_EVENT: the payload, common fields included; RECORD_PRINT:
-				     the text, without its NUL and the newline before that.
-				     Borrowed until the next read of this CPU */
+		/*
+		 * RECORD_EVENT: the payload, common fields included. RECORD_PRINT: the text, without
+		 * its NUL and the newline before that. Borrowed until the next read of this CPU.
+		 */
+		const void *data;
 		uint64_t retval; /* RECORD_GRAPH_RETVAL */
 	};
 	union {
-		uint32_t process; /* which of the reader's processes: stacks are numbered in it */
+		/* Which of the reader's processes: its stacks have numbers of its own. */
+		uint32_t process;
 		uint32_t overrun; /* RECORD_GRAPH_TOLD, RECORD_EXIT */
 	};
-	uint32_t task; /* of several threads that had this pid, which: page_head.task */
+	uint32_t task; /* of several threads that had this pid, which: see page_head.task */
 };
 
 /* per_cpu/cpuN/stats, as the kernel has it. */
