@@ -259,9 +259,12 @@ static int ring_record(struct calls *c, struct thread *t, const struct record *r
 		/* fall through */
 	case RECORD_ENTRY:
 		top = top_of(s);
-		ret = s->over ? 1
-			      : enter(c, s, rec, top ? top->depth + 1 : s->base,
-				      rec->kind == RECORD_TAIL ? CALL_TAIL | CALL_BARE : 0);
+		ret = 1;
+		if (s->over)
+			c->too_deep++;
+		else
+			ret = enter(c, s, rec, top ? top->depth + 1 : s->base,
+				    rec->kind == RECORD_TAIL ? CALL_TAIL | CALL_BARE : 0);
 		if (ret > 0 && rec->kind == RECORD_ENTRY)
 			s->over++;
 		return ret < 0 ? ret : 0;

@@ -439,10 +439,10 @@ static int survey(struct dat_reader *d)
 {
 	struct record *batch = malloc(SURVEY_BATCH * sizeof(*batch));
 	bool *seen = calloc(NR_EVENT_IDS, sizeof(*seen));
-	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus, graph = false;
+	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus;
 	unsigned int cpu;
 	uint64_t nr;
-	int ret = 0, id;
+	int ret = 0;
 
 	if (!batch || !seen)
 		ret = dat_no_memory(d);
@@ -451,15 +451,18 @@ static int survey(struct dat_reader *d)
 		if (!peek)
 			d->stats[cpu].entries = nr;
 	}
-	for (id = 0; !ret && id < NR_EVENT_IDS; id++)
-		graph |= seen[id] && formats_is_ftrace(&d->formats, id, "funcgraph_");
 	if (!ret) {
+		const struct dat_layout *l = &d->layout;
+		/* ours has their formats when it has such events */
+		bool entry = l->entry_id >= 0 && (peek || seen[l->entry_id]);
+		bool graph = entry || (l->exit_id >= 0 && seen[l->exit_id]);
 		bool function = d->layout.function_id >= 0 && seen[d->layout.function_id];
 
 		snprintf(d->head.tracer, sizeof(d->head.tracer), "%s",
 			 graph	    ? "function_graph"
 			 : function ? "function"
 				    : "nop");
+		d->head.graph = graph;
 		if (peek)
 			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
 		ret = formats_parse(&d->formats, d->head.tep, seen);
@@ -551,6 +554,7 @@ int reader_open_dat(const char *path, struct reader **out)
 	d->head.ops = &dat_ops;
 	d->layout.fd = -1;
 	d->layout.function_id = -1;
+	d->layout.entry_id = d->layout.exit_id = -1;
 	d->layout.print_id = -1;
 	d->path = strdup(path);
 	d->layout.path = d->path;
