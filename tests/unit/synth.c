@@ -19,6 +19,8 @@ struct synth {
 	uint64_t nr_records, fail_after;
 	uint64_t *at;
 	void (*make)(struct record *rec, unsigned int cpu, uint64_t i);
+	const struct record *const *list; /* NULL: make() */
+	const uint64_t *nr_list;
 };
 
 static int synth_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
@@ -26,6 +28,11 @@ static int synth_read(struct reader *r, unsigned int cpu, struct record *out, un
 	struct synth *s = (struct synth *)r;
 	unsigned int n;
 
+	if (s->list) {
+		for (n = 0; n < max && s->at[cpu] < s->nr_list[cpu]; n++)
+			out[n] = s->list[cpu][s->at[cpu]++];
+		return (int)n;
+	}
 	for (n = 0; n < max && s->at[cpu] < s->nr_records; n++) {
 		if (s->at[cpu] == s->fail_after)
 			return n ? (int)n : fail(EIO, "the source fails as it was told to");
@@ -47,7 +54,14 @@ static void synth_close(struct reader *r)
 	free(s);
 }
 
-static const struct reader_ops synth_ops = {.read = synth_read, .close = synth_close};
+static int synth_again(struct reader *r)
+{
+	synth_rewind(r);
+	return 0;
+}
+
+static const struct reader_ops synth_ops = {
+	.read = synth_read, .close = synth_close, .rewind = synth_again};
 
 uint64_t synth_addr(unsigned int n)
 {
@@ -123,6 +137,25 @@ struct reader *synth_new(unsigned int nr_cpus, uint64_t nr_records,
 		s->head.stats[i].read_events = i * 2;
 	}
 	return &s->head;
+}
+
+struct reader *synth_new_list(unsigned int nr_cpus, const struct record *const *list,
+			      const uint64_t *nr)
+{
+	struct reader *r = synth_new(nr_cpus, 0, NULL);
+	struct synth *s = (struct synth *)r;
+	unsigned int cpu;
+
+	s->list = list;
+	s->nr_list = nr;
+	strcpy(r->tracer, "function_graph");
+	for (cpu = 0; cpu < nr_cpus; cpu++) {
+		r->stats[cpu].entries = nr[cpu];
+		for (uint64_t i = 0; i < nr[cpu] && !r->graph; i++)
+			r->graph = list[cpu][i].kind >= RECORD_ENTRY &&
+				   list[cpu][i].kind <= RECORD_STACK;
+	}
+	return r;
 }
 
 void synth_rewind(struct reader *r)

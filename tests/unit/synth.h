@@ -18,6 +18,10 @@
 struct reader *synth_new(unsigned int nr_cpus, uint64_t nr_records,
 			 void (*make)(struct record *rec, unsigned int cpu, uint64_t i));
 
+/* The records of @list, @nr[cpu] for each CPU; both are borrowed. Tracer function_graph. */
+struct reader *synth_new_list(unsigned int nr_cpus, const struct record *const *list,
+			      const uint64_t *nr);
+
 /* Function records: steps of 50 to 305 ns, now and then of 200 ms; nothing lost. */
 void synth_function(struct record *rec, unsigned int cpu, uint64_t i);
 /* The same, with losses before the first and before every 1000th record. */

@@ -197,3 +197,26 @@ out:
 	*rec = front(l);
 	return 1;
 }
+
+int merge_peek(struct merge *m, const struct record **rec, const struct record **next)
+{
+	struct lane *l = m->last;
+	int n;
+
+	if (!l)
+		return 0;
+	if (l->at + 1 == l->nr) {
+		l->batch[0] = l->batch[l->at];
+		l->at = 0;
+		l->nr = 1;
+		n = reader_read(m->r, l->cpu, l->batch + 1, BATCH_RECORDS - 1);
+		if (n < 0)
+			return n;
+		l->nr += (unsigned int)n;
+	}
+	*rec = front(l);
+	if (l->at + 1 == l->nr)
+		return 0;
+	*next = front(l) + 1;
+	return 1;
+}

@@ -20,4 +20,12 @@ void merge_skip_cpu(struct merge *m, unsigned int cpu);
  */
 int merge_next(struct merge *m, const struct record **rec);
 
+/*
+ * merge_peek() - the record that comes next on the CPU of the one that merge_next() gave last.
+ * @rec: the one that merge_next() gave; set to where it lies now. Its data are no longer there.
+ * @next: set to the next one, borrowed like @rec.
+ * Return: 1; 0 when the CPU has no more, -errno with fail() set.
+ */
+int merge_peek(struct merge *m, const struct record **rec, const struct record **next);
+
 #endif

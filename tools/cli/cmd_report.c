@@ -11,18 +11,21 @@
 #include "trace_print.h"
 #include "tools/base/fail.h"
 #include "tools/reader/reader.h"
+#include "tools/text/graph_text.h"
 
 static const char usage[] =
-	"usage: vestige report [-i FILE] [--cpu LIST] [FILE]\n"
+	"usage: vestige report [-i FILE] [--cpu LIST] [-O OPTION]... [FILE]\n"
 	"\n"
 	"Print the records of FILE (a trace.dat, a spool or an area; default: trace.dat) as the\n"
 	"kernel's trace file shows them, in order of time.\n"
 	"\n"
 	"  -i, --input FILE  the same as FILE\n"
 	"      --cpu LIST    only these CPUs: 0,2-3\n"
+	"  -O OPTION         of a trace of calls: one of the kernel's options, `no` before it\n"
+	"                    turns it off: funcgraph-proc, nofuncgraph-overhead, latency-format\n"
 	"  -h, --help        print this\n";
 
-static int report(const char *path, const char *cpu_text)
+static int report(const char *path, const char *cpu_text, uint32_t graph)
 {
 	struct reader *r;
 	bool *cpus = NULL;
@@ -34,10 +37,21 @@ static int report(const char *path, const char *cpu_text)
 	if (cpu_text)
 		ret = cpu_list_parse(cpu_text, r->nr_cpus, &cpus);
 	if (!ret)
-		ret = trace_print(r, cpus);
+		ret = trace_print(r, cpus, graph);
 	free(cpus);
 	reader_close(r);
 	return ret;
+}
+
+static int bad_option(const char *name)
+{
+	const char *known;
+
+	fprintf(stderr, "vestige: report: -O: there is no option '%s'; there are", name);
+	for (unsigned int i = 0; (known = graph_option_name(i)) != NULL; i++)
+		fprintf(stderr, " %s", known);
+	fputc('\n', stderr);
+	return CMD_USAGE;
 }
 
 int cmd_report(int argc, char **argv)
@@ -49,17 +63,22 @@ int cmd_report(int argc, char **argv)
 		{0},
 	};
 	const char *path = NULL, *cpus = NULL;
+	uint32_t graph = GRAPH_OPTIONS_DEFAULT;
 	int c;
 
 	opterr = 0;
 	optind = 0;
-	while ((c = getopt_long(argc, argv, ":i:h", options, NULL)) >= 0) {
+	while ((c = getopt_long(argc, argv, ":i:O:h", options, NULL)) >= 0) {
 		switch (c) {
 		case 'i':
 			path = optarg;
 			break;
 		case 'c':
 			cpus = optarg;
+			break;
+		case 'O':
+			if (!graph_option_set(&graph, optarg))
+				return bad_option(optarg);
 			break;
 		case 'h':
 			fputs(usage, stdout);
@@ -85,7 +104,7 @@ int cmd_report(int argc, char **argv)
 	}
 	if (optind < argc)
 		path = argv[optind];
-	if (report(path ? path : "trace.dat", cpus)) {
+	if (report(path ? path : "trace.dat", cpus, graph)) {
 		fprintf(stderr, "vestige: %s\n", fail_text());
 		return CMD_FAILURE;
 	}

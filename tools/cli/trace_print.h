@@ -10,8 +10,9 @@
 /*
  * trace_print() - read @r to its end and print it to stdout.
  * @cpus: those wanted, nr_cpus of them; NULL: all.
+ * @graph: enum graph_option, for a trace of calls.
  * Return: 0 or -errno with fail() set. A reader of stdout that goes away has seen enough: 0.
  */
-int trace_print(struct reader *r, const bool *cpus);
+int trace_print(struct reader *r, const bool *cpus, uint32_t graph);
 
 #endif

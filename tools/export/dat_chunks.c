@@ -32,6 +32,7 @@ struct slot {
 	uint32_t raw_bytes;
 	unsigned char *packed; /* what goes into the file; raw itself when not compressed */
 	size_t packed_bytes;
+	uint32_t tag;
 };
 
 struct chunks {
@@ -48,6 +49,10 @@ struct chunks {
 	int err; /* -errno of the first failure; nothing is written after it */
 	uint64_t offset;
 	uint32_t count;
+	bool noting;
+	uint32_t tag;
+	struct chunk_note *notes;
+	size_t nr_notes, room_notes;
 	/* each counts slots since the beginning; fill >= pack >= write */
 	uint64_t fill, pack, write;
 	ZSTD_CCtx *own; /* the producer's */
@@ -80,6 +85,21 @@ static int pack(struct chunks *c, struct slot *s, ZSTD_CCtx *z)
 	return 0;
 }
 
+static int note(struct chunks *c, const struct slot *s)
+{
+	if (c->nr_notes == c->room_notes) {
+		size_t room = c->room_notes ? c->room_notes * 2 : 256;
+		struct chunk_note *more = realloc(c->notes, room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		c->notes = more;
+		c->room_notes = room;
+	}
+	c->notes[c->nr_notes++] = (struct chunk_note){s->tag, (uint32_t)s->packed_bytes};
+	return 0;
+}
+
 /* Write what is next in order; one thread at a time. Called and returns with the lock held. */
 static void write_ready(struct chunks *c)
 {
@@ -99,6 +119,8 @@ static void write_ready(struct chunks *c)
 			c->err = ret;
 		c->offset += s->packed_bytes;
 		c->count++;
+		if (c->noting && !c->err)
+			c->err = note(c, s);
 		s->state = EMPTY;
 		c->write++;
 		pthread_cond_broadcast(&c->done);
@@ -215,6 +237,7 @@ void chunks_free(struct chunks *c)
 			free(c->slots[i].packed);
 		free(c->slots[i].raw);
 	}
+	free(c->notes);
 	ZSTD_freeCCtx(c->own);
 	pthread_cond_destroy(&c->done);
 	pthread_cond_destroy(&c->work);
@@ -253,6 +276,7 @@ int chunks_put(struct chunks *c, uint32_t bytes)
 	if (!ret) {
 		s = slot_at(c, c->fill++);
 		s->raw_bytes = bytes;
+		s->tag = c->tag;
 		s->state = RAW;
 		pthread_cond_signal(&c->work);
 	}
@@ -272,6 +296,18 @@ int chunks_flush(struct chunks *c)
 	ret = c->err;
 	pthread_mutex_unlock(&c->lock);
 	return ret;
+}
+
+void chunks_note(struct chunks *c, uint32_t tag)
+{
+	c->noting = true;
+	c->tag = tag;
+}
+
+const struct chunk_note *chunks_notes(const struct chunks *c, size_t *nr)
+{
+	*nr = c->nr_notes;
+	return c->notes;
 }
 
 uint64_t chunks_offset(const struct chunks *c)

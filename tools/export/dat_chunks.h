@@ -9,6 +9,7 @@
 #ifndef VESTIGE_TOOLS_DAT_CHUNKS_H
 #define VESTIGE_TOOLS_DAT_CHUNKS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct chunks;
@@ -30,6 +31,19 @@ unsigned char *chunks_get(struct chunks *c);
 
 /* Hand over the first @bytes of the room. Return: 0 or -errno, without fail(). */
 int chunks_put(struct chunks *c, uint32_t bytes);
+
+/*
+ * chunks_note() - from now on remember each chunk that is put by @tag and its size.
+ */
+void chunks_note(struct chunks *c, uint32_t tag);
+
+struct chunk_note {
+	uint32_t tag;	/* as it was when the chunk was put */
+	uint32_t bytes; /* in the file */
+};
+
+/* After chunks_flush(): the chunks since the first chunks_note(). @nr: how many. Borrowed. */
+const struct chunk_note *chunks_notes(const struct chunks *c, size_t *nr);
 
 /* Wait until all is written. Return: 0 or -errno, without fail(). */
 int chunks_flush(struct chunks *c);

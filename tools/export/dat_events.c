@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of a trace.dat of ours, with the ids and layouts of Linux 6.1's ftrace system, which
- * every reader since knows. To add one is to add a row here. Tests: tests/unit/test_dat_pages.c.
+ * every reader since knows (stack and how, behind the kernel's fields, are ours; see
+ * docs/formats/trace-dat.md). To add one is to add a row here. Tests: tests/unit/test_dat_pages.c.
  */
 #include "dat_events.h"
 
@@ -48,6 +49,37 @@ static void encode_print(unsigned char *data, const struct record *rec)
 	memset(data + PRINT_TEXT_AT + n + 1, 0, end - (PRINT_TEXT_AT + n + 1));
 }
 
+static void put_u32(unsigned char *to, uint32_t v)
+{
+	memcpy(to, &v, sizeof(v));
+}
+
+static void encode_entry(unsigned char *data, const struct record *rec)
+{
+	memcpy(data + 8, &rec->ip, 8);
+	put_u32(data + 16, rec->depth);
+	put_u32(data + 20, rec->task);
+	put_u32(data + 24, rec->kind == RECORD_TAIL ? DAT_HOW_TAIL : 0);
+}
+
+static void encode_exit(unsigned char *data, const struct record *rec)
+{
+	uint64_t calltime = rec->ts - rec->duration;
+	uint32_t how = 0;
+
+	if (rec->graph & RECORD_GRAPH_UNWOUND)
+		how |= DAT_HOW_UNWOUND;
+	if (rec->graph & RECORD_GRAPH_NO_START)
+		how |= DAT_HOW_NO_START;
+	memcpy(data + 8, &rec->ip, 8);
+	put_u32(data + 16, rec->depth);
+	put_u32(data + 20, rec->overrun);
+	memcpy(data + 24, &calltime, 8);
+	memcpy(data + 32, &rec->ts, 8);
+	put_u32(data + 40, rec->task);
+	put_u32(data + 44, how);
+}
+
 const struct dat_event dat_events[] = {
 	{
 		.kind = RECORD_FUNCTION,
@@ -74,6 +106,51 @@ const struct dat_event dat_events[] = {
 			  "print fmt: \"%ps: %s\", (void *)REC->ip, REC->buf\n",
 		.size = size_print,
 		.encode = encode_print,
+	},
+	{
+		.kind = RECORD_ENTRY,
+		.id = DAT_ID_ENTRY,
+		.bytes = 28,
+		.name = "funcgraph_entry",
+		.graph = true,
+		.format = "name: funcgraph_entry\n"
+			  "ID: 11\n" COMMON_FIELDS
+			  "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+			  "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+			  "\tfield:unsigned int stack;\toffset:20;\tsize:4;\tsigned:0;\n"
+			  "\tfield:unsigned int how;\toffset:24;\tsize:4;\tsigned:0;\n"
+			  "\n"
+			  "print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n",
+		.encode = encode_entry,
+	},
+	{
+		.kind = RECORD_TAIL,
+		.id = DAT_ID_ENTRY,
+		.bytes = 28,
+		.name = "funcgraph_entry",
+		.graph = true,
+		.encode = encode_entry,
+	},
+	{
+		.kind = RECORD_EXIT,
+		.id = DAT_ID_EXIT,
+		.bytes = 48,
+		.name = "funcgraph_exit",
+		.graph = true,
+		.format =
+			"name: funcgraph_exit\n"
+			"ID: 10\n" COMMON_FIELDS
+			"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+			"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
+			"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
+			"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
+			"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
+			"\tfield:unsigned int stack;\toffset:40;\tsize:4;\tsigned:0;\n"
+			"\tfield:unsigned int how;\toffset:44;\tsize:4;\tsigned:0;\n"
+			"\n"
+			"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", "
+			"(void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth\n",
+		.encode = encode_exit,
 	},
 };
 

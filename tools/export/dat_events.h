@@ -3,6 +3,7 @@
 #ifndef VESTIGE_TOOLS_DAT_EVENTS_H
 #define VESTIGE_TOOLS_DAT_EVENTS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "tools/reader/reader.h"
@@ -11,11 +12,13 @@
 #define DAT_EVENT_MAX 4048u
 
 struct dat_event {
-	uint8_t kind;	    /* the record's */
-	uint16_t id;	    /* common_type, as in the kernel */
-	uint16_t bytes;	    /* of the event's data: a multiple of 4, at most 112; 0: size() tells */
-	const char *name;   /* in the system ftrace */
-	const char *format; /* the text of events/ftrace/NAME/format */
+	uint8_t kind;	  /* the record's */
+	uint16_t id;	  /* common_type, as in the kernel */
+	uint16_t bytes;	  /* of the event's data: a multiple of 4, at most 112; 0: size() tells */
+	const char *name; /* in the system ftrace */
+	/* The text of events/ftrace/NAME/format; NULL: that of an earlier row with this id. */
+	const char *format;
+	bool graph; /* only files of a graph have it */
 	/* Bytes of the data, a multiple of 4, at most DAT_EVENT_MAX. NULL where @bytes is not 0. */
 	uint32_t (*size)(const struct record *rec);
 	/* Store the data; the common fields are there already. */

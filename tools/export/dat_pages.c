@@ -13,6 +13,7 @@
 #include "dat_pages.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "dat_events.h"
@@ -23,6 +24,41 @@
 void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes)
 {
 	*p = (struct subbuf_writer){.out = out, .chunk_bytes = chunk_bytes};
+}
+
+int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes, uint32_t tag)
+{
+	subbuf_init(p, out, chunk_bytes);
+	p->tag = tag;
+	p->own = malloc(chunk_bytes);
+	return p->own ? 0 : -ENOMEM;
+}
+
+void subbuf_free(struct subbuf_writer *p)
+{
+	free(p->own);
+	p->own = NULL;
+}
+
+/* Hand over the complete sub-buffers. */
+static int chunk_put(struct subbuf_writer *p)
+{
+	uint32_t bytes = p->chunk_used;
+
+	if (p->own) {
+		unsigned char *room = chunks_get(p->out);
+
+		if (!room) {
+			int ret = chunks_flush(p->out);
+
+			return ret ? ret : -EIO;
+		}
+		memcpy(room, p->own, bytes);
+		chunks_note(p->out, p->tag);
+	}
+	p->chunk = NULL;
+	p->chunk_used = 0;
+	return chunks_put(p->out, bytes);
 }
 
 static void page_close(struct subbuf_writer *p)
@@ -52,14 +88,12 @@ static int page_open(struct subbuf_writer *p, uint64_t ts, uint64_t lost)
 	if (p->page)
 		page_close(p);
 	if (p->chunk_used == p->chunk_bytes) {
-		ret = chunks_put(p->out, p->chunk_used);
-		p->chunk = NULL;
-		p->chunk_used = 0;
+		ret = chunk_put(p);
 		if (ret)
 			return ret;
 	}
 	if (!p->chunk) {
-		p->chunk = chunks_get(p->out);
+		p->chunk = p->own ? p->own : chunks_get(p->out);
 		if (!p->chunk) {
 			ret = chunks_flush(p->out);
 			return ret ? ret : -EIO;
@@ -174,7 +208,7 @@ int subbuf_end(struct subbuf_writer *p)
 	if (p->page)
 		page_close(p);
 	if (p->chunk_used)
-		ret = chunks_put(p->out, p->chunk_used);
+		ret = chunk_put(p);
 	p->chunk = NULL;
 	p->chunk_used = 0;
 	return ret;

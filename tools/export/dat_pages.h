@@ -10,7 +10,9 @@
 
 struct subbuf_writer {
 	struct chunks *out;
-	unsigned char *chunk; /* room from chunks_get(), NULL none */
+	unsigned char *own; /* where a chunk is filled while others are; NULL: see subbuf_init() */
+	uint32_t tag;	    /* for chunks_note() then */
+	unsigned char *chunk; /* room from chunks_get(), or own; NULL none */
 	uint32_t chunk_bytes; /* of a full one */
 	uint32_t chunk_used;  /* complete sub-buffers */
 	unsigned char *page;  /* being filled, NULL none */
@@ -21,7 +23,16 @@ struct subbuf_writer {
 	uint64_t nr_pages;    /* so far */
 };
 
+/* One CPU after the other: a chunk is filled in the room that @out lends. */
 void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes);
+
+/*
+ * subbuf_init_own() - several CPUs at once: a chunk is filled in memory of its own and noted as @tag.
+ * Return: 0 or -ENOMEM, without fail(). The memory is freed by subbuf_free().
+ */
+int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes,
+		    uint32_t tag);
+void subbuf_free(struct subbuf_writer *p);
 
 /*
  * subbuf_add() - encode @nr records of one CPU.

@@ -58,13 +58,21 @@ void dat_section_header_info(FILE *f, struct reader *r)
 	put_text64(f, header_event, strlen(header_event));
 }
 
+static bool has_event(const struct reader *r, const struct dat_event *ev)
+{
+	return ev->format && (!ev->graph || r->graph);
+}
+
 void dat_section_ftrace_events(FILE *f, struct reader *r)
 {
-	unsigned int i;
+	uint32_t i, nr = 0;
 
-	dat_put_u32(f, dat_nr_events);
 	for (i = 0; i < dat_nr_events; i++)
-		put_text64(f, dat_events[i].format, strlen(dat_events[i].format));
+		nr += has_event(r, &dat_events[i]);
+	dat_put_u32(f, nr);
+	for (i = 0; i < dat_nr_events; i++)
+		if (has_event(r, &dat_events[i]))
+			put_text64(f, dat_events[i].format, strlen(dat_events[i].format));
 }
 
 void dat_section_event_formats(FILE *f, struct reader *r)

@@ -18,6 +18,7 @@
 #include "dat_chunks.h"
 #include "dat_events.h"
 #include "dat_file.h"
+#include "dat_graph.h"
 #include "dat_pages.h"
 #include "dat_sections.h"
 #include "tools/base/fail.h"
@@ -243,9 +244,8 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	return ret;
 }
 
-static int write_cpus(struct writer *w)
+static int write_streams(struct writer *w, uint32_t chunk_bytes)
 {
-	uint32_t chunk_bytes = (w->level ? DAT_CHUNK_PAGES : PLAIN_PAGES) * SUBBUF_BYTES;
 	struct record *batch = malloc(BATCH_RECORDS * sizeof(*batch));
 	struct chunks *chunks = chunks_new(w->file.fd, chunk_bytes, w->level);
 	unsigned int cpu;
@@ -258,6 +258,41 @@ static int write_cpus(struct writer *w)
 	chunks_free(chunks);
 	free(batch);
 	return ret;
+}
+
+/* The same of a trace of calls, where no CPU stands alone. */
+static int write_graph(struct writer *w, uint32_t chunk_bytes)
+{
+	struct dat_graph *g;
+	int ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes, &g);
+
+	if (ret)
+		return ret;
+	w->records = dat_graph_events(g);
+	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++) {
+		uint32_t nr_chunks, head = w->level ? sizeof(nr_chunks) : 0;
+		uint64_t bytes;
+
+		ret = pad_to_page(w);
+		w->cpu_offset[cpu] = w->offset;
+		if (!ret)
+			ret = dat_graph_copy(g, cpu, w->offset + head, &bytes, &nr_chunks);
+		if (ret || !nr_chunks)
+			continue;
+		if (head)
+			ret = write_at(w, &nr_chunks, head, w->offset);
+		w->cpu_bytes[cpu] = bytes;
+		w->offset += head + bytes;
+	}
+	dat_graph_free(g);
+	return ret;
+}
+
+static int write_cpus(struct writer *w)
+{
+	uint32_t chunk_bytes = (w->level ? DAT_CHUNK_PAGES : PLAIN_PAGES) * SUBBUF_BYTES;
+
+	return w->r->graph ? write_graph(w, chunk_bytes) : write_streams(w, chunk_bytes);
 }
 
 static int write_initial(struct writer *w)

@@ -69,5 +69,12 @@ enum dat_option {
 /* Ids of the ftrace system's events. */
 #define DAT_ID_FUNCTION 1
 #define DAT_ID_PRINT	5
+#define DAT_ID_EXIT	10
+#define DAT_ID_ENTRY	11
+
+/* The field `how` that ours adds to funcgraph_entry and funcgraph_exit. */
+#define DAT_HOW_TAIL	 1 /* entered by a tail call */
+#define DAT_HOW_UNWOUND	 2 /* it did not return: throw, longjmp, cancel */
+#define DAT_HOW_NO_START 4 /* its entry is not in the trace: calltime is rettime */
 
 #endif

@@ -139,6 +139,61 @@ static bool take_print(struct dat_layout *layout, const char *text, long id)
 	return true;
 }
 
+/* And so are ftrace:funcgraph_entry and funcgraph_exit. */
+static bool take_entry(struct dat_layout *layout, const char *text, long id)
+{
+	struct dat_field func = formats_field(text, "func"), depth = formats_field(text, "depth");
+
+	if (!func.bytes || func.bytes > 8 || !depth.bytes || depth.bytes > 8)
+		return false;
+	layout->entry_id = (int32_t)id;
+	layout->entry_func = func;
+	layout->entry_depth = depth;
+	layout->entry_stack = formats_field(text, "stack");
+	layout->entry_how = formats_field(text, "how");
+	return true;
+}
+
+static bool take_exit(struct dat_layout *layout, const char *text, long id)
+{
+	struct dat_field func = formats_field(text, "func"), depth = formats_field(text, "depth");
+	struct dat_field calltime = formats_field(text, "calltime");
+	struct dat_field rettime = formats_field(text, "rettime");
+
+	if (!func.bytes || func.bytes > 8 || !depth.bytes || depth.bytes > 8 || !calltime.bytes ||
+	    !rettime.bytes)
+		return false;
+	layout->exit_id = (int32_t)id;
+	layout->exit_func = func;
+	layout->exit_depth = depth;
+	layout->exit_calltime = calltime;
+	layout->exit_rettime = rettime;
+	layout->exit_overrun = formats_field(text, "overrun");
+	layout->exit_retval = formats_field(text, "retval");
+	layout->exit_stack = formats_field(text, "stack");
+	layout->exit_how = formats_field(text, "how");
+	return true;
+}
+
+/* The events that are decoded here and not by libtraceevent. */
+static bool take(struct dat_layout *layout, const char *text, long id)
+{
+	static const struct {
+		const char *name;
+		bool (*take)(struct dat_layout *layout, const char *text, long id);
+	} ours[] = {
+		{"function\n", take_function},
+		{"print\n", take_print},
+		{"funcgraph_entry\n", take_entry},
+		{"funcgraph_exit\n", take_exit},
+	};
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
+		if (has_name(text, ours[i].name))
+			return ours[i].take(layout, text, id);
+	return false;
+}
+
 int formats_add(struct formats *f, struct dat_layout *layout, const char *system, char *text,
 		size_t bytes)
 {
@@ -153,8 +208,7 @@ int formats_add(struct formats *f, struct dat_layout *layout, const char *system
 		layout->pid = formats_field(text, "common_pid");
 	}
 	ftrace = id >= 0 && strcmp(system, "ftrace") == 0;
-	if (id < 0 || (ftrace && has_name(text, "function\n") && take_function(layout, text, id)) ||
-	    (ftrace && has_name(text, "print\n") && take_print(layout, text, id))) {
+	if (id < 0 || (ftrace && take(layout, text, id))) {
 		free(text);
 		return 0;
 	}
@@ -190,18 +244,6 @@ void formats_free(struct formats *f)
 	free(f->at);
 	f->at = NULL;
 	f->room = 0;
-}
-
-bool formats_is_ftrace(const struct formats *f, int32_t id, const char *prefix)
-{
-	size_t i;
-
-	for (i = 0; i < f->nr; i++) {
-		if (f->at[i].id == id)
-			return strcmp(f->at[i].system, "ftrace") == 0 &&
-			       has_name(f->at[i].text, prefix);
-	}
-	return false;
 }
 
 /* The child: a byte for each of @list that it has read well, from @first on. */

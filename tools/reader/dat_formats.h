@@ -40,9 +40,6 @@ int formats_add(struct formats *f, struct dat_layout *layout, const char *system
 		size_t bytes);
 void formats_free(struct formats *f);
 
-/* Whether the event @id is of system ftrace and its name begins with @prefix. */
-bool formats_is_ftrace(const struct formats *f, int32_t id, const char *prefix);
-
 /*
  * formats_parse() - give libtraceevent the formats of the events that occur.
  * @wanted: by id, 65536 of them.

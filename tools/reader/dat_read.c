@@ -65,7 +65,17 @@ static void dat_close(struct reader *r)
 	free(d);
 }
 
-static const struct reader_ops dat_ops = {.read = dat_read, .close = dat_close};
+static int dat_rewind(struct reader *r)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < r->nr_cpus; cpu++)
+		dat_stream_reset(&of(r)->streams[cpu]);
+	return 0;
+}
+
+static const struct reader_ops dat_ops = {
+	.read = dat_read, .close = dat_close, .rewind = dat_rewind};
 
 /* Where the top buffer's CPUs are. */
 static int add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes)
@@ -429,10 +439,10 @@ static int survey(struct dat_reader *d)
 {
 	struct record *batch = malloc(SURVEY_BATCH * sizeof(*batch));
 	bool *seen = calloc(NR_EVENT_IDS, sizeof(*seen));
-	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus, graph = false;
+	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus;
 	unsigned int cpu;
 	uint64_t nr;
-	int ret = 0, id;
+	int ret = 0;
 
 	if (!batch || !seen)
 		ret = dat_no_memory(d);
@@ -441,15 +451,18 @@ static int survey(struct dat_reader *d)
 		if (!peek)
 			d->stats[cpu].entries = nr;
 	}
-	for (id = 0; !ret && id < NR_EVENT_IDS; id++)
-		graph |= seen[id] && formats_is_ftrace(&d->formats, id, "funcgraph_");
 	if (!ret) {
+		const struct dat_layout *l = &d->layout;
+		/* ours has their formats when it has such events */
+		bool entry = l->entry_id >= 0 && (peek || seen[l->entry_id]);
+		bool graph = entry || (l->exit_id >= 0 && seen[l->exit_id]);
 		bool function = d->layout.function_id >= 0 && seen[d->layout.function_id];
 
 		snprintf(d->head.tracer, sizeof(d->head.tracer), "%s",
 			 graph	    ? "function_graph"
 			 : function ? "function"
 				    : "nop");
+		d->head.graph = graph;
 		if (peek)
 			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
 		ret = formats_parse(&d->formats, d->head.tep, seen);
@@ -541,6 +554,7 @@ int reader_open_dat(const char *path, struct reader **out)
 	d->head.ops = &dat_ops;
 	d->layout.fd = -1;
 	d->layout.function_id = -1;
+	d->layout.entry_id = d->layout.exit_id = -1;
 	d->layout.print_id = -1;
 	d->path = strdup(path);
 	d->layout.path = d->path;

@@ -173,11 +173,49 @@ static uint64_t field(const unsigned char *data, uint32_t bytes, struct dat_fiel
 	return v;
 }
 
+static uint64_t stamp_span(const struct dat_layout *l, uint64_t ts)
+{
+	return l->mult ? (uint64_t)((unsigned __int128)ts * l->mult >> l->shift) : ts;
+}
+
 static uint64_t stamp(const struct dat_layout *l, uint64_t ts)
 {
-	if (l->mult)
-		ts = (uint64_t)((unsigned __int128)ts * l->mult >> l->shift);
-	return ts + (uint64_t)l->ts_offset;
+	return stamp_span(l, ts) + (uint64_t)l->ts_offset;
+}
+
+/* A funcgraph_entry or funcgraph_exit. */
+static void fill_graph(const struct dat_layout *l, const unsigned char *data, uint32_t bytes,
+		       struct record *r)
+{
+	uint32_t how;
+
+	r->graph = RECORD_GRAPH_TOLD;
+	r->data = NULL;
+	if (r->event == l->entry_id) {
+		how = (uint32_t)field(data, bytes, l->entry_how);
+		r->kind = how & DAT_HOW_TAIL ? RECORD_TAIL : RECORD_ENTRY;
+		r->ip = field(data, bytes, l->entry_func);
+		r->parent_ip = 0;
+		r->depth = (uint32_t)field(data, bytes, l->entry_depth);
+		r->task = (uint32_t)field(data, bytes, l->entry_stack);
+		return;
+	}
+	how = (uint32_t)field(data, bytes, l->exit_how);
+	r->kind = RECORD_EXIT;
+	r->ip = field(data, bytes, l->exit_func);
+	r->duration = stamp_span(l, field(data, bytes, l->exit_rettime) -
+					    field(data, bytes, l->exit_calltime));
+	r->depth = (uint32_t)field(data, bytes, l->exit_depth);
+	r->overrun = (uint32_t)field(data, bytes, l->exit_overrun);
+	r->task = (uint32_t)field(data, bytes, l->exit_stack);
+	if (how & DAT_HOW_UNWOUND)
+		r->graph |= RECORD_GRAPH_UNWOUND;
+	if (how & DAT_HOW_NO_START)
+		r->graph |= RECORD_GRAPH_NO_START;
+	if (l->exit_retval.bytes) {
+		r->graph |= RECORD_GRAPH_RETVAL;
+		r->retval = field(data, bytes, l->exit_retval);
+	}
 }
 
 static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes, struct record *r)
@@ -193,6 +231,8 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 	r->pid = (int32_t)field(data, bytes, l->pid);
 	r->flags = (uint8_t)field(data, bytes, l->flags);
 	r->preempt_count = (uint8_t)field(data, bytes, l->preempt_count);
+	r->graph = 0;
+	r->process = r->task = 0;
 	r->data = data;
 	r->data_bytes = bytes;
 	if (id == l->function_id) {
@@ -208,6 +248,8 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 		r->parent_ip = 0;
 		r->data = text;
 		r->data_bytes = n && text[n - 1] == '\n' ? n - 1 : n;
+	} else if (id == l->entry_id || id == l->exit_id) {
+		fill_graph(l, data, bytes, r);
 	} else {
 		r->kind = RECORD_EVENT;
 		r->ip = r->parent_ip = 0;

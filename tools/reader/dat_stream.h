@@ -24,10 +24,16 @@ struct dat_layout {
 	bool compressed;
 	int32_t function_id; /* of ftrace:function, -1 none */
 	int32_t print_id;    /* of ftrace:print, -1 none */
+	int32_t entry_id;    /* of ftrace:funcgraph_entry, -1 none */
+	int32_t exit_id;     /* of ftrace:funcgraph_exit, -1 none */
 	struct dat_field type, flags, preempt_count, pid;
 	struct dat_field ip, parent_ip; /* of ftrace:function */
 	struct dat_field print_ip;	/* of ftrace:print, whose text begins at print_buf */
 	uint16_t print_buf;
+	/* of ftrace:funcgraph_entry and funcgraph_exit; stack and how are in files of ours alone */
+	struct dat_field entry_func, entry_depth, entry_stack, entry_how;
+	struct dat_field exit_func, exit_depth, exit_overrun, exit_calltime, exit_rettime;
+	struct dat_field exit_retval, exit_stack, exit_how;
 	int64_t ts_offset;    /* added to each stamp */
 	uint32_t mult, shift; /* ns = (stamp * mult) >> shift; mult 0: stamps are ns */
 };

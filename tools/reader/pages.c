@@ -116,13 +116,15 @@ int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t 
 {
 	const struct page_head *head = page;
 	struct page_ref *ref;
-	unsigned int nr, bytes;
+	unsigned int nr, bytes, kinds;
 
 	if (head->buffer != 0 || head->commit <= PAGE_HEAD_BYTES || head->cpu > UINT16_MAX)
 		return 0;
-	nr = page_decode(page, NULL, &bytes);
+	nr = page_decode(page, NULL, &bytes, &kinds);
 	if (!nr)
 		return 0;
+	if (kinds & PAGE_GRAPH_KINDS)
+		p->reader.graph = true;
 	if (p->nr_refs == p->room_refs) {
 		size_t room = p->room_refs ? p->room_refs * 2 : 1024;
 		struct page_ref *more = realloc(p->refs, room * sizeof(*more));

@@ -52,10 +52,15 @@ struct slot {
 /*
  * page_decode() - the whole records of a page.
  * @page: PAGE_BYTES, untrusted. @out: room for PAGE_MAX_SLOTS, or NULL to count only.
- * @bytes: set to their size.
+ * @bytes: set to their size. @kinds: set to a bit for each enum record_kind among them.
  * Return: how many. Stops at a word that no writer makes.
  */
-unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes);
+unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes,
+			 unsigned int *kinds);
+
+#define PAGE_GRAPH_KINDS                                                                           \
+	(1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT | 1u << RECORD_UNWOUND |       \
+	 1u << RECORD_STACK)
 
 int pages_make_streams(struct pages *p);
 void pages_free_streams(struct pages *p);

@@ -21,6 +21,7 @@ struct open_page {
 	const struct clock_line *line;
 	uint64_t base; /* clock units */
 	int32_t tid;
+	uint32_t task;
 	uint32_t nr, pos;
 	const unsigned char *page; /* a copy, where a record has text; behind the slots */
 	struct open_page *done;	   /* the next one of those read to their end */
@@ -28,7 +29,7 @@ struct open_page {
 };
 
 struct stream {
-	size_t next, end;	 /* refs not opened yet */
+	size_t first, next, end; /* refs: all, and from where they are not opened yet */
 	struct open_page **heap; /* the earliest record first */
 	struct open_page *done;	 /* read to the end, but their text is still lent out */
 	size_t nr, room;
@@ -37,14 +38,15 @@ struct stream {
 	const struct map *map;
 };
 
-unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes)
+unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes,
+			 unsigned int *kinds)
 {
 	const unsigned char *p = page;
 	const struct page_head *head = page;
 	size_t end = head->commit < PAGE_BYTES ? (size_t)head->commit & ~(size_t)7 : PAGE_BYTES;
 	unsigned int nr = 0;
 
-	*bytes = 0;
+	*bytes = *kinds = 0;
 	for (size_t at = PAGE_HEAD_BYTES; at + 8 <= end;) {
 		uint64_t word;
 		uint32_t n;
@@ -65,6 +67,7 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 			}
 			nr++;
 			*bytes += n;
+			*kinds |= 1u << record_word_kind(word);
 		}
 		at += n;
 	}
@@ -151,9 +154,9 @@ static int open_next(struct pages *p, struct stream *s)
 	struct slot slots[PAGE_MAX_SLOTS];
 	uint64_t page[PAGE_BYTES / 8];
 	const struct page_head *head = (const struct page_head *)page;
-	unsigned int nr, bytes, i;
+	unsigned int nr, bytes, kinds;
 	struct open_page *o;
-	bool text = false;
+	bool text;
 	int got;
 
 	s->lost += ref->lost;
@@ -164,11 +167,10 @@ static int open_next(struct pages *p, struct stream *s)
 		s->lost += ref->nr_records;
 		return 0;
 	}
-	nr = page_decode(page, slots, &bytes);
+	nr = page_decode(page, slots, &bytes, &kinds);
 	if (!nr)
 		return 0;
-	for (i = 0; i < nr && !text; i++)
-		text = record_word_kind(slots[i].word) == RECORD_PRINT;
+	text = kinds & 1u << RECORD_PRINT;
 	o = malloc(sizeof(*o) + nr * sizeof(*slots) + (text ? PAGE_BYTES : 0));
 	if (!o)
 		return fail(ENOMEM, "no memory for a page");
@@ -178,6 +180,7 @@ static int open_next(struct pages *p, struct stream *s)
 		.member = p->members[ref->member],
 		.base = head->base_stamp,
 		.tid = head->tid,
+		.task = head->task,
 		.nr = nr,
 	};
 	memcpy(o->slots, slots, nr * sizeof(*slots));
@@ -281,6 +284,8 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 		s->last_ts = o->ts;
 	rec->ts = s->last_ts;
 	rec->pid = o->tid;
+	rec->process = o->ref->member;
+	rec->task = o->task;
 	rec->cpu = o->ref->cpu;
 	rec->lost = s->lost;
 	s->lost = 0;
@@ -349,7 +354,31 @@ static void stream_close(struct reader *r)
 	pages_free((struct pages *)r);
 }
 
-const struct reader_ops pages_ops = {.read = stream_read, .close = stream_close};
+/* What a stream holds of open pages. */
+static void stream_drop(struct stream *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		free(s->heap[i]);
+	s->nr = 0;
+	free_done(s);
+}
+
+static int stream_rewind(struct reader *r)
+{
+	struct pages *p = (struct pages *)r;
+
+	for (unsigned int c = 0; c < r->nr_cpus; c++) {
+		struct stream *s = &p->streams[c];
+
+		stream_drop(s);
+		s->next = s->first;
+		s->last_ts = s->lost = 0;
+	}
+	return 0;
+}
+
+const struct reader_ops pages_ops = {
+	.read = stream_read, .close = stream_close, .rewind = stream_rewind};
 
 struct pages *pages_of_reader(struct reader *r)
 {
@@ -364,7 +393,7 @@ int pages_make_streams(struct pages *p)
 	if (!p->streams)
 		return fail(ENOMEM, "no memory for %u CPUs", p->reader.nr_cpus);
 	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
-		p->streams[c].next = at;
+		p->streams[c].first = p->streams[c].next = at;
 		while (at < p->nr_refs && p->refs[at].cpu == c)
 			at++;
 		p->streams[c].end = at;
@@ -375,10 +404,8 @@ int pages_make_streams(struct pages *p)
 void pages_free_streams(struct pages *p)
 {
 	for (unsigned int c = 0; p->streams && c < p->reader.nr_cpus; c++) {
-		for (size_t i = 0; i < p->streams[c].nr; i++)
-			free(p->streams[c].heap[i]);
+		stream_drop(&p->streams[c]);
 		free(p->streams[c].heap);
-		free_done(&p->streams[c]);
 	}
 	free(p->streams);
 }

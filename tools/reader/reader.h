@@ -29,22 +29,66 @@ struct tep_handle;
 /* For struct record.lost: something was lost, how much is not known. */
 #define RECORD_LOST_UNKNOWN UINT64_MAX
 
+/* What a record of a graph kind tells beyond the ring's own records: struct record.graph. */
+enum record_graph {
+	/*
+	 * It was a funcgraph_entry or funcgraph_exit of a trace.dat: depth (and duration, overrun)
+	 * are told by it, `task` is the number of its stack, 0 the thread's own, and each call has
+	 * an EXIT, a RECORD_TAIL too.
+	 */
+	RECORD_GRAPH_TOLD = 1,
+	/* EXIT: retval is told. */
+	RECORD_GRAPH_RETVAL = 2,
+	/* EXIT of a call that did not return. */
+	RECORD_GRAPH_UNWOUND = 4,
+	/* EXIT whose entry was not seen: duration is 0. */
+	RECORD_GRAPH_NO_START = 8,
+};
+
+/*
+ * A record. Fields of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND and
+ * RECORD_STACK it is the number that the record has.
+ */
 struct record {
-	uint64_t ts;	    /* ns, or units of the reader's clock */
-	uint64_t ip;	    /* RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry;
-				   RECORD_PRINT: who wrote it, SYMBOLS_MARK_ADDR for a mark of ours */
-	uint64_t parent_ip; /* RECORD_FUNCTION: the return address in the caller, 0 unknown */
-	uint64_t lost;	    /* records lost on this CPU just before this one */
-	int32_t pid;	    /* thread id */
+	/* ns, or units of the reader's clock */
+	uint64_t ts;
+	/*
+	 * RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry. RECORD_PRINT: who wrote it,
+	 * SYMBOLS_MARK_ADDR for a mark of ours.
+	 */
+	uint64_t ip;
+	union {
+		/* RECORD_FUNCTION: the return address in the caller, 0 unknown */
+		uint64_t parent_ip;
+		/* RECORD_GRAPH_TOLD, RECORD_EXIT: of the call, in units of ts */
+		uint64_t duration;
+	};
+	uint64_t lost; /* records lost on this CPU just before this one */
+	int32_t pid;   /* thread id */
 	uint16_t cpu;
 	uint16_t event;	       /* RECORD_EVENT: common_type */
 	uint8_t kind;	       /* enum record_kind or RECORD_EVENT */
 	uint8_t flags;	       /* common_flags */
 	uint8_t preempt_count; /* common_preempt_count */
-	uint32_t data_bytes;   /* RECORD_EVENT, RECORD_PRINT: size of data */
-	const void *data;      /* RECORD_EVENT: the payload, common fields included; RECORD_PRINT:
-				   the text, without its NUL and the newline before that.
-				   Borrowed until the next read of this CPU */
+	uint8_t graph;	       /* enum record_graph */
+	union {
+		uint32_t data_bytes; /* RECORD_EVENT, RECORD_PRINT: size of data */
+		uint32_t depth;	     /* RECORD_GRAPH_TOLD */
+	};
+	union {
+		/*
+		 * RECORD_EVENT: the payload, common fields included. RECORD_PRINT: the text, without
+		 * its NUL and the newline before that. Borrowed until the next read of this CPU.
+		 */
+		const void *data;
+		uint64_t retval; /* RECORD_GRAPH_RETVAL */
+	};
+	union {
+		/* Which of the reader's processes: its stacks have numbers of its own. */
+		uint32_t process;
+		uint32_t overrun; /* RECORD_GRAPH_TOLD, RECORD_EXIT */
+	};
+	uint32_t task; /* of several threads that had this pid, which: see page_head.task */
 };
 
 /* per_cpu/cpuN/stats, as the kernel has it. */
@@ -71,6 +115,11 @@ struct reader_ops {
 	int (*read)(struct reader *r, unsigned int cpu, struct record *out, unsigned int max);
 	/* Free the reader and all that it lent. */
 	void (*close)(struct reader *r);
+	/*
+	 * Begin all CPUs again. Of a live process the second reading may have lost some of the first.
+	 * NULL: this source can be read once. Return: 0 or -errno with fail() set.
+	 */
+	int (*rewind)(struct reader *r);
 };
 
 /* The public head of every reader; a source embeds it as its first member. */
@@ -79,11 +128,12 @@ struct reader {
 	unsigned int nr_cpus;	     /* streams; CPU ids are 0 .. nr_cpus - 1 */
 	unsigned int nr_cpus_online; /* for the `#P:` of the header */
 	bool ts_is_ns;
-	bool overwrite;		     /* the buffer overwrote its oldest records when full */
-	char clock[32];		     /* trace_clock's name, "local" for ours */
-	char tracer[32];	     /* current_tracer, "nop" if unknown */
-	char uname[256];	     /* "Linux host release machine" */
-	char cmdline[256];	     /* of the traced program, "" unknown */
+	bool overwrite;	   /* the buffer overwrote its oldest records when full */
+	bool graph;	   /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
+	char clock[32];	   /* trace_clock's name, "local" for ours */
+	char tracer[32];   /* current_tracer, "nop" if unknown */
+	char uname[256];   /* "Linux host release machine" */
+	char cmdline[256]; /* of the traced program, "" unknown */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, 0 unknown */
 	struct symbols *symbols;
 	struct tasks *tasks;		/* comm by pid */

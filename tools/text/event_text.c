@@ -145,24 +145,40 @@ static void put_stack(struct event_text *e, struct out *o, const struct record *
 
 void event_text_record(struct event_text *e, struct out *o, const struct record *rec)
 {
+	if (event_text_body(e, o, rec))
+		out_text(o, "\n");
+}
+
+bool event_text_is_stack(struct event_text *e, const struct record *rec)
+{
+	const struct tep_event *ev;
+
+	if (rec->kind != RECORD_EVENT || !e->r->tep)
+		return false;
+	ev = tep_find_event(e->r->tep, rec->event);
+	return ev && strcmp(ev->system, "ftrace") == 0 && strcmp(ev->name, "kernel_stack") == 0;
+}
+
+bool event_text_body(struct event_text *e, struct out *o, const struct record *rec)
+{
 	struct tep_event *ev = e->r->tep ? tep_find_event(e->r->tep, rec->event) : NULL;
 	struct tep_record tr = {0};
 	size_t n;
 
 	if (!ev || !copy_data(e, rec)) {
-		out_printf(o, "Unknown type %u\n", rec->event);
-		return;
+		out_printf(o, "Unknown type %u", rec->event);
+		return true;
 	}
 	if (strcmp(ev->system, "ftrace") != 0) {
 		out_text(o, ev->name);
 		out_text(o, ": ");
 	} else if (strcmp(ev->name, "kernel_stack") == 0 || strcmp(ev->name, "user_stack") == 0) {
 		put_stack(e, o, rec, ev, ev->name[0] == 'u');
-		return;
+		return false;
 	}
 	if (!record_fits(e->copy, rec->data_bytes, ev)) {
-		out_text(o, "[CORRUPTED]\n");
-		return;
+		out_text(o, "[CORRUPTED]");
+		return true;
 	}
 	tr.ts = rec->ts;
 	tr.cpu = rec->cpu;
@@ -175,5 +191,5 @@ void event_text_record(struct event_text *e, struct out *o, const struct record 
 	while (n && e->seq.buffer[n - 1] == '\n')
 		n--;
 	out_write(o, e->seq.buffer, n);
-	out_text(o, "\n");
+	return true;
 }

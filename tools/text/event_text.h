@@ -3,6 +3,8 @@
 #ifndef VESTIGE_TOOLS_EVENT_TEXT_H
 #define VESTIGE_TOOLS_EVENT_TEXT_H
 
+#include <stdbool.h>
+
 #include "out.h"
 #include "tools/reader/reader.h"
 
@@ -13,5 +15,11 @@ void event_text_free(struct event_text *e);
 
 /* The rest of the line, newline included. */
 void event_text_record(struct event_text *e, struct out *o, const struct record *rec);
+
+/* Whether it is the kernel's stack behind another event. */
+bool event_text_is_stack(struct event_text *e, const struct record *rec);
+
+/* The same without the last newline. Return: whether one is due: the frames of a stack have theirs. */
+bool event_text_body(struct event_text *e, struct out *o, const struct record *rec);
 
 #endif

@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See calls.h. Each stack is an array of its open calls. The usual record is an ENTRY that is put
+ * on top or an EXIT that fits the top; whatever else comes goes the long way of close_exit().
+ *
+ * A call by RECORD_TAIL has no exit of its own (CALL_BARE) unless it comes of a trace.dat: it lies on
+ * the stack above the call that jumped, and goes with that. Records of a trace.dat tell their depth,
+ * which says what is still open even where records were lost.
+ *
+ * Costs 6 to 10 ns a record without callbacks. Tests: tests/unit/test_calls.c (random programs
+ * against the program's own list of its calls), tests/fuzz/calls.c.
+ */
+#include "tools/analysis/calls.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analysis/calls_impl.h"
+#include "tools/analysis/merge.h"
+#include "tools/base/fail.h"
+
+/* Of calls that were jumped to from one another, so many lie above each other. */
+#define CALLS_MAX_TAILS 64u
+
+#define DEFAULT_DEPTH  (1u << 20)
+#define DEFAULT_OPEN   (1u << 22)
+#define DEFAULT_STACKS (1u << 20)
+#define FIRST_CALLS    16u
+
+struct calls *calls_new(const struct calls_ops *ops, void *arg, const struct calls_limits *limits)
+{
+	struct calls *c = calloc(1, sizeof(*c));
+
+	if (!c) {
+		fail(ENOMEM, "no memory");
+		return NULL;
+	}
+	c->ops = *ops;
+	c->arg = arg;
+	if (limits)
+		c->limits = *limits;
+	if (!c->limits.max_depth)
+		c->limits.max_depth = DEFAULT_DEPTH;
+	if (!c->limits.max_open)
+		c->limits.max_open = DEFAULT_OPEN;
+	/* a thread that changes its stack needs two, and the one that it leaves must not go */
+	if (!c->limits.max_stacks)
+		c->limits.max_stacks = DEFAULT_STACKS;
+	if (c->limits.max_stacks < 4)
+		c->limits.max_stacks = 4;
+	return c;
+}
+
+void calls_free(struct calls *c)
+{
+	if (!c)
+		return;
+	calls_free_stacks(c);
+	free(c);
+}
+
+static struct call *top_of(const struct stack *s)
+{
+	return s->nr ? &s->calls[s->nr - 1] : NULL;
+}
+
+static int enter(struct calls *c, struct stack *s, const struct record *rec, uint32_t depth,
+		 uint32_t flags)
+{
+	struct call *call, *parent = top_of(s);
+
+	if (s->nr == c->limits.max_depth || c->nr_open >= c->limits.max_open) {
+		c->too_deep++;
+		return 1;
+	}
+	if (s->nr == s->room) {
+		uint32_t room = s->room ? s->room * 2 : FIRST_CALLS;
+		struct call *more = realloc(s->calls, room * sizeof(*more));
+
+		if (!more)
+			return fail(ENOMEM, "no memory for %u open calls", room);
+		s->calls = more;
+		s->room = room;
+		parent = top_of(s);
+	}
+	call = &s->calls[s->nr++];
+	c->nr_open++;
+	*call = (struct call){
+		.ip = rec->ip,
+		.start = rec->ts,
+		.pid = rec->pid,
+		.depth = depth,
+		.process = rec->graph & RECORD_GRAPH_TOLD ? 0 : rec->process,
+		.stack = s->own ? 0 : s->id,
+		.flags = flags,
+	};
+	if (c->ops.enter)
+		c->ops.enter(c->arg, call, parent, rec);
+	return 0;
+}
+
+/* End the innermost call of @s, which has one. */
+static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
+		  const struct record *rec)
+{
+	struct call *call = &s->calls[--s->nr], *parent = top_of(s);
+
+	c->nr_open--;
+	call->end = ts > call->start ? ts : call->start;
+	call->flags = (call->flags & ~CALL_BARE) | flags;
+	if (call->start < c->loss_ts)
+		call->flags |= CALL_BROKEN;
+	if (parent) {
+		parent->children += call->end - call->start;
+		parent->nr_children += parent->nr_children < UINT32_MAX;
+	}
+	if (c->ops.leave)
+		c->ops.leave(c->arg, call, parent, rec);
+}
+
+void calls_end_stack(struct calls *c, struct stack *s)
+{
+	while (s->nr)
+		leave(c, s, c->last_ts, CALL_UNFINISHED, NULL);
+	s->over = 0;
+}
+
+/* How many calls lie below the innermost one that has an exit of its own, that one included. */
+static uint32_t innermost(const struct stack *s)
+{
+	uint32_t nr = s->nr;
+
+	while (nr && s->calls[nr - 1].flags & CALL_BARE)
+		nr--;
+	return nr;
+}
+
+/*
+ * The nearest call of @ip below the first @nr that has an exit: its number + 1, 0 none. Where there was
+ * none the last time and nothing has changed below, it is not looked for again: each exit without an
+ * entry would cost the depth of the stack.
+ */
+static uint32_t find_open(struct calls *c, const struct stack *s, uint32_t nr, uint64_t ip)
+{
+	struct not_open *known =
+		&c->not_open[(ip ^ (uintptr_t)s >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 56 &
+			     (NOT_OPEN_SLOTS - 1)];
+	uint32_t end = 0;
+
+	if (known->stack == s && known->ip == ip && known->nr <= nr && known->nr &&
+	    s->calls[known->nr - 1].ip == known->below_ip &&
+	    s->calls[known->nr - 1].start == known->below_start)
+		end = known->nr;
+	for (uint32_t i = nr; i > end; i--)
+		if (s->calls[i - 1].ip == ip && !(s->calls[i - 1].flags & CALL_BARE))
+			return i;
+	if (nr)
+		*known = (struct not_open){
+			.stack = s,
+			.ip = ip,
+			.nr = nr,
+			.below_ip = s->calls[nr - 1].ip,
+			.below_start = s->calls[nr - 1].start,
+		};
+	return 0;
+}
+
+static void unmatched(struct calls *c, const struct stack *s, uint32_t depth,
+		      const struct record *rec)
+{
+	c->unmatched++;
+	if (c->ops.unmatched)
+		c->ops.unmatched(c->arg, depth, s->own ? 0 : s->id, rec);
+}
+
+/* @nr calls of @s have ended that began before its records. */
+static void leave_base(struct calls *c, struct stack *s, uint32_t nr)
+{
+	/* after a loss they may as well have begun in it */
+	if (c->learning && s->first_ts >= c->loss_ts)
+		calls_learn_one(c, s, nr);
+	s->base -= nr < s->base ? nr : s->base;
+}
+
+/* An EXIT of the ring that does not just fit the top. */
+static void close_exit(struct calls *c, struct thread *t, const struct record *rec)
+{
+	struct stack *s = t->cur;
+	uint32_t nr = innermost(s), at;
+
+	/* the first record that tells that the thread is back where it began */
+	if (!nr && !s->own && !t->own.id && !s->nr) {
+		uint32_t own = innermost(&t->own);
+
+		if (own && t->own.calls[own - 1].ip == rec->ip) {
+			calls_bind_own(c, t);
+			s = t->cur;
+			nr = own;
+		}
+	}
+	at = nr ? find_open(c, s, nr, rec->ip) : 0;
+	if (at) {
+		/* what was jumped to from the call that ends has ended with it */
+		for (nr = at; nr < s->nr && s->calls[nr].flags & CALL_BARE;)
+			nr++;
+		while (s->nr >= at)
+			leave(c, s, rec->ts, s->nr > nr ? CALL_NO_EXIT : 0, rec);
+		return;
+	}
+	if (nr) { /* it was called by what is open, its entry is lost */
+		unmatched(c, s, s->calls[s->nr - 1].depth + 1, rec);
+		return;
+	}
+	while (s->nr)
+		leave(c, s, rec->ts, 0, rec);
+	leave_base(c, s, 1);
+	unmatched(c, s, s->base, rec);
+}
+
+/* @rec->ip calls that were open have vanished. */
+static void close_unwound(struct calls *c, struct thread *t, const struct record *rec)
+{
+	struct stack *s = t->cur;
+	uint64_t left = rec->ip;
+
+	if (!s->own && !t->own.id && !s->nr && !s->over && t->own.nr) {
+		calls_bind_own(c, t);
+		s = t->cur;
+	}
+	if (left <= s->over) {
+		s->over -= (uint32_t)left;
+		return;
+	}
+	left -= s->over;
+	s->over = 0;
+	while (s->nr && left) {
+		if (!(s->calls[s->nr - 1].flags & CALL_BARE))
+			left--;
+		leave(c, s, rec->ts, CALL_UNWOUND, rec);
+	}
+	if (left)
+		leave_base(c, s, left < c->limits.max_depth ? (uint32_t)left : c->limits.max_depth);
+}
+
+static int ring_record(struct calls *c, struct thread *t, const struct record *rec)
+{
+	struct stack *s = t->cur;
+	struct call *top;
+	int ret;
+
+	if (rec->kind == RECORD_STACK)
+		return calls_switch(c, t, t->process, (uint32_t)rec->ip);
+	t->renamed = 0;
+	switch (rec->kind) {
+	case RECORD_TAIL:
+		if (s->nr - innermost(s) >= CALLS_MAX_TAILS)
+			leave(c, s, rec->ts, 0, rec);
+		/* fall through */
+	case RECORD_ENTRY:
+		top = top_of(s);
+		ret = 1;
+		if (s->over)
+			c->too_deep++;
+		else
+			ret = enter(c, s, rec, top ? top->depth + 1 : s->base,
+				    rec->kind == RECORD_TAIL ? CALL_TAIL | CALL_BARE : 0);
+		if (ret > 0 && rec->kind == RECORD_ENTRY)
+			s->over++;
+		return ret < 0 ? ret : 0;
+	case RECORD_EXIT:
+		top = top_of(s);
+		if (s->over)
+			s->over--;
+		else if (top && top->ip == rec->ip && !(top->flags & CALL_BARE))
+			leave(c, s, rec->ts, 0, rec);
+		else
+			close_exit(c, t, rec);
+		return 0;
+	default:
+		close_unwound(c, t, rec);
+		return 0;
+	}
+}
+
+/* A record of a trace.dat: its depth says what else has ended. */
+static int told_record(struct calls *c, struct thread *t, const struct record *rec)
+{
+	uint32_t flags = rec->graph & RECORD_GRAPH_UNWOUND ? CALL_UNWOUND : 0;
+	struct call *top;
+	struct stack *s;
+	int ret;
+
+	ret = calls_switch(c, t, PROCESS_TOLD, rec->task);
+	if (ret)
+		return ret;
+	s = t->cur;
+	for (top = top_of(s); top && top->depth > rec->depth; top = top_of(s))
+		leave(c, s, rec->ts, CALL_NO_EXIT, rec);
+	if (rec->kind == RECORD_EXIT) {
+		if (top && top->depth == rec->depth && top->ip == rec->ip) {
+			leave(c, s, rec->ts, flags, rec);
+			return 0;
+		}
+		if (top && top->depth == rec->depth)
+			leave(c, s, rec->ts, CALL_NO_EXIT, rec);
+		if (s->nr < c->limits.max_depth)
+			unmatched(c, s, rec->depth, rec);
+		return 0;
+	}
+	if (top && top->depth == rec->depth)
+		leave(c, s, rec->ts, CALL_NO_EXIT, rec);
+	ret = enter(c, s, rec, rec->depth, rec->kind == RECORD_TAIL ? CALL_TAIL : 0);
+	return ret < 0 ? ret : 0;
+}
+
+static bool is_graph(const struct record *rec)
+{
+	return rec->kind >= RECORD_ENTRY && rec->kind <= RECORD_STACK;
+}
+
+int calls_record(struct calls *c, const struct record *rec)
+{
+	struct thread *t;
+
+	c->last_ts = rec->ts;
+	if (rec->lost) {
+		if (rec->cpu < c->nr_cpus && c->cpu_seen[rec->cpu])
+			c->loss_ts = rec->ts;
+	}
+	if (!is_graph(rec))
+		return 0;
+	t = calls_thread(c, rec);
+	if (!t)
+		return -ENOMEM;
+	c->cpu_seen[rec->cpu] = true;
+	return rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec) : ring_record(c, t, rec);
+}
+
+void calls_finish(struct calls *c)
+{
+	for (struct stack *s = c->oldest; s; s = s->newer)
+		calls_end_stack(c, s);
+}
+
+/* The stack on which @rec happens; NULL: one that is not known yet. */
+static const struct stack *stack_of(const struct calls *c, const struct record *rec)
+{
+	const struct thread *t = calls_find_thread(c, rec);
+
+	if (!t)
+		return NULL;
+	if (!(rec->graph & RECORD_GRAPH_TOLD) || t->cur->id == rec->task)
+		return t->cur;
+	return rec->task ? NULL : &t->own;
+}
+
+bool calls_would_leave(const struct calls *c, const struct record *rec)
+{
+	const struct stack *s = stack_of(c, rec);
+	const struct call *top;
+	uint32_t nr;
+
+	if (!s || !s->nr || s->over)
+		return false;
+	top = top_of(s);
+	if (rec->graph & RECORD_GRAPH_TOLD)
+		return rec->kind == RECORD_EXIT && top->ip == rec->ip && top->depth == rec->depth;
+	if (rec->kind == RECORD_UNWOUND)
+		return rec->ip > 0;
+	if (rec->kind != RECORD_EXIT)
+		return false;
+	nr = innermost(s);
+	return nr && s->calls[nr - 1].ip == rec->ip;
+}
+
+uint32_t calls_depth(const struct calls *c, const struct record *rec)
+{
+	const struct stack *s = stack_of(c, rec);
+
+	if (!s)
+		return 0;
+	return s->nr ? top_of(s)->depth + 1 : s->base;
+}
+
+int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
+{
+	const struct calls_ops none = {0}, ops = c->ops;
+	const struct record *rec;
+	struct merge *m;
+	int ret = 1;
+
+	if (!r->graph || !r->ops->rewind)
+		return 0;
+	m = merge_new(r);
+	if (!m)
+		return fail(ENOMEM, "no memory");
+	for (unsigned int cpu = 0; cpus && cpu < r->nr_cpus; cpu++)
+		if (!cpus[cpu])
+			merge_skip_cpu(m, cpu);
+	c->ops = none;
+	c->learning = true;
+	while (ret > 0) {
+		ret = merge_next(m, &rec);
+		if (ret <= 0)
+			break;
+		if (is_graph(rec) && rec->graph & RECORD_GRAPH_TOLD) {
+			ret = 0; /* it tells its depth itself */
+			break;
+		}
+		if (calls_record(c, rec))
+			ret = -ENOMEM;
+	}
+	merge_free(m);
+	calls_reset(c);
+	c->ops = ops;
+	c->learning = false;
+	if (!ret)
+		ret = r->ops->rewind(r);
+	return ret;
+}
+
+uint64_t calls_too_deep(const struct calls *c)
+{
+	return c->too_deep;
+}
+
+uint64_t calls_dropped_stacks(const struct calls *c)
+{
+	return c->dropped;
+}
+
+uint64_t calls_nr_unmatched(const struct calls *c)
+{
+	return c->unmatched;
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a merged stream of records to calls: who called whom, from when to when.
+ *
+ * Each record of merge_next() is handed to calls_record(); the graph kinds among them (abi/record.h)
+ * open and close calls, and each opening and closing is told through struct calls_ops, in the order
+ * in which it happened. All else is ignored. Each stack of a process (a thread's, a coroutine's,
+ * a signal handler's) has its own open calls, so nesting is exact where threads take turns, where
+ * stacks are switched, and after a throw, longjmp or tail call. What losses took is made good as
+ * far as the records tell: see enum call_flag.
+ *
+ * Memory is bounded: see struct calls_limits. Costs about 10 ns a record.
+ */
+#ifndef VESTIGE_TOOLS_CALLS_H
+#define VESTIGE_TOOLS_CALLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/reader/reader.h"
+
+enum call_flag {
+	/*
+	 * It was entered by a tail call: the parent is what jumped to it. In a long row of jumps (a
+	 * state machine) the 65th and all behind it have the 64th's parent, and end with the next jump.
+	 */
+	CALL_TAIL = 1,
+	/* It did not return: throw, longjmp, cancel. `end` is when that was seen. */
+	CALL_UNWOUND = 2,
+	/* Its exit was lost: it is closed with the call around it. */
+	CALL_NO_EXIT = 4,
+	/* It was still open at the end of the trace. */
+	CALL_UNFINISHED = 8,
+	/* Records were lost while it was open: `children` may be too small. */
+	CALL_BROKEN = 16,
+};
+
+/* A call. In enter() the fields up to `flags` are set, in leave() all. */
+struct call {
+	uint64_t ip;	  /* the function's entry */
+	uint64_t start;	  /* stamp of the entry, in the reader's units */
+	uint64_t data;	  /* the caller's own: 0 in enter(), may be set, kept until leave() */
+	int32_t pid;	  /* the thread that entered it */
+	uint32_t depth;	  /* calls around it, those not seen included: see calls_learn() */
+	uint32_t process; /* as in struct record */
+	uint32_t stack; /* its stack's number in the process (or trace.dat), 0: the thread's own */
+	uint32_t flags; /* enum call_flag */
+	uint32_t nr_children; /* calls made directly, at most UINT32_MAX */
+	uint64_t end;	      /* stamp of the exit */
+	uint64_t children;    /* of end - start, spent in calls beneath; the rest is self time */
+};
+
+/* Each may be NULL. A callback must not call back into @calls, but may read the clock's units. */
+struct calls_ops {
+	/*
+	 * A call begins. @parent: the call around it, NULL when there is none (or it is not known);
+	 * its fields up to `data` may be used and its data set. @rec: ENTRY or TAIL.
+	 */
+	void (*enter)(void *arg, struct call *call, struct call *parent, const struct record *rec);
+	/*
+	 * A call ends; of several that end at once the innermost is told first. @parent: as above.
+	 * @rec: the record that ended it: EXIT, UNWOUND, or NULL in calls_finish().
+	 */
+	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
+	/*
+	 * An exit whose entry is not in the trace: it was made before the trace began, in the parent
+	 * before fork(), or it was lost. @depth, @stack: of the call that ended. @rec: EXIT.
+	 */
+	void (*unmatched)(void *arg, uint32_t depth, uint32_t stack, const struct record *rec);
+};
+
+struct calls_limits {
+	/*
+	 * Calls deeper than this are not told one by one: they are counted, so that what is around
+	 * them stays right, and their time is their innermost told call's own. 0: 2^20.
+	 */
+	uint32_t max_depth;
+	/* The same for the open calls of all stacks together (72 bytes each). 0: 2^22. */
+	uint32_t max_open;
+	/* Stacks with open calls; the one that was used longest ago is ended as unfinished. 0: 2^20 */
+	uint32_t max_stacks;
+};
+
+struct calls;
+
+/*
+ * calls_new() - a builder without open calls.
+ * @ops: copied. @arg: handed to them. @limits: copied; NULL: the defaults.
+ * Return: it, to be freed with calls_free(); NULL with fail() set when memory is short.
+ */
+struct calls *calls_new(const struct calls_ops *ops, void *arg, const struct calls_limits *limits);
+void calls_free(struct calls *c);
+
+/*
+ * calls_learn() - read all of @r once, to know how deep each stack was when its records begin.
+ * A trace that starts in the middle shows exits of calls that began before it. With this their depth
+ * and that of all calls beneath them is what it was; without it depth counts from what was seen,
+ * and never below 0. Before the first calls_record(); @r is then at its start again, or, where it
+ * cannot be read twice, untouched.
+ * @cpus: as for merge_skip_cpu(): false leaves a CPU out; NULL: all.
+ * Return: 0 or -errno with fail() set.
+ */
+int calls_learn(struct calls *c, struct reader *r, const bool *cpus);
+
+/*
+ * calls_record() - take the next record of the merged stream.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int calls_record(struct calls *c, const struct record *rec);
+
+/*
+ * calls_finish() - the stream has ended: leave all that is open, as CALL_UNFINISHED, stack by stack,
+ * the innermost call first. Their end is the last stamp of the stream.
+ */
+void calls_finish(struct calls *c);
+
+/*
+ * calls_would_leave() - is @rec, which comes later, the end of the call that was entered last on the
+ * stack on which its thread runs? For printers that fold a leaf into one line.
+ */
+bool calls_would_leave(const struct calls *c, const struct record *rec);
+
+/* The depth that a call entered now by @rec's thread would have; 0 for one not seen yet. */
+uint32_t calls_depth(const struct calls *c, const struct record *rec);
+
+/* Calls that were deeper than the limits; stacks ended by them; exits without an entry. */
+uint64_t calls_too_deep(const struct calls *c);
+uint64_t calls_dropped_stacks(const struct calls *c);
+uint64_t calls_nr_unmatched(const struct calls *c);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What calls.c and calls_stacks.c share: threads, their stacks, and where each runs. Nobody else
+ * includes it.
+ *
+ * A thread begins on a stack of its own, which has no number until a record tells it. Numbered
+ * stacks belong to a process and may be passed between threads; one without open calls is
+ * forgotten when it is left, so that a program may have any number of coroutines one after another.
+ */
+#ifndef VESTIGE_TOOLS_CALLS_IMPL_H
+#define VESTIGE_TOOLS_CALLS_IMPL_H
+
+#include "tools/analysis/calls.h"
+
+/* In call.flags beside enum call_flag: it has no exit of its own. */
+#define CALL_BARE 0x80000000u
+
+/* Of stacks whose number is of a trace.dat, where numbers are not of one process. */
+#define PROCESS_TOLD UINT32_MAX
+
+struct thread;
+
+struct stack {
+	struct call *calls;
+	uint32_t nr, room;
+	uint32_t over;	      /* open calls that are too deep to be kept */
+	uint32_t base;	      /* calls around them that began before the trace and are still open */
+	uint32_t process, id; /* id 0: a thread's own, not numbered */
+	struct thread *on;    /* the thread that ran on it last */
+	bool own;	      /* it is inside a struct thread */
+	uint64_t first_ts;
+	struct stack *next_hash;
+	struct stack *older, *newer; /* in the order of use */
+};
+
+struct thread {
+	struct stack own; /* first */
+	struct stack *cur;
+	int32_t pid;
+	uint32_t process, task;
+	uint32_t renamed; /* its last record was a STACK of this id, and it left its own; 0 no */
+	struct thread *next_hash;
+};
+
+/* How many calls were open on a stack when its records began. */
+struct learnt {
+	uint64_t key;
+	uint32_t nr;
+};
+
+struct not_open {
+	const struct stack *stack;
+	uint64_t ip, below_ip, below_start;
+	uint32_t nr;
+};
+
+#define NOT_OPEN_SLOTS 256u
+
+struct calls {
+	struct calls_ops ops;
+	void *arg;
+	struct calls_limits limits;
+	struct thread **cpu_thread; /* which ran last on each CPU */
+	bool *cpu_seen;
+	uint32_t nr_cpus;
+	struct thread **threads;
+	struct stack **stacks; /* those that have a number */
+	size_t nr_slots;       /* of threads and of stacks: a power of two */
+	size_t nr_stacks;      /* of both kinds */
+	size_t nr_open;	       /* calls */
+	struct stack *oldest, *newest;
+	struct learnt *learnt;
+	size_t nr_learnt, learnt_slots;
+	bool learning;
+	uint64_t last_ts;
+	uint64_t loss_ts; /* of the record behind the last loss */
+	uint64_t too_deep, dropped, unmatched;
+	struct not_open not_open[NOT_OPEN_SLOTS];
+};
+
+/* The thread of @rec, made if it is new. NULL: no memory, with fail() set. */
+struct thread *calls_thread(struct calls *c, const struct record *rec);
+/* The same; NULL if it is not there. */
+struct thread *calls_find_thread(const struct calls *c, const struct record *rec);
+
+/* @t goes on on stack @id of @process. Return: 0 or -ENOMEM with fail() set. */
+int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t id);
+/* The numbered stack on which @t runs turns out to be its own. */
+void calls_bind_own(struct calls *c, struct thread *t);
+
+/* One more call was open on @s when its records began. */
+void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr);
+
+/* End all calls of @s as unfinished. In calls.c. */
+void calls_end_stack(struct calls *c, struct stack *s);
+
+void calls_free_stacks(struct calls *c);
+/* Forget all threads and stacks, but not what was learnt. */
+void calls_reset(struct calls *c);
+
+#endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads and stacks of calls.h: two hash tables over the same limit, and a list in the order of
+ * use. Threads are found once for each time that a CPU changes its thread. Tests:
+ * tests/unit/test_calls.c.
+ */
+#include "tools/analysis/calls_impl.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+
+#define FIRST_SLOTS 256u
+
+static uint64_t mix(uint64_t a, uint64_t b)
+{
+	uint64_t h = a * UINT64_C(0x9e3779b97f4a7c15) ^ b * UINT64_C(0xc2b2ae3d27d4eb4f);
+
+	h ^= h >> 29;
+	h *= UINT64_C(0xbf58476d1ce4e5b9);
+	return h ^ h >> 32;
+}
+
+static uint64_t thread_key(uint32_t process, int32_t pid, uint32_t task)
+{
+	return mix((uint64_t)process << 32 | (uint32_t)pid, task);
+}
+
+static uint64_t stack_key(uint32_t process, uint32_t id)
+{
+	return mix((uint64_t)process << 32 | id, UINT64_MAX);
+}
+
+static uint64_t key_of(const struct stack *s)
+{
+	const struct thread *t = (const struct thread *)s;
+
+	return s->own ? thread_key(t->process, t->pid, t->task) : stack_key(s->process, s->id);
+}
+
+/* The idle tasks of all CPUs have one pid. */
+static uint32_t task_of(const struct record *rec)
+{
+	if (!(rec->graph & RECORD_GRAPH_TOLD))
+		return rec->task;
+	return rec->pid ? 0 : rec->cpu + 1u;
+}
+
+static uint32_t process_of(const struct record *rec)
+{
+	return rec->graph & RECORD_GRAPH_TOLD ? 0 : rec->process;
+}
+
+static int grow_tables(struct calls *c)
+{
+	size_t nr = c->nr_slots ? c->nr_slots * 2 : FIRST_SLOTS;
+	struct thread **threads = calloc(nr, sizeof(struct thread *));
+	struct stack **stacks = calloc(nr, sizeof(struct stack *));
+
+	if (!threads || !stacks) {
+		free(threads);
+		free(stacks);
+		return fail(ENOMEM, "no memory for the stacks of %zu threads", nr);
+	}
+	for (size_t i = 0; i < c->nr_slots; i++) {
+		struct thread *t, *next_thread;
+		struct stack *s, *next;
+
+		for (t = c->threads[i]; t; t = next_thread) {
+			size_t at = thread_key(t->process, t->pid, t->task) & (nr - 1);
+
+			next_thread = t->next_hash;
+			t->next_hash = threads[at];
+			threads[at] = t;
+		}
+		for (s = c->stacks[i]; s; s = next) {
+			size_t at = stack_key(s->process, s->id) & (nr - 1);
+
+			next = s->next_hash;
+			s->next_hash = stacks[at];
+			stacks[at] = s;
+		}
+	}
+	free(c->threads);
+	free(c->stacks);
+	c->threads = threads;
+	c->stacks = stacks;
+	c->nr_slots = nr;
+	return 0;
+}
+
+/* The order of use. */
+static void list_add(struct calls *c, struct stack *s)
+{
+	s->newer = NULL;
+	s->older = c->newest;
+	if (c->newest)
+		c->newest->newer = s;
+	else
+		c->oldest = s;
+	c->newest = s;
+}
+
+static void list_remove(struct calls *c, struct stack *s)
+{
+	if (s->newer)
+		s->newer->older = s->older;
+	else
+		c->newest = s->older;
+	if (s->older)
+		s->older->newer = s->newer;
+	else
+		c->oldest = s->newer;
+}
+
+static void touch(struct calls *c, struct stack *s)
+{
+	if (c->newest == s)
+		return;
+	list_remove(c, s);
+	list_add(c, s);
+}
+
+static void hash_stack(struct calls *c, struct stack *s)
+{
+	struct stack **at = &c->stacks[stack_key(s->process, s->id) & (c->nr_slots - 1)];
+
+	s->next_hash = *at;
+	*at = s;
+}
+
+static void unhash_stack(struct calls *c, struct stack *s)
+{
+	struct stack **at = &c->stacks[stack_key(s->process, s->id) & (c->nr_slots - 1)];
+
+	while (*at && *at != s)
+		at = &(*at)->next_hash;
+	if (*at)
+		*at = s->next_hash;
+}
+
+static struct stack *find_stack(const struct calls *c, uint32_t process, uint32_t id)
+{
+	struct stack *s = c->stacks[stack_key(process, id) & (c->nr_slots - 1)];
+
+	while (s && (s->process != process || s->id != id))
+		s = s->next_hash;
+	return s;
+}
+
+/* @t runs on @s. A stack's `on` is NULL or a thread whose `cur` it is. */
+static void run_on(struct thread *t, struct stack *s)
+{
+	if (t->cur->on == t)
+		t->cur->on = NULL;
+	if (s->on)
+		s->on->cur = &s->on->own;
+	t->cur = s;
+	s->on = t;
+}
+
+/* @s is not a thread's own. */
+static void free_stack(struct calls *c, struct stack *s)
+{
+	unhash_stack(c, s);
+	list_remove(c, s);
+	c->nr_stacks--;
+	c->nr_open -= s->nr;
+	if (s->on)
+		s->on->cur = &s->on->own;
+	free(s->calls);
+	free(s);
+}
+
+static void free_thread(struct calls *c, struct thread *t)
+{
+	struct thread **at =
+		&c->threads[thread_key(t->process, t->pid, t->task) & (c->nr_slots - 1)];
+
+	while (*at != t)
+		at = &(*at)->next_hash;
+	*at = t->next_hash;
+	for (uint32_t i = 0; i < c->nr_cpus; i++)
+		if (c->cpu_thread[i] == t)
+			c->cpu_thread[i] = NULL;
+	if (t->cur->on == t)
+		t->cur->on = NULL;
+	if (t->own.on) /* another thread runs on what was this one's */
+		t->own.on->cur = &t->own.on->own;
+	if (t->own.id)
+		unhash_stack(c, &t->own);
+	list_remove(c, &t->own);
+	c->nr_stacks--;
+	c->nr_open -= t->own.nr;
+	free(t->own.calls);
+	free(t);
+}
+
+static void drop(struct calls *c, struct stack *s)
+{
+	if (s->own)
+		free_thread(c, (struct thread *)s);
+	else
+		free_stack(c, s);
+}
+
+/* Room for one more stack. @keep: must not be the one that goes. */
+static int make_room(struct calls *c, const struct stack *keep)
+{
+	struct stack *s = c->oldest;
+
+	if (c->nr_stacks >= c->limits.max_stacks && s == keep)
+		s = s->newer;
+	if (c->nr_stacks >= c->limits.max_stacks && s) {
+		calls_end_stack(c, s);
+		drop(c, s);
+		c->dropped++;
+	}
+	return c->nr_stacks >= c->nr_slots ? grow_tables(c) : 0;
+}
+
+static struct learnt *learnt_slot(struct learnt *at, size_t slots, uint64_t key)
+{
+	size_t i = key & (slots - 1);
+
+	while (at[i].nr && at[i].key != key)
+		i = (i + 1) & (slots - 1);
+	return &at[i];
+}
+
+void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr)
+{
+	struct learnt *slot;
+
+	if (c->nr_learnt >= c->learnt_slots / 2) {
+		size_t slots = c->learnt_slots ? c->learnt_slots * 2 : FIRST_SLOTS;
+		struct learnt *more;
+
+		if (c->nr_learnt >= c->limits.max_stacks)
+			return;
+		more = calloc(slots, sizeof(*more));
+		if (!more)
+			return;
+		for (size_t i = 0; i < c->learnt_slots; i++)
+			if (c->learnt[i].nr)
+				*learnt_slot(more, slots, c->learnt[i].key) = c->learnt[i];
+		free(c->learnt);
+		c->learnt = more;
+		c->learnt_slots = slots;
+	}
+	slot = learnt_slot(c->learnt, c->learnt_slots, key_of(s));
+	if (!slot->nr) {
+		slot->key = key_of(s);
+		c->nr_learnt++;
+	}
+	if (slot->nr < c->limits.max_depth)
+		slot->nr += nr < c->limits.max_depth ? nr : c->limits.max_depth;
+}
+
+/* What was learnt of a stack is for its first calls: it is taken once. */
+static void take_base(struct calls *c, struct stack *s)
+{
+	struct learnt *slot;
+
+	if (c->learning || !c->nr_learnt)
+		return;
+	slot = learnt_slot(c->learnt, c->learnt_slots, key_of(s));
+	if (!slot->nr)
+		return;
+	s->base = slot->nr;
+	/* the key stays, so that others are still found behind it */
+	slot->key = ~slot->key;
+}
+
+static void init_stack(struct calls *c, struct stack *s)
+{
+	s->first_ts = c->last_ts;
+	c->nr_stacks++;
+	list_add(c, s);
+	take_base(c, s);
+}
+
+struct thread *calls_find_thread(const struct calls *c, const struct record *rec)
+{
+	uint32_t process = process_of(rec), task = task_of(rec);
+	struct thread *t = rec->cpu < c->nr_cpus ? c->cpu_thread[rec->cpu] : NULL;
+
+	if (t && t->pid == rec->pid && t->process == process && t->task == task)
+		return t;
+	if (!c->nr_slots)
+		return NULL;
+	t = c->threads[thread_key(process, rec->pid, task) & (c->nr_slots - 1)];
+	while (t && (t->pid != rec->pid || t->process != process || t->task != task))
+		t = t->next_hash;
+	return t;
+}
+
+static int see_cpu(struct calls *c, uint32_t cpu)
+{
+	uint32_t nr = (cpu + 8) & ~7u;
+	struct thread **threads;
+	bool *seen;
+
+	if (cpu < c->nr_cpus)
+		return 0;
+	nr = nr > cpu ? nr : cpu + 1;
+	threads = realloc(c->cpu_thread, nr * sizeof(struct thread *));
+	if (threads)
+		c->cpu_thread = threads;
+	seen = realloc(c->cpu_seen, nr * sizeof(*seen));
+	if (seen)
+		c->cpu_seen = seen;
+	if (!threads || !seen)
+		return fail(ENOMEM, "no memory for %u CPUs", nr);
+	for (uint32_t i = c->nr_cpus; i < nr; i++) {
+		threads[i] = NULL;
+		seen[i] = false;
+	}
+	c->nr_cpus = nr;
+	return 0;
+}
+
+struct thread *calls_thread(struct calls *c, const struct record *rec)
+{
+	struct thread *t;
+	size_t at;
+
+	if (rec->cpu >= c->nr_cpus && see_cpu(c, rec->cpu))
+		return NULL;
+	t = calls_find_thread(c, rec);
+	if (!t) {
+		if (make_room(c, NULL))
+			return NULL;
+		t = calloc(1, sizeof(*t));
+		if (!t) {
+			fail(ENOMEM, "no memory for a thread");
+			return NULL;
+		}
+		t->pid = rec->pid;
+		t->process = t->own.process = process_of(rec);
+		t->task = task_of(rec);
+		t->cur = &t->own;
+		t->own.own = true;
+		t->own.on = t;
+		init_stack(c, &t->own);
+		at = thread_key(t->process, t->pid, t->task) & (c->nr_slots - 1);
+		t->next_hash = c->threads[at];
+		c->threads[at] = t;
+	}
+	if (c->cpu_thread[rec->cpu] != t) {
+		c->cpu_thread[rec->cpu] = t;
+		touch(c, &t->own);
+		touch(c, t->cur);
+	}
+	return t;
+}
+
+static bool is_empty(const struct stack *s)
+{
+	return !s->nr && !s->over && !s->base;
+}
+
+/* @t's own stack, which had no number, is @id: what was taken for that one is not. */
+static void number_own(struct calls *c, struct thread *t, uint32_t process, uint32_t id)
+{
+	struct stack *s = find_stack(c, process, id);
+
+	if (s && s->own) {
+		unhash_stack(c, s);
+		s->id = 0;
+	} else if (s) {
+		free_stack(c, s);
+	}
+	t->own.process = process;
+	t->own.id = id;
+	hash_stack(c, &t->own);
+}
+
+void calls_bind_own(struct calls *c, struct thread *t)
+{
+	number_own(c, t, t->cur->process, t->cur->id);
+	run_on(t, &t->own);
+}
+
+int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t id)
+{
+	struct stack *old = t->cur, *s = &t->own;
+	bool leaves_own = old == s && !s->id;
+
+	if (old->id == id && (!id || old->process == process))
+		return 0;
+	/* two numbers in a row: the first was the name of what is left */
+	if (t->renamed && !t->own.id && !old->own && old->id == t->renamed && is_empty(old))
+		number_own(c, t, old->process, old->id);
+	if (id) {
+		s = find_stack(c, process, id);
+		if (s)
+			touch(c, s);
+	}
+	if (!s) {
+		if (make_room(c, &t->own))
+			return -ENOMEM;
+		s = calloc(1, sizeof(*s));
+		if (!s)
+			return fail(ENOMEM, "no memory for a stack");
+		s->process = process;
+		s->id = id;
+		hash_stack(c, s);
+		init_stack(c, s);
+	}
+	old = t->cur; /* what it was may be gone */
+	run_on(t, s);
+	t->renamed = leaves_own ? id : 0;
+	if (old != s && !old->own && is_empty(old))
+		free_stack(c, old);
+	return 0;
+}
+
+void calls_reset(struct calls *c)
+{
+	while (c->oldest)
+		drop(c, c->oldest);
+	memset(c->cpu_seen, 0, c->nr_cpus * sizeof(*c->cpu_seen));
+	memset(c->not_open, 0, sizeof(c->not_open));
+	c->last_ts = c->loss_ts = 0;
+	c->too_deep = c->dropped = c->unmatched = 0;
+}
+
+void calls_free_stacks(struct calls *c)
+{
+	while (c->oldest)
+		drop(c, c->oldest);
+	free(c->cpu_thread);
+	free(c->cpu_seen);
+	free(c->threads);
+	free(c->stacks);
+	free(c->learnt);
+}

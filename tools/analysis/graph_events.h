@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* A reader's records in order of time, the calls among them as function_graph's events. */
+#ifndef VESTIGE_TOOLS_GRAPH_EVENTS_H
+#define VESTIGE_TOOLS_GRAPH_EVENTS_H
+
+#include <stdbool.h>
+
+#include "tools/reader/graph_event.h"
+
+struct graph_events;
+
+/*
+ * graph_events_new() - begin to read @r; where it can be read twice, it is read once for the depth.
+ * @cpus: those wanted, nr_cpus of them; NULL: all.
+ * @fold: make a GRAPH_LEAF of an entry and the exit behind it.
+ * Return: it, borrowing @r, to be freed with graph_events_free(); NULL with fail() set, *@err then
+ * being -errno.
+ */
+struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool fold, int *err);
+void graph_events_free(struct graph_events *g);
+
+/*
+ * graph_events_next() - the next event.
+ * A call that vanished ends when that was seen, a tail call with the call it was made from. Calls whose
+ * exit was lost, or which are open at the end, have none.
+ * Return: 1 and *@ev, borrowed until the next call; 0 at the end; -errno with fail() set.
+ */
+int graph_events_next(struct graph_events *g, const struct graph_event **ev);
+
+/* Calls so deep that they were left out: see struct calls_limits. */
+uint64_t graph_events_too_deep(const struct graph_events *g);
+
+#endif

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of a reader as the kernel's funcgraph_entry and funcgraph_exit, for dat_write.c. */
+#ifndef VESTIGE_TOOLS_DAT_GRAPH_H
+#define VESTIGE_TOOLS_DAT_GRAPH_H
+
+#include "dat_file.h"
+#include "dat_write.h"
+
+struct dat_graph;
+
+/*
+ * dat_graph_new() - encode all that @r holds into a file without a name beside @file's.
+ * @level: zstd's, 0 none. @chunk_bytes: of a chunk before it is compressed.
+ * Return: 0 and *@out, to be freed with dat_graph_free(); -errno with fail() set.
+ */
+int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
+		  int level, uint32_t chunk_bytes, struct dat_graph **out);
+void dat_graph_free(struct dat_graph *g);
+
+/* Events of all CPUs. */
+uint64_t dat_graph_events(const struct dat_graph *g);
+
+/*
+ * dat_graph_copy() - put the chunks of @cpu at @offset of the file.
+ * @bytes, @nr_chunks: set to how much that was.
+ * Return: 0 or -errno with fail() set.
+ */
+int dat_graph_copy(const struct dat_graph *g, unsigned int cpu, uint64_t offset, uint64_t *bytes,
+		   uint32_t *nr_chunks);
+
+#endif

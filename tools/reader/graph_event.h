@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a printer or a writer of function_graph sees: entries and exits with their depth and times, as
+ * the kernel's funcgraph_entry and funcgraph_exit have them, and all other records between.
+ * analysis/graph_events.h makes them of a reader.
+ */
+#ifndef VESTIGE_TOOLS_GRAPH_EVENT_H
+#define VESTIGE_TOOLS_GRAPH_EVENT_H
+
+#include "tools/reader/reader.h"
+
+enum graph_event_type {
+	GRAPH_OTHER, /* a record of another kind */
+	GRAPH_ENTRY,
+	GRAPH_EXIT,
+	GRAPH_LEAF, /* an entry whose exit is the next event of its CPU: both in one */
+};
+
+enum graph_event_flag {
+	GRAPH_TAIL = 1,	   /* ENTRY, LEAF: entered by a tail call */
+	GRAPH_UNWOUND = 2, /* EXIT, LEAF: it did not return */
+	GRAPH_NO_START =
+		4,	  /* EXIT: its entry is not in the trace: start is not known, and is end */
+	GRAPH_RETVAL = 8, /* EXIT, LEAF: retval is told */
+};
+
+struct graph_event {
+	enum graph_event_type type;
+	uint32_t flags; /* enum graph_event_flag */
+	const struct record
+		*rec;	     /* when, where and who; of a LEAF its entry. Borrowed, as merge's */
+	uint64_t lost;	     /* records lost on this CPU just before this event */
+	uint64_t ip;	     /* the function's entry */
+	uint64_t start, end; /* of the call; ENTRY: start alone */
+	uint64_t retval;
+	uint32_t depth; /* calls around it */
+	uint32_t overrun;
+	uint32_t stack; /* a number of its own for each stack in the trace; 0: the thread's own */
+};
+
+#endif

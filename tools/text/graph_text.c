@@ -1,0 +1,495 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See graph_text.h. The kernel's text under function_graph, byte for byte as Linux 6.12 prints it,
+ * with the options that shape it. Of what the kernel keeps for each CPU, this keeps the same: the
+ * task of the last line, the depth (for comments), and which function was opened at each depth, so
+ * that a `}` whose opening line is not above it names its function.
+ *
+ * Ours alone: the duration of a call whose entry is not in the trace is blank; from depth 1000 on lines
+ * are not indented further. The options about irqs, sleep-time and graph-time are known and change
+ * nothing here: a process sees no interrupts, and times are taken when recorded.
+ *
+ * Costs about 40 ns a line; bench: `report`. Tests: tests/unit/test_graph_text.c, against captures of
+ * a kernel.
+ */
+#include "graph_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event_text.h"
+#include "number.h"
+#include "trace_text.h"
+#include "tools/reader/symbols.h"
+#include "tools/reader/tasks.h"
+
+#define NAME_SLOTS  8192u /* a power of two */
+#define OPEN_DEPTHS 50u	  /* the kernel remembers so many */
+#define MAX_INDENT  1000u
+#define PROC_WIDTH  14
+#define LINE_BYTES  256u /* of a line, without indentation and names */
+
+struct name_slot {
+	uint64_t addr;
+	const char *name; /* NULL: empty */
+	const char *module;
+	uint32_t name_bytes, module_bytes;
+};
+
+struct cpu_state {
+	int32_t last_pid; /* -1: nothing was printed yet */
+	int32_t depth;
+	uint64_t open[OPEN_DEPTHS];
+};
+
+struct graph_text {
+	struct reader *r;
+	struct out *o;
+	const bool *cpus;
+	uint32_t options;
+	unsigned int cpu_width;
+	struct event_text *events;
+	struct trace_text *plain;
+	struct cpu_state *cpu;
+	struct name_slot names[NAME_SLOTS];
+};
+
+static const struct {
+	const char *name;
+	uint32_t bit;
+} options[] = {
+	{"funcgraph-overrun", GRAPH_PRINT_OVERRUN},
+	{"funcgraph-cpu", GRAPH_PRINT_CPU},
+	{"funcgraph-overhead", GRAPH_PRINT_OVERHEAD},
+	{"funcgraph-proc", GRAPH_PRINT_PROC},
+	{"funcgraph-duration", GRAPH_PRINT_DURATION},
+	{"funcgraph-abstime", GRAPH_PRINT_ABSTIME},
+	{"funcgraph-irqs", GRAPH_PRINT_IRQS},
+	{"funcgraph-tail", GRAPH_PRINT_TAIL},
+	{"funcgraph-retval", GRAPH_PRINT_RETVAL},
+	{"funcgraph-retval-hex", GRAPH_PRINT_RETVAL_HEX},
+	{"sleep-time", GRAPH_SLEEP_TIME},
+	{"graph-time", GRAPH_GRAPH_TIME},
+	{"latency-format", GRAPH_LATENCY_FORMAT},
+};
+
+#define NR_OPTIONS (sizeof(options) / sizeof(options[0]))
+
+bool graph_option_set(uint32_t *bits, const char *name)
+{
+	bool clear = strncmp(name, "no", 2) == 0;
+
+	if (clear)
+		name += 2;
+	for (size_t i = 0; i < NR_OPTIONS; i++) {
+		if (strcmp(name, options[i].name) != 0)
+			continue;
+		*bits = clear ? *bits & ~options[i].bit : *bits | options[i].bit;
+		return true;
+	}
+	return false;
+}
+
+const char *graph_option_name(unsigned int i)
+{
+	return i < NR_OPTIONS ? options[i].name : NULL;
+}
+
+struct graph_text *graph_text_new(struct reader *r, struct out *o, const bool *cpus, uint32_t bits)
+{
+	struct graph_text *g = calloc(1, sizeof(*g));
+
+	if (!g)
+		return NULL;
+	g->r = r;
+	g->o = o;
+	g->cpus = cpus;
+	g->options = bits;
+	g->cpu_width = number_width(r->nr_cpus ? r->nr_cpus - 1 : 0);
+	g->cpu = calloc(r->nr_cpus + 1u, sizeof(*g->cpu));
+	g->events = event_text_new(r);
+	g->plain = trace_text_new(r, o, cpus);
+	if (!g->cpu || !g->events || !g->plain) {
+		graph_text_free(g);
+		return NULL;
+	}
+	for (unsigned int cpu = 0; cpu < r->nr_cpus; cpu++)
+		g->cpu[cpu].last_pid = -1;
+	return g;
+}
+
+void graph_text_free(struct graph_text *g)
+{
+	if (!g)
+		return;
+	event_text_free(g->events);
+	trace_text_free(g->plain);
+	free(g->cpu);
+	free(g);
+}
+
+static void latency_header(struct graph_text *g)
+{
+	static const char *const art[] = {
+		"  _-----=> irqs-off        ", " / _----=> need-resched    ",
+		"| / _---=> hardirq/softirq ", "|| / _--=> preempt-depth   ",
+		"||| /                      ",
+	};
+	uint64_t in_buffer = 0, written = 0;
+	int indent = 0, n = 0;
+	char release[64] = "";
+
+	for (unsigned int cpu = 0; g->r->stats && cpu < g->r->nr_cpus; cpu++) {
+		if (g->cpus && !g->cpus[cpu])
+			continue;
+		in_buffer += g->r->stats[cpu].entries;
+		written += g->r->stats[cpu].entries + g->r->stats[cpu].overrun;
+	}
+	sscanf(g->r->uname, "%*s %*s %63s", release);
+	out_printf(g->o, "# function_graph latency trace v1.1.5 on %s\n", release);
+	for (n = 0; n < 68; n++)
+		out_text(g->o, n ? "-" : "# -");
+	out_printf(g->o,
+		   "\n# latency: 0 us, #%" PRIu64 "/%" PRIu64
+		   ", CPU#0 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
+		   in_buffer, written, g->r->nr_cpus_online);
+	out_text(g->o, "#    -----------------\n"
+		       "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
+		       "#    -----------------\n"
+		       "#\n");
+	if (g->options & GRAPH_PRINT_ABSTIME)
+		indent += 16;
+	if (g->options & GRAPH_PRINT_CPU)
+		indent += 4;
+	if (g->options & GRAPH_PRINT_PROC)
+		indent += 17;
+	for (size_t i = 0; i < sizeof(art) / sizeof(art[0]); i++)
+		out_printf(g->o, "#%*s%s\n", indent, "", art[i]);
+}
+
+void graph_text_header(struct graph_text *g)
+{
+	static const struct {
+		uint32_t option; /* 0: always */
+		const char *titles[2];
+	} columns[] = {
+		{GRAPH_PRINT_ABSTIME, {"     TIME       ", "      |         "}},
+		{GRAPH_PRINT_CPU, {" CPU", " |  "}},
+		{GRAPH_PRINT_PROC, {"  TASK/PID       ", "   |    |        "}},
+		{GRAPH_LATENCY_FORMAT, {"||||   ", "||||   "}},
+		{GRAPH_PRINT_DURATION, {"  DURATION   ", "   |   |      "}},
+		{0, {"               FUNCTION CALLS\n", "               |   |   |   |\n"}},
+	};
+
+	out_text(g->o, "# tracer: function_graph\n#\n");
+	if (g->options & GRAPH_LATENCY_FORMAT)
+		latency_header(g);
+	for (int line = 0; line < 2; line++) {
+		out_text(g->o, "#");
+		for (size_t i = 0; i < sizeof(columns) / sizeof(columns[0]); i++)
+			if (!columns[i].option || g->options & columns[i].option)
+				out_text(g->o, columns[i].titles[line]);
+	}
+}
+
+static const struct name_slot *name_of(struct graph_text *g, uint64_t addr)
+{
+	struct name_slot *slot;
+	const struct symbol *sym;
+
+	slot = &g->names[(addr * UINT64_C(0x9e3779b97f4a7c15)) >> 51 & (NAME_SLOTS - 1)];
+	if (slot->name && slot->addr == addr)
+		return slot;
+	sym = symbols_find(g->r->symbols, addr);
+	if (!sym)
+		return NULL;
+	slot->addr = addr;
+	slot->name = sym->name;
+	slot->name_bytes = (uint32_t)strlen(sym->name);
+	slot->module = sym->module;
+	slot->module_bytes = sym->module ? (uint32_t)strlen(sym->module) : 0;
+	return slot;
+}
+
+/* As the kernel's %ps: `name`, `name [module]`, or the address. */
+static void put_name(struct graph_text *g, uint64_t addr)
+{
+	const struct name_slot *f = name_of(g, addr);
+
+	if (!f) {
+		out_printf(g->o, "0x%" PRIx64, addr);
+		return;
+	}
+	out_write(g->o, f->name, f->name_bytes);
+	if (f->module) {
+		out_write(g->o, " [", 2);
+		out_write(g->o, f->module, f->module_bytes);
+		out_write(g->o, "]", 1);
+	}
+}
+
+/* comm cut to 7 and pid, in the middle of 14 columns. */
+static char *put_proc(struct graph_text *g, char *p, int32_t pid)
+{
+	char text[40];
+	int n = snprintf(text, sizeof(text), "%.7s-%d", tasks_comm(g->r->tasks, pid), pid);
+	int blanks = n < PROC_WIDTH ? PROC_WIDTH - n : 0;
+
+	memset(p, ' ', PROC_WIDTH);
+	memcpy(p + blanks / 2, text, (size_t)n);
+	return p + (n > PROC_WIDTH ? n : PROC_WIDTH);
+}
+
+static char *put_text(char *p, const char *text)
+{
+	size_t n = strlen(text);
+
+	memcpy(p, text, n);
+	return p + n;
+}
+
+/* ` %*d) ` */
+static char *put_cpu(struct graph_text *g, char *p, unsigned int cpu)
+{
+	*p++ = ' ';
+	p = number_right(p, cpu, g->cpu_width);
+	return put_text(p, ") ");
+}
+
+/* Another task than on this CPU's last line. */
+static void put_task_change(struct graph_text *g, const struct record *rec)
+{
+	static const char rule[] = " ------------------------------------------\n";
+	struct cpu_state *cpu = &g->cpu[rec->cpu];
+	int32_t last = cpu->last_pid;
+	char *p;
+
+	cpu->last_pid = rec->pid;
+	if (last == -1 || last == rec->pid)
+		return;
+	out_text(g->o, rule);
+	p = put_cpu(g, out_room(g->o, LINE_BYTES), rec->cpu);
+	p = put_proc(g, p, last);
+	p = put_text(p, " => ");
+	p = put_proc(g, p, rec->pid);
+	*p++ = '\n';
+	out_done(g->o, p);
+	out_text(g->o, rule);
+	out_text(g->o, "\n");
+}
+
+/* What stands before the duration. */
+static char *put_context(struct graph_text *g, char *p, const struct record *rec, uint64_t ts)
+{
+	if (g->options & GRAPH_PRINT_ABSTIME) {
+		p = number_right(p, ts / 1000000000, 5);
+		*p++ = '.';
+		p = number_six(p, (uint32_t)(ts % 1000000000 / 1000));
+		p = put_text(p, " |  ");
+	}
+	if (g->options & GRAPH_PRINT_CPU)
+		p = put_cpu(g, p, rec->cpu);
+	if (g->options & GRAPH_PRINT_PROC) {
+		p = put_proc(g, p, rec->pid);
+		p = put_text(p, " | ");
+	}
+	if (g->options & GRAPH_LATENCY_FORMAT) {
+		*p++ = ' ';
+		trace_text_flags(p, rec->flags, rec->preempt_count);
+		p = put_text(p + 5, " | ");
+	}
+	return p;
+}
+
+static char overhead_mark(uint64_t ns)
+{
+	static const struct {
+		uint64_t above;
+		char mark;
+	} marks[] = {{1000000000, '$'}, {100000000, '@'}, {10000000, '*'},
+		     {1000000, '#'},	{100000, '!'},	  {10000, '+'}};
+
+	if (ns <= 10000)
+		return ' ';
+	for (size_t i = 0;; i++)
+		if (ns > marks[i].above)
+			return marks[i].mark;
+}
+
+/* The cell of the duration: at most seven digits and a point, ` us `, blanks to twelve. */
+static char *put_duration(struct graph_text *g, char *p, uint64_t ns)
+{
+	uint64_t us = ns / 1000;
+	unsigned int digits = number_width(us), used = digits;
+
+	if (!(g->options & GRAPH_PRINT_DURATION))
+		return p;
+	*p++ = g->options & GRAPH_PRINT_OVERHEAD ? overhead_mark(ns) : ' ';
+	*p++ = ' ';
+	p = number_put(p, us);
+	if (digits < 7) {
+		unsigned int room = 7 - digits;
+
+		*p++ = '.';
+		number_zeros(p, ns % 1000, 3);
+		room = room < 3 ? room : 3;
+		p += room;
+		used += room + 1;
+	}
+	p = put_text(p, " us ");
+	for (; used < 8; used++)
+		*p++ = ' ';
+	return put_text(p, "|  ");
+}
+
+static char *put_no_duration(struct graph_text *g, char *p)
+{
+	return g->options & GRAPH_PRINT_DURATION ? put_text(p, "              |  ") : p;
+}
+
+static void put_indent(struct graph_text *g, uint64_t depth)
+{
+	size_t n = 2 * (depth < MAX_INDENT ? depth : MAX_INDENT);
+
+	out_done(g->o, (char *)memset(out_room(g->o, n), ' ', n) + n);
+}
+
+/* The kernel's text: hexadecimal, but for what looks like -errno. */
+static void put_retval(struct graph_text *g, uint64_t v)
+{
+	int64_t err = v >> 31 == 1 ? (int32_t)v : (int64_t)v;
+
+	if (!(g->options & GRAPH_PRINT_RETVAL_HEX) && err < 0 && err >= -4095)
+		out_printf(g->o, "= %" PRId64, err);
+	else
+		out_printf(g->o, "= 0x%" PRIx64, v);
+}
+
+static void put_entry(struct graph_text *g, const struct graph_event *ev)
+{
+	struct cpu_state *cpu = &g->cpu[ev->rec->cpu];
+	char *p = put_context(g, out_room(g->o, LINE_BYTES), ev->rec, ev->rec->ts);
+
+	cpu->depth = (int32_t)(ev->depth & INT32_MAX);
+	if (ev->depth < OPEN_DEPTHS)
+		cpu->open[ev->depth] = ev->ip;
+	out_done(g->o, put_no_duration(g, p));
+	put_indent(g, ev->depth);
+	put_name(g, ev->ip);
+	out_text(g->o, "() {\n");
+}
+
+static void put_leaf(struct graph_text *g, const struct graph_event *ev)
+{
+	struct cpu_state *cpu = &g->cpu[ev->rec->cpu];
+	char *p = put_context(g, out_room(g->o, LINE_BYTES), ev->rec, ev->rec->ts);
+
+	/* a comment that follows is not inside it */
+	cpu->depth = (int32_t)(ev->depth & INT32_MAX) - 1;
+	if (ev->depth < OPEN_DEPTHS)
+		cpu->open[ev->depth] = 0;
+	out_done(g->o, put_duration(g, p, ev->end - ev->start));
+	put_indent(g, ev->depth);
+	put_name(g, ev->ip);
+	out_text(g->o, "();");
+	if (g->options & GRAPH_PRINT_RETVAL && ev->flags & GRAPH_RETVAL) {
+		out_text(g->o, " /* ");
+		put_retval(g, ev->retval);
+		out_text(g->o, " */");
+	}
+	out_text(g->o, "\n");
+}
+
+static void put_exit(struct graph_text *g, const struct graph_event *ev)
+{
+	struct cpu_state *cpu = &g->cpu[ev->rec->cpu];
+	bool retval = g->options & GRAPH_PRINT_RETVAL && ev->flags & GRAPH_RETVAL;
+	bool named = retval || g->options & GRAPH_PRINT_TAIL;
+	char *p = put_context(g, out_room(g->o, LINE_BYTES), ev->rec, ev->rec->ts);
+
+	cpu->depth = (int32_t)(ev->depth & INT32_MAX) - 1;
+	if (ev->depth < OPEN_DEPTHS) {
+		named |= cpu->open[ev->depth] != ev->ip;
+		cpu->open[ev->depth] = 0;
+	}
+	if (ev->flags & GRAPH_NO_START)
+		out_done(g->o, put_no_duration(g, p));
+	else
+		out_done(g->o, put_duration(g, p, ev->end - ev->start));
+	put_indent(g, ev->depth);
+	if (named) {
+		out_text(g->o, "} /* ");
+		put_name(g, ev->ip);
+		if (retval) {
+			out_text(g->o, " ");
+			put_retval(g, ev->retval);
+		}
+		out_text(g->o, " */");
+	} else {
+		out_text(g->o, "}");
+	}
+	if (g->options & GRAPH_PRINT_OVERRUN)
+		out_printf(g->o, " (Overruns: %" PRIu32 ")", ev->overrun);
+	out_text(g->o, "\n");
+}
+
+/* What is neither entry nor exit stands between them as a comment. */
+static void put_comment(struct graph_text *g, const struct record *rec)
+{
+	int32_t depth = g->cpu[rec->cpu].depth;
+	char *p = put_context(g, out_room(g->o, LINE_BYTES), rec, rec->ts);
+
+	out_done(g->o, put_no_duration(g, p));
+	if (depth > 0)
+		put_indent(g, (uint64_t)depth + 1);
+	out_text(g->o, "/* ");
+	if (rec->kind == RECORD_PRINT)
+		out_write(g->o, rec->data, rec->data_bytes);
+	else if (rec->kind == RECORD_EVENT)
+		event_text_body(g->events, g->o, rec);
+	else
+		out_printf(g->o, "Unknown type %u", rec->kind);
+	out_text(g->o, " */\n");
+}
+
+/* Functions and stacks are no comments: they have lines as under the tracer function. */
+static void put_plain(struct graph_text *g, const struct graph_event *ev)
+{
+	struct record rec = *ev->rec;
+
+	rec.lost = 0;
+	trace_text_record(g->plain, &rec);
+}
+
+void graph_text_event(struct graph_text *g, const struct graph_event *ev)
+{
+	const struct record *rec = ev->rec;
+
+	if (ev->lost == RECORD_LOST_UNKNOWN)
+		out_printf(g->o, "CPU:%u [LOST EVENTS]\n", rec->cpu);
+	else if (ev->lost)
+		out_printf(g->o, "CPU:%u [LOST %" PRIu64 " EVENTS]\n", rec->cpu, ev->lost);
+	if (ev->type == GRAPH_OTHER &&
+	    (rec->kind == RECORD_FUNCTION || event_text_is_stack(g->events, rec))) {
+		put_plain(g, ev);
+		return;
+	}
+	if (g->cpu[rec->cpu].last_pid != rec->pid)
+		put_task_change(g, rec);
+	switch (ev->type) {
+	case GRAPH_ENTRY:
+		put_entry(g, ev);
+		break;
+	case GRAPH_LEAF:
+		put_leaf(g, ev);
+		break;
+	case GRAPH_EXIT:
+		put_exit(g, ev);
+		break;
+	default:
+		put_comment(g, rec);
+		break;
+	}
+}
