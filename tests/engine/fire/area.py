@@ -69,9 +69,6 @@ class Area:
                     records.append(Record(kind, stamp, ident,
                                           struct.unpack_from("<Q", page, at + 8)[0]))
                     at += 16
-                elif ENTRY <= kind <= STACK:
-                    records.append(Record(kind, stamp, ident, None))
-                    at += 8
                 elif kind in (PRINT, UNCOMMITTED):
                     assert ident and ident % 8 == 0, f"page {i}: size {ident}"
                     if kind == PRINT:
