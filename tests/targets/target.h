@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* Not a function to be traced, whatever the flags. */
-#define NOTRACE	 __attribute__((noinline, patchable_function_entry(0)))
+#define NOTRACE	 __attribute__((noinline, patchable_function_entry(0), no_instrument_function))
 #define NOINLINE __attribute__((noinline))
 
 struct counter {
