@@ -32,6 +32,7 @@
 #include "engine/core/tracer.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_unwind.h"
+#include "engine/hook/cyg.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/text_patch.h"
@@ -260,6 +261,7 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	(void)argc;
 	(void)argv;
 	environment = (const char *const *)envp;
+	cyg_start();
 	if (env("VESTIGE") && str_equal(env("VESTIGE"), "0"))
 		return;
 	agent_wanted = !env("VESTIGE_AGENT") || !str_equal(env("VESTIGE_AGENT"), "0");
@@ -281,6 +283,7 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	ring_thread_start();
 	graph_unwind_start();
 	patchable_register();
+	cyg_register();
 	if (text_start())
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,
 			    0);

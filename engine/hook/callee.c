@@ -19,6 +19,7 @@
 #include "arch_patch.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/hook/cyg.h"
 
 static const struct {
 	const char *name;
@@ -118,6 +119,8 @@ static void note_slot(struct callees *c, const struct dynamic *d, uint64_t slot,
 
 		if (!name_is(d, name, names[i].name))
 			continue;
+		if (names[i].id == CALLEE_CYG_ENTER && !cyg_is_ours())
+			return;
 		c->nr_found++;
 		if (*nr < ARRAY_SIZE(c->of[0].slots))
 			c->of[names[i].id].slots[(*nr)++] = slot;

@@ -7,10 +7,12 @@ typedef void hook_entry(void);
 
 /* One way of reserving and one clock. Data, because they are addresses. */
 struct hook_entries {
-	hook_entry *function;	 /* at a function's first instruction: entry.S */
-	hook_entry *mcount;	 /* behind its prologue; rbp is the frame: mcount_entry.S */
-	hook_entry *kept_fentry; /* as `function`, and on to hook_real_fentry */
-	hook_entry *kept_mcount; /* as `mcount`, and on to hook_real_mcount */
+	hook_entry *function;	  /* at a function's first instruction: entry.S */
+	hook_entry *mcount;	  /* behind its prologue; rbp is the frame: mcount_entry.S */
+	hook_entry *kept_fentry;  /* as `function`, and on to hook_real_fentry */
+	hook_entry *kept_mcount;  /* as `mcount`, and on to hook_real_mcount */
+	hook_entry *cyg_function; /* __cyg_profile_func_enter: cyg_entry.S */
+	hook_entry *cyg_entry, *cyg_exit; /* the two of them for a graph */
 };
 
 extern const struct hook_entries hook_entries_rseq;

@@ -61,6 +61,11 @@ void sites_choose_entry(int rseq, int tsc)
 		entries = arch_has_rdpid() ? &hook_entries_xadd_rdpid : &hook_entries_xadd_lsl;
 }
 
+const struct hook_entries *sites_entries(void)
+{
+	return entries;
+}
+
 static int is_kept(const struct area_function *f)
 {
 	return f->flags & AREA_FUNCTION_KEPT;

@@ -23,7 +23,8 @@ struct counter {
 
 static struct counter *counters;
 
-static inline __attribute__((always_inline)) void count_call(struct counter *c)
+static inline __attribute__((always_inline, no_instrument_function)) void
+count_call(struct counter *c)
 {
 	/* the first call, of whatever thread or signal handler, puts it on the list */
 	if (!__atomic_fetch_add(&c->n, 1, __ATOMIC_SEQ_CST)) {
