@@ -14,11 +14,10 @@
  */
 #include "engine/hook/callee.h"
 
-#include <dlfcn.h>
-
 #include "arch_patch.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/core/libc.h"
 #include "engine/hook/cyg.h"
 
 static const struct {
@@ -150,12 +149,29 @@ static void find_slots(struct callees *c, const struct object *o)
 	}
 }
 
+/* Linked in, they are called by their addresses. */
+static void find_direct(struct callees *c)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++) {
+		const void *p = libc_symbol(names[i].name);
+
+		if (!p || !inside(c, p, 1) || (names[i].id == CALLEE_CYG_ENTER && !cyg_is_ours()))
+			continue;
+		c->of[names[i].id].direct = (uint64_t)p;
+		c->nr_found++;
+	}
+}
+
 uint32_t callees_find(struct callees *c, const struct object *o)
 {
 	memset(c, 0, sizeof(*c));
 	c->lo = object_row(o)->lo;
 	c->hi = object_row(o)->hi;
 	find_slots(c, o);
+	if (libc_is_static)
+		find_direct(c);
 	return c->nr_found;
 }
 
@@ -202,32 +218,20 @@ uint32_t callees_at(struct callees *c, const uint8_t *p, uint64_t n, enum callee
 	return 0;
 }
 
-static const struct object *object_of(const void *p)
-{
-	uint64_t at = (uint64_t)p;
-	uint32_t i;
-
-	for (i = 0; i < object_count(); i++)
-		if (at >= object_row(object_at(i))->lo && at < object_row(object_at(i))->hi)
-			return object_at(i);
-	return NULL;
-}
-
 void callees_start(void)
 {
-	const struct object *libc = object_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+	int profiled = libc_symbol("__gmon_start__") != NULL;
 	struct callees c;
-	int profiled = 0;
 	uint32_t i;
 
 	for (i = 0; i < object_count() && !profiled; i++)
 		if (object_row(object_at(i))->status == AREA_OBJECT_TRACED &&
-		    object_at(i) != libc && callees_find(&c, object_at(i)))
+		    callees_find(&c, object_at(i)))
 			profiled = c.of[CALLEE_MONSTARTUP].nr_slots > 0;
-	hook_real_fentry = (void (*)(void))dlsym(RTLD_DEFAULT, "__fentry__");
-	hook_real_mcount = (void (*)(void))dlsym(RTLD_DEFAULT, "mcount");
-	kept[CALLEE_FENTRY] = profiled || object_of((const void *)hook_real_fentry) != libc;
-	kept[CALLEE_MCOUNT] = profiled || object_of((const void *)hook_real_mcount) != libc;
+	hook_real_fentry = (void (*)(void))libc_symbol("__fentry__");
+	hook_real_mcount = (void (*)(void))libc_symbol("mcount");
+	kept[CALLEE_FENTRY] = profiled || !libc_owns((const void *)hook_real_fentry);
+	kept[CALLEE_MCOUNT] = profiled || !libc_owns((const void *)hook_real_mcount);
 	if (profiled)
 		area_status("profiled by gmon: its calls of mcount are kept, and cost when off",
 			    NULL, 0);

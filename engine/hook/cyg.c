@@ -16,7 +16,6 @@
  */
 #include "engine/hook/cyg.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 
 #include "arch_barrier.h"
@@ -24,12 +23,10 @@
 #include "engine/base/compiler.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
+#include "engine/core/libc.h"
 #include "engine/hook/entry.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/text_patch.h"
-
-VESTIGE_EXPORT void __cyg_profile_func_enter(void *function, void *caller);
-VESTIGE_EXPORT void __cyg_profile_func_exit(void *function, void *caller);
 
 /* Where the exported functions go, NULL: return at once. cyg_entry.S reads all of these. */
 hook_entry *hook_cyg_on_enter, *hook_cyg_on_exit;
@@ -37,6 +34,7 @@ hook_entry *hook_cyg_enter, *hook_cyg_exit;	      /* what we do */
 hook_entry *hook_cyg_next_enter, *hook_cyg_next_exit; /* what comes behind it */
 struct cyg_table *hook_cyg_table;
 hook_entry hook_cyg_chained_enter, hook_cyg_chained_exit;
+hook_entry hook_cyg_ours; /* __cyg_profile_func_enter of cyg_entry.S, whoever else has one */
 
 static int ours = 1;
 static uint32_t nr_rows, nr_armed;
@@ -207,17 +205,14 @@ int cyg_is_ours(void)
 /* libc has these functions as well; they do nothing. */
 static hook_entry *next_of(const char *name)
 {
-	void *next = dlsym(RTLD_NEXT, name), *libc = dlsym(RTLD_NEXT, "gnu_get_libc_version");
-	Dl_info a, b;
+	void *next = libc_next(name);
 
-	if (!next || (libc && dladdr(next, &a) && dladdr(libc, &b) && a.dli_fbase == b.dli_fbase))
-		return NULL;
-	return (hook_entry *)next;
+	return next && !libc_owns(next) ? (hook_entry *)next : NULL;
 }
 
 void cyg_start(void)
 {
-	ours = dlsym(RTLD_DEFAULT, "__cyg_profile_func_enter") == (void *)__cyg_profile_func_enter;
+	ours = libc_symbol("__cyg_profile_func_enter") == (void *)hook_cyg_ours;
 	hook_cyg_next_enter = next_of("__cyg_profile_func_enter");
 	hook_cyg_next_exit = next_of("__cyg_profile_func_exit");
 	settle(RECORD_FUNCTION);

@@ -174,13 +174,18 @@ static void note_all(struct scan *s, const struct elf_file *f)
 	}
 }
 
-/* The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M). */
-static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes)
+/*
+ * The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M), and an FDE
+ * may begin with the padding before one (libc's return from signal handlers). @better: what the
+ * function is known by.
+ */
+static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes,
+				 uint8_t better)
 {
 	uint32_t i;
 
-	for (i = 1; i < bytes && at + i < seg->bytes; i++)
-		if (seg->marks[at + i] & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
+	for (i = 1; i <= bytes && at + i < seg->bytes; i++)
+		if (seg->marks[at + i] & better)
 			return 1;
 	return 0;
 }
@@ -237,7 +242,11 @@ static int add_function(struct scan *s, const struct segment *seg, uint64_t at)
 	struct area_function f = {.offset = (uint32_t)(seg->vaddr + at), .flags = seg->marks[at]};
 	uint32_t marker, pad = pad_at(seg->text + at, seg->bytes - at, &marker);
 
-	if (f.flags == AREA_FUNCTION_TABLE && another_starts_within(seg, at, marker + pad))
+	if (f.flags == AREA_FUNCTION_TABLE &&
+	    another_starts_within(seg, at, marker + pad, AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
+		return 0;
+	if (f.flags == AREA_FUNCTION_FDE && pad &&
+	    another_starts_within(seg, at, pad, AREA_FUNCTION_SYMBOL))
 		return 0;
 	if (seg->vaddr + at > UINT32_MAX) {
 		function_refuse(s->o, 0, AREA_REFUSED_RANGE, pad);

@@ -12,8 +12,9 @@
 
 	.text
 
+	/* weak, so that a program that is linked with the engine may bring its own */
 	.macro EXPORTED name, on
-	.globl	\name
+	.weak	\name
 	.type	\name, @function
 	.balign	32
 \name:
@@ -29,6 +30,9 @@
 	.endm
 
 	EXPORTED __cyg_profile_func_enter, hook_cyg_on_enter
+	.globl	hook_cyg_ours
+	.hidden	hook_cyg_ours
+	.set	hook_cyg_ours, __cyg_profile_func_enter
 	EXPORTED __cyg_profile_func_exit, hook_cyg_on_exit
 
 	/* rdi = the record's head word of function rdi, r8 = rsi; goes to @miss where there is none */
