@@ -128,6 +128,16 @@ enum area_function_flag {
 	AREA_FUNCTION_SYMBOL = 2, /* starts a function by the symbol tables */
 	AREA_FUNCTION_FDE = 4,	  /* starts a function by .eh_frame */
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
+	AREA_FUNCTION_KEPT =
+		16, /* the call that the compiler made is still made: gmon.out's arcs */
+};
+
+/* Which flag of the compiler makes a function traceable. */
+enum area_function_how {
+	AREA_BY_NOPS = 0,   /* -fpatchable-function-entry, -mnop-mcount */
+	AREA_BY_FENTRY = 1, /* -pg -mfentry: a call before the prologue */
+	AREA_BY_MCOUNT = 2, /* -pg: a call behind the prologue; its calls, not its returns */
+	AREA_BY_CYG = 3,    /* -finstrument-functions: calls at its entry and before its returns */
 };
 
 enum area_function_filter {
@@ -140,10 +150,12 @@ struct area_function {
 	uint32_t object;   /* index into AREA_OBJECTS */
 	uint32_t offset;   /* of the function's first byte (endbr64 included) from the bias */
 	uint8_t flags;	   /* enum area_function_flag */
-	uint8_t nop_bytes; /* length of the NOPs: 5 or more */
+	uint8_t nop_bytes; /* length of the site, NOPs or a call: 5 or more; 0 if it has none */
 	uint8_t enabled;   /* patched now */
 	uint8_t filter;	   /* enum area_function_filter */
-	uint8_t reserved[4];
+	uint16_t site;	   /* where its site lies, from its first byte */
+	uint8_t how;	   /* enum area_function_how */
+	uint8_t reserved;
 };
 static_assert(sizeof(struct area_function) == 16, "area_function is part of the format");
 

@@ -10,6 +10,12 @@
 /* Seen by the program; everything else in the engine is hidden. */
 #define VESTIGE_EXPORT __attribute__((visibility("default")))
 
+/*
+ * The same for what stands in front of libc's function. Weak, so that a program that is linked with
+ * the engine may bring its own.
+ */
+#define VESTIGE_INTERPOSED __attribute__((visibility("default"), weak))
+
 #define min_of(a, b)                                                                               \
 	({                                                                                         \
 		__typeof__(a) min_a = (a);                                                         \

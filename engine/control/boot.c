@@ -14,7 +14,6 @@
  * without an area the engine sleeps. Costs: bench "start-up".
  * Tests: tests/engine/test_boot.py.
  */
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 
@@ -23,15 +22,18 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/control/agent.h"
+#include "engine/control/boot.h"
 #include "engine/control/boot_params.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
 #include "engine/core/function.h"
+#include "engine/core/libc.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_unwind.h"
+#include "engine/hook/cyg.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/text_patch.h"
@@ -179,8 +181,8 @@ static struct ring ring_of_area(void)
 
 static int start_ring(void)
 {
-	const ptrdiff_t *offset = dlsym(RTLD_DEFAULT, "__rseq_offset");
-	const unsigned int *size = dlsym(RTLD_DEFAULT, "__rseq_size");
+	const ptrdiff_t *offset = libc_symbol("__rseq_offset");
+	const unsigned int *size = libc_symbol("__rseq_size");
 	ptrdiff_t rseq = offset && size && *size ? *offset : 0;
 	struct ring ring = ring_of_area();
 
@@ -252,14 +254,11 @@ static void fork_child(void)
 		agent_start();
 }
 
-__attribute__((constructor)) static void engine_start(int argc, char **argv, char **envp)
+static void start(void)
 {
 	struct area_config config = {0};
 	const char *boot;
 
-	(void)argc;
-	(void)argv;
-	environment = (const char *const *)envp;
 	if (env("VESTIGE") && str_equal(env("VESTIGE"), "0"))
 		return;
 	agent_wanted = !env("VESTIGE_AGENT") || !str_equal(env("VESTIGE_AGENT"), "0");
@@ -281,13 +280,14 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	ring_thread_start();
 	graph_unwind_start();
 	patchable_register();
+	cyg_register();
 	if (text_start())
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,
 			    0);
 	functions_scan();
 	replay_boot(boot);
 	text_go_live();
-	if (loader_follow(objects_changed))
+	if (!libc_is_static && loader_follow(objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(NULL, NULL, fork_child);
 	if (agent_wanted)
@@ -295,11 +295,29 @@ __attribute__((constructor)) static void engine_start(int argc, char **argv, cha
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
 }
 
+__attribute__((noinline)) void engine_ready(void)
+{
+	__asm__ volatile("");
+}
+
+/* The numbers put both outside the constructors and destructors of a static program. */
+__attribute__((constructor(101))) void engine_start(int argc, char **argv, char **envp)
+{
+	(void)argc;
+	(void)argv;
+	if (environment)
+		return;
+	environment = (const char *const *)envp;
+	cyg_start();
+	start();
+	engine_ready();
+}
+
 /*
  * exit(): what the recorder or a reader needs last. An area that nobody asked for and that holds
  * no record goes; any other stays for its readers.
  */
-__attribute__((destructor)) static void engine_exit(void)
+__attribute__((destructor(101))) static void engine_exit(void)
 {
 	const struct area_buffer *buffer;
 

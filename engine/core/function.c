@@ -39,7 +39,7 @@ uint32_t function_count(void)
 	return area->tables[AREA_FUNCTIONS].count;
 }
 
-int function_add(struct object *o, uint32_t offset, uint8_t flags, uint8_t nop_bytes)
+int function_add(struct object *o, const struct area_function *found)
 {
 	struct area_table *t = &area->tables[AREA_FUNCTIONS];
 	struct area_object *row = object_row(o);
@@ -56,14 +56,12 @@ int function_add(struct object *o, uint32_t offset, uint8_t flags, uint8_t nop_b
 	if (id >= t->capacity || id > RECORD_ID_MAX)
 		return -ENOSPC;
 	f = area_function(id);
+	*f = *found;
 	f->object = o->index;
-	f->offset = offset;
-	f->flags = flags;
-	f->nop_bytes = nop_bytes;
 	if (!row->nr_functions)
 		row->first_function = id;
 	row->nr_functions++;
-	if (flags & AREA_FUNCTION_TABLE)
+	if (f->flags & AREA_FUNCTION_TABLE)
 		row->nr_from_table++;
 	else
 		row->nr_from_scan++;

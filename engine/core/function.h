@@ -11,10 +11,10 @@
 
 /*
  * function_add() - a hook found a function that it can trace.
- * @offset: of its first byte from the object's bias. @flags: enum area_function_flag.
+ * @found: its row, copied; the object's index is filled in.
  * Return: 0 or -ENOSPC: the table is full.
  */
-int function_add(struct object *o, uint32_t offset, uint8_t flags, uint8_t nop_bytes);
+int function_add(struct object *o, const struct area_function *found);
 
 /* A hook found one that it cannot trace; counted always, listed while there is room. */
 void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, uint32_t nop_bytes);

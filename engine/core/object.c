@@ -132,7 +132,8 @@ static int add_object(const struct dl_phdr_info *info)
 	} else {
 		if (loader >= row->lo && loader < row->hi)
 			row->status = AREA_OBJECT_LOADER;
-		if ((uint64_t)self >= row->lo && (uint64_t)self < row->hi)
+		/* in the program itself where it is linked with libvestige.a */
+		if (o->index && (uint64_t)self >= row->lo && (uint64_t)self < row->hi)
 			row->status = AREA_OBJECT_ENGINE;
 		read_identity(o, row);
 	}

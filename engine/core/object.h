@@ -17,11 +17,12 @@ struct object {
 	uint32_t index; /* row in AREA_OBJECTS */
 	const ElfW(Phdr) * phdr;
 	uint32_t nr_phdr;
-	const char *path; /* to open its file; /proc/self/exe for the program */
-	const char *name; /* base name, for :mod: and messages */
-	void *hook_data;  /* of the hook that patches it */
-	int loaded;	  /* not removed by dlclose() */
-	int seen;	  /* scratch of objects_update() */
+	const char *path;    /* to open its file; /proc/self/exe for the program */
+	const char *name;    /* base name, for :mod: and messages */
+	void *hook_data;     /* of the hook that patches it */
+	uint32_t nr_callers; /* functions without a site, which call the engine */
+	int loaded;	     /* not removed by dlclose() */
+	int seen;	     /* scratch of objects_update() */
 };
 
 /* How many there are, and the i-th in the loader's order; 0 is the program. */

@@ -9,7 +9,6 @@
  */
 #include "engine/core/thread.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <linux/seccomp.h>
@@ -21,6 +20,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/libc.h"
 #include "engine/ring/ring.h"
 
 struct start {
@@ -131,7 +131,7 @@ static pthread_create_fn *real_pthread_create(void)
 	static pthread_create_fn *real;
 
 	if (!real)
-		real = (pthread_create_fn *)dlsym(RTLD_NEXT, "pthread_create");
+		real = (pthread_create_fn *)libc_next("pthread_create");
 	return real;
 }
 
@@ -142,8 +142,8 @@ int thread_create_untraced(pthread_t *thread, const pthread_attr_t *attr, void *
 	return real ? real(thread, attr, main, NULL) : EAGAIN;
 }
 
-VESTIGE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-				  void *(*routine)(void *), void *arg)
+VESTIGE_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+				      void *(*routine)(void *), void *arg)
 {
 	pthread_create_fn *real = real_pthread_create();
 	struct start *s;
@@ -166,13 +166,13 @@ VESTIGE_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
 	return err;
 }
 
-VESTIGE_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+VESTIGE_INTERPOSED int pthread_setname_np(pthread_t thread, const char *name)
 {
 	static pthread_setname_fn *real;
 	int err;
 
 	if (!real)
-		real = (pthread_setname_fn *)dlsym(RTLD_NEXT, "pthread_setname_np");
+		real = (pthread_setname_fn *)libc_next("pthread_setname_np");
 	if (!real)
 		return ENOSYS;
 	err = real(thread, name);
@@ -185,7 +185,7 @@ VESTIGE_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
  * What a thread says of itself through prctl(). Strict seccomp and PR_TSC_SIGSEGV make reading the
  * counter fatal, a seccomp filter may make any system call so.
  */
-VESTIGE_EXPORT int prctl(int op, ...)
+VESTIGE_INTERPOSED int prctl(int op, ...)
 {
 	static prctl_fn *real;
 	unsigned long arg[4];
@@ -197,7 +197,7 @@ VESTIGE_EXPORT int prctl(int op, ...)
 		arg[i] = va_arg(ap, unsigned long);
 	va_end(ap);
 	if (!real)
-		real = (prctl_fn *)dlsym(RTLD_NEXT, "prctl");
+		real = (prctl_fn *)libc_next("prctl");
 	if (!real) {
 		errno = ENOSYS;
 		return -1;

@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* The entry points of hook/<cpu>/entry.S and graph.S: where a patched site calls. Never called from C. */
+/* The entry points of hook/<cpu>/: where a site calls. None is ever called from C. */
 #ifndef VESTIGE_HOOK_ENTRY_H
 #define VESTIGE_HOOK_ENTRY_H
 
-void hook_function_rseq(void);
-void hook_function_xadd_rdpid(void);
-void hook_function_xadd_lsl(void);
-void hook_function_mono(void);
+typedef void hook_entry(void);
+
+/* One way of reserving and one clock. Data, because they are addresses. */
+struct hook_entries {
+	hook_entry *function;	  /* at a function's first instruction: entry.S */
+	hook_entry *mcount;	  /* behind its prologue; rbp is the frame: mcount_entry.S */
+	hook_entry *kept_fentry;  /* as `function`, and on to hook_real_fentry */
+	hook_entry *kept_mcount;  /* as `mcount`, and on to hook_real_mcount */
+	hook_entry *cyg_function; /* __cyg_profile_func_enter: cyg_entry.S */
+	hook_entry *cyg_entry, *cyg_exit; /* the two of them for a graph */
+};
+
+extern const struct hook_entries hook_entries_rseq;
+extern const struct hook_entries hook_entries_xadd_rdpid;
+extern const struct hook_entries hook_entries_xadd_lsl;
+extern const struct hook_entries hook_entries_mono;
 
 /* Those of graph.S, which stubs reach. */
 void graph_enter_rseq(void);

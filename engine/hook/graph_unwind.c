@@ -6,7 +6,6 @@
  */
 #include "engine/hook/graph_unwind.h"
 
-#include <dlfcn.h>
 #include <execinfo.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -19,6 +18,7 @@
 #include "arch_regs.h"
 #include "engine/base/compiler.h"
 #include "engine/core/area.h"
+#include "engine/core/libc.h"
 #include "engine/core/thread.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -42,42 +42,37 @@ static _Unwind_Word (*unwind_get_cfa)(struct _Unwind_Context *);
 
 static uint64_t library_lo, library_hi;
 
-/* Of the linker: the library's first byte, and the last of its code. */
-extern const char __ehdr_start[] __attribute__((visibility("hidden")));
-extern const char etext[] __attribute__((visibility("hidden")));
-
 void graph_unwind_find(void)
 {
 	if (!real_unwind_backtrace)
-		real_unwind_backtrace = (backtrace_fn *)dlsym(RTLD_NEXT, "_Unwind_Backtrace");
+		real_unwind_backtrace = (backtrace_fn *)libc_next("_Unwind_Backtrace");
 	if (!unwind_get_ip)
-		unwind_get_ip = (_Unwind_Ptr(*)(struct _Unwind_Context *))dlsym(RTLD_DEFAULT,
-										"_Unwind_GetIP");
+		unwind_get_ip =
+			(_Unwind_Ptr(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetIP");
 	if (!unwind_get_cfa)
-		unwind_get_cfa = (_Unwind_Word(*)(struct _Unwind_Context *))dlsym(RTLD_DEFAULT,
-										  "_Unwind_GetCFA");
+		unwind_get_cfa =
+			(_Unwind_Word(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetCFA");
 }
 
 static void find_all(void)
 {
-	graph_real_makecontext = (void (*)(void))dlsym(RTLD_NEXT, "makecontext");
-	graph_real_clone = (void (*)(void))dlsym(RTLD_NEXT, "clone");
-	real_sigaltstack = (int (*)(const stack_t *, stack_t *))dlsym(RTLD_NEXT, "sigaltstack");
-	real_backtrace = (int (*)(void **, int))dlsym(RTLD_NEXT, "backtrace");
-	real_longjmp = (void (*)(struct __jmp_buf_tag *, int))dlsym(RTLD_NEXT, "longjmp");
-	real_siglongjmp = (void (*)(struct __jmp_buf_tag *, int))dlsym(RTLD_NEXT, "siglongjmp");
-	real_longjmp_chk = (void (*)(struct __jmp_buf_tag *, int))dlsym(RTLD_NEXT, "__longjmp_chk");
+	graph_real_makecontext = (void (*)(void))libc_next("makecontext");
+	graph_real_clone = (void (*)(void))libc_next("clone");
+	real_sigaltstack = (int (*)(const stack_t *, stack_t *))libc_next("sigaltstack");
+	real_backtrace = (int (*)(void **, int))libc_next("backtrace");
+	real_longjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("longjmp");
+	real_siglongjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("siglongjmp");
+	real_longjmp_chk = (void (*)(struct __jmp_buf_tag *, int))libc_next("__longjmp_chk");
 	graph_unwind_find();
 }
 
 void graph_unwind_start(void)
 {
-	const uint64_t *const *stack_end = dlsym(RTLD_DEFAULT, "__libc_stack_end");
+	const uint64_t *const *stack_end = libc_symbol("__libc_stack_end");
 	uint64_t bytes = MAX_MAIN_STACK;
 	struct rlimit limit;
 
-	library_lo = (uint64_t)__ehdr_start;
-	library_hi = (uint64_t)etext;
+	libc_own_text(&library_lo, &library_hi);
 	if (library_hi < (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES)
 		library_hi = (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
 	find_all();

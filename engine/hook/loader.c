@@ -11,13 +11,13 @@
  */
 #include "engine/hook/loader.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <link.h>
 
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/core/libc.h"
 #include "engine/hook/near_map.h"
 
 static struct r_debug *debug;
@@ -37,7 +37,7 @@ int loader_follow(void (*changed)(void))
 	uint64_t lo, hi;
 	int err;
 
-	debug = dlsym(RTLD_DEFAULT, "_r_debug");
+	debug = libc_symbol("_r_debug");
 	if (!debug || !debug->r_brk)
 		return -ENOENT;
 	at = (uint8_t *)debug->r_brk;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hook of programs built with -fpatchable-function-entry: where the sites are.
+ * Where the sites of a program are, whichever flag of the compiler made them.
  *
  * A site is a run of five or more bytes of NOPs at the start of a function, behind endbr64 if there
- * is one. The compiler's table of them is not to be relied on (gcc 12 ties it to each file's first
- * function, and it goes when that one is discarded), so the sites are the table's, UNION the starts
- * of functions by symbol and by FDE that begin so. Each source sets bits in a map of the object's
- * text, which gives them in order, once.
+ * is one (-fpatchable-function-entry), or the call of __fentry__ in its place (-pg -mfentry), or
+ * the call of mcount behind the prologue (-pg). A function that calls __cyg_profile_func_enter has
+ * no site and can be traced as well (cyg.c). The compiler's tables of sites are not to be relied on
+ * (gcc 12 ties the one to each file's first function, and it goes when that one is discarded), so
+ * the sites are the tables', UNION the starts of functions by symbol and by FDE that have one. Each
+ * source sets bits in a map of the object's text, which gives them in order, once.
  *
  * How long is a site? A run of one-byte NOPs may go on into the function's own code, and a jump may
  * lead into that. But the flag is the same for a whole file and mostly for the whole object: what
@@ -22,6 +24,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
+#include "engine/hook/callee.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/sites.h"
 
@@ -40,6 +43,7 @@ struct scan {
 	uint32_t nr_starts;
 	uint32_t nr_hits;
 	int counting; /* first pass: count, mark nothing */
+	struct callees callees;
 };
 
 /* The length of the NOPs of a function that starts at @p; @marker: bytes of endbr64 before them. */
@@ -137,67 +141,129 @@ static void note_relocations(struct scan *s, const struct elf_file *f, uint64_t 
 			note_table_entry(s, (uint64_t)r->r_addend);
 }
 
-/* The compiler's table: addresses of the first NOP, relocated in memory by the loader. */
-static void note_table(struct scan *s, const struct elf_file *f)
+/* A compiler's table: addresses of sites, relocated in memory by the loader. */
+static void note_table(struct scan *s, const struct elf_file *f, const char *section)
 {
 	const struct area_object *row = object_row(s->o);
 	const ElfW(Shdr) * table;
-	const uint64_t *entry;
-	uint64_t n;
+	const uint8_t *entry;
+	uint64_t n, at;
 
-	table = elf_file_section(f, "__patchable_function_entries");
+	table = elf_file_section(f, section);
 	if (!table || !(table->sh_flags & SHF_ALLOC) || row->bias + table->sh_addr < row->lo ||
 	    table->sh_size > row->hi - (row->bias + table->sh_addr))
 		return;
-	entry = (const uint64_t *)(row->bias + table->sh_addr);
-	if (table->sh_size >= 8 && row->bias && !*entry) {
-		note_relocations(s, f, table->sh_addr, table->sh_addr + table->sh_size);
-		return;
+	entry = (const uint8_t *)(row->bias + table->sh_addr);
+	for (n = table->sh_size / 8; n--; entry += 8) {
+		memcpy(&at, entry, 8); /* __mcount_loc is not aligned */
+		if (row->bias && !at) {
+			note_relocations(s, f, table->sh_addr, table->sh_addr + table->sh_size);
+			return;
+		}
+		note_table_entry(s, at - row->bias);
 	}
-	for (n = table->sh_size / 8; n--; entry++)
-		note_table_entry(s, *entry - row->bias);
 }
 
 static void note_all(struct scan *s, const struct elf_file *f)
 {
 	note_fdes(s);
 	if (f->map) {
-		note_table(s, f);
+		note_table(s, f, "__patchable_function_entries");
+		note_table(s, f, "__mcount_loc");
 		elf_file_symbols(f, note_symbol, s);
 	}
 }
 
-/* The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M). */
-static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes)
+/*
+ * The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M), and an FDE
+ * may begin with the padding before one (libc's return from signal handlers). @better: what the
+ * function is known by.
+ */
+static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes,
+				 uint8_t better)
 {
 	uint32_t i;
 
-	for (i = 1; i < bytes && at + i < seg->bytes; i++)
-		if (seg->marks[at + i] & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
+	for (i = 1; i <= bytes && at + i < seg->bytes; i++)
+		if (seg->marks[at + i] & better)
 			return 1;
 	return 0;
 }
 
+/* Another function begins there, or a part of one that is laid elsewhere. */
+static int is_start(const struct segment *seg, uint64_t at)
+{
+	return seg->marks[at] & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE);
+}
+
+/* The first call of one of ours in the function that starts at @at. Return: as callees_at(). */
+static uint32_t find_call(struct scan *s, const struct segment *seg, uint64_t at, uint64_t *site,
+			  enum callee_id *id)
+{
+	uint64_t i = at;
+	uint32_t len;
+
+	do {
+		len = callees_at(&s->callees, seg->text + i, seg->bytes - i, id);
+		if (len) {
+			*site = i - at;
+			return len;
+		}
+	} while (++i < seg->bytes && !is_start(seg, i));
+	return 0;
+}
+
+static int take_call(struct scan *s, struct area_function *f, const struct segment *seg,
+		     uint64_t at)
+{
+	enum callee_id id;
+	uint64_t site;
+	uint32_t len;
+
+	/* what the table alone names lies inside a function that the symbols or FDEs know */
+	if (!s->callees.nr_found || !is_start(seg, at))
+		return 0;
+	len = find_call(s, seg, at, &site, &id);
+	if (!len || (id != CALLEE_CYG_ENTER && site > UINT16_MAX))
+		return 0;
+	f->how = id == CALLEE_FENTRY   ? AREA_BY_FENTRY
+		 : id == CALLEE_MCOUNT ? AREA_BY_MCOUNT
+				       : AREA_BY_CYG;
+	if (id == CALLEE_CYG_ENTER)
+		return 1;
+	f->site = (uint16_t)site;
+	f->nop_bytes = (uint8_t)len;
+	f->flags |= callee_kept(id) ? AREA_FUNCTION_KEPT : 0;
+	return 1;
+}
+
 static int add_function(struct scan *s, const struct segment *seg, uint64_t at)
 {
-	uint8_t flags = seg->marks[at];
+	struct area_function f = {.offset = (uint32_t)(seg->vaddr + at), .flags = seg->marks[at]};
 	uint32_t marker, pad = pad_at(seg->text + at, seg->bytes - at, &marker);
-	uint64_t offset = seg->vaddr + at;
 
-	if (flags == AREA_FUNCTION_TABLE && another_starts_within(seg, at, marker + pad))
+	if (f.flags == AREA_FUNCTION_TABLE &&
+	    another_starts_within(seg, at, marker + pad, AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
 		return 0;
-	if (offset > UINT32_MAX) {
+	if (f.flags == AREA_FUNCTION_FDE && pad &&
+	    another_starts_within(seg, at, pad, AREA_FUNCTION_SYMBOL))
+		return 0;
+	if (seg->vaddr + at > UINT32_MAX) {
 		function_refuse(s->o, 0, AREA_REFUSED_RANGE, pad);
 		return 0;
 	}
-	if (pad < ARCH_SITE_MIN) {
-		function_refuse(s->o, (uint32_t)offset,
-				pad >= 2 ? AREA_REFUSED_SHORT : AREA_REFUSED_NO_NOPS, pad);
+	if (marker)
+		f.flags |= AREA_FUNCTION_ENDBR;
+	if (pad >= ARCH_SITE_MIN) {
+		f.site = (uint16_t)marker;
+		f.nop_bytes = (uint8_t)pad;
+	} else if (!take_call(s, &f, seg, at)) {
+		if (pad || f.flags & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
+			function_refuse(s->o, f.offset,
+					pad >= 2 ? AREA_REFUSED_SHORT : AREA_REFUSED_NO_NOPS, pad);
 		return 0;
 	}
-	if (marker)
-		flags |= AREA_FUNCTION_ENDBR;
-	return function_add(s->o, (uint32_t)offset, flags, (uint8_t)pad);
+	return function_add(s->o, &f);
 }
 
 static int add_functions(struct scan *s)
@@ -232,17 +298,17 @@ static void settle_lengths(struct object *o)
 	for (i = 0; i < row->nr_functions; i++) {
 		const struct area_function *f = area_function(row->first_function + i);
 
-		if (f->nop_bytes < shortest)
+		if (f->how == AREA_BY_NOPS && f->nop_bytes < shortest)
 			shortest = f->nop_bytes;
 	}
 	for (i = 0; i < row->nr_functions; i++) {
 		struct area_function *f = area_function(row->first_function + i);
-		const uint8_t *p = (const uint8_t *)(row->bias + f->offset);
 		uint32_t first;
 
-		if (f->flags & AREA_FUNCTION_ENDBR)
-			p += ARCH_MARKER_BYTES;
-		first = arch_nop_length(p, f->nop_bytes);
+		if (f->how != AREA_BY_NOPS)
+			continue;
+		first = arch_nop_length((const uint8_t *)(row->bias + f->offset + f->site),
+					f->nop_bytes);
 		f->nop_bytes = (uint8_t)(first > shortest ? first : shortest);
 	}
 }
@@ -293,7 +359,7 @@ static int patchable_scan(struct object *o)
 	note_all(&s, &f);
 	object_row(o)->nr_starts = s.nr_starts;
 	err = 0;
-	if (s.nr_hits) {
+	if (callees_find(&s.callees, o) || s.nr_hits) {
 		s.counting = 0;
 		err = map_marks(&s);
 		if (!err) {
@@ -312,7 +378,7 @@ static int patchable_scan(struct object *o)
 }
 
 static const struct hook patchable_hook = {
-	.name = "patchable-function-entry",
+	.name = "sites",
 	.scan = patchable_scan,
 	.arm = sites_arm,
 	.prepare = graph_prepare,
@@ -322,5 +388,6 @@ static const struct hook patchable_hook = {
 
 void patchable_register(void)
 {
+	callees_start();
 	hook_register(&patchable_hook);
 }

@@ -15,8 +15,11 @@
  * come to that after the site was switched off. A test with an immediate does nothing but set
  * flags, which are dead where a function begins. Where a slot leads changes only while its site is
  * off, and text_sync() has made sure that nobody is inside it. Six bytes whose first two straddle a
- * cache line are used as a NOP and five. fork: the child has the same text and the same memory.
- * Costs: bench "start-up", "switching". Tests: tests/engine/.
+ * cache line are used as a NOP and five. A kept site (callee.h) is always a call: its slot says
+ * whether it leads to a record first or straight to where the compiler's call went.
+ *
+ * Calls cannot be wrapped at a site behind the prologue, nor at a kept one: those have no graph.
+ * fork: the child has the same text and the same memory. Costs: bench "start-up", "switching". Tests: tests/engine/.
  */
 #include "engine/hook/sites.h"
 
@@ -27,6 +30,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
+#include "engine/hook/callee.h"
 #include "engine/hook/entry.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/near_map.h"
@@ -44,17 +48,51 @@ struct sites {
 
 #define ISLAND_BYTES 16u
 
-static void (*entry_function)(void) = hook_function_xadd_lsl;
+/* By what the process has: how it reserves, and its clock. */
+static const struct hook_entries *entries = &hook_entries_xadd_lsl;
 
 void sites_choose_entry(int rseq, int tsc)
 {
 	if (!tsc)
-		entry_function = hook_function_mono;
+		entries = &hook_entries_mono;
 	else if (rseq)
-		entry_function = hook_function_rseq;
+		entries = &hook_entries_rseq;
 	else
-		entry_function =
-			arch_has_rdpid() ? hook_function_xadd_rdpid : hook_function_xadd_lsl;
+		entries = arch_has_rdpid() ? &hook_entries_xadd_rdpid : &hook_entries_xadd_lsl;
+}
+
+const struct hook_entries *sites_entries(void)
+{
+	return entries;
+}
+
+static int is_kept(const struct area_function *f)
+{
+	return f->flags & AREA_FUNCTION_KEPT;
+}
+
+static int has_site(const struct area_function *f)
+{
+	return f->how != AREA_BY_CYG;
+}
+
+static int can_wrap(const struct area_function *f)
+{
+	return f->how != AREA_BY_MCOUNT && !is_kept(f);
+}
+
+/* Where the slot of a function leads that makes RECORD_FUNCTION. */
+static uint64_t target_on(const struct area_function *f)
+{
+	if (f->how == AREA_BY_MCOUNT)
+		return (uint64_t)(is_kept(f) ? entries->kept_mcount : entries->mcount);
+	return (uint64_t)(is_kept(f) ? entries->kept_fentry : entries->function);
+}
+
+/* Where that of a kept site leads when it is off. */
+static uint64_t target_kept(const struct area_function *f)
+{
+	return (uint64_t)(f->how == AREA_BY_MCOUNT ? hook_real_mcount : hook_real_fentry);
 }
 
 /* Where a function's site is and how long: six bytes or five. */
@@ -65,8 +103,7 @@ struct site {
 
 static struct site site_of(const struct area_object *row, const struct area_function *f)
 {
-	uint32_t marker = f->flags & AREA_FUNCTION_ENDBR ? ARCH_MARKER_BYTES : 0;
-	struct site s = {.at = (uint8_t *)(row->bias + f->offset + marker), .bytes = f->nop_bytes};
+	struct site s = {.at = (uint8_t *)(row->bias + f->offset + f->site), .bytes = f->nop_bytes};
 
 	if (s.bytes > ARCH_SITE_MIN && !text_pair_in_line(s.at)) {
 		s.at++;
@@ -89,15 +126,19 @@ struct forms {
 };
 
 /* @i: the function's index in the object. */
-static void make_forms(const struct sites *s, uint32_t i, const struct site *site, struct forms *f)
+static void make_forms(const struct sites *s, uint32_t i, const struct site *site,
+		       const struct area_function *f, struct forms *forms)
 {
 	const uint8_t *end = site->at + site->bytes;
-
 	const uint8_t *to =
 		site->bytes == ARCH_SITE_FULL ? (uint8_t *)&s->slots[i] : island_of(s, i);
 
-	arch_make_site(f->on, site->bytes, s->kind == RECORD_ENTRY, (int32_t)(to - end));
-	arch_make_off(f->off, f->on, site->bytes);
+	arch_make_site(forms->on, site->bytes, s->kind == RECORD_ENTRY && can_wrap(f),
+		       (int32_t)(to - end));
+	if (is_kept(f))
+		memcpy(forms->off, forms->on, site->bytes);
+	else
+		arch_make_off(forms->off, forms->on, site->bytes);
 }
 
 /* Call back for each function of the object with its site and both forms of it. */
@@ -111,10 +152,13 @@ static void each_site(const struct object *o, site_fn *fn, void *arg)
 	uint32_t i;
 
 	for (i = 0; i < row->nr_functions; i++) {
-		struct site site = site_of(row, area_function(row->first_function + i));
+		const struct area_function *f = area_function(row->first_function + i);
+		struct site site = site_of(row, f);
 		struct forms forms;
 
-		make_forms(s, i, &site, &forms);
+		if (!has_site(f))
+			continue;
+		make_forms(s, i, &site, f, &forms);
 		fn(o, i, &site, &forms, arg);
 	}
 }
@@ -126,11 +170,12 @@ static void fill_one(const struct object *o, uint32_t i, const struct site *site
 	struct sites *s = o->hook_data;
 	uint64_t id = object_row(o)->first_function + i;
 	uint64_t word = (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT;
+	const struct area_function *f = area_function((uint32_t)id);
 	uint8_t *island = island_of(s, i);
 
 	(void)forms;
 	(void)arg;
-	s->slots[i] = (struct arch_slot){(uint64_t)entry_function, word};
+	s->slots[i] = (struct arch_slot){is_kept(f) ? target_kept(f) : target_on(f), word};
 	if (site->bytes != ARCH_SITE_FULL)
 		arch_make_island(island, (int32_t)((uint8_t *)&s->slots[i] - (island + 6)), word);
 }
@@ -141,8 +186,7 @@ static void settle_one(const struct object *o, uint32_t i, const struct site *si
 {
 	const struct area_object *row = object_row(o);
 	const struct area_function *f = area_function(row->first_function + i);
-	uint32_t marker = f->flags & AREA_FUNCTION_ENDBR ? ARCH_MARKER_BYTES : 0;
-	uint8_t *first = (uint8_t *)(row->bias + f->offset + marker);
+	uint8_t *first = (uint8_t *)(row->bias + f->offset + f->site);
 	uint8_t *end = first + f->nop_bytes, *rest = site->at + site->bytes;
 
 	(void)arg;
@@ -194,22 +238,40 @@ static int settle(struct object *o, struct sites *s)
 	return 0;
 }
 
+/* The pages that hold sites. Return: whether there are any. */
+static int find_bounds(struct sites *s, const struct area_object *row)
+{
+	uint32_t i;
+
+	s->lo = UINT64_MAX;
+	for (i = 0; i < row->nr_functions; i++) {
+		const struct area_function *f = area_function(row->first_function + i);
+		uint64_t at = row->bias + f->offset + f->site;
+
+		if (!has_site(f))
+			continue;
+		if (at < s->lo)
+			s->lo = at & ~UINT64_C(4095);
+		if (at + f->nop_bytes > s->hi)
+			s->hi = (at + f->nop_bytes + 4095) & ~UINT64_C(4095);
+	}
+	return s->hi != 0;
+}
+
 int sites_prepare(struct object *o)
 {
 	struct area_object *row = object_row(o);
-	const struct area_function *last =
-		area_function(row->first_function + row->nr_functions - 1);
-	struct sites *s;
-	long p = sys_mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			  0);
+	struct sites bounds = {0}, *s;
+	long p;
 	int err;
 
+	if (!find_bounds(&bounds, row))
+		return 0;
+	p = sys_mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (sys_failed(p))
 		return (int)p;
 	s = (struct sites *)p;
-	s->lo = (uint64_t)site_of(row, area_function(row->first_function)).at & ~UINT64_C(4095);
-	s->hi = (row->bias + last->offset + ARCH_MARKER_BYTES + last->nop_bytes + 4095) &
-		~UINT64_C(4095);
+	*s = bounds;
 	s->kind = RECORD_FUNCTION;
 	o->hook_data = s;
 	err = settle(o, s);
@@ -229,6 +291,7 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 		       const struct forms *forms, void *arg)
 {
 	struct area_function *f = area_function(object_row(o)->first_function + i);
+	const struct sites *s = o->hook_data;
 	const uint64_t *want = arg;
 	int on = (int)(want[i / 64] >> (i % 64) & 1);
 
@@ -238,7 +301,10 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 		function_refuse((struct object *)o, f->offset, AREA_REFUSED_CHANGED, site->bytes);
 		return;
 	}
-	text_switch(site->at, on ? forms->on : forms->off, site->bytes);
+	if (is_kept(f))
+		*(volatile uint64_t *)&s->slots[i].target = on ? target_on(f) : target_kept(f);
+	else
+		text_switch(site->at, on ? forms->on : forms->off, site->bytes);
 	f->enabled = (uint8_t)on;
 }
 
@@ -283,7 +349,7 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 {
 	const struct area_object *row = object_row(o);
 	struct sites *s = o->hook_data;
-	uint32_t i, left_out = 0;
+	uint32_t i, left_out = 0, no_graph = 0;
 	int err = 0;
 
 	if (kind == RECORD_ENTRY)
@@ -294,10 +360,15 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 		struct area_function *f = area_function(row->first_function + i);
 		struct site site = site_of(row, f);
 
-		if (f->enabled)
+		if (f->enabled || !has_site(f))
 			continue;
-		if (kind == RECORD_FUNCTION) {
-			s->slots[i].target = (uint64_t)entry_function;
+		if (!can_wrap(f)) {
+			if (kind == RECORD_ENTRY && want[i / 64] >> (i % 64) & 1) {
+				want[i / 64] &= ~(UINT64_C(1) << (i % 64));
+				no_graph++;
+			}
+		} else if (kind == RECORD_FUNCTION) {
+			s->slots[i].target = target_on(f);
 		} else if (want[i / 64] >> (i % 64) & 1 && aim_at_stub(o, i, &site)) {
 			want[i / 64] &= ~(UINT64_C(1) << (i % 64));
 			left_out++;
@@ -307,6 +378,10 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 	if (left_out)
 		area_status("functions are left out of the graph: there are no more stubs", o->path,
 			    (int)left_out);
+	if (no_graph)
+		area_status("functions are left out of the graph: -pg without -mfentry, or "
+			    "profiled by gmon",
+			    o->path, (int)no_graph);
 	return 0;
 }
 
@@ -315,7 +390,7 @@ int sites_arm(struct object *o, uint64_t *want, enum record_kind kind)
 	const struct sites *s = o->hook_data;
 	int err;
 
-	if (!s)
+	if (!s) /* no site at all, or none that can be reached */
 		return -(int)object_row(o)->errno_value;
 	err = aim(o, want, kind);
 	if (!err)

@@ -5,6 +5,7 @@
 
 #include "abi/record.h"
 #include "engine/core/object.h"
+#include "engine/hook/entry.h"
 
 /*
  * sites_prepare() - make each site of a scanned object one NOP, and map its slots and islands.
@@ -21,6 +22,9 @@ void sites_forget(struct object *o);
 
 /* Choose the entry points: @rseq and @tsc as the process has them. Before the first scan. */
 void sites_choose_entry(int rseq, int tsc);
+
+/* What sites_choose_entry() chose. */
+const struct hook_entries *sites_entries(void);
 
 /* Tell core of this hook. */
 void patchable_register(void);

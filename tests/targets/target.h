@@ -12,7 +12,7 @@
 #include <stdio.h>
 
 /* Not a function to be traced, whatever the flags. */
-#define NOTRACE	 __attribute__((noinline, patchable_function_entry(0)))
+#define NOTRACE	 __attribute__((noinline, patchable_function_entry(0), no_instrument_function))
 #define NOINLINE __attribute__((noinline))
 
 struct counter {
@@ -23,7 +23,8 @@ struct counter {
 
 static struct counter *counters;
 
-static inline __attribute__((always_inline)) void count_call(struct counter *c)
+static inline __attribute__((always_inline, no_instrument_function)) void
+count_call(struct counter *c)
 {
 	/* the first call, of whatever thread or signal handler, puts it on the list */
 	if (!__atomic_fetch_add(&c->n, 1, __ATOMIC_SEQ_CST)) {

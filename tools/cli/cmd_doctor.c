@@ -42,6 +42,19 @@ static const struct {
 };
 #define NR_REASONS (sizeof(reasons) / sizeof(*reasons))
 
+/* What each flag of the compiler gives; docs/hooks.md is the long form. */
+static const struct {
+	const char *flag;
+	const char *gives;
+} hows[] = {
+	[AREA_BY_NOPS] = {"-fpatchable-function-entry", NULL},
+	[AREA_BY_FENTRY] = {"-pg -mfentry", NULL},
+	[AREA_BY_MCOUNT] = {"-pg",
+			    "calls alone, no function_graph: build it with " THE_FLAG " for that"},
+	[AREA_BY_CYG] = {"-finstrument-functions", "two calls each, also while it is not traced"},
+};
+#define NR_HOWS (sizeof(hows) / sizeof(*hows))
+
 struct flags {
 	bool all;
 	bool verbose;
@@ -106,6 +119,31 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 				       reasons[reason_of(&m->refused[r])].what);
 }
 
+/* By which flags its functions can be traced; nothing to say where that is the usual one. */
+static void print_hows(const struct meta *m, uint32_t i)
+{
+	uint32_t by_how[NR_HOWS + 1] = {0}, kept = 0;
+
+	for (uint32_t k = 0; k < m->nr_functions; k++) {
+		const struct area_function *f = &m->functions[k];
+
+		if (f->object != i)
+			continue;
+		by_how[f->how < NR_HOWS ? f->how : NR_HOWS]++;
+		kept += (f->flags & AREA_FUNCTION_KEPT) != 0;
+	}
+	for (unsigned int h = 0; h < NR_HOWS; h++)
+		if (by_how[h] && (h != AREA_BY_NOPS || by_how[h] < m->objects[i].nr_functions))
+			printf("    %u by %s%s%s\n", by_how[h], hows[h].flag,
+			       hows[h].gives ? ": " : "", hows[h].gives ? hows[h].gives : "");
+	if (by_how[NR_HOWS])
+		printf("    %u in a way that this vestige does not know\n", by_how[NR_HOWS]);
+	if (kept)
+		printf("    %u profile the program, as it was built to (gmon.out): traced or not, "
+		       "they do so; no function_graph\n",
+		       kept);
+}
+
 static void print_object(const struct meta *m, uint32_t i, struct names *names,
 			 const struct flags *f)
 {
@@ -121,6 +159,7 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 	if (o->nr_functions)
 		printf(" (%u by its table, %u found by scan)", o->nr_from_table, o->nr_from_scan);
 	putchar('\n');
+	print_hows(m, i);
 	if (f->all)
 		for (uint32_t k = 0; k < m->nr_functions; k++)
 			if (m->functions[k].object == i)

@@ -159,7 +159,7 @@ static int check_secure(const char *path, int fd)
 	return 0;
 }
 
-static int check_elf(const char *path, int fd)
+static int check_elf(struct launch *l, const char *path, int fd)
 {
 	struct elf_start elf, own;
 	const char *loader;
@@ -177,11 +177,16 @@ static int check_elf(const char *path, int fd)
 			    "use the vestige of that machine",
 			    path, machine_name(elf.machine), elf.class == ELFCLASS64 ? 64 : 32,
 			    machine_name(own.machine), own.class == ELFCLASS64 ? 64 : 32);
-	if (!elf.interp[0])
-		return fail(ENOTSUP,
-			    "%s is statically linked: there is no loader that could preload "
-			    "libvestige.so; link it without -static",
-			    path);
+	if (!elf.interp[0]) {
+		if (!elf.ready)
+			return fail(ENOTSUP,
+				    "%s is statically linked: there is no loader that could "
+				    "preload libvestige.so; link it without -static, or with the "
+				    "engine inside (pkg-config --static --libs vestige)",
+				    path);
+		l->ready = elf.ready - elf.entry;
+		return 0;
+	}
 	loader = strrchr(elf.interp, '/');
 	loader = loader ? loader + 1 : elf.interp;
 	if (strncmp(loader, "ld-linux", 8) && strncmp(loader, "ld64.so", 7) &&
@@ -206,9 +211,9 @@ static int check_image(struct launch *l, const char *path, int depth)
 		return errno == EACCES ? 0 : fail_errno(errno, "cannot read %s", path);
 	n = pread(fd, head, sizeof(head) - 1, 0);
 	if (n < 2 || memcmp(head, "#!", 2)) {
-		err = check_secure(path, fd);
-		if (!err)
-			err = check_elf(path, fd);
+		err = check_elf(l, path, fd);
+		if (!err && !l->ready)
+			err = check_secure(path, fd);
 		/* gcc's AddressSanitizer ends a program in which it is not the first object */
 		elf_needed(fd, "libasan.so", l->first, sizeof(l->first));
 		close(fd);
@@ -327,6 +332,7 @@ static int run_to_entry(struct launch *l)
 
 	if (!entry || ptrace(PTRACE_SETOPTIONS, l->pid, NULL, PTRACE_O_EXITKILL))
 		return -ENOTSUP;
+	entry += l->ready;
 	errno = 0;
 	word = ptrace(PTRACE_PEEKTEXT, l->pid, entry, NULL);
 	if (errno)

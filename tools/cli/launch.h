@@ -2,7 +2,8 @@
 /*
  * Starting a program with the engine in it: find it, say why preloading cannot work if it cannot,
  * start it, and hold it at its entry point. The loader has run the engine's constructor by then,
- * and main() has not begun: what the engine found can be judged before anything has happened.
+ * and main() has not begun: what the engine found can be judged before anything has happened. A
+ * static program with the engine inside is held where that has started.
  */
 #ifndef VESTIGE_TOOLS_LAUNCH_H
 #define VESTIGE_TOOLS_LAUNCH_H
@@ -10,6 +11,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct launch {
@@ -22,9 +24,10 @@ struct launch {
 	char library[PATH_MAX]; /* libvestige.so: launch_find() finds it */
 	char first[256];	/* what must be preloaded before it: the address sanitizer, or "" */
 	sigset_t mask;		/* signal mask of the program */
-	bool silent;		/* its standard streams are /dev/null */
+	uint64_t ready; /* its own engine starts so far behind its entry point; 0: it has none */
+	bool silent;	/* its standard streams are /dev/null */
 	pid_t pid;
-	bool at_entry; /* held there, by ptrace */
+	bool at_entry; /* held there (or where the engine inside is ready), by ptrace */
 	int status;    /* waitpid()'s, when it ended before its entry */
 	bool ended;
 };

@@ -430,6 +430,26 @@ void elf_code_free(struct elf_code *c)
 	memset(c, 0, sizeof(*c));
 }
 
+/* The note of libvestige.a: 64 bits, the way from themselves to its engine_ready(). */
+static uint64_t find_ready(Elf *e, const GElf_Phdr *ph)
+{
+	Elf_Data *data = elf_getdata_rawchunk(e, (int64_t)ph->p_offset, ph->p_filesz,
+					      ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	size_t name, desc, at = 0;
+	int64_t way;
+	GElf_Nhdr nh;
+
+	while (data && (at = gelf_getnote(data, at, &nh, &name, &desc)) > 0) {
+		if (nh.n_type != 1 || nh.n_namesz != sizeof("vestige") ||
+		    nh.n_descsz != sizeof(way) ||
+		    memcmp((char *)data->d_buf + name, "vestige", sizeof("vestige")))
+			continue;
+		memcpy(&way, (char *)data->d_buf + desc, sizeof(way));
+		return ph->p_vaddr + desc + (uint64_t)way;
+	}
+	return 0;
+}
+
 int elf_start_read(int fd, const char *what, struct elf_start *out)
 {
 	int err = 0;
@@ -449,6 +469,7 @@ int elf_start_read(int fd, const char *what, struct elf_start *out)
 	out->data = eh.e_ident[EI_DATA];
 	out->machine = eh.e_machine;
 	out->type = eh.e_type;
+	out->entry = eh.e_entry;
 	elf_getphdrnum(e, &n);
 	for (size_t i = 0; i < n; i++) {
 		ssize_t got;
@@ -457,6 +478,8 @@ int elf_start_read(int fd, const char *what, struct elf_start *out)
 			break;
 		if (ph.p_type == PT_DYNAMIC)
 			out->has_dynamic = true;
+		if (ph.p_type == PT_NOTE && !out->ready)
+			out->ready = find_ready(e, &ph);
 		if (ph.p_type != PT_INTERP)
 			continue;
 		if (ph.p_filesz >= sizeof(out->interp)) {

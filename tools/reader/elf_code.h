@@ -54,6 +54,8 @@ struct elf_start {
 	uint16_t machine, type;
 	bool has_dynamic;
 	char interp[256]; /* "" none */
+	uint64_t entry;	  /* as in the program headers */
+	uint64_t ready;	  /* libvestige.a is in it: where that has started; 0 it is not */
 };
 
 /*

@@ -93,6 +93,35 @@ int arch_is_padded_return(const uint8_t *p)
 	return p[0] == 0xc3 && arch_nop_bytes(p + 1, 32) >= ARCH_JUMP_BYTES - 1;
 }
 
+static uint64_t relative(const uint8_t *end)
+{
+	int32_t disp;
+
+	memcpy(&disp, end - 4, 4);
+	return (uint64_t)end + (uint64_t)(int64_t)disp;
+}
+
+int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call)
+{
+	if (n >= 5 && p[0] == 0xe8)
+		*call = (struct arch_call){5, 0, relative(p + 5)};
+	else if (n >= 6 && p[0] == 0x67 && p[1] == 0xe8)
+		*call = (struct arch_call){6, 0, relative(p + 6)};
+	else if (n >= 6 && p[0] == 0xff && p[1] == 0x15)
+		*call = (struct arch_call){6, 1, relative(p + 6)};
+	else
+		return 0;
+	return 1;
+}
+
+uint64_t arch_stub_slot(const uint8_t *p)
+{
+	if (arch_is_marker(p, ARCH_MARKER_BYTES))
+		p += ARCH_MARKER_BYTES;
+	p += *p == 0xf2; /* bnd */
+	return p[0] == 0xff && p[1] == 0x25 ? relative(p + 6) : 0;
+}
+
 void arch_make_jump(uint8_t *bytes, int32_t disp)
 {
 	bytes[0] = 0xe9;

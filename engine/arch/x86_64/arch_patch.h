@@ -56,6 +56,29 @@ void arch_make_site(uint8_t *bytes, uint32_t n, int jump, int32_t disp);
 /* Whether at @p a function returns at once, with padding behind it: a jump has room there. */
 int arch_is_padded_return(const uint8_t *p);
 
+/* A call that a compiler made. */
+struct arch_call {
+	uint32_t bytes;
+	int indirect;	 /* through the word at @target */
+	uint64_t target; /* run-time address */
+};
+
+/* Whether a call may begin with this byte. */
+static inline int arch_may_be_call(uint8_t first)
+{
+	return first == 0xe8 || first == 0xff || first == 0x67;
+}
+
+/*
+ * arch_read_call() - take apart the call at @p, of which @n bytes may be read: direct (the linker
+ * may have put a prefix before it) or through a word relative to the instruction.
+ * Return: 1, or 0: something else stands there.
+ */
+int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call);
+
+/* The address of the word through which the stub of a PLT at @p jumps; 16 bytes are read. 0: no stub. */
+uint64_t arch_stub_slot(const uint8_t *p);
+
 /* A jump of ARCH_JUMP_BYTES; @disp: from its end. */
 void arch_make_jump(uint8_t *bytes, int32_t disp);
 

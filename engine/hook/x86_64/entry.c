@@ -5,6 +5,7 @@
 #include "arch_patch.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
+#include "engine/hook/cyg.h"
 #include "engine/hook/x86_64/offsets.h"
 #include "engine/ring/ring.h"
 
@@ -22,6 +23,11 @@ static_assert(offsetof(struct rseq, cpu_id) == RSEQ_CPU_ID, "RSEQ_CPU_ID");
 static_assert(offsetof(struct rseq, rseq_cs) == RSEQ_CS, "RSEQ_CS");
 static_assert(RING_SKIP == VERDICT_SKIP && RING_RETRY == VERDICT_RETRY && RING_XADD == VERDICT_XADD,
 	      "verdicts");
+static_assert(offsetof(struct cyg_table, mask) == CYG_TABLE_MASK, "CYG_TABLE_MASK");
+static_assert(offsetof(struct cyg_table, rows) == CYG_TABLE_ROWS, "CYG_TABLE_ROWS");
+static_assert(offsetof(struct cyg_row, word) == CYG_ROW_WORD, "CYG_ROW_WORD");
+static_assert(sizeof(struct cyg_row) == CYG_ROW_BYTES, "CYG_ROW_BYTES");
+static_assert(RECORD_FUNCTION == 1 && RECORD_ENTRY == 2 && RECORD_EXIT == 4, "cyg_entry.S");
 static_assert(RECORD_FUNCTION_BYTES == 16, "entry.S writes 16 bytes");
 static_assert(RECORD_GRAPH_BYTES == 8, "graph.S writes 8 bytes");
 static_assert(RECORD_TAIL == RECORD_ENTRY + 1, "graph.S adds 1");

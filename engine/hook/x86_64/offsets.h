@@ -16,6 +16,13 @@
 
 #define SLOT_WORD 8
 
+#define CYG_HASH 0x9e3779b97f4a7c15
+
+#define CYG_TABLE_MASK 0
+#define CYG_TABLE_ROWS 8
+#define CYG_ROW_WORD   8
+#define CYG_ROW_BYTES  16
+
 #define RSEQ_CPU_ID 4
 #define RSEQ_CS	    8
 #define RSEQ_SIG    0x53053053

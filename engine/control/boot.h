@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The engine's start, for what runs before its constructor does. */
+#ifndef VESTIGE_CONTROL_BOOT_H
+#define VESTIGE_CONTROL_BOOT_H
+
+/* The constructor. A second call does nothing. */
+void engine_start(int argc, char **argv, char **envp);
+
+/* Does nothing; called when the engine has started, or will not. A tracer may stop there. */
+void engine_ready(void);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* The functions that compilers' hooks call: who calls them, and what they must go on doing. */
+#ifndef VESTIGE_HOOK_CALLEE_H
+#define VESTIGE_HOOK_CALLEE_H
+
+#include "engine/core/object.h"
+
+enum callee_id {
+	CALLEE_FENTRY,	   /* __fentry__: -pg -mfentry, before the prologue */
+	CALLEE_MCOUNT,	   /* mcount, _mcount: -pg, behind the prologue */
+	CALLEE_CYG_ENTER,  /* __cyg_profile_func_enter: -finstrument-functions */
+	CALLEE_MONSTARTUP, /* monstartup: who starts gmon */
+	CALLEE_NR
+};
+
+/* How the code of one object reaches them. */
+struct callees {
+	uint64_t lo, hi; /* the object's addresses */
+	uint32_t nr_found;
+	struct {
+		uint64_t direct;   /* its address, where it is linked in; 0 none */
+		uint64_t slots[4]; /* the words of the GOT through which it is called */
+		uint32_t nr_slots;
+		uint64_t stub; /* of the PLT, the last one seen */
+	} of[CALLEE_NR];
+};
+
+/*
+ * callees_find() - which of them an object calls, by its dynamic relocations.
+ * The object is mapped, relocated or not. Return: how many; 0 for an object that uses none.
+ */
+uint32_t callees_find(struct callees *c, const struct object *o);
+
+/*
+ * callees_at() - the call of one of them at @p, of which @n bytes may be read.
+ * Return: the call's length, 5 or 6, and *@id; 0 if there is another instruction.
+ */
+uint32_t callees_at(struct callees *c, const uint8_t *p, uint64_t n, enum callee_id *id);
+
+/* Look at the loaded objects and at libc, before the first scan. Constructor context. */
+void callees_start(void);
+
+/*
+ * callee_kept() - whether the calls of CALLEE_FENTRY or CALLEE_MCOUNT must still be made: the
+ * program is profiled by gmon, or it has such a function of its own.
+ */
+int callee_kept(enum callee_id id);
+
+/* Where kept calls go; entry points jump there (hook/<cpu>/mcount_entry.S). */
+extern void (*hook_real_fentry)(void);
+extern void (*hook_real_mcount)(void);
+
+#endif

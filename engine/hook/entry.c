@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The tables of entry.h, and what the entry points are called. No code. */
+#include "engine/hook/entry.h"
+
+#define ENTRIES(way)                                                                               \
+	hook_entry hook_function_##way, hook_mcount_##way, hook_kept_fentry_##way,                 \
+		hook_kept_mcount_##way, hook_cyg_function_##way, hook_cyg_entry_##way,             \
+		hook_cyg_exit_##way;                                                               \
+	const struct hook_entries hook_entries_##way = {                                           \
+		.function = hook_function_##way,                                                   \
+		.mcount = hook_mcount_##way,                                                       \
+		.kept_fentry = hook_kept_fentry_##way,                                             \
+		.kept_mcount = hook_kept_mcount_##way,                                             \
+		.cyg_function = hook_cyg_function_##way,                                           \
+		.cyg_entry = hook_cyg_entry_##way,                                                 \
+		.cyg_exit = hook_cyg_exit_##way,                                                   \
+	}
+
+ENTRIES(rseq);
+ENTRIES(xadd_rdpid);
+ENTRIES(xadd_lsl);
+ENTRIES(mono);

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the calls of __fentry__ and mcount arrive that entry.S does not serve. The slot is found as
+ * there, from the displacement before the return address; what differs is where the caller's
+ * address lies, and what comes behind the record:
+ *
+ *	mcount       behind the prologue, which -pg gives a frame: 8(%rbp)
+ *	kept_*       goes on, as if called, to libc's function or the program's own (callee.h)
+ *
+ * The registers survive as in entry.S; what the program's own function does with them is as it was.
+ * Costs: bench "hooks". Tests: tests/engine/targets (mcount-*), tests/engine/gmon.
+ */
+#include "entry.inc"
+
+	.text
+
+#define SITE_END 40(%rsp)	/* after SAVE */
+#define ABOVE	 48(%rsp)
+#define FRAME	 8(%rbp)
+
+	.macro HEAD_WORD
+	mov	SITE_END, %rsi
+	movslq	-4(%rsi), %rdi
+	mov	SLOT_WORD(%rsi,%rdi), %rdi
+	.endm
+
+	.macro CALLED_ENTRY name, clock, cpu, caller, next
+	.globl	\name
+	.hidden	\name
+	.type	\name, @function
+	.balign	64
+\name:
+	.cfi_startproc
+	endbr64
+	SAVE
+	HEAD_WORD
+.L\name\()_again:
+	.ifc \cpu, rseq
+	RSEQ_RECORD \name, 16, \caller, \clock, .L\name\()_slow
+	.else
+	LOAD_CTL %rcx
+	XADD_RECORD 16, \caller, \clock, \cpu, .L\name\()_slow, .L\name\()_out
+	.endif
+.L\name\()_out:
+	.cfi_remember_state
+	RESTORE
+	.ifb \next
+	ret
+	.else
+	jmp	*\next(%rip)
+	.endif
+	.cfi_restore_state
+	.ifc \cpu, rseq
+	RSEQ_ABORT \name, 16, \caller, \clock, .L\name\()_slow, .L\name\()_out
+	.endif
+.L\name\()_slow:
+	NEW_PAGE \name, 16, \cpu, .L\name\()_again, .L\name\()_out
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	.macro ALL way, clock, cpu
+	CALLED_ENTRY hook_mcount_\way, \clock, \cpu, FRAME
+	CALLED_ENTRY hook_kept_fentry_\way, \clock, \cpu, ABOVE, hook_real_fentry
+	CALLED_ENTRY hook_kept_mcount_\way, \clock, \cpu, FRAME, hook_real_mcount
+	.endm
+
+	ALL rseq, tsc, rseq
+	ALL xadd_rdpid, tsc, rdpid
+	ALL xadd_lsl, tsc, lsl
+	ALL mono, mono, lsl
+
+	.section .note.GNU-stack, "", @progbits
