@@ -143,6 +143,8 @@ enum area_function_how {
 enum area_function_filter {
 	AREA_FILTER_TRACE = 1,	 /* in set_ftrace_filter; when no function is, all are traced */
 	AREA_FILTER_NOTRACE = 2, /* in set_ftrace_notrace */
+	AREA_FILTER_GRAPH = 4,	 /* in set_graph_function */
+	AREA_FILTER_GRAPH_NOTRACE = 8, /* in set_graph_notrace */
 };
 
 /* A function that can be traced. Its entry is bias + offset. */
@@ -198,17 +200,29 @@ enum area_buffer_flag {
 	AREA_BUFFER_OVERWRITE = 1,
 };
 
+/* trace_clock: what a reader shows a record's stamp as. */
+enum area_trace_clock {
+	AREA_TRACE_LOCAL = 0, /* CLOCK_MONOTONIC in ns, as the next two */
+	AREA_TRACE_GLOBAL = 1,
+	AREA_TRACE_MONO = 2,
+	AREA_TRACE_BOOT = 3,	/* CLOCK_BOOTTIME: mono + clock_offset_ns */
+	AREA_TRACE_TAI = 4,	/* CLOCK_TAI: the same */
+	AREA_TRACE_X86_TSC = 5, /* the stamp itself */
+};
+
 /* An instance's ring: its pages are consecutive, and each CPU has its share of them. */
 struct area_buffer {
 	char name[32];	    /* "" for the top instance */
 	char tracer[32];    /* current_tracer */
 	uint32_t first_cpu; /* its rows in AREA_CPUS are consecutive, one a CPU */
 	uint32_t nr_cpus;
-	uint32_t flags; /* enum area_buffer_flag */
-	uint32_t reserved;
+	uint32_t flags;	      /* enum area_buffer_flag */
+	uint32_t trace_clock; /* enum area_trace_clock */
 	uint64_t take_seq;    /* pages taken so far */
 	uint64_t publish_seq; /* pages published so far */
-	uint64_t reserved2[4];
+	uint64_t options;     /* one bit each, see option.h */
+	int64_t clock_offset_ns;
+	uint64_t reserved2[2];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");
 
@@ -223,7 +237,12 @@ struct area_cpu {
 	uint64_t dropped_events; /* records refused, no page was free */
 	uint64_t commit_overrun; /* records lost to nesting in signal handlers */
 	uint64_t no_memory;	 /* times that a page could not be backed (full /dev/shm) */
-	uint64_t reserved[9];
+	/* when it was last cleared: older records do not count, nor do the losses until then */
+	uint64_t cleared_stamp;
+	uint64_t cleared_overrun;
+	uint64_t cleared_dropped;
+	uint64_t cleared_commit;
+	uint64_t reserved[5];
 };
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");
 

@@ -108,8 +108,14 @@ static const struct {
 	const char *file;
 	int list; /* commas separate words */
 } boot_params[] = {
-	{"trace_options", "trace_options", 1},	   {"trace_clock", "trace_clock", 0},
-	{"ftrace_filter", "set_ftrace_filter", 1}, {"ftrace_notrace", "set_ftrace_notrace", 1},
+	{"trace_options", "trace_options", 1},
+	{"trace_clock", "trace_clock", 0},
+	{"ftrace_filter", "set_ftrace_filter", 1},
+	{"ftrace_notrace", "set_ftrace_notrace", 1},
+	{"ftrace_graph_filter", "set_graph_function", 1},
+	{"ftrace_graph_notrace", "set_graph_notrace", 1},
+	{"ftrace_graph_max_depth", "max_graph_depth", 0},
+	{"tracing_thresh", "tracing_thresh", 0},
 	{"ftrace", "current_tracer", 0},
 };
 

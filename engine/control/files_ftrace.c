@@ -10,32 +10,104 @@
 #include "engine/core/function.h"
 #include "engine/core/function_word.h"
 
-static int store_set(struct function_set *set, const char *text, size_t n, int truncate)
+static int apply_words(struct function_set *set, const char *text, size_t n, int truncate)
 {
 	size_t at = 0, bytes;
 	const char *word;
-	int err = 0, update;
+	int err = 0;
 
 	if (truncate)
 		function_set_clear(set);
 	while (!err && (word = function_word_next(text, n, &at, &bytes)))
 		err = function_set_apply(set, word, bytes);
-	update = ftrace_update();
+	return err;
+}
+
+static int store_set(struct function_set *set, const char *text, size_t n, int truncate)
+{
+	int err = apply_words(set, text, n, truncate);
+	int update = ftrace_update();
+
 	return err ? err : update;
 }
 
-int set_ftrace_filter_store(const char *text, size_t n, int truncate)
+int set_ftrace_filter_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
+	(void)at;
 	return store_set(&function_filter, text, n, truncate);
 }
 
-int set_ftrace_notrace_store(const char *text, size_t n, int truncate)
+int set_ftrace_notrace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
+	(void)at;
 	return store_set(&function_notrace, text, n, truncate);
 }
 
-int dyn_ftrace_total_info_show(struct seq_buf *s)
+static int store_graph(struct function_set *set, const char *text, size_t n, int truncate)
 {
+	int err = apply_words(set, text, n, truncate);
+	int update = ftrace_graph_update();
+
+	return err ? err : update;
+}
+
+int set_graph_function_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)at;
+	return store_graph(&graph_function, text, n, truncate);
+}
+
+int set_graph_notrace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)at;
+	return store_graph(&graph_notrace, text, n, truncate);
+}
+
+int max_graph_depth_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_putu(s, graph_max_depth);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int max_graph_depth_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint64_t v;
+	int err = tree_number(text, n, &v);
+
+	(void)at;
+	(void)truncate;
+	if (err)
+		return err;
+	graph_max_depth = (uint32_t)(v < UINT32_MAX ? v : UINT32_MAX);
+	return ftrace_graph_update();
+}
+
+int tracing_thresh_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_putu(s, tracing_thresh_ns / 1000);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int tracing_thresh_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint64_t us;
+	int err = tree_number(text, n, &us);
+
+	(void)at;
+	(void)truncate;
+	if (err)
+		return err;
+	tracing_thresh_ns = us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX;
+	return ftrace_graph_update();
+}
+
+int dyn_ftrace_total_info_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
 	seq_putu(s, function_count());
 	seq_puts(s, " functions, ");
 	seq_putu(s, object_count());

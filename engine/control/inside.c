@@ -10,6 +10,7 @@
 #include "engine/control/tree.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/options.h"
 #include "engine/core/snapshot.h"
 #include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
@@ -64,7 +65,7 @@ VESTIGE_EXPORT int vestige_print(const void *ip, const char *text, size_t bytes)
 	struct ring_slot slot;
 	uint32_t n, size;
 
-	if (!area)
+	if (!area || !option_is_on(ip ? AREA_OPTION_TRACE_PRINTK : AREA_OPTION_MARKERS))
 		return -1;
 	n = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT);
 	size = PRINT_HEAD_BYTES + ((n + 1 + 7) & ~7u);

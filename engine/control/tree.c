@@ -12,53 +12,181 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/lock.h"
+#include "engine/core/options.h"
 
-#define ENGINE(path, mode, scope, show, store)                                                     \
+static int readme_show(const struct tree_at *at, struct seq_buf *s);
+
+#define ENGINE(path, mode, scope, show, store, help)                                               \
 	{                                                                                          \
-		path, mode, TREE_ENGINE, scope, show, store                                        \
+		path, mode, TREE_ENGINE, scope, show, store, help                                  \
 	}
-#define RENDERED(path, mode, scope, store)                                                         \
+#define RENDERED(path, mode, scope, store, help)                                                   \
 	{                                                                                          \
-		path, mode, TREE_RENDERED, scope, NULL, store                                      \
+		path, mode, TREE_RENDERED, scope, NULL, store, help                                \
 	}
 
+/* clang-format off */
 const struct tree_row tree_rows[] = {
-	ENGINE("available_tracers", 0444, TREE_GLOBAL, available_tracers_show, NULL),
-	ENGINE("buffer_size_kb", 0444, TREE_INSTANCE, buffer_size_kb_show, NULL),
-	ENGINE("buffer_total_size_kb", 0444, TREE_INSTANCE, buffer_total_size_kb_show, NULL),
-	ENGINE("current_tracer", 0644, TREE_INSTANCE, current_tracer_show, current_tracer_store),
-	ENGINE("dyn_ftrace_total_info", 0444, TREE_GLOBAL, dyn_ftrace_total_info_show, NULL),
-	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store),
-	ENGINE("trace_options", 0644, TREE_INSTANCE, trace_options_show, trace_options_store),
-	ENGINE("tracing_on", 0644, TREE_INSTANCE, tracing_on_show, tracing_on_store),
-	ENGINE("vestige_status", 0444, TREE_GLOBAL, vestige_status_show, NULL),
-	RENDERED("available_filter_functions", 0444, TREE_GLOBAL, NULL),
-	RENDERED("enabled_functions", 0444, TREE_GLOBAL, NULL),
-	RENDERED("set_ftrace_filter", 0644, TREE_INSTANCE, set_ftrace_filter_store),
-	RENDERED("set_ftrace_notrace", 0644, TREE_INSTANCE, set_ftrace_notrace_store),
-	RENDERED("trace", 0444, TREE_INSTANCE, NULL),
-	RENDERED("saved_cmdlines", 0444, TREE_GLOBAL, NULL),
-	RENDERED("stats", 0444, TREE_CPU, NULL),
+	ENGINE("README", 0444, TREE_GLOBAL, readme_show, NULL, "this text"),
+	ENGINE("available_tracers", 0444, TREE_GLOBAL, available_tracers_show, NULL,
+	       "what current_tracer can be"),
+	ENGINE("current_tracer", 0644, TREE_INSTANCE, current_tracer_show, current_tracer_store,
+	       "which tracer records; a change empties the buffer"),
+	ENGINE("tracing_on", 0644, TREE_INSTANCE, tracing_on_show, tracing_on_store,
+	       "1: the buffer takes records, 0: it takes none"),
+	RENDERED("trace", 0644, TREE_INSTANCE, trace_store,
+		 "what is recorded, as text; opened with O_TRUNC (echo > trace) it is emptied"),
+	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store,
+	       "what the time stamps are; a change empties the buffer"),
+	ENGINE("trace_options", 0644, TREE_INSTANCE, trace_options_show, trace_options_store,
+	       "options: write NAME to set one, noNAME to clear it"),
+	ENGINE("option", 0644, TREE_OPTION, option_show, option_store,
+	       "a file for each option: 0 or 1"),
+	ENGINE("tracing_thresh", 0644, TREE_GLOBAL, tracing_thresh_show, tracing_thresh_store,
+	       "us: function_graph keeps only calls that took longer, 0: all"),
+	ENGINE("buffer_size_kb", 0644, TREE_INSTANCE, buffer_size_kb_show, NULL,
+	       "size of the buffer for one CPU"),
+	ENGINE("buffer_size_kb", 0644, TREE_CPU, buffer_size_kb_show, NULL,
+	       "the same of this CPU alone"),
+	ENGINE("buffer_total_size_kb", 0644, TREE_INSTANCE, buffer_total_size_kb_show,
+	       NULL, "the sum over all CPUs; a write shares it out to them"),
+	RENDERED("available_filter_functions", 0444, TREE_GLOBAL, NULL,
+		 "the functions that can be traced"),
+	RENDERED("available_filter_functions_addrs", 0444, TREE_GLOBAL, NULL,
+		 "the same with their addresses"),
+	RENDERED("set_ftrace_filter", 0644, TREE_INSTANCE, set_ftrace_filter_store,
+		 "trace these functions alone: names, globs, `glob:mod:object`, N, `!` takes out"),
+	RENDERED("set_ftrace_notrace", 0644, TREE_INSTANCE, set_ftrace_notrace_store,
+		 "never trace these"),
+	RENDERED("set_graph_function", 0644, TREE_GLOBAL, set_graph_function_store,
+		 "function_graph: trace the calls made beneath these functions alone"),
+	RENDERED("set_graph_notrace", 0644, TREE_GLOBAL, set_graph_notrace_store,
+		 "function_graph: do not trace these and what they call"),
+	ENGINE("max_graph_depth", 0644, TREE_GLOBAL, max_graph_depth_show, max_graph_depth_store,
+	       "function_graph: trace so many levels of calls, 0: all"),
+	ENGINE("dyn_ftrace_total_info", 0444, TREE_GLOBAL, dyn_ftrace_total_info_show, NULL,
+	       "how many functions and objects there are"),
+	RENDERED("enabled_functions", 0444, TREE_GLOBAL, NULL,
+		 "the functions that have callbacks now"),
+	RENDERED("saved_cmdlines", 0444, TREE_GLOBAL, NULL, "names of threads by id"),
+	RENDERED("saved_tgids", 0444, TREE_GLOBAL, NULL,
+		 "processes of threads by id, once the option record-tgid was on"),
+	ENGINE("error_log", 0644, TREE_INSTANCE, error_log_show, error_log_store,
+	       "what was wrong with the last commands; a write with O_TRUNC empties it"),
+	ENGINE("vestige_status", 0444, TREE_GLOBAL, vestige_status_show, NULL,
+	       "what is refused in this process, and why"),
+	RENDERED("trace", 0644, TREE_CPU, trace_store, "what this CPU recorded"),
+	RENDERED("stats", 0444, TREE_CPU, NULL, "its counts of records and of losses"),
 };
+/* clang-format on */
 
 static struct lock tree_lock;
 
 const uint32_t tree_nr_rows = ARRAY_SIZE(tree_rows);
 
-const struct tree_row *tree_find(const char *path)
+#define PER_CPU "per_cpu/cpu"
+#define OPTIONS "options/"
+
+/* `per_cpu/cpuN/NAME`: N, and what is behind it. NULL: that is no CPU of ours. */
+static const char *split_cpu(const char *path, uint32_t *cpu)
+{
+	uint32_t n = 0, digits;
+
+	path += strlen(PER_CPU);
+	for (digits = 0; *path >= '0' && *path <= '9' && digits < 5; path++, digits++)
+		n = n * 10 + (uint32_t)(*path - '0');
+	if (!digits || *path != '/' || !area || n >= area->nr_cpus)
+		return NULL;
+	*cpu = n;
+	return path + 1;
+}
+
+const struct tree_row *tree_find(const char *path, struct tree_at *at)
 {
 	uint32_t i;
 
+	*at = (struct tree_at){.cpu = UINT32_MAX};
+	if (str_starts(path, PER_CPU)) {
+		path = split_cpu(path, &at->cpu);
+		if (!path)
+			return NULL;
+	} else if (str_starts(path, OPTIONS)) {
+		int option = option_find(path + strlen(OPTIONS), strlen(path + strlen(OPTIONS)));
+
+		if (option < 0)
+			return NULL;
+		at->option = (uint32_t)option;
+		path = "option";
+	} else if (str_equal(path, "option")) {
+		return NULL;
+	}
 	for (i = 0; i < tree_nr_rows; i++)
-		if (str_equal(tree_rows[i].path, path))
+		if (str_equal(tree_rows[i].path, path) &&
+		    (tree_rows[i].scope == TREE_CPU) == (at->cpu != UINT32_MAX))
 			return &tree_rows[i];
 	return NULL;
 }
 
-/* What both doors check before they use a row. */
-static int row_for(const char *path, const struct tree_row **row)
+/* One line a row of the table, as the kernel's mini-HOWTO has them. */
+static int readme_show(const struct tree_at *at, struct seq_buf *s)
 {
-	*row = tree_find(path);
+	uint32_t i;
+
+	(void)at;
+	seq_puts(s, "tracing mini-HOWTO:\n\n"
+		    "The kernel's tracefs files, of this process:\n\n"
+		    "# echo 0 > tracing_on : quick way to disable tracing\n"
+		    "# echo 1 > tracing_on : quick way to re-enable tracing\n\n");
+	for (i = 0; i < tree_nr_rows; i++) {
+		const struct tree_row *row = &tree_rows[i];
+
+		seq_puts(s, row->scope == TREE_CPU ? "  per_cpu/cpuN/" : "  ");
+		seq_puts(s, row->scope == TREE_OPTION ? "options/NAME" : row->path);
+		seq_puts(s, "\t- ");
+		seq_puts(s, row->help);
+		seq_putc(s, '\n');
+	}
+	return 0;
+}
+
+const char *tree_trim(const char *text, size_t *n)
+{
+	while (*n && (*text == ' ' || *text == '\t' || *text == '\n'))
+		text++, (*n)--;
+	while (*n && (text[*n - 1] == ' ' || text[*n - 1] == '\t' || text[*n - 1] == '\n'))
+		(*n)--;
+	return text;
+}
+
+int tree_word_is(const char *text, size_t n, const char *word)
+{
+	return strlen(word) == n && !memcmp(text, word, n);
+}
+
+int tree_number(const char *text, size_t n, uint64_t *v)
+{
+	size_t i;
+
+	/* base 10 alone: no 0x, and leading zeros are nothing special */
+	for (i = 0; i + 1 < n && text[i] == '0' && text[i + 1] != '\n'; i++)
+		;
+	if (i && (text[i] < '0' || text[i] > '9'))
+		return -EINVAL;
+	return str_to_u64(text + i, n - i, v);
+}
+
+int tree_bool(const char *text, size_t n)
+{
+	uint64_t v;
+	int err = tree_number(text, n, &v);
+
+	return err ? err : v <= 1 ? (int)v : -EINVAL;
+}
+
+/* What both doors check before they use a row. */
+static int row_for(const char *path, const struct tree_row **row, struct tree_at *at)
+{
+	*row = tree_find(path, at);
 	if (!*row)
 		return -ENOENT;
 	return area ? 0 : -ENODEV;
@@ -67,7 +195,8 @@ static int row_for(const char *path, const struct tree_row **row)
 long tree_read(const char *path, struct seq_buf *s)
 {
 	const struct tree_row *row;
-	int err = row_for(path, &row);
+	struct tree_at at;
+	int err = row_for(path, &row, &at);
 
 	if (!err && row->kind == TREE_RENDERED)
 		err = -EOPNOTSUPP;
@@ -75,7 +204,7 @@ long tree_read(const char *path, struct seq_buf *s)
 		err = -EACCES;
 	if (!err) {
 		lock_take(&tree_lock);
-		err = row->show(s);
+		err = row->show(&at, s);
 		lock_release(&tree_lock);
 	}
 	if (!err && s->lost)
@@ -86,13 +215,14 @@ long tree_read(const char *path, struct seq_buf *s)
 int tree_write(const char *path, const char *text, size_t n, int truncate)
 {
 	const struct tree_row *row;
-	int err = row_for(path, &row);
+	struct tree_at at;
+	int err = row_for(path, &row, &at);
 
 	if (!err && !row->store)
 		err = -EACCES;
 	if (!err) {
 		lock_take(&tree_lock);
-		err = row->store(text, n, truncate);
+		err = row->store(&at, text, n, truncate);
 		lock_release(&tree_lock);
 	}
 	return err;

@@ -23,6 +23,13 @@ enum tree_scope {
 	TREE_INSTANCE, /* each instance has one */
 	TREE_GLOBAL,   /* the top one alone */
 	TREE_CPU,      /* per_cpu/cpuN/ of each instance */
+	TREE_OPTION,   /* options/NAME: one for each option */
+};
+
+/* What a path of several names beyond its row. */
+struct tree_at {
+	uint32_t cpu;	 /* TREE_CPU: N; else UINT32_MAX: all of them */
+	uint32_t option; /* TREE_OPTION: enum area_option */
 };
 
 struct tree_row {
@@ -31,20 +38,21 @@ struct tree_row {
 	uint8_t kind;  /* enum tree_kind */
 	uint8_t scope; /* enum tree_scope */
 	/* Put the file's text into @s. NULL: not readable. */
-	int (*show)(struct seq_buf *s);
+	int (*show)(const struct tree_at *at, struct seq_buf *s);
 	/*
 	 * Take one write.
 	 * @truncate: the file was opened with O_TRUNC.
 	 * Return: 0 or -errno.
 	 */
-	int (*store)(const char *text, size_t n, int truncate);
+	int (*store)(const struct tree_at *at, const char *text, size_t n, int truncate);
+	const char *help; /* for README; NULL: the row before it says it */
 };
 
 extern const struct tree_row tree_rows[];
 extern const uint32_t tree_nr_rows;
 
-/* The row of that path, or NULL. */
-const struct tree_row *tree_find(const char *path);
+/* The row of that path, and what the path names beyond it; or NULL. */
+const struct tree_row *tree_find(const char *path, struct tree_at *at);
 
 /* Return: bytes of text in @s; -ENOENT, -EACCES, -EOPNOTSUPP (a rendered row), -EFBIG. */
 long tree_read(const char *path, struct seq_buf *s);
@@ -60,20 +68,50 @@ void tree_lock_release(void);
 void tree_fork(void);
 
 /* The handlers, by area. */
-int available_tracers_show(struct seq_buf *s);
-int current_tracer_show(struct seq_buf *s);
-int current_tracer_store(const char *text, size_t n, int truncate);
-int tracing_on_show(struct seq_buf *s);
-int tracing_on_store(const char *text, size_t n, int truncate);
-int buffer_size_kb_show(struct seq_buf *s);
-int buffer_total_size_kb_show(struct seq_buf *s);
-int trace_clock_show(struct seq_buf *s);
-int trace_clock_store(const char *text, size_t n, int truncate);
-int trace_options_show(struct seq_buf *s);
-int trace_options_store(const char *text, size_t n, int truncate);
-int vestige_status_show(struct seq_buf *s);
-int set_ftrace_filter_store(const char *text, size_t n, int truncate);
-int set_ftrace_notrace_store(const char *text, size_t n, int truncate);
-int dyn_ftrace_total_info_show(struct seq_buf *s);
+#define TREE_SHOW(name) int name##_show(const struct tree_at *at, struct seq_buf *s)
+#define TREE_STORE(name)                                                                           \
+	int name##_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+
+TREE_SHOW(available_tracers);
+TREE_SHOW(buffer_size_kb);
+TREE_STORE(buffer_size_kb);
+TREE_SHOW(buffer_total_size_kb);
+TREE_STORE(buffer_total_size_kb);
+TREE_SHOW(current_tracer);
+TREE_STORE(current_tracer);
+TREE_SHOW(dyn_ftrace_total_info);
+TREE_SHOW(error_log);
+TREE_STORE(error_log);
+TREE_SHOW(max_graph_depth);
+TREE_STORE(max_graph_depth);
+TREE_SHOW(option);
+TREE_STORE(option);
+TREE_STORE(set_ftrace_filter);
+TREE_STORE(set_ftrace_notrace);
+TREE_STORE(set_graph_function);
+TREE_STORE(set_graph_notrace);
+TREE_STORE(trace);
+TREE_SHOW(trace_clock);
+TREE_STORE(trace_clock);
+TREE_SHOW(trace_options);
+TREE_STORE(trace_options);
+TREE_SHOW(tracing_on);
+TREE_STORE(tracing_on);
+TREE_SHOW(tracing_thresh);
+TREE_STORE(tracing_thresh);
+TREE_SHOW(vestige_status);
+
+/* What handlers share: blanks and newlines around a word do not count. */
+const char *tree_trim(const char *text, size_t *n);
+int tree_word_is(const char *text, size_t n, const char *word);
+
+/*
+ * tree_number() - a number as the kernel's files take it: decimal, one newline behind it at most.
+ * Return: 0; -EINVAL; -ERANGE.
+ */
+int tree_number(const char *text, size_t n, uint64_t *v);
+
+/* tree_bool() - `0` or `1` and nothing else. Return: it or -EINVAL, -ERANGE. */
+int tree_bool(const char *text, size_t n);
 
 #endif

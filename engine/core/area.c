@@ -12,6 +12,7 @@
 #include <sys/auxv.h>
 #include <sys/resource.h>
 
+#include "abi/option.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
@@ -209,6 +210,7 @@ static void set_up_buffer(const struct area_config *config)
 	str_copy(buffer->tracer, sizeof(buffer->tracer), "nop");
 	buffer->nr_cpus = config->nr_cpus;
 	buffer->flags = AREA_BUFFER_OVERWRITE;
+	buffer->options = AREA_OPTIONS_DEFAULT;
 	for (cpu = 0; cpu < config->nr_cpus; cpu++) {
 		struct area_cpu *row = area_entry(AREA_CPUS, cpu);
 
@@ -377,6 +379,9 @@ int area_fork(struct area_header **old_area)
 			copy_table(parent, kept[i]);
 		buffer = area_entry(AREA_BUFFERS, 0);
 		buffer->flags = old->flags;
+		buffer->options = old->options;
+		buffer->trace_clock = old->trace_clock;
+		buffer->clock_offset_ns = old->clock_offset_ns;
 		memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
 		area->state = AREA_LIVE;
 		made.session = area->session[0] ? area->session : NULL;

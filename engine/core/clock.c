@@ -66,6 +66,25 @@ uint64_t clock_from_ns(uint64_t ns)
 			  (last->mono_ns - first->mono_ns));
 }
 
+int64_t clock_offset(int id)
+{
+	int64_t best = 0, bracket = INT64_MAX;
+	int i;
+
+	for (i = 0; i < 16; i++) {
+		struct timespec t;
+		int64_t before = (int64_t)ring_clock_mono(), after;
+
+		clock_gettime(id, &t);
+		after = (int64_t)ring_clock_mono();
+		if (after - before >= bracket)
+			continue;
+		bracket = after - before;
+		best = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec - before - bracket / 2;
+	}
+	return best;
+}
+
 void clock_add_pair(void)
 {
 	struct area_table *t = &area->tables[AREA_CLOCKS];

@@ -10,6 +10,9 @@ enum area_clock_id clock_choose(void);
 /* clock_from_ns() - the same time in the area's clock, by the pairs so far. Normal context. */
 uint64_t clock_from_ns(uint64_t ns);
 
+/* clock_offset() - ns by which the clock @id is ahead of CLOCK_MONOTONIC now. Normal context. */
+int64_t clock_offset(int id);
+
 /*
  * clock_add_pair() - add one moment on both clocks to AREA_CLOCKS: the best of a few hundred
  * bracketed readings, about 10 us. Constructor and destructor context.

@@ -23,8 +23,8 @@ static enum record_kind last_kind = RECORD_FUNCTION; /* of what was armed last *
 
 struct function_set function_filter = {.shown = AREA_FILTER_TRACE};
 struct function_set function_notrace = {.shown = AREA_FILTER_NOTRACE};
-struct function_set graph_function;
-struct function_set graph_notrace;
+struct function_set graph_function = {.shown = AREA_FILTER_GRAPH};
+struct function_set graph_notrace = {.shown = AREA_FILTER_GRAPH_NOTRACE};
 uint32_t graph_max_depth;
 uint64_t tracing_thresh_ns;
 
@@ -177,6 +177,13 @@ void function_set_clear(struct function_set *set)
 			set_change(set, id, 0);
 }
 
+/* What is not in the set cannot be taken out of the graph's, in the kernel's words. */
+static int may_change(const struct function_set *set, uint32_t id, int add)
+{
+	return add || !(set->shown & (AREA_FILTER_GRAPH | AREA_FILTER_GRAPH_NOTRACE)) ||
+	       function_set_has(set, id);
+}
+
 struct match {
 	struct function_set *set;
 	const struct object *o;
@@ -194,7 +201,7 @@ static int match_symbol(void *arg, uint64_t value, const char *name)
 	if (!glob_match(m->glob, m->n, name))
 		return 0;
 	id = find_function(m->o, value);
-	if (id != UINT32_MAX) {
+	if (id != UINT32_MAX && may_change(m->set, id, m->add)) {
 		m->found = 1;
 		set_change(m->set, id, m->add);
 	}
@@ -208,9 +215,10 @@ static void match_object(struct match *m)
 	uint32_t id;
 
 	if (m->n == 1 && *m->glob == '*') {
-		for (id = 0; id < row->nr_functions; id++)
-			set_change(m->set, row->first_function + id, m->add);
-		m->found |= row->nr_functions > 0;
+		for (id = row->first_function; id < row->first_function + row->nr_functions; id++) {
+			m->found |= may_change(m->set, id, m->add);
+			set_change(m->set, id, m->add);
+		}
 		return;
 	}
 	if (elf_file_open(&f, m->o->path, m->o->phdr, m->o->nr_phdr))

@@ -42,18 +42,25 @@ struct function_set {
  * function_set_apply() - add or remove functions by one word of set_ftrace_filter's grammar.
  * @word: `glob`, `!glob`, `glob:mod:objectglob`, `N` (the N-th of available_filter_functions).
  * @n: its length.
- * Return: 0; -EINVAL if it names no function; -ENOMEM.
+ * Return: 0; -EINVAL if it names no function (or takes none out of a set of the graph's); -ENOMEM.
  */
 int function_set_apply(struct function_set *set, const char *word, size_t n);
 void function_set_clear(struct function_set *set);
 
 int function_set_has(const struct function_set *set, uint32_t id);
 
-/* The filters of the top instance. An empty `filter` or `graph_function` means all. */
+/* The filters of the top instance. An empty `filter` means all. */
 extern struct function_set function_filter;
 extern struct function_set function_notrace;
-extern struct function_set graph_function; /* set_graph_function */
-extern struct function_set graph_notrace;  /* set_graph_notrace */
+
+/*
+ * What function_graph asks for: the calls beneath these functions alone (empty: all), never those
+ * beneath those, so many levels (0: all), and only calls that took at least so long (0: all).
+ */
+extern struct function_set graph_function;
+extern struct function_set graph_notrace;
+extern uint32_t graph_max_depth;
+extern uint64_t tracing_thresh_ns;
 
 /* Somebody who wants the calls of functions; one at a time for now. */
 struct ftrace_ops {
@@ -68,11 +75,8 @@ struct ftrace_ops {
 int ftrace_register_ops(const struct ftrace_ops *ops);
 void ftrace_unregister_ops(const struct ftrace_ops *ops);
 
-/* The graph's filters and limits changed. Return: 0 or -errno. */
+/* One of the graph's four has changed. Return: 0 or -errno. */
 int ftrace_graph_update(void);
-
-extern uint32_t graph_max_depth;   /* max_graph_depth, 0 no limit */
-extern uint64_t tracing_thresh_ns; /* tracing_thresh, 0 none */
 
 /* The filters changed: bring the text up to date. Return: 0 or -errno. */
 int ftrace_update(void);

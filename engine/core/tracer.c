@@ -51,6 +51,26 @@ static const struct tracer *find_tracer(const char *name, size_t n)
 	return NULL;
 }
 
+int tracer_has_option(const struct tracer *t, const char *name)
+{
+	const struct tracer_option *o;
+
+	for (o = t->options; o && o->name; o++)
+		if (str_equal(o->name, name))
+			return 1;
+	return 0;
+}
+
+const struct tracer *tracer_with_option(const char *name)
+{
+	const struct tracer *const *t;
+
+	for (t = __start_vestige_tracers; t < __stop_vestige_tracers; t++)
+		if (tracer_has_option(*t, name))
+			return *t;
+	return NULL;
+}
+
 static void show_current(const struct trace_array *tr)
 {
 	struct area_buffer *buffer = area_entry(AREA_BUFFERS, 0);
@@ -70,6 +90,9 @@ int tracer_set(struct trace_array *tr, const char *name, size_t n)
 	if (tr->current && tr->current->reset)
 		tr->current->reset(tr);
 	tr->current = NULL;
+	/* the kernel empties the buffer here; what a recorder has not fetched yet stays */
+	if (!area->recorder)
+		ring_clear(UINT32_MAX);
 	if (t->init)
 		err = t->init(tr);
 	if (err)

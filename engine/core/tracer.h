@@ -53,6 +53,10 @@ extern struct trace_array global_trace;
 /* The i-th registered tracer, in order of name; NULL behind the last. */
 const struct tracer *tracer_at(uint32_t i);
 
+/* Whether the tracer has an option of that name; the tracer that has it, or NULL. */
+int tracer_has_option(const struct tracer *t, const char *name);
+const struct tracer *tracer_with_option(const char *name);
+
 /*
  * tracer_set() - make a tracer current.
  * @name: @n bytes.

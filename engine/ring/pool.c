@@ -41,7 +41,8 @@ int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
 	return 0;
 }
 
-static uint32_t count_records(const struct page_head *head)
+/* Those since the buffer was last cleared. */
+static uint32_t count_records(const struct page_head *head, uint64_t cleared)
 {
 	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
 	uint64_t pos = PAGE_HEAD_BYTES;
@@ -53,7 +54,8 @@ static uint32_t count_records(const struct page_head *head)
 
 		if (!bytes)
 			break;
-		n += word && record_word_kind(word) != RECORD_UNCOMMITTED;
+		n += word && record_word_kind(word) != RECORD_UNCOMMITTED &&
+		     head->base_stamp + record_word_stamp(word) >= cleared;
 		pos += bytes;
 	}
 	return n;
@@ -78,7 +80,7 @@ static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t fr
 	if (!compare_and_store(&desc->state, from, PAGE_TAKING))
 		return -EAGAIN;
 	if (from == PAGE_PUBLISHED)
-		fetch_add(&row->overrun, count_records(head));
+		fetch_add(&row->overrun, count_records(head, load_relaxed(&row->cleared_stamp)));
 	clear_page(head);
 	head->commit = PAGE_HEAD_BYTES;
 	head->buffer = r->buffer_index;

@@ -11,6 +11,7 @@
 #include <linux/membarrier.h>
 #include <time.h>
 
+#include "abi/option.h"
 #include "arch_barrier.h"
 #include "arch_clock.h"
 #include "arch_regs.h"
@@ -96,6 +97,34 @@ int ring_is_on(void)
 	return (int)load_relaxed(&ring.on);
 }
 
+/*
+ * Pages that are in nobody's hands are free at once. Those that a thread has stay with it: readers
+ * leave out the records that are older than cleared_stamp.
+ */
+static void clear_cpu(struct area_cpu *row)
+{
+	uint32_t i, n = load_acquire(&row->nr_backed);
+
+	row->cleared_overrun = load_relaxed(&row->overrun);
+	row->cleared_dropped = load_relaxed(&row->dropped_events);
+	row->cleared_commit = load_relaxed(&row->commit_overrun);
+	store_release(&row->cleared_stamp, ring_clock());
+	for (i = 0; i < n; i++)
+		compare_and_store(&ring.descs[row->first_page + i].state, PAGE_PUBLISHED,
+				  PAGE_FREE);
+}
+
+void ring_clear(uint32_t cpu)
+{
+	uint32_t i;
+
+	for (i = 0; i < ring.nr_cpus; i++)
+		if (cpu == UINT32_MAX || cpu == i)
+			clear_cpu(&ring.cpus[i]);
+	/* a thread that found no free page may look again */
+	fetch_add(&ring.area->reader_gen, 1);
+}
+
 uint64_t ring_clock_mono(void)
 {
 	struct timespec t;
@@ -115,6 +144,11 @@ static struct area_cpu *cpu_row(uint32_t cpu)
 	return &ring.cpus[cpu < ring.nr_cpus ? cpu : ring.nr_cpus - 1];
 }
 
+static int records_comm(void)
+{
+	return area_option_on(ring.buffer->options, AREA_OPTION_RECORD_CMD);
+}
+
 /* A row in the table of tasks; UINT32_MAX if it is full: the thread then has no name. */
 static uint32_t task_new(int tid)
 {
@@ -127,7 +161,8 @@ static uint32_t task_new(int tid)
 	}
 	t->tgid = ring.area->pid;
 	t->start_stamp = ring_clock();
-	sys_get_comm(t->comm);
+	if (records_comm())
+		sys_get_comm(t->comm);
 	store_release(&t->tid, tid);
 	return i;
 }
@@ -345,7 +380,7 @@ void ring_thread_rename(void)
 {
 	struct ring_ctl *ctl = ring_ctl;
 
-	if (ctl->tid > 0 && ctl->task != UINT32_MAX)
+	if (ctl->tid > 0 && ctl->task != UINT32_MAX && records_comm())
 		sys_get_comm(ring.tasks[ctl->task].comm);
 }
 

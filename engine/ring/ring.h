@@ -101,6 +101,12 @@ void ring_set_on(int on);
 int ring_is_on(void);
 
 /*
+ * ring_clear() - what was recorded on a CPU is gone, and its losses begin at 0.
+ * @cpu: UINT32_MAX: on all of them. Records that are made meanwhile may go or stay. Any thread.
+ */
+void ring_clear(uint32_t cpu);
+
+/*
  * ring_new_page() - the slow path: make the thread's page fit for a record of @bytes.
  * Called by the hooks at any instruction, signal handlers included: no lock, no libc, no system
  * call but madvise() when memory is added and gettid() on a thread's first record.

@@ -128,10 +128,18 @@ def test_filters_change_while_it_is_recorded(w):
 def test_files_are_those_of_the_engine(w):
     with open(f"{SOURCE}/engine/control/tree.c") as f:
         rows = re.findall(r'(ENGINE|RENDERED)\("(\w+)", 0\d+, TREE_(\w+)', f.read())
+    assert len(rows) > 20
     with target(w) as p:
         listed = w.run("ls", "-P", p.pid).stdout.decode().split()
-        assert sorted(r[1] for r in rows if r[2] != "CPU") == \
-            [n for n in listed if not n.startswith("per_cpu")]
+        assert sorted(r[1] for r in rows if r[2] not in ("CPU", "OPTION")) == \
+            [n for n in listed if "/" not in n]
+        assert sorted("per_cpu/cpu0/" + r[1] for r in rows if r[2] == "CPU") == \
+            [n for n in listed if n.startswith("per_cpu/cpu0/")]
+        options = [n[8:] for n in listed if n.startswith("options/")]
+        shown = [n.removeprefix("no") for n in get(w, p, "trace_options").split()]
+        assert shown == options and "print-parent" in options
+        readme = get(w, p, "README")
+        assert all(f"  {r[1]}\t- " in readme for r in rows if r[2] not in ("CPU", "OPTION"))
         cpus = {n.split("/")[1] for n in listed if n.startswith("per_cpu")}
         assert "cpu0" in cpus and "per_cpu/cpu0/stats" in listed and "per_cpu/cpu0/trace" in listed
         for name in listed:

@@ -8,16 +8,16 @@
 static const char help[] =
 	"usage: vestige reset [-P PID]\n"
 	"Switch the tracer of process PID (default: the only traced one that lives) to nop, clear\n"
-	"its filters and switch recording on, as it was at the start. What is recorded stays.\n";
+	"all its filters, empty its buffer and switch recording on, as it was at the start.\n";
 
 int cmd_reset(int argc, char **argv)
 {
 	static const struct {
 		const char *file, *text;
 	} writes[] = {
-		{"current_tracer", "nop"},
-		{"set_ftrace_filter", ""},
-		{"set_ftrace_notrace", ""},
+		{"current_tracer", "nop"},  {"set_ftrace_filter", ""}, {"set_ftrace_notrace", ""},
+		{"set_graph_function", ""}, {"set_graph_notrace", ""}, {"max_graph_depth", "0"},
+		{"tracing_thresh", "0"},    {"trace_clock", "local"},  {"trace", ""},
 		{"tracing_on", "1"},
 	};
 	struct target t;

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/option.h"
 #include "tools/base/fail.h"
 #include "tools/cli/names.h"
 #include "tools/cli/trace_print.h"
@@ -101,6 +102,31 @@ static int print_functions(const struct meta *m, bool (*want)(const struct area_
 	return nr > INT32_MAX ? INT32_MAX : (int)nr;
 }
 
+/* Of the process, as they are in its memory. */
+static int available_filter_functions_addrs(const struct meta *m)
+{
+	struct names *names = names_new(m);
+
+	if (!names)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->nr_functions; i++) {
+		const struct area_function *f = &m->functions[i];
+		const struct symbol *s;
+
+		if (f->object >= m->nr_objects || m->objects[f->object].unload_stamp)
+			continue;
+		s = names_find(names, f->object, f->offset);
+		if (!s)
+			continue;
+		printf("%016" PRIx64 " %s", m->objects[f->object].bias + f->offset, s->name);
+		if (s->module)
+			printf(" [%s]", s->module);
+		putchar('\n');
+	}
+	names_free(names);
+	return 0;
+}
+
 static bool want_all(const struct area_function *f)
 {
 	(void)f;
@@ -122,6 +148,16 @@ static bool want_notrace(const struct area_function *f)
 	return f->filter & AREA_FILTER_NOTRACE;
 }
 
+static bool want_graph(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_GRAPH;
+}
+
+static bool want_graph_notrace(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_GRAPH_NOTRACE;
+}
+
 static int available_filter_functions(const struct meta *m)
 {
 	return print_functions(m, want_all, "");
@@ -133,22 +169,47 @@ static int enabled_functions(const struct meta *m)
 	return print_functions(m, want_enabled, " (1)           ");
 }
 
-static int set_ftrace_filter(const struct meta *m)
+static int print_set(const struct meta *m, bool (*want)(const struct area_function *f),
+		     const char *none)
 {
-	int n = print_functions(m, want_filter, "");
+	int n = print_functions(m, want, "");
 
 	if (!n)
-		puts("#### all functions enabled ####");
+		puts(none);
 	return n;
+}
+
+#define ALL_ENABLED   "#### all functions enabled ####"
+#define NONE_DISABLED "#### no functions disabled ####"
+
+static int set_ftrace_filter(const struct meta *m)
+{
+	return print_set(m, want_filter, ALL_ENABLED);
 }
 
 static int set_ftrace_notrace(const struct meta *m)
 {
-	int n = print_functions(m, want_notrace, "");
+	return print_set(m, want_notrace, NONE_DISABLED);
+}
 
-	if (!n)
-		puts("#### no functions disabled ####");
-	return n;
+static int set_graph_function(const struct meta *m)
+{
+	return print_set(m, want_graph, ALL_ENABLED);
+}
+
+static int set_graph_notrace(const struct meta *m)
+{
+	return print_set(m, want_graph_notrace, NONE_DISABLED);
+}
+
+static int saved_tgids(const struct meta *m)
+{
+	if (!m->nr_buffers || !area_option_on(m->buffers[0].options, AREA_OPTION_RECORD_TGID))
+		return 0;
+	for (uint32_t i = 0; i < m->nr_tasks; i++)
+		if (m->tasks[i].tid > 0)
+			printf("%d %d\n", m->tasks[i].tid, m->tasks[i].tgid);
+	return 0;
 }
 
 static int saved_cmdlines(const struct meta *m)
@@ -201,21 +262,30 @@ static int stats(struct reader *r, unsigned int cpu)
 
 /* The engine's rows are those of its own table; the test compares the two. */
 static const struct file files[] = {
+	{.path = "README"},
 	{.path = "available_filter_functions", .tables = available_filter_functions},
+	{.path = "available_filter_functions_addrs", .tables = available_filter_functions_addrs},
 	{.path = "available_tracers"},
 	{.path = "buffer_size_kb"},
 	{.path = "buffer_total_size_kb"},
 	{.path = "current_tracer"},
 	{.path = "dyn_ftrace_total_info"},
 	{.path = "enabled_functions", .tables = enabled_functions},
+	{.path = "error_log"},
+	{.path = "max_graph_depth"},
 	{.path = "saved_cmdlines", .tables = saved_cmdlines},
+	{.path = "saved_tgids", .tables = saved_tgids},
 	{.path = "set_ftrace_filter", .tables = set_ftrace_filter},
 	{.path = "set_ftrace_notrace", .tables = set_ftrace_notrace},
+	{.path = "set_graph_function", .tables = set_graph_function},
+	{.path = "set_graph_notrace", .tables = set_graph_notrace},
 	{.path = "trace", .records = trace},
 	{.path = "trace_clock"},
 	{.path = "trace_options"},
 	{.path = "tracing_on"},
+	{.path = "tracing_thresh"},
 	{.path = "vestige_status"},
+	{.path = "buffer_size_kb", .per_cpu = true},
 	{.path = "stats", .records = stats, .per_cpu = true},
 	{.path = "trace", .records = trace, .per_cpu = true},
 };
@@ -252,10 +322,8 @@ int render_file(struct target *t, const char *file)
 	struct meta *m;
 	int err;
 
-	if (!f && !strncmp(file, "per_cpu", 7))
-		return fail_errno(ENOENT, "%s", file);
 	if (!f || (!f->tables && !f->records))
-		return -EOPNOTSUPP;
+		return -EOPNOTSUPP; /* the engine says whether there is such a file */
 	if (f->tables) {
 		err = load(t, &m);
 		if (err)
@@ -288,9 +356,14 @@ int render_list(struct target *t)
 		if (!f->per_cpu && (t->alive || f->tables || f->records))
 			puts(f->path);
 	}
+#define PUT(NAME, name, bit, first) puts("options/" name);
+	if (t->alive) {
+		AREA_OPTIONS_GLOBAL(PUT)
+	}
+#undef PUT
 	for (uint32_t c = 0; c < m->head.nr_cpus && m->nr_buffers && c < m->buffers[0].nr_cpus; c++)
 		for (size_t i = 0; i < NR_FILES; i++)
-			if (files[i].per_cpu)
+			if (files[i].per_cpu && (t->alive || files[i].records))
 				printf(PER_CPU "%u/%s\n", c, files[i].path);
 	meta_free(m);
 	return 0;

@@ -28,7 +28,9 @@
 struct area {
 	int fd;
 	struct area_header head;
-	const char *path; /* for errors; owned */
+	const char *path;	     /* for errors; owned */
+	const struct area_cpu *cpus; /* of the top buffer, borrowed */
+	uint32_t nr_cpus;
 };
 
 int area_open(int dirfd, const char *path, int flags, uint64_t *bytes)
@@ -117,12 +119,48 @@ static int read_page(const struct area *a, uint32_t index, void *page, struct pa
 	return d->state == PAGE_OWNED && after.state == PAGE_PUBLISHED;
 }
 
+static uint64_t less(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+/*
+ * The page as if its CPU's buffer had begun when it was last cleared: older records become words
+ * that were not written, losses count from there.
+ */
+static void hide_cleared(const struct area *a, uint64_t *page)
+{
+	struct page_head *head = (struct page_head *)page;
+	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
+	const struct area_cpu *c = head->cpu < a->nr_cpus ? &a->cpus[head->cpu] : NULL;
+
+	if (!c || !c->cleared_stamp)
+		return;
+	head->overrun = less(head->overrun, c->cleared_overrun);
+	head->dropped_events = less(head->dropped_events, c->cleared_dropped);
+	head->commit_overrun = less(head->commit_overrun, c->cleared_commit);
+	for (uint64_t at = PAGE_HEAD_BYTES; at + 8 <= end;) {
+		uint64_t word = page[at / 8];
+		uint32_t bytes = record_word_bytes(word);
+
+		if (!bytes || bytes > end - at)
+			break;
+		if (head->base_stamp + record_word_stamp(word) < c->cleared_stamp)
+			memset(&page[at / 8], 0, bytes);
+		at += bytes;
+	}
+}
+
 static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 {
 	struct page_desc d;
+	int ret;
 
 	/* Whether it is still the page that was added, its order of taking tells: pages.c. */
-	return read_page(arg, ref->index, page, &d);
+	ret = read_page(arg, ref->index, page, &d);
+	if (ret > 0)
+		hide_cleared(arg, page);
+	return ret;
 }
 
 static void area_close(void *arg)
@@ -163,9 +201,11 @@ static int add_cpu(struct pages *p, const struct area *a, const struct area_cpu 
 			if (d.state != PAGE_OWNED && d.state != PAGE_PUBLISHED)
 				continue;
 			err = read_page(a, index, page, &d);
-			if (err > 0)
+			if (err > 0) {
+				hide_cleared(a, page);
 				err = pages_add_page(p, 0, page, area_page_offset(&a->head, index),
 						     index, d.state == PAGE_OWNED);
+			}
 		}
 		if (nr < DESC_CHUNK)
 			break;
@@ -218,6 +258,17 @@ int reader_open_area(const char *path, struct reader **out)
 	}
 	a->fd = fd;
 	a->head = m->head;
+	if (m->nr_buffers) {
+		a->cpus = &m->cpus[m->buffers[0].first_cpu];
+		a->nr_cpus = m->buffers[0].nr_cpus;
+	}
+	for (uint32_t i = 0; i < m->nr_area_cpus; i++) {
+		m->cpus[i].overrun = less(m->cpus[i].overrun, m->cpus[i].cleared_overrun);
+		m->cpus[i].dropped_events =
+			less(m->cpus[i].dropped_events, m->cpus[i].cleared_dropped);
+		m->cpus[i].commit_overrun =
+			less(m->cpus[i].commit_overrun, m->cpus[i].cleared_commit);
+	}
 	source.arg = a;
 	p = pages_new(&source);
 	if (!p) {

@@ -230,6 +230,30 @@ static void settle_refs(struct pages *p)
 		qsort(p->refs, kept, sizeof(*p->refs), by_time);
 }
 
+/* The way from stamps to what the first process's trace_clock says. */
+static int make_trace_clock(struct pages *p)
+{
+	static const char *const names[] = {"local", "global", "mono", "boot", "tai", "x86-tsc"};
+	const struct area_buffer *b = NULL;
+	uint32_t clock;
+
+	for (uint32_t i = 0; i < p->nr_members && !b; i++) {
+		const struct meta *m = pages_member(p, i);
+
+		b = m && m->nr_buffers ? &m->buffers[0] : NULL;
+	}
+	clock = b && b->trace_clock < sizeof(names) / sizeof(*names) ? b->trace_clock : 0;
+	strcpy(p->reader.clock, names[clock]);
+	if (clock == AREA_TRACE_X86_TSC)
+		return clock_make(&p->clock, NULL, 0);
+	p->clock_offset_ns = clock == AREA_TRACE_BOOT || clock == AREA_TRACE_TAI
+				     ? (uint64_t)b->clock_offset_ns
+				     : 0;
+	for (size_t i = 0; i < p->nr_pairs; i++)
+		p->pairs[i].mono_ns += p->clock_offset_ns;
+	return clock_make(&p->clock, p->pairs, p->nr_pairs);
+}
+
 static int make_clock(struct pages *p, bool sample)
 {
 	bool counter = false;
@@ -258,11 +282,12 @@ static int make_clock(struct pages *p, bool sample)
 				return err;
 		}
 	}
-	err = clock_make(&p->clock, p->pairs, p->nr_pairs);
+	err = make_trace_clock(p);
 	if (err)
 		return err;
 	p->reader.ts_is_ns = !counter || !p->clock.identity;
-	strcpy(p->reader.clock, p->reader.ts_is_ns ? "local" : "x86-tsc");
+	if (!p->reader.ts_is_ns)
+		strcpy(p->reader.clock, "x86-tsc");
 	p->reader.realtime_offset_ns = p->clock.realtime_offset_ns;
 	if (!counter)
 		for (uint32_t i = 0; i < p->nr_members; i++) {
@@ -414,8 +439,8 @@ static int make_stats(struct pages *p, uint64_t now_ns)
 			s->now_ts = ref->base;
 	}
 	for (unsigned int c = 0; c < r->nr_cpus; c++)
-		if (now_ns)
-			r->stats[c].now_ts = now_ns;
+		if (now_ns && r->ts_is_ns)
+			r->stats[c].now_ts = now_ns + p->clock_offset_ns;
 	return 0;
 }
 
@@ -443,6 +468,7 @@ static void make_head(struct pages *p, const struct pages_finish *how)
 		if (m->nr_buffers && !r->tracer[0]) {
 			copy_text(r->tracer, sizeof(r->tracer), m->buffers[0].tracer);
 			r->overwrite = meta_overwrites(m);
+			r->options_flipped = m->buffers[0].options ^ AREA_OPTIONS_DEFAULT;
 		}
 	}
 	if (!r->nr_cpus)

@@ -36,7 +36,8 @@ struct pages {
 	struct area_clock *pairs;
 	size_t nr_pairs, room_pairs;
 	struct clock clock;
-	struct stream *streams; /* one a CPU */
+	uint64_t clock_offset_ns; /* of trace_clock, on CLOCK_MONOTONIC */
+	struct stream *streams;	  /* one a CPU */
 };
 
 extern const struct reader_ops pages_ops;

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "abi/option.h"
 #include "abi/record.h"
 
 struct symbols;
@@ -128,18 +129,25 @@ struct reader {
 	unsigned int nr_cpus;	     /* streams; CPU ids are 0 .. nr_cpus - 1 */
 	unsigned int nr_cpus_online; /* for the `#P:` of the header */
 	bool ts_is_ns;
-	bool overwrite;	   /* the buffer overwrote its oldest records when full */
-	bool graph;	   /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
-	char clock[32];	   /* trace_clock's name, "local" for ours */
-	char tracer[32];   /* current_tracer, "nop" if unknown */
-	char uname[256];   /* "Linux host release machine" */
-	char cmdline[256]; /* of the traced program, "" unknown */
+	bool overwrite;		  /* the buffer overwrote its oldest records when full */
+	bool graph;		  /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
+	char clock[32];		  /* trace_clock's name, "local" for ours */
+	char tracer[32];	  /* current_tracer, "nop" if unknown */
+	char uname[256];	  /* "Linux host release machine" */
+	char cmdline[256];	  /* of the traced program, "" unknown */
+	uint64_t options_flipped; /* trace_options that are not as at first: reader_option() */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, 0 unknown */
 	struct symbols *symbols;
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
 	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */
 };
+
+/* How the traced process wants it printed. */
+static inline bool reader_option(const struct reader *r, enum area_option o)
+{
+	return area_option_on(r->options_flipped ^ AREA_OPTIONS_DEFAULT, o);
+}
 
 static inline int reader_read(struct reader *r, unsigned int cpu, struct record *out,
 			      unsigned int max)

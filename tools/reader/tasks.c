@@ -84,6 +84,13 @@ const char *tasks_comm(const struct tasks *t, int32_t pid)
 	return i < t->nr && t->at[i].pid == pid && t->at[i].comm[0] ? t->at[i].comm : "<...>";
 }
 
+int32_t tasks_tgid(const struct tasks *t, int32_t pid)
+{
+	size_t i = lower_bound(t, pid);
+
+	return i < t->nr && t->at[i].pid == pid ? t->at[i].tgid : 0;
+}
+
 size_t tasks_count(const struct tasks *t)
 {
 	return t->nr;

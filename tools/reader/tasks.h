@@ -30,6 +30,9 @@ int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm);
 /* The thread's name; "<idle>" for 0, "<...>" if it is not known. Borrowed. */
 const char *tasks_comm(const struct tasks *t, int32_t pid);
 
+/* The thread's process; 0 if it is not known. */
+int32_t tasks_tgid(const struct tasks *t, int32_t pid);
+
 /* How many there are, and the i-th in order of pid. */
 size_t tasks_count(const struct tasks *t);
 const struct task *tasks_at(const struct tasks *t, size_t i);

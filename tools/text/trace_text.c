@@ -41,6 +41,8 @@ struct trace_text {
 	struct out *o;
 	const bool *cpus;
 	struct event_text *events;
+	/* as the options have it */
+	bool context, irq_info, tgid, plain_names;
 	bool annotate; /* something was overwritten: say where each CPU's records start */
 	bool *started; /* a CPU each */
 	bool any;      /* a line was printed */
@@ -74,7 +76,14 @@ struct trace_text *trace_text_new(struct reader *r, struct out *o, const bool *c
 		trace_text_free(t);
 		return NULL;
 	}
-	for (cpu = 0; r->stats && cpu < r->nr_cpus; cpu++) {
+	t->context = reader_option(r, AREA_OPTION_CONTEXT_INFO);
+	t->irq_info = reader_option(r, AREA_OPTION_IRQ_INFO);
+	t->tgid = reader_option(r, AREA_OPTION_RECORD_TGID);
+	t->plain_names = !reader_option(r, AREA_OPTION_SYM_OFFSET) &&
+			 !reader_option(r, AREA_OPTION_SYM_ADDR) &&
+			 reader_option(r, AREA_OPTION_PRINT_PARENT);
+	for (cpu = 0; reader_option(r, AREA_OPTION_ANNOTATE) && r->stats && cpu < r->nr_cpus;
+	     cpu++) {
 		if (has_cpu(t, cpu) && r->stats[cpu].overrun)
 			t->annotate = true;
 	}
@@ -90,18 +99,30 @@ void trace_text_free(struct trace_text *t)
 	free(t);
 }
 
+/* The lines over the columns; those of record-tgid are ten wider. */
+static void put_titles(struct trace_text *t)
+{
+	static const char *const art[] = {
+		"                                _-----=> irqs-off/BH-disabled\n",
+		"                               / _----=> need-resched\n",
+		"                              | / _---=> hardirq/softirq\n",
+		"                              || / _--=> preempt-depth\n",
+		"                              ||| / _-=> migrate-disable\n",
+		"                              |||| /     delay\n",
+	};
+	const char *gap = t->tgid ? "          " : "";
+
+	out_text(t->o, "#\n");
+	for (size_t i = 0; t->irq_info && i < sizeof(art) / sizeof(*art); i++)
+		out_printf(t->o, "#%s%s", gap, art[i]);
+	out_printf(t->o, "#           TASK-PID    %s CPU#  %s  TIMESTAMP  FUNCTION\n",
+		   t->tgid ? "   TGID   " : "", t->irq_info ? "|||||" : " ");
+	out_printf(t->o, "#              | |      %s   |   %s     |         |\n",
+		   t->tgid ? "     |    " : "", t->irq_info ? "|||||" : " ");
+}
+
 void trace_text_header(struct trace_text *t)
 {
-	static const char titles[] =
-		"#\n"
-		"#                                _-----=> irqs-off/BH-disabled\n"
-		"#                               / _----=> need-resched\n"
-		"#                              | / _---=> hardirq/softirq\n"
-		"#                              || / _--=> preempt-depth\n"
-		"#                              ||| / _-=> migrate-disable\n"
-		"#                              |||| /     delay\n"
-		"#           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION\n"
-		"#              | |         |   |||||     |         |\n";
 	uint64_t in_buffer = 0, written = 0;
 	unsigned int cpu;
 
@@ -112,9 +133,11 @@ void trace_text_header(struct trace_text *t)
 		written += t->r->stats[cpu].entries + t->r->stats[cpu].overrun;
 	}
 	out_printf(t->o, "# tracer: %s\n#\n", t->r->tracer[0] ? t->r->tracer : "nop");
+	if (!t->context)
+		return;
 	out_printf(t->o, "# entries-in-buffer/entries-written: %" PRIu64 "/%" PRIu64 "   #P:%u\n",
 		   in_buffer, written, t->r->nr_cpus_online);
-	out_text(t->o, titles);
+	put_titles(t);
 }
 
 static char nibble(unsigned int v)
@@ -214,19 +237,61 @@ static char *put_stamp(struct trace_text *t, char *p, uint64_t ts)
 /* Everything before the text of the event; @p has room for LINE_BYTES. */
 static char *put_context(struct trace_text *t, char *p, const struct record *rec)
 {
-	const struct task_slot *task = task_of(t, rec->pid);
+	const struct task_slot *task;
 
+	if (!t->context)
+		return p;
+	task = task_of(t, rec->pid);
 	memcpy(p, task->text, TASK_BYTES);
 	p += task->bytes;
+	if (t->tgid) {
+		int32_t tgid = tasks_tgid(t->r->tasks, rec->pid);
+
+		p += tgid ? snprintf(p, 16, "(%7d) ", tgid) : snprintf(p, 16, "(-------) ");
+	}
 	*p++ = '[';
 	p = rec->cpu < 1000 ? number_zeros(p, rec->cpu, 3) : number_put(p, rec->cpu);
 	*p++ = ']';
 	*p++ = ' ';
+	if (!t->irq_info)
+		return put_stamp(t, p, rec->ts);
 	if (rec->flags | rec->preempt_count)
 		trace_text_flags(p, rec->flags, rec->preempt_count);
 	else
 		memcpy(p, ".....", 5);
 	return put_stamp(t, p + 5, rec->ts);
+}
+
+/* A place in the text as sym-offset and sym-addr have it: `name+0x4/0x20 <000055d0>`. */
+static void put_place(struct trace_text *t, uint64_t addr)
+{
+	const struct symbol *sym = symbols_find(t->r->symbols, addr);
+
+	if (!sym) {
+		out_printf(t->o, "0x%08" PRIx64, addr);
+	} else {
+		out_text(t->o, sym->name);
+		if (reader_option(t->r, AREA_OPTION_SYM_OFFSET)) {
+			const struct symbol *last =
+				symbols_at(t->r->symbols, symbols_count(t->r->symbols) - 1);
+
+			out_printf(t->o, "+0x%" PRIx64 "/0x%" PRIx64, addr - sym->addr,
+				   sym < last ? sym[1].addr - sym->addr : UINT64_C(4096));
+		}
+	}
+	if (reader_option(t->r, AREA_OPTION_SYM_ADDR))
+		out_printf(t->o, " <%016" PRIx64 ">", addr);
+}
+
+static void put_function_places(struct trace_text *t, const struct record *rec)
+{
+	out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
+	put_place(t, rec->ip);
+	if (reader_option(t->r, AREA_OPTION_PRINT_PARENT)) {
+		out_text(t->o, " <-");
+		put_place(t, rec->parent_ip);
+	}
+	out_text(t->o, "\n");
 }
 
 static void put_function(struct trace_text *t, const struct record *rec)
@@ -285,7 +350,9 @@ void trace_text_record(struct trace_text *t, const struct record *rec)
 	if (rec->lost || !t->started[rec->cpu])
 		put_notes(t, rec);
 	t->any = true;
-	if (rec->kind == RECORD_FUNCTION) {
+	if (rec->kind == RECORD_FUNCTION && !t->plain_names) {
+		put_function_places(t, rec);
+	} else if (rec->kind == RECORD_FUNCTION) {
 		put_function(t, rec);
 	} else if (rec->kind == RECORD_PRINT) {
 		put_print(t, rec);

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_options: one bit of area_buffer.options each, in the order of this list, which is the
+ * kernel's; first those of every tracer, then each tracer's own. New ones go to the end of the
+ * numbers, wherever they stand in the order of a listing. Names and defaults are the kernel's
+ * (6.12). The engine keeps the bits; most of them only say how the outside prints.
+ */
+#ifndef VESTIGE_ABI_OPTION_H
+#define VESTIGE_ABI_OPTION_H
+
+#include <stdint.h>
+
+/* X(NAME, "name", bit, at first) */
+#define AREA_OPTIONS_GLOBAL(X)                                                                     \
+	X(PRINT_PARENT, "print-parent", 0, 1)                                                      \
+	X(SYM_OFFSET, "sym-offset", 1, 0)                                                          \
+	X(SYM_ADDR, "sym-addr", 2, 0)                                                              \
+	X(TRACE_PRINTK, "trace_printk", 3, 1)                                                      \
+	X(ANNOTATE, "annotate", 4, 1)                                                              \
+	X(CONTEXT_INFO, "context-info", 5, 1)                                                      \
+	X(RECORD_CMD, "record-cmd", 6, 1)                                                          \
+	X(RECORD_TGID, "record-tgid", 7, 0)                                                        \
+	X(OVERWRITE, "overwrite", 8, 1)                                                            \
+	X(IRQ_INFO, "irq-info", 9, 1)                                                              \
+	X(MARKERS, "markers", 10, 1)
+
+#define AREA_OPTIONS_GRAPH(X)                                                                      \
+	X(FUNCGRAPH_OVERRUN, "funcgraph-overrun", 32, 0)                                           \
+	X(FUNCGRAPH_CPU, "funcgraph-cpu", 33, 1)                                                   \
+	X(FUNCGRAPH_OVERHEAD, "funcgraph-overhead", 34, 1)                                         \
+	X(FUNCGRAPH_PROC, "funcgraph-proc", 35, 0)                                                 \
+	X(FUNCGRAPH_DURATION, "funcgraph-duration", 36, 1)                                         \
+	X(FUNCGRAPH_ABSTIME, "funcgraph-abstime", 37, 0)                                           \
+	X(FUNCGRAPH_IRQS, "funcgraph-irqs", 38, 1)                                                 \
+	X(FUNCGRAPH_TAIL, "funcgraph-tail", 39, 0)                                                 \
+	X(FUNCGRAPH_RETVAL, "funcgraph-retval", 40, 0)                                             \
+	X(FUNCGRAPH_RETVAL_HEX, "funcgraph-retval-hex", 41, 0)                                     \
+	X(SLEEP_TIME, "sleep-time", 42, 1)                                                         \
+	X(GRAPH_TIME, "graph-time", 43, 1)
+
+#define AREA_OPTION_BIT(NAME, name, bit, first) AREA_OPTION_##NAME = (bit),
+enum area_option { AREA_OPTIONS_GLOBAL(AREA_OPTION_BIT) AREA_OPTIONS_GRAPH(AREA_OPTION_BIT) };
+#undef AREA_OPTION_BIT
+
+#define AREA_OPTION_FIRST(NAME, name, bit, first) | (uint64_t)(first) << (bit)
+#define AREA_OPTIONS_DEFAULT                                                                       \
+	(UINT64_C(0) AREA_OPTIONS_GLOBAL(AREA_OPTION_FIRST) AREA_OPTIONS_GRAPH(AREA_OPTION_FIRST))
+
+static inline int area_option_on(uint64_t options, enum area_option o)
+{
+	return (int)(options >> o & 1);
+}
+
+#endif

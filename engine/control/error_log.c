@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * error_log: the last eight errors that parsers of commands found, oldest first, as the kernel shows
+ * them (6.12): when, who, what, the command, and a caret under the place. Only parsers of events'
+ * commands log; everything else fails with its errno alone. State: the ring of entries below,
+ * written under the tree's lock. fork: the child has its parent's. Tests: tests/unit/test_error_log.c.
+ */
+#include "engine/control/error_log.h"
+
+#include "engine/base/mem.h"
+#include "engine/control/tree.h"
+#include "engine/ring/ring.h"
+
+#define NR_ENTRIES 8u
+
+static struct entry {
+	uint64_t ns;
+	const char *location, *error;
+	uint32_t bytes, position;
+	char command[ERROR_LOG_COMMAND];
+} entries[NR_ENTRIES];
+static uint32_t nr_added; /* since it was emptied */
+
+void error_log_add(const char *location, const char *error, const char *command, size_t n,
+		   uint32_t position)
+{
+	struct entry *e = &entries[nr_added++ % NR_ENTRIES];
+
+	e->ns = ring_clock_mono();
+	e->location = location;
+	e->error = error;
+	e->bytes = (uint32_t)(n < ERROR_LOG_COMMAND ? n : ERROR_LOG_COMMAND);
+	e->position = position;
+	memcpy(e->command, command, e->bytes);
+}
+
+/* Right-aligned in @width, filled with @fill. */
+static void put_number(struct seq_buf *s, uint64_t v, uint32_t width, char fill)
+{
+	uint64_t limit;
+	uint32_t digits = 1;
+
+	for (limit = 10; v >= limit && digits < width; limit *= 10)
+		digits++;
+	for (; digits < width; digits++)
+		seq_putc(s, fill);
+	seq_putu(s, v);
+}
+
+int error_log_show(const struct tree_at *at, struct seq_buf *s)
+{
+	uint32_t i = nr_added > NR_ENTRIES ? nr_added - NR_ENTRIES : 0, k;
+
+	(void)at;
+	for (; i < nr_added; i++) {
+		const struct entry *e = &entries[i % NR_ENTRIES];
+		uint64_t us = (e->ns + 500) / 1000;
+
+		seq_putc(s, '[');
+		put_number(s, us / 1000000, 5, ' ');
+		seq_putc(s, '.');
+		put_number(s, us % 1000000, 6, '0');
+		seq_puts(s, "] ");
+		seq_puts(s, e->location);
+		seq_puts(s, ": error: ");
+		seq_puts(s, e->error);
+		seq_puts(s, "\n  Command: ");
+		for (k = 0; k < e->bytes; k++)
+			seq_putc(s, e->command[k]);
+		seq_putc(s, '\n');
+		for (k = 0; k < 11 + e->position; k++)
+			seq_putc(s, ' ');
+		seq_puts(s, "^\n");
+	}
+	return 0;
+}
+
+int error_log_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)at;
+	(void)text;
+	(void)n;
+	if (truncate)
+		nr_added = 0;
+	return 0;
+}

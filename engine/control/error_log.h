@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VESTIGE_CONTROL_ERROR_LOG_H
+#define VESTIGE_CONTROL_ERROR_LOG_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * error_log_add() - a parser found something wrong with a command.
+ * @location: which parser, "event filter parse error"; it and @error: static text.
+ * @error: what, "Field not found".
+ * @command: @n bytes, copied (its first ERROR_LOG_COMMAND).
+ * @position: where in it the caret points.
+ * Under the tree's lock.
+ */
+void error_log_add(const char *location, const char *error, const char *command, size_t n,
+		   uint32_t position);
+
+#define ERROR_LOG_COMMAND 255u
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of the buffer: its size, and `trace`, which the outside prints and which is emptied
+ * here. A size is for each CPU the bytes of its pages, heads included; what is asked for is rounded
+ * up to whole pages, and to the least with which a CPU can record. Any thread; nothing for fork.
+ * Tests: tests/engine/fire/control, tests/engine/fire/resize.
+ */
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/control/tree.h"
+#include "engine/core/area.h"
+#include "engine/ring/ring.h"
+
+#define PAGE_KB (PAGE_BYTES / 1024)
+
+static uint64_t cpu_kb(uint32_t cpu)
+{
+	const struct area_cpu *row = area_entry(AREA_CPUS, cpu);
+
+	return (uint64_t)row->nr_pages * PAGE_KB;
+}
+
+/* `X` where the CPUs differ, as the kernel has it. */
+int buffer_size_kb_show(const struct tree_at *at, struct seq_buf *s)
+{
+	uint32_t cpu = at->cpu == UINT32_MAX ? 0 : at->cpu, i;
+
+	for (i = 1; at->cpu == UINT32_MAX && i < area->nr_cpus; i++) {
+		if (cpu_kb(i) != cpu_kb(0)) {
+			seq_puts(s, "X\n");
+			return 0;
+		}
+	}
+	seq_putu(s, cpu_kb(cpu));
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int buffer_total_size_kb_show(const struct tree_at *at, struct seq_buf *s)
+{
+	uint64_t sum = 0;
+	uint32_t i;
+
+	(void)at;
+	for (i = 0; i < area->nr_cpus; i++)
+		sum += cpu_kb(i);
+	seq_putu(s, sum);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int trace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)text;
+	(void)n;
+	if (truncate)
+		ring_clear(at->cpu);
+	return 0;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_options and options/: names, order and errno as the kernel's (6.12). trace_options lists
+ * the options of all tracers and those of the current one; options/ has a file for each. Any
+ * thread; nothing for fork. Tests: tests/engine/fire/control.
+ */
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/control/tree.h"
+#include "engine/core/options.h"
+
+int trace_options_show(const struct tree_at *at, struct seq_buf *s)
+{
+	const char *name;
+	uint32_t i;
+	int bit;
+
+	(void)at;
+	for (i = 0; (name = option_at(i, &bit)); i++) {
+		if (!option_listed(&global_trace, bit))
+			continue;
+		if (!option_is_on(bit))
+			seq_puts(s, "no");
+		seq_puts(s, name);
+		seq_putc(s, '\n');
+	}
+	return 0;
+}
+
+int trace_options_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	int bit, on = 1;
+
+	(void)at;
+	(void)truncate;
+	text = tree_trim(text, &n);
+	if (n > 2 && text[0] == 'n' && text[1] == 'o') {
+		text += 2;
+		n -= 2;
+		on = 0;
+	}
+	bit = option_find(text, n);
+	if (bit < 0 || !option_listed(&global_trace, bit))
+		return -EINVAL;
+	return option_set(&global_trace, bit, on);
+}
+
+int option_show(const struct tree_at *at, struct seq_buf *s)
+{
+	seq_puts(s, option_is_on((int)at->option) ? "1\n" : "0\n");
+	return 0;
+}
+
+int option_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	int on = tree_bool(text, n);
+
+	(void)truncate;
+	return on < 0 ? on : option_set(&global_trace, (int)at->option, on);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the options do inside the process is done here; the rest of them only tell the outside how
+ * to print. Lives in the area, so that a dead process's trace is printed as its options say. fork:
+ * the child's area begins with the parent's. Tests: tests/engine/fire/control.
+ */
+#include "engine/core/options.h"
+
+#include <errno.h>
+
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+
+#define ROW(NAME, name, bit, first) {name, bit},
+static const struct {
+	const char *name;
+	int bit;
+} options[] = {AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_GRAPH(ROW)};
+#undef ROW
+
+#define NR_GLOBAL_BITS 32
+
+const char *option_at(uint32_t i, int *bit)
+{
+	if (i >= ARRAY_SIZE(options))
+		return NULL;
+	*bit = options[i].bit;
+	return options[i].name;
+}
+
+int option_find(const char *name, size_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (strlen(options[i].name) == n && !memcmp(options[i].name, name, n) &&
+		    (options[i].bit < NR_GLOBAL_BITS || tracer_with_option(options[i].name)))
+			return options[i].bit;
+	return -ENOENT;
+}
+
+static const char *name_of(int bit)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(options); i++)
+		if (options[i].bit == bit)
+			return options[i].name;
+	return "";
+}
+
+static struct area_buffer *buffer(void)
+{
+	return area_entry(AREA_BUFFERS, 0);
+}
+
+int option_is_on(int bit)
+{
+	return area_option_on(buffer()->options, (enum area_option)bit);
+}
+
+int option_listed(const struct trace_array *tr, int bit)
+{
+	return bit < NR_GLOBAL_BITS ||
+	       (tr->current && tracer_has_option(tr->current, name_of(bit)));
+}
+
+int option_set(struct trace_array *tr, int bit, int on)
+{
+	const char *name = name_of(bit);
+	const struct tracer *t = bit < NR_GLOBAL_BITS ? tr->current : tracer_with_option(name);
+	struct area_buffer *b = buffer();
+	uint64_t mask = UINT64_C(1) << bit;
+	int err;
+
+	if (option_is_on(bit) == on)
+		return 0;
+	if (t && t->set_option) {
+		err = t->set_option(tr, name, on);
+		if (err)
+			return err;
+	}
+	__atomic_store_n(&b->options, b->options ^ mask, __ATOMIC_RELAXED);
+	if (bit == AREA_OPTION_OVERWRITE) {
+		/* two words for one thing: the ring reads the flag */
+		if (on)
+			b->flags |= AREA_BUFFER_OVERWRITE;
+		else
+			b->flags &= ~(uint32_t)AREA_BUFFER_OVERWRITE;
+	}
+	return 0;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/* The options of trace_options: bits in the area (abi/option.h). Any thread, one writer at a time. */
+#ifndef VESTIGE_CORE_OPTIONS_H
+#define VESTIGE_CORE_OPTIONS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/option.h"
+#include "engine/core/tracer.h"
+
+/* The @i-th option in the kernel's order, its bit in *@bit; NULL behind the last. */
+const char *option_at(uint32_t i, int *bit);
+
+/* The bit of the option of that name, or -ENOENT. @name: @n bytes. */
+int option_find(const char *name, size_t n);
+
+int option_is_on(int bit);
+
+/* Whether trace_options shows it: all tracers have it, or the current one. */
+int option_listed(const struct trace_array *tr, int bit);
+
+/* Return: 0, or -errno: a tracer refused, and the option is as it was. */
+int option_set(struct trace_array *tr, int bit, int on);
+
+#endif
