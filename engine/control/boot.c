@@ -220,7 +220,6 @@ static void objects_changed(void)
 {
 	if (!area || area->pid != sys_getpid())
 		return;
-	graph_unwind_find();
 	tree_lock_take();
 	functions_update();
 	tree_lock_release();

@@ -116,7 +116,8 @@ static void *thread_starts(void *arg)
 	start_release(arg);
 	ring_thread_start();
 	if (on_start)
-		on_start((uint64_t)__builtin_frame_address(0), s.stack_bytes);
+		/* the routine may be called in this function's place: its slot is below the CFA */
+		on_start((uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes);
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
 	return s.routine(s.arg);

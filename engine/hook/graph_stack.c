@@ -29,6 +29,8 @@
 #define PROBES	      64u
 #define LEARN_BYTES   UINT64_C(512)
 #define LEARN_REACH   UINT64_C(16384)
+#define FIND_NEAR     UINT64_C(2048)
+#define FIND_REACH    UINT64_C(65536)
 
 struct stack {
 	uint64_t top;	/* 0: the row is free */
@@ -280,6 +282,17 @@ static void write_record(enum record_kind kind, uint32_t id)
 }
 
 /*
+ * Whether the word at @slot may be read: a stack that was left for good may be unmapped by now.
+ * @near: an address that may be.
+ */
+static int readable(uint64_t slot, uint64_t near)
+{
+	uint8_t state;
+
+	return (slot ^ near) < 4096 || !sys_mincore((void *)(slot & ~UINT64_C(4095)), 4096, &state);
+}
+
+/*
  * The innermost open call's function contains the address to which @slot returns: so the call was
  * made from there, on the same stack.
  */
@@ -289,7 +302,7 @@ static int called_by_innermost(const struct stack *s, uint64_t slot)
 	const struct area_function *f;
 	uint64_t start, end;
 
-	if (s->open >= s->top)
+	if (s->open >= s->top || !readable(s->open, slot))
 		return 0;
 	stub = *(const uint64_t *)s->open;
 	if (!graph_is_stub(stub))
@@ -303,12 +316,39 @@ static int called_by_innermost(const struct stack *s, uint64_t slot)
 	return return_address >= start && return_address < end;
 }
 
-/* Whether a learned stack reaches down to @slot. */
-static int reaches(const struct stack *s, uint64_t slot)
+/*
+ * Whether a learned stack reaches down to @slot: so near that it is likely, or so that the innermost
+ * open call made this one.
+ */
+static int reaches(const struct stack *s, uint64_t slot, uint64_t near)
 {
-	if (s->floor || slot >= s->top || slot >= s->lo)
+	if (s->floor || slot >= s->top || slot >= s->lo || s->lo - slot > FIND_REACH)
 		return 0;
-	return s->lo - slot <= LEARN_REACH || called_by_innermost(s, slot);
+	return s->lo - slot <= near || called_by_innermost(s, slot);
+}
+
+/* A learned stack whose thread has gone deeper than ever before when it comes back to it. */
+static struct stack *find_above(uint64_t slot)
+{
+	uint64_t granule = slot >> GRANULE_SHIFT, last = (slot + FIND_REACH) >> GRANULE_SHIFT;
+
+	for (; granule <= last; granule++) {
+		uint32_t h = hash_of(granule), i;
+
+		for (i = 0; i < PROBES; i++) {
+			uint64_t entry = load_acquire(&tables->seen[(h + i) & (NR_SEEN - 1)]);
+			struct stack *s;
+
+			if (!entry)
+				break;
+			if (entry >> 20 != granule)
+				continue;
+			s = &tables->stacks[(entry & 0xfffff) - 1];
+			if (s->top && reaches(s, slot, FIND_NEAR))
+				return s;
+		}
+	}
+	return NULL;
 }
 
 /* The stack that the thread was given. */
@@ -341,8 +381,11 @@ static struct stack *stack_of(struct graph_tls *t, struct stack *current, uint64
 	s = find(slot);
 	if (s)
 		return s;
-	if (current && reaches(current, slot))
+	if (current && reaches(current, slot, LEARN_REACH))
 		return current;
+	s = find_above(slot);
+	if (s)
+		return s;
 	return make(0, slot, (slot | 4095) + 1);
 }
 
@@ -361,17 +404,6 @@ static int extend(struct stack *s, uint64_t slot)
 	make_findable(row_of(s), lo, s->lo < s->top ? s->lo : s->top);
 	s->lo = lo;
 	return 1;
-}
-
-/*
- * Whether the word at @slot may be read: a stack that was left for good may be unmapped by now.
- * @near: an address that may be.
- */
-static int readable(uint64_t slot, uint64_t near)
-{
-	uint8_t state;
-
-	return (slot ^ near) < 4096 || !sys_mincore((void *)(slot & ~UINT64_C(4095)), 4096, &state);
 }
 
 /*

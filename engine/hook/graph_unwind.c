@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_unwind.h. An exception that passes a stub calls its personality routine, as it would any
- * frame's; the functions below are ours in place of libc's and call them. Nothing is owned. fork:
- * nothing to do. Tests: tests/engine/graph.
+ * See graph_unwind.h. The functions below are ours in place of libc's and the C++ runtime's, and call
+ * them. Nothing is owned. fork: nothing to do. Tests: tests/engine/graph.
  */
 #include "engine/hook/graph_unwind.h"
 
 #include <execinfo.h>
+#include <link.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -38,20 +38,58 @@ static void (*real_longjmp_chk)(struct __jmp_buf_tag *, int);
 static void (*real_siglongjmp)(struct __jmp_buf_tag *, int);
 static backtrace_fn *real_unwind_backtrace;
 static _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
-static _Unwind_Word (*unwind_get_cfa)(struct _Unwind_Context *);
+static void *(*real_begin_catch)(void *);
 
 static uint64_t library_lo, library_hi;
 
-void graph_unwind_find(void)
+static int is_ours(uint64_t ip)
+{
+	return ip - library_lo < library_hi - library_lo;
+}
+
+struct wanted {
+	const char *name;
+	void *found;
+};
+
+static int find_in(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	struct wanted *w = arg;
+	void *object;
+
+	(void)bytes;
+	if (!info->dlpi_name || !info->dlpi_name[0])
+		return 0;
+	object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (!object)
+		return 0;
+	w->found = dlsym(object, w->name);
+	dlclose(object);
+	if (is_ours((uint64_t)w->found))
+		w->found = NULL;
+	return w->found != NULL;
+}
+
+/*
+ * The function that ours stands for: behind us in the order of lookup, or in an object that is only
+ * visible to those that loaded it.
+ */
+static void *find_anywhere(const char *name)
+{
+	struct wanted w = {name, dlsym(RTLD_NEXT, name)};
+
+	if (!w.found)
+		dl_iterate_phdr(find_in, &w);
+	return w.found;
+}
+
+static void find_unwinder(void)
 {
 	if (!real_unwind_backtrace)
-		real_unwind_backtrace = (backtrace_fn *)libc_next("_Unwind_Backtrace");
+		real_unwind_backtrace = (backtrace_fn *)find_anywhere("_Unwind_Backtrace");
 	if (!unwind_get_ip)
 		unwind_get_ip =
-			(_Unwind_Ptr(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetIP");
-	if (!unwind_get_cfa)
-		unwind_get_cfa =
-			(_Unwind_Word(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetCFA");
+			(_Unwind_Ptr(*)(struct _Unwind_Context *))find_anywhere("_Unwind_GetIP");
 }
 
 static void find_all(void)
@@ -63,7 +101,10 @@ static void find_all(void)
 	real_longjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("longjmp");
 	real_siglongjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("siglongjmp");
 	real_longjmp_chk = (void (*)(struct __jmp_buf_tag *, int))libc_next("__longjmp_chk");
-	graph_unwind_find();
+	real_begin_catch = (void *(*)(void *))dlsym(RTLD_NEXT, "__cxa_begin_catch");
+	real_unwind_backtrace = (backtrace_fn *)dlsym(RTLD_NEXT, "_Unwind_Backtrace");
+	unwind_get_ip =
+		(_Unwind_Ptr(*)(struct _Unwind_Context *))dlsym(RTLD_DEFAULT, "_Unwind_GetIP");
 }
 
 void graph_unwind_start(void)
@@ -85,22 +126,19 @@ void graph_unwind_start(void)
 	threads_on_start(graph_thread_start, graph_thread_end);
 }
 
-/* The stub's frame is passed by an exception, a cancellation or pthread_exit(). */
-_Unwind_Reason_Code graph_personality(int version, _Unwind_Action actions,
-				      _Unwind_Exception_Class class, struct _Unwind_Exception *e,
-				      struct _Unwind_Context *context);
+/*
+ * An exception was caught: the calls below the frame that did it have vanished. The stubs could have
+ * a personality routine that is told of each, but LLVM's unwinder ends the process when one lies
+ * next to the frame that catches.
+ */
+void *__cxa_begin_catch(void *exception);
 
-_Unwind_Reason_Code graph_personality(int version, _Unwind_Action actions,
-				      _Unwind_Exception_Class class, struct _Unwind_Exception *e,
-				      struct _Unwind_Context *context)
+VESTIGE_EXPORT void *__cxa_begin_catch(void *exception)
 {
-	(void)version;
-	(void)class;
-	(void)e;
-	/* the stack pointer in a stub is 8 above the call's slot */
-	if (actions & _UA_CLEANUP_PHASE)
-		graph_stack_drop(unwind_get_cfa ? unwind_get_cfa(context) : graph_tls.open + 8);
-	return _URC_CONTINUE_UNWIND;
+	graph_stack_drop((uint64_t)__builtin_frame_address(0) + 16);
+	if (!real_begin_catch)
+		real_begin_catch = (void *(*)(void *))find_anywhere("__cxa_begin_catch");
+	return real_begin_catch(exception);
 }
 
 /* Where longjmp() will leave the stack pointer. */
@@ -188,11 +226,6 @@ VESTIGE_EXPORT int sigaltstack(const stack_t *stack, stack_t *old)
 	return ret;
 }
 
-static int is_ours(uint64_t ip)
-{
-	return ip - library_lo < library_hi - library_lo;
-}
-
 VESTIGE_EXPORT int backtrace(void **buffer, int size)
 {
 	void *all[512];
@@ -234,7 +267,7 @@ VESTIGE_EXPORT _Unwind_Reason_Code _Unwind_Backtrace(_Unwind_Trace_Fn each, void
 	struct walk w = {each, arg};
 
 	if (!real_unwind_backtrace)
-		graph_unwind_find();
+		find_unwinder();
 	if (!real_unwind_backtrace)
 		return _URC_FATAL_PHASE1_ERROR;
 	return real_unwind_backtrace(walk_step, &w);

@@ -10,7 +10,4 @@
 /* Constructor context, in main's thread. */
 void graph_unwind_start(void);
 
-/* Objects came or went: look again for what was not there. Normal context. */
-void graph_unwind_find(void);
-
 #endif
