@@ -41,6 +41,7 @@ struct stack {
 	uint32_t depth;
 	uint32_t id; /* for RECORD_STACK */
 	uint32_t claimed;
+	struct graph_tls *holder; /* of the thread that ran on it last, where its end is seen */
 };
 
 static struct tables {
@@ -212,6 +213,7 @@ static struct stack *make(uint64_t floor, uint64_t lo, uint64_t top)
 		s->open = top;
 		s->root = s->hidden = 0;
 		s->depth = 0;
+		s->holder = NULL;
 		store_release(&s->top, top);
 		make_findable(row_of(s), lo, top);
 		return s;
@@ -251,18 +253,46 @@ void graph_stack_known(uint64_t lo, uint64_t bytes)
 	make(lo, top, top);
 }
 
+static void store_current(const struct graph_tls *t, struct stack *s)
+{
+	s->open = t->open;
+	s->root = t->root;
+	s->hidden = t->hidden;
+	s->depth = t->depth;
+}
+
+static void load_current(struct graph_tls *t, const struct stack *s)
+{
+	t->open = s->open;
+	t->top = s->top;
+	t->root = s->root;
+	t->hidden = s->hidden;
+	t->depth = s->depth;
+}
+
+static struct stack *current_stack(const struct graph_tls *t)
+{
+	struct stack *s = t->stack ? &tables->stacks[t->stack - 1] : NULL;
+
+	return s && s->top && s->id == t->stack_id ? s : NULL;
+}
+
 void graph_thread_end(void)
 {
 	struct graph_tls *t = &graph_tls;
-	struct stack *s = t->own ? &tables->stacks[t->own - 1] : NULL;
+	struct stack *own = t->own ? &tables->stacks[t->own - 1] : NULL;
+	struct stack *s = current_stack(t);
 
-	if (!s || s->id != t->own_id)
-		return;
 	t->lo = UINT64_MAX; /* what is still called takes the slow path, and learns the stack anew */
 	barrier();
+	if (s && s->holder == t) {
+		store_current(t, s);
+		s->holder = NULL;
+	}
+	if (own && own->id == t->own_id)
+		forget(own);
 	t->thread_top = 0;
 	t->own = t->stack = 0;
-	forget(s);
 }
 
 void graph_thread_forbid(void)
@@ -440,30 +470,6 @@ static uint32_t drop(struct stack *s, uint64_t slot, enum graph_step step, int r
 	return n;
 }
 
-static void store_current(const struct graph_tls *t, struct stack *s)
-{
-	s->open = t->open;
-	s->root = t->root;
-	s->hidden = t->hidden;
-	s->depth = t->depth;
-}
-
-static void load_current(struct graph_tls *t, const struct stack *s)
-{
-	t->open = s->open;
-	t->top = s->top;
-	t->root = s->root;
-	t->hidden = s->hidden;
-	t->depth = s->depth;
-}
-
-static struct stack *current_stack(const struct graph_tls *t)
-{
-	struct stack *s = t->stack ? &tables->stacks[t->stack - 1] : NULL;
-
-	return s && s->top && s->id == t->stack_id ? s : NULL;
-}
-
 /*
  * Close the thread's fast path. If it is closed, then by a slow path that we have interrupted, or
  * by one that a handler's longjmp() left for good: then we are above it on the same stack.
@@ -492,11 +498,29 @@ static void leave(struct graph_tls *t, const struct stack *s)
 	t->busy = 0;
 }
 
+/*
+ * Another thread ran on the stack last, and has done nothing since by which we would know that it
+ * left: its words are newer than the row's. From here on it has to look where it is.
+ */
+static void take_over(struct stack *s, struct graph_tls *holder)
+{
+	if (load_acquire(&holder->stack) != row_of(s) + 1)
+		return;
+	store_current(holder, s);
+	store_release(&holder->lo, UINT64_MAX);
+	compare_and_store(&holder->stack, row_of(s) + 1, 0);
+}
+
 /* Make @s the stack on which the thread runs. */
 static void become(struct graph_tls *t, struct stack *current, struct stack *s)
 {
 	if (s == current)
 		return;
+	if (current)
+		current->holder = NULL;
+	if (s->holder && s->holder != t)
+		take_over(s, s->holder);
+	s->holder = t->thread_top ? t : NULL;
 	t->switched |= t->stack != 0;
 	t->stack = row_of(s) + 1;
 	t->stack_id = s->id;
