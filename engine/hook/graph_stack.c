@@ -31,6 +31,7 @@
 #define LEARN_REACH   UINT64_C(16384)
 #define FIND_NEAR     UINT64_C(2048)
 #define FIND_REACH    UINT64_C(65536)
+#define ABANDONED_GAP UINT64_C(64)
 
 struct stack {
 	uint64_t top;	/* 0: the row is free */
@@ -471,6 +472,20 @@ static uint32_t drop(struct stack *s, uint64_t slot, enum graph_step step, int r
 }
 
 /*
+ * A learned stack that was left with open calls and begins anew, a few bytes lower: the outermost old
+ * slot still holds a stub's address, but the new call was made where that one was, and not by it.
+ * Return: as drop().
+ */
+static uint32_t drop_abandoned(struct stack *s, uint64_t slot)
+{
+	if (s->floor || s->open >= s->top || s->open - slot > ABANDONED_GAP ||
+	    graph_shadow(s->open)->return_address != *(const uint64_t *)slot ||
+	    called_by_innermost(s, slot))
+		return 0;
+	return drop(s, s->open + 8, GRAPH_EXIT, 1);
+}
+
+/*
  * Close the thread's fast path. If it is closed, then by a slow path that we have interrupted, or
  * by one that a handler's longjmp() left for good: then we are above it on the same stack.
  */
@@ -508,6 +523,7 @@ static void take_over(struct stack *s, struct graph_tls *holder)
 		return;
 	store_current(holder, s);
 	store_release(&holder->lo, UINT64_MAX);
+	store_release(&holder->open, 0);
 	compare_and_store(&holder->stack, row_of(s) + 1, 0);
 }
 
@@ -570,6 +586,8 @@ int graph_stack_slow(uint64_t slot, enum graph_step step)
 		store_current(t, current);
 	become(t, current, s);
 	vanished = drop(s, slot, step, s != current);
+	if (s != current && step == GRAPH_ENTER)
+		vanished += drop_abandoned(s, slot);
 	if (vanished)
 		write_record(RECORD_UNWOUND, vanished);
 	if (step == GRAPH_EXIT)
