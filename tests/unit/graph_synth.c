@@ -171,7 +171,7 @@ static void change_stack(struct world *w, struct synth_thread *t)
 
 	if (n)
 		to = &w->stack[t->process][n - 1];
-	if (to == t->cur || to->thread >= 0)
+	if (to == t->cur || to->thread >= 0 || to->nr == MAX_FRAMES)
 		return;
 	if (!t->named) {
 		record(w, t, RECORD_STACK, t->own.id);
@@ -189,13 +189,23 @@ static void step(struct world *w)
 	unsigned int what = dice(w, 100);
 
 	w->g->ts += 1 + dice(w, 40);
-	if (!dice(w, 30))
+	if (!dice(w, 30) && (!w->plan->calls_first || t->cur->nr < MAX_FRAMES)) {
 		t->cpu = dice(w, GRAPH_SYNTH_CPUS);
-	if (w->plan->coroutines && what < 8) {
+		/* what returns as the first on a CPU may look like another one's leaf */
+		if (w->plan->calls_first) {
+			enter(w, t, false);
+			return;
+		}
+	}
+	if (w->plan->coroutines && what < 8 && t->cur->nr < MAX_FRAMES) {
+		struct synth_stack *was = t->cur;
+
 		change_stack(w, t);
 		w->g->ts += 1;
-		/* the engine notices a change of stack at the next call or return */
+		/* the engine notices it at the next call or return; as above */
 		what = 8 + dice(w, 92);
+		if (t->cur != was && w->plan->calls_first)
+			what = 50;
 	}
 	if (w->plan->throws && what < 12 && entries(t->cur))
 		throw(w, t);

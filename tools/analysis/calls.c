@@ -291,6 +291,7 @@ static int told_record(struct calls *c, struct thread *t, const struct record *r
 	struct stack *s;
 	int ret;
 
+	t->renamed = 0; /* only the ring has to find out which stack is the thread's own */
 	ret = calls_switch(c, t, PROCESS_TOLD, rec->task);
 	if (ret)
 		return ret;
@@ -371,7 +372,8 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 	if (rec->kind != RECORD_EXIT)
 		return false;
 	nr = innermost(s);
-	return nr && s->calls[nr - 1].ip == rec->ip;
+	/* nothing but jumps from a call that was not seen: it is this one that ends */
+	return !nr || s->calls[nr - 1].ip == rec->ip;
 }
 
 uint32_t calls_depth(const struct calls *c, const struct record *rec)

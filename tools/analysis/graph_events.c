@@ -250,9 +250,9 @@ static int fold(struct graph_events *g)
 		return ret;
 	if (next->lost || (next->graph & RECORD_GRAPH_TOLD) != (g->rec->graph & RECORD_GRAPH_TOLD))
 		return 0;
-	if (told) /* the kernel asks no more than that */
+	if (told) /* more the kernel does not ask for */
 		ends = next->kind == RECORD_EXIT && next->ip == g->rec->ip &&
-		       next->pid == g->rec->pid;
+		       next->pid == g->rec->pid && next->task == g->rec->task;
 	else
 		ends = same_thread(next, g->rec) && calls_would_leave(g->calls, next);
 	if (!ends)

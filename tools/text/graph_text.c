@@ -426,13 +426,12 @@ static void put_exit(struct graph_text *g, const struct graph_event *ev)
 			out_text(g->o, " ");
 			put_retval(g, ev->retval);
 		}
-		out_text(g->o, " */");
+		out_text(g->o, " */\n");
 	} else {
-		out_text(g->o, "}");
+		out_text(g->o, "}\n");
 	}
 	if (g->options & GRAPH_PRINT_OVERRUN)
-		out_printf(g->o, " (Overruns: %" PRIu32 ")", ev->overrun);
-	out_text(g->o, "\n");
+		out_printf(g->o, " (Overruns: %" PRIu32 ")\n", ev->overrun);
 }
 
 /* What is neither entry nor exit stands between them as a comment. */
