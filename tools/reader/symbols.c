@@ -34,6 +34,7 @@ struct symbols {
 	struct symbol *at;
 	size_t nr, room;
 	bool sorted;
+	enum demangle how;
 	struct arena *strings;
 	const char **modules; /* interned, in order of appearance */
 	size_t nr_modules, modules_room;
@@ -143,7 +144,7 @@ static int add(struct symbols *s, uint64_t addr, char type, const char *name, si
 		s->at = at;
 		s->room = room;
 	}
-	sym.name = arena_add(s, name, name_bytes);
+	sym.name = sym.raw = arena_add(s, name, name_bytes);
 	if (!sym.name)
 		return -ENOMEM;
 	if (module) {
@@ -266,6 +267,34 @@ static int sort(struct symbols *s)
 	return 0;
 }
 
+void symbols_demangle(struct symbols *s, enum demangle how)
+{
+	s->how = how;
+	for (size_t i = 0; i < s->nr; i++) {
+		s->at[i].name = s->at[i].raw;
+		s->at[i].shown = false;
+	}
+}
+
+/* The symbol as it is to be shown; where that cannot be had, as it is. */
+static struct symbol *show(struct symbols *s, struct symbol *sym)
+{
+	char *name;
+
+	if (sym->shown || s->how == DEMANGLE_NONE)
+		return sym;
+	sym->shown = true;
+	name = demangle(sym->raw, s->how);
+	if (name) {
+		const char *kept = arena_add(s, name, strlen(name));
+
+		if (kept)
+			sym->name = kept;
+		free(name);
+	}
+	return sym;
+}
+
 const struct symbol *symbols_find(struct symbols *s, uint64_t addr)
 {
 	struct cache_slot *slot;
@@ -289,7 +318,7 @@ const struct symbol *symbols_find(struct symbols *s, uint64_t addr)
 	for (lo--; lo && s->at[lo - 1].addr == s->at[lo].addr; lo--)
 		;
 	slot->addr = addr;
-	slot->sym = &s->at[lo];
+	slot->sym = show(s, &s->at[lo]);
 	return slot->sym;
 }
 
@@ -300,7 +329,7 @@ size_t symbols_count(struct symbols *s)
 
 const struct symbol *symbols_at(struct symbols *s, size_t i)
 {
-	return i < s->nr && !sort(s) ? &s->at[i] : NULL;
+	return i < s->nr && !sort(s) ? show(s, &s->at[i]) : NULL;
 }
 
 /* Readers split a line at white space, so that a name must not hold any. */
@@ -322,7 +351,7 @@ int symbols_print_kallsyms(struct symbols *s, FILE *f)
 			continue; /* readers would name either of them */
 		sym = &s->at[i];
 		fprintf(f, "%016llx %c ", (unsigned long long)sym->addr, sym->type);
-		print_word(f, sym->name);
+		print_word(f, sym->raw);
 		if (sym->module) {
 			fputs("\t[", f);
 			print_word(f, sym->module);
