@@ -45,6 +45,12 @@ def replay(w, *args):
     return out
 
 
+def raw_lines(w, *args):
+    """As they are, without looking at times."""
+    found = [LINE.match(l) for l in w.run("replay", *args).stdout.decode().splitlines()[1:]]
+    return [(int(m[2]), len(m[3]) // 2, m[4]) for m in found]
+
+
 def texts(lines):
     return [" " * d + t for _, d, t in lines]
 
@@ -274,6 +280,26 @@ def test_cxx_names(w):
     # on another machine the program is not there
     os.unlink(w.path("cxx"))
     assert texts(replay(w)) == lines
+
+
+def test_source_lines(w):
+    w.compile("lines", open(w.prog + ".c").read(), "-g")
+    record(w, "calls", "1", prog=w.path("lines"))
+    where = [i for i, l in enumerate(open(w.path("lines.c")), 1) if "void mid(" in l][0]
+    assert f"mid() {{ /* {w.path('lines.c')}:{where} */" in [t for _, _, t in raw_lines(w, "--srcline")]
+    assert f"  mid [{w.path('lines.c')}:{where}]" in w.run("graph", "--srcline").stdout.decode()
+    assert f"  mid [{w.path('lines.c')}:{where}]" in w.run("profile", "--srcline").stdout.decode()
+    # the lines are in a debug file
+    for command in (["objcopy", "--only-keep-debug", "lines", "lines.debug"], ["strip", "-s", "lines"],
+                    ["objcopy", "--add-gnu-debuglink=lines.debug", "lines"]):
+        subprocess.run(command, cwd=w.dir, check=True)
+    assert f":{where}]" in w.run("graph", "--srcline").stdout.decode()
+    # so are the names
+    record(w, "calls", "1", prog=w.path("lines"))
+    assert texts(replay(w))[:2] == WHOLE[:2]
+    # a file that was built again has other lines
+    w.compile("lines", "int main(void) { return 0; }", "-g")
+    assert ".c:" not in w.run("graph", "--srcline").stdout.decode()
 
 
 def test_program_without_a_command(w):

@@ -13,6 +13,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/cpu_list.h"
+#include "tools/reader/srcline.h"
 #include "tools/reader/symbols.h"
 #include "tools/text/duration.h"
 
@@ -143,6 +144,11 @@ int view_open(struct view *v)
 		ret = cpu_list_parse(v->cpu_text, v->r->nr_cpus, &v->cpus);
 	if (ret)
 		return ret;
+	if (v->srcline) {
+		v->lines = srcline_new(v->r->symbols);
+		if (!v->lines)
+			return fail(ENOMEM, "out of memory");
+	}
 	v->filter = call_filter_new(v->r, &v->wish);
 	return v->filter ? 0 : -ENOMEM;
 }
@@ -150,9 +156,11 @@ int view_open(struct view *v)
 void view_close(struct view *v)
 {
 	call_filter_free(v->filter);
+	srcline_free(v->lines);
 	free(v->cpus);
 	reader_close(v->r);
 	v->filter = NULL;
+	v->lines = NULL;
 	v->cpus = NULL;
 	v->r = NULL;
 }
@@ -245,7 +253,7 @@ void view_put_name(const struct view *v, struct out *o, const struct call_functi
 
 const char *view_place(const struct view *v, uint64_t ip)
 {
-	return NULL;
+	return v->lines ? srcline_find(v->lines, ip) : NULL;
 }
 
 void view_put_json(struct out *o, const char *text)

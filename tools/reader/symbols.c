@@ -38,6 +38,8 @@ struct symbols {
 	struct arena *strings;
 	const char **modules; /* interned, in order of appearance */
 	size_t nr_modules, modules_room;
+	struct symbols_object *objects;
+	size_t nr_objects;
 	size_t last_module; /* that of the previous symbol: nearly always the next one's too */
 	struct cache_slot cache[CACHE_SLOTS];
 };
@@ -62,6 +64,7 @@ void symbols_free(struct symbols *s)
 		free(a);
 	}
 	free(s->modules);
+	free(s->objects);
 	free(s->at);
 	free(s);
 }
@@ -320,6 +323,32 @@ const struct symbol *symbols_find(struct symbols *s, uint64_t addr)
 	slot->addr = addr;
 	slot->sym = show(s, &s->at[lo]);
 	return slot->sym;
+}
+
+int symbols_add_object(struct symbols *s, uint64_t base, const char *path)
+{
+	struct symbols_object *more;
+
+	for (size_t i = 0; i < s->nr_objects; i++)
+		if (s->objects[i].base == base)
+			return 0;
+	more = realloc(s->objects, (s->nr_objects + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->objects = more;
+	more[s->nr_objects].base = base;
+	more[s->nr_objects].path = arena_add(s, path, strlen(path));
+	return more[s->nr_objects].path ? (s->nr_objects++, 0) : -ENOMEM;
+}
+
+size_t symbols_nr_objects(const struct symbols *s)
+{
+	return s->nr_objects;
+}
+
+const struct symbols_object *symbols_object_at(const struct symbols *s, size_t i)
+{
+	return i < s->nr_objects ? &s->objects[i] : NULL;
 }
 
 size_t symbols_count(struct symbols *s)

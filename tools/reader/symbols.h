@@ -71,6 +71,21 @@ const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
  */
 void symbols_demangle(struct symbols *s, enum demangle how);
 
+/* The first addresses of an object's range, and those of its file where it ran. */
+struct symbols_object {
+	uint64_t base;
+	const char *path;
+};
+
+/*
+ * symbols_add_object() - tell where an object's range is; the path is copied. What is told twice is
+ * kept once. Return: 0 or -ENOMEM.
+ */
+int symbols_add_object(struct symbols *s, uint64_t base, const char *path);
+/* How many were told, and the i-th. Borrowed until the next is told. */
+size_t symbols_nr_objects(const struct symbols *s);
+const struct symbols_object *symbols_object_at(const struct symbols *s, size_t i);
+
 /* How many there are, and the i-th in order of address. */
 size_t symbols_count(struct symbols *s);
 const struct symbol *symbols_at(struct symbols *s, size_t i);
