@@ -93,6 +93,21 @@ def test_replay_filters(w):
         ["main() {", " around() {", "  nap();", " } /* around */", "} /* main */"]
 
 
+def test_record_depth(w):
+    """The engine's filter leaves what replay's leaves."""
+    record(w, "calls", "2")
+    want = texts(replay(w, "-D", "2"))
+    w.run("record", "-q", "-p", "function_graph", "--max-graph-depth", "2", w.prog, "calls", "2")
+    assert texts(replay(w)) == want
+    for bad in (["--max-graph-depth", "0"], ["--max-graph-depth", "x"], ["--tracing-thresh", "1ns"],
+                ["--tracing-thresh", "x"], ["-g", ""], ["--graph-notrace"], ["--tracing-thresh"]):
+        p = w.run("record", "-p", "function_graph", *bad, status=125)
+        assert p.stderr.count(b"\n") == 1, p
+    for flag in ("-g", "--graph-notrace"):
+        p = w.run("record", "-p", "function_graph", flag, "nosuch", w.prog, status=125)
+        assert b"no function that can be traced matches nosuch" in p.stderr, p
+
+
 def test_replay_many_lines(w):
     """More lines than wait for a call's end."""
     record(w, "calls", "30000")
