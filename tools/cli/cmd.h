@@ -3,6 +3,8 @@
 #ifndef VESTIGE_TOOLS_CMD_H
 #define VESTIGE_TOOLS_CMD_H
 
+#include <stdbool.h>
+
 /* Exit statuses of every command but record and run, which pass the child's on. */
 #define CMD_FAILURE 1
 #define CMD_USAGE   2
@@ -20,16 +22,23 @@ int cmd_clean(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_extract(int argc, char **argv);
 int cmd_get(int argc, char **argv);
+int cmd_graph(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
+/* `vestige ./prog args`: argv[0] is the program. */
+int cmd_program(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_start(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
+
+/* Does a word that is no command name a program: by a path, or an executable in PATH? */
+bool cmd_is_program(const char *word);
 
 #endif

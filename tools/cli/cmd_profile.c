@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige profile`: how often each function was called, in the shape of the kernel's
- * trace_stat/functionN (which sorts by hits when it has no times). Tests: tests/cli.
+ * `vestige profile`: where the time went (profile_graph.c), or of function records how often each
+ * function was called, in the shape of the kernel's trace_stat/functionN (which sorts by hits when
+ * it has no times). Tests: tests/cli.
  */
 #include "cmd.h"
 
@@ -13,9 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cpu_list.h"
 #include "tools/analysis/profile.h"
 #include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/cli/profile_graph.h"
+#include "tools/cli/view.h"
 #include "tools/text/out.h"
 
 #define NAME_WIDTH_MIN 30 /* the kernel's */
@@ -23,28 +26,22 @@
 #define NAME_BYTES     512
 
 static const char usage[] =
-	"usage: vestige profile [-i FILE] [--cpu LIST] [--sort hits|name] [--top N] [--callers]\n"
-	"                       [--json] [FILE]\n"
+	"usage: vestige profile [FLAGS] [FILE]\n"
 	"\n"
-	"Print how often each function of FILE (a trace.dat, a spool or an area; default: "
-	"trace.dat)\n"
-	"was called.\n"
-	"\n"
-	"  -i, --input FILE  the same as FILE\n"
-	"      --cpu LIST    only the calls on these CPUs: 0,2-3\n"
-	"      --sort KEY    hits (the default, most first) or name\n"
-	"      --top N       only the first N functions\n"
+	"Print which functions of FILE (a trace.dat, a spool or an area; default: trace.dat) took\n"
+	"the time: their own, in all, how often they were called, and a call's average, "
+	"percentiles\n"
+	"and most. Of a recording by -p function, which has no times: how often each was called.\n"
+	"\n" VIEW_HELP "  -s, --sort KEY    self (default), total, calls, avg, min, max, p50, p90, "
+	"p99, tid, name;\n"
+	"                    several with commas. Without times: hits (default) or name\n"
+	"      --by WHAT     a row for each function (default), thread or object\n"
+	"      --threads     a row for each function of each thread\n"
+	"      --diff OLD    what has changed since OLD, another recording\n"
+	"      --top N       only the first N rows\n"
 	"      --callers     under each function those that called it\n"
-	"      --json        the same as JSON, with addresses\n"
+	"      --json        the same as JSON, times in nanoseconds\n"
 	"  -h, --help        print this\n";
-
-struct profile_options {
-	const char *path;
-	const char *cpus;
-	enum profile_sort sort;
-	size_t top;
-	bool callers, json;
-};
 
 /* `name [module]`, or the address. */
 static void put_name(char *to, size_t room, const char *name, const char *module, uint64_t addr)
@@ -108,32 +105,12 @@ static int print_table(struct out *o, const struct profile *p, size_t nr,
 	return 0;
 }
 
-static void put_json_string(struct out *o, const char *text)
-{
-	const unsigned char *p;
-
-	if (!text) {
-		out_text(o, "null");
-		return;
-	}
-	out_text(o, "\"");
-	for (p = (const unsigned char *)text; *p; p++) {
-		if (*p == '"' || *p == '\\')
-			out_printf(o, "\\%c", *p);
-		else if (*p < ' ' || *p >= 0x7f) /* names of symbols need not be UTF-8 */
-			out_printf(o, "\\u%04x", *p);
-		else
-			out_write(o, (const char *)p, 1);
-	}
-	out_text(o, "\"");
-}
-
 static void put_json_place(struct out *o, const char *name, const char *module, uint64_t addr)
 {
 	out_text(o, "{\"name\": ");
-	put_json_string(o, name);
+	view_put_json(o, name);
 	out_text(o, ", \"module\": ");
-	put_json_string(o, module);
+	view_put_json(o, module);
 	/* as text: a double does not hold 64 bits */
 	out_printf(o, ", \"address\": \"0x%" PRIx64 "\"", addr);
 }
@@ -192,28 +169,31 @@ static void print_notes(const struct profile *p, const char *path)
 		fprintf(stderr, "vestige: '%s' has no function calls\n", path);
 }
 
-static int profile(const struct profile_options *opt)
+/* Of function records, which tell no times. */
+static int profile_hits_only(struct view *v, const struct profile_options *opt)
 {
-	struct profile *p = NULL;
-	struct reader *r;
+	bool by_name = opt->nr_keys && opt->keys[0] == SORT_NAME;
+	struct profile *p;
 	struct out o;
-	bool *cpus = NULL;
 	size_t nr;
 	int ret, err;
 
-	ret = reader_open(opt->path, &r);
+	if (opt->nr_keys > 1 || (opt->nr_keys && !by_name && opt->keys[0] != SORT_CALLS))
+		return fail(EINVAL, "'%s' has no times: it can be sorted by hits or by name",
+			    v->path);
+	if (opt->diff || opt->threads || opt->by != TABLE_BY_FUNCTION || view_has_filters(v))
+		return fail(EINVAL,
+			    "'%s' has no entries and exits, which this needs: record it with -p "
+			    "function_graph",
+			    v->path);
+	p = profile_new(v->r, v->cpus);
+	if (!p)
+		return -EINVAL;
+	ret = out_init(&o, STDOUT_FILENO);
 	if (ret)
-		return ret;
-	if (opt->cpus)
-		ret = cpu_list_parse(opt->cpus, r->nr_cpus, &cpus);
+		fail(ENOMEM, "out of memory");
 	if (!ret) {
-		p = profile_new(r, cpus);
-		ret = p ? out_init(&o, STDOUT_FILENO) : -EINVAL;
-		if (p && ret)
-			fail(ENOMEM, "out of memory");
-	}
-	if (!ret) {
-		profile_sort(p, opt->sort);
+		profile_sort(p, by_name ? PROFILE_BY_NAME : PROFILE_BY_HITS);
 		nr = profile_count(p);
 		if (opt->top && opt->top < nr)
 			nr = opt->top;
@@ -223,80 +203,120 @@ static int profile(const struct profile_options *opt)
 		if (!ret && err && err != -EPIPE)
 			ret = fail_errno(-err, "cannot write the profile");
 		if (!ret)
-			print_notes(p, opt->path);
+			print_notes(p, v->path);
 	}
 	profile_free(p);
-	free(cpus);
-	reader_close(r);
 	return ret;
 }
 
-static int bad_usage(const char *what, const char *word)
+static int parse_sort(struct view *v, struct profile_options *opt, const char *text)
 {
-	fprintf(stderr, "vestige: profile: %s '%s'; see `vestige profile --help`\n", what, word);
-	return CMD_USAGE;
+	const char *p = text;
+
+	opt->nr_keys = 0;
+	for (;; p++) {
+		size_t n = strcspn(p, ",");
+		unsigned int k = 0;
+
+		while (k < SORT_NR &&
+		       (strlen(call_sort_names[k]) != n || strncmp(p, call_sort_names[k], n)))
+			k++;
+		if (n == 4 && !strncmp(p, "hits", n))
+			k = SORT_CALLS;
+		if (k == SORT_NR || opt->nr_keys == PROFILE_MAX_KEYS)
+			return view_bad(v, "--sort knows no", text);
+		opt->keys[opt->nr_keys++] = (enum call_sort)k;
+		p += n;
+		if (!*p)
+			return 0;
+	}
+}
+
+static int parse_by(struct view *v, struct profile_options *opt, const char *text)
+{
+	static const char *const words[] = {"function", "thread", "object"};
+
+	for (unsigned int i = 0; i < 3; i++) {
+		if (!strcmp(text, words[i])) {
+			opt->by = (enum call_table_by)i;
+			return 0;
+		}
+	}
+	return view_bad(v, "--by is function, thread or object, not", text);
+}
+
+enum { TOP = VIEW_OWN, CALLERS, JSON, BY, THREADS, DIFF };
+
+static int profile_option(struct view *v, struct profile_options *opt, int c, char **argv)
+{
+	char *end;
+
+	switch (c) {
+	case 's':
+		return parse_sort(v, opt, optarg);
+	case TOP:
+		opt->top = strtoul(optarg, &end, 10);
+		if (*optarg < '0' || *optarg > '9' || *end || !opt->top)
+			return view_bad(v, "--top takes a number of functions, not", optarg);
+		return 0;
+	case CALLERS:
+		opt->callers = true;
+		return 0;
+	case JSON:
+		opt->json = true;
+		return 0;
+	case BY:
+		return parse_by(v, opt, optarg);
+	case THREADS:
+		opt->threads = true;
+		return 0;
+	case DIFF:
+		opt->diff = optarg;
+		return 0;
+	default:
+		return view_option(v, c, argv);
+	}
 }
 
 int cmd_profile(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"input", required_argument, NULL, 'i'}, {"cpu", required_argument, NULL, 'c'},
-		{"sort", required_argument, NULL, 's'},	 {"top", required_argument, NULL, 't'},
-		{"callers", no_argument, NULL, 'C'},	 {"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},	 {0},
-	};
+	static const struct option options[] = {VIEW_OPTIONS,
+						{"sort", required_argument, NULL, 's'},
+						{"top", required_argument, NULL, TOP},
+						{"callers", no_argument, NULL, CALLERS},
+						{"json", no_argument, NULL, JSON},
+						{"by", required_argument, NULL, BY},
+						{"threads", no_argument, NULL, THREADS},
+						{"diff", required_argument, NULL, DIFF},
+						{0}};
 	struct profile_options opt = {0};
-	char *end;
-	int c;
+	struct view v;
+	int c, ret;
 
+	view_init(&v, "profile");
 	opterr = 0;
 	optind = 0;
-	while ((c = getopt_long(argc, argv, ":i:h", options, NULL)) >= 0) {
-		switch (c) {
-		case 'i':
-			opt.path = optarg;
-			break;
-		case 'c':
-			opt.cpus = optarg;
-			break;
-		case 's':
-			if (strcmp(optarg, "name") == 0)
-				opt.sort = PROFILE_BY_NAME;
-			else if (strcmp(optarg, "hits") == 0)
-				opt.sort = PROFILE_BY_HITS;
-			else
-				return bad_usage("--sort is hits or name, not", optarg);
-			break;
-		case 't':
-			opt.top = strtoul(optarg, &end, 10);
-			if (*optarg < '0' || *optarg > '9' || *end || !opt.top)
-				return bad_usage("--top takes a number of functions, not", optarg);
-			break;
-		case 'C':
-			opt.callers = true;
-			break;
-		case 'j':
-			opt.json = true;
-			break;
-		case 'h':
+	while ((c = getopt_long(argc, argv, VIEW_LETTERS "s:", options, NULL)) >= 0) {
+		if (c == 'h') {
 			fputs(usage, stdout);
 			return 0;
-		case ':':
-			return bad_usage("a value is missing behind", argv[optind - 1]);
-		default:
-			return bad_usage("unknown option", argv[optind - 1]);
 		}
+		ret = profile_option(&v, &opt, c, argv);
+		if (ret)
+			return ret;
 	}
-	if (argc - optind > (opt.path ? 0 : 1))
-		return bad_usage("one file at a time; one more is",
-				 argv[opt.path ? optind : optind + 1]);
+	if (argc - optind > (v.path ? 0 : 1))
+		return view_bad(&v, "one file at a time; one more is",
+				argv[v.path ? optind : optind + 1]);
 	if (optind < argc)
-		opt.path = argv[optind];
-	if (!opt.path)
-		opt.path = "trace.dat";
-	if (profile(&opt)) {
-		fprintf(stderr, "vestige: %s\n", fail_text());
-		return CMD_FAILURE;
-	}
-	return 0;
+		v.path = argv[optind];
+	if (opt.callers && (opt.by != TABLE_BY_FUNCTION || opt.threads || opt.diff))
+		return view_bad(&v, "only a plain table of functions has", "--callers");
+	ret = view_open(&v);
+	if (!ret)
+		ret = v.r->graph ? profile_graph(&v, &opt) : profile_hits_only(&v, &opt);
+	if (ret)
+		note("%s", fail_text());
+	view_close(&v);
+	return ret ? CMD_FAILURE : 0;
 }

@@ -30,6 +30,7 @@
 #include "tools/cli/record_text.h"
 #include "tools/cli/recorder.h"
 #include "tools/export/dat_write.h"
+#include "tools/text/duration.h"
 
 #define TICK_NS		 10000000
 #define DEFAULT_TOTAL_KB 65536u
@@ -51,8 +52,13 @@ struct record_run {
 	bool ours;	    /* we failed */
 };
 
+enum { FILE_VERSION = 1, GRAPH_NOTRACE, GRAPH_DEPTH, THRESH, FIRST_LETTER = 32 };
+
 static const struct option long_options[] = {
-	{"file-version", required_argument, NULL, 1},
+	{"file-version", required_argument, NULL, FILE_VERSION},
+	{"graph-notrace", required_argument, NULL, GRAPH_NOTRACE},
+	{"max-graph-depth", required_argument, NULL, GRAPH_DEPTH},
+	{"tracing-thresh", required_argument, NULL, THRESH},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -83,6 +89,30 @@ static int add_pattern(struct record_options *opt, char kind, const char *text)
 	return 0;
 }
 
+/* The flags of function_graph. Return: 0 or an exit status. */
+static int parse_graph(struct record_options *opt, int c)
+{
+	char *end;
+
+	switch (c) {
+	case GRAPH_NOTRACE:
+		return add_pattern(opt, 'G', optarg);
+	case GRAPH_DEPTH:
+		opt->graph_depth = strtoull(optarg, &end, 10);
+		if (*optarg < '0' || *optarg > '9' || *end || !opt->graph_depth ||
+		    opt->graph_depth > UINT32_MAX)
+			return usage_error("--max-graph-depth: not a number of levels: ", optarg);
+		return 0;
+	case THRESH:
+		if (!duration_parse(optarg, 1000, &opt->thresh_us, NULL) || opt->thresh_us < 1000)
+			return usage_error("--tracing-thresh: not a time of 1us or more: ", optarg);
+		opt->thresh_us /= 1000;
+		return 0;
+	default:
+		return add_pattern(opt, (char)c, optarg);
+	}
+}
+
 /* Return: -1 to go on, else an exit status. */
 static int parse(struct record_options *opt, int argc, char **argv)
 {
@@ -93,7 +123,7 @@ static int parse(struct record_options *opt, int argc, char **argv)
 		.tracer = "function", .output = "trace.dat", .file_version = 7};
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:p:l:n:b:m:o:qh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:p:l:n:g:b:m:o:qh", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
 			opt->tracer = optarg;
@@ -102,7 +132,11 @@ static int parse(struct record_options *opt, int argc, char **argv)
 			break;
 		case 'l':
 		case 'n':
-			if (add_pattern(opt, (char)c, optarg))
+		case 'g':
+		case GRAPH_NOTRACE:
+		case GRAPH_DEPTH:
+		case THRESH:
+			if (parse_graph(opt, c))
 				return CMD_OURS;
 			break;
 		case 'b':
@@ -119,7 +153,7 @@ static int parse(struct record_options *opt, int argc, char **argv)
 		case 'q':
 			opt->quiet = true;
 			break;
-		case 1:
+		case FILE_VERSION:
 			if (strcmp(optarg, "6") && strcmp(optarg, "7"))
 				return usage_error("--file-version: 6 or 7, not ", optarg);
 			opt->file_version = optarg[0] - '0';
@@ -129,7 +163,8 @@ static int parse(struct record_options *opt, int argc, char **argv)
 			return 0;
 		case ':':
 			flag[1] = (char)optopt;
-			return usage_error(optopt > 1 ? flag : "--file-version", " wants a value");
+			return usage_error(optopt >= FIRST_LETTER ? flag : argv[optind - 1],
+					   " wants a value");
 		default:
 			flag[1] = (char)optopt;
 			return usage_error("no such flag: ", optopt > 1 ? flag : argv[optind - 1]);
@@ -147,7 +182,10 @@ static int make_boot(struct record_run *run)
 	static const struct {
 		char kind;
 		const char *param;
-	} lists[] = {{'l', "ftrace_filter"}, {'n', "ftrace_notrace"}};
+	} lists[] = {{'l', "ftrace_filter"},
+		     {'n', "ftrace_notrace"},
+		     {'g', "ftrace_graph_filter"},
+		     {'G', "ftrace_graph_notrace"}};
 	const struct record_options *opt = &run->opt;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	FILE *f = fmemopen(run->boot, sizeof(run->boot), "w");
@@ -159,7 +197,7 @@ static int make_boot(struct record_run *run)
 	if (run->opt.buffer_kb < 64)
 		run->opt.buffer_kb = 64;
 	fprintf(f, "ftrace=%s", opt->tracer);
-	for (unsigned int k = 0; k < 2; k++) {
+	for (unsigned int k = 0; k < 4; k++) {
 		const char *between = "";
 
 		for (unsigned int i = 0; i < opt->nr_patterns; i++) {
@@ -173,10 +211,15 @@ static int make_boot(struct record_run *run)
 		if (*between)
 			fputc('"', f);
 	}
+	if (opt->graph_depth)
+		fprintf(f, " ftrace_graph_max_depth=%" PRIu64, opt->graph_depth);
+	if (opt->thresh_us)
+		fprintf(f, " tracing_thresh=%" PRIu64, opt->thresh_us);
 	fprintf(f, " trace_buf_size=%" PRIu64 "k trace_options=nooverwrite", opt->buffer_kb);
 	if (fflush(f) || ftell(f) >= (long)sizeof(run->boot) - 1) {
 		fclose(f);
-		return fail(E2BIG, "the patterns of -l and -n are too long together");
+		return fail(E2BIG,
+			    "the patterns of -l, -n, -g and --graph-notrace are too long together");
 	}
 	fclose(f);
 	return 0;

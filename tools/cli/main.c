@@ -14,7 +14,9 @@ static const struct command {
 } commands[] = {
 	{"record", cmd_record, "run a program and record its functions into a trace.dat"},
 	{"report", cmd_report, "print a recording as the kernel's trace text"},
-	{"profile", cmd_profile, "count a recording's calls by function"},
+	{"replay", cmd_replay, "print a recording's calls with their durations"},
+	{"graph", cmd_graph, "print a recording's tree of calls, or one function's"},
+	{"profile", cmd_profile, "tell where a recording's time went, by function"},
 	{"list", cmd_list, "list the functions that can be traced"},
 	{"doctor", cmd_doctor, "tell what of a program can be traced, what not, and why"},
 	{"start", cmd_start, "start tracing in a running process"},
@@ -41,7 +43,12 @@ static const struct command *find(const char *name)
 
 static void usage(FILE *f)
 {
-	fputs("usage: vestige COMMAND [ARGS]\nftrace for your own programs.\n\n", f);
+	fputs("usage: vestige COMMAND [ARGS]\n"
+	      "       vestige ./PROGRAM [ARGS]\n"
+	      "ftrace for your own programs. Without a command: run PROGRAM and show who called "
+	      "whom.\n"
+	      "\n",
+	      f);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
 		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
 	fputs("\n`vestige help COMMAND` tells a command's flags, `vestige --version` the "
@@ -77,7 +84,7 @@ static unsigned int distance(const char *a, const char *b)
 	return row[n];
 }
 
-static int unknown(const char *name)
+static const struct command *near(const char *name)
 {
 	const struct command *nearest = NULL;
 	unsigned int best = 3;
@@ -90,6 +97,13 @@ static int unknown(const char *name)
 			nearest = &commands[i];
 		}
 	}
+	return nearest;
+}
+
+static int unknown(const char *name)
+{
+	const struct command *nearest = near(name);
+
 	if (nearest)
 		note("there is no command %s: did you mean %s?", name, nearest->name);
 	else
@@ -128,6 +142,9 @@ static int run(int argc, char **argv)
 		note("there is no flag %s: `vestige --help` tells the commands", argv[1]);
 		return CMD_USAGE;
 	}
+	/* a command's name with a slip in it is not run, though there may be a program of that name */
+	if (strchr(argv[1], '/') || (!near(argv[1]) && cmd_is_program(argv[1])))
+		return cmd_program(argc - 1, argv + 1);
 	return unknown(argv[1]);
 }
 

@@ -17,10 +17,17 @@ const char record_help[] =
 	"usage: vestige record [FLAGS] [--] PROG [ARGS]\n"
 	"Run PROG, trace its functions, write a trace.dat.\n"
 	"\n"
-	"  -p TRACER         function (default) or nop\n"
+	"  -p TRACER         function (default), function_graph (entries and exits) or nop\n"
 	"  -l FUNC           trace only functions that match FUNC (may be repeated): name, *, ?, "
 	"[]\n"
 	"  -n FUNC           trace no function that matches FUNC (may be repeated)\n"
+	"  -g FUNC           function_graph: only FUNC and what it calls (may be repeated)\n"
+	"  --graph-notrace FUNC\n"
+	"                    function_graph: not FUNC and what it calls (may be repeated)\n"
+	"  --max-graph-depth N\n"
+	"                    function_graph: only N levels of calls\n"
+	"  --tracing-thresh TIME\n"
+	"                    function_graph: only calls of TIME or longer: 20us, 1.5ms\n"
 	"  -b KB             size of the ring buffer, for each CPU (default: 64 MB in all)\n"
 	"  -m KB             keep at most the newest KB of each CPU on disk\n"
 	"  -o FILE           output (default: trace.dat)\n"
@@ -60,11 +67,15 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 		size_t n = strcspn(line, "\n");
 
 		if (status_word(line, n, "ftrace: ", word, sizeof(word)))
-			return fail(EINVAL, "the engine has no tracer %s: -p function or -p nop",
-				    word);
+			return fail(
+				EINVAL,
+				"the engine has no tracer %s: -p function, function_graph or nop",
+				word);
 		if (m->nr_functions &&
 		    (status_word(line, n, "ftrace_filter: ", word, sizeof(word)) ||
-		     status_word(line, n, "ftrace_notrace: ", word, sizeof(word))))
+		     status_word(line, n, "ftrace_notrace: ", word, sizeof(word)) ||
+		     status_word(line, n, "ftrace_graph_filter: ", word, sizeof(word)) ||
+		     status_word(line, n, "ftrace_graph_notrace: ", word, sizeof(word))))
 			return fail(EINVAL,
 				    "no function that can be traced matches %s: `vestige list -f "
 				    "%s` shows them",

@@ -15,12 +15,14 @@
 struct record_options {
 	const char *tracer;
 	const char *output;
-	uint64_t buffer_kb; /* a CPU */
-	uint64_t max_kb;    /* on disk, a CPU; 0 all */
+	uint64_t buffer_kb;   /* a CPU */
+	uint64_t max_kb;      /* on disk, a CPU; 0 all */
+	uint64_t graph_depth; /* 0 all */
+	uint64_t thresh_us;   /* 0 none */
 	int file_version;
 	bool quiet;
 	struct {
-		char kind; /* 'l' or 'n' */
+		char kind; /* 'l', 'n', 'g', or 'G' for --graph-notrace */
 		const char *text;
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;

@@ -171,6 +171,32 @@ static uint64_t trace_id(void)
 	return id;
 }
 
+/* Where each object's range is, so that its lines can be found: the map of a process, as it were. */
+static void option_procmaps(FILE *f, struct reader *r)
+{
+	const struct task *first = tasks_at(r->tasks, 0);
+	size_t nr = symbols_nr_objects(r->symbols), bytes = 0;
+	char *text = NULL;
+	FILE *mem;
+
+	if (!nr)
+		return;
+	mem = open_memstream(&text, &bytes);
+	if (!mem)
+		return;
+	fprintf(mem, "%x %zx %s\n", first ? (unsigned int)first->pid : 0, nr,
+		first && first->comm[0] ? first->comm : "program");
+	for (size_t i = 0; i < nr; i++) {
+		const struct symbols_object *o = symbols_object_at(r->symbols, i);
+
+		fprintf(mem, "%" PRIx64 " %" PRIx64 " %s\n", o->base, o->base | UINT32_MAX,
+			strchr(o->path, '\n') ? "?" : o->path);
+	}
+	if (!fclose(mem) && bytes < UINT32_MAX)
+		option_text(f, DAT_PROCMAPS, text);
+	free(text);
+}
+
 void dat_options_put_common(FILE *f, struct reader *r)
 {
 	uint32_t nr_cpus = r->nr_cpus;
@@ -183,6 +209,7 @@ void dat_options_put_common(FILE *f, struct reader *r)
 	if (r->uname[0])
 		option_text(f, DAT_UNAME, r->uname);
 	option_text(f, DAT_VERSION, VERSION_TEXT);
+	option_procmaps(f, r);
 	dat_option_put(f, DAT_TRACEID, &id, sizeof(id));
 	for (i = 0; r->stats && i < r->nr_cpus; i++)
 		option_cpustat(f, i, &r->stats[i], r->ts_is_ns);

@@ -241,6 +241,22 @@ static int option_cpustat(struct dat_reader *d, const char *text)
 	return 0;
 }
 
+/* `pid nr comm`, then a line `start end path` for each object, numbers in hex. */
+static void option_procmaps(struct dat_reader *d, const char *text)
+{
+	const char *line = strchr(text, '\n');
+	char path[4096];
+
+	for (; line && line[1]; line = strchr(line + 1, '\n')) {
+		unsigned long long start, end;
+
+		/* ours alone: the ranges of symbols_elf.h */
+		if (sscanf(line + 1, "%llx %llx %4095[^\n]", &start, &end, path) == 3 &&
+		    start >> 59 == 1 && !(uint32_t)start)
+			symbols_add_object(d->head.symbols, start, path);
+	}
+}
+
 static int option_text(struct dat_reader *d, uint16_t id, const char *text, size_t bytes)
 {
 	struct dat_layout *l = &d->layout;
@@ -260,6 +276,9 @@ static int option_text(struct dat_reader *d, uint16_t id, const char *text, size
 		break;
 	case DAT_UNAME:
 		snprintf(d->head.uname, sizeof(d->head.uname), "%s", text);
+		break;
+	case DAT_PROCMAPS:
+		option_procmaps(d, text);
 		break;
 	case DAT_VERSION:
 		d->ours = strncmp(text, OUR_VERSION, strlen(OUR_VERSION)) == 0;

@@ -377,6 +377,81 @@ static int add_debug_file(struct elf_code *c, bool *found)
 	return err;
 }
 
+/* The CRC-32 of a file, as .gnu_debuglink has it. */
+static uint32_t file_crc(int fd)
+{
+	unsigned char buf[16384];
+	uint32_t crc = UINT32_MAX;
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, buf, sizeof(buf), at)) > 0) {
+		at += n;
+		for (ssize_t i = 0; i < n; i++) {
+			crc ^= buf[i];
+			for (int bit = 0; bit < 8; bit++)
+				crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0xedb88320) : 0);
+		}
+	}
+	return ~crc;
+}
+
+/* Take the symbols of @path if it is the file that .gnu_debuglink means. */
+static int add_linked_file(struct elf_code *c, const char *path, uint32_t crc, bool *found)
+{
+	struct stat st;
+	int fd = open_regular(path, &st), err = 0;
+	Elf *e;
+
+	if (fd < 0)
+		return 0;
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	if (e && (c->build_id_bytes ? same_build_id(e, c) : file_crc(fd) == crc))
+		err = add_tables(c, e, SHT_SYMTAB, found);
+	elf_end(e);
+	close(fd);
+	return err;
+}
+
+/* The debug file that the section .gnu_debuglink names: a name, padding, its CRC. */
+static int add_debug_link(struct elf_code *c, Elf *e, const char *object, bool *found)
+{
+	const char *const places[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
+	const char *slash = strrchr(object, '/');
+	int dir = slash ? (int)(slash - object) + 1 : 0;
+	Elf_Scn *scn = NULL;
+	size_t names = 0;
+	int err = 0;
+
+	elf_getshdrstrndx(e, &names);
+	while (!err && !*found && (scn = elf_nextscn(e, scn))) {
+		GElf_Shdr sh;
+		Elf_Data *data;
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(e, names, sh.sh_name) : NULL;
+		uint32_t crc;
+		size_t n;
+
+		if (!name || strcmp(name, ".gnu_debuglink"))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (!data || data->d_size < 8)
+			continue;
+		name = data->d_buf;
+		n = strnlen(name, data->d_size);
+		if (!n || n > 255 || memchr(name, '/', n) ||
+		    ((n + 4) & ~(size_t)3) + 4 > data->d_size)
+			continue;
+		memcpy(&crc, name + ((n + 4) & ~(size_t)3), 4);
+		for (unsigned int i = 0; !err && !*found && i < 3; i++) {
+			char path[4096 + 300];
+
+			snprintf(path, sizeof(path), places[i], dir, object, name);
+			err = add_linked_file(c, path, crc, found);
+		}
+	}
+	return err;
+}
+
 int elf_code_load(const char *path, struct elf_code *c)
 {
 	bool found = false;
@@ -404,6 +479,8 @@ int elf_code_load(const char *path, struct elf_code *c)
 		err = add_tables(c, e, SHT_SYMTAB, &found);
 	if (!err && !found)
 		err = add_debug_file(c, &found);
+	if (!err && !found)
+		err = add_debug_link(c, e, path, &found);
 	if (!err && !found)
 		err = add_tables(c, e, SHT_DYNSYM, &found);
 	if (!err && eh.e_machine == EM_X86_64)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What vestige wants to know of an ELF file: its code sections, its function symbols (the file's,
- * else those of its debug file below /usr/lib/debug/.build-id, else the dynamic ones), the names
+ * else those of its debug file (by build-id below /usr/lib/debug, or named by .gnu_debuglink), else
+ * the dynamic ones), the names
  * of its PLT stubs, its build-id, and what it needs to be run.
  */
 #ifndef VESTIGE_TOOLS_ELF_CODE_H

@@ -34,9 +34,12 @@ struct symbols {
 	struct symbol *at;
 	size_t nr, room;
 	bool sorted;
+	enum demangle how;
 	struct arena *strings;
 	const char **modules; /* interned, in order of appearance */
 	size_t nr_modules, modules_room;
+	struct symbols_object *objects;
+	size_t nr_objects;
 	size_t last_module; /* that of the previous symbol: nearly always the next one's too */
 	struct cache_slot cache[CACHE_SLOTS];
 };
@@ -61,6 +64,7 @@ void symbols_free(struct symbols *s)
 		free(a);
 	}
 	free(s->modules);
+	free(s->objects);
 	free(s->at);
 	free(s);
 }
@@ -143,7 +147,7 @@ static int add(struct symbols *s, uint64_t addr, char type, const char *name, si
 		s->at = at;
 		s->room = room;
 	}
-	sym.name = arena_add(s, name, name_bytes);
+	sym.name = sym.raw = arena_add(s, name, name_bytes);
 	if (!sym.name)
 		return -ENOMEM;
 	if (module) {
@@ -266,6 +270,34 @@ static int sort(struct symbols *s)
 	return 0;
 }
 
+void symbols_demangle(struct symbols *s, enum demangle how)
+{
+	s->how = how;
+	for (size_t i = 0; i < s->nr; i++) {
+		s->at[i].name = s->at[i].raw;
+		s->at[i].shown = false;
+	}
+}
+
+/* The symbol as it is to be shown; where that cannot be had, as it is. */
+static struct symbol *show(struct symbols *s, struct symbol *sym)
+{
+	char *name;
+
+	if (sym->shown || s->how == DEMANGLE_NONE)
+		return sym;
+	sym->shown = true;
+	name = demangle(sym->raw, s->how);
+	if (name) {
+		const char *kept = arena_add(s, name, strlen(name));
+
+		if (kept)
+			sym->name = kept;
+		free(name);
+	}
+	return sym;
+}
+
 const struct symbol *symbols_find(struct symbols *s, uint64_t addr)
 {
 	struct cache_slot *slot;
@@ -289,8 +321,34 @@ const struct symbol *symbols_find(struct symbols *s, uint64_t addr)
 	for (lo--; lo && s->at[lo - 1].addr == s->at[lo].addr; lo--)
 		;
 	slot->addr = addr;
-	slot->sym = &s->at[lo];
+	slot->sym = show(s, &s->at[lo]);
 	return slot->sym;
+}
+
+int symbols_add_object(struct symbols *s, uint64_t base, const char *path)
+{
+	struct symbols_object *more;
+
+	for (size_t i = 0; i < s->nr_objects; i++)
+		if (s->objects[i].base == base)
+			return 0;
+	more = realloc(s->objects, (s->nr_objects + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->objects = more;
+	more[s->nr_objects].base = base;
+	more[s->nr_objects].path = arena_add(s, path, strlen(path));
+	return more[s->nr_objects].path ? (s->nr_objects++, 0) : -ENOMEM;
+}
+
+size_t symbols_nr_objects(const struct symbols *s)
+{
+	return s->nr_objects;
+}
+
+const struct symbols_object *symbols_object_at(const struct symbols *s, size_t i)
+{
+	return i < s->nr_objects ? &s->objects[i] : NULL;
 }
 
 size_t symbols_count(struct symbols *s)
@@ -300,7 +358,7 @@ size_t symbols_count(struct symbols *s)
 
 const struct symbol *symbols_at(struct symbols *s, size_t i)
 {
-	return i < s->nr && !sort(s) ? &s->at[i] : NULL;
+	return i < s->nr && !sort(s) ? show(s, &s->at[i]) : NULL;
 }
 
 /* Readers split a line at white space, so that a name must not hold any. */
@@ -322,7 +380,7 @@ int symbols_print_kallsyms(struct symbols *s, FILE *f)
 			continue; /* readers would name either of them */
 		sym = &s->at[i];
 		fprintf(f, "%016llx %c ", (unsigned long long)sym->addr, sym->type);
-		print_word(f, sym->name);
+		print_word(f, sym->raw);
 		if (sym->module) {
 			fputs("\t[", f);
 			print_word(f, sym->module);

@@ -13,15 +13,20 @@
 #ifndef VESTIGE_TOOLS_SYMBOLS_H
 #define VESTIGE_TOOLS_SYMBOLS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
+#include "tools/base/demangle.h"
+
 struct symbol {
 	uint64_t addr;
-	const char *name;   /* as in the object: not demangled */
+	const char *name;   /* as symbols_demangle() says; at first as in the object */
+	const char *raw;    /* as in the object */
 	const char *module; /* base name of the object; NULL for the main program (or vmlinux) */
 	char type;	    /* nm's letter: T t W w ... */
+	bool shown;	    /* name is what symbols_demangle() asked for */
 };
 
 struct symbols;
@@ -59,13 +64,35 @@ int symbols_add_kallsyms(struct symbols *s, const char *text, size_t bytes);
  */
 const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
 
+/*
+ * symbols_demangle() - from now on symbols_find() and symbols_at() give the names that C++ and
+ * Rust sources have (see demangle.h). Once, before names are borrowed. A name is decoded when it is
+ * first asked for.
+ */
+void symbols_demangle(struct symbols *s, enum demangle how);
+
+/* The first addresses of an object's range, and those of its file where it ran. */
+struct symbols_object {
+	uint64_t base;
+	const char *path;
+};
+
+/*
+ * symbols_add_object() - tell where an object's range is; the path is copied. What is told twice is
+ * kept once. Return: 0 or -ENOMEM.
+ */
+int symbols_add_object(struct symbols *s, uint64_t base, const char *path);
+/* How many were told, and the i-th. Borrowed until the next is told. */
+size_t symbols_nr_objects(const struct symbols *s);
+const struct symbols_object *symbols_object_at(const struct symbols *s, size_t i);
+
 /* How many there are, and the i-th in order of address. */
 size_t symbols_count(struct symbols *s);
 const struct symbol *symbols_at(struct symbols *s, size_t i);
 
 /*
  * symbols_print_kallsyms() - write the table in /proc/kallsyms' form, ascending, one line for each
- * address (symbols_find()'s), ended by a sentinel: readers never match the last line.
+ * address (symbols_find()'s), names as in the objects, ended by a sentinel: readers never match the last line.
  * Return: 0 or -errno with fail() set.
  */
 int symbols_print_kallsyms(struct symbols *s, FILE *f);

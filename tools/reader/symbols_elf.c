@@ -91,9 +91,8 @@ static uint64_t hash_bytes(uint64_t h, const void *data, size_t n)
 	return h;
 }
 
-static uint64_t identity_base(const struct object *o)
+uint64_t object_identity_base(const struct area_object *r, const char *path)
 {
-	const struct area_object *r = o->row;
 	uint64_t h = UINT64_C(0xcbf29ce484222325);
 
 	if (id_bytes(r)) {
@@ -103,7 +102,7 @@ static uint64_t identity_base(const struct object *o)
 		h = hash_bytes(h, &r->ino, sizeof(r->ino));
 		h = hash_bytes(h, &r->mtime_ns, sizeof(r->mtime_ns));
 		if (!r->ino)
-			h = hash_bytes(h, o->path, strlen(o->path));
+			h = hash_bytes(h, path, strlen(path));
 	}
 	h ^= h >> 32;
 	return (UINT64_C(1) << 59) | (h & 0x7ffffff) << 32;
@@ -162,7 +161,7 @@ int object_space_assign(struct object_space *s)
 		struct object *o = &s->objects[i];
 		bool taken;
 
-		o->base = identity_base(o);
+		o->base = object_identity_base(o->row, o->path);
 		do {
 			taken = false;
 			for (size_t j = 0; j < i && !taken; j++)
@@ -383,7 +382,11 @@ int object_space_load(struct object_space *s, struct symbols *symbols,
 		      void (*note)(const char *line))
 {
 	for (size_t i = 0; i < s->nr; i++) {
-		int err = load_object(&s->objects[i], symbols, note);
+		const struct object *o = &s->objects[i];
+		int err = load_object(o, symbols, note);
+
+		if (!err && o->path[0] == '/' && symbols_add_object(symbols, o->base, o->path))
+			err = fail(ENOMEM, "no memory for objects");
 
 		if (err)
 			return err;

@@ -42,6 +42,12 @@ static inline uint64_t object_space_addr(uint64_t base, uint64_t addr)
 }
 
 /*
+ * object_identity_base() - the range that an object's identity asks for: where it lies, unless
+ * another of the recording asked for the same.
+ */
+uint64_t object_identity_base(const struct area_object *row, const char *path);
+
+/*
  * object_space_load() - read the symbols of every object and add them to @symbols.
  *
  * A file that is not the one that ran (another build-id, or inode or time) gives no names: what

@@ -1,0 +1,374 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""replay, graph, profile of a recording with entries and exits, and `vestige ./prog`."""
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from cli_test import BIN, Skip, main, need
+
+LINE = re.compile(r"^(.{10}) \[ *(\d+)\] \| ( *)(.*)$")
+TIME = re.compile(r"^ *\d+\.\d{3} (us|ms| s| m| h)$")
+
+CXX = r"""
+#include <stdexcept>
+#define FN __attribute__((noipa))
+namespace ns {
+template <class T> struct Box { T v; FN T get(int more) const { return v + more; } };
+FN void thrower(int i) { if (i) throw std::runtime_error("x"); }
+FN int between(int i) { thrower(i); return i; }
+}
+FN int catcher(int i) { try { return ns::between(i); } catch (...) { return ns::Box<long>{3}.get(i); } }
+int main() { return catcher(1) + catcher(0) == 4 ? 0 : 1; }
+"""
+
+
+def record(w, *args, name="trace.dat", prog=None):
+    return w.run("record", "-q", "-p", "function_graph", "-o", name, "--", prog or w.prog, *args)
+
+
+def replay(w, *args):
+    """Lines without times, as (tid, depth, text); times are looked at here."""
+    out = []
+    p = w.run("replay", *args)
+    for line in p.stdout.decode().splitlines():
+        if line.startswith("#"):
+            continue
+        m = LINE.match(line)
+        assert m, line
+        opens = m[4].endswith("() {")
+        assert not m[1].strip() if opens else TIME.match(m[1]), line
+        assert len(m[3]) % 2 == 0
+        out.append((int(m[2]), len(m[3]) // 2, m[4]))
+    return out
+
+
+def raw_lines(w, *args):
+    """As they are, without looking at times."""
+    found = [LINE.match(l) for l in w.run("replay", *args).stdout.decode().splitlines()[1:]]
+    return [(int(m[2]), len(m[3]) // 2, m[4]) for m in found]
+
+
+def texts(lines):
+    return [" " * d + t for _, d, t in lines]
+
+
+WHOLE = ["main() {", " first();", " mid() {", "  leaf();", "  leaf();", " } /* mid */", " mid() {",
+         "  leaf();", "  leaf();", " } /* mid */", " last();", "} /* main */"]
+
+
+def test_replay(w):
+    record(w, "calls", "2")
+    assert texts(replay(w)) == WHOLE
+    assert texts(replay(w, "-i", "trace.dat")) == texts(replay(w, "trace.dat")) == WHOLE
+    assert len({tid for tid, _, _ in replay(w)}) == 1
+
+
+def test_replay_filters(w):
+    record(w, "calls", "2")
+    mid = ["mid() {", " leaf();", " leaf();", "} /* mid */"]
+    assert texts(replay(w, "-F", "mid")) == mid * 2
+    assert texts(replay(w, "-F", "m?[d-e]")) == mid * 2
+    assert texts(replay(w, "-F", "mid", "-D", "1")) == ["mid();"] * 2
+    assert texts(replay(w, "-F", "leaf")) == ["leaf();"] * 4
+    assert texts(replay(w, "-N", "mid")) == ["main() {", " first();", " last();", "} /* main */"]
+    assert texts(replay(w, "-F", "main", "-N", "leaf")) == \
+        ["main() {", " first();", " mid();", " mid();", " last();", "} /* main */"]
+    assert texts(replay(w, "-D", "2")) == \
+        ["main() {", " first();", " mid();", " mid();", " last();", "} /* main */"]
+    assert texts(replay(w, "-D", "1")) == ["main();"]
+    assert texts(replay(w, "-r", "0us~1m")) == texts(replay(w, "-t", "0ns")) == WHOLE
+    for nothing in (["-t", "60m"], ["-r", "1m~"], ["-r", "~0.000001"], ["-F", "nosuch"], ["--tid", "1"]):
+        p = w.run("replay", *nothing)
+        assert b"no call that was asked for" in p.stderr and p.stdout.count(b"\n") == 1, p
+    # a time that only main takes
+    w.compile("sleeps", "#include <unistd.h>\n__attribute__((noipa)) void nap(void) { usleep(30000); }\n"
+              "__attribute__((noipa)) void quick(void) { asm(\"\"); }\n"
+              "__attribute__((noipa)) void around(void) { quick(); nap(); quick(); }\n"
+              "int main(void) { quick(); around(); quick(); }")
+    record(w, prog=w.path("sleeps"))
+    assert texts(replay(w, "-t", "30ms")) == \
+        ["main() {", " around() {", "  nap();", " } /* around */", "} /* main */"]
+
+
+def test_record_depth(w):
+    """The engine's filter leaves what replay's leaves."""
+    record(w, "calls", "2")
+    want = texts(replay(w, "-D", "2"))
+    w.run("record", "-q", "-p", "function_graph", "--max-graph-depth", "2", w.prog, "calls", "2")
+    assert texts(replay(w)) == want
+    for bad in (["--max-graph-depth", "0"], ["--max-graph-depth", "x"], ["--tracing-thresh", "1ns"],
+                ["--tracing-thresh", "x"], ["-g", ""], ["--graph-notrace"], ["--tracing-thresh"]):
+        p = w.run("record", "-p", "function_graph", *bad, status=125)
+        assert p.stderr.count(b"\n") == 1, p
+    for flag in ("-g", "--graph-notrace"):
+        p = w.run("record", "-p", "function_graph", flag, "nosuch", w.prog, status=125)
+        assert b"no function that can be traced matches nosuch" in p.stderr, p
+
+
+def test_replay_many_lines(w):
+    """More lines than wait for a call's end."""
+    record(w, "calls", "30000")
+    lines = replay(w)
+    assert len(lines) == 2 + 2 + 30000 * 4
+    assert texts(lines[:6]) == WHOLE[:6]
+    assert texts(replay(w, "-N", "leaf"))[1:4] == [" first();", " mid();", " mid();"]
+    assert len(replay(w, "-t", "1ns")) > 30000
+
+
+def test_replay_threads(w):
+    record(w, "threads")
+    whole = replay(w)
+    tids = sorted({tid for tid, _, _ in whole})
+    assert len(tids) == 3
+    for tid in tids:
+        one = replay(w, "--tid", tid)
+        assert one == [l for l in whole if l[0] == tid]
+    worker = [l for l in whole if l[0] == tids[1]]
+    assert texts(worker) == ["thread() {"] + [" leaf();"] * 100 + ["} /* thread */"]
+    columns = replay(w, "--column")
+    assert [(t, x) for t, _, x in columns] == [(t, x) for t, _, x in whole]
+    assert len({d for _, d, x in columns if x == "leaf();"}) == 2
+
+
+def node(nodes, *path):
+    for name in path:
+        found = [n for n in nodes if n["name"] == name]
+        assert len(found) == 1, (name, nodes)
+        nodes = found[0]["calls"]
+    return found[0]
+
+
+def test_graph(w):
+    record(w, "calls", "50")
+    head, *rows = w.run("graph").stdout.decode().splitlines()
+    assert head.split() == ["#", "TOTAL", "SELF", "CALLS", "AVG", "MIN", "MAX", "FUNCTION"]
+    rows = [re.match(r"^((?: .{10}){2}) +(\d+)((?: .{10}){3})  ( *)(\S+)$", r) for r in rows]
+    assert sorted((m[5], int(m[2]), len(m[4])) for m in rows) == \
+        [("first", 1, 2), ("last", 1, 2), ("leaf", 100, 4), ("main", 1, 0), ("mid", 50, 2)]
+    tree = json.loads(w.run("graph", "--json").stdout)["tree"]
+    whole = node(tree, "main")
+    assert whole["count"] == 1 and whole["min"] == whole["max"] == whole["total"]
+    kids = sum(n["total"] for n in whole["calls"])
+    assert whole["self"] + kids == whole["total"]
+    mid = node(tree, "main", "mid")
+    assert mid["count"] == 50 and mid["min"] * 50 <= mid["total"] <= mid["max"] * 50
+    assert node(tree, "main", "mid", "leaf")["count"] == 100
+    limited = json.loads(w.run("graph", "--json", "-D", "2").stdout)["tree"]
+    assert node(limited, "main", "mid")["calls"] == []
+
+
+def test_graph_of_a_function(w):
+    record(w, "calls", "50")
+    j = json.loads(w.run("graph", "--json", "leaf").stdout)
+    assert node(j["callers"], "leaf", "mid", "main")["count"] == 100
+    assert node(j["tree"], "leaf")["count"] == 100
+    j = json.loads(w.run("graph", "--json", "mid", "trace.dat").stdout)
+    assert node(j["tree"], "mid", "leaf")["count"] == 100 and node(j["callers"], "mid")["count"] == 50
+    text = w.run("graph", "leaf").stdout.decode()
+    assert "# who called leaf" in text and "<- mid" in text and "# beneath leaf" in text
+    assert b"nosuch" in w.run("graph", "nosuch", status=1).stderr
+    # a program of the function's name is no recording
+    shutil.copy(w.prog, w.path("mid"))
+    assert w.run("graph", "mid").stdout == w.run("graph", "mid", "trace.dat").stdout
+    record(w, "threads")
+    trees = json.loads(w.run("graph", "--json", "--threads").stdout)["tree"]
+    assert sorted(n["count"] for t in trees for n in t["calls"]) == [1, 1, 1]
+
+
+def functions(w, *args):
+    return {f["name"]: f for f in json.loads(w.run("profile", "--json", *args).stdout)["functions"]}
+
+
+def test_profile(w):
+    record(w, "calls", "200")
+    f = functions(w)
+    assert {n: x["calls"] for n, x in f.items()} == \
+        {"main": 1, "first": 1, "last": 1, "mid": 200, "leaf": 400}
+    assert sum(x["self"] for x in f.values()) == f["main"]["total"]
+    assert f["mid"]["total"] == f["mid"]["self"] + f["leaf"]["total"]
+    for x in f.values():
+        assert x["min"] <= x["p50"] <= x["p90"] <= x["p99"] <= x["max"]
+        assert x["min"] <= x["avg"] <= x["max"]
+    head, *rows = w.run("profile", "--top", "2", "-s", "calls").stdout.decode().splitlines()
+    assert head.split() == ["#", "SELF", "SHARE", "TOTAL", "CALLS", "AVG", "P50", "P90", "P99", "MAX",
+                            "FUNCTION"]
+    assert [r.split()[-1] for r in rows] == ["leaf", "mid"]
+    for key in ("self", "total", "calls", "avg", "min", "max", "p50", "p90", "p99"):
+        values = [x[key] for x in json.loads(w.run("profile", "--json", "-s", key).stdout)["functions"]]
+        assert values == sorted(values, reverse=True), key
+    by_name = w.run("profile", "-s", "name").stdout.decode().splitlines()[1:]
+    assert [r.split()[-1] for r in by_name] == sorted(f)
+    j = json.loads(w.run("profile", "--callers", "--json").stdout)["functions"]
+    assert [c for x in j if x["name"] == "leaf" for c in x["callers"]][0]["calls"] == 400
+    assert b"<-mid" in w.run("profile", "--callers").stdout
+    assert functions(w, "-F", "mid").keys() == {"mid", "leaf"}
+
+
+def test_profile_by(w):
+    record(w, "threads")
+    rows = json.loads(w.run("profile", "--by", "thread", "--json").stdout)["threads"]
+    assert sorted((r["comm"], r["calls"]) for r in rows) == [("alpha", 101), ("beta", 101), ("calls", 3)]
+    assert all(r["self"] == r["total"] for r in rows)
+    rows = json.loads(w.run("profile", "--threads", "--json").stdout)["functions"]
+    assert sorted(r["calls"] for r in rows if r["name"] == "leaf") == [100, 100]
+    rows = json.loads(w.run("profile", "--by", "object", "--json").stdout)["objects"]
+    assert [(r["name"], r["calls"]) for r in rows] == [(None, 205)]
+    assert b"alpha-" in w.run("profile", "--by", "thread").stdout
+
+
+def test_profile_diff(w):
+    record(w, "calls", "10", name="old.dat")
+    record(w, "calls", "30", name="new.dat")
+    rows = json.loads(w.run("profile", "--json", "--diff", "old.dat", "new.dat").stdout)["functions"]
+    assert {r["name"]: (r["calls"], r["old"]["calls"]) for r in rows} == \
+        {"main": (1, 1), "first": (1, 1), "last": (1, 1), "mid": (30, 10), "leaf": (60, 20)}
+    text = w.run("profile", "--diff", "old.dat", "new.dat").stdout.decode()
+    assert re.search(r" 60 +\+40  leaf$", text, re.M), text
+    record(w, name="none.dat")
+    assert re.search(r" 0 +-30  mid \(gone\)$", w.run("profile", "--diff", "new.dat", "none.dat").stdout.decode(), re.M)
+    assert re.search(r"mid \(new\)$", w.run("profile", "--diff", "none.dat", "new.dat").stdout.decode(), re.M)
+    w.run("record", "-q", "-o", "plain.dat", w.prog)
+    assert b"plain.dat" in w.run("profile", "--diff", "plain.dat", "new.dat", status=1).stderr
+
+
+def test_function_records_have_no_times(w):
+    w.run("record", "-q", w.prog)
+    assert b"function_graph" in w.run("replay").stderr
+    assert b"function_graph" in w.run("graph").stderr
+    for args in (["--by", "thread"], ["-F", "main"], ["-s", "self"], ["--diff", "x"]):
+        p = w.run("profile", *args, status=1)
+        assert p.stderr.count(b"\n") == 1 and p.stdout == b"", p
+    assert w.run("profile", "-s", "hits").stdout.startswith(b"  Function ")
+
+
+def test_errors(w):
+    for command in ("replay", "graph", "profile"):
+        for bad in (["-D", "0"], ["-D", "x"], ["-t", "x"], ["-t", "5h"], ["-r", "5"], ["-r", "~"], ["-r", "x~"],
+                    ["--tid", "x"], ["--tid", "1,"], ["--demangle", "some"], ["-F", ""], ["-F"], ["--nosuch"],
+                    ["a", "b", "c"]):
+            p = w.run(command, *bad, status=2)
+            assert p.stdout == b"" and p.stderr.count(b"\n") == 1 and b"--help" in p.stderr, p.stderr
+        assert b"trace.dat" in w.run(command, status=1).stderr
+        assert b"none.dat" in w.run(command, "-i", "none.dat", status=1).stderr
+        assert w.run(command, "--help").stdout == w.run("help", command).stdout
+    assert b"--by" in w.run("profile", "--by", "x", status=2).stderr
+    record(w, "calls", "1")
+    for command in ("replay", "graph", "profile"):
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([BIN, command], cwd=w.dir, stdout=full, stderr=subprocess.PIPE)
+        assert p.returncode == 1 and b"cannot write" in p.stderr, p
+
+
+def test_broken_pipe(w):
+    record(w, "calls", "20000")
+    for ignored in (False, True):
+        p = subprocess.Popen([BIN, "replay"], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             restore_signals=not ignored)
+        assert p.stdout.readline().startswith(b"#")
+        p.stdout.close()
+        assert p.stderr.read() == b""
+        assert p.wait() in (0, -13), p.returncode
+        p.stderr.close()
+
+
+def test_cxx_names(w):
+    with open(w.path("cxx.cc"), "w") as f:
+        f.write(CXX)
+    need("g++")
+    subprocess.run(["g++", "-O1", "-fpatchable-function-entry=6", "cxx.cc", "-o", "cxx"], cwd=w.dir, check=True)
+    record(w, prog=w.path("cxx"))
+    lines = texts(replay(w))
+    assert lines[:4] == ["main() {", " catcher() {", "  ns::between() {", "   ns::thrower();"] or \
+        "unwound" in lines[3], lines
+    # what threw is told, and what the catch block calls is called by who caught
+    assert "  ns::Box::get();" in lines and any("unwound" in l for l in lines), lines
+    assert "  } /* ns::between, unwound */" in lines, lines
+    full = texts(replay(w, "--demangle=full"))
+    assert any(l.strip() == "ns::Box<long>::get(int) const();" for l in full), full
+    assert any(l.strip().startswith("_ZN2ns7thrower") for l in texts(replay(w, "--no-demangle")))
+    # patterns may be any of the names
+    for pattern in ("ns::thrower", "_ZN2ns7throwerEi"):
+        assert len(replay(w, "-F", pattern)) == 2
+    # on another machine the program is not there
+    os.unlink(w.path("cxx"))
+    assert texts(replay(w)) == lines
+
+
+def test_source_lines(w):
+    w.compile("lines", open(w.prog + ".c").read(), "-g")
+    record(w, "calls", "1", prog=w.path("lines"))
+    where = [i for i, l in enumerate(open(w.path("lines.c")), 1) if "void mid(" in l][0]
+    assert f"mid() {{ /* {w.path('lines.c')}:{where} */" in [t for _, _, t in raw_lines(w, "--srcline")]
+    assert f"  mid [{w.path('lines.c')}:{where}]" in w.run("graph", "--srcline").stdout.decode()
+    assert f"  mid [{w.path('lines.c')}:{where}]" in w.run("profile", "--srcline").stdout.decode()
+    # the lines are in a debug file
+    for command in (["objcopy", "--only-keep-debug", "lines", "lines.debug"], ["strip", "-s", "lines"],
+                    ["objcopy", "--add-gnu-debuglink=lines.debug", "lines"]):
+        subprocess.run(command, cwd=w.dir, check=True)
+    assert f":{where}]" in w.run("graph", "--srcline").stdout.decode()
+    # so are the names
+    record(w, "calls", "1", prog=w.path("lines"))
+    assert texts(replay(w))[:2] == WHOLE[:2]
+    # a file that was built again has other lines
+    w.compile("lines", "int main(void) { return 0; }", "-g")
+    assert ".c:" not in w.run("graph", "--srcline").stdout.decode()
+
+
+def test_program_without_a_command(w):
+    tmp = w.path("tmp")
+    os.mkdir(tmp)
+    env = {"TMPDIR": tmp}
+    p = w.run("./calls", "calls", "2", env=env)
+    got = [LINE.match(l)[3][::2] + LINE.match(l)[4] for l in p.stdout.decode().splitlines()[1:]]
+    assert got == WHOLE and p.stderr == b"", p
+    w.run("./calls", "exit", "7", env=env, status=7)
+    assert b"no such program" in w.run("./nosuch", env=env, status=127).stderr
+    # an executable in PATH, without a slash
+    p = w.run("calls", env=dict(env, PATH=w.dir + ":" + os.environ["PATH"]))
+    assert b"main() {" in p.stdout
+    assert os.listdir(tmp) == [], os.listdir(tmp)
+    # a slip in a command's name is told, not run
+    shutil.copy(w.prog, w.path("stat"))
+    assert b"did you mean start" in w.run("stat", env=dict(env, PATH=w.dir), status=2).stderr
+    assert b"vestige help" in w.run("frobnicate", status=2).stderr
+
+
+def test_pager(w):
+    env = dict(w.env, PAGER="cat >paged; echo seen", TMPDIR=w.dir)
+    main_side, side = os.openpty()
+    p = subprocess.Popen([BIN, "./calls", "calls", "2"], cwd=w.dir, env=env, stdout=side, stderr=subprocess.PIPE)
+    os.close(side)
+    seen = b""
+    while b"seen" not in seen:
+        seen += os.read(main_side, 1000)
+    assert p.wait() == 0 and p.stderr.read() == b""
+    p.stderr.close()
+    os.close(main_side)
+    with open(w.path("paged")) as f:
+        assert "main() {" in f.read()
+
+
+def test_as_uftrace(w):
+    """Calls by function, on the same run of a program."""
+    need("uftrace")
+    with open(w.prog + ".c") as f:
+        source = f.read()
+    w.compile("pg", source, "-pg", "-fpatchable-function-entry=0")
+    p = subprocess.run(["uftrace", "record", "--no-libcall", "-d", w.path("ud"), w.path("pg"), "calls", "500"],
+                       cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=w.env)
+    if p.returncode:
+        raise Skip("uftrace cannot record here")
+    p = subprocess.run(["uftrace", "report", "--no-pager", "-d", w.path("ud")], stdout=subprocess.PIPE, check=True)
+    theirs = {}
+    for line in p.stdout.decode().splitlines():
+        words = line.split()
+        if len(words) >= 6 and words[4].isdigit() and not words[5].startswith("linux:"):
+            theirs[words[5]] = int(words[4])
+    record(w, "calls", "500")
+    assert {n: x["calls"] for n, x in functions(w).items()} == theirs
+
+
+main(globals())

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT */
+/* Trees and tables of calls and what filters leave of them; numbers worked out by hand. */
+#include "cm.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "synth.h"
+#include "tools/analysis/call_table.h"
+#include "tools/analysis/call_tree.h"
+#include "tools/analysis/merge.h"
+#include "tools/text/duration.h"
+
+#define T0 1000
+
+/*
+ * work_0 { foo_1 { work_2 } foo_1 { foo_1 } } by one thread, work_2 by another, and an exit of work_4
+ * that was entered before.
+ */
+static const struct {
+	uint8_t kind;
+	unsigned int function;
+	uint64_t ts;
+	int32_t tid;
+} story[] = {
+	{RECORD_ENTRY, 0, 100, SYNTH_PID}, {RECORD_ENTRY, 1, 110, SYNTH_PID},
+	{RECORD_ENTRY, 2, 120, SYNTH_PID}, {RECORD_EXIT, 2, 130, SYNTH_PID},
+	{RECORD_EXIT, 4, 135, 4001},	   {RECORD_EXIT, 1, 140, SYNTH_PID},
+	{RECORD_ENTRY, 1, 150, SYNTH_PID}, {RECORD_ENTRY, 1, 160, SYNTH_PID},
+	{RECORD_ENTRY, 2, 170, 4001},	   {RECORD_EXIT, 1, 180, SYNTH_PID},
+	{RECORD_EXIT, 2, 185, 4001},	   {RECORD_EXIT, 1, 190, SYNTH_PID},
+	{RECORD_EXIT, 0, 200, SYNTH_PID},
+};
+
+#define NR_STORY (sizeof(story) / sizeof(story[0]))
+
+static void tell(struct record *rec, unsigned int cpu, uint64_t i)
+{
+	rec->kind = story[i].kind;
+	rec->ip = synth_addr(story[i].function);
+	rec->ts = T0 + story[i].ts;
+	rec->pid = story[i].tid;
+}
+
+struct fixture {
+	struct reader *r;
+	struct call_wish wish;
+	struct call_filter *filter;
+	struct call_tree tree;
+};
+
+static void build(struct fixture *f, const struct call_wish *wish, bool threads)
+{
+	const struct record *rec;
+	struct merge *merge;
+	struct calls *calls;
+
+	memset(f, 0, sizeof(*f));
+	f->r = synth_new(1, NR_STORY, tell);
+	if (wish)
+		f->wish = *wish;
+	f->filter = call_filter_new(f->r, &f->wish);
+	assert_int_equal(call_tree_init(&f->tree, f->filter, threads, !threads), 0);
+	merge = merge_new(f->r);
+	calls = calls_new(&call_tree_ops, &f->tree, NULL);
+	while (merge_next(merge, &rec) > 0)
+		assert_int_equal(calls_record(calls, rec), 0);
+	calls_finish(calls);
+	assert_int_equal(f->tree.err, 0);
+	calls_free(calls);
+	merge_free(merge);
+}
+
+static void drop(struct fixture *f)
+{
+	call_tree_clear(&f->tree);
+	call_filter_free(f->filter);
+	reader_close(f->r);
+}
+
+/* The node that a path of functions leads to, 0 none. */
+static const struct call_node *node(const struct call_tree *t, const char *path)
+{
+	uint32_t at = 0, k;
+
+	while (*path) {
+		size_t n = strcspn(path, "/");
+
+		for (k = t->nodes[at].first_child; k; k = t->nodes[k].next) {
+			const char *name =
+				call_filter_function(t->filter, t->nodes[k].function)->name;
+
+			if (!t->nodes[k].thread && strlen(name) == n && !strncmp(name, path, n))
+				break;
+		}
+		if (!k)
+			return NULL;
+		at = k;
+		path += n + (path[n] == '/');
+	}
+	return &t->nodes[at];
+}
+
+static void check(const struct call_tree *t, const char *path, uint64_t calls, uint64_t total,
+		  uint64_t self, uint64_t min, uint64_t max)
+{
+	const struct call_node *n = node(t, path);
+
+	if (!n)
+		print_error("no node %s\n", path);
+	assert_non_null(n);
+	assert_int_equal(n->calls, calls);
+	assert_int_equal(n->total, total);
+	assert_int_equal(n->self, self);
+	assert_int_equal(n->min, min);
+	assert_int_equal(n->max, max);
+}
+
+static void test_tree(void **state)
+{
+	struct fixture f;
+
+	build(&f, NULL, false);
+	check(&f.tree, "work_0", 1, 100, 30, 100, 100);
+	check(&f.tree, "work_0/foo_1", 2, 70, 40, 30, 40);
+	check(&f.tree, "work_0/foo_1/work_2", 1, 10, 10, 10, 10);
+	check(&f.tree, "work_0/foo_1/foo_1", 1, 20, 20, 20, 20);
+	check(&f.tree, "work_2", 1, 15, 15, 15, 15);
+	assert_null(node(&f.tree, "work_4"));
+	assert_int_equal(f.tree.nr_calls, 6);
+	assert_int_equal(f.tree.nr, 6);
+	drop(&f);
+}
+
+static void test_filters(void **state)
+{
+	struct call_wish under = {.under = {"foo_*"}, .nr_under = 1};
+	struct call_wish not_under = {.not_under = {"foo_1"}, .nr_not_under = 1};
+	struct call_wish depth = {.max_depth = 2}, deep = {.under = {"foo_1"}, .nr_under = 1};
+	struct call_wish longer = {.min_ns = 30}, both = {.under = {"work_0"}, .nr_under = 1};
+	struct call_wish range = {.from = T0 + 150, .to = T0 + 170};
+	struct call_wish thread = {.tids = {4001}, .nr_tids = 1};
+	struct fixture f;
+
+	build(&f, &under, false);
+	check(&f.tree, "foo_1", 2, 70, 40, 30, 40);
+	check(&f.tree, "foo_1/work_2", 1, 10, 10, 10, 10);
+	check(&f.tree, "foo_1/foo_1", 1, 20, 20, 20, 20);
+	assert_int_equal(f.tree.nr_calls, 4);
+	drop(&f);
+
+	build(&f, &not_under, false);
+	check(&f.tree, "work_0", 1, 100, 30, 100, 100);
+	check(&f.tree, "work_2", 1, 15, 15, 15, 15);
+	assert_int_equal(f.tree.nr_calls, 2);
+	drop(&f);
+
+	build(&f, &depth, false);
+	check(&f.tree, "work_0/foo_1", 2, 70, 40, 30, 40);
+	assert_int_equal(f.tree.nr_calls, 4);
+	drop(&f);
+
+	deep.max_depth = 1; /* levels count from the function */
+	build(&f, &deep, false);
+	check(&f.tree, "foo_1", 2, 70, 40, 30, 40);
+	assert_int_equal(f.tree.nr_calls, 2);
+	drop(&f);
+
+	both.not_under[both.nr_not_under++] = "work_2";
+	build(&f, &both, false);
+	assert_int_equal(f.tree.nr_calls, 4);
+	assert_null(node(&f.tree, "work_0/foo_1/work_2"));
+	drop(&f);
+
+	build(&f, &longer, false);
+	check(&f.tree, "work_0/foo_1", 2, 70, 40, 30, 40);
+	assert_int_equal(f.tree.nr_calls, 3);
+	drop(&f);
+
+	build(&f, &range, false);
+	check(&f.tree, "foo_1", 1, 40, 20, 40, 40);
+	check(&f.tree, "foo_1/foo_1", 1, 20, 20, 20, 20);
+	assert_int_equal(f.tree.nr_calls, 2);
+	drop(&f);
+
+	build(&f, &thread, false);
+	assert_int_equal(f.tree.nr_calls, 1);
+	drop(&f);
+}
+
+static bool *wanted(const struct fixture *f, const char *pattern)
+{
+	bool *w = calloc(call_filter_nr(f->filter), sizeof(*w));
+
+	for (uint32_t i = 0; i < call_filter_nr(f->filter); i++)
+		w[i] = call_name_matches(f->r, call_filter_function(f->filter, i)->ip, pattern);
+	return w;
+}
+
+static void test_one_function(void **state)
+{
+	struct call_tree beneath, callers;
+	struct fixture f;
+	bool *w;
+
+	build(&f, NULL, true); /* threads do not matter here */
+	w = wanted(&f, "foo_1");
+	assert_int_equal(call_tree_init(&beneath, f.filter, false, false), 0);
+	assert_int_equal(call_tree_init(&callers, f.filter, false, false), 0);
+	assert_int_equal(call_tree_beneath(&f.tree, w, &beneath), 0);
+	assert_int_equal(call_tree_callers(&f.tree, w, &callers), 0);
+	free(w);
+	check(&beneath, "foo_1", 2, 70, 40, 30, 40);
+	check(&beneath, "foo_1/work_2", 1, 10, 10, 10, 10);
+	check(&beneath, "foo_1/foo_1", 1, 20, 20, 20, 20);
+	assert_int_equal(beneath.nr, 4);
+	check(&callers, "foo_1", 2, 70, 40, 30, 40);
+	check(&callers, "foo_1/work_0", 2, 70, 40, 30, 40);
+	assert_int_equal(callers.nr, 3);
+	call_tree_clear(&beneath);
+	call_tree_clear(&callers);
+
+	/* a function with two ways to it */
+	w = wanted(&f, "work_2");
+	assert_int_equal(call_tree_init(&callers, f.filter, false, false), 0);
+	assert_int_equal(call_tree_callers(&f.tree, w, &callers), 0);
+	free(w);
+	check(&callers, "work_2", 2, 25, 25, 10, 15);
+	check(&callers, "work_2/foo_1/work_0", 1, 10, 10, 10, 10);
+	call_tree_clear(&callers);
+	drop(&f);
+}
+
+static const struct call_row *row_of(const struct call_table *t, const char *name, int32_t tid)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		const char *n = t->rows[i].name;
+
+		if (t->rows[i].tid == tid && (n == name || (n && name && !strcmp(n, name))))
+			return &t->rows[i];
+	}
+	print_error("no row %s\n", name ? name : "(none)");
+	fail_msg("no row");
+	return NULL;
+}
+
+static void check_row(const struct call_table *t, const char *name, int32_t tid, uint64_t calls,
+		      uint64_t total, uint64_t self)
+{
+	const struct call_row *row = row_of(t, name, tid);
+
+	assert_int_equal(row->calls, calls);
+	assert_int_equal(row->total, total);
+	assert_int_equal(row->self, self);
+}
+
+static void test_tables(void **state)
+{
+	static const enum call_sort keys[] = {SORT_CALLS, SORT_SELF};
+	static const enum call_sort by_name = SORT_NAME;
+	const struct call_row *row;
+	struct call_table t;
+	struct fixture f;
+
+	build(&f, NULL, false);
+	assert_int_equal(call_table_make(&f.tree, TABLE_BY_FUNCTION, &t), 0);
+	assert_int_equal(t.nr, 3);
+	assert_int_equal(t.calls, 6);
+	assert_int_equal(t.self, 115); /* all the time there was: 100 and 15 */
+	check_row(&t, "work_0", 0, 1, 100, 30);
+	check_row(&t, "work_2", 0, 2, 25, 25);
+	check_row(&t, "foo_1", 0, 3, 70, 60); /* the one in another counts once */
+	row = row_of(&t, "foo_1", 0);
+	assert_string_equal(row->module, "libfoo.so");
+	assert_int_equal(row->sum, 90);
+	assert_int_equal(row->min, 20);
+	assert_int_equal(row->max, 40);
+	assert_int_equal(row->p50, 30);
+	assert_int_equal(row->p90, 40);
+	call_table_sort(&t, keys, 2);
+	assert_string_equal(t.rows[0].name, "foo_1");
+	assert_string_equal(t.rows[2].name, "work_0");
+	call_table_sort(&t, &by_name, 1);
+	assert_string_equal(t.rows[1].name, "work_0");
+	assert_ptr_equal(call_table_find(&t, row_of(&t, "work_2", 0)), &t.rows[2]);
+	call_table_free(&t);
+
+	assert_int_equal(call_table_make(&f.tree, TABLE_BY_OBJECT, &t), 0);
+	assert_int_equal(t.nr, 2);
+	check_row(&t, "libfoo.so", 0, 3, 70, 60);
+	check_row(&t, NULL, 0, 3, 115,
+		  55); /* work_2 beneath libfoo.so beneath work_0 counts once */
+	call_table_free(&t);
+	drop(&f);
+
+	build(&f, NULL, true);
+	assert_int_equal(call_table_make(&f.tree, TABLE_BY_THREAD, &t), 0);
+	assert_int_equal(t.nr, 2);
+	check_row(&t, NULL, SYNTH_PID, 5, 100, 100);
+	check_row(&t, NULL, 4001, 1, 15, 15);
+	call_table_free(&t);
+	assert_int_equal(call_table_make(&f.tree, TABLE_BY_FUNCTION, &t), 0);
+	assert_int_equal(t.nr, 4);
+	check_row(&t, "work_2", SYNTH_PID, 1, 10, 10);
+	check_row(&t, "work_2", 4001, 1, 15, 15);
+	call_table_free(&t);
+	drop(&f);
+}
+
+static void test_sort(void **state)
+{
+	struct fixture f;
+	uint32_t first;
+
+	build(&f, NULL, false);
+	assert_int_equal(call_tree_sort(&f.tree), 0);
+	first = f.tree.nodes[0].first_child;
+	assert_int_equal(f.tree.nodes[first].total, 100);
+	assert_int_equal(f.tree.nodes[f.tree.nodes[first].next].total, 15);
+	drop(&f);
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void test_spread(void **state)
+{
+	static uint64_t values[20000];
+	struct spread s = {0}, other = {0};
+	uint64_t x = 88172645463325252;
+
+	for (unsigned int i = 0; i < 20000; i++) {
+		x ^= x << 13;
+		x ^= x >> 7;
+		x ^= x << 17;
+		values[i] = x >> (20 + i % 44);
+		assert_int_equal(spread_add(i & 1 ? &s : &other, values[i]), 0);
+	}
+	assert_int_equal(spread_merge(&s, &other), 0);
+	assert_int_equal(s.nr, 20000);
+	qsort(values, 20000, sizeof(values[0]), by_value);
+	for (unsigned int percent = 1; percent <= 100; percent++) {
+		double want = (double)values[percent * 200 - 1];
+		double got = (double)spread_percentile(&s, percent);
+
+		assert_true(got <= want * 1.0157 && got >= want / 1.0157);
+	}
+	spread_clear(&s);
+	spread_clear(&other);
+	assert_int_equal(spread_add(&s, UINT64_MAX), 0);
+	assert_int_equal(spread_add(&s, 3), 0);
+	assert_int_equal(spread_percentile(&s, 50), 3);
+	spread_clear(&s);
+}
+
+static void test_durations(void **state)
+{
+	static const struct {
+		uint64_t ns;
+		const char *text;
+	} puts[] = {{0, "  0.000 us"},
+		    {999, "  0.999 us"},
+		    {1234, "  1.234 us"},
+		    {999999, "999.999 us"},
+		    {1000000, "  1.000 ms"},
+		    {12345678901, " 12.345  s"},
+		    {UINT64_C(90000000000), "  1.500  m"},
+		    {UINT64_C(7200000000000), "  2.000  h"},
+		    {UINT64_MAX, "999.999  h"}};
+	static const struct {
+		const char *text;
+		uint64_t ns;
+	} parses[] = {{"5", 5000},
+		      {"5ns", 5},
+		      {"1.5us", 1500},
+		      {"20us", 20000},
+		      {"2ms", 2000000},
+		      {"0.25s", 250000000},
+		      {"1m", UINT64_C(60000000000)}};
+	static const char *const bad[] = {
+		"", "x", "5 us", "us", "5h", "-5", "99999999999999s", "1.2.3", "5us "};
+	char to[DURATION_WIDTH + 1] = "";
+	uint64_t ns;
+
+	for (unsigned int i = 0; i < sizeof(puts) / sizeof(puts[0]); i++) {
+		duration_put(to, puts[i].ns);
+		assert_string_equal(to, puts[i].text);
+	}
+	for (unsigned int i = 0; i < sizeof(parses) / sizeof(parses[0]); i++) {
+		assert_true(duration_parse(parses[i].text, 1000, &ns, NULL));
+		assert_int_equal(ns, parses[i].ns);
+	}
+	for (unsigned int i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(duration_parse(bad[i], 1000, &ns, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree),	     cmocka_unit_test(test_filters),
+		cmocka_unit_test(test_one_function), cmocka_unit_test(test_tables),
+		cmocka_unit_test(test_sort),	     cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_durations),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/* See call_table.h. Tests: tests/unit/test_call_tree.c. */
+#include "tools/analysis/call_table.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+
+const char *const call_sort_names[SORT_NR] = {
+	[SORT_SELF] = "self", [SORT_TOTAL] = "total", [SORT_CALLS] = "calls", [SORT_AVG] = "avg",
+	[SORT_MIN] = "min",   [SORT_MAX] = "max",     [SORT_P50] = "p50",     [SORT_P90] = "p90",
+	[SORT_P99] = "p99",   [SORT_NAME] = "name",   [SORT_TID] = "tid",
+};
+
+/* What of a node makes its row. */
+struct key {
+	int32_t tid;
+	uint32_t number; /* of the function or object */
+	uint32_t node;
+};
+
+static int compare_keys(const void *a, const void *b)
+{
+	const struct key *x = a, *y = b;
+
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	if (x->number != y->number)
+		return x->number < y->number ? -1 : 1;
+	return x->node < y->node ? -1 : x->node > y->node;
+}
+
+struct making {
+	const struct call_tree *t;
+	enum call_table_by by;
+	uint32_t *objects; /* by function; modules are interned, so that pointers tell them apart */
+	const char **modules;
+	uint32_t nr_modules;
+};
+
+static int number_objects(struct making *m)
+{
+	uint32_t nr = call_filter_nr(m->t->filter);
+
+	m->objects = calloc(nr + 1u, sizeof(*m->objects));
+	m->modules = calloc(nr + 1u, sizeof(*m->modules));
+	if (!m->objects || !m->modules)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct call_function *fn = call_filter_function(m->t->filter, i);
+		const char *module = fn->name ? fn->module : "unknown";
+		uint32_t k = 0;
+
+		while (k < m->nr_modules && m->modules[k] != module)
+			k++;
+		if (k == m->nr_modules)
+			m->modules[m->nr_modules++] = module;
+		m->objects[i] = k;
+	}
+	return 0;
+}
+
+static int32_t thread_of(const struct call_tree *t, uint32_t n)
+{
+	while (n && !t->nodes[n].thread)
+		n = t->nodes[n].parent;
+	return n ? (int32_t)t->nodes[n].function : 0;
+}
+
+static uint32_t number_of(const struct making *m, uint32_t n)
+{
+	uint32_t function = m->t->nodes[n].function;
+
+	if (m->by == TABLE_BY_OBJECT)
+		return m->objects[function];
+	return m->by == TABLE_BY_FUNCTION ? function : 0;
+}
+
+/* Does the time of node @n count already above it in the same row? */
+static bool counted_above(const struct making *m, uint32_t n)
+{
+	const struct call_node *nodes = m->t->nodes;
+	uint32_t up = nodes[n].parent;
+
+	if (m->by == TABLE_BY_FUNCTION)
+		return nodes[n].same != 0;
+	if (m->by == TABLE_BY_THREAD)
+		return up && !nodes[up].thread;
+	for (; up && !nodes[up].thread; up = nodes[up].parent)
+		if (m->objects[nodes[up].function] == m->objects[nodes[n].function])
+			return true;
+	return false;
+}
+
+static void new_row(const struct making *m, struct call_row *row, const struct key *key)
+{
+	*row = (struct call_row){.tid = key->tid, .min = UINT64_MAX};
+	if (m->by == TABLE_BY_FUNCTION) {
+		const struct call_function *fn = call_filter_function(m->t->filter, key->number);
+
+		row->name = fn->name;
+		row->module = fn->module;
+		row->ip = fn->ip;
+		if (m->t->spreads && !m->t->by_thread && key->number < m->t->nr_spreads) {
+			const struct spread *s = &m->t->spreads[key->number];
+
+			row->p50 = spread_percentile(s, 50);
+			row->p90 = spread_percentile(s, 90);
+			row->p99 = spread_percentile(s, 99);
+		}
+	} else if (m->by == TABLE_BY_OBJECT) {
+		row->name = m->modules[key->number];
+	}
+}
+
+/* A percentile is the middle of a bucket, which may lie beyond the least and the greatest. */
+static uint64_t between(uint64_t v, const struct call_row *row)
+{
+	return v < row->min ? row->min : v > row->max ? row->max : v;
+}
+
+static int make(struct making *m, struct call_table *out)
+{
+	const struct call_tree *t = m->t;
+	struct key *keys = malloc(t->nr * sizeof(*keys));
+	size_t nr = 0;
+
+	out->rows = malloc(t->nr * sizeof(*out->rows));
+	if (!keys || !out->rows || (m->by == TABLE_BY_OBJECT && number_objects(m))) {
+		free(keys);
+		return fail(ENOMEM, "out of memory for a table of %u calls", t->nr);
+	}
+	for (uint32_t i = 1; i < t->nr; i++) {
+		if (t->nodes[i].thread || !t->nodes[i].calls)
+			continue;
+		keys[nr++] = (struct key){.tid = t->by_thread ? thread_of(t, i) : 0,
+					  .number = number_of(m, i),
+					  .node = i};
+	}
+	qsort(keys, nr, sizeof(*keys), compare_keys);
+	for (size_t i = 0; i < nr; i++) {
+		const struct call_node *n = &t->nodes[keys[i].node];
+		struct call_row *row;
+
+		if (!i || keys[i].tid != keys[i - 1].tid || keys[i].number != keys[i - 1].number)
+			new_row(m, &out->rows[out->nr++], &keys[i]);
+		row = &out->rows[out->nr - 1];
+		row->calls += n->calls;
+		row->self += n->self;
+		row->sum += n->total;
+		row->min = n->min < row->min ? n->min : row->min;
+		row->max = n->max > row->max ? n->max : row->max;
+		if (!counted_above(m, keys[i].node))
+			row->total += n->total;
+		out->calls += n->calls;
+		out->self += n->self;
+	}
+	for (size_t i = 0; i < out->nr; i++) {
+		struct call_row *row = &out->rows[i];
+
+		row->p50 = row->p50 ? between(row->p50, row) : 0;
+		row->p90 = row->p90 ? between(row->p90, row) : 0;
+		row->p99 = row->p99 ? between(row->p99, row) : 0;
+	}
+	free(keys);
+	return 0;
+}
+
+int call_table_make(const struct call_tree *t, enum call_table_by by, struct call_table *out)
+{
+	struct making m = {.t = t, .by = by};
+	int ret;
+
+	memset(out, 0, sizeof(*out));
+	ret = make(&m, out);
+	if (ret)
+		call_table_free(out);
+	free(m.objects);
+	free(m.modules);
+	return ret;
+}
+
+void call_table_free(struct call_table *table)
+{
+	free(table->rows);
+	memset(table, 0, sizeof(*table));
+}
+
+static const enum call_sort *sort_keys;
+static unsigned int nr_sort_keys;
+
+static int compare_texts(const char *a, const char *b)
+{
+	return strcmp(a ? a : "", b ? b : "");
+}
+
+static int by_name(const struct call_row *x, const struct call_row *y)
+{
+	int order = compare_texts(x->name, y->name);
+
+	if (!order)
+		order = compare_texts(x->module, y->module);
+	if (!order && x->tid != y->tid)
+		order = x->tid < y->tid ? -1 : 1;
+	return order;
+}
+
+static uint64_t value_of(const struct call_row *row, enum call_sort key)
+{
+	switch (key) {
+	case SORT_SELF:
+		return row->self;
+	case SORT_TOTAL:
+		return row->total;
+	case SORT_CALLS:
+		return row->calls;
+	case SORT_AVG:
+		return row->calls ? row->sum / row->calls : 0;
+	case SORT_MIN:
+		return row->min;
+	case SORT_MAX:
+		return row->max;
+	case SORT_P50:
+		return row->p50;
+	case SORT_P90:
+		return row->p90;
+	case SORT_P99:
+		return row->p99;
+	default:
+		return 0;
+	}
+}
+
+static int by_keys(const void *a, const void *b)
+{
+	const struct call_row *x = a, *y = b;
+	int order;
+
+	for (unsigned int i = 0; i < nr_sort_keys; i++) {
+		enum call_sort key = sort_keys[i];
+		uint64_t vx = value_of(x, key), vy = value_of(y, key);
+
+		if (key == SORT_NAME)
+			order = by_name(x, y);
+		else if (key == SORT_TID)
+			order = x->tid < y->tid ? -1 : x->tid > y->tid;
+		else
+			order = vx > vy ? -1 : vx < vy;
+		if (order)
+			return order;
+	}
+	order = by_name(x, y);
+	return order ? order : x->ip < y->ip ? -1 : x->ip > y->ip;
+}
+
+void call_table_sort(struct call_table *table, const enum call_sort *keys, unsigned int nr)
+{
+	sort_keys = keys;
+	nr_sort_keys = nr;
+	if (table->nr)
+		qsort(table->rows, table->nr, sizeof(*table->rows), by_keys);
+}
+
+const struct call_row *call_table_find(const struct call_table *table, const struct call_row *row)
+{
+	size_t lo = 0, hi = table->nr;
+
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int order = by_name(&table->rows[mid], row);
+
+		if (!order)
+			return &table->rows[mid];
+		if (order < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}

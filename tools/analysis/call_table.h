@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* A table of what a call tree counted: a row a function, a thread or an object. */
+#ifndef VESTIGE_TOOLS_CALL_TABLE_H
+#define VESTIGE_TOOLS_CALL_TABLE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/analysis/call_tree.h"
+
+enum call_table_by { TABLE_BY_FUNCTION, TABLE_BY_THREAD, TABLE_BY_OBJECT };
+
+struct call_row {
+	const char *name; /* of the function or object; NULL: no symbol, or a thread, or program */
+	const char *module; /* TABLE_BY_FUNCTION: NULL the main program */
+	uint64_t ip;	    /* TABLE_BY_FUNCTION */
+	int32_t tid;	    /* TABLE_BY_THREAD, and with @by_thread; else 0 */
+	uint64_t calls;
+	/*
+	 * Time in it and beneath it. What is called again beneath itself counts once. Of a thread: in
+	 * its outermost calls.
+	 */
+	uint64_t total;
+	uint64_t self; /* not beneath it */
+	uint64_t sum;  /* of the times of all calls: avg = sum / calls */
+	uint64_t min, max;
+	uint64_t p50, p90, p99; /* of a call's time; TABLE_BY_FUNCTION without threads alone */
+};
+
+struct call_table {
+	struct call_row *rows;
+	size_t nr;
+	uint64_t calls, self; /* of all rows */
+};
+
+/* Keys of call_table_sort(). The greatest first but for the name. */
+enum call_sort {
+	SORT_SELF,
+	SORT_TOTAL,
+	SORT_CALLS,
+	SORT_AVG,
+	SORT_MIN,
+	SORT_MAX,
+	SORT_P50,
+	SORT_P90,
+	SORT_P99,
+	SORT_NAME,
+	SORT_TID,
+	SORT_NR
+};
+
+extern const char *const call_sort_names[SORT_NR];
+
+/*
+ * call_table_make() - count @t's nodes by row.
+ * A tree with threads gives a row for each function of each thread.
+ * Return: 0 or -ENOMEM with fail() set; freed with call_table_free(). Names are borrowed.
+ */
+int call_table_make(const struct call_tree *t, enum call_table_by by, struct call_table *out);
+void call_table_free(struct call_table *table);
+
+/* Sort by @nr keys, the first one first; what is equal by all of them, by name. */
+void call_table_sort(struct call_table *table, const enum call_sort *keys, unsigned int nr);
+
+/* The row of the same name, module and thread, NULL none. @table sorted by SORT_NAME alone. */
+const struct call_row *call_table_find(const struct call_table *table, const struct call_row *row);
+
+#endif

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT */
+/* See call_tree.h. */
+#include "tools/analysis/call_tree.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+
+#define FIRST_NODES 1024u
+#define FIRST_SLOTS 4096u
+
+int call_tree_init(struct call_tree *t, struct call_filter *filter, bool by_thread, bool spreads)
+{
+	memset(t, 0, sizeof(*t));
+	t->filter = filter;
+	t->by_thread = by_thread;
+	t->nodes = calloc(FIRST_NODES, sizeof(*t->nodes));
+	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
+	if (spreads) {
+		t->nr_spreads = 256;
+		t->spreads = calloc(t->nr_spreads, sizeof(*t->spreads));
+	}
+	if (!t->nodes || !t->slots || (spreads && !t->spreads))
+		return fail(ENOMEM, "out of memory");
+	t->room = FIRST_NODES;
+	t->nr_slots = FIRST_SLOTS;
+	t->nr = 1;
+	t->nodes[0].min = UINT64_MAX;
+	return 0;
+}
+
+void call_tree_clear(struct call_tree *t)
+{
+	for (uint32_t i = 0; t->spreads && i < t->nr_spreads; i++)
+		spread_clear(&t->spreads[i]);
+	free(t->spreads);
+	free(t->nodes);
+	free(t->slots);
+	memset(t, 0, sizeof(*t));
+}
+
+static uint32_t *slot_of(const struct call_tree *t, uint32_t parent, uint32_t function)
+{
+	uint64_t h = ((uint64_t)parent << 32 | function) * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(h >> 32) & (t->nr_slots - 1);
+
+	while (t->slots[i] && (t->nodes[t->slots[i]].parent != parent ||
+			       t->nodes[t->slots[i]].function != function))
+		i = (i + 1) & (t->nr_slots - 1);
+	return &t->slots[i];
+}
+
+/* Room for one more node. */
+static int grow(struct call_tree *t)
+{
+	if (t->nr == t->room) {
+		struct call_node *more = realloc(t->nodes, 2 * (size_t)t->room * sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		t->nodes = more;
+		t->room *= 2;
+	}
+	if (t->nr > t->nr_slots / 2) {
+		uint32_t *more = calloc(2 * (size_t)t->nr_slots, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		free(t->slots);
+		t->slots = more;
+		t->nr_slots *= 2;
+		for (uint32_t i = 1; i < t->nr; i++)
+			*slot_of(t, t->nodes[i].parent, t->nodes[i].function) = i;
+	}
+	return 0;
+}
+
+uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function, bool thread)
+{
+	uint32_t *slot = slot_of(t, parent, function), n = *slot, up;
+
+	if (n)
+		return n;
+	if (t->nr == CALL_TREE_MAX)
+		return 0;
+	if (grow(t)) {
+		t->err = fail(ENOMEM, "out of memory for a tree of %u calls", t->nr);
+		return 0;
+	}
+	slot = slot_of(t, parent, function);
+	n = *slot = t->nr++;
+	t->nodes[n] = (struct call_node){.function = function,
+					 .parent = parent,
+					 .next = t->nodes[parent].first_child,
+					 .thread = thread,
+					 .min = UINT64_MAX};
+	t->nodes[parent].first_child = n;
+	for (up = parent; !thread && up; up = t->nodes[up].parent) {
+		if (t->nodes[up].function == function && !t->nodes[up].thread)
+			break;
+	}
+	t->nodes[n].same = up;
+	return n;
+}
+
+static struct spread *spread_of(struct call_tree *t, uint32_t function)
+{
+	if (function >= t->nr_spreads) {
+		uint32_t nr = t->nr_spreads * 2 > function ? t->nr_spreads * 2 : function + 1;
+		struct spread *more = realloc(t->spreads, nr * sizeof(*more));
+
+		if (!more)
+			return NULL;
+		memset(more + t->nr_spreads, 0, (nr - t->nr_spreads) * sizeof(*more));
+		t->spreads = more;
+		t->nr_spreads = nr;
+	}
+	return &t->spreads[function];
+}
+
+/*
+ * The lower half of a call's data is its node, or that of the nearest call around it that has one;
+ * NODE_NONE marks the latter.
+ */
+#define NODE_NONE  (UINT64_C(1) << 31)
+#define NODE(data) ((uint32_t)(data) & (uint32_t)(NODE_NONE - 1))
+
+static void tree_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	struct call_tree *t = arg;
+	uint32_t function, up = parent ? NODE(parent->data) : 0, n = 0;
+	int shown = call_filter_enter(t->filter, call, parent, &function);
+
+	if (shown < 0)
+		t->err = shown;
+	if (!up && t->by_thread && shown > 0)
+		up = call_tree_child(t, 0, (uint32_t)call->pid, true);
+	if (shown > 0) {
+		n = call_tree_child(t, up, function, false);
+		t->left_out += !n;
+	}
+	call->data |= n ? n : up | NODE_NONE;
+}
+
+static void tree_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	struct call_tree *t = arg;
+	struct call_node *n;
+	uint64_t time;
+
+	if (call->data & NODE_NONE || !call_filter_leave(t->filter, call))
+		return;
+	n = &t->nodes[NODE(call->data)];
+	time = call->end - call->start;
+	n->calls++;
+	n->total += time;
+	n->self += time > call->children ? time - call->children : 0;
+	n->min = time < n->min ? time : n->min;
+	n->max = time > n->max ? time : n->max;
+	t->nr_calls++;
+	if (t->spreads) {
+		struct spread *s = spread_of(t, n->function);
+
+		if (!s || spread_add(s, time))
+			t->err = fail(ENOMEM, "out of memory");
+	}
+}
+
+const struct calls_ops call_tree_ops = {.enter = tree_enter, .leave = tree_leave};
+
+void call_node_add(struct call_node *to, const struct call_node *from)
+{
+	to->calls += from->calls;
+	to->total += from->total;
+	to->self += from->self;
+	to->min = from->min < to->min ? from->min : to->min;
+	to->max = from->max > to->max ? from->max : to->max;
+}
+
+/* Is a wanted function at a node above @n? */
+static bool within(const struct call_tree *t, const bool *wanted, uint32_t n)
+{
+	for (n = t->nodes[n].parent; n; n = t->nodes[n].parent)
+		if (!t->nodes[n].thread && wanted[t->nodes[n].function])
+			return true;
+	return false;
+}
+
+/* Nodes come after their parents, so that one pass in order of numbers meets these first. */
+int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call_tree *out)
+{
+	uint32_t *to = calloc(t->nr, sizeof(*to));
+
+	if (!to)
+		return fail(ENOMEM, "out of memory");
+	for (uint32_t i = 1; i < t->nr && !out->err; i++) {
+		const struct call_node *n = &t->nodes[i];
+
+		if (n->thread || (!to[n->parent] && !wanted[n->function]))
+			continue;
+		to[i] = call_tree_child(out, to[n->parent], n->function, false);
+		if (to[i])
+			call_node_add(&out->nodes[to[i]], n);
+	}
+	free(to);
+	return out->err;
+}
+
+int call_tree_callers(const struct call_tree *t, const bool *wanted, struct call_tree *out)
+{
+	for (uint32_t i = 1; i < t->nr && !out->err; i++) {
+		const struct call_node *n = &t->nodes[i];
+		uint32_t up, at = 0;
+
+		if (n->thread || !n->calls || !wanted[n->function] || within(t, wanted, i))
+			continue;
+		for (up = i; up && !out->err; up = t->nodes[up].parent) {
+			if (t->nodes[up].thread)
+				break;
+			at = call_tree_child(out, at, t->nodes[up].function, false);
+			if (!at)
+				break;
+			call_node_add(&out->nodes[at], n);
+		}
+	}
+	return out->err;
+}
+
+static const struct call_node *sort_nodes;
+
+static int by_total(const void *a, const void *b)
+{
+	const struct call_node *x = &sort_nodes[*(const uint32_t *)a];
+	const struct call_node *y = &sort_nodes[*(const uint32_t *)b];
+
+	if (x->total != y->total)
+		return x->total > y->total ? -1 : 1;
+	if (x->calls != y->calls)
+		return x->calls > y->calls ? -1 : 1;
+	return x->function < y->function ? -1 : x->function > y->function;
+}
+
+int call_tree_sort(struct call_tree *t)
+{
+	uint32_t *kids = malloc(t->nr * sizeof(*kids));
+
+	if (!kids)
+		return fail(ENOMEM, "out of memory");
+	sort_nodes = t->nodes;
+	for (uint32_t i = 0; i < t->nr; i++) {
+		uint32_t nr = 0, k;
+
+		for (k = t->nodes[i].first_child; k; k = t->nodes[k].next)
+			kids[nr++] = k;
+		qsort(kids, nr, sizeof(*kids), by_total);
+		t->nodes[i].first_child = nr ? kids[0] : 0;
+		for (k = 0; k < nr; k++)
+			t->nodes[kids[k]].next = k + 1 < nr ? kids[k + 1] : 0;
+	}
+	free(kids);
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/* See spread.h. */
+#include "spread.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* Values below 2 * SPREAD_SUB have buckets of their own, in the first two octaves. */
+static unsigned int octave_of(uint64_t value)
+{
+	return value < SPREAD_SUB ? 0
+				  : (unsigned int)(63 - __builtin_clzll(value)) - SPREAD_BITS + 1;
+}
+
+static unsigned int sub_of(uint64_t value, unsigned int octave)
+{
+	return (unsigned int)(octave ? value >> (octave - 1) : value) & (SPREAD_SUB - 1);
+}
+
+int spread_add(struct spread *s, uint64_t value)
+{
+	unsigned int octave = octave_of(value);
+	uint64_t **at;
+
+	if (octave >= 64 - SPREAD_BITS) { /* 2^63 and more: no duration */
+		octave = 64 - SPREAD_BITS - 1;
+		value = UINT64_MAX >> 1;
+	}
+	at = &s->octave[octave];
+	if (!*at) {
+		*at = calloc(SPREAD_SUB, sizeof(**at));
+		if (!*at)
+			return -ENOMEM;
+	}
+	(*at)[sub_of(value, octave)]++;
+	s->nr++;
+	return 0;
+}
+
+int spread_merge(struct spread *s, const struct spread *other)
+{
+	for (unsigned int o = 0; o < 64 - SPREAD_BITS; o++) {
+		if (!other->octave[o])
+			continue;
+		if (!s->octave[o])
+			s->octave[o] = calloc(SPREAD_SUB, sizeof(uint64_t));
+		if (!s->octave[o])
+			return -ENOMEM;
+		for (unsigned int i = 0; i < SPREAD_SUB; i++)
+			s->octave[o][i] += other->octave[o][i];
+	}
+	s->nr += other->nr;
+	return 0;
+}
+
+uint64_t spread_percentile(const struct spread *s, double percent)
+{
+	uint64_t rank = (uint64_t)((double)s->nr * percent / 100 + 0.999999), seen = 0;
+
+	if (!rank)
+		rank = 1;
+	for (unsigned int o = 0; o < 64 - SPREAD_BITS; o++) {
+		for (unsigned int i = 0; s->octave[o] && i < SPREAD_SUB; i++) {
+			seen += s->octave[o][i];
+			if (seen < rank)
+				continue;
+			if (o < 2)
+				return o * SPREAD_SUB + i;
+			return ((uint64_t)(SPREAD_SUB + i) << (o - 1)) + (UINT64_C(1) << (o - 2));
+		}
+	}
+	return 0;
+}
+
+void spread_clear(struct spread *s)
+{
+	for (unsigned int o = 0; o < 64 - SPREAD_BITS; o++)
+		free(s->octave[o]);
+	memset(s, 0, sizeof(*s));
+}

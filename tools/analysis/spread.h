@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How durations are spread: counts in buckets that are a 32nd of a power of two wide, so that a
+ * percentile is right to 1.6 % (and exact below 64) whatever the number of values. A power of two
+ * takes 256 bytes from its first value on. Tests: tests/unit/test_call_tree.c.
+ */
+#ifndef VESTIGE_TOOLS_SPREAD_H
+#define VESTIGE_TOOLS_SPREAD_H
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#define SPREAD_BITS 5
+#define SPREAD_SUB  (1u << SPREAD_BITS)
+
+/* All zero: empty. */
+struct spread {
+	uint64_t nr;
+	uint64_t *octave[64 - SPREAD_BITS]; /* SPREAD_SUB counts each, NULL none */
+};
+
+/* Add one value. Return: 0 or -ENOMEM. */
+int spread_add(struct spread *s, uint64_t value);
+/* Add all of @other. Return: 0 or -ENOMEM. */
+int spread_merge(struct spread *s, const struct spread *other);
+/* The value below or at which @percent of all lie: the middle of its bucket. 0 when empty. */
+uint64_t spread_percentile(const struct spread *s, double percent);
+void spread_clear(struct spread *s);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * `vestige ./prog args`: record it with function_graph into a file that vanishes, then show the
+ * graph, on a terminal in a pager. The exit status is record's. Tests: tests/cli/test_views.py.
+ */
+#include "cmd.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/cli/pager.h"
+#include "tools/cli/replay.h"
+#include "tools/cli/view.h"
+
+static bool is_executable(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode) && !access(path, X_OK);
+}
+
+bool cmd_is_program(const char *word)
+{
+	const char *path = getenv("PATH"), *end;
+	char full[4096];
+
+	if (strchr(word, '/'))
+		return true;
+	for (; path && *word && *word != '-'; path = *end ? end + 1 : NULL) {
+		end = strchrnul(path, ':');
+		if (snprintf(full, sizeof(full), "%.*s/%s", (int)(end - path), path, word) <
+			    (int)sizeof(full) &&
+		    end > path && is_executable(full))
+			return true;
+	}
+	return false;
+}
+
+/* The graph of @path. Return: 0 or -errno with fail() set. */
+static int show(const char *path)
+{
+	struct replay_options opt = {0};
+	struct pager pager;
+	struct view v;
+	int ret;
+
+	view_init(&v, "replay");
+	v.path = path;
+	ret = view_open(&v);
+	if (!ret) {
+		pager_start(&pager);
+		ret = replay_print(&v, &opt);
+		pager_end(&pager);
+	}
+	view_close(&v);
+	return ret;
+}
+
+static int record_and_show(int argc, char **argv, char *path)
+{
+	static char name[] = "record", quiet[] = "-q", p[] = "-p", tracer[] = "function_graph",
+		    o[] = "-o", end[] = "--";
+	char *head[] = {name, quiet, p, tracer, o, path, end};
+	size_t nr_head = sizeof(head) / sizeof(head[0]);
+	char **words = calloc(nr_head + (size_t)argc + 1, sizeof(*words));
+	sigset_t mask;
+	int status;
+
+	if (!words) {
+		note("out of memory");
+		return CMD_OURS;
+	}
+	memcpy(words, head, sizeof(head));
+	memcpy(words + nr_head, argv, (size_t)argc * sizeof(*words));
+	/* record takes signals for the program; what it leaves of that is not for the pager */
+	sigprocmask(SIG_SETMASK, NULL, &mask);
+	status = cmd_record((int)nr_head + argc, words);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
+	signal(SIGQUIT, SIG_DFL);
+	free(words);
+	if (!access(path, R_OK) && show(path)) {
+		note("%s", fail_text());
+		status = status ? status : CMD_OURS;
+	}
+	return status;
+}
+
+int cmd_program(int argc, char **argv)
+{
+	const char *tmp = getenv("TMPDIR");
+	char dir[3072], path[4096];
+	int status;
+
+	snprintf(dir, sizeof(dir), "%s/vestige-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	if (!mkdtemp(dir)) {
+		note("cannot make a folder for the recording in %s: set TMPDIR", dir);
+		return CMD_OURS;
+	}
+	snprintf(path, sizeof(path), "%s/trace.dat", dir);
+	status = record_and_show(argc, argv, path);
+	unlink(path);
+	if (rmdir(dir))
+		note("what was recorded is left in %s", dir);
+	return status;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* Files and lines of functions, by the DWARF of their objects, where these are at hand. */
+#ifndef VESTIGE_TOOLS_SRCLINE_H
+#define VESTIGE_TOOLS_SRCLINE_H
+
+#include <stdint.h>
+
+#include "tools/reader/symbols.h"
+
+struct srcline;
+
+/* @symbols is borrowed: its objects are looked at. NULL and errno if memory is short. */
+struct srcline *srcline_new(const struct symbols *symbols);
+void srcline_free(struct srcline *s);
+
+/*
+ * srcline_find() - where the code at @addr, of a trace.dat's address space, stands in the source.
+ * An object is used if its file is the one that ran; its DWARF is taken from it, or from its debug file
+ * (by build-id below /usr/lib/debug, or by .gnu_debuglink).
+ * Return: `folder/file.c:12` as the compiler was told, or NULL. Borrowed until the next call.
+ */
+const char *srcline_find(struct srcline *s, uint64_t addr);
+
+#endif
