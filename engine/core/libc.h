@@ -15,6 +15,12 @@ void *libc_symbol(const char *name);
 /* What it would get if the engine did not define @name; NULL if nothing. */
 void *libc_next(const char *name);
 
+/*
+ * The same, or a function of that name in an object that only those see that loaded it: not the
+ * engine's. Also from the loader's notification.
+ */
+void *libc_anywhere(const char *name);
+
 /* Where the engine's own code lies. */
 void libc_own_text(uint64_t *lo, uint64_t *hi);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libc.h for libvestige.so. No state. Tests: all that preload it. */
 #include <dlfcn.h>
+#include <link.h>
 #include <stddef.h>
 
 #include "engine/core/libc.h"
@@ -33,4 +34,36 @@ void libc_own_text(uint64_t *lo, uint64_t *hi)
 {
 	*lo = (uint64_t)__ehdr_start;
 	*hi = (uint64_t)etext;
+}
+
+struct wanted {
+	const char *name;
+	void *found;
+};
+
+static int find_in(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	struct wanted *w = arg;
+	void *object;
+
+	(void)bytes;
+	if (!info->dlpi_name || !info->dlpi_name[0])
+		return 0;
+	object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (!object)
+		return 0;
+	w->found = dlsym(object, w->name);
+	dlclose(object);
+	if ((const char *)w->found >= __ehdr_start && (const char *)w->found < etext)
+		w->found = NULL;
+	return w->found != NULL;
+}
+
+void *libc_anywhere(const char *name)
+{
+	struct wanted w = {name, libc_next(name)};
+
+	if (!w.found)
+		dl_iterate_phdr(find_in, &w);
+	return w.found;
 }

@@ -3,7 +3,8 @@
  * libc.h for libvestige.a. In glibc's libc.a the functions that the engine has as well are weak
  * names of others, so both fit into one program. What a program may not have is weak here; what it
  * defines itself is told from libc's by a neighbour in libc's object: _mcount is defined beside
- * mcount and __fentry__. No state. Tests: tests/engine/targets (static-*).
+ * mcount and __fentry__. The C++ runtime's and the unwinder's have no second name: for those the
+ * program is linked with --wrap (vestige.pc). No state. Tests: tests/engine/targets (static-*).
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -35,6 +36,8 @@ void __makecontext(ucontext_t *, void (*)(void), int, ...);
 int __sigaltstack(const stack_t *, stack_t *);
 int __clone(int (*)(void *), void *, int, void *, ...);
 int __backtrace(void **, int);
+void *__real___cxa_begin_catch(void *) WEAK;
+_Unwind_Reason_Code __real__Unwind_Backtrace(_Unwind_Trace_Fn, void *) WEAK;
 extern void *__libc_stack_end WEAK;
 _Unwind_Ptr _Unwind_GetIP(struct _Unwind_Context *) WEAK;
 _Unwind_Word _Unwind_GetCFA(struct _Unwind_Context *) WEAK;
@@ -91,6 +94,8 @@ void *libc_next(const char *name)
 		{"clone", (const void *)__clone},
 		{"sigaltstack", (const void *)__sigaltstack},
 		{"backtrace", (const void *)__backtrace},
+		{"__cxa_begin_catch", (const void *)__real___cxa_begin_catch},
+		{"_Unwind_Backtrace", (const void *)__real__Unwind_Backtrace},
 	};
 
 	return find(names, ARRAY_SIZE(names), name);
@@ -105,4 +110,11 @@ void libc_own_text(uint64_t *lo, uint64_t *hi)
 {
 	*lo = (uint64_t)__start_vestige_text;
 	*hi = (uint64_t)__stop_vestige_text;
+}
+
+void *libc_anywhere(const char *name)
+{
+	void *found = libc_next(name);
+
+	return found ? found : libc_symbol(name);
 }

@@ -154,14 +154,21 @@ static void switch_one(struct area_function *f, uint64_t addr, int on)
 	f->enabled = (uint8_t)on;
 }
 
+/* Filters of the graph ask how deep a call is, which nobody counts here. */
+static int graph_is_filtered(void)
+{
+	return graph_function.count || graph_notrace.count || graph_max_depth || tracing_thresh_ns;
+}
+
 /* With another's functions behind ours, these are called always. */
 static void settle(enum record_kind kind)
 {
 	const struct hook_entries *e = sites_entries();
 	int graph = kind == RECORD_ENTRY;
+	int on = nr_armed && !(graph && graph_is_filtered());
 
-	store_release(&hook_cyg_enter, !nr_armed ? NULL : graph ? e->cyg_entry : e->cyg_function);
-	store_release(&hook_cyg_exit, nr_armed && graph ? e->cyg_exit : NULL);
+	store_release(&hook_cyg_exit, on && graph ? e->cyg_exit : NULL);
+	store_release(&hook_cyg_enter, !on ? NULL : graph ? e->cyg_entry : e->cyg_function);
 	store_release(&hook_cyg_on_enter,
 		      hook_cyg_next_enter ? hook_cyg_chained_enter : hook_cyg_enter);
 	store_release(&hook_cyg_on_exit,
@@ -177,6 +184,17 @@ static int cyg_arm(struct object *o, uint64_t *want, enum record_kind kind)
 	return text_sync();
 }
 
+/* Called before anything is armed, and when the graph's filters have changed. */
+static int cyg_prepare(enum record_kind kind)
+{
+	if (nr_rows && kind == RECORD_ENTRY && graph_is_filtered())
+		area_status("functions of -finstrument-functions are left out of a graph that has "
+			    "filters",
+			    NULL, 0);
+	settle(kind);
+	return 0;
+}
+
 static void cyg_forget(struct object *o)
 {
 	if (!o->nr_callers)
@@ -189,6 +207,7 @@ static const struct hook cyg_hook = {
 	.name = "instrument-functions",
 	.scan = cyg_scan,
 	.arm = cyg_arm,
+	.prepare = cyg_prepare,
 	.forget = cyg_forget,
 };
 

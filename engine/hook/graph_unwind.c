@@ -6,7 +6,6 @@
 #include "engine/hook/graph_unwind.h"
 
 #include <execinfo.h>
-#include <link.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -47,49 +46,13 @@ static int is_ours(uint64_t ip)
 	return ip - library_lo < library_hi - library_lo;
 }
 
-struct wanted {
-	const char *name;
-	void *found;
-};
-
-static int find_in(struct dl_phdr_info *info, size_t bytes, void *arg)
-{
-	struct wanted *w = arg;
-	void *object;
-
-	(void)bytes;
-	if (!info->dlpi_name || !info->dlpi_name[0])
-		return 0;
-	object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-	if (!object)
-		return 0;
-	w->found = dlsym(object, w->name);
-	dlclose(object);
-	if (is_ours((uint64_t)w->found))
-		w->found = NULL;
-	return w->found != NULL;
-}
-
-/*
- * The function that ours stands for: behind us in the order of lookup, or in an object that is only
- * visible to those that loaded it.
- */
-static void *find_anywhere(const char *name)
-{
-	struct wanted w = {name, dlsym(RTLD_NEXT, name)};
-
-	if (!w.found)
-		dl_iterate_phdr(find_in, &w);
-	return w.found;
-}
-
 static void find_unwinder(void)
 {
 	if (!real_unwind_backtrace)
-		real_unwind_backtrace = (backtrace_fn *)find_anywhere("_Unwind_Backtrace");
+		real_unwind_backtrace = (backtrace_fn *)libc_anywhere("_Unwind_Backtrace");
 	if (!unwind_get_ip)
 		unwind_get_ip =
-			(_Unwind_Ptr(*)(struct _Unwind_Context *))find_anywhere("_Unwind_GetIP");
+			(_Unwind_Ptr(*)(struct _Unwind_Context *))libc_anywhere("_Unwind_GetIP");
 }
 
 static void find_all(void)
@@ -101,10 +64,9 @@ static void find_all(void)
 	real_longjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("longjmp");
 	real_siglongjmp = (void (*)(struct __jmp_buf_tag *, int))libc_next("siglongjmp");
 	real_longjmp_chk = (void (*)(struct __jmp_buf_tag *, int))libc_next("__longjmp_chk");
-	real_begin_catch = (void *(*)(void *))dlsym(RTLD_NEXT, "__cxa_begin_catch");
-	real_unwind_backtrace = (backtrace_fn *)dlsym(RTLD_NEXT, "_Unwind_Backtrace");
-	unwind_get_ip =
-		(_Unwind_Ptr(*)(struct _Unwind_Context *))dlsym(RTLD_DEFAULT, "_Unwind_GetIP");
+	real_begin_catch = (void *(*)(void *))libc_next("__cxa_begin_catch");
+	real_unwind_backtrace = (backtrace_fn *)libc_next("_Unwind_Backtrace");
+	unwind_get_ip = (_Unwind_Ptr(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetIP");
 }
 
 void graph_unwind_start(void)
@@ -137,7 +99,7 @@ VESTIGE_EXPORT void *__cxa_begin_catch(void *exception)
 {
 	graph_stack_drop((uint64_t)__builtin_frame_address(0) + 16);
 	if (!real_begin_catch)
-		real_begin_catch = (void *(*)(void *))find_anywhere("__cxa_begin_catch");
+		real_begin_catch = (void *(*)(void *))libc_anywhere("__cxa_begin_catch");
 	return real_begin_catch(exception);
 }
 

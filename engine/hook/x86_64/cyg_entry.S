@@ -66,7 +66,7 @@
 	endbr64
 	LOOK_UP	.L\name\()_out
 	.if \change
-	movabs	$\change << 60, %rax
+	movabs	$(\change) << 60, %rax
 	xor	%rax, %rdi
 	.endif
 .L\name\()_again:
