@@ -157,7 +157,7 @@ struct area_function {
 	uint8_t filter;	   /* enum area_function_filter */
 	uint16_t site;	   /* where its site lies, from its first byte */
 	uint8_t how;	   /* enum area_function_how */
-	uint8_t reserved;
+	uint8_t callbacks; /* how many there are: the tracer, the program's own */
 };
 static_assert(sizeof(struct area_function) == 16, "area_function is part of the format");
 

@@ -29,6 +29,7 @@
 #include "engine/core/clock.h"
 #include "engine/core/function.h"
 #include "engine/core/libc.h"
+#include "engine/core/ops.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/hook/graph.h"
@@ -237,6 +238,7 @@ static void fork_child(void)
 	struct ring ring;
 	int on;
 
+	ops_fork();
 	if (!area)
 		return;
 	tree_fork();

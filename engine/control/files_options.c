@@ -9,6 +9,7 @@
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
 #include "engine/core/options.h"
+#include "engine/core/tracer.h"
 
 int trace_options_show(const struct tree_at *at, struct seq_buf *s)
 {

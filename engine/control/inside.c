@@ -7,6 +7,7 @@
 #include <errno.h>
 
 #include "engine/base/compiler.h"
+#include "engine/control/inside.h"
 #include "engine/control/tree.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
@@ -15,7 +16,7 @@
 #include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
 
-VESTIGE_EXPORT ssize_t vestige_file_read(const char *file, char *buf, size_t bytes)
+static ssize_t file_read(const char *file, char *buf, size_t bytes)
 {
 	struct seq_buf s;
 	long n;
@@ -29,8 +30,7 @@ VESTIGE_EXPORT ssize_t vestige_file_read(const char *file, char *buf, size_t byt
 	return n;
 }
 
-VESTIGE_EXPORT ssize_t vestige_file_write(const char *file, const char *buf, size_t bytes,
-					  int truncate)
+static ssize_t file_write(const char *file, const char *buf, size_t bytes, int truncate)
 {
 	int err = tree_write(file, buf, bytes, truncate);
 
@@ -41,7 +41,7 @@ VESTIGE_EXPORT ssize_t vestige_file_write(const char *file, const char *buf, siz
 	return (ssize_t)bytes;
 }
 
-VESTIGE_EXPORT int vestige_area_snapshot(const char *path)
+static int area_snapshot(const char *path)
 {
 	int err = -ENODEV;
 
@@ -60,7 +60,7 @@ VESTIGE_EXPORT int vestige_area_snapshot(const char *path)
 #define PRINT_HEAD_BYTES 16u /* head word, ip */
 #define PRINT_MAX_TEXT	 1024u
 
-VESTIGE_EXPORT int vestige_print(const void *ip, const char *text, size_t bytes)
+static int print(const void *ip, const char *text, size_t bytes)
 {
 	struct ring_slot slot;
 	uint32_t n, size;
@@ -77,3 +77,15 @@ VESTIGE_EXPORT int vestige_print(const void *ip, const char *text, size_t bytes)
 	ring_commit(&slot, RECORD_PRINT, size);
 	return 0;
 }
+
+VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
+	.bytes = sizeof(struct vestige_api),
+	.file_read = file_read,
+	.file_write = file_write,
+	.area_snapshot = area_snapshot,
+	.print = print,
+	.ops_register = inside_ops_register,
+	.ops_unregister = inside_ops_unregister,
+	.ops_set_filter = inside_ops_set_filter,
+	.return_address = inside_return_address,
+};

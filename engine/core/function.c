@@ -15,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function_word.h"
 #include "engine/core/hook.h"
+#include "engine/core/ops.h"
 
 static const struct hook *hooks[4];
 static uint32_t nr_hooks;
@@ -404,6 +405,6 @@ void functions_update(void)
 		scan_object(object_at(i));
 		scanned |= object_row(object_at(i))->nr_functions > 0;
 	}
-	if (scanned && current_ops)
+	if (scanned && (current_ops || ops_any()))
 		ftrace_update();
 }

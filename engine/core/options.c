@@ -11,6 +11,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/tracer.h"
 
 #define ROW(NAME, name, bit, first) {name, bit},
 static const struct {

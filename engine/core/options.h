@@ -7,7 +7,8 @@
 #include <stdint.h>
 
 #include "abi/option.h"
-#include "engine/core/tracer.h"
+
+struct trace_array;
 
 /* The @i-th option in the kernel's order, its bit in *@bit; NULL behind the last. */
 const char *option_at(uint32_t i, int *bit);

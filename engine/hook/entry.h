@@ -39,4 +39,8 @@ void graph_exit_filtered_xadd_lsl(void);
 void graph_exit_filtered_mono(void);
 void graph_exit_off(void);
 
+/* For functions with callbacks (core/ops.h); ops_entry_start() before the first of them. */
+void hook_ops(void);
+void ops_entry_start(void);
+
 #endif

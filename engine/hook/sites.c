@@ -30,6 +30,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
+#include "engine/core/ops.h"
 #include "engine/hook/callee.h"
 #include "engine/hook/entry.h"
 #include "engine/hook/graph.h"
@@ -42,6 +43,7 @@ struct sites {
 	struct arch_slot *slots; /* one a function */
 	uint8_t *islands;	 /* one a function; NULL if all sites have six bytes */
 	size_t islands_bytes;
+	uint64_t *ops;	       /* one bit a function: its slot leads to hook_ops; NULL: none does */
 	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */
 	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
 };
@@ -53,6 +55,7 @@ static const struct hook_entries *entries = &hook_entries_xadd_lsl;
 
 void sites_choose_entry(int rseq, int tsc)
 {
+	ops_entry_start();
 	if (!tsc)
 		entries = &hook_entries_mono;
 	else if (rseq)
@@ -79,6 +82,12 @@ static int has_site(const struct area_function *f)
 static int can_wrap(const struct area_function *f)
 {
 	return f->how != AREA_BY_MCOUNT && !is_kept(f);
+}
+
+/* Callbacks want the registers as they are where a function begins. */
+static int wants_ops(const struct area_function *f, uint32_t id)
+{
+	return has_site(f) && can_wrap(f) && ops_wanting(id);
 }
 
 /* Where the slot of a function leads that makes RECORD_FUNCTION. */
@@ -119,6 +128,11 @@ static uint8_t *island_of(const struct sites *s, uint32_t i)
 	return s->islands + (uint64_t)i * ISLAND_BYTES;
 }
 
+static int has_ops(const struct sites *s, uint32_t i)
+{
+	return s->ops && (s->ops[i / 64] >> (i % 64) & 1);
+}
+
 /* The bytes of a site, on and off. */
 struct forms {
 	uint8_t on[ARCH_SITE_FULL];
@@ -133,7 +147,8 @@ static void make_forms(const struct sites *s, uint32_t i, const struct site *sit
 	const uint8_t *to =
 		site->bytes == ARCH_SITE_FULL ? (uint8_t *)&s->slots[i] : island_of(s, i);
 
-	arch_make_site(forms->on, site->bytes, s->kind == RECORD_ENTRY && can_wrap(f),
+	arch_make_site(forms->on, site->bytes,
+		       s->kind == RECORD_ENTRY && can_wrap(f) && !has_ops(s, i),
 		       (int32_t)(to - end));
 	if (is_kept(f))
 		memcpy(forms->off, forms->on, site->bytes);
@@ -308,8 +323,8 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 	f->enabled = (uint8_t)on;
 }
 
-/* A slot leads to the function's wrap stub; a function that can have none is not traced. */
-static int aim_at_stub(struct object *o, uint32_t i, const struct site *site)
+/* The function's wrap stub, or -ENOSPC: it has none. */
+static int stub_of(struct object *o, uint32_t i, const struct site *site)
 {
 	struct sites *s = o->hook_data;
 	uint32_t id = object_row(o)->first_function + i;
@@ -321,7 +336,18 @@ static int aim_at_stub(struct object *o, uint32_t i, const struct site *site)
 			return stub;
 		s->stubs[i] = (uint32_t)stub + 1;
 	}
-	s->slots[i].target = graph_stub_address(s->stubs[i] - 1);
+	return (int)s->stubs[i] - 1;
+}
+
+/* A slot leads to the function's wrap stub; a function that can have none is not traced. */
+static int aim_at_stub(struct object *o, uint32_t i, const struct site *site)
+{
+	struct sites *s = o->hook_data;
+	int stub = stub_of(o, i, site);
+
+	if (stub < 0)
+		return stub;
+	s->slots[i].target = graph_stub_address((uint32_t)stub);
 	return 0;
 }
 
@@ -360,7 +386,7 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 		struct area_function *f = area_function(row->first_function + i);
 		struct site site = site_of(row, f);
 
-		if (f->enabled || !has_site(f))
+		if (f->enabled || !has_site(f) || has_ops(s, i))
 			continue;
 		if (!can_wrap(f)) {
 			if (kind == RECORD_ENTRY && want[i / 64] >> (i % 64) & 1) {
@@ -385,6 +411,92 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 	return 0;
 }
 
+/* Sites that callbacks have begun or ceased to want are switched off, whatever they lead to. */
+static void leave_ops(const struct object *o, uint32_t i, const struct site *site,
+		      const struct forms *forms, void *arg)
+{
+	const struct sites *s = o->hook_data;
+	struct area_function *f = area_function(object_row(o)->first_function + i);
+
+	(void)arg;
+	if (!f->enabled || has_ops(s, i) == wants_ops(f, object_row(o)->first_function + i) ||
+	    memcmp(site->at, forms->on, site->bytes))
+		return;
+	text_switch(site->at, forms->off, site->bytes);
+	f->enabled = 0;
+}
+
+/* Let the slots of functions with callbacks lead there, and those of others where they did. */
+static int aim_ops(struct object *o)
+{
+	const struct area_object *row = object_row(o);
+	struct sites *s = o->hook_data;
+	uint32_t i;
+	int err;
+	long p;
+
+	if (!s->ops && !ops_any())
+		return 0;
+	if (!s->ops) {
+		p = sys_mmap(NULL, row->nr_functions / 8 + 8, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (sys_failed(p))
+			return (int)p;
+		s->ops = (uint64_t *)p;
+	}
+	err = text_open(s->lo, s->hi);
+	if (err)
+		return err;
+	each_site(o, leave_ops, NULL);
+	text_close(s->lo, s->hi);
+	err = text_sync();
+	for (i = 0; i < row->nr_functions && !err; i++) {
+		const struct area_function *f = area_function(row->first_function + i);
+		int now = wants_ops(f, row->first_function + i);
+
+		if (f->enabled || has_ops(s, i) == now)
+			continue;
+		s->ops[i / 64] ^= UINT64_C(1) << (i % 64);
+		s->slots[i].target = now ? (uint64_t)hook_ops : target_on(f);
+	}
+	return err;
+}
+
+/* Functions with callbacks are wanted, and what the tracer wants of them comes behind those. */
+static int chain_ops(struct object *o, uint64_t *want, enum record_kind kind)
+{
+	const struct area_object *row = object_row(o);
+	const struct sites *s = o->hook_data;
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < row->nr_functions; i++) {
+		uint32_t id = row->first_function + i;
+		struct area_function *f = area_function(id);
+		int traced = (int)(want[i / 64] >> (i % 64) & 1);
+		uint64_t next = OPS_GO_ON;
+		struct site site;
+
+		f->callbacks = (uint8_t)(traced + (int)(has_ops(s, i) ? ops_wanting(id) : 0));
+		if (!has_ops(s, i))
+			continue;
+		if (traced && kind == RECORD_FUNCTION)
+			next = OPS_RECORD;
+		if (traced && kind == RECORD_ENTRY) {
+			site = site_of(row, f);
+			int stub = stub_of(o, i, &site);
+
+			if (stub >= 0)
+				next = graph_stub_address((uint32_t)stub);
+		}
+		err = ops_set_next(id, next);
+		if (err)
+			return err;
+		want[i / 64] |= UINT64_C(1) << (i % 64);
+	}
+	return 0;
+}
+
 int sites_arm(struct object *o, uint64_t *want, enum record_kind kind)
 {
 	const struct sites *s = o->hook_data;
@@ -392,7 +504,11 @@ int sites_arm(struct object *o, uint64_t *want, enum record_kind kind)
 
 	if (!s) /* no site at all, or none that can be reached */
 		return -(int)object_row(o)->errno_value;
-	err = aim(o, want, kind);
+	err = aim_ops(o);
+	if (!err)
+		err = aim(o, want, kind);
+	if (!err)
+		err = chain_ops(o, want, kind);
 	if (!err)
 		err = text_open(s->lo, s->hi);
 	if (err)
@@ -416,6 +532,8 @@ void sites_forget(struct object *o)
 				graph_stub_give(s->stubs[i] - 1);
 		sys_munmap(s->stubs, object_row(o)->nr_functions * sizeof(*s->stubs));
 	}
+	if (s->ops)
+		sys_munmap(s->ops, object_row(o)->nr_functions / 8 + 8);
 	if (s->slots)
 		sys_munmap(s->slots, object_row(o)->nr_functions * sizeof(*s->slots));
 	if (s->islands)

@@ -21,13 +21,47 @@ extern "C" {
 
 #define VESTIGE_VERSION "0.1.0"
 
-/* In libvestige; absent from a program that runs without it. Not to be called directly. */
-extern ssize_t vestige_file_read(const char *file, char *buf, size_t bytes) __attribute__((weak));
+struct ftrace_ops;
 
-extern int vestige_area_snapshot(const char *path) __attribute__((weak));
-extern int vestige_print(const void *ip, const char *text, size_t bytes) __attribute__((weak));
-extern ssize_t vestige_file_write(const char *file, const char *buf, size_t bytes, int truncate)
-	__attribute__((weak));
+/*
+ * What libvestige offers, by a table that only ever grows: a program that was built with an older
+ * header finds what it knows, one built with a newer sees by `bytes` what is not there. Not to be
+ * used directly.
+ */
+struct vestige_api {
+	size_t bytes;
+	ssize_t (*file_read)(const char *file, char *buf, size_t bytes);
+	ssize_t (*file_write)(const char *file, const char *buf, size_t bytes, int truncate);
+	int (*area_snapshot)(const char *path);
+	int (*print)(const void *ip, const char *text, size_t bytes);
+	int (*ops_register)(struct ftrace_ops *ops);
+	int (*ops_unregister)(struct ftrace_ops *ops);
+	int (*ops_set_filter)(struct ftrace_ops *ops, const char *buf, size_t bytes, int reset,
+			      int notrace);
+	void *(*return_address)(void *slot);
+};
+
+extern const struct vestige_api vestige_api_1 __attribute__((weak));
+
+/* The table, or NULL: libvestige is not loaded. By way of the GOT, so that without -fPIE too it is
+ * looked for when the program starts. */
+static inline const struct vestige_api *vestige_api_(void)
+{
+#if defined(__x86_64__) && defined(__ELF__)
+	const struct vestige_api *api;
+
+	__asm__(".weak vestige_api_1\n\tmovq vestige_api_1@GOTPCREL(%%rip), %0" : "=r"(api));
+	return api;
+#else
+	return &vestige_api_1;
+#endif
+}
+
+/* One of its functions, or NULL. */
+#define vestige_call_(name)                                                                        \
+	(vestige_api_() && vestige_api_()->bytes > offsetof(struct vestige_api, name)              \
+		 ? vestige_api_()->name                                                            \
+		 : NULL)
 
 /**
  * vestige_read() - read a control file of this process, as `cat` would in its tracefs.
@@ -42,11 +76,11 @@ extern ssize_t vestige_file_write(const char *file, const char *buf, size_t byte
  */
 static inline ssize_t vestige_read(const char *file, char *buf, size_t bytes)
 {
-	if (!vestige_file_read) {
+	if (!vestige_call_(file_read)) {
 		errno = ENOSYS;
 		return -1;
 	}
-	return vestige_file_read(file, buf, bytes);
+	return vestige_call_(file_read)(file, buf, bytes);
 }
 
 /**
@@ -61,21 +95,21 @@ static inline ssize_t vestige_read(const char *file, char *buf, size_t bytes)
  */
 static inline ssize_t vestige_write(const char *file, const char *buf, size_t bytes)
 {
-	if (!vestige_file_write) {
+	if (!vestige_call_(file_write)) {
 		errno = ENOSYS;
 		return -1;
 	}
-	return vestige_file_write(file, buf, bytes, 1);
+	return vestige_call_(file_write)(file, buf, bytes, 1);
 }
 
 /** vestige_append() - as vestige_write(), but as `echo TEXT >> FILE`: lists keep what they had. */
 static inline ssize_t vestige_append(const char *file, const char *buf, size_t bytes)
 {
-	if (!vestige_file_write) {
+	if (!vestige_call_(file_write)) {
 		errno = ENOSYS;
 		return -1;
 	}
-	return vestige_file_write(file, buf, bytes, 0);
+	return vestige_call_(file_write)(file, buf, bytes, 0);
 }
 
 /**
@@ -103,11 +137,11 @@ static inline int vestige_stop(void)
  */
 static inline int vestige_snapshot(const char *path)
 {
-	if (!vestige_area_snapshot) {
+	if (!vestige_call_(area_snapshot)) {
 		errno = ENOSYS;
 		return -1;
 	}
-	return vestige_area_snapshot(path);
+	return vestige_call_(area_snapshot)(path);
 }
 
 /**
@@ -130,13 +164,13 @@ vestige_printk_(const char *fmt, ...)
 	n = vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	if (n > 0)
-		vestige_print(__builtin_return_address(0), text,
-			      (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+		vestige_call_(print)(__builtin_return_address(0), text,
+				     (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
 #define trace_printk(...)                                                                          \
 	do {                                                                                       \
-		if (vestige_print) {                                                               \
+		if (vestige_call_(print)) {                                                        \
 			vestige_printk_(__VA_ARGS__);                                              \
 			__asm__ volatile(""); /* no tail call: the caller is told */               \
 		}                                                                                  \
@@ -149,9 +183,144 @@ vestige_printk_(const char *fmt, ...)
  */
 static inline void vestige_mark(const char *text)
 {
-	if (vestige_print)
-		vestige_print(NULL, text, strlen(text));
+	if (vestige_call_(print))
+		vestige_call_(print)(NULL, text, strlen(text));
 }
+
+/*
+ * ftrace_ops: callbacks of the program's own at the entry of functions, as a kernel module has them.
+ */
+
+/* The registers as the function found them. Read them by the functions below. */
+struct ftrace_regs {
+	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	unsigned long ip;     /* in the function, behind its site */
+	unsigned long ret_ip; /* where it returns to; the next word is its first stack argument */
+};
+
+/**
+ * ftrace_func_t - a callback at the entry of a function.
+ * @ip: the function's first byte. @parent_ip: the address in its caller that it returns to.
+ * @op: the ops that it was registered with. @fregs: the registers; valid during the call.
+ *
+ * It is called in the thread that made the call, in whatever context that is, signal handlers
+ * included. It may use floating point and vectors, and may call functions that are traced: those
+ * calls are traced, but are not called back (FTRACE_OPS_FL_RECURSION is always on), nor are calls
+ * of a signal handler that interrupts it. It must not use the control files, and must return: not by longjmp(), throw or exit of the
+ * thread.
+ */
+typedef void (*ftrace_func_t)(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			      struct ftrace_regs *fregs);
+
+#define FTRACE_OPS_FL_SAVE_REGS (1ul << 2)
+#define FTRACE_OPS_FL_RECURSION (1ul << 4)
+
+/* Zero what is not named here. Must stay where it is from the first use to unregistering. */
+struct ftrace_ops {
+	ftrace_func_t func;
+	unsigned long flags; /* registers are always saved, recursion is always stopped */
+	void *private_data;  /* the program's */
+	void *reserved[4];
+};
+
+#define VESTIGE_OPS_(call)                                                                         \
+	do {                                                                                       \
+		if (!vestige_call_(ops_register))                                                  \
+			return -ENOSYS;                                                            \
+		return vestige_api_()->call;                                                       \
+	} while (0)
+
+/**
+ * register_ftrace_function() - from now on call @ops->func when one of its functions is called.
+ * Which ones, ftrace_set_filter() says; without a filter all that can be traced. Functions of
+ * objects that are loaded later join when the filter is set again.
+ *
+ * Return: 0, or a negative errno as in the kernel: -EINVAL no func; -EBUSY it is registered;
+ * -ENOSPC there are 32 already; -EDEADLK called from a callback; -ENODEV the engine is asleep;
+ * -ENOSYS libvestige is not loaded. Any thread, not from a signal handler.
+ */
+static inline int register_ftrace_function(struct ftrace_ops *ops)
+{
+	VESTIGE_OPS_(ops_register(ops));
+}
+
+/**
+ * unregister_ftrace_function() - no more callbacks. When it returns no thread is inside one, and
+ * @ops and what the callback uses may be freed. It waits for those that are, so it must not hold
+ * what a callback waits for. Its filter is forgotten.
+ *
+ * Return: 0, or -EBUSY it is not registered; otherwise as register_ftrace_function().
+ */
+static inline int unregister_ftrace_function(struct ftrace_ops *ops)
+{
+	VESTIGE_OPS_(ops_unregister(ops));
+}
+
+/**
+ * ftrace_set_filter() - add functions to those that @ops wants.
+ * @buf: words of set_ftrace_filter's grammar between blanks; NULL: none.
+ * @len: their bytes. @reset: forget those that it had.
+ *
+ * May be called before and after registering. Return: 0, or -EINVAL a word names no function (those
+ * before it count); otherwise as register_ftrace_function().
+ */
+static inline int ftrace_set_filter(struct ftrace_ops *ops, const char *buf, int len, int reset)
+{
+	VESTIGE_OPS_(ops_set_filter(ops, buf, len > 0 ? (size_t)len : 0, reset, 0));
+}
+
+/** ftrace_set_notrace() - the same of those that @ops does not want, whatever its filter says. */
+static inline int ftrace_set_notrace(struct ftrace_ops *ops, const char *buf, int len, int reset)
+{
+	VESTIGE_OPS_(ops_set_filter(ops, buf, len > 0 ? (size_t)len : 0, reset, 1));
+}
+
+/**
+ * ftrace_regs_get_argument() - the @n-th integer or pointer argument of the function, from 0; those
+ * from the seventh on lie on the stack. As in the kernel it does not know the function's type.
+ */
+static inline unsigned long ftrace_regs_get_argument(struct ftrace_regs *fregs, unsigned int n)
+{
+	switch (n) {
+	case 0:
+		return fregs->di;
+	case 1:
+		return fregs->si;
+	case 2:
+		return fregs->dx;
+	case 3:
+		return fregs->cx;
+	case 4:
+		return fregs->r8;
+	case 5:
+		return fregs->r9;
+	default:
+		return (&fregs->ret_ip)[n - 5];
+	}
+}
+
+static inline unsigned long ftrace_regs_get_instruction_pointer(struct ftrace_regs *fregs)
+{
+	return fregs->ip;
+}
+
+/** ftrace_regs_get_stack_pointer() - as it was at the function's first instruction. */
+static inline unsigned long ftrace_regs_get_stack_pointer(struct ftrace_regs *fregs)
+{
+	return (unsigned long)&fregs->ret_ip;
+}
+
+/**
+ * vestige_return_address() - the address that the calling function returns to, whether its calls
+ * are wrapped by function_graph or not, where __builtin_return_address(0) shows the wrapping.
+ * The caller must have a frame (it gets one by this). Any context.
+ */
+#define vestige_return_address()                                                                   \
+	__extension__({                                                                            \
+		void **vestige_slot_ = (void **)__builtin_frame_address(0) + 1;                    \
+		vestige_call_(return_address) ? vestige_api_()->return_address(vestige_slot_)      \
+					      : *vestige_slot_;                                    \
+	})
 
 #ifdef __cplusplus
 }

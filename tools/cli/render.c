@@ -59,11 +59,11 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Print the functions for which @want says so, @after behind each name.
+ * Print the functions for which @want says so, with their counts of callbacks if @count says so.
  * Return: how many or -errno with fail() set.
  */
 static int print_functions(const struct meta *m, bool (*want)(const struct area_function *f),
-			   const char *after)
+			   bool count)
 {
 	struct row *rows = calloc((size_t)m->nr_functions + 1, sizeof(*rows));
 	struct names *names;
@@ -95,7 +95,10 @@ static int print_functions(const struct meta *m, bool (*want)(const struct area_
 		fputs(s->name, stdout);
 		if (s->module)
 			printf(" [%s]", s->module);
-		puts(after);
+		/* blanks where the kernel has its flags */
+		if (count)
+			printf(" (%u)           ", m->functions[rows[i].id].callbacks);
+		putchar('\n');
 	}
 	names_free(names);
 	free(rows);
@@ -160,19 +163,18 @@ static bool want_graph_notrace(const struct area_function *f)
 
 static int available_filter_functions(const struct meta *m)
 {
-	return print_functions(m, want_all, "");
+	return print_functions(m, want_all, false);
 }
 
-/* The count of callbacks, and blanks where the kernel has its flags. */
 static int enabled_functions(const struct meta *m)
 {
-	return print_functions(m, want_enabled, " (1)           ");
+	return print_functions(m, want_enabled, true);
 }
 
 static int print_set(const struct meta *m, bool (*want)(const struct area_function *f),
 		     const char *none)
 {
-	int n = print_functions(m, want, "");
+	int n = print_functions(m, want, false);
 
 	if (!n)
 		puts(none);

@@ -23,6 +23,8 @@
 #define CYG_ROW_WORD   8
 #define CYG_ROW_BYTES  16
 
+#define OPS_FRAME_IP 120
+
 #define RSEQ_CPU_ID 4
 #define RSEQ_CS	    8
 #define RSEQ_SIG    0x53053053

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Callbacks of the program's own at the entry of functions: what register_ftrace_function() of
+ * vestige.h is made of. Beside the current tracer, which need not know of them.
+ */
+#ifndef VESTIGE_CORE_OPS_H
+#define VESTIGE_CORE_OPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* As in vestige.h: (ip, parent_ip, ops, fregs). @ops: the program's structure. */
+typedef void ops_func(unsigned long ip, unsigned long parent_ip, void *ops, void *fregs);
+
+struct ops;
+
+/*
+ * ops_get() - the engine's half of the program's structure; one is made if there is none.
+ * Return: it, or NULL: there are OPS_MAX already. All of this under the tree's lock.
+ */
+struct ops *ops_get(void *program);
+#define OPS_MAX 32
+
+/* The engine's half, or NULL. */
+struct ops *ops_find(void *program);
+
+/* The program's structure may go; its filter is forgotten. It is not registered. */
+void ops_put(struct ops *o);
+
+/*
+ * ops_set_filter() - add words of set_ftrace_filter's grammar to its filter (or to what it never
+ * wants). @reset: empty it first. Return: 0, -EINVAL, -ENOMEM.
+ */
+int ops_set_filter(struct ops *o, const char *text, size_t n, int reset, int notrace);
+
+/* Return: 0; -EBUSY it is registered, or it is not; -errno of the hook. */
+int ops_register(struct ops *o, ops_func *func);
+int ops_unregister(struct ops *o);
+
+/*
+ * ops_synchronize() - wait until every thread that is inside a callback now has left it. Without
+ * the tree's lock. Return: 0, or -EDEADLK: the caller is inside one.
+ */
+int ops_synchronize(void);
+
+/* A fork's child: nobody is inside. */
+void ops_fork(void);
+
+/* How many want the calls of this function. */
+uint32_t ops_wanting(uint32_t id);
+/* Whether there are any at all. */
+int ops_any(void);
+
+/*
+ * Where a call goes behind the callbacks; said by the hook before it arms the function.
+ * OPS_GO_ON: on in the function; OPS_RECORD: the same, with a RECORD_FUNCTION before; else an
+ * address to jump to as if the function had been called there.
+ */
+#define OPS_GO_ON  UINT64_C(0)
+#define OPS_RECORD UINT64_C(1)
+int ops_set_next(uint32_t id, uint64_t next);
+
+/* What hook/<cpu>/ops_entry.S has saved: the low words are the program's struct ftrace_regs. */
+struct ops_frame {
+	uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	uint64_t ip; /* behind the site; set to where the call goes on */
+	uint64_t parent_ip;
+};
+
+/* Called by the entry point, with all state of the processor saved. Any context. */
+uint64_t ops_call(struct ops_frame *frame, uint64_t word);
+
+#endif

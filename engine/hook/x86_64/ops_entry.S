@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where the calls of functions with callbacks arrive (core/ops.h): as the function hooks do, by a
+ * call from the site, so that
+ *
+ *	(%rsp)   the site's end, inside the function
+ *	8(%rsp)  the return address of the function
+ *
+ * Everything is saved, since the callback is C of the program's: general registers in the order of
+ * struct ops_frame, the rest of the processor's state by xsavec, xsave or fxsave, as ops_xsave_how
+ * says (2, 1, 0). What ops_call() returns is where the call goes on. Costs: bench "callback".
+ */
+#include "offsets.h"
+
+	.text
+	.globl	hook_ops
+	.hidden	hook_ops
+	.type	hook_ops, @function
+	.balign	64
+hook_ops:
+	.cfi_startproc
+	endbr64
+	.irp	r, rdi, rsi, rdx, rcx, rax, r8, r9, r10, r11, rbx, rbp, r12, r13, r14, r15
+	push	%\r
+	.cfi_adjust_cfa_offset 8
+	.cfi_rel_offset \r, 0
+	.endr
+	mov	%rsp, %rbx
+	.cfi_def_cfa_register rbx
+	sub	ops_xsave_bytes(%rip), %rsp
+	and	$-64, %rsp
+	mov	ops_xsave_how(%rip), %ebp
+	test	%ebp, %ebp
+	jz	1f
+	/* of the header xsave writes one word, and xrstor wants zeros in the others */
+	xor	%eax, %eax
+	.irp	at, 512, 520, 528, 536, 544, 552, 560, 568
+	mov	%rax, \at(%rsp)
+	.endr
+	mov	ops_xsave_mask(%rip), %eax
+	mov	ops_xsave_mask+4(%rip), %edx
+	cmp	$2, %ebp
+	jne	2f
+	xsavec64 (%rsp)
+	jmp	3f
+2:	xsave64	(%rsp)
+	jmp	3f
+1:	fxsave64 (%rsp)
+3:	cld
+	mov	%rbx, %rdi
+	mov	OPS_FRAME_IP(%rbx), %rsi
+	movslq	-4(%rsi), %rax
+	mov	SLOT_WORD(%rsi,%rax), %rsi
+	call	ops_call
+	mov	%rax, OPS_FRAME_IP(%rbx)
+	test	%ebp, %ebp
+	jz	4f
+	mov	ops_xsave_mask(%rip), %eax
+	mov	ops_xsave_mask+4(%rip), %edx
+	xrstor64 (%rsp)
+	jmp	5f
+4:	fxrstor64 (%rsp)
+5:	mov	%rbx, %rsp
+	.cfi_def_cfa_register rsp
+	.irp	r, r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi
+	pop	%\r
+	.cfi_adjust_cfa_offset -8
+	.cfi_restore \r
+	.endr
+	ret
+	.cfi_endproc
+	.size	hook_ops, . - hook_ops
+
+	.section .note.GNU-stack, "", @progbits
