@@ -114,8 +114,7 @@ int functions_scan(void)
 	return ret;
 }
 
-/* The id of the function of @o that starts at @offset, or UINT32_MAX. */
-static uint32_t find_function(const struct object *o, uint64_t offset)
+uint32_t function_at(const struct object *o, uint64_t offset)
 {
 	const struct area_object *row = object_row(o);
 	uint32_t lo = row->first_function, hi = lo + row->nr_functions;
@@ -201,7 +200,7 @@ static int match_symbol(void *arg, uint64_t value, const char *name)
 
 	if (!glob_match(m->glob, m->n, name))
 		return 0;
-	id = find_function(m->o, value);
+	id = function_at(m->o, value);
 	if (id != UINT32_MAX && may_change(m->set, id, m->add)) {
 		m->found = 1;
 		set_change(m->set, id, m->add);

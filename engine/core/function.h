@@ -21,6 +21,9 @@ void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, u
 
 uint32_t function_count(void);
 
+/* The id of the function of @o that starts @offset bytes from its bias; UINT32_MAX: none. */
+uint32_t function_at(const struct object *o, uint64_t offset);
+
 /* Scan every object with every hook. Return: 0 or -errno. */
 int functions_scan(void);
 

@@ -34,6 +34,7 @@
 #include "engine/hook/callee.h"
 #include "engine/hook/entry.h"
 #include "engine/hook/graph.h"
+#include "engine/hook/graph_avoid.h"
 #include "engine/hook/near_map.h"
 #include "engine/hook/text_patch.h"
 
@@ -45,6 +46,7 @@ struct sites {
 	size_t islands_bytes;
 	uint64_t *ops;	       /* one bit a function: its slot leads to hook_ops; NULL: none does */
 	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */
+	uint64_t *avoid;       /* one bit a function: not to be wrapped; behind the stubs */
 	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
 };
 
@@ -330,6 +332,8 @@ static int stub_of(struct object *o, uint32_t i, const struct site *site)
 	uint32_t id = object_row(o)->first_function + i;
 	int stub;
 
+	if (s->avoid[i / 64] >> (i % 64) & 1)
+		return -EOPNOTSUPP;
 	if (!s->stubs[i]) {
 		stub = graph_stub_take((uint64_t)site->at + site->bytes, id);
 		if (stub < 0)
@@ -351,18 +355,32 @@ static int aim_at_stub(struct object *o, uint32_t i, const struct site *site)
 	return 0;
 }
 
+/* In one mapping: the stubs, then the bits of those that are to be avoided. */
+static size_t stub_table_bytes(const struct object *o, size_t *stubs)
+{
+	*stubs = ((size_t)object_row(o)->nr_functions * sizeof(uint32_t) + 7) & ~(size_t)7;
+	return *stubs + (size_t)object_row(o)->nr_functions / 8 + 8;
+}
+
 static int make_stub_table(struct object *o)
 {
 	struct sites *s = o->hook_data;
+	size_t stubs, bytes = stub_table_bytes(o, &stubs);
+	uint32_t avoided;
 	long p;
 
 	if (s->stubs)
 		return 0;
-	p = sys_mmap(NULL, object_row(o)->nr_functions * sizeof(*s->stubs), PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (sys_failed(p))
 		return (int)p;
 	s->stubs = (uint32_t *)p;
+	s->avoid = (uint64_t *)((uint8_t *)p + stubs);
+	avoided = graph_avoid_find(o, s->avoid);
+	if (avoided)
+		area_status("functions are left out of the graph: they return twice, or pass on "
+			    "their caller's address (dlsym, dlopen, vfork)",
+			    o->path, 0);
 	return 0;
 }
 
@@ -395,19 +413,21 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 			}
 		} else if (kind == RECORD_FUNCTION) {
 			s->slots[i].target = target_on(f);
-		} else if (want[i / 64] >> (i % 64) & 1 && aim_at_stub(o, i, &site)) {
-			want[i / 64] &= ~(UINT64_C(1) << (i % 64));
-			left_out++;
+		} else if (want[i / 64] >> (i % 64) & 1) {
+			err = aim_at_stub(o, i, &site);
+			if (err)
+				want[i / 64] &= ~(UINT64_C(1) << (i % 64));
+			left_out += err == -ENOSPC;
 		}
 	}
 	s->kind = kind;
 	if (left_out)
 		area_status("functions are left out of the graph: there are no more stubs", o->path,
-			    (int)left_out);
+			    0);
 	if (no_graph)
 		area_status("functions are left out of the graph: -pg without -mfentry, or "
 			    "profiled by gmon",
-			    o->path, (int)no_graph);
+			    o->path, 0);
 	return 0;
 }
 
@@ -525,12 +545,13 @@ void sites_forget(struct object *o)
 	if (!s)
 		return;
 	if (s->stubs) {
+		size_t stubs;
 		uint32_t i;
 
 		for (i = 0; i < object_row(o)->nr_functions; i++)
 			if (s->stubs[i])
 				graph_stub_give(s->stubs[i] - 1);
-		sys_munmap(s->stubs, object_row(o)->nr_functions * sizeof(*s->stubs));
+		sys_munmap(s->stubs, stub_table_bytes(o, &stubs));
 	}
 	if (s->ops)
 		sys_munmap(s->ops, object_row(o)->nr_functions / 8 + 8);

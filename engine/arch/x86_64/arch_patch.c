@@ -122,6 +122,34 @@ uint64_t arch_stub_slot(const uint8_t *p)
 	return p[0] == 0xff && p[1] == 0x25 ? relative(p + 6) : 0;
 }
 
+uint64_t arch_jump_target(const uint8_t *p)
+{
+	int32_t disp;
+
+	if (*p == 0xf2)
+		p++;
+	if (*p != 0xe9)
+		return 0;
+	memcpy(&disp, p + 1, 4);
+	return (uint64_t)p + 5 + (uint64_t)(int64_t)disp;
+}
+
+uint64_t arch_jump_through(const uint8_t *p, uint64_t n)
+{
+	int32_t disp;
+
+	if (n < 11)
+		return 0;
+	if (arch_is_marker(p, n))
+		p += ARCH_MARKER_BYTES;
+	if (*p == 0xf2)
+		p++;
+	if (p[0] != 0xff || p[1] != 0x25)
+		return 0;
+	memcpy(&disp, p + 2, 4);
+	return (uint64_t)p + 6 + (uint64_t)(int64_t)disp;
+}
+
 void arch_make_jump(uint8_t *bytes, int32_t disp)
 {
 	bytes[0] = 0xe9;

@@ -79,6 +79,21 @@ int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call);
 /* The address of the word through which the stub of a PLT at @p jumps; 16 bytes are read. 0: no stub. */
 uint64_t arch_stub_slot(const uint8_t *p);
 
+/* Whether a jump that arch_jump_target() or arch_jump_through() knows may begin with this byte. */
+static inline int arch_may_be_jump(uint8_t first)
+{
+	return first == 0xe9 || first == 0xff || first == 0xf2;
+}
+
+/* Where a direct jump at @p leads, 5 bytes of which may be read; 0 if there is none. */
+uint64_t arch_jump_target(const uint8_t *p);
+
+/*
+ * arch_jump_through() - the address of the pointer through which a jump at @p goes, behind endbr64
+ * and a bnd prefix if they are there. @n: bytes that may be read. 0: there is no such jump.
+ */
+uint64_t arch_jump_through(const uint8_t *p, uint64_t n);
+
 /* A jump of ARCH_JUMP_BYTES; @disp: from its end. */
 void arch_make_jump(uint8_t *bytes, int32_t disp);
 

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which functions must not find a stub where their caller's address belongs:
+ *
+ *   those that jump, as their last act, into a function of libc that asks who called it (dlsym() with
+ *   RTLD_NEXT, dlopen() for its search path): the answer would be this library;
+ *   those that return twice under the names that compilers know, made by the program itself: the
+ *   second time the shadow of their slot may be another call's.
+ *
+ * The jumps are looked for byte by byte, without decoding: what only looks like one costs a function
+ * its place in the graph, and no more. Constructor or agent context, nothing is kept.
+ * Tests: tests/engine/graph/avoid.
+ */
+#include "engine/hook/graph_avoid.h"
+
+#include "arch_patch.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/function.h"
+
+#define MAX_CELLS 32
+#define MAX_BYTES 65536u /* of one function that are looked at */
+
+static const char *const callees[] = {"dlsym", "dlvsym", "dlopen", "dlmopen", "vfork"};
+static const char *const twice[] = {"setjmp",	  "_setjmp", "sigsetjmp", "__sigsetjmp",
+				    "getcontext", "savectx", "vfork",	  "swapcontext"};
+
+/* What of an object is needed to know its jumps. */
+struct jumps {
+	uint64_t lo, hi; /* its executable segment */
+	uint64_t cells[MAX_CELLS];
+	uint32_t nr_cells;
+};
+
+static int is_one_of(const char *const *names, uint32_t n, const char *name)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (str_equal(names[i], name))
+			return 1;
+	return 0;
+}
+
+/* The dynamic section holds addresses, but an object that the loader left alone has offsets. */
+static const void *dynamic_pointer(uint64_t bias, uint64_t value)
+{
+	return (const void *)(value < bias ? value + bias : value);
+}
+
+static void add_cells(struct jumps *j, uint64_t bias, const ElfW(Rela) * rela, uint64_t bytes,
+		      const ElfW(Sym) * symbols, const char *strings)
+{
+	uint64_t i;
+
+	for (i = 0; rela && i < bytes / sizeof(*rela) && j->nr_cells < MAX_CELLS; i++) {
+		uint32_t type = (uint32_t)ELF64_R_TYPE(rela[i].r_info);
+		const ElfW(Sym) *sym = &symbols[ELF64_R_SYM(rela[i].r_info)];
+
+		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+			continue;
+		if (is_one_of(callees, ARRAY_SIZE(callees), strings + sym->st_name))
+			j->cells[j->nr_cells++] = bias + rela[i].r_offset;
+	}
+}
+
+/* The cells of the global offset table through which the object reaches such functions. */
+static void find_cells(const struct object *o, struct jumps *j)
+{
+	uint64_t bias = object_row(o)->bias, plt_bytes = 0, bytes = 0;
+	const ElfW(Rela) *plt = NULL, *rela = NULL;
+	const ElfW(Sym) *symbols = NULL;
+	const ElfW(Dyn) *d = NULL;
+	const char *strings = NULL;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *p = &o->phdr[i];
+
+		if (p->p_type == PT_DYNAMIC)
+			d = (const void *)(bias + p->p_vaddr);
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X && !j->hi) {
+			j->lo = bias + p->p_vaddr;
+			j->hi = j->lo + p->p_memsz;
+		}
+	}
+	for (; d && d->d_tag != DT_NULL; d++) {
+		if (d->d_tag == DT_SYMTAB)
+			symbols = dynamic_pointer(bias, d->d_un.d_ptr);
+		else if (d->d_tag == DT_STRTAB)
+			strings = dynamic_pointer(bias, d->d_un.d_ptr);
+		else if (d->d_tag == DT_JMPREL)
+			plt = dynamic_pointer(bias, d->d_un.d_ptr);
+		else if (d->d_tag == DT_PLTRELSZ)
+			plt_bytes = d->d_un.d_val;
+		else if (d->d_tag == DT_RELA)
+			rela = dynamic_pointer(bias, d->d_un.d_ptr);
+		else if (d->d_tag == DT_RELASZ)
+			bytes = d->d_un.d_val;
+	}
+	if (!symbols || !strings)
+		return;
+	add_cells(j, bias, plt, plt_bytes, symbols, strings);
+	add_cells(j, bias, rela, bytes, symbols, strings);
+}
+
+static int is_cell(const struct jumps *j, uint64_t cell)
+{
+	uint32_t i;
+
+	for (i = 0; i < j->nr_cells; i++)
+		if (j->cells[i] == cell)
+			return 1;
+	return 0;
+}
+
+/* Whether a jump at @p leads out of the object to one of those functions, at once or by its PLT. */
+static int jumps_there(const struct jumps *j, const uint8_t *p)
+{
+	uint64_t to = arch_jump_through(p, j->hi - (uint64_t)p);
+
+	if (to)
+		return is_cell(j, to);
+	to = arch_jump_target(p);
+	if (!to || to < j->lo || to >= j->hi)
+		return 0;
+	to = arch_jump_through((const uint8_t *)to, j->hi - to);
+	return to && is_cell(j, to);
+}
+
+static void mark(uint64_t *bits, uint32_t i, uint32_t *count)
+{
+	uint64_t bit = UINT64_C(1) << (i % 64);
+
+	*count += !(bits[i / 64] & bit);
+	bits[i / 64] |= bit;
+}
+
+struct named {
+	const struct object *o;
+	uint64_t *bits;
+	uint32_t count;
+};
+
+static int mark_symbol(void *arg, uint64_t value, const char *name)
+{
+	struct named *n = arg;
+	uint32_t id;
+
+	if (!is_one_of(twice, ARRAY_SIZE(twice), name))
+		return 0;
+	id = function_at(n->o, value);
+	if (id != UINT32_MAX)
+		mark(n->bits, id - object_row(n->o)->first_function, &n->count);
+	return 0;
+}
+
+uint32_t graph_avoid_find(const struct object *o, uint64_t *bits)
+{
+	const struct area_object *row = object_row(o);
+	struct named named = {o, bits, 0};
+	struct jumps j = {0};
+	struct elf_file f;
+	uint32_t i;
+
+	find_cells(o, &j);
+	for (i = 0; i < row->nr_functions && j.nr_cells; i++) {
+		uint64_t p = row->bias + area_function(row->first_function + i)->offset;
+		uint64_t end = p + MAX_BYTES;
+
+		if (i + 1 < row->nr_functions)
+			end = row->bias + area_function(row->first_function + i + 1)->offset;
+		if (end > p + MAX_BYTES)
+			end = p + MAX_BYTES;
+		for (; p < end && p + ARCH_SITE_FULL < j.hi; p++) {
+			if (arch_may_be_jump(*(const uint8_t *)p) &&
+			    jumps_there(&j, (const uint8_t *)p)) {
+				mark(bits, i, &named.count);
+				break;
+			}
+		}
+	}
+	if (!elf_file_open(&f, o->path, o->phdr, o->nr_phdr)) {
+		elf_file_symbols(&f, mark_symbol, &named);
+		elf_file_close(&f);
+	}
+	return named.count;
+}
