@@ -31,6 +31,7 @@
 #define LEARN_REACH   UINT64_C(16384)
 #define FIND_NEAR     UINT64_C(2048)
 #define FIND_REACH    UINT64_C(65536)
+#define KNOWN_BYTES   (UINT64_C(1) << 20) /* of a stack with bounds: findable at once */
 #define ABANDONED_GAP UINT64_C(64)
 
 struct stack {
@@ -251,7 +252,7 @@ void graph_stack_known(uint64_t lo, uint64_t bytes)
 	if (!tables || bytes < 64 || lo + bytes < lo)
 		return;
 	forget_range(lo, top);
-	make(lo, top, top);
+	make(lo, bytes > KNOWN_BYTES ? top - KNOWN_BYTES : lo, top);
 }
 
 static void store_current(const struct graph_tls *t, struct stack *s)
@@ -358,7 +359,7 @@ static int reaches(const struct stack *s, uint64_t slot, uint64_t near)
 	return s->lo - slot <= near || called_by_innermost(s, slot);
 }
 
-/* A learned stack whose thread has gone deeper than ever before when it comes back to it. */
+/* A stack whose thread has gone deeper than ever before when it comes back to it. */
 static struct stack *find_above(uint64_t slot)
 {
 	uint64_t granule = slot >> GRANULE_SHIFT, last = (slot + FIND_REACH) >> GRANULE_SHIFT;
@@ -375,7 +376,7 @@ static struct stack *find_above(uint64_t slot)
 			if (entry >> 20 != granule)
 				continue;
 			s = &tables->stacks[(entry & 0xfffff) - 1];
-			if (s->top && reaches(s, slot, FIND_NEAR))
+			if (s->top && (covers(s, slot) || reaches(s, slot, FIND_NEAR)))
 				return s;
 		}
 	}
