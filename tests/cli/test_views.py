@@ -93,12 +93,15 @@ def test_replay_filters(w):
         ["main() {", " around() {", "  nap();", " } /* around */", "} /* main */"]
 
 
-def test_record_depth(w):
-    """The engine's filter leaves what replay's leaves."""
+def test_record_filters(w):
+    """The engine's filters leave what replay's leave."""
     record(w, "calls", "2")
-    want = texts(replay(w, "-D", "2"))
-    w.run("record", "-q", "-p", "function_graph", "--max-graph-depth", "2", w.prog, "calls", "2")
-    assert texts(replay(w)) == want
+    for engine, view in ((["--max-graph-depth", "2"], ["-D", "2"]), (["-g", "mid"], ["-F", "mid"]),
+                         (["--graph-notrace", "m*d"], ["-N", "m*d"]),
+                         (["-g", "main", "--graph-notrace", "leaf"], ["-F", "main", "-N", "leaf"]),
+                         (["-g", "mid", "--max-graph-depth", "1"], ["-F", "mid", "-D", "1"])):
+        w.run("record", "-q", "-p", "function_graph", "-o", "some.dat", *engine, w.prog, "calls", "2")
+        assert texts(replay(w, "some.dat")) == texts(replay(w, *view)), engine
     for bad in (["--max-graph-depth", "0"], ["--max-graph-depth", "x"], ["--tracing-thresh", "1ns"],
                 ["--tracing-thresh", "x"], ["-g", ""], ["--graph-notrace"], ["--tracing-thresh"]):
         p = w.run("record", "-p", "function_graph", *bad, status=125)
