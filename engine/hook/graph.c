@@ -51,6 +51,12 @@ void graph_choose_entry(int rseq, int tsc)
 	variant = &variants[!tsc ? 3 : rseq ? 0 : arch_has_rdpid() ? 1 : 2];
 }
 
+static uint8_t filters_of(uint32_t id)
+{
+	return (uint8_t)((function_set_has(&graph_function, id) ? GRAPH_ROOT : 0) |
+			 (function_set_has(&graph_notrace, id) ? GRAPH_NOTRACE : 0));
+}
+
 int graph_stub_take(uint64_t body, uint32_t id)
 {
 	uint32_t i;
@@ -69,6 +75,8 @@ int graph_stub_take(uint64_t body, uint32_t id)
 		.word = (uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT | (uint64_t)id
 									      << RECORD_ID_SHIFT,
 	};
+	/* filters may have been set before the tracer, at which stubs are taken */
+	store_relaxed(&graph_flags[i], filters_of(id));
 	return (int)i;
 }
 
@@ -88,23 +96,14 @@ void graph_stub_give(uint32_t stub)
 /* The filters of each function that has a stub, and whether any variant but the plain one is due. */
 static int read_filters(void)
 {
-	uint32_t i, hidden = 0;
+	uint32_t i;
 
 	graph_roots = 0;
-	for (i = 0; i < nr_taken; i++) {
-		uint32_t id = record_word_id(graph_table[i].word);
-		uint8_t flags = 0;
-
-		if (function_set_has(&graph_function, id))
-			flags |= GRAPH_ROOT;
-		if (function_set_has(&graph_notrace, id))
-			flags |= GRAPH_NOTRACE;
-		hidden |= flags & GRAPH_NOTRACE;
-		store_relaxed(&graph_flags[i], flags);
-	}
+	for (i = 0; i < nr_taken; i++)
+		store_relaxed(&graph_flags[i], filters_of(record_word_id(graph_table[i].word)));
 	store_relaxed(&graph_roots, graph_function.count);
 	store_relaxed(&graph_thresh, clock_from_ns(tracing_thresh_ns));
-	return graph_roots || hidden || graph_max_depth || graph_thresh;
+	return graph_roots || graph_notrace.count || graph_max_depth || graph_thresh;
 }
 
 int graph_prepare(enum record_kind kind)

@@ -93,12 +93,15 @@ def test_replay_filters(w):
         ["main() {", " around() {", "  nap();", " } /* around */", "} /* main */"]
 
 
-def test_record_depth(w):
-    """The engine's filter leaves what replay's leaves."""
+def test_record_filters(w):
+    """The engine's filters leave what replay's leave."""
     record(w, "calls", "2")
-    want = texts(replay(w, "-D", "2"))
-    w.run("record", "-q", "-p", "function_graph", "--max-graph-depth", "2", w.prog, "calls", "2")
-    assert texts(replay(w)) == want
+    for engine, view in ((["--max-graph-depth", "2"], ["-D", "2"]), (["-g", "mid"], ["-F", "mid"]),
+                         (["--graph-notrace", "m*d"], ["-N", "m*d"]),
+                         (["-g", "main", "--graph-notrace", "leaf"], ["-F", "main", "-N", "leaf"]),
+                         (["-g", "mid", "--max-graph-depth", "1"], ["-F", "mid", "-D", "1"])):
+        w.run("record", "-q", "-p", "function_graph", "-o", "some.dat", *engine, w.prog, "calls", "2")
+        assert texts(replay(w, "some.dat")) == texts(replay(w, *view)), engine
     for bad in (["--max-graph-depth", "0"], ["--max-graph-depth", "x"], ["--tracing-thresh", "1ns"],
                 ["--tracing-thresh", "x"], ["-g", ""], ["--graph-notrace"], ["--tracing-thresh"]):
         p = w.run("record", "-p", "function_graph", *bad, status=125)
@@ -289,6 +292,11 @@ def test_cxx_names(w):
     full = texts(replay(w, "--demangle=full"))
     assert any(l.strip() == "ns::Box<long>::get(int) const();" for l in full), full
     assert any(l.strip().startswith("_ZN2ns7thrower") for l in texts(replay(w, "--no-demangle")))
+    report = w.run("report").stdout.decode()
+    assert "_ZN2ns7throwerEi" in report and "ns::thrower" not in report
+    report = w.run("report", "--demangle=short").stdout.decode()
+    assert "_ZN2ns7throwerEi" not in report and "ns::thrower" in report
+    assert b"--help" in w.run("report", "--demangle=x", status=2).stderr
     # patterns may be any of the names
     for pattern in ("ns::thrower", "_ZN2ns7throwerEi"):
         assert len(replay(w, "-F", pattern)) == 2
@@ -313,7 +321,7 @@ def test_source_lines(w):
     record(w, "calls", "1", prog=w.path("lines"))
     assert texts(replay(w))[:2] == WHOLE[:2]
     # a file that was built again has other lines
-    w.compile("lines", "int main(void) { return 0; }", "-g")
+    w.compile("lines", "\n" + open(w.prog + ".c").read(), "-g")
     assert ".c:" not in w.run("graph", "--srcline").stdout.decode()
 
 

@@ -30,6 +30,7 @@ struct call_filter {
 	struct slot {
 		uint64_t ip;
 		uint32_t function;
+		uint8_t matched; /* the function's, at hand */
 	} * slots;
 	uint32_t nr_slots; /* a power of two */
 };
@@ -136,7 +137,7 @@ static int add_function(struct call_filter *f, uint64_t ip, uint32_t *function)
 				fn.matched |= MATCHED_NOT_UNDER;
 	}
 	f->functions[f->nr] = fn;
-	*slot_of(f, ip) = (struct slot){.ip = ip, .function = f->nr};
+	*slot_of(f, ip) = (struct slot){.ip = ip, .function = f->nr, .matched = fn.matched};
 	*function = f->nr++;
 	return 0;
 }
@@ -163,14 +164,19 @@ int call_filter_enter(struct call_filter *f, struct call *call, const struct cal
 		      uint32_t *function)
 {
 	const struct call_wish *w = f->wish;
+	const struct slot *slot = slot_of(f, call->ip);
 	uint64_t state, level;
 	uint8_t matched;
 	int ret;
 
-	ret = call_filter_number(f, call->ip, function);
-	if (ret)
-		return ret;
-	matched = f->functions[*function].matched;
+	if (slot->function == EMPTY) {
+		ret = add_function(f, call->ip, function);
+		if (ret)
+			return ret;
+		slot = slot_of(f, call->ip);
+	}
+	*function = slot->function;
+	matched = slot->matched;
 	if (parent) {
 		state = parent->data & (STATE_UNDER | STATE_NOT);
 		level = (parent->data >> LEVEL_SHIFT) + (state & STATE_UNDER || !w->nr_under);

@@ -2,6 +2,7 @@
 /* See call_tree.h. */
 #include "tools/analysis/call_tree.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@ int call_tree_init(struct call_tree *t, struct call_filter *filter, bool by_thre
 	memset(t, 0, sizeof(*t));
 	t->filter = filter;
 	t->by_thread = by_thread;
-	t->nodes = calloc(FIRST_NODES, sizeof(*t->nodes));
+	t->nodes = aligned_alloc(sizeof(*t->nodes), FIRST_NODES * sizeof(*t->nodes));
 	t->slots = calloc(FIRST_SLOTS, sizeof(*t->slots));
 	if (spreads) {
 		t->nr_spreads = 256;
@@ -27,7 +28,7 @@ int call_tree_init(struct call_tree *t, struct call_filter *filter, bool by_thre
 	t->room = FIRST_NODES;
 	t->nr_slots = FIRST_SLOTS;
 	t->nr = 1;
-	t->nodes[0].min = UINT64_MAX;
+	t->nodes[0] = (struct call_node){.min = UINT64_MAX};
 	return 0;
 }
 
@@ -41,30 +42,41 @@ void call_tree_clear(struct call_tree *t)
 	memset(t, 0, sizeof(*t));
 }
 
-static uint32_t *slot_of(const struct call_tree *t, uint32_t parent, uint32_t function)
+static struct call_tree_slot *slot_of(const struct call_tree *t, uint32_t parent, uint32_t function)
 {
 	uint64_t h = ((uint64_t)parent << 32 | function) * UINT64_C(0x9e3779b97f4a7c15);
 	uint32_t i = (uint32_t)(h >> 32) & (t->nr_slots - 1);
 
-	while (t->slots[i] && (t->nodes[t->slots[i]].parent != parent ||
-			       t->nodes[t->slots[i]].function != function))
+	while (t->slots[i].node &&
+	       (t->slots[i].parent != parent || t->slots[i].function != function))
 		i = (i + 1) & (t->nr_slots - 1);
 	return &t->slots[i];
+}
+
+static void fill_slot(struct call_tree *t, uint32_t n)
+{
+	const struct call_node *node = &t->nodes[n];
+
+	*slot_of(t, node->parent, node->function) = (struct call_tree_slot){
+		.parent = node->parent, .function = node->function, .node = n};
 }
 
 /* Room for one more node. */
 static int grow(struct call_tree *t)
 {
 	if (t->nr == t->room) {
-		struct call_node *more = realloc(t->nodes, 2 * (size_t)t->room * sizeof(*more));
+		size_t bytes = t->room * sizeof(struct call_node);
+		struct call_node *more = aligned_alloc(sizeof(*more), 2 * bytes);
 
 		if (!more)
 			return -ENOMEM;
+		memcpy(more, t->nodes, bytes);
+		free(t->nodes);
 		t->nodes = more;
 		t->room *= 2;
 	}
 	if (t->nr > t->nr_slots / 2) {
-		uint32_t *more = calloc(2 * (size_t)t->nr_slots, sizeof(*more));
+		struct call_tree_slot *more = calloc(2 * (size_t)t->nr_slots, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
@@ -72,14 +84,14 @@ static int grow(struct call_tree *t)
 		t->slots = more;
 		t->nr_slots *= 2;
 		for (uint32_t i = 1; i < t->nr; i++)
-			*slot_of(t, t->nodes[i].parent, t->nodes[i].function) = i;
+			fill_slot(t, i);
 	}
 	return 0;
 }
 
 uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function, bool thread)
 {
-	uint32_t *slot = slot_of(t, parent, function), n = *slot, up;
+	uint32_t n = slot_of(t, parent, function)->node, up;
 
 	if (n)
 		return n;
@@ -89,13 +101,13 @@ uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function
 		t->err = fail(ENOMEM, "out of memory for a tree of %u calls", t->nr);
 		return 0;
 	}
-	slot = slot_of(t, parent, function);
-	n = *slot = t->nr++;
+	n = t->nr++;
 	t->nodes[n] = (struct call_node){.function = function,
 					 .parent = parent,
 					 .next = t->nodes[parent].first_child,
 					 .thread = thread,
 					 .min = UINT64_MAX};
+	fill_slot(t, n);
 	t->nodes[parent].first_child = n;
 	for (up = parent; !thread && up; up = t->nodes[up].parent) {
 		if (t->nodes[up].function == function && !t->nodes[up].thread)
@@ -104,6 +116,8 @@ uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function
 	t->nodes[n].same = up;
 	return n;
 }
+
+static_assert(sizeof(struct call_node) == 64, "a node is a cache line");
 
 static struct spread *spread_of(struct call_tree *t, uint32_t function)
 {
@@ -140,6 +154,7 @@ static void tree_enter(void *arg, struct call *call, struct call *parent, const 
 	if (shown > 0) {
 		n = call_tree_child(t, up, function, false);
 		t->left_out += !n;
+		__builtin_prefetch(&t->nodes[n], 1); /* leave() is not far */
 	}
 	call->data |= n ? n : up | NODE_NONE;
 }

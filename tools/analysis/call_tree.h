@@ -7,7 +7,7 @@
  * under the nearest one that is not. Where threads are kept apart, the root's children are threads.
  * Unfinished calls count, up to the end of the trace.
  *
- * Memory: 80 bytes a node, CALL_TREE_MAX nodes at most; a call that would need one more is not
+ * Memory: 100 bytes a node, CALL_TREE_MAX nodes at most; a call that would need one more is not
  * counted, and told by call_tree_left_out(). Costs 10 to 15 ns a call.
  * Tests: tests/unit/test_call_tree.c.
  */
@@ -23,7 +23,7 @@
 
 #define CALL_TREE_MAX (1u << 22)
 
-/* Numbers of nodes; 0 is the root and no node's child. */
+/* Numbers of nodes; 0 is the root and no node's child. One cache line: an array of them is aligned. */
 struct call_node {
 	uint32_t function; /* as in the filter; of a thread's node its pid */
 	uint32_t parent, first_child, next;
@@ -37,7 +37,9 @@ struct call_tree {
 	struct call_filter *filter;
 	struct call_node *nodes;
 	uint32_t nr, room;
-	uint32_t *slots; /* node by parent and function */
+	struct call_tree_slot {
+		uint32_t parent, function, node; /* node 0: empty */
+	} * slots;
 	uint32_t nr_slots;
 	struct spread *spreads; /* by function; NULL: not wanted */
 	uint32_t nr_spreads;

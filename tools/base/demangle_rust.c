@@ -668,5 +668,7 @@ static char *v0(const char *symbol, enum demangle how)
 
 char *demangle_rust(const char *symbol, enum demangle how)
 {
-	return strncmp(symbol, "_R", 2) ? demangle_rust_legacy(symbol) : v0(symbol, how);
+	if (!strncmp(symbol, "_R", 2))
+		return v0(symbol, how);
+	return strncmp(symbol, "_ZN", 3) ? NULL : demangle_rust_legacy(symbol);
 }

@@ -11,10 +11,11 @@
 #include "trace_print.h"
 #include "tools/base/fail.h"
 #include "tools/reader/reader.h"
+#include "tools/reader/symbols.h"
 #include "tools/text/graph_text.h"
 
 static const char usage[] =
-	"usage: vestige report [-i FILE] [--cpu LIST] [-O OPTION]... [FILE]\n"
+	"usage: vestige report [-i FILE] [--cpu LIST] [-O OPTION]... [--demangle=HOW] [FILE]\n"
 	"\n"
 	"Print the records of FILE (a trace.dat, a spool or an area; default: trace.dat) as the\n"
 	"kernel's trace file shows them, in order of time.\n"
@@ -23,9 +24,12 @@ static const char usage[] =
 	"      --cpu LIST    only these CPUs: 0,2-3\n"
 	"  -O OPTION         of a trace of calls: one of the kernel's options, `no` before it\n"
 	"                    turns it off: funcgraph-proc, nofuncgraph-overhead, latency-format\n"
+	"      --demangle=short|full|none\n"
+	"                    names of C++ and Rust as the source has them, without or with\n"
+	"                    parameters; default: as the object has them\n"
 	"  -h, --help        print this\n";
 
-static int report(const char *path, const char *cpu_text, uint32_t graph)
+static int report(const char *path, const char *cpu_text, uint32_t graph, enum demangle how)
 {
 	struct reader *r;
 	bool *cpus = NULL;
@@ -34,6 +38,7 @@ static int report(const char *path, const char *cpu_text, uint32_t graph)
 	ret = reader_open(path, &r);
 	if (ret)
 		return ret;
+	symbols_demangle(r->symbols, how);
 	if (cpu_text)
 		ret = cpu_list_parse(cpu_text, r->nr_cpus, &cpus);
 	if (!ret)
@@ -59,11 +64,13 @@ int cmd_report(int argc, char **argv)
 	static const struct option options[] = {
 		{"input", required_argument, NULL, 'i'},
 		{"cpu", required_argument, NULL, 'c'},
+		{"demangle", required_argument, NULL, 'd'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	const char *path = NULL, *cpus = NULL;
 	uint32_t graph = GRAPH_OPTIONS_DEFAULT;
+	enum demangle how = DEMANGLE_NONE; /* a name may hold blanks: the kernel's text has none */
 	int c;
 
 	opterr = 0;
@@ -75,6 +82,15 @@ int cmd_report(int argc, char **argv)
 			break;
 		case 'c':
 			cpus = optarg;
+			break;
+		case 'd':
+			if (!demangle_parse(optarg, &how)) {
+				fprintf(stderr,
+					"vestige: report: --demangle is full, short or none, not "
+					"'%s'; see `vestige report --help`\n",
+					optarg);
+				return CMD_USAGE;
+			}
 			break;
 		case 'O':
 			if (!graph_option_set(&graph, optarg))
@@ -104,7 +120,7 @@ int cmd_report(int argc, char **argv)
 	}
 	if (optind < argc)
 		path = argv[optind];
-	if (report(path ? path : "trace.dat", cpus, graph)) {
+	if (report(path ? path : "trace.dat", cpus, graph, how)) {
 		fprintf(stderr, "vestige: %s\n", fail_text());
 		return CMD_FAILURE;
 	}
