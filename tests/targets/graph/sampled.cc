@@ -203,10 +203,10 @@ NOTRACE static void show(const char *what, void *const *frame, int n)
 	printf("\n");
 }
 
-/* 0 right, 1 short, 2 wrong */
+/* 0 right, 1 short, 2 wrong, -1 outside of the chain */
 NOTRACE static int judge(void *const *frame, int n)
 {
-	int i = 0, last, links = 0;
+	int i = 0, last, own = 0;
 	Dl_info info;
 
 	/* the handler and what walks; then the kernel's frame, in libc */
@@ -219,14 +219,13 @@ NOTRACE static int judge(void *const *frame, int n)
 	/* where it was: exactly there, and not behind a call */
 	last = function_at(frame[i], false);
 	while (last < 0) {
+		/* start(), before or after its work; a PLT's entry has no name either */
+		own |= last == -1;
 		if (++i >= n)
-			return 1;
+			return own ? -1 : 1;
 		last = function_at(frame[i], true);
-		/* the thread ended its work, or had not begun it: start() is no chain */
-		if (last == -1 && !links)
-			return -1;
 	}
-	for (;; links++) {
+	for (;;) {
 		int expected = last == 0 ? CHAIN : last - 1;
 
 		if (last == CHAIN)
