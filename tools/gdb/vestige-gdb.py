@@ -11,7 +11,7 @@ folder is in its auto-load safe-path; else `source` it.
 """
 import gdb
 
-STUBS = "vestige_graph_stub"
+STUBS = "graph_stubs"
 
 
 class VestigeFilter:
@@ -26,8 +26,9 @@ class VestigeFilter:
 
     @staticmethod
     def is_stub(frame):
-        name = frame.name()
-        return bool(name) and name.startswith(STUBS) and "libvestige" in (gdb.solib_name(frame.pc()) or "libvestige")
+        # in the library, or in a program that is linked with libvestige.a
+        where = gdb.solib_name(frame.pc())
+        return frame.name() == STUBS and (where is None or "libvestige" in where)
 
     def filter(self, frames):
         for decorator in frames:

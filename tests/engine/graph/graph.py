@@ -4,6 +4,7 @@
 Strict: what the format says only of traces with losses (an exit of another call than the innermost)
 is an error here, since the tests look at the losses first.
 """
+import heapq
 import os
 import sys
 
@@ -41,8 +42,11 @@ def plain(name):
 
 
 def records(a):
-    """(tid, record) in each thread's order; threads one after the other by their first page."""
-    return ((p.tid, r) for p in sorted(a.pages, key=lambda p: p.take_seq) for r in p.records)
+    """(tid, record) in each thread's order, threads merged by their stamps: a stack may change threads."""
+    threads = {}
+    for p in sorted(a.pages, key=lambda p: p.take_seq):
+        threads.setdefault(p.tid, []).extend((p.base + r.stamp, p.tid, r) for r in p.records)
+    return ((tid, r) for _, tid, r in heapq.merge(*threads.values(), key=lambda e: e[0]))
 
 
 def calls(a, unmatched=None):

@@ -5,7 +5,7 @@
  *
  * Every stack must be that chain: from some function of it, through each one's caller, to the
  * thread's first function; what runs beneath the program's own code (a hook, the unwinder, libc) may
- * come before it. Prints `tries N short N wrong N` and the first bad stacks; handlers call traced
+ * come before it. Prints `tries N right N short N wrong N island N outside N` and the first bad stacks; handlers call traced
  * functions, too.
  */
 #include <atomic>
@@ -203,10 +203,13 @@ NOTRACE static void show(const char *what, void *const *frame, int n)
 	printf("\n");
 }
 
-/* 0 right, 1 short, 2 wrong */
+/*
+ * 0 right, 1 short, 2 wrong, 3 short at an island (memory that is no object's), -1 outside of the
+ * chain
+ */
 NOTRACE static int judge(void *const *frame, int n)
 {
-	int i = 0, last, links = 0;
+	int i = 0, last, own = 0;
 	Dl_info info;
 
 	/* the handler and what walks; then the kernel's frame, in libc */
@@ -219,14 +222,13 @@ NOTRACE static int judge(void *const *frame, int n)
 	/* where it was: exactly there, and not behind a call */
 	last = function_at(frame[i], false);
 	while (last < 0) {
+		/* start(), before or after its work; a PLT's entry has no name either */
+		own |= last == -1;
 		if (++i >= n)
-			return 1;
+			return own ? -1 : dladdr(frame[i - 1], &info) || !frame[i - 1] ? 1 : 3;
 		last = function_at(frame[i], true);
-		/* the thread ended its work, or had not begun it: start() is no chain */
-		if (last == -1 && !links)
-			return -1;
 	}
-	for (;; links++) {
+	for (;;) {
 		int expected = last == 0 ? CHAIN : last - 1;
 
 		if (last == CHAIN)
@@ -243,7 +245,7 @@ NOTRACE int main(int argc, char **argv)
 {
 	enum { MAX_THREADS = 16 };
 	static setup threads[MAX_THREADS];
-	long bad[3] = {0, 0, 0}, outside = 0, shown = 0;
+	long bad[4] = {0, 0, 0, 0}, outside = 0, shown = 0;
 	struct sigaction sa;
 	void *warm[4];
 	int n;
@@ -278,11 +280,11 @@ NOTRACE int main(int argc, char **argv)
 			}
 			bad[verdict]++;
 			if (verdict && shown++ < 8)
-				show(verdict == 1 ? "short" : "wrong", samples[i].frame[how],
+				show(verdict == 2 ? "wrong" : "short", samples[i].frame[how],
 				     samples[i].nr[how]);
 		}
 	}
-	printf("tries %ld right %ld short %ld wrong %ld outside %ld\n", wanted, bad[0], bad[1],
-	       bad[2], outside);
+	printf("tries %ld right %ld short %ld wrong %ld island %ld outside %ld\n", wanted, bad[0],
+	       bad[1], bad[2], bad[3], outside);
 	return 0;
 }
