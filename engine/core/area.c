@@ -20,6 +20,7 @@
 
 struct area_header *area;
 
+static struct area_config made; /* as it was made; for the children */
 static char area_path[512];
 static int backing_fd = -1; /* before Linux 5.14 memory can only be had through the file */
 
@@ -171,7 +172,7 @@ static uint64_t lay_out(struct area_header *h, const struct area_config *config)
 		if (i == AREA_CPUS)
 			capacity = config->nr_cpus;
 		if (i == AREA_PAGES)
-			capacity = config->nr_cpus * config->cpu_pages;
+			capacity = config->nr_cpus * config->cpu_room;
 		h->tables[i].offset = at;
 		h->tables[i].entry_bytes = layout[i].entry_bytes;
 		h->tables[i].capacity = capacity;
@@ -202,6 +203,45 @@ int area_reserve(enum area_table_id id, uint32_t count)
 	return back_range(t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
 }
 
+/* Pages that no CPU may use yet are not to be touched: mlockall() would give them memory. */
+static int reach(uint32_t index, uint32_t from, uint32_t to)
+{
+	const struct area_table *t = &area->tables[AREA_PAGES];
+	uint8_t *pages = (uint8_t *)area + area->pages_offset;
+	int err;
+
+	if (from >= to)
+		return 0;
+	err = sys_mprotect(pages + (uint64_t)(index + from) * PAGE_BYTES,
+			   (size_t)(to - from) * PAGE_BYTES, PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	return back_range(t->offset + (uint64_t)(index + from) * t->entry_bytes,
+			  (uint64_t)(to - from) * t->entry_bytes);
+}
+
+static int reach_all(const struct area_config *config)
+{
+	uint64_t bytes = (uint64_t)config->nr_cpus * config->cpu_room * PAGE_BYTES;
+	uint32_t cpu;
+	int err = 0;
+
+	if (config->cpu_room > config->cpu_pages)
+		err = sys_mprotect((uint8_t *)area + area->pages_offset, bytes, PROT_NONE);
+	for (cpu = 0; cpu < config->nr_cpus && !err; cpu++)
+		err = reach(cpu * config->cpu_room, 0, config->cpu_pages);
+	return err;
+}
+
+int area_cpu_reach(uint32_t cpu, uint32_t pages)
+{
+	const struct area_cpu *row = area_entry(AREA_CPUS, cpu);
+
+	if (pages > made.cpu_room)
+		return -ENOMEM;
+	return reach(row->first_page, row->nr_pages, pages);
+}
+
 static void set_up_buffer(const struct area_config *config)
 {
 	struct area_buffer *buffer = area_entry(AREA_BUFFERS, 0);
@@ -215,12 +255,12 @@ static void set_up_buffer(const struct area_config *config)
 		struct area_cpu *row = area_entry(AREA_CPUS, cpu);
 
 		row->cpu = cpu;
-		row->first_page = cpu * config->cpu_pages;
+		row->first_page = cpu * config->cpu_room;
 		row->nr_pages = config->cpu_pages;
 	}
 	area->tables[AREA_BUFFERS].count = 1;
 	area->tables[AREA_CPUS].count = config->nr_cpus;
-	area->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_pages;
+	area->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_room;
 	area->tables[AREA_STRINGS].count = 1; /* offset 0 is the empty string */
 }
 
@@ -270,7 +310,7 @@ static int map_area(int fd, const struct area_config *config, const struct area_
 	if (!err)
 		err = area_reserve(AREA_CPUS, config->nr_cpus);
 	if (!err)
-		err = area_reserve(AREA_PAGES, config->nr_cpus * config->cpu_pages);
+		err = reach_all(config);
 	if (!err)
 		err = area_reserve(AREA_STRINGS, 4096);
 	if (!err)
@@ -285,7 +325,6 @@ static int map_area(int fd, const struct area_config *config, const struct area_
 	return err;
 }
 
-static struct area_config made; /* for the children */
 static char made_dir[sizeof(area_path)];
 
 int area_create(const struct area_config *config)
