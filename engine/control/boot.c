@@ -253,7 +253,7 @@ static void fork_child(void)
 	const struct area_buffer *buffer;
 	struct area_header *parent;
 	struct ring ring;
-	int on;
+	int on, err;
 
 	ops_fork();
 	if (!area)
@@ -266,8 +266,14 @@ static void fork_child(void)
 		return;
 	}
 	on = (int)area->tracing_on;
-	if (area_fork(&parent))
+	err = area_fork(&parent);
+	if (err) {
+		/* the one word that the child writes into its parent's area */
+		area = parent;
+		area_status("a child of fork has no area: its calls are not recorded", NULL, err);
+		area = NULL;
 		return;
+	}
 	ring = ring_of_area();
 	ring_fork(&ring);
 	area_unmap(parent);

@@ -119,6 +119,23 @@ static int check_dir(const char *dir, int make)
 	return 0;
 }
 
+/* Another engine of this image was first: say in its vestige_status that we are here, asleep. */
+static void tell_first(const struct area_header *head)
+{
+	static const char line[] = "another engine in this process sleeps: this one was first\n";
+	const uint32_t n = sizeof(line) - 1;
+	const struct area_table *t = &head->tables[AREA_STATUS];
+	uint64_t at = (uint64_t)((const uint8_t *)&t->count - (const uint8_t *)head);
+	uint32_t count = t->count + n;
+	int fd = sys_open(area_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (count <= t->capacity && sys_pwrite(fd, line, n, t->offset + t->count) == (long)n)
+		sys_pwrite(fd, &count, sizeof(count), at);
+	sys_close(fd);
+}
+
 /*
  * A file of our name exists: it is that of the image which exec replaced, then it goes; or of
  * another engine in this image, then that one was first.
@@ -134,8 +151,10 @@ static int settle_existing(const uint8_t image_id[16])
 	n = sys_read(fd, &head, sizeof(head));
 	sys_close(fd);
 	if (n == (long)sizeof(head) && head.magic == AREA_MAGIC &&
-	    !memcmp(head.image_id, image_id, 16))
+	    !memcmp(head.image_id, image_id, 16)) {
+		tell_first(&head);
 		return -EEXIST;
+	}
 	return sys_unlink(area_path);
 }
 
@@ -466,6 +485,7 @@ void area_status(const char *what, const char *name, int err)
 	struct area_table *t = &area->tables[AREA_STATUS];
 	char line[512];
 	struct seq_buf s;
+	uint32_t at;
 
 	seq_init(&s, line, sizeof(line) - 1);
 	seq_puts(&s, what);
@@ -483,6 +503,7 @@ void area_status(const char *what, const char *name, int err)
 		area->status_bytes_lost += (uint32_t)s.len;
 		return;
 	}
-	memcpy(area_entry(AREA_STATUS, t->count), line, s.len);
-	t->count += (uint32_t)s.len;
+	at = __atomic_fetch_add(&t->count, (uint32_t)s.len, __ATOMIC_RELAXED);
+	if (at + s.len <= t->capacity)
+		memcpy(area_entry(AREA_STATUS, at), line, s.len);
 }
