@@ -44,6 +44,7 @@ enum page_state {
 	PAGE_OWNED = 1,
 	PAGE_PUBLISHED = 2,
 	PAGE_TAKING = 3, /* between FREE or PUBLISHED and OWNED: being cleared, not to be read */
+	PAGE_GONE = 4, /* beyond its CPU's quota, which was made smaller: no memory is behind it */
 };
 
 /*

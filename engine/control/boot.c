@@ -41,7 +41,7 @@
 #include "engine/ring/ring.h"
 
 #define DEFAULT_KB	(16u * 1024) /* all CPUs together */
-#define MIN_CPU_PAGES	16u
+#define GROW_MB		512u
 #define MAX_TOTAL_PAGES (1u << 24) /* 64 GiB */
 #define MAX_VALUE_BYTES 65536u
 
@@ -100,7 +100,19 @@ static uint32_t cpu_pages(const char *boot, uint32_t nr_cpus)
 	}
 	if (pages > MAX_TOTAL_PAGES / nr_cpus)
 		pages = MAX_TOTAL_PAGES / nr_cpus;
-	return pages < MIN_CPU_PAGES ? MIN_CPU_PAGES : (uint32_t)pages;
+	return pages < RING_MIN_PAGES ? RING_MIN_PAGES : (uint32_t)pages;
+}
+
+/* To how much buffer_size_kb may grow: 512 MiB, or four times what was asked for. Costs only names. */
+static uint32_t cpu_room(uint32_t pages, uint32_t nr_cpus)
+{
+	uint32_t room = (uint32_t)((uint64_t)GROW_MB * 1024 * 1024 / PAGE_BYTES / nr_cpus);
+
+	if (room < 4 * pages)
+		room = 4 * pages;
+	if (room > MAX_TOTAL_PAGES / nr_cpus)
+		room = MAX_TOTAL_PAGES / nr_cpus;
+	return room < pages ? pages : room;
 }
 
 /* The kernel's boot parameters and the files that they write. */
@@ -207,7 +219,12 @@ static int make_area(struct area_config *config)
 
 	if (err != -ENOMEM && err != -EFBIG)
 		return err;
-	config->cpu_pages = MIN_CPU_PAGES;
+	config->cpu_room = config->cpu_pages;
+	err = area_create(config);
+	if (err != -ENOMEM && err != -EFBIG)
+		return err;
+	config->cpu_room = RING_MIN_PAGES;
+	config->cpu_pages = RING_MIN_PAGES;
 	err = area_create(config);
 	if (!err)
 		area_status("the buffer has its smallest size: RLIMIT_AS or RLIMIT_FSIZE", NULL, 0);
@@ -236,7 +253,7 @@ static void fork_child(void)
 	const struct area_buffer *buffer;
 	struct area_header *parent;
 	struct ring ring;
-	int on;
+	int on, err;
 
 	ops_fork();
 	if (!area)
@@ -249,8 +266,14 @@ static void fork_child(void)
 		return;
 	}
 	on = (int)area->tracing_on;
-	if (area_fork(&parent))
+	err = area_fork(&parent);
+	if (err) {
+		/* the one word that the child writes into its parent's area */
+		area = parent;
+		area_status("a child of fork has no area: its calls are not recorded", NULL, err);
+		area = NULL;
 		return;
+	}
 	ring = ring_of_area();
 	ring_fork(&ring);
 	area_unmap(parent);
@@ -274,6 +297,7 @@ static void start(void)
 	config.session = env("VESTIGE_SESSION");
 	config.nr_cpus = count_cpus();
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
+	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
 	config.clock = clock_choose();
 	if (make_area(&config))
 		return;

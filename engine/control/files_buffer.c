@@ -21,6 +21,35 @@ static uint64_t cpu_kb(uint32_t cpu)
 	return (uint64_t)row->nr_pages * PAGE_KB;
 }
 
+static int resize_cpu(uint32_t cpu, uint32_t pages)
+{
+	int err = area_cpu_reach(cpu, pages);
+
+	return err ? err : ring_resize(cpu, pages);
+}
+
+int buffer_size_kb_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint64_t kb, pages;
+	uint32_t cpu;
+	int err = tree_number(text, n, &kb);
+
+	(void)truncate;
+	if (!err && !kb)
+		err = -EINVAL;
+	if (err)
+		return err;
+	pages = kb / PAGE_KB + (kb % PAGE_KB != 0);
+	if (pages > UINT32_MAX)
+		return -ENOMEM;
+	if (pages < RING_MIN_PAGES)
+		pages = RING_MIN_PAGES;
+	for (cpu = 0; cpu < area->nr_cpus && !err; cpu++)
+		if (at->cpu == UINT32_MAX || at->cpu == cpu)
+			err = resize_cpu(cpu, (uint32_t)pages);
+	return err;
+}
+
 /* `X` where the CPUs differ, as the kernel has it. */
 int buffer_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 {

@@ -76,7 +76,6 @@ TREE_SHOW(available_tracers);
 TREE_SHOW(buffer_size_kb);
 TREE_STORE(buffer_size_kb);
 TREE_SHOW(buffer_total_size_kb);
-TREE_STORE(buffer_total_size_kb);
 TREE_SHOW(current_tracer);
 TREE_STORE(current_tracer);
 TREE_SHOW(dyn_ftrace_total_info);

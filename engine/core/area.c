@@ -20,6 +20,7 @@
 
 struct area_header *area;
 
+static struct area_config made; /* as it was made; for the children */
 static char area_path[512];
 static int backing_fd = -1; /* before Linux 5.14 memory can only be had through the file */
 
@@ -118,6 +119,23 @@ static int check_dir(const char *dir, int make)
 	return 0;
 }
 
+/* Another engine of this image was first: say in its vestige_status that we are here, asleep. */
+static void tell_first(const struct area_header *head)
+{
+	static const char line[] = "another engine in this process sleeps: this one was first\n";
+	const uint32_t n = sizeof(line) - 1;
+	const struct area_table *t = &head->tables[AREA_STATUS];
+	uint64_t at = (uint64_t)((const uint8_t *)&t->count - (const uint8_t *)head);
+	uint32_t count = t->count + n;
+	int fd = sys_open(area_path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (count <= t->capacity && sys_pwrite(fd, line, n, t->offset + t->count) == (long)n)
+		sys_pwrite(fd, &count, sizeof(count), at);
+	sys_close(fd);
+}
+
 /*
  * A file of our name exists: it is that of the image which exec replaced, then it goes; or of
  * another engine in this image, then that one was first.
@@ -133,8 +151,10 @@ static int settle_existing(const uint8_t image_id[16])
 	n = sys_read(fd, &head, sizeof(head));
 	sys_close(fd);
 	if (n == (long)sizeof(head) && head.magic == AREA_MAGIC &&
-	    !memcmp(head.image_id, image_id, 16))
+	    !memcmp(head.image_id, image_id, 16)) {
+		tell_first(&head);
 		return -EEXIST;
+	}
 	return sys_unlink(area_path);
 }
 
@@ -171,7 +191,7 @@ static uint64_t lay_out(struct area_header *h, const struct area_config *config)
 		if (i == AREA_CPUS)
 			capacity = config->nr_cpus;
 		if (i == AREA_PAGES)
-			capacity = config->nr_cpus * config->cpu_pages;
+			capacity = config->nr_cpus * config->cpu_room;
 		h->tables[i].offset = at;
 		h->tables[i].entry_bytes = layout[i].entry_bytes;
 		h->tables[i].capacity = capacity;
@@ -202,6 +222,45 @@ int area_reserve(enum area_table_id id, uint32_t count)
 	return back_range(t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
 }
 
+/* Pages that no CPU may use yet are not to be touched: mlockall() would give them memory. */
+static int reach(uint32_t index, uint32_t from, uint32_t to)
+{
+	const struct area_table *t = &area->tables[AREA_PAGES];
+	uint8_t *pages = (uint8_t *)area + area->pages_offset;
+	int err;
+
+	if (from >= to)
+		return 0;
+	err = sys_mprotect(pages + (uint64_t)(index + from) * PAGE_BYTES,
+			   (size_t)(to - from) * PAGE_BYTES, PROT_READ | PROT_WRITE);
+	if (err)
+		return err;
+	return back_range(t->offset + (uint64_t)(index + from) * t->entry_bytes,
+			  (uint64_t)(to - from) * t->entry_bytes);
+}
+
+static int reach_all(const struct area_config *config)
+{
+	uint64_t bytes = (uint64_t)config->nr_cpus * config->cpu_room * PAGE_BYTES;
+	uint32_t cpu;
+	int err = 0;
+
+	if (config->cpu_room > config->cpu_pages)
+		err = sys_mprotect((uint8_t *)area + area->pages_offset, bytes, PROT_NONE);
+	for (cpu = 0; cpu < config->nr_cpus && !err; cpu++)
+		err = reach(cpu * config->cpu_room, 0, config->cpu_pages);
+	return err;
+}
+
+int area_cpu_reach(uint32_t cpu, uint32_t pages)
+{
+	const struct area_cpu *row = area_entry(AREA_CPUS, cpu);
+
+	if (pages > made.cpu_room)
+		return -ENOMEM;
+	return reach(row->first_page, row->nr_pages, pages);
+}
+
 static void set_up_buffer(const struct area_config *config)
 {
 	struct area_buffer *buffer = area_entry(AREA_BUFFERS, 0);
@@ -215,12 +274,12 @@ static void set_up_buffer(const struct area_config *config)
 		struct area_cpu *row = area_entry(AREA_CPUS, cpu);
 
 		row->cpu = cpu;
-		row->first_page = cpu * config->cpu_pages;
+		row->first_page = cpu * config->cpu_room;
 		row->nr_pages = config->cpu_pages;
 	}
 	area->tables[AREA_BUFFERS].count = 1;
 	area->tables[AREA_CPUS].count = config->nr_cpus;
-	area->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_pages;
+	area->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_room;
 	area->tables[AREA_STRINGS].count = 1; /* offset 0 is the empty string */
 }
 
@@ -270,7 +329,7 @@ static int map_area(int fd, const struct area_config *config, const struct area_
 	if (!err)
 		err = area_reserve(AREA_CPUS, config->nr_cpus);
 	if (!err)
-		err = area_reserve(AREA_PAGES, config->nr_cpus * config->cpu_pages);
+		err = reach_all(config);
 	if (!err)
 		err = area_reserve(AREA_STRINGS, 4096);
 	if (!err)
@@ -285,7 +344,6 @@ static int map_area(int fd, const struct area_config *config, const struct area_
 	return err;
 }
 
-static struct area_config made; /* for the children */
 static char made_dir[sizeof(area_path)];
 
 int area_create(const struct area_config *config)
@@ -427,6 +485,7 @@ void area_status(const char *what, const char *name, int err)
 	struct area_table *t = &area->tables[AREA_STATUS];
 	char line[512];
 	struct seq_buf s;
+	uint32_t at;
 
 	seq_init(&s, line, sizeof(line) - 1);
 	seq_puts(&s, what);
@@ -444,6 +503,7 @@ void area_status(const char *what, const char *name, int err)
 		area->status_bytes_lost += (uint32_t)s.len;
 		return;
 	}
-	memcpy(area_entry(AREA_STATUS, t->count), line, s.len);
-	t->count += (uint32_t)s.len;
+	at = __atomic_fetch_add(&t->count, (uint32_t)s.len, __ATOMIC_RELAXED);
+	if (at + s.len <= t->capacity)
+		memcpy(area_entry(AREA_STATUS, at), line, s.len);
 }

@@ -17,6 +17,7 @@ struct area_config {
 	const char *session; /* VESTIGE_SESSION, or NULL */
 	uint32_t nr_cpus;    /* possible CPUs */
 	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
+	uint32_t cpu_room;   /* for so many it can grow; at least cpu_pages */
 	enum area_clock_id clock;
 };
 
@@ -35,6 +36,12 @@ int area_create(const struct area_config *config);
  */
 int area_fork(struct area_header **old_area);
 void area_unmap(struct area_header *old_area);
+
+/*
+ * area_cpu_reach() - let the first @pages of a CPU's share, with their descriptors, be used.
+ * Return: 0; -ENOMEM: it has no room for so many; -ENOSPC the file system is full.
+ */
+int area_cpu_reach(uint32_t cpu, uint32_t pages);
 
 /* The path of the area's file. */
 const char *area_file(void);

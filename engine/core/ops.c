@@ -9,7 +9,7 @@
  * seen to leave. A call that a callback makes, or a signal handler on top of it, is not called back
  * (the recursion protection of the kernel). Sets are replaced, never changed, while they are read.
  *
- * fork: counts start anew (ops_fork). Costs: bench "callback". Tests: tests/engine/fire/ops.
+ * fork: counts start anew (ops_fork). Costs: bench "steady". Tests: tests/engine/fire/ops.
  */
 #include "engine/core/ops.h"
 

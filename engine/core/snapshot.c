@@ -42,6 +42,22 @@ static int copy_pages(int fd)
 	return err;
 }
 
+/* Of each CPU's quota: what lies between has no memory, and is to get none. */
+static int copy_descs(int fd)
+{
+	const struct area_table *t = &area->tables[AREA_PAGES];
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < area->tables[AREA_CPUS].count && !err; i++) {
+		const struct area_cpu *row = area_entry(AREA_CPUS, i);
+
+		err = copy_range(fd, t->offset + (uint64_t)row->first_page * t->entry_bytes,
+				 (uint64_t)row->nr_backed * t->entry_bytes);
+	}
+	return err;
+}
+
 int snapshot_to_file(const char *path)
 {
 	int fd = sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -56,9 +72,13 @@ int snapshot_to_file(const char *path)
 	/* pages before their descriptors: one that is published meanwhile is then seen as it was */
 	if (!err)
 		err = copy_pages(fd);
+	if (!err)
+		err = copy_descs(fd);
 	for (i = 0; i < AREA_NR_TABLES && !err; i++)
-		err = copy_range(fd, area->tables[i].offset,
-				 (uint64_t)area->tables[i].count * area->tables[i].entry_bytes);
+		if (i != AREA_PAGES)
+			err = copy_range(fd, area->tables[i].offset,
+					 (uint64_t)area->tables[i].count *
+						 area->tables[i].entry_bytes);
 	sys_close(fd);
 	if (err)
 		sys_unlink(path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start and end of threads, and their names. pthread_create(), pthread_setname_np() and prctl()
+ * The start and end of threads, and their names. pthread_create(), thrd_create(), pthread_setname_np() and prctl()
  * are ours and call libc's; the end is seen by a pthread key's destructor, which puts itself off to the last
  * round so that the destructors of the program's own keys are still recorded. Threads made without
  * pthread_create (raw clone) get their block at their first record and never give it back.
@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <threads.h>
 
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
@@ -27,6 +28,7 @@ struct start {
 	void *(*routine)(void *);
 	void *arg;
 	size_t stack_bytes;
+	int c11; /* the routine returns an int */
 };
 
 static pthread_key_t end_key;
@@ -120,10 +122,13 @@ static void *thread_starts(void *arg)
 		on_start((uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes);
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
+	if (s.c11)
+		return (void *)(intptr_t)((thrd_start_t)(void (*)(void))s.routine)(s.arg);
 	return s.routine(s.arg);
 }
 
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int thrd_create_fn(thrd_t *, thrd_start_t, void *);
 typedef int pthread_setname_fn(pthread_t, const char *);
 typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
@@ -143,8 +148,8 @@ int thread_create_untraced(pthread_t *thread, const pthread_attr_t *attr, void *
 	return real ? real(thread, attr, main, NULL) : EAGAIN;
 }
 
-VESTIGE_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
-				      void *(*routine)(void *), void *arg)
+static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine)(void *),
+		  void *arg, int c11)
 {
 	pthread_create_fn *real = real_pthread_create();
 	struct start *s;
@@ -154,8 +159,8 @@ VESTIGE_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *a
 		return EAGAIN;
 	s = area ? start_claim() : NULL;
 	if (!s)
-		return real(thread, attr, routine, arg);
-	*s = (struct start){routine, arg, default_stack_bytes};
+		return c11 ? -1 : real(thread, attr, routine, arg);
+	*s = (struct start){routine, arg, default_stack_bytes, c11};
 	if (attr)
 		pthread_attr_getstacksize(attr, &s->stack_bytes);
 	__atomic_fetch_add(&nr_running, 1, __ATOMIC_SEQ_CST);
@@ -165,6 +170,26 @@ VESTIGE_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *a
 		__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST);
 	}
 	return err;
+}
+
+VESTIGE_INTERPOSED int pthread_create(pthread_t *thread, const pthread_attr_t *attr,
+				      void *(*routine)(void *), void *arg)
+{
+	return create(thread, attr, routine, arg, 0);
+}
+
+/* glibc's makes the thread by itself, without pthread_create(). */
+VESTIGE_INTERPOSED int thrd_create(thrd_t *thread, thrd_start_t routine, void *arg)
+{
+	static thrd_create_fn *real;
+	int err = create(thread, NULL, (void *(*)(void *))(void (*)(void))routine, arg, 1);
+
+	if (err >= 0)
+		return !err ? thrd_success : err == ENOMEM ? thrd_nomem : thrd_error;
+	/* not by us: all slots are taken, or the engine sleeps */
+	if (!real)
+		real = (thrd_create_fn *)libc_next("thrd_create");
+	return real ? real(thread, routine, arg) : thrd_error;
 }
 
 VESTIGE_INTERPOSED int pthread_setname_np(pthread_t thread, const char *name)

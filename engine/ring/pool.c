@@ -17,6 +17,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 
 #define GROW_PAGES 64u
@@ -27,9 +28,9 @@ int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
 	uint32_t to = n + pages;
 	int err;
 
-	if (to > row->nr_pages)
-		to = row->nr_pages;
-	if (to == n || load_relaxed(&r->no_growth))
+	if (to > load_relaxed(&row->nr_pages))
+		to = load_relaxed(&row->nr_pages);
+	if (to <= n || load_relaxed(&r->no_growth))
 		return -ENOSPC;
 	err = sys_back(pool_page(r, row->first_page + n), (size_t)(to - n) * PAGE_BYTES);
 	if (err < 0) {
@@ -103,10 +104,18 @@ static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed)
 	}
 }
 
+/* The first so many pages may be taken: backed, and not beyond the quota. */
+static uint32_t nr_usable(const struct area_cpu *row)
+{
+	uint32_t n = load_acquire(&row->nr_backed), quota = load_relaxed(&row->nr_pages);
+
+	return n < quota ? n : quota;
+}
+
 static int take_discard(struct ring *r, struct area_cpu *row)
 {
 	for (;;) {
-		uint32_t n = load_acquire(&row->nr_backed), i;
+		uint32_t n = nr_usable(row), i;
 
 		for (i = 0; i < n; i++) {
 			uint32_t at = hand_step(row, n);
@@ -129,13 +138,13 @@ static int take_overwrite(struct ring *r, struct area_cpu *row)
 	uint32_t tries;
 
 	for (tries = 0;; tries++) {
-		uint32_t n = load_acquire(&row->nr_backed), at, state;
+		uint32_t n = nr_usable(row), at, state;
 		int index;
 
 		/* at the end of what is backed: add to it rather than lose something */
-		if (load_relaxed(&row->hand) >= n && n < row->nr_pages)
+		if (load_relaxed(&row->hand) >= n && n < load_relaxed(&row->nr_pages))
 			pool_back(r, row, GROW_PAGES);
-		n = load_acquire(&row->nr_backed);
+		n = nr_usable(row);
 		if (!n || tries > 3 * n)
 			return -ENOBUFS;
 		at = hand_step(row, n);
@@ -163,10 +172,114 @@ void pool_own(struct ring *r, uint32_t index)
 	store_release(&r->descs[index].state, PAGE_OWNED);
 }
 
+/* A place below the quota for a page published as @seq: a free one, or that of an older page. */
+static int find_place(struct ring *r, struct area_cpu *row, uint64_t seq)
+{
+	for (;;) {
+		uint32_t n = nr_usable(row), i, oldest = UINT32_MAX;
+		uint64_t oldest_seq = seq;
+
+		for (i = 0; i < n; i++) {
+			struct page_desc *d = &r->descs[row->first_page + i];
+			uint32_t state = load_relaxed(&d->state);
+
+			if (state == PAGE_FREE && compare_and_store(&d->state, state, PAGE_TAKING))
+				return (int)i;
+			if (state == PAGE_PUBLISHED && load_relaxed(&d->seq) < oldest_seq) {
+				oldest = i;
+				oldest_seq = load_relaxed(&d->seq);
+			}
+		}
+		if (oldest == UINT32_MAX)
+			return -ENOBUFS;
+		if (compare_and_store(&r->descs[row->first_page + oldest].state, PAGE_PUBLISHED,
+				      PAGE_TAKING)) {
+			fetch_add(&row->overrun,
+				  count_records(pool_page(r, row->first_page + oldest),
+						load_relaxed(&row->cleared_stamp)));
+			return (int)oldest;
+		}
+	}
+}
+
+/* Page @i beyond the quota, in our hands (TAKING), with records: to a place below, or overwritten. */
+static void move_page(struct ring *r, struct area_cpu *row, uint32_t i)
+{
+	uint32_t from = row->first_page + i, to;
+	int place = find_place(r, row, r->descs[from].seq);
+	const volatile uint64_t *old = (const volatile uint64_t *)pool_page(r, from);
+	volatile uint64_t *new;
+	uint32_t k;
+
+	if (place < 0) {
+		fetch_add(&row->overrun,
+			  count_records(pool_page(r, from), load_relaxed(&row->cleared_stamp)));
+		return;
+	}
+	to = row->first_page + (uint32_t)place;
+	new = (volatile uint64_t *)pool_page(r, to);
+	for (k = 0; k < PAGE_BYTES / 8; k++)
+		new[k] = old[k];
+	r->descs[to].seq = r->descs[from].seq;
+	store_release(&r->descs[to].state, PAGE_PUBLISHED);
+}
+
+/* A page beyond the quota that nobody owns: it goes. */
+static void withdraw(struct ring *r, struct area_cpu *row, uint32_t i)
+{
+	struct page_desc *d = &r->descs[row->first_page + i];
+
+	if (compare_and_store(&d->state, PAGE_FREE, PAGE_TAKING)) {
+		store_release(&d->state, PAGE_GONE);
+	} else if (compare_and_store(&d->state, PAGE_PUBLISHED, PAGE_TAKING)) {
+		move_page(r, row, i);
+		store_release(&d->state, PAGE_GONE);
+	}
+}
+
+static void give_back(struct ring *r, struct area_cpu *row, uint32_t from, uint32_t to)
+{
+	uint32_t i, start = from;
+
+	for (i = from; i <= to; i++) {
+		if (i < to && load_acquire(&r->descs[row->first_page + i].state) == PAGE_GONE)
+			continue;
+		if (i > start)
+			sys_madvise(pool_page(r, row->first_page + start),
+				    (size_t)(i - start) * PAGE_BYTES, MADV_REMOVE);
+		start = i + 1;
+	}
+}
+
+int pool_resize(struct ring *r, struct area_cpu *row, uint32_t pages)
+{
+	uint32_t old = load_relaxed(&row->nr_pages), backed = load_acquire(&row->nr_backed), i;
+	uint32_t top = pages < backed ? pages : backed;
+
+	if (pages < old) {
+		store_release(&row->nr_pages, pages);
+		for (i = pages; i < backed; i++)
+			withdraw(r, row, i);
+		give_back(r, row, pages, backed);
+		return 0;
+	}
+	if (old < top) {
+		if (sys_back(pool_page(r, row->first_page + old),
+			     (size_t)(top - old) * PAGE_BYTES) < 0)
+			return -ENOSPC;
+		for (i = old; i < top; i++)
+			compare_and_store(&r->descs[row->first_page + i].state, PAGE_GONE,
+					  PAGE_FREE);
+	}
+	store_release(&row->nr_pages, pages);
+	return 0;
+}
+
 void pool_publish(struct ring *r, uint32_t index)
 {
 	struct page_head *head = pool_page(r, index);
 	struct page_desc *desc = &r->descs[index];
+	struct area_cpu *row;
 
 	if (head->commit > PAGE_BYTES)
 		head->commit = PAGE_BYTES;
@@ -176,4 +289,7 @@ void pool_publish(struct ring *r, uint32_t index)
 	}
 	desc->seq = fetch_add(&r->buffer->publish_seq, 1) + 1;
 	store_release(&desc->state, PAGE_PUBLISHED);
+	row = &r->cpus[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1];
+	if (unlikely(index - row->first_page >= load_relaxed(&row->nr_pages)))
+		withdraw(r, row, index - row->first_page);
 }

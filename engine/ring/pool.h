@@ -24,6 +24,9 @@ void pool_own(struct ring *r, uint32_t index);
 /* No writer will touch it again. OWNED -> PUBLISHED, or FREE if it has no record. */
 void pool_publish(struct ring *r, uint32_t index);
 
+/* pool_resize() - ring_resize() of one share. */
+int pool_resize(struct ring *r, struct area_cpu *row, uint32_t pages);
+
 /*
  * pool_back() - give a CPU's share @pages more pages of memory, at most its quota.
  * Return: 0, or -errno: -EFAULT when the file system is full.

@@ -125,6 +125,14 @@ void ring_clear(uint32_t cpu)
 	fetch_add(&ring.area->reader_gen, 1);
 }
 
+int ring_resize(uint32_t cpu, uint32_t pages)
+{
+	int err = pool_resize(&ring, &ring.cpus[cpu], pages);
+
+	fetch_add(&ring.area->reader_gen, 1);
+	return err;
+}
+
 uint64_t ring_clock_mono(void)
 {
 	struct timespec t;

@@ -31,7 +31,8 @@
 #include "abi/page.h"
 #include "abi/record.h"
 
-#define RING_MAX_HELD 6
+#define RING_MAX_HELD  6
+#define RING_MIN_PAGES 16u /* with fewer a CPU has no page for each of a few threads */
 
 /* A thread's control block. What entry.S reads has its offsets checked in hook/<cpu>/offsets.h. */
 struct ring_ctl {
@@ -105,6 +106,15 @@ int ring_is_on(void);
  * @cpu: UINT32_MAX: on all of them. Records that are made meanwhile may go or stay. Any thread.
  */
 void ring_clear(uint32_t cpu);
+
+/*
+ * ring_resize() - change the quota of one CPU while threads write.
+ * @pages: RING_MIN_PAGES or more; descriptors and addresses are there (area_cpu_reach).
+ * Smaller: what is published moves into the pages that stay, the oldest are overwritten when they do
+ * not fit; a page that a thread owns follows when it is published. One caller at a time.
+ * Return: 0; -ENOSPC: no memory for what it had before.
+ */
+int ring_resize(uint32_t cpu, uint32_t pages);
 
 /*
  * ring_new_page() - the slow path: make the thread's page fit for a record of @bytes.

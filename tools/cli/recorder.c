@@ -298,8 +298,7 @@ static int refresh(struct member *m)
 		if (pread(m->fd, &row, sizeof(row), (off_t)at) != sizeof(row))
 			return fail(EIO, "%s was cut", m->name);
 		/* Bounds were checked once and stay; only what is backed grows. */
-		if (row.nr_backed <= mine->nr_pages &&
-		    mine->first_page + row.nr_backed <= m->meta->nr_pages)
+		if ((uint64_t)mine->first_page + row.nr_backed <= m->meta->nr_pages)
 			mine->nr_backed = row.nr_backed;
 		mine->overrun = row.overrun;
 		mine->dropped_events = row.dropped_events;

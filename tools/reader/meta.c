@@ -168,8 +168,9 @@ static int check_rows(struct meta *m, const char *what)
 		    (c->first_page > m->nr_pages || c->nr_pages > m->nr_pages - c->first_page))
 			return fail(EINVAL, "%s is damaged: CPU %u has pages that do not exist",
 				    what, c->cpu);
-		if (c->nr_backed > c->nr_pages)
-			c->nr_backed = c->nr_pages;
+		/* more than the quota may be in use, after it was made smaller */
+		if (m->nr_pages && c->nr_backed > m->nr_pages - c->first_page)
+			c->nr_backed = m->nr_pages - c->first_page;
 	}
 	return 0;
 }
