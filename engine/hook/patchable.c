@@ -214,7 +214,7 @@ static uint32_t find_call(struct scan *s, const struct segment *seg, uint64_t at
 }
 
 static int take_call(struct scan *s, struct area_function *f, const struct segment *seg,
-		     uint64_t at)
+		     uint64_t at, uint32_t marker)
 {
 	enum callee_id id;
 	uint64_t site;
@@ -231,9 +231,18 @@ static int take_call(struct scan *s, struct area_function *f, const struct segme
 				       : AREA_BY_CYG;
 	if (id == CALLEE_CYG_ENTER)
 		return 1;
+	f->flags |= callee_kept(id) ? AREA_FUNCTION_KEPT : 0;
+	if (id == CALLEE_FENTRY && site != marker) {
+		/* as in arch_is_saved_around(), and the site is all of it: nothing is lost by us */
+		if (site != marker + ARCH_SAVED_BYTES || f->flags & AREA_FUNCTION_KEPT ||
+		    at + site + len + ARCH_SAVED_BYTES > seg->bytes ||
+		    !arch_is_saved_around(seg->text + at + site, len))
+			return 0;
+		site = marker;
+		len += 2 * ARCH_SAVED_BYTES;
+	}
 	f->site = (uint16_t)site;
 	f->nop_bytes = (uint8_t)len;
-	f->flags |= callee_kept(id) ? AREA_FUNCTION_KEPT : 0;
 	return 1;
 }
 
@@ -257,7 +266,7 @@ static int add_function(struct scan *s, const struct segment *seg, uint64_t at)
 	if (pad >= ARCH_SITE_MIN) {
 		f.site = (uint16_t)marker;
 		f.nop_bytes = (uint8_t)pad;
-	} else if (!take_call(s, &f, seg, at)) {
+	} else if (!take_call(s, &f, seg, at, marker)) {
 		if (pad || f.flags & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
 			function_refuse(s->o, f.offset,
 					pad >= 2 ? AREA_REFUSED_SHORT : AREA_REFUSED_NO_NOPS, pad);
