@@ -24,6 +24,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
+#include "engine/core/libc.h"
 #include "engine/hook/callee.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/sites.h"
@@ -42,7 +43,8 @@ struct scan {
 	uint32_t nr_segments;
 	uint32_t nr_starts;
 	uint32_t nr_hits;
-	int counting; /* first pass: count, mark nothing */
+	int counting;		 /* first pass: count, mark nothing */
+	uint64_t own_lo, own_hi; /* the engine's own code, where it is linked into the object */
 	struct callees callees;
 };
 
@@ -57,6 +59,9 @@ static void note_start(struct scan *s, uint64_t vaddr, uint8_t flag)
 {
 	uint32_t i, marker;
 
+	/* a compiler's padding may look like a site there, too, and would trace the hooks */
+	if (vaddr - s->own_lo < s->own_hi - s->own_lo)
+		return;
 	for (i = 0; i < s->nr_segments; i++) {
 		struct segment *seg = &s->segments[i];
 		uint64_t at = vaddr - seg->vaddr;
@@ -362,6 +367,11 @@ static int patchable_scan(struct object *o)
 	int err;
 
 	find_segments(&s);
+	if (libc_is_static) {
+		libc_own_text(&s.own_lo, &s.own_hi);
+		s.own_lo -= object_row(o)->bias;
+		s.own_hi -= object_row(o)->bias;
+	}
 	err = elf_file_open(&f, o->path, o->phdr, o->nr_phdr);
 	if (err)
 		area_status("symbols not read", o->path, err);
