@@ -24,6 +24,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
+#include "engine/core/libc.h"
 #include "engine/hook/callee.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/sites.h"
@@ -42,7 +43,8 @@ struct scan {
 	uint32_t nr_segments;
 	uint32_t nr_starts;
 	uint32_t nr_hits;
-	int counting; /* first pass: count, mark nothing */
+	int counting;		 /* first pass: count, mark nothing */
+	uint64_t own_lo, own_hi; /* the engine's own code, where it is linked into the object */
 	struct callees callees;
 };
 
@@ -57,6 +59,9 @@ static void note_start(struct scan *s, uint64_t vaddr, uint8_t flag)
 {
 	uint32_t i, marker;
 
+	/* a compiler's padding may look like a site there, too, and would trace the hooks */
+	if (vaddr - s->own_lo < s->own_hi - s->own_lo)
+		return;
 	for (i = 0; i < s->nr_segments; i++) {
 		struct segment *seg = &s->segments[i];
 		uint64_t at = vaddr - seg->vaddr;
@@ -214,7 +219,7 @@ static uint32_t find_call(struct scan *s, const struct segment *seg, uint64_t at
 }
 
 static int take_call(struct scan *s, struct area_function *f, const struct segment *seg,
-		     uint64_t at)
+		     uint64_t at, uint32_t marker)
 {
 	enum callee_id id;
 	uint64_t site;
@@ -231,9 +236,18 @@ static int take_call(struct scan *s, struct area_function *f, const struct segme
 				       : AREA_BY_CYG;
 	if (id == CALLEE_CYG_ENTER)
 		return 1;
+	f->flags |= callee_kept(id) ? AREA_FUNCTION_KEPT : 0;
+	if (id == CALLEE_FENTRY && site != marker) {
+		/* as in arch_is_saved_around(), and the site is all of it: nothing is lost by us */
+		if (site != marker + ARCH_SAVED_BYTES || f->flags & AREA_FUNCTION_KEPT ||
+		    at + site + len + ARCH_SAVED_BYTES > seg->bytes ||
+		    !arch_is_saved_around(seg->text + at + site, len))
+			return 0;
+		site = marker;
+		len += 2 * ARCH_SAVED_BYTES;
+	}
 	f->site = (uint16_t)site;
 	f->nop_bytes = (uint8_t)len;
-	f->flags |= callee_kept(id) ? AREA_FUNCTION_KEPT : 0;
 	return 1;
 }
 
@@ -257,7 +271,7 @@ static int add_function(struct scan *s, const struct segment *seg, uint64_t at)
 	if (pad >= ARCH_SITE_MIN) {
 		f.site = (uint16_t)marker;
 		f.nop_bytes = (uint8_t)pad;
-	} else if (!take_call(s, &f, seg, at)) {
+	} else if (!take_call(s, &f, seg, at, marker)) {
 		if (pad || f.flags & (AREA_FUNCTION_SYMBOL | AREA_FUNCTION_FDE))
 			function_refuse(s->o, f.offset,
 					pad >= 2 ? AREA_REFUSED_SHORT : AREA_REFUSED_NO_NOPS, pad);
@@ -353,6 +367,11 @@ static int patchable_scan(struct object *o)
 	int err;
 
 	find_segments(&s);
+	if (libc_is_static) {
+		libc_own_text(&s.own_lo, &s.own_hi);
+		s.own_lo -= object_row(o)->bias;
+		s.own_hi -= object_row(o)->bias;
+	}
 	err = elf_file_open(&f, o->path, o->phdr, o->nr_phdr);
 	if (err)
 		area_status("symbols not read", o->path, err);

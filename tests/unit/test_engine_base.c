@@ -123,6 +123,33 @@ static void nops_of_compilers(void **state)
 	assert_false(arch_is_marker(endbr, 3));
 }
 
+/* What gcc, clang and ld make of a call of __fentry__, and of the stub it leads to. */
+static void calls_of_compilers(void **state)
+{
+	static const uint8_t direct[] = "\xe8\xfb\xff\xff\xff\x90";
+	static const uint8_t relaxed[] = "\x67\xe8\x10\x00\x00\x00";
+	static const uint8_t slot[] = "\xff\x15\x00\x10\x00\x00";
+	static const uint8_t jump[] = "\xff\x25\x00\x10\x00\x00";
+	static const uint8_t plt[16] = "\xff\x25\x08\x00\x00\x00";
+	static const uint8_t plt_sec[16] = "\xf3\x0f\x1e\xfa\xf2\xff\x25\x08\x00\x00\x00";
+	static const uint8_t plt_lazy[16] = "\xf3\x0f\x1e\xfa\x68\x00\x00\x00\x00";
+	struct arch_call c;
+
+	(void)state;
+	assert_true(arch_read_call(direct, 6, &c));
+	assert_true(c.bytes == 5 && !c.indirect && c.target == (uint64_t)direct);
+	assert_true(arch_read_call(relaxed, 6, &c));
+	assert_true(c.bytes == 6 && !c.indirect && c.target == (uint64_t)relaxed + 6 + 16);
+	assert_true(arch_read_call(slot, 6, &c));
+	assert_true(c.bytes == 6 && c.indirect && c.target == (uint64_t)slot + 6 + 4096);
+	assert_false(arch_read_call(jump, 6, &c));
+	assert_false(arch_read_call(direct, 4, &c));
+	assert_false(arch_read_call(slot, 5, &c));
+	assert_true(arch_stub_slot(plt) == (uint64_t)plt + 6 + 8);
+	assert_true(arch_stub_slot(plt_sec) == (uint64_t)plt_sec + 11 + 8);
+	assert_true(arch_stub_slot(plt_lazy) == 0);
+}
+
 static void made_nops_are_nops(void **state)
 {
 	uint32_t n;
@@ -166,6 +193,7 @@ int main(void)
 		cmocka_unit_test(glob_as_fnmatch),
 		cmocka_unit_test(numbers),
 		cmocka_unit_test(nops_of_compilers),
+		cmocka_unit_test(calls_of_compilers),
 		cmocka_unit_test(made_nops_are_nops),
 		cmocka_unit_test(forms_differ_in_front),
 	};

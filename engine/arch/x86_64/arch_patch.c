@@ -114,6 +114,12 @@ int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call)
 	return 1;
 }
 
+int arch_is_saved_around(const uint8_t *p, uint32_t bytes)
+{
+	/* push %r10, pop %r10 */
+	return p[-2] == 0x41 && p[-1] == 0x52 && p[bytes] == 0x41 && p[bytes + 1] == 0x5a;
+}
+
 uint64_t arch_stub_slot(const uint8_t *p)
 {
 	if (arch_is_marker(p, ARCH_MARKER_BYTES))

@@ -76,6 +76,13 @@ static inline int arch_may_be_call(uint8_t first)
  */
 int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call);
 
+/*
+ * In GNU C's nested functions gcc saves r10 around the call of __fentry__. Whether this stands around
+ * the @bytes of a call at @p; where it does, ARCH_SAVED_BYTES before it and behind it.
+ */
+int arch_is_saved_around(const uint8_t *p, uint32_t bytes);
+#define ARCH_SAVED_BYTES 2u
+
 /* The address of the word through which the stub of a PLT at @p jumps; 16 bytes are read. 0: no stub. */
 uint64_t arch_stub_slot(const uint8_t *p);
 
