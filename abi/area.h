@@ -208,6 +208,7 @@ enum area_trace_clock {
 	AREA_TRACE_BOOT = 3,	/* CLOCK_BOOTTIME: mono + clock_offset_ns */
 	AREA_TRACE_TAI = 4,	/* CLOCK_TAI: the same */
 	AREA_TRACE_X86_TSC = 5, /* the stamp itself */
+	AREA_TRACE_NONE = 6,	/* calls have no stamps of their own, but that of their page */
 };
 
 /* An instance's ring: its pages are consecutive, and each CPU has its share of them. */

@@ -198,6 +198,19 @@ static struct ring ring_of_area(void)
 	};
 }
 
+static void entry_choose(ptrdiff_t rseq, int stamps)
+{
+	int tsc = area->clock == AREA_CLOCK_TSC;
+
+	sites_choose_entry(rseq != 0, tsc, stamps);
+	graph_choose_entry(rseq != 0, tsc, stamps);
+}
+
+void control_use_stamps(int stamps)
+{
+	entry_choose(ring_rseq_offset, stamps);
+}
+
 static int start_ring(void)
 {
 	const ptrdiff_t *offset = libc_symbol("__rseq_offset");
@@ -207,8 +220,7 @@ static int start_ring(void)
 
 	if (rseq && arch_rseq_cpu(rseq) < 0)
 		rseq = 0;
-	sites_choose_entry(rseq != 0, area->clock == AREA_CLOCK_TSC);
-	graph_choose_entry(rseq != 0, area->clock == AREA_CLOCK_TSC);
+	entry_choose(rseq, 1);
 	return ring_start(&ring, rseq);
 }
 

@@ -6,6 +6,9 @@
 /* The constructor. A second call does nothing. */
 void engine_start(int argc, char **argv, char **envp);
 
+/* trace_clock: with stamps or without. While nothing is armed; under the tree's lock. */
+void control_use_stamps(int stamps);
+
 /* Does nothing; called when the engine has started, or will not. A tracer may stop there. */
 void engine_ready(void);
 

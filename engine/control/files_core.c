@@ -9,6 +9,7 @@
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/control/boot.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
@@ -71,8 +72,8 @@ int tracing_on_store(const struct tree_at *at, const char *text, size_t n, int t
 	return err;
 }
 
-/* By enum area_trace_clock; from boot on they need pairs of clocks, which the counter has. */
-static const char *const clocks[] = {"local", "global", "mono", "boot", "tai", "x86-tsc"};
+/* By enum area_trace_clock; from boot on they need the counter, and pairs of clocks. */
+static const char *const clocks[] = {"local", "global", "mono", "boot", "tai", "x86-tsc", "none"};
 
 static uint32_t nr_clocks(void)
 {
@@ -99,6 +100,17 @@ int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+/* What is armed leads to entry points that stamp, or to others: it is armed anew. */
+static void use_stamps(int stamps)
+{
+	char tracer[sizeof(top_buffer()->tracer)];
+
+	str_copy(tracer, sizeof(tracer), top_buffer()->tracer);
+	tracer_set(&global_trace, "nop", 3);
+	control_use_stamps(stamps);
+	tracer_set(&global_trace, tracer, strlen(tracer));
+}
+
 int trace_clock_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct area_buffer *b = top_buffer();
@@ -110,6 +122,8 @@ int trace_clock_store(const struct tree_at *at, const char *text, size_t n, int 
 	for (i = 0; i < nr_clocks(); i++) {
 		if (!tree_word_is(text, n, clocks[i]))
 			continue;
+		if ((i == AREA_TRACE_NONE) != (b->trace_clock == AREA_TRACE_NONE))
+			use_stamps(i != AREA_TRACE_NONE);
 		b->trace_clock = i;
 		b->clock_offset_ns = i == AREA_TRACE_BOOT  ? clock_offset(CLOCK_BOOTTIME)
 				     : i == AREA_TRACE_TAI ? clock_offset(CLOCK_TAI)

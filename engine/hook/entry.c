@@ -20,3 +20,5 @@ ENTRIES(rseq);
 ENTRIES(xadd_rdpid);
 ENTRIES(xadd_lsl);
 ENTRIES(mono);
+ENTRIES(none_rseq);
+ENTRIES(none_xadd);

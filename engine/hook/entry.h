@@ -19,6 +19,8 @@ extern const struct hook_entries hook_entries_rseq;
 extern const struct hook_entries hook_entries_xadd_rdpid;
 extern const struct hook_entries hook_entries_xadd_lsl;
 extern const struct hook_entries hook_entries_mono;
+extern const struct hook_entries hook_entries_none_rseq; /* no stamps */
+extern const struct hook_entries hook_entries_none_xadd;
 
 /* Those of graph.S, which stubs reach. */
 void graph_enter_rseq(void);
@@ -37,6 +39,14 @@ void graph_exit_filtered_rseq(void);
 void graph_exit_filtered_xadd_rdpid(void);
 void graph_exit_filtered_xadd_lsl(void);
 void graph_exit_filtered_mono(void);
+void graph_enter_none_rseq(void);
+void graph_enter_none_xadd(void);
+void graph_enter_filtered_none_rseq(void);
+void graph_enter_filtered_none_xadd(void);
+void graph_exit_none_rseq(void);
+void graph_exit_none_xadd(void);
+void graph_exit_filtered_none_rseq(void);
+void graph_exit_filtered_none_xadd(void);
 void graph_exit_off(void);
 
 /* For functions with callbacks (core/ops.h); ops_entry_start() before the first of them. */

@@ -31,24 +31,27 @@ static uint32_t nr_free;
 static uint32_t next_free[GRAPH_STUBS]; /* of those given back, a list by index + 1 */
 static uint32_t first_free;
 
+#define VARIANT(way)                                                                               \
+	{                                                                                          \
+		{graph_enter_##way, graph_enter_filtered_##way},                                   \
+		{                                                                                  \
+			graph_exit_##way, graph_exit_filtered_##way                                \
+		}                                                                                  \
+	}
+
 static const struct variant {
 	void (*enter[2])(void); /* plain, filtered */
 	void (*exit[2])(void);
-} variants[] = {
-	{{graph_enter_rseq, graph_enter_filtered_rseq},
-	 {graph_exit_rseq, graph_exit_filtered_rseq}},
-	{{graph_enter_xadd_rdpid, graph_enter_filtered_xadd_rdpid},
-	 {graph_exit_xadd_rdpid, graph_exit_filtered_xadd_rdpid}},
-	{{graph_enter_xadd_lsl, graph_enter_filtered_xadd_lsl},
-	 {graph_exit_xadd_lsl, graph_exit_filtered_xadd_lsl}},
-	{{graph_enter_mono, graph_enter_filtered_mono},
-	 {graph_exit_mono, graph_exit_filtered_mono}},
-};
+} variants[] = {VARIANT(rseq), VARIANT(xadd_rdpid), VARIANT(xadd_lsl),
+		VARIANT(mono), VARIANT(none_rseq),  VARIANT(none_xadd)};
 static const struct variant *variant = &variants[2];
 
-void graph_choose_entry(int rseq, int tsc)
+void graph_choose_entry(int rseq, int tsc, int stamps)
 {
-	variant = &variants[!tsc ? 3 : rseq ? 0 : arch_has_rdpid() ? 1 : 2];
+	if (!stamps)
+		variant = &variants[rseq ? 4 : 5];
+	else
+		variant = &variants[!tsc ? 3 : rseq ? 0 : arch_has_rdpid() ? 1 : 2];
 }
 
 static uint8_t filters_of(uint32_t id)

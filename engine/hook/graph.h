@@ -79,8 +79,11 @@ uint64_t graph_stub_address(uint32_t stub);
 /* The function's object is gone; the stub may serve another. */
 void graph_stub_give(uint32_t stub);
 
-/* Choose the variants of the entry points: @rseq and @tsc as the process has them. */
-void graph_choose_entry(int rseq, int tsc);
+/*
+ * Choose the variants of the entry points: @rseq and @tsc as the process has them, @stamps as
+ * trace_clock says. While nothing is armed.
+ */
+void graph_choose_entry(int rseq, int tsc, int stamps);
 
 /* struct hook's prepare and finish: calls that are wrapped from now on are recorded, or just return. */
 int graph_prepare(enum record_kind kind);

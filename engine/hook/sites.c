@@ -48,6 +48,7 @@ struct sites {
 	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */
 	uint64_t *avoid;       /* one bit a function: not to be wrapped; behind the stubs */
 	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
+	const struct hook_entries *aimed; /* where the slots lead */
 };
 
 #define ISLAND_BYTES 16u
@@ -55,10 +56,12 @@ struct sites {
 /* By what the process has: how it reserves, and its clock. */
 static const struct hook_entries *entries = &hook_entries_xadd_lsl;
 
-void sites_choose_entry(int rseq, int tsc)
+void sites_choose_entry(int rseq, int tsc, int stamps)
 {
 	ops_entry_start();
-	if (!tsc)
+	if (!stamps)
+		entries = rseq ? &hook_entries_none_rseq : &hook_entries_none_xadd;
+	else if (!tsc)
 		entries = &hook_entries_mono;
 	else if (rseq)
 		entries = &hook_entries_rseq;
@@ -290,6 +293,7 @@ int sites_prepare(struct object *o)
 	s = (struct sites *)p;
 	*s = bounds;
 	s->kind = RECORD_FUNCTION;
+	s->aimed = entries;
 	o->hook_data = s;
 	err = settle(o, s);
 	if (!err)
@@ -398,7 +402,7 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 
 	if (kind == RECORD_ENTRY)
 		err = make_stub_table(o);
-	if (err || (kind == RECORD_FUNCTION && s->kind == kind))
+	if (err || (kind == RECORD_FUNCTION && s->kind == kind && s->aimed == entries))
 		return err;
 	for (i = 0; i < row->nr_functions; i++) {
 		struct area_function *f = area_function(row->first_function + i);
@@ -421,6 +425,7 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 		}
 	}
 	s->kind = kind;
+	s->aimed = entries;
 	if (left_out)
 		area_status("functions are left out of the graph: there are no more stubs", o->path,
 			    0);

@@ -20,8 +20,11 @@ int sites_arm(struct object *o, uint64_t *want, enum record_kind kind);
 /* struct hook's forget. */
 void sites_forget(struct object *o);
 
-/* Choose the entry points: @rseq and @tsc as the process has them. Before the first scan. */
-void sites_choose_entry(int rseq, int tsc);
+/*
+ * Choose the entry points: @rseq and @tsc as the process has them, @stamps as trace_clock says. Before
+ * the first scan, or while nothing is armed.
+ */
+void sites_choose_entry(int rseq, int tsc, int stamps);
 
 /* What sites_choose_entry() chose. */
 const struct hook_entries *sites_entries(void);

@@ -233,7 +233,8 @@ static void settle_refs(struct pages *p)
 /* The way from stamps to what the first process's trace_clock says. */
 static int make_trace_clock(struct pages *p)
 {
-	static const char *const names[] = {"local", "global", "mono", "boot", "tai", "x86-tsc"};
+	static const char *const names[] = {"local", "global",	"mono", "boot",
+					    "tai",   "x86-tsc", "none"};
 	const struct area_buffer *b = NULL;
 	uint32_t clock;
 

@@ -98,6 +98,8 @@
 	ALL xadd_rdpid, tsc, rdpid
 	ALL xadd_lsl, tsc, lsl
 	ALL mono, mono, lsl
+	ALL none_rseq, none, rseq
+	ALL none_xadd, none, lsl
 
 	/*
 	 * One of the program's libraries has functions of these names too, which ours has come before:

@@ -17,7 +17,7 @@
  *
  * A record costs about one rdtsc (bench: "function tracer"): what stands around it runs in its
  * shadow. Variants differ in how they reserve (rseq; xadd, which asks for the CPU by rdpid or lsl)
- * and in the clock (tsc, mono); the slots and islands say which one a site calls.
+ * and in the clock (tsc, mono, none); the slots and islands say which one a site calls.
  */
 #include "entry.inc"
 
@@ -68,5 +68,7 @@
 	FUNCTION_ENTRY hook_function_xadd_rdpid, tsc, rdpid
 	FUNCTION_ENTRY hook_function_xadd_lsl, tsc, lsl
 	FUNCTION_ENTRY hook_function_mono, mono, lsl
+	FUNCTION_ENTRY hook_function_none_rseq, none, rseq
+	FUNCTION_ENTRY hook_function_none_xadd, none, lsl
 
 	.section .note.GNU-stack, "", @progbits

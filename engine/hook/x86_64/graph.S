@@ -363,22 +363,19 @@
 	.endm
 
 	.text
-	GRAPH_ENTER graph_enter_rseq, tsc, rseq, 0
-	GRAPH_ENTER graph_enter_xadd_rdpid, tsc, rdpid, 0
-	GRAPH_ENTER graph_enter_xadd_lsl, tsc, lsl, 0
-	GRAPH_ENTER graph_enter_mono, mono, lsl, 0
-	GRAPH_ENTER graph_enter_filtered_rseq, tsc, rseq, 1
-	GRAPH_ENTER graph_enter_filtered_xadd_rdpid, tsc, rdpid, 1
-	GRAPH_ENTER graph_enter_filtered_xadd_lsl, tsc, lsl, 1
-	GRAPH_ENTER graph_enter_filtered_mono, mono, lsl, 1
-	GRAPH_EXIT graph_exit_rseq, tsc, rseq, 0
-	GRAPH_EXIT graph_exit_xadd_rdpid, tsc, rdpid, 0
-	GRAPH_EXIT graph_exit_xadd_lsl, tsc, lsl, 0
-	GRAPH_EXIT graph_exit_mono, mono, lsl, 0
-	GRAPH_EXIT graph_exit_filtered_rseq, tsc, rseq, 1
-	GRAPH_EXIT graph_exit_filtered_xadd_rdpid, tsc, rdpid, 1
-	GRAPH_EXIT graph_exit_filtered_xadd_lsl, tsc, lsl, 1
-	GRAPH_EXIT graph_exit_filtered_mono, mono, lsl, 1
+	.macro ALL way, clock, cpu
+	GRAPH_ENTER graph_enter_\way, \clock, \cpu, 0
+	GRAPH_ENTER graph_enter_filtered_\way, \clock, \cpu, 1
+	GRAPH_EXIT graph_exit_\way, \clock, \cpu, 0
+	GRAPH_EXIT graph_exit_filtered_\way, \clock, \cpu, 1
+	.endm
+
+	ALL rseq, tsc, rseq
+	ALL xadd_rdpid, tsc, rdpid
+	ALL xadd_lsl, tsc, lsl
+	ALL mono, mono, lsl
+	ALL none_rseq, none, rseq
+	ALL none_xadd, none, lsl
 
 	/* Nothing is recorded any more; what is open finds its way back. */
 	.globl	graph_exit_off

@@ -69,5 +69,7 @@
 	ALL xadd_rdpid, tsc, rdpid
 	ALL xadd_lsl, tsc, lsl
 	ALL mono, mono, lsl
+	ALL none_rseq, none, rseq
+	ALL none_xadd, none, lsl
 
 	.section .note.GNU-stack, "", @progbits
