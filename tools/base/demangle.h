@@ -39,9 +39,8 @@ bool demangle_parse(const char *word, enum demangle *how);
 char *demangle(const char *symbol, enum demangle how);
 
 /*
- * The steps of demangle(): names as Rust's, the older scheme alone for one that begins with
- * _ZN; making a C++ name short, in
- * place; a code point, at most 0x10ffff, as UTF-8 (returns its bytes).
+ * The steps of demangle(): a name as Rust's, or by Rust's older scheme alone (it begins with _ZN);
+ * making a C++ name short, in place; a code point, at most 0x10ffff, as UTF-8 (returns its bytes).
  */
 char *demangle_rust(const char *symbol, enum demangle how);
 char *demangle_rust_legacy(const char *symbol);
