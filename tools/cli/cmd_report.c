@@ -25,7 +25,7 @@ static const char usage[] =
 	"                    turns it off: funcgraph-proc, nofuncgraph-overhead, latency-format\n"
 	"  -h, --help        print this\n";
 
-static int report(const char *path, const char *cpu_text, uint32_t graph)
+static int report(const char *path, const char *cpu_text, uint32_t set, uint32_t keep)
 {
 	struct reader *r;
 	bool *cpus = NULL;
@@ -37,7 +37,7 @@ static int report(const char *path, const char *cpu_text, uint32_t graph)
 	if (cpu_text)
 		ret = cpu_list_parse(cpu_text, r->nr_cpus, &cpus);
 	if (!ret)
-		ret = trace_print(r, cpus, graph);
+		ret = trace_print(r, cpus, set, keep);
 	free(cpus);
 	reader_close(r);
 	return ret;
@@ -63,7 +63,7 @@ int cmd_report(int argc, char **argv)
 		{0},
 	};
 	const char *path = NULL, *cpus = NULL;
-	uint32_t graph = GRAPH_OPTIONS_DEFAULT;
+	uint32_t set = 0, keep = UINT32_MAX;
 	int c;
 
 	opterr = 0;
@@ -77,7 +77,7 @@ int cmd_report(int argc, char **argv)
 			cpus = optarg;
 			break;
 		case 'O':
-			if (!graph_option_set(&graph, optarg))
+			if (!graph_option_set(&set, optarg) || !graph_option_set(&keep, optarg))
 				return bad_option(optarg);
 			break;
 		case 'h':
@@ -104,7 +104,7 @@ int cmd_report(int argc, char **argv)
 	}
 	if (optind < argc)
 		path = argv[optind];
-	if (report(path ? path : "trace.dat", cpus, graph)) {
+	if (report(path ? path : "trace.dat", cpus, set, keep)) {
 		fprintf(stderr, "vestige: %s\n", fail_text());
 		return CMD_FAILURE;
 	}
