@@ -166,18 +166,25 @@ static void replay(const struct boot_param *p)
 	write_word("", "VESTIGE_BOOT", p->name, p->name_bytes);
 }
 
-/* Filters first, so that the tracer patches once; tracing_off is a word of its own. */
+/*
+ * Filters first, so that the tracer patches once; options behind it: some are the tracer's own.
+ * tracing_off is a word of its own.
+ */
 static void replay_boot(const char *boot)
 {
 	struct boot_param p;
 	const char *at;
 	int on = 1, pass;
 
-	for (pass = 0; pass < 2; pass++) {
+	for (pass = 0; pass < 3; pass++) {
 		for (at = boot; at && (at = boot_param_next(at, &p));) {
+			int when = boot_param_is(&p, "ftrace")		? 1
+				   : boot_param_is(&p, "trace_options") ? 2
+									: 0;
+
 			if (boot_param_is(&p, "tracing_off"))
 				on = 0;
-			else if (boot_param_is(&p, "ftrace") == pass)
+			else if (when == pass)
 				replay(&p);
 		}
 	}

@@ -6,6 +6,8 @@
  * where calls vanished, RECORD_STACK where the thread changed stacks. No hot path in this file.
  * Costs: bench "function_graph". Tests: tests/engine/graph.
  */
+#include <stddef.h>
+
 #include "engine/core/tracer.h"
 
 static const struct ftrace_ops graph_ops = {
@@ -25,10 +27,19 @@ static void graph_reset(struct trace_array *tr)
 	ftrace_unregister_ops(&graph_ops);
 }
 
+/* How the outside prints: those of the kernel's that change anything for a process. */
+static const struct tracer_option graph_options[] = {
+	{"funcgraph-overrun", 0},  {"funcgraph-cpu", 1},
+	{"funcgraph-overhead", 1}, {"funcgraph-proc", 0},
+	{"funcgraph-duration", 1}, {"funcgraph-abstime", 0},
+	{"funcgraph-tail", 0},	   {NULL, 0},
+};
+
 static const struct tracer graph_tracer = {
 	.name = "function_graph",
 	.init = graph_init,
 	.reset = graph_reset,
+	.options = graph_options,
 	.record_kinds = 1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT |
 			1u << RECORD_UNWOUND | 1u << RECORD_STACK | 1u << RECORD_RETURN,
 };

@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -64,6 +65,11 @@ static void make_file(const uint8_t *bytes, size_t n)
 	PROMISE(pwrite(file, bytes, n, 0) == (ssize_t)n);
 }
 
+static bool lends(const struct record *rec)
+{
+	return (rec->kind == RECORD_EVENT || rec->kind == RECORD_PRINT) && rec->data;
+}
+
 /* One CPU to its end; what a record lends is touched. */
 static void read_cpu(struct reader *r, unsigned int cpu, int ordered)
 {
@@ -80,7 +86,7 @@ static void read_cpu(struct reader *r, unsigned int cpu, int ordered)
 		}
 		/* data is borrowed until the next read: all of the batch may be looked at */
 		for (int i = 0; i < n; i++)
-			for (uint32_t k = 0; recs[i].data && k < recs[i].data_bytes; k++)
+			for (uint32_t k = 0; lends(&recs[i]) && k < recs[i].data_bytes; k++)
 				sink ^= ((const uint8_t *)recs[i].data)[k];
 		nr += (uint64_t)n;
 		fuzz_file_records += (unsigned long)n;

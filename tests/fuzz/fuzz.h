@@ -28,7 +28,7 @@ struct fuzz_target {
 	void (*mutate)(struct mangle *m); /* one change; never n > max */
 };
 
-extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control;
+extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control, fuzz_calls;
 
 /* Return: NULL if there is none of that name. */
 const struct fuzz_target *fuzz_target_find(const char *name);

@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 
 	target = argc == 4 ? fuzz_target_find(argv[1]) : NULL;
 	if (!target) {
-		fprintf(stderr, "usage: replay area|spool|dat|control MUTATIONS FOLDER\n");
+		fprintf(stderr, "usage: replay area|spool|dat|control|calls MUTATIONS FOLDER\n");
 		return 2;
 	}
 	mutations = strtoul(argv[2], NULL, 10);

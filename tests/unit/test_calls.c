@@ -308,6 +308,84 @@ static void test_rows(void **state)
 	expect("(a(b", "a\n b\n /b unfinished 0\n/a unfinished 10\n");
 }
 
+/* Of a trace.dat: entries and exits that tell their depth, returns that tell how long. */
+struct told_row {
+	enum record_kind kind;
+	uint32_t depth;
+	char ip;
+	uint64_t ts, duration;
+};
+
+static void expect_told(const struct told_row *row, size_t nr, const char *text)
+{
+	static const struct calls_ops ops = {text_enter, text_leave, text_unmatched};
+	struct calls *c = calls_new(&ops, NULL, NULL);
+
+	told_file = open_memstream(&told, &told_bytes);
+	for (; nr--; row++) {
+		struct record rec = {
+			.ts = row->ts,
+			.ip = (uint64_t)row->ip,
+			.kind = (uint8_t)row->kind,
+			.pid = 9,
+			.depth = row->depth,
+			.duration = row->duration,
+			.graph = RECORD_GRAPH_TOLD,
+		};
+
+		assert_int_equal(calls_record(c, &rec), 0);
+	}
+	calls_finish(c);
+	fclose(told_file);
+	assert_string_equal(told, text);
+	free(told);
+	calls_free(c);
+}
+
+static void only_children(void *arg, struct call *call, struct call *parent,
+			  const struct record *rec)
+{
+	assert_true(call->flags & CALL_RETURN_ONLY);
+	*(uint64_t *)arg = *(uint64_t *)arg * 1000 + call->children;
+}
+
+static void test_told(void **state)
+{
+	static const struct calls_ops children = {.leave = only_children};
+	const struct told_row lost[] = {
+		/* b's exit is lost, c's entry too; the depth tells */
+		{RECORD_ENTRY, 0, 'a', 10, 0}, {RECORD_ENTRY, 1, 'b', 20, 0},
+		{RECORD_ENTRY, 1, 'd', 30, 0}, {RECORD_EXIT, 1, 'd', 40, 10},
+		{RECORD_EXIT, 1, 'c', 60, 15}, {RECORD_EXIT, 0, 'a', 70, 60},
+	};
+	const struct told_row returns[] = {
+		{RECORD_EXIT, 2, 'c', 50, 20},
+		{RECORD_EXIT, 2, 'c', 80, 25},
+		{RECORD_EXIT, 1, 'b', 90, 80},
+		{RECORD_EXIT, 0, 'a', 99, 95},
+	};
+	struct calls *c;
+	uint64_t sum = 0;
+
+	expect_told(lost, 6, "a\n b\n /b no exit 10\n d\n /d 10\n c\n /c 15\n/a 60\n");
+	expect_told(returns, 4, "  c\n  /c 20\n  c\n  /c 25\n b\n /b 80\na\n/a 95\n");
+	c = calls_new(&children, &sum, NULL);
+	for (int i = 0; i < 4; i++) {
+		struct record rec = {
+			.ts = returns[i].ts,
+			.ip = 1,
+			.kind = RECORD_EXIT,
+			.depth = returns[i].depth,
+			.duration = returns[i].duration,
+			.graph = RECORD_GRAPH_TOLD | RECORD_GRAPH_ALONE,
+		};
+
+		calls_record(c, &rec);
+	}
+	assert_int_equal(sum, 45080); /* 0, 0, 20 + 25, 80 */
+	calls_free(c);
+}
+
 /* Deeper than is kept: what is around it stays right. */
 static void test_depth(void **state)
 {
@@ -364,8 +442,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),   cmocka_unit_test(test_random),
-		cmocka_unit_test(test_losses), cmocka_unit_test(test_depth),
-		cmocka_unit_test(test_jumps),
+		cmocka_unit_test(test_losses), cmocka_unit_test(test_told),
+		cmocka_unit_test(test_depth),  cmocka_unit_test(test_jumps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

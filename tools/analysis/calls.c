@@ -100,6 +100,28 @@ static int enter(struct calls *c, struct stack *s, const struct record *rec, uin
 	return 0;
 }
 
+/* Its parent may still be told of, when it returns. */
+static void add_orphan(struct stack *s, uint32_t depth, uint64_t time)
+{
+	if (depth >= ORPHAN_DEPTHS)
+		return;
+	if (!s->orphans)
+		s->orphans = calloc(ORPHAN_DEPTHS, sizeof(*s->orphans));
+	if (s->orphans)
+		s->orphans[depth] += time;
+}
+
+static void add_child(struct stack *s, struct call *parent, const struct call *call,
+		      const struct record *rec)
+{
+	if (parent) {
+		parent->children += call->end - call->start;
+		parent->nr_children += parent->nr_children < UINT32_MAX;
+	} else if (rec && rec->graph & RECORD_GRAPH_TOLD) {
+		add_orphan(s, call->depth, call->end - call->start);
+	}
+}
+
 /* End the innermost call of @s, which has one. */
 static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
 		  const struct record *rec)
@@ -111,10 +133,7 @@ static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
 	call->flags = (call->flags & ~CALL_BARE) | flags;
 	if (call->start < c->loss_ts)
 		call->flags |= CALL_BROKEN;
-	if (parent) {
-		parent->children += call->end - call->start;
-		parent->nr_children += parent->nr_children < UINT32_MAX;
-	}
+	add_child(s, parent, call, rec);
 	if (c->ops.leave)
 		c->ops.leave(c->arg, call, parent, rec);
 }
@@ -172,6 +191,43 @@ static void unmatched(struct calls *c, const struct stack *s, uint32_t depth,
 	c->unmatched++;
 	if (c->ops.unmatched)
 		c->ops.unmatched(c->arg, depth, s->own ? 0 : s->id, rec);
+}
+
+/* An exit without an entry that tells its depth, and when its call began unless it is not known. */
+static void returned(struct calls *c, struct stack *s, const struct record *rec)
+{
+	struct call *parent = top_of(s);
+	struct call call = {
+		.ip = rec->ip,
+		.start = rec->duration < rec->ts ? rec->ts - rec->duration : 0,
+		.pid = rec->pid,
+		.depth = rec->depth,
+		.stack = s->own ? 0 : s->id,
+		.flags = CALL_RETURN_ONLY,
+	};
+
+	if (rec->graph & RECORD_GRAPH_NO_START) {
+		unmatched(c, s, rec->depth, rec);
+		return;
+	}
+	if (parent && parent->depth >= rec->depth)
+		parent = NULL;
+	if (c->ops.enter)
+		c->ops.enter(c->arg, &call, parent, rec);
+	call.end = rec->ts;
+	if (s->orphans && rec->depth + 1 < ORPHAN_DEPTHS) {
+		uint64_t beneath = s->orphans[rec->depth + 1];
+
+		call.children = beneath < rec->duration ? beneath : call.end - call.start;
+		s->orphans[rec->depth + 1] = 0;
+	}
+	if (call.start < c->loss_ts)
+		call.flags |= CALL_BROKEN;
+	if (rec->graph & RECORD_GRAPH_UNWOUND)
+		call.flags |= CALL_UNWOUND;
+	add_child(s, parent, &call, rec);
+	if (c->ops.leave)
+		c->ops.leave(c->arg, &call, parent, rec);
 }
 
 /* @nr calls of @s have ended that began before its records. */
@@ -306,7 +362,7 @@ static int told_record(struct calls *c, struct thread *t, const struct record *r
 		if (top && top->depth == rec->depth)
 			leave(c, s, rec->ts, CALL_NO_EXIT, rec);
 		if (s->nr < c->limits.max_depth)
-			unmatched(c, s, rec->depth, rec);
+			returned(c, s, rec);
 		return 0;
 	}
 	if (top && top->depth == rec->depth)
@@ -406,7 +462,8 @@ int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
 		ret = merge_next(m, &rec);
 		if (ret <= 0)
 			break;
-		if (is_graph(rec) && rec->graph & RECORD_GRAPH_TOLD) {
+		if (is_graph(rec) && rec->graph & RECORD_GRAPH_TOLD &&
+		    !(rec->graph & RECORD_GRAPH_ALONE)) {
 			ret = 0; /* it tells its depth itself */
 			break;
 		}

@@ -34,6 +34,12 @@ enum call_flag {
 	CALL_UNFINISHED = 8,
 	/* Records were lost while it was open: `children` may be too small. */
 	CALL_BROKEN = 16,
+	/*
+	 * Its return alone is in the trace, and told when it began: tracing_thresh left the entry out,
+	 * or the trace of a kernel begins in it. enter() and leave() come together, at its end, after
+	 * those of the calls beneath it; `children` has what of those is known.
+	 */
+	CALL_RETURN_ONLY = 32,
 };
 
 /* A call. In enter() the fields up to `flags` are set, in leave() all. */
@@ -64,8 +70,9 @@ struct calls_ops {
 	 */
 	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
-	 * An exit whose entry is not in the trace: it was made before the trace began, in the parent
-	 * before fork(), or it was lost. @depth, @stack: of the call that ended. @rec: EXIT.
+	 * An exit whose entry is not in the trace and which does not tell when its call began: it was
+	 * made before the trace began, in the parent before fork(), or it was lost. @depth, @stack: of
+	 * the call that ended. @rec: EXIT.
 	 */
 	void (*unmatched)(void *arg, uint32_t depth, uint32_t stack, const struct record *rec);
 };

@@ -29,6 +29,7 @@ struct stack {
 	struct thread *on;    /* the thread that ran on it last */
 	bool own;	      /* it is inside a struct thread */
 	uint64_t first_ts;
+	uint64_t *orphans; /* time of calls that ended without a parent, by depth; NULL: none */
 	struct stack *next_hash;
 	struct stack *older, *newer; /* in the order of use */
 };
@@ -55,6 +56,7 @@ struct not_open {
 };
 
 #define NOT_OPEN_SLOTS 256u
+#define ORPHAN_DEPTHS  256u
 
 struct calls {
 	struct calls_ops ops;

@@ -171,6 +171,7 @@ static void free_stack(struct calls *c, struct stack *s)
 	if (s->on)
 		s->on->cur = &s->on->own;
 	free(s->calls);
+	free(s->orphans);
 	free(s);
 }
 
@@ -195,6 +196,7 @@ static void free_thread(struct calls *c, struct thread *t)
 	c->nr_stacks--;
 	c->nr_open -= t->own.nr;
 	free(t->own.calls);
+	free(t->own.orphans);
 	free(t);
 }
 

@@ -29,7 +29,8 @@ static const char usage[] =
 	"                    parameters; default: as the object has them\n"
 	"  -h, --help        print this\n";
 
-static int report(const char *path, const char *cpu_text, uint32_t graph, enum demangle how)
+static int report(const char *path, const char *cpu_text, uint32_t set, uint32_t keep,
+		  enum demangle how)
 {
 	struct reader *r;
 	bool *cpus = NULL;
@@ -42,7 +43,7 @@ static int report(const char *path, const char *cpu_text, uint32_t graph, enum d
 	if (cpu_text)
 		ret = cpu_list_parse(cpu_text, r->nr_cpus, &cpus);
 	if (!ret)
-		ret = trace_print(r, cpus, graph);
+		ret = trace_print(r, cpus, set, keep);
 	free(cpus);
 	reader_close(r);
 	return ret;
@@ -69,7 +70,7 @@ int cmd_report(int argc, char **argv)
 		{0},
 	};
 	const char *path = NULL, *cpus = NULL;
-	uint32_t graph = GRAPH_OPTIONS_DEFAULT;
+	uint32_t set = 0, keep = UINT32_MAX;
 	enum demangle how = DEMANGLE_NONE; /* a name may hold blanks: the kernel's text has none */
 	int c;
 
@@ -93,7 +94,7 @@ int cmd_report(int argc, char **argv)
 			}
 			break;
 		case 'O':
-			if (!graph_option_set(&graph, optarg))
+			if (!graph_option_set(&set, optarg) || !graph_option_set(&keep, optarg))
 				return bad_option(optarg);
 			break;
 		case 'h':
@@ -120,7 +121,7 @@ int cmd_report(int argc, char **argv)
 	}
 	if (optind < argc)
 		path = argv[optind];
-	if (report(path ? path : "trace.dat", cpus, graph, how)) {
+	if (report(path ? path : "trace.dat", cpus, set, keep, how)) {
 		fprintf(stderr, "vestige: %s\n", fail_text());
 		return CMD_FAILURE;
 	}

@@ -19,7 +19,6 @@
 #include "tools/cli/trace_print.h"
 #include "tools/reader/area.h"
 #include "tools/reader/reader.h"
-#include "tools/text/graph_text.h"
 
 #define PER_CPU "per_cpu/cpu"
 
@@ -233,7 +232,7 @@ static int trace(struct reader *r, unsigned int cpu)
 			return fail(ENOMEM, "no memory");
 		cpus[cpu] = true;
 	}
-	err = trace_print(r, cpus, GRAPH_OPTIONS_DEFAULT);
+	err = trace_print(r, cpus, 0, UINT32_MAX);
 	free(cpus);
 	return err;
 }

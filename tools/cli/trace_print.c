@@ -70,7 +70,7 @@ static int print_graph(struct reader *r, struct out *o, const bool *cpus, uint32
 	return ret < 0 ? ret : 0;
 }
 
-int trace_print(struct reader *r, const bool *cpus, uint32_t graph)
+int trace_print(struct reader *r, const bool *cpus, uint32_t set, uint32_t keep)
 {
 	struct out o;
 	int ret, err;
@@ -79,7 +79,7 @@ int trace_print(struct reader *r, const bool *cpus, uint32_t graph)
 	if (out_init(&o, STDOUT_FILENO))
 		return fail(ENOMEM, "out of memory");
 	if (r->graph || strcmp(r->tracer, "function_graph") == 0)
-		ret = print_graph(r, &o, cpus, graph);
+		ret = print_graph(r, &o, cpus, (graph_options_of(r) & keep) | set);
 	else
 		ret = print_all(r, &o, cpus);
 	err = out_end(&o);

@@ -10,9 +10,10 @@
 /*
  * trace_print() - read @r to its end and print it to stdout.
  * @cpus: those wanted, nr_cpus of them; NULL: all.
- * @graph: enum graph_option, for a trace of calls.
+ * @set, @keep: of a trace of calls the options (enum graph_option) that the process had on and that
+ * are in @keep, and those in @set.
  * Return: 0 or -errno with fail() set. A reader of stdout that goes away has seen enough: 0.
  */
-int trace_print(struct reader *r, const bool *cpus, uint32_t graph);
+int trace_print(struct reader *r, const bool *cpus, uint32_t set, uint32_t keep);
 
 #endif

@@ -61,7 +61,7 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 
 #define PAGE_GRAPH_KINDS                                                                           \
 	(1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT | 1u << RECORD_UNWOUND |       \
-	 1u << RECORD_STACK)
+	 1u << RECORD_STACK | 1u << RECORD_RETURN)
 
 int pages_make_streams(struct pages *p);
 void pages_free_streams(struct pages *p);

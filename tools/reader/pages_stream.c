@@ -251,9 +251,27 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	return true;
 }
 
-/* Make @rec of @slot; false when its id names nothing. */
-static bool make_record(struct stream *s, const struct open_page *o, const struct slot *slot,
+/* How long a call took and how deep it was, of a record that tells both. */
+static void take_return(const struct pages *p, const struct open_page *o, const struct slot *slot,
 			struct record *rec)
+{
+	uint64_t took = slot->payload & ((UINT64_C(1) << RECORD_RETURN_DEPTH_SHIFT) - 1);
+	uint64_t stamp = slot_stamp(o, slot), start = took < stamp ? stamp - took : 0;
+
+	rec->kind = RECORD_EXIT;
+	rec->graph = RECORD_GRAPH_TOLD | RECORD_GRAPH_ALONE;
+	rec->depth = (uint32_t)(slot->payload >> RECORD_RETURN_DEPTH_SHIFT);
+	rec->duration = took;
+	if (o->line) {
+		uint64_t from = clock_line_ns(clock_line_find(&p->clock, start), start);
+
+		rec->duration = o->ts > from ? o->ts - from : 0;
+	}
+}
+
+/* Make @rec of @slot; false when its id names nothing. */
+static bool make_record(const struct pages *p, struct stream *s, const struct open_page *o,
+			const struct slot *slot, struct record *rec)
 {
 	const struct member *m = o->member;
 	uint32_t id = record_word_id(slot->word);
@@ -265,11 +283,14 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 	case RECORD_ENTRY:
 	case RECORD_TAIL:
 	case RECORD_EXIT:
+	case RECORD_RETURN:
 		if (id >= m->meta->nr_functions || !m->functions[id])
 			return false;
 		rec->ip = m->functions[id];
 		if (rec->kind == RECORD_FUNCTION)
 			rec->parent_ip = canonical(s, m, slot->payload, slot_stamp(o, slot));
+		else if (rec->kind == RECORD_RETURN)
+			take_return(p, o, slot, rec);
 		break;
 	case RECORD_PRINT:
 		if (!take_print(s, o, slot, rec))
@@ -284,8 +305,10 @@ static bool make_record(struct stream *s, const struct open_page *o, const struc
 		s->last_ts = o->ts;
 	rec->ts = s->last_ts;
 	rec->pid = o->tid;
-	rec->process = o->ref->member;
-	rec->task = o->task;
+	if (!rec->graph) {
+		rec->process = o->ref->member;
+		rec->task = o->task;
+	}
 	rec->cpu = o->ref->cpu;
 	rec->lost = s->lost;
 	s->lost = 0;
@@ -332,7 +355,8 @@ static int stream_read(struct reader *r, unsigned int cpu, struct record *out, u
 			if (s->heap[i]->ts < limit)
 				limit = s->heap[i]->ts;
 		do {
-			nr += make_record(s, o, &o->slots[o->pos], &out[nr]) ? 1 : (s->lost++, 0);
+			nr += make_record(p, s, o, &o->slots[o->pos], &out[nr]) ? 1
+										: (s->lost++, 0);
 			if (++o->pos == o->nr)
 				break;
 			o->ts = slot_ts(p, o, &o->slots[o->pos]);

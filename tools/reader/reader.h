@@ -44,10 +44,12 @@ enum record_graph {
 	RECORD_GRAPH_UNWOUND = 4,
 	/* EXIT whose entry was not seen: duration is 0. */
 	RECORD_GRAPH_NO_START = 8,
+	/* EXIT of a call that has no entry because of tracing_thresh; TOLD too. */
+	RECORD_GRAPH_ALONE = 16,
 };
 
 /*
- * A record. Fields of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND and
+ * A record. A RECORD_RETURN of the ring is a RECORD_EXIT here, told and alone. Fields of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND and
  * RECORD_STACK it is the number that the record has.
  */
 struct record {

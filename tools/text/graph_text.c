@@ -49,6 +49,7 @@ struct graph_text {
 	struct out *o;
 	const bool *cpus;
 	uint32_t options;
+	bool context; /* the option context-info: more than the functions */
 	unsigned int cpu_width;
 	struct event_text *events;
 	struct trace_text *plain;
@@ -56,23 +57,26 @@ struct graph_text {
 	struct name_slot names[NAME_SLOTS];
 };
 
+#define IN_NO_AREA (-1)
+
 static const struct {
 	const char *name;
 	uint32_t bit;
+	int area; /* enum area_option */
 } options[] = {
-	{"funcgraph-overrun", GRAPH_PRINT_OVERRUN},
-	{"funcgraph-cpu", GRAPH_PRINT_CPU},
-	{"funcgraph-overhead", GRAPH_PRINT_OVERHEAD},
-	{"funcgraph-proc", GRAPH_PRINT_PROC},
-	{"funcgraph-duration", GRAPH_PRINT_DURATION},
-	{"funcgraph-abstime", GRAPH_PRINT_ABSTIME},
-	{"funcgraph-irqs", GRAPH_PRINT_IRQS},
-	{"funcgraph-tail", GRAPH_PRINT_TAIL},
-	{"funcgraph-retval", GRAPH_PRINT_RETVAL},
-	{"funcgraph-retval-hex", GRAPH_PRINT_RETVAL_HEX},
-	{"sleep-time", GRAPH_SLEEP_TIME},
-	{"graph-time", GRAPH_GRAPH_TIME},
-	{"latency-format", GRAPH_LATENCY_FORMAT},
+	{"funcgraph-overrun", GRAPH_PRINT_OVERRUN, AREA_OPTION_FUNCGRAPH_OVERRUN},
+	{"funcgraph-cpu", GRAPH_PRINT_CPU, AREA_OPTION_FUNCGRAPH_CPU},
+	{"funcgraph-overhead", GRAPH_PRINT_OVERHEAD, AREA_OPTION_FUNCGRAPH_OVERHEAD},
+	{"funcgraph-proc", GRAPH_PRINT_PROC, AREA_OPTION_FUNCGRAPH_PROC},
+	{"funcgraph-duration", GRAPH_PRINT_DURATION, AREA_OPTION_FUNCGRAPH_DURATION},
+	{"funcgraph-abstime", GRAPH_PRINT_ABSTIME, AREA_OPTION_FUNCGRAPH_ABSTIME},
+	{"funcgraph-irqs", GRAPH_PRINT_IRQS, AREA_OPTION_FUNCGRAPH_IRQS},
+	{"funcgraph-tail", GRAPH_PRINT_TAIL, AREA_OPTION_FUNCGRAPH_TAIL},
+	{"funcgraph-retval", GRAPH_PRINT_RETVAL, AREA_OPTION_FUNCGRAPH_RETVAL},
+	{"funcgraph-retval-hex", GRAPH_PRINT_RETVAL_HEX, AREA_OPTION_FUNCGRAPH_RETVAL_HEX},
+	{"sleep-time", GRAPH_SLEEP_TIME, AREA_OPTION_SLEEP_TIME},
+	{"graph-time", GRAPH_GRAPH_TIME, AREA_OPTION_GRAPH_TIME},
+	{"latency-format", GRAPH_LATENCY_FORMAT, IN_NO_AREA},
 };
 
 #define NR_OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -92,6 +96,17 @@ bool graph_option_set(uint32_t *bits, const char *name)
 	return false;
 }
 
+uint32_t graph_options_of(const struct reader *r)
+{
+	uint32_t bits = 0;
+
+	for (size_t i = 0; i < NR_OPTIONS; i++)
+		if (options[i].area != IN_NO_AREA &&
+		    reader_option(r, (enum area_option)options[i].area))
+			bits |= options[i].bit;
+	return bits;
+}
+
 const char *graph_option_name(unsigned int i)
 {
 	return i < NR_OPTIONS ? options[i].name : NULL;
@@ -107,6 +122,10 @@ struct graph_text *graph_text_new(struct reader *r, struct out *o, const bool *c
 	g->o = o;
 	g->cpus = cpus;
 	g->options = bits;
+	g->context = reader_option(r, AREA_OPTION_CONTEXT_INFO);
+	if (!g->context)
+		g->options &= ~(uint32_t)(GRAPH_PRINT_ABSTIME | GRAPH_PRINT_CPU | GRAPH_PRINT_PROC |
+					  GRAPH_LATENCY_FORMAT | GRAPH_PRINT_DURATION);
 	g->cpu_width = number_width(r->nr_cpus ? r->nr_cpus - 1 : 0);
 	g->cpu = calloc(r->nr_cpus + 1u, sizeof(*g->cpu));
 	g->events = event_text_new(r);
@@ -184,6 +203,8 @@ void graph_text_header(struct graph_text *g)
 	};
 
 	out_text(g->o, "# tracer: function_graph\n#\n");
+	if (!g->context)
+		return;
 	if (g->options & GRAPH_LATENCY_FORMAT)
 		latency_header(g);
 	for (int line = 0; line < 2; line++) {
