@@ -47,6 +47,18 @@ static inline long sys_pwrite(int fd, const void *buf, size_t n, uint64_t offset
 	return arch_syscall(SYS_pwrite64, fd, (long)buf, (long)n, (long)offset, 0, 0);
 }
 
+static inline long sys_pread(int fd, void *buf, size_t n, uint64_t offset)
+{
+	return arch_syscall(SYS_pread64, fd, (long)buf, (long)n, (long)offset, 0, 0);
+}
+
+/* -EEXIST: there is a file of the new name. */
+static inline int sys_rename_new(const char *from, const char *to)
+{
+	return (int)arch_syscall(SYS_renameat2, AT_FDCWD, (long)from, AT_FDCWD, (long)to,
+				 1 /* RENAME_NOREPLACE */, 0);
+}
+
 static inline int sys_fstat(int fd, struct stat *st)
 {
 	return (int)arch_syscall(SYS_fstat, fd, (long)st, 0, 0, 0, 0);

@@ -137,7 +137,42 @@ static void tell_first(const struct area_header *head)
 }
 
 /*
- * A file of our name exists: it is that of the image which exec replaced, then it goes; or of
+ * The area of the image which exec replaced, with records that no recorder fetches: it goes on as that
+ * of a dead process, under a name as if it had begun a tick or a few earlier.
+ * Return: 0, or -errno: it has to go.
+ */
+static int keep_replaced(const struct area_header *head, int fd)
+{
+	const uint64_t at = head->tables[AREA_BUFFERS].offset;
+	char name[sizeof(area_path) + 24];
+	struct area_buffer top;
+	struct seq_buf s;
+	size_t dir = strlen(area_path);
+	uint64_t ticks;
+	int err = -ENODATA;
+
+	if (head->session[0] || sys_pread(fd, &top, sizeof(top), at) != (long)sizeof(top) ||
+	    !top.take_seq)
+		return -ENODATA;
+	while (dir && area_path[dir - 1] != '/')
+		dir--;
+	for (ticks = 1; ticks <= 8 && ticks < head->start_time; ticks++) {
+		seq_init(&s, name, sizeof(name) - 1);
+		str_copy(name, dir + 1, area_path);
+		s.len = dir;
+		seq_putu(&s, (uint64_t)sys_getpid());
+		seq_putc(&s, '.');
+		seq_putu(&s, head->start_time - ticks);
+		name[s.len] = 0;
+		err = sys_rename_new(area_path, name);
+		if (err != -EEXIST)
+			break;
+	}
+	return err;
+}
+
+/*
+ * A file of our name exists: it is that of the image which exec replaced, then it makes room; or of
  * another engine in this image, then that one was first.
  */
 static int settle_existing(const uint8_t image_id[16])
@@ -149,6 +184,11 @@ static int settle_existing(const uint8_t image_id[16])
 	if (fd < 0)
 		return fd;
 	n = sys_read(fd, &head, sizeof(head));
+	if (n == (long)sizeof(head) && head.magic == AREA_MAGIC &&
+	    memcmp(head.image_id, image_id, 16) && !keep_replaced(&head, fd)) {
+		sys_close(fd);
+		return 0;
+	}
 	sys_close(fd);
 	if (n == (long)sizeof(head) && head.magic == AREA_MAGIC &&
 	    !memcmp(head.image_id, image_id, 16)) {

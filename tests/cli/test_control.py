@@ -250,6 +250,23 @@ def test_a_dead_process(w):
         said(w.run("show", "-P", p.pid, status=1), f"there is no process {p.pid}")
 
 
+def test_exec_leaves_the_old_area(w):
+    with target(w, "exec", w.prog, "exec", w.prog, "calls", "3", boot="ftrace=function") as p:
+        p.wait()
+        names = sorted(os.listdir(w.areas), key=lambda n: int(n.split(".")[1]))
+        assert len(names) == 3 and {n.split(".")[0] for n in names} == {str(p.pid)}, names
+        # the program's last image is what the process shows; those before read by their paths
+        assert "mid" in calls(w.run("show", "-P", p.pid).stdout.decode())
+        for name in names[:2]:
+            assert calls(w.run("report", f"{w.areas}/{name}").stdout.decode()) == {"main", "first"}
+        w.run("clean")
+        assert os.listdir(w.areas) == []
+    # nobody wants what has no records
+    with target(w, "exec", w.prog, "calls", "3") as p:
+        p.wait()
+        assert os.listdir(w.areas) == []
+
+
 def test_a_process_that_is_not_traced(w):
     said(w.run("get", "-P", os.getpid(), "trace", status=1), "is not traced")
     said(w.run("get", "-P", 4194304 + 1, "trace", status=1), "there is no process")
