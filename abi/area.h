@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The area: the file through which a traced process shows itself, one a process,
- * $VESTIGE_DIR or /dev/shm/vestige-UID, named PID.STARTTIME (decimal; field 22 of /proc/PID/stat).
+ * The area: the file through which a traced process shows itself, in $VESTIGE_DIR or
+ * /dev/shm/vestige-UID, named PID.STARTTIME (decimal; field 22 of /proc/PID/stat). Each instance of
+ * the process has one more, PID.STARTTIME@NAME, with the same tables of objects and functions.
  *
  *	header | tables | page descriptors | pages
  *
@@ -16,11 +17,12 @@
 #define VESTIGE_ABI_AREA_H
 
 #include <assert.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 0
+#define AREA_MINOR 1
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -48,6 +50,8 @@ enum area_table_id {
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
+
+#define AREA_INSTANCE_BYTES 64 /* of an instance's name, NUL included */
 
 enum area_state {
 	AREA_STARTING = 0, /* tables are being filled */
@@ -85,7 +89,10 @@ struct area_header {
 	char session[64];	/* VESTIGE_SESSION, NUL-terminated */
 	char exe[64];		/* base name of the program, NUL-terminated */
 	struct area_table tables[AREA_MAX_TABLES];
+	/* since 1.1: its name, NUL-terminated; "" is the process's own area */
+	char instance[AREA_INSTANCE_BYTES];
 };
+#define AREA_HEADER_BYTES_1_0 offsetof(struct area_header, instance)
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
 
 /* A loaded ELF object, as dl_iterate_phdr() told it. */

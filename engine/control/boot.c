@@ -298,7 +298,7 @@ static void fork_child(void)
 	area_unmap(parent);
 	clock_add_pair();
 	ring_thread_start();
-	ring_set_on(on);
+	ring_set_on(ring_top, on);
 	if (agent_wanted)
 		agent_start();
 }

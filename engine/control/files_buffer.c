@@ -10,22 +10,21 @@
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
+#include "engine/core/tracer.h"
 #include "engine/ring/ring.h"
 
 #define PAGE_KB (PAGE_BYTES / 1024)
 
-static uint64_t cpu_kb(uint32_t cpu)
+static uint64_t cpu_kb(const struct trace_array *tr, uint32_t cpu)
 {
-	const struct area_cpu *row = area_entry(AREA_CPUS, cpu);
-
-	return (uint64_t)row->nr_pages * PAGE_KB;
+	return (uint64_t)tr->ring->cpus[cpu].nr_pages * PAGE_KB;
 }
 
-static int resize_cpu(uint32_t cpu, uint32_t pages)
+static int resize_cpu(const struct trace_array *tr, uint32_t cpu, uint32_t pages)
 {
-	int err = area_cpu_reach(cpu, pages);
+	int err = area_cpu_reach(trace_array_area(tr), cpu, pages);
 
-	return err ? err : ring_resize(cpu, pages);
+	return err ? err : ring_resize(tr->ring, cpu, pages);
 }
 
 int buffer_size_kb_store(const struct tree_at *at, const char *text, size_t n, int truncate)
@@ -46,7 +45,7 @@ int buffer_size_kb_store(const struct tree_at *at, const char *text, size_t n, i
 		pages = RING_MIN_PAGES;
 	for (cpu = 0; cpu < area->nr_cpus && !err; cpu++)
 		if (at->cpu == UINT32_MAX || at->cpu == cpu)
-			err = resize_cpu(cpu, (uint32_t)pages);
+			err = resize_cpu(at->tr, cpu, (uint32_t)pages);
 	return err;
 }
 
@@ -56,12 +55,12 @@ int buffer_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 	uint32_t cpu = at->cpu == UINT32_MAX ? 0 : at->cpu, i;
 
 	for (i = 1; at->cpu == UINT32_MAX && i < area->nr_cpus; i++) {
-		if (cpu_kb(i) != cpu_kb(0)) {
+		if (cpu_kb(at->tr, i) != cpu_kb(at->tr, 0)) {
 			seq_puts(s, "X\n");
 			return 0;
 		}
 	}
-	seq_putu(s, cpu_kb(cpu));
+	seq_putu(s, cpu_kb(at->tr, cpu));
 	seq_putc(s, '\n');
 	return 0;
 }
@@ -71,9 +70,8 @@ int buffer_total_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 	uint64_t sum = 0;
 	uint32_t i;
 
-	(void)at;
 	for (i = 0; i < area->nr_cpus; i++)
-		sum += cpu_kb(i);
+		sum += cpu_kb(at->tr, i);
 	seq_putu(s, sum);
 	seq_putc(s, '\n');
 	return 0;
@@ -84,6 +82,6 @@ int trace_store(const struct tree_at *at, const char *text, size_t n, int trunca
 	(void)text;
 	(void)n;
 	if (truncate)
-		ring_clear(at->cpu);
+		ring_clear(at->tr->ring, at->cpu);
 	return 0;
 }

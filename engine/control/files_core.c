@@ -16,11 +16,6 @@
 #include "engine/core/tracer.h"
 #include "engine/ring/ring.h"
 
-static struct area_buffer *top_buffer(void)
-{
-	return area_entry(AREA_BUFFERS, 0);
-}
-
 int available_tracers_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct tracer *t;
@@ -38,24 +33,21 @@ int available_tracers_show(const struct tree_at *at, struct seq_buf *s)
 
 int current_tracer_show(const struct tree_at *at, struct seq_buf *s)
 {
-	(void)at;
-	seq_puts(s, top_buffer()->tracer);
+	seq_puts(s, trace_array_buffer(at->tr)->tracer);
 	seq_putc(s, '\n');
 	return 0;
 }
 
 int current_tracer_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	(void)at;
 	(void)truncate;
 	text = tree_trim(text, &n);
-	return tracer_set(&global_trace, text, n);
+	return tracer_set(at->tr, text, n);
 }
 
 int tracing_on_show(const struct tree_at *at, struct seq_buf *s)
 {
-	(void)at;
-	seq_puts(s, ring_is_on() ? "1\n" : "0\n");
+	seq_puts(s, ring_is_on(at->tr->ring) ? "1\n" : "0\n");
 	return 0;
 }
 
@@ -64,11 +56,10 @@ int tracing_on_store(const struct tree_at *at, const char *text, size_t n, int t
 	uint64_t v;
 	int err;
 
-	(void)at;
 	(void)truncate;
 	err = tree_number(text, n, &v);
 	if (!err)
-		tracing_set(&global_trace, v != 0);
+		tracing_set(at->tr, v != 0);
 	return err;
 }
 
@@ -84,9 +75,8 @@ int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 {
 	uint32_t i;
 
-	(void)at;
 	for (i = 0; i < nr_clocks(); i++) {
-		int current = top_buffer()->trace_clock == i;
+		int current = trace_array_buffer(at->tr)->trace_clock == i;
 
 		if (i)
 			seq_putc(s, ' ');
@@ -101,34 +91,33 @@ int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 }
 
 /* What is armed leads to entry points that stamp, or to others: it is armed anew. */
-static void use_stamps(int stamps)
+static void use_stamps(struct trace_array *tr, int stamps)
 {
-	char tracer[sizeof(top_buffer()->tracer)];
+	char tracer[sizeof(trace_array_buffer(tr)->tracer)];
 
-	str_copy(tracer, sizeof(tracer), top_buffer()->tracer);
-	tracer_set(&global_trace, "nop", 3);
+	str_copy(tracer, sizeof(tracer), trace_array_buffer(tr)->tracer);
+	tracer_set(tr, "nop", 3);
 	control_use_stamps(stamps);
-	tracer_set(&global_trace, tracer, strlen(tracer));
+	tracer_set(tr, tracer, strlen(tracer));
 }
 
 int trace_clock_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	struct area_buffer *b = top_buffer();
+	struct area_buffer *b = trace_array_buffer(at->tr);
 	uint32_t i;
 
-	(void)at;
 	(void)truncate;
 	text = tree_trim(text, &n);
 	for (i = 0; i < nr_clocks(); i++) {
 		if (!tree_word_is(text, n, clocks[i]))
 			continue;
 		if ((i == AREA_TRACE_NONE) != (b->trace_clock == AREA_TRACE_NONE))
-			use_stamps(i != AREA_TRACE_NONE);
+			use_stamps(at->tr, i != AREA_TRACE_NONE);
 		b->trace_clock = i;
 		b->clock_offset_ns = i == AREA_TRACE_BOOT  ? clock_offset(CLOCK_BOOTTIME)
 				     : i == AREA_TRACE_TAI ? clock_offset(CLOCK_TAI)
 							   : 0;
-		ring_clear(UINT32_MAX);
+		ring_clear(at->tr->ring, UINT32_MAX);
 		return 0;
 	}
 	return -EINVAL;

@@ -9,6 +9,7 @@
 #include "engine/control/tree.h"
 #include "engine/core/function.h"
 #include "engine/core/function_word.h"
+#include "engine/core/trace_array.h"
 
 static int apply_words(struct function_set *set, const char *text, size_t n, int truncate)
 {
@@ -33,14 +34,12 @@ static int store_set(struct function_set *set, const char *text, size_t n, int t
 
 int set_ftrace_filter_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	(void)at;
-	return store_set(&function_filter, text, n, truncate);
+	return store_set(&at->tr->filter, text, n, truncate);
 }
 
 int set_ftrace_notrace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	(void)at;
-	return store_set(&function_notrace, text, n, truncate);
+	return store_set(&at->tr->notrace, text, n, truncate);
 }
 
 static int store_graph(struct function_set *set, const char *text, size_t n, int truncate)

@@ -17,11 +17,10 @@ int trace_options_show(const struct tree_at *at, struct seq_buf *s)
 	uint32_t i;
 	int bit;
 
-	(void)at;
 	for (i = 0; (name = option_at(i, &bit)); i++) {
-		if (!option_listed(&global_trace, bit))
+		if (!option_listed(at->tr, bit))
 			continue;
-		if (!option_is_on(bit))
+		if (!option_is_on(at->tr, bit))
 			seq_puts(s, "no");
 		seq_puts(s, name);
 		seq_putc(s, '\n');
@@ -33,7 +32,6 @@ int trace_options_store(const struct tree_at *at, const char *text, size_t n, in
 {
 	int bit, on = 1;
 
-	(void)at;
 	(void)truncate;
 	text = tree_trim(text, &n);
 	if (n > 2 && text[0] == 'n' && text[1] == 'o') {
@@ -42,14 +40,14 @@ int trace_options_store(const struct tree_at *at, const char *text, size_t n, in
 		on = 0;
 	}
 	bit = option_find(text, n);
-	if (bit < 0 || !option_listed(&global_trace, bit))
+	if (bit < 0 || !option_listed(at->tr, bit))
 		return -EINVAL;
-	return option_set(&global_trace, bit, on);
+	return option_set(at->tr, bit, on);
 }
 
 int option_show(const struct tree_at *at, struct seq_buf *s)
 {
-	seq_puts(s, option_is_on((int)at->option) ? "1\n" : "0\n");
+	seq_puts(s, option_is_on(at->tr, (int)at->option) ? "1\n" : "0\n");
 	return 0;
 }
 
@@ -58,5 +56,5 @@ int option_store(const struct tree_at *at, const char *text, size_t n, int trunc
 	int on = tree_bool(text, n);
 
 	(void)truncate;
-	return on < 0 ? on : option_set(&global_trace, (int)at->option, on);
+	return on < 0 ? on : option_set(at->tr, (int)at->option, on);
 }

@@ -13,6 +13,7 @@
 #include "engine/core/area.h"
 #include "engine/core/options.h"
 #include "engine/core/snapshot.h"
+#include "engine/core/trace_array.h"
 #include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
 
@@ -65,11 +66,12 @@ static int print(const void *ip, const char *text, size_t bytes)
 	struct ring_slot slot;
 	uint32_t n, size;
 
-	if (!area || !option_is_on(ip ? AREA_OPTION_TRACE_PRINTK : AREA_OPTION_MARKERS))
+	if (!area ||
+	    !option_is_on(&global_trace, ip ? AREA_OPTION_TRACE_PRINTK : AREA_OPTION_MARKERS))
 		return -1;
 	n = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT);
 	size = PRINT_HEAD_BYTES + ((n + 1 + 7) & ~7u);
-	if (!ring_reserve(&slot, size))
+	if (!ring_reserve(ring_top, &slot, size))
 		return -1;
 	slot.words[1] = (uint64_t)(uintptr_t)ip;
 	/* the page was cleared: NULs are there */

@@ -13,6 +13,7 @@
 #include "engine/core/area.h"
 #include "engine/core/lock.h"
 #include "engine/core/options.h"
+#include "engine/core/tracer.h"
 
 static int readme_show(const struct tree_at *at, struct seq_buf *s);
 
@@ -105,7 +106,7 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 {
 	uint32_t i;
 
-	*at = (struct tree_at){.cpu = UINT32_MAX};
+	*at = (struct tree_at){.tr = &global_trace, .cpu = UINT32_MAX};
 	if (str_starts(path, PER_CPU)) {
 		path = split_cpu(path, &at->cpu);
 		if (!path)

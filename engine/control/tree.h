@@ -14,6 +14,8 @@
 
 #include "engine/base/seq_buf.h"
 
+struct trace_array;
+
 enum tree_kind {
 	TREE_ENGINE,
 	TREE_RENDERED,
@@ -26,10 +28,11 @@ enum tree_scope {
 	TREE_OPTION,   /* options/NAME: one for each option */
 };
 
-/* What a path of several names beyond its row. */
+/* What a path names beyond its row. */
 struct tree_at {
-	uint32_t cpu;	 /* TREE_CPU: N; else UINT32_MAX: all of them */
-	uint32_t option; /* TREE_OPTION: enum area_option */
+	struct trace_array *tr; /* whose file it is */
+	uint32_t cpu;		/* TREE_CPU: N; else UINT32_MAX: all of them */
+	uint32_t option;	/* TREE_OPTION: enum area_option */
 };
 
 struct tree_row {

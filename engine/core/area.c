@@ -241,32 +241,37 @@ static uint64_t lay_out(struct area_header *h, const struct area_config *config)
 	return at + (uint64_t)h->tables[AREA_PAGES].capacity * PAGE_BYTES;
 }
 
-static int back_range(uint64_t offset, uint64_t bytes)
+static int back_range(struct area_header *h, uint64_t offset, uint64_t bytes)
 {
-	int err = sys_back((uint8_t *)area + offset, bytes);
+	int err = sys_back((uint8_t *)h + offset, bytes);
 
 	if (err == -EINVAL && backing_fd >= 0)
 		err = sys_fallocate(backing_fd, offset, bytes);
 	return err == -EFAULT ? -ENOSPC : err;
 }
 
-int area_reserve(enum area_table_id id, uint32_t count)
+int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count)
 {
-	struct area_table *t = &area->tables[id];
+	struct area_table *t = &head->tables[id];
 	uint64_t from = (uint64_t)t->count * t->entry_bytes;
 
 	if (count > t->capacity)
 		return -ENOSPC;
 	if (count <= t->count)
 		return 0;
-	return back_range(t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
+	return back_range(head, t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
+}
+
+int area_reserve(enum area_table_id id, uint32_t count)
+{
+	return area_reserve_in(area, id, count);
 }
 
 /* Pages that no CPU may use yet are not to be touched: mlockall() would give them memory. */
-static int reach(uint32_t index, uint32_t from, uint32_t to)
+static int reach(struct area_header *h, uint32_t index, uint32_t from, uint32_t to)
 {
-	const struct area_table *t = &area->tables[AREA_PAGES];
-	uint8_t *pages = (uint8_t *)area + area->pages_offset;
+	const struct area_table *t = &h->tables[AREA_PAGES];
+	uint8_t *pages = (uint8_t *)h + h->pages_offset;
 	int err;
 
 	if (from >= to)
@@ -275,52 +280,53 @@ static int reach(uint32_t index, uint32_t from, uint32_t to)
 			   (size_t)(to - from) * PAGE_BYTES, PROT_READ | PROT_WRITE);
 	if (err)
 		return err;
-	return back_range(t->offset + (uint64_t)(index + from) * t->entry_bytes,
+	return back_range(h, t->offset + (uint64_t)(index + from) * t->entry_bytes,
 			  (uint64_t)(to - from) * t->entry_bytes);
 }
 
-static int reach_all(const struct area_config *config)
+static int reach_all(struct area_header *h, const struct area_config *config)
 {
 	uint64_t bytes = (uint64_t)config->nr_cpus * config->cpu_room * PAGE_BYTES;
 	uint32_t cpu;
 	int err = 0;
 
 	if (config->cpu_room > config->cpu_pages)
-		err = sys_mprotect((uint8_t *)area + area->pages_offset, bytes, PROT_NONE);
+		err = sys_mprotect((uint8_t *)h + h->pages_offset, bytes, PROT_NONE);
 	for (cpu = 0; cpu < config->nr_cpus && !err; cpu++)
-		err = reach(cpu * config->cpu_room, 0, config->cpu_pages);
+		err = reach(h, cpu * config->cpu_room, 0, config->cpu_pages);
 	return err;
 }
 
-int area_cpu_reach(uint32_t cpu, uint32_t pages)
+int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages)
 {
-	const struct area_cpu *row = area_entry(AREA_CPUS, cpu);
+	const struct area_cpu *row = area_entry_in(head, AREA_CPUS, cpu);
 
-	if (pages > made.cpu_room)
+	if (pages > head->tables[AREA_PAGES].capacity / head->nr_cpus)
 		return -ENOMEM;
-	return reach(row->first_page, row->nr_pages, pages);
+	return reach(head, row->first_page, row->nr_pages, pages);
 }
 
-static void set_up_buffer(const struct area_config *config)
+static void set_up_buffer(struct area_header *h, const struct area_config *config)
 {
-	struct area_buffer *buffer = area_entry(AREA_BUFFERS, 0);
+	struct area_buffer *buffer = area_entry_in(h, AREA_BUFFERS, 0);
 	uint32_t cpu;
 
+	str_copy(buffer->name, sizeof(buffer->name), h->instance);
 	str_copy(buffer->tracer, sizeof(buffer->tracer), "nop");
 	buffer->nr_cpus = config->nr_cpus;
 	buffer->flags = AREA_BUFFER_OVERWRITE;
 	buffer->options = AREA_OPTIONS_DEFAULT;
 	for (cpu = 0; cpu < config->nr_cpus; cpu++) {
-		struct area_cpu *row = area_entry(AREA_CPUS, cpu);
+		struct area_cpu *row = area_entry_in(h, AREA_CPUS, cpu);
 
 		row->cpu = cpu;
 		row->first_page = cpu * config->cpu_room;
 		row->nr_pages = config->cpu_pages;
 	}
-	area->tables[AREA_BUFFERS].count = 1;
-	area->tables[AREA_CPUS].count = config->nr_cpus;
-	area->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_room;
-	area->tables[AREA_STRINGS].count = 1; /* offset 0 is the empty string */
+	h->tables[AREA_BUFFERS].count = 1;
+	h->tables[AREA_CPUS].count = config->nr_cpus;
+	h->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_room;
+	h->tables[AREA_STRINGS].count = 1; /* offset 0 is the empty string */
 }
 
 static void set_exe_name(struct area_header *h)
@@ -347,8 +353,11 @@ static int check_file_limit(uint64_t bytes)
 	return 0;
 }
 
-static int map_area(int fd, const struct area_config *config, const struct area_header *h)
+/* Return: 0 and the mapping in *@head, or -errno. */
+static int map_area(int fd, const struct area_config *config, const struct area_header *h,
+		    struct area_header **head)
 {
+	struct area_header *m;
 	long p;
 	int err = check_file_limit(h->file_bytes);
 
@@ -359,29 +368,29 @@ static int map_area(int fd, const struct area_config *config, const struct area_
 	p = sys_mmap(NULL, h->file_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (sys_failed(p))
 		return (int)p;
-	area = (void *)p;
+	m = (void *)p;
 	backing_fd = fd;
-	err = back_range(0, sizeof(*h));
+	err = back_range(m, 0, sizeof(*h));
 	if (!err) {
-		memcpy(area, h, sizeof(*h));
-		err = area_reserve(AREA_BUFFERS, 1);
+		memcpy(m, h, sizeof(*h));
+		err = area_reserve_in(m, AREA_BUFFERS, 1);
 	}
 	if (!err)
-		err = area_reserve(AREA_CPUS, config->nr_cpus);
+		err = area_reserve_in(m, AREA_CPUS, config->nr_cpus);
 	if (!err)
-		err = reach_all(config);
+		err = reach_all(m, config);
 	if (!err)
-		err = area_reserve(AREA_STRINGS, 4096);
+		err = area_reserve_in(m, AREA_STRINGS, 4096);
 	if (!err)
-		err = area_reserve(AREA_STATUS, 4096);
-	if (!err)
-		set_up_buffer(config);
+		err = area_reserve_in(m, AREA_STATUS, 4096);
 	backing_fd = -1;
 	if (err) {
-		sys_munmap(area, h->file_bytes);
-		area = NULL;
+		sys_munmap(m, h->file_bytes);
+		return err;
 	}
-	return err;
+	set_up_buffer(m, config);
+	*head = m;
+	return 0;
 }
 
 static char made_dir[sizeof(area_path)];
@@ -436,7 +445,7 @@ int area_create(const struct area_config *config)
 	fd = create_file(h.image_id);
 	if (fd < 0)
 		return fd;
-	err = map_area(fd, config, &h);
+	err = map_area(fd, config, &h, &area);
 	sys_close(fd);
 	if (err)
 		sys_unlink(area_path);

@@ -39,9 +39,10 @@ void area_unmap(struct area_header *old_area);
 
 /*
  * area_cpu_reach() - let the first @pages of a CPU's share, with their descriptors, be used.
+ * @head: the process's area, or an instance's.
  * Return: 0; -ENOMEM: it has no room for so many; -ENOSPC the file system is full.
  */
-int area_cpu_reach(uint32_t cpu, uint32_t pages);
+int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages);
 
 /* The path of the area's file. */
 const char *area_file(void);
@@ -55,11 +56,19 @@ void area_remove(void);
  */
 int area_reserve(enum area_table_id id, uint32_t count);
 
+/* The same in an instance's area. */
+int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count);
+
 /* The @i-th entry of a table; not checked. Any context. */
+static inline void *area_entry_in(const struct area_header *head, enum area_table_id id, uint32_t i)
+{
+	return (uint8_t *)head + head->tables[id].offset +
+	       (uint64_t)i * head->tables[id].entry_bytes;
+}
+
 static inline void *area_entry(enum area_table_id id, uint32_t i)
 {
-	return (uint8_t *)area + area->tables[id].offset +
-	       (uint64_t)i * area->tables[id].entry_bytes;
+	return area_entry_in(area, id, i);
 }
 
 static inline struct area_object *area_object(uint32_t i)
@@ -70,6 +79,11 @@ static inline struct area_object *area_object(uint32_t i)
 static inline struct area_function *area_function(uint32_t i)
 {
 	return area_entry(AREA_FUNCTIONS, i);
+}
+
+static inline struct area_function *area_function_in(const struct area_header *head, uint32_t i)
+{
+	return area_entry_in(head, AREA_FUNCTIONS, i);
 }
 
 /* Keep a string; the offset of an equal or of the new one, 0 (the empty string) if there is no room. */

@@ -16,16 +16,14 @@
 #include "engine/core/function_word.h"
 #include "engine/core/hook.h"
 #include "engine/core/ops.h"
+#include "engine/core/trace_array.h"
 
 static const struct hook *hooks[4];
 static uint32_t nr_hooks;
-static const struct ftrace_ops *current_ops;
 static enum record_kind last_kind = RECORD_FUNCTION; /* of what was armed last */
 
-struct function_set function_filter = {.shown = AREA_FILTER_TRACE};
-struct function_set function_notrace = {.shown = AREA_FILTER_NOTRACE};
-struct function_set graph_function = {.shown = AREA_FILTER_GRAPH};
-struct function_set graph_notrace = {.shown = AREA_FILTER_GRAPH_NOTRACE};
+struct function_set graph_function = {.shown = AREA_FILTER_GRAPH, .ring = ring_top};
+struct function_set graph_notrace = {.shown = AREA_FILTER_GRAPH_NOTRACE, .ring = ring_top};
 uint32_t graph_max_depth;
 uint64_t tracing_thresh_ns;
 
@@ -164,7 +162,8 @@ static void set_change(struct function_set *set, uint32_t id, int add)
 	if (function_set_has(set, id) == add)
 		return;
 	set->bits[id / 64] ^= bit;
-	area_function(id)->filter ^= set->shown;
+	if (set->ring)
+		area_function_in(set->ring->area, id)->filter ^= set->shown;
 	set->count += add ? 1u : UINT32_MAX;
 }
 
@@ -273,18 +272,24 @@ int function_set_apply(struct function_set *set, const char *word, size_t n)
 	return m.found ? 0 : -EINVAL;
 }
 
+/* Whether the instance's filters leave the function. */
+static int filtered_in(const struct trace_array *tr, uint32_t id)
+{
+	if (function_set_has(&tr->notrace, id))
+		return 0;
+	return !tr->filter.count || function_set_has(&tr->filter, id);
+}
+
 static int wanted(uint32_t id)
 {
-	if (!current_ops || function_set_has(&function_notrace, id))
-		return 0;
-	return !function_filter.count || function_set_has(&function_filter, id);
+	return global_trace.ops && filtered_in(&global_trace, id);
 }
 
 /* One object's part of the wanted set; bit 0 is its first function. */
 static int arm_object(struct object *o, uint64_t *want)
 {
 	const struct area_object *row = object_row(o);
-	enum record_kind kind = current_ops ? current_ops->kind : last_kind;
+	enum record_kind kind = global_trace.ops ? global_trace.ops->kind : last_kind;
 	uint32_t i, h;
 	int err, ret = 0;
 
@@ -351,35 +356,35 @@ static void finish(enum record_kind kind)
 
 int ftrace_graph_update(void)
 {
-	if (!current_ops || current_ops->kind != RECORD_ENTRY)
+	if (!global_trace.ops || global_trace.ops->kind != RECORD_ENTRY)
 		return 0;
 	return prepare(RECORD_ENTRY);
 }
 
-int ftrace_register_ops(const struct ftrace_ops *ops)
+int ftrace_register_ops(struct trace_array *tr, const struct tracer_ops *ops)
 {
 	int err;
 
-	if (current_ops)
+	if (tr->ops)
 		return -EBUSY;
 	err = prepare(ops->kind);
 	if (err)
 		return err;
-	current_ops = ops;
+	tr->ops = ops;
 	last_kind = ops->kind;
 	err = ftrace_update();
 	if (err) {
-		current_ops = NULL;
+		tr->ops = NULL;
 		finish(ops->kind);
 	}
 	return err;
 }
 
-void ftrace_unregister_ops(const struct ftrace_ops *ops)
+void ftrace_unregister_ops(struct trace_array *tr, const struct tracer_ops *ops)
 {
-	if (current_ops != ops)
+	if (tr->ops != ops)
 		return;
-	current_ops = NULL;
+	tr->ops = NULL;
 	ftrace_update();
 	finish(ops->kind);
 }
@@ -404,6 +409,6 @@ void functions_update(void)
 		scan_object(object_at(i));
 		scanned |= object_row(object_at(i))->nr_functions > 0;
 	}
-	if (scanned && (current_ops || ops_any()))
+	if (scanned && (global_trace.ops || ops_any()))
 		ftrace_update();
 }

@@ -9,6 +9,8 @@
 #include "abi/record.h"
 #include "engine/core/object.h"
 
+struct ring;
+
 /*
  * function_add() - a hook found a function that it can trace.
  * @found: its row, copied; the object's index is filled in.
@@ -38,7 +40,8 @@ struct function_set {
 	uint64_t *bits;
 	uint32_t nr; /* functions for which there is room */
 	uint32_t count;
-	uint8_t shown; /* enum area_function_filter: how the area shows its members */
+	uint8_t shown;		 /* enum area_function_filter: how the area shows its members */
+	const struct ring *ring; /* in whose area it is shown */
 };
 
 /*
@@ -52,12 +55,8 @@ void function_set_clear(struct function_set *set);
 
 int function_set_has(const struct function_set *set, uint32_t id);
 
-/* The filters of the top instance. An empty `filter` means all. */
-extern struct function_set function_filter;
-extern struct function_set function_notrace;
-
 /*
- * What function_graph asks for: the calls beneath these functions alone (empty: all), never those
+ * What function_graph asks for, the same in all instances: the calls beneath these functions alone (empty: all), never those
  * beneath those, so many levels (0: all), and only calls that took at least so long (0: all).
  */
 extern struct function_set graph_function;
@@ -65,18 +64,20 @@ extern struct function_set graph_notrace;
 extern uint32_t graph_max_depth;
 extern uint64_t tracing_thresh_ns;
 
-/* Somebody who wants the calls of functions; one at a time for now. */
-struct ftrace_ops {
+struct trace_array;
+
+/* What an instance's tracer wants of calls. */
+struct tracer_ops {
 	const char *name;
 	enum record_kind kind;
 };
 
 /*
- * ftrace_register_ops() - patch what the filters leave, so that each call makes a record.
- * Return: 0; -EBUSY if there is another; -errno of the hook, nothing is patched then.
+ * ftrace_register_ops() - patch what the instance's filters leave, so that each call makes a record.
+ * Return: 0; -EBUSY if it has another; -errno of the hook, nothing is patched then.
  */
-int ftrace_register_ops(const struct ftrace_ops *ops);
-void ftrace_unregister_ops(const struct ftrace_ops *ops);
+int ftrace_register_ops(struct trace_array *tr, const struct tracer_ops *ops);
+void ftrace_unregister_ops(struct trace_array *tr, const struct tracer_ops *ops);
 
 /* One of the graph's four has changed. Return: 0 or -errno. */
 int ftrace_graph_update(void);

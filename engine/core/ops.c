@@ -99,7 +99,7 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 	if (next == OPS_RECORD) {
 		struct ring_slot slot;
 
-		if (ring_reserve(&slot, RECORD_FUNCTION_BYTES)) {
+		if (ring_reserve(ring_top, &slot, RECORD_FUNCTION_BYTES)) {
 			slot.words[1] = frame->parent_ip;
 			ring_commit(&slot, RECORD_FUNCTION, id);
 		}

@@ -51,14 +51,9 @@ static const char *name_of(int bit)
 	return "";
 }
 
-static struct area_buffer *buffer(void)
+int option_is_on(const struct trace_array *tr, int bit)
 {
-	return area_entry(AREA_BUFFERS, 0);
-}
-
-int option_is_on(int bit)
-{
-	return area_option_on(buffer()->options, (enum area_option)bit);
+	return area_option_on(trace_array_buffer(tr)->options, (enum area_option)bit);
 }
 
 int option_listed(const struct trace_array *tr, int bit)
@@ -71,11 +66,11 @@ int option_set(struct trace_array *tr, int bit, int on)
 {
 	const char *name = name_of(bit);
 	const struct tracer *t = bit < NR_GLOBAL_BITS ? tr->current : tracer_with_option(name);
-	struct area_buffer *b = buffer();
+	struct area_buffer *b = trace_array_buffer(tr);
 	uint64_t mask = UINT64_C(1) << bit;
 	int err;
 
-	if (option_is_on(bit) == on)
+	if (option_is_on(tr, bit) == on)
 		return 0;
 	if (t && t->set_option) {
 		err = t->set_option(tr, name, on);

@@ -16,7 +16,7 @@ const char *option_at(uint32_t i, int *bit);
 /* The bit of the option of that name, or -ENOENT. @name: @n bytes. */
 int option_find(const char *name, size_t n);
 
-int option_is_on(int bit);
+int option_is_on(const struct trace_array *tr, int bit);
 
 /* Whether trace_options shows it: all tracers have it, or the current one. */
 int option_listed(const struct trace_array *tr, int bit);

@@ -15,7 +15,11 @@
 extern const struct tracer *const __start_vestige_tracers[] __attribute__((visibility("hidden")));
 extern const struct tracer *const __stop_vestige_tracers[] __attribute__((visibility("hidden")));
 
-struct trace_array global_trace = {.name = ""};
+struct trace_array global_trace = {
+	.ring = ring_top,
+	.filter = {.shown = AREA_FILTER_TRACE, .ring = ring_top},
+	.notrace = {.shown = AREA_FILTER_NOTRACE, .ring = ring_top},
+};
 
 static int name_less(const char *a, const char *b)
 {
@@ -73,7 +77,7 @@ const struct tracer *tracer_with_option(const char *name)
 
 static void show_current(const struct trace_array *tr)
 {
-	struct area_buffer *buffer = area_entry(AREA_BUFFERS, 0);
+	struct area_buffer *buffer = trace_array_buffer(tr);
 
 	str_copy(buffer->tracer, sizeof(buffer->tracer), tr->current ? tr->current->name : "nop");
 }
@@ -91,8 +95,8 @@ int tracer_set(struct trace_array *tr, const char *name, size_t n)
 		tr->current->reset(tr);
 	tr->current = NULL;
 	/* the kernel empties the buffer here; what a recorder has not fetched yet stays */
-	if (!area->recorder)
-		ring_clear(UINT32_MAX);
+	if (!trace_array_area(tr)->recorder)
+		ring_clear(tr->ring, UINT32_MAX);
 	if (t->init)
 		err = t->init(tr);
 	if (err)
@@ -104,13 +108,13 @@ int tracer_set(struct trace_array *tr, const char *name, size_t n)
 
 void tracing_set(struct trace_array *tr, int on)
 {
-	int was = ring_is_on();
+	int was = ring_is_on(tr->ring);
 
 	if (was == on)
 		return;
 	if (on && tr->current && tr->current->start)
 		tr->current->start(tr);
-	ring_set_on(on);
+	ring_set_on(tr->ring, on);
 	if (!on && tr->current && tr->current->stop)
 		tr->current->stop(tr);
 }

@@ -10,9 +10,7 @@
 #include <stdint.h>
 
 #include "abi/record.h"
-#include "engine/core/function.h"
-
-struct trace_array;
+#include "engine/core/trace_array.h"
 
 /* An option of one tracer, a file options/NAME while it is current. */
 struct tracer_option {
@@ -37,14 +35,6 @@ struct tracer {
 	const struct tracer_option *options; /* NULL: none */
 	uint32_t record_kinds;		     /* 1 << enum record_kind of all that it writes */
 };
-
-/* The state behind one instance's files. There is the top one for now. */
-struct trace_array {
-	const char *name;
-	const struct tracer *current;
-};
-
-extern struct trace_array global_trace;
 
 #define TRACER_REGISTER(self)                                                                      \
 	static const struct tracer *const self##_registered                                        \

@@ -156,7 +156,7 @@ void graph_silent_exit(uint64_t slot, uint64_t stub)
 	if (!graph_thresh || took < graph_thresh || took >> RECORD_RETURN_DEPTH_SHIFT)
 		return;
 	word = graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word;
-	if (!ring_reserve(&r, RECORD_RETURN_BYTES))
+	if (!ring_reserve(ring_top, &r, RECORD_RETURN_BYTES))
 		return;
 	r.words[1] = took | (uint64_t)t->depth << RECORD_RETURN_DEPTH_SHIFT;
 	ring_commit(&r, RECORD_RETURN, record_word_id(word));

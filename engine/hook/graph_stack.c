@@ -309,7 +309,7 @@ static void write_record(enum record_kind kind, uint32_t id)
 {
 	struct ring_slot slot;
 
-	if (ring_reserve(&slot, RECORD_GRAPH_BYTES))
+	if (ring_reserve(ring_top, &slot, RECORD_GRAPH_BYTES))
 		ring_commit(&slot, kind, id);
 }
 
@@ -573,7 +573,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step)
 			ring_count_untraced();
 			return 0;
 		}
-		ring_ready(3 * RECORD_GRAPH_BYTES);
+		ring_ready(ring_top, 3 * RECORD_GRAPH_BYTES);
 		if (!enter(t, slot)) {
 			ring_count_nested();
 			return 0;

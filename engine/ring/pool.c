@@ -22,6 +22,18 @@
 
 #define GROW_PAGES 64u
 
+static uint32_t no_growth; /* a fork's child has its parent's filter too */
+
+void ring_forbid_growth(void)
+{
+	store_relaxed(&no_growth, 1);
+}
+
+int ring_growth_forbidden(void)
+{
+	return (int)load_relaxed(&no_growth);
+}
+
 int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
 {
 	uint32_t n = load_acquire(&row->nr_backed);
@@ -30,7 +42,7 @@ int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
 
 	if (to > load_relaxed(&row->nr_pages))
 		to = load_relaxed(&row->nr_pages);
-	if (to <= n || load_relaxed(&r->no_growth))
+	if (to <= n || ring_growth_forbidden())
 		return -ENOSPC;
 	err = sys_back(pool_page(r, row->first_page + n), (size_t)(to - n) * PAGE_BYTES);
 	if (err < 0) {

@@ -24,7 +24,8 @@
 
 /* Shared by all threads that have no block: its cpu_key of 0 sends them here. */
 static struct ring_ctl null_ctl;
-__thread struct ring_ctl *ring_ctl __attribute__((tls_model("initial-exec"))) = &null_ctl;
+__thread struct ring_ctl *ring_ctl[RING_MAX]
+	__attribute__((tls_model("initial-exec"))) = {[0 ... RING_MAX - 1] = &null_ctl};
 
 /* Of threads that may no longer read the counter: neither do we. */
 static struct ring_ctl forbidden_ctl = {.tid = -1};
@@ -39,15 +40,19 @@ static struct ring_private {
 	struct ring_ctl ctls[NR_CTLS];
 } * priv;
 
-static struct ring ring;
+struct ring rings[RING_MAX];
 static int (*mono_clock)(clockid_t, struct timespec *);
 
 /* The zeroed memory of the parent's blocks serves the child. */
 void ring_fork(const struct ring *r)
 {
-	ring = *r;
+	uint32_t i;
+
 	null_ctl = (struct ring_ctl){0};
-	ring_ctl = &null_ctl;
+	for (i = 0; i < RING_MAX; i++) {
+		rings[i] = i ? (struct ring){.index = i} : *r;
+		ring_ctl[i] = &null_ctl;
+	}
 	store_release(&priv->awake, 1);
 }
 
@@ -63,7 +68,7 @@ int ring_start(const struct ring *r, ptrdiff_t rseq_offset)
 		return -EINVAL;
 	}
 	priv = (void *)p;
-	ring = *r;
+	*ring_top = *r;
 	ring_rseq_offset = rseq_offset;
 	mono_clock = clock_gettime;
 	store_release(&priv->awake, 1);
@@ -84,24 +89,24 @@ static void send_to_slow_path(void)
 		store_relaxed(&priv->ctls[i].cpu_key, 0);
 }
 
-void ring_set_on(int on)
+void ring_set_on(struct ring *r, int on)
 {
-	store_relaxed(&ring.on, (uint32_t)on);
-	store_relaxed(&ring.area->tracing_on, (uint32_t)on);
+	store_relaxed(&r->on, (uint32_t)on);
+	store_relaxed(&r->area->tracing_on, (uint32_t)on);
 	if (!on)
 		send_to_slow_path();
 }
 
-int ring_is_on(void)
+int ring_is_on(const struct ring *r)
 {
-	return (int)load_relaxed(&ring.on);
+	return (int)load_relaxed(&r->on);
 }
 
 /*
  * Pages that are in nobody's hands are free at once. Those that a thread has stay with it: readers
  * leave out the records that are older than cleared_stamp.
  */
-static void clear_cpu(struct area_cpu *row)
+static void clear_cpu(struct ring *r, struct area_cpu *row)
 {
 	uint32_t i, n = load_acquire(&row->nr_backed);
 
@@ -110,26 +115,25 @@ static void clear_cpu(struct area_cpu *row)
 	row->cleared_commit = load_relaxed(&row->commit_overrun);
 	store_release(&row->cleared_stamp, ring_clock());
 	for (i = 0; i < n; i++)
-		compare_and_store(&ring.descs[row->first_page + i].state, PAGE_PUBLISHED,
-				  PAGE_FREE);
+		compare_and_store(&r->descs[row->first_page + i].state, PAGE_PUBLISHED, PAGE_FREE);
 }
 
-void ring_clear(uint32_t cpu)
+void ring_clear(struct ring *r, uint32_t cpu)
 {
 	uint32_t i;
 
-	for (i = 0; i < ring.nr_cpus; i++)
+	for (i = 0; i < r->nr_cpus; i++)
 		if (cpu == UINT32_MAX || cpu == i)
-			clear_cpu(&ring.cpus[i]);
+			clear_cpu(r, &r->cpus[i]);
 	/* a thread that found no free page may look again */
-	fetch_add(&ring.area->reader_gen, 1);
+	fetch_add(&r->area->reader_gen, 1);
 }
 
-int ring_resize(uint32_t cpu, uint32_t pages)
+int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages)
 {
-	int err = pool_resize(&ring, &ring.cpus[cpu], pages);
+	int err = pool_resize(r, &r->cpus[cpu], pages);
 
-	fetch_add(&ring.area->reader_gen, 1);
+	fetch_add(&r->area->reader_gen, 1);
 	return err;
 }
 
@@ -144,30 +148,31 @@ uint64_t ring_clock_mono(void)
 
 uint64_t ring_clock(void)
 {
-	return ring.area->clock == AREA_CLOCK_TSC ? arch_clock_read() : ring_clock_mono();
+	return ring_top->area->clock == AREA_CLOCK_TSC ? arch_clock_read() : ring_clock_mono();
 }
 
-static struct area_cpu *cpu_row(uint32_t cpu)
+static struct area_cpu *cpu_row(const struct ring *r, uint32_t cpu)
 {
-	return &ring.cpus[cpu < ring.nr_cpus ? cpu : ring.nr_cpus - 1];
+	return &r->cpus[cpu < r->nr_cpus ? cpu : r->nr_cpus - 1];
 }
 
+/* The option is the top instance's alone. */
 static int records_comm(void)
 {
-	return area_option_on(ring.buffer->options, AREA_OPTION_RECORD_CMD);
+	return area_option_on(ring_top->buffer->options, AREA_OPTION_RECORD_CMD);
 }
 
 /* A row in the table of tasks; UINT32_MAX if it is full: the thread then has no name. */
-static uint32_t task_new(int tid)
+static uint32_t task_new(const struct ring *r, int tid)
 {
-	uint32_t i = fetch_add(&ring.task_table->count, 1);
-	struct area_task *t = &ring.tasks[i];
+	uint32_t i = fetch_add(&r->task_table->count, 1);
+	struct area_task *t = &r->tasks[i];
 
-	if (i >= ring.task_table->capacity || sys_back(t, sizeof(*t)) < 0) {
-		__atomic_fetch_sub(&ring.task_table->count, 1, __ATOMIC_RELAXED);
+	if (i >= r->task_table->capacity || sys_back(t, sizeof(*t)) < 0) {
+		__atomic_fetch_sub(&r->task_table->count, 1, __ATOMIC_RELAXED);
 		return UINT32_MAX;
 	}
-	t->tgid = ring.area->pid;
+	t->tgid = r->area->pid;
 	t->start_stamp = ring_clock();
 	if (records_comm())
 		sys_get_comm(t->comm);
@@ -196,9 +201,10 @@ static struct ring_ctl *ctl_claim(int tid)
 }
 
 /* A claimed block as a thread begins with it; its tid is what others claim it by, and stays. */
-static void ctl_clear(struct ring_ctl *ctl)
+static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 {
 	memset(ctl, 0, offsetof(struct ring_ctl, tid));
+	ctl->ring = ring;
 	ctl->page_index = UINT32_MAX;
 	ctl->failed_gen = UINT64_MAX;
 }
@@ -216,7 +222,7 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 		nested = ctl_claim(ctl->tid);
 		if (!nested)
 			return NULL;
-		ctl_clear(nested);
+		ctl_clear(nested, ctl->ring);
 		nested->task = ctl->task;
 		barrier();
 		if (ctl->nested) /* a handler on top of this one was faster */
@@ -226,40 +232,40 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 		barrier();
 		nested = ctl->nested;
 	}
-	ring_ctl = nested;
+	ring_ctl[ctl->ring] = nested;
 	return nested;
 }
 
 /* Not busy any more. A handler that comes between the first two lines sets ring_ctl once more. */
 static void leave_nested(struct ring_ctl *ctl)
 {
-	ring_ctl = ctl;
+	ring_ctl[ctl->ring] = ctl;
 	barrier();
 	ctl->busy = 0;
 	barrier();
-	ring_ctl = ctl;
+	ring_ctl[ctl->ring] = ctl;
 }
 
 /*
  * The thread's first record, or ring_thread_start(). A handler that comes meanwhile makes a block
  * too; the first one that is put into ring_ctl stays. NULL: none to be had, counted.
  */
-static struct ring_ctl *attach(void)
+static struct ring_ctl *attach(struct ring *r)
 {
-	struct ring_ctl *before = ring_ctl, *ctl = NULL;
+	struct ring_ctl *before = ring_ctl[r->index], *ctl = NULL;
 
 	if (priv && load_relaxed(&priv->awake))
 		ctl = ctl_claim(sys_gettid());
 	if (!ctl) {
-		if (ring.area)
-			fetch_add(&ring.area->untraced_calls, 1);
+		if (r->area)
+			fetch_add(&r->area->untraced_calls, 1);
 		return NULL;
 	}
-	ctl_clear(ctl);
-	ctl->task = task_new(ctl->tid);
-	if (!compare_and_store(&ring_ctl, before, ctl)) {
+	ctl_clear(ctl, r->index);
+	ctl->task = task_new(r, ctl->tid);
+	if (!compare_and_store(&ring_ctl[r->index], before, ctl)) {
 		store_release(&ctl->tid, 0);
-		ctl = ring_ctl;
+		ctl = ring_ctl[r->index];
 	}
 	return ctl;
 }
@@ -267,11 +273,12 @@ static struct ring_ctl *attach(void)
 /* Publish what no unfinished writer can still write to; hold back what one can. */
 static int retire_page(struct ring_ctl *ctl)
 {
+	struct ring *r = &rings[ctl->ring];
 	uint32_t level = ctl->nest, kept = 0, i;
 
 	for (i = 0; i < ctl->nr_held; i++) {
 		if (ctl->held[i].nest >= level)
-			pool_publish(&ring, ctl->held[i].page_index);
+			pool_publish(r, ctl->held[i].page_index);
 		else
 			ctl->held[kept++] = ctl->held[i];
 	}
@@ -279,7 +286,7 @@ static int retire_page(struct ring_ctl *ctl)
 	if (ctl->page_index == UINT32_MAX)
 		return 0;
 	if (ctl->page_nest >= level) {
-		pool_publish(&ring, ctl->page_index);
+		pool_publish(r, ctl->page_index);
 	} else {
 		if (kept == RING_MAX_HELD)
 			return -EBUSY;
@@ -299,10 +306,10 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 	       head->commit + bytes <= PAGE_BYTES && !((ring_clock() - head->base_stamp) >> 32);
 }
 
-static enum ring_verdict change_page(struct ring_ctl *ctl, uint32_t bytes)
+static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint32_t bytes)
 {
 	uint32_t cpu = arch_cpu();
-	struct area_cpu *row = cpu_row(cpu);
+	struct area_cpu *row = cpu_row(r, cpu);
 	uint64_t gen;
 	int index;
 
@@ -312,65 +319,65 @@ static enum ring_verdict change_page(struct ring_ctl *ctl, uint32_t bytes)
 		fetch_add(&row->commit_overrun, 1);
 		return RING_SKIP;
 	}
-	gen = load_relaxed(&ring.area->reader_gen);
-	if (ctl->failed_gen == gen && !(ring.buffer->flags & AREA_BUFFER_OVERWRITE)) {
+	gen = load_relaxed(&r->area->reader_gen);
+	if (ctl->failed_gen == gen && !(r->buffer->flags & AREA_BUFFER_OVERWRITE)) {
 		fetch_add(&row->dropped_events, 1);
 		return RING_SKIP;
 	}
-	index = pool_take(&ring, row);
+	index = pool_take(r, row);
 	if (index < 0) {
 		ctl->failed_gen = gen;
 		fetch_add(&row->dropped_events, 1);
 		return RING_SKIP;
 	}
 	ctl->failed_gen = UINT64_MAX;
-	ctl->page = pool_page(&ring, (uint32_t)index);
+	ctl->page = pool_page(r, (uint32_t)index);
 	ctl->page->tid = ctl->tid;
 	ctl->page->cpu = cpu;
 	ctl->page->task = ctl->task;
 	ctl->page->base_stamp = ring_clock();
-	pool_own(&ring, (uint32_t)index);
+	pool_own(r, (uint32_t)index);
 	ctl->page_index = (uint32_t)index;
 	ctl->page_nest = ctl->nest;
 out:
 	store_relaxed(&ctl->cpu_key, cpu ^ RING_CPU_KEY);
 	barrier();
 	/* the other side of send_to_slow_path() */
-	if (unlikely(!load_relaxed(&ring.on))) {
+	if (unlikely(!load_relaxed(&r->on))) {
 		ctl->cpu_key = 0;
 		return RING_SKIP;
 	}
 	return RING_RETRY;
 }
 
-enum ring_verdict ring_new_page(uint32_t bytes)
+enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
 {
-	struct ring_ctl *ctl = ring_ctl;
+	struct ring_ctl *ctl = ring_ctl[r->index];
 	enum ring_verdict verdict;
 
 	if (unlikely(!ctl->tid)) {
-		ctl = attach();
+		ctl = attach(r);
 		if (!ctl)
 			return RING_SKIP;
 	}
 	if (unlikely(ctl == &forbidden_ctl)) {
-		fetch_add(&ring.area->untraced_calls, 1);
+		fetch_add(&r->area->untraced_calls, 1);
 		return RING_SKIP;
 	}
 	while (unlikely(ctl->busy)) {
 		ctl = enter_nested(ctl);
 		if (!ctl) {
-			fetch_add(&cpu_row(arch_cpu())->commit_overrun, 1);
+			fetch_add(&cpu_row(r, arch_cpu())->commit_overrun, 1);
 			return RING_SKIP;
 		}
 	}
 	ctl->busy = 1;
 	ctl->cpu_key = 0;
 	barrier();
-	if (unlikely(!load_relaxed(&ring.on)))
+	if (unlikely(!load_relaxed(&r->on)))
 		verdict = RING_SKIP;
 	else
-		verdict = change_page(ctl, bytes);
+		verdict = change_page(r, ctl, bytes);
 	barrier();
 	leave_nested(ctl);
 	if (verdict == RING_RETRY && ring_rseq_offset && arch_rseq_cpu(ring_rseq_offset) < 0)
@@ -378,18 +385,27 @@ enum ring_verdict ring_new_page(uint32_t bytes)
 	return verdict;
 }
 
+enum ring_verdict ring_new_page(uint32_t bytes)
+{
+	return ring_new_page_in(ring_top, bytes);
+}
+
 void ring_thread_start(void)
 {
-	if (!ring_ctl->tid)
-		attach();
+	if (!ring_ctl[0]->tid)
+		attach(ring_top);
 }
 
 void ring_thread_rename(void)
 {
-	struct ring_ctl *ctl = ring_ctl;
+	uint32_t i;
 
-	if (ctl->tid > 0 && ctl->task != UINT32_MAX && records_comm())
-		sys_get_comm(ring.tasks[ctl->task].comm);
+	for (i = 0; i < RING_MAX && records_comm(); i++) {
+		const struct ring_ctl *ctl = ring_ctl[i];
+
+		if (ctl->tid > 0 && ctl->task != UINT32_MAX)
+			sys_get_comm(rings[i].tasks[ctl->task].comm);
+	}
 }
 
 /* Give back a block and those for handlers above it. */
@@ -407,53 +423,54 @@ static void release(struct ring_ctl *ctl)
 
 void ring_thread_forbid(void)
 {
-	struct ring_ctl *ctl = ring_ctl;
+	uint32_t i;
 
-	ring_ctl = &forbidden_ctl;
-	barrier();
-	if (ctl->tid > 0)
-		release(ctl);
+	for (i = 0; i < RING_MAX; i++) {
+		struct ring_ctl *ctl = ring_ctl[i];
+
+		ring_ctl[i] = &forbidden_ctl;
+		barrier();
+		if (ctl->tid > 0)
+			release(ctl);
+	}
 }
 
 void ring_thread_allow(void)
 {
-	if (ring_ctl == &forbidden_ctl)
-		ring_ctl = &null_ctl;
-}
+	uint32_t i;
 
-void ring_forbid_growth(void)
-{
-	store_relaxed(&ring.no_growth, 1);
-}
-
-int ring_growth_forbidden(void)
-{
-	return (int)load_relaxed(&ring.no_growth);
+	for (i = 0; i < RING_MAX; i++)
+		if (ring_ctl[i] == &forbidden_ctl)
+			ring_ctl[i] = &null_ctl;
 }
 
 void ring_count_nested(void)
 {
-	if (ring.cpus)
-		fetch_add(&cpu_row(arch_cpu())->commit_overrun, 1);
+	if (ring_top->cpus)
+		fetch_add(&cpu_row(ring_top, arch_cpu())->commit_overrun, 1);
 }
 
 void ring_count_untraced(void)
 {
-	if (ring.area)
-		fetch_add(&ring.area->untraced_calls, 1);
+	if (ring_top->area)
+		fetch_add(&ring_top->area->untraced_calls, 1);
 }
 
 void ring_thread_end(void)
 {
-	struct ring_ctl *ctl = ring_ctl;
+	uint32_t i;
 
-	if (ctl->tid <= 0)
-		return;
 	ring_thread_rename();
-	if (ctl->task != UINT32_MAX)
-		ring.tasks[ctl->task].end_stamp = ring_clock();
-	/* a handler that records from here on makes the thread a new block, which stays */
-	ring_ctl = &null_ctl;
-	barrier();
-	release(ctl);
+	for (i = 0; i < RING_MAX; i++) {
+		struct ring_ctl *ctl = ring_ctl[i];
+
+		if (ctl->tid <= 0)
+			continue;
+		if (ctl->task != UINT32_MAX)
+			rings[i].tasks[ctl->task].end_stamp = ring_clock();
+		/* a handler that records from here on makes the thread a new block, which stays */
+		ring_ctl[i] = &null_ctl;
+		barrier();
+		release(ctl);
+	}
 }

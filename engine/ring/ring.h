@@ -18,6 +18,9 @@
  * A handler that interrupts the slow path itself records through a second block, with a page of its
  * own, for as long as it runs.
  *
+ * There is a ring for each instance: ring_top, whose blocks the hooks in assembler use, and others,
+ * which C writes (ring_write.h). A thread has a control block in each ring that it wrote to.
+ *
  * fork: control blocks lie in memory that the child finds zeroed, so its first record takes the
  * slow path, which refuses it. Costs: bench/entry.c. Tests: tests/engine/.
  */
@@ -31,6 +34,7 @@
 #include "abi/page.h"
 #include "abi/record.h"
 
+#define RING_MAX       17u /* the top instance's and 16 more */
 #define RING_MAX_HELD  6
 #define RING_MIN_PAGES 16u /* with fewer a CPU has no page for each of a few threads */
 
@@ -53,6 +57,7 @@ struct ring_ctl {
 	} held[RING_MAX_HELD];	 /* left by a handler above an unfinished writer, oldest first */
 	uint64_t failed_gen;	 /* reader_gen when last no page was free */
 	struct ring_ctl *nested; /* for handlers that interrupt this one's slow path; made once */
+	uint32_t ring;		 /* index of the ring into which it writes */
 	int32_t tid; /* 0: the block is free, or this is a fork's child. Last: see ctl_clear() */
 } __attribute__((aligned(128)));
 
@@ -65,7 +70,7 @@ enum ring_verdict {
 	RING_XADD = 2,	/* this thread has no rseq: take the other path */
 };
 
-/* One buffer, as the writers see it. */
+/* One instance's buffer, as the writers see it. */
 struct ring {
 	struct area_header *area;
 	struct area_buffer *buffer;
@@ -75,37 +80,43 @@ struct ring {
 	struct area_table *task_table;
 	struct area_task *tasks;
 	uint32_t nr_cpus;
+	uint32_t index; /* in rings[] */
 	uint32_t buffer_index;
 	uint32_t on; /* tracing_on */
-	uint32_t no_growth;
 };
 
-/* Of the calling thread; &ring_null_ctl until it has one. entry.S loads it. */
-extern __thread struct ring_ctl *ring_ctl __attribute__((tls_model("initial-exec")));
+extern struct ring rings[RING_MAX];
+#define ring_top (&rings[0])
+
+/*
+ * The calling thread's block in each ring; one without a tid until it has one. entry.S loads the
+ * first.
+ */
+extern __thread struct ring_ctl *ring_ctl[RING_MAX] __attribute__((tls_model("initial-exec")));
 
 /* Offset of struct rseq from the thread pointer; 0 if the process has none. entry.S loads it. */
 extern ptrdiff_t ring_rseq_offset;
 
 /*
- * ring_start() - make the buffer ready for writers.
+ * ring_start() - make the top instance's ring ready for writers.
  * @ring: all pointers set; copied.
  * @rseq_offset: see ring_rseq_offset.
  * Constructor context, once. Return: 0 or -ENOMEM.
  */
 int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
 
-/* In a fork's child, which has an area of its own now: begin anew. */
+/* In a fork's child, which has an area of its own now: begin anew, with the top's ring alone. */
 void ring_fork(const struct ring *ring);
 
 /* Switch recording on or off (tracing_on). From any thread. */
-void ring_set_on(int on);
-int ring_is_on(void);
+void ring_set_on(struct ring *r, int on);
+int ring_is_on(const struct ring *r);
 
 /*
  * ring_clear() - what was recorded on a CPU is gone, and its losses begin at 0.
  * @cpu: UINT32_MAX: on all of them. Records that are made meanwhile may go or stay. Any thread.
  */
-void ring_clear(uint32_t cpu);
+void ring_clear(struct ring *r, uint32_t cpu);
 
 /*
  * ring_resize() - change the quota of one CPU while threads write.
@@ -114,14 +125,17 @@ void ring_clear(uint32_t cpu);
  * not fit; a page that a thread owns follows when it is published. One caller at a time.
  * Return: 0; -ENOSPC: no memory for what it had before.
  */
-int ring_resize(uint32_t cpu, uint32_t pages);
+int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages);
 
 /*
- * ring_new_page() - the slow path: make the thread's page fit for a record of @bytes.
+ * ring_new_page() - the slow path: make the thread's page in ring_top fit for a record of @bytes.
  * Called by the hooks at any instruction, signal handlers included: no lock, no libc, no system
  * call but madvise() when memory is added and gettid() on a thread's first record.
  */
 enum ring_verdict ring_new_page(uint32_t bytes);
+
+/* The same in any ring. */
+enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes);
 
 /* The stamp for machines whose counter cannot be trusted: CLOCK_MONOTONIC in ns. Any context. */
 uint64_t ring_clock_mono(void);

@@ -35,24 +35,24 @@ static inline void ring_end_writer(struct ring_ctl *ctl)
  * ring_ready() - have a page that takes @bytes, as far as can be: what takes long is then behind us.
  * Any context.
  */
-static inline void ring_ready(uint32_t bytes)
+static inline void ring_ready(struct ring *r, uint32_t bytes)
 {
-	const struct ring_ctl *ctl = ring_ctl;
+	const struct ring_ctl *ctl = ring_ctl[r->index];
 
 	if (ctl->cpu_key != (arch_cpu() ^ RING_CPU_KEY) || ctl->page->commit + bytes > PAGE_BYTES)
-		ring_new_page(bytes);
+		ring_new_page_in(r, bytes);
 }
 
 /*
- * ring_reserve() - room for a record.
+ * ring_reserve() - room for a record in a ring.
  * @bytes: its size, head word included; a multiple of 8, at most RING_MAX_RECORD.
  * Return: 1 and *@slot, to be ended by ring_commit(); 0: recording is off or the record is lost,
  * which is counted. Any context.
  */
-static inline int ring_reserve(struct ring_slot *slot, uint32_t bytes)
+static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t bytes)
 {
 	for (;;) {
-		struct ring_ctl *ctl = ring_ctl;
+		struct ring_ctl *ctl = ring_ctl[r->index];
 		struct page_head *head;
 		uint64_t at, stamp;
 
@@ -73,7 +73,7 @@ static inline int ring_reserve(struct ring_slot *slot, uint32_t bytes)
 			}
 			ring_end_writer(ctl);
 		}
-		if (ring_new_page(bytes) == RING_SKIP)
+		if (ring_new_page_in(r, bytes) == RING_SKIP)
 			return 0;
 	}
 }

@@ -6,21 +6,19 @@
  */
 #include "engine/core/tracer.h"
 
-static const struct ftrace_ops function_ops = {
+static const struct tracer_ops function_ops = {
 	.name = "function",
 	.kind = RECORD_FUNCTION,
 };
 
 static int function_init(struct trace_array *tr)
 {
-	(void)tr;
-	return ftrace_register_ops(&function_ops);
+	return ftrace_register_ops(tr, &function_ops);
 }
 
 static void function_reset(struct trace_array *tr)
 {
-	(void)tr;
-	ftrace_unregister_ops(&function_ops);
+	ftrace_unregister_ops(tr, &function_ops);
 }
 
 static const struct tracer function_tracer = {

@@ -10,21 +10,19 @@
 
 #include "engine/core/tracer.h"
 
-static const struct ftrace_ops graph_ops = {
+static const struct tracer_ops graph_ops = {
 	.name = "function_graph",
 	.kind = RECORD_ENTRY,
 };
 
 static int graph_init(struct trace_array *tr)
 {
-	(void)tr;
-	return ftrace_register_ops(&graph_ops);
+	return ftrace_register_ops(tr, &graph_ops);
 }
 
 static void graph_reset(struct trace_array *tr)
 {
-	(void)tr;
-	ftrace_unregister_ops(&graph_ops);
+	ftrace_unregister_ops(tr, &graph_ops);
 }
 
 /* How the outside prints: those of the kernel's that change anything for a process. */

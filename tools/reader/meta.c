@@ -96,7 +96,7 @@ int meta_check_head(const struct area_header *head, uint64_t bytes, const char *
 			    "%s has version %u.%u of the area's format, this vestige reads %d.%d: "
 			    "use the vestige that recorded it",
 			    what, head->major, head->minor, AREA_MAJOR, AREA_MINOR);
-	if (head->header_bytes < sizeof(*head) || head->header_bytes > bytes)
+	if (head->header_bytes < AREA_HEADER_BYTES_1_0 || head->header_bytes > bytes)
 		return fail(EINVAL, "%s is damaged: its header has %u bytes", what,
 			    head->header_bytes);
 	if (head->page_bytes != PAGE_BYTES)
@@ -180,17 +180,21 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 	struct meta *m;
 	int err;
 
-	if (bytes < sizeof(m->head))
+	if (bytes < AREA_HEADER_BYTES_1_0)
 		return bytes ? fail(EINVAL, "%s is too short to be an area", what)
 			     : fail(EAGAIN, "%s is empty: its engine has not started", what);
 	m = calloc(1, sizeof(*m));
 	if (!m)
 		return fail(ENOMEM, "%s: no memory", what);
-	err = read_all(fd, &m->head, sizeof(m->head), base, what);
+	err = read_all(fd, &m->head, bytes < sizeof(m->head) ? bytes : sizeof(m->head), base, what);
 	if (!err)
 		err = meta_check_head(&m->head, bytes, what);
 	if (err)
 		goto out_free;
+	if (m->head.header_bytes < sizeof(m->head))
+		memset((char *)&m->head + m->head.header_bytes, 0,
+		       sizeof(m->head) - m->head.header_bytes);
+	m->head.instance[sizeof(m->head.instance) - 1] = '\0';
 	m->head.session[sizeof(m->head.session) - 1] = '\0';
 	m->head.exe[sizeof(m->head.exe) - 1] = '\0';
 	for (int i = 0; i < AREA_NR_TABLES; i++) {

@@ -95,13 +95,36 @@ static void versions(void **state)
 	refused(f, EPROTO, "2.7");
 	f = good();
 	f->head->major = 2;
-	refused(f, EPROTO, "1.0");
+	refused(f, EPROTO, "reads 1.1");
 	f = good();
 	f->head->magic = 0;
 	refused(f, EAGAIN, "not filled in");
 	f = good();
 	f->head->magic ^= 1;
 	refused(f, EINVAL, "not an area");
+}
+
+/* The header of 1.0 ends before the instance's name: what lies behind it is no name. */
+static void older_minor_is_read(void **state)
+{
+	struct fake *f = good();
+	struct reader *r;
+	struct meta *m;
+	uint64_t lost;
+	int fd;
+
+	f->head->minor = 0;
+	f->head->header_bytes = AREA_HEADER_BYTES_1_0;
+	memset(f->head->instance, 'x', sizeof(f->head->instance));
+	fd = open(fake_write(f, 0), O_RDONLY);
+	assert_int_equal(meta_load(fd, 0, f->size, "area", &m), 0);
+	close(fd);
+	assert_string_equal(m->head.instance, "");
+	meta_free(m);
+	assert_int_equal(reader_open(fake_write(f, 0), &r), 0);
+	assert_int_equal(fake_read_all(r, &lost), 800);
+	reader_close(r);
+	fake_free(f);
 }
 
 /* A newer minor version has longer entries and more tables. */
@@ -319,6 +342,7 @@ int main(void)
 		cmocka_unit_test(published_and_owned_pages_are_read),
 		cmocka_unit_test(not_an_area),
 		cmocka_unit_test(versions),
+		cmocka_unit_test(older_minor_is_read),
 		cmocka_unit_test(newer_minor_is_read),
 		cmocka_unit_test(tables_that_lie),
 		cmocka_unit_test(numbers_that_lie),
