@@ -345,6 +345,21 @@ static void start(void)
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
 }
 
+/*
+ * A sanitizer's run-time library in the program has functions in front of libc's, malloc() among
+ * them, that crash before it has started: from preinit_array, and we come earlier.
+ */
+void __tsan_init(void) __attribute__((weak, visibility("default")));
+void __msan_init(void) __attribute__((weak, visibility("default")));
+
+static void start_sanitizers(void)
+{
+	if (__tsan_init)
+		__tsan_init();
+	if (__msan_init)
+		__msan_init();
+}
+
 __attribute__((noinline)) void engine_ready(void)
 {
 	__asm__ volatile("");
@@ -358,6 +373,7 @@ __attribute__((constructor(101))) void engine_start(int argc, char **argv, char 
 	if (environment)
 		return;
 	environment = (const char *const *)envp;
+	start_sanitizers();
 	cyg_start();
 	start();
 	engine_ready();

@@ -12,6 +12,7 @@
 #include "arch_barrier.h"
 #include "arch_regs.h"
 #include "engine/base/mem.h"
+#include "engine/core/area.h"
 #include "engine/core/clock.h"
 #include "engine/hook/entry.h"
 #include "engine/hook/graph_stack.h"
@@ -117,6 +118,13 @@ int graph_prepare(enum record_kind kind)
 		return 0;
 	if (graph_stacks_start())
 		return -ENOMEM;
+	if (graph_stacks_probe()) {
+		area_status(
+			"no function_graph: the addresses of its shadow are taken, as they are by "
+			"-fsanitize=thread",
+			NULL, 0);
+		return -ENODEV;
+	}
 	graph_stacks_active(1);
 	filtered = read_filters();
 	store_release(&graph_enter_to, variant->enter[filtered]);

@@ -167,6 +167,13 @@ static void make_findable(uint32_t row, uint64_t lo, uint64_t hi)
 	}
 }
 
+int graph_stacks_probe(void)
+{
+	uint64_t slot = (uint64_t)__builtin_frame_address(0);
+
+	return map_shadow(slot, slot) ? 0 : -EEXIST;
+}
+
 static int covers(const struct stack *s, uint64_t slot)
 {
 	return slot < s->top && slot >= (s->floor ? s->floor : s->lo);

@@ -57,6 +57,12 @@ void graph_stack_drop(uint64_t sp);
 /* The tables, before the first wrapped call. Normal context. Return: 0 or -ENOMEM. */
 int graph_stacks_start(void);
 
+/*
+ * graph_stacks_probe() - whether there can be a shadow of the calling thread's stack.
+ * Normal context. Return: 0, or -EEXIST: somebody else has its addresses.
+ */
+int graph_stacks_probe(void);
+
 /* Calls are being wrapped, or are not: threads that start get their shadow ahead. */
 void graph_stacks_active(int on);
 

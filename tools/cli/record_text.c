@@ -66,6 +66,9 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 	while (*line) {
 		size_t n = strcspn(line, "\n");
 
+		if (status_word(line, n, "no function_graph: ", word, sizeof(word)))
+			return fail(ENODEV, "no function_graph here: %s; -p function is there",
+				    word);
 		if (status_word(line, n, "ftrace: ", word, sizeof(word)))
 			return fail(
 				EINVAL,
