@@ -9,7 +9,7 @@
 
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/cli/render.h"
+#include "tools/target/render.h"
 
 static const char help[] =
 	"usage: vestige get [-P PID] FILE\n"

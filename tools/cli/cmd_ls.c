@@ -2,7 +2,7 @@
 /* vestige ls: the control files of a traced process. Tests: tests/cli/test_control.py. */
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/cli/render.h"
+#include "tools/target/render.h"
 
 static const char help[] =
 	"usage: vestige ls [-P PID]\n"

@@ -2,7 +2,7 @@
 /* vestige show: the trace of a process from its area. Tests: tests/cli/test_control.py. */
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/cli/render.h"
+#include "tools/target/render.h"
 
 static const char help[] =
 	"usage: vestige show [-P PID]\n"

@@ -6,7 +6,7 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "tools/cli/target.h"
+#include "tools/target/target.h"
 
 /*
  * control_parse_pid() - the value of -P.

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "tools/cli/target.h"
+#include "tools/target/target.h"
 
 /*
  * render_file() - print control file @file to stdout if it is a rendered one.

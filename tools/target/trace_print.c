@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See trace_print.h. Tests: tests/cli/test_report.py, test_control.py. */
-#include "tools/cli/trace_print.h"
+#include "tools/target/trace_print.h"
 
 #include <errno.h>
 #include <inttypes.h>

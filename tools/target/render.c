@@ -3,7 +3,7 @@
  * See render.h. The texts are the kernel's (6.12). Nothing of the process is asked: what its area
  * holds is copied once and printed. Tests: tests/cli/test_control.py.
  */
-#include "tools/cli/render.h"
+#include "tools/target/render.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 #include "abi/option.h"
 #include "tools/base/fail.h"
-#include "tools/cli/names.h"
-#include "tools/cli/trace_print.h"
+#include "tools/target/names.h"
+#include "tools/target/trace_print.h"
 #include "tools/reader/area.h"
 #include "tools/reader/reader.h"
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tools/cli/areas_dir.h"
+#include "tools/target/areas_dir.h"
 
 struct target {
 	struct areas_dir dir;

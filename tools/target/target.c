@@ -4,7 +4,7 @@
  * names: whether a process lives, /proc says. What is asked of the process itself is in
  * agent_client.c. Tests: tests/cli/test_control.py.
  */
-#include "tools/cli/target.h"
+#include "tools/target/target.h"
 
 #include <ctype.h>
 #include <dirent.h>
