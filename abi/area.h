@@ -20,7 +20,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 0
+#define AREA_MINOR 1
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -45,6 +45,7 @@ enum area_table_id {
 	AREA_STRINGS,	/* bytes: paths, NUL-terminated, named by offset into this table */
 	AREA_STATUS,	/* bytes: the text of vestige_status */
 	AREA_PAGES,	/* struct page_desc */
+	AREA_FILES,	/* bytes: struct area_files and its text; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -87,6 +88,26 @@ struct area_header {
 	struct area_table tables[AREA_MAX_TABLES];
 };
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
+
+/* Tables that every minor version has. */
+#define AREA_MIN_TABLES AREA_FILES
+
+/*
+ * The tree of control files as the process last left it, for the outside that cannot or need not
+ * ask: text behind this head, each file a line
+ *
+ *	MODE KIND SCOPE BYTES PATH\n
+ *
+ * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
+ * from the area; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
+ * each CPU, `o` options/NAME for each option. Where BYTES is 0 the area tells it in another way, or
+ * it is write only.
+ */
+struct area_files {
+	uint32_t gen;	/* odd while it is written; a copy is good when it was even and the same */
+	uint32_t bytes; /* of text */
+};
+static_assert(sizeof(struct area_files) == 8, "area_files is part of the format");
 
 /* A loaded ELF object, as dl_iterate_phdr() told it. */
 enum area_object_status {
