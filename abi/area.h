@@ -100,8 +100,8 @@ static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
  *
  * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
  * from the area; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
- * each CPU, `o` options/NAME for each option. Where BYTES is 0 the area tells it in another way, or
- * it is write only.
+ * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
+ * area tells them in another way.
  */
 struct area_files {
 	uint32_t gen;	/* odd while it is written; a copy is good when it was even and the same */

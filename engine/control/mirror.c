@@ -3,8 +3,8 @@
  * The tree of control files as text in the area (struct area_files): what lists and reads when the
  * process is stopped, hangs or is dead. Owns the table AREA_FILES; it is written anew after each
  * write to a control file, under the tree's lock, which costs some 20 us and no hook anything. An
- * outside reader sees by `gen` that it read while we wrote. Per CPU and option there is one row
- * without text: the area tells those by its own tables.
+ * outside reader sees by `gen` that it read while we wrote. Per CPU there is one row
+ * for all, without text: the area tells those, and the options, by its own tables.
  * fork: the child's area begins with none and gets its own. Tests: tests/engine/fire/control.
  */
 #include "arch_barrier.h"
@@ -13,6 +13,7 @@
 #include "engine/base/seq_buf.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
+#include "engine/core/options.h"
 
 #define FIRST_BYTES 16384u
 
@@ -33,24 +34,28 @@ static int has_text(const struct tree_row *row)
 	       row->show != vestige_status_show;
 }
 
-static void put_row(struct seq_buf *s, const struct tree_row *row)
+static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char *name)
 {
 	static const char scopes[] = {
 		[TREE_INSTANCE] = 'i', [TREE_GLOBAL] = 'g', [TREE_CPU] = 'c', [TREE_OPTION] = 'o'};
-	const struct tree_at top = {.cpu = UINT32_MAX};
-	size_t size_at, text_at, n, i;
+	size_t size_at;
 
 	put_octal(s, row->mode);
-	seq_putc(s, ' ');
-	seq_putc(s, row->kind == TREE_ENGINE ? 'e' : 'r');
-	seq_putc(s, ' ');
+	seq_puts(s, row->kind == TREE_ENGINE ? " e " : " r ");
 	seq_putc(s, scopes[row->scope]);
 	seq_putc(s, ' ');
 	size_at = s->len;
 	seq_puts(s, "00000 ");
-	seq_puts(s, row->path);
+	seq_puts(s, name);
 	seq_putc(s, '\n');
-	text_at = s->len;
+	return size_at;
+}
+
+static void put_row(struct seq_buf *s, const struct tree_row *row)
+{
+	const struct tree_at top = {.cpu = UINT32_MAX};
+	size_t size_at = put_line(s, row, row->path), text_at = s->len, n, i;
+
 	if (has_text(row) && row->show(&top, s))
 		s->len = text_at;
 	n = s->len - text_at;
@@ -58,6 +63,17 @@ static void put_row(struct seq_buf *s, const struct tree_row *row)
 		return;
 	for (i = SIZE_DIGITS; i; i--, n /= 10)
 		s->text[size_at + i - 1] = (char)('0' + n % 10);
+}
+
+static void put_options(struct seq_buf *s, const struct tree_row *row)
+{
+	const char *name;
+	uint32_t i;
+	int bit;
+
+	for (i = 0; (name = option_at(i, &bit)); i++)
+		if (option_find(name, strlen(name)) >= 0)
+			put_line(s, row, name);
 }
 
 /* Return: whether all of it fitted. */
@@ -68,7 +84,10 @@ static int mirror_into(struct area_files *files, uint32_t room)
 
 	seq_init(&s, (char *)(files + 1), room - sizeof(*files));
 	for (i = 0; i < tree_nr_rows; i++)
-		put_row(&s, &tree_rows[i]);
+		if (tree_rows[i].scope == TREE_OPTION)
+			put_options(&s, &tree_rows[i]);
+		else
+			put_row(&s, &tree_rows[i]);
 	files->bytes = s.lost ? 0 : (uint32_t)s.len;
 	return !s.lost;
 }

@@ -263,7 +263,8 @@ static void list_options(struct seq_buf *s)
 	int bit;
 
 	for (i = 0; (name = option_at(i, &bit)); i++)
-		list_entry(s, "100644", name);
+		if (option_find(name, strlen(name)) >= 0)
+			list_entry(s, "100644", name);
 }
 
 static void list_cpus(struct seq_buf *s)

@@ -43,7 +43,7 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	[AREA_STATUS] = {"status", 1, 1u << 20, offsetof(struct meta, status), 0},
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
-	[AREA_FILES] = {"control files", 1, 1u << 22, offsetof(struct meta, files), 0},
+	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},
 };
 
 static int read_all(int fd, void *buf, size_t bytes, uint64_t offset, const char *what)

@@ -37,7 +37,6 @@ struct meta {
 	size_t string_bytes;
 	char *status; /* ends with NUL */
 	size_t status_bytes;
-	char *files; /* struct area_files and its text; ends with NUL */
 };
 
 /*

@@ -30,6 +30,9 @@ void target_close(struct target *t);
 /* Does the process of @pid that began at @start live? One that nobody waited for does not. */
 bool target_lives(int pid, unsigned long long start);
 
+/* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
+bool target_stopped(int pid);
+
 /*
  * target_parse_name() - PID and START of an area's name, or of its agent's socket.
  * @is_socket: told which of them. Return: whether @name is either.
