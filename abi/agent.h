@@ -21,6 +21,8 @@
 enum agent_op {
 	AGENT_READ = 1,	 /* the reply's payload is the file's text */
 	AGENT_WRITE = 2, /* the request's payload is one write() */
+	AGENT_LIST = 3,	 /* the reply's payload is a line `MODE NAME` for each entry of the folder:
+			    MODE octal as in st_mode, its type included; "" is the tree's root */
 };
 
 enum agent_flag {

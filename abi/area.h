@@ -47,6 +47,7 @@ enum area_table_id {
 	AREA_STRINGS,	/* bytes: paths, NUL-terminated, named by offset into this table */
 	AREA_STATUS,	/* bytes: the text of vestige_status */
 	AREA_PAGES,	/* struct page_desc */
+	AREA_FILES,	/* bytes: struct area_files and its text; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -94,6 +95,26 @@ struct area_header {
 };
 #define AREA_HEADER_BYTES_1_0 offsetof(struct area_header, instance)
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
+
+/* Tables that every minor version has. */
+#define AREA_MIN_TABLES AREA_FILES
+
+/*
+ * The tree of control files as the process last left it, for the outside that cannot or need not
+ * ask: text behind this head, each file a line
+ *
+ *	MODE KIND SCOPE BYTES PATH\n
+ *
+ * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
+ * from the area; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
+ * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
+ * area tells them in another way.
+ */
+struct area_files {
+	uint32_t gen;	/* odd while it is written; a copy is good when it was even and the same */
+	uint32_t bytes; /* of text */
+};
+static_assert(sizeof(struct area_files) == 8, "area_files is part of the format");
 
 /* A loaded ELF object, as dl_iterate_phdr() told it. */
 enum area_object_status {

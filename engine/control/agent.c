@@ -143,6 +143,9 @@ static int answer(const struct agent_request *req, struct seq_buf *out)
 	case AGENT_READ:
 		n = tree_read(req->path, out);
 		return n < 0 ? (int)n : 0;
+	case AGENT_LIST:
+		n = tree_list(req->path, out);
+		return n < 0 ? (int)n : 0;
 	case AGENT_WRITE:
 		return tree_write(req->path, (const char *)payload, req->payload_bytes,
 				  !!(req->flags & AGENT_TRUNCATE));
@@ -172,7 +175,7 @@ static void serve(int fd)
 			return;
 		reply.result = answer(&req, &out);
 	}
-	if (!reply.result && req.op == AGENT_READ)
+	if (!reply.result && req.op != AGENT_WRITE)
 		reply.payload_bytes = (uint32_t)out.len;
 	if (!send_all(fd, &reply, sizeof(reply)))
 		send_all(fd, payload, reply.payload_bytes);

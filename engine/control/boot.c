@@ -259,6 +259,7 @@ static void objects_changed(void)
 		return;
 	tree_lock_take();
 	functions_update();
+	tree_mirror();
 	tree_lock_release();
 }
 
@@ -299,6 +300,7 @@ static void fork_child(void)
 	clock_add_pair();
 	ring_thread_start();
 	ring_set_on(ring_top, on);
+	tree_mirror();
 	if (agent_wanted)
 		agent_start();
 }
@@ -340,6 +342,7 @@ static void start(void)
 	if (!libc_is_static && loader_follow(objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(NULL, NULL, fork_child);
+	tree_mirror();
 	if (agent_wanted)
 		agent_start();
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);

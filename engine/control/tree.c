@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
@@ -88,7 +89,7 @@ const uint32_t tree_nr_rows = ARRAY_SIZE(tree_rows);
 #define PER_CPU "per_cpu/cpu"
 #define OPTIONS "options/"
 
-/* `per_cpu/cpuN/NAME`: N, and what is behind it. NULL: that is no CPU of ours. */
+/* `per_cpu/cpuN/NAME`, `per_cpu/cpuN`: N, and what is behind it. NULL: that is no CPU of ours. */
 static const char *split_cpu(const char *path, uint32_t *cpu)
 {
 	uint32_t n = 0, digits;
@@ -96,10 +97,10 @@ static const char *split_cpu(const char *path, uint32_t *cpu)
 	path += strlen(PER_CPU);
 	for (digits = 0; *path >= '0' && *path <= '9' && digits < 5; path++, digits++)
 		n = n * 10 + (uint32_t)(*path - '0');
-	if (!digits || *path != '/' || !area || n >= area->nr_cpus)
+	if (!digits || (*path && *path != '/') || !area || n >= area->nr_cpus)
 		return NULL;
 	*cpu = n;
-	return path + 1;
+	return *path ? path + 1 : path;
 }
 
 const struct tree_row *tree_find(const char *path, struct tree_at *at)
@@ -224,9 +225,84 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	if (!err) {
 		lock_take(&tree_lock);
 		err = row->store(&at, text, n, truncate);
+		if (load_acquire(&area->state) == AREA_LIVE)
+			tree_mirror();
 		lock_release(&tree_lock);
 	}
 	return err;
+}
+
+static void list_entry(struct seq_buf *s, const char *mode, const char *name)
+{
+	seq_puts(s, mode);
+	seq_putc(s, ' ');
+	seq_puts(s, name);
+	seq_putc(s, '\n');
+}
+
+static void list_rows(struct seq_buf *s, int cpu)
+{
+	char mode[] = "100000";
+	uint32_t i;
+
+	for (i = 0; i < tree_nr_rows; i++) {
+		const struct tree_row *row = &tree_rows[i];
+
+		if (row->scope == TREE_OPTION || (row->scope == TREE_CPU) != cpu)
+			continue;
+		mode[3] = (char)('0' + (row->mode >> 6 & 7));
+		mode[4] = (char)('0' + (row->mode >> 3 & 7));
+		mode[5] = (char)('0' + (row->mode & 7));
+		list_entry(s, mode, row->path);
+	}
+}
+
+static void list_options(struct seq_buf *s)
+{
+	const char *name;
+	uint32_t i;
+	int bit;
+
+	for (i = 0; (name = option_at(i, &bit)); i++)
+		if (option_find(name, strlen(name)) >= 0)
+			list_entry(s, "100644", name);
+}
+
+static void list_cpus(struct seq_buf *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < area->nr_cpus; i++) {
+		seq_puts(s, "040755 cpu");
+		seq_putu(s, i);
+		seq_putc(s, '\n');
+	}
+}
+
+long tree_list(const char *dir, struct seq_buf *s)
+{
+	struct tree_at at = {.cpu = UINT32_MAX};
+	const char *rest;
+
+	if (!area)
+		return -ENODEV;
+	lock_take(&tree_lock);
+	if (!*dir) {
+		list_rows(s, 0);
+		list_entry(s, "040755", "options");
+		list_entry(s, "040755", "per_cpu");
+	} else if (str_equal(dir, "options")) {
+		list_options(s);
+	} else if (str_equal(dir, "per_cpu")) {
+		list_cpus(s);
+	} else if (str_starts(dir, PER_CPU) && (rest = split_cpu(dir, &at.cpu)) && !*rest) {
+		list_rows(s, 1);
+	} else {
+		lock_release(&tree_lock);
+		return -ENOENT;
+	}
+	lock_release(&tree_lock);
+	return s->lost ? -EFBIG : (long)s->len;
 }
 
 void tree_lock_take(void)

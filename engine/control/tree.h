@@ -63,6 +63,15 @@ long tree_read(const char *path, struct seq_buf *s);
 /* Return: 0; -ENOENT, -EACCES, -EOPNOTSUPP, or what the row says. */
 int tree_write(const char *path, const char *text, size_t n, int truncate);
 
+/*
+ * tree_list() - a folder of the tree as AGENT_LIST has it (abi/agent.h). @dir: "" is the root.
+ * Return: bytes of text in @s; -ENOENT, -EFBIG.
+ */
+long tree_list(const char *dir, struct seq_buf *s);
+
+/* Show the tree in the area as it is now. Under the tree's lock, or where nobody else runs. */
+void tree_mirror(void);
+
 /* For what changes the same state from elsewhere: the loader's notification. */
 void tree_lock_take(void);
 void tree_lock_release(void);

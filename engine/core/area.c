@@ -38,6 +38,7 @@ static const struct {
 	[AREA_STRINGS] = {1, 1u << 20},
 	[AREA_STATUS] = {1, 65536},
 	[AREA_PAGES] = {sizeof(struct page_desc), 0},
+	[AREA_FILES] = {1, 1u << 18},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */

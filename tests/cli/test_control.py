@@ -132,12 +132,12 @@ def test_files_are_those_of_the_engine(w):
     with target(w) as p:
         listed = w.run("ls", "-P", p.pid).stdout.decode().split()
         assert sorted(r[1] for r in rows if r[2] not in ("CPU", "OPTION")) == \
-            [n for n in listed if "/" not in n]
+            sorted(n for n in listed if "/" not in n)
         assert sorted("per_cpu/cpu0/" + r[1] for r in rows if r[2] == "CPU") == \
-            [n for n in listed if n.startswith("per_cpu/cpu0/")]
+            sorted(n for n in listed if n.startswith("per_cpu/cpu0/"))
         options = [n[8:] for n in listed if n.startswith("options/")]
         shown = [n.removeprefix("no") for n in get(w, p, "trace_options").split()]
-        assert shown == options and "print-parent" in options
+        assert set(shown) <= set(options) and "print-parent" in options
         readme = get(w, p, "README")
         assert all(f"  {r[1]}\t- " in readme for r in rows if r[2] not in ("CPU", "OPTION"))
         cpus = {n.split("/")[1] for n in listed if n.startswith("per_cpu")}
@@ -217,10 +217,12 @@ def test_a_stopped_process(w):
         assert get(w, p, "current_tracer") == "function\n"  # its agent is there
         recorded(w, p, "mid")
         stop(p)
+        # it cannot be asked, but it left what it was
+        assert get(w, p, "current_tracer") == "function\n"
+        assert get(w, p, "per_cpu/cpu0/buffer_size_kb") != "0\n"
         begin = time.monotonic()
-        said(w.run("get", "-P", p.pid, "current_tracer", status=1), f"process {p.pid} is stopped or hangs")
+        said(put(w, p, "tracing_on", "0", status=1), f"process {p.pid} is stopped or hangs")
         assert 1.9 < time.monotonic() - begin < 20
-        said(put(w, p, "tracing_on", "0", status=1), "is stopped or hangs")
         assert get(w, p, "set_ftrace_filter") == "mid\n"
         assert calls(w.run("show").stdout.decode()) == {"mid"}
         assert "current_tracer\n" in w.run("ls").stdout.decode()
@@ -235,14 +237,16 @@ def test_a_dead_process(w):
         recorded(w, p, "mid")
         p.kill()
         p.wait()
-        said(w.run("get", "-P", p.pid, "current_tracer", status=1), f"process {p.pid} has ended")
+        assert get(w, p, "current_tracer") == "function\n"
+        assert get(w, p, "options/print-parent") == "1\n"
+        said(w.run("get", "-P", p.pid, "nosuch", status=1), "No such file")
         said(put(w, p, "tracing_on", "0", status=1), "has ended")
         assert get(w, p, "set_ftrace_filter") == "mid\n"
         assert calls(w.run("show", "-P", p.pid).stdout.decode()) == {"mid"}
         w.run("extract", "-P", p.pid)
         assert calls(w.run("report").stdout.decode()) == {"mid"}
         listed = w.run("ls", "-P", p.pid).stdout.decode().split()
-        assert "current_tracer" not in listed
+        assert "current_tracer" in listed
         for name in listed:
             get(w, p, name)
         said(w.run("show", status=1), "no traced process of yours lives")

@@ -15,7 +15,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/inspect.h"
-#include "tools/cli/names.h"
+#include "tools/target/names.h"
 
 #define THE_FLAG "-fpatchable-function-entry=6"
 

@@ -3,25 +3,24 @@
  * vestige get: read a control file of a traced process, as `cat` in its tracefs.
  * Tests: tests/cli/test_control.py.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/cli/render.h"
+#include "tools/target/render.h"
 
 static const char help[] =
 	"usage: vestige get [-P PID] FILE\n"
 	"Print control file FILE of process PID (default: the only traced one that lives).\n"
-	"`vestige ls` lists the files. Those that show records and lists of functions can be read\n"
-	"of a stopped and of a dead process too.\n";
+	"`vestige ls` lists the files. Of a stopped and of a dead process they read as it left "
+	"them.\n";
+
+static int print(struct target *t, const char *file, struct out *o)
+{
+	return render_any(t, file, o);
+}
 
 int cmd_get(int argc, char **argv)
 {
 	struct target t;
-	size_t bytes;
-	char *text;
 	int pid, status, err;
 
 	status = control_simple("get", help, argc, argv, &pid);
@@ -32,14 +31,7 @@ int cmd_get(int argc, char **argv)
 	err = target_open(&t, pid);
 	if (err)
 		return control_end(err);
-	err = render_file(&t, argv[optind]);
-	if (err == -EOPNOTSUPP) {
-		err = target_read(&t, argv[optind], &text, &bytes);
-		if (!err) {
-			fwrite(text, 1, bytes, stdout);
-			free(text);
-		}
-	}
+	err = control_print(&t, print, argv[optind]);
 	target_close(&t);
 	return control_end(err);
 }

@@ -18,7 +18,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/inspect.h"
-#include "tools/cli/names.h"
+#include "tools/target/names.h"
 #include "tools/reader/area.h"
 #include "tools/reader/pages.h"
 #include "tools/reader/reader.h"

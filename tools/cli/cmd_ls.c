@@ -2,13 +2,19 @@
 /* vestige ls: the control files of a traced process. Tests: tests/cli/test_control.py. */
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/cli/render.h"
+#include "tools/target/render.h"
 
 static const char help[] =
 	"usage: vestige ls [-P PID]\n"
-	"List the control files of process PID (default: the only traced one that lives); of a\n"
-	"dead one those that can still be read. `vestige get` and `vestige set` take their "
+	"List the control files of process PID (default: the only traced one that lives).\n"
+	"`vestige get` and `vestige set` take their "
 	"names.\n";
+
+static int print(struct target *t, const char *file, struct out *o)
+{
+	(void)file;
+	return render_list(t, o);
+}
 
 int cmd_ls(int argc, char **argv)
 {
@@ -23,7 +29,7 @@ int cmd_ls(int argc, char **argv)
 	err = target_open(&t, pid);
 	if (err)
 		return control_end(err);
-	err = render_list(&t);
+	err = control_print(&t, print, NULL);
 	target_close(&t);
 	return control_end(err);
 }

@@ -24,7 +24,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
-#include "tools/cli/areas_dir.h"
+#include "tools/target/areas_dir.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/launch.h"
 #include "tools/cli/record_text.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "cpu_list.h"
-#include "trace_print.h"
+#include "tools/target/trace_print.h"
 #include "tools/base/fail.h"
 #include "tools/reader/reader.h"
 #include "tools/reader/symbols.h"

@@ -2,12 +2,18 @@
 /* vestige show: the trace of a process from its area. Tests: tests/cli/test_control.py. */
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/cli/render.h"
+#include "tools/target/render.h"
 
 static const char help[] =
 	"usage: vestige show [-P PID]\n"
 	"Print what process PID (default: the only traced one that lives) has recorded, as the\n"
 	"kernel's trace file. Nothing is consumed or stopped. A dead process shows what it left.\n";
+
+static int print(struct target *t, const char *file, struct out *o)
+{
+	(void)file;
+	return render_file(t, "trace", o);
+}
 
 int cmd_show(int argc, char **argv)
 {
@@ -22,7 +28,7 @@ int cmd_show(int argc, char **argv)
 	err = target_open(&t, pid);
 	if (err)
 		return control_end(err);
-	err = render_file(&t, "trace");
+	err = control_print(&t, print, NULL);
 	target_close(&t);
 	return control_end(err);
 }

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
@@ -44,6 +45,22 @@ int control_end(int err)
 		return 0;
 	note("%s", fail_text());
 	return CMD_FAILURE;
+}
+
+int control_print(struct target *t, int (*print)(struct target *t, const char *file, struct out *o),
+		  const char *file)
+{
+	struct out o;
+	int err, end;
+
+	fflush(stdout);
+	if (out_init(&o, STDOUT_FILENO))
+		return fail(ENOMEM, "out of memory");
+	err = print(t, file, &o);
+	end = out_end(&o);
+	if (!err && end && end != -EPIPE)
+		err = fail_errno(-end, "cannot write to stdout");
+	return err;
 }
 
 int control_simple(const char *command, const char *help, int argc, char **argv, int *pid)

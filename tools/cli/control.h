@@ -6,7 +6,8 @@
 #include <getopt.h>
 #include <stdbool.h>
 
-#include "tools/cli/target.h"
+#include "tools/target/target.h"
+#include "tools/text/out.h"
 
 /*
  * control_parse_pid() - the value of -P.
@@ -22,6 +23,13 @@ int control_words(const char *command, const char *what);
 
 /* The exit status of @err, 0 or -errno with fail() set, whose line is printed. */
 int control_end(int err);
+
+/*
+ * control_print() - what @print puts out, on stdout. A reader that goes away has seen enough: 0.
+ * Return: what @print returned, or -errno with fail() set.
+ */
+int control_print(struct target *t, int (*print)(struct target *t, const char *file, struct out *o),
+		  const char *file);
 
 /*
  * control_simple() - parse `[-P PID]` and `--help`, and nothing else.

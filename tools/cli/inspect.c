@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/cli/areas_dir.h"
+#include "tools/target/areas_dir.h"
 #include "tools/reader/area.h"
 
 static int load(const struct areas_dir *dir, const char *name, struct meta **out)

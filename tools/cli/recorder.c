@@ -22,7 +22,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
-#include "tools/cli/areas_dir.h"
+#include "tools/target/areas_dir.h"
 #include "tools/cli/launch.h"
 #include "tools/reader/area.h"
 #include "tools/reader/clock.h"

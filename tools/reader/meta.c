@@ -43,6 +43,7 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	[AREA_STATUS] = {"status", 1, 1u << 20, offsetof(struct meta, status), 0},
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
+	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},
 };
 
 static int read_all(int fd, void *buf, size_t bytes, uint64_t offset, const char *what)
@@ -102,13 +103,13 @@ int meta_check_head(const struct area_header *head, uint64_t bytes, const char *
 	if (head->page_bytes != PAGE_BYTES)
 		return fail(EINVAL, "%s is damaged: its pages have %u bytes", what,
 			    head->page_bytes);
-	if (head->nr_tables < AREA_NR_TABLES || head->nr_tables > AREA_MAX_TABLES)
+	if (head->nr_tables < AREA_MIN_TABLES || head->nr_tables > AREA_MAX_TABLES)
 		return fail(EINVAL, "%s is damaged: it has %u tables", what, head->nr_tables);
 	if (head->nr_cpus == 0 || head->nr_cpus > MAX_CPUS)
 		return fail(EINVAL, "%s is damaged: it has %u CPUs", what, head->nr_cpus);
 	if (head->clock > AREA_CLOCK_MONO)
 		return fail(EINVAL, "%s is damaged: it has clock %u", what, head->clock);
-	for (int i = 0; i < AREA_NR_TABLES; i++) {
+	for (int i = 0; i < AREA_NR_TABLES && i < (int)head->nr_tables; i++) {
 		err = check_table(head, i, bytes, what);
 		if (err)
 			return err;
@@ -195,6 +196,10 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 		memset((char *)&m->head + m->head.header_bytes, 0,
 		       sizeof(m->head) - m->head.header_bytes);
 	m->head.instance[sizeof(m->head.instance) - 1] = '\0';
+	/* a minor version of before a table: it has none of it */
+	if (m->head.nr_tables < AREA_NR_TABLES)
+		memset(&m->head.tables[m->head.nr_tables], 0,
+		       (AREA_NR_TABLES - m->head.nr_tables) * sizeof(*m->head.tables));
 	m->head.session[sizeof(m->head.session) - 1] = '\0';
 	m->head.exe[sizeof(m->head.exe) - 1] = '\0';
 	for (int i = 0; i < AREA_NR_TABLES; i++) {

@@ -15,9 +15,20 @@ int out_init(struct out *o, int fd)
 	return o->buf ? 0 : -ENOMEM;
 }
 
+int out_init_sink(struct out *o, int (*sink)(void *arg, const char *text, size_t bytes), void *arg)
+{
+	int err = out_init(o, -1);
+
+	o->sink = sink;
+	o->arg = arg;
+	return err;
+}
+
 static void write_all(struct out *o, const char *p, size_t bytes)
 {
-	while (bytes && !o->err) {
+	if (o->sink && bytes && !o->err)
+		o->err = o->sink(o->arg, p, bytes);
+	while (bytes && !o->err && !o->sink) {
 		ssize_t n = write(o->fd, p, bytes);
 
 		if (n < 0 && errno == EINTR)

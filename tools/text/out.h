@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A large buffer in front of a file descriptor. The first error is kept and everything after it is
+ * A large buffer in front of a file descriptor or a function. The first error is kept and everything after it is
  * dropped, so that a printer needs to look once a while only.
  */
 #ifndef VESTIGE_TOOLS_OUT_H
@@ -13,6 +13,8 @@
 
 struct out {
 	int fd;
+	int (*sink)(void *arg, const char *text, size_t bytes); /* instead of fd: 0 or -errno */
+	void *arg;
 	int err; /* -errno of the first failure; -EPIPE when nobody reads any more */
 	size_t used;
 	char *buf; /* OUT_BYTES */
@@ -20,6 +22,8 @@ struct out {
 
 /* Return: 0 or -ENOMEM. */
 int out_init(struct out *o, int fd);
+/* The same in front of @sink. */
+int out_init_sink(struct out *o, int (*sink)(void *arg, const char *text, size_t bytes), void *arg);
 /* Write what is left and free the buffer. Return: 0 or the first error. */
 int out_end(struct out *o);
 void out_flush(struct out *o);

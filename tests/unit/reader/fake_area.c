@@ -59,6 +59,7 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_STRINGS] = {1, 64},
 		[AREA_STATUS] = {1, 64},
 		[AREA_PAGES] = {sizeof(struct page_desc), nr_cpus * cpu_pages},
+		[AREA_FILES] = {1, 0},
 	};
 	struct fake *f = calloc(1, sizeof(*f));
 	size_t at = PAGE_BYTES, pages;

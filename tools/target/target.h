@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "tools/cli/areas_dir.h"
+#include "tools/target/areas_dir.h"
 
 struct target {
 	struct areas_dir dir;
@@ -29,6 +29,9 @@ void target_close(struct target *t);
 
 /* Does the process of @pid that began at @start live? One that nobody waited for does not. */
 bool target_lives(int pid, unsigned long long start);
+
+/* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
+bool target_stopped(int pid);
 
 /*
  * target_parse_name() - PID and START of an area's name, or of its agent's socket.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See names.h. */
-#include "tools/cli/names.h"
+#include "tools/target/names.h"
 
 #include <errno.h>
 #include <stdlib.h>

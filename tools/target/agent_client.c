@@ -17,7 +17,7 @@
 
 #include "abi/agent.h"
 #include "tools/base/fail.h"
-#include "tools/cli/target.h"
+#include "tools/target/target.h"
 
 #define TIMEOUT_MS 2000
 #define RETRY_MS   10

@@ -4,7 +4,7 @@
  * it would stumble over (a full or missing file system, a folder of somebody else) is tried here
  * first. Tests: tests/cli/test_record.py.
  */
-#include "tools/cli/areas_dir.h"
+#include "tools/target/areas_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,7 +4,7 @@
  * names: whether a process lives, /proc says. What is asked of the process itself is in
  * agent_client.c. Tests: tests/cli/test_control.py.
  */
-#include "tools/cli/target.h"
+#include "tools/target/target.h"
 
 #include <ctype.h>
 #include <dirent.h>
@@ -21,10 +21,10 @@
 #include "abi/agent.h"
 #include "tools/base/fail.h"
 
-bool target_lives(int pid, unsigned long long start)
+/* The state of a process and when it began. Return: false when there is no such process. */
+static bool read_stat(int pid, char *state, unsigned long long *began)
 {
-	char path[64], text[1024], state, *p;
-	unsigned long long began;
+	char path[64], text[1024], *p;
 	ssize_t n;
 	int fd;
 
@@ -38,12 +38,26 @@ bool target_lives(int pid, unsigned long long start)
 		return false;
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	if (!p || sscanf(p + 1,
-			 " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			 "%*s %llu",
-			 &state, &began) != 2)
-		return false;
-	return began == start && state != 'Z' && state != 'X';
+	return p && sscanf(p + 1,
+			   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			   "%*s %*s %llu",
+			   state, began) == 2;
+}
+
+bool target_lives(int pid, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	return read_stat(pid, &state, &began) && began == start && state != 'Z' && state != 'X';
+}
+
+bool target_stopped(int pid)
+{
+	unsigned long long began;
+	char state;
+
+	return read_stat(pid, &state, &began) && (state == 'T' || state == 't');
 }
 
 bool target_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket)

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tree of control files as text in the area (struct area_files): what lists and reads when the
+ * process is stopped, hangs or is dead. Owns the table AREA_FILES; it is written anew after each
+ * write to a control file, under the tree's lock, which costs some 20 us and no hook anything. An
+ * outside reader sees by `gen` that it read while we wrote. Per CPU there is one row
+ * for all, without text: the area tells those, and the options, by its own tables.
+ * fork: the child's area begins with none and gets its own. Tests: tests/engine/fire/control.
+ */
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+#include "engine/control/tree.h"
+#include "engine/core/area.h"
+#include "engine/core/options.h"
+
+#define FIRST_BYTES 16384u
+
+#define SIZE_DIGITS 5u
+
+static void put_octal(struct seq_buf *s, uint32_t mode)
+{
+	seq_putc(s, (char)('0' + (mode >> 6 & 7)));
+	seq_putc(s, (char)('0' + (mode >> 3 & 7)));
+	seq_putc(s, (char)('0' + (mode & 7)));
+}
+
+/* Does its text follow its line? vestige_status has a table of its own. */
+static int has_text(const struct tree_row *row)
+{
+	return row->kind == TREE_ENGINE && row->show &&
+	       (row->scope == TREE_INSTANCE || row->scope == TREE_GLOBAL) &&
+	       row->show != vestige_status_show;
+}
+
+static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char *name)
+{
+	static const char scopes[] = {
+		[TREE_INSTANCE] = 'i', [TREE_GLOBAL] = 'g', [TREE_CPU] = 'c', [TREE_OPTION] = 'o'};
+	size_t size_at;
+
+	put_octal(s, row->mode);
+	seq_puts(s, row->kind == TREE_ENGINE ? " e " : " r ");
+	seq_putc(s, scopes[row->scope]);
+	seq_putc(s, ' ');
+	size_at = s->len;
+	seq_puts(s, "00000 ");
+	seq_puts(s, name);
+	seq_putc(s, '\n');
+	return size_at;
+}
+
+static void put_row(struct seq_buf *s, const struct tree_row *row)
+{
+	const struct tree_at top = {.cpu = UINT32_MAX};
+	size_t size_at = put_line(s, row, row->path), text_at = s->len, n, i;
+
+	if (has_text(row) && row->show(&top, s))
+		s->len = text_at;
+	n = s->len - text_at;
+	if (s->lost || n > 99999)
+		return;
+	for (i = SIZE_DIGITS; i; i--, n /= 10)
+		s->text[size_at + i - 1] = (char)('0' + n % 10);
+}
+
+static void put_options(struct seq_buf *s, const struct tree_row *row)
+{
+	const char *name;
+	uint32_t i;
+	int bit;
+
+	for (i = 0; (name = option_at(i, &bit)); i++)
+		if (option_find(name, strlen(name)) >= 0)
+			put_line(s, row, name);
+}
+
+/* Return: whether all of it fitted. */
+static int mirror_into(struct area_files *files, uint32_t room)
+{
+	struct seq_buf s;
+	uint32_t i;
+
+	seq_init(&s, (char *)(files + 1), room - sizeof(*files));
+	for (i = 0; i < tree_nr_rows; i++)
+		if (tree_rows[i].scope == TREE_OPTION)
+			put_options(&s, &tree_rows[i]);
+		else
+			put_row(&s, &tree_rows[i]);
+	files->bytes = s.lost ? 0 : (uint32_t)s.len;
+	return !s.lost;
+}
+
+void tree_mirror(void)
+{
+	struct area_table *t = &area->tables[AREA_FILES];
+	struct area_files *files = area_entry(AREA_FILES, 0);
+	uint32_t room = t->count ? t->count : FIRST_BYTES;
+
+	if (area_reserve(AREA_FILES, room))
+		return;
+	t->count = room;
+	store_release(&files->gen, files->gen | 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	while (!mirror_into(files, room)) {
+		room *= 2;
+		if (area_reserve(AREA_FILES, room))
+			break;
+		t->count = room;
+	}
+	store_release(&files->gen, files->gen + 1);
+}

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See render.h. The texts are the kernel's (6.12). Of a rendered file nothing is asked of the process:
+ * what its area holds is copied once and printed. Tests: tests/cli/test_control.py, tests/tracefs/.
+ */
+#include "tools/target/render.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "abi/option.h"
+#include "tools/base/fail.h"
+#include "tools/target/names.h"
+#include "tools/target/file_tree.h"
+#include "tools/target/trace_stream.h"
+#include "tools/reader/area.h"
+#include "tools/reader/reader.h"
+
+#define PER_CPU "per_cpu/cpu"
+
+struct file {
+	const char *path; /* behind per_cpu/cpuN/ for one of a CPU */
+	/* Of the area's tables or of its records; neither: the engine's. */
+	int (*tables)(const struct meta *m, struct out *o);
+	int (*records)(struct reader *r, struct out *o, unsigned int cpu);
+	bool per_cpu;
+};
+
+/* The tables; the area's descriptor in *@keep, to be closed, if that is wanted. */
+static int load(const struct target *t, struct meta **out, int *keep)
+{
+	uint64_t bytes;
+	int fd, err;
+
+	fd = area_open(t->dir.fd, t->name, O_RDONLY, &bytes);
+	if (fd < 0)
+		return fd;
+	err = meta_load(fd, 0, bytes, t->path, out);
+	if (keep && !err)
+		*keep = fd;
+	else
+		close(fd);
+	return err;
+}
+
+/* A function by its place, as the kernel's lists are ordered. */
+struct row {
+	uint32_t object, offset, id;
+};
+
+static int by_place(const void *a, const void *b)
+{
+	const struct row *x = a, *y = b;
+
+	if (x->object != y->object)
+		return x->object < y->object ? -1 : 1;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/*
+ * Print the functions for which @want says so, with their counts of callbacks if @count says so.
+ * Return: how many or -errno with fail() set.
+ */
+static int print_functions(const struct meta *m, struct out *o,
+			   bool (*want)(const struct area_function *f), bool count)
+{
+	struct row *rows = calloc((size_t)m->nr_functions + 1, sizeof(*rows));
+	struct names *names;
+	uint32_t nr = 0;
+
+	if (!rows)
+		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
+	for (uint32_t i = 0; i < m->nr_functions; i++) {
+		const struct area_function *f = &m->functions[i];
+
+		if (f->object < m->nr_objects && !m->objects[f->object].unload_stamp && want(f))
+			rows[nr++] = (struct row){f->object, f->offset, i};
+	}
+	if (!nr) {
+		free(rows);
+		return 0;
+	}
+	names = names_new(m);
+	if (!names) {
+		free(rows);
+		return -ENOMEM;
+	}
+	qsort(rows, nr, sizeof(*rows), by_place);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct symbol *s = names_find(names, rows[i].object, rows[i].offset);
+
+		if (!s)
+			continue;
+		out_text(o, s->name);
+		if (s->module)
+			out_printf(o, " [%s]", s->module);
+		/* blanks where the kernel has its flags */
+		if (count)
+			out_printf(o, " (%u)           ", m->functions[rows[i].id].callbacks);
+		out_text(o, "\n");
+	}
+	names_free(names);
+	free(rows);
+	return nr > INT32_MAX ? INT32_MAX : (int)nr;
+}
+
+/* Of the process, as they are in its memory. */
+static int available_filter_functions_addrs(const struct meta *m, struct out *o)
+{
+	struct names *names = names_new(m);
+
+	if (!names)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < m->nr_functions; i++) {
+		const struct area_function *f = &m->functions[i];
+		const struct symbol *s;
+
+		if (f->object >= m->nr_objects || m->objects[f->object].unload_stamp)
+			continue;
+		s = names_find(names, f->object, f->offset);
+		if (!s)
+			continue;
+		out_printf(o, "%016" PRIx64 " ", m->objects[f->object].bias + f->offset);
+		out_text(o, s->name);
+		if (s->module)
+			out_printf(o, " [%s]", s->module);
+		out_text(o, "\n");
+	}
+	names_free(names);
+	return 0;
+}
+
+static bool want_all(const struct area_function *f)
+{
+	(void)f;
+	return true;
+}
+
+static bool want_enabled(const struct area_function *f)
+{
+	return f->enabled;
+}
+
+static bool want_filter(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_TRACE;
+}
+
+static bool want_notrace(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_NOTRACE;
+}
+
+static bool want_graph(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_GRAPH;
+}
+
+static bool want_graph_notrace(const struct area_function *f)
+{
+	return f->filter & AREA_FILTER_GRAPH_NOTRACE;
+}
+
+static int available_filter_functions(const struct meta *m, struct out *o)
+{
+	return print_functions(m, o, want_all, false);
+}
+
+static int enabled_functions(const struct meta *m, struct out *o)
+{
+	return print_functions(m, o, want_enabled, true);
+}
+
+static int print_set(const struct meta *m, struct out *o,
+		     bool (*want)(const struct area_function *f), const char *none)
+{
+	int n = print_functions(m, o, want, false);
+
+	if (!n)
+		out_printf(o, "%s\n", none);
+	return n;
+}
+
+#define ALL_ENABLED   "#### all functions enabled ####"
+#define NONE_DISABLED "#### no functions disabled ####"
+
+static int set_ftrace_filter(const struct meta *m, struct out *o)
+{
+	return print_set(m, o, want_filter, ALL_ENABLED);
+}
+
+static int set_ftrace_notrace(const struct meta *m, struct out *o)
+{
+	return print_set(m, o, want_notrace, NONE_DISABLED);
+}
+
+static int set_graph_function(const struct meta *m, struct out *o)
+{
+	return print_set(m, o, want_graph, ALL_ENABLED);
+}
+
+static int set_graph_notrace(const struct meta *m, struct out *o)
+{
+	return print_set(m, o, want_graph_notrace, NONE_DISABLED);
+}
+
+static int saved_tgids(const struct meta *m, struct out *o)
+{
+	if (!m->nr_buffers || !area_option_on(m->buffers[0].options, AREA_OPTION_RECORD_TGID))
+		return 0;
+	for (uint32_t i = 0; i < m->nr_tasks; i++)
+		if (m->tasks[i].tid > 0)
+			out_printf(o, "%d %d\n", m->tasks[i].tid, m->tasks[i].tgid);
+	return 0;
+}
+
+static int saved_cmdlines(const struct meta *m, struct out *o)
+{
+	for (uint32_t i = 0; i < m->nr_tasks; i++)
+		if (m->tasks[i].tid > 0 && m->tasks[i].comm[0])
+			out_printf(o, "%d %s\n", m->tasks[i].tid, m->tasks[i].comm);
+	return 0;
+}
+
+static int trace(struct reader *r, struct out *o, unsigned int cpu)
+{
+	struct trace_shape shape = {.keep = UINT32_MAX};
+	struct trace_stream *s;
+	bool *cpus = NULL;
+	int err;
+
+	if (cpu != UINT32_MAX) {
+		cpus = calloc(r->nr_cpus, sizeof(*cpus));
+		if (!cpus)
+			return fail(ENOMEM, "no memory");
+		cpus[cpu] = true;
+	}
+	shape.cpus = cpus;
+	s = trace_stream_new(r, o, &shape, &err);
+	if (s) {
+		do {
+			err = trace_stream_step(s);
+		} while (err > 0 && !o->err);
+		trace_stream_free(s);
+	}
+	free(cpus);
+	return err < 0 ? err : 0;
+}
+
+static void print_ts(struct out *o, const char *what, uint64_t ts, bool ns)
+{
+	uint64_t us = (ts + 500) / 1000;
+
+	if (ns)
+		out_printf(o, "%s: %5" PRIu64 ".%06" PRIu64 "\n", what, us / 1000000, us % 1000000);
+	else
+		out_printf(o, "%s: %" PRIu64 "\n", what, ts);
+}
+
+static int stats(struct reader *r, struct out *o, unsigned int cpu)
+{
+	const struct reader_cpu_stats *s = &r->stats[cpu];
+
+	out_printf(o,
+		   "entries: %" PRIu64 "\noverrun: %" PRIu64 "\ncommit overrun: %" PRIu64
+		   "\nbytes: %" PRIu64 "\n",
+		   s->entries, s->overrun, s->commit_overrun, s->bytes);
+	print_ts(o, "oldest event ts", s->oldest_ts, r->ts_is_ns);
+	print_ts(o, "now ts", s->now_ts, r->ts_is_ns);
+	out_printf(o, "dropped events: %" PRIu64 "\nread events: %" PRIu64 "\n", s->dropped_events,
+		   s->read_events);
+	return 0;
+}
+
+/* Those that are rendered whether the process tells of them or not. */
+static const struct file files[] = {
+	{.path = "available_filter_functions", .tables = available_filter_functions},
+	{.path = "available_filter_functions_addrs", .tables = available_filter_functions_addrs},
+	{.path = "enabled_functions", .tables = enabled_functions},
+	{.path = "saved_cmdlines", .tables = saved_cmdlines},
+	{.path = "saved_tgids", .tables = saved_tgids},
+	{.path = "set_ftrace_filter", .tables = set_ftrace_filter},
+	{.path = "set_ftrace_notrace", .tables = set_ftrace_notrace},
+	{.path = "set_graph_function", .tables = set_graph_function},
+	{.path = "set_graph_notrace", .tables = set_graph_notrace},
+	{.path = "trace", .records = trace},
+	{.path = "stats", .records = stats, .per_cpu = true},
+	{.path = "trace", .records = trace, .per_cpu = true},
+};
+
+#define NR_FILES (sizeof(files) / sizeof(files[0]))
+
+/* The row of @path, and the CPU that it names (UINT32_MAX: none). NULL: there is none. */
+static const struct file *find(const char *path, unsigned int *cpu)
+{
+	bool per_cpu = !strncmp(path, PER_CPU, strlen(PER_CPU));
+	unsigned long n;
+	char *end;
+
+	*cpu = UINT32_MAX;
+	if (per_cpu) {
+		path += strlen(PER_CPU);
+		n = strtoul(path, &end, 10);
+		if (*path < '0' || *path > '9' || *end != '/' || n >= UINT16_MAX)
+			return NULL;
+		*cpu = (unsigned int)n;
+		path = end + 1;
+	}
+	for (size_t i = 0; i < NR_FILES; i++)
+		if (files[i].per_cpu == per_cpu && !strcmp(files[i].path, path))
+			return &files[i];
+	return NULL;
+}
+
+int render_file(const struct target *t, const char *file, struct out *o)
+{
+	unsigned int cpu;
+	const struct file *f = find(file, &cpu);
+	struct reader *r;
+	struct meta *m;
+	int err;
+
+	if (!f)
+		return -EOPNOTSUPP; /* the engine says whether there is such a file */
+	if (f->tables) {
+		err = load(t, &m, NULL);
+		if (err)
+			return err;
+		err = f->tables(m, o);
+		meta_free(m);
+		return err < 0 ? err : 0;
+	}
+	err = reader_open_area(t->path, &r);
+	if (err)
+		return err;
+	if (cpu != UINT32_MAX && cpu >= r->nr_cpus)
+		err = fail_errno(ENOENT, "%s", file);
+	else
+		err = f->records(r, o, cpu);
+	reader_close(r);
+	return err;
+}
+
+/* What the area's own tables tell of a file without text: of a CPU, of an option, the status. */
+static int render_state(const struct meta *m, const struct file_at *at, struct out *o)
+{
+	const struct area_buffer *b = m->buffers;
+
+	if (!strcmp(at->row->path, "vestige_status"))
+		out_write(o, m->status, m->status_bytes);
+	else if (at->row->text)
+		out_write(o, at->row->text, at->row->bytes);
+	else if (at->option >= 0 && m->nr_buffers)
+		out_printf(o, "%d\n", area_option_on(b->options, at->option));
+	else if (!strcmp(at->row->path, "buffer_size_kb") && m->nr_buffers && at->cpu < b->nr_cpus)
+		out_printf(o, "%" PRIu64 "\n",
+			   (uint64_t)m->cpus[b->first_cpu + at->cpu].nr_pages * PAGE_BYTES / 1024);
+	else
+		return -ENODATA;
+	return 0;
+}
+
+int render_left(const struct target *t, const char *file, struct out *o)
+{
+	struct file_tree tree = {0};
+	struct file_at at;
+	struct meta *m;
+	int err, fd;
+
+	err = load(t, &m, &fd);
+	if (err)
+		return err;
+	err = file_tree_load(fd, &m->head, &tree);
+	close(fd);
+	if (!err && file_tree_find(&tree, file, m->head.nr_cpus, &at))
+		err = fail_errno(ENOENT, "%s", file);
+	if (!err && !at.row)
+		err = fail_errno(EISDIR, "%s", file);
+	if (!err && render_state(m, &at, o))
+		err = fail(ENODATA, "%s: the process left nothing to read of it", file);
+	file_tree_free(&tree);
+	meta_free(m);
+	return err;
+}
+
+int render_any(struct target *t, const char *file, struct out *o)
+{
+	size_t bytes;
+	char *text;
+	int err = render_file(t, file, o);
+
+	if (err != -EOPNOTSUPP)
+		return err;
+	if (!t->alive || target_stopped(t->pid))
+		return render_left(t, file, o);
+	err = target_read(t, file, &text, &bytes);
+	if (err == -ESRCH)
+		return render_left(t, file, o);
+	if (!err) {
+		out_write(o, text, bytes);
+		free(text);
+	}
+	return err;
+}
+
+struct listing {
+	const struct file_tree *tree;
+	const char *dir;
+	uint32_t nr_cpus;
+	struct out *o;
+};
+
+static int list_dir(struct listing *l, const char *dir);
+
+static int list_name(void *arg, const char *name, const struct file_at *at)
+{
+	struct listing *l = arg;
+	const char *dir = l->dir;
+	char path[256];
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "%s%s%s", dir, *dir ? "/" : "", name);
+	if (at->row) {
+		out_printf(l->o, "%s\n", path);
+	} else {
+		ret = list_dir(l, path);
+		l->dir = dir;
+	}
+	return ret;
+}
+
+static int list_dir(struct listing *l, const char *dir)
+{
+	l->dir = dir;
+	return file_tree_list(l->tree, dir, l->nr_cpus, list_name, l);
+}
+
+int render_list(const struct target *t, struct out *o)
+{
+	struct file_tree tree = {0};
+	struct meta *m;
+	int fd, err = load(t, &m, &fd);
+
+	if (err)
+		return err;
+	err = file_tree_load(fd, &m->head, &tree);
+	close(fd);
+	if (!err) {
+		struct listing l = {.tree = &tree, .nr_cpus = m->head.nr_cpus, .o = o};
+
+		err = list_dir(&l, "");
+	} else if (err == -ENODATA) {
+		err = 0;
+		for (size_t i = 0; i < NR_FILES; i++)
+			if (!files[i].per_cpu)
+				out_printf(o, "%s\n", files[i].path);
+	}
+	file_tree_free(&tree);
+	meta_free(m);
+	return err;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The control files of a process as the outside sees them: which there are, those that are rendered
+ * from its area, whether it runs, is stopped or is dead, and what it left of the others.
+ */
+#ifndef VESTIGE_TOOLS_RENDER_H
+#define VESTIGE_TOOLS_RENDER_H
+
+#include "tools/target/target.h"
+#include "tools/text/out.h"
+
+/*
+ * render_file() - print control file @file to @o if it is a rendered one.
+ * Return: 0; -EOPNOTSUPP without fail() when it is not: the engine has it; -errno with fail() set.
+ */
+int render_file(const struct target *t, const char *file, struct out *o);
+
+/*
+ * render_left() - print what a process that cannot be asked left of @file in its area.
+ * Return: 0 or -errno with fail() set: ENOENT there is no such file, ENODATA nothing is left of it.
+ */
+int render_left(const struct target *t, const char *file, struct out *o);
+
+/*
+ * render_any() - print @file: rendered, asked of the process, or what a stopped or dead one left.
+ * Return: 0 or -errno with fail() set, as target_read().
+ */
+int render_any(struct target *t, const char *file, struct out *o);
+
+/*
+ * render_list() - print the names of the control files, one a line.
+ * Return: 0 or -errno with fail() set.
+ */
+int render_list(const struct target *t, struct out *o);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* The kernel's `trace` text of a reader, record by record: printed at once, or pulled. */
+#ifndef VESTIGE_TOOLS_TRACE_STREAM_H
+#define VESTIGE_TOOLS_TRACE_STREAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/reader/reader.h"
+#include "tools/text/out.h"
+
+struct trace_stream;
+
+struct trace_shape {
+	const bool *cpus;   /* those wanted, nr_cpus of them; NULL: all. Borrowed */
+	uint32_t set, keep; /* of a trace of calls: options set, and those of the process kept */
+	bool no_header;	    /* as trace_pipe has none */
+};
+
+/*
+ * trace_stream_new() - begin to print @r to @o, both borrowed.
+ * Return: NULL with fail() set; *@err is -errno then.
+ */
+struct trace_stream *trace_stream_new(struct reader *r, struct out *o,
+				      const struct trace_shape *shape, int *err);
+void trace_stream_free(struct trace_stream *s);
+
+/*
+ * trace_stream_step() - print the next record.
+ * Return: 1; 0 at the end; -errno with fail() set.
+ */
+int trace_stream_step(struct trace_stream *s);
+
+/* Calls that were nested deeper than is kept, after the end. */
+uint64_t trace_stream_too_deep(const struct trace_stream *s);
+
+#endif
