@@ -37,7 +37,7 @@
 #include "engine/hook/cyg.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
-#include "engine/hook/text_patch.h"
+#include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
 #define DEFAULT_KB	(16u * 1024) /* all CPUs together */

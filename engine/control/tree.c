@@ -89,7 +89,10 @@ const uint32_t tree_nr_rows = ARRAY_SIZE(tree_rows);
 #define PER_CPU "per_cpu/cpu"
 #define OPTIONS "options/"
 
-/* `per_cpu/cpuN/NAME`, `per_cpu/cpuN`: N, and what is behind it. NULL: that is no CPU of ours. */
+const struct tree_branch *const tree_branches[] = {NULL};
+const uint32_t tree_nr_branches = ARRAY_SIZE(tree_branches) - 1;
+
+/* The number behind `per_cpu/cpu`, and what follows it. NULL: that is no CPU of ours. */
 static const char *split_cpu(const char *path, uint32_t *cpu)
 {
 	uint32_t n = 0, digits;
@@ -100,17 +103,39 @@ static const char *split_cpu(const char *path, uint32_t *cpu)
 	if (!digits || (*path && *path != '/') || !area || n >= area->nr_cpus)
 		return NULL;
 	*cpu = n;
-	return *path ? path + 1 : path;
+	return path;
+}
+
+/* The branch to which a path belongs, and what follows its name; or NULL. */
+static const struct tree_branch *find_branch(const char *path, const char **rest)
+{
+	uint32_t i;
+
+	for (i = 0; i < tree_nr_branches; i++) {
+		const struct tree_branch *b = tree_branches[i];
+		size_t n = strlen(b->name);
+
+		if (!str_starts(path, b->name) || (path[n] && path[n] != '/'))
+			continue;
+		*rest = path + n + (path[n] == '/');
+		return b;
+	}
+	return NULL;
 }
 
 const struct tree_row *tree_find(const char *path, struct tree_at *at)
 {
+	const struct tree_branch *branch;
+	const char *rest;
 	uint32_t i;
 
 	*at = (struct tree_at){.tr = &global_trace, .cpu = UINT32_MAX};
+	branch = find_branch(path, &rest);
+	if (branch)
+		return branch->find(rest, at);
 	if (str_starts(path, PER_CPU)) {
 		path = split_cpu(path, &at->cpu);
-		if (!path)
+		if (!path || !*path++)
 			return NULL;
 	} else if (str_starts(path, OPTIONS)) {
 		int option = option_find(path + strlen(OPTIONS), strlen(path + strlen(OPTIONS)));
@@ -127,6 +152,78 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 		    (tree_rows[i].scope == TREE_CPU) == (at->cpu != UINT32_MAX))
 			return &tree_rows[i];
 	return NULL;
+}
+
+static void list_root(tree_emit *emit, void *arg)
+{
+	uint32_t i;
+
+	for (i = 0; i < tree_nr_rows; i++)
+		if (tree_rows[i].scope != TREE_CPU && tree_rows[i].scope != TREE_OPTION)
+			emit(arg, tree_rows[i].path, &tree_rows[i]);
+	emit(arg, "options", NULL);
+	emit(arg, "per_cpu", NULL);
+	for (i = 0; i < tree_nr_branches; i++)
+		emit(arg, tree_branches[i]->name, NULL);
+}
+
+static void list_options(tree_emit *emit, void *arg)
+{
+	const struct tree_row *row = tree_rows;
+	const char *name;
+	uint32_t i;
+	int bit;
+
+	while (row->scope != TREE_OPTION)
+		row++;
+	for (i = 0; (name = option_at(i, &bit)); i++)
+		emit(arg, name, row);
+}
+
+static void list_cpus(tree_emit *emit, void *arg)
+{
+	char name[16];
+	struct seq_buf s;
+	uint32_t cpu;
+
+	for (cpu = 0; cpu < area->nr_cpus; cpu++) {
+		seq_init(&s, name, sizeof(name) - 1);
+		seq_puts(&s, "cpu");
+		seq_putu(&s, cpu);
+		name[s.len] = 0;
+		emit(arg, name, NULL);
+	}
+}
+
+static void list_cpu(tree_emit *emit, void *arg)
+{
+	uint32_t i;
+
+	for (i = 0; i < tree_nr_rows; i++)
+		if (tree_rows[i].scope == TREE_CPU)
+			emit(arg, tree_rows[i].path, &tree_rows[i]);
+}
+
+static int list(const char *path, tree_emit *emit, void *arg)
+{
+	const struct tree_branch *branch;
+	const char *rest;
+	uint32_t cpu;
+
+	branch = find_branch(path, &rest);
+	if (branch)
+		return branch->list(rest, emit, arg);
+	if (!*path)
+		list_root(emit, arg);
+	else if (str_equal(path, "options"))
+		list_options(emit, arg);
+	else if (str_equal(path, "per_cpu"))
+		list_cpus(emit, arg);
+	else if (str_starts(path, PER_CPU) && (rest = split_cpu(path, &cpu)) && !*rest)
+		list_cpu(emit, arg);
+	else
+		return -ENOENT;
+	return 0;
 }
 
 /* One line a row of the table, as the kernel's mini-HOWTO has them. */
@@ -198,17 +295,17 @@ long tree_read(const char *path, struct seq_buf *s)
 {
 	const struct tree_row *row;
 	struct tree_at at;
-	int err = row_for(path, &row, &at);
+	int err;
 
+	lock_take(&tree_lock);
+	err = row_for(path, &row, &at);
 	if (!err && row->kind == TREE_RENDERED)
 		err = -EOPNOTSUPP;
 	if (!err && !row->show)
 		err = -EACCES;
-	if (!err) {
-		lock_take(&tree_lock);
+	if (!err)
 		err = row->show(&at, s);
-		lock_release(&tree_lock);
-	}
+	lock_release(&tree_lock);
 	if (!err && s->lost)
 		err = -EFBIG;
 	return err ? err : (long)s->len;
@@ -218,91 +315,50 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 {
 	const struct tree_row *row;
 	struct tree_at at;
-	int err = row_for(path, &row, &at);
+	int err;
 
+	lock_take(&tree_lock);
+	err = row_for(path, &row, &at);
 	if (!err && !row->store)
 		err = -EACCES;
 	if (!err) {
-		lock_take(&tree_lock);
 		err = row->store(&at, text, n, truncate);
 		if (load_acquire(&area->state) == AREA_LIVE)
 			tree_mirror();
-		lock_release(&tree_lock);
 	}
+	lock_release(&tree_lock);
 	return err;
 }
 
-static void list_entry(struct seq_buf *s, const char *mode, const char *name)
+/* A line of what AGENT_LIST answers. */
+static void list_line(void *arg, const char *name, const struct tree_row *row)
 {
-	seq_puts(s, mode);
+	struct seq_buf *s = arg;
+	char mode[] = "100000";
+
+	if (row) {
+		mode[3] = (char)('0' + (row->mode >> 6 & 7));
+		mode[4] = (char)('0' + (row->mode >> 3 & 7));
+		mode[5] = (char)('0' + (row->mode & 7));
+	}
+	seq_puts(s, row ? mode : "040755");
 	seq_putc(s, ' ');
 	seq_puts(s, name);
 	seq_putc(s, '\n');
 }
 
-static void list_rows(struct seq_buf *s, int cpu)
-{
-	char mode[] = "100000";
-	uint32_t i;
-
-	for (i = 0; i < tree_nr_rows; i++) {
-		const struct tree_row *row = &tree_rows[i];
-
-		if (row->scope == TREE_OPTION || (row->scope == TREE_CPU) != cpu)
-			continue;
-		mode[3] = (char)('0' + (row->mode >> 6 & 7));
-		mode[4] = (char)('0' + (row->mode >> 3 & 7));
-		mode[5] = (char)('0' + (row->mode & 7));
-		list_entry(s, mode, row->path);
-	}
-}
-
-static void list_options(struct seq_buf *s)
-{
-	const char *name;
-	uint32_t i;
-	int bit;
-
-	for (i = 0; (name = option_at(i, &bit)); i++)
-		if (option_find(name, strlen(name)) >= 0)
-			list_entry(s, "100644", name);
-}
-
-static void list_cpus(struct seq_buf *s)
-{
-	uint32_t i;
-
-	for (i = 0; i < area->nr_cpus; i++) {
-		seq_puts(s, "040755 cpu");
-		seq_putu(s, i);
-		seq_putc(s, '\n');
-	}
-}
-
 long tree_list(const char *dir, struct seq_buf *s)
 {
-	struct tree_at at = {.cpu = UINT32_MAX};
-	const char *rest;
+	int err;
 
 	if (!area)
 		return -ENODEV;
 	lock_take(&tree_lock);
-	if (!*dir) {
-		list_rows(s, 0);
-		list_entry(s, "040755", "options");
-		list_entry(s, "040755", "per_cpu");
-	} else if (str_equal(dir, "options")) {
-		list_options(s);
-	} else if (str_equal(dir, "per_cpu")) {
-		list_cpus(s);
-	} else if (str_starts(dir, PER_CPU) && (rest = split_cpu(dir, &at.cpu)) && !*rest) {
-		list_rows(s, 1);
-	} else {
-		lock_release(&tree_lock);
-		return -ENOENT;
-	}
+	err = list(dir, list_line, s);
 	lock_release(&tree_lock);
-	return s->lost ? -EFBIG : (long)s->len;
+	if (!err && s->lost)
+		err = -EFBIG;
+	return err ? err : (long)s->len;
 }
 
 void tree_lock_take(void)

@@ -26,6 +26,7 @@ enum tree_scope {
 	TREE_GLOBAL,   /* the top one alone */
 	TREE_CPU,      /* per_cpu/cpuN/ of each instance */
 	TREE_OPTION,   /* options/NAME: one for each option */
+	TREE_BRANCH,   /* beneath a folder whose files come and go: struct tree_branch */
 };
 
 /* What a path names beyond its row. */
@@ -33,6 +34,7 @@ struct tree_at {
 	struct trace_array *tr; /* whose file it is */
 	uint32_t cpu;		/* TREE_CPU: N; else UINT32_MAX: all of them */
 	uint32_t option;	/* TREE_OPTION: enum area_option */
+	void *object;		/* TREE_BRANCH: what the names in the path mean */
 };
 
 struct tree_row {
@@ -54,7 +56,28 @@ struct tree_row {
 extern const struct tree_row tree_rows[];
 extern const uint32_t tree_nr_rows;
 
-/* The row of that path, and what the path names beyond it; or NULL. */
+/* For each name in a folder; @row: of a file, NULL: it is a folder. */
+typedef void tree_emit(void *arg, const char *name, const struct tree_row *row);
+
+/*
+ * A folder whose files come and go (events/). The tree knows its name alone; both are called under
+ * the tree's lock.
+ */
+struct tree_branch {
+	const char *name;
+	/* The row of @rest, the path beneath the folder, and at->object; NULL: there is no such file. */
+	const struct tree_row *(*find)(const char *rest, struct tree_at *at);
+	/* Each name in the folder @rest beneath it, "" is itself. Return: 0 or -ENOENT. */
+	int (*list)(const char *rest, tree_emit *emit, void *arg);
+};
+
+extern const struct tree_branch *const tree_branches[];
+extern const uint32_t tree_nr_branches;
+
+/*
+ * The row of that path, and what the path names beyond it; or NULL. Under the tree's lock, as what a
+ * branch has may change.
+ */
 const struct tree_row *tree_find(const char *path, struct tree_at *at);
 
 /* Return: bytes of text in @s; -ENOENT, -EACCES, -EOPNOTSUPP (a rendered row), -EFBIG. */

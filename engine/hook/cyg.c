@@ -26,7 +26,7 @@
 #include "engine/core/libc.h"
 #include "engine/hook/entry.h"
 #include "engine/hook/sites.h"
-#include "engine/hook/text_patch.h"
+#include "engine/core/text_patch.h"
 
 /* Where the exported functions go, NULL: return at once. cyg_entry.S reads all of these. */
 hook_entry *hook_cyg_on_enter, *hook_cyg_on_exit;

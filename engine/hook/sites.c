@@ -36,7 +36,7 @@
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_avoid.h"
 #include "engine/hook/near_map.h"
-#include "engine/hook/text_patch.h"
+#include "engine/core/text_patch.h"
 
 /* What a struct object keeps for this hook. */
 struct sites {

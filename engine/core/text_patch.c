@@ -6,7 +6,7 @@
  * has the text as it stands. Costs: bench
  * "switching". Tests: tests/engine/.
  */
-#include "engine/hook/text_patch.h"
+#include "engine/core/text_patch.h"
 
 #include <errno.h>
 #include <linux/membarrier.h>

@@ -7,8 +7,8 @@
  * the other. text_sync() behind a batch makes every CPU that runs a thread of ours drop what it has
  * prefetched (membarrier SYNC_CORE): after it no thread enters by what was there before.
  */
-#ifndef VESTIGE_HOOK_TEXT_PATCH_H
-#define VESTIGE_HOOK_TEXT_PATCH_H
+#ifndef VESTIGE_CORE_TEXT_PATCH_H
+#define VESTIGE_CORE_TEXT_PATCH_H
 
 #include <stdint.h>
 
