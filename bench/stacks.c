@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks plain|switch MILLIONS - what a call costs when each one is made on another stack than the
+ * stacks plain|switch|yield MILLIONS - what a call costs when each one is made on another stack than the
  * one before it.
  *
  * Two coroutines call the same function in turn; `plain` makes as many switches, but by a coroutine
@@ -55,6 +55,30 @@ static NOINLINE int leaf(int n)
 	return n;
 }
 
+static NOINLINE void yield(void **save, void *to)
+{
+	bench_switch(save, to);
+	__asm__ volatile("");
+}
+
+static NOTRACE void yielding(void *arg)
+{
+	(void)arg;
+	for (;;)
+		yield(&there, back);
+}
+
+static NOTRACE double run_yield(double millions, double *calls)
+{
+	long n = (long)(millions * 1e6) / 2, i;
+	double start = now_ns();
+
+	*calls = (double)n * 2;
+	for (i = 0; i < n; i++)
+		yield(&back, there);
+	return now_ns() - start;
+}
+
 static NOTRACE void coroutine(void *arg)
 {
 	int i;
@@ -102,21 +126,24 @@ NOTRACE int main(int argc, char **argv)
 	double best = 1e30, tsc = 1e30, total = 0, calls;
 	char *stack = aligned_alloc(4096, 65536);
 	void **top = (void **)(stack + 65536 - 64);
+	double (*measure)(double, double *) = run;
 	int i;
 
 	if (argc != 3 || !stack) {
-		fprintf(stderr, "usage: stacks plain|switch MILLIONS\n");
+		fprintf(stderr, "usage: stacks plain|switch|yield MILLIONS\n");
 		return 2;
 	}
+	if (!strcmp(argv[1], "yield"))
+		measure = run_yield;
 	both = !strcmp(argv[1], "switch");
 	*--top = (void *)bench_start;
 	*--top = NULL;
 	*--top = NULL;
-	*--top = (void *)coroutine;
+	*--top = measure == run ? (void *)coroutine : (void *)yielding;
 	there = top;
-	run(0.1, &calls);
+	measure(0.1, &calls);
 	for (i = 0; i < PARTS; i++) {
-		double t = run(atof(argv[2]) / PARTS, &calls), r = rdtsc_ns();
+		double t = measure(atof(argv[2]) / PARTS, &calls), r = rdtsc_ns();
 
 		total += calls;
 		if (t / calls < best)

@@ -14,6 +14,7 @@
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/options.h"
+#include "engine/core/trace_array.h"
 
 #define FIRST_BYTES 16384u
 
@@ -53,7 +54,7 @@ static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char
 
 static void put_row(struct seq_buf *s, const struct tree_row *row)
 {
-	const struct tree_at top = {.cpu = UINT32_MAX};
+	const struct tree_at top = {.tr = &global_trace, .cpu = UINT32_MAX};
 	size_t size_at = put_line(s, row, row->path), text_at = s->len, n, i;
 
 	if (has_text(row) && row->show(&top, s))

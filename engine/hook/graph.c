@@ -142,30 +142,29 @@ void graph_finish(enum record_kind kind)
 
 /*
  * A call without an entry record returns: the end of what set_graph_notrace hides, or a call that
- * tracing_thresh may want. Called by graph.S, in any context. @slot: S. @stub: what it holds.
+ * tracing_thresh may want. Called by graph.S, in any context. @slot: S, on @s. @stub: what it holds.
  */
-void graph_silent_exit(uint64_t slot, uint64_t stub);
+void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s);
 
-void graph_silent_exit(uint64_t slot, uint64_t stub)
+void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s)
 {
-	struct graph_tls *t = &graph_tls;
 	uint64_t word, took;
 	struct ring_slot r;
 
-	if (t->hidden == slot) {
-		t->hidden = 0;
+	if (s->hidden == slot) {
+		s->hidden = 0;
 		return;
 	}
-	if (t->depth)
-		t->depth--;
-	if (t->root == slot)
-		t->root = 0;
+	if (s->depth)
+		s->depth--;
+	if (s->root == slot)
+		s->root = 0;
 	took = ring_clock() - graph_shadow(slot)->stamp;
 	if (!graph_thresh || took < graph_thresh || took >> RECORD_RETURN_DEPTH_SHIFT)
 		return;
 	word = graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word;
 	if (!ring_reserve(ring_top, &r, RECORD_RETURN_BYTES))
 		return;
-	r.words[1] = took | (uint64_t)t->depth << RECORD_RETURN_DEPTH_SHIFT;
+	r.words[1] = took | (uint64_t)s->depth << RECORD_RETURN_DEPTH_SHIFT;
 	ring_commit(&r, RECORD_RETURN, record_word_id(word));
 }

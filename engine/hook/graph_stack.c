@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_stack.h. Owns the table of stacks, the hash that finds them by 64 KiB of address, and
- * the table of shadow memory that is mapped. Entries are claimed with one
- * compare-and-swap and never moved, so that any thread may look at any instruction.
+ * See graph_stack.h. Owns the table of stacks and the hash that finds them by 64 KiB of address.
+ * Entries are claimed with one compare-and-swap and never moved, so that any thread may look at any
+ * instruction.
+ *
+ * A row is written by the thread that runs on its stack, and by nobody else while it does; a thread's
+ * `current` says only where it was last, which its next call proves or not. So nothing has to be told
+ * when a coroutine is resumed by another thread.
  *
  * A handler may interrupt the slow path and take it itself; then the one below looks again. Only for
- * its last few steps is the thread's fast path closed (graph_tls.lo): the calls of a handler that
+ * its last few steps is the thread's fast path closed (graph_tls.current): the calls of a handler that
  * comes just then stay unwrapped, and are counted.
  *
  * fork: the child has one thread, its stacks and its shadow; open calls return as in the parent.
- * Costs: bench "coroutine". Tests: tests/engine/graph.
+ * Costs: bench/stacks.c. Tests: tests/engine/graph.
  */
 #include "engine/hook/graph_stack.h"
 
@@ -18,14 +22,14 @@
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/mem.h"
 #include "engine/hook/graph.h"
+#include "engine/hook/graph_shadow.h"
 #include "engine/ring/ring_write.h"
 
 #define GRANULE_SHIFT 16
 #define NR_STACKS     16384u
 #define NR_SEEN	      65536u /* a power of two: pieces of stacks in the hash */
-#define NR_MAPPED     65536u /* the same for blocks of shadow: 4 GiB of stacks */
-#define BLOCK_SHIFT   18
 #define PROBES	      64u
 #define LEARN_BYTES   UINT64_C(512)
 #define LEARN_REACH   UINT64_C(16384)
@@ -34,31 +38,20 @@
 #define KNOWN_BYTES   (UINT64_C(1) << 20) /* of a stack with bounds: findable at once */
 #define ABANDONED_GAP UINT64_C(64)
 
-struct stack {
-	uint64_t top;	/* 0: the row is free */
-	uint64_t lo;	/* what is known to be in use; has a shadow from here up */
-	uint64_t floor; /* the stack's end; 0: learned, not known */
-	uint64_t open;
-	uint64_t root, hidden;
-	uint32_t depth;
-	uint32_t id; /* for RECORD_STACK */
-	uint32_t claimed;
-	struct graph_tls *holder; /* of the thread that ran on it last, where its end is seen */
-};
-
 static struct tables {
-	struct stack stacks[NR_STACKS];
-	uint64_t seen[NR_SEEN];	    /* granule << 20 | row + 1 */
-	uint64_t mapped[NR_MAPPED]; /* block << 2 | enum */
+	struct graph_stack stacks[NR_STACKS];
+	uint64_t seen[NR_SEEN]; /* granule << 20 | row + 1 */
 	uint32_t hint;
 	uint32_t last_id;
 } * tables;
 
-enum { MAPPED_PENDING = 1, MAPPED_YES = 2, MAPPED_REFUSED = 3 };
+/* Nothing fits here: whose current stack it is takes the slow path. */
+static struct graph_stack no_stack = {.lo = UINT64_MAX};
 
 static int active; /* calls are being wrapped */
 
-__thread struct graph_tls graph_tls __attribute__((tls_model("initial-exec")));
+__thread struct graph_tls graph_tls
+	__attribute__((tls_model("initial-exec"))) = {.current = &no_stack};
 
 void graph_stacks_active(int on)
 {
@@ -71,81 +64,14 @@ int graph_stacks_start(void)
 
 	if (tables)
 		return 0;
+	if (graph_shadow_start())
+		return -ENOMEM;
 	p = sys_mmap(NULL, sizeof(*tables), PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (sys_failed(p))
 		return -ENOMEM;
 	store_release(&tables, (struct tables *)p);
 	return 0;
-}
-
-static uint32_t hash_of(uint64_t granule)
-{
-	return (uint32_t)((granule * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
-}
-
-/* Map it. Return: 0 or -errno. */
-static int mmap_block(uint64_t block)
-{
-	void *want = (void *)(block << BLOCK_SHIFT);
-	size_t bytes = (size_t)1 << BLOCK_SHIFT;
-	long p = sys_mmap(want, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-
-	if (sys_failed(p))
-		return (int)p;
-	if ((void *)p == want)
-		return 0;
-	sys_munmap((void *)p, bytes); /* a kernel before 4.17 takes it for a hint */
-	return -EEXIST;
-}
-
-/*
- * 256 KiB of shadow. While its entry is pending another thread is at it, or we are, below a handler:
- * whose mmap() succeeds has it, but only the first comer knows that somebody else's memory is there.
- * Return whether it is there.
- */
-static int map_block(uint64_t block)
-{
-	uint32_t h = hash_of(block), i;
-
-	for (i = 0; i < PROBES; i++) {
-		uint64_t *at = &tables->mapped[(h + i) & (NR_MAPPED - 1)];
-		uint64_t entry = load_acquire(at);
-		int first = 0, err;
-
-		if (!entry) {
-			if (ring_growth_forbidden())
-				return 0;
-			entry = block << 2 | MAPPED_PENDING;
-			first = compare_and_store(at, 0, entry);
-			if (!first)
-				entry = load_acquire(at);
-		}
-		if (entry >> 2 != block)
-			continue;
-		if ((entry & 3) != MAPPED_PENDING)
-			return (entry & 3) == MAPPED_YES;
-		err = mmap_block(block);
-		if (!err)
-			store_release(at, block << 2 | MAPPED_YES);
-		else if (first && !compare_and_store(at, entry, block << 2 | MAPPED_REFUSED))
-			err = 0; /* a handler on top of us was faster */
-		return !err;
-	}
-	return 0;
-}
-
-/* The shadow of all slots from @lo up to and with @hi. */
-static int map_shadow(uint64_t lo, uint64_t hi)
-{
-	uint64_t block = (uint64_t)graph_shadow(lo) >> BLOCK_SHIFT;
-	uint64_t last = (uint64_t)graph_shadow(hi) >> BLOCK_SHIFT;
-
-	for (; block <= last; block++)
-		if (!map_block(block))
-			return 0;
-	return 1;
 }
 
 /* Let the hash lead from each piece of @lo .. @hi to the row. */
@@ -155,7 +81,7 @@ static void make_findable(uint32_t row, uint64_t lo, uint64_t hi)
 
 	for (granule = lo >> GRANULE_SHIFT; granule <= hi >> GRANULE_SHIFT; granule++) {
 		uint64_t entry = granule << 20 | (row + 1);
-		uint32_t h = hash_of(granule), i;
+		uint32_t h = graph_hash(granule), i;
 
 		for (i = 0; i < PROBES; i++) {
 			uint64_t *at = &tables->seen[(h + i) & (NR_SEEN - 1)];
@@ -171,23 +97,23 @@ int graph_stacks_probe(void)
 {
 	uint64_t slot = (uint64_t)__builtin_frame_address(0);
 
-	return map_shadow(slot, slot) ? 0 : -EEXIST;
+	return graph_shadow_map(slot, slot) ? 0 : -EEXIST;
 }
 
-static int covers(const struct stack *s, uint64_t slot)
+static int covers(const struct graph_stack *s, uint64_t slot)
 {
 	return slot < s->top && slot >= (s->floor ? s->floor : s->lo);
 }
 
 /* The row of the stack on which a slot lies; NULL if none is known there. */
-static struct stack *find(uint64_t slot)
+static struct graph_stack *find(uint64_t slot)
 {
 	uint64_t granule = slot >> GRANULE_SHIFT;
-	uint32_t h = hash_of(granule), i;
+	uint32_t h = graph_hash(granule), i;
 
 	for (i = 0; i < PROBES; i++) {
 		uint64_t entry = load_acquire(&tables->seen[(h + i) & (NR_SEEN - 1)]);
-		struct stack *s;
+		struct graph_stack *s;
 
 		if (!entry)
 			return NULL;
@@ -200,29 +126,36 @@ static struct stack *find(uint64_t slot)
 	return NULL;
 }
 
-static uint32_t row_of(const struct stack *s)
+static uint32_t row_of(const struct graph_stack *s)
 {
 	return (uint32_t)(s - tables->stacks);
 }
 
+/* The head word of a new stack's RECORD_STACK; what makes it another than any before it. */
+static uint64_t next_word(void)
+{
+	uint64_t id = (fetch_add(&tables->last_id, 1) + 1) & RECORD_ID_MAX;
+
+	return (uint64_t)RECORD_STACK << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT;
+}
+
 /* A free row for a stack without a shadow yet. @floor: 0 if it has to be learned. @lo: a slot. */
-static struct stack *make(uint64_t floor, uint64_t lo, uint64_t top)
+static struct graph_stack *make(uint64_t floor, uint64_t lo, uint64_t top)
 {
 	uint32_t i, at = load_relaxed(&tables->hint);
 
 	for (i = 0; i < NR_STACKS; i++, at++) {
-		struct stack *s = &tables->stacks[at % NR_STACKS];
+		struct graph_stack *s = &tables->stacks[at % NR_STACKS];
 
 		if (load_relaxed(&s->claimed) || !compare_and_store(&s->claimed, 0, 1))
 			continue;
 		store_relaxed(&tables->hint, at + 1);
-		s->id = fetch_add(&tables->last_id, 1) + 1;
+		s->word = next_word();
 		s->lo = top;
 		s->floor = floor;
 		s->open = top;
 		s->root = s->hidden = 0;
 		s->depth = 0;
-		s->holder = NULL;
 		store_release(&s->top, top);
 		make_findable(row_of(s), lo, top);
 		return s;
@@ -230,8 +163,11 @@ static struct stack *make(uint64_t floor, uint64_t lo, uint64_t top)
 	return NULL;
 }
 
-static void forget(struct stack *s)
+static void forget(struct graph_stack *s)
 {
+	/* a thread that is still there takes the slow path */
+	store_relaxed(&s->open, 0);
+	store_relaxed(&s->lo, UINT64_MAX);
 	store_release(&s->top, 0);
 	store_release(&s->claimed, 0);
 }
@@ -242,7 +178,7 @@ static void forget_range(uint64_t lo, uint64_t hi)
 	uint32_t i;
 
 	for (i = 0; i < NR_STACKS; i++) {
-		struct stack *s = &tables->stacks[i];
+		struct graph_stack *s = &tables->stacks[i];
 		uint64_t top = load_relaxed(&s->top);
 
 		if (!top && !load_relaxed(&s->claimed))
@@ -262,54 +198,47 @@ void graph_stack_known(uint64_t lo, uint64_t bytes)
 	make(lo, bytes > KNOWN_BYTES ? top - KNOWN_BYTES : lo, top);
 }
 
-static void store_current(const struct graph_tls *t, struct stack *s)
+/* Where the thread was last, as far as it knows; NULL: nowhere. */
+static struct graph_stack *last_stack(const struct graph_tls *t)
 {
-	s->open = t->open;
-	s->root = t->root;
-	s->hidden = t->hidden;
-	s->depth = t->depth;
+	struct graph_stack *s = t->current == &no_stack ? t->last : t->current;
+
+	return s && s->top ? s : NULL;
 }
 
-static void load_current(struct graph_tls *t, const struct stack *s)
+static void close_fast_path(struct graph_tls *t)
 {
-	t->open = s->open;
-	t->top = s->top;
-	t->root = s->root;
-	t->hidden = s->hidden;
-	t->depth = s->depth;
-}
-
-static struct stack *current_stack(const struct graph_tls *t)
-{
-	struct stack *s = t->stack ? &tables->stacks[t->stack - 1] : NULL;
-
-	return s && s->top && s->id == t->stack_id ? s : NULL;
+	t->last = last_stack(t);
+	barrier();
+	t->current = &no_stack;
+	barrier();
 }
 
 void graph_thread_end(void)
 {
 	struct graph_tls *t = &graph_tls;
-	struct stack *own = t->own ? &tables->stacks[t->own - 1] : NULL;
-	struct stack *s = current_stack(t);
+	struct graph_stack *own = t->own;
 
-	t->lo = UINT64_MAX; /* what is still called takes the slow path, and learns the stack anew */
+	/* what is still called takes the slow path, and learns the stack anew */
+	t->busy = 1;
 	barrier();
-	if (s && s->holder == t) {
-		store_current(t, s);
-		s->holder = NULL;
-	}
-	if (own && own->id == t->own_id)
-		forget(own);
+	t->current = &no_stack;
+	t->last = t->own = NULL;
+	t->word = 0;
+	memset(t->recent, 0, sizeof(t->recent));
 	t->thread_top = 0;
-	t->own = t->stack = 0;
+	barrier();
+	t->busy = 0;
+	if (own && own->word == t->own_word)
+		forget(own);
 }
 
 void graph_thread_forbid(void)
 {
-	graph_tls.lo = UINT64_MAX;
+	graph_tls.busy = 1;
 	barrier();
 	graph_tls.forbidden = 1;
-	graph_tls.open = 0;
+	graph_tls.current = &no_stack;
 }
 
 static void write_record(enum record_kind kind, uint32_t id)
@@ -335,7 +264,7 @@ static int readable(uint64_t slot, uint64_t near)
  * The innermost open call's function contains the address to which @slot returns: so the call was
  * made from there, on the same stack.
  */
-static int called_by_innermost(const struct stack *s, uint64_t slot)
+static int called_by_innermost(const struct graph_stack *s, uint64_t slot)
 {
 	uint64_t return_address = *(const uint64_t *)slot, stub, id;
 	const struct area_function *f;
@@ -359,7 +288,7 @@ static int called_by_innermost(const struct stack *s, uint64_t slot)
  * Whether a learned stack reaches down to @slot: so near that it is likely, or so that the innermost
  * open call made this one.
  */
-static int reaches(const struct stack *s, uint64_t slot, uint64_t near)
+static int reaches(const struct graph_stack *s, uint64_t slot, uint64_t near)
 {
 	if (s->floor || slot >= s->top || slot >= s->lo || s->lo - slot > FIND_REACH)
 		return 0;
@@ -367,16 +296,16 @@ static int reaches(const struct stack *s, uint64_t slot, uint64_t near)
 }
 
 /* A stack whose thread has gone deeper than ever before when it comes back to it. */
-static struct stack *find_above(uint64_t slot)
+static struct graph_stack *find_above(uint64_t slot)
 {
 	uint64_t granule = slot >> GRANULE_SHIFT, last = (slot + FIND_REACH) >> GRANULE_SHIFT;
 
 	for (; granule <= last; granule++) {
-		uint32_t h = hash_of(granule), i;
+		uint32_t h = graph_hash(granule), i;
 
 		for (i = 0; i < PROBES; i++) {
 			uint64_t entry = load_acquire(&tables->seen[(h + i) & (NR_SEEN - 1)]);
-			struct stack *s;
+			struct graph_stack *s;
 
 			if (!entry)
 				break;
@@ -391,25 +320,25 @@ static struct stack *find_above(uint64_t slot)
 }
 
 /* The stack that the thread was given. */
-static struct stack *own_stack(struct graph_tls *t, uint64_t floor, uint64_t slot)
+static struct graph_stack *own_stack(struct graph_tls *t, uint64_t floor, uint64_t slot)
 {
-	struct stack *s = t->own ? &tables->stacks[t->own - 1] : NULL;
+	struct graph_stack *s = t->own;
 
-	if (s && s->id == t->own_id && s->top)
+	if (s && s->word == t->own_word && s->top)
 		return s;
 	forget_range(floor, t->thread_top);
 	s = make(floor, slot, t->thread_top);
 	if (s) {
-		t->own = row_of(s) + 1;
-		t->own_id = s->id;
+		t->own_word = s->word;
+		t->own = s;
 	}
 	return s;
 }
 
 /* The stack on which @slot lies, when it is not the current one or that is too short. */
-static struct stack *stack_of(struct graph_tls *t, struct stack *current, uint64_t slot)
+static struct graph_stack *stack_of(struct graph_tls *t, struct graph_stack *current, uint64_t slot)
 {
-	struct stack *s;
+	struct graph_stack *s;
 	uint64_t floor;
 
 	if (current && covers(current, slot))
@@ -429,7 +358,7 @@ static struct stack *stack_of(struct graph_tls *t, struct stack *current, uint64
 }
 
 /* Give the stack a shadow down to @slot, and some more. */
-static int extend(struct stack *s, uint64_t slot)
+static int extend(struct graph_stack *s, uint64_t slot)
 {
 	uint64_t lo = slot > LEARN_BYTES ? slot - LEARN_BYTES : slot;
 
@@ -438,7 +367,7 @@ static int extend(struct stack *s, uint64_t slot)
 		if (lo < s->floor)
 			lo = s->floor;
 	}
-	if (!map_shadow(lo, s->top))
+	if (!graph_shadow_map(lo, s->top))
 		return 0;
 	make_findable(row_of(s), lo, s->lo < s->top ? s->lo : s->top);
 	s->lo = lo;
@@ -450,7 +379,7 @@ static int extend(struct stack *s, uint64_t slot)
  * slot no longer holds a stub's address. @returned: the thread comes back to this stack.
  * Return: how many had an entry record.
  */
-static uint32_t drop(struct stack *s, uint64_t slot, enum graph_step step, int returned)
+static uint32_t drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int returned)
 {
 	uint32_t n = 0;
 
@@ -484,7 +413,7 @@ static uint32_t drop(struct stack *s, uint64_t slot, enum graph_step step, int r
  * slot still holds a stub's address, but the new call was made where that one was, and not by it.
  * Return: as drop().
  */
-static uint32_t drop_abandoned(struct stack *s, uint64_t slot)
+static uint32_t drop_abandoned(struct graph_stack *s, uint64_t slot)
 {
 	if (s->floor || s->open >= s->top || s->open - slot > ABANDONED_GAP ||
 	    graph_shadow(s->open)->return_address != *(const uint64_t *)slot ||
@@ -500,7 +429,7 @@ static uint32_t drop_abandoned(struct stack *s, uint64_t slot)
 static int enter(struct graph_tls *t, uint64_t slot)
 {
 	if (t->busy) {
-		const struct stack *s = current_stack(t);
+		const struct graph_stack *s = t->last;
 
 		if (!s || slot <= t->busy_at || !covers(s, slot) || !covers(s, t->busy_at))
 			return 0;
@@ -508,65 +437,43 @@ static int enter(struct graph_tls *t, uint64_t slot)
 	t->busy_at = slot;
 	t->busy = 1;
 	barrier();
-	t->lo = UINT64_MAX;
-	barrier();
+	close_fast_path(t);
 	return 1;
 }
 
-static void leave(struct graph_tls *t, const struct stack *s)
+static void leave(struct graph_tls *t, struct graph_stack *s)
 {
 	barrier();
-	t->lo = s ? s->lo : UINT64_MAX;
+	t->current = s ? s : &no_stack;
 	barrier();
 	t->busy = 0;
 }
 
-/*
- * Another thread ran on the stack last, and has done nothing since by which we would know that it
- * left: its words are newer than the row's. From here on it has to look where it is.
- */
-static void take_over(struct stack *s, struct graph_tls *holder)
+/* Make @s the stack on which what follows is recorded. Return whether it is another one. */
+static int become(struct graph_tls *t, const struct graph_stack *s)
 {
-	if (load_acquire(&holder->stack) != row_of(s) + 1)
-		return;
-	store_current(holder, s);
-	store_release(&holder->lo, UINT64_MAX);
-	store_release(&holder->open, 0);
-	compare_and_store(&holder->stack, row_of(s) + 1, 0);
-}
-
-/* Make @s the stack on which the thread runs. */
-static void become(struct graph_tls *t, struct stack *current, struct stack *s)
-{
-	if (s == current)
-		return;
-	if (current)
-		current->holder = NULL;
-	if (s->holder && s->holder != t)
-		take_over(s, s->holder);
-	s->holder = t->thread_top ? t : NULL;
-	t->switched |= t->stack != 0;
-	t->stack = row_of(s) + 1;
-	t->stack_id = s->id;
-	write_record(RECORD_STACK, s->id & RECORD_ID_MAX);
+	if (s->word == t->word)
+		return 0;
+	t->switched |= t->word != 0;
+	t->word = s->word;
+	write_record(RECORD_STACK, record_word_id(s->word));
+	return 1;
 }
 
 /* The stack on which @slot lies, with a shadow there; NULL: there is none to be had. */
-static struct stack *fitting_stack(struct graph_tls *t, uint64_t slot)
+static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot)
 {
-	struct stack *current = current_stack(t), *s;
+	struct graph_stack *s = stack_of(t, last_stack(t), slot);
 
-	if (current)
-		store_current(t, current);
-	s = stack_of(t, current, slot);
 	return s && (slot >= s->lo || extend(s, slot)) ? s : NULL;
 }
 
 int graph_stack_slow(uint64_t slot, enum graph_step step)
 {
 	struct graph_tls *t = &graph_tls;
-	struct stack *current, *s;
+	struct graph_stack *s;
 	uint32_t vanished, turn;
+	int returned;
 
 	if (unlikely(t->forbidden || !tables)) {
 		ring_count_untraced();
@@ -589,18 +496,15 @@ int graph_stack_slow(uint64_t slot, enum graph_step step)
 		if (t->turn != turn)
 			leave(t, NULL);
 	} while (t->turn != turn);
-	current = current_stack(t);
-	if (current)
-		store_current(t, current);
-	become(t, current, s);
-	vanished = drop(s, slot, step, s != current);
-	if (s != current && step == GRAPH_ENTER)
+	returned = become(t, s);
+	vanished = drop(s, slot, step, returned);
+	if (returned && step == GRAPH_ENTER)
 		vanished += drop_abandoned(s, slot);
 	if (vanished)
 		write_record(RECORD_UNWOUND, vanished);
 	if (step == GRAPH_EXIT)
 		s->open = slot;
-	load_current(t, s);
+	t->recent[graph_recent(slot)] = s;
 	t->turn++;
 	leave(t, s);
 	return 1;
@@ -610,7 +514,7 @@ void graph_thread_start(uint64_t top, uint64_t bytes)
 {
 	struct graph_tls *t = &graph_tls;
 
-	*t = (struct graph_tls){.thread_top = top, .thread_bytes = bytes};
+	*t = (struct graph_tls){.current = &no_stack, .thread_top = top, .thread_bytes = bytes};
 	/* ahead of the first call, where a handler may interrupt it */
 	if (load_relaxed(&active))
 		fitting_stack(t, top - 256);
@@ -619,33 +523,27 @@ void graph_thread_start(uint64_t top, uint64_t bytes)
 void graph_stack_note(void)
 {
 	const struct graph_tls *t = &graph_tls;
-	const struct stack *s = t->switched ? current_stack(t) : NULL;
 
-	if (s)
-		write_record(RECORD_STACK, s->id & RECORD_ID_MAX);
+	if (t->switched && t->word)
+		write_record(RECORD_STACK, record_word_id(t->word));
 }
 
 void graph_stack_drop(uint64_t sp)
 {
 	struct graph_tls *t = &graph_tls;
-	struct stack *current, *s;
+	struct graph_stack *s;
 	uint32_t vanished;
 
-	if (!tables || t->forbidden || !t->stack || !enter(t, sp))
+	if (!tables || t->forbidden || !t->word || !enter(t, sp))
 		return;
-	current = current_stack(t);
-	if (current)
-		store_current(t, current);
-	s = current && covers(current, sp) ? current : find(sp);
+	s = t->last && covers(t->last, sp) ? t->last : find(sp);
 	if (!s || s->open >= sp) {
-		leave(t, current);
+		leave(t, t->last);
 		return;
 	}
-	become(t, current, s);
-	vanished = drop(s, sp, GRAPH_EXIT, s != current);
+	vanished = drop(s, sp, GRAPH_EXIT, become(t, s));
 	if (vanished)
 		write_record(RECORD_UNWOUND, vanished);
-	load_current(t, s);
 	t->turn++;
 	leave(t, s);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * On which stack a thread runs, and which wrapped calls are open on it. The fast paths in graph.S
- * compare with graph_tls; when that does not fit (another stack, frames that have vanished, no
- * shadow yet) they come here.
+ * compare with the thread's current stack. When that does not fit, they look among those that the
+ * thread ran on lately; when none of them does (a new stack, frames that have vanished, no shadow
+ * yet), they come here.
  *
  * The bounds of a stack are known for threads made by pthread_create(), for main's, and for those
  * that makecontext() and sigaltstack() name. Any other is learned: its top is the first slot seen,
@@ -14,24 +15,45 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Of the calling thread. graph.S reads and writes the first words; offsets.h has their offsets. */
+/*
+ * A stack. What is true of it is here and nowhere else, whichever thread runs on it: so a coroutine
+ * may be resumed by another one. graph.S reads and writes it; offsets.h has the offsets.
+ */
+struct graph_stack {
+	uint64_t open; /* slot of the innermost open call; `top` when there is none */
+	uint64_t lo;   /* what is known to be in use: from here up there is a shadow */
+	uint64_t top;  /* 0: the row is free */
+	uint64_t word; /* head word of its RECORD_STACK, stamp 0: unlike that of any other stack */
+	uint64_t root; /* slot of the call of a set_graph_function that is open, 0 none */
+	uint64_t hidden; /* the same of a set_graph_notrace */
+	uint32_t depth;	 /* open calls with an entry record, as far as filters need it */
+	uint32_t claimed;
+	uint64_t floor; /* the stack's end; 0: learned, not known */
+} __attribute__((aligned(64)));
+
+#define GRAPH_RECENT 32u
+
+/* Of the calling thread. */
 struct graph_tls {
-	uint64_t open;	   /* slot of the innermost open call; `top` when there is none */
-	uint64_t lo;	   /* slots from here up to `open` need nothing from the slow path */
-	uint64_t top;	   /* of the current stack */
-	uint64_t root;	   /* slot of the call of a set_graph_function that is open, 0 none */
-	uint64_t hidden;   /* the same of a set_graph_notrace */
-	uint32_t depth;	   /* open calls with an entry record, as far as filters need it */
-	uint32_t stack;	   /* row of the current stack + 1, 0 none yet */
-	uint32_t busy;	   /* inside the slow path */
-	uint32_t switched; /* this thread has run on several stacks */
-	uint64_t busy_at;  /* the slot for which it is busy */
-	uint32_t stack_id;
-	uint32_t turn; /* how often the slow path was taken */
+	struct graph_stack *current; /* one that fits nothing while the slow path is at work */
+	uint64_t word;		     /* of the stack on which the thread's last record was made */
+	struct graph_stack *recent[GRAPH_RECENT]; /* that the thread ran on, by graph_recent() */
+	uint32_t busy;				  /* inside the slow path, or for good */
+	uint32_t switched;			  /* this thread has run on several stacks */
+	struct graph_stack *last;		  /* while `current` is none: the one before */
+	uint64_t busy_at;			  /* the slot for which it is busy */
+	uint32_t turn;				  /* how often the slow path was taken */
 	uint32_t forbidden;
-	uint32_t own, own_id; /* as stack and stack_id: the stack that the thread was given */
+	struct graph_stack *own; /* the stack that the thread was given; own_word: if it still is */
+	uint64_t own_word;
 	uint64_t thread_top, thread_bytes; /* its bounds, 0 unknown */
 };
+
+/* Where to look for the stack of a slot. graph.S does the same. */
+static inline uint32_t graph_recent(uint64_t slot)
+{
+	return (uint32_t)((slot >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
+}
 
 extern __thread struct graph_tls graph_tls __attribute__((tls_model("initial-exec")));
 

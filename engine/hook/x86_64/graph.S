@@ -12,6 +12,11 @@
  * address. Unwind rows are right at each instruction. From the moment S holds the stub's address,
  * the return address is in the shadow; before, in S.
  *
+ * r8 is the row of the call's stack (graph_stack.h) from the first check to the last store. Whether
+ * the thread's records are told of that stack is asked once more where the record is made, inside the
+ * restartable sequence. If they are not, but the thread ran there lately, a RECORD_STACK with the same
+ * stamp goes before the record.
+ *
  * Variants: how a record is reserved and stamped, as in entry.S; `filtered` ones know
  * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh. graph_enter and
  * graph_exit jump to the current variant through a pointer each, always the same and predicted.
@@ -45,36 +50,125 @@
 	shr	$1, %rax
 	.endm
 
-#define STUB	40(%rsp)		/* after SAVE in graph_enter: stub + 5 */
-#define SLOT	48(%rsp)		/* ... and S */
-#define EXIT_SLOT 40(%rsp)		/* after SAVE in graph_exit: S */
+#define STUB	48(%rsp)		/* after SAVE_ALL in graph_enter: stub + 5 */
+#define SLOT	56(%rsp)		/* ... and S */
+#define EXIT_SLOT 48(%rsp)		/* after SAVE_ALL in graph_exit: S */
 
-	.macro RECORD_8 name, clock, cpu, slow, out
+	.macro SAVE_ALL
+	SAVE
+	push	%r8
+	.cfi_adjust_cfa_offset 8
+	.endm
+
+	.macro RESTORE_ALL
+	pop	%r8
+	.cfi_adjust_cfa_offset -8
+	RESTORE
+	.endm
+
+	/* @other: where to go when the thread's records are not told of the stack r8 */
+	.macro RECORD_8 name, clock, cpu, slow, out, other
 	.ifc \cpu, rseq
-	RSEQ_RECORD \name, 8, , \clock, \slow
+	RSEQ_RECORD \name, 8, , \clock, \slow, \other
 	.else
+	SAME_STACK \other
 	LOAD_CTL %rcx
 	XADD_RECORD 8, , \clock, \cpu, \slow, \out
 	.endif
 \out:
 	.endm
 
-	.macro RECORD_8_REST name, clock, cpu, slow, out
+	.macro RECORD_8_REST name, clock, cpu, slow, out, other
 	.ifc \cpu, rseq
-	RSEQ_ABORT \name, 8, , \clock, \slow, \out
+	RSEQ_ABORT \name, 8, , \clock, \slow, \out, \other
 	.endif
 	.endm
 
 	/*
-	 * The call is wrapped: rsi = graph_tls's offset, and is kept. \silent: without a record.
-	 * Leaves rcx = S, rdx = its shadow.
+	 * r8 = the stack on which this thread was lately when it was where S = rcx is; rsi =
+	 * graph_tls's offset, and is kept. The caller looks whether S is on it.
+	 */
+	.macro RECENT_STACK none
+	cmpl	$0, %fs:GT_BUSY(%rsi)
+	jne	\none
+	mov	%rcx, %rax
+	shr	$12, %rax
+	movabs	$GT_RECENT_HASH, %rdx
+	imul	%rdx, %rax
+	shr	$GT_RECENT_SHIFT, %rax
+	lea	(%rsi,%rax,8), %rax
+	mov	%fs:GT_RECENT(%rax), %r8
+	test	%r8, %r8
+	jz	\none
+	.endm
+
+	/*
+	 * The RECORD_STACK of r8, and behind it, with its stamp, the record rdi if there is @both. The
+	 * thread's word moves with them: a handler that comes in between moves it too, and makes us
+	 * begin again. Where this will not do, SWITCH_REST goes to its @slow, and the word is none.
+	 */
+	.macro SWITCH_RECORD name, both, clock
+.L\name\()_rseq:
+	LOAD_CTL %rcx
+	mov	ring_rseq_offset(%rip), %rdx
+	lea	.L\name\()_cs(%rip), %rax
+	mov	%rax, %fs:RSEQ_CS(%rdx)
+.L\name\()_start:
+	mov	%fs:RSEQ_CPU_ID(%rdx), %eax
+	xor	$CPU_KEY, %eax
+	cmp	%eax, CTL_CPU_KEY(%rcx)
+	jne	.L\name\()_xadd
+	mov	CTL_PAGE(%rcx), %rsi
+	mov	HEAD_COMMIT(%rsi), %rcx
+	cmp	$PAGE_END - 16, %rcx
+	ja	.L\name\()_xadd
+	mov	graph_tls@gottpoff(%rip), %rdx
+	mov	ST_WORD(%r8), %rax
+	mov	%rax, %fs:GT_WORD(%rdx)
+	.ifc \clock, none
+	xor	%eax, %eax
+	.else
+	rdtsc
+	shl	$32, %rdx
+	or	%rdx, %rax
+	sub	HEAD_BASE_STAMP(%rsi), %rax
+	mov	%rax, %rdx
+	shr	$32, %rdx
+	jnz	.L\name\()_xadd
+	.endif
+	mov	ST_WORD(%r8), %rdx
+	add	%rax, %rdx
+	mov	%rdx, (%rsi,%rcx)
+	.if \both
+	add	%rdi, %rax
+	mov	%rax, 8(%rsi,%rcx)
+	add	$16, %rcx
+	.else
+	add	$8, %rcx
+	.endif
+	mov	%rcx, HEAD_COMMIT(%rsi)
+.L\name\()_end:
+	mov	graph_tls@gottpoff(%rip), %rsi
+	mov	%r8, %fs:GT_CURRENT(%rsi)
+	.endm
+
+	.macro SWITCH_REST name, slow
+	RSEQ_ABORTED \name
+	mov	graph_tls@gottpoff(%rip), %rsi
+	movq	$0, %fs:GT_WORD(%rsi)
+	jmp	\slow
+	RSEQ_SEQUENCE \name
+	.endm
+
+	/*
+	 * The call is wrapped. \silent: without a record. Leaves rcx = S, rdx = its shadow.
 	 */
 	.macro WRAP silent
 	lea	SLOT, %rcx
 	SHADOW_OF %rcx, %rdx, %rax
 	mov	SLOT, %rax
 	mov	%rax, SHADOW_RETURN(%rdx)
-	mov	%fs:GT_OPEN(%rsi), %rax
+	mov	ST_OPEN(%r8), %rax
 	.if \silent
 	bts	$63, %rax
 	.endif
@@ -82,7 +176,7 @@
 	mov	STUB, %rax
 	mov	%rax, SLOT
 	RETURN_IN_SHADOW
-	mov	%rcx, %fs:GT_OPEN(%rsi)
+	mov	%rcx, ST_OPEN(%r8)
 	.endm
 
 	/* From the last instructions of graph_enter into the function. */
@@ -92,7 +186,7 @@
 	lea	graph_table(%rip), %rcx
 	mov	TARGET_BODY-2(%rcx,%rax), %rax
 	mov	%rax, STUB
-	RESTORE
+	RESTORE_ALL
 	lea	8(%rsp), %rsp
 	.cfi_adjust_cfa_offset -8
 	jmp	*-8(%rsp)
@@ -100,15 +194,15 @@
 
 	/*
 	 * What set_graph_function, set_graph_notrace and max_graph_depth have to say, then
-	 * tracing_thresh. rcx = S, rdi = graph_stubs, rsi = graph_tls's offset; all kept.
+	 * tracing_thresh. rcx = S, rdi = graph_stubs; both kept.
 	 */
 	.macro FILTER name
-	mov	%fs:GT_HIDDEN(%rsi), %rdx
+	mov	ST_HIDDEN(%r8), %rdx
 	test	%rdx, %rdx
 	jz	1f
 	cmp	%rdx, %rcx
 	jb	.L\name\()_unwrapped		/* beneath a set_graph_notrace */
-	movq	$0, %fs:GT_HIDDEN(%rsi)		/* which has vanished */
+	movq	$0, ST_HIDDEN(%r8)		/* which has vanished */
 1:	STUB_INDEX STUB
 	shr	$4, %rax
 	lea	graph_flags(%rip), %rdx
@@ -117,35 +211,35 @@
 	jnz	.L\name\()_hide
 	cmpl	$0, graph_roots(%rip)
 	je	3f
-	mov	%fs:GT_ROOT(%rsi), %rdx
+	mov	ST_ROOT(%r8), %rdx
 	test	%rdx, %rdx
 	jz	2f
 	cmp	%rdx, %rcx
 	jb	3f				/* beneath a set_graph_function */
-	movq	$0, %fs:GT_ROOT(%rsi)
+	movq	$0, ST_ROOT(%r8)
 2:	test	$FLAG_ROOT, %al
 	jz	.L\name\()_unwrapped
-3:	mov	%fs:GT_OPEN(%rsi), %rdx
-	cmp	%fs:GT_TOP(%rsi), %rdx
+3:	mov	ST_OPEN(%r8), %rdx
+	cmp	ST_TOP(%r8), %rdx
 	jne	4f
-	movl	$0, %fs:GT_DEPTH(%rsi)
+	movl	$0, ST_DEPTH(%r8)
 4:	mov	graph_max_depth(%rip), %edx
 	test	%edx, %edx
 	jz	5f
-	cmp	%edx, %fs:GT_DEPTH(%rsi)
+	cmp	%edx, ST_DEPTH(%r8)
 	jae	.L\name\()_unwrapped
 5:	cmpq	$0, graph_thresh(%rip)
 	jne	.L\name\()_thresh
 	.endm
 
-	/* The call is going to be wrapped; rcx and rsi as above, rdx is free. */
+	/* The call is going to be wrapped; rcx as above. */
 	.macro FILTER_COUNT
-	incl	%fs:GT_DEPTH(%rsi)
+	incl	ST_DEPTH(%r8)
 	cmpl	$0, graph_roots(%rip)
 	je	1f
-	cmpq	$0, %fs:GT_ROOT(%rsi)
+	cmpq	$0, ST_ROOT(%r8)
 	jne	1f
-	mov	%rcx, %fs:GT_ROOT(%rsi)
+	mov	%rcx, ST_ROOT(%r8)
 1:
 	.endm
 
@@ -159,6 +253,30 @@
 	.endif
 	.endm
 
+	/* Goes to @no unless r8's stack is where S = rcx is, with room for it; rdx = its open slot. */
+	.macro ON_STACK no
+	mov	ST_OPEN(%r8), %rdx
+	cmp	%rdx, %rcx
+	jae	\no
+	cmp	ST_LO(%r8), %rcx
+	jb	\no
+	.endm
+
+	/* Goes to @no unless there is a stub's address at rdx, the open slot; rdi = graph_stubs. */
+	.macro OPEN_IS_STUB no
+	mov	(%rdx), %rax
+	sub	%rdi, %rax
+	cmp	$STUBS_BYTES, %rax
+	jae	\no
+	.endm
+
+	/* rdi = the head word of the RECORD_ENTRY, from graph_stubs; rax is free */
+	.macro ENTRY_WORD where
+	STUB_INDEX \where
+	lea	graph_table(%rip), %rdi
+	mov	TARGET_WORD-2(%rdi,%rax), %rdi
+	.endm
+
 	.macro GRAPH_ENTER name, clock, cpu, filtered
 	.globl	\name
 	.hidden	\name
@@ -167,38 +285,29 @@
 \name:
 	.cfi_startproc
 	.cfi_def_cfa rsp, 16		/* the stub's frame is passed over */
-	SAVE
+	SAVE_ALL
 .L\name\()_again:
 	mov	graph_tls@gottpoff(%rip), %rsi
 	lea	graph_stubs(%rip), %rdi
+	mov	%fs:GT_CURRENT(%rsi), %r8
+	lea	SLOT, %rcx
 	mov	SLOT, %rax
 	sub	%rdi, %rax
 	cmp	$STUBS_BYTES, %rax
 	jb	.L\name\()_tail
-	lea	SLOT, %rcx
-	cmp	%fs:GT_OPEN(%rsi), %rcx
-	jae	.L\name\()_stack
-	cmp	%fs:GT_LO(%rsi), %rcx
-	jb	.L\name\()_stack
+	ON_STACK .L\name\()_stack
 	/* frames may have vanished without a trace but this */
-	mov	%fs:GT_OPEN(%rsi), %rdx
-	cmp	%fs:GT_TOP(%rsi), %rdx
+	cmp	ST_TOP(%r8), %rdx
 	je	1f
-	mov	(%rdx), %rax
-	sub	%rdi, %rax
-	cmp	$STUBS_BYTES, %rax
-	jae	.L\name\()_stack
+	OPEN_IS_STUB .L\name\()_stack
 1:
 	.if \filtered
 	FILTER \name
 	.endif
-	STUB_INDEX STUB
-	lea	graph_table(%rip), %rdi
-	mov	TARGET_WORD-2(%rdi,%rax), %rdi
+	ENTRY_WORD STUB
 .L\name\()_record:
-	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap
+	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap, .L\name\()_elsewhere
 	.cfi_remember_state
-	mov	graph_tls@gottpoff(%rip), %rsi
 	.if \filtered
 	lea	SLOT, %rcx
 	FILTER_COUNT
@@ -206,7 +315,7 @@
 	WRAP 0
 	GO_TO_BODY
 	.cfi_restore_state
-	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap
+	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap, .L\name\()_elsewhere
 
 .L\name\()_page:
 	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_unwrapped
@@ -218,15 +327,46 @@
 	.cfi_adjust_cfa_offset -8
 	jmp	.L\name\()_record
 
+	/* The thread comes back to a stack: the same must hold as above, and a little more. */
+.L\name\()_elsewhere:
+	mov	graph_tls@gottpoff(%rip), %rsi
+	lea	graph_stubs(%rip), %rdi
+	lea	SLOT, %rcx
 .L\name\()_stack:
-	mov	%rcx, %rdi
+	.ifc \cpu, rseq
+	RECENT_STACK .L\name\()_slow
+	ON_STACK .L\name\()_slow
+	cmp	ST_TOP(%r8), %rdx
+	je	1f
+	mov	%rdx, %rax
+	xor	%rcx, %rax
+	cmp	$4096, %rax		/* it may be read */
+	jae	.L\name\()_slow
+	OPEN_IS_STUB .L\name\()_slow
+	SHADOW_OF %rdx, %rax, %rdx
+	mov	SHADOW_RETURN(%rax), %rax
+	cmp	%rax, SLOT		/* the coroutine may have begun anew */
+	je	.L\name\()_slow
+1:
+	.if \filtered
+	SWITCH_RECORD \name\()_switch, 0, \clock
+	jmp	.L\name\()_again
+	.else
+	ENTRY_WORD STUB
+	SWITCH_RECORD \name\()_switch, 1, \clock
+	jmp	.L\name\()_wrap
+	.endif
+	SWITCH_REST \name\()_switch, .L\name\()_slow
+	.endif
+.L\name\()_slow:
+	lea	SLOT, %rdi
 	mov	$STEP_ENTER, %esi
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again
 .L\name\()_unwrapped:
 	.cfi_remember_state
-	RESTORE
+	RESTORE_ALL
 	addq	$11, (%rsp)		/* stub + 16 */
 	ret
 	.cfi_restore_state
@@ -234,27 +374,41 @@
 	/* The caller is gone, its return address is a stub's: it will be told of one return. */
 .L\name\()_tail:
 	.if \filtered
-	mov	%fs:GT_HIDDEN(%rsi), %rdx
-	test	%rdx, %rdx
-	jnz	.L\name\()_unwrapped
+	cmpq	$0, ST_HIDDEN(%r8)
+	jne	.L\name\()_unwrapped
 	cmpq	$0, graph_thresh(%rip)
 	jne	.L\name\()_unwrapped
 	.endif
-	STUB_INDEX STUB
-	lea	graph_table(%rip), %rdi
-	mov	TARGET_WORD-2(%rdi,%rax), %rdi
+	cmp	ST_OPEN(%r8), %rcx
+	jne	.L\name\()_tail_stack
+	ENTRY_WORD STUB
 	movabs	$WORD_TAIL, %rax
 	add	%rax, %rdi
 .L\name\()_tail_record:
-	RECORD_8 \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done
+	RECORD_8 \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done, .L\name\()_tail_stack
 	jmp	.L\name\()_unwrapped
-	RECORD_8_REST \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done
+	RECORD_8_REST \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done, .L\name\()_tail_stack
 .L\name\()_tail_page:
-	NEW_PAGE \name\()_tail, 8, \cpu, .L\name\()_tail_record, .L\name\()_unwrapped
+	NEW_PAGE \name\()_tail, 8, \cpu, .L\name\()_tail_noted, .L\name\()_unwrapped
+.L\name\()_tail_noted:
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	CALL_C	graph_stack_note
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	.L\name\()_tail_record
+	/* on another stack than the last record, or calls above it have vanished: as before a return */
+.L\name\()_tail_stack:
+	lea	SLOT, %rdi
+	mov	$STEP_EXIT, %esi
+	CALL_C	graph_stack_slow
+	test	%eax, %eax
+	jnz	.L\name\()_again
+	jmp	.L\name\()_unwrapped
 
 	.if \filtered
 .L\name\()_hide:
-	mov	%rcx, %fs:GT_HIDDEN(%rsi)
+	mov	%rcx, ST_HIDDEN(%r8)
 	.cfi_remember_state
 	WRAP 1
 	GO_TO_BODY
@@ -273,17 +427,23 @@
 	.size	\name, . - \name
 	.endm
 
-	/* Put R back and go there: rsi = graph_tls's offset. */
-	.macro UNWRAP
+	/* Put R back and go there. \sure: the call is the innermost open one of the stack r8. */
+	.macro UNWRAP sure
 	lea	EXIT_SLOT, %rcx
 	SHADOW_OF %rcx, %rdx, %rax
+	.if !\sure
+	mov	graph_tls@gottpoff(%rip), %rsi
+	mov	%fs:GT_CURRENT(%rsi), %r8
+	cmp	ST_OPEN(%r8), %rcx
+	jne	1f
+	.endif
 	mov	SHADOW_LINK(%rdx), %rax
 	btr	$63, %rax
-	mov	%rax, %fs:GT_OPEN(%rsi)
-	mov	SHADOW_RETURN(%rdx), %rax
+	mov	%rax, ST_OPEN(%r8)
+1:	mov	SHADOW_RETURN(%rdx), %rax
 	mov	%rax, EXIT_SLOT
 	.cfi_offset rip, -8
-	RESTORE
+	RESTORE_ALL
 	ret
 	.endm
 
@@ -295,36 +455,31 @@
 \name:
 	.cfi_startproc
 	RETURN_IN_SHADOW
-	SAVE
+	SAVE_ALL
 .L\name\()_again:
 	mov	graph_tls@gottpoff(%rip), %rsi
 	lea	EXIT_SLOT, %rcx
-	cmp	%fs:GT_OPEN(%rsi), %rcx
+	mov	%fs:GT_CURRENT(%rsi), %r8
+	cmp	ST_OPEN(%r8), %rcx
 	jne	.L\name\()_stack
 	SHADOW_OF %rcx, %rdx, %rax
 	cmpq	$0, SHADOW_LINK(%rdx)
 	js	.L\name\()_silent
-	lea	graph_stubs(%rip), %rdi
-	STUB_INDEX EXIT_SLOT
-	lea	graph_table(%rip), %rdi
-	mov	TARGET_WORD-2(%rdi,%rax), %rdi
-	movabs	$WORD_EXIT, %rax
-	add	%rax, %rdi
+	EXIT_WORD
 .L\name\()_record:
-	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_done
-	mov	graph_tls@gottpoff(%rip), %rsi
+	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
 	.if \filtered
-	decl	%fs:GT_DEPTH(%rsi)
+	decl	ST_DEPTH(%r8)
 	lea	EXIT_SLOT, %rcx
-	cmp	%fs:GT_ROOT(%rsi), %rcx
+	cmp	ST_ROOT(%r8), %rcx
 	jne	1f
-	movq	$0, %fs:GT_ROOT(%rsi)
+	movq	$0, ST_ROOT(%r8)
 1:
 	.endif
 	.cfi_remember_state
-	UNWRAP
+	UNWRAP 1
 	.cfi_restore_state
-	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_done
+	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
 
 .L\name\()_page:
 	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_done
@@ -336,15 +491,31 @@
 	.cfi_adjust_cfa_offset -8
 	jmp	.L\name\()_record
 
+	/* The thread comes back to a stack, by this return. */
+.L\name\()_elsewhere:
+	mov	graph_tls@gottpoff(%rip), %rsi
+	lea	EXIT_SLOT, %rcx
 .L\name\()_stack:
-	mov	%rcx, %rdi
+	.ifc \cpu, rseq
+	RECENT_STACK .L\name\()_slow
+	cmp	ST_OPEN(%r8), %rcx
+	jne	.L\name\()_slow
+	SHADOW_OF %rcx, %rdx, %rax
+	cmpq	$0, SHADOW_LINK(%rdx)
+	js	.L\name\()_slow
+	EXIT_WORD
+	SWITCH_RECORD \name\()_switch, 1, \clock
+	jmp	.L\name\()_done
+	SWITCH_REST \name\()_switch, .L\name\()_slow
+	.endif
+.L\name\()_slow:
+	lea	EXIT_SLOT, %rdi
 	mov	$STEP_EXIT, %esi
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again
-	mov	graph_tls@gottpoff(%rip), %rsi
 	.cfi_remember_state
-	UNWRAP
+	UNWRAP 0
 	.cfi_restore_state
 
 	/* A call without an entry record: of set_graph_notrace, or under tracing_thresh. */
@@ -352,14 +523,22 @@
 	.if \filtered
 	mov	EXIT_SLOT, %rsi
 	mov	%rcx, %rdi
+	mov	%r8, %rdx
 	CALL_C	graph_silent_exit
-	mov	graph_tls@gottpoff(%rip), %rsi
 	.endif
 	.cfi_remember_state
-	UNWRAP
+	UNWRAP 1
 	.cfi_restore_state
 	.cfi_endproc
 	.size	\name, . - \name
+	.endm
+
+	/* rdi = the head word of the RECORD_EXIT; rax is free */
+	.macro EXIT_WORD
+	lea	graph_stubs(%rip), %rdi
+	ENTRY_WORD EXIT_SLOT
+	movabs	$WORD_EXIT, %rax
+	add	%rax, %rdi
 	.endm
 
 	.text
@@ -384,9 +563,8 @@
 graph_exit_off:
 	.cfi_startproc
 	RETURN_IN_SHADOW
-	SAVE
-	mov	graph_tls@gottpoff(%rip), %rsi
-	UNWRAP
+	SAVE_ALL
+	UNWRAP 0
 	.cfi_endproc
 	.size	graph_exit_off, . - graph_exit_off
 

@@ -29,12 +29,20 @@
 #define RSEQ_CS	    8
 #define RSEQ_SIG    0x53053053
 
-#define GT_OPEN	  0
-#define GT_LO	  8
-#define GT_TOP	  16
-#define GT_ROOT	  24
-#define GT_HIDDEN 32
-#define GT_DEPTH  40
+#define ST_OPEN	  0
+#define ST_LO	  8
+#define ST_TOP	  16
+#define ST_WORD	  24
+#define ST_ROOT	  32
+#define ST_HIDDEN 40
+#define ST_DEPTH  48
+
+#define GT_CURRENT	0
+#define GT_WORD		8
+#define GT_RECENT	16
+#define GT_BUSY		272
+#define GT_RECENT_SHIFT 59
+#define GT_RECENT_HASH	0x9e3779b97f4a7c15
 
 #define STUBS	      65536
 #define STUB_BYTES    32

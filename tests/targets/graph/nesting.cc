@@ -12,6 +12,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "fiber.h"
 #include "written.h"
 
 #define OPAQUE(x) __asm__ volatile("" : "+r"(x))
@@ -646,83 +647,6 @@ NOTRACE static void do_altstack(void)
 
 /* ---- coroutines ---- */
 
-void nesting_switch(void **save, void *to);
-void nesting_start(void);
-__asm__(".text\n"
-	".p2align 4\n"
-	".type nesting_switch,@function\n"
-	"nesting_switch:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	pushq %rbp\n"
-	"	pushq %rbx\n"
-	"	pushq %r12\n"
-	"	pushq %r13\n"
-	"	pushq %r14\n"
-	"	pushq %r15\n"
-	"	movq %rsp, (%rdi)\n"
-	"	movq %rsi, %rsp\n"
-	"	popq %r15\n"
-	"	popq %r14\n"
-	"	popq %r13\n"
-	"	popq %r12\n"
-	"	popq %rbx\n"
-	"	popq %rbp\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size nesting_switch,.-nesting_switch\n"
-	".type nesting_start,@function\n"
-	"nesting_start:\n"
-	"	.cfi_startproc\n"
-	"	.cfi_undefined %rip\n"
-	"	endbr64\n"
-	"	movq %rbx, %rdi\n"
-	"	call *%r12\n"
-	"	ud2\n"
-	"	.cfi_endproc\n"
-	".size nesting_start,.-nesting_start\n");
-
-struct fiber {
-	void *sp, *back;
-	struct written *log, *resumer;
-	long n;
-	int done;
-};
-
-NOTRACE static void fiber_make(struct fiber *f, void (*run)(struct fiber *f), char *stack,
-			       size_t size, long n)
-{
-	void **top =
-		reinterpret_cast<void **>((reinterpret_cast<unsigned long>(stack) + size) & ~15ul);
-
-	f->n = n;
-	f->done = 0;
-	*--top = reinterpret_cast<void *>(nesting_start);
-	*--top = nullptr;
-	*--top = f;
-	*--top = reinterpret_cast<void *>(run);
-	*--top = nullptr;
-	*--top = nullptr;
-	*--top = nullptr;
-	f->sp = top;
-}
-
-NOTRACE static int fiber_resume(struct fiber *f)
-{
-	f->resumer = written_here(f->log);
-	nesting_switch(&f->back, f->sp);
-	KEEP();
-	return !f->done;
-}
-
-/* inlined into what is traced: it stops in the depth of that */
-NOTRACE static void fiber_yield(struct fiber *f)
-{
-	written_here(f->resumer);
-	nesting_switch(&f->sp, f->back);
-	KEEP();
-}
-
 NOINLINE void f_walk(struct fiber *f, long depth)
 {
 	written_enter("f_walk");
@@ -847,6 +771,60 @@ NOTRACE static void do_moved(void)
 	}
 }
 
+/* Two threads exchange two coroutines at each step; often neither has made a call of its own between. */
+enum { W_STEPS = 400 };
+static struct fiber w_fibers[2];
+static pthread_barrier_t w_barrier;
+
+NOINLINE void w_run(struct fiber *f)
+{
+	written_enter("w_run");
+	for (long i = 0; i < f->n; i++) {
+		f_walk(f, i % 5);
+		j_up(i % 3);
+	}
+	f->done = 1;
+	fiber_yield(f);
+	abort();
+}
+
+NOINLINE void *w_thread(void *arg)
+{
+	long which = reinterpret_cast<long>(arg);
+
+	written_here(written_new());
+	written_enter("w_thread");
+	for (long i = 0;; i++) {
+		struct fiber *f = &w_fibers[(i + which) & 1];
+
+		pthread_barrier_wait(&w_barrier);
+		if (w_fibers[0].done && w_fibers[1].done)
+			break;
+		pthread_barrier_wait(&w_barrier);
+		if (!f->done)
+			fiber_resume(f);
+		if (i % 3 == which)
+			j_leaf();
+	}
+	written_leave();
+	return nullptr;
+}
+
+NOTRACE static void do_exchanged(void)
+{
+	pthread_t t[2];
+
+	pthread_barrier_init(&w_barrier, nullptr, 2);
+	for (auto &f : w_fibers) {
+		f.log = written_new();
+		fiber_make(&f, w_run, static_cast<char *>(malloc(65536)), 65536, W_STEPS);
+	}
+	for (long i = 0; i < 2; i++)
+		pthread_create(&t[i], nullptr, w_thread, reinterpret_cast<void *>(i));
+	for (auto &one : t)
+		pthread_join(one, nullptr);
+}
+
 static ucontext_t u_main, u_context;
 static struct written *u_log, *u_resumer;
 
@@ -952,8 +930,8 @@ static const struct {
 } parts[] = {
 	{"throws", do_throws},	     {"jumps", do_jumps},	{"tails", do_tails},
 	{"signals", do_signals},     {"altstack", do_altstack}, {"fibers", do_fibers},
-	{"abandoned", do_abandoned}, {"moved", do_moved},	{"contexts", do_contexts},
-	{"threads", do_threads},     {"exits", do_exits},
+	{"abandoned", do_abandoned}, {"moved", do_moved},	{"exchanged", do_exchanged},
+	{"contexts", do_contexts},   {"threads", do_threads},	{"exits", do_exits},
 };
 
 } // extern "C"
