@@ -44,7 +44,7 @@ struct ring_ctl {
 	uint32_t cpu_key; /* the page's CPU ^ RING_CPU_KEY; 0: go the slow path */
 	uint32_t nest;	  /* xadd writers that have reserved and not finished, on this thread */
 	uint32_t
-		aborts; /* rseq restarts: every 64th takes xadd, or a stepping debugger would hang */
+		aborts; /* rseq restarts: every 32nd takes xadd, or a stepping debugger would hang */
 	uint32_t
 		page_nest; /* the lowest nest since the page was taken: writers below are not in it */
 	uint32_t busy;	   /* inside the slow path */
