@@ -60,6 +60,18 @@ static void mutate_chunk(struct mangle *m, size_t at)
 		else
 			mangle_field(m, slot + 8 * mangle_random(m, 2), 4);
 		break;
+	case SPOOL_PACKED:
+		/* any of them: each says how long it is */
+		for (slot = body; mangle_random(m, 4) && slot - body < length;)
+			slot += sizeof(struct spool_packed) +
+				((mangle_get(m, slot + offsetof(struct spool_packed, bytes), 2) +
+				  7) &
+				 ~(uint64_t)7);
+		if (mangle_random(m, 4))
+			mangle_page(m, slot + offsetof(struct spool_packed, head));
+		else
+			mangle_field(m, slot + 4 * mangle_random(m, 4), 4);
+		break;
 	default:
 		mangle_field(m, body + 8 * mangle_random(m, length / 8 + 1), 8);
 	}

@@ -73,6 +73,7 @@ struct recorder {
 	struct recorder_summary sum;
 	struct published *found;
 	size_t room_found;
+	unsigned char *copies; /* room for DRAIN_AT_ONCE pages */
 };
 
 static uint64_t mono_now_ns(void)
@@ -121,6 +122,7 @@ void recorder_free(struct recorder *r)
 	if (r->watch >= 0)
 		close(r->watch);
 	free(r->members);
+	free(r->copies);
 	free(r->found);
 	free(r);
 }
@@ -391,6 +393,21 @@ static void bump_reader_gen(struct member *m)
 	}
 }
 
+/* Copies of pages that stay as they are, run by run. Return: 0 or -EFAULT with fail() set. */
+static int copy_runs(const struct member *m, const struct published *found, unsigned int nr,
+		     unsigned char *copies)
+{
+	for (unsigned int i = 0, n; i < nr; i += n) {
+		for (n = 1; i + n < nr && found[i + n].index == found[i].index + n;)
+			n++;
+		if (pread(m->fd, copies + (size_t)i * PAGE_BYTES, (size_t)n * PAGE_BYTES,
+			  (off_t)area_page_offset(&m->meta->head, found[i].index)) !=
+		    (ssize_t)((size_t)n * PAGE_BYTES))
+			return fail(EFAULT, "%s shrank while it was read", m->name);
+	}
+	return 0;
+}
+
 /* Copies of pages that may be overwritten meanwhile; those that were are left out. */
 static unsigned int copy_stable(struct member *m, struct published *found, unsigned int nr,
 				unsigned char *copies)
@@ -415,32 +432,29 @@ static unsigned int copy_stable(struct member *m, struct published *found, unsig
 }
 
 static int write_pages(struct recorder *r, struct member *m, struct published *found,
-		       unsigned int nr, bool copy)
+		       unsigned int nr, bool overwrite)
 {
-	struct spool_page *pages = malloc((nr + 1) * sizeof(*pages));
-	unsigned char *copies = copy ? malloc((size_t)nr * PAGE_BYTES + 1) : NULL;
-	int err = 0;
+	/* the kernel may read from the mapping: a file that shrinks is an error to it, no signal */
+	bool copy = overwrite || !m->map || spool_reads_pages(r->spool);
+	struct spool_page pages[DRAIN_AT_ONCE];
 
-	if (!pages || (copy && !copies)) {
-		err = fail(ENOMEM, "no memory to read %s", m->name);
-		goto out;
-	}
-	if (copy)
-		nr = copy_stable(m, found, nr, copies);
+	if (copy && !r->copies)
+		r->copies = malloc((size_t)DRAIN_AT_ONCE * PAGE_BYTES);
+	if (copy && !r->copies)
+		return fail(ENOMEM, "no memory to read %s", m->name);
+	if (overwrite)
+		nr = copy_stable(m, found, nr, r->copies);
+	else if (copy && copy_runs(m, found, nr, r->copies))
+		return -EFAULT;
 	for (unsigned int i = 0; i < nr; i++) {
 		uint64_t at = area_page_offset(&m->meta->head, found[i].index);
 
-		pages[i].page = copy ? copies + (size_t)i * PAGE_BYTES : m->map + at;
+		pages[i].page = copy ? r->copies + (size_t)i * PAGE_BYTES : m->map + at;
 		pages[i].publish_seq = found[i].seq;
 		if (m->drained)
 			m->drained[found[i].index] = found[i].seq;
 	}
-	if (nr)
-		err = spool_put_pages(r->spool, m->id, found[0].cpu, pages, nr);
-out:
-	free(copies);
-	free(pages);
-	return err;
+	return nr ? spool_put_pages(r->spool, m->id, found[0].cpu, pages, nr) : 0;
 }
 
 /* Drain one member. Return: true if a CPU's share was more than a quarter full. */
@@ -478,7 +492,7 @@ static bool drain(struct recorder *r, struct member *m, bool last)
 				nr - i < DRAIN_AT_ONCE ? (unsigned int)(nr - i) : DRAIN_AT_ONCE;
 			unsigned int p = n;
 
-			err = write_pages(r, m, r->found + i, n, overwrite || !m->map);
+			err = write_pages(r, m, r->found + i, n, overwrite);
 			if (err) {
 				if (!spool_failed(r->spool))
 					give_up(m);

@@ -19,6 +19,7 @@
 #include "tools/reader/pages.h"
 #include "tools/reader/reader.h"
 #include "tools/reader/spool_format.h"
+#include "tools/reader/spool_pack.h"
 
 #define SLOTS_AT_ONCE 256u
 #define MAX_CLOCKS    (1u << 20)
@@ -49,11 +50,30 @@ static int read_at(const struct spool *s, void *buf, size_t bytes, uint64_t offs
 	return 0;
 }
 
+/* As much as there is, up to @bytes. Return: how much, or -errno with fail() set. */
+static long read_some(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
+{
+	if (offset >= s->bytes)
+		return 0;
+	if (bytes > s->bytes - offset)
+		bytes = s->bytes - offset;
+	return read_at(s, buf, bytes, offset) ?: (long)bytes;
+}
+
+/* A page_ref's index is how long its packed form is, 0: it is a slot's page. */
 static int spool_fetch(void *arg, const struct page_ref *ref, void *page)
 {
-	int err = read_at(arg, page, PAGE_BYTES, ref->offset);
+	uint64_t packed[SPOOL_PACKED_MAX / 8];
+	int err;
 
-	return err ? err : 1;
+	if (!ref->index) {
+		err = read_at(arg, page, PAGE_BYTES, ref->offset);
+		return err ? err : 1;
+	}
+	err = read_at(arg, packed, ref->index, ref->offset);
+	if (err)
+		return err;
+	return spool_unpack(packed, ref->index, page) > 0;
 }
 
 static void spool_close(void *arg)
@@ -98,6 +118,42 @@ static int add_pages(struct spool *s, struct pages *p, const struct spool_chunk 
 			return err;
 		at += nr * sizeof(*s->slots);
 		left -= nr;
+	}
+	return 0;
+}
+
+/* Packed pages one behind the other; what comes behind a damaged one is not found. */
+static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at)
+{
+	uint64_t end = at + c->used, page[PAGE_BYTES / 8];
+	size_t room = SLOTS_AT_ONCE * sizeof(*s->slots), have = 0, pos = 0;
+
+	while (at < end) {
+		const unsigned char *here = (const unsigned char *)s->slots + pos;
+		struct spool_packed head;
+		long n;
+		int err;
+
+		if (have - pos < SPOOL_PACKED_MAX && at + (have - pos) < end) {
+			n = read_some(s, s->slots, end - at < room ? end - at : room, at);
+			if (n < 0)
+				return (int)n;
+			have = (size_t)n;
+			pos = 0;
+			here = (const unsigned char *)s->slots;
+		}
+		n = spool_unpack(here, have - pos, page);
+		if (n < 0) {
+			note("%s is damaged at offset %llu: the rest of its chunk is left out",
+			     s->path, (unsigned long long)at);
+			return 0;
+		}
+		memcpy(&head, here, sizeof(head));
+		err = pages_add_page(p, head.member, page, at, (uint32_t)n, !head.publish_seq);
+		if (err < 0)
+			return err;
+		at += (uint64_t)n;
+		pos += (size_t)n;
 	}
 	return 0;
 }
@@ -147,6 +203,9 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 			break;
 		case SPOOL_PAGES:
 			err = add_pages(s, p, &c, body);
+			break;
+		case SPOOL_PACKED:
+			err = add_packed(s, p, &c, body);
 			break;
 		case SPOOL_CLOCK:
 			err = add_clocks(s, p, &c, body, &nr_clocks);

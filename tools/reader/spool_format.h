@@ -12,7 +12,7 @@
 #include "abi/page.h"
 
 #define SPOOL_MAGIC UINT64_C(0x004c4f4f50534556) /* "VESPOOL\0" */
-#define SPOOL_MAJOR 1
+#define SPOOL_MAJOR 2
 #define SPOOL_MINOR 0
 
 struct spool_head {
@@ -33,10 +33,11 @@ static_assert(sizeof(struct spool_head) == 760, "spool_head is part of the forma
 #define SPOOL_CHUNK_MAGIC 0x4b434853u /* "SHCK" */
 
 enum spool_chunk_type {
-	SPOOL_META = 1,	 /* header and tables of an area; the last one of a member counts */
-	SPOOL_PAGES = 2, /* struct spool_slot */
-	SPOOL_CLOCK = 3, /* struct area_clock, taken by the recorder */
-	SPOOL_END = 4,	 /* struct spool_end; the recorder came to its end */
+	SPOOL_META = 1,	  /* header and tables of an area; the last one of a member counts */
+	SPOOL_PAGES = 2,  /* struct spool_slot: where there is a limit per CPU */
+	SPOOL_CLOCK = 3,  /* struct area_clock, taken by the recorder */
+	SPOOL_END = 4,	  /* struct spool_end; the recorder came to its end */
+	SPOOL_PACKED = 5, /* struct spool_packed: where there is none */
 };
 
 struct spool_chunk {
@@ -56,6 +57,16 @@ struct spool_slot {
 	uint64_t page[PAGE_BYTES / 8];
 };
 static_assert(sizeof(struct spool_slot) == 16 + PAGE_BYTES, "spool_slot is part of the format");
+
+/* A page that is as long as what it holds; its data follows, up to a multiple of 8. */
+struct spool_packed {
+	uint32_t member;
+	uint16_t bytes;	      /* of its data */
+	uint16_t packed;      /* 1: each word became 4 or 12 bytes; 0: the words as they were */
+	uint64_t publish_seq; /* 0: the page was still owned */
+	struct page_head head;
+};
+static_assert(sizeof(struct spool_packed) == 80, "spool_packed is part of the format");
 
 #define SPOOL_END_INCOMPLETE 1 /* pages were left out: the disk was full */
 

@@ -14,6 +14,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/reader/spool_format.h"
+#include "tools/reader/spool_pack.h"
 
 #define MAX_CPUS 8192u
 #define BATCH	 500u /* pages a call: two pieces each, below IOV_MAX */
@@ -37,6 +38,7 @@ struct spool_writer {
 	uint64_t nr_pages;
 	int failed;
 	struct cpu_halves *cpus; /* MAX_CPUS when there is a limit */
+	unsigned char *packed;	 /* room for BATCH pages when there is none */
 };
 
 static uint64_t now_ns(clockid_t id)
@@ -118,9 +120,11 @@ int spool_create(const char *path, const char *cmdline, uint64_t max_kb, struct 
 		if (!w->half_slots)
 			w->half_slots = 1;
 		w->cpus = calloc(MAX_CPUS, sizeof(*w->cpus));
+	} else {
+		w->packed = malloc(BATCH * SPOOL_PACKED_MAX);
 	}
 	w->fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (w->fd < 0 || (max_kb && !w->cpus)) {
+	if (w->fd < 0 || (!w->cpus && !w->packed)) {
 		err = w->fd < 0 ? fail_errno(errno, "cannot create %s", path)
 				: fail(ENOMEM, "no memory for a spool");
 		spool_close_writer(w);
@@ -199,26 +203,14 @@ static int lay_out(struct iovec *iov, struct slot_head *heads, uint32_t member,
 	return n;
 }
 
-static int put_unlimited(struct spool_writer *w, uint32_t member, const struct spool_page *pages,
-			 unsigned int nr)
+static int put_packed(struct spool_writer *w, uint32_t member, const struct spool_page *pages,
+		      unsigned int nr)
 {
-	struct slot_head heads[BATCH];
-	struct iovec iov[1 + 2 * BATCH];
-	struct spool_chunk c = {
-		.magic = SPOOL_CHUNK_MAGIC,
-		.type = SPOOL_PAGES,
-		.length = (uint64_t)nr * sizeof(struct spool_slot),
-		.used = (uint64_t)nr * sizeof(struct spool_slot),
-	};
-	int n, err;
+	size_t bytes = 0;
 
-	iov[0] = (struct iovec){&c, sizeof(c)};
-	n = lay_out(iov + 1, heads, member, pages, nr);
-	err = write_iov(w, iov, n + 1, w->end);
-	if (err)
-		return refuse(w, err);
-	w->end += sizeof(c) + c.length;
-	return 0;
+	for (unsigned int i = 0; i < nr; i++)
+		bytes += spool_pack(pages[i].page, member, pages[i].publish_seq, w->packed + bytes);
+	return put_chunk(w, SPOOL_PACKED, 0, w->packed, bytes);
 }
 
 static int set_used(struct spool_writer *w, const struct half *h)
@@ -300,7 +292,7 @@ int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 		if (w->half_slots)
 			err = put_limited(w, member, cpu < MAX_CPUS ? cpu : MAX_CPUS - 1, pages, n);
 		else
-			err = put_unlimited(w, member, pages, n);
+			err = put_packed(w, member, pages, n);
 		if (err)
 			return err;
 		w->nr_pages += n;
@@ -308,6 +300,11 @@ int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 		nr -= n;
 	}
 	return 0;
+}
+
+int spool_reads_pages(const struct spool_writer *w)
+{
+	return w->packed != NULL;
 }
 
 int spool_failed(const struct spool_writer *w)
@@ -333,6 +330,7 @@ void spool_close_writer(struct spool_writer *w)
 	if (w->fd >= 0)
 		close(w->fd);
 	free(w->cpus);
+	free(w->packed);
 	free(w->path);
 	free(w);
 }

@@ -30,7 +30,10 @@ int spool_put_meta(struct spool_writer *w, uint32_t member, const struct meta *m
 /* Write one pair of clocks. Return: 0 or -errno with fail() set. */
 int spool_put_clock(struct spool_writer *w, const struct area_clock *pair);
 
-/* A page to be written: borrowed, may be mapped from a file that shrinks (gives -EFAULT). */
+/*
+ * A page to be written: borrowed, aligned to 8. With a limit it may be mapped from a file that shrinks
+ * (gives -EFAULT); without, it is packed (spool_pack.h), and must be memory.
+ */
 struct spool_page {
 	const void *page;
 	uint64_t publish_seq; /* 0 owned */
@@ -42,6 +45,9 @@ struct spool_page {
  */
 int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 		    const struct spool_page *pages, unsigned int nr);
+
+/* Does it look into the pages itself? */
+int spool_reads_pages(const struct spool_writer *w);
 
 /* Was a write refused (full disk)? From then on nothing but the end is written. */
 int spool_failed(const struct spool_writer *w);
