@@ -2,8 +2,7 @@
 /*
  * Who calls __fentry__, mcount and __cyg_profile_func_enter. The calls themselves tell: a direct
  * call to a stub of the PLT, or one through the GOT; either leads to a word that a relocation of
- * that name fills, so neither section headers nor symbols of the file are needed, and nothing has
- * to be relocated yet (dlopen() tells us of an object before that).
+ * that name fills (dynamic.h), relocated or not: dlopen() tells us of an object before it is.
  *
  * -pg has two uses. Linked with -pg, the program is profiled: its start-up code calls monstartup(),
  * and the calls of mcount are the arcs of its gmon.out. They are kept then, in this process as a
@@ -19,6 +18,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/libc.h"
 #include "engine/hook/cyg.h"
+#include "engine/hook/dynamic.h"
 
 static const struct {
 	const char *name;
@@ -33,21 +33,6 @@ void (*hook_real_fentry)(void);
 void (*hook_real_mcount)(void);
 static uint8_t kept[CALLEE_NR];
 
-/* What of PT_DYNAMIC is needed. */
-struct dynamic {
-	const ElfW(Sym) * symbols;
-	const char *strings;
-	uint64_t strings_bytes;
-	const ElfW(Rela) * rela[2];
-	uint64_t rela_bytes[2];
-};
-
-/* The loader has added the bias to the addresses of its table already, or not yet. */
-static uint64_t address_of(const struct callees *c, uint64_t bias, uint64_t value)
-{
-	return value >= c->lo && value < c->hi ? value : bias + value;
-}
-
 static int inside(const struct callees *c, const void *p, uint64_t bytes)
 {
 	uint64_t at = (uint64_t)p;
@@ -55,68 +40,16 @@ static int inside(const struct callees *c, const void *p, uint64_t bytes)
 	return at >= c->lo && at <= c->hi && bytes <= c->hi - at;
 }
 
-static int read_dynamic(const struct callees *c, const struct object *o, struct dynamic *d)
+static void note_slot(void *arg, uint64_t slot, uint32_t type, const struct dynamic_name *name)
 {
-	uint64_t bias = object_row(o)->bias;
-	const ElfW(Dyn) *dyn = NULL, *end = NULL;
+	struct callees *c = arg;
 	uint32_t i;
 
-	memset(d, 0, sizeof(*d));
-	for (i = 0; i < o->nr_phdr; i++) {
-		if (o->phdr[i].p_type == PT_DYNAMIC) {
-			dyn = (const void *)(bias + o->phdr[i].p_vaddr);
-			end = dyn + o->phdr[i].p_memsz / sizeof(*dyn);
-		}
-	}
-	for (; dyn && dyn < end && dyn->d_tag != DT_NULL; dyn++) {
-		uint64_t value = dyn->d_un.d_val, at = address_of(c, bias, value);
-
-		switch (dyn->d_tag) {
-		case DT_SYMTAB:
-			d->symbols = (const void *)at;
-			break;
-		case DT_STRTAB:
-			d->strings = (const void *)at;
-			break;
-		case DT_STRSZ:
-			d->strings_bytes = value;
-			break;
-		case DT_RELA:
-			d->rela[0] = (const void *)at;
-			break;
-		case DT_RELASZ:
-			d->rela_bytes[0] = value;
-			break;
-		case DT_JMPREL:
-			d->rela[1] = (const void *)at;
-			break;
-		case DT_PLTRELSZ:
-			d->rela_bytes[1] = value;
-			break;
-		default:
-			break;
-		}
-	}
-	return d->symbols && d->strings && inside(c, d->strings, d->strings_bytes);
-}
-
-/* Names are compared in place: the table is the program's own, but its ends are checked. */
-static int name_is(const struct dynamic *d, uint64_t at, const char *name)
-{
-	uint64_t n = strlen(name) + 1;
-
-	return at < d->strings_bytes && n <= d->strings_bytes - at &&
-	       !memcmp(d->strings + at, name, n);
-}
-
-static void note_slot(struct callees *c, const struct dynamic *d, uint64_t slot, uint64_t name)
-{
-	uint32_t i;
-
+	(void)type;
 	for (i = 0; i < ARRAY_SIZE(names); i++) {
 		uint32_t *nr = &c->of[names[i].id].nr_slots;
 
-		if (!name_is(d, name, names[i].name))
+		if (!dynamic_name_is(name, names[i].name))
 			continue;
 		if (names[i].id == CALLEE_CYG_ENTER && !cyg_is_ours())
 			return;
@@ -124,28 +57,6 @@ static void note_slot(struct callees *c, const struct dynamic *d, uint64_t slot,
 		if (*nr < ARRAY_SIZE(c->of[0].slots))
 			c->of[names[i].id].slots[(*nr)++] = slot;
 		return;
-	}
-}
-
-static void find_slots(struct callees *c, const struct object *o)
-{
-	struct dynamic d;
-	uint64_t n;
-	uint32_t t;
-
-	if (!read_dynamic(c, o, &d))
-		return;
-	for (t = 0; t < ARRAY_SIZE(d.rela); t++) {
-		const ElfW(Rela) *r = d.rela[t];
-
-		if (!r || !inside(c, r, d.rela_bytes[t]))
-			continue;
-		for (n = d.rela_bytes[t] / sizeof(*r); n--; r++) {
-			const ElfW(Sym) *sym = d.symbols + ELF64_R_SYM(r->r_info);
-
-			if (ELF64_R_SYM(r->r_info) && inside(c, sym, sizeof(*sym)))
-				note_slot(c, &d, object_row(o)->bias + r->r_offset, sym->st_name);
-		}
 	}
 }
 
@@ -169,7 +80,7 @@ uint32_t callees_find(struct callees *c, const struct object *o)
 	memset(c, 0, sizeof(*c));
 	c->lo = object_row(o)->lo;
 	c->hi = object_row(o)->hi;
-	find_slots(c, o);
+	dynamic_names(o, note_slot, c);
 	if (libc_is_static)
 		find_direct(c);
 	return c->nr_found;

@@ -17,6 +17,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
+#include "engine/hook/dynamic.h"
 
 #define MAX_CELLS 32
 #define MAX_BYTES 65536u /* of one function that are looked at */
@@ -32,76 +33,33 @@ struct jumps {
 	uint32_t nr_cells;
 };
 
-static int is_one_of(const char *const *names, uint32_t n, const char *name)
+static void add_cell(void *arg, uint64_t slot, uint32_t type, const struct dynamic_name *name)
 {
+	struct jumps *j = arg;
 	uint32_t i;
 
-	for (i = 0; i < n; i++)
-		if (str_equal(names[i], name))
-			return 1;
-	return 0;
-}
-
-/* The dynamic section holds addresses, but an object that the loader left alone has offsets. */
-static const void *dynamic_pointer(uint64_t bias, uint64_t value)
-{
-	return (const void *)(value < bias ? value + bias : value);
-}
-
-static void add_cells(struct jumps *j, uint64_t bias, const ElfW(Rela) * rela, uint64_t bytes,
-		      const ElfW(Sym) * symbols, const char *strings)
-{
-	uint64_t i;
-
-	for (i = 0; rela && i < bytes / sizeof(*rela) && j->nr_cells < MAX_CELLS; i++) {
-		uint32_t type = (uint32_t)ELF64_R_TYPE(rela[i].r_info);
-		const ElfW(Sym) *sym = &symbols[ELF64_R_SYM(rela[i].r_info)];
-
-		if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
-			continue;
-		if (is_one_of(callees, ARRAY_SIZE(callees), strings + sym->st_name))
-			j->cells[j->nr_cells++] = bias + rela[i].r_offset;
-	}
+	if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT)
+		return;
+	for (i = 0; i < ARRAY_SIZE(callees) && j->nr_cells < MAX_CELLS; i++)
+		if (dynamic_name_is(name, callees[i]))
+			j->cells[j->nr_cells++] = slot;
 }
 
 /* The cells of the global offset table through which the object reaches such functions. */
 static void find_cells(const struct object *o, struct jumps *j)
 {
-	uint64_t bias = object_row(o)->bias, plt_bytes = 0, bytes = 0;
-	const ElfW(Rela) *plt = NULL, *rela = NULL;
-	const ElfW(Sym) *symbols = NULL;
-	const ElfW(Dyn) *d = NULL;
-	const char *strings = NULL;
+	uint64_t bias = object_row(o)->bias;
 	uint32_t i;
 
-	for (i = 0; i < o->nr_phdr; i++) {
+	for (i = 0; i < o->nr_phdr && !j->hi; i++) {
 		const ElfW(Phdr) *p = &o->phdr[i];
 
-		if (p->p_type == PT_DYNAMIC)
-			d = (const void *)(bias + p->p_vaddr);
-		if (p->p_type == PT_LOAD && p->p_flags & PF_X && !j->hi) {
+		if (p->p_type == PT_LOAD && p->p_flags & PF_X) {
 			j->lo = bias + p->p_vaddr;
 			j->hi = j->lo + p->p_memsz;
 		}
 	}
-	for (; d && d->d_tag != DT_NULL; d++) {
-		if (d->d_tag == DT_SYMTAB)
-			symbols = dynamic_pointer(bias, d->d_un.d_ptr);
-		else if (d->d_tag == DT_STRTAB)
-			strings = dynamic_pointer(bias, d->d_un.d_ptr);
-		else if (d->d_tag == DT_JMPREL)
-			plt = dynamic_pointer(bias, d->d_un.d_ptr);
-		else if (d->d_tag == DT_PLTRELSZ)
-			plt_bytes = d->d_un.d_val;
-		else if (d->d_tag == DT_RELA)
-			rela = dynamic_pointer(bias, d->d_un.d_ptr);
-		else if (d->d_tag == DT_RELASZ)
-			bytes = d->d_un.d_val;
-	}
-	if (!symbols || !strings)
-		return;
-	add_cells(j, bias, plt, plt_bytes, symbols, strings);
-	add_cells(j, bias, rela, bytes, symbols, strings);
+	dynamic_names(o, add_cell, j);
 }
 
 static int is_cell(const struct jumps *j, uint64_t cell)
@@ -145,9 +103,11 @@ struct named {
 static int mark_symbol(void *arg, uint64_t value, const char *name)
 {
 	struct named *n = arg;
-	uint32_t id;
+	uint32_t id, i;
 
-	if (!is_one_of(twice, ARRAY_SIZE(twice), name))
+	for (i = 0; i < ARRAY_SIZE(twice) && !str_equal(twice[i], name); i++)
+		;
+	if (i == ARRAY_SIZE(twice))
 		return 0;
 	id = function_at(n->o, value);
 	if (id != UINT32_MAX)

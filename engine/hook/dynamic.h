@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which words of a loaded object its relocations fill with the address of a named function: those of
+ * its global offset table, through which it calls what lies in other objects. Neither section headers
+ * nor the file's symbols are needed, and nothing has to be relocated yet.
+ */
+#ifndef VESTIGE_HOOK_DYNAMIC_H
+#define VESTIGE_HOOK_DYNAMIC_H
+
+#include "engine/core/object.h"
+
+/* A name in the object's table of strings, which ends after @room bytes. */
+struct dynamic_name {
+	const char *at;
+	uint64_t room;
+};
+
+int dynamic_name_is(const struct dynamic_name *n, const char *name);
+
+/*
+ * dynamic_names() - call @each for every relocation of the object that names a symbol.
+ * @slot: the address of the word that it fills. @type: R_<cpu>_*.
+ * The object is mapped, relocated or not; what does not lie in it is left out. Constructor or agent
+ * context.
+ */
+void dynamic_names(const struct object *o,
+		   void (*each)(void *arg, uint64_t slot, uint32_t type,
+				const struct dynamic_name *name),
+		   void *arg);
+
+#endif
