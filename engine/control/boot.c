@@ -33,6 +33,7 @@
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/hook/graph.h"
+#include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
 #include "engine/hook/cyg.h"
 #include "engine/hook/loader.h"
@@ -393,6 +394,7 @@ __attribute__((destructor(101))) static void engine_exit(void)
 	if (!area || area->pid != sys_getpid())
 		return;
 	agent_remove();
+	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();
 	__atomic_store_n(&area->state, AREA_EXITED, __ATOMIC_RELEASE);

@@ -14,6 +14,7 @@
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
 #include "engine/core/tracer.h"
+#include "engine/hook/graph_stack.h"
 #include "engine/ring/ring.h"
 
 int available_tracers_show(const struct tree_at *at, struct seq_buf *s)
@@ -129,6 +130,7 @@ int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
 	uint32_t i;
 
 	(void)at;
+	graph_stacks_tell();
 	for (i = 0; i < area->tables[AREA_STATUS].count; i++)
 		seq_putc(s, text[i]);
 	return 0;

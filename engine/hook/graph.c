@@ -138,6 +138,7 @@ void graph_finish(enum record_kind kind)
 		return;
 	store_release(&graph_exit_to, graph_exit_off);
 	graph_stacks_active(0);
+	graph_stacks_tell();
 }
 
 /*

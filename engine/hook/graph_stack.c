@@ -23,12 +23,14 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/core/area.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_shadow.h"
 #include "engine/ring/ring_write.h"
 
 #define GRANULE_SHIFT 16
 #define NR_STACKS     16384u
+#define NR_LEARNED    16000u /* of them, as graph_stacks_tell() says: others have their place */
 #define NR_SEEN	      65536u /* a power of two: pieces of stacks in the hash */
 #define PROBES	      64u
 #define LEARN_BYTES   UINT64_C(512)
@@ -43,6 +45,7 @@ static struct tables {
 	uint64_t seen[NR_SEEN]; /* granule << 20 | row + 1 */
 	uint32_t hint;
 	uint32_t last_id;
+	uint32_t nr_learned;
 } * tables;
 
 /* Nothing fits here: whose current stack it is takes the slow path. */
@@ -50,12 +53,26 @@ static struct graph_stack no_stack = {.lo = UINT64_MAX};
 
 static int active; /* calls are being wrapped */
 
+/* Why calls were left unwrapped, to be told where that can be done; 2: it was. */
+static int no_row, no_shadow;
+
 __thread struct graph_tls graph_tls
 	__attribute__((tls_model("initial-exec"))) = {.current = &no_stack};
 
 void graph_stacks_active(int on)
 {
 	store_relaxed(&active, on);
+}
+
+void graph_stacks_tell(void)
+{
+	if (compare_and_store(&no_row, 1, 2))
+		area_status("calls are left out of the graph: the stacks of 16000 coroutines are "
+			    "known, and stay known when they are gone",
+			    NULL, 0);
+	if (compare_and_store(&no_shadow, 1, 2))
+		area_status("calls are left out of the graph: no memory beside their stack", NULL,
+			    0);
 }
 
 int graph_stacks_start(void)
@@ -144,12 +161,15 @@ static struct graph_stack *make(uint64_t floor, uint64_t lo, uint64_t top)
 {
 	uint32_t i, at = load_relaxed(&tables->hint);
 
+	if (!floor && load_relaxed(&tables->nr_learned) >= NR_LEARNED)
+		return NULL;
 	for (i = 0; i < NR_STACKS; i++, at++) {
 		struct graph_stack *s = &tables->stacks[at % NR_STACKS];
 
 		if (load_relaxed(&s->claimed) || !compare_and_store(&s->claimed, 0, 1))
 			continue;
 		store_relaxed(&tables->hint, at + 1);
+		fetch_add(&tables->nr_learned, !floor);
 		s->word = next_word();
 		s->lo = top;
 		s->floor = floor;
@@ -165,6 +185,8 @@ static struct graph_stack *make(uint64_t floor, uint64_t lo, uint64_t top)
 
 static void forget(struct graph_stack *s)
 {
+	if (!s->floor)
+		fetch_add(&tables->nr_learned, UINT32_MAX);
 	/* a thread that is still there takes the slow path */
 	store_relaxed(&s->open, 0);
 	store_relaxed(&s->lo, UINT64_MAX);
@@ -465,7 +487,13 @@ static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot)
 {
 	struct graph_stack *s = stack_of(t, last_stack(t), slot);
 
-	return s && (slot >= s->lo || extend(s, slot)) ? s : NULL;
+	if (unlikely(!s))
+		compare_and_store(&no_row, 0, 1);
+	else if (unlikely(slot < s->lo && !extend(s, slot)))
+		compare_and_store(&no_shadow, 0, 1);
+	else
+		return s;
+	return NULL;
 }
 
 int graph_stack_slow(uint64_t slot, enum graph_step step)
