@@ -117,6 +117,12 @@ int calls_learn(struct calls *c, struct reader *r, const bool *cpus);
 int calls_record(struct calls *c, const struct record *rec);
 
 /*
+ * calls_run() - take the next run of runs.h: the same as calls_record() of each of its records.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int calls_run(struct calls *c, const struct run *run);
+
+/*
  * calls_finish() - the stream has ended: leave all that is open, as CALL_UNFINISHED, stack by stack,
  * the innermost call first. Their end is the last stamp of the stream.
  */

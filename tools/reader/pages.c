@@ -320,6 +320,8 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	mb->functions = calloc((size_t)m->nr_functions + 1, sizeof(*mb->functions));
 	if (!mb->maps || !mb->functions)
 		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
+	mb->nr_functions = m->nr_functions;
+	mb->counter = m->head.clock == AREA_CLOCK_TSC;
 	for (uint32_t i = 0; i < m->nr_objects; i++) {
 		const struct area_object *o = &m->objects[i];
 

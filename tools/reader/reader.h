@@ -108,6 +108,22 @@ struct reader_cpu_stats {
 
 struct reader;
 
+/*
+ * Records of one CPU that follow one another: `recs`, or, where that is NULL, graph records of the
+ * ring (RECORD_ENTRY, _TAIL, _EXIT, _UNWOUND, _STACK) of one thread by columns, which costs a tenth.
+ */
+struct run {
+	unsigned int nr;
+	const struct record *recs;
+	const uint64_t *ts;
+	const uint32_t *words;	   /* upper half of the head word: id, kind above it; id is good */
+	const uint64_t *functions; /* by id: ip */
+	struct record head;	   /* what they share; lost is before the first one */
+};
+
+#define RECORD_RUN_KIND(word) ((word) >> (RECORD_KIND_SHIFT - 32))
+#define RECORD_RUN_ID(word)   ((word)&RECORD_ID_MAX)
+
 struct reader_ops {
 	/*
 	 * Read the next records of one CPU, in order of time.
@@ -123,6 +139,12 @@ struct reader_ops {
 	 * NULL: this source can be read once. Return: 0 or -errno with fail() set.
 	 */
 	int (*rewind)(struct reader *r);
+	/*
+	 * The same as read(), by runs; both may be used in turn. NULL: there is no such way.
+	 * @out: is borrowed until the next read of this CPU.
+	 * Return: 1; 0 at the end; -errno with fail() set.
+	 */
+	int (*read_run)(struct reader *r, unsigned int cpu, struct run *out);
 };
 
 /* The public head of every reader; a source embeds it as its first member. */
