@@ -542,7 +542,9 @@ int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
 	struct merge *m;
 	int ret = 1;
 
-	if (!r->graph || !r->ops->rewind)
+	for (size_t i = 0; r->bases_known && i < r->nr_bases; i++)
+		calls_learn_base(c, &r->bases[i]);
+	if (!r->graph || !r->ops->rewind || r->bases_known)
 		return 0;
 	m = merge_new(r);
 	if (!m)

@@ -104,11 +104,17 @@ void calls_free(struct calls *c);
  * A trace that starts in the middle shows exits of calls that began before it. With this their depth
  * and that of all calls beneath them is what it was; without it depth counts from what was seen,
  * and never below 0. Before the first calls_record(); @r is then at its start again, or, where it
- * cannot be read twice, untouched.
+ * cannot be read twice, untouched. A reader that knows it (bases_known) is not read.
  * @cpus: as for merge_skip_cpu(): false leaves a CPU out; NULL: all.
  * Return: 0 or -errno with fail() set.
  */
 int calls_learn(struct calls *c, struct reader *r, const bool *cpus);
+
+/*
+ * calls_bases() - what calls_learn() has found.
+ * @out: freed by the caller. Before the first calls_record(). Return: 0 or -ENOMEM with fail() set.
+ */
+int calls_bases(const struct calls *c, struct record_base **out, size_t *nr);
 
 /*
  * calls_record() - take the next record of the merged stream.

@@ -47,6 +47,8 @@ struct thread {
 struct learnt {
 	uint64_t key;
 	uint32_t nr;
+	uint32_t process, task, stack;
+	int32_t pid;
 };
 
 struct not_open {
@@ -92,6 +94,8 @@ void calls_bind_own(struct calls *c, struct thread *t);
 
 /* One more call was open on @s when its records began. */
 void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr);
+/* As much is known of the stack that @base names. */
+void calls_learn_base(struct calls *c, const struct record_base *base);
 
 /* End all calls of @s as unfinished. In calls.c. */
 void calls_end_stack(struct calls *c, struct stack *s);

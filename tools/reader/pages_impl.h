@@ -127,6 +127,9 @@ int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32
 /* The references of a CPU: first and behind the last. */
 void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size_t *end);
 
+/* What of @m's maps follows of the others; they are in order. */
+void pages_settle_maps(struct member *m);
+
 int pages_make_streams(struct pages *p);
 void pages_free_streams(struct pages *p);
 

@@ -430,7 +430,7 @@ const struct reader_ops pages_ops = {.read = stream_read,
 
 struct pages *pages_of_reader(struct reader *r)
 {
-	return (struct pages *)r;
+	return r->ops == &pages_ops ? (struct pages *)r : NULL;
 }
 
 int pages_make_streams(struct pages *p)

@@ -106,6 +106,19 @@ struct reader_cpu_stats {
 	uint64_t read_events;	 /* taken out by a reader */
 };
 
+/*
+ * So many calls were open on a stack when its records began: thread @pid's own (as its records tell
+ * process, pid and task), or stack number @stack of the process.
+ */
+struct record_base {
+	uint32_t process;
+	int32_t pid;
+	uint32_t task;
+	uint32_t stack; /* 0: the thread's own */
+	uint32_t nr;
+	uint32_t reserved;
+};
+
 struct reader;
 
 /*
@@ -145,6 +158,11 @@ struct reader_ops {
 	 * Return: 1; 0 at the end; -errno with fail() set.
 	 */
 	int (*read_run)(struct reader *r, unsigned int cpu, struct run *out);
+	/*
+	 * From now on each graph record tells its depth, if it can: for who does not read all CPUs.
+	 * Before the first read. NULL: it is so already, or cannot be.
+	 */
+	void (*tell_depths)(struct reader *r);
 };
 
 /* The public head of every reader; a source embeds it as its first member. */
@@ -165,6 +183,10 @@ struct reader {
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
 	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */
+	/* What reading all of it would tell of the stacks; bases_known: it need not be read for it. */
+	struct record_base *bases;
+	size_t nr_bases;
+	bool bases_known;
 };
 
 /* How the traced process wants it printed. */
