@@ -299,7 +299,7 @@ static void close_unwound(struct calls *c, struct thread *t, const struct record
 		leave_base(c, s, left < c->limits.max_depth ? (uint32_t)left : c->limits.max_depth);
 }
 
-static int ring_record(struct calls *c, struct thread *t, const struct record *rec)
+int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec)
 {
 	struct stack *s = t->cur;
 	struct call *top;
@@ -391,90 +391,22 @@ int calls_record(struct calls *c, const struct record *rec)
 	if (!t)
 		return -ENOMEM;
 	c->cpu_seen[rec->cpu] = true;
-	return rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec) : ring_record(c, t, rec);
+	return rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec)
+					      : calls_ring_record(c, t, rec);
 }
 
-/* An ENTRY for which there is room. */
-static inline void enter_plain(struct calls *c, struct stack *s, const struct record *rec)
+static void tell_enter(struct calls *c, struct call *call, struct call *parent,
+		       const struct record *rec)
 {
-	struct call *call = &s->calls[s->nr], *parent = s->nr ? call - 1 : NULL;
-
-	*call = (struct call){
-		.ip = rec->ip,
-		.start = rec->ts,
-		.pid = rec->pid,
-		.depth = parent ? parent->depth + 1 : s->base,
-		.process = rec->process,
-		.stack = s->own ? 0 : s->id,
-	};
-	s->nr++;
-	c->nr_open++;
 	if (c->ops.enter)
 		c->ops.enter(c->arg, call, parent, rec);
 }
 
-/* The EXIT of the innermost call, which has one. */
-static inline void leave_plain(struct calls *c, struct stack *s, const struct record *rec)
+static void tell_leave(struct calls *c, struct call *call, struct call *parent,
+		       const struct record *rec)
 {
-	struct call *call = &s->calls[--s->nr], *parent = s->nr ? call - 1 : NULL;
-
-	c->nr_open--;
-	call->end = rec->ts > call->start ? rec->ts : call->start;
-	if (call->start < c->loss_ts)
-		call->flags |= CALL_BROKEN;
-	if (parent) {
-		parent->children += call->end - call->start;
-		parent->nr_children += parent->nr_children < UINT32_MAX;
-	}
 	if (c->ops.leave)
 		c->ops.leave(c->arg, call, parent, rec);
-}
-
-/* The usual records at once; what is not one of them goes the way of calls_record(). */
-static int plain_run(struct calls *c, const struct run *run)
-{
-	struct record rec = run->head;
-	struct thread *t;
-	struct stack *s;
-
-	c->last_ts = run->ts[0];
-	if (rec.lost && rec.cpu < c->nr_cpus && c->cpu_seen[rec.cpu])
-		c->loss_ts = run->ts[0];
-	t = calls_thread(c, &rec);
-	if (!t)
-		return -ENOMEM;
-	c->cpu_seen[rec.cpu] = true;
-	s = t->cur;
-	for (unsigned int i = 0; i < run->nr; i++) {
-		uint32_t word = run->words[i], id = RECORD_RUN_ID(word);
-		int ret;
-
-		rec.kind = (uint8_t)RECORD_RUN_KIND(word);
-		rec.ip = rec.kind <= RECORD_EXIT ? run->functions[id] : id;
-		rec.ts = run->ts[i];
-		if (rec.kind == RECORD_ENTRY && !s->over && s->nr < s->room &&
-		    s->nr < c->limits.max_depth && c->nr_open < c->limits.max_open) {
-			t->renamed = 0;
-			enter_plain(c, s, &rec);
-			continue;
-		}
-		if (rec.kind == RECORD_EXIT && !s->over && s->nr) {
-			const struct call *top = &s->calls[s->nr - 1];
-
-			if (top->ip == rec.ip && !(top->flags & CALL_BARE)) {
-				t->renamed = 0;
-				leave_plain(c, s, &rec);
-				continue;
-			}
-		}
-		c->last_ts = rec.ts;
-		ret = ring_record(c, t, &rec);
-		if (ret)
-			return ret;
-		s = t->cur;
-	}
-	c->last_ts = rec.ts;
-	return 0;
 }
 
 int calls_run(struct calls *c, const struct run *run)
@@ -482,7 +414,8 @@ int calls_run(struct calls *c, const struct run *run)
 	int ret = 0;
 
 	if (!run->recs)
-		return plain_run(c, run);
+		return c->ops.run ? c->ops.run(c, c->arg, run)
+				  : calls_plain_run(c, run, tell_enter, tell_leave);
 	for (unsigned int i = 0; i < run->nr && !ret; i++)
 		ret = calls_record(c, &run->recs[i]);
 	return ret;

@@ -57,6 +57,8 @@ struct call {
 	uint64_t children;    /* of end - start, spent in calls beneath; the rest is self time */
 };
 
+struct calls;
+
 /* Each may be NULL. A callback must not call back into @calls, but may read the clock's units. */
 struct calls_ops {
 	/*
@@ -75,6 +77,11 @@ struct calls_ops {
 	 * the call that ended. @rec: EXIT.
 	 */
 	void (*unmatched)(void *arg, uint32_t depth, uint32_t stack, const struct record *rec);
+	/*
+	 * calls_plain_run() (calls_impl.h) with enter and leave above compiled into it. NULL: they are
+	 * called.
+	 */
+	int (*run)(struct calls *c, void *arg, const struct run *run);
 };
 
 struct calls_limits {
