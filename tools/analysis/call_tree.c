@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/analysis/call_filter_impl.h"
+#include "tools/analysis/calls_impl.h"
 #include "tools/base/fail.h"
 
 #define FIRST_NODES 1024u
@@ -141,31 +143,32 @@ static struct spread *spread_of(struct call_tree *t, uint32_t function)
 #define NODE_NONE  (UINT64_C(1) << 31)
 #define NODE(data) ((uint32_t)(data) & (uint32_t)(NODE_NONE - 1))
 
-static void tree_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
+static inline void add_enter(struct call_tree *t, struct call *call, const struct call *parent)
 {
-	struct call_tree *t = arg;
 	uint32_t function, up = parent ? NODE(parent->data) : 0, n = 0;
-	int shown = call_filter_enter(t->filter, call, parent, &function);
+	int shown = call_filter_judge(t->filter, call, parent, &function);
 
 	if (shown < 0)
 		t->err = shown;
 	if (!up && t->by_thread && shown > 0)
 		up = call_tree_child(t, 0, (uint32_t)call->pid, true);
 	if (shown > 0) {
-		n = call_tree_child(t, up, function, false);
+		/* most have but one, or call the one that they called first */
+		n = t->nodes[up].first_child;
+		if (!n || t->nodes[n].function != function || t->nodes[n].thread)
+			n = call_tree_child(t, up, function, false);
 		t->left_out += !n;
 		__builtin_prefetch(&t->nodes[n], 1); /* leave() is not far */
 	}
 	call->data |= n ? n : up | NODE_NONE;
 }
 
-static void tree_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
+static inline void add_leave(struct call_tree *t, const struct call *call)
 {
-	struct call_tree *t = arg;
 	struct call_node *n;
 	uint64_t time;
 
-	if (call->data & NODE_NONE || !call_filter_leave(t->filter, call))
+	if (call->data & NODE_NONE || !call_filter_long(t->filter, call))
 		return;
 	n = &t->nodes[NODE(call->data)];
 	time = call->end - call->start;
@@ -176,14 +179,42 @@ static void tree_leave(void *arg, struct call *call, struct call *parent, const 
 	n->max = time > n->max ? time : n->max;
 	t->nr_calls++;
 	if (t->spreads) {
-		struct spread *s = spread_of(t, n->function);
+		struct spread *s = n->function < t->nr_spreads ? &t->spreads[n->function]
+							       : spread_of(t, n->function);
 
-		if (!s || spread_add(s, time))
+		if (!s || spread_count(s, time))
 			t->err = fail(ENOMEM, "out of memory");
 	}
 }
 
-const struct calls_ops call_tree_ops = {.enter = tree_enter, .leave = tree_leave};
+static void tree_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	add_enter(arg, call, parent);
+}
+
+static void tree_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	add_leave(arg, call);
+}
+
+static inline void run_enter(struct calls *c, struct call *call, struct call *parent,
+			     const struct record *rec)
+{
+	add_enter(c->arg, call, parent);
+}
+
+static inline void run_leave(struct calls *c, struct call *call, struct call *parent,
+			     const struct record *rec)
+{
+	add_leave(c->arg, call);
+}
+
+static int tree_run(struct calls *c, void *arg, const struct run *run)
+{
+	return calls_plain_run(c, run, run_enter, run_leave);
+}
+
+const struct calls_ops call_tree_ops = {.enter = tree_enter, .leave = tree_leave, .run = tree_run};
 
 void call_node_add(struct call_node *to, const struct call_node *from)
 {

@@ -299,7 +299,7 @@ static void close_unwound(struct calls *c, struct thread *t, const struct record
 		leave_base(c, s, left < c->limits.max_depth ? (uint32_t)left : c->limits.max_depth);
 }
 
-static int ring_record(struct calls *c, struct thread *t, const struct record *rec)
+int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec)
 {
 	struct stack *s = t->cur;
 	struct call *top;
@@ -391,7 +391,34 @@ int calls_record(struct calls *c, const struct record *rec)
 	if (!t)
 		return -ENOMEM;
 	c->cpu_seen[rec->cpu] = true;
-	return rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec) : ring_record(c, t, rec);
+	return rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec)
+					      : calls_ring_record(c, t, rec);
+}
+
+static void tell_enter(struct calls *c, struct call *call, struct call *parent,
+		       const struct record *rec)
+{
+	if (c->ops.enter)
+		c->ops.enter(c->arg, call, parent, rec);
+}
+
+static void tell_leave(struct calls *c, struct call *call, struct call *parent,
+		       const struct record *rec)
+{
+	if (c->ops.leave)
+		c->ops.leave(c->arg, call, parent, rec);
+}
+
+int calls_run(struct calls *c, const struct run *run)
+{
+	int ret = 0;
+
+	if (!run->recs)
+		return c->ops.run ? c->ops.run(c, c->arg, run)
+				  : calls_plain_run(c, run, tell_enter, tell_leave);
+	for (unsigned int i = 0; i < run->nr && !ret; i++)
+		ret = calls_record(c, &run->recs[i]);
+	return ret;
 }
 
 void calls_finish(struct calls *c)
@@ -448,7 +475,9 @@ int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
 	struct merge *m;
 	int ret = 1;
 
-	if (!r->graph || !r->ops->rewind)
+	for (size_t i = 0; r->bases_known && i < r->nr_bases; i++)
+		calls_learn_base(c, &r->bases[i]);
+	if (!r->graph || !r->ops->rewind || r->bases_known)
 		return 0;
 	m = merge_new(r);
 	if (!m)

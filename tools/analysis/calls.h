@@ -57,6 +57,8 @@ struct call {
 	uint64_t children;    /* of end - start, spent in calls beneath; the rest is self time */
 };
 
+struct calls;
+
 /* Each may be NULL. A callback must not call back into @calls, but may read the clock's units. */
 struct calls_ops {
 	/*
@@ -75,6 +77,11 @@ struct calls_ops {
 	 * the call that ended. @rec: EXIT.
 	 */
 	void (*unmatched)(void *arg, uint32_t depth, uint32_t stack, const struct record *rec);
+	/*
+	 * calls_plain_run() (calls_impl.h) with enter and leave above compiled into it. NULL: they are
+	 * called.
+	 */
+	int (*run)(struct calls *c, void *arg, const struct run *run);
 };
 
 struct calls_limits {
@@ -104,17 +111,29 @@ void calls_free(struct calls *c);
  * A trace that starts in the middle shows exits of calls that began before it. With this their depth
  * and that of all calls beneath them is what it was; without it depth counts from what was seen,
  * and never below 0. Before the first calls_record(); @r is then at its start again, or, where it
- * cannot be read twice, untouched.
+ * cannot be read twice, untouched. A reader that knows it (bases_known) is not read.
  * @cpus: as for merge_skip_cpu(): false leaves a CPU out; NULL: all.
  * Return: 0 or -errno with fail() set.
  */
 int calls_learn(struct calls *c, struct reader *r, const bool *cpus);
 
 /*
+ * calls_bases() - what calls_learn() has found.
+ * @out: freed by the caller. Before the first calls_record(). Return: 0 or -ENOMEM with fail() set.
+ */
+int calls_bases(const struct calls *c, struct record_base **out, size_t *nr);
+
+/*
  * calls_record() - take the next record of the merged stream.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int calls_record(struct calls *c, const struct record *rec);
+
+/*
+ * calls_run() - take the next run of runs.h: the same as calls_record() of each of its records.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int calls_run(struct calls *c, const struct run *run);
 
 /*
  * calls_finish() - the stream has ended: leave all that is open, as CALL_UNFINISHED, stack by stack,

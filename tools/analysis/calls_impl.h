@@ -10,6 +10,8 @@
 #ifndef VESTIGE_TOOLS_CALLS_IMPL_H
 #define VESTIGE_TOOLS_CALLS_IMPL_H
 
+#include <errno.h>
+
 #include "tools/analysis/calls.h"
 
 /* In call.flags beside enum call_flag: it has no exit of its own. */
@@ -47,6 +49,8 @@ struct thread {
 struct learnt {
 	uint64_t key;
 	uint32_t nr;
+	uint32_t process, task, stack;
+	int32_t pid;
 };
 
 struct not_open {
@@ -92,9 +96,92 @@ void calls_bind_own(struct calls *c, struct thread *t);
 
 /* One more call was open on @s when its records began. */
 void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr);
+/* As much is known of the stack that @base names. */
+void calls_learn_base(struct calls *c, const struct record_base *base);
 
 /* End all calls of @s as unfinished. In calls.c. */
 void calls_end_stack(struct calls *c, struct stack *s);
+
+/* A record of the ring, of thread @t. In calls.c. Return: 0 or -ENOMEM with fail() set. */
+int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec);
+
+/*
+ * calls_plain_run() - calls_run() of a run by columns: the usual records in a loop of their own, the
+ * others go the way of calls_record().
+ * @enter, @leave: tell of a call, as calls_ops do; constant, so that the compiler puts them here.
+ */
+static inline __attribute__((always_inline)) int
+calls_plain_run(struct calls *c, const struct run *run,
+		void (*enter)(struct calls *c, struct call *call, struct call *parent,
+			      const struct record *rec),
+		void (*leave)(struct calls *c, struct call *call, struct call *parent,
+			      const struct record *rec))
+{
+	const uint32_t max_depth = c->limits.max_depth, max_open = c->limits.max_open;
+	struct record rec = run->head;
+	struct thread *t;
+	struct stack *s;
+
+	rec.ts = c->last_ts = run->ts[0];
+	if (rec.lost && rec.cpu < c->nr_cpus && c->cpu_seen[rec.cpu])
+		c->loss_ts = rec.ts;
+	t = calls_thread(c, &rec);
+	if (!t)
+		return -ENOMEM;
+	c->cpu_seen[rec.cpu] = true;
+	s = t->cur;
+	for (unsigned int i = 0; i < run->nr; i++) {
+		uint32_t word = run->words[i], id = RECORD_RUN_ID(word);
+		struct call *call, *parent;
+		int ret;
+
+		rec.kind = (uint8_t)RECORD_RUN_KIND(word);
+		rec.ip = rec.kind <= RECORD_EXIT ? run->functions[id] : id;
+		rec.ts = run->ts[i];
+		if (rec.kind == RECORD_ENTRY && !s->over && s->nr < s->room && s->nr < max_depth &&
+		    c->nr_open < max_open) {
+			t->renamed = 0;
+			call = &s->calls[s->nr];
+			parent = s->nr ? call - 1 : NULL;
+			*call = (struct call){
+				.ip = rec.ip,
+				.start = rec.ts,
+				.pid = rec.pid,
+				.depth = parent ? parent->depth + 1 : s->base,
+				.process = rec.process,
+				.stack = s->own ? 0 : s->id,
+			};
+			s->nr++;
+			c->nr_open++;
+			enter(c, call, parent, &rec);
+			continue;
+		}
+		call = s->nr && !s->over ? &s->calls[s->nr - 1] : NULL;
+		if (rec.kind == RECORD_EXIT && call && call->ip == rec.ip &&
+		    !(call->flags & CALL_BARE)) {
+			t->renamed = 0;
+			parent = s->nr > 1 ? call - 1 : NULL;
+			s->nr--;
+			c->nr_open--;
+			call->end = rec.ts > call->start ? rec.ts : call->start;
+			if (call->start < c->loss_ts)
+				call->flags |= CALL_BROKEN;
+			if (parent) {
+				parent->children += call->end - call->start;
+				parent->nr_children += parent->nr_children < UINT32_MAX;
+			}
+			leave(c, call, parent, &rec);
+			continue;
+		}
+		c->last_ts = rec.ts;
+		ret = calls_ring_record(c, t, &rec);
+		if (ret)
+			return ret;
+		s = t->cur;
+	}
+	c->last_ts = rec.ts;
+	return 0;
+}
 
 void calls_free_stacks(struct calls *c);
 /* Forget all threads and stacks, but not what was learnt. */

@@ -232,7 +232,8 @@ static struct learnt *learnt_slot(struct learnt *at, size_t slots, uint64_t key)
 	return &at[i];
 }
 
-void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr)
+/* The slot of a stack, made if it is new; NULL: there is no room. */
+static struct learnt *learnt_of(struct calls *c, uint64_t key)
 {
 	struct learnt *slot;
 
@@ -241,10 +242,10 @@ void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr)
 		struct learnt *more;
 
 		if (c->nr_learnt >= c->limits.max_stacks)
-			return;
+			return NULL;
 		more = calloc(slots, sizeof(*more));
 		if (!more)
-			return;
+			return NULL;
 		for (size_t i = 0; i < c->learnt_slots; i++)
 			if (c->learnt[i].nr)
 				*learnt_slot(more, slots, c->learnt[i].key) = c->learnt[i];
@@ -252,13 +253,61 @@ void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr)
 		c->learnt = more;
 		c->learnt_slots = slots;
 	}
-	slot = learnt_slot(c->learnt, c->learnt_slots, key_of(s));
+	slot = learnt_slot(c->learnt, c->learnt_slots, key);
 	if (!slot->nr) {
-		slot->key = key_of(s);
+		*slot = (struct learnt){.key = key};
 		c->nr_learnt++;
 	}
+	return slot;
+}
+
+static void learn(const struct calls *c, struct learnt *slot, uint32_t nr)
+{
 	if (slot->nr < c->limits.max_depth)
 		slot->nr += nr < c->limits.max_depth ? nr : c->limits.max_depth;
+}
+
+void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr)
+{
+	const struct thread *t = (const struct thread *)s;
+	struct learnt *slot = learnt_of(c, key_of(s));
+
+	if (!slot)
+		return;
+	slot->process = s->own ? t->process : s->process;
+	slot->pid = s->own ? t->pid : 0;
+	slot->task = s->own ? t->task : 0;
+	slot->stack = s->own ? 0 : s->id;
+	learn(c, slot, nr);
+}
+
+void calls_learn_base(struct calls *c, const struct record_base *base)
+{
+	uint64_t key = base->stack ? stack_key(base->process, base->stack)
+				   : thread_key(base->process, base->pid, base->task);
+	struct learnt *slot = base->nr ? learnt_of(c, key) : NULL;
+
+	if (slot)
+		learn(c, slot, base->nr);
+}
+
+int calls_bases(const struct calls *c, struct record_base **out, size_t *nr)
+{
+	*nr = 0;
+	*out = malloc((c->nr_learnt + 1) * sizeof(**out));
+	if (!*out)
+		return fail(ENOMEM, "no memory for what is known of %zu stacks", c->nr_learnt);
+	for (size_t i = 0; i < c->learnt_slots; i++) {
+		const struct learnt *l = &c->learnt[i];
+
+		if (l->nr)
+			(*out)[(*nr)++] = (struct record_base){.process = l->process,
+							       .pid = l->pid,
+							       .task = l->task,
+							       .stack = l->stack,
+							       .nr = l->nr};
+	}
+	return 0;
 }
 
 /* What was learnt of a stack is for its first calls: it is taken once. */

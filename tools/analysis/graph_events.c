@@ -169,6 +169,8 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
 		graph_events_free(g);
 		return NULL;
 	}
+	if (cpus && r->ops->tell_depths)
+		r->ops->tell_depths(r);
 	*err = calls_learn(g->calls, r, cpus);
 	if (*err) {
 		graph_events_free(g);
@@ -178,6 +180,11 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
 		if (!cpus[cpu])
 			merge_skip_cpu(g->merge, cpu);
 	return g;
+}
+
+int graph_events_bases(const struct graph_events *g, struct record_base **out, size_t *nr)
+{
+	return calls_bases(g->calls, out, nr);
 }
 
 void graph_events_free(struct graph_events *g)

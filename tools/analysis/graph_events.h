@@ -17,6 +17,11 @@ struct graph_events;
  * being -errno.
  */
 struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool fold, int *err);
+/*
+ * graph_events_bases() - what reading all has told of the stacks, for who reads it again.
+ * @out: freed by the caller. Before the first graph_events_next(). Return: 0 or -ENOMEM with fail().
+ */
+int graph_events_bases(const struct graph_events *g, struct record_base **out, size_t *nr);
 void graph_events_free(struct graph_events *g);
 
 /*

@@ -5,21 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-/* Values below 2 * SPREAD_SUB have buckets of their own, in the first two octaves. */
-static unsigned int octave_of(uint64_t value)
-{
-	return value < SPREAD_SUB ? 0
-				  : (unsigned int)(63 - __builtin_clzll(value)) - SPREAD_BITS + 1;
-}
-
-static unsigned int sub_of(uint64_t value, unsigned int octave)
-{
-	return (unsigned int)(octave ? value >> (octave - 1) : value) & (SPREAD_SUB - 1);
-}
-
 int spread_add(struct spread *s, uint64_t value)
 {
-	unsigned int octave = octave_of(value);
+	unsigned int octave = spread_octave(value);
 	uint64_t **at;
 
 	if (octave >= 64 - SPREAD_BITS) { /* 2^63 and more: no duration */
@@ -32,7 +20,7 @@ int spread_add(struct spread *s, uint64_t value)
 		if (!*at)
 			return -ENOMEM;
 	}
-	(*at)[sub_of(value, octave)]++;
+	(*at)[spread_sub(value, octave)]++;
 	s->nr++;
 	return 0;
 }

@@ -19,8 +19,34 @@ struct spread {
 	uint64_t *octave[64 - SPREAD_BITS]; /* SPREAD_SUB counts each, NULL none */
 };
 
+/* Values below 2 * SPREAD_SUB have buckets of their own, in the first two octaves. */
+static inline unsigned int spread_octave(uint64_t value)
+{
+	return value < SPREAD_SUB ? 0
+				  : (unsigned int)(63 - __builtin_clzll(value)) - SPREAD_BITS + 1;
+}
+
+static inline unsigned int spread_sub(uint64_t value, unsigned int octave)
+{
+	return (unsigned int)(octave ? value >> (octave - 1) : value) & (SPREAD_SUB - 1);
+}
+
 /* Add one value. Return: 0 or -ENOMEM. */
 int spread_add(struct spread *s, uint64_t value);
+
+/* The same, quick where the octave is there. */
+static inline int spread_count(struct spread *s, uint64_t value)
+{
+	unsigned int octave = spread_octave(value);
+	uint64_t *at = octave < 64 - SPREAD_BITS ? s->octave[octave] : NULL;
+
+	if (!at)
+		return spread_add(s, value);
+	at[spread_sub(value, octave)]++;
+	s->nr++;
+	return 0;
+}
+
 /* Add all of @other. Return: 0 or -ENOMEM. */
 int spread_merge(struct spread *s, const struct spread *other);
 /* The value below or at which @percent of all lie: the middle of its bucket. 0 when empty. */

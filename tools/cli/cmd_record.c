@@ -52,13 +52,14 @@ struct record_run {
 	bool ours;	    /* we failed */
 };
 
-enum { FILE_VERSION = 1, GRAPH_NOTRACE, GRAPH_DEPTH, THRESH, FIRST_LETTER = 32 };
+enum { FILE_VERSION = 1, GRAPH_NOTRACE, GRAPH_DEPTH, THRESH, NO_NATIVE, FIRST_LETTER = 32 };
 
 static const struct option long_options[] = {
 	{"file-version", required_argument, NULL, FILE_VERSION},
 	{"graph-notrace", required_argument, NULL, GRAPH_NOTRACE},
 	{"max-graph-depth", required_argument, NULL, GRAPH_DEPTH},
 	{"tracing-thresh", required_argument, NULL, THRESH},
+	{"no-native", no_argument, NULL, NO_NATIVE},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -157,6 +158,9 @@ static int parse(struct record_options *opt, int argc, char **argv)
 			if (strcmp(optarg, "6") && strcmp(optarg, "7"))
 				return usage_error("--file-version: 6 or 7, not ", optarg);
 			opt->file_version = optarg[0] - '0';
+			break;
+		case NO_NATIVE:
+			opt->no_native = true;
 			break;
 		case 'h':
 			fputs(record_help, stdout);
@@ -323,7 +327,9 @@ static void progress(void *arg, uint64_t records)
 /* Spool to trace.dat. Where it fails, the spool stays and is named. */
 static void transcode(struct record_run *run)
 {
-	struct dat_options dat = {.version = run->opt.file_version, .zstd_level = ZSTD_LEVEL};
+	struct dat_options dat = {.version = run->opt.file_version,
+				  .zstd_level = ZSTD_LEVEL,
+				  .native = !run->opt.no_native};
 	bool tty = isatty(STDERR_FILENO) && !run->opt.quiet;
 	struct reader *r;
 	int err;

@@ -20,7 +20,7 @@ static const char help[] =
 
 static int recover(const char *spool, const char *output)
 {
-	const struct dat_options how = {.version = 7, .zstd_level = 1};
+	const struct dat_options how = {.version = 7, .zstd_level = 1, .native = true};
 	struct reader *r;
 	int err = reader_open_spool(spool, &r);
 

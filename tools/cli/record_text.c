@@ -32,6 +32,7 @@ const char record_help[] =
 	"  -m KB             keep at most the newest KB of each CPU on disk\n"
 	"  -o FILE           output (default: trace.dat)\n"
 	"  --file-version N  version of the trace.dat: 7 (default, compressed) or 6\n"
+	"  --no-native       leave out what makes `vestige` read the file faster\n"
 	"  -q                no statistics at the end\n"
 	"\n"
 	"PROG is built with " THE_FLAG "; `vestige doctor PROG` tells what can be\n"

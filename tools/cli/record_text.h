@@ -20,6 +20,7 @@ struct record_options {
 	uint64_t graph_depth; /* 0 all */
 	uint64_t thresh_us;   /* 0 none */
 	int file_version;
+	bool no_native;
 	bool quiet;
 	struct {
 		char kind; /* 'l', 'n', 'g', or 'G' for --graph-notrace */

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analysis/merge.h"
+#include "tools/analysis/runs.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
@@ -181,25 +181,33 @@ static void count_lost(struct view *v, uint64_t lost)
 		v->lost += lost;
 }
 
-static int read_calls(struct view *v, struct merge *merge, struct calls *calls, const int *err)
+static void count_run(struct view *v, const struct run *run)
 {
-	const struct record *rec;
-	int ret = merge_next(merge, &rec);
+	v->last_ts = run_ts(run, run->nr - 1);
+	if (!run->recs && run->head.lost)
+		count_lost(v, run->head.lost);
+	for (unsigned int i = 0; run->recs && i < run->nr; i++)
+		if (run->recs[i].lost)
+			count_lost(v, run->recs[i].lost);
+}
+
+static int read_calls(struct view *v, struct runs *runs, struct calls *calls, const int *err)
+{
+	struct run run;
+	int ret = runs_next(runs, &run);
 
 	if (ret > 0) {
-		v->first_ts = rec->ts;
+		v->first_ts = run_ts(&run, 0);
 		if (v->range_from_start)
-			v->wish.from += rec->ts;
+			v->wish.from += v->first_ts;
 		if (v->range_to_start)
-			v->wish.to += rec->ts;
+			v->wish.to += v->first_ts;
 	}
 	while (ret > 0 && !*err) {
-		v->last_ts = rec->ts;
-		if (rec->lost)
-			count_lost(v, rec->lost);
-		ret = calls_record(calls, rec);
+		count_run(v, &run);
+		ret = calls_run(calls, &run);
 		if (!ret)
-			ret = merge_next(merge, &rec);
+			ret = runs_next(runs, &run);
 	}
 	if (!ret && !*err)
 		calls_finish(calls);
@@ -208,20 +216,24 @@ static int read_calls(struct view *v, struct merge *merge, struct calls *calls, 
 
 int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *err)
 {
-	struct merge *merge = merge_new(v->r);
+	struct runs *runs = runs_new(v->r);
 	struct calls *calls = calls_new(ops, arg, NULL);
 	int ret = 0;
 
-	if (!merge || !calls)
+	if (!runs || !calls)
 		ret = fail(ENOMEM, "out of memory");
-	for (unsigned int cpu = 0; merge && v->cpus && cpu < v->r->nr_cpus; cpu++)
+	for (unsigned int cpu = 0; runs && v->cpus && cpu < v->r->nr_cpus; cpu++)
 		if (!v->cpus[cpu])
-			merge_skip_cpu(merge, cpu);
+			runs_skip_cpu(runs, cpu);
+	if (v->cpus && v->r->ops->tell_depths)
+		v->r->ops->tell_depths(v->r);
+	if (!ret && v->r->bases_known)
+		ret = calls_learn(calls, v->r, v->cpus);
 	if (!ret)
-		ret = read_calls(v, merge, calls, err);
+		ret = read_calls(v, runs, calls, err);
 	if (calls)
 		v->left_out = calls_too_deep(calls);
-	merge_free(merge);
+	runs_free(runs);
 	calls_free(calls);
 	return ret;
 }

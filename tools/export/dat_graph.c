@@ -30,6 +30,8 @@ struct dat_graph {
 	unsigned int nr_cpus;
 	int fd;
 	uint64_t events;
+	struct record_base *bases;
+	size_t nr_bases;
 };
 
 static int open_beside(const struct dat_file *file)
@@ -86,6 +88,11 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 	events = graph_events_new(r, NULL, false, &ret);
 	if (!events)
 		return ret;
+	ret = graph_events_bases(events, &g->bases, &g->nr_bases);
+	if (ret) {
+		graph_events_free(events);
+		return ret;
+	}
 	while ((ret = graph_events_next(events, &ev)) > 0) {
 		rec = record_of(ev);
 		ret = subbuf_add(&g->pages[rec.cpu], &rec, 1);
@@ -158,8 +165,16 @@ void dat_graph_free(struct dat_graph *g)
 		subbuf_free(&g->pages[cpu]);
 	chunks_free(g->chunks);
 	free(g->pages);
+	free(g->bases);
 	close(g->fd);
 	free(g);
+}
+
+void dat_graph_take_bases(struct dat_graph *g, struct record_base **bases, size_t *nr)
+{
+	*bases = g->bases;
+	*nr = g->nr_bases;
+	g->bases = NULL;
 }
 
 uint64_t dat_graph_events(const struct dat_graph *g)

@@ -18,6 +18,8 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 void dat_graph_free(struct dat_graph *g);
 
 /* Events of all CPUs. */
+/* What is known of the stacks, freed by the caller from now on. */
+void dat_graph_take_bases(struct dat_graph *g, struct record_base **bases, size_t *nr);
 uint64_t dat_graph_events(const struct dat_graph *g);
 
 /*

@@ -19,10 +19,12 @@
 #include "dat_events.h"
 #include "dat_file.h"
 #include "dat_graph.h"
+#include "dat_native.h"
 #include "dat_pages.h"
 #include "dat_sections.h"
 #include "tools/base/fail.h"
 #include "tools/reader/dat_format.h"
+#include "tools/reader/native.h"
 
 #define BATCH_RECORDS  512u
 #define PLAIN_PAGES    64u /* in a chunk that is not compressed */
@@ -44,6 +46,8 @@ struct writer {
 	char *options;
 	size_t options_bytes;
 	FILE *options_mem;
+	struct record_base *bases; /* of the stacks, when it has calls */
+	size_t nr_bases;
 };
 
 static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
@@ -93,8 +97,8 @@ static uint32_t string_add(struct writer *w, const char *text)
 	return at;
 }
 
-static int append_section_head(struct writer *w, enum dat_option id, bool compressed,
-			       uint32_t name_at, uint64_t bytes)
+static int append_section_head(struct writer *w, unsigned int id, bool compressed, uint32_t name_at,
+			       uint64_t bytes)
 {
 	unsigned char head[DAT_SECTION_BYTES];
 	uint16_t id16 = (uint16_t)id, flags = compressed ? DAT_SECTION_COMPRESSED : 0;
@@ -269,6 +273,7 @@ static int write_graph(struct writer *w, uint32_t chunk_bytes)
 	if (ret)
 		return ret;
 	w->records = dat_graph_events(g);
+	dat_graph_take_bases(g, &w->bases, &w->nr_bases);
 	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++) {
 		uint32_t nr_chunks, head = w->level ? sizeof(nr_chunks) : 0;
 		uint64_t bytes;
@@ -318,6 +323,22 @@ static int write_initial(struct writer *w)
 	return append(w, head, n);
 }
 
+/* A section that nothing leads to; who walks from section to section steps over it. */
+static int write_native(struct writer *w, uint32_t name_at)
+{
+	uint64_t at = w->offset, bytes = 0;
+	int ret = 0;
+
+	if (w->version == 7)
+		ret = append_section_head(w, NATIVE_SECTION_ID, false, name_at, bytes);
+	if (!ret)
+		ret = dat_native_write(&w->file, w->r, w->bases, w->nr_bases, &w->offset);
+	bytes = w->offset - at - DAT_SECTION_BYTES;
+	if (!ret && w->version == 7)
+		ret = write_at(w, &bytes, sizeof(bytes), at + 8);
+	return ret;
+}
+
 static void fill_options_v6(FILE *f, struct reader *r)
 {
 	fwrite("options  ", 10, 1, f);
@@ -357,7 +378,7 @@ static int write_v6(struct writer *w)
 		place[1] = w->cpu_bytes[cpu];
 		ret = write_at(w, place, sizeof(place), table + cpu * sizeof(place));
 	}
-	return ret;
+	return ret || !w->opt->native ? ret : write_native(w, 0);
 }
 
 /* The options about the recording, and where the sections are; the next options come later. */
@@ -399,7 +420,7 @@ static void put_buffer_option(struct writer *w, FILE *f, uint64_t section_at)
 static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 {
 	uint64_t at = w->offset, none = 0;
-	uint32_t name_at;
+	uint32_t name_at, native_at;
 	size_t bytes = 0;
 	char *text = NULL;
 	FILE *mem = open_memstream(&text, &bytes);
@@ -418,9 +439,11 @@ static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 	if (ret)
 		return ret;
 	name_at = string_add(w, "strings");
+	native_at = w->opt->native ? string_add(w, "vestige pages") : 0;
 	if (fflush(w->strings_mem))
 		return dat_file_failed(&w->file, -ENOMEM);
-	return append_section(w, DAT_STRINGS, name_at, w->level != 0, w->strings, w->strings_bytes);
+	ret = append_section(w, DAT_STRINGS, name_at, w->level != 0, w->strings, w->strings_bytes);
+	return ret || !w->opt->native ? ret : write_native(w, native_at);
 }
 
 static int write_v7(struct writer *w)
@@ -474,7 +497,8 @@ static void release_xfsz(sigset_t *set)
 
 int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 {
-	struct writer w = {.r = r, .opt = opt, .version = opt->version};
+	struct dat_options with = *opt;
+	struct writer w = {.r = r, .opt = &with, .version = opt->version};
 	sigset_t xfsz;
 	bool held;
 	int ret;
@@ -484,6 +508,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	w.level = opt->version == 7 ? opt->zstd_level : 0;
 	if (w.level < 0 || w.level > 19)
 		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);
+	with.native = opt->native && pages_of_reader(r);
 	ret = dat_file_create(&w.file, path);
 	if (ret)
 		return ret;
@@ -508,6 +533,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	free(w.options);
 	free(w.cpu_offset);
 	free(w.cpu_bytes);
+	free(w.bases);
 	if (!ret && opt->progress)
 		opt->progress(opt->progress_arg, w.records);
 	return ret;

@@ -10,6 +10,7 @@
 struct dat_options {
 	int version;	/* 6 or 7 */
 	int zstd_level; /* 1..19; 0: do not compress. Version 6 is never compressed */
+	bool native; /* the ring's pages as well, for our own reader: native.h. Of a spool alone */
 	/* Called now and then with records written so far; NULL none. */
 	void (*progress)(void *arg, uint64_t records);
 	void *progress_arg;

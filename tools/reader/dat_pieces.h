@@ -7,6 +7,7 @@
 #include "dat_formats.h"
 #include "dat_stream.h"
 #include "reader.h"
+#include "tools/reader/pages.h"
 
 #define DAT_NAME_BYTES 256u
 
@@ -23,6 +24,7 @@ struct dat_reader {
 	struct dat_stream *streams;	/* head.nr_cpus */
 	struct reader_cpu_stats *stats; /* as the options give them; in the end head.stats */
 	unsigned int nr_stats;
+	struct pages *native; /* read in place of the streams; NULL: native.h */
 };
 
 /* fail() for a file that is not what it says, for want of memory. Return: -EINVAL, -ENOMEM. */

@@ -22,6 +22,7 @@
 #include "dat_cursor.h"
 #include "dat_format.h"
 #include "dat_pieces.h"
+#include "native.h"
 #include "symbols.h"
 #include "tasks.h"
 #include "tools/base/fail.h"
@@ -52,6 +53,7 @@ static void dat_close(struct reader *r)
 	for (i = 0; d->streams && i < r->nr_cpus; i++)
 		dat_stream_reset(&d->streams[i]);
 	free(d->streams);
+	pages_free(d->native);
 	free(d->stats);
 	formats_free(&d->formats);
 	/* before the symbols, which it asks for names */
@@ -74,8 +76,61 @@ static int dat_rewind(struct reader *r)
 	return 0;
 }
 
+static struct reader *native_of(struct reader *r)
+{
+	return pages_reader(of(r)->native);
+}
+
+static int native_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
+{
+	return reader_read(native_of(r), cpu, out, max);
+}
+
+static int native_read_run(struct reader *r, unsigned int cpu, struct run *out)
+{
+	return native_of(r)->ops->read_run(native_of(r), cpu, out);
+}
+
+static int native_rewind(struct reader *r)
+{
+	return native_of(r)->ops->rewind(native_of(r));
+}
+
+static void native_tell_depths(struct reader *r);
+
+static const struct reader_ops native_ops = {.read = native_read,
+					     .close = dat_close,
+					     .rewind = native_rewind,
+					     .read_run = native_read_run,
+					     .tell_depths = native_tell_depths};
+
 static const struct reader_ops dat_ops = {
 	.read = dat_read, .close = dat_close, .rewind = dat_rewind};
+
+/* The kernel's format does. */
+static void native_tell_depths(struct reader *r)
+{
+	struct dat_reader *d = of(r);
+
+	r->ops = &dat_ops;
+	r->bases_known = false;
+	pages_free(d->native);
+	d->native = NULL;
+}
+
+/* Take the records from the pages, if there are any; what the file says of them is the same. */
+static int use_native(struct dat_reader *d)
+{
+	int ret = native_open(d->layout.fd, d->path, d->head.nr_cpus, &d->native);
+
+	if (ret || !d->native)
+		return ret;
+	d->head.ops = &native_ops;
+	d->head.bases = pages_reader(d->native)->bases;
+	d->head.nr_bases = pages_reader(d->native)->nr_bases;
+	d->head.bases_known = true;
+	return 0;
+}
 
 /* Where the top buffer's CPUs are. */
 static int add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes)
@@ -518,7 +573,7 @@ static int finish(struct dat_reader *d)
 		d->head.tep = NULL;
 	}
 	formats_free(&d->formats);
-	return ret;
+	return ret || !d->ours ? ret : use_native(d);
 }
 
 static int open_file(struct dat_reader *d)

@@ -53,6 +53,7 @@ void pages_free(struct pages *p)
 	symbols_free(p->reader.symbols);
 	tasks_free(p->reader.tasks);
 	free(p->reader.stats);
+	free(p->reader.bases);
 	p->source.close(p->source.arg);
 	free(p);
 }
@@ -311,6 +312,17 @@ static int by_address(const void *a, const void *b)
 	return CMP(x->lo, y->lo) ? CMP(x->lo, y->lo) : CMP(x->unload, y->unload);
 }
 
+void pages_settle_maps(struct member *m)
+{
+	for (size_t i = 0; i < m->nr_maps; i++) {
+		struct map *map = &m->maps[i];
+		uint64_t before = i ? map[-1].reach : 0;
+
+		map->reach = map->hi > before ? map->hi : before;
+		map->alone = before <= map->lo && (i + 1 == m->nr_maps || map[1].lo >= map->hi);
+	}
+}
+
 /* The way of run-time addresses and of ids to the space of a trace.dat. */
 static int make_maps(struct member *mb, const struct object_space *space, const int *numbers)
 {
@@ -320,6 +332,8 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	mb->functions = calloc((size_t)m->nr_functions + 1, sizeof(*mb->functions));
 	if (!mb->maps || !mb->functions)
 		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
+	mb->nr_functions = m->nr_functions;
+	mb->counter = m->head.clock == AREA_CLOCK_TSC;
 	for (uint32_t i = 0; i < m->nr_objects; i++) {
 		const struct area_object *o = &m->objects[i];
 
@@ -341,13 +355,7 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	}
 	if (mb->nr_maps)
 		qsort(mb->maps, mb->nr_maps, sizeof(*mb->maps), by_address);
-	for (size_t i = 0; i < mb->nr_maps; i++) {
-		struct map *map = &mb->maps[i];
-		uint64_t before = i ? map[-1].reach : 0;
-
-		map->reach = map->hi > before ? map->hi : before;
-		map->alone = before <= map->lo && (i + 1 == mb->nr_maps || map[1].lo >= map->hi);
-	}
+	pages_settle_maps(mb);
 	return 0;
 }
 
@@ -513,6 +521,26 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 		return NULL;
 	}
 	return &p->reader;
+}
+
+struct reader *pages_reader(struct pages *p)
+{
+	return &p->reader;
+}
+
+size_t pages_nr_refs(const struct pages *p)
+{
+	return p->nr_refs;
+}
+
+const struct page_ref *pages_ref(const struct pages *p, size_t i)
+{
+	return &p->refs[i];
+}
+
+int pages_fetch(const struct pages *p, size_t i, void *page)
+{
+	return p->source.fetch(p->source.arg, &p->refs[i], page);
 }
 
 uint64_t pages_function_addr(const struct pages *p, uint32_t member, uint32_t id)

@@ -98,8 +98,17 @@ struct pages_finish {
  */
 struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int *err);
 
-/* The reader's pages again, for what reader.h does not tell; @r must come of pages_finish(). */
+/* The reader's pages again, for what reader.h does not tell; NULL: it does not come of pages_finish(). */
 struct pages *pages_of_reader(struct reader *r);
+
+/* The way back. */
+struct reader *pages_reader(struct pages *p);
+
+/* The pages in the order of their CPUs' streams: how many, where number @i is, and to read it. */
+size_t pages_nr_refs(const struct pages *p);
+const struct page_ref *pages_ref(const struct pages *p, size_t i);
+/* As pages_source.fetch. */
+int pages_fetch(const struct pages *p, size_t i, void *page);
 
 /* The way from an id in member @member to its canonical address; 0 when there is none. */
 uint64_t pages_function_addr(const struct pages *p, uint32_t member, uint32_t id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pages.c and pages_stream.c share: see pages.h. Nobody else includes it. */
+/* What the files of pages.h share. Nobody else includes it. */
 #ifndef VESTIGE_TOOLS_PAGES_IMPL_H
 #define VESTIGE_TOOLS_PAGES_IMPL_H
 
@@ -22,9 +22,12 @@ struct member {
 	struct map *maps;  /* by lo */
 	size_t nr_maps;
 	uint64_t *functions; /* canonical address by id */
+	uint32_t nr_functions;
+	bool counter; /* stamps are the stamp counter's */
 };
 
 struct stream;
+struct ahead;
 
 struct pages {
 	struct reader reader; /* first */
@@ -38,6 +41,7 @@ struct pages {
 	struct clock clock;
 	uint64_t clock_offset_ns; /* of trace_clock, on CLOCK_MONOTONIC */
 	struct stream *streams;	  /* one a CPU */
+	struct ahead *ahead;	  /* pages_ahead.c; NULL: pages are loaded when their turn comes */
 };
 
 extern const struct reader_ops pages_ops;
@@ -62,6 +66,69 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 #define PAGE_GRAPH_KINDS                                                                           \
 	(1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT | 1u << RECORD_UNWOUND |       \
 	 1u << RECORD_STACK | 1u << RECORD_RETURN)
+
+/*
+ * A page whose turn has come, or is near. Pages of nothing but PAGE_PLAIN_KINDS with good ids, which
+ * is what function_graph makes, are kept by columns.
+ */
+struct open_page {
+	uint64_t ts; /* of the next record */
+	const struct page_ref *ref;
+	const struct member *member;
+	const struct clock_line *line;
+	uint64_t base; /* clock units */
+	int32_t tid;
+	uint32_t task;
+	uint32_t nr, pos;
+	const unsigned char *page; /* a copy, where a record has text; behind the slots */
+	struct open_page *done;	   /* the next one of those read to their end */
+	uint64_t *run_ts;	   /* plain: the time of each record, and */
+	uint32_t *run_words;	   /* the upper half of its head word; NULL: slots */
+	struct slot slots[];
+};
+
+static inline uint64_t slot_stamp(const struct open_page *o, const struct slot *s)
+{
+	return o->base + record_word_stamp(s->word);
+}
+
+static inline uint64_t slot_ts(const struct pages *p, struct open_page *o, const struct slot *s)
+{
+	uint64_t stamp = slot_stamp(o, s);
+
+	if (o->line && stamp >= o->line->end)
+		o->line = clock_line_find(&p->clock, stamp);
+	return clock_line_ns(o->line, stamp);
+}
+
+#define PAGE_PLAIN_KINDS                                                                           \
+	(1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT | 1u << RECORD_UNWOUND |       \
+	 1u << RECORD_STACK)
+
+/*
+ * page_load() - read a page and make it ready.
+ * Changes nothing of @p, but for what its source keeps of the page's CPU: several threads may load
+ * pages of different CPUs.
+ * @out: it, to be freed with free(); NULL: it holds nothing. @gone: records that were in it and are
+ * not any more.
+ * Return: 0 or -errno with fail() set.
+ */
+int page_load(const struct pages *p, const struct page_ref *ref, struct open_page **out,
+	      uint32_t *gone);
+
+/* pages_ahead.c: a thread that loads pages before their turn. */
+int ahead_new(const struct pages *p, struct ahead **out);
+void ahead_free(struct ahead *a);
+/* All CPUs begin again. */
+void ahead_rewind(struct ahead *a);
+/* The next page of @cpu, of which there is one more; as page_load(). */
+int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32_t *gone);
+
+/* The references of a CPU: first and behind the last. */
+void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size_t *end);
+
+/* What of @m's maps follows of the others; they are in order. */
+void pages_settle_maps(struct member *m);
 
 int pages_make_streams(struct pages *p);
 void pages_free_streams(struct pages *p);

@@ -14,20 +14,6 @@
 #include "tools/base/fail.h"
 #include "tools/reader/symbols.h"
 
-struct open_page {
-	uint64_t ts; /* of the next record */
-	const struct page_ref *ref;
-	const struct member *member;
-	const struct clock_line *line;
-	uint64_t base; /* clock units */
-	int32_t tid;
-	uint32_t task;
-	uint32_t nr, pos;
-	const unsigned char *page; /* a copy, where a record has text; behind the slots */
-	struct open_page *done;	   /* the next one of those read to their end */
-	struct slot slots[];
-};
-
 struct stream {
 	size_t first, next, end; /* refs: all, and from where they are not opened yet */
 	struct open_page **heap; /* the earliest record first */
@@ -36,72 +22,11 @@ struct stream {
 	uint64_t last_ts;
 	uint64_t lost; /* to be told with the next record */
 	const struct map *map;
+	struct record *recs; /* RUN_RECORDS of them, for runs that are not plain */
 };
 
-unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes,
-			 unsigned int *kinds)
-{
-	const unsigned char *p = page;
-	const struct page_head *head = page;
-	size_t end = head->commit < PAGE_BYTES ? (size_t)head->commit & ~(size_t)7 : PAGE_BYTES;
-	unsigned int nr = 0;
-
-	*bytes = *kinds = 0;
-	for (size_t at = PAGE_HEAD_BYTES; at + 8 <= end;) {
-		uint64_t word;
-		uint32_t n;
-
-		memcpy(&word, p + at, sizeof(word));
-		n = record_word_bytes(word);
-		if (n < 8 || n > end - at)
-			break;
-		if (word && record_word_kind(word) != RECORD_UNCOMMITTED) {
-			if (out) {
-				out[nr].word = word;
-				if (record_word_kind(word) == RECORD_PRINT)
-					out[nr].payload = at;
-				else if (n >= 16)
-					memcpy(&out[nr].payload, p + at + 8, 8);
-				else
-					out[nr].payload = 0;
-			}
-			nr++;
-			*bytes += n;
-			*kinds |= 1u << record_word_kind(word);
-		}
-		at += n;
-	}
-	return nr;
-}
-
-/* Nearly sorted always: only a signal handler's records are out of order. */
-static void sort_slots(struct slot *s, unsigned int nr)
-{
-	for (unsigned int i = 1; i < nr; i++) {
-		struct slot x = s[i];
-		unsigned int j = i;
-
-		while (j && record_word_stamp(s[j - 1].word) > record_word_stamp(x.word)) {
-			s[j] = s[j - 1];
-			j--;
-		}
-		s[j] = x;
-	}
-}
-
-static uint64_t slot_stamp(const struct open_page *o, const struct slot *s)
-{
-	return o->base + record_word_stamp(s->word);
-}
-
-static uint64_t slot_ts(const struct pages *p, struct open_page *o, const struct slot *s)
-{
-	uint64_t stamp = slot_stamp(o, s);
-
-	if (o->line && stamp >= o->line->end)
-		o->line = clock_line_find(&p->clock, stamp);
-	return clock_line_ns(o->line, stamp);
-}
+#define RUN_RECORDS 256u
+#define AHEAD_PAGES 256u /* fewer are read before a thread has begun */
 
 /* Order of records of several pages; pages are apart by their place in refs. */
 static bool before(const struct open_page *a, const struct open_page *b)
@@ -148,51 +73,24 @@ static int push(struct stream *s, struct open_page *o)
 	return 0;
 }
 
-static int open_next(struct pages *p, struct stream *s)
+static int open_next(struct pages *p, struct stream *s, unsigned int cpu)
 {
 	const struct page_ref *ref = &p->refs[s->next++];
-	struct slot slots[PAGE_MAX_SLOTS];
-	uint64_t page[PAGE_BYTES / 8];
-	const struct page_head *head = (const struct page_head *)page;
-	unsigned int nr, bytes, kinds;
 	struct open_page *o;
-	bool text;
-	int got;
+	uint32_t gone;
+	int err;
 
 	s->lost += ref->lost;
-	got = p->source.fetch(p->source.arg, ref, page);
-	if (got < 0)
-		return got;
-	if (!got || head->seq != ref->seq) {
-		s->lost += ref->nr_records;
-		return 0;
-	}
-	nr = page_decode(page, slots, &bytes, &kinds);
-	if (!nr)
-		return 0;
-	text = kinds & 1u << RECORD_PRINT;
-	o = malloc(sizeof(*o) + nr * sizeof(*slots) + (text ? PAGE_BYTES : 0));
+	err = p->ahead ? ahead_take(p->ahead, cpu, &o, &gone) : page_load(p, ref, &o, &gone);
+	if (err)
+		return err;
+	s->lost += gone;
 	if (!o)
-		return fail(ENOMEM, "no memory for a page");
-	sort_slots(slots, nr);
-	*o = (struct open_page){
-		.ref = ref,
-		.member = p->members[ref->member],
-		.base = head->base_stamp,
-		.tid = head->tid,
-		.task = head->task,
-		.nr = nr,
-	};
-	memcpy(o->slots, slots, nr * sizeof(*slots));
-	if (text)
-		o->page = memcpy(&o->slots[nr], page, PAGE_BYTES);
-	if (o->member->meta->head.clock == AREA_CLOCK_TSC)
-		o->line = clock_line_find(&p->clock, o->base);
-	o->ts = slot_ts(p, o, &o->slots[0]);
-	got = push(s, o);
-	if (got)
+		return 0;
+	err = push(s, o);
+	if (err)
 		free(o);
-	return got;
+	return err;
 }
 
 /*
@@ -284,7 +182,7 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 	case RECORD_TAIL:
 	case RECORD_EXIT:
 	case RECORD_RETURN:
-		if (id >= m->meta->nr_functions || !m->functions[id])
+		if (id >= m->nr_functions || !m->functions[id])
 			return false;
 		rec->ip = m->functions[id];
 		if (rec->kind == RECORD_FUNCTION)
@@ -325,52 +223,174 @@ static void free_done(struct stream *s)
 	}
 }
 
+/* A record of a plain page; as make_record() otherwise. */
+static void make_plain(struct stream *s, const struct open_page *o, struct record *rec)
+{
+	uint32_t word = o->run_words[o->pos], id = RECORD_RUN_ID(word);
+	uint8_t kind = (uint8_t)RECORD_RUN_KIND(word);
+
+	if (o->ts > s->last_ts)
+		s->last_ts = o->ts;
+	*rec = (struct record){
+		.ts = s->last_ts,
+		.ip = kind <= RECORD_EXIT ? o->member->functions[id] : id,
+		.lost = s->lost,
+		.pid = o->tid,
+		.cpu = o->ref->cpu,
+		.kind = kind,
+		.process = o->ref->member,
+		.task = o->task,
+	};
+	s->lost = 0;
+}
+
+/* Up to @max records of the first page before @limit, at least one; some may be left out. */
+static unsigned int take_records(const struct pages *p, struct stream *s, struct open_page *o,
+				 uint64_t limit, struct record *out, unsigned int max)
+{
+	unsigned int nr = 0;
+
+	do {
+		if (o->run_ts) {
+			make_plain(s, o, &out[nr++]);
+			if (++o->pos == o->nr)
+				break;
+			o->ts = o->run_ts[o->pos];
+			continue;
+		}
+		nr += make_record(p, s, o, &o->slots[o->pos], &out[nr]) ? 1 : (s->lost++, 0);
+		if (++o->pos == o->nr)
+			break;
+		o->ts = slot_ts(p, o, &o->slots[o->pos]);
+	} while (o->ts < limit && nr < max);
+	return nr;
+}
+
+/* The records of a plain page before @limit, at least one. */
+static void take_run(struct stream *s, struct open_page *o, uint64_t limit, struct run *run)
+{
+	uint32_t lo = o->pos + 1, hi = o->nr;
+
+	if (hi > lo && o->run_ts[hi - 1] >= limit)
+		while (lo < hi) {
+			uint32_t mid = lo + (hi - lo) / 2;
+
+			if (o->run_ts[mid] < limit)
+				lo = mid + 1;
+			else
+				hi = mid;
+		}
+	*run = (struct run){
+		.nr = hi - o->pos,
+		.ts = o->run_ts + o->pos,
+		.words = o->run_words + o->pos,
+		.functions = o->member->functions,
+		.head = {.pid = o->tid,
+			 .cpu = o->ref->cpu,
+			 .process = o->ref->member,
+			 .task = o->task,
+			 .lost = s->lost},
+	};
+	for (uint32_t i = o->pos; i < hi && o->run_ts[i] < s->last_ts; i++)
+		o->run_ts[i] = s->last_ts;
+	s->last_ts = o->run_ts[hi - 1];
+	s->lost = 0;
+	o->pos = hi;
+	if (hi < o->nr)
+		o->ts = o->run_ts[hi];
+}
+
+/*
+ * The page that has the next record, and up to where no other one takes over. Return: 1, 0 at the
+ * end, -errno with fail() set.
+ */
+static int first_page(struct pages *p, struct stream *s, unsigned int cpu, struct open_page **first,
+		      uint64_t *limit)
+{
+	while (s->next < s->end && (!s->nr || p->refs[s->next].base <= s->heap[0]->ts)) {
+		int err = open_next(p, s, cpu);
+
+		if (err)
+			return err;
+	}
+	if (!s->nr)
+		return 0;
+	*first = s->heap[0];
+	*limit = s->next < s->end ? p->refs[s->next].base : UINT64_MAX;
+	for (size_t i = 1; i < 3 && i < s->nr; i++)
+		if (s->heap[i]->ts < *limit)
+			*limit = s->heap[i]->ts;
+	return 1;
+}
+
+/* Records were taken of the first page. */
+static void first_page_used(struct stream *s)
+{
+	struct open_page *o = s->heap[0];
+
+	if (o->pos == o->nr) {
+		s->heap[0] = s->heap[--s->nr];
+		o->done = s->done;
+		s->done = o;
+	}
+	if (s->nr > 1)
+		sift_down(s);
+}
+
 static int stream_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
 {
 	struct pages *p = (struct pages *)r;
+	struct open_page *o;
 	struct stream *s;
 	unsigned int nr = 0;
+	uint64_t limit;
+	int ret;
 
 	if (cpu >= r->nr_cpus)
 		return 0;
 	s = &p->streams[cpu];
 	free_done(s);
 	while (nr < max) {
-		uint64_t limit = UINT64_MAX;
-		struct open_page *o;
-
-		while (s->next < s->end && (!s->nr || p->refs[s->next].base <= s->heap[0]->ts)) {
-			int err = open_next(p, s);
-
-			if (err)
-				return err;
-		}
-		if (!s->nr)
+		ret = first_page(p, s, cpu, &o, &limit);
+		if (ret < 0)
+			return ret;
+		if (!ret)
 			break;
-		o = s->heap[0];
-		/* The records of this page up to where another one takes over. */
-		if (s->next < s->end)
-			limit = p->refs[s->next].base;
-		for (size_t i = 1; i < 3 && i < s->nr; i++)
-			if (s->heap[i]->ts < limit)
-				limit = s->heap[i]->ts;
-		do {
-			nr += make_record(p, s, o, &o->slots[o->pos], &out[nr]) ? 1
-										: (s->lost++, 0);
-			if (++o->pos == o->nr)
-				break;
-			o->ts = slot_ts(p, o, &o->slots[o->pos]);
-		} while (o->ts < limit && nr < max);
-		if (o->pos == o->nr) {
-			s->heap[0] = s->heap[--s->nr];
-			o->done = s->done;
-			s->done = o;
-			if (!s->nr)
-				continue;
-		}
-		sift_down(s);
+		nr += take_records(p, s, o, limit, out + nr, max - nr);
+		first_page_used(s);
 	}
 	return (int)nr;
+}
+
+static int stream_read_run(struct reader *r, unsigned int cpu, struct run *run)
+{
+	struct pages *p = (struct pages *)r;
+	struct open_page *o;
+	struct stream *s;
+	uint64_t limit;
+	int ret;
+
+	if (cpu >= r->nr_cpus)
+		return 0;
+	s = &p->streams[cpu];
+	free_done(s);
+	while ((ret = first_page(p, s, cpu, &o, &limit)) > 0) {
+		if (o->run_ts) {
+			take_run(s, o, limit, run);
+			first_page_used(s);
+			return 1;
+		}
+		if (!s->recs)
+			s->recs = malloc(RUN_RECORDS * sizeof(*s->recs));
+		if (!s->recs)
+			return fail(ENOMEM, "no memory for the records of CPU %u", cpu);
+		*run = (struct run){.recs = s->recs};
+		run->nr = take_records(p, s, o, limit, s->recs, RUN_RECORDS);
+		first_page_used(s);
+		if (run->nr)
+			return 1;
+	}
+	return ret;
 }
 
 static void stream_close(struct reader *r)
@@ -391,6 +411,8 @@ static int stream_rewind(struct reader *r)
 {
 	struct pages *p = (struct pages *)r;
 
+	if (p->ahead)
+		ahead_rewind(p->ahead);
 	for (unsigned int c = 0; c < r->nr_cpus; c++) {
 		struct stream *s = &p->streams[c];
 
@@ -401,12 +423,14 @@ static int stream_rewind(struct reader *r)
 	return 0;
 }
 
-const struct reader_ops pages_ops = {
-	.read = stream_read, .close = stream_close, .rewind = stream_rewind};
+const struct reader_ops pages_ops = {.read = stream_read,
+				     .close = stream_close,
+				     .rewind = stream_rewind,
+				     .read_run = stream_read_run};
 
 struct pages *pages_of_reader(struct reader *r)
 {
-	return (struct pages *)r;
+	return r->ops == &pages_ops ? (struct pages *)r : NULL;
 }
 
 int pages_make_streams(struct pages *p)
@@ -422,14 +446,23 @@ int pages_make_streams(struct pages *p)
 			at++;
 		p->streams[c].end = at;
 	}
-	return 0;
+	return p->nr_refs >= AHEAD_PAGES ? ahead_new(p, &p->ahead) : 0;
+}
+
+void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size_t *end)
+{
+	*first = p->streams[cpu].first;
+	*end = p->streams[cpu].end;
 }
 
 void pages_free_streams(struct pages *p)
 {
+	ahead_free(p->ahead);
+	p->ahead = NULL;
 	for (unsigned int c = 0; p->streams && c < p->reader.nr_cpus; c++) {
 		stream_drop(&p->streams[c]);
 		free(p->streams[c].heap);
+		free(p->streams[c].recs);
 	}
 	free(p->streams);
 }

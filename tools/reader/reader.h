@@ -106,7 +106,36 @@ struct reader_cpu_stats {
 	uint64_t read_events;	 /* taken out by a reader */
 };
 
+/*
+ * So many calls were open on a stack when its records began: thread @pid's own (as its records tell
+ * process, pid and task), or stack number @stack of the process.
+ */
+struct record_base {
+	uint32_t process;
+	int32_t pid;
+	uint32_t task;
+	uint32_t stack; /* 0: the thread's own */
+	uint32_t nr;
+	uint32_t reserved;
+};
+
 struct reader;
+
+/*
+ * Records of one CPU that follow one another: `recs`, or, where that is NULL, graph records of the
+ * ring (RECORD_ENTRY, _TAIL, _EXIT, _UNWOUND, _STACK) of one thread by columns, which costs a tenth.
+ */
+struct run {
+	unsigned int nr;
+	const struct record *recs;
+	const uint64_t *ts;
+	const uint32_t *words;	   /* upper half of the head word: id, kind above it; id is good */
+	const uint64_t *functions; /* by id: ip */
+	struct record head;	   /* what they share; lost is before the first one */
+};
+
+#define RECORD_RUN_KIND(word) ((word) >> (RECORD_KIND_SHIFT - 32))
+#define RECORD_RUN_ID(word)   ((word)&RECORD_ID_MAX)
 
 struct reader_ops {
 	/*
@@ -123,6 +152,17 @@ struct reader_ops {
 	 * NULL: this source can be read once. Return: 0 or -errno with fail() set.
 	 */
 	int (*rewind)(struct reader *r);
+	/*
+	 * The same as read(), by runs; both may be used in turn. NULL: there is no such way.
+	 * @out: is borrowed until the next read of this CPU.
+	 * Return: 1; 0 at the end; -errno with fail() set.
+	 */
+	int (*read_run)(struct reader *r, unsigned int cpu, struct run *out);
+	/*
+	 * From now on each graph record tells its depth, if it can: for who does not read all CPUs.
+	 * Before the first read. NULL: it is so already, or cannot be.
+	 */
+	void (*tell_depths)(struct reader *r);
 };
 
 /* The public head of every reader; a source embeds it as its first member. */
@@ -143,6 +183,10 @@ struct reader {
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
 	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */
+	/* What reading all of it would tell of the stacks; bases_known: it need not be read for it. */
+	struct record_base *bases;
+	size_t nr_bases;
+	bool bases_known;
 };
 
 /* How the traced process wants it printed. */

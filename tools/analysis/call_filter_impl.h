@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/* What call_filter.c keeps, for loops that judge each call: call_tree.c. Nobody else includes it. */
+#ifndef VESTIGE_TOOLS_CALL_FILTER_IMPL_H
+#define VESTIGE_TOOLS_CALL_FILTER_IMPL_H
+
+#include "tools/analysis/call_filter.h"
+
+#define CALL_FILTER_EMPTY UINT32_MAX
+
+enum matched { MATCHED_UNDER = 1, MATCHED_NOT_UNDER = 2 };
+
+/* The upper half of struct call's data: bits 32 to 35 and the level above them. */
+#define STATE_SHOWN CALL_FILTER_SHOWN
+#define STATE_UNDER (UINT64_C(1) << 33)
+#define STATE_NOT   (UINT64_C(1) << 34)
+#define LEVEL_SHIFT 36
+#define LEVEL_MAX   ((1u << (64 - LEVEL_SHIFT)) - 1)
+
+struct call_filter {
+	struct reader *r;
+	const struct call_wish *wish;
+	struct call_function *functions;
+	uint32_t nr, room;
+	struct slot {
+		uint64_t ip;
+		uint32_t function;
+		uint8_t matched; /* the function's, at hand */
+	} * slots;
+	uint32_t nr_slots; /* a power of two */
+	bool all;	   /* from the first function on: nothing was asked for but times */
+};
+
+static inline struct slot *call_filter_slot(const struct call_filter *f, uint64_t ip)
+{
+	uint64_t h = ip * UINT64_C(0x9e3779b97f4a7c15);
+	uint32_t i = (uint32_t)(h >> 32) & (f->nr_slots - 1);
+
+	while (f->slots[i].function != CALL_FILTER_EMPTY && f->slots[i].ip != ip)
+		i = (i + 1) & (f->nr_slots - 1);
+	return &f->slots[i];
+}
+
+/* In call_filter.c: a function that was not met before. Return: 0 or -ENOMEM with fail() set. */
+int call_filter_add(struct call_filter *f, uint64_t ip, uint32_t *function);
+
+static inline bool call_filter_thread(const struct call_wish *w, int32_t tid)
+{
+	for (unsigned int i = 0; i < w->nr_tids; i++)
+		if (w->tids[i] == tid)
+			return true;
+	return !w->nr_tids;
+}
+
+/* call_filter_enter() itself. */
+static inline __attribute__((always_inline)) int call_filter_judge(struct call_filter *f,
+								   struct call *call,
+								   const struct call *parent,
+								   uint32_t *function)
+{
+	const struct call_wish *w = f->wish;
+	const struct slot *slot = call_filter_slot(f, call->ip);
+	uint64_t state, level;
+	uint8_t matched;
+	int ret;
+
+	if (slot->function == CALL_FILTER_EMPTY) {
+		ret = call_filter_add(f, call->ip, function);
+		if (ret)
+			return ret;
+		slot = call_filter_slot(f, call->ip);
+	}
+	*function = slot->function;
+	if (f->all) {
+		level = parent ? (parent->data >> LEVEL_SHIFT) + 1 : call->depth;
+		call->data = STATE_SHOWN | (level < LEVEL_MAX ? level : LEVEL_MAX) << LEVEL_SHIFT;
+		return 1;
+	}
+	matched = slot->matched;
+	if (parent) {
+		state = parent->data & (STATE_UNDER | STATE_NOT);
+		level = (parent->data >> LEVEL_SHIFT) + (state & STATE_UNDER || !w->nr_under);
+	} else {
+		state = 0;
+		level = w->nr_under ? 0 : call->depth;
+	}
+	if (matched & MATCHED_UNDER && !(state & STATE_UNDER)) {
+		state |= STATE_UNDER;
+		level = 0;
+	}
+	if (matched & MATCHED_NOT_UNDER)
+		state |= STATE_NOT;
+	if (level > LEVEL_MAX)
+		level = LEVEL_MAX;
+	if ((!w->nr_under || state & STATE_UNDER) && !(state & STATE_NOT) &&
+	    (!w->max_depth || level < w->max_depth) && call->start >= w->from &&
+	    (!w->to || call->start < w->to) && call_filter_thread(w, call->pid))
+		state |= STATE_SHOWN;
+	call->data = state | level << LEVEL_SHIFT;
+	return (state & STATE_SHOWN) != 0;
+}
+
+/* call_filter_leave() itself. */
+static inline bool call_filter_long(const struct call_filter *f, const struct call *call)
+{
+	return call->data & STATE_SHOWN && call->end - call->start >= f->wish->min_ns;
+}
+
+#endif

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tables of a native block, and its sum: what its writer and its reader share (native.h).
+ * Tests: tests/unit/reader/test_native.c.
+ */
+#include "tools/reader/native.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+#include "tools/reader/dat_cursor.h"
+#include "tools/reader/pages_impl.h"
+
+#define PRIME UINT64_C(0x9e3779b185ebca87)
+
+static uint64_t stir(uint64_t sum, uint64_t word)
+{
+	sum = (sum ^ word) * PRIME;
+	return sum ^ sum >> 29;
+}
+
+/* Four sums side by side: one alone would wait for each product. */
+uint64_t native_check(uint64_t sum, const void *bytes, size_t nr)
+{
+	const unsigned char *p = bytes;
+	uint64_t lane[4] = {sum, ~sum, sum + PRIME, sum ^ PRIME}, word[4];
+
+	for (; nr >= sizeof(word); nr -= sizeof(word), p += sizeof(word)) {
+		memcpy(word, p, sizeof(word));
+		for (int i = 0; i < 4; i++)
+			lane[i] = stir(lane[i], word[i]);
+	}
+	memset(word, 0, sizeof(word));
+	memcpy(word, p, nr);
+	for (int i = 0; i < 4; i++)
+		lane[i] = stir(lane[i], word[i] + nr);
+	return stir(stir(stir(lane[0], lane[1]), lane[2]), lane[3]);
+}
+
+int native_check_file(int fd, uint64_t from, uint64_t to, uint64_t *sum)
+{
+	char *piece = malloc(NATIVE_PIECE);
+	int ret = piece ? 0 : -ENOMEM;
+
+	for (*sum = 0; !ret && from < to;) {
+		size_t nr = to - from < NATIVE_PIECE ? (size_t)(to - from) : NATIVE_PIECE;
+
+		ret = cursor_pread(fd, piece, nr, from);
+		if (!ret)
+			*sum = native_check(*sum, piece, nr);
+		from += nr;
+	}
+	free(piece);
+	return ret;
+}
+
+static char *put(char *to, const void *from, size_t bytes)
+{
+	if (bytes)
+		memcpy(to, from, bytes);
+	return to + bytes;
+}
+
+static char *put_member(char *to, const struct member *m)
+{
+	struct native_member row = {0};
+
+	if (m && m->functions) {
+		row.nr_functions = m->nr_functions;
+		row.nr_maps = (uint32_t)m->nr_maps;
+		row.counter = m->counter;
+	}
+	return put(to, &row, sizeof(row));
+}
+
+static char *put_pages(char *to, const struct pages *p)
+{
+	for (size_t i = 0; i < p->nr_refs; i++) {
+		const struct page_ref *ref = &p->refs[i];
+		struct native_page row = {
+			.base = ref->base,
+			.seq = ref->seq,
+			.lost = ref->lost,
+			.member = ref->member,
+			.cpu = ref->cpu,
+			.nr_records = ref->nr_records,
+		};
+
+		to = put(to, &row, sizeof(row));
+	}
+	return to;
+}
+
+static void count_rows(const struct pages *p, struct native_head *head)
+{
+	head->nr_cpus = p->reader.nr_cpus;
+	head->nr_lines = (uint32_t)p->clock.nr_lines;
+	head->nr_members = p->nr_members;
+	head->nr_pages = p->nr_refs;
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct member *m = p->members[i];
+
+		if (!m || !m->functions)
+			continue;
+		head->nr_functions += m->nr_functions;
+		head->nr_maps += m->nr_maps;
+	}
+}
+
+int native_tables_pack(const struct pages *p, const struct native_chunk *chunks, size_t nr_chunks,
+		       const struct record_base *bases, size_t nr_bases, void **out, size_t *bytes)
+{
+	struct native_head head = {.nr_chunks = nr_chunks, .nr_bases = (uint32_t)nr_bases};
+	char *to;
+
+	count_rows(p, &head);
+	*bytes = sizeof(head) + head.nr_lines * sizeof(struct native_line) +
+		 head.nr_members * sizeof(struct native_member) +
+		 head.nr_functions * sizeof(uint64_t) + head.nr_maps * sizeof(struct native_map) +
+		 nr_bases * sizeof(*bases) + nr_chunks * sizeof(*chunks) +
+		 head.nr_pages * sizeof(struct native_page);
+	to = *out = malloc(*bytes);
+	if (!to)
+		return fail(ENOMEM, "no memory for %zu bytes of tables", *bytes);
+	to = put(to, &head, sizeof(head));
+	for (size_t i = 0; i < p->clock.nr_lines; i++) {
+		const struct clock_line *l = &p->clock.lines[i];
+		struct native_line row = {l->stamp, l->ns, l->end, l->mult, l->shift};
+
+		to = put(to, &row, sizeof(row));
+	}
+	for (uint32_t i = 0; i < p->nr_members; i++)
+		to = put_member(to, p->members[i]);
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct member *m = p->members[i];
+
+		if (m && m->functions)
+			to = put(to, m->functions, m->nr_functions * sizeof(uint64_t));
+	}
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct member *m = p->members[i];
+
+		for (size_t k = 0; m && m->functions && k < m->nr_maps; k++) {
+			const struct map *map = &m->maps[k];
+			struct native_map row = {map->lo, map->hi, map->bias, map->base,
+						 map->unload};
+
+			to = put(to, &row, sizeof(row));
+		}
+	}
+	to = put(to, bases, nr_bases * sizeof(*bases));
+	to = put(to, chunks, nr_chunks * sizeof(*chunks));
+	put_pages(to, p);
+	return 0;
+}

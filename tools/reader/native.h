@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The native block of a trace.dat of ours: the ring's pages beside the same records in the kernel's
+ * format, for our own reader, which they cost a fifth of the time. docs/formats/trace-dat.md is
+ * normative. No other reader sees it: no offset of the kernel's format leads to it, a tail at the end
+ * of the file does.
+ *
+ *	... kernel's format | chunks of pages | tables | tail
+ *
+ * Names, tasks and statistics are the kernel format's. What the way from a page to records needs
+ * besides is in the tables: the line of the clock, the functions' and objects' addresses.
+ */
+#ifndef VESTIGE_TOOLS_NATIVE_H
+#define VESTIGE_TOOLS_NATIVE_H
+
+#include <assert.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/reader/pages.h"
+
+#define NATIVE_MAGIC UINT64_C(0x564954414e534556) /* "VESNATIV" */
+#define NATIVE_MAJOR 1
+#define NATIVE_MINOR 0
+
+/* The id of the section of version 7 that holds the block. */
+#define NATIVE_SECTION_ID 0x7665u
+
+/* The last bytes of the file. */
+struct native_tail {
+	uint64_t magic;
+	uint16_t major, minor;
+	uint32_t tail_bytes;
+	uint64_t file_bytes;	/* all of it, this included: what was appended or cut shows */
+	uint64_t chunks_offset; /* the first chunk */
+	uint64_t tables_offset; /* a frame of zstd; the last chunk ends there */
+	uint64_t tables_packed; /* its size */
+	uint64_t tables_bytes;	/* that of the tables */
+	uint64_t chunks_check;	/* native_check() of the chunks */
+	uint64_t tables_check;	/* of the frame */
+	uint64_t check;		/* of this up to here */
+};
+static_assert(sizeof(struct native_tail) == 80, "native_tail is part of the format");
+
+/* The tables, back to back, in this order. */
+struct native_head {
+	uint32_t nr_cpus;
+	uint32_t nr_lines;
+	uint32_t nr_members;
+	uint32_t nr_bases;
+	uint64_t nr_functions; /* of all members together */
+	uint64_t nr_maps;
+	uint64_t nr_chunks;
+	uint64_t nr_pages;
+};
+static_assert(sizeof(struct native_head) == 48, "native_head is part of the format");
+
+/* From clock units to the time of the trace; none: they are it. Ascending. */
+struct native_line {
+	uint64_t stamp, ns, end, mult;
+	uint64_t shift;
+};
+
+struct native_member {
+	uint32_t nr_functions, nr_maps;
+	uint32_t counter; /* 1: its stamps are the stamp counter's, else nanoseconds */
+	uint32_t reserved;
+};
+
+/* Then nr_functions u64: the address in the trace.dat of each function, 0 none. */
+
+/* Loaded objects, of each member by lo: struct map of pages_impl.h. */
+struct native_map {
+	uint64_t lo, hi, bias, base, unload;
+};
+
+/* Then nr_bases of struct record_base (reader.h). */
+
+struct native_chunk {
+	uint32_t packed;   /* bytes in the file: its two sizes (u32 each), then a frame of zstd */
+	uint32_t nr_pages; /* of one CPU, one behind the other; PACK_PAGES at most */
+};
+
+/* By CPU, then time, as the chunks hold them. */
+struct native_page {
+	uint64_t base; /* of its first stamp, in the time of the trace */
+	uint64_t seq;  /* its head's */
+	uint64_t lost; /* records, before its first one */
+	uint32_t member;
+	uint16_t cpu;
+	uint16_t nr_records;
+};
+static_assert(sizeof(struct native_page) == 32, "native_page is part of the format");
+
+/*
+ * A sum over bytes that tells damage from what was written; not one against malice. Of the chunks it
+ * is taken over pieces of NATIVE_PIECE, each with the sum before it, from 0.
+ */
+#define NATIVE_PIECE (1u << 20)
+uint64_t native_check(uint64_t sum, const void *bytes, size_t nr);
+
+/* The sum over a part of a file. Return: 0 or -errno, without fail(). */
+int native_check_file(int fd, uint64_t from, uint64_t to, uint64_t *sum);
+
+/*
+ * native_tables_pack() - the tables of @p.
+ * @chunks: in the order of p's pages. @bases: what calls_learn() has found.
+ * @out: freed by the caller. Return: 0 or -ENOMEM with fail() set.
+ */
+int native_tables_pack(const struct pages *p, const struct native_chunk *chunks, size_t nr_chunks,
+		       const struct record_base *bases, size_t nr_bases, void **out, size_t *bytes);
+
+/*
+ * native_open() - the pages of a trace.dat.
+ * @fd: of the file, stays open and the caller's. @path: for fail(). @nr_cpus: that it must have.
+ * @out: reads them (its head is empty but for nr_cpus and bases); NULL: there is no native block, or
+ * none that can be trusted.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int native_open(int fd, const char *path, unsigned int nr_cpus, struct pages **out);
+
+#endif
