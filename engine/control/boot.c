@@ -59,6 +59,20 @@ static const char *env(const char *name)
 	return NULL;
 }
 
+/*
+ * Valgrind has neither rseq nor the instructions that tell the CPU (it ends the program at them), and keeps
+ * to text as it was. It preloads objects of its own into whatever it runs.
+ */
+static int under_valgrind(void)
+{
+	const char *s = env("LD_PRELOAD");
+
+	for (; s && *s; s++)
+		if (str_starts(s, "vgpreload_"))
+			return 1;
+	return 0;
+}
+
 /* Possible CPUs: one more than the last number in /sys's list, or than any we may run on. */
 static uint32_t count_cpus(void)
 {
@@ -323,6 +337,14 @@ static void start(void)
 	config.clock = clock_choose();
 	if (make_area(&config))
 		return;
+	if (under_valgrind()) {
+		area_status("nothing is traced: the program runs under valgrind", NULL, 0);
+		__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
+		if (!config.session)
+			area_remove();
+		area = NULL;
+		return;
+	}
 	if (start_ring() || objects_load()) {
 		area_remove();
 		area = NULL;

@@ -15,6 +15,7 @@
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
 #include "engine/hook/entry.h"
+#include "engine/hook/graph_libunwind.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/ring/ring_write.h"
 
@@ -125,6 +126,7 @@ int graph_prepare(enum record_kind kind)
 			NULL, 0);
 		return -ENODEV;
 	}
+	graph_libunwind_meet();
 	graph_stacks_active(1);
 	filtered = read_filters();
 	store_release(&graph_enter_to, variant->enter[filtered]);

@@ -139,6 +139,8 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 {
 	if (!sum->nr_members)
 		note("nothing was recorded: the engine did not start in %s", l->image);
+	else if (sum->asleep[0])
+		note("nothing was recorded: %s", sum->asleep);
 	else if (*last_comm && !is_comm_of(l->image, last_comm) &&
 		 !is_comm_of(l->path, last_comm) && sum->nr_members == 1)
 		note("nothing was recorded: %s has no function that can be traced, and it executed "

@@ -531,6 +531,16 @@ static void update_meta(struct recorder *r, struct member *m, uint64_t now)
 	}
 }
 
+static void note_asleep(struct recorder_summary *s, const struct meta *meta)
+{
+	static const char what[] = "nothing is traced: ";
+	const char *at = strstr(meta->status, what);
+
+	if (at)
+		snprintf(s->asleep, sizeof(s->asleep), "%.*s",
+			 (int)strcspn(at + strlen(what), "\n"), at + strlen(what));
+}
+
 /* A filter that names nothing leaves the engine's list empty: all functions are traced. */
 static void note_refusal(struct recorder_summary *s, const struct meta *meta)
 {
@@ -558,6 +568,7 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 	if (enabled > s->nr_enabled)
 		s->nr_enabled = enabled;
 	s->untraced_calls += meta->head.untraced_calls;
+	note_asleep(s, meta);
 	note_refusal(s, meta);
 	s->losses.overrun += l.overrun;
 	s->losses.dropped_events += l.dropped_events;

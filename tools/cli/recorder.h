@@ -28,6 +28,7 @@ struct recorder_summary {
 	struct meta_losses losses;
 	char refused[256];    /* first filter that named nothing in a program that has functions */
 	char refused_exe[64]; /* that program */
+	char asleep[128];     /* why a member traces nothing at all, in its own words */
 };
 
 /*

@@ -237,6 +237,12 @@ class Bench:
                          if n.startswith(f"{pid}.") and not n.endswith(".sock")))
 
 
+def has_library(name):
+    """Whether the linker finds a shared object of that name."""
+    return subprocess.run(["gcc", "-shared", "-o", "/dev/null", f"-l:{name}"], stderr=subprocess.DEVNULL,
+                          check=False).returncode == 0
+
+
 def signal_name(status):
     return signal.Signals(-status).name if status < 0 else str(status)
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * sampled TRIES INTERVAL_US THREADS [throw] - a profiler's signal handler walks the stack, by
- * backtrace() and by _Unwind_Backtrace(), at any instruction of a chain of calls.
+ * backtrace() and by _Unwind_Backtrace(), at any instruction of a chain of calls. With -DLIBUNWIND
+ * by backtrace() and by the nongnu libunwind.
  *
  * Every stack must be that chain: from some function of it, through each one's caller, to the
  * thread's first function; what runs beneath the program's own code (a hook, the unwinder, libc) may
@@ -20,6 +21,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <unwind.h>
+
+#ifdef LIBUNWIND
+#include "libunwind.h"
+#endif
 
 #define NOTRACE	 __attribute__((noinline, patchable_function_entry(0)))
 #define NOINLINE __attribute__((noinline))
@@ -42,6 +47,7 @@ struct walk {
 	void **frame;
 };
 
+#ifndef LIBUNWIND
 NOTRACE static _Unwind_Reason_Code one(struct _Unwind_Context *context, void *arg)
 {
 	walk *w = static_cast<walk *>(arg);
@@ -50,6 +56,7 @@ NOTRACE static _Unwind_Reason_Code one(struct _Unwind_Context *context, void *ar
 		w->frame[w->n++] = reinterpret_cast<void *>(_Unwind_GetIP(context));
 	return _URC_NO_REASON;
 }
+#endif
 
 extern "C" {
 
@@ -66,13 +73,17 @@ NOINLINE void on_sample(int)
 	if (i >= wanted)
 		return;
 	struct sample *s = &samples[i];
-	walk w = {0, s->frame[1]};
 
 	if (i % 2)
 		traced_in_handler(3);
 	s->nr[0] = backtrace(s->frame[0], FRAMES);
+#ifdef LIBUNWIND
+	s->nr[1] = libunwind_walk(s->frame[1], FRAMES);
+#else
+	walk w = {0, s->frame[1]};
 	_Unwind_Backtrace(one, &w);
 	s->nr[1] = w.n;
+#endif
 	if (i % 4 == 0)
 		traced_in_handler(2);
 }
@@ -203,6 +214,18 @@ NOTRACE static void show(const char *what, void *const *frame, int n)
 	printf("\n");
 }
 
+/* Without what is ours: libunwind does not know of it. Return: how many are left. */
+NOTRACE static int drop_ours(void **frame, int n)
+{
+	int kept = 0;
+	Dl_info info;
+
+	for (int i = 0; i < n; i++)
+		if (!dladdr(frame[i], &info) || strcmp(object_of(info), "libvestige.so"))
+			frame[kept++] = frame[i];
+	return kept;
+}
+
 /*
  * 0 right, 1 short, 2 wrong, 3 short at an island (memory that is no object's), -1 outside of the
  * chain
@@ -272,6 +295,9 @@ NOTRACE int main(int argc, char **argv)
 		pthread_join(threads[i].thread, nullptr);
 	for (long i = 0; i < wanted; i++) {
 		for (int how = 0; how < 2; how++) {
+#ifdef LIBUNWIND
+			samples[i].nr[how] = drop_ours(samples[i].frame[how], samples[i].nr[how]);
+#endif
 			int verdict = judge(samples[i].frame[how], samples[i].nr[how]);
 
 			if (verdict < 0) {
