@@ -181,7 +181,7 @@ struct area_function {
 	uint32_t offset;   /* of the function's first byte (endbr64 included) from the bias */
 	uint8_t flags;	   /* enum area_function_flag */
 	uint8_t nop_bytes; /* length of the site, NOPs or a call: 5 or more; 0 if it has none */
-	uint8_t enabled;   /* patched now */
+	uint8_t enabled;   /* not 0: patched now */
 	uint8_t filter;	   /* enum area_function_filter */
 	uint16_t site;	   /* where its site lies, from its first byte */
 	uint8_t how;	   /* enum area_function_how */

@@ -278,11 +278,26 @@ static void objects_changed(void)
 	tree_lock_release();
 }
 
+/* A fork's child says why in its parent's area, where its calls are counted. */
+static void stay_untraced(struct area_header *parent, const char *why, int err)
+{
+	area = parent;
+	area_status(why, NULL, err);
+	area = NULL;
+}
+
 /*
  * The child's records go to an area of its own, when anybody waits for them: a session does, and so
  * does whoever set a tracer. Otherwise the engine sleeps in the child. A child made by vfork or raw
  * clone never comes here; what it records before exec is refused by the ring (or its parent's).
  */
+static __thread enum ring_interrupted interrupted __attribute__((tls_model("initial-exec")));
+
+static void fork_prepare(void)
+{
+	interrupted = ring_interrupted();
+}
+
 static void fork_child(void)
 {
 	const struct area_buffer *buffer;
@@ -301,17 +316,21 @@ static void fork_child(void)
 		return;
 	}
 	on = (int)area->tracing_on;
+	if (interrupted == RING_SLOW_PATH) {
+		parent = area;
+		stay_untraced(parent, "a handler forked amid the engine: the child has no area", 0);
+		area_unmap(parent, 1);
+		return;
+	}
 	err = area_fork(&parent);
 	if (err) {
-		/* the one word that the child writes into its parent's area */
-		area = parent;
-		area_status("a child of fork has no area: its calls are not recorded", NULL, err);
-		area = NULL;
+		stay_untraced(parent, "a child of fork has no area: its calls are not recorded",
+			      err);
 		return;
 	}
 	ring = ring_of_area();
 	ring_fork(&ring);
-	area_unmap(parent);
+	area_unmap(parent, interrupted != RING_NOTHING);
 	clock_add_pair();
 	ring_thread_start();
 	ring_set_on(ring_top, on);
@@ -364,7 +383,7 @@ static void start(void)
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
-	pthread_atfork(NULL, NULL, fork_child);
+	pthread_atfork(fork_prepare, NULL, fork_child);
 	tree_mirror();
 	if (agent_wanted)
 		agent_start();

@@ -498,9 +498,13 @@ int area_fork(struct area_header **old_area)
 	return err;
 }
 
-void area_unmap(struct area_header *old_area)
+void area_unmap(struct area_header *old_area, int used)
 {
-	sys_munmap(old_area, old_area->file_bytes);
+	if (used)
+		sys_mmap(old_area, old_area->file_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+	else
+		sys_munmap(old_area, old_area->file_bytes);
 }
 
 const char *area_file(void)

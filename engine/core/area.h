@@ -31,11 +31,16 @@ int area_create(const struct area_config *config);
 /*
  * area_fork() - in a fork's child: an area of its own, with the parent's tables of objects,
  * functions and strings, instead of the parent's.
- * @old_area: the parent's, for area_unmap() when nothing uses it any more.
+ * @old_area: the parent's, for area_unmap().
  * Return: 0, or -errno: there is no area then, and the parent's stays mapped.
  */
 int area_fork(struct area_header **old_area);
-void area_unmap(struct area_header *old_area);
+/*
+ * area_unmap() - the parent's area is out of the child's reach.
+ * @used: the child may still touch it, as a handler forked that had interrupted a writer: then
+ * private memory of no meaning takes its place.
+ */
+void area_unmap(struct area_header *old_area, int used);
 
 /*
  * area_cpu_reach() - let the first @pages of a CPU's share, with their descriptors, be used.

@@ -72,7 +72,14 @@ void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, u
 {
 	struct area_table *t = &area->tables[AREA_REFUSED];
 	struct area_refused *r;
+	uint32_t i;
 
+	/* tried anew at each switch, named once */
+	for (i = 0; why == AREA_REFUSED_CHANGED && i < t->count; i++) {
+		r = area_entry(AREA_REFUSED, i);
+		if (r->object == o->index && r->offset == offset && r->reason == (uint32_t)why)
+			return;
+	}
 	object_row(o)->nr_refused++;
 	if (area_reserve(AREA_REFUSED, t->count + 1))
 		return;

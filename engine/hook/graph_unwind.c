@@ -106,7 +106,10 @@ VESTIGE_EXPORT void *__cxa_begin_catch(void *exception)
 /* Where longjmp() will leave the stack pointer. */
 static void note_jump(const struct __jmp_buf_tag *env)
 {
-	graph_stack_drop(arch_jump_sp((const uint64_t *)env->__jmpbuf));
+	uint64_t sp = arch_jump_sp((const uint64_t *)env->__jmpbuf);
+
+	ring_jump(sp);
+	graph_stack_drop(sp);
 }
 
 VESTIGE_EXPORT void longjmp(struct __jmp_buf_tag env[1], int value)

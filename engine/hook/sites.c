@@ -49,7 +49,11 @@ struct sites {
 	uint64_t *avoid;       /* one bit a function: not to be wrapped; behind the stubs */
 	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
 	const struct hook_entries *aimed; /* where the slots lead */
+	uint32_t nr_left;		  /* LEFT_ON */
 };
+
+/* area_function.enabled of a site that could not be switched off: somebody else has written there. */
+#define LEFT_ON 2
 
 #define ISLAND_BYTES 16u
 
@@ -144,21 +148,26 @@ struct forms {
 	uint8_t off[ARCH_SITE_FULL];
 };
 
-/* @i: the function's index in the object. */
-static void make_forms(const struct sites *s, uint32_t i, const struct site *site,
-		       const struct area_function *f, struct forms *forms)
+/* @i: the function's index in the object. @wraps: the call is wrapped. */
+static void make_forms_as(const struct sites *s, uint32_t i, const struct site *site,
+			  const struct area_function *f, int wraps, struct forms *forms)
 {
 	const uint8_t *end = site->at + site->bytes;
 	const uint8_t *to =
 		site->bytes == ARCH_SITE_FULL ? (uint8_t *)&s->slots[i] : island_of(s, i);
 
-	arch_make_site(forms->on, site->bytes,
-		       s->kind == RECORD_ENTRY && can_wrap(f) && !has_ops(s, i),
-		       (int32_t)(to - end));
+	arch_make_site(forms->on, site->bytes, wraps, (int32_t)(to - end));
 	if (is_kept(f))
 		memcpy(forms->off, forms->on, site->bytes);
 	else
 		arch_make_off(forms->off, forms->on, site->bytes);
+}
+
+static void make_forms(const struct sites *s, uint32_t i, const struct site *site,
+		       const struct area_function *f, struct forms *forms)
+{
+	make_forms_as(s, i, site, f, s->kind == RECORD_ENTRY && can_wrap(f) && !has_ops(s, i),
+		      forms);
 }
 
 /* Call back for each function of the object with its site and both forms of it. */
@@ -307,19 +316,65 @@ int sites_prepare(struct object *o)
 	return err;
 }
 
+/*
+ * Those that were left on and are as we left them by now, whatever was recorded there then: off. A
+ * kept site is the same on and off, its slot tells.
+ */
+static void take_back(const struct object *o, uint32_t i, const struct site *site,
+		      const struct forms *forms, void *arg)
+{
+	struct area_function *f = area_function(object_row(o)->first_function + i);
+	struct sites *s = o->hook_data;
+	struct forms was;
+	int wraps;
+
+	(void)forms;
+	(void)arg;
+	if (f->enabled != LEFT_ON)
+		return;
+	for (wraps = 0; wraps < 2; wraps++) {
+		make_forms_as(s, i, site, f, wraps, &was);
+		if (memcmp(site->at, was.on, site->bytes))
+			continue;
+		if (is_kept(f))
+			*(volatile uint64_t *)&s->slots[i].target = target_kept(f);
+		else
+			text_switch(site->at, was.off, site->bytes);
+		f->enabled = 0;
+		s->nr_left--;
+		return;
+	}
+}
+
+static int take_all_back(struct object *o)
+{
+	const struct sites *s = o->hook_data;
+	int err = s->nr_left ? text_open(s->lo, s->hi) : 0;
+
+	if (err || !s->nr_left)
+		return err;
+	each_site(o, take_back, NULL);
+	text_close(s->lo, s->hi);
+	return text_sync();
+}
+
 /* A site that is not as we left it (a debugger's INT3, another tool) is refused, and named. */
 static void switch_one(const struct object *o, uint32_t i, const struct site *site,
 		       const struct forms *forms, void *arg)
 {
 	struct area_function *f = area_function(object_row(o)->first_function + i);
-	const struct sites *s = o->hook_data;
+	struct sites *s = o->hook_data;
 	const uint64_t *want = arg;
 	int on = (int)(want[i / 64] >> (i % 64) & 1);
 
-	if (f->enabled == on)
+	if (f->enabled == on || f->enabled == LEFT_ON)
 		return;
 	if (memcmp(site->at, on ? forms->off : forms->on, site->bytes)) {
 		function_refuse((struct object *)o, f->offset, AREA_REFUSED_CHANGED, site->bytes);
+		if (!on) {
+			f->enabled = LEFT_ON;
+			s->nr_left++;
+		}
 		return;
 	}
 	if (is_kept(f))
@@ -529,7 +584,9 @@ int sites_arm(struct object *o, uint64_t *want, enum record_kind kind)
 
 	if (!s) /* no site at all, or none that can be reached */
 		return -(int)object_row(o)->errno_value;
-	err = aim_ops(o);
+	err = take_all_back(o);
+	if (!err)
+		err = aim_ops(o);
 	if (!err)
 		err = aim(o, want, kind);
 	if (!err)

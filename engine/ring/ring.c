@@ -20,12 +20,16 @@
 #include "engine/base/mem.h"
 #include "engine/ring/pool.h"
 
-#define NR_CTLS 16384u
+#define NR_CTLS		16384u
+#define MAX_STACK_BYTES (UINT64_C(1) << 30)
 
 /* Shared by all threads that have no block: its cpu_key of 0 sends them here. */
 static struct ring_ctl null_ctl;
 __thread struct ring_ctl *ring_ctl[RING_MAX]
 	__attribute__((tls_model("initial-exec"))) = {[0 ... RING_MAX - 1] = &null_ctl};
+
+/* Of a block that has none: full, for a writer that chose the block before it lost its page. */
+static struct page_head no_page = {.commit = PAGE_BYTES};
 
 /* Of threads that may no longer read the counter: neither do we. */
 static struct ring_ctl forbidden_ctl = {.tid = -1};
@@ -211,8 +215,8 @@ static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 
 /*
  * The slow path of @ctl was interrupted by a handler that records: give the thread another block
- * until leave_nested() by the one that was interrupted. A handler that leaves by longjmp() leaves
- * the thread with this one, which is as good. NULL: none to be had.
+ * until leave_nested() by the one that was interrupted. A handler that leaves by a jump which we do
+ * not see leaves the thread with this one, which is as good. NULL: none to be had.
  */
 static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 {
@@ -224,6 +228,7 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 			return NULL;
 		ctl_clear(nested, ctl->ring);
 		nested->task = ctl->task;
+		nested->below = ctl;
 		barrier();
 		if (ctl->nested) /* a handler on top of this one was faster */
 			store_release(&nested->tid, 0);
@@ -270,39 +275,56 @@ static struct ring_ctl *attach(struct ring *r)
 	return ctl;
 }
 
-/* Publish what no unfinished writer can still write to; hold back what one can. */
-static int retire_page(struct ring_ctl *ctl)
+/* Publish those held pages that have no unfinished writer below @level. */
+static void publish_held(struct ring_ctl *ctl, uint32_t level)
 {
 	struct ring *r = &rings[ctl->ring];
-	uint32_t level = ctl->nest, kept = 0, i;
+	uint32_t keep, i, n = ctl->nr_held;
 
-	for (i = 0; i < ctl->nr_held; i++) {
-		if (ctl->held[i].nest >= level)
-			pool_publish(r, ctl->held[i].page_index);
-		else
-			ctl->held[kept++] = ctl->held[i];
-	}
-	ctl->nr_held = kept;
+	for (keep = 0; keep < n && ctl->held[keep].nest < level; keep++)
+		;
+	ctl->nr_held = keep;
+	barrier();
+	for (i = keep; i < n; i++)
+		pool_publish(r, ctl->held[i].page_index);
+}
+
+/*
+ * Publish what no unfinished writer can still write to; hold back what one can. All writers of the
+ * page's level and above that were in older pages have ended: one of that level came after them.
+ */
+static void retire_page(struct ring_ctl *ctl)
+{
+	uint32_t level = ctl->nest, index;
+
+	publish_held(ctl, level);
 	if (ctl->page_index == UINT32_MAX)
-		return 0;
-	if (ctl->page_nest >= level) {
-		pool_publish(r, ctl->page_index);
-	} else {
-		if (kept == RING_MAX_HELD)
-			return -EBUSY;
-		ctl->held[kept].page_index = ctl->page_index;
-		ctl->held[kept].nest = ctl->page_nest;
-		ctl->nr_held = kept + 1;
-	}
+		return;
+	publish_held(ctl, ctl->page_nest);
+	index = ctl->page_index;
 	ctl->page_index = UINT32_MAX;
-	return 0;
+	ctl->page = &no_page;
+	barrier();
+	if (ctl->page_nest >= level) {
+		pool_publish(&rings[ctl->ring], index);
+	} else {
+		/* not so many handlers: some have left by longjmp(), and their writers never end */
+		if (ctl->nr_held == RING_MAX_HELD) {
+			publish_held(ctl, 0);
+			ctl->nest = 0;
+		}
+		ctl->held[ctl->nr_held].page_index = index;
+		ctl->held[ctl->nr_held].nest = ctl->page_nest;
+		ctl->nr_held++;
+	}
 }
 
 static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 {
 	const struct page_head *head = ctl->page;
 
-	return ctl->page_index != UINT32_MAX && head->cpu == cpu &&
+	/* a fork's child that goes on here has neither */
+	return head && ctl->page_index != UINT32_MAX && head->cpu == cpu &&
 	       head->commit + bytes <= PAGE_BYTES && !((ring_clock() - head->base_stamp) >> 32);
 }
 
@@ -315,10 +337,7 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 
 	if (page_fits(ctl, cpu, bytes))
 		goto out;
-	if (retire_page(ctl) < 0) {
-		fetch_add(&row->commit_overrun, 1);
-		return RING_SKIP;
-	}
+	retire_page(ctl);
 	gen = load_relaxed(&r->area->reader_gen);
 	if (ctl->failed_gen == gen && !(r->buffer->flags & AREA_BUFFER_OVERWRITE)) {
 		fetch_add(&row->dropped_events, 1);
@@ -342,8 +361,8 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 out:
 	store_relaxed(&ctl->cpu_key, cpu ^ RING_CPU_KEY);
 	barrier();
-	/* the other side of send_to_slow_path() */
-	if (unlikely(!load_relaxed(&r->on))) {
+	/* the other side of send_to_slow_path(); and of a fork by a handler: then the block is void */
+	if (unlikely(!load_relaxed(&r->on) || !load_relaxed(&ctl->tid))) {
 		ctl->cpu_key = 0;
 		return RING_SKIP;
 	}
@@ -371,7 +390,10 @@ enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
 			return RING_SKIP;
 		}
 	}
+	ctl->busy_at = (uint64_t)__builtin_frame_address(0);
+	barrier();
 	ctl->busy = 1;
+	barrier();
 	ctl->cpu_key = 0;
 	barrier();
 	if (unlikely(!load_relaxed(&r->on)))
@@ -388,6 +410,44 @@ enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
 enum ring_verdict ring_new_page(uint32_t bytes)
 {
 	return ring_new_page_in(ring_top, bytes);
+}
+
+/*
+ * Where the slow path was is not known: its page is complete, or lost to everybody but readers. No
+ * stack is so large that a frame far below @sp could be on the same one.
+ */
+void ring_jump(uint64_t sp)
+{
+	uint32_t i;
+
+	for (i = 0; i < RING_MAX; i++) {
+		struct ring_ctl *ctl, *left = NULL;
+
+		for (ctl = ring_ctl[i]->below; ctl; ctl = ctl->below)
+			if (ctl->busy && sp - ctl->busy_at < MAX_STACK_BYTES)
+				left = ctl;
+		if (!left)
+			continue;
+		left->cpu_key = 0;
+		leave_nested(left);
+	}
+}
+
+enum ring_interrupted ring_interrupted(void)
+{
+	enum ring_interrupted what = RING_NOTHING;
+	const struct ring_ctl *ctl;
+	uint32_t i;
+
+	for (i = 0; i < RING_MAX; i++) {
+		for (ctl = ring_ctl[i]; ctl; ctl = ctl->below) {
+			if (ctl->busy)
+				return RING_SLOW_PATH;
+			if (ctl->nest)
+				what = RING_WRITER;
+		}
+	}
+	return what;
 }
 
 void ring_thread_start(void)

@@ -12,17 +12,19 @@
  *   rseq	stamp, record and commit inside one restartable sequence: a handler restarts it, so
  *		nothing is ever half written and records lie in order of time
  *   xadd	one xadd on page_head.commit; from the reservation to the last store ctl->nest is
- *		raised, and a page that was taken below that level is held back, not published;
- *		a writer that ends lowers the level of the page that is current then
+ *		raised, and page_nest says how far up the writers in the current page go down: a
+ *		page with one below the level at which it is full is held back, not published
  *
  * A handler that interrupts the slow path itself records through a second block, with a page of its
- * own, for as long as it runs.
+ * own, for as long as it runs. One that leaves by longjmp() leaves a writer that never ends: its page
+ * is held back until the thread ends or has too many of the kind.
  *
  * There is a ring for each instance: ring_top, whose blocks the hooks in assembler use, and others,
  * which C writes (ring_write.h). A thread has a control block in each ring that it wrote to.
  *
  * fork: control blocks lie in memory that the child finds zeroed, so its first record takes the
- * slow path, which refuses it. Costs: bench/entry.c. Tests: tests/engine/.
+ * slow path, which refuses it; a writer that a forking handler interrupted finds no page in its block,
+ * or goes on writing to what is only an image of its parent's page. Costs: bench/entry.c. Tests: tests/engine/.
  */
 #ifndef VESTIGE_RING_H
 #define VESTIGE_RING_H
@@ -45,18 +47,19 @@ struct ring_ctl {
 	uint32_t nest;	  /* xadd writers that have reserved and not finished, on this thread */
 	uint32_t
 		aborts; /* rseq restarts: every 32nd takes xadd, or a stepping debugger would hang */
-	uint32_t
-		page_nest; /* the lowest nest since the page was taken: writers below are not in it */
-	uint32_t busy;	   /* inside the slow path */
-	uint32_t task;	   /* row in AREA_TASKS */
+	uint32_t page_nest; /* at which the page was taken, or the lowest of its xadd writers */
+	uint32_t busy;	    /* inside the slow path */
+	uint32_t task;	    /* row in AREA_TASKS */
 	uint32_t page_index;
 	uint32_t nr_held;
 	struct {
 		uint32_t page_index;
 		uint32_t nest;
-	} held[RING_MAX_HELD];	 /* left by a handler above an unfinished writer, oldest first */
+	} held[RING_MAX_HELD];	 /* left above an unfinished writer; oldest first, nest rises */
 	uint64_t failed_gen;	 /* reader_gen when last no page was free */
+	uint64_t busy_at;	 /* the slow path's frame */
 	struct ring_ctl *nested; /* for handlers that interrupt this one's slow path; made once */
+	struct ring_ctl *below;	 /* whose nested this is */
 	uint32_t ring;		 /* index of the ring into which it writes */
 	int32_t tid; /* 0: the block is free, or this is a fork's child. Last: see ctl_clear() */
 } __attribute__((aligned(128)));
@@ -160,6 +163,16 @@ void ring_thread_allow(void);
 void ring_forbid_growth(void);
 
 int ring_growth_forbidden(void);
+
+/*
+ * ring_jump() - longjmp() is about to leave all frames below @sp: a slow path among them, which would
+ * keep its block busy for good, is ended. Any context.
+ */
+void ring_jump(uint64_t sp);
+
+/* What a handler interrupted that now forks: the child goes on there. */
+enum ring_interrupted { RING_NOTHING, RING_WRITER, RING_SLOW_PATH };
+enum ring_interrupted ring_interrupted(void);
 
 /*
  * A call makes no record, and is counted: because a handler interrupted the engine itself

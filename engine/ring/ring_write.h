@@ -19,16 +19,29 @@ struct ring_slot {
 	struct ring_ctl *ctl;
 };
 
+/* A writer begins: the page that it may write to, NULL in a fork's child. See XADD_RECORD. */
+static inline struct page_head *ring_begin_writer(struct ring_ctl *ctl)
+{
+	uint32_t nest = ++ctl->nest;
+	struct page_head *head;
+
+	barrier();
+	for (;;) {
+		head = ctl->page;
+		barrier();
+		if (!head || ctl->page_nest < nest)
+			return head;
+		ctl->page_nest = nest - 1;
+		barrier();
+	}
+}
+
 /* A writer ends, see entry.S's END_WRITER. */
 static inline void ring_end_writer(struct ring_ctl *ctl)
 {
-	uint32_t below = ctl->nest - 1;
-
 	barrier();
-	if (ctl->page_nest > below)
-		ctl->page_nest = below;
-	barrier();
-	ctl->nest = below;
+	if (ctl->nest)
+		ctl->nest--;
 }
 
 /*
@@ -57,10 +70,8 @@ static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t 
 		uint64_t at, stamp;
 
 		if (ctl->cpu_key == (arch_cpu() ^ RING_CPU_KEY)) {
-			ctl->nest++;
-			barrier();
-			head = ctl->page;
-			at = arch_local_fetch_add(&head->commit, bytes);
+			head = ring_begin_writer(ctl);
+			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
 			if (at + bytes <= PAGE_BYTES) {
 				slot->words = (uint64_t *)((uint8_t *)head + at);
 				slot->words[0] = (uint64_t)RECORD_UNCOMMITTED << RECORD_KIND_SHIFT |

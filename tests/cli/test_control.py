@@ -113,9 +113,9 @@ def test_filters_change_while_it_is_recorded(w):
                          stdout=subprocess.PIPE)
     try:
         assert r.stdout.readline() == b"ready\n"
-        time.sleep(0.1)
         w.run("set", "set_ftrace_filter", "leaf")
-        time.sleep(0.1)
+        for _ in range(2):  # the second is that of calls which all came later
+            assert r.stdout.readline() == b"ready\n"
     finally:
         r.terminate()
         r.wait()

@@ -163,7 +163,6 @@ def spinning(w, *flags):
                          preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL)
                                              for s in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)])
     assert p.stdout.readline() == b"ready\n"
-    time.sleep(0.3)
     return p
 
 
@@ -197,7 +196,6 @@ def test_ctrl_c(w):
     seen = b""
     while b"ready" not in seen:
         seen += os.read(tty, 1000)
-    time.sleep(0.3)
     os.write(tty, b"\x03")
     try:
         while os.read(tty, 1000):

@@ -3,9 +3,11 @@
  * guest HOW: a program that does to itself what a guest must bear, and calls before and after.
  * Prints `made N`, written with write() alone.
  */
+#define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,11 +19,24 @@
 
 #include "target.h"
 
+#define CROWD 200
+
 static unsigned long made;
 
 static NOINLINE void counted(void)
 {
 	__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+}
+
+static NOINLINE void on_cpu0(void)
+{
+	__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+}
+
+static NOINLINE void on_cpu1(void)
+{
+	__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
+	__asm__ volatile("");
 }
 
 static NOTRACE void calls(int n)
@@ -59,6 +74,42 @@ static NOTRACE void in_threads(int nr, int at_once, int each)
 	}
 }
 
+static NOTRACE void run_on(int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	if (sched_setaffinity(0, sizeof(set), &set))
+		_exit(3);
+}
+
+static NOTRACE void *migrate(void *arg)
+{
+	int i, k;
+
+	for (i = 0; i < (int)(long)arg; i++) {
+		run_on(0);
+		for (k = 0; k < 1 + i % 7; k++)
+			on_cpu0();
+		run_on(1);
+		for (k = 0; k < 1 + i % 5; k++)
+			on_cpu1();
+	}
+	return NULL;
+}
+
+/* All live at once: each waits until every one has called. */
+static pthread_barrier_t all_here;
+
+static NOTRACE void *crowd(void *arg)
+{
+	calls((int)(long)arg);
+	pthread_barrier_wait(&all_here);
+	calls((int)(long)arg);
+	return NULL;
+}
+
 static NOTRACE void *strict(void *arg)
 {
 	calls(10);
@@ -74,7 +125,8 @@ NOTRACE int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
 	struct rlimit limit;
-	pthread_t t;
+	pthread_t t, threads[CROWD];
+	int i;
 
 	calls(1000);
 	if (!strcmp(how, "threads")) {
@@ -98,6 +150,18 @@ NOTRACE int main(int argc, char **argv)
 		if (setrlimit(RLIMIT_AS, &limit))
 			return 3;
 		calls(100000);
+	} else if (!strcmp(how, "migrate")) {
+		pthread_create(&t, NULL, migrate, (void *)3000L);
+		migrate((void *)3000L);
+		pthread_join(t, NULL);
+	} else if (!strcmp(how, "crowd")) {
+		pthread_barrier_init(&all_here, NULL, CROWD);
+		for (i = 0; i < CROWD; i++)
+			if (pthread_create(&threads[i], NULL, crowd, (void *)100L))
+				abort();
+		while (i--)
+			pthread_join(threads[i], NULL);
+		calls(1000);
 	} else if (!strcmp(how, "strict")) {
 		pthread_create(&t, NULL, strict, (void *)100000L);
 		/* its end by the system call alone is not seen by pthread_join() in time */

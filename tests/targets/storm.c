@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm THREADS SIGNALS CALLS: each thread has a timer of its own, every 12 us; its handlers (two
+ * storm THREADS SIGNALS CALLS [hold]: each thread has a timer of its own, every 12 us; its handlers (two
  * signals, which nest) make CALLS traced calls each, until the thread has had SIGNALS of them.
- * Meanwhile it calls too. Prints how many calls were made, counted beside each.
+ * Meanwhile it calls too; with `hold` until the standard input ends. Prints how many calls were made, counted beside each.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +15,7 @@
 #include "target.h"
 
 static int nr_signals, nr_calls;
+static volatile int hold;
 static unsigned long total;
 static __thread unsigned long made;
 static __thread volatile int seen;
@@ -60,7 +61,7 @@ static NOTRACE void *worker(void *arg)
 	sigset_t both;
 	int i;
 
-	while (seen < nr_signals)
+	while (seen < nr_signals || hold)
 		for (i = 0; i < 100; i++)
 			called();
 	sigemptyset(&both);
@@ -81,10 +82,13 @@ NOTRACE int main(int argc, char **argv)
 
 	nr_signals = argc > 2 ? atoi(argv[2]) : 100;
 	nr_calls = argc > 3 ? atoi(argv[3]) : 10;
+	hold = argc > 4;
 	sigaction(SIGRTMIN, &sa, NULL);
 	sigaction(SIGRTMIN + 1, &sa, NULL);
 	for (i = 0; i < n && i < 64; i++)
 		pthread_create(&threads[i], NULL, worker, NULL);
+	while (hold)
+		hold = getchar() != EOF;
 	while (i--)
 		pthread_join(threads[i], NULL);
 	printf("made %lu\n", total);

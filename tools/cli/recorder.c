@@ -562,7 +562,7 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 	uint64_t enabled = 0;
 
 	for (uint32_t i = 0; i < meta->nr_functions; i++)
-		enabled += meta->functions[i].enabled;
+		enabled += meta->functions[i].enabled != 0;
 	if (meta->nr_functions > s->nr_functions)
 		s->nr_functions = meta->nr_functions;
 	if (enabled > s->nr_enabled)

@@ -153,7 +153,7 @@ class Area:
                 for i in range(0, len(self.raw["tasks"]), 64)}
 
 
-def request(folder, pid, op, path, data=b"", truncate=True, timeout=10):
+def request(folder, pid, op, path, data=b"", truncate=True, timeout=60):
     """One request to an agent. Return: (result, payload)."""
     name = next(n for n in os.listdir(folder) if n.startswith(f"{pid}.") and n.endswith(".sock"))
     with socket.socket(socket.AF_UNIX) as s:
@@ -178,7 +178,7 @@ def write_file(folder, pid, path, text, truncate=True):
     return request(folder, pid, 2, path, text.encode(), truncate)[0]
 
 
-def wait_for_agent(folder, pid, seconds=10):
+def wait_for_agent(folder, pid, seconds=60):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         with contextlib.suppress(StopIteration, OSError):
@@ -222,8 +222,8 @@ class Bench:
 
     def start(self, *args, boot="ftrace=function", env=None, **more):
         p = subprocess.Popen([self.program, *map(str, args)], env=self.env(boot, **(env or {})),
-                             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                             stdin=subprocess.DEVNULL, **more)
+                             **{"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True,
+                                "stdin": subprocess.DEVNULL, **more})
         self.children.append(p)
         return p
 
