@@ -48,6 +48,8 @@ enum area_table_id {
 	AREA_STATUS,	/* bytes: the text of vestige_status */
 	AREA_PAGES,	/* struct page_desc */
 	AREA_FILES,	/* bytes: struct area_files and its text; since 1.1 */
+	AREA_EVENTS,	/* struct area_event; since 1.1 */
+	AREA_FORMATS,	/* bytes: the formats of events, each ended by a NUL; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -204,6 +206,21 @@ struct area_refused {
 	uint32_t nop_bytes;
 };
 static_assert(sizeof(struct area_refused) == 16, "area_refused is part of the format");
+
+/*
+ * An event that has been on in this process, so that records of it may be there. Its format is that of
+ * events/SYSTEM/NAME/format, by which its records are read.
+ */
+struct area_event {
+	uint32_t system; /* offset into AREA_STRINGS */
+	uint32_t name;	 /* the same */
+	uint32_t format; /* offset into AREA_FORMATS */
+	uint32_t format_bytes;
+	uint16_t id; /* common_type, in the record's head word */
+	uint16_t reserved;
+	uint32_t reserved2[3];
+};
+static_assert(sizeof(struct area_event) == 32, "area_event is part of the format");
 
 struct area_task {
 	int32_t tid;

@@ -32,6 +32,10 @@ enum record_kind {
 	RECORD_RETURN = 9, /* id: function; a call that has no RECORD_ENTRY and took long
 			      (tracing_thresh) returns; payload: bits 0..47 how long, in clock
 			      units, bits 48..63 how many calls were open around it */
+	RECORD_EVENT =
+		10, /* id: bits 0..15 the event's id, bits 16..24 the record's size in words, head
+			      word included; payload: the event's fields as its format has them, from
+			      offset 8 on: where its common fields would be is the head word */
 	RECORD_UNCOMMITTED =
 		15, /* id: bytes reserved, head word included; the writer never finished */
 };
@@ -46,6 +50,12 @@ enum record_kind {
 #define RECORD_RETURN_BYTES   16u
 
 #define RECORD_RETURN_DEPTH_SHIFT 48
+
+#define RECORD_EVENT_WORDS_SHIFT 16
+
+/* For the head word of an event: its id and the record's size, a multiple of 8. */
+#define RECORD_EVENT_ID(id, bytes)                                                                 \
+	((uint32_t)(id) | ((uint32_t)(bytes) / 8) << RECORD_EVENT_WORDS_SHIFT)
 
 static inline enum record_kind record_word_kind(uint64_t word)
 {
@@ -82,6 +92,8 @@ static inline uint32_t record_word_bytes(uint64_t word)
 	case RECORD_STACK:
 	case RECORD_CONTEXT:
 		return RECORD_GRAPH_BYTES;
+	case RECORD_EVENT:
+		return record_word_id(word) >> RECORD_EVENT_WORDS_SHIFT << 3;
 	case RECORD_PRINT:
 	case RECORD_UNCOMMITTED:
 		return record_word_id(word) & 7 ? 0 : record_word_id(word);

@@ -28,10 +28,13 @@
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
 #include "engine/core/function.h"
+#include "engine/core/heap.h"
 #include "engine/core/libc.h"
 #include "engine/core/ops.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/events/guard.h"
+#include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
@@ -144,6 +147,7 @@ static const struct {
 	{"ftrace_graph_notrace", "set_graph_notrace", 1},
 	{"ftrace_graph_max_depth", "max_graph_depth", 0},
 	{"tracing_thresh", "tracing_thresh", 0},
+	{"trace_event", "set_event", 1},
 	{"ftrace", "current_tracer", 0},
 };
 
@@ -274,6 +278,7 @@ static void objects_changed(void)
 		return;
 	tree_lock_take();
 	functions_update();
+	tracepoints_update();
 	tree_mirror();
 	tree_lock_release();
 }
@@ -309,6 +314,8 @@ static void fork_child(void)
 	if (!area)
 		return;
 	tree_fork();
+	heap_fork();
+	guard_fork();
 	threads_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop")) {
@@ -379,6 +386,8 @@ static void start(void)
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,
 			    0);
 	functions_scan();
+	guard_use_lock(tree_lock_take, tree_lock_release);
+	tracepoints_update();
 	replay_boot(boot);
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_changed))

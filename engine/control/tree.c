@@ -10,6 +10,7 @@
 
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
+#include "engine/control/files_events.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/lock.h"
@@ -73,6 +74,13 @@ const struct tree_row tree_rows[] = {
 	RENDERED("saved_cmdlines", 0444, TREE_GLOBAL, NULL, "names of threads by id"),
 	RENDERED("saved_tgids", 0444, TREE_GLOBAL, NULL,
 		 "processes of threads by id, once the option record-tgid was on"),
+	ENGINE("available_events", 0444, TREE_GLOBAL, available_events_show, NULL,
+	       "the events that can be switched on, SYSTEM:NAME"),
+	ENGINE("set_event", 0644, TREE_INSTANCE, set_event_show, set_event_store,
+	       "the events that are on: write SYSTEM:NAME, SYSTEM: or NAME, with `!` before it: off; "
+	       "events/SYSTEM/NAME/enable does the same"),
+	ENGINE("eval_map", 0444, TREE_GLOBAL, eval_map_show, NULL,
+	       "names in the formats of events, and the numbers that they stand for"),
 	ENGINE("error_log", 0644, TREE_INSTANCE, error_log_show, error_log_store,
 	       "what was wrong with the last commands; a write with O_TRUNC empties it"),
 	ENGINE("vestige_status", 0444, TREE_GLOBAL, vestige_status_show, NULL,
@@ -89,8 +97,8 @@ const uint32_t tree_nr_rows = ARRAY_SIZE(tree_rows);
 #define PER_CPU "per_cpu/cpu"
 #define OPTIONS "options/"
 
-const struct tree_branch *const tree_branches[] = {NULL};
-const uint32_t tree_nr_branches = ARRAY_SIZE(tree_branches) - 1;
+const struct tree_branch *const tree_branches[] = {&events_branch};
+const uint32_t tree_nr_branches = ARRAY_SIZE(tree_branches);
 
 /* The number behind `per_cpu/cpu`, and what follows it. NULL: that is no CPU of ours. */
 static const char *split_cpu(const char *path, uint32_t *cpu)

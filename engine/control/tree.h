@@ -107,6 +107,7 @@ void tree_fork(void);
 #define TREE_STORE(name)                                                                           \
 	int name##_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 
+TREE_SHOW(available_events);
 TREE_SHOW(available_tracers);
 TREE_SHOW(buffer_size_kb);
 TREE_STORE(buffer_size_kb);
@@ -116,10 +117,13 @@ TREE_STORE(current_tracer);
 TREE_SHOW(dyn_ftrace_total_info);
 TREE_SHOW(error_log);
 TREE_STORE(error_log);
+TREE_SHOW(eval_map);
 TREE_SHOW(max_graph_depth);
 TREE_STORE(max_graph_depth);
 TREE_SHOW(option);
 TREE_STORE(option);
+TREE_SHOW(set_event);
+TREE_STORE(set_event);
 TREE_STORE(set_ftrace_filter);
 TREE_STORE(set_ftrace_notrace);
 TREE_STORE(set_graph_function);

@@ -39,6 +39,8 @@ static const struct {
 	[AREA_STATUS] = {1, 65536},
 	[AREA_PAGES] = {sizeof(struct page_desc), 0},
 	[AREA_FILES] = {1, 1u << 18},
+	[AREA_EVENTS] = {sizeof(struct area_event), 1u << 16},
+	[AREA_FORMATS] = {1, 1u << 25},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -471,7 +473,8 @@ static void copy_table(const struct area_header *from, enum area_table_id id)
 int area_fork(struct area_header **old_area)
 {
 	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
-						  AREA_REFUSED, AREA_STATUS};
+						  AREA_REFUSED, AREA_STATUS,  AREA_EVENTS,
+						  AREA_FORMATS};
 	struct area_header *parent = area;
 	const struct area_buffer *old = area_entry(AREA_BUFFERS, 0);
 	struct area_buffer *buffer;

@@ -510,6 +510,11 @@ void ring_count_nested(void)
 		fetch_add(&cpu_row(ring_top, arch_cpu())->commit_overrun, 1);
 }
 
+void ring_count_dropped(struct ring *r)
+{
+	fetch_add(&cpu_row(r, arch_cpu())->dropped_events, 1);
+}
+
 void ring_count_untraced(void)
 {
 	if (ring_top->area)

@@ -182,6 +182,9 @@ enum ring_interrupted ring_interrupted(void);
 void ring_count_nested(void);
 void ring_count_untraced(void);
 
+/* A record is lost because it is larger than a page; counted as dropped_events. Any context. */
+void ring_count_dropped(struct ring *r);
+
 /* Read the calling thread's name again. Normal context: it makes a system call. */
 void ring_thread_rename(void);
 

@@ -232,7 +232,7 @@ static void test_unknown_kind(void **state)
 {
 	struct record rec[2] = {call(10), call(20)};
 
-	rec[1].kind = RECORD_EVENT;
+	rec[1].kind = RECORD_CONTEXT;
 	assert_int_equal(encode(rec, 2), -ENOTSUP);
 	rec[1].kind = 77;
 	assert_int_equal(encode(rec, 2), -ENOTSUP);

@@ -220,7 +220,7 @@ static void make_event(struct record *rec, unsigned int cpu, uint64_t i)
 {
 	synth_function(rec, cpu, i);
 	if (i == 700)
-		rec->kind = RECORD_EVENT;
+		rec->kind = RECORD_CONTEXT;
 }
 
 /* Each failure leaves the old file as it was, and nothing beside it. */
@@ -251,7 +251,7 @@ static void test_failures(void **state)
 		src = synth_new(2, 100000, NULL);
 		synth_fail_after(src, 50000);
 		check_failure(src, &kinds[k], EIO, "as it was told to");
-		check_failure(synth_new(2, 10000, make_event), &kinds[k], ENOTSUP, "kind 32");
+		check_failure(synth_new(2, 10000, make_event), &kinds[k], ENOTSUP, "kind 7");
 	}
 	check_failure(synth_new(1, 1, NULL), &bad, EINVAL, "not 5");
 	check_failure(synth_new(1, 1, NULL), &level, EINVAL, "not 20");

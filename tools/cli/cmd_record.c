@@ -120,17 +120,17 @@ static int parse(struct record_options *opt, int argc, char **argv)
 	char flag[3] = "-";
 	int c;
 
-	*opt = (struct record_options){
-		.tracer = "function", .output = "trace.dat", .file_version = 7};
+	*opt = (struct record_options){.output = "trace.dat", .file_version = 7};
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:p:l:n:g:b:m:o:qh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:p:e:l:n:g:b:m:o:qh", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
 			opt->tracer = optarg;
 			if (!*optarg || strpbrk(optarg, " \t\n\"="))
 				return usage_error("-p: not a tracer: ", optarg);
 			break;
+		case 'e':
 		case 'l':
 		case 'n':
 		case 'g':
@@ -177,6 +177,12 @@ static int parse(struct record_options *opt, int argc, char **argv)
 	if (optind >= argc)
 		return usage_error("no program is named: vestige record [FLAGS] -- PROG ARGS", "");
 	opt->argv = argv + optind;
+	/* who names events wants those, and calls only with -p */
+	for (unsigned int i = 0; i < opt->nr_patterns && !opt->tracer; i++)
+		if (opt->patterns[i].kind == 'e')
+			opt->tracer = "nop";
+	if (!opt->tracer)
+		opt->tracer = "function";
 	return -1;
 }
 
@@ -186,7 +192,8 @@ static int make_boot(struct record_run *run)
 	static const struct {
 		char kind;
 		const char *param;
-	} lists[] = {{'l', "ftrace_filter"},
+	} lists[] = {{'e', "trace_event"},
+		     {'l', "ftrace_filter"},
 		     {'n', "ftrace_notrace"},
 		     {'g', "ftrace_graph_filter"},
 		     {'G', "ftrace_graph_notrace"}};
@@ -201,7 +208,7 @@ static int make_boot(struct record_run *run)
 	if (run->opt.buffer_kb < 64)
 		run->opt.buffer_kb = 64;
 	fprintf(f, "ftrace=%s", opt->tracer);
-	for (unsigned int k = 0; k < 4; k++) {
+	for (unsigned int k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
 		const char *between = "";
 
 		for (unsigned int i = 0; i < opt->nr_patterns; i++) {
@@ -222,8 +229,9 @@ static int make_boot(struct record_run *run)
 	fprintf(f, " trace_buf_size=%" PRIu64 "k trace_options=nooverwrite", opt->buffer_kb);
 	if (fflush(f) || ftell(f) >= (long)sizeof(run->boot) - 1) {
 		fclose(f);
-		return fail(E2BIG,
-			    "the patterns of -l, -n, -g and --graph-notrace are too long together");
+		return fail(
+			E2BIG,
+			"the patterns of -e, -l, -n, -g and --graph-notrace are too long together");
 	}
 	fclose(f);
 	return 0;

@@ -15,9 +15,10 @@
 
 const char record_help[] =
 	"usage: vestige record [FLAGS] [--] PROG [ARGS]\n"
-	"Run PROG, trace its functions, write a trace.dat.\n"
+	"Run PROG, trace its functions or events, write a trace.dat.\n"
 	"\n"
 	"  -p TRACER         function (default), function_graph (entries and exits) or nop\n"
+	"  -e EVENT          record EVENT: SYSTEM:NAME, SYSTEM or NAME (may be repeated)\n"
 	"  -l FUNC           trace only functions that match FUNC (may be repeated): name, *, ?, "
 	"[]\n"
 	"  -n FUNC           trace no function that matches FUNC (may be repeated)\n"
@@ -157,6 +158,16 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 		     l->image, l->path);
 }
 
+static bool wants_events(const struct record_options *opt)
+{
+	unsigned int i;
+
+	for (i = 0; i < opt->nr_patterns; i++)
+		if (opt->patterns[i].kind == 'e')
+			return true;
+	return false;
+}
+
 bool record_tell(const struct record_options *opt, const struct launch *l,
 		 const struct recorder_summary *sum, const char *last_comm)
 {
@@ -179,7 +190,7 @@ bool record_tell(const struct record_options *opt, const struct launch *l,
 		note("%" PRIu64 " calls were not recorded: made by threads for which there was no "
 		     "memory, or in a forked child that had no area",
 		     sum->untraced_calls);
-	if (!strcmp(opt->tracer, "nop"))
+	if (!strcmp(opt->tracer, "nop") || wants_events(opt))
 		return false;
 	if (sum->refused[0])
 		note("no function of %s matches %s: where no -l matches, all its functions are "

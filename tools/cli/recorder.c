@@ -513,7 +513,7 @@ static bool drain(struct recorder *r, struct member *m, bool last)
 static void update_meta(struct recorder *r, struct member *m, uint64_t now)
 {
 	struct area_header h;
-	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_TASKS};
+	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_TASKS, AREA_EVENTS};
 
 	if (m->damaged || now - m->meta_ns < META_EVERY_NS)
 		return;

@@ -80,6 +80,24 @@ static void encode_exit(unsigned char *data, const struct record *rec)
 	put_u32(data + 44, how);
 }
 
+/* The largest that a sub-buffer takes; our own rings' are smaller. */
+static uint32_t size_event(const struct record *rec)
+{
+	uint32_t n = rec->data_bytes < DAT_EVENT_MAX ? rec->data_bytes : DAT_EVENT_MAX;
+
+	return n < 8 ? 8 : (n + 3u) & ~3u;
+}
+
+static void encode_event(unsigned char *data, const struct record *rec)
+{
+	uint32_t n = size_event(rec), have = rec->data_bytes < n ? rec->data_bytes : n;
+
+	if (have > 8)
+		memcpy(data + 8, (const unsigned char *)rec->data + 8, have - 8);
+	if (have < n)
+		memset(data + (have < 8 ? 8 : have), 0, n - (have < 8 ? 8 : have));
+}
+
 const struct dat_event dat_events[] = {
 	{
 		.kind = RECORD_FUNCTION,
@@ -154,6 +172,12 @@ const struct dat_event dat_events[] = {
 	},
 };
 
+const struct dat_event dat_event_formatted = {
+	.kind = RECORD_EVENT,
+	.size = size_event,
+	.encode = encode_event,
+};
+
 const unsigned int dat_nr_events = sizeof(dat_events) / sizeof(dat_events[0]);
 
 const struct dat_event *dat_event_of(uint8_t kind)
@@ -164,5 +188,5 @@ const struct dat_event *dat_event_of(uint8_t kind)
 		if (dat_events[i].kind == kind)
 			return &dat_events[i];
 	}
-	return NULL;
+	return kind == RECORD_EVENT ? &dat_event_formatted : NULL;
 }

@@ -28,6 +28,9 @@ struct dat_event {
 extern const struct dat_event dat_events[];
 extern const unsigned int dat_nr_events;
 
+/* Of events whose formats the reader has: the record tells the id. */
+extern const struct dat_event dat_event_formatted;
+
 /* The row of a record's kind, or NULL: such records cannot be written. */
 const struct dat_event *dat_event_of(uint8_t kind);
 

@@ -104,7 +104,8 @@ int dat_native_write(const struct dat_file *file, struct reader *r, const struct
 	size_t bytes, nr;
 	int ret = -ENOMEM;
 
-	if (!p)
+	/* what its events mean there is only in the kernel's format */
+	if (!p || r->formats)
 		return 0;
 	k = page_packer_new();
 	chunks = chunks_new(file->fd, PACK_MAX_BYTES, LEVEL);

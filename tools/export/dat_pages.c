@@ -193,7 +193,7 @@ int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int n
 			put_long_head(p, data, rec->ts - p->ts);
 		else
 			put_head(p, data / 4u, rec->ts - p->ts);
-		put_common(p->page + p->used, rec, ev->id);
+		put_common(p->page + p->used, rec, ev->id ? ev->id : rec->event);
 		ev->encode(p->page + p->used, rec);
 		p->used += data;
 		p->ts = rec->ts;

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "dat_events.h"
+#include "tools/reader/dat_formats.h"
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
@@ -63,21 +64,64 @@ static bool has_event(const struct reader *r, const struct dat_event *ev)
 	return ev->format && (!ev->graph || r->graph);
 }
 
+static uint32_t nr_of_system(const struct formats *fs, const char *system)
+{
+	uint32_t nr = 0;
+	size_t i;
+
+	for (i = 0; fs && i < fs->nr; i++)
+		nr += strcmp(fs->at[i].system, system) == 0;
+	return nr;
+}
+
+static void put_system(FILE *f, const struct formats *fs, const char *system)
+{
+	size_t i;
+
+	for (i = 0; fs && i < fs->nr; i++)
+		if (strcmp(fs->at[i].system, system) == 0)
+			put_text64(f, fs->at[i].text, fs->at[i].bytes);
+}
+
 void dat_section_ftrace_events(FILE *f, struct reader *r)
 {
 	uint32_t i, nr = 0;
 
 	for (i = 0; i < dat_nr_events; i++)
 		nr += has_event(r, &dat_events[i]);
-	dat_put_u32(f, nr);
+	dat_put_u32(f, nr + nr_of_system(r->formats, "ftrace"));
 	for (i = 0; i < dat_nr_events; i++)
 		if (has_event(r, &dat_events[i]))
 			put_text64(f, dat_events[i].format, strlen(dat_events[i].format));
+	put_system(f, r->formats, "ftrace");
+}
+
+/* Whether format @i is the first of its system. */
+static bool is_first(const struct formats *fs, size_t i)
+{
+	size_t k;
+
+	for (k = 0; k < i && strcmp(fs->at[k].system, fs->at[i].system) != 0; k++)
+		;
+	return k == i && strcmp(fs->at[i].system, "ftrace") != 0;
 }
 
 void dat_section_event_formats(FILE *f, struct reader *r)
 {
-	dat_put_u32(f, 0);
+	const struct formats *fs = r->formats;
+	uint32_t systems = 0;
+	size_t i;
+
+	for (i = 0; fs && i < fs->nr; i++)
+		systems += is_first(fs, i);
+	dat_put_u32(f, systems);
+	for (i = 0; fs && i < fs->nr; i++) {
+		if (!is_first(fs, i))
+			continue;
+		fwrite(fs->at[i].system, strlen(fs->at[i].system) + 1, 1, f);
+		dat_put_u32(f, nr_of_system(fs, fs->at[i].system));
+		put_system(f, fs, fs->at[i].system);
+	}
 }
 
 void dat_section_kallsyms(FILE *f, struct reader *r)

@@ -572,7 +572,7 @@ static int finish(struct dat_reader *d)
 		tep_free(d->head.tep);
 		d->head.tep = NULL;
 	}
-	formats_free(&d->formats);
+	d->head.formats = &d->formats;
 	return ret || !d->ours ? ret : use_native(d);
 }
 

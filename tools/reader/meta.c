@@ -41,6 +41,8 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	ROW(AREA_CPUS, "CPUs", struct area_cpu, 1u << 16, cpus, nr_area_cpus),
 	[AREA_STRINGS] = {"strings", 1, 1u << 26, offsetof(struct meta, strings), 0},
 	[AREA_STATUS] = {"status", 1, 1u << 20, offsetof(struct meta, status), 0},
+	ROW(AREA_EVENTS, "events", struct area_event, 1u << 16, events, nr_events),
+	[AREA_FORMATS] = {"formats", 1, 1u << 26, offsetof(struct meta, formats), 0},
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
 	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},
@@ -213,6 +215,7 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 	}
 	m->string_bytes = (size_t)m->head.tables[AREA_STRINGS].count;
 	m->status_bytes = strlen(m->status);
+	m->format_bytes = (size_t)m->head.tables[AREA_FORMATS].count;
 	err = check_rows(m, what);
 	if (err)
 		goto out_free;

@@ -35,6 +35,10 @@ struct meta {
 	struct area_cpu *cpus;	     /* pages are in bounds */
 	char *strings;		     /* ends with NUL */
 	size_t string_bytes;
+	uint32_t nr_events;
+	struct area_event *events;
+	char *formats; /* ends with NUL */
+	size_t format_bytes;
 	char *status; /* ends with NUL */
 	size_t status_bytes;
 };

@@ -36,6 +36,7 @@ static void member_free(struct member *m)
 	meta_free(m->meta);
 	free(m->maps);
 	free(m->functions);
+	free(m->events);
 	free(m);
 }
 
@@ -50,6 +51,7 @@ void pages_free(struct pages *p)
 	free(p->refs);
 	free(p->pairs);
 	clock_free(&p->clock);
+	pages_free_events(p); /* before the symbols, which it asks for names */
 	symbols_free(p->reader.symbols);
 	tasks_free(p->reader.tasks);
 	free(p->reader.stats);
@@ -510,6 +512,8 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 		*err = make_objects(p, how->note);
 	if (!*err)
 		*err = make_tasks(p);
+	if (!*err)
+		*err = pages_make_events(p);
 	if (!*err) {
 		settle_refs(p);
 		*err = make_stats(p, how->now_ns);

@@ -4,6 +4,7 @@
 #define VESTIGE_TOOLS_PAGES_IMPL_H
 
 #include "tools/reader/clock.h"
+#include "tools/reader/dat_formats.h"
 #include "tools/reader/pages.h"
 
 /*
@@ -23,7 +24,8 @@ struct member {
 	size_t nr_maps;
 	uint64_t *functions; /* canonical address by id */
 	uint32_t nr_functions;
-	bool counter; /* stamps are the stamp counter's */
+	bool counter;	  /* stamps are the stamp counter's */
+	uint16_t *events; /* by the id of an event here: that of the reader; NULL: it has none */
 };
 
 struct stream;
@@ -39,9 +41,11 @@ struct pages {
 	struct area_clock *pairs;
 	size_t nr_pairs, room_pairs;
 	struct clock clock;
-	uint64_t clock_offset_ns; /* of trace_clock, on CLOCK_MONOTONIC */
-	struct stream *streams;	  /* one a CPU */
-	struct ahead *ahead;	  /* pages_ahead.c; NULL: pages are loaded when their turn comes */
+	uint64_t clock_offset_ns;  /* of trace_clock, on CLOCK_MONOTONIC */
+	struct stream *streams;	   /* one a CPU */
+	struct ahead *ahead;	   /* pages_ahead.c; NULL: pages are loaded when their turn comes */
+	struct formats formats;	   /* of all members' events */
+	struct event_codes *codes; /* by the reader's ids: see pages_events.c */
 };
 
 extern const struct reader_ops pages_ops;
@@ -49,7 +53,8 @@ extern const struct reader_ops pages_ops;
 /* A record as it lies in an open page. */
 struct slot {
 	uint64_t word;
-	uint64_t payload; /* RECORD_FUNCTION: the return address; RECORD_PRINT: where it lies */
+	uint64_t
+		payload; /* RECORD_FUNCTION: the return address; RECORD_PRINT, _EVENT: where it lies */
 };
 
 #define PAGE_MAX_SLOTS (PAGE_DATA_BYTES / 8)
@@ -80,10 +85,10 @@ struct open_page {
 	int32_t tid;
 	uint32_t task;
 	uint32_t nr, pos;
-	const unsigned char *page; /* a copy, where a record has text; behind the slots */
-	struct open_page *done;	   /* the next one of those read to their end */
-	uint64_t *run_ts;	   /* plain: the time of each record, and */
-	uint32_t *run_words;	   /* the upper half of its head word; NULL: slots */
+	unsigned char *page;	/* a copy, where a record has more than words; behind the slots */
+	struct open_page *done; /* the next one of those read to their end */
+	uint64_t *run_ts;	/* plain: the time of each record, and */
+	uint32_t *run_words;	/* the upper half of its head word; NULL: slots */
 	struct slot slots[];
 };
 
@@ -130,7 +135,20 @@ void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size
 /* What of @m's maps follows of the others; they are in order. */
 void pages_settle_maps(struct member *m);
 
+/* Records that lend what lies in the page. */
+#define PAGE_LENT_KINDS (1u << RECORD_PRINT | 1u << RECORD_EVENT)
+
 int pages_make_streams(struct pages *p);
+
+/* Which fields of an event hold addresses in the text, to be read as symbols (%ps and its kind). */
+struct event_codes {
+	uint16_t nr;
+	uint16_t offset[6];
+};
+
+/* The events of all members, under ids that mean the same in each. Return: 0 or -errno with fail(). */
+int pages_make_events(struct pages *p);
+void pages_free_events(struct pages *p);
 void pages_free_streams(struct pages *p);
 
 #endif

@@ -32,7 +32,7 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 		if (word && record_word_kind(word) != RECORD_UNCOMMITTED) {
 			if (out) {
 				out[nr].word = word;
-				if (record_word_kind(word) == RECORD_PRINT)
+				if (PAGE_LENT_KINDS & 1u << record_word_kind(word))
 					out[nr].payload = at;
 				else if (n >= 16)
 					memcpy(&out[nr].payload, p + at + 8, 8);
@@ -175,7 +175,7 @@ int page_load(const struct pages *p, const struct page_ref *ref, struct open_pag
 		sort_plain(stamps, words, nr);
 		o = open_plain(p, ref, head, words, nr);
 	} else {
-		text = kinds & 1u << RECORD_PRINT;
+		text = kinds & PAGE_LENT_KINDS;
 		sort_slots(slots, nr);
 		o = malloc(sizeof(*o) + nr * sizeof(*slots) + (text ? PAGE_BYTES : 0));
 	}

@@ -149,6 +149,39 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	return true;
 }
 
+/*
+ * The payload of an event, with the kernel's common fields where the ring has its head word; addresses
+ * of code as those of a trace.dat.
+ */
+static bool take_event(const struct pages *p, struct stream *s, const struct open_page *o,
+		       const struct slot *slot, struct record *rec)
+{
+	unsigned char *data = o->page + slot->payload;
+	uint32_t bytes = record_word_bytes(slot->word);
+	uint16_t id =
+		o->member->events ? o->member->events[slot->word >> RECORD_ID_SHIFT & 0xffff] : 0;
+	uint64_t common = id | (uint64_t)(uint32_t)o->tid << 32;
+	const struct event_codes *codes;
+
+	if (!id)
+		return false;
+	codes = &p->codes[id];
+	memcpy(data, &common, sizeof(common));
+	for (uint32_t i = 0; i < codes->nr; i++) {
+		uint64_t addr;
+
+		if ((uint32_t)codes->offset[i] + 8 > bytes)
+			continue;
+		memcpy(&addr, data + codes->offset[i], 8);
+		addr = canonical(s, o->member, addr, slot_stamp(o, slot));
+		memcpy(data + codes->offset[i], &addr, 8);
+	}
+	rec->event = id;
+	rec->data = data;
+	rec->data_bytes = bytes;
+	return true;
+}
+
 /* How long a call took and how deep it was, of a record that tells both. */
 static void take_return(const struct pages *p, const struct open_page *o, const struct slot *slot,
 			struct record *rec)
@@ -192,6 +225,10 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 		break;
 	case RECORD_PRINT:
 		if (!take_print(s, o, slot, rec))
+			return false;
+		break;
+	case RECORD_EVENT:
+		if (!take_event(p, s, o, slot, rec))
 			return false;
 		break;
 	default:

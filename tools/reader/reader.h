@@ -23,9 +23,7 @@
 struct symbols;
 struct tasks;
 struct tep_handle;
-
-/* The kind of a record that only its event's format explains: see struct record.data. */
-#define RECORD_EVENT 32
+struct formats;
 
 /* For struct record.lost: something was lost, how much is not known. */
 #define RECORD_LOST_UNKNOWN UINT64_MAX
@@ -70,7 +68,7 @@ struct record {
 	int32_t pid;   /* thread id */
 	uint16_t cpu;
 	uint16_t event;	       /* RECORD_EVENT: common_type */
-	uint8_t kind;	       /* enum record_kind or RECORD_EVENT */
+	uint8_t kind;	       /* enum record_kind; RECORD_EVENT: its format explains data */
 	uint8_t flags;	       /* common_flags */
 	uint8_t preempt_count; /* common_preempt_count */
 	uint8_t graph;	       /* enum record_graph */
@@ -187,6 +185,7 @@ struct reader {
 	struct record_base *bases;
 	size_t nr_bases;
 	bool bases_known;
+	const struct formats *formats; /* their texts; NULL none */
 };
 
 /* How the traced process wants it printed. */

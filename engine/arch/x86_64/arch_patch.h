@@ -38,6 +38,24 @@ uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n);
  */
 void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n);
 
+/*
+ * A place of a static branch: ARCH_JUMP_BYTES, a jump when it is on, and a test of a constant, of which
+ * the jump's displacement is the constant, when it is off. They differ in the first byte.
+ */
+#define ARCH_BRANCH_ON	0xe9
+#define ARCH_BRANCH_OFF 0xa9
+
+static inline int arch_branch_is(const uint8_t *p, int on)
+{
+	return *p == (on ? ARCH_BRANCH_ON : ARCH_BRANCH_OFF);
+}
+
+/* One store: a thread executes one or the other. */
+static inline void arch_branch_set(uint8_t *p, int on)
+{
+	*(volatile uint8_t *)p = on ? ARCH_BRANCH_ON : ARCH_BRANCH_OFF;
+}
+
 #define arch_one_nop ((uint8_t)0x90)
 
 /*

@@ -17,7 +17,8 @@ import time
 
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
 FREE, OWNED, PUBLISHED, TAKING = range(4)
-FUNCTION, ENTRY, TAIL, EXIT, UNWOUND, STACK, PRINT, RETURN, UNCOMMITTED = 1, 2, 3, 4, 5, 6, 8, 9, 15
+FUNCTION, ENTRY, TAIL, EXIT, UNWOUND, STACK = range(1, 7)
+PRINT, RETURN, EVENT, UNCOMMITTED = 8, 9, 10, 15
 Page = collections.namedtuple("Page", "index state seq commit base tid cpu task overrun dropped "
                                       "commit_overrun take_seq records voids")
 Record = collections.namedtuple("Record", "kind stamp id payload")
@@ -69,6 +70,11 @@ class Area:
                     records.append(Record(kind, stamp, ident,
                                           struct.unpack_from("<Q", page, at + 8)[0]))
                     at += 16
+                elif kind == EVENT:
+                    size = (ident >> 16) * 8
+                    assert size, f"page {i}: an event of no size"
+                    records.append(Record(kind, stamp, ident & 0xffff, page[at + 8:at + size]))
+                    at += size
                 elif kind in (PRINT, UNCOMMITTED):
                     assert ident and ident % 8 == 0, f"page {i}: size {ident}"
                     if kind == PRINT:

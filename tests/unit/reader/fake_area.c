@@ -60,6 +60,8 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_STATUS] = {1, 64},
 		[AREA_PAGES] = {sizeof(struct page_desc), nr_cpus * cpu_pages},
 		[AREA_FILES] = {1, 0},
+		[AREA_EVENTS] = {sizeof(struct area_event), 4},
+		[AREA_FORMATS] = {1, 4096},
 	};
 	struct fake *f = calloc(1, sizeof(*f));
 	size_t at = PAGE_BYTES, pages;

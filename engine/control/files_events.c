@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * events/, available_events and set_event: texts and errno as the kernel's (6.12). Which events there
+ * are is known by events/; a folder for each system, and in it one for each event.
+ * Tests: tests/engine/events/.
+ */
+#include "engine/control/files_events.h"
+
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/core/trace_array.h"
+#include "engine/events/eval.h"
+#include "engine/events/event.h"
+#include "engine/ring/ring.h"
+
+/* The first of a system, by which a path names it. */
+static struct event *first_of(const char *system, size_t n)
+{
+	struct event *e;
+
+	for (e = events; e; e = e->next)
+		if (!e->gone && strlen(e->system) == n && !memcmp(e->system, system, n))
+			return e;
+	return NULL;
+}
+
+static const char *system_of(const struct tree_at *at)
+{
+	const struct event *e = at->object;
+
+	return e ? e->system : NULL;
+}
+
+/* The kernel's systems without enable: those of ftrace itself. */
+static int can_enable(const struct event *e)
+{
+	return !e->gone && e->class;
+}
+
+/* `0`, `1` or `X` for some of the events of @system; NULL: all. */
+static void put_mixed(const struct trace_array *tr, const char *system, struct seq_buf *s)
+{
+	int on = 0, off = 0;
+	const struct event *e;
+
+	for (e = events; e; e = e->next) {
+		if (!can_enable(e) || (system && !str_equal(e->system, system)))
+			continue;
+		if (event_file_is_on(event_file_find(e, tr)))
+			on = 1;
+		else
+			off = 1;
+	}
+	seq_puts(s, on && off ? "X\n" : on ? "1\n" : off ? "0\n" : "?\n");
+}
+
+static int mixed_enable_show(const struct tree_at *at, struct seq_buf *s)
+{
+	put_mixed(at->tr, system_of(at), s);
+	return 0;
+}
+
+static int mixed_enable_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	const char *system = system_of(at);
+	int on = tree_bool(text, n), err = 0, one;
+	struct event *e;
+
+	(void)truncate;
+	if (on < 0)
+		return on;
+	for (e = events; e; e = e->next) {
+		if (!can_enable(e) || (system && !str_equal(e->system, system)))
+			continue;
+		one = event_enable(e, at->tr, on);
+		if (one)
+			err = one;
+	}
+	return err;
+}
+
+static int event_enable_show(const struct tree_at *at, struct seq_buf *s)
+{
+	const struct event_file *f = event_file_find(at->object, at->tr);
+
+	seq_putc(s, event_file_is_on(f) ? '1' : '0');
+	if (f && f->flags & EVENT_FILE_SOFT_MODE)
+		seq_putc(s, '*');
+	seq_putc(s, '\n');
+	return 0;
+}
+
+static int event_enable_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	int on = tree_bool(text, n);
+
+	(void)truncate;
+	return on < 0 ? on : event_enable(at->object, at->tr, on);
+}
+
+static int event_id_show(const struct tree_at *at, struct seq_buf *s)
+{
+	const struct event *e = at->object;
+
+	seq_putu(s, e->id);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+static int event_format_show(const struct tree_at *at, struct seq_buf *s)
+{
+	event_format(at->object, s);
+	return 0;
+}
+
+/* The sub-buffers of a trace.dat; our own pages never leave the area. */
+static int header_page_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_puts(s, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+		    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+		    "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+		    "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+	return 0;
+}
+
+static int header_event_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_puts(s, "# compressed entry header\n"
+		    "\ttype_len    :    5 bits\n"
+		    "\ttime_delta  :   27 bits\n"
+		    "\tarray       :   32 bits\n"
+		    "\n"
+		    "\tpadding     : type == 29\n"
+		    "\ttime_extend : type == 30\n"
+		    "\ttime_stamp : type == 31\n"
+		    "\tdata max type_len  == 28\n");
+	return 0;
+}
+
+#define ROW(path, mode, show, store)                                                               \
+	{                                                                                          \
+		path, mode, TREE_ENGINE, TREE_BRANCH, show, store, NULL                            \
+	}
+
+static const struct tree_row root_rows[] = {
+	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
+	ROW("header_event", 0444, header_event_show, NULL),
+	ROW("header_page", 0444, header_page_show, NULL),
+	{NULL},
+};
+
+static const struct tree_row system_rows[] = {
+	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
+	{NULL},
+};
+
+static const struct tree_row event_rows[] = {
+	ROW("enable", 0644, event_enable_show, event_enable_store),
+	ROW("format", 0444, event_format_show, NULL),
+	ROW("id", 0444, event_id_show, NULL),
+	{NULL},
+};
+
+static const struct tree_row *row_in(const struct tree_row *rows, const char *name)
+{
+	for (; rows->path; rows++)
+		if (str_equal(rows->path, name))
+			return rows;
+	return NULL;
+}
+
+/* The bytes of the first name of a path; *@rest is behind its slash, NULL when it is the last. */
+static size_t split(const char *path, const char **rest)
+{
+	size_t n = 0;
+
+	while (path[n] && path[n] != '/')
+		n++;
+	*rest = path[n] ? path + n + 1 : NULL;
+	return n;
+}
+
+static const struct tree_row *events_find(const char *path, struct tree_at *at)
+{
+	const char *behind_system, *file;
+	size_t system_bytes = split(path, &behind_system), n;
+
+	if (!behind_system)
+		return row_in(root_rows, path);
+	n = split(behind_system, &file);
+	if (!file) {
+		at->object = first_of(path, system_bytes);
+		return at->object ? row_in(system_rows, behind_system) : NULL;
+	}
+	at->object = event_find(path, system_bytes, behind_system, n);
+	return at->object ? row_in(event_rows, file) : NULL;
+}
+
+static void emit_rows(const struct tree_row *rows, tree_emit *emit, void *arg)
+{
+	for (; rows->path; rows++)
+		emit(arg, rows->path, rows);
+}
+
+static int events_list(const char *path, tree_emit *emit, void *arg)
+{
+	const char *rest;
+	size_t n = split(path, &rest);
+	const struct event *e;
+
+	if (!*path) {
+		emit_rows(root_rows, emit, arg);
+		for (e = events; e; e = e->next)
+			if (!e->gone && first_of(e->system, strlen(e->system)) == e)
+				emit(arg, e->system, NULL);
+		return 0;
+	}
+	if (rest) {
+		if (!event_find(path, n, rest, strlen(rest)))
+			return -ENOENT;
+		emit_rows(event_rows, emit, arg);
+		return 0;
+	}
+	if (!first_of(path, n))
+		return -ENOENT;
+	emit_rows(system_rows, emit, arg);
+	for (e = events; e; e = e->next)
+		if (!e->gone && str_equal(e->system, path))
+			emit(arg, e->name, NULL);
+	return 0;
+}
+
+const struct tree_branch events_branch = {
+	.name = "events",
+	.find = events_find,
+	.list = events_list,
+};
+
+static void put_name(const struct event *e, struct seq_buf *s)
+{
+	seq_puts(s, e->system);
+	seq_putc(s, ':');
+	seq_puts(s, e->name);
+	seq_putc(s, '\n');
+}
+
+int available_events_show(const struct tree_at *at, struct seq_buf *s)
+{
+	const struct event *e;
+
+	(void)at;
+	for (e = events; e; e = e->next)
+		if (can_enable(e))
+			put_name(e, s);
+	return 0;
+}
+
+int set_event_show(const struct tree_at *at, struct seq_buf *s)
+{
+	const struct event *e;
+
+	for (e = events; e; e = e->next)
+		if (can_enable(e) && event_file_is_on(event_file_find(e, at->tr)))
+			put_name(e, s);
+	return 0;
+}
+
+int set_event_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	size_t i = 0, start;
+	struct event *e;
+	int err = 0;
+
+	for (e = truncate ? events : NULL; e; e = e->next)
+		if (can_enable(e) && event_file_is_on(event_file_find(e, at->tr)))
+			event_enable(e, at->tr, 0);
+	while (!err) {
+		while (i < n && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n'))
+			i++;
+		for (start = i; i < n && text[i] != ' ' && text[i] != '\t' && text[i] != '\n'; i++)
+			;
+		if (i == start)
+			break;
+		err = event_set(at->tr, text + start, i - start);
+	}
+	return err;
+}
+
+int eval_map_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	eval_map(s);
+	return 0;
+}

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See event.h. The list is in order of registration, newest first, as the kernel's; an id is given
+ * once. Control context. fork: the child has the same events, on as they were, and its area their
+ * formats (area_fork). Tests: tests/engine/events/.
+ */
+#include "engine/events/event.h"
+
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/core/heap.h"
+
+struct event *events;
+
+static struct event **by_id;
+static uint32_t nr_ids = EVENT_FIRST_ID;
+
+#define MAX_ID UINT16_MAX
+
+static int name_is(const char *s, const char *name, size_t n)
+{
+	return strlen(s) == n && !memcmp(s, name, n);
+}
+
+static struct event *find(const char *system, size_t system_bytes, const char *name,
+			  size_t name_bytes, int gone)
+{
+	struct event *e;
+
+	for (e = events; e; e = e->next)
+		if (e->gone == gone && name_is(e->name, name, name_bytes) &&
+		    name_is(e->system, system, system_bytes))
+			return e;
+	return NULL;
+}
+
+struct event *event_find(const char *system, size_t system_bytes, const char *name,
+			 size_t name_bytes)
+{
+	return find(system, system_bytes, name, name_bytes, 0);
+}
+
+struct event *event_by_id(uint32_t id)
+{
+	return id >= EVENT_FIRST_ID && id < nr_ids ? by_id[id] : NULL;
+}
+
+const struct event_field *event_field(const struct event *e, const char *name, size_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nr_fields; i++)
+		if (name_is(e->fields[i].name, name, n))
+			return &e->fields[i];
+	return NULL;
+}
+
+static int same_fields(const struct event *e, const struct vestige_event_field *fields)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->nr_fields; i++) {
+		const struct event_field *f = &e->fields[i];
+
+		if (!fields[i].type || !str_equal(f->type, fields[i].type) ||
+		    !str_equal(f->name, fields[i].name) || f->size != fields[i].size ||
+		    f->offset != fields[i].offset || f->is_signed != fields[i].is_signed)
+			return 0;
+	}
+	return !fields[i].type;
+}
+
+/* What string functions a filter may use on it. */
+static uint8_t filter_type_of(const struct vestige_event_field *f)
+{
+	if (f->filter_type != FILTER_OTHER)
+		return (uint8_t)f->filter_type;
+	if (str_starts(f->type, "__data_loc char"))
+		return FILTER_DYN_STRING;
+	if (str_starts(f->type, "__rel_loc char"))
+		return FILTER_RDYN_STRING;
+	if (str_starts(f->type, "__data_loc cpumask_t") ||
+	    str_starts(f->type, "__rel_loc cpumask_t"))
+		return FILTER_CPUMASK;
+	if (str_equal(f->type, "char *") || str_equal(f->type, "const char *"))
+		return FILTER_PTR_STRING;
+	if (str_starts(f->type, "char["))
+		return FILTER_STATIC_STRING;
+	return FILTER_OTHER;
+}
+
+/* In C `bool` is a macro. */
+static const char *copy_type(const char *type)
+{
+	int is_bool = str_starts(type, "_Bool") && (!type[5] || type[5] == '[');
+	char *copy = heap_copy(type + is_bool, strlen(type + is_bool));
+
+	if (copy && is_bool)
+		copy[0] = 'b';
+	return copy;
+}
+
+static int copy_fields(struct event *e, const struct vestige_event_field *fields)
+{
+	struct event_field *copy;
+	uint32_t i, n = 0;
+
+	while (n < EVENT_MAX_FIELDS && fields[n].type)
+		n++;
+	copy = heap_alloc((n + 1) * sizeof(*copy));
+	if (!copy)
+		return -ENOMEM;
+	for (i = 0; i < n; i++) {
+		copy[i].type = copy_type(fields[i].type);
+		copy[i].name = heap_copy(fields[i].name, strlen(fields[i].name));
+		if (!copy[i].type || !copy[i].name)
+			return -ENOMEM; /* what was had is lost: there is no memory at all */
+		copy[i].size = fields[i].size;
+		copy[i].offset = fields[i].offset;
+		copy[i].is_signed = fields[i].is_signed != 0;
+		copy[i].filter_type = filter_type_of(&fields[i]);
+	}
+	e->fields = copy;
+	e->nr_fields = n;
+	return 0;
+}
+
+static struct event *make(const char *system, const char *name,
+			  const struct vestige_event_field *fields, const char *print_fmt)
+{
+	struct event *e;
+
+	if (!by_id)
+		by_id = heap_alloc((MAX_ID + 1) * sizeof(*by_id));
+	if (!by_id || nr_ids > MAX_ID)
+		return NULL;
+	e = heap_alloc(sizeof(*e));
+	if (!e)
+		return NULL;
+	e->system = heap_copy(system, strlen(system));
+	e->name = heap_copy(name, strlen(name));
+	e->print_fmt = heap_copy(print_fmt, strlen(print_fmt));
+	if (!e->system || !e->name || !e->print_fmt || copy_fields(e, fields))
+		return NULL;
+	e->id = (uint16_t)nr_ids;
+	by_id[nr_ids++] = e;
+	e->next = events;
+	events = e;
+	return e;
+}
+
+struct event *event_add(const char *system, const char *name,
+			const struct vestige_event_field *fields, const char *print_fmt,
+			const struct event_class *class, void *data, struct event **clash)
+{
+	size_t system_bytes = strlen(system), name_bytes = strlen(name);
+	struct event *e;
+
+	*clash = find(system, system_bytes, name, name_bytes, 0);
+	if (*clash)
+		return NULL;
+	for (e = events; e; e = e->next)
+		if (e->gone && str_equal(e->name, name) && str_equal(e->system, system) &&
+		    str_equal(e->print_fmt, print_fmt) && same_fields(e, fields))
+			break;
+	if (!e)
+		e = make(system, name, fields, print_fmt);
+	if (!e)
+		return NULL;
+	e->gone = 0;
+	e->class = class;
+	e->data = data;
+	return e;
+}
+
+void event_gone(struct event *e)
+{
+	struct event_file *f;
+
+	for (f = e->files; f; f = f->next) {
+		f->flags = 0;
+		event_file_update(f);
+	}
+	e->gone = 1;
+	e->data = NULL;
+}
+
+struct event_file *event_file_find(const struct event *e, const struct trace_array *tr)
+{
+	struct event_file *f;
+
+	for (f = e->files; f && f->tr != tr; f = f->next)
+		;
+	return f;
+}
+
+struct event_file *event_file_get(struct event *e, struct trace_array *tr)
+{
+	struct event_file *f = event_file_find(e, tr);
+
+	if (f)
+		return f;
+	f = heap_alloc(sizeof(*f));
+	if (!f)
+		return NULL;
+	f->pub.ops = &event_ops_none;
+	f->event = e;
+	f->tr = tr;
+	f->next = e->files;
+	e->files = f;
+	return f;
+}
+
+/* Its probe is wanted, or no more. */
+static int bring_probe(struct event_file *f)
+{
+	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
+
+	event_file_update(f);
+	if (want == !!(f->flags & EVENT_FILE_REGISTERED))
+		return 0;
+	if (want) {
+		err = event_describe(f->event);
+		if (err)
+			return err;
+	}
+	err = f->event->class->enable(f->event, f, want);
+	if (!err)
+		f->flags ^= EVENT_FILE_REGISTERED;
+	return err;
+}
+
+int event_enable(struct event *e, struct trace_array *tr, int on)
+{
+	struct event_file *f = event_file_get(e, tr);
+	uint32_t was;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	was = f->flags;
+	if (on)
+		f->flags = (f->flags | EVENT_FILE_ENABLED) & ~(uint32_t)EVENT_FILE_SOFT_DISABLED;
+	else
+		f->flags &= ~(uint32_t)EVENT_FILE_ENABLED;
+	if (!on && f->flags & EVENT_FILE_SOFT_MODE)
+		f->flags |= EVENT_FILE_SOFT_DISABLED;
+	err = bring_probe(f);
+	if (err) {
+		f->flags = was;
+		event_file_update(f);
+	}
+	return err;
+}
+
+int event_enable_soft(struct event_file *f, int on)
+{
+	uint32_t was = f->flags;
+	int err;
+
+	if (on && f->soft_count++)
+		return 0;
+	if (!on && (!f->soft_count || --f->soft_count))
+		return 0;
+	if (on) {
+		f->flags |= EVENT_FILE_SOFT_MODE;
+		if (!(f->flags & EVENT_FILE_ENABLED))
+			f->flags |= EVENT_FILE_SOFT_DISABLED;
+	} else {
+		/* one that a trigger had switched on stays on, as in the kernel */
+		if (!(f->flags & EVENT_FILE_SOFT_DISABLED))
+			f->flags |= EVENT_FILE_ENABLED;
+		f->flags &= ~(uint32_t)(EVENT_FILE_SOFT_MODE | EVENT_FILE_SOFT_DISABLED);
+	}
+	err = bring_probe(f);
+	if (err && on) {
+		f->soft_count--;
+		f->flags = was;
+		event_file_update(f);
+	}
+	return err;
+}
+
+/* A part of `SYSTEM:NAME`: nothing and `*` mean any. */
+static int part_fits(const char *part, size_t n, const char *name)
+{
+	return !n || (n == 1 && *part == '*') || name_is(name, part, n);
+}
+
+int event_set(struct trace_array *tr, const char *word, size_t n)
+{
+	const char *name;
+	size_t system_bytes;
+	int on = 1, found = 0, err = 0;
+	struct event *e;
+
+	if (n && *word == '!') {
+		on = 0;
+		word++;
+		n--;
+	}
+	if (!n)
+		return -EINVAL;
+	for (system_bytes = 0; system_bytes < n && word[system_bytes] != ':'; system_bytes++)
+		;
+	name = word + system_bytes + 1;
+	for (e = events; e; e = e->next) {
+		int fits, one;
+
+		if (e->gone || !e->class)
+			continue;
+		if (system_bytes < n)
+			fits = part_fits(word, system_bytes, e->system) &&
+			       part_fits(name, n - system_bytes - 1, e->name);
+		else
+			fits = name_is(e->system, word, n) || name_is(e->name, word, n);
+		if (!fits)
+			continue;
+		found = 1;
+		one = event_enable(e, tr, on);
+		if (one)
+			err = one;
+	}
+	return found ? err : -EINVAL;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events: the registry, and which are on in which instance. All of it under the tree's lock (or the
+ * loader's notification, which has it), but for what says that it is called by probes.
+ *
+ *	event		SYSTEM:NAME, its id, fields and print format; made once, never freed: records
+ *			of it may be there, and it may come back with the object that has it
+ *	event_class	how an event of that sort is switched on and off
+ *	event_file	an event in an instance, events/SYSTEM/NAME of it: what a probe is given; made
+ *			at the event's first use there, never freed: a probe may hold it
+ */
+#ifndef VESTIGE_EVENTS_EVENT_H
+#define VESTIGE_EVENTS_EVENT_H
+
+#include "engine/base/seq_buf.h"
+#include "engine/core/trace_array.h"
+#include "vestige/tracepoint.h"
+
+#define EVENT_FIRST_ID	 21u /* as in the kernel, where those before it are the system ftrace's */
+#define EVENT_MAX_FIELDS 256u
+
+struct event;
+struct event_file;
+
+struct event_class {
+	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
+	int (*enable)(struct event *e, struct event_file *file, int on);
+};
+
+struct event_field {
+	const char *type;
+	const char *name;
+	uint32_t size;
+	uint32_t offset; /* from the record's beginning */
+	uint8_t is_signed;
+	uint8_t filter_type; /* enum vestige_filter_type */
+};
+
+struct event {
+	const char *system;
+	const char *name;
+	uint16_t id;
+	uint8_t gone;	   /* its object was unloaded: there are no files of it */
+	uint8_t described; /* its row of AREA_EVENTS is there */
+	uint32_t nr_fields;
+	const struct event_field *fields; /* common fields excluded */
+	const char *print_fmt;
+	const struct event_class *class;
+	void *data;		  /* the class's own */
+	struct event_file *files; /* by instance */
+	struct event *next;	  /* registered before it */
+};
+
+enum event_file_flag {
+	EVENT_FILE_ENABLED = 1,	  /* by its enable file or set_event */
+	EVENT_FILE_SOFT_MODE = 2, /* a trigger or a function's command may switch it */
+	EVENT_FILE_SOFT_DISABLED =
+		4,		   /* it is in soft mode and off: its probe runs without a record */
+	EVENT_FILE_REGISTERED = 8, /* its probe is on */
+};
+
+struct event_file {
+	struct vestige_event_file pub; /* first: probes know it */
+	struct event *event;
+	struct trace_array *tr;
+	uint32_t flags;
+	uint32_t soft_count;
+	struct event_file *next;	/* of the event */
+	struct tracepoint_func solo[2]; /* when it is a tracepoint's only probe */
+};
+
+/* Newest first, `gone` ones among them. */
+extern struct event *events;
+
+/*
+ * event_add() - register an event.
+ * @def: its names and fields are copied. @print_fmt: copied. @data: the class's own.
+ * Return: the event, also one that was gone and is the same; NULL: there is no memory, the ids are used
+ * up or (*@clash then set to it) there is another event of that name.
+ */
+struct event *event_add(const char *system, const char *name,
+			const struct vestige_event_field *fields, const char *print_fmt,
+			const struct event_class *class, void *data, struct event **clash);
+
+/* It is no more: switched off everywhere, and no longer listed. */
+void event_gone(struct event *e);
+
+/* The event of that name, or NULL. */
+struct event *event_find(const char *system, size_t system_bytes, const char *name,
+			 size_t name_bytes);
+struct event *event_by_id(uint32_t id);
+const struct event_field *event_field(const struct event *e, const char *name, size_t n);
+
+/* The event in an instance; NULL: no memory. */
+struct event_file *event_file_get(struct event *e, struct trace_array *tr);
+/* The same, or NULL when it was never used there. */
+struct event_file *event_file_find(const struct event *e, const struct trace_array *tr);
+
+static inline int event_file_is_on(const struct event_file *f)
+{
+	return f && f->flags & EVENT_FILE_ENABLED;
+}
+
+/* Switch an event on or off in an instance. Return: 0 or -errno. */
+int event_enable(struct event *e, struct trace_array *tr, int on);
+
+/*
+ * event_enable_soft() - a trigger may switch it from now on, or no more; counted.
+ * Return: 0 or -errno.
+ */
+int event_enable_soft(struct event_file *f, int on);
+
+/*
+ * event_set() - switch what a word of set_event names: `NAME`, `SYSTEM`, `SYSTEM:`, `SYSTEM:NAME`,
+ * `*:*`, with `!` before it: off.
+ * Return: 0; -EINVAL: it names nothing.
+ */
+int event_set(struct trace_array *tr, const char *word, size_t n);
+
+/* The text of `format`. */
+void event_format(const struct event *e, struct seq_buf *s);
+
+/* Put its format into the area, so that its records can be read. Return: 0 or -ENOSPC. */
+int event_describe(struct event *e);
+
+/* What a probe of @file does from now on, by its flags and what acts on it. */
+void event_file_update(struct event_file *f);
+
+/* The table for each: a record, whatever else happens; or nothing at all. */
+extern const struct vestige_event_ops event_ops_plain;
+extern const struct vestige_event_ops event_ops_none;
+
+/*
+ * event_write() - make a record of an event in C, for classes of our own.
+ * @bytes: of the record from its common fields on. Return: as ring_reserve(). Any context.
+ */
+void *event_reserve(struct event_file *f, struct vestige_event_slot *slot, uint32_t bytes);
+void event_commit(struct event_file *f, struct vestige_event_slot *slot);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See static_event.h. Two objects may define an event of the same name, as when both have compiled
+ * the header in: it is one event when the formats are the same, and each object's probe is switched
+ * with it; otherwise the second is refused, and vestige_status says so.
+ * fork: nothing. Tests: tests/engine/events/.
+ */
+#include "engine/events/static_event.h"
+
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/core/heap.h"
+#include "engine/events/event.h"
+#include "engine/events/tracepoint.h"
+
+/* One object's definition of an event. */
+struct source {
+	struct source *next;
+	const struct object *object;
+	struct tracepoint *tp;
+	void *probe;
+};
+
+#define PRIO 10
+
+static int enable(struct event *e, struct event_file *file, int on)
+{
+	struct source *s, *first = e->data;
+	int err = 0;
+
+	for (s = first; s && !err; s = s->next) {
+		/* the room in the file is for one of them */
+		if (on)
+			err = tracepoint_probe_add(s->tp, s->probe, file, PRIO, PROBE_OURS,
+						   s->next ? NULL : file->solo);
+		else
+			tracepoint_probe_remove(s->tp, s->probe, file);
+	}
+	if (err)
+		for (; first != s; first = first->next)
+			tracepoint_probe_remove(first->tp, first->probe, file);
+	return err;
+}
+
+static const struct event_class static_class = {.enable = enable};
+
+static int same_format(const struct event *e, const struct vestige_event *def)
+{
+	const struct vestige_event_field *f = def->fields();
+	uint32_t i;
+
+	for (i = 0; i < e->nr_fields; i++)
+		if (!f[i].type || !str_equal(e->fields[i].type, f[i].type) ||
+		    !str_equal(e->fields[i].name, f[i].name) || e->fields[i].offset != f[i].offset)
+			return 0;
+	return !f[i].type && str_equal(e->print_fmt, def->print_fmt);
+}
+
+/* Another definition of an event that is there: switched as it is. */
+static void join(struct event *e, struct source *s)
+{
+	struct event_file *f;
+
+	s->next = e->data;
+	e->data = s;
+	for (f = e->files; f; f = f->next)
+		if (f->flags & EVENT_FILE_REGISTERED)
+			tracepoint_probe_add(s->tp, s->probe, f, PRIO, PROBE_OURS, NULL);
+}
+
+void static_event_add(struct vestige_event *def, const struct object *o)
+{
+	struct source *s;
+	struct event *e, *clash;
+
+	if (def->bytes < sizeof(*def) || !def->tp || !def->probe)
+		return;
+	/* the same definition, which the loader took from another object for this one's */
+	if (def->engine)
+		return;
+	s = heap_alloc(sizeof(*s));
+	if (!s)
+		return;
+	s->object = o;
+	s->tp = def->tp;
+	s->probe = def->probe;
+	e = event_add(def->system, def->name, def->fields(), def->print_fmt, &static_class, s,
+		      &clash);
+	if (!e && clash && clash->class == &static_class && same_format(clash, def)) {
+		e = clash;
+		join(e, s);
+	}
+	if (e) {
+		def->engine = e;
+		return;
+	}
+	heap_free(s);
+	area_status(clash ? "an event of this name has another format already"
+			  : "there is no room for an event",
+		    def->name, 0);
+}
+
+void static_events_forget(const struct object *o)
+{
+	struct event *e;
+
+	for (e = events; e; e = e->next) {
+		struct source **at = (struct source **)&e->data, *s;
+
+		if (e->gone || e->class != &static_class)
+			continue;
+		while ((s = *at)) {
+			if (s->object == o) {
+				*at = s->next;
+				heap_free(s);
+			} else {
+				at = &s->next;
+			}
+		}
+		if (!e->data)
+			event_gone(e);
+	}
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Static tracepoints: which objects have them, who is called, and the places in the text that are
+ * switched. Under the tree's lock.
+ */
+#ifndef VESTIGE_EVENTS_TRACEPOINT_H
+#define VESTIGE_EVENTS_TRACEPOINT_H
+
+#include "engine/core/object.h"
+#include "vestige/tracepoint.h"
+
+/*
+ * tracepoints_update() - take what new objects have, tracepoints, places, names and events, and forget
+ * what objects had that are no longer mapped. Behind objects_load() and objects_update(): constructor
+ * context, or the loader's notification.
+ */
+void tracepoints_update(void);
+
+enum probe_whose {
+	PROBE_OURS,    /* what it uses stays for ever */
+	PROBE_PROGRAM, /* of the program's own */
+};
+
+/*
+ * tracepoint_probe_add() - call @func with @data from now on.
+ * @solo: two entries that stay for ever, for when it is the only probe, or NULL.
+ * Return: 0; -EEXIST; -ENOMEM; -errno of the text.
+ */
+int tracepoint_probe_add(struct tracepoint *tp, void *func, void *data, int prio,
+			 enum probe_whose whose, struct tracepoint_func *solo);
+
+/* No more. A thread may still be in it. Return: 0; -ENOENT; -errno of the text. */
+int tracepoint_probe_remove(struct tracepoint *tp, void *func, void *data);
+
+#endif

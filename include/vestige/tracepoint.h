@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Static tracepoints, defined with the kernel's macros (Documentation/trace/tracepoints.rst there).
+ *
+ * A header declares events with TRACE_EVENT() and its like; one source file of the program defines
+ * CREATE_TRACE_POINTS before it includes that header, which ends by including
+ * <vestige/define_trace.h>. Nothing has to be linked: without libvestige an event is five bytes of
+ * code that do nothing. When the library is in the process it finds the events by themselves, in
+ * the program and in whatever dlopen() brings, as events/SYSTEM/NAME.
+ *
+ * An event that is off is one instruction, `test $imm32, %eax`, which sets flags that nobody reads
+ * and whose immediate is where a jump would go: one byte makes it that jump. What is reached then
+ * calls the probes. The header knows nothing of the ring: the probe asks a table of functions for
+ * room, writes the fields there and says that they are complete.
+ *
+ * Any context, signal handlers included, may call trace_NAME().
+ */
+#ifndef VESTIGE_TRACEPOINT_H
+#define VESTIGE_TRACEPOINT_H
+#pragma GCC system_header
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What calls are made of: one probe of a tracepoint. */
+struct tracepoint_func {
+	void *func; /* void (*)(void *data, PROTO) */
+	void *data;
+};
+
+struct tracepoint;
+
+/* What libvestige does for tracepoints; it only ever grows, `bytes` says what is there. */
+struct vestige_tracepoint_api {
+	size_t bytes;
+	int (*probe_register)(struct tracepoint *tp, void *func, void *data, int prio);
+	int (*probe_unregister)(struct tracepoint *tp, void *func, void *data);
+	/* No thread is in a probe that was unregistered before. */
+	void (*synchronize)(void);
+	/* Around the calls of a tracepoint that has probes of the program's own. */
+	void *(*enter)(void);
+	void (*leave)(void *entered);
+};
+
+/* One tracepoint. The program defines it, libvestige fills in what is behind `unregfunc`. */
+struct tracepoint {
+	uint32_t bytes; /* of this struct */
+	uint32_t reserved;
+	const char *name;
+	int (*regfunc)(void); /* before its first probe comes; may be NULL */
+	void (*unregfunc)(void);
+	const struct tracepoint_func *funcs; /* ended by a NULL; NULL: none */
+	const struct vestige_tracepoint_api *api;
+	uint32_t guarded; /* it has probes of the program's own */
+	uint32_t reserved2;
+	void *engine;
+};
+
+/* The beginning of each record: libvestige's own while it is in the ring, the kernel's when read. */
+struct trace_entry {
+	unsigned short type;
+	unsigned char flags;
+	unsigned char preempt_count;
+	int pid;
+};
+
+/* Where a record is written, on the stack of the probe; libvestige's own. */
+struct vestige_event_slot {
+	void *scratch; /* room for the record, to be used when it may be thrown away */
+	uint64_t v[5];
+};
+
+struct vestige_event_ops {
+	size_t bytes;
+	/* Room for a record of @bytes, zeroed or not, or NULL: there will be none. */
+	void *(*reserve)(void *file, struct vestige_event_slot *slot, uint32_t bytes);
+	/* Its fields are written. */
+	void (*commit)(void *file, struct vestige_event_slot *slot);
+};
+
+/* What a probe has for its data: the beginning of libvestige's own. */
+struct vestige_event_file {
+	const struct vestige_event_ops *ops;
+};
+
+enum vestige_filter_type {
+	FILTER_OTHER = 0,
+	FILTER_STATIC_STRING,
+	FILTER_DYN_STRING,
+	FILTER_RDYN_STRING,
+	FILTER_PTR_STRING,
+	FILTER_TRACE_FN,
+	FILTER_CPUMASK,
+	FILTER_COMM,
+	FILTER_CPU,
+	FILTER_STACKTRACE,
+};
+
+struct vestige_event_field {
+	const char *type; /* NULL ends the list */
+	const char *name;
+	uint32_t size;
+	uint32_t offset; /* from the record's beginning */
+	uint16_t is_signed;
+	uint16_t filter_type;
+	uint32_t reserved;
+};
+
+/* One event. The program defines it, libvestige fills in `engine`. */
+struct vestige_event {
+	uint32_t bytes; /* of this struct */
+	uint32_t flags;
+	const char *system;
+	const char *name;
+	struct tracepoint *tp;
+	void *probe; /* void (*)(void *file, PROTO) */
+	const struct vestige_event_field *(*fields)(void);
+	const char *print_fmt;
+	void *engine;
+};
+
+/* TRACE_DEFINE_ENUM(), TRACE_DEFINE_SIZEOF(): a name in print formats and what it stands for. */
+struct vestige_eval {
+	const char *system;
+	const char *name;
+	uint64_t value;
+};
+
+enum vestige_item_kind {
+	VESTIGE_ITEM_TRACEPOINT = 1,
+	VESTIGE_ITEM_EVENT = 2,
+	VESTIGE_ITEM_EVAL = 3,
+};
+
+/* What an object has: an array in section vestige_items, found by its note. */
+struct vestige_item {
+	uint32_t kind;
+	uint32_t bytes; /* of this struct */
+	const void *at;
+};
+
+/* A place where a tracepoint is called, in section vestige_sites. */
+struct vestige_site {
+	unsigned char *code; /* `test $imm32, %eax`, or `jmp` to the same */
+	struct tracepoint *tp;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#if !defined(__x86_64__) || !defined(__ELF__)
+#error "vestige's tracepoints are for x86-64 and ELF"
+#endif
+
+/* clang-format off */
+
+/* An ELF note, once in what is assembled: type @kind, where section @name begins and ends. */
+#define VESTIGE_NOTE_(name, kind)                                                                  \
+	".ifndef .L" name "_note\n"                                                                \
+	".set .L" name "_note, 1\n"                                                                \
+	".pushsection .note.vestige, \"a\", @note\n"                                               \
+	"	.balign 4\n"                                                                       \
+	"	.long	8, 16, " kind "\n"                                                         \
+	"	.asciz	\"vestige\"\n"                                                             \
+	"	.quad	__start_" name " - .\n"                                                    \
+	"	.quad	__stop_" name " - .\n"                                                     \
+	".popsection\n"                                                                            \
+	".hidden __start_" name "\n"                                                               \
+	".hidden __stop_" name "\n"                                                                \
+	".endif\n"
+
+/* The section is one of a group where its function is, so that both go together. */
+#define VESTIGE_SITE_(tracepoint)                                                                  \
+	"1:	.byte	0xa9\n"                                                                    \
+	"	.long	%l[yes] - 2f\n"                                                            \
+	"2:\n"                                                                                     \
+	".pushsection vestige_sites, \"aw?\", @progbits\n"                                         \
+	"	.balign 8\n"                                                                       \
+	"	.quad	1b\n"                                                                      \
+	"	.quad	" tracepoint "\n"                                                          \
+	".popsection\n"                                                                            \
+	VESTIGE_NOTE_("vestige_sites", "2")
+
+#define VESTIGE_NOTRACE_ __attribute__((no_instrument_function, unused, patchable_function_entry(0)))
+#ifdef __has_attribute
+#if __has_attribute(retain)
+#define VESTIGE_KEPT_ __attribute__((used, retain))
+#endif
+#endif
+/* gcc would turn their order around */
+#ifdef __has_attribute
+#if __has_attribute(no_reorder)
+#define VESTIGE_ORDER_ __attribute__((no_reorder))
+#endif
+#endif
+#ifndef VESTIGE_ORDER_
+#define VESTIGE_ORDER_
+#endif
+#ifndef VESTIGE_KEPT_
+#define VESTIGE_KEPT_ __attribute__((used))
+#endif
+
+#ifdef __cplusplus
+#define VESTIGE_C_ extern "C"
+#else
+#define VESTIGE_C_ extern
+#endif
+
+#define VESTIGE_CAT__(a, b) a##b
+#define VESTIGE_CAT_(a, b)  VESTIGE_CAT__(a, b)
+#define VESTIGE_STR__(...)  #__VA_ARGS__
+#define VESTIGE_STR_(...)   VESTIGE_STR__(__VA_ARGS__)
+
+#define VESTIGE_ITEM_(what, item_kind, pointer)                                                    \
+	static const struct vestige_item VESTIGE_CAT_(vestige_item_, what)                         \
+		VESTIGE_KEPT_ VESTIGE_ORDER_ __attribute__((section("vestige_items"), aligned(8))) = {            \
+			item_kind, sizeof(struct vestige_item), pointer}
+
+#ifndef PARAMS
+#define PARAMS(args...) args
+#endif
+#define TP_PROTO(args...) args
+#define TP_ARGS(args...)  args
+#define TP_CONDITION(args...) args
+
+/* Once all probes that were unregistered before have ended. Normal context. */
+#define tracepoint_synchronize_unregister() vestige_tracepoint_synchronize_()
+
+/* Of the last tracepoint that libvestige told: the same for all. */
+__attribute__((weak, visibility("hidden")))
+const struct vestige_tracepoint_api *vestige_tracepoint_api_;
+
+static inline VESTIGE_NOTRACE_ void vestige_tracepoint_synchronize_(void)
+{
+	if (vestige_tracepoint_api_)
+		vestige_tracepoint_api_->synchronize();
+}
+
+static inline VESTIGE_NOTRACE_ int vestige_probe_register_(struct tracepoint *tp, void *func,
+							    void *data, int prio)
+{
+	if (!tp->api)
+		return -ENOSYS;
+	vestige_tracepoint_api_ = tp->api;
+	return tp->api->probe_register(tp, func, data, prio);
+}
+
+static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *tp, void *func,
+							      void *data)
+{
+	if (!tp->api)
+		return -ENOSYS;
+	return tp->api->probe_unregister(tp, func, data);
+}
+
+/*
+ * trace_NAME(ARGS)		call the probes, if there are any
+ * trace_NAME_enabled()		whether there are: to compute arguments that cost something
+ * register_trace_NAME(probe, data), register_trace_prio_NAME(probe, data, prio),
+ * unregister_trace_NAME(probe, data)
+ *				probes of the program's own: 0, or -errno: -EEXIST, -ENOENT, -ENOMEM,
+ *				-ENOSYS (libvestige is not in the process). Any thread, not from a
+ *				signal handler. Before what a probe uses goes away:
+ *				tracepoint_synchronize_unregister().
+ */
+#define VESTIGE_DECLARE_TRACE_(name, proto, args, condition)                                       \
+	VESTIGE_C_ struct tracepoint __tracepoint_##name;                                          \
+	static inline __attribute__((always_inline)) VESTIGE_NOTRACE_ bool                         \
+	trace_##name##_enabled(void)                                                               \
+	{                                                                                          \
+		__asm__ goto(VESTIGE_SITE_("__tracepoint_" #name) : : : "cc" : yes);               \
+		return false;                                                                      \
+	yes:                                                                                       \
+		return true;                                                                       \
+	}                                                                                          \
+	static __attribute__((noinline, cold)) VESTIGE_NOTRACE_ void __do_trace_##name(proto)      \
+	{                                                                                          \
+		const struct tracepoint_func *vestige_f_;                                          \
+		void *vestige_in_ = NULL;                                                          \
+                                                                                                   \
+		if (!(condition))                                                                  \
+			return;                                                                    \
+		if (__builtin_expect(                                                              \
+			    __atomic_load_n(&__tracepoint_##name.guarded, __ATOMIC_RELAXED), 0))   \
+			vestige_in_ = __tracepoint_##name.api->enter();                            \
+		vestige_f_ = __atomic_load_n(&__tracepoint_##name.funcs, __ATOMIC_ACQUIRE);        \
+		for (; vestige_f_ && vestige_f_->func; vestige_f_++)                               \
+			((void (*)(void *, proto))vestige_f_->func)(vestige_f_->data, args);       \
+		if (vestige_in_)                                                                   \
+			__tracepoint_##name.api->leave(vestige_in_);                               \
+	}                                                                                          \
+	static inline VESTIGE_NOTRACE_ void trace_##name(proto)                                    \
+	{                                                                                          \
+		if (trace_##name##_enabled())                                                      \
+			__do_trace_##name(args);                                                   \
+	}                                                                                          \
+	static inline VESTIGE_NOTRACE_ int register_trace_prio_##name(                             \
+		void (*probe)(void *data, proto), void *data, int prio)                            \
+	{                                                                                          \
+		return vestige_probe_register_(&__tracepoint_##name, (void *)probe, data, prio);   \
+	}                                                                                          \
+	static inline VESTIGE_NOTRACE_ int register_trace_##name(                                  \
+		void (*probe)(void *data, proto), void *data)                                      \
+	{                                                                                          \
+		return vestige_probe_register_(&__tracepoint_##name, (void *)probe, data, 10);     \
+	}                                                                                          \
+	static inline VESTIGE_NOTRACE_ int unregister_trace_##name(                                \
+		void (*probe)(void *data, proto), void *data)                                      \
+	{                                                                                          \
+		return vestige_probe_unregister_(&__tracepoint_##name, (void *)probe, data);       \
+	}                                                                                          \
+	static inline VESTIGE_NOTRACE_ void check_trace_callback_type_##name(                      \
+		void (*probe)(void *data, proto))                                                  \
+	{                                                                                          \
+		(void)probe;                                                                       \
+	}                                                                                          \
+	VESTIGE_C_ struct tracepoint __tracepoint_##name
+
+#ifdef __cplusplus
+#define VESTIGE_DEFINE_TRACE_(name, reg, unreg)                                                    \
+	VESTIGE_C_ {                                                                               \
+		struct tracepoint __tracepoint_##name VESTIGE_KEPT_ = {                            \
+			sizeof(struct tracepoint), 0, #name, reg, unreg, NULL, NULL, 0, 0, NULL};  \
+	}                                                                                          \
+	VESTIGE_ITEM_(tp_##name, VESTIGE_ITEM_TRACEPOINT, &__tracepoint_##name)
+#else
+#define VESTIGE_DEFINE_TRACE_(name, reg, unreg)                                                    \
+	struct tracepoint __tracepoint_##name VESTIGE_KEPT_ = {                                    \
+		sizeof(struct tracepoint), 0, #name, reg, unreg, NULL, NULL, 0, 0, NULL};          \
+	VESTIGE_ITEM_(tp_##name, VESTIGE_ITEM_TRACEPOINT, &__tracepoint_##name)
+#endif
+
+#define VESTIGE_ITEMS_NOTE_ __asm__(VESTIGE_NOTE_("vestige_items", "3"))
+
+/* Define a tracepoint that is no event, in one source file. */
+#define DEFINE_TRACE(name, proto_and_args...)                                                      \
+	VESTIGE_DEFINE_TRACE_(name, NULL, NULL);                                                   \
+	VESTIGE_ITEMS_NOTE_
+#define DEFINE_TRACE_FN(name, reg, unreg, proto_and_args...)                                       \
+	VESTIGE_DEFINE_TRACE_(name, reg, unreg);                                                   \
+	VESTIGE_ITEMS_NOTE_
+/* Tracepoints are as visible as the object's other symbols. */
+#define EXPORT_TRACEPOINT_SYMBOL(name)
+#define EXPORT_TRACEPOINT_SYMBOL_GPL(name)
+
+/* clang-format on */
+#endif
+
+/*
+ * As events are declared: each is a tracepoint. This part is read again after define_trace.h, which
+ * gives these names other meanings and takes them away at its end.
+ */
+/* clang-format off */
+#ifndef TRACE_EVENT
+/* Declare a tracepoint that is defined elsewhere, by DEFINE_TRACE() or as an event. */
+#define DECLARE_TRACE(name, proto, args)                                                           \
+	VESTIGE_DECLARE_TRACE_(name, PARAMS(proto), PARAMS(args), 1)
+#define DECLARE_TRACE_CONDITION(name, proto, args, cond)                                           \
+	VESTIGE_DECLARE_TRACE_(name, PARAMS(proto), PARAMS(args), PARAMS(cond))
+
+#define TRACE_EVENT(name, proto, args, tstruct, assign, print)                                     \
+	DECLARE_TRACE(name, PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_CONDITION(name, proto, args, cond, tstruct, assign, print)                     \
+	DECLARE_TRACE_CONDITION(name, PARAMS(proto), PARAMS(args), PARAMS(cond))
+#define TRACE_EVENT_FN(name, proto, args, tstruct, assign, print, reg, unreg)                      \
+	DECLARE_TRACE(name, PARAMS(proto), PARAMS(args))
+#define TRACE_EVENT_FN_COND(name, proto, args, cond, tstruct, assign, print, reg, unreg)           \
+	DECLARE_TRACE_CONDITION(name, PARAMS(proto), PARAMS(args), PARAMS(cond))
+#define TRACE_EVENT_NOP(name, proto, args, tstruct, assign, print)                                 \
+	static inline VESTIGE_NOTRACE_ void trace_##name(proto) { }                                \
+	static inline VESTIGE_NOTRACE_ bool trace_##name##_enabled(void) { return false; }
+#define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)
+#define DECLARE_EVENT_NOP(name, proto, args, tstruct, assign, print)                               \
+	TRACE_EVENT_NOP(name, PARAMS(proto), PARAMS(args), , , )
+#define DEFINE_EVENT(template, name, proto, args) DECLARE_TRACE(name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_PRINT(template, name, proto, args, print)                                     \
+	DECLARE_TRACE(name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_FN(template, name, proto, args, reg, unreg)                                   \
+	DECLARE_TRACE(name, PARAMS(proto), PARAMS(args))
+#define DEFINE_EVENT_CONDITION(template, name, proto, args, cond)                                  \
+	DECLARE_TRACE_CONDITION(name, PARAMS(proto), PARAMS(args), PARAMS(cond))
+#define DEFINE_EVENT_NOP(template, name, proto, args)                                              \
+	TRACE_EVENT_NOP(name, PARAMS(proto), PARAMS(args), , , )
+#define TRACE_EVENT_FLAGS(event, flag)
+#define TRACE_EVENT_PERF_PERM(event, expr...)
+#define TRACE_DEFINE_ENUM(a)
+#define TRACE_DEFINE_SIZEOF(a)
+#endif
+/* clang-format on */

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""events - what the tests of events share: programs with tracepoints, control files, traces as text."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import traceback
+
+BUILD = os.environ["BUILD_DIR"]
+SOURCE = os.environ["SOURCE_DIR"]
+BIN = os.environ["VESTIGE_BIN"]
+TARGETS = os.path.join(SOURCE, "tests/targets/events")
+LIBRARY = os.path.join(BUILD, "libvestige.so")
+
+
+class Program:
+    """A program of a test, traced: control files, rounds of work, its trace."""
+
+    def __init__(self, bench, argv, boot=None, **more):
+        env = dict(bench.env, LD_PRELOAD=LIBRARY)
+        if boot:
+            env["VESTIGE_BOOT"] = boot
+        self.bench = bench
+        self.p = subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  text=True, cwd=bench.dir, **more)
+
+    def ask(self, line):
+        """One line in, one out."""
+        self.p.stdin.write(line + "\n")
+        self.p.stdin.flush()
+        return self.p.stdout.readline().rstrip("\n")
+
+    def round(self, line="go"):
+        out = self.ask(line)
+        assert out.startswith("done "), out
+        return int(out.split()[1])
+
+    def vestige(self, *args, data=None):
+        return subprocess.run([BIN, args[0], "-P", str(self.p.pid), *args[1:]], env=self.bench.env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, input=data,
+                              timeout=60, check=False)
+
+    def get(self, path):
+        p = self.vestige("get", path)
+        assert p.returncode == 0, f"{path}: {p.stderr}"
+        return p.stdout
+
+    def set(self, path, text, append=False):
+        """Return: the name of errno in the message, or None."""
+        p = self.vestige("set", *(["-a"] if append else []), path, text)
+        return p.stderr.strip() or f"status {p.returncode}" if p.returncode else None
+
+    def trace(self):
+        """(event, text) of each line."""
+        return lines_of(self.get("trace"))
+
+    def clear(self):
+        assert self.set("trace", "") is None
+
+    def end(self):
+        self.p.stdin.close()
+        self.p.stdout.close()
+        assert self.p.wait(60) == 0, self.p.returncode
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        if self.p.poll() is None:
+            self.p.kill()
+            self.p.wait()
+
+
+def lines_of(text):
+    out = []
+    for line in text.splitlines():
+        m = re.match(r"^ *\S.*-\d+ +\[\d+\] \S* *[\d.]+: +(\w+): +(.*)$", line)
+        if m and not line.startswith("#"):
+            out.append((m[1], m[2]))
+    return out
+
+
+class Bench:
+    """A folder for programs and areas."""
+
+    def __init__(self):
+        self.dir = tempfile.mkdtemp(prefix="vestige-events-")
+        self.areas = os.path.join(self.dir, "areas")
+        os.mkdir(self.areas, 0o700)
+        self.env = {k: v for k, v in os.environ.items()
+                    if k not in ("LD_PRELOAD", "VESTIGE_BOOT", "VESTIGE_SESSION", "VESTIGE")}
+        self.env["VESTIGE_DIR"] = self.areas
+
+    def build(self, source, name=None, compiler="gcc", flags=("-O2",)):
+        out = os.path.join(self.dir, name or os.path.splitext(os.path.basename(source))[0])
+        if not os.path.isabs(source):
+            source = os.path.join(TARGETS, source)
+        lang = ["-x", "c++"] if compiler.endswith("++") else []
+        if not shutil.which(compiler):
+            return None
+        subprocess.run([compiler, *flags, "-Wall", "-Wextra", "-Werror", f"-I{SOURCE}/include",
+                        f"-I{TARGETS}", *lang, source, "-o", out], check=True)
+        return out
+
+    def program(self, *argv, **more):
+        return Program(self, argv, **more)
+
+    def vestige(self, *args, status=0):
+        p = subprocess.run([BIN, *args], env=self.env, cwd=self.dir, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, text=True, timeout=100, check=False)
+        assert p.returncode == status, f"{args}: {p.returncode}\n{p.stdout}\n{p.stderr}"
+        return p
+
+    def remove(self):
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def main(tests):
+    """Run the functions test_* (those named in argv, or all)."""
+    failed = 0
+    chosen = sys.argv[1:]
+    for name, test in list(tests.items()):
+        if not name.startswith("test_") or (chosen and name[5:] not in chosen):
+            continue
+        bench = Bench()
+        try:
+            test(bench)
+            print(f"ok   {name}", flush=True)
+        except Exception:
+            failed += 1
+            print(f"FAIL {name}", flush=True)
+            traceback.print_exc()
+        finally:
+            bench.remove()
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* Events of an area: by their formats, under ids of the reader's, and tables that lie. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+#include <traceevent/trace-seq.h>
+
+#include <cmocka.h>
+
+#include "fake_area.h"
+#include "tools/reader/symbols.h"
+
+#define COMMON                                                                                     \
+	"format:\n"                                                                                \
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"                     \
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"             \
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
+
+static const char format[] =
+	"name: sale\nID: 30\n" COMMON
+	"\tfield:unsigned long where;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:int n;\toffset:16;\tsize:4;\tsigned:1;\n"
+	"\nprint fmt: \"%d%% \\\"%*d\\\" at %pS, %s\", REC->n, 2, REC->n, (void *)REC->where, "
+	"__print_symbolic(REC->n, {7, \"a,b\"})\n";
+
+/* Event @row of @system has the text at @at of the formats. */
+static void tell(struct fake *f, uint32_t row, uint16_t id, uint32_t at, const char *text)
+{
+	char *strings = fake_row(f, AREA_STRINGS, 0);
+	struct area_event *e = fake_row(f, AREA_EVENTS, row);
+
+	strcpy(strings + 40, "shop");
+	strcpy(fake_row(f, AREA_FORMATS, at), text);
+	*e = (struct area_event){
+		.system = 40, .format = at, .format_bytes = (uint32_t)strlen(text), .id = id};
+}
+
+static void put(struct fake *f, uint16_t id, uint32_t stamp, uint64_t where, int n)
+{
+	fake_word(f, 0, 0, fake_record(RECORD_EVENT, RECORD_EVENT_ID(id, 24), stamp));
+	fake_word(f, 0, 0, where);
+	fake_word(f, 0, 0, (uint32_t)n);
+}
+
+static struct reader *open_fake(struct fake *f)
+{
+	struct reader *r;
+
+	fake_publish(f, 0, 0);
+	assert_int_equal(reader_open(fake_write(f, 0), &r), 0);
+	return r;
+}
+
+static void an_event_is_read_by_its_format(void **state)
+{
+	struct fake *f = fake_new(1, 2, 10);
+	struct tep_event *ev;
+	struct record rec[3];
+	struct tep_record tr = {0};
+	struct trace_seq seq;
+	struct reader *r;
+
+	(void)state;
+	tell(f, 0, 30, 0, format);
+	fake_take(f, 0, 0, 100, 5000);
+	put(f, 30, 1, FAKE_BIAS + 0x1000 + 16 * 3 + 4, 7);
+	put(f, 31, 2, 0, 0); /* of which nothing is told */
+	put(f, 30, 3, FAKE_BIAS + 0x1000, 8);
+	r = open_fake(f);
+	assert_int_equal(reader_read(r, 0, rec, 3), 2);
+	assert_int_equal(rec[0].kind, RECORD_EVENT);
+	assert_int_equal(rec[0].event, 30);
+	assert_int_equal(rec[0].data_bytes, 24);
+	assert_int_equal(rec[0].pid, 100);
+	assert_int_equal(rec[1].lost, 1);
+	ev = tep_find_event(r->tep, 30);
+	assert_non_null(ev);
+	assert_string_equal(ev->system, "shop");
+	trace_seq_init(&seq);
+	tr.data = (void *)(uintptr_t)rec[0].data;
+	tr.size = (int)rec[0].data_bytes;
+	assert_int_equal(tep_data_pid(r->tep, &tr), 100);
+	assert_int_equal(tep_data_type(r->tep, &tr), 30);
+	tep_print_event(r->tep, &seq, &tr, "%s", TEP_PRINT_INFO);
+	trace_seq_terminate(&seq);
+	assert_string_equal(seq.buffer, "7% \" 7\" at sub_1030+0x4, a,b");
+	trace_seq_destroy(&seq);
+	reader_close(r);
+	fake_free(f);
+}
+
+static void one_event_has_one_id(void **state)
+{
+	struct fake *f = fake_new(1, 2, 10);
+	struct record rec[4];
+	struct reader *r;
+	char other[sizeof(format)];
+
+	(void)state;
+	tell(f, 0, 30, 0, format);
+	memcpy(other, format, sizeof(format));
+	memcpy(strstr(other, "sale"), "sell", 4);
+	tell(f, 1, 30, 1000, other); /* the same id again: another event */
+	memcpy(other, format, sizeof(format));
+	memcpy(strstr(other, "ID: 30"), "ID: 33", 6);
+	tell(f, 2, 33, 2000, other); /* the first one under another id */
+	tell(f, 3, 5, 3000, format); /* and under one of the system ftrace */
+	fake_take(f, 0, 0, 100, 5000);
+	put(f, 33, 1, 0, 7);
+	put(f, 30, 2, 0, 7);
+	put(f, 5, 3, 0, 7);
+	r = open_fake(f);
+	assert_int_equal(reader_read(r, 0, rec, 4), 3);
+	assert_int_equal(rec[0].event, 30);
+	assert_int_equal(rec[1].event, 21);
+	assert_int_equal(rec[2].event, 30);
+	assert_string_equal(tep_find_event(r->tep, 21)->name, "sell");
+	reader_close(r);
+	fake_free(f);
+}
+
+static void tables_that_lie(void **state)
+{
+	static const char *const bad[] = {"",
+					  "nothing",
+					  "name: x\nID: \n",
+					  "name: x\nID: 30x\n",
+					  "ID: 30\nname: x\n",
+					  "name: \n\n\n"};
+	struct record rec[2];
+	struct reader *r;
+
+	(void)state;
+	for (unsigned int i = 0; i < 10; i++) {
+		struct fake *f = fake_new(1, 2, 10);
+		struct area_event *e;
+
+		tell(f, 0, 30, 0, i < 6 ? bad[i] : format);
+		e = fake_row(f, AREA_EVENTS, 0);
+		if (i == 6)
+			e->format = 4095;
+		if (i == 7)
+			e->format_bytes = UINT32_MAX;
+		if (i == 8)
+			e->format_bytes--;
+		if (i == 9)
+			e->system = 0;
+		fake_take(f, 0, 0, 100, 5000);
+		put(f, 30, 1, 0, 7);
+		fake_call(f, 0, 0, 7, 3, 0);
+		r = open_fake(f);
+		assert_int_equal(reader_read(r, 0, rec, 2), 1);
+		assert_int_equal(rec[0].kind, RECORD_FUNCTION);
+		assert_int_equal(rec[0].lost, 1);
+		reader_close(r);
+		fake_free(f);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(an_event_is_read_by_its_format),
+		cmocka_unit_test(one_event_has_one_id),
+		cmocka_unit_test(tables_that_lie),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
