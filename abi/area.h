@@ -50,6 +50,7 @@ enum area_table_id {
 	AREA_FILES,	/* bytes: struct area_files and its text; since 1.1 */
 	AREA_EVENTS,	/* struct area_event; since 1.1 */
 	AREA_FORMATS,	/* bytes: the formats of events, each ended by a NUL; since 1.1 */
+	AREA_PROBES,	/* struct area_probe; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -191,6 +192,26 @@ struct area_function {
 	uint8_t callbacks; /* how many there are: the tracer, the program's own */
 };
 static_assert(sizeof(struct area_function) == 16, "area_function is part of the format");
+
+/* The commands of set_ftrace_filter. */
+enum area_probe_command {
+	AREA_PROBE_TRACEON = 1,
+	AREA_PROBE_TRACEOFF = 2,
+	AREA_PROBE_DUMP = 3,
+	AREA_PROBE_CPUDUMP = 4,
+};
+
+/* What a call of a function does: a line of set_ftrace_filter. Rows are used again. */
+struct area_probe {
+	uint32_t function;
+	uint8_t command; /* enum area_probe_command; 0: a free row */
+	uint8_t counted; /* it was given a count */
+	uint16_t reserved;
+	int64_t count; /* how often it does so from now on; -1 always */
+	uint64_t
+		order; /* of its command, a later one has a greater: lists begin with the greatest */
+};
+static_assert(sizeof(struct area_probe) == 24, "area_probe is part of the format");
 
 enum area_refusal {
 	AREA_REFUSED_NO_NOPS = 1, /* does not begin with NOPs: built without the flag */

@@ -31,6 +31,7 @@
 #include "engine/core/heap.h"
 #include "engine/core/libc.h"
 #include "engine/core/ops.h"
+#include "engine/core/probe.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/events/guard.h"
@@ -299,6 +300,7 @@ static void fork_child(void)
 	ops_fork();
 	if (!area)
 		return;
+	probes_fork();
 	trace_arrays_fork();
 	tree_fork();
 	heap_fork();

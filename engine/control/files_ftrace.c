@@ -9,24 +9,34 @@
 #include "engine/control/tree.h"
 #include "engine/core/function.h"
 #include "engine/core/function_word.h"
+#include "engine/core/probe.h"
 #include "engine/core/trace_array.h"
 
-static int apply_words(struct function_set *set, const char *text, size_t n, int truncate)
+/* @tr: where commands may stand beside functions, else NULL. */
+static int apply_words(struct function_set *set, struct trace_array *tr, const char *text, size_t n,
+		       int truncate)
 {
+	struct function_word w;
 	size_t at = 0, bytes;
 	const char *word;
 	int err = 0;
 
 	if (truncate)
 		function_set_clear(set);
-	while (!err && (word = function_word_next(text, n, &at, &bytes)))
-		err = function_set_apply(set, word, bytes);
+	while (!err && (word = function_word_next(text, n, &at, &bytes))) {
+		err = function_word_parse(word, bytes, &w);
+		if (!err && w.command && tr)
+			err = probe_apply(tr, &w);
+		else if (!err)
+			err = function_set_apply(set, word, bytes);
+	}
 	return err;
 }
 
-static int store_set(struct function_set *set, const char *text, size_t n, int truncate)
+static int store_set(struct function_set *set, struct trace_array *tr, const char *text, size_t n,
+		     int truncate)
 {
-	int err = apply_words(set, text, n, truncate);
+	int err = apply_words(set, tr, text, n, truncate);
 	int update = ftrace_update();
 
 	return err ? err : update;
@@ -34,17 +44,17 @@ static int store_set(struct function_set *set, const char *text, size_t n, int t
 
 int set_ftrace_filter_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	return store_set(&at->tr->filter, text, n, truncate);
+	return store_set(&at->tr->filter, at->tr, text, n, truncate);
 }
 
 int set_ftrace_notrace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	return store_set(&at->tr->notrace, text, n, truncate);
+	return store_set(&at->tr->notrace, NULL, text, n, truncate);
 }
 
 static int store_graph(struct function_set *set, const char *text, size_t n, int truncate)
 {
-	int err = apply_words(set, text, n, truncate);
+	int err = apply_words(set, NULL, text, n, truncate);
 	int update = ftrace_graph_update();
 
 	return err ? err : update;

@@ -41,6 +41,7 @@ static const struct {
 	[AREA_FILES] = {1, 1u << 18},
 	[AREA_EVENTS] = {sizeof(struct area_event), 1u << 16},
 	[AREA_FORMATS] = {1, 1u << 25},
+	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -473,7 +474,7 @@ int area_fork(struct area_header **old_area)
 {
 	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
 						  AREA_REFUSED, AREA_STATUS,  AREA_EVENTS,
-						  AREA_FORMATS};
+						  AREA_FORMATS, AREA_PROBES};
 	struct area_header *parent = area;
 	const struct area_buffer *old = area_entry(AREA_BUFFERS, 0);
 	struct area_buffer *buffer;

@@ -199,6 +199,15 @@ static int may_change(const struct function_set *set, uint32_t id, int add)
 	       function_set_has(set, id);
 }
 
+int function_set_put(struct function_set *set, uint32_t id, int add)
+{
+	if (set_reserve(set))
+		return -ENOMEM;
+	if (id < set->nr)
+		set_change(set, id, add);
+	return 0;
+}
+
 struct match {
 	struct function_set *set;
 	const struct object *o;
@@ -270,8 +279,8 @@ int function_set_apply(struct function_set *set, const char *word, size_t n)
 	if (set_reserve(set))
 		return -ENOMEM;
 	err = function_word_parse(word, n, &w);
-	if (err)
-		return err;
+	if (err || w.command)
+		return err ? err : -EINVAL;
 	if (w.is_number) {
 		if (!w.number || w.number > function_count())
 			return -EINVAL;

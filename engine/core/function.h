@@ -54,6 +54,9 @@ int function_set_apply(struct function_set *set, const char *word, size_t n);
 void function_set_clear(struct function_set *set);
 void function_set_free(struct function_set *set);
 
+/* Add or remove one function. Nothing in the area shows it. Return: 0 or -ENOMEM. */
+int function_set_put(struct function_set *set, uint32_t id, int add);
+
 int function_set_has(const struct function_set *set, uint32_t id);
 
 /*

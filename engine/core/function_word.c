@@ -25,19 +25,26 @@ const char *function_word_next(const char *text, size_t n, size_t *at, size_t *w
 	return text + start;
 }
 
-/* `:mod:GLOB` behind the functions' glob: cut it off there. */
-static void split_module(struct function_word *w)
+/* What is behind the first colon, `mod:GLOB` or a command: cut it off there. */
+static void split_rest(struct function_word *w)
 {
-	static const char mod[] = ":mod:";
-	size_t i;
+	static const char mod[] = "mod:";
+	const char *rest;
+	size_t i, n;
 
-	for (i = 0; i + 5 <= w->n; i++) {
-		if (memcmp(w->glob + i, mod, 5))
-			continue;
-		w->module = w->glob + i + 5;
-		w->module_bytes = w->n - i - 5;
-		w->n = i;
+	for (i = 0; i < w->n && w->glob[i] != ':'; i++)
+		;
+	if (i == w->n)
 		return;
+	rest = w->glob + i + 1;
+	n = w->n - i - 1;
+	w->n = i;
+	if (n >= 4 && !memcmp(rest, mod, 4)) {
+		w->module = rest + 4;
+		w->module_bytes = n - 4;
+	} else {
+		w->command = rest;
+		w->command_bytes = n;
 	}
 }
 
@@ -54,7 +61,10 @@ int function_word_parse(const char *word, size_t n, struct function_word *w)
 	w->is_number = !str_to_u64(w->glob, w->n, &w->number);
 	if (w->is_number)
 		return 0;
-	split_module(w);
+	split_rest(w);
+	/* `!:traceoff` means all functions, `:traceoff` none */
+	if (!w->n && w->command && w->add)
+		return -EINVAL;
 	if (!w->n) {
 		w->glob = "*";
 		w->n = 1;

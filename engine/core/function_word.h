@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar of set_ftrace_filter: words between blanks, each `glob`, `glob:mod:objectglob` or
- * `N`, perhaps behind a `!`. Text in, slices of it out; any context.
+ * The grammar of set_ftrace_filter: words between blanks, each `glob`, `glob:mod:objectglob`,
+ * `glob:command` or `N`, perhaps behind a `!`. Text in, slices of it out; any context.
  */
 #ifndef VESTIGE_CORE_FUNCTION_WORD_H
 #define VESTIGE_CORE_FUNCTION_WORD_H
@@ -14,6 +14,8 @@ struct function_word {
 	size_t n;
 	const char *module; /* the object's glob, NULL: all objects */
 	size_t module_bytes;
+	const char *command; /* `traceoff:3`, NULL: there is none */
+	size_t command_bytes;
 	uint64_t number; /* N of available_filter_functions, from 1; then there is no glob */
 	int is_number;
 	int add; /* 0: `!`, take it out */

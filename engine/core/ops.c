@@ -28,8 +28,10 @@
 struct ops {
 	void *program;
 	ops_func *func;
+	ops_own_func *own; /* instead of func */
 	struct function_set filter, notrace;
-	uint64_t *bits; /* what it wants, as the callbacks' list sees it */
+	const struct function_set *set; /* of own: instead of them */
+	uint64_t *bits;			/* what it wants, as the callbacks' list sees it */
 	uint32_t nr_bits;
 };
 
@@ -40,6 +42,7 @@ static struct list {
 	uint32_t nr;
 	struct {
 		ops_func *func;
+		ops_own_func *own;
 		void *program;
 		const uint64_t *bits;
 		uint32_t nr_bits;
@@ -86,10 +89,15 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 		inside = 1;
 		__atomic_fetch_add(&s->inside[p], 1, __ATOMIC_SEQ_CST);
 		l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
-		for (i = 0; i < l->nr; i++)
-			if (has(l->at[i].bits, l->at[i].nr_bits, id))
+		for (i = 0; i < l->nr; i++) {
+			if (!has(l->at[i].bits, l->at[i].nr_bits, id))
+				continue;
+			if (l->at[i].own)
+				l->at[i].own(id, l->at[i].program);
+			else
 				l->at[i].func(start_of(id, site_end), frame->parent_ip,
 					      l->at[i].program, frame);
+		}
 		__atomic_fetch_sub(&s->inside[p], 1, __ATOMIC_SEQ_CST);
 		inside = 0;
 	}
@@ -170,6 +178,7 @@ void ops_put(struct ops *o)
 	function_set_clear(&o->notrace);
 	free_bits(o->bits, o->nr_bits);
 	o->bits = NULL;
+	o->set = NULL;
 	o->program = NULL;
 }
 
@@ -206,6 +215,19 @@ int ops_set_next(uint32_t id, uint64_t next)
 	return 0;
 }
 
+static int wants(const struct ops *o, uint32_t id)
+{
+	if (o->set)
+		return function_set_has(o->set, id);
+	return !function_set_has(&o->notrace, id) &&
+	       (!o->filter.count || function_set_has(&o->filter, id));
+}
+
+static int is_on(const struct ops *o)
+{
+	return o->func || o->own;
+}
+
 /* A new set of what @o wants. Return: 0 or -ENOMEM; the old one in *@old. */
 static int make_bits(struct ops *o, uint64_t **old, uint32_t *nr_old)
 {
@@ -217,8 +239,7 @@ static int make_bits(struct ops *o, uint64_t **old, uint32_t *nr_old)
 	if (sys_failed(p))
 		return -ENOMEM;
 	for (id = 0; id < n; id++)
-		if (!function_set_has(&o->notrace, id) &&
-		    (!o->filter.count || function_set_has(&o->filter, id)))
+		if (wants(o, id))
 			bits[id / 64] |= UINT64_C(1) << (id % 64);
 	*old = o->bits;
 	*nr_old = o->nr_bits;
@@ -235,9 +256,10 @@ static void publish(void)
 
 	l->nr = 0;
 	for (i = 0; i < OPS_MAX; i++) {
-		if (!pool[i].program || !pool[i].func)
+		if (!pool[i].program || !is_on(&pool[i]))
 			continue;
 		l->at[l->nr].func = pool[i].func;
+		l->at[l->nr].own = pool[i].own;
 		l->at[l->nr].program = pool[i].program;
 		l->at[l->nr].bits = pool[i].bits;
 		l->at[l->nr].nr_bits = pool[i].nr_bits;
@@ -247,12 +269,11 @@ static void publish(void)
 }
 
 /* What @o wants has changed, or it has come or gone. */
-static int change(struct ops *o, ops_func *func)
+static int change(struct ops *o, ops_func *func, ops_own_func *own)
 {
 	uint64_t *old;
 	uint32_t nr_old;
-	ops_func *before = o->func;
-	int err;
+	int before = is_on(o), err;
 
 	if (inside)
 		return -EDEADLK;
@@ -260,10 +281,12 @@ static int change(struct ops *o, ops_func *func)
 	if (err)
 		return err;
 	o->func = func;
+	o->own = own;
 	publish();
 	err = ftrace_update();
-	if (err && func && !before) {
+	if (err && is_on(o) && !before) {
 		o->func = NULL;
+		o->own = NULL;
 		publish();
 		ftrace_update();
 	}
@@ -285,16 +308,22 @@ int ops_set_filter(struct ops *o, const char *text, size_t n, int reset, int not
 		function_set_clear(set);
 	while (!err && (word = function_word_next(text, n, &at, &bytes)))
 		err = function_set_apply(set, word, bytes);
-	changed = o->func ? change(o, o->func) : 0;
+	changed = o->func ? change(o, o->func, NULL) : 0;
 	return err ? err : changed;
 }
 
 int ops_register(struct ops *o, ops_func *func)
 {
-	return o->func ? -EBUSY : change(o, func);
+	return is_on(o) ? -EBUSY : change(o, func, NULL);
+}
+
+int ops_register_own(struct ops *o, ops_own_func *func, const struct function_set *set)
+{
+	o->set = set;
+	return change(o, NULL, func);
 }
 
 int ops_unregister(struct ops *o)
 {
-	return o->func ? change(o, NULL) : -EBUSY;
+	return is_on(o) ? change(o, NULL, NULL) : -EBUSY;
 }

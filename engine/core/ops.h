@@ -12,14 +12,18 @@
 /* As in vestige.h: (ip, parent_ip, ops, fregs). @ops: the program's structure. */
 typedef void ops_func(unsigned long ip, unsigned long parent_ip, void *ops, void *fregs);
 
+/* Of the engine's own: what the call is of, and what was given to ops_register_own(). */
+typedef void ops_own_func(uint32_t id, void *arg);
+
 struct ops;
+struct function_set;
 
 /*
  * ops_get() - the engine's half of the program's structure; one is made if there is none.
  * Return: it, or NULL: there are OPS_MAX already. All of this under the tree's lock.
  */
 struct ops *ops_get(void *program);
-#define OPS_MAX 32
+#define OPS_MAX 64
 
 /* The engine's half, or NULL. */
 struct ops *ops_find(void *program);
@@ -36,6 +40,13 @@ int ops_set_filter(struct ops *o, const char *text, size_t n, int reset, int not
 /* Return: 0; -EBUSY it is registered, or it is not; -errno of the hook. */
 int ops_register(struct ops *o, ops_func *func);
 int ops_unregister(struct ops *o);
+
+/*
+ * ops_register_own() - call a function of the engine's at the entry of each of @set's, or follow the
+ * set after it has changed. @o: of ops_get(@arg). @set: stays as it is until it is said again.
+ * Return: 0; -errno of the hook: it is as it was.
+ */
+int ops_register_own(struct ops *o, ops_own_func *func, const struct function_set *set);
 
 /*
  * ops_synchronize() - wait until every thread that is inside a callback now has left it. Without

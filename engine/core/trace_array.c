@@ -19,6 +19,7 @@
 #include "engine/core/area.h"
 #include "engine/core/calls.h"
 #include "engine/core/clock.h"
+#include "engine/core/probe.h"
 #include "engine/core/tracer.h"
 
 struct trace_array global_trace = {
@@ -136,6 +137,7 @@ void trace_array_destroy(struct trace_array *tr)
 	int err;
 
 	tracer_set(tr, "nop", 3);
+	probes_clear(tr);
 	tr->filter.ring = tr->notrace.ring = NULL;
 	function_set_free(&tr->filter);
 	function_set_free(&tr->notrace);

@@ -21,6 +21,7 @@ struct trace_array {
 	const struct tracer_ops *ops; /* of its tracer, NULL: it wants no calls */
 	struct function_set filter;   /* set_ftrace_filter; empty means all */
 	struct function_set notrace;
+	uint32_t first_free_probe; /* no row of AREA_PROBES before it is free */
 };
 
 extern struct trace_array global_trace;

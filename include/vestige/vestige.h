@@ -271,7 +271,7 @@ struct ftrace_ops {
  * objects that are loaded later join when the filter is set again.
  *
  * Return: 0, or a negative errno as in the kernel: -EINVAL no func; -EBUSY it is registered;
- * -ENOSPC there are 32 already; -EDEADLK called from a callback; -ENODEV the engine is asleep;
+ * -ENOSPC there are 64 already; -EDEADLK called from a callback; -ENODEV the engine is asleep;
  * -ENOSYS libvestige is not loaded. Any thread, not from a signal handler.
  */
 static inline int register_ftrace_function(struct ftrace_ops *ops)

@@ -124,7 +124,7 @@ static void run_words(const char *text, size_t n)
 		PROMISE(bytes && word >= exact && word + bytes == exact + at);
 		PROMISE(!memchr(word, ' ', bytes) && !memchr(word, '\n', bytes));
 		if (function_word_parse(word, bytes, &w)) {
-			PROMISE(bytes == 1 && *word == '!');
+			PROMISE((bytes == 1 && *word == '!') || *word == ':');
 			continue;
 		}
 		PROMISE(w.add == (*word != '!'));
@@ -132,6 +132,8 @@ static void run_words(const char *text, size_t n)
 			continue;
 		PROMISE(w.n && (w.glob + w.n <= end || (w.n == 1 && *w.glob == '*')));
 		PROMISE(!w.module || w.module + w.module_bytes == word + bytes);
+		PROMISE(!w.command || w.command + w.command_bytes == word + bytes);
+		PROMISE(!w.command || !w.module);
 		glob_match(w.glob, w.n, "ring_new_page");
 		if (w.module)
 			glob_match(w.module, w.module_bytes, "libfoo.so.1");

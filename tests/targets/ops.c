@@ -217,7 +217,7 @@ static NOTRACE void on_self(unsigned long ip, unsigned long parent_ip, struct ft
 
 static NOTRACE int errors(void)
 {
-	struct ftrace_ops many[33], none = {0};
+	struct ftrace_ops many[65], none = {0};
 	int i, last = 0;
 
 	memset(many, 0, sizeof(many));
@@ -233,13 +233,13 @@ static NOTRACE int errors(void)
 	printf("self %d\n", register_ftrace_function(&self_ops));
 	traced_helper(1);
 	printf("self off %d\n", unregister_ftrace_function(&self_ops));
-	for (i = 0; i < 33; i++) {
+	for (i = 0; i < 65; i++) {
 		many[i].func = on_busy;
 		ftrace_set_filter(&many[i], "in_handler", 10, 1);
 		last = register_ftrace_function(&many[i]);
 	}
 	printf("many %d\n", last);
-	for (i = 0; i < 32; i++)
+	for (i = 0; i < 64; i++)
 		last += unregister_ftrace_function(&many[i]);
 	printf("many off %d\n", last);
 	printf("wrong %lu inside %lu\n", wrong, sum_calls);

@@ -25,6 +25,7 @@ struct meta {
 	uint32_t nr_clocks;
 	uint32_t nr_buffers;
 	uint32_t nr_area_cpus;
+	uint32_t nr_probes;
 	uint32_t nr_pages; /* descriptors; 0 in a spool */
 	struct area_object *objects;
 	struct area_function *functions;
@@ -33,7 +34,8 @@ struct meta {
 	struct area_clock *clocks;
 	struct area_buffer *buffers; /* names end with NUL; rows of CPUs are in bounds */
 	struct area_cpu *cpus;	     /* pages are in bounds */
-	char *strings;		     /* ends with NUL */
+	struct area_probe *probes;
+	char *strings; /* ends with NUL */
 	size_t string_bytes;
 	uint32_t nr_events;
 	struct area_event *events;

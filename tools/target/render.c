@@ -189,9 +189,72 @@ static int print_set(const struct meta *m, struct out *o,
 #define ALL_ENABLED   "#### all functions enabled ####"
 #define NONE_DISABLED "#### no functions disabled ####"
 
+/* The last command first, and each's functions by their places. */
+static int by_order(const void *a, const void *b)
+{
+	const struct area_probe *const *x = a, *const *y = b;
+
+	if ((*x)->order != (*y)->order)
+		return (*x)->order > (*y)->order ? -1 : 1;
+	return (*x)->function < (*y)->function ? -1 : (*x)->function > (*y)->function;
+}
+
+static void print_probe(struct out *o, const char *name, const struct area_probe *p)
+{
+	static const char *const commands[] = {
+		[AREA_PROBE_TRACEON] = "traceon",
+		[AREA_PROBE_TRACEOFF] = "traceoff",
+		[AREA_PROBE_DUMP] = "dump",
+		[AREA_PROBE_CPUDUMP] = "cpudump",
+	};
+
+	if (p->command >= sizeof(commands) / sizeof(commands[0]))
+		return; /* of a later version */
+	out_printf(o, "%s:%s:", name, commands[p->command]);
+	/* the kernel does not tell that cpudump comes once */
+	if (p->count < 0 || p->command == AREA_PROBE_CPUDUMP)
+		out_printf(o, "unlimited\n");
+	else
+		out_printf(o, "count=%" PRId64 "\n", p->count);
+}
+
+static int print_probes(const struct meta *m, struct out *o)
+{
+	const struct area_probe **rows;
+	struct names *names;
+	uint32_t nr = 0;
+
+	if (!m->nr_probes)
+		return 0;
+	rows = calloc(m->nr_probes, sizeof(*rows));
+	names = rows ? names_new(m) : NULL;
+	if (!names) {
+		free(rows);
+		return fail(ENOMEM, "no memory for %u commands", m->nr_probes);
+	}
+	for (uint32_t i = 0; i < m->nr_probes; i++)
+		if (m->probes[i].command && m->probes[i].function < m->nr_functions)
+			rows[nr++] = &m->probes[i];
+	qsort(rows, nr, sizeof(*rows), by_order);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct area_function *f = &m->functions[rows[i]->function];
+		const struct symbol *s = NULL;
+
+		if (f->object < m->nr_objects && !m->objects[f->object].unload_stamp)
+			s = names_find(names, f->object, f->offset);
+		if (s)
+			print_probe(o, s->name, rows[i]);
+	}
+	names_free(names);
+	free(rows);
+	return 0;
+}
+
 static int set_ftrace_filter(const struct meta *m, struct out *o)
 {
-	return print_set(m, o, want_filter, ALL_ENABLED);
+	int err = print_set(m, o, want_filter, ALL_ENABLED);
+
+	return err < 0 ? err : print_probes(m, o);
 }
 
 static int set_ftrace_notrace(const struct meta *m, struct out *o)

@@ -62,6 +62,7 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_FILES] = {1, 0},
 		[AREA_EVENTS] = {sizeof(struct area_event), 4},
 		[AREA_FORMATS] = {1, 4096},
+		[AREA_PROBES] = {sizeof(struct area_probe), 0},
 	};
 	struct fake *f = calloc(1, sizeof(*f));
 	size_t at = PAGE_BYTES, pages;
