@@ -422,14 +422,28 @@ __attribute__((constructor(101))) void engine_start(int argc, char **argv, char 
 	engine_ready();
 }
 
+/* Whether anybody could want to know: a record, or the count of one that was lost. */
+static int was_recorded(void)
+{
+	const struct area_table *buffers = &area->tables[AREA_BUFFERS];
+	const struct area_cpu *cpus = area_entry(AREA_CPUS, 0);
+	uint32_t i;
+
+	for (i = 0; i < buffers->count; i++)
+		if (((const struct area_buffer *)area_entry(AREA_BUFFERS, i))->take_seq)
+			return 1;
+	for (i = 0; i < area->nr_cpus; i++)
+		if (cpus[i].dropped_events || cpus[i].commit_overrun)
+			return 1;
+	return area->untraced_calls != 0;
+}
+
 /*
  * exit(): what the recorder or a reader needs last. An area that nobody asked for and that holds
  * no record goes; any other stays for its readers.
  */
 __attribute__((destructor(101))) static void engine_exit(void)
 {
-	const struct area_buffer *buffer;
-
 	if (!area || area->pid != sys_getpid())
 		return;
 	agent_remove();
@@ -438,7 +452,6 @@ __attribute__((destructor(101))) static void engine_exit(void)
 	clock_add_pair();
 	__atomic_store_n(&area->state, AREA_EXITED, __ATOMIC_RELEASE);
 	trace_arrays_exit();
-	buffer = area_entry(AREA_BUFFERS, 0);
-	if (!area->session[0] && !buffer->take_seq)
+	if (!area->session[0] && !was_recorded())
 		area_remove();
 }

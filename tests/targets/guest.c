@@ -28,15 +28,17 @@ static NOINLINE void counted(void)
 	__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
 }
 
+/* bodies that differ, or the compiler makes one function of all */
 static NOINLINE void on_cpu0(void)
 {
+	__asm__ volatile("# cpu 0");
 	__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
 }
 
 static NOINLINE void on_cpu1(void)
 {
+	__asm__ volatile("# cpu 1");
 	__atomic_fetch_add(&made, 1, __ATOMIC_RELAXED);
-	__asm__ volatile("");
 }
 
 static NOTRACE void calls(int n)

@@ -94,12 +94,7 @@
 	CYG_ENTRY hook_cyg_exit_\way, \clock, \cpu, 8, 1 ^ 4	/* RECORD_EXIT */
 	.endm
 
-	ALL rseq, tsc, rseq
-	ALL xadd_rdpid, tsc, rdpid
-	ALL xadd_lsl, tsc, lsl
-	ALL mono, mono, lsl
-	ALL none_rseq, none, rseq
-	ALL none_xadd, none, lsl
+	EACH_WAY ALL
 
 	/*
 	 * One of the program's libraries has functions of these names too, which ours has come before:

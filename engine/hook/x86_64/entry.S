@@ -23,15 +23,7 @@
 
 	.text
 
-#define SITE_END 40(%rsp)	/* after SAVE */
-#define CALLER	 48(%rsp)
-
-	/* rdi = the record's head word, stamp 0 */
-	.macro HEAD_WORD
-	mov	SITE_END, %rsi
-	movslq	-4(%rsi), %rdi
-	mov	SLOT_WORD(%rsi,%rdi), %rdi
-	.endm
+#define CALLER	 48(%rsp)		/* after SAVE */
 
 	.macro FUNCTION_ENTRY name, clock, cpu
 	.globl	\name
@@ -64,11 +56,10 @@
 	.size	\name, . - \name
 	.endm
 
-	FUNCTION_ENTRY hook_function_rseq, tsc, rseq
-	FUNCTION_ENTRY hook_function_xadd_rdpid, tsc, rdpid
-	FUNCTION_ENTRY hook_function_xadd_lsl, tsc, lsl
-	FUNCTION_ENTRY hook_function_mono, mono, lsl
-	FUNCTION_ENTRY hook_function_none_rseq, none, rseq
-	FUNCTION_ENTRY hook_function_none_xadd, none, lsl
+	.macro ALL way, clock, cpu
+	FUNCTION_ENTRY hook_function_\way, \clock, \cpu
+	.endm
+
+	EACH_WAY ALL
 
 	.section .note.GNU-stack, "", @progbits

@@ -550,12 +550,7 @@
 	GRAPH_EXIT graph_exit_filtered_\way, \clock, \cpu, 1
 	.endm
 
-	ALL rseq, tsc, rseq
-	ALL xadd_rdpid, tsc, rdpid
-	ALL xadd_lsl, tsc, lsl
-	ALL mono, mono, lsl
-	ALL none_rseq, none, rseq
-	ALL none_xadd, none, lsl
+	EACH_WAY ALL
 
 	/* Nothing is recorded any more; what is open finds its way back. */
 	.globl	graph_exit_off

@@ -14,15 +14,8 @@
 
 	.text
 
-#define SITE_END 40(%rsp)	/* after SAVE */
-#define ABOVE	 48(%rsp)
+#define ABOVE	 48(%rsp)		/* after SAVE */
 #define FRAME	 8(%rbp)
-
-	.macro HEAD_WORD
-	mov	SITE_END, %rsi
-	movslq	-4(%rsi), %rdi
-	mov	SLOT_WORD(%rsi,%rdi), %rdi
-	.endm
 
 	.macro CALLED_ENTRY name, clock, cpu, caller, next
 	.globl	\name
@@ -65,11 +58,6 @@
 	CALLED_ENTRY hook_kept_mcount_\way, \clock, \cpu, FRAME, hook_real_mcount
 	.endm
 
-	ALL rseq, tsc, rseq
-	ALL xadd_rdpid, tsc, rdpid
-	ALL xadd_lsl, tsc, lsl
-	ALL mono, mono, lsl
-	ALL none_rseq, none, rseq
-	ALL none_xadd, none, lsl
+	EACH_WAY ALL
 
 	.section .note.GNU-stack, "", @progbits

@@ -6,45 +6,10 @@
 #ifndef FIBER_H
 #define FIBER_H
 
+#include "fiber_switch.h"
 #include "written.h"
 
 extern "C" {
-
-void fiber_switch(void **save, void *to);
-void fiber_start(void);
-__asm__(".text\n"
-	".p2align 4\n"
-	".type fiber_switch,@function\n"
-	"fiber_switch:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	pushq %rbp\n"
-	"	pushq %rbx\n"
-	"	pushq %r12\n"
-	"	pushq %r13\n"
-	"	pushq %r14\n"
-	"	pushq %r15\n"
-	"	movq %rsp, (%rdi)\n"
-	"	movq %rsi, %rsp\n"
-	"	popq %r15\n"
-	"	popq %r14\n"
-	"	popq %r13\n"
-	"	popq %r12\n"
-	"	popq %rbx\n"
-	"	popq %rbp\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size fiber_switch,.-fiber_switch\n"
-	".type fiber_start,@function\n"
-	"fiber_start:\n"
-	"	.cfi_startproc\n"
-	"	.cfi_undefined %rip\n"
-	"	endbr64\n"
-	"	movq %rbx, %rdi\n"
-	"	call *%r12\n"
-	"	ud2\n"
-	"	.cfi_endproc\n"
-	".size fiber_start,.-fiber_start\n");
 
 struct fiber {
 	void *sp, *back;

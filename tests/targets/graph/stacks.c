@@ -4,6 +4,7 @@
  * stacks from malloc that lie side by side, on mapped ones, moved between threads; alternate signal
  * stacks, one handler inside another; raw clone() onto a stack of the program's.
  */
+#include "fiber_switch.h"
 #include "transcript.h"
 
 #include <pthread.h>
@@ -19,44 +20,6 @@
 
 #define STACK_BYTES (16 * 1024)
 #define NR_FIBERS   20
-
-/* ---- the hand-written switch: saves what the convention says, changes the stack, returns there */
-void transcript_switch(void **save, void *to);
-void transcript_fiber_start(void);
-__asm__(".text\n"
-	".p2align 4\n"
-	".globl transcript_switch\n"
-	".type transcript_switch,@function\n"
-	"transcript_switch:\n"
-	"	.cfi_startproc\n"
-	"	endbr64\n"
-	"	pushq %rbp\n"
-	"	pushq %rbx\n"
-	"	pushq %r12\n"
-	"	pushq %r13\n"
-	"	pushq %r14\n"
-	"	pushq %r15\n"
-	"	movq %rsp, (%rdi)\n"
-	"	movq %rsi, %rsp\n"
-	"	popq %r15\n"
-	"	popq %r14\n"
-	"	popq %r13\n"
-	"	popq %r12\n"
-	"	popq %rbx\n"
-	"	popq %rbp\n"
-	"	ret\n"
-	"	.cfi_endproc\n"
-	".size transcript_switch,.-transcript_switch\n"
-	".type transcript_fiber_start,@function\n"
-	"transcript_fiber_start:\n"
-	"	.cfi_startproc\n"
-	"	.cfi_undefined %rip\n"
-	"	endbr64\n"
-	"	movq %rbx, %rdi\n"
-	"	call *%r12\n"
-	"	ud2\n"
-	"	.cfi_endproc\n"
-	".size transcript_fiber_start,.-transcript_fiber_start\n");
 
 struct fiber {
 	void *sp;   /* where it stopped */
@@ -75,7 +38,7 @@ static NOINLINE void fiber_make(struct fiber *f, void (*run)(struct fiber *f), c
 	f->run = run;
 	f->stack = stack;
 	f->n = n;
-	*--top = (void *)transcript_fiber_start;
+	*--top = (void *)fiber_start;
 	*--top = NULL;	      /* rbp */
 	*--top = f;	      /* rbx */
 	*--top = (void *)run; /* r12 */
@@ -87,7 +50,7 @@ static NOINLINE void fiber_make(struct fiber *f, void (*run)(struct fiber *f), c
 
 static NOINLINE int fiber_resume(struct fiber *f)
 {
-	transcript_switch(&f->back, f->sp);
+	fiber_switch(&f->back, f->sp);
 	KEEP();
 	return !f->done;
 }
@@ -95,7 +58,7 @@ static NOINLINE int fiber_resume(struct fiber *f)
 static NOINLINE void fiber_yield(struct fiber *f, int value)
 {
 	f->value = value;
-	transcript_switch(&f->sp, f->back);
+	fiber_switch(&f->sp, f->back);
 	KEEP();
 }
 
