@@ -304,7 +304,7 @@ static void fork_child(void)
 	if (!area)
 		return;
 	probes_fork();
-	trace_arrays_fork();
+	trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
 	heap_fork();
 	guard_fork();

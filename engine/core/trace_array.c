@@ -182,7 +182,7 @@ void trace_arrays_exit(void)
 	}
 }
 
-void trace_arrays_fork(void)
+void trace_arrays_fork(int keep)
 {
 	uint32_t i;
 
@@ -199,6 +199,6 @@ void trace_arrays_fork(void)
 		pid_list_free(&tr->pids);
 		pid_list_free(&tr->no_pids);
 		tr->ring = NULL;
-		sys_munmap(head, head->file_bytes);
+		area_unmap(head, keep);
 	}
 }

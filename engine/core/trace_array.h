@@ -23,7 +23,7 @@ struct trace_array {
 	struct function_set filter;   /* set_ftrace_filter; empty means all */
 	struct function_set notrace;
 	uint32_t first_free_probe; /* no row of AREA_PROBES before it is free */
-	struct pid_list pids; /* set_ftrace_pid; counts when the ring has it */
+	struct pid_list pids;	   /* set_ftrace_pid; counts when the ring has it */
 	struct pid_list no_pids;
 };
 
@@ -88,8 +88,11 @@ void trace_arrays_sync(void);
 /* The process ends: what holds records stays for its readers. */
 void trace_arrays_exit(void);
 
-/* In a fork's child: the top one alone. Its area and ring are the child's own already. */
-void trace_arrays_fork(void);
+/*
+ * In a fork's child: the top one alone. @keep: a handler forked amid the engine, which goes on to what
+ * it found; see area_unmap().
+ */
+void trace_arrays_fork(int keep);
 
 /* The ring of an area that was just made. */
 struct ring trace_array_ring(struct area_header *head);

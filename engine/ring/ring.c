@@ -291,7 +291,8 @@ static struct ring_ctl *attach(struct ring *r)
 {
 	struct ring_ctl *before = ring_ctl[r->index], *ctl = NULL;
 
-	if (priv && load_relaxed(&priv->awake))
+	/* a handler that forked amid a record of an instance goes on without it */
+	if (priv && load_relaxed(&priv->awake) && r->area)
 		ctl = ctl_claim(sys_gettid());
 	if (!ctl) {
 		if (r->area)
@@ -474,6 +475,16 @@ enum ring_verdict ring_new_page(uint32_t bytes)
 	return new_page(ring_top, bytes, 0);
 }
 
+/* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and _leave. */
+static struct ring_ctl *own_block(uint32_t i)
+{
+	struct ring_ctl *ctl = ring_ctl[i];
+
+	if (ctl->tid <= 0 || (i && ring_gen[i] != load_relaxed(&rings[i].gen)))
+		return NULL;
+	return ctl;
+}
+
 /*
  * Where the slow path was is not known: its page is complete, or lost to everybody but readers. No
  * stack is so large that a frame far below @sp could be on the same one.
@@ -485,7 +496,12 @@ void ring_jump(uint64_t sp)
 	for (i = 0; i < RING_MAX; i++) {
 		struct ring_ctl *ctl, *left = NULL;
 
-		for (ctl = ring_ctl[i]->below; ctl; ctl = ctl->below)
+		if (i && !own_block(i))
+			continue;
+		ctl = ring_ctl[i];
+		if (ctl->inside && sp - ctl->inside_at < MAX_STACK_BYTES)
+			ctl->inside = 0;
+		for (ctl = ctl->below; ctl; ctl = ctl->below)
 			if (ctl->busy && sp - ctl->busy_at < MAX_STACK_BYTES)
 				left = ctl;
 		if (!left)
@@ -502,10 +518,10 @@ enum ring_interrupted ring_interrupted(void)
 	uint32_t i;
 
 	for (i = 0; i < RING_MAX; i++) {
-		for (ctl = ring_ctl[i]; ctl; ctl = ctl->below) {
+		for (ctl = own_block(i); ctl; ctl = ctl->below) {
 			if (ctl->busy)
 				return RING_SLOW_PATH;
-			if (ctl->nest)
+			if (ctl->nest || ctl->inside)
 				what = RING_WRITER;
 		}
 	}
@@ -521,7 +537,8 @@ struct ring_ctl *ring_enter(void)
 		if (!ctl)
 			return NULL;
 	}
-	ctl->inside++;
+	if (!ctl->inside++)
+		ctl->inside_at = (uint64_t)__builtin_frame_address(0);
 	barrier(); /* the other half is ring_synchronize()'s membarrier */
 	return ctl;
 }
@@ -604,16 +621,6 @@ void ring_thread_start(void)
 {
 	if (!ring_ctl[0]->tid)
 		attach(ring_top);
-}
-
-/* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and _leave. */
-static struct ring_ctl *own_block(uint32_t i)
-{
-	struct ring_ctl *ctl = ring_ctl[i];
-
-	if (ctl->tid <= 0 || (i && ring_gen[i] != load_relaxed(&rings[i].gen)))
-		return NULL;
-	return ctl;
 }
 
 void ring_thread_rename(void)

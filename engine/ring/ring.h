@@ -155,7 +155,9 @@ struct ring_ctl *ring_enter(void);
 static inline void ring_leave(struct ring_ctl *ctl)
 {
 	__asm__ volatile("" ::: "memory");
-	ctl->inside--;
+	/* 0 in a fork's child, where a handler forked meanwhile, and behind ring_jump() */
+	if (ctl->inside)
+		ctl->inside--;
 }
 
 /*

@@ -19,23 +19,6 @@ struct ring_slot {
 	struct ring_ctl *ctl;
 };
 
-/* A writer begins: the page that it may write to, NULL in a fork's child. See XADD_RECORD. */
-static inline struct page_head *ring_begin_writer(struct ring_ctl *ctl)
-{
-	uint32_t nest = ++ctl->nest;
-	struct page_head *head;
-
-	barrier();
-	for (;;) {
-		head = ctl->page;
-		barrier();
-		if (!head || ctl->page_nest < nest)
-			return head;
-		ctl->page_nest = nest - 1;
-		barrier();
-	}
-}
-
 /*
  * The thread's block in a ring. In that of an instance a block may be left of one that had the same
  * index before: it is no longer ours.
@@ -53,6 +36,23 @@ static inline uint32_t ring_cpu(void)
 	int32_t cpu = ring_rseq_offset ? arch_rseq_cpu(ring_rseq_offset) : -1;
 
 	return cpu >= 0 ? (uint32_t)cpu : arch_cpu();
+}
+
+/* A writer begins: the page that it may write to, NULL in a fork's child. See XADD_RECORD. */
+static inline struct page_head *ring_begin_writer(struct ring_ctl *ctl)
+{
+	uint32_t nest = ++ctl->nest;
+	struct page_head *head;
+
+	barrier();
+	for (;;) {
+		head = ctl->page;
+		barrier();
+		if (!head || ctl->page_nest < nest)
+			return head;
+		ctl->page_nest = nest - 1;
+		barrier();
+	}
 }
 
 /* A writer ends, see entry.S's END_WRITER. */
