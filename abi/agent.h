@@ -23,6 +23,8 @@ enum agent_op {
 	AGENT_WRITE = 2, /* the request's payload is one write() */
 	AGENT_LIST = 3,	 /* the reply's payload is a line `MODE NAME` for each entry of the folder:
 			    MODE octal as in st_mode, its type included; "" is the tree's root */
+	AGENT_MKDIR = 4, /* path: instances/NAME; that instance is made */
+	AGENT_RMDIR = 5, /* ... is removed, while it may be writing */
 };
 
 enum agent_flag {

@@ -54,7 +54,8 @@ enum area_table_id {
 };
 #define AREA_MAX_TABLES 16
 
-#define AREA_INSTANCE_BYTES 64 /* of an instance's name, NUL included */
+#define AREA_INSTANCE_BYTES 64	/* of an instance's name, NUL included */
+#define AREA_INSTANCE_MARK  '@' /* before it in the name of its file */
 
 enum area_state {
 	AREA_STARTING = 0, /* tables are being filled */

@@ -149,6 +149,10 @@ static int answer(const struct agent_request *req, struct seq_buf *out)
 	case AGENT_WRITE:
 		return tree_write(req->path, (const char *)payload, req->payload_bytes,
 				  !!(req->flags & AGENT_TRUNCATE));
+	case AGENT_MKDIR:
+		return tree_mkdir(req->path);
+	case AGENT_RMDIR:
+		return tree_rmdir(req->path);
 	default:
 		return -EPROTO;
 	}

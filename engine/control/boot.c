@@ -210,20 +210,6 @@ static void replay_boot(const char *boot)
 	tracing_set(&global_trace, on);
 }
 
-static struct ring ring_of_area(void)
-{
-	return (struct ring){
-		.area = area,
-		.buffer = area_entry(AREA_BUFFERS, 0),
-		.cpus = area_entry(AREA_CPUS, 0),
-		.descs = area_entry(AREA_PAGES, 0),
-		.pages = (uint8_t *)area + area->pages_offset,
-		.task_table = &area->tables[AREA_TASKS],
-		.tasks = area_entry(AREA_TASKS, 0),
-		.nr_cpus = area->nr_cpus,
-	};
-}
-
 static void entry_choose(ptrdiff_t rseq, int stamps)
 {
 	int tsc = area->clock == AREA_CLOCK_TSC;
@@ -242,7 +228,7 @@ static int start_ring(void)
 	const ptrdiff_t *offset = libc_symbol("__rseq_offset");
 	const unsigned int *size = libc_symbol("__rseq_size");
 	ptrdiff_t rseq = offset && size && *size ? *offset : 0;
-	struct ring ring = ring_of_area();
+	struct ring ring = trace_array_ring(area);
 
 	if (rseq && arch_rseq_cpu(rseq) < 0)
 		rseq = 0;
@@ -279,7 +265,7 @@ static void objects_changed(void)
 	tree_lock_take();
 	functions_update();
 	tracepoints_update();
-	tree_mirror();
+	tree_mirror(&global_trace);
 	tree_lock_release();
 }
 
@@ -313,6 +299,7 @@ static void fork_child(void)
 	ops_fork();
 	if (!area)
 		return;
+	trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
 	heap_fork();
 	guard_fork();
@@ -335,13 +322,13 @@ static void fork_child(void)
 			      err);
 		return;
 	}
-	ring = ring_of_area();
+	ring = trace_array_ring(area);
 	ring_fork(&ring);
 	area_unmap(parent, interrupted != RING_NOTHING);
 	clock_add_pair();
 	ring_thread_start();
 	ring_set_on(ring_top, on);
-	tree_mirror();
+	tree_mirror(&global_trace);
 	if (agent_wanted)
 		agent_start();
 }
@@ -393,7 +380,7 @@ static void start(void)
 	if (!libc_is_static && loader_follow(objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(fork_prepare, NULL, fork_child);
-	tree_mirror();
+	tree_mirror(&global_trace);
 	if (agent_wanted)
 		agent_start();
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
@@ -448,6 +435,7 @@ __attribute__((destructor(101))) static void engine_exit(void)
 	ring_thread_rename();
 	clock_add_pair();
 	__atomic_store_n(&area->state, AREA_EXITED, __ATOMIC_RELEASE);
+	trace_arrays_exit();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && !buffer->take_seq)
 		area_remove();

@@ -42,6 +42,23 @@ static ssize_t file_write(const char *file, const char *buf, size_t bytes, int t
 	return (ssize_t)bytes;
 }
 
+static int instance_make(const char *name, int make)
+{
+	char path[128] = "instances/";
+	int err = -ENAMETOOLONG;
+	size_t n = strlen(path);
+
+	if (strlen(name) < sizeof(path) - n) {
+		str_copy(path + n, sizeof(path) - n, name);
+		err = make ? tree_mkdir(path) : tree_rmdir(path);
+	}
+	if (err) {
+		errno = -err;
+		return -1;
+	}
+	return 0;
+}
+
 static int area_snapshot(const char *path)
 {
 	int err = -ENODEV;
@@ -90,4 +107,5 @@ VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.ops_unregister = inside_ops_unregister,
 	.ops_set_filter = inside_ops_set_filter,
 	.return_address = inside_return_address,
+	.instance_make = instance_make,
 };

@@ -52,12 +52,12 @@ static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char
 	return size_at;
 }
 
-static void put_row(struct seq_buf *s, const struct tree_row *row)
+static void put_row(struct seq_buf *s, struct trace_array *tr, const struct tree_row *row)
 {
-	const struct tree_at top = {.tr = &global_trace, .cpu = UINT32_MAX};
+	const struct tree_at at = {.tr = tr, .cpu = UINT32_MAX};
 	size_t size_at = put_line(s, row, row->path), text_at = s->len, n, i;
 
-	if (has_text(row) && row->show(&top, s))
+	if (has_text(row) && row->show(&at, s))
 		s->len = text_at;
 	n = s->len - text_at;
 	if (s->lost || n > 99999)
@@ -66,19 +66,20 @@ static void put_row(struct seq_buf *s, const struct tree_row *row)
 		s->text[size_at + i - 1] = (char)('0' + n % 10);
 }
 
-static void put_options(struct seq_buf *s, const struct tree_row *row)
+static void put_options(struct seq_buf *s, const struct trace_array *tr, const struct tree_row *row)
 {
 	const char *name;
 	uint32_t i;
 	int bit;
 
 	for (i = 0; (name = option_at(i, &bit)); i++)
-		if (option_find(name, strlen(name)) >= 0)
+		if (option_find(name, strlen(name)) >= 0 &&
+		    (trace_array_is_top(tr) || !tree_option_is_global(bit)))
 			put_line(s, row, name);
 }
 
 /* Return: whether all of it fitted. */
-static int mirror_into(struct area_files *files, uint32_t room)
+static int mirror_into(struct trace_array *tr, struct area_files *files, uint32_t room)
 {
 	struct seq_buf s;
 	uint32_t i;
@@ -86,27 +87,28 @@ static int mirror_into(struct area_files *files, uint32_t room)
 	seq_init(&s, (char *)(files + 1), room - sizeof(*files));
 	for (i = 0; i < tree_nr_rows; i++)
 		if (tree_rows[i].scope == TREE_OPTION)
-			put_options(&s, &tree_rows[i]);
-		else
-			put_row(&s, &tree_rows[i]);
+			put_options(&s, tr, &tree_rows[i]);
+		else if (tree_rows[i].scope != TREE_GLOBAL || trace_array_is_top(tr))
+			put_row(&s, tr, &tree_rows[i]);
 	files->bytes = s.lost ? 0 : (uint32_t)s.len;
 	return !s.lost;
 }
 
-void tree_mirror(void)
+void tree_mirror(struct trace_array *tr)
 {
-	struct area_table *t = &area->tables[AREA_FILES];
-	struct area_files *files = area_entry(AREA_FILES, 0);
+	struct area_header *head = trace_array_area(tr);
+	struct area_table *t = &head->tables[AREA_FILES];
+	struct area_files *files = area_entry_in(head, AREA_FILES, 0);
 	uint32_t room = t->count ? t->count : FIRST_BYTES;
 
-	if (area_reserve(AREA_FILES, room))
+	if (area_reserve_in(head, AREA_FILES, room))
 		return;
 	t->count = room;
 	store_release(&files->gen, files->gen | 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	while (!mirror_into(files, room)) {
+	while (!mirror_into(tr, files, room)) {
 		room *= 2;
-		if (area_reserve(AREA_FILES, room))
+		if (area_reserve_in(head, AREA_FILES, room))
 			break;
 		t->count = room;
 	}

@@ -31,7 +31,7 @@ static int readme_show(const struct tree_at *at, struct seq_buf *s);
 /* clang-format off */
 const struct tree_row tree_rows[] = {
 	ENGINE("README", 0444, TREE_GLOBAL, readme_show, NULL, "this text"),
-	ENGINE("available_tracers", 0444, TREE_GLOBAL, available_tracers_show, NULL,
+	ENGINE("available_tracers", 0444, TREE_INSTANCE, available_tracers_show, NULL,
 	       "what current_tracer can be"),
 	ENGINE("current_tracer", 0644, TREE_INSTANCE, current_tracer_show, current_tracer_store,
 	       "which tracer records; a change empties the buffer"),
@@ -94,8 +94,9 @@ static struct lock tree_lock;
 
 const uint32_t tree_nr_rows = ARRAY_SIZE(tree_rows);
 
-#define PER_CPU "per_cpu/cpu"
-#define OPTIONS "options/"
+#define PER_CPU	  "per_cpu/cpu"
+#define OPTIONS	  "options/"
+#define INSTANCES "instances/"
 
 const struct tree_branch *const tree_branches[] = {&events_branch};
 const uint32_t tree_nr_branches = ARRAY_SIZE(tree_branches);
@@ -131,6 +132,25 @@ static const struct tree_branch *find_branch(const char *path, const char **rest
 	return NULL;
 }
 
+/*
+ * `instances/NAME`: the instance, and what follows its name. NULL: there is none of that name.
+ */
+static const char *split_instance(const char *path, struct trace_array **tr)
+{
+	const char *end;
+
+	path += strlen(INSTANCES);
+	for (end = path; *end && *end != '/'; end++)
+		;
+	*tr = trace_array_find(path, (size_t)(end - path));
+	return *tr ? end : NULL;
+}
+
+int tree_option_is_global(int option)
+{
+	return option == AREA_OPTION_TRACE_PRINTK || option == AREA_OPTION_RECORD_CMD;
+}
+
 const struct tree_row *tree_find(const char *path, struct tree_at *at)
 {
 	const struct tree_branch *branch;
@@ -138,7 +158,12 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 	uint32_t i;
 
 	*at = (struct tree_at){.tr = &global_trace, .cpu = UINT32_MAX};
-	branch = find_branch(path, &rest);
+	if (str_starts(path, INSTANCES)) {
+		path = split_instance(path, &at->tr);
+		if (!path || !*path++)
+			return NULL;
+	}
+	branch = trace_array_is_top(at->tr) ? find_branch(path, &rest) : NULL;
 	if (branch)
 		return branch->find(rest, at);
 	if (str_starts(path, PER_CPU)) {
@@ -148,7 +173,7 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 	} else if (str_starts(path, OPTIONS)) {
 		int option = option_find(path + strlen(OPTIONS), strlen(path + strlen(OPTIONS)));
 
-		if (option < 0)
+		if (option < 0 || (!trace_array_is_top(at->tr) && tree_option_is_global(option)))
 			return NULL;
 		at->option = (uint32_t)option;
 		path = "option";
@@ -157,25 +182,40 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 	}
 	for (i = 0; i < tree_nr_rows; i++)
 		if (str_equal(tree_rows[i].path, path) &&
-		    (tree_rows[i].scope == TREE_CPU) == (at->cpu != UINT32_MAX))
+		    (tree_rows[i].scope == TREE_CPU) == (at->cpu != UINT32_MAX) &&
+		    (tree_rows[i].scope != TREE_GLOBAL || trace_array_is_top(at->tr)))
 			return &tree_rows[i];
 	return NULL;
 }
 
-static void list_root(tree_emit *emit, void *arg)
+static void list_root(const struct trace_array *tr, tree_emit *emit, void *arg)
 {
+	int top = trace_array_is_top(tr);
 	uint32_t i;
 
 	for (i = 0; i < tree_nr_rows; i++)
-		if (tree_rows[i].scope != TREE_CPU && tree_rows[i].scope != TREE_OPTION)
+		if (tree_rows[i].scope == TREE_INSTANCE ||
+		    (top && tree_rows[i].scope == TREE_GLOBAL))
 			emit(arg, tree_rows[i].path, &tree_rows[i]);
 	emit(arg, "options", NULL);
 	emit(arg, "per_cpu", NULL);
+	if (!top)
+		return;
+	emit(arg, "instances", NULL);
 	for (i = 0; i < tree_nr_branches; i++)
 		emit(arg, tree_branches[i]->name, NULL);
 }
 
-static void list_options(tree_emit *emit, void *arg)
+static void list_instances(tree_emit *emit, void *arg)
+{
+	uint32_t i;
+
+	for (i = 1; i < RING_MAX; i++)
+		if (trace_array_at(i))
+			emit(arg, trace_array_at(i)->name, NULL);
+}
+
+static void list_options(const struct trace_array *tr, tree_emit *emit, void *arg)
 {
 	const struct tree_row *row = tree_rows;
 	const char *name;
@@ -185,7 +225,8 @@ static void list_options(tree_emit *emit, void *arg)
 	while (row->scope != TREE_OPTION)
 		row++;
 	for (i = 0; (name = option_at(i, &bit)); i++)
-		emit(arg, name, row);
+		if (trace_array_is_top(tr) || !tree_option_is_global(bit))
+			emit(arg, name, row);
 }
 
 static void list_cpus(tree_emit *emit, void *arg)
@@ -216,15 +257,24 @@ static int list(const char *path, tree_emit *emit, void *arg)
 {
 	const struct tree_branch *branch;
 	const char *rest;
+	struct trace_array *tr = &global_trace;
 	uint32_t cpu;
 
-	branch = find_branch(path, &rest);
+	if (str_starts(path, INSTANCES)) {
+		path = split_instance(path, &tr);
+		if (!path)
+			return -ENOENT;
+		path += *path == '/';
+	}
+	branch = trace_array_is_top(tr) ? find_branch(path, &rest) : NULL;
 	if (branch)
 		return branch->list(rest, emit, arg);
 	if (!*path)
-		list_root(emit, arg);
+		list_root(tr, emit, arg);
+	else if (str_equal(path, "instances") && trace_array_is_top(tr))
+		list_instances(emit, arg);
 	else if (str_equal(path, "options"))
-		list_options(emit, arg);
+		list_options(tr, emit, arg);
 	else if (str_equal(path, "per_cpu"))
 		list_cpus(emit, arg);
 	else if (str_starts(path, PER_CPU) && (rest = split_cpu(path, &cpu)) && !*rest)
@@ -290,13 +340,14 @@ int tree_bool(const char *text, size_t n)
 	return err ? err : v <= 1 ? (int)v : -EINVAL;
 }
 
-/* What both doors check before they use a row. */
+/*
+ * Reading and writing find their row under the lock too: the instance that it belongs to may go
+ * otherwise.
+ */
 static int row_for(const char *path, const struct tree_row **row, struct tree_at *at)
 {
 	*row = tree_find(path, at);
-	if (!*row)
-		return -ENOENT;
-	return area ? 0 : -ENODEV;
+	return *row ? 0 : -ENOENT;
 }
 
 long tree_read(const char *path, struct seq_buf *s)
@@ -305,6 +356,8 @@ long tree_read(const char *path, struct seq_buf *s)
 	struct tree_at at;
 	int err;
 
+	if (!area)
+		return -ENODEV;
 	lock_take(&tree_lock);
 	err = row_for(path, &row, &at);
 	if (!err && row->kind == TREE_RENDERED)
@@ -325,6 +378,8 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	struct tree_at at;
 	int err;
 
+	if (!area)
+		return -ENODEV;
 	lock_take(&tree_lock);
 	err = row_for(path, &row, &at);
 	if (!err && !row->store)
@@ -332,7 +387,7 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	if (!err) {
 		err = row->store(&at, text, n, truncate);
 		if (load_acquire(&area->state) == AREA_LIVE)
-			tree_mirror();
+			tree_mirror(at.tr);
 	}
 	lock_release(&tree_lock);
 	return err;
@@ -367,6 +422,40 @@ long tree_list(const char *dir, struct seq_buf *s)
 	if (!err && s->lost)
 		err = -EFBIG;
 	return err ? err : (long)s->len;
+}
+
+int tree_mkdir(const char *path)
+{
+	const char *name = path + strlen(INSTANCES);
+	int err;
+
+	if (!str_starts(path, INSTANCES))
+		return -EPERM;
+	if (!area)
+		return -ENODEV;
+	lock_take(&tree_lock);
+	err = trace_array_create(name, strlen(name));
+	if (!err)
+		tree_mirror(trace_array_find(name, strlen(name)));
+	lock_release(&tree_lock);
+	return err;
+}
+
+int tree_rmdir(const char *path)
+{
+	const char *name = path + strlen(INSTANCES);
+	struct trace_array *tr;
+
+	if (!str_starts(path, INSTANCES))
+		return -EPERM;
+	if (!area)
+		return -ENODEV;
+	lock_take(&tree_lock);
+	tr = trace_array_find(name, strlen(name));
+	if (tr)
+		trace_array_destroy(tr);
+	lock_release(&tree_lock);
+	return tr ? 0 : -ENOENT;
 }
 
 void tree_lock_take(void)

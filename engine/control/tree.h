@@ -92,8 +92,19 @@ int tree_write(const char *path, const char *text, size_t n, int truncate);
  */
 long tree_list(const char *dir, struct seq_buf *s);
 
-/* Show the tree in the area as it is now. Under the tree's lock, or where nobody else runs. */
-void tree_mirror(void);
+/* Show the tree in the instance's area as it is now. Under the tree's lock, or where nobody else runs. */
+void tree_mirror(struct trace_array *tr);
+
+/* Whether instances lack the option: it is about what all of them share. */
+int tree_option_is_global(int option);
+
+/*
+ * tree_mkdir(), tree_rmdir() - make or remove the instance `instances/NAME`.
+ * Return: 0; -EPERM: the path is none of an instance; -ENOENT, -EEXIST and what
+ * trace_array_create() says.
+ */
+int tree_mkdir(const char *path);
+int tree_rmdir(const char *path);
 
 /* For what changes the same state from elsewhere: the loader's notification. */
 void tree_lock_take(void);

@@ -5,7 +5,7 @@
  * write to it: nothing here is called there. Memory is put behind a range before it is used
  * (sys_back), so a full /dev/shm is an error and not SIGBUS. Tests: tests/engine/test_area.py.
  */
-#include "engine/core/area.h"
+#include "engine/core/area_impl.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -20,8 +20,8 @@
 
 struct area_header *area;
 
-static struct area_config made; /* as it was made; for the children */
-static char area_path[512];
+struct area_config area_made; /* for the children, and for instances */
+static char area_path[AREA_PATH_BYTES];
 static int backing_fd = -1; /* before Linux 5.14 memory can only be had through the file */
 
 static const struct {
@@ -223,7 +223,7 @@ static uint64_t page_up(uint64_t v)
 }
 
 /* Offsets of all tables, the pages behind them; the size of the file. */
-static uint64_t lay_out(struct area_header *h, const struct area_config *config)
+uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 {
 	uint64_t at = PAGE_BYTES;
 	int i;
@@ -356,9 +356,8 @@ static int check_file_limit(uint64_t bytes)
 	return 0;
 }
 
-/* Return: 0 and the mapping in *@head, or -errno. */
-static int map_area(int fd, const struct area_config *config, const struct area_header *h,
-		    struct area_header **head)
+int area_map(int fd, const struct area_config *config, const struct area_header *h,
+	     struct area_header **head)
 {
 	struct area_header *m;
 	long p;
@@ -444,18 +443,18 @@ int area_create(const struct area_config *config)
 	if (config->session)
 		str_copy(h.session, sizeof(h.session), config->session);
 	set_exe_name(&h);
-	h.file_bytes = lay_out(&h, config);
+	h.file_bytes = area_lay_out(&h, config);
 	fd = create_file(h.image_id);
 	if (fd < 0)
 		return fd;
-	err = map_area(fd, config, &h, &area);
+	err = area_map(fd, config, &h, &area);
 	sys_close(fd);
 	if (err)
 		sys_unlink(area_path);
-	made = *config;
+	area_made = *config;
 	/* programs that set their title write over the environment that names the folder */
-	if (made.dir)
-		made.dir = made_dir;
+	if (area_made.dir)
+		area_made.dir = made_dir;
 	return err;
 }
 
@@ -483,8 +482,8 @@ int area_fork(struct area_header **old_area)
 
 	area = NULL;
 	/* the environment that named the session may have moved since: take the parent's */
-	made.session = parent->session[0] ? parent->session : NULL;
-	err = area_create(&made);
+	area_made.session = parent->session[0] ? parent->session : NULL;
+	err = area_create(&area_made);
 	if (!err) {
 		for (i = 0; i < ARRAY_SIZE(kept); i++)
 			copy_table(parent, kept[i]);
@@ -495,7 +494,7 @@ int area_fork(struct area_header **old_area)
 		buffer->clock_offset_ns = old->clock_offset_ns;
 		memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
 		area->state = AREA_LIVE;
-		made.session = area->session[0] ? area->session : NULL;
+		area_made.session = area->session[0] ? area->session : NULL;
 	}
 	*old_area = parent;
 	return err;

@@ -49,6 +49,21 @@ void area_unmap(struct area_header *old_area, int used);
  */
 int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages);
 
+/*
+ * area_add_instance() - one more area, of an instance of this process, beside the process's own.
+ * @name: not empty, without `/`, shorter than AREA_INSTANCE_BYTES.
+ * Its tables are as area_sync_instance() makes them; its buffer has no memory, and the size that the
+ * process's had at start.
+ * Return: 0 and the mapping in *@head; -ENAMETOOLONG, -ENOMEM, -ENOSPC and what open() says.
+ */
+int area_add_instance(const char *name, struct area_header **head);
+
+/* Bring an instance's objects, functions and strings up to date with the process's. */
+void area_sync_instance(struct area_header *head);
+
+/* Its file goes; @unmap: its memory too. */
+void area_drop_instance(struct area_header *head, int unmap);
+
 /* The path of the area's file. */
 const char *area_file(void);
 

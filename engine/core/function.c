@@ -13,6 +13,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
+#include "engine/core/calls.h"
 #include "engine/core/function_word.h"
 #include "engine/core/hook.h"
 #include "engine/core/ops.h"
@@ -183,6 +184,14 @@ void function_set_clear(struct function_set *set)
 			set_change(set, id, 0);
 }
 
+void function_set_free(struct function_set *set)
+{
+	if (set->bits)
+		sys_munmap(set->bits, (size_t)set->nr / 8 + 16);
+	set->bits = NULL;
+	set->nr = set->count = 0;
+}
+
 /* What is not in the set cannot be taken out of the graph's, in the kernel's words. */
 static int may_change(const struct function_set *set, uint32_t id, int add)
 {
@@ -279,19 +288,6 @@ int function_set_apply(struct function_set *set, const char *word, size_t n)
 	return m.found ? 0 : -EINVAL;
 }
 
-/* Whether the instance's filters leave the function. */
-static int filtered_in(const struct trace_array *tr, uint32_t id)
-{
-	if (function_set_has(&tr->notrace, id))
-		return 0;
-	return !tr->filter.count || function_set_has(&tr->filter, id);
-}
-
-static int wanted(uint32_t id)
-{
-	return global_trace.ops && filtered_in(&global_trace, id);
-}
-
 /* One object's part of the wanted set; bit 0 is its first function. */
 static int arm_object(struct object *o, uint64_t *want)
 {
@@ -302,7 +298,7 @@ static int arm_object(struct object *o, uint64_t *want)
 
 	memset(want, 0, (size_t)row->nr_functions / 8 + 8);
 	for (i = 0; i < row->nr_functions; i++)
-		if (wanted(row->first_function + i))
+		if (trace_array_wants(&global_trace, row->first_function + i))
 			want[i / 64] |= UINT64_C(1) << (i % 64);
 	for (h = 0; h < nr_hooks; h++) {
 		err = hooks[h]->arm(o, want, kind);
@@ -314,15 +310,14 @@ static int arm_object(struct object *o, uint64_t *want)
 	return ret;
 }
 
-int ftrace_update(void)
+/* Bring the text of all objects up to date. */
+static int arm_all(void)
 {
 	size_t bytes = (size_t)function_count() / 8 + 16;
 	uint32_t i, done = 0, failed = 0;
 	int err, last = 0;
 	long p;
 
-	if (!function_count())
-		return 0;
 	p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (sys_failed(p))
 		return -ENOMEM;
@@ -339,6 +334,35 @@ int ftrace_update(void)
 	}
 	sys_munmap((void *)p, bytes);
 	return failed && !done ? last : 0;
+}
+
+/* Who wants graphs may have changed. */
+static int settle(void)
+{
+	uint32_t h;
+	int err = 0;
+
+	for (h = 0; h < nr_hooks && !err; h++)
+		if (hooks[h]->settle)
+			err = hooks[h]->settle();
+	return err;
+}
+
+int ftrace_update(void)
+{
+	struct call_list *old;
+	int err;
+
+	if (!function_count())
+		return 0;
+	err = calls_update(&old);
+	if (err)
+		return err;
+	err = settle();
+	if (!err)
+		err = arm_all();
+	calls_free(old);
+	return err;
 }
 
 static int prepare(enum record_kind kind)
@@ -363,37 +387,51 @@ static void finish(enum record_kind kind)
 
 int ftrace_graph_update(void)
 {
-	if (!global_trace.ops || global_trace.ops->kind != RECORD_ENTRY)
-		return 0;
+	if (!ftrace_top_graph())
+		return calls_graph_any() ? settle() : 0;
 	return prepare(RECORD_ENTRY);
+}
+
+int ftrace_top_graph(void)
+{
+	return global_trace.ops && global_trace.ops->kind == RECORD_ENTRY;
+}
+
+static void unregister(struct trace_array *tr)
+{
+	enum record_kind kind = tr->ops->kind;
+
+	tr->ops = NULL;
+	ftrace_update();
+	if (trace_array_is_top(tr))
+		finish(kind);
 }
 
 int ftrace_register_ops(struct trace_array *tr, const struct tracer_ops *ops)
 {
-	int err;
+	int err = 0;
 
 	if (tr->ops)
 		return -EBUSY;
-	err = prepare(ops->kind);
-	if (err)
-		return err;
 	tr->ops = ops;
-	last_kind = ops->kind;
-	err = ftrace_update();
-	if (err) {
-		tr->ops = NULL;
-		finish(ops->kind);
+	if (trace_array_is_top(tr)) {
+		err = prepare(ops->kind);
+		if (err) {
+			tr->ops = NULL;
+			return err;
+		}
+		last_kind = ops->kind;
 	}
+	err = ftrace_update();
+	if (err)
+		unregister(tr);
 	return err;
 }
 
 void ftrace_unregister_ops(struct trace_array *tr, const struct tracer_ops *ops)
 {
-	if (tr->ops != ops)
-		return;
-	tr->ops = NULL;
-	ftrace_update();
-	finish(ops->kind);
+	if (tr->ops == ops)
+		unregister(tr);
 }
 
 static void forget_object(struct object *o)
@@ -416,6 +454,7 @@ void functions_update(void)
 		scan_object(object_at(i));
 		scanned |= object_row(object_at(i))->nr_functions > 0;
 	}
-	if (scanned && (global_trace.ops || ops_any()))
+	if (scanned && (global_trace.ops || ops_any() || calls_any()))
 		ftrace_update();
+	trace_arrays_sync();
 }

@@ -52,6 +52,7 @@ struct function_set {
  */
 int function_set_apply(struct function_set *set, const char *word, size_t n);
 void function_set_clear(struct function_set *set);
+void function_set_free(struct function_set *set);
 
 int function_set_has(const struct function_set *set, uint32_t id);
 
@@ -78,6 +79,9 @@ struct tracer_ops {
  */
 int ftrace_register_ops(struct trace_array *tr, const struct tracer_ops *ops);
 void ftrace_unregister_ops(struct trace_array *tr, const struct tracer_ops *ops);
+
+/* Whether the top instance's tracer is a graph. */
+int ftrace_top_graph(void);
 
 /* One of the graph's four has changed. Return: 0 or -errno. */
 int ftrace_graph_update(void);

@@ -32,6 +32,11 @@ struct hook {
 	int (*prepare)(enum record_kind kind);
 	/* Nothing is armed any more. NULL: nothing to do. */
 	void (*finish)(enum record_kind kind);
+	/*
+	 * Which instances want a graph may have changed; before anything is armed for it. Return: 0
+	 * or -errno. NULL: nothing to do.
+	 */
+	int (*settle)(void);
 	/* The object is no longer mapped: give back what scan made. */
 	void (*forget)(struct object *o);
 };

@@ -20,10 +20,10 @@
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/calls.h"
 #include "engine/core/function.h"
 #include "engine/core/function_word.h"
 #include "engine/core/lock.h"
-#include "engine/ring/ring_write.h"
 
 struct ops {
 	void *program;
@@ -76,11 +76,8 @@ static int has(const uint64_t *bits, uint32_t nr, uint32_t id)
 uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 {
 	uint32_t id = record_word_id(word), i;
-	uint64_t next = OPS_GO_ON, site_end = frame->ip;
-	const uint64_t *nexts = load_acquire(&next_of);
+	uint64_t site_end = frame->ip;
 
-	if (nexts && id < load_relaxed(&nr_next))
-		next = load_relaxed(&nexts[id]);
 	if (!inside) {
 		struct shard *s = &shards[arch_cpu() % NR_SHARDS];
 		uint32_t p = load_relaxed(&phase) & 1;
@@ -96,15 +93,14 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 		__atomic_fetch_sub(&s->inside[p], 1, __ATOMIC_SEQ_CST);
 		inside = 0;
 	}
-	if (next == OPS_RECORD) {
-		struct ring_slot slot;
+	return calls_enter(word, frame->parent_ip, site_end);
+}
 
-		if (ring_reserve(ring_top, &slot, RECORD_FUNCTION_BYTES)) {
-			slot.words[1] = frame->parent_ip;
-			ring_commit(&slot, RECORD_FUNCTION, id);
-		}
-	}
-	return next > OPS_RECORD ? next : site_end;
+uint64_t ops_next(uint32_t id)
+{
+	const uint64_t *nexts = load_acquire(&next_of);
+
+	return nexts && id < load_relaxed(&nr_next) ? load_relaxed(&nexts[id]) : OPS_GO_ON;
 }
 
 static void wait_for(uint32_t p)

@@ -52,13 +52,14 @@ uint32_t ops_wanting(uint32_t id);
 int ops_any(void);
 
 /*
- * Where a call goes behind the callbacks; said by the hook before it arms the function.
- * OPS_GO_ON: on in the function; OPS_RECORD: the same, with a RECORD_FUNCTION before; else an
- * address to jump to as if the function had been called there.
+ * Where a call goes behind the callbacks and the instances' records; said by the hook before it arms
+ * the function. OPS_GO_ON: on in the function; else an even address to jump to as if the function
+ * had been called there. With OPS_RECORD in it: a RECORD_FUNCTION of the top instance before.
  */
 #define OPS_GO_ON  UINT64_C(0)
 #define OPS_RECORD UINT64_C(1)
 int ops_set_next(uint32_t id, uint64_t next);
+uint64_t ops_next(uint32_t id);
 
 /* What hook/<cpu>/ops_entry.S has saved: the low words are the program's struct ftrace_regs. */
 struct ops_frame {

@@ -40,4 +40,38 @@ static inline int trace_array_is_top(const struct trace_array *tr)
 	return tr == &global_trace;
 }
 
+/* Whether its tracer wants the calls of the function: what its filters leave. */
+int trace_array_wants(const struct trace_array *tr, uint32_t id);
+
+/* The @i-th, 0 is the top one; NULL: there is none at that place. @i below RING_MAX. */
+struct trace_array *trace_array_at(uint32_t i);
+
+/* The instance of that name, NULL: there is none. @name: @n bytes. */
+struct trace_array *trace_array_find(const char *name, size_t n);
+
+/*
+ * trace_array_create() - mkdir instances/NAME. Under the tree's lock, as all here.
+ * Return: 0; -EEXIST; -ENOENT no name; -ENAMETOOLONG; -EPERM a `/` in it; -ENOSPC there are 16, or
+ * the file system is full; -ENOMEM.
+ */
+int trace_array_create(const char *name, size_t n);
+
+/* trace_array_destroy() - rmdir: its tracer stops, its buffer is gone when this returns. */
+void trace_array_destroy(struct trace_array *tr);
+
+/* Objects came or went, or clocks were read: its areas say so too. */
+void trace_arrays_sync(void);
+
+/* The process ends: what holds records stays for its readers. */
+void trace_arrays_exit(void);
+
+/*
+ * In a fork's child: the top one alone. @keep: a handler forked amid the engine, which goes on to what
+ * it found; see area_unmap().
+ */
+void trace_arrays_fork(int keep);
+
+/* The ring of an area that was just made. */
+struct ring trace_array_ring(struct area_header *head);
+
 #endif

@@ -15,12 +15,6 @@
 extern const struct tracer *const __start_vestige_tracers[] __attribute__((visibility("hidden")));
 extern const struct tracer *const __stop_vestige_tracers[] __attribute__((visibility("hidden")));
 
-struct trace_array global_trace = {
-	.ring = ring_top,
-	.filter = {.shown = AREA_FILTER_TRACE, .ring = ring_top},
-	.notrace = {.shown = AREA_FILTER_NOTRACE, .ring = ring_top},
-};
-
 static int name_less(const char *a, const char *b)
 {
 	while (*a && *a == *b)

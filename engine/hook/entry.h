@@ -51,6 +51,8 @@ void graph_exit_off(void);
 
 /* For functions with callbacks (core/ops.h); ops_entry_start() before the first of them. */
 void hook_ops(void);
+/* For functions that instances want (core/calls.h), and no callback. */
+void hook_calls(void);
 void ops_entry_start(void);
 
 #endif

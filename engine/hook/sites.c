@@ -29,6 +29,7 @@
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/core/calls.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
 #include "engine/hook/callee.h"
@@ -44,9 +45,9 @@ struct sites {
 	struct arch_slot *slots; /* one a function */
 	uint8_t *islands;	 /* one a function; NULL if all sites have six bytes */
 	size_t islands_bytes;
-	uint64_t *ops;	       /* one bit a function: its slot leads to hook_ops; NULL: none does */
-	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */
-	uint64_t *avoid;       /* one bit a function: not to be wrapped; behind the stubs */
+	uint64_t *ops;	 /* one bit a function: its slot leads to target_ops(); NULL: none does */
+	uint32_t *stubs; /* one a function: its wrap stub + 1; NULL before the first graph */
+	uint64_t *avoid; /* one bit a function: not to be wrapped; behind the stubs */
 	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
 	const struct hook_entries *aimed; /* where the slots lead */
 	uint32_t nr_left;		  /* LEFT_ON */
@@ -93,10 +94,16 @@ static int can_wrap(const struct area_function *f)
 	return f->how != AREA_BY_MCOUNT && !is_kept(f);
 }
 
-/* Callbacks want the registers as they are where a function begins. */
+/* Callbacks want the registers as they are where a function begins, and so do instances. */
 static int wants_ops(const struct area_function *f, uint32_t id)
 {
-	return has_site(f) && can_wrap(f) && ops_wanting(id);
+	return has_site(f) && can_wrap(f) && (ops_wanting(id) || calls_wanting(id));
+}
+
+/* Where the slot of such a function leads. */
+static uint64_t target_ops(uint32_t id)
+{
+	return (uint64_t)(ops_wanting(id) ? hook_ops : hook_calls);
 }
 
 /* Where the slot of a function leads that makes RECORD_FUNCTION. */
@@ -491,7 +498,11 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 	return 0;
 }
 
-/* Sites that callbacks have begun or ceased to want are switched off, whatever they lead to. */
+/*
+ * Sites that callbacks or instances have begun or ceased to want are switched off where the graph's
+ * jump has to become a call, or the other way round. Those of the function tracer are calls already:
+ * nothing of theirs is lost.
+ */
 static void leave_ops(const struct object *o, uint32_t i, const struct site *site,
 		      const struct forms *forms, void *arg)
 {
@@ -499,14 +510,15 @@ static void leave_ops(const struct object *o, uint32_t i, const struct site *sit
 	struct area_function *f = area_function(object_row(o)->first_function + i);
 
 	(void)arg;
-	if (!f->enabled || has_ops(s, i) == wants_ops(f, object_row(o)->first_function + i) ||
+	if (!f->enabled || s->kind != RECORD_ENTRY ||
+	    has_ops(s, i) == wants_ops(f, object_row(o)->first_function + i) ||
 	    memcmp(site->at, forms->on, site->bytes))
 		return;
 	text_switch(site->at, forms->off, site->bytes);
 	f->enabled = 0;
 }
 
-/* Let the slots of functions with callbacks lead there, and those of others where they did. */
+/* Note which functions' slots are to lead to target_ops() from now on. */
 static int aim_ops(struct object *o)
 {
 	const struct area_object *row = object_row(o);
@@ -515,7 +527,7 @@ static int aim_ops(struct object *o)
 	int err;
 	long p;
 
-	if (!s->ops && !ops_any())
+	if (!s->ops && !ops_any() && !calls_any())
 		return 0;
 	if (!s->ops) {
 		p = sys_mmap(NULL, row->nr_functions / 8 + 8, PROT_READ | PROT_WRITE,
@@ -532,49 +544,58 @@ static int aim_ops(struct object *o)
 	err = text_sync();
 	for (i = 0; i < row->nr_functions && !err; i++) {
 		const struct area_function *f = area_function(row->first_function + i);
-		int now = wants_ops(f, row->first_function + i);
 
-		if (f->enabled || has_ops(s, i) == now)
+		if ((f->enabled && s->kind == RECORD_ENTRY) ||
+		    has_ops(s, i) == wants_ops(f, row->first_function + i))
 			continue;
 		s->ops[i / 64] ^= UINT64_C(1) << (i % 64);
-		s->slots[i].target = now ? (uint64_t)hook_ops : target_on(f);
+		if (!has_ops(s, i))
+			*(volatile uint64_t *)&s->slots[i].target = target_on(f);
 	}
 	return err;
 }
 
-/* Functions with callbacks are wanted, and what the tracer wants of them comes behind those. */
+/* What the tracers want of a function behind callbacks and instances' records. */
+static uint64_t next_of(struct object *o, uint32_t i, int traced, enum record_kind kind)
+{
+	uint32_t id = object_row(o)->first_function + i;
+	uint64_t next = traced && kind == RECORD_FUNCTION ? OPS_RECORD : OPS_GO_ON;
+	struct site site = site_of(object_row(o), area_function(id));
+	int stub;
+
+	if ((traced && kind == RECORD_ENTRY) || calls_graph_wanting(id)) {
+		stub = stub_of(o, i, &site);
+		if (stub >= 0)
+			next |= graph_stub_address((uint32_t)stub);
+	}
+	return next;
+}
+
+/* Functions with callbacks are wanted, and what the tracers want of them comes behind those. */
 static int chain_ops(struct object *o, uint64_t *want, enum record_kind kind)
 {
 	const struct area_object *row = object_row(o);
-	const struct sites *s = o->hook_data;
+	struct sites *s = o->hook_data;
 	uint32_t i;
-	int err = 0;
+	int err = calls_graph_any() ? make_stub_table(o) : 0;
 
-	for (i = 0; i < row->nr_functions; i++) {
+	for (i = 0; i < row->nr_functions && !err; i++) {
 		uint32_t id = row->first_function + i;
 		struct area_function *f = area_function(id);
 		int traced = (int)(want[i / 64] >> (i % 64) & 1);
-		uint64_t next = OPS_GO_ON;
-		struct site site;
 
-		f->callbacks = (uint8_t)(traced + (int)(has_ops(s, i) ? ops_wanting(id) : 0));
+		f->callbacks = (uint8_t)traced;
 		if (!has_ops(s, i))
 			continue;
-		if (traced && kind == RECORD_FUNCTION)
-			next = OPS_RECORD;
-		if (traced && kind == RECORD_ENTRY) {
-			site = site_of(row, f);
-			int stub = stub_of(o, i, &site);
-
-			if (stub >= 0)
-				next = graph_stub_address((uint32_t)stub);
-		}
-		err = ops_set_next(id, next);
+		f->callbacks += (uint8_t)(ops_wanting(id) + (uint32_t)calls_wanting(id));
+		err = ops_set_next(id, next_of(o, i, traced, kind));
 		if (err)
-			return err;
+			break;
+		/* the site may be on, and its slot lead to what the tracer alone wanted */
+		*(volatile uint64_t *)&s->slots[i].target = target_ops(id);
 		want[i / 64] |= UINT64_C(1) << (i % 64);
 	}
-	return 0;
+	return err;
 }
 
 int sites_arm(struct object *o, uint64_t *want, enum record_kind kind)

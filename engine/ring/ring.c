@@ -31,6 +31,8 @@ __thread struct ring_ctl *ring_ctl[RING_MAX]
 /* Of a block that has none: full, for a writer that chose the block before it lost its page. */
 static struct page_head no_page = {.commit = PAGE_BYTES};
 
+__thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
+
 /* Of threads that may no longer read the counter: neither do we. */
 static struct ring_ctl forbidden_ctl = {.tid = -1};
 
@@ -54,8 +56,11 @@ void ring_fork(const struct ring *r)
 
 	null_ctl = (struct ring_ctl){0};
 	for (i = 0; i < RING_MAX; i++) {
-		rings[i] = i ? (struct ring){.index = i} : *r;
 		ring_ctl[i] = &null_ctl;
+		if (i)
+			rings[i] = (struct ring){.index = i, .gen = rings[i].gen + 1};
+		else
+			rings[i] = *r;
 	}
 	store_release(&priv->awake, 1);
 }
@@ -204,6 +209,13 @@ static struct ring_ctl *ctl_claim(int tid)
 	return NULL;
 }
 
+/* One that is free says so of ring_top: see ring_close(), which may come between claim and clear. */
+static void ctl_free(struct ring_ctl *ctl)
+{
+	ctl->ring = 0;
+	store_release(&ctl->tid, 0);
+}
+
 /* A claimed block as a thread begins with it; its tid is what others claim it by, and stays. */
 static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 {
@@ -231,7 +243,7 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 		nested->below = ctl;
 		barrier();
 		if (ctl->nested) /* a handler on top of this one was faster */
-			store_release(&nested->tid, 0);
+			ctl_free(nested);
 		else
 			ctl->nested = nested;
 		barrier();
@@ -259,7 +271,8 @@ static struct ring_ctl *attach(struct ring *r)
 {
 	struct ring_ctl *before = ring_ctl[r->index], *ctl = NULL;
 
-	if (priv && load_relaxed(&priv->awake))
+	/* a handler that forked amid a record of an instance goes on without it */
+	if (priv && load_relaxed(&priv->awake) && r->area)
 		ctl = ctl_claim(sys_gettid());
 	if (!ctl) {
 		if (r->area)
@@ -269,7 +282,7 @@ static struct ring_ctl *attach(struct ring *r)
 	ctl_clear(ctl, r->index);
 	ctl->task = task_new(r, ctl->tid);
 	if (!compare_and_store(&ring_ctl[r->index], before, ctl)) {
-		store_release(&ctl->tid, 0);
+		ctl_free(ctl);
 		ctl = ring_ctl[r->index];
 	}
 	return ctl;
@@ -412,6 +425,16 @@ enum ring_verdict ring_new_page(uint32_t bytes)
 	return ring_new_page_in(ring_top, bytes);
 }
 
+/* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and _leave. */
+static struct ring_ctl *own_block(uint32_t i)
+{
+	struct ring_ctl *ctl = ring_ctl[i];
+
+	if (ctl->tid <= 0 || (i && ring_gen[i] != load_relaxed(&rings[i].gen)))
+		return NULL;
+	return ctl;
+}
+
 /*
  * Where the slow path was is not known: its page is complete, or lost to everybody but readers. No
  * stack is so large that a frame far below @sp could be on the same one.
@@ -423,7 +446,12 @@ void ring_jump(uint64_t sp)
 	for (i = 0; i < RING_MAX; i++) {
 		struct ring_ctl *ctl, *left = NULL;
 
-		for (ctl = ring_ctl[i]->below; ctl; ctl = ctl->below)
+		if (i && !own_block(i))
+			continue;
+		ctl = ring_ctl[i];
+		if (ctl->inside && sp - ctl->inside_at < MAX_STACK_BYTES)
+			ctl->inside = 0;
+		for (ctl = ctl->below; ctl; ctl = ctl->below)
 			if (ctl->busy && sp - ctl->busy_at < MAX_STACK_BYTES)
 				left = ctl;
 		if (!left)
@@ -440,14 +468,102 @@ enum ring_interrupted ring_interrupted(void)
 	uint32_t i;
 
 	for (i = 0; i < RING_MAX; i++) {
-		for (ctl = ring_ctl[i]; ctl; ctl = ctl->below) {
+		for (ctl = own_block(i); ctl; ctl = ctl->below) {
 			if (ctl->busy)
 				return RING_SLOW_PATH;
-			if (ctl->nest)
+			if (ctl->nest || ctl->inside)
 				what = RING_WRITER;
 		}
 	}
 	return what;
+}
+
+struct ring_ctl *ring_enter(void)
+{
+	struct ring_ctl *ctl = ring_ctl[0];
+
+	if (unlikely(ctl->tid <= 0)) {
+		ctl = ctl->tid ? NULL : attach(ring_top);
+		if (!ctl)
+			return NULL;
+	}
+	if (!ctl->inside++)
+		ctl->inside_at = (uint64_t)__builtin_frame_address(0);
+	barrier(); /* the other half is ring_synchronize()'s membarrier */
+	return ctl;
+}
+
+#define PATIENCE_NS UINT64_C(1000000000)
+
+int ring_synchronize(void)
+{
+	uint64_t begin = ring_clock_mono();
+	uint32_t i, n;
+
+	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0)
+		sys_membarrier(MEMBARRIER_CMD_GLOBAL);
+	n = load_acquire(&priv->nr_used);
+	for (i = 0; i < n; i++) {
+		while (load_acquire(&priv->ctls[i].tid) && load_acquire(&priv->ctls[i].inside)) {
+			if (ring_clock_mono() - begin > PATIENCE_NS)
+				return -ETIMEDOUT;
+			arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+		}
+	}
+	return 0;
+}
+
+struct ring *ring_open(const struct ring *ring)
+{
+	static uint32_t last; /* not the same index again at once: see graph_exit_all() */
+	uint32_t i, n;
+
+	for (n = 0; n < RING_MAX - 1; n++) {
+		uint32_t gen;
+
+		i = last % (RING_MAX - 1) + 1;
+		last = i;
+		if (rings[i].area)
+			continue;
+		gen = rings[i].gen;
+		rings[i] = *ring;
+		rings[i].index = i;
+		store_release(&rings[i].gen, gen + 1);
+		return &rings[i];
+	}
+	return NULL;
+}
+
+int ring_close(struct ring *r)
+{
+	uint32_t i, n = load_acquire(&priv->nr_used);
+	int err;
+
+	ring_set_on(r, 0);
+	err = ring_synchronize();
+	if (err)
+		return err;
+	/* from here on their owners do not take them for theirs */
+	fetch_add(&r->gen, 1);
+	for (i = 0; i < n; i++)
+		if (priv->ctls[i].ring == r->index && load_relaxed(&priv->ctls[i].tid) > 0)
+			ctl_free(&priv->ctls[i]);
+	r->area = NULL;
+	return 0;
+}
+
+void ring_renew(const struct ring *r)
+{
+	struct ring_ctl *before = ring_ctl[r->index];
+	uint32_t gen = load_acquire(&r->gen);
+
+	/* a handler may have been faster, and have a block of the new ring */
+	if (ring_gen[r->index] == gen)
+		return;
+	if (before->tid >= 0)
+		compare_and_store(&ring_ctl[r->index], before, &null_ctl);
+	barrier();
+	ring_gen[r->index] = gen;
 }
 
 void ring_thread_start(void)
@@ -458,14 +574,17 @@ void ring_thread_start(void)
 
 void ring_thread_rename(void)
 {
+	struct ring_ctl *inside = records_comm() ? ring_enter() : NULL;
 	uint32_t i;
 
-	for (i = 0; i < RING_MAX && records_comm(); i++) {
-		const struct ring_ctl *ctl = ring_ctl[i];
+	for (i = 0; inside && i < RING_MAX; i++) {
+		const struct ring_ctl *ctl = own_block(i);
 
-		if (ctl->tid > 0 && ctl->task != UINT32_MAX)
+		if (ctl && ctl->task != UINT32_MAX)
 			sys_get_comm(rings[i].tasks[ctl->task].comm);
 	}
+	if (inside)
+		ring_leave(inside);
 }
 
 /* Give back a block and those for handlers above it. */
@@ -476,23 +595,34 @@ static void release(struct ring_ctl *ctl)
 
 		ctl->nest = 0; /* whoever had not finished never will */
 		retire_page(ctl);
-		store_release(&ctl->tid, 0);
+		ctl_free(ctl);
 		ctl = nested;
+	}
+}
+
+/* The thread leaves its blocks, and goes on with @next, which is none. That of ring_top last. */
+static void leave_blocks(struct ring_ctl *next)
+{
+	struct ring_ctl *inside = ring_ctl[0]->tid > 0 ? ring_enter() : NULL, *ctl;
+	uint32_t i;
+
+	for (i = RING_MAX; i-- > 0;) {
+		ctl = own_block(i);
+		/* a handler that records from here on makes the thread a new block, which stays */
+		ring_ctl[i] = next;
+		barrier();
+		if (!i && inside)
+			ring_leave(inside);
+		if (ctl && next->tid >= 0 && ctl->task != UINT32_MAX)
+			rings[i].tasks[ctl->task].end_stamp = ring_clock();
+		if (ctl)
+			release(ctl);
 	}
 }
 
 void ring_thread_forbid(void)
 {
-	uint32_t i;
-
-	for (i = 0; i < RING_MAX; i++) {
-		struct ring_ctl *ctl = ring_ctl[i];
-
-		ring_ctl[i] = &forbidden_ctl;
-		barrier();
-		if (ctl->tid > 0)
-			release(ctl);
-	}
+	leave_blocks(&forbidden_ctl);
 }
 
 void ring_thread_allow(void)
@@ -523,19 +653,8 @@ void ring_count_untraced(void)
 
 void ring_thread_end(void)
 {
-	uint32_t i;
-
+	if (ring_ctl[0]->tid < 0)
+		return;
 	ring_thread_rename();
-	for (i = 0; i < RING_MAX; i++) {
-		struct ring_ctl *ctl = ring_ctl[i];
-
-		if (ctl->tid <= 0)
-			continue;
-		if (ctl->task != UINT32_MAX)
-			rings[i].tasks[ctl->task].end_stamp = ring_clock();
-		/* a handler that records from here on makes the thread a new block, which stays */
-		ring_ctl[i] = &null_ctl;
-		barrier();
-		release(ctl);
-	}
+	leave_blocks(&null_ctl);
 }

@@ -61,6 +61,8 @@ struct ring_ctl {
 	struct ring_ctl *nested; /* for handlers that interrupt this one's slow path; made once */
 	struct ring_ctl *below;	 /* whose nested this is */
 	uint32_t ring;		 /* index of the ring into which it writes */
+	uint32_t inside;	 /* ring_enter(), in the thread's block of ring_top */
+	uint64_t inside_at;	 /* ... and the frame of the first of them */
 	int32_t tid; /* 0: the block is free, or this is a fork's child. Last: see ctl_clear() */
 } __attribute__((aligned(128)));
 
@@ -84,6 +86,7 @@ struct ring {
 	struct area_task *tasks;
 	uint32_t nr_cpus;
 	uint32_t index; /* in rings[] */
+	uint32_t gen;	/* one more each time that the index serves another instance */
 	uint32_t buffer_index;
 	uint32_t on; /* tracing_on */
 };
@@ -96,6 +99,12 @@ extern struct ring rings[RING_MAX];
  * first.
  */
 extern __thread struct ring_ctl *ring_ctl[RING_MAX] __attribute__((tls_model("initial-exec")));
+
+/* For which instance of that index the block is; not of ring_top, which stays. */
+extern __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
+
+/* See ring_block(). Any context. */
+void ring_renew(const struct ring *r);
 
 /* Offset of struct rseq from the thread pointer; 0 if the process has none. entry.S loads it. */
 extern ptrdiff_t ring_rseq_offset;
@@ -110,6 +119,42 @@ int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
 
 /* In a fork's child, which has an area of its own now: begin anew, with the top's ring alone. */
 void ring_fork(const struct ring *ring);
+
+/*
+ * ring_open() - a ring for one more instance.
+ * @ring: as for ring_start(). Return: it, or NULL: there are RING_MAX. One caller at a time.
+ */
+struct ring *ring_open(const struct ring *ring);
+
+/*
+ * ring_close() - the instance goes: nobody writes into its ring any more when this returns, nor has
+ * a block for it. No writer may find it any more. One caller at a time, not between ring_enter()
+ * and ring_leave().
+ * Return: 0; -ETIMEDOUT: as ring_synchronize(); the ring's memory has to stay then, and the index
+ * is not used again.
+ */
+int ring_close(struct ring *r);
+
+/*
+ * ring_enter() - from here to ring_leave() what was found meanwhile (an instance's ring, a list of
+ * those that want calls) stays. May nest. Any context; no system call but on a thread's first record.
+ * Return: what ring_leave() wants; NULL: this thread records nothing, and calls no ring_leave().
+ */
+struct ring_ctl *ring_enter(void);
+static inline void ring_leave(struct ring_ctl *ctl)
+{
+	__asm__ volatile("" ::: "memory");
+	/* 0 in a fork's child, where a handler forked meanwhile, and behind ring_jump() */
+	if (ctl->inside)
+		ctl->inside--;
+}
+
+/*
+ * ring_synchronize() - wait until every thread that is between ring_enter() and ring_leave() has
+ * come out. Return: 0; -ETIMEDOUT: one did not within a second: it is stopped, or a signal handler
+ * left it by longjmp().
+ */
+int ring_synchronize(void);
 
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(struct ring *r, int on);

@@ -19,6 +19,25 @@ struct ring_slot {
 	struct ring_ctl *ctl;
 };
 
+/*
+ * The thread's block in a ring. In that of an instance a block may be left of one that had the same
+ * index before: it is no longer ours.
+ */
+static inline struct ring_ctl *ring_block(const struct ring *r)
+{
+	if (r->index && ring_gen[r->index] != load_relaxed(&r->gen))
+		ring_renew(r);
+	return ring_ctl[r->index];
+}
+
+/* As arch_cpu(), which takes long where it needs lsl. */
+static inline uint32_t ring_cpu(void)
+{
+	int32_t cpu = ring_rseq_offset ? arch_rseq_cpu(ring_rseq_offset) : -1;
+
+	return cpu >= 0 ? (uint32_t)cpu : arch_cpu();
+}
+
 /* A writer begins: the page that it may write to, NULL in a fork's child. See XADD_RECORD. */
 static inline struct page_head *ring_begin_writer(struct ring_ctl *ctl)
 {
@@ -50,9 +69,9 @@ static inline void ring_end_writer(struct ring_ctl *ctl)
  */
 static inline void ring_ready(struct ring *r, uint32_t bytes)
 {
-	const struct ring_ctl *ctl = ring_ctl[r->index];
+	const struct ring_ctl *ctl = ring_block(r);
 
-	if (ctl->cpu_key != (arch_cpu() ^ RING_CPU_KEY) || ctl->page->commit + bytes > PAGE_BYTES)
+	if (ctl->cpu_key != (ring_cpu() ^ RING_CPU_KEY) || ctl->page->commit + bytes > PAGE_BYTES)
 		ring_new_page_in(r, bytes);
 }
 
@@ -65,11 +84,11 @@ static inline void ring_ready(struct ring *r, uint32_t bytes)
 static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t bytes)
 {
 	for (;;) {
-		struct ring_ctl *ctl = ring_ctl[r->index];
+		struct ring_ctl *ctl = ring_block(r);
 		struct page_head *head;
 		uint64_t at, stamp;
 
-		if (ctl->cpu_key == (arch_cpu() ^ RING_CPU_KEY)) {
+		if (ctl->cpu_key == (ring_cpu() ^ RING_CPU_KEY)) {
 			head = ring_begin_writer(ctl);
 			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
 			if (at + bytes <= PAGE_BYTES) {

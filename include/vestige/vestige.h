@@ -39,6 +39,7 @@ struct vestige_api {
 	int (*ops_set_filter)(struct ftrace_ops *ops, const char *buf, size_t bytes, int reset,
 			      int notrace);
 	void *(*return_address)(void *slot);
+	int (*instance_make)(const char *name, int make);
 };
 
 extern const struct vestige_api vestige_api_1 __attribute__((weak));
@@ -110,6 +111,40 @@ static inline ssize_t vestige_append(const char *file, const char *buf, size_t b
 		return -1;
 	}
 	return vestige_call_(file_write)(file, buf, bytes, 0);
+}
+
+/**
+ * vestige_instance_create() - make an instance, as `mkdir instances/NAME` in tracefs: a trace of its own
+ * with its own tracer, filters, options and buffer, beside all others.
+ * @name: at most 63 bytes, no `/`. Its files are then "instances/NAME/current_tracer" and so on.
+ *
+ * Return: 0, or -1 with errno: EEXIST; ENOSPC there are 16, or the file system is full; ENOENT, EPERM,
+ * ENAMETOOLONG the name is none; ENODEV the engine is asleep; ENOSYS libvestige is not loaded.
+ * Any thread, not from a signal handler nor from a callback. A fork's child has no instances.
+ */
+static inline int vestige_instance_create(const char *name)
+{
+	if (!vestige_call_(instance_make)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_call_(instance_make)(name, 1);
+}
+
+/**
+ * vestige_instance_destroy() - remove an instance with what it recorded, as rmdir does.
+ * Threads that are writing into it are waited for.
+ *
+ * Return: 0, or -1 with errno: ENOENT there is none of that name; otherwise as
+ * vestige_instance_create().
+ */
+static inline int vestige_instance_destroy(const char *name)
+{
+	if (!vestige_call_(instance_make)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_call_(instance_make)(name, 0);
 }
 
 /**

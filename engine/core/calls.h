@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which instances want which calls: the list that is read on the way of a call that more than the
+ * top instance's tracer wants. A call of a function that the top one alone wants never comes here.
+ */
+#ifndef VESTIGE_CORE_CALLS_H
+#define VESTIGE_CORE_CALLS_H
+
+#include <stdint.h>
+
+#include "arch_barrier.h"
+#include "engine/ring/ring.h"
+
+struct call_user {
+	struct ring *ring;
+	const uint64_t *bits; /* one a function */
+	uint32_t nr_bits;
+};
+
+struct call_list {
+	uint32_t nr_function, nr_graph;
+	struct call_user function[RING_MAX]; /* instances whose tracer is function */
+	struct call_user
+		graph[RING_MAX]; /* function_graph; the top one's too, if there are others */
+	uint64_t bytes;		 /* of its mapping, the bits behind it */
+};
+
+extern struct call_list
+	*calls_current; /* never NULL; to be read between ring_enter() and _leave() */
+
+static inline const struct call_list *calls_list(void)
+{
+	return load_acquire(&calls_current);
+}
+
+static inline int call_wanted(const struct call_user *u, uint32_t id)
+{
+	return id < u->nr_bits && (u->bits[id / 64] >> (id % 64) & 1);
+}
+
+/*
+ * calls_update() - read anew what the instances want, and let callers see it.
+ * @old: the list that they may still be reading, for calls_free().
+ * Return: 0, or -ENOMEM: nothing has changed. Under the tree's lock, as all below.
+ */
+int calls_update(struct call_list **old);
+void calls_free(struct call_list *old);
+
+/* How many instances but the top one want the calls of the function; in a graph. */
+int calls_wanting(uint32_t id);
+int calls_graph_wanting(uint32_t id);
+/* Whether there is one that wants any; a graph. */
+int calls_any(void);
+int calls_graph_any(void);
+
+/* A fork's child has no instances. */
+void calls_fork(void);
+
+/*
+ * calls_enter() - a function is called that instances want; called by hook/<cpu>/calls_entry.S.
+ * @word: the record's head word. @parent_ip: where it returns to. @site_end: where it goes on.
+ * Return: where the call goes on. Any context.
+ */
+uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end);
+
+/* Write the function records of a call that these want. Any context, between ring_enter and _leave. */
+void calls_record(const struct call_list *l, uint32_t id, uint64_t parent_ip);
+
+#endif

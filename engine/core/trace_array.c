@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The instances: making and removing them. Each has an area of its own (area_instance.c), a ring whose
+ * index says where it stands in the table here, filters, options and a tracer. The top one is not
+ * made here and never goes. Runs under the tree's lock, in the agent or a thread of the program.
+ *
+ * An instance goes while threads write into it: first nobody finds it any more (calls.c), then those
+ * who are at it come out, then its blocks and its memory go (ring_close).
+ *
+ * fork: the child has the top instance alone. Costs: bench "instances". Tests:
+ * tests/engine/fire/instances.
+ */
+#include "engine/core/trace_array.h"
+
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/core/calls.h"
+#include "engine/core/clock.h"
+#include "engine/core/tracer.h"
+
+struct trace_array global_trace = {
+	.ring = ring_top,
+	.filter = {.shown = AREA_FILTER_TRACE, .ring = ring_top},
+	.notrace = {.shown = AREA_FILTER_NOTRACE, .ring = ring_top},
+};
+
+static struct trace_array instances[RING_MAX]; /* by the ring's index; ring NULL: free */
+
+struct trace_array *trace_array_at(uint32_t i)
+{
+	if (!i)
+		return &global_trace;
+	return i < RING_MAX && instances[i].ring ? &instances[i] : NULL;
+}
+
+struct trace_array *trace_array_find(const char *name, size_t n)
+{
+	uint32_t i;
+
+	for (i = 1; i < RING_MAX; i++) {
+		struct trace_array *tr = trace_array_at(i);
+
+		if (tr && strlen(tr->name) == n && !memcmp(tr->name, name, n))
+			return tr;
+	}
+	return NULL;
+}
+
+int trace_array_wants(const struct trace_array *tr, uint32_t id)
+{
+	if (!tr->ops || function_set_has(&tr->notrace, id))
+		return 0;
+	return !tr->filter.count || function_set_has(&tr->filter, id);
+}
+
+struct ring trace_array_ring(struct area_header *head)
+{
+	return (struct ring){
+		.area = head,
+		.buffer = area_entry_in(head, AREA_BUFFERS, 0),
+		.cpus = area_entry_in(head, AREA_CPUS, 0),
+		.descs = area_entry_in(head, AREA_PAGES, 0),
+		.pages = (uint8_t *)head + head->pages_offset,
+		.task_table = &head->tables[AREA_TASKS],
+		.tasks = area_entry_in(head, AREA_TASKS, 0),
+		.nr_cpus = head->nr_cpus,
+	};
+}
+
+static int check_name(const char *name, size_t n)
+{
+	size_t i;
+
+	if (!n)
+		return -ENOENT;
+	for (i = 0; i < n; i++)
+		if (name[i] == '/' || !name[i])
+			return -EPERM;
+	if (name[0] == '.' && (n == 1 || (n == 2 && name[1] == '.')))
+		return -EEXIST;
+	if (n >= AREA_INSTANCE_BYTES)
+		return -ENAMETOOLONG;
+	return trace_array_find(name, n) ? -EEXIST : 0;
+}
+
+/* The options are the top one's at this moment, as the kernel's are; its clock is not. */
+static void begin_as_top(struct area_buffer *b)
+{
+	const struct area_buffer *top = trace_array_buffer(&global_trace);
+
+	b->options = top->options;
+	b->flags = top->flags;
+}
+
+int trace_array_create(const char *name, size_t n)
+{
+	char text[AREA_INSTANCE_BYTES];
+	struct area_header *head;
+	struct trace_array *tr;
+	struct ring ring, *r;
+	int err = check_name(name, n);
+
+	if (err)
+		return err;
+	str_copy(text, n + 1, name);
+	clock_add_pair();
+	err = area_add_instance(text, &head);
+	if (err)
+		return err;
+	ring = trace_array_ring(head);
+	begin_as_top(ring.buffer);
+	r = ring_open(&ring);
+	if (!r) {
+		area_drop_instance(head, 1);
+		return -ENOSPC;
+	}
+	tr = &instances[r->index];
+	*tr = (struct trace_array){
+		.filter = {.shown = AREA_FILTER_TRACE, .ring = r},
+		.notrace = {.shown = AREA_FILTER_NOTRACE, .ring = r},
+	};
+	memcpy(tr->name, text, n + 1);
+	tr->ring = r;
+	tracer_set(tr, "nop", 3);
+	ring_set_on(r, 1);
+	return 0;
+}
+
+void trace_array_destroy(struct trace_array *tr)
+{
+	struct area_header *head = trace_array_area(tr);
+	struct ring *r = tr->ring;
+	int err;
+
+	tracer_set(tr, "nop", 3);
+	tr->filter.ring = tr->notrace.ring = NULL;
+	function_set_free(&tr->filter);
+	function_set_free(&tr->notrace);
+	tr->ring = NULL;
+	err = ring_close(r);
+	if (err)
+		area_status("the memory of an instance stays: a thread did not leave it", tr->name,
+			    err);
+	area_drop_instance(head, !err);
+}
+
+void trace_arrays_sync(void)
+{
+	struct trace_array *tr;
+	uint32_t i;
+
+	for (i = 1; i < RING_MAX; i++) {
+		tr = trace_array_at(i);
+		if (tr)
+			area_sync_instance(trace_array_area(tr));
+	}
+}
+
+void trace_arrays_exit(void)
+{
+	struct trace_array *tr;
+	uint32_t i;
+
+	trace_arrays_sync();
+	for (i = 1; i < RING_MAX; i++) {
+		tr = trace_array_at(i);
+		if (!tr)
+			continue;
+		__atomic_store_n(&trace_array_area(tr)->state, AREA_EXITED, __ATOMIC_RELEASE);
+		if (!trace_array_buffer(tr)->take_seq)
+			area_drop_instance(trace_array_area(tr), 0);
+	}
+}
+
+void trace_arrays_fork(int keep)
+{
+	uint32_t i;
+
+	calls_fork();
+	for (i = 1; i < RING_MAX; i++) {
+		struct trace_array *tr = trace_array_at(i);
+		struct area_header *head = tr ? trace_array_area(tr) : NULL;
+
+		if (!tr)
+			continue;
+		tr->filter.ring = tr->notrace.ring = NULL;
+		function_set_free(&tr->filter);
+		function_set_free(&tr->notrace);
+		tr->ring = NULL;
+		area_unmap(head, keep);
+	}
+}
