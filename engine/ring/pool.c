@@ -104,13 +104,18 @@ static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t fr
 	return (int)index;
 }
 
-/* Move the hand one page on and tell which page it left. */
-static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed)
+/*
+ * Move the hand one page on and tell which page it left. At the end of what is backed it goes back to
+ * the start if it @may_wrap, else it stays. Return: the page, or UINT32_MAX.
+ */
+static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed, int may_wrap)
 {
 	for (;;) {
 		uint64_t hand = load_relaxed(&row->hand);
 		uint64_t at = hand < nr_backed ? hand : 0;
 
+		if (hand >= nr_backed && !may_wrap)
+			return UINT32_MAX;
 		if (compare_and_store(&row->hand, hand, at + 1))
 			return (uint32_t)at;
 	}
@@ -130,7 +135,7 @@ static int take_discard(struct ring *r, struct area_cpu *row)
 		uint32_t n = nr_usable(row), i;
 
 		for (i = 0; i < n; i++) {
-			uint32_t at = hand_step(row, n);
+			uint32_t at = hand_step(row, n, 1);
 
 			if (load_relaxed(&r->descs[row->first_page + at].state) == PAGE_FREE) {
 				int index = take_as(r, row, at, PAGE_FREE);
@@ -148,6 +153,7 @@ static int take_discard(struct ring *r, struct area_cpu *row)
 static int take_overwrite(struct ring *r, struct area_cpu *row)
 {
 	uint32_t tries;
+	int full = 0;
 
 	for (tries = 0;; tries++) {
 		uint32_t n = nr_usable(row), at, state;
@@ -155,11 +161,13 @@ static int take_overwrite(struct ring *r, struct area_cpu *row)
 
 		/* at the end of what is backed: add to it rather than lose something */
 		if (load_relaxed(&row->hand) >= n && n < load_relaxed(&row->nr_pages))
-			pool_back(r, row, GROW_PAGES);
+			full = pool_back(r, row, GROW_PAGES) < 0;
 		n = nr_usable(row);
 		if (!n || tries > 3 * n)
 			return -ENOBUFS;
-		at = hand_step(row, n);
+		at = hand_step(row, n, full || n >= load_relaxed(&row->nr_pages));
+		if (at == UINT32_MAX)
+			continue;
 		state = load_relaxed(&r->descs[row->first_page + at].state);
 		if (state == PAGE_PUBLISHED && tries < n &&
 		    load_relaxed(&r->buffer->publish_seq) - r->descs[row->first_page + at].seq <
