@@ -328,6 +328,7 @@ static void fork_child(void)
 	clock_add_pair();
 	ring_thread_start();
 	ring_set_on(ring_top, on);
+	ftrace_graph_update();
 	tree_mirror(&global_trace);
 	if (agent_wanted)
 		agent_start();

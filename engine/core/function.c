@@ -387,9 +387,7 @@ static void finish(enum record_kind kind)
 
 int ftrace_graph_update(void)
 {
-	if (!ftrace_top_graph())
-		return calls_graph_any() ? settle() : 0;
-	return prepare(RECORD_ENTRY);
+	return ftrace_top_graph() ? prepare(RECORD_ENTRY) : settle();
 }
 
 int ftrace_top_graph(void)

@@ -47,6 +47,9 @@ void graph_exit_none_rseq(void);
 void graph_exit_none_xadd(void);
 void graph_exit_filtered_none_rseq(void);
 void graph_exit_filtered_none_xadd(void);
+void graph_enter_multi(void);
+void graph_enter_multi_mono(void);
+void graph_exit_multi(void);
 void graph_exit_off(void);
 
 /* For functions with callbacks (core/ops.h); ops_entry_start() before the first of them. */

@@ -13,8 +13,10 @@
 #include "arch_regs.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/calls.h"
 #include "engine/core/clock.h"
 #include "engine/hook/entry.h"
+#include "engine/hook/graph_calls.h"
 #include "engine/hook/graph_libunwind.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/ring/ring_write.h"
@@ -47,9 +49,12 @@ static const struct variant {
 } variants[] = {VARIANT(rseq), VARIANT(xadd_rdpid), VARIANT(xadd_lsl),
 		VARIANT(mono), VARIANT(none_rseq),  VARIANT(none_xadd)};
 static const struct variant *variant = &variants[2];
+static void (*multi_enter)(void) = graph_enter_multi_mono;
+static int top_on, was_multi; /* the top instance makes a graph; others do */
 
 void graph_choose_entry(int rseq, int tsc, int stamps)
 {
+	multi_enter = tsc ? graph_enter_multi : graph_enter_multi_mono;
 	if (!stamps)
 		variant = &variants[rseq ? 4 : 5];
 	else
@@ -111,48 +116,84 @@ static int read_filters(void)
 	return graph_roots || graph_notrace.count || graph_max_depth || graph_thresh;
 }
 
-int graph_prepare(enum record_kind kind)
+/* The shadow of the stacks. */
+static int have_stacks(void)
 {
-	int filtered;
-
-	if (kind != RECORD_ENTRY)
-		return 0;
 	if (graph_stacks_start())
 		return -ENOMEM;
-	if (graph_stacks_probe()) {
-		area_status(
-			"no function_graph: the addresses of its shadow are taken, as they are by "
-			"-fsanitize=thread",
-			NULL, 0);
-		return -ENODEV;
+	if (!graph_stacks_probe())
+		return 0;
+	area_status("no function_graph: the addresses of its shadow are taken, as they are by "
+		    "-fsanitize=thread",
+		    NULL, 0);
+	return -ENODEV;
+}
+
+/*
+ * Which variants are current. From one to several instances, and back, whoever writes a record next
+ * has to find out on which stack its reader thinks it is: ring_rethink().
+ */
+static int choose(int top, int multi)
+{
+	int filtered = 0, err;
+
+	if (top || multi) {
+		err = have_stacks();
+		if (err)
+			return err;
+		filtered = read_filters();
 	}
-	graph_libunwind_meet();
-	graph_stacks_active(1);
-	filtered = read_filters();
-	store_release(&graph_enter_to, variant->enter[filtered]);
-	store_release(&graph_exit_to, variant->exit[filtered]);
+	if (top || multi)
+		graph_libunwind_meet();
+	graph_stacks_active(top || multi);
+	if (multi)
+		store_release(&graph_multi, 1);
+	if (top || multi)
+		store_release(&graph_enter_to, multi ? multi_enter : variant->enter[filtered]);
+	store_release(&graph_exit_to, top     ? variant->exit[filtered]
+				      : multi ? graph_exit_multi
+					      : graph_exit_off);
+	if (multi != was_multi)
+		ring_rethink();
+	store_release(&graph_multi, (uint32_t)multi);
+	was_multi = multi;
+	top_on = top;
 	return 0;
+}
+
+int graph_settle(void)
+{
+	int top = ftrace_top_graph(), multi = calls_graph_any();
+
+	return top == top_on && !multi && !was_multi ? 0 : choose(top, multi);
+}
+
+int graph_prepare(enum record_kind kind)
+{
+	return kind == RECORD_ENTRY ? choose(ftrace_top_graph(), calls_graph_any()) : 0;
 }
 
 void graph_finish(enum record_kind kind)
 {
 	if (kind != RECORD_ENTRY)
 		return;
-	store_release(&graph_exit_to, graph_exit_off);
-	graph_stacks_active(0);
+	choose(ftrace_top_graph(), calls_graph_any());
 	graph_stacks_tell();
 }
 
 /*
- * A call without an entry record returns: the end of what set_graph_notrace hides, or a call that
- * tracing_thresh may want. Called by graph.S, in any context. @slot: S, on @s. @stub: what it holds.
+ * A call without an entry record of the plain way returns: one that several instances know of, the end
+ * of what set_graph_notrace hides, or a call that tracing_thresh may want. Called by graph.S, in any
+ * context. @slot: S, on @s. @stub: what it holds.
  */
 void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s);
 
 void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s)
 {
-	uint64_t word, took;
+	const struct graph_target *target;
+	uint64_t took, payload;
 	struct ring_slot r;
+	uint32_t id;
 
 	if (s->hidden == slot) {
 		s->hidden = 0;
@@ -162,12 +203,20 @@ void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s)
 		s->depth--;
 	if (s->root == slot)
 		s->root = 0;
+	target = &graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES];
+	id = record_word_id(target->word);
+	if (graph_shadow(slot)->calls) {
+		graph_calls_exit(slot, id, s, top_on);
+		return;
+	}
 	took = ring_clock() - graph_shadow(slot)->stamp;
 	if (!graph_thresh || took < graph_thresh || took >> RECORD_RETURN_DEPTH_SHIFT)
 		return;
-	word = graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word;
-	if (!ring_reserve(ring_top, &r, RECORD_RETURN_BYTES))
-		return;
-	r.words[1] = took | (uint64_t)s->depth << RECORD_RETURN_DEPTH_SHIFT;
-	ring_commit(&r, RECORD_RETURN, record_word_id(word));
+	payload = took | (uint64_t)s->depth << RECORD_RETURN_DEPTH_SHIFT;
+	if (load_relaxed(&graph_multi)) {
+		graph_calls_return(id, payload);
+	} else if (ring_reserve(ring_top, &r, RECORD_RETURN_BYTES)) {
+		r.words[1] = payload;
+		ring_commit(&r, RECORD_RETURN, id);
+	}
 }

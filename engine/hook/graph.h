@@ -35,11 +35,12 @@
 
 struct graph_shadow {
 	uint64_t return_address;
-	uint64_t link;	/* the next outer open slot, bit 63: this call has no entry record */
+	uint64_t link;	/* the next outer open slot, bit 63: see GRAPH_SILENT */
 	uint64_t stamp; /* of the entry, where tracing_thresh wants it */
-	uint64_t unused;
+	uint64_t calls; /* of a silent call: which instances were told of it, see graph_calls.h */
 };
 
+/* The call has no entry record, or those that `calls` tells of. */
 #define GRAPH_SILENT (UINT64_C(1) << 63)
 
 static inline struct graph_shadow *graph_shadow(uint64_t slot)
@@ -88,5 +89,8 @@ void graph_choose_entry(int rseq, int tsc, int stamps);
 /* struct hook's prepare and finish: calls that are wrapped from now on are recorded, or just return. */
 int graph_prepare(enum record_kind kind);
 void graph_finish(enum record_kind kind);
+
+/* struct hook's settle: whether the top instance or others make a graph has changed. */
+int graph_settle(void);
 
 #endif

@@ -25,6 +25,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/hook/graph.h"
+#include "engine/hook/graph_calls.h"
 #include "engine/hook/graph_shadow.h"
 #include "engine/ring/ring_write.h"
 
@@ -396,12 +397,30 @@ static int extend(struct graph_stack *s, uint64_t slot)
 	return 1;
 }
 
+/* The top instance knows of calls with a record of the plain way, others of what is noted. */
+static void count_gone(const struct graph_shadow *shadow, uint64_t slot, uint32_t gone[RING_MAX])
+{
+	if (shadow->link & GRAPH_SILENT)
+		graph_calls_gone(slot, gone);
+	else
+		gone[0]++;
+}
+
+static void tell_gone(const struct graph_stack *s, const uint32_t gone[RING_MAX])
+{
+	if (load_relaxed(&graph_multi))
+		graph_calls_unwound(s, gone);
+	else if (gone[0])
+		write_record(RECORD_UNWOUND, gone[0]);
+}
+
 /*
  * Calls that have vanished: those below @slot, the one at it if this is an entry, and those whose
  * slot no longer holds a stub's address. @returned: the thread comes back to this stack.
- * Return: how many had an entry record.
+ * @gone: counts those of which each instance has an entry record.
  */
-static uint32_t drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int returned)
+static void drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int returned,
+		 uint32_t gone[RING_MAX])
 {
 	uint32_t n = 0;
 
@@ -419,7 +438,8 @@ static uint32_t drop(struct graph_stack *s, uint64_t slot, enum graph_step step,
 			break;
 		}
 		shadow = graph_shadow(s->open);
-		n += !(shadow->link & GRAPH_SILENT);
+		count_gone(shadow, s->open, gone);
+		n += !(shadow->link & GRAPH_SILENT) || shadow->calls;
 		if (s->root == s->open)
 			s->root = 0;
 		if (s->hidden == s->open)
@@ -427,21 +447,20 @@ static uint32_t drop(struct graph_stack *s, uint64_t slot, enum graph_step step,
 		s->open = shadow->link & ~GRAPH_SILENT;
 	}
 	s->depth = s->depth > n ? s->depth - n : 0;
-	return n;
 }
 
 /*
  * A learned stack that was left with open calls and begins anew, a few bytes lower: the outermost old
  * slot still holds a stub's address, but the new call was made where that one was, and not by it.
- * Return: as drop().
+ * @gone: as drop().
  */
-static uint32_t drop_abandoned(struct graph_stack *s, uint64_t slot)
+static void drop_abandoned(struct graph_stack *s, uint64_t slot, uint32_t gone[RING_MAX])
 {
 	if (s->floor || s->open >= s->top || s->open - slot > ABANDONED_GAP ||
 	    graph_shadow(s->open)->return_address != *(const uint64_t *)slot ||
 	    called_by_innermost(s, slot))
-		return 0;
-	return drop(s, s->open + 8, GRAPH_EXIT, 1);
+		return;
+	drop(s, s->open + 8, GRAPH_EXIT, 1, gone);
 }
 
 /*
@@ -478,7 +497,8 @@ static int become(struct graph_tls *t, const struct graph_stack *s)
 		return 0;
 	t->switched |= t->word != 0;
 	t->word = s->word;
-	write_record(RECORD_STACK, record_word_id(s->word));
+	if (!load_relaxed(&graph_multi))
+		write_record(RECORD_STACK, record_word_id(s->word));
 	return 1;
 }
 
@@ -499,8 +519,8 @@ static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot)
 int graph_stack_slow(uint64_t slot, enum graph_step step)
 {
 	struct graph_tls *t = &graph_tls;
+	uint32_t gone[RING_MAX] = {0}, turn;
 	struct graph_stack *s;
-	uint32_t vanished, turn;
 	int returned;
 
 	if (unlikely(t->forbidden || !tables)) {
@@ -515,9 +535,13 @@ int graph_stack_slow(uint64_t slot, enum graph_step step)
 			ring_count_untraced();
 			return 0;
 		}
-		ring_ready(ring_top, 3 * RECORD_GRAPH_BYTES);
+		if (!load_relaxed(&graph_multi))
+			ring_ready(ring_top, 3 * RECORD_GRAPH_BYTES);
 		if (!enter(t, slot)) {
-			ring_count_nested();
+			if (load_relaxed(&graph_multi))
+				graph_calls_count_nested();
+			else
+				ring_count_nested(ring_top);
 			return 0;
 		}
 		/* if a handler came by meanwhile, what we know is old */
@@ -525,11 +549,10 @@ int graph_stack_slow(uint64_t slot, enum graph_step step)
 			leave(t, NULL);
 	} while (t->turn != turn);
 	returned = become(t, s);
-	vanished = drop(s, slot, step, returned);
+	drop(s, slot, step, returned, gone);
 	if (returned && step == GRAPH_ENTER)
-		vanished += drop_abandoned(s, slot);
-	if (vanished)
-		write_record(RECORD_UNWOUND, vanished);
+		drop_abandoned(s, slot, gone);
+	tell_gone(s, gone);
 	if (step == GRAPH_EXIT)
 		s->open = slot;
 	t->recent[graph_recent(slot)] = s;
@@ -559,8 +582,8 @@ void graph_stack_note(void)
 void graph_stack_drop(uint64_t sp)
 {
 	struct graph_tls *t = &graph_tls;
+	uint32_t gone[RING_MAX] = {0};
 	struct graph_stack *s;
-	uint32_t vanished;
 
 	if (!tables || t->forbidden || !t->word || !enter(t, sp))
 		return;
@@ -569,9 +592,8 @@ void graph_stack_drop(uint64_t sp)
 		leave(t, t->last);
 		return;
 	}
-	vanished = drop(s, sp, GRAPH_EXIT, become(t, s));
-	if (vanished)
-		write_record(RECORD_UNWOUND, vanished);
+	drop(s, sp, GRAPH_EXIT, become(t, s), gone);
+	tell_gone(s, gone);
 	t->turn++;
 	leave(t, s);
 }

@@ -402,6 +402,7 @@ static const struct hook patchable_hook = {
 	.arm = sites_arm,
 	.prepare = graph_prepare,
 	.finish = graph_finish,
+	.settle = graph_settle,
 	.forget = sites_forget,
 };
 

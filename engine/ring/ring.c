@@ -106,6 +106,11 @@ void ring_set_on(struct ring *r, int on)
 		send_to_slow_path();
 }
 
+void ring_rethink(void)
+{
+	send_to_slow_path();
+}
+
 int ring_is_on(const struct ring *r)
 {
 	return (int)load_relaxed(&r->on);
@@ -249,6 +254,8 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 		barrier();
 		nested = ctl->nested;
 	}
+	/* what its page was told last is older than what ours was */
+	nested->told = ((nested->told >> 32) + 1) << 32;
 	ring_ctl[ctl->ring] = nested;
 	return nested;
 }
@@ -408,6 +415,7 @@ enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
 	ctl->busy = 1;
 	barrier();
 	ctl->cpu_key = 0;
+	ctl->told = ((ctl->told >> 32) + 1) << 32;
 	barrier();
 	if (unlikely(!load_relaxed(&r->on)))
 		verdict = RING_SKIP;
@@ -561,7 +569,8 @@ void ring_renew(const struct ring *r)
 	if (ring_gen[r->index] == gen)
 		return;
 	if (before->tid >= 0)
-		compare_and_store(&ring_ctl[r->index], before, &null_ctl);
+		arch_local_compare_and_store((uint64_t *)&ring_ctl[r->index], (uint64_t)before,
+					     (uint64_t)&null_ctl);
 	barrier();
 	ring_gen[r->index] = gen;
 }
@@ -634,10 +643,10 @@ void ring_thread_allow(void)
 			ring_ctl[i] = &null_ctl;
 }
 
-void ring_count_nested(void)
+void ring_count_nested(struct ring *r)
 {
-	if (ring_top->cpus)
-		fetch_add(&cpu_row(ring_top, arch_cpu())->commit_overrun, 1);
+	if (r->cpus)
+		fetch_add(&cpu_row(r, arch_cpu())->commit_overrun, 1);
 }
 
 void ring_count_dropped(struct ring *r)

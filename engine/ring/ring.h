@@ -63,6 +63,9 @@ struct ring_ctl {
 	uint32_t ring;		 /* index of the ring into which it writes */
 	uint32_t inside;	 /* ring_enter(), in the thread's block of ring_top */
 	uint64_t inside_at;	 /* ... and the frame of the first of them */
+	/* what was said last in this page of what holds for the records behind it; 0 in a new page, or
+	 * when that is not sure: the low half is the writer's, the other one counts changes */
+	uint64_t told;
 	int32_t tid; /* 0: the block is free, or this is a fork's child. Last: see ctl_clear() */
 } __attribute__((aligned(128)));
 
@@ -156,6 +159,12 @@ static inline void ring_leave(struct ring_ctl *ctl)
  */
 int ring_synchronize(void);
 
+/*
+ * ring_rethink() - each thread's next record in any ring takes the slow path, and finds nothing
+ * told. From any thread.
+ */
+void ring_rethink(void);
+
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(struct ring *r, int on);
 int ring_is_on(const struct ring *r);
@@ -224,7 +233,7 @@ enum ring_interrupted ring_interrupted(void);
  * (commit_overrun of this CPU); because the thread or its stack cannot be traced (untraced_calls).
  * Any context.
  */
-void ring_count_nested(void);
+void ring_count_nested(struct ring *r);
 void ring_count_untraced(void);
 
 /* A record is lost because it is larger than a page; counted as dropped_events. Any context. */

@@ -130,8 +130,8 @@ static const struct {
 } sets[] = {
 	{"a", "set_ftrace_filter", "f_one", "function"},
 	{"b", "set_ftrace_notrace", "f_two", "function"},
-	{"c", "set_ftrace_filter", "f_*", "function"},
-	{"d", "set_ftrace_filter", "f_three", "function"},
+	{"c", "set_ftrace_filter", "f_*", "function_graph"},
+	{"d", "set_ftrace_filter", "f_three", "function_graph"},
 };
 #define NR_SETS (sizeof(sets) / sizeof(*sets))
 

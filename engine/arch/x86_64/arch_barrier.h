@@ -23,6 +23,18 @@ static inline uint64_t arch_local_fetch_add(uint64_t *p, uint64_t v)
 	return v;
 }
 
+/* Store @to if *@p is @from: whole for the thread's own signal handlers alone. Return whether it was. */
+static inline int arch_local_compare_and_store(uint64_t *p, uint64_t from, uint64_t to)
+{
+	uint8_t was;
+
+	__asm__ volatile("cmpxchgq %3, %1; sete %0"
+			 : "=q"(was), "+m"(*p), "+a"(from)
+			 : "r"(to)
+			 : "memory", "cc");
+	return was;
+}
+
 /* Store @to if *@p is @from. Return whether it was. */
 #define compare_and_store(p, from, to)                                                             \
 	({                                                                                         \

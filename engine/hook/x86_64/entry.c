@@ -51,6 +51,7 @@ static_assert(offsetof(struct graph_target, word) == TARGET_WORD, "TARGET_WORD")
 static_assert(offsetof(struct graph_shadow, return_address) == SHADOW_RETURN, "SHADOW_RETURN");
 static_assert(offsetof(struct graph_shadow, link) == SHADOW_LINK, "SHADOW_LINK");
 static_assert(offsetof(struct graph_shadow, stamp) == SHADOW_STAMP, "SHADOW_STAMP");
+static_assert(offsetof(struct graph_shadow, calls) == SHADOW_CALLS, "SHADOW_CALLS");
 static_assert(sizeof(struct graph_shadow) == 32, "graph_shadow()");
 static_assert(GRAPH_SHADOW == SHADOW_BASE, "SHADOW_BASE");
 static_assert(GRAPH_ROOT == FLAG_ROOT && GRAPH_NOTRACE == FLAG_NOTRACE, "flags");

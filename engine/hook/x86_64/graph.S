@@ -18,8 +18,10 @@
  * stamp goes before the record.
  *
  * Variants: how a record is reserved and stamped, as in entry.S; `filtered` ones know
- * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh. graph_enter and
- * graph_exit jump to the current variant through a pointer each, always the same and predicted.
+ * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh; `multi` ones, filtered
+ * too, leave the records to C, which writes them for each instance that wants the function
+ * (graph_calls.c): their calls are silent, so that whatever exit is current finds them. graph_enter
+ * and graph_exit jump to the current variant through a pointer each, always the same and predicted.
  */
 #include "entry.inc"
 
@@ -162,7 +164,8 @@
 	.endm
 
 	/*
-	 * The call is wrapped. \silent: without a record. Leaves rcx = S, rdx = its shadow.
+	 * The call is wrapped. \silent: 1: without a record; 2: with those that graph_enter_all() has
+	 * noted in the shadow. Leaves rcx = S, rdx = its shadow.
 	 */
 	.macro WRAP silent
 	lea	SLOT, %rcx
@@ -172,6 +175,9 @@
 	mov	ST_OPEN(%r8), %rax
 	.if \silent
 	bts	$63, %rax
+	.endif
+	.if \silent == 1
+	movq	$0, SHADOW_CALLS(%rdx)
 	.endif
 	mov	%rax, SHADOW_LINK(%rdx)
 	mov	STUB, %rax
@@ -306,6 +312,19 @@
 	FILTER \name
 	.endif
 	ENTRY_WORD STUB
+	.ifc \cpu, multi
+	lea	SLOT, %rsi
+	mov	%r8, %rdx
+	CALL_C	graph_enter_all
+	test	%eax, %eax
+	jz	.L\name\()_unwrapped
+	.cfi_remember_state
+	lea	SLOT, %rcx
+	FILTER_COUNT
+	WRAP 2
+	GO_TO_BODY
+	.cfi_restore_state
+	.else
 .L\name\()_record:
 	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap, .L\name\()_elsewhere
 	.cfi_remember_state
@@ -327,6 +346,7 @@
 	pop	%rdi
 	.cfi_adjust_cfa_offset -8
 	jmp	.L\name\()_record
+	.endif
 
 	/* The thread comes back to a stack: the same must hold as above, and a little more. */
 .L\name\()_elsewhere:
@@ -383,6 +403,12 @@
 	cmp	ST_OPEN(%r8), %rcx
 	jne	.L\name\()_tail_stack
 	ENTRY_WORD STUB
+	.ifc \cpu, multi
+	lea	SLOT, %rsi
+	mov	%r8, %rdx
+	CALL_C	graph_tail_all
+	jmp	.L\name\()_unwrapped
+	.else
 	movabs	$WORD_TAIL, %rax
 	add	%rax, %rdi
 .L\name\()_tail_record:
@@ -398,6 +424,7 @@
 	pop	%rdi
 	.cfi_adjust_cfa_offset -8
 	jmp	.L\name\()_tail_record
+	.endif
 	/* on another stack than the last record, or calls above it have vanished: as before a return */
 .L\name\()_tail_stack:
 	lea	SLOT, %rdi
@@ -466,9 +493,11 @@
 	SHADOW_OF %rcx, %rdx, %rax
 	cmpq	$0, SHADOW_LINK(%rdx)
 	js	.L\name\()_silent
+	.ifnc \cpu, multi
 	EXIT_WORD
 .L\name\()_record:
 	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
+	.endif
 	.if \filtered
 	decl	ST_DEPTH(%r8)
 	lea	EXIT_SLOT, %rcx
@@ -480,6 +509,7 @@
 	.cfi_remember_state
 	UNWRAP 1
 	.cfi_restore_state
+	.ifnc \cpu, multi
 	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
 
 .L\name\()_page:
@@ -491,6 +521,7 @@
 	pop	%rdi
 	.cfi_adjust_cfa_offset -8
 	jmp	.L\name\()_record
+	.endif
 
 	/* The thread comes back to a stack, by this return. */
 .L\name\()_elsewhere:
@@ -519,14 +550,12 @@
 	UNWRAP 0
 	.cfi_restore_state
 
-	/* A call without an entry record: of set_graph_notrace, or under tracing_thresh. */
+	/* No entry record of this way: set_graph_notrace, tracing_thresh, several instances. */
 .L\name\()_silent:
-	.if \filtered
 	mov	EXIT_SLOT, %rsi
 	mov	%rcx, %rdi
 	mov	%r8, %rdx
 	CALL_C	graph_silent_exit
-	.endif
 	.cfi_remember_state
 	UNWRAP 1
 	.cfi_restore_state
@@ -556,6 +585,11 @@
 	ALL mono, mono, lsl
 	ALL none_rseq, none, rseq
 	ALL none_xadd, none, lsl
+
+	GRAPH_ENTER graph_enter_multi, tsc, multi, 1
+	GRAPH_ENTER graph_enter_multi_mono, mono, multi, 1
+	/* the top instance makes no graph, others do: calls of its alone just return */
+	GRAPH_EXIT graph_exit_multi, tsc, multi, 1
 
 	/* Nothing is recorded any more; what is open finds its way back. */
 	.globl	graph_exit_off

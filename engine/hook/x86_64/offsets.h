@@ -52,6 +52,7 @@
 #define SHADOW_RETURN 0
 #define SHADOW_LINK   8
 #define SHADOW_STAMP  16
+#define SHADOW_CALLS  24
 #define SHADOW_BASE   0x200000035240
 #define FLAG_ROOT     1
 #define FLAG_NOTRACE  2

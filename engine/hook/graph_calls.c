@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See graph_calls.h. On which stack a record was made is told in each ring by itself, and in each page
+ * anew: a record on another stack than the last one in its page comes with a RECORD_STACK in the same
+ * slot. ring_ctl.told is the stack of the page's last record. A handler that records while a writer
+ * below it has not finished tells its stack always, and leaves behind that nothing is sure; the writer
+ * below sees that, and begins anew or lets it stand. So no handler is refused, and no record stands
+ * on a wrong stack.
+ *
+ * No state but that. fork: ring_rethink() by way of graph_settle(). Costs: bench "instances". Tests:
+ * tests/engine/fire/instances.
+ */
+#include "engine/hook/graph_calls.h"
+
+#include "arch_barrier.h"
+#include "engine/core/calls.h"
+#include "engine/hook/graph.h"
+#include "engine/ring/ring_write.h"
+
+uint32_t graph_multi;
+
+static uint64_t head_word(enum record_kind kind, uint32_t id, uint64_t stamp)
+{
+	return (uint64_t)kind << RECORD_KIND_SHIFT | (uint64_t)id << RECORD_ID_SHIFT | stamp;
+}
+
+/*
+ * A record in a slot that is reserved; told: what ctl->told was before. Return: 0: a handler told
+ * something else meanwhile, or the page is too old: nothing was written.
+ */
+static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
+		uint64_t told, const uint64_t word[2])
+{
+	uint64_t stamp = ring_clock() - head->base_stamp;
+
+	if (stamp >> 32 || load_relaxed(&ctl->told) != told)
+		return 0;
+	if (alone) {
+		*(volatile uint64_t *)words = word[1] + stamp;
+		return 1;
+	}
+	words[1] = word[1] + stamp;
+	barrier();
+	*(volatile uint64_t *)words = word[0] + stamp;
+	return 1;
+}
+
+/* Write a record that was made on stack @s. Return whether it was. Between ring_enter() and _leave(). */
+static int put(struct ring *r, const struct graph_stack *s, enum record_kind kind, uint32_t id)
+{
+	uint32_t stack = record_word_id(s->word);
+	const uint64_t word[2] = {s->word, head_word(kind, id, 0)};
+
+	for (;;) {
+		struct ring_ctl *ctl = ring_block(r);
+		int below, alone, done = 0, full = 1;
+		struct page_head *head;
+		uint64_t told, at;
+		uint32_t bytes;
+
+		if (ctl->cpu_key == (ring_cpu() ^ RING_CPU_KEY)) {
+			head = ring_begin_writer(ctl);
+			below = ctl->nest > 1;
+			told = load_relaxed(&ctl->told);
+			alone = !below && (uint32_t)told == stack;
+			bytes = alone ? RECORD_GRAPH_BYTES : 2 * RECORD_GRAPH_BYTES;
+			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
+			full = at + bytes > PAGE_BYTES;
+			if (!full) {
+				uint64_t *words = (uint64_t *)((uint8_t *)head + at);
+
+				words[0] = head_word(RECORD_UNCOMMITTED, bytes, 0);
+				done = fill(ctl, head, words, alone, told, word);
+				full = !done && load_relaxed(&ctl->told) == told;
+			}
+			barrier();
+			if (done && below)
+				store_relaxed(&ctl->told, ((told >> 32) + 1) << 32);
+			else if (done && !alone)
+				arch_local_compare_and_store(&ctl->told, told,
+							     told >> 32 << 32 | stack);
+			ring_end_writer(ctl);
+		}
+		if (done)
+			return 1;
+		if (full && ring_new_page_in(r, 2 * RECORD_GRAPH_BYTES) == RING_SKIP)
+			return 0;
+	}
+}
+
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
+{
+	struct ring_ctl *inside = ring_enter();
+	uint32_t id = record_word_id(word), i;
+	const struct call_list *l;
+	uint64_t calls = 0;
+
+	if (!inside)
+		return 0;
+	l = calls_list();
+	for (i = 0; i < l->nr_graph; i++) {
+		struct ring *r = l->graph[i].ring;
+
+		if (call_wanted(&l->graph[i], id) && put(r, s, RECORD_ENTRY, id))
+			calls |= UINT64_C(1) << r->index;
+	}
+	ring_leave(inside);
+	graph_shadow(slot)->calls = calls;
+	return calls != 0;
+}
+
+/* Whether an instance knows of the call around a tail call; the top one's plain way notes nothing. */
+static int knows(const struct graph_shadow *shadow, const struct ring *r)
+{
+	if (!(shadow->link & GRAPH_SILENT))
+		return r == ring_top;
+	return (int)((shadow->calls | shadow->calls >> GRAPH_TAIL_SHIFT) >> r->index & 1);
+}
+
+/* Whether a function entered by a tail call can have an entry of its own: see graph_calls.h. */
+static int can_enter(const struct graph_shadow *shadow, uint32_t id)
+{
+	uint64_t tails = shadow->calls >> GRAPH_TAIL_SHIFT & GRAPH_CALLS_MASK;
+
+	return shadow->link & GRAPH_SILENT && shadow->calls &&
+	       (!tails || shadow->calls >> GRAPH_TAIL_ID_SHIFT == id);
+}
+
+void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
+{
+	struct graph_shadow *shadow = graph_shadow(slot);
+	struct ring_ctl *inside = ring_enter();
+	uint32_t id = record_word_id(word), i;
+	const struct call_list *l;
+
+	if (!inside)
+		return;
+	l = calls_list();
+	for (i = 0; i < l->nr_graph; i++) {
+		struct ring *r = l->graph[i].ring;
+
+		if (!call_wanted(&l->graph[i], id))
+			continue;
+		if (knows(shadow, r) || !can_enter(shadow, id))
+			put(r, s, RECORD_TAIL, id);
+		else if (put(r, s, RECORD_ENTRY, id))
+			shadow->calls |= UINT64_C(1) << (GRAPH_TAIL_SHIFT + r->index) |
+					 (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
+	}
+	ring_leave(inside);
+}
+
+static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct graph_stack *s)
+{
+	if (calls >> r->index & 1)
+		put(r, s, RECORD_EXIT, id);
+	else if (calls >> (GRAPH_TAIL_SHIFT + r->index) & 1)
+		put(r, s, RECORD_EXIT, (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT));
+}
+
+void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, int top)
+{
+	uint64_t calls = graph_shadow(slot)->calls;
+	struct ring_ctl *inside = ring_enter();
+	const struct call_list *l;
+	uint32_t i;
+
+	if (!inside)
+		return;
+	l = calls_list();
+	for (i = 0; i < l->nr_graph; i++)
+		exit_in(l->graph[i].ring, calls, id, s);
+	if (!l->nr_graph && top && calls & 1) {
+		/* the plain way, by now: its word of the stack is told with the record */
+		ring_block(ring_top)->told = 0;
+		exit_in(ring_top, calls, id, s);
+		graph_tls.word = s->word;
+	}
+	ring_leave(inside);
+}
+
+void graph_calls_return(uint32_t id, uint64_t payload)
+{
+	struct ring_ctl *inside = ring_enter();
+	const struct call_list *l;
+	struct ring_slot slot;
+	uint32_t i;
+
+	if (!inside)
+		return;
+	l = calls_list();
+	for (i = 0; i < l->nr_graph; i++) {
+		if (!call_wanted(&l->graph[i], id) ||
+		    !ring_reserve(l->graph[i].ring, &slot, RECORD_RETURN_BYTES))
+			continue;
+		slot.words[1] = payload;
+		ring_commit(&slot, RECORD_RETURN, id);
+	}
+	ring_leave(inside);
+}
+
+void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX])
+{
+	uint64_t calls = graph_shadow(slot)->calls;
+	uint32_t i;
+
+	calls = (calls | calls >> GRAPH_TAIL_SHIFT) & GRAPH_CALLS_MASK;
+	for (i = 0; i < RING_MAX; i++)
+		gone[i] += calls >> i & 1;
+}
+
+void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_MAX])
+{
+	struct ring_ctl *inside = ring_enter();
+	const struct call_list *l;
+	uint32_t i;
+
+	if (!inside)
+		return;
+	l = calls_list();
+	for (i = 0; i < l->nr_graph; i++) {
+		struct ring *r = l->graph[i].ring;
+
+		if (gone[r->index])
+			put(r, s, RECORD_UNWOUND, gone[r->index]);
+	}
+	ring_leave(inside);
+}
+
+void graph_calls_count_nested(void)
+{
+	struct ring_ctl *inside = ring_enter();
+	const struct call_list *l;
+	uint32_t i;
+
+	if (!inside)
+		return;
+	l = calls_list();
+	for (i = 0; i < l->nr_graph; i++)
+		ring_count_nested(l->graph[i].ring);
+	ring_leave(inside);
+}

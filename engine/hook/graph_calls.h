@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The graph while several instances make one, or another than the top one: each record is written in
+ * C, into the ring of each instance that wants the function. graph.S's `multi` variants come here, and
+ * graph_stack.c with calls that have vanished.
+ *
+ * graph_shadow.calls of such a call says which instances have a RECORD_ENTRY of it, so that they and
+ * no others have its exit: bits 0.. by the ring's index. An instance that wants a function that took
+ * the place of this call by a tail call, and did not want this call, has an entry of that function
+ * instead (bits GRAPH_TAIL_SHIFT.., its id from GRAPH_TAIL_ID_SHIFT on), and its exit at the same
+ * moment.
+ */
+#ifndef VESTIGE_HOOK_GRAPH_CALLS_H
+#define VESTIGE_HOOK_GRAPH_CALLS_H
+
+#include <stdint.h>
+
+#include "engine/hook/graph_stack.h"
+#include "engine/ring/ring.h"
+
+#define GRAPH_CALLS_MASK    ((UINT64_C(1) << RING_MAX) - 1)
+#define GRAPH_TAIL_SHIFT    RING_MAX
+#define GRAPH_TAIL_ID_SHIFT (2 * RING_MAX)
+
+/* Whether calls are wrapped by the `multi` variants now. */
+extern uint32_t graph_multi;
+
+/*
+ * Called by graph.S. @word: the head word of the function's RECORD_ENTRY. @slot: the call's slot, on
+ * @s. graph_enter_all() returns 0 when nobody wants the call: it then stays unwrapped.
+ * Any context.
+ */
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s);
+void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s);
+
+/* A call that graph_enter_all() noted returns. @id: its function. @top: the top instance's graph is on. */
+void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, int top);
+
+/* RECORD_RETURN with this payload, for those who want the function. */
+void graph_calls_return(uint32_t id, uint64_t payload);
+
+/* graph_calls_gone() - add a call that has vanished to the counts of those who know of it. */
+void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX]);
+
+/* Tell each of them. */
+void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_MAX]);
+
+/* A call makes no record because a handler interrupted the engine itself: as ring_count_nested(). */
+void graph_calls_count_nested(void);
+
+#endif
