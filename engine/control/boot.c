@@ -322,6 +322,7 @@ static void fork_child(void)
 			      err);
 		return;
 	}
+	objects_fork();
 	ring = trace_array_ring(area);
 	ring_fork(&ring);
 	area_unmap(parent, interrupted != RING_NOTHING);

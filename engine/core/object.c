@@ -2,7 +2,7 @@
 /*
  * The list of loaded objects, taken from dl_iterate_phdr(). Owns the table of struct object. An
  * object that dlclose() removed keeps its row, since records name its functions; loaded again it
- * gets another one. Nothing for fork: the child has the same objects.
+ * gets another one. fork: the child has the same objects, and their names in its own area.
  * Tests: tests/engine/test_dlopen.py.
  */
 #include "engine/core/object.h"
@@ -96,6 +96,20 @@ static const char *lasting_path(const struct object *o)
 	return o->index ? area_string_at(object_row(o)->path) : "/proc/self/exe";
 }
 
+static void take_names(struct object *o)
+{
+	o->path = lasting_path(o);
+	o->name = base_name(area_string_at(object_row(o)->path));
+}
+
+void objects_fork(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr_objects; i++)
+		take_names(&objects[i]);
+}
+
 static int add_object(const struct dl_phdr_info *info)
 {
 	static const char self[] = "";
@@ -137,8 +151,7 @@ static int add_object(const struct dl_phdr_info *info)
 			row->status = AREA_OBJECT_ENGINE;
 		read_identity(o, row);
 	}
-	o->path = lasting_path(o);
-	o->name = base_name(area_string_at(row->path));
+	take_names(o);
 	o->loaded = 1;
 	o->seen = 1;
 	area->tables[AREA_OBJECTS].count = ++nr_objects;

@@ -36,6 +36,9 @@ static inline struct area_object *object_row(const struct object *o)
 /* Read the loader's list. Return: 0 or -ENOSPC, -ENOMEM. */
 int objects_load(void);
 
+/* In a fork's child, which has an area of its own now: their names are there. */
+void objects_fork(void);
+
 /*
  * objects_update() - the loader's list may have changed: add what is new, mark what is gone.
  * @first_new: the index of the first new one; object_count() if there is none.
