@@ -22,7 +22,8 @@
 	X(RECORD_TGID, "record-tgid", 7, 0)                                                        \
 	X(OVERWRITE, "overwrite", 8, 1)                                                            \
 	X(IRQ_INFO, "irq-info", 9, 1)                                                              \
-	X(MARKERS, "markers", 10, 1)
+	X(MARKERS, "markers", 10, 1)                                                               \
+	X(FUNCTION_FORK, "function-fork", 12, 0)
 
 #define AREA_OPTIONS_GRAPH(X)                                                                      \
 	X(FUNCGRAPH_OVERRUN, "funcgraph-overrun", 32, 0)                                           \

@@ -284,9 +284,12 @@ static void stay_untraced(struct area_header *parent, const char *why, int err)
  */
 static __thread enum ring_interrupted interrupted __attribute__((tls_model("initial-exec")));
 
+static int forked_by;
+
 static void fork_prepare(void)
 {
 	interrupted = ring_interrupted();
+	forked_by = threads_before_fork();
 }
 
 static void fork_child(void)
@@ -328,6 +331,7 @@ static void fork_child(void)
 	area_unmap(parent, interrupted != RING_NOTHING);
 	clock_add_pair();
 	ring_thread_start();
+	trace_arrays_thread_start(forked_by, area->pid);
 	ring_set_on(ring_top, on);
 	ftrace_graph_update();
 	tree_mirror(&global_trace);

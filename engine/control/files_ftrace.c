@@ -42,6 +42,40 @@ int set_ftrace_notrace_store(const struct tree_at *at, const char *text, size_t 
 	return store_set(&at->tr->notrace, text, n, truncate);
 }
 
+static int show_pids(const struct trace_array *tr, int notrace, struct seq_buf *s)
+{
+	const struct pid_list *l = trace_array_pids(tr, notrace);
+	uint32_t pid;
+
+	if (!l)
+		seq_puts(s, "no pid\n");
+	for (pid = 0; l && (pid = pid_list_next(l, pid)) < PID_LIST_MAX; pid++) {
+		seq_putu(s, pid);
+		seq_putc(s, '\n');
+	}
+	return 0;
+}
+
+int set_ftrace_pid_show(const struct tree_at *at, struct seq_buf *s)
+{
+	return show_pids(at->tr, 0, s);
+}
+
+int set_ftrace_pid_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	return trace_array_set_pids(at->tr, 0, text, n, truncate);
+}
+
+int set_ftrace_notrace_pid_show(const struct tree_at *at, struct seq_buf *s)
+{
+	return show_pids(at->tr, 1, s);
+}
+
+int set_ftrace_notrace_pid_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	return trace_array_set_pids(at->tr, 1, text, n, truncate);
+}
+
 static int store_graph(struct function_set *set, const char *text, size_t n, int truncate)
 {
 	int err = apply_words(set, text, n, truncate);

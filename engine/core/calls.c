@@ -26,7 +26,7 @@ static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip)
 {
 	struct ring_slot slot;
 
-	if (!ring_reserve(r, &slot, RECORD_FUNCTION_BYTES))
+	if (!ring_reserve_call(r, &slot, RECORD_FUNCTION_BYTES))
 		return;
 	slot.words[1] = parent_ip;
 	ring_commit(&slot, RECORD_FUNCTION, id);

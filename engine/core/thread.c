@@ -22,13 +22,15 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/libc.h"
+#include "engine/core/trace_array.h"
 #include "engine/ring/ring.h"
 
 struct start {
 	void *(*routine)(void *);
 	void *arg;
 	size_t stack_bytes;
-	int c11; /* the routine returns an int */
+	int c11;    /* the routine returns an int */
+	int parent; /* who makes it */
 };
 
 static pthread_key_t end_key;
@@ -39,6 +41,14 @@ static void (*on_start)(uint64_t top, uint64_t bytes);
 static void (*on_end)(void);
 static size_t default_stack_bytes;
 static __thread int end_rounds __attribute__((tls_model("initial-exec")));
+static __thread int own_tid __attribute__((tls_model("initial-exec"))); /* 0: not known */
+
+static int get_tid(void)
+{
+	if (!own_tid)
+		own_tid = sys_gettid();
+	return own_tid;
+}
 
 /*
  * What passes from creator to thread lies in a slot of a small pool, not on the heap: the program's
@@ -56,6 +66,7 @@ static void thread_ends(void *arg)
 	}
 	if (on_end)
 		on_end();
+	trace_arrays_thread_end(get_tid());
 	ring_thread_end();
 	if (__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST) == 1 && on_last_end)
 		on_last_end();
@@ -70,8 +81,14 @@ void threads_start(void)
 		area_status("the end of threads is not seen: no pthread key is free", NULL, 0);
 }
 
+int threads_before_fork(void)
+{
+	return get_tid();
+}
+
 void threads_fork(void)
 {
+	own_tid = 0;
 	nr_running = 1;
 	on_last_end = NULL;
 	memset(start_used, 0, sizeof(start_used));
@@ -117,6 +134,7 @@ static void *thread_starts(void *arg)
 
 	start_release(arg);
 	ring_thread_start();
+	trace_arrays_thread_start(s.parent, get_tid());
 	if (on_start)
 		/* the routine may be called in this function's place: its slot is below the CFA */
 		on_start((uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes);
@@ -160,7 +178,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	s = area ? start_claim() : NULL;
 	if (!s)
 		return c11 ? -1 : real(thread, attr, routine, arg);
-	*s = (struct start){routine, arg, default_stack_bytes, c11};
+	*s = (struct start){routine, arg, default_stack_bytes, c11, get_tid()};
 	if (attr)
 		pthread_attr_getstacksize(attr, &s->stack_bytes);
 	__atomic_fetch_add(&nr_running, 1, __ATOMIC_SEQ_CST);

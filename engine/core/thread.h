@@ -18,6 +18,9 @@ void threads_start(void);
  */
 void threads_on_start(void (*start)(uint64_t top, uint64_t bytes), void (*end)(void));
 
+/* The calling thread's id, to be asked before it forks. */
+int threads_before_fork(void);
+
 /* In a fork's child: the calling thread is the only one. */
 void threads_fork(void);
 

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 
+#include "abi/option.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
@@ -91,7 +92,7 @@ static void begin_as_top(struct area_buffer *b)
 {
 	const struct area_buffer *top = trace_array_buffer(&global_trace);
 
-	b->options = top->options;
+	b->options = top->options & ~(UINT64_C(1) << AREA_OPTION_FUNCTION_FORK);
 	b->flags = top->flags;
 }
 
@@ -141,6 +142,10 @@ void trace_array_destroy(struct trace_array *tr)
 	function_set_free(&tr->notrace);
 	tr->ring = NULL;
 	err = ring_close(r);
+	if (!err) {
+		pid_list_free(&tr->pids);
+		pid_list_free(&tr->no_pids);
+	}
 	if (err)
 		area_status("the memory of an instance stays: a thread did not leave it", tr->name,
 			    err);
@@ -189,6 +194,8 @@ void trace_arrays_fork(int keep)
 		tr->filter.ring = tr->notrace.ring = NULL;
 		function_set_free(&tr->filter);
 		function_set_free(&tr->notrace);
+		pid_list_free(&tr->pids);
+		pid_list_free(&tr->no_pids);
 		tr->ring = NULL;
 		area_unmap(head, keep);
 	}

@@ -10,6 +10,7 @@
 
 #include "abi/area.h"
 #include "engine/core/function.h"
+#include "engine/ring/pid_list.h"
 #include "engine/ring/ring.h"
 
 struct tracer;
@@ -21,6 +22,8 @@ struct trace_array {
 	const struct tracer_ops *ops; /* of its tracer, NULL: it wants no calls */
 	struct function_set filter;   /* set_ftrace_filter; empty means all */
 	struct function_set notrace;
+	struct pid_list pids; /* set_ftrace_pid; counts when the ring has it */
+	struct pid_list no_pids;
 };
 
 extern struct trace_array global_trace;
@@ -58,6 +61,25 @@ int trace_array_create(const char *name, size_t n);
 
 /* trace_array_destroy() - rmdir: its tracer stops, its buffer is gone when this returns. */
 void trace_array_destroy(struct trace_array *tr);
+
+/*
+ * trace_array_set_pids() - one write to set_ftrace_pid, or to set_ftrace_notrace_pid if @notrace.
+ * @text: @n bytes, ids between blanks, in base 10, 8 or 16; they are added to those that there are, all
+ * or none of them. @reset: forget those before. No id at all: there is no list, all threads count.
+ * Return: 0, -EINVAL, -ENOMEM.
+ */
+int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, size_t n,
+			 int reset);
+
+/* The list as it counts, NULL: there is none. */
+const struct pid_list *trace_array_pids(const struct trace_array *tr, int notrace);
+
+/*
+ * A thread @tid began, which @parent made; or it ends. Where the option function-fork is on, it is in a
+ * list if its parent was, and leaves it. Any threads at once, normal context.
+ */
+void trace_arrays_thread_start(int parent, int tid);
+void trace_arrays_thread_end(int tid);
 
 /* Objects came or went, or clocks were read: its areas say so too. */
 void trace_arrays_sync(void);

@@ -215,7 +215,7 @@ void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s)
 	payload = took | (uint64_t)s->depth << RECORD_RETURN_DEPTH_SHIFT;
 	if (load_relaxed(&graph_multi)) {
 		graph_calls_return(id, payload);
-	} else if (ring_reserve(ring_top, &r, RECORD_RETURN_BYTES)) {
+	} else if (ring_reserve_call(ring_top, &r, RECORD_RETURN_BYTES)) {
 		r.words[1] = payload;
 		ring_commit(&r, RECORD_RETURN, id);
 	}

@@ -191,7 +191,7 @@ void graph_calls_return(uint32_t id, uint64_t payload)
 	l = calls_list();
 	for (i = 0; i < l->nr_graph; i++) {
 		if (!call_wanted(&l->graph[i], id) ||
-		    !ring_reserve(l->graph[i].ring, &slot, RECORD_RETURN_BYTES))
+		    !ring_reserve_call(l->graph[i].ring, &slot, RECORD_RETURN_BYTES))
 			continue;
 		slot.words[1] = payload;
 		ring_commit(&slot, RECORD_RETURN, id);

@@ -268,7 +268,7 @@ static void write_record(enum record_kind kind, uint32_t id)
 {
 	struct ring_slot slot;
 
-	if (ring_reserve(ring_top, &slot, RECORD_GRAPH_BYTES))
+	if (ring_reserve_call(ring_top, &slot, RECORD_GRAPH_BYTES))
 		ring_commit(&slot, kind, id);
 }
 

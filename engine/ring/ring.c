@@ -18,6 +18,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/ring/pid_list.h"
 #include "engine/ring/pool.h"
 
 #define NR_CTLS		16384u
@@ -49,6 +50,16 @@ static struct ring_private {
 struct ring rings[RING_MAX];
 static int (*mono_clock)(clockid_t, struct timespec *);
 
+/* The parent's set_ftrace_pid holds on. */
+static void keep_lists(struct ring *r, const struct ring *to)
+{
+	const struct pid_list *pids = r->pids, *no_pids = r->no_pids;
+
+	*r = *to;
+	r->pids = pids;
+	r->no_pids = no_pids;
+}
+
 /* The zeroed memory of the parent's blocks serves the child. */
 void ring_fork(const struct ring *r)
 {
@@ -60,7 +71,7 @@ void ring_fork(const struct ring *r)
 		if (i)
 			rings[i] = (struct ring){.index = i, .gen = rings[i].gen + 1};
 		else
-			rings[i] = *r;
+			keep_lists(&rings[i], r);
 	}
 	store_release(&priv->awake, 1);
 }
@@ -94,8 +105,10 @@ static void send_to_slow_path(void)
 
 	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0)
 		sys_membarrier(MEMBARRIER_CMD_GLOBAL);
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n; i++) {
 		store_relaxed(&priv->ctls[i].cpu_key, 0);
+		store_relaxed(&priv->ctls[i].event_key, 0);
+	}
 }
 
 void ring_set_on(struct ring *r, int on)
@@ -348,9 +361,20 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 	       head->commit + bytes <= PAGE_BYTES && !((ring_clock() - head->base_stamp) >> 32);
 }
 
-static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint32_t bytes)
+/* Whether set_ftrace_pid and set_ftrace_notrace_pid leave the thread's calls out. */
+static int is_unwanted(const struct ring *r, int tid)
 {
-	uint32_t cpu = arch_cpu();
+	const struct pid_list *pids = load_acquire(&r->pids), *no_pids = load_acquire(&r->no_pids);
+
+	return (pids && !pid_list_has(pids, (uint32_t)tid)) ||
+	       (no_pids && pid_list_has(no_pids, (uint32_t)tid));
+}
+
+/* A page for an event, or else for a call of a thread that is wanted. */
+static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint32_t bytes,
+				     int event)
+{
+	uint32_t cpu = arch_cpu(), key = cpu ^ RING_CPU_KEY;
 	struct area_cpu *row = cpu_row(r, cpu);
 	uint64_t gen;
 	int index;
@@ -379,17 +403,22 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 	ctl->page_index = (uint32_t)index;
 	ctl->page_nest = ctl->nest;
 out:
-	store_relaxed(&ctl->cpu_key, cpu ^ RING_CPU_KEY);
+	store_relaxed(&ctl->event_key, key);
+	store_relaxed(&ctl->cpu_key, event && is_unwanted(r, ctl->tid) ? 0 : key);
 	barrier();
 	/* the other side of send_to_slow_path(); and of a fork by a handler: then the block is void */
 	if (unlikely(!load_relaxed(&r->on) || !load_relaxed(&ctl->tid))) {
-		ctl->cpu_key = 0;
+		ctl->cpu_key = ctl->event_key = 0;
 		return RING_SKIP;
+	}
+	if (unlikely(is_unwanted(r, ctl->tid))) {
+		ctl->cpu_key = 0;
+		return event ? RING_RETRY : RING_SKIP;
 	}
 	return RING_RETRY;
 }
 
-enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
+static enum ring_verdict new_page(struct ring *r, uint32_t bytes, int event)
 {
 	struct ring_ctl *ctl = ring_ctl[r->index];
 	enum ring_verdict verdict;
@@ -403,6 +432,9 @@ enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
 		fetch_add(&r->area->untraced_calls, 1);
 		return RING_SKIP;
 	}
+	/* an unwanted thread's calls come here each time: see ring.h */
+	if (!event && unlikely(is_unwanted(r, ctl->tid)))
+		return RING_SKIP;
 	while (unlikely(ctl->busy)) {
 		ctl = enter_nested(ctl);
 		if (!ctl) {
@@ -414,13 +446,13 @@ enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
 	barrier();
 	ctl->busy = 1;
 	barrier();
-	ctl->cpu_key = 0;
+	ctl->cpu_key = ctl->event_key = 0;
 	ctl->told = ((ctl->told >> 32) + 1) << 32;
 	barrier();
 	if (unlikely(!load_relaxed(&r->on)))
 		verdict = RING_SKIP;
 	else
-		verdict = change_page(r, ctl, bytes);
+		verdict = change_page(r, ctl, bytes, event);
 	barrier();
 	leave_nested(ctl);
 	if (verdict == RING_RETRY && ring_rseq_offset && arch_rseq_cpu(ring_rseq_offset) < 0)
@@ -428,9 +460,19 @@ enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
 	return verdict;
 }
 
+enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes)
+{
+	return new_page(r, bytes, 0);
+}
+
+enum ring_verdict ring_new_event_page(struct ring *r, uint32_t bytes)
+{
+	return new_page(r, bytes, 1);
+}
+
 enum ring_verdict ring_new_page(uint32_t bytes)
 {
-	return ring_new_page_in(ring_top, bytes);
+	return new_page(ring_top, bytes, 0);
 }
 
 /* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and _leave. */
@@ -464,7 +506,7 @@ void ring_jump(uint64_t sp)
 				left = ctl;
 		if (!left)
 			continue;
-		left->cpu_key = 0;
+		left->cpu_key = left->event_key = 0;
 		leave_nested(left);
 	}
 }

@@ -15,6 +15,9 @@
  *		raised, and page_nest says how far up the writers in the current page go down: a
  *		page with one below the level at which it is full is held back, not published
  *
+ * Threads whose calls set_ftrace_pid leaves out have a cpu_key of 0 always: their calls find in the
+ * slow path that they make no record. Events of such threads have a key of their own.
+ *
  * A handler that interrupts the slow path itself records through a second block, with a page of its
  * own, for as long as it runs. One that leaves by longjmp() leaves a writer that never ends: its page
  * is held back until the thread ends or has too many of the kind.
@@ -35,6 +38,8 @@
 #include "abi/area.h"
 #include "abi/page.h"
 #include "abi/record.h"
+
+struct pid_list;
 
 #define RING_MAX       17u /* the top instance's and 16 more */
 #define RING_MAX_HELD  6
@@ -58,6 +63,7 @@ struct ring_ctl {
 	} held[RING_MAX_HELD];	 /* left above an unfinished writer; oldest first, nest rises */
 	uint64_t failed_gen;	 /* reader_gen when last no page was free */
 	uint64_t busy_at;	 /* the slow path's frame */
+	uint32_t event_key;	 /* as cpu_key, for what set_ftrace_pid has no say in */
 	struct ring_ctl *nested; /* for handlers that interrupt this one's slow path; made once */
 	struct ring_ctl *below;	 /* whose nested this is */
 	uint32_t ring;		 /* index of the ring into which it writes */
@@ -92,6 +98,8 @@ struct ring {
 	uint32_t gen;	/* one more each time that the index serves another instance */
 	uint32_t buffer_index;
 	uint32_t on; /* tracing_on */
+	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no list */
+	const struct pid_list *pids, *no_pids;
 };
 
 extern struct ring rings[RING_MAX];
@@ -193,6 +201,9 @@ enum ring_verdict ring_new_page(uint32_t bytes);
 
 /* The same in any ring. */
 enum ring_verdict ring_new_page_in(struct ring *r, uint32_t bytes);
+
+/* The same for records that are made by all threads, whatever set_ftrace_pid says. */
+enum ring_verdict ring_new_event_page(struct ring *r, uint32_t bytes);
 
 /* The stamp for machines whose counter cannot be trusted: CLOCK_MONOTONIC in ns. Any context. */
 uint64_t ring_clock_mono(void);

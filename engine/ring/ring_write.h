@@ -75,20 +75,14 @@ static inline void ring_ready(struct ring *r, uint32_t bytes)
 		ring_new_page_in(r, bytes);
 }
 
-/*
- * ring_reserve() - room for a record in a ring.
- * @bytes: its size, head word included; a multiple of 8, at most RING_MAX_RECORD.
- * Return: 1 and *@slot, to be ended by ring_commit(); 0: recording is off or the record is lost,
- * which is counted. Any context.
- */
-static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t bytes)
+static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32_t bytes, int event)
 {
 	for (;;) {
 		struct ring_ctl *ctl = ring_block(r);
 		struct page_head *head;
 		uint64_t at, stamp;
 
-		if (ctl->cpu_key == (ring_cpu() ^ RING_CPU_KEY)) {
+		if ((event ? ctl->event_key : ctl->cpu_key) == (ring_cpu() ^ RING_CPU_KEY)) {
 			head = ring_begin_writer(ctl);
 			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
 			if (at + bytes <= PAGE_BYTES) {
@@ -103,9 +97,27 @@ static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t 
 			}
 			ring_end_writer(ctl);
 		}
-		if (ring_new_page_in(r, bytes) == RING_SKIP)
+		if ((event ? ring_new_event_page(r, bytes) : ring_new_page_in(r, bytes)) ==
+		    RING_SKIP)
 			return 0;
 	}
+}
+
+/*
+ * ring_reserve() - room for a record in a ring, of any thread: an event.
+ * @bytes: its size, head word included; a multiple of 8, at most RING_MAX_RECORD.
+ * Return: 1 and *@slot, to be ended by ring_commit(); 0: recording is off or the record is lost,
+ * which is counted. Any context.
+ */
+static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t bytes)
+{
+	return ring_reserve_as(r, slot, bytes, 1);
+}
+
+/* The same for a record of a call: none of threads that set_ftrace_pid leaves out. */
+static inline int ring_reserve_call(struct ring *r, struct ring_slot *slot, uint32_t bytes)
+{
+	return ring_reserve_as(r, slot, bytes, 0);
 }
 
 /* The record is complete. @kind, @id: of its head word. */

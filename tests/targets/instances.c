@@ -5,9 +5,10 @@
  *
  *	counts THREADS ROUNDS SIGNALS TRACER	instances a b c d beside the top one, see SETS
  *	churn THREADS SECONDS_OR_ROUNDS TURNS	instances come and go TURNS times under the threads
- *	serve THREADS				the threads run until standard input ends
+ *	pids THREADS ROUNDS			they begin when a line comes in; each makes one more thread at its end
+ *	fork THREADS ROUNDS			as counts; then a child makes ROUNDS calls of f_three, and prints `child`
  *
- * Prints `NAME COUNT` for each function, and `tid COUNT...` for each thread.
+ * Prints `NAME COUNT` for each function, and `tid ID PARENT COUNT...` for each thread.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -32,6 +34,7 @@ static uint64_t total[NR];
 static volatile int stop;
 static uint64_t signals;
 static unsigned int rounds;
+static int begin_on_line;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t barrier;
 
@@ -81,7 +84,7 @@ static QUIET void start_timer(uint64_t ns)
 		abort();
 }
 
-static QUIET void add_counts(void)
+static QUIET void add_counts(int parent)
 {
 	sigset_t all;
 	int i;
@@ -89,7 +92,7 @@ static QUIET void add_counts(void)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 	pthread_mutex_lock(&lock);
-	printf("tid %d", (int)syscall(SYS_gettid));
+	printf("tid %d %d", (int)syscall(SYS_gettid), parent);
 	for (i = 0; i < NR; i++) {
 		total[i] += made[i];
 		printf(" %lu", (unsigned long)made[i]);
@@ -98,11 +101,26 @@ static QUIET void add_counts(void)
 	pthread_mutex_unlock(&lock);
 }
 
+static QUIET void *late_worker(void *arg)
+{
+	unsigned int i;
+
+	for (i = 0; i < rounds; i++)
+		f_three((int)i);
+	add_counts((int)(intptr_t)arg);
+	return NULL;
+}
+
 static QUIET void *worker(void *arg)
 {
 	uint64_t storm = (uint64_t)(uintptr_t)arg;
 	unsigned int i;
 
+	if (begin_on_line) {
+		pthread_mutex_lock(&lock);
+		printf("wait %d\n", (int)syscall(SYS_gettid));
+		pthread_mutex_unlock(&lock);
+	}
 	pthread_barrier_wait(&barrier);
 	if (storm)
 		start_timer(200000 + 1000 * (uint64_t)(syscall(SYS_gettid) % 16));
@@ -110,7 +128,14 @@ static QUIET void *worker(void *arg)
 		f_one((int)i);
 		f_three((int)i);
 	}
-	add_counts();
+	add_counts(0);
+	if (begin_on_line) {
+		pthread_t late;
+
+		if (pthread_create(&late, NULL, late_worker, (void *)syscall(SYS_gettid)))
+			abort();
+		pthread_join(late, NULL);
+	}
 	return NULL;
 }
 
@@ -155,6 +180,8 @@ static QUIET void run(unsigned int threads, int storm, unsigned int turns)
 	for (i = 0; i < threads; i++)
 		if (pthread_create(&t[i], NULL, worker, (void *)(uintptr_t)storm))
 			abort();
+	if (begin_on_line && getchar() == EOF)
+		exit(2);
 	pthread_barrier_wait(&barrier);
 	for (i = 0; i < turns; i++) {
 		size_t k = i % NR_SETS;
@@ -169,12 +196,28 @@ static QUIET void run(unsigned int threads, int storm, unsigned int turns)
 			exit(2);
 		}
 	}
-	if (!rounds && !turns)
-		while (getchar() != EOF)
-			;
 	stop = 1;
 	for (i = 0; i < threads; i++)
 		pthread_join(t[i], NULL);
+}
+
+static QUIET void run_child(void)
+{
+	int status, gone;
+	pid_t pid = fork();
+
+	if (!pid) {
+		made[ONE] = made[TWO] = made[THREE] = 0;
+		for (unsigned int i = 0; i < rounds; i++)
+			f_three((int)i);
+		gone = vestige_write("instances/a/tracing_on", "1", 1) < 0 && errno == ENOENT;
+		printf("child %d %lu %d %d\n", (int)getpid(), (unsigned long)made[THREE], gone,
+		       vestige_instance_create("of_child"));
+		fflush(stdout);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	printf("status %d\n", status);
 }
 
 int QUIET main(int argc, char **argv)
@@ -187,21 +230,25 @@ int QUIET main(int argc, char **argv)
 	if (argc < 3 || threads > 64)
 		return 2;
 	setlinebuf(stdout);
-	if (!strcmp(argv[1], "counts")) {
+	if (!strcmp(argv[1], "counts") || !strcmp(argv[1], "fork")) {
 		rounds = (unsigned int)atoi(argv[3]);
-		storm = atoi(argv[4]);
+		storm = argc > 4 ? atoi(argv[4]) : 0;
 		for (i = 0; i < NR_SETS; i++)
 			make(i);
-		if (vestige_write("current_tracer", argv[5], strlen(argv[5])) < 0)
+		if (argc > 5 && vestige_write("current_tracer", argv[5], strlen(argv[5])) < 0)
 			return 2;
 	} else if (!strcmp(argv[1], "churn")) {
 		storm = atoi(argv[3]);
 		turns = (unsigned int)atoi(argv[4]);
 	}
-	if (!strcmp(argv[1], "serve"))
-		puts("ready");
+	if (!strcmp(argv[1], "pids")) {
+		rounds = (unsigned int)atoi(argv[3]);
+		begin_on_line = 1;
+	}
 	run(threads, storm, turns);
 	printf("one %lu\ntwo %lu\nthree %lu\nsignals %lu\n", (unsigned long)total[ONE],
 	       (unsigned long)total[TWO], (unsigned long)total[THREE], (unsigned long)signals);
+	if (!strcmp(argv[1], "fork"))
+		run_child();
 	return 0;
 }

@@ -238,9 +238,9 @@ class Bench:
         out, _ = p.communicate(timeout=timeout)
         return p, out
 
-    def area_of(self, pid):
+    def area_of(self, pid, instance=""):
         return Area(next(f"{self.areas}/{n}" for n in os.listdir(self.areas)
-                         if n.startswith(f"{pid}.") and not n.endswith(".sock")))
+                         if n.startswith(f"{pid}.") and not n.endswith(".sock") and n.partition("@")[2] == instance))
 
 
 def has_library(name):

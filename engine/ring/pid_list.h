@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* A set of thread ids, as the kernel's trace_pid_list: read at any instruction while it changes. */
+#ifndef VESTIGE_RING_PID_LIST_H
+#define VESTIGE_RING_PID_LIST_H
+
+#include <stdint.h>
+
+#define PID_LIST_MAX (1u << 30) /* ids are below it */
+
+struct pid_list {
+	uint64_t **chunks; /* NULL before the first id */
+};
+
+/* Any context. */
+int pid_list_has(const struct pid_list *l, uint32_t pid);
+
+/* Return: 0; -EINVAL it cannot be an id; -ENOMEM. Normal context; any threads at once. */
+int pid_list_set(struct pid_list *l, uint32_t pid);
+void pid_list_unset(struct pid_list *l, uint32_t pid);
+
+/* pid_list_next() - the first one that is not below @from; PID_LIST_MAX: there is none. */
+uint32_t pid_list_next(const struct pid_list *l, uint32_t from);
+
+void pid_list_clear(struct pid_list *l);
+
+/* Nobody reads it any more. */
+void pid_list_free(struct pid_list *l);
+
+#endif
