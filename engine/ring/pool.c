@@ -104,13 +104,20 @@ static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t fr
 	return (int)index;
 }
 
-/* Move the hand one page on and tell which page it left. */
-static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed)
+#define AT_END UINT32_MAX
+
+/*
+ * Move the hand one page on. Return: which page it left; where it is behind the last one it begins
+ * again, or with @stop stays there: AT_END.
+ */
+static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed, int stop)
 {
 	for (;;) {
 		uint64_t hand = load_relaxed(&row->hand);
 		uint64_t at = hand < nr_backed ? hand : 0;
 
+		if (stop && hand >= nr_backed)
+			return AT_END;
 		if (compare_and_store(&row->hand, hand, at + 1))
 			return (uint32_t)at;
 	}
@@ -130,7 +137,7 @@ static int take_discard(struct ring *r, struct area_cpu *row)
 		uint32_t n = nr_usable(row), i;
 
 		for (i = 0; i < n; i++) {
-			uint32_t at = hand_step(row, n);
+			uint32_t at = hand_step(row, n, 0);
 
 			if (load_relaxed(&r->descs[row->first_page + at].state) == PAGE_FREE) {
 				int index = take_as(r, row, at, PAGE_FREE);
@@ -148,18 +155,20 @@ static int take_discard(struct ring *r, struct area_cpu *row)
 static int take_overwrite(struct ring *r, struct area_cpu *row)
 {
 	uint32_t tries;
+	int may_grow = 1;
 
 	for (tries = 0;; tries++) {
 		uint32_t n = nr_usable(row), at, state;
 		int index;
 
-		/* at the end of what is backed: add to it rather than lose something */
-		if (load_relaxed(&row->hand) >= n && n < load_relaxed(&row->nr_pages))
-			pool_back(r, row, GROW_PAGES);
-		n = nr_usable(row);
-		if (!n || tries > 3 * n)
+		at = n || may_grow ? hand_step(row, n, may_grow) : AT_END;
+		/* add to it rather than lose something */
+		if (at == AT_END && may_grow) {
+			may_grow = !pool_back(r, row, GROW_PAGES);
+			continue;
+		}
+		if (at == AT_END || tries > 3 * n)
 			return -ENOBUFS;
-		at = hand_step(row, n);
 		state = load_relaxed(&r->descs[row->first_page + at].state);
 		if (state == PAGE_PUBLISHED && tries < n &&
 		    load_relaxed(&r->buffer->publish_seq) - r->descs[row->first_page + at].seq <

@@ -214,6 +214,39 @@ static void threads_never_share_a_page(void **state)
 	tear_down(&f);
 }
 
+static void *short_worker(void *arg)
+{
+	struct fixture *f = arg;
+	int i;
+
+	for (i = 0; i < 60; i++)
+		if (fill(f, 1) < 0)
+			return (void *)1;
+	return NULL;
+}
+
+/* Whoever comes to the end of what is backed while another does: nothing is overwritten yet. */
+static void threads_grow_before_they_overwrite(void **state)
+{
+	static struct fixture f;
+	pthread_t threads[4];
+	void *ret;
+	int i, round;
+
+	(void)state;
+	for (round = 0; round < 500; round++) {
+		set_up(&f, 250, 1);
+		for (i = 0; i < 4; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, short_worker, &f), 0);
+		for (i = 0; i < 4; i++) {
+			pthread_join(threads[i], &ret);
+			assert_null(ret);
+		}
+		assert_int_equal(f.cpu.overrun, 0);
+		tear_down(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -223,6 +256,7 @@ int main(void)
 		cmocka_unit_test(an_empty_page_is_given_back),
 		cmocka_unit_test(a_commit_beyond_the_page_is_cut),
 		cmocka_unit_test(threads_never_share_a_page),
+		cmocka_unit_test(threads_grow_before_they_overwrite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
