@@ -16,6 +16,7 @@
 #include <errno.h>
 
 #include "arch_barrier.h"
+#include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
@@ -54,17 +55,48 @@ int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
 	return 0;
 }
 
+#define AT_ONCE 8u
+static_assert(RECORD_ENTRY == 2 && RECORD_CONTEXT == 7, "all_graph()");
+
+/*
+ * Whether so many words from here on are records of eight bytes, the kinds 2 to 7: those whose upper
+ * bit is clear, and still is when 2 is taken off.
+ */
+static int all_graph(const uint64_t *words)
+{
+	uint64_t bits = 0;
+	unsigned int i;
+
+	for (i = 0; i < AT_ONCE; i++) {
+		bits |= words[i];
+		bits |= words[i] - ((uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT);
+	}
+	return !(bits >> 63);
+}
+
 /* Those since the buffer was last cleared. */
 static uint32_t count_records(const struct page_head *head, uint64_t cleared)
 {
 	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
 	uint64_t pos = PAGE_HEAD_BYTES;
-	uint32_t n = 0;
+	int all = head->base_stamp >= cleared;
+	uint32_t n = 0, one_by_one = 0;
 
 	while (pos < end) {
-		uint64_t word = *(const uint64_t *)((const uint8_t *)head + pos);
+		const uint64_t *at = (const uint64_t *)((const uint8_t *)head + pos);
+		uint64_t word = *at;
 		uint32_t bytes = record_word_bytes(word);
 
+		if (one_by_one) {
+			one_by_one--;
+		} else if (all && end - pos >= AT_ONCE * 8) {
+			if (all_graph(at)) {
+				n += AT_ONCE;
+				pos += AT_ONCE * 8;
+				continue;
+			}
+			one_by_one = AT_ONCE;
+		}
 		if (!bytes)
 			break;
 		n += word && record_word_kind(word) != RECORD_UNCOMMITTED &&
@@ -72,15 +104,6 @@ static uint32_t count_records(const struct page_head *head, uint64_t cleared)
 		pos += bytes;
 	}
 	return n;
-}
-
-static void clear_page(struct page_head *head)
-{
-	volatile uint64_t *p = (volatile uint64_t *)head;
-	unsigned int i;
-
-	for (i = 0; i < PAGE_BYTES / 8; i++)
-		p[i] = 0;
 }
 
 /* Take page @i of the share in state @from. Return: its index in the pool, or -EAGAIN. */
@@ -94,7 +117,7 @@ static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t fr
 		return -EAGAIN;
 	if (from == PAGE_PUBLISHED)
 		fetch_add(&row->overrun, count_records(head, load_relaxed(&row->cleared_stamp)));
-	clear_page(head);
+	arch_clear(head, PAGE_BYTES / 8);
 	head->commit = PAGE_HEAD_BYTES;
 	head->buffer = r->buffer_index;
 	head->overrun = load_relaxed(&row->overrun);
@@ -104,18 +127,20 @@ static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t fr
 	return (int)index;
 }
 
+#define AT_END UINT32_MAX
+
 /*
- * Move the hand one page on and tell which page it left. At the end of what is backed it goes back to
- * the start if it @may_wrap, else it stays. Return: the page, or UINT32_MAX.
+ * Move the hand one page on. Return: which page it left; where it is behind the last one it begins
+ * again, or with @stop stays there: AT_END.
  */
-static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed, int may_wrap)
+static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed, int stop)
 {
 	for (;;) {
 		uint64_t hand = load_relaxed(&row->hand);
 		uint64_t at = hand < nr_backed ? hand : 0;
 
-		if (hand >= nr_backed && !may_wrap)
-			return UINT32_MAX;
+		if (stop && hand >= nr_backed)
+			return AT_END;
 		if (compare_and_store(&row->hand, hand, at + 1))
 			return (uint32_t)at;
 	}
@@ -135,7 +160,7 @@ static int take_discard(struct ring *r, struct area_cpu *row)
 		uint32_t n = nr_usable(row), i;
 
 		for (i = 0; i < n; i++) {
-			uint32_t at = hand_step(row, n, 1);
+			uint32_t at = hand_step(row, n, 0);
 
 			if (load_relaxed(&r->descs[row->first_page + at].state) == PAGE_FREE) {
 				int index = take_as(r, row, at, PAGE_FREE);
@@ -153,21 +178,20 @@ static int take_discard(struct ring *r, struct area_cpu *row)
 static int take_overwrite(struct ring *r, struct area_cpu *row)
 {
 	uint32_t tries;
-	int full = 0;
+	int may_grow = 1;
 
 	for (tries = 0;; tries++) {
 		uint32_t n = nr_usable(row), at, state;
 		int index;
 
-		/* at the end of what is backed: add to it rather than lose something */
-		if (load_relaxed(&row->hand) >= n && n < load_relaxed(&row->nr_pages))
-			full = pool_back(r, row, GROW_PAGES) < 0;
-		n = nr_usable(row);
-		if (!n || tries > 3 * n)
-			return -ENOBUFS;
-		at = hand_step(row, n, full || n >= load_relaxed(&row->nr_pages));
-		if (at == UINT32_MAX)
+		at = n || may_grow ? hand_step(row, n, may_grow) : AT_END;
+		/* add to it rather than lose something */
+		if (at == AT_END && may_grow) {
+			may_grow = !pool_back(r, row, GROW_PAGES);
 			continue;
+		}
+		if (at == AT_END || tries > 3 * n)
+			return -ENOBUFS;
 		state = load_relaxed(&r->descs[row->first_page + at].state);
 		if (state == PAGE_PUBLISHED && tries < n &&
 		    load_relaxed(&r->buffer->publish_seq) - r->descs[row->first_page + at].seq <

@@ -93,6 +93,58 @@ static void overwrite_takes_the_oldest(void **state)
 	tear_down(&f);
 }
 
+/* Fill a page with runs of records of any kind. Return: how many there are. */
+static uint32_t fill_mixed(struct fixture *f, uint32_t seed)
+{
+	static const uint8_t kinds[] = {
+		RECORD_ENTRY,	RECORD_EXIT, RECORD_TAIL,   RECORD_UNWOUND,  RECORD_STACK,
+		RECORD_CONTEXT, RECORD_VOID, RECORD_RETURN, RECORD_FUNCTION, RECORD_UNCOMMITTED};
+	int index = pool_take(&f->ring, &f->cpu);
+	struct page_head *head = pool_page(&f->ring, (uint32_t)index);
+	uint64_t *word = (uint64_t *)(head + 1), *end = word + PAGE_DATA_BYTES / 8;
+	uint32_t n = 0, left = 0, kind = 0;
+
+	pool_own(&f->ring, (uint32_t)index);
+	while (word < end - 1) {
+		uint64_t id = RECORD_FUNCTION_BYTES;
+
+		if (!left--) {
+			seed = seed * 1103515245 + 12345;
+			kind = kinds[(seed >> 16) % sizeof(kinds)];
+			left = (seed >> 8) % 30;
+		}
+		*word = kind ? (uint64_t)kind << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT : 0;
+		n += kind != RECORD_VOID && kind != RECORD_UNCOMMITTED;
+		if (record_word_bytes(*word) == 16)
+			*++word = (uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT;
+		word++;
+	}
+	head->commit = (uint64_t)((uint8_t *)word - (uint8_t *)head);
+	pool_publish(&f->ring, (uint32_t)index);
+	return n;
+}
+
+static void overwritten_records_are_counted(void **state)
+{
+	uint64_t want = 0;
+	struct fixture f;
+	uint32_t i;
+
+	(void)state;
+	set_up(&f, NR_PAGES, 1);
+	for (i = 0; i < NR_PAGES; i++)
+		want += fill_mixed(&f, i);
+	for (i = 0; i < NR_PAGES; i++)
+		fill(&f, 1);
+	assert_int_equal(f.cpu.overrun, want);
+	/* of what was there when the buffer was cleared, nothing was lost */
+	f.cpu.cleared_stamp = 1;
+	for (i = 0; i < NR_PAGES; i++)
+		fill(&f, 1);
+	assert_int_equal(f.cpu.overrun, want);
+	tear_down(&f);
+}
+
 static void discard_refuses_when_full(void **state)
 {
 	struct fixture f;
@@ -214,15 +266,50 @@ static void threads_never_share_a_page(void **state)
 	tear_down(&f);
 }
 
+static void *short_worker(void *arg)
+{
+	struct fixture *f = arg;
+	int i;
+
+	for (i = 0; i < 60; i++)
+		if (fill(f, 1) < 0)
+			return (void *)1;
+	return NULL;
+}
+
+/* Whoever comes to the end of what is backed while another does: nothing is overwritten yet. */
+static void threads_grow_before_they_overwrite(void **state)
+{
+	static struct fixture f;
+	pthread_t threads[4];
+	void *ret;
+	int i, round;
+
+	(void)state;
+	for (round = 0; round < 500; round++) {
+		set_up(&f, 250, 1);
+		for (i = 0; i < 4; i++)
+			assert_int_equal(pthread_create(&threads[i], NULL, short_worker, &f), 0);
+		for (i = 0; i < 4; i++) {
+			pthread_join(threads[i], &ret);
+			assert_null(ret);
+		}
+		assert_int_equal(f.cpu.overrun, 0);
+		tear_down(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(overwrite_takes_the_oldest),
+		cmocka_unit_test(overwritten_records_are_counted),
 		cmocka_unit_test(discard_refuses_when_full),
 		cmocka_unit_test(memory_comes_when_needed),
 		cmocka_unit_test(an_empty_page_is_given_back),
 		cmocka_unit_test(a_commit_beyond_the_page_is_cut),
 		cmocka_unit_test(threads_never_share_a_page),
+		cmocka_unit_test(threads_grow_before_they_overwrite),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -44,4 +44,10 @@ static inline uint64_t arch_jump_sp(const uint64_t *jmpbuf)
 	return sp;
 }
 
+/* Clear so many 64-bit words: as fast as memory, without a vector register. */
+static inline void arch_clear(void *p, uint64_t nr)
+{
+	__asm__ volatile("rep stosq" : "+D"(p), "+c"(nr) : "a"(0) : "memory");
+}
+
 #endif

@@ -87,6 +87,16 @@
 	.endif
 	.endm
 
+	/* A new page begins, of which readers must know the stack; goes on at @then with rdi kept. */
+	.macro NOTE_STACK then
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	CALL_C	graph_stack_note
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	\then
+	.endm
+
 	/*
 	 * r8 = the stack on which this thread was lately when it was where S = rcx is; rsi =
 	 * graph_tls's offset, and is kept. The caller looks whether S is on it.
@@ -340,12 +350,7 @@
 .L\name\()_page:
 	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_unwrapped
 .L\name\()_noted:
-	push	%rdi
-	.cfi_adjust_cfa_offset 8
-	CALL_C	graph_stack_note
-	pop	%rdi
-	.cfi_adjust_cfa_offset -8
-	jmp	.L\name\()_record
+	NOTE_STACK .L\name\()_record
 	.endif
 
 	/* The thread comes back to a stack: the same must hold as above, and a little more. */
@@ -418,12 +423,7 @@
 .L\name\()_tail_page:
 	NEW_PAGE \name\()_tail, 8, \cpu, .L\name\()_tail_noted, .L\name\()_unwrapped
 .L\name\()_tail_noted:
-	push	%rdi
-	.cfi_adjust_cfa_offset 8
-	CALL_C	graph_stack_note
-	pop	%rdi
-	.cfi_adjust_cfa_offset -8
-	jmp	.L\name\()_tail_record
+	NOTE_STACK .L\name\()_tail_record
 	.endif
 	/* on another stack than the last record, or calls above it have vanished: as before a return */
 .L\name\()_tail_stack:
@@ -515,12 +515,7 @@
 .L\name\()_page:
 	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_done
 .L\name\()_noted:
-	push	%rdi
-	.cfi_adjust_cfa_offset 8
-	CALL_C	graph_stack_note
-	pop	%rdi
-	.cfi_adjust_cfa_offset -8
-	jmp	.L\name\()_record
+	NOTE_STACK .L\name\()_record
 	.endif
 
 	/* The thread comes back to a stack, by this return. */
