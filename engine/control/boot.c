@@ -264,7 +264,7 @@ static void objects_changed(void)
 		return;
 	tree_lock_take();
 	functions_update();
-	tracepoints_update();
+	tracepoints_forget();
 	tree_mirror(&global_trace);
 	tree_lock_release();
 }
@@ -275,6 +275,24 @@ static void stay_untraced(struct area_header *parent, const char *why, int err)
 	area = parent;
 	area_status(why, NULL, err);
 	area = NULL;
+}
+
+/* An object with tracepoints says that it is relocated. Where the loader is not followed it is new. */
+static void object_ready(const void *address)
+{
+	int known;
+
+	if (!area || area->pid != sys_getpid())
+		return;
+	tree_lock_take();
+	known = tracepoints_ready(address);
+	if (known < 0) {
+		functions_update();
+		known = tracepoints_ready(address);
+	}
+	if (known)
+		tree_mirror(&global_trace);
+	tree_lock_release();
 }
 
 /*
@@ -373,8 +391,8 @@ static void start(void)
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,
 			    0);
 	functions_scan();
-	guard_use_lock(tree_lock_take, tree_lock_release);
-	tracepoints_update();
+	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
+	tracepoints_start();
 	replay_boot(boot);
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_changed))

@@ -61,9 +61,11 @@ enum event_file_flag {
 
 struct event_file {
 	struct vestige_event_file pub; /* first: probes know it */
+	uint64_t head;		       /* of its records' head words: kind and id */
+	uint32_t ring;		       /* the instance's */
+	uint32_t flags;
 	struct event *event;
 	struct trace_array *tr;
-	uint32_t flags;
 	uint32_t soft_count;
 	struct event_file *next;	/* of the event */
 	struct tracepoint_func solo[2]; /* when it is a tracepoint's only probe */
@@ -90,6 +92,9 @@ struct event *event_find(const char *system, size_t system_bytes, const char *na
 			 size_t name_bytes);
 struct event *event_by_id(uint32_t id);
 const struct event_field *event_field(const struct event *e, const char *name, size_t n);
+
+/* Whether the fields are the event's. */
+int event_same_fields(const struct event *e, const struct vestige_event_field *fields);
 
 /* The event in an instance; NULL: no memory. */
 struct event_file *event_file_get(struct event *e, struct trace_array *tr);
