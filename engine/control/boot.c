@@ -33,6 +33,7 @@
 #include "engine/core/ops.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/events/event.h"
 #include "engine/events/guard.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
@@ -323,7 +324,8 @@ static void fork_child(void)
 	guard_fork();
 	threads_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
-	if (!area->session[0] && str_equal(buffer->tracer, "nop")) {
+	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
+	    !events_any_on(&global_trace)) {
 		area = NULL;
 		return;
 	}
@@ -392,6 +394,7 @@ static void start(void)
 			    0);
 	functions_scan();
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
+	trace_array_on_destroy(events_forget_instance);
 	tracepoints_start();
 	replay_boot(boot);
 	text_go_live();

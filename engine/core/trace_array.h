@@ -59,6 +59,9 @@ int trace_array_create(const char *name, size_t n);
 /* trace_array_destroy() - rmdir: its tracer stops, its buffer is gone when this returns. */
 void trace_array_destroy(struct trace_array *tr);
 
+/* Call back before an instance goes, for what refers to it. One callback. Constructor context. */
+void trace_array_on_destroy(void (*callback)(const struct trace_array *tr));
+
 /* Objects came or went, or clocks were read: its areas say so too. */
 void trace_arrays_sync(void);
 

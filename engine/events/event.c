@@ -11,6 +11,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
+#include "engine/events/event_act.h"
 
 struct event *events;
 
@@ -189,10 +190,8 @@ void event_gone(struct event *e)
 {
 	struct event_file *f;
 
-	for (f = e->files; f; f = f->next) {
-		f->flags = 0;
-		event_file_update(f);
-	}
+	for (f = e->files; f; f = f->next)
+		event_file_clear(f);
 	e->gone = 1;
 	e->data = NULL;
 }
@@ -291,6 +290,31 @@ int event_enable_soft(struct event_file *f, int on)
 		event_file_update(f);
 	}
 	return err;
+}
+
+void events_forget_instance(const struct trace_array *tr)
+{
+	struct event_file *f;
+	struct event *e;
+
+	for (e = events; e; e = e->next) {
+		f = event_file_find(e, tr);
+		if (!f)
+			continue;
+		if (f->flags & EVENT_FILE_REGISTERED)
+			e->class->enable(e, f, 0);
+		event_file_clear(f);
+	}
+}
+
+int events_any_on(const struct trace_array *tr)
+{
+	const struct event *e;
+
+	for (e = events; e; e = e->next)
+		if (event_file_is_on(event_file_find(e, tr)))
+			return 1;
+	return 0;
 }
 
 /* A part of `SYSTEM:NAME`: nothing and `*` mean any. */

@@ -21,6 +21,7 @@
 
 struct event;
 struct event_file;
+struct event_filter;
 
 struct event_class {
 	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
@@ -67,6 +68,8 @@ struct event_file {
 	struct event *event;
 	struct trace_array *tr;
 	uint32_t soft_count;
+	struct event_filter *filter;	/* NULL: none */
+	char *filter_error;		/* what its file shows after a bad one; NULL: it was not */
 	struct event_file *next;	/* of the event */
 	struct tracepoint_func solo[2]; /* when it is a tracepoint's only probe */
 };
@@ -105,6 +108,12 @@ static inline int event_file_is_on(const struct event_file *f)
 {
 	return f && f->flags & EVENT_FILE_ENABLED;
 }
+
+/* An instance goes: nothing of its events is left. */
+void events_forget_instance(const struct trace_array *tr);
+
+/* Whether one of an instance is on. */
+int events_any_on(const struct trace_array *tr);
 
 /* Switch an event on or off in an instance. Return: 0 or -errno. */
 int event_enable(struct event *e, struct trace_array *tr, int on);

@@ -5,7 +5,7 @@
  * (abi/record.h). Any context, signal handlers included: no lock, no libc, no system call but those of
  * ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
  */
-#include "engine/events/event.h"
+#include "engine/events/event_act.h"
 
 #include "arch_clock.h"
 #include "engine/base/compiler.h"
@@ -137,7 +137,9 @@ void event_file_update(struct event_file *f)
 									<< RECORD_ID_SHIFT;
 	if (trace_array_is_top(f->tr) && ring_rseq_offset && area->clock == AREA_CLOCK_TSC)
 		ops = &event_ops_quick;
-	if (!(f->flags & EVENT_FILE_ENABLED) || f->event->gone)
+	if (!trace_array_is_top(f->tr) || f->filter || f->flags & EVENT_FILE_SOFT_MODE)
+		ops = &event_ops_act;
+	if (!(f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) || f->event->gone)
 		ops = &event_ops_none;
 	__atomic_store_n(&f->pub.ops, ops, __ATOMIC_RELEASE);
 }
