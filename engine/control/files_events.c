@@ -13,6 +13,7 @@
 #include "engine/core/trace_array.h"
 #include "engine/events/eval.h"
 #include "engine/events/event_act.h"
+#include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
 /* The first of a system, by which a path names it. */
@@ -167,6 +168,29 @@ static int system_filter_store(const struct tree_at *at, const char *text, size_
 	return err;
 }
 
+static int trigger_file_show(const struct tree_at *at, struct seq_buf *s)
+{
+	triggers_show(event_file_find(at->object, at->tr), s);
+	return 0;
+}
+
+static int trigger_file_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	struct event_file *f = event_file_get(at->object, at->tr);
+	struct trigger_error error;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	if (truncate)
+		triggers_clear_hists(f);
+	err = trigger_store(f, text, n, &error);
+	if (err && error.location[0])
+		error_log_add(error.location, error.error.text ? error.error.text : "Error",
+			      error.command, error.bytes, error.error.position);
+	return err;
+}
+
 /* The sub-buffers of a trace.dat; our own pages never leave the area. */
 static int header_page_show(const struct tree_at *at, struct seq_buf *s)
 {
@@ -216,6 +240,7 @@ static const struct tree_row event_rows[] = {
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
 	ROW("id", 0444, event_id_show, NULL),
+	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
 };
 

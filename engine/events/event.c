@@ -299,11 +299,8 @@ void events_forget_instance(const struct trace_array *tr)
 
 	for (e = events; e; e = e->next) {
 		f = event_file_find(e, tr);
-		if (!f)
-			continue;
-		if (f->flags & EVENT_FILE_REGISTERED)
-			e->class->enable(e, f, 0);
-		event_file_clear(f);
+		if (f)
+			event_file_clear(f);
 	}
 }
 

@@ -22,6 +22,7 @@
 struct event;
 struct event_file;
 struct event_filter;
+struct event_trigger;
 
 struct event_class {
 	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
@@ -68,7 +69,8 @@ struct event_file {
 	struct event *event;
 	struct trace_array *tr;
 	uint32_t soft_count;
-	struct event_filter *filter;	/* NULL: none */
+	struct event_filter *filter; /* NULL: none */
+	struct event_trigger *triggers;
 	char *filter_error;		/* what its file shows after a bad one; NULL: it was not */
 	struct event_file *next;	/* of the event */
 	struct tracepoint_func solo[2]; /* when it is a tracepoint's only probe */
@@ -106,7 +108,8 @@ struct event_file *event_file_find(const struct event *e, const struct trace_arr
 
 static inline int event_file_is_on(const struct event_file *f)
 {
-	return f && f->flags & EVENT_FILE_ENABLED;
+	return f && f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
+	       !(f->flags & EVENT_FILE_SOFT_DISABLED);
 }
 
 /* An instance goes: nothing of its events is left. */

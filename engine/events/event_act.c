@@ -15,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
 #include "engine/events/filter.h"
+#include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
 /* What a struct vestige_event_slot holds for us. */
@@ -66,11 +67,15 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 
 	if (!load_acquire(&f->tr->ring))
 		return;
+	if (load_relaxed(&f->triggers))
+		triggers_fire(f, record, 0);
 	filter = load_acquire(&f->filter);
 	flags = load_relaxed(&f->flags);
-	if (flags & EVENT_FILE_ENABLED && !(flags & EVENT_FILE_SOFT_DISABLED) &&
-	    (!filter || filter_match(filter, record)))
+	if (flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
+	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record)))
 		put_record(f, record, bytes);
+	if (load_relaxed(&f->triggers))
+		triggers_fire(f, record, 1);
 }
 
 static void act_commit(void *file, struct vestige_event_slot *slot)
@@ -181,6 +186,9 @@ void event_filter_show(const struct event_file *f, struct seq_buf *s)
 /* What an instance has of an event that goes, or of one that goes itself. */
 void event_file_clear(struct event_file *f)
 {
+	triggers_clear(f);
+	if (f->flags & EVENT_FILE_REGISTERED)
+		f->event->class->enable(f->event, f, 0);
 	f->flags = 0;
 	heap_free(f->filter_error);
 	f->filter_error = NULL;
