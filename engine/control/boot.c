@@ -34,6 +34,7 @@
 #include "engine/core/probe.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/events/event.h"
 #include "engine/events/guard.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
@@ -265,7 +266,7 @@ static void objects_changed(void)
 		return;
 	tree_lock_take();
 	functions_update();
-	tracepoints_update();
+	tracepoints_forget();
 	tree_mirror(&global_trace);
 	tree_lock_release();
 }
@@ -276,6 +277,24 @@ static void stay_untraced(struct area_header *parent, const char *why, int err)
 	area = parent;
 	area_status(why, NULL, err);
 	area = NULL;
+}
+
+/* An object with tracepoints says that it is relocated. Where the loader is not followed it is new. */
+static void object_ready(const void *address)
+{
+	int known;
+
+	if (!area || area->pid != sys_getpid())
+		return;
+	tree_lock_take();
+	known = tracepoints_ready(address);
+	if (known < 0) {
+		functions_update();
+		known = tracepoints_ready(address);
+	}
+	if (known)
+		tree_mirror(&global_trace);
+	tree_lock_release();
 }
 
 /*
@@ -310,7 +329,8 @@ static void fork_child(void)
 	guard_fork();
 	threads_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
-	if (!area->session[0] && str_equal(buffer->tracer, "nop")) {
+	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
+	    !events_any_on(&global_trace)) {
 		area = NULL;
 		return;
 	}
@@ -381,8 +401,9 @@ static void start(void)
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,
 			    0);
 	functions_scan();
-	guard_use_lock(tree_lock_take, tree_lock_release);
-	tracepoints_update();
+	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
+	trace_array_on_destroy(events_forget_instance);
+	tracepoints_start();
 	replay_boot(boot);
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_changed))

@@ -15,7 +15,8 @@
 
 static struct entry {
 	uint64_t ns;
-	const char *location, *error;
+	char location[ERROR_LOG_LOCATION];
+	const char *error;
 	uint32_t bytes, position;
 	char command[ERROR_LOG_COMMAND];
 } entries[NR_ENTRIES];
@@ -27,7 +28,7 @@ void error_log_add(const char *location, const char *error, const char *command,
 	struct entry *e = &entries[nr_added++ % NR_ENTRIES];
 
 	e->ns = ring_clock_mono();
-	e->location = location;
+	str_copy(e->location, sizeof(e->location), location);
 	e->error = error;
 	e->bytes = (uint32_t)(n < ERROR_LOG_COMMAND ? n : ERROR_LOG_COMMAND);
 	e->position = position;

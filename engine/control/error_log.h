@@ -7,7 +7,7 @@
 
 /*
  * error_log_add() - a parser found something wrong with a command.
- * @location: which parser, "event filter parse error"; it and @error: static text.
+ * @location: which parser, "event filter parse error", copied. @error: static text.
  * @error: what, "Field not found".
  * @command: @n bytes, copied (its first ERROR_LOG_COMMAND).
  * @position: where in it the caret points.
@@ -16,6 +16,7 @@
 void error_log_add(const char *location, const char *error, const char *command, size_t n,
 		   uint32_t position);
 
-#define ERROR_LOG_COMMAND 255u
+#define ERROR_LOG_COMMAND  255u
+#define ERROR_LOG_LOCATION 128u
 
 #endif

@@ -9,9 +9,11 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/control/error_log.h"
 #include "engine/core/trace_array.h"
 #include "engine/events/eval.h"
-#include "engine/events/event.h"
+#include "engine/events/event_act.h"
+#include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
 /* The first of a system, by which a path names it. */
@@ -114,6 +116,81 @@ static int event_format_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+static void log_error(const char *text, size_t n, const struct parse_error *error)
+{
+	error_log_add("event filter parse error", error->text ? error->text : "Error", text, n,
+		      error->position);
+}
+
+static int event_filter_file_show(const struct tree_at *at, struct seq_buf *s)
+{
+	event_filter_show(event_file_find(at->object, at->tr), s);
+	return 0;
+}
+
+static int event_filter_file_store(const struct tree_at *at, const char *text, size_t n,
+				   int truncate)
+{
+	struct event_file *f = event_file_get(at->object, at->tr);
+	struct parse_error error;
+	int err;
+
+	(void)truncate;
+	if (!f)
+		return -ENOMEM;
+	text = tree_trim(text, &n);
+	err = event_filter_set(f, text, n, &error);
+	if (err && err != -ENOMEM)
+		log_error(text, n, &error);
+	return err;
+}
+
+static int system_filter_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_puts(s, "### global filter ###\n"
+		    "# Use this to set filters for multiple events.\n"
+		    "# Only events with the given fields will be affected.\n"
+		    "# If no events are modified, an error message will be displayed here\n");
+	return 0;
+}
+
+static int system_filter_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	struct parse_error error;
+	int err;
+
+	(void)truncate;
+	text = tree_trim(text, &n);
+	err = event_filter_set_system(at->tr, system_of(at), text, n, &error);
+	if (error.text)
+		log_error(text, n, &error);
+	return err;
+}
+
+static int trigger_file_show(const struct tree_at *at, struct seq_buf *s)
+{
+	triggers_show(event_file_find(at->object, at->tr), s);
+	return 0;
+}
+
+static int trigger_file_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	struct event_file *f = event_file_get(at->object, at->tr);
+	struct trigger_error error;
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	if (truncate)
+		triggers_clear_hists(f);
+	err = trigger_store(f, text, n, &error);
+	if (err && error.location[0])
+		error_log_add(error.location, error.error.text ? error.error.text : "Error",
+			      error.command, error.bytes, error.error.position);
+	return err;
+}
+
 /* The sub-buffers of a trace.dat; our own pages never leave the area. */
 static int header_page_show(const struct tree_at *at, struct seq_buf *s)
 {
@@ -154,13 +231,16 @@ static const struct tree_row root_rows[] = {
 
 static const struct tree_row system_rows[] = {
 	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
+	ROW("filter", 0644, system_filter_show, system_filter_store),
 	{NULL},
 };
 
 static const struct tree_row event_rows[] = {
 	ROW("enable", 0644, event_enable_show, event_enable_store),
+	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
 	ROW("id", 0444, event_id_show, NULL),
+	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
 };
 

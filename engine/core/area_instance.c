@@ -60,8 +60,8 @@ static void publish_rows(struct area_header *head, enum area_table_id id)
 
 void area_sync_instance(struct area_header *head)
 {
-	static const enum area_table_id grown[] = {AREA_STRINGS, AREA_REFUSED, AREA_CLOCKS,
-						   AREA_FUNCTIONS};
+	static const enum area_table_id grown[] = {AREA_STRINGS,   AREA_REFUSED, AREA_CLOCKS,
+						   AREA_FUNCTIONS, AREA_FORMATS, AREA_EVENTS};
 	uint32_t i, f;
 
 	/* a reader that finds an object finds its path and its functions too */

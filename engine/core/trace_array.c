@@ -131,12 +131,21 @@ int trace_array_create(const char *name, size_t n)
 	return 0;
 }
 
+static void (*on_destroy)(const struct trace_array *tr);
+
+void trace_array_on_destroy(void (*callback)(const struct trace_array *tr))
+{
+	on_destroy = callback;
+}
+
 void trace_array_destroy(struct trace_array *tr)
 {
 	struct area_header *head = trace_array_area(tr);
 	struct ring *r = tr->ring;
 	int err;
 
+	if (on_destroy)
+		on_destroy(tr);
 	tracer_set(tr, "nop", 3);
 	probes_clear(tr);
 	tr->filter.ring = tr->notrace.ring = NULL;

@@ -82,6 +82,9 @@ const struct pid_list *trace_array_pids(const struct trace_array *tr, int notrac
 void trace_arrays_thread_start(int parent, int tid);
 void trace_arrays_thread_end(int tid);
 
+/* Call back before an instance goes, for what refers to it. One callback. Constructor context. */
+void trace_array_on_destroy(void (*callback)(const struct trace_array *tr));
+
 /* Objects came or went, or clocks were read: its areas say so too. */
 void trace_arrays_sync(void);
 

@@ -11,6 +11,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
+#include "engine/events/event_act.h"
 
 struct event *events;
 
@@ -57,14 +58,25 @@ const struct event_field *event_field(const struct event *e, const char *name, s
 	return NULL;
 }
 
-static int same_fields(const struct event *e, const struct vestige_event_field *fields)
+/* In C `bool` is a macro. */
+static int is_bool(const char *type)
+{
+	return str_starts(type, "_Bool") && (!type[5] || type[5] == '[');
+}
+
+static int same_type(const char *ours, const char *type)
+{
+	return is_bool(type) ? str_equal(ours + 1, type + 2) : str_equal(ours, type);
+}
+
+int event_same_fields(const struct event *e, const struct vestige_event_field *fields)
 {
 	uint32_t i;
 
 	for (i = 0; i < e->nr_fields; i++) {
 		const struct event_field *f = &e->fields[i];
 
-		if (!fields[i].type || !str_equal(f->type, fields[i].type) ||
+		if (!fields[i].type || !same_type(f->type, fields[i].type) ||
 		    !str_equal(f->name, fields[i].name) || f->size != fields[i].size ||
 		    f->offset != fields[i].offset || f->is_signed != fields[i].is_signed)
 			return 0;
@@ -91,13 +103,12 @@ static uint8_t filter_type_of(const struct vestige_event_field *f)
 	return FILTER_OTHER;
 }
 
-/* In C `bool` is a macro. */
 static const char *copy_type(const char *type)
 {
-	int is_bool = str_starts(type, "_Bool") && (!type[5] || type[5] == '[');
-	char *copy = heap_copy(type + is_bool, strlen(type + is_bool));
+	int skip = is_bool(type);
+	char *copy = heap_copy(type + skip, strlen(type + skip));
 
-	if (copy && is_bool)
+	if (copy && skip)
 		copy[0] = 'b';
 	return copy;
 }
@@ -163,7 +174,7 @@ struct event *event_add(const char *system, const char *name,
 		return NULL;
 	for (e = events; e; e = e->next)
 		if (e->gone && str_equal(e->name, name) && str_equal(e->system, system) &&
-		    str_equal(e->print_fmt, print_fmt) && same_fields(e, fields))
+		    str_equal(e->print_fmt, print_fmt) && event_same_fields(e, fields))
 			break;
 	if (!e)
 		e = make(system, name, fields, print_fmt);
@@ -179,10 +190,8 @@ void event_gone(struct event *e)
 {
 	struct event_file *f;
 
-	for (f = e->files; f; f = f->next) {
-		f->flags = 0;
-		event_file_update(f);
-	}
+	for (f = e->files; f; f = f->next)
+		event_file_clear(f);
 	e->gone = 1;
 	e->data = NULL;
 }
@@ -281,6 +290,28 @@ int event_enable_soft(struct event_file *f, int on)
 		event_file_update(f);
 	}
 	return err;
+}
+
+void events_forget_instance(const struct trace_array *tr)
+{
+	struct event_file *f;
+	struct event *e;
+
+	for (e = events; e; e = e->next) {
+		f = event_file_find(e, tr);
+		if (f)
+			event_file_clear(f);
+	}
+}
+
+int events_any_on(const struct trace_array *tr)
+{
+	const struct event *e;
+
+	for (e = events; e; e = e->next)
+		if (event_file_is_on(event_file_find(e, tr)))
+			return 1;
+	return 0;
 }
 
 /* A part of `SYSTEM:NAME`: nothing and `*` mean any. */

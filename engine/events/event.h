@@ -21,6 +21,8 @@
 
 struct event;
 struct event_file;
+struct event_filter;
+struct event_trigger;
 
 struct event_class {
 	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
@@ -61,10 +63,15 @@ enum event_file_flag {
 
 struct event_file {
 	struct vestige_event_file pub; /* first: probes know it */
+	uint64_t head;		       /* of its records' head words: kind and id */
+	uint32_t ring;		       /* the instance's */
+	uint32_t flags;
 	struct event *event;
 	struct trace_array *tr;
-	uint32_t flags;
 	uint32_t soft_count;
+	struct event_filter *filter; /* NULL: none */
+	struct event_trigger *triggers;
+	char *filter_error;		/* what its file shows after a bad one; NULL: it was not */
 	struct event_file *next;	/* of the event */
 	struct tracepoint_func solo[2]; /* when it is a tracepoint's only probe */
 };
@@ -91,6 +98,9 @@ struct event *event_find(const char *system, size_t system_bytes, const char *na
 struct event *event_by_id(uint32_t id);
 const struct event_field *event_field(const struct event *e, const char *name, size_t n);
 
+/* Whether the fields are the event's. */
+int event_same_fields(const struct event *e, const struct vestige_event_field *fields);
+
 /* The event in an instance; NULL: no memory. */
 struct event_file *event_file_get(struct event *e, struct trace_array *tr);
 /* The same, or NULL when it was never used there. */
@@ -98,8 +108,15 @@ struct event_file *event_file_find(const struct event *e, const struct trace_arr
 
 static inline int event_file_is_on(const struct event_file *f)
 {
-	return f && f->flags & EVENT_FILE_ENABLED;
+	return f && f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
+	       !(f->flags & EVENT_FILE_SOFT_DISABLED);
 }
+
+/* An instance goes: nothing of its events is left. */
+void events_forget_instance(const struct trace_array *tr);
+
+/* Whether one of an instance is on. */
+int events_any_on(const struct trace_array *tr);
 
 /* Switch an event on or off in an instance. Return: 0 or -errno. */
 int event_enable(struct event *e, struct trace_array *tr, int on);

@@ -104,5 +104,6 @@ int event_describe(struct event *e)
 	row->id = e->id;
 	__atomic_store_n(&rows->count, rows->count + 1, __ATOMIC_RELEASE);
 	e->described = 1;
+	trace_arrays_sync();
 	return 0;
 }

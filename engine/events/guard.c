@@ -12,6 +12,7 @@
 
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/lock.h"
 #include "engine/events/tracepoint.h"
@@ -26,11 +27,26 @@ static struct lock sync_lock;
 static void (*lock_tree)(void);
 static void (*release_tree)(void);
 
-void guard_use_lock(void (*take)(void), void (*release)(void))
+static void (*object_is_ready)(const void *address);
+
+void guard_use_lock(void (*take)(void), void (*release)(void), void (*ready)(const void *address))
 {
 	lock_tree = take;
 	release_tree = release;
+	object_is_ready = ready;
 }
+
+/* Those that are there from the start come before their constructors do: nothing is new. */
+static void object_ready(const void *address)
+{
+	if (object_is_ready)
+		object_is_ready(address);
+}
+
+VESTIGE_EXPORT const struct vestige_events_api vestige_events_1 = {
+	.bytes = sizeof(struct vestige_events_api),
+	.object_ready = object_ready,
+};
 
 static void *enter(void)
 {

@@ -8,10 +8,10 @@
 extern const struct vestige_tracepoint_api tracepoint_api;
 
 /*
- * The tree's lock, for what a program calls: register_trace_NAME(). Set by control, which has it.
- * Constructor context.
+ * What control has, for what a program calls: the tree's lock, for register_trace_NAME(); @ready, for
+ * objects that are relocated. Constructor context.
  */
-void guard_use_lock(void (*take)(void), void (*release)(void));
+void guard_use_lock(void (*take)(void), void (*release)(void), void (*ready)(const void *address));
 
 /* In a fork's child: nobody else is in a probe. */
 void guard_fork(void);

@@ -48,14 +48,7 @@ static const struct event_class static_class = {.enable = enable};
 
 static int same_format(const struct event *e, const struct vestige_event *def)
 {
-	const struct vestige_event_field *f = def->fields();
-	uint32_t i;
-
-	for (i = 0; i < e->nr_fields; i++)
-		if (!f[i].type || !str_equal(e->fields[i].type, f[i].type) ||
-		    !str_equal(e->fields[i].name, f[i].name) || e->fields[i].offset != f[i].offset)
-			return 0;
-	return !f[i].type && str_equal(e->print_fmt, def->print_fmt);
+	return event_same_fields(e, def->fields()) && str_equal(e->print_fmt, def->print_fmt);
 }
 
 /* Another definition of an event that is there: switched as it is. */

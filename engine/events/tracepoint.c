@@ -4,6 +4,9 @@
  * the program): type 2 names the array of places in its text, type 3 that of what it defines. They
  * are read where they are mapped, so that no section headers are needed.
  *
+ * What dlopen() brings is announced by the loader before it is relocated: its arrays hold no addresses
+ * yet. Its own constructor, the first one, tells when they do (guard.c's object_ready).
+ *
  * A place is `test $imm32, %eax` when it is off and `jmp` to the same when it is on: the first byte
  * is stored, whatever runs there (core/text_patch.h). What is not one of the two is left alone and
  * said in vestige_status.
@@ -395,9 +398,43 @@ static void forget(struct holder *h)
 	heap_free(h);
 }
 
-void tracepoints_update(void)
+static struct holder *holder_of(const struct object *o)
 {
-	static uint32_t nr_scanned;
+	struct holder *h;
+
+	for (h = holders; h && h->object != o; h = h->next)
+		;
+	return h;
+}
+
+void tracepoints_start(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++)
+		scan(object_at(i));
+}
+
+int tracepoints_ready(const void *address)
+{
+	uint64_t at = (uint64_t)address;
+	uint32_t i;
+
+	for (i = object_count(); i--;) {
+		struct object *o = object_at(i);
+
+		if (!o->loaded || at < object_row(o)->lo || at >= object_row(o)->hi)
+			continue;
+		if (holder_of(o))
+			return 0;
+		scan(o);
+		return 1;
+	}
+	return -ENOENT;
+}
+
+void tracepoints_forget(void)
+{
 	struct holder **at = &holders, *h;
 
 	while ((h = *at)) {
@@ -408,7 +445,4 @@ void tracepoints_update(void)
 		*at = h->next;
 		forget(h);
 	}
-	for (; nr_scanned < object_count(); nr_scanned++)
-		if (object_at(nr_scanned)->loaded)
-			scan(object_at(nr_scanned));
 }

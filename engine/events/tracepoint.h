@@ -10,11 +10,15 @@
 #include "vestige/tracepoint.h"
 
 /*
- * tracepoints_update() - take what new objects have, tracepoints, places, names and events, and forget
- * what objects had that are no longer mapped. Behind objects_load() and objects_update(): constructor
- * context, or the loader's notification.
+ * Take what objects have, tracepoints, places, names and events: at start, of all; later of the one with
+ * @address in it, which is relocated by then. Return: 1; 0: it was known; -ENOENT: no object is.
+ * Constructor context.
  */
-void tracepoints_update(void);
+void tracepoints_start(void);
+int tracepoints_ready(const void *address);
+
+/* Forget what objects had that are no longer mapped. The loader's notification. */
+void tracepoints_forget(void);
 
 enum probe_whose {
 	PROBE_OURS,    /* what it uses stays for ever */

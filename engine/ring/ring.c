@@ -623,6 +623,18 @@ void ring_thread_start(void)
 		attach(ring_top);
 }
 
+const char *ring_thread_comm(void)
+{
+	const struct ring_ctl *ctl = ring_ctl[0];
+
+	return ctl->tid > 0 && ctl->task != UINT32_MAX ? ring_top->tasks[ctl->task].comm : "";
+}
+
+int ring_thread_id(void)
+{
+	return ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_gettid();
+}
+
 void ring_thread_rename(void)
 {
 	struct ring_ctl *inside = records_comm() ? ring_enter() : NULL;

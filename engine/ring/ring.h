@@ -250,6 +250,10 @@ void ring_count_untraced(void);
 /* A record is lost because it is larger than a page; counted as dropped_events. Any context. */
 void ring_count_dropped(struct ring *r);
 
+/* The calling thread's name, as it was last read, and its id. Any context. */
+const char *ring_thread_comm(void);
+int ring_thread_id(void);
+
 /* Read the calling thread's name again. Normal context: it makes a system call. */
 void ring_thread_rename(void);
 

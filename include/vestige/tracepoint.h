@@ -154,6 +154,15 @@ struct vestige_site {
 	struct tracepoint *tp;
 };
 
+/* What libvestige offers to objects with tracepoints; it only ever grows. */
+struct vestige_events_api {
+	size_t bytes;
+	/* The object with @address in it is relocated: what it has may be read. */
+	void (*object_ready)(const void *address);
+};
+
+extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
+
 #ifdef __cplusplus
 }
 #endif
@@ -209,6 +218,19 @@ struct vestige_site {
 #ifndef VESTIGE_KEPT_
 #define VESTIGE_KEPT_ __attribute__((used))
 #endif
+
+/*
+ * What dlopen() brings is seen by libvestige before it is relocated, so it tells when it is. Objects
+ * that are there from the start need not, and nothing happens without the library.
+ */
+__attribute__((constructor(101))) static VESTIGE_NOTRACE_ void vestige_object_ready_(void)
+{
+	const struct vestige_events_api *api;
+
+	__asm__(".weak vestige_events_1\n\tmovq vestige_events_1@GOTPCREL(%%rip), %0" : "=r"(api));
+	if (api)
+		api->object_ready((const void *)vestige_object_ready_);
+}
 
 #ifdef __cplusplus
 #define VESTIGE_C_ extern "C"
@@ -283,21 +305,34 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 	yes:                                                                                       \
 		return true;                                                                       \
 	}                                                                                          \
-	static __attribute__((noinline, cold)) VESTIGE_NOTRACE_ void __do_trace_##name(proto)      \
+	static __attribute__((noinline, cold)) VESTIGE_NOTRACE_ void __do_traces_##name(proto)     \
 	{                                                                                          \
 		const struct tracepoint_func *vestige_f_;                                          \
 		void *vestige_in_ = NULL;                                                          \
                                                                                                    \
-		if (!(condition))                                                                  \
-			return;                                                                    \
-		if (__builtin_expect(                                                              \
-			    __atomic_load_n(&__tracepoint_##name.guarded, __ATOMIC_RELAXED), 0))   \
+		if (__atomic_load_n(&__tracepoint_##name.guarded, __ATOMIC_RELAXED))               \
 			vestige_in_ = __tracepoint_##name.api->enter();                            \
 		vestige_f_ = __atomic_load_n(&__tracepoint_##name.funcs, __ATOMIC_ACQUIRE);        \
 		for (; vestige_f_ && vestige_f_->func; vestige_f_++)                               \
 			((void (*)(void *, proto))vestige_f_->func)(vestige_f_->data, args);       \
 		if (vestige_in_)                                                                   \
 			__tracepoint_##name.api->leave(vestige_in_);                               \
+	}                                                                                          \
+	/* one probe, which is ours, is the usual case */                                           \
+	static __attribute__((noinline)) VESTIGE_NOTRACE_ void __do_trace_##name(proto)            \
+	{                                                                                          \
+		const struct tracepoint_func *vestige_f_;                                          \
+                                                                                                   \
+		if (!(condition))                                                                  \
+			return;                                                                    \
+		vestige_f_ = __atomic_load_n(&__tracepoint_##name.funcs, __ATOMIC_ACQUIRE);        \
+		if (__builtin_expect(vestige_f_ && !vestige_f_[1].func &&                          \
+					     !__atomic_load_n(&__tracepoint_##name.guarded,        \
+							      __ATOMIC_RELAXED),                   \
+				     1))                                                           \
+			((void (*)(void *, proto))vestige_f_->func)(vestige_f_->data, args);       \
+		else                                                                               \
+			__do_traces_##name(args);                                                  \
 	}                                                                                          \
 	static inline VESTIGE_NOTRACE_ void trace_##name(proto)                                    \
 	{                                                                                          \

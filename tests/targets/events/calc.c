@@ -76,6 +76,24 @@ static void own_probes(void)
 	       seen_prio[0], seen_prio[1], e, f, g, trace_calc_bare_enabled());
 }
 
+#ifdef CALC_LIBRARY
+#ifdef __cplusplus
+extern "C"
+#endif
+	int
+	lib_round(int i);
+int lib_round(int i)
+{
+	return round_of(i, 0);
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+	trace_calc_odd(9999);
+	if (seen > 1) /* never: it keeps own_probes() */
+		own_probes();
+}
+#else
 int main(int argc, char **argv)
 {
 	char line[64];
@@ -97,3 +115,4 @@ int main(int argc, char **argv)
 	}
 	return 0;
 }
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events on which something acts: a filter, triggers, an instance that may go. Their records are put
+ * together on the probe's stack, looked at, and copied into the ring when they are wanted: what is
+ * thrown away was never there. All of it between ring_enter() and ring_leave(), so that what acts can
+ * be changed and freed. Any context, as event_record.c. Costs: bench "events".
+ * Tests: tests/engine/events/.
+ */
+#include "engine/events/event_act.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/heap.h"
+#include "engine/events/filter.h"
+#include "engine/events/trigger.h"
+#include "engine/ring/ring.h"
+
+/* What a struct vestige_event_slot holds for us. */
+struct act_slot {
+	void *scratch;
+	uint64_t bytes;
+};
+_Static_assert(sizeof(struct act_slot) <= sizeof(struct vestige_event_slot),
+	       "programs have made room for vestige_event_slot");
+
+/* What it had on the stack must not show in a trace. */
+static void clear(uint64_t *words, uint32_t bytes)
+{
+	uint32_t i;
+
+	for (i = 0; i < bytes / 8; i++)
+		words[i] = 0;
+	for (i *= 8; i < bytes; i++)
+		((uint8_t *)words)[i] = 0;
+}
+
+static void *act_reserve(void *file, struct vestige_event_slot *slot, uint32_t bytes)
+{
+	struct act_slot *s = (struct act_slot *)slot;
+
+	/* too large for a page: counted */
+	if (unlikely(!s->scratch))
+		return event_reserve(file, slot, bytes);
+	clear(s->scratch, bytes);
+	s->bytes = bytes;
+	return s->scratch;
+}
+
+static void put_record(struct event_file *f, const void *record, uint32_t bytes)
+{
+	struct vestige_event_slot slot;
+	uint8_t *to = event_reserve(f, &slot, bytes);
+
+	if (!to)
+		return;
+	memcpy(to + 8, (const uint8_t *)record + 8, bytes - 8);
+	event_commit(f, &slot);
+}
+
+void event_act(struct event_file *f, const void *record, uint32_t bytes)
+{
+	const struct event_filter *filter;
+	uint32_t flags;
+
+	if (!load_acquire(&f->tr->ring))
+		return;
+	if (load_relaxed(&f->triggers))
+		triggers_fire(f, record, 0);
+	filter = load_acquire(&f->filter);
+	flags = load_relaxed(&f->flags);
+	if (flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
+	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record)))
+		put_record(f, record, bytes);
+	if (load_relaxed(&f->triggers))
+		triggers_fire(f, record, 1);
+}
+
+static void act_commit(void *file, struct vestige_event_slot *slot)
+{
+	struct act_slot *s = (struct act_slot *)slot;
+	struct ring_ctl *in = ring_enter();
+
+	if (!in)
+		return;
+	event_act(file, s->scratch, (uint32_t)s->bytes);
+	ring_leave(in);
+}
+
+const struct vestige_event_ops event_ops_act = {
+	.bytes = sizeof(struct vestige_event_ops),
+	.reserve = act_reserve,
+	.commit = act_commit,
+};
+
+/* Nobody uses the old one any more when it is freed; where that cannot be known it stays. */
+static void replace_filter(struct event_file *f, struct event_filter *filter)
+{
+	struct event_filter *old = f->filter;
+
+	store_release(&f->filter, filter);
+	event_file_update(f);
+	if (old && !ring_synchronize())
+		filter_free(old);
+}
+
+/* The text, a caret under the place, and what is wrong there, as the filter file shows it. */
+static char *describe(const char *text, size_t n, const struct parse_error *error)
+{
+	char buf[5000];
+	struct seq_buf s;
+	uint32_t i;
+
+	seq_init(&s, buf, sizeof(buf));
+	for (i = 0; i < n; i++)
+		seq_putc(&s, text[i]);
+	if (error->text) {
+		seq_putc(&s, '\n');
+		for (i = 0; i < error->position && i < n; i++)
+			seq_putc(&s, ' ');
+		seq_puts(&s, "^\nparse_error: ");
+		seq_puts(&s, error->text);
+		seq_putc(&s, '\n');
+	} else {
+		seq_puts(&s, "\nError: (0)\n");
+	}
+	return heap_copy(buf, s.len);
+}
+
+int event_filter_set(struct event_file *f, const char *text, size_t n, struct parse_error *error)
+{
+	struct event_filter *filter = NULL;
+	int err = 0;
+
+	*error = (struct parse_error){0};
+	if (n != 1 || *text != '0')
+		err = filter_compile(f->event, text, n, &filter, error);
+	heap_free(f->filter_error);
+	f->filter_error = err && err != -ENOMEM ? describe(text, n, error) : NULL;
+	/* what could not be read leaves none */
+	replace_filter(f, filter);
+	return err;
+}
+
+int event_filter_set_system(struct trace_array *tr, const char *system, const char *text, size_t n,
+			    struct parse_error *error)
+{
+	static const struct parse_error no_field = {
+		"Couldn't find or set field in one of a subsystem's events", 0};
+	struct event_file *f;
+	struct event *e;
+	int err = 0;
+
+	*error = (struct parse_error){0};
+	for (e = events; e; e = e->next) {
+		struct parse_error one;
+
+		if (e->gone || !e->class || !str_equal(e->system, system))
+			continue;
+		f = event_file_get(e, tr);
+		if (!f)
+			return -ENOMEM;
+		err = event_filter_set(f, text, n, &one);
+		if (err) {
+			heap_free(f->filter_error);
+			f->filter_error = describe(text, n, &no_field);
+			*error = no_field;
+		}
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+void event_filter_show(const struct event_file *f, struct seq_buf *s)
+{
+	if (f && f->filter_error)
+		seq_puts(s, f->filter_error);
+	else if (f && f->filter)
+		seq_puts(s, filter_text(f->filter));
+	else
+		seq_puts(s, "none");
+	seq_putc(s, '\n');
+}
+
+/* What an instance has of an event that goes, or of one that goes itself. */
+void event_file_clear(struct event_file *f)
+{
+	triggers_clear(f);
+	if (f->flags & EVENT_FILE_REGISTERED)
+		f->event->class->enable(f->event, f, 0);
+	f->flags = 0;
+	heap_free(f->filter_error);
+	f->filter_error = NULL;
+	replace_filter(f, NULL);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See trigger.h. Grammar, errno and listing are the kernel's (6.12). A trigger without a filter fires
+ * before its event is recorded (traceoff keeps it out), one with a filter behind it. Counts go down
+ * when a trigger did something: traceoff where tracing was on, enable_event where the event was off.
+ * The list is read by probes between ring_enter() and ring_leave(); what is taken out of it is freed
+ * when nobody is there any more. fork: the child has its parent's. Tests: tests/engine/events/trigger.
+ */
+#include "engine/events/trigger.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/heap.h"
+#include "engine/events/event_act.h"
+
+/* One of its count, if there is any left. */
+static int take_count(struct event_trigger *t)
+{
+	int64_t n = load_relaxed(&t->count);
+
+	while (n > 0 && n != TRIGGER_UNLIMITED)
+		if (__atomic_compare_exchange_n(&t->count, &n, n - 1, 1, __ATOMIC_RELAXED,
+						__ATOMIC_RELAXED))
+			return 1;
+	return n == TRIGGER_UNLIMITED;
+}
+
+static void fire_tracing(struct event_trigger *t, int on)
+{
+	struct ring *r = t->file->tr->ring;
+
+	if (ring_is_on(r) != on && take_count(t))
+		ring_set_on(r, on);
+}
+
+static void fire_traceon(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	fire_tracing(t, 1);
+}
+
+static void fire_traceoff(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	fire_tracing(t, 0);
+}
+
+static void fire_enable(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	if (load_relaxed(&t->target->flags) & EVENT_FILE_SOFT_DISABLED && take_count(t))
+		__atomic_and_fetch(&t->target->flags, ~(uint32_t)EVENT_FILE_SOFT_DISABLED,
+				   __ATOMIC_RELAXED);
+}
+
+static void fire_disable(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	if (!(load_relaxed(&t->target->flags) & EVENT_FILE_SOFT_DISABLED) && take_count(t))
+		__atomic_or_fetch(&t->target->flags, EVENT_FILE_SOFT_DISABLED, __ATOMIC_RELAXED);
+}
+
+enum { GROUP_TRACING = 1, GROUP_SWITCH };
+
+static const struct trigger_ops all_ops[] = {
+	{"traceon", GROUP_TRACING, 0, fire_traceon},
+	{"traceoff", GROUP_TRACING, 0, fire_traceoff},
+	{"enable_event", GROUP_SWITCH, 1, fire_enable},
+	{"disable_event", GROUP_SWITCH, 1, fire_disable},
+};
+
+void triggers_fire(struct event_file *f, const void *record, int with_filter)
+{
+	struct event_trigger *t;
+
+	for (t = load_acquire(&f->triggers); t; t = load_acquire(&t->next)) {
+		if (!t->filter == !with_filter && (!t->filter || filter_match(t->filter, record)))
+			t->ops->fire(t, record);
+	}
+}
+
+static void free_trigger(struct event_trigger *t)
+{
+	filter_free(t->filter);
+	heap_free(t);
+}
+
+static int link_in(struct event_trigger *t)
+{
+	struct event_file *f = t->file;
+	int err;
+
+	if (t->target) {
+		err = event_enable_soft(t->target, 1);
+		if (err)
+			return err;
+	}
+	err = event_enable_soft(f, 1);
+	if (err) {
+		if (t->target)
+			event_enable_soft(t->target, 0);
+		return err;
+	}
+	t->next = f->triggers;
+	store_release(&f->triggers, t);
+	event_file_update(f);
+	return 0;
+}
+
+static void take_out(struct event_trigger **at)
+{
+	struct event_trigger *t = *at;
+
+	store_release(at, t->next);
+	event_enable_soft(t->file, 0);
+	if (t->target)
+		event_enable_soft(t->target, 0);
+	if (!ring_synchronize())
+		free_trigger(t);
+}
+
+/* What is parsed of a line. */
+struct line {
+	const struct trigger_ops *ops;
+	struct event_file *target;
+	const char *filter; /* NULL: none */
+	size_t filter_bytes;
+	int64_t count;
+	int counted;
+};
+
+static int is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+/* The bytes up to @end or a blank. */
+static size_t word_bytes(const char *text, size_t n, char end)
+{
+	size_t i = 0;
+
+	while (i < n && text[i] != end && !is_blank(text[i]))
+		i++;
+	return i;
+}
+
+static int parse_count(struct line *l, const char *text, size_t n)
+{
+	uint64_t v;
+
+	if (!n)
+		return 0;
+	if (str_to_u64(text, n, &v) || text[n - 1] == '\n')
+		return -EINVAL;
+	l->counted = 1;
+	l->count = v < (uint64_t)TRIGGER_UNLIMITED ? (int64_t)v : TRIGGER_UNLIMITED - 1;
+	return 0;
+}
+
+/* `system:event[:count]` */
+static int parse_target(struct line *l, struct trace_array *tr, const char *text, size_t n)
+{
+	size_t system = word_bytes(text, n, ':'), event;
+	struct event *e;
+
+	if (!system || system == n)
+		return -EINVAL;
+	event = word_bytes(text + system + 1, n - system - 1, ':');
+	e = event_find(text, system, text + system + 1, event);
+	if (!e || !e->class)
+		return -EINVAL;
+	l->target = event_file_get(e, tr);
+	if (!l->target)
+		return -ENOMEM;
+	text += system + 1 + event;
+	n -= system + 1 + event;
+	return n ? parse_count(l, text + 1, n - 1) : 0;
+}
+
+/* `[if filter]` */
+static int parse_if(struct line *l, const char *text, size_t n)
+{
+	while (n && is_blank(*text))
+		text++, n--;
+	if (!n)
+		return 0;
+	if (n < 3 || memcmp(text, "if", 2) || !is_blank(text[2]))
+		return -EINVAL;
+	for (text += 2, n -= 2; n && is_blank(*text); text++, n--)
+		;
+	l->filter = text;
+	l->filter_bytes = n;
+	return n ? 0 : -EINVAL;
+}
+
+static int parse_simple(struct line *l, struct trace_array *tr, const char *text, size_t n)
+{
+	size_t name = word_bytes(text, n, ':'), args = 0, i;
+	const char *arg = NULL;
+	int err = 0;
+
+	l->count = TRIGGER_UNLIMITED;
+	for (i = 0; i < ARRAY_SIZE(all_ops) && !l->ops; i++)
+		if (strlen(all_ops[i].name) == name && !memcmp(all_ops[i].name, text, name))
+			l->ops = &all_ops[i];
+	if (!l->ops)
+		return -EINVAL;
+	text += name;
+	n -= name;
+	if (n && *text == ':') {
+		arg = text + 1;
+		args = word_bytes(arg, n - 1, 0);
+		text = arg + args;
+		n -= args + 1;
+	}
+	if (l->ops->targeted)
+		err = arg ? parse_target(l, tr, arg, args) : -EINVAL;
+	else if (arg)
+		err = parse_count(l, arg, word_bytes(arg, args, ':'));
+	return err ? err : parse_if(l, text, n);
+}
+
+static struct event_trigger **find_same(struct event_file *f, const struct line *l, int exactly)
+{
+	struct event_trigger **at;
+
+	for (at = &f->triggers; *at; at = &(*at)->next) {
+		const struct event_trigger *t = *at;
+
+		if (t->target == l->target &&
+		    (exactly ? t->ops == l->ops : t->ops->group == l->ops->group))
+			return at;
+	}
+	return NULL;
+}
+
+static int add_simple(struct event_file *f, const struct line *l, struct trigger_error *error)
+{
+	struct event_trigger *t;
+	int err = 0;
+
+	if (find_same(f, l, 0))
+		return -EEXIST;
+	t = heap_alloc(sizeof(*t));
+	if (!t)
+		return -ENOMEM;
+	t->ops = l->ops;
+	t->file = f;
+	t->target = l->target;
+	t->count = l->count;
+	t->counted = l->counted;
+	if (l->filter) {
+		err = filter_compile(f->event, l->filter, l->filter_bytes, &t->filter,
+				     &error->error);
+		if (err && err != -ENOMEM) {
+			str_copy(error->location, sizeof(error->location),
+				 "event filter parse error");
+			error->command = l->filter;
+			error->bytes = l->filter_bytes;
+			err = -EINVAL;
+		}
+	}
+	if (!err)
+		err = link_in(t);
+	if (err)
+		free_trigger(t);
+	return err;
+}
+
+int trigger_store(struct event_file *f, const char *text, size_t n, struct trigger_error *error)
+{
+	struct line l = {0};
+	int remove, err;
+
+	error->location[0] = 0;
+	while (n && is_blank(*text))
+		text++, n--;
+	while (n && is_blank(text[n - 1]))
+		n--;
+	if (!n)
+		return 0;
+	remove = *text == '!';
+	text += remove;
+	n -= (size_t)remove;
+	err = parse_simple(&l, f->tr, text, n);
+	if (err)
+		return err;
+	if (remove) {
+		struct event_trigger **at = find_same(f, &l, 1);
+
+		if (at)
+			take_out(at);
+		return 0;
+	}
+	return add_simple(f, &l, error);
+}
+
+static void show(const struct event_trigger *t, struct seq_buf *s)
+{
+	seq_puts(s, t->ops->name);
+	seq_putc(s, ':');
+	if (t->target) {
+		seq_puts(s, t->target->event->system);
+		seq_putc(s, ':');
+		seq_puts(s, t->target->event->name);
+		seq_putc(s, ':');
+	}
+	if (t->counted) {
+		seq_puts(s, "count=");
+		seq_putu(s, (uint64_t)load_relaxed(&t->count));
+	} else {
+		seq_puts(s, "unlimited");
+	}
+	if (t->filter) {
+		seq_puts(s, " if ");
+		seq_puts(s, filter_text(t->filter));
+	}
+	seq_putc(s, '\n');
+}
+
+void triggers_show(const struct event_file *f, struct seq_buf *s)
+{
+	const struct event_trigger *t;
+	uint32_t i;
+
+	if (!f || !f->triggers) {
+		seq_puts(s, "# Available triggers:\n#");
+		for (i = 0; i < ARRAY_SIZE(all_ops); i++) {
+			seq_putc(s, ' ');
+			seq_puts(s, all_ops[i].name);
+		}
+		seq_putc(s, '\n');
+		return;
+	}
+	for (t = f->triggers; t; t = t->next)
+		show(t, s);
+}
+
+void triggers_clear_hists(struct event_file *f)
+{
+	(void)f;
+}
+
+void triggers_clear(struct event_file *f)
+{
+	struct event_file *other;
+	struct event_trigger **at;
+	struct event *e;
+
+	while (f->triggers)
+		take_out(&f->triggers);
+	/* those of others that switch it */
+	for (e = events; e; e = e->next) {
+		other = event_file_find(e, f->tr);
+		for (at = other ? &other->triggers : NULL; at && *at;)
+			if ((*at)->target == f)
+				take_out(at);
+			else
+				at = &(*at)->next;
+	}
+}

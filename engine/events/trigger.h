@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Triggers: what happens when an event does, events/SYSTEM/NAME/trigger. Under the tree's lock, but
+ * for triggers_fire().
+ */
+#ifndef VESTIGE_EVENTS_TRIGGER_H
+#define VESTIGE_EVENTS_TRIGGER_H
+
+#include "engine/base/seq_buf.h"
+#include "engine/events/event.h"
+#include "engine/events/filter.h"
+
+#define TRIGGER_UNLIMITED INT64_MAX
+
+struct event_trigger;
+struct hist;
+
+/* A sort of trigger. */
+struct trigger_ops {
+	const char *name;
+	uint8_t group;	  /* of one group an event has one (and target); 0: any number */
+	uint8_t targeted; /* `NAME:system:event` */
+	/* It fires. @record: the event's. Any context. */
+	void (*fire)(struct event_trigger *t, const void *record);
+};
+
+struct event_trigger {
+	struct event_trigger *next;
+	const struct trigger_ops *ops;
+	struct event_file *file;
+	struct event_file *target; /* of those that switch another event */
+	struct event_filter *filter;
+	int64_t count; /* how often it may still fire */
+	int counted;
+	struct hist *hist;
+};
+
+/* What was wrong with a command: which parser, what of it, and where. */
+struct trigger_error {
+	char location[96]; /* "": nothing to log */
+	const char *command;
+	size_t bytes;
+	struct parse_error error;
+};
+
+/*
+ * trigger_store() - one line of a trigger file: `[!]command[:arguments] [if filter]`.
+ * Return: 0; -EINVAL, -EEXIST, -EBUSY, -ENOENT, -ENOMEM and *@error.
+ */
+int trigger_store(struct event_file *f, const char *text, size_t n, struct trigger_error *error);
+
+/* The file's text; NULL: the event was never used. */
+void triggers_show(const struct event_file *f, struct seq_buf *s);
+
+/* O_TRUNC: its histograms go, other triggers stay. */
+void triggers_clear_hists(struct event_file *f);
+
+/* All of them go. */
+void triggers_clear(struct event_file *f);
+
+/*
+ * triggers_fire() - the event happened.
+ * @with_filter: those that have a filter, which is asked; or those that have none.
+ * Any context, between ring_enter() and ring_leave().
+ */
+void triggers_fire(struct event_file *f, const void *record, int with_filter);
+
+#endif
