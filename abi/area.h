@@ -310,7 +310,11 @@ struct area_cpu {
 	uint64_t cleared_overrun;
 	uint64_t cleared_dropped;
 	uint64_t cleared_commit;
-	uint64_t reserved[5];
+	/* written by consuming readers: what they took, and the losses that they have told */
+	uint64_t read_events;
+	uint64_t told_lost; /* dropped_events + commit_overrun, since it was cleared */
+	uint64_t told_overrun;
+	uint64_t reserved[2];
 };
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");
 

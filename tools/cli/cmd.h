@@ -25,6 +25,7 @@ int cmd_get(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_mount(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 /* `vestige ./prog args`: argv[0] is the program. */
 int cmd_program(int argc, char **argv);
@@ -37,6 +38,7 @@ int cmd_set(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_start(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
+int cmd_umount(int argc, char **argv);
 
 /* Does a word that is no command name a program: by a path, or an executable in PATH? */
 bool cmd_is_program(const char *word);

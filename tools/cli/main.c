@@ -27,6 +27,8 @@ static const struct command {
 	{"get", cmd_get, "read a control file of a process"},
 	{"set", cmd_set, "write a control file of a process"},
 	{"ls", cmd_ls, "list the control files of a process"},
+	{"mount", cmd_mount, "mount the control files of all traced processes, as the kernel's"},
+	{"umount", cmd_umount, "take that away again"},
 	{"recover", cmd_recover, "write the spool of a killed recorder into a trace.dat"},
 	{"clean", cmd_clean, "remove what processes that have ended left"},
 };

@@ -17,6 +17,7 @@
 #include "tools/base/fail.h"
 #include "tools/target/names.h"
 #include "tools/target/file_tree.h"
+#include "tools/target/pipe.h"
 #include "tools/target/trace_stream.h"
 #include "tools/reader/area.h"
 #include "tools/reader/reader.h"
@@ -25,7 +26,7 @@
 
 struct file {
 	const char *path; /* behind per_cpu/cpuN/ for one of a CPU */
-	/* Of the area's tables or of its records; neither: the engine's. */
+	/* Of the area's tables or of its records; neither: trace_pipe. */
 	int (*tables)(const struct meta *m, struct out *o);
 	int (*records)(struct reader *r, struct out *o, unsigned int cpu);
 	bool per_cpu;
@@ -340,6 +341,31 @@ static int stats(struct reader *r, struct out *o, unsigned int cpu)
 	return 0;
 }
 
+/* trace_pipe until its end. */
+static int render_pipe(const struct target *t, unsigned int cpu, struct out *o)
+{
+	static const size_t room = 65536;
+	char *buf = malloc(room);
+	struct pipe *x;
+	ssize_t n;
+	int err;
+
+	if (!buf)
+		return fail(ENOMEM, "no memory");
+	err = pipe_open(t, cpu, &x);
+	if (err) {
+		free(buf);
+		return err;
+	}
+	while ((n = pipe_read(x, buf, room, false, NULL)) > 0 && !o->err) {
+		out_write(o, buf, (size_t)n);
+		out_flush(o);
+	}
+	pipe_close(x);
+	free(buf);
+	return n < 0 ? (int)n : 0;
+}
+
 /* Those that are rendered whether the process tells of them or not. */
 static const struct file files[] = {
 	{.path = "available_filter_functions", .tables = available_filter_functions},
@@ -352,8 +378,10 @@ static const struct file files[] = {
 	{.path = "set_graph_function", .tables = set_graph_function},
 	{.path = "set_graph_notrace", .tables = set_graph_notrace},
 	{.path = "trace", .records = trace},
+	{.path = "trace_pipe"},
 	{.path = "stats", .records = stats, .per_cpu = true},
 	{.path = "trace", .records = trace, .per_cpu = true},
+	{.path = "trace_pipe", .per_cpu = true},
 };
 
 #define NR_FILES (sizeof(files) / sizeof(files[0]))
@@ -390,6 +418,8 @@ int render_file(const struct target *t, const char *file, struct out *o)
 
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
+	if (!f->tables && !f->records)
+		return render_pipe(t, cpu, o);
 	if (f->tables) {
 		err = load(t, &m, NULL);
 		if (err)

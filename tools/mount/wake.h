@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Those who wait in poll(2) or select(2) for a pipe are woken when it has something to read. */
+#ifndef VESTIGE_TOOLS_MOUNT_WAKE_H
+#define VESTIGE_TOOLS_MOUNT_WAKE_H
+
+struct file;
+struct pipe;
+
+/* Wake @handle (a struct fuse_pollhandle, NULL nobody; taken) when @pipe of @file can be read. */
+void wake_when(struct file *file, struct pipe *pipe, void *handle);
+
+/* @file is closed: nobody waits for it any more. */
+void wake_forget(struct file *file);
+
+void wake_drop(void *handle);
+
+#endif
