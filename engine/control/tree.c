@@ -93,6 +93,8 @@ const struct tree_row tree_rows[] = {
 	       "what is refused in this process, and why"),
 	RENDERED("trace", 0644, TREE_CPU, trace_store, "what this CPU recorded"),
 	RENDERED("trace_pipe", 0444, TREE_CPU, NULL, "the same, consuming"),
+	RENDERED("trace_pipe_raw", 0444, TREE_CPU, NULL,
+		 "the same as the kernel's binary pages, consuming"),
 	RENDERED("stats", 0444, TREE_CPU, NULL, "its counts of records and of losses"),
 };
 /* clang-format on */

@@ -24,9 +24,11 @@
 #include "tools/mount/text.h"
 #include "tools/mount/wake.h"
 #include "tools/target/pipe.h"
+#include "tools/target/raw.h"
 #include "tools/target/render.h"
 
-#define MAX_WORD 4096u
+#define MAX_WORD    4096u
+#define RAW_WAIT_MS 5
 
 /* What a file's O_TRUNC and its writes mean; all others take writes as they come. */
 static const struct truncation {
@@ -62,8 +64,11 @@ struct file {
 	pthread_mutex_t lock; /* of what follows */
 	struct text *text;    /* what is read */
 	struct pipe *pipe;    /* instead, of trace_pipe */
-	bool clear;	      /* O_TRUNC has not been carried out */
-	size_t nr_left;	      /* of a word */
+	struct raw *raw;      /* of trace_pipe_raw */
+	size_t raw_at;	      /* of a page read in pieces: what is handed out; 0 none is left */
+	char *raw_page;
+	bool clear;	/* O_TRUNC has not been carried out */
+	size_t nr_left; /* of a word */
 	char left[MAX_WORD];
 };
 
@@ -133,6 +138,19 @@ static int open_pipe(struct file *f)
 	return fs_errno(err);
 }
 
+static int open_raw(struct file *f)
+{
+	int err;
+
+	f->raw_page = malloc(RAW_PAGE_BYTES);
+	if (!f->raw_page)
+		return -ENOMEM;
+	err = process_raw_get(f->p, f->at.cpu, &f->raw);
+	if (err)
+		free(f->raw_page);
+	return fs_errno(err);
+}
+
 int file_open(struct process *p, const char *path, int flags, struct file **out)
 {
 	int access = flags & O_ACCMODE, err;
@@ -161,6 +179,8 @@ int file_open(struct process *p, const char *path, int flags, struct file **out)
 	pthread_mutex_init(&f->lock, NULL);
 	if (f->readable && !strcmp(at.name, "trace_pipe"))
 		err = open_pipe(f);
+	if (f->readable && !strcmp(at.name, "trace_pipe_raw"))
+		err = open_raw(f);
 	if (!err && f->writable && (flags & O_TRUNC)) {
 		f->clear = true;
 		if (f->truncation && f->truncation->at_open)
@@ -175,14 +195,44 @@ int file_open(struct process *p, const char *path, int flags, struct file **out)
 	return 0;
 }
 
-ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, bool nonblock)
+/* A sub-buffer, or the rest of one. */
+static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
+{
+	size_t n;
+	int ret;
+
+	while (!f->raw_at) {
+		ret = raw_page(f->raw, f->at.cpu, f->raw_page, how != FILE_SPLICE);
+		if (ret < 0)
+			return ret;
+		if (ret)
+			break;
+		if (how != FILE_WAIT)
+			return -EAGAIN;
+		if (!process_lives(f->p))
+			return 0;
+		if (fuse_interrupted())
+			return -EINTR;
+		poll(NULL, 0, RAW_WAIT_MS);
+	}
+	n = RAW_PAGE_BYTES - f->raw_at;
+	n = n < bytes ? n : bytes;
+	memcpy(buf, f->raw_page + f->raw_at, n);
+	f->raw_at = (f->raw_at + n) % RAW_PAGE_BYTES;
+	return (ssize_t)n;
+}
+
+ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum file_how how)
 {
 	ssize_t n;
 
 	if (!f->readable || !(f->at.mode & 0444))
 		return -EINVAL;
 	if (f->pipe)
-		return fs_errno((int)pipe_read(f->pipe, buf, bytes, nonblock, fuse_interrupted));
+		return fs_errno((int)pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
+					       fuse_interrupted));
+	if (f->raw)
+		return fs_errno((int)read_raw(f, buf, bytes, how));
 	pthread_mutex_lock(&f->lock);
 	if (!f->text)
 		f->text = text_new(&f->p->t, f->path);
@@ -262,23 +312,30 @@ void file_release(struct file *f)
 		pipe_close(f->pipe);
 		process_unclaim(f->p, f->at.cpu);
 	}
+	if (f->raw)
+		process_raw_put(f->p, f->at.cpu);
+	free(f->raw_page);
 	process_put(f->p);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
 
+bool file_ready(struct file *f)
+{
+	if (f->raw)
+		return f->raw_at || raw_ready(f->raw, f->at.cpu, !process_lives(f->p));
+	return !f->pipe || pipe_ready(f->pipe);
+}
+
 unsigned int file_poll(struct file *f, void *handle)
 {
-	const unsigned int always = POLLIN | POLLRDNORM | POLLOUT | POLLWRNORM;
+	const unsigned int in = POLLIN | POLLRDNORM;
 
-	if (!f->pipe) {
+	if (file_ready(f)) {
 		wake_drop(handle);
-		return always;
+		return f->pipe || f->raw ? in : in | POLLOUT | POLLWRNORM;
 	}
-	if (pipe_ready(f->pipe)) {
-		wake_drop(handle);
-		return POLLIN | POLLRDNORM;
-	}
-	wake_when(f, f->pipe, handle);
-	return 0;
+	wake_when(f, handle);
+	/* it may have become so before it was waited for */
+	return file_ready(f) ? in : 0;
 }

@@ -18,8 +18,14 @@ struct file;
  */
 int file_open(struct process *p, const char *path, int flags, struct file **out);
 
-/* As pread(2) and pwrite(2) of a tracefs file. @nonblock: O_NONBLOCK is set now. */
-ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, bool nonblock);
+enum file_how {
+	FILE_WAIT,     /* for what is not there yet */
+	FILE_NONBLOCK, /* O_NONBLOCK is set now */
+	FILE_SPLICE,   /* by splice(2): whole sub-buffers alone, without waiting */
+};
+
+/* As pread(2) and pwrite(2) of a tracefs file. */
+ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum file_how how);
 ssize_t file_write(struct file *f, const char *buf, size_t bytes);
 
 /* close() of one of its descriptors. Return: what the close is to return. */
@@ -32,5 +38,8 @@ void file_release(struct file *f);
  * Return: POLLIN, POLLOUT ...
  */
 unsigned int file_poll(struct file *f, void *handle);
+
+/* Is there something to read now? */
+bool file_ready(struct file *f);
 
 #endif

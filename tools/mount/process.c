@@ -21,6 +21,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/reader/area.h"
+#include "tools/target/outside.h"
 
 #define SHM_DIR	    "/dev/shm"
 #define SHM_PREFIX  "vestige-"
@@ -298,10 +299,59 @@ static int refresh_tree(struct process *p)
 	return err;
 }
 
+/* One line of a folder's listing. Return: the line behind it; NULL at the end. */
+static char *next_entry(char *line, mode_t *mode, char **name)
+{
+	char *end = strchr(line, '\n'), *blank;
+
+	if (!end)
+		return NULL;
+	*end = '\0';
+	*mode = (mode_t)strtoul(line, &blank, 8);
+	*name = *blank == ' ' ? blank + 1 : blank;
+	return end + 1;
+}
+
+static bool name_ok(const char *name)
+{
+	return *name && strcmp(name, ".") && strcmp(name, "..") && !strchr(name, '/');
+}
+
+/* Ask the process for the folder of @path whether it has its last part. Return: 0 or -errno. */
+static int find_in_branch(struct process *p, const char *path, struct process_file *file)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[256], *text, *line, *next, *name;
+	bool is_dir;
+	mode_t mode;
+	int err = -ENOENT;
+
+	if (!slash)
+		return 0; /* the branch itself */
+	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
+	if (process_lives(p) && !target_list(&p->t, dir, &text)) {
+		for (line = text; err && (next = next_entry(line, &mode, &name)); line = next) {
+			if (strcmp(name, slash + 1))
+				continue;
+			file->is_dir = S_ISDIR(mode);
+			file->mode = mode & 0777;
+			err = 0;
+		}
+		free(text);
+	}
+	if (err && outside_find(path, &is_dir)) {
+		file->is_dir = is_dir;
+		file->mode = is_dir ? 0755 : 0444;
+		err = 0;
+	}
+	return err;
+}
+
 int process_find(struct process *p, const char *path, struct process_file *file)
 {
 	const char *slash = strrchr(path, '/');
-	struct file_at at;
+	struct file_at at = {0};
+	bool is_dir;
 	int err;
 
 	pthread_mutex_lock(&p->lock);
@@ -314,22 +364,83 @@ int process_find(struct process *p, const char *path, struct process_file *file)
 			file->rendered = at.row->rendered;
 			file->mode = at.row->mode;
 		}
-		snprintf(file->name, sizeof(file->name), "%s", slash ? slash + 1 : path);
 	}
 	pthread_mutex_unlock(&p->lock);
+	if (!err && at.branch) {
+		file->mode = 0755;
+		err = find_in_branch(p, path, file);
+	} else if (err == -ENOENT && outside_find(path, &is_dir)) {
+		*file = (struct process_file){
+			.is_dir = is_dir, .mode = is_dir ? 0755 : 0444, .cpu = UINT32_MAX};
+		err = 0;
+	}
+	if (!err)
+		snprintf(file->name, sizeof(file->name), "%s", slash ? slash + 1 : path);
 	return err;
 }
 
-int process_files(struct process *p, const char *dir,
-		  int (*put)(void *arg, const char *name, const struct file_at *at), void *arg)
-{
-	int err;
+/* Names that were put already, so that those of the outside are added once. */
+struct union_list {
+	int (*put)(void *arg, const char *name, bool is_dir);
+	void *arg;
+	char names[512][48];
+	unsigned int nr;
+};
 
-	pthread_mutex_lock(&p->lock);
-	err = refresh_tree(p);
-	if (!err)
-		err = file_tree_list(&p->tree, dir, p->head.nr_cpus, put, arg);
-	pthread_mutex_unlock(&p->lock);
+static int put_once(void *arg, const char *name, bool is_dir)
+{
+	struct union_list *u = arg;
+
+	for (unsigned int i = 0; i < u->nr; i++)
+		if (!strcmp(u->names[i], name))
+			return 0;
+	if (u->nr < sizeof(u->names) / sizeof(*u->names) && strlen(name) < sizeof(*u->names))
+		strcpy(u->names[u->nr++], name);
+	return u->put(u->arg, name, is_dir);
+}
+
+static int put_row(void *arg, const char *name, const struct file_at *at)
+{
+	return put_once(arg, name, !at->row);
+}
+
+static void list_branch(struct process *p, const char *dir, struct union_list *u)
+{
+	char *text, *line, *next, *name;
+	mode_t mode;
+
+	if (!process_lives(p) || target_list(&p->t, dir, &text))
+		return;
+	for (line = text; (next = next_entry(line, &mode, &name)); line = next)
+		if (name_ok(name) && put_once(u, name, S_ISDIR(mode)))
+			break;
+	free(text);
+}
+
+int process_files(struct process *p, const char *dir,
+		  int (*put)(void *arg, const char *name, bool is_dir), void *arg)
+{
+	struct union_list *u = calloc(1, sizeof(*u));
+	struct process_file file;
+	int err = u ? process_find(p, dir, &file) : -ENOMEM;
+
+	if (!err && !file.is_dir)
+		err = -ENOTDIR;
+	if (!err) {
+		u->put = put;
+		u->arg = arg;
+		pthread_mutex_lock(&p->lock);
+		err = refresh_tree(p);
+		if (!err)
+			err = file_tree_list(&p->tree, dir, p->head.nr_cpus, put_row, u);
+		pthread_mutex_unlock(&p->lock);
+		if (err == -ENOENT) {
+			list_branch(p, dir, u);
+			err = 0;
+		}
+		outside_list(dir, put_once, u);
+	}
+	free(u);
 	return err;
 }
 
@@ -360,6 +471,35 @@ void process_unclaim(struct process *p, unsigned int cpu)
 	for (unsigned int c = first; c < end; c++)
 		p->pipe_cpus[c] = 0;
 	p->nr_pipes--;
+	pthread_mutex_unlock(&p->lock);
+}
+
+int process_raw_get(struct process *p, unsigned int cpu, struct raw **out)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&p->lock);
+	if (!p->raw)
+		err = raw_open(&p->t, &p->raw);
+	if (!err) {
+		p->nr_raw++;
+		p->nr_pipes++;
+		raw_join(p->raw, cpu);
+		*out = p->raw;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return err;
+}
+
+void process_raw_put(struct process *p, unsigned int cpu)
+{
+	pthread_mutex_lock(&p->lock);
+	raw_leave(p->raw, cpu);
+	p->nr_pipes--;
+	if (!--p->nr_raw) {
+		raw_close(p->raw);
+		p->raw = NULL;
+	}
 	pthread_mutex_unlock(&p->lock);
 }
 

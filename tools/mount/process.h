@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "tools/target/file_tree.h"
+#include "tools/target/raw.h"
 #include "tools/target/target.h"
 
 /* Shared by the requests that are under way and the files that are open; see process_get(). */
@@ -23,6 +24,8 @@ struct process {
 	pthread_mutex_t lock; /* of what follows */
 	struct file_tree tree;
 	bool has_tree;
+	struct raw *raw; /* while trace_pipe_raw is open, so many times: */
+	unsigned int nr_raw;
 	unsigned int nr_pipes;	  /* that are open: trace_pipe and its like */
 	unsigned char *pipe_cpus; /* by CPU: somebody reads of it */
 };
@@ -41,6 +44,12 @@ void process_put(struct process *p);
  */
 int process_claim(struct process *p, unsigned int cpu);
 void process_unclaim(struct process *p, unsigned int cpu);
+/*
+ * process_raw_get() - what serves trace_pipe_raw of all CPUs; the caller joins @cpu.
+ * Return: 0 or -errno. To be given back with process_raw_put().
+ */
+int process_raw_get(struct process *p, unsigned int cpu, struct raw **out);
+void process_raw_put(struct process *p, unsigned int cpu);
 bool process_has_pipes(struct process *p);
 
 bool process_lives(const struct process *p);
@@ -65,6 +74,6 @@ int process_find(struct process *p, const char *path, struct process_file *file)
 /* What a file reads as, as the area tells it; "" when it does not. */
 void process_text(struct process *p, const char *path, char *buf, size_t bytes);
 int process_files(struct process *p, const char *dir,
-		  int (*put)(void *arg, const char *name, const struct file_at *at), void *arg);
+		  int (*put)(void *arg, const char *name, bool is_dir), void *arg);
 
 #endif

@@ -29,6 +29,7 @@
 
 #define KERNEL_LINK  "kernel"
 #define KERNEL_TRACE "/sys/kernel/tracing"
+#define ENDLESS	     ((off_t)1 << 40)
 #define MAX_THREADS  4096
 #define IDLE_THREADS 4
 
@@ -132,6 +133,9 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	} else if (!err) {
 		st->st_mode = S_IFREG | at.mode;
 		st->st_nlink = 1;
+		/* splice(2) reads to where the file ends: without end it asks us */
+		if (!strcmp(at.name, "trace_pipe_raw"))
+			st->st_size = ENDLESS;
 	}
 	process_put(p);
 	return err;
@@ -150,10 +154,10 @@ struct filling {
 	fuse_fill_dir_t fill;
 };
 
-static int fill_file(void *arg, const char *name, const struct file_at *at)
+static int fill_file(void *arg, const char *name, bool is_dir)
 {
 	struct filling *f = arg;
-	struct stat st = {.st_mode = at->row ? S_IFREG : S_IFDIR};
+	struct stat st = {.st_mode = is_dir ? S_IFDIR : S_IFREG};
 
 	return f->fill(f->buf, name, &st, 0, 0) ? -ENOMEM : 0;
 }
@@ -236,10 +240,17 @@ static int op_open(const char *path, struct fuse_file_info *fi)
 static int op_read(const char *path, char *buf, size_t bytes, off_t offset,
 		   struct fuse_file_info *fi)
 {
+	enum file_how read_how = FILE_WAIT;
+
 	(void)path;
 	if (bytes > INT_MAX)
 		bytes = INT_MAX;
-	return (int)file_read(file_of(fi), buf, bytes, offset, fi->flags & O_NONBLOCK);
+	/* read(2) tells the owner of its locks, what fills the page cache for splice(2) has none */
+	if (fi->flags & O_NONBLOCK)
+		read_how = FILE_NONBLOCK;
+	else if (!fi->lock_owner)
+		read_how = FILE_SPLICE;
+	return (int)file_read(file_of(fi), buf, bytes, offset, read_how);
 }
 
 static int op_write(const char *path, const char *buf, size_t bytes, off_t offset,

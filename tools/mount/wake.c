@@ -15,14 +15,13 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "tools/target/pipe.h"
+#include "tools/mount/file.h"
 
 #define EVERY_MS 10
 
 struct waiter {
 	struct waiter *next;
 	struct file *file;
-	struct pipe *pipe;
 	struct fuse_pollhandle *handle;
 };
 
@@ -45,7 +44,7 @@ static void look(void)
 	while (*at) {
 		struct waiter *w = *at;
 
-		if (!pipe_ready(w->pipe)) {
+		if (!file_ready(w->file)) {
 			at = &w->next;
 			continue;
 		}
@@ -70,7 +69,7 @@ static void *watch(void *arg)
 	return NULL;
 }
 
-void wake_when(struct file *file, struct pipe *pipe, void *handle)
+void wake_when(struct file *file, void *handle)
 {
 	struct waiter *w, **at;
 	pthread_t thread;
@@ -101,7 +100,7 @@ void wake_when(struct file *file, struct pipe *pipe, void *handle)
 			break;
 		}
 	}
-	*w = (struct waiter){.next = waiters, .file = file, .pipe = pipe, .handle = handle};
+	*w = (struct waiter){.next = waiters, .file = file, .handle = handle};
 	waiters = w;
 	pthread_cond_signal(&some);
 	pthread_mutex_unlock(&lock);

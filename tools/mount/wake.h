@@ -4,10 +4,9 @@
 #define VESTIGE_TOOLS_MOUNT_WAKE_H
 
 struct file;
-struct pipe;
 
-/* Wake @handle (a struct fuse_pollhandle, NULL nobody; taken) when @pipe of @file can be read. */
-void wake_when(struct file *file, struct pipe *pipe, void *handle);
+/* Wake @handle (a struct fuse_pollhandle, NULL nobody; taken) when @file is file_ready(). */
+void wake_when(struct file *file, void *handle);
 
 /* @file is closed: nobody waits for it any more. */
 void wake_forget(struct file *file);

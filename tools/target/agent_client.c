@@ -208,6 +208,14 @@ int target_read(struct target *t, const char *file, char **text, size_t *bytes)
 	return request(t, &req, file, NULL, text, bytes ? bytes : &n);
 }
 
+int target_list(struct target *t, const char *dir, char **text)
+{
+	struct agent_request req = {.op = AGENT_LIST};
+	size_t n;
+
+	return request(t, &req, dir, NULL, text, &n);
+}
+
 int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate)
 {
 	struct agent_request req = {.op = AGENT_WRITE, .flags = truncate ? AGENT_TRUNCATE : 0};

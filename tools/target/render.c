@@ -17,6 +17,7 @@
 #include "tools/base/fail.h"
 #include "tools/target/names.h"
 #include "tools/target/file_tree.h"
+#include "tools/target/outside.h"
 #include "tools/target/pipe.h"
 #include "tools/target/trace_stream.h"
 #include "tools/reader/area.h"
@@ -481,14 +482,12 @@ int render_left(const struct target *t, const char *file, struct out *o)
 	return err;
 }
 
-int render_any(struct target *t, const char *file, struct out *o)
+static int ask(struct target *t, const char *file, struct out *o)
 {
 	size_t bytes;
 	char *text;
-	int err = render_file(t, file, o);
+	int err;
 
-	if (err != -EOPNOTSUPP)
-		return err;
 	if (!t->alive || target_stopped(t->pid))
 		return render_left(t, file, o);
 	err = target_read(t, file, &text, &bytes);
@@ -499,6 +498,16 @@ int render_any(struct target *t, const char *file, struct out *o)
 		free(text);
 	}
 	return err;
+}
+
+int render_any(struct target *t, const char *file, struct out *o)
+{
+	int err = render_file(t, file, o);
+
+	if (err != -EOPNOTSUPP)
+		return err;
+	err = ask(t, file, o);
+	return err && outside_print(file, o) ? 0 : err;
 }
 
 struct listing {
@@ -522,6 +531,8 @@ static int list_name(void *arg, const char *name, const struct file_at *at)
 		out_printf(l->o, "%s\n", path);
 	} else {
 		ret = list_dir(l, path);
+		if (ret == -ENOENT) /* of which only the process knows */
+			ret = 0;
 		l->dir = dir;
 	}
 	return ret;

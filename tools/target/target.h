@@ -48,6 +48,12 @@ bool target_parse_name(const char *name, int *pid, unsigned long long *start, bo
 int target_read(struct target *t, const char *file, char **text, size_t *bytes);
 
 /*
+ * target_list() - a folder of the control files, as AGENT_LIST tells it.
+ * @text: on success malloced lines `MODE NAME`, NUL behind them. Return: as target_read().
+ */
+int target_list(struct target *t, const char *dir, char **text);
+
+/*
  * target_write() - one write of @n bytes to a control file.
  * @truncate: as `>`; false as `>>`. Return: as target_read().
  */
