@@ -20,6 +20,7 @@
  */
 int cmd_clean(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_enter(int argc, char **argv);
 int cmd_extract(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
