@@ -31,6 +31,7 @@ struct follow {
 	struct pages *pages;
 	struct reader *r;
 	bool dead;
+	bool names;
 	bool freed; /* pages were given back */
 	/* by page: as which it was last published with nothing left to take */
 	uint64_t *done;
@@ -135,6 +136,7 @@ static int make_reader(struct follow *f)
 		pages_free(f->pages);
 		return err;
 	}
+	how.no_names = !f->names;
 	how.cmdline = m->head.exe;
 	how.nr_cpus_online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	f->r = pages_finish(f->pages, &how, &err);
@@ -154,7 +156,7 @@ static int make_reader(struct follow *f)
 	return 0;
 }
 
-int follow_open(const char *path, struct follow **out)
+int follow_open(const char *path, bool names, struct follow **out)
 {
 	struct follow *f = calloc(1, sizeof(*f));
 	uint64_t bytes;
@@ -162,6 +164,7 @@ int follow_open(const char *path, struct follow **out)
 
 	if (!f)
 		return fail(ENOMEM, "no memory to follow %s", path);
+	f->names = names;
 	f->path = strdup(path);
 	f->fd = f->path ? area_open(AT_FDCWD, path, O_RDWR, &bytes) : fail(ENOMEM, "no memory");
 	err = f->fd < 0 ? f->fd : make_reader(f);

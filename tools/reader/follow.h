@@ -18,8 +18,8 @@
 
 struct follow;
 
-/* @path: of the area. Return: 0 or -errno with fail() set, as reader_open_area(). */
-int follow_open(const char *path, struct follow **out);
+/* @path: of the area. @names: its symbols are wanted. Return: 0 or -errno with fail() set, as reader_open_area(). */
+int follow_open(const char *path, bool names, struct follow **out);
 void follow_close(struct follow *f);
 
 /* Its reader: another one after follow_renew(). Owned by @f. */

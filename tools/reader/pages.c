@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
@@ -382,7 +383,7 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	return 0;
 }
 
-static int make_objects(struct pages *p, void (*note)(const char *line))
+static int make_objects(struct pages *p, const struct pages_finish *how)
 {
 	struct object_space *space = object_space_new();
 	int **numbers = calloc(p->nr_members + 1, sizeof(*numbers));
@@ -413,7 +414,7 @@ static int make_objects(struct pages *p, void (*note)(const char *line))
 			err = make_maps(mb, space, numbers[i]);
 	}
 	if (!err)
-		err = object_space_load(space, p->reader.symbols, note);
+		err = how->no_names ? 0 : object_space_load(space, p->reader.symbols, how->note);
 	for (uint32_t i = 0; numbers && i < p->nr_members; i++)
 		free(numbers[i]);
 	free(numbers);
@@ -531,7 +532,7 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 	    symbols_add(p->reader.symbols, SYMBOLS_MARK_ADDR, 'T', SYMBOLS_MARK_NAME, NULL))
 		*err = fail(ENOMEM, "no memory");
 	if (!*err)
-		*err = make_objects(p, how->note);
+		*err = make_objects(p, how);
 	if (!*err)
 		*err = make_tasks(p);
 	if (!*err)
@@ -572,11 +573,14 @@ int pages_fetch(const struct pages *p, size_t i, void *page)
 int pages_refresh(struct pages *p)
 {
 	struct area_clock now;
+	struct timespec ts;
 	int err = make_tasks(p);
 
-	if (err || !p->nr_pairs || !p->reader.ts_is_ns ||
-	    pages_member(p, 0)->head.clock != AREA_CLOCK_TSC || !clock_sample(&now, 200) ||
-	    !clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now))
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	if (err || !p->nr_pairs ||
+	    !follow_clock_is_old(p, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec) ||
+	    !p->reader.ts_is_ns || pages_member(p, 0)->head.clock != AREA_CLOCK_TSC ||
+	    !clock_sample(&now, 200) || !clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now))
 		return err;
 	/* the last pair is our own of before: this one is as good, and newer */
 	now.mono_ns += p->clock_offset_ns;

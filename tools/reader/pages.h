@@ -90,6 +90,7 @@ struct pages_finish {
 	const char *cmdline;
 	unsigned int nr_cpus_online;
 	void (*note)(const char *line); /* see object_space_load() */
+	bool no_names; /* the symbols are not wanted, which saves reading objects */
 };
 
 /*

@@ -14,7 +14,8 @@
 #include "tools/base/fail.h"
 #include "tools/reader/pages_impl.h"
 
-#define PAGE_WORDS (PAGE_BYTES / 8)
+#define PAGE_WORDS     (PAGE_BYTES / 8)
+#define CLOCK_EVERY_NS UINT64_C(1000000000)
 
 /* Of a page: a bit for each word of it that is taken, or was never there to be taken. */
 struct taken {
@@ -37,6 +38,8 @@ struct pages_follow {
 	uint64_t (*told)[2]; /* by CPU: refused and overwritten records, told already */
 	struct log *logs;    /* by CPU */
 	struct taken *taken; /* by page */
+	uint64_t *last_ts;   /* by CPU: told already; no later turn goes back behind it */
+	uint64_t sampled_ns; /* when the clock was last looked at */
 	unsigned int nr_cpus;
 };
 
@@ -56,6 +59,7 @@ void follow_free(struct pages *p)
 		free(f->logs[c].e);
 	free(f->logs);
 	free(f->told);
+	free(f->last_ts);
 	free(f->taken);
 	free(f);
 	p->follow = NULL;
@@ -89,6 +93,21 @@ void pages_get_told(struct pages *p, unsigned int cpu, uint64_t *lost, uint64_t 
 	*overrun = told[1];
 }
 
+uint64_t *follow_last_ts(const struct pages *p, unsigned int cpu)
+{
+	struct pages_follow *f = p->follow;
+
+	return f && f->last_ts && cpu < f->nr_cpus ? &f->last_ts[cpu] : NULL;
+}
+
+bool follow_clock_is_old(struct pages *p, uint64_t now_ns)
+{
+	if (now_ns - p->follow->sampled_ns < CLOCK_EVERY_NS)
+		return false;
+	p->follow->sampled_ns = now_ns;
+	return true;
+}
+
 void pages_again(struct pages *p)
 {
 	pages_free_streams(p);
@@ -103,10 +122,11 @@ int pages_ready(struct pages *p)
 	if (!f->logs) {
 		f->nr_cpus = p->reader.nr_cpus;
 		f->logs = calloc(f->nr_cpus, sizeof(*f->logs));
+		f->last_ts = calloc(f->nr_cpus, sizeof(*f->last_ts));
 	}
 	free(f->taken);
 	f->taken = calloc(p->nr_refs + 1, sizeof(*f->taken));
-	if (!f->logs || !f->taken)
+	if (!f->logs || !f->last_ts || !f->taken)
 		return fail(ENOMEM, "no memory to follow %zu pages", p->nr_refs);
 	for (unsigned int c = 0; c < f->nr_cpus; c++)
 		f->logs[c].at = f->logs[c].nr = 0;

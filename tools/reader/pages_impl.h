@@ -153,6 +153,10 @@ void follow_opened(const struct pages *p, const struct page_ref *ref, const void
 void follow_emitted(const struct pages *p, const struct page_ref *ref, const struct slot *slot,
 		    bool lost);
 uint64_t *follow_told(struct pages *p, unsigned int cpu);
+/* The last time that a CPU's stream told, kept over the turns; NULL: nobody follows. */
+uint64_t *follow_last_ts(const struct pages *p, unsigned int cpu);
+/* Is it time to look at the clock again? Then it counts as looked at. */
+bool follow_clock_is_old(struct pages *p, uint64_t now_ns);
 void follow_free(struct pages *p);
 
 int pages_make_streams(struct pages *p);

@@ -486,6 +486,9 @@ int pages_make_streams(struct pages *p)
 	if (!p->streams)
 		return fail(ENOMEM, "no memory for %u CPUs", p->reader.nr_cpus);
 	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
+		const uint64_t *last = follow_last_ts(p, c);
+
+		p->streams[c].last_ts = last ? *last : 0;
 		p->streams[c].first = p->streams[c].next = at;
 		while (at < p->nr_refs && p->refs[at].cpu == c)
 			at++;
@@ -505,6 +508,10 @@ void pages_free_streams(struct pages *p)
 	ahead_free(p->ahead);
 	p->ahead = NULL;
 	for (unsigned int c = 0; p->streams && c < p->reader.nr_cpus; c++) {
+		uint64_t *last = follow_last_ts(p, c);
+
+		if (last)
+			*last = p->streams[c].last_ts;
 		stream_drop(&p->streams[c]);
 		free(p->streams[c].heap);
 		free(p->streams[c].recs);

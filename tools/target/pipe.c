@@ -64,7 +64,7 @@ static int append(void *arg, const char *text, size_t bytes)
 
 static int open_follow(struct pipe *x, unsigned int cpu)
 {
-	int err = follow_open(x->t->path, &x->f);
+	int err = follow_open(x->t->path, true, &x->f);
 
 	if (err)
 		return err;

@@ -69,7 +69,7 @@ int raw_open(const struct target *t, struct raw **out)
 		return fail(ENOMEM, "no memory");
 	x->t = t;
 	pthread_mutex_init(&x->lock, NULL);
-	err = follow_open(t->path, &x->f);
+	err = follow_open(t->path, false, &x->f);
 	if (!err) {
 		x->nr_cpus = follow_reader(x->f)->nr_cpus;
 		x->lanes = calloc(x->nr_cpus, sizeof(*x->lanes));
@@ -186,7 +186,7 @@ static int encode(struct raw *x, unsigned int cpu)
 {
 	const struct graph_event *ev;
 	struct record rec;
-	int ret = 1;
+	int ret = 1, err = 0;
 
 	if (is_full(x))
 		return 0;
@@ -198,15 +198,16 @@ static int encode(struct raw *x, unsigned int cpu)
 	}
 	while (x->lanes[cpu].nr < AT_ONCE && (ret = graph_events_next(x->events, &ev)) > 0) {
 		rec = dat_graph_record(ev);
-		ret = subbuf_add(&x->lanes[rec.cpu].writer, &rec, 1);
+		err = subbuf_add(&x->lanes[rec.cpu].writer, &rec, 1);
 		/* what has no event in the kernel's formats is left out */
-		if (ret && ret != -ENOTSUP)
+		if (err == -ENOTSUP)
+			err = 0;
+		if (err)
 			break;
 	}
 	take(x);
-	if (ret <= 0)
-		x->more = false;
-	return ret < 0 && ret != -ENOTSUP ? ret : 0;
+	x->more = ret > 0;
+	return err ? err : ret < 0 ? ret : 0;
 }
 
 /* Fill the queue of a CPU. Return: whether there is something in it. */
