@@ -191,6 +191,7 @@ int file_open(struct process *p, const char *path, int flags, struct file **out)
 		free(f);
 		return err;
 	}
+	process_opened(p, 1);
 	*out = f;
 	return 0;
 }
@@ -315,6 +316,7 @@ void file_release(struct file *f)
 	if (f->raw)
 		process_raw_put(f->p, f->at.cpu);
 	free(f->raw_page);
+	process_opened(f->p, -1);
 	process_put(f->p);
 	pthread_mutex_destroy(&f->lock);
 	free(f);

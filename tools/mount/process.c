@@ -108,7 +108,25 @@ static int read_head(struct process *p, uint64_t bytes)
 	return meta_check_head(&p->head, bytes, p->t.path);
 }
 
-static struct process *find_new(int pid, int *err)
+/* The area's place. Return: 0 or -errno; p->t is closed or to be closed by process_free() then. */
+static int open_target(struct process *p, int pid, const char *instance)
+{
+	struct target top;
+	int err = target_open(instance ? &top : &p->t, pid);
+
+	if (err || !instance) {
+		if (err)
+			p->t.dir.fd = -1;
+		return err;
+	}
+	err = target_open_instance(&top, instance, &p->t);
+	if (err)
+		p->t.dir.fd = -1;
+	target_close(&top);
+	return err;
+}
+
+static struct process *find_new(int pid, const char *instance, int *err)
 {
 	struct process *p = calloc(1, sizeof(*p));
 	struct stat st;
@@ -120,9 +138,8 @@ static struct process *find_new(int pid, int *err)
 	}
 	p->fd = -1;
 	pthread_mutex_init(&p->lock, NULL);
-	*err = target_open(&p->t, pid);
+	*err = open_target(p, pid, instance);
 	if (*err) {
-		p->t.dir.fd = -1;
 		process_free(p);
 		return NULL;
 	}
@@ -158,13 +175,13 @@ static struct process *same(const struct process *p)
 	return NULL;
 }
 
-struct process *process_get(int pid, int *err)
+struct process *process_get(int pid, const char *instance, int *err)
 {
 	struct process *p, *old, *candidate = NULL;
 
 	pthread_mutex_lock(&table_lock);
 	for (p = table; p && !candidate; p = p->next)
-		if (p->t.pid == pid)
+		if (p->t.pid == pid && !strcmp(p->t.instance, instance ? instance : ""))
 			candidate = p;
 	if (candidate)
 		candidate->refs++;
@@ -172,7 +189,7 @@ struct process *process_get(int pid, int *err)
 	if (candidate && is_current(candidate))
 		return candidate;
 	process_put(candidate);
-	p = find_new(pid, err);
+	p = find_new(pid, instance, err);
 	if (!p)
 		return NULL;
 	pthread_mutex_lock(&table_lock);
@@ -404,10 +421,29 @@ static int put_row(void *arg, const char *name, const struct file_at *at)
 	return put_once(arg, name, !at->row);
 }
 
+/* Of a dead process, by the files that its instances left. */
+static void list_left_instances(struct process *p, struct union_list *u)
+{
+	int fd = openat(p->t.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	size_t n = strlen(p->t.process);
+	struct dirent *e;
+
+	while (d && (e = readdir(d)))
+		if (!strncmp(e->d_name, p->t.process, n) && e->d_name[n] == AREA_INSTANCE_MARK &&
+		    name_ok(e->d_name + n + 1))
+			put_once(u, e->d_name + n + 1, true);
+	if (d)
+		closedir(d);
+}
+
 static void list_branch(struct process *p, const char *dir, struct union_list *u)
 {
 	char *text, *line, *next, *name;
 	mode_t mode;
+
+	if (!strcmp(dir, "instances") && !process_lives(p))
+		list_left_instances(p, u);
 
 	if (!process_lives(p) || target_list(&p->t, dir, &text))
 		return;
@@ -526,4 +562,31 @@ void process_text(struct process *p, const char *path, char *buf, size_t bytes)
 	}
 	buf[n] = '\0';
 	pthread_mutex_unlock(&p->lock);
+}
+
+void process_opened(struct process *p, int change)
+{
+	pthread_mutex_lock(&p->lock);
+	p->nr_open += (unsigned int)change;
+	pthread_mutex_unlock(&p->lock);
+}
+
+int process_mkdir(struct process *p, const char *instance)
+{
+	return process_lives(p) ? target_mkdir(&p->t, instance) : -EROFS;
+}
+
+int process_rmdir(struct process *p, const char *instance)
+{
+	bool busy = false;
+
+	if (!process_lives(p))
+		return -EROFS;
+	pthread_mutex_lock(&table_lock);
+	for (struct process *each = table; each; each = each->next)
+		if (each->t.pid == p->t.pid && each->t.start == p->t.start &&
+		    !strcmp(each->t.instance, instance) && each->nr_open)
+			busy = true;
+	pthread_mutex_unlock(&table_lock);
+	return busy ? -EBUSY : target_rmdir(&p->t, instance);
 }

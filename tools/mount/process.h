@@ -26,15 +26,17 @@ struct process {
 	bool has_tree;
 	struct raw *raw; /* while trace_pipe_raw is open, so many times: */
 	unsigned int nr_raw;
+	unsigned int nr_open;	  /* files */
 	unsigned int nr_pipes;	  /* that are open: trace_pipe and its like */
 	unsigned char *pipe_cpus; /* by CPU: somebody reads of it */
 };
 
 /*
  * process_get() - the process of @pid; a live one before dead ones, the youngest before others.
+ * @instance: that one of its instances, NULL the process itself; each has a struct of its own.
  * Return: it, to be given back with process_put(); NULL with *@err set to -errno.
  */
-struct process *process_get(int pid, int *err);
+struct process *process_get(int pid, const char *instance, int *err);
 struct process *process_ref(struct process *p);
 void process_put(struct process *p);
 
@@ -51,6 +53,16 @@ void process_unclaim(struct process *p, unsigned int cpu);
 int process_raw_get(struct process *p, unsigned int cpu, struct raw **out);
 void process_raw_put(struct process *p, unsigned int cpu);
 bool process_has_pipes(struct process *p);
+
+/* A file of it was opened, or closed: an instance with open files cannot be removed. */
+void process_opened(struct process *p, int change);
+
+/*
+ * process_mkdir(), process_rmdir() - make or remove an instance. Return: 0 or -errno: EBUSY files of
+ * it are open.
+ */
+int process_mkdir(struct process *p, const char *instance);
+int process_rmdir(struct process *p, const char *instance);
 
 bool process_lives(const struct process *p);
 

@@ -27,6 +27,7 @@
 #include "tools/mount/mount.h"
 #include "tools/mount/process.h"
 
+#define INSTANCES    "instances/"
 #define KERNEL_LINK  "kernel"
 #define KERNEL_TRACE "/sys/kernel/tracing"
 #define ENDLESS	     ((off_t)1 << 40)
@@ -36,31 +37,75 @@
 static struct mount_options how;
 static time_t started;
 
+/* Behind `instances/NAME`: its rest, with the name copied; NULL: @rest is of the process itself. */
+static const char *split_instance(const char *rest, char name[64])
+{
+	const char *end;
+
+	if (strncmp(rest, INSTANCES, strlen(INSTANCES)) || !rest[strlen(INSTANCES)])
+		return NULL;
+	rest += strlen(INSTANCES);
+	end = strchrnul(rest, '/');
+	if (end - rest >= 64)
+		return NULL;
+	memcpy(name, rest, (size_t)(end - rest));
+	name[end - rest] = '\0';
+	return *end ? end + 1 : end;
+}
+
 /*
  * Which process @path is about, and what is behind it ("" for its root).
  * Return: the process with a reference; NULL with *@err: 0 for the mount's own root and files.
  */
 static struct process *resolve(const char *path, const char **rest, int *err)
 {
-	const char *first = path + 1;
+	const char *first = path + 1, *inside;
+	char name[64], *end;
 	unsigned long pid;
-	char *end;
 
 	*err = 0;
+	*rest = "";
 	if (how.process) {
 		*rest = first;
-		return process_get(atoi(how.process), err);
+		pid = strtoul(how.process, NULL, 10);
+	} else {
+		if (!*first || !strcmp(first, KERNEL_LINK))
+			return NULL;
+		pid = strtoul(first, &end, 10);
+		if (*first < '1' || *first > '9' || (*end && *end != '/') || pid > INT_MAX) {
+			*err = -ENOENT;
+			return NULL;
+		}
+		*rest = *end ? end + 1 : end;
 	}
-	*rest = "";
-	if (!*first || !strcmp(first, KERNEL_LINK))
-		return NULL;
-	pid = strtoul(first, &end, 10);
-	if (*first < '1' || *first > '9' || (*end && *end != '/') || pid > INT_MAX) {
-		*err = -ENOENT;
-		return NULL;
+	inside = split_instance(*rest, name);
+	if (inside)
+		*rest = inside;
+	return process_get((int)pid, inside ? name : NULL, err);
+}
+
+/* The process and the name of `.../instances/NAME`; NULL with *@err: it is nothing of that kind. */
+static struct process *resolve_instance(const char *path, const char **name, int *err)
+{
+	const char *slash = strrchr(path, '/'), *rest;
+	struct process *p = NULL;
+	char *dir = strndup(path, (size_t)(slash - path));
+
+	*err = -EPERM;
+	*name = slash + 1;
+	if (!dir)
+		*err = -ENOMEM;
+	else if (*dir)
+		p = resolve(dir, &rest, err);
+	if (p && (strcmp(rest, "instances") || p->t.instance[0])) {
+		process_put(p);
+		p = NULL;
+		*err = -EPERM;
+	} else if (!p && !*err) {
+		*err = -EPERM;
 	}
-	*rest = *end ? end + 1 : end;
-	return process_get((int)pid, err);
+	free(dir);
+	return p;
 }
 
 /* Behind fi->fh: the kernel names no path for what is open. */
@@ -286,12 +331,34 @@ static int op_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 
 static int op_mkdir(const char *path, mode_t mode)
 {
-	(void)path;
+	struct process *p;
+	const char *name;
+	int err;
+
 	(void)mode;
-	return -EPERM;
+	p = resolve_instance(path, &name, &err);
+	if (!p)
+		return err;
+	err = process_mkdir(p, name);
+	process_put(p);
+	return err;
 }
 
-static int op_remove(const char *path)
+static int op_rmdir(const char *path)
+{
+	struct process *p;
+	const char *name;
+	int err;
+
+	p = resolve_instance(path, &name, &err);
+	if (!p)
+		return err;
+	err = process_rmdir(p, name);
+	process_put(p);
+	return err;
+}
+
+static int op_unlink(const char *path)
 {
 	(void)path;
 	return -EPERM;
@@ -368,8 +435,8 @@ static const struct fuse_operations operations = {
 	.flush = op_flush,
 	.release = op_release,
 	.mkdir = op_mkdir,
-	.unlink = op_remove,
-	.rmdir = op_remove,
+	.unlink = op_unlink,
+	.rmdir = op_rmdir,
 	.rename = op_rename,
 	.truncate = op_truncate,
 	.poll = op_poll,

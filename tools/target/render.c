@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +20,13 @@
 #include "tools/target/file_tree.h"
 #include "tools/target/outside.h"
 #include "tools/target/pipe.h"
+#include "tools/target/raw.h"
 #include "tools/target/trace_stream.h"
 #include "tools/reader/area.h"
 #include "tools/reader/reader.h"
 
-#define PER_CPU "per_cpu/cpu"
+#define PER_CPU	    "per_cpu/cpu"
+#define RAW_WAIT_MS 10
 
 struct file {
 	const char *path; /* behind per_cpu/cpuN/ for one of a CPU */
@@ -367,6 +370,31 @@ static int render_pipe(const struct target *t, unsigned int cpu, struct out *o)
 	return n < 0 ? (int)n : 0;
 }
 
+/* trace_pipe_raw until the process ends. */
+static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
+{
+	char page[RAW_PAGE_BYTES];
+	struct raw *x;
+	bool lives;
+	int ret = raw_open(t, &x);
+
+	if (ret)
+		return ret;
+	raw_join(x, cpu);
+	do {
+		lives = target_lives(t->pid, t->start);
+		ret = raw_page(x, cpu, page, true);
+		if (ret > 0)
+			out_write(o, page, sizeof(page));
+		else if (!ret)
+			poll(NULL, 0, RAW_WAIT_MS);
+		out_flush(o);
+	} while (!o->err && (ret > 0 || (!ret && lives)));
+	raw_leave(x, cpu);
+	raw_close(x);
+	return ret;
+}
+
 /* Those that are rendered whether the process tells of them or not. */
 static const struct file files[] = {
 	{.path = "available_filter_functions", .tables = available_filter_functions},
@@ -383,6 +411,7 @@ static const struct file files[] = {
 	{.path = "stats", .records = stats, .per_cpu = true},
 	{.path = "trace", .records = trace, .per_cpu = true},
 	{.path = "trace_pipe", .per_cpu = true},
+	{.path = "trace_pipe_raw", .per_cpu = true},
 };
 
 #define NR_FILES (sizeof(files) / sizeof(files[0]))
@@ -420,7 +449,8 @@ int render_file(const struct target *t, const char *file, struct out *o)
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
 	if (!f->tables && !f->records)
-		return render_pipe(t, cpu, o);
+		return !strcmp(f->path, "trace_pipe") ? render_pipe(t, cpu, o)
+						      : render_raw(t, cpu, o);
 	if (f->tables) {
 		err = load(t, &m, NULL);
 		if (err)
