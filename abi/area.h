@@ -110,7 +110,7 @@ static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
  *	MODE KIND SCOPE BYTES PATH\n
  *
  * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
- * from the area; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
+ * from the area, `d`: it is a folder whose files come and go, of which only the engine knows; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
  * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
  * area tells them in another way.
  */
@@ -310,7 +310,11 @@ struct area_cpu {
 	uint64_t cleared_overrun;
 	uint64_t cleared_dropped;
 	uint64_t cleared_commit;
-	uint64_t reserved[5];
+	/* written by consuming readers: what they took, and the losses that they have told */
+	uint64_t read_events;
+	uint64_t told_lost; /* dropped_events + commit_overrun, since it was cleared */
+	uint64_t told_overrun;
+	uint64_t reserved[2];
 };
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");
 

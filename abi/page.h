@@ -52,12 +52,33 @@ enum page_state {
  * the pages. `seq` is the order of publication in the buffer, from 1; a copy of a page is good
  * when state and seq were the same before and after it. Only `state`'s low byte ever changes, so
  * that a reader may store it with a one-byte write.
+ *
+ * `read` is a consuming reader's (trace_pipe's): how far into the page it has read, see
+ * page_read_mark(). It holds for the page with that order of taking alone.
  */
 struct page_desc {
 	uint64_t seq;
 	uint32_t state; /* enum page_state */
-	uint32_t reserved;
+	uint32_t read;
 };
 static_assert(sizeof(struct page_desc) == 16, "page_desc is part of the format");
+
+#define PAGE_READ_BITS 10
+
+/* The value of `read`: the first @bytes (a multiple of 8) of the page taken as @seq are read. */
+static inline uint32_t page_read_mark(uint64_t seq, uint32_t bytes)
+{
+	return (uint32_t)seq << PAGE_READ_BITS | bytes / 8;
+}
+
+/* How many bytes from its start were read of the page taken as @seq; 0: none. */
+static inline uint32_t page_read_bytes(uint32_t mark, uint64_t seq)
+{
+	uint32_t bytes = (mark & ((1u << PAGE_READ_BITS) - 1)) * 8;
+
+	if (mark >> PAGE_READ_BITS != ((uint32_t)seq & (UINT32_MAX >> PAGE_READ_BITS)))
+		return 0;
+	return bytes <= PAGE_BYTES ? bytes : PAGE_BYTES;
+}
 
 #endif

@@ -39,6 +39,8 @@ const struct tree_row tree_rows[] = {
 	       "1: the buffer takes records, 0: it takes none"),
 	RENDERED("trace", 0644, TREE_INSTANCE, trace_store,
 		 "what is recorded, as text; opened with O_TRUNC (echo > trace) it is emptied"),
+	RENDERED("trace_pipe", 0444, TREE_INSTANCE, NULL,
+		 "the same, consuming: what is read is gone, and when nothing is left it waits"),
 	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store,
 	       "what the time stamps are; a change empties the buffer"),
 	ENGINE("trace_options", 0644, TREE_INSTANCE, trace_options_show, trace_options_store,
@@ -90,6 +92,9 @@ const struct tree_row tree_rows[] = {
 	ENGINE("vestige_status", 0444, TREE_GLOBAL, vestige_status_show, NULL,
 	       "what is refused in this process, and why"),
 	RENDERED("trace", 0644, TREE_CPU, trace_store, "what this CPU recorded"),
+	RENDERED("trace_pipe", 0444, TREE_CPU, NULL, "the same, consuming"),
+	RENDERED("trace_pipe_raw", 0444, TREE_CPU, NULL,
+		 "the same as the kernel's binary pages, consuming"),
 	RENDERED("stats", 0444, TREE_CPU, NULL, "its counts of records and of losses"),
 };
 /* clang-format on */

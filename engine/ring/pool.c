@@ -74,14 +74,16 @@ static int all_graph(const uint64_t *words)
 	return !(bits >> 63);
 }
 
-/* Those since the buffer was last cleared. */
-static uint32_t count_records(const struct page_head *head, uint64_t cleared)
+/* Those since the buffer was last cleared that no consuming reader has taken. */
+static uint32_t count_records(const struct page_head *head, uint32_t read, uint64_t cleared)
 {
 	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
-	uint64_t pos = PAGE_HEAD_BYTES;
+	uint64_t pos = page_read_bytes(read, head->seq);
 	int all = head->base_stamp >= cleared;
 	uint32_t n = 0, one_by_one = 0;
 
+	if (pos < PAGE_HEAD_BYTES)
+		pos = PAGE_HEAD_BYTES;
 	while (pos < end) {
 		const uint64_t *at = (const uint64_t *)((const uint8_t *)head + pos);
 		uint64_t word = *at;
@@ -116,7 +118,9 @@ static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t fr
 	if (!compare_and_store(&desc->state, from, PAGE_TAKING))
 		return -EAGAIN;
 	if (from == PAGE_PUBLISHED)
-		fetch_add(&row->overrun, count_records(head, load_relaxed(&row->cleared_stamp)));
+		fetch_add(&row->overrun, count_records(head, load_relaxed(&desc->read),
+						       load_relaxed(&row->cleared_stamp)));
+	store_relaxed(&desc->read, 0);
 	arch_clear(head, PAGE_BYTES / 8);
 	head->commit = PAGE_HEAD_BYTES;
 	head->buffer = r->buffer_index;
@@ -239,8 +243,10 @@ static int find_place(struct ring *r, struct area_cpu *row, uint64_t seq)
 		if (compare_and_store(&r->descs[row->first_page + oldest].state, PAGE_PUBLISHED,
 				      PAGE_TAKING)) {
 			fetch_add(&row->overrun,
-				  count_records(pool_page(r, row->first_page + oldest),
-						load_relaxed(&row->cleared_stamp)));
+				  count_records(
+					  pool_page(r, row->first_page + oldest),
+					  load_relaxed(&r->descs[row->first_page + oldest].read),
+					  load_relaxed(&row->cleared_stamp)));
 			return (int)oldest;
 		}
 	}
@@ -257,7 +263,8 @@ static void move_page(struct ring *r, struct area_cpu *row, uint32_t i)
 
 	if (place < 0) {
 		fetch_add(&row->overrun,
-			  count_records(pool_page(r, from), load_relaxed(&row->cleared_stamp)));
+			  count_records(pool_page(r, from), load_relaxed(&r->descs[from].read),
+					load_relaxed(&row->cleared_stamp)));
 		return;
 	}
 	to = row->first_page + (uint32_t)place;
@@ -265,6 +272,7 @@ static void move_page(struct ring *r, struct area_cpu *row, uint32_t i)
 	for (k = 0; k < PAGE_BYTES / 8; k++)
 		new[k] = old[k];
 	r->descs[to].seq = r->descs[from].seq;
+	store_relaxed(&r->descs[to].read, load_relaxed(&r->descs[from].read));
 	store_release(&r->descs[to].state, PAGE_PUBLISHED);
 }
 

@@ -316,3 +316,13 @@ uint64_t graph_events_too_deep(const struct graph_events *g)
 {
 	return calls_too_deep(g->calls);
 }
+
+void graph_events_again(struct graph_events *g)
+{
+	merge_again(g->merge);
+}
+
+uint64_t graph_events_nr_taken(const struct graph_events *g, unsigned int cpu)
+{
+	return merge_nr_taken(g->merge, cpu);
+}

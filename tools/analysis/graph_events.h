@@ -32,6 +32,12 @@ void graph_events_free(struct graph_events *g);
  */
 int graph_events_next(struct graph_events *g, const struct graph_event **ev);
 
+/* After the end: the reader has more records; go on with them, in the calls that are open. */
+void graph_events_again(struct graph_events *g);
+
+/* How many records of a CPU went into the events so far. */
+uint64_t graph_events_nr_taken(const struct graph_events *g, unsigned int cpu);
+
 /* Calls so deep that they were left out: see struct calls_limits. */
 uint64_t graph_events_too_deep(const struct graph_events *g);
 

@@ -16,6 +16,7 @@
 struct lane {
 	unsigned int cpu;
 	unsigned int at, nr; /* in batch */
+	uint64_t taken;	     /* handed out, but those in batch */
 	struct record *batch;
 };
 
@@ -89,6 +90,7 @@ static int refill(struct merge *m, struct lane *l)
 
 	if (n < 0)
 		return n;
+	l->taken += l->nr;
 	l->at = 0;
 	l->nr = (unsigned int)n;
 	return n > 0;
@@ -125,7 +127,8 @@ static int begin(struct merge *m)
 		l->cpu = cpu;
 		if (m->skip[cpu])
 			continue;
-		l->batch = malloc(BATCH_RECORDS * sizeof(*l->batch));
+		if (!l->batch)
+			l->batch = malloc(BATCH_RECORDS * sizeof(*l->batch));
 		if (!l->batch)
 			return fail(ENOMEM, "out of memory for the records of CPU %u", cpu);
 		ret = refill(m, l);
@@ -198,6 +201,19 @@ out:
 	return 1;
 }
 
+void merge_again(struct merge *m)
+{
+	if (!m->nr_heap)
+		m->begun = false;
+}
+
+uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu)
+{
+	const struct lane *l = &m->lanes[cpu];
+
+	return l->taken + l->at + (l == m->last);
+}
+
 int merge_peek(struct merge *m, const struct record **rec, const struct record **next)
 {
 	struct lane *l = m->last;
@@ -207,6 +223,7 @@ int merge_peek(struct merge *m, const struct record **rec, const struct record *
 		return 0;
 	if (l->at + 1 == l->nr) {
 		l->batch[0] = l->batch[l->at];
+		l->taken += l->at;
 		l->at = 0;
 		l->nr = 1;
 		n = reader_read(m->r, l->cpu, l->batch + 1, BATCH_RECORDS - 1);

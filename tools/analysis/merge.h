@@ -20,6 +20,12 @@ void merge_skip_cpu(struct merge *m, unsigned int cpu);
  */
 int merge_next(struct merge *m, const struct record **rec);
 
+/* After the end: the reader has more records; go on with them. */
+void merge_again(struct merge *m);
+
+/* How many records of a CPU merge_next() has handed out. */
+uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu);
+
 /*
  * merge_peek() - the record that comes next on the CPU of the one that merge_next() gave last.
  * @rec: the one that merge_next() gave; set to where it lies now. Its data are no longer there.

@@ -20,11 +20,13 @@
  */
 int cmd_clean(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_enter(int argc, char **argv);
 int cmd_extract(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_graph(int argc, char **argv);
 int cmd_list(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_mount(int argc, char **argv);
 int cmd_profile(int argc, char **argv);
 /* `vestige ./prog args`: argv[0] is the program. */
 int cmd_program(int argc, char **argv);
@@ -37,6 +39,7 @@ int cmd_set(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_start(int argc, char **argv);
 int cmd_stop(int argc, char **argv);
+int cmd_umount(int argc, char **argv);
 
 /* Does a word that is no command name a program: by a path, or an executable in PATH? */
 bool cmd_is_program(const char *word);

@@ -49,8 +49,7 @@ static int open_beside(const struct dat_file *file)
 	return fd < 0 ? err : fd;
 }
 
-/* @ev as the record that is encoded; false when it is none. */
-static struct record record_of(const struct graph_event *ev)
+struct record dat_graph_record(const struct graph_event *ev)
 {
 	struct record rec = *ev->rec;
 
@@ -94,7 +93,7 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 		return ret;
 	}
 	while ((ret = graph_events_next(events, &ev)) > 0) {
-		rec = record_of(ev);
+		rec = dat_graph_record(ev);
 		ret = subbuf_add(&g->pages[rec.cpu], &rec, 1);
 		if (ret == -ENOTSUP)
 			ret = fail(ENOTSUP,

@@ -7,6 +7,10 @@
 #include "dat_write.h"
 
 struct dat_graph;
+struct graph_event;
+
+/* @ev as the record that is encoded: one that tells its depth and its call's time itself. */
+struct record dat_graph_record(const struct graph_event *ev);
 
 /*
  * dat_graph_new() - encode all that @r holds into a file without a name beside @file's.

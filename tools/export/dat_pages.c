@@ -34,6 +34,16 @@ int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_
 	return p->own ? 0 : -ENOMEM;
 }
 
+int subbuf_init_sink(struct subbuf_writer *p,
+		     int (*sink)(void *arg, const unsigned char *chunk, uint32_t bytes), void *arg)
+{
+	int err = subbuf_init_own(p, NULL, SUBBUF_BYTES, 0);
+
+	p->sink = sink;
+	p->arg = arg;
+	return err;
+}
+
 void subbuf_free(struct subbuf_writer *p)
 {
 	free(p->own);
@@ -45,6 +55,11 @@ static int chunk_put(struct subbuf_writer *p)
 {
 	uint32_t bytes = p->chunk_used;
 
+	if (p->sink) {
+		p->chunk = NULL;
+		p->chunk_used = 0;
+		return p->sink(p->arg, p->own, bytes);
+	}
 	if (p->own) {
 		unsigned char *room = chunks_get(p->out);
 

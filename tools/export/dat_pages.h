@@ -12,6 +12,8 @@ struct subbuf_writer {
 	struct chunks *out;
 	unsigned char *own; /* where a chunk is filled while others are; NULL: see subbuf_init() */
 	uint32_t tag;	    /* for chunks_note() then */
+	int (*sink)(void *arg, const unsigned char *chunk, uint32_t bytes); /* instead of out */
+	void *arg;
 	unsigned char *chunk; /* room from chunks_get(), or own; NULL none */
 	uint32_t chunk_bytes; /* of a full one */
 	uint32_t chunk_used;  /* complete sub-buffers */
@@ -32,6 +34,13 @@ void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_byt
  */
 int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes,
 		    uint32_t tag);
+/*
+ * subbuf_init_sink() - each sub-buffer goes to @sink when it is full, or by subbuf_end().
+ * @sink: returns 0 or -errno, which subbuf_add() and subbuf_end() return then.
+ * Return: as subbuf_init_own().
+ */
+int subbuf_init_sink(struct subbuf_writer *p,
+		     int (*sink)(void *arg, const unsigned char *chunk, uint32_t bytes), void *arg);
 void subbuf_free(struct subbuf_writer *p);
 
 /*

@@ -16,19 +16,19 @@
 #define VERSION_TEXT "vestige " VESTIGE_VERSION
 
 /* events/header_page and events/header_event as a kernel with 4 KiB sub-buffers has them. */
-static const char header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-				  "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
-				  "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-				  "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
-static const char header_event[] = "# compressed entry header\n"
-				   "\ttype_len    :    5 bits\n"
-				   "\ttime_delta  :   27 bits\n"
-				   "\tarray       :   32 bits\n"
-				   "\n"
-				   "\tpadding     : type == 29\n"
-				   "\ttime_extend : type == 30\n"
-				   "\ttime_stamp : type == 31\n"
-				   "\tdata max type_len  == 28\n";
+const char dat_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+			       "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
+			       "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+			       "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n";
+const char dat_header_event[] = "# compressed entry header\n"
+				"\ttype_len    :    5 bits\n"
+				"\ttime_delta  :   27 bits\n"
+				"\tarray       :   32 bits\n"
+				"\n"
+				"\tpadding     : type == 29\n"
+				"\ttime_extend : type == 30\n"
+				"\ttime_stamp : type == 31\n"
+				"\tdata max type_len  == 28\n";
 
 void dat_put_u16(FILE *f, uint16_t v)
 {
@@ -54,9 +54,9 @@ static void put_text64(FILE *f, const char *text, size_t bytes)
 void dat_section_header_info(FILE *f, struct reader *r)
 {
 	fwrite("header_page", 12, 1, f);
-	put_text64(f, header_page, strlen(header_page));
+	put_text64(f, dat_header_page, strlen(dat_header_page));
 	fwrite("header_event", 13, 1, f);
-	put_text64(f, header_event, strlen(header_event));
+	put_text64(f, dat_header_event, strlen(dat_header_event));
 }
 
 static bool has_event(const struct reader *r, const struct dat_event *ev)

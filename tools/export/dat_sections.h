@@ -17,6 +17,9 @@ void dat_put_u16(FILE *f, uint16_t v);
 void dat_put_u32(FILE *f, uint32_t v);
 void dat_put_u64(FILE *f, uint64_t v);
 
+/* events/header_page and events/header_event as a kernel with 4 KiB sub-buffers has them. */
+extern const char dat_header_page[], dat_header_event[];
+
 /* header_page and header_event. */
 void dat_section_header_info(FILE *f, struct reader *r);
 /* The formats of dat_events. */

@@ -98,20 +98,20 @@ static int read_desc(int fd, const struct area_header *head, uint32_t index, str
 	return n == (ssize_t)sizeof(*d) ? 0 : -EIO;
 }
 
-/* Read a page and make sure that it was the same before and after. Return: 1, 0 or -errno. */
-static int read_page(const struct area *a, uint32_t index, void *page, struct page_desc *d)
+int area_read_page(int fd, const struct area_header *head, uint32_t index, void *page,
+		   struct page_desc *d, const char *what)
 {
 	struct page_desc after;
 	ssize_t n;
 
-	if (read_desc(a->fd, &a->head, index, d))
+	if (read_desc(fd, head, index, d))
 		return 0;
 	if (d->state != PAGE_OWNED && d->state != PAGE_PUBLISHED)
 		return 0;
-	n = pread(a->fd, page, PAGE_BYTES, (off_t)area_page_offset(&a->head, index));
+	n = pread(fd, page, PAGE_BYTES, (off_t)area_page_offset(head, index));
 	if (n < 0)
-		return fail_errno(errno, "cannot read %s", a->path);
-	if (n != PAGE_BYTES || read_desc(a->fd, &a->head, index, &after))
+		return fail_errno(errno, "cannot read %s", what);
+	if (n != PAGE_BYTES || read_desc(fd, head, index, &after))
 		return 0;
 	/* An OWNED page may have been published meanwhile: it is the more whole for it. */
 	if (after.seq == d->seq && after.state == d->state)
@@ -124,42 +124,60 @@ static uint64_t less(uint64_t a, uint64_t b)
 	return a > b ? a - b : 0;
 }
 
-/*
- * The page as if its CPU's buffer had begun when it was last cleared: older records become words
- * that were not written, losses count from there.
- */
-static void hide_cleared(const struct area *a, uint64_t *page)
+void area_hide(const struct area_cpu *c, const struct page_desc *d, uint64_t *page)
 {
 	struct page_head *head = (struct page_head *)page;
 	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
-	const struct area_cpu *c = head->cpu < a->nr_cpus ? &a->cpus[head->cpu] : NULL;
+	uint32_t read = page_read_bytes(d->read, head->seq);
+	uint64_t cleared = c ? c->cleared_stamp : 0;
 
-	if (!c || !c->cleared_stamp)
+	if (c && cleared) {
+		head->overrun = less(head->overrun, c->cleared_overrun);
+		head->dropped_events = less(head->dropped_events, c->cleared_dropped);
+		head->commit_overrun = less(head->commit_overrun, c->cleared_commit);
+	}
+	if (!cleared && read <= PAGE_HEAD_BYTES)
 		return;
-	head->overrun = less(head->overrun, c->cleared_overrun);
-	head->dropped_events = less(head->dropped_events, c->cleared_dropped);
-	head->commit_overrun = less(head->commit_overrun, c->cleared_commit);
 	for (uint64_t at = PAGE_HEAD_BYTES; at + 8 <= end;) {
 		uint64_t word = page[at / 8];
 		uint32_t bytes = record_word_bytes(word);
 
 		if (!bytes || bytes > end - at)
 			break;
-		if (head->base_stamp + record_word_stamp(word) < c->cleared_stamp)
+		if (at < read || head->base_stamp + record_word_stamp(word) < cleared)
 			memset(&page[at / 8], 0, bytes);
 		at += bytes;
 	}
 }
 
+static const struct area_cpu *row_of(const struct area *a, const uint64_t *page)
+{
+	const struct page_head *head = (const struct page_head *)page;
+
+	return head->cpu < a->nr_cpus ? &a->cpus[head->cpu] : NULL;
+}
+
+void area_count_from_clear(struct meta *m)
+{
+	for (uint32_t i = 0; i < m->nr_area_cpus; i++) {
+		struct area_cpu *c = &m->cpus[i];
+
+		c->overrun = less(c->overrun, c->cleared_overrun);
+		c->dropped_events = less(c->dropped_events, c->cleared_dropped);
+		c->commit_overrun = less(c->commit_overrun, c->cleared_commit);
+	}
+}
+
 static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 {
+	const struct area *a = arg;
 	struct page_desc d;
 	int ret;
 
 	/* Whether it is still the page that was added, its order of taking tells: pages.c. */
-	ret = read_page(arg, ref->index, page, &d);
+	ret = area_read_page(a->fd, &a->head, ref->index, page, &d, a->path);
 	if (ret > 0)
-		hide_cleared(arg, page);
+		area_hide(row_of(a, page), &d, page);
 	return ret;
 }
 
@@ -200,9 +218,9 @@ static int add_cpu(struct pages *p, const struct area *a, const struct area_cpu 
 			memcpy(&d, descs + (size_t)i * stride, sizeof(d));
 			if (d.state != PAGE_OWNED && d.state != PAGE_PUBLISHED)
 				continue;
-			err = read_page(a, index, page, &d);
+			err = area_read_page(a->fd, &a->head, index, page, &d, a->path);
 			if (err > 0) {
-				hide_cleared(a, page);
+				area_hide(row_of(a, page), &d, page);
 				err = pages_add_page(p, 0, page, area_page_offset(&a->head, index),
 						     index, d.state == PAGE_OWNED);
 			}
@@ -262,13 +280,7 @@ int reader_open_area(const char *path, struct reader **out)
 		a->cpus = &m->cpus[m->buffers[0].first_cpu];
 		a->nr_cpus = m->buffers[0].nr_cpus;
 	}
-	for (uint32_t i = 0; i < m->nr_area_cpus; i++) {
-		m->cpus[i].overrun = less(m->cpus[i].overrun, m->cpus[i].cleared_overrun);
-		m->cpus[i].dropped_events =
-			less(m->cpus[i].dropped_events, m->cpus[i].cleared_dropped);
-		m->cpus[i].commit_overrun =
-			less(m->cpus[i].commit_overrun, m->cpus[i].cleared_commit);
-	}
+	area_count_from_clear(m);
 	source.arg = a;
 	p = pages_new(&source);
 	if (!p) {

@@ -29,6 +29,25 @@ uint64_t area_desc_offset(const struct area_header *head, uint32_t index);
 uint64_t area_page_offset(const struct area_header *head, uint32_t index);
 
 /*
+ * area_read_page() - read a page and make sure that it was the same before and after.
+ * @page: PAGE_BYTES. @d: its descriptor as it was before.
+ * Return: 1; 0 when it is in nobody's hands or was used for something else meanwhile; -errno with
+ * fail() set.
+ */
+int area_read_page(int fd, const struct area_header *head, uint32_t index, void *page,
+		   struct page_desc *d, const char *what);
+
+/*
+ * area_hide() - the page as if its buffer had begun when it was cleared last, without what a
+ * consuming reader has read: those records become words that were not written.
+ * @c: row of its CPU; NULL unknown.
+ */
+void area_hide(const struct area_cpu *c, const struct page_desc *d, uint64_t *page);
+
+/* The losses of each CPU since the buffer was cleared, in place of those since it began. */
+void area_count_from_clear(struct meta *m);
+
+/*
  * area_check() - do all pages that the tables name lie inside a file of @bytes?
  * Return: 0 or -EINVAL with fail() set. nr_pages and the CPUs' nr_backed are cut to what is there.
  */

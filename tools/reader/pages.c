@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
@@ -45,6 +46,7 @@ void pages_free(struct pages *p)
 	if (!p)
 		return;
 	pages_free_streams(p);
+	follow_free(p);
 	for (uint32_t i = 0; i < p->nr_members; i++)
 		member_free(p->members[i]);
 	free(p->members);
@@ -195,8 +197,26 @@ static uint64_t overwritten(const struct meta *m, unsigned int cpu)
 	return 0;
 }
 
+/* Losses of a CPU that are told before what was taken first of it. */
+static uint64_t lost_first(struct pages *p, const struct meta *m, unsigned int cpu, uint64_t total,
+			   uint64_t *before)
+{
+	uint64_t over = overwritten(m, cpu), lost, *told;
+
+	if (!p->follow) {
+		*before = total;
+		return total + over;
+	}
+	/* what was lost since the last time */
+	told = follow_told(p, cpu);
+	lost = (total > told[0] ? total - told[0] : 0) + (over > told[1] ? over - told[1] : 0);
+	*before = total > told[0] ? total : told[0];
+	told[1] = over;
+	return lost;
+}
+
 /* Leave out pages of no known process or CPU; turn cumulative counts into losses, stamps into ns. */
-static void settle_refs(struct pages *p)
+void pages_settle(struct pages *p)
 {
 	size_t kept = 0;
 	uint64_t before = 0;
@@ -216,10 +236,12 @@ static void settle_refs(struct pages *p)
 			if (last->seq == r.seq && last->base == r.base)
 				continue;
 			r.lost = total > before ? total - before : 0;
+			before = total > before ? total : before;
 		} else {
-			r.lost = total + overwritten(m, r.cpu);
+			r.lost = lost_first(p, m, r.cpu, total, &before);
 		}
-		before = total;
+		if (p->follow)
+			follow_told(p, r.cpu)[0] = before;
 		p->refs[kept++] = r;
 	}
 	p->nr_refs = kept;
@@ -361,7 +383,7 @@ static int make_maps(struct member *mb, const struct object_space *space, const 
 	return 0;
 }
 
-static int make_objects(struct pages *p, void (*note)(const char *line))
+static int make_objects(struct pages *p, const struct pages_finish *how)
 {
 	struct object_space *space = object_space_new();
 	int **numbers = calloc(p->nr_members + 1, sizeof(*numbers));
@@ -392,7 +414,7 @@ static int make_objects(struct pages *p, void (*note)(const char *line))
 			err = make_maps(mb, space, numbers[i]);
 	}
 	if (!err)
-		err = object_space_load(space, p->reader.symbols, note);
+		err = how->no_names ? 0 : object_space_load(space, p->reader.symbols, how->note);
 	for (uint32_t i = 0; numbers && i < p->nr_members; i++)
 		free(numbers[i]);
 	free(numbers);
@@ -436,6 +458,7 @@ static int make_stats(struct pages *p, uint64_t now_ns)
 			s->overrun += m->cpus[c].overrun;
 			s->commit_overrun += m->cpus[c].commit_overrun;
 			s->dropped_events += m->cpus[c].dropped_events;
+			s->read_events += m->cpus[c].read_events;
 		}
 	}
 	for (size_t i = 0; i < p->nr_refs; i++) {
@@ -495,7 +518,7 @@ static void make_head(struct pages *p, const struct pages_finish *how)
 
 struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int *err)
 {
-	p->reader.ops = &pages_ops;
+	p->reader.ops = p->follow ? &pages_follow_ops : &pages_ops;
 	p->reader.symbols = symbols_new();
 	p->reader.tasks = tasks_new();
 	if (!p->reader.symbols || !p->reader.tasks) {
@@ -509,13 +532,13 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 	    symbols_add(p->reader.symbols, SYMBOLS_MARK_ADDR, 'T', SYMBOLS_MARK_NAME, NULL))
 		*err = fail(ENOMEM, "no memory");
 	if (!*err)
-		*err = make_objects(p, how->note);
+		*err = make_objects(p, how);
 	if (!*err)
 		*err = make_tasks(p);
 	if (!*err)
 		*err = pages_make_events(p);
 	if (!*err) {
-		settle_refs(p);
+		pages_settle(p);
 		*err = make_stats(p, how->now_ns);
 	}
 	if (!*err)
@@ -545,6 +568,25 @@ const struct page_ref *pages_ref(const struct pages *p, size_t i)
 int pages_fetch(const struct pages *p, size_t i, void *page)
 {
 	return p->source.fetch(p->source.arg, &p->refs[i], page);
+}
+
+int pages_refresh(struct pages *p)
+{
+	struct area_clock now;
+	struct timespec ts;
+	int err = make_tasks(p);
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	if (err || !p->nr_pairs ||
+	    !follow_clock_is_old(p, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec) ||
+	    !p->reader.ts_is_ns || pages_member(p, 0)->head.clock != AREA_CLOCK_TSC ||
+	    !clock_sample(&now, 200) || !clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now))
+		return err;
+	/* the last pair is our own of before: this one is as good, and newer */
+	now.mono_ns += p->clock_offset_ns;
+	p->pairs[p->nr_pairs - 1] = now;
+	clock_free(&p->clock);
+	return clock_make(&p->clock, p->pairs, p->nr_pairs);
 }
 
 uint64_t pages_function_addr(const struct pages *p, uint32_t member, uint32_t id)

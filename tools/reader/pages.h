@@ -90,6 +90,7 @@ struct pages_finish {
 	const char *cmdline;
 	unsigned int nr_cpus_online;
 	void (*note)(const char *line); /* see object_space_load() */
+	bool no_names; /* the symbols are not wanted, which saves reading objects */
 };
 
 /*
@@ -97,6 +98,32 @@ struct pages_finish {
  * Return: the reader; NULL with fail() set, @p is freed then and *@err is -errno.
  */
 struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int *err);
+
+/*
+ * To follow a live process: before pages_finish() pages_follow(); then in turns pages_again(), which
+ * forgets all pages, pages_set_member() and pages_add_page() with what is new, pages_ready(), after
+ * which the reader reads those, and pages_take().
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int pages_follow(struct pages *p);
+void pages_again(struct pages *p);
+int pages_ready(struct pages *p);
+
+/*
+ * pages_take() - the first @n records of a CPU that were read since pages_ready() are taken.
+ * @mark: is told of each page that this changes how many bytes from its start are taken now; @end:
+ * there is no more in it than was read.
+ */
+void pages_take(struct pages *p, unsigned int cpu, uint64_t n,
+		void (*mark)(void *arg, const struct page_ref *ref, uint32_t bytes, bool end),
+		void *arg);
+
+/* The losses of a CPU that were told, by whoever read before. */
+void pages_set_told(struct pages *p, unsigned int cpu, uint64_t lost, uint64_t overrun);
+void pages_get_told(struct pages *p, unsigned int cpu, uint64_t *lost, uint64_t *overrun);
+
+/* Names and clock of member 0 anew, from its tables. Return: 0 or -errno with fail() set. */
+int pages_refresh(struct pages *p);
 
 /* The reader's pages again, for what reader.h does not tell; NULL: it does not come of pages_finish(). */
 struct pages *pages_of_reader(struct reader *r);

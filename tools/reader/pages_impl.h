@@ -46,15 +46,17 @@ struct pages {
 	struct ahead *ahead;	   /* pages_ahead.c; NULL: pages are loaded when their turn comes */
 	struct formats formats;	   /* of all members' events */
 	struct event_codes *codes; /* by the reader's ids: see pages_events.c */
+	struct pages_follow *follow; /* pages_follow.c; NULL: the pages are read once */
 };
 
-extern const struct reader_ops pages_ops;
+extern const struct reader_ops pages_ops, pages_follow_ops;
 
 /* A record as it lies in an open page. */
 struct slot {
 	uint64_t word;
 	uint64_t
 		payload; /* RECORD_FUNCTION: the return address; RECORD_PRINT, _EVENT: where it lies */
+	uint32_t at;	 /* where it lies */
 };
 
 #define PAGE_MAX_SLOTS (PAGE_DATA_BYTES / 8)
@@ -137,6 +139,25 @@ void pages_settle_maps(struct member *m);
 
 /* Records that lend what lies in the page. */
 #define PAGE_LENT_KINDS (1u << RECORD_PRINT | 1u << RECORD_EVENT)
+
+/* Turn the pages that were added into what can be read: losses, times, order. */
+void pages_settle(struct pages *p);
+
+/*
+ * What a follower keeps of its pages: which records the streams have handed out, and the losses told.
+ * follow_opened() before the slots are sorted; follow_emitted() for each that became a record or
+ * (@lost) names nothing.
+ */
+void follow_opened(const struct pages *p, const struct page_ref *ref, const void *page,
+		   const struct slot *slots, unsigned int nr);
+void follow_emitted(const struct pages *p, const struct page_ref *ref, const struct slot *slot,
+		    bool lost);
+uint64_t *follow_told(struct pages *p, unsigned int cpu);
+/* The last time that a CPU's stream told, kept over the turns; NULL: nobody follows. */
+uint64_t *follow_last_ts(const struct pages *p, unsigned int cpu);
+/* Is it time to look at the clock again? Then it counts as looked at. */
+bool follow_clock_is_old(struct pages *p, uint64_t now_ns);
+void follow_free(struct pages *p);
 
 int pages_make_streams(struct pages *p);
 

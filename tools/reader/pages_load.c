@@ -32,6 +32,7 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 		if (word && record_word_kind(word) != RECORD_UNCOMMITTED) {
 			if (out) {
 				out[nr].word = word;
+				out[nr].at = (uint32_t)at;
 				if (PAGE_LENT_KINDS & 1u << record_word_kind(word))
 					out[nr].payload = at;
 				else if (n >= 16)
@@ -166,11 +167,13 @@ int page_load(const struct pages *p, const struct page_ref *ref, struct open_pag
 		*gone = ref->nr_records;
 		return 0;
 	}
-	plain = decode_plain(p->members[ref->member], page, stamps, words, &nr);
+	plain = !p->follow && decode_plain(p->members[ref->member], page, stamps, words, &nr);
 	if (!plain)
 		nr = page_decode(page, slots, &bytes, &kinds);
 	if (!nr)
 		return 0;
+	if (p->follow)
+		follow_opened(p, ref, page, slots, nr);
 	if (plain) {
 		sort_plain(stamps, words, nr);
 		o = open_plain(p, ref, head, words, nr);

@@ -286,6 +286,7 @@ static unsigned int take_records(const struct pages *p, struct stream *s, struct
 				 uint64_t limit, struct record *out, unsigned int max)
 {
 	unsigned int nr = 0;
+	bool made;
 
 	do {
 		if (o->run_ts) {
@@ -295,7 +296,11 @@ static unsigned int take_records(const struct pages *p, struct stream *s, struct
 			o->ts = o->run_ts[o->pos];
 			continue;
 		}
-		nr += make_record(p, s, o, &o->slots[o->pos], &out[nr]) ? 1 : (s->lost++, 0);
+		made = make_record(p, s, o, &o->slots[o->pos], &out[nr]);
+		if (p->follow)
+			follow_emitted(p, o->ref, &o->slots[o->pos], !made);
+		nr += made;
+		s->lost += !made;
 		if (++o->pos == o->nr)
 			break;
 		o->ts = slot_ts(p, o, &o->slots[o->pos]);
@@ -460,6 +465,9 @@ static int stream_rewind(struct reader *r)
 	return 0;
 }
 
+/* What a follower has read it has read. */
+const struct reader_ops pages_follow_ops = {.read = stream_read, .close = stream_close};
+
 const struct reader_ops pages_ops = {.read = stream_read,
 				     .close = stream_close,
 				     .rewind = stream_rewind,
@@ -478,12 +486,15 @@ int pages_make_streams(struct pages *p)
 	if (!p->streams)
 		return fail(ENOMEM, "no memory for %u CPUs", p->reader.nr_cpus);
 	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
+		const uint64_t *last = follow_last_ts(p, c);
+
+		p->streams[c].last_ts = last ? *last : 0;
 		p->streams[c].first = p->streams[c].next = at;
 		while (at < p->nr_refs && p->refs[at].cpu == c)
 			at++;
 		p->streams[c].end = at;
 	}
-	return p->nr_refs >= AHEAD_PAGES ? ahead_new(p, &p->ahead) : 0;
+	return p->nr_refs >= AHEAD_PAGES && !p->follow ? ahead_new(p, &p->ahead) : 0;
 }
 
 void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size_t *end)
@@ -497,9 +508,14 @@ void pages_free_streams(struct pages *p)
 	ahead_free(p->ahead);
 	p->ahead = NULL;
 	for (unsigned int c = 0; p->streams && c < p->reader.nr_cpus; c++) {
+		uint64_t *last = follow_last_ts(p, c);
+
+		if (last)
+			*last = p->streams[c].last_ts;
 		stream_drop(&p->streams[c]);
 		free(p->streams[c].heap);
 		free(p->streams[c].recs);
 	}
 	free(p->streams);
+	p->streams = NULL;
 }

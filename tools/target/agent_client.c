@@ -97,7 +97,7 @@ static int try_connect(const struct target *t)
 	if (fd < 0)
 		return -errno;
 	snprintf(addr.sun_path, sizeof(addr.sun_path), "/proc/self/fd/%d/%s" AGENT_SUFFIX,
-		 t->dir.fd, t->name);
+		 t->dir.fd, t->process);
 	if (!connect(fd, (struct sockaddr *)&addr, sizeof(addr)))
 		return fd;
 	err = -errno;
@@ -176,15 +176,17 @@ static int request(struct target *t, struct agent_request *req, const char *file
 {
 	int64_t until = now_ms() + TIMEOUT_MS;
 	struct agent_reply reply;
-	int fd, err;
+	int fd, err, n;
 
 	if (!t->alive)
 		return ended(t);
-	if (strlen(file) >= sizeof(req->path))
+	n = t->instance[0] ? snprintf(req->path, sizeof(req->path), "instances/%s%s%s", t->instance,
+				      *file ? "/" : "", file)
+			   : snprintf(req->path, sizeof(req->path), "%s", file);
+	if (n >= (int)sizeof(req->path))
 		return fail_errno(ENOENT, "%s", file);
 	req->magic = AGENT_MAGIC;
 	req->version = AGENT_VERSION;
-	strcpy(req->path, file);
 	fd = reach(t, until);
 	if (fd < 0)
 		return fd;
@@ -206,6 +208,39 @@ int target_read(struct target *t, const char *file, char **text, size_t *bytes)
 	size_t n;
 
 	return request(t, &req, file, NULL, text, bytes ? bytes : &n);
+}
+
+int target_list(struct target *t, const char *dir, char **text)
+{
+	struct agent_request req = {.op = AGENT_LIST};
+	size_t n;
+
+	return request(t, &req, dir, NULL, text, &n);
+}
+
+static int change_instance(struct target *t, enum agent_op op, const char *instance)
+{
+	struct agent_request req = {.op = (uint16_t)op};
+	char path[AGENT_PATH_BYTES], *none;
+	size_t n;
+	int err;
+
+	if (snprintf(path, sizeof(path), "instances/%s", instance) >= (int)sizeof(path))
+		return fail_errno(ENAMETOOLONG, "instances/%s", instance);
+	err = request(t, &req, path, NULL, &none, &n);
+	if (!err)
+		free(none);
+	return err;
+}
+
+int target_mkdir(struct target *t, const char *instance)
+{
+	return change_instance(t, AGENT_MKDIR, instance);
+}
+
+int target_rmdir(struct target *t, const char *instance)
+{
+	return change_instance(t, AGENT_RMDIR, instance);
 }
 
 int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate)

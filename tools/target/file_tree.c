@@ -102,6 +102,7 @@ static size_t parse_row(char *p, size_t left, struct file_row *row)
 		.path = p + at,
 		.mode = (uint16_t)mode,
 		.rendered = kind == 'r',
+		.branch = kind == 'd',
 		.scope = (uint8_t)scope_of(scope),
 		.text = kind == 'e' && scope != 'c' && scope != 'o' && mode & 0444 ? p + line
 										   : NULL,
@@ -168,6 +169,24 @@ static bool in_folder(const struct file_row *row, int folder)
 }
 
 /* @folder: FILE_INSTANCE the root, FILE_CPU a CPU's, FILE_OPTION options/. */
+/* Behind @folder: "" for the folder itself, NULL when @path is not in it. */
+static const char *inside(const char *path, const char *folder)
+{
+	size_t n = strlen(folder);
+
+	if (strncmp(path, folder, n) || (path[n] && path[n] != '/'))
+		return NULL;
+	return path[n] ? path + n + 1 : path + n;
+}
+
+static bool in_branch(const struct file_tree *tree, const char *path)
+{
+	for (uint32_t i = 0; i < tree->nr_rows; i++)
+		if (tree->rows[i].branch && inside(path, tree->rows[i].path))
+			return true;
+	return false;
+}
+
 static const struct file_row *find_row(const struct file_tree *tree, const char *name, int folder)
 {
 	for (uint32_t i = 0; i < tree->nr_rows; i++)
@@ -191,16 +210,6 @@ static const char *take_cpu(const char *p, uint32_t nr_cpus, unsigned int *cpu)
 	return *end ? end + 1 : end;
 }
 
-/* Behind @folder: "" for the folder itself, NULL when @path is not in it. */
-static const char *inside(const char *path, const char *folder)
-{
-	size_t n = strlen(folder);
-
-	if (strncmp(path, folder, n) || (path[n] && path[n] != '/'))
-		return NULL;
-	return path[n] ? path + n + 1 : path + n;
-}
-
 int file_tree_find(const struct file_tree *tree, const char *path, uint32_t nr_cpus,
 		   struct file_at *at)
 {
@@ -208,6 +217,9 @@ int file_tree_find(const struct file_tree *tree, const char *path, uint32_t nr_c
 	int folder = FILE_INSTANCE;
 
 	*at = (struct file_at){.cpu = UINT32_MAX, .option = -1};
+	at->branch = in_branch(tree, path);
+	if (at->branch)
+		return 0;
 	rest = inside(path, OPTIONS);
 	if (rest) {
 		path = rest;
@@ -239,6 +251,8 @@ static int list_rows(const struct file_tree *tree, int folder, unsigned int cpu,
 
 		if (folder == FILE_OPTION)
 			at.option = option_bit(row->path);
+		if (row->branch)
+			at.row = NULL;
 		if (in_folder(row, folder))
 			ret = put(arg, row->path, &at);
 	}
@@ -252,7 +266,7 @@ int file_tree_list(const struct file_tree *tree, const char *dir, uint32_t nr_cp
 	char cpu[16];
 	int ret = file_tree_find(tree, dir, nr_cpus, &at);
 
-	if (ret || at.row)
+	if (ret || at.row || at.branch)
 		return -ENOENT;
 	if (at.cpu != UINT32_MAX)
 		return list_rows(tree, FILE_CPU, at.cpu, put, arg);

@@ -20,6 +20,7 @@ struct file_row {
 	const char *path;
 	uint16_t mode;	  /* permission bits */
 	bool rendered;	  /* from the area, by the outside */
+	bool branch;	  /* a folder of whose files only the process knows */
 	uint8_t scope;	  /* enum file_scope */
 	const char *text; /* what it read as last; NULL: the row has none */
 	size_t bytes;
@@ -47,6 +48,7 @@ struct file_at {
 	const struct file_row *row; /* NULL: a folder */
 	unsigned int cpu;	    /* UINT32_MAX: none */
 	int option;		    /* FILE_OPTION: enum area_option, else -1 */
+	bool branch;		    /* it is or lies in a folder of which only the process knows */
 };
 
 /*

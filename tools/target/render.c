@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,15 +18,19 @@
 #include "tools/base/fail.h"
 #include "tools/target/names.h"
 #include "tools/target/file_tree.h"
+#include "tools/target/outside.h"
+#include "tools/target/pipe.h"
+#include "tools/target/raw.h"
 #include "tools/target/trace_stream.h"
 #include "tools/reader/area.h"
 #include "tools/reader/reader.h"
 
-#define PER_CPU "per_cpu/cpu"
+#define PER_CPU	    "per_cpu/cpu"
+#define RAW_WAIT_MS 10
 
 struct file {
 	const char *path; /* behind per_cpu/cpuN/ for one of a CPU */
-	/* Of the area's tables or of its records; neither: the engine's. */
+	/* Of the area's tables or of its records; neither: trace_pipe. */
 	int (*tables)(const struct meta *m, struct out *o);
 	int (*records)(struct reader *r, struct out *o, unsigned int cpu);
 	bool per_cpu;
@@ -340,6 +345,56 @@ static int stats(struct reader *r, struct out *o, unsigned int cpu)
 	return 0;
 }
 
+/* trace_pipe until its end. */
+static int render_pipe(const struct target *t, unsigned int cpu, struct out *o)
+{
+	static const size_t room = 65536;
+	char *buf = malloc(room);
+	struct pipe *x;
+	ssize_t n;
+	int err;
+
+	if (!buf)
+		return fail(ENOMEM, "no memory");
+	err = pipe_open(t, cpu, &x);
+	if (err) {
+		free(buf);
+		return err;
+	}
+	while ((n = pipe_read(x, buf, room, false, NULL)) > 0 && !o->err) {
+		out_write(o, buf, (size_t)n);
+		out_flush(o);
+	}
+	pipe_close(x);
+	free(buf);
+	return n < 0 ? (int)n : 0;
+}
+
+/* trace_pipe_raw until the process ends. */
+static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
+{
+	char page[RAW_PAGE_BYTES];
+	struct raw *x;
+	bool lives;
+	int ret = raw_open(t, &x);
+
+	if (ret)
+		return ret;
+	raw_join(x, cpu);
+	do {
+		lives = target_lives(t->pid, t->start);
+		ret = raw_page(x, cpu, page, true);
+		if (ret > 0)
+			out_write(o, page, sizeof(page));
+		else if (!ret)
+			poll(NULL, 0, RAW_WAIT_MS);
+		out_flush(o);
+	} while (!o->err && (ret > 0 || (!ret && lives)));
+	raw_leave(x, cpu);
+	raw_close(x);
+	return ret;
+}
+
 /* Those that are rendered whether the process tells of them or not. */
 static const struct file files[] = {
 	{.path = "available_filter_functions", .tables = available_filter_functions},
@@ -352,8 +407,11 @@ static const struct file files[] = {
 	{.path = "set_graph_function", .tables = set_graph_function},
 	{.path = "set_graph_notrace", .tables = set_graph_notrace},
 	{.path = "trace", .records = trace},
+	{.path = "trace_pipe"},
 	{.path = "stats", .records = stats, .per_cpu = true},
 	{.path = "trace", .records = trace, .per_cpu = true},
+	{.path = "trace_pipe", .per_cpu = true},
+	{.path = "trace_pipe_raw", .per_cpu = true},
 };
 
 #define NR_FILES (sizeof(files) / sizeof(files[0]))
@@ -390,6 +448,9 @@ int render_file(const struct target *t, const char *file, struct out *o)
 
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
+	if (!f->tables && !f->records)
+		return !strcmp(f->path, "trace_pipe") ? render_pipe(t, cpu, o)
+						      : render_raw(t, cpu, o);
 	if (f->tables) {
 		err = load(t, &m, NULL);
 		if (err)
@@ -451,14 +512,12 @@ int render_left(const struct target *t, const char *file, struct out *o)
 	return err;
 }
 
-int render_any(struct target *t, const char *file, struct out *o)
+static int ask(struct target *t, const char *file, struct out *o)
 {
 	size_t bytes;
 	char *text;
-	int err = render_file(t, file, o);
+	int err;
 
-	if (err != -EOPNOTSUPP)
-		return err;
 	if (!t->alive || target_stopped(t->pid))
 		return render_left(t, file, o);
 	err = target_read(t, file, &text, &bytes);
@@ -469,6 +528,16 @@ int render_any(struct target *t, const char *file, struct out *o)
 		free(text);
 	}
 	return err;
+}
+
+int render_any(struct target *t, const char *file, struct out *o)
+{
+	int err = render_file(t, file, o);
+
+	if (err != -EOPNOTSUPP)
+		return err;
+	err = ask(t, file, o);
+	return err && outside_print(file, o) ? 0 : err;
 }
 
 struct listing {
@@ -492,6 +561,8 @@ static int list_name(void *arg, const char *name, const struct file_at *at)
 		out_printf(l->o, "%s\n", path);
 	} else {
 		ret = list_dir(l, path);
+		if (ret == -ENOENT) /* of which only the process knows */
+			ret = 0;
 		l->dir = dir;
 	}
 	return ret;

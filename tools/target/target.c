@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "abi/agent.h"
+#include "abi/area.h"
 #include "tools/base/fail.h"
 
 /* The state of a process and when it began. Return: false when there is no such process. */
@@ -160,9 +161,26 @@ int target_open(struct target *t, int pid)
 		target_close(t);
 		return fail(EINVAL, "%d traced processes live: name one with -P PID", nr);
 	}
-	snprintf(t->name, sizeof(t->name), "%d.%llu", t->pid, t->start);
+	snprintf(t->process, sizeof(t->process), "%d.%llu", t->pid, t->start);
+	snprintf(t->name, sizeof(t->name), "%s", t->process);
 	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
 	return 0;
+}
+
+int target_open_instance(const struct target *top, const char *name, struct target *t)
+{
+	struct stat st;
+
+	if (strlen(name) >= sizeof(t->instance) || strchr(name, '/'))
+		return fail_errno(ENOENT, "instances/%s", name);
+	*t = *top;
+	strcpy(t->instance, name);
+	snprintf(t->name, sizeof(t->name), "%s%c%s", t->process, AREA_INSTANCE_MARK, name);
+	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
+	if (fstatat(top->dir.fd, t->name, &st, AT_SYMLINK_NOFOLLOW))
+		return fail_errno(errno, "instances/%s", name);
+	t->dir.fd = fcntl(top->dir.fd, F_DUPFD_CLOEXEC, 0);
+	return t->dir.fd < 0 ? fail_errno(errno, "%s", t->dir.path) : 0;
 }
 
 void target_close(struct target *t)

@@ -14,8 +14,10 @@ struct target {
 	int pid;
 	unsigned long long start; /* field 22 of /proc/PID/stat */
 	bool alive;
-	char name[64];		   /* of the area in the folder: PID.START */
-	char path[PATH_MAX + 128]; /* of the area */
+	char process[64];	   /* of its process's area in the folder: PID.START */
+	char instance[64];	   /* which of its instances is meant; "" the top one */
+	char name[136];		   /* of the area: PID.START, with @INSTANCE behind it */
+	char path[PATH_MAX + 160]; /* of the area */
 };
 
 /*
@@ -26,6 +28,17 @@ struct target {
  */
 int target_open(struct target *t, int pid);
 void target_close(struct target *t);
+
+/*
+ * target_open_instance() - the area of an instance of @top's process.
+ * @t: on success to be closed with target_close(); paths of files are then the instance's.
+ * Return: 0 or -errno with fail() set: ENOENT there is none of that name.
+ */
+int target_open_instance(const struct target *top, const char *name, struct target *t);
+
+/* target_mkdir(), target_rmdir() - make and remove an instance. Return: as target_write(). */
+int target_mkdir(struct target *t, const char *instance);
+int target_rmdir(struct target *t, const char *instance);
 
 /* Does the process of @pid that began at @start live? One that nobody waited for does not. */
 bool target_lives(int pid, unsigned long long start);
@@ -46,6 +59,12 @@ bool target_parse_name(const char *name, int *pid, unsigned long long *start, bo
  * the process is stopped or hangs; ESRCH it has ended.
  */
 int target_read(struct target *t, const char *file, char **text, size_t *bytes);
+
+/*
+ * target_list() - a folder of the control files, as AGENT_LIST tells it.
+ * @text: on success malloced lines `MODE NAME`, NUL behind them. Return: as target_read().
+ */
+int target_list(struct target *t, const char *dir, char **text);
 
 /*
  * target_write() - one write of @n bytes to a control file.

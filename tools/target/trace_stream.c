@@ -55,7 +55,9 @@ static int begin_text(struct trace_stream *s, struct reader *r, struct out *o,
 		if (!shape->cpus[cpu])
 			merge_skip_cpu(s->merge, cpu);
 	}
-	if (!shape->no_header)
+	if (shape->no_header)
+		trace_text_pipe(s->text);
+	else
 		trace_text_header(s->text);
 	return 0;
 }
@@ -112,4 +114,17 @@ int trace_stream_step(struct trace_stream *s)
 uint64_t trace_stream_too_deep(const struct trace_stream *s)
 {
 	return s->events ? graph_events_too_deep(s->events) : 0;
+}
+
+void trace_stream_again(struct trace_stream *s)
+{
+	if (s->events)
+		graph_events_again(s->events);
+	else
+		merge_again(s->merge);
+}
+
+uint64_t trace_stream_nr_taken(const struct trace_stream *s, unsigned int cpu)
+{
+	return s->events ? graph_events_nr_taken(s->events, cpu) : merge_nr_taken(s->merge, cpu);
 }

@@ -32,6 +32,12 @@ void trace_stream_free(struct trace_stream *s);
  */
 int trace_stream_step(struct trace_stream *s);
 
+/* After the end: the reader has more records; go on with them. */
+void trace_stream_again(struct trace_stream *s);
+
+/* How many records of a CPU are in what was printed. */
+uint64_t trace_stream_nr_taken(const struct trace_stream *s, unsigned int cpu);
+
 /* Calls that were nested deeper than is kept, after the end. */
 uint64_t trace_stream_too_deep(const struct trace_stream *s);
 

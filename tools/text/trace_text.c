@@ -99,6 +99,11 @@ void trace_text_free(struct trace_text *t)
 	free(t);
 }
 
+void trace_text_pipe(struct trace_text *t)
+{
+	t->annotate = false;
+}
+
 /* The lines over the columns; those of record-tgid are ten wider. */
 static void put_titles(struct trace_text *t)
 {

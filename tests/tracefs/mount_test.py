@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: MIT
+"""What the tests of the mount share: programs that call on demand, a mount that is taken away whatever
+happens."""
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests/cli")
+from cli_test import BIN, Skip, main, need, root  # noqa: E402, F401
+
+LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
+
+# Reads numbers and calls mid() so often; each mid() calls leaf() twice.
+STEPS = r"""
+#include <stdio.h>
+volatile long sum;
+#define FN __attribute__((noipa))
+FN void leaf(int i) { sum += i; }
+FN void mid(int i) { leaf(i); leaf(i + 1); }
+int main(void)
+{
+	int n;
+	puts("ready"); fflush(stdout);
+	while (scanf("%d", &n) == 1) {
+		for (int i = 0; i < n; i++) mid(i);
+		printf("%d\n", n); fflush(stdout);
+	}
+	return 0;
+}
+"""
+
+
+class Steps:
+    def __init__(self, w, boot="", **env):
+        prog = w.path("steps")
+        if not os.path.exists(prog):
+            prog = w.compile("steps", STEPS)
+        self.p = subprocess.Popen([prog], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=w.dir,
+                                  env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT=boot, **env))
+        self.pid = self.p.pid
+        assert self.p.stdout.readline() == b"ready\n"
+
+    def call(self, n):
+        self.start(n)
+        assert self.p.stdout.readline() == b"%d\n" % n
+
+    def start(self, n):
+        self.p.stdin.write(b"%d\n" % n)
+        self.p.stdin.flush()
+
+    def stop(self):
+        """SIGSTOP, and wait until each thread has stopped."""
+        self.p.send_signal(signal.SIGSTOP)
+        tasks = f"/proc/{self.pid}/task"
+        while any(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] != "T"
+                  for t in os.listdir(tasks)):
+            time.sleep(0.001)
+
+    def end(self):
+        with contextlib.suppress(ProcessLookupError):
+            self.p.send_signal(signal.SIGCONT)
+        self.p.kill()
+        self.p.wait()
+        self.p.stdin.close()
+        self.p.stdout.close()
+
+
+@contextlib.contextmanager
+def steps(w, boot="", **env):
+    s = Steps(w, boot, **env)
+    try:
+        yield s
+    finally:
+        s.end()
+        w.run("clean")
+
+
+def fuse():
+    if not os.access("/dev/fuse", os.R_OK | os.W_OK):
+        raise Skip("needs a /dev/fuse that may be opened")
+    if os.geteuid():
+        need("fusermount3")
+    p = subprocess.run([BIN, "mount", "/dev/null/x"], stderr=subprocess.PIPE)
+    if b"without libfuse3" in p.stderr:
+        raise Skip("built without libfuse3")
+
+
+def is_mounted(path):
+    with open("/proc/self/mounts") as f:
+        return any(line.split()[1] == path for line in f)
+
+
+@contextlib.contextmanager
+def mounted(w):
+    """The folder on which the mount is; away afterwards, and its server has ended."""
+    fuse()
+    path = w.path("mnt")
+    w.run("mount", path)
+    assert is_mounted(path)
+    try:
+        yield path
+    finally:
+        w.run("umount", "-l", path)
+    assert not is_mounted(path)
+    os.rmdir(path)
+
+
+def read(path):
+    with open(path, "rb", buffering=0) as f:
+        text = b""
+        while chunk := f.read(65536):
+            text += chunk
+    return text.decode()
+
+
+def write(path, text, flags=os.O_TRUNC):
+    """One open, write, close. 0 or the errno."""
+    try:
+        fd = os.open(path, os.O_WRONLY | flags)
+    except OSError as e:
+        return e.errno
+    err = 0
+    try:
+        if text is not None:
+            assert os.write(fd, text.encode()) == len(text.encode())
+    except OSError as e:
+        err = e.errno
+    try:
+        os.close(fd)
+    except OSError as e:
+        err = err or e.errno
+    return err
+
+
+def untimed(text):
+    """The text of a trace without its times: each reader measures the clock anew."""
+    return re.sub(r"\d+\.\d{6}:", "TIME:", text)
+
+
+def until(what, seconds=60):
+    """Wait for a condition; its value."""
+    end = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.01)
+    return value

@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The files of a process in the mount: what they read as, take and refuse, live, stopped and dead."""
+import errno
+import os
+import re
+import stat
+import threading
+import time
+
+from mount_test import is_mounted, main, mounted, read, steps, until, untimed, write
+
+ALL = "#### all functions enabled ####\n"
+
+
+def test_a_process_is_a_folder(w):
+    with steps(w) as a, steps(w) as b, mounted(w) as m:
+        assert set(os.listdir(m)) == {str(a.pid), str(b.pid), "kernel"}
+        assert os.readlink(f"{m}/kernel") == "/sys/kernel/tracing"
+        listed = w.run("ls", "-P", a.pid).stdout.decode().split()
+        for name in listed:
+            st = os.stat(f"{m}/{a.pid}/{name}")
+            assert stat.S_ISREG(st.st_mode), name
+            assert st.st_size == 0 or name.endswith("trace_pipe_raw"), name
+        for folder, dirs, files in os.walk(f"{m}/{a.pid}"):
+            for d in dirs:
+                assert os.stat(f"{folder}/{d}").st_mode & 0o700 == 0o700
+        for name in ("nosuch", "per_cpu/cpu999", "per_cpu/cpu00", "options/nosuch", "trace/x"):
+            assert not os.path.exists(f"{m}/{a.pid}/{name}"), name
+        for name in ("1", "999999999999", "abc", f"{a.pid}x", "-1", f"0{a.pid}"):
+            assert not os.path.exists(f"{m}/{name}"), name
+
+
+def test_what_it_reads_as_is_what_get_prints(w):
+    with steps(w, boot="ftrace=function") as p, mounted(w) as m:
+        p.call(3)
+        write(f"{m}/{p.pid}/tracing_on", "0")
+        for name in w.run("ls", "-P", p.pid).stdout.decode().split():
+            if "trace_pipe" in name or not os.stat(f"{m}/{p.pid}/{name}").st_mode & 0o444:
+                continue
+            text = read(f"{m}/{p.pid}/{name}")
+            printed = w.run("get", "-P", p.pid, name).stdout.decode()
+            if name.endswith("stats"):
+                text, printed = (re.sub("(now|event) ts: .*", "", t) for t in (text, printed))
+            assert untimed(text) == untimed(printed), name
+        # of its records the trace has all, in small reads too, and again from the start
+        trace = untimed(w.run("show", "-P", p.pid).stdout.decode())
+        assert trace.count("leaf <-mid") == 6
+        with open(f"{m}/{p.pid}/trace", "rb", buffering=0) as f:
+            text = b"".join(iter(lambda: f.read(7), b"")).decode()
+            assert untimed(text) == trace
+            f.seek(0)
+            text = f.read(65536).decode()
+            assert untimed(text) == trace
+            f.seek(1000)
+            assert f.read(65536).decode() == text[1000:]
+
+
+def test_writes(w):
+    """Value, errno, what it reads as then."""
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        for name, text, err, then in (
+                ("current_tracer", "function\n", 0, "function\n"),
+                ("current_tracer", "nosuch", errno.EINVAL, "function\n"),
+                ("current_tracer", " nop \n", 0, "nop\n"),
+                ("tracing_on", "0", 0, "0\n"),
+                ("tracing_on", "2\n", 0, "1\n"),
+                ("tracing_on", "x", errno.EINVAL, "1\n"),
+                ("tracing_on", "99999999999999999999", errno.ERANGE, "1\n"),
+                ("set_ftrace_filter", "leaf\n", 0, "leaf\n"),
+                ("set_ftrace_filter", "nosuch\n", errno.EINVAL, ALL),
+                ("set_ftrace_filter", "l*f m?d\n", 0, "leaf\nmid\n"),
+                ("set_ftrace_filter", "\n", 0, ALL),
+                ("set_ftrace_filter", "mid", 0, "mid\n"),
+                ("set_ftrace_filter", "nosuch", errno.EINVAL, ALL),
+                ("options/sym-addr", "1", 0, "1\n"),
+                ("options/sym-addr", "2", errno.EINVAL, "1\n"),
+                ("options/sym-addr", "0\n", 0, "0\n"),
+                ("buffer_size_kb", "100\n", 0, "100\n"),
+                ("buffer_size_kb", "0", errno.EINVAL, "100\n"),
+                ("per_cpu/cpu0/buffer_size_kb", "200", 0, "200\n"),
+                ("error_log", "anything", 0, ""),
+                ("available_tracers", "x", errno.EINVAL, None),
+                ("stats", "x", errno.ENOENT, None)):
+            assert write(f"{at}/{name}", text) == err, (name, text)
+            if then is not None:
+                assert read(f"{at}/{name}") == then, (name, text, read(f"{at}/{name}"))
+
+
+def test_lists_by_parts(w):
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}/set_ftrace_filter"
+        assert write(at, "leaf\n") == 0
+        # >> adds, > replaces, and a file that is opened with O_TRUNC and closed is empty
+        assert write(at, "mid\n", os.O_APPEND) == 0
+        assert read(at) == "leaf\nmid\n"
+        assert write(at, None) == 0
+        until(lambda: read(at) == ALL)
+        # a word cut by the end of a write goes on in the next
+        fd = os.open(at, os.O_WRONLY | os.O_TRUNC)
+        assert os.write(fd, b"le") == 2
+        assert read(at) == ALL
+        assert os.write(fd, b"af mi") == 5
+        assert read(at) == "leaf\n"
+        assert os.write(fd, b"d") == 1
+        os.close(fd)
+        assert read(at) == "leaf\nmid\n"
+        # a shell's > opens, duplicates and closes before it writes: nothing is emptied in between
+        fd = os.open(at, os.O_WRONLY | os.O_TRUNC)
+        other = os.dup(fd)
+        os.close(fd)
+        assert read(at) == "leaf\nmid\n"
+        os.write(other, b"mid\n")
+        os.close(other)
+        assert read(at) == "mid\n"
+
+
+def test_a_control_file_that_stays_open(w):
+    with steps(w) as p, mounted(w) as m:
+        fd = os.open(f"{m}/{p.pid}/tracing_on", os.O_RDWR)
+        for value in (b"0", b"1", b"0"):
+            assert os.write(fd, value) == 1
+            assert os.pread(fd, 10, 0) == value + b"\n"
+            assert os.pread(fd, 10, 2) == b""
+        os.close(fd)
+
+
+def test_trace_is_emptied_when_opened(w):
+    with steps(w, boot="ftrace=function") as p, mounted(w) as m:
+        p.call(5)
+        at = f"{m}/{p.pid}"
+        assert read(f"{at}/trace").count("leaf") == 10
+        fd = os.open(f"{at}/trace", os.O_WRONLY | os.O_TRUNC)
+        assert "leaf" not in read(f"{at}/trace")
+        os.close(fd)
+        p.call(1)
+        assert read(f"{at}/trace").count("leaf") == 2
+        assert write(f"{at}/trace", "x", os.O_APPEND) == 0
+        assert read(f"{at}/trace").count("leaf") == 2
+        assert sum(read(f"{at}/per_cpu/{c}/trace").count("leaf")
+                   for c in os.listdir(f"{at}/per_cpu")) == 2
+
+
+def test_nothing_else_can_be_done(w):
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        for err, call in ((errno.EACCES, lambda: os.open(f"{at}/new", os.O_CREAT | os.O_WRONLY)),
+                          (errno.EPERM, lambda: os.mkdir(f"{at}/new")),
+                          (errno.EPERM, lambda: os.unlink(f"{at}/trace")),
+                          (errno.EPERM, lambda: os.rmdir(f"{at}/options")),
+                          (errno.EPERM, lambda: os.rename(f"{at}/trace", f"{at}/other")),
+                          (errno.EISDIR, lambda: os.open(f"{at}/options", os.O_WRONLY))):
+            try:
+                call()
+                raise AssertionError("it could be done")
+            except OSError as e:
+                assert e.errno == err, (e, err)
+        os.truncate(f"{at}/trace", 100)
+        # what clients open with O_CREAT is there already
+        os.close(os.open(f"{at}/tracing_on", os.O_CREAT | os.O_WRONLY | os.O_TRUNC))
+
+
+def test_a_stopped_process_holds_up_nobody(w):
+    with steps(w, boot="ftrace=function") as p, steps(w) as other, mounted(w) as m:
+        p.call(2)
+        at = f"{m}/{p.pid}"
+        assert read(f"{at}/current_tracer") == "function\n"
+        p.stop()
+        answers = []
+        t = threading.Thread(target=lambda: answers.append(write(f"{at}/tracing_on", "0")))
+        t.start()
+        # meanwhile
+        assert write(f"{m}/{other.pid}/current_tracer", "function") == 0
+        assert read(f"{at}/current_tracer") == "function\n"
+        assert read(f"{at}/trace").count("leaf") == 4
+        assert "trace" in os.listdir(at)
+        begin = time.monotonic()
+        assert read(f"{at}/options/overwrite") == "1\n"
+        assert time.monotonic() - begin < 1.5
+        t.join()
+        assert answers == [errno.ETIMEDOUT]
+        p.p.send_signal(18)
+        assert until(lambda: read(f"{at}/tracing_on") == "1\n")
+
+
+def test_a_dead_process_is_read_only(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        p.call(4)
+        at = f"{m}/{p.pid}"
+        held = os.open(f"{at}/tracing_on", os.O_RDWR)
+        trace = read(f"{at}/trace")
+        p.p.kill()
+        p.p.wait()
+        assert os.listdir(m).count(str(p.pid)) == 1
+        assert read(f"{at}/trace") == trace and trace.count("leaf") == 8
+        assert read(f"{at}/current_tracer") == "function\n"
+        assert read(f"{at}/set_ftrace_filter") == "leaf\n"
+        assert read(f"{at}/options/print-parent") == "1\n"
+        assert write(f"{at}/tracing_on", "0") == errno.EROFS
+        try:
+            os.write(held, b"0")
+            raise AssertionError("written")
+        except OSError as e:
+            assert e.errno == errno.ENODEV, e
+        os.close(held)
+        # its records can still be taken, and then are gone
+        assert read(f"{at}/trace_pipe").count("leaf") == 8
+        assert "leaf" not in read(f"{at}/trace")
+        w.run("clean")
+        assert not os.path.exists(at)
+
+
+def test_mount_and_umount(w):
+    with mounted(w) as m:
+        p = w.run("mount", m, status=1)
+        assert b"is mounted already" in p.stderr, p.stderr
+        assert is_mounted(m)
+        w.run("umount", m)
+        assert not is_mounted(m)
+        p = w.run("umount", m, status=1)
+        assert b"nothing of vestige's is mounted" in p.stderr
+        w.run("mount", m)
+    for args in (("mount", "--nosuch"), ("umount", "a", "b"), ("mount", "a", "b")):
+        w.run(*args, status=2)
+    w.run("mount", "/dev/null/x", status=1)
+
+
+main(globals())

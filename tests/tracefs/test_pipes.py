@@ -1,0 +1,269 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""trace_pipe and trace_pipe_raw: each record once, waiting, refusing, waking."""
+import errno
+import os
+import select
+import signal
+import struct
+import subprocess
+import threading
+import time
+
+from mount_test import main, mounted, read, steps, until, untimed, write
+
+
+def nonblock(path):
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def drain(fd, size=65536):
+    text = b""
+    while True:
+        try:
+            chunk = os.read(fd, size)
+        except BlockingIOError:
+            return text.decode()
+        if not chunk:
+            return text.decode()
+        text += chunk
+
+
+def test_what_is_read_is_gone(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        p.call(1000)
+        shown = read(f"{at}/trace")
+        # a reader that reads little takes little
+        p.call(0)
+        head = subprocess.run(["head", "-n", "1", f"{at}/trace_pipe"], stdout=subprocess.PIPE).stdout
+        first = [line for line in shown.splitlines(True) if not line.startswith("#")]
+        assert head.decode() == first[0]
+        left = read(f"{at}/trace").count(" <-")
+        assert 0 < 3000 - left < 3000, left
+        fd = nonblock(f"{at}/trace_pipe")
+        text = drain(fd)
+        # but for the last digit of a time: each reader measures the clock anew
+        assert text.count(" <-") == left and untimed(text) == untimed("".join(first[-left:]))
+        assert not text.startswith("#")
+        assert read(f"{at}/trace").count(" <-") == 0
+        stats = [read(f"{at}/per_cpu/{c}/stats") for c in os.listdir(f"{at}/per_cpu")]
+        field = lambda name: sum(int(s.split(f"{name}: ")[1].split()[0]) for s in stats)
+        assert field("entries") == 0 and field("read events") == 3000 and field("overrun") == 0
+        # and what comes later is there
+        p.call(1)
+        assert drain(fd, 100).count(" <-") == 3
+        os.close(fd)
+
+
+def take(path, texts):
+    with open(path, "rb", buffering=0) as f:
+        while chunk := f.read(65536):
+            texts.append(chunk)
+
+
+def test_each_record_once_while_it_runs(w):
+    """Readers that follow, and that come and go, while the program calls: overwriting and not."""
+    for boot in ("", " trace_options=nooverwrite"):
+        with steps(w, boot="ftrace=function ftrace_filter=leaf,mid" + boot) as p, mounted(w) as m:
+            at, texts = f"{m}/{p.pid}", []
+            t = threading.Thread(target=take, args=(f"{at}/trace_pipe", texts))
+            t.start()
+            for _ in range(100):
+                p.call(1000)
+            until(lambda: b"".join(texts).count(b" <-") >= 300000 or b"LOST" in b"".join(texts))
+            write(f"{at}/tracing_on", "0")
+            t.join()
+            lines = b"".join(texts).decode().splitlines()
+            assert len(lines) == 300000, (boot, len(lines))
+            assert sum(" leaf <-mid" in line for line in lines) == 200000
+            stamps = [line.split()[3] for line in lines]
+            assert stamps == sorted(stamps, key=lambda s: float(s[:-1]))
+
+
+def test_calls_go_on_over_reads(w):
+    with steps(w, boot="ftrace=function_graph ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        fd = nonblock(f"{m}/{p.pid}/trace_pipe")
+        for n in (1, 3):
+            p.call(n)
+            text = drain(fd)
+            assert text.count("|  mid() {") == n and text.count("|    leaf();") == 2 * n
+            assert text.count("|  }") == n, text
+        os.close(fd)
+
+
+def test_waiting_and_interruption(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        cat = subprocess.Popen(["cat", f"{at}/trace_pipe"], stdout=subprocess.PIPE)
+        p.call(1)
+        assert b" leaf <-mid" in cat.stdout.readline()
+        # the second reader, and another tracer
+        for name in ("trace_pipe", "per_cpu/cpu0/trace_pipe"):
+            try:
+                os.open(f"{at}/{name}", os.O_RDONLY)
+                raise AssertionError("two read")
+            except OSError as e:
+                assert e.errno == errno.EBUSY
+        assert write(f"{at}/current_tracer", "nop") == errno.EBUSY
+        assert write(f"{at}/current_tracer", "function") == 0
+        assert write(f"{at}/current_tracer", "nosuch") == errno.EINVAL
+        cat.send_signal(signal.SIGINT)
+        assert cat.wait(timeout=60) == -signal.SIGINT
+        cat.stdout.close()
+        until(lambda: write(f"{at}/current_tracer", "nop") == 0)
+        fd = nonblock(f"{at}/trace_pipe")
+        drain(fd)
+        try:
+            os.read(fd, 100)
+            raise AssertionError("something was read")
+        except BlockingIOError:
+            pass
+        os.close(fd)
+
+
+def test_poll_and_select(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        fd = nonblock(f"{m}/{p.pid}/trace_pipe")
+        drain(fd)
+        assert select.select([fd], [], [], 0.05)[0] == []
+        threading.Timer(0.2, p.start, (1,)).start()
+        assert select.select([fd], [], [], 60)[0] == [fd]
+        assert p.p.stdout.readline() == b"1\n"
+        assert until(lambda: drain(fd)).count("leaf") in (1, 2)
+        os.close(fd)
+
+
+def test_of_one_cpu(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        p.call(50)
+        cpus = os.listdir(f"{at}/per_cpu")
+        counts = {c: read(f"{at}/per_cpu/{c}/trace").count("leaf <-") for c in cpus}
+        assert sum(counts.values()) == 100
+        for c in cpus:
+            fd = nonblock(f"{at}/per_cpu/{c}/trace_pipe")
+            assert drain(fd).count("leaf <-") == counts[c]
+            os.close(fd)
+            assert read(f"{at}/per_cpu/{c}/trace").count("leaf <-") == 0
+
+
+def test_when_the_process_ends(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        texts = []
+        t = threading.Thread(target=take, args=(f"{m}/{p.pid}/trace_pipe", texts))
+        t.start()
+        p.call(5)
+        p.p.kill()
+        p.p.wait()
+        t.join()
+        assert b"".join(texts).count(b"leaf <-mid") == 10
+
+
+def events(page):
+    """(stamp, type, bytes) of a sub-buffer's events."""
+    ts, commit = struct.unpack_from("<QQ", page)
+    assert not commit >> 31, "a loss"
+    at, end = 16, 16 + (commit & 0xfffff)
+    while at < end:
+        word, = struct.unpack_from("<I", page, at)
+        kind, delta = word & 31, word >> 5
+        at += 4
+        if kind in (29, 30, 31):
+            high, = struct.unpack_from("<I", page, at)
+            at += 4
+            assert kind == 30, "time goes back"
+            ts += (high << 27) + delta
+            continue
+        assert kind, "our events are short"
+        ts += delta
+        yield ts, struct.unpack_from("<H", page, at)[0], page[at:at + 4 * kind]
+        at += 4 * kind
+
+
+def test_raw_pages(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}/per_cpu"
+        p.call(1000)
+        seen = []
+        for c in os.listdir(at):
+            fd = nonblock(f"{at}/{c}/trace_pipe_raw")
+            while True:
+                try:
+                    page = os.read(fd, 65536)
+                except BlockingIOError:
+                    break
+                assert len(page) == 4096
+                seen += events(page)
+            os.close(fd)
+        assert len(seen) == 3000 and all(kind == 1 and len(data) == 24 for _, kind, data in seen)
+        pids = {struct.unpack_from("<i", data, 4)[0] for _, _, data in seen}
+        assert pids == {p.pid}
+        assert read(f"{m}/{p.pid}/trace").count(" <-") == 0
+        # in pieces, and waiting
+        fd = os.open(f"{at}/cpu0/trace_pipe_raw", os.O_RDONLY)
+        os.sched_setaffinity(p.pid, {0})
+        threading.Timer(0.1, p.start, (1,)).start()
+        page = b"".join(os.read(fd, 1000) for _ in range(5))
+        assert len(page) == 4096 and 1 <= len(list(events(page))) <= 3
+        os.close(fd)
+
+
+def test_raw_pages_while_it_runs(w):
+    with steps(w, boot="ftrace=function_graph ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}/per_cpu"
+        fds = [nonblock(f"{at}/{c}/trace_pipe_raw") for c in os.listdir(at)]
+        for _ in range(20):
+            p.start(2000)
+            kinds = []
+            while len(kinds) < 12000:
+                for fd in fds:
+                    try:
+                        kinds += [kind for _, kind, _ in events(os.read(fd, 4096))]
+                    except BlockingIOError:
+                        pass
+            p.p.stdout.readline()
+            assert kinds.count(10) == kinds.count(11) == 6000, (len(kinds), kinds.count(10))
+        for fd in fds:
+            os.close(fd)
+
+
+def test_writers_and_readers(w):
+    """Nobody waits for ever, nothing breaks, and in the end all is as it was set."""
+    end = time.monotonic() + float(os.environ.get("STRESS", "3"))
+    with steps(w, boot="ftrace=function") as p, mounted(w) as m:
+        at, wrong = f"{m}/{p.pid}", []
+
+        def worker(i):
+            names = ("trace", "set_ftrace_filter", "tracing_on", "per_cpu/cpu0/stats", "README",
+                     "available_filter_functions", "saved_cmdlines", "trace_options")
+            k = i
+            while time.monotonic() < end:
+                k += 1
+                try:
+                    if i % 2:
+                        read(f"{at}/{names[k % len(names)]}")
+                    else:
+                        err = (write(f"{at}/set_ftrace_filter", "leaf\n"),
+                               write(f"{at}/tracing_on", str(k % 2)),
+                               write(f"{at}/trace", None),
+                               write(f"{at}/current_tracer", ("nop", "function")[k % 2]))
+                        assert err == (0, 0, 0, 0), err
+                except Exception as e:
+                    wrong.append(repr(e))
+
+        threads = [threading.Thread(target=worker, args=(i,)) for i in range(8)]
+        for t in threads:
+            t.start()
+        while time.monotonic() < end:
+            p.call(1000)
+        for t in threads:
+            t.join()
+        assert not wrong, wrong[:5]
+        assert write(f"{at}/current_tracer", "function") == write(f"{at}/tracing_on", "1") == 0
+        assert write(f"{at}/trace", None) == 0
+        p.call(3)
+        assert read(f"{at}/trace").count("leaf <-mid") == 6
+
+
+main(globals())

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See enter.h. In a namespace of its own the mount lies over the mount point of the real tracefs: its
+ * line in /proc/mounts is how libtracefs finds the folder, and a mount of FUSE can have none of that
+ * type. A text of the process's symbols lies over /proc/kallsyms, from which readers take names, and
+ * files that take any value over the sysctls that clients write, so that the kernel's stay as they are.
+ * What is needed for that is on a tmpfs of the namespace alone: nothing is left behind.
+ * Tests: tests/tracefs/.
+ */
+#include "tools/mount/enter.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <mntent.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/mount/mount.h"
+#include "tools/reader/reader.h"
+#include "tools/reader/symbols.h"
+#include "tools/target/target.h"
+
+#define TRACEFS	 "/sys/kernel/tracing"
+#define READY_MS 10000
+
+/* What clients write, and what it reads as at first. */
+static const struct {
+	const char *path, *text;
+} sysctls[] = {
+	{"/proc/sys/kernel/ftrace_enabled", "1\n"},
+	{"/proc/sys/kernel/kptr_restrict", "0\n"},
+};
+
+static int write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644), err = 0;
+	ssize_t n = (ssize_t)strlen(text);
+
+	if (fd < 0 || write(fd, text, (size_t)n) != n)
+		err = fail_errno(errno, "cannot write %s", path);
+	if (fd >= 0)
+		close(fd);
+	return err;
+}
+
+/* As a user: become root of a user namespace. The areas' folder is named by the real uid. */
+static int own_users(const struct target *t)
+{
+	unsigned int uid = geteuid(), gid = getegid();
+	char map[64];
+	int err;
+
+	if (!uid)
+		return 0;
+	if (setenv("VESTIGE_DIR", t->dir.path, 1))
+		return fail(ENOMEM, "no memory");
+	if (unshare(CLONE_NEWUSER))
+		return fail_errno(errno, "no user namespace can be had: become root");
+	err = write_file("/proc/self/setgroups", "deny");
+	snprintf(map, sizeof(map), "0 %u 1", uid);
+	if (!err)
+		err = write_file("/proc/self/uid_map", map);
+	snprintf(map, sizeof(map), "0 %u 1", gid);
+	return err ? err : write_file("/proc/self/gid_map", map);
+}
+
+/* The mount point of the first tracefs; one is mounted where there is none. */
+static int find_tracefs(char *dir, size_t bytes)
+{
+	FILE *f = setmntent("/proc/self/mounts", "r");
+	struct mntent *m;
+
+	*dir = '\0';
+	while (f && !*dir && (m = getmntent(f)))
+		if (!strcmp(m->mnt_type, "tracefs"))
+			snprintf(dir, bytes, "%s", m->mnt_dir);
+	if (f)
+		endmntent(f);
+	if (*dir)
+		return 0;
+	snprintf(dir, bytes, "%s", TRACEFS);
+	if (mount("tracefs", dir, "tracefs", 0, NULL))
+		return fail_errno(errno, "no tracefs is mounted and none can be: as root, mount -t "
+					 "tracefs tracefs " TRACEFS);
+	return 0;
+}
+
+static int put_kallsyms(const struct target *t, const char *path)
+{
+	struct reader *r;
+	FILE *f;
+	int err = reader_open_area(t->path, &r);
+
+	if (err)
+		return err;
+	f = fopen(path, "we");
+	err = f ? symbols_print_kallsyms(r->symbols, f)
+		: fail_errno(errno, "cannot write %s", path);
+	if (f && fclose(f) && !err)
+		err = fail_errno(errno, "cannot write %s", path);
+	reader_close(r);
+	return err;
+}
+
+static int bind_file(const char *from, const char *over)
+{
+	if (access(over, F_OK))
+		return 0;
+	return mount(from, over, NULL, MS_BIND, NULL)
+		       ? fail_errno(errno, "cannot mount over %s", over)
+		       : 0;
+}
+
+/* Files that stand in for the kernel's; @dir is a tmpfs of ours. */
+static int stand_in(const struct target *t, const char *dir)
+{
+	char path[PATH_MAX];
+	int err;
+
+	snprintf(path, sizeof(path), "%s/kallsyms", dir);
+	err = put_kallsyms(t, path);
+	if (!err)
+		err = bind_file(path, "/proc/kallsyms");
+	for (size_t i = 0; !err && i < sizeof(sysctls) / sizeof(*sysctls); i++) {
+		snprintf(path, sizeof(path), "%s/%zu", dir, i);
+		err = write_file(path, sysctls[i].text);
+		if (!err)
+			err = bind_file(path, sysctls[i].path);
+	}
+	return err;
+}
+
+static int private_files(const struct target *t)
+{
+	char dir[] = "/tmp/vestige-enter-XXXXXX";
+	int err;
+
+	if (!mkdtemp(dir))
+		return fail_errno(errno, "cannot make a folder in /tmp");
+	if (mount("vestige", dir, "tmpfs", 0, "mode=0700")) {
+		err = fail_errno(errno, "cannot mount a tmpfs");
+	} else {
+		err = stand_in(t, dir);
+		/* what is bound stays */
+		umount2(dir, MNT_DETACH);
+	}
+	rmdir(dir);
+	return err;
+}
+
+/* Serve in a child until we end. @server: its pid. */
+static int serve(const char *dir, const char *name, pid_t *server)
+{
+	const struct mount_options how = {
+		.dir = dir, .foreground = true, .process = name, .fsname = "tracefs"};
+	pid_t parent = getpid();
+
+	*server = fork();
+	if (*server < 0)
+		return fail_errno(errno, "cannot start the server");
+	if (!*server) {
+		int err;
+
+		prctl(PR_SET_PDEATHSIG, SIGTERM);
+		if (getppid() != parent)
+			_exit(1);
+		/* ^C is for the command */
+		setpgid(0, 0);
+		err = mount_serve(&how);
+		if (err)
+			fprintf(stderr, "vestige: %s\n", fail_text());
+		_exit(err ? 1 : 0);
+	}
+	for (int ms = 0; ms < READY_MS; ms += 10) {
+		if (mount_is_ours(dir))
+			return 0;
+		if (waitpid(*server, NULL, WNOHANG) == *server) {
+			*server = 0;
+			return fail(EIO, "the server did not start");
+		}
+		poll(NULL, 0, 10);
+	}
+	return fail(ETIMEDOUT, "the server did not start");
+}
+
+/* The command's exit status. */
+static int run(char **argv)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return 126;
+	if (!pid) {
+		execvp(argv[0], argv);
+		status = errno == ENOENT ? 127 : 126;
+		fprintf(stderr, "vestige: cannot run %s: %s\n", argv[0], strerror(errno));
+		_exit(status);
+	}
+	/* the terminal's signals are the command's */
+	signal(SIGINT, SIG_IGN);
+	signal(SIGQUIT, SIG_IGN);
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+int enter_run(const char *name, char **argv, int *status)
+{
+	char dir[PATH_MAX];
+	pid_t server = 0;
+	struct target t;
+	int err = target_open(&t, atoi(name));
+
+	if (err)
+		return err;
+	err = own_users(&t);
+	if (!err && unshare(CLONE_NEWNS))
+		err = fail_errno(errno, "no mount namespace can be had: become root");
+	if (!err && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
+		err = fail_errno(errno, "cannot make the mounts private");
+	if (!err)
+		err = private_files(&t);
+	if (!err)
+		err = find_tracefs(dir, sizeof(dir));
+	if (!err)
+		err = serve(dir, name, &server);
+	if (!err)
+		*status = run(argv);
+	if (server > 0) {
+		umount2(dir, MNT_DETACH);
+		kill(server, SIGTERM);
+		while (waitpid(server, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	target_close(&t);
+	return err;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* A file of a process that somebody has open: what is read from it and written to it. */
+#ifndef VESTIGE_TOOLS_MOUNT_FILE_H
+#define VESTIGE_TOOLS_MOUNT_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "tools/mount/process.h"
+
+struct file;
+
+/*
+ * file_open() - open @path of @p's tree, as open(2) with @flags.
+ * Return: 0 and *@out, to be given to file_release(), which gives @p back too; or -errno, @p being
+ * the caller's still.
+ */
+int file_open(struct process *p, const char *path, int flags, struct file **out);
+
+enum file_how {
+	FILE_WAIT,     /* for what is not there yet */
+	FILE_NONBLOCK, /* O_NONBLOCK is set now */
+	FILE_SPLICE,   /* by splice(2): whole sub-buffers alone, without waiting */
+};
+
+/* As pread(2) and pwrite(2) of a tracefs file. */
+ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum file_how how);
+ssize_t file_write(struct file *f, const char *buf, size_t bytes);
+
+/* close() of one of its descriptors. Return: what the close is to return. */
+int file_flush(struct file *f);
+void file_release(struct file *f);
+
+/*
+ * file_poll() - what poll(2) says now.
+ * @handle: a struct fuse_pollhandle to be told when there is something to read; NULL none. Taken.
+ * Return: POLLIN, POLLOUT ...
+ */
+unsigned int file_poll(struct file *f, void *handle);
+
+/* Is there something to read now? */
+bool file_ready(struct file *f);
+
+#endif

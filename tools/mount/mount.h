@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The mount: the tracefs of every traced process as files, by FUSE.
+ *
+ *	DIR/PID/...	a live process, or a dead one whose area is still there (read-only)
+ *	DIR/kernel	a link to the kernel's tracefs
+ *
+ * What the agent answers is passed on to it, with its errno; what shows records is rendered here,
+ * from the area. A process that hangs costs its own requests two seconds each, and nobody else any.
+ */
+#ifndef VESTIGE_TOOLS_MOUNT_H
+#define VESTIGE_TOOLS_MOUNT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct mount_options {
+	const char *dir;     /* absolute */
+	bool foreground;     /* do not detach */
+	const char *process; /* "PID": its tree is the mount's root; NULL: all processes */
+	bool allow_other;    /* others than the user may look, as their permissions allow */
+	const char *fsname;  /* what /proc/mounts has first; NULL "vestige" */
+};
+
+/*
+ * mount_serve() - mount and serve until it is unmounted.
+ * Without `foreground` the caller returns when the mount is ready; a child of it serves.
+ * Return: 0 or -errno with fail() set.
+ */
+int mount_serve(const struct mount_options *options);
+
+/* Is there something mounted at @dir that we made? */
+bool mount_is_ours(const char *dir);
+
+/*
+ * mount_default_dir() - $XDG_RUNTIME_DIR/vestige; for root, or without one, /run/vestige.
+ * Return: 0 or -ENAMETOOLONG with fail() set.
+ */
+int mount_default_dir(char *dir, size_t bytes);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Those who wait in poll(2) or select(2) for a pipe are woken when it has something to read. */
+#ifndef VESTIGE_TOOLS_MOUNT_WAKE_H
+#define VESTIGE_TOOLS_MOUNT_WAKE_H
+
+struct file;
+
+/* Wake @handle (a struct fuse_pollhandle, NULL nobody; taken) when @file is file_ready(). */
+void wake_when(struct file *file, void *handle);
+
+/* @file is closed: nobody waits for it any more. */
+void wake_forget(struct file *file);
+
+void wake_drop(void *handle);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_pipe: see pipe.h. What was made text is taken from the buffer before it is handed out, so that
+ * whoever reads `trace` meanwhile does not see it; a reader that goes away loses the rest of its last
+ * read at most, as in the kernel. Nobody is woken by the traced program, which would cost it: the
+ * area is looked at every few milliseconds.
+ * Any thread; the lock is not held while waiting. Tests: tests/tracefs/.
+ */
+#include "tools/target/pipe.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+#include "tools/reader/follow.h"
+#include "tools/target/trace_stream.h"
+
+#define FIRST_WAIT_MS 1
+#define LAST_WAIT_MS  20
+
+struct pipe {
+	const struct target *t;
+	unsigned int nr_cpus;
+	pthread_mutex_t lock; /* of what follows */
+	struct follow *f;
+	struct trace_stream *s; /* NULL: none yet */
+	struct out o;
+	bool *cpus;	 /* those wanted, NULL all */
+	uint64_t *taken; /* by CPU: of this stream, told to the follower */
+	bool more;	 /* this turn is not at its end */
+	bool has_read;
+	/* made and not handed out */
+	char *buf;
+	size_t at, used, room;
+};
+
+static bool lives(const struct pipe *x)
+{
+	return target_lives(x->t->pid, x->t->start);
+}
+
+static int append(void *arg, const char *text, size_t bytes)
+{
+	struct pipe *x = arg;
+
+	if (x->at == x->used)
+		x->at = x->used = 0;
+	if (x->room - x->used < bytes) {
+		size_t room = x->used + bytes + OUT_BYTES;
+		char *more = realloc(x->buf, room);
+
+		if (!more)
+			return -ENOMEM;
+		x->buf = more;
+		x->room = room;
+	}
+	memcpy(x->buf + x->used, text, bytes);
+	x->used += bytes;
+	return 0;
+}
+
+static int open_follow(struct pipe *x, unsigned int cpu)
+{
+	int err = follow_open(x->t->path, true, &x->f);
+
+	if (err)
+		return err;
+	x->nr_cpus = follow_reader(x->f)->nr_cpus;
+	if (cpu != UINT32_MAX && cpu >= x->nr_cpus)
+		return fail(ENOENT, "process %d has no CPU %u", x->t->pid, cpu);
+	x->taken = calloc(x->nr_cpus, sizeof(*x->taken));
+	if (cpu != UINT32_MAX)
+		x->cpus = calloc(x->nr_cpus, sizeof(*x->cpus));
+	if (!x->taken || (cpu != UINT32_MAX && !x->cpus) || out_init_sink(&x->o, append, x))
+		return fail(ENOMEM, "no memory");
+	if (x->cpus)
+		x->cpus[cpu] = true;
+	return 0;
+}
+
+int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out)
+{
+	struct pipe *x = calloc(1, sizeof(*x));
+	int err;
+
+	if (!x)
+		return fail(ENOMEM, "no memory");
+	x->t = t;
+	pthread_mutex_init(&x->lock, NULL);
+	err = open_follow(x, cpu);
+	if (err) {
+		pipe_close(x);
+		return err;
+	}
+	*out = x;
+	return 0;
+}
+
+void pipe_close(struct pipe *x)
+{
+	trace_stream_free(x->s);
+	if (x->f)
+		follow_close(x->f);
+	if (x->o.buf) {
+		x->o.used = 0;
+		out_end(&x->o);
+	}
+	free(x->cpus);
+	free(x->taken);
+	free(x->buf);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+}
+
+/* Of each CPU what the text holds now. */
+static void take(struct pipe *x)
+{
+	for (unsigned int c = 0; x->s && c < x->nr_cpus; c++) {
+		uint64_t nr;
+
+		if (x->cpus && !x->cpus[c])
+			continue;
+		nr = trace_stream_nr_taken(x->s, c);
+		follow_take(x->f, c, nr - x->taken[c]);
+		x->taken[c] = nr;
+	}
+}
+
+static int new_stream(struct pipe *x)
+{
+	const struct trace_shape shape = {.cpus = x->cpus, .keep = UINT32_MAX, .no_header = true};
+	int err;
+
+	trace_stream_free(x->s);
+	memset(x->taken, 0, x->nr_cpus * sizeof(*x->taken));
+	x->s = trace_stream_new(follow_reader(x->f), &x->o, &shape, &err);
+	return x->s ? 0 : err;
+}
+
+/* Look for records. Return: 1 there are some, 0, -errno. */
+static int turn(struct pipe *x)
+{
+	bool dead = !lives(x);
+	int ret;
+
+	ret = follow_turn(x->f, x->cpus, dead);
+	if (ret == -ESTALE) {
+		trace_stream_free(x->s);
+		x->s = NULL;
+		ret = follow_renew(x->f);
+		if (!ret)
+			ret = follow_turn(x->f, x->cpus, dead);
+		if (ret == -ESTALE)
+			ret = 0;
+	}
+	if (ret <= 0)
+		return ret;
+	if (!x->s)
+		ret = new_stream(x);
+	else
+		trace_stream_again(x->s);
+	return ret < 0 ? ret : 1;
+}
+
+/* Make text of some @bytes. Return: 0 or -errno; there may be none. */
+static int make(struct pipe *x, size_t bytes)
+{
+	int ret;
+
+	if (!x->more) {
+		ret = turn(x);
+		if (ret <= 0)
+			return ret;
+		x->more = true;
+	}
+	ret = 1;
+	while (ret > 0 && x->o.used < bytes && x->o.used < OUT_BYTES / 2)
+		ret = trace_stream_step(x->s);
+	out_flush(&x->o);
+	take(x);
+	if (ret <= 0)
+		x->more = false;
+	if (ret < 0)
+		return ret;
+	return x->o.err;
+}
+
+/* Up to the last whole line that fits; a line that is longer comes in pieces. */
+static size_t hand_out(struct pipe *x, char *buf, size_t bytes)
+{
+	size_t n = x->used - x->at;
+	const char *end;
+
+	if (n > bytes) {
+		end = memrchr(x->buf + x->at, '\n', bytes);
+		n = end ? (size_t)(end - (x->buf + x->at)) + 1 : bytes;
+	}
+	memcpy(buf, x->buf + x->at, n);
+	x->at += n;
+	x->has_read |= n != 0;
+	return n;
+}
+
+/* What is there now. Return: bytes, -EAGAIN nothing, 0 the end, -errno. */
+static ssize_t read_now(struct pipe *x, char *buf, size_t bytes)
+{
+	int err = 0;
+
+	if (x->at == x->used)
+		err = make(x, bytes);
+	if (x->at < x->used)
+		return (ssize_t)hand_out(x, buf, bytes);
+	if (err)
+		return err;
+	if (!lives(x) || (x->has_read && !follow_tracing_on(x->f)))
+		return 0;
+	return -EAGAIN;
+}
+
+ssize_t pipe_read(struct pipe *x, char *buf, size_t bytes, bool nonblock, int (*interrupted)(void))
+{
+	int wait_ms = FIRST_WAIT_MS;
+	ssize_t n;
+
+	for (;;) {
+		pthread_mutex_lock(&x->lock);
+		n = read_now(x, buf, bytes);
+		pthread_mutex_unlock(&x->lock);
+		if (n != -EAGAIN || nonblock)
+			return n;
+		if (interrupted && interrupted())
+			return -EINTR;
+		poll(NULL, 0, wait_ms);
+		wait_ms = wait_ms * 2 < LAST_WAIT_MS ? wait_ms * 2 : LAST_WAIT_MS;
+	}
+}
+
+bool pipe_ready(struct pipe *x)
+{
+	bool ready;
+
+	pthread_mutex_lock(&x->lock);
+	ready = x->at < x->used || x->more || follow_any(x->f, x->cpus) || !lives(x);
+	pthread_mutex_unlock(&x->lock);
+	return ready;
+}

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* trace_pipe: records as text, consuming, waiting for more. */
+#ifndef VESTIGE_TOOLS_PIPE_H
+#define VESTIGE_TOOLS_PIPE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "tools/target/target.h"
+
+struct pipe;
+
+/*
+ * pipe_open() - the pipe of @cpu of @t, UINT32_MAX all of them; @t is borrowed.
+ * Two that read of the same CPU take each other's records: let there be one.
+ * Return: 0 and *@out; -ENOENT there is no such CPU; -errno. With fail() set.
+ */
+int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out);
+void pipe_close(struct pipe *x);
+
+/*
+ * pipe_read() - up to @bytes of text, whole lines where they fit.
+ * @nonblock: do not wait for records. @interrupted: asked while waiting whether to give up; NULL: never.
+ * Return: bytes; 0 at the end, which comes when something was read and tracing is off, or the process
+ * is dead; -EAGAIN, -EINTR, -errno.
+ */
+ssize_t pipe_read(struct pipe *x, char *buf, size_t bytes, bool nonblock, int (*interrupted)(void));
+
+/* Would a read return at once? */
+bool pipe_ready(struct pipe *x);
+
+#endif
