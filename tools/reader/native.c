@@ -110,16 +110,18 @@ static void count_rows(const struct pages *p, struct native_head *head)
 }
 
 int native_tables_pack(const struct pages *p, const struct native_chunk *chunks, size_t nr_chunks,
-		       const struct record_base *bases, size_t nr_bases, void **out, size_t *bytes)
+		       const struct native_known *known, void **out, size_t *bytes)
 {
-	struct native_head head = {.nr_chunks = nr_chunks, .nr_bases = (uint32_t)nr_bases};
+	struct native_head head = {.nr_chunks = nr_chunks,
+				   .nr_bases = (uint32_t)known->nr_bases,
+				   .flags = known->leaves_told ? NATIVE_LEAVES_TOLD : 0};
 	char *to;
 
 	count_rows(p, &head);
 	*bytes = sizeof(head) + head.nr_lines * sizeof(struct native_line) +
 		 head.nr_members * sizeof(struct native_member) +
 		 head.nr_functions * sizeof(uint64_t) + head.nr_maps * sizeof(struct native_map) +
-		 nr_bases * sizeof(*bases) + nr_chunks * sizeof(*chunks) +
+		 known->nr_bases * sizeof(*known->bases) + nr_chunks * sizeof(*chunks) +
 		 head.nr_pages * sizeof(struct native_page);
 	to = *out = malloc(*bytes);
 	if (!to)
@@ -150,7 +152,7 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 			to = put(to, &row, sizeof(row));
 		}
 	}
-	to = put(to, bases, nr_bases * sizeof(*bases));
+	to = put(to, known->bases, known->nr_bases * sizeof(*known->bases));
 	to = put(to, chunks, nr_chunks * sizeof(*chunks));
 	put_pages(to, p);
 	return 0;
