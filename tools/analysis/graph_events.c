@@ -41,6 +41,7 @@ struct graph_events {
 		uint32_t number;
 	} * numbers;
 	size_t nr_numbers, number_slots;
+	struct stack_number last; /* that was asked for; number 0: none */
 };
 
 #define FIRST_SLOTS 64u
@@ -60,6 +61,8 @@ static uint32_t stack_number(struct graph_events *g, uint32_t process, uint32_t 
 	uint64_t key = (uint64_t)process << 32 | id;
 	struct stack_number *slot;
 
+	if (g->last.number && g->last.key == key)
+		return g->last.number;
 	if (g->nr_numbers >= g->number_slots / 2) {
 		size_t slots = g->number_slots ? g->number_slots * 2 : FIRST_SLOTS;
 		struct stack_number *more = calloc(slots, sizeof(*more));
@@ -78,6 +81,7 @@ static uint32_t stack_number(struct graph_events *g, uint32_t process, uint32_t 
 	slot = number_slot(g->numbers, g->number_slots, key);
 	if (!slot->number)
 		*slot = (struct stack_number){.key = key, .number = (uint32_t)++g->nr_numbers};
+	g->last = *slot;
 	return slot->number;
 }
 
