@@ -106,6 +106,17 @@ def test_prints(w):
     assert w.run("report").stdout.count(b"inner: inner ") == 600
 
 
+def test_events(w):
+    """Events of a program, alone and between its calls; their fields that are places in the code too."""
+    folder = f"{SOURCE}/tests/targets/events"
+    subprocess.run(["gcc", "-O1", "-D_GNU_SOURCE", "-fpatchable-function-entry=6", f"-I{SOURCE}/include",
+                    f"-I{folder}", "-o", w.path("calc"), f"{folder}/calc.c"], check=True)
+    for tracer, commands in (("function_graph", GRAPH), ("function", FUNCTION), ("nop", FUNCTION[:1])):
+        w.run("record", "-q", "-p", tracer, "-e", "calc", "--", w.path("calc"), input=b"go\n" * 20)
+        same(w, commands)
+        assert w.run("report").stdout.count(b"calc_sum: ") >= 20
+
+
 def test_stacks_and_throws(w):
     """The program of the nesting oracle: throws, jumps, coroutines, tail calls, signals on other stacks."""
     if not shutil.which("g++"):

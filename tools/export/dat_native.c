@@ -103,8 +103,7 @@ int dat_native_write(const struct dat_file *file, struct reader *r,
 	size_t bytes, nr;
 	int ret = -ENOMEM;
 
-	/* what its events mean there is only in the kernel's format */
-	if (!p || r->formats)
+	if (!p)
 		return 0;
 	k = page_packer_new();
 	chunks = chunks_new(file->fd, PACK_MAX_BYTES, LEVEL);

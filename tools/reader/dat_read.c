@@ -121,7 +121,7 @@ static void native_tell_depths(struct reader *r)
 /* Take the records from the pages, if there are any; what the file says of them is the same. */
 static int use_native(struct dat_reader *d)
 {
-	int ret = native_open(d->layout.fd, d->path, d->head.nr_cpus, &d->native);
+	int ret = native_open(d->layout.fd, d->path, d->head.nr_cpus, &d->formats, &d->native);
 
 	if (ret || !d->native)
 		return ret;

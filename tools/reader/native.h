@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/reader/dat_formats.h"
 #include "tools/reader/pages.h"
 
 #define NATIVE_MAGIC UINT64_C(0x564954414e534556) /* "VESNATIV" */
@@ -57,7 +58,7 @@ struct native_head {
 	uint32_t nr_members;
 	uint32_t nr_bases;
 	uint32_t flags; /* enum native_flag */
-	uint32_t reserved;
+	uint32_t nr_events;
 	uint64_t nr_functions; /* of all members together */
 	uint64_t nr_maps;
 	uint64_t nr_chunks;
@@ -82,6 +83,12 @@ struct native_member {
 /* Loaded objects, of each member by lo: struct map of pages_impl.h. */
 struct native_map {
 	uint64_t lo, hi, bias, base, unload;
+};
+
+/* An event's id in a member, and that which it has in the trace.dat. */
+struct native_event {
+	uint32_t member;
+	uint16_t from, to;
 };
 
 /* Then nr_bases of struct record_base (reader.h). */
@@ -129,10 +136,12 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 /*
  * native_open() - the pages of a trace.dat.
  * @fd: of the file, stays open and the caller's. @path: for fail(). @nr_cpus: that it must have.
+ * @fs: of its events.
  * @out: reads them (its head is empty but for nr_cpus and bases); NULL: there is no native block, or
  * none that can be trusted.
  * Return: 0 or -ENOMEM with fail() set.
  */
-int native_open(int fd, const char *path, unsigned int nr_cpus, struct pages **out);
+int native_open(int fd, const char *path, unsigned int nr_cpus, const struct formats *fs,
+		struct pages **out);
 
 #endif
