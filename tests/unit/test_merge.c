@@ -8,6 +8,7 @@
 
 #include "synth.h"
 #include "tools/analysis/merge.h"
+#include "tools/analysis/runs.h"
 
 static unsigned int seed;
 
@@ -31,6 +32,25 @@ static int by_time(const void *a, const void *b)
 	if (x->cpu != y->cpu)
 		return x->cpu < y->cpu ? -1 : 1;
 	return x->ip < y->ip ? -1 : x->ip > y->ip;
+}
+
+/* The same by runs. */
+static void check_runs(struct reader *r, const struct record *all, size_t n, int skip)
+{
+	struct runs *runs = runs_new(r);
+	struct run run;
+	size_t i = 0;
+
+	if (skip >= 0)
+		runs_skip_cpu(runs, (unsigned int)skip);
+	while (runs_next(runs, &run) > 0) {
+		assert_true(run.nr && run.nr <= n - i);
+		assert_memory_equal(run.recs, &all[i], run.nr * sizeof(*all));
+		i += run.nr;
+	}
+	assert_int_equal(i, n);
+	assert_int_equal(runs_next(runs, &run), 0);
+	runs_free(runs);
 }
 
 static void check(unsigned int nr_cpus, uint64_t nr, int skip)
@@ -61,6 +81,8 @@ static void check(unsigned int nr_cpus, uint64_t nr, int skip)
 	assert_int_equal(merge_next(m, &rec), 0);
 	assert_int_equal(merge_next(m, &rec), 0);
 	merge_free(m);
+	synth_rewind(r);
+	check_runs(r, all, n, skip);
 	reader_close(r);
 	free(all);
 }

@@ -16,6 +16,12 @@
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
 
+/* The last event of a CPU, if it is an entry, and what it would be as a leaf. */
+struct foreseen {
+	struct graph_event entry; /* type GRAPH_LEAF: it would be one; GRAPH_OTHER: none */
+	int32_t pid;
+};
+
 struct graph_events {
 	struct reader *r;
 	struct merge *merge;
@@ -25,14 +31,17 @@ struct graph_events {
 	const struct record *rec;
 	struct graph_event *queue;
 	size_t nr, at, room;
-	uint64_t *lost; /* not told yet, a CPU each */
-	bool *folded;	/* the next exit of this CPU is told already */
+	uint64_t *lost;		   /* not told yet, a CPU each */
+	bool *folded;		   /* the next exit of this CPU is told already */
+	struct foreseen *foreseen; /* a CPU each; NULL: not asked for */
+	bool missed;
 	/* numbers of stacks: open addressing by process and id */
 	struct stack_number {
 		uint64_t key;
 		uint32_t number;
 	} * numbers;
 	size_t nr_numbers, number_slots;
+	struct stack_number last; /* that was asked for; number 0: none */
 };
 
 #define FIRST_SLOTS 64u
@@ -52,6 +61,8 @@ static uint32_t stack_number(struct graph_events *g, uint32_t process, uint32_t 
 	uint64_t key = (uint64_t)process << 32 | id;
 	struct stack_number *slot;
 
+	if (g->last.number && g->last.key == key)
+		return g->last.number;
 	if (g->nr_numbers >= g->number_slots / 2) {
 		size_t slots = g->number_slots ? g->number_slots * 2 : FIRST_SLOTS;
 		struct stack_number *more = calloc(slots, sizeof(*more));
@@ -70,6 +81,7 @@ static uint32_t stack_number(struct graph_events *g, uint32_t process, uint32_t 
 	slot = number_slot(g->numbers, g->number_slots, key);
 	if (!slot->number)
 		*slot = (struct stack_number){.key = key, .number = (uint32_t)++g->nr_numbers};
+	g->last = *slot;
 	return slot->number;
 }
 
@@ -169,7 +181,7 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
 		graph_events_free(g);
 		return NULL;
 	}
-	if (cpus && r->ops->tell_depths)
+	if ((cpus || (fold && r->leaves_told)) && r->ops->tell_depths)
 		r->ops->tell_depths(r);
 	*err = calls_learn(g->calls, r, cpus);
 	if (*err) {
@@ -195,6 +207,7 @@ void graph_events_free(struct graph_events *g)
 	calls_free(g->calls);
 	free(g->lost);
 	free(g->folded);
+	free(g->foreseen);
 	free(g->queue);
 	free(g->numbers);
 	free(g);
@@ -242,10 +255,9 @@ static void told_record(struct graph_events *g, const struct record *rec)
 	}
 }
 
-/* The entry that was queued last, by g->rec: is the next record of its CPU its exit? */
-static int fold(struct graph_events *g)
+/* Make a leaf of the entry @ev by g->rec, which was queued last, if the next record of its CPU ends it. */
+static int fold(struct graph_events *g, struct graph_event *ev)
 {
-	struct graph_event *ev = &g->queue[g->nr - 1];
 	bool told = g->rec->graph & RECORD_GRAPH_TOLD, ends;
 	const struct record *next;
 	int ret;
@@ -265,7 +277,6 @@ static int fold(struct graph_events *g)
 	if (!ends)
 		return 0;
 	ev->type = GRAPH_LEAF;
-	g->folded[next->cpu] = true;
 	if (told) {
 		tell(ev, next);
 	} else {
@@ -273,6 +284,55 @@ static int fold(struct graph_events *g)
 		ev->flags |= next->kind == RECORD_UNWOUND ? GRAPH_UNWOUND : 0;
 	}
 	return 0;
+}
+
+int graph_events_foresee(struct graph_events *g)
+{
+	g->foreseen = calloc(g->r->nr_cpus + 1u, sizeof(*g->foreseen));
+	if (!g->foreseen)
+		return fail(ENOMEM, "no memory");
+	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
+		g->foreseen[cpu].entry.type = GRAPH_OTHER;
+	return 0;
+}
+
+/* @ev comes behind an entry: would the records of a trace.dat make a leaf of them, and the same? */
+static bool foresaw(const struct foreseen *f, const struct graph_event *ev)
+{
+	const uint32_t how = GRAPH_UNWOUND | GRAPH_NO_START;
+	bool leaf = ev->type == GRAPH_EXIT && !ev->lost && ev->ip == f->entry.ip &&
+		    ev->rec->pid == f->pid && ev->stack == f->entry.stack;
+
+	if (!leaf || f->entry.type != GRAPH_LEAF)
+		return leaf == (f->entry.type == GRAPH_LEAF);
+	return ev->end - ev->start == f->entry.end - f->entry.start &&
+	       (ev->flags & how) == (f->entry.flags & how);
+}
+
+/* What a record has brought about is held against what was foreseen, and the next is foreseen. */
+static int foresee(struct graph_events *g)
+{
+	for (size_t i = 0; i < g->nr; i++) {
+		const struct graph_event *ev = &g->queue[i];
+		struct foreseen *f = &g->foreseen[ev->rec->cpu];
+
+		if (f->entry.type != GRAPH_OTHER && !foresaw(f, ev))
+			g->missed = true;
+		f->entry = *ev;
+		f->pid = ev->rec->pid;
+		if (ev->type != GRAPH_ENTRY)
+			f->entry.type = GRAPH_OTHER;
+		else if (i + 1 == g->nr)
+			return fold(g, &f->entry);
+	}
+	return 0;
+}
+
+bool graph_events_missed(struct graph_events *g)
+{
+	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
+		g->missed |= g->foreseen[cpu].entry.type == GRAPH_LEAF;
+	return g->missed;
 }
 
 int graph_events_next(struct graph_events *g, const struct graph_event **ev)
@@ -303,8 +363,13 @@ int graph_events_next(struct graph_events *g, const struct graph_event **ev)
 		} else {
 			ret = calls_record(g->calls, g->rec);
 		}
-		if (!ret && !g->err && g->fold && g->nr && g->queue[g->nr - 1].type == GRAPH_ENTRY)
-			ret = fold(g);
+		if (!ret && !g->err && g->foreseen && !g->missed)
+			ret = foresee(g);
+		if (!ret && !g->err && g->fold && g->nr &&
+		    g->queue[g->nr - 1].type == GRAPH_ENTRY) {
+			ret = fold(g, &g->queue[g->nr - 1]);
+			g->folded[g->rec->cpu] = g->queue[g->nr - 1].type == GRAPH_LEAF;
+		}
 		if (ret || g->err)
 			return ret ? ret : g->err;
 	}

@@ -18,6 +18,17 @@ struct graph_events;
  */
 struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool fold, int *err);
 /*
+ * graph_events_foresee() - go and look at each entry whether it would be folded, and at what comes
+ * whether that was right: it may be wrong where a thread goes to another CPU and back, or where
+ * records were lost. Before the first graph_events_next() of events that are not folded.
+ * graph_events_missed() - was it ever wrong? At the end. If so, leaves are what the records of a
+ * trace.dat tell, and not what those of the ring do.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int graph_events_foresee(struct graph_events *g);
+bool graph_events_missed(struct graph_events *g);
+
+/*
  * graph_events_bases() - what reading all has told of the stacks, for who reads it again.
  * @out: freed by the caller. Before the first graph_events_next(). Return: 0 or -ENOMEM with fail().
  */

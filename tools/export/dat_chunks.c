@@ -300,8 +300,10 @@ int chunks_flush(struct chunks *c)
 
 void chunks_note(struct chunks *c, uint32_t tag)
 {
+	pthread_mutex_lock(&c->lock);
 	c->noting = true;
 	c->tag = tag;
+	pthread_mutex_unlock(&c->lock);
 }
 
 const struct chunk_note *chunks_notes(const struct chunks *c, size_t *nr)

@@ -30,8 +30,7 @@ struct dat_graph {
 	unsigned int nr_cpus;
 	int fd;
 	uint64_t events;
-	struct record_base *bases;
-	size_t nr_bases;
+	struct native_known known;
 };
 
 static int open_beside(const struct dat_file *file)
@@ -87,7 +86,9 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 	events = graph_events_new(r, NULL, false, &ret);
 	if (!events)
 		return ret;
-	ret = graph_events_bases(events, &g->bases, &g->nr_bases);
+	ret = opt->native ? graph_events_bases(events, &g->known.bases, &g->known.nr_bases) : 0;
+	if (!ret && opt->native)
+		ret = graph_events_foresee(events);
 	if (ret) {
 		graph_events_free(events);
 		return ret;
@@ -107,6 +108,8 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 		if (++g->events % PROGRESS_EVERY == 0 && opt->progress)
 			opt->progress(opt->progress_arg, g->events);
 	}
+	if (!ret && opt->native)
+		g->known.leaves_told = graph_events_missed(events);
 	graph_events_free(events);
 	for (unsigned int cpu = 0; !ret && cpu < g->nr_cpus; cpu++) {
 		ret = subbuf_end(&g->pages[cpu]);
@@ -164,16 +167,15 @@ void dat_graph_free(struct dat_graph *g)
 		subbuf_free(&g->pages[cpu]);
 	chunks_free(g->chunks);
 	free(g->pages);
-	free(g->bases);
+	free(g->known.bases);
 	close(g->fd);
 	free(g);
 }
 
-void dat_graph_take_bases(struct dat_graph *g, struct record_base **bases, size_t *nr)
+void dat_graph_take_known(struct dat_graph *g, struct native_known *known)
 {
-	*bases = g->bases;
-	*nr = g->nr_bases;
-	g->bases = NULL;
+	*known = g->known;
+	g->known.bases = NULL;
 }
 
 uint64_t dat_graph_events(const struct dat_graph *g)

@@ -5,6 +5,7 @@
 
 #include "dat_file.h"
 #include "dat_write.h"
+#include "tools/reader/native.h"
 
 struct dat_graph;
 struct graph_event;
@@ -22,8 +23,8 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 void dat_graph_free(struct dat_graph *g);
 
 /* Events of all CPUs. */
-/* What is known of the stacks, freed by the caller from now on. */
-void dat_graph_take_bases(struct dat_graph *g, struct record_base **bases, size_t *nr);
+/* What is known of the calls, with opt->native; its bases are the caller's from now on. */
+void dat_graph_take_known(struct dat_graph *g, struct native_known *known);
 uint64_t dat_graph_events(const struct dat_graph *g);
 
 /*

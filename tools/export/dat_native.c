@@ -13,7 +13,6 @@
 
 #include "dat_chunks.h"
 #include "tools/base/fail.h"
-#include "tools/reader/native.h"
 #include "tools/reader/page_pack.h"
 
 #define LEVEL 1
@@ -88,8 +87,8 @@ static int write_tail(const struct dat_file *file, const void *tables, size_t by
 	return ret ? dat_file_failed(file, ret) : 0;
 }
 
-int dat_native_write(const struct dat_file *file, struct reader *r, const struct record_base *bases,
-		     size_t nr_bases, uint64_t *offset)
+int dat_native_write(const struct dat_file *file, struct reader *r,
+		     const struct native_known *known, uint64_t *offset)
 {
 	struct native_tail tail = {.magic = NATIVE_MAGIC,
 				   .major = NATIVE_MAJOR,
@@ -104,8 +103,7 @@ int dat_native_write(const struct dat_file *file, struct reader *r, const struct
 	size_t bytes, nr;
 	int ret = -ENOMEM;
 
-	/* what its events mean there is only in the kernel's format */
-	if (!p || r->formats)
+	if (!p)
 		return 0;
 	k = page_packer_new();
 	chunks = chunks_new(file->fd, PACK_MAX_BYTES, LEVEL);
@@ -119,7 +117,7 @@ int dat_native_write(const struct dat_file *file, struct reader *r, const struct
 	if (!ret) {
 		rows = noted(chunks, &nr);
 		*offset = chunks_offset(chunks);
-		ret = rows ? native_tables_pack(p, rows, nr, bases, nr_bases, &tables, &bytes)
+		ret = rows ? native_tables_pack(p, rows, nr, known, &tables, &bytes)
 			   : dat_file_failed(file, -ENOMEM);
 	}
 	if (!ret)

@@ -46,8 +46,7 @@ struct writer {
 	char *options;
 	size_t options_bytes;
 	FILE *options_mem;
-	struct record_base *bases; /* of the stacks, when it has calls */
-	size_t nr_bases;
+	struct native_known known; /* when it has calls */
 };
 
 static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
@@ -273,7 +272,7 @@ static int write_graph(struct writer *w, uint32_t chunk_bytes)
 	if (ret)
 		return ret;
 	w->records = dat_graph_events(g);
-	dat_graph_take_bases(g, &w->bases, &w->nr_bases);
+	dat_graph_take_known(g, &w->known);
 	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++) {
 		uint32_t nr_chunks, head = w->level ? sizeof(nr_chunks) : 0;
 		uint64_t bytes;
@@ -332,7 +331,7 @@ static int write_native(struct writer *w, uint32_t name_at)
 	if (w->version == 7)
 		ret = append_section_head(w, NATIVE_SECTION_ID, false, name_at, bytes);
 	if (!ret)
-		ret = dat_native_write(&w->file, w->r, w->bases, w->nr_bases, &w->offset);
+		ret = dat_native_write(&w->file, w->r, &w->known, &w->offset);
 	bytes = w->offset - at - DAT_SECTION_BYTES;
 	if (!ret && w->version == 7)
 		ret = write_at(w, &bytes, sizeof(bytes), at + 8);
@@ -533,7 +532,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	free(w.options);
 	free(w.cpu_offset);
 	free(w.cpu_bytes);
-	free(w.bases);
+	free(w.known.bases);
 	if (!ret && opt->progress)
 		opt->progress(opt->progress_arg, w.records);
 	return ret;

@@ -113,7 +113,7 @@ static void native_tell_depths(struct reader *r)
 	struct dat_reader *d = of(r);
 
 	r->ops = &dat_ops;
-	r->bases_known = false;
+	r->bases_known = r->leaves_told = false;
 	pages_free(d->native);
 	d->native = NULL;
 }
@@ -121,7 +121,7 @@ static void native_tell_depths(struct reader *r)
 /* Take the records from the pages, if there are any; what the file says of them is the same. */
 static int use_native(struct dat_reader *d)
 {
-	int ret = native_open(d->layout.fd, d->path, d->head.nr_cpus, &d->native);
+	int ret = native_open(d->layout.fd, d->path, d->head.nr_cpus, &d->formats, &d->native);
 
 	if (ret || !d->native)
 		return ret;
@@ -129,6 +129,7 @@ static int use_native(struct dat_reader *d)
 	d->head.bases = pages_reader(d->native)->bases;
 	d->head.nr_bases = pages_reader(d->native)->nr_bases;
 	d->head.bases_known = true;
+	d->head.leaves_told = pages_reader(d->native)->leaves_told;
 	return 0;
 }
 

@@ -75,6 +75,25 @@ static char *put_member(char *to, const struct member *m)
 	return put(to, &row, sizeof(row));
 }
 
+/* The events of all members; @to NULL: how many there are. */
+static char *put_events(char *to, const struct pages *p, uint32_t *nr)
+{
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const uint16_t *events = p->members[i] ? p->members[i]->events : NULL;
+
+		for (uint32_t id = 0; events && id <= UINT16_MAX; id++) {
+			struct native_event row = {i, (uint16_t)id, events[id]};
+
+			if (!events[id])
+				continue;
+			++*nr;
+			if (to)
+				to = put(to, &row, sizeof(row));
+		}
+	}
+	return to;
+}
+
 static char *put_pages(char *to, const struct pages *p)
 {
 	for (size_t i = 0; i < p->nr_refs; i++) {
@@ -110,16 +129,21 @@ static void count_rows(const struct pages *p, struct native_head *head)
 }
 
 int native_tables_pack(const struct pages *p, const struct native_chunk *chunks, size_t nr_chunks,
-		       const struct record_base *bases, size_t nr_bases, void **out, size_t *bytes)
+		       const struct native_known *known, void **out, size_t *bytes)
 {
-	struct native_head head = {.nr_chunks = nr_chunks, .nr_bases = (uint32_t)nr_bases};
+	struct native_head head = {.nr_chunks = nr_chunks,
+				   .nr_bases = (uint32_t)known->nr_bases,
+				   .flags = known->leaves_told ? NATIVE_LEAVES_TOLD : 0};
+	uint32_t nr_events = 0;
 	char *to;
 
 	count_rows(p, &head);
+	put_events(NULL, p, &head.nr_events);
 	*bytes = sizeof(head) + head.nr_lines * sizeof(struct native_line) +
 		 head.nr_members * sizeof(struct native_member) +
 		 head.nr_functions * sizeof(uint64_t) + head.nr_maps * sizeof(struct native_map) +
-		 nr_bases * sizeof(*bases) + nr_chunks * sizeof(*chunks) +
+		 head.nr_events * sizeof(struct native_event) +
+		 known->nr_bases * sizeof(*known->bases) + nr_chunks * sizeof(*chunks) +
 		 head.nr_pages * sizeof(struct native_page);
 	to = *out = malloc(*bytes);
 	if (!to)
@@ -150,7 +174,8 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 			to = put(to, &row, sizeof(row));
 		}
 	}
-	to = put(to, bases, nr_bases * sizeof(*bases));
+	to = put_events(to, p, &nr_events);
+	to = put(to, known->bases, known->nr_bases * sizeof(*known->bases));
 	to = put(to, chunks, nr_chunks * sizeof(*chunks));
 	put_pages(to, p);
 	return 0;

@@ -17,6 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/reader/dat_formats.h"
 #include "tools/reader/pages.h"
 
 #define NATIVE_MAGIC UINT64_C(0x564954414e534556) /* "VESNATIV" */
@@ -42,18 +43,28 @@ struct native_tail {
 };
 static_assert(sizeof(struct native_tail) == 80, "native_tail is part of the format");
 
+enum native_flag {
+	/*
+	 * Which calls are leaves (their exit is the next event of their CPU) is another question here
+	 * than in the kernel's format: who prints leaves reads that.
+	 */
+	NATIVE_LEAVES_TOLD = 1,
+};
+
 /* The tables, back to back, in this order. */
 struct native_head {
 	uint32_t nr_cpus;
 	uint32_t nr_lines;
 	uint32_t nr_members;
 	uint32_t nr_bases;
+	uint32_t flags; /* enum native_flag */
+	uint32_t nr_events;
 	uint64_t nr_functions; /* of all members together */
 	uint64_t nr_maps;
 	uint64_t nr_chunks;
 	uint64_t nr_pages;
 };
-static_assert(sizeof(struct native_head) == 48, "native_head is part of the format");
+static_assert(sizeof(struct native_head) == 56, "native_head is part of the format");
 
 /* From clock units to the time of the trace; none: they are it. Ascending. */
 struct native_line {
@@ -72,6 +83,12 @@ struct native_member {
 /* Loaded objects, of each member by lo: struct map of pages_impl.h. */
 struct native_map {
 	uint64_t lo, hi, bias, base, unload;
+};
+
+/* An event's id in a member, and that which it has in the trace.dat. */
+struct native_event {
+	uint32_t member;
+	uint16_t from, to;
 };
 
 /* Then nr_bases of struct record_base (reader.h). */
@@ -102,21 +119,29 @@ uint64_t native_check(uint64_t sum, const void *bytes, size_t nr);
 /* The sum over a part of a file. Return: 0 or -errno, without fail(). */
 int native_check_file(int fd, uint64_t from, uint64_t to, uint64_t *sum);
 
+struct native_known {
+	struct record_base *bases; /* calls_bases() */
+	size_t nr_bases;
+	bool leaves_told; /* NATIVE_LEAVES_TOLD */
+};
+
 /*
  * native_tables_pack() - the tables of @p.
- * @chunks: in the order of p's pages. @bases: what calls_learn() has found.
+ * @chunks: in the order of p's pages. @known: what their records, read once, have told.
  * @out: freed by the caller. Return: 0 or -ENOMEM with fail() set.
  */
 int native_tables_pack(const struct pages *p, const struct native_chunk *chunks, size_t nr_chunks,
-		       const struct record_base *bases, size_t nr_bases, void **out, size_t *bytes);
+		       const struct native_known *known, void **out, size_t *bytes);
 
 /*
  * native_open() - the pages of a trace.dat.
  * @fd: of the file, stays open and the caller's. @path: for fail(). @nr_cpus: that it must have.
+ * @fs: of its events.
  * @out: reads them (its head is empty but for nr_cpus and bases); NULL: there is no native block, or
  * none that can be trusted.
  * Return: 0 or -ENOMEM with fail() set.
  */
-int native_open(int fd, const char *path, unsigned int nr_cpus, struct pages **out);
+int native_open(int fd, const char *path, unsigned int nr_cpus, const struct formats *fs,
+		struct pages **out);
 
 #endif

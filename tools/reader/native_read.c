@@ -24,6 +24,9 @@
 
 #define MAX_SHIFT 63u
 
+/* Members that have events: each has a table of 128 KB. */
+#define MAX_EVENT_MEMBERS 1024u
+
 struct unpacked {
 	uint64_t chunk; /* number + 1; 0 none */
 	ZSTD_DCtx *zstd;
@@ -259,6 +262,27 @@ static bool take_members(struct pages *p, struct rest *rest, const struct native
 	return true;
 }
 
+static bool take_events(struct pages *p, struct rest *rest, uint32_t nr, const struct formats *fs)
+{
+	const struct native_event *row = rows(rest, nr, sizeof(*row));
+	unsigned int nr_members = 0;
+
+	if (!row || (nr && pages_find_codes(p, fs)))
+		return false;
+	for (uint32_t i = 0; i < nr; i++) {
+		struct member *m = row[i].member < p->nr_members ? p->members[row[i].member] : NULL;
+
+		if (!m)
+			return false;
+		if (!m->events && ++nr_members <= MAX_EVENT_MEMBERS)
+			m->events = calloc(UINT16_MAX + 1u, sizeof(*m->events));
+		if (!m->events)
+			return false;
+		m->events[row[i].from] = row[i].to;
+	}
+	return true;
+}
+
 /* The chunks, which must fill their part of the file, and the pages, which must fill them. */
 static bool take_pages(struct pages *p, struct native *n, struct rest *rest,
 		       const struct native_head *head, const struct native_tail *tail)
@@ -317,7 +341,7 @@ static bool take_bases(struct pages *p, struct rest *rest, uint32_t nr)
 }
 
 static bool take_tables(struct pages *p, struct native *n, const struct native_tail *tail,
-			unsigned int nr_cpus)
+			unsigned int nr_cpus, const struct formats *fs)
 {
 	struct rest rest = {n->tables, tail->tables_bytes};
 	const struct native_head *head = rows(&rest, 1, sizeof(*head));
@@ -327,11 +351,14 @@ static bool take_tables(struct pages *p, struct native *n, const struct native_t
 	n->cpus = calloc(nr_cpus + 1u, sizeof(*n->cpus));
 	n->nr_cpus = nr_cpus;
 	p->reader.nr_cpus = nr_cpus;
+	p->reader.leaves_told = head->flags & NATIVE_LEAVES_TOLD;
 	return n->cpus && take_lines(p, &rest, head->nr_lines) && take_members(p, &rest, head) &&
-	       take_bases(p, &rest, head->nr_bases) && take_pages(p, n, &rest, head, tail);
+	       take_events(p, &rest, head->nr_events, fs) && take_bases(p, &rest, head->nr_bases) &&
+	       take_pages(p, n, &rest, head, tail);
 }
 
-int native_open(int fd, const char *path, unsigned int nr_cpus, struct pages **out)
+int native_open(int fd, const char *path, unsigned int nr_cpus, const struct formats *fs,
+		struct pages **out)
 {
 	struct pages_source source = {.fetch = native_fetch, .close = native_close};
 	struct native_tail tail;
@@ -359,7 +386,7 @@ int native_open(int fd, const char *path, unsigned int nr_cpus, struct pages **o
 	if (!p)
 		return -ENOMEM;
 	p->reader.ops = &pages_ops;
-	if (!take_tables(p, n, &tail, nr_cpus) || pages_make_streams(p)) {
+	if (!take_tables(p, n, &tail, nr_cpus, fs) || pages_make_streams(p)) {
 		pages_free(p);
 		return 0;
 	}

@@ -221,21 +221,29 @@ static void find_codes(struct event_codes *codes, const char *text)
 	}
 }
 
+int pages_find_codes(struct pages *p, const struct formats *fs)
+{
+	p->codes = calloc(NR_IDS, sizeof(*p->codes));
+	if (!p->codes)
+		return fail(ENOMEM, "no memory for events");
+	for (size_t i = 0; i < fs->nr; i++)
+		if (fs->at[i].id >= 0 && (uint32_t)fs->at[i].id < NR_IDS)
+			find_codes(&p->codes[fs->at[i].id], fs->at[i].text);
+	return 0;
+}
+
 static int parse(struct pages *p)
 {
 	bool *wanted = calloc(NR_IDS, sizeof(*wanted));
 	int err;
 
-	p->codes = calloc(NR_IDS, sizeof(*p->codes));
 	p->reader.tep = formats_handle_new(p->reader.symbols, 8);
-	if (!wanted || !p->codes || !p->reader.tep) {
+	if (!wanted || pages_find_codes(p, &p->formats) || !p->reader.tep) {
 		free(wanted);
 		return fail(ENOMEM, "no memory for events");
 	}
-	for (size_t i = 0; i < p->formats.nr; i++) {
+	for (size_t i = 0; i < p->formats.nr; i++)
 		wanted[p->formats.at[i].id] = true;
-		find_codes(&p->codes[p->formats.at[i].id], p->formats.at[i].text);
-	}
 	err = formats_parse(&p->formats, p->reader.tep, wanted);
 	p->reader.formats = &p->formats;
 	free(wanted);

@@ -185,6 +185,7 @@ struct reader {
 	struct record_base *bases;
 	size_t nr_bases;
 	bool bases_known;
+	bool leaves_told;	       /* which calls are leaves has to be asked of tell_depths() */
 	const struct formats *formats; /* their texts; NULL none */
 };
 

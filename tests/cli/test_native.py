@@ -1,0 +1,191 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A trace.dat is read from its native block; without it (a byte cut off) all commands print the same."""
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+from cli_test import BIN, Skip, main
+
+SOURCE = os.environ["SOURCE_DIR"]
+TAIL = 80
+MAGIC = b"VESNATIV"
+
+PRINTS = r"""
+#include <vestige/vestige.h>
+#define FN __attribute__((noipa))
+FN int inner(int i) { trace_printk("inner %d", i); return i; }
+FN int outer(int i) { int r = inner(i); trace_printk("between\n"); return r + inner(i + 1); }
+int main(void) { int n = 0; for (int i = 0; i < 300; i++) n += outer(i); return n == 0; }
+"""
+
+GRAPH = (["report"], ["report", "-O", "funcgraph-proc", "-O", "funcgraph-tail", "-O", "funcgraph-abstime"],
+         ["report", "--cpu", "0"], ["replay"], ["replay", "--cpu", "0"], ["replay", "-D", "2"],
+         ["replay", "-r", "~2s"], ["graph"], ["graph", "--threads"], ["graph", "--json"], ["profile"],
+         ["profile", "--threads"], ["profile", "--by", "thread"], ["profile", "--json", "--callers"],
+         ["profile", "--cpu", "0"])
+FUNCTION = (["report"], ["report", "--cpu", "0"], ["profile"], ["profile", "--callers", "--json"])
+
+
+def is_native(path):
+    with open(path, "rb") as f:
+        f.seek(-TAIL, os.SEEK_END)
+        return f.read(8) == MAGIC
+
+
+def same(w, commands, name="trace.dat"):
+    """What is printed with the block and without it; the latter is what says that it is not there."""
+    whole, cut = w.path(name), w.path("cut.dat")
+    assert is_native(whole)
+    shutil.copy(whole, cut)
+    os.truncate(cut, os.path.getsize(cut) - 1)
+    for command in commands:
+        a, b = (w.run(*command, "-i", path, status=None) for path in (whole, cut))
+        err = b.stderr.replace(cut.encode(), whole.encode())
+        assert (a.returncode, a.stdout, a.stderr) == (b.returncode, b.stdout, err), \
+            (command, difference(a.stdout, b.stdout), a.stderr, err)
+        assert a.returncode == 0 and (len(a.stdout) > 100 or "--cpu" in command), (command, a.stdout, a.stderr)
+    os.unlink(cut)
+
+
+def difference(a, b):
+    for n, (x, y) in enumerate(zip(a.split(b"\n"), b.split(b"\n"))):
+        if x != y:
+            return n, x, y
+    return len(a), len(b)
+
+
+def both(w, *program, flags=()):
+    w.run("record", "-q", "-p", "function_graph", *flags, "--", *program)
+    same(w, GRAPH)
+    w.run("record", "-q", *flags, "--", *program)
+    same(w, FUNCTION)
+
+
+def test_calls(w):
+    both(w, w.prog, "calls", 20000)
+
+
+def test_version_6(w):
+    both(w, w.prog, "calls", 300, flags=("--file-version", "6"))
+
+
+def test_threads(w):
+    both(w, w.prog, "threads")
+
+
+def test_processes(w):
+    both(w, w.prog, "fork", 20)
+
+
+def test_exec(w):
+    both(w, w.prog, "exec", w.prog, "calls", 5)
+
+
+def test_losses(w):
+    both(w, w.prog, "calls", 2000000, flags=("-b", "64"))
+    assert json.loads(w.run("profile", "--json").stdout)["lost"] is not None
+
+
+def test_only_the_newest(w):
+    both(w, w.prog, "calls", 400000, flags=("-m", "1024"))
+
+
+def test_long_calls(w):
+    w.run("record", "-q", "-p", "function_graph", "--tracing-thresh", "1us", "--", w.prog, "fork", 30)
+    same(w, GRAPH[:1] + GRAPH[3:4] + GRAPH[7:8] + GRAPH[10:11])
+
+
+def test_prints(w):
+    program = w.compile("prints", PRINTS, f"-I{SOURCE}/include", "-D_GNU_SOURCE")
+    both(w, program)
+    assert w.run("report").stdout.count(b"inner: inner ") == 600
+
+
+def test_events(w):
+    """Events of a program, alone and between its calls; their fields that are places in the code too."""
+    folder = f"{SOURCE}/tests/targets/events"
+    subprocess.run(["gcc", "-O1", "-D_GNU_SOURCE", "-fpatchable-function-entry=6", f"-I{SOURCE}/include",
+                    f"-I{folder}", "-o", w.path("calc"), f"{folder}/calc.c"], check=True)
+    for tracer, commands in (("function_graph", GRAPH), ("function", FUNCTION), ("nop", FUNCTION[:1])):
+        w.run("record", "-q", "-p", tracer, "-e", "calc", "--", w.path("calc"), input=b"go\n" * 20)
+        same(w, commands)
+        assert w.run("report").stdout.count(b"calc_sum: ") >= 20
+
+
+def test_stacks_and_throws(w):
+    """The program of the nesting oracle: throws, jumps, coroutines, tail calls, signals on other stacks."""
+    if not shutil.which("g++"):
+        raise Skip("g++ is not installed")
+    for level in ("-O0", "-O2"):
+        subprocess.run(["g++", "-std=c++17", level, "-fpatchable-function-entry=6", f"-I{SOURCE}/include", "-o",
+                        w.path("nesting"), f"{SOURCE}/tests/targets/graph/nesting.cc", "-lpthread"], check=True)
+        w.run("record", "-q", "-p", "function_graph", "--", w.path("nesting"), stdin=subprocess.DEVNULL)
+        assert b"unwound" in w.run("replay").stdout
+        same(w, GRAPH)
+
+
+def test_left_out(w):
+    """--no-native: the same file without the block; extract writes none either, recover does."""
+    w.run("record", "-q", "--no-native", "-o", "without.dat", "--", w.prog, "calls", 20)
+    assert not is_native(w.path("without.dat"))
+    assert w.run("report", "without.dat").stdout.count(b"mid <-main") == 20
+    r = subprocess.Popen([BIN, "record", "-q", "-o", "killed.dat", w.prog, "spin"], cwd=w.dir, env=w.env,
+                         stdout=subprocess.PIPE)
+    assert r.stdout.readline() == b"ready\n"
+    spool = f"killed.dat.spool.{r.pid}"
+    with open(f"/proc/{r.pid}/task/{r.pid}/children", encoding="ascii") as f:
+        child = int(f.read().split()[0])
+    end = time.monotonic() + 60
+    while b"leaf" not in w.run("report", spool, status=None).stdout:
+        assert time.monotonic() < end
+        time.sleep(0.05)
+    r.kill()
+    r.wait()
+    r.stdout.close()
+    os.kill(child, signal.SIGKILL)
+    w.run("recover", "-o", "recovered.dat", spool)
+    assert is_native(w.path("recovered.dat"))
+    same(w, FUNCTION, "recovered.dat")
+    os.unlink(w.path(spool))
+    while os.path.exists(f"/proc/{child}"):
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    w.run("clean")
+
+
+def test_other_readers(w):
+    """They see the kernel's format, and have nothing to say about what lies behind it."""
+    if not shutil.which("trace-cmd"):
+        raise Skip("trace-cmd is not installed")
+
+    def by_trace_cmd(*args):
+        p = subprocess.run(["trace-cmd", *args], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           check=False)
+        assert p.returncode == 0, (args, p.stderr)
+        return p
+
+    for version in ("6", "7"):
+        w.run("record", "-q", "--file-version", version, "-p", "function_graph", "--", w.prog, "calls", 3000)
+        with open(w.path("trace.dat"), "rb") as f:
+            data = f.read()
+        bare = data[:int.from_bytes(data[-TAIL + 24:-TAIL + 32], "little") - (16 if version == "7" else 0)]
+        with open(w.path("bare.dat"), "wb") as f:
+            f.write(bare)
+        for args in (("report",), ("dump", "--all")):
+            a, b = (by_trace_cmd(*args, "-i", name) for name in ("trace.dat", "bare.dat"))
+            # dump --all walks from section to section and names those that it does not know
+            text = re.sub(rb"(Unknown section id 30309: vestige pages)?\t\[Section 30309 .*\n", b"", a.stdout)
+            text = text.replace(b"[11 sections]", b"[10 sections]").replace(b"trace.dat", b"bare.dat")
+            assert text == b.stdout and a.stderr == b.stderr, (args, difference(text, b.stdout), a.stderr)
+        by_trace_cmd("convert", "--file-version", "6", "-i", "trace.dat", "-o", "converted.dat")
+        assert not is_native(w.path("converted.dat"))
+        assert w.run("replay", "converted.dat").stdout == w.run("replay", "trace.dat").stdout
+
+
+if __name__ == "__main__":
+    main(globals())
