@@ -12,6 +12,7 @@ struct subbuf_writer {
 	struct chunks *out;
 	unsigned char *own; /* where a chunk is filled while others are; NULL: see subbuf_init() */
 	uint32_t tag;	    /* for chunks_note() then */
+	bool values;	    /* as the reader's: which forms of events; set behind subbuf_init() */
 	unsigned char *chunk; /* room from chunks_get(), or own; NULL none */
 	uint32_t chunk_bytes; /* of a full one */
 	uint32_t chunk_used;  /* complete sub-buffers */
