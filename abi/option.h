@@ -3,7 +3,7 @@
  * trace_options: one bit of area_buffer.options each, in the order of this list, which is the
  * kernel's; first those of every tracer, then each tracer's own. New ones go to the end of the
  * numbers, wherever they stand in the order of a listing. Names and defaults are the kernel's
- * (6.12). The engine keeps the bits; most of them only say how the outside prints.
+ * (6.12; -args: 6.15). The engine keeps the bits; most of them only say how the outside prints.
  */
 #ifndef VESTIGE_ABI_OPTION_H
 #define VESTIGE_ABI_OPTION_H
@@ -36,16 +36,23 @@
 	X(FUNCGRAPH_TAIL, "funcgraph-tail", 39, 0)                                                 \
 	X(FUNCGRAPH_RETVAL, "funcgraph-retval", 40, 0)                                             \
 	X(FUNCGRAPH_RETVAL_HEX, "funcgraph-retval-hex", 41, 0)                                     \
+	X(FUNCGRAPH_ARGS, "funcgraph-args", 44, 0)                                                 \
 	X(SLEEP_TIME, "sleep-time", 42, 1)                                                         \
 	X(GRAPH_TIME, "graph-time", 43, 1)
 
+#define AREA_OPTIONS_FUNCTION(X) X(FUNC_ARGS, "func-args", 48, 0)
+
 #define AREA_OPTION_BIT(NAME, name, bit, first) AREA_OPTION_##NAME = (bit),
-enum area_option { AREA_OPTIONS_GLOBAL(AREA_OPTION_BIT) AREA_OPTIONS_GRAPH(AREA_OPTION_BIT) };
+enum area_option {
+	AREA_OPTIONS_GLOBAL(AREA_OPTION_BIT) AREA_OPTIONS_GRAPH(AREA_OPTION_BIT)
+		AREA_OPTIONS_FUNCTION(AREA_OPTION_BIT)
+};
 #undef AREA_OPTION_BIT
 
 #define AREA_OPTION_FIRST(NAME, name, bit, first) | (uint64_t)(first) << (bit)
 #define AREA_OPTIONS_DEFAULT                                                                       \
-	(UINT64_C(0) AREA_OPTIONS_GLOBAL(AREA_OPTION_FIRST) AREA_OPTIONS_GRAPH(AREA_OPTION_FIRST))
+	(UINT64_C(0) AREA_OPTIONS_GLOBAL(AREA_OPTION_FIRST) AREA_OPTIONS_GRAPH(AREA_OPTION_FIRST)  \
+		 AREA_OPTIONS_FUNCTION(AREA_OPTION_FIRST))
 
 static inline int area_option_on(uint64_t options, enum area_option o)
 {

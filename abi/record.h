@@ -36,6 +36,9 @@ enum record_kind {
 		10, /* id: bits 0..15 the event's id, bits 16..24 the record's size in words, head
 			      word included; payload: the event's fields as its format has them, from
 			      offset 8 on: where its common fields would be is the head word */
+	RECORD_ENTRY_ARGS = 11,	   /* as RECORD_ENTRY; payload: rdi rsi rdx rcx r8 r9 at the call */
+	RECORD_FUNCTION_ARGS = 12, /* as RECORD_FUNCTION; payload: its own, then the same six */
+	RECORD_EXIT_VALUE = 13,	   /* as RECORD_EXIT; payload: rax at the return */
 	RECORD_UNCOMMITTED =
 		15, /* id: bytes reserved, head word included; the writer never finished */
 };
@@ -56,6 +59,11 @@ enum record_kind {
 /* For the head word of an event: its id and the record's size, a multiple of 8. */
 #define RECORD_EVENT_ID(id, bytes)                                                                 \
 	((uint32_t)(id) | ((uint32_t)(bytes) / 8) << RECORD_EVENT_WORDS_SHIFT)
+/* The registers in which the System V ABI passes integers and pointers. */
+#define RECORD_NR_ARGS		   6u
+#define RECORD_VALUE_BYTES	   16u
+#define RECORD_ENTRY_ARGS_BYTES	   (RECORD_GRAPH_BYTES + 8u * RECORD_NR_ARGS)
+#define RECORD_FUNCTION_ARGS_BYTES (RECORD_FUNCTION_BYTES + 8u * RECORD_NR_ARGS)
 
 static inline enum record_kind record_word_kind(uint64_t word)
 {
@@ -85,6 +93,12 @@ static inline uint32_t record_word_bytes(uint64_t word)
 		return RECORD_FUNCTION_BYTES;
 	case RECORD_RETURN:
 		return RECORD_RETURN_BYTES;
+	case RECORD_EXIT_VALUE:
+		return RECORD_VALUE_BYTES;
+	case RECORD_ENTRY_ARGS:
+		return RECORD_ENTRY_ARGS_BYTES;
+	case RECORD_FUNCTION_ARGS:
+		return RECORD_FUNCTION_ARGS_BYTES;
 	case RECORD_ENTRY:
 	case RECORD_TAIL:
 	case RECORD_EXIT:

@@ -12,6 +12,8 @@
 
 #include <errno.h>
 
+#include "abi/option.h"
+
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
@@ -22,26 +24,39 @@
 static struct call_list nobody;
 struct call_list *calls_current = &nobody;
 
-static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip)
+static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
+			    const struct call_args *args)
 {
+	int with_args = args && area_option_on(r->buffer->options, AREA_OPTION_FUNC_ARGS);
 	struct ring_slot slot;
 
-	if (!ring_reserve_call(r, &slot, RECORD_FUNCTION_BYTES))
+	if (!ring_reserve_call(r, &slot,
+			       with_args ? RECORD_FUNCTION_ARGS_BYTES : RECORD_FUNCTION_BYTES))
 		return;
 	slot.words[1] = parent_ip;
-	ring_commit(&slot, RECORD_FUNCTION, id);
+	if (with_args) {
+		slot.words[2] = args->di;
+		slot.words[3] = args->si;
+		slot.words[4] = args->dx;
+		slot.words[5] = args->cx;
+		slot.words[6] = args->r8;
+		slot.words[7] = args->r9;
+	}
+	ring_commit(&slot, with_args ? RECORD_FUNCTION_ARGS : RECORD_FUNCTION, id);
 }
 
-void calls_record(const struct call_list *l, uint32_t id, uint64_t parent_ip)
+void calls_record(const struct call_list *l, uint32_t id, uint64_t parent_ip,
+		  const struct call_args *args)
 {
 	uint32_t i;
 
 	for (i = 0; i < l->nr_function; i++)
 		if (call_wanted(&l->function[i], id))
-			record_function(l->function[i].ring, id, parent_ip);
+			record_function(l->function[i].ring, id, parent_ip, args);
 }
 
-uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end)
+uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
+		     const struct call_args *args)
 {
 	uint32_t id = record_word_id(word);
 	uint64_t next = ops_next(id);
@@ -49,8 +64,8 @@ uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end)
 
 	if (inside) {
 		if (next & OPS_RECORD)
-			record_function(ring_top, id, parent_ip);
-		calls_record(calls_list(), id, parent_ip);
+			record_function(ring_top, id, parent_ip, args);
+		calls_record(calls_list(), id, parent_ip, args);
 		ring_leave(inside);
 	}
 	next &= ~OPS_RECORD;

@@ -25,6 +25,11 @@ struct call_list {
 	uint64_t bytes;		 /* of its mapping, the bits behind it */
 };
 
+/* The registers of a call's arguments, in the order in which calls_entry.S has saved them. */
+struct call_args {
+	uint64_t r9, r8, di, si, cx, dx;
+};
+
 extern struct call_list
 	*calls_current; /* never NULL; to be read between ring_enter() and _leave() */
 
@@ -58,12 +63,15 @@ void calls_fork(void);
 
 /*
  * calls_enter() - a function is called that instances want; called by hook/<cpu>/calls_entry.S.
- * @word: the record's head word. @parent_ip: where it returns to. @site_end: where it goes on.
+ * @word: the record's head word. @parent_ip: where it returns to. @site_end: where it goes on. @args:
+ * NULL: not known.
  * Return: where the call goes on. Any context.
  */
-uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end);
+uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
+		     const struct call_args *args);
 
 /* Write the function records of a call that these want. Any context, between ring_enter and _leave. */
-void calls_record(const struct call_list *l, uint32_t id, uint64_t parent_ip);
+void calls_record(const struct call_list *l, uint32_t id, uint64_t parent_ip,
+		  const struct call_args *args);
 
 #endif

@@ -27,6 +27,7 @@ struct function_set graph_function = {.shown = AREA_FILTER_GRAPH, .ring = ring_t
 struct function_set graph_notrace = {.shown = AREA_FILTER_GRAPH_NOTRACE, .ring = ring_top};
 uint32_t graph_max_depth;
 uint64_t tracing_thresh_ns;
+uint32_t function_args, graph_args, graph_retval;
 
 void hook_register(const struct hook *hook)
 {

@@ -68,6 +68,9 @@ extern struct function_set graph_notrace;
 extern uint32_t graph_max_depth;
 extern uint64_t tracing_thresh_ns;
 
+/* Whether records have the registers of arguments and of results: func-args, funcgraph-args, -retval. */
+extern uint32_t function_args, graph_args, graph_retval;
+
 struct trace_array;
 
 /* What an instance's tracer wants of calls. */
@@ -86,7 +89,7 @@ void ftrace_unregister_ops(struct trace_array *tr, const struct tracer_ops *ops)
 /* Whether the top instance's tracer is a graph. */
 int ftrace_top_graph(void);
 
-/* One of the graph's four has changed. Return: 0 or -errno. */
+/* One of the graph's four, or its args or retval, has changed. Return: 0 or -errno. */
 int ftrace_graph_update(void);
 
 /* The filters changed: bring the text up to date. Return: 0 or -errno. */

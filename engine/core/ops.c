@@ -80,6 +80,9 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 {
 	uint32_t id = record_word_id(word), i;
 	uint64_t site_end = frame->ip;
+	/* as the function found them, whatever a callback does */
+	const struct call_args args = {frame->r9, frame->r8, frame->di,
+				       frame->si, frame->cx, frame->dx};
 
 	if (!inside) {
 		struct shard *s = &shards[arch_cpu() % NR_SHARDS];
@@ -101,7 +104,7 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 		__atomic_fetch_sub(&s->inside[p], 1, __ATOMIC_SEQ_CST);
 		inside = 0;
 	}
-	return calls_enter(word, frame->parent_ip, site_end);
+	return calls_enter(word, frame->parent_ip, site_end, &args);
 }
 
 uint64_t ops_next(uint32_t id)

@@ -17,7 +17,7 @@
 static const struct {
 	const char *name;
 	int bit;
-} options[] = {AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_GRAPH(ROW)};
+} options[] = {AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_FUNCTION(ROW) AREA_OPTIONS_GRAPH(ROW)};
 #undef ROW
 
 #define NR_GLOBAL_BITS 32

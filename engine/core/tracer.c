@@ -49,6 +49,11 @@ static const struct tracer *find_tracer(const char *name, size_t n)
 	return NULL;
 }
 
+int tracer_option_is(const char *name, const char *option)
+{
+	return str_equal(name, option);
+}
+
 int tracer_has_option(const struct tracer *t, const char *name)
 {
 	const struct tracer_option *o;

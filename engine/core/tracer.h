@@ -43,6 +43,9 @@ struct tracer {
 /* The i-th registered tracer, in order of name; NULL behind the last. */
 const struct tracer *tracer_at(uint32_t i);
 
+/* For set_option: is @name that of the option? */
+int tracer_option_is(const char *name, const char *option);
+
 /* Whether the tracer has an option of that name; the tracer that has it, or NULL. */
 int tracer_has_option(const struct tracer *t, const char *name);
 const struct tracer *tracer_with_option(const char *name);

@@ -13,6 +13,8 @@ struct hook_entries {
 	hook_entry *kept_mcount;  /* as `mcount`, and on to hook_real_mcount */
 	hook_entry *cyg_function; /* __cyg_profile_func_enter: cyg_entry.S */
 	hook_entry *cyg_entry, *cyg_exit; /* the two of them for a graph */
+	/* the first four, with the registers of the arguments: args_entry.S */
+	hook_entry *function_args, *mcount_args, *kept_fentry_args, *kept_mcount_args;
 };
 
 extern const struct hook_entries hook_entries_rseq;

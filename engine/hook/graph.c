@@ -113,7 +113,8 @@ static int read_filters(void)
 		store_relaxed(&graph_flags[i], filters_of(record_word_id(graph_table[i].word)));
 	store_relaxed(&graph_roots, graph_function.count);
 	store_relaxed(&graph_thresh, clock_from_ns(tracing_thresh_ns));
-	return graph_roots || graph_notrace.count || graph_max_depth || graph_thresh;
+	return graph_roots || graph_notrace.count || graph_max_depth || graph_thresh ||
+	       graph_args || graph_retval;
 }
 
 /* The shadow of the stacks. */

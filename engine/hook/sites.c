@@ -51,6 +51,7 @@ struct sites {
 	uint64_t *avoid; /* one bit a function: not to be wrapped; behind the stubs */
 	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
 	const struct hook_entries *aimed; /* where the slots lead */
+	uint32_t aimed_args;		  /* function_args then */
 	uint32_t nr_left;		  /* LEFT_ON */
 };
 
@@ -110,9 +111,16 @@ static uint64_t target_ops(uint32_t id)
 /* Where the slot of a function leads that makes RECORD_FUNCTION. */
 static uint64_t target_on(const struct area_function *f)
 {
+	const struct hook_entries *e = entries;
+
+	if (function_args) {
+		if (f->how == AREA_BY_MCOUNT)
+			return (uint64_t)(is_kept(f) ? e->kept_mcount_args : e->mcount_args);
+		return (uint64_t)(is_kept(f) ? e->kept_fentry_args : e->function_args);
+	}
 	if (f->how == AREA_BY_MCOUNT)
-		return (uint64_t)(is_kept(f) ? entries->kept_mcount : entries->mcount);
-	return (uint64_t)(is_kept(f) ? entries->kept_fentry : entries->function);
+		return (uint64_t)(is_kept(f) ? e->kept_mcount : e->mcount);
+	return (uint64_t)(is_kept(f) ? e->kept_fentry : e->function);
 }
 
 /* Where that of a kept site leads when it is off. */
@@ -315,6 +323,7 @@ int sites_prepare(struct object *o)
 	*s = bounds;
 	s->kind = RECORD_FUNCTION;
 	s->aimed = entries;
+	s->aimed_args = function_args;
 	o->hook_data = s;
 	err = settle(o, s);
 	if (!err)
@@ -469,7 +478,8 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 
 	if (kind == RECORD_ENTRY)
 		err = make_stub_table(o);
-	if (err || (kind == RECORD_FUNCTION && s->kind == kind && s->aimed == entries))
+	if (err || (kind == RECORD_FUNCTION && s->kind == kind && s->aimed == entries &&
+		    s->aimed_args == function_args))
 		return err;
 	for (i = 0; i < row->nr_functions; i++) {
 		struct area_function *f = area_function(row->first_function + i);
@@ -477,13 +487,15 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 
 		if (f->enabled || !has_site(f) || has_ops(s, i))
 			continue;
-		if (!can_wrap(f)) {
-			if (kind == RECORD_ENTRY && want[i / 64] >> (i % 64) & 1) {
+		if (kind == RECORD_FUNCTION) {
+			/* a kept one's says whether it is on */
+			if (!is_kept(f))
+				s->slots[i].target = target_on(f);
+		} else if (!can_wrap(f)) {
+			if (want[i / 64] >> (i % 64) & 1) {
 				want[i / 64] &= ~(UINT64_C(1) << (i % 64));
 				no_graph++;
 			}
-		} else if (kind == RECORD_FUNCTION) {
-			s->slots[i].target = target_on(f);
 		} else if (want[i / 64] >> (i % 64) & 1) {
 			err = aim_at_stub(o, i, &site);
 			if (err)
@@ -493,6 +505,7 @@ static int aim(struct object *o, uint64_t *want, enum record_kind kind)
 	}
 	s->kind = kind;
 	s->aimed = entries;
+	s->aimed_args = function_args;
 	if (left_out)
 		area_status("functions are left out of the graph: there are no more stubs", o->path,
 			    0);

@@ -38,6 +38,7 @@ __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
 static struct ring_ctl forbidden_ctl = {.tid = -1};
 
 ptrdiff_t ring_rseq_offset;
+uint32_t ring_no_stamps;
 
 /* In memory that a fork's child finds zeroed: there nothing is awake. */
 static struct ring_private {

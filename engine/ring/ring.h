@@ -120,6 +120,9 @@ void ring_renew(const struct ring *r);
 /* Offset of struct rseq from the thread pointer; 0 if the process has none. entry.S loads it. */
 extern ptrdiff_t ring_rseq_offset;
 
+/* trace_clock none: records have no stamps, so that those of the hooks and of C keep their order. */
+extern uint32_t ring_no_stamps;
+
 /*
  * ring_start() - make the top instance's ring ready for writers.
  * @ring: all pointers set; copied.

@@ -90,7 +90,7 @@ static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32
 				slot->words[0] = (uint64_t)RECORD_UNCOMMITTED << RECORD_KIND_SHIFT |
 						 (uint64_t)bytes << RECORD_ID_SHIFT;
 				stamp = ring_clock() - head->base_stamp;
-				slot->stamp = stamp;
+				slot->stamp = ring_no_stamps ? 0 : stamp;
 				slot->ctl = ctl;
 				if (!(stamp >> 32))
 					return 1;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The function tracer: which function was called, and from where. Each call of a function that the
- * filters leave makes one RECORD_FUNCTION; the hook writes it, so this file has no hot path.
+ * filters leave makes one RECORD_FUNCTION, with func-args one RECORD_FUNCTION_ARGS; the hook writes
+ * it, so this file has no hot path.
  * Costs: bench "function tracer". Tests: tests/engine/test_calls.py.
  */
+#include <stddef.h>
+
 #include "engine/core/tracer.h"
 
 static const struct tracer_ops function_ops = {
@@ -21,10 +24,29 @@ static void function_reset(struct trace_array *tr)
 	ftrace_unregister_ops(tr, &function_ops);
 }
 
+/* func-args, the only one: sites lead to other entry points, so they are armed anew. */
+static int function_set_option(struct trace_array *tr, const char *name, int value)
+{
+	int current = trace_array_is_top(tr) && tr->ops == &function_ops, err = 0;
+
+	(void)name;
+	if (current)
+		ftrace_unregister_ops(tr, &function_ops);
+	if (trace_array_is_top(tr)) /* others ask their option for each record */
+		function_args = (uint32_t)value;
+	if (current)
+		err = ftrace_register_ops(tr, &function_ops);
+	return err;
+}
+
+static const struct tracer_option function_options[] = {{"func-args", 0}, {NULL, 0}};
+
 static const struct tracer function_tracer = {
 	.name = "function",
 	.init = function_init,
 	.reset = function_reset,
-	.record_kinds = 1u << RECORD_FUNCTION,
+	.set_option = function_set_option,
+	.options = function_options,
+	.record_kinds = 1u << RECORD_FUNCTION | 1u << RECORD_FUNCTION_ARGS,
 };
 TRACER_REGISTER(function_tracer);

@@ -84,6 +84,10 @@ static void read_cpu(struct reader *r, unsigned int cpu, int ordered)
 			PROMISE(!ordered || recs[i].ts >= last);
 			last = recs[i].ts;
 		}
+		for (int i = 0; i < n; i++)
+			for (unsigned int k = 0;
+			     recs[i].graph & RECORD_GRAPH_ARGS && k < RECORD_NR_ARGS; k++)
+				sink ^= (uint8_t)record_arg(recs[i].args, k);
 		/* data is borrowed until the next read: all of the batch may be looked at */
 		for (int i = 0; i < n; i++)
 			for (uint32_t k = 0; lends(&recs[i]) && k < recs[i].data_bytes; k++)

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tools/analysis/calls.h"
 #include "tools/analysis/merge.h"
@@ -35,6 +36,7 @@ struct graph_events {
 	bool *folded;		   /* the next exit of this CPU is told already */
 	struct foreseen *foreseen; /* a CPU each; NULL: not asked for */
 	bool missed;
+	uint64_t args[RECORD_NR_ARGS]; /* of rec, whose own may go before its event does */
 	/* numbers of stacks: open addressing by process and id */
 	struct stack_number {
 		uint64_t key;
@@ -110,6 +112,24 @@ static struct graph_event *queue_event(struct graph_events *g, enum graph_event_
 	return ev;
 }
 
+static void take_args(struct graph_events *g, struct graph_event *ev, const struct record *rec)
+{
+	if (!(rec->graph & RECORD_GRAPH_ARGS))
+		return;
+	memcpy(g->args, rec->args, sizeof(g->args));
+	ev->args = g->args;
+	ev->flags |= GRAPH_ARGS;
+}
+
+/* What a call returned that ends with @rec: a call that it jumped to ends with it, and returned that. */
+static void take_retval(struct graph_event *ev, const struct record *rec)
+{
+	if (!(rec->graph & RECORD_GRAPH_RETVAL))
+		return;
+	ev->retval = rec->retval;
+	ev->flags |= GRAPH_RETVAL;
+}
+
 static void on_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct graph_events *g = arg;
@@ -122,6 +142,7 @@ static void on_enter(void *arg, struct call *call, struct call *parent, const st
 	ev->depth = call->depth;
 	ev->flags = call->flags & CALL_TAIL ? GRAPH_TAIL : 0;
 	ev->stack = call->stack ? stack_number(g, rec->process, call->stack) : 0;
+	take_args(g, ev, rec);
 }
 
 static void on_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
@@ -144,6 +165,7 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 	ev->depth = call->depth;
 	ev->flags = call->flags & CALL_UNWOUND ? GRAPH_UNWOUND : 0;
 	ev->stack = call->stack ? stack_number(g, rec->process, call->stack) : 0;
+	take_retval(ev, rec);
 }
 
 static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)
@@ -158,6 +180,7 @@ static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct
 	ev->depth = depth;
 	ev->flags = GRAPH_NO_START;
 	ev->stack = stack ? stack_number(g, rec->process, stack) : 0;
+	take_retval(ev, rec);
 }
 
 struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool fold, int *err)
@@ -225,11 +248,9 @@ static void tell(struct graph_event *ev, const struct record *rec)
 		ev->flags |= GRAPH_NO_START;
 	if (rec->graph & RECORD_GRAPH_UNWOUND)
 		ev->flags |= GRAPH_UNWOUND;
-	if (rec->graph & RECORD_GRAPH_RETVAL)
-		ev->flags |= GRAPH_RETVAL;
 	ev->start = rec->ts - rec->duration;
 	ev->end = rec->ts;
-	ev->retval = rec->retval;
+	take_retval(ev, rec);
 	ev->overrun = rec->overrun;
 }
 
@@ -252,6 +273,7 @@ static void told_record(struct graph_events *g, const struct record *rec)
 	} else {
 		ev->start = rec->ts;
 		ev->flags = rec->kind == RECORD_TAIL ? GRAPH_TAIL : 0;
+		take_args(g, ev, rec);
 	}
 }
 
@@ -282,6 +304,7 @@ static int fold(struct graph_events *g, struct graph_event *ev)
 	} else {
 		ev->end = next->ts;
 		ev->flags |= next->kind == RECORD_UNWOUND ? GRAPH_UNWOUND : 0;
+		take_retval(ev, next);
 	}
 	return 0;
 }

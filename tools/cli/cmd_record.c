@@ -52,7 +52,16 @@ struct record_run {
 	bool ours;	    /* we failed */
 };
 
-enum { FILE_VERSION = 1, GRAPH_NOTRACE, GRAPH_DEPTH, THRESH, NO_NATIVE, FIRST_LETTER = 32 };
+enum {
+	FILE_VERSION = 1,
+	GRAPH_NOTRACE,
+	GRAPH_DEPTH,
+	THRESH,
+	NO_NATIVE,
+	FUNC_ARGS,
+	GRAPH_ARGS,
+	FIRST_LETTER = 32
+};
 
 static const struct option long_options[] = {
 	{"file-version", required_argument, NULL, FILE_VERSION},
@@ -60,6 +69,8 @@ static const struct option long_options[] = {
 	{"max-graph-depth", required_argument, NULL, GRAPH_DEPTH},
 	{"tracing-thresh", required_argument, NULL, THRESH},
 	{"no-native", no_argument, NULL, NO_NATIVE},
+	{"func-args", no_argument, NULL, FUNC_ARGS},
+	{"funcgraph-args", no_argument, NULL, GRAPH_ARGS},
 	{"help", no_argument, NULL, 'h'},
 	{NULL, 0, NULL, 0},
 };
@@ -123,7 +134,7 @@ static int parse(struct record_options *opt, int argc, char **argv)
 	*opt = (struct record_options){.output = "trace.dat", .file_version = 7};
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:p:e:l:n:g:b:m:o:qh", long_options, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:p:e:l:n:g:b:m:o:O:qh", long_options, NULL)) != -1) {
 		switch (c) {
 		case 'p':
 			opt->tracer = optarg;
@@ -153,6 +164,19 @@ static int parse(struct record_options *opt, int argc, char **argv)
 			break;
 		case 'q':
 			opt->quiet = true;
+			break;
+		case 'O':
+			if (!*optarg || strpbrk(optarg, "\"\n ,="))
+				return usage_error("-O: not an option: ", optarg);
+			/* fall through */
+		case FUNC_ARGS:
+		case GRAPH_ARGS:
+			if (opt->nr_options == RECORD_MAX_OPTIONS)
+				return usage_error("too many of -O, the last is ",
+						   argv[optind - 1]);
+			opt->options[opt->nr_options++] = c == 'O'	   ? optarg
+							  : c == FUNC_ARGS ? "func-args"
+									   : "funcgraph-args";
 			break;
 		case FILE_VERSION:
 			if (strcmp(optarg, "6") && strcmp(optarg, "7"))
@@ -227,6 +251,8 @@ static int make_boot(struct record_run *run)
 	if (opt->thresh_us)
 		fprintf(f, " tracing_thresh=%" PRIu64, opt->thresh_us);
 	fprintf(f, " trace_buf_size=%" PRIu64 "k trace_options=nooverwrite", opt->buffer_kb);
+	for (unsigned int i = 0; i < opt->nr_options; i++)
+		fprintf(f, ",%s", opt->options[i]);
 	if (fflush(f) || ftell(f) >= (long)sizeof(run->boot) - 1) {
 		fclose(f);
 		return fail(

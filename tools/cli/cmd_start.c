@@ -13,12 +13,13 @@
 #define MAX_PATTERNS 256
 
 static const char help[] =
-	"usage: vestige start [-P PID] [-p TRACER] [-l FUNC]... [-n FUNC]...\n"
+	"usage: vestige start [-P PID] [-p TRACER] [-l FUNC]... [-n FUNC]... [-O OPTION]...\n"
 	"Start tracing in process PID (default: the only traced one that lives).\n"
 	"\n"
 	"  -p TRACER  function (default) or nop\n"
 	"  -l FUNC    trace only functions that match FUNC; without -l the filter stays as it is\n"
 	"  -n FUNC    trace no function that matches FUNC; without -n, too\n"
+	"  -O OPTION  set an option of trace_options (func-args), noOPTION clears it\n"
 	"\n"
 	"`vestige show` prints what is recorded, `vestige stop` stops, `vestige extract` writes\n"
 	"a trace.dat.\n";
@@ -61,6 +62,10 @@ static int start(int pid, const struct start *s)
 		err = write_list(&t, s, 'n', "set_ftrace_notrace");
 	if (!err)
 		err = target_write(&t, "current_tracer", s->tracer, strlen(s->tracer), true);
+	for (unsigned int i = 0; i < s->nr && !err; i++)
+		if (s->patterns[i].kind == 'O')
+			err = target_write(&t, "trace_options", s->patterns[i].text,
+					   strlen(s->patterns[i].text), true);
 	if (!err)
 		err = target_write(&t, "tracing_on", "1", 1, true);
 	target_close(&t);
@@ -76,7 +81,7 @@ int cmd_start(int argc, char **argv)
 	s = (struct start){.tracer = "function"};
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:p:l:n:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:P:p:l:n:O:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'P':
 			pid = control_parse_pid("start", optarg);
@@ -88,6 +93,7 @@ int cmd_start(int argc, char **argv)
 			break;
 		case 'l':
 		case 'n':
+		case 'O':
 			if (s.nr == MAX_PATTERNS)
 				return control_words("start", "too many patterns");
 			s.patterns[s.nr].kind = (char)c;

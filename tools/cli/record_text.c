@@ -29,6 +29,11 @@ const char record_help[] =
 	"                    function_graph: only N levels of calls\n"
 	"  --tracing-thresh TIME\n"
 	"                    function_graph: only calls of TIME or longer: 20us, 1.5ms\n"
+	"  --func-args       function: the arguments of each call, too\n"
+	"  --funcgraph-args  function_graph: the same\n"
+	"  -O OPTION         set an option of trace_options, noOPTION clears it (may be "
+	"repeated):\n"
+	"                    funcgraph-retval records what functions return\n"
 	"  -b KB             size of the ring buffer, for each CPU (default: 64 MB in all)\n"
 	"  -m KB             keep at most the newest KB of each CPU on disk\n"
 	"  -o FILE           output (default: trace.dat)\n"
@@ -76,6 +81,11 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				EINVAL,
 				"the engine has no tracer %s: -p function, function_graph or nop",
 				word);
+		if (status_word(line, n, "trace_options: ", word, sizeof(word)))
+			return fail(EINVAL,
+				    "there is no option %s with the tracer %s: `vestige get "
+				    "trace_options -P PID` shows those of a process",
+				    word, opt->tracer);
 		if (m->nr_functions &&
 		    (status_word(line, n, "ftrace_filter: ", word, sizeof(word)) ||
 		     status_word(line, n, "ftrace_notrace: ", word, sizeof(word)) ||

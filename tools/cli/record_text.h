@@ -11,6 +11,7 @@
 #include "tools/reader/reader.h"
 
 #define RECORD_MAX_PATTERNS 1024
+#define RECORD_MAX_OPTIONS  64
 
 struct record_options {
 	const char *tracer;
@@ -27,6 +28,8 @@ struct record_options {
 		const char *text;
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;
+	const char *options[RECORD_MAX_OPTIONS]; /* words of trace_options */
+	unsigned int nr_options;
 	char **argv;
 };
 

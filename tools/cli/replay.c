@@ -19,12 +19,14 @@
 
 #include "tools/base/fail.h"
 #include "tools/text/duration.h"
+#include "tools/text/value_text.h"
 
 #define RING_LINES   (1u << 16)
 #define NAME_MAX_PUT 16384u
 #define COLUMN_WIDTH 8u
 #define MAX_COLUMNS  16u
 #define MAX_INDENT   2000u
+#define ROOM_BEHIND  8192u
 
 enum line_kind {
 	LINE_WAITS,   /* an entry of which nothing more is known */
@@ -46,12 +48,20 @@ struct line {
 
 #define REPLAY_UNMATCHED 0x80
 
+/* What a line tells besides. */
+struct values {
+	uint64_t args[RECORD_NR_ARGS];
+	uint64_t retval;
+	bool has_args, has_retval;
+};
+
 struct replay {
 	struct view *v;
 	const struct replay_options *opt;
 	struct out out;
 	struct line *ring;
-	uint64_t head, tail; /* numbers of lines */
+	struct values *values; /* one a line; NULL: the trace has none */
+	uint64_t head, tail;   /* numbers of lines */
 	uint64_t nr_calls;
 	int32_t columns[MAX_COLUMNS];
 	unsigned int nr_columns;
@@ -108,9 +118,35 @@ static char *put_name(char *to, const struct call_function *fn)
 	return put_string(to, fn->name, n < NAME_MAX_PUT ? n : NAME_MAX_PUT);
 }
 
-static void print_line(struct replay *p, const struct line *l)
+static struct values *values_at(struct replay *p, uint64_t number)
 {
+	return &p->values[number & (RING_LINES - 1)];
+}
+
+/* Behind a function's name its arguments, or nothing. */
+static char *put_args(struct replay *p, char *to, uint64_t ip, const struct values *v)
+{
+	if (!v || !v->has_args)
+		return PUT(to, "()");
+	out_done(&p->out, to);
+	value_text_args(p->v->values, &p->out, ip, v->args);
+	return out_room(&p->out, ROOM_BEHIND);
+}
+
+static char *put_retval(struct replay *p, char *to, uint64_t ip, const struct values *v)
+{
+	to = PUT(to, "= ");
+	out_done(&p->out, to);
+	value_text_result(p->v->values, &p->out, ip, v->retval, false);
+	return out_room(&p->out, ROOM_BEHIND);
+}
+
+static void print_line(struct replay *p, uint64_t number)
+{
+	const struct line *l = &p->ring[number & (RING_LINES - 1)];
 	const struct call_function *fn = call_filter_function(p->v->filter, l->function);
+	const struct values *v = p->values ? values_at(p, number) : NULL;
+	bool retval = v && v->has_retval && !value_text_is_void(p->v->values, fn->ip);
 	uint32_t indent = 2 * l->level;
 	const char *place = NULL;
 	char *to;
@@ -123,7 +159,7 @@ static void print_line(struct replay *p, const struct line *l)
 		indent += COLUMN_WIDTH * column_of(p, l->tid);
 	if (indent > MAX_INDENT)
 		indent = MAX_INDENT;
-	to = out_room(&p->out, NAME_MAX_PUT + MAX_INDENT + 8192);
+	to = out_room(&p->out, NAME_MAX_PUT + MAX_INDENT + ROOM_BEHIND);
 	if (l->kind == LINE_OPEN || l->flags & (REPLAY_UNMATCHED | CALL_UNFINISHED))
 		memset(to, ' ', DURATION_WIDTH);
 	else
@@ -138,13 +174,21 @@ static void print_line(struct replay *p, const struct line *l)
 	if (l->kind == LINE_CLOSE) {
 		if (l->flags & CALL_UNWOUND)
 			to = PUT(to, ", unwound");
+		if (retval)
+			to = put_retval(p, PUT(to, " "), fn->ip, v);
 		to = PUT(to, " */");
 	} else if (l->kind == LINE_OPEN || l->flags & CALL_UNFINISHED) {
-		to = PUT(to, "() {");
+		to = put_args(p, to, fn->ip, v);
+		to = PUT(to, " {");
 	} else {
-		to = PUT(to, "();");
+		to = put_args(p, to, fn->ip, v);
+		to = PUT(to, ";");
 		if (l->flags & CALL_UNWOUND)
 			to = PUT(to, " /* unwound */");
+		if (retval) {
+			to = put_retval(p, PUT(to, " /* "), fn->ip, v);
+			to = PUT(to, " */");
+		}
 	}
 	if (place)
 		to += snprintf(to, 4200, " /* %s */", place);
@@ -161,7 +205,7 @@ static struct line *line_at(struct replay *p, uint64_t number)
 static void flush(struct replay *p)
 {
 	while (p->head < p->tail && line_at(p, p->head)->kind != LINE_WAITS)
-		print_line(p, line_at(p, p->head++));
+		print_line(p, p->head++);
 	if (p->out.err)
 		p->err = p->out.err;
 }
@@ -177,7 +221,30 @@ static struct line *add_line(struct replay *p)
 	} else if (p->tail - p->head >= 4096 && !(p->tail & 1023)) {
 		flush(p);
 	}
+	if (p->values)
+		values_at(p, p->tail)->has_args = values_at(p, p->tail)->has_retval = false;
 	return line_at(p, p->tail++);
+}
+
+static void take_args(struct replay *p, uint64_t number, const struct record *rec)
+{
+	struct values *v = p->values ? values_at(p, number) : NULL;
+
+	if (!v || !rec || !(rec->graph & RECORD_GRAPH_ARGS))
+		return;
+	memcpy(v->args, rec->args, sizeof(v->args));
+	v->has_args = true;
+}
+
+/* A call that it jumped to ends with the same record, and returned the same. */
+static void take_retval(struct replay *p, uint64_t number, const struct record *rec)
+{
+	struct values *v = p->values ? values_at(p, number) : NULL;
+
+	if (!v || !rec || !(rec->graph & RECORD_GRAPH_RETVAL))
+		return;
+	v->retval = rec->retval;
+	v->has_retval = true;
 }
 
 /* The call's line, while it waits; NULL when it has been decided. */
@@ -226,6 +293,8 @@ static void replay_enter(void *arg, struct call *call, struct call *parent,
 			   .start = call->start};
 	if (around)
 		l->parent = p->head + (uint32_t)((uint32_t)parent->data - (uint32_t)p->head) + 1;
+	if (rec && rec->kind != RECORD_EXIT)
+		take_args(p, p->tail - 1, rec);
 	call->data |= (uint32_t)(p->tail - 1);
 }
 
@@ -233,6 +302,7 @@ static void replay_leave(void *arg, struct call *call, struct call *parent,
 			 const struct record *rec)
 {
 	struct replay *p = arg;
+	bool returned = !(call->flags & (CALL_NO_EXIT | CALL_UNWOUND | CALL_UNFINISHED));
 	struct line *l, *close;
 
 	if (!call_filter_shown(call))
@@ -253,6 +323,11 @@ static void replay_leave(void *arg, struct call *call, struct call *parent,
 		l->kind = LINE_LEAF;
 		l->end = call->end;
 		l->flags = (uint8_t)call->flags;
+		if (returned)
+			take_retval(p,
+				    (uint64_t)p->head +
+					    (uint32_t)((uint32_t)call->data - (uint32_t)p->head),
+				    rec);
 		return;
 	}
 	if (call->flags & CALL_UNFINISHED)
@@ -265,6 +340,8 @@ close:
 			       .flags = (uint8_t)call->flags,
 			       .start = call->start,
 			       .end = call->end};
+	if (returned)
+		take_retval(p, p->tail - 1, rec);
 	if (call_filter_number(p->v->filter, call->ip, &close->function))
 		p->err = -ENOMEM;
 }
@@ -280,6 +357,7 @@ static void replay_unmatched(void *arg, uint32_t depth, uint32_t stack, const st
 	l = add_line(p);
 	*l = (struct line){
 		.level = depth, .tid = rec->pid, .kind = LINE_CLOSE, .flags = REPLAY_UNMATCHED};
+	take_retval(p, p->tail - 1, rec);
 	if (call_filter_number(p->v->filter, rec->ip, &l->function))
 		p->err = -ENOMEM;
 }
@@ -294,7 +372,10 @@ int replay_print(struct view *v, const struct replay_options *opt)
 
 	fflush(stdout);
 	p.ring = calloc(RING_LINES, sizeof(*p.ring));
-	if (!p.ring || out_init(&p.out, STDOUT_FILENO)) {
+	if (v->r->values)
+		p.values = calloc(RING_LINES, sizeof(*p.values));
+	if (!p.ring || (v->r->values && !p.values) || out_init(&p.out, STDOUT_FILENO)) {
+		free(p.values);
 		free(p.ring);
 		return fail(ENOMEM, "out of memory");
 	}
@@ -302,6 +383,7 @@ int replay_print(struct view *v, const struct replay_options *opt)
 	ret = view_run(v, &replay_ops, &p, &p.err);
 	flush(&p);
 	err = out_end(&p.out);
+	free(p.values);
 	free(p.ring);
 	/* who closes the pipe has seen enough */
 	if (err == -EPIPE)

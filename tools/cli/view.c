@@ -14,6 +14,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/cpu_list.h"
 #include "tools/reader/srcline.h"
+#include "tools/text/value_text.h"
 #include "tools/reader/symbols.h"
 #include "tools/text/duration.h"
 
@@ -144,6 +145,11 @@ int view_open(struct view *v)
 		ret = cpu_list_parse(v->cpu_text, v->r->nr_cpus, &v->cpus);
 	if (ret)
 		return ret;
+	if (v->r->values) {
+		v->values = value_text_new(v->r);
+		if (!v->values)
+			return fail(ENOMEM, "out of memory");
+	}
 	if (v->srcline) {
 		v->lines = srcline_new(v->r->symbols);
 		if (!v->lines)
@@ -157,10 +163,12 @@ void view_close(struct view *v)
 {
 	call_filter_free(v->filter);
 	srcline_free(v->lines);
+	value_text_free(v->values);
 	free(v->cpus);
 	reader_close(v->r);
 	v->filter = NULL;
 	v->lines = NULL;
+	v->values = NULL;
 	v->cpus = NULL;
 	v->r = NULL;
 }

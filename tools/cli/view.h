@@ -71,7 +71,8 @@ struct view {
 	struct reader *r;
 	bool *cpus;
 	struct call_filter *filter;
-	struct srcline *lines; /* NULL: not asked for */
+	struct srcline *lines;	   /* NULL: not asked for */
+	struct value_text *values; /* NULL: the trace has no arguments or results */
 	uint64_t first_ts, last_ts;
 	uint64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
 	uint64_t left_out; /* calls that were deeper than what is kept */

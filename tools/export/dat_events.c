@@ -62,6 +62,41 @@ static void encode_entry(unsigned char *data, const struct record *rec)
 	put_u32(data + 24, rec->kind == RECORD_TAIL ? DAT_HOW_TAIL : 0);
 }
 
+/* Behind the fields, to the end of the record, as the kernel has them since 6.15. */
+static void put_args(unsigned char *to, const struct record *rec)
+{
+	if (rec->graph & RECORD_GRAPH_ARGS)
+		memcpy(to, rec->args, 8u * RECORD_NR_ARGS);
+}
+
+static uint32_t args_bytes(const struct record *rec)
+{
+	return rec->graph & RECORD_GRAPH_ARGS ? 8u * RECORD_NR_ARGS : 0;
+}
+
+static uint32_t size_function_args(const struct record *rec)
+{
+	return 24 + args_bytes(rec);
+}
+
+static void encode_function_args(unsigned char *data, const struct record *rec)
+{
+	encode_function(data, rec);
+	put_args(data + 24, rec);
+}
+
+static uint32_t size_entry_args(const struct record *rec)
+{
+	return 32 + args_bytes(rec);
+}
+
+static void encode_entry_args(unsigned char *data, const struct record *rec)
+{
+	encode_entry(data, rec);
+	put_u32(data + 28, 0);
+	put_args(data + 32, rec);
+}
+
 static void encode_exit(unsigned char *data, const struct record *rec)
 {
 	uint64_t calltime = rec->ts - rec->duration;
@@ -71,6 +106,8 @@ static void encode_exit(unsigned char *data, const struct record *rec)
 		how |= DAT_HOW_UNWOUND;
 	if (rec->graph & RECORD_GRAPH_NO_START)
 		how |= DAT_HOW_NO_START;
+	if (rec->graph & RECORD_GRAPH_RETVAL)
+		how |= DAT_HOW_RETVAL;
 	memcpy(data + 8, &rec->ip, 8);
 	put_u32(data + 16, rec->depth);
 	put_u32(data + 20, rec->overrun);
@@ -98,19 +135,59 @@ static void encode_event(unsigned char *data, const struct record *rec)
 		memset(data + (have < 8 ? 8 : have), 0, n - (have < 8 ? 8 : have));
 }
 
+static void encode_exit_retval(unsigned char *data, const struct record *rec)
+{
+	uint64_t retval = rec->graph & RECORD_GRAPH_RETVAL ? rec->retval : 0;
+
+	encode_exit(data, rec);
+	memcpy(data + 48, &retval, 8);
+}
+
+#define FUNCTION_FORMAT(more)                                                                      \
+	"name: function\n"                                                                         \
+	"ID: 1\n" COMMON_FIELDS "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"       \
+	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n" more "\n"             \
+	"print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n"
+
+#define ENTRY_FORMAT(more)                                                                         \
+	"name: funcgraph_entry\n"                                                                  \
+	"ID: 11\n" COMMON_FIELDS "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"    \
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"                                     \
+	"\tfield:unsigned int stack;\toffset:20;\tsize:4;\tsigned:0;\n"                            \
+	"\tfield:unsigned int how;\toffset:24;\tsize:4;\tsigned:0;\n" more "\n"                    \
+	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n"
+
+#define EXIT_FORMAT(more, more_text, more_args)                                                    \
+	"name: funcgraph_exit\n"                                                                   \
+	"ID: 10\n" COMMON_FIELDS "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"    \
+	"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"                                     \
+	"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"                          \
+	"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"                   \
+	"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"                    \
+	"\tfield:unsigned int stack;\toffset:40;\tsize:4;\tsigned:0;\n"                            \
+	"\tfield:unsigned int how;\toffset:44;\tsize:4;\tsigned:0;\n" more "\n"                    \
+	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d" more_text "\", "             \
+	"(void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth" more_args "\n"
+
 const struct dat_event dat_events[] = {
 	{
 		.kind = RECORD_FUNCTION,
 		.id = DAT_ID_FUNCTION,
 		.bytes = 24,
 		.name = "function",
-		.format = "name: function\n"
-			  "ID: 1\n" COMMON_FIELDS
-			  "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-			  "\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
-			  "\n"
-			  "print fmt: \" %ps <-- %ps\", (void *)REC->ip, (void *)REC->parent_ip\n",
+		.values = DAT_WITHOUT_VALUES,
+		.format = FUNCTION_FORMAT(""),
 		.encode = encode_function,
+	},
+	{
+		.kind = RECORD_FUNCTION,
+		.id = DAT_ID_FUNCTION,
+		.name = "function",
+		.values = DAT_WITH_VALUES,
+		.format = FUNCTION_FORMAT(
+			"\tfield:unsigned long args[];\toffset:24;\tsize:0;\tsigned:0;\n"),
+		.size = size_function_args,
+		.encode = encode_function_args,
 	},
 	{
 		.kind = RECORD_PRINT,
@@ -131,15 +208,20 @@ const struct dat_event dat_events[] = {
 		.bytes = 28,
 		.name = "funcgraph_entry",
 		.graph = true,
-		.format = "name: funcgraph_entry\n"
-			  "ID: 11\n" COMMON_FIELDS
-			  "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-			  "\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-			  "\tfield:unsigned int stack;\toffset:20;\tsize:4;\tsigned:0;\n"
-			  "\tfield:unsigned int how;\toffset:24;\tsize:4;\tsigned:0;\n"
-			  "\n"
-			  "print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n",
+		.values = DAT_WITHOUT_VALUES,
+		.format = ENTRY_FORMAT(""),
 		.encode = encode_entry,
+	},
+	{
+		.kind = RECORD_ENTRY,
+		.id = DAT_ID_ENTRY,
+		.name = "funcgraph_entry",
+		.graph = true,
+		.values = DAT_WITH_VALUES,
+		.format = ENTRY_FORMAT(
+			"\tfield:unsigned long args[];\toffset:32;\tsize:0;\tsigned:0;\n"),
+		.size = size_entry_args,
+		.encode = encode_entry_args,
 	},
 	{
 		.kind = RECORD_TAIL,
@@ -147,7 +229,17 @@ const struct dat_event dat_events[] = {
 		.bytes = 28,
 		.name = "funcgraph_entry",
 		.graph = true,
+		.values = DAT_WITHOUT_VALUES,
 		.encode = encode_entry,
+	},
+	{
+		.kind = RECORD_TAIL,
+		.id = DAT_ID_ENTRY,
+		.name = "funcgraph_entry",
+		.graph = true,
+		.values = DAT_WITH_VALUES,
+		.size = size_entry_args,
+		.encode = encode_entry_args,
 	},
 	{
 		.kind = RECORD_EXIT,
@@ -155,20 +247,21 @@ const struct dat_event dat_events[] = {
 		.bytes = 48,
 		.name = "funcgraph_exit",
 		.graph = true,
-		.format =
-			"name: funcgraph_exit\n"
-			"ID: 10\n" COMMON_FIELDS
-			"\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
-			"\tfield:int depth;\toffset:16;\tsize:4;\tsigned:1;\n"
-			"\tfield:unsigned int overrun;\toffset:20;\tsize:4;\tsigned:0;\n"
-			"\tfield:unsigned long long calltime;\toffset:24;\tsize:8;\tsigned:0;\n"
-			"\tfield:unsigned long long rettime;\toffset:32;\tsize:8;\tsigned:0;\n"
-			"\tfield:unsigned int stack;\toffset:40;\tsize:4;\tsigned:0;\n"
-			"\tfield:unsigned int how;\toffset:44;\tsize:4;\tsigned:0;\n"
-			"\n"
-			"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", "
-			"(void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth\n",
+		.values = DAT_WITHOUT_VALUES,
+		.format = EXIT_FORMAT("", "", ""),
 		.encode = encode_exit,
+	},
+	{
+		.kind = RECORD_EXIT,
+		.id = DAT_ID_EXIT,
+		.bytes = 56,
+		.name = "funcgraph_exit",
+		.graph = true,
+		.values = DAT_WITH_VALUES,
+		.format = EXIT_FORMAT(
+			"\tfield:unsigned long retval;\toffset:48;\tsize:8;\tsigned:0;\n",
+			" retval: %lx", ", REC->retval"),
+		.encode = encode_exit_retval,
 	},
 };
 
@@ -180,12 +273,14 @@ const struct dat_event dat_event_formatted = {
 
 const unsigned int dat_nr_events = sizeof(dat_events) / sizeof(dat_events[0]);
 
-const struct dat_event *dat_event_of(uint8_t kind)
+const struct dat_event *dat_event_of(uint8_t kind, bool values)
 {
 	unsigned int i;
 
 	for (i = 0; i < dat_nr_events; i++) {
-		if (dat_events[i].kind == kind)
+		if (dat_events[i].kind == kind &&
+		    (dat_events[i].values == DAT_EITHER ||
+		     (dat_events[i].values == DAT_WITH_VALUES) == values))
 			return &dat_events[i];
 	}
 	return kind == RECORD_EVENT ? &dat_event_formatted : NULL;

@@ -11,6 +11,9 @@
 /* An event's data must fit a sub-buffer, with a loss's count and its own head beside it. */
 #define DAT_EVENT_MAX 4048u
 
+/* Files whose records tell arguments and results have other forms of some events. */
+enum dat_values { DAT_EITHER, DAT_WITHOUT_VALUES, DAT_WITH_VALUES };
+
 struct dat_event {
 	uint8_t kind;	  /* the record's */
 	uint16_t id;	  /* common_type, as in the kernel */
@@ -19,6 +22,7 @@ struct dat_event {
 	/* The text of events/ftrace/NAME/format; NULL: that of an earlier row with this id. */
 	const char *format;
 	bool graph; /* only files of a graph have it */
+	enum dat_values values;
 	/* Bytes of the data, a multiple of 4, at most DAT_EVENT_MAX. NULL where @bytes is not 0. */
 	uint32_t (*size)(const struct record *rec);
 	/* Store the data; the common fields are there already. */
@@ -31,7 +35,9 @@ extern const unsigned int dat_nr_events;
 /* Of events whose formats the reader has: the record tells the id. */
 extern const struct dat_event dat_event_formatted;
 
-/* The row of a record's kind, or NULL: such records cannot be written. */
-const struct dat_event *dat_event_of(uint8_t kind);
+/*
+ * The row of a record's kind, in a file with values or without; NULL: such records cannot be written.
+ */
+const struct dat_event *dat_event_of(uint8_t kind, bool values);
 
 #endif

@@ -20,6 +20,7 @@
 #include "dat_pages.h"
 #include "tools/analysis/graph_events.h"
 #include "tools/base/fail.h"
+#include "tools/reader/prototype.h"
 
 #define PROGRESS_EVERY (UINT64_C(1) << 20)
 
@@ -28,6 +29,7 @@ struct dat_graph {
 	struct chunks *chunks;
 	struct subbuf_writer *pages; /* a CPU each */
 	unsigned int nr_cpus;
+	struct prototypes *prototypes;
 	int fd;
 	uint64_t events;
 	struct native_known known;
@@ -64,6 +66,10 @@ struct record dat_graph_record(const struct graph_event *ev)
 	rec.graph = RECORD_GRAPH_TOLD;
 	if (ev->type == GRAPH_ENTRY) {
 		rec.kind = ev->flags & GRAPH_TAIL ? RECORD_TAIL : RECORD_ENTRY;
+		if (ev->flags & GRAPH_ARGS) {
+			rec.graph |= RECORD_GRAPH_ARGS;
+			rec.args = ev->args;
+		}
 		return rec;
 	}
 	rec.kind = RECORD_EXIT;
@@ -73,6 +79,10 @@ struct record dat_graph_record(const struct graph_event *ev)
 		rec.graph |= RECORD_GRAPH_UNWOUND;
 	if (ev->flags & GRAPH_NO_START)
 		rec.graph |= RECORD_GRAPH_NO_START;
+	if (ev->flags & GRAPH_RETVAL) {
+		rec.graph |= RECORD_GRAPH_RETVAL;
+		rec.retval = ev->retval;
+	}
 	return rec;
 }
 
@@ -95,6 +105,8 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 	}
 	while ((ret = graph_events_next(events, &ev)) > 0) {
 		rec = dat_graph_record(ev);
+		if (g->prototypes && rec.graph & (RECORD_GRAPH_ARGS | RECORD_GRAPH_RETVAL))
+			prototypes_find(g->prototypes, rec.ip);
 		ret = subbuf_add(&g->pages[rec.cpu], &rec, 1);
 		if (ret == -ENOTSUP)
 			ret = fail(ENOTSUP,
@@ -125,7 +137,8 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 }
 
 int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
-		  int level, uint32_t chunk_bytes, struct dat_graph **out)
+		  int level, uint32_t chunk_bytes, struct prototypes *prototypes,
+		  struct dat_graph **out)
 {
 	struct dat_graph *g = calloc(1, sizeof(*g));
 	int ret = 0;
@@ -134,6 +147,7 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 		return fail(ENOMEM, "out of memory");
 	g->file = file;
 	g->nr_cpus = r->nr_cpus;
+	g->prototypes = prototypes;
 	g->fd = open_beside(file);
 	if (g->fd < 0) {
 		ret = g->fd;
@@ -144,9 +158,11 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 	g->pages = calloc(r->nr_cpus + 1u, sizeof(*g->pages));
 	if (!g->chunks || !g->pages)
 		ret = dat_file_failed(file, -ENOMEM);
-	for (unsigned int cpu = 0; !ret && cpu < r->nr_cpus; cpu++)
+	for (unsigned int cpu = 0; !ret && cpu < r->nr_cpus; cpu++) {
 		if (subbuf_init_own(&g->pages[cpu], g->chunks, chunk_bytes, cpu))
 			ret = dat_file_failed(file, -ENOMEM);
+		g->pages[cpu].values = r->values;
+	}
 	if (!ret) {
 		chunks_start(g->chunks, 0);
 		ret = encode(g, r, opt);

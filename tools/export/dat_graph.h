@@ -16,10 +16,12 @@ struct record dat_graph_record(const struct graph_event *ev);
 /*
  * dat_graph_new() - encode all that @r holds into a file without a name beside @file's.
  * @level: zstd's, 0 none. @chunk_bytes: of a chunk before it is compressed.
+ * @prototypes: is asked for each function whose arguments or results are there; NULL: not wanted.
  * Return: 0 and *@out, to be freed with dat_graph_free(); -errno with fail() set.
  */
 int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
-		  int level, uint32_t chunk_bytes, struct dat_graph **out);
+		  int level, uint32_t chunk_bytes, struct prototypes *prototypes,
+		  struct dat_graph **out);
 void dat_graph_free(struct dat_graph *g);
 
 /* Events of all CPUs. */

@@ -14,6 +14,7 @@ struct subbuf_writer {
 	uint32_t tag;	    /* for chunks_note() then */
 	int (*sink)(void *arg, const unsigned char *chunk, uint32_t bytes); /* instead of out */
 	void *arg;
+	bool values;	      /* as the reader's: which forms of events; set behind subbuf_init() */
 	unsigned char *chunk; /* room from chunks_get(), or own; NULL none */
 	uint32_t chunk_bytes; /* of a full one */
 	uint32_t chunk_used;  /* complete sub-buffers */

@@ -10,10 +10,12 @@
 
 #include "dat_events.h"
 #include "tools/reader/dat_formats.h"
+#include "tools/reader/prototype.h"
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
-#define VERSION_TEXT "vestige " VESTIGE_VERSION
+#define DAT_PROTOTYPES_MAX (64u << 20)
+#define VERSION_TEXT	   "vestige " VESTIGE_VERSION
 
 /* events/header_page and events/header_event as a kernel with 4 KiB sub-buffers has them. */
 const char dat_header_page[] = "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
@@ -61,7 +63,8 @@ void dat_section_header_info(FILE *f, struct reader *r)
 
 static bool has_event(const struct reader *r, const struct dat_event *ev)
 {
-	return ev->format && (!ev->graph || r->graph);
+	return ev->format && (!ev->graph || r->graph) &&
+	       (ev->values == DAT_EITHER || (ev->values == DAT_WITH_VALUES) == r->values);
 }
 
 static uint32_t nr_of_system(const struct formats *fs, const char *system)
@@ -238,6 +241,20 @@ static void option_procmaps(FILE *f, struct reader *r)
 	}
 	if (!fclose(mem) && bytes < UINT32_MAX)
 		option_text(f, DAT_PROCMAPS, text);
+	free(text);
+}
+
+void dat_option_put_prototypes(FILE *f, struct prototypes *p)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *mem = open_memstream(&text, &bytes);
+
+	if (!mem)
+		return;
+	prototypes_put(p, mem);
+	if (!fclose(mem) && bytes && bytes < DAT_PROTOTYPES_MAX)
+		dat_option_put(f, DAT_PROTOTYPES, text, bytes + 1);
 	free(text);
 }
 

@@ -33,6 +33,8 @@ void dat_section_cmdlines(FILE *f, struct reader *r);
 
 /* One option: u16 id, u32 size, data. */
 void dat_option_put(FILE *f, enum dat_option id, const void *data, size_t bytes);
+/* The functions' types that a file with values has: an option, unless there are none. */
+void dat_option_put_prototypes(FILE *f, struct prototypes *p);
 /* The options about the recording: CPUSTAT, TRACECLOCK, UNAME, VERSION, TRACEID, CPUCOUNT. */
 void dat_options_put_common(FILE *f, struct reader *r);
 

@@ -25,6 +25,7 @@
 #include "tools/base/fail.h"
 #include "tools/reader/dat_format.h"
 #include "tools/reader/native.h"
+#include "tools/reader/prototype.h"
 
 #define BATCH_RECORDS  512u
 #define PLAIN_PAGES    64u /* in a chunk that is not compressed */
@@ -38,6 +39,7 @@ struct writer {
 	int level;
 	uint64_t offset; /* the end of what is written */
 	uint64_t records;
+	struct prototypes *prototypes; /* of functions whose values are written; NULL: none are */
 	uint64_t *cpu_offset, *cpu_bytes; /* in the file, a CPU each */
 	/* version 7: descriptions of sections, and the options that point to them */
 	char *strings;
@@ -194,13 +196,21 @@ static int stream_failed(struct writer *w, const struct record *rec, int nr, uns
 {
 	if (ret != -ENOTSUP)
 		return dat_file_failed(&w->file, ret);
-	while (nr-- > 1 && dat_event_of(rec->kind))
+	while (nr-- > 1 && dat_event_of(rec->kind, false))
 		rec++;
 	return fail(
 		ENOTSUP,
 		"cannot write '%s': CPU %u has records of a kind that this version does not put "
 		"into a trace.dat (kind %u)",
 		w->file.path, cpu, rec->kind);
+}
+
+/* What is asked for once is put into the file at its end. */
+static void note_functions(struct prototypes *p, const struct record *rec, unsigned int nr)
+{
+	for (; nr--; rec++)
+		if (rec->graph & RECORD_GRAPH_ARGS)
+			prototypes_find(p, rec->ip);
 }
 
 static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
@@ -217,7 +227,10 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	w->cpu_offset[cpu] = w->offset;
 	chunks_start(chunks, w->offset + (w->level ? sizeof(nr_chunks) : 0));
 	subbuf_init(&pages, chunks, chunk_bytes);
+	pages.values = w->r->values;
 	while ((n = reader_read(w->r, cpu, batch, BATCH_RECORDS)) > 0) {
+		if (w->prototypes)
+			note_functions(w->prototypes, batch, (unsigned int)n);
 		ret = subbuf_add(&pages, batch, (unsigned int)n);
 		if (ret)
 			return stream_failed(w, batch, n, cpu, ret);
@@ -267,7 +280,7 @@ static int write_streams(struct writer *w, uint32_t chunk_bytes)
 static int write_graph(struct writer *w, uint32_t chunk_bytes)
 {
 	struct dat_graph *g;
-	int ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes, &g);
+	int ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes, w->prototypes, &g);
 
 	if (ret)
 		return ret;
@@ -428,6 +441,8 @@ static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 	if (!mem)
 		return dat_file_failed(&w->file, -ENOMEM);
 	put_buffer_option(w, mem, buffer_at);
+	if (w->prototypes)
+		dat_option_put_prototypes(mem, w->prototypes);
 	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
 	ret = fclose(mem) ? dat_file_failed(&w->file, -ENOMEM) : 0;
 	if (!ret)
@@ -514,6 +529,9 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	held = hold_xfsz(&xfsz);
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
 	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
+	/* version 6 has no room for them */
+	if (r->values && opt->version == 7)
+		w.prototypes = prototypes_new(r->symbols);
 	if (!w.cpu_offset || !w.cpu_bytes)
 		ret = dat_file_failed(&w.file, -ENOMEM);
 	else
@@ -528,6 +546,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 		fclose(w.strings_mem);
 	if (w.options_mem)
 		fclose(w.options_mem);
+	prototypes_free(w.prototypes);
 	free(w.strings);
 	free(w.options);
 	free(w.cpu_offset);

@@ -37,6 +37,7 @@ enum dat_option {
 	DAT_PRINTK = 20,
 	DAT_CMDLINES = 21,
 	DAT_BUFFER_TEXT = 22,
+	DAT_PROTOTYPES = 0x7650, /* ours: see docs/formats/arguments.md; others pass it over */
 };
 
 /* A section of version 7: u16 id, u16 flags, u32 description, u64 size of what follows. */
@@ -75,6 +76,7 @@ enum dat_option {
 /* The field `how` that ours adds to funcgraph_entry and funcgraph_exit. */
 #define DAT_HOW_TAIL	 1 /* entered by a tail call */
 #define DAT_HOW_UNWOUND	 2 /* it did not return: throw, longjmp, cancel */
+#define DAT_HOW_RETVAL	 8 /* retval is what the call returned */
 #define DAT_HOW_NO_START 4 /* its entry is not in the trace: calltime is rettime */
 
 #endif

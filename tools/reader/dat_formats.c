@@ -105,6 +105,14 @@ struct dat_field formats_field(const char *text, const char *name)
 	return f;
 }
 
+/* Where an array of words begins that reaches to the end of the record; 0 none. */
+static uint16_t formats_array(const char *text, const char *name)
+{
+	struct dat_field f = formats_field(text, name);
+
+	return f.bytes ? 0 : f.offset;
+}
+
 static bool has_name(const char *text, const char *prefix)
 {
 	const char *p = strstr(text, "name: ");
@@ -123,6 +131,7 @@ static bool take_function(struct dat_layout *layout, const char *text, long id)
 	layout->function_id = (int32_t)id;
 	layout->ip = ip;
 	layout->parent_ip = parent_ip;
+	layout->function_args = formats_array(text, "args");
 	return true;
 }
 
@@ -151,6 +160,7 @@ static bool take_entry(struct dat_layout *layout, const char *text, long id)
 	layout->entry_depth = depth;
 	layout->entry_stack = formats_field(text, "stack");
 	layout->entry_how = formats_field(text, "how");
+	layout->entry_args = formats_array(text, "args");
 	return true;
 }
 

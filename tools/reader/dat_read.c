@@ -23,6 +23,7 @@
 #include "dat_format.h"
 #include "dat_pieces.h"
 #include "native.h"
+#include "prototype.h"
 #include "symbols.h"
 #include "tasks.h"
 #include "tools/base/fail.h"
@@ -59,6 +60,7 @@ static void dat_close(struct reader *r)
 	/* before the symbols, which it asks for names */
 	if (r->tep)
 		tep_free(r->tep);
+	prototypes_free(r->prototypes);
 	symbols_free(r->symbols);
 	tasks_free(r->tasks);
 	if (d->layout.fd >= 0)
@@ -313,7 +315,18 @@ static void option_procmaps(struct dat_reader *d, const char *text)
 	}
 }
 
-static int option_text(struct dat_reader *d, uint16_t id, const char *text, size_t bytes)
+static int option_prototypes(struct dat_reader *d, char *text)
+{
+	struct reader *r = &d->head;
+
+	if (!r->prototypes)
+		r->prototypes = prototypes_new(r->symbols);
+	if (!r->prototypes || prototypes_add_text(r->prototypes, text))
+		return dat_no_memory(d);
+	return 0;
+}
+
+static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t bytes)
 {
 	struct dat_layout *l = &d->layout;
 	struct cursor c;
@@ -339,6 +352,8 @@ static int option_text(struct dat_reader *d, uint16_t id, const char *text, size
 	case DAT_VERSION:
 		d->ours = strncmp(text, OUR_VERSION, strlen(OUR_VERSION)) == 0;
 		break;
+	case DAT_PROTOTYPES:
+		return option_prototypes(d, text);
 	case DAT_CPUCOUNT:
 		cursor_on_memory(&c, text, bytes);
 		if (d->version == 6)
@@ -506,6 +521,23 @@ static uint64_t survey_cpu(struct dat_stream *s, struct record *batch, bool *see
 }
 
 /*
+ * Arguments and results are in the file because somebody wanted to see them. The kernel's records have
+ * the field of a result always.
+ */
+static void take_options(struct dat_reader *d)
+{
+	const struct dat_layout *l = &d->layout;
+
+	if (l->entry_args)
+		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNCGRAPH_ARGS;
+	if (l->function_args)
+		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNC_ARGS;
+	if (l->exit_retval.bytes && l->exit_how.bytes)
+		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNCGRAPH_RETVAL;
+	d->head.values = d->head.options_flipped;
+}
+
+/*
  * What the file does not say. Its tracer: its events tell. How many records it holds: the kernel's
  * `entries` are those that were still in the buffer when the recording had ended; only our own are
  * those of the file.
@@ -538,6 +570,7 @@ static int survey(struct dat_reader *d)
 			 : function ? "function"
 				    : "nop");
 		d->head.graph = graph;
+		take_options(d);
 		if (peek)
 			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
 		ret = formats_parse(&d->formats, d->head.tep, seen);

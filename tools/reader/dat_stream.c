@@ -183,6 +183,16 @@ static uint64_t stamp(const struct dat_layout *l, uint64_t ts)
 	return stamp_span(l, ts) + (uint64_t)l->ts_offset;
 }
 
+/* Arguments at @at of an event: a record has all of them or none. */
+static void fill_args(const unsigned char *data, uint32_t bytes, uint32_t at, struct record *r)
+{
+	r->data = NULL;
+	if (!at || bytes < at || bytes - at < 8u * RECORD_NR_ARGS)
+		return;
+	r->graph |= RECORD_GRAPH_ARGS;
+	r->args = data + at;
+}
+
 /* A funcgraph_entry or funcgraph_exit. */
 static void fill_graph(const struct dat_layout *l, const unsigned char *data, uint32_t bytes,
 		       struct record *r)
@@ -198,6 +208,7 @@ static void fill_graph(const struct dat_layout *l, const unsigned char *data, ui
 		r->parent_ip = 0;
 		r->depth = (uint32_t)field(data, bytes, l->entry_depth);
 		r->task = (uint32_t)field(data, bytes, l->entry_stack);
+		fill_args(data, bytes, l->entry_args, r);
 		return;
 	}
 	how = (uint32_t)field(data, bytes, l->exit_how);
@@ -212,7 +223,8 @@ static void fill_graph(const struct dat_layout *l, const unsigned char *data, ui
 		r->graph |= RECORD_GRAPH_UNWOUND;
 	if (how & DAT_HOW_NO_START)
 		r->graph |= RECORD_GRAPH_NO_START;
-	if (l->exit_retval.bytes) {
+	/* a kernel's that has the field has it always */
+	if (l->exit_retval.bytes && (!l->exit_how.bytes || how & DAT_HOW_RETVAL)) {
 		r->graph |= RECORD_GRAPH_RETVAL;
 		r->retval = field(data, bytes, l->exit_retval);
 	}
@@ -239,6 +251,8 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 		r->kind = RECORD_FUNCTION;
 		r->ip = field(data, bytes, l->ip);
 		r->parent_ip = field(data, bytes, l->parent_ip);
+		r->data_bytes = 0;
+		fill_args(data, bytes, l->function_args, r);
 	} else if (id == l->print_id && bytes >= l->print_buf) {
 		const char *text = (const char *)data + l->print_buf;
 		uint32_t n = (uint32_t)strnlen(text, bytes - l->print_buf);

@@ -28,7 +28,9 @@ struct dat_layout {
 	int32_t exit_id;     /* of ftrace:funcgraph_exit, -1 none */
 	struct dat_field type, flags, preempt_count, pid;
 	struct dat_field ip, parent_ip; /* of ftrace:function */
-	struct dat_field print_ip;	/* of ftrace:print, whose text begins at print_buf */
+	/* where args[] begin in those of newer kernels and ours, to the record's end; 0 none */
+	uint16_t function_args, entry_args;
+	struct dat_field print_ip; /* of ftrace:print, whose text begins at print_buf */
 	uint16_t print_buf;
 	/* of ftrace:funcgraph_entry and funcgraph_exit; stack and how are in files of ours alone */
 	struct dat_field entry_func, entry_depth, entry_stack, entry_how;

@@ -22,6 +22,7 @@ enum graph_event_flag {
 	GRAPH_NO_START =
 		4,	  /* EXIT: its entry is not in the trace: start is not known, and is end */
 	GRAPH_RETVAL = 8, /* EXIT, LEAF: retval is told */
+	GRAPH_ARGS = 16,  /* ENTRY, LEAF: args is told */
 };
 
 struct graph_event {
@@ -33,7 +34,8 @@ struct graph_event {
 	uint64_t ip;	     /* the function's entry */
 	uint64_t start, end; /* of the call; ENTRY: start alone */
 	uint64_t retval;
-	uint32_t depth; /* calls around it */
+	const void *args; /* see record_arg(); borrowed as the event is */
+	uint32_t depth;	  /* calls around it */
 	uint32_t overrun;
 	uint32_t stack; /* a number of its own for each stack in the trace; 0: the thread's own */
 };

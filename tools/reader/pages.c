@@ -130,6 +130,8 @@ int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t 
 		return 0;
 	if (kinds & PAGE_GRAPH_KINDS)
 		p->reader.graph = true;
+	if (kinds & PAGE_VALUE_KINDS)
+		p->reader.values = true;
 	if (p->nr_refs == p->room_refs) {
 		size_t room = p->room_refs ? p->room_refs * 2 : 1024;
 		struct page_ref *more = realloc(p->refs, room * sizeof(*more));

@@ -54,9 +54,8 @@ extern const struct reader_ops pages_ops, pages_follow_ops;
 /* A record as it lies in an open page. */
 struct slot {
 	uint64_t word;
-	uint64_t
-		payload; /* RECORD_FUNCTION: the return address; RECORD_PRINT, _EVENT: where it lies */
-	uint32_t at;	 /* where it lies */
+	uint64_t payload; /* its first word; of PAGE_LENT_KINDS where the record lies */
+	uint32_t at;	  /* where it lies */
 };
 
 #define PAGE_MAX_SLOTS (PAGE_DATA_BYTES / 8)
@@ -72,7 +71,12 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 
 #define PAGE_GRAPH_KINDS                                                                           \
 	(1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT | 1u << RECORD_UNWOUND |       \
-	 1u << RECORD_STACK | 1u << RECORD_RETURN)
+	 1u << RECORD_STACK | 1u << RECORD_RETURN | 1u << RECORD_ENTRY_ARGS |                      \
+	 1u << RECORD_EXIT_VALUE)
+
+/* Kinds that tell arguments or results. */
+#define PAGE_ARGS_KINDS	 (1u << RECORD_ENTRY_ARGS | 1u << RECORD_FUNCTION_ARGS)
+#define PAGE_VALUE_KINDS (PAGE_ARGS_KINDS | 1u << RECORD_EXIT_VALUE)
 
 /*
  * A page whose turn has come, or is near. Pages of nothing but PAGE_PLAIN_KINDS with good ids, which
@@ -138,7 +142,7 @@ void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size
 void pages_settle_maps(struct member *m);
 
 /* Records that lend what lies in the page. */
-#define PAGE_LENT_KINDS (1u << RECORD_PRINT | 1u << RECORD_EVENT)
+#define PAGE_LENT_KINDS (PAGE_ARGS_KINDS | 1u << RECORD_PRINT | 1u << RECORD_EVENT)
 
 /* Turn the pages that were added into what can be read: losses, times, order. */
 void pages_settle(struct pages *p);

@@ -17,7 +17,7 @@
 struct stream {
 	size_t first, next, end; /* refs: all, and from where they are not opened yet */
 	struct open_page **heap; /* the earliest record first */
-	struct open_page *done;	 /* read to the end, but their text is still lent out */
+	struct open_page *done;	 /* read to the end, but still lent out */
 	size_t nr, room;
 	uint64_t last_ts;
 	uint64_t lost; /* to be told with the next record */
@@ -200,6 +200,39 @@ static void take_return(const struct pages *p, const struct open_page *o, const 
 	}
 }
 
+/* What a record tells besides of the call, and the kind that it is apart from that. */
+static void take_values(const struct open_page *o, const struct slot *slot, struct record *rec)
+{
+	switch (rec->kind) {
+	case RECORD_ENTRY_ARGS:
+		rec->kind = RECORD_ENTRY;
+		rec->graph = RECORD_GRAPH_ARGS;
+		rec->args = o->page + slot->payload + RECORD_GRAPH_BYTES;
+		break;
+	case RECORD_FUNCTION_ARGS:
+		rec->kind = RECORD_FUNCTION;
+		rec->graph = RECORD_GRAPH_ARGS;
+		rec->args = o->page + slot->payload + RECORD_FUNCTION_BYTES;
+		break;
+	default:
+		rec->kind = RECORD_EXIT;
+		rec->graph = RECORD_GRAPH_RETVAL;
+		rec->retval = slot->payload;
+		break;
+	}
+}
+
+/* The first word of the payload of a record. */
+static uint64_t payload_of(const struct open_page *o, const struct slot *slot)
+{
+	uint64_t v;
+
+	if (record_word_kind(slot->word) != RECORD_FUNCTION_ARGS)
+		return slot->payload;
+	memcpy(&v, o->page + slot->payload + 8, sizeof(v));
+	return v;
+}
+
 /* Make @rec of @slot; false when its id names nothing. */
 static bool make_record(const struct pages *p, struct stream *s, const struct open_page *o,
 			const struct slot *slot, struct record *rec)
@@ -215,11 +248,16 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 	case RECORD_TAIL:
 	case RECORD_EXIT:
 	case RECORD_RETURN:
+	case RECORD_ENTRY_ARGS:
+	case RECORD_EXIT_VALUE:
+	case RECORD_FUNCTION_ARGS:
 		if (id >= m->nr_functions || !m->functions[id])
 			return false;
 		rec->ip = m->functions[id];
+		if (PAGE_VALUE_KINDS >> rec->kind & 1)
+			take_values(o, slot, rec);
 		if (rec->kind == RECORD_FUNCTION)
-			rec->parent_ip = canonical(s, m, slot->payload, slot_stamp(o, slot));
+			rec->parent_ip = canonical(s, m, payload_of(o, slot), slot_stamp(o, slot));
 		else if (rec->kind == RECORD_RETURN)
 			take_return(p, o, slot, rec);
 		break;
@@ -240,7 +278,7 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 		s->last_ts = o->ts;
 	rec->ts = s->last_ts;
 	rec->pid = o->tid;
-	if (!rec->graph) {
+	if (!(rec->graph & RECORD_GRAPH_TOLD)) {
 		rec->process = o->ref->member;
 		rec->task = o->task;
 	}

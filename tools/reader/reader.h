@@ -15,11 +15,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 #include "abi/option.h"
 #include "abi/record.h"
 
+struct prototypes;
 struct symbols;
 struct tasks;
 struct tep_handle;
@@ -36,7 +38,7 @@ enum record_graph {
 	 * an EXIT, a RECORD_TAIL too.
 	 */
 	RECORD_GRAPH_TOLD = 1,
-	/* EXIT: retval is told. */
+	/* EXIT: retval is told, the register of the result, whatever the function returns. */
 	RECORD_GRAPH_RETVAL = 2,
 	/* EXIT of a call that did not return. */
 	RECORD_GRAPH_UNWOUND = 4,
@@ -44,11 +46,15 @@ enum record_graph {
 	RECORD_GRAPH_NO_START = 8,
 	/* EXIT of a call that has no entry because of tracing_thresh; TOLD too. */
 	RECORD_GRAPH_ALONE = 16,
+	/* ENTRY, FUNCTION: args is told. */
+	RECORD_GRAPH_ARGS = 32,
 };
 
 /*
- * A record. A RECORD_RETURN of the ring is a RECORD_EXIT here, told and alone. Fields of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND and
- * RECORD_STACK it is the number that the record has.
+ * A record. A RECORD_RETURN of the ring is a RECORD_EXIT here, told and alone; RECORD_ENTRY_ARGS,
+ * RECORD_EXIT_VALUE and RECORD_FUNCTION_ARGS are the kinds without, with what they tell besides. Fields
+ * of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND and RECORD_STACK it is the
+ * number that the record has.
  */
 struct record {
 	/* ns, or units of the reader's clock */
@@ -83,6 +89,8 @@ struct record {
 		 */
 		const void *data;
 		uint64_t retval; /* RECORD_GRAPH_RETVAL */
+		/* RECORD_GRAPH_ARGS: RECORD_NR_ARGS words, see record_arg(). Borrowed like data. */
+		const void *args;
 	};
 	union {
 		/* Which of the reader's processes: its stacks have numbers of its own. */
@@ -91,6 +99,15 @@ struct record {
 	};
 	uint32_t task; /* of several threads that had this pid, which: see page_head.task */
 };
+
+/* The @i-th register of arguments, of a record that has RECORD_GRAPH_ARGS. */
+static inline uint64_t record_arg(const void *args, unsigned int i)
+{
+	uint64_t v;
+
+	memcpy(&v, (const unsigned char *)args + 8u * i, sizeof(v));
+	return v;
+}
 
 /* per_cpu/cpuN/stats, as the kernel has it. */
 struct reader_cpu_stats {
@@ -171,6 +188,7 @@ struct reader {
 	bool ts_is_ns;
 	bool overwrite;		  /* the buffer overwrote its oldest records when full */
 	bool graph;		  /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
+	bool values;		  /* some tell arguments or results */
 	char clock[32];		  /* trace_clock's name, "local" for ours */
 	char tracer[32];	  /* current_tracer, "nop" if unknown */
 	char uname[256];	  /* "Linux host release machine" */
@@ -178,6 +196,7 @@ struct reader {
 	uint64_t options_flipped; /* trace_options that are not as at first: reader_option() */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, 0 unknown */
 	struct symbols *symbols;
+	struct prototypes *prototypes;	/* that the source tells, see prototype.h; NULL: none */
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
 	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */

@@ -15,8 +15,6 @@ void srcline_free(struct srcline *s);
 
 /*
  * srcline_find() - where the code at @addr, of a trace.dat's address space, stands in the source.
- * An object is used if its file is the one that ran; its DWARF is taken from it, or from its debug file
- * (by build-id below /usr/lib/debug, or by .gnu_debuglink).
  * Return: `folder/file.c:12` as the compiler was told, or NULL. Borrowed until the next call.
  */
 const char *srcline_find(struct srcline *s, uint64_t addr);

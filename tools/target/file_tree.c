@@ -153,7 +153,7 @@ static int option_bit(const char *name)
 		int bit;
 	} options[] = {
 #define ROW(NAME, name, number, first) {name, number},
-		AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_GRAPH(ROW)
+		AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_FUNCTION(ROW) AREA_OPTIONS_GRAPH(ROW)
 #undef ROW
 	};
 

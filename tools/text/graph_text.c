@@ -22,6 +22,7 @@
 #include "event_text.h"
 #include "number.h"
 #include "trace_text.h"
+#include "value_text.h"
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
@@ -53,6 +54,7 @@ struct graph_text {
 	unsigned int cpu_width;
 	struct event_text *events;
 	struct trace_text *plain;
+	struct value_text *values;
 	struct cpu_state *cpu;
 	struct name_slot names[NAME_SLOTS];
 };
@@ -74,6 +76,7 @@ static const struct {
 	{"funcgraph-tail", GRAPH_PRINT_TAIL, AREA_OPTION_FUNCGRAPH_TAIL},
 	{"funcgraph-retval", GRAPH_PRINT_RETVAL, AREA_OPTION_FUNCGRAPH_RETVAL},
 	{"funcgraph-retval-hex", GRAPH_PRINT_RETVAL_HEX, AREA_OPTION_FUNCGRAPH_RETVAL_HEX},
+	{"funcgraph-args", GRAPH_PRINT_ARGS, AREA_OPTION_FUNCGRAPH_ARGS},
 	{"sleep-time", GRAPH_SLEEP_TIME, AREA_OPTION_SLEEP_TIME},
 	{"graph-time", GRAPH_GRAPH_TIME, AREA_OPTION_GRAPH_TIME},
 	{"latency-format", GRAPH_LATENCY_FORMAT, IN_NO_AREA},
@@ -130,7 +133,8 @@ struct graph_text *graph_text_new(struct reader *r, struct out *o, const bool *c
 	g->cpu = calloc(r->nr_cpus + 1u, sizeof(*g->cpu));
 	g->events = event_text_new(r);
 	g->plain = trace_text_new(r, o, cpus);
-	if (!g->cpu || !g->events || !g->plain) {
+	g->values = value_text_new(r);
+	if (!g->cpu || !g->events || !g->plain || !g->values) {
 		graph_text_free(g);
 		return NULL;
 	}
@@ -145,6 +149,7 @@ void graph_text_free(struct graph_text *g)
 		return;
 	event_text_free(g->events);
 	trace_text_free(g->plain);
+	value_text_free(g->values);
 	free(g->cpu);
 	free(g);
 }
@@ -377,15 +382,26 @@ static void put_indent(struct graph_text *g, uint64_t depth)
 	out_done(g->o, (char *)memset(out_room(g->o, n), ' ', n) + n);
 }
 
-/* The kernel's text: hexadecimal, but for what looks like -errno. */
-static void put_retval(struct graph_text *g, uint64_t v)
+static bool has_retval(struct graph_text *g, const struct graph_event *ev)
 {
-	int64_t err = v >> 31 == 1 ? (int32_t)v : (int64_t)v;
+	return g->options & GRAPH_PRINT_RETVAL && ev->flags & GRAPH_RETVAL &&
+	       !value_text_is_void(g->values, ev->ip);
+}
 
-	if (!(g->options & GRAPH_PRINT_RETVAL_HEX) && err < 0 && err >= -4095)
-		out_printf(g->o, "= %" PRId64, err);
+static void put_retval(struct graph_text *g, const struct graph_event *ev)
+{
+	out_text(g->o, "= ");
+	value_text_result(g->values, g->o, ev->ip, ev->retval, g->options & GRAPH_PRINT_RETVAL_HEX);
+}
+
+/* `name()`, with what it was passed. */
+static void put_call(struct graph_text *g, const struct graph_event *ev)
+{
+	put_name(g, ev->ip);
+	if (g->options & GRAPH_PRINT_ARGS && ev->flags & GRAPH_ARGS)
+		value_text_args(g->values, g->o, ev->ip, ev->args);
 	else
-		out_printf(g->o, "= 0x%" PRIx64, v);
+		out_text(g->o, "()");
 }
 
 static void put_entry(struct graph_text *g, const struct graph_event *ev)
@@ -398,8 +414,8 @@ static void put_entry(struct graph_text *g, const struct graph_event *ev)
 		cpu->open[ev->depth] = ev->ip;
 	out_done(g->o, put_no_duration(g, p));
 	put_indent(g, ev->depth);
-	put_name(g, ev->ip);
-	out_text(g->o, "() {\n");
+	put_call(g, ev);
+	out_text(g->o, " {\n");
 }
 
 static void put_leaf(struct graph_text *g, const struct graph_event *ev)
@@ -413,11 +429,11 @@ static void put_leaf(struct graph_text *g, const struct graph_event *ev)
 		cpu->open[ev->depth] = 0;
 	out_done(g->o, put_duration(g, p, ev->end - ev->start));
 	put_indent(g, ev->depth);
-	put_name(g, ev->ip);
-	out_text(g->o, "();");
-	if (g->options & GRAPH_PRINT_RETVAL && ev->flags & GRAPH_RETVAL) {
+	put_call(g, ev);
+	out_text(g->o, ";");
+	if (has_retval(g, ev)) {
 		out_text(g->o, " /* ");
-		put_retval(g, ev->retval);
+		put_retval(g, ev);
 		out_text(g->o, " */");
 	}
 	out_text(g->o, "\n");
@@ -426,7 +442,7 @@ static void put_leaf(struct graph_text *g, const struct graph_event *ev)
 static void put_exit(struct graph_text *g, const struct graph_event *ev)
 {
 	struct cpu_state *cpu = &g->cpu[ev->rec->cpu];
-	bool retval = g->options & GRAPH_PRINT_RETVAL && ev->flags & GRAPH_RETVAL;
+	bool retval = has_retval(g, ev);
 	bool named = retval || g->options & GRAPH_PRINT_TAIL;
 	char *p = put_context(g, out_room(g->o, LINE_BYTES), ev->rec, ev->rec->ts);
 
@@ -445,7 +461,7 @@ static void put_exit(struct graph_text *g, const struct graph_event *ev)
 		put_name(g, ev->ip);
 		if (retval) {
 			out_text(g->o, " ");
-			put_retval(g, ev->retval);
+			put_retval(g, ev);
 		}
 		out_text(g->o, " */\n");
 	} else {

@@ -23,6 +23,7 @@ enum graph_option {
 	GRAPH_SLEEP_TIME = 1 << 10,
 	GRAPH_GRAPH_TIME = 1 << 11,
 	GRAPH_LATENCY_FORMAT = 1 << 12,
+	GRAPH_PRINT_ARGS = 1 << 13,
 };
 
 #define GRAPH_OPTIONS_DEFAULT                                                                      \

@@ -14,6 +14,7 @@
 
 #include "event_text.h"
 #include "number.h"
+#include "value_text.h"
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
@@ -41,8 +42,9 @@ struct trace_text {
 	struct out *o;
 	const bool *cpus;
 	struct event_text *events;
+	struct value_text *values;
 	/* as the options have it */
-	bool context, irq_info, tgid, plain_names;
+	bool context, irq_info, tgid, plain_names, args;
 	bool annotate; /* something was overwritten: say where each CPU's records start */
 	bool *started; /* a CPU each */
 	bool any;      /* a line was printed */
@@ -72,13 +74,15 @@ struct trace_text *trace_text_new(struct reader *r, struct out *o, const bool *c
 	t->sec = UINT64_MAX;
 	t->started = calloc(r->nr_cpus + 1u, sizeof(*t->started));
 	t->events = event_text_new(r);
-	if (!t->started || !t->events) {
+	t->values = value_text_new(r);
+	if (!t->started || !t->events || !t->values) {
 		trace_text_free(t);
 		return NULL;
 	}
 	t->context = reader_option(r, AREA_OPTION_CONTEXT_INFO);
 	t->irq_info = reader_option(r, AREA_OPTION_IRQ_INFO);
 	t->tgid = reader_option(r, AREA_OPTION_RECORD_TGID);
+	t->args = reader_option(r, AREA_OPTION_FUNC_ARGS);
 	t->plain_names = !reader_option(r, AREA_OPTION_SYM_OFFSET) &&
 			 !reader_option(r, AREA_OPTION_SYM_ADDR) &&
 			 reader_option(r, AREA_OPTION_PRINT_PARENT);
@@ -95,6 +99,7 @@ void trace_text_free(struct trace_text *t)
 	if (!t)
 		return;
 	event_text_free(t->events);
+	value_text_free(t->values);
 	free(t->started);
 	free(t);
 }
@@ -292,6 +297,8 @@ static void put_function_places(struct trace_text *t, const struct record *rec)
 {
 	out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
 	put_place(t, rec->ip);
+	if (t->args && rec->graph & RECORD_GRAPH_ARGS)
+		value_text_args(t->values, t->o, rec->ip, rec->args);
 	if (reader_option(t->r, AREA_OPTION_PRINT_PARENT)) {
 		out_text(t->o, " <-");
 		put_place(t, rec->parent_ip);
@@ -355,7 +362,7 @@ void trace_text_record(struct trace_text *t, const struct record *rec)
 	if (rec->lost || !t->started[rec->cpu])
 		put_notes(t, rec);
 	t->any = true;
-	if (rec->kind == RECORD_FUNCTION && !t->plain_names) {
+	if (rec->kind == RECORD_FUNCTION && (!t->plain_names || rec->graph & RECORD_GRAPH_ARGS)) {
 		put_function_places(t, rec);
 	} else if (rec->kind == RECORD_FUNCTION) {
 		put_function(t, rec);

@@ -32,6 +32,7 @@ hook_calls:
 	mov	88(%rbp), %rsi
 	movslq	-4(%rdx), %rax
 	mov	SLOT_WORD(%rdx,%rax), %rdi
+	lea	24(%rbp), %rcx		/* struct call_args */
 	call	calls_enter
 	mov	%rax, 80(%rbp)
 	mov	%rbp, %rsp

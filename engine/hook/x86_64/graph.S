@@ -18,8 +18,9 @@
  * stamp goes before the record.
  *
  * Variants: how a record is reserved and stamped, as in entry.S; `filtered` ones know
- * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh; `multi` ones, filtered
- * too, leave the records to C, which writes them for each instance that wants the function
+ * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh, and the options
+ * funcgraph-args and funcgraph-retval; `multi` ones, filtered too and without these two options,
+ * leave the records to C, which writes them for each instance that wants the function
  * (graph_calls.c): their calls are silent, so that whatever exit is current finds them. graph_enter
  * and graph_exit jump to the current variant through a pointer each, always the same and predicted.
  */
@@ -27,6 +28,8 @@
 
 #define WORD_TAIL  0x1000000000000000	/* from RECORD_ENTRY to RECORD_TAIL */
 #define WORD_EXIT  0x2000000000000000	/* ... and to RECORD_EXIT */
+#define WORD_VALUE 0x9000000000000000	/* from there to RECORD_EXIT_VALUE */
+#define WORD_ARGS  0x9000000000000000	/* from RECORD_ENTRY to RECORD_ENTRY_ARGS */
 
 	/*
 	 * The return address is at shadow(CFA - 8): DW_CFA_expression of the return column,
@@ -56,18 +59,7 @@
 #define STUB	48(%rsp)		/* after SAVE_ALL in graph_enter: stub + 5 */
 #define SLOT	56(%rsp)		/* ... and S */
 #define EXIT_SLOT 48(%rsp)		/* after SAVE_ALL in graph_exit: S */
-
-	.macro SAVE_ALL
-	SAVE
-	push	%r8
-	.cfi_adjust_cfa_offset 8
-	.endm
-
-	.macro RESTORE_ALL
-	pop	%r8
-	.cfi_adjust_cfa_offset -8
-	RESTORE
-	.endm
+#define RESULT	40(%rsp)		/* ... and rax */
 
 	/* @other: where to go when the thread's records are not told of the stack r8 */
 	.macro RECORD_8 name, clock, cpu, slow, out, other
@@ -95,6 +87,24 @@
 	pop	%rdi
 	.cfi_adjust_cfa_offset -8
 	jmp	\then
+	.endm
+
+	/* A whole record with more than its head, then on at @done; at @lost if there is none. */
+	.macro RECORD_MORE name, bytes, payload, clock, cpu, done, lost, other
+.L\name\()_record:
+	.ifc \cpu, rseq
+	RSEQ_RECORD \name, \bytes, \payload, \clock, .L\name\()_page, \other
+	jmp	\done
+	RSEQ_ABORT \name, \bytes, \payload, \clock, .L\name\()_page, \done, \other
+	.else
+	SAME_STACK \other
+	LOAD_CTL %rcx
+	XADD_RECORD \bytes, \payload, \clock, \cpu, .L\name\()_page, \done
+	.endif
+.L\name\()_page:
+	NEW_PAGE \name, \bytes, \cpu, .L\name\()_noted, \lost
+.L\name\()_noted:
+	NOTE_STACK .L\name\()_record
 	.endm
 
 	/*
@@ -335,6 +345,10 @@
 	GO_TO_BODY
 	.cfi_restore_state
 	.else
+	.if \filtered
+	cmpl	$0, graph_args(%rip)
+	jne	.L\name\()_args
+	.endif
 .L\name\()_record:
 	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap, .L\name\()_elsewhere
 	.cfi_remember_state
@@ -435,6 +449,12 @@
 	jmp	.L\name\()_unwrapped
 
 	.if \filtered
+	.ifnc \cpu, multi
+.L\name\()_args:
+	movabs	$WORD_ARGS, %rax
+	add	%rax, %rdi
+	RECORD_MORE \name\()_args, 56, , \clock, \cpu, .L\name\()_wrap, .L\name\()_unwrapped, .L\name\()_elsewhere
+	.endif
 .L\name\()_hide:
 	mov	%rcx, ST_HIDDEN(%r8)
 	.cfi_remember_state
@@ -495,6 +515,10 @@
 	js	.L\name\()_silent
 	.ifnc \cpu, multi
 	EXIT_WORD
+	.if \filtered
+	cmpl	$0, graph_retval(%rip)
+	jne	.L\name\()_value
+	.endif
 .L\name\()_record:
 	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
 	.endif
@@ -530,9 +554,14 @@
 	SHADOW_OF %rcx, %rdx, %rax
 	cmpq	$0, SHADOW_LINK(%rdx)
 	js	.L\name\()_slow
+	.if \filtered
+	SWITCH_RECORD \name\()_switch, 0, \clock
+	jmp	.L\name\()_again
+	.else
 	EXIT_WORD
 	SWITCH_RECORD \name\()_switch, 1, \clock
 	jmp	.L\name\()_done
+	.endif
 	SWITCH_REST \name\()_switch, .L\name\()_slow
 	.endif
 .L\name\()_slow:
@@ -544,6 +573,15 @@
 	.cfi_remember_state
 	UNWRAP 0
 	.cfi_restore_state
+
+	.if \filtered
+	.ifnc \cpu, multi
+.L\name\()_value:
+	movabs	$WORD_VALUE, %rax
+	add	%rax, %rdi
+	RECORD_MORE \name\()_value, 16, RESULT, \clock, \cpu, .L\name\()_done, .L\name\()_done, .L\name\()_elsewhere
+	.endif
+	.endif
 
 	/* No entry record of this way: set_graph_notrace, tracing_thresh, several instances. */
 .L\name\()_silent:

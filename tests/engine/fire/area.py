@@ -21,6 +21,7 @@ FUNCTION, ENTRY, TAIL, EXIT, UNWOUND, STACK = range(1, 7)
 PRINT, RETURN, EVENT, UNCOMMITTED = 8, 9, 10, 15
 Page = collections.namedtuple("Page", "index state seq commit base tid cpu task overrun dropped "
                                       "commit_overrun take_seq records voids")
+# of ENTRY_ARGS, EXIT_VALUE and FUNCTION_ARGS the kind without, and a tuple as the payload
 Record = collections.namedtuple("Record", "kind stamp id payload")
 
 
@@ -60,9 +61,14 @@ class Area:
             while at + 8 <= end:
                 word, = struct.unpack_from("<Q", page, at)
                 kind, ident, stamp = word >> 60, word >> 32 & 0xfffffff, word & 0xffffffff
+                with_args = {11: (ENTRY, 6), 13: (EXIT, 1), 12: (FUNCTION, 7)}.get(kind)
                 if word == 0:
                     at += 8
                     voids += 1
+                elif with_args:
+                    kind, nr = with_args
+                    records.append(Record(kind, stamp, ident, struct.unpack_from(f"<{nr}Q", page, at + 8)))
+                    at += 8 + 8 * nr
                 elif ENTRY <= kind <= STACK:
                     records.append(Record(kind, stamp, ident, None))
                     at += 8

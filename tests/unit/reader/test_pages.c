@@ -317,7 +317,7 @@ static void words_that_are_no_records(void **state)
 	/* a word that no writer makes ends its page; so does a record that does not fit */
 	fake_take(f, 0, 2, 100, 3000);
 	fake_call(f, 0, 2, 0, 1, 0);
-	fake_word(f, 0, 2, fake_record(12, 1, 1));
+	fake_word(f, 0, 2, fake_record(14, 1, 1));
 	fake_call(f, 0, 2, 2, 1, 0);
 	fake_publish(f, 0, 2);
 	fake_take(f, 0, 3, 100, 4000);
@@ -408,11 +408,60 @@ static void a_counter_without_pairs_is_told_as_it_is(void **state)
 	fake_free(f);
 }
 
+static void put_values(struct fake *f, unsigned int kind, uint32_t stamp, unsigned int nr)
+{
+	fake_word(f, 0, 0, fake_record(kind, 1, stamp));
+	for (unsigned int i = 0; i < nr; i++)
+		fake_word(f, 0, 0, 0x100 * stamp + i);
+}
+
+/* The kinds with arguments and results are the kinds without, and lend what they have besides. */
+static void arguments_and_results(void **state)
+{
+	struct fake *f = fake_new(1, 8, 10);
+	struct record rec[8];
+	struct reader *r;
+
+	fake_take(f, 0, 0, 100, 1000);
+	put_values(f, RECORD_ENTRY_ARGS, 1, 6);
+	put_values(f, RECORD_FUNCTION_ARGS, 2, 7);
+	put_values(f, RECORD_ENTRY, 3, 0);
+	put_values(f, RECORD_EXIT, 4, 0);
+	put_values(f, RECORD_EXIT_VALUE, 5, 1);
+	/* one that does not fit ends the page */
+	put_values(f, RECORD_FUNCTION_ARGS, 6, 6);
+	fake_publish(f, 0, 0);
+	r = open_fake(f);
+	assert_true(r->graph);
+	assert_true(r->values);
+	assert_int_equal(reader_read(r, 0, rec, 8), 5);
+	assert_int_equal(rec[0].kind, RECORD_ENTRY);
+	assert_int_equal(rec[0].graph, RECORD_GRAPH_ARGS);
+	assert_int_equal(rec[1].kind, RECORD_FUNCTION);
+	assert_int_equal(rec[1].graph, RECORD_GRAPH_ARGS);
+	assert_int_equal(rec[1].parent_ip, 0x200);
+	for (unsigned int i = 0; i < 6; i++) {
+		assert_int_equal(record_arg(rec[0].args, i), 0x100 + i);
+		assert_int_equal(record_arg(rec[1].args, i), 0x201 + i);
+	}
+	assert_int_equal(rec[2].kind, RECORD_ENTRY);
+	assert_int_equal(rec[2].graph, 0);
+	assert_int_equal(rec[3].graph, 0);
+	assert_int_equal(rec[4].kind, RECORD_EXIT);
+	assert_int_equal(rec[4].graph, RECORD_GRAPH_RETVAL);
+	assert_int_equal(rec[4].retval, 0x500);
+	for (unsigned int i = 0; i < 5; i++)
+		assert_int_equal(rec[i].process, 0);
+	reader_close(r);
+	fake_free(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_record_is_told_whole),
 		cmocka_unit_test(texts_are_lent),
+		cmocka_unit_test(arguments_and_results),
 		cmocka_unit_test(a_caller_is_in_what_lay_there_then),
 		cmocka_unit_test(a_caller_outside_keeps_its_address),
 		cmocka_unit_test(overlapping_pages_are_merged),
