@@ -10,8 +10,13 @@
  *
  *	NUMBER PARENT IP CALLS RECURSIVE
  *
+ * and one for each function, with what its calls took in ns:
+ *
+ *	function IP CALLS TOTAL SELF
+ *
  * PARENT: the number of the caller's context, 0 for none; CALLS: those that did not come from the
- * same function, RECURSIVE: those that did. At the end `entries N`, `exits N`, `wrong N` (exits of
+ * same function, RECURSIVE: those that did. TOTAL is of the calls that were not made beneath another of the
+ * same function, SELF of all, without the calls that they made. At the end `entries N`, `exits N`, `wrong N` (exits of
  * another function than was entered at that depth, entries below no entry) and `missed N`.
  */
 #include <inttypes.h>
@@ -22,28 +27,35 @@
 #include <event-parse.h>
 #include <trace-cmd.h>
 
-#define MAX_DEPTH   (1u << 16)
-#define MAX_THREADS 64
+#define MAX_DEPTH     (1u << 16)
+#define MAX_THREADS   64
+#define MAX_FUNCTIONS (1u << 16)
 
 struct context {
 	uint64_t ip, calls, recursive;
 	uint32_t parent, child, next;
 };
 
+struct function {
+	uint64_t ip, calls, total, self;
+};
+
 struct thread {
 	int pid;
 	uint32_t depth; /* what is known of open[] */
 	struct {
-		uint64_t ip;
+		uint64_t ip, beneath; /* beneath: what the calls took that it has made */
 		uint32_t context;
 	} open[MAX_DEPTH];
 };
 
 static struct context *contexts;
 static uint32_t nr_contexts = 1, nr_allocated;
+static struct function functions[MAX_FUNCTIONS]; /* a hash by ip */
 static struct thread *threads[MAX_THREADS];
 static struct tep_event *entry, *exited;
-static struct tep_format_field *entry_func, *entry_depth, *exit_func, *exit_depth;
+static struct tep_format_field *entry_func, *entry_depth, *exit_func, *exit_depth, *exit_call,
+	*exit_return;
 static uint64_t nr_entries, nr_exits, nr_wrong, nr_missed;
 
 static struct thread *thread_of(int pid)
@@ -114,15 +126,42 @@ static int entered(struct thread *t, uint64_t ip, uint64_t depth)
 		contexts[parent].calls++;
 	}
 	t->open[depth].ip = ip;
+	t->open[depth].beneath = 0;
 	t->open[depth].context = parent;
 	t->depth = (uint32_t)depth + 1;
 	return 0;
 }
 
+static struct function *function_of(uint64_t ip)
+{
+	uint32_t i = (uint32_t)(ip * UINT64_C(0x9e3779b97f4a7c15) >> 48);
+
+	while (functions[i].ip && functions[i].ip != ip)
+		i = (i + 1) % MAX_FUNCTIONS;
+	functions[i].ip = ip;
+	return &functions[i];
+}
+
+/* The call at @depth has taken @took. */
+static void took(struct thread *t, uint64_t depth, uint64_t took)
+{
+	struct function *f = function_of(t->open[depth].ip);
+	uint64_t i;
+
+	f->calls++;
+	f->self += took - t->open[depth].beneath;
+	if (depth)
+		t->open[depth - 1].beneath += took;
+	for (i = 0; i < depth; i++)
+		if (t->open[i].ip == t->open[depth].ip)
+			return;
+	f->total += took;
+}
+
 static int count(struct tracecmd_input *handle, struct tep_record *record, int cpu, void *data)
 {
 	struct tep_handle *tep = tracecmd_get_tep(handle);
-	unsigned long long func, depth;
+	unsigned long long func, depth, from, to;
 	int type = tep_data_type(tep, record);
 	struct thread *t;
 
@@ -140,10 +179,15 @@ static int count(struct tracecmd_input *handle, struct tep_record *record, int c
 	if (type == entry->id)
 		return entered(t, func, depth);
 	nr_exits++;
-	if (depth >= t->depth || t->open[depth].ip != func)
+	if (tep_read_number_field(exit_call, record->data, &from) ||
+	    tep_read_number_field(exit_return, record->data, &to))
+		return -1;
+	if (depth >= t->depth || t->open[depth].ip != func) {
 		nr_wrong++;
-	else
+	} else {
 		t->depth = (uint32_t)depth;
+		took(t, depth, to - from);
+	}
 	return 0;
 }
 
@@ -176,8 +220,10 @@ int main(int argc, char **argv)
 	entry_depth = tep_find_field(entry, "depth");
 	exit_func = tep_find_field(exited, "func");
 	exit_depth = tep_find_field(exited, "depth");
-	if (!entry_func || !entry_depth || !exit_func || !exit_depth ||
-	    tracecmd_iterate_events(handle, NULL, 0, count, NULL)) {
+	exit_call = tep_find_field(exited, "calltime");
+	exit_return = tep_find_field(exited, "rettime");
+	if (!exit_call || !exit_return || !entry_func || !entry_depth || !exit_func ||
+	    !exit_depth || tracecmd_iterate_events(handle, NULL, 0, count, NULL)) {
 		fprintf(stderr, "dat_graph: cannot read the events of %s\n", argv[1]);
 		return 1;
 	}
@@ -185,6 +231,11 @@ int main(int argc, char **argv)
 		printf("%" PRIu32 " %" PRIu32 " %#" PRIx64 " %" PRIu64 " %" PRIu64 "\n", i,
 		       contexts[i].parent, contexts[i].ip, contexts[i].calls,
 		       contexts[i].recursive);
+	for (i = 0; i < MAX_FUNCTIONS; i++)
+		if (functions[i].ip)
+			printf("function %#" PRIx64 " %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+			       functions[i].ip, functions[i].calls, functions[i].total,
+			       functions[i].self);
 	printf("entries %" PRIu64 "\nexits %" PRIu64 "\nwrong %" PRIu64 "\nmissed %" PRId64 "\n",
 	       nr_entries, nr_exits, nr_wrong, (int64_t)nr_missed);
 	for (i = 0; i < MAX_THREADS; i++)
