@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -228,6 +229,38 @@ NOINLINE void across()
 	say("caught in the library: %d", lib_catch(callback, 10));
 }
 
+#ifdef OPENED
+/* the same library again, by a name under which it is opened, thrown through and closed */
+NOINLINE void opened()
+{
+	void *library = dlopen(OPENED, RTLD_NOW);
+	auto thrower = reinterpret_cast<int (*)(int, int)>(
+		library ? dlsym(library, "_Z9lib_throwii") : nullptr);
+	auto caller = reinterpret_cast<int (*)(int (*)(int), int)>(
+		library ? dlsym(library, "_Z8lib_callPFiiEi") : nullptr);
+
+	if (!thrower || !caller) {
+		say("not opened: %s", dlerror());
+		return;
+	}
+	for (int i = 6; i < 8; i++) {
+		try {
+			thrower(i, 2);
+		} catch (int x) {
+			say("from what was opened %d", x);
+		} catch (const std::exception &e) {
+			say("from what was opened: %s", e.what());
+		}
+	}
+	try {
+		say("not reached %d", caller(callback, 5));
+	} catch (int x) {
+		say("through what was opened %d", x);
+	}
+	dlclose(library);
+}
+#endif
+
 struct Animal {
 	virtual ~Animal() = default;
 	virtual int speak(int n) = 0;
@@ -373,6 +406,10 @@ void section_throws()
 	}
 	kept_for_later();
 	across();
+#ifdef OPENED
+	opened();
+	opened();
+#endif
 	Dog d;
 	virtually(d);
 	say("loop %d", loop(500));
