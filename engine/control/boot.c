@@ -415,6 +415,7 @@ __attribute__((constructor(101))) void engine_start(int argc, char **argv, char 
 		return;
 	environment = (const char *const *)envp;
 	start_sanitizers();
+	libc_find_rows(NULL); /* find libc's now: unwinders may ask from signal handlers */
 	cyg_start();
 	start();
 	engine_ready();

@@ -21,6 +21,14 @@ void *libc_next(const char *name);
  */
 void *libc_anywhere(const char *name);
 
+/*
+ * libc_find_rows() - let unwinders find rows for code that is no object's.
+ * @find: for an address that libc does not know, what a PT_GNU_EH_FRAME segment would be, and the
+ * bounds for which it holds; NULL: not its either. Called in any context.
+ * In static programs nobody asks. Constructor or notification context.
+ */
+void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi));
+
 /* Where the engine's own code lies. */
 void libc_own_text(uint64_t *lo, uint64_t *hi);
 

@@ -4,6 +4,7 @@
 #include <link.h>
 #include <stddef.h>
 
+#include "engine/base/compiler.h"
 #include "engine/core/libc.h"
 
 /* Of the linker: the library's first byte, and the last of its code. */
@@ -21,6 +22,48 @@ void *libc_next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
 }
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+typedef int find_object_fn(void *pc, struct dl_find_object *result);
+
+static find_object_fn *real_find_object;
+static const void *(*find_rows)(uint64_t pc, uint64_t *lo, uint64_t *hi);
+
+void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi))
+{
+	if (!real_find_object)
+		real_find_object = (find_object_fn *)libc_next("_dl_find_object");
+	__atomic_store_n(&find_rows, find, __ATOMIC_RELEASE);
+}
+
+/* What libgcc asks for each frame. */
+VESTIGE_EXPORT int _dl_find_object(void *pc, struct dl_find_object *result)
+{
+	const void *(*find)(uint64_t pc, uint64_t * lo, uint64_t * hi);
+	uint64_t lo, hi;
+	const void *rows;
+
+	if (!real_find_object)
+		real_find_object = (find_object_fn *)libc_next("_dl_find_object");
+	if (real_find_object && !real_find_object(pc, result))
+		return 0;
+	find = __atomic_load_n(&find_rows, __ATOMIC_ACQUIRE);
+	rows = find ? find((uint64_t)pc, &lo, &hi) : NULL;
+	if (!rows)
+		return -1;
+	*result = (struct dl_find_object){
+		.dlfo_map_start = (void *)(uintptr_t)lo,
+		.dlfo_map_end = (void *)(uintptr_t)hi,
+		.dlfo_eh_frame = (void *)(uintptr_t)rows,
+	};
+	return 0;
+}
+#else
+void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi))
+{
+	(void)find;
+}
+#endif
 
 int libc_owns(const void *p)
 {

@@ -36,6 +36,7 @@
 #include "engine/hook/entry.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_avoid.h"
+#include "engine/hook/island_rows.h"
 #include "engine/hook/near_map.h"
 #include "engine/core/text_patch.h"
 
@@ -246,8 +247,12 @@ static int map_near(struct sites *s, const struct area_object *row)
 	if (nr_full == row->nr_functions)
 		return 0;
 	s->islands_bytes = (size_t)row->nr_functions * ISLAND_BYTES;
-	s->islands = near_map(s->lo, s->hi, s->islands_bytes);
-	return s->islands ? 0 : -ENOMEM;
+	s->islands = near_map(s->lo, s->hi, s->islands_bytes + ISLAND_ROWS_BYTES);
+	if (!s->islands)
+		return -ENOMEM;
+	island_rows_make(s->islands, s->islands_bytes);
+	s->islands_bytes += ISLAND_ROWS_BYTES;
+	return 0;
 }
 
 static int settle(struct object *o, struct sites *s)
@@ -640,7 +645,9 @@ void sites_forget(struct object *o)
 		sys_munmap(s->ops, object_row(o)->nr_functions / 8 + 8);
 	if (s->slots)
 		sys_munmap(s->slots, object_row(o)->nr_functions * sizeof(*s->slots));
-	if (s->islands)
+	if (s->islands) {
+		island_rows_forget(s->islands);
 		sys_munmap(s->islands, s->islands_bytes);
+	}
 	sys_munmap(s, sizeof(*s));
 }

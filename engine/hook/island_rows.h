@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How a stack is walked whose thread is on an island: the jump of a site of five bytes, in memory that is no
+ * object's, so that no unwinder would know it.
+ */
+#ifndef VESTIGE_HOOK_ISLAND_ROWS_H
+#define VESTIGE_HOOK_ISLAND_ROWS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Behind the islands, aligned to 16 bytes. */
+#define ISLAND_ROWS_BYTES 128u
+
+/*
+ * island_rows_make() - write unwind rows for @islands .. @islands + @bytes to the ISLAND_ROWS_BYTES behind
+ * them, and let libgcc find them. Constructor or notification context; one caller at a time.
+ */
+void island_rows_make(uint8_t *islands, size_t bytes);
+
+/* They are going to be unmapped. The same contexts. */
+void island_rows_forget(const uint8_t *islands);
+
+#endif
