@@ -67,7 +67,7 @@ def both(w, *program, flags=()):
 
 
 def test_calls(w):
-    both(w, w.prog, "calls", 20000)
+    both(w, w.prog, "calls", 60000)  # long enough to be read ahead
 
 
 def test_version_6(w):

@@ -2,7 +2,7 @@
 /*
  * See dat_native.h. The pages are read once more, packed (page_pack.h) by the calling thread and
  * compressed beside it, 32 of a CPU at a time. Costs 3 to 4 ns a record and CPU.
- * Tests: tests/unit/test_dat_native.c.
+ * Tests: tests/unit/reader/test_native.c.
  */
 #include "dat_native.h"
 

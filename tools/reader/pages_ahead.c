@@ -6,7 +6,7 @@
  *
  * A lane is a CPU's ring of loaded pages. Who loads into it has it to itself (`busy`): so does the
  * source what it keeps of that CPU. Pages that are ready and wait are MAX_READY at most, 8 KB each.
- * Costs a lock for some ten pages. Tests: tests/unit/reader/test_pages.c.
+ * Costs a lock for some ten pages. Tests: tests/cli/test_native.py (its recordings are long enough).
  */
 #include <errno.h>
 #include <pthread.h>
