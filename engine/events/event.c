@@ -113,6 +113,18 @@ static const char *copy_type(const char *type)
 	return copy;
 }
 
+static int has_padding(const struct event *e)
+{
+	uint32_t i, at = 8;
+
+	for (i = 0; i < e->nr_fields; i++) {
+		if (e->fields[i].offset != at)
+			return 1;
+		at += e->fields[i].size;
+	}
+	return at % 8 != 0;
+}
+
 static int copy_fields(struct event *e, const struct vestige_event_field *fields)
 {
 	struct event_field *copy;
@@ -135,6 +147,7 @@ static int copy_fields(struct event *e, const struct vestige_event_field *fields
 	}
 	e->fields = copy;
 	e->nr_fields = n;
+	e->padded = has_padding(e);
 	return 0;
 }
 

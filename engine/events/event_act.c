@@ -14,7 +14,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
-#include "engine/events/filter.h"
+#include "engine/events/filter_impl.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
@@ -40,11 +40,13 @@ static void clear(uint64_t *words, uint32_t bytes)
 static void *act_reserve(void *file, struct vestige_event_slot *slot, uint32_t bytes)
 {
 	struct act_slot *s = (struct act_slot *)slot;
+	const struct event_file *f = file;
 
 	/* too large for a page: counted */
 	if (unlikely(!s->scratch))
 		return event_reserve(file, slot, bytes);
-	clear(s->scratch, bytes);
+	if (f->event->padded)
+		clear(s->scratch, bytes);
 	s->bytes = bytes;
 	return s->scratch;
 }
@@ -88,6 +90,28 @@ static void act_commit(void *file, struct vestige_event_slot *slot)
 	event_act(file, s->scratch, (uint32_t)s->bytes);
 	ring_leave(in);
 }
+
+/* With a filter alone: what most records come to is no record, soon. */
+static void filter_commit(void *file, struct vestige_event_slot *slot)
+{
+	const struct act_slot *s = (const struct act_slot *)slot;
+	struct event_file *f = file;
+	struct ring_ctl *in = ring_enter_soon();
+	const struct event_filter *filter;
+
+	if (!in)
+		return;
+	filter = load_acquire(&f->filter);
+	if (unlikely(!filter || filter_match_soon(filter, s->scratch)))
+		put_record(f, s->scratch, (uint32_t)s->bytes);
+	ring_leave(in);
+}
+
+const struct vestige_event_ops event_ops_filter = {
+	.bytes = sizeof(struct vestige_event_ops),
+	.reserve = act_reserve,
+	.commit = filter_commit,
+};
 
 const struct vestige_event_ops event_ops_act = {
 	.bytes = sizeof(struct vestige_event_ops),

@@ -9,6 +9,9 @@
 /* For event_file.pub: records that something acts on, or of an instance other than the top one. */
 extern const struct vestige_event_ops event_ops_act;
 
+/* For records of the top instance that a filter alone acts on. */
+extern const struct vestige_event_ops event_ops_filter;
+
 /*
  * event_act() - a record is complete: filter it, run triggers, put it into the ring.
  * @record: @bytes from its common fields on. Any context, between ring_enter() and ring_leave().

@@ -137,7 +137,9 @@ void event_file_update(struct event_file *f)
 									<< RECORD_ID_SHIFT;
 	if (trace_array_is_top(f->tr) && ring_rseq_offset && area->clock == AREA_CLOCK_TSC)
 		ops = &event_ops_quick;
-	if (!trace_array_is_top(f->tr) || f->filter || f->flags & EVENT_FILE_SOFT_MODE)
+	if (f->filter)
+		ops = &event_ops_filter;
+	if (!trace_array_is_top(f->tr) || f->flags & EVENT_FILE_SOFT_MODE)
 		ops = &event_ops_act;
 	if (!(f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) || f->event->gone)
 		ops = &event_ops_none;

@@ -204,6 +204,40 @@ static int parse_string(struct parser *p, struct filter_pred *t)
 	return 0;
 }
 
+/* Each comparison but `&` is a range of numbers, or all outside it. */
+static void make_range(struct filter_pred *t)
+{
+	uint64_t lowest = t->is_signed ? UINT64_C(1) << 63 : 0;
+	uint64_t highest = lowest - 1;
+
+	t->step.base = t->value;
+	switch (t->op) {
+	case OP_EQ:
+	case OP_NE:
+		t->step.outside = t->op == OP_NE;
+		break;
+	case OP_LT:
+	case OP_GE:
+		/* not in value .. highest */
+		t->step.span = highest - t->value;
+		t->step.outside = t->op == OP_LT;
+		break;
+	case OP_GT:
+	case OP_LE:
+		t->step.base = lowest;
+		t->step.span = t->value - lowest;
+		t->step.outside = t->op == OP_GT;
+		break;
+	default:
+		return;
+	}
+	t->step.offset = (uint16_t)t->offset;
+	if (t->size == 4)
+		t->step.how = t->is_signed ? HOW_SIGNED4 : HOW_UNSIGNED4;
+	else
+		t->step.how = t->is_signed ? HOW_SIGNED : HOW_UNSIGNED;
+}
+
 static int parse_number(struct parser *p, struct filter_pred *t)
 {
 	uint32_t start = p->at, minus = peek(p) == '-', position = p->at + 1;
@@ -220,6 +254,8 @@ static int parse_number(struct parser *p, struct filter_pred *t)
 	    (minus && v > UINT64_C(1) << 63) || (t->is_signed && !minus && v >> 63))
 		return bad(p, -EINVAL, "Illegal integer value", position);
 	t->value = minus ? -v : v;
+	if (t->from == FROM_NUMBER)
+		make_range(t);
 	return 0;
 }
 
@@ -409,8 +445,8 @@ static uint32_t lay_out(struct parser *p, uint32_t node, uint32_t on_true, uint3
 
 		switch (n->type) {
 		case NODE_PRED:
-			p->preds[n->a].on_true = (uint16_t)on_true;
-			p->preds[n->a].on_false = (uint16_t)on_false;
+			p->preds[n->a].step.on_true = (uint16_t)on_true;
+			p->preds[n->a].step.on_false = (uint16_t)on_false;
 			return n->a;
 		case NODE_NOT:
 			swap = on_true;
@@ -443,18 +479,24 @@ static void free_preds(struct filter_pred *preds, uint32_t nr)
 static int finish(struct parser *p, uint32_t root, struct event_filter **out)
 {
 	struct event_filter *filter =
-		heap_alloc(sizeof(*filter) + p->nr_preds * sizeof(filter->preds[0]));
+		heap_alloc(sizeof(*filter) + p->nr_preds * sizeof(filter->steps[0]));
+	uint32_t i;
 
 	if (!filter)
 		return -ENOMEM;
 	filter->text = heap_copy(p->text, p->bytes);
-	if (!filter->text) {
+	filter->preds = heap_alloc(p->nr_preds * sizeof(*filter->preds));
+	if (!filter->text || !filter->preds) {
+		heap_free(filter->text);
+		heap_free(filter->preds);
 		heap_free(filter);
 		return -ENOMEM;
 	}
 	filter->first = lay_out(p, root, FILTER_TRUE, FILTER_FALSE);
 	filter->nr = p->nr_preds;
-	memcpy(filter->preds, p->preds, p->nr_preds * sizeof(filter->preds[0]));
+	memcpy(filter->preds, p->preds, p->nr_preds * sizeof(*filter->preds));
+	for (i = 0; i < p->nr_preds; i++)
+		filter->steps[i] = p->preds[i].step;
 	*out = filter;
 	return 0;
 }
@@ -495,6 +537,7 @@ void filter_free(struct event_filter *filter)
 	if (!filter)
 		return;
 	free_preds(filter->preds, filter->nr);
+	heap_free(filter->preds);
 	heap_free(filter->text);
 	heap_free(filter);
 }

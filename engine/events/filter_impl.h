@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What filter.c (the parser) and filter_match.c (the program) share. Nobody else includes it. */
+/* What filter.c (the parser), filter_match.c (the program) and event_act.c (who runs it) share. */
 #ifndef VESTIGE_EVENTS_FILTER_IMPL_H
 #define VESTIGE_EVENTS_FILTER_IMPL_H
 
@@ -26,8 +26,20 @@ enum filter_from {
 	FROM_CPUMASK, /* __data_loc cpumask_t */
 };
 
-struct filter_pred {
+/* How a term is tested: a field's number in a range is the usual one, all others go the long way. */
+enum filter_how { HOW_LONG, HOW_SIGNED4, HOW_UNSIGNED4, HOW_SIGNED, HOW_UNSIGNED };
+
+/* What is read of a term each time. */
+struct filter_step {
 	uint16_t on_true, on_false; /* where to go on, or FILTER_TRUE, FILTER_FALSE */
+	uint16_t offset;	    /* of the field */
+	uint8_t how;		    /* enum filter_how */
+	uint8_t outside;	    /* 1: true when it is not in the range */
+	uint64_t base, span;	    /* the range: base .. base + span, modulo 2^64 */
+};
+
+struct filter_pred {
+	struct filter_step step;
 	uint8_t from;
 	uint8_t op;
 	uint8_t is_signed;
@@ -43,9 +55,43 @@ struct filter_pred {
 
 struct event_filter {
 	char *text;
+	struct filter_pred *preds;
 	uint32_t nr;
 	uint32_t first; /* where the program begins */
-	struct filter_pred preds[];
+	struct filter_step steps[];
 };
+
+/* The rest of the program, from term @at on. */
+int filter_go_on(const struct event_filter *filter, const void *record, uint32_t at);
+
+static inline int filter_in_range(const struct filter_step *step, uint64_t v)
+{
+	return (v - step->base <= step->span) != step->outside;
+}
+
+/*
+ * filter_match() in line, while terms are numbers of four bytes. A field is read as wide as it was
+ * written, a moment ago: a wider load would wait for the cache.
+ */
+static inline int filter_match_soon(const struct event_filter *filter, const void *record)
+{
+	const uint8_t *bytes = record;
+	uint32_t at = filter->first;
+
+	while (at < FILTER_FALSE) {
+		const struct filter_step *step = &filter->steps[at];
+		const uint8_t *field = bytes + step->offset;
+		int is;
+
+		if (step->how == HOW_SIGNED4)
+			is = filter_in_range(step, (uint64_t)(int64_t) * (const int32_t *)field);
+		else if (step->how == HOW_UNSIGNED4)
+			is = filter_in_range(step, *(const uint32_t *)field);
+		else
+			return filter_go_on(filter, record, at);
+		at = is ? step->on_true : step->on_false;
+	}
+	return at == FILTER_TRUE;
+}
 
 #endif

@@ -16,7 +16,8 @@ struct sys_iovec {
 	size_t bytes;
 };
 
-static uint64_t load_number(const uint8_t *p, uint32_t size, int is_signed)
+static __attribute__((noinline)) uint64_t load_number(const uint8_t *p, uint32_t size,
+						      int is_signed)
 {
 	switch (size) {
 	case 1:
@@ -124,7 +125,7 @@ static int compare_pointer(const struct filter_pred *p, uint64_t addr)
 	return n > 0 && compare_string(p, text, (uint32_t)n);
 }
 
-static int evaluate(const struct filter_pred *p, const uint8_t *record)
+static __attribute__((noinline)) int evaluate(const struct filter_pred *p, const uint8_t *record)
 {
 	uint32_t word, at;
 
@@ -156,14 +157,26 @@ static int evaluate(const struct filter_pred *p, const uint8_t *record)
 	}
 }
 
-int filter_match(const struct event_filter *filter, const void *record)
+int filter_go_on(const struct event_filter *filter, const void *record, uint32_t at)
 {
-	uint32_t at = filter->first;
+	const uint8_t *bytes = record;
 
 	while (at < FILTER_FALSE) {
-		const struct filter_pred *p = &filter->preds[at];
+		const struct filter_step *step = &filter->steps[at];
+		int is;
 
-		at = evaluate(p, record) ? p->on_true : p->on_false;
+		if (step->how == HOW_LONG)
+			is = evaluate(&filter->preds[at], record);
+		else
+			is = filter_in_range(step, load_number(bytes + step->offset,
+							       filter->preds[at].size,
+							       filter->preds[at].is_signed));
+		at = is ? step->on_true : step->on_false;
 	}
 	return at == FILTER_TRUE;
+}
+
+int filter_match(const struct event_filter *filter, const void *record)
+{
+	return filter_match_soon(filter, record);
 }

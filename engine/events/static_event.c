@@ -46,9 +46,56 @@ static int enable(struct event *e, struct event_file *file, int on)
 
 static const struct event_class static_class = {.enable = enable};
 
-static int same_format(const struct event *e, const struct vestige_event *def)
+static int same_format(const struct event *e, const struct vestige_event *def, const char *print)
 {
-	return event_same_fields(e, def->fields()) && str_equal(e->print_fmt, def->print_fmt);
+	return event_same_fields(e, def->fields()) && str_equal(e->print_fmt, print);
+}
+
+static int ends_with(const char *s, char c)
+{
+	size_t n = strlen(s);
+
+	return n && s[n - 1] == c;
+}
+
+/* How a field is printed when nobody said so. */
+static const char *conversion(const struct vestige_event_field *f)
+{
+	if (str_starts(f->type, "__data_loc char") || str_starts(f->type, "char["))
+		return "%s";
+	if (ends_with(f->type, '*'))
+		return "0x%lx";
+	if (f->size == 8)
+		return f->is_signed ? "%ld" : "%lu";
+	return f->is_signed ? "%d" : "%u";
+}
+
+/* `"number=%d item=%s", REC->number, __get_str(item)` */
+static const char *default_print(const struct vestige_event_field *fields, char *text, size_t bytes)
+{
+	const struct vestige_event_field *f;
+	struct seq_buf s;
+
+	seq_init(&s, text, bytes - 1);
+	seq_putc(&s, '"');
+	for (f = fields; f->type; f++) {
+		if (f > fields)
+			seq_putc(&s, ' ');
+		seq_puts(&s, f->name);
+		seq_putc(&s, '=');
+		seq_puts(&s, conversion(f));
+	}
+	seq_putc(&s, '"');
+	for (f = fields; f->type; f++) {
+		int is_part = str_starts(f->type, "__data_loc");
+
+		seq_puts(&s, is_part ? ", __get_str(" : ", REC->");
+		seq_puts(&s, f->name);
+		if (is_part)
+			seq_putc(&s, ')');
+	}
+	text[s.len] = 0;
+	return text;
 }
 
 /* Another definition of an event that is there: switched as it is. */
@@ -65,6 +112,8 @@ static void join(struct event *e, struct source *s)
 
 void static_event_add(struct vestige_event *def, const struct object *o)
 {
+	char text[4096];
+	const char *print;
 	struct source *s;
 	struct event *e, *clash;
 
@@ -73,15 +122,15 @@ void static_event_add(struct vestige_event *def, const struct object *o)
 	/* the same definition, which the loader took from another object for this one's */
 	if (def->engine)
 		return;
+	print = def->print_fmt ? def->print_fmt : default_print(def->fields(), text, sizeof(text));
 	s = heap_alloc(sizeof(*s));
 	if (!s)
 		return;
 	s->object = o;
 	s->tp = def->tp;
 	s->probe = def->probe;
-	e = event_add(def->system, def->name, def->fields(), def->print_fmt, &static_class, s,
-		      &clash);
-	if (!e && clash && clash->class == &static_class && same_format(clash, def)) {
+	e = event_add(def->system, def->name, def->fields(), print, &static_class, s, &clash);
+	if (!e && clash && clash->class == &static_class && same_format(clash, def, print)) {
 		e = clash;
 		join(e, s);
 	}

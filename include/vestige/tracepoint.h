@@ -124,7 +124,7 @@ struct vestige_event {
 	struct tracepoint *tp;
 	void *probe; /* void (*)(void *file, PROTO) */
 	const struct vestige_event_field *(*fields)(void);
-	const char *print_fmt;
+	const char *print_fmt; /* NULL: `NAME=VALUE` of each field */
 	void *engine;
 };
 
@@ -295,7 +295,7 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
  *				signal handler. Before what a probe uses goes away:
  *				tracepoint_synchronize_unregister().
  */
-#define VESTIGE_DECLARE_TRACE_(name, proto, args, condition)                                       \
+#define VESTIGE_DECLARE_WITH_(name, proto, args, condition, data_proto, data_args)                 \
 	VESTIGE_C_ struct tracepoint __tracepoint_##name;                                          \
 	static inline __attribute__((always_inline)) VESTIGE_NOTRACE_ bool                         \
 	trace_##name##_enabled(void)                                                               \
@@ -314,11 +314,11 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 			vestige_in_ = __tracepoint_##name.api->enter();                            \
 		vestige_f_ = __atomic_load_n(&__tracepoint_##name.funcs, __ATOMIC_ACQUIRE);        \
 		for (; vestige_f_ && vestige_f_->func; vestige_f_++)                               \
-			((void (*)(void *, proto))vestige_f_->func)(vestige_f_->data, args);       \
+			((void (*)(data_proto))vestige_f_->func)(data_args);                       \
 		if (vestige_in_)                                                                   \
 			__tracepoint_##name.api->leave(vestige_in_);                               \
 	}                                                                                          \
-	/* one probe, which is ours, is the usual case */                                           \
+	/* one probe, which is ours, is the usual case */                                          \
 	static __attribute__((noinline)) VESTIGE_NOTRACE_ void __do_trace_##name(proto)            \
 	{                                                                                          \
 		const struct tracepoint_func *vestige_f_;                                          \
@@ -330,7 +330,7 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 					     !__atomic_load_n(&__tracepoint_##name.guarded,        \
 							      __ATOMIC_RELAXED),                   \
 				     1))                                                           \
-			((void (*)(void *, proto))vestige_f_->func)(vestige_f_->data, args);       \
+			((void (*)(data_proto))vestige_f_->func)(data_args);                       \
 		else                                                                               \
 			__do_traces_##name(args);                                                  \
 	}                                                                                          \
@@ -340,26 +340,31 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 			__do_trace_##name(args);                                                   \
 	}                                                                                          \
 	static inline VESTIGE_NOTRACE_ int register_trace_prio_##name(                             \
-		void (*probe)(void *data, proto), void *data, int prio)                            \
+		void (*probe)(data_proto), void *data, int prio)                                   \
 	{                                                                                          \
 		return vestige_probe_register_(&__tracepoint_##name, (void *)probe, data, prio);   \
 	}                                                                                          \
 	static inline VESTIGE_NOTRACE_ int register_trace_##name(                                  \
-		void (*probe)(void *data, proto), void *data)                                      \
+		void (*probe)(data_proto), void *data)                                             \
 	{                                                                                          \
 		return vestige_probe_register_(&__tracepoint_##name, (void *)probe, data, 10);     \
 	}                                                                                          \
 	static inline VESTIGE_NOTRACE_ int unregister_trace_##name(                                \
-		void (*probe)(void *data, proto), void *data)                                      \
+		void (*probe)(data_proto), void *data)                                             \
 	{                                                                                          \
 		return vestige_probe_unregister_(&__tracepoint_##name, (void *)probe, data);       \
 	}                                                                                          \
 	static inline VESTIGE_NOTRACE_ void check_trace_callback_type_##name(                      \
-		void (*probe)(void *data, proto))                                                  \
+		void (*probe)(data_proto))                                                         \
 	{                                                                                          \
 		(void)probe;                                                                       \
 	}                                                                                          \
 	VESTIGE_C_ struct tracepoint __tracepoint_##name
+
+
+#define VESTIGE_DECLARE_TRACE_(name, proto, args, condition)                                       \
+	VESTIGE_DECLARE_WITH_(name, PARAMS(proto), PARAMS(args), condition,                        \
+			      PARAMS(void *data, proto), PARAMS(vestige_f_->data, args))
 
 #ifdef __cplusplus
 #define VESTIGE_DEFINE_TRACE_(name, reg, unreg)                                                    \
@@ -389,6 +394,7 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 #define EXPORT_TRACEPOINT_SYMBOL_GPL(name)
 
 /* clang-format on */
+#include <vestige/event.h>
 #endif
 
 /*
