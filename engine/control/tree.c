@@ -41,6 +41,8 @@ const struct tree_row tree_rows[] = {
 		 "what is recorded, as text; opened with O_TRUNC (echo > trace) it is emptied"),
 	RENDERED("trace_pipe", 0444, TREE_INSTANCE, NULL,
 		 "the same, consuming: what is read is gone, and when nothing is left it waits"),
+	ENGINE("trace_marker", 0222, TREE_INSTANCE, NULL, trace_marker_store,
+	       "what is written here stands in the trace"),
 	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store,
 	       "what the time stamps are; a change empties the buffer"),
 	ENGINE("trace_options", 0644, TREE_INSTANCE, trace_options_show, trace_options_store,

@@ -142,6 +142,29 @@ def test_trace_is_emptied_when_opened(w):
                    for c in os.listdir(f"{at}/per_cpu")) == 2
 
 
+def test_marks(w):
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        for text in ("hello world\n", "no newline", "x" * 9000):
+            assert write(f"{at}/trace_marker", text) == 0
+        lines = [line.split(": ", 1)[1] for line in read(f"{at}/trace").splitlines()
+                 if not line.startswith("#")]
+        assert lines[:2] == ["tracing_mark_write: hello world", "tracing_mark_write: no newline"]
+        assert "".join(line.removeprefix("tracing_mark_write: ") for line in lines[2:]) == "x" * 9000
+        assert write(f"{at}/options/markers", "0") == 0
+        assert write(f"{at}/trace_marker", "x") == errno.EINVAL
+        assert write(f"{at}/options/markers", "1") == write(f"{at}/tracing_on", "0") == 0
+        assert write(f"{at}/trace_marker", "x") == errno.EBADF
+        fd = os.open(f"{at}/trace_marker", os.O_WRONLY if os.geteuid() else os.O_RDWR)
+        if not os.geteuid():
+            try:
+                os.read(fd, 1)
+                raise AssertionError("it was read")
+            except OSError as e:
+                assert e.errno == errno.EINVAL
+        os.close(fd)
+
+
 def test_nothing_else_can_be_done(w):
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"

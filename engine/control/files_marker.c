@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_marker: what is written to it stands in the trace as `tracing_mark_write: TEXT`, one record a
+ * write, as by vestige_mark() inside the program. A text that is longer than a page takes goes on in
+ * the next record. From outside the writer is the agent, whose thread the record names. errno as
+ * the kernel's (6.12). Any thread; nothing for fork. Tests: tests/tracefs/test_files.py.
+ */
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/control/tree.h"
+#include "engine/core/options.h"
+#include "engine/core/trace_array.h"
+#include "engine/ring/ring_write.h"
+
+#define HEAD_BYTES 16u /* head word, ip */
+#define MAX_TEXT   3968u
+
+int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	struct ring *ring = at->tr->ring;
+
+	(void)truncate;
+	if (!option_is_on(at->tr, AREA_OPTION_MARKERS))
+		return -EINVAL;
+	if (!ring_is_on(ring))
+		return -EBADF;
+	while (n) {
+		uint32_t part = (uint32_t)(n < MAX_TEXT ? n : MAX_TEXT);
+		uint32_t size = HEAD_BYTES + ((part + 1 + 7) & ~7u);
+		struct ring_slot slot;
+
+		if (!ring_reserve(ring, &slot, size))
+			return -EBADF;
+		slot.words[1] = 0;
+		/* the page was cleared: NULs are there */
+		memcpy(slot.words + 2, text, part);
+		ring_commit(&slot, RECORD_PRINT, size);
+		text += part;
+		n -= part;
+	}
+	return 0;
+}
