@@ -415,6 +415,26 @@ static void unregister(struct trace_array *tr)
 		finish(kind);
 }
 
+/* What instances cannot have: only at a function's first instruction can one call serve several. */
+static void tell_left_out(const struct trace_array *tr)
+{
+	static int told;
+	uint32_t id;
+
+	for (id = 0; !told && id < function_count(); id++) {
+		const struct area_function *f = area_function(id);
+
+		if ((f->how == AREA_BY_MCOUNT || f->how == AREA_BY_CYG ||
+		     f->flags & AREA_FUNCTION_KEPT) &&
+		    trace_array_wants(tr, id)) {
+			area_status("functions of -pg without -mfentry and of "
+				    "-finstrument-functions are traced in the top instance alone",
+				    NULL, 0);
+			told = 1;
+		}
+	}
+}
+
 int ftrace_register_ops(struct trace_array *tr, const struct tracer_ops *ops)
 {
 	int err = 0;
@@ -429,6 +449,8 @@ int ftrace_register_ops(struct trace_array *tr, const struct tracer_ops *ops)
 			return err;
 		}
 		last_kind = ops->kind;
+	} else {
+		tell_left_out(tr);
 	}
 	err = ftrace_update();
 	if (err)
