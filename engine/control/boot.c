@@ -469,10 +469,12 @@ static int was_recorded(void)
 
 /*
  * exit(): what the recorder or a reader needs last. An area that nobody asked for and that holds
- * no record goes; any other stays for its readers.
+ * no record goes; any other stays for its readers, and so does that of instances which have some.
  */
 __attribute__((destructor(101))) static void engine_exit(void)
 {
+	uint32_t kept;
+
 	if (!area || area->pid != sys_getpid())
 		return;
 	agent_remove();
@@ -480,7 +482,7 @@ __attribute__((destructor(101))) static void engine_exit(void)
 	ring_thread_rename();
 	clock_add_pair();
 	__atomic_store_n(&area->state, AREA_EXITED, __ATOMIC_RELEASE);
-	trace_arrays_exit();
-	if (!area->session[0] && !was_recorded())
+	kept = trace_arrays_exit();
+	if (!area->session[0] && !was_recorded() && !kept)
 		area_remove();
 }

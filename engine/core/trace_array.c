@@ -175,10 +175,10 @@ void trace_arrays_sync(void)
 	}
 }
 
-void trace_arrays_exit(void)
+uint32_t trace_arrays_exit(void)
 {
 	struct trace_array *tr;
-	uint32_t i;
+	uint32_t i, kept = 0;
 
 	trace_arrays_sync();
 	for (i = 1; i < RING_MAX; i++) {
@@ -186,9 +186,12 @@ void trace_arrays_exit(void)
 		if (!tr)
 			continue;
 		__atomic_store_n(&trace_array_area(tr)->state, AREA_EXITED, __ATOMIC_RELEASE);
-		if (!trace_array_buffer(tr)->take_seq)
+		if (trace_array_buffer(tr)->take_seq)
+			kept++;
+		else
 			area_drop_instance(trace_array_area(tr), 0);
 	}
+	return kept;
 }
 
 void trace_arrays_fork(int keep)

@@ -88,8 +88,8 @@ void trace_array_on_destroy(void (*callback)(const struct trace_array *tr));
 /* Objects came or went, or clocks were read: its areas say so too. */
 void trace_arrays_sync(void);
 
-/* The process ends: what holds records stays for its readers. */
-void trace_arrays_exit(void);
+/* The process ends: what holds records stays for its readers. Return: how many instances do. */
+uint32_t trace_arrays_exit(void);
 
 /*
  * In a fork's child: the top one alone. @keep: a handler forked amid the engine, which goes on to what

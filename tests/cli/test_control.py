@@ -255,6 +255,55 @@ def test_a_dead_process(w):
         said(w.run("show", "-P", p.pid, status=1), f"there is no process {p.pid}")
 
 
+def test_instances(w):
+    """-B NAME: live and dead, beside the process itself."""
+    with target(w, boot="ftrace=function ftrace_filter=mid") as p:
+        at = ("-P", p.pid, "-B", "in side")
+        said(w.run("show", *at, status=1), "instances/in side: No such file or directory")
+        w.run("start", *at, "-l", "leaf")
+        w.run("start", "-P", p.pid, "-B", "graph", "-p", "function_graph")
+        assert w.run("get", *at, "set_ftrace_filter").stdout == b"leaf\n"
+        assert get(w, p, "set_ftrace_filter") == "mid\n"
+        put(w, p, "-B", "graph", "set_ftrace_filter", "mid")
+        put(w, p, "--append", "instances/graph/set_ftrace_filter", "leaf")
+        assert get(w, p, "instances/graph/set_ftrace_filter") == "leaf\nmid\n"
+        said(put(w, p, "instances/graph/max_graph_depth", "1", status=1), "No such file or directory")
+        said(put(w, p, "instances/none/tracing_on", "1", status=1), "instances/none: No such file")
+        listed = w.run("ls", "-P", p.pid).stdout.decode().splitlines()
+        assert {"instances/in side", "instances/graph", "current_tracer"} <= set(listed), listed
+        listed = w.run("ls", *at).stdout.decode().splitlines()
+        assert "set_ftrace_pid" in listed and "README" not in listed, listed
+        assert recorded(w, p, "mid") == {"mid"}
+        for _ in range(2000):
+            if "leaf();" in get(w, p, "instances/graph/trace") and \
+                    calls(get(w, p, "instances/in side/trace")):
+                break
+            time.sleep(0.01)
+        assert calls(w.run("show", *at).stdout.decode()) == {"leaf"}
+        w.run("start", "-P", p.pid, "-B", "short")
+        w.run("reset", "-P", p.pid, "-B", "short")
+        assert get(w, p, "instances/short/current_tracer") == "nop\n"
+        said(w.run("reset", "-P", p.pid, "-d", status=2), "-B")
+        w.run("reset", "-P", p.pid, "-B", "short", "-d")
+        said(w.run("stop", "-P", p.pid, "-B", "short", status=1), "instances/short")
+        w.run("stop", *at)
+        assert get(w, p, "tracing_on") == "1\n" and w.run("get", *at, "tracing_on").stdout == b"0\n"
+        p.kill()
+        p.wait()
+        assert calls(w.run("show", *at).stdout.decode()) == {"leaf"}
+        assert w.run("get", *at, "current_tracer").stdout == b"function\n"
+        assert "leaf();" in w.run("show", "-P", p.pid, "-B", "graph").stdout.decode()
+        w.run("extract", *at, "-o", "side.dat")
+        assert set(w.counts("side.dat")) == {"leaf"}, w.counts("side.dat")
+        assert w.run("clean", "-n").stdout.decode().count("would remove") >= 3
+        # another image of the process has none of it
+        name = next(n for n in os.listdir(w.areas) if n.endswith("@graph"))
+        with open(f"{w.areas}/{name}", "r+b") as f:
+            f.seek(56)
+            f.write(bytes(16))
+        said(w.run("show", "-P", p.pid, "-B", "graph", status=1), "instances/graph: No such file")
+
+
 def test_exec_leaves_the_old_area(w):
     with target(w, "exec", w.prog, "exec", w.prog, "calls", "3", boot="ftrace=function") as p:
         p.wait()

@@ -10,9 +10,11 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/area.h"
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
@@ -25,6 +27,7 @@ static const char help[] =
 
 static int clean(bool dry)
 {
+	static const char instance_mark[] = {AREA_INSTANCE_MARK, '\0'};
 	struct areas_dir dir;
 	unsigned long long start;
 	struct dirent *e;
@@ -41,7 +44,12 @@ static int clean(bool dry)
 	if (!d)
 		err = fail_errno(errno, "cannot read %s", dir.path);
 	while (d && (e = readdir(d))) {
-		if (!target_parse_name(e->d_name, &pid, &start, &is_socket) ||
+		char name[sizeof(e->d_name)];
+
+		/* an instance's area goes with its process's */
+		strcpy(name, e->d_name);
+		name[strcspn(name, instance_mark)] = '\0';
+		if (!target_parse_name(name, &pid, &start, &is_socket) ||
 		    target_lives(pid, start) ||
 		    fstatat(dir.fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !(is_socket ? S_ISSOCK(st.st_mode) : S_ISREG(st.st_mode)))

@@ -10,18 +10,19 @@
 #include "tools/export/dat_write.h"
 
 static const char help[] =
-	"usage: vestige extract [-P PID] [-o FILE]\n"
+	"usage: vestige extract [-P PID] [-B NAME] [-o FILE]\n"
 	"Write what process PID (default: the only traced one that lives) has recorded into a\n"
 	"trace.dat. The process is not stopped, its buffer not emptied; a dead one left its area.\n"
 	"\n"
+	"  -B NAME  what its instance NAME has recorded\n"
 	"  -o FILE  output (default: trace.dat)\n";
 
-static int extract(int pid, const char *output)
+static int extract(const struct control_which *which, const char *output)
 {
 	const struct dat_options how = {.version = 7, .zstd_level = 1};
 	struct target t;
 	struct reader *r;
-	int err = target_open(&t, pid);
+	int err = control_open(&t, which, false);
 
 	if (err)
 		return err;
@@ -38,16 +39,20 @@ int cmd_extract(int argc, char **argv)
 {
 	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	const char *output = "trace.dat";
-	int pid = 0, c;
+	struct control_which which = {0};
+	int c;
 
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:o:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:P:B:o:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'P':
-			pid = control_parse_pid("extract", optarg);
-			if (pid < 0)
+			which.pid = control_parse_pid("extract", optarg);
+			if (which.pid < 0)
 				return CMD_USAGE;
+			break;
+		case 'B':
+			which.instance = optarg;
 			break;
 		case 'o':
 			output = optarg;
@@ -61,5 +66,5 @@ int cmd_extract(int argc, char **argv)
 	}
 	if (argc != optind)
 		return control_words("extract", "it takes no words");
-	return control_end(extract(pid, output));
+	return control_end(extract(&which, output));
 }

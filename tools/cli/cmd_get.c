@@ -8,8 +8,9 @@
 #include "tools/target/render.h"
 
 static const char help[] =
-	"usage: vestige get [-P PID] FILE\n"
+	"usage: vestige get [-P PID] [-B NAME] FILE\n"
 	"Print control file FILE of process PID (default: the only traced one that lives).\n"
+	"-B NAME: that of its instance NAME, as instances/NAME/FILE.\n"
 	"`vestige ls` lists the files. Of a stopped and of a dead process they read as it left "
 	"them.\n";
 
@@ -21,17 +22,20 @@ static int print(struct target *t, const char *file, struct out *o)
 int cmd_get(int argc, char **argv)
 {
 	struct target t;
-	int pid, status, err;
+	struct control_which which;
+	const char *file;
+	int status, err;
 
-	status = control_simple("get", help, argc, argv, &pid);
+	status = control_simple("get", help, argc, argv, &which);
 	if (status >= 0)
 		return status;
 	if (argc - optind != 1)
 		return control_words("get", "name one control file");
-	err = target_open(&t, pid);
+	file = argv[optind];
+	err = control_open_file(&t, &which, &file);
 	if (err)
 		return control_end(err);
-	err = control_print(&t, print, argv[optind]);
+	err = control_print(&t, print, file);
 	target_close(&t);
 	return control_end(err);
 }

@@ -5,9 +5,10 @@
 #include "tools/target/render.h"
 
 static const char help[] =
-	"usage: vestige show [-P PID]\n"
+	"usage: vestige show [-P PID] [-B NAME]\n"
 	"Print what process PID (default: the only traced one that lives) has recorded, as the\n"
-	"kernel's trace file. Nothing is consumed or stopped. A dead process shows what it left.\n";
+	"kernel's trace file; -B NAME: what its instance NAME has. Nothing is consumed or stopped. "
+	"A dead process shows what it left.\n";
 
 static int print(struct target *t, const char *file, struct out *o)
 {
@@ -18,14 +19,15 @@ static int print(struct target *t, const char *file, struct out *o)
 int cmd_show(int argc, char **argv)
 {
 	struct target t;
-	int pid, status, err;
+	struct control_which which;
+	int status, err;
 
-	status = control_simple("show", help, argc, argv, &pid);
+	status = control_simple("show", help, argc, argv, &which);
 	if (status >= 0)
 		return status;
 	if (argc != optind)
 		return control_words("show", "it takes no words");
-	err = target_open(&t, pid);
+	err = control_open(&t, &which, false);
 	if (err)
 		return control_end(err);
 	err = control_print(&t, print, NULL);

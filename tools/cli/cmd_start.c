@@ -13,9 +13,11 @@
 #define MAX_PATTERNS 256
 
 static const char help[] =
-	"usage: vestige start [-P PID] [-p TRACER] [-l FUNC]... [-n FUNC]... [-O OPTION]...\n"
+	"usage: vestige start [-P PID] [-B NAME] [-p TRACER] [-l FUNC]... [-n FUNC]...\n"
+	"                     [-O OPTION]...\n"
 	"Start tracing in process PID (default: the only traced one that lives).\n"
 	"\n"
+	"  -B NAME    in its instance NAME, which is made if it is not there\n"
 	"  -p TRACER  function (default) or nop\n"
 	"  -l FUNC    trace only functions that match FUNC; without -l the filter stays as it is\n"
 	"  -n FUNC    trace no function that matches FUNC; without -n, too\n"
@@ -50,10 +52,10 @@ static int write_list(struct target *t, const struct start *s, char kind, const 
 	return err;
 }
 
-static int start(int pid, const struct start *s)
+static int start(const struct control_which *which, const struct start *s)
 {
 	struct target t;
-	int err = target_open(&t, pid);
+	int err = control_open(&t, which, true);
 
 	if (err)
 		return err;
@@ -76,17 +78,21 @@ int cmd_start(int argc, char **argv)
 {
 	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	static struct start s;
-	int pid = 0, c;
+	struct control_which which = {0};
+	int c;
 
 	s = (struct start){.tracer = "function"};
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:p:l:n:O:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:P:B:p:l:n:O:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'P':
-			pid = control_parse_pid("start", optarg);
-			if (pid < 0)
+			which.pid = control_parse_pid("start", optarg);
+			if (which.pid < 0)
 				return CMD_USAGE;
+			break;
+		case 'B':
+			which.instance = optarg;
 			break;
 		case 'p':
 			s.tracer = optarg;
@@ -108,5 +114,5 @@ int cmd_start(int argc, char **argv)
 	}
 	if (argc != optind)
 		return control_words("start", "it starts no program, `vestige record` does");
-	return control_end(start(pid, &s));
+	return control_end(start(&which, &s));
 }

@@ -4,22 +4,24 @@
 #include "tools/cli/control.h"
 
 static const char help[] =
-	"usage: vestige stop [-P PID]\n"
-	"Stop recording in process PID (default: the only traced one that lives). What is "
+	"usage: vestige stop [-P PID] [-B NAME]\n"
+	"Stop recording in process PID (default: the only traced one that lives), or in its\n"
+	"instance NAME. What is "
 	"recorded\n"
 	"stays, and tracer and filters too: `vestige set tracing_on 1` goes on.\n";
 
 int cmd_stop(int argc, char **argv)
 {
 	struct target t;
-	int pid, status, err;
+	struct control_which which;
+	int status, err;
 
-	status = control_simple("stop", help, argc, argv, &pid);
+	status = control_simple("stop", help, argc, argv, &which);
 	if (status >= 0)
 		return status;
 	if (argc != optind)
 		return control_words("stop", "it takes no words");
-	err = target_open(&t, pid);
+	err = control_open(&t, &which, false);
 	if (err)
 		return control_end(err);
 	err = target_write(&t, "tracing_on", "0", 1, true);

@@ -6,8 +6,10 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
+#include "abi/area.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
@@ -63,20 +65,66 @@ int control_print(struct target *t, int (*print)(struct target *t, const char *f
 	return err;
 }
 
-int control_simple(const char *command, const char *help, int argc, char **argv, int *pid)
+static int open_instance(struct target *t, const char *name, bool make)
+{
+	struct target top = *t;
+	int err = target_open_instance(&top, name, t);
+
+	if (err == -ENOENT && make) {
+		err = target_mkdir(&top, name);
+		if (!err)
+			err = target_open_instance(&top, name, t);
+	}
+	target_close(&top);
+	return err;
+}
+
+int control_open(struct target *t, const struct control_which *w, bool make)
+{
+	int err = target_open(t, w->pid);
+
+	return err || !w->instance ? err : open_instance(t, w->instance, make);
+}
+
+int control_open_file(struct target *t, const struct control_which *w, const char **file)
+{
+	static const char prefix[] = "instances/";
+	char name[AREA_INSTANCE_BYTES];
+	const char *end;
+	int err;
+
+	if (w->instance || strncmp(*file, prefix, sizeof(prefix) - 1))
+		return control_open(t, w, false);
+	end = strchr(*file + sizeof(prefix) - 1, '/');
+	if (!end || end - (*file + sizeof(prefix) - 1) >= (ptrdiff_t)sizeof(name))
+		return fail_errno(ENOENT, "%s", *file);
+	snprintf(name, sizeof(name), "%.*s", (int)(end - (*file + sizeof(prefix) - 1)),
+		 *file + sizeof(prefix) - 1);
+	err = control_open(t, w, false);
+	if (!err)
+		err = open_instance(t, name, false);
+	*file = end + 1;
+	return err;
+}
+
+int control_simple(const char *command, const char *help, int argc, char **argv,
+		   struct control_which *w)
 {
 	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	int c;
 
-	*pid = 0;
+	*w = (struct control_which){0};
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:P:B:h", longs, NULL)) != -1) {
 		switch (c) {
 		case 'P':
-			*pid = control_parse_pid(command, optarg);
-			if (*pid < 0)
+			w->pid = control_parse_pid(command, optarg);
+			if (w->pid < 0)
 				return CMD_USAGE;
+			break;
+		case 'B':
+			w->instance = optarg;
 			break;
 		case 'h':
 			fputs(help, stdout);

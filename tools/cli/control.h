@@ -31,10 +31,29 @@ int control_end(int err);
 int control_print(struct target *t, int (*print)(struct target *t, const char *file, struct out *o),
 		  const char *file);
 
+/* Whose files a command is about. */
+struct control_which {
+	int pid;	      /* 0: the only traced process that lives */
+	const char *instance; /* -B; NULL: the process itself */
+};
+
 /*
- * control_simple() - parse `[-P PID]` and `--help`, and nothing else.
- * Return: -1 to go on with *@pid set, else an exit status.
+ * control_open() - as target_open(), and on to the instance.
+ * @make: one that is not there is made first.
  */
-int control_simple(const char *command, const char *help, int argc, char **argv, int *pid);
+int control_open(struct target *t, const struct control_which *w, bool make);
+
+/*
+ * control_open_file() - the same for a file by its path: of `instances/NAME/FILE` it opens the instance.
+ * @file: on success what the file is called there.
+ */
+int control_open_file(struct target *t, const struct control_which *w, const char **file);
+
+/*
+ * control_simple() - parse `[-P PID] [-B NAME]` and `--help`, and nothing else.
+ * Return: -1 to go on with *@w set, else an exit status.
+ */
+int control_simple(const char *command, const char *help, int argc, char **argv,
+		   struct control_which *w);
 
 #endif

@@ -167,9 +167,25 @@ int target_open(struct target *t, int pid)
 	return 0;
 }
 
+/* The image of the program that made an area: exec leaves other images' areas. */
+static int read_image(const struct target *t, const char *name, uint8_t image[16])
+{
+	int fd = openat(t->dir.fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	ssize_t n;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, image, 16, offsetof(struct area_header, image_id));
+	err = n < 0 ? -errno : n != 16 ? -ENOENT : 0;
+	close(fd);
+	return err;
+}
+
 int target_open_instance(const struct target *top, const char *name, struct target *t)
 {
-	struct stat st;
+	uint8_t image[2][16];
+	int err;
 
 	if (strlen(name) >= sizeof(t->instance) || strchr(name, '/'))
 		return fail_errno(ENOENT, "instances/%s", name);
@@ -177,8 +193,13 @@ int target_open_instance(const struct target *top, const char *name, struct targ
 	strcpy(t->instance, name);
 	snprintf(t->name, sizeof(t->name), "%s%c%s", t->process, AREA_INSTANCE_MARK, name);
 	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
-	if (fstatat(top->dir.fd, t->name, &st, AT_SYMLINK_NOFOLLOW))
-		return fail_errno(errno, "instances/%s", name);
+	err = read_image(top, t->name, image[0]);
+	if (!err)
+		err = read_image(top, t->process, image[1]);
+	if (!err && memcmp(image[0], image[1], sizeof(image[0])))
+		err = -ENOENT;
+	if (err)
+		return fail_errno(-err, "instances/%s", name);
 	t->dir.fd = fcntl(top->dir.fd, F_DUPFD_CLOEXEC, 0);
 	return t->dir.fd < 0 ? fail_errno(errno, "%s", t->dir.path) : 0;
 }
