@@ -46,7 +46,8 @@ def test_a_tree_of_its_own(w):
     assert open("/proc/self/mounts").read() == before and not is_mounted(w.path("mnt"))
     assert not [n for n in os.listdir("/tmp") if n.startswith("vestige-enter-")]
     w.run("enter", "1", "--", "true", status=125)
-    w.run("enter", "x", status=2)
+    w.run("enter", "nosuch", "--", "true", status=125)
+    w.run("enter", "12x", status=2)
     w.run("enter", "--nosuch", status=2)
 
 

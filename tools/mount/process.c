@@ -89,13 +89,17 @@ bool process_lives(const struct process *p)
 	return target_lives(p->t.pid, p->t.start);
 }
 
-/* Is its file still the one in the folder, and does it live? */
-static bool is_current(const struct process *p)
+bool process_has_area(const struct process *p)
 {
 	struct stat st;
 
 	return !fstatat(p->t.dir.fd, p->t.name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == p->dev &&
-	       st.st_ino == p->ino && process_lives(p);
+	       st.st_ino == p->ino;
+}
+
+bool process_is_current(const struct process *p)
+{
+	return process_has_area(p) && process_lives(p);
 }
 
 static int read_head(struct process *p, uint64_t bytes)
@@ -186,7 +190,7 @@ struct process *process_get(int pid, const char *instance, int *err)
 	if (candidate)
 		candidate->refs++;
 	pthread_mutex_unlock(&table_lock);
-	if (candidate && is_current(candidate))
+	if (candidate && process_is_current(candidate))
 		return candidate;
 	process_put(candidate);
 	p = find_new(pid, instance, err);

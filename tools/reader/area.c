@@ -168,9 +168,16 @@ void area_count_from_clear(struct meta *m)
 	}
 }
 
+/* Those of one reader: a member each. */
+struct areas {
+	unsigned int nr;
+	struct area *of[];
+};
+
 static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 {
-	const struct area *a = arg;
+	const struct areas *all = arg;
+	const struct area *a = all->of[ref->member];
 	struct page_desc d;
 	int ret;
 
@@ -181,18 +188,25 @@ static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 	return ret;
 }
 
-static void area_close(void *arg)
+static void area_free(struct area *a)
 {
-	struct area *a = arg;
-
 	if (a->fd >= 0)
 		close(a->fd);
 	free((void *)a->path);
 	free(a);
 }
 
+static void areas_close(void *arg)
+{
+	struct areas *all = arg;
+
+	for (unsigned int i = 0; i < all->nr; i++)
+		area_free(all->of[i]);
+	free(all);
+}
+
 /* Remember the pages of one CPU of the top buffer. */
-static int add_cpu(struct pages *p, const struct area *a, const struct area_cpu *c)
+static int add_cpu(struct pages *p, uint32_t member, const struct area *a, const struct area_cpu *c)
 {
 	uint32_t stride = a->head.tables[AREA_PAGES].entry_bytes;
 	unsigned char *descs = malloc((size_t)DESC_CHUNK * stride);
@@ -221,8 +235,9 @@ static int add_cpu(struct pages *p, const struct area *a, const struct area_cpu 
 			err = area_read_page(a->fd, &a->head, index, page, &d, a->path);
 			if (err > 0) {
 				area_hide(row_of(a, page), &d, page);
-				err = pages_add_page(p, 0, page, area_page_offset(&a->head, index),
-						     index, d.state == PAGE_OWNED);
+				err = pages_add_page(p, member, page,
+						     area_page_offset(&a->head, index), index,
+						     d.state == PAGE_OWNED);
 			}
 		}
 		if (nr < DESC_CHUNK)
@@ -240,26 +255,21 @@ static uint64_t mono_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-int reader_open_area(const char *path, struct reader **out)
+/* Open one area and its tables. Return: 0 or -errno with fail() set. */
+static int open_one(const char *path, struct area **out, struct meta **meta)
 {
-	struct pages_finish how = {.sample_clock = true, .note = note_line};
-	struct pages_source source = {.fetch = area_fetch, .close = area_close};
-	char text[sizeof(struct utsname)];
-	struct utsname u;
 	struct area *a;
-	struct meta *m;
-	struct pages *p;
 	uint64_t bytes;
 	int fd, err;
 
 	fd = area_open(AT_FDCWD, path, O_RDONLY, &bytes);
 	if (fd < 0)
 		return fd;
-	err = meta_load(fd, 0, bytes, path, &m);
+	err = meta_load(fd, 0, bytes, path, meta);
 	if (!err) {
-		err = area_check(m, bytes, path);
+		err = area_check(*meta, bytes, path);
 		if (err)
-			meta_free(m);
+			meta_free(*meta);
 	}
 	if (err) {
 		close(fd);
@@ -270,26 +280,62 @@ int reader_open_area(const char *path, struct reader **out)
 		a->path = strdup(path);
 	if (!a || !a->path) {
 		free(a);
-		meta_free(m);
+		meta_free(*meta);
 		close(fd);
 		return fail(ENOMEM, "%s: no memory", path);
 	}
 	a->fd = fd;
-	a->head = m->head;
-	if (m->nr_buffers) {
-		a->cpus = &m->cpus[m->buffers[0].first_cpu];
-		a->nr_cpus = m->buffers[0].nr_cpus;
+	a->head = (*meta)->head;
+	if ((*meta)->nr_buffers) {
+		a->cpus = &(*meta)->cpus[(*meta)->buffers[0].first_cpu];
+		a->nr_cpus = (*meta)->buffers[0].nr_cpus;
 	}
-	area_count_from_clear(m);
-	source.arg = a;
+	area_count_from_clear(*meta);
+	*out = a;
+	return 0;
+}
+
+/* Add area number @all->nr. Return: 0 or -errno with fail() set. */
+static int add_area(struct pages *p, struct areas *all, const char *path)
+{
+	uint32_t member = all->nr;
+	struct area *a = NULL;
+	struct meta *m;
+	int err = open_one(path, &a, &m);
+
+	if (err)
+		return err;
+	all->of[all->nr++] = a;
+	err = pages_set_member(p, member, m);
+	for (uint32_t i = 0; !err && i < a->nr_cpus; i++)
+		err = add_cpu(p, member, a, &a->cpus[i]);
+	return err;
+}
+
+int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out)
+{
+	struct pages_finish how = {.sample_clock = true, .note = note_line};
+	struct pages_source source = {.fetch = area_fetch, .close = areas_close};
+	struct areas *all = calloc(1, sizeof(*all) + nr * sizeof(all->of[0]));
+	char text[sizeof(struct utsname)];
+	struct utsname u;
+	struct pages *p;
+	int err = 0;
+
+	if (!all)
+		return fail(ENOMEM, "no memory for %u areas", nr);
+	source.arg = all;
 	p = pages_new(&source);
-	if (!p) {
-		meta_free(m);
+	if (!p)
 		return -ENOMEM;
+	for (unsigned int i = 0; i < nr && !err; i++) {
+		err = add_area(p, all, paths[i]);
+		/* one of several may have gone, or not be filled in yet */
+		if (nr > 1 && (err == -ENOENT || err == -EAGAIN))
+			err = 0;
 	}
-	err = pages_set_member(p, 0, m);
-	for (uint32_t i = 0; !err && m->nr_buffers && i < m->buffers[0].nr_cpus; i++)
-		err = add_cpu(p, a, &m->cpus[m->buffers[0].first_cpu + i]);
+	if (!err && !all->nr)
+		err = fail(ENOENT, "none of %u areas can be read", nr);
 	if (err) {
 		pages_free(p);
 		return err;
@@ -297,9 +343,14 @@ int reader_open_area(const char *path, struct reader **out)
 	uname(&u);
 	snprintf(text, sizeof(text), "%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
 	how.uname = text;
-	how.cmdline = m->head.exe;
+	how.cmdline = all->of[0]->head.exe;
 	how.nr_cpus_online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	how.now_ns = mono_now_ns();
 	*out = pages_finish(p, &how, &err);
 	return *out ? 0 : err;
+}
+
+int reader_open_area(const char *path, struct reader **out)
+{
+	return reader_open_areas(&path, 1, out);
 }

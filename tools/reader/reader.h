@@ -240,4 +240,10 @@ int reader_open_dat(const char *path, struct reader **out);
 int reader_open_spool(const char *path, struct reader **out);
 int reader_open_area(const char *path, struct reader **out);
 
+/*
+ * reader_open_areas() - several areas as one stream, in order of time.
+ * @nr: at least 1; of several those that are gone are left out. Return: as reader_open().
+ */
+int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out);
+
 #endif
