@@ -222,7 +222,7 @@ static void entry_choose(ptrdiff_t rseq, int stamps)
 
 void control_use_stamps(int stamps)
 {
-	ring_no_stamps = !stamps;
+	ring_top->no_stamps = !stamps;
 	entry_choose(ring_rseq_offset, stamps);
 }
 

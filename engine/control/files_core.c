@@ -91,11 +91,18 @@ int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* What is armed leads to entry points that stamp, or to others: it is armed anew. */
+/*
+ * What the top instance has armed leads to entry points that stamp, or to others: it is armed anew. The
+ * records of others are written in C.
+ */
 static void use_stamps(struct trace_array *tr, int stamps)
 {
 	char tracer[sizeof(trace_array_buffer(tr)->tracer)];
 
+	if (!trace_array_is_top(tr)) {
+		tr->ring->no_stamps = !stamps;
+		return;
+	}
 	str_copy(tracer, sizeof(tracer), trace_array_buffer(tr)->tracer);
 	tracer_set(tr, "nop", 3);
 	control_use_stamps(stamps);

@@ -14,6 +14,7 @@
 
 #include "abi/option.h"
 #include "arch_barrier.h"
+#include "engine/base/compiler.h"
 #include "engine/core/calls.h"
 #include "engine/hook/graph.h"
 #include "engine/ring/ring_write.h"
@@ -30,7 +31,7 @@ struct entry {
 	uint64_t stack; /* head word of the RECORD_STACK before it */
 	uint64_t word;	/* its own, stamp 0 */
 	uint32_t nr;	/* words of payload */
-	uint64_t more[RECORD_NR_ARGS];
+	const uint64_t *more;
 };
 
 /*
@@ -45,6 +46,8 @@ static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *wo
 
 	if (stamp >> 32 || load_relaxed(&ctl->told) != told)
 		return 0;
+	if (rings[ctl->ring].no_stamps)
+		stamp = 0;
 	for (i = 0; i < e->nr; i++)
 		record[i + 1] = e->more[i];
 	if (!alone)
@@ -111,15 +114,16 @@ static int has_option(const struct ring *r, enum area_option option)
 static int put_call(struct ring *r, const struct graph_stack *s, uint32_t id,
 		    const struct call_args *args)
 {
-	const struct entry e = {
-		.stack = s->word,
-		.word = head_word(RECORD_ENTRY_ARGS, id, 0),
-		.nr = RECORD_NR_ARGS,
-		.more = {args->di, args->si, args->dx, args->cx, args->r8, args->r9},
-	};
+	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_ARGS)))
+		return put(r, s, RECORD_ENTRY, id);
+	const uint64_t more[RECORD_NR_ARGS] = {args->di, args->si, args->dx,
+					       args->cx, args->r8, args->r9};
+	const struct entry e = {.stack = s->word,
+				.word = head_word(RECORD_ENTRY_ARGS, id, 0),
+				.nr = RECORD_NR_ARGS,
+				.more = more};
 
-	return has_option(r, AREA_OPTION_FUNCGRAPH_ARGS) ? put_entry(r, &e)
-							 : put(r, s, RECORD_ENTRY, id);
+	return put_entry(r, &e);
 }
 
 static void put_exit(struct ring *r, const struct graph_stack *s, uint32_t id, uint64_t value)
@@ -127,12 +131,12 @@ static void put_exit(struct ring *r, const struct graph_stack *s, uint32_t id, u
 	const struct entry e = {.stack = s->word,
 				.word = head_word(RECORD_EXIT_VALUE, id, 0),
 				.nr = 1,
-				.more = {value}};
+				.more = &value};
 
-	if (has_option(r, AREA_OPTION_FUNCGRAPH_RETVAL))
-		put_entry(r, &e);
-	else
+	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_RETVAL)))
 		put(r, s, RECORD_EXIT, id);
+	else
+		put_entry(r, &e);
 }
 
 uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,

@@ -38,8 +38,6 @@ __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
 static struct ring_ctl forbidden_ctl = {.tid = -1};
 
 ptrdiff_t ring_rseq_offset;
-uint32_t ring_no_stamps;
-
 /* In memory that a fork's child finds zeroed: there nothing is awake. */
 static struct ring_private {
 	uint32_t awake;
@@ -51,12 +49,14 @@ static struct ring_private {
 struct ring rings[RING_MAX];
 static int (*mono_clock)(clockid_t, struct timespec *);
 
-/* The parent's set_ftrace_pid holds on. */
+/* The parent's set_ftrace_pid and its clock hold on. */
 static void keep_lists(struct ring *r, const struct ring *to)
 {
 	const struct pid_list *pids = r->pids, *no_pids = r->no_pids;
+	uint32_t no_stamps = r->no_stamps;
 
 	*r = *to;
+	r->no_stamps = no_stamps;
 	r->pids = pids;
 	r->no_pids = no_pids;
 }

@@ -97,7 +97,8 @@ struct ring {
 	uint32_t index; /* in rings[] */
 	uint32_t gen;	/* one more each time that the index serves another instance */
 	uint32_t buffer_index;
-	uint32_t on; /* tracing_on */
+	uint32_t on;	    /* tracing_on */
+	uint32_t no_stamps; /* trace_clock is none: records from C have none either */
 	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no list */
 	const struct pid_list *pids, *no_pids;
 };
@@ -119,9 +120,6 @@ void ring_renew(const struct ring *r);
 
 /* Offset of struct rseq from the thread pointer; 0 if the process has none. entry.S loads it. */
 extern ptrdiff_t ring_rseq_offset;
-
-/* trace_clock none: records have no stamps, so that those of the hooks and of C keep their order. */
-extern uint32_t ring_no_stamps;
 
 /*
  * ring_start() - make the top instance's ring ready for writers.
