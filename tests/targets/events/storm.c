@@ -10,7 +10,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/time.h>
 
 #define KEYS	37
 #define THREADS 4
@@ -18,7 +17,7 @@
 VESTIGE_EVENT(storm, blow, (int, key), (const char *, where), (unsigned long, bytes));
 
 static long counts[KEYS];
-static int nr;
+static int nr, running;
 
 static void blow(int key, const char *where)
 {
@@ -41,12 +40,12 @@ static void *work(void *arg)
 	(void)arg;
 	for (i = 0; i < nr; i++)
 		blow(i % KEYS, "thread");
+	__atomic_sub_fetch(&running, 1, __ATOMIC_RELEASE);
 	return NULL;
 }
 
 int main(void)
 {
-	struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
 	struct sigaction sa = {};
 	pthread_t threads[THREADS];
 	char line[64];
@@ -56,15 +55,16 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	sa.sa_handler = on_signal;
 	sa.sa_flags = SA_RESTART;
-	sigaction(SIGPROF, &sa, NULL);
+	sigaction(SIGUSR1, &sa, NULL);
 	while (fgets(line, sizeof(line), stdin)) {
 		nr = atoi(line);
-		setitimer(ITIMER_PROF, &often, NULL);
+		running = THREADS;
 		for (i = 0; i < THREADS; i++)
 			pthread_create(&threads[i], NULL, work, NULL);
+		for (i = 0; __atomic_load_n(&running, __ATOMIC_ACQUIRE); i++)
+			pthread_kill(threads[i % THREADS], SIGUSR1);
 		for (i = 0; i < THREADS; i++)
 			pthread_join(threads[i], NULL);
-		setitimer(ITIMER_PROF, &never, NULL);
 		for (total = 0, i = 0; i < KEYS; i++)
 			total += counts[i];
 		printf("done %ld\n", total);
