@@ -7,6 +7,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#define CREATE_TRACE_POINTS
+#include "sched.h"
+
 #define FN __attribute__((noipa))
 
 static volatile long sum;
@@ -74,6 +77,14 @@ FN void scheduler_tick(void)
 	clock_unlock();
 	spin_unlock();
 }
+FN void rcu_read_lock(void)
+{
+	sum++;
+}
+FN void rcu_read_unlock(void)
+{
+	sum++;
+}
 FN void preempt_schedule(void)
 {
 	sum++;
@@ -87,6 +98,8 @@ FN void schedule(void)
 	preempt_schedule();
 	schedule_timeout();
 	scheduler_tick();
+	rcu_read_lock();
+	rcu_read_unlock();
 }
 
 static void *busy(void *arg)
@@ -95,7 +108,10 @@ static void *busy(void *arg)
 		schedule();
 		kernel_clone();
 		do_exit_late();
-		usleep(1000);
+		trace_sched_waking("stand_in", getpid());
+		trace_sched_switch("stand_in", getpid(), "swapper", 0);
+		trace_sched_process_fork("stand_in", getpid(), "child", getpid() + 1);
+		usleep(100);
 	}
 	return arg;
 }

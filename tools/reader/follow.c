@@ -5,7 +5,7 @@
  * agree on what is left. A writer that reuses a page meanwhile makes its mark void (page_read_mark).
  * Per turn the descriptors of the pages in use are read, and the pages that have something new twice.
  * The area is untrusted: bounds are checked as area.h says. One thread at a time.
- * Tests: tests/unit/test_follow.c, tests/tracefs/.
+ * Tests: tests/tracefs/.
  */
 #include "tools/reader/follow.h"
 
