@@ -29,6 +29,9 @@ struct trace_array {
 
 extern struct trace_array global_trace;
 
+/* Where trace_printk() writes: the option trace_printk_dest. Read between ring_enter() and _leave(). */
+extern struct trace_array *printk_trace;
+
 static inline struct area_header *trace_array_area(const struct trace_array *tr)
 {
 	return tr->ring->area;
