@@ -60,6 +60,13 @@ int trace_array_wants(const struct trace_array *tr, uint32_t id)
 	return !tr->filter.count || function_set_has(&tr->filter, id);
 }
 
+enum ring_stamps trace_clock_stamps(const struct area_buffer *b)
+{
+	return b->trace_clock == AREA_TRACE_NONE      ? RING_STAMPS_NONE
+	       : b->trace_clock == AREA_TRACE_COUNTER ? RING_STAMPS_COUNTER
+						      : RING_STAMPS_CLOCK;
+}
+
 struct ring trace_array_ring(struct area_header *head)
 {
 	return (struct ring){
@@ -71,6 +78,7 @@ struct ring trace_array_ring(struct area_header *head)
 		.task_table = &head->tables[AREA_TASKS],
 		.tasks = area_entry_in(head, AREA_TASKS, 0),
 		.nr_cpus = head->nr_cpus,
+		.stamps = trace_clock_stamps(area_entry_in(head, AREA_BUFFERS, 0)),
 	};
 }
 

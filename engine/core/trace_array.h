@@ -100,6 +100,9 @@ uint32_t trace_arrays_exit(void);
  */
 void trace_arrays_fork(int keep);
 
+/* What a buffer's trace_clock makes of stamps. */
+enum ring_stamps trace_clock_stamps(const struct area_buffer *b);
+
 /* The ring of an area that was just made. */
 struct ring trace_array_ring(struct area_header *head);
 

@@ -89,8 +89,8 @@ static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32
 				slot->words = (uint64_t *)((uint8_t *)head + at);
 				slot->words[0] = (uint64_t)RECORD_UNCOMMITTED << RECORD_KIND_SHIFT |
 						 (uint64_t)bytes << RECORD_ID_SHIFT;
-				stamp = ring_clock() - head->base_stamp;
-				slot->stamp = ring_no_stamps ? 0 : stamp;
+				stamp = ring_stamp(r) - head->base_stamp;
+				slot->stamp = r->stamps == RING_STAMPS_NONE ? 0 : stamp;
 				slot->ctl = ctl;
 				if (!(stamp >> 32))
 					return 1;
