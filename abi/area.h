@@ -276,6 +276,11 @@ enum area_trace_clock {
 	AREA_TRACE_TAI = 4,	/* CLOCK_TAI: the same */
 	AREA_TRACE_X86_TSC = 5, /* the stamp itself */
 	AREA_TRACE_NONE = 6,	/* calls have no stamps of their own, but that of their page */
+	AREA_TRACE_COUNTER =
+		7, /* stamps are no time: each record of the buffer has the next number */
+	AREA_TRACE_UPTIME = 8,	  /* CLOCK_MONOTONIC in hundredths of a second */
+	AREA_TRACE_PERF = 9,	  /* as local */
+	AREA_TRACE_MONO_RAW = 10, /* CLOCK_MONOTONIC_RAW: mono + clock_offset_ns */
 };
 
 /* An instance's ring: its pages are consecutive, and each CPU has its share of them. */

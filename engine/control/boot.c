@@ -212,17 +212,17 @@ static void replay_boot(const char *boot)
 	tracing_set(&global_trace, on);
 }
 
-static void entry_choose(ptrdiff_t rseq, int stamps)
+static void entry_choose(ptrdiff_t rseq, enum ring_stamps kind)
 {
-	int tsc = area->clock == AREA_CLOCK_TSC;
+	int tsc = area->clock == AREA_CLOCK_TSC && kind != RING_STAMPS_COUNTER;
+	int stamps = kind != RING_STAMPS_NONE;
 
 	sites_choose_entry(rseq != 0, tsc, stamps);
 	graph_choose_entry(rseq != 0, tsc, stamps);
 }
 
-void control_use_stamps(int stamps)
+void control_use_stamps(enum ring_stamps stamps)
 {
-	ring_top->no_stamps = !stamps;
 	entry_choose(ring_rseq_offset, stamps);
 }
 
@@ -235,7 +235,7 @@ static int start_ring(void)
 
 	if (rseq && arch_rseq_cpu(rseq) < 0)
 		rseq = 0;
-	entry_choose(rseq, 1);
+	entry_choose(rseq, RING_STAMPS_CLOCK);
 	return ring_start(&ring, rseq);
 }
 

@@ -159,7 +159,8 @@ static const char *split_instance(const char *path, struct trace_array **tr)
 
 int tree_option_is_global(int option)
 {
-	return option == AREA_OPTION_TRACE_PRINTK || option == AREA_OPTION_RECORD_CMD;
+	return option == AREA_OPTION_TRACE_PRINTK || option == AREA_OPTION_RECORD_CMD ||
+	       option == AREA_OPTION_PRINTK_MSG_ONLY;
 }
 
 const struct tree_row *tree_find(const char *path, struct tree_at *at)

@@ -41,12 +41,13 @@ struct entry {
 static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
 		uint64_t told, const struct entry *e)
 {
-	uint64_t stamp = ring_clock() - head->base_stamp, *record = alone ? words : words + 1;
+	uint64_t stamp = ring_stamp(&rings[ctl->ring]) - head->base_stamp;
+	uint64_t *record = alone ? words : words + 1;
 	uint32_t i;
 
 	if (stamp >> 32 || load_relaxed(&ctl->told) != told)
 		return 0;
-	if (rings[ctl->ring].no_stamps)
+	if (rings[ctl->ring].stamps == RING_STAMPS_NONE)
 		stamp = 0;
 	for (i = 0; i < e->nr; i++)
 		record[i + 1] = e->more[i];

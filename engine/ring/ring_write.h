@@ -92,10 +92,10 @@ static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32
 				slot->words[0] = (uint64_t)RECORD_UNCOMMITTED << RECORD_KIND_SHIFT |
 						 (uint64_t)bytes << RECORD_ID_SHIFT;
 				/* another page than @now was meant for: anew */
-				if (now < head->base_stamp)
-					now = ring_clock();
+				if (now < head->base_stamp || r->stamps == RING_STAMPS_COUNTER)
+					now = ring_stamp(r);
 				stamp = now - head->base_stamp;
-				slot->stamp = r->no_stamps ? 0 : stamp;
+				slot->stamp = r->stamps == RING_STAMPS_NONE ? 0 : stamp;
 				slot->ctl = ctl;
 				if (!(stamp >> 32))
 					return 1;

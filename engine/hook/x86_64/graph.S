@@ -271,7 +271,7 @@
 
 	.macro STAMP clock
 	.ifc \clock, mono
-	CALL_C	ring_clock_mono
+	CALL_C	ring_clock
 	.else
 	rdtsc
 	shl	$32, %rdx
