@@ -39,6 +39,7 @@ static const struct {
 } sysctls[] = {
 	{"/proc/sys/kernel/ftrace_enabled", "1\n"},
 	{"/proc/sys/kernel/kptr_restrict", "0\n"},
+	{"/proc/sys/kernel/sched_rt_runtime_us", "950000\n"},
 };
 
 static int write_file(const char *path, const char *text)
