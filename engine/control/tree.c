@@ -174,7 +174,7 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 		if (!path || !*path++)
 			return NULL;
 	}
-	branch = trace_array_is_top(at->tr) ? find_branch(path, &rest) : NULL;
+	branch = find_branch(path, &rest);
 	if (branch)
 		return branch->find(rest, at);
 	if (str_starts(path, PER_CPU)) {
@@ -210,11 +210,10 @@ static void list_root(const struct trace_array *tr, tree_emit *emit, void *arg)
 			emit(arg, tree_rows[i].path, &tree_rows[i]);
 	emit(arg, "options", NULL);
 	emit(arg, "per_cpu", NULL);
-	if (!top)
-		return;
-	emit(arg, "instances", NULL);
 	for (i = 0; i < tree_nr_branches; i++)
 		emit(arg, tree_branches[i]->name, NULL);
+	if (top)
+		emit(arg, "instances", NULL);
 }
 
 static void list_instances(tree_emit *emit, void *arg)
@@ -277,7 +276,7 @@ static int list(const char *path, tree_emit *emit, void *arg)
 			return -ENOENT;
 		path += *path == '/';
 	}
-	branch = trace_array_is_top(tr) ? find_branch(path, &rest) : NULL;
+	branch = find_branch(path, &rest);
 	if (branch)
 		return branch->list(rest, emit, arg);
 	if (!*path)
