@@ -62,7 +62,7 @@ const struct tree_row tree_rows[] = {
 	RENDERED("available_filter_functions_addrs", 0444, TREE_GLOBAL, NULL,
 		 "the same with their addresses"),
 	RENDERED("set_ftrace_filter", 0644, TREE_INSTANCE, set_ftrace_filter_store,
-		 "trace these functions alone: names, globs, `glob:mod:object`, N, `!` takes out; `glob:traceoff[:N]`, traceon, dump: what a call does"),
+		 "trace these functions alone: names, globs, `glob:mod:object`, N, `!` takes out; `glob:traceoff[:N]`, traceon, dump, enable_event:SYSTEM:EVENT, disable_event: what a call does"),
 	RENDERED("set_ftrace_notrace", 0644, TREE_INSTANCE, set_ftrace_notrace_store,
 		 "never trace these"),
 	ENGINE("set_ftrace_pid", 0644, TREE_INSTANCE, set_ftrace_pid_show, set_ftrace_pid_store,
