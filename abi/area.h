@@ -199,6 +199,8 @@ enum area_probe_command {
 	AREA_PROBE_TRACEOFF = 2,
 	AREA_PROBE_DUMP = 3,
 	AREA_PROBE_CPUDUMP = 4,
+	AREA_PROBE_ENABLE_EVENT = 5,
+	AREA_PROBE_DISABLE_EVENT = 6,
 };
 
 /* What a call of a function does: a line of set_ftrace_filter. Rows are used again. */
@@ -206,8 +208,8 @@ struct area_probe {
 	uint32_t function;
 	uint8_t command; /* enum area_probe_command; 0: a free row */
 	uint8_t counted; /* it was given a count */
-	uint16_t reserved;
-	int64_t count; /* how often it does so from now on; -1 always */
+	uint16_t event;	 /* enable_event, disable_event: the id of which, else 0 */
+	int64_t count;	 /* how often it does so from now on; -1 always */
 	uint64_t
 		order; /* of its command, a later one has a greater: lists begin with the greatest */
 };

@@ -35,6 +35,7 @@
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/events/event.h"
+#include "engine/events/func_command.h"
 #include "engine/events/guard.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
@@ -404,6 +405,7 @@ static void start(void)
 	functions_scan();
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
+	probe_kinds_register(event_probe_kinds);
 	tracepoints_start();
 	replay_boot(boot);
 	text_go_live();
