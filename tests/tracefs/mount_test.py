@@ -96,16 +96,24 @@ def is_mounted(path):
 
 @contextlib.contextmanager
 def mounted(w):
-    """The folder on which the mount is; away afterwards, and its server has ended."""
+    """The folder on which the mount is; away afterwards, and its server has ended without complaint."""
     fuse()
     path = w.path("mnt")
-    w.run("mount", path)
-    assert is_mounted(path)
+    server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, cwd=w.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    until(lambda: is_mounted(path) or server.poll() is not None)
     try:
+        assert server.poll() is None, server.stdout.read()
         yield path
     finally:
-        w.run("umount", "-l", path)
+        w.run("umount", "-l", path, status=None)
+        try:
+            said = server.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            server.kill()
+            said = server.communicate()[0] + b"its server did not end"
     assert not is_mounted(path)
+    assert server.returncode == 0 and not said, (server.returncode, said.decode())
     os.rmdir(path)
 
 

@@ -338,4 +338,5 @@ def test_error_log(w):
                 door.end()
 
 
-main(globals())
+if __name__ == "__main__":
+    main(globals())
