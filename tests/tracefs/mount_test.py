@@ -35,8 +35,8 @@ int main(void)
 
 
 class Steps:
-    def __init__(self, w, boot="", **env):
-        prog = w.path("steps")
+    def __init__(self, w, boot="", prog=None, **env):
+        prog = prog or w.path("steps")
         if not os.path.exists(prog):
             prog = w.compile("steps", STEPS)
         self.p = subprocess.Popen([prog], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=w.dir,
@@ -70,8 +70,9 @@ class Steps:
 
 
 @contextlib.contextmanager
-def steps(w, boot="", **env):
-    s = Steps(w, boot, **env)
+def steps(w, boot="", prog=None, **env):
+    """A program at work: STEPS, or one that reads and prints numbers as that does."""
+    s = Steps(w, boot, prog, **env)
     try:
         yield s
     finally:
