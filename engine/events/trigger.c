@@ -430,7 +430,7 @@ static int store_hist(struct event_file *f, const char *text, size_t n, int remo
 int trigger_store(struct event_file *f, const char *text, size_t n, struct trigger_error *error)
 {
 	struct line l = {0};
-	int remove, err;
+	int remove, err, empty = !n;
 
 	error->location[0] = 0;
 	while (n && is_blank(*text))
@@ -438,7 +438,7 @@ int trigger_store(struct event_file *f, const char *text, size_t n, struct trigg
 	while (n && is_blank(text[n - 1]))
 		n--;
 	if (!n)
-		return 0;
+		return empty ? 0 : -EINVAL;
 	remove = *text == '!';
 	text += remove;
 	n -= (size_t)remove;

@@ -38,7 +38,7 @@ static const struct truncation {
 	bool words;   /* a word cut by the end of a write goes on in the next */
 } truncations[] = {
 	{"error_log", true, false},
-	{"set_event", true, true},
+	{"set_event", true, false},
 	{"set_event_notrace_pid", true, false},
 	{"set_event_pid", true, false},
 	{"set_ftrace_filter", false, true},
@@ -83,10 +83,10 @@ static const struct truncation *truncation_of(const char *name)
 	return NULL;
 }
 
-/* The errno of a file system, of what the tools say. */
-static int fs_errno(int err)
+/* The errno of a file system, of what the tools say. A live process has an ESRCH of its own: in a filter. */
+static int fs_errno(const struct file *f, int err)
 {
-	return err == -ESRCH ? -ENODEV : err;
+	return err == -ESRCH && !process_lives(f->p) ? -ENODEV : err;
 }
 
 /* The tracer cannot change while its records are read: as the kernel has it. */
@@ -119,7 +119,7 @@ static int send_write(struct file *f, const char *text, size_t n)
 		err = target_write(&f->p->t, f->path, text, n, f->clear);
 
 	f->clear = false;
-	return fs_errno(err);
+	return fs_errno(f, err);
 }
 
 /* May the user open it so? The kernel lets root, and says EINVAL at the call instead. */
@@ -142,7 +142,7 @@ static int open_pipe(struct file *f)
 			 : pipe_open(&f->p->t, f->at.cpu, &f->pipe);
 	if (err)
 		process_unclaim(f->p, f->at.cpu);
-	return fs_errno(err);
+	return fs_errno(f, err);
 }
 
 static int open_raw(struct file *f)
@@ -157,7 +157,7 @@ static int open_raw(struct file *f)
 	err = process_raw_get(f->p, f->at.cpu, &f->raw);
 	if (err)
 		free(f->raw_page);
-	return fs_errno(err);
+	return fs_errno(f, err);
 }
 
 int file_open(struct process *p, const char *path, int flags, struct file **out)
@@ -249,17 +249,17 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 		return members_pipe_read(f->members, buf, bytes, how == FILE_NONBLOCK,
 					 fuse_interrupted);
 	if (f->pipe)
-		return fs_errno((int)pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
-					       fuse_interrupted));
+		return fs_errno(f, (int)pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
+						  fuse_interrupted));
 	if (f->raw)
-		return fs_errno((int)read_raw(f, buf, bytes, how));
+		return fs_errno(f, (int)read_raw(f, buf, bytes, how));
 	pthread_mutex_lock(&f->lock);
 	if (!f->text)
 		f->text = f->session ? text_new_session(f->session, f->path)
 				     : text_new(&f->p->t, f->path);
 	n = f->text ? text_read(f->text, buf, bytes, (uint64_t)offset) : -ENOMEM;
 	pthread_mutex_unlock(&f->lock);
-	return n < 0 ? fs_errno((int)n) : n;
+	return n < 0 ? fs_errno(f, (int)n) : n;
 }
 
 static bool is_blank(char c)
