@@ -55,6 +55,8 @@ enum area_table_id {
 };
 #define AREA_MAX_TABLES 16
 
+#define AREA_SNAPSHOT_SUFFIX                                                                       \
+	".snapshot"		/* of the file beside a process's that its snapshot fills */
 #define AREA_INSTANCE_BYTES 64	/* of an instance's name, NUL included */
 #define AREA_INSTANCE_MARK  '@' /* before it in the name of its file */
 

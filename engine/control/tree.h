@@ -145,6 +145,8 @@ TREE_STORE(set_graph_function);
 TREE_STORE(set_graph_notrace);
 TREE_STORE(trace);
 TREE_STORE(trace_marker);
+TREE_SHOW(snapshot);
+TREE_STORE(snapshot);
 TREE_SHOW(trace_clock);
 TREE_STORE(trace_clock);
 TREE_SHOW(trace_options);

@@ -452,6 +452,29 @@ static const struct file *find(const char *path, unsigned int *cpu)
 	return NULL;
 }
 
+/* The snapshot's file: it reads as an area does. */
+static void snapshot_path(const struct target *t, char *path, size_t bytes)
+{
+	snprintf(path, bytes, "%s%s", t->path, AREA_SNAPSHOT_SUFFIX);
+}
+
+static int render_snapshot(const struct target *t, struct out *o)
+{
+	char path[sizeof(t->path) + sizeof(AREA_SNAPSHOT_SUFFIX)];
+	struct reader *r;
+	int err;
+
+	snapshot_path(t, path, sizeof(path));
+	if (access(path, F_OK))
+		return -EOPNOTSUPP; /* the process says how there may be one */
+	err = reader_open_area(path, &r);
+	if (err)
+		return err;
+	err = trace(r, o, UINT32_MAX);
+	reader_close(r);
+	return err;
+}
+
 int render_file(const struct target *t, const char *file, struct out *o)
 {
 	unsigned int cpu;
@@ -459,6 +482,9 @@ int render_file(const struct target *t, const char *file, struct out *o)
 	struct reader *r;
 	struct meta *m;
 	int err;
+
+	if (!strcmp(file, "snapshot"))
+		return render_snapshot(t, o);
 
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
