@@ -169,6 +169,8 @@ def test_snapshot(w):
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         assert "# * Snapshot is freed *" in read(f"{at}/snapshot")
+        assert write(f"{at}/snapshot", "1") == 0
+        assert "# * Snapshot is allocated *" in read(f"{at}/snapshot")
         p.call(3)
         assert write(f"{at}/snapshot", "1") == 0
         assert read(f"{at}/snapshot").count("leaf <-mid") == 6
