@@ -299,7 +299,8 @@ struct area_buffer {
 	uint64_t publish_seq; /* pages published so far */
 	uint64_t options;     /* one bit each, see option.h */
 	int64_t clock_offset_ns;
-	uint64_t reserved2[2];
+	uint64_t snapshot; /* 1: the file `snapshot` was told to keep one */
+	uint64_t reserved2[1];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");
 

@@ -15,11 +15,13 @@
 #include "engine/core/snapshot.h"
 #include "engine/core/trace_array.h"
 
-static int allocated;
-
-static void put_path(struct seq_buf *s)
+static void put_path(const struct trace_array *tr, struct seq_buf *s)
 {
 	seq_puts(s, area_file());
+	if (!trace_array_is_top(tr)) {
+		seq_putc(s, AREA_INSTANCE_MARK);
+		seq_puts(s, tr->name);
+	}
 	seq_puts(s, AREA_SNAPSHOT_SUFFIX);
 	seq_putc(s, '\0');
 }
@@ -29,7 +31,7 @@ int snapshot_show(const struct tree_at *at, struct seq_buf *s)
 	seq_puts(s, "# tracer: ");
 	seq_puts(s, trace_array_buffer(at->tr)->tracer);
 	seq_puts(s, "\n#\n#\n# * Snapshot is ");
-	seq_puts(s, allocated ? "allocated" : "freed");
+	seq_puts(s, trace_array_buffer(at->tr)->snapshot ? "allocated" : "freed");
 	seq_puts(s, " *\n#\n# Snapshot commands:\n"
 		    "# echo 0 > snapshot : Clears and frees snapshot buffer\n"
 		    "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.\n"
@@ -45,7 +47,7 @@ static int take(const struct tree_at *at, const char *path)
 	int on = ring_is_on(at->tr->ring), err;
 
 	ring_set_on(at->tr->ring, 0);
-	err = snapshot_to_file(path);
+	err = snapshot_to_file(trace_array_area(at->tr), path);
 	if (!err)
 		ring_clear(at->tr->ring, UINT32_MAX);
 	ring_set_on(at->tr->ring, on);
@@ -54,7 +56,7 @@ static int take(const struct tree_at *at, const char *path)
 
 int snapshot_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	char path[600];
+	char path[700];
 	struct seq_buf s;
 	uint64_t v;
 	int err = tree_number(text, n, &v);
@@ -63,13 +65,13 @@ int snapshot_store(const struct tree_at *at, const char *text, size_t n, int tru
 	if (err)
 		return err;
 	seq_init(&s, path, sizeof(path));
-	put_path(&s);
+	put_path(at->tr, &s);
 	if (s.lost)
 		return -ENAMETOOLONG;
 	sys_unlink(path);
 	if (v == 1)
 		err = take(at, path);
 	if (!err && v <= 1)
-		allocated = (int)v;
+		trace_array_buffer(at->tr)->snapshot = v;
 	return err == -ENOSPC ? -ENOMEM : err;
 }

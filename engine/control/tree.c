@@ -43,7 +43,7 @@ const struct tree_row tree_rows[] = {
 		 "the same, consuming: what is read is gone, and when nothing is left it waits"),
 	ENGINE("trace_marker", 0222, TREE_INSTANCE, NULL, trace_marker_store,
 	       "what is written here stands in the trace"),
-	ENGINE("snapshot", 0644, TREE_GLOBAL, snapshot_show, snapshot_store,
+	ENGINE("snapshot", 0644, TREE_INSTANCE, snapshot_show, snapshot_store,
 	       "1: what is recorded goes to a spare buffer, which reads here; 0: that is freed"),
 	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store,
 	       "what the time stamps are; a change empties the buffer"),

@@ -136,10 +136,13 @@ int area_add_instance(const char *name, struct area_header **head)
 
 void area_drop_instance(struct area_header *head, int unmap)
 {
-	char path[AREA_PATH_BYTES + AREA_INSTANCE_BYTES];
+	char path[AREA_PATH_BYTES + AREA_INSTANCE_BYTES + sizeof(AREA_SNAPSHOT_SUFFIX)];
 
-	if (!make_path(path, sizeof(path), head->instance))
+	if (!make_path(path, sizeof(path) - sizeof(AREA_SNAPSHOT_SUFFIX), head->instance)) {
 		sys_unlink(path);
+		str_copy(path + strlen(path), sizeof(AREA_SNAPSHOT_SUFFIX), AREA_SNAPSHOT_SUFFIX);
+		sys_unlink(path);
+	}
 	if (unmap)
 		sys_munmap(head, head->file_bytes);
 }

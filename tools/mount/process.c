@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/option.h"
 #include "tools/base/fail.h"
 #include "tools/reader/area.h"
 #include "tools/target/outside.h"
@@ -446,7 +447,7 @@ static void list_left_instances(struct process *p, struct union_list *u)
 
 	while (d && (e = readdir(d)))
 		if (!strncmp(e->d_name, p->t.process, n) && e->d_name[n] == AREA_INSTANCE_MARK &&
-		    name_ok(e->d_name + n + 1))
+		    name_ok(e->d_name + n + 1) && !strstr(e->d_name, AREA_SNAPSHOT_SUFFIX))
 			put_once(u, e->d_name + n + 1, true);
 	if (d)
 		closedir(d);
@@ -604,4 +605,13 @@ int process_rmdir(struct process *p, const char *instance)
 			busy = true;
 	pthread_mutex_unlock(&table_lock);
 	return busy ? -EBUSY : target_rmdir(&p->t, instance);
+}
+
+bool process_option(const struct process *p, int option)
+{
+	const struct area_table *t = &p->head.tables[AREA_BUFFERS];
+	struct area_buffer b;
+
+	return t->count && pread(p->fd, &b, sizeof(b), (off_t)t->offset) == (ssize_t)sizeof(b) &&
+	       area_option_on(b.options, (enum area_option)option);
 }

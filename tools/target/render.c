@@ -461,16 +461,19 @@ static void snapshot_path(const struct target *t, char *path, size_t bytes)
 static int render_snapshot(const struct target *t, struct out *o)
 {
 	char path[sizeof(t->path) + sizeof(AREA_SNAPSHOT_SUFFIX)];
+	uint64_t entries = 0;
 	struct reader *r;
 	int err;
 
 	snapshot_path(t, path, sizeof(path));
 	if (access(path, F_OK))
-		return -EOPNOTSUPP; /* the process says how there may be one */
+		return -EOPNOTSUPP; /* the process says how there may be one; so when it is empty */
 	err = reader_open_area(path, &r);
 	if (err)
 		return err;
-	err = trace(r, o, UINT32_MAX);
+	for (unsigned int c = 0; c < r->nr_cpus; c++)
+		entries += r->stats[c].entries;
+	err = entries ? trace(r, o, UINT32_MAX) : -EOPNOTSUPP;
 	reader_close(r);
 	return err;
 }
