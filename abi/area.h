@@ -51,6 +51,7 @@ enum area_table_id {
 	AREA_EVENTS,	/* struct area_event; since 1.1 */
 	AREA_FORMATS,	/* bytes: the formats of events, each ended by a NUL; since 1.1 */
 	AREA_PROBES,	/* struct area_probe; since 1.1 */
+	AREA_SNAPSHOTS, /* struct area_snapshot: one per row of AREA_CPUS; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -317,5 +318,30 @@ struct area_cpu {
 	uint64_t reserved[2];
 };
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");
+
+/*
+ * The snapshot of one CPU of a buffer. A moment parts it from what is live: records older than
+ * to_stamp and not older than from_stamp are in it, wherever their pages lie; live are those from
+ * area_cpu.cleared_stamp on, which the swap sets to the same moment. While it is allocated a CPU has
+ * twice its quota: a second share of pages, and writers take pages of the two shares in turns, a swap
+ * each, so that they do not overwrite it.
+ */
+struct area_snapshot {
+	uint32_t first_page; /* of the second share; 0: there is none */
+	uint32_t nr_backed;  /* as of area_cpu, of the second share */
+	uint64_t hand;
+	uint32_t live;	    /* 1: writers take pages of the second share */
+	uint32_t allocated; /* 0: of the share that writers leave nothing is used */
+	uint64_t gen; /* odd while it is swapped; a copy is good when it was even and the same */
+	uint64_t from_stamp;   /* clock units */
+	uint64_t to_stamp;     /* 0: it is empty */
+	uint64_t from_publish; /* pages published up to this one have only older records */
+	uint64_t to_publish;   /* the same of to_stamp */
+	/* the CPU's losses at from_stamp and at to_stamp */
+	uint64_t from_overrun, from_dropped, from_commit;
+	uint64_t to_overrun, to_dropped, to_commit;
+	uint64_t reserved[2];
+};
+static_assert(sizeof(struct area_snapshot) == 128, "area_snapshot is part of the format");
 
 #endif

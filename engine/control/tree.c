@@ -41,6 +41,8 @@ const struct tree_row tree_rows[] = {
 		 "what is recorded, as text; opened with O_TRUNC (echo > trace) it is emptied"),
 	RENDERED("trace_pipe", 0444, TREE_INSTANCE, NULL,
 		 "the same, consuming: what is read is gone, and when nothing is left it waits"),
+	RENDERED("snapshot", 0640, TREE_INSTANCE, snapshot_store,
+		 "1: what is recorded is put aside here and the buffer is empty; 2: empties it, 0: frees it"),
 	ENGINE("trace_marker", 0222, TREE_INSTANCE, NULL, trace_marker_store,
 	       "what is written here stands in the trace"),
 	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store,
@@ -97,6 +99,7 @@ const struct tree_row tree_rows[] = {
 	RENDERED("trace_pipe", 0444, TREE_CPU, NULL, "the same, consuming"),
 	RENDERED("trace_pipe_raw", 0444, TREE_CPU, NULL,
 		 "the same as the kernel's binary pages, consuming"),
+	RENDERED("snapshot", 0640, TREE_CPU, snapshot_store, "the snapshot of this CPU"),
 	RENDERED("stats", 0444, TREE_CPU, NULL, "its counts of records and of losses"),
 };
 /* clang-format on */

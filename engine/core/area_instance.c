@@ -125,6 +125,7 @@ int area_add_instance(const char *name, struct area_header **head)
 	if (err == -ENOMEM || err == -EFBIG) {
 		/* where address space or file size is limited: without room to grow */
 		config.cpu_room = config.cpu_pages;
+		config.snapshot = 0;
 		err = make_area(path, &config, &h, head);
 	}
 	if (err)

@@ -28,6 +28,20 @@ static int copy_range(int fd, uint64_t offset, uint64_t bytes)
 	return 0;
 }
 
+static int copy_pages_of(int fd, uint32_t first, uint32_t nr)
+{
+	return copy_range(fd, area->pages_offset + (uint64_t)first * PAGE_BYTES,
+			  (uint64_t)nr * PAGE_BYTES);
+}
+
+static int copy_descs_of(int fd, uint32_t first, uint32_t nr)
+{
+	const struct area_table *t = &area->tables[AREA_PAGES];
+
+	return copy_range(fd, t->offset + (uint64_t)first * t->entry_bytes,
+			  (uint64_t)nr * t->entry_bytes);
+}
+
 static int copy_pages(int fd)
 {
 	uint32_t i;
@@ -35,9 +49,11 @@ static int copy_pages(int fd)
 
 	for (i = 0; i < area->tables[AREA_CPUS].count && !err; i++) {
 		const struct area_cpu *row = area_entry(AREA_CPUS, i);
+		const struct area_snapshot *snap = area_entry(AREA_SNAPSHOTS, i);
 
-		err = copy_range(fd, area->pages_offset + (uint64_t)row->first_page * PAGE_BYTES,
-				 (uint64_t)row->nr_backed * PAGE_BYTES);
+		err = copy_pages_of(fd, row->first_page, row->nr_backed);
+		if (!err)
+			err = copy_pages_of(fd, snap->first_page, snap->nr_backed);
 	}
 	return err;
 }
@@ -45,15 +61,16 @@ static int copy_pages(int fd)
 /* Of each CPU's quota: what lies between has no memory, and is to get none. */
 static int copy_descs(int fd)
 {
-	const struct area_table *t = &area->tables[AREA_PAGES];
 	uint32_t i;
 	int err = 0;
 
 	for (i = 0; i < area->tables[AREA_CPUS].count && !err; i++) {
 		const struct area_cpu *row = area_entry(AREA_CPUS, i);
+		const struct area_snapshot *snap = area_entry(AREA_SNAPSHOTS, i);
 
-		err = copy_range(fd, t->offset + (uint64_t)row->first_page * t->entry_bytes,
-				 (uint64_t)row->nr_backed * t->entry_bytes);
+		err = copy_descs_of(fd, row->first_page, row->nr_backed);
+		if (!err)
+			err = copy_descs_of(fd, snap->first_page, snap->nr_backed);
 	}
 	return err;
 }

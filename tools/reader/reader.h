@@ -240,4 +240,7 @@ int reader_open_dat(const char *path, struct reader **out);
 int reader_open_spool(const char *path, struct reader **out);
 int reader_open_area(const char *path, struct reader **out);
 
+/* The snapshot of an area, in place of what is live. *@allocated: there is memory for one. */
+int reader_open_snapshot(const char *path, struct reader **out, bool *allocated);
+
 #endif
