@@ -200,6 +200,8 @@ enum area_probe_command {
 	AREA_PROBE_TRACEOFF = 2,
 	AREA_PROBE_DUMP = 3,
 	AREA_PROBE_CPUDUMP = 4,
+	AREA_PROBE_ENABLE_EVENT = 5,
+	AREA_PROBE_DISABLE_EVENT = 6,
 };
 
 /* What a call of a function does: a line of set_ftrace_filter. Rows are used again. */
@@ -207,8 +209,8 @@ struct area_probe {
 	uint32_t function;
 	uint8_t command; /* enum area_probe_command; 0: a free row */
 	uint8_t counted; /* it was given a count */
-	uint16_t reserved;
-	int64_t count; /* how often it does so from now on; -1 always */
+	uint16_t event;	 /* enable_event, disable_event: the id of which, else 0 */
+	int64_t count;	 /* how often it does so from now on; -1 always */
 	uint64_t
 		order; /* of its command, a later one has a greater: lists begin with the greatest */
 };
@@ -277,6 +279,11 @@ enum area_trace_clock {
 	AREA_TRACE_TAI = 4,	/* CLOCK_TAI: the same */
 	AREA_TRACE_X86_TSC = 5, /* the stamp itself */
 	AREA_TRACE_NONE = 6,	/* calls have no stamps of their own, but that of their page */
+	AREA_TRACE_COUNTER =
+		7, /* stamps are no time: each record of the buffer has the next number */
+	AREA_TRACE_UPTIME = 8,	  /* CLOCK_MONOTONIC in hundredths of a second */
+	AREA_TRACE_PERF = 9,	  /* as local */
+	AREA_TRACE_MONO_RAW = 10, /* CLOCK_MONOTONIC_RAW: mono + clock_offset_ns */
 };
 
 /* An instance's ring: its pages are consecutive, and each CPU has its share of them. */

@@ -11,19 +11,36 @@
 #include <stdint.h>
 
 /* X(NAME, "name", bit, at first) */
+/* Bits 11, 19, 20 and 30 are event-fork, userstacktrace, sym-userobj and stacktrace. */
 #define AREA_OPTIONS_GLOBAL(X)                                                                     \
 	X(PRINT_PARENT, "print-parent", 0, 1)                                                      \
 	X(SYM_OFFSET, "sym-offset", 1, 0)                                                          \
 	X(SYM_ADDR, "sym-addr", 2, 0)                                                              \
+	X(VERBOSE, "verbose", 13, 0)                                                               \
+	X(RAW, "raw", 14, 0)                                                                       \
+	X(HEX, "hex", 15, 0)                                                                       \
+	X(BIN, "bin", 16, 0)                                                                       \
+	X(BLOCK, "block", 17, 0)                                                                   \
+	X(FIELDS, "fields", 18, 0)                                                                 \
 	X(TRACE_PRINTK, "trace_printk", 3, 1)                                                      \
 	X(ANNOTATE, "annotate", 4, 1)                                                              \
+	X(PRINTK_MSG_ONLY, "printk-msg-only", 21, 0)                                               \
 	X(CONTEXT_INFO, "context-info", 5, 1)                                                      \
+	X(LATENCY_FORMAT, "latency-format", 22, 0)                                                 \
 	X(RECORD_CMD, "record-cmd", 6, 1)                                                          \
 	X(RECORD_TGID, "record-tgid", 7, 0)                                                        \
 	X(OVERWRITE, "overwrite", 8, 1)                                                            \
+	X(DISABLE_ON_FREE, "disable_on_free", 23, 0)                                               \
 	X(IRQ_INFO, "irq-info", 9, 1)                                                              \
 	X(MARKERS, "markers", 10, 1)                                                               \
-	X(FUNCTION_FORK, "function-fork", 12, 0)
+	X(TRACE_PRINTK_DEST, "trace_printk_dest", 24, 1)                                           \
+	X(COPY_TRACE_MARKER, "copy_trace_marker", 25, 0)                                           \
+	X(PAUSE_ON_TRACE, "pause-on-trace", 26, 0)                                                 \
+	X(HASH_PTR, "hash-ptr", 27, 1)                                                             \
+	X(FUNCTION_TRACE, "function-trace", 28, 1)                                                 \
+	X(FUNCTION_FORK, "function-fork", 12, 0)                                                   \
+	X(DISPLAY_GRAPH, "display-graph", 29, 0)                                                   \
+	X(BRANCH, "branch", 31, 0)
 
 #define AREA_OPTIONS_GRAPH(X)                                                                      \
 	X(FUNCGRAPH_OVERRUN, "funcgraph-overrun", 32, 0)                                           \
@@ -42,17 +59,21 @@
 
 #define AREA_OPTIONS_FUNCTION(X) X(FUNC_ARGS, "func-args", 48, 0)
 
+#define AREA_OPTIONS_NOP(X)                                                                        \
+	X(TEST_NOP_ACCEPT, "test_nop_accept", 56, 0)                                               \
+	X(TEST_NOP_REFUSE, "test_nop_refuse", 57, 0)
+
 #define AREA_OPTION_BIT(NAME, name, bit, first) AREA_OPTION_##NAME = (bit),
 enum area_option {
 	AREA_OPTIONS_GLOBAL(AREA_OPTION_BIT) AREA_OPTIONS_GRAPH(AREA_OPTION_BIT)
-		AREA_OPTIONS_FUNCTION(AREA_OPTION_BIT)
+		AREA_OPTIONS_FUNCTION(AREA_OPTION_BIT) AREA_OPTIONS_NOP(AREA_OPTION_BIT)
 };
 #undef AREA_OPTION_BIT
 
 #define AREA_OPTION_FIRST(NAME, name, bit, first) | (uint64_t)(first) << (bit)
 #define AREA_OPTIONS_DEFAULT                                                                       \
 	(UINT64_C(0) AREA_OPTIONS_GLOBAL(AREA_OPTION_FIRST) AREA_OPTIONS_GRAPH(AREA_OPTION_FIRST)  \
-		 AREA_OPTIONS_FUNCTION(AREA_OPTION_FIRST))
+		 AREA_OPTIONS_FUNCTION(AREA_OPTION_FIRST) AREA_OPTIONS_NOP(AREA_OPTION_FIRST))
 
 static inline int area_option_on(uint64_t options, enum area_option o)
 {

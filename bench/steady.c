@@ -6,6 +6,9 @@
  *				own: `calls C`
  *	steady callback N	a leaf with a callback of the program's: `off_ns X callback_ns Y rdtsc_ns Z`
  *	steady until		calls of a leaf until a line comes on stdin; says `ready` first
+ *	steady made N		N calls of a leaf, then says `ready` and waits for a line on stdin
+ *	steady lap N		N calls of a leaf and a little work each, for each line on stdin: `ns X` of the
+ *				thread's own CPU time
  *
  * Built by scripts/bench, patchable.
  */
@@ -114,6 +117,39 @@ static NOTRACE int until(void)
 	return 0;
 }
 
+static NOTRACE int made(long n)
+{
+	for (long i = 0; i < n; i++)
+		leaf();
+	printf("ready\n");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
+
+static NOTRACE int lap(long n)
+{
+	static volatile unsigned int work;
+
+	printf("ready\n");
+	fflush(stdout);
+	while (getchar() != EOF) {
+		struct timespec from, to;
+
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &from);
+		for (long i = 0; i < n; i++) {
+			leaf();
+			for (int k = 0; k < 100; k++)
+				work = work * 3 + 1;
+		}
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &to);
+		printf("ns %.0f\n", (double)(to.tv_sec - from.tv_sec) * 1e9 +
+					    (double)(to.tv_nsec - from.tv_nsec));
+		fflush(stdout);
+	}
+	return 0;
+}
+
 NOTRACE int main(int argc, char **argv)
 {
 	if (argc == 4 && !strcmp(argv[1], "rate"))
@@ -122,6 +158,10 @@ NOTRACE int main(int argc, char **argv)
 		return callback(atoi(argv[2]));
 	if (argc == 2 && !strcmp(argv[1], "until"))
 		return until();
-	fprintf(stderr, "usage: steady rate N SECONDS | steady callback N | steady until\n");
+	if (argc == 3 && !strcmp(argv[1], "made"))
+		return made(atol(argv[2]));
+	if (argc == 3 && !strcmp(argv[1], "lap"))
+		return lap(atol(argv[2]));
+	fprintf(stderr, "usage: steady rate N SECONDS | callback N | until | made N | lap N\n");
 	return 2;
 }

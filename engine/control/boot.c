@@ -35,6 +35,7 @@
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/events/event.h"
+#include "engine/events/func_command.h"
 #include "engine/events/guard.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
@@ -212,17 +213,17 @@ static void replay_boot(const char *boot)
 	tracing_set(&global_trace, on);
 }
 
-static void entry_choose(ptrdiff_t rseq, int stamps)
+static void entry_choose(ptrdiff_t rseq, enum ring_stamps kind)
 {
-	int tsc = area->clock == AREA_CLOCK_TSC;
+	int tsc = area->clock == AREA_CLOCK_TSC && kind != RING_STAMPS_COUNTER;
+	int stamps = kind != RING_STAMPS_NONE;
 
 	sites_choose_entry(rseq != 0, tsc, stamps);
 	graph_choose_entry(rseq != 0, tsc, stamps);
 }
 
-void control_use_stamps(int stamps)
+void control_use_stamps(enum ring_stamps stamps)
 {
-	ring_no_stamps = !stamps;
 	entry_choose(ring_rseq_offset, stamps);
 }
 
@@ -235,7 +236,7 @@ static int start_ring(void)
 
 	if (rseq && arch_rseq_cpu(rseq) < 0)
 		rseq = 0;
-	entry_choose(rseq, 1);
+	entry_choose(rseq, RING_STAMPS_CLOCK);
 	return ring_start(&ring, rseq);
 }
 
@@ -406,6 +407,7 @@ static void start(void)
 	functions_scan();
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
+	probe_kinds_register(event_probe_kinds);
 	tracepoints_start();
 	replay_boot(boot);
 	text_go_live();

@@ -64,26 +64,45 @@ int tracing_on_store(const struct tree_at *at, const char *text, size_t n, int t
 	return err;
 }
 
-/* By enum area_trace_clock; from boot on they need the counter, and pairs of clocks. */
-static const char *const clocks[] = {"local", "global", "mono", "boot", "tai", "x86-tsc", "none"};
+/* In the kernel's order; `none` is ours. */
+static const struct {
+	const char *name;
+	uint8_t id;	  /* enum area_trace_clock */
+	uint8_t by_pairs; /* a reader needs pairs of clocks: the stamps are the processor's counter */
+	int posix;	  /* >= 0: told as its distance from CLOCK_MONOTONIC */
+} clocks[] = {
+	{"local", AREA_TRACE_LOCAL, 0, -1},
+	{"global", AREA_TRACE_GLOBAL, 0, -1},
+	{"counter", AREA_TRACE_COUNTER, 0, -1},
+	{"uptime", AREA_TRACE_UPTIME, 1, -1},
+	{"perf", AREA_TRACE_PERF, 0, -1},
+	{"mono", AREA_TRACE_MONO, 0, -1},
+	{"mono_raw", AREA_TRACE_MONO_RAW, 1, CLOCK_MONOTONIC_RAW},
+	{"boot", AREA_TRACE_BOOT, 1, CLOCK_BOOTTIME},
+	{"tai", AREA_TRACE_TAI, 1, CLOCK_TAI},
+	{"x86-tsc", AREA_TRACE_X86_TSC, 1, -1},
+	{"none", AREA_TRACE_NONE, 0, -1},
+};
 
-static uint32_t nr_clocks(void)
+static int clock_is_here(uint32_t i)
 {
-	return area->clock == AREA_CLOCK_TSC ? ARRAY_SIZE(clocks) : AREA_TRACE_BOOT;
+	return !clocks[i].by_pairs || area->clock == AREA_CLOCK_TSC;
 }
 
 int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 {
 	uint32_t i;
 
-	for (i = 0; i < nr_clocks(); i++) {
-		int current = trace_array_buffer(at->tr)->trace_clock == i;
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		int current = trace_array_buffer(at->tr)->trace_clock == clocks[i].id;
 
+		if (!clock_is_here(i))
+			continue;
 		if (i)
 			seq_putc(s, ' ');
 		if (current)
 			seq_putc(s, '[');
-		seq_puts(s, clocks[i]);
+		seq_puts(s, clocks[i].name);
 		if (current)
 			seq_putc(s, ']');
 	}
@@ -91,34 +110,43 @@ int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* What is armed leads to entry points that stamp, or to others: it is armed anew. */
-static void use_stamps(struct trace_array *tr, int stamps)
+/*
+ * What is armed leads to entry points that stamp, or to others: it is armed anew. Those of instances
+ * ask their ring.
+ */
+static void use_clock(struct trace_array *tr, uint32_t i)
 {
-	char tracer[sizeof(trace_array_buffer(tr)->tracer)];
+	struct area_buffer *b = trace_array_buffer(tr);
+	enum ring_stamps was = trace_clock_stamps(b), now;
+	char tracer[sizeof(b->tracer)];
 
-	str_copy(tracer, sizeof(tracer), trace_array_buffer(tr)->tracer);
-	tracer_set(tr, "nop", 3);
-	control_use_stamps(stamps);
-	tracer_set(tr, tracer, strlen(tracer));
+	b->trace_clock = clocks[i].id;
+	b->clock_offset_ns = clocks[i].posix >= 0 ? clock_offset(clocks[i].posix) : 0;
+	now = trace_clock_stamps(b);
+	if (was == now) {
+		ring_clear(tr->ring, UINT32_MAX);
+		return;
+	}
+	str_copy(tracer, sizeof(tracer), b->tracer);
+	if (trace_array_is_top(tr)) {
+		tracer_set(tr, "nop", 3);
+		control_use_stamps(now);
+	}
+	ring_use_stamps(tr->ring, now);
+	if (trace_array_is_top(tr))
+		tracer_set(tr, tracer, strlen(tracer));
 }
 
 int trace_clock_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	struct area_buffer *b = trace_array_buffer(at->tr);
 	uint32_t i;
 
 	(void)truncate;
 	text = tree_trim(text, &n);
-	for (i = 0; i < nr_clocks(); i++) {
-		if (!tree_word_is(text, n, clocks[i]))
+	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
+		if (!clock_is_here(i) || !tree_word_is(text, n, clocks[i].name))
 			continue;
-		if ((i == AREA_TRACE_NONE) != (b->trace_clock == AREA_TRACE_NONE))
-			use_stamps(at->tr, i != AREA_TRACE_NONE);
-		b->trace_clock = i;
-		b->clock_offset_ns = i == AREA_TRACE_BOOT  ? clock_offset(CLOCK_BOOTTIME)
-				     : i == AREA_TRACE_TAI ? clock_offset(CLOCK_TAI)
-							   : 0;
-		ring_clear(at->tr->ring, UINT32_MAX);
+		use_clock(at->tr, i);
 		return 0;
 	}
 	return -EINVAL;

@@ -16,12 +16,12 @@
 #define HEAD_BYTES 16u /* head word, ip */
 #define MAX_TEXT   3968u
 
-int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+/* One write into an instance. */
+static int mark(const struct trace_array *tr, const char *text, size_t n)
 {
-	struct ring *ring = at->tr->ring;
+	struct ring *ring = tr->ring;
 
-	(void)truncate;
-	if (!option_is_on(at->tr, AREA_OPTION_MARKERS))
+	if (!option_is_on(tr, AREA_OPTION_MARKERS))
 		return -EINVAL;
 	if (!ring_is_on(ring))
 		return -EBADF;
@@ -40,4 +40,18 @@ int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int
 		n -= part;
 	}
 	return 0;
+}
+
+int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint32_t i;
+
+	(void)truncate;
+	for (i = 1; trace_array_is_top(at->tr) && i < RING_MAX; i++) {
+		const struct trace_array *tr = trace_array_at(i);
+
+		if (tr && option_is_on(tr, AREA_OPTION_COPY_TRACE_MARKER))
+			mark(tr, text, n);
+	}
+	return mark(at->tr, text, n);
 }

@@ -78,23 +78,42 @@ static int area_snapshot(const char *path)
 #define PRINT_HEAD_BYTES 16u /* head word, ip */
 #define PRINT_MAX_TEXT	 1024u
 
-static int print(const void *ip, const char *text, size_t bytes)
+static int print_to(struct ring *ring, const void *ip, const char *text, size_t bytes)
 {
 	struct ring_slot slot;
 	uint32_t n, size;
 
-	if (!area ||
-	    !option_is_on(&global_trace, ip ? AREA_OPTION_TRACE_PRINTK : AREA_OPTION_MARKERS))
-		return -1;
 	n = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT);
 	size = PRINT_HEAD_BYTES + ((n + 1 + 7) & ~7u);
-	if (!ring_reserve(ring_top, &slot, size))
+	if (!ring_reserve(ring, &slot, size))
 		return -1;
 	slot.words[1] = (uint64_t)(uintptr_t)ip;
 	/* the page was cleared: NULs are there */
 	memcpy(slot.words + 2, text, n);
 	ring_commit(&slot, RECORD_PRINT, size);
 	return 0;
+}
+
+/* @ip: of trace_printk(); NULL: a mark, for the top instance. */
+static int print(const void *ip, const char *text, size_t bytes)
+{
+	struct ring_ctl *inside;
+	struct ring *ring;
+	int ret;
+
+	if (!area ||
+	    !option_is_on(&global_trace, ip ? AREA_OPTION_TRACE_PRINTK : AREA_OPTION_MARKERS))
+		return -1;
+	if (!ip || load_relaxed(&printk_trace) == &global_trace)
+		return print_to(ring_top, ip, text, bytes);
+	inside = ring_enter();
+	if (!inside)
+		return -1;
+	ring = load_acquire(&load_acquire(&printk_trace)->ring);
+	/* none: the instance is about to go */
+	ret = print_to(ring ? ring : ring_top, ip, text, bytes);
+	ring_leave(inside);
+	return ret;
 }
 
 VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {

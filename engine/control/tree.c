@@ -64,7 +64,7 @@ const struct tree_row tree_rows[] = {
 	RENDERED("available_filter_functions_addrs", 0444, TREE_GLOBAL, NULL,
 		 "the same with their addresses"),
 	RENDERED("set_ftrace_filter", 0644, TREE_INSTANCE, set_ftrace_filter_store,
-		 "trace these functions alone: names, globs, `glob:mod:object`, N, `!` takes out; `glob:traceoff[:N]`, traceon, dump: what a call does"),
+		 "trace these functions alone: names, globs, `glob:mod:object`, N, `!` takes out; `glob:traceoff[:N]`, traceon, dump, enable_event:SYSTEM:EVENT, disable_event: what a call does"),
 	RENDERED("set_ftrace_notrace", 0644, TREE_INSTANCE, set_ftrace_notrace_store,
 		 "never trace these"),
 	ENGINE("set_ftrace_pid", 0644, TREE_INSTANCE, set_ftrace_pid_show, set_ftrace_pid_store,
@@ -162,7 +162,8 @@ static const char *split_instance(const char *path, struct trace_array **tr)
 
 int tree_option_is_global(int option)
 {
-	return option == AREA_OPTION_TRACE_PRINTK || option == AREA_OPTION_RECORD_CMD;
+	return option == AREA_OPTION_TRACE_PRINTK || option == AREA_OPTION_RECORD_CMD ||
+	       option == AREA_OPTION_PRINTK_MSG_ONLY;
 }
 
 const struct tree_row *tree_find(const char *path, struct tree_at *at)
@@ -177,7 +178,7 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 		if (!path || !*path++)
 			return NULL;
 	}
-	branch = trace_array_is_top(at->tr) ? find_branch(path, &rest) : NULL;
+	branch = find_branch(path, &rest);
 	if (branch)
 		return branch->find(rest, at);
 	if (str_starts(path, PER_CPU)) {
@@ -213,11 +214,10 @@ static void list_root(const struct trace_array *tr, tree_emit *emit, void *arg)
 			emit(arg, tree_rows[i].path, &tree_rows[i]);
 	emit(arg, "options", NULL);
 	emit(arg, "per_cpu", NULL);
-	if (!top)
-		return;
-	emit(arg, "instances", NULL);
 	for (i = 0; i < tree_nr_branches; i++)
 		emit(arg, tree_branches[i]->name, NULL);
+	if (top)
+		emit(arg, "instances", NULL);
 }
 
 static void list_instances(tree_emit *emit, void *arg)
@@ -280,7 +280,7 @@ static int list(const char *path, tree_emit *emit, void *arg)
 			return -ENOENT;
 		path += *path == '/';
 	}
-	branch = trace_array_is_top(tr) ? find_branch(path, &rest) : NULL;
+	branch = find_branch(path, &rest);
 	if (branch)
 		return branch->list(rest, emit, arg);
 	if (!*path)

@@ -25,13 +25,14 @@ static struct call_list nobody;
 struct call_list *calls_current = &nobody;
 
 static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
-			    const struct call_args *args)
+			    const struct call_args *args, uint64_t now)
 {
 	int with_args = args && area_option_on(r->buffer->options, AREA_OPTION_FUNC_ARGS);
 	struct ring_slot slot;
 
-	if (!ring_reserve_call(r, &slot,
-			       with_args ? RECORD_FUNCTION_ARGS_BYTES : RECORD_FUNCTION_BYTES))
+	if (!ring_reserve_as(r, &slot,
+			     with_args ? RECORD_FUNCTION_ARGS_BYTES : RECORD_FUNCTION_BYTES, 0,
+			     now))
 		return;
 	slot.words[1] = parent_ip;
 	if (with_args) {
@@ -45,27 +46,24 @@ static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
 	ring_commit(&slot, with_args ? RECORD_FUNCTION_ARGS : RECORD_FUNCTION, id);
 }
 
-void calls_record(const struct call_list *l, uint32_t id, uint64_t parent_ip,
-		  const struct call_args *args)
-{
-	uint32_t i;
-
-	for (i = 0; i < l->nr_function; i++)
-		if (call_wanted(&l->function[i], id))
-			record_function(l->function[i].ring, id, parent_ip, args);
-}
-
 uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
 		     const struct call_args *args)
 {
-	uint32_t id = record_word_id(word);
-	uint64_t next = ops_next(id);
+	uint32_t id = record_word_id(word), i;
+	uint64_t next = ops_next(id), now = 0;
 	struct ring_ctl *inside = ring_enter();
+	const struct call_list *l;
 
 	if (inside) {
+		l = calls_list();
+		/* one stamp for all of them; for one alone its own is taken where its slot is */
+		if (l->nr_function + (uint32_t)(next & OPS_RECORD) > 1)
+			now = ring_clock();
 		if (next & OPS_RECORD)
-			record_function(ring_top, id, parent_ip, args);
-		calls_record(calls_list(), id, parent_ip, args);
+			record_function(ring_top, id, parent_ip, args, now);
+		for (i = 0; i < l->nr_function; i++)
+			if (call_wanted(&l->function[i], id))
+				record_function(l->function[i].ring, id, parent_ip, args, now);
 		ring_leave(inside);
 	}
 	next &= ~OPS_RECORD;

@@ -70,8 +70,4 @@ void calls_fork(void);
 uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
 		     const struct call_args *args);
 
-/* Write the function records of a call that these want. Any context, between ring_enter and _leave. */
-void calls_record(const struct call_list *l, uint32_t id, uint64_t parent_ip,
-		  const struct call_args *args);
-
 #endif

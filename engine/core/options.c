@@ -17,7 +17,8 @@
 static const struct {
 	const char *name;
 	int bit;
-} options[] = {AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_FUNCTION(ROW) AREA_OPTIONS_GRAPH(ROW)};
+} options[] = {AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_FUNCTION(ROW) AREA_OPTIONS_GRAPH(ROW)
+		       AREA_OPTIONS_NOP(ROW)};
 #undef ROW
 
 #define NR_GLOBAL_BITS 32
@@ -58,8 +59,33 @@ int option_is_on(const struct trace_array *tr, int bit)
 
 int option_listed(const struct trace_array *tr, int bit)
 {
-	return bit < NR_GLOBAL_BITS ||
-	       (tr->current && tracer_has_option(tr->current, name_of(bit)));
+	const struct tracer *t;
+
+	if (bit < NR_GLOBAL_BITS)
+		return 1;
+	t = tracer_with_option(name_of(bit));
+	/* none is current before the first one was set: that is nop */
+	return t && (tr->current ? t == tr->current : str_equal(t->name, "nop"));
+}
+
+static void flip(struct trace_array *tr, int bit)
+{
+	struct area_buffer *b = trace_array_buffer(tr);
+
+	__atomic_fetch_xor(&b->options, UINT64_C(1) << bit, __ATOMIC_RELAXED);
+}
+
+/* One instance has trace_printk_dest, and takes it from another; the top one when no other has it. */
+static int set_printk_dest(struct trace_array *tr, int on)
+{
+	struct trace_array *to = on ? tr : &global_trace;
+
+	if (!on && trace_array_is_top(tr))
+		return -EINVAL;
+	flip(printk_trace, AREA_OPTION_TRACE_PRINTK_DEST);
+	flip(to, AREA_OPTION_TRACE_PRINTK_DEST);
+	__atomic_store_n(&printk_trace, to, __ATOMIC_RELEASE);
+	return 0;
 }
 
 int option_set(struct trace_array *tr, int bit, int on)
@@ -67,7 +93,6 @@ int option_set(struct trace_array *tr, int bit, int on)
 	const char *name = name_of(bit);
 	const struct tracer *t = bit < NR_GLOBAL_BITS ? tr->current : tracer_with_option(name);
 	struct area_buffer *b = trace_array_buffer(tr);
-	uint64_t mask = UINT64_C(1) << bit;
 	int err;
 
 	if (option_is_on(tr, bit) == on)
@@ -77,7 +102,11 @@ int option_set(struct trace_array *tr, int bit, int on)
 		if (err)
 			return err;
 	}
-	__atomic_store_n(&b->options, b->options ^ mask, __ATOMIC_RELAXED);
+	if (bit == AREA_OPTION_TRACE_PRINTK_DEST)
+		return set_printk_dest(tr, on);
+	if (bit == AREA_OPTION_BRANCH) /* there is no tracer of branches */
+		return -EINVAL;
+	flip(tr, bit);
 	if (bit == AREA_OPTION_OVERWRITE) {
 		/* two words for one thing: the ring reads the flag */
 		if (on)

@@ -25,8 +25,11 @@
 #include "engine/ring/ring.h"
 
 struct group {
-	struct trace_array *tr; /* NULL: the group is free */
-	uint8_t command;	/* enum area_probe_command */
+	struct trace_array *tr;	       /* NULL: the group is free */
+	const struct probe_kind *kind; /* NULL: it is one of ours */
+	void *object;		       /* of the kind */
+	uint16_t id;		       /* the object's, for rows */
+	uint8_t command;	       /* enum area_probe_command */
 	uint8_t counted;
 	uint64_t order;
 	struct function_set members;
@@ -36,6 +39,12 @@ struct group {
 
 static struct group groups[OPS_MAX];
 static uint64_t last_order;
+static const struct probe_kind *kinds;
+
+void probe_kinds_register(const struct probe_kind *table)
+{
+	kinds = table;
+}
 
 static const struct {
 	const char *name;
@@ -78,13 +87,37 @@ static void hit(uint32_t id, void *arg)
 		ring_set_on(g->tr->ring, on);
 }
 
-static struct group *find(const struct trace_array *tr, uint8_t command, uint8_t counted)
+static void hit_kind(uint32_t id, void *arg)
+{
+	const struct group *g = arg;
+	uint32_t row;
+
+	if (!area || id >= g->nr_ids || !g->kind->changes(g->object))
+		return;
+	row = load_relaxed(&g->row_of[id]);
+	if (row && take_one(row_at(g, row - 1)))
+		g->kind->act(g->object);
+}
+
+/* What a word says. */
+struct command {
+	uint8_t command; /* enum area_probe_command */
+	uint8_t counted;
+	uint16_t id;
+	int64_t count; /* -1: always */
+	const struct probe_kind *kind;
+	void *object;
+};
+
+/* The instance's group of that command; @tr NULL: a free one. */
+static struct group *find(const struct trace_array *tr, const struct command *c)
 {
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(groups); i++)
 		if (groups[i].tr == tr &&
-		    (!tr || (groups[i].command == command && groups[i].counted == counted)))
+		    (!tr || (groups[i].command == c->command && groups[i].counted == c->counted &&
+			     groups[i].object == c->object)))
 			return &groups[i];
 	return NULL;
 }
@@ -97,15 +130,17 @@ static void release(struct group *g)
 		ops_unregister(o);
 		ops_put(o);
 	}
+	if (g->kind)
+		g->kind->put(g->object);
 	function_set_free(&g->members);
 	sys_munmap(g->row_of, (size_t)g->nr_ids * sizeof(*g->row_of));
 	*g = (struct group){0};
 }
 
-static struct group *make(struct trace_array *tr, uint8_t command, uint8_t counted)
+static struct group *make(struct trace_array *tr, const struct command *c)
 {
 	uint32_t n = area->tables[AREA_FUNCTIONS].capacity;
-	struct group *g = find(NULL, 0, 0);
+	struct group *g = find(NULL, c);
 	long p;
 
 	if (!g || !ops_get(g))
@@ -117,9 +152,17 @@ static struct group *make(struct trace_array *tr, uint8_t command, uint8_t count
 		ops_put(ops_find(g));
 		return NULL;
 	}
+	if (c->kind && c->kind->get(c->object)) {
+		ops_put(ops_find(g));
+		sys_munmap((void *)p, n * sizeof(*g->row_of));
+		return NULL;
+	}
 	*g = (struct group){.tr = tr,
-			    .command = command,
-			    .counted = counted,
+			    .kind = c->kind,
+			    .object = c->object,
+			    .id = c->id,
+			    .command = c->command,
+			    .counted = c->counted,
 			    .order = ++last_order,
 			    .row_of = (uint32_t *)p,
 			    .nr_ids = n};
@@ -155,6 +198,7 @@ static int add_member(struct group *g, uint32_t id, int64_t count)
 	*row_at(g, (uint32_t)i) = (struct area_probe){.function = id,
 						      .command = g->command,
 						      .counted = g->counted,
+						      .event = g->id,
 						      .count = count,
 						      .order = g->order};
 	if ((uint32_t)i == t->count)
@@ -191,67 +235,100 @@ static int change_members(struct group *g, const struct function_set *named, int
 	return n > INT32_MAX ? INT32_MAX : (int)n;
 }
 
-/* `COMMAND[:COUNT]`. *@count: -1 is always. Return: 0 or -EINVAL. */
-static int parse(const struct function_word *w, uint8_t *command, uint8_t *counted, int64_t *count)
+/* The kind's table entry of that name; or NULL. */
+static const struct probe_kind *find_kind(const char *name, size_t n)
 {
-	size_t name = 0, end;
-	uint64_t v;
+	const struct probe_kind *k;
+
+	for (k = kinds; k && k->name; k++)
+		if (strlen(k->name) == n && !memcmp(k->name, name, n))
+			return k;
+	return NULL;
+}
+
+/* The command of that name, and what it is about. Return: bytes of @text that say so, or -EINVAL. */
+static long parse_name(struct trace_array *tr, const char *text, size_t n, struct command *c,
+		       int *once)
+{
+	size_t name = 0, used;
 	uint32_t i;
 
-	while (name < w->command_bytes && w->command[name] != ':')
+	*once = 0;
+	while (name < n && text[name] != ':')
 		name++;
-	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		if (strlen(commands[i].name) == name && !memcmp(commands[i].name, w->command, name))
-			break;
-	if (i == ARRAY_SIZE(commands))
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (strlen(commands[i].name) == name && !memcmp(commands[i].name, text, name)) {
+			c->command = commands[i].command;
+			*once = commands[i].once;
+			return (long)name;
+		}
+	}
+	c->kind = find_kind(text, name);
+	if (!c->kind || name == n)
 		return -EINVAL;
-	*command = commands[i].command;
+	c->command = c->kind->command;
+	name++;
+	c->object = c->kind->find(tr, text + name, n - name, &used, &c->id);
+	return c->object ? (long)(name + used) : -EINVAL;
+}
+
+/* `COMMAND[:COUNT]`. Return: 0 or -EINVAL. */
+static int parse(struct trace_array *tr, const struct function_word *w, struct command *c)
+{
+	size_t at, end;
+	uint64_t v;
+	int once;
+	long name;
+
+	*c = (struct command){.count = -1};
+	name = parse_name(tr, w->command, w->command_bytes, c, &once);
+	if (name < 0)
+		return (int)name;
+	at = (size_t)name;
 	/* what is removed is named by whether there is anything behind the name */
-	*counted = name < w->command_bytes;
-	*count = -1;
-	if (commands[i].once) {
-		*counted = 1;
-		*count = 1;
+	c->counted = at < w->command_bytes;
+	if (once) {
+		c->counted = 1;
+		c->count = 1;
 		return 0;
 	}
-	if (!*counted || !w->add)
+	if (!c->counted || !w->add)
 		return 0;
-	for (end = ++name; end < w->command_bytes && w->command[end] != ':'; end++)
+	for (end = ++at; end < w->command_bytes && w->command[end] != ':'; end++)
 		;
-	if (end == name)
+	if (end == at)
 		return 0;
-	if (str_to_u64(w->command + name, end - name, &v))
+	if (str_to_u64(w->command + at, end - at, &v))
 		return -EINVAL;
-	*count = v < INT64_MAX ? (int64_t)v : INT64_MAX;
+	c->count = v < INT64_MAX ? (int64_t)v : INT64_MAX;
 	return 0;
 }
 
 int probe_apply(struct trace_array *tr, const struct function_word *w)
 {
 	struct function_set named = {0};
-	uint8_t command, counted;
+	struct command c;
 	struct group *g;
-	int64_t count;
-	int err = parse(w, &command, &counted, &count), n;
+	int err = parse(tr, w, &c), n;
 
 	if (err)
 		return err;
-	g = find(tr, command, counted);
+	g = find(tr, &c);
 	if (!g && !w->add)
 		return -ENODEV;
 	err = function_set_apply(&named, w->glob, w->n);
 	if (!err && !g) {
-		g = make(tr, command, counted);
+		g = make(tr, &c);
 		err = g ? 0 : -ENOMEM;
 	}
 	if (err) {
 		function_set_free(&named);
 		return err;
 	}
-	n = change_members(g, &named, w->add, count);
+	n = change_members(g, &named, w->add, c.count);
 	function_set_free(&named);
 	if (g->members.count)
-		err = ops_register_own(ops_find(g), hit, &g->members);
+		err = ops_register_own(ops_find(g), g->kind ? hit_kind : hit, &g->members);
 	else
 		release(g);
 	return n < 0 ? n : n ? err : -EINVAL;

@@ -14,12 +14,12 @@
 
 #include <errno.h>
 
-#include "abi/option.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/calls.h"
 #include "engine/core/clock.h"
+#include "engine/core/options.h"
 #include "engine/core/probe.h"
 #include "engine/core/tracer.h"
 
@@ -28,6 +28,8 @@ struct trace_array global_trace = {
 	.filter = {.shown = AREA_FILTER_TRACE, .ring = ring_top},
 	.notrace = {.shown = AREA_FILTER_NOTRACE, .ring = ring_top},
 };
+
+struct trace_array *printk_trace = &global_trace;
 
 static struct trace_array instances[RING_MAX]; /* by the ring's index; ring NULL: free */
 
@@ -58,6 +60,13 @@ int trace_array_wants(const struct trace_array *tr, uint32_t id)
 	return !tr->filter.count || function_set_has(&tr->filter, id);
 }
 
+enum ring_stamps trace_clock_stamps(const struct area_buffer *b)
+{
+	return b->trace_clock == AREA_TRACE_NONE      ? RING_STAMPS_NONE
+	       : b->trace_clock == AREA_TRACE_COUNTER ? RING_STAMPS_COUNTER
+						      : RING_STAMPS_CLOCK;
+}
+
 struct ring trace_array_ring(struct area_header *head)
 {
 	return (struct ring){
@@ -70,6 +79,7 @@ struct ring trace_array_ring(struct area_header *head)
 		.task_table = &head->tables[AREA_TASKS],
 		.tasks = area_entry_in(head, AREA_TASKS, 0),
 		.nr_cpus = head->nr_cpus,
+		.stamps = trace_clock_stamps(area_entry_in(head, AREA_BUFFERS, 0)),
 	};
 }
 
@@ -94,7 +104,11 @@ static void begin_as_top(struct area_buffer *b)
 {
 	const struct area_buffer *top = trace_array_buffer(&global_trace);
 
-	b->options = top->options & ~(UINT64_C(1) << AREA_OPTION_FUNCTION_FORK);
+	const uint64_t not_these = UINT64_C(1) << AREA_OPTION_FUNCTION_FORK |
+				   UINT64_C(1) << AREA_OPTION_TRACE_PRINTK_DEST |
+				   UINT64_C(1) << AREA_OPTION_COPY_TRACE_MARKER;
+
+	b->options = top->options & ~not_these;
 	b->flags = top->flags;
 }
 
@@ -160,6 +174,7 @@ void trace_array_destroy(struct trace_array *tr)
 
 	if (on_destroy)
 		on_destroy(tr);
+	option_set(tr, AREA_OPTION_TRACE_PRINTK_DEST, 0);
 	tracer_set(tr, "nop", 3);
 	probes_clear(tr);
 	tr->filter.ring = tr->notrace.ring = NULL;
@@ -213,6 +228,8 @@ void trace_arrays_fork(int keep)
 	uint32_t i;
 
 	calls_fork();
+	printk_trace = &global_trace;
+	trace_array_buffer(&global_trace)->options |= UINT64_C(1) << AREA_OPTION_TRACE_PRINTK_DEST;
 	for (i = 1; i < RING_MAX; i++) {
 		struct trace_array *tr = trace_array_at(i);
 		struct area_header *head = tr ? trace_array_area(tr) : NULL;

@@ -29,6 +29,9 @@ struct trace_array {
 
 extern struct trace_array global_trace;
 
+/* Where trace_printk() writes: the option trace_printk_dest. Read between ring_enter() and _leave(). */
+extern struct trace_array *printk_trace;
+
 static inline struct area_header *trace_array_area(const struct trace_array *tr)
 {
 	return tr->ring->area;
@@ -102,6 +105,9 @@ uint32_t trace_arrays_exit(void);
  * it found; see area_unmap().
  */
 void trace_arrays_fork(int keep);
+
+/* What a buffer's trace_clock makes of stamps. */
+enum ring_stamps trace_clock_stamps(const struct area_buffer *b);
 
 /* The ring of an area that was just made. */
 struct ring trace_array_ring(struct area_header *head);

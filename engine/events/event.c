@@ -291,9 +291,12 @@ int event_enable_soft(struct event_file *f, int on)
 		if (!(f->flags & EVENT_FILE_ENABLED))
 			f->flags |= EVENT_FILE_SOFT_DISABLED;
 	} else {
-		/* one that a trigger had switched on stays on, as in the kernel */
+		/* one that a trigger had switched on stays on, one that it had switched off stays
+		 * off, as in the kernel */
 		if (!(f->flags & EVENT_FILE_SOFT_DISABLED))
 			f->flags |= EVENT_FILE_ENABLED;
+		else
+			f->flags &= ~(uint32_t)EVENT_FILE_ENABLED;
 		f->flags &= ~(uint32_t)(EVENT_FILE_SOFT_MODE | EVENT_FILE_SOFT_DISABLED);
 	}
 	err = bring_probe(f);

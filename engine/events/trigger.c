@@ -15,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
 #include "engine/events/event_act.h"
+#include "engine/events/hist.h"
 
 /* One of its count, if there is any left. */
 static int take_count(struct event_trigger *t)
@@ -63,13 +64,51 @@ static void fire_disable(struct event_trigger *t, const void *record)
 		__atomic_or_fetch(&t->target->flags, EVENT_FILE_SOFT_DISABLED, __ATOMIC_RELAXED);
 }
 
-enum { GROUP_TRACING = 1, GROUP_SWITCH };
+static void fire_hist(struct event_trigger *t, const void *record)
+{
+	hist_fire(t->hist, record);
+}
+
+/* All histograms of another event. Their list does not change between ring_enter() and ring_leave(). */
+static void pause_hists(struct event_trigger *t, int paused)
+{
+	struct event_trigger *other;
+	int taken = 0;
+
+	for (other = load_acquire(&t->target->triggers); other;
+	     other = load_acquire(&other->next)) {
+		if (!other->hist || hist_paused(other->hist) == paused)
+			continue;
+		if (!taken && !take_count(t))
+			return;
+		taken = 1;
+		hist_pause(other->hist, paused);
+	}
+}
+
+static void fire_enable_hist(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	pause_hists(t, 0);
+}
+
+static void fire_disable_hist(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	pause_hists(t, 1);
+}
+
+enum { GROUP_HIST, GROUP_TRACING, GROUP_SWITCH, GROUP_SWITCH_HIST };
+
+static const struct trigger_ops hist_ops = {"hist", GROUP_HIST, 0, fire_hist};
 
 static const struct trigger_ops all_ops[] = {
 	{"traceon", GROUP_TRACING, 0, fire_traceon},
 	{"traceoff", GROUP_TRACING, 0, fire_traceoff},
 	{"enable_event", GROUP_SWITCH, 1, fire_enable},
 	{"disable_event", GROUP_SWITCH, 1, fire_disable},
+	{"enable_hist", GROUP_SWITCH_HIST, 1, fire_enable_hist},
+	{"disable_hist", GROUP_SWITCH_HIST, 1, fire_disable_hist},
 };
 
 void triggers_fire(struct event_file *f, const void *record, int with_filter)
@@ -85,12 +124,14 @@ void triggers_fire(struct event_file *f, const void *record, int with_filter)
 static void free_trigger(struct event_trigger *t)
 {
 	filter_free(t->filter);
+	hist_free(t->hist);
 	heap_free(t);
 }
 
 static int link_in(struct event_trigger *t)
 {
 	struct event_file *f = t->file;
+	struct event_trigger **at;
 	int err;
 
 	if (t->target) {
@@ -104,8 +145,11 @@ static int link_in(struct event_trigger *t)
 			event_enable_soft(t->target, 0);
 		return err;
 	}
-	t->next = f->triggers;
-	store_release(&f->triggers, t);
+	/* histograms behind all others, in their order; the others the newest first */
+	for (at = &f->triggers; t->hist && *at; at = &(*at)->next)
+		;
+	t->next = *at;
+	store_release(at, t);
 	event_file_update(f);
 	return 0;
 }
@@ -237,10 +281,26 @@ static struct event_trigger **find_same(struct event_file *f, const struct line 
 	return NULL;
 }
 
+/* Compile the filter of @t's line. */
+static int set_filter(struct event_trigger *t, const struct line *l, struct trigger_error *error)
+{
+	int err;
+
+	if (!l->filter)
+		return 0;
+	err = filter_compile(t->file->event, l->filter, l->filter_bytes, &t->filter, &error->error);
+	if (!err || err == -ENOMEM)
+		return err;
+	str_copy(error->location, sizeof(error->location), "event filter parse error");
+	error->command = l->filter;
+	error->bytes = l->filter_bytes;
+	return -EINVAL;
+}
+
 static int add_simple(struct event_file *f, const struct line *l, struct trigger_error *error)
 {
 	struct event_trigger *t;
-	int err = 0;
+	int err;
 
 	if (find_same(f, l, 0))
 		return -EEXIST;
@@ -252,17 +312,7 @@ static int add_simple(struct event_file *f, const struct line *l, struct trigger
 	t->target = l->target;
 	t->count = l->count;
 	t->counted = l->counted;
-	if (l->filter) {
-		err = filter_compile(f->event, l->filter, l->filter_bytes, &t->filter,
-				     &error->error);
-		if (err && err != -ENOMEM) {
-			str_copy(error->location, sizeof(error->location),
-				 "event filter parse error");
-			error->command = l->filter;
-			error->bytes = l->filter_bytes;
-			err = -EINVAL;
-		}
-	}
+	err = set_filter(t, l, error);
 	if (!err)
 		err = link_in(t);
 	if (err)
@@ -270,10 +320,117 @@ static int add_simple(struct event_file *f, const struct line *l, struct trigger
 	return err;
 }
 
+static int same_filter(const struct event_trigger *t, const struct line *l)
+{
+	if (!t->filter || !l->filter)
+		return !t->filter && !l->filter;
+	return strlen(filter_text(t->filter)) == l->filter_bytes &&
+	       !memcmp(filter_text(t->filter), l->filter, l->filter_bytes);
+}
+
+static struct event_trigger **find_hist(struct event_file *f, const struct hist *h,
+					const struct line *l)
+{
+	struct event_trigger **at;
+
+	for (at = &f->triggers; *at; at = &(*at)->next)
+		if ((*at)->hist && hist_same((*at)->hist, h) && same_filter(*at, l))
+			return at;
+	return NULL;
+}
+
+static int hist_error(struct trigger_error *error, const struct event_file *f, const char *text,
+		      size_t n)
+{
+	struct seq_buf s;
+
+	seq_init(&s, error->location, sizeof(error->location) - 1);
+	seq_puts(&s, "hist:");
+	seq_puts(&s, f->event->system);
+	seq_putc(&s, ':');
+	seq_puts(&s, f->event->name);
+	error->location[s.len] = 0;
+	error->command = text;
+	error->bytes = n;
+	return -EINVAL;
+}
+
+/* What a line asks of a histogram that is there. */
+static int change_hist(struct hist *h, enum hist_wish wish)
+{
+	if (wish == HIST_CLEAR)
+		return hist_clear(h);
+	if (wish == HIST_MAKE)
+		return -EEXIST;
+	hist_pause(h, wish == HIST_PAUSE);
+	return 0;
+}
+
+static int add_hist(struct event_file *f, struct hist *h, enum hist_wish wish, const struct line *l,
+		    struct trigger_error *error)
+{
+	struct event_trigger *t = heap_alloc(sizeof(*t));
+	int err;
+
+	if (!t) {
+		hist_free(h);
+		return -ENOMEM;
+	}
+	t->ops = &hist_ops;
+	t->file = f;
+	t->count = TRIGGER_UNLIMITED;
+	t->hist = h;
+	hist_pause(h, wish == HIST_PAUSE);
+	err = set_filter(t, l, error);
+	if (!err)
+		err = link_in(t);
+	if (err)
+		free_trigger(t);
+	return err;
+}
+
+static int store_hist(struct event_file *f, const char *text, size_t n, int remove,
+		      struct trigger_error *error)
+{
+	size_t bytes = word_bytes(text, n, 0);
+	struct event_trigger **at;
+	struct line l = {0};
+	enum hist_wish wish;
+	struct hist *h;
+	int err;
+
+	err = hist_parse(f->event, text, bytes, &h, &wish, &error->error);
+	if (err)
+		return err == -EINVAL && error->error.text ? hist_error(error, f, text, bytes)
+							   : err;
+	err = parse_if(&l, text + bytes, n - bytes);
+	at = err ? NULL : find_hist(f, h, &l);
+	if (!err && !at && !remove && (wish == HIST_MAKE || wish == HIST_PAUSE))
+		return add_hist(f, h, wish, &l, error);
+	hist_free(h);
+	if (err)
+		return err;
+	if (remove) {
+		if (at)
+			take_out(at);
+		return 0;
+	}
+	if (at) {
+		err = change_hist((*at)->hist, wish);
+		error->error.text = err == -EEXIST ? "Hist trigger already exists" : NULL;
+	} else {
+		err = -ENOENT;
+		error->error.text = "Can't clear or continue a nonexistent hist trigger";
+	}
+	if (error->error.text)
+		hist_error(error, f, text, bytes);
+	return err;
+}
+
 int trigger_store(struct event_file *f, const char *text, size_t n, struct trigger_error *error)
 {
 	struct line l = {0};
-	int remove, err;
+	int remove, err, empty = !n;
 
 	error->location[0] = 0;
 	while (n && is_blank(*text))
@@ -281,10 +438,12 @@ int trigger_store(struct event_file *f, const char *text, size_t n, struct trigg
 	while (n && is_blank(text[n - 1]))
 		n--;
 	if (!n)
-		return 0;
+		return empty ? 0 : -EINVAL;
 	remove = *text == '!';
 	text += remove;
 	n -= (size_t)remove;
+	if (n >= 4 && !memcmp(text, "hist", 4) && (n == 4 || text[4] == ':' || is_blank(text[4])))
+		return store_hist(f, text, n, remove, error);
 	err = parse_simple(&l, f->tr, text, n);
 	if (err)
 		return err;
@@ -300,6 +459,15 @@ int trigger_store(struct event_file *f, const char *text, size_t n, struct trigg
 
 static void show(const struct event_trigger *t, struct seq_buf *s)
 {
+	if (t->hist) {
+		hist_show_trigger(t->hist, s);
+		if (t->filter) {
+			seq_puts(s, " if ");
+			seq_puts(s, filter_text(t->filter));
+		}
+		seq_puts(s, hist_paused(t->hist) ? " [paused]\n" : " [active]\n");
+		return;
+	}
 	seq_puts(s, t->ops->name);
 	seq_putc(s, ':');
 	if (t->target) {
@@ -332,7 +500,7 @@ void triggers_show(const struct event_file *f, struct seq_buf *s)
 			seq_putc(s, ' ');
 			seq_puts(s, all_ops[i].name);
 		}
-		seq_putc(s, '\n');
+		seq_puts(s, " hist\n");
 		return;
 	}
 	for (t = f->triggers; t; t = t->next)
@@ -341,7 +509,29 @@ void triggers_show(const struct event_file *f, struct seq_buf *s)
 
 void triggers_clear_hists(struct event_file *f)
 {
-	(void)f;
+	struct event_trigger **at = &f->triggers;
+
+	while (*at)
+		if ((*at)->hist)
+			take_out(at);
+		else
+			at = &(*at)->next;
+}
+
+int triggers_show_hists(const struct event_file *f, struct seq_buf *s)
+{
+	const struct event_trigger *t;
+	int any = 0, err = 0;
+
+	for (t = f ? f->triggers : NULL; t && !err; t = t->next) {
+		if (!t->hist)
+			continue;
+		if (any)
+			seq_puts(s, "\n\n");
+		any = 1;
+		err = hist_show(t->hist, t->filter ? filter_text(t->filter) : NULL, s);
+	}
+	return err;
 }
 
 void triggers_clear(struct event_file *f)

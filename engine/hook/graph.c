@@ -185,11 +185,11 @@ void graph_finish(enum record_kind kind)
 /*
  * A call without an entry record of the plain way returns: one that several instances know of, the end
  * of what set_graph_notrace hides, or a call that tracing_thresh may want. Called by graph.S, in any
- * context. @slot: S, on @s. @stub: what it holds.
+ * context. @slot: S, on @s. @stub: what it holds. @value: rax.
  */
-void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s);
+void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s, uint64_t value);
 
-void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s)
+void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s, uint64_t value)
 {
 	const struct graph_target *target;
 	uint64_t took, payload;
@@ -207,7 +207,7 @@ void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s)
 	target = &graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES];
 	id = record_word_id(target->word);
 	if (graph_shadow(slot)->calls) {
-		graph_calls_exit(slot, id, s, top_on);
+		graph_calls_exit(slot, id, s, value, top_on);
 		return;
 	}
 	took = ring_clock() - graph_shadow(slot)->stamp;

@@ -12,7 +12,9 @@
  */
 #include "engine/hook/graph_calls.h"
 
+#include "abi/option.h"
 #include "arch_barrier.h"
+#include "engine/base/compiler.h"
 #include "engine/core/calls.h"
 #include "engine/hook/graph.h"
 #include "engine/ring/ring_write.h"
@@ -24,32 +26,42 @@ static uint64_t head_word(enum record_kind kind, uint32_t id, uint64_t stamp)
 	return (uint64_t)kind << RECORD_KIND_SHIFT | (uint64_t)id << RECORD_ID_SHIFT | stamp;
 }
 
+/* A record with its payload. */
+struct entry {
+	uint64_t stack; /* head word of the RECORD_STACK before it */
+	uint64_t word;	/* its own, stamp 0 */
+	uint32_t nr;	/* words of payload */
+	const uint64_t *more;
+};
+
 /*
  * A record in a slot that is reserved; told: what ctl->told was before. Return: 0: a handler told
  * something else meanwhile, or the page is too old: nothing was written.
  */
 static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
-		uint64_t told, const uint64_t word[2])
+		uint64_t told, const struct entry *e)
 {
-	uint64_t stamp = ring_clock() - head->base_stamp;
+	uint64_t stamp = ring_stamp(&rings[ctl->ring]) - head->base_stamp;
+	uint64_t *record = alone ? words : words + 1;
+	uint32_t i;
 
 	if (stamp >> 32 || load_relaxed(&ctl->told) != told)
 		return 0;
-	if (alone) {
-		*(volatile uint64_t *)words = word[1] + stamp;
-		return 1;
-	}
-	words[1] = word[1] + stamp;
+	if (rings[ctl->ring].stamps == RING_STAMPS_NONE)
+		stamp = 0;
+	for (i = 0; i < e->nr; i++)
+		record[i + 1] = e->more[i];
+	if (!alone)
+		*record = e->word + stamp;
 	barrier();
-	*(volatile uint64_t *)words = word[0] + stamp;
+	*(volatile uint64_t *)words = (alone ? e->word : e->stack) + stamp;
 	return 1;
 }
 
 /* Write a record that was made on stack @s. Return whether it was. Between ring_enter() and _leave(). */
-static int put(struct ring *r, const struct graph_stack *s, enum record_kind kind, uint32_t id)
+static int put_entry(struct ring *r, const struct entry *e)
 {
-	uint32_t stack = record_word_id(s->word);
-	const uint64_t word[2] = {s->word, head_word(kind, id, 0)};
+	uint32_t stack = record_word_id(e->stack), whole = (2 + e->nr) * 8;
 
 	for (;;) {
 		struct ring_ctl *ctl = ring_block(r);
@@ -63,14 +75,14 @@ static int put(struct ring *r, const struct graph_stack *s, enum record_kind kin
 			below = ctl->nest > 1;
 			told = load_relaxed(&ctl->told);
 			alone = !below && (uint32_t)told == stack;
-			bytes = alone ? RECORD_GRAPH_BYTES : 2 * RECORD_GRAPH_BYTES;
+			bytes = alone ? whole - RECORD_GRAPH_BYTES : whole;
 			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
 			full = at + bytes > PAGE_BYTES;
 			if (!full) {
 				uint64_t *words = (uint64_t *)((uint8_t *)head + at);
 
 				words[0] = head_word(RECORD_UNCOMMITTED, bytes, 0);
-				done = fill(ctl, head, words, alone, told, word);
+				done = fill(ctl, head, words, alone, told, e);
 				full = !done && load_relaxed(&ctl->told) == told;
 			}
 			barrier();
@@ -83,12 +95,53 @@ static int put(struct ring *r, const struct graph_stack *s, enum record_kind kin
 		}
 		if (done)
 			return 1;
-		if (full && ring_new_page_in(r, 2 * RECORD_GRAPH_BYTES) == RING_SKIP)
+		if (full && ring_new_page_in(r, whole) == RING_SKIP)
 			return 0;
 	}
 }
 
-uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
+static int put(struct ring *r, const struct graph_stack *s, enum record_kind kind, uint32_t id)
+{
+	const struct entry e = {.stack = s->word, .word = head_word(kind, id, 0)};
+
+	return put_entry(r, &e);
+}
+
+static int has_option(const struct ring *r, enum area_option option)
+{
+	return area_option_on(load_relaxed(&r->buffer->options), option);
+}
+
+static int put_call(struct ring *r, const struct graph_stack *s, uint32_t id,
+		    const struct call_args *args)
+{
+	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_ARGS)))
+		return put(r, s, RECORD_ENTRY, id);
+	const uint64_t more[RECORD_NR_ARGS] = {args->di, args->si, args->dx,
+					       args->cx, args->r8, args->r9};
+	const struct entry e = {.stack = s->word,
+				.word = head_word(RECORD_ENTRY_ARGS, id, 0),
+				.nr = RECORD_NR_ARGS,
+				.more = more};
+
+	return put_entry(r, &e);
+}
+
+static void put_exit(struct ring *r, const struct graph_stack *s, uint32_t id, uint64_t value)
+{
+	const struct entry e = {.stack = s->word,
+				.word = head_word(RECORD_EXIT_VALUE, id, 0),
+				.nr = 1,
+				.more = &value};
+
+	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_RETVAL)))
+		put(r, s, RECORD_EXIT, id);
+	else
+		put_entry(r, &e);
+}
+
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+			 const struct call_args *args)
 {
 	struct ring_ctl *inside = ring_enter();
 	uint32_t id = record_word_id(word), i;
@@ -101,7 +154,7 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 	for (i = 0; i < l->nr_graph; i++) {
 		struct ring *r = l->graph[i].ring;
 
-		if (call_wanted(&l->graph[i], id) && put(r, s, RECORD_ENTRY, id))
+		if (call_wanted(&l->graph[i], id) && put_call(r, s, id, args))
 			calls |= UINT64_C(1) << r->index;
 	}
 	ring_leave(inside);
@@ -150,15 +203,17 @@ void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
 	ring_leave(inside);
 }
 
-static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct graph_stack *s)
+static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct graph_stack *s,
+		    uint64_t value)
 {
 	if (calls >> r->index & 1)
-		put(r, s, RECORD_EXIT, id);
+		put_exit(r, s, id, value);
 	else if (calls >> (GRAPH_TAIL_SHIFT + r->index) & 1)
-		put(r, s, RECORD_EXIT, (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT));
+		put_exit(r, s, (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT), value);
 }
 
-void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, int top)
+void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
+		      int top)
 {
 	uint64_t calls = graph_shadow(slot)->calls;
 	struct ring_ctl *inside = ring_enter();
@@ -169,11 +224,11 @@ void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, i
 		return;
 	l = calls_list();
 	for (i = 0; i < l->nr_graph; i++)
-		exit_in(l->graph[i].ring, calls, id, s);
+		exit_in(l->graph[i].ring, calls, id, s, value);
 	if (!l->nr_graph && top && calls & 1) {
 		/* the plain way, by now: its word of the stack is told with the record */
 		ring_block(ring_top)->told = 0;
-		exit_in(ring_top, calls, id, s);
+		exit_in(ring_top, calls, id, s, value);
 		graph_tls.word = s->word;
 	}
 	ring_leave(inside);

@@ -25,16 +25,23 @@
 /* Whether calls are wrapped by the `multi` variants now. */
 extern uint32_t graph_multi;
 
+struct call_args;
+
 /*
  * Called by graph.S. @word: the head word of the function's RECORD_ENTRY. @slot: the call's slot, on
- * @s. graph_enter_all() returns 0 when nobody wants the call: it then stays unwrapped.
+ * @s. @args: the registers of the call, for instances with funcgraph-args. graph_enter_all() returns 0 when nobody wants the call: it then stays unwrapped.
  * Any context.
  */
-uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s);
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+			 const struct call_args *args);
 void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s);
 
-/* A call that graph_enter_all() noted returns. @id: its function. @top: the top instance's graph is on. */
-void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, int top);
+/*
+ * A call that graph_enter_all() noted returns. @id: its function. @value: what it returns, for instances
+ * with funcgraph-retval. @top: the top instance's graph is on.
+ */
+void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
+		      int top);
 
 /* RECORD_RETURN with this payload, for those who want the function. */
 void graph_calls_return(uint32_t id, uint64_t payload);

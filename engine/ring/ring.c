@@ -38,7 +38,6 @@ __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
 static struct ring_ctl forbidden_ctl = {.tid = -1};
 
 ptrdiff_t ring_rseq_offset;
-uint32_t ring_no_stamps;
 
 /* In memory that a fork's child finds zeroed: there nothing is awake. */
 static struct ring_private {
@@ -51,12 +50,14 @@ static struct ring_private {
 struct ring rings[RING_MAX];
 static int (*mono_clock)(clockid_t, struct timespec *);
 
-/* The parent's set_ftrace_pid holds on. */
+/* The parent's set_ftrace_pid and its clock hold on. */
 static void keep_lists(struct ring *r, const struct ring *to)
 {
 	const struct pid_list *pids = r->pids, *no_pids = r->no_pids;
+	uint32_t stamps = r->stamps;
 
 	*r = *to;
+	r->stamps = stamps;
 	r->pids = pids;
 	r->no_pids = no_pids;
 }
@@ -144,7 +145,8 @@ static void clear_cpu(struct ring *r, struct area_cpu *row)
 	row->cleared_overrun = load_relaxed(&row->overrun);
 	row->cleared_dropped = load_relaxed(&row->dropped_events);
 	row->cleared_commit = load_relaxed(&row->commit_overrun);
-	store_release(&row->cleared_stamp, ring_clock());
+	/* the next number: the last one is of a record that goes */
+	store_release(&row->cleared_stamp, ring_now(r) + (r->stamps == RING_STAMPS_COUNTER));
 	pool_clear(r, row);
 }
 
@@ -179,6 +181,47 @@ uint64_t ring_clock_mono(void)
 uint64_t ring_clock(void)
 {
 	return ring_top->area->clock == AREA_CLOCK_TSC ? arch_clock_read() : ring_clock_mono();
+}
+
+uint64_t __attribute__((noinline)) ring_next_number(struct ring *r)
+{
+	return fetch_add(&r->counter, 1) + 1;
+}
+
+uint64_t ring_stamp_top(void)
+{
+	return ring_stamp(ring_top);
+}
+
+/*
+ * Times are greater than numbers, so the pages that threads have now would stay behind ring_clear():
+ * they count as read.
+ */
+static void forget_owned(struct ring *r)
+{
+	uint32_t cpu, i;
+
+	for (cpu = 0; cpu < r->nr_cpus; cpu++) {
+		const struct area_cpu *row = &r->cpus[cpu];
+
+		for (i = row->first_page; i < row->first_page + load_acquire(&row->nr_backed); i++)
+			if (load_acquire(&r->descs[i].state) == PAGE_OWNED)
+				store_relaxed(&r->descs[i].read,
+					      page_read_mark(pool_page(r, i)->seq, PAGE_BYTES));
+	}
+}
+
+void ring_use_stamps(struct ring *r, enum ring_stamps stamps)
+{
+	int was_on = ring_is_on(r);
+
+	ring_set_on(r, 0);
+	if (stamps == RING_STAMPS_COUNTER && r->stamps != RING_STAMPS_COUNTER)
+		forget_owned(r);
+	r->counter = 0;
+	store_relaxed(&r->stamps, (uint32_t)stamps);
+	ring_clear(r, UINT32_MAX);
+	ring_set_on(r, was_on);
 }
 
 static struct area_cpu *cpu_row(const struct ring *r, uint32_t cpu)
@@ -370,7 +413,8 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 
 	/* a fork's child that goes on here has neither */
 	return head && ctl->page_index != UINT32_MAX && head->cpu == cpu &&
-	       head->commit + bytes <= PAGE_BYTES && !((ring_clock() - head->base_stamp) >> 32) &&
+	       head->commit + bytes <= PAGE_BYTES &&
+	       !((ring_now(&rings[ctl->ring]) - head->base_stamp) >> 32) &&
 	       !is_before_snapshot(&rings[ctl->ring], head);
 }
 
@@ -411,7 +455,7 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 	ctl->page->tid = ctl->tid;
 	ctl->page->cpu = cpu;
 	ctl->page->task = ctl->task;
-	ctl->page->base_stamp = ring_clock();
+	ctl->page->base_stamp = ring_now(r);
 	pool_own(r, (uint32_t)index);
 	ctl->page_index = (uint32_t)index;
 	ctl->page_nest = ctl->nest;

@@ -38,6 +38,7 @@
 #include "abi/area.h"
 #include "abi/page.h"
 #include "abi/record.h"
+#include "arch_barrier.h"
 
 struct pid_list;
 
@@ -84,6 +85,13 @@ enum ring_verdict {
 	RING_XADD = 2,	/* this thread has no rseq: take the other path */
 };
 
+/* What a record's stamp is. */
+enum ring_stamps {
+	RING_STAMPS_CLOCK,   /* the area's clock */
+	RING_STAMPS_COUNTER, /* trace_clock counter: the number of the record */
+	RING_STAMPS_NONE, /* trace_clock none: 0, so that those of the hooks and of C keep their order */
+};
+
 /* One instance's buffer, as the writers see it. */
 struct ring {
 	struct area_header *area;
@@ -98,10 +106,12 @@ struct ring {
 	uint32_t index; /* in rings[] */
 	uint32_t gen;	/* one more each time that the index serves another instance */
 	uint32_t buffer_index;
-	uint32_t on; /* tracing_on */
 	/* who swaps, 0 nobody, and the frame in which: see ring_jump() */
 	uint32_t swapping;
 	uint64_t swapping_at;
+	uint32_t on;	  /* tracing_on */
+	uint32_t stamps;  /* enum ring_stamps */
+	uint64_t counter; /* the last number that a record has */
 	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no list */
 	const struct pid_list *pids, *no_pids;
 };
@@ -124,8 +134,11 @@ void ring_renew(const struct ring *r);
 /* Offset of struct rseq from the thread pointer; 0 if the process has none. entry.S loads it. */
 extern ptrdiff_t ring_rseq_offset;
 
-/* trace_clock none: records have no stamps, so that those of the hooks and of C keep their order. */
-extern uint32_t ring_no_stamps;
+/*
+ * ring_use_stamps() - trace_clock: what stamps are, from now on. What is in the buffer goes. One caller
+ * at a time; of ring_top nothing is armed.
+ */
+void ring_use_stamps(struct ring *r, enum ring_stamps stamps);
 
 /*
  * ring_start() - make the top instance's ring ready for writers.
@@ -253,6 +266,22 @@ uint64_t ring_clock_mono(void);
 
 /* The stamp now, in the area's clock. Any context. */
 uint64_t ring_clock(void);
+
+/* trace_clock counter: the next number. Threads of all CPUs share it. Any context. */
+uint64_t ring_next_number(struct ring *r);
+
+/* The stamp of a new record of a ring; what it would be now. Any context. */
+static inline uint64_t ring_stamp(struct ring *r)
+{
+	return r->stamps == RING_STAMPS_COUNTER ? ring_next_number(r) : ring_clock();
+}
+static inline uint64_t ring_now(const struct ring *r)
+{
+	return r->stamps == RING_STAMPS_COUNTER ? load_relaxed(&r->counter) : ring_clock();
+}
+
+/* The same of ring_top, for entry points that do not read the counter of the processor. */
+uint64_t ring_stamp_top(void);
 
 /* Give the calling thread a control block ahead of its first record. Normal context. */
 void ring_thread_start(void);

@@ -75,7 +75,9 @@ static inline void ring_ready(struct ring *r, uint32_t bytes)
 		ring_new_page_in(r, bytes);
 }
 
-static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32_t bytes, int event)
+/* @now: the stamp; 0: the clock is read. */
+static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32_t bytes, int event,
+				  uint64_t now)
 {
 	for (;;) {
 		struct ring_ctl *ctl = ring_block(r);
@@ -89,8 +91,11 @@ static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32
 				slot->words = (uint64_t *)((uint8_t *)head + at);
 				slot->words[0] = (uint64_t)RECORD_UNCOMMITTED << RECORD_KIND_SHIFT |
 						 (uint64_t)bytes << RECORD_ID_SHIFT;
-				stamp = ring_clock() - head->base_stamp;
-				slot->stamp = ring_no_stamps ? 0 : stamp;
+				/* another page than @now was meant for: anew */
+				if (now < head->base_stamp || r->stamps == RING_STAMPS_COUNTER)
+					now = ring_stamp(r);
+				stamp = now - head->base_stamp;
+				slot->stamp = r->stamps == RING_STAMPS_NONE ? 0 : stamp;
 				slot->ctl = ctl;
 				if (!(stamp >> 32))
 					return 1;
@@ -111,13 +116,13 @@ static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32
  */
 static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t bytes)
 {
-	return ring_reserve_as(r, slot, bytes, 1);
+	return ring_reserve_as(r, slot, bytes, 1, 0);
 }
 
 /* The same for a record of a call: none of threads that set_ftrace_pid leaves out. */
 static inline int ring_reserve_call(struct ring *r, struct ring_slot *slot, uint32_t bytes)
 {
-	return ring_reserve_as(r, slot, bytes, 0);
+	return ring_reserve_as(r, slot, bytes, 0, 0);
 }
 
 /* The record is complete. @kind, @id: of its head word. */

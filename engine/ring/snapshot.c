@@ -43,7 +43,7 @@ int ring_snapshot_allocated(const struct ring *r)
 /* From the live ones' beginning to @now. */
 static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_t published)
 {
-	struct area_snapshot *snap = pool_snapshot(r, row);
+	struct area_snapshot *snap = &r->snaps[row - r->cpus];
 
 	fetch_add(&snap->gen, 1);
 	snap->from_overrun = row->cleared_overrun;
@@ -63,6 +63,12 @@ static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_
 	fetch_add(&snap->gen, 1);
 }
 
+/* The moment: records and pages from now on are not older, those before are. */
+static uint64_t cut_off(struct ring *r)
+{
+	return r->stamps == RING_STAMPS_COUNTER ? fetch_add(&r->counter, 1) + 1 : ring_now(r);
+}
+
 int ring_snapshot(struct ring *r, uint32_t cpu)
 {
 	uint64_t now, published;
@@ -77,7 +83,7 @@ int ring_snapshot(struct ring *r, uint32_t cpu)
 	/* in this order: what was published by then has only records from before */
 	published = load_acquire(&r->buffer->publish_seq);
 	barrier();
-	now = ring_clock();
+	now = cut_off(r);
 	for (i = 0; i < r->nr_cpus; i++)
 		if (cpu == UINT32_MAX || cpu == i)
 			swap_cpu(r, &r->cpus[i], now, published);
@@ -90,7 +96,7 @@ int ring_snapshot(struct ring *r, uint32_t cpu)
 
 static void clear_cpu(struct ring *r, struct area_cpu *row)
 {
-	struct area_snapshot *snap = pool_snapshot(r, row);
+	struct area_snapshot *snap = &r->snaps[row - r->cpus];
 
 	fetch_add(&snap->gen, 1);
 	store_relaxed(&snap->from_stamp, 0);

@@ -29,7 +29,8 @@ static int function_set_option(struct trace_array *tr, const char *name, int val
 {
 	int current = trace_array_is_top(tr) && tr->ops == &function_ops, err = 0;
 
-	(void)name;
+	if (!tracer_option_is(name, "func-args"))
+		return 0;
 	if (current)
 		ftrace_unregister_ops(tr, &function_ops);
 	if (trace_array_is_top(tr)) /* others ask their option for each record */

@@ -27,6 +27,7 @@ VESTIGE_ITEMS_NOTE_;
 #undef TRACE_EVENT_FN_COND
 #undef TRACE_EVENT_NOP
 #undef DECLARE_EVENT_CLASS
+#undef DECLARE_EVENT_CLASS_NOP
 #undef DECLARE_EVENT_NOP
 #undef DEFINE_EVENT
 #undef DEFINE_EVENT_PRINT
@@ -64,6 +65,7 @@ VESTIGE_ITEMS_NOTE_;
 	VESTIGE_OWN_PRINT_(name, PARAMS(print))                                                    \
 	VESTIGE_EVENT_OF_(template, name, NULL, NULL, vestige_print_##name, template)
 #define TRACE_EVENT_NOP(name, proto, args, tstruct, assign, print)
+#define DECLARE_EVENT_CLASS_NOP(name, proto, args, tstruct, assign, print)
 #define DECLARE_EVENT_NOP(name, proto, args, tstruct, assign, print)
 #define DEFINE_EVENT_NOP(template, name, proto, args)
 #define DECLARE_TRACE(name, proto, args)
@@ -244,18 +246,18 @@ VESTIGE_ITEMS_NOTE_;
 		const struct vestige_event_ops *vestige_ops_ =                                     \
 			((struct vestige_event_file *)__data)->ops;                                \
 		struct vestige_event_slot vestige_slot_;                                           \
-		struct trace_event_raw_##name *__entry;                                            \
+		struct trace_event_raw_##name *entry;                                              \
 		size_t vestige_bytes_ =                                                            \
-			sizeof(*__entry) +                                                         \
+			sizeof(*entry) +                                                           \
 			(size_t)trace_event_get_offsets_##name(&__data_offsets, args);             \
                                                                                                    \
 		if (vestige_bytes_ > VESTIGE_EVENT_MAX_)                                           \
 			vestige_slot_.scratch = NULL;                                              \
 		else                                                                               \
 			vestige_slot_.scratch = __builtin_alloca_with_align(vestige_bytes_, 64);   \
-		__entry = (struct trace_event_raw_##name *)vestige_ops_->reserve(                  \
+		entry = (struct trace_event_raw_##name *)  vestige_ops_->reserve(                  \
 			__data, &vestige_slot_, (uint32_t)vestige_bytes_);                         \
-		if (!__entry)                                                                      \
+		if (!entry)                                                                        \
 			return;                                                                    \
 		(void)__data_offsets;                                                              \
 		tstruct                                                                            \
@@ -301,6 +303,7 @@ VESTIGE_ITEMS_NOTE_;
 
 /* What TP_fast_assign() may use. */
 #undef __entry
+#define __entry entry
 #define __get_dynamic_array(item)	 ((void *)((char *)__entry + (__entry->__data_loc_##item & 0xffff)))
 #define __get_dynamic_array_len(item)	 (__entry->__data_loc_##item >> 16)
 #define __get_rel_dynamic_array(item)                                                              \
@@ -371,6 +374,7 @@ VESTIGE_ITEMS_NOTE_;
 #undef DECLARE_EVENT_CLASS
 #undef TP_printk
 #undef VESTIGE_OWN_PRINT_
+#undef __entry
 #define __entry REC
 #define TP_printk(fmt, args...) "\"" fmt "\", " VESTIGE_STR_(args)
 #define VESTIGE_OWN_PRINT_(name, print) static const char vestige_print_##name[] = print;
@@ -503,6 +507,7 @@ VESTIGE_ITEMS_NOTE_;
 #undef TRACE_EVENT_FN_COND
 #undef TRACE_EVENT_NOP
 #undef DECLARE_EVENT_CLASS
+#undef DECLARE_EVENT_CLASS_NOP
 #undef DECLARE_EVENT_NOP
 #undef DEFINE_EVENT
 #undef DEFINE_EVENT_PRINT

@@ -19,7 +19,7 @@
 #define VESTIGE_TRACEPOINT_H
 #pragma GCC system_header
 
-#include <errno.h>
+#include <asm/errno.h> /* not errno.h: events have fields of the name errno */
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -421,6 +421,7 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 	static inline VESTIGE_NOTRACE_ void trace_##name(proto) { }                                \
 	static inline VESTIGE_NOTRACE_ bool trace_##name##_enabled(void) { return false; }
 #define DECLARE_EVENT_CLASS(name, proto, args, tstruct, assign, print)
+#define DECLARE_EVENT_CLASS_NOP(name, proto, args, tstruct, assign, print)
 #define DECLARE_EVENT_NOP(name, proto, args, tstruct, assign, print)                               \
 	TRACE_EVENT_NOP(name, PARAMS(proto), PARAMS(args), , , )
 #define DEFINE_EVENT(template, name, proto, args) DECLARE_TRACE(name, PARAMS(proto), PARAMS(args))

@@ -35,8 +35,8 @@ int main(void)
 
 
 class Steps:
-    def __init__(self, w, boot="", **env):
-        prog = w.path("steps")
+    def __init__(self, w, boot="", prog=None, **env):
+        prog = prog or w.path("steps")
         if not os.path.exists(prog):
             prog = w.compile("steps", STEPS)
         self.p = subprocess.Popen([prog], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=w.dir,
@@ -70,8 +70,9 @@ class Steps:
 
 
 @contextlib.contextmanager
-def steps(w, boot="", **env):
-    s = Steps(w, boot, **env)
+def steps(w, boot="", prog=None, **env):
+    """A program at work: STEPS, or one that reads and prints numbers as that does."""
+    s = Steps(w, boot, prog, **env)
     try:
         yield s
     finally:
@@ -96,16 +97,24 @@ def is_mounted(path):
 
 @contextlib.contextmanager
 def mounted(w):
-    """The folder on which the mount is; away afterwards, and its server has ended."""
+    """The folder on which the mount is; away afterwards, and its server has ended without complaint."""
     fuse()
     path = w.path("mnt")
-    w.run("mount", path)
-    assert is_mounted(path)
+    server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, cwd=w.dir,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    until(lambda: is_mounted(path) or server.poll() is not None)
     try:
+        assert server.poll() is None, server.stdout.read()
         yield path
     finally:
-        w.run("umount", "-l", path)
+        w.run("umount", "-l", path, status=None)
+        try:
+            said = server.communicate(timeout=60)[0]
+        except subprocess.TimeoutExpired:
+            server.kill()
+            said = server.communicate()[0] + b"its server did not end"
     assert not is_mounted(path)
+    assert server.returncode == 0 and not said, (server.returncode, said.decode())
     os.rmdir(path)
 
 

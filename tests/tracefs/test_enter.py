@@ -46,7 +46,8 @@ def test_a_tree_of_its_own(w):
     assert open("/proc/self/mounts").read() == before and not is_mounted(w.path("mnt"))
     assert not [n for n in os.listdir("/tmp") if n.startswith("vestige-enter-")]
     w.run("enter", "1", "--", "true", status=125)
-    w.run("enter", "x", status=2)
+    w.run("enter", "nosuch", "--", "true", status=125)
+    w.run("enter", "12x", status=2)
     w.run("enter", "--nosuch", status=2)
 
 
@@ -109,6 +110,69 @@ def test_trace_cmd_records(w):
             assert len(re.findall(r"\| +mid\(\) {", text)) == 2000, how
             assert len(re.findall(r"us +\| +leaf\(\);", text)) == 4000, how
             assert len(re.findall(r"funcgraph_exit: .*us +\| +}", text)) == 2000, how
+
+
+# Deterministic work of some shape: functions that call each other, themselves and by pointer.
+WORK = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define FN __attribute__((noipa))
+volatile unsigned int sum;
+FN int by_low(const void *a, const void *b) { return *(const char *)a - *(const char *)b; }
+FN int work_fib(int n) { return n < 2 ? n : work_fib(n - 1) + work_fib(n - 2); }
+FN void work_leaf(int i) { sum += i; }
+FN void work_even(int i);
+FN void work_odd(int i) { work_leaf(i); if (i) work_even(i - 1); sum++; }
+FN void work_even(int i) { work_leaf(i); if (i) work_odd(i - 1); sum++; }
+FN void work(int n)
+{
+	char text[] = "the quick brown fox jumps over the lazy dog";
+	qsort(text, sizeof(text) - 1, 1, by_low);
+	work_fib(n);
+	work_even(n);
+	sum++;
+}
+__attribute__((patchable_function_entry(0))) int main(void)
+{
+	int n;
+	puts("ready"), fflush(stdout);
+	while (scanf("%d", &n) == 1) {
+		for (int i = 0; i < n; i++) work(i % 20);
+		printf("%d\n", n), fflush(stdout);
+	}
+	return 0;
+}
+"""
+
+
+def calls_of(text):
+    """The calls in order, as `trace-cmd report` tells them, without times, CPUs and pids."""
+    out = []
+    for line in text.splitlines():
+        at = re.search(r"(function|funcgraph_entry|funcgraph_exit): +(.*)$", line)
+        if at:
+            # a call's duration goes, its depth stays
+            out.append((at[1], re.sub(r"^[^|]*\|", "", at[2]).rstrip()))
+    return out
+
+
+def test_trace_cmd_counts_what_record_does(w):
+    """Call by call the same, of the same program, by pages that it spliced, that it read, and our own file."""
+    need("trace-cmd")
+    fuse()
+    root()
+    prog, n = w.compile("work", WORK), 60
+    for args in (("-p", "function", "-l", "work_*"), ("-p", "function", "-l", "by_*", "-l", "*_fib"),
+                 ("-p", "function_graph"), ("-p", "function_graph", "-l", "work*")):
+        w.run("record", "-q", *args, "-o", "ours.dat", "--", prog, input=b"%d\n" % n)
+        ours = calls_of(report(w, "ours.dat"))
+        assert len(ours) > 10000, (args, len(ours))
+        for how in ([], ["--nosplice"]):
+            with steps(w, prog=prog) as p:
+                theirs = calls_of(recorded(w, p, *args, *how, calls=n))
+            first = next((i for i, (a, b) in enumerate(zip(ours, theirs)) if a != b), None)
+            assert ours == theirs, (args, how, len(ours), len(theirs), first,
+                                    ours[first or -1], theirs[first or -1])
 
 
 main(globals())

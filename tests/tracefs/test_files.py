@@ -165,6 +165,35 @@ def test_marks(w):
         os.close(fd)
 
 
+def test_snapshot(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        assert "# * Snapshot is freed *" in read(f"{at}/snapshot")
+        p.call(3)
+        assert write(f"{at}/snapshot", "1") == 0
+        assert read(f"{at}/snapshot").count("leaf <-mid") == 6
+        assert read(f"{at}/trace").count("leaf <-mid") == 0
+        p.call(2)
+        assert read(f"{at}/trace").count("leaf <-mid") == 4
+        assert read(f"{at}/snapshot").count("leaf <-mid") == 6
+        assert write(f"{at}/snapshot", "1\n") == 0
+        assert read(f"{at}/snapshot").count("leaf <-mid") == 4
+        assert write(f"{at}/snapshot", "2") == 0
+        assert "# * Snapshot is allocated *" in read(f"{at}/snapshot")
+        for bad in ("x", "-1"):
+            assert write(f"{at}/snapshot", bad) == errno.EINVAL
+        assert write(f"{at}/tracing_on", "0") == write(f"{at}/snapshot", "1") == 0
+        assert read(f"{at}/tracing_on") == "0\n"
+        assert write(f"{at}/snapshot", "0") == 0
+        assert "# * Snapshot is freed *" in read(f"{at}/snapshot")
+        assert write(f"{at}/tracing_on", "1") == 0
+        p.call(1)
+        assert write(f"{at}/snapshot", "1") == 0
+        p.p.kill()
+        p.p.wait()
+        assert read(f"{at}/snapshot").count("leaf <-mid") == 2
+
+
 def test_nothing_else_can_be_done(w):
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"

@@ -35,6 +35,7 @@ int cmd_recover(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
+int cmd_run(int argc, char **argv);
 int cmd_set(int argc, char **argv);
 int cmd_show(int argc, char **argv);
 int cmd_start(int argc, char **argv);

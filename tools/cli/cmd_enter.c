@@ -11,7 +11,7 @@
 #include "tools/cli/control.h"
 #include "tools/mount/enter.h"
 
-static const char help[] = "usage: vestige enter [PID] [-- COMMAND [ARGS]]\n"
+static const char help[] = "usage: vestige enter [PID|SESSION] [-- COMMAND [ARGS]]\n"
 			   "Run COMMAND (default: a shell) where /sys/kernel/tracing is the tree "
 			   "of process PID (default:\n"
 			   "the only traced one that lives) and /proc/kallsyms its symbols: "
@@ -26,6 +26,7 @@ int cmd_enter(int argc, char **argv)
 	static const struct option longs[] = {
 		{"pid", required_argument, NULL, 'P'}, {"help", no_argument, NULL, 'h'}, {0}};
 	char *shell[] = {getenv("SHELL"), NULL}, sh[] = "/bin/sh", name[16];
+	const char *session = NULL;
 	struct target t;
 	int pid = 0, c, err, status = CMD_OURS;
 
@@ -47,9 +48,13 @@ int cmd_enter(int argc, char **argv)
 	}
 	/* getopt has stepped over a `--` that comes first */
 	if (optind < argc && strcmp(argv[optind - 1], "--")) {
-		pid = control_parse_pid("enter", argv[optind]);
-		if (pid < 0)
-			return CMD_USAGE;
+		if (*argv[optind] >= '0' && *argv[optind] <= '9' && !strchr(argv[optind], '-')) {
+			pid = control_parse_pid("enter", argv[optind]);
+			if (pid < 0)
+				return CMD_USAGE;
+		} else {
+			session = argv[optind];
+		}
 		optind++;
 		if (optind < argc && strcmp(argv[optind], "--"))
 			return control_words("enter", "a command stands behind --");
@@ -57,11 +62,12 @@ int cmd_enter(int argc, char **argv)
 	}
 	if (!shell[0] || !*shell[0])
 		shell[0] = sh;
-	err = target_open(&t, pid);
+	err = session ? target_open_session(&t, session) : target_open(&t, pid);
 	if (!err) {
 		snprintf(name, sizeof(name), "%d", t.pid);
+		err = enter_run(session ? session : name, &t, optind < argc ? argv + optind : shell,
+				&status);
 		target_close(&t);
-		err = enter_run(name, optind < argc ? argv + optind : shell, &status);
 	}
 	if (err) {
 		note("%s", fail_text());

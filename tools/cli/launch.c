@@ -276,6 +276,17 @@ static int set_environment(const struct launch *l)
 	return err;
 }
 
+int launch_exec(struct launch *l, char **argv)
+{
+	int err = set_environment(l);
+
+	if (!err) {
+		execv(l->path, argv);
+		err = -errno;
+	}
+	return fail_errno(-err, "cannot execute %s", l->path);
+}
+
 /* In the child: does not return. */
 static void become(const struct launch *l, char **argv, int report)
 {

@@ -48,6 +48,12 @@ int launch_find(struct launch *l, const char *prog);
  */
 int launch_start(struct launch *l, char **argv, bool must_hold);
 
+/*
+ * launch_exec() - become the program, with the engine and the session in its environment.
+ * Return: -errno with fail() set: it could not be executed.
+ */
+int launch_exec(struct launch *l, char **argv);
+
 /* Let it run. */
 void launch_go(struct launch *l);
 

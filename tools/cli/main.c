@@ -27,6 +27,7 @@ static const struct command {
 	{"get", cmd_get, "read a control file of a process"},
 	{"set", cmd_set, "write a control file of a process"},
 	{"ls", cmd_ls, "list the control files of a process"},
+	{"run", cmd_run, "run a program as a session: it and all that it starts, together"},
 	{"mount", cmd_mount, "mount the control files of all traced processes, as the kernel's"},
 	{"umount", cmd_umount, "take that away again"},
 	{"enter", cmd_enter, "run trace-cmd and its like on a process"},

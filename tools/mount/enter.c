@@ -29,7 +29,6 @@
 #include "tools/mount/mount.h"
 #include "tools/reader/reader.h"
 #include "tools/reader/symbols.h"
-#include "tools/target/target.h"
 
 #define TRACEFS	 "/sys/kernel/tracing"
 #define READY_MS 10000
@@ -40,6 +39,7 @@ static const struct {
 } sysctls[] = {
 	{"/proc/sys/kernel/ftrace_enabled", "1\n"},
 	{"/proc/sys/kernel/kptr_restrict", "0\n"},
+	{"/proc/sys/kernel/sched_rt_runtime_us", "950000\n"},
 };
 
 static int write_file(const char *path, const char *text)
@@ -216,22 +216,18 @@ static int run(char **argv)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int enter_run(const char *name, char **argv, int *status)
+int enter_run(const char *name, const struct target *t, char **argv, int *status)
 {
 	char dir[PATH_MAX];
 	pid_t server = 0;
-	struct target t;
-	int err = target_open(&t, atoi(name));
+	int err = own_users(t);
 
-	if (err)
-		return err;
-	err = own_users(&t);
 	if (!err && unshare(CLONE_NEWNS))
 		err = fail_errno(errno, "no mount namespace can be had: become root");
 	if (!err && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		err = fail_errno(errno, "cannot make the mounts private");
 	if (!err)
-		err = private_files(&t);
+		err = private_files(t);
 	if (!err)
 		err = find_tracefs(dir, sizeof(dir));
 	if (!err)
@@ -244,6 +240,5 @@ int enter_run(const char *name, char **argv, int *status)
 		while (waitpid(server, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
-	target_close(&t);
 	return err;
 }

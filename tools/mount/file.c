@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/mount/members_pipe.h"
 #include "tools/mount/text.h"
 #include "tools/mount/wake.h"
 #include "tools/target/pipe.h"
@@ -37,7 +38,7 @@ static const struct truncation {
 	bool words;   /* a word cut by the end of a write goes on in the next */
 } truncations[] = {
 	{"error_log", true, false},
-	{"set_event", true, true},
+	{"set_event", true, false},
 	{"set_event_notrace_pid", true, false},
 	{"set_event_pid", true, false},
 	{"set_ftrace_filter", false, true},
@@ -57,15 +58,17 @@ static const struct truncation {
 
 struct file {
 	struct process *p;
+	struct session *session; /* NULL: the process's own */
 	struct process_file at;
 	const struct truncation *truncation; /* NULL: O_TRUNC means nothing */
 	bool readable, writable;
 	char path[256];
-	pthread_mutex_t lock; /* of what follows */
-	struct text *text;    /* what is read */
-	struct pipe *pipe;    /* instead, of trace_pipe */
-	struct raw *raw;      /* of trace_pipe_raw */
-	size_t raw_at;	      /* of a page read in pieces: what is handed out; 0 none is left */
+	pthread_mutex_t lock;	      /* of what follows */
+	struct text *text;	      /* what is read */
+	struct pipe *pipe;	      /* instead, of trace_pipe */
+	struct members_pipe *members; /* of a session's */
+	struct raw *raw;	      /* of trace_pipe_raw */
+	size_t raw_at; /* of a page read in pieces: what is handed out; 0 none is left */
 	char *raw_page;
 	bool clear;	/* O_TRUNC has not been carried out */
 	size_t nr_left; /* of a word */
@@ -80,10 +83,10 @@ static const struct truncation *truncation_of(const char *name)
 	return NULL;
 }
 
-/* The errno of a file system, of what the tools say. */
-static int fs_errno(int err)
+/* The errno of a file system, of what the tools say. A live process has an ESRCH of its own: in a filter. */
+static int fs_errno(const struct file *f, int err)
 {
-	return err == -ESRCH ? -ENODEV : err;
+	return err == -ESRCH && !process_lives(f->p) ? -ENODEV : err;
 }
 
 /* The tracer cannot change while its records are read: as the kernel has it. */
@@ -110,10 +113,13 @@ static int send_write(struct file *f, const char *text, size_t n)
 
 	if (err)
 		return err;
-	err = target_write(&f->p->t, f->path, text, n, f->clear);
+	if (f->session)
+		err = session_write(f->session, f->path, text, n, f->clear);
+	else
+		err = target_write(&f->p->t, f->path, text, n, f->clear);
 
 	f->clear = false;
-	return fs_errno(err);
+	return fs_errno(f, err);
 }
 
 /* May the user open it so? The kernel lets root, and says EINVAL at the call instead. */
@@ -132,26 +138,35 @@ static int open_pipe(struct file *f)
 
 	if (err)
 		return err;
-	err = pipe_open(&f->p->t, f->at.cpu, &f->pipe);
+	err = f->session ? members_pipe_open(f->session, f->at.cpu, &f->members)
+			 : pipe_open(&f->p->t, f->at.cpu, &f->pipe);
 	if (err)
 		process_unclaim(f->p, f->at.cpu);
-	return fs_errno(err);
+	return fs_errno(f, err);
 }
 
 static int open_raw(struct file *f)
 {
 	int err;
 
+	if (f->session) /* a member's has it */
+		return -EOPNOTSUPP;
 	f->raw_page = malloc(RAW_PAGE_BYTES);
 	if (!f->raw_page)
 		return -ENOMEM;
 	err = process_raw_get(f->p, f->at.cpu, &f->raw);
 	if (err)
 		free(f->raw_page);
-	return fs_errno(err);
+	return fs_errno(f, err);
 }
 
 int file_open(struct process *p, const char *path, int flags, struct file **out)
+{
+	return file_open_session(NULL, p, path, flags, out);
+}
+
+int file_open_session(struct session *s, struct process *p, const char *path, int flags,
+		      struct file **out)
 {
 	int access = flags & O_ACCMODE, err;
 	struct process_file at;
@@ -171,6 +186,7 @@ int file_open(struct process *p, const char *path, int flags, struct file **out)
 	if (!f)
 		return -ENOMEM;
 	f->p = p;
+	f->session = s;
 	f->at = at;
 	f->readable = access != O_WRONLY;
 	f->writable = access != O_RDONLY;
@@ -229,17 +245,21 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 
 	if (!f->readable || !(f->at.mode & 0444))
 		return -EINVAL;
+	if (f->members)
+		return members_pipe_read(f->members, buf, bytes, how == FILE_NONBLOCK,
+					 fuse_interrupted);
 	if (f->pipe)
-		return fs_errno((int)pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
-					       fuse_interrupted));
+		return fs_errno(f, (int)pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
+						  fuse_interrupted));
 	if (f->raw)
-		return fs_errno((int)read_raw(f, buf, bytes, how));
+		return fs_errno(f, (int)read_raw(f, buf, bytes, how));
 	pthread_mutex_lock(&f->lock);
 	if (!f->text)
-		f->text = text_new(&f->p->t, f->path);
+		f->text = f->session ? text_new_session(f->session, f->path)
+				     : text_new(&f->p->t, f->path);
 	n = f->text ? text_read(f->text, buf, bytes, (uint64_t)offset) : -ENOMEM;
 	pthread_mutex_unlock(&f->lock);
-	return n < 0 ? fs_errno((int)n) : n;
+	return n < 0 ? fs_errno(f, (int)n) : n;
 }
 
 static bool is_blank(char c)
@@ -309,6 +329,10 @@ void file_release(struct file *f)
 		send_write(f, f->left, f->nr_left);
 	wake_forget(f);
 	text_free(f->text);
+	if (f->members) {
+		members_pipe_close(f->members);
+		process_unclaim(f->p, f->at.cpu);
+	}
 	if (f->pipe) {
 		pipe_close(f->pipe);
 		process_unclaim(f->p, f->at.cpu);
@@ -318,6 +342,8 @@ void file_release(struct file *f)
 	free(f->raw_page);
 	process_opened(f->p, -1);
 	process_put(f->p);
+	if (f->session)
+		session_put(f->session);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
@@ -326,6 +352,8 @@ bool file_ready(struct file *f)
 {
 	if (f->raw)
 		return f->raw_at || raw_ready(f->raw, f->at.cpu, !process_lives(f->p));
+	if (f->members)
+		return members_pipe_ready(f->members);
 	return !f->pipe || pipe_ready(f->pipe);
 }
 
@@ -335,7 +363,7 @@ unsigned int file_poll(struct file *f, void *handle)
 
 	if (file_ready(f)) {
 		wake_drop(handle);
-		return f->pipe || f->raw ? in : in | POLLOUT | POLLWRNORM;
+		return f->pipe || f->raw || f->members ? in : in | POLLOUT | POLLWRNORM;
 	}
 	wake_when(f, handle);
 	/* it may have become so before it was waited for */

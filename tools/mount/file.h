@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "tools/mount/process.h"
+#include "tools/mount/session.h"
 
 struct file;
 
@@ -17,6 +17,10 @@ struct file;
  * the caller's still.
  */
 int file_open(struct process *p, const char *path, int flags, struct file **out);
+
+/* The same of a session; @p: its first member. file_release() gives both back. */
+int file_open_session(struct session *s, struct process *p, const char *path, int flags,
+		      struct file **out);
 
 enum file_how {
 	FILE_WAIT,     /* for what is not there yet */

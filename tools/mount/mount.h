@@ -3,6 +3,7 @@
  * The mount: the tracefs of every traced process as files, by FUSE.
  *
  *	DIR/PID/...	a live process, or a dead one whose area is still there (read-only)
+ *	DIR/SESSION/...	a process and all that it starts, together
  *	DIR/kernel	a link to the kernel's tracefs
  *
  * What the agent answers is passed on to it, with its errno; what shows records is rendered here,
@@ -17,7 +18,7 @@
 struct mount_options {
 	const char *dir;     /* absolute */
 	bool foreground;     /* do not detach */
-	const char *process; /* "PID": its tree is the mount's root; NULL: all processes */
+	const char *process; /* PID or session: its tree is the mount's root; NULL: all of them */
 	bool allow_other;    /* others than the user may look, as their permissions allow */
 	const char *fsname;  /* what /proc/mounts has first; NULL "vestige" */
 };

@@ -89,13 +89,17 @@ bool process_lives(const struct process *p)
 	return target_lives(p->t.pid, p->t.start);
 }
 
-/* Is its file still the one in the folder, and does it live? */
-static bool is_current(const struct process *p)
+bool process_has_area(const struct process *p)
 {
 	struct stat st;
 
 	return !fstatat(p->t.dir.fd, p->t.name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == p->dev &&
-	       st.st_ino == p->ino && process_lives(p);
+	       st.st_ino == p->ino;
+}
+
+bool process_is_current(const struct process *p)
+{
+	return process_has_area(p) && process_lives(p);
 }
 
 static int read_head(struct process *p, uint64_t bytes)
@@ -186,7 +190,7 @@ struct process *process_get(int pid, const char *instance, int *err)
 	if (candidate)
 		candidate->refs++;
 	pthread_mutex_unlock(&table_lock);
-	if (candidate && is_current(candidate))
+	if (candidate && process_is_current(candidate))
 		return candidate;
 	process_put(candidate);
 	p = find_new(pid, instance, err);
@@ -334,6 +338,15 @@ static bool name_ok(const char *name)
 	return *name && strcmp(name, ".") && strcmp(name, "..") && !strchr(name, '/');
 }
 
+/* Ask the process what is in @dir. Return: 0 with *@text to be freed; -ETIMEDOUT it is stopped or hangs. */
+static int ask_list(struct process *p, const char *dir, char **text)
+{
+	if (!process_lives(p))
+		return -ENOENT;
+	/* a folder may have hundreds: none of them waits */
+	return target_stopped(p->t.pid) ? -ETIMEDOUT : target_list(&p->t, dir, text);
+}
+
 /* Ask the process for the folder of @path whether it has its last part. Return: 0 or -errno. */
 static int find_in_branch(struct process *p, const char *path, struct process_file *file)
 {
@@ -341,12 +354,14 @@ static int find_in_branch(struct process *p, const char *path, struct process_fi
 	char dir[256], *text, *line, *next, *name;
 	bool is_dir;
 	mode_t mode;
-	int err = -ENOENT;
+	int err;
 
 	if (!slash)
 		return 0; /* the branch itself */
 	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
-	if (process_lives(p) && !target_list(&p->t, dir, &text)) {
+	err = ask_list(p, dir, &text);
+	if (!err) {
+		err = -ENOENT;
 		for (line = text; err && (next = next_entry(line, &mode, &name)); line = next) {
 			if (strcmp(name, slash + 1))
 				continue;
@@ -361,7 +376,7 @@ static int find_in_branch(struct process *p, const char *path, struct process_fi
 		file->mode = is_dir ? 0755 : 0444;
 		err = 0;
 	}
-	return err;
+	return err == -ETIMEDOUT ? err : err ? -ENOENT : 0;
 }
 
 int process_find(struct process *p, const char *path, struct process_file *file)
@@ -421,7 +436,7 @@ static int put_row(void *arg, const char *name, const struct file_at *at)
 	return put_once(arg, name, !at->row);
 }
 
-/* Of a dead process, by the files that its instances left. */
+/* Of a dead or stopped process, by the files of its instances. */
 static void list_left_instances(struct process *p, struct union_list *u)
 {
 	int fd = openat(p->t.dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -442,11 +457,11 @@ static void list_branch(struct process *p, const char *dir, struct union_list *u
 	char *text, *line, *next, *name;
 	mode_t mode;
 
-	if (!strcmp(dir, "instances") && !process_lives(p))
-		list_left_instances(p, u);
-
-	if (!process_lives(p) || target_list(&p->t, dir, &text))
+	if (ask_list(p, dir, &text)) {
+		if (!strcmp(dir, "instances"))
+			list_left_instances(p, u);
 		return;
+	}
 	for (line = text; (next = next_entry(line, &mode, &name)); line = next)
 		if (name_ok(name) && put_once(u, name, S_ISDIR(mode)))
 			break;

@@ -66,6 +66,10 @@ int process_rmdir(struct process *p, const char *instance);
 
 bool process_lives(const struct process *p);
 
+/* Is its area's file still there; does it live, too? */
+bool process_has_area(const struct process *p);
+bool process_is_current(const struct process *p);
+
 /*
  * process_list() - each process that has an area, once.
  * @put: returns non-zero to stop.

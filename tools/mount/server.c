@@ -53,31 +53,56 @@ static const char *split_instance(const char *rest, char name[64])
 	return *end ? end + 1 : end;
 }
 
+/* A session by its name, up to @end: its first member, and itself in *@session if that is wanted. */
+static struct process *resolve_session(const char *name, const char *end, struct session **session,
+				       int *err)
+{
+	struct process *p = NULL;
+	struct session *s = NULL;
+	char *copy = strndup(name, (size_t)(end - name));
+
+	*err = -ENOMEM;
+	if (copy)
+		s = session_get(copy, err);
+	free(copy);
+	if (s) {
+		p = session_first(s);
+		*err = p ? 0 : -ENOENT;
+	}
+	if (session && p)
+		*session = s;
+	else if (s)
+		session_put(s);
+	return p;
+}
+
 /*
  * Which process @path is about, and what is behind it ("" for its root).
+ * @session: NULL, or set to the session, to be given back, of which it is the first member.
  * Return: the process with a reference; NULL with *@err: 0 for the mount's own root and files.
  */
-static struct process *resolve(const char *path, const char **rest, int *err)
+static struct process *resolve(const char *path, const char **rest, struct session **session,
+			       int *err)
 {
-	const char *first = path + 1, *inside;
-	char name[64], *end;
+	const char *first = path + 1, *inside, *end;
+	char name[64], *number_end;
 	unsigned long pid;
 
 	*err = 0;
 	*rest = "";
-	if (how.process) {
-		*rest = first;
-		pid = strtoul(how.process, NULL, 10);
-	} else {
-		if (!*first || !strcmp(first, KERNEL_LINK))
-			return NULL;
-		pid = strtoul(first, &end, 10);
-		if (*first < '1' || *first > '9' || (*end && *end != '/') || pid > INT_MAX) {
-			*err = -ENOENT;
-			return NULL;
-		}
-		*rest = *end ? end + 1 : end;
-	}
+	if (session)
+		*session = NULL;
+	if (!how.process && (!*first || !strcmp(first, KERNEL_LINK)))
+		return NULL;
+	end = how.process ? first : strchrnul(first, '/');
+	*rest = how.process ? first : *end ? end + 1 : end;
+	if (how.process)
+		first = how.process;
+	pid = strtoul(first, &number_end, 10);
+	if (*first < '1' || *first > '9' || pid > INT_MAX ||
+	    (how.process ? *number_end : number_end != end))
+		return resolve_session(first, how.process ? strchr(first, '\0') : end, session,
+				       err);
 	inside = split_instance(*rest, name);
 	if (inside)
 		*rest = inside;
@@ -96,7 +121,7 @@ static struct process *resolve_instance(const char *path, const char **name, int
 	if (!dir)
 		*err = -ENOMEM;
 	else if (*dir)
-		p = resolve(dir, &rest, err);
+		p = resolve(dir, &rest, NULL, err);
 	if (p && (strcmp(rest, "instances") || p->t.instance[0])) {
 		process_put(p);
 		p = NULL;
@@ -160,7 +185,7 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	st->st_uid = geteuid();
 	st->st_gid = getegid();
 	st->st_atime = st->st_mtime = st->st_ctime = started;
-	p = resolve(path, &rest, &err);
+	p = resolve(path, &rest, NULL, &err);
 	if (!p) {
 		if (err)
 			return not_found(err);
@@ -207,6 +232,14 @@ static int fill_file(void *arg, const char *name, bool is_dir)
 	return f->fill(f->buf, name, &st, 0, 0) ? -ENOMEM : 0;
 }
 
+static int fill_session(void *arg, const char *name)
+{
+	struct filling *f = arg;
+	struct stat st = {.st_mode = S_IFDIR};
+
+	return f->fill(f->buf, name, &st, 0, 0);
+}
+
 static int fill_process(void *arg, int pid)
 {
 	struct filling *f = arg;
@@ -229,13 +262,14 @@ static int op_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t o
 	(void)path;
 	(void)offset;
 	(void)flags;
-	p = resolve(handle_of(fi)->path, &rest, &err);
+	p = resolve(handle_of(fi)->path, &rest, NULL, &err);
 	if (!p && err)
 		return not_found(err);
 	fill(buf, ".", NULL, 0, 0);
 	fill(buf, "..", NULL, 0, 0);
 	if (!p) {
 		process_list(fill_process, &f);
+		session_list(fill_session, &f);
 		fill(buf, KERNEL_LINK, &link, 0, 0);
 		return 0;
 	}
@@ -258,21 +292,24 @@ static int op_releasedir(const char *path, struct fuse_file_info *fi)
 
 static int op_open(const char *path, struct fuse_file_info *fi)
 {
+	struct session *s;
 	struct process *p;
 	struct file *f;
 	const char *rest;
 	int err;
 
-	p = resolve(path, &rest, &err);
+	p = resolve(path, &rest, &s, &err);
 	if (!p)
 		return err ? not_found(err) : -EISDIR;
 	err = handle_new(path, fi);
 	if (!err) {
-		err = file_open(p, rest, fi->flags, &f);
+		err = file_open_session(s, p, rest, fi->flags, &f);
 		if (err)
 			free(handle_of(fi));
 	}
 	if (err) {
+		if (s)
+			session_put(s);
 		process_put(p);
 		return err;
 	}

@@ -21,6 +21,7 @@
 
 struct text {
 	struct target *t;
+	struct session *session; /* instead */
 	char *path;
 	bool is_trace;
 	unsigned int cpu; /* of a trace; UINT32_MAX all */
@@ -84,6 +85,15 @@ struct text *text_new(struct target *t, const char *path)
 	return x;
 }
 
+struct text *text_new_session(struct session *s, const char *path)
+{
+	struct text *x = text_new(NULL, path);
+
+	if (x)
+		x->session = s;
+	return x;
+}
+
 static void end_trace(struct text *x)
 {
 	trace_stream_free(x->s);
@@ -106,13 +116,31 @@ void text_free(struct text *x)
 	free(x);
 }
 
+static int open_members(struct text *x)
+{
+	struct process **members;
+	unsigned int nr = session_members(x->session, &members);
+	const char **paths = calloc(nr + 1u, sizeof(*paths));
+	int err = paths ? 0 : fail(ENOMEM, "no memory");
+
+	for (unsigned int i = 0; i < nr && !err; i++)
+		paths[i] = members[i]->t.path;
+	if (!err)
+		err = nr ? reader_open_areas(paths, nr, &x->r) : fail(ENOENT, "no members");
+	for (unsigned int i = 0; i < nr; i++)
+		process_put(members[i]);
+	free(members);
+	free(paths);
+	return err;
+}
+
 static int begin_trace(struct text *x)
 {
 	struct trace_shape shape = {.keep = UINT32_MAX};
 	int err;
 
 	end_trace(x);
-	err = reader_open_area(x->t->path, &x->r);
+	err = x->session ? open_members(x) : reader_open_area(x->t->path, &x->r);
 	if (err)
 		return err;
 	if (x->cpu != UINT32_MAX && x->cpu >= x->r->nr_cpus)
@@ -145,7 +173,7 @@ static int begin(struct text *x)
 	}
 	if (out_init_sink(&o, append, x))
 		return fail(ENOMEM, "no memory");
-	err = render_any(x->t, x->path, &o);
+	err = x->session ? session_print(x->session, x->path, &o) : render_any(x->t, x->path, &o);
 	end = out_end(&o);
 	x->made = !err && !end;
 	x->end = true;

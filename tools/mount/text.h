@@ -6,12 +6,16 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "tools/mount/session.h"
 #include "tools/target/target.h"
 
 struct text;
 
 /* @t is borrowed, @path copied. Nothing is read yet. NULL when memory is short. */
 struct text *text_new(struct target *t, const char *path);
+
+/* The same of a session, which is borrowed. */
+struct text *text_new_session(struct session *s, const char *path);
 void text_free(struct text *x);
 
 /*

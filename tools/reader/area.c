@@ -212,9 +212,16 @@ static void hide(const struct area *a, const struct page_desc *d, uint64_t *page
 		hide_later(&a->snaps[head->cpu], page);
 }
 
+/* Those of one reader: a member each. */
+struct areas {
+	unsigned int nr;
+	struct area *of[];
+};
+
 static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 {
-	const struct area *a = arg;
+	const struct areas *all = arg;
+	const struct area *a = all->of[ref->member];
 	struct page_desc d;
 	int ret;
 
@@ -225,18 +232,26 @@ static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 	return ret;
 }
 
-static void area_close(void *arg)
+static void area_free(struct area *a)
 {
-	struct area *a = arg;
-
 	if (a->fd >= 0)
 		close(a->fd);
 	free((void *)a->path);
 	free(a);
 }
 
+static void areas_close(void *arg)
+{
+	struct areas *all = arg;
+
+	for (unsigned int i = 0; i < all->nr; i++)
+		area_free(all->of[i]);
+	free(all);
+}
+
 /* Remember pages of one CPU of the top buffer. */
-static int add_share(struct pages *p, const struct area *a, const struct area_share *s)
+static int add_share(struct pages *p, uint32_t member, const struct area *a,
+		     const struct area_share *s)
 {
 	uint32_t stride = a->head.tables[AREA_PAGES].entry_bytes;
 	unsigned char *descs = malloc((size_t)DESC_CHUNK * stride);
@@ -265,8 +280,9 @@ static int add_share(struct pages *p, const struct area *a, const struct area_sh
 			err = area_read_page(a->fd, &a->head, index, page, &d, a->path);
 			if (err > 0) {
 				hide(a, &d, page);
-				err = pages_add_page(p, 0, page, area_page_offset(&a->head, index),
-						     index, d.state == PAGE_OWNED);
+				err = pages_add_page(p, member, page,
+						     area_page_offset(&a->head, index), index,
+						     d.state == PAGE_OWNED);
 			}
 		}
 		if (nr < DESC_CHUNK)
@@ -319,31 +335,21 @@ static bool is_swapped(const struct area *a, const struct meta *m)
 	return false;
 }
 
-static void say_head(struct pages_finish *how, const struct meta *m, char *text, size_t bytes)
+/* Open one area and its tables, as if its snapshot were all there is if @snapshot. Return: 0 or -errno with fail() set. */
+static int open_one(const char *path, bool snapshot, struct area **out, struct meta **meta)
 {
-	struct utsname u;
-
-	uname(&u);
-	snprintf(text, bytes, "%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
-	how->uname = text;
-	how->cmdline = m->head.exe;
-	how->nr_cpus_online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
-	how->now_ns = mono_now_ns();
-}
-
-/* The tables, and which pages there are. @fd is the callee's. */
-static int gather(int fd, uint64_t bytes, const char *path, bool snapshot, struct pages **out,
-		  bool *swapped)
-{
-	struct pages_source source = {.fetch = area_fetch, .close = area_close};
 	struct area *a;
-	struct meta *m;
-	int err = meta_load(fd, 0, bytes, path, &m);
+	uint64_t bytes;
+	int fd, err;
 
+	fd = area_open(AT_FDCWD, path, O_RDONLY, &bytes);
+	if (fd < 0)
+		return fd;
+	err = meta_load(fd, 0, bytes, path, meta);
 	if (!err) {
-		err = area_check(m, bytes, path);
+		err = area_check(*meta, bytes, path);
 		if (err)
-			meta_free(m);
+			meta_free(*meta);
 	}
 	if (err) {
 		close(fd);
@@ -354,42 +360,76 @@ static int gather(int fd, uint64_t bytes, const char *path, bool snapshot, struc
 		a->path = strdup(path);
 	if (!a || !a->path) {
 		free(a);
-		meta_free(m);
+		meta_free(*meta);
 		close(fd);
 		return fail(ENOMEM, "%s: no memory", path);
 	}
 	a->fd = fd;
-	a->head = m->head;
-	if (m->nr_buffers) {
-		a->cpus = &m->cpus[m->buffers[0].first_cpu];
-		a->nr_cpus = m->buffers[0].nr_cpus;
+	a->head = (*meta)->head;
+	if ((*meta)->nr_buffers) {
+		a->cpus = &(*meta)->cpus[(*meta)->buffers[0].first_cpu];
+		a->nr_cpus = (*meta)->buffers[0].nr_cpus;
 	}
-	if (snapshot && m->nr_buffers) {
-		uint32_t first = m->buffers[0].first_cpu;
+	if (snapshot && a->nr_cpus) {
+		uint32_t first = (*meta)->buffers[0].first_cpu;
 
 		/* an engine that knew none: all of it is empty */
-		if (m->nr_snapshots < first + a->nr_cpus)
+		if ((*meta)->nr_snapshots < first + a->nr_cpus)
 			a->nr_cpus = 0;
 		else
-			a->snaps = &m->snapshots[first];
-		count_snapshot(m, first, a->nr_cpus);
+			a->snaps = &(*meta)->snapshots[first];
+		count_snapshot(*meta, first, a->nr_cpus);
 	}
-	area_count_from_clear(m);
-	source.arg = a;
-	*out = pages_new(&source);
-	if (!*out) {
-		meta_free(m);
-		return -ENOMEM;
-	}
-	err = pages_set_member(*out, 0, m);
-	for (uint32_t i = 0; !err && m->nr_buffers && i < a->nr_cpus; i++) {
+	area_count_from_clear(*meta);
+	*out = a;
+	return 0;
+}
+
+/* Add area number @all->nr. Return: 0 or -errno with fail() set. */
+static int add_area(struct pages *p, struct areas *all, const char *path, bool snapshot,
+		    bool *swapped)
+{
+	uint32_t member = all->nr;
+	struct area *a = NULL;
+	struct meta *m;
+	int err = open_one(path, snapshot, &a, &m);
+
+	if (err)
+		return err;
+	all->of[all->nr++] = a;
+	err = pages_set_member(p, member, m);
+	for (uint32_t i = 0; !err && i < a->nr_cpus; i++)
 		for (unsigned int which = 0; which < 2 && !err; which++) {
 			struct area_share s = area_share(m, m->buffers[0].first_cpu + i, which);
 
-			err = add_share(*out, a, &s);
+			err = add_share(p, member, a, &s);
 		}
+	*swapped |= !err && snapshot && is_swapped(a, m);
+	return err;
+}
+
+/* The tables of all, and which pages there are. Return: 0 or -errno with fail() set. */
+static int gather(const char *const *paths, unsigned int nr, bool snapshot, struct pages **out,
+		  bool *swapped)
+{
+	struct pages_source source = {.fetch = area_fetch, .close = areas_close};
+	struct areas *all = calloc(1, sizeof(*all) + nr * sizeof(all->of[0]));
+	int err = 0;
+
+	if (!all)
+		return fail(ENOMEM, "no memory for %u areas", nr);
+	source.arg = all;
+	*out = pages_new(&source);
+	if (!*out)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < nr && !err; i++) {
+		err = add_area(*out, all, paths[i], snapshot, swapped);
+		/* one of several may have gone, or not be filled in yet */
+		if (nr > 1 && (err == -ENOENT || err == -EAGAIN))
+			err = 0;
 	}
-	*swapped = !err && snapshot && is_swapped(a, m);
+	if (!err && !all->nr)
+		err = fail(ENOENT, "none of %u areas can be read", nr);
 	if (err)
 		pages_free(*out);
 	return err;
@@ -397,20 +437,18 @@ static int gather(int fd, uint64_t bytes, const char *path, bool snapshot, struc
 
 #define TRIES 20
 
-static int open_view(const char *path, bool snapshot, struct reader **out)
+static int open_views(const char *const *paths, unsigned int nr, bool snapshot, struct reader **out)
 {
 	struct pages_finish how = {.sample_clock = true, .note = note_line};
 	char text[sizeof(struct utsname)];
-	bool swapped = false;
 	struct pages *p = NULL;
-	uint64_t bytes;
-	int fd, err;
+	struct utsname u;
+	int err;
 
 	for (int i = 0;; i++) {
-		fd = area_open(AT_FDCWD, path, O_RDONLY, &bytes);
-		if (fd < 0)
-			return fd;
-		err = gather(fd, bytes, path, snapshot, &p, &swapped);
+		bool swapped = false;
+
+		err = gather(paths, nr, snapshot, &p, &swapped);
 		if (err)
 			return err;
 		/* where one follows another at once: what is still there of one of them */
@@ -418,20 +456,30 @@ static int open_view(const char *path, bool snapshot, struct reader **out)
 			break;
 		pages_free(p);
 	}
-	say_head(&how, pages_member(p, 0), text, sizeof(text));
+	uname(&u);
+	snprintf(text, sizeof(text), "%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
+	how.uname = text;
+	how.cmdline = pages_member(p, 0) ? pages_member(p, 0)->head.exe : "";
+	how.nr_cpus_online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
+	how.now_ns = mono_now_ns();
 	*out = pages_finish(p, &how, &err);
 	return *out ? 0 : err;
 }
 
+int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out)
+{
+	return open_views(paths, nr, false, out);
+}
+
 int reader_open_area(const char *path, struct reader **out)
 {
-	return open_view(path, false, out);
+	return open_views(&path, 1, false, out);
 }
 
 int reader_open_snapshot(const char *path, struct reader **out, bool *allocated)
 {
 	const struct meta *m;
-	int err = open_view(path, true, out);
+	int err = open_views(&path, 1, true, out);
 
 	if (err)
 		return err;

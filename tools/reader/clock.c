@@ -86,6 +86,20 @@ int clock_make(struct clock *c, struct area_clock *pairs, size_t nr)
 	return 0;
 }
 
+/* Each line begins where a unit does, so that nothing is lost but what is below one. */
+void clock_divide(struct clock *c, uint32_t ns)
+{
+	for (size_t i = 0; i < c->nr_lines; i++) {
+		struct clock_line *l = &c->lines[i];
+		unsigned __int128 part = (unsigned __int128)(l->ns % ns) << l->shift;
+		uint64_t back = l->mult ? (uint64_t)(part / l->mult) : 0;
+
+		l->stamp -= back < l->stamp ? back : l->stamp;
+		l->ns /= ns;
+		l->mult /= ns;
+	}
+}
+
 void clock_free(struct clock *c)
 {
 	free(c->lines);

@@ -40,6 +40,9 @@ struct clock {
 int clock_make(struct clock *c, struct area_clock *pairs, size_t nr);
 void clock_free(struct clock *c);
 
+/* clock_divide() - from now on in units of @ns nanoseconds, rounded down; of the identity: no change. */
+void clock_divide(struct clock *c, uint32_t ns);
+
 /* The line for @stamp; NULL when the clock is the identity. Lines are borrowed from the clock. */
 const struct clock_line *clock_line_find(const struct clock *c, uint64_t stamp);
 

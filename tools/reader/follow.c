@@ -5,7 +5,7 @@
  * agree on what is left. A writer that reuses a page meanwhile makes its mark void (page_read_mark).
  * Per turn the descriptors of the pages in use are read, and the pages that have something new twice.
  * The area is untrusted: bounds are checked as area.h says. One thread at a time.
- * Tests: tests/unit/test_follow.c, tests/tracefs/.
+ * Tests: tests/tracefs/.
  */
 #include "tools/reader/follow.h"
 
@@ -32,7 +32,8 @@ struct follow {
 	struct reader *r;
 	bool dead;
 	bool names;
-	bool freed; /* pages were given back */
+	unsigned int nr_cpus; /* never changes: who reads has arrays of so many */
+	bool freed;	      /* pages were given back */
 	/* by page: as which it was last published with nothing left to take */
 	uint64_t *done;
 	uint32_t nr_done;
@@ -122,6 +123,10 @@ static int make_reader(struct follow *f)
 		reader_close(f->r);
 	f->r = NULL;
 	f->meta = NULL;
+	if (f->nr_cpus && m->head.nr_cpus != f->nr_cpus) {
+		meta_free(m);
+		return fail(EINVAL, "%s is damaged: it has other CPUs than before", f->path);
+	}
 	f->pages = pages_new(&source);
 	if (!f->pages) {
 		meta_free(m);
@@ -143,6 +148,7 @@ static int make_reader(struct follow *f)
 	if (!f->r)
 		return err;
 	f->meta = m;
+	f->nr_cpus = f->r->nr_cpus;
 	if (f->nr_done < m->nr_pages) {
 		uint64_t *more = realloc(f->done, (size_t)m->nr_pages * sizeof(*more));
 
@@ -199,8 +205,9 @@ static int renew_meta(struct follow *f)
 
 	if (err)
 		return err;
-	if (m->nr_objects != f->meta->nr_objects || m->nr_functions != f->meta->nr_functions ||
-	    m->nr_buffers < f->meta->nr_buffers || m->nr_area_cpus != f->meta->nr_area_cpus) {
+	if (m->head.nr_cpus != f->nr_cpus || m->nr_objects != f->meta->nr_objects ||
+	    m->nr_functions != f->meta->nr_functions || m->nr_buffers < f->meta->nr_buffers ||
+	    m->nr_area_cpus != f->meta->nr_area_cpus) {
 		meta_free(m);
 		return 1;
 	}

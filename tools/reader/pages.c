@@ -16,6 +16,7 @@
 #include "tools/reader/tasks.h"
 
 #define MAX_MEMBERS (1u << 20)
+#define NS_PER_TICK 10000000u /* of trace_clock uptime */
 
 struct pages *pages_new(const struct pages_source *source)
 {
@@ -260,10 +261,17 @@ void pages_settle(struct pages *p)
 /* The way from stamps to what the first process's trace_clock says. */
 static int make_trace_clock(struct pages *p)
 {
-	static const char *const names[] = {"local", "global",	"mono", "boot",
-					    "tai",   "x86-tsc", "none"};
+	static const char *const names[] = {
+		[AREA_TRACE_LOCAL] = "local",	    [AREA_TRACE_GLOBAL] = "global",
+		[AREA_TRACE_MONO] = "mono",	    [AREA_TRACE_BOOT] = "boot",
+		[AREA_TRACE_TAI] = "tai",	    [AREA_TRACE_X86_TSC] = "x86-tsc",
+		[AREA_TRACE_NONE] = "none",	    [AREA_TRACE_COUNTER] = "counter",
+		[AREA_TRACE_UPTIME] = "uptime",	    [AREA_TRACE_PERF] = "perf",
+		[AREA_TRACE_MONO_RAW] = "mono_raw",
+	};
 	const struct area_buffer *b = NULL;
 	uint32_t clock;
+	int err;
 
 	for (uint32_t i = 0; i < p->nr_members && !b; i++) {
 		const struct meta *m = pages_member(p, i);
@@ -272,14 +280,19 @@ static int make_trace_clock(struct pages *p)
 	}
 	clock = b && b->trace_clock < sizeof(names) / sizeof(*names) ? b->trace_clock : 0;
 	strcpy(p->reader.clock, names[clock]);
-	if (clock == AREA_TRACE_X86_TSC)
+	p->trace_clock = clock;
+	if (clock == AREA_TRACE_X86_TSC || clock == AREA_TRACE_COUNTER)
 		return clock_make(&p->clock, NULL, 0);
-	p->clock_offset_ns = clock == AREA_TRACE_BOOT || clock == AREA_TRACE_TAI
-				     ? (uint64_t)b->clock_offset_ns
-				     : 0;
+	p->clock_offset_ns =
+		clock == AREA_TRACE_BOOT || clock == AREA_TRACE_TAI || clock == AREA_TRACE_MONO_RAW
+			? (uint64_t)b->clock_offset_ns
+			: 0;
 	for (size_t i = 0; i < p->nr_pairs; i++)
 		p->pairs[i].mono_ns += p->clock_offset_ns;
-	return clock_make(&p->clock, p->pairs, p->nr_pairs);
+	err = clock_make(&p->clock, p->pairs, p->nr_pairs);
+	if (!err && clock == AREA_TRACE_UPTIME)
+		clock_divide(&p->clock, NS_PER_TICK);
+	return err;
 }
 
 static int make_clock(struct pages *p, bool sample)
@@ -314,7 +327,10 @@ static int make_clock(struct pages *p, bool sample)
 	if (err)
 		return err;
 	p->reader.ts_is_ns = !counter || !p->clock.identity;
-	if (!p->reader.ts_is_ns)
+	/* as they are: numbers, or stamps that nothing leads away from */
+	if (p->trace_clock == AREA_TRACE_COUNTER || p->trace_clock == AREA_TRACE_UPTIME)
+		p->reader.ts_is_ns = false;
+	else if (!p->reader.ts_is_ns)
 		strcpy(p->reader.clock, "x86-tsc");
 	p->reader.realtime_offset_ns = p->clock.realtime_offset_ns;
 	if (!counter)

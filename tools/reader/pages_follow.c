@@ -5,7 +5,7 @@
  * page. Of a page the mark is where the first record lies that was not used: records may be used out of
  * their order in the page (a signal handler's lie before what they interrupted).
  * Keeps 64 bytes for each page of a turn and 8 for each record read ahead.
- * Tests: tests/unit/test_follow.c, tests/tracefs/.
+ * Tests: tests/tracefs/.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -41,6 +41,7 @@ struct pages {
 	struct area_clock *pairs;
 	size_t nr_pairs, room_pairs;
 	struct clock clock;
+	uint32_t trace_clock;	   /* enum area_trace_clock */
 	uint64_t clock_offset_ns;  /* of trace_clock, on CLOCK_MONOTONIC */
 	struct stream *streams;	   /* one a CPU */
 	struct ahead *ahead;	   /* pages_ahead.c; NULL: pages are loaded when their turn comes */

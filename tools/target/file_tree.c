@@ -2,7 +2,7 @@
 /*
  * Parsing the area's table of control files: file_tree.h. The text is untrusted: each line is checked
  * against what is left, names may hold neither slash nor dot-dot tricks (they become file names of the
- * mount). Tests: tests/unit/test_file_tree.c, tests/tracefs/.
+ * mount). Tests: tests/tracefs/.
  */
 #include "tools/target/file_tree.h"
 

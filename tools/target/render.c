@@ -205,18 +205,32 @@ static int by_order(const void *a, const void *b)
 	return (*x)->function < (*y)->function ? -1 : (*x)->function > (*y)->function;
 }
 
-static void print_probe(struct out *o, const char *name, const struct area_probe *p)
+/* `SYSTEM:NAME:` */
+static void print_event(const struct meta *m, struct out *o, uint16_t id)
+{
+	for (uint32_t i = 0; i < m->nr_events; i++)
+		if (m->events[i].id == id)
+			out_printf(o, "%s:%s:", meta_string(m, m->events[i].system),
+				   meta_string(m, m->events[i].name));
+}
+
+static void print_probe(const struct meta *m, struct out *o, const char *name,
+			const struct area_probe *p)
 {
 	static const char *const commands[] = {
 		[AREA_PROBE_TRACEON] = "traceon",
 		[AREA_PROBE_TRACEOFF] = "traceoff",
 		[AREA_PROBE_DUMP] = "dump",
 		[AREA_PROBE_CPUDUMP] = "cpudump",
+		[AREA_PROBE_ENABLE_EVENT] = "enable_event",
+		[AREA_PROBE_DISABLE_EVENT] = "disable_event",
 	};
 
 	if (p->command >= sizeof(commands) / sizeof(commands[0]))
 		return; /* of a later version */
 	out_printf(o, "%s:%s:", name, commands[p->command]);
+	if (p->command == AREA_PROBE_ENABLE_EVENT || p->command == AREA_PROBE_DISABLE_EVENT)
+		print_event(m, o, p->event);
 	/* the kernel does not tell that cpudump comes once */
 	if (p->count < 0 || p->command == AREA_PROBE_CPUDUMP)
 		out_printf(o, "unlimited\n");
@@ -249,7 +263,7 @@ static int print_probes(const struct meta *m, struct out *o)
 		if (f->object < m->nr_objects && !m->objects[f->object].unload_stamp)
 			s = names_find(names, f->object, f->offset);
 		if (s)
-			print_probe(o, s->name, rows[i]);
+			print_probe(m, o, s->name, rows[i]);
 	}
 	names_free(names);
 	free(rows);

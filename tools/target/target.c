@@ -182,6 +182,46 @@ static int read_image(const struct target *t, const char *name, uint8_t image[16
 	return err;
 }
 
+/* Is the area of that name tagged with the session? */
+static bool is_of_session(int dirfd, const char *name, const char *session)
+{
+	struct area_header head;
+	int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : pread(fd, &head, sizeof(head), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)sizeof(head) && head.magic == AREA_MAGIC &&
+	       !strncmp(head.session, session, sizeof(head.session));
+}
+
+int target_open_session(struct target *t, const char *session)
+{
+	struct areas_dir dir;
+	unsigned long long start;
+	struct dirent *e;
+	bool is_socket;
+	int found = 0, pid, fd, err = areas_dir_find(&dir, geteuid());
+	DIR *d;
+
+	if (err && err != -ENOENT)
+		return err;
+	fd = err ? -1 : openat(dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	while (d && !found && (e = readdir(d)))
+		if (target_parse_name(e->d_name, &pid, &start, &is_socket) && !is_socket &&
+		    target_lives(pid, start) && is_of_session(dir.fd, e->d_name, session))
+			found = pid;
+	if (d)
+		closedir(d);
+	if (!err)
+		areas_dir_close(&dir);
+	if (!found)
+		return fail(ESRCH, "no process of a session %s lives (`vestige run %s -- PROGRAM`)",
+			    session, session);
+	return target_open(t, found);
+}
+
 int target_open_instance(const struct target *top, const char *name, struct target *t)
 {
 	uint8_t image[2][16];

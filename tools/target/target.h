@@ -30,6 +30,12 @@ int target_open(struct target *t, int pid);
 void target_close(struct target *t);
 
 /*
+ * target_open_session() - a live process of the session of that name.
+ * Return: as target_open(), ESRCH there is none.
+ */
+int target_open_session(struct target *t, const char *session);
+
+/*
  * target_open_instance() - the area of an instance of @top's process.
  * @t: on success to be closed with target_close(); paths of files are then the instance's.
  * Return: 0 or -errno with fail() set: ENOENT there is none of that name.

@@ -108,6 +108,8 @@ int trace_stream_step(struct trace_stream *s)
 	ret = merge_next(s->merge, &rec);
 	if (ret > 0)
 		trace_text_record(s->text, rec);
+	else
+		trace_text_flush(s->text);
 	return ret;
 }
 

@@ -10,6 +10,7 @@
 #include "event_text.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <traceevent/event-parse.h>
@@ -107,14 +108,24 @@ static bool record_fits(const char *data, uint32_t bytes, const struct tep_event
 	return true;
 }
 
-static void put_symbol(struct event_text *e, struct out *o, uint64_t addr)
+void place_put(const struct reader *r, struct out *o, uint64_t addr)
 {
-	const struct symbol *sym = symbols_find(e->r->symbols, addr);
+	const struct symbol *sym = symbols_find(r->symbols, addr);
 
-	if (sym)
+	if (!sym) {
+		out_printf(o, "0x%08" PRIx64, addr);
+	} else {
 		out_text(o, sym->name);
-	else
-		out_printf(o, "0x%08llx", (unsigned long long)addr);
+		if (reader_option(r, AREA_OPTION_SYM_OFFSET)) {
+			const struct symbol *last =
+				symbols_at(r->symbols, symbols_count(r->symbols) - 1);
+
+			out_printf(o, "+0x%" PRIx64 "/0x%" PRIx64, addr - sym->addr,
+				   sym < last ? sym[1].addr - sym->addr : UINT64_C(4096));
+		}
+	}
+	if (reader_option(r, AREA_OPTION_SYM_ADDR))
+		out_printf(o, " <%016" PRIx64 ">", addr);
 }
 
 /* kernel_stack and user_stack: the frames up to the record's end, a zero or a -1. */
@@ -138,7 +149,7 @@ static void put_stack(struct event_text *e, struct out *o, const struct record *
 		if (user)
 			out_printf(o, " <%016llx>", (unsigned long long)ip);
 		else
-			put_symbol(e, o, ip);
+			place_put(e->r, o, ip);
 		out_text(o, "\n");
 	}
 }

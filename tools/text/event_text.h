@@ -22,4 +22,10 @@ bool event_text_is_stack(struct event_text *e, const struct record *rec);
 /* The same without the last newline. Return: whether one is due: the frames of a stack have theirs. */
 bool event_text_body(struct event_text *e, struct out *o, const struct record *rec);
 
+/*
+ * place_put() - a place in the program's text as the options sym-offset and sym-addr have it:
+ * `name`, `name+0x4/0x20 <000055d0>`; without a symbol its address.
+ */
+void place_put(const struct reader *r, struct out *o, uint64_t addr);
+
 #endif

@@ -59,8 +59,6 @@ struct graph_text {
 	struct name_slot names[NAME_SLOTS];
 };
 
-#define IN_NO_AREA (-1)
-
 static const struct {
 	const char *name;
 	uint32_t bit;
@@ -79,7 +77,7 @@ static const struct {
 	{"funcgraph-args", GRAPH_PRINT_ARGS, AREA_OPTION_FUNCGRAPH_ARGS},
 	{"sleep-time", GRAPH_SLEEP_TIME, AREA_OPTION_SLEEP_TIME},
 	{"graph-time", GRAPH_GRAPH_TIME, AREA_OPTION_GRAPH_TIME},
-	{"latency-format", GRAPH_LATENCY_FORMAT, IN_NO_AREA},
+	{"latency-format", GRAPH_LATENCY_FORMAT, AREA_OPTION_LATENCY_FORMAT},
 };
 
 #define NR_OPTIONS (sizeof(options) / sizeof(options[0]))
@@ -104,8 +102,7 @@ uint32_t graph_options_of(const struct reader *r)
 	uint32_t bits = 0;
 
 	for (size_t i = 0; i < NR_OPTIONS; i++)
-		if (options[i].area != IN_NO_AREA &&
-		    reader_option(r, (enum area_option)options[i].area))
+		if (reader_option(r, (enum area_option)options[i].area))
 			bits |= options[i].bit;
 	return bits;
 }
@@ -497,6 +494,7 @@ static void put_plain(struct graph_text *g, const struct graph_event *ev)
 
 	rec.lost = 0;
 	trace_text_record(g->plain, &rec);
+	trace_text_flush(g->plain);
 }
 
 void graph_text_event(struct graph_text *g, const struct graph_event *ev)

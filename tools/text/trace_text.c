@@ -14,6 +14,7 @@
 
 #include "event_text.h"
 #include "number.h"
+#include "trace_forms.h"
 #include "value_text.h"
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
@@ -44,7 +45,10 @@ struct trace_text {
 	struct event_text *events;
 	struct value_text *values;
 	/* as the options have it */
-	bool context, irq_info, tgid, plain_names, args;
+	bool context, irq_info, tgid, plain_names, plain_places, args, verbose, msg_only, fields;
+	enum trace_form form;
+	struct trace_latency *latency; /* NULL: not this format */
+	bool plain_lines;	       /* none of the four above changes a line */
 	bool annotate; /* something was overwritten: say where each CPU's records start */
 	bool *started; /* a CPU each */
 	bool any;      /* a line was printed */
@@ -83,9 +87,22 @@ struct trace_text *trace_text_new(struct reader *r, struct out *o, const bool *c
 	t->irq_info = reader_option(r, AREA_OPTION_IRQ_INFO);
 	t->tgid = reader_option(r, AREA_OPTION_RECORD_TGID);
 	t->args = reader_option(r, AREA_OPTION_FUNC_ARGS);
-	t->plain_names = !reader_option(r, AREA_OPTION_SYM_OFFSET) &&
-			 !reader_option(r, AREA_OPTION_SYM_ADDR) &&
-			 reader_option(r, AREA_OPTION_PRINT_PARENT);
+	t->plain_places = !reader_option(r, AREA_OPTION_SYM_OFFSET) &&
+			  !reader_option(r, AREA_OPTION_SYM_ADDR);
+	t->plain_names = t->plain_places && reader_option(r, AREA_OPTION_PRINT_PARENT);
+	t->verbose = reader_option(r, AREA_OPTION_VERBOSE);
+	t->msg_only = reader_option(r, AREA_OPTION_TRACE_PRINTK) &&
+		      reader_option(r, AREA_OPTION_PRINTK_MSG_ONLY);
+	t->fields = reader_option(r, AREA_OPTION_FIELDS);
+	t->form = trace_form_of(r);
+	if (reader_option(r, AREA_OPTION_LATENCY_FORMAT)) {
+		t->latency = trace_latency_new(r, o);
+		if (!t->latency) {
+			trace_text_free(t);
+			return NULL;
+		}
+	}
+	t->plain_lines = !t->msg_only && !t->fields && !t->latency && t->form == TRACE_FORM_DEFAULT;
 	for (cpu = 0; reader_option(r, AREA_OPTION_ANNOTATE) && r->stats && cpu < r->nr_cpus;
 	     cpu++) {
 		if (has_cpu(t, cpu) && r->stats[cpu].overrun)
@@ -98,6 +115,7 @@ void trace_text_free(struct trace_text *t)
 {
 	if (!t)
 		return;
+	trace_latency_free(t->latency);
 	event_text_free(t->events);
 	value_text_free(t->values);
 	free(t->started);
@@ -144,6 +162,12 @@ void trace_text_header(struct trace_text *t)
 	}
 	out_printf(t->o, "# tracer: %s\n#\n", t->r->tracer[0] ? t->r->tracer : "nop");
 	if (!t->context)
+		return;
+	if (t->latency) {
+		trace_latency_header(t->latency, in_buffer, written);
+		return;
+	}
+	if (t->verbose)
 		return;
 	out_printf(t->o, "# entries-in-buffer/entries-written: %" PRIu64 "/%" PRIu64 "   #P:%u\n",
 		   in_buffer, written, t->r->nr_cpus_online);
@@ -272,36 +296,14 @@ static char *put_context(struct trace_text *t, char *p, const struct record *rec
 	return put_stamp(t, p + 5, rec->ts);
 }
 
-/* A place in the text as sym-offset and sym-addr have it: `name+0x4/0x20 <000055d0>`. */
-static void put_place(struct trace_text *t, uint64_t addr)
+static void put_function_body(struct trace_text *t, const struct record *rec)
 {
-	const struct symbol *sym = symbols_find(t->r->symbols, addr);
-
-	if (!sym) {
-		out_printf(t->o, "0x%08" PRIx64, addr);
-	} else {
-		out_text(t->o, sym->name);
-		if (reader_option(t->r, AREA_OPTION_SYM_OFFSET)) {
-			const struct symbol *last =
-				symbols_at(t->r->symbols, symbols_count(t->r->symbols) - 1);
-
-			out_printf(t->o, "+0x%" PRIx64 "/0x%" PRIx64, addr - sym->addr,
-				   sym < last ? sym[1].addr - sym->addr : UINT64_C(4096));
-		}
-	}
-	if (reader_option(t->r, AREA_OPTION_SYM_ADDR))
-		out_printf(t->o, " <%016" PRIx64 ">", addr);
-}
-
-static void put_function_places(struct trace_text *t, const struct record *rec)
-{
-	out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
-	put_place(t, rec->ip);
+	place_put(t->r, t->o, rec->ip);
 	if (t->args && rec->graph & RECORD_GRAPH_ARGS)
 		value_text_args(t->values, t->o, rec->ip, rec->args);
 	if (reader_option(t->r, AREA_OPTION_PRINT_PARENT)) {
 		out_text(t->o, " <-");
-		put_place(t, rec->parent_ip);
+		place_put(t->r, t->o, rec->parent_ip);
 	}
 	out_text(t->o, "\n");
 }
@@ -332,12 +334,16 @@ static void put_function(struct trace_text *t, const struct record *rec)
 }
 
 /* `FUNCTION: TEXT`, as the kernel's print event. */
-static void put_print(struct trace_text *t, const struct record *rec)
+static void put_print_body(struct trace_text *t, const struct record *rec)
 {
-	struct name_slot f = name_of(t, rec->ip, 0);
+	struct name_slot f;
 
-	out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
-	out_write(t->o, f.name, f.bytes);
+	if (t->plain_places) {
+		f = name_of(t, rec->ip, 0);
+		out_write(t->o, f.name, f.bytes);
+	} else {
+		place_put(t->r, t->o, rec->ip);
+	}
 	out_text(t->o, ": ");
 	out_write(t->o, rec->data, rec->data_bytes);
 	out_text(t->o, "\n");
@@ -357,22 +363,67 @@ static void put_notes(struct trace_text *t, const struct record *rec)
 		out_printf(t->o, "##### CPU %u buffer started ####\n", rec->cpu);
 }
 
+/* The text of the event, with its newline. */
+static void put_body(struct trace_text *t, const struct record *rec)
+{
+	if (t->fields)
+		trace_fields_put(t->r, t->o, rec);
+	else if (rec->kind == RECORD_FUNCTION)
+		put_function_body(t, rec);
+	else if (rec->kind == RECORD_PRINT)
+		put_print_body(t, rec);
+	else if (rec->kind == RECORD_EVENT)
+		event_text_record(t->events, t->o, rec);
+	else
+		out_printf(t->o, "Unknown type %u\n", rec->kind);
+}
+
+static void put_latency(struct trace_text *t, const struct record *rec)
+{
+	struct out *o = t->o;
+
+	trace_latency_hold(t->latency, rec);
+	t->o = trace_latency_body(t->latency);
+	put_body(t, rec);
+	t->o = o;
+}
+
+/* As one of the options has it that change a line as a whole. */
+static void put_otherwise(struct trace_text *t, const struct record *rec)
+{
+	if (t->msg_only && rec->kind == RECORD_PRINT) {
+		out_write(t->o, rec->data, rec->data_bytes);
+		out_text(t->o, "\n");
+	} else if (t->form != TRACE_FORM_DEFAULT) {
+		trace_form_put(t->r, t->o, rec, t->form);
+	} else if (t->latency && t->context) {
+		put_latency(t, rec);
+	} else {
+		out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
+		put_body(t, rec);
+	}
+}
+
 void trace_text_record(struct trace_text *t, const struct record *rec)
 {
+	if (t->latency)
+		trace_latency_next(t->latency, rec);
 	if (rec->lost || !t->started[rec->cpu])
 		put_notes(t, rec);
 	t->any = true;
-	if (rec->kind == RECORD_FUNCTION && (!t->plain_names || rec->graph & RECORD_GRAPH_ARGS)) {
-		put_function_places(t, rec);
-	} else if (rec->kind == RECORD_FUNCTION) {
+	if (!t->plain_lines) {
+		put_otherwise(t, rec);
+	} else if (rec->kind == RECORD_FUNCTION && t->plain_names &&
+		   !(rec->graph & RECORD_GRAPH_ARGS)) {
 		put_function(t, rec);
-	} else if (rec->kind == RECORD_PRINT) {
-		put_print(t, rec);
 	} else {
 		out_done(t->o, put_context(t, out_room(t->o, LINE_BYTES), rec));
-		if (rec->kind == RECORD_EVENT)
-			event_text_record(t->events, t->o, rec);
-		else
-			out_printf(t->o, "Unknown type %u\n", rec->kind);
+		put_body(t, rec);
 	}
+}
+
+void trace_text_flush(struct trace_text *t)
+{
+	if (t->latency)
+		trace_latency_flush(t->latency);
 }

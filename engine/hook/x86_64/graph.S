@@ -19,9 +19,8 @@
  *
  * Variants: how a record is reserved and stamped, as in entry.S; `filtered` ones know
  * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh, and the options
- * funcgraph-args and funcgraph-retval; `multi` ones, filtered too and without these two options,
- * leave the records to C, which writes them for each instance that wants the function
- * (graph_calls.c): their calls are silent, so that whatever exit is current finds them. graph_enter
+ * funcgraph-args and funcgraph-retval; `multi` ones, filtered too, leave the records to C, which
+ * writes them for each instance that wants the function (graph_calls.c): their calls are silent, so that whatever exit is current finds them. graph_enter
  * and graph_exit jump to the current variant through a pointer each, always the same and predicted.
  */
 #include "entry.inc"
@@ -272,7 +271,7 @@
 
 	.macro STAMP clock
 	.ifc \clock, mono
-	CALL_C	ring_clock_mono
+	CALL_C	ring_clock
 	.else
 	rdtsc
 	shl	$32, %rdx
@@ -335,7 +334,12 @@
 	.ifc \cpu, multi
 	lea	SLOT, %rsi
 	mov	%r8, %rdx
+	push	%r9			/* and SAVE_ALL above it: struct call_args */
+	.cfi_adjust_cfa_offset 8
+	mov	%rsp, %rcx
 	CALL_C	graph_enter_all
+	pop	%r9
+	.cfi_adjust_cfa_offset -8
 	test	%eax, %eax
 	jz	.L\name\()_unwrapped
 	.cfi_remember_state
@@ -588,6 +592,7 @@
 	mov	EXIT_SLOT, %rsi
 	mov	%rcx, %rdi
 	mov	%r8, %rdx
+	mov	RESULT, %rcx
 	CALL_C	graph_silent_exit
 	.cfi_remember_state
 	UNWRAP 1

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Histograms of events: `hist:keys=op,size.log2:vals=bytes:sort=bytes.descending`. Under the tree's
+ * lock, but for hist_fire().
+ */
+#ifndef VESTIGE_EVENTS_HIST_H
+#define VESTIGE_EVENTS_HIST_H
+
+#include "engine/base/seq_buf.h"
+#include "engine/events/event.h"
+#include "engine/events/filter.h"
+
+struct hist;
+
+/* What a line asks beyond making one. */
+enum hist_wish { HIST_MAKE, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR };
+
+/*
+ * hist_parse() - `hist:...` without the `if`.
+ * @text: @n bytes, `hist` itself included. @out: to be freed with hist_free().
+ * Return: 0; -EINVAL with *@error, whose text may be NULL: nothing is logged; -ENOMEM.
+ */
+int hist_parse(const struct event *e, const char *text, size_t n, struct hist **out,
+	       enum hist_wish *wish, struct parse_error *error);
+void hist_free(struct hist *h);
+
+/* Whether two are the same but for what they have counted. */
+int hist_same(const struct hist *a, const struct hist *b);
+
+void hist_pause(struct hist *h, int paused);
+int hist_paused(const struct hist *h);
+
+/* All counts are 0. Return: 0 or -ENOMEM. */
+int hist_clear(struct hist *h);
+
+/* A record is counted. Any context, between ring_enter() and ring_leave(). */
+void hist_fire(struct hist *h, const void *record);
+
+/* As it was asked for, with what was not said: `hist:keys=a:vals=hitcount:sort=hitcount:size=2048`. */
+void hist_show_trigger(const struct hist *h, struct seq_buf *s);
+
+/* Its rows and totals. @filter: of its trigger, NULL none. Return: 0 or -ENOMEM. */
+int hist_show(const struct hist *h, const char *filter, struct seq_buf *s);
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The line of a histogram. Grammar, messages and positions are the kernel's (6.12), as far as what is
+ * offered goes: keys of numbers and strings, common_pid and common_cpu, modifiers .hex .log2 .buckets=N
+ * .execname, values with .hex .percent .graph, two sort fields, size, name, pause, continue, clear,
+ * nohitcount. Variables, actions, symbols and stacks are not there yet and are refused.
+ * Control context. Tests: tests/engine/events/hist.
+ */
+#include "engine/events/hist.h"
+
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/core/heap.h"
+#include "engine/events/hist_impl.h"
+
+struct line {
+	const struct event *event;
+	const char *text;
+	struct parse_error *error;
+	struct hist *hist;
+	enum hist_wish wish;
+};
+
+struct word {
+	const char *at;
+	size_t n;
+};
+
+static int bad(struct line *l, const char *text, const char *at)
+{
+	l->error->text = text;
+	l->error->position = (uint32_t)(at - l->text);
+	return -EINVAL;
+}
+
+static int is(const struct word *w, const char *name)
+{
+	return strlen(name) == w->n && !memcmp(w->at, name, w->n);
+}
+
+/* The bytes up to @end; *@rest is behind it. Return: whether there was anything left. */
+static int next(struct word *rest, char end, struct word *out)
+{
+	size_t n = 0;
+
+	if (!rest->at)
+		return 0;
+	while (n < rest->n && rest->at[n] != end)
+		n++;
+	*out = (struct word){rest->at, n};
+	if (n < rest->n)
+		*rest = (struct word){rest->at + n + 1, rest->n - n - 1};
+	else
+		*rest = (struct word){0};
+	return 1;
+}
+
+static int find_field(struct line *l, struct hist_field *f, const struct word *name)
+{
+	const struct event_field *field = event_field(l->event, name->at, name->n);
+
+	if (name->n >= sizeof(f->name))
+		return -EINVAL;
+	memcpy(f->name, name->at, name->n);
+	if (is(name, "hitcount")) {
+		f->from = HIST_HITCOUNT;
+		return 0;
+	}
+	if (field) {
+		f->offset = field->offset;
+		f->size = field->size;
+		f->is_signed = field->is_signed;
+		if (field->filter_type == FILTER_STATIC_STRING)
+			f->from = HIST_STATIC;
+		else if (field->filter_type == FILTER_DYN_STRING)
+			f->from = HIST_DYN;
+		else if (field->filter_type == FILTER_RDYN_STRING)
+			f->from = HIST_RDYN;
+		else if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+			return -EINVAL;
+		return 0;
+	}
+	if (is(name, "common_pid"))
+		f->from = HIST_PID;
+	else if (is(name, "common_cpu") || is(name, "cpu"))
+		f->from = HIST_CPU;
+	else
+		return bad(l, "Couldn't find field", name->at);
+	return 0;
+}
+
+static int is_text(const struct hist_field *f)
+{
+	return f->from == HIST_STATIC || f->from == HIST_DYN || f->from == HIST_RDYN;
+}
+
+static int set_modifier(struct line *l, struct hist_field *f, const struct word *m, int is_val)
+{
+	struct word rest = *m, name;
+
+	next(&rest, '=', &name);
+	if (is(&name, "hex"))
+		f->modifier = HIST_HEX;
+	else if (is(&name, "log2") && !is_val)
+		f->modifier = HIST_LOG2;
+	else if (is(&name, "percent") && is_val)
+		f->modifier = HIST_PERCENT;
+	else if (is(&name, "graph") && is_val)
+		f->modifier = HIST_GRAPH;
+	else if (is(&name, "execname") && f->from == HIST_PID && !is_val)
+		f->modifier = HIST_EXECNAME;
+	else if ((is(&name, "buckets") || is(&name, "bucket")) && !is_val && rest.at &&
+		 !str_to_u64(rest.at, rest.n, &f->buckets) && f->buckets)
+		f->modifier = HIST_BUCKETS;
+	else
+		return bad(l, "Invalid field modifier", m->at);
+	return is_text(f) ? bad(l, "Invalid field modifier", m->at) : 0;
+}
+
+static int parse_field(struct line *l, struct hist_field *f, struct word text, int is_val)
+{
+	struct word rest = text, name, modifier;
+	int err;
+
+	next(&rest, '.', &name);
+	err = find_field(l, f, &name);
+	if (!err && next(&rest, 0, &modifier))
+		err = set_modifier(l, f, &modifier, is_val);
+	return err;
+}
+
+static int parse_keys(struct line *l, struct word list)
+{
+	struct hist *h = l->hist;
+	struct word one;
+	int err;
+
+	while (next(&list, ',', &one)) {
+		struct hist_field *f = &h->keys[h->nr_keys];
+
+		if (h->nr_keys == HIST_MAX_KEYS)
+			return -EINVAL;
+		err = parse_field(l, f, one, 0);
+		if (err)
+			return err;
+		if (f->from == HIST_HITCOUNT)
+			return bad(l, "Couldn't find field", one.at);
+		h->execname |= f->modifier == HIST_EXECNAME;
+		f->key_at = h->key_bytes;
+		if (!is_text(f))
+			h->key_bytes += 8;
+		else if (f->from == HIST_STATIC)
+			h->key_bytes +=
+				((f->size < HIST_MAX_STRING ? f->size : HIST_MAX_STRING) + 8) & ~7u;
+		else
+			h->key_bytes += HIST_MAX_STRING + 8;
+		h->nr_keys++;
+	}
+	return 0;
+}
+
+static int parse_vals(struct line *l, struct word list)
+{
+	struct hist *h = l->hist;
+	struct word one;
+	int err;
+
+	while (next(&list, ',', &one)) {
+		struct hist_field f = {0};
+
+		err = parse_field(l, &f, one, 1);
+		if (err)
+			return err;
+		if (is_text(&f))
+			return bad(l, "Couldn't create histogram for field", one.at);
+		if (f.from == HIST_HITCOUNT && !f.modifier)
+			continue;
+		if (h->nr_vals == HIST_MAX_VALS)
+			return -EINVAL;
+		h->vals[h->nr_vals++] = f;
+	}
+	return 0;
+}
+
+/* Behind keys and vals. */
+static int parse_sort(struct line *l, struct word list)
+{
+	struct hist *h = l->hist;
+	struct word one;
+	uint32_t i;
+
+	while (next(&list, ',', &one)) {
+		struct hist_sort sort = {0};
+		struct word rest = one, name, order;
+		int found = 0;
+
+		next(&rest, '.', &name);
+		if (!name.n)
+			return bad(l, "Empty sort field", one.at);
+		if (h->nr_sorts == HIST_MAX_SORTS)
+			return bad(l, "Too many sort fields (Max = 2)", one.at);
+		if (next(&rest, 0, &order)) {
+			sort.descending = is(&order, "descending");
+			if (!sort.descending && !is(&order, "ascending"))
+				return bad(l, "Invalid sort modifier", order.at);
+		}
+		for (i = 0; i < h->nr_vals && !found; i++) {
+			found = is(&name, h->vals[i].name);
+			sort.index = (uint8_t)i;
+		}
+		for (i = 0; i < h->nr_keys && !found; i++) {
+			found = is(&name, h->keys[i].name);
+			sort.index = (uint8_t)i;
+			sort.is_key = 1;
+		}
+		if (!found)
+			return bad(l, "Sort field must be a key or a val", one.at);
+		h->sorts[h->nr_sorts++] = sort;
+	}
+	return 0;
+}
+
+static int parse_size(struct line *l, const struct word *value)
+{
+	uint64_t v;
+	uint32_t size = HIST_MIN_SIZE;
+
+	if (str_to_u64(value->at, value->n, &v) || v < HIST_MIN_SIZE || v > HIST_MAX_SIZE)
+		return -EINVAL;
+	while (size < v)
+		size *= 2;
+	l->hist->size = size;
+	return 0;
+}
+
+/* One of `key=value`, or a word. */
+static int parse_attribute(struct line *l, struct word text, struct word *keys, struct word *vals,
+			   struct word *sort)
+{
+	struct word rest = text, name;
+
+	next(&rest, '=', &name);
+	if (!rest.at) {
+		if (is(&name, "pause"))
+			l->wish = HIST_PAUSE;
+		else if (is(&name, "cont") || is(&name, "continue"))
+			l->wish = HIST_CONTINUE;
+		else if (is(&name, "clear"))
+			l->wish = HIST_CLEAR;
+		else if (is(&name, "nohitcount") || is(&name, "NOHC"))
+			l->hist->no_hitcount = 1;
+		else
+			return -EINVAL;
+		return 0;
+	}
+	if (!rest.n)
+		return bad(l, "Empty assignment", text.at);
+	if (is(&name, "keys") || is(&name, "key"))
+		*keys = rest;
+	else if (is(&name, "vals") || is(&name, "val") || is(&name, "values"))
+		*vals = rest;
+	else if (is(&name, "sort"))
+		*sort = rest;
+	else if (is(&name, "size"))
+		return parse_size(l, &rest);
+	else if (is(&name, "name") && rest.n < sizeof(l->hist->name))
+		memcpy(l->hist->name, rest.at, rest.n);
+	else
+		return -EINVAL;
+	return 0;
+}
+
+static int parse(struct line *l, struct word text)
+{
+	struct word keys = {0}, vals = {0}, sort = {0}, one;
+	struct hist *h = l->hist;
+	int err = 0;
+
+	next(&text, ':', &one); /* `hist` */
+	while (!err && next(&text, ':', &one))
+		err = parse_attribute(l, one, &keys, &vals, &sort);
+	if (!err && !keys.at)
+		err = -EINVAL;
+	h->vals[0] = (struct hist_field){.from = HIST_HITCOUNT, .name = "hitcount"};
+	h->nr_vals = 1;
+	if (!err)
+		err = parse_keys(l, keys);
+	if (!err && vals.at)
+		err = parse_vals(l, vals);
+	if (!err && sort.at)
+		err = parse_sort(l, sort);
+	if (!err && h->no_hitcount && h->nr_vals == 1)
+		err = bad(l, "Non-hitcount value is required for 'nohitcount'", l->text);
+	if (!h->nr_sorts)
+		h->nr_sorts = 1; /* hitcount */
+	return err;
+}
+
+int hist_parse(const struct event *e, const char *text, size_t n, struct hist **out,
+	       enum hist_wish *wish, struct parse_error *error)
+{
+	struct line l = {.event = e, .text = text, .error = error};
+	int err;
+
+	*error = (struct parse_error){0};
+	l.hist = heap_alloc(sizeof(*l.hist));
+	if (!l.hist)
+		return -ENOMEM;
+	l.hist->size = 2048;
+	err = parse(&l, (struct word){text, n});
+	if (!err) {
+		l.hist->map = hist_map_new(l.hist);
+		err = l.hist->map ? 0 : -ENOMEM;
+	}
+	if (err) {
+		hist_free(l.hist);
+		return err;
+	}
+	*out = l.hist;
+	*wish = l.wish;
+	return 0;
+}
+
+static int same_fields(const struct hist_field *a, const struct hist_field *b, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (!str_equal(a[i].name, b[i].name) || a[i].modifier != b[i].modifier ||
+		    a[i].buckets != b[i].buckets)
+			return 0;
+	return 1;
+}
+
+int hist_same(const struct hist *a, const struct hist *b)
+{
+	return a->nr_keys == b->nr_keys && a->nr_vals == b->nr_vals && a->nr_sorts == b->nr_sorts &&
+	       str_equal(a->name, b->name) && same_fields(a->keys, b->keys, a->nr_keys) &&
+	       same_fields(a->vals, b->vals, a->nr_vals) &&
+	       !memcmp(a->sorts, b->sorts, a->nr_sorts * sizeof(a->sorts[0]));
+}

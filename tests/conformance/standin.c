@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program with the functions and the events that the kernel's ftracetest names, so that its cases have
+ * something to trace. It does nothing of what the names say: a thread for each CPU goes through them all
+ * some hundred times a second, as a kernel's idle machine does; each function calls the next of its
+ * list, so that there is a graph, too. Prints `ready`; ends when its input does.
+ * Built and started by tests/conformance/ftracetest.py.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <vestige/event.h>
+
+#define FN	 __attribute__((noipa))
+#define MAX_CPUS 64
+
+VESTIGE_EVENT(sched, sched_switch, (const char *, prev_comm), (int, prev_pid), (int, prev_prio),
+	      (long, prev_state), (const char *, next_comm), (int, next_pid), (int, next_prio));
+VESTIGE_EVENT(sched, sched_waking, (const char *, comm), (int, pid), (int, prio),
+	      (int, target_cpu));
+VESTIGE_EVENT(sched, sched_wakeup, (const char *, comm), (int, pid), (int, prio),
+	      (int, target_cpu));
+VESTIGE_EVENT(sched, sched_stat_runtime, (const char *, comm), (int, pid),
+	      (unsigned long, runtime));
+VESTIGE_EVENT(signal, signal_generate, (int, sig), (int, errno_), (int, code), (const char *, comm),
+	      (int, pid), (int, group), (int, result));
+VESTIGE_EVENT(timer, timer_cancel, (const void *, timer));
+VESTIGE_EVENT(kmem, kmalloc, (unsigned long, call_site), (const void *, ptr),
+	      (unsigned long, bytes_req), (unsigned long, bytes_alloc), (unsigned int, gfp_flags),
+	      (int, node));
+
+static volatile long work;
+
+/* A function that does no more than call others. */
+#define CALLS(name, ...)                                                                           \
+	FN void name(void)                                                                         \
+	{                                                                                          \
+		work++;                                                                            \
+		__VA_ARGS__;                                                                       \
+	}
+
+CALLS(_raw_spin_lock)
+CALLS(_raw_spin_unlock)
+CALLS(_raw_spin_trylock)
+CALLS(rcu_note_context_switch)
+CALLS(rcu_read_unlock_special)
+CALLS(rcu_core, rcu_note_context_switch())
+CALLS(mutex_lock, _raw_spin_lock())
+CALLS(mutex_trylock, _raw_spin_trylock())
+CALLS(mutex_unlock, _raw_spin_unlock())
+CALLS(console_unlock, mutex_unlock())
+CALLS(clock_was_set)
+CALLS(pin_page_lock)
+CALLS(sched_tick, _raw_spin_lock(); rcu_core(); _raw_spin_unlock())
+CALLS(sched_clock)
+CALLS(__schedule, rcu_note_context_switch(); sched_clock())
+CALLS(preempt_schedule, __schedule())
+CALLS(schedule, __schedule())
+CALLS(schedule_timeout, schedule())
+CALLS(security_file_permission)
+CALLS(vfs_read, security_file_permission())
+CALLS(vfs_write, security_file_permission())
+CALLS(vfs_open)
+CALLS(Sys_sync)
+CALLS(sys_getpid)
+CALLS(SyS_read, vfs_read())
+CALLS(inet_csk_accept, mutex_lock(); schedule_timeout(); mutex_unlock())
+CALLS(copy_process, mutex_lock(); mutex_unlock())
+CALLS(kernel_clone, copy_process())
+CALLS(do_execve, vfs_read())
+CALLS(do_exit, schedule())
+
+static void events(int cpu, const void *set)
+{
+	int pid = gettid();
+
+	trace_sched_waking("standin", pid, 120, cpu);
+	trace_sched_wakeup("standin", pid, 120, cpu);
+	trace_sched_switch("swapper", 0, 120, 0, "standin", pid, 120);
+	trace_sched_stat_runtime("standin", pid, 1000);
+	trace_timer_cancel(set);
+	trace_kmalloc((unsigned long)&copy_process, set, 32, 32, 0, -1);
+	trace_signal_generate(17, 0, 0, "standin", pid, 1, 0);
+	trace_sched_switch("standin", pid, 120, 1, "swapper", 0, 120);
+}
+
+static void *busy(void *arg)
+{
+	int cpu = (int)(long)arg;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
+	for (;; usleep(1000)) {
+		sched_tick();
+		schedule_timeout();
+		preempt_schedule();
+		mutex_trylock();
+		console_unlock();
+		rcu_read_unlock_special();
+		pin_page_lock();
+		clock_was_set();
+		Sys_sync();
+		sys_getpid();
+		SyS_read();
+		vfs_write();
+		vfs_open();
+		inet_csk_accept();
+		kernel_clone();
+		do_execve();
+		do_exit();
+		events(cpu, &set);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	char line[256];
+	cpu_set_t set;
+	void *lib = NULL;
+
+	sched_getaffinity(0, sizeof(set), &set);
+	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
+		pthread_t t;
+
+		if (CPU_ISSET(cpu, &set) && !pthread_create(&t, NULL, busy, (void *)(long)cpu))
+			pthread_detach(t);
+	}
+	puts("ready");
+	fflush(stdout);
+	/* `load PATH` and `unload`: what modprobe and rmmod of the tests' stand-ins ask for */
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "load ", 5)) {
+			lib = dlopen(line + 5, RTLD_NOW);
+			puts(lib ? "loaded" : dlerror());
+		} else if (lib) {
+			dlclose(lib);
+			lib = NULL;
+			puts("unloaded");
+		}
+		fflush(stdout);
+	}
+	return 0;
+}

@@ -1,0 +1,165 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Processes that are stopped, killed and gone: who asks is answered, or told ETIMEDOUT; nobody else waits."""
+import contextlib
+import errno
+import os
+import signal
+import subprocess
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from mount_test import main, mounted, read, steps, until, write
+
+SECONDS = 60  # no answer takes that long, however busy the machine
+
+
+def all_files(at):
+    return [os.path.join(folder, name) for folder, _, names in os.walk(at) for name in names]
+
+
+def look(path):
+    """0 or the errno of a first read that does not wait."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    except OSError as e:
+        return e.errno
+    try:
+        os.read(fd, 4096)
+        return 0
+    except OSError as e:
+        return e.errno
+    finally:
+        os.close(fd)
+
+
+def timed(call, *args):
+    begin = time.monotonic()
+    answer = call(*args)
+    took = time.monotonic() - begin
+    assert took < SECONDS, (args, took)
+    return answer
+
+
+def test_every_file_of_a_stopped_process(w):
+    with steps(w, boot="ftrace=function") as p, steps(w) as other, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        p.call(2)
+        os.mkdir(f"{at}/instances/foo")
+        files = all_files(at)
+        assert len(files) > 100, len(files)
+        p.stop()
+        with ThreadPoolExecutor(8) as pool:
+            answers = dict(zip(files, pool.map(lambda f: timed(look, f), files)))
+            # what it left is read; write-only files and empty pipes say so
+            wrong = {f: errno.errorcode[e] for f, e in answers.items()
+                     if e not in (0, errno.EINVAL, errno.EAGAIN, errno.ETIMEDOUT, errno.ENODATA)}
+            assert not wrong, wrong
+            # of its events only itself could tell
+            assert not [f for f, e in answers.items()
+                        if e == errno.ETIMEDOUT and not f.startswith(f"{at}/events/")], answers
+            # its folders list, and the other's files answer meanwhile
+            pending = [pool.submit(timed, write, f"{at}/{f}", "1") for f in
+                       ("tracing_on", "set_ftrace_filter", "trace", "options/overwrite", "trace_marker")]
+            assert timed(os.listdir, at) and timed(os.listdir, f"{at}/instances") == ["foo"]
+            assert timed(write, f"{m}/{other.pid}/current_tracer", "function") == 0
+            for call in (lambda: os.mkdir(f"{at}/instances/bar"), lambda: os.rmdir(f"{at}/instances/foo")):
+                try:
+                    timed(call)
+                    raise AssertionError("a stopped process did it")
+                except OSError as e:
+                    assert e.errno == errno.ETIMEDOUT, e
+            assert {f.result() for f in pending} == {errno.ETIMEDOUT}
+        p.p.send_signal(signal.SIGCONT)
+        assert until(lambda: write(f"{at}/current_tracer", "function") == 0)
+        # what was refused was not done afterwards in part: all still answer
+        assert {look(f) for f in files} <= {0, errno.EINVAL, errno.EAGAIN}
+
+
+def follow(path, ends):
+    """Read until the end; the errno that ended it, or 0."""
+    try:
+        with open(path, "rb", buffering=0) as f:
+            while f.read(65536):
+                pass
+        ends[path] = 0
+    except OSError as e:
+        ends[path] = e.errno
+
+
+def test_killed_while_it_is_read(w):
+    for n in range(5):
+        with steps(w, boot="ftrace=function" + ("_graph" if n % 2 else "")) as p, mounted(w) as m:
+            at, ends, stop = f"{m}/{p.pid}", {}, threading.Event()
+
+            def again(path):
+                while not stop.is_set():
+                    follow(path, ends)
+
+            threads = [threading.Thread(target=follow, args=(f"{at}/trace_pipe", ends)),
+                       threading.Thread(target=follow, args=(f"{at}/per_cpu/cpu0/trace_pipe_raw", ends)),
+                       threading.Thread(target=again, args=(f"{at}/trace",)),
+                       threading.Thread(target=again, args=(f"{at}/set_ftrace_filter",)),
+                       threading.Thread(target=again, args=(f"{at}/current_tracer",))]
+            for t in threads:
+                t.start()
+            p.start(1000000000)
+            until(lambda: sum(int(read(f"{at}/per_cpu/{c}/stats").split()[-1])
+                              for c in os.listdir(f"{at}/per_cpu")) > 1000 * n)
+            p.p.kill()
+            p.p.wait()
+            for t in threads[:2]:
+                t.join(SECONDS)
+                assert not t.is_alive(), "a reader of the dead waits"
+            stop.set()
+            for t in threads[2:]:
+                t.join(SECONDS)
+                assert not t.is_alive(), "a reader of the dead waits"
+            assert set(ends.values()) <= {0, errno.ENODEV}, ends
+            assert ends[f"{at}/trace_pipe"] == 0, ends
+            # it lists and reads as the dead do
+            assert {look(f) for f in all_files(at)} <= {0, errno.EINVAL, errno.EAGAIN, errno.ENODATA}
+            assert write(f"{at}/tracing_on", "1") == errno.EROFS
+
+
+def test_killed_while_it_is_written(w):
+    """A writer gets an answer whatever becomes of the process."""
+    for _ in range(5):
+        with steps(w, boot="ftrace=function") as p, mounted(w) as m:
+            at, answers = f"{m}/{p.pid}", []
+
+            def writer():
+                for k in range(100000):
+                    answers.append(write(f"{at}/current_tracer", ("nop", "function")[k % 2]))
+                    if answers[-1]:
+                        return
+
+            threads = [threading.Thread(target=writer) for _ in range(4)]
+            for t in threads:
+                t.start()
+            until(lambda: len(answers) > 20)
+            p.p.kill()
+            p.p.wait()
+            for t in threads:
+                t.join(SECONDS)
+                assert not t.is_alive(), "a writer to the dead waits"
+            assert set(answers) <= {0, errno.ENODEV, errno.EROFS, errno.ENOENT}, set(answers)
+
+
+def test_a_reader_of_a_stopped_process_can_be_interrupted(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        p.stop()
+        cat = subprocess.Popen(["cat", f"{m}/{p.pid}/trace_pipe"], stdout=subprocess.DEVNULL)
+        try:
+            until(lambda: any(os.readlink(f.path).endswith("trace_pipe")
+                              for f in os.scandir(f"/proc/{cat.pid}/fd")))
+            cat.send_signal(signal.SIGINT)
+            assert cat.wait(SECONDS) == -signal.SIGINT
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                cat.kill()
+            cat.wait()
+
+
+main(globals())

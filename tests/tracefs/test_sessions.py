@@ -1,0 +1,173 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A session: a process and all that it starts, one set of files for all."""
+import contextlib
+import errno
+import os
+import re
+import subprocess
+
+from mount_test import BIN, STEPS, fuse, main, mounted, need, read, root, until, write
+
+ALL = "#### all functions enabled ####\n"
+
+# Starts a copy of itself for each line `new`, and tells the youngest what else it reads; `end` waits.
+NEST = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile long sum;
+#define FN __attribute__((noipa))
+FN void leaf(int i) { sum += i; }
+FN void mid(int i) { leaf(i); leaf(i + 1); }
+int main(int argc, char **argv)
+{
+	char line[64];
+	FILE *to = NULL;
+	puts("ready"); fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		if (!strcmp(line, "new\n")) {
+			int p[2], both = pipe(p);
+			if (both) return 1;
+			if (!fork()) {
+				dup2(p[0], 0); close(p[0]); close(p[1]);
+				execv(argv[0], argv);
+				_exit(1);
+			}
+			close(p[0]);
+			if (to) fclose(to);
+			to = fdopen(p[1], "w");
+			continue;
+		}
+		if (line[0] == '>') { fputs(line + 1, to); fflush(to); continue; }
+		for (int i = 0, n = atoi(line); i < n; i++) mid(i);
+		puts(line); fflush(stdout);
+	}
+	if (to) fclose(to);
+	while (wait(NULL) > 0) ;
+	return 0;
+}
+"""
+
+
+@contextlib.contextmanager
+def session(w, name, boot=""):
+    prog = w.compile("nest", NEST)
+    p = subprocess.Popen([BIN, "run", name, "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
+                         stdout=subprocess.PIPE, env=dict(w.env, VESTIGE_BOOT=boot))
+    try:
+        expect(p, b"ready")
+        yield p
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
+
+
+def tell(p, line):
+    p.stdin.write(line.encode() + b"\n")
+    p.stdin.flush()
+
+
+def expect(p, line):
+    while (got := p.stdout.readline().strip()) != line:
+        assert got == b"", got
+
+
+def test_all_that_it_starts(w):
+    with session(w, "work") as p, mounted(w) as m:
+        at = f"{m}/work"
+        assert "work" in os.listdir(m) and str(p.pid) in os.listdir(m)
+        assert set(os.listdir(at)) == set(os.listdir(f"{m}/{p.pid}"))
+        tell(p, "new")
+        expect(p, b"ready")
+        until(lambda: len([n for n in os.listdir(m) if n.isdigit()]) == 2)
+        child, = {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid}
+        # what is written goes to both, and to those that come later
+        assert write(f"{at}/set_ftrace_filter", "leaf\n") == 0
+        assert write(f"{at}/current_tracer", "function") == 0
+        for pid in (p.pid, child):
+            assert read(f"{m}/{pid}/current_tracer") == "function\n"
+            assert read(f"{m}/{pid}/set_ftrace_filter") == "leaf\n"
+        assert read(f"{at}/set_ftrace_filter") == "leaf\n"
+        tell(p, "2")
+        expect(p, b"2")
+        tell(p, ">3")
+        expect(p, b"3")
+        lines = [line.split() for line in read(f"{at}/trace").splitlines() if " <-" in line]
+        assert [line[0].rsplit("-", 1)[1] for line in lines] == [str(p.pid)] * 4 + [str(child)] * 6
+        assert [line[3] for line in lines] == sorted((line[3] for line in lines),
+                                                     key=lambda s: float(s[:-1]))
+        tell(p, "new")
+        expect(p, b"ready")
+        third, = until(lambda: {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid, child})
+        until(lambda: read(f"{m}/{third}/current_tracer") == "function\n")
+        assert read(f"{m}/{third}/set_ftrace_filter") == "leaf\n"
+        # sums, unions
+        stats = [read(f"{m}/{pid}/per_cpu/cpu0/stats") for pid in (p.pid, child, third)]
+        entries = [int(s.split()[1]) for s in stats]
+        assert int(read(f"{at}/per_cpu/cpu0/stats").split()[1]) == sum(entries)
+        sizes = [int(read(f"{m}/{pid}/buffer_total_size_kb")) for pid in (p.pid, child, third)]
+        assert int(read(f"{at}/buffer_total_size_kb")) == sum(sizes)
+        assert len(re.findall(r"^\d+ nest$", read(f"{at}/saved_cmdlines"), re.M)) == 3
+        assert read(f"{at}/available_filter_functions").split() == ["leaf", "mid", "main"]
+        # trace_pipe takes all, the second one has to wait
+        fd = os.open(f"{at}/trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
+        text = b""
+        while text.count(b"leaf <-mid") < 10:
+            with contextlib.suppress(BlockingIOError):
+                text += os.read(fd, 65536)
+        os.close(fd)
+        assert "leaf <-mid" not in read(f"{at}/trace")
+        assert write(f"{at}/current_tracer", "nosuch") == errno.EINVAL
+        assert write(f"{at}/trace", None) == 0
+
+
+def test_make(w):
+    """A build: what make starts, and what that starts."""
+    need("make")
+    tool = w.compile("tool", STEPS.replace('puts("ready"); fflush(stdout);', ""))
+    with open(w.path("Makefile"), "w") as f:
+        f.write("all: " + " ".join(f"o{i}" for i in range(8)) + "\n")
+        f.write(f"o%:\n\t@echo $(patsubst o%,%,$@)0 | {tool} >$@\n")
+    with mounted(w) as m:
+        p = subprocess.run([BIN, "run", "build", "--", "make", "-j2"], cwd=w.dir,
+                           env=dict(w.env, VESTIGE_BOOT="ftrace=function"), timeout=100)
+        assert p.returncode == 0
+        text = read(f"{m}/build/trace")
+        # o0 makes no calls, o1 10, o2 20 ...
+        assert text.count(" mid <-main") == 280 and text.count(" leaf <-mid") == 560
+        assert len(set(re.findall(r"tool-(\d+) ", text))) == 8
+        w.run("clean")
+        assert not os.path.exists(f"{m}/build")
+
+
+def test_run(w):
+    for args, status in ((("s", "--", "sh", "-c", "exit 7"), 7), (("s", "sh", "-c", "exit 3"), 3),
+                         (("s", "--", "/nosuch"), 127), (("s", "--", "/etc/passwd"), 126),
+                         (("s",), 2), ((), 2), (("1s", "true"), 2), (("a/b", "true"), 2),
+                         (("kernel", "true"), 2), (("--nosuch",), 2)):
+        w.run("run", *args, status=status)
+    w.run("clean")
+
+
+def test_enter(w):
+    fuse()
+    root()
+    with session(w, "work") as p:
+        tell(p, "new")
+        expect(p, b"ready")
+        w.run("enter", "work", "--", "sh", "-c", "cd /sys/kernel/tracing; "
+              "echo leaf > set_ftrace_filter; echo function > current_tracer")
+        tell(p, "1")
+        expect(p, b"1")
+        tell(p, ">2")
+        expect(p, b"2")
+        text = w.run("enter", "work", "--", "cat", "/sys/kernel/tracing/trace").stdout.decode()
+        assert text.count("leaf <-mid") == 6, text
+
+
+main(globals())

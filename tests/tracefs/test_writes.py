@@ -1,0 +1,342 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Each line of writes.tsv, which a real kernel answered, through the three doors of a process: inside it,
+the mount, and the command line. What a process answers otherwise stands in OTHER, with the reason."""
+import errno
+import itertools
+import os
+import re
+import subprocess
+
+from mount_test import LIBRARY, main, mounted
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+INCLUDE = f"-I{os.environ['SOURCE_DIR']}/include"
+
+# Has the functions and the events that the table names, and carries out what it reads: a line is
+# `r FILE`, or `t` (O_TRUNC) or `a` (O_APPEND) with a file and a text in hex.
+PROGRAM = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <vestige/vestige.h>
+#include <vestige/event.h>
+VESTIGE_EVENT(signal, signal_deliver, (int, sig));
+VESTIGE_EVENT(sched, sched_process_fork, (const char *, parent_comm), (int, parent_pid), (int, child_pid));
+VESTIGE_EVENT(sched, sched_switch, (const char *, prev_comm), (int, prev_pid));
+VESTIGE_EVENT(sched, sched_wake_idle_without_ipi, (int, cpu));
+#define FN __attribute__((noipa))
+volatile int n;
+FN void one(void) { n++; }
+FN void two(void) { n++; }
+FN void three(void) { n++; }
+FN void vfs_fadvise(void) { n++; }
+FN void vfs_read(void) { n++; }
+FN void vfs_write(void) { n++; }
+__attribute__((patchable_function_entry(0))) int main(void)
+{
+	static char line[8192], file[256], hex[4096], text[4096], answer[65536];
+	char what;
+
+	trace_signal_deliver(1);
+	trace_sched_process_fork("x", 1, 2);
+	trace_sched_switch("x", 1);
+	trace_sched_wake_idle_without_ipi(0);
+	one(), two(), three(), vfs_fadvise(), vfs_read(), vfs_write();
+	puts("ready");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		ssize_t ret;
+		size_t len;
+
+		hex[0] = 0;
+		sscanf(line, "%c %255s %4095s", &what, file, hex);
+		len = strlen(hex) / 2;
+		for (size_t i = 0; i < len; i++) {
+			char digits[3] = {hex[2 * i], hex[2 * i + 1]};
+
+			text[i] = (char)strtol(digits, NULL, 16);
+		}
+		errno = 0;
+		if (what == 'r')
+			ret = vestige_read(file, answer, sizeof(answer));
+		else if (what == 't')
+			ret = vestige_write(file, text, len);
+		else
+			ret = vestige_append(file, text, len);
+		printf("%zd %d\n", ret, ret < 0 ? errno : 0);
+		if (what == 'r' && ret > 0)
+			fwrite(answer, 1, (size_t)ret, stdout);
+		fflush(stdout);
+	}
+	return 0;
+}
+"""
+
+LISTS = {"set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace",
+         "stack_trace_filter", "set_event"}
+
+
+class Door:
+    """Answers are (what write() gave or None, errno)."""
+
+    def __init__(self, w, mount):
+        self.w, self.mount = w, mount
+
+    def begin(self):
+        self.p = subprocess.Popen([self.w.path("told")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  env=dict(self.w.env, LD_PRELOAD=LIBRARY), cwd=self.w.dir)
+        assert self.p.stdout.readline() == b"ready\n"
+
+    def path(self, name):
+        return f"{self.mount}/{self.p.pid}/{name}"
+
+    def end(self):
+        self.p.kill()
+        self.p.wait()
+        self.p.stdin.close()
+        self.p.stdout.close()
+        for name in os.listdir(self.w.areas):
+            os.unlink(f"{self.w.areas}/{name}")
+
+
+class Mount(Door):
+    def write(self, name, how, text):
+        flags = {"W": 0, "T": os.O_TRUNC, "A": os.O_APPEND}[how]
+        try:
+            fd = os.open(self.path(name), os.O_WRONLY | flags)
+        except OSError as e:
+            return "open:" + errno.errorcode[e.errno]
+        try:
+            return str(os.write(fd, text))
+        except OSError as e:
+            return errno.errorcode[e.errno]
+        finally:
+            try:
+                os.close(fd)
+            except OSError:
+                pass
+
+    def read(self, name):
+        try:
+            fd = os.open(self.path(name), os.O_RDONLY | os.O_NONBLOCK)
+        except OSError as e:
+            return None, "open:" + errno.errorcode[e.errno]
+        try:
+            return os.read(fd, 65536).decode(), "ok"
+        except OSError as e:
+            return None, errno.errorcode[e.errno]
+        finally:
+            os.close(fd)
+
+
+class Inside(Door):
+    def ask(self, *words):
+        self.p.stdin.write(" ".join(words).encode() + b"\n")
+        self.p.stdin.flush()
+        ret, err = map(int, self.p.stdout.readline().split())
+        return ret, errno.errorcode[err] if err else "ok"
+
+    def write(self, name, how, text):
+        ret, err = self.ask("t" if how == "T" else "a", name, text.hex())
+        return str(ret) if err == "ok" else err
+
+    def read(self, name):
+        ret, err = self.ask("r", name)
+        return (self.p.stdout.read(ret).decode() if ret > 0 else "") if err == "ok" else None, err
+
+
+class Command(Door):
+    def write(self, name, how, text):
+        p = self.w.run("set", "-P", self.p.pid, *(["-a"] if how != "T" else []), "--", name,
+                       text.decode(), status=None)
+        return str(len(text)) if not p.returncode else self.word(p)
+
+    def read(self, name):
+        p = self.w.run("get", "-P", self.p.pid, name, status=None)
+        return (p.stdout.decode(), "ok") if not p.returncode else (None, self.word(p))
+
+    @staticmethod
+    def word(p):
+        """The errno whose text the message ends with."""
+        text = p.stderr.decode()
+        assert p.returncode == 1 and text.startswith("vestige: "), (p.returncode, text)
+        for number, name in errno.errorcode.items():
+            if os.strerror(number) in text:
+                return name
+        return text
+
+
+def table():
+    with open(f"{HERE}/writes.tsv", encoding="ascii") as f:
+        for line in f:
+            if not line.startswith("#"):
+                name, how, text, result, then = line.rstrip("\n").split("\t")
+                yield name, how, text.encode().decode("unicode_escape").encode(), result, then
+
+# (file, text) with what a process answers and reads then; None: as the kernel. Another answer is a defect.
+PAGES = "whole pages of 4 KiB, at least 16 of them"
+WORDS = "all words of a write at once: a short count would cost a change of code each"
+OTHER = {
+    ("buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
+    ("per_cpu/cpu0/buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
+    ("buffer_size_kb", b"18446744073709551615"): ("ENOMEM", "64", "in the kernel, bytes of it overflow"),
+    ("set_ftrace_filter", b"vfs_read vfs_write"): ("18", None, WORDS),
+    ("set_ftrace_filter", b"vfs_read nosuch vfs_write\n"): ("EINVAL", None, WORDS),
+    ("set_ftrace_notrace", b"vfs_read vfs_write"): ("18", None, WORDS),
+    ("set_ftrace_notrace", b"vfs_read nosuch vfs_write\n"): ("EINVAL", None, WORDS),
+    ("set_graph_function", b"vfs_read vfs_write\n"): ("19", None, WORDS),
+    ("set_graph_notrace", b"vfs_read vfs_write\n"): ("19", None, WORDS),
+    ("set_graph_function", b"vfs_*\n"): (None, "vfs_fadvise", "by their places"),
+    ("set_graph_notrace", b"vfs_*\n"): (None, "vfs_fadvise", "by their places"),
+    ("set_event", b"sched:sched_switch nosuch"): ("EINVAL", None, WORDS),
+    ("set_event", b"signal:*"): (None, "sched:sched_switch", "by their places"),
+    ("set_ftrace_pid", b"4194304"): (None, "4194304", "no thread has it; the kernel forgets it"),
+    ("set_ftrace_notrace_pid", b"4194304"): (None, "4194304", "no thread has it; the kernel forgets it"),
+}
+
+# What is not made yet: texts with these words, refused with EINVAL. Each goes away when it is made.
+MISSING = [
+    ("set_ftrace_filter", rb":mod:nosuch|:snapshot|:stacktrace|:enable_event"),
+    ("set_ftrace_notrace", rb":mod:nosuch"),
+    ("events/sched/sched_process_fork/trigger", rb"hist|snapshot|stacktrace"),
+]
+
+
+def is_missing(name, text):
+    return any(n == name and re.search(words, text) for n, words in MISSING)
+
+
+def answers(door, rows, name, how, text, kernel):
+    """Those that are right."""
+    other = OTHER.get((name, text))
+    if other and other[0]:
+        return {other[0]}
+    if is_missing(name, text):
+        return {kernel, "EINVAL"}
+    if isinstance(door, Mount):
+        # FUSE does not tell of a write of nothing
+        return {"0"} if not text and how != "R" and kernel == "EINVAL" else {kernel}
+    # one call opens and writes, and its text is whole: there is no rest to be judged at the close
+    right = {kernel.removeprefix("open:")}
+    if name in LISTS and not text.endswith(b"\n") and kernel.isdigit():
+        right |= {k for n, _, t, k, _ in rows if n == name and t == text + b"\n" and not k.isdigit()}
+    # a file without that mode cannot be opened so
+    if kernel == "EINVAL" and not os.stat(door.path(name)).st_mode & (0o444 if how == "R" else 0o222):
+        right = {"EACCES", "ENOENT"} if name == "printk_formats" else {"EACCES"}
+    return right
+
+
+def reads(door, name, text, kernel, functions):
+    """What it reads as then, any of these."""
+    kernel = re.sub("^@([0-9]+)", lambda m: functions[int(m[1]) - 1], kernel)
+    for key in ((name, text), (name, None)):
+        other = OTHER.get(key, (None, None))[1]
+        if isinstance(other, dict):
+            other = other.get(kernel)
+        if other:
+            return {other}
+    if is_missing(name, text) or name.endswith("trigger") and kernel.startswith("hist:"):
+        return {kernel, "# Available triggers:", "#### all functions enabled ####"}
+    return {kernel.encode().decode("unicode_escape")}
+
+
+def first_line(door, name):
+    text, err = door.read(name)
+    if text is None:
+        return err
+    line = text.split("\n")[0]
+    if name == "trace_clock":
+        return re.search(r"\[\S+\]", line)[0]
+    return line[:70].rstrip()
+
+
+def through(w, door):
+    wrong, absent, checked = [], set(), 0
+    lines = list(table())
+    for name, rows in itertools.groupby(lines, key=lambda row: row[0]):
+        door.begin()
+        try:
+            functions = Mount.read(door, "available_filter_functions")[0].split()
+            if not os.path.exists(door.path(name)) and "nosuch" not in name:
+                absent.add(name)
+                continue
+            for _, how, text, kernel, then in rows:
+                label = f"{type(door).__name__}: {name} {how} {text!r}"
+                if how == "R" and "trace_pipe" in name and not isinstance(door, Mount):
+                    continue  # it would wait
+                checked += 1
+                # what is rendered outside is not to be had inside
+                rendered = isinstance(door, Inside) and door.read(name)[1] == "ENOTSUP"
+                got = door.read(name)[1] if how == "R" else door.write(name, how, text)
+                right = answers(door, lines, name, how, text, kernel)
+                if got not in right and not (how == "R" and rendered):
+                    wrong.append(f"{label}: {got}, not {' or '.join(right)}")
+                if not then or rendered:
+                    continue
+                right, line = reads(door, name, text, then, functions), first_line(door, name)
+                if line not in right:
+                    wrong.append(f"{label}: reads {line!r}, not {' or '.join(map(repr, right))}")
+        finally:
+            door.end()
+    print(f"{type(door).__name__}: {checked} of {len(lines)} lines; not there: {' '.join(sorted(absent))}")
+    assert checked > 300 and not wrong, "\n" + "\n".join(wrong)
+
+
+def test_mount(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    with mounted(w) as m:
+        through(w, Mount(w, m))
+
+
+def test_inside(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    with mounted(w) as m:
+        through(w, Inside(w, m))
+
+
+def test_command_line(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    with mounted(w) as m:
+        through(w, Command(w, m))
+
+
+# A filter of sched_switch, its errno, what error_log says, and where its mark is
+ERRORS = (
+    ("nosuch == 1", "EINVAL", "Field not found", 7),
+    ("prev_pid = 1", "EINVAL", "Invalid operator", 10),
+    ("prev_pid ==", "EINVAL", "Invalid value (did you forget quotes)?", 12),
+    ("prev_pid", "EINVAL", "Invalid operator", 9),
+    ("((prev_pid == 1)", "ENOENT", "Too many '('", 0),
+    ("(prev_pid == 1))", "EPERM", "Too few '('", 15),
+    ("prev_pid == 1 &&", "EINVAL", "Meaningless filter expression", 16),
+    ("== 1", "EPERM", "Error", 0),
+    ('prev_pid ~ "x"', "EINVAL", "Expecting numeric field", 12),
+    ('prev_comm > "a"', "EINVAL", "Illegal operation for field type", 13),
+    ('prev_comm == "unterminated', "ESRCH", "Missing matching quote", 13),
+    ("prev_pid == 99999999999999999999", "EINVAL", "Illegal integer value", 13),
+    ("prev_comm & 3", "EINVAL", "Expecting string field", 13),
+)
+
+
+def test_error_log(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    with mounted(w) as m:
+        for door in (Mount(w, m), Inside(w, m), Command(w, m)):
+            door.begin()
+            try:
+                log = []
+                for text, err, what, at in ERRORS:
+                    got = door.write("events/sched/sched_switch/filter", "T", text.encode())
+                    assert got == err, (text, got)
+                    log.append(f"event filter parse error: error: {what}\n  Command: {text}\n"
+                               f"           {' ' * at}^\n")
+                    said = re.sub(r"(?m)^\[ *\d+\.\d{6}\] ", "", door.read("error_log")[0])
+                    assert said == "".join(log[-8:]), (type(door), said, log[-8:])
+                assert door.write("error_log", "T", b"\n") == "1"
+                assert door.read("error_log") == ("", "ok")
+            finally:
+                door.end()
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,528 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sessions: see session.h. A session is found by the tag in the areas of its members; the folder is
+ * looked through when it is asked for, and every few milliseconds once something was written, so that
+ * a member that comes later gets what was written before it. A write takes the place of the one
+ * before to the same file, where that means the same (not of what is added to lists).
+ * Any thread. Locks: the table's, then a session's, then a process's. Tests: tests/tracefs/test_sessions.py.
+ */
+#include "tools/mount/session.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+#include "tools/target/render.h"
+
+#define WATCH_MS     20
+#define MAX_WRITES   4096u
+#define MAX_SESSIONS 1024u
+
+struct written {
+	char *path, *text;
+	size_t n;
+	bool truncate;
+};
+
+struct session {
+	struct session *next;
+	unsigned int refs; /* under the table's lock */
+	char name[64];
+	pthread_mutex_t lock; /* of what follows */
+	struct process **members;
+	unsigned int nr_members, room;
+	struct written *writes;
+	unsigned int nr_writes, write_room;
+	bool watched;
+};
+
+static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct session *table;
+
+/* Writes that are not kept for later members: they are about what is there now. */
+static bool is_kept(const char *path)
+{
+	static const char *const now[] = {"trace",     "trace_marker", "trace_marker_raw",
+					  "error_log", "snapshot",     "free_buffer"};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(now) / sizeof(*now); i++)
+		if (!strcmp(name, now[i]))
+			return false;
+	return true;
+}
+
+/* Does a write to it add to those before, when it is not truncated? */
+static bool is_list(const char *path)
+{
+	return !strncmp(path, "set_", 4) || !strcmp(path, "trace_options") ||
+	       strstr(path, "_events") || strstr(path, "trigger");
+}
+
+static int add_write(struct session *s, const char *path, const char *text, size_t n, bool truncate)
+{
+	struct written *w;
+
+	if (!is_kept(path))
+		return 0;
+	for (unsigned int i = 0; i < s->nr_writes; i++) {
+		w = &s->writes[i];
+		if (strcmp(w->path, path) || (is_list(path) && !truncate))
+			continue;
+		free(w->path);
+		free(w->text);
+		memmove(w, w + 1, (--s->nr_writes - i) * sizeof(*w));
+		i--;
+	}
+	if (s->nr_writes == s->write_room) {
+		unsigned int room = s->write_room ? s->write_room * 2 : 16;
+		struct written *more;
+
+		if (room > MAX_WRITES)
+			return -ENOSPC;
+		more = realloc(s->writes, room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		s->writes = more;
+		s->write_room = room;
+	}
+	w = &s->writes[s->nr_writes];
+	*w = (struct written){strdup(path), malloc(n + 1), n, truncate};
+	if (!w->path || !w->text) {
+		free(w->path);
+		free(w->text);
+		return -ENOMEM;
+	}
+	memcpy(w->text, text, n);
+	s->nr_writes++;
+	return 0;
+}
+
+static bool is_member(const struct session *s, const struct process *p)
+{
+	for (unsigned int i = 0; i < s->nr_members; i++)
+		if (s->members[i]->dev == p->dev && s->members[i]->ino == p->ino)
+			return true;
+	return false;
+}
+
+/* Take @p in, whose reference is ours now: it gets what was written before it came. */
+static void add_member(struct session *s, struct process *p)
+{
+	if (s->nr_members == s->room) {
+		unsigned int room = s->room ? s->room * 2 : 8;
+		struct process **more = realloc(s->members, room * sizeof(struct process *));
+
+		if (!more) {
+			process_put(p);
+			return;
+		}
+		s->members = more;
+		s->room = room;
+	}
+	s->members[s->nr_members++] = p;
+	for (unsigned int i = 0; i < s->nr_writes && process_lives(p); i++) {
+		const struct written *w = &s->writes[i];
+
+		target_write(&p->t, w->path, w->text, w->n, w->truncate);
+	}
+}
+
+struct looking {
+	struct session *s;
+};
+
+static int look_at(void *arg, int pid)
+{
+	struct looking *l = arg;
+	struct process *p;
+	int err;
+
+	for (unsigned int i = 0; i < l->s->nr_members; i++)
+		if (l->s->members[i]->t.pid == pid && process_is_current(l->s->members[i]))
+			return 0;
+	p = process_get(pid, NULL, &err);
+	if (!p)
+		return 0;
+	if (!strcmp(p->head.session, l->s->name) && !is_member(l->s, p))
+		add_member(l->s, p);
+	else
+		process_put(p);
+	return 0;
+}
+
+/* Find new members, let those go whose areas are gone. Locked. */
+static void refresh(struct session *s)
+{
+	struct looking l = {.s = s};
+
+	for (unsigned int i = 0; i < s->nr_members;) {
+		if (process_has_area(s->members[i])) {
+			i++;
+			continue;
+		}
+		process_put(s->members[i]);
+		memmove(&s->members[i], &s->members[i + 1],
+			(--s->nr_members - i) * sizeof(struct process *));
+	}
+	process_list(look_at, &l);
+}
+
+static void session_free(struct session *s)
+{
+	for (unsigned int i = 0; i < s->nr_members; i++)
+		process_put(s->members[i]);
+	for (unsigned int i = 0; i < s->nr_writes; i++) {
+		free(s->writes[i].path);
+		free(s->writes[i].text);
+	}
+	free(s->members);
+	free(s->writes);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}
+
+/* Follow a session whose later members are to get what was written, until it has none left. */
+static void *watch(void *arg)
+{
+	struct session *s = arg;
+	bool some = true;
+
+	while (some) {
+		poll(NULL, 0, WATCH_MS);
+		pthread_mutex_lock(&s->lock);
+		refresh(s);
+		some = s->nr_members != 0;
+		s->watched = some;
+		pthread_mutex_unlock(&s->lock);
+	}
+	session_put(s);
+	return NULL;
+}
+
+/* Locked; the watcher has a reference of its own. */
+static void start_watch(struct session *s)
+{
+	pthread_t thread;
+
+	if (s->watched)
+		return;
+	pthread_mutex_lock(&table_lock);
+	s->refs++;
+	pthread_mutex_unlock(&table_lock);
+	s->watched = !pthread_create(&thread, NULL, watch, s);
+	if (s->watched) {
+		pthread_detach(thread);
+		return;
+	}
+	pthread_mutex_lock(&table_lock);
+	s->refs--;
+	pthread_mutex_unlock(&table_lock);
+}
+
+struct session *session_get(const char *name, int *err)
+{
+	struct session *s;
+	unsigned int nr = 0, nr_members;
+
+	*err = -ENOENT;
+	if (!*name || strlen(name) >= sizeof(s->name))
+		return NULL;
+	pthread_mutex_lock(&table_lock);
+	for (s = table; s && strcmp(s->name, name); s = s->next)
+		nr++;
+	if (!s && nr < MAX_SESSIONS) {
+		s = calloc(1, sizeof(*s));
+		if (s) {
+			strcpy(s->name, name);
+			pthread_mutex_init(&s->lock, NULL);
+			s->next = table;
+			table = s;
+		}
+	}
+	if (s)
+		s->refs++;
+	pthread_mutex_unlock(&table_lock);
+	if (!s) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	pthread_mutex_lock(&s->lock);
+	if (!s->watched || !s->nr_members)
+		refresh(s);
+	nr_members = s->nr_members;
+	pthread_mutex_unlock(&s->lock);
+	if (nr_members)
+		return s;
+	session_put(s);
+	return NULL;
+}
+
+/* One that nobody uses and that has no members is forgotten. */
+void session_put(struct session *s)
+{
+	struct session **at;
+	bool gone;
+
+	pthread_mutex_lock(&table_lock);
+	gone = !--s->refs && !s->nr_members;
+	for (at = &table; gone && *at; at = &(*at)->next) {
+		if (*at == s) {
+			*at = s->next;
+			break;
+		}
+	}
+	pthread_mutex_unlock(&table_lock);
+	if (gone)
+		session_free(s);
+}
+
+struct names {
+	char (*names)[64];
+	unsigned int nr;
+};
+
+static int take_name(void *arg, int pid)
+{
+	struct names *n = arg;
+	struct process *p;
+	unsigned int i;
+	int err;
+
+	p = process_get(pid, NULL, &err);
+	if (!p)
+		return 0;
+	for (i = 0; i < n->nr && strcmp(n->names[i], p->head.session); i++)
+		;
+	if (i == n->nr && n->nr < MAX_SESSIONS && p->head.session[0] &&
+	    !strchr(p->head.session, '/') && p->head.session[0] != '.')
+		strcpy(n->names[n->nr++], p->head.session);
+	process_put(p);
+	return 0;
+}
+
+void session_list(int (*put)(void *arg, const char *name), void *arg)
+{
+	struct names n = {.names = calloc(MAX_SESSIONS, sizeof(*n.names))};
+
+	if (!n.names)
+		return;
+	process_list(take_name, &n);
+	for (unsigned int i = 0; i < n.nr && !put(arg, n.names[i]); i++)
+		;
+	free(n.names);
+}
+
+unsigned int session_members(struct session *s, struct process ***out)
+{
+	unsigned int nr;
+
+	pthread_mutex_lock(&s->lock);
+	nr = s->nr_members;
+	*out = calloc(nr + 1u, sizeof(struct process *));
+	if (!*out)
+		nr = 0;
+	for (unsigned int i = 0; i < nr; i++)
+		(*out)[i] = process_ref(s->members[i]);
+	pthread_mutex_unlock(&s->lock);
+	return nr;
+}
+
+struct process *session_first(struct session *s)
+{
+	struct process *p = NULL;
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned int i = 0; i < s->nr_members && !p; i++)
+		if (process_lives(s->members[i]))
+			p = s->members[i];
+	if (!p && s->nr_members)
+		p = s->members[0];
+	if (p)
+		process_ref(p);
+	pthread_mutex_unlock(&s->lock);
+	return p;
+}
+
+int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate)
+{
+	int err = 0, kept;
+
+	pthread_mutex_lock(&s->lock);
+	for (unsigned int i = 0; i < s->nr_members; i++) {
+		struct process *p = s->members[i];
+		int one = process_lives(p) ? target_write(&p->t, path, text, n, truncate) : 0;
+
+		/* one that ends meanwhile does not count */
+		if (one && one != -ESRCH && !err)
+			err = one;
+	}
+	kept = err ? 0 : add_write(s, path, text, n, truncate);
+	if (!err && is_kept(path))
+		start_watch(s);
+	pthread_mutex_unlock(&s->lock);
+	return err ? err : kept;
+}
+
+enum how_to_read {
+	READ_FIRST,
+	READ_UNION,
+	READ_SUM,
+};
+
+static enum how_to_read how_to_read(const char *path)
+{
+	static const struct {
+		const char *name;
+		enum how_to_read how;
+	} rows[] = {
+		{"available_filter_functions", READ_UNION},
+		{"available_filter_functions_addrs", READ_UNION},
+		{"available_events", READ_UNION},
+		{"enabled_functions", READ_UNION},
+		{"saved_cmdlines", READ_UNION},
+		{"saved_tgids", READ_UNION},
+		{"set_event", READ_UNION},
+		{"set_ftrace_filter", READ_UNION},
+		{"set_ftrace_notrace", READ_UNION},
+		{"set_graph_function", READ_UNION},
+		{"set_graph_notrace", READ_UNION},
+		{"vestige_status", READ_UNION},
+		{"error_log", READ_UNION},
+		{"buffer_total_size_kb", READ_SUM},
+		{"stats", READ_SUM},
+	};
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		if (!strcmp(rows[i].name, name))
+			return rows[i].how;
+	return READ_FIRST;
+}
+
+struct text_of {
+	char *text;
+	size_t n, room;
+};
+
+static int append(void *arg, const char *text, size_t bytes)
+{
+	struct text_of *t = arg;
+
+	if (t->room - t->n <= bytes) {
+		size_t room = (t->n + bytes) * 2 + 64;
+		char *more = realloc(t->text, room);
+
+		if (!more)
+			return -ENOMEM;
+		t->text = more;
+		t->room = room;
+	}
+	memcpy(t->text + t->n, text, bytes);
+	t->n += bytes;
+	t->text[t->n] = '\0';
+	return 0;
+}
+
+/* What one member reads as. Return: 0 or -errno; @t->text may be NULL when it is empty. */
+static int member_text(struct process *p, const char *path, struct text_of *t)
+{
+	struct target now = p->t;
+	struct out o;
+	int err, end;
+
+	now.alive = process_lives(p);
+	if (out_init_sink(&o, append, t))
+		return -ENOMEM;
+	err = render_any(&now, path, &o);
+	end = out_end(&o);
+	return err ? err : end;
+}
+
+/* The lines of @t that are not among those of @all. */
+static int add_lines(struct text_of *all, char *text)
+{
+	char *line, *next;
+	int err = 0;
+
+	for (line = strtok_r(text, "\n", &next); line && !err; line = strtok_r(NULL, "\n", &next)) {
+		size_t n = strlen(line);
+		const char *at = all->text;
+		bool there = false;
+
+		while (at && !there && (at = strstr(at, line))) {
+			there = (at == all->text || at[-1] == '\n') && at[n] == '\n';
+			at++;
+		}
+		if (!there)
+			err = append(all, line, n) || append(all, "\n", 1) ? -ENOMEM : 0;
+	}
+	return err;
+}
+
+/* `name: number` and numbers alone add up; of a line with a time the first one's stays. */
+static int add_numbers(struct text_of *all, char *text)
+{
+	struct text_of sum = {0};
+	char *line, *next, *mine = all->text, *mine_next, *value, out[128];
+	int err = 0;
+
+	if (!all->text)
+		return append(all, text, strlen(text));
+	mine = strtok_r(mine, "\n", &mine_next);
+	for (line = strtok_r(text, "\n", &next); line && mine && !err;
+	     line = strtok_r(NULL, "\n", &next), mine = strtok_r(NULL, "\n", &mine_next)) {
+		value = strrchr(line, ' ');
+		value = value ? value + 1 : line;
+		if (strchr(value, '.') || strncmp(mine, line, (size_t)(value - line)))
+			snprintf(out, sizeof(out), "%s\n", mine);
+		else
+			snprintf(out, sizeof(out), "%.*s%llu\n", (int)(value - line), line,
+				 strtoull(value, NULL, 10) +
+					 strtoull(mine + (value - line), NULL, 10));
+		err = append(&sum, out, strlen(out));
+	}
+	free(all->text);
+	*all = sum;
+	return err;
+}
+
+int session_print(struct session *s, const char *path, struct out *o)
+{
+	enum how_to_read how = how_to_read(path);
+	struct text_of all = {0};
+	struct process **members, *first;
+	unsigned int nr;
+	int err = -ENOENT;
+
+	if (how == READ_FIRST) {
+		first = session_first(s);
+		if (!first)
+			return -ENOENT;
+		err = member_text(first, path, &all);
+		process_put(first);
+		nr = 0;
+		members = NULL;
+	} else {
+		nr = session_members(s, &members);
+	}
+	for (unsigned int i = 0; i < nr; i++) {
+		struct text_of t = {0};
+		int one = member_text(members[i], path, &t);
+
+		if (!one && t.text)
+			one = how == READ_SUM ? add_numbers(&all, t.text) : add_lines(&all, t.text);
+		free(t.text);
+		process_put(members[i]);
+		if (err)
+			err = one;
+	}
+	free(members);
+	if (!err && all.text)
+		out_write(o, all.text, all.n);
+	free(all.text);
+	return err;
+}

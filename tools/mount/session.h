@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session as a directory of the mount: a process and all that it starts, tagged alike
+ * (VESTIGE_SESSION). One set of files for all: writes go to every member, and to members that come
+ * later; what is read of them is put together as session_text() says.
+ */
+#ifndef VESTIGE_TOOLS_MOUNT_SESSION_H
+#define VESTIGE_TOOLS_MOUNT_SESSION_H
+
+#include "tools/mount/process.h"
+#include "tools/text/out.h"
+
+struct session;
+
+/*
+ * session_get() - the session of that name.
+ * Return: it, to be given back with session_put(); NULL with *@err: -ENOENT it has no members.
+ */
+struct session *session_get(const char *name, int *err);
+void session_put(struct session *s);
+
+/* Each session that has a member. @put: returns non-zero to stop. */
+void session_list(int (*put)(void *arg, const char *name), void *arg);
+
+/* A member, whose files stand for all; to be given back with process_put(). NULL: there is none. */
+struct process *session_first(struct session *s);
+
+/*
+ * session_members() - all, in the order in which they came, each to be given back with
+ * process_put(). @out: set to the array, freed by the caller. Return: how many.
+ */
+unsigned int session_members(struct session *s, struct process ***out);
+
+/*
+ * session_write() - one write to each member that lives, and kept for those to come.
+ * Return: 0 or -errno, of the first that refused it.
+ */
+int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate);
+
+/*
+ * session_print() - what a file of the session reads as: the union of the members' lists, the sum of
+ * their counts, and of all others what the first member says. Not trace. Return: 0 or -errno.
+ */
+int session_print(struct session *s, const char *path, struct out *o);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A record otherwise than in the default format: as the options raw, hex, bin and fields print it,
+ * and the columns of latency-format before its text.
+ */
+#ifndef VESTIGE_TOOLS_TRACE_FORMS_H
+#define VESTIGE_TOOLS_TRACE_FORMS_H
+
+#include <stdbool.h>
+
+#include "out.h"
+#include "tools/reader/reader.h"
+
+enum trace_form {
+	TRACE_FORM_DEFAULT,
+	TRACE_FORM_BIN,
+	TRACE_FORM_HEX,
+	TRACE_FORM_RAW,
+};
+
+/* Which one the options of @r choose; where several are set the kernel's order holds. */
+enum trace_form trace_form_of(const struct reader *r);
+
+/* trace_form_put() - a whole line (bin: its bytes) in a form other than the default one. */
+void trace_form_put(const struct reader *r, struct out *o, const struct record *rec,
+		    enum trace_form form);
+
+/* What the option fields prints in place of an event's text, its newline too. */
+void trace_fields_put(const struct reader *r, struct out *o, const struct record *rec);
+
+/*
+ * Latency-format: a line tells how long it is to the next one, so it is printed when that comes.
+ */
+struct trace_latency;
+
+/* Return: it, to be freed; NULL: memory is short. @r, @o: borrowed. */
+struct trace_latency *trace_latency_new(const struct reader *r, struct out *o);
+void trace_latency_free(struct trace_latency *l);
+
+/* The lines that begin with `#`, behind the first two. @in_buffer, @written: counts of records. */
+void trace_latency_header(struct trace_latency *l, uint64_t in_buffer, uint64_t written);
+
+/* The next record: print the one that waits. trace_latency_hold(): keep this one. */
+void trace_latency_next(struct trace_latency *l, const struct record *rec);
+void trace_latency_hold(struct trace_latency *l, const struct record *rec);
+
+/* Where the text of the record that is kept is to be put. */
+struct out *trace_latency_body(struct trace_latency *l);
+
+/* There are no more records for now: print the one that waits. */
+void trace_latency_flush(struct trace_latency *l);
+
+#endif
