@@ -202,6 +202,8 @@ enum area_probe_command {
 	AREA_PROBE_CPUDUMP = 4,
 	AREA_PROBE_ENABLE_EVENT = 5,
 	AREA_PROBE_DISABLE_EVENT = 6,
+	AREA_PROBE_SNAPSHOT = 7,
+	AREA_PROBE_STACKTRACE = 8,
 };
 
 /* What a call of a function does: a line of set_ftrace_filter. Rows are used again. */

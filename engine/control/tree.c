@@ -15,6 +15,7 @@
 #include "engine/core/area.h"
 #include "engine/core/lock.h"
 #include "engine/core/options.h"
+#include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 
 static int readme_show(const struct tree_at *at, struct seq_buf *s);
@@ -386,6 +387,17 @@ long tree_read(const char *path, struct seq_buf *s)
 	return err ? err : (long)s->len;
 }
 
+/* Whether it is about stack traces, as far as the words tell. */
+static int names_stacks(const char *text, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 10 <= n; i++)
+		if (!memcmp(text + i, "stacktrace", 10) || !memcmp(text + i, "stack_trac", 10))
+			return 1;
+	return 0;
+}
+
 int tree_write(const char *path, const char *text, size_t n, int truncate)
 {
 	const struct tree_row *row;
@@ -394,6 +406,9 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 
 	if (!area)
 		return -ENODEV;
+	/* it may load an object, whose notification wants the lock */
+	if (names_stacks(path, strlen(path)) || names_stacks(text, n))
+		stack_prepare();
 	lock_take(&tree_lock);
 	err = row_for(path, &row, &at);
 	if (!err && !row->store)

@@ -224,6 +224,8 @@ static void print_probe(const struct meta *m, struct out *o, const char *name,
 		[AREA_PROBE_CPUDUMP] = "cpudump",
 		[AREA_PROBE_ENABLE_EVENT] = "enable_event",
 		[AREA_PROBE_DISABLE_EVENT] = "disable_event",
+		[AREA_PROBE_SNAPSHOT] = "snapshot",
+		[AREA_PROBE_STACKTRACE] = "stacktrace",
 	};
 
 	if (p->command >= sizeof(commands) / sizeof(commands[0]))
