@@ -51,12 +51,11 @@ enum area_table_id {
 	AREA_EVENTS,	/* struct area_event; since 1.1 */
 	AREA_FORMATS,	/* bytes: the formats of events, each ended by a NUL; since 1.1 */
 	AREA_PROBES,	/* struct area_probe; since 1.1 */
+	AREA_SNAPSHOTS, /* struct area_snapshot: one per row of AREA_CPUS; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
 
-#define AREA_SNAPSHOT_SUFFIX                                                                       \
-	".snapshot"		/* of the file beside a process's that its snapshot fills */
 #define AREA_INSTANCE_BYTES 64	/* of an instance's name, NUL included */
 #define AREA_INSTANCE_MARK  '@' /* before it in the name of its file */
 
@@ -203,6 +202,8 @@ enum area_probe_command {
 	AREA_PROBE_CPUDUMP = 4,
 	AREA_PROBE_ENABLE_EVENT = 5,
 	AREA_PROBE_DISABLE_EVENT = 6,
+	AREA_PROBE_SNAPSHOT = 7,
+	AREA_PROBE_STACKTRACE = 8,
 };
 
 /* What a call of a function does: a line of set_ftrace_filter. Rows are used again. */
@@ -299,8 +300,7 @@ struct area_buffer {
 	uint64_t publish_seq; /* pages published so far */
 	uint64_t options;     /* one bit each, see option.h */
 	int64_t clock_offset_ns;
-	uint64_t snapshot; /* 1: the file `snapshot` was told to keep one */
-	uint64_t reserved2[1];
+	uint64_t reserved2[2];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");
 
@@ -327,5 +327,30 @@ struct area_cpu {
 	uint64_t reserved[2];
 };
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");
+
+/*
+ * The snapshot of one CPU of a buffer. A moment parts it from what is live: records older than
+ * to_stamp and not older than from_stamp are in it, wherever their pages lie; live are those from
+ * area_cpu.cleared_stamp on, which the swap sets to the same moment. While it is allocated a CPU has
+ * twice its quota: a second share of pages, and writers take pages of the two shares in turns, a swap
+ * each, so that they do not overwrite it.
+ */
+struct area_snapshot {
+	uint32_t first_page; /* of the second share; 0: there is none */
+	uint32_t nr_backed;  /* as of area_cpu, of the second share */
+	uint64_t hand;
+	uint32_t live;	    /* 1: writers take pages of the second share */
+	uint32_t allocated; /* 0: of the share that writers leave nothing is used */
+	uint64_t gen; /* odd while it is swapped; a copy is good when it was even and the same */
+	uint64_t from_stamp;   /* clock units */
+	uint64_t to_stamp;     /* 0: it is empty */
+	uint64_t from_publish; /* pages published up to this one have only older records */
+	uint64_t to_publish;   /* the same of to_stamp */
+	/* the CPU's losses at from_stamp and at to_stamp */
+	uint64_t from_overrun, from_dropped, from_commit;
+	uint64_t to_overrun, to_dropped, to_commit;
+	uint64_t reserved[2];
+};
+static_assert(sizeof(struct area_snapshot) == 128, "area_snapshot is part of the format");
 
 #endif

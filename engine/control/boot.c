@@ -248,6 +248,7 @@ static int make_area(struct area_config *config)
 	if (err != -ENOMEM && err != -EFBIG)
 		return err;
 	config->cpu_room = config->cpu_pages;
+	config->snapshot = 0;
 	err = area_create(config);
 	if (err != -ENOMEM && err != -EFBIG)
 		return err;
@@ -377,6 +378,7 @@ static void start(void)
 	config.nr_cpus = count_cpus();
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
 	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
+	config.snapshot = 1;
 	config.clock = clock_choose();
 	if (make_area(&config))
 		return;

@@ -15,6 +15,7 @@
 #include "engine/core/area.h"
 #include "engine/core/lock.h"
 #include "engine/core/options.h"
+#include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 
 static int readme_show(const struct tree_at *at, struct seq_buf *s);
@@ -41,10 +42,10 @@ const struct tree_row tree_rows[] = {
 		 "what is recorded, as text; opened with O_TRUNC (echo > trace) it is emptied"),
 	RENDERED("trace_pipe", 0444, TREE_INSTANCE, NULL,
 		 "the same, consuming: what is read is gone, and when nothing is left it waits"),
+	RENDERED("snapshot", 0640, TREE_INSTANCE, snapshot_store,
+		 "1: what is recorded is put aside here and the buffer is empty; 2: empties it, 0: frees it"),
 	ENGINE("trace_marker", 0222, TREE_INSTANCE, NULL, trace_marker_store,
 	       "what is written here stands in the trace"),
-	ENGINE("snapshot", 0644, TREE_INSTANCE, snapshot_show, snapshot_store,
-	       "1: what is recorded goes to a spare buffer, which reads here; 0: that is freed"),
 	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store,
 	       "what the time stamps are; a change empties the buffer"),
 	ENGINE("trace_options", 0644, TREE_INSTANCE, trace_options_show, trace_options_store,
@@ -103,6 +104,7 @@ const struct tree_row tree_rows[] = {
 	RENDERED("trace_pipe", 0444, TREE_CPU, NULL, "the same, consuming"),
 	RENDERED("trace_pipe_raw", 0444, TREE_CPU, NULL,
 		 "the same as the kernel's binary pages, consuming"),
+	RENDERED("snapshot", 0640, TREE_CPU, snapshot_store, "the snapshot of this CPU"),
 	RENDERED("stats", 0444, TREE_CPU, NULL, "its counts of records and of losses"),
 };
 /* clang-format on */
@@ -389,6 +391,17 @@ long tree_read(const char *path, struct seq_buf *s)
 	return err ? err : (long)s->len;
 }
 
+/* Whether it is about stack traces, as far as the words tell. */
+static int names_stacks(const char *text, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i + 10 <= n; i++)
+		if (!memcmp(text + i, "stacktrace", 10) || !memcmp(text + i, "stack_trac", 10))
+			return 1;
+	return 0;
+}
+
 int tree_write(const char *path, const char *text, size_t n, int truncate)
 {
 	const struct tree_row *row;
@@ -397,6 +410,9 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 
 	if (!area)
 		return -ENODEV;
+	/* it may load an object, whose notification wants the lock */
+	if (names_stacks(path, strlen(path)) || names_stacks(text, n))
+		stack_prepare();
 	lock_take(&tree_lock);
 	err = row_for(path, &row, &at);
 	if (!err && !row->store)

@@ -42,6 +42,7 @@ static const struct {
 	[AREA_EVENTS] = {sizeof(struct area_event), 1u << 16},
 	[AREA_FORMATS] = {1, 1u << 25},
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
+	[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -223,6 +224,12 @@ static uint64_t page_up(uint64_t v)
 	return (v + PAGE_BYTES - 1) & ~(uint64_t)(PAGE_BYTES - 1);
 }
 
+/* The CPUs' first shares, then their second ones. */
+static uint32_t nr_page_places(const struct area_config *config)
+{
+	return config->nr_cpus * config->cpu_room * (config->snapshot ? 2 : 1);
+}
+
 /* Offsets of all tables, the pages behind them; the size of the file. */
 uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 {
@@ -232,10 +239,10 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 	for (i = 0; i < AREA_NR_TABLES; i++) {
 		uint32_t capacity = layout[i].capacity;
 
-		if (i == AREA_CPUS)
+		if (i == AREA_CPUS || i == AREA_SNAPSHOTS)
 			capacity = config->nr_cpus;
 		if (i == AREA_PAGES)
-			capacity = config->nr_cpus * config->cpu_room;
+			capacity = nr_page_places(config);
 		h->tables[i].offset = at;
 		h->tables[i].entry_bytes = layout[i].entry_bytes;
 		h->tables[i].capacity = capacity;
@@ -290,11 +297,11 @@ static int reach(struct area_header *h, uint32_t index, uint32_t from, uint32_t 
 
 static int reach_all(struct area_header *h, const struct area_config *config)
 {
-	uint64_t bytes = (uint64_t)config->nr_cpus * config->cpu_room * PAGE_BYTES;
+	uint64_t bytes = (uint64_t)nr_page_places(config) * PAGE_BYTES;
 	uint32_t cpu;
 	int err = 0;
 
-	if (config->cpu_room > config->cpu_pages)
+	if (config->cpu_room > config->cpu_pages || config->snapshot)
 		err = sys_mprotect((uint8_t *)h + h->pages_offset, bytes, PROT_NONE);
 	for (cpu = 0; cpu < config->nr_cpus && !err; cpu++)
 		err = reach(h, cpu * config->cpu_room, 0, config->cpu_pages);
@@ -304,10 +311,26 @@ static int reach_all(struct area_header *h, const struct area_config *config)
 int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages)
 {
 	const struct area_cpu *row = area_entry_in(head, AREA_CPUS, cpu);
+	const struct area_snapshot *snap = area_entry_in(head, AREA_SNAPSHOTS, cpu);
+	uint32_t shares = snap->first_page ? 2 : 1;
+	int err;
 
-	if (pages > head->tables[AREA_PAGES].capacity / head->nr_cpus)
+	if (pages > head->tables[AREA_PAGES].capacity / head->nr_cpus / shares)
 		return -ENOMEM;
-	return reach(head, row->first_page, row->nr_pages, pages);
+	err = reach(head, row->first_page, row->nr_pages, pages);
+	if (!err && (snap->allocated || snap->live))
+		err = reach(head, snap->first_page, row->nr_pages, pages);
+	return err;
+}
+
+int area_cpu_reach_spare(struct area_header *head, uint32_t cpu, uint32_t pages)
+{
+	const struct area_cpu *row = area_entry_in(head, AREA_CPUS, cpu);
+	const struct area_snapshot *snap = area_entry_in(head, AREA_SNAPSHOTS, cpu);
+
+	if (!snap->first_page)
+		return -ENOMEM;
+	return reach(head, snap->live ? row->first_page : snap->first_page, 0, pages);
 }
 
 static void set_up_buffer(struct area_header *h, const struct area_config *config)
@@ -326,10 +349,16 @@ static void set_up_buffer(struct area_header *h, const struct area_config *confi
 		row->cpu = cpu;
 		row->first_page = cpu * config->cpu_room;
 		row->nr_pages = config->cpu_pages;
+		if (config->snapshot) {
+			struct area_snapshot *snap = area_entry_in(h, AREA_SNAPSHOTS, cpu);
+
+			snap->first_page = (config->nr_cpus + cpu) * config->cpu_room;
+		}
 	}
 	h->tables[AREA_BUFFERS].count = 1;
 	h->tables[AREA_CPUS].count = config->nr_cpus;
-	h->tables[AREA_PAGES].count = config->nr_cpus * config->cpu_room;
+	h->tables[AREA_SNAPSHOTS].count = config->nr_cpus;
+	h->tables[AREA_PAGES].count = nr_page_places(config);
 	h->tables[AREA_STRINGS].count = 1; /* offset 0 is the empty string */
 }
 
@@ -380,6 +409,8 @@ int area_map(int fd, const struct area_config *config, const struct area_header 
 	}
 	if (!err)
 		err = area_reserve_in(m, AREA_CPUS, config->nr_cpus);
+	if (!err)
+		err = area_reserve_in(m, AREA_SNAPSHOTS, config->nr_cpus);
 	if (!err)
 		err = reach_all(m, config);
 	if (!err)

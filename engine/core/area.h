@@ -18,6 +18,7 @@ struct area_config {
 	uint32_t nr_cpus;    /* possible CPUs */
 	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
 	uint32_t cpu_room;   /* for so many it can grow; at least cpu_pages */
+	uint32_t snapshot;   /* 1: there is room for a second share of pages */
 	enum area_clock_id clock;
 };
 
@@ -48,6 +49,9 @@ void area_unmap(struct area_header *old_area, int used);
  * Return: 0; -ENOMEM: it has no room for so many; -ENOSPC the file system is full.
  */
 int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages);
+
+/* The same of a CPU's share that writers leave, from its beginning. -ENOMEM: there is no second one. */
+int area_cpu_reach_spare(struct area_header *head, uint32_t cpu, uint32_t pages);
 
 /*
  * area_add_instance() - one more area, of an instance of this process, beside the process's own.

@@ -125,6 +125,7 @@ int area_add_instance(const char *name, struct area_header **head)
 	if (err == -ENOMEM || err == -EFBIG) {
 		/* where address space or file size is limited: without room to grow */
 		config.cpu_room = config.cpu_pages;
+		config.snapshot = 0;
 		err = make_area(path, &config, &h, head);
 	}
 	if (err)
@@ -136,13 +137,10 @@ int area_add_instance(const char *name, struct area_header **head)
 
 void area_drop_instance(struct area_header *head, int unmap)
 {
-	char path[AREA_PATH_BYTES + AREA_INSTANCE_BYTES + sizeof(AREA_SNAPSHOT_SUFFIX)];
+	char path[AREA_PATH_BYTES + AREA_INSTANCE_BYTES];
 
-	if (!make_path(path, sizeof(path) - sizeof(AREA_SNAPSHOT_SUFFIX), head->instance)) {
+	if (!make_path(path, sizeof(path), head->instance))
 		sys_unlink(path);
-		str_copy(path + strlen(path), sizeof(AREA_SNAPSHOT_SUFFIX), AREA_SNAPSHOT_SUFFIX);
-		sys_unlink(path);
-	}
 	if (unmap)
 		sys_munmap(head, head->file_bytes);
 }

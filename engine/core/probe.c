@@ -7,7 +7,8 @@
  * dump and cpudump are printed to the kernel's console there. Here what was recorded is kept in the
  * area, which outlives the process: they stop recording, once, and anybody may read it then.
  *
- * Callbacks run at any instruction: they change a count and tracing_on. fork: the child's area has the
+ * Callbacks run at any instruction: they change a count and tracing_on, take a snapshot (the call is in it when
+ * the tracer wrote it before) or record the stack. fork: the child's area has the
  * rows of the top instance (area_fork), its other instances are gone. Tests: tests/engine/fire/probes.
  */
 #include "engine/core/probe.h"
@@ -21,6 +22,7 @@
 #include "engine/core/area.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
+#include "engine/core/stack.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring.h"
 
@@ -51,10 +53,9 @@ static const struct {
 	uint8_t command;
 	int8_t once; /* whatever the count says */
 } commands[] = {
-	{"traceon", AREA_PROBE_TRACEON, 0},
-	{"traceoff", AREA_PROBE_TRACEOFF, 0},
-	{"dump", AREA_PROBE_DUMP, 1},
-	{"cpudump", AREA_PROBE_CPUDUMP, 1},
+	{"traceon", AREA_PROBE_TRACEON, 0},   {"traceoff", AREA_PROBE_TRACEOFF, 0},
+	{"dump", AREA_PROBE_DUMP, 1},	      {"cpudump", AREA_PROBE_CPUDUMP, 1},
+	{"snapshot", AREA_PROBE_SNAPSHOT, 0}, {"stacktrace", AREA_PROBE_STACKTRACE, 0},
 };
 
 static struct area_probe *row_at(const struct group *g, uint32_t i)
@@ -87,6 +88,31 @@ static void hit(uint32_t id, void *arg)
 		ring_set_on(g->tr->ring, on);
 }
 
+/* These count whenever they are called. */
+static void hit_always(uint32_t id, void *arg)
+{
+	const struct group *g = arg;
+	uint32_t row;
+
+	if (!area || id >= g->nr_ids)
+		return;
+	row = load_relaxed(&g->row_of[id]);
+	if (!row || !take_one(row_at(g, row - 1)))
+		return;
+	if (g->command == AREA_PROBE_SNAPSHOT)
+		ring_snapshot(g->tr->ring, UINT32_MAX);
+	else
+		stack_record(g->tr->ring);
+}
+
+/* What the command needs, before its first hit. */
+static int prepare(struct trace_array *tr, uint8_t command)
+{
+	if (command == AREA_PROBE_SNAPSHOT)
+		return trace_array_alloc_snapshot(tr);
+	return command == AREA_PROBE_STACKTRACE ? stack_start() : 0;
+}
+
 static void hit_kind(uint32_t id, void *arg)
 {
 	const struct group *g = arg;
@@ -97,6 +123,14 @@ static void hit_kind(uint32_t id, void *arg)
 	row = load_relaxed(&g->row_of[id]);
 	if (row && take_one(row_at(g, row - 1)))
 		g->kind->act(g->object);
+}
+
+static ops_own_func *hit_of(const struct group *g)
+{
+	if (g->kind)
+		return hit_kind;
+	return g->command == AREA_PROBE_SNAPSHOT || g->command == AREA_PROBE_STACKTRACE ? hit_always
+											: hit;
 }
 
 /* What a word says. */
@@ -317,6 +351,8 @@ int probe_apply(struct trace_array *tr, const struct function_word *w)
 	if (!g && !w->add)
 		return -ENODEV;
 	err = function_set_apply(&named, w->glob, w->n);
+	if (!err && w->add)
+		err = prepare(tr, c.command);
 	if (!err && !g) {
 		g = make(tr, &c);
 		err = g ? 0 : -ENOMEM;
@@ -328,7 +364,7 @@ int probe_apply(struct trace_array *tr, const struct function_word *w)
 	n = change_members(g, &named, w->add, c.count);
 	function_set_free(&named);
 	if (g->members.count)
-		err = ops_register_own(ops_find(g), g->kind ? hit_kind : hit, &g->members);
+		err = ops_register_own(ops_find(g), hit_of(g), &g->members);
 	else
 		release(g);
 	return n < 0 ? n : n ? err : -EINVAL;

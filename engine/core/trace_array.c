@@ -73,6 +73,7 @@ struct ring trace_array_ring(struct area_header *head)
 		.area = head,
 		.buffer = area_entry_in(head, AREA_BUFFERS, 0),
 		.cpus = area_entry_in(head, AREA_CPUS, 0),
+		.snaps = area_entry_in(head, AREA_SNAPSHOTS, 0),
 		.descs = area_entry_in(head, AREA_PAGES, 0),
 		.pages = (uint8_t *)head + head->pages_offset,
 		.task_table = &head->tables[AREA_TASKS],
@@ -143,6 +144,19 @@ int trace_array_create(const char *name, size_t n)
 	tracer_set(tr, "nop", 3);
 	ring_set_on(r, 1);
 	return 0;
+}
+
+int trace_array_alloc_snapshot(struct trace_array *tr)
+{
+	struct ring *r = tr->ring;
+	uint32_t i;
+	int err = 0;
+
+	if (ring_snapshot_allocated(r))
+		return 0;
+	for (i = 0; i < r->nr_cpus && !err; i++)
+		err = area_cpu_reach_spare(trace_array_area(tr), i, r->cpus[i].nr_pages);
+	return err ? -ENOMEM : ring_snapshot_alloc(r);
 }
 
 static void (*on_destroy)(const struct trace_array *tr);

@@ -66,6 +66,12 @@ struct trace_array *trace_array_find(const char *name, size_t n);
  */
 int trace_array_create(const char *name, size_t n);
 
+/*
+ * trace_array_alloc_snapshot() - have the memory for snapshots, as much as the buffer has.
+ * Return: 0; -ENOMEM.
+ */
+int trace_array_alloc_snapshot(struct trace_array *tr);
+
 /* trace_array_destroy() - rmdir: its tracer stops, its buffer is gone when this returns. */
 void trace_array_destroy(struct trace_array *tr);
 

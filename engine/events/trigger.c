@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See trigger.h. Grammar, errno and listing are the kernel's (6.12). A trigger without a filter fires
- * before its event is recorded (traceoff keeps it out), one with a filter behind it. Counts go down
+ * before its event is recorded (traceoff keeps it out), one with a filter behind it, as do snapshot and
+ * stacktrace. Counts go down
  * when a trigger did something: traceoff where tracing was on, enable_event where the event was off.
  * The list is read by probes between ring_enter() and ring_leave(); what is taken out of it is freed
  * when nobody is there any more. fork: the child has its parent's. Tests: tests/engine/events/trigger.
@@ -14,6 +15,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
+#include "engine/core/stack.h"
 #include "engine/events/event_act.h"
 #include "engine/events/hist.h"
 
@@ -98,17 +100,40 @@ static void fire_disable_hist(struct event_trigger *t, const void *record)
 	pause_hists(t, 1);
 }
 
-enum { GROUP_HIST, GROUP_TRACING, GROUP_SWITCH, GROUP_SWITCH_HIST };
+/* In the kernel the event that fires it is in the snapshot too. */
+static void fire_snapshot(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	if (take_count(t))
+		ring_snapshot(t->file->tr->ring, UINT32_MAX);
+}
 
-static const struct trigger_ops hist_ops = {"hist", GROUP_HIST, 0, fire_hist};
+static void fire_stack(struct event_trigger *t, const void *record)
+{
+	(void)record;
+	if (take_count(t))
+		stack_record(t->file->tr->ring);
+}
+
+static int prepare_stack(struct trace_array *tr)
+{
+	(void)tr;
+	return stack_start();
+}
+
+enum { GROUP_HIST, GROUP_TRACING, GROUP_SWITCH, GROUP_SWITCH_HIST, GROUP_SNAPSHOT, GROUP_STACK };
+
+static const struct trigger_ops hist_ops = {"hist", GROUP_HIST, 0, 0, NULL, fire_hist};
 
 static const struct trigger_ops all_ops[] = {
-	{"traceon", GROUP_TRACING, 0, fire_traceon},
-	{"traceoff", GROUP_TRACING, 0, fire_traceoff},
-	{"enable_event", GROUP_SWITCH, 1, fire_enable},
-	{"disable_event", GROUP_SWITCH, 1, fire_disable},
-	{"enable_hist", GROUP_SWITCH_HIST, 1, fire_enable_hist},
-	{"disable_hist", GROUP_SWITCH_HIST, 1, fire_disable_hist},
+	{"traceon", GROUP_TRACING, 0, 0, NULL, fire_traceon},
+	{"traceoff", GROUP_TRACING, 0, 0, NULL, fire_traceoff},
+	{"snapshot", GROUP_SNAPSHOT, 0, 1, trace_array_alloc_snapshot, fire_snapshot},
+	{"stacktrace", GROUP_STACK, 0, 1, prepare_stack, fire_stack},
+	{"enable_event", GROUP_SWITCH, 1, 0, NULL, fire_enable},
+	{"disable_event", GROUP_SWITCH, 1, 0, NULL, fire_disable},
+	{"enable_hist", GROUP_SWITCH_HIST, 1, 0, NULL, fire_enable_hist},
+	{"disable_hist", GROUP_SWITCH_HIST, 1, 0, NULL, fire_disable_hist},
 };
 
 void triggers_fire(struct event_file *f, const void *record, int with_filter)
@@ -116,7 +141,8 @@ void triggers_fire(struct event_file *f, const void *record, int with_filter)
 	struct event_trigger *t;
 
 	for (t = load_acquire(&f->triggers); t; t = load_acquire(&t->next)) {
-		if (!t->filter == !with_filter && (!t->filter || filter_match(t->filter, record)))
+		if (!(t->filter || t->ops->post) == !with_filter &&
+		    (!t->filter || filter_match(t->filter, record)))
 			t->ops->fire(t, record);
 	}
 }
@@ -305,6 +331,9 @@ static int add_simple(struct event_file *f, const struct line *l, struct trigger
 
 	if (find_same(f, l, 0))
 		return -EEXIST;
+	err = l->ops->prepare ? l->ops->prepare(f->tr) : 0;
+	if (err)
+		return err;
 	t = heap_alloc(sizeof(*t));
 	if (!t)
 		return -ENOMEM;

@@ -20,6 +20,9 @@ struct trigger_ops {
 	const char *name;
 	uint8_t group;	  /* of one group an event has one (and target); 0: any number */
 	uint8_t targeted; /* `NAME:system:event` */
+	uint8_t post;	  /* it fires when the event is recorded */
+	/* What it needs, before it is there; NULL: nothing. Return: 0 or -errno. */
+	int (*prepare)(struct trace_array *tr);
 	/* It fires. @record: the event's. Any context. */
 	void (*fire)(struct event_trigger *t, const void *record);
 };

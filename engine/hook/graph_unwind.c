@@ -5,6 +5,7 @@
  */
 #include "engine/hook/graph_unwind.h"
 
+#include <errno.h>
 #include <execinfo.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -18,6 +19,7 @@
 #include "engine/base/compiler.h"
 #include "engine/core/area.h"
 #include "engine/core/libc.h"
+#include "engine/core/stack.h"
 #include "engine/core/thread.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -69,6 +71,52 @@ static void find_all(void)
 	unwind_get_ip = (_Unwind_Ptr(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetIP");
 }
 
+struct frames {
+	uint64_t *to;
+	uint32_t n, room;
+};
+
+static _Unwind_Reason_Code keep_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct frames *f = arg;
+	uint64_t ip = unwind_get_ip(context);
+
+	if (is_ours(ip))
+		return _URC_NO_REASON;
+	if (!ip || f->n == f->room)
+		return _URC_END_OF_STACK;
+	f->to[f->n++] = ip;
+	return _URC_NO_REASON;
+}
+
+/* libgcc's: its tables are looked up without a lock, and it has no memory of its own. */
+static uint32_t walk(uint64_t *to, uint32_t room)
+{
+	struct frames f = {.to = to, .room = room};
+
+	real_unwind_backtrace(keep_frame, &f);
+	return f.n;
+}
+
+/* A program in C has no unwinder until libc loads one, for its backtrace(). */
+static int prepare_walk(void)
+{
+	uint64_t frame;
+	void *one[1];
+
+	if (!real_unwind_backtrace || !unwind_get_ip)
+		find_unwinder();
+	if ((!real_unwind_backtrace || !unwind_get_ip) && real_backtrace) {
+		real_backtrace(one, 1);
+		find_unwinder();
+	}
+	if (!real_unwind_backtrace || !unwind_get_ip)
+		return -ENOSYS;
+	/* the first one makes what it needs */
+	walk(&frame, 1);
+	return 0;
+}
+
 void graph_unwind_start(void)
 {
 	const uint64_t *const *stack_end = libc_symbol("__libc_stack_end");
@@ -79,6 +127,7 @@ void graph_unwind_start(void)
 	if (library_hi < (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES)
 		library_hi = (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
 	find_all();
+	stack_register(walk, prepare_walk);
 	if (graph_stacks_start())
 		return;
 	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < bytes)

@@ -9,7 +9,10 @@
  * Discarding buffers look through the whole share for a free page before they refuse (once for
  * each time that the reader freed some, see ring_ctl.failed_gen). Overwriting ones take what is
  * under the hand; a page that was published lately, because its thread is slow, gets a second
- * chance. Tests: tests/unit/test_pool.c, tests/engine/.
+ * chance.
+ *
+ * With a snapshot a CPU has two such shares, and writers take pages of one of them; see snapshot.c.
+ * Tests: tests/unit/test_pool.c, tests/engine/.
  */
 #include "engine/ring/pool.h"
 
@@ -35,24 +38,87 @@ int ring_growth_forbidden(void)
 	return (int)load_relaxed(&no_growth);
 }
 
-int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
+/* One of a CPU's two. */
+struct share {
+	struct area_cpu *row;
+	uint32_t first;
+	uint32_t *nr_backed;
+	uint64_t *hand;
+	uint32_t quota;
+};
+
+static struct share share_at(const struct ring *r, struct area_cpu *row, uint32_t which)
 {
-	uint32_t n = load_acquire(&row->nr_backed);
+	struct area_snapshot *snap = pool_snapshot(r, row);
+	uint32_t live = snap ? load_relaxed(&snap->live) : 0;
+	struct share s;
+
+	if (snap && which)
+		s = (struct share){row, snap->first_page, &snap->nr_backed, &snap->hand, 0};
+	else
+		s = (struct share){row, row->first_page, &row->nr_backed, &row->hand, 0};
+	if (which == live || (snap && load_relaxed(&snap->allocated)))
+		s.quota = load_relaxed(&row->nr_pages);
+	return s;
+}
+
+/* The one of which writers take pages. */
+static struct share live_share(const struct ring *r, struct area_cpu *row)
+{
+	const struct area_snapshot *snap = pool_snapshot(r, row);
+
+	return share_at(r, row, snap ? load_relaxed(&snap->live) : 0);
+}
+
+static struct share share_of(const struct ring *r, struct area_cpu *row, uint32_t index)
+{
+	const struct area_snapshot *snap = pool_snapshot(r, row);
+
+	return share_at(r, row, snap && index >= snap->first_page);
+}
+
+static uint32_t nr_shares(const struct ring *r, const struct area_cpu *row)
+{
+	return pool_snapshot(r, row) ? 2 : 1;
+}
+
+/*
+ * Whether a published page holds records of the snapshot: it was begun before that was taken and
+ * published after the one before was.
+ */
+static int is_kept(const struct ring *r, const struct area_cpu *row, uint32_t index)
+{
+	const struct area_snapshot *snap = pool_snapshot(r, row);
+
+	return snap && pool_page(r, index)->base_stamp < load_relaxed(&snap->to_stamp) &&
+	       load_relaxed(&r->descs[index].seq) > load_relaxed(&snap->from_publish);
+}
+
+static int share_back(struct ring *r, const struct share *s, uint32_t pages)
+{
+	uint32_t n = load_acquire(s->nr_backed);
 	uint32_t to = n + pages;
 	int err;
 
-	if (to > load_relaxed(&row->nr_pages))
-		to = load_relaxed(&row->nr_pages);
+	if (to > s->quota)
+		to = s->quota;
 	if (to <= n || ring_growth_forbidden())
 		return -ENOSPC;
-	err = sys_back(pool_page(r, row->first_page + n), (size_t)(to - n) * PAGE_BYTES);
+	err = sys_back(pool_page(r, s->first + n), (size_t)(to - n) * PAGE_BYTES);
 	if (err < 0) {
-		fetch_add(&row->no_memory, 1);
+		fetch_add(&s->row->no_memory, 1);
 		return err;
 	}
 	/* somebody else may have added the same pages meanwhile: that is as good */
-	compare_and_store(&row->nr_backed, n, to);
+	compare_and_store(s->nr_backed, n, to);
 	return 0;
+}
+
+int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
+{
+	struct share s = live_share(r, row);
+
+	return share_back(r, &s, pages);
 }
 
 #define AT_ONCE 8u
@@ -109,14 +175,20 @@ static uint32_t count_records(const struct page_head *head, uint32_t read, uint6
 }
 
 /* Take page @i of the share in state @from. Return: its index in the pool, or -EAGAIN. */
-static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t from)
+static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t from)
 {
-	uint32_t index = row->first_page + i;
+	struct area_cpu *row = s->row;
+	uint32_t index = s->first + i;
 	struct page_desc *desc = &r->descs[index];
 	struct page_head *head = pool_page(r, index);
 
 	if (!compare_and_store(&desc->state, from, PAGE_TAKING))
 		return -EAGAIN;
+	/* asked when nobody else can change it */
+	if (from == PAGE_PUBLISHED && unlikely(is_kept(r, row, index))) {
+		store_release(&desc->state, PAGE_PUBLISHED);
+		return -EAGAIN;
+	}
 	if (from == PAGE_PUBLISHED)
 		fetch_add(&row->overrun, count_records(head, load_relaxed(&desc->read),
 						       load_relaxed(&row->cleared_stamp)));
@@ -137,45 +209,46 @@ static int take_as(struct ring *r, struct area_cpu *row, uint32_t i, uint32_t fr
  * Move the hand one page on. Return: which page it left; where it is behind the last one it begins
  * again, or with @stop stays there: AT_END.
  */
-static uint32_t hand_step(struct area_cpu *row, uint32_t nr_backed, int stop)
+static uint32_t hand_step(const struct share *s, uint32_t nr_backed, int stop)
 {
 	for (;;) {
-		uint64_t hand = load_relaxed(&row->hand);
+		uint64_t hand = load_relaxed(s->hand);
 		uint64_t at = hand < nr_backed ? hand : 0;
 
 		if (stop && hand >= nr_backed)
 			return AT_END;
-		if (compare_and_store(&row->hand, hand, at + 1))
+		if (compare_and_store(s->hand, hand, at + 1))
 			return (uint32_t)at;
 	}
 }
 
 /* The first so many pages may be taken: backed, and not beyond the quota. */
-static uint32_t nr_usable(const struct area_cpu *row)
+static uint32_t nr_usable(const struct share *s)
 {
-	uint32_t n = load_acquire(&row->nr_backed), quota = load_relaxed(&row->nr_pages);
+	uint32_t n = load_acquire(s->nr_backed);
 
-	return n < quota ? n : quota;
+	return n < s->quota ? n : s->quota;
 }
 
 static int take_discard(struct ring *r, struct area_cpu *row)
 {
 	for (;;) {
-		uint32_t n = nr_usable(row), i;
+		struct share s = live_share(r, row);
+		uint32_t n = nr_usable(&s), i;
 
 		for (i = 0; i < n; i++) {
-			uint32_t at = hand_step(row, n, 0);
+			uint32_t at = hand_step(&s, n, 0);
 
-			if (load_relaxed(&r->descs[row->first_page + at].state) == PAGE_FREE) {
-				int index = take_as(r, row, at, PAGE_FREE);
+			if (load_relaxed(&r->descs[s.first + at].state) == PAGE_FREE) {
+				int index = take_as(r, &s, at, PAGE_FREE);
 
 				if (index >= 0)
 					return index;
 			}
 		}
-		if (pool_back(r, row, GROW_PAGES) < 0)
+		if (share_back(r, &s, GROW_PAGES) < 0)
 			return -ENOBUFS;
-		store_relaxed(&row->hand, n);
+		store_relaxed(s.hand, n);
 	}
 }
 
@@ -185,25 +258,27 @@ static int take_overwrite(struct ring *r, struct area_cpu *row)
 	int may_grow = 1;
 
 	for (tries = 0;; tries++) {
-		uint32_t n = nr_usable(row), at, state;
+		struct share s = live_share(r, row);
+		uint32_t n = nr_usable(&s), at, state;
+		const struct page_desc *desc;
 		int index;
 
-		at = n || may_grow ? hand_step(row, n, may_grow) : AT_END;
+		at = n || may_grow ? hand_step(&s, n, may_grow) : AT_END;
 		/* add to it rather than lose something */
 		if (at == AT_END && may_grow) {
-			may_grow = !pool_back(r, row, GROW_PAGES);
+			may_grow = !share_back(r, &s, GROW_PAGES);
 			continue;
 		}
 		if (at == AT_END || tries > 3 * n)
 			return -ENOBUFS;
-		state = load_relaxed(&r->descs[row->first_page + at].state);
+		desc = &r->descs[s.first + at];
+		state = load_relaxed(&desc->state);
 		if (state == PAGE_PUBLISHED && tries < n &&
-		    load_relaxed(&r->buffer->publish_seq) - r->descs[row->first_page + at].seq <
-			    n / 2)
+		    load_relaxed(&r->buffer->publish_seq) - desc->seq < n / 2)
 			continue;
 		if (state != PAGE_FREE && state != PAGE_PUBLISHED)
 			continue;
-		index = take_as(r, row, at, state);
+		index = take_as(r, &s, at, state);
 		if (index >= 0)
 			return index;
 	}
@@ -221,54 +296,67 @@ void pool_own(struct ring *r, uint32_t index)
 }
 
 /* A place below the quota for a page published as @seq: a free one, or that of an older page. */
-static int find_place(struct ring *r, struct area_cpu *row, uint64_t seq)
+static int find_place(struct ring *r, const struct share *s, uint64_t seq)
 {
+	struct area_cpu *row = s->row;
+
 	for (;;) {
-		uint32_t n = nr_usable(row), i, oldest = UINT32_MAX;
+		uint32_t n = nr_usable(s), i, oldest = UINT32_MAX;
 		uint64_t oldest_seq = seq;
 
 		for (i = 0; i < n; i++) {
-			struct page_desc *d = &r->descs[row->first_page + i];
+			struct page_desc *d = &r->descs[s->first + i];
 			uint32_t state = load_relaxed(&d->state);
 
 			if (state == PAGE_FREE && compare_and_store(&d->state, state, PAGE_TAKING))
-				return (int)i;
+				return (int)(s->first + i);
 			if (state == PAGE_PUBLISHED && load_relaxed(&d->seq) < oldest_seq) {
-				oldest = i;
+				oldest = s->first + i;
 				oldest_seq = load_relaxed(&d->seq);
 			}
 		}
 		if (oldest == UINT32_MAX)
 			return -ENOBUFS;
-		if (compare_and_store(&r->descs[row->first_page + oldest].state, PAGE_PUBLISHED,
-				      PAGE_TAKING)) {
-			fetch_add(&row->overrun,
-				  count_records(
-					  pool_page(r, row->first_page + oldest),
-					  load_relaxed(&r->descs[row->first_page + oldest].read),
-					  load_relaxed(&row->cleared_stamp)));
+		if (compare_and_store(&r->descs[oldest].state, PAGE_PUBLISHED, PAGE_TAKING)) {
+			fetch_add(&row->overrun, count_records(pool_page(r, oldest),
+							       load_relaxed(&r->descs[oldest].read),
+							       load_relaxed(&row->cleared_stamp)));
 			return (int)oldest;
 		}
 	}
 }
 
-/* Page @i beyond the quota, in our hands (TAKING), with records: to a place below, or overwritten. */
-static void move_page(struct ring *r, struct area_cpu *row, uint32_t i)
+/* Whether there is nothing in a published page that anybody wants. */
+static int is_garbage(const struct ring *r, const struct area_cpu *row, uint32_t index)
 {
-	uint32_t from = row->first_page + i, to;
-	int place = find_place(r, row, r->descs[from].seq);
+	const struct area_snapshot *snap = pool_snapshot(r, row);
+
+	return snap && r->descs[index].seq <= load_relaxed(&snap->to_publish) &&
+	       !is_kept(r, row, index);
+}
+
+/*
+ * Page @from beyond the quota, in our hands (TAKING), with records: to a place below, or overwritten. What
+ * is in a share of which nothing is to be left goes to the live one.
+ */
+static void move_page(struct ring *r, const struct share *s, uint32_t from)
+{
+	struct share live = live_share(r, s->row);
 	const volatile uint64_t *old = (const volatile uint64_t *)pool_page(r, from);
 	volatile uint64_t *new;
 	uint32_t k;
+	int to;
 
-	if (place < 0) {
-		fetch_add(&row->overrun,
+	if (is_garbage(r, s->row, from))
+		return;
+	to = find_place(r, s->quota ? s : &live, r->descs[from].seq);
+	if (to < 0) {
+		fetch_add(&s->row->overrun,
 			  count_records(pool_page(r, from), load_relaxed(&r->descs[from].read),
-					load_relaxed(&row->cleared_stamp)));
+					load_relaxed(&s->row->cleared_stamp)));
 		return;
 	}
-	to = row->first_page + (uint32_t)place;
-	new = (volatile uint64_t *)pool_page(r, to);
+	new = (volatile uint64_t *)pool_page(r, (uint32_t)to);
 	for (k = 0; k < PAGE_BYTES / 8; k++)
 		new[k] = old[k];
 	r->descs[to].seq = r->descs[from].seq;
@@ -276,55 +364,133 @@ static void move_page(struct ring *r, struct area_cpu *row, uint32_t i)
 	store_release(&r->descs[to].state, PAGE_PUBLISHED);
 }
 
-/* A page beyond the quota that nobody owns: it goes. */
-static void withdraw(struct ring *r, struct area_cpu *row, uint32_t i)
+/* Page @i beyond the quota, if nobody owns it: it goes. */
+static void withdraw(struct ring *r, const struct share *s, uint32_t i)
 {
-	struct page_desc *d = &r->descs[row->first_page + i];
+	struct page_desc *d = &r->descs[s->first + i];
 
 	if (compare_and_store(&d->state, PAGE_FREE, PAGE_TAKING)) {
 		store_release(&d->state, PAGE_GONE);
 	} else if (compare_and_store(&d->state, PAGE_PUBLISHED, PAGE_TAKING)) {
-		move_page(r, row, i);
+		move_page(r, s, s->first + i);
 		store_release(&d->state, PAGE_GONE);
 	}
 }
 
-static void give_back(struct ring *r, struct area_cpu *row, uint32_t from, uint32_t to)
+static void give_back(struct ring *r, const struct share *s, uint32_t from, uint32_t to)
 {
 	uint32_t i, start = from;
 
 	for (i = from; i <= to; i++) {
-		if (i < to && load_acquire(&r->descs[row->first_page + i].state) == PAGE_GONE)
+		if (i < to && load_acquire(&r->descs[s->first + i].state) == PAGE_GONE)
 			continue;
 		if (i > start)
-			sys_madvise(pool_page(r, row->first_page + start),
+			sys_madvise(pool_page(r, s->first + start),
 				    (size_t)(i - start) * PAGE_BYTES, MADV_REMOVE);
 		start = i + 1;
 	}
 }
 
-int pool_resize(struct ring *r, struct area_cpu *row, uint32_t pages)
+static void shrink(struct ring *r, const struct share *s)
 {
-	uint32_t old = load_relaxed(&row->nr_pages), backed = load_acquire(&row->nr_backed), i;
+	uint32_t backed = load_acquire(s->nr_backed), i;
+
+	for (i = s->quota; i < backed; i++)
+		withdraw(r, s, i);
+	give_back(r, s, s->quota, backed);
+}
+
+/* What went of the first @pages comes back. */
+static int revive(struct ring *r, const struct share *s, uint32_t from, uint32_t pages)
+{
+	uint32_t backed = load_acquire(s->nr_backed), i;
 	uint32_t top = pages < backed ? pages : backed;
 
-	if (pages < old) {
-		store_release(&row->nr_pages, pages);
-		for (i = pages; i < backed; i++)
-			withdraw(r, row, i);
-		give_back(r, row, pages, backed);
+	if (from >= top)
 		return 0;
-	}
-	if (old < top) {
-		if (sys_back(pool_page(r, row->first_page + old),
-			     (size_t)(top - old) * PAGE_BYTES) < 0)
-			return -ENOSPC;
-		for (i = old; i < top; i++)
-			compare_and_store(&r->descs[row->first_page + i].state, PAGE_GONE,
-					  PAGE_FREE);
+	if (sys_back(pool_page(r, s->first + from), (size_t)(top - from) * PAGE_BYTES) < 0)
+		return -ENOSPC;
+	for (i = from; i < top; i++)
+		compare_and_store(&r->descs[s->first + i].state, PAGE_GONE, PAGE_FREE);
+	return 0;
+}
+
+int pool_resize(struct ring *r, struct area_cpu *row, uint32_t pages)
+{
+	uint32_t old = load_relaxed(&row->nr_pages), which;
+	struct share s;
+	int err;
+
+	if (pages < old)
+		store_release(&row->nr_pages, pages);
+	for (which = 0; which < nr_shares(r, row); which++) {
+		s = share_at(r, row, which);
+		if (!s.quota)
+			continue;
+		if (pages < old) {
+			shrink(r, &s);
+			continue;
+		}
+		err = revive(r, &s, old, pages);
+		if (err)
+			return err;
 	}
 	store_release(&row->nr_pages, pages);
 	return 0;
+}
+
+int pool_spare_alloc(struct ring *r, struct area_cpu *row)
+{
+	struct area_snapshot *snap = pool_snapshot(r, row);
+	struct share s;
+	int err;
+
+	if (!snap)
+		return -ENOSPC;
+	s = share_at(r, row, !snap->live);
+	err = revive(r, &s, 0, load_relaxed(&row->nr_pages));
+	if (!err)
+		store_release(&snap->allocated, 1);
+	return err;
+}
+
+void pool_spare_free(struct ring *r, struct area_cpu *row)
+{
+	struct area_snapshot *snap = pool_snapshot(r, row);
+	struct share s;
+
+	if (!snap)
+		return;
+	store_release(&snap->allocated, 0);
+	s = share_at(r, row, !snap->live);
+	shrink(r, &s);
+}
+
+/* Published, and neither the snapshot's nor begun since the buffer was cleared. */
+static int is_old(const struct ring *r, const struct area_cpu *row, uint32_t index)
+{
+	return !is_kept(r, row, index) &&
+	       pool_page(r, index)->base_stamp < load_relaxed(&row->cleared_stamp);
+}
+
+void pool_clear(struct ring *r, struct area_cpu *row)
+{
+	uint32_t which, i, n;
+
+	for (which = 0; which < nr_shares(r, row); which++) {
+		struct share s = share_at(r, row, which);
+
+		n = load_acquire(s.nr_backed);
+		for (i = 0; i < n; i++) {
+			uint32_t index = s.first + i, *state = &r->descs[index].state;
+
+			if (load_relaxed(state) != PAGE_PUBLISHED || !is_old(r, row, index) ||
+			    !compare_and_store(state, PAGE_PUBLISHED, PAGE_TAKING))
+				continue;
+			/* it may have been used again since we looked */
+			store_release(state, is_old(r, row, index) ? PAGE_FREE : PAGE_PUBLISHED);
+		}
+	}
 }
 
 void pool_publish(struct ring *r, uint32_t index)
@@ -332,6 +498,7 @@ void pool_publish(struct ring *r, uint32_t index)
 	struct page_head *head = pool_page(r, index);
 	struct page_desc *desc = &r->descs[index];
 	struct area_cpu *row;
+	struct share s;
 
 	if (head->commit > PAGE_BYTES)
 		head->commit = PAGE_BYTES;
@@ -342,6 +509,7 @@ void pool_publish(struct ring *r, uint32_t index)
 	desc->seq = fetch_add(&r->buffer->publish_seq, 1) + 1;
 	store_release(&desc->state, PAGE_PUBLISHED);
 	row = &r->cpus[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1];
-	if (unlikely(index - row->first_page >= load_relaxed(&row->nr_pages)))
-		withdraw(r, row, index - row->first_page);
+	s = share_of(r, row, index);
+	if (unlikely(index - s.first >= s.quota))
+		withdraw(r, &s, index - s.first);
 }

@@ -24,7 +24,22 @@ void pool_own(struct ring *r, uint32_t index);
 /* No writer will touch it again. OWNED -> PUBLISHED, or FREE if it has no record. */
 void pool_publish(struct ring *r, uint32_t index);
 
-/* pool_resize() - ring_resize() of one share. */
+/* A CPU's second share, NULL: there is none. */
+static inline struct area_snapshot *pool_snapshot(const struct ring *r, const struct area_cpu *row)
+{
+	return r->snaps && r->snaps[row - r->cpus].first_page ? &r->snaps[row - r->cpus] : NULL;
+}
+
+/* Pages of older records than the live ones that are in nobody's hands, and not the snapshot's, are free. */
+void pool_clear(struct ring *r, struct area_cpu *row);
+
+/* The share that writers leave may be used: from now on snapshots can be taken. Return: 0 or -ENOSPC. */
+int pool_spare_alloc(struct ring *r, struct area_cpu *row);
+
+/* Its memory goes; live records that are there move. There is no snapshot any more. */
+void pool_spare_free(struct ring *r, struct area_cpu *row);
+
+/* pool_resize() - ring_resize() of one CPU. */
 int pool_resize(struct ring *r, struct area_cpu *row, uint32_t pages);
 
 /*

@@ -97,20 +97,25 @@ int ring_start(const struct ring *r, ptrdiff_t rseq_offset)
 	return 0;
 }
 
+void ring_change_pages(void)
+{
+	uint32_t i, n = load_acquire(&priv->nr_used);
+
+	for (i = 0; i < n; i++) {
+		store_relaxed(&priv->ctls[i].cpu_key, 0);
+		store_relaxed(&priv->ctls[i].event_key, 0);
+	}
+}
+
 /*
  * Off is off at once: each thread is sent to the slow path. A thread that is there now either sees
  * that we are off, or has stored its cpu_key before the barrier, and we clear it behind it.
  */
 static void send_to_slow_path(void)
 {
-	uint32_t i, n = load_acquire(&priv->nr_used);
-
 	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0)
 		sys_membarrier(MEMBARRIER_CMD_GLOBAL);
-	for (i = 0; i < n; i++) {
-		store_relaxed(&priv->ctls[i].cpu_key, 0);
-		store_relaxed(&priv->ctls[i].event_key, 0);
-	}
+	ring_change_pages();
 }
 
 void ring_set_on(struct ring *r, int on)
@@ -137,15 +142,12 @@ int ring_is_on(const struct ring *r)
  */
 static void clear_cpu(struct ring *r, struct area_cpu *row)
 {
-	uint32_t i, n = load_acquire(&row->nr_backed);
-
 	row->cleared_overrun = load_relaxed(&row->overrun);
 	row->cleared_dropped = load_relaxed(&row->dropped_events);
 	row->cleared_commit = load_relaxed(&row->commit_overrun);
 	/* the next number: the last one is of a record that goes */
 	store_release(&row->cleared_stamp, ring_now(r) + (r->stamps == RING_STAMPS_COUNTER));
-	for (i = 0; i < n; i++)
-		compare_and_store(&r->descs[row->first_page + i].state, PAGE_PUBLISHED, PAGE_FREE);
+	pool_clear(r, row);
 }
 
 void ring_clear(struct ring *r, uint32_t cpu)
@@ -396,6 +398,15 @@ static void retire_page(struct ring_ctl *ctl)
 	}
 }
 
+/* Whether it was begun before the last snapshot: what comes now need not share a page with that. */
+static int is_before_snapshot(const struct ring *r, const struct page_head *head)
+{
+	return r->snaps &&
+	       head->base_stamp <
+		       load_relaxed(&r->snaps[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1]
+					     .to_stamp);
+}
+
 static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 {
 	const struct page_head *head = ctl->page;
@@ -403,7 +414,8 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 	/* a fork's child that goes on here has neither */
 	return head && ctl->page_index != UINT32_MAX && head->cpu == cpu &&
 	       head->commit + bytes <= PAGE_BYTES &&
-	       !((ring_now(&rings[ctl->ring]) - head->base_stamp) >> 32);
+	       !((ring_now(&rings[ctl->ring]) - head->base_stamp) >> 32) &&
+	       !is_before_snapshot(&rings[ctl->ring], head);
 }
 
 /* Whether set_ftrace_pid and set_ftrace_notrace_pid leave the thread's calls out. */
@@ -547,6 +559,9 @@ void ring_jump(uint64_t sp)
 		if (i && !own_block(i))
 			continue;
 		ctl = ring_ctl[i];
+		if (ctl->tid > 0 && rings[i].swapping == (uint32_t)ctl->tid &&
+		    sp - rings[i].swapping_at < MAX_STACK_BYTES)
+			rings[i].swapping = 0;
 		if (ctl->inside && sp - ctl->inside_at < MAX_STACK_BYTES)
 			ctl->inside = 0;
 		for (ctl = ctl->below; ctl; ctl = ctl->below)

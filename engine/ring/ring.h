@@ -96,7 +96,8 @@ enum ring_stamps {
 struct ring {
 	struct area_header *area;
 	struct area_buffer *buffer;
-	struct area_cpu *cpus; /* nr_cpus rows */
+	struct area_cpu *cpus;	     /* nr_cpus rows */
+	struct area_snapshot *snaps; /* the same; NULL: there are no snapshots */
 	struct page_desc *descs;
 	uint8_t *pages; /* page 0 of the area */
 	struct area_table *task_table;
@@ -105,6 +106,9 @@ struct ring {
 	uint32_t index; /* in rings[] */
 	uint32_t gen;	/* one more each time that the index serves another instance */
 	uint32_t buffer_index;
+	/* who swaps, 0 nobody, and the frame in which: see ring_jump() */
+	uint32_t swapping;
+	uint64_t swapping_at;
 	uint32_t on;	  /* tracing_on */
 	uint32_t stamps;  /* enum ring_stamps */
 	uint64_t counter; /* the last number that a record has */
@@ -220,6 +224,29 @@ void ring_clear(struct ring *r, uint32_t cpu);
  * Return: 0; -ENOSPC: no memory for what it had before.
  */
 int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages);
+
+/*
+ * ring_snapshot() - what was recorded becomes the snapshot, in place of what was the snapshot, and
+ * the buffer is empty: tracing_snapshot(). The moment of the call parts all threads' records: those
+ * that are being made belong to one side or the other. Recording goes on, or stays off.
+ * @cpu: of this one alone; UINT32_MAX: of all.
+ * Return: 0; -ENODEV: none is allocated; -EBUSY: another snapshot is being taken at this moment.
+ * Any context: no lock, no system call. Costs a store for each thread and a look at each page.
+ */
+int ring_snapshot(struct ring *r, uint32_t cpu);
+
+/*
+ * ring_snapshot_alloc() - have the memory for it; area_cpu_reach_spare() was called for each CPU. ring_snapshot_free() - give it back; ring_snapshot_clear()
+ * - empty it, for one CPU alone if @cpu is not UINT32_MAX. One caller at a time, no hooks.
+ * Return: 0; -ENOMEM; -EBUSY: it is being taken at this moment.
+ */
+int ring_snapshot_alloc(struct ring *r);
+int ring_snapshot_free(struct ring *r);
+int ring_snapshot_clear(struct ring *r, uint32_t cpu);
+int ring_snapshot_allocated(const struct ring *r);
+
+/* For snapshot.c: threads that record take another page with their next record. Any context. */
+void ring_change_pages(void);
 
 /*
  * ring_new_page() - the slow path: make the thread's page in ring_top fit for a record of @bytes.

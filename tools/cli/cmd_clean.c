@@ -44,14 +44,11 @@ static int clean(bool dry)
 	if (!d)
 		err = fail_errno(errno, "cannot read %s", dir.path);
 	while (d && (e = readdir(d))) {
-		char name[sizeof(e->d_name)], *suffix;
+		char name[sizeof(e->d_name)];
 
-		/* an instance's area and a snapshot go with its process's */
+		/* an instance's area goes with its process's */
 		strcpy(name, e->d_name);
 		name[strcspn(name, instance_mark)] = '\0';
-		suffix = strstr(name, AREA_SNAPSHOT_SUFFIX);
-		if (suffix && !suffix[strlen(AREA_SNAPSHOT_SUFFIX)])
-			*suffix = '\0';
 		if (!target_parse_name(name, &pid, &start, &is_socket) ||
 		    target_lives(pid, start) ||
 		    fstatat(dir.fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||

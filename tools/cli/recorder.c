@@ -283,6 +283,7 @@ static int refresh(struct member *m)
 {
 	const struct area_header *h = &m->meta->head;
 	const struct area_table *b = &h->tables[AREA_BUFFERS], *c = &h->tables[AREA_CPUS];
+	const struct area_table *s = &h->tables[AREA_SNAPSHOTS];
 	struct area_buffer *buffer = m->meta->buffers;
 	struct area_buffer now;
 
@@ -306,6 +307,11 @@ static int refresh(struct member *m)
 		mine->dropped_events = row.dropped_events;
 		mine->commit_overrun = row.commit_overrun;
 		mine->no_memory = row.no_memory;
+		if (i < m->meta->nr_snapshots &&
+		    pread(m->fd, &m->meta->snapshots[i], sizeof(*m->meta->snapshots),
+			  (off_t)(s->offset + (uint64_t)i * s->entry_bytes)) !=
+			    sizeof(*m->meta->snapshots))
+			return fail(EIO, "%s was cut", m->name);
 	}
 	return 0;
 }
@@ -318,32 +324,35 @@ static int by_seq(const void *a, const void *b)
 }
 
 /* Find the published pages of one CPU, with @owned the owned ones too (seq 0, at the end). */
-static size_t find_pages(struct recorder *r, struct member *m, const struct area_cpu *c, bool owned)
+static size_t find_pages(struct recorder *r, struct member *m, uint32_t row, unsigned int which,
+			 bool owned)
 {
+	const struct area_cpu *c = &m->meta->cpus[row];
+	struct area_share s = area_share(m->meta, row, which);
 	uint32_t stride = m->meta->head.tables[AREA_PAGES].entry_bytes;
 	bool overwrite = meta_overwrites(m->meta);
 	size_t nr = 0, nr_owned = 0;
 	unsigned char *descs;
 	ssize_t n;
 
-	if (!c->nr_backed)
+	if (!s.nr)
 		return 0;
-	if (r->room_found < c->nr_backed) {
-		struct published *more = realloc(r->found, c->nr_backed * sizeof(*more));
+	if (r->room_found < s.nr) {
+		struct published *more = realloc(r->found, s.nr * sizeof(*more));
 
 		if (!more)
 			return 0;
 		r->found = more;
-		r->room_found = c->nr_backed;
+		r->room_found = s.nr;
 	}
-	descs = malloc((size_t)c->nr_backed * stride + 1);
+	descs = malloc((size_t)s.nr * stride + 1);
 	if (!descs)
 		return 0;
-	n = pread(m->fd, descs, (size_t)c->nr_backed * stride,
-		  (off_t)area_desc_offset(&m->meta->head, c->first_page));
+	n = pread(m->fd, descs, (size_t)s.nr * stride,
+		  (off_t)area_desc_offset(&m->meta->head, s.first));
 	for (uint32_t i = 0; n > 0 && i < (size_t)n / stride; i++) {
 		struct page_desc d;
-		uint32_t index = c->first_page + i;
+		uint32_t index = s.first + i;
 
 		memcpy(&d, descs + (size_t)i * stride, sizeof(d));
 		if (d.state == PAGE_OWNED && owned) {
@@ -482,9 +491,10 @@ static bool drain(struct recorder *r, struct member *m, bool last)
 	overwrite = meta_overwrites(m->meta);
 	if (overwrite && !m->drained)
 		m->drained = calloc((size_t)m->meta->nr_pages + 1, sizeof(*m->drained));
-	for (uint32_t c = b->first_cpu; c < b->first_cpu + b->nr_cpus; c++) {
-		const struct area_cpu *row = &m->meta->cpus[c];
-		size_t nr = find_pages(r, m, row, last);
+	/* of each CPU the one share, and then the other */
+	for (uint32_t c = 2 * b->first_cpu; c < 2 * (b->first_cpu + b->nr_cpus); c++) {
+		const struct area_cpu *row = &m->meta->cpus[c / 2];
+		size_t nr = find_pages(r, m, c / 2, c % 2, last);
 
 		full |= nr > row->nr_pages / 4;
 		for (size_t i = 0; i < nr; i += DRAIN_AT_ONCE) {

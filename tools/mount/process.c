@@ -447,7 +447,7 @@ static void list_left_instances(struct process *p, struct union_list *u)
 
 	while (d && (e = readdir(d)))
 		if (!strncmp(e->d_name, p->t.process, n) && e->d_name[n] == AREA_INSTANCE_MARK &&
-		    name_ok(e->d_name + n + 1) && !strstr(e->d_name, AREA_SNAPSHOT_SUFFIX))
+		    name_ok(e->d_name + n + 1))
 			put_once(u, e->d_name + n + 1, true);
 	if (d)
 		closedir(d);

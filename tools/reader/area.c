@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,7 @@ struct area {
 	const char *path;	     /* for errors; owned */
 	const struct area_cpu *cpus; /* of the top buffer, borrowed */
 	uint32_t nr_cpus;
+	const struct area_snapshot *snaps; /* of which the snapshot is read; NULL: what is live */
 };
 
 int area_open(int dirfd, const char *path, int flags, uint64_t *bytes)
@@ -89,6 +91,21 @@ int area_check(struct meta *m, uint64_t bytes, const char *what)
 			c->nr_backed = room;
 	}
 	return 0;
+}
+
+struct area_share area_share(const struct meta *m, uint32_t row, unsigned int which)
+{
+	struct area_share s = {0};
+
+	if (!which)
+		s = (struct area_share){m->cpus[row].first_page, m->cpus[row].nr_backed};
+	else if (row < m->nr_snapshots && m->snapshots[row].first_page)
+		s = (struct area_share){m->snapshots[row].first_page, m->snapshots[row].nr_backed};
+	if (s.first >= m->nr_pages)
+		s.nr = 0;
+	else if (s.nr > m->nr_pages - s.first)
+		s.nr = m->nr_pages - s.first;
+	return s;
 }
 
 static int read_desc(int fd, const struct area_header *head, uint32_t index, struct page_desc *d)
@@ -168,6 +185,33 @@ void area_count_from_clear(struct meta *m)
 	}
 }
 
+/* A snapshot ends where the live records begin. */
+static void hide_later(const struct area_snapshot *s, uint64_t *page)
+{
+	const struct page_head *head = (const struct page_head *)page;
+	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
+
+	for (uint64_t at = PAGE_HEAD_BYTES; at + 8 <= end;) {
+		uint64_t word = page[at / 8];
+		uint32_t bytes = record_word_bytes(word);
+
+		if (!bytes || bytes > end - at)
+			break;
+		if (head->base_stamp + record_word_stamp(word) >= s->to_stamp)
+			memset(&page[at / 8], 0, bytes);
+		at += bytes;
+	}
+}
+
+static void hide(const struct area *a, const struct page_desc *d, uint64_t *page)
+{
+	const struct page_head *head = (const struct page_head *)page;
+
+	area_hide(row_of(a, page), d, page);
+	if (a->snaps && head->cpu < a->nr_cpus)
+		hide_later(&a->snaps[head->cpu], page);
+}
+
 /* Those of one reader: a member each. */
 struct areas {
 	unsigned int nr;
@@ -184,7 +228,7 @@ static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 	/* Whether it is still the page that was added, its order of taking tells: pages.c. */
 	ret = area_read_page(a->fd, &a->head, ref->index, page, &d, a->path);
 	if (ret > 0)
-		area_hide(row_of(a, page), &d, page);
+		hide(a, &d, page);
 	return ret;
 }
 
@@ -205,8 +249,9 @@ static void areas_close(void *arg)
 	free(all);
 }
 
-/* Remember the pages of one CPU of the top buffer. */
-static int add_cpu(struct pages *p, uint32_t member, const struct area *a, const struct area_cpu *c)
+/* Remember pages of one CPU of the top buffer. */
+static int add_share(struct pages *p, uint32_t member, const struct area *a,
+		     const struct area_share *s)
 {
 	uint32_t stride = a->head.tables[AREA_PAGES].entry_bytes;
 	unsigned char *descs = malloc((size_t)DESC_CHUNK * stride);
@@ -215,10 +260,10 @@ static int add_cpu(struct pages *p, uint32_t member, const struct area *a, const
 
 	if (!descs)
 		return fail(ENOMEM, "%s: no memory", a->path);
-	for (uint32_t at = 0; at < c->nr_backed && err >= 0; at += DESC_CHUNK) {
-		uint32_t nr = c->nr_backed - at < DESC_CHUNK ? c->nr_backed - at : DESC_CHUNK;
+	for (uint32_t at = 0; at < s->nr && err >= 0; at += DESC_CHUNK) {
+		uint32_t nr = s->nr - at < DESC_CHUNK ? s->nr - at : DESC_CHUNK;
 		ssize_t n = pread(a->fd, descs, (size_t)nr * stride,
-				  (off_t)area_desc_offset(&a->head, c->first_page + at));
+				  (off_t)area_desc_offset(&a->head, s->first + at));
 
 		if (n < 0) {
 			err = fail_errno(errno, "cannot read %s", a->path);
@@ -226,7 +271,7 @@ static int add_cpu(struct pages *p, uint32_t member, const struct area *a, const
 		}
 		nr = (uint32_t)((size_t)n / stride);
 		for (uint32_t i = 0; i < nr && err >= 0; i++) {
-			uint32_t index = c->first_page + at + i;
+			uint32_t index = s->first + at + i;
 			struct page_desc d;
 
 			memcpy(&d, descs + (size_t)i * stride, sizeof(d));
@@ -234,7 +279,7 @@ static int add_cpu(struct pages *p, uint32_t member, const struct area *a, const
 				continue;
 			err = area_read_page(a->fd, &a->head, index, page, &d, a->path);
 			if (err > 0) {
-				area_hide(row_of(a, page), &d, page);
+				hide(a, &d, page);
 				err = pages_add_page(p, member, page,
 						     area_page_offset(&a->head, index), index,
 						     d.state == PAGE_OWNED);
@@ -255,8 +300,43 @@ static uint64_t mono_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* Open one area and its tables. Return: 0 or -errno with fail() set. */
-static int open_one(const char *path, struct area **out, struct meta **meta)
+/* The rows of CPUs as if what is in the snapshot had been all there was. */
+static void count_snapshot(struct meta *m, uint32_t first, uint32_t nr)
+{
+	for (uint32_t i = first; i < first + nr; i++) {
+		struct area_cpu *c = &m->cpus[i];
+		const struct area_snapshot *s = &m->snapshots[i];
+
+		c->cleared_stamp = s->from_stamp;
+		c->cleared_overrun = s->from_overrun;
+		c->cleared_dropped = s->from_dropped;
+		c->cleared_commit = s->from_commit;
+		c->overrun = s->to_overrun;
+		c->dropped_events = s->to_dropped;
+		c->commit_overrun = s->to_commit;
+		c->read_events = 0;
+	}
+}
+
+/* Has a snapshot been taken since the tables were read, or while they were? */
+static bool is_swapped(const struct area *a, const struct meta *m)
+{
+	const struct area_table *t = &a->head.tables[AREA_SNAPSHOTS];
+
+	for (uint32_t i = 0; i < m->nr_snapshots; i++) {
+		uint64_t at = t->offset + (uint64_t)i * t->entry_bytes, gen;
+
+		at += offsetof(struct area_snapshot, gen);
+		if (m->snapshots[i].gen & 1 ||
+		    pread(a->fd, &gen, sizeof(gen), (off_t)at) != (ssize_t)sizeof(gen) ||
+		    gen != m->snapshots[i].gen)
+			return true;
+	}
+	return false;
+}
+
+/* Open one area and its tables, as if its snapshot were all there is if @snapshot. Return: 0 or -errno with fail() set. */
+static int open_one(const char *path, bool snapshot, struct area **out, struct meta **meta)
 {
 	struct area *a;
 	uint64_t bytes;
@@ -290,67 +370,120 @@ static int open_one(const char *path, struct area **out, struct meta **meta)
 		a->cpus = &(*meta)->cpus[(*meta)->buffers[0].first_cpu];
 		a->nr_cpus = (*meta)->buffers[0].nr_cpus;
 	}
+	if (snapshot && a->nr_cpus) {
+		uint32_t first = (*meta)->buffers[0].first_cpu;
+
+		/* an engine that knew none: all of it is empty */
+		if ((*meta)->nr_snapshots < first + a->nr_cpus)
+			a->nr_cpus = 0;
+		else
+			a->snaps = &(*meta)->snapshots[first];
+		count_snapshot(*meta, first, a->nr_cpus);
+	}
 	area_count_from_clear(*meta);
 	*out = a;
 	return 0;
 }
 
 /* Add area number @all->nr. Return: 0 or -errno with fail() set. */
-static int add_area(struct pages *p, struct areas *all, const char *path)
+static int add_area(struct pages *p, struct areas *all, const char *path, bool snapshot,
+		    bool *swapped)
 {
 	uint32_t member = all->nr;
 	struct area *a = NULL;
 	struct meta *m;
-	int err = open_one(path, &a, &m);
+	int err = open_one(path, snapshot, &a, &m);
 
 	if (err)
 		return err;
 	all->of[all->nr++] = a;
 	err = pages_set_member(p, member, m);
 	for (uint32_t i = 0; !err && i < a->nr_cpus; i++)
-		err = add_cpu(p, member, a, &a->cpus[i]);
+		for (unsigned int which = 0; which < 2 && !err; which++) {
+			struct area_share s = area_share(m, m->buffers[0].first_cpu + i, which);
+
+			err = add_share(p, member, a, &s);
+		}
+	*swapped |= !err && snapshot && is_swapped(a, m);
 	return err;
 }
 
-int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out)
+/* The tables of all, and which pages there are. Return: 0 or -errno with fail() set. */
+static int gather(const char *const *paths, unsigned int nr, bool snapshot, struct pages **out,
+		  bool *swapped)
 {
-	struct pages_finish how = {.sample_clock = true, .note = note_line};
 	struct pages_source source = {.fetch = area_fetch, .close = areas_close};
 	struct areas *all = calloc(1, sizeof(*all) + nr * sizeof(all->of[0]));
-	char text[sizeof(struct utsname)];
-	struct utsname u;
-	struct pages *p;
 	int err = 0;
 
 	if (!all)
 		return fail(ENOMEM, "no memory for %u areas", nr);
 	source.arg = all;
-	p = pages_new(&source);
-	if (!p)
+	*out = pages_new(&source);
+	if (!*out)
 		return -ENOMEM;
 	for (unsigned int i = 0; i < nr && !err; i++) {
-		err = add_area(p, all, paths[i]);
+		err = add_area(*out, all, paths[i], snapshot, swapped);
 		/* one of several may have gone, or not be filled in yet */
 		if (nr > 1 && (err == -ENOENT || err == -EAGAIN))
 			err = 0;
 	}
 	if (!err && !all->nr)
 		err = fail(ENOENT, "none of %u areas can be read", nr);
-	if (err) {
+	if (err)
+		pages_free(*out);
+	return err;
+}
+
+#define TRIES 20
+
+static int open_views(const char *const *paths, unsigned int nr, bool snapshot, struct reader **out)
+{
+	struct pages_finish how = {.sample_clock = true, .note = note_line};
+	char text[sizeof(struct utsname)];
+	struct pages *p = NULL;
+	struct utsname u;
+	int err;
+
+	for (int i = 0;; i++) {
+		bool swapped = false;
+
+		err = gather(paths, nr, snapshot, &p, &swapped);
+		if (err)
+			return err;
+		/* where one follows another at once: what is still there of one of them */
+		if (!swapped || i == TRIES)
+			break;
 		pages_free(p);
-		return err;
 	}
 	uname(&u);
 	snprintf(text, sizeof(text), "%s %s %s %s", u.sysname, u.nodename, u.release, u.machine);
 	how.uname = text;
-	how.cmdline = all->of[0]->head.exe;
+	how.cmdline = pages_member(p, 0) ? pages_member(p, 0)->head.exe : "";
 	how.nr_cpus_online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	how.now_ns = mono_now_ns();
 	*out = pages_finish(p, &how, &err);
 	return *out ? 0 : err;
 }
 
+int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out)
+{
+	return open_views(paths, nr, false, out);
+}
+
 int reader_open_area(const char *path, struct reader **out)
 {
-	return reader_open_areas(&path, 1, out);
+	return open_views(&path, 1, false, out);
+}
+
+int reader_open_snapshot(const char *path, struct reader **out, bool *allocated)
+{
+	const struct meta *m;
+	int err = open_views(&path, 1, true, out);
+
+	if (err)
+		return err;
+	m = pages_member(pages_of_reader(*out), 0);
+	*allocated = m->nr_snapshots && m->snapshots[0].allocated;
+	return 0;
 }

@@ -44,6 +44,17 @@ int area_read_page(int fd, const struct area_header *head, uint32_t index, void 
  */
 void area_hide(const struct area_cpu *c, const struct page_desc *d, uint64_t *page);
 
+/* Pages that follow one another. */
+struct area_share {
+	uint32_t first, nr;
+};
+
+/*
+ * area_share() - the backed pages of row @row of AREA_CPUS. @which: 0, or 1 for those that it has
+ * besides because of snapshots. In bounds after area_check(), whatever the area says; nr may be 0.
+ */
+struct area_share area_share(const struct meta *m, uint32_t row, unsigned int which);
+
 /* The losses of each CPU since the buffer was cleared, in place of those since it began. */
 void area_count_from_clear(struct meta *m);
 

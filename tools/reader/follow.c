@@ -247,6 +247,14 @@ static int refresh(struct follow *f)
 		b = f->meta->buffers;
 	}
 	b->flags = now.flags;
+	for (uint32_t i = 0; i < f->meta->nr_snapshots; i++) {
+		const struct area_table *t = &f->meta->head.tables[AREA_SNAPSHOTS];
+
+		if (pread(f->fd, &f->meta->snapshots[i], sizeof(*f->meta->snapshots),
+			  (off_t)(t->offset + (uint64_t)i * t->entry_bytes)) !=
+		    (ssize_t)sizeof(*f->meta->snapshots))
+			return fail(EIO, "%s was cut", f->path);
+	}
 	for (uint32_t i = b->first_cpu; i < b->first_cpu + b->nr_cpus; i++) {
 		const struct area_table *t = &f->meta->head.tables[AREA_CPUS];
 		struct area_cpu *mine = &f->meta->cpus[i];
@@ -267,24 +275,24 @@ static int refresh(struct follow *f)
 	return 0;
 }
 
-/* Call @each for the descriptors of a CPU's pages that have an owner or records. */
-static int each_page(const struct follow *f, unsigned int cpu,
-		     int (*each)(void *arg, uint32_t index, const struct page_desc *d), void *arg)
+/* Call @each for the descriptors of pages that have an owner or records. */
+static int each_of_share(const struct follow *f, const struct area_share *s,
+			 int (*each)(void *arg, uint32_t index, const struct page_desc *d),
+			 void *arg)
 {
-	const struct area_cpu *c = row_of(f, cpu);
 	uint32_t stride = f->meta->head.tables[AREA_PAGES].entry_bytes;
 	unsigned char *descs;
 	int ret = 0;
 
-	if (!c || !c->nr_backed)
+	if (!s->nr)
 		return 0;
 	descs = malloc((size_t)DESC_CHUNK * stride);
 	if (!descs)
 		return fail(ENOMEM, "%s: no memory", f->path);
-	for (uint32_t at = 0; at < c->nr_backed && ret >= 0; at += DESC_CHUNK) {
-		uint32_t nr = c->nr_backed - at < DESC_CHUNK ? c->nr_backed - at : DESC_CHUNK;
+	for (uint32_t at = 0; at < s->nr && ret >= 0; at += DESC_CHUNK) {
+		uint32_t nr = s->nr - at < DESC_CHUNK ? s->nr - at : DESC_CHUNK;
 		ssize_t n = pread(f->fd, descs, (size_t)nr * stride,
-				  (off_t)area_desc_offset(&f->meta->head, c->first_page + at));
+				  (off_t)area_desc_offset(&f->meta->head, s->first + at));
 
 		nr = n > 0 ? (uint32_t)((size_t)n / stride) : 0;
 		for (uint32_t i = 0; i < nr && ret >= 0; i++) {
@@ -292,11 +300,25 @@ static int each_page(const struct follow *f, unsigned int cpu,
 
 			memcpy(&d, descs + (size_t)i * stride, sizeof(d));
 			if (d.state == PAGE_OWNED || d.state == PAGE_PUBLISHED)
-				ret = each(arg, c->first_page + at + i, &d);
+				ret = each(arg, s->first + at + i, &d);
 		}
 	}
 	free(descs);
 	return ret < 0 ? ret : 0;
+}
+
+/* Of all of a CPU's pages. */
+static int each_page(const struct follow *f, unsigned int cpu,
+		     int (*each)(void *arg, uint32_t index, const struct page_desc *d), void *arg)
+{
+	int ret = 0;
+
+	for (unsigned int which = 0; row_of(f, cpu) && which < 2 && !ret; which++) {
+		struct area_share s = area_share(f->meta, f->meta->buffers->first_cpu + cpu, which);
+
+		ret = each_of_share(f, &s, each, arg);
+	}
+	return ret;
 }
 
 struct looking {

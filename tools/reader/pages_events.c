@@ -21,6 +21,7 @@
 #define NR_IDS	 65536u
 #define FIRST_ID 21u /* those before it are the system ftrace's */
 #define MAX_TEXT 65536u
+#define STACK_ID 4u /* ftrace:kernel_stack */
 
 /* What is gathered while the members are gone through. */
 struct gather {
@@ -101,21 +102,29 @@ static int add_format(struct gather *g, const char *system, const char *text, ui
 	return 0;
 }
 
+/* ftrace:kernel_stack, the one of that system which processes write as an event. */
+static bool is_stack(const char *system, const char *text)
+{
+	return text && !strcmp(system, "ftrace") && !strncmp(text, "name: kernel_stack\n", 19);
+}
+
 static int add_event(struct gather *g, struct member *mb, const struct area_event *e)
 {
 	const char *system = meta_string(mb->meta, e->system), *text = format_of(mb->meta, e);
 	const struct formats *fs = &g->p->formats;
 	uint32_t id = 0;
+	bool stack;
 	int err;
 
-	if (!text || !is_name(system) || !strcmp(system, "ftrace"))
+	stack = is_stack(system, text);
+	if (!text || !is_name(system) || (!strcmp(system, "ftrace") && !stack))
 		return 0;
 	for (size_t i = 0; i < fs->nr && !id; i++)
 		if (same(&fs->at[i], system, text))
 			id = (uint32_t)fs->at[i].id;
 	if (!id) {
-		id = choose_id(g, e->id);
-		if (!id)
+		id = stack ? STACK_ID : choose_id(g, e->id);
+		if (!id || (stack && g->used[id]))
 			return 0;
 		err = add_format(g, system, text, id);
 		if (err)
@@ -227,8 +236,10 @@ int pages_find_codes(struct pages *p, const struct formats *fs)
 	if (!p->codes)
 		return fail(ENOMEM, "no memory for events");
 	for (size_t i = 0; i < fs->nr; i++)
-		if (fs->at[i].id >= 0 && (uint32_t)fs->at[i].id < NR_IDS)
+		if (fs->at[i].id >= 0 && (uint32_t)fs->at[i].id < NR_IDS) {
 			find_codes(&p->codes[fs->at[i].id], fs->at[i].text);
+			p->codes[fs->at[i].id].stack = is_stack(fs->at[i].system, fs->at[i].text);
+		}
 	return 0;
 }
 

@@ -167,9 +167,11 @@ void follow_free(struct pages *p);
 int pages_make_streams(struct pages *p);
 
 /* Which fields of an event hold addresses in the text, to be read as symbols (%ps and its kind). */
+#define STACK_OFFSET 16u
 struct event_codes {
 	uint16_t nr;
 	uint16_t offset[6];
+	bool stack; /* all from STACK_OFFSET on are */
 };
 
 /* The events of all members, under ids that mean the same in each. Return: 0 or -errno with fail(). */

@@ -176,6 +176,13 @@ static bool take_event(const struct pages *p, struct stream *s, const struct ope
 		addr = canonical(s, o->member, addr, slot_stamp(o, slot));
 		memcpy(data + codes->offset[i], &addr, 8);
 	}
+	for (uint32_t at = STACK_OFFSET; codes->stack && at + 8 <= bytes; at += 8) {
+		uint64_t addr;
+
+		memcpy(&addr, data + at, 8);
+		addr = canonical(s, o->member, addr, slot_stamp(o, slot));
+		memcpy(data + at, &addr, 8);
+	}
 	rec->event = id;
 	rec->data = data;
 	rec->data_bytes = bytes;

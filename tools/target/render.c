@@ -34,6 +34,7 @@ struct file {
 	int (*tables)(const struct meta *m, struct out *o);
 	int (*records)(struct reader *r, struct out *o, unsigned int cpu);
 	bool per_cpu;
+	bool snapshot;
 };
 
 /* The tables; the area's descriptor in *@keep, to be closed, if that is wanted. */
@@ -223,6 +224,8 @@ static void print_probe(const struct meta *m, struct out *o, const char *name,
 		[AREA_PROBE_CPUDUMP] = "cpudump",
 		[AREA_PROBE_ENABLE_EVENT] = "enable_event",
 		[AREA_PROBE_DISABLE_EVENT] = "disable_event",
+		[AREA_PROBE_SNAPSHOT] = "snapshot",
+		[AREA_PROBE_STACKTRACE] = "stacktrace",
 	};
 
 	if (p->command >= sizeof(commands) / sizeof(commands[0]))
@@ -334,6 +337,51 @@ static int trace(struct reader *r, struct out *o, unsigned int cpu)
 	return err < 0 ? err : 0;
 }
 
+static bool is_empty(const struct reader *r, unsigned int cpu)
+{
+	for (unsigned int i = 0; i < r->nr_cpus; i++)
+		if ((cpu == UINT32_MAX || cpu == i) && r->stats[i].entries)
+			return false;
+	return true;
+}
+
+/* What the kernel says in place of an empty one. */
+static void print_snapshot_help(struct out *o, bool allocated, bool of_cpu)
+{
+	out_printf(o, "#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n",
+		   allocated ? "allocated" : "freed");
+	out_text(o, of_cpu ? "# echo 0 > snapshot : Invalid for per_cpu snapshot file.\n"
+			   : "# echo 0 > snapshot : Clears and frees snapshot buffer\n");
+	out_text(o, "# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.\n");
+	out_printf(o, "#                      Takes a snapshot of the main buffer%s.\n",
+		   of_cpu ? " for this cpu" : "");
+	out_printf(o, "# echo 2 > snapshot : Clears %ssnapshot buffer (but does not allocate%s)\n",
+		   of_cpu ? "this cpu's " : "", of_cpu ? "" : " or free");
+	out_text(o, "#                      (Doesn't have to be '2' works with any number that\n");
+	out_text(o, "#                       is not a '0' or '1')\n");
+}
+
+static int render_snapshot(const struct target *t, const char *file, unsigned int cpu,
+			   struct out *o)
+{
+	struct reader *r;
+	bool allocated;
+	int err = reader_open_snapshot(t->path, &r, &allocated);
+
+	if (err)
+		return err;
+	if (cpu != UINT32_MAX && cpu >= r->nr_cpus) {
+		err = fail_errno(ENOENT, "%s", file);
+	} else if (is_empty(r, cpu)) {
+		out_printf(o, "# tracer: %s\n#\n", r->tracer);
+		print_snapshot_help(o, allocated, cpu != UINT32_MAX);
+	} else {
+		err = trace(r, o, cpu);
+	}
+	reader_close(r);
+	return err;
+}
+
 static void print_ts(struct out *o, const char *what, uint64_t ts, bool ns)
 {
 	uint64_t us = (ts + 500) / 1000;
@@ -420,8 +468,10 @@ static const struct file files[] = {
 	{.path = "set_ftrace_notrace", .tables = set_ftrace_notrace},
 	{.path = "set_graph_function", .tables = set_graph_function},
 	{.path = "set_graph_notrace", .tables = set_graph_notrace},
+	{.path = "snapshot", .snapshot = true},
 	{.path = "trace", .records = trace},
 	{.path = "trace_pipe"},
+	{.path = "snapshot", .snapshot = true, .per_cpu = true},
 	{.path = "stats", .records = stats, .per_cpu = true},
 	{.path = "trace", .records = trace, .per_cpu = true},
 	{.path = "trace_pipe", .per_cpu = true},
@@ -452,32 +502,6 @@ static const struct file *find(const char *path, unsigned int *cpu)
 	return NULL;
 }
 
-/* The snapshot's file: it reads as an area does. */
-static void snapshot_path(const struct target *t, char *path, size_t bytes)
-{
-	snprintf(path, bytes, "%s%s", t->path, AREA_SNAPSHOT_SUFFIX);
-}
-
-static int render_snapshot(const struct target *t, struct out *o)
-{
-	char path[sizeof(t->path) + sizeof(AREA_SNAPSHOT_SUFFIX)];
-	uint64_t entries = 0;
-	struct reader *r;
-	int err;
-
-	snapshot_path(t, path, sizeof(path));
-	if (access(path, F_OK))
-		return -EOPNOTSUPP; /* the process says how there may be one; so when it is empty */
-	err = reader_open_area(path, &r);
-	if (err)
-		return err;
-	for (unsigned int c = 0; c < r->nr_cpus; c++)
-		entries += r->stats[c].entries;
-	err = entries ? trace(r, o, UINT32_MAX) : -EOPNOTSUPP;
-	reader_close(r);
-	return err;
-}
-
 int render_file(const struct target *t, const char *file, struct out *o)
 {
 	unsigned int cpu;
@@ -486,11 +510,10 @@ int render_file(const struct target *t, const char *file, struct out *o)
 	struct meta *m;
 	int err;
 
-	if (!strcmp(file, "snapshot"))
-		return render_snapshot(t, o);
-
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
+	if (f->snapshot)
+		return render_snapshot(t, file, cpu, o);
 	if (!f->tables && !f->records)
 		return !strcmp(f->path, "trace_pipe") ? render_pipe(t, cpu, o)
 						      : render_raw(t, cpu, o);

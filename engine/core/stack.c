@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See stack.h. The record is an event whose format is the kernel's kernel_stack, so that whoever reads
+ * the kernel's stacks reads these. Who walks, the hook says: it knows what a wrapped call's stack looks like.
+ * Frames beyond MAX_FRAMES are left out. fork: the child's area has the event's row (area_fork).
+ * Tests: tests/engine/fire/stacks.
+ */
+#include "engine/core/stack.h"
+
+#include <errno.h>
+
+#include "abi/record.h"
+#include "arch_barrier.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/core/trace_array.h"
+#include "engine/ring/ring_write.h"
+
+#define KERNEL_STACK_ID 4u /* as in the kernel */
+#define HEAD_BYTES	16u
+#define MAX_FRAMES	64u
+
+static const char format[] =
+	"name: kernel_stack\n"
+	"ID: 4\n"
+	"format:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+	"\n"
+	"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
+	"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> "
+	"%ps\\n\" "
+	"\"\\t=> %ps\\n\\t=> %ps\\n\", (void *)REC->caller[0], (void *)REC->caller[1], "
+	"(void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], "
+	"(void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]\n";
+
+static stack_walk *walker;
+static int (*prepare_walker)(void);
+static int prepared, described;
+
+void stack_register(stack_walk *walk, int (*prepare)(void))
+{
+	walker = walk;
+	prepare_walker = prepare;
+}
+
+int stack_prepare(void)
+{
+	if (!load_acquire(&prepared) && prepare_walker && !prepare_walker())
+		store_release(&prepared, 1);
+	return load_acquire(&prepared) ? 0 : -ENOSYS;
+}
+
+static int describe(void)
+{
+	struct area_table *formats = &area->tables[AREA_FORMATS];
+	struct area_table *rows = &area->tables[AREA_EVENTS];
+	uint32_t at = formats->count;
+	struct area_event *row;
+	int err = area_reserve(AREA_FORMATS, at + sizeof(format));
+
+	if (!err)
+		err = area_reserve(AREA_EVENTS, rows->count + 1);
+	if (err)
+		return err;
+	memcpy(area_entry(AREA_FORMATS, at), format, sizeof(format));
+	store_release(&formats->count, at + (uint32_t)sizeof(format));
+	row = area_entry(AREA_EVENTS, rows->count);
+	row->system = area_string("ftrace");
+	row->name = area_string("kernel_stack");
+	row->format = at;
+	row->format_bytes = sizeof(format) - 1;
+	row->id = KERNEL_STACK_ID;
+	store_release(&rows->count, rows->count + 1);
+	trace_arrays_sync();
+	return 0;
+}
+
+int stack_start(void)
+{
+	int err = load_acquire(&prepared) ? 0 : -ENOSYS;
+
+	if (!err && !described)
+		err = describe();
+	if (!err)
+		described = 1;
+	return err;
+}
+
+void stack_record(struct ring *r)
+{
+	uint64_t frames[MAX_FRAMES];
+	struct ring_slot slot;
+	uint32_t n, bytes;
+
+	if (!load_acquire(&prepared) || !ring_is_on(r))
+		return;
+	n = walker(frames, MAX_FRAMES);
+	bytes = HEAD_BYTES + n * 8;
+	if (!n || !ring_reserve(r, &slot, bytes))
+		return;
+	slot.words[1] = n;
+	memcpy(slot.words + 2, frames, n * 8);
+	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(KERNEL_STACK_ID, bytes));
+}

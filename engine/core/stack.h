@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Stacks of calls in the trace, as the kernel's event ftrace:kernel_stack: from the innermost function of
+ * the program outwards, without frames of the engine's.
+ */
+#ifndef VESTIGE_CORE_STACK_H
+#define VESTIGE_CORE_STACK_H
+
+#include "engine/ring/ring.h"
+
+/*
+ * Who walks: the calling thread's return addresses, innermost first, at most @room of them, into @to.
+ * Return: how many. Any context. Said in constructor context.
+ */
+typedef uint32_t stack_walk(uint64_t *to, uint32_t room);
+void stack_register(stack_walk *walk, int (*prepare)(void));
+
+/*
+ * stack_prepare() - have what walking needs, which may load an object: not under the tree's lock, nor in
+ * a hook. Return: 0; -ENOSYS: this program has no unwinder.
+ */
+int stack_prepare(void);
+
+/*
+ * stack_start() - stacks are going to be recorded. Under the tree's lock, after stack_prepare().
+ * Return: 0; -ENOSYS; -ENOSPC: no room for the event's format.
+ */
+int stack_start(void);
+
+/* stack_record() - the stack here, as a record. Any context, after stack_start(). */
+void stack_record(struct ring *r);
+
+#endif
