@@ -147,6 +147,7 @@ TREE_SHOW(set_ftrace_notrace_pid);
 TREE_STORE(set_ftrace_notrace_pid);
 TREE_STORE(set_graph_function);
 TREE_STORE(set_graph_notrace);
+TREE_SHOW(timestamp_mode);
 TREE_STORE(trace);
 TREE_STORE(trace_marker);
 TREE_SHOW(snapshot);
