@@ -58,6 +58,8 @@ const struct tree_row tree_rows[] = {
 	       "size of the buffer for one CPU"),
 	ENGINE("buffer_size_kb", 0644, TREE_CPU, buffer_size_kb_show, buffer_size_kb_store,
 	       "the same of this CPU alone"),
+	ENGINE("timestamp_mode", 0444, TREE_INSTANCE, timestamp_mode_show, NULL,
+	       "how trace_pipe_raw stamps: each record tells the time since the one before"),
 	ENGINE("buffer_total_size_kb", 0444, TREE_INSTANCE, buffer_total_size_kb_show,
 	       NULL, "the sum over all CPUs"),
 	RENDERED("available_filter_functions", 0444, TREE_GLOBAL, NULL,

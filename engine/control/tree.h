@@ -148,6 +148,7 @@ TREE_STORE(set_ftrace_notrace_pid);
 TREE_STORE(set_graph_function);
 TREE_STORE(set_graph_notrace);
 TREE_STORE(snapshot);
+TREE_SHOW(timestamp_mode);
 TREE_STORE(trace);
 TREE_STORE(trace_marker);
 TREE_SHOW(trace_clock);
