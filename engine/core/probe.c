@@ -74,25 +74,25 @@ static int take_one(struct area_probe *row)
 	return n < 0;
 }
 
-static void hit(uint32_t id, void *arg)
+static void hit(uint32_t id, void *arg, const struct ops_frame *frame)
 {
 	const struct group *g = arg;
 	int on = g->command == AREA_PROBE_TRACEON;
 	uint32_t row;
 
-	if (!area || id >= g->nr_ids || ring_is_on(g->tr->ring) == on)
+	if (!frame || !area || id >= g->nr_ids || ring_is_on(g->tr->ring) == on)
 		return;
 	row = load_relaxed(&g->row_of[id]);
 	if (row && take_one(row_at(g, row - 1)))
 		ring_set_on(g->tr->ring, on);
 }
 
-static void hit_kind(uint32_t id, void *arg)
+static void hit_kind(uint32_t id, void *arg, const struct ops_frame *frame)
 {
 	const struct group *g = arg;
 	uint32_t row;
 
-	if (!area || id >= g->nr_ids || !g->kind->changes(g->object))
+	if (!frame || !area || id >= g->nr_ids || !g->kind->changes(g->object))
 		return;
 	row = load_relaxed(&g->row_of[id]);
 	if (row && take_one(row_at(g, row - 1)))
