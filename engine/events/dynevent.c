@@ -31,10 +31,21 @@ static int is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+static size_t find(const char *text, size_t n, char c)
+{
+	size_t i;
+
+	for (i = 0; i < n && text[i] != c; i++)
+		;
+	return i;
+}
+
 int dyn_command_split(struct dyn_command *c, const char *text, size_t n)
 {
 	size_t i = 0, start;
 
+	/* a NUL ends it, as it does the kernel's */
+	n = find(text, n, '\0');
 	c->raw = text;
 	c->raw_bytes = n;
 	c->nr_words = c->text_bytes = 0;
@@ -68,15 +79,6 @@ int dyn_command_words_are(const struct dyn_command *c, uint32_t first, const cha
 		return !n;
 	at = c->at[first];
 	return c->text_bytes - at == n && !memcmp(c->text + at, words, n);
-}
-
-static size_t find(const char *text, size_t n, char c)
-{
-	size_t i;
-
-	for (i = 0; i < n && text[i] != c; i++)
-		;
-	return i;
 }
 
 /* Which events a word of `-:` or `!` names. */
