@@ -96,7 +96,19 @@ const struct tree_row tree_rows[] = {
 	ENGINE("dynamic_events", 0640, TREE_GLOBAL, dynamic_events_show, dynamic_events_store,
 	       "events that are defined by a write here, of all kinds"),
 	ENGINE("kprobe_events", 0640, TREE_GLOBAL, kprobe_events_show, kprobe_events_store,
-	       "probes of functions: `p[:[GRP/]EV] FUNCTION [NAME=FETCH[:TYPE]...]`, `r` at their return, `-:EV` removes"),
+	       "Create/append/remove/show probes of the program's functions, a definition a line\n"
+	       "\t  p[:[<group>/][<event>]] <place> [<args>]\n"
+	       "\t  r[maxactive][:[<group>/][<event>]] <place> [<args>]\n"
+	       "\t  -:[<group>/][<event>]\n"
+	       "\t  place: [<module>:]<symbol>[+<offset>]|<memaddr>\n"
+	       "\t  place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>\n"
+	       "\t  place (uprobe): <path>:<offset>[%return]\n"
+	       "\t  args: [<name>=]fetcharg[:type]\n"
+	       "\t  fetcharg: %<register>, $stack<index>, $stack, $retval, $arg<N>,\n"
+	       "\t    $comm, @<address>, @<symbol>[+|-<offset>], +|-[u]<offset>(<fetcharg>),\n"
+	       "\t    \\imm-value, \\\"imm-string\"\n"
+	       "\t  type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, symbol, string,\n"
+	       "\t    ustring, b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]"),
 	ENGINE("kprobe_profile", 0440, TREE_GLOBAL, kprobe_profile_show, NULL,
 	       "how often each was hit, and missed"),
 	ENGINE("uprobe_events", 0640, TREE_GLOBAL, uprobe_events_show, uprobe_events_store,
