@@ -282,7 +282,10 @@ static int parse_base(struct parse *p, const char *text, size_t n, uint32_t at)
 /* `+8(+0(%di))`: the offsets are found outermost first. */
 static int parse_expression(struct parse *p, const char *text, size_t n, uint32_t at)
 {
-	int64_t offsets[FETCH_MAX_DEREFS];
+	struct {
+		int64_t offset;
+		uint32_t at;
+	} levels[FETCH_MAX_TEXT / 3 + 1]; /* an offset and its brace take three letters */
 	uint32_t depth = 0, start;
 	struct fetch_arg *a = p->arg;
 	int err;
@@ -291,19 +294,17 @@ static int parse_expression(struct parse *p, const char *text, size_t n, uint32_
 		size_t open, close, skip;
 
 		start = at;
-		if (depth == FETCH_MAX_DEREFS - 1)
-			return bad(p, start, "Dereference is too much nested");
 		open = find(text, n, '(');
 		if (open == n)
 			return bad(p, start, "Dereference needs a brace");
 		/* memory of the program is what there is: `u` says no more */
 		skip = open > 1 && text[1] == 'u' ? 2 : 1;
 		if (!is_digit(skip < open ? text[skip] : 0) ||
-		    number(text + skip, open - skip, &offsets[depth]))
+		    number(text + skip, open - skip, &levels[depth].offset))
 			return bad(p, start, "Invalid dereference offset");
 		if (*text == '-')
-			offsets[depth] = -offsets[depth];
-		depth++;
+			levels[depth].offset = -levels[depth].offset;
+		levels[depth++].at = start;
 		close = find_last(text, n, ')');
 		if (close == n || close < open)
 			return bad(p, at + (uint32_t)n, "Dereference brace is not closed");
@@ -318,8 +319,11 @@ static int parse_expression(struct parse *p, const char *text, size_t n, uint32_
 		return err;
 	if (depth && (a->base == FETCH_COMM || a->base == FETCH_TEXT))
 		return bad(p, at, "$comm can not be dereferenced");
-	while (depth)
-		a->derefs[a->nr_derefs++] = offsets[--depth];
+	while (depth--) {
+		if (a->nr_derefs == FETCH_MAX_DEREFS)
+			return bad(p, levels[depth].at, "Dereference is too much nested");
+		a->derefs[a->nr_derefs++] = levels[depth].offset;
+	}
 	return 0;
 }
 

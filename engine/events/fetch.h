@@ -16,7 +16,7 @@
 #define FETCH_MAX_ARGS	 128u
 #define FETCH_MAX_NAME	 32u
 #define FETCH_MAX_TEXT	 63u /* of an argument behind its `=` */
-#define FETCH_MAX_DEREFS 14u
+#define FETCH_MAX_DEREFS 13u
 #define FETCH_MAX_ARRAY	 64u
 #define FETCH_MAX_STRING 1024u /* bytes, NUL included: longer ones are cut */
 #define FETCH_FAULT	 "(fault)"

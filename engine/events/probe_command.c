@@ -221,6 +221,28 @@ static int looks_like_file(const struct dyn_command *c)
 	       find(c->word[1], c->bytes[1], ':') < c->bytes[1];
 }
 
+/*
+ * `(REFERENCE COUNTER)` behind an offset, in text at @at: who has one asks the kernel to count it up,
+ * so that a marker is passed at all. We do not.
+ */
+static int read_counter(struct probe_definition *d, const char *text, size_t *n, uint32_t at)
+{
+	size_t open = find(text, *n, '('), close = find(text, *n, ')');
+	uint64_t v;
+
+	if (open == *n)
+		return 0;
+	if (close == *n)
+		return bad(d, at + (uint32_t)*n, "Reference counter brace is not closed");
+	if (close != *n - 1)
+		return bad(d, at + (uint32_t)close + 1, "Reference counter has wrong suffix");
+	if (close < open || str_to_u64(text + open + 1, close - open - 1, &v))
+		return bad(d, at + (uint32_t)open + 1, "Invalid reference counter offset");
+	area_status("the reference counter of a probe is not counted up", d->place, 0);
+	*n = open;
+	return 0;
+}
+
 static int read_file(struct probe_definition *d)
 {
 	const char *text = d->c->word[1];
@@ -245,9 +267,9 @@ static int read_file(struct probe_definition *d)
 		return bad(d, 0, "Not a regular file");
 	text += colon + 1;
 	n -= colon + 1;
-	if (find(text, n, '(') < n)
-		return bad(d, (uint32_t)(colon + 1 + find(text, n, '(')),
-			   "Invalid reference counter offset");
+	err = read_counter(d, text, &n, (uint32_t)colon + 1);
+	if (err)
+		return err;
 	percent = find(text, n, '%');
 	if (percent < n) {
 		if (n - percent != 7 || memcmp(text + percent, "%return", 7))
