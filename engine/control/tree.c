@@ -94,7 +94,8 @@ const struct tree_row tree_rows[] = {
 	ENGINE("set_event_notrace_pid", 0644, TREE_INSTANCE, set_event_notrace_pid_show,
 	       set_event_notrace_pid_store, "never record those of these"),
 	ENGINE("dynamic_events", 0640, TREE_GLOBAL, dynamic_events_show, dynamic_events_store,
-	       "events that are defined by a write here, of all kinds"),
+	       "events that are defined by a write here, of all kinds: those of kprobe_events,\n"
+	       "\t  uprobe_events, and f[:[<group>/][<event>]] <func-name>[%return] [<args>]"),
 	ENGINE("kprobe_events", 0640, TREE_GLOBAL, kprobe_events_show, kprobe_events_store,
 	       "Create/append/remove/show probes of the program's functions, a definition a line\n"
 	       "\t  p[:[<group>/][<event>]] <place> [<args>]\n"

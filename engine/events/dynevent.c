@@ -12,7 +12,7 @@
 #include "engine/base/mem.h"
 #include "engine/events/probe_event.h"
 
-static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class};
+static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class};
 
 struct dyn_event *dyn_events;
 

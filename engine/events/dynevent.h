@@ -15,6 +15,7 @@
 #define DYN_MAX_NAME	 64u /* of a group or an event, NUL included */
 #define DYN_PROBE_KPROBE 1u
 #define DYN_PROBE_UPROBE 2u
+#define DYN_PROBE_FPROBE 4u
 #define DYN_ANY		 (~0u)
 
 struct dyn_event;

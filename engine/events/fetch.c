@@ -137,6 +137,8 @@ static int parse_register(struct parse *p, const char *text, size_t n, uint32_t 
 		if (p->ctx->is_return && registers[i].reg != FETCH_AX &&
 		    registers[i].reg < FETCH_IP)
 			break;
+		if (p->ctx->is_function)
+			break;
 		p->arg->base = FETCH_REG;
 		p->arg->reg = registers[i].reg;
 		return 0;

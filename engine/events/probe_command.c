@@ -21,7 +21,9 @@
 
 int probe_bad(struct probe_definition *d, uint32_t position, const char *text, int err)
 {
-	d->error->location = d->is_file ? "trace_uprobe" : "trace_kprobe";
+	d->error->location = d->is_file	      ? "trace_uprobe"
+			     : d->is_function ? "trace_fprobe"
+					      : "trace_kprobe";
 	d->error->error = (struct parse_error){text, d->c->at[d->word] + position};
 	return err;
 }
@@ -108,7 +110,7 @@ static int read_kind(struct probe_definition *d, uint32_t *colon)
 	d->is_return = *word == 'r';
 	if (n < 2 || !is_digit(word[1]) || d->is_file)
 		return *colon > 1 && *colon != n && d->is_file ? -EINVAL : 0;
-	if (!d->is_return)
+	if (!d->is_return && !d->is_function)
 		return bad(d, 1, "Maxactive is only for function exit");
 	if (str_to_u64(word + 1, *colon - 1, &d->maxactive) || !d->maxactive)
 		return bad(d, 1, "Invalid maxactive number");
@@ -154,6 +156,38 @@ static int place_error(struct probe_definition *d, int err)
 	return err ? probe_bad(d, 0, "Failed to register probe event", err) : 0;
 }
 
+/* `f`: with %return, or when $retval is fetched. */
+static int wants_return(const struct dyn_command *c)
+{
+	uint32_t i, k;
+
+	for (i = 2; i < c->nr_words; i++)
+		for (k = 0; k + 7 <= c->bytes[i]; k++)
+			if (!memcmp(c->word[i] + k, "$retval", 7))
+				return 1;
+	return 0;
+}
+
+/* The name that a probe without one has: `p_work_0`, `work__entry`. */
+static void default_name(struct probe_definition *d, const char *symbol, size_t n, uint64_t offset)
+{
+	struct seq_buf s;
+	size_t i;
+
+	seq_init(&s, d->name, sizeof(d->name) - 1);
+	if (!d->is_function)
+		seq_puts(&s, d->is_return ? "r_" : "p_");
+	for (i = 0; i < n; i++)
+		seq_putc(&s, symbol[i]);
+	if (d->is_function) {
+		seq_puts(&s, d->is_return ? "__exit" : "__entry");
+	} else {
+		seq_putc(&s, '_');
+		seq_putu(&s, offset);
+	}
+	clean_name(d, &s);
+}
+
 static int read_symbol(struct probe_definition *d)
 {
 	const char *text = d->c->word[1];
@@ -168,8 +202,10 @@ static int read_symbol(struct probe_definition *d)
 		d->is_return = 1;
 		n = percent;
 	}
+	if (d->is_function && wants_return(d->c))
+		d->is_return = 1;
 	plus = find(text, n, '+');
-	if (!plus || find(text, n, '-') < n ||
+	if (!plus || (d->is_function && plus < n) || find(text, n, '-') < n ||
 	    (plus < n &&
 	     (str_to_u64(text + plus + 1, n - plus - 1, &offset) || offset > UINT32_MAX)))
 		return bad(d, 0, "Invalid probed address or symbol");
@@ -180,19 +216,17 @@ static int read_symbol(struct probe_definition *d)
 		seq_putc(&s, '+');
 		seq_putu(&s, offset);
 	}
+	if (d->is_function && d->is_return)
+		seq_puts(&s, "%return");
 	d->place[s.len] = 0;
 	err = place_error(d, probe_place_symbol(text, plus, offset, &d->function));
-	if (err || d->name[0])
-		return err;
-	seq_init(&s, d->name, sizeof(d->name) - 1);
-	seq_putc(&s, d->is_return ? 'r' : 'p');
-	seq_putc(&s, '_');
-	for (i = 0; i < plus; i++)
-		seq_putc(&s, text[i]);
-	seq_putc(&s, '_');
-	seq_putu(&s, offset);
-	clean_name(d, &s);
-	return 0;
+	if (!err && d->maxactive && !d->is_return) {
+		d->word = 0;
+		err = bad(d, 1, "Maxactive is only for function exit");
+	}
+	if (!err && !d->name[0])
+		default_name(d, text, plus, offset);
+	return err;
 }
 
 static int read_address(struct probe_definition *d, uint64_t address)
@@ -321,6 +355,7 @@ static int read_args(struct probe_definition *d, struct fetch_arg *args, uint32_
 {
 	const struct fetch_context ctx = {.is_return = d->is_return,
 					  .is_file = d->is_file,
+					  .is_function = d->is_function,
 					  .symbol = symbol_address,
 					  .file_offset = file_address,
 					  .arg = d};
@@ -368,14 +403,16 @@ static int finish(struct probe_definition *d)
 	return err;
 }
 
-static int create(const struct dyn_command *c, struct dyn_error *error, int is_file)
+static int create(const struct dyn_command *c, struct dyn_error *error,
+		  const struct dyn_class *class, const char *letters, const char *group)
 {
+	int is_file = class == &uprobe_class;
 	struct probe_definition *d;
 	uint64_t address;
 	uint32_t colon;
 	int err;
 
-	if (c->nr_words < 2 || (*c->word[0] != 'p' && *c->word[0] != 'r') ||
+	if (c->nr_words < 2 || (*c->word[0] != letters[0] && *c->word[0] != letters[1]) ||
 	    looks_like_file(c) != is_file ||
 	    (c->bytes[0] > 1 && c->word[0][1] != ':' && !is_digit(c->word[0][1])))
 		return -ECANCELED;
@@ -384,16 +421,18 @@ static int create(const struct dyn_command *c, struct dyn_error *error, int is_f
 		return -ENOMEM;
 	d->c = c;
 	d->error = error;
+	d->class = class;
 	d->is_file = is_file;
+	d->is_function = class == &fprobe_class;
 	d->function = PROBE_NO_FUNCTION;
-	str_copy(d->group, sizeof(d->group), is_file ? "uprobes" : "kprobes");
+	str_copy(d->group, sizeof(d->group), group);
 	err = read_kind(d, &colon);
 	if (!err && colon < c->bytes[0])
 		err = read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1, colon + 1);
 	d->word = 1;
 	if (!err && is_file)
 		err = read_file(d);
-	else if (!err && !str_to_u64(c->word[1], c->bytes[1], &address))
+	else if (!err && !d->is_function && !str_to_u64(c->word[1], c->bytes[1], &address))
 		err = read_address(d, address);
 	else if (!err)
 		err = read_symbol(d);
@@ -405,10 +444,15 @@ static int create(const struct dyn_command *c, struct dyn_error *error, int is_f
 
 int kprobe_create(const struct dyn_command *c, struct dyn_error *error)
 {
-	return create(c, error, 0);
+	return create(c, error, &kprobe_class, "pr", "kprobes");
 }
 
 int uprobe_create(const struct dyn_command *c, struct dyn_error *error)
 {
-	return create(c, error, 1);
+	return create(c, error, &uprobe_class, "pr", "uprobes");
+}
+
+int fprobe_create(const struct dyn_command *c, struct dyn_error *error)
+{
+	return create(c, error, &fprobe_class, "ff", "fprobes");
 }

@@ -11,7 +11,8 @@ struct probe_definition {
 	struct dyn_error *error;
 	uint32_t word; /* in which what is wrong is looked for */
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
-	int is_return, is_file;
+	int is_return, is_file, is_function;
+	const struct dyn_class *class;
 	uint64_t maxactive;
 	uint64_t file_offset;
 	uint32_t path_bytes; /* of the place's word, when it is a file */
@@ -29,5 +30,6 @@ int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint3
 /* As struct dyn_class has them. */
 int kprobe_create(const struct dyn_command *c, struct dyn_error *error);
 int uprobe_create(const struct dyn_command *c, struct dyn_error *error);
+int fprobe_create(const struct dyn_command *c, struct dyn_error *error);
 
 #endif

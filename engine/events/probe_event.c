@@ -122,7 +122,7 @@ static struct probe *as_probe(const struct dyn_event *e)
 
 static int is_probe(const struct dyn_event *e)
 {
-	return e->class == &kprobe_class || e->class == &uprobe_class;
+	return e->class == &kprobe_class || e->class == &uprobe_class || e->class == &fprobe_class;
 }
 
 /* Another place for an event that is there. Return: 0 if it may be. */
@@ -133,7 +133,7 @@ static int may_join(struct probe_definition *d, const struct probe_event *pe,
 	uint32_t i;
 
 	d->word = 0;
-	if (pe->is_return != d->is_return || pe->is_file != d->is_file)
+	if (pe->is_return != d->is_return || pe->kind != d->class->kind)
 		return probe_bad(d, 0, "Probe type is different from existing probe", -EEXIST);
 	for (i = 0; i < nr && i < pe->nr_args; i++)
 		if (!fetch_same_field(&pe->args[i], &args[i]))
@@ -168,7 +168,7 @@ static struct probe_event *new_event(struct probe_definition *d, const struct fe
 	str_copy(pe->group, sizeof(pe->group), d->group);
 	str_copy(pe->name, sizeof(pe->name), d->name);
 	pe->is_return = d->is_return != 0;
-	pe->is_file = d->is_file != 0;
+	pe->kind = (uint8_t)d->class->kind;
 	pe->nr_args = nr;
 	pe->fixed_bytes = bytes;
 	memcpy(pe->args, args, nr * sizeof(*args));
@@ -186,7 +186,7 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 
 	if (!p)
 		return NULL;
-	p->dyn.class = d->is_file ? &uprobe_class : &kprobe_class;
+	p->dyn.class = d->class;
 	p->place = heap_copy(d->place, strlen(d->place));
 	p->path = d->is_file ? heap_copy(d->place, d->path_bytes) : NULL;
 	p->file_offset = d->file_offset;
@@ -276,7 +276,7 @@ static void probe_show(const struct dyn_event *e, struct seq_buf *s)
 {
 	const struct probe *p = as_probe(e);
 
-	seq_putc(s, p->event->is_return ? 'r' : 'p');
+	seq_putc(s, p->event->kind == DYN_PROBE_FPROBE ? 'f' : p->event->is_return ? 'r' : 'p');
 	if (p->maxactive)
 		seq_putu(s, p->maxactive);
 	seq_putc(s, ':');
@@ -336,6 +336,15 @@ const struct dyn_class kprobe_class = {
 const struct dyn_class uprobe_class = {
 	.kind = DYN_PROBE_UPROBE,
 	.create = uprobe_create,
+	.show = probe_show,
+	.is_busy = probe_is_busy,
+	.matches = probe_matches,
+	.free = free_probe,
+};
+
+const struct dyn_class fprobe_class = {
+	.kind = DYN_PROBE_FPROBE,
+	.create = fprobe_create,
 	.show = probe_show,
 	.is_busy = probe_is_busy,
 	.matches = probe_matches,

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Dynamic probes: `p:[GRP/]EV PLACE [ARGS]` at a function's entry, `r` when it returns. kprobe_events
- * names a place by its symbol or address, uprobe_events by a file and an offset in it.
+ * names a place by its symbol or address, uprobe_events by a file and an offset in it; `f` of
+ * dynamic_events is of a function, at its return with `%return` or when it fetches $retval.
  *
  *	probe_event	an event, GRP:EV, and what it fetches
  *	probe		one place at which it is made: a line of kprobe_events
@@ -16,7 +17,7 @@
 struct probe_event {
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
 	uint8_t is_return;
-	uint8_t is_file;
+	uint8_t kind; /* DYN_PROBE_* */
 	uint32_t nr_args;
 	uint32_t nr_probes;
 	uint32_t nr_on;	      /* files in which it is on */
@@ -41,7 +42,7 @@ struct probe {
 	struct fetch_arg args[]; /* those of the event, as they are written here */
 };
 
-extern const struct dyn_class kprobe_class, uprobe_class;
+extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class;
 
 /* kprobe_profile, uprobe_profile. @kind: DYN_PROBE_*. */
 void probe_events_profile(uint32_t kind, struct seq_buf *s);
