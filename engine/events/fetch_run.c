@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See fetch.h: what a hit fetches. Addresses are the program's word, so memory is read by
- * process_vm_readv() of ourselves, which says EFAULT where a load would be SIGSEGV; the words of the
- * caller's own stack that lie above sp are loaded. A thread that has a seccomp filter makes no system
- * call of ours: what it would read is a fault, as where the kernel refuses the call. A number that
- * cannot be read is 0, a string "(fault)".
+ * See fetch.h: what a hit fetches. Addresses are the program's word, and a stack may end anywhere, so
+ * memory is read by process_vm_readv() of ourselves, which says EFAULT where a load would be SIGSEGV. A
+ * thread that has a seccomp filter makes no system call of ours: what it would read is a fault, as
+ * where the kernel refuses the call. A number that cannot be read is 0, a string "(fault)".
  *
  * Any context; no lock, no libc, no state. Tests: tests/engine/events/kprobe.
  */

@@ -11,6 +11,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
 #include "engine/events/probe_command.h"
+#include "engine/ring/ring.h"
 
 #define MAX_PRINT_BYTES 60000u
 
@@ -206,8 +207,9 @@ static void free_probe(struct dyn_event *e)
 	struct probe *p = as_probe(e);
 	struct probe_event *pe = p->event;
 
-	if (p->armed && probe_arm(p, 0))
-		return; /* somebody may still be in it: it stays */
+	/* somebody may still be in it, though it was switched off before: it stays */
+	if ((p->armed && probe_arm(p, 0)) || (pe && pe->is_return && ring_synchronize()))
+		return;
 	if (pe && !--pe->nr_probes) {
 		event_gone(pe->event);
 		heap_free(pe);

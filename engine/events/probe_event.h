@@ -56,6 +56,9 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s);
 int probe_place_symbol(const char *text, size_t n, uint64_t offset, uint32_t *id);
 int probe_place_address(uint64_t address, uint32_t *id);
 
+/* A place as it is listed, once more. Return: the same. */
+int probe_place_again(const char *place, uint32_t *id);
+
 /* The address of any symbol of the program. Return: 0 or -ENOENT. */
 int probe_symbol_address(const char *name, size_t n, uint64_t *address);
 

@@ -181,21 +181,24 @@ static int disarm(struct way *way, struct probe *p)
 	return err;
 }
 
-/* The file of a uprobe may have been loaded since. */
+/* What was named may have been loaded since, or loaded anew. */
 static int find_function(struct probe *p)
 {
 	uint64_t address;
 	int err;
 
-	if (!p->path)
-		return 0;
-	err = probe_file_address(p->path, p->file_offset, &address);
-	if (!err)
-		err = probe_place_address(address, &p->function);
+	if (p->path) {
+		err = probe_file_address(p->path, p->file_offset, &address);
+		if (!err)
+			err = probe_place_address(address, &p->function);
+	} else {
+		err = probe_place_again(p->place, &p->function);
+	}
 	if (err)
-		area_status("no probe there: the file is not loaded, or that is no function's "
-			    "entry which can be traced",
-			    p->place, 0);
+		area_status(
+			"no probe there: nothing of that name is loaded, or it is no function's "
+			"entry that can be traced",
+			p->place, 0);
 	return err ? -EINVAL : 0;
 }
 

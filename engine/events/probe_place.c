@@ -123,6 +123,21 @@ int probe_place_address(uint64_t address, uint32_t *id)
 	return o ? function_in(o, address - object_row(o)->bias, 0, id) : -EINVAL;
 }
 
+int probe_place_again(const char *place, uint32_t *id)
+{
+	size_t n = strlen(place), i;
+	uint64_t value;
+
+	if (!str_to_u64(place, n, &value))
+		return probe_place_address(value, id);
+	for (i = 0; i < n && place[i] != '+' && place[i] != '%'; i++)
+		;
+	value = 0;
+	if (i < n && place[i] == '+' && str_to_u64(place + i + 1, n - i - 1, &value))
+		return -EINVAL;
+	return probe_place_symbol(place, i, value, id);
+}
+
 int probe_symbol_address(const char *name, size_t n, uint64_t *address)
 {
 	struct lookup l = {.name = name, .n = n, .data = 1};
