@@ -113,17 +113,28 @@ int fetch_good_name(const char *name, size_t n);
 struct fetch_regs {
 	const uint64_t *r; /* by enum fetch_reg, FETCH_NR_SAVED of them; NULL: not known */
 	uint64_t ip, sp, retval;
+	int tid;    /* of the calling thread */
+	char *kept; /* FETCH_KEPT bytes: short strings stay there between the two below */
+	uint32_t nr_kept;
+};
+
+#define FETCH_KEPT     512u
+#define FETCH_NOT_KEPT UINT16_MAX
+
+/* A string of a hit. */
+struct fetch_string {
+	uint16_t bytes; /* NUL included; 0: the argument has none */
+	uint16_t at;	/* in `kept`, or FETCH_NOT_KEPT */
 };
 
 /*
- * fetch_measure() - bytes of the argument's string in the record, NUL included; 0: it has none. To be
- * given to fetch_store(). Any context: no lock, no libc; memory is read by a system call, so that an
+ * fetch_measure() - how long the argument's string is, to be given to fetch_store(), cut if need be. Any context: no lock, no libc; memory is read by a system call, so that an
  * address that is none does no harm.
  */
-uint32_t fetch_measure(const struct fetch_arg *arg, const struct fetch_regs *regs);
+struct fetch_string fetch_measure(const struct fetch_arg *arg, struct fetch_regs *regs);
 
-/* fetch_store() - write the argument into a record. @string_at: where its string goes, @bytes long. */
+/* fetch_store() - write the argument into a record. @string_at: where its string goes. */
 void fetch_store(const struct fetch_arg *arg, const struct fetch_regs *regs, uint8_t *record,
-		 uint32_t string_at, uint32_t bytes);
+		 uint32_t string_at, struct fetch_string string);
 
 #endif

@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "arch_barrier.h"
+#include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/calls.h"
@@ -33,23 +34,23 @@ _Static_assert(sizeof(struct ops_frame) == (FETCH_NR_SAVED + 2) * 8,
 	       "fetch_reg is in the order of ops_frame");
 
 /* How long each string is, and the record with them. */
-static uint32_t measure(const struct probe *p, const struct fetch_regs *regs, uint16_t *strings)
+static uint32_t measure(const struct probe *p, struct fetch_regs *regs,
+			struct fetch_string *strings)
 {
 	const struct probe_event *pe = p->event;
-	uint32_t i, bytes = pe->fixed_bytes, n;
+	uint32_t i, bytes = pe->fixed_bytes;
 
 	for (i = 0; i < pe->nr_args; i++) {
-		n = fetch_measure(&p->args[i], regs);
-		if (n > RING_MAX_RECORD - 64 - bytes)
-			n = RING_MAX_RECORD - 64 - bytes;
-		strings[i] = (uint16_t)n;
-		bytes += n;
+		strings[i] = fetch_measure(&p->args[i], regs);
+		if (strings[i].bytes > RING_MAX_RECORD - 64 - bytes)
+			strings[i].bytes = (uint16_t)(RING_MAX_RECORD - 64 - bytes);
+		bytes += strings[i].bytes;
 	}
 	return bytes;
 }
 
-static void fill(const struct probe *p, const struct fetch_regs *regs, const uint16_t *strings,
-		 uint64_t return_ip, uint8_t *record)
+static void fill(const struct probe *p, const struct fetch_regs *regs,
+		 const struct fetch_string *strings, uint64_t return_ip, uint8_t *record)
 {
 	const struct probe_event *pe = p->event;
 	uint64_t ip = probe_function_address(p->function);
@@ -60,23 +61,29 @@ static void fill(const struct probe *p, const struct fetch_regs *regs, const uin
 		memcpy(record + 16, &return_ip, 8);
 	for (i = 0; i < pe->nr_args; i++) {
 		/* no room was left for it: an empty string, at the record's end */
-		if (p->args[i].type->is_string && !strings[i]) {
+		if (p->args[i].type->is_string && !strings[i].bytes) {
 			memset(record + p->args[i].offset, 0, 4);
 			continue;
 		}
 		fetch_store(&p->args[i], regs, record, at, strings[i]);
-		at += strings[i];
+		at += strings[i].bytes;
 	}
 }
 
-static void hit(struct probe *p, const struct fetch_regs *regs, uint64_t return_ip)
+static void hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip)
 {
-	uint16_t *strings = __builtin_alloca((p->event->nr_args + 1) * sizeof(*strings));
-	uint32_t bytes = measure(p, regs, strings);
-	uint64_t *scratch = __builtin_alloca((bytes + 7) & ~7u);
+	char kept[FETCH_KEPT];
+	struct fetch_string *strings = __builtin_alloca((p->event->nr_args + 1) * sizeof(*strings));
+	uint32_t bytes;
+	uint64_t *scratch;
 	struct vestige_event_slot slot;
 	struct event_file *f;
 
+	regs->tid = ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_gettid();
+	regs->kept = kept;
+	regs->nr_kept = 0;
+	bytes = measure(p, regs, strings);
+	scratch = __builtin_alloca((bytes + 7) & ~7u);
 	__atomic_fetch_add(&p->nr_hits, 1, __ATOMIC_RELAXED);
 	for (f = load_acquire(&p->event->event->files); f; f = f->next) {
 		const struct vestige_event_ops *ops = load_acquire(&f->pub.ops);
@@ -104,9 +111,9 @@ static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
 		if (p->function != id)
 			continue;
 		if (frame) {
-			const struct fetch_regs regs = {.r = &frame->r15,
-							.ip = probe_function_address(id),
-							.sp = (uint64_t)&frame->parent_ip};
+			struct fetch_regs regs = {.r = &frame->r15,
+						  .ip = probe_function_address(id),
+						  .sp = (uint64_t)&frame->parent_ip};
 
 			hit(p, &regs, 0);
 		} else {
@@ -117,7 +124,7 @@ static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
 
 static void return_hit(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip)
 {
-	const struct fetch_regs regs = {.ip = ip, .sp = sp, .retval = retval};
+	struct fetch_regs regs = {.ip = ip, .sp = sp, .retval = retval};
 	struct probe *p;
 
 	if (!area)

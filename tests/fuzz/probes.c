@@ -9,7 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
 #include "engine/events/dynevent.h"
 #include "engine/events/fetch.h"
@@ -179,25 +179,37 @@ static void check_texts(const struct fetch_arg *a, const char *word, size_t n)
 static void fetch(const struct fetch_arg *a, const uint8_t *data, size_t n)
 {
 	uint64_t r[FETCH_NR_SAVED] = {0};
-	struct fetch_regs regs = {.r = r, .ip = 1, .sp = (uint64_t)(uintptr_t)r, .retval = 7};
-	uint32_t bytes, fixed = a->offset + fetch_field_bytes(a), location;
+	uint32_t fixed = a->offset + fetch_field_bytes(a), location;
+	char *kept = malloc(FETCH_KEPT);
+	struct fetch_regs regs = {.r = r,
+				  .ip = 1,
+				  .sp = (uint64_t)(uintptr_t)r,
+				  .retval = 7,
+				  .tid = getpid(),
+				  .kept = kept,
+				  .nr_kept = data[0] & 2 ? FETCH_KEPT - 100 : 0};
+	struct fetch_string string;
 	uint8_t *record;
 
+	PROMISE(kept);
 	memcpy(r, data, n < sizeof(r) ? n : sizeof(r));
-	bytes = fetch_measure(a, &regs);
-	PROMISE(bytes <= FETCH_MAX_STRING && !bytes == !a->type->is_string);
-	record = malloc(fixed + bytes);
+	string = fetch_measure(a, &regs);
+	PROMISE(string.bytes <= FETCH_MAX_STRING && !string.bytes == !a->type->is_string);
+	PROMISE(regs.nr_kept <= FETCH_KEPT);
+	PROMISE(string.at == FETCH_NOT_KEPT || string.at + string.bytes == regs.nr_kept);
+	record = malloc(fixed + string.bytes);
 	PROMISE(record);
-	memset(record, 0xaa, fixed + bytes);
+	memset(record, 0xaa, fixed + string.bytes);
 	/* it may have less room than it asked for */
-	if (bytes > 1 && data[0] & 1)
-		bytes = 1 + data[0] % bytes;
-	fetch_store(a, &regs, record, fixed, bytes);
+	if (string.bytes > 1 && data[0] & 1)
+		string.bytes = (uint16_t)(1 + data[0] % string.bytes);
+	fetch_store(a, &regs, record, fixed, string);
 	if (a->type->is_string) {
 		memcpy(&location, record + a->offset, 4);
-		PROMISE((location & 0xffff) == fixed && location >> 16 == bytes);
-		PROMISE(!record[fixed + bytes - 1]);
+		PROMISE((location & 0xffff) == fixed && location >> 16 == string.bytes);
+		PROMISE(!record[fixed + string.bytes - 1]);
 	}
+	free(kept);
 	free(record);
 }
 
