@@ -183,6 +183,12 @@ static int parse_vals(struct line *l, struct word list)
 	return 0;
 }
 
+static int is_modifier(const struct word *w)
+{
+	return is(w, "hex") || is(w, "log2") || is(w, "percent") || is(w, "graph") ||
+	       is(w, "execname") || (w->n > 8 && !memcmp(w->at, "buckets=", 8));
+}
+
 /* Behind keys and vals. */
 static int parse_sort(struct line *l, struct word list)
 {
@@ -200,9 +206,11 @@ static int parse_sort(struct line *l, struct word list)
 			return bad(l, "Empty sort field", one.at);
 		if (h->nr_sorts == HIST_MAX_SORTS)
 			return bad(l, "Too many sort fields (Max = 2)", one.at);
-		if (next(&rest, 0, &order)) {
-			sort.descending = is(&order, "descending");
-			if (!sort.descending && !is(&order, "ascending"))
+		/* a listing has the field's own modifier too */
+		while (next(&rest, '.', &order)) {
+			sort.descending |= is(&order, "descending");
+			if (!is(&order, "descending") && !is(&order, "ascending") &&
+			    !is_modifier(&order))
 				return bad(l, "Invalid sort modifier", order.at);
 		}
 		for (i = 0; i < h->nr_vals && !found; i++) {

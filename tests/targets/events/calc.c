@@ -7,6 +7,8 @@
 #include "calc.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 DEFINE_TRACE(calc_bare, TP_PROTO(int n), TP_ARGS(n));
 
@@ -100,6 +102,25 @@ int main(int argc, char **argv)
 	int i, events;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	if (argc > 1 && !strcmp(argv[1], "fork")) {
+		round_of(1, 0);
+		if (!fork()) {
+			round_of(2, 0);
+			_exit(0);
+		}
+		wait(NULL);
+		round_of(3, 0);
+		return 0;
+	}
+	if (argc > 1 && !strcmp(argv[1], "large")) {
+		static char text[8000];
+
+		memset(text, 'x', sizeof(text) - 1);
+		trace_calc_fields(text, CALC_ADD, 0, NULL);
+		text[1300] = 0; /* three copies of it fit, as do the other fields */
+		trace_calc_fields(text, CALC_ADD, 0, NULL);
+		return 0;
+	}
 	if (argc > 1) {
 		for (i = 0; i < atoi(argv[1]); i++)
 			round_of(i, 1);

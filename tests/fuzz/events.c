@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The grammars of events: filters and histograms. The first byte says which; the text behind it, copied to
+ * a block of exactly its size, is compiled for an event with each kind of field, and what comes of it is
+ * run on records of all zeros and of strings at their ends. What is promised: a place that is wrong lies in
+ * the text or one behind it, a listing compiles again to the same, and a filter and its negation never agree.
+ */
+#include "fuzz.h"
+
+#include <string.h>
+
+#include "engine/core/heap.h"
+#include "engine/events/filter.h"
+#include "engine/events/hist.h"
+
+#define MAX_TEXT 2048
+
+struct area_header *area;
+
+/* What the parsers have of the engine. */
+void *heap_alloc(size_t bytes)
+{
+	return calloc(1, bytes ? bytes : 1);
+}
+
+void heap_free(void *p)
+{
+	free(p);
+}
+
+char *heap_copy(const char *s, size_t n)
+{
+	char *copy = calloc(1, n + 1);
+
+	memcpy(copy, s, n);
+	return copy;
+}
+
+int ring_synchronize(void)
+{
+	return 0;
+}
+
+const char *ring_thread_comm(void)
+{
+	return "fuzz";
+}
+
+int ring_thread_id(void)
+{
+	return 42;
+}
+
+static const struct event_field fields[] = {
+	{"int", "i", 4, 8, 1, FILTER_OTHER},
+	{"unsigned long", "ul", 8, 16, 0, FILTER_OTHER},
+	{"char", "c", 1, 24, 0, FILTER_OTHER},
+	{"short", "sh", 2, 26, 1, FILTER_OTHER},
+	{"char[8]", "name", 8, 28, 0, FILTER_STATIC_STRING},
+	{"__data_loc char[]", "dyn", 4, 36, 0, FILTER_DYN_STRING},
+	{"__rel_loc char[]", "rel", 4, 40, 0, FILTER_RDYN_STRING},
+	{"struct odd", "odd", 12, 44, 0, FILTER_OTHER},
+};
+static const struct event event = {.system = "fuzz",
+				   .name = "event",
+				   .id = 30,
+				   .nr_fields = sizeof(fields) / sizeof(fields[0]),
+				   .fields = fields};
+
+const struct event_field *event_field(const struct event *e, const char *name, size_t n)
+{
+	for (uint32_t i = 0; i < e->nr_fields; i++)
+		if (strlen(e->fields[i].name) == n && !memcmp(e->fields[i].name, name, n))
+			return &e->fields[i];
+	return NULL;
+}
+
+/* A record of 64 bytes whose strings end with it, in a block of its own. */
+static uint8_t *make_record(int full)
+{
+	uint8_t *record = malloc(64);
+	uint32_t dyn = full ? 56u | 8u << 16 : 0, rel = full ? (64u - 44 - 4) | 4u << 16 : 0;
+
+	memset(record, full ? 'x' : 0, 64);
+	memcpy(record + 36, &dyn, 4);
+	memcpy(record + 40, &rel, 4);
+	return record;
+}
+
+static void run_filter(const char *text, size_t n)
+{
+	struct event_filter *filter, *not ;
+	struct parse_error error;
+	char *negated;
+	int err = filter_compile(&event, text, n, &filter, &error);
+
+	PROMISE(error.position <= n + 1);
+	if (err) {
+		PROMISE(err < 0);
+		return;
+	}
+	PROMISE(!strncmp(filter_text(filter), text, n));
+	negated = malloc(n + 3);
+	negated[0] = '!';
+	negated[1] = '(';
+	memcpy(negated + 2, text, n);
+	negated[n + 2] = ')';
+	err = filter_compile(&event, negated, n + 3, &not, &error);
+	for (int full = 0; full < 2; full++) {
+		uint8_t *record = make_record(full);
+		int is = filter_match(filter, record);
+
+		PROMISE(is == 0 || is == 1);
+		if (!err)
+			PROMISE(filter_match(not, record) == !is);
+		free(record);
+	}
+	if (!err)
+		filter_free(not );
+	free(negated);
+	filter_free(filter);
+}
+
+static void run_hist(const char *text, size_t n)
+{
+	static char shown[4096], out[65536];
+	struct hist *hist, *again;
+	struct parse_error error;
+	enum hist_wish wish;
+	struct seq_buf s;
+
+	if (hist_parse(&event, text, n, &hist, &wish, &error)) {
+		PROMISE(error.position <= n);
+		return;
+	}
+	seq_init(&s, shown, sizeof(shown));
+	hist_show_trigger(hist, &s);
+	PROMISE(!s.lost);
+	PROMISE(!hist_parse(&event, shown, s.len, &again, &wish, &error));
+	PROMISE(hist_same(hist, again));
+	for (int i = 0; i < 4; i++) {
+		uint8_t *record = make_record(i & 1);
+
+		hist_fire(hist, record);
+		free(record);
+	}
+	seq_init(&s, out, sizeof(out));
+	PROMISE(!hist_show(hist, NULL, &s));
+	hist_free(again);
+	hist_free(hist);
+}
+
+static void run(const uint8_t *data, size_t n)
+{
+	char *text;
+
+	if (!n || n > MAX_TEXT)
+		return;
+	text = malloc(n);
+	memcpy(text, data + 1, n - 1);
+	text = realloc(text, n > 1 ? n - 1 : 1);
+	if (data[0] & 1)
+		run_hist(text, n - 1);
+	else
+		run_filter(text, n - 1);
+	free(text);
+}
+
+static void mutate(struct mangle *m)
+{
+	static const char *const words[] = {
+		"i",	      "ul",	     "name",  "dyn",	"rel",	"comm",	     "cpu",
+		"==",	      "!=",	     "<=",    ">",	"&",	"&&",	     "||",
+		"!",	      "(",	     ")",     "\"x*\"", "'x'",	"-1",	     "0x7",
+		"~",	      "hist",	     "keys",  "vals",	"sort", "size=",     ".log2",
+		".hex",	      "=",	     ",",     ":",	" ",	"CPUS{0-3}", "hitcount",
+		".buckets=3", ".descending", "name=", "pause",
+	};
+	const char *word = words[mangle_random(m, sizeof(words) / sizeof(words[0]))];
+
+	if (mangle_random(m, 3))
+		mangle_insert(m, 1 + (size_t)mangle_random(m, m->n), word, strlen(word));
+	else
+		mangle_any(m);
+}
+
+const struct fuzz_target fuzz_events = {.name = "events", .run = run, .mutate = mutate};
