@@ -196,9 +196,9 @@ OTHER = {
 
 # What is not made yet: texts with these words, refused with EINVAL. Each goes away when it is made.
 MISSING = [
-    ("set_ftrace_filter", rb":mod:nosuch|:snapshot|:stacktrace|:enable_event"),
+    ("set_ftrace_filter", rb":mod:nosuch|:snapshot|:stacktrace"),
     ("set_ftrace_notrace", rb":mod:nosuch"),
-    ("events/sched/sched_process_fork/trigger", rb"hist|snapshot|stacktrace"),
+    ("events/sched/sched_process_fork/trigger", rb"snapshot|stacktrace"),
 ]
 
 
@@ -235,7 +235,7 @@ def reads(door, name, text, kernel, functions):
             other = other.get(kernel)
         if other:
             return {other}
-    if is_missing(name, text) or name.endswith("trigger") and kernel.startswith("hist:"):
+    if is_missing(name, text):
         return {kernel, "# Available triggers:", "#### all functions enabled ####"}
     return {kernel.encode().decode("unicode_escape")}
 
@@ -298,6 +298,50 @@ def test_command_line(w):
     w.compile("told", PROGRAM, INCLUDE)
     with mounted(w) as m:
         through(w, Command(w, m))
+
+
+# The modes of a real kernel's files and folders; a file that is not there is not looked at
+MODES = {
+    0o640: """buffer_percent buffer_size_kb buffer_subbuf_size_kb current_tracer dynamic_events error_log
+        function_profile_enabled kprobe_events max_graph_depth saved_cmdlines_size set_event
+        set_event_notrace_pid set_event_pid set_ftrace_filter set_ftrace_notrace set_ftrace_notrace_pid
+        set_ftrace_pid set_graph_function set_graph_notrace snapshot stack_max_size stack_trace_filter
+        synthetic_events trace trace_clock trace_options tracing_cpumask tracing_max_latency tracing_on
+        tracing_thresh uprobe_events""",
+    0o440: """README available_events available_filter_functions available_filter_functions_addrs
+        available_tracers buffer_total_size_kb dyn_ftrace_total_info enabled_functions eval_map
+        kprobe_profile printk_formats saved_cmdlines saved_tgids stack_trace timestamp_mode
+        touched_functions trace_pipe uprobe_profile""",
+    0o220: "trace_marker trace_marker_raw",
+    0o200: "free_buffer",
+    0o750: "instances options per_cpu trace_stat",
+    0o755: "events",
+}
+
+
+def test_modes(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    with mounted(w) as m:
+        door, seen = Mount(w, m), 0
+        door.begin()
+        try:
+            for mode, names in MODES.items():
+                for name in names.split():
+                    if os.path.exists(door.path(name)):
+                        seen += 1
+                        got = os.stat(door.path(name)).st_mode & 0o777
+                        assert got == mode, (name, oct(got), oct(mode))
+            assert seen > 30, seen
+            # each file that can be written has its lines in the table
+            told = {row[0] for row in table()}
+            for folder, _, names in os.walk(door.path("")):
+                for name in names:
+                    path = os.path.relpath(os.path.join(folder, name), door.path(""))
+                    if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/", path) and \
+                            os.stat(door.path(path)).st_mode & 0o222:
+                        assert path in told, path
+        finally:
+            door.end()
 
 
 # A filter of sched_switch, its errno, what error_log says, and where its mark is
