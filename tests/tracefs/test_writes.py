@@ -32,6 +32,8 @@ FN void three(void) { n++; }
 FN void vfs_fadvise(void) { n++; }
 FN void vfs_read(void) { n++; }
 FN void vfs_write(void) { n++; }
+FN void vfs_mknod(void) { n++; }
+FN void vfs_rmdir(void) { n++; }
 __attribute__((patchable_function_entry(0))) int main(void)
 {
 	static char line[8192], file[256], hex[4096], text[4096], answer[65536];
@@ -41,7 +43,7 @@ __attribute__((patchable_function_entry(0))) int main(void)
 	trace_sched_process_fork("x", 1, 2);
 	trace_sched_switch("x", 1);
 	trace_sched_wake_idle_without_ipi(0);
-	one(), two(), three(), vfs_fadvise(), vfs_read(), vfs_write();
+	one(), two(), three(), vfs_fadvise(), vfs_read(), vfs_write(), vfs_mknod(), vfs_rmdir();
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
@@ -302,6 +304,74 @@ def test_command_line(w):
     w.compile("told", PROGRAM, INCLUDE)
     with mounted(w) as m:
         through(w, Command(w, m))
+
+
+# What set_ftrace_filter was told with >>, whether it took it, and what it lists then, the last first.
+# Commands that are not there yet (MISSING) are left out of both.
+COMMANDS = (
+    ("vfs_rmdir:traceoff", "ok"), ("vfs_rmdir:traceoff:3", "ok"), ("vfs_mknod:traceon:unlimited", "EINVAL"),
+    ("vfs_mknod:traceon:5", "ok"), ("vfs_rmdir:snapshot:1", "ok"), ("vfs_rmdir:stacktrace:5", "ok"),
+    ("vfs_rmdir:stacktrace", "ok"), ("vfs_rmdir:dump", "ok"), ("vfs_rmdir:dump:1", "EINVAL"),
+    ("vfs_rmdir:dump:2", "EINVAL"), ("vfs_rmdir:cpudump", "ok"),
+    ("vfs_rm*:enable_event:sched:sched_switch", "ok"),
+    ("vfs_rmdir:disable_event:sched:sched_switch:2", "ok"), ("vfs_rmdir:bogus", "EINVAL"),
+    ("vfs_rmdir:", "EINVAL"), (":traceoff", "EINVAL"), ("nosuch:traceoff", "EINVAL"),
+    ("vfs_rmdir:traceoff:abc", "EINVAL"), ("vfs_rmdir:traceoff:0", "EINVAL"),
+    ("vfs_rmdir:enable_event", "EINVAL"), ("vfs_rmdir:enable_event:sched", "EINVAL"),
+    ("vfs_rmdir:enable_event:sched:nosuch", "EINVAL"), ("vfs_rmdir:stacktrace:x", "EINVAL"),
+)
+LISTED = """vfs_rmdir:disable_event:sched:sched_switch:count=2
+vfs_rmdir:enable_event:sched:sched_switch:unlimited
+vfs_rmdir:cpudump:unlimited
+vfs_rmdir:dump:count=1
+vfs_rmdir:stacktrace:unlimited
+vfs_rmdir:stacktrace:count=5
+vfs_rmdir:snapshot:count=1
+vfs_mknod:traceon:count=5
+vfs_rmdir:traceoff:count=3
+vfs_rmdir:traceoff:unlimited
+"""
+# Then: taken out, whether it was there, and how many it lists then, of LISTED
+TAKEN = (
+    ("!vfs_rmdir:traceoff", "ok", 1), ("!vfs_rmdir:traceoff:0", "ok", 1), ("!vfs_mknod:traceon", "ENODEV", 0),
+    ("!vfs_rmdir:snapshot:0", "ok", 1), ("!vfs_rmdir:stacktrace", "ok", 1),
+    ("!vfs_rmdir:stacktrace:0", "ok", 1), ("!vfs_rmdir:dump", "ok", 1), ("!vfs_rmdir:dump:0", "ENODEV", 0),
+    ("!vfs_rmdir:cpudump", "ok", 1), ("!vfs_rm*:enable_event:sched:sched_switch", "ok", 1),
+    ("!vfs_rmdir:disable_event:sched:sched_switch", "ENODEV", 0),
+    ("!vfs_rmdir:disable_event:sched:sched_switch:0", "ok", 1),
+    ("!vfs_rmdir:disable_event:sched:sched_switch", "ENODEV", 0), ("!nosuch:traceoff", "ENODEV", 0),
+    ("!vfs_rmdir:bogus", "EINVAL", 0),
+)
+
+
+def test_commands(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    name = "set_ftrace_filter"
+    with mounted(w) as m:
+        for door in (Mount(w, m), Inside(w, m), Command(w, m)):
+            door.begin()
+            listed = lambda: [line for line in Mount.read(door, name)[0].splitlines() if ":" in line]
+            try:
+                left = len(LISTED.splitlines())
+                for text, right in COMMANDS:
+                    got = door.write(name, "A", text.encode() + b"\n")
+                    got = "ok" if got.isdigit() else got
+                    if got != right and is_missing(name, text.encode()):
+                        left -= 1
+                    else:
+                        assert got == right, (type(door), text, got)
+                now = listed()
+                assert now == [line for line in LISTED.splitlines() if line in now] and len(now) == left, now
+                for text, right, n in TAKEN:
+                    got = door.write(name, "A", text.encode() + b"\n")
+                    got = "ok" if got.isdigit() else got
+                    if got != right and is_missing(name, text.encode()):
+                        continue
+                    left -= n
+                    assert (got, len(listed())) == (right, left), (type(door), text, got, listed())
+                assert listed() == ["vfs_mknod:traceon:count=5"], listed()
+            finally:
+                door.end()
 
 
 # The modes of a real kernel's files and folders; a file that is not there is not looked at
