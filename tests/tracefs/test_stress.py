@@ -10,7 +10,7 @@ import threading
 import time
 
 from mount_test import LIBRARY, main, mounted, read, until, write
-from test_writes import table
+from test_writes import INCLUDE, table
 
 # Threads that call mid() and, every thousandth time, counted(), until a line comes; then they tell how
 # often that was. `once N` calls mid() so often in one thread.
@@ -18,6 +18,9 @@ PROGRAM = r"""
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <vestige/event.h>
+VESTIGE_EVENT(sched, sched_process_fork, (const char *, parent_comm), (int, parent_pid), (int, child_pid));
+VESTIGE_EVENT(sched, sched_switch, (const char *, prev_comm), (int, prev_pid));
 #define FN __attribute__((noipa))
 #define NOTRACE __attribute__((patchable_function_entry(0)))
 volatile long sum;
@@ -32,6 +35,8 @@ NOTRACE static void *run(void *arg)
 	(void)arg;
 	for (; !__atomic_load_n(&stop, __ATOMIC_RELAXED); n++) {
 		counted();
+		trace_sched_switch("storm", (int)n);
+		trace_sched_process_fork("storm", (int)(n & 7), 1);
 		for (int i = 0; i < 1000; i++) mid(i);
 	}
 	return (void *)n;
@@ -146,7 +151,7 @@ def states(root):
 
 def test_all_files_at_full_speed(w):
     seconds = float(os.environ.get("STRESS", "5"))
-    prog = w.compile("storm", PROGRAM)
+    prog = w.compile("storm", PROGRAM, INCLUDE)
     p = subprocess.Popen([prog], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="trace_buf_size=1m"))
 
@@ -176,6 +181,7 @@ def test_all_files_at_full_speed(w):
             # and the others do as they are told again
             for root, tracer in ((at, "function"), *((f"{at}/instances/{n}", "function") for n in NAMES)):
                 until(lambda: write(f"{root}/current_tracer", "nop") == 0)
+                assert not os.path.exists(f"{root}/events/enable") or write(f"{root}/events/enable", "0") == 0
                 for command in ("traceon", "traceoff", "dump", "cpudump", "snapshot", "stacktrace"):
                     write(f"{root}/set_ftrace_filter", f"!*:{command}:0\n", os.O_APPEND)
                     write(f"{root}/set_ftrace_filter", f"!*:{command}\n", os.O_APPEND)

@@ -32,6 +32,8 @@ FN void three(void) { n++; }
 FN void vfs_fadvise(void) { n++; }
 FN void vfs_read(void) { n++; }
 FN void vfs_write(void) { n++; }
+FN void vfs_mknod(void) { n++; }
+FN void vfs_rmdir(void) { n++; }
 __attribute__((patchable_function_entry(0))) int main(void)
 {
 	static char line[8192], file[256], hex[4096], text[4096], answer[65536];
@@ -41,7 +43,7 @@ __attribute__((patchable_function_entry(0))) int main(void)
 	trace_sched_process_fork("x", 1, 2);
 	trace_sched_switch("x", 1);
 	trace_sched_wake_idle_without_ipi(0);
-	one(), two(), three(), vfs_fadvise(), vfs_read(), vfs_write();
+	one(), two(), three(), vfs_fadvise(), vfs_read(), vfs_write(), vfs_mknod(), vfs_rmdir();
 	puts("ready");
 	fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
@@ -71,6 +73,9 @@ __attribute__((patchable_function_entry(0))) int main(void)
 	return 0;
 }
 """
+
+# Which the outside tells by itself, the process not at all
+OUTSIDE = {"printk_formats", "timestamp_mode"}
 
 LISTS = {"set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace",
          "stack_trace_filter", "set_event"}
@@ -179,6 +184,10 @@ WORDS = "all words of a write at once: a short count would cost a change of code
 OTHER = {
     ("buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
     ("per_cpu/cpu0/buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
+    ("buffer_subbuf_size_kb", None): (None, {"8": "4"}, "a sub-buffer is a page"),
+    ("buffer_subbuf_size_kb", b"8"): ("EINVAL", "4", "a sub-buffer is a page"),
+    ("buffer_subbuf_size_kb", b"5"): ("EINVAL", "4", "a sub-buffer is a page"),
+    ("saved_cmdlines_size", None): (None, {"6552": "32768"}, "the room of the area, and no more is made"),
     ("buffer_size_kb", b"18446744073709551615"): ("ENOMEM", "64", "in the kernel, bytes of it overflow"),
     ("set_ftrace_filter", b"vfs_read vfs_write"): ("18", None, WORDS),
     ("set_ftrace_filter", b"vfs_read nosuch vfs_write\n"): ("EINVAL", None, WORDS),
@@ -196,9 +205,8 @@ OTHER = {
 
 # What is not made yet: texts with these words, refused with EINVAL. Each goes away when it is made.
 MISSING = [
-    ("set_ftrace_filter", rb":mod:nosuch|:snapshot|:stacktrace|:enable_event"),
+    ("set_ftrace_filter", rb":mod:nosuch"),
     ("set_ftrace_notrace", rb":mod:nosuch"),
-    ("events/sched/sched_process_fork/trigger", rb"hist|snapshot|stacktrace"),
 ]
 
 
@@ -222,7 +230,7 @@ def answers(door, rows, name, how, text, kernel):
         right |= {k for n, _, t, k, _ in rows if n == name and t == text + b"\n" and not k.isdigit()}
     # a file without that mode cannot be opened so
     if kernel == "EINVAL" and not os.stat(door.path(name)).st_mode & (0o444 if how == "R" else 0o222):
-        right = {"EACCES", "ENOENT"} if name == "printk_formats" else {"EACCES"}
+        right = {"EACCES", "ENOENT"} if name in OUTSIDE else {"EACCES"}
     return right
 
 
@@ -235,8 +243,9 @@ def reads(door, name, text, kernel, functions):
             other = other.get(kernel)
         if other:
             return {other}
-    if is_missing(name, text) or name.endswith("trigger") and kernel.startswith("hist:"):
-        return {kernel, "# Available triggers:", "#### all functions enabled ####"}
+    if is_missing(name, text):
+        # the kernel lists it in set_ftrace_filter alone
+        return {kernel, "#### all functions enabled ####", text.decode().strip()}
     return {kernel.encode().decode("unicode_escape")}
 
 
@@ -266,7 +275,8 @@ def through(w, door):
                     continue  # it would wait
                 checked += 1
                 # what is rendered outside is not to be had inside
-                rendered = isinstance(door, Inside) and door.read(name)[1] == "ENOTSUP"
+                rendered = isinstance(door, Inside) and door.read(name)[1] in (
+                    ("ENOTSUP", "ENOENT") if name in OUTSIDE else ("ENOTSUP",))
                 got = door.read(name)[1] if how == "R" else door.write(name, how, text)
                 right = answers(door, lines, name, how, text, kernel)
                 if got not in right and not (how == "R" and rendered):
@@ -298,6 +308,118 @@ def test_command_line(w):
     w.compile("told", PROGRAM, INCLUDE)
     with mounted(w) as m:
         through(w, Command(w, m))
+
+
+# What set_ftrace_filter was told with >>, whether it took it, and what it lists then, the last first.
+# Commands that are not there yet (MISSING) are left out of both.
+COMMANDS = (
+    ("vfs_rmdir:traceoff", "ok"), ("vfs_rmdir:traceoff:3", "ok"), ("vfs_mknod:traceon:unlimited", "EINVAL"),
+    ("vfs_mknod:traceon:5", "ok"), ("vfs_rmdir:snapshot:1", "ok"), ("vfs_rmdir:stacktrace:5", "ok"),
+    ("vfs_rmdir:stacktrace", "ok"), ("vfs_rmdir:dump", "ok"), ("vfs_rmdir:dump:1", "EINVAL"),
+    ("vfs_rmdir:dump:2", "EINVAL"), ("vfs_rmdir:cpudump", "ok"),
+    ("vfs_rm*:enable_event:sched:sched_switch", "ok"),
+    ("vfs_rmdir:disable_event:sched:sched_switch:2", "ok"), ("vfs_rmdir:bogus", "EINVAL"),
+    ("vfs_rmdir:", "EINVAL"), (":traceoff", "EINVAL"), ("nosuch:traceoff", "EINVAL"),
+    ("vfs_rmdir:traceoff:abc", "EINVAL"), ("vfs_rmdir:traceoff:0", "EINVAL"),
+    ("vfs_rmdir:enable_event", "EINVAL"), ("vfs_rmdir:enable_event:sched", "EINVAL"),
+    ("vfs_rmdir:enable_event:sched:nosuch", "EINVAL"), ("vfs_rmdir:stacktrace:x", "EINVAL"),
+)
+LISTED = """vfs_rmdir:disable_event:sched:sched_switch:count=2
+vfs_rmdir:enable_event:sched:sched_switch:unlimited
+vfs_rmdir:cpudump:unlimited
+vfs_rmdir:dump:count=1
+vfs_rmdir:stacktrace:unlimited
+vfs_rmdir:stacktrace:count=5
+vfs_rmdir:snapshot:count=1
+vfs_mknod:traceon:count=5
+vfs_rmdir:traceoff:count=3
+vfs_rmdir:traceoff:unlimited
+"""
+# Then: taken out, whether it was there, and how many it lists then, of LISTED
+TAKEN = (
+    ("!vfs_rmdir:traceoff", "ok", 1), ("!vfs_rmdir:traceoff:0", "ok", 1), ("!vfs_mknod:traceon", "ENODEV", 0),
+    ("!vfs_rmdir:snapshot:0", "ok", 1), ("!vfs_rmdir:stacktrace", "ok", 1),
+    ("!vfs_rmdir:stacktrace:0", "ok", 1), ("!vfs_rmdir:dump", "ok", 1), ("!vfs_rmdir:dump:0", "ENODEV", 0),
+    ("!vfs_rmdir:cpudump", "ok", 1), ("!vfs_rm*:enable_event:sched:sched_switch", "ok", 1),
+    ("!vfs_rmdir:disable_event:sched:sched_switch", "ENODEV", 0),
+    ("!vfs_rmdir:disable_event:sched:sched_switch:0", "ok", 1),
+    ("!vfs_rmdir:disable_event:sched:sched_switch", "ENODEV", 0), ("!nosuch:traceoff", "ENODEV", 0),
+    ("!vfs_rmdir:bogus", "EINVAL", 0),
+)
+
+
+def test_commands(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    name = "set_ftrace_filter"
+    with mounted(w) as m:
+        for door in (Mount(w, m), Inside(w, m), Command(w, m)):
+            door.begin()
+            listed = lambda: [line for line in Mount.read(door, name)[0].splitlines() if ":" in line]
+            try:
+                left = len(LISTED.splitlines())
+                for text, right in COMMANDS:
+                    got = door.write(name, "A", text.encode() + b"\n")
+                    got = "ok" if got.isdigit() else got
+                    if got != right and is_missing(name, text.encode()):
+                        left -= 1
+                    else:
+                        assert got == right, (type(door), text, got)
+                now = listed()
+                assert now == [line for line in LISTED.splitlines() if line in now] and len(now) == left, now
+                for text, right, n in TAKEN:
+                    got = door.write(name, "A", text.encode() + b"\n")
+                    got = "ok" if got.isdigit() else got
+                    if got != right and is_missing(name, text.encode()):
+                        continue
+                    left -= n
+                    assert (got, len(listed())) == (right, left), (type(door), text, got, listed())
+                assert listed() == ["vfs_mknod:traceon:count=5"], listed()
+            finally:
+                door.end()
+
+
+# The modes of a real kernel's files and folders; a file that is not there is not looked at
+MODES = {
+    0o640: """buffer_percent buffer_size_kb buffer_subbuf_size_kb current_tracer dynamic_events error_log
+        function_profile_enabled kprobe_events max_graph_depth saved_cmdlines_size set_event
+        set_event_notrace_pid set_event_pid set_ftrace_filter set_ftrace_notrace set_ftrace_notrace_pid
+        set_ftrace_pid set_graph_function set_graph_notrace snapshot stack_max_size stack_trace_filter
+        synthetic_events trace trace_clock trace_options tracing_cpumask tracing_max_latency tracing_on
+        tracing_thresh uprobe_events""",
+    0o440: """README available_events available_filter_functions available_filter_functions_addrs
+        available_tracers buffer_total_size_kb dyn_ftrace_total_info enabled_functions eval_map
+        kprobe_profile printk_formats saved_cmdlines saved_tgids stack_trace timestamp_mode
+        touched_functions trace_pipe uprobe_profile""",
+    0o220: "trace_marker trace_marker_raw",
+    0o200: "free_buffer",
+    0o750: "instances options per_cpu trace_stat",
+    0o755: "events",
+}
+
+
+def test_modes(w):
+    w.compile("told", PROGRAM, INCLUDE)
+    with mounted(w) as m:
+        door, seen = Mount(w, m), 0
+        door.begin()
+        try:
+            for mode, names in MODES.items():
+                for name in names.split():
+                    if os.path.exists(door.path(name)):
+                        seen += 1
+                        got = os.stat(door.path(name)).st_mode & 0o777
+                        assert got == mode, (name, oct(got), oct(mode))
+            assert seen > 30, seen
+            # each file that can be written has its lines in the table
+            told = {row[0] for row in table()}
+            for folder, _, names in os.walk(door.path("")):
+                for name in names:
+                    path = os.path.relpath(os.path.join(folder, name), door.path(""))
+                    if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/", path) and \
+                            os.stat(door.path(path)).st_mode & 0o222:
+                        assert path in told, path
+        finally:
+            door.end()
 
 
 # A filter of sched_switch, its errno, what error_log says, and where its mark is

@@ -202,7 +202,7 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	if (!err && at.is_dir) {
 		fill_dir(st, at.mode);
 	} else if (!err) {
-		st->st_mode = S_IFREG | at.mode;
+		st->st_mode = S_IFREG | (at.mode & 0770); /* tracefs is not for others */
 		st->st_nlink = 1;
 		/* splice(2) reads to where the file ends: without end it asks us */
 		if (!strcmp(at.name, "trace_pipe_raw"))

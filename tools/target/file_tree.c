@@ -19,7 +19,8 @@
 #define OPTIONS	  "options"
 #define MAX_BYTES (1u << 22)
 #define MAX_ROWS  4096u
-#define TRIES	  100
+#define TRIES	  1000
+#define TRY_US	  100
 
 static int read_at(int fd, void *buf, size_t n, uint64_t at)
 {
@@ -28,17 +29,22 @@ static int read_at(int fd, void *buf, size_t n, uint64_t at)
 	return got == (ssize_t)n ? 0 : -EIO;
 }
 
-/* The text when nobody wrote it meanwhile. Return: its bytes or -errno. */
-static long read_text(int fd, const struct area_table *t, char **text, uint32_t *gen)
+/*
+ * The text when nobody wrote it meanwhile. A process that was stopped or killed while it wrote leaves it
+ * half new, half old: then it is taken so, @torn, with an odd @gen.
+ * Return: its bytes or -errno.
+ */
+static long read_text(int fd, const struct area_table *t, char **text, uint32_t *gen, bool *torn)
 {
 	struct area_files head, after;
 
 	for (int i = 0; i < TRIES; i++) {
 		if (i)
-			usleep(100);
+			usleep(TRY_US);
 		if (read_at(fd, &head, sizeof(head), t->offset))
 			return -EIO;
-		if (head.gen & 1)
+		*torn = head.gen & 1;
+		if (*torn && i < TRIES - 1)
 			continue;
 		if (head.bytes > MAX_BYTES || head.bytes > t->count - sizeof(head))
 			return -EINVAL;
@@ -115,25 +121,32 @@ int file_tree_load(int fd, const struct area_header *head, struct file_tree *tre
 {
 	const struct area_table *t = &head->tables[AREA_FILES];
 	size_t at = 0;
+	bool torn;
 	long bytes;
 
 	memset(tree, 0, sizeof(*tree));
 	if (t->count < sizeof(struct area_files))
 		return fail(ENODATA, "the process does not tell its control files");
-	bytes = read_text(fd, t, &tree->text, &tree->gen);
+	bytes = read_text(fd, t, &tree->text, &tree->gen, &torn);
 	if (bytes < 0)
 		return fail_errno((int)-bytes, "the table of control files");
 	tree->rows = calloc(MAX_ROWS, sizeof(*tree->rows));
 	if (!tree->rows)
 		return fail(ENOMEM, "no memory for control files");
 	while (at < (size_t)bytes && tree->nr_rows < MAX_ROWS) {
+		const char *end = memchr(tree->text + at, '\n', (size_t)bytes - at);
 		size_t n =
 			parse_row(tree->text + at, (size_t)bytes - at, &tree->rows[tree->nr_rows]);
 
-		if (!n)
+		if (n) {
+			tree->nr_rows++;
+			at += n;
+			continue;
+		}
+		if (!torn)
 			return fail(EINVAL, "the table of control files is damaged");
-		tree->nr_rows++;
-		at += n;
+		/* where new meets old one row is lost: on with the next line */
+		at = end ? (size_t)(end - tree->text) + 1 : (size_t)bytes;
 	}
 	return 0;
 }
