@@ -163,6 +163,7 @@ enum area_function_flag {
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
 	AREA_FUNCTION_KEPT =
 		16, /* the call that the compiler made is still made: gmon.out's arcs */
+	AREA_FUNCTION_TOUCHED = 32, /* it was enabled once: touched_functions */
 };
 
 /* Which flag of the compiler makes a function traceable. */
@@ -300,7 +301,9 @@ struct area_buffer {
 	uint64_t publish_seq; /* pages published so far */
 	uint64_t options;     /* one bit each, see option.h */
 	int64_t clock_offset_ns;
-	uint64_t reserved2[2];
+	uint32_t buffer_percent; /* at how many percent readers that wait are woken; 0: any data */
+	uint32_t reserved3;
+	uint64_t reserved2[1];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");
 

@@ -343,6 +343,7 @@ static void set_up_buffer(struct area_header *h, const struct area_config *confi
 	buffer->nr_cpus = config->nr_cpus;
 	buffer->flags = AREA_BUFFER_OVERWRITE;
 	buffer->options = AREA_OPTIONS_DEFAULT;
+	buffer->buffer_percent = 50;
 	for (cpu = 0; cpu < config->nr_cpus; cpu++) {
 		struct area_cpu *row = area_entry_in(h, AREA_CPUS, cpu);
 
@@ -524,6 +525,7 @@ int area_fork(struct area_header **old_area)
 		buffer->options = old->options;
 		buffer->trace_clock = old->trace_clock;
 		buffer->clock_offset_ns = old->clock_offset_ns;
+		buffer->buffer_percent = old->buffer_percent;
 		memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
 		area->state = AREA_LIVE;
 		area_made.session = area->session[0] ? area->session : NULL;

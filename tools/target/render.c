@@ -152,6 +152,11 @@ static bool want_enabled(const struct area_function *f)
 	return f->enabled;
 }
 
+static bool want_touched(const struct area_function *f)
+{
+	return f->flags & AREA_FUNCTION_TOUCHED;
+}
+
 static bool want_filter(const struct area_function *f)
 {
 	return f->filter & AREA_FILTER_TRACE;
@@ -180,6 +185,11 @@ static int available_filter_functions(const struct meta *m, struct out *o)
 static int enabled_functions(const struct meta *m, struct out *o)
 {
 	return print_functions(m, o, want_enabled, true);
+}
+
+static int touched_functions(const struct meta *m, struct out *o)
+{
+	return print_functions(m, o, want_touched, true);
 }
 
 static int print_set(const struct meta *m, struct out *o,
@@ -382,6 +392,13 @@ static int render_snapshot(const struct target *t, const char *file, unsigned in
 	return err;
 }
 
+/* The file of ftrace's first years. */
+static int latency_trace(struct reader *r, struct out *o, unsigned int cpu)
+{
+	r->options_flipped |= UINT64_C(1) << AREA_OPTION_LATENCY_FORMAT;
+	return trace(r, o, cpu);
+}
+
 static void print_ts(struct out *o, const char *what, uint64_t ts, bool ns)
 {
 	uint64_t us = (ts + 500) / 1000;
@@ -462,6 +479,8 @@ static const struct file files[] = {
 	{.path = "available_filter_functions", .tables = available_filter_functions},
 	{.path = "available_filter_functions_addrs", .tables = available_filter_functions_addrs},
 	{.path = "enabled_functions", .tables = enabled_functions},
+	{.path = "latency_trace", .records = latency_trace},
+	{.path = "touched_functions", .tables = touched_functions},
 	{.path = "saved_cmdlines", .tables = saved_cmdlines},
 	{.path = "saved_tgids", .tables = saved_tgids},
 	{.path = "set_ftrace_filter", .tables = set_ftrace_filter},
