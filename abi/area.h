@@ -52,6 +52,7 @@ enum area_table_id {
 	AREA_FORMATS,	/* bytes: the formats of events, each ended by a NUL; since 1.1 */
 	AREA_PROBES,	/* struct area_probe; since 1.1 */
 	AREA_SNAPSHOTS, /* struct area_snapshot: one per row of AREA_CPUS; since 1.1 */
+	AREA_PENDING,	/* struct area_pending; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -163,6 +164,7 @@ enum area_function_flag {
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
 	AREA_FUNCTION_KEPT =
 		16, /* the call that the compiler made is still made: gmon.out's arcs */
+	AREA_FUNCTION_TOUCHED = 32, /* it was enabled once: touched_functions */
 };
 
 /* Which flag of the compiler makes a function traceable. */
@@ -217,6 +219,17 @@ struct area_probe {
 		order; /* of its command, a later one has a greater: lists begin with the greatest */
 };
 static_assert(sizeof(struct area_probe) == 24, "area_probe is part of the format");
+
+/* Words `glob:mod:OBJECT` of a filter for objects that are not there yet. */
+enum area_pending_of {
+	AREA_PENDING_FILTER,  /* set_ftrace_filter */
+	AREA_PENDING_NOTRACE, /* set_ftrace_notrace */
+	AREA_NR_PENDING
+};
+#define AREA_PENDING_BYTES 1024
+struct area_pending {
+	char words[AREA_PENDING_BYTES]; /* lines; NUL-terminated */
+};
 
 enum area_refusal {
 	AREA_REFUSED_NO_NOPS = 1, /* does not begin with NOPs: built without the flag */
@@ -300,7 +313,9 @@ struct area_buffer {
 	uint64_t publish_seq; /* pages published so far */
 	uint64_t options;     /* one bit each, see option.h */
 	int64_t clock_offset_ns;
-	uint64_t reserved2[2];
+	uint32_t buffer_percent; /* at how many percent readers that wait are woken; 0: any data */
+	uint32_t reserved3;
+	uint64_t reserved2[1];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");
 

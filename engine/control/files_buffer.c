@@ -10,6 +10,7 @@
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
+#include "engine/core/options.h"
 #include "engine/core/tracer.h"
 #include "engine/ring/ring.h"
 
@@ -75,6 +76,61 @@ int buffer_total_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 	seq_putu(s, sum);
 	seq_putc(s, '\n');
 	return 0;
+}
+
+int buffer_percent_show(const struct tree_at *at, struct seq_buf *s)
+{
+	seq_putu(s, trace_array_buffer(at->tr)->buffer_percent);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int buffer_percent_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint64_t v;
+	int err = tree_number(text, n, &v);
+
+	(void)truncate;
+	if (!err && v > 100)
+		err = -EINVAL;
+	if (!err)
+		trace_array_buffer(at->tr)->buffer_percent = (uint32_t)v;
+	return err;
+}
+
+/* A page is what it is: what would need a larger one is refused as the kernel refuses 512 KiB and more. */
+int buffer_subbuf_size_kb_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_putu(s, PAGE_KB);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int buffer_subbuf_size_kb_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint64_t kb;
+	int err = tree_number(text, n, &kb);
+
+	(void)at;
+	(void)truncate;
+	return err ? err : !kb || kb > PAGE_KB ? -EINVAL : 0;
+}
+
+/* The kernel waits for the close. What is written does not count. */
+int free_buffer_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint32_t cpu;
+	int err = 0;
+
+	(void)text;
+	(void)n;
+	(void)truncate;
+	if (option_is_on(at->tr, AREA_OPTION_DISABLE_ON_FREE))
+		tracing_set(at->tr, 0);
+	for (cpu = 0; cpu < area->nr_cpus && !err; cpu++)
+		err = resize_cpu(at->tr, cpu, RING_MIN_PAGES);
+	return err;
 }
 
 /* The outside makes the kernel's pages so. */

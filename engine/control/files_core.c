@@ -163,3 +163,52 @@ int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
 		seq_putc(s, text[i]);
 	return 0;
 }
+
+/* Names are kept as long as the area: there is a place for each thread that the table has room for. */
+int saved_cmdlines_size_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_putu(s, area->tables[AREA_TASKS].capacity);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int saved_cmdlines_size_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint64_t v;
+	int err = tree_number(text, n, &v);
+
+	(void)at;
+	(void)truncate;
+	if (err)
+		return err;
+	if (!v || v > 32768)
+		return -EINVAL;
+	return v <= area->tables[AREA_TASKS].capacity ? 0 : -ENOMEM;
+}
+
+/* trace_printk() writes its text into the buffer, so there are no formats to look up. */
+int printk_formats_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	(void)s;
+	return 0;
+}
+
+int tracing_max_latency_show(const struct tree_at *at, struct seq_buf *s)
+{
+	seq_putu(s, at->tr->max_latency_ns / 1000);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int tracing_max_latency_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	uint64_t us;
+	int err = tree_number(text, n, &us);
+
+	(void)truncate;
+	if (!err)
+		at->tr->max_latency_ns = us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX;
+	return err;
+}

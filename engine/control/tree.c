@@ -11,6 +11,7 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/control/files_events.h"
+#include "engine/control/files_profile.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/lock.h"
@@ -40,12 +41,21 @@ const struct tree_row tree_rows[] = {
 	       "1: the buffer takes records, 0: it takes none"),
 	RENDERED("trace", 0644, TREE_INSTANCE, trace_store,
 		 "what is recorded, as text; opened with O_TRUNC (echo > trace) it is emptied"),
+	RENDERED("latency_trace", 0444, TREE_GLOBAL, NULL, "the same as the option latency-format prints it"),
 	RENDERED("trace_pipe", 0444, TREE_INSTANCE, NULL,
 		 "the same, consuming: what is read is gone, and when nothing is left it waits"),
 	RENDERED("snapshot", 0640, TREE_INSTANCE, snapshot_store,
 		 "1: what is recorded is put aside here and the buffer is empty; 2: empties it, 0: frees it"),
 	ENGINE("trace_marker", 0222, TREE_INSTANCE, NULL, trace_marker_store,
 	       "what is written here stands in the trace"),
+	ENGINE("trace_marker_raw", 0222, TREE_INSTANCE, NULL, trace_marker_raw_store,
+	       "the same of bytes: four of a number, and data"),
+	ENGINE("tracing_enabled", 0644, TREE_GLOBAL, tracing_on_show, tracing_on_store,
+	       "tracing_on, by its oldest name"),
+	ENGINE("tracing_cpumask", 0644, TREE_INSTANCE, tracing_cpumask_show, tracing_cpumask_store,
+	       "the CPUs on which records are made, hexadecimal"),
+	ENGINE("tracing_max_latency", 0644, TREE_INSTANCE, tracing_max_latency_show,
+	       tracing_max_latency_store, "us: the longest latency so far; of tracers of latencies"),
 	ENGINE("trace_clock", 0644, TREE_INSTANCE, trace_clock_show, trace_clock_store,
 	       "what the time stamps are; a change empties the buffer"),
 	ENGINE("trace_options", 0644, TREE_INSTANCE, trace_options_show, trace_options_store,
@@ -62,6 +72,13 @@ const struct tree_row tree_rows[] = {
 	       "how trace_pipe_raw stamps: each record tells the time since the one before"),
 	ENGINE("buffer_total_size_kb", 0444, TREE_INSTANCE, buffer_total_size_kb_show,
 	       NULL, "the sum over all CPUs"),
+	ENGINE("buffer_percent", 0644, TREE_INSTANCE, buffer_percent_show, buffer_percent_store,
+	       "how full the buffer is when waiting readers of trace_pipe_raw are woken"),
+	ENGINE("buffer_subbuf_size_kb", 0644, TREE_INSTANCE, buffer_subbuf_size_kb_show,
+	       buffer_subbuf_size_kb_store, "size of a page of the buffer: 4"),
+	ENGINE("free_buffer", 0200, TREE_INSTANCE, NULL, free_buffer_store,
+	       "a write makes the buffer as small as it can be; with the option disable_on_free "
+	       "tracing_on is 0 then"),
 	RENDERED("available_filter_functions", 0444, TREE_GLOBAL, NULL,
 		 "the functions that can be traced"),
 	RENDERED("available_filter_functions_addrs", 0444, TREE_GLOBAL, NULL,
@@ -84,6 +101,15 @@ const struct tree_row tree_rows[] = {
 	       "how many functions and objects there are"),
 	RENDERED("enabled_functions", 0444, TREE_GLOBAL, NULL,
 		 "the functions that have callbacks now"),
+	RENDERED("touched_functions", 0444, TREE_GLOBAL, NULL,
+		 "the functions that ever had callbacks"),
+	ENGINE("printk_formats", 0444, TREE_GLOBAL, printk_formats_show, NULL,
+	       "formats that the buffer names by address: none"),
+	ENGINE("saved_cmdlines_size", 0644, TREE_GLOBAL, saved_cmdlines_size_show,
+	       saved_cmdlines_size_store, "for how many threads there is room in saved_cmdlines"),
+	ENGINE("function_profile_enabled", 0644, TREE_GLOBAL, function_profile_enabled_show,
+	       function_profile_enabled_store,
+	       "1: calls are counted and timed, see trace_stat/functionN for CPU N"),
 	RENDERED("saved_cmdlines", 0444, TREE_GLOBAL, NULL, "names of threads by id"),
 	RENDERED("saved_tgids", 0444, TREE_GLOBAL, NULL,
 		 "processes of threads by id, once the option record-tgid was on"),
@@ -142,7 +168,7 @@ const uint32_t tree_nr_rows = ARRAY_SIZE(tree_rows);
 #define OPTIONS	  "options/"
 #define INSTANCES "instances/"
 
-const struct tree_branch *const tree_branches[] = {&events_branch};
+const struct tree_branch *const tree_branches[] = {&events_branch, &trace_stat_branch};
 const uint32_t tree_nr_branches = ARRAY_SIZE(tree_branches);
 
 /* The number behind `per_cpu/cpu`, and what follows it. NULL: that is no CPU of ours. */

@@ -43,6 +43,7 @@ static const struct {
 	[AREA_FORMATS] = {1, 1u << 25},
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
 	[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
+	[AREA_PENDING] = {sizeof(struct area_pending), AREA_NR_PENDING},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -343,6 +344,7 @@ static void set_up_buffer(struct area_header *h, const struct area_config *confi
 	buffer->nr_cpus = config->nr_cpus;
 	buffer->flags = AREA_BUFFER_OVERWRITE;
 	buffer->options = AREA_OPTIONS_DEFAULT;
+	buffer->buffer_percent = 50;
 	for (cpu = 0; cpu < config->nr_cpus; cpu++) {
 		struct area_cpu *row = area_entry_in(h, AREA_CPUS, cpu);
 
@@ -505,7 +507,7 @@ int area_fork(struct area_header **old_area)
 {
 	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
 						  AREA_REFUSED, AREA_STATUS,  AREA_EVENTS,
-						  AREA_FORMATS, AREA_PROBES};
+						  AREA_FORMATS, AREA_PROBES,  AREA_PENDING};
 	struct area_header *parent = area;
 	const struct area_buffer *old = area_entry(AREA_BUFFERS, 0);
 	struct area_buffer *buffer;
@@ -524,6 +526,7 @@ int area_fork(struct area_header **old_area)
 		buffer->options = old->options;
 		buffer->trace_clock = old->trace_clock;
 		buffer->clock_offset_ns = old->clock_offset_ns;
+		buffer->buffer_percent = old->buffer_percent;
 		memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
 		area->state = AREA_LIVE;
 		area_made.session = area->session[0] ? area->session : NULL;

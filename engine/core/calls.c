@@ -18,6 +18,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
+#include "engine/core/function_profile.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring_write.h"
 
@@ -110,6 +111,16 @@ static void add_returns(struct call_list *l, uint64_t *bits, uint32_t n)
 	l->returns = (struct call_user){.bits = bits, .nr_bits = n};
 }
 
+static void add_profile(struct call_list *l, uint64_t *bits, uint32_t n)
+{
+	uint32_t id;
+
+	for (id = 0; id < n; id++)
+		if (function_profile_wants(id))
+			bits[id / 64] |= UINT64_C(1) << (id % 64);
+	l->profile = (struct call_user){.bits = bits, .nr_bits = n};
+}
+
 void calls_set_returns(const struct function_set *set, calls_return_func *func)
 {
 	returns = set;
@@ -132,7 +143,7 @@ int calls_update(struct call_list **old)
 	size_t words = (size_t)n / 64 + 1, bytes;
 	struct call_list *l = &nobody;
 	struct trace_array *tr;
-	int graphs = returns && returns->count;
+	int graphs = (returns && returns->count) || function_profile_is_on();
 	uint64_t *bits;
 	long p;
 
@@ -143,6 +154,7 @@ int calls_update(struct call_list **old)
 		users += (uint32_t)(tr && is_listed(tr, graphs));
 	}
 	users += (uint32_t)(returns && returns->count);
+	users += (uint32_t)function_profile_is_on();
 	if (users) {
 		bytes = sizeof(*l) + users * words * 8;
 		p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -159,8 +171,12 @@ int calls_update(struct call_list **old)
 			add_user(l, tr, bits, n);
 			bits += words;
 		}
-		if (returns && returns->count)
+		if (returns && returns->count) {
 			add_returns(l, bits, n);
+			bits += words;
+		}
+		if (function_profile_is_on())
+			add_profile(l, bits, n);
 	}
 	*old = calls_current;
 	__atomic_store_n(&calls_current, l, __ATOMIC_SEQ_CST);
@@ -186,7 +202,7 @@ static int wanting(const struct call_user *users, uint32_t nr, uint32_t id)
 int calls_graph_wanting(uint32_t id)
 {
 	return wanting(calls_current->graph, calls_current->nr_graph, id) +
-	       call_wanted(&calls_current->returns, id);
+	       call_wanted(&calls_current->returns, id) + call_wanted(&calls_current->profile, id);
 }
 
 int calls_wanting(uint32_t id)
@@ -202,7 +218,8 @@ int calls_any(void)
 
 int calls_graph_any(void)
 {
-	return calls_current->nr_graph > 0 || calls_current->returns.nr_bits;
+	return calls_current->nr_graph > 0 || calls_current->returns.nr_bits ||
+	       calls_current->profile.nr_bits;
 }
 
 void calls_fork(void)
@@ -210,6 +227,7 @@ void calls_fork(void)
 	struct call_list *l = calls_current;
 	uint32_t i;
 
+	function_profile_fork();
 	if (!l->returns.nr_bits) {
 		calls_current = &nobody;
 		return;
@@ -221,4 +239,5 @@ void calls_fork(void)
 		l->graph[0] = l->graph[i];
 	l->nr_graph = i < l->nr_graph;
 	l->nr_function = 0;
+	l->profile.nr_bits = 0;
 }

@@ -23,6 +23,7 @@ struct call_list {
 	struct call_user
 		graph[RING_MAX];  /* function_graph; the top one's too, if there are others */
 	struct call_user returns; /* return probes: no ring */
+	struct call_user profile; /* function_profile_enabled; no ring */
 	uint64_t bytes;		  /* of its mapping, the bits behind it */
 };
 

@@ -43,6 +43,10 @@ static const struct tracer *find_tracer(const char *name, size_t n)
 	const struct tracer *t;
 	uint32_t i;
 
+	if (n == 6 && !memcmp(name, "ftrace", n)) { /* its name in the first kernels that had it */
+		name = "function";
+		n = 8;
+	}
 	for (i = 0; (t = tracer_at(i)); i++)
 		if (strlen(t->name) == n && !memcmp(t->name, name, n))
 			return t;

@@ -152,6 +152,8 @@ static void switch_one(struct area_function *f, uint64_t addr, int on)
 	*(volatile uint64_t *)&find_row(addr)->word = on ? word : 0;
 	nr_armed += (uint32_t)on - f->enabled;
 	f->enabled = (uint8_t)on;
+	if (on)
+		f->flags |= AREA_FUNCTION_TOUCHED;
 }
 
 /* Filters of the graph ask how deep a call is, which nobody counts here. */

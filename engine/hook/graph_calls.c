@@ -16,6 +16,7 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/core/calls.h"
+#include "engine/core/function_profile.h"
 #include "engine/hook/graph.h"
 #include "engine/ring/ring_write.h"
 
@@ -159,6 +160,11 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 	}
 	if (call_wanted(&l->returns, id))
 		calls |= GRAPH_PROBED;
+	if (unlikely(call_wanted(&l->profile, id))) {
+		function_profile_enter(id);
+		calls |= GRAPH_PROFILED;
+		graph_shadow(slot)->stamp = ring_clock();
+	}
 	ring_leave(inside);
 	graph_shadow(slot)->calls = calls;
 	return calls != 0;
@@ -205,6 +211,8 @@ void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
 	}
 	if (call_wanted(&l->returns, id) && can_enter(shadow, id))
 		shadow->calls |= GRAPH_TAIL_PROBED | (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
+	if (unlikely(call_wanted(&l->profile, id)))
+		function_profile_enter(id);
 	ring_leave(inside);
 }
 
@@ -231,6 +239,7 @@ void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, u
 		      int top)
 {
 	uint64_t calls = graph_shadow(slot)->calls;
+	uint64_t now = calls & GRAPH_PROFILED ? ring_clock() : 0;
 	struct ring_ctl *inside = ring_enter();
 	const struct call_list *l;
 	uint32_t i;
@@ -238,6 +247,8 @@ void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, u
 	if (!inside)
 		return;
 	l = calls_list();
+	if (unlikely(calls & GRAPH_PROFILED))
+		function_profile_exit(id, now - graph_shadow(slot)->stamp);
 	for (i = 0; i < l->nr_graph; i++)
 		exit_in(l->graph[i].ring, calls, id, s, value);
 	if (!l->nr_graph && top && calls & 1) {

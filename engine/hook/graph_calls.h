@@ -24,12 +24,15 @@
 /* A return probe wants to know of the call's end; of that of the tail call whose id is there. */
 #define GRAPH_PROBED	  (UINT64_C(1) << 63)
 #define GRAPH_TAIL_PROBED (UINT64_C(1) << 62)
+/* The call is profiled, and its stamp is that of its entry. */
+#define GRAPH_PROFILED	   (UINT64_C(1) << 61)
+#define GRAPH_TAIL_ID_BITS 27 /* more than the table of functions has room for */
 
 static inline uint32_t graph_tail_id(uint64_t calls)
 {
-	return (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT) & RECORD_ID_MAX;
+	return (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT) & ((1u << GRAPH_TAIL_ID_BITS) - 1);
 }
-_Static_assert(GRAPH_TAIL_ID_SHIFT + RECORD_ID_BITS <= 62, "room for GRAPH_TAIL_PROBED");
+_Static_assert(GRAPH_TAIL_ID_SHIFT + GRAPH_TAIL_ID_BITS <= 61, "room for GRAPH_PROFILED");
 
 /* Whether calls are wrapped by the `multi` variants now. */
 extern uint32_t graph_multi;

@@ -403,6 +403,8 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 	else
 		text_switch(site->at, on ? forms->on : forms->off, site->bytes);
 	f->enabled = (uint8_t)on;
+	if (on)
+		f->flags |= AREA_FUNCTION_TOUCHED;
 }
 
 /* The function's wrap stub, or -ENOSPC: it has none. */

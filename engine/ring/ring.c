@@ -50,13 +50,14 @@ static struct ring_private {
 struct ring rings[RING_MAX];
 static int (*mono_clock)(clockid_t, struct timespec *);
 
-/* The parent's set_ftrace_pid and its clock hold on. */
+/* The parent's set_ftrace_pid, its tracing_cpumask and its clock hold on. */
 static void keep_lists(struct ring *r, const struct ring *to)
 {
 	const struct pid_list *pids = r->pids, *no_pids = r->no_pids;
-	uint32_t stamps = r->stamps;
+	uint32_t off = r->some_cpus_off, stamps = r->stamps;
 
-	*r = *to;
+	memcpy(r, to, offsetof(struct ring, some_cpus_off));
+	r->some_cpus_off = off;
 	r->stamps = stamps;
 	r->pids = pids;
 	r->no_pids = no_pids;
@@ -124,6 +125,18 @@ void ring_set_on(struct ring *r, int on)
 	store_relaxed(&r->area->tracing_on, (uint32_t)on);
 	if (!on)
 		send_to_slow_path();
+}
+
+void ring_set_cpumask(struct ring *r, const uint64_t *off)
+{
+	uint32_t i, any = 0;
+
+	for (i = 0; i < RING_MAX_CPUS / 64; i++) {
+		store_relaxed(&r->cpus_off[i], off[i]);
+		any |= off[i] != 0;
+	}
+	store_relaxed(&r->some_cpus_off, any);
+	send_to_slow_path();
 }
 
 void ring_rethink(void)
@@ -437,6 +450,8 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 	uint64_t gen;
 	int index;
 
+	if (unlikely(ring_cpu_is_off(r, cpu)))
+		return RING_SKIP;
 	if (page_fits(ctl, cpu, bytes))
 		goto out;
 	retire_page(ctl);
@@ -467,7 +482,8 @@ out:
 	store_relaxed(&ctl->cpu_key, event && is_unwanted(r, ctl->tid) ? 0 : key);
 	barrier();
 	/* the other side of send_to_slow_path(); and of a fork by a handler: then the block is void */
-	if (unlikely(!load_relaxed(&r->on) || !load_relaxed(&ctl->tid))) {
+	if (unlikely(!load_relaxed(&r->on) || !load_relaxed(&ctl->tid) ||
+		     ring_cpu_is_off(r, cpu))) {
 		ctl->cpu_key = ctl->event_key = 0;
 		return RING_SKIP;
 	}

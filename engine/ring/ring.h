@@ -44,7 +44,8 @@ struct pid_list;
 
 #define RING_MAX       17u /* the top instance's and 16 more */
 #define RING_MAX_HELD  6
-#define RING_MIN_PAGES 16u /* with fewer a CPU has no page for each of a few threads */
+#define RING_MAX_CPUS  4096u /* that tracing_cpumask can leave out */
+#define RING_MIN_PAGES 16u   /* with fewer a CPU has no page for each of a few threads */
 
 /* A thread's control block. What entry.S reads has its offsets checked in hook/<cpu>/offsets.h. */
 struct ring_ctl {
@@ -114,6 +115,8 @@ struct ring {
 	uint64_t counter; /* the last number that a record has */
 	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no list */
 	const struct pid_list *pids, *no_pids;
+	uint32_t some_cpus_off; /* tracing_cpumask is not full */
+	uint64_t cpus_off[RING_MAX_CPUS / 64];
 };
 
 extern struct ring rings[RING_MAX];
@@ -209,6 +212,19 @@ void ring_rethink(void);
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(struct ring *r, int on);
 int ring_is_on(const struct ring *r);
+
+/*
+ * ring_set_cpumask() - tracing_cpumask: records are made on these CPUs alone, from when it returns.
+ * What runs on others asks for a page and gets none, for each record; nothing is tested where the mask
+ * is full. @off: a bit for each CPU that makes none, RING_MAX_CPUS of them. One caller at a time.
+ */
+void ring_set_cpumask(struct ring *r, const uint64_t *off);
+
+static inline int ring_cpu_is_off(const struct ring *r, uint32_t cpu)
+{
+	return load_relaxed(&r->some_cpus_off) && cpu < RING_MAX_CPUS &&
+	       (load_relaxed(&r->cpus_off[cpu / 64]) >> (cpu % 64) & 1);
+}
 
 /*
  * ring_clear() - what was recorded on a CPU is gone, and its losses begin at 0.

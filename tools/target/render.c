@@ -152,6 +152,11 @@ static bool want_enabled(const struct area_function *f)
 	return f->enabled;
 }
 
+static bool want_touched(const struct area_function *f)
+{
+	return f->flags & AREA_FUNCTION_TOUCHED;
+}
+
 static bool want_filter(const struct area_function *f)
 {
 	return f->filter & AREA_FILTER_TRACE;
@@ -182,12 +187,29 @@ static int enabled_functions(const struct meta *m, struct out *o)
 	return print_functions(m, o, want_enabled, true);
 }
 
+static int touched_functions(const struct meta *m, struct out *o)
+{
+	return print_functions(m, o, want_touched, true);
+}
+
+/* Words that wait for an object. Return: whether there are any. */
+static bool print_pending(const struct meta *m, struct out *o, enum area_pending_of of)
+{
+	/* no more than there are lists: AREA_NR_PENDING is none */
+	const char *words = of < AREA_NR_PENDING && of < m->nr_pending ? m->pending[of].words : "";
+	size_t n = strnlen(words, AREA_PENDING_BYTES);
+
+	out_write(o, words, n);
+	return n;
+}
+
 static int print_set(const struct meta *m, struct out *o,
-		     bool (*want)(const struct area_function *f), const char *none)
+		     bool (*want)(const struct area_function *f), enum area_pending_of pending,
+		     const char *none)
 {
 	int n = print_functions(m, o, want, false);
 
-	if (!n)
+	if (!print_pending(m, o, pending) && !n)
 		out_printf(o, "%s\n", none);
 	return n;
 }
@@ -274,24 +296,24 @@ static int print_probes(const struct meta *m, struct out *o)
 
 static int set_ftrace_filter(const struct meta *m, struct out *o)
 {
-	int err = print_set(m, o, want_filter, ALL_ENABLED);
+	int err = print_set(m, o, want_filter, AREA_PENDING_FILTER, ALL_ENABLED);
 
 	return err < 0 ? err : print_probes(m, o);
 }
 
 static int set_ftrace_notrace(const struct meta *m, struct out *o)
 {
-	return print_set(m, o, want_notrace, NONE_DISABLED);
+	return print_set(m, o, want_notrace, AREA_PENDING_NOTRACE, NONE_DISABLED);
 }
 
 static int set_graph_function(const struct meta *m, struct out *o)
 {
-	return print_set(m, o, want_graph, ALL_ENABLED);
+	return print_set(m, o, want_graph, AREA_NR_PENDING, ALL_ENABLED);
 }
 
 static int set_graph_notrace(const struct meta *m, struct out *o)
 {
-	return print_set(m, o, want_graph_notrace, NONE_DISABLED);
+	return print_set(m, o, want_graph_notrace, AREA_NR_PENDING, NONE_DISABLED);
 }
 
 static int saved_tgids(const struct meta *m, struct out *o)
@@ -382,6 +404,13 @@ static int render_snapshot(const struct target *t, const char *file, unsigned in
 	return err;
 }
 
+/* The file of ftrace's first years. */
+static int latency_trace(struct reader *r, struct out *o, unsigned int cpu)
+{
+	r->options_flipped |= UINT64_C(1) << AREA_OPTION_LATENCY_FORMAT;
+	return trace(r, o, cpu);
+}
+
 static void print_ts(struct out *o, const char *what, uint64_t ts, bool ns)
 {
 	uint64_t us = (ts + 500) / 1000;
@@ -462,6 +491,8 @@ static const struct file files[] = {
 	{.path = "available_filter_functions", .tables = available_filter_functions},
 	{.path = "available_filter_functions_addrs", .tables = available_filter_functions_addrs},
 	{.path = "enabled_functions", .tables = enabled_functions},
+	{.path = "latency_trace", .records = latency_trace},
+	{.path = "touched_functions", .tables = touched_functions},
 	{.path = "saved_cmdlines", .tables = saved_cmdlines},
 	{.path = "saved_tgids", .tables = saved_tgids},
 	{.path = "set_ftrace_filter", .tables = set_ftrace_filter},
