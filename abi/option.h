@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* X(NAME, "name", bit, at first) */
-/* Bits 11, 19, 20 and 30 are event-fork, userstacktrace, sym-userobj and stacktrace. */
+/* Bits 11, 19 and 20 are event-fork, userstacktrace and sym-userobj. */
 #define AREA_OPTIONS_GLOBAL(X)                                                                     \
 	X(PRINT_PARENT, "print-parent", 0, 1)                                                      \
 	X(SYM_OFFSET, "sym-offset", 1, 0)                                                          \
@@ -57,7 +57,9 @@
 	X(SLEEP_TIME, "sleep-time", 42, 1)                                                         \
 	X(GRAPH_TIME, "graph-time", 43, 1)
 
-#define AREA_OPTIONS_FUNCTION(X) X(FUNC_ARGS, "func-args", 48, 0)
+#define AREA_OPTIONS_FUNCTION(X)                                                                   \
+	X(FUNC_STACK_TRACE, "func_stack_trace", 49, 0)                                             \
+	X(FUNC_ARGS, "func-args", 48, 0)
 
 #define AREA_OPTIONS_NOP(X)                                                                        \
 	X(TEST_NOP_ACCEPT, "test_nop_accept", 56, 0)                                               \

@@ -104,7 +104,7 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 		__atomic_fetch_sub(&s->inside[p], 1, __ATOMIC_SEQ_CST);
 		inside = 0;
 	}
-	return calls_enter(word, frame->parent_ip, site_end, &args);
+	return calls_enter_saved(word, frame->parent_ip, site_end, &args);
 }
 
 uint64_t ops_next(uint32_t id)
