@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* X(NAME, "name", bit, at first) */
-/* Bits 11, 19 and 20 are event-fork, userstacktrace and sym-userobj. */
+/* Bits 19 and 20 are userstacktrace and sym-userobj; 30 stacktrace. */
 #define AREA_OPTIONS_GLOBAL(X)                                                                     \
 	X(PRINT_PARENT, "print-parent", 0, 1)                                                      \
 	X(SYM_OFFSET, "sym-offset", 1, 0)                                                          \
@@ -33,6 +33,7 @@
 	X(DISABLE_ON_FREE, "disable_on_free", 23, 0)                                               \
 	X(IRQ_INFO, "irq-info", 9, 1)                                                              \
 	X(MARKERS, "markers", 10, 1)                                                               \
+	X(EVENT_FORK, "event-fork", 11, 0)                                                         \
 	X(TRACE_PRINTK_DEST, "trace_printk_dest", 24, 1)                                           \
 	X(COPY_TRACE_MARKER, "copy_trace_marker", 25, 0)                                           \
 	X(PAUSE_ON_TRACE, "pause-on-trace", 26, 0)                                                 \

@@ -375,6 +375,48 @@ int set_event_store(const struct tree_at *at, const char *text, size_t n, int tr
 	return err;
 }
 
+static int show_pids(const struct trace_array *tr, int notrace, struct seq_buf *s)
+{
+	const struct pid_list *l = notrace ? &tr->event_no_pids : &tr->event_pids;
+	uint32_t pid;
+
+	if (!(tr->event_pids_set & (notrace ? 2 : 1)))
+		return 0;
+	for (pid = 0; (pid = pid_list_next(l, pid)) < PID_LIST_MAX; pid++) {
+		seq_putu(s, pid);
+		seq_putc(s, '\n');
+	}
+	return 0;
+}
+
+static int store_pids(struct trace_array *tr, int notrace, const char *text, size_t n, int truncate)
+{
+	int err = trace_array_set_event_pids(tr, notrace, text, n, truncate);
+
+	events_update(tr);
+	return err;
+}
+
+int set_event_pid_show(const struct tree_at *at, struct seq_buf *s)
+{
+	return show_pids(at->tr, 0, s);
+}
+
+int set_event_pid_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	return store_pids(at->tr, 0, text, n, truncate);
+}
+
+int set_event_notrace_pid_show(const struct tree_at *at, struct seq_buf *s)
+{
+	return show_pids(at->tr, 1, s);
+}
+
+int set_event_notrace_pid_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	return store_pids(at->tr, 1, text, n, truncate);
+}
+
 int eval_map_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;

@@ -90,6 +90,10 @@ const struct tree_row tree_rows[] = {
 	ENGINE("set_event", 0644, TREE_INSTANCE, set_event_show, set_event_store,
 	       "the events that are on: write SYSTEM:NAME, SYSTEM: or NAME, with `!` before it: off; "
 	       "events/SYSTEM/NAME/enable does the same"),
+	ENGINE("set_event_pid", 0644, TREE_INSTANCE, set_event_pid_show, set_event_pid_store,
+	       "record the events of these threads alone; option event-fork: and of those they make"),
+	ENGINE("set_event_notrace_pid", 0644, TREE_INSTANCE, set_event_notrace_pid_show,
+	       set_event_notrace_pid_store, "never record those of these"),
 	ENGINE("eval_map", 0444, TREE_GLOBAL, eval_map_show, NULL,
 	       "names in the formats of events, and the numbers that they stand for"),
 	ENGINE("error_log", 0644, TREE_INSTANCE, error_log_show, error_log_store,

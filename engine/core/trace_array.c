@@ -181,6 +181,9 @@ void trace_array_destroy(struct trace_array *tr)
 	tr->filter.ring = tr->notrace.ring = NULL;
 	function_set_free(&tr->filter);
 	function_set_free(&tr->notrace);
+	tr->event_pids_set = 0;
+	pid_list_clear(&tr->event_pids);
+	pid_list_clear(&tr->event_no_pids);
 	tr->ring = NULL;
 	err = ring_close(r);
 	if (!err) {

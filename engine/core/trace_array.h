@@ -26,6 +26,9 @@ struct trace_array {
 	uint32_t first_free_probe; /* no row of AREA_PROBES before it is free */
 	struct pid_list pids;	   /* set_ftrace_pid; counts when the ring has it */
 	struct pid_list no_pids;
+	struct pid_list event_pids; /* set_event_pid; counts when the next word says so */
+	struct pid_list event_no_pids;
+	uint32_t event_pids_set; /* 1: event_pids, 2: event_no_pids */
 };
 
 extern struct trace_array global_trace;
@@ -81,6 +84,13 @@ void trace_array_destroy(struct trace_array *tr);
  */
 int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, size_t n,
 			 int reset);
+
+/* The same of set_event_pid and set_event_notrace_pid; which threads' events are recorded. */
+int trace_array_set_event_pids(struct trace_array *tr, int notrace, const char *text, size_t n,
+			       int reset);
+
+/* Whether the events of a thread are recorded, by those lists. Any context. */
+int trace_array_wants_events_of(const struct trace_array *tr, int tid);
 
 /* The list as it counts, NULL: there is none. */
 const struct pid_list *trace_array_pids(const struct trace_array *tr, int notrace);

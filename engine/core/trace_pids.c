@@ -75,10 +75,43 @@ int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, 
 	return 0;
 }
 
+int trace_array_set_event_pids(struct trace_array *tr, int notrace, const char *text, size_t n,
+			       int reset)
+{
+	struct pid_list *l = notrace ? &tr->event_no_pids : &tr->event_pids;
+	uint32_t bit = notrace ? 2 : 1, count;
+	int err;
+
+	if (reset && tr->event_pids_set & bit) {
+		store_release(&tr->event_pids_set, tr->event_pids_set & ~bit);
+		pid_list_clear(l);
+	}
+	err = each_pid(NULL, text, n, &count);
+	if (!err && count)
+		err = each_pid(l, text, n, &count);
+	if (!err && count)
+		store_release(&tr->event_pids_set, tr->event_pids_set | bit);
+	return err;
+}
+
+int trace_array_wants_events_of(const struct trace_array *tr, int tid)
+{
+	uint32_t set = load_acquire(&tr->event_pids_set);
+
+	if (set & 2 && pid_list_has(&tr->event_no_pids, (uint32_t)tid))
+		return 0;
+	return !(set & 1) || pid_list_has(&tr->event_pids, (uint32_t)tid);
+}
+
 static int follows_forks(const struct trace_array *tr)
 {
 	return tr && (tr->ring->pids || tr->ring->no_pids) &&
 	       option_is_on(tr, AREA_OPTION_FUNCTION_FORK);
+}
+
+static int events_follow_forks(const struct trace_array *tr)
+{
+	return tr && tr->event_pids_set && option_is_on(tr, AREA_OPTION_EVENT_FORK);
 }
 
 static void inherit(struct pid_list *l, int parent, int tid)
@@ -95,6 +128,10 @@ void trace_arrays_thread_start(int parent, int tid)
 	for (i = 0; inside && i < RING_MAX; i++) {
 		struct trace_array *tr = trace_array_at(i);
 
+		if (events_follow_forks(tr)) {
+			inherit(&tr->event_pids, parent, tid);
+			inherit(&tr->event_no_pids, parent, tid);
+		}
 		if (!follows_forks(tr))
 			continue;
 		inherit(&tr->pids, parent, tid);
@@ -112,6 +149,10 @@ void trace_arrays_thread_end(int tid)
 	for (i = 0; inside && i < RING_MAX; i++) {
 		struct trace_array *tr = trace_array_at(i);
 
+		if (events_follow_forks(tr)) {
+			pid_list_unset(&tr->event_pids, (uint32_t)tid);
+			pid_list_unset(&tr->event_no_pids, (uint32_t)tid);
+		}
 		if (!follows_forks(tr))
 			continue;
 		pid_list_unset(&tr->pids, (uint32_t)tid);

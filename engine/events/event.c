@@ -320,6 +320,18 @@ void events_forget_instance(const struct trace_array *tr)
 	}
 }
 
+void events_update(const struct trace_array *tr)
+{
+	struct event_file *f;
+	const struct event *e;
+
+	for (e = events; e; e = e->next) {
+		f = event_file_find(e, tr);
+		if (f)
+			event_file_update(f);
+	}
+}
+
 int events_any_on(const struct trace_array *tr)
 {
 	const struct event *e;

@@ -116,6 +116,9 @@ static inline int event_file_is_on(const struct event_file *f)
 /* An instance goes: nothing of its events is left. */
 void events_forget_instance(const struct trace_array *tr);
 
+/* What acts on all events of an instance has changed. */
+void events_update(const struct trace_array *tr);
+
 /* Whether one of an instance is on. */
 int events_any_on(const struct trace_array *tr);
 

@@ -69,6 +69,9 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 
 	if (!load_acquire(&f->tr->ring))
 		return;
+	if (load_relaxed(&f->tr->event_pids_set) &&
+	    !trace_array_wants_events_of(f->tr, ring_thread_id()))
+		return;
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 0);
 	filter = load_acquire(&f->filter);

@@ -139,7 +139,7 @@ void event_file_update(struct event_file *f)
 		ops = &event_ops_quick;
 	if (f->filter)
 		ops = &event_ops_filter;
-	if (!trace_array_is_top(f->tr) || f->flags & EVENT_FILE_SOFT_MODE)
+	if (!trace_array_is_top(f->tr) || f->flags & EVENT_FILE_SOFT_MODE || f->tr->event_pids_set)
 		ops = &event_ops_act;
 	if (!(f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) || f->event->gone)
 		ops = &event_ops_none;

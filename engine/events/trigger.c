@@ -200,6 +200,7 @@ struct line {
 	size_t filter_bytes;
 	int64_t count;
 	int counted;
+	int remove; /* counts and filters do not matter */
 };
 
 static int is_blank(char c)
@@ -221,7 +222,7 @@ static int parse_count(struct line *l, const char *text, size_t n)
 {
 	uint64_t v;
 
-	if (!n)
+	if (!n || l->remove)
 		return 0;
 	if (str_to_u64(text, n, &v) || text[n - 1] == '\n')
 		return -EINVAL;
@@ -290,7 +291,7 @@ static int parse_simple(struct line *l, struct trace_array *tr, const char *text
 		err = arg ? parse_target(l, tr, arg, args) : -EINVAL;
 	else if (arg)
 		err = parse_count(l, arg, word_bytes(arg, args, ':'));
-	return err ? err : parse_if(l, text, n);
+	return err || l->remove ? err : parse_if(l, text, n);
 }
 
 static struct event_trigger **find_same(struct event_file *f, const struct line *l, int exactly)
@@ -473,6 +474,7 @@ int trigger_store(struct event_file *f, const char *text, size_t n, struct trigg
 	n -= (size_t)remove;
 	if (n >= 4 && !memcmp(text, "hist", 4) && (n == 4 || text[4] == ':' || is_blank(text[4])))
 		return store_hist(f, text, n, remove, error);
+	l.remove = remove;
 	err = parse_simple(&l, f->tr, text, n);
 	if (err)
 		return err;

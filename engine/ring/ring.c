@@ -433,6 +433,7 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 {
 	uint32_t cpu = arch_cpu(), key = cpu ^ RING_CPU_KEY;
 	struct area_cpu *row = cpu_row(r, cpu);
+	struct page_head *head;
 	uint64_t gen;
 	int index;
 
@@ -451,11 +452,13 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 		return RING_SKIP;
 	}
 	ctl->failed_gen = UINT64_MAX;
-	ctl->page = pool_page(r, (uint32_t)index);
-	ctl->page->tid = ctl->tid;
-	ctl->page->cpu = cpu;
-	ctl->page->task = ctl->task;
-	ctl->page->base_stamp = ring_now(r);
+	/* not by ctl->page: it is gone when a handler forked meanwhile and this is the child */
+	head = pool_page(r, (uint32_t)index);
+	head->tid = ctl->tid;
+	head->cpu = cpu;
+	head->task = ctl->task;
+	head->base_stamp = ring_now(r);
+	ctl->page = head;
 	pool_own(r, (uint32_t)index);
 	ctl->page_index = (uint32_t)index;
 	ctl->page_nest = ctl->nest;

@@ -70,8 +70,10 @@ static inline void ring_end_writer(struct ring_ctl *ctl)
 static inline void ring_ready(struct ring *r, uint32_t bytes)
 {
 	const struct ring_ctl *ctl = ring_block(r);
+	const struct page_head *head = ctl->page; /* NULL in a fork's child that goes on here */
 
-	if (ctl->cpu_key != (ring_cpu() ^ RING_CPU_KEY) || ctl->page->commit + bytes > PAGE_BYTES)
+	if (ctl->cpu_key != (ring_cpu() ^ RING_CPU_KEY) || !head ||
+	    head->commit + bytes > PAGE_BYTES)
 		ring_new_page_in(r, bytes);
 }
 

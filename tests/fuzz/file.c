@@ -98,23 +98,38 @@ static void read_cpu(struct reader *r, unsigned int cpu, int ordered)
 	}
 }
 
-void fuzz_file_read(const uint8_t *data, size_t n, int (*open)(const char *, struct reader **),
-		    int ordered)
+void fuzz_file_use(const uint8_t *data, size_t n, void (*use)(const char *path))
 {
-	struct reader *r;
-
 	if (n < sizeof(plan))
 		return;
 	memcpy(&plan, data, sizeof(plan));
 	file_bytes = n - sizeof(plan);
 	make_file(data + sizeof(plan), file_bytes);
 	nr_reads = 0;
-	if (!open(path, &r)) {
-		for (unsigned int cpu = 0; cpu < r->nr_cpus; cpu++)
-			read_cpu(r, cpu, ordered);
-		reader_close(r);
-	}
+	use(path);
 	plan.reads = 0;
+}
+
+static int (*open_reader)(const char *, struct reader **);
+static int is_ordered;
+
+static void read_all(const char *name)
+{
+	struct reader *r;
+
+	if (open_reader(name, &r))
+		return;
+	for (unsigned int cpu = 0; cpu < r->nr_cpus; cpu++)
+		read_cpu(r, cpu, is_ordered);
+	reader_close(r);
+}
+
+void fuzz_file_read(const uint8_t *data, size_t n, int (*open)(const char *, struct reader **),
+		    int ordered)
+{
+	open_reader = open;
+	is_ordered = ordered;
+	fuzz_file_use(data, n, read_all);
 }
 
 void mangle_change(struct mangle *m)

@@ -28,7 +28,8 @@ struct fuzz_target {
 	void (*mutate)(struct mangle *m); /* one change; never n > max */
 };
 
-extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control, fuzz_calls;
+extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control, fuzz_calls,
+	fuzz_follow;
 
 /* Return: NULL if there is none of that name. */
 const struct fuzz_target *fuzz_target_find(const char *name);
@@ -78,6 +79,8 @@ struct reader;
  */
 void fuzz_file_read(const uint8_t *data, size_t n, int (*open)(const char *, struct reader **),
 		    int ordered);
+/* Make the file and call @use. */
+void fuzz_file_use(const uint8_t *data, size_t n, void (*use)(const char *path));
 /* How often a change was made, and how many records were read: replay's test of itself. */
 extern unsigned long fuzz_file_changes, fuzz_file_records;
 /* Let a mutation choose another change. */

@@ -165,10 +165,28 @@ def test_marks(w):
         os.close(fd)
 
 
+def test_pause_on_trace(w):
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        for option, meanwhile in (("1", 0), ("0", 2)):
+            assert write(f"{at}/options/pause-on-trace", option) == 0
+            assert write(f"{at}/trace", None) == 0
+            p.call(1)
+            with open(f"{at}/trace", "rb", buffering=0) as f:
+                p.call(1)
+                assert f.read(65536).count(b"leaf <-mid") == 2 + meanwhile
+            until(lambda: read(f"{at}/tracing_on") == "1\n")
+            p.call(1)
+            assert write(f"{at}/options/pause-on-trace", "0") == 0
+            assert read(f"{at}/trace").count("leaf <-mid") == 4 + meanwhile
+
+
 def test_snapshot(w):
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         assert "# * Snapshot is freed *" in read(f"{at}/snapshot")
+        assert write(f"{at}/snapshot", "1") == 0
+        assert "# * Snapshot is allocated *" in read(f"{at}/snapshot")
         p.call(3)
         assert write(f"{at}/snapshot", "1") == 0
         assert read(f"{at}/snapshot").count("leaf <-mid") == 6

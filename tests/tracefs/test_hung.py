@@ -52,13 +52,14 @@ def test_every_file_of_a_stopped_process(w):
         p.stop()
         with ThreadPoolExecutor(8) as pool:
             answers = dict(zip(files, pool.map(lambda f: timed(look, f), files)))
-            # what it left is read; write-only files and empty pipes say so
+            # what it left is read; write-only files, empty pipes and one that another reads say so
             wrong = {f: errno.errorcode[e] for f, e in answers.items()
-                     if e not in (0, errno.EINVAL, errno.EAGAIN, errno.ETIMEDOUT, errno.ENODATA)}
+                     if e not in (0, errno.EINVAL, errno.EAGAIN, errno.EBUSY, errno.ETIMEDOUT,
+                                  errno.ENODATA)}
             assert not wrong, wrong
             # of its events only itself could tell
             assert not [f for f, e in answers.items()
-                        if e == errno.ETIMEDOUT and not f.startswith(f"{at}/events/")], answers
+                        if e == errno.ETIMEDOUT and "/events/" not in f], answers
             # its folders list, and the other's files answer meanwhile
             pending = [pool.submit(timed, write, f"{at}/{f}", "1") for f in
                        ("tracing_on", "set_ftrace_filter", "trace", "options/overwrite", "trace_marker")]

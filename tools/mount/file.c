@@ -20,6 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "abi/option.h"
 #include "tools/base/fail.h"
 #include "tools/mount/members_pipe.h"
 #include "tools/mount/text.h"
@@ -62,6 +63,7 @@ struct file {
 	struct process_file at;
 	const struct truncation *truncation; /* NULL: O_TRUNC means nothing */
 	bool readable, writable;
+	bool paused; /* tracing_on was switched off for as long as this is open */
 	char path[256];
 	pthread_mutex_t lock;	      /* of what follows */
 	struct text *text;	      /* what is read */
@@ -145,6 +147,18 @@ static int open_pipe(struct file *f)
 	return fs_errno(f, err);
 }
 
+/* Option pause-on-trace: nothing is recorded while `trace` is open, so that it stays as it is. */
+static void pause_trace(struct file *f)
+{
+	char on[8];
+
+	if (!f->readable || f->session || strcmp(f->at.name, "trace") ||
+	    !process_option(f->p, AREA_OPTION_PAUSE_ON_TRACE) || !process_lives(f->p))
+		return;
+	process_text(f->p, "tracing_on", on, sizeof(on));
+	f->paused = *on == '1' && !target_write(&f->p->t, "tracing_on", "0", 1, true);
+}
+
 static int open_raw(struct file *f)
 {
 	int err;
@@ -207,6 +221,7 @@ int file_open_session(struct session *s, struct process *p, const char *path, in
 		free(f);
 		return err;
 	}
+	pause_trace(f);
 	process_opened(p, 1);
 	*out = f;
 	return 0;
@@ -328,6 +343,8 @@ void file_release(struct file *f)
 	if (f->nr_left || (f->clear && f->truncation))
 		send_write(f, f->left, f->nr_left);
 	wake_forget(f);
+	if (f->paused && process_lives(f->p))
+		target_write(&f->p->t, "tracing_on", "1", 1, true);
 	text_free(f->text);
 	if (f->members) {
 		members_pipe_close(f->members);

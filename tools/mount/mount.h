@@ -7,7 +7,7 @@
  *	DIR/kernel	a link to the kernel's tracefs
  *
  * What the agent answers is passed on to it, with its errno; what shows records is rendered here,
- * from the area. A process that hangs costs its own requests two seconds each, and nobody else any.
+ * from the area. A process that hangs costs its own requests some seconds each, and nobody else any.
  */
 #ifndef VESTIGE_TOOLS_MOUNT_H
 #define VESTIGE_TOOLS_MOUNT_H

@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/option.h"
 #include "tools/base/fail.h"
 #include "tools/reader/area.h"
 #include "tools/target/outside.h"
@@ -604,4 +605,13 @@ int process_rmdir(struct process *p, const char *instance)
 			busy = true;
 	pthread_mutex_unlock(&table_lock);
 	return busy ? -EBUSY : target_rmdir(&p->t, instance);
+}
+
+bool process_option(const struct process *p, int option)
+{
+	const struct area_table *t = &p->head.tables[AREA_BUFFERS];
+	struct area_buffer b;
+
+	return t->count && pread(p->fd, &b, sizeof(b), (off_t)t->offset) == (ssize_t)sizeof(b) &&
+	       area_option_on(b.options, (enum area_option)option);
 }

@@ -87,6 +87,9 @@ struct process_file {
 
 /* What file_tree_find() and file_tree_list() say, of the tree as it is now. */
 int process_find(struct process *p, const char *path, struct process_file *file);
+/* An option, as it is now (enum area_option). */
+bool process_option(const struct process *p, int option);
+
 /* What a file reads as, as the area tells it; "" when it does not. */
 void process_text(struct process *p, const char *path, char *buf, size_t bytes);
 int process_files(struct process *p, const char *dir,

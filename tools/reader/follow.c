@@ -440,33 +440,6 @@ void follow_take(struct follow *f, unsigned int cpu, uint64_t n)
 	}
 }
 
-static int count_full(void *arg, uint32_t index, const struct page_desc *d)
-{
-	struct looking *l = arg;
-
-	l->nr += d->state == PAGE_PUBLISHED && has_rest(l->f, index, d);
-	return 0;
-}
-
-int follow_filled(struct follow *f, const bool *cpus)
-{
-	int most = 0, err = 0;
-
-	if (!f->r || refresh(f) < 0)
-		return -EIO;
-	for (unsigned int c = 0; c < f->r->nr_cpus && !err; c++) {
-		const struct area_cpu *row = row_of(f, c);
-		struct looking l = {.f = f};
-
-		if ((cpus && !cpus[c]) || !row || !row->nr_pages)
-			continue;
-		err = each_page(f, c, count_full, &l);
-		if ((int)((uint64_t)l.nr * 100 / row->nr_pages) > most)
-			most = (int)((uint64_t)l.nr * 100 / row->nr_pages);
-	}
-	return err ? err : most;
-}
-
 static int stop_at_rest(void *arg, uint32_t index, const struct page_desc *d)
 {
 	struct looking *l = arg;

@@ -39,12 +39,6 @@ int follow_renew(struct follow *f);
 /* The first @n records of @cpu that were read since the last turn are taken, all together. */
 void follow_take(struct follow *f, unsigned int cpu, uint64_t n);
 
-/*
- * follow_filled() - how full the buffer is with records not taken: whole pages, the fullest CPU in per
- * cent. @cpus: as above. Return: that, or -errno.
- */
-int follow_filled(struct follow *f, const bool *cpus);
-
 /* Is there anything that was not taken? Cheaper than a turn. */
 bool follow_any(struct follow *f, const bool *cpus);
 

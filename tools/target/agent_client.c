@@ -3,7 +3,7 @@
  * The outside's half of abi/agent.h: one connection, one request, one reply. The socket is reached
  * through the folder's descriptor, so that nothing else can be put in its place and its path may be
  * long. A process that starts has no socket yet: it is waited for; one that is stopped answers
- * nothing: after two seconds that is said. Tests: tests/cli/test_control.py.
+ * nothing: after some seconds that is said. Tests: tests/cli/test_control.py.
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,8 +19,17 @@
 #include "tools/base/fail.h"
 #include "tools/target/target.h"
 
-#define TIMEOUT_MS 2000
+#define TIMEOUT_MS 2000 /* of a process that is stopped; */
+#define MORE_MS	   8000 /* one that is not may be starved of CPU */
 #define RETRY_MS   10
+#define ENDS_MS	   1000
+
+/* How long an answer is waited for. */
+struct patience {
+	const struct target *t;
+	int64_t until;
+	bool extended;
+};
 
 static int64_t now_ms(void)
 {
@@ -44,25 +53,35 @@ static int silent(const struct target *t)
 	return fail(ETIMEDOUT, "process %d is stopped or hangs", t->pid);
 }
 
-/* Wait for @events until @until. Return: 0 or -ETIMEDOUT. */
-static int wait_for(int fd, short events, int64_t until)
+/* The time is over: is there a reason to go on waiting? Once. */
+static bool go_on(struct patience *w)
+{
+	if (w->extended || target_stopped(w->t->pid) || !target_lives(w->t->pid, w->t->start))
+		return false;
+	w->until += MORE_MS;
+	w->extended = true;
+	return true;
+}
+
+/* Wait for @events. Return: 0 or -ETIMEDOUT. */
+static int wait_for(int fd, short events, struct patience *w)
 {
 	for (;;) {
 		struct pollfd p = {.fd = fd, .events = events};
-		int64_t left = until - now_ms();
+		int64_t left = w->until - now_ms();
 		int n = poll(&p, 1, left > 0 ? (int)left : 0);
 
 		if (n > 0)
 			return 0;
-		if (!n)
+		if (!n && !go_on(w))
 			return -ETIMEDOUT;
-		if (errno != EINTR)
+		if (n < 0 && errno != EINTR)
 			return -errno;
 	}
 }
 
 /* Send or receive all of @n bytes. Return: 0, -ETIMEDOUT, -EPIPE at an early end, or -errno. */
-static int transfer(int fd, bool out, void *buf, size_t n, int64_t until)
+static int transfer(int fd, bool out, void *buf, size_t n, struct patience *w)
 {
 	char *p = buf;
 
@@ -82,7 +101,7 @@ static int transfer(int fd, bool out, void *buf, size_t n, int64_t until)
 			continue;
 		if (errno != EAGAIN)
 			return -errno;
-		err = wait_for(fd, out ? POLLOUT : POLLIN, until);
+		err = wait_for(fd, out ? POLLOUT : POLLIN, w);
 		if (err)
 			return err;
 	}
@@ -106,7 +125,7 @@ static int try_connect(const struct target *t)
 }
 
 /* A connection to the agent, which may be about to start. Return: it or -errno with fail() set. */
-static int reach(const struct target *t, int64_t until)
+static int reach(const struct target *t, struct patience *w)
 {
 	struct ucred cred = {0};
 	socklen_t n = sizeof(cred);
@@ -120,7 +139,7 @@ static int reach(const struct target *t, int64_t until)
 			return ended(t);
 		if (fd != -ENOENT && fd != -ECONNREFUSED && fd != -EAGAIN)
 			return fail_errno(-fd, "cannot reach the agent of process %d", t->pid);
-		if (now_ms() >= until) {
+		if (now_ms() >= w->until && !go_on(w)) {
 			if (fd == -ENOENT)
 				return fail(ETIMEDOUT,
 					    "process %d has no agent: it was started with "
@@ -139,19 +158,32 @@ static int reach(const struct target *t, int64_t until)
 	return fd;
 }
 
+/* The connection broke: does the process end? One that is killed takes a while for it. */
+static bool ends(const struct target *t)
+{
+	for (int ms = 0; target_lives(t->pid, t->start); ms += RETRY_MS) {
+		if (ms >= ENDS_MS)
+			return false;
+		poll(NULL, 0, RETRY_MS);
+	}
+	return true;
+}
+
 static int exchange(const struct target *t, int fd, const struct agent_request *req,
-		    const char *body, struct agent_reply *reply, char **text, int64_t until)
+		    const char *body, struct agent_reply *reply, char **text, struct patience *w)
 {
 	int err;
 
-	err = transfer(fd, true, (void *)(uintptr_t)req, sizeof(*req), until);
+	err = transfer(fd, true, (void *)(uintptr_t)req, sizeof(*req), w);
 	if (!err)
-		err = transfer(fd, true, (void *)(uintptr_t)body, req->payload_bytes, until);
+		err = transfer(fd, true, (void *)(uintptr_t)body, req->payload_bytes, w);
 	if (!err)
-		err = transfer(fd, false, reply, sizeof(*reply), until);
+		err = transfer(fd, false, reply, sizeof(*reply), w);
 	if (err == -ETIMEDOUT)
 		return silent(t);
-	if (err == -EPIPE && target_lives(t->pid, t->start))
+	if (err && ends(t))
+		return ended(t);
+	if (err == -EPIPE)
 		return fail(EPERM, "process %d does not answer you: it is another user's", t->pid);
 	if (err)
 		return silent(t);
@@ -163,10 +195,10 @@ static int exchange(const struct target *t, int fd, const struct agent_request *
 	if (!*text)
 		return fail(ENOMEM, "no memory");
 	(*text)[reply->payload_bytes] = '\0';
-	err = transfer(fd, false, *text, reply->payload_bytes, until);
+	err = transfer(fd, false, *text, reply->payload_bytes, w);
 	if (err) {
 		free(*text);
-		return silent(t);
+		return err != -ETIMEDOUT && ends(t) ? ended(t) : silent(t);
 	}
 	return 0;
 }
@@ -174,7 +206,7 @@ static int exchange(const struct target *t, int fd, const struct agent_request *
 static int request(struct target *t, struct agent_request *req, const char *file, const char *body,
 		   char **text, size_t *bytes)
 {
-	int64_t until = now_ms() + TIMEOUT_MS;
+	struct patience w = {.t = t, .until = now_ms() + TIMEOUT_MS};
 	struct agent_reply reply;
 	int fd, err, n;
 
@@ -187,10 +219,10 @@ static int request(struct target *t, struct agent_request *req, const char *file
 		return fail_errno(ENOENT, "%s", file);
 	req->magic = AGENT_MAGIC;
 	req->version = AGENT_VERSION;
-	fd = reach(t, until);
+	fd = reach(t, &w);
 	if (fd < 0)
 		return fd;
-	err = exchange(t, fd, req, body, &reply, text, until);
+	err = exchange(t, fd, req, body, &reply, text, &w);
 	close(fd);
 	if (err)
 		return err;

@@ -154,6 +154,7 @@ static int option_bit(const char *name)
 	} options[] = {
 #define ROW(NAME, name, number, first) {name, number},
 		AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_FUNCTION(ROW) AREA_OPTIONS_GRAPH(ROW)
+			AREA_OPTIONS_NOP(ROW)
 #undef ROW
 	};
 

@@ -21,6 +21,7 @@ enum leaf {
 	FORMAT,
 	ID,
 	EMPTY,
+	TIMESTAMP_MODE,
 };
 
 static const struct {
@@ -32,6 +33,7 @@ static const struct {
 	{"events/header_event", HEADER_EVENT},
 	{"events/ftrace", FOLDER},
 	{"printk_formats", EMPTY},
+	{"timestamp_mode", TIMESTAMP_MODE},
 };
 
 #define NR_FIXED (sizeof(fixed) / sizeof(*fixed))
@@ -97,6 +99,9 @@ bool outside_print(const char *path, struct out *o)
 		return true;
 	case ID:
 		out_printf(o, "%u\n", ev->id);
+		return true;
+	case TIMESTAMP_MODE: /* as dat_pages.c stamps */
+		out_text(o, "[delta] absolute\n");
 		return true;
 	case EMPTY:
 		return true;

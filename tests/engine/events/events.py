@@ -6,11 +6,14 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
 
 BUILD = os.environ["BUILD_DIR"]
 SOURCE = os.environ["SOURCE_DIR"]
 BIN = os.environ["VESTIGE_BIN"]
+sys.path.insert(0, os.path.join(SOURCE, "tests/engine/fire"))
+import area     # noqa: E402
 TARGETS = os.path.join(SOURCE, "tests/targets/events")
 LIBRARY = os.path.join(BUILD, "libvestige.so")
 
@@ -51,6 +54,15 @@ class Program:
         """Return: the name of errno in the message, or None."""
         p = self.vestige("set", *(["-a"] if append else []), path, text)
         return p.stderr.strip() or f"status {p.returncode}" if p.returncode else None
+
+    def request(self, op, path, data=b""):
+        """One request to its agent, as area.request(), once there is one."""
+        deadline = time.monotonic() + 60
+        while not any(n.startswith(f"{self.p.pid}.") and n.endswith(".sock")
+                      for n in os.listdir(self.bench.areas)):
+            assert time.monotonic() < deadline, "no agent"
+            time.sleep(0.01)
+        return area.request(self.bench.areas, self.p.pid, op, path, data)
 
     def trace(self):
         """(event, text) of each line."""

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/* The consuming reader of an area, which writes into it; by turns, as trace_pipe. */
+#include "fuzz.h"
+
+#include <errno.h>
+
+#include "tools/analysis/graph_events.h"
+#include "tools/reader/follow.h"
+
+#define TURNS	   4
+#define MAX_EVENTS 100000u
+
+/* What there is now, as the events of a trace of calls; half of it is taken in every other turn. */
+static void turn(struct follow *f, struct graph_events *g, unsigned int number)
+{
+	const struct graph_event *ev;
+	unsigned int nr = 0;
+
+	while (nr < MAX_EVENTS && graph_events_next(g, &ev) > 0)
+		nr++;
+	fuzz_file_records += nr;
+	for (unsigned int cpu = 0; cpu < follow_reader(f)->nr_cpus; cpu++) {
+		uint64_t taken = graph_events_nr_taken(g, cpu);
+
+		follow_take(f, cpu, number & 1 ? taken / 2 : taken);
+	}
+}
+
+static void use(const char *path)
+{
+	struct graph_events *g;
+	struct follow *f;
+	int err;
+
+	if (follow_open(path, false, &f))
+		return;
+	for (unsigned int i = 0; i < TURNS; i++) {
+		err = follow_turn(f, NULL, i & 1);
+		if (err == -ESTALE && follow_renew(f))
+			break;
+		if (err <= 0)
+			continue;
+		g = graph_events_new(follow_reader(f), NULL, true, &err);
+		if (!g)
+			break;
+		turn(f, g, i);
+		graph_events_free(g);
+		follow_any(f, NULL);
+		follow_tracing_on(f);
+	}
+	follow_close(f);
+}
+
+static void run(const uint8_t *data, size_t n)
+{
+	fuzz_file_use(data, n, use);
+}
+
+static void mutate(struct mangle *m)
+{
+	fuzz_area.mutate(m);
+}
+
+const struct fuzz_target fuzz_follow = {"follow", run, mutate};
