@@ -77,6 +77,14 @@ int buffer_total_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+/* The outside makes the kernel's pages so. */
+int timestamp_mode_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	seq_puts(s, "[delta] absolute\n");
+	return 0;
+}
+
 int trace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	(void)text;

@@ -66,7 +66,7 @@ static int area_snapshot(const char *path)
 
 	if (area) {
 		tree_lock_take();
-		err = snapshot_to_file(area, path);
+		err = snapshot_to_file(path);
 		tree_lock_release();
 	}
 	if (err) {

@@ -58,6 +58,8 @@ const struct tree_row tree_rows[] = {
 	       "size of the buffer for one CPU"),
 	ENGINE("buffer_size_kb", 0644, TREE_CPU, buffer_size_kb_show, buffer_size_kb_store,
 	       "the same of this CPU alone"),
+	ENGINE("timestamp_mode", 0444, TREE_INSTANCE, timestamp_mode_show, NULL,
+	       "how trace_pipe_raw stamps: each record tells the time since the one before"),
 	ENGINE("buffer_total_size_kb", 0444, TREE_INSTANCE, buffer_total_size_kb_show,
 	       NULL, "the sum over all CPUs"),
 	RENDERED("available_filter_functions", 0444, TREE_GLOBAL, NULL,
@@ -94,6 +96,29 @@ const struct tree_row tree_rows[] = {
 	       "record the events of these threads alone; option event-fork: and of those they make"),
 	ENGINE("set_event_notrace_pid", 0644, TREE_INSTANCE, set_event_notrace_pid_show,
 	       set_event_notrace_pid_store, "never record those of these"),
+	ENGINE("dynamic_events", 0640, TREE_GLOBAL, dynamic_events_show, dynamic_events_store,
+	       "events that are defined by a write here, of all kinds: those of kprobe_events,\n"
+	       "\t  uprobe_events, and f[:[<group>/][<event>]] <func-name>[%return] [<args>]"),
+	ENGINE("kprobe_events", 0640, TREE_GLOBAL, kprobe_events_show, kprobe_events_store,
+	       "Create/append/remove/show probes of the program's functions, a definition a line\n"
+	       "\t  p[:[<group>/][<event>]] <place> [<args>]\n"
+	       "\t  r[maxactive][:[<group>/][<event>]] <place> [<args>]\n"
+	       "\t  -:[<group>/][<event>]\n"
+	       "\t  place: [<module>:]<symbol>[+<offset>]|<memaddr>\n"
+	       "\t  place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>\n"
+	       "\t  place (uprobe): <path>:<offset>[%return]\n"
+	       "\t  args: [<name>=]fetcharg[:type]\n"
+	       "\t  fetcharg: %<register>, $stack<index>, $stack, $retval, $arg<N>,\n"
+	       "\t    $comm, @<address>, @<symbol>[+|-<offset>], +|-[u]<offset>(<fetcharg>),\n"
+	       "\t    \\imm-value, \\\"imm-string\"\n"
+	       "\t  type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, symbol, string,\n"
+	       "\t    ustring, b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]"),
+	ENGINE("kprobe_profile", 0440, TREE_GLOBAL, kprobe_profile_show, NULL,
+	       "how often each was hit, and missed"),
+	ENGINE("uprobe_events", 0640, TREE_GLOBAL, uprobe_events_show, uprobe_events_store,
+	       "the same, by `/FILE:OFFSET`"),
+	ENGINE("uprobe_profile", 0440, TREE_GLOBAL, uprobe_profile_show, NULL,
+	       "how often each was hit"),
 	ENGINE("eval_map", 0444, TREE_GLOBAL, eval_map_show, NULL,
 	       "names in the formats of events, and the numbers that they stand for"),
 	ENGINE("error_log", 0644, TREE_INSTANCE, error_log_show, error_log_store,

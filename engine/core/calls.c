@@ -25,6 +25,9 @@
 static struct call_list nobody;
 struct call_list *calls_current = &nobody;
 
+static const struct function_set *returns;
+static calls_return_func *on_return;
+
 static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
 			    const struct call_args *args, uint64_t now)
 {
@@ -121,13 +124,39 @@ static void add_user(struct call_list *l, const struct trace_array *tr, uint64_t
 		l->nr_function++;
 }
 
+static void add_returns(struct call_list *l, uint64_t *bits, uint32_t n)
+{
+	uint32_t id;
+
+	for (id = 0; id < n; id++)
+		if (function_set_has(returns, id))
+			bits[id / 64] |= UINT64_C(1) << (id % 64);
+	l->returns = (struct call_user){.bits = bits, .nr_bits = n};
+}
+
+void calls_set_returns(const struct function_set *set, calls_return_func *func)
+{
+	returns = set;
+	store_release(&on_return, func);
+}
+
+void calls_returned(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip)
+{
+	struct ring_ctl *inside = ring_enter();
+
+	if (!inside)
+		return;
+	on_return(id, retval, sp, ip);
+	ring_leave(inside);
+}
+
 int calls_update(struct call_list **old)
 {
 	uint32_t n = function_count(), i, users = 0;
 	size_t words = (size_t)n / 64 + 1, bytes;
 	struct call_list *l = &nobody;
 	struct trace_array *tr;
-	int graphs = 0;
+	int graphs = returns && returns->count;
 	uint64_t *bits;
 	long p;
 
@@ -137,6 +166,7 @@ int calls_update(struct call_list **old)
 		tr = trace_array_at(i);
 		users += (uint32_t)(tr && is_listed(tr, graphs));
 	}
+	users += (uint32_t)(returns && returns->count);
 	if (users) {
 		bytes = sizeof(*l) + users * words * 8;
 		p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -153,6 +183,8 @@ int calls_update(struct call_list **old)
 			add_user(l, tr, bits, n);
 			bits += words;
 		}
+		if (returns && returns->count)
+			add_returns(l, bits, n);
 	}
 	*old = calls_current;
 	__atomic_store_n(&calls_current, l, __ATOMIC_SEQ_CST);
@@ -205,7 +237,8 @@ int calls_any_stack(void)
 
 int calls_graph_wanting(uint32_t id)
 {
-	return wanting(calls_current->graph, calls_current->nr_graph, id);
+	return wanting(calls_current->graph, calls_current->nr_graph, id) +
+	       call_wanted(&calls_current->returns, id);
 }
 
 int calls_wanting(uint32_t id)
@@ -221,10 +254,23 @@ int calls_any(void)
 
 int calls_graph_any(void)
 {
-	return calls_current->nr_graph > 0;
+	return calls_current->nr_graph > 0 || calls_current->returns.nr_bits;
 }
 
 void calls_fork(void)
 {
-	calls_current = &nobody;
+	struct call_list *l = calls_current;
+	uint32_t i;
+
+	if (!l->returns.nr_bits) {
+		calls_current = &nobody;
+		return;
+	}
+	/* return probes go on, and with them the top instance's graph */
+	for (i = 0; i < l->nr_graph && l->graph[i].ring != ring_top; i++)
+		;
+	if (i && i < l->nr_graph)
+		l->graph[0] = l->graph[i];
+	l->nr_graph = i < l->nr_graph;
+	l->nr_function = 0;
 }

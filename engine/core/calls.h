@@ -21,8 +21,9 @@ struct call_list {
 	uint32_t nr_function, nr_graph;
 	struct call_user function[RING_MAX]; /* instances whose tracer is function */
 	struct call_user
-		graph[RING_MAX]; /* function_graph; the top one's too, if there are others */
-	uint64_t bytes;		 /* of its mapping, the bits behind it */
+		graph[RING_MAX];  /* function_graph; the top one's too, if there are others */
+	struct call_user returns; /* return probes: no ring */
+	uint64_t bytes;		  /* of its mapping, the bits behind it */
 };
 
 /* The registers of a call's arguments, in the order in which calls_entry.S has saved them. */
@@ -65,6 +66,16 @@ int calls_graph_wanting(uint32_t id);
 /* Whether there is one that wants any; a graph. */
 int calls_any(void);
 int calls_graph_any(void);
+
+/*
+ * calls_set_returns() - call @func whenever a function of @set returns, from the next ftrace_update() on.
+ * @set: stays as it is until it is said again. @func: any context, between ring_enter() and
+ * ring_leave(). @retval: rax. @sp: as the caller finds it. @ip: where it returns to.
+ */
+typedef void calls_return_func(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip);
+struct function_set;
+void calls_set_returns(const struct function_set *set, calls_return_func *func);
+void calls_returned(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip);
 
 /* A fork's child has no instances. */
 void calls_fork(void);

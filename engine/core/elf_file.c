@@ -102,7 +102,7 @@ const ElfW(Shdr) * elf_file_section(const struct elf_file *f, const char *name)
 	return NULL;
 }
 
-static int symbols_of(const struct elf_file *f, const ElfW(Shdr) * s,
+static int symbols_of(const struct elf_file *f, const ElfW(Shdr) * s, int data,
 		      int (*callback)(void *arg, uint64_t value, const char *name), void *arg)
 {
 	const ElfW(Sym) * sym;
@@ -124,8 +124,9 @@ static int symbols_of(const struct elf_file *f, const ElfW(Shdr) * s,
 		unsigned int type = ELF64_ST_TYPE(sym->st_info);
 		int err;
 
-		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym->st_shndx == SHN_UNDEF ||
-		    !sym->st_value || sym->st_name >= strings->sh_size)
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC && (!data || type != STT_OBJECT)) ||
+		    sym->st_shndx == SHN_UNDEF || !sym->st_value ||
+		    sym->st_name >= strings->sh_size)
 			continue;
 		err = callback(arg, sym->st_value,
 			       (const char *)f->map + strings->sh_offset + sym->st_name);
@@ -135,8 +136,8 @@ static int symbols_of(const struct elf_file *f, const ElfW(Shdr) * s,
 	return 0;
 }
 
-int elf_file_symbols(const struct elf_file *f,
-		     int (*callback)(void *arg, uint64_t value, const char *name), void *arg)
+static int each_symbol(const struct elf_file *f, int data,
+		       int (*callback)(void *arg, uint64_t value, const char *name), void *arg)
 {
 	uint32_t i;
 	int err = 0, has_symtab = 0;
@@ -144,12 +145,24 @@ int elf_file_symbols(const struct elf_file *f,
 	for (i = 1; i < f->nr_sections && !err; i++) {
 		if (f->sections[i].sh_type == SHT_SYMTAB) {
 			has_symtab = 1;
-			err = symbols_of(f, &f->sections[i], callback, arg);
+			err = symbols_of(f, &f->sections[i], data, callback, arg);
 		}
 	}
 	/* .symtab has all that .dynsym has */
 	for (i = 1; i < f->nr_sections && !err && !has_symtab; i++)
 		if (f->sections[i].sh_type == SHT_DYNSYM)
-			err = symbols_of(f, &f->sections[i], callback, arg);
+			err = symbols_of(f, &f->sections[i], data, callback, arg);
 	return err;
+}
+
+int elf_file_symbols(const struct elf_file *f,
+		     int (*callback)(void *arg, uint64_t value, const char *name), void *arg)
+{
+	return each_symbol(f, 0, callback, arg);
+}
+
+int elf_file_all_symbols(const struct elf_file *f,
+			 int (*callback)(void *arg, uint64_t value, const char *name), void *arg)
+{
+	return each_symbol(f, 1, callback, arg);
 }

@@ -38,4 +38,8 @@ const ElfW(Shdr) * elf_file_section(const struct elf_file *f, const char *name);
 int elf_file_symbols(const struct elf_file *f,
 		     int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
 
+/* The same, those of variables too. */
+int elf_file_all_symbols(const struct elf_file *f,
+			 int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
+
 #endif

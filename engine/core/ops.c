@@ -76,6 +76,17 @@ static int has(const uint64_t *bits, uint32_t nr, uint32_t id)
 	return id < nr && (bits[id / 64] >> (id % 64) & 1);
 }
 
+/* A call inside a callback, whose own reading of the list keeps it. */
+static void tell_missed(uint32_t id)
+{
+	const struct list *l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
+	uint32_t i;
+
+	for (i = 0; i < l->nr; i++)
+		if (l->at[i].own && has(l->at[i].bits, l->at[i].nr_bits, id))
+			l->at[i].own(id, l->at[i].program, NULL);
+}
+
 uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 {
 	uint32_t id = record_word_id(word), i;
@@ -96,13 +107,15 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 			if (!has(l->at[i].bits, l->at[i].nr_bits, id))
 				continue;
 			if (l->at[i].own)
-				l->at[i].own(id, l->at[i].program);
+				l->at[i].own(id, l->at[i].program, frame);
 			else
 				l->at[i].func(start_of(id, site_end), frame->parent_ip,
 					      l->at[i].program, frame);
 		}
 		__atomic_fetch_sub(&s->inside[p], 1, __ATOMIC_SEQ_CST);
 		inside = 0;
+	} else {
+		tell_missed(id);
 	}
 	return calls_enter_saved(word, frame->parent_ip, site_end, &args);
 }

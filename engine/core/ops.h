@@ -12,8 +12,13 @@
 /* As in vestige.h: (ip, parent_ip, ops, fregs). @ops: the program's structure. */
 typedef void ops_func(unsigned long ip, unsigned long parent_ip, void *ops, void *fregs);
 
-/* Of the engine's own: what the call is of, and what was given to ops_register_own(). */
-typedef void ops_own_func(uint32_t id, void *arg);
+struct ops_frame;
+
+/*
+ * Of the engine's own: what the call is of, what was given to ops_register_own(), and the registers.
+ * @frame: NULL: the call was made inside another callback: it is to be counted, and no more.
+ */
+typedef void ops_own_func(uint32_t id, void *arg, const struct ops_frame *frame);
 
 struct ops;
 struct function_set;

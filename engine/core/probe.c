@@ -75,13 +75,13 @@ static int take_one(struct area_probe *row)
 	return n < 0;
 }
 
-static void hit(uint32_t id, void *arg)
+static void hit(uint32_t id, void *arg, const struct ops_frame *frame)
 {
 	const struct group *g = arg;
 	int on = g->command == AREA_PROBE_TRACEON;
 	uint32_t row;
 
-	if (!area || id >= g->nr_ids || ring_is_on(g->tr->ring) == on)
+	if (!frame || !area || id >= g->nr_ids || ring_is_on(g->tr->ring) == on)
 		return;
 	row = load_relaxed(&g->row_of[id]);
 	if (row && take_one(row_at(g, row - 1)))
@@ -89,12 +89,12 @@ static void hit(uint32_t id, void *arg)
 }
 
 /* These count whenever they are called. */
-static void hit_always(uint32_t id, void *arg)
+static void hit_always(uint32_t id, void *arg, const struct ops_frame *frame)
 {
 	const struct group *g = arg;
 	uint32_t row;
 
-	if (!area || id >= g->nr_ids)
+	if (!frame || !area || id >= g->nr_ids)
 		return;
 	row = load_relaxed(&g->row_of[id]);
 	if (!row || !take_one(row_at(g, row - 1)))
@@ -113,12 +113,12 @@ static int prepare(struct trace_array *tr, uint8_t command)
 	return command == AREA_PROBE_STACKTRACE ? stack_start() : 0;
 }
 
-static void hit_kind(uint32_t id, void *arg)
+static void hit_kind(uint32_t id, void *arg, const struct ops_frame *frame)
 {
 	const struct group *g = arg;
 	uint32_t row;
 
-	if (!area || id >= g->nr_ids || !g->kind->changes(g->object))
+	if (!frame || !area || id >= g->nr_ids || !g->kind->changes(g->object))
 		return;
 	row = load_relaxed(&g->row_of[id]);
 	if (row && take_one(row_at(g, row - 1)))

@@ -12,9 +12,9 @@
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
 
-static int copy_range(int fd, const struct area_header *head, uint64_t offset, uint64_t bytes)
+static int copy_range(int fd, uint64_t offset, uint64_t bytes)
 {
-	const uint8_t *from = (const uint8_t *)head + offset;
+	const uint8_t *from = (const uint8_t *)area + offset;
 
 	while (bytes) {
 		long n = sys_pwrite(fd, from, bytes, offset);
@@ -28,54 +28,54 @@ static int copy_range(int fd, const struct area_header *head, uint64_t offset, u
 	return 0;
 }
 
-static int copy_pages_of(int fd, const struct area_header *head, uint32_t first, uint32_t nr)
+static int copy_pages_of(int fd, uint32_t first, uint32_t nr)
 {
-	return copy_range(fd, head, head->pages_offset + (uint64_t)first * PAGE_BYTES,
+	return copy_range(fd, area->pages_offset + (uint64_t)first * PAGE_BYTES,
 			  (uint64_t)nr * PAGE_BYTES);
 }
 
-static int copy_descs_of(int fd, const struct area_header *head, uint32_t first, uint32_t nr)
+static int copy_descs_of(int fd, uint32_t first, uint32_t nr)
 {
-	const struct area_table *t = &head->tables[AREA_PAGES];
+	const struct area_table *t = &area->tables[AREA_PAGES];
 
-	return copy_range(fd, head, t->offset + (uint64_t)first * t->entry_bytes,
+	return copy_range(fd, t->offset + (uint64_t)first * t->entry_bytes,
 			  (uint64_t)nr * t->entry_bytes);
 }
 
-static int copy_pages(int fd, const struct area_header *head)
+static int copy_pages(int fd)
 {
 	uint32_t i;
 	int err = 0;
 
-	for (i = 0; i < head->tables[AREA_CPUS].count && !err; i++) {
-		const struct area_cpu *row = area_entry_in(head, AREA_CPUS, i);
-		const struct area_snapshot *snap = area_entry_in(head, AREA_SNAPSHOTS, i);
+	for (i = 0; i < area->tables[AREA_CPUS].count && !err; i++) {
+		const struct area_cpu *row = area_entry(AREA_CPUS, i);
+		const struct area_snapshot *snap = area_entry(AREA_SNAPSHOTS, i);
 
-		err = copy_pages_of(fd, head, row->first_page, row->nr_backed);
+		err = copy_pages_of(fd, row->first_page, row->nr_backed);
 		if (!err)
-			err = copy_pages_of(fd, head, snap->first_page, snap->nr_backed);
+			err = copy_pages_of(fd, snap->first_page, snap->nr_backed);
 	}
 	return err;
 }
 
 /* Of each CPU's quota: what lies between has no memory, and is to get none. */
-static int copy_descs(int fd, const struct area_header *head)
+static int copy_descs(int fd)
 {
 	uint32_t i;
 	int err = 0;
 
-	for (i = 0; i < head->tables[AREA_CPUS].count && !err; i++) {
-		const struct area_cpu *row = area_entry_in(head, AREA_CPUS, i);
-		const struct area_snapshot *snap = area_entry_in(head, AREA_SNAPSHOTS, i);
+	for (i = 0; i < area->tables[AREA_CPUS].count && !err; i++) {
+		const struct area_cpu *row = area_entry(AREA_CPUS, i);
+		const struct area_snapshot *snap = area_entry(AREA_SNAPSHOTS, i);
 
-		err = copy_descs_of(fd, head, row->first_page, row->nr_backed);
+		err = copy_descs_of(fd, row->first_page, row->nr_backed);
 		if (!err)
-			err = copy_descs_of(fd, head, snap->first_page, snap->nr_backed);
+			err = copy_descs_of(fd, snap->first_page, snap->nr_backed);
 	}
 	return err;
 }
 
-int snapshot_to_file(const struct area_header *head, const char *path)
+int snapshot_to_file(const char *path)
 {
 	int fd = sys_open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	int i, err;
@@ -83,19 +83,19 @@ int snapshot_to_file(const struct area_header *head, const char *path)
 	if (fd < 0)
 		return fd;
 	clock_add_pair();
-	err = sys_ftruncate(fd, head->file_bytes);
+	err = sys_ftruncate(fd, area->file_bytes);
 	if (!err)
-		err = copy_range(fd, head, 0, sizeof(*head));
+		err = copy_range(fd, 0, sizeof(*area));
 	/* pages before their descriptors: one that is published meanwhile is then seen as it was */
 	if (!err)
-		err = copy_pages(fd, head);
+		err = copy_pages(fd);
 	if (!err)
-		err = copy_descs(fd, head);
+		err = copy_descs(fd);
 	for (i = 0; i < AREA_NR_TABLES && !err; i++)
 		if (i != AREA_PAGES)
-			err = copy_range(fd, head, head->tables[i].offset,
-					 (uint64_t)head->tables[i].count *
-						 head->tables[i].entry_bytes);
+			err = copy_range(fd, area->tables[i].offset,
+					 (uint64_t)area->tables[i].count *
+						 area->tables[i].entry_bytes);
 	sys_close(fd);
 	if (err)
 		sys_unlink(path);

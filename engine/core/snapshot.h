@@ -2,15 +2,12 @@
 #ifndef VESTIGE_CORE_SNAPSHOT_H
 #define VESTIGE_CORE_SNAPSHOT_H
 
-#include "abi/area.h"
-
 /*
  * snapshot_to_file() - copy the area, as it stands, to a file that every reader takes for an area.
- * @head: the process's area, or an instance's.
  * @path: is created, 0600; it must not exist.
  * Recording goes on meanwhile: a page that is taken during the copy may be lost from it.
  * Return: 0 or -errno: -EEXIST, -ENOSPC (the unfinished file is removed) ... Not from a handler.
  */
-int snapshot_to_file(const struct area_header *head, const char *path);
+int snapshot_to_file(const char *path);
 
 #endif

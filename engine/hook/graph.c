@@ -207,6 +207,7 @@ void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s, uint
 	target = &graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES];
 	id = record_word_id(target->word);
 	if (graph_shadow(slot)->calls) {
+		graph_calls_probed(slot, id, value, graph_shadow(slot)->return_address);
 		graph_calls_exit(slot, id, s, value, top_on);
 		return;
 	}

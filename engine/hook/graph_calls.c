@@ -157,6 +157,8 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 		if (call_wanted(&l->graph[i], id) && put_call(r, s, id, args))
 			calls |= UINT64_C(1) << r->index;
 	}
+	if (call_wanted(&l->returns, id))
+		calls |= GRAPH_PROBED;
 	ring_leave(inside);
 	graph_shadow(slot)->calls = calls;
 	return calls != 0;
@@ -175,8 +177,9 @@ static int can_enter(const struct graph_shadow *shadow, uint32_t id)
 {
 	uint64_t tails = shadow->calls >> GRAPH_TAIL_SHIFT & GRAPH_CALLS_MASK;
 
+	tails |= shadow->calls & GRAPH_TAIL_PROBED;
 	return shadow->link & GRAPH_SILENT && shadow->calls &&
-	       (!tails || shadow->calls >> GRAPH_TAIL_ID_SHIFT == id);
+	       (!tails || graph_tail_id(shadow->calls) == id);
 }
 
 void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
@@ -200,6 +203,8 @@ void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
 			shadow->calls |= UINT64_C(1) << (GRAPH_TAIL_SHIFT + r->index) |
 					 (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
 	}
+	if (call_wanted(&l->returns, id) && can_enter(shadow, id))
+		shadow->calls |= GRAPH_TAIL_PROBED | (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
 	ring_leave(inside);
 }
 
@@ -209,7 +214,17 @@ static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct gr
 	if (calls >> r->index & 1)
 		put_exit(r, s, id, value);
 	else if (calls >> (GRAPH_TAIL_SHIFT + r->index) & 1)
-		put_exit(r, s, (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT), value);
+		put_exit(r, s, graph_tail_id(calls), value);
+}
+
+void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip)
+{
+	uint64_t calls = graph_shadow(slot)->calls;
+
+	if (calls & GRAPH_TAIL_PROBED)
+		calls_returned(graph_tail_id(calls), retval, slot + 8, ip);
+	if (calls & GRAPH_PROBED)
+		calls_returned(id, retval, slot + 8, ip);
 }
 
 void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,

@@ -21,6 +21,15 @@
 #define GRAPH_CALLS_MASK    ((UINT64_C(1) << RING_MAX) - 1)
 #define GRAPH_TAIL_SHIFT    RING_MAX
 #define GRAPH_TAIL_ID_SHIFT (2 * RING_MAX)
+/* A return probe wants to know of the call's end; of that of the tail call whose id is there. */
+#define GRAPH_PROBED	  (UINT64_C(1) << 63)
+#define GRAPH_TAIL_PROBED (UINT64_C(1) << 62)
+
+static inline uint32_t graph_tail_id(uint64_t calls)
+{
+	return (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT) & RECORD_ID_MAX;
+}
+_Static_assert(GRAPH_TAIL_ID_SHIFT + RECORD_ID_BITS <= 62, "room for GRAPH_TAIL_PROBED");
 
 /* Whether calls are wrapped by the `multi` variants now. */
 extern uint32_t graph_multi;
@@ -35,6 +44,9 @@ struct call_args;
 uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
 			 const struct call_args *args);
 void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s);
+
+/* The same call returns with @retval to @ip: tell the return probes that want it. */
+void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip);
 
 /*
  * A call that graph_enter_all() noted returns. @id: its function. @value: what it returns, for instances

@@ -58,7 +58,8 @@ int main(int argc, char **argv)
 
 	target = argc == 4 ? fuzz_target_find(argv[1]) : NULL;
 	if (!target) {
-		fprintf(stderr, "usage: replay area|spool|dat|control|calls MUTATIONS FOLDER\n");
+		fprintf(stderr,
+			"usage: replay area|spool|dat|control|calls|probes MUTATIONS FOLDER\n");
 		return 2;
 	}
 	mutations = strtoul(argv[2], NULL, 10);
@@ -95,7 +96,8 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	/* a linker that sent no read our way, or a corpus that is refused at once, tests nothing */
-	if (target != &fuzz_control && mutations && (!fuzz_file_changes || !fuzz_file_records)) {
+	if (target != &fuzz_control && target != &fuzz_probes && mutations &&
+	    (!fuzz_file_changes || !fuzz_file_records)) {
 		fprintf(stderr,
 			"replay: no file was changed while it was read, or none had records\n");
 		return 1;

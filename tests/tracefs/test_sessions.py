@@ -145,6 +145,20 @@ def test_make(w):
         assert not os.path.exists(f"{m}/build")
 
 
+def test_many_members(w):
+    """More than a process may have files open at first."""
+    tool = w.compile("tool", STEPS.replace('puts("ready"); fflush(stdout);', ""))
+    n = 600
+    with mounted(w) as m:
+        p = subprocess.run([BIN, "run", "many", "--", "sh", "-c",
+                            f"i=0; while [ $i -lt {n} ]; do echo 1 | {tool} >/dev/null; i=$((i+1)); done"],
+                           cwd=w.dir, timeout=200,
+                           env=dict(w.env, VESTIGE_BOOT="ftrace=function trace_buf_size=64k"))
+        assert p.returncode == 0
+        assert read(f"{m}/many/trace").count(" leaf <-mid") == 2 * n
+        w.run("clean")
+
+
 def test_run(w):
     for args, status in ((("s", "--", "sh", "-c", "exit 7"), 7), (("s", "sh", "-c", "exit 3"), 3),
                          (("s", "--", "/nosuch"), 127), (("s", "--", "/etc/passwd"), 126),

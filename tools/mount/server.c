@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -494,6 +495,17 @@ static int loop(struct fuse *fuse)
 	return ret < 0 ? ret : 0;
 }
 
+/* Each process that is looked at has its area open, and a session may have thousands. */
+static void allow_files(void)
+{
+	struct rlimit limit;
+
+	if (!getrlimit(RLIMIT_NOFILE, &limit) && limit.rlim_cur < limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
 int mount_serve(const struct mount_options *options)
 {
 	char name[] = "vestige", flags[128];
@@ -505,6 +517,7 @@ int mount_serve(const struct mount_options *options)
 
 	how = *options;
 	started = time(NULL);
+	allow_files();
 	snprintf(flags, sizeof(flags), "fsname=%s,subtype=vestige%s",
 		 how.fsname ? how.fsname : "vestige", how.allow_other ? ",allow_other" : "");
 	fuse = fuse_new(&args, &operations, sizeof(operations), NULL);

@@ -6,7 +6,8 @@
  * names no format, or one that is none, is left out, and its records count as lost.
  *
  * Addresses of code in a record are run-time addresses of the process. A field that the print format
- * reads with %ps, %pS and their like is such an address, and is translated (pages_stream.c).
+ * reads with %ps, %pS and their like is such an address, and is translated (pages_stream.c), as are
+ * the places of dynamic probes.
  * Tests: tests/unit/reader/test_events.c.
  */
 #include <ctype.h>
@@ -206,6 +207,13 @@ static void note_code(struct event_codes *codes, const char *text, const char *a
 		codes->offset[codes->nr++] = f.offset;
 }
 
+/* Where a dynamic probe was, which the kernel prints with %lx. */
+static bool is_probe_ip(const char *arg)
+{
+	arg += strspn(arg, " ");
+	return !strncmp(arg, "REC->__probe_", 13);
+}
+
 static void find_codes(struct event_codes *codes, const char *text)
 {
 	const char *p = strstr(text, "\nprint fmt: \""), *arg;
@@ -224,7 +232,7 @@ static void find_codes(struct event_codes *codes, const char *text)
 			arg = skip_argument(arg + 1);
 		if (*arg != ',')
 			return;
-		if (code)
+		if (code || is_probe_ip(arg + 1))
 			note_code(codes, text, arg + 1, skip_argument(arg + 1));
 		arg = skip_argument(arg + 1);
 	}

@@ -17,6 +17,7 @@
 #include <traceevent/trace-seq.h>
 
 #include "tools/reader/symbols.h"
+#include "tools/text/probe_text.h"
 
 #define ZEROS_BEHIND 512u
 
@@ -191,6 +192,8 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 		out_text(o, "[CORRUPTED]");
 		return true;
 	}
+	if (probe_text(o, ev, e->copy, e->r->symbols))
+		return true;
 	tr.ts = rec->ts;
 	tr.cpu = rec->cpu;
 	tr.data = e->copy;

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* A command that defines a probe, between its reading and what it makes. */
+#ifndef VESTIGE_EVENTS_PROBE_COMMAND_H
+#define VESTIGE_EVENTS_PROBE_COMMAND_H
+
+#include "engine/events/probe_event.h"
+
+/* A command while it is read. */
+struct probe_definition {
+	const struct dyn_command *c;
+	struct dyn_error *error;
+	uint32_t word; /* in which what is wrong is looked for */
+	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
+	int is_return, is_file, is_function;
+	const struct dyn_class *class;
+	uint64_t maxactive;
+	uint64_t file_offset;
+	uint32_t path_bytes; /* of the place's word, when it is a file */
+	uint32_t function;
+	char place[DYN_MAX_COMMAND + 32];
+};
+
+/* What is wrong @position bytes into the word. Return: @err. */
+int probe_bad(struct probe_definition *d, uint32_t position, const char *text, int err);
+
+/* The command is read: make of it what it says. @bytes: of a record without its strings. */
+int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint32_t nr,
+		 uint32_t bytes);
+
+/* As struct dyn_class has them. */
+int kprobe_create(const struct dyn_command *c, struct dyn_error *error);
+int uprobe_create(const struct dyn_command *c, struct dyn_error *error);
+int fprobe_create(const struct dyn_command *c, struct dyn_error *error);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dynamic probes: `p:[GRP/]EV PLACE [ARGS]` at a function's entry, `r` when it returns. kprobe_events
+ * names a place by its symbol or address, uprobe_events by a file and an offset in it; `f` of
+ * dynamic_events is of a function, at its return with `%return` or when it fetches $retval.
+ *
+ *	probe_event	an event, GRP:EV, and what it fetches
+ *	probe		one place at which it is made: a line of kprobe_events
+ */
+#ifndef VESTIGE_EVENTS_PROBE_EVENT_H
+#define VESTIGE_EVENTS_PROBE_EVENT_H
+
+#include "engine/events/dynevent.h"
+#include "engine/events/event.h"
+#include "engine/events/fetch.h"
+
+struct probe_event {
+	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
+	uint8_t is_return;
+	uint8_t kind; /* DYN_PROBE_* */
+	uint32_t nr_args;
+	uint32_t nr_probes;
+	uint32_t nr_on;	      /* files in which it is on */
+	uint32_t fixed_bytes; /* of its records, without strings */
+	struct event *event;
+	struct fetch_arg args[];
+};
+
+#define PROBE_NO_FUNCTION UINT32_MAX
+
+struct probe {
+	struct dyn_event dyn; /* first */
+	struct probe_event *event;
+	const char *place; /* as it is listed */
+	const char *path;  /* uprobes: the file; else NULL */
+	uint64_t file_offset;
+	uint64_t maxactive; /* as it was written; 0: it was not */
+	uint32_t function;  /* PROBE_NO_FUNCTION: none yet */
+	uint32_t armed;
+	uint64_t nr_hits, nr_missed;
+	struct probe *next_at;	 /* armed, in the same chain */
+	struct fetch_arg args[]; /* those of the event, as they are written here */
+};
+
+extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class;
+
+/* kprobe_profile, uprobe_profile. @kind: DYN_PROBE_*. */
+void probe_events_profile(uint32_t kind, struct seq_buf *s);
+
+/*
+ * probe_place() - the function that a probe names.
+ * @text: @n bytes: `[MOD:]SYMBOL[+OFFSET]`, or a number: an address.
+ * Return: 0 and *@id; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
+ * beyond it; -EOPNOTSUPP: inside it; -EINVAL: it cannot be traced.
+ */
+int probe_place_symbol(const char *text, size_t n, uint64_t offset, uint32_t *id);
+int probe_place_address(uint64_t address, uint32_t *id);
+
+/* A place as it is listed, once more. Return: the same. */
+int probe_place_again(const char *place, uint32_t *id);
+
+/* The address of any symbol of the program. Return: 0 or -ENOENT. */
+int probe_symbol_address(const char *name, size_t n, uint64_t *address);
+
+/* Where offset @offset of the file is loaded. Return: 0; -ENOENT: it is not. */
+int probe_file_address(const char *path, uint64_t offset, uint64_t *address);
+
+/* Where the function begins. */
+uint64_t probe_function_address(uint32_t id);
+
+/* The event is on in a file (more), or no more: its probes come and go. Return: 0 or -errno. */
+int probe_event_arm(struct probe_event *e);
+/* A probe goes, or came to an event that is on. Return: as probe_event_arm(). */
+int probe_arm(struct probe *p, int on);
+
+#endif

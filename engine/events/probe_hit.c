@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Dynamic probes that are on: which functions call us, and the records that their hits make. An entry
+ * comes by one callback of core/ops.h for all probes, with the registers as the call left them; a
+ * return by core/calls.h, as a wrapped call of the graph's. Both find the probes of a function in
+ * chains that are changed under the tree's lock alone: what is taken out goes when nobody can be in
+ * it any more, by ops_synchronize() in ops_unregister() and its like, or by ring_synchronize().
+ *
+ * Hits come in any context: no lock, no libc; memory of the program is read by system calls
+ * (fetch_run.c). fork: the child's hits go on. Tests: tests/engine/events/kprobe.
+ */
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/core/calls.h"
+#include "engine/core/function.h"
+#include "engine/core/ops.h"
+#include "engine/events/probe_event.h"
+#include "engine/ring/ring_write.h"
+
+#define NR_CHAINS 256u
+
+struct way {
+	struct probe *chains[NR_CHAINS]; /* by the function's id */
+	struct function_set set;
+};
+
+static struct way entries, returns;
+
+_Static_assert(sizeof(struct ops_frame) == (FETCH_NR_SAVED + 2) * 8,
+	       "fetch_reg is in the order of ops_frame");
+
+/* How long each string is, and the record with them. */
+static uint32_t measure(const struct probe *p, struct fetch_regs *regs,
+			struct fetch_string *strings)
+{
+	const struct probe_event *pe = p->event;
+	uint32_t i, bytes = pe->fixed_bytes;
+
+	for (i = 0; i < pe->nr_args; i++) {
+		strings[i] = fetch_measure(&p->args[i], regs);
+		if (strings[i].bytes > RING_MAX_RECORD - 64 - bytes)
+			strings[i].bytes = (uint16_t)(RING_MAX_RECORD - 64 - bytes);
+		bytes += strings[i].bytes;
+	}
+	return bytes;
+}
+
+static void fill(const struct probe *p, const struct fetch_regs *regs,
+		 const struct fetch_string *strings, uint64_t return_ip, uint8_t *record)
+{
+	const struct probe_event *pe = p->event;
+	uint64_t ip = probe_function_address(p->function);
+	uint32_t i, at = pe->fixed_bytes;
+
+	memcpy(record + 8, &ip, 8);
+	if (pe->is_return)
+		memcpy(record + 16, &return_ip, 8);
+	for (i = 0; i < pe->nr_args; i++) {
+		/* no room was left for it: an empty string, at the record's end */
+		if (p->args[i].type->is_string && !strings[i].bytes) {
+			memset(record + p->args[i].offset, 0, 4);
+			continue;
+		}
+		fetch_store(&p->args[i], regs, record, at, strings[i]);
+		at += strings[i].bytes;
+	}
+}
+
+static void hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip)
+{
+	char kept[FETCH_KEPT];
+	struct fetch_string *strings = __builtin_alloca((p->event->nr_args + 1) * sizeof(*strings));
+	uint32_t bytes;
+	uint64_t *scratch;
+	struct vestige_event_slot slot;
+	struct event_file *f;
+
+	regs->tid = ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_gettid();
+	regs->kept = kept;
+	regs->nr_kept = 0;
+	bytes = measure(p, regs, strings);
+	scratch = __builtin_alloca((bytes + 7) & ~7u);
+	__atomic_fetch_add(&p->nr_hits, 1, __ATOMIC_RELAXED);
+	for (f = load_acquire(&p->event->event->files); f; f = f->next) {
+		const struct vestige_event_ops *ops = load_acquire(&f->pub.ops);
+		void *record;
+
+		if (ops == &event_ops_none)
+			continue;
+		slot.scratch = scratch;
+		record = ops->reserve(f, &slot, bytes);
+		if (!record)
+			continue;
+		fill(p, regs, strings, return_ip, record);
+		ops->commit(f, &slot);
+	}
+}
+
+static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
+{
+	const struct way *way = arg;
+	struct probe *p;
+
+	if (!area)
+		return;
+	for (p = load_acquire(&way->chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at)) {
+		if (p->function != id)
+			continue;
+		if (frame) {
+			struct fetch_regs regs = {.r = &frame->r15,
+						  .ip = probe_function_address(id),
+						  .sp = (uint64_t)&frame->parent_ip};
+
+			hit(p, &regs, 0);
+		} else {
+			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
+		}
+	}
+}
+
+static void return_hit(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip)
+{
+	struct fetch_regs regs = {.ip = ip, .sp = sp, .retval = retval};
+	struct probe *p;
+
+	if (!area)
+		return;
+	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
+		if (p->function == id)
+			hit(p, &regs, ip);
+}
+
+static int update_entries(void)
+{
+	struct ops *o = ops_get(&entries);
+	int err;
+
+	if (!o)
+		return -ENOMEM;
+	if (entries.set.count)
+		return ops_register_own(o, entry_hit, &entries.set);
+	err = ops_unregister(o);
+	ops_put(o);
+	return err == -EBUSY ? 0 : err;
+}
+
+static int update_returns(void)
+{
+	calls_set_returns(&returns.set, return_hit);
+	return ftrace_update();
+}
+
+static int update(const struct probe *p)
+{
+	return p->event->is_return ? update_returns() : update_entries();
+}
+
+static int others_there(const struct way *way, const struct probe *p)
+{
+	const struct probe *q;
+
+	for (q = way->chains[p->function % NR_CHAINS]; q; q = q->next_at)
+		if (q != p && q->function == p->function)
+			return 1;
+	return 0;
+}
+
+/* Taken out of its chain; whoever is at it finds its way on. */
+static int disarm(struct way *way, struct probe *p)
+{
+	struct probe **at = &way->chains[p->function % NR_CHAINS];
+	int err;
+
+	while (*at && *at != p)
+		at = &(*at)->next_at;
+	if (*at)
+		store_release(at, p->next_at);
+	p->armed = 0;
+	if (!others_there(way, p))
+		function_set_put(&way->set, p->function, 0);
+	err = update(p);
+	if (p->event->is_return)
+		err = ring_synchronize();
+	return err;
+}
+
+/* What was named may have been loaded since, or loaded anew. */
+static int find_function(struct probe *p)
+{
+	uint64_t address;
+	int err;
+
+	if (p->path) {
+		err = probe_file_address(p->path, p->file_offset, &address);
+		if (!err)
+			err = probe_place_address(address, &p->function);
+	} else {
+		err = probe_place_again(p->place, &p->function);
+	}
+	if (err)
+		area_status(
+			"no probe there: nothing of that name is loaded, or it is no function's "
+			"entry that can be traced",
+			p->place, 0);
+	return err ? -EINVAL : 0;
+}
+
+int probe_arm(struct probe *p, int on)
+{
+	struct way *way = p->event->is_return ? &returns : &entries;
+	struct probe **at;
+	int err;
+
+	if (!on)
+		return disarm(way, p);
+	err = find_function(p);
+	if (!err)
+		err = function_set_put(&way->set, p->function, 1);
+	if (err)
+		return err;
+	at = &way->chains[p->function % NR_CHAINS];
+	p->next_at = *at;
+	store_release(at, p);
+	p->armed = 1;
+	err = update(p);
+	if (!err && p->event->is_return && !(ops_next(p->function) & ~OPS_RECORD)) {
+		area_status("no return probe: calls of the function cannot be wrapped", p->place,
+			    0);
+		err = -EINVAL;
+	}
+	if (err)
+		disarm(way, p);
+	return err;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where dynamic probes are: names, addresses and offsets of files to functions of the registry.
+ * Symbols are looked up in the objects' files, in the loader's order: the first object that has the
+ * name means it, as for the program's own calls. Control context; no state.
+ * Tests: tests/engine/events/kprobe.
+ */
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/core/function.h"
+#include "engine/events/probe_event.h"
+
+struct lookup {
+	const char *name;
+	size_t n;
+	uint64_t value;
+	int data;  /* variables too */
+	int found; /* different values of the name */
+};
+
+static int match(void *arg, uint64_t value, const char *name)
+{
+	struct lookup *l = arg;
+
+	if (strlen(name) != l->n || memcmp(name, l->name, l->n))
+		return 0;
+	if (!l->found || value != l->value)
+		l->found++;
+	l->value = value;
+	return 0;
+}
+
+/* Return: how many there are in the first object that has some. */
+static int find_symbol(const char *module, size_t module_bytes, struct lookup *l,
+		       const struct object **in)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+		struct elf_file f;
+
+		if (!o->loaded || (module && (strlen(o->name) != module_bytes ||
+					      memcmp(o->name, module, module_bytes))))
+			continue;
+		if (elf_file_open(&f, o->path, o->phdr, o->nr_phdr))
+			continue;
+		(l->data ? elf_file_all_symbols : elf_file_symbols)(&f, match, l);
+		elf_file_close(&f);
+		if (l->found) {
+			*in = o;
+			return l->found;
+		}
+	}
+	return 0;
+}
+
+/* The function of @o at @value, or of which that is the inside. */
+static int function_in(const struct object *o, uint64_t value, uint64_t offset, uint32_t *id)
+{
+	const struct area_object *row = object_row(o);
+	const struct area_function *f;
+	uint32_t next;
+
+	*id = function_at(o, value);
+	if (*id == UINT32_MAX)
+		return -EINVAL;
+	f = area_function(*id);
+	if ((f->how != AREA_BY_NOPS && f->how != AREA_BY_FENTRY) || f->flags & AREA_FUNCTION_KEPT)
+		return -EINVAL;
+	/* behind endbr64 there is the same moment */
+	if (!offset || offset == f->site)
+		return 0;
+	next = *id + 1 < row->first_function + row->nr_functions ? area_function(*id + 1)->offset
+								 : UINT32_MAX;
+	return offset >= next - f->offset ? -EILSEQ : -EOPNOTSUPP;
+}
+
+int probe_place_symbol(const char *text, size_t n, uint64_t offset, uint32_t *id)
+{
+	struct lookup l = {.name = text, .n = n};
+	const char *module = NULL;
+	size_t i, module_bytes = 0;
+	const struct object *o;
+	int found;
+
+	for (i = 0; i < n; i++) {
+		if (text[i] == ':') {
+			module = text;
+			module_bytes = i;
+			l.name = text + i + 1;
+			l.n = n - i - 1;
+			break;
+		}
+	}
+	found = find_symbol(module, module_bytes, &l, &o);
+	if (!found)
+		return -ENOENT;
+	if (found > 1)
+		return -EADDRNOTAVAIL;
+	return function_in(o, l.value, offset, id);
+}
+
+static const struct object *object_of(uint64_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+
+		if (o->loaded && address >= object_row(o)->lo && address < object_row(o)->hi)
+			return o;
+	}
+	return NULL;
+}
+
+int probe_place_address(uint64_t address, uint32_t *id)
+{
+	const struct object *o = object_of(address);
+
+	return o ? function_in(o, address - object_row(o)->bias, 0, id) : -EINVAL;
+}
+
+int probe_place_again(const char *place, uint32_t *id)
+{
+	size_t n = strlen(place), i;
+	uint64_t value;
+
+	if (!str_to_u64(place, n, &value))
+		return probe_place_address(value, id);
+	for (i = 0; i < n && place[i] != '+' && place[i] != '%'; i++)
+		;
+	value = 0;
+	if (i < n && place[i] == '+' && str_to_u64(place + i + 1, n - i - 1, &value))
+		return -EINVAL;
+	return probe_place_symbol(place, i, value, id);
+}
+
+int probe_symbol_address(const char *name, size_t n, uint64_t *address)
+{
+	struct lookup l = {.name = name, .n = n, .data = 1};
+	const struct object *o;
+
+	if (!find_symbol(NULL, 0, &l, &o))
+		return -ENOENT;
+	*address = object_row(o)->bias + l.value;
+	return 0;
+}
+
+/* The same file, whatever it is called. */
+static int is_file(const struct object *o, const struct stat *st)
+{
+	struct stat theirs;
+	int fd = sys_open(o->path, O_RDONLY | O_CLOEXEC, 0), err;
+
+	if (fd < 0)
+		return 0;
+	err = sys_fstat(fd, &theirs);
+	sys_close(fd);
+	return !err && theirs.st_dev == st->st_dev && theirs.st_ino == st->st_ino;
+}
+
+int probe_file_address(const char *path, uint64_t offset, uint64_t *address)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), err;
+	struct stat st;
+	uint32_t i, k;
+
+	if (fd < 0)
+		return fd;
+	err = sys_fstat(fd, &st);
+	sys_close(fd);
+	for (i = 0; i < object_count() && !err; i++) {
+		const struct object *o = object_at(i);
+
+		if (!o->loaded || !is_file(o, &st))
+			continue;
+		for (k = 0; k < o->nr_phdr; k++) {
+			const ElfW(Phdr) *ph = &o->phdr[k];
+
+			if (ph->p_type == PT_LOAD && offset >= ph->p_offset &&
+			    offset - ph->p_offset < ph->p_filesz) {
+				*address =
+					object_row(o)->bias + ph->p_vaddr + (offset - ph->p_offset);
+				return 0;
+			}
+		}
+	}
+	return -ENOENT;
+}
+
+uint64_t probe_function_address(uint32_t id)
+{
+	const struct area_function *f = area_function(id);
+
+	return area_object(f->object)->bias + f->offset;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Records of dynamic probes (kprobe_events) as the kernel's trace shows them. */
+#ifndef VESTIGE_TOOLS_PROBE_TEXT_H
+#define VESTIGE_TOOLS_PROBE_TEXT_H
+
+#include <stdbool.h>
+#include <traceevent/event-parse.h>
+
+#include "out.h"
+#include "tools/reader/symbols.h"
+
+/*
+ * probe_text() - ` (work+0x0/0x40) n=1 s="a"`, from the first parenthesis on.
+ * @data: the record, whose fields were found to lie inside it.
+ * Return: whether it was written: false: the event is none of a probe.
+ */
+bool probe_text(struct out *o, const struct tep_event *ev, const char *data, struct symbols *s);
+
+#endif
