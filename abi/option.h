@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* X(NAME, "name", bit, at first) */
-/* Bits 19, 20 and 30 are userstacktrace, sym-userobj and stacktrace. */
+/* Bits 19 and 20 are userstacktrace and sym-userobj. */
 #define AREA_OPTIONS_GLOBAL(X)                                                                     \
 	X(PRINT_PARENT, "print-parent", 0, 1)                                                      \
 	X(SYM_OFFSET, "sym-offset", 1, 0)                                                          \
@@ -41,6 +41,7 @@
 	X(FUNCTION_TRACE, "function-trace", 28, 1)                                                 \
 	X(FUNCTION_FORK, "function-fork", 12, 0)                                                   \
 	X(DISPLAY_GRAPH, "display-graph", 29, 0)                                                   \
+	X(STACKTRACE, "stacktrace", 30, 0)                                                         \
 	X(BRANCH, "branch", 31, 0)
 
 #define AREA_OPTIONS_GRAPH(X)                                                                      \
@@ -58,7 +59,9 @@
 	X(SLEEP_TIME, "sleep-time", 42, 1)                                                         \
 	X(GRAPH_TIME, "graph-time", 43, 1)
 
-#define AREA_OPTIONS_FUNCTION(X) X(FUNC_ARGS, "func-args", 48, 0)
+#define AREA_OPTIONS_FUNCTION(X)                                                                   \
+	X(FUNC_STACK_TRACE, "func_stack_trace", 49, 0)                                             \
+	X(FUNC_ARGS, "func-args", 48, 0)
 
 #define AREA_OPTIONS_NOP(X)                                                                        \
 	X(TEST_NOP_ACCEPT, "test_nop_accept", 56, 0)                                               \

@@ -10,6 +10,7 @@
 #include "engine/control/tree.h"
 #include "engine/core/options.h"
 #include "engine/core/tracer.h"
+#include "engine/events/event.h"
 
 int trace_options_show(const struct tree_at *at, struct seq_buf *s)
 {
@@ -28,6 +29,16 @@ int trace_options_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+/* What an event does when it happens depends on this one. */
+static int set_option(struct trace_array *tr, int bit, int on)
+{
+	int err = option_set(tr, bit, on);
+
+	if (!err && bit == AREA_OPTION_STACKTRACE)
+		events_update(tr);
+	return err;
+}
+
 int trace_options_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	int bit, on = 1;
@@ -42,7 +53,7 @@ int trace_options_store(const struct tree_at *at, const char *text, size_t n, in
 	bit = option_find(text, n);
 	if (bit < 0 || !option_listed(at->tr, bit))
 		return -EINVAL;
-	return option_set(at->tr, bit, on);
+	return set_option(at->tr, bit, on);
 }
 
 int option_show(const struct tree_at *at, struct seq_buf *s)
@@ -56,5 +67,5 @@ int option_store(const struct tree_at *at, const char *text, size_t n, int trunc
 	int on = tree_bool(text, n);
 
 	(void)truncate;
-	return on < 0 ? on : option_set(at->tr, (int)at->option, on);
+	return on < 0 ? on : set_option(at->tr, (int)at->option, on);
 }

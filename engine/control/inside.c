@@ -13,6 +13,7 @@
 #include "engine/core/area.h"
 #include "engine/core/options.h"
 #include "engine/core/snapshot.h"
+#include "engine/core/stack.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
@@ -91,6 +92,8 @@ static int print_to(struct ring *ring, const void *ip, const char *text, size_t 
 	/* the page was cleared: NULs are there */
 	memcpy(slot.words + 2, text, n);
 	ring_commit(&slot, RECORD_PRINT, size);
+	if (area_option_on(ring->buffer->options, AREA_OPTION_STACKTRACE))
+		stack_record(ring);
 	return 0;
 }
 

@@ -19,6 +19,7 @@
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
 #include "engine/core/function_profile.h"
+#include "engine/core/stack.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring_write.h"
 
@@ -50,8 +51,19 @@ static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
 	ring_commit(&slot, with_args ? RECORD_FUNCTION_ARGS : RECORD_FUNCTION, id);
 }
 
-uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
-		     const struct call_args *args)
+/* In line: where not all registers are saved nothing leads to the walk. */
+static inline __attribute__((always_inline)) void record_call(struct ring *r, uint32_t id,
+							      uint64_t parent_ip,
+							      const struct call_args *args,
+							      uint64_t now, int saved)
+{
+	record_function(r, id, parent_ip, args, now);
+	if (saved && area_option_on(r->buffer->options, AREA_OPTION_FUNC_STACK_TRACE))
+		stack_record(r);
+}
+
+static inline __attribute__((always_inline)) uint64_t
+enter(uint64_t word, uint64_t parent_ip, uint64_t site_end, const struct call_args *args, int saved)
 {
 	uint32_t id = record_word_id(word), i;
 	uint64_t next = ops_next(id), now = 0;
@@ -64,14 +76,26 @@ uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
 		if (l->nr_function + (uint32_t)(next & OPS_RECORD) > 1)
 			now = ring_clock();
 		if (next & OPS_RECORD)
-			record_function(ring_top, id, parent_ip, args, now);
+			record_call(ring_top, id, parent_ip, args, now, saved);
 		for (i = 0; i < l->nr_function; i++)
 			if (call_wanted(&l->function[i], id))
-				record_function(l->function[i].ring, id, parent_ip, args, now);
+				record_call(l->function[i].ring, id, parent_ip, args, now, saved);
 		ring_leave(inside);
 	}
 	next &= ~OPS_RECORD;
 	return next ? next : site_end;
+}
+
+uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
+		     const struct call_args *args)
+{
+	return enter(word, parent_ip, site_end, args, 0);
+}
+
+uint64_t calls_enter_saved(uint64_t word, uint64_t parent_ip, uint64_t site_end,
+			   const struct call_args *args)
+{
+	return enter(word, parent_ip, site_end, args, 1);
 }
 
 static int wants_graph(const struct trace_array *tr)
@@ -197,6 +221,34 @@ static int wanting(const struct call_user *users, uint32_t nr, uint32_t id)
 	for (i = 0; i < nr; i++)
 		n += users[i].ring != ring_top && call_wanted(&users[i], id);
 	return (int)n;
+}
+
+static int wants_stack(const struct trace_array *tr, uint32_t id)
+{
+	return tr && tr->with_stacks && tr->ops && !wants_graph(tr) && trace_array_wants(tr, id);
+}
+
+int calls_with_stack(uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < RING_MAX; i++)
+		if (wants_stack(trace_array_at(i), id))
+			return 1;
+	return 0;
+}
+
+int calls_any_stack(void)
+{
+	const struct trace_array *tr;
+	uint32_t i;
+
+	for (i = 0; i < RING_MAX; i++) {
+		tr = trace_array_at(i);
+		if (tr && tr->with_stacks && tr->ops && !wants_graph(tr))
+			return 1;
+	}
+	return 0;
 }
 
 int calls_graph_wanting(uint32_t id)

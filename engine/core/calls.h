@@ -53,6 +53,14 @@ static inline int call_wanted(const struct call_user *u, uint32_t id)
 int calls_update(struct call_list **old);
 void calls_free(struct call_list *old);
 
+/*
+ * Whether an instance, or the top one, wants the stack of each call of the function: then it has to be entered
+ * with all registers saved.
+ */
+int calls_with_stack(uint32_t id);
+/* Whether there may be such a function. */
+int calls_any_stack(void);
+
 /* How many instances but the top one want the calls of the function; in a graph. */
 int calls_wanting(uint32_t id);
 int calls_graph_wanting(uint32_t id);
@@ -81,5 +89,9 @@ void calls_fork(void);
  */
 uint64_t calls_enter(uint64_t word, uint64_t parent_ip, uint64_t site_end,
 		     const struct call_args *args);
+
+/* The same where all registers are saved, vectors too: stacks may be recorded. */
+uint64_t calls_enter_saved(uint64_t word, uint64_t parent_ip, uint64_t site_end,
+			   const struct call_args *args);
 
 #endif

@@ -117,7 +117,7 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 	} else {
 		tell_missed(id);
 	}
-	return calls_enter(word, frame->parent_ip, site_end, &args);
+	return calls_enter_saved(word, frame->parent_ip, site_end, &args);
 }
 
 uint64_t ops_next(uint32_t id)

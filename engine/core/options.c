@@ -11,6 +11,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 
 #define ROW(NAME, name, bit, first) {name, bit},
@@ -106,6 +107,9 @@ int option_set(struct trace_array *tr, int bit, int on)
 		return set_printk_dest(tr, on);
 	if (bit == AREA_OPTION_BRANCH) /* there is no tracer of branches */
 		return -EINVAL;
+	err = bit == AREA_OPTION_STACKTRACE && on ? stack_start() : 0;
+	if (err)
+		return err;
 	flip(tr, bit);
 	if (bit == AREA_OPTION_OVERWRITE) {
 		/* two words for one thing: the ring reads the flag */

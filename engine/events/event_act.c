@@ -14,6 +14,8 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
+#include "engine/core/options.h"
+#include "engine/core/stack.h"
 #include "engine/events/filter_impl.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
@@ -77,8 +79,11 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 	filter = load_acquire(&f->filter);
 	flags = load_relaxed(&f->flags);
 	if (flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
-	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record)))
+	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record))) {
 		put_record(f, record, bytes);
+		if (option_is_on(f->tr, AREA_OPTION_STACKTRACE))
+			stack_record(f->tr->ring);
+	}
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 1);
 }

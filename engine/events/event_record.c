@@ -10,6 +10,7 @@
 #include "arch_clock.h"
 #include "engine/base/compiler.h"
 #include "engine/core/area.h"
+#include "engine/core/options.h"
 #include "engine/ring/ring_write.h"
 
 /* What a struct vestige_event_slot holds for us. */
@@ -139,7 +140,8 @@ void event_file_update(struct event_file *f)
 		ops = &event_ops_quick;
 	if (f->filter)
 		ops = &event_ops_filter;
-	if (!trace_array_is_top(f->tr) || f->flags & EVENT_FILE_SOFT_MODE || f->tr->event_pids_set)
+	if (!trace_array_is_top(f->tr) || f->flags & EVENT_FILE_SOFT_MODE ||
+	    f->tr->event_pids_set || option_is_on(f->tr, AREA_OPTION_STACKTRACE))
 		ops = &event_ops_act;
 	if (!(f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) || f->event->gone)
 		ops = &event_ops_none;

@@ -99,13 +99,14 @@ static int can_wrap(const struct area_function *f)
 /* Callbacks want the registers as they are where a function begins, and so do instances. */
 static int wants_ops(const struct area_function *f, uint32_t id)
 {
-	return has_site(f) && can_wrap(f) && (ops_wanting(id) || calls_wanting(id));
+	return has_site(f) && can_wrap(f) &&
+	       (ops_wanting(id) || calls_wanting(id) || calls_with_stack(id));
 }
 
 /* Where the slot of such a function leads. */
 static uint64_t target_ops(uint32_t id)
 {
-	return (uint64_t)(ops_wanting(id) ? hook_ops : hook_calls);
+	return (uint64_t)(ops_wanting(id) || calls_with_stack(id) ? hook_ops : hook_calls);
 }
 
 /* Where the slot of a function leads that makes RECORD_FUNCTION. */
@@ -547,7 +548,7 @@ static int aim_ops(struct object *o)
 	int err;
 	long p;
 
-	if (!s->ops && !ops_any() && !calls_any())
+	if (!s->ops && !ops_any() && !calls_any() && !calls_any_stack())
 		return 0;
 	if (!s->ops) {
 		p = sys_mmap(NULL, row->nr_functions / 8 + 8, PROT_READ | PROT_WRITE,

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 
+#include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 
 static const struct tracer_ops function_ops = {
@@ -24,23 +25,31 @@ static void function_reset(struct trace_array *tr)
 	ftrace_unregister_ops(tr, &function_ops);
 }
 
-/* func-args, the only one: sites lead to other entry points, so they are armed anew. */
+/* Sites lead to other entry points, so they are armed anew. */
 static int function_set_option(struct trace_array *tr, const char *name, int value)
 {
-	int current = trace_array_is_top(tr) && tr->ops == &function_ops, err = 0;
+	int stacks = tracer_option_is(name, "func_stack_trace");
+	int current = (stacks || trace_array_is_top(tr)) && tr->ops == &function_ops, err = 0;
 
-	if (!tracer_option_is(name, "func-args"))
+	if (!stacks && !tracer_option_is(name, "func-args"))
 		return 0;
+	if (stacks && value)
+		err = stack_start();
+	if (err)
+		return err;
 	if (current)
 		ftrace_unregister_ops(tr, &function_ops);
-	if (trace_array_is_top(tr)) /* others ask their option for each record */
+	if (stacks)
+		tr->with_stacks = (uint8_t)value;
+	else if (trace_array_is_top(tr)) /* others ask their option for each record */
 		function_args = (uint32_t)value;
 	if (current)
 		err = ftrace_register_ops(tr, &function_ops);
 	return err;
 }
 
-static const struct tracer_option function_options[] = {{"func-args", 0}, {NULL, 0}};
+static const struct tracer_option function_options[] = {
+	{"func-args", 0}, {"func_stack_trace", 0}, {NULL, 0}};
 
 static const struct tracer function_tracer = {
 	.name = "function",
@@ -48,6 +57,6 @@ static const struct tracer function_tracer = {
 	.reset = function_reset,
 	.set_option = function_set_option,
 	.options = function_options,
-	.record_kinds = 1u << RECORD_FUNCTION | 1u << RECORD_FUNCTION_ARGS,
+	.record_kinds = 1u << RECORD_FUNCTION | 1u << RECORD_FUNCTION_ARGS | 1u << RECORD_EVENT,
 };
 TRACER_REGISTER(function_tracer);
