@@ -296,4 +296,18 @@ def test_mount_and_umount(w):
     w.run("mount", "/dev/null/x", status=1)
 
 
+def test_the_same_twice(w):
+    with steps(w, boot="ftrace=function") as p:
+        p.call(2000)
+        with mounted(w) as m:
+            text = read(f"{m}/{p.pid}/trace")
+            assert text.count("leaf") == 4000
+            # the times, too, though each reader measures the clocks
+            for _ in range(5):
+                time.sleep(0.05)
+                assert read(f"{m}/{p.pid}/trace") == text
+            p.call(1)
+            assert read(f"{m}/{p.pid}/trace") != text
+
+
 main(globals())
