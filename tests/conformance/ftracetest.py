@@ -80,7 +80,7 @@ def unpack(folder):
 
 
 def compile_standins(folder):
-    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", f"-I{ROOT}/include",
+    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", f"-I{ROOT}/include", f"-I{HERE}",
                     f"{HERE}/standin.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
 
 
