@@ -88,13 +88,24 @@ def compile_standins(folder):
                     f"{HERE}/standin.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
     subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
                     f"{HERE}/shell.c", "-o", f"{folder}/shell.so"], check=True)
+    os.mkdir(f"{folder}/modules")
+    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
+                    f"{HERE}/trace_printk.c", "-o", f"{folder}/modules/trace_printk"], check=True)
+    os.mkdir(f"{folder}/bin")
+    for name in "modprobe", "rmmod":
+        os.symlink(f"{HERE}/modprobe", f"{folder}/bin/{name}")
 
 
 @contextlib.contextmanager
-def standin(folder, env):
-    """A stand-in that runs; its pid."""
-    p = subprocess.Popen([f"{folder}/standin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+def standin(folder, tmp, env):
+    """A stand-in that runs; its pid. modprobe and rmmod of @env talk to it."""
+    fifo = f"{tmp}/in"
+    os.mkfifo(fifo)
+    fd = os.open(fifo, os.O_RDWR)
+    p = subprocess.Popen([f"{folder}/standin"], stdin=fd, stdout=subprocess.PIPE,
                          env=dict(env, LD_PRELOAD=LIBRARY))
+    env["PATH"] = f"{folder}/bin:{env['PATH']}"
+    env["STANDIN"] = f"{p.pid} {fifo} {folder}/modules"
     try:
         if p.stdout.readline() != b"ready\n":
             raise RuntimeError("the stand-in program did not start")
@@ -102,7 +113,7 @@ def standin(folder, env):
     finally:
         p.kill()
         p.wait()
-        p.stdin.close()
+        os.close(fd)
         p.stdout.close()
 
 
@@ -130,7 +141,7 @@ def run_case(suite, name, folder):
         if name in OF_THE_SHELL:
             env["VESTIGE_SESSION"] = SESSION
         try:
-            with standin(folder, env) as pid:
+            with standin(folder, tmp, env) as pid:
                 command = ["/bin/sh", "./ftracetest"]
                 if name in OF_THE_SHELL:
                     command = ["env", f"LD_PRELOAD={LIBRARY} {folder}/shell.so", *command]
