@@ -192,6 +192,7 @@ static int is_modifier(const struct word *w)
 /* Behind keys and vals. */
 static int parse_sort(struct line *l, struct word list)
 {
+	const char *attribute = list.at - strlen("sort=");
 	struct hist *h = l->hist;
 	struct word one;
 	uint32_t i;
@@ -203,9 +204,9 @@ static int parse_sort(struct line *l, struct word list)
 
 		next(&rest, '.', &name);
 		if (!name.n)
-			return bad(l, "Empty sort field", one.at);
-		if (h->nr_sorts == HIST_MAX_SORTS)
-			return bad(l, "Too many sort fields (Max = 2)", one.at);
+			return bad(l, "Empty sort field", attribute);
+		if (h->nr_sorts + 1 == HIST_MAX_SORTS && list.at)
+			return bad(l, "Too many sort fields (Max = 2)", attribute);
 		/* a listing has the field's own modifier too */
 		while (next(&rest, '.', &order)) {
 			sort.descending |= is(&order, "descending");

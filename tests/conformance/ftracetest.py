@@ -28,11 +28,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("BUILD_DIR", os.path.join(ROOT, "build"))
 BIN = os.environ.get("VESTIGE_BIN", os.path.join(BUILD, "vestige"))
+LIBRARY = os.path.join(BUILD, "libvestige.so")
 CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(ROOT, ".cache"))
 CASES = os.path.join(ROOT, "docs/conformance/cases.tsv")
 SOURCE = "/usr/src/linux-source-6.12.tar.xz"
+SESSION = "conformance"
 SUITE = "tools/testing/selftests/ftrace/"
 TIMEOUT = 120
+# Cases about what their own shell does: they run over a session of which it is a member, too (shell.c).
+OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc"}
 
 
 class Missing(Exception):
@@ -80,15 +84,28 @@ def unpack(folder):
 
 
 def compile_standins(folder):
-    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", f"-I{ROOT}/include",
+    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", f"-I{ROOT}/include", f"-I{HERE}",
                     f"{HERE}/standin.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
+    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
+                    f"{HERE}/shell.c", "-o", f"{folder}/shell.so"], check=True)
+    os.mkdir(f"{folder}/modules")
+    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
+                    f"{HERE}/trace_printk.c", "-o", f"{folder}/modules/trace_printk"], check=True)
+    os.mkdir(f"{folder}/bin")
+    for name in "modprobe", "rmmod":
+        os.symlink(f"{HERE}/modprobe", f"{folder}/bin/{name}")
 
 
 @contextlib.contextmanager
-def standin(folder, env):
-    """A stand-in that runs; its pid."""
-    p = subprocess.Popen([f"{folder}/standin"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                         env=dict(env, LD_PRELOAD=f"{BUILD}/libvestige.so"))
+def standin(folder, tmp, env):
+    """A stand-in that runs; its pid. modprobe and rmmod of @env talk to it."""
+    fifo = f"{tmp}/in"
+    os.mkfifo(fifo)
+    fd = os.open(fifo, os.O_RDWR)
+    p = subprocess.Popen([f"{folder}/standin"], stdin=fd, stdout=subprocess.PIPE,
+                         env=dict(env, LD_PRELOAD=LIBRARY))
+    env["PATH"] = f"{folder}/bin:{env['PATH']}"
+    env["STANDIN"] = f"{p.pid} {fifo} {folder}/modules"
     try:
         if p.stdout.readline() != b"ready\n":
             raise RuntimeError("the stand-in program did not start")
@@ -96,7 +113,7 @@ def standin(folder, env):
     finally:
         p.kill()
         p.wait()
-        p.stdin.close()
+        os.close(fd)
         p.stdout.close()
 
 
@@ -121,16 +138,22 @@ def run_case(suite, name, folder):
         env = dict(os.environ, VESTIGE_DIR=areas)
         for n in ("LD_PRELOAD", "VESTIGE_BOOT", "VESTIGE_SESSION", "VESTIGE"):
             env.pop(n, None)
+        if name in OF_THE_SHELL:
+            env["VESTIGE_SESSION"] = SESSION
         try:
-            with standin(folder, env) as pid:
-                return run_suite(suite, name, pid, tmp, env)
+            with standin(folder, tmp, env) as pid:
+                command = ["/bin/sh", "./ftracetest"]
+                if name in OF_THE_SHELL:
+                    command = ["env", f"LD_PRELOAD={LIBRARY} {folder}/shell.so", *command]
+                return run_suite(suite, name, [str(pid) if name not in OF_THE_SHELL else SESSION, "--", *command],
+                                 tmp, env)
         finally:
             shutil.rmtree(areas, ignore_errors=True)
 
 
-def run_suite(suite, name, pid, tmp, env):
+def run_suite(suite, name, command, tmp, env):
     logs = os.path.join(tmp, "logs")
-    p = subprocess.Popen([BIN, "enter", str(pid), "--", "/bin/sh", "./ftracetest", "-k", "-l", logs,
+    p = subprocess.Popen([BIN, "enter", *command, "-k", "-l", logs,
                           os.path.join("test.d", name)], cwd=suite, env=env, stdin=subprocess.DEVNULL,
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True)
     try:

@@ -3,7 +3,8 @@
  * A program with the functions and the events that the kernel's ftracetest names, so that its cases have
  * something to trace. It does nothing of what the names say: a thread for each CPU goes through them all
  * some hundred times a second, as a kernel's idle machine does; each function calls the next of its
- * list, so that there is a graph, too. Prints `ready`; ends when its input does.
+ * list, so that there is a graph, too. Prints `ready`, loads and unloads objects when its input says so,
+ * ends with it.
  * Built and started by tests/conformance/ftracetest.py.
  */
 #define _GNU_SOURCE
@@ -17,23 +18,22 @@
 
 #include <vestige/event.h>
 
+#define CREATE_TRACE_POINTS
+#include "kmm.h"
+#include "ksched.h"
+
 #define FN	 __attribute__((noipa))
 #define MAX_CPUS 64
 
-VESTIGE_EVENT(sched, sched_switch, (const char *, prev_comm), (int, prev_pid), (int, prev_prio),
-	      (long, prev_state), (const char *, next_comm), (int, next_pid), (int, next_prio));
-VESTIGE_EVENT(sched, sched_waking, (const char *, comm), (int, pid), (int, prio),
-	      (int, target_cpu));
-VESTIGE_EVENT(sched, sched_wakeup, (const char *, comm), (int, pid), (int, prio),
-	      (int, target_cpu));
 VESTIGE_EVENT(sched, sched_stat_runtime, (const char *, comm), (int, pid),
 	      (unsigned long, runtime));
 VESTIGE_EVENT(signal, signal_generate, (int, sig), (int, errno_), (int, code), (const char *, comm),
 	      (int, pid), (int, group), (int, result));
 VESTIGE_EVENT(timer, timer_cancel, (const void *, timer));
-VESTIGE_EVENT(kmem, kmalloc, (unsigned long, call_site), (const void *, ptr),
-	      (unsigned long, bytes_req), (unsigned long, bytes_alloc), (unsigned int, gfp_flags),
-	      (int, node));
+VESTIGE_EVENT(raw_syscalls, sys_exit, (long, id), (long, ret));
+VESTIGE_EVENT(syscalls, sys_enter_openat, (int, dfd), (const char *, filename), (int, flags));
+VESTIGE_EVENT(syscalls, sys_exit_openat, (long, ret));
+VESTIGE_EVENT(syscalls, sys_enter_chdir, (const char *, filename));
 
 static volatile long work;
 
@@ -67,6 +67,7 @@ CALLS(security_file_permission)
 CALLS(vfs_read, security_file_permission())
 CALLS(vfs_write, security_file_permission())
 CALLS(vfs_open)
+CALLS(proc_reg_write)
 CALLS(Sys_sync)
 CALLS(sys_getpid)
 CALLS(SyS_read, vfs_read())
@@ -78,16 +79,25 @@ CALLS(do_exit, schedule())
 
 static void events(int cpu, const void *set)
 {
+	unsigned long site = (unsigned long)&copy_process + 4;
 	int pid = gettid();
 
-	trace_sched_waking("standin", pid, 120, cpu);
-	trace_sched_wakeup("standin", pid, 120, cpu);
-	trace_sched_switch("swapper", 0, 120, 0, "standin", pid, 120);
+	trace_sched_waking("standin", pid, cpu);
+	trace_sched_wakeup("standin", pid, cpu);
+	trace_sched_switch("swapper", 0, "standin", pid);
 	trace_sched_stat_runtime("standin", pid, 1000);
 	trace_timer_cancel(set);
-	trace_kmalloc((unsigned long)&copy_process, set, 32, 32, 0, -1);
+	trace_sys_enter_openat(-100, "/etc/passwd", 0);
+	trace_kmalloc(site, set, 20);
+	trace_kmem_cache_free(site, set, "names_cache");
+	trace_sys_exit_openat(3);
+	trace_sys_exit(257, 3);
+	trace_sys_enter_chdir("/");
+	trace_sched_process_fork("standin", pid, "child", pid + 1);
+	trace_sched_process_exec("/bin/true", pid + 1, pid + 1);
+	trace_sched_process_exit("child", pid + 1);
 	trace_signal_generate(17, 0, 0, "standin", pid, 1, 0);
-	trace_sched_switch("standin", pid, 120, 1, "swapper", 0, 120);
+	trace_sched_switch("standin", pid, "swapper", 0);
 }
 
 static void *busy(void *arg)
@@ -141,13 +151,10 @@ int main(void)
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "load ", 5)) {
 			lib = dlopen(line + 5, RTLD_NOW);
-			puts(lib ? "loaded" : dlerror());
 		} else if (lib) {
 			dlclose(lib);
 			lib = NULL;
-			puts("unloaded");
 		}
-		fflush(stdout);
 	}
 	return 0;
 }

@@ -5,10 +5,11 @@ import errno
 import os
 import re
 import stat
+import subprocess
 import threading
 import time
 
-from mount_test import is_mounted, main, mounted, read, steps, until, untimed, write
+from mount_test import LIBRARY, is_mounted, main, mounted, read, steps, until, untimed, write
 
 ALL = "#### all functions enabled ####\n"
 
@@ -294,6 +295,56 @@ def test_mount_and_umount(w):
     for args in (("mount", "--nosuch"), ("umount", "a", "b"), ("mount", "a", "b")):
         w.run(*args, status=2)
     w.run("mount", "/dev/null/x", status=1)
+
+
+def test_the_same_twice(w):
+    with steps(w, boot="ftrace=function") as p:
+        p.call(2000)
+        with mounted(w) as m:
+            text = read(f"{m}/{p.pid}/trace")
+            assert text.count("leaf") == 4000
+            # the times, too, though each reader measures the clocks
+            for _ in range(5):
+                time.sleep(0.05)
+                assert read(f"{m}/{p.pid}/trace") == text
+            p.call(1)
+            assert read(f"{m}/{p.pid}/trace") != text
+
+
+LOADS = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+	void *lib = dlopen(argv[argc - 1], RTLD_NOW);
+	puts(lib ? "loaded" : dlerror()); fflush(stdout);
+	getchar();
+	dlclose(lib);
+	puts("unloaded"); fflush(stdout);
+	return getchar() == 'x';
+}
+"""
+
+
+def test_a_filter_of_what_is_gone(w):
+    """Functions of an object that was unloaded are not listed, but the filter is no empty one."""
+    lib = w.compile("lib", "int plugin(void) { return 1; }", "-shared", "-fPIC")
+    p = subprocess.Popen([w.compile("loads", LOADS), lib], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         env=dict(w.env, LD_PRELOAD=LIBRARY))
+    try:
+        assert p.stdout.readline() == b"loaded\n"
+        with mounted(w) as m:
+            at = f"{m}/{p.pid}/set_ftrace_filter"
+            assert read(at) == ALL and write(at, "plugin") == 0
+            assert read(at).startswith("plugin")
+            p.stdin.write(b"\n")
+            p.stdin.flush()
+            assert p.stdout.readline() == b"unloaded\n"
+            assert read(at) == ""
+            assert write(at, None) == 0 and read(at) == ALL
+    finally:
+        p.communicate()
+        w.run("clean")
 
 
 main(globals())

@@ -126,6 +126,25 @@ def test_all_that_it_starts(w):
         assert write(f"{at}/trace", None) == 0
 
 
+def test_emptied(w):
+    """What a member has left that has ended is emptied with the others' buffers."""
+    with session(w, "work", boot="ftrace=function") as p, mounted(w) as m:
+        calls = lambda: [line.split()[0] for line in read(f"{m}/work/trace").splitlines() if " <-" in line]
+        for file, text in ("trace", None), ("current_tracer", "function_graph"):
+            tell(p, "new")
+            expect(p, b"ready")
+            child, = until(lambda: {n for n in os.listdir(m) if n.isdigit()} - {str(p.pid)})
+            tell(p, ">3")
+            expect(p, b"3")
+            os.kill(int(child), 9)
+            until(lambda: open(f"/proc/{child}/stat").read().rsplit(") ", 1)[1][0] == "Z")
+            tell(p, "1")
+            expect(p, b"1")
+            assert f"nest-{child}" in calls() and f"nest-{p.pid}" in calls()
+            assert write(f"{m}/work/{file}", text) == 0
+            assert calls() == [] and not os.path.exists(f"{m}/{child}")
+
+
 def test_make(w):
     """A build: what make starts, and what that starts."""
     need("make")

@@ -3,12 +3,14 @@
  * See enter.h. In a namespace of its own the mount lies over the mount point of the real tracefs: its
  * line in /proc/mounts is how libtracefs finds the folder, and a mount of FUSE can have none of that
  * type. A text of the process's symbols lies over /proc/kallsyms, from which readers take names, and
- * files that take any value over the sysctls that clients write, so that the kernel's stay as they are.
+ * files that take any value over the sysctls that clients write, so that the kernel's stay as they are;
+ * over one that the process has, too, lies the process's.
  * What is needed for that is on a tmpfs of the namespace alone: nothing is left behind.
  * Tests: tests/tracefs/.
  */
 #include "tools/mount/enter.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -31,6 +33,7 @@
 #include "tools/reader/symbols.h"
 
 #define TRACEFS	 "/sys/kernel/tracing"
+#define SYSCTLS	 "/proc/sys/kernel"
 #define READY_MS 10000
 
 /* What clients write, and what it reads as at first. */
@@ -40,6 +43,13 @@ static const struct {
 	{"/proc/sys/kernel/ftrace_enabled", "1\n"},
 	{"/proc/sys/kernel/kptr_restrict", "0\n"},
 	{"/proc/sys/kernel/sched_rt_runtime_us", "950000\n"},
+};
+
+/* Of these clients write what the process has, too: its file lies over the kernel's. */
+static const struct {
+	const char *file, *name; /* below SYSCTLS */
+} forwarded[] = {
+	{"stack_tracer_enabled", "stack_tracer_enabled"},
 };
 
 static int write_file(const char *path, const char *text)
@@ -141,6 +151,73 @@ static int stand_in(const struct target *t, const char *dir)
 	return err;
 }
 
+/* One of the kernel's under the same name in @dir. Return: 0 or -errno. */
+static int bring_sysctl(const char *dir, const char *name)
+{
+	char from[PATH_MAX], to[PATH_MAX];
+	struct stat st;
+	int err;
+
+	snprintf(from, sizeof(from), SYSCTLS "/%s", name);
+	snprintf(to, sizeof(to), "%s/%s", dir, name);
+	if (stat(from, &st))
+		return 0; /* gone meanwhile */
+	err = S_ISDIR(st.st_mode) ? mkdir(to, 0755) : mknod(to, S_IFREG | 0644, 0);
+	if (err || mount(from, to, NULL, MS_BIND | MS_REC, NULL))
+		return fail_errno(errno, "cannot mount over %s", to);
+	return 0;
+}
+
+/*
+ * A folder that has what SYSCTLS has, and @missing: a kernel that was built without lacks the name,
+ * and nobody can make one in /proc.
+ */
+static int widen_sysctls(const char *missing)
+{
+	char dir[] = "/tmp/vestige-enter-XXXXXX", path[PATH_MAX];
+	struct dirent *e;
+	int err = 0;
+	DIR *d;
+
+	if (!mkdtemp(dir))
+		return fail_errno(errno, "cannot make a folder in /tmp");
+	if (mount("vestige", dir, "tmpfs", 0, "mode=0755"))
+		err = fail_errno(errno, "cannot mount a tmpfs");
+	d = err ? NULL : opendir(SYSCTLS);
+	while (d && !err && (e = readdir(d)))
+		if (e->d_name[0] != '.')
+			err = bring_sysctl(dir, e->d_name);
+	if (d)
+		closedir(d);
+	snprintf(path, sizeof(path), "%s/%s", dir, missing);
+	if (!err)
+		err = write_file(path, "0\n");
+	if (!err && mount(dir, SYSCTLS, NULL, MS_BIND | MS_REC, NULL))
+		err = fail_errno(errno, "cannot mount over " SYSCTLS);
+	umount2(dir, MNT_DETACH);
+	rmdir(dir);
+	return err;
+}
+
+/* @dir: where the process's files are. */
+static int forward_sysctls(const char *dir)
+{
+	char from[PATH_MAX], over[PATH_MAX];
+	int err = 0;
+
+	for (size_t i = 0; !err && i < sizeof(forwarded) / sizeof(*forwarded); i++) {
+		snprintf(from, sizeof(from), "%s/%s", dir, forwarded[i].file);
+		snprintf(over, sizeof(over), SYSCTLS "/%s", forwarded[i].name);
+		if (access(from, F_OK))
+			continue;
+		if (access(over, F_OK))
+			err = widen_sysctls(forwarded[i].name);
+		if (!err)
+			err = bind_file(from, over);
+	}
+	return err;
+}
+
 static int private_files(const struct target *t)
 {
 	char dir[] = "/tmp/vestige-enter-XXXXXX";
@@ -232,6 +309,8 @@ int enter_run(const char *name, const struct target *t, char **argv, int *status
 		err = find_tracefs(dir, sizeof(dir));
 	if (!err)
 		err = serve(dir, name, &server);
+	if (!err)
+		err = forward_sysctls(dir);
 	if (!err)
 		*status = run(argv);
 	if (server > 0) {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/target/render.h"
@@ -347,6 +348,25 @@ struct process *session_first(struct session *s)
 	return p;
 }
 
+/* Does a write to it empty the buffer? */
+static bool is_emptying(const char *path, bool truncate)
+{
+	return !strcmp(path, "current_tracer") || !strcmp(path, "trace_clock") ||
+	       (!strcmp(path, "trace") && truncate);
+}
+
+/*
+ * What was recorded by members that are dead goes with what the others have: nobody else can empty
+ * it, and it would stand in `trace` for ever.
+ */
+static void empty_dead(struct session *s)
+{
+	for (unsigned int i = 0; i < s->nr_members; i++)
+		if (!process_lives(s->members[i]))
+			unlinkat(s->members[i]->t.dir.fd, s->members[i]->t.name, 0);
+	refresh(s);
+}
+
 int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate)
 {
 	int err = 0, kept;
@@ -360,6 +380,8 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 		if (one && one != -ESRCH && !err)
 			err = one;
 	}
+	if (!err && is_emptying(path, truncate))
+		empty_dead(s);
 	kept = err ? 0 : add_write(s, path, text, n, truncate);
 	if (!err && is_kept(path))
 		start_watch(s);

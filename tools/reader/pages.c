@@ -295,6 +295,21 @@ static int make_trace_clock(struct pages *p)
 	return err;
 }
 
+/* Tells whether there are other records than at another time. */
+static uint64_t hash_pages(const struct pages *p)
+{
+	uint64_t hash = p->nr_refs;
+
+	for (size_t i = 0; i < p->nr_refs; i++) {
+		const struct page_ref *r = &p->refs[i];
+		const uint64_t parts[] = {r->base, r->seq, r->nr_bytes};
+
+		for (size_t k = 0; k < sizeof(parts) / sizeof(*parts); k++)
+			hash = (hash ^ parts[k]) * UINT64_C(0x9e3779b97f4a7c15);
+	}
+	return hash;
+}
+
 static int make_clock(struct pages *p, bool sample)
 {
 	bool counter = false;
@@ -313,10 +328,12 @@ static int make_clock(struct pages *p, bool sample)
 		}
 	}
 	if (sample && counter && p->nr_pairs) {
+		const struct meta *m = pages_member(p, 0);
 		struct area_clock now;
 
 		/* Pairs are not sorted yet, any one tells the machine and the boot. */
-		if (clock_sample(&now, 200) &&
+		if (clock_sample_of(m ? m->head.start_time * 31 + m->head.pid : 0, hash_pages(p),
+				    &now, 200) &&
 		    clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now)) {
 			err = pages_add_clock(p, &now);
 			if (err)

@@ -70,6 +70,8 @@ static int by_place(const void *a, const void *b)
 
 /*
  * Print the functions for which @want says so, with their counts of callbacks if @count says so.
+ * Those of objects that are gone are not printed, and count: a filter of nothing else lets nothing pass,
+ * as in the kernel.
  * Return: how many or -errno with fail() set.
  */
 static int print_functions(const struct meta *m, struct out *o,
@@ -77,19 +79,23 @@ static int print_functions(const struct meta *m, struct out *o,
 {
 	struct row *rows = calloc((size_t)m->nr_functions + 1, sizeof(*rows));
 	struct names *names;
-	uint32_t nr = 0;
+	uint32_t nr = 0, gone = 0;
 
 	if (!rows)
 		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
 	for (uint32_t i = 0; i < m->nr_functions; i++) {
 		const struct area_function *f = &m->functions[i];
 
-		if (f->object < m->nr_objects && !m->objects[f->object].unload_stamp && want(f))
+		if (f->object >= m->nr_objects || !want(f))
+			continue;
+		if (m->objects[f->object].unload_stamp)
+			gone++;
+		else
 			rows[nr++] = (struct row){f->object, f->offset, i};
 	}
 	if (!nr) {
 		free(rows);
-		return 0;
+		return gone > 0;
 	}
 	names = names_new(m);
 	if (!names) {
