@@ -52,6 +52,7 @@ enum area_table_id {
 	AREA_FORMATS,	/* bytes: the formats of events, each ended by a NUL; since 1.1 */
 	AREA_PROBES,	/* struct area_probe; since 1.1 */
 	AREA_SNAPSHOTS, /* struct area_snapshot: one per row of AREA_CPUS; since 1.1 */
+	AREA_PENDING,	/* struct area_pending; since 1.1 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES 16
@@ -218,6 +219,17 @@ struct area_probe {
 		order; /* of its command, a later one has a greater: lists begin with the greatest */
 };
 static_assert(sizeof(struct area_probe) == 24, "area_probe is part of the format");
+
+/* Words `glob:mod:OBJECT` of a filter for objects that are not there yet. */
+enum area_pending_of {
+	AREA_PENDING_FILTER,  /* set_ftrace_filter */
+	AREA_PENDING_NOTRACE, /* set_ftrace_notrace */
+	AREA_NR_PENDING
+};
+#define AREA_PENDING_BYTES 1024
+struct area_pending {
+	char words[AREA_PENDING_BYTES]; /* lines; NUL-terminated */
+};
 
 enum area_refusal {
 	AREA_REFUSED_NO_NOPS = 1, /* does not begin with NOPs: built without the flag */

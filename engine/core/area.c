@@ -43,6 +43,7 @@ static const struct {
 	[AREA_FORMATS] = {1, 1u << 25},
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
 	[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
+	[AREA_PENDING] = {sizeof(struct area_pending), AREA_NR_PENDING},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -506,7 +507,7 @@ int area_fork(struct area_header **old_area)
 {
 	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
 						  AREA_REFUSED, AREA_STATUS,  AREA_EVENTS,
-						  AREA_FORMATS, AREA_PROBES};
+						  AREA_FORMATS, AREA_PROBES,  AREA_PENDING};
 	struct area_header *parent = area;
 	const struct area_buffer *old = area_entry(AREA_BUFFERS, 0);
 	struct area_buffer *buffer;

@@ -14,6 +14,7 @@
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
 #include "engine/core/calls.h"
+#include "engine/core/function_pending.h"
 #include "engine/core/function_word.h"
 #include "engine/core/hook.h"
 #include "engine/core/ops.h"
@@ -180,6 +181,7 @@ void function_set_clear(struct function_set *set)
 {
 	uint32_t id;
 
+	pending_clear(set);
 	for (id = 0; id < set->nr && set->count; id++)
 		if (function_set_has(set, id))
 			set_change(set, id, 0);
@@ -295,7 +297,44 @@ int function_set_apply(struct function_set *set, const char *word, size_t n)
 		    (!w.module || module_matches(m.o, w.module, w.module_bytes)))
 			match_object(&m);
 	}
+	if (!m.found && w.module)
+		return pending_change(set, &w);
 	return m.found ? 0 : -EINVAL;
+}
+
+struct arrival {
+	struct function_set *set;
+	const struct object *o;
+};
+
+/* A word that waited for an object of its name. */
+static int take_pending(void *arg, const char *word, size_t n)
+{
+	const struct arrival *a = arg;
+	struct match m = {.set = a->set, .o = a->o, .add = 1};
+	struct function_word w;
+
+	if (function_word_parse(word, n, &w) || !w.module ||
+	    !module_matches(a->o, w.module, w.module_bytes) || set_reserve(a->set))
+		return 0;
+	m.glob = w.glob;
+	m.n = w.n;
+	match_object(&m);
+	return m.found;
+}
+
+static void apply_pending(const struct object *o)
+{
+	struct trace_array *tr;
+	uint32_t i;
+
+	for (i = 0; i < RING_MAX; i++) {
+		tr = trace_array_at(i);
+		if (!tr)
+			continue;
+		pending_apply(&tr->filter, take_pending, &(struct arrival){&tr->filter, o});
+		pending_apply(&tr->notrace, take_pending, &(struct arrival){&tr->notrace, o});
+	}
 }
 
 /* One object's part of the wanted set; bit 0 is its first function. */
@@ -483,6 +522,8 @@ void functions_update(void)
 	for (i = first_new; i < object_count(); i++) {
 		scan_object(object_at(i));
 		scanned |= object_row(object_at(i))->nr_functions > 0;
+		if (object_row(object_at(i))->nr_functions)
+			apply_pending(object_at(i));
 	}
 	if (scanned && (global_trace.ops || ops_any() || calls_any()))
 		ftrace_update();

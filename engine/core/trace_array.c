@@ -19,6 +19,7 @@
 #include "engine/core/area.h"
 #include "engine/core/calls.h"
 #include "engine/core/clock.h"
+#include "engine/core/function_pending.h"
 #include "engine/core/options.h"
 #include "engine/core/probe.h"
 #include "engine/core/tracer.h"
@@ -57,7 +58,8 @@ int trace_array_wants(const struct trace_array *tr, uint32_t id)
 {
 	if (!tr->ops || function_set_has(&tr->notrace, id))
 		return 0;
-	return !tr->filter.count || function_set_has(&tr->filter, id);
+	return (!tr->filter.count && !pending_any(&tr->filter)) ||
+	       function_set_has(&tr->filter, id);
 }
 
 enum ring_stamps trace_clock_stamps(const struct area_buffer *b)

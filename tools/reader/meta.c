@@ -45,6 +45,7 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	[AREA_FORMATS] = {"formats", 1, 1u << 26, offsetof(struct meta, formats), 0},
 	ROW(AREA_PROBES, "probes", struct area_probe, 1u << 23, probes, nr_probes),
 	ROW(AREA_SNAPSHOTS, "snapshots", struct area_snapshot, 1u << 16, snapshots, nr_snapshots),
+	ROW(AREA_PENDING, "pending words", struct area_pending, 64, pending, nr_pending),
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
 	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},

@@ -27,6 +27,7 @@ struct meta {
 	uint32_t nr_area_cpus;
 	uint32_t nr_probes;
 	uint32_t nr_snapshots;
+	uint32_t nr_pending;
 	uint32_t nr_pages; /* descriptors; 0 in a spool */
 	struct area_object *objects;
 	struct area_function *functions;
@@ -37,7 +38,8 @@ struct meta {
 	struct area_cpu *cpus;	     /* pages are in bounds */
 	struct area_probe *probes;
 	struct area_snapshot *snapshots; /* by row of cpus; there may be none. See area_share() */
-	char *strings;			 /* ends with NUL */
+	struct area_pending *pending;
+	char *strings; /* ends with NUL */
 	size_t string_bytes;
 	uint32_t nr_events;
 	struct area_event *events;

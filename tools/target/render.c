@@ -192,12 +192,24 @@ static int touched_functions(const struct meta *m, struct out *o)
 	return print_functions(m, o, want_touched, true);
 }
 
+/* Words that wait for an object. Return: whether there are any. */
+static bool print_pending(const struct meta *m, struct out *o, enum area_pending_of of)
+{
+	/* no more than there are lists: AREA_NR_PENDING is none */
+	const char *words = of < AREA_NR_PENDING && of < m->nr_pending ? m->pending[of].words : "";
+	size_t n = strnlen(words, AREA_PENDING_BYTES);
+
+	out_write(o, words, n);
+	return n;
+}
+
 static int print_set(const struct meta *m, struct out *o,
-		     bool (*want)(const struct area_function *f), const char *none)
+		     bool (*want)(const struct area_function *f), enum area_pending_of pending,
+		     const char *none)
 {
 	int n = print_functions(m, o, want, false);
 
-	if (!n)
+	if (!print_pending(m, o, pending) && !n)
 		out_printf(o, "%s\n", none);
 	return n;
 }
@@ -284,24 +296,24 @@ static int print_probes(const struct meta *m, struct out *o)
 
 static int set_ftrace_filter(const struct meta *m, struct out *o)
 {
-	int err = print_set(m, o, want_filter, ALL_ENABLED);
+	int err = print_set(m, o, want_filter, AREA_PENDING_FILTER, ALL_ENABLED);
 
 	return err < 0 ? err : print_probes(m, o);
 }
 
 static int set_ftrace_notrace(const struct meta *m, struct out *o)
 {
-	return print_set(m, o, want_notrace, NONE_DISABLED);
+	return print_set(m, o, want_notrace, AREA_PENDING_NOTRACE, NONE_DISABLED);
 }
 
 static int set_graph_function(const struct meta *m, struct out *o)
 {
-	return print_set(m, o, want_graph, ALL_ENABLED);
+	return print_set(m, o, want_graph, AREA_NR_PENDING, ALL_ENABLED);
 }
 
 static int set_graph_notrace(const struct meta *m, struct out *o)
 {
-	return print_set(m, o, want_graph_notrace, NONE_DISABLED);
+	return print_set(m, o, want_graph_notrace, AREA_NR_PENDING, NONE_DISABLED);
 }
 
 static int saved_tgids(const struct meta *m, struct out *o)
