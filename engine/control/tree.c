@@ -11,6 +11,7 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/control/files_events.h"
+#include "engine/control/files_profile.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/lock.h"
@@ -104,6 +105,9 @@ const struct tree_row tree_rows[] = {
 	       "formats that the buffer names by address: none"),
 	ENGINE("saved_cmdlines_size", 0644, TREE_GLOBAL, saved_cmdlines_size_show,
 	       saved_cmdlines_size_store, "for how many threads there is room in saved_cmdlines"),
+	ENGINE("function_profile_enabled", 0644, TREE_GLOBAL, function_profile_enabled_show,
+	       function_profile_enabled_store,
+	       "1: calls are counted and timed, see trace_stat/functionN for CPU N"),
 	RENDERED("saved_cmdlines", 0444, TREE_GLOBAL, NULL, "names of threads by id"),
 	RENDERED("saved_tgids", 0444, TREE_GLOBAL, NULL,
 		 "processes of threads by id, once the option record-tgid was on"),
@@ -139,7 +143,7 @@ const uint32_t tree_nr_rows = ARRAY_SIZE(tree_rows);
 #define OPTIONS	  "options/"
 #define INSTANCES "instances/"
 
-const struct tree_branch *const tree_branches[] = {&events_branch};
+const struct tree_branch *const tree_branches[] = {&events_branch, &trace_stat_branch};
 const uint32_t tree_nr_branches = ARRAY_SIZE(tree_branches);
 
 /* The number behind `per_cpu/cpu`, and what follows it. NULL: that is no CPU of ours. */

@@ -134,6 +134,8 @@ TREE_SHOW(error_log);
 TREE_STORE(error_log);
 TREE_SHOW(eval_map);
 TREE_STORE(free_buffer);
+TREE_SHOW(function_profile_enabled);
+TREE_STORE(function_profile_enabled);
 TREE_SHOW(max_graph_depth);
 TREE_STORE(max_graph_depth);
 TREE_SHOW(option);

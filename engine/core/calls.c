@@ -18,6 +18,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
+#include "engine/core/function_profile.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring_write.h"
 
@@ -97,13 +98,23 @@ static void add_user(struct call_list *l, const struct trace_array *tr, uint64_t
 		l->nr_function++;
 }
 
+static void add_profile(struct call_list *l, uint64_t *bits, uint32_t n)
+{
+	uint32_t id;
+
+	for (id = 0; id < n; id++)
+		if (function_profile_wants(id))
+			bits[id / 64] |= UINT64_C(1) << (id % 64);
+	l->profile = (struct call_user){.bits = bits, .nr_bits = n};
+}
+
 int calls_update(struct call_list **old)
 {
 	uint32_t n = function_count(), i, users = 0;
 	size_t words = (size_t)n / 64 + 1, bytes;
 	struct call_list *l = &nobody;
 	struct trace_array *tr;
-	int graphs = 0;
+	int graphs = function_profile_is_on();
 	uint64_t *bits;
 	long p;
 
@@ -113,6 +124,7 @@ int calls_update(struct call_list **old)
 		tr = trace_array_at(i);
 		users += (uint32_t)(tr && is_listed(tr, graphs));
 	}
+	users += (uint32_t)function_profile_is_on();
 	if (users) {
 		bytes = sizeof(*l) + users * words * 8;
 		p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
@@ -129,6 +141,8 @@ int calls_update(struct call_list **old)
 			add_user(l, tr, bits, n);
 			bits += words;
 		}
+		if (function_profile_is_on())
+			add_profile(l, bits, n);
 	}
 	*old = calls_current;
 	__atomic_store_n(&calls_current, l, __ATOMIC_SEQ_CST);
@@ -153,7 +167,8 @@ static int wanting(const struct call_user *users, uint32_t nr, uint32_t id)
 
 int calls_graph_wanting(uint32_t id)
 {
-	return wanting(calls_current->graph, calls_current->nr_graph, id);
+	return wanting(calls_current->graph, calls_current->nr_graph, id) +
+	       call_wanted(&calls_current->profile, id);
 }
 
 int calls_wanting(uint32_t id)
@@ -169,10 +184,11 @@ int calls_any(void)
 
 int calls_graph_any(void)
 {
-	return calls_current->nr_graph > 0;
+	return calls_current->nr_graph > 0 || calls_current->profile.nr_bits;
 }
 
 void calls_fork(void)
 {
 	calls_current = &nobody;
+	function_profile_fork();
 }

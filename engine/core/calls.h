@@ -21,8 +21,9 @@ struct call_list {
 	uint32_t nr_function, nr_graph;
 	struct call_user function[RING_MAX]; /* instances whose tracer is function */
 	struct call_user
-		graph[RING_MAX]; /* function_graph; the top one's too, if there are others */
-	uint64_t bytes;		 /* of its mapping, the bits behind it */
+		graph[RING_MAX];  /* function_graph; the top one's too, if there are others */
+	struct call_user profile; /* function_profile_enabled; no ring */
+	uint64_t bytes;		  /* of its mapping, the bits behind it */
 };
 
 /* The registers of a call's arguments, in the order in which calls_entry.S has saved them. */

@@ -16,6 +16,7 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/core/calls.h"
+#include "engine/core/function_profile.h"
 #include "engine/hook/graph.h"
 #include "engine/ring/ring_write.h"
 
@@ -157,6 +158,11 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 		if (call_wanted(&l->graph[i], id) && put_call(r, s, id, args))
 			calls |= UINT64_C(1) << r->index;
 	}
+	if (unlikely(call_wanted(&l->profile, id))) {
+		function_profile_enter(id);
+		calls |= GRAPH_PROFILED;
+		graph_shadow(slot)->stamp = ring_clock();
+	}
 	ring_leave(inside);
 	graph_shadow(slot)->calls = calls;
 	return calls != 0;
@@ -176,7 +182,7 @@ static int can_enter(const struct graph_shadow *shadow, uint32_t id)
 	uint64_t tails = shadow->calls >> GRAPH_TAIL_SHIFT & GRAPH_CALLS_MASK;
 
 	return shadow->link & GRAPH_SILENT && shadow->calls &&
-	       (!tails || shadow->calls >> GRAPH_TAIL_ID_SHIFT == id);
+	       (!tails || GRAPH_TAIL_ID(shadow->calls) == id);
 }
 
 void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
@@ -200,6 +206,8 @@ void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
 			shadow->calls |= UINT64_C(1) << (GRAPH_TAIL_SHIFT + r->index) |
 					 (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
 	}
+	if (unlikely(call_wanted(&l->profile, id)))
+		function_profile_enter(id);
 	ring_leave(inside);
 }
 
@@ -209,13 +217,14 @@ static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct gr
 	if (calls >> r->index & 1)
 		put_exit(r, s, id, value);
 	else if (calls >> (GRAPH_TAIL_SHIFT + r->index) & 1)
-		put_exit(r, s, (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT), value);
+		put_exit(r, s, GRAPH_TAIL_ID(calls), value);
 }
 
 void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
 		      int top)
 {
 	uint64_t calls = graph_shadow(slot)->calls;
+	uint64_t now = calls & GRAPH_PROFILED ? ring_clock() : 0;
 	struct ring_ctl *inside = ring_enter();
 	const struct call_list *l;
 	uint32_t i;
@@ -223,6 +232,8 @@ void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, u
 	if (!inside)
 		return;
 	l = calls_list();
+	if (unlikely(calls & GRAPH_PROFILED))
+		function_profile_exit(id, now - graph_shadow(slot)->stamp);
 	for (i = 0; i < l->nr_graph; i++)
 		exit_in(l->graph[i].ring, calls, id, s, value);
 	if (!l->nr_graph && top && calls & 1) {

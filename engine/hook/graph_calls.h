@@ -22,6 +22,11 @@
 #define GRAPH_TAIL_SHIFT    RING_MAX
 #define GRAPH_TAIL_ID_SHIFT (2 * RING_MAX)
 
+/* Of graph_shadow.calls: the call is profiled, and its stamp is that of its entry. */
+#define GRAPH_PROFILED (UINT64_C(1) << 63)
+/* Its bits of an id. */
+#define GRAPH_TAIL_ID(calls) ((uint32_t)(((calls) & ~GRAPH_PROFILED) >> GRAPH_TAIL_ID_SHIFT))
+
 /* Whether calls are wrapped by the `multi` variants now. */
 extern uint32_t graph_multi;
 
