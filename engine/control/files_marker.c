@@ -2,13 +2,14 @@
 /*
  * trace_marker: what is written to it stands in the trace as `tracing_mark_write: TEXT`, one record a
  * write, as by vestige_mark() inside the program. A text that is longer than a page takes goes on in
- * the next record. From outside the writer is the agent, whose thread the record names. errno as
+ * the next record. trace_marker_raw: a record of the event ftrace:raw_data, not divided. From outside the writer is the agent, whose thread the record names. errno as
  * the kernel's (6.12). Any thread; nothing for fork. Tests: tests/tracefs/test_files.py.
  */
 #include <errno.h>
 
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
+#include "engine/core/describe.h"
 #include "engine/core/options.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring_write.h"
@@ -54,4 +55,49 @@ int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int
 			mark(tr, text, n);
 	}
 	return mark(at->tr, text, n);
+}
+
+#define RAW_DATA_ID 18u /* as in the kernel */
+
+static const char raw_data_format[] =
+	"name: raw_data\n"
+	"ID: 18\n"
+	"format:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+	"\n"
+	"\tfield:unsigned int id;\toffset:8;\tsize:4;\tsigned:0;\n"
+	"\tfield:char buf[];\toffset:12;\tsize:0;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"id:%04x %08x\", REC->id, (int)REC->buf[0]\n";
+
+int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	static int described;
+	struct ring *ring = at->tr->ring;
+	uint32_t bytes = 8 + (((uint32_t)n + 7) & ~7u);
+	struct ring_slot slot;
+
+	(void)truncate;
+	if (!option_is_on(at->tr, AREA_OPTION_MARKERS))
+		return -EINVAL;
+	if (!ring_is_on(ring))
+		return -EBADF;
+	if (n < sizeof(uint32_t) || n > RING_MAX_RECORD - 8)
+		return -EINVAL;
+	if (!described) {
+		int err = describe_event("ftrace", "raw_data", raw_data_format, RAW_DATA_ID);
+
+		if (err)
+			return err;
+		described = 1;
+	}
+	if (!ring_reserve(ring, &slot, bytes))
+		return -EBADF;
+	/* the number and the data lie there as they came; the page was cleared */
+	memcpy(slot.words + 1, text, n);
+	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(RAW_DATA_ID, bytes));
+	return 0;
 }

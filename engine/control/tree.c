@@ -48,6 +48,8 @@ const struct tree_row tree_rows[] = {
 		 "1: what is recorded is put aside here and the buffer is empty; 2: empties it, 0: frees it"),
 	ENGINE("trace_marker", 0222, TREE_INSTANCE, NULL, trace_marker_store,
 	       "what is written here stands in the trace"),
+	ENGINE("trace_marker_raw", 0222, TREE_INSTANCE, NULL, trace_marker_raw_store,
+	       "the same of bytes: four of a number, and data"),
 	ENGINE("tracing_enabled", 0644, TREE_GLOBAL, tracing_on_show, tracing_on_store,
 	       "tracing_on, by its oldest name"),
 	ENGINE("tracing_cpumask", 0644, TREE_INSTANCE, tracing_cpumask_show, tracing_cpumask_store,

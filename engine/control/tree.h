@@ -160,6 +160,7 @@ TREE_STORE(set_graph_notrace);
 TREE_STORE(snapshot);
 TREE_STORE(trace);
 TREE_STORE(trace_marker);
+TREE_STORE(trace_marker_raw);
 TREE_SHOW(trace_clock);
 TREE_STORE(trace_clock);
 TREE_SHOW(trace_options);

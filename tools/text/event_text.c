@@ -154,6 +154,19 @@ static void put_stack(struct event_text *e, struct out *o, const struct record *
 	}
 }
 
+/* raw_data: the number, and bytes up to the end of the record. */
+static void put_raw_data(struct out *o, const struct record *rec)
+{
+	const unsigned char *data = rec->data;
+	uint32_t id = 0, at;
+
+	if (rec->data_bytes >= 12)
+		memcpy(&id, data + 8, sizeof(id));
+	out_printf(o, "# %x buf:", id);
+	for (at = 12; at < rec->data_bytes; at++)
+		out_printf(o, " %02x", data[at]);
+}
+
 void event_text_record(struct event_text *e, struct out *o, const struct record *rec)
 {
 	if (event_text_body(e, o, rec))
@@ -186,6 +199,10 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 	} else if (strcmp(ev->name, "kernel_stack") == 0 || strcmp(ev->name, "user_stack") == 0) {
 		put_stack(e, o, rec, ev, ev->name[0] == 'u');
 		return false;
+	}
+	if (!strcmp(ev->system, "ftrace") && !strcmp(ev->name, "raw_data")) {
+		put_raw_data(o, rec);
+		return true;
 	}
 	if (!record_fits(e->copy, rec->data_bytes, ev)) {
 		out_text(o, "[CORRUPTED]");
