@@ -108,23 +108,35 @@ static bool is_stack(const char *system, const char *text)
 	return text && !strcmp(system, "ftrace") && !strncmp(text, "name: kernel_stack\n", 19);
 }
 
+/* The kernel's id of those of the system ftrace that processes write as events; 0: it is none of them. */
+static uint32_t ftrace_id(const char *system, const char *text)
+{
+	static const struct {
+		const char *name;
+		uint32_t id;
+	} known[] = {{"name: kernel_stack\n", STACK_ID}, {"name: raw_data\n", 18}};
+
+	for (size_t i = 0; !strcmp(system, "ftrace") && i < sizeof(known) / sizeof(*known); i++)
+		if (!strncmp(text, known[i].name, strlen(known[i].name)))
+			return known[i].id;
+	return 0;
+}
+
 static int add_event(struct gather *g, struct member *mb, const struct area_event *e)
 {
 	const char *system = meta_string(mb->meta, e->system), *text = format_of(mb->meta, e);
 	const struct formats *fs = &g->p->formats;
-	uint32_t id = 0;
-	bool stack;
+	uint32_t id = 0, fixed = text ? ftrace_id(system, text) : 0;
 	int err;
 
-	stack = is_stack(system, text);
-	if (!text || !is_name(system) || (!strcmp(system, "ftrace") && !stack))
+	if (!text || !is_name(system) || (!strcmp(system, "ftrace") && !fixed))
 		return 0;
 	for (size_t i = 0; i < fs->nr && !id; i++)
 		if (same(&fs->at[i], system, text))
 			id = (uint32_t)fs->at[i].id;
 	if (!id) {
-		id = stack ? STACK_ID : choose_id(g, e->id);
-		if (!id || (stack && g->used[id]))
+		id = fixed ? fixed : choose_id(g, e->id);
+		if (!id || (fixed && g->used[id]))
 			return 0;
 		err = add_format(g, system, text, id);
 		if (err)
