@@ -136,7 +136,7 @@ static void newer_minor_is_read(void **state)
 	uint64_t lost;
 
 	f->head->minor = 9;
-	f->head->nr_tables = AREA_NR_TABLES + 1;
+	f->head->nr_tables = AREA_MAX_TABLES;
 	t->entry_bytes = 24;
 	for (uint32_t i = 0; i < 10; i++)
 		*(struct area_function *)fake_row(f, AREA_FUNCTIONS, i) =
