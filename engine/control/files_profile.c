@@ -243,4 +243,4 @@ static int list(const char *rest, tree_emit *emit, void *arg)
 	return 0;
 }
 
-const struct tree_branch trace_stat_branch = {"trace_stat", find, list};
+const struct tree_branch trace_stat_branch = {"trace_stat", find, list, TREE_GLOBAL};

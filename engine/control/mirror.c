@@ -91,6 +91,8 @@ static int mirror_into(struct trace_array *tr, struct area_files *files, uint32_
 		else if (tree_rows[i].scope != TREE_GLOBAL || trace_array_is_top(tr))
 			put_row(&s, tr, &tree_rows[i]);
 	for (i = 0; i < tree_nr_branches; i++) {
+		if (!tree_has_branch(tr, tree_branches[i]))
+			continue;
 		seq_puts(&s, "755 d i 00000 ");
 		seq_puts(&s, tree_branches[i]->name);
 		seq_putc(&s, '\n');

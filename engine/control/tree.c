@@ -185,8 +185,14 @@ static const char *split_cpu(const char *path, uint32_t *cpu)
 	return path;
 }
 
+int tree_has_branch(const struct trace_array *tr, const struct tree_branch *b)
+{
+	return b->scope == TREE_INSTANCE || trace_array_is_top(tr);
+}
+
 /* The branch to which a path belongs, and what follows its name; or NULL. */
-static const struct tree_branch *find_branch(const char *path, const char **rest)
+static const struct tree_branch *find_branch(const struct trace_array *tr, const char *path,
+					     const char **rest)
 {
 	uint32_t i;
 
@@ -194,7 +200,8 @@ static const struct tree_branch *find_branch(const char *path, const char **rest
 		const struct tree_branch *b = tree_branches[i];
 		size_t n = strlen(b->name);
 
-		if (!str_starts(path, b->name) || (path[n] && path[n] != '/'))
+		if (!str_starts(path, b->name) || (path[n] && path[n] != '/') ||
+		    !tree_has_branch(tr, b))
 			continue;
 		*rest = path + n + (path[n] == '/');
 		return b;
@@ -234,7 +241,7 @@ const struct tree_row *tree_find(const char *path, struct tree_at *at)
 		if (!path || !*path++)
 			return NULL;
 	}
-	branch = find_branch(path, &rest);
+	branch = find_branch(at->tr, path, &rest);
 	if (branch)
 		return branch->find(rest, at);
 	if (str_starts(path, PER_CPU)) {
@@ -271,7 +278,8 @@ static void list_root(const struct trace_array *tr, tree_emit *emit, void *arg)
 	emit(arg, "options", NULL);
 	emit(arg, "per_cpu", NULL);
 	for (i = 0; i < tree_nr_branches; i++)
-		emit(arg, tree_branches[i]->name, NULL);
+		if (tree_has_branch(tr, tree_branches[i]))
+			emit(arg, tree_branches[i]->name, NULL);
 	if (top)
 		emit(arg, "instances", NULL);
 }
@@ -336,7 +344,7 @@ static int list(const char *path, tree_emit *emit, void *arg)
 			return -ENOENT;
 		path += *path == '/';
 	}
-	branch = find_branch(path, &rest);
+	branch = find_branch(tr, path, &rest);
 	if (branch)
 		return branch->list(rest, emit, arg);
 	if (!*path)

@@ -69,6 +69,7 @@ struct tree_branch {
 	const struct tree_row *(*find)(const char *rest, struct tree_at *at);
 	/* Each name in the folder @rest beneath it, "" is itself. Return: 0 or -ENOENT. */
 	int (*list)(const char *rest, tree_emit *emit, void *arg);
+	uint8_t scope; /* TREE_INSTANCE or TREE_GLOBAL */
 };
 
 extern const struct tree_branch *const tree_branches[];
@@ -94,6 +95,9 @@ long tree_list(const char *dir, struct seq_buf *s);
 
 /* Show the tree in the instance's area as it is now. Under the tree's lock, or where nobody else runs. */
 void tree_mirror(struct trace_array *tr);
+
+/* Whether the instance has the folder. */
+int tree_has_branch(const struct trace_array *tr, const struct tree_branch *b);
 
 /* Whether instances lack the option: it is about what all of them share. */
 int tree_option_is_global(int option);

@@ -34,11 +34,6 @@ static inline uint32_t graph_tail_id(uint64_t calls)
 }
 _Static_assert(GRAPH_TAIL_ID_SHIFT + GRAPH_TAIL_ID_BITS <= 61, "room for GRAPH_PROFILED");
 
-/* Of graph_shadow.calls: the call is profiled, and its stamp is that of its entry. */
-#define GRAPH_PROFILED (UINT64_C(1) << 63)
-/* Its bits of an id. */
-#define GRAPH_TAIL_ID(calls) ((uint32_t)(((calls) & ~GRAPH_PROFILED) >> GRAPH_TAIL_ID_SHIFT))
-
 /* Whether calls are wrapped by the `multi` variants now. */
 extern uint32_t graph_multi;
 

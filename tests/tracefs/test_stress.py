@@ -171,6 +171,7 @@ def test_all_files_at_full_speed(w):
                                ("set_ftrace_filter", "counted\n"), ("current_tracer", "function")):
                 assert write(f"{counted}/{name}", text) == 0, name
             tell("")
+            mask = read(f"{at}/tracing_cpumask")
             options = {n: read(f"{at}/options/{n}") for n in os.listdir(f"{at}/options")}
             for root in (at, f"{at}/instances/one"):
                 assert write(f"{root}/current_tracer", "function_graph" if root == at else "function") == 0
@@ -190,7 +191,7 @@ def test_all_files_at_full_speed(w):
                         assert write(f"{root}/options/{name}", options[name]) == 0, name
                 for name, text in (("buffer_size_kb", "1024"), ("set_ftrace_filter", "leaf\n"), ("set_ftrace_notrace", None),
                                    ("set_ftrace_pid", ""), ("set_ftrace_notrace_pid", ""),
-                                   ("trace_clock", "local"),
+                                   ("trace_clock", "local"), ("tracing_cpumask", mask),
                                    ("current_tracer", tracer), ("tracing_on", "1"), ("trace", None)):
                     assert write(f"{root}/{name}", text) == 0, name
             tell("100")

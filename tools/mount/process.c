@@ -400,7 +400,8 @@ int process_find(struct process *p, const char *path, struct process_file *file)
 	}
 	pthread_mutex_unlock(&p->lock);
 	if (!err && at.branch) {
-		file->mode = strcmp(path, "instances") ? 0755 : 0750; /* as tracefs has them */
+		/* as tracefs has them */
+		file->mode = strncmp(path, "events", strlen("events")) ? 0750 : 0755;
 		err = find_in_branch(p, path, file);
 	} else if (err == -ENOENT && outside_find(path, &is_dir)) {
 		*file = (struct process_file){
