@@ -78,9 +78,9 @@ def expect(p, line):
 
 
 def test_all_that_it_starts(w):
-    with session(w, "work") as p, mounted(w) as m:
-        at = f"{m}/work"
-        assert "work" in os.listdir(m) and str(p.pid) in os.listdir(m)
+    with session(w, "both") as p, mounted(w) as m:
+        at = f"{m}/both"
+        assert "both" in os.listdir(m) and str(p.pid) in os.listdir(m)
         assert set(os.listdir(at)) == set(os.listdir(f"{m}/{p.pid}"))
         tell(p, "new")
         expect(p, b"ready")
@@ -128,8 +128,8 @@ def test_all_that_it_starts(w):
 
 def test_emptied(w):
     """What a member has left that has ended is emptied with the others' buffers."""
-    with session(w, "work", boot="ftrace=function") as p, mounted(w) as m:
-        calls = lambda: [line.split()[0] for line in read(f"{m}/work/trace").splitlines() if " <-" in line]
+    with session(w, "both", boot="ftrace=function") as p, mounted(w) as m:
+        calls = lambda: [line.split()[0] for line in read(f"{m}/both/trace").splitlines() if " <-" in line]
         for file, text in ("trace", None), ("current_tracer", "function_graph"):
             tell(p, "new")
             expect(p, b"ready")
@@ -141,7 +141,7 @@ def test_emptied(w):
             tell(p, "1")
             expect(p, b"1")
             assert f"nest-{child}" in calls() and f"nest-{p.pid}" in calls()
-            assert write(f"{m}/work/{file}", text) == 0
+            assert write(f"{m}/both/{file}", text) == 0
             assert calls() == [] and not os.path.exists(f"{m}/{child}")
 
 
@@ -190,16 +190,16 @@ def test_run(w):
 def test_enter(w):
     fuse()
     root()
-    with session(w, "work") as p:
+    with session(w, "both") as p:
         tell(p, "new")
         expect(p, b"ready")
-        w.run("enter", "work", "--", "sh", "-c", "cd /sys/kernel/tracing; "
+        w.run("enter", "both", "--", "sh", "-c", "cd /sys/kernel/tracing; "
               "echo leaf > set_ftrace_filter; echo function > current_tracer")
         tell(p, "1")
         expect(p, b"1")
         tell(p, ">2")
         expect(p, b"2")
-        text = w.run("enter", "work", "--", "cat", "/sys/kernel/tracing/trace").stdout.decode()
+        text = w.run("enter", "both", "--", "cat", "/sys/kernel/tracing/trace").stdout.decode()
         assert text.count("leaf <-mid") == 6, text
 
 
