@@ -55,7 +55,10 @@ static const char *name_of(int bit)
 
 int option_is_on(const struct trace_array *tr, int bit)
 {
-	return area_option_on(trace_array_buffer(tr)->options, (enum area_option)bit);
+	/* NULL: the instance goes at this moment */
+	const struct ring *r = __atomic_load_n(&tr->ring, __ATOMIC_RELAXED);
+
+	return r && area_option_on(r->buffer->options, (enum area_option)bit);
 }
 
 int option_listed(const struct trace_array *tr, int bit)

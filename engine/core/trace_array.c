@@ -186,8 +186,12 @@ void trace_array_destroy(struct trace_array *tr)
 	tr->event_pids_set = 0;
 	pid_list_clear(&tr->event_pids);
 	pid_list_clear(&tr->event_no_pids);
-	tr->ring = NULL;
+	/* who is inside still finds its ring, and ring_close() waits for them */
+	__atomic_store_n(&tr->going, 1, __ATOMIC_SEQ_CST);
 	err = ring_close(r);
+	__atomic_store_n(&tr->ring, NULL, __ATOMIC_SEQ_CST);
+	if (!err)
+		err = ring_synchronize();
 	if (!err) {
 		pid_list_free(&tr->pids);
 		pid_list_free(&tr->no_pids);

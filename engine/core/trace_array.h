@@ -18,6 +18,7 @@ struct tracer;
 struct trace_array {
 	char name[AREA_INSTANCE_BYTES]; /* "" of the top one */
 	struct ring *ring;
+	uint32_t going; /* it is being destroyed: who comes now leaves it alone */
 	const struct tracer *current;
 	const struct tracer_ops *ops; /* of its tracer, NULL: it wants no calls */
 	struct function_set filter;   /* set_ftrace_filter; empty means all */

@@ -105,8 +105,9 @@ int trace_array_wants_events_of(const struct trace_array *tr, int tid)
 
 static int follows_forks(const struct trace_array *tr)
 {
-	return tr && (tr->ring->pids || tr->ring->no_pids) &&
-	       option_is_on(tr, AREA_OPTION_FUNCTION_FORK);
+	const struct ring *r = tr ? load_relaxed(&tr->ring) : NULL;
+
+	return r && (r->pids || r->no_pids) && option_is_on(tr, AREA_OPTION_FUNCTION_FORK);
 }
 
 static int events_follow_forks(const struct trace_array *tr)

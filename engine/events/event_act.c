@@ -69,7 +69,7 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 	const struct event_filter *filter;
 	uint32_t flags;
 
-	if (!load_acquire(&f->tr->ring))
+	if (load_acquire(&f->tr->going) || !f->tr->ring)
 		return;
 	if (load_relaxed(&f->tr->event_pids_set) &&
 	    !trace_array_wants_events_of(f->tr, ring_thread_id()))
