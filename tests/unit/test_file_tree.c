@@ -169,8 +169,8 @@ static void torn(void **state)
 	static const char *const texts[] = {
 		"644 e i 00009 current_tracer\nfunction\n0 saved_cmdlines\n644 r i 00000 trace\n",
 		"644 e i 00009 current_tracer\nfunc\n644 r i 00000 trace\n644 r i 000",
-		"r g 00000 saved_cmdlines\n644 e i 00004 current_tracer\nnop\n644 r i 00000 "
-		"trace\n",
+		("r g 00000 saved_cmdlines\n644 e i 00004 current_tracer\nnop\n"
+		 "644 r i 00000 trace\n"),
 		"644 r i 00000 trace\n644 e i 00002 a\n644 e i 00004 current_tracer\nnop\n\n\n",
 	};
 	static const unsigned int rows[] = {2, 1, 2, 2};
