@@ -302,6 +302,7 @@ void process_list(int (*put)(void *arg, int pid), void *arg)
 static int refresh_tree(struct process *p)
 {
 	const uint64_t at = p->head.tables[AREA_FILES].offset;
+	struct area_table files;
 	struct area_files now;
 	int err;
 
@@ -309,11 +310,11 @@ static int refresh_tree(struct process *p)
 	    now.gen == p->tree.gen)
 		return 0;
 	/* the table may not have had its first row when the process was found */
-	if (pread(p->fd, &p->head.tables[AREA_FILES], sizeof(struct area_table),
-		  offsetof(struct area_header, tables[AREA_FILES])) !=
-		    (ssize_t)sizeof(struct area_table) ||
+	if (pread(p->fd, &files, sizeof(files), offsetof(struct area_header, tables[AREA_FILES])) !=
+		    (ssize_t)sizeof(files) ||
 	    p->head.nr_tables <= AREA_FILES)
 		return -EIO;
+	p->head.tables[AREA_FILES] = files;
 	file_tree_free(&p->tree);
 	p->has_tree = false;
 	err = file_tree_load(p->fd, &p->head, &p->tree);
