@@ -127,26 +127,28 @@ class Area:
     def graphs(self):
         """For each (thread, stack) its records of the graph in order, and those that fit no open call.
 
-        Raises AssertionError if an exit is not that of the innermost open call.
+        In order of time, as any reader: a handler that interrupts the change of a page has pages of its own, which
+        may have been taken before and after that one. Raises AssertionError if an exit is not that of the innermost
+        open call.
         """
         current, open_calls, out = {}, {}, {}
-        for p in sorted(self.pages, key=lambda p: p.take_seq):
-            for r in p.records:
-                if r.kind == STACK:
-                    current[p.tid] = r.id
-                    continue
-                key = (p.tid, current.get(p.tid, 0))
-                out.setdefault(key, []).append(r)
-                calls = open_calls.setdefault(key, [])
-                if r.kind in (ENTRY, TAIL):
-                    calls.append(r)
-                for _ in range(1 if r.kind == EXIT else r.id if r.kind == UNWOUND else 0):
-                    while calls and calls[-1].kind == TAIL:
-                        calls.pop()
-                    assert calls, f"page {p.index}: thread {p.tid} has no open call for {r}"
-                    top = calls.pop()
-                    assert r.kind == UNWOUND or top.id == r.id, \
-                        f"page {p.index}: thread {p.tid}: {r} is not the end of {top}"
+        records = [(p.base + r.stamp, p.take_seq, i, p, r) for p in self.pages for i, r in enumerate(p.records)]
+        for _, _, _, p, r in sorted(records, key=lambda x: x[:3]):
+            if r.kind == STACK:
+                current[p.tid] = r.id
+                continue
+            key = (p.tid, current.get(p.tid, 0))
+            out.setdefault(key, []).append(r)
+            calls = open_calls.setdefault(key, [])
+            if r.kind in (ENTRY, TAIL):
+                calls.append(r)
+            for _ in range(1 if r.kind == EXIT else r.id if r.kind == UNWOUND else 0):
+                while calls and calls[-1].kind == TAIL:
+                    calls.pop()
+                assert calls, f"page {p.index}: thread {p.tid} has no open call for {r}"
+                top = calls.pop()
+                assert r.kind == UNWOUND or top.id == r.id, \
+                    f"page {p.index}: thread {p.tid}: {r} is not the end of {top}"
         return out, open_calls
 
     def nr_records(self):
