@@ -57,11 +57,7 @@ class Program:
 
     def request(self, op, path, data=b""):
         """One request to its agent, as area.request(), once there is one."""
-        deadline = time.monotonic() + 60
-        while not any(n.startswith(f"{self.p.pid}.") and n.endswith(".sock")
-                      for n in os.listdir(self.bench.areas)):
-            assert time.monotonic() < deadline, "no agent"
-            time.sleep(0.01)
+        area.wait_for_agent(self.bench.areas, self.p.pid, 60)
         return area.request(self.bench.areas, self.p.pid, op, path, data)
 
     def trace(self):
