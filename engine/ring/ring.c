@@ -440,6 +440,8 @@ static int is_unwanted(const struct ring *r, int tid)
 	       (no_pids && pid_list_has(no_pids, (uint32_t)tid));
 }
 
+#define MAX_FITS 1000u
+
 /* A page for an event, or else for a call of a thread that is wanted. */
 static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint32_t bytes,
 				     int event)
@@ -452,8 +454,19 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 
 	if (unlikely(ring_cpu_is_off(r, cpu)))
 		return RING_SKIP;
-	if (page_fits(ctl, cpu, bytes))
+	if (page_fits(ctl, cpu, bytes)) {
+		/*
+		 * A hook that was entered before trace_clock became counter has stamps that fit no page any
+		 * more: it would ask for ever.
+		 */
+		if (r->stamps == RING_STAMPS_COUNTER && ++ctl->nr_fits > MAX_FITS) {
+			ctl->nr_fits = 0;
+			fetch_add(&row->dropped_events, 1);
+			return RING_SKIP;
+		}
 		goto out;
+	}
+	ctl->nr_fits = 0;
 	retire_page(ctl);
 	gen = load_relaxed(&r->area->reader_gen);
 	if (ctl->failed_gen == gen && !(r->buffer->flags & AREA_BUFFER_OVERWRITE)) {

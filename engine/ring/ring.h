@@ -59,6 +59,7 @@ struct ring_ctl {
 	uint32_t task;	    /* row in AREA_TASKS */
 	uint32_t page_index;
 	uint32_t nr_held;
+	uint32_t nr_fits; /* how often its page was right as it was when it was asked for another */
 	struct {
 		uint32_t page_index;
 		uint32_t nest;
