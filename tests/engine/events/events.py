@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """events - what the tests of events share: programs with tracepoints, control files, traces as text."""
+import contextlib
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ class Program:
         if boot:
             env["VESTIGE_BOOT"] = boot
         self.bench = bench
+        self.answered = False
         self.p = subprocess.Popen(argv, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   text=True, cwd=bench.dir, **more)
 
@@ -40,7 +42,19 @@ class Program:
         assert out.startswith("done "), out
         return int(out.split()[1])
 
+    def wait_for_agent(self):
+        """Control begins when the agent listens, unless the program ends before; once."""
+        deadline = time.monotonic() + 60
+        while not self.answered and self.p.poll() is None:
+            with contextlib.suppress(StopIteration, OSError):
+                area.read_file(self.bench.areas, self.p.pid, "current_tracer")
+                self.answered = True
+                return
+            assert time.monotonic() < deadline, "no agent"
+            time.sleep(0.01)
+
     def vestige(self, *args, data=None):
+        self.wait_for_agent()
         return subprocess.run([BIN, args[0], "-P", str(self.p.pid), *args[1:]], env=self.bench.env,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, input=data,
                               timeout=60, check=False)
@@ -57,7 +71,7 @@ class Program:
 
     def request(self, op, path, data=b""):
         """One request to its agent, as area.request(), once there is one."""
-        area.wait_for_agent(self.bench.areas, self.p.pid, 60)
+        self.wait_for_agent()
         return area.request(self.bench.areas, self.p.pid, op, path, data)
 
     def trace(self):
