@@ -12,8 +12,7 @@
 #include "abi/record.h"
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/core/trace_array.h"
+#include "engine/core/describe.h"
 #include "engine/ring/ring_write.h"
 
 #define KERNEL_STACK_ID 4u /* as in the kernel */
@@ -55,37 +54,12 @@ int stack_prepare(void)
 	return load_acquire(&prepared) ? 0 : -ENOSYS;
 }
 
-static int describe(void)
-{
-	struct area_table *formats = &area->tables[AREA_FORMATS];
-	struct area_table *rows = &area->tables[AREA_EVENTS];
-	uint32_t at = formats->count;
-	struct area_event *row;
-	int err = area_reserve(AREA_FORMATS, at + sizeof(format));
-
-	if (!err)
-		err = area_reserve(AREA_EVENTS, rows->count + 1);
-	if (err)
-		return err;
-	memcpy(area_entry(AREA_FORMATS, at), format, sizeof(format));
-	store_release(&formats->count, at + (uint32_t)sizeof(format));
-	row = area_entry(AREA_EVENTS, rows->count);
-	row->system = area_string("ftrace");
-	row->name = area_string("kernel_stack");
-	row->format = at;
-	row->format_bytes = sizeof(format) - 1;
-	row->id = KERNEL_STACK_ID;
-	store_release(&rows->count, rows->count + 1);
-	trace_arrays_sync();
-	return 0;
-}
-
 int stack_start(void)
 {
 	int err = load_acquire(&prepared) ? 0 : -ENOSYS;
 
 	if (!err && !described)
-		err = describe();
+		err = describe_event("ftrace", "kernel_stack", format, KERNEL_STACK_ID);
 	if (!err)
 		described = 1;
 	return err;

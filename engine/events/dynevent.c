@@ -10,6 +10,7 @@
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/events/probe_event.h"
 
 static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class};
@@ -31,21 +32,12 @@ static int is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-static size_t find(const char *text, size_t n, char c)
-{
-	size_t i;
-
-	for (i = 0; i < n && text[i] != c; i++)
-		;
-	return i;
-}
-
 int dyn_command_split(struct dyn_command *c, const char *text, size_t n)
 {
 	size_t i = 0, start;
 
 	/* a NUL ends it, as it does the kernel's */
-	n = find(text, n, '\0');
+	n = text_find(text, n, '\0');
 	c->raw = text;
 	c->raw_bytes = n;
 	c->nr_words = c->text_bytes = 0;
@@ -90,15 +82,15 @@ struct named {
 /* `-:[GRP/]EV`, `-:GRP/`, `!p:[GRP/]EV`. Return: 0 or -EINVAL. */
 static int read_named(const char *word, size_t n, struct named *out)
 {
-	size_t colon = word[0] == '-' ? 1 : find(word, n, ':'), slash;
+	size_t colon = word[0] == '-' ? 1 : text_find(word, n, ':'), slash;
 
 	if (colon >= n || word[colon] != ':')
 		return -EINVAL;
 	word += colon + 1;
 	n -= colon + 1;
-	slash = find(word, n, '/');
+	slash = text_find(word, n, '/');
 	if (slash == n)
-		slash = find(word, n, '.');
+		slash = text_find(word, n, '.');
 	*out = (struct named){.name = word, .name_bytes = n};
 	if (slash < n) {
 		out->group = word;

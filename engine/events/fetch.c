@@ -14,6 +14,7 @@
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 
 static const struct fetch_type types[] = {
 	{"u8", "u8", "%u", 1, 0, 0},
@@ -66,29 +67,6 @@ static int bad(struct parse *p, uint32_t position, const char *text)
 static int is(const char *text, size_t n, const char *word)
 {
 	return n == strlen(word) && !memcmp(text, word, n);
-}
-
-static size_t find(const char *text, size_t n, char c)
-{
-	size_t i;
-
-	for (i = 0; i < n && text[i] != c; i++)
-		;
-	return i;
-}
-
-static size_t find_last(const char *text, size_t n, char c)
-{
-	size_t i;
-
-	for (i = n; i && text[i - 1] != c; i--)
-		;
-	return i ? i - 1 : n;
-}
-
-static int is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 /* As the kernel's kstrtol(): a sign, and no newline. */
@@ -296,7 +274,7 @@ static int parse_expression(struct parse *p, const char *text, size_t n, uint32_
 		size_t open, close, skip;
 
 		start = at;
-		open = find(text, n, '(');
+		open = text_find(text, n, '(');
 		if (open == n)
 			return bad(p, start, "Dereference needs a brace");
 		/* memory of the program is what there is: `u` says no more */
@@ -307,7 +285,7 @@ static int parse_expression(struct parse *p, const char *text, size_t n, uint32_
 		if (*text == '-')
 			levels[depth].offset = -levels[depth].offset;
 		levels[depth++].at = start;
-		close = find_last(text, n, ')');
+		close = text_find_last(text, n, ')');
 		if (close == n || close < open)
 			return bad(p, at + (uint32_t)n, "Dereference brace is not closed");
 		if (close != n - 1)
@@ -342,7 +320,7 @@ static const struct fetch_type *find_type(const char *name, size_t n)
 /* `b4@2/32`: 4 bits from the second on, of 32. */
 static int parse_bitfield(struct parse *p, const char *text, size_t n, uint32_t at)
 {
-	size_t mark = find(text, n, '@'), slash = find(text, n, '/');
+	size_t mark = text_find(text, n, '@'), slash = text_find(text, n, '/');
 	uint64_t width, first, bits;
 
 	if (slash == n || unsigned_number(text + slash + 1, n - slash - 1, &bits) ||
@@ -360,7 +338,7 @@ static int parse_bitfield(struct parse *p, const char *text, size_t n, uint32_t 
 
 static int parse_array(struct parse *p, const char *text, size_t *n, uint32_t at)
 {
-	size_t open = find(text, *n, '['), close = find(text, *n, ']');
+	size_t open = text_find(text, *n, '['), close = text_find(text, *n, ']');
 	uint64_t count;
 
 	if (open == *n)
@@ -409,11 +387,11 @@ static int parse_type(struct parse *p, const char *text, size_t n, uint32_t at, 
 /* The `:` before the type; not one of a string. */
 static size_t find_colon(const char *text, size_t n)
 {
-	size_t i = find_last(text, n, '"');
+	size_t i = text_find_last(text, n, '"');
 
 	if (n > 1 && text[0] == '\\' && text[1] == '"' && i < n)
-		return i + find(text + i, n - i, ':');
-	return find(text, n, ':');
+		return i + text_find(text + i, n - i, ':');
+	return text_find(text, n, ':');
 }
 
 static int parse_name(struct parse *p, const char *word, size_t n, uint32_t index,
@@ -452,7 +430,7 @@ int fetch_parse(struct fetch_arg *arg, const char *word, size_t n, uint32_t inde
 		struct parse_error *error)
 {
 	struct parse p = {arg, ctx, error};
-	size_t equals = find(word, n, '='), colon;
+	size_t equals = text_find(word, n, '='), colon;
 	uint32_t at = 0;
 	int err;
 

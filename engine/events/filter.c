@@ -11,6 +11,7 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 #include "engine/events/filter_impl.h"
@@ -53,11 +54,6 @@ static char peek(const struct parser *p)
 static int is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\n' || c == '\v' || c == '\f' || c == '\r';
-}
-
-static int is_digit(char c)
-{
-	return c >= '0' && c <= '9';
 }
 
 static int is_alnum(char c)

@@ -13,6 +13,7 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 
@@ -33,29 +34,6 @@ static int bad(struct probe_definition *d, uint32_t position, const char *text)
 	return probe_bad(d, position, text, -EINVAL);
 }
 
-static size_t find(const char *text, size_t n, char c)
-{
-	size_t i;
-
-	for (i = 0; i < n && text[i] != c; i++)
-		;
-	return i;
-}
-
-static size_t find_last(const char *text, size_t n, char c)
-{
-	size_t i;
-
-	for (i = n; i && text[i - 1] != c; i--)
-		;
-	return i ? i - 1 : n;
-}
-
-static int is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* A group's may have `-` in it. */
 static int good_group(const char *name, size_t n)
 {
@@ -70,10 +48,10 @@ static int good_group(const char *name, size_t n)
 /* `[GRP/][EV]`, @at bytes behind the word's beginning. No EV: d->name stays empty. */
 static int read_name(struct probe_definition *d, const char *text, size_t n, uint32_t at)
 {
-	size_t slash = find(text, n, '/');
+	size_t slash = text_find(text, n, '/');
 
 	if (slash == n)
-		slash = find(text, n, '.');
+		slash = text_find(text, n, '.');
 	if (slash < n) {
 		if (!slash)
 			return bad(d, at, "Group name is not specified");
@@ -106,7 +84,7 @@ static int read_kind(struct probe_definition *d, uint32_t *colon)
 	const char *word = d->c->word[0];
 	uint32_t n = d->c->bytes[0];
 
-	*colon = (uint32_t)find(word, n, ':');
+	*colon = (uint32_t)text_find(word, n, ':');
 	d->is_return = *word == 'r';
 	if (n < 2 || !is_digit(word[1]) || d->is_file)
 		return *colon > 1 && *colon != n && d->is_file ? -EINVAL : 0;
@@ -191,7 +169,7 @@ static void default_name(struct probe_definition *d, const char *symbol, size_t 
 static int read_symbol(struct probe_definition *d)
 {
 	const char *text = d->c->word[1];
-	size_t n = d->c->bytes[1], percent = find(text, n, '%'), plus, i;
+	size_t n = d->c->bytes[1], percent = text_find(text, n, '%'), plus, i;
 	uint64_t offset = 0;
 	struct seq_buf s;
 	int err;
@@ -204,8 +182,8 @@ static int read_symbol(struct probe_definition *d)
 	}
 	if (d->is_function && wants_return(d->c))
 		d->is_return = 1;
-	plus = find(text, n, '+');
-	if (!plus || (d->is_function && plus < n) || find(text, n, '-') < n ||
+	plus = text_find(text, n, '+');
+	if (!plus || (d->is_function && plus < n) || text_find(text, n, '-') < n ||
 	    (plus < n &&
 	     (str_to_u64(text + plus + 1, n - plus - 1, &offset) || offset > UINT32_MAX)))
 		return bad(d, 0, "Invalid probed address or symbol");
@@ -251,8 +229,8 @@ static int read_address(struct probe_definition *d, uint64_t address)
 /* Whether a place looks like `/FILE:OFFSET`. */
 static int looks_like_file(const struct dyn_command *c)
 {
-	return find(c->word[1], c->bytes[1], '/') < c->bytes[1] &&
-	       find(c->word[1], c->bytes[1], ':') < c->bytes[1];
+	return text_find(c->word[1], c->bytes[1], '/') < c->bytes[1] &&
+	       text_find(c->word[1], c->bytes[1], ':') < c->bytes[1];
 }
 
 /*
@@ -261,7 +239,7 @@ static int looks_like_file(const struct dyn_command *c)
  */
 static int read_counter(struct probe_definition *d, const char *text, size_t *n, uint32_t at)
 {
-	size_t open = find(text, *n, '('), close = find(text, *n, ')');
+	size_t open = text_find(text, *n, '('), close = text_find(text, *n, ')');
 	uint64_t v;
 
 	if (open == *n)
@@ -280,7 +258,7 @@ static int read_counter(struct probe_definition *d, const char *text, size_t *n,
 static int read_file(struct probe_definition *d)
 {
 	const char *text = d->c->word[1];
-	size_t n = d->c->bytes[1], colon = find_last(text, n, ':'), percent, base, i;
+	size_t n = d->c->bytes[1], colon = text_find_last(text, n, ':'), percent, base, i;
 	struct seq_buf s;
 	struct stat st;
 	int fd, err;
@@ -304,7 +282,7 @@ static int read_file(struct probe_definition *d)
 	err = read_counter(d, text, &n, (uint32_t)colon + 1);
 	if (err)
 		return err;
-	percent = find(text, n, '%');
+	percent = text_find(text, n, '%');
 	if (percent < n) {
 		if (n - percent != 7 || memcmp(text + percent, "%return", 7))
 			return bad(d, (uint32_t)(colon + 1 + percent),
@@ -320,7 +298,7 @@ static int read_file(struct probe_definition *d)
 	d->place[colon + s.len] = 0;
 	if (d->name[0])
 		return 0;
-	base = find_last(d->place, colon, '/') + 1;
+	base = text_find_last(d->place, colon, '/') + 1;
 	seq_init(&s, d->name, sizeof(d->name) - 1);
 	seq_putc(&s, d->is_return ? 'r' : 'p');
 	seq_putc(&s, '_');
