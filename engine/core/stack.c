@@ -13,6 +13,7 @@
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 #define KERNEL_STACK_ID 4u /* as in the kernel */
@@ -71,7 +72,8 @@ void stack_record(struct ring *r)
 	struct ring_slot slot;
 	uint32_t n, bytes;
 
-	if (!load_acquire(&prepared) || !ring_is_on(r))
+	/* what the agent records for another thread has no stack here */
+	if (!load_acquire(&prepared) || !ring_is_on(r) || ring_as)
 		return;
 	n = walker(frames, MAX_FRAMES);
 	bytes = HEAD_BYTES + n * 8;
