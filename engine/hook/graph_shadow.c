@@ -72,7 +72,7 @@ static int map_pending(uint64_t *at, uint64_t block, int first)
 }
 
 /* 256 KiB of shadow. Return whether it is there. */
-static int find_block(uint64_t block)
+static int map_block(uint64_t block)
 {
 	uint32_t h = graph_hash(block), i;
 
@@ -106,7 +106,7 @@ int graph_shadow_map(uint64_t lo, uint64_t hi)
 	uint64_t last = (uint64_t)graph_shadow(hi) >> BLOCK_SHIFT;
 
 	for (; block <= last; block++)
-		if (!find_block(block))
+		if (!map_block(block))
 			return 0;
 	return 1;
 }
