@@ -37,6 +37,7 @@
 #include "engine/events/event.h"
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
+#include "engine/events/sched_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -408,8 +409,11 @@ static void start(void)
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
+	if (sched_events_start())
+		area_status("there is no room for the engine's own events", NULL, 0);
 	tracepoints_start();
 	replay_boot(boot);
+	sched_event_exec();
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
@@ -482,6 +486,7 @@ __attribute__((destructor(101))) static void engine_exit(void)
 	if (!area || area->pid != sys_getpid())
 		return;
 	agent_remove();
+	sched_event_exit();
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();
