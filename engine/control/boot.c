@@ -42,6 +42,7 @@
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
 #include "engine/hook/cyg.h"
+#include "engine/hook/got.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/core/text_patch.h"
@@ -262,13 +263,29 @@ static int make_area(struct area_config *config)
 
 static int agent_wanted;
 
-/* dlopen() or dlclose(): see loader_follow(). */
+/*
+ * dlopen() or dlclose(): see loader_follow(). Nobody writes to an object while it is unmapped. The
+ * loader's lock is held, so one thread does this at a time.
+ */
+static int removing;
+
+static void objects_going(void)
+{
+	if (!area || area->pid != sys_getpid() || removing)
+		return;
+	tree_lock_take();
+	removing = 1;
+}
+
 static void objects_changed(void)
 {
 	if (!area || area->pid != sys_getpid())
 		return;
-	tree_lock_take();
+	if (!removing)
+		tree_lock_take();
+	removing = 0;
 	functions_update();
+	got_objects_changed();
 	tracepoints_forget();
 	tree_mirror(&global_trace);
 	tree_lock_release();
@@ -293,6 +310,7 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
+		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)
@@ -325,6 +343,7 @@ static void fork_child(void)
 	ops_fork();
 	if (!area)
 		return;
+	removing = 0;
 	probes_fork();
 	trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
@@ -409,9 +428,10 @@ static void start(void)
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
 	tracepoints_start();
+	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
 	text_go_live();
-	if (!libc_is_static && loader_follow(objects_changed))
+	if (!libc_is_static && loader_follow(objects_going, objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	tree_mirror(&global_trace);
