@@ -226,8 +226,7 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 	m->head.exe[sizeof(m->head.exe) - 1] = '\0';
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
 		if (kinds[i].count)
-			*(uint32_t *)((char *)m + kinds[i].count) =
-				AREA_TABLE(&m->head, i)->count;
+			*(uint32_t *)((char *)m + kinds[i].count) = AREA_TABLE(&m->head, i)->count;
 		if (!kinds[i].ptr)
 			continue;
 		err = load_table(m, fd, base, i, what);
