@@ -32,6 +32,7 @@
 #include "engine/core/libc.h"
 #include "engine/core/ops.h"
 #include "engine/core/probe.h"
+#include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/events/event.h"
@@ -44,6 +45,7 @@
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
 #include "engine/hook/cyg.h"
+#include "engine/hook/got.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/core/text_patch.h"
@@ -153,6 +155,7 @@ static const struct {
 	{"ftrace_graph_max_depth", "max_graph_depth", 0},
 	{"tracing_thresh", "tracing_thresh", 0},
 	{"trace_event", "set_event", 1},
+	{"stacktrace_filter", "stack_trace_filter", 1},
 	{"ftrace", "current_tracer", 0},
 };
 
@@ -172,7 +175,7 @@ static void replay(const struct boot_param *p)
 	size_t start, i;
 	uint32_t k;
 
-	if (boot_param_is(p, "trace_buf_size"))
+	if (boot_param_is(p, "trace_buf_size") || boot_param_is(p, "stacktrace"))
 		return;
 	for (k = 0; k < ARRAY_SIZE(boot_params); k++) {
 		if (!boot_param_is(p, boot_params[k].param))
@@ -192,7 +195,7 @@ static void replay(const struct boot_param *p)
 
 /*
  * Filters first, so that the tracer patches once; options behind it: some are the tracer's own.
- * tracing_off is a word of its own.
+ * tracing_off and stacktrace are words of their own.
  */
 static void replay_boot(const char *boot)
 {
@@ -208,6 +211,8 @@ static void replay_boot(const char *boot)
 
 			if (boot_param_is(&p, "tracing_off"))
 				on = 0;
+			else if (boot_param_is(&p, "stacktrace") && pass == 2)
+				write_word("stack_tracer_enabled", "stacktrace", "1", 1);
 			else if (when == pass)
 				replay(&p);
 		}
@@ -264,13 +269,29 @@ static int make_area(struct area_config *config)
 
 static int agent_wanted;
 
-/* dlopen() or dlclose(): see loader_follow(). */
+/*
+ * dlopen() or dlclose(): see loader_follow(). Nobody writes to an object while it is unmapped. The
+ * loader's lock is held, so one thread does this at a time.
+ */
+static int removing;
+
+static void objects_going(void)
+{
+	if (!area || area->pid != sys_getpid() || removing)
+		return;
+	tree_lock_take();
+	removing = 1;
+}
+
 static void objects_changed(void)
 {
 	if (!area || area->pid != sys_getpid())
 		return;
-	tree_lock_take();
+	if (!removing)
+		tree_lock_take();
+	removing = 0;
 	functions_update();
+	got_objects_changed();
 	tracepoints_forget();
 	tree_mirror(&global_trace);
 	tree_lock_release();
@@ -295,6 +316,7 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
+		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)
@@ -327,6 +349,7 @@ static void fork_child(void)
 	ops_fork();
 	if (!area)
 		return;
+	removing = 0;
 	probes_fork();
 	trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
@@ -336,7 +359,7 @@ static void fork_child(void)
 	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
-	    !events_any_on(&global_trace)) {
+	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
 		area = NULL;
 		return;
 	}
@@ -361,6 +384,7 @@ static void fork_child(void)
 	ring_thread_start();
 	trace_arrays_thread_start(forked_by, area->pid);
 	ring_set_on(ring_top, on);
+	stack_tracer_fork();
 	ftrace_graph_update();
 	tree_mirror(&global_trace);
 	if (agent_wanted)
@@ -416,10 +440,11 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	tracepoints_start();
+	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
 	sched_event_exec();
 	text_go_live();
-	if (!libc_is_static && loader_follow(objects_changed))
+	if (!libc_is_static && loader_follow(objects_going, objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	tree_mirror(&global_trace);
@@ -476,7 +501,7 @@ static int was_recorded(void)
 	for (i = 0; i < area->nr_cpus; i++)
 		if (cpus[i].dropped_events || cpus[i].commit_overrun)
 			return 1;
-	return area->untraced_calls != 0;
+	return area->untraced_calls || stack_tracer_found();
 }
 
 /*
