@@ -32,6 +32,7 @@
 #include "engine/core/libc.h"
 #include "engine/core/ops.h"
 #include "engine/core/probe.h"
+#include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/events/event.h"
@@ -155,6 +156,7 @@ static const struct {
 	{"ftrace_graph_max_depth", "max_graph_depth", 0},
 	{"tracing_thresh", "tracing_thresh", 0},
 	{"trace_event", "set_event", 1},
+	{"stacktrace_filter", "stack_trace_filter", 1},
 	{"ftrace", "current_tracer", 0},
 };
 
@@ -174,7 +176,7 @@ static void replay(const struct boot_param *p)
 	size_t start, i;
 	uint32_t k;
 
-	if (boot_param_is(p, "trace_buf_size"))
+	if (boot_param_is(p, "trace_buf_size") || boot_param_is(p, "stacktrace"))
 		return;
 	for (k = 0; k < ARRAY_SIZE(boot_params); k++) {
 		if (!boot_param_is(p, boot_params[k].param))
@@ -194,7 +196,7 @@ static void replay(const struct boot_param *p)
 
 /*
  * Filters first, so that the tracer patches once; options behind it: some are the tracer's own.
- * tracing_off is a word of its own.
+ * tracing_off and stacktrace are words of their own.
  */
 static void replay_boot(const char *boot)
 {
@@ -210,6 +212,8 @@ static void replay_boot(const char *boot)
 
 			if (boot_param_is(&p, "tracing_off"))
 				on = 0;
+			else if (boot_param_is(&p, "stacktrace") && pass == 2)
+				write_word("stack_tracer_enabled", "stacktrace", "1", 1);
 			else if (when == pass)
 				replay(&p);
 		}
@@ -356,7 +360,7 @@ static void fork_child(void)
 	threads_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
-	    !events_any_on(&global_trace)) {
+	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
 		area = NULL;
 		return;
 	}
@@ -382,6 +386,7 @@ static void fork_child(void)
 	ring_thread_start();
 	trace_arrays_thread_start(forked_by, area->pid);
 	ring_set_on(ring_top, on);
+	stack_tracer_fork();
 	ftrace_graph_update();
 	tree_mirror(&global_trace);
 	if (agent_wanted)
@@ -497,7 +502,7 @@ static int was_recorded(void)
 	for (i = 0; i < area->nr_cpus; i++)
 		if (cpus[i].dropped_events || cpus[i].commit_overrun)
 			return 1;
-	return area->untraced_calls != 0 || area_has_hists(area);
+	return area->untraced_calls || stack_tracer_found() || area_has_hists(area);
 }
 
 /*

@@ -253,6 +253,8 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 		AREA_TABLE(h, i)->capacity = capacity;
 		at = page_up(at + (uint64_t)capacity * layout[i].entry_bytes);
 	}
+	h->stack_offset = at;
+	at = page_up(at + sizeof(struct area_stack));
 	h->pages_offset = at;
 	return at + (uint64_t)h->tables[AREA_PAGES].capacity * PAGE_BYTES;
 }
@@ -276,6 +278,11 @@ int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t co
 	if (count <= t->count)
 		return 0;
 	return back_range(head, t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
+}
+
+int area_reserve_stack(void)
+{
+	return back_range(area, area->stack_offset, sizeof(struct area_stack));
 }
 
 int area_reserve(enum area_table_id id, uint32_t count)

@@ -87,6 +87,14 @@ int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t co
 /* Whether there are histograms in it. */
 int area_has_hists(const struct area_header *head);
 
+/* The same for what the stack tracer writes. */
+int area_reserve_stack(void);
+
+static inline struct area_stack *area_stack(void)
+{
+	return (struct area_stack *)((uint8_t *)area + area->stack_offset);
+}
+
 /* The @i-th entry of a table; not checked. Any context. */
 static inline void *area_entry_in(const struct area_header *head, enum area_table_id id, uint32_t i)
 {

@@ -49,6 +49,8 @@ static size_t default_stack_bytes;
 static __thread int end_rounds __attribute__((tls_model("initial-exec")));
 static __thread int own_tid __attribute__((tls_model("initial-exec"))); /* 0: not known */
 
+__thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec")));
+
 static int get_tid(void)
 {
 	if (!own_tid)
@@ -176,9 +178,11 @@ static void *thread_starts(void *arg)
 	start_release(arg);
 	ring_thread_start();
 	trace_arrays_thread_start(s.parent, get_tid());
+	/* the routine may be called in this function's place: its slot is below the CFA */
+	thread_stack =
+		(struct thread_stack){(uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes};
 	if (on_start)
-		/* the routine may be called in this function's place: its slot is below the CFA */
-		on_start((uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes);
+		on_start(thread_stack.top, thread_stack.bytes);
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
 	if (s.c11)

@@ -24,6 +24,14 @@ void threads_on_start(void (*start)(uint64_t top, uint64_t bytes), void (*end)(v
  */
 void threads_watch(void (*made)(int tid), void (*gone)(void));
 
+/*
+ * The calling thread's own stack: from which address it goes down, and how far at most. 0: not known.
+ */
+struct thread_stack {
+	uint64_t top, bytes;
+};
+extern __thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec")));
+
 /* The calling thread's id, to be asked before it forks. */
 int threads_before_fork(void);
 
