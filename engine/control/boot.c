@@ -38,6 +38,7 @@
 #include "engine/events/event.h"
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
+#include "engine/events/hist.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
@@ -50,10 +51,11 @@
 #include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
-#define DEFAULT_KB	(16u * 1024) /* all CPUs together */
-#define GROW_MB		512u
-#define MAX_TOTAL_PAGES (1u << 24) /* 64 GiB */
-#define MAX_VALUE_BYTES 65536u
+#define DEFAULT_KB	 (16u * 1024) /* all CPUs together */
+#define GROW_MB		 512u
+#define MAX_TOTAL_PAGES	 (1u << 24) /* 64 GiB */
+#define HIST_ROOM_PIECES (1u << 17) /* 512 MiB of addresses for histograms */
+#define MAX_VALUE_BYTES	 65536u
 
 static const char *const *environment;
 
@@ -255,6 +257,7 @@ static int make_area(struct area_config *config)
 		return err;
 	config->cpu_room = config->cpu_pages;
 	config->snapshot = 0;
+	config->hist_room = 0;
 	err = area_create(config);
 	if (err != -ENOMEM && err != -EFBIG)
 		return err;
@@ -377,6 +380,7 @@ static void fork_child(void)
 	objects_fork();
 	ring = trace_array_ring(area);
 	ring_fork(&ring);
+	hists_fork(parent);
 	area_unmap(parent, interrupted != RING_NOTHING);
 	clock_add_pair();
 	ring_thread_start();
@@ -404,6 +408,7 @@ static void start(void)
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
 	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
 	config.snapshot = 1;
+	config.hist_room = HIST_ROOM_PIECES;
 	config.clock = clock_choose();
 	if (make_area(&config))
 		return;
@@ -497,7 +502,7 @@ static int was_recorded(void)
 	for (i = 0; i < area->nr_cpus; i++)
 		if (cpus[i].dropped_events || cpus[i].commit_overrun)
 			return 1;
-	return area->untraced_calls || stack_tracer_found();
+	return area->untraced_calls || stack_tracer_found() || area_has_hists(area);
 }
 
 /*

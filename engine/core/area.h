@@ -19,6 +19,7 @@ struct area_config {
 	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
 	uint32_t cpu_room;   /* for so many it can grow; at least cpu_pages */
 	uint32_t snapshot;   /* 1: there is room for a second share of pages */
+	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
 	enum area_clock_id clock;
 };
 
@@ -90,6 +91,9 @@ static inline struct area_stack *area_stack(void)
 {
 	return (struct area_stack *)((uint8_t *)area + area->stack_offset);
 }
+
+/* Whether there are histograms in it. */
+int area_has_hists(const struct area_header *head);
 
 /* The @i-th entry of a table; not checked. Any context. */
 static inline void *area_entry_in(const struct area_header *head, enum area_table_id id, uint32_t i)
