@@ -40,6 +40,7 @@
 #include "engine/events/guard.h"
 #include "engine/events/hist.h"
 #include "engine/events/sched_event.h"
+#include "engine/events/sched_perf.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -358,6 +359,7 @@ static void fork_child(void)
 	heap_fork();
 	guard_fork();
 	threads_fork();
+	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
 	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
@@ -438,8 +440,10 @@ static void start(void)
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
-	if (sched_events_start())
+	if (sched_events_start() || sched_perf_start(agent_wake))
 		area_status("there is no room for the engine's own events", NULL, 0);
+	if (!agent_wanted)
+		sched_perf_no_agent();
 	tracepoints_start();
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
@@ -517,6 +521,9 @@ __attribute__((destructor(101))) static void engine_exit(void)
 		return;
 	agent_remove();
 	sched_event_exit();
+	tree_lock_take();
+	sched_perf_drain();
+	tree_lock_release();
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();

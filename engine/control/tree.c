@@ -18,6 +18,7 @@
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
 #include "engine/core/tracer.h"
+#include "engine/events/sched_perf.h"
 
 static int readme_show(const struct tree_at *at, struct seq_buf *s);
 
@@ -489,6 +490,8 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	if (names_stacks(path, strlen(path)) || names_stacks(text, n))
 		stack_prepare();
 	lock_take(&tree_lock);
+	/* what happened until now is not what the write makes of it */
+	sched_perf_drain();
 	err = row_for(path, &row, &at);
 	if (!err && !row->store)
 		err = -EACCES;

@@ -13,6 +13,7 @@
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 #define KERNEL_STACK_ID 4u /* as in the kernel */
@@ -91,7 +92,8 @@ void stack_record(struct ring *r)
 	struct frames f;
 	uint32_t bytes;
 
-	if (!load_acquire(&prepared) || !ring_is_on(r))
+	/* what the agent records for another thread has no stack here */
+	if (!load_acquire(&prepared) || !ring_is_on(r) || ring_as)
 		return;
 	f.n = 0;
 	walker(keep, &f);

@@ -292,7 +292,7 @@ static uint64_t value_of(const struct hist_field *f, const uint8_t *record)
 		v = (uint64_t)ring_thread_id();
 		break;
 	case HIST_CPU:
-		v = arch_cpu();
+		v = ring_record_cpu();
 		break;
 	case HIST_HITCOUNT:
 		return 1;

@@ -117,6 +117,11 @@ int ring_thread_id(void)
 	return 42;
 }
 
+uint32_t ring_record_cpu(void)
+{
+	return 1;
+}
+
 static const struct event_field fields[] = {
 	{"int", "i", 4, 8, 1, FILTER_OTHER},
 	{"unsigned long", "ul", 8, 16, 0, FILTER_OTHER},
