@@ -39,6 +39,7 @@
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
 #include "engine/events/hist.h"
+#include "engine/events/kmem_event.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/tracepoint.h"
@@ -440,7 +441,7 @@ static void start(void)
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
-	if (sched_events_start() || sched_perf_start(agent_wake))
+	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();

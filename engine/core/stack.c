@@ -13,6 +13,7 @@
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
+#include "engine/core/interpose.h"
 #include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
@@ -68,8 +69,12 @@ int stack_start(void)
 
 void stack_each_frame(stack_each *each, void *arg)
 {
-	if (load_acquire(&prepared))
-		walker(each, arg);
+	if (!load_acquire(&prepared))
+		return;
+	/* the unwinder has locks of its own */
+	interpose_mute();
+	walker(each, arg);
+	interpose_unmute();
 }
 
 struct frames {
@@ -93,10 +98,10 @@ void stack_record(struct ring *r)
 	uint32_t bytes;
 
 	/* what the agent records for another thread has no stack here */
-	if (!load_acquire(&prepared) || !ring_is_on(r) || ring_as)
+	if (!ring_is_on(r) || ring_as)
 		return;
 	f.n = 0;
-	walker(keep, &f);
+	stack_each_frame(keep, &f);
 	bytes = HEAD_BYTES + f.n * 8;
 	if (!f.n || !ring_reserve(r, &slot, bytes))
 		return;
