@@ -55,7 +55,8 @@ enum area_table_id {
 	AREA_PENDING,	/* struct area_pending; since 1.1 */
 	AREA_NR_TABLES
 };
-#define AREA_MAX_TABLES 16
+#define AREA_MAX_TABLES	     16
+#define AREA_MAX_MORE_TABLES 16 /* since 1.2 */
 
 #define AREA_INSTANCE_BYTES 64	/* of an instance's name, NUL included */
 #define AREA_INSTANCE_MARK  '@' /* before it in the name of its file */
@@ -98,9 +99,21 @@ struct area_header {
 	struct area_table tables[AREA_MAX_TABLES];
 	/* since 1.1: its name, NUL-terminated; "" is the process's own area */
 	char instance[AREA_INSTANCE_BYTES];
+	/* since 1.2: the tables whose number is AREA_MAX_TABLES or more */
+	uint32_t nr_more_tables;
+	uint32_t reserved;
+	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;
 };
+/* The table of that number (enum area_table_id), in a header that may be const. */
+#define AREA_TABLE(head, id)                                                                       \
+	((id) < AREA_MAX_TABLES                                                                    \
+		 ? &(head)->tables[(id) % AREA_MAX_TABLES]                                         \
+		 : &(head)->more_tables[((id)-AREA_MAX_TABLES) % AREA_MAX_MORE_TABLES])
+/* Of AREA_NR_TABLES, how many are in `tables`, and how many in `more_tables`. */
+#define AREA_NR_FIRST_TABLES  (AREA_NR_TABLES < AREA_MAX_TABLES ? AREA_NR_TABLES : AREA_MAX_TABLES)
+#define AREA_NR_MORE_TABLES   (AREA_NR_TABLES - AREA_NR_FIRST_TABLES)
 #define AREA_HEADER_BYTES_1_0 offsetof(struct area_header, instance)
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
 

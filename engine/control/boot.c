@@ -38,11 +38,13 @@
 #include "engine/events/event.h"
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
+#include "engine/events/sched_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
 #include "engine/hook/cyg.h"
+#include "engine/hook/got.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/core/text_patch.h"
@@ -266,13 +268,29 @@ static int make_area(struct area_config *config)
 
 static int agent_wanted;
 
-/* dlopen() or dlclose(): see loader_follow(). */
+/*
+ * dlopen() or dlclose(): see loader_follow(). Nobody writes to an object while it is unmapped. The
+ * loader's lock is held, so one thread does this at a time.
+ */
+static int removing;
+
+static void objects_going(void)
+{
+	if (!area || area->pid != sys_getpid() || removing)
+		return;
+	tree_lock_take();
+	removing = 1;
+}
+
 static void objects_changed(void)
 {
 	if (!area || area->pid != sys_getpid())
 		return;
-	tree_lock_take();
+	if (!removing)
+		tree_lock_take();
+	removing = 0;
 	functions_update();
+	got_objects_changed();
 	tracepoints_forget();
 	tree_mirror(&global_trace);
 	tree_lock_release();
@@ -297,6 +315,7 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
+		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)
@@ -329,6 +348,7 @@ static void fork_child(void)
 	ops_fork();
 	if (!area)
 		return;
+	removing = 0;
 	probes_fork();
 	trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
@@ -413,10 +433,14 @@ static void start(void)
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
+	if (sched_events_start())
+		area_status("there is no room for the engine's own events", NULL, 0);
 	tracepoints_start();
+	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
+	sched_event_exec();
 	text_go_live();
-	if (!libc_is_static && loader_follow(objects_changed))
+	if (!libc_is_static && loader_follow(objects_going, objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	tree_mirror(&global_trace);
@@ -487,6 +511,7 @@ __attribute__((destructor(101))) static void engine_exit(void)
 	if (!area || area->pid != sys_getpid())
 		return;
 	agent_remove();
+	sched_event_exit();
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();

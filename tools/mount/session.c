@@ -38,6 +38,7 @@ struct session {
 	struct written *writes;
 	unsigned int nr_writes, write_room;
 	bool watched;
+	struct claims claims; /* made with the first member */
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -126,6 +127,8 @@ static void add_member(struct session *s, struct process *p)
 		s->room = room;
 	}
 	s->members[s->nr_members++] = p;
+	if (!s->claims.cpus)
+		claims_init(&s->claims, p->head.nr_cpus);
 	for (unsigned int i = 0; i < s->nr_writes && process_lives(p); i++) {
 		const struct written *w = &s->writes[i];
 
@@ -183,6 +186,7 @@ static void session_free(struct session *s)
 	}
 	free(s->members);
 	free(s->writes);
+	claims_free(&s->claims);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
 }
@@ -347,6 +351,50 @@ struct process *session_first(struct session *s)
 		process_ref(p);
 	pthread_mutex_unlock(&s->lock);
 	return p;
+}
+
+int session_claim(struct session *s, unsigned int cpu)
+{
+	int err;
+
+	pthread_mutex_lock(&s->lock);
+	err = s->claims.cpus ? claims_take(&s->claims, cpu) : -ENOENT;
+	if (!err)
+		start_watch(s);
+	pthread_mutex_unlock(&s->lock);
+	return err;
+}
+
+void session_unclaim(struct session *s, unsigned int cpu)
+{
+	pthread_mutex_lock(&s->lock);
+	claims_give(&s->claims, cpu);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void session_raw_opened(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->claims.nr_open++;
+	start_watch(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void session_raw_closed(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->claims.nr_open--;
+	pthread_mutex_unlock(&s->lock);
+}
+
+bool session_has_pipes(struct session *s)
+{
+	bool some;
+
+	pthread_mutex_lock(&s->lock);
+	some = s->claims.nr_open != 0;
+	pthread_mutex_unlock(&s->lock);
+	return some;
 }
 
 /* Does a write to it empty the buffer? */

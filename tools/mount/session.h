@@ -32,6 +32,18 @@ struct process *session_first(struct session *s);
 unsigned int session_members(struct session *s, struct process ***out);
 
 /*
+ * session_claim() - become the one who reads a CPU's trace_pipe, UINT32_MAX: all of them. Members that
+ * come later are found without being asked for from now on.
+ * Return: 0 or -EBUSY. To be given back with session_unclaim().
+ * session_raw_opened(), session_raw_closed() - the same of trace_pipe_raw, which several may have.
+ */
+int session_claim(struct session *s, unsigned int cpu);
+void session_unclaim(struct session *s, unsigned int cpu);
+void session_raw_opened(struct session *s);
+void session_raw_closed(struct session *s);
+bool session_has_pipes(struct session *s);
+
+/*
  * session_write() - one write to each member that lives, and kept for those to come.
  * Return: 0 or -errno, of the first that refused it.
  */

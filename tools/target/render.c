@@ -215,7 +215,7 @@ static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
 	raw_join(x, cpu);
 	do {
 		lives = target_lives(t->pid, t->start);
-		ret = raw_page(x, cpu, page, true);
+		ret = raw_page(x, cpu, page, RAW_ALL);
 		if (ret > 0)
 			out_write(o, page, sizeof(page));
 		else if (!ret)
