@@ -22,7 +22,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 1
+#define AREA_MINOR 2
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -55,7 +55,8 @@ enum area_table_id {
 	AREA_PENDING,	/* struct area_pending; since 1.1 */
 	AREA_NR_TABLES
 };
-#define AREA_MAX_TABLES 16
+#define AREA_MAX_TABLES	     16
+#define AREA_MAX_MORE_TABLES 16 /* since 1.2 */
 
 #define AREA_INSTANCE_BYTES 64	/* of an instance's name, NUL included */
 #define AREA_INSTANCE_MARK  '@' /* before it in the name of its file */
@@ -98,9 +99,43 @@ struct area_header {
 	struct area_table tables[AREA_MAX_TABLES];
 	/* since 1.1: its name, NUL-terminated; "" is the process's own area */
 	char instance[AREA_INSTANCE_BYTES];
+	/* since 1.2: the tables whose number is AREA_MAX_TABLES or more */
+	uint32_t nr_more_tables;
+	uint32_t reserved;
+	struct area_table more_tables[AREA_MAX_MORE_TABLES];
+	/* since 1.2: where the struct area_stack is; 0: there is none */
+	uint64_t stack_offset;
 };
+/* The table of that number (enum area_table_id), in a header that may be const. */
+#define AREA_TABLE(head, id)                                                                       \
+	((id) < AREA_MAX_TABLES                                                                    \
+		 ? &(head)->tables[(id) % AREA_MAX_TABLES]                                         \
+		 : &(head)->more_tables[((id)-AREA_MAX_TABLES) % AREA_MAX_MORE_TABLES])
+/* Of AREA_NR_TABLES, how many are in `tables`, and how many in `more_tables`. */
+#define AREA_NR_FIRST_TABLES  (AREA_NR_TABLES < AREA_MAX_TABLES ? AREA_NR_TABLES : AREA_MAX_TABLES)
+#define AREA_NR_MORE_TABLES   (AREA_NR_TABLES - AREA_NR_FIRST_TABLES)
 #define AREA_HEADER_BYTES_1_0 offsetof(struct area_header, instance)
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
+
+/*
+ * What the stack tracer found: the deepest stack of a thread of the program, function by function from
+ * the innermost one. Of a stack with more of them the innermost are there.
+ */
+#define AREA_STACK_FRAMES 500u
+struct area_stack_frame {
+	uint64_t ip;	/* behind the call that it makes */
+	uint64_t depth; /* bytes of the stack in use there */
+};
+struct area_stack {
+	uint32_t gen; /* odd while it is written; a copy is good when it was even and the same */
+	uint32_t enabled;   /* stack_tracer_enabled */
+	uint64_t max_bytes; /* stack_max_size; a write may make it another than the frames' */
+	int32_t tid;	    /* whose stack it is */
+	uint32_t nr_frames;
+	struct area_stack_frame frames[AREA_STACK_FRAMES];
+};
+static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
+	      "area_stack is part of the format");
 
 /* Tables that every minor version has. */
 #define AREA_MIN_TABLES AREA_FILES
@@ -180,6 +215,7 @@ enum area_function_filter {
 	AREA_FILTER_NOTRACE = 2, /* in set_ftrace_notrace */
 	AREA_FILTER_GRAPH = 4,	 /* in set_graph_function */
 	AREA_FILTER_GRAPH_NOTRACE = 8, /* in set_graph_notrace */
+	AREA_FILTER_STACK = 16,	       /* in stack_trace_filter; when no function is, all are */
 };
 
 /* A function that can be traced. Its entry is bias + offset. */

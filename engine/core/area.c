@@ -244,11 +244,13 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 			capacity = config->nr_cpus;
 		if (i == AREA_PAGES)
 			capacity = nr_page_places(config);
-		h->tables[i].offset = at;
-		h->tables[i].entry_bytes = layout[i].entry_bytes;
-		h->tables[i].capacity = capacity;
+		AREA_TABLE(h, i)->offset = at;
+		AREA_TABLE(h, i)->entry_bytes = layout[i].entry_bytes;
+		AREA_TABLE(h, i)->capacity = capacity;
 		at = page_up(at + (uint64_t)capacity * layout[i].entry_bytes);
 	}
+	h->stack_offset = at;
+	at = page_up(at + sizeof(struct area_stack));
 	h->pages_offset = at;
 	return at + (uint64_t)h->tables[AREA_PAGES].capacity * PAGE_BYTES;
 }
@@ -264,7 +266,7 @@ static int back_range(struct area_header *h, uint64_t offset, uint64_t bytes)
 
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count)
 {
-	struct area_table *t = &head->tables[id];
+	struct area_table *t = AREA_TABLE(head, id);
 	uint64_t from = (uint64_t)t->count * t->entry_bytes;
 
 	if (count > t->capacity)
@@ -272,6 +274,11 @@ int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t co
 	if (count <= t->count)
 		return 0;
 	return back_range(head, t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
+}
+
+int area_reserve_stack(void)
+{
+	return back_range(area, area->stack_offset, sizeof(struct area_stack));
 }
 
 int area_reserve(enum area_table_id id, uint32_t count)
@@ -439,7 +446,8 @@ int area_create(const struct area_config *config)
 		.minor = AREA_MINOR,
 		.header_bytes = sizeof(h),
 		.page_bytes = PAGE_BYTES,
-		.nr_tables = AREA_NR_TABLES,
+		.nr_tables = AREA_NR_FIRST_TABLES,
+		.nr_more_tables = AREA_NR_MORE_TABLES,
 		.pid = sys_getpid(),
 		.uid = sys_geteuid(),
 		.start_time = read_start_time(),
@@ -494,13 +502,13 @@ int area_create(const struct area_config *config)
 
 static void copy_table(const struct area_header *from, enum area_table_id id)
 {
-	const struct area_table *t = &from->tables[id];
+	const struct area_table *t = AREA_TABLE(from, id);
 
 	if (area_reserve(id, t->count))
 		return;
 	memcpy(area_entry(id, 0), (const uint8_t *)from + t->offset,
 	       (size_t)t->count * t->entry_bytes);
-	area->tables[id].count = t->count;
+	AREA_TABLE(area, id)->count = t->count;
 }
 
 int area_fork(struct area_header **old_area)

@@ -83,11 +83,20 @@ int area_reserve(enum area_table_id id, uint32_t count);
 /* The same in an instance's area. */
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count);
 
+/* The same for what the stack tracer writes. */
+int area_reserve_stack(void);
+
+static inline struct area_stack *area_stack(void)
+{
+	return (struct area_stack *)((uint8_t *)area + area->stack_offset);
+}
+
 /* The @i-th entry of a table; not checked. Any context. */
 static inline void *area_entry_in(const struct area_header *head, enum area_table_id id, uint32_t i)
 {
-	return (uint8_t *)head + head->tables[id].offset +
-	       (uint64_t)i * head->tables[id].entry_bytes;
+	const struct area_table *t = AREA_TABLE(head, id);
+
+	return (uint8_t *)head + t->offset + (uint64_t)i * t->entry_bytes;
 }
 
 static inline void *area_entry(enum area_table_id id, uint32_t i)

@@ -117,13 +117,9 @@ void place_put(const struct reader *r, struct out *o, uint64_t addr)
 		out_printf(o, "0x%08" PRIx64, addr);
 	} else {
 		out_text(o, sym->name);
-		if (reader_option(r, AREA_OPTION_SYM_OFFSET)) {
-			const struct symbol *last =
-				symbols_at(r->symbols, symbols_count(r->symbols) - 1);
-
+		if (reader_option(r, AREA_OPTION_SYM_OFFSET))
 			out_printf(o, "+0x%" PRIx64 "/0x%" PRIx64, addr - sym->addr,
-				   sym < last ? sym[1].addr - sym->addr : UINT64_C(4096));
-		}
+				   symbols_size(r->symbols, sym));
 	}
 	if (reader_option(r, AREA_OPTION_SYM_ADDR))
 		out_printf(o, " <%016" PRIx64 ">", addr);

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long an instruction of x86-64 is and what it does to the flow of control, and how it is moved
+ * to another address. 64-bit mode alone: legacy opcodes, the 0F, 0F38 and 0F3A maps, 3DNow, VEX, EVEX
+ * and XOP. Pure functions without state: any context. Whatever is not known is refused.
+ */
+#ifndef VESTIGE_HOOK_INSN_H
+#define VESTIGE_HOOK_INSN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define INSN_MAX_BYTES	15u
+#define INSN_MAX_MOVED	24u /* bytes of an instruction that was moved */
+#define INSN_JUMP_BYTES 5u  /* `jmp rel32` */
+
+enum insn_kind {
+	INSN_OTHER,
+	INSN_NOP, /* does nothing: nop of any length; not pause */
+	INSN_ENDBR,
+	INSN_JUMP,	    /* to `target` */
+	INSN_JUMP_IF,	    /* to `target`, by a flag */
+	INSN_LOOP,	    /* to `target`, by rcx: loop, jrcxz; near by alone */
+	INSN_CALL,	    /* of `target` */
+	INSN_JUMP_INDIRECT, /* through a register or memory */
+	INSN_CALL_INDIRECT,
+	INSN_RETURN, /* ret, iret, sysret */
+	INSN_SYSCALL,
+	INSN_INT3,
+	INSN_TRAP,	  /* never goes on: ud2 and its like, hlt */
+	INSN_TRANSACTION, /* xbegin: to `target` when it is aborted */
+};
+
+enum insn_map {
+	INSN_MAP_ONE,
+	INSN_MAP_0F,
+	INSN_MAP_0F38,
+	INSN_MAP_0F3A,
+	INSN_MAP_3DNOW,
+	INSN_MAP_MORE, /* of VEX, EVEX and XOP: their own */
+};
+
+struct insn {
+	uint8_t bytes;
+	uint8_t kind; /* enum insn_kind */
+	uint8_t map;  /* enum insn_map */
+	uint8_t opcode;
+	uint8_t opcode_at; /* where it stands in the instruction, as all `_at` */
+	uint8_t rex;	   /* 0: none */
+	uint8_t rep;	   /* 0xf2, 0xf3, or 0: none */
+	uint8_t operand16, address32, lock;
+	uint8_t has_modrm, modrm;
+	uint8_t sib_at;		     /* 0: none */
+	uint8_t disp_at, disp_bytes; /* of a memory operand */
+	uint8_t imm_at, imm_bytes;   /* an immediate, or a branch's displacement */
+	uint8_t rip_relative;	     /* the displacement is from the instruction's end */
+	int64_t target;		     /* of a branch, from the instruction's beginning */
+};
+
+/*
+ * insn_decode() - take apart the instruction at @code, of which @n bytes may be read.
+ * Return: its bytes, or 0: none that is known, or it is cut off.
+ */
+uint32_t insn_decode(struct insn *in, const uint8_t *code, size_t n);
+
+/* Whether what follows the instruction may run next. */
+int insn_goes_on(const struct insn *in);
+
+/* Whether `target` is one. */
+int insn_has_target(const struct insn *in);
+
+/*
+ * insn_move() - write what does the same at another address.
+ * @code: the instruction, which stands at @from. @to: where it will run; @out: INSN_MAX_MOVED bytes.
+ * A branch becomes a long one. A call pushes the return address that it would have had, and jumps: who
+ * walks the stack, or asks who called, sees nothing of us.
+ * Return: how many bytes, or -EOPNOTSUPP: it cannot be moved; -ERANGE: what it leads to is too far.
+ */
+int insn_move(const struct insn *in, const uint8_t *code, uint64_t from, uint64_t to, uint8_t *out);
+
+#endif
