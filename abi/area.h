@@ -22,7 +22,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 1
+#define AREA_MINOR 2
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -53,9 +53,12 @@ enum area_table_id {
 	AREA_PROBES,	/* struct area_probe; since 1.1 */
 	AREA_SNAPSHOTS, /* struct area_snapshot: one per row of AREA_CPUS; since 1.1 */
 	AREA_PENDING,	/* struct area_pending; since 1.1 */
+	AREA_HISTS,	/* struct area_hist; since 1.2 */
+	AREA_HIST_ROOM, /* pieces of AREA_HIST_PIECE bytes: what the rows of AREA_HISTS name */
 	AREA_NR_TABLES
 };
-#define AREA_MAX_TABLES 16
+#define AREA_MAX_TABLES	     16
+#define AREA_MAX_MORE_TABLES 16 /* since 1.2 */
 
 #define AREA_INSTANCE_BYTES 64	/* of an instance's name, NUL included */
 #define AREA_INSTANCE_MARK  '@' /* before it in the name of its file */
@@ -98,9 +101,43 @@ struct area_header {
 	struct area_table tables[AREA_MAX_TABLES];
 	/* since 1.1: its name, NUL-terminated; "" is the process's own area */
 	char instance[AREA_INSTANCE_BYTES];
+	/* since 1.2: the tables whose number is AREA_MAX_TABLES or more */
+	uint32_t nr_more_tables;
+	uint32_t reserved;
+	struct area_table more_tables[AREA_MAX_MORE_TABLES];
+	/* since 1.2: where the struct area_stack is; 0: there is none */
+	uint64_t stack_offset;
 };
+/* The table of that number (enum area_table_id), in a header that may be const. */
+#define AREA_TABLE(head, id)                                                                       \
+	((id) < AREA_MAX_TABLES                                                                    \
+		 ? &(head)->tables[(id) % AREA_MAX_TABLES]                                         \
+		 : &(head)->more_tables[((id)-AREA_MAX_TABLES) % AREA_MAX_MORE_TABLES])
+/* Of AREA_NR_TABLES, how many are in `tables`, and how many in `more_tables`. */
+#define AREA_NR_FIRST_TABLES  (AREA_NR_TABLES < AREA_MAX_TABLES ? AREA_NR_TABLES : AREA_MAX_TABLES)
+#define AREA_NR_MORE_TABLES   (AREA_NR_TABLES - AREA_NR_FIRST_TABLES)
 #define AREA_HEADER_BYTES_1_0 offsetof(struct area_header, instance)
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
+
+/*
+ * What the stack tracer found: the deepest stack of a thread of the program, function by function from
+ * the innermost one. Of a stack with more of them the innermost are there.
+ */
+#define AREA_STACK_FRAMES 500u
+struct area_stack_frame {
+	uint64_t ip;	/* behind the call that it makes */
+	uint64_t depth; /* bytes of the stack in use there */
+};
+struct area_stack {
+	uint32_t gen; /* odd while it is written; a copy is good when it was even and the same */
+	uint32_t enabled;   /* stack_tracer_enabled */
+	uint64_t max_bytes; /* stack_max_size; a write may make it another than the frames' */
+	int32_t tid;	    /* whose stack it is */
+	uint32_t nr_frames;
+	struct area_stack_frame frames[AREA_STACK_FRAMES];
+};
+static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
+	      "area_stack is part of the format");
 
 /* Tables that every minor version has. */
 #define AREA_MIN_TABLES AREA_FILES
@@ -180,6 +217,7 @@ enum area_function_filter {
 	AREA_FILTER_NOTRACE = 2, /* in set_ftrace_notrace */
 	AREA_FILTER_GRAPH = 4,	 /* in set_graph_function */
 	AREA_FILTER_GRAPH_NOTRACE = 8, /* in set_graph_notrace */
+	AREA_FILTER_STACK = 16,	       /* in stack_trace_filter; when no function is, all are */
 };
 
 /* A function that can be traced. Its entry is bias + offset. */
@@ -261,6 +299,107 @@ struct area_event {
 	uint32_t reserved2[3];
 };
 static_assert(sizeof(struct area_event) == 32, "area_event is part of the format");
+
+/*
+ * A hist trigger of an event: a part of events/SYSTEM/NAME/hist. Rows are used again. What it names
+ * lies in AREA_HIST_ROOM, at so many bytes from its beginning, and may be given to another one
+ * when `gen` has changed.
+ */
+struct area_hist {
+	uint32_t gen;	/* odd while the row changes */
+	uint16_t event; /* the id of the event whose file shows it; 0: a free row */
+	uint8_t paused;
+	uint8_t reserved;
+	uint64_t order; /* of its trigger: a file begins with the smallest */
+	uint64_t about; /* struct area_hist_about */
+	uint64_t
+		map; /* struct area_hist_map: several of one name have the same; 0: none could be had */
+	uint64_t reserved2[4];
+};
+static_assert(sizeof(struct area_hist) == 64, "area_hist is part of the format");
+
+#define AREA_HIST_PIECE	     4096u
+#define AREA_HIST_MAX_SORTS  4u
+#define AREA_HIST_MAX_FIELDS 128u
+
+/* What a field of a histogram's rows is. */
+enum area_hist_kind {
+	AREA_HIST_KEY = 1,
+	AREA_HIST_VAL = 2,   /* u64, added up; the first is the hitcount */
+	AREA_HIST_VAR = 3,   /* a variable's value; not shown */
+	AREA_HIST_TRACK = 4, /* u64, what onmax() or onchange() keeps: `max` or `changed` */
+	AREA_HIST_SAVED = 5, /* what save() keeps, behind the AREA_HIST_TRACK that it belongs to */
+};
+
+enum area_hist_type {
+	AREA_HIST_NUMBER = 0, /* eight bytes */
+	AREA_HIST_STRING = 1, /* ended by a NUL or by its room */
+	AREA_HIST_STACK = 2,  /* addresses, innermost first, ended by a 0 or by its room */
+};
+
+enum area_hist_modifier {
+	AREA_HIST_PLAIN = 0,
+	AREA_HIST_HEX = 1,
+	AREA_HIST_EXECNAME = 2,
+	AREA_HIST_LOG2 = 3,
+	AREA_HIST_BUCKETS = 4,
+	AREA_HIST_PERCENT = 5,
+	AREA_HIST_GRAPH = 6,
+	AREA_HIST_SYM = 7,
+	AREA_HIST_SYM_OFFSET = 8,
+	AREA_HIST_SYSCALL = 9,
+	AREA_HIST_USECS = 10,
+};
+
+enum area_hist_flag {
+	AREA_HIST_HIDDEN = 1, /* its value is kept and not shown: nohitcount, an expression */
+};
+
+struct area_hist_field {
+	uint8_t kind;	  /* enum area_hist_kind */
+	uint8_t type;	  /* enum area_hist_type */
+	uint8_t modifier; /* enum area_hist_modifier */
+	uint8_t is_signed;
+	uint32_t at;	/* in a row; a multiple of eight */
+	uint32_t bytes; /* its room there */
+	uint32_t name;	/* NUL-terminated, as it is shown; so many bytes from area_hist_about */
+	uint64_t param; /* buckets: their width */
+	uint32_t comm;	/* execname: where in the row the thread's name is, 16 bytes */
+	uint8_t flags;	/* enum area_hist_flag */
+	uint8_t reserved[3];
+};
+static_assert(sizeof(struct area_hist_field) == 32, "area_hist_field is part of the format");
+
+/* How a histogram is shown: this, its fields, and text. */
+struct area_hist_about {
+	uint32_t bytes; /* with all that follows */
+	uint32_t
+		nr_fields; /* keys, vals and what follows them, in the order in which they are shown */
+	uint32_t field_bytes; /* sizeof(struct area_hist_field) */
+	uint32_t
+		trigger; /* NUL-terminated, from here: the line of its trigger, without its state */
+	uint32_t nr_sorts;
+	uint32_t reserved;
+	struct {
+		uint16_t field; /* number of a key or val */
+		uint16_t descending;
+	} sorts[AREA_HIST_MAX_SORTS];
+	struct area_hist_field fields[];
+};
+static_assert(sizeof(struct area_hist_about) == 40, "area_hist_about is part of the format");
+
+/* What was counted: this, slots, rows. A slot is the number of a row + 1, or 0. */
+struct area_hist_map {
+	uint64_t hits;
+	uint64_t drops;	   /* keys for which there was no room */
+	uint32_t nr_slots; /* uint32_t each, from slots_at on */
+	uint32_t nr_rows;
+	uint32_t row_bytes;
+	uint32_t slots_at; /* from here */
+	uint64_t rows_at;  /* from here; a row is its key's hash and the fields */
+	uint64_t reserved[3];
+};
+static_assert(sizeof(struct area_hist_map) == 64, "area_hist_map is part of the format");
 
 struct area_task {
 	int32_t tid;

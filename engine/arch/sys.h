@@ -7,6 +7,7 @@
 #define VESTIGE_ARCH_SYS_H
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -114,6 +115,16 @@ static inline int sys_madvise(void *addr, size_t n, int advice)
 static inline int sys_mincore(void *addr, size_t n, uint8_t *state)
 {
 	return (int)arch_syscall(SYS_mincore, (long)addr, (long)n, (long)state, 0, 0, 0);
+}
+
+/* Block the signals of @mask, UINT64_MAX: all, and no others. Return: those that were. */
+static inline uint64_t sys_set_signals(uint64_t mask)
+{
+	uint64_t before = 0;
+
+	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, (long)&before, sizeof(mask), 0,
+		     0);
+	return before;
 }
 
 static inline int sys_gettid(void)

@@ -87,6 +87,15 @@ int str_starts(const char *s, const char *prefix)
 	return 1;
 }
 
+uint32_t str_hash(const char *s)
+{
+	uint32_t h = 5381;
+
+	while (*s)
+		h = h * 33 + (uint8_t)*s++;
+	return h;
+}
+
 size_t str_copy(char *to, size_t bytes, const char *from)
 {
 	size_t n = 0;

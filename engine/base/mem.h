@@ -20,6 +20,9 @@ int str_equal(const char *a, const char *b);
 /* Whether @s begins with @prefix. */
 int str_starts(const char *s, const char *prefix);
 
+/* A hash of it: that of DT_GNU_HASH. */
+uint32_t str_hash(const char *s);
+
 /*
  * str_copy() - copy @from, cut to @bytes - 1, NUL-terminated.
  * Return: the length of the copy.

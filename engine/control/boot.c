@@ -32,25 +32,32 @@
 #include "engine/core/libc.h"
 #include "engine/core/ops.h"
 #include "engine/core/probe.h"
+#include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/events/event.h"
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
+#include "engine/events/hist.h"
+#include "engine/events/kmem_event.h"
+#include "engine/events/sched_event.h"
+#include "engine/events/sched_perf.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
 #include "engine/hook/cyg.h"
+#include "engine/hook/got.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
 #include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
-#define DEFAULT_KB	(16u * 1024) /* all CPUs together */
-#define GROW_MB		512u
-#define MAX_TOTAL_PAGES (1u << 24) /* 64 GiB */
-#define MAX_VALUE_BYTES 65536u
+#define DEFAULT_KB	 (16u * 1024) /* all CPUs together */
+#define GROW_MB		 512u
+#define MAX_TOTAL_PAGES	 (1u << 24) /* 64 GiB */
+#define HIST_ROOM_PIECES (1u << 17) /* 512 MiB of addresses for histograms */
+#define MAX_VALUE_BYTES	 65536u
 
 static const char *const *environment;
 
@@ -151,6 +158,7 @@ static const struct {
 	{"ftrace_graph_max_depth", "max_graph_depth", 0},
 	{"tracing_thresh", "tracing_thresh", 0},
 	{"trace_event", "set_event", 1},
+	{"stacktrace_filter", "stack_trace_filter", 1},
 	{"ftrace", "current_tracer", 0},
 };
 
@@ -170,7 +178,7 @@ static void replay(const struct boot_param *p)
 	size_t start, i;
 	uint32_t k;
 
-	if (boot_param_is(p, "trace_buf_size"))
+	if (boot_param_is(p, "trace_buf_size") || boot_param_is(p, "stacktrace"))
 		return;
 	for (k = 0; k < ARRAY_SIZE(boot_params); k++) {
 		if (!boot_param_is(p, boot_params[k].param))
@@ -190,7 +198,7 @@ static void replay(const struct boot_param *p)
 
 /*
  * Filters first, so that the tracer patches once; options behind it: some are the tracer's own.
- * tracing_off is a word of its own.
+ * tracing_off and stacktrace are words of their own.
  */
 static void replay_boot(const char *boot)
 {
@@ -206,6 +214,8 @@ static void replay_boot(const char *boot)
 
 			if (boot_param_is(&p, "tracing_off"))
 				on = 0;
+			else if (boot_param_is(&p, "stacktrace") && pass == 2)
+				write_word("stack_tracer_enabled", "stacktrace", "1", 1);
 			else if (when == pass)
 				replay(&p);
 		}
@@ -249,6 +259,7 @@ static int make_area(struct area_config *config)
 		return err;
 	config->cpu_room = config->cpu_pages;
 	config->snapshot = 0;
+	config->hist_room = 0;
 	err = area_create(config);
 	if (err != -ENOMEM && err != -EFBIG)
 		return err;
@@ -262,13 +273,29 @@ static int make_area(struct area_config *config)
 
 static int agent_wanted;
 
-/* dlopen() or dlclose(): see loader_follow(). */
+/*
+ * dlopen() or dlclose(): see loader_follow(). Nobody writes to an object while it is unmapped. The
+ * loader's lock is held, so one thread does this at a time.
+ */
+static int removing;
+
+static void objects_going(void)
+{
+	if (!area || area->pid != sys_getpid() || removing)
+		return;
+	tree_lock_take();
+	removing = 1;
+}
+
 static void objects_changed(void)
 {
 	if (!area || area->pid != sys_getpid())
 		return;
-	tree_lock_take();
+	if (!removing)
+		tree_lock_take();
+	removing = 0;
 	functions_update();
+	got_objects_changed();
 	tracepoints_forget();
 	tree_mirror(&global_trace);
 	tree_lock_release();
@@ -293,6 +320,7 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
+		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)
@@ -325,15 +353,17 @@ static void fork_child(void)
 	ops_fork();
 	if (!area)
 		return;
+	removing = 0;
 	probes_fork();
 	trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
 	heap_fork();
 	guard_fork();
 	threads_fork();
+	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
-	    !events_any_on(&global_trace)) {
+	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
 		area = NULL;
 		return;
 	}
@@ -353,11 +383,13 @@ static void fork_child(void)
 	objects_fork();
 	ring = trace_array_ring(area);
 	ring_fork(&ring);
+	hists_fork(parent);
 	area_unmap(parent, interrupted != RING_NOTHING);
 	clock_add_pair();
 	ring_thread_start();
 	trace_arrays_thread_start(forked_by, area->pid);
 	ring_set_on(ring_top, on);
+	stack_tracer_fork();
 	ftrace_graph_update();
 	tree_mirror(&global_trace);
 	if (agent_wanted)
@@ -379,6 +411,7 @@ static void start(void)
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
 	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
 	config.snapshot = 1;
+	config.hist_room = HIST_ROOM_PIECES;
 	config.clock = clock_choose();
 	if (make_area(&config))
 		return;
@@ -408,10 +441,16 @@ static void start(void)
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
+	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start())
+		area_status("there is no room for the engine's own events", NULL, 0);
+	if (!agent_wanted)
+		sched_perf_no_agent();
 	tracepoints_start();
+	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
+	sched_event_exec();
 	text_go_live();
-	if (!libc_is_static && loader_follow(objects_changed))
+	if (!libc_is_static && loader_follow(objects_going, objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	tree_mirror(&global_trace);
@@ -468,7 +507,7 @@ static int was_recorded(void)
 	for (i = 0; i < area->nr_cpus; i++)
 		if (cpus[i].dropped_events || cpus[i].commit_overrun)
 			return 1;
-	return area->untraced_calls != 0;
+	return area->untraced_calls || stack_tracer_found() || area_has_hists(area);
 }
 
 /*
@@ -482,6 +521,10 @@ __attribute__((destructor(101))) static void engine_exit(void)
 	if (!area || area->pid != sys_getpid())
 		return;
 	agent_remove();
+	sched_event_exit();
+	tree_lock_take();
+	sched_perf_drain();
+	tree_lock_release();
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();

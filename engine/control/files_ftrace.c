@@ -10,6 +10,7 @@
 #include "engine/core/function.h"
 #include "engine/core/function_word.h"
 #include "engine/core/probe.h"
+#include "engine/core/stack_tracer.h"
 #include "engine/core/trace_array.h"
 
 /* @tr: where commands may stand beside functions, else NULL. */
@@ -50,6 +51,15 @@ int set_ftrace_filter_store(const struct tree_at *at, const char *text, size_t n
 int set_ftrace_notrace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	return store_set(&at->tr->notrace, NULL, text, n, truncate);
+}
+
+int stack_trace_filter_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	int err = apply_words(&stack_trace_filter, NULL, text, n, truncate);
+	int update = stack_tracer_update();
+
+	(void)at;
+	return err ? err : update;
 }
 
 static int show_pids(const struct trace_array *tr, int notrace, struct seq_buf *s)

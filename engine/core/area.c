@@ -44,6 +44,8 @@ static const struct {
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
 	[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
 	[AREA_PENDING] = {sizeof(struct area_pending), AREA_NR_PENDING},
+	[AREA_HISTS] = {sizeof(struct area_hist), 1024},
+	[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -158,7 +160,7 @@ static int keep_replaced(const struct area_header *head, int fd)
 	int err = -ENODATA;
 
 	if (head->session[0] || sys_pread(fd, &top, sizeof(top), at) != (long)sizeof(top) ||
-	    !top.take_seq)
+	    (!top.take_seq && !AREA_TABLE(head, AREA_HISTS)->count))
 		return -ENODATA;
 	while (dir && area_path[dir - 1] != '/')
 		dir--;
@@ -244,11 +246,15 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 			capacity = config->nr_cpus;
 		if (i == AREA_PAGES)
 			capacity = nr_page_places(config);
-		h->tables[i].offset = at;
-		h->tables[i].entry_bytes = layout[i].entry_bytes;
-		h->tables[i].capacity = capacity;
+		if (i == AREA_HIST_ROOM)
+			capacity = config->hist_room;
+		AREA_TABLE(h, i)->offset = at;
+		AREA_TABLE(h, i)->entry_bytes = layout[i].entry_bytes;
+		AREA_TABLE(h, i)->capacity = capacity;
 		at = page_up(at + (uint64_t)capacity * layout[i].entry_bytes);
 	}
+	h->stack_offset = at;
+	at = page_up(at + sizeof(struct area_stack));
 	h->pages_offset = at;
 	return at + (uint64_t)h->tables[AREA_PAGES].capacity * PAGE_BYTES;
 }
@@ -264,7 +270,7 @@ static int back_range(struct area_header *h, uint64_t offset, uint64_t bytes)
 
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count)
 {
-	struct area_table *t = &head->tables[id];
+	struct area_table *t = AREA_TABLE(head, id);
 	uint64_t from = (uint64_t)t->count * t->entry_bytes;
 
 	if (count > t->capacity)
@@ -272,6 +278,11 @@ int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t co
 	if (count <= t->count)
 		return 0;
 	return back_range(head, t->offset + from, (uint64_t)(count - t->count) * t->entry_bytes);
+}
+
+int area_reserve_stack(void)
+{
+	return back_range(area, area->stack_offset, sizeof(struct area_stack));
 }
 
 int area_reserve(enum area_table_id id, uint32_t count)
@@ -301,6 +312,12 @@ static int reach_all(struct area_header *h, const struct area_config *config)
 	uint64_t bytes = (uint64_t)nr_page_places(config) * PAGE_BYTES;
 	uint32_t cpu;
 	int err = 0;
+
+	if (config->hist_room)
+		err = sys_mprotect(area_entry_in(h, AREA_HIST_ROOM, 0),
+				   (uint64_t)config->hist_room * AREA_HIST_PIECE, PROT_NONE);
+	if (err)
+		return err;
 
 	if (config->cpu_room > config->cpu_pages || config->snapshot)
 		err = sys_mprotect((uint8_t *)h + h->pages_offset, bytes, PROT_NONE);
@@ -439,7 +456,8 @@ int area_create(const struct area_config *config)
 		.minor = AREA_MINOR,
 		.header_bytes = sizeof(h),
 		.page_bytes = PAGE_BYTES,
-		.nr_tables = AREA_NR_TABLES,
+		.nr_tables = AREA_NR_FIRST_TABLES,
+		.nr_more_tables = AREA_NR_MORE_TABLES,
 		.pid = sys_getpid(),
 		.uid = sys_geteuid(),
 		.start_time = read_start_time(),
@@ -492,15 +510,25 @@ int area_create(const struct area_config *config)
 	return err;
 }
 
+int area_has_hists(const struct area_header *head)
+{
+	uint32_t i;
+
+	for (i = 0; i < AREA_TABLE(head, AREA_HISTS)->count; i++)
+		if (((const struct area_hist *)area_entry_in(head, AREA_HISTS, i))->event)
+			return 1;
+	return 0;
+}
+
 static void copy_table(const struct area_header *from, enum area_table_id id)
 {
-	const struct area_table *t = &from->tables[id];
+	const struct area_table *t = AREA_TABLE(from, id);
 
 	if (area_reserve(id, t->count))
 		return;
 	memcpy(area_entry(id, 0), (const uint8_t *)from + t->offset,
 	       (size_t)t->count * t->entry_bytes);
-	area->tables[id].count = t->count;
+	AREA_TABLE(area, id)->count = t->count;
 }
 
 int area_fork(struct area_header **old_area)

@@ -19,6 +19,7 @@ struct area_config {
 	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
 	uint32_t cpu_room;   /* for so many it can grow; at least cpu_pages */
 	uint32_t snapshot;   /* 1: there is room for a second share of pages */
+	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
 	enum area_clock_id clock;
 };
 
@@ -83,11 +84,23 @@ int area_reserve(enum area_table_id id, uint32_t count);
 /* The same in an instance's area. */
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count);
 
+/* Whether there are histograms in it. */
+int area_has_hists(const struct area_header *head);
+
+/* The same for what the stack tracer writes. */
+int area_reserve_stack(void);
+
+static inline struct area_stack *area_stack(void)
+{
+	return (struct area_stack *)((uint8_t *)area + area->stack_offset);
+}
+
 /* The @i-th entry of a table; not checked. Any context. */
 static inline void *area_entry_in(const struct area_header *head, enum area_table_id id, uint32_t i)
 {
-	return (uint8_t *)head + head->tables[id].offset +
-	       (uint64_t)i * head->tables[id].entry_bytes;
+	const struct area_table *t = AREA_TABLE(head, id);
+
+	return (uint8_t *)head + t->offset + (uint64_t)i * t->entry_bytes;
 }
 
 static inline void *area_entry(enum area_table_id id, uint32_t i)

@@ -105,7 +105,8 @@ int area_add_instance(const char *name, struct area_header **head)
 		.minor = AREA_MINOR,
 		.header_bytes = sizeof(h),
 		.page_bytes = PAGE_BYTES,
-		.nr_tables = AREA_NR_TABLES,
+		.nr_tables = AREA_NR_FIRST_TABLES,
+		.nr_more_tables = AREA_NR_MORE_TABLES,
 		.pid = area->pid,
 		.uid = area->uid,
 		.start_time = area->start_time,
@@ -126,6 +127,7 @@ int area_add_instance(const char *name, struct area_header **head)
 		/* where address space or file size is limited: without room to grow */
 		config.cpu_room = config.cpu_pages;
 		config.snapshot = 0;
+		config.hist_room = 0;
 		err = make_area(path, &config, &h, head);
 	}
 	if (err)

@@ -245,7 +245,7 @@ int ops_set_next(uint32_t id, uint64_t next)
 static int wants(const struct ops *o, uint32_t id)
 {
 	if (o->set)
-		return function_set_has(o->set, id);
+		return (o->set->shown && !o->set->count) || function_set_has(o->set, id);
 	return !function_set_has(&o->notrace, id) &&
 	       (!o->filter.count || function_set_has(&o->filter, id));
 }

@@ -48,7 +48,8 @@ int ops_unregister(struct ops *o);
 
 /*
  * ops_register_own() - call a function of the engine's at the entry of each of @set's, or follow the
- * set after it has changed. @o: of ops_get(@arg). @set: stays as it is until it is said again.
+ * set after it has changed. @o: of ops_get(@arg). @set: stays as it is until it is said again; one that
+ * files show as a filter has all functions while it is empty.
  * Return: 0; -errno of the hook: it is as it was.
  */
 int ops_register_own(struct ops *o, ops_own_func *func, const struct function_set *set);

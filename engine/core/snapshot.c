@@ -93,9 +93,9 @@ int snapshot_to_file(const char *path)
 		err = copy_descs(fd);
 	for (i = 0; i < AREA_NR_TABLES && !err; i++)
 		if (i != AREA_PAGES)
-			err = copy_range(fd, area->tables[i].offset,
-					 (uint64_t)area->tables[i].count *
-						 area->tables[i].entry_bytes);
+			err = copy_range(fd, AREA_TABLE(area, i)->offset,
+					 (uint64_t)AREA_TABLE(area, i)->count *
+						 AREA_TABLE(area, i)->entry_bytes);
 	sys_close(fd);
 	if (err)
 		sys_unlink(path);

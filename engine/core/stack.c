@@ -13,6 +13,8 @@
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
+#include "engine/core/interpose.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 #define KERNEL_STACK_ID 4u /* as in the kernel */
@@ -65,19 +67,45 @@ int stack_start(void)
 	return err;
 }
 
+void stack_each_frame(stack_each *each, void *arg)
+{
+	if (!load_acquire(&prepared))
+		return;
+	/* the unwinder has locks of its own */
+	interpose_mute();
+	walker(each, arg);
+	interpose_unmute();
+}
+
+struct frames {
+	uint32_t n;
+	uint64_t ip[MAX_FRAMES];
+};
+
+static int keep(void *arg, uint64_t ip, uint64_t sp)
+{
+	struct frames *f = arg;
+
+	(void)sp;
+	f->ip[f->n++] = ip;
+	return f->n == MAX_FRAMES;
+}
+
 void stack_record(struct ring *r)
 {
-	uint64_t frames[MAX_FRAMES];
 	struct ring_slot slot;
-	uint32_t n, bytes;
+	struct frames f;
+	uint32_t bytes;
 
-	if (!load_acquire(&prepared) || !ring_is_on(r))
+	/* what the agent records for another thread has no stack here */
+	if (!ring_is_on(r) || ring_as)
 		return;
-	n = walker(frames, MAX_FRAMES);
-	bytes = HEAD_BYTES + n * 8;
-	if (!n || !ring_reserve(r, &slot, bytes))
+	f.n = 0;
+	stack_each_frame(keep, &f);
+	bytes = HEAD_BYTES + f.n * 8;
+	if (!f.n || !ring_reserve(r, &slot, bytes))
 		return;
-	slot.words[1] = n;
-	memcpy(slot.words + 2, frames, n * 8);
+	slot.words[1] = f.n;
+	memcpy(slot.words + 2, f.ip, f.n * 8);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(KERNEL_STACK_ID, bytes));
 }

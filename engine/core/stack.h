@@ -8,11 +8,14 @@
 
 #include "engine/ring/ring.h"
 
+/* Told of a function that is being executed: @ip, and the stack pointer there. Not 0: no more. */
+typedef int stack_each(void *arg, uint64_t ip, uint64_t sp);
+
 /*
- * Who walks: the calling thread's return addresses, innermost first, at most @room of them, into @to.
- * Return: how many. Any context. Said in constructor context.
+ * Who walks: each of the calling thread's, innermost first: where it goes on, when the ones before it
+ * have returned. Any context. Said in constructor context.
  */
-typedef uint32_t stack_walk(uint64_t *to, uint32_t room);
+typedef void stack_walk(stack_each *each, void *arg);
 void stack_register(stack_walk *walk, int (*prepare)(void));
 
 /*
@@ -26,6 +29,9 @@ int stack_prepare(void);
  * Return: 0; -ENOSYS; -ENOSPC: no room for the event's format.
  */
 int stack_start(void);
+
+/* stack_each_frame() - walk the stack here. Any context, after stack_prepare(). */
+void stack_each_frame(stack_each *each, void *arg);
 
 /* stack_record() - the stack here, as a record. Any context, after stack_start(). */
 void stack_record(struct ring *r);

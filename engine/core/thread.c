@@ -15,6 +15,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <threads.h>
 
 #include "engine/arch/sys.h"
@@ -31,6 +32,8 @@ struct start {
 	size_t stack_bytes;
 	int c11;    /* the routine returns an int */
 	int parent; /* who makes it */
+	int refs;   /* who still reads it: the new thread, its creator */
+	int tid;    /* of the new thread, once it runs */
 };
 
 static pthread_key_t end_key;
@@ -39,9 +42,14 @@ static uint32_t nr_running = 1; /* main(), and what pthread_create() started, le
 static void (*on_last_end)(void);
 static void (*on_start)(uint64_t top, uint64_t bytes);
 static void (*on_end)(void);
+static void (*on_made)(int tid);
+static void (*on_gone)(void);
+static uint32_t tid_offset; /* of a thread's id in what its pthread_t points to; 0: not known */
 static size_t default_stack_bytes;
 static __thread int end_rounds __attribute__((tls_model("initial-exec")));
 static __thread int own_tid __attribute__((tls_model("initial-exec"))); /* 0: not known */
+
+__thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec")));
 
 static int get_tid(void)
 {
@@ -64,6 +72,8 @@ static void thread_ends(void *arg)
 		pthread_setspecific(end_key, arg);
 		return;
 	}
+	if (on_gone)
+		on_gone();
 	if (on_end)
 		on_end();
 	trace_arrays_thread_end(get_tid());
@@ -108,6 +118,20 @@ void threads_on_start(void (*start)(uint64_t top, uint64_t bytes), void (*end)(v
 	}
 }
 
+#define MAX_TID_OFFSET 2048u
+
+void threads_watch(void (*made)(int tid), void (*gone)(void))
+{
+	const int *own = (const int *)pthread_self(); /* glibc's struct pthread */
+	uint32_t i;
+
+	for (i = 0; !tid_offset && i < MAX_TID_OFFSET / sizeof(*own); i++)
+		if (own[i] == sys_gettid())
+			tid_offset = i * (uint32_t)sizeof(*own);
+	__atomic_store_n(&on_gone, gone, __ATOMIC_RELEASE);
+	__atomic_store_n(&on_made, made, __ATOMIC_RELEASE);
+}
+
 void threads_on_last_end(void (*callback)(void))
 {
 	on_last_end = callback;
@@ -123,21 +147,42 @@ static struct start *start_claim(void)
 	return NULL;
 }
 
-static void start_release(const struct start *s)
+static void start_release(struct start *s)
 {
-	__atomic_store_n(&start_used[s - starts], 0, __ATOMIC_RELEASE);
+	if (__atomic_sub_fetch(&s->refs, 1, __ATOMIC_ACQ_REL) == 0)
+		__atomic_store_n(&start_used[s - starts], 0, __ATOMIC_RELEASE);
+}
+
+/*
+ * The id of a thread that was just made. Before it runs the kernel has stored it in its pthread_t's
+ * memory; once it runs it tells us, and that memory may be gone: no load of ours.
+ */
+static int made_tid(const struct start *s, pthread_t thread)
+{
+	int tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE), found = 0;
+	struct iovec to = {&found, sizeof(found)};
+	struct iovec from = {(char *)thread + tid_offset, sizeof(found)};
+
+	if (tid || !tid_offset || ring_growth_forbidden())
+		return tid;
+	arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0);
+	tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE);
+	return tid ? tid : found;
 }
 
 static void *thread_starts(void *arg)
 {
 	struct start s = *(struct start *)arg;
 
+	__atomic_store_n(&((struct start *)arg)->tid, get_tid(), __ATOMIC_RELEASE);
 	start_release(arg);
 	ring_thread_start();
 	trace_arrays_thread_start(s.parent, get_tid());
+	/* the routine may be called in this function's place: its slot is below the CFA */
+	thread_stack =
+		(struct thread_stack){(uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes};
 	if (on_start)
-		/* the routine may be called in this function's place: its slot is below the CFA */
-		on_start((uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes);
+		on_start(thread_stack.top, thread_stack.bytes);
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
 	if (s.c11)
@@ -170,6 +215,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 		  void *arg, int c11)
 {
 	pthread_create_fn *real = real_pthread_create();
+	void (*made)(int tid) = __atomic_load_n(&on_made, __ATOMIC_ACQUIRE);
 	struct start *s;
 	int err;
 
@@ -178,7 +224,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	s = area ? start_claim() : NULL;
 	if (!s)
 		return c11 ? -1 : real(thread, attr, routine, arg);
-	*s = (struct start){routine, arg, default_stack_bytes, c11, get_tid()};
+	*s = (struct start){routine, arg, default_stack_bytes, c11, get_tid(), made ? 2 : 1, 0};
 	if (attr)
 		pthread_attr_getstacksize(attr, &s->stack_bytes);
 	__atomic_fetch_add(&nr_running, 1, __ATOMIC_SEQ_CST);
@@ -186,6 +232,11 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	if (err) {
 		start_release(s);
 		__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST);
+	}
+	if (made) {
+		if (!err)
+			made(made_tid(s, *thread));
+		start_release(s);
 	}
 	return err;
 }

@@ -18,6 +18,20 @@ void threads_start(void);
  */
 void threads_on_start(void (*start)(uint64_t top, uint64_t bytes), void (*end)(void));
 
+/*
+ * threads_watch() - call back in the creator of each thread, once it is made, and in each thread that
+ * ends. @tid: 0: not known. NULL: no more. One pair, under the tree's lock.
+ */
+void threads_watch(void (*made)(int tid), void (*gone)(void));
+
+/*
+ * The calling thread's own stack: from which address it goes down, and how far at most. 0: not known.
+ */
+struct thread_stack {
+	uint64_t top, bytes;
+};
+extern __thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec")));
+
 /* The calling thread's id, to be asked before it forks. */
 int threads_before_fork(void);
 

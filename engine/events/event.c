@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
@@ -231,7 +232,7 @@ struct event_file *event_file_get(struct event *e, struct trace_array *tr)
 	f->event = e;
 	f->tr = tr;
 	f->next = e->files;
-	e->files = f;
+	store_release(&e->files, f); /* own_event_write() goes through them at any moment */
 	return f;
 }
 

@@ -17,6 +17,10 @@ struct dynamic {
 	uint64_t strings_bytes;
 	const ElfW(Rela) * rela[2];
 	uint64_t rela_bytes[2];
+	const uint32_t *hash;
+	const uint16_t *versions; /* one a symbol */
+	const uint8_t *needed, *defined;
+	uint64_t nr_needed, nr_defined;
 };
 
 /* The loader has added the bias to the addresses of its table already, or not yet. */
@@ -34,8 +38,11 @@ static int inside(const struct dynamic *d, const void *p, uint64_t bytes)
 
 static int read_dynamic(struct dynamic *d, const struct object *o)
 {
+	const struct area_object *row = object_row(o);
 	const ElfW(Dyn) *dyn = NULL, *end = NULL;
 	uint32_t i;
+
+	*d = (struct dynamic){.lo = row->lo, .hi = row->hi, .bias = row->bias};
 
 	for (i = 0; i < o->nr_phdr; i++) {
 		if (o->phdr[i].p_type == PT_DYNAMIC) {
@@ -68,6 +75,24 @@ static int read_dynamic(struct dynamic *d, const struct object *o)
 		case DT_PLTRELSZ:
 			d->rela_bytes[1] = value;
 			break;
+		case DT_GNU_HASH:
+			d->hash = address_of(d, value);
+			break;
+		case DT_VERSYM:
+			d->versions = address_of(d, value);
+			break;
+		case DT_VERNEED:
+			d->needed = address_of(d, value);
+			break;
+		case DT_VERNEEDNUM:
+			d->nr_needed = value;
+			break;
+		case DT_VERDEF:
+			d->defined = address_of(d, value);
+			break;
+		case DT_VERDEFNUM:
+			d->nr_defined = value;
+			break;
 		default:
 			break;
 		}
@@ -87,8 +112,7 @@ void dynamic_names(const struct object *o,
 				const struct dynamic_name *name),
 		   void *arg)
 {
-	const struct area_object *row = object_row(o);
-	struct dynamic d = {.lo = row->lo, .hi = row->hi, .bias = row->bias};
+	struct dynamic d;
 	uint64_t n;
 	uint32_t t;
 
@@ -108,7 +132,121 @@ void dynamic_names(const struct object *o,
 				continue;
 			name.at = d.strings + sym->st_name;
 			name.room = d.strings_bytes - sym->st_name;
+			name.symbol = (uint32_t)ELF64_R_SYM(r->r_info);
+			name.index = (uint32_t)(r - d.rela[t]);
 			each(arg, d.bias + r->r_offset, (uint32_t)ELF64_R_TYPE(r->r_info), &name);
 		}
 	}
+}
+
+static int string_is(const struct dynamic *d, uint64_t offset, const char *s)
+{
+	struct dynamic_name n = {d->strings + offset, d->strings_bytes - offset, 0, 0};
+
+	return offset < d->strings_bytes && dynamic_name_is(&n, s);
+}
+
+#define VERSION_HIDDEN 0x8000u
+#define VERSION_GLOBAL 1u /* and less: no version */
+
+static uint32_t version_of(const struct dynamic *d, uint32_t symbol)
+{
+	const uint16_t *v = d->versions + symbol;
+
+	return d->versions && inside(d, v, sizeof(*v)) ? *v : VERSION_GLOBAL;
+}
+
+const char *dynamic_version(const struct object *o, uint32_t symbol)
+{
+	struct dynamic d;
+	const uint8_t *at;
+	uint32_t version;
+	uint64_t i;
+
+	if (!read_dynamic(&d, o))
+		return NULL;
+	version = version_of(&d, symbol) & ~VERSION_HIDDEN;
+	for (i = 0, at = d.needed; at && version > VERSION_GLOBAL && i < d.nr_needed; i++) {
+		const ElfW(Verneed) *need = (const void *)at;
+		const uint8_t *aux = at + need->vn_aux;
+		uint32_t k;
+
+		for (k = 0; k < need->vn_cnt && inside(&d, aux, sizeof(ElfW(Vernaux))); k++) {
+			const ElfW(Vernaux) *a = (const void *)aux;
+
+			if (a->vna_other == version)
+				return a->vna_name < d.strings_bytes ? d.strings + a->vna_name
+								     : NULL;
+			aux += a->vna_next;
+		}
+		at += need->vn_next;
+		if (!inside(&d, at, sizeof(*need)))
+			break;
+	}
+	return NULL;
+}
+
+/* The name of a version that the object defines. */
+static const char *defined_version(const struct dynamic *d, uint32_t version)
+{
+	const uint8_t *at = d->defined;
+	uint64_t i;
+
+	for (i = 0; at && i < d->nr_defined && inside(d, at, sizeof(ElfW(Verdef))); i++) {
+		const ElfW(Verdef) *def = (const void *)at;
+		const ElfW(Verdaux) *aux = (const void *)(at + def->vd_aux);
+
+		if (def->vd_ndx == version)
+			return inside(d, aux, sizeof(*aux)) && aux->vda_name < d->strings_bytes
+				       ? d->strings + aux->vda_name
+				       : NULL;
+		at += def->vd_next;
+	}
+	return NULL;
+}
+
+/* Whether a definition of version @v is what a reference to @version means. */
+static int version_fits(const struct dynamic *d, uint32_t v, const char *version,
+			const char **found)
+{
+	*found = (v & ~VERSION_HIDDEN) > VERSION_GLOBAL ? defined_version(d, v & ~VERSION_HIDDEN)
+							: NULL;
+	if (!version)
+		return !(v & VERSION_HIDDEN);
+	return !*found || str_equal(*found, version);
+}
+
+struct dynamic_function dynamic_function(const struct object *o, const char *name,
+					 const char *version)
+{
+	uint32_t h = str_hash(name), symbol, nr_buckets, first;
+	struct dynamic_function f = {0, NULL};
+	const uint32_t *buckets, *chain;
+	struct dynamic d;
+
+	if (!read_dynamic(&d, o) || !d.hash || !inside(&d, d.hash, 16))
+		return f;
+	nr_buckets = d.hash[0];
+	first = d.hash[1];
+	buckets = d.hash + 4 + (uint64_t)d.hash[2] * 2;
+	if (!nr_buckets || !inside(&d, buckets, (uint64_t)nr_buckets * 4))
+		return f;
+	symbol = buckets[h % nr_buckets];
+	chain = buckets + nr_buckets;
+	for (; symbol >= first && inside(&d, chain + (symbol - first), 4); symbol++) {
+		const ElfW(Sym) *sym = d.symbols + symbol;
+		uint32_t other = chain[symbol - first];
+
+		if ((other | 1) == (h | 1) && inside(&d, sym, sizeof(*sym)) &&
+		    sym->st_shndx != SHN_UNDEF && string_is(&d, sym->st_name, name) &&
+		    version_fits(&d, version_of(&d, symbol), version, &f.version)) {
+			if (ELF64_ST_TYPE(sym->st_info) == STT_FUNC)
+				f.address = d.bias + sym->st_value;
+			return f;
+		}
+		if (other & 1)
+			break;
+	}
+	f.version = NULL;
+	return f;
 }

@@ -9,10 +9,12 @@
 
 #include "engine/core/object.h"
 
-/* A name in the object's table of strings, which ends after @room bytes. */
+/* A name in the object's table of strings, which ends after @room bytes, as a relocation has it. */
 struct dynamic_name {
 	const char *at;
 	uint64_t room;
+	uint32_t symbol; /* its index in the table of symbols */
+	uint32_t index;	 /* the relocation's, in its table */
 };
 
 int dynamic_name_is(const struct dynamic_name *n, const char *name);
@@ -27,5 +29,21 @@ void dynamic_names(const struct object *o,
 		   void (*each)(void *arg, uint64_t slot, uint32_t type,
 				const struct dynamic_name *name),
 		   void *arg);
+
+/* A function that an object defines for others, as the loader would find it there. */
+struct dynamic_function {
+	uint64_t address; /* 0: there is none, or its address is for it to tell (IFUNC) */
+	const char *version;
+};
+
+/*
+ * dynamic_function() - look a function up in one object, by its DT_GNU_HASH.
+ * @version: that which a reference names; NULL: the one that new programs get.
+ */
+struct dynamic_function dynamic_function(const struct object *o, const char *name,
+					 const char *version);
+
+/* The version that the object's reference names, NULL: none. @symbol: of struct dynamic_name. */
+const char *dynamic_version(const struct object *o, uint32_t symbol);
 
 #endif

@@ -55,37 +55,47 @@ static int mmap_block(uint64_t block)
 }
 
 /*
- * 256 KiB of shadow. While its entry is pending another thread is at it, or we are, below a handler:
- * whose mmap() succeeds has it, but only the first comer knows that somebody else's memory is there.
- * Return whether it is there.
+ * Map it for the entry at @at, which is pending: another thread may be at it too, or was when it
+ * forked. Whose mmap() succeeds has it, but only the first comer knows that somebody else's memory is
+ * there. No handler comes between the two halves, it might not return. Return whether it is there.
  */
+static int map_pending(uint64_t *at, uint64_t block, int first)
+{
+	int err = mmap_block(block);
+
+	if (!err)
+		store_release(at, block << 2 | MAPPED_YES);
+	else if (first &&
+		 !compare_and_store(at, block << 2 | MAPPED_PENDING, block << 2 | MAPPED_REFUSED))
+		err = 0; /* another thread was faster */
+	return !err;
+}
+
+/* 256 KiB of shadow. Return whether it is there. */
 static int map_block(uint64_t block)
 {
 	uint32_t h = graph_hash(block), i;
 
 	for (i = 0; i < PROBES; i++) {
 		uint64_t *at = &blocks[(h + i) & (NR_BLOCKS - 1)];
-		uint64_t entry = load_acquire(at);
-		int first = 0, err;
+		uint64_t entry = load_acquire(at), mask;
+		int first, is_there;
 
-		if (!entry) {
-			if (ring_growth_forbidden())
-				return 0;
-			entry = block << 2 | MAPPED_PENDING;
-			first = compare_and_store(at, 0, entry);
-			if (!first)
-				entry = load_acquire(at);
-		}
-		if (entry >> 2 != block)
+		if (entry && entry >> 2 != block)
 			continue;
-		if ((entry & 3) != MAPPED_PENDING)
+		if (entry && (entry & 3) != MAPPED_PENDING)
 			return (entry & 3) == MAPPED_YES;
-		err = mmap_block(block);
-		if (!err)
-			store_release(at, block << 2 | MAPPED_YES);
-		else if (first && !compare_and_store(at, entry, block << 2 | MAPPED_REFUSED))
-			err = 0; /* a handler on top of us was faster */
-		return !err;
+		if (ring_growth_forbidden())
+			return 0;
+		mask = sys_set_signals(UINT64_MAX);
+		first = compare_and_store(at, 0, block << 2 | MAPPED_PENDING);
+		entry = load_acquire(at);
+		is_there = (entry & 3) == MAPPED_YES;
+		if (entry >> 2 == block && (entry & 3) == MAPPED_PENDING)
+			is_there = map_pending(at, block, first);
+		sys_set_signals(mask);
+		if (entry >> 2 == block)
+			return is_there;
 	}
 	return 0;
 }

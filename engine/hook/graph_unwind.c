@@ -39,6 +39,7 @@ static void (*real_longjmp_chk)(struct __jmp_buf_tag *, int);
 static void (*real_siglongjmp)(struct __jmp_buf_tag *, int);
 static backtrace_fn *real_unwind_backtrace;
 static _Unwind_Ptr (*unwind_get_ip)(struct _Unwind_Context *);
+static _Unwind_Word (*unwind_get_cfa)(struct _Unwind_Context *);
 static void *(*real_begin_catch)(void *);
 
 static uint64_t library_lo, library_hi;
@@ -55,6 +56,14 @@ static void find_unwinder(void)
 	if (!unwind_get_ip)
 		unwind_get_ip =
 			(_Unwind_Ptr(*)(struct _Unwind_Context *))libc_anywhere("_Unwind_GetIP");
+	if (!unwind_get_cfa)
+		unwind_get_cfa =
+			(_Unwind_Word(*)(struct _Unwind_Context *))libc_anywhere("_Unwind_GetCFA");
+}
+
+static int can_walk(void)
+{
+	return real_unwind_backtrace && unwind_get_ip && unwind_get_cfa;
 }
 
 static void find_all(void)
@@ -69,51 +78,58 @@ static void find_all(void)
 	real_begin_catch = (void *(*)(void *))libc_next("__cxa_begin_catch");
 	real_unwind_backtrace = (backtrace_fn *)libc_next("_Unwind_Backtrace");
 	unwind_get_ip = (_Unwind_Ptr(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetIP");
+	unwind_get_cfa = (_Unwind_Word(*)(struct _Unwind_Context *))libc_symbol("_Unwind_GetCFA");
 }
 
 struct frames {
-	uint64_t *to;
-	uint32_t n, room;
+	stack_each *each;
+	void *arg;
 };
 
-static _Unwind_Reason_Code keep_frame(struct _Unwind_Context *context, void *arg)
+static _Unwind_Reason_Code tell_frame(struct _Unwind_Context *context, void *arg)
 {
-	struct frames *f = arg;
+	const struct frames *f = arg;
 	uint64_t ip = unwind_get_ip(context);
 
 	if (is_ours(ip))
 		return _URC_NO_REASON;
-	if (!ip || f->n == f->room)
+	/* the CFA of a stub's is no stack pointer, but lies in the word of one */
+	if (!ip || f->each(f->arg, ip, unwind_get_cfa(context) & ~UINT64_C(7)))
 		return _URC_END_OF_STACK;
-	f->to[f->n++] = ip;
 	return _URC_NO_REASON;
 }
 
 /* libgcc's: its tables are looked up without a lock, and it has no memory of its own. */
-static uint32_t walk(uint64_t *to, uint32_t room)
+static void walk(stack_each *each, void *arg)
 {
-	struct frames f = {.to = to, .room = room};
+	struct frames f = {each, arg};
 
-	real_unwind_backtrace(keep_frame, &f);
-	return f.n;
+	real_unwind_backtrace(tell_frame, &f);
+}
+
+static int stop(void *arg, uint64_t ip, uint64_t sp)
+{
+	(void)arg;
+	(void)ip;
+	(void)sp;
+	return 1;
 }
 
 /* A program in C has no unwinder until libc loads one, for its backtrace(). */
 static int prepare_walk(void)
 {
-	uint64_t frame;
 	void *one[1];
 
-	if (!real_unwind_backtrace || !unwind_get_ip)
+	if (!can_walk())
 		find_unwinder();
-	if ((!real_unwind_backtrace || !unwind_get_ip) && real_backtrace) {
+	if (!can_walk() && real_backtrace) {
 		real_backtrace(one, 1);
 		find_unwinder();
 	}
-	if (!real_unwind_backtrace || !unwind_get_ip)
+	if (!can_walk())
 		return -ENOSYS;
 	/* the first one makes what it needs */
-	walk(&frame, 1);
+	walk(stop, NULL);
 	return 0;
 }
 
@@ -128,12 +144,14 @@ void graph_unwind_start(void)
 		library_hi = (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
 	find_all();
 	stack_register(walk, prepare_walk);
-	if (graph_stacks_start())
-		return;
 	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < bytes)
 		bytes = limit.rlim_cur;
 	if (stack_end && *stack_end)
-		graph_thread_start((uint64_t)*stack_end, bytes);
+		thread_stack = (struct thread_stack){(uint64_t)*stack_end, bytes};
+	if (graph_stacks_start())
+		return;
+	if (thread_stack.top)
+		graph_thread_start(thread_stack.top, bytes);
 	threads_on_start(graph_thread_start, graph_thread_end);
 }
 

@@ -21,16 +21,19 @@
 #include "engine/hook/near_map.h"
 
 static struct r_debug *debug;
+static void (*before)(void);
 static void (*callback)(void);
 
 /* Instead of the loader's empty function. */
 static void loader_changed(void)
 {
-	if (debug->r_state == RT_CONSISTENT)
+	if (debug->r_state == RT_DELETE)
+		before();
+	else if (debug->r_state == RT_CONSISTENT)
 		callback();
 }
 
-int loader_follow(void (*changed)(void))
+int loader_follow(void (*removing)(void), void (*changed)(void))
 {
 	uint64_t target = (uint64_t)loader_changed;
 	uint8_t *at, *island;
@@ -50,6 +53,7 @@ int loader_follow(void (*changed)(void))
 	island = near_map(lo, hi, 4096);
 	if (!island)
 		return -ENOMEM;
+	before = removing;
 	callback = changed;
 	memcpy(island + 16, &target, sizeof(target));
 	arch_make_island(island, 16 - 6, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The consuming reader of an area, which writes into it; by turns, as trace_pipe. */
+/* The consuming reader of areas, which writes into them; by turns, as trace_pipe. A second one joins. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -26,16 +26,26 @@ static void turn(struct follow *f, struct graph_events *g, unsigned int number)
 	}
 }
 
+/* From the second question on it has ended. */
+static bool lives(const void *asked)
+{
+	return !(*(unsigned int *)asked)++;
+}
+
 static void use(const char *path)
 {
+	unsigned int asked = 0;
+	const struct followed what = {.path = path, .lives = lives, .arg = &asked};
 	struct graph_events *g;
 	struct follow *f;
 	int err;
 
-	if (follow_open(path, false, &f))
+	if (follow_open(&what, false, &f))
 		return;
 	for (unsigned int i = 0; i < TURNS; i++) {
-		err = follow_turn(f, NULL, i & 1);
+		if (i == 1 && follow_add(f, &what))
+			break;
+		err = follow_turn(f, NULL, i & 1 ? FOLLOW_HOLD_NS : 0);
 		if (err == -ESTALE && follow_renew(f))
 			break;
 		if (err <= 0)
@@ -46,6 +56,7 @@ static void use(const char *path)
 		turn(f, g, i);
 		graph_events_free(g);
 		follow_any(f, NULL);
+		follow_lives(f);
 		follow_tracing_on(f);
 	}
 	follow_close(f);

@@ -137,7 +137,9 @@ void mangle_area(struct mangle *m, size_t at, size_t n)
 	static const uint16_t heads[] = {8,  10, 12, 16, 20, 24, 32, 40,
 					 44, 48, 72, 76, 80, 88, 92, 96};
 	unsigned int t = (unsigned int)mangle_random(m, AREA_NR_TABLES);
-	size_t table = at + offsetof(struct area_header, tables) + t * sizeof(struct area_table);
+	size_t table = at + (t < AREA_MAX_TABLES ? offsetof(struct area_header, tables[t])
+						 : offsetof(struct area_header,
+							    more_tables[t - AREA_MAX_TABLES]));
 	uint64_t rows = mangle_get(m, table, 8), stride = mangle_get(m, table + 8, 4);
 	uint64_t count = mangle_get(m, table + 16, 4);
 	uint64_t pages = mangle_get(m, at + offsetof(struct area_header, pages_offset), 8);

@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -143,6 +144,43 @@ def write(path, text, flags=os.O_TRUNC):
     except OSError as e:
         err = err or e.errno
     return err
+
+
+def nonblock(path):
+    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+
+def drain(fd, size=65536):
+    text = b""
+    while True:
+        try:
+            chunk = os.read(fd, size)
+        except BlockingIOError:
+            return text.decode()
+        if not chunk:
+            return text.decode()
+        text += chunk
+
+
+def sub_buffer_events(page):
+    """(stamp, type, bytes) of a sub-buffer's events."""
+    ts, commit = struct.unpack_from("<QQ", page)
+    assert not commit >> 31, "a loss"
+    at, end = 16, 16 + (commit & 0xfffff)
+    while at < end:
+        word, = struct.unpack_from("<I", page, at)
+        kind, delta = word & 31, word >> 5
+        at += 4
+        if kind in (29, 30, 31):
+            high, = struct.unpack_from("<I", page, at)
+            at += 4
+            assert kind == 30, "time goes back"
+            ts += (high << 27) + delta
+            continue
+        assert kind, "our events are short"
+        ts += delta
+        yield ts, struct.unpack_from("<H", page, at)[0], page[at:at + 4 * kind]
+        at += 4 * kind
 
 
 def untimed(text):

@@ -10,23 +10,7 @@ import subprocess
 import threading
 import time
 
-from mount_test import main, mounted, read, steps, until, untimed, write
-
-
-def nonblock(path):
-    return os.open(path, os.O_RDONLY | os.O_NONBLOCK)
-
-
-def drain(fd, size=65536):
-    text = b""
-    while True:
-        try:
-            chunk = os.read(fd, size)
-        except BlockingIOError:
-            return text.decode()
-        if not chunk:
-            return text.decode()
-        text += chunk
+from mount_test import drain, main, mounted, nonblock, read, steps, sub_buffer_events, until, untimed, write
 
 
 def test_what_is_read_is_gone(w):
@@ -160,27 +144,6 @@ def test_when_the_process_ends(w):
         assert b"".join(texts).count(b"leaf <-mid") == 10
 
 
-def events(page):
-    """(stamp, type, bytes) of a sub-buffer's events."""
-    ts, commit = struct.unpack_from("<QQ", page)
-    assert not commit >> 31, "a loss"
-    at, end = 16, 16 + (commit & 0xfffff)
-    while at < end:
-        word, = struct.unpack_from("<I", page, at)
-        kind, delta = word & 31, word >> 5
-        at += 4
-        if kind in (29, 30, 31):
-            high, = struct.unpack_from("<I", page, at)
-            at += 4
-            assert kind == 30, "time goes back"
-            ts += (high << 27) + delta
-            continue
-        assert kind, "our events are short"
-        ts += delta
-        yield ts, struct.unpack_from("<H", page, at)[0], page[at:at + 4 * kind]
-        at += 4 * kind
-
-
 def test_raw_pages(w):
     with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}/per_cpu"
@@ -194,7 +157,7 @@ def test_raw_pages(w):
                 except BlockingIOError:
                     break
                 assert len(page) == 4096
-                seen += events(page)
+                seen += sub_buffer_events(page)
             os.close(fd)
         assert len(seen) == 3000 and all(kind == 1 and len(data) == 24 for _, kind, data in seen)
         pids = {struct.unpack_from("<i", data, 4)[0] for _, _, data in seen}
@@ -205,7 +168,7 @@ def test_raw_pages(w):
         os.sched_setaffinity(p.pid, {0})
         threading.Timer(0.1, p.start, (1,)).start()
         page = b"".join(os.read(fd, 1000) for _ in range(5))
-        assert len(page) == 4096 and 1 <= len(list(events(page))) <= 3
+        assert len(page) == 4096 and 1 <= len(list(sub_buffer_events(page))) <= 3
         os.close(fd)
 
 
@@ -219,7 +182,7 @@ def test_raw_pages_while_it_runs(w):
             while len(kinds) < 12000:
                 for fd in fds:
                     try:
-                        kinds += [kind for _, kind, _ in events(os.read(fd, 4096))]
+                        kinds += [kind for _, kind, _ in sub_buffer_events(os.read(fd, 4096))]
                     except BlockingIOError:
                         pass
             p.p.stdout.readline()

@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """A session: a process and all that it starts, one set of files for all."""
+import collections
 import contextlib
 import errno
 import os
 import re
+import struct
 import subprocess
+import threading
 
-from mount_test import BIN, STEPS, fuse, main, mounted, need, read, root, until, write
+from mount_test import (BIN, STEPS, drain, fuse, main, mounted, need, nonblock, read, root, sub_buffer_events,
+                        until, write)
 
 ALL = "#### all functions enabled ####\n"
 
@@ -67,6 +71,14 @@ def session(w, name, boot=""):
         w.run("clean")
 
 
+def failing(call, path):
+    try:
+        call(path)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
 def tell(p, line):
     p.stdin.write(line.encode() + b"\n")
     p.stdin.flush()
@@ -124,6 +136,130 @@ def test_all_that_it_starts(w):
         assert "leaf <-mid" not in read(f"{at}/trace")
         assert write(f"{at}/current_tracer", "nosuch") == errno.EINVAL
         assert write(f"{at}/trace", None) == 0
+
+
+def child_of(p, m, known=()):
+    """Start another member; its pid."""
+    tell(p, "new")
+    expect(p, b"ready")
+    child, = until(lambda: {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid, *known})
+    return child
+
+
+def take(path, texts):
+    with open(path, "rb", buffering=0) as f:
+        while chunk := f.read(65536):
+            texts.append(chunk)
+
+
+def test_pipe_in_order_of_time(w):
+    """Members that call at the same time, one that comes later, one that has ended."""
+    with session(w, "both", boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at, texts = f"{m}/both", []
+        child = child_of(p, m)
+        t = threading.Thread(target=take, args=(f"{at}/trace_pipe", texts))
+        t.start()
+        for _ in range(20):
+            tell(p, ">1000")
+            tell(p, "1000")
+            expect(p, b"1000")
+            expect(p, b"1000")
+        for name in ("trace_pipe", "per_cpu/cpu0/trace_pipe"):
+            try:
+                os.open(f"{at}/{name}", os.O_RDONLY)
+                raise AssertionError("two read")
+            except OSError as e:
+                assert e.errno == errno.EBUSY
+        assert write(f"{at}/current_tracer", "nop") == errno.EBUSY
+        third = child_of(p, m, (child,))
+        tell(p, ">1000")
+        expect(p, b"1000")
+        os.kill(third, 9)
+        tell(p, "500")
+        expect(p, b"500")
+        until(lambda: b"".join(texts).count(b" <-") >= 3 * 41500)
+        assert write(f"{at}/tracing_on", "0") == 0
+        t.join()
+        lines = b"".join(texts).decode().splitlines()
+        by_pid = collections.Counter(int(line.split()[0].rsplit("-", 1)[1]) for line in lines)
+        assert by_pid == {p.pid: 3 * 20500, child: 3 * 20000, third: 3 * 1000}, by_pid
+        stamps = [line.split()[3] for line in lines]
+        assert stamps == sorted(stamps, key=lambda s: float(s[:-1]))
+        assert read(f"{at}/trace").count(" <-") == 0
+        assert write(f"{at}/current_tracer", "nop") == 0
+
+
+def test_raw_pages(w):
+    """Every CPU's, of all members, those that come while they are read too; a call in one of them goes on."""
+    with session(w, "both", boot="ftrace=function_graph ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at, known = f"{m}/both/per_cpu", []
+        fds = [nonblock(f"{at}/{c}/trace_pipe_raw") for c in os.listdir(at)]
+        calls = collections.Counter()
+        for n in (10, 100, 1000):
+            known.append(child_of(p, m, known))
+            size = lambda name: int(read(f"{m}/{name}/buffer_total_size_kb"))
+            until(lambda: size("both") == sum(map(size, (p.pid, *known))))
+            tell(p, f">{n}")
+            tell(p, f"{n}")
+            expect(p, b"%d" % n)
+            expect(p, b"%d" % n)
+
+            def look():
+                for fd in fds:
+                    with contextlib.suppress(BlockingIOError):
+                        for _, kind, data in sub_buffer_events(os.read(fd, 4096)):
+                            calls[kind, struct.unpack_from("<i", data, 4)[0]] += 1
+                return calls[10, known[-1]] == calls[11, known[-1]] == 3 * n
+            until(look)
+        until(lambda: look() and calls[11, p.pid] == 3 * 1110)
+        assert calls[10, p.pid] == 3 * 1110 and sum(calls.values()) == 4 * 3330, calls
+        for fd in fds:
+            os.close(fd)
+
+
+def test_instances(w):
+    """One of a session is one of each member, those that come later too."""
+    with session(w, "both") as p, mounted(w) as m:
+        at = f"{m}/both"
+        foo = f"{at}/instances/foo"
+        child = child_of(p, m)
+        os.mkdir(foo)
+        assert failing(os.mkdir, foo) == errno.EEXIST
+        assert write(f"{foo}/set_ftrace_filter", "leaf\n") == 0
+        assert write(f"{foo}/current_tracer", "function") == 0
+        third = child_of(p, m, (child,))
+        for pid in (p.pid, child, third):
+            until(lambda: os.listdir(f"{m}/{pid}/instances") == ["foo"])
+            until(lambda: read(f"{m}/{pid}/instances/foo/current_tracer") == "function\n")
+            assert read(f"{m}/{pid}/instances/foo/set_ftrace_filter") == "leaf\n"
+            assert read(f"{m}/{pid}/current_tracer") == "nop\n"
+        tell(p, "2")
+        tell(p, ">3")
+        expect(p, b"2")
+        expect(p, b"3")
+        lines = [line.split()[0] for line in read(f"{foo}/trace").splitlines() if "leaf <-mid" in line]
+        assert collections.Counter(lines) == {f"nest-{p.pid}": 4, f"nest-{third}": 6}, lines
+        assert "leaf" not in read(f"{at}/trace")
+        fd = nonblock(f"{foo}/trace_pipe")
+        text = b""
+        while text.count(b"leaf <-mid") < 10:
+            with contextlib.suppress(BlockingIOError):
+                text += os.read(fd, 65536)
+        assert failing(os.rmdir, foo) == errno.EBUSY
+        os.close(fd)
+        until(lambda: failing(os.rmdir, foo) == 0)
+        assert [os.listdir(f"{m}/{n}/instances") for n in ("both", p.pid, child, third)] == [[]] * 4
+        assert failing(os.rmdir, foo) == errno.ENOENT and not os.path.exists(foo)
+        # a member that comes now has none, and one that is made anew begins anew
+        os.mkdir(foo)
+        assert read(f"{foo}/current_tracer") == "nop\n"
+        fourth = child_of(p, m, (child, third))
+        until(lambda: os.listdir(f"{m}/{fourth}/instances") == ["foo"])
+        assert read(f"{m}/{fourth}/instances/foo/current_tracer") == "nop\n"
+        os.rmdir(foo)
+        os.mkdir(f"{m}/{child}/instances/own")
+        assert os.path.exists(f"{at}/instances/own/trace") and not os.path.exists(f"{m}/{p.pid}/instances/own")
+        assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
 
 
 def test_emptied(w):
@@ -201,6 +337,43 @@ def test_enter(w):
         expect(p, b"2")
         text = w.run("enter", "both", "--", "cat", "/sys/kernel/tracing/trace").stdout.decode()
         assert text.count("leaf <-mid") == 6, text
+
+
+def test_trace_cmd(w):
+    """Stock trace-cmd on a session, by pages that it splices and that it reads; a member comes meanwhile."""
+    need("trace-cmd")
+    fuse()
+    root()
+    for how in ([], ["--nosplice"]):
+        with session(w, "both") as p:
+            fifo = w.path("go")
+            os.mkfifo(fifo)
+            cmd = subprocess.Popen([BIN, "enter", "both", "--", "trace-cmd", "record", "-p", "function_graph",
+                                    "-l", "leaf", "-l", "mid", *how, "-o", "out.dat", "sh", "-c",
+                                    f"echo > {fifo}; cat {fifo}"], cwd=w.dir, env=w.env,
+                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            with open(fifo) as f:
+                f.read()
+            tell(p, "1000")
+            expect(p, b"1000")
+            tell(p, "new")
+            expect(p, b"ready")
+            child, = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
+            # what was written goes to it too, soon
+            until(lambda: w.run("get", "-P", child, "current_tracer").stdout == b"function_graph\n" and
+                  w.run("get", "-P", child, "tracing_on").stdout == b"1\n")
+            tell(p, ">2000")
+            expect(p, b"2000")
+            with open(fifo, "w") as f:
+                f.write("\n")
+            out = cmd.communicate(timeout=200)[0]
+            os.unlink(fifo)
+            assert cmd.returncode == 0, out
+        text = subprocess.run(["trace-cmd", "report", "out.dat"], cwd=w.dir, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, check=True).stdout.decode()
+        entries = re.findall(r"nest-(\d+) .*\| +mid\(\) {", text)
+        assert collections.Counter(entries) == {str(p.pid): 1000, child: 2000}, (how, collections.Counter(entries))
+        assert len(re.findall(r"us +\| +leaf\(\);", text)) == 6000
 
 
 main(globals())

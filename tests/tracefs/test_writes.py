@@ -416,8 +416,9 @@ def test_modes(w):
             for folder, _, names in os.walk(door.path("")):
                 for name in names:
                     path = os.path.relpath(os.path.join(folder, name), door.path(""))
-                    # tracing_enabled is of ftrace's first years: 6.12 has none
-                    if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/|tracing_enabled$", path) and \
+                    # tracing_enabled is of ftrace's first years; the other one is in the kernel a sysctl
+                    if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/|"
+                                    r"(tracing|stack_tracer)_enabled$", path) and \
                             os.stat(door.path(path)).st_mode & 0o222:
                         untold += [path] if path not in told else []
             assert not untold, untold

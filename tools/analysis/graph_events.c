@@ -410,6 +410,12 @@ void graph_events_again(struct graph_events *g)
 	merge_again(g->merge);
 }
 
+void graph_events_go_on(struct graph_events *g, struct reader *r)
+{
+	g->r = r;
+	merge_go_on(g->merge, r);
+}
+
 uint64_t graph_events_nr_taken(const struct graph_events *g, unsigned int cpu)
 {
 	return merge_nr_taken(g->merge, cpu);

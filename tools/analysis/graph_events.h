@@ -45,6 +45,8 @@ int graph_events_next(struct graph_events *g, const struct graph_event **ev);
 
 /* After the end: the reader has more records; go on with them, in the calls that are open. */
 void graph_events_again(struct graph_events *g);
+/* ... or @r has, a reader of the same processes made anew. */
+void graph_events_go_on(struct graph_events *g, struct reader *r);
 
 /* How many records of a CPU went into the events so far. */
 uint64_t graph_events_nr_taken(const struct graph_events *g, unsigned int cpu);

@@ -22,6 +22,7 @@ struct lane {
 
 struct merge {
 	struct reader *r;
+	unsigned int nr_cpus;
 	struct lane *lanes; /* a CPU each */
 	bool *skip;
 	struct lane **heap; /* those that have a record, the earliest first */
@@ -40,6 +41,7 @@ struct merge *merge_new(struct reader *r)
 	if (!m)
 		return NULL;
 	m->r = r;
+	m->nr_cpus = r->nr_cpus;
 	m->lanes = calloc(nr, sizeof(*m->lanes));
 	m->heap = calloc(nr, sizeof(struct lane *));
 	m->skip = calloc(nr, sizeof(*m->skip));
@@ -57,7 +59,7 @@ void merge_free(struct merge *m)
 
 	if (!m)
 		return;
-	for (cpu = 0; m->lanes && cpu < m->r->nr_cpus; cpu++)
+	for (cpu = 0; m->lanes && cpu < m->nr_cpus; cpu++)
 		free(m->lanes[cpu].batch);
 	free(m->lanes);
 	free(m->heap);
@@ -67,7 +69,7 @@ void merge_free(struct merge *m)
 
 void merge_skip_cpu(struct merge *m, unsigned int cpu)
 {
-	if (cpu < m->r->nr_cpus)
+	if (cpu < m->nr_cpus)
 		m->skip[cpu] = true;
 }
 
@@ -121,7 +123,7 @@ static int begin(struct merge *m)
 	int ret;
 
 	m->begun = true;
-	for (cpu = 0; cpu < m->r->nr_cpus; cpu++) {
+	for (cpu = 0; cpu < m->nr_cpus; cpu++) {
 		struct lane *l = &m->lanes[cpu];
 
 		l->cpu = cpu;
@@ -205,6 +207,12 @@ void merge_again(struct merge *m)
 {
 	if (!m->nr_heap)
 		m->begun = false;
+}
+
+void merge_go_on(struct merge *m, struct reader *r)
+{
+	m->r = r;
+	merge_again(m);
 }
 
 uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu)

@@ -22,6 +22,8 @@ int merge_next(struct merge *m, const struct record **rec);
 
 /* After the end: the reader has more records; go on with them. */
 void merge_again(struct merge *m);
+/* ... or @r has, which has as many CPUs. */
+void merge_go_on(struct merge *m, struct reader *r);
 
 /* How many records of a CPU merge_next() has handed out. */
 uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu);

@@ -2,7 +2,7 @@
 /*
  * See enter.h. In a namespace of its own the mount lies over the mount point of the real tracefs: its
  * line in /proc/mounts is how libtracefs finds the folder, and a mount of FUSE can have none of that
- * type. A text of the process's symbols lies over /proc/kallsyms, from which readers take names, and
+ * type. A file of it with the processes' symbols lies over /proc/kallsyms, from which readers take names, and
  * files that take any value over the sysctls that clients write, so that the kernel's stay as they are;
  * over one that the process has, too, lies the process's.
  * What is needed for that is on a tmpfs of the namespace alone: nothing is left behind.
@@ -29,8 +29,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/mount/mount.h"
-#include "tools/reader/reader.h"
-#include "tools/reader/symbols.h"
+#include "tools/mount/process.h"
 
 #define TRACEFS	 "/sys/kernel/tracing"
 #define SYSCTLS	 "/proc/sys/kernel"
@@ -106,23 +105,6 @@ static int find_tracefs(char *dir, size_t bytes)
 	return 0;
 }
 
-static int put_kallsyms(const struct target *t, const char *path)
-{
-	struct reader *r;
-	FILE *f;
-	int err = reader_open_area(t->path, &r);
-
-	if (err)
-		return err;
-	f = fopen(path, "we");
-	err = f ? symbols_print_kallsyms(r->symbols, f)
-		: fail_errno(errno, "cannot write %s", path);
-	if (f && fclose(f) && !err)
-		err = fail_errno(errno, "cannot write %s", path);
-	reader_close(r);
-	return err;
-}
-
 static int bind_file(const char *from, const char *over)
 {
 	if (access(over, F_OK))
@@ -133,15 +115,11 @@ static int bind_file(const char *from, const char *over)
 }
 
 /* Files that stand in for the kernel's; @dir is a tmpfs of ours. */
-static int stand_in(const struct target *t, const char *dir)
+static int stand_in(const char *dir)
 {
 	char path[PATH_MAX];
-	int err;
+	int err = 0;
 
-	snprintf(path, sizeof(path), "%s/kallsyms", dir);
-	err = put_kallsyms(t, path);
-	if (!err)
-		err = bind_file(path, "/proc/kallsyms");
 	for (size_t i = 0; !err && i < sizeof(sysctls) / sizeof(*sysctls); i++) {
 		snprintf(path, sizeof(path), "%s/%zu", dir, i);
 		err = write_file(path, sysctls[i].text);
@@ -199,12 +177,14 @@ static int widen_sysctls(const char *missing)
 	return err;
 }
 
-/* @dir: where the process's files are. */
-static int forward_sysctls(const char *dir)
+/* What lies over the kernel's of @dir, where the process's files are. */
+static int forward(const char *dir)
 {
 	char from[PATH_MAX], over[PATH_MAX];
-	int err = 0;
+	int err;
 
+	snprintf(from, sizeof(from), "%s/" PROCESS_KALLSYMS, dir);
+	err = bind_file(from, "/proc/kallsyms");
 	for (size_t i = 0; !err && i < sizeof(forwarded) / sizeof(*forwarded); i++) {
 		snprintf(from, sizeof(from), "%s/%s", dir, forwarded[i].file);
 		snprintf(over, sizeof(over), SYSCTLS "/%s", forwarded[i].name);
@@ -218,7 +198,7 @@ static int forward_sysctls(const char *dir)
 	return err;
 }
 
-static int private_files(const struct target *t)
+static int private_files(void)
 {
 	char dir[] = "/tmp/vestige-enter-XXXXXX";
 	int err;
@@ -228,7 +208,7 @@ static int private_files(const struct target *t)
 	if (mount("vestige", dir, "tmpfs", 0, "mode=0700")) {
 		err = fail_errno(errno, "cannot mount a tmpfs");
 	} else {
-		err = stand_in(t, dir);
+		err = stand_in(dir);
 		/* what is bound stays */
 		umount2(dir, MNT_DETACH);
 	}
@@ -304,16 +284,17 @@ int enter_run(const char *name, const struct target *t, char **argv, int *status
 	if (!err && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		err = fail_errno(errno, "cannot make the mounts private");
 	if (!err)
-		err = private_files(t);
+		err = private_files();
 	if (!err)
 		err = find_tracefs(dir, sizeof(dir));
 	if (!err)
 		err = serve(dir, name, &server);
 	if (!err)
-		err = forward_sysctls(dir);
+		err = forward(dir);
 	if (!err)
 		*status = run(argv);
 	if (server > 0) {
+		umount2("/proc/kallsyms", MNT_DETACH);
 		umount2(dir, MNT_DETACH);
 		kill(server, SIGTERM);
 		while (waitpid(server, NULL, 0) < 0 && errno == EINTR)

@@ -23,6 +23,7 @@
 #include "abi/option.h"
 #include "tools/base/fail.h"
 #include "tools/mount/members_pipe.h"
+#include "tools/mount/members_raw.h"
 #include "tools/mount/text.h"
 #include "tools/mount/wake.h"
 #include "tools/target/pipe.h"
@@ -65,11 +66,12 @@ struct file {
 	bool readable, writable;
 	bool paused; /* tracing_on was switched off for as long as this is open */
 	char path[256];
-	pthread_mutex_t lock;	      /* of what follows */
-	struct text *text;	      /* what is read */
-	struct pipe *pipe;	      /* instead, of trace_pipe */
-	struct members_pipe *members; /* of a session's */
-	struct raw *raw;	      /* of trace_pipe_raw */
+	pthread_mutex_t lock;		 /* of what follows */
+	struct text *text;		 /* what is read */
+	struct pipe *pipe;		 /* instead, of trace_pipe */
+	struct members_pipe *members;	 /* of a session's */
+	struct raw *raw;		 /* of trace_pipe_raw */
+	struct members_raw *members_raw; /* of a session's */
 	size_t raw_at; /* of a page read in pieces: what is handed out; 0 none is left */
 	char *raw_page;
 	bool clear;	/* O_TRUNC has not been carried out */
@@ -97,7 +99,9 @@ static int check_tracer(struct file *f, const char *text, size_t n)
 	char word[64], names[512], *p, *next;
 	int busy = 0;
 
-	if (strcmp(f->at.name, "current_tracer") || n >= sizeof(word) || !process_has_pipes(f->p))
+	if (strcmp(f->at.name, "current_tracer") || n >= sizeof(word))
+		return 0;
+	if (!(f->session ? session_has_pipes(f->session) : process_has_pipes(f->p)))
 		return 0;
 	snprintf(word, sizeof(word), "%.*s", (int)n, text);
 	word[strcspn(word, " \t\n")] = '\0';
@@ -134,16 +138,29 @@ static int check_mode(const struct process_file *at, bool readable, bool writabl
 	return 0;
 }
 
+static int claim(struct file *f)
+{
+	return f->session ? session_claim(f->session, f->at.cpu) : process_claim(f->p, f->at.cpu);
+}
+
+static void unclaim(struct file *f)
+{
+	if (f->session)
+		session_unclaim(f->session, f->at.cpu);
+	else
+		process_unclaim(f->p, f->at.cpu);
+}
+
 static int open_pipe(struct file *f)
 {
-	int err = process_claim(f->p, f->at.cpu);
+	int err = claim(f);
 
 	if (err)
 		return err;
 	err = f->session ? members_pipe_open(f->session, f->at.cpu, &f->members)
 			 : pipe_open(&f->p->t, f->at.cpu, &f->pipe);
 	if (err)
-		process_unclaim(f->p, f->at.cpu);
+		unclaim(f);
 	return fs_errno(f, err);
 }
 
@@ -163,15 +180,40 @@ static int open_raw(struct file *f)
 {
 	int err;
 
-	if (f->session) /* a member's has it */
-		return -EOPNOTSUPP;
 	f->raw_page = malloc(RAW_PAGE_BYTES);
 	if (!f->raw_page)
 		return -ENOMEM;
-	err = process_raw_get(f->p, f->at.cpu, &f->raw);
+	if (f->session) {
+		err = members_raw_get(f->session, f->at.cpu, &f->members_raw);
+		if (!err)
+			session_raw_opened(f->session);
+	} else {
+		err = process_raw_get(f->p, f->at.cpu, &f->raw);
+	}
 	if (err)
 		free(f->raw_page);
 	return fs_errno(f, err);
+}
+
+static void close_raw(struct file *f)
+{
+	if (f->members_raw) {
+		session_raw_closed(f->session);
+		members_raw_put(f->members_raw, f->at.cpu);
+	} else {
+		process_raw_put(f->p, f->at.cpu);
+	}
+}
+
+static bool is_raw(const struct file *f)
+{
+	return f->raw || f->members_raw;
+}
+
+/* Of a session with those in it that have come. */
+static struct raw *raw_of(const struct file *f)
+{
+	return f->members_raw ? members_raw_now(f->members_raw) : f->raw;
 }
 
 int file_open(struct process *p, const char *path, int flags, struct file **out)
@@ -223,6 +265,8 @@ int file_open_session(struct session *s, struct process *p, const char *path, in
 	}
 	pause_trace(f);
 	process_opened(p, 1);
+	if (s)
+		session_opened(s, 1);
 	*out = f;
 	return 0;
 }
@@ -230,18 +274,25 @@ int file_open_session(struct session *s, struct process *p, const char *path, in
 /* A sub-buffer, or the rest of one. */
 static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
 {
+	static const enum raw_how raw_how[] = {
+		[FILE_WAIT] = RAW_PARTIAL,
+		[FILE_NONBLOCK] = RAW_ALL,
+		[FILE_SPLICE] = RAW_FULL,
+	};
 	size_t n;
 	int ret;
 
 	while (!f->raw_at) {
-		ret = raw_page(f->raw, f->at.cpu, f->raw_page, how != FILE_SPLICE);
+		struct raw *raw = raw_of(f);
+
+		ret = raw_page(raw, f->at.cpu, f->raw_page, raw_how[how]);
 		if (ret < 0)
 			return ret;
 		if (ret)
 			break;
 		if (how != FILE_WAIT)
 			return -EAGAIN;
-		if (!process_lives(f->p))
+		if (!raw_lives(raw))
 			return 0;
 		if (fuse_interrupted())
 			return -EINTR;
@@ -266,7 +317,7 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 	if (f->pipe)
 		return fs_errno(f, (int)pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
 						  fuse_interrupted));
-	if (f->raw)
+	if (is_raw(f))
 		return fs_errno(f, (int)read_raw(f, buf, bytes, how));
 	pthread_mutex_lock(&f->lock);
 	if (!f->text)
@@ -348,27 +399,29 @@ void file_release(struct file *f)
 	text_free(f->text);
 	if (f->members) {
 		members_pipe_close(f->members);
-		process_unclaim(f->p, f->at.cpu);
+		unclaim(f);
 	}
 	if (f->pipe) {
 		pipe_close(f->pipe);
-		process_unclaim(f->p, f->at.cpu);
+		unclaim(f);
 	}
-	if (f->raw)
-		process_raw_put(f->p, f->at.cpu);
+	if (is_raw(f))
+		close_raw(f);
 	free(f->raw_page);
 	process_opened(f->p, -1);
 	process_put(f->p);
-	if (f->session)
+	if (f->session) {
+		session_opened(f->session, -1);
 		session_put(f->session);
+	}
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
 
 bool file_ready(struct file *f)
 {
-	if (f->raw)
-		return f->raw_at || raw_ready(f->raw, f->at.cpu, !process_lives(f->p));
+	if (is_raw(f))
+		return f->raw_at || raw_ready(raw_of(f), f->at.cpu);
 	if (f->members)
 		return members_pipe_ready(f->members);
 	return !f->pipe || pipe_ready(f->pipe);
@@ -380,7 +433,7 @@ unsigned int file_poll(struct file *f, void *handle)
 
 	if (file_ready(f)) {
 		wake_drop(handle);
-		return f->pipe || f->raw || f->members ? in : in | POLLOUT | POLLWRNORM;
+		return f->pipe || is_raw(f) || f->members ? in : in | POLLOUT | POLLWRNORM;
 	}
 	wake_when(f, handle);
 	/* it may have become so before it was waited for */

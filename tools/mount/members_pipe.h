@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* trace_pipe of a session: what its members record, as they come. */
+/* trace_pipe of a session: what its members record, in order of time. */
 #ifndef VESTIGE_TOOLS_MOUNT_MEMBERS_PIPE_H
 #define VESTIGE_TOOLS_MOUNT_MEMBERS_PIPE_H
 

@@ -38,7 +38,7 @@ static void process_free(struct process *p)
 	target_close(&p->t);
 	file_tree_free(&p->tree);
 	pthread_mutex_destroy(&p->lock);
-	free(p->pipe_cpus);
+	claims_free(&p->claims);
 	free(p);
 }
 
@@ -156,8 +156,7 @@ static struct process *find_new(int pid, const char *instance, int *err)
 		p->dev = st.st_dev;
 		p->ino = st.st_ino;
 		p->uid = st.st_uid;
-		p->pipe_cpus = calloc(p->head.nr_cpus, 1);
-		if (!p->pipe_cpus)
+		if (claims_init(&p->claims, p->head.nr_cpus))
 			*err = fail(ENOMEM, "no memory for a process");
 	}
 	if (*err) {
@@ -388,6 +387,11 @@ int process_find(struct process *p, const char *path, struct process_file *file)
 	bool is_dir;
 	int err;
 
+	if (!strcmp(path, PROCESS_KALLSYMS)) {
+		*file = (struct process_file){.mode = 0444, .cpu = UINT32_MAX};
+		snprintf(file->name, sizeof(file->name), PROCESS_KALLSYMS);
+		return 0;
+	}
 	pthread_mutex_lock(&p->lock);
 	err = refresh_tree(p);
 	if (!err)
@@ -500,31 +504,18 @@ int process_files(struct process *p, const char *dir,
 
 int process_claim(struct process *p, unsigned int cpu)
 {
-	unsigned int first = cpu == UINT32_MAX ? 0 : cpu;
-	unsigned int end = cpu == UINT32_MAX ? p->head.nr_cpus : cpu + 1;
-	int err = 0;
+	int err;
 
 	pthread_mutex_lock(&p->lock);
-	for (unsigned int c = first; c < end; c++)
-		if (p->pipe_cpus[c])
-			err = -EBUSY;
-	for (unsigned int c = first; c < end && !err; c++)
-		p->pipe_cpus[c] = 1;
-	if (!err)
-		p->nr_pipes++;
+	err = claims_take(&p->claims, cpu);
 	pthread_mutex_unlock(&p->lock);
 	return err;
 }
 
 void process_unclaim(struct process *p, unsigned int cpu)
 {
-	unsigned int first = cpu == UINT32_MAX ? 0 : cpu;
-	unsigned int end = cpu == UINT32_MAX ? p->head.nr_cpus : cpu + 1;
-
 	pthread_mutex_lock(&p->lock);
-	for (unsigned int c = first; c < end; c++)
-		p->pipe_cpus[c] = 0;
-	p->nr_pipes--;
+	claims_give(&p->claims, cpu);
 	pthread_mutex_unlock(&p->lock);
 }
 
@@ -537,7 +528,7 @@ int process_raw_get(struct process *p, unsigned int cpu, struct raw **out)
 		err = raw_open(&p->t, &p->raw);
 	if (!err) {
 		p->nr_raw++;
-		p->nr_pipes++;
+		p->claims.nr_open++;
 		raw_join(p->raw, cpu);
 		*out = p->raw;
 	}
@@ -549,7 +540,7 @@ void process_raw_put(struct process *p, unsigned int cpu)
 {
 	pthread_mutex_lock(&p->lock);
 	raw_leave(p->raw, cpu);
-	p->nr_pipes--;
+	p->claims.nr_open--;
 	if (!--p->nr_raw) {
 		raw_close(p->raw);
 		p->raw = NULL;
@@ -562,7 +553,7 @@ bool process_has_pipes(struct process *p)
 	bool some;
 
 	pthread_mutex_lock(&p->lock);
-	some = p->nr_pipes != 0;
+	some = p->claims.nr_open != 0;
 	pthread_mutex_unlock(&p->lock);
 	return some;
 }

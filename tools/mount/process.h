@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "tools/mount/claims.h"
 #include "tools/target/file_tree.h"
 #include "tools/target/raw.h"
 #include "tools/target/target.h"
@@ -26,9 +27,8 @@ struct process {
 	bool has_tree;
 	struct raw *raw; /* while trace_pipe_raw is open, so many times: */
 	unsigned int nr_raw;
-	unsigned int nr_open;	  /* files */
-	unsigned int nr_pipes;	  /* that are open: trace_pipe and its like */
-	unsigned char *pipe_cpus; /* by CPU: somebody reads of it */
+	unsigned int nr_open; /* files */
+	struct claims claims;
 };
 
 /*
@@ -75,6 +75,9 @@ bool process_is_current(const struct process *p);
  * @put: returns non-zero to stop.
  */
 void process_list(int (*put)(void *arg, int pid), void *arg);
+
+/* A file that no folder lists: /proc/kallsyms as it would be if programs were kernels. */
+#define PROCESS_KALLSYMS ".kallsyms"
 
 /* What a path names, as it was when it was looked up. */
 struct process_file {

@@ -14,9 +14,11 @@ struct session;
 
 /*
  * session_get() - the session of that name.
+ * @instance: NULL; or that instance of its members, which is as a session of its own: those that have
+ * it are its members.
  * Return: it, to be given back with session_put(); NULL with *@err: -ENOENT it has no members.
  */
-struct session *session_get(const char *name, int *err);
+struct session *session_get(const char *name, const char *instance, int *err);
 void session_put(struct session *s);
 
 /* Each session that has a member. @put: returns non-zero to stop. */
@@ -32,10 +34,32 @@ struct process *session_first(struct session *s);
 unsigned int session_members(struct session *s, struct process ***out);
 
 /*
+ * session_claim() - become the one who reads a CPU's trace_pipe, UINT32_MAX: all of them. Members that
+ * come later are found without being asked for from now on.
+ * Return: 0 or -EBUSY. To be given back with session_unclaim().
+ * session_raw_opened(), session_raw_closed() - the same of trace_pipe_raw, which several may have.
+ */
+int session_claim(struct session *s, unsigned int cpu);
+void session_unclaim(struct session *s, unsigned int cpu);
+void session_raw_opened(struct session *s);
+void session_raw_closed(struct session *s);
+bool session_has_pipes(struct session *s);
+
+/*
  * session_write() - one write to each member that lives, and kept for those to come.
  * Return: 0 or -errno, of the first that refused it.
  */
 int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate);
+
+/*
+ * session_mkdir(), session_rmdir() - make or remove an instance in each member that lives, and in those
+ * to come. Return: 0 or -errno: EEXIST, ENOENT all have it, or none has; EBUSY files of it are open.
+ */
+int session_mkdir(struct session *s, const char *instance);
+int session_rmdir(struct session *s, const char *instance);
+
+/* A file of it was opened, or closed. */
+void session_opened(struct session *s, int change);
 
 /*
  * session_print() - what a file of the session reads as: the union of the members' lists, the sum of

@@ -14,6 +14,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/reader/reader.h"
+#include "tools/reader/symbols.h"
 #include "tools/target/render.h"
 #include "tools/target/trace_stream.h"
 
@@ -134,13 +135,37 @@ static int open_members(struct text *x)
 	return err;
 }
 
+static int open_reader(struct text *x)
+{
+	end_trace(x);
+	return x->session ? open_members(x) : reader_open_area(x->t->path, &x->r);
+}
+
+static int print_kallsyms(struct text *x, struct out *o)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	int err = open_reader(x);
+	FILE *f;
+
+	if (err)
+		return err;
+	f = open_memstream(&text, &bytes);
+	err = f ? symbols_print_kallsyms(x->r->symbols, f) : fail(ENOMEM, "no memory");
+	if (f && fclose(f) && !err)
+		err = fail(ENOMEM, "no memory for the symbols");
+	if (!err)
+		out_write(o, text, bytes);
+	free(text);
+	end_trace(x);
+	return err;
+}
+
 static int begin_trace(struct text *x)
 {
 	struct trace_shape shape = {.keep = UINT32_MAX};
-	int err;
+	int err = open_reader(x);
 
-	end_trace(x);
-	err = x->session ? open_members(x) : reader_open_area(x->t->path, &x->r);
 	if (err)
 		return err;
 	if (x->cpu != UINT32_MAX && x->cpu >= x->r->nr_cpus)
@@ -173,7 +198,11 @@ static int begin(struct text *x)
 	}
 	if (out_init_sink(&o, append, x))
 		return fail(ENOMEM, "no memory");
-	err = x->session ? session_print(x->session, x->path, &o) : render_any(x->t, x->path, &o);
+	if (!strcmp(x->path, PROCESS_KALLSYMS))
+		err = print_kallsyms(x, &o);
+	else
+		err = x->session ? session_print(x->session, x->path, &o)
+				 : render_any(x->t, x->path, &o);
 	end = out_end(&o);
 	x->made = !err && !end;
 	x->end = true;

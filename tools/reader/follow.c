@@ -4,6 +4,8 @@
  * discarding buffer that was taken whole is given back: so readers that come and go, and `trace`,
  * agree on what is left. A writer that reuses a page meanwhile makes its mark void (page_read_mark).
  * Per turn the descriptors of the pages in use are read, and the pages that have something new twice.
+ * A process that has ended and was read to its end costs nothing any more. Of several processes one
+ * whose area cannot be read is left out; the only one says why.
  * The area is untrusted: bounds are checked as area.h says. One thread at a time.
  * Tests: tests/tracefs/.
  */
@@ -24,56 +26,81 @@
 
 #define DESC_CHUNK 4096u
 
-struct follow {
+/* One of the processes. */
+struct member {
+	struct followed what;
 	char *path;
-	int fd;
-	struct meta *meta; /* of the reader; its counts are refreshed */
-	struct pages *pages;
-	struct reader *r;
-	bool dead;
-	bool names;
-	unsigned int nr_cpus; /* never changes: who reads has arrays of so many */
-	bool freed;	      /* pages were given back */
+	int fd;		   /* -1: there is nothing more of it */
+	struct meta *meta; /* the reader's, its counts refreshed; NULL: it has none of it */
+	bool dead;	   /* it had ended before the last turn */
+	bool taken;	   /* records were, which its counts do not say yet */
+	bool freed;	   /* pages were given back */
+	uint32_t number;
 	/* by page: as which it was last published with nothing left to take */
 	uint64_t *done;
 	uint32_t nr_done;
 };
 
-static struct area_cpu *row_of(const struct follow *f, unsigned int cpu)
-{
-	const struct area_buffer *b = f->meta->buffers;
+struct follow {
+	struct member **members;
+	uint32_t nr_members;
+	struct pages *pages;
+	struct reader *r;
+	bool names;
+	bool joined;	      /* some have come since the reader was made */
+	unsigned int nr_cpus; /* never changes: who reads has arrays of so many */
+};
 
-	return f->meta->nr_buffers && cpu < b->nr_cpus ? &f->meta->cpus[b->first_cpu + cpu] : NULL;
+static struct area_cpu *row_of(const struct member *m, unsigned int cpu)
+{
+	const struct area_buffer *b = m->meta->buffers;
+
+	return m->meta->nr_buffers && cpu < b->nr_cpus ? &m->meta->cpus[b->first_cpu + cpu] : NULL;
+}
+
+/* Its records are read, or it has come to nothing. */
+static void member_over(struct member *m)
+{
+	if (m->fd >= 0)
+		close(m->fd);
+	m->fd = -1;
+	m->meta = NULL;
+	free(m->done);
+	m->done = NULL;
+	m->nr_done = 0;
 }
 
 /* A page of whose records only those not taken are left; one that is being written ends at a gap. */
-static int read_rest(const struct follow *f, uint32_t index, uint64_t *page, struct page_desc *d)
+static int read_rest(const struct member *m, uint32_t index, uint64_t *page, struct page_desc *d)
 {
 	struct page_head *head = (struct page_head *)page;
 	uint32_t read;
-	int ret = area_read_page(f->fd, &f->meta->head, index, page, d, f->path);
+	int ret = area_read_page(m->fd, &m->meta->head, index, page, d, m->path);
 
 	if (ret <= 0)
 		return ret;
 	read = page_read_bytes(d->read, head->seq);
 	if (read < PAGE_HEAD_BYTES)
 		read = PAGE_HEAD_BYTES;
-	if (d->state == PAGE_OWNED && !f->dead) {
+	if (d->state == PAGE_OWNED && !m->dead) {
 		uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES, at = read;
 
 		while (at + 8 <= end && page[at / 8] && record_word_bytes(page[at / 8]))
 			at += record_word_bytes(page[at / 8]);
 		head->commit = at < end ? at : end;
 	}
-	area_hide(row_of(f, head->cpu), d, page);
+	area_hide(row_of(m, head->cpu), d, page);
 	return 1;
 }
 
 static int follow_fetch(void *arg, const struct page_ref *ref, void *page)
 {
+	const struct follow *f = arg;
 	struct page_desc d;
 
-	return read_rest(arg, ref->index, page, &d);
+	return f->members[ref->member]->meta
+		       ? read_rest(f->members[ref->member], ref->index, page, &d)
+		       : 0;
 }
 
 /* The source is the follow itself, which outlives its readers. */
@@ -82,16 +109,16 @@ static void keep(void *arg)
 	(void)arg;
 }
 
-static int load_meta(struct follow *f, struct meta **out)
+static int load_meta(const struct member *m, struct meta **out)
 {
 	struct stat st;
 	int err;
 
-	if (fstat(f->fd, &st))
-		return fail_errno(errno, "cannot stat %s", f->path);
-	err = meta_load(f->fd, 0, (uint64_t)st.st_size, f->path, out);
+	if (fstat(m->fd, &st))
+		return fail_errno(errno, "cannot stat %s", m->path);
+	err = meta_load(m->fd, 0, (uint64_t)st.st_size, m->path, out);
 	if (!err) {
-		err = area_check(*out, (uint64_t)st.st_size, f->path);
+		err = area_check(*out, (uint64_t)st.st_size, m->path);
 		if (err)
 			meta_free(*out);
 	}
@@ -100,80 +127,137 @@ static int load_meta(struct follow *f, struct meta **out)
 	return err;
 }
 
-static void tell_from(struct follow *f)
+/* Room for what is known of its pages. */
+static int make_done(struct member *m)
+{
+	uint64_t *more;
+
+	if (m->nr_done >= m->meta->nr_pages)
+		return 0;
+	more = realloc(m->done, (size_t)m->meta->nr_pages * sizeof(*more));
+	if (!more)
+		return fail(ENOMEM, "no memory for %u pages", m->meta->nr_pages);
+	memset(more + m->nr_done, 0, (m->meta->nr_pages - m->nr_done) * sizeof(*more));
+	m->done = more;
+	m->nr_done = m->meta->nr_pages;
+	return 0;
+}
+
+/* The tables of one for a new reader. Return: 0 or -errno with fail() set. */
+static int set_member(struct follow *f, struct member *m)
+{
+	struct meta *meta;
+	int err;
+
+	m->meta = NULL;
+	err = load_meta(m, &meta);
+	if (err)
+		return err;
+	if (f->nr_cpus && meta->head.nr_cpus != f->nr_cpus) {
+		meta_free(meta);
+		return fail(EINVAL, "%s is damaged: it has other CPUs than before", m->path);
+	}
+	f->nr_cpus = meta->head.nr_cpus;
+	err = pages_set_member(f->pages, m->number, meta);
+	if (err)
+		return err;
+	m->meta = meta;
+	return make_done(m);
+}
+
+static void tell_from(struct follow *f, const struct member *m)
 {
 	for (unsigned int c = 0; c < f->r->nr_cpus; c++) {
-		const struct area_cpu *row = row_of(f, c);
+		const struct area_cpu *row = row_of(m, c);
 
 		if (row)
-			pages_set_told(f->pages, c, row->told_lost, row->told_overrun);
+			pages_set_told(f->pages, m->number, c, row->told_lost, row->told_overrun);
 	}
+}
+
+static int set_members(struct follow *f)
+{
+	int err = pages_follow(f->pages);
+
+	for (uint32_t i = 0; i < f->nr_members && !err; i++) {
+		struct member *m = f->members[i];
+
+		if (m->fd < 0)
+			continue;
+		err = set_member(f, m);
+		if (err && f->nr_members > 1) {
+			member_over(m);
+			err = 0;
+		}
+	}
+	return err;
 }
 
 static int make_reader(struct follow *f)
 {
 	const struct pages_source source = {.fetch = follow_fetch, .close = keep, .arg = f};
 	struct pages_finish how = {.sample_clock = true, .note = note_line};
-	struct meta *m;
-	int err = load_meta(f, &m);
+	int err;
 
-	if (err)
-		return err;
 	if (f->r)
 		reader_close(f->r);
 	f->r = NULL;
-	f->meta = NULL;
-	if (f->nr_cpus && m->head.nr_cpus != f->nr_cpus) {
-		meta_free(m);
-		return fail(EINVAL, "%s is damaged: it has other CPUs than before", f->path);
-	}
+	f->joined = false;
 	f->pages = pages_new(&source);
-	if (!f->pages) {
-		meta_free(m);
+	if (!f->pages)
 		return -ENOMEM;
-	}
-	err = pages_follow(f->pages);
-	if (err)
-		meta_free(m);
-	else
-		err = pages_set_member(f->pages, 0, m);
+	err = set_members(f);
 	if (err) {
 		pages_free(f->pages);
 		return err;
 	}
 	how.no_names = !f->names;
-	how.cmdline = m->head.exe;
+	for (uint32_t i = f->nr_members; i--;)
+		if (f->members[i]->meta)
+			how.cmdline = f->members[i]->meta->head.exe;
 	how.nr_cpus_online = (unsigned int)sysconf(_SC_NPROCESSORS_ONLN);
 	f->r = pages_finish(f->pages, &how, &err);
 	if (!f->r)
 		return err;
-	f->meta = m;
-	f->nr_cpus = f->r->nr_cpus;
-	if (f->nr_done < m->nr_pages) {
-		uint64_t *more = realloc(f->done, (size_t)m->nr_pages * sizeof(*more));
-
-		if (!more)
-			return fail(ENOMEM, "no memory for %u pages", m->nr_pages);
-		memset(more + f->nr_done, 0, (m->nr_pages - f->nr_done) * sizeof(*more));
-		f->done = more;
-		f->nr_done = m->nr_pages;
-	}
-	tell_from(f);
+	for (uint32_t i = 0; i < f->nr_members; i++)
+		if (f->members[i]->meta)
+			tell_from(f, f->members[i]);
 	return 0;
 }
 
-int follow_open(const char *path, bool names, struct follow **out)
+int follow_add(struct follow *f, const struct followed *what)
+{
+	struct member **more = realloc(f->members, (f->nr_members + 1) * sizeof(struct member *));
+	struct member *m = calloc(1, sizeof(*m));
+	uint64_t bytes;
+
+	if (more)
+		f->members = more;
+	if (m)
+		m->path = strdup(what->path);
+	if (!more || !m || !m->path) {
+		free(m);
+		return fail(ENOMEM, "no memory to follow %s", what->path);
+	}
+	m->what = *what;
+	m->number = f->nr_members;
+	m->fd = area_open(AT_FDCWD, m->path, O_RDWR, &bytes);
+	f->members[f->nr_members++] = m;
+	f->joined = true;
+	return m->fd < 0 ? m->fd : 0;
+}
+
+int follow_open(const struct followed *what, bool names, struct follow **out)
 {
 	struct follow *f = calloc(1, sizeof(*f));
-	uint64_t bytes;
 	int err;
 
 	if (!f)
-		return fail(ENOMEM, "no memory to follow %s", path);
+		return fail(ENOMEM, "no memory to follow %s", what->path);
 	f->names = names;
-	f->path = strdup(path);
-	f->fd = f->path ? area_open(AT_FDCWD, path, O_RDWR, &bytes) : fail(ENOMEM, "no memory");
-	err = f->fd < 0 ? f->fd : make_reader(f);
+	err = follow_add(f, what);
+	if (!err)
+		err = make_reader(f);
 	if (err) {
 		follow_close(f);
 		return err;
@@ -185,10 +269,12 @@ int follow_open(const char *path, bool names, struct follow **out)
 void follow_close(struct follow *f)
 {
 	reader_close(f->r);
-	if (f->fd >= 0)
-		close(f->fd);
-	free(f->done);
-	free(f->path);
+	for (uint32_t i = 0; i < f->nr_members; i++) {
+		member_over(f->members[i]);
+		free(f->members[i]->path);
+		free(f->members[i]);
+	}
+	free(f->members);
 	free(f);
 }
 
@@ -198,89 +284,108 @@ struct reader *follow_reader(struct follow *f)
 }
 
 /* Threads have come: the tables anew, while objects and functions are as they were. */
-static int renew_meta(struct follow *f)
+static int renew_meta(struct follow *f, struct member *m)
 {
-	struct meta *m;
-	int err = load_meta(f, &m);
+	struct meta *meta;
+	int err = load_meta(m, &meta);
 
 	if (err)
 		return err;
-	if (m->head.nr_cpus != f->nr_cpus || m->nr_objects != f->meta->nr_objects ||
-	    m->nr_functions != f->meta->nr_functions || m->nr_buffers < f->meta->nr_buffers ||
-	    m->nr_area_cpus != f->meta->nr_area_cpus) {
-		meta_free(m);
+	if (meta->head.nr_cpus != f->nr_cpus || meta->nr_objects != m->meta->nr_objects ||
+	    meta->nr_functions != m->meta->nr_functions || meta->nr_buffers < m->meta->nr_buffers ||
+	    meta->nr_area_cpus != m->meta->nr_area_cpus) {
+		meta_free(meta);
 		return 1;
 	}
-	f->meta = m;
-	return pages_set_member(f->pages, 0, m);
+	m->meta = meta;
+	return pages_set_member(f->pages, m->number, meta);
+}
+
+/* Of several processes the options, the tracer and the clock of the first are what is shown. */
+static bool is_first(const struct follow *f, const struct member *m)
+{
+	uint32_t i = 0;
+
+	while (i < m->number && !f->members[i]->meta)
+		i++;
+	return i == m->number;
+}
+
+static int refresh_cpus(struct member *m)
+{
+	const struct area_table *t = &m->meta->head.tables[AREA_CPUS];
+	struct area_buffer *b = m->meta->buffers;
+	struct area_cpu row;
+
+	for (uint32_t i = b->first_cpu; i < b->first_cpu + b->nr_cpus; i++) {
+		struct area_cpu *mine = &m->meta->cpus[i];
+		uint32_t backed = mine->nr_backed, first = mine->first_page;
+
+		if (pread(m->fd, &row, sizeof(row),
+			  (off_t)(t->offset + (uint64_t)i * t->entry_bytes)) !=
+		    (ssize_t)sizeof(row))
+			return fail(EIO, "%s was cut", m->path);
+		*mine = row;
+		/* bounds were checked once and stay; only what is backed grows */
+		mine->first_page = first;
+		mine->cpu = i - b->first_cpu;
+		if ((uint64_t)first + row.nr_backed > m->meta->nr_pages)
+			mine->nr_backed = backed;
+	}
+	return 0;
 }
 
 /*
  * The numbers that move. Return: 0; 1 when tables have grown that the reader was made of, or another
  * tracer records; -errno.
  */
-static int refresh(struct follow *f)
+static int refresh(struct follow *f, struct member *m)
 {
 	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS};
 	struct area_header head;
-	struct area_buffer now, *b = f->meta->buffers;
-	struct area_cpu row;
+	struct area_buffer now, *b = m->meta->buffers;
 	int err;
 
-	if (!f->meta->nr_buffers)
+	if (!m->meta->nr_buffers)
 		return 1;
-	if (pread(f->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
-	    pread(f->fd, &now, sizeof(now), (off_t)head.tables[AREA_BUFFERS].offset) !=
+	if (pread(m->fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    pread(m->fd, &now, sizeof(now), (off_t)head.tables[AREA_BUFFERS].offset) !=
 		    (ssize_t)sizeof(now))
-		return fail(EIO, "%s was cut", f->path);
+		return fail(EIO, "%s was cut", m->path);
 	for (size_t i = 0; i < sizeof(grow) / sizeof(*grow); i++)
-		if (head.tables[grow[i]].count != f->meta->head.tables[grow[i]].count)
+		if (head.tables[grow[i]].count != m->meta->head.tables[grow[i]].count)
 			return 1;
 	now.tracer[sizeof(now.tracer) - 1] = '\0';
-	if (strcmp(now.tracer, b->tracer) || now.options != b->options ||
-	    now.trace_clock != b->trace_clock)
+	if (is_first(f, m) && (strcmp(now.tracer, b->tracer) || now.options != b->options ||
+			       now.trace_clock != b->trace_clock))
 		return 1;
-	if (head.tables[AREA_TASKS].count != f->meta->head.tables[AREA_TASKS].count) {
-		err = renew_meta(f);
+	if (head.tables[AREA_TASKS].count != m->meta->head.tables[AREA_TASKS].count) {
+		err = renew_meta(f, m);
 		if (err)
 			return err;
-		b = f->meta->buffers;
+		b = m->meta->buffers;
 	}
 	b->flags = now.flags;
-	for (uint32_t i = 0; i < f->meta->nr_snapshots; i++) {
-		const struct area_table *t = &f->meta->head.tables[AREA_SNAPSHOTS];
+	for (uint32_t i = 0; i < m->meta->nr_snapshots; i++) {
+		const struct area_table *t = &m->meta->head.tables[AREA_SNAPSHOTS];
 
-		if (pread(f->fd, &f->meta->snapshots[i], sizeof(*f->meta->snapshots),
+		if (pread(m->fd, &m->meta->snapshots[i], sizeof(*m->meta->snapshots),
 			  (off_t)(t->offset + (uint64_t)i * t->entry_bytes)) !=
-		    (ssize_t)sizeof(*f->meta->snapshots))
-			return fail(EIO, "%s was cut", f->path);
+		    (ssize_t)sizeof(*m->meta->snapshots))
+			return fail(EIO, "%s was cut", m->path);
 	}
-	for (uint32_t i = b->first_cpu; i < b->first_cpu + b->nr_cpus; i++) {
-		const struct area_table *t = &f->meta->head.tables[AREA_CPUS];
-		struct area_cpu *mine = &f->meta->cpus[i];
-		uint32_t backed = mine->nr_backed, first = mine->first_page;
-
-		if (pread(f->fd, &row, sizeof(row),
-			  (off_t)(t->offset + (uint64_t)i * t->entry_bytes)) !=
-		    (ssize_t)sizeof(row))
-			return fail(EIO, "%s was cut", f->path);
-		*mine = row;
-		/* bounds were checked once and stay; only what is backed grows */
-		mine->first_page = first;
-		mine->cpu = i - b->first_cpu;
-		if ((uint64_t)first + row.nr_backed > f->meta->nr_pages)
-			mine->nr_backed = backed;
-	}
-	area_count_from_clear(f->meta);
-	return 0;
+	err = refresh_cpus(m);
+	if (!err)
+		area_count_from_clear(m->meta);
+	return err;
 }
 
 /* Call @each for the descriptors of pages that have an owner or records. */
-static int each_of_share(const struct follow *f, const struct area_share *s,
+static int each_of_share(const struct member *m, const struct area_share *s,
 			 int (*each)(void *arg, uint32_t index, const struct page_desc *d),
 			 void *arg)
 {
-	uint32_t stride = f->meta->head.tables[AREA_PAGES].entry_bytes;
+	uint32_t stride = m->meta->head.tables[AREA_PAGES].entry_bytes;
 	unsigned char *descs;
 	int ret = 0;
 
@@ -288,11 +393,11 @@ static int each_of_share(const struct follow *f, const struct area_share *s,
 		return 0;
 	descs = malloc((size_t)DESC_CHUNK * stride);
 	if (!descs)
-		return fail(ENOMEM, "%s: no memory", f->path);
+		return fail(ENOMEM, "%s: no memory", m->path);
 	for (uint32_t at = 0; at < s->nr && ret >= 0; at += DESC_CHUNK) {
 		uint32_t nr = s->nr - at < DESC_CHUNK ? s->nr - at : DESC_CHUNK;
-		ssize_t n = pread(f->fd, descs, (size_t)nr * stride,
-				  (off_t)area_desc_offset(&f->meta->head, s->first + at));
+		ssize_t n = pread(m->fd, descs, (size_t)nr * stride,
+				  (off_t)area_desc_offset(&m->meta->head, s->first + at));
 
 		nr = n > 0 ? (uint32_t)((size_t)n / stride) : 0;
 		for (uint32_t i = 0; i < nr && ret >= 0; i++) {
@@ -308,40 +413,41 @@ static int each_of_share(const struct follow *f, const struct area_share *s,
 }
 
 /* Of all of a CPU's pages. */
-static int each_page(const struct follow *f, unsigned int cpu,
+static int each_page(const struct member *m, unsigned int cpu,
 		     int (*each)(void *arg, uint32_t index, const struct page_desc *d), void *arg)
 {
 	int ret = 0;
 
-	for (unsigned int which = 0; row_of(f, cpu) && which < 2 && !ret; which++) {
-		struct area_share s = area_share(f->meta, f->meta->buffers->first_cpu + cpu, which);
+	for (unsigned int which = 0; row_of(m, cpu) && which < 2 && !ret; which++) {
+		struct area_share s = area_share(m->meta, m->meta->buffers->first_cpu + cpu, which);
 
-		ret = each_of_share(f, &s, each, arg);
+		ret = each_of_share(m, &s, each, arg);
 	}
 	return ret;
 }
 
 struct looking {
 	struct follow *f;
+	struct member *m;
 	unsigned int nr; /* pages added, or counted */
 };
 
 /* Head and mark alone tell whether there is something: most pages are not read for nothing. */
-static bool has_rest(struct follow *f, uint32_t index, const struct page_desc *d)
+static bool has_rest(struct member *m, uint32_t index, const struct page_desc *d)
 {
 	struct page_head head;
 	bool rest;
 
-	if (index < f->nr_done && d->state == PAGE_PUBLISHED && f->done[index] == d->seq)
+	if (index < m->nr_done && d->state == PAGE_PUBLISHED && m->done[index] == d->seq)
 		return false;
-	if (pread(f->fd, &head, sizeof(head), (off_t)area_page_offset(&f->meta->head, index)) !=
+	if (pread(m->fd, &head, sizeof(head), (off_t)area_page_offset(&m->meta->head, index)) !=
 	    (ssize_t)sizeof(head))
 		return false;
 	if (head.commit > PAGE_BYTES)
 		head.commit = PAGE_BYTES;
 	rest = head.commit > PAGE_HEAD_BYTES && head.commit > page_read_bytes(d->read, head.seq);
-	if (!rest && index < f->nr_done && d->state == PAGE_PUBLISHED)
-		f->done[index] = d->seq;
+	if (!rest && index < m->nr_done && d->state == PAGE_PUBLISHED)
+		m->done[index] = d->seq;
 	return rest;
 }
 
@@ -352,39 +458,79 @@ static int add_page(void *arg, uint32_t index, const struct page_desc *d)
 	struct page_desc now;
 	int ret;
 
-	if (!has_rest(l->f, index, d))
+	if (!has_rest(l->m, index, d))
 		return 0;
-	ret = read_rest(l->f, index, page, &now);
+	ret = read_rest(l->m, index, page, &now);
 	if (ret > 0)
-		ret = pages_add_page(l->f->pages, 0, page,
-				     area_page_offset(&l->f->meta->head, index), index,
+		ret = pages_add_page(l->f->pages, l->m->number, page,
+				     area_page_offset(&l->m->meta->head, index), index,
 				     now.state == PAGE_OWNED);
 	if (ret > 0)
 		l->nr++;
 	return ret < 0 ? ret : 0;
 }
 
-int follow_turn(struct follow *f, const bool *cpus, bool dead)
+/* Add what there is of one. Return: how many pages, or -errno. */
+static int add_member(struct follow *f, struct member *m, const bool *cpus)
 {
-	struct looking l = {.f = f};
-	int err;
+	struct looking l = {.f = f, .m = m};
+	int err = 0;
 
-	if (!f->r)
-		return -ESTALE;
-	pages_again(f->pages); /* before the tables change beneath it */
-	err = refresh(f);
-	if (err)
-		return err < 0 ? err : -ESTALE;
-	f->dead = dead;
-	for (unsigned int c = 0; c < f->r->nr_cpus; c++) {
-		err = !cpus || cpus[c] ? each_page(f, c, add_page, &l) : 0;
+	for (unsigned int c = 0; c < f->r->nr_cpus && !err; c++)
+		err = !cpus || cpus[c] ? each_page(m, c, add_page, &l) : 0;
+	return err ? err : (int)l.nr;
+}
+
+/* Who has ended, and tables that have changed. Return: as refresh(). */
+static int refresh_all(struct follow *f)
+{
+	for (uint32_t i = 0; i < f->nr_members; i++) {
+		struct member *m = f->members[i];
+		int err;
+
+		if (!m->meta)
+			continue;
+		if (!m->dead)
+			m->dead = !m->what.lives(m->what.arg);
+		err = refresh(f, m);
+		if (err < 0 && f->nr_members > 1) {
+			member_over(m);
+			err = 1;
+		}
 		if (err)
 			return err;
 	}
-	err = l.nr ? pages_refresh(f->pages) : 0;
+	return 0;
+}
+
+int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns)
+{
+	bool some = false;
+	int err;
+
+	if (!f->r || f->joined)
+		return -ESTALE;
+	pages_again(f->pages); /* before the tables change beneath it */
+	/* what is older than this can be seen, whichever process is looked at last */
+	pages_hold(f->pages, hold_ns);
+	err = refresh_all(f);
+	if (err)
+		return err < 0 ? err : -ESTALE;
+	for (uint32_t i = 0; i < f->nr_members; i++) {
+		struct member *m = f->members[i];
+		int nr = m->meta ? add_member(f, m, cpus) : 0;
+
+		if (nr < 0)
+			return nr;
+		some |= nr > 0;
+		/* the first one tells what the reader is of; CPUs that are not wanted may have some */
+		if (!nr && m->meta && m->dead && !cpus && !is_first(f, m))
+			member_over(m);
+	}
+	err = some ? pages_refresh(f->pages) : 0;
 	if (!err)
 		err = pages_ready(f->pages);
-	return err ? err : l.nr != 0;
+	return err ? err : some;
 }
 
 int follow_renew(struct follow *f)
@@ -392,52 +538,76 @@ int follow_renew(struct follow *f)
 	return make_reader(f);
 }
 
-static void mark_page(void *arg, const struct page_ref *ref, uint32_t bytes, bool end)
+bool follow_lives(const struct follow *f)
+{
+	for (uint32_t i = 0; i < f->nr_members; i++) {
+		const struct member *m = f->members[i];
+
+		if (m->fd >= 0 && !m->dead && m->what.lives(m->what.arg))
+			return true;
+	}
+	return false;
+}
+
+static void mark_page(void *arg, const struct page_ref *ref, const struct page_taken *taken)
 {
 	struct follow *f = arg;
-	const struct area_header *h = &f->meta->head;
-	uint64_t at = area_desc_offset(h, ref->index);
-	uint32_t mark = page_read_mark(ref->seq, bytes);
+	struct member *m = f->members[ref->member];
+	struct area_cpu *row = m->meta ? row_of(m, ref->cpu) : NULL;
+	uint32_t mark = page_read_mark(ref->seq, taken->bytes);
 	uint8_t free_state = PAGE_FREE;
 	struct page_desc d;
+	uint64_t at;
 
-	if (pwrite(f->fd, &mark, sizeof(mark), (off_t)(at + offsetof(struct page_desc, read))) < 0)
+	if (!row)
+		return;
+	row->read_events += taken->records;
+	m->taken = true;
+	at = area_desc_offset(&m->meta->head, ref->index);
+	if (pwrite(m->fd, &mark, sizeof(mark), (off_t)(at + offsetof(struct page_desc, read))) < 0)
 		return;
 	/* nobody but the reader takes a published page of a discarding buffer */
-	if (!end || meta_overwrites(f->meta) ||
-	    pread(f->fd, &d, sizeof(d), (off_t)at) != (ssize_t)sizeof(d) ||
-	    d.state != PAGE_PUBLISHED || d.read != mark || has_rest(f, ref->index, &d))
+	if (!taken->whole || meta_overwrites(m->meta) ||
+	    pread(m->fd, &d, sizeof(d), (off_t)at) != (ssize_t)sizeof(d) ||
+	    d.state != PAGE_PUBLISHED || d.read != mark || has_rest(m, ref->index, &d))
 		return;
-	if (pwrite(f->fd, &free_state, 1, (off_t)(at + offsetof(struct page_desc, state))) == 1)
-		f->freed = true;
+	if (pwrite(m->fd, &free_state, 1, (off_t)(at + offsetof(struct page_desc, state))) == 1)
+		m->freed = true;
+}
+
+/* The counts of a CPU, and that pages are free. */
+static void tell(const struct follow *f, struct member *m, unsigned int cpu)
+{
+	struct area_cpu *row = m->meta ? row_of(m, cpu) : NULL;
+	const struct area_table *t;
+	uint64_t at, gen, told[3];
+
+	if (!row || !m->taken)
+		return;
+	m->taken = false;
+	t = &m->meta->head.tables[AREA_CPUS];
+	told[0] = row->read_events;
+	pages_get_told(f->pages, m->number, cpu, &told[1], &told[2]);
+	at = t->offset + (uint64_t)(m->meta->buffers->first_cpu + cpu) * t->entry_bytes +
+	     offsetof(struct area_cpu, read_events);
+	if (pwrite(m->fd, told, sizeof(told), (off_t)at) < 0 || !m->freed)
+		return;
+	m->freed = false;
+	at = offsetof(struct area_header, reader_gen);
+	if (pread(m->fd, &gen, sizeof(gen), (off_t)at) == (ssize_t)sizeof(gen)) {
+		gen++;
+		if (pwrite(m->fd, &gen, sizeof(gen), (off_t)at) < 0)
+			return;
+	}
 }
 
 void follow_take(struct follow *f, unsigned int cpu, uint64_t n)
 {
-	struct area_cpu *row = f->meta ? row_of(f, cpu) : NULL;
-	const struct area_table *t;
-	uint64_t at, gen, told[3];
-
-	if (!n || !row)
+	if (!n || !f->r)
 		return;
-	t = &f->meta->head.tables[AREA_CPUS];
 	pages_take(f->pages, cpu, n, mark_page, f);
-	row->read_events += n;
-	told[0] = row->read_events;
-	pages_get_told(f->pages, cpu, &told[1], &told[2]);
-	at = t->offset + (uint64_t)(f->meta->buffers->first_cpu + cpu) * t->entry_bytes +
-	     offsetof(struct area_cpu, read_events);
-	if (pwrite(f->fd, told, sizeof(told), (off_t)at) < 0)
-		return;
-	if (!f->freed)
-		return;
-	f->freed = false;
-	at = offsetof(struct area_header, reader_gen);
-	if (pread(f->fd, &gen, sizeof(gen), (off_t)at) == (ssize_t)sizeof(gen)) {
-		gen++;
-		if (pwrite(f->fd, &gen, sizeof(gen), (off_t)at) < 0)
-			return;
-	}
+	for (uint32_t i = 0; i < f->nr_members; i++)
+		tell(f, f->members[i], cpu);
 }
 
 static int stop_at_rest(void *arg, uint32_t index, const struct page_desc *d)
@@ -447,7 +617,7 @@ static int stop_at_rest(void *arg, uint32_t index, const struct page_desc *d)
 	const struct page_head *head = (const struct page_head *)page;
 	struct page_desc now;
 
-	if (!has_rest(l->f, index, d) || read_rest(l->f, index, page, &now) <= 0)
+	if (!has_rest(l->m, index, d) || read_rest(l->m, index, page, &now) <= 0)
 		return 0;
 	for (uint64_t at = PAGE_HEAD_BYTES; at < head->commit && at < PAGE_BYTES; at += 8)
 		if (page[at / 8])
@@ -457,21 +627,31 @@ static int stop_at_rest(void *arg, uint32_t index, const struct page_desc *d)
 
 bool follow_any(struct follow *f, const bool *cpus)
 {
-	struct looking l = {.f = f};
-
-	if (!f->r || refresh(f) < 0)
+	if (f->joined)
+		return true;
+	if (!f->r || refresh_all(f) < 0)
 		return false;
-	for (unsigned int c = 0; c < f->r->nr_cpus; c++)
-		if ((!cpus || cpus[c]) && each_page(f, c, stop_at_rest, &l) == -EEXIST)
-			return true;
+	for (uint32_t i = 0; i < f->nr_members; i++) {
+		struct looking l = {.f = f, .m = f->members[i]};
+
+		for (unsigned int c = 0; l.m->meta && c < f->r->nr_cpus; c++)
+			if ((!cpus || cpus[c]) && each_page(l.m, c, stop_at_rest, &l) == -EEXIST)
+				return true;
+	}
 	return false;
 }
 
 bool follow_tracing_on(const struct follow *f)
 {
-	uint32_t on = 0;
+	for (uint32_t i = 0; i < f->nr_members; i++) {
+		const struct member *m = f->members[i];
+		uint32_t on = 0;
 
-	return pread(f->fd, &on, sizeof(on), offsetof(struct area_header, tracing_on)) ==
-		       (ssize_t)sizeof(on) &&
-	       on;
+		if (m->fd >= 0 && !m->dead &&
+		    pread(m->fd, &on, sizeof(on), offsetof(struct area_header, tracing_on)) ==
+			    (ssize_t)sizeof(on) &&
+		    on)
+			return true;
+	}
+	return false;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading and consuming the buffer of a live (or dead) process as trace_pipe does: in turns, each of
- * which gives the records that are there and were not taken.
+ * Reading and consuming the buffers of processes, live or dead, as trace_pipe does: in turns, each of
+ * which gives the records that are there and were not taken, of all processes in order of time.
  *
- *	follow_turn(f, cpus)	the reader has what is there now
+ *	follow_turn(f, ...)	the reader has what is there now
  *	reader_read() ...	(merge_again() and its like go on with them)
  *	follow_take(f, ...)	so many of them are used: nobody reads those again
  *
@@ -16,22 +16,43 @@
 
 #include "tools/reader/reader.h"
 
+/* Who reads several processes and may wait holds so much: a new one is found within that. */
+#define FOLLOW_HOLD_NS UINT64_C(50000000)
+
 struct follow;
 
-/* @path: of the area. @names: its symbols are wanted. Return: 0 or -errno with fail() set, as reader_open_area(). */
-int follow_open(const char *path, bool names, struct follow **out);
+/* A process: its area, and how to ask whether it lives. */
+struct followed {
+	const char *path; /* copied */
+	bool (*lives)(const void *arg);
+	const void *arg;
+};
+
+/*
+ * follow_open() - follow one process. @names: its symbols are wanted.
+ * Return: 0 or -errno with fail() set, as reader_open_area().
+ */
+int follow_open(const struct followed *what, bool names, struct follow **out);
 void follow_close(struct follow *f);
+
+/*
+ * follow_add() - and another one: its number in struct record.process is the next one. The next turn
+ * says -ESTALE. Return: 0 or -errno with fail() set, when nothing will come of it.
+ */
+int follow_add(struct follow *f, const struct followed *what);
 
 /* Its reader: another one after follow_renew(). Owned by @f. */
 struct reader *follow_reader(struct follow *f);
 
 /*
  * follow_turn() - look for records.
- * @cpus: those wanted; NULL all. @dead: nobody writes any more, so what looks unfinished stays so.
- * Return: 0 there are none; 1 there are some; -ESTALE the reader does not do any more (objects were
- * loaded, another tracer records): let go what borrows of it and follow_renew(); -errno with fail() set.
+ * @cpus: those wanted; NULL all. @hold_ns: records that are not as old as that wait for a later turn,
+ * so that others which come to light meanwhile can stand before them; 0: none wait.
+ * Return: 0 there are none; 1 there are some, though they may all wait; -ESTALE the reader does not
+ * do any more (objects were loaded, another tracer records, a process came): follow_renew(), and let go
+ * what borrows of the old one; -errno with fail() set.
  */
-int follow_turn(struct follow *f, const bool *cpus, bool dead);
+int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns);
 
 /* Make the reader anew. Return: 0 or -errno with fail() set, after which there is none. */
 int follow_renew(struct follow *f);
@@ -42,7 +63,8 @@ void follow_take(struct follow *f, unsigned int cpu, uint64_t n);
 /* Is there anything that was not taken? Cheaper than a turn. */
 bool follow_any(struct follow *f, const bool *cpus);
 
-/* Does the process record (tracing_on)? */
+/* Does any process live; does one that does record (tracing_on)? */
+bool follow_lives(const struct follow *f);
 bool follow_tracing_on(const struct follow *f);
 
 #endif

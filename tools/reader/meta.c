@@ -46,6 +46,8 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	ROW(AREA_PROBES, "probes", struct area_probe, 1u << 23, probes, nr_probes),
 	ROW(AREA_SNAPSHOTS, "snapshots", struct area_snapshot, 1u << 16, snapshots, nr_snapshots),
 	ROW(AREA_PENDING, "pending words", struct area_pending, 64, pending, nr_pending),
+	ROW(AREA_HISTS, "histograms", struct area_hist, 1u << 16, hists, nr_hists),
+	[AREA_HIST_ROOM] = {"memory of histograms", AREA_HIST_PIECE, 1u << 24, 0, 0},
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
 	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},
@@ -71,7 +73,7 @@ static int read_all(int fd, void *buf, size_t bytes, uint64_t offset, const char
 
 static int check_table(const struct area_header *head, int id, uint64_t bytes, const char *what)
 {
-	const struct area_table *t = &head->tables[id];
+	const struct area_table *t = AREA_TABLE(head, id);
 	const struct kind *k = &kinds[id];
 
 	if (!t->count)
@@ -87,6 +89,18 @@ static int check_table(const struct area_header *head, int id, uint64_t bytes, c
 		return fail(EINVAL, "%s is damaged: its table of %s lies outside the file", what,
 			    k->name);
 	return 0;
+}
+
+/* A header of before 1.2 ends before them. */
+static uint32_t nr_more_tables(const struct area_header *head)
+{
+	return head->header_bytes < sizeof(*head) ? 0 : head->nr_more_tables;
+}
+
+static bool has_table(const struct area_header *head, int id)
+{
+	return id < AREA_MAX_TABLES ? id < (int)head->nr_tables
+				    : id - AREA_MAX_TABLES < (int)nr_more_tables(head);
 }
 
 int meta_check_head(const struct area_header *head, uint64_t bytes, const char *what)
@@ -114,7 +128,12 @@ int meta_check_head(const struct area_header *head, uint64_t bytes, const char *
 		return fail(EINVAL, "%s is damaged: it has %u CPUs", what, head->nr_cpus);
 	if (head->clock > AREA_CLOCK_MONO)
 		return fail(EINVAL, "%s is damaged: it has clock %u", what, head->clock);
-	for (int i = 0; i < AREA_NR_TABLES && i < (int)head->nr_tables; i++) {
+	if (nr_more_tables(head) > AREA_MAX_MORE_TABLES)
+		return fail(EINVAL, "%s is damaged: it has %u more tables", what,
+			    nr_more_tables(head));
+	for (int i = 0; i < AREA_NR_TABLES; i++) {
+		if (!has_table(head, i))
+			continue;
 		err = check_table(head, i, bytes, what);
 		if (err)
 			return err;
@@ -125,7 +144,7 @@ int meta_check_head(const struct area_header *head, uint64_t bytes, const char *
 /* Copy one table; entries that are longer than ours are cut. */
 static int load_table(struct meta *m, int fd, uint64_t base, int id, const char *what)
 {
-	const struct area_table *t = &m->head.tables[id];
+	const struct area_table *t = AREA_TABLE(&m->head, id);
 	const struct kind *k = &kinds[id];
 	char **ptr = (char **)((char *)m + k->ptr);
 	size_t stride = t->count ? t->entry_bytes : k->bytes;
@@ -202,14 +221,14 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 		       sizeof(m->head) - m->head.header_bytes);
 	m->head.instance[sizeof(m->head.instance) - 1] = '\0';
 	/* a minor version of before a table: it has none of it */
-	if (m->head.nr_tables < AREA_NR_TABLES)
-		memset(&m->head.tables[m->head.nr_tables], 0,
-		       (AREA_NR_TABLES - m->head.nr_tables) * sizeof(*m->head.tables));
+	for (int i = 0; i < AREA_NR_TABLES; i++)
+		if (!has_table(&m->head, i))
+			*AREA_TABLE(&m->head, i) = (struct area_table){0};
 	m->head.session[sizeof(m->head.session) - 1] = '\0';
 	m->head.exe[sizeof(m->head.exe) - 1] = '\0';
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
 		if (kinds[i].count)
-			*(uint32_t *)((char *)m + kinds[i].count) = m->head.tables[i].count;
+			*(uint32_t *)((char *)m + kinds[i].count) = AREA_TABLE(&m->head, i)->count;
 		if (!kinds[i].ptr)
 			continue;
 		err = load_table(m, fd, base, i, what);
@@ -251,16 +270,18 @@ int meta_pack(const struct meta *m, void **out, size_t *bytes)
 	char *buf;
 
 	head.header_bytes = sizeof(head);
-	head.nr_tables = AREA_NR_TABLES;
+	head.nr_tables = AREA_NR_FIRST_TABLES;
+	head.nr_more_tables = AREA_NR_MORE_TABLES;
 	memset(head.tables, 0, sizeof(head.tables));
+	memset(head.more_tables, 0, sizeof(head.more_tables));
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
-		struct area_table *t = &head.tables[i];
+		struct area_table *t = AREA_TABLE(&head, i);
 
 		if (!kinds[i].ptr)
 			continue;
 		t->offset = size;
 		t->entry_bytes = kinds[i].bytes;
-		t->count = m->head.tables[i].count;
+		t->count = AREA_TABLE(&m->head, i)->count;
 		t->capacity = t->count;
 		size += ((size_t)t->count * t->entry_bytes + 7) & ~(size_t)7;
 	}
@@ -271,7 +292,7 @@ int meta_pack(const struct meta *m, void **out, size_t *bytes)
 		return fail(ENOMEM, "no memory for %zu bytes of tables", size);
 	memcpy(buf, &head, sizeof(head));
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
-		const struct area_table *t = &head.tables[i];
+		const struct area_table *t = AREA_TABLE(&head, i);
 
 		if (kinds[i].ptr && t->count)
 			memcpy(buf + t->offset, *(char *const *)((const char *)m + kinds[i].ptr),

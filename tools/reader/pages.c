@@ -28,6 +28,7 @@ struct pages *pages_new(const struct pages_source *source)
 		return NULL;
 	}
 	p->source = *source;
+	p->horizon = UINT64_MAX;
 	return p;
 }
 
@@ -201,17 +202,17 @@ static uint64_t overwritten(const struct meta *m, unsigned int cpu)
 }
 
 /* Losses of a CPU that are told before what was taken first of it. */
-static uint64_t lost_first(struct pages *p, const struct meta *m, unsigned int cpu, uint64_t total,
+static uint64_t lost_first(struct pages *p, uint32_t member, unsigned int cpu, uint64_t total,
 			   uint64_t *before)
 {
-	uint64_t over = overwritten(m, cpu), lost, *told;
+	uint64_t over = overwritten(pages_member(p, member), cpu), lost, *told;
 
 	if (!p->follow) {
 		*before = total;
 		return total + over;
 	}
 	/* what was lost since the last time */
-	told = follow_told(p, cpu);
+	told = follow_told(p, member, cpu);
 	lost = (total > told[0] ? total - told[0] : 0) + (over > told[1] ? over - told[1] : 0);
 	*before = total > told[0] ? total : told[0];
 	told[1] = over;
@@ -241,10 +242,10 @@ void pages_settle(struct pages *p)
 			r.lost = total > before ? total - before : 0;
 			before = total > before ? total : before;
 		} else {
-			r.lost = lost_first(p, m, r.cpu, total, &before);
+			r.lost = lost_first(p, r.member, r.cpu, total, &before);
 		}
 		if (p->follow)
-			follow_told(p, r.cpu)[0] = before;
+			follow_told(p, r.member, r.cpu)[0] = before;
 		p->refs[kept++] = r;
 	}
 	p->nr_refs = kept;
@@ -609,13 +610,19 @@ int pages_refresh(struct pages *p)
 {
 	struct area_clock now;
 	struct timespec ts;
+	bool counter = false;
 	int err = make_tasks(p);
 
+	for (uint32_t i = 0; i < p->nr_members && !counter; i++) {
+		const struct meta *m = pages_member(p, i);
+
+		counter = m && m->head.clock == AREA_CLOCK_TSC;
+	}
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	if (err || !p->nr_pairs ||
 	    !follow_clock_is_old(p, (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec) ||
-	    !p->reader.ts_is_ns || pages_member(p, 0)->head.clock != AREA_CLOCK_TSC ||
-	    !clock_sample(&now, 200) || !clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now))
+	    !p->reader.ts_is_ns || !counter || !clock_sample(&now, 200) ||
+	    !clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now))
 		return err;
 	/* the last pair is our own of before: this one is as good, and newer */
 	now.mono_ns += p->clock_offset_ns;

@@ -109,20 +109,31 @@ int pages_follow(struct pages *p);
 void pages_again(struct pages *p);
 int pages_ready(struct pages *p);
 
+/* From now on records wait that are not as old as @ns; 0: none. Before pages are added. */
+void pages_hold(struct pages *p, uint64_t ns);
+
+/* Of a page that was read. */
+struct page_taken {
+	uint32_t bytes;	      /* from its start are taken now */
+	unsigned int records; /* have been since the last time */
+	bool whole;	      /* there is no more in it than was read */
+};
+
 /*
  * pages_take() - the first @n records of a CPU that were read since pages_ready() are taken.
- * @mark: is told of each page that this changes how many bytes from its start are taken now; @end:
- * there is no more in it than was read.
+ * @mark: is told of each page that this changes.
  */
 void pages_take(struct pages *p, unsigned int cpu, uint64_t n,
-		void (*mark)(void *arg, const struct page_ref *ref, uint32_t bytes, bool end),
+		void (*mark)(void *arg, const struct page_ref *ref, const struct page_taken *taken),
 		void *arg);
 
-/* The losses of a CPU that were told, by whoever read before. */
-void pages_set_told(struct pages *p, unsigned int cpu, uint64_t lost, uint64_t overrun);
-void pages_get_told(struct pages *p, unsigned int cpu, uint64_t *lost, uint64_t *overrun);
+/* The losses of a member's CPU that were told, by whoever read before. */
+void pages_set_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
+		    uint64_t overrun);
+void pages_get_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
+		    uint64_t *overrun);
 
-/* Names and clock of member 0 anew, from its tables. Return: 0 or -errno with fail() set. */
+/* Names and clock anew, from the tables of the members. Return: 0 or -errno with fail() set. */
 int pages_refresh(struct pages *p);
 
 /* The reader's pages again, for what reader.h does not tell; NULL: it does not come of pages_finish(). */

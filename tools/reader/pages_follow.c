@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tools/base/fail.h"
 #include "tools/reader/pages_impl.h"
@@ -35,11 +36,12 @@ struct log {
 };
 
 struct pages_follow {
-	uint64_t (*told)[2]; /* by CPU: refused and overwritten records, told already */
+	uint64_t (*told)[2]; /* by member and CPU: refused and overwritten records, told already */
+	uint32_t nr_told;    /* members */
 	struct log *logs;    /* by CPU */
 	struct taken *taken; /* by page */
-	uint64_t *last_ts;   /* by CPU: told already; no later turn goes back behind it */
-	uint64_t sampled_ns; /* when the clock was last looked at */
+	struct carried *carried; /* by CPU */
+	uint64_t sampled_ns;	 /* when the clock was last looked at */
 	unsigned int nr_cpus;
 };
 
@@ -59,45 +61,70 @@ void follow_free(struct pages *p)
 		free(f->logs[c].e);
 	free(f->logs);
 	free(f->told);
-	free(f->last_ts);
+	free(f->carried);
 	free(f->taken);
 	free(f);
 	p->follow = NULL;
 }
 
-uint64_t *follow_told(struct pages *p, unsigned int cpu)
+uint64_t *follow_told(struct pages *p, uint32_t member, unsigned int cpu)
 {
 	static _Thread_local uint64_t none[2]; /* no memory: losses are told twice */
 	struct pages_follow *f = p->follow;
 
-	if (!f->told) {
-		f->nr_cpus = p->reader.nr_cpus;
-		f->told = calloc(f->nr_cpus, sizeof(*f->told));
+	f->nr_cpus = p->reader.nr_cpus;
+	if (f->nr_told < p->nr_members) {
+		const size_t nr = (size_t)p->nr_members * f->nr_cpus,
+			     old = (size_t)f->nr_told * f->nr_cpus;
+		uint64_t(*more)[2] = realloc(f->told, nr * sizeof(*more));
+
+		if (!more)
+			return none;
+		memset(more + old, 0, (nr - old) * sizeof(*more));
+		f->told = more;
+		f->nr_told = p->nr_members;
 	}
-	return f->told && cpu < f->nr_cpus ? f->told[cpu] : none;
+	return member < f->nr_told && cpu < f->nr_cpus ? f->told[(size_t)member * f->nr_cpus + cpu]
+						       : none;
 }
 
-void pages_set_told(struct pages *p, unsigned int cpu, uint64_t lost, uint64_t overrun)
+void pages_set_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
+		    uint64_t overrun)
 {
-	uint64_t *told = follow_told(p, cpu);
+	uint64_t *told = follow_told(p, member, cpu);
 
 	told[0] = lost;
 	told[1] = overrun;
 }
 
-void pages_get_told(struct pages *p, unsigned int cpu, uint64_t *lost, uint64_t *overrun)
+void pages_get_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
+		    uint64_t *overrun)
 {
-	const uint64_t *told = follow_told(p, cpu);
+	const uint64_t *told = follow_told(p, member, cpu);
 
 	*lost = told[0];
 	*overrun = told[1];
 }
 
-uint64_t *follow_last_ts(const struct pages *p, unsigned int cpu)
+/* Clocks that count events or ticks cannot be told to wait for a time. */
+void pages_hold(struct pages *p, uint64_t ns)
+{
+	struct timespec ts;
+	uint64_t now;
+
+	p->horizon = UINT64_MAX;
+	if (!ns || !p->reader.ts_is_ns)
+		return;
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	now = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec + p->clock_offset_ns;
+	p->horizon = now > ns ? now - ns : 0;
+}
+
+struct carried *follow_carried(const struct pages *p, unsigned int cpu)
 {
 	struct pages_follow *f = p->follow;
 
-	return f && f->last_ts && cpu < f->nr_cpus ? &f->last_ts[cpu] : NULL;
+	return f && f->carried && cpu < f->nr_cpus ? &f->carried[cpu] : NULL;
 }
 
 bool follow_clock_is_old(struct pages *p, uint64_t now_ns)
@@ -122,11 +149,11 @@ int pages_ready(struct pages *p)
 	if (!f->logs) {
 		f->nr_cpus = p->reader.nr_cpus;
 		f->logs = calloc(f->nr_cpus, sizeof(*f->logs));
-		f->last_ts = calloc(f->nr_cpus, sizeof(*f->last_ts));
+		f->carried = calloc(f->nr_cpus, sizeof(*f->carried));
 	}
 	free(f->taken);
 	f->taken = calloc(p->nr_refs + 1, sizeof(*f->taken));
-	if (!f->logs || !f->last_ts || !f->taken)
+	if (!f->logs || !f->carried || !f->taken)
 		return fail(ENOMEM, "no memory to follow %zu pages", p->nr_refs);
 	for (unsigned int c = 0; c < f->nr_cpus; c++)
 		f->logs[c].at = f->logs[c].nr = 0;
@@ -214,25 +241,29 @@ static unsigned int prefix(const struct taken *t)
 }
 
 void pages_take(struct pages *p, unsigned int cpu, uint64_t n,
-		void (*mark)(void *arg, const struct page_ref *ref, uint32_t bytes, bool end),
+		void (*mark)(void *arg, const struct page_ref *ref, const struct page_taken *taken),
 		void *arg)
 {
 	struct pages_follow *f = p->follow;
+	struct page_taken taken = {0};
 	struct log *log = &f->logs[cpu];
-	uint32_t last = UINT32_MAX;
 
 	if (cpu >= f->nr_cpus)
 		return;
 	while (n && log->at < log->nr) {
 		const struct emitted *e = &log->e[log->at++];
+		struct taken *t = &f->taken[e->ref];
 		bool more = --n && log->at < log->nr;
 
-		set_bits(&f->taken[e->ref], e->at, e->at + e->words);
-		last = e->ref;
-		if (!more || log->e[log->at].ref != last) {
-			unsigned int words = prefix(&f->taken[last]);
+		set_bits(t, e->at, e->at + e->words);
+		taken.records++;
+		if (!more || log->e[log->at].ref != e->ref) {
+			unsigned int words = prefix(t);
 
-			mark(arg, &p->refs[last], words * 8, words >= f->taken[last].end);
+			taken.bytes = words * 8;
+			taken.whole = words >= t->end;
+			mark(arg, &p->refs[e->ref], &taken);
+			taken.records = 0;
 		}
 	}
 }

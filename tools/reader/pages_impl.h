@@ -48,6 +48,7 @@ struct pages {
 	struct formats formats;	   /* of all members' events */
 	struct event_codes *codes; /* by the reader's ids: see pages_events.c */
 	struct pages_follow *follow; /* pages_follow.c; NULL: the pages are read once */
+	uint64_t horizon;	     /* of a follower: records that are later wait */
 };
 
 extern const struct reader_ops pages_ops, pages_follow_ops;
@@ -157,9 +158,13 @@ void follow_opened(const struct pages *p, const struct page_ref *ref, const void
 		   const struct slot *slots, unsigned int nr);
 void follow_emitted(const struct pages *p, const struct page_ref *ref, const struct slot *slot,
 		    bool lost);
-uint64_t *follow_told(struct pages *p, unsigned int cpu);
-/* The last time that a CPU's stream told, kept over the turns; NULL: nobody follows. */
-uint64_t *follow_last_ts(const struct pages *p, unsigned int cpu);
+uint64_t *follow_told(struct pages *p, uint32_t member, unsigned int cpu);
+/* Of a CPU's stream, kept over the turns; NULL: nobody follows. */
+struct carried {
+	uint64_t last_ts; /* told already; no later turn goes back behind it */
+	uint64_t lost;	  /* to be told with the next record */
+};
+struct carried *follow_carried(const struct pages *p, unsigned int cpu);
 /* Is it time to look at the clock again? Then it counts as looked at. */
 bool follow_clock_is_old(struct pages *p, uint64_t now_ns);
 void follow_free(struct pages *p);

@@ -400,10 +400,12 @@ static int first_page(struct pages *p, struct stream *s, unsigned int cpu, struc
 		if (err)
 			return err;
 	}
-	if (!s->nr)
+	if (!s->nr || s->heap[0]->ts > p->horizon)
 		return 0;
 	*first = s->heap[0];
 	*limit = s->next < s->end ? p->refs[s->next].base : UINT64_MAX;
+	if (*limit > p->horizon && p->horizon < UINT64_MAX)
+		*limit = p->horizon + 1;
 	for (size_t i = 1; i < 3 && i < s->nr; i++)
 		if (s->heap[i]->ts < *limit)
 			*limit = s->heap[i]->ts;
@@ -531,9 +533,12 @@ int pages_make_streams(struct pages *p)
 	if (!p->streams)
 		return fail(ENOMEM, "no memory for %u CPUs", p->reader.nr_cpus);
 	for (unsigned int c = 0; c < p->reader.nr_cpus; c++) {
-		const uint64_t *last = follow_last_ts(p, c);
+		const struct carried *carried = follow_carried(p, c);
 
-		p->streams[c].last_ts = last ? *last : 0;
+		if (carried) {
+			p->streams[c].last_ts = carried->last_ts;
+			p->streams[c].lost = carried->lost;
+		}
 		p->streams[c].first = p->streams[c].next = at;
 		while (at < p->nr_refs && p->refs[at].cpu == c)
 			at++;
@@ -553,13 +558,18 @@ void pages_free_streams(struct pages *p)
 	ahead_free(p->ahead);
 	p->ahead = NULL;
 	for (unsigned int c = 0; p->streams && c < p->reader.nr_cpus; c++) {
-		uint64_t *last = follow_last_ts(p, c);
+		struct carried *carried = follow_carried(p, c);
+		struct stream *s = &p->streams[c];
 
-		if (last)
-			*last = p->streams[c].last_ts;
-		stream_drop(&p->streams[c]);
-		free(p->streams[c].heap);
-		free(p->streams[c].recs);
+		if (carried) {
+			carried->last_ts = s->last_ts;
+			carried->lost = s->lost;
+			for (size_t i = s->next; i < s->end; i++)
+				carried->lost += p->refs[i].lost;
+		}
+		stream_drop(s);
+		free(s->heap);
+		free(s->recs);
 	}
 	free(p->streams);
 	p->streams = NULL;

@@ -325,6 +325,15 @@ const struct symbol *symbols_find(struct symbols *s, uint64_t addr)
 	return slot->sym;
 }
 
+uint64_t symbols_size(struct symbols *s, const struct symbol *sym)
+{
+	const struct symbol *next = sym, *end = s->at + s->nr;
+
+	while (next < end && next->addr == sym->addr)
+		next++;
+	return next < end ? next->addr - sym->addr : UINT64_C(4096);
+}
+
 int symbols_add_object(struct symbols *s, uint64_t base, const char *path)
 {
 	struct symbols_object *more;

@@ -64,6 +64,9 @@ int symbols_add_kallsyms(struct symbols *s, const char *text, size_t bytes);
  */
 const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
 
+/* Bytes from a symbol of the table to the next one, as the kernel tells a symbol's size. */
+uint64_t symbols_size(struct symbols *s, const struct symbol *sym);
+
 /*
  * symbols_demangle() - from now on symbols_find() and symbols_at() give the names that C++ and
  * Rust sources have (see demangle.h). Once, before names are borrowed. A name is decoded when it is

@@ -3,6 +3,7 @@
 #include "tools/target/names.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 
 #include "tools/base/fail.h"
@@ -14,6 +15,7 @@ struct names {
 	struct object_space *space;
 	int *numbers;
 	uint32_t nr;
+	const struct meta *m;
 };
 
 struct names *names_new(const struct meta *m)
@@ -22,6 +24,7 @@ struct names *names_new(const struct meta *m)
 	int err = 0;
 
 	if (n) {
+		n->m = m;
 		n->symbols = symbols_new();
 		n->space = object_space_new();
 		n->numbers = calloc(m->nr_objects + 1, sizeof(*n->numbers));
@@ -67,4 +70,36 @@ const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offse
 	addr = object_space_addr(object_space_base(n->space, n->numbers[object]), offset);
 	s = symbols_find(n->symbols, addr);
 	return s && s->addr == addr ? s : NULL;
+}
+
+/* The object at a run-time address, the one that was loaded last; the number of objects: none. */
+static uint32_t object_at(const struct meta *m, uint64_t addr)
+{
+	uint32_t found = m->nr_objects;
+
+	for (uint32_t i = 0; i < m->nr_objects; i++)
+		if (addr >= m->objects[i].lo && addr < m->objects[i].hi)
+			found = i;
+	return found;
+}
+
+void names_put(struct names *n, uint64_t addr, struct out *o)
+{
+	uint32_t object = object_at(n->m, addr);
+	const struct symbol *s = NULL;
+	uint64_t base, at;
+
+	if (object < n->nr) {
+		base = object_space_base(n->space, n->numbers[object]);
+		at = object_space_addr(base, addr - n->m->objects[object].bias);
+		s = symbols_find(n->symbols, at);
+	}
+	if (!s || s->addr < base) {
+		out_printf(o, "0x%" PRIx64, addr);
+		return;
+	}
+	out_text(o, s->name);
+	out_printf(o, "+0x%" PRIx64 "/0x%" PRIx64, at - s->addr, symbols_size(n->symbols, s));
+	if (s->module)
+		out_printf(o, " [%s]", s->module);
 }

@@ -7,6 +7,7 @@
 
 #include "tools/reader/meta.h"
 #include "tools/reader/symbols.h"
+#include "tools/text/out.h"
 
 struct names;
 
@@ -22,5 +23,8 @@ void names_free(struct names *n);
  * the next call.
  */
 const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offset);
+
+/* names_put() - print a run-time address as the kernel's %pS: NAME+0xOFFSET/0xSIZE [OBJECT]. */
+void names_put(struct names *n, uint64_t addr, struct out *o);
 
 #endif

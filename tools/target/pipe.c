@@ -22,11 +22,12 @@
 #define LAST_WAIT_MS  20
 
 struct pipe {
-	const struct target *t;
 	unsigned int nr_cpus;
 	pthread_mutex_t lock; /* of what follows */
 	struct follow *f;
 	struct trace_stream *s; /* NULL: none yet */
+	bool renewed;		/* what it borrows is gone */
+	unsigned int nr;	/* of processes */
 	struct out o;
 	bool *cpus;	 /* those wanted, NULL all */
 	uint64_t *taken; /* by CPU: of this stream, told to the follower */
@@ -36,11 +37,6 @@ struct pipe {
 	char *buf;
 	size_t at, used, room;
 };
-
-static bool lives(const struct pipe *x)
-{
-	return target_lives(x->t->pid, x->t->start);
-}
 
 static int append(void *arg, const char *text, size_t bytes)
 {
@@ -62,15 +58,21 @@ static int append(void *arg, const char *text, size_t bytes)
 	return 0;
 }
 
-static int open_follow(struct pipe *x, unsigned int cpu)
+static struct followed followed(const struct target *t)
 {
-	int err = follow_open(x->t->path, true, &x->f);
+	return (struct followed){.path = t->path, .lives = target_lives_still, .arg = t};
+}
+
+static int open_follow(struct pipe *x, const struct target *t, unsigned int cpu)
+{
+	const struct followed what = followed(t);
+	int err = follow_open(&what, true, &x->f);
 
 	if (err)
 		return err;
 	x->nr_cpus = follow_reader(x->f)->nr_cpus;
 	if (cpu != UINT32_MAX && cpu >= x->nr_cpus)
-		return fail(ENOENT, "process %d has no CPU %u", x->t->pid, cpu);
+		return fail(ENOENT, "process %d has no CPU %u", t->pid, cpu);
 	x->taken = calloc(x->nr_cpus, sizeof(*x->taken));
 	if (cpu != UINT32_MAX)
 		x->cpus = calloc(x->nr_cpus, sizeof(*x->cpus));
@@ -88,15 +90,27 @@ int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out)
 
 	if (!x)
 		return fail(ENOMEM, "no memory");
-	x->t = t;
+	x->nr = 1;
 	pthread_mutex_init(&x->lock, NULL);
-	err = open_follow(x, cpu);
+	err = open_follow(x, t, cpu);
 	if (err) {
 		pipe_close(x);
 		return err;
 	}
 	*out = x;
 	return 0;
+}
+
+int pipe_add(struct pipe *x, const struct target *t)
+{
+	const struct followed what = followed(t);
+	int err;
+
+	pthread_mutex_lock(&x->lock);
+	err = follow_add(x->f, &what);
+	x->nr += !err;
+	pthread_mutex_unlock(&x->lock);
+	return err;
 }
 
 void pipe_close(struct pipe *x)
@@ -129,49 +143,57 @@ static void take(struct pipe *x)
 	}
 }
 
-static int new_stream(struct pipe *x)
+/* A stream of the reader as it is now. Return: 0 or -errno. */
+static int make_stream(struct pipe *x)
 {
 	const struct trace_shape shape = {.cpus = x->cpus, .keep = UINT32_MAX, .no_header = true};
-	int err;
+	bool renewed = x->renewed;
+	int ret = 0;
 
+	x->renewed = false;
+	if (x->s && !renewed) {
+		trace_stream_again(x->s);
+		return 0;
+	}
+	if (x->s)
+		ret = trace_stream_go_on(x->s, follow_reader(x->f), &shape);
+	if (ret > 0)
+		return 0;
 	trace_stream_free(x->s);
+	x->s = NULL;
+	if (ret)
+		return ret;
 	memset(x->taken, 0, x->nr_cpus * sizeof(*x->taken));
-	x->s = trace_stream_new(follow_reader(x->f), &x->o, &shape, &err);
-	return x->s ? 0 : err;
+	x->s = trace_stream_new(follow_reader(x->f), &x->o, &shape, &ret);
+	return x->s ? 0 : ret;
 }
 
 /* Look for records. Return: 1 there are some, 0, -errno. */
-static int turn(struct pipe *x)
+static int turn(struct pipe *x, uint64_t hold_ns)
 {
-	bool dead = !lives(x);
-	int ret;
+	int ret = follow_turn(x->f, x->cpus, hold_ns);
 
-	ret = follow_turn(x->f, x->cpus, dead);
 	if (ret == -ESTALE) {
-		trace_stream_free(x->s);
-		x->s = NULL;
+		x->renewed = true;
 		ret = follow_renew(x->f);
 		if (!ret)
-			ret = follow_turn(x->f, x->cpus, dead);
+			ret = follow_turn(x->f, x->cpus, hold_ns);
 		if (ret == -ESTALE)
 			ret = 0;
 	}
 	if (ret <= 0)
 		return ret;
-	if (!x->s)
-		ret = new_stream(x);
-	else
-		trace_stream_again(x->s);
+	ret = make_stream(x);
 	return ret < 0 ? ret : 1;
 }
 
 /* Make text of some @bytes. Return: 0 or -errno; there may be none. */
-static int make(struct pipe *x, size_t bytes)
+static int make(struct pipe *x, size_t bytes, uint64_t hold_ns)
 {
 	int ret;
 
 	if (!x->more) {
-		ret = turn(x);
+		ret = turn(x, hold_ns);
 		if (ret <= 0)
 			return ret;
 		x->more = true;
@@ -204,20 +226,34 @@ static size_t hand_out(struct pipe *x, char *buf, size_t bytes)
 	return n;
 }
 
-/* What is there now. Return: bytes, -EAGAIN nothing, 0 the end, -errno. */
-static ssize_t read_now(struct pipe *x, char *buf, size_t bytes)
+/* Return: bytes, -EAGAIN nothing, 0 the end, -errno. Locked. */
+static ssize_t read_now(struct pipe *x, char *buf, size_t bytes, uint64_t hold_ns)
 {
 	int err = 0;
 
 	if (x->at == x->used)
-		err = make(x, bytes);
+		err = make(x, bytes, hold_ns);
 	if (x->at < x->used)
 		return (ssize_t)hand_out(x, buf, bytes);
 	if (err)
 		return err;
-	if (!lives(x) || (x->has_read && !follow_tracing_on(x->f)))
+	if (!follow_lives(x->f) || (x->has_read && !follow_tracing_on(x->f)))
 		return 0;
 	return -EAGAIN;
+}
+
+ssize_t pipe_look(struct pipe *x, char *buf, size_t bytes, bool hold)
+{
+	uint64_t hold_ns = hold && x->nr > 1 ? FOLLOW_HOLD_NS : 0;
+	ssize_t n;
+
+	pthread_mutex_lock(&x->lock);
+	n = read_now(x, buf, bytes, hold_ns);
+	/* the end has come: nobody comes any more whom it could wait for */
+	if (!n && hold_ns)
+		n = read_now(x, buf, bytes, 0);
+	pthread_mutex_unlock(&x->lock);
+	return n;
 }
 
 ssize_t pipe_read(struct pipe *x, char *buf, size_t bytes, bool nonblock, int (*interrupted)(void))
@@ -226,9 +262,7 @@ ssize_t pipe_read(struct pipe *x, char *buf, size_t bytes, bool nonblock, int (*
 	ssize_t n;
 
 	for (;;) {
-		pthread_mutex_lock(&x->lock);
-		n = read_now(x, buf, bytes);
-		pthread_mutex_unlock(&x->lock);
+		n = pipe_look(x, buf, bytes, false);
 		if (n != -EAGAIN || nonblock)
 			return n;
 		if (interrupted && interrupted())
@@ -243,7 +277,7 @@ bool pipe_ready(struct pipe *x)
 	bool ready;
 
 	pthread_mutex_lock(&x->lock);
-	ready = x->at < x->used || x->more || follow_any(x->f, x->cpus) || !lives(x);
+	ready = x->at < x->used || x->more || follow_any(x->f, x->cpus) || !follow_lives(x->f);
 	pthread_mutex_unlock(&x->lock);
 	return ready;
 }

@@ -19,6 +19,19 @@ int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out);
 void pipe_close(struct pipe *x);
 
 /*
+ * pipe_add() - and of @t, borrowed too: what all of them record, in order of time.
+ * Return: 0 or -errno with fail() set, when nothing will come of it.
+ */
+int pipe_add(struct pipe *x, const struct target *t);
+
+/*
+ * pipe_look() - what is there now, without waiting.
+ * @hold: of several processes leave what is so young that another may still come with something older.
+ * Return: as pipe_read().
+ */
+ssize_t pipe_look(struct pipe *x, char *buf, size_t bytes, bool hold);
+
+/*
  * pipe_read() - up to @bytes of text, whole lines where they fit.
  * @nonblock: do not wait for records. @interrupted: asked while waiting whether to give up; NULL: never.
  * Return: bytes; 0 at the end, which comes when something was read and tracing is off, or the process

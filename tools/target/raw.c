@@ -35,10 +35,12 @@ struct lane {
 };
 
 struct raw {
-	const struct target *t;
 	pthread_mutex_t lock; /* of all that follows */
 	struct follow *f;
+	unsigned int nr;	     /* of processes */
 	struct graph_events *events; /* NULL: none yet */
+	bool renewed;		     /* what they borrow is gone */
+	char clock[32];		     /* in which they began */
 	struct lane *lanes;	     /* by CPU */
 	bool *cpus;		     /* those joined */
 	unsigned int nr_cpus;
@@ -62,14 +64,15 @@ static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
 
 int raw_open(const struct target *t, struct raw **out)
 {
+	const struct followed what = {t->path, target_lives_still, t};
 	struct raw *x = calloc(1, sizeof(*x));
 	int err;
 
 	if (!x)
 		return fail(ENOMEM, "no memory");
-	x->t = t;
+	x->nr = 1;
 	pthread_mutex_init(&x->lock, NULL);
-	err = follow_open(t->path, false, &x->f);
+	err = follow_open(&what, false, &x->f);
 	if (!err) {
 		x->nr_cpus = follow_reader(x->f)->nr_cpus;
 		x->lanes = calloc(x->nr_cpus, sizeof(*x->lanes));
@@ -88,6 +91,18 @@ int raw_open(const struct target *t, struct raw **out)
 	}
 	*out = x;
 	return 0;
+}
+
+int raw_add(struct raw *x, const struct target *t)
+{
+	const struct followed what = {t->path, target_lives_still, t};
+	int err;
+
+	pthread_mutex_lock(&x->lock);
+	err = follow_add(x->f, &what);
+	x->nr += !err;
+	pthread_mutex_unlock(&x->lock);
+	return err;
 }
 
 void raw_close(struct raw *x)
@@ -142,35 +157,48 @@ static void take(struct raw *x)
 	}
 }
 
-static void drop_events(struct raw *x)
+/* The events of the reader as it is now. Return: 0 or -errno. */
+static int make_events(struct raw *x)
 {
+	struct reader *r = follow_reader(x->f);
+	bool renewed = x->renewed;
+	int err = 0;
+
+	x->renewed = false;
+	if (x->events && !renewed) {
+		graph_events_again(x->events);
+		return 0;
+	}
+	/* calls that are open stay so, but for stamps of another clock */
+	if (x->events && !strcmp(x->clock, r->clock)) {
+		graph_events_go_on(x->events, r);
+		return 0;
+	}
 	graph_events_free(x->events);
-	x->events = NULL;
 	for (unsigned int c = 0; c < x->nr_cpus; c++)
 		x->lanes[c].taken = 0;
+	memcpy(x->clock, r->clock, sizeof(x->clock));
+	x->events = graph_events_new(r, NULL, false, &err);
+	return x->events ? 0 : err;
 }
 
 /* Look for records. Return: 1 there are some, 0, -errno. */
-static int turn(struct raw *x)
+static int turn(struct raw *x, uint64_t hold_ns)
 {
-	bool dead = !target_lives(x->t->pid, x->t->start);
-	int ret = follow_turn(x->f, x->cpus, dead);
+	int ret = follow_turn(x->f, x->cpus, hold_ns);
 
 	if (ret == -ESTALE) {
-		drop_events(x);
+		x->renewed = true;
 		ret = follow_renew(x->f);
 		if (!ret)
-			ret = follow_turn(x->f, x->cpus, dead);
+			ret = follow_turn(x->f, x->cpus, hold_ns);
 		if (ret == -ESTALE)
 			ret = 0;
 	}
 	if (ret <= 0)
 		return ret;
-	if (x->events)
-		graph_events_again(x->events);
-	else
-		x->events = graph_events_new(follow_reader(x->f), NULL, false, &ret);
-	return x->events ? 1 : ret;
+	ret = make_events(x);
+	return ret < 0 ? ret : 1;
 }
 
 static bool is_full(const struct raw *x)
@@ -182,7 +210,7 @@ static bool is_full(const struct raw *x)
 }
 
 /* Encode until @cpu has some sub-buffers, or all that is there. Return: 0 or -errno. */
-static int encode(struct raw *x, unsigned int cpu)
+static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 {
 	const struct graph_event *ev;
 	struct record rec;
@@ -191,7 +219,7 @@ static int encode(struct raw *x, unsigned int cpu)
 	if (is_full(x))
 		return 0;
 	if (!x->more) {
-		ret = turn(x);
+		ret = turn(x, hold_ns);
 		if (ret <= 0)
 			return ret;
 		x->more = true;
@@ -211,19 +239,27 @@ static int encode(struct raw *x, unsigned int cpu)
 }
 
 /* Fill the queue of a CPU. Return: whether there is something in it. */
-static bool fill(struct raw *x, unsigned int cpu, bool partial, int *err)
+static bool fill(struct raw *x, unsigned int cpu, enum raw_how how, int *err)
 {
+	const uint64_t hold_ns =
+		how != RAW_ALL && x->nr > 1 && follow_lives(x->f) ? FOLLOW_HOLD_NS : 0;
 	struct lane *l = &x->lanes[cpu];
 
 	*err = 0;
-	if (!l->nr)
-		*err = encode(x, cpu);
-	if (!l->nr && !*err && partial)
+	if (!l->nr) {
+		bool rest = x->more;
+
+		*err = encode(x, cpu, hold_ns);
+		/* what was left of the last look may be all of that and none of what came since */
+		if (!l->nr && !*err && rest && how == RAW_ALL)
+			*err = encode(x, cpu, 0);
+	}
+	if (!l->nr && !*err && how != RAW_FULL)
 		*err = subbuf_end(&l->writer);
 	return l->nr;
 }
 
-int raw_page(struct raw *x, unsigned int cpu, void *page, bool partial)
+int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how)
 {
 	struct subbuf *s = NULL;
 	struct lane *l;
@@ -233,7 +269,7 @@ int raw_page(struct raw *x, unsigned int cpu, void *page, bool partial)
 		return fail_errno(ENOENT, "CPU %u", cpu);
 	pthread_mutex_lock(&x->lock);
 	l = &x->lanes[cpu];
-	if (fill(x, cpu, partial, &err)) {
+	if (fill(x, cpu, how, &err)) {
 		s = l->first;
 		l->first = s->next;
 		if (!l->first)
@@ -248,7 +284,7 @@ int raw_page(struct raw *x, unsigned int cpu, void *page, bool partial)
 	return 1;
 }
 
-bool raw_ready(struct raw *x, unsigned int cpu, bool partial)
+bool raw_ready(struct raw *x, unsigned int cpu)
 {
 	bool ready;
 	int err;
@@ -256,7 +292,17 @@ bool raw_ready(struct raw *x, unsigned int cpu, bool partial)
 	if (cpu >= x->nr_cpus)
 		return false;
 	pthread_mutex_lock(&x->lock);
-	ready = fill(x, cpu, false, &err) || (partial && x->lanes[cpu].writer.page);
+	ready = fill(x, cpu, RAW_FULL, &err) || (x->lanes[cpu].writer.page && !follow_lives(x->f));
 	pthread_mutex_unlock(&x->lock);
 	return ready;
+}
+
+bool raw_lives(struct raw *x)
+{
+	bool lives;
+
+	pthread_mutex_lock(&x->lock);
+	lives = follow_lives(x->f);
+	pthread_mutex_unlock(&x->lock);
+	return lives;
 }

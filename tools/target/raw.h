@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_pipe_raw: the kernel's sub-buffers of a live process, consuming. One object serves all CPUs,
+ * trace_pipe_raw: the kernel's sub-buffers of live processes, consuming. One object serves all CPUs,
  * since a call may enter on one and return on another; those who read a CPU join it.
  */
 #ifndef VESTIGE_TOOLS_RAW_H
@@ -18,18 +18,33 @@ struct raw;
 int raw_open(const struct target *t, struct raw **out);
 void raw_close(struct raw *x);
 
+/*
+ * raw_add() - and of @t, borrowed too: what all of them record, in order of time.
+ * Return: 0 or -errno with fail() set, when nothing will come of it.
+ */
+int raw_add(struct raw *x, const struct target *t);
+
 /* From now on records of @cpu are taken; those of CPUs that nobody joined stay. Counts. */
 void raw_join(struct raw *x, unsigned int cpu);
 void raw_leave(struct raw *x, unsigned int cpu);
 
+enum raw_how {
+	RAW_FULL,    /* of several processes without what is so young that older may still come */
+	RAW_PARTIAL, /* the same, and one that is not full will do */
+	RAW_ALL,     /* all that is there now */
+};
+
 /*
  * raw_page() - the next sub-buffer of a CPU that was joined.
- * @page: RAW_PAGE_BYTES. @partial: one that is not full will do.
+ * @page: RAW_PAGE_BYTES.
  * Return: 1; 0 there is none; -errno with fail() set. Any thread.
  */
-int raw_page(struct raw *x, unsigned int cpu, void *page, bool partial);
+int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how);
 
-/* Would raw_page() return 1? */
-bool raw_ready(struct raw *x, unsigned int cpu, bool partial);
+/* Would raw_page() give a full one, or one that was left by processes that have ended? */
+bool raw_ready(struct raw *x, unsigned int cpu);
+
+/* Does any of the processes live? */
+bool raw_lives(struct raw *x);
 
 #endif

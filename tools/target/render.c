@@ -16,11 +16,13 @@
 
 #include "abi/option.h"
 #include "tools/base/fail.h"
-#include "tools/target/names.h"
 #include "tools/target/file_tree.h"
+#include "tools/target/function_text.h"
+#include "tools/target/hist_file.h"
 #include "tools/target/outside.h"
 #include "tools/target/pipe.h"
 #include "tools/target/raw.h"
+#include "tools/target/stack_text.h"
 #include "tools/target/trace_stream.h"
 #include "tools/reader/area.h"
 #include "tools/reader/reader.h"
@@ -30,9 +32,11 @@
 
 struct file {
 	const char *path; /* behind per_cpu/cpuN/ for one of a CPU */
-	/* Of the area's tables or of its records; neither: trace_pipe. */
+	/* Of the area's tables, of its records or of its deepest stack; none: trace_pipe. */
 	int (*tables)(const struct meta *m, struct out *o);
 	int (*records)(struct reader *r, struct out *o, unsigned int cpu);
+	int (*stack)(const struct meta *m, int fd,
+		     struct out *o); /* of what the stack tracer left */
 	bool per_cpu;
 	bool snapshot;
 };
@@ -52,274 +56,6 @@ static int load(const struct target *t, struct meta **out, int *keep)
 	else
 		close(fd);
 	return err;
-}
-
-/* A function by its place, as the kernel's lists are ordered. */
-struct row {
-	uint32_t object, offset, id;
-};
-
-static int by_place(const void *a, const void *b)
-{
-	const struct row *x = a, *y = b;
-
-	if (x->object != y->object)
-		return x->object < y->object ? -1 : 1;
-	return x->offset < y->offset ? -1 : x->offset > y->offset;
-}
-
-/*
- * Print the functions for which @want says so, with their counts of callbacks if @count says so.
- * Those of objects that are gone are not printed, and count: a filter of nothing else lets nothing pass,
- * as in the kernel.
- * Return: how many or -errno with fail() set.
- */
-static int print_functions(const struct meta *m, struct out *o,
-			   bool (*want)(const struct area_function *f), bool count)
-{
-	struct row *rows = calloc((size_t)m->nr_functions + 1, sizeof(*rows));
-	struct names *names;
-	uint32_t nr = 0, gone = 0;
-
-	if (!rows)
-		return fail(ENOMEM, "no memory for %u functions", m->nr_functions);
-	for (uint32_t i = 0; i < m->nr_functions; i++) {
-		const struct area_function *f = &m->functions[i];
-
-		if (f->object >= m->nr_objects || !want(f))
-			continue;
-		if (m->objects[f->object].unload_stamp)
-			gone++;
-		else
-			rows[nr++] = (struct row){f->object, f->offset, i};
-	}
-	if (!nr) {
-		free(rows);
-		return gone > 0;
-	}
-	names = names_new(m);
-	if (!names) {
-		free(rows);
-		return -ENOMEM;
-	}
-	qsort(rows, nr, sizeof(*rows), by_place);
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct symbol *s = names_find(names, rows[i].object, rows[i].offset);
-
-		if (!s)
-			continue;
-		out_text(o, s->name);
-		if (s->module)
-			out_printf(o, " [%s]", s->module);
-		/* blanks where the kernel has its flags */
-		if (count)
-			out_printf(o, " (%u)           ", m->functions[rows[i].id].callbacks);
-		out_text(o, "\n");
-	}
-	names_free(names);
-	free(rows);
-	return nr > INT32_MAX ? INT32_MAX : (int)nr;
-}
-
-/* Of the process, as they are in its memory. */
-static int available_filter_functions_addrs(const struct meta *m, struct out *o)
-{
-	struct names *names = names_new(m);
-
-	if (!names)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < m->nr_functions; i++) {
-		const struct area_function *f = &m->functions[i];
-		const struct symbol *s;
-
-		if (f->object >= m->nr_objects || m->objects[f->object].unload_stamp)
-			continue;
-		s = names_find(names, f->object, f->offset);
-		if (!s)
-			continue;
-		out_printf(o, "%016" PRIx64 " ", m->objects[f->object].bias + f->offset);
-		out_text(o, s->name);
-		if (s->module)
-			out_printf(o, " [%s]", s->module);
-		out_text(o, "\n");
-	}
-	names_free(names);
-	return 0;
-}
-
-static bool want_all(const struct area_function *f)
-{
-	(void)f;
-	return true;
-}
-
-static bool want_enabled(const struct area_function *f)
-{
-	return f->enabled;
-}
-
-static bool want_touched(const struct area_function *f)
-{
-	return f->flags & AREA_FUNCTION_TOUCHED;
-}
-
-static bool want_filter(const struct area_function *f)
-{
-	return f->filter & AREA_FILTER_TRACE;
-}
-
-static bool want_notrace(const struct area_function *f)
-{
-	return f->filter & AREA_FILTER_NOTRACE;
-}
-
-static bool want_graph(const struct area_function *f)
-{
-	return f->filter & AREA_FILTER_GRAPH;
-}
-
-static bool want_graph_notrace(const struct area_function *f)
-{
-	return f->filter & AREA_FILTER_GRAPH_NOTRACE;
-}
-
-static int available_filter_functions(const struct meta *m, struct out *o)
-{
-	return print_functions(m, o, want_all, false);
-}
-
-static int enabled_functions(const struct meta *m, struct out *o)
-{
-	return print_functions(m, o, want_enabled, true);
-}
-
-static int touched_functions(const struct meta *m, struct out *o)
-{
-	return print_functions(m, o, want_touched, true);
-}
-
-/* Words that wait for an object. Return: whether there are any. */
-static bool print_pending(const struct meta *m, struct out *o, enum area_pending_of of)
-{
-	/* no more than there are lists: AREA_NR_PENDING is none */
-	const char *words = of < AREA_NR_PENDING && of < m->nr_pending ? m->pending[of].words : "";
-	size_t n = strnlen(words, AREA_PENDING_BYTES);
-
-	out_write(o, words, n);
-	return n;
-}
-
-static int print_set(const struct meta *m, struct out *o,
-		     bool (*want)(const struct area_function *f), enum area_pending_of pending,
-		     const char *none)
-{
-	int n = print_functions(m, o, want, false);
-
-	if (!print_pending(m, o, pending) && !n)
-		out_printf(o, "%s\n", none);
-	return n;
-}
-
-#define ALL_ENABLED   "#### all functions enabled ####"
-#define NONE_DISABLED "#### no functions disabled ####"
-
-/* The last command first, and each's functions by their places. */
-static int by_order(const void *a, const void *b)
-{
-	const struct area_probe *const *x = a, *const *y = b;
-
-	if ((*x)->order != (*y)->order)
-		return (*x)->order > (*y)->order ? -1 : 1;
-	return (*x)->function < (*y)->function ? -1 : (*x)->function > (*y)->function;
-}
-
-/* `SYSTEM:NAME:` */
-static void print_event(const struct meta *m, struct out *o, uint16_t id)
-{
-	for (uint32_t i = 0; i < m->nr_events; i++)
-		if (m->events[i].id == id)
-			out_printf(o, "%s:%s:", meta_string(m, m->events[i].system),
-				   meta_string(m, m->events[i].name));
-}
-
-static void print_probe(const struct meta *m, struct out *o, const char *name,
-			const struct area_probe *p)
-{
-	static const char *const commands[] = {
-		[AREA_PROBE_TRACEON] = "traceon",
-		[AREA_PROBE_TRACEOFF] = "traceoff",
-		[AREA_PROBE_DUMP] = "dump",
-		[AREA_PROBE_CPUDUMP] = "cpudump",
-		[AREA_PROBE_ENABLE_EVENT] = "enable_event",
-		[AREA_PROBE_DISABLE_EVENT] = "disable_event",
-		[AREA_PROBE_SNAPSHOT] = "snapshot",
-		[AREA_PROBE_STACKTRACE] = "stacktrace",
-	};
-
-	if (p->command >= sizeof(commands) / sizeof(commands[0]))
-		return; /* of a later version */
-	out_printf(o, "%s:%s:", name, commands[p->command]);
-	if (p->command == AREA_PROBE_ENABLE_EVENT || p->command == AREA_PROBE_DISABLE_EVENT)
-		print_event(m, o, p->event);
-	/* the kernel does not tell that cpudump comes once */
-	if (p->count < 0 || p->command == AREA_PROBE_CPUDUMP)
-		out_printf(o, "unlimited\n");
-	else
-		out_printf(o, "count=%" PRId64 "\n", p->count);
-}
-
-static int print_probes(const struct meta *m, struct out *o)
-{
-	const struct area_probe **rows;
-	struct names *names;
-	uint32_t nr = 0;
-
-	if (!m->nr_probes)
-		return 0;
-	rows = calloc(m->nr_probes, sizeof(*rows));
-	names = rows ? names_new(m) : NULL;
-	if (!names) {
-		free(rows);
-		return fail(ENOMEM, "no memory for %u commands", m->nr_probes);
-	}
-	for (uint32_t i = 0; i < m->nr_probes; i++)
-		if (m->probes[i].command && m->probes[i].function < m->nr_functions)
-			rows[nr++] = &m->probes[i];
-	qsort(rows, nr, sizeof(*rows), by_order);
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct area_function *f = &m->functions[rows[i]->function];
-		const struct symbol *s = NULL;
-
-		if (f->object < m->nr_objects && !m->objects[f->object].unload_stamp)
-			s = names_find(names, f->object, f->offset);
-		if (s)
-			print_probe(m, o, s->name, rows[i]);
-	}
-	names_free(names);
-	free(rows);
-	return 0;
-}
-
-static int set_ftrace_filter(const struct meta *m, struct out *o)
-{
-	int err = print_set(m, o, want_filter, AREA_PENDING_FILTER, ALL_ENABLED);
-
-	return err < 0 ? err : print_probes(m, o);
-}
-
-static int set_ftrace_notrace(const struct meta *m, struct out *o)
-{
-	return print_set(m, o, want_notrace, AREA_PENDING_NOTRACE, NONE_DISABLED);
-}
-
-static int set_graph_function(const struct meta *m, struct out *o)
-{
-	return print_set(m, o, want_graph, AREA_NR_PENDING, ALL_ENABLED);
-}
-
-static int set_graph_notrace(const struct meta *m, struct out *o)
-{
-	return print_set(m, o, want_graph_notrace, AREA_NR_PENDING, NONE_DISABLED);
 }
 
 static int saved_tgids(const struct meta *m, struct out *o)
@@ -480,7 +216,7 @@ static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
 	raw_join(x, cpu);
 	do {
 		lives = target_lives(t->pid, t->start);
-		ret = raw_page(x, cpu, page, true);
+		ret = raw_page(x, cpu, page, RAW_ALL);
 		if (ret > 0)
 			out_write(o, page, sizeof(page));
 		else if (!ret)
@@ -494,18 +230,22 @@ static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
 
 /* Those that are rendered whether the process tells of them or not. */
 static const struct file files[] = {
-	{.path = "available_filter_functions", .tables = available_filter_functions},
-	{.path = "available_filter_functions_addrs", .tables = available_filter_functions_addrs},
-	{.path = "enabled_functions", .tables = enabled_functions},
+	{.path = "available_filter_functions", .tables = function_text_available_filter_functions},
+	{.path = "available_filter_functions_addrs",
+	 .tables = function_text_available_filter_functions_addrs},
+	{.path = "enabled_functions", .tables = function_text_enabled_functions},
 	{.path = "latency_trace", .records = latency_trace},
-	{.path = "touched_functions", .tables = touched_functions},
+	{.path = "touched_functions", .tables = function_text_touched_functions},
 	{.path = "saved_cmdlines", .tables = saved_cmdlines},
 	{.path = "saved_tgids", .tables = saved_tgids},
-	{.path = "set_ftrace_filter", .tables = set_ftrace_filter},
-	{.path = "set_ftrace_notrace", .tables = set_ftrace_notrace},
-	{.path = "set_graph_function", .tables = set_graph_function},
-	{.path = "set_graph_notrace", .tables = set_graph_notrace},
+	{.path = "set_ftrace_filter", .tables = function_text_set_ftrace_filter},
+	{.path = "set_ftrace_notrace", .tables = function_text_set_ftrace_notrace},
+	{.path = "set_graph_function", .tables = function_text_set_graph_function},
+	{.path = "set_graph_notrace", .tables = function_text_set_graph_notrace},
 	{.path = "snapshot", .snapshot = true},
+	{.path = "stack_max_size", .stack = stack_text_max_size},
+	{.path = "stack_trace", .stack = stack_text_trace},
+	{.path = "stack_trace_filter", .tables = function_text_stack_trace_filter},
 	{.path = "trace", .records = trace},
 	{.path = "trace_pipe"},
 	{.path = "snapshot", .snapshot = true, .per_cpu = true},
@@ -545,20 +285,21 @@ int render_file(const struct target *t, const char *file, struct out *o)
 	const struct file *f = find(file, &cpu);
 	struct reader *r;
 	struct meta *m;
-	int err;
+	int err, fd;
 
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
 	if (f->snapshot)
 		return render_snapshot(t, file, cpu, o);
-	if (!f->tables && !f->records)
+	if (!f->tables && !f->records && !f->stack)
 		return !strcmp(f->path, "trace_pipe") ? render_pipe(t, cpu, o)
 						      : render_raw(t, cpu, o);
-	if (f->tables) {
-		err = load(t, &m, NULL);
+	if (f->tables || f->stack) {
+		err = load(t, &m, &fd);
 		if (err)
 			return err;
-		err = f->tables(m, o);
+		err = f->tables ? f->tables(m, o) : f->stack(m, fd, o);
+		close(fd);
 		meta_free(m);
 		return err < 0 ? err : 0;
 	}
@@ -635,7 +376,7 @@ static int ask(struct target *t, const char *file, struct out *o)
 
 int render_any(struct target *t, const char *file, struct out *o)
 {
-	int err = render_file(t, file, o);
+	int err = hist_file_is(file) ? hist_file_print(&t, 1, file, o) : render_file(t, file, o);
 
 	if (err != -EOPNOTSUPP)
 		return err;

@@ -53,6 +53,13 @@ bool target_lives(int pid, unsigned long long start)
 	return read_stat(pid, &state, &began) && began == start && state != 'Z' && state != 'X';
 }
 
+bool target_lives_still(const void *target)
+{
+	const struct target *t = target;
+
+	return target_lives(t->pid, t->start);
+}
+
 bool target_stopped(int pid)
 {
 	unsigned long long began;

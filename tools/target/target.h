@@ -49,6 +49,9 @@ int target_rmdir(struct target *t, const char *instance);
 /* Does the process of @pid that began at @start live? One that nobody waited for does not. */
 bool target_lives(int pid, unsigned long long start);
 
+/* The same of what is there now, for struct followed. @target: a struct target. */
+bool target_lives_still(const void *target);
+
 /* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
 bool target_stopped(int pid);
 

@@ -17,6 +17,8 @@
 #include "tools/text/trace_text.h"
 
 struct trace_stream {
+	struct out *o;
+	char tracer[32], clock[32];
 	/* one pair */
 	struct merge *merge;
 	struct trace_text *text;
@@ -25,15 +27,20 @@ struct trace_stream {
 	struct graph_text *graph;
 };
 
-static int begin_graph(struct trace_stream *s, struct reader *r, struct out *o,
-		       const struct trace_shape *shape)
+static int begin_graph_text(struct trace_stream *s, struct reader *r,
+			    const struct trace_shape *shape)
 {
-	int err;
+	s->graph = graph_text_new(r, s->o, shape->cpus,
+				  (graph_options_of(r) & shape->keep) | shape->set);
+	return s->graph ? 0 : fail(ENOMEM, "out of memory");
+}
 
-	s->graph =
-		graph_text_new(r, o, shape->cpus, (graph_options_of(r) & shape->keep) | shape->set);
-	if (!s->graph)
-		return fail(ENOMEM, "out of memory");
+static int begin_graph(struct trace_stream *s, struct reader *r, const struct trace_shape *shape)
+{
+	int err = begin_graph_text(s, r, shape);
+
+	if (err)
+		return err;
 	s->events = graph_events_new(r, shape->cpus, true, &err);
 	if (!s->events)
 		return err;
@@ -42,24 +49,34 @@ static int begin_graph(struct trace_stream *s, struct reader *r, struct out *o,
 	return 0;
 }
 
-static int begin_text(struct trace_stream *s, struct reader *r, struct out *o,
-		      const struct trace_shape *shape)
+static int begin_text(struct trace_stream *s, struct reader *r, const struct trace_shape *shape)
 {
-	unsigned int cpu;
-
-	s->text = trace_text_new(r, o, shape->cpus);
-	s->merge = merge_new(r);
-	if (!s->text || !s->merge)
+	s->text = trace_text_new(r, s->o, shape->cpus);
+	if (!s->text)
 		return fail(ENOMEM, "out of memory");
-	for (cpu = 0; shape->cpus && cpu < r->nr_cpus; cpu++) {
-		if (!shape->cpus[cpu])
-			merge_skip_cpu(s->merge, cpu);
-	}
 	if (shape->no_header)
 		trace_text_pipe(s->text);
 	else
 		trace_text_header(s->text);
 	return 0;
+}
+
+static int begin_merge(struct trace_stream *s, struct reader *r, const struct trace_shape *shape)
+{
+	s->merge = merge_new(r);
+	if (!s->merge)
+		return fail(ENOMEM, "out of memory");
+	for (unsigned int cpu = 0; shape->cpus && cpu < r->nr_cpus; cpu++) {
+		if (!shape->cpus[cpu])
+			merge_skip_cpu(s->merge, cpu);
+	}
+	return 0;
+}
+
+/* Do its records go the way of calls? */
+static bool is_of_calls(const struct reader *r)
+{
+	return r->graph || !strcmp(r->tracer, "function_graph");
 }
 
 struct trace_stream *trace_stream_new(struct reader *r, struct out *o,
@@ -71,10 +88,16 @@ struct trace_stream *trace_stream_new(struct reader *r, struct out *o,
 		*err = fail(ENOMEM, "out of memory");
 		return NULL;
 	}
-	if (r->graph || !strcmp(r->tracer, "function_graph"))
-		*err = begin_graph(s, r, o, shape);
-	else
-		*err = begin_text(s, r, o, shape);
+	s->o = o;
+	memcpy(s->tracer, r->tracer, sizeof(s->tracer));
+	memcpy(s->clock, r->clock, sizeof(s->clock));
+	if (is_of_calls(r)) {
+		*err = begin_graph(s, r, shape);
+	} else {
+		*err = begin_merge(s, r, shape);
+		if (!*err)
+			*err = begin_text(s, r, shape);
+	}
 	if (*err) {
 		trace_stream_free(s);
 		return NULL;
@@ -124,6 +147,25 @@ void trace_stream_again(struct trace_stream *s)
 		graph_events_again(s->events);
 	else
 		merge_again(s->merge);
+}
+
+int trace_stream_go_on(struct trace_stream *s, struct reader *r, const struct trace_shape *shape)
+{
+	int err;
+
+	if (strcmp(s->tracer, r->tracer) || strcmp(s->clock, r->clock) ||
+	    (!s->events && is_of_calls(r)))
+		return 0;
+	if (s->events) {
+		graph_text_free(s->graph);
+		err = begin_graph_text(s, r, shape);
+		graph_events_go_on(s->events, r);
+	} else {
+		trace_text_free(s->text);
+		err = begin_text(s, r, shape);
+		merge_go_on(s->merge, r);
+	}
+	return err ? err : 1;
 }
 
 uint64_t trace_stream_nr_taken(const struct trace_stream *s, unsigned int cpu)

@@ -128,6 +128,17 @@ uint64_t arch_stub_slot(const uint8_t *p)
 	return p[0] == 0xff && p[1] == 0x25 ? relative(p + 6) : 0;
 }
 
+int arch_is_unbound(const uint8_t *p, uint32_t index)
+{
+	uint32_t pushed;
+
+	if (arch_is_marker(p, ARCH_MARKER_BYTES))
+		p += ARCH_MARKER_BYTES;
+	memcpy(&pushed, p + 1, 4);
+	/* push $index, jmp or bnd jmp */
+	return p[0] == 0x68 && pushed == index && (p[5] == 0xe9 || (p[5] == 0xf2 && p[6] == 0xe9));
+}
+
 uint64_t arch_jump_target(const uint8_t *p)
 {
 	int32_t disp;

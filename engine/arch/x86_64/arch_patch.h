@@ -104,6 +104,12 @@ int arch_is_saved_around(const uint8_t *p, uint32_t bytes);
 /* The address of the word through which the stub of a PLT at @p jumps; 16 bytes are read. 0: no stub. */
 uint64_t arch_stub_slot(const uint8_t *p);
 
+/*
+ * Whether code at @p, 16 bytes of which may be read, is the way to the loader's binding of the @index-th
+ * slot of an object: what such a slot holds before its first call.
+ */
+int arch_is_unbound(const uint8_t *p, uint32_t index);
+
 /* Whether a jump that arch_jump_target() or arch_jump_through() knows may begin with this byte. */
 static inline int arch_may_be_jump(uint8_t first)
 {

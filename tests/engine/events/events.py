@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests/engine/fire"))
 import area     # noqa: E402
 TARGETS = os.path.join(SOURCE, "tests/targets/events")
 LIBRARY = os.path.join(BUILD, "libvestige.so")
+OWN = {"kmem", "lock", "sched", "timer"}     # systems that every process has
 
 
 class Program:
@@ -78,6 +79,10 @@ class Program:
         """(event, text) of each line."""
         return lines_of(self.get("trace"))
 
+    def events(self, path="available_events"):
+        """SYSTEM:NAME of the program's own events among those that the file lists."""
+        return [e for e in self.get(path).split() if e.split(":")[0] not in OWN]
+
     def clear(self):
         assert self.set("trace", "") is None
 
@@ -93,6 +98,13 @@ class Program:
         if self.p.poll() is None:
             self.p.kill()
             self.p.wait()
+
+
+def until(condition, what, seconds=30):
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        time.sleep(0.02)
 
 
 def lines_of(text):

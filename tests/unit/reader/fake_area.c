@@ -65,6 +65,8 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_PROBES] = {sizeof(struct area_probe), 0},
 		[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
 		[AREA_PENDING] = {sizeof(struct area_pending), 0},
+		[AREA_HISTS] = {sizeof(struct area_hist), 0},
+		[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 	};
 	struct fake *f = calloc(1, sizeof(*f));
 	size_t at = PAGE_BYTES, pages;
@@ -83,7 +85,8 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		.minor = AREA_MINOR,
 		.header_bytes = sizeof(*f->head),
 		.page_bytes = PAGE_BYTES,
-		.nr_tables = AREA_NR_TABLES,
+		.nr_tables = AREA_NR_FIRST_TABLES,
+		.nr_more_tables = AREA_NR_MORE_TABLES,
 		.file_bytes = f->size,
 		.pages_offset = pages,
 		.pid = 100,
@@ -94,7 +97,7 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 	};
 	at = PAGE_BYTES;
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
-		f->head->tables[i] = (struct area_table){
+		*AREA_TABLE(f->head, i) = (struct area_table){
 			.offset = at,
 			.entry_bytes = layout[i].bytes,
 			.capacity = layout[i].count + 1,
@@ -135,7 +138,7 @@ void fake_free(struct fake *f)
 
 void *fake_row(struct fake *f, enum area_table_id id, uint32_t i)
 {
-	const struct area_table *t = &f->head->tables[id];
+	const struct area_table *t = AREA_TABLE(f->head, id);
 
 	return f->bytes + t->offset + (size_t)i * t->entry_bytes;
 }

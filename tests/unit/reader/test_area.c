@@ -95,7 +95,7 @@ static void versions(void **state)
 	refused(f, EPROTO, "2.7");
 	f = good();
 	f->head->major = 2;
-	refused(f, EPROTO, "reads 1.1");
+	refused(f, EPROTO, "reads 1.2");
 	f = good();
 	f->head->magic = 0;
 	refused(f, EAGAIN, "not filled in");
@@ -151,24 +151,24 @@ static void tables_that_lie(void **state)
 {
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
 		struct fake *f = good();
-		struct area_table *t = &f->head->tables[i];
+		struct area_table *t = AREA_TABLE(f->head, i);
 
 		t->count = t->capacity = UINT32_MAX;
 		refused(f, EINVAL, "damaged");
 		f = good();
-		t = &f->head->tables[i];
+		t = AREA_TABLE(f->head, i);
 		t->count = 1;
 		t->capacity = 1;
 		t->offset = UINT64_MAX - 3;
 		refused(f, EINVAL, "outside the file");
 		f = good();
-		t = &f->head->tables[i];
+		t = AREA_TABLE(f->head, i);
 		t->count = 1;
 		t->capacity = 1;
 		t->offset = f->size;
 		refused(f, EINVAL, "outside the file");
 		f = good();
-		t = &f->head->tables[i];
+		t = AREA_TABLE(f->head, i);
 		t->count = 1;
 		t->capacity = 1;
 		t->entry_bytes = 0;

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See stack_tracer.h. A callback of ops.h at the entry of functions: one comparison of the stack pointer
+ * with the deepest so far, and a walk of the stack when it lies deeper. Calls on other stacks (of
+ * sigaltstack, of coroutines) do not count, as those of interrupts do not in the kernel.
+ *
+ * A recursion reaches a new depth with each call. So that each does not cost a walk of all of the stack,
+ * the walk ends at the first function that the one before it had seen at the same place, if the return
+ * addresses of all further out still stand in the stack where they stood.
+ *
+ * One thread at a time measures; a call that comes meanwhile, a signal handler's too, is not looked at.
+ * fork: stack_tracer_fork(). Costs: what a callback costs, bench "steady". Tests:
+ * tests/engine/fire/stack_tracer.
+ */
+#include "engine/core/stack_tracer.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/core/ops.h"
+#include "engine/core/stack.h"
+#include "engine/core/thread.h"
+#include "engine/ring/ring.h"
+
+struct function_set stack_trace_filter = {.shown = AREA_FILTER_STACK, .ring = ring_top};
+
+static uint64_t max_bytes;
+static int is_on, reserved;
+static uint32_t busy;
+
+struct frame {
+	uint64_t ip, sp;
+};
+
+/* Innermost first. The one seen last, and the one that is being walked. */
+static struct trace {
+	uint64_t top;
+	int tid;
+	uint32_t nr;
+	struct frame at[AREA_STACK_FRAMES];
+} last, now;
+
+struct walk {
+	uint64_t sp;	/* where it begins: what is below is ours */
+	uint32_t known; /* frames of `last` further in than this are passed */
+	int same_thread, joined;
+};
+
+/* Whether the frames of `last` from the @i-th on are those of this stack. */
+static int still_there(uint32_t i)
+{
+	for (; i < last.nr; i++)
+		if (((const uint64_t *)last.at[i].sp)[-1] != last.at[i].ip)
+			return 0;
+	return 1;
+}
+
+static int add(void *arg, uint64_t ip, uint64_t sp)
+{
+	struct walk *w = arg;
+
+	if (sp < w->sp)
+		return 0;
+	if (sp >= now.top || now.nr == AREA_STACK_FRAMES)
+		return 1;
+	while (w->same_thread && w->known < last.nr && last.at[w->known].sp < sp)
+		w->known++;
+	if (w->same_thread && w->known < last.nr && last.at[w->known].sp == sp &&
+	    last.at[w->known].ip == ip && still_there(w->known)) {
+		w->joined = 1;
+		return 1;
+	}
+	now.at[now.nr++] = (struct frame){ip, sp};
+	return 0;
+}
+
+static void tell(uint64_t depth)
+{
+	struct area_stack *s = area_stack();
+	uint32_t i;
+
+	store_release(&s->gen, s->gen | 1);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	s->max_bytes = depth;
+	s->tid = now.tid;
+	s->nr_frames = now.nr;
+	for (i = 0; i < now.nr; i++)
+		s->frames[i] = (struct area_stack_frame){now.at[i].ip, now.top - now.at[i].sp};
+	store_release(&s->gen, s->gen + 1);
+}
+
+static void measure(uint64_t sp, uint64_t depth)
+{
+	struct walk w = {.sp = sp};
+	uint32_t kept;
+
+	now.top = thread_stack.top;
+	now.tid = ring_thread_id();
+	now.nr = 0;
+	w.same_thread = last.top == now.top && last.tid == now.tid;
+	stack_each_frame(add, &w);
+	if (w.joined) {
+		kept = last.nr - w.known;
+		if (kept > AREA_STACK_FRAMES - now.nr)
+			kept = AREA_STACK_FRAMES - now.nr;
+		memcpy(&now.at[now.nr], &last.at[w.known], kept * sizeof(*now.at));
+		now.nr += kept;
+	}
+	memcpy(&last, &now, sizeof(last));
+	store_relaxed(&max_bytes, depth);
+	tell(depth);
+}
+
+static void hit(uint32_t id, void *arg, const struct ops_frame *frame)
+{
+	uint64_t sp, depth;
+
+	(void)id;
+	(void)arg;
+	if (!frame)
+		return;
+	sp = (uint64_t)&frame->parent_ip;
+	depth = thread_stack.top - sp;
+	if (likely(depth <= load_relaxed(&max_bytes)) || depth > thread_stack.bytes)
+		return;
+	if (!area || !load_acquire(&reserved) || __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE))
+		return;
+	if (depth > max_bytes)
+		measure(sp, depth);
+	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
+}
+
+int stack_tracer_is_on(void)
+{
+	return is_on;
+}
+
+int stack_tracer_found(void)
+{
+	return reserved && area_stack()->nr_frames;
+}
+
+static int reserve(void)
+{
+	int err = reserved ? 0 : area_reserve_stack();
+
+	if (!err)
+		store_release(&reserved, 1);
+	return err;
+}
+
+int stack_tracer_set(int on)
+{
+	struct ops *o;
+	int err;
+
+	if (on == is_on)
+		return 0;
+	o = ops_get(&stack_trace_filter);
+	if (!o)
+		return -EBUSY;
+	err = on ? stack_start() : 0;
+	if (!err)
+		err = reserve();
+	if (!err)
+		err = on ? ops_register_own(o, hit, &stack_trace_filter) : ops_unregister(o);
+	if (!err) {
+		is_on = on;
+		area_stack()->enabled = (uint32_t)on;
+	}
+	if (!is_on)
+		ops_put(o);
+	return err;
+}
+
+int stack_tracer_update(void)
+{
+	return is_on ? ops_register_own(ops_find(&stack_trace_filter), hit, &stack_trace_filter)
+		     : 0;
+}
+
+int stack_tracer_set_max(uint64_t bytes)
+{
+	int err = reserve();
+
+	if (err)
+		return err;
+	store_relaxed(&max_bytes, bytes);
+	store_relaxed(&area_stack()->max_bytes, bytes);
+	return 0;
+}
+
+void stack_tracer_fork(void)
+{
+	busy = 0;
+	reserved = 0;
+	max_bytes = 0;
+	last.nr = 0;
+	if (is_on && !reserve())
+		area_stack()->enabled = 1;
+}

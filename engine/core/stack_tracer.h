@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The stack tracer: the deepest stack that a thread of the program had, function by function. What it
+ * found is in the area (struct area_stack), where the outside reads it, of a dead process too.
+ */
+#ifndef VESTIGE_CORE_STACK_TRACER_H
+#define VESTIGE_CORE_STACK_TRACER_H
+
+#include <stdint.h>
+
+#include "engine/core/function.h"
+
+/* stack_trace_filter: at whose entries depths are looked at; empty: at all functions'. */
+extern struct function_set stack_trace_filter;
+
+int stack_tracer_is_on(void);
+
+/*
+ * stack_tracer_set() - on: from what it found before. Under the tree's lock, after stack_prepare().
+ * Return: 0; -ENOSYS: this program has no unwinder; -ENOSPC; -errno of the hook.
+ */
+int stack_tracer_set(int on);
+
+/* Whether there is a stack. */
+int stack_tracer_found(void);
+
+/* The filter has changed. Return: 0 or -errno. */
+int stack_tracer_update(void);
+
+/* stack_max_size is that from now on. Return: 0 or -ENOSPC. */
+int stack_tracer_set_max(uint64_t bytes);
+
+/* In a fork's child, which has an area of its own: it goes on there, from nothing. */
+void stack_tracer_fork(void);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See own_event.h. Which instances want a record is read from the event's files, which are never
+ * freed; what acts on them is looked at in event_act(). fork: the child's events are on as they were.
+ * Tests: tests/engine/events/sched.
+ */
+#include "engine/events/own_event.h"
+
+#include <errno.h>
+
+#include "engine/base/mem.h"
+#include "engine/events/event_act.h"
+
+/* Whether another instance wants records. */
+static int others_want(const struct event *e, const struct event_file *but)
+{
+	const struct event_file *f;
+
+	for (f = e->files; f; f = f->next)
+		if (f != but && f->flags & EVENT_FILE_REGISTERED && f->tr->ring)
+			return 1;
+	return 0;
+}
+
+static int enable(struct event *event, struct event_file *file, int on)
+{
+	struct own_event *e = event->data;
+	int err = 0;
+
+	if (!e || others_want(event, file))
+		return 0;
+	if (e->enable && on != own_event_is_on(e))
+		err = e->enable(e, on);
+	if (!err)
+		store_release(&e->on, (uint32_t)on);
+	return err;
+}
+
+static const struct event_class own_class = {.enable = enable};
+
+int own_events_add(struct own_event *rows, uint32_t n)
+{
+	struct event *clash;
+
+	for (; n; n--, rows++) {
+		rows->event = event_add(rows->system, rows->name, rows->fields, rows->print_fmt,
+					&own_class, rows, &clash);
+		if (!rows->event)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+int own_event_give_way(struct event *e)
+{
+	struct own_event *own = e->data;
+
+	if (e->class != &own_class || !own)
+		return 0;
+	event_gone(e);
+	own->event = NULL;
+	own->on = 0;
+	return 1;
+}
+
+static void write_to(struct event_file *f, const void *record, uint32_t bytes)
+{
+	const struct vestige_event_ops *ops = load_acquire(&f->pub.ops);
+	struct vestige_event_slot slot;
+	struct ring_ctl *in;
+	uint8_t *to;
+
+	if (ops == &event_ops_none)
+		return;
+	if (ops == &event_ops_act || ops == &event_ops_filter) {
+		in = ring_enter();
+		if (!in)
+			return;
+		event_act(f, record, bytes);
+		ring_leave(in);
+		return;
+	}
+	to = ops->reserve(f, &slot, bytes);
+	if (!to)
+		return;
+	memcpy(to + 8, (const uint8_t *)record + 8, bytes - 8);
+	ops->commit(f, &slot);
+}
+
+void own_event_write(const struct own_event *e, const void *record, uint32_t bytes)
+{
+	const struct event *event = load_acquire(&e->event);
+	struct event_file *f;
+
+	if (!event)
+		return;
+	for (f = load_acquire(&event->files); f; f = load_acquire(&f->next))
+		write_to(f, record, bytes);
+}

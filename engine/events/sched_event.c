@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The life of threads and processes as sched_process_* tell it, with the kernel's fields (6.12). Each
+ * record is made by the thread whose doing it is, where that thread passes by: the creator of a thread
+ * when it has made it, a thread in its last destructor or in exit(), a program at its start.
+ * fork: the child goes on with the same events. Tests: tests/engine/events/sched.
+ */
+#include "engine/events/sched_event.h"
+
+#include <sys/auxv.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/thread.h"
+#include "engine/events/own_event.h"
+#include "engine/events/sched_task.h"
+#include "engine/ring/ring.h"
+
+#define MAX_PATH 512u
+
+struct process_record {
+	struct own_record head;
+	char comm[TASK_COMM_BYTES];
+	int32_t pid;
+	int32_t prio;
+};
+
+struct fork_record {
+	struct own_record head;
+	char parent_comm[TASK_COMM_BYTES];
+	int32_t parent_pid;
+	char child_comm[TASK_COMM_BYTES];
+	int32_t child_pid;
+};
+
+struct exec_record {
+	struct own_record head;
+	uint32_t filename;
+	int32_t pid;
+	int32_t old_pid;
+	char text[MAX_PATH];
+};
+
+static const struct vestige_event_field process_fields[] = {
+	OWN_FIELD(struct process_record, comm, "char[16]", 0),
+	OWN_FIELD(struct process_record, pid, "pid_t", 1),
+	OWN_FIELD(struct process_record, prio, "int", 1),
+	OWN_FIELDS_END,
+};
+static const struct vestige_event_field fork_fields[] = {
+	OWN_FIELD(struct fork_record, parent_comm, "char[16]", 0),
+	OWN_FIELD(struct fork_record, parent_pid, "pid_t", 1),
+	OWN_FIELD(struct fork_record, child_comm, "char[16]", 0),
+	OWN_FIELD(struct fork_record, child_pid, "pid_t", 1),
+	OWN_FIELDS_END,
+};
+static const struct vestige_event_field exec_fields[] = {
+	OWN_FIELD(struct exec_record, filename, "__data_loc char[]", 0),
+	OWN_FIELD(struct exec_record, pid, "pid_t", 1),
+	OWN_FIELD(struct exec_record, old_pid, "pid_t", 1),
+	OWN_FIELDS_END,
+};
+
+static int watch_threads(struct own_event *e, int on);
+
+enum { PROCESS_FORK, PROCESS_EXEC, PROCESS_EXIT };
+
+static struct own_event rows[] = {
+	[PROCESS_FORK] = {.system = "sched",
+			  .name = "sched_process_fork",
+			  .fields = fork_fields,
+			  .print_fmt = "\"comm=%s pid=%d child_comm=%s child_pid=%d\", "
+				       "REC->parent_comm, REC->parent_pid, REC->child_comm, "
+				       "REC->child_pid",
+			  .enable = watch_threads},
+	[PROCESS_EXEC] = {.system = "sched",
+			  .name = "sched_process_exec",
+			  .fields = exec_fields,
+			  .print_fmt = "\"filename=%s pid=%d old_pid=%d\", __get_str(filename), "
+				       "REC->pid, REC->old_pid"},
+	[PROCESS_EXIT] = {.system = "sched",
+			  .name = "sched_process_exit",
+			  .fields = process_fields,
+			  .print_fmt = "\"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio",
+			  .enable = watch_threads},
+};
+
+/* A thread that ends at exit() may have come through its destructors before. */
+static __thread int told_exit __attribute__((tls_model("initial-exec")));
+
+static void process_fork(int child)
+{
+	struct fork_record rec = {.parent_pid = sys_gettid(), .child_pid = child};
+
+	sys_get_comm(rec.parent_comm);
+	memcpy(rec.child_comm, rec.parent_comm, sizeof(rec.child_comm));
+	own_event_write(&rows[PROCESS_FORK], &rec, sizeof(rec));
+}
+
+void sched_event_exit(void)
+{
+	struct process_record rec = {.pid = sys_gettid()};
+
+	if (!own_event_is_on(&rows[PROCESS_EXIT]) || told_exit)
+		return;
+	told_exit = 1;
+	sys_get_comm(rec.comm);
+	rec.prio = sched_task_prio(0);
+	own_event_write(&rows[PROCESS_EXIT], &rec, sizeof(rec));
+}
+
+/* @e is about to change: what it will want counts, of the other what it wants. */
+static int watch_threads(struct own_event *e, int on)
+{
+	int fork = e == &rows[PROCESS_FORK] ? on : own_event_is_on(&rows[PROCESS_FORK]);
+	int exit = e == &rows[PROCESS_EXIT] ? on : own_event_is_on(&rows[PROCESS_EXIT]);
+
+	threads_watch(fork ? process_fork : NULL, exit ? sched_event_exit : NULL);
+	return 0;
+}
+
+void sched_event_exec(void)
+{
+	const char *path = (const char *)getauxval(AT_EXECFN);
+	struct exec_record rec = {.pid = sys_getpid(), .old_pid = sys_getpid()};
+	uint32_t bytes;
+
+	if (!own_event_is_on(&rows[PROCESS_EXEC]))
+		return;
+	bytes = (uint32_t)str_copy(rec.text, sizeof(rec.text), path ? path : "") + 1;
+	rec.filename = OWN_DATA_LOC(offsetof(struct exec_record, text), bytes);
+	own_event_write(&rows[PROCESS_EXEC], &rec,
+			(uint32_t)offsetof(struct exec_record, text) + bytes);
+}
+
+int sched_events_start(void)
+{
+	return own_events_add(rows, ARRAY_SIZE(rows));
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* The system `sched` of every process. */
+#ifndef VESTIGE_EVENTS_SCHED_EVENT_H
+#define VESTIGE_EVENTS_SCHED_EVENT_H
+
+/* Register the events. Constructor context. Return: 0 or -ENOMEM. */
+int sched_events_start(void);
+
+/* This program was just executed: a record of it, if one is wanted from the beginning. */
+void sched_event_exec(void);
+
+/* The calling thread ends, with the process. */
+void sched_event_exit(void);
+
+#endif
