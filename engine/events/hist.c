@@ -16,8 +16,9 @@
 #include "arch_regs.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/heap.h"
 #include "engine/core/area.h"
+#include "engine/core/heap.h"
+#include "engine/core/stack.h"
 #include "engine/events/hist_impl.h"
 #include "engine/events/hist_room.h"
 #include "engine/events/trigger.h"
@@ -116,6 +117,23 @@ static int put_about(struct hist *h, const char *filter)
 	return err;
 }
 
+static int (*set_clock)(struct trace_array *tr, const char *name, size_t n);
+
+void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, size_t n))
+{
+	set_clock = set;
+}
+
+int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_error *error)
+{
+	const char *name = hist_clock(h);
+	int err = h->has_time && set_clock ? set_clock(tr, name, strlen(name)) : 0;
+
+	if (err)
+		*error = (struct parse_error){"Couldn't set trace_clock", h->clock_at};
+	return err;
+}
+
 int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 {
 	static uint64_t order;
@@ -123,7 +141,9 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 
 	h->tr = f->tr;
 	hist_lay_out(h);
-	err = put_about(h, filter);
+	err = h->has_stack ? stack_start() : 0;
+	if (!err)
+		err = put_about(h, filter);
 	if (!err)
 		err = new_map(h, &h->map);
 	if (!err) {
@@ -283,41 +303,100 @@ static uint64_t log2_of(uint64_t v)
 	return n;
 }
 
-static uint64_t value_of(const struct hist_field *f, const uint8_t *record)
+/* The time as the instance's trace_clock has it; in us where it has ns and the line asks so. */
+static uint64_t time_of(const struct hist *h)
 {
-	uint64_t v;
+	const struct area_buffer *b = trace_array_buffer(h->tr);
+	uint64_t ns;
+
+	if (b->trace_clock == AREA_TRACE_X86_TSC)
+		return ring_clock();
+	if (b->trace_clock == AREA_TRACE_COUNTER)
+		return load_relaxed(&h->tr->ring->counter);
+	ns = ring_clock_mono() + (uint64_t)b->clock_offset_ns;
+	if (b->trace_clock == AREA_TRACE_UPTIME)
+		return ns / 10000000;
+	return h->in_usecs ? (ns + 500) / 1000 : ns;
+}
+
+/* Where the text or the stack of a field begins, and how long it may be. */
+static const char *bytes_of(const struct hist_field *f, const uint8_t *record, uint32_t *n)
+{
+	const char *from = (const char *)record + f->offset;
+	uint32_t word;
+
+	*n = f->size;
+	if (f->from == HIST_STATIC)
+		return from;
+	memcpy(&word, from, sizeof(word));
+	*n = word >> 16;
+	return f->from == HIST_RDYN ? from + 4 + (word & 0xffff)
+				    : (const char *)record + (word & 0xffff);
+}
+
+static uint64_t raw_value_of(const struct hist *h, const struct hist_field *f,
+			     const uint8_t *record)
+{
+	uint32_t n;
 
 	switch (f->from) {
-	case HIST_PID:
-		v = (uint64_t)ring_thread_id();
-		break;
-	case HIST_CPU:
-		v = arch_cpu();
-		break;
+	case HIST_FIELD:
+		return number_of(f, record);
 	case HIST_HITCOUNT:
 		return 1;
-	default:
-		v = number_of(f, record);
-		break;
+	case HIST_PID:
+		return (uint64_t)ring_thread_id();
+	case HIST_CPU:
+		return arch_cpu();
+	case HIST_TIME:
+		return time_of(h);
+	case HIST_COMMON:
+		return f->value;
+	case HIST_STACK:
+		return 0;
+	default: /* text counts as where it lies, as the kernel has it */
+		return (uint64_t)(uintptr_t)bytes_of(f, record, &n);
 	}
-	if (f->modifier == HIST_LOG2)
-		return log2_of(v);
-	return f->modifier == HIST_BUCKETS ? v / f->buckets * f->buckets : v;
+}
+
+static uint64_t value_of(const struct hist *h, const struct hist_field *f, const uint8_t *record)
+{
+	uint64_t v = raw_value_of(h, f, record);
+
+	if (likely(f->modifier != HIST_LOG2 && f->modifier != HIST_BUCKETS))
+		return v;
+	return f->modifier == HIST_LOG2 ? log2_of(v) : v / f->buckets * f->buckets;
 }
 
 static void copy_string(const struct hist_field *f, const uint8_t *record, char *to)
 {
-	const char *from = (const char *)record + f->offset;
-	uint32_t n = f->size, word, i;
+	uint32_t n, i;
+	const char *from = bytes_of(f, record, &n);
 
-	if (f->from != HIST_STATIC) {
-		memcpy(&word, from, sizeof(word));
-		from = f->from == HIST_DYN ? (const char *)record + (word & 0xffff)
-					   : from + 4 + (word & 0xffff);
-		n = word >> 16 < HIST_MAX_STRING ? word >> 16 : HIST_MAX_STRING;
-	}
+	if (n > HIST_MAX_STRING)
+		n = HIST_MAX_STRING;
 	for (i = 0; i < n && from[i]; i++)
 		to[i] = from[i];
+}
+
+/* Of a field: how many there are, and they. */
+static void copy_stack(const struct hist_field *f, const uint8_t *record, uint64_t *to)
+{
+	const char *from;
+	uint64_t nr;
+	uint32_t n;
+
+	if (f->from == HIST_STACK) {
+		stack_save(to, HIST_MAX_STACK);
+		return;
+	}
+	from = bytes_of(f, record, &n);
+	if (n < sizeof(nr))
+		return;
+	memcpy(&nr, from, sizeof(nr));
+	if (nr > n / 8 - 1)
+		nr = n / 8 - 1;
+	memcpy(to, from + 8, (nr < HIST_MAX_STACK ? nr : HIST_MAX_STACK) * 8);
 }
 
 static uint64_t hash_of(const uint64_t *key, uint32_t words)
@@ -447,10 +526,12 @@ void hist_fire(struct hist *h, const void *record)
 	for (i = 0; i < h->nr_keys; i++) {
 		const struct hist_field *f = &h->keys[i];
 
-		if (hist_is_text(f))
+		if (hist_is_string(f))
 			copy_string(f, record, (char *)&key[f->key_at / 8]);
+		else if (unlikely(hist_is_stack(f)))
+			copy_stack(f, record, &key[f->key_at / 8]);
 		else
-			key[f->key_at / 8] = value_of(f, record);
+			key[f->key_at / 8] = value_of(h, f, record);
 	}
 	row = find_row(h, m, key);
 	if (unlikely(!row)) {
@@ -459,5 +540,5 @@ void hist_fire(struct hist *h, const void *record)
 	}
 	fetch_add(&m->shown->hits, 1);
 	for (i = 0; i < h->nr_vals; i++)
-		fetch_add(&row->vals[i], value_of(&h->vals[i], record));
+		fetch_add(&row->vals[i], value_of(h, &h->vals[i], record));
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/core/heap.h"
+#include "engine/core/stack.h"
 #include "engine/events/filter.h"
 #include "engine/events/hist.h"
 #include "engine/events/hist_room.h"
@@ -102,6 +103,28 @@ char *heap_copy(const char *s, size_t n)
 	return copy;
 }
 
+int stack_start(void)
+{
+	return 0;
+}
+
+uint32_t stack_save(uint64_t *to, uint32_t room)
+{
+	for (uint32_t i = 0; i < room; i++)
+		to[i] = 0x1000 + i;
+	return room;
+}
+
+uint64_t ring_clock(void)
+{
+	return 1;
+}
+
+uint64_t ring_clock_mono(void)
+{
+	return 1;
+}
+
 int ring_synchronize(void)
 {
 	return 0;
@@ -190,7 +213,10 @@ static void run_filter(const char *text, size_t n)
 static void run_hist(const char *text, size_t n)
 {
 	static char shown[4096];
-	const struct event_file file = {.event = (struct event *)(uintptr_t)&event};
+	static struct area_buffer buffer;
+	static struct ring ring = {.buffer = &buffer};
+	static struct trace_array tr = {.ring = &ring};
+	const struct event_file file = {.event = (struct event *)(uintptr_t)&event, .tr = &tr};
 	struct hist *hist, *again;
 	struct parse_error error;
 	enum hist_wish wish;
