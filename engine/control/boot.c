@@ -39,7 +39,9 @@
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
 #include "engine/events/hist.h"
+#include "engine/events/kmem_event.h"
 #include "engine/events/sched_event.h"
+#include "engine/events/sched_perf.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -358,6 +360,7 @@ static void fork_child(void)
 	heap_fork();
 	guard_fork();
 	threads_fork();
+	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
 	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
@@ -439,8 +442,10 @@ static void start(void)
 	trace_array_on_destroy(events_forget_instance);
 	hists_set_clock_by(trace_clock_set);
 	probe_kinds_register(event_probe_kinds);
-	if (sched_events_start())
+	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
+	if (!agent_wanted)
+		sched_perf_no_agent();
 	tracepoints_start();
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
@@ -518,6 +523,9 @@ __attribute__((destructor(101))) static void engine_exit(void)
 		return;
 	agent_remove();
 	sched_event_exit();
+	tree_lock_take();
+	sched_perf_drain();
+	tree_lock_release();
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();

@@ -13,6 +13,8 @@
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
+#include "engine/core/interpose.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 #define KERNEL_STACK_ID 4u /* as in the kernel */
@@ -67,8 +69,12 @@ int stack_start(void)
 
 void stack_each_frame(stack_each *each, void *arg)
 {
-	if (load_acquire(&prepared))
-		walker(each, arg);
+	if (!load_acquire(&prepared))
+		return;
+	/* the unwinder has locks of its own */
+	interpose_mute();
+	walker(each, arg);
+	interpose_unmute();
 }
 
 struct frames {
@@ -89,8 +95,9 @@ uint32_t stack_save(uint64_t *to, uint32_t room)
 {
 	struct frames f = {.to = to, .room = room};
 
-	if (load_acquire(&prepared))
-		walker(keep, &f);
+	/* what the agent records for another thread has no stack here */
+	if (!ring_as)
+		stack_each_frame(keep, &f);
 	return f.n;
 }
 
@@ -100,7 +107,7 @@ void stack_record(struct ring *r)
 	struct ring_slot slot;
 	uint32_t n, bytes;
 
-	if (!load_acquire(&prepared) || !ring_is_on(r))
+	if (!ring_is_on(r))
 		return;
 	n = stack_save(frames, MAX_FRAMES);
 	bytes = HEAD_BYTES + n * 8;

@@ -108,6 +108,7 @@ static void begin_as_top(struct area_buffer *b)
 
 	const uint64_t not_these = UINT64_C(1) << AREA_OPTION_FUNCTION_FORK |
 				   UINT64_C(1) << AREA_OPTION_FUNC_STACK_TRACE |
+				   UINT64_C(1) << AREA_OPTION_FUNC_NO_REPEATS |
 				   UINT64_C(1) << AREA_OPTION_TRACE_PRINTK_DEST |
 				   UINT64_C(1) << AREA_OPTION_COPY_TRACE_MARKER;
 

@@ -25,6 +25,7 @@ struct trace_array {
 	struct function_set filter;   /* set_ftrace_filter; empty means all */
 	struct function_set notrace;
 	uint8_t with_stacks;	   /* func_stack_trace: function records their stacks */
+	uint8_t no_repeats;	   /* func-no-repeats: ... calls that come again as one record */
 	uint32_t first_free_probe; /* no row of AREA_PROBES before it is free */
 	struct pid_list pids;	   /* set_ftrace_pid; counts when the ring has it */
 	struct pid_list no_pids;

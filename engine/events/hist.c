@@ -13,16 +13,16 @@
 #include <errno.h>
 
 #include "arch_barrier.h"
-#include "arch_regs.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
+#include "engine/core/clock.h"
 #include "engine/core/heap.h"
 #include "engine/core/stack.h"
 #include "engine/events/hist_impl.h"
 #include "engine/events/hist_room.h"
 #include "engine/events/trigger.h"
-#include "engine/ring/ring.h"
+#include "engine/ring/foreign.h"
 
 #define MAX_KEY_WORDS	(HIST_MAX_KEYS * (HIST_MAX_STRING + 8) / 8)
 #define MAX_ABOUT_BYTES 65536u
@@ -117,6 +117,7 @@ static int put_about(struct hist *h, const char *filter)
 	return err;
 }
 
+static uint64_t unit_ns; /* of the area's clock, times 2^32 */
 static int (*set_clock)(struct trace_array *tr, const char *name, size_t n);
 
 void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, size_t n))
@@ -142,6 +143,8 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 	h->tr = f->tr;
 	hist_lay_out(h);
 	err = h->has_stack ? stack_start() : 0;
+	if (h->has_time && !unit_ns)
+		unit_ns = clock_unit_ns();
 	if (!err)
 		err = put_about(h, filter);
 	if (!err)
@@ -310,10 +313,13 @@ static uint64_t time_of(const struct hist *h)
 	uint64_t ns;
 
 	if (b->trace_clock == AREA_TRACE_X86_TSC)
-		return ring_clock();
+		return ring_as ? ring_as->stamp : ring_clock();
 	if (b->trace_clock == AREA_TRACE_COUNTER)
 		return load_relaxed(&h->tr->ring->counter);
 	ns = ring_clock_mono() + (uint64_t)b->clock_offset_ns;
+	if (unlikely(ring_as != NULL)) /* it happened a while ago */
+		ns -= (uint64_t)((unsigned __int128)(ring_clock() - ring_as->stamp) * unit_ns >>
+				 32);
 	if (b->trace_clock == AREA_TRACE_UPTIME)
 		return ns / 10000000;
 	return h->in_usecs ? (ns + 500) / 1000 : ns;
@@ -347,7 +353,7 @@ static uint64_t raw_value_of(const struct hist *h, const struct hist_field *f,
 	case HIST_PID:
 		return (uint64_t)ring_thread_id();
 	case HIST_CPU:
-		return arch_cpu();
+		return ring_record_cpu();
 	case HIST_TIME:
 		return time_of(h);
 	case HIST_COMMON:

@@ -9,11 +9,13 @@
 
 #include <string.h>
 
+#include "engine/core/clock.h"
 #include "engine/core/heap.h"
 #include "engine/core/stack.h"
 #include "engine/events/filter.h"
 #include "engine/events/hist.h"
 #include "engine/events/hist_room.h"
+#include "engine/ring/foreign.h"
 
 #define MAX_TEXT 2048
 
@@ -115,6 +117,13 @@ uint32_t stack_save(uint64_t *to, uint32_t room)
 	return room;
 }
 
+__thread const struct ring_as *ring_as;
+
+uint64_t clock_unit_ns(void)
+{
+	return UINT64_C(1) << 32;
+}
+
 uint64_t ring_clock(void)
 {
 	return 1;
@@ -138,6 +147,11 @@ const char *ring_thread_comm(void)
 int ring_thread_id(void)
 {
 	return 42;
+}
+
+uint32_t ring_record_cpu(void)
+{
+	return 1;
 }
 
 static const struct event_field fields[] = {
