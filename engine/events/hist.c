@@ -86,13 +86,14 @@ static int new_map(const struct hist *h, struct hist_map **out)
 		return err;
 	}
 	set_up_map(h->tr, m);
+	m->users = 1;
 	*out = m;
 	return 0;
 }
 
 static void free_map(struct trace_array *tr, struct hist_map *m)
 {
-	if (!m)
+	if (!m || --m->users)
 		return;
 	hist_room_put(tr, m->at);
 	heap_free(m);
@@ -115,6 +116,53 @@ static int put_about(struct hist *h, const char *filter)
 		memcpy(hist_room_at(h->tr, h->about), text, s.len);
 	heap_free(text);
 	return err;
+}
+
+static void each_hist(struct trace_array *tr, void (*with)(struct hist *h, void *arg), void *arg)
+{
+	const struct event_file *f;
+	struct event_trigger *t;
+	const struct event *e;
+
+	for (e = events; e; e = e->next) {
+		f = event_file_find(e, tr);
+		for (t = f ? f->triggers : NULL; t; t = t->next)
+			if (t->hist)
+				with(t->hist, arg);
+	}
+}
+
+struct joining {
+	struct hist *h, *found;
+};
+
+static void find_named(struct hist *h, void *arg)
+{
+	struct joining *j = arg;
+
+	if (!j->found && h->row && str_equal(h->name, j->h->name))
+		j->found = h;
+}
+
+int hist_join(struct hist *h, struct trace_array *tr, struct parse_error *error)
+{
+	struct joining j = {.h = h};
+
+	if (h->name[0])
+		each_hist(tr, find_named, &j);
+	if (j.found && !hist_same(j.found, h)) {
+		*error = (struct parse_error){
+			"Named hist trigger doesn't match existing named trigger (includes "
+			"variables)",
+			h->name_at};
+		return -EINVAL;
+	}
+	if (j.found && j.found->map) {
+		h->tr = tr;
+		h->map = j.found->map;
+		h->map->users++;
+	}
+	return 0;
 }
 
 static uint64_t unit_ns; /* of the area's clock, times 2^32 */
@@ -147,7 +195,7 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 		unit_ns = clock_unit_ns();
 	if (!err)
 		err = put_about(h, filter);
-	if (!err)
+	if (!err && !h->map)
 		err = new_map(h, &h->map);
 	if (!err) {
 		h->row = hist_room_row(h->tr);
@@ -186,19 +234,36 @@ void hist_free(struct hist *h)
 	heap_free(h);
 }
 
+struct clearing {
+	struct hist_map *old, *map;
+};
+
+static void replace_map(struct hist *h, void *arg)
+{
+	const struct clearing *c = arg;
+
+	if (!h->row || h->map != c->old)
+		return;
+	hist_room_change(h->row);
+	store_release(&h->map, c->map);
+	h->row->map = c->map->at;
+	hist_room_changed(h->row);
+}
+
 int hist_clear(struct hist *h)
 {
-	struct hist_map *m, *old = h->map;
-	int err = new_map(h, &m);
+	struct clearing c = {.old = h->map};
+	int err = new_map(h, &c.map);
 
 	if (err)
 		return err;
-	hist_room_change(h->row);
-	store_release(&h->map, m);
-	h->row->map = m->at;
-	hist_room_changed(h->row);
-	if (!ring_synchronize())
-		free_map(h->tr, old);
+	if (c.old)
+		c.map->users = c.old->users;
+	each_hist(h->tr, replace_map, &c);
+	if (c.old && !ring_synchronize()) {
+		c.old->users = 1;
+		free_map(h->tr, c.old);
+	}
 	return 0;
 }
 
@@ -214,7 +279,13 @@ int hist_paused(const struct hist *h)
 	return (int)load_relaxed(&h->paused);
 }
 
-/* Where it was in the parent's area. */
+static int is_in(const struct area_header *head, const void *p)
+{
+	return (const uint8_t *)p >= (const uint8_t *)head &&
+	       (const uint8_t *)p < (const uint8_t *)head + head->file_bytes;
+}
+
+/* Where it was in the parent's area. Of those that share a map the first one sets it up. */
 static void fork_one(struct hist *h, uint32_t index, const struct area_header *parent)
 {
 	const struct area_hist_about *about =
@@ -234,9 +305,10 @@ static void fork_one(struct hist *h, uint32_t index, const struct area_header *p
 		memcpy(hist_room_at(h->tr, h->about), about, about->bytes);
 	else
 		return;
-	if (m && hist_room_again(h->tr, m->at, map_bytes(m), first_bytes(m)))
+	if (m && !is_in(head, m->shown) &&
+	    hist_room_again(h->tr, m->at, map_bytes(m), first_bytes(m)))
 		m = NULL;
-	if (m) {
+	if (m && !is_in(head, m->shown)) {
 		m->next = 0;
 		for (i = 0; i < HIST_SPARES; i++)
 			m->spares[i] = 0;

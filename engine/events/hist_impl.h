@@ -79,6 +79,7 @@ struct hist_map {
 	uint32_t
 		spares[HIST_SPARES]; /* rows + 1 that were made for a key that another made first */
 	uint64_t at;		     /* its place, see hist_room.h */
+	uint32_t users;		     /* histograms: those of one name share it */
 };
 
 /*
@@ -108,6 +109,7 @@ struct hist {
 	uint8_t in_usecs;  /* ... and is in us wherever it is */
 	char clock[16];	   /* `clock=` */
 	uint32_t clock_at; /* in the line */
+	uint32_t name_at;  /* the same, of `name=` */
 	char name[64];
 	/* in the area of the instance, from hist_start() on */
 	struct trace_array *tr;

@@ -317,6 +317,15 @@ static void take_clock(struct line *l, const struct word *name)
 	l->hist->clock_at = (uint32_t)(name->at - l->text);
 }
 
+static int take_name(struct line *l, const struct word *attribute, const struct word *name)
+{
+	if (name->n >= sizeof(l->hist->name))
+		return -EINVAL;
+	memcpy(l->hist->name, name->at, name->n);
+	l->hist->name_at = (uint32_t)(attribute->at - l->text);
+	return 0;
+}
+
 /* One of `key=value`, or a word. */
 static int parse_attribute(struct line *l, struct word text, struct word *keys, struct word *vals,
 			   struct word *sort)
@@ -347,8 +356,8 @@ static int parse_attribute(struct line *l, struct word text, struct word *keys, 
 		*sort = rest;
 	else if (is(&name, "size"))
 		return parse_size(l, &rest);
-	else if (is(&name, "name") && rest.n < sizeof(l->hist->name))
-		memcpy(l->hist->name, rest.at, rest.n);
+	else if (is(&name, "name"))
+		return take_name(l, &text, &rest);
 	else if (is(&name, "clock"))
 		take_clock(l, &rest);
 	else
@@ -411,7 +420,8 @@ static int same_fields(const struct hist_field *a, const struct hist_field *b, u
 
 	for (i = 0; i < n; i++)
 		if (!str_equal(a[i].name, b[i].name) || a[i].modifier != b[i].modifier ||
-		    a[i].buckets != b[i].buckets)
+		    a[i].buckets != b[i].buckets || a[i].from != b[i].from ||
+		    a[i].size != b[i].size || a[i].is_signed != b[i].is_signed)
 			return 0;
 	return 1;
 }

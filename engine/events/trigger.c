@@ -445,6 +445,11 @@ static int store_hist(struct event_file *f, const char *text, size_t n, int remo
 		return err;
 	err = parse_if(&l, text + bytes, n - bytes);
 	at = err ? NULL : find_hist(f, h, &l);
+	if (!err && !at && !remove) {
+		err = hist_join(h, f->tr, &error->error);
+		if (err)
+			hist_error(error, f, text, bytes);
+	}
 	if (!err && !at && !remove && (wish == HIST_MAKE || wish == HIST_PAUSE))
 		return add_hist(f, h, wish, &l, text, bytes, error);
 	hist_free(h);
