@@ -39,6 +39,7 @@
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
 #include "engine/events/kmem_event.h"
+#include "engine/events/lock_event.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
@@ -434,7 +435,7 @@ static void start(void)
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
-	if (sched_events_start() || kmem_events_start())
+	if (sched_events_start() || kmem_events_start() || lock_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
 	tracepoints_start();
 	got_register(tree_lock_take, tree_lock_release);
