@@ -106,8 +106,7 @@ int main(int argc, char **argv)
 	for (i = 0; i < NR_WAYS; i++) {
 		for (on = 0; on < 2; on++) {
 			qsort(ns[i][on], ROUNDS, sizeof(double), by_value);
-			printf("%s %.2f\n", on ? ways[i].on : ways[i].off,
-			       ns[i][on][ROUNDS / 10]);
+			printf("%s %.2f\n", on ? ways[i].on : ways[i].off, ns[i][on][ROUNDS / 10]);
 		}
 	}
 	return 0;
