@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
 #include "engine/core/interpose.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 #define KERNEL_STACK_ID 4u /* as in the kernel */
@@ -96,7 +97,8 @@ void stack_record(struct ring *r)
 	struct frames f;
 	uint32_t bytes;
 
-	if (!ring_is_on(r))
+	/* what the agent records for another thread has no stack here */
+	if (!ring_is_on(r) || ring_as)
 		return;
 	f.n = 0;
 	stack_each_frame(keep, &f);
