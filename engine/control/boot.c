@@ -36,6 +36,7 @@
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
 #include "engine/events/event.h"
+#include "engine/events/ftrace_event.h"
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
 #include "engine/events/hist.h"
@@ -448,6 +449,7 @@ static void start(void)
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();
+	ftrace_events_start();
 	tracepoints_start();
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
