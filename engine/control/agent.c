@@ -28,6 +28,7 @@
 #include "engine/base/seq_buf.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
+#include "engine/core/interpose.h"
 #include "engine/core/thread.h"
 #include "engine/events/sched_perf.h"
 
@@ -214,6 +215,7 @@ static void *agent_main(void *arg)
 	int fd;
 
 	(void)arg;
+	interpose_mute();
 	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
 	leave_descriptors();
 	fd = listen_at(socket_path);
@@ -302,10 +304,12 @@ void agent_start(void)
 	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	interpose_mute();
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	err = thread_create_untraced(&agent, &attr, agent_main);
 	pthread_attr_destroy(&attr);
+	interpose_unmute();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
 		area_status("no control from outside: no thread for it", NULL, -err);
