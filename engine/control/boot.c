@@ -42,6 +42,7 @@
 #include "engine/events/kmem_event.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
+#include "engine/events/syscall_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -50,6 +51,7 @@
 #include "engine/hook/got.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
+#include "engine/hook/syscall_sites.h"
 #include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
@@ -446,6 +448,8 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	tracepoints_start();
+	syscall_sites_register();
+	syscall_events_start();
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
 	sched_event_exec();
