@@ -14,6 +14,7 @@
 #include "engine/events/eval.h"
 #include "engine/events/event_act.h"
 #include "engine/events/event_source.h"
+#include "engine/events/ftrace_event.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
@@ -231,6 +232,11 @@ static int header_event_show(const struct tree_at *at, struct seq_buf *s)
 		path, mode, TREE_ENGINE, TREE_BRANCH, show, store, NULL                            \
 	}
 
+#define HIST_ROW                                                                                   \
+	{                                                                                          \
+		"hist", 0444, TREE_RENDERED, TREE_BRANCH, NULL, NULL, NULL                         \
+	}
+
 static const struct tree_row root_rows[] = {
 	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
 	ROW("header_event", 0444, header_event_show, NULL),
@@ -248,11 +254,32 @@ static const struct tree_row event_rows[] = {
 	ROW("enable", 0644, event_enable_show, event_enable_store),
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
-	{"hist", 0444, TREE_RENDERED, TREE_BRANCH, NULL, NULL, NULL},
+	HIST_ROW,
 	ROW("id", 0444, event_id_show, NULL),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
 };
+
+/* Of the system ftrace; the last two of ftrace:print alone, whose format the outside has. */
+static const struct tree_row ftrace_rows[] = {
+	ROW("format", 0444, event_format_show, NULL),
+	HIST_ROW,
+	{NULL},
+};
+static const struct tree_row print_rows[] = {
+	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
+	HIST_ROW,
+	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
+	{NULL},
+};
+static const struct tree_row no_rows[] = {{NULL}};
+
+static const struct tree_row *rows_of(const struct event *e)
+{
+	if (e->class)
+		return event_rows;
+	return ftrace_event_is_print(e) ? print_rows : ftrace_rows;
+}
 
 static const struct tree_row *row_in(const struct tree_row *rows, const char *name)
 {
@@ -273,6 +300,11 @@ static size_t split(const char *path, const char **rest)
 	return n;
 }
 
+static const struct tree_row *rows_of_system(const char *system)
+{
+	return str_equal(system, "ftrace") ? no_rows : system_rows;
+}
+
 static const struct tree_row *events_find(const char *path, struct tree_at *at)
 {
 	const char *behind_system, *file;
@@ -283,10 +315,10 @@ static const struct tree_row *events_find(const char *path, struct tree_at *at)
 	n = split(behind_system, &file);
 	if (!file) {
 		at->object = (void *)(uintptr_t)find_system(path, system_bytes);
-		return at->object ? row_in(system_rows, behind_system) : NULL;
+		return at->object ? row_in(rows_of_system(at->object), behind_system) : NULL;
 	}
 	at->object = event_find(path, system_bytes, behind_system, n);
-	return at->object ? row_in(event_rows, file) : NULL;
+	return at->object ? row_in(rows_of(at->object), file) : NULL;
 }
 
 static void emit_rows(const struct tree_row *rows, tree_emit *emit, void *arg)
@@ -335,15 +367,16 @@ static int events_list(const char *path, tree_emit *emit, void *arg)
 		return 0;
 	}
 	if (rest) {
-		if (!event_find(path, n, rest, strlen(rest)))
+		e = event_find(path, n, rest, strlen(rest));
+		if (!e)
 			return -ENOENT;
-		emit_rows(event_rows, emit, arg);
+		emit_rows(rows_of(e), emit, arg);
 		return 0;
 	}
 	system = find_system(path, n);
 	if (!system)
 		return -ENOENT;
-	emit_rows(system_rows, emit, arg);
+	emit_rows(rows_of_system(system), emit, arg);
 	for (e = events; e; e = e->next)
 		if (!e->gone && str_equal(e->system, system))
 			emit(arg, e->name, NULL);

@@ -6,6 +6,7 @@
 #ifndef VESTIGE_CORE_STACK_H
 #define VESTIGE_CORE_STACK_H
 
+#include "abi/option.h"
 #include "engine/ring/ring.h"
 
 /* Told of a function that is being executed: @ip, and the stack pointer there. Not 0: no more. */
@@ -33,7 +34,25 @@ int stack_start(void);
 /* stack_each_frame() - walk the stack here. Any context, after stack_prepare(). */
 void stack_each_frame(stack_each *each, void *arg);
 
+/*
+ * stack_save() - the return addresses here, innermost first, at most @room of them, into @to.
+ * Return: how many. Any context, after stack_prepare().
+ */
+uint32_t stack_save(uint64_t *to, uint32_t room);
+
 /* stack_record() - the stack here, as a record. Any context, after stack_start(). */
 void stack_record(struct ring *r);
+
+/*
+ * stack_record_wanted() - what the options stacktrace and userstacktrace want behind a record that was just
+ * made. In a process both are the same stack.
+ */
+void stack_record_wanted(struct ring *r);
+static inline int stack_is_wanted(const struct ring *r)
+{
+	return (load_relaxed(&r->buffer->options) & (UINT64_C(1) << AREA_OPTION_STACKTRACE |
+						     UINT64_C(1) << AREA_OPTION_USERSTACKTRACE)) !=
+	       0;
+}
 
 #endif

@@ -14,9 +14,10 @@
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 #include "engine/events/event_act.h"
+#include "engine/events/ftrace_event.h"
 #include "engine/events/event_source.h"
 
-struct event *events;
+struct event *events = ftrace_events + FTRACE_NR_EVENTS - 1;
 
 static struct event **by_id;
 static uint32_t nr_ids = EVENT_FIRST_ID;
@@ -50,7 +51,9 @@ struct event *event_find(const char *system, size_t system_bytes, const char *na
 
 struct event *event_by_id(uint32_t id)
 {
-	return id >= EVENT_FIRST_ID && id < nr_ids ? by_id[id] : NULL;
+	if (id < EVENT_FIRST_ID)
+		return ftrace_event_by_id(id);
+	return id < nr_ids ? by_id[id] : NULL;
 }
 
 const struct event_field *event_field(const struct event *e, const char *name, size_t n)
@@ -246,6 +249,8 @@ static int bring_probe(struct event_file *f)
 	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
 
 	event_file_update(f);
+	if (!f->event->class)
+		return 0;
 	if (want == !!(f->flags & EVENT_FILE_REGISTERED))
 		return 0;
 	if (want) {

@@ -82,8 +82,7 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 	if (flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
 	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record))) {
 		put_record(f, record, bytes);
-		if (option_is_on(f->tr, AREA_OPTION_STACKTRACE))
-			stack_record(f->tr->ring);
+		stack_record_wanted(f->tr->ring);
 	}
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 1);

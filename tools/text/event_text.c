@@ -127,6 +127,24 @@ void place_put(const struct reader *r, struct out *o, uint64_t addr)
 		out_printf(o, " <%016" PRIx64 ">", addr);
 }
 
+/* sym-userobj: the object's file and where in it; without it, or a file, the address. */
+static void put_user_place(const struct reader *r, struct out *o, uint64_t ip)
+{
+	const struct symbols_object *found = NULL;
+
+	for (size_t i = 0;
+	     reader_option(r, AREA_OPTION_SYM_USEROBJ) && i < symbols_nr_objects(r->symbols); i++) {
+		const struct symbols_object *object = symbols_object_at(r->symbols, i);
+
+		if (ip >= object->base && ip - object->base <= UINT32_MAX)
+			found = object;
+	}
+	if (found)
+		out_printf(o, "%s[+0x%" PRIx64 "]", found->path, ip - found->base);
+	if (!found || reader_option(r, AREA_OPTION_SYM_ADDR))
+		out_printf(o, " <%016" PRIx64 ">", ip);
+}
+
 /* kernel_stack and user_stack: the frames up to the record's end, a zero or a -1. */
 static void put_stack(struct event_text *e, struct out *o, const struct record *rec,
 		      const struct tep_event *ev, bool user)
@@ -146,7 +164,7 @@ static void put_stack(struct event_text *e, struct out *o, const struct record *
 			break;
 		out_text(o, " => ");
 		if (user)
-			out_printf(o, " <%016llx>", (unsigned long long)ip);
+			put_user_place(e->r, o, ip);
 		else
 			place_put(e->r, o, ip);
 		out_text(o, "\n");
@@ -206,7 +224,8 @@ bool event_text_is_stack(struct event_text *e, const struct record *rec)
 	if (rec->kind != RECORD_EVENT || !e->r->tep)
 		return false;
 	ev = tep_find_event(e->r->tep, rec->event);
-	return ev && strcmp(ev->system, "ftrace") == 0 && strcmp(ev->name, "kernel_stack") == 0;
+	return ev && strcmp(ev->system, "ftrace") == 0 &&
+	       (strcmp(ev->name, "kernel_stack") == 0 || strcmp(ev->name, "user_stack") == 0);
 }
 
 bool event_text_body(struct event_text *e, struct out *o, const struct record *rec)
