@@ -61,6 +61,7 @@
 
 #define AREA_OPTIONS_FUNCTION(X)                                                                   \
 	X(FUNC_STACK_TRACE, "func_stack_trace", 49, 0)                                             \
+	X(FUNC_NO_REPEATS, "func-no-repeats", 50, 0)                                               \
 	X(FUNC_ARGS, "func-args", 48, 0)
 
 #define AREA_OPTIONS_NOP(X)                                                                        \

@@ -174,11 +174,6 @@ static int trigger_file_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int hist_file_show(const struct tree_at *at, struct seq_buf *s)
-{
-	return triggers_show_hists(event_file_find(at->object, at->tr), s);
-}
-
 static int trigger_file_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
@@ -244,7 +239,7 @@ static const struct tree_row event_rows[] = {
 	ROW("enable", 0644, event_enable_show, event_enable_store),
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
-	ROW("hist", 0444, hist_file_show, NULL),
+	{"hist", 0444, TREE_RENDERED, TREE_BRANCH, NULL, NULL, NULL},
 	ROW("id", 0444, event_id_show, NULL),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},

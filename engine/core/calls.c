@@ -16,6 +16,7 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
+#include "engine/core/func_repeats.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
 #include "engine/core/function_profile.h"
@@ -57,6 +58,9 @@ static inline __attribute__((always_inline)) void record_call(struct ring *r, ui
 							      const struct call_args *args,
 							      uint64_t now, int saved)
 {
+	if (area_option_on(r->buffer->options, AREA_OPTION_FUNC_NO_REPEATS) &&
+	    func_repeats_take(r, id, parent_ip, now))
+		return;
 	record_function(r, id, parent_ip, args, now);
 	if (saved && area_option_on(r->buffer->options, AREA_OPTION_FUNC_STACK_TRACE))
 		stack_record(r);
@@ -238,14 +242,21 @@ int calls_with_stack(uint32_t id)
 	return 0;
 }
 
-int calls_any_stack(void)
+int calls_by_c(uint32_t id)
+{
+	const struct trace_array *tr = &global_trace;
+
+	return tr->no_repeats && tr->ops && !wants_graph(tr) && trace_array_wants(tr, id);
+}
+
+int calls_any_by_c(void)
 {
 	const struct trace_array *tr;
 	uint32_t i;
 
 	for (i = 0; i < RING_MAX; i++) {
 		tr = trace_array_at(i);
-		if (tr && tr->with_stacks && tr->ops && !wants_graph(tr))
+		if (tr && (tr->with_stacks || tr->no_repeats) && tr->ops && !wants_graph(tr))
 			return 1;
 	}
 	return 0;

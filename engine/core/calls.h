@@ -58,8 +58,10 @@ void calls_free(struct call_list *old);
  * with all registers saved.
  */
 int calls_with_stack(uint32_t id);
-/* Whether there may be such a function. */
-int calls_any_stack(void);
+/* Whether the top one wants of the function's calls what C alone can do (func-no-repeats). */
+int calls_by_c(uint32_t id);
+/* Whether there may be a function of either kind. */
+int calls_any_by_c(void);
 
 /* How many instances but the top one want the calls of the function; in a graph. */
 int calls_wanting(uint32_t id);

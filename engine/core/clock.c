@@ -15,7 +15,8 @@
 #include "engine/core/area.h"
 #include "engine/ring/ring.h"
 
-#define TRIES 200
+#define TRIES	 200
+#define NS_SHIFT 20 /* a unit is measured over so many ns */
 
 enum area_clock_id clock_choose(void)
 {
@@ -64,6 +65,13 @@ uint64_t clock_from_ns(uint64_t ns)
 		return ns;
 	return (uint64_t)((unsigned __int128)ns * (last->stamp - first->stamp) /
 			  (last->mono_ns - first->mono_ns));
+}
+
+uint64_t clock_unit_ns(void)
+{
+	uint64_t units = clock_from_ns(UINT64_C(1) << NS_SHIFT);
+
+	return (UINT64_C(1) << (NS_SHIFT + 32)) / (units ? units : 1);
 }
 
 int64_t clock_offset(int id)

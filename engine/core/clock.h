@@ -10,6 +10,9 @@ enum area_clock_id clock_choose(void);
 /* clock_from_ns() - the same time in the area's clock, by the pairs so far. Normal context. */
 uint64_t clock_from_ns(uint64_t ns);
 
+/* clock_unit_ns() - ns that a unit of the area's clock takes, << 32, by the pairs so far. Normal context. */
+uint64_t clock_unit_ns(void);
+
 /* clock_offset() - ns by which the clock @id is ahead of CLOCK_MONOTONIC now. Normal context. */
 int64_t clock_offset(int id);
 

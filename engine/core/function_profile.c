@@ -23,7 +23,6 @@
 #include "engine/core/trace_array.h"
 
 #define SPARE_FUNCTIONS 16384u
-#define NS_SHIFT	20 /* the clock is measured over so many ns */
 
 static struct function_profile *table; /* by CPU, then function */
 static uint32_t nr_functions;	       /* rows a CPU */
@@ -50,7 +49,6 @@ int function_profile_wants(uint32_t id)
 
 static int make_table(void)
 {
-	uint64_t units = clock_from_ns(UINT64_C(1) << NS_SHIFT);
 	long p;
 
 	if (table)
@@ -64,7 +62,7 @@ static int make_table(void)
 		return -ENOMEM;
 	}
 	table = (struct function_profile *)p;
-	ns_per_unit = (UINT64_C(1) << (NS_SHIFT + 32)) / (units ? units : 1);
+	ns_per_unit = clock_unit_ns();
 	return 0;
 }
 

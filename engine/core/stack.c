@@ -13,6 +13,8 @@
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
+#include "engine/core/interpose.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 #define KERNEL_STACK_ID 4u /* as in the kernel */
@@ -67,13 +69,17 @@ int stack_start(void)
 
 void stack_each_frame(stack_each *each, void *arg)
 {
-	if (load_acquire(&prepared))
-		walker(each, arg);
+	if (!load_acquire(&prepared))
+		return;
+	/* the unwinder has locks of its own */
+	interpose_mute();
+	walker(each, arg);
+	interpose_unmute();
 }
 
 struct frames {
-	uint32_t n;
-	uint64_t ip[MAX_FRAMES];
+	uint64_t *to;
+	uint32_t n, room;
 };
 
 static int keep(void *arg, uint64_t ip, uint64_t sp)
@@ -81,24 +87,33 @@ static int keep(void *arg, uint64_t ip, uint64_t sp)
 	struct frames *f = arg;
 
 	(void)sp;
-	f->ip[f->n++] = ip;
-	return f->n == MAX_FRAMES;
+	f->to[f->n++] = ip;
+	return f->n == f->room;
+}
+
+uint32_t stack_save(uint64_t *to, uint32_t room)
+{
+	struct frames f = {.to = to, .room = room};
+
+	/* what the agent records for another thread has no stack here */
+	if (!ring_as)
+		stack_each_frame(keep, &f);
+	return f.n;
 }
 
 void stack_record(struct ring *r)
 {
+	uint64_t frames[MAX_FRAMES];
 	struct ring_slot slot;
-	struct frames f;
-	uint32_t bytes;
+	uint32_t n, bytes;
 
-	if (!load_acquire(&prepared) || !ring_is_on(r))
+	if (!ring_is_on(r))
 		return;
-	f.n = 0;
-	walker(keep, &f);
-	bytes = HEAD_BYTES + f.n * 8;
-	if (!f.n || !ring_reserve(r, &slot, bytes))
+	n = stack_save(frames, MAX_FRAMES);
+	bytes = HEAD_BYTES + n * 8;
+	if (!n || !ring_reserve(r, &slot, bytes))
 		return;
-	slot.words[1] = f.n;
-	memcpy(slot.words + 2, f.ip, f.n * 8);
+	slot.words[1] = n;
+	memcpy(slot.words + 2, frames, n * 8);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(KERNEL_STACK_ID, bytes));
 }

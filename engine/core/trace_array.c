@@ -108,6 +108,7 @@ static void begin_as_top(struct area_buffer *b)
 
 	const uint64_t not_these = UINT64_C(1) << AREA_OPTION_FUNCTION_FORK |
 				   UINT64_C(1) << AREA_OPTION_FUNC_STACK_TRACE |
+				   UINT64_C(1) << AREA_OPTION_FUNC_NO_REPEATS |
 				   UINT64_C(1) << AREA_OPTION_TRACE_PRINTK_DEST |
 				   UINT64_C(1) << AREA_OPTION_COPY_TRACE_MARKER;
 
@@ -225,7 +226,7 @@ uint32_t trace_arrays_exit(void)
 		if (!tr)
 			continue;
 		__atomic_store_n(&trace_array_area(tr)->state, AREA_EXITED, __ATOMIC_RELEASE);
-		if (trace_array_buffer(tr)->take_seq)
+		if (trace_array_buffer(tr)->take_seq || area_has_hists(trace_array_area(tr)))
 			kept++;
 		else
 			area_drop_instance(trace_array_area(tr), 0);

@@ -13,6 +13,7 @@
 #include "engine/ring/pid_list.h"
 #include "engine/ring/ring.h"
 
+struct hist_range;
 struct tracer;
 
 struct trace_array {
@@ -24,13 +25,15 @@ struct trace_array {
 	struct function_set filter;   /* set_ftrace_filter; empty means all */
 	struct function_set notrace;
 	uint8_t with_stacks;	   /* func_stack_trace: function records their stacks */
+	uint8_t no_repeats;	   /* func-no-repeats: ... calls that come again as one record */
 	uint32_t first_free_probe; /* no row of AREA_PROBES before it is free */
 	struct pid_list pids;	   /* set_ftrace_pid; counts when the ring has it */
 	struct pid_list no_pids;
 	struct pid_list event_pids; /* set_event_pid; counts when the next word says so */
 	struct pid_list event_no_pids;
-	uint32_t event_pids_set; /* 1: event_pids, 2: event_no_pids */
-	uint64_t max_latency_ns; /* tracing_max_latency */
+	uint32_t event_pids_set;	/* 1: event_pids, 2: event_no_pids */
+	uint64_t max_latency_ns;	/* tracing_max_latency */
+	struct hist_range *hist_ranges; /* of AREA_HIST_ROOM, in use; see hist_room.c */
 };
 
 extern struct trace_array global_trace;

@@ -11,6 +11,7 @@
 #include "engine/base/compiler.h"
 #include "engine/core/area.h"
 #include "engine/core/options.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 /* What a struct vestige_event_slot holds for us. */
@@ -39,7 +40,8 @@ void *event_reserve(struct event_file *f, struct vestige_event_slot *slot, uint3
 		return NULL;
 	}
 	bytes = (bytes + 7) & ~7u;
-	if (unlikely(!ring_reserve(f->tr->ring, &at, bytes)))
+	if (unlikely(ring_as ? !ring_reserve_as_other(f->tr->ring, &at, bytes)
+			     : !ring_reserve(f->tr->ring, &at, bytes)))
 		return NULL;
 	s->words = at.words;
 	s->head = head_word(f, bytes, at.stamp);

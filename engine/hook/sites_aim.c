@@ -20,7 +20,7 @@
 static int wants_ops(const struct area_function *f, uint32_t id)
 {
 	return has_site(f) && can_wrap(f) &&
-	       (ops_wanting(id) || calls_wanting(id) || calls_with_stack(id));
+	       (ops_wanting(id) || calls_wanting(id) || calls_with_stack(id) || calls_by_c(id));
 }
 
 /* Where the slot of such a function leads. */
@@ -177,7 +177,7 @@ int sites_aim_ops(struct object *o)
 	int err;
 	long p;
 
-	if (!s->ops && !ops_any() && !calls_any() && !calls_any_stack())
+	if (!s->ops && !ops_any() && !calls_any() && !calls_any_by_c())
 		return 0;
 	if (!s->ops) {
 		p = sys_mmap(NULL, row->nr_functions / 8 + 8, PROT_READ | PROT_WRITE,

@@ -75,6 +75,10 @@ struct ring_ctl {
 	/* what was said last in this page of what holds for the records behind it; 0 in a new page, or
 	 * when that is not sure: the low half is the writer's, the other one counts changes */
 	uint64_t told;
+	/* func-no-repeats (core/func_repeats.h): the last call, and how often it came again since */
+	uint64_t call_parent, call_stamp;
+	uint32_t call_id, call_repeats;
+	uint32_t call_busy;
 	int32_t tid; /* 0: the block is free, or this is a fork's child. Last: see ctl_clear() */
 } __attribute__((aligned(128)));
 
@@ -342,6 +346,9 @@ void ring_count_dropped(struct ring *r);
 /* The calling thread's name, as it was last read, and its id. Any context. */
 const char *ring_thread_comm(void);
 int ring_thread_id(void);
+
+/* The CPU of the record that is being made. Any context. */
+uint32_t ring_record_cpu(void);
 
 /* Read the calling thread's name again. Normal context: it makes a system call. */
 void ring_thread_rename(void);

@@ -7,6 +7,7 @@
  */
 #include <stddef.h>
 
+#include "engine/core/func_repeats.h"
 #include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 
@@ -29,18 +30,23 @@ static void function_reset(struct trace_array *tr)
 static int function_set_option(struct trace_array *tr, const char *name, int value)
 {
 	int stacks = tracer_option_is(name, "func_stack_trace");
+	int repeats = tracer_option_is(name, "func-no-repeats");
 	int current = (stacks || trace_array_is_top(tr)) && tr->ops == &function_ops, err = 0;
 
-	if (!stacks && !tracer_option_is(name, "func-args"))
+	if (!stacks && !repeats && !tracer_option_is(name, "func-args"))
 		return 0;
-	if (stacks && value)
+	if (value && stacks)
 		err = stack_start();
+	else if (value && repeats)
+		err = func_repeats_start();
 	if (err)
 		return err;
 	if (current)
 		ftrace_unregister_ops(tr, &function_ops);
 	if (stacks)
 		tr->with_stacks = (uint8_t)value;
+	else if (repeats) /* others ask their option, too */
+		tr->no_repeats = (uint8_t)value;
 	else if (trace_array_is_top(tr)) /* others ask their option for each record */
 		function_args = (uint32_t)value;
 	if (current)
@@ -49,7 +55,7 @@ static int function_set_option(struct trace_array *tr, const char *name, int val
 }
 
 static const struct tracer_option function_options[] = {
-	{"func-args", 0}, {"func_stack_trace", 0}, {NULL, 0}};
+	{"func-args", 0}, {"func_stack_trace", 0}, {"func-no-repeats", 0}, {NULL, 0}};
 
 static const struct tracer function_tracer = {
 	.name = "function",

@@ -10,6 +10,7 @@
 
 #include "tools/mount/session.h"
 #include "tools/target/render.h"
+#include "tools/target/hist_file.h"
 
 enum how_to_read {
 	READ_FIRST,
@@ -134,6 +135,29 @@ static int add_numbers(struct text_of *all, char *text)
 	return err;
 }
 
+/* What all members count is one histogram. */
+static int print_hists(struct session *s, const char *path, struct out *o)
+{
+	struct process **members;
+	unsigned int nr = session_members(s, &members);
+	struct target *now = calloc(nr + 1u, sizeof(*now)), **at = calloc(nr + 1u, sizeof(*at));
+	int err = now && at ? 0 : -ENOMEM;
+
+	for (unsigned int i = 0; i < nr && !err; i++) {
+		now[i] = members[i]->t;
+		now[i].alive = process_lives(members[i]);
+		at[i] = &now[i];
+	}
+	if (!err)
+		err = hist_file_print(at, nr, path, o);
+	for (unsigned int i = 0; i < nr; i++)
+		process_put(members[i]);
+	free(members);
+	free(now);
+	free(at);
+	return err;
+}
+
 int session_print(struct session *s, const char *path, struct out *o)
 {
 	enum how_to_read how = how_to_read(path);
@@ -142,6 +166,8 @@ int session_print(struct session *s, const char *path, struct out *o)
 	unsigned int nr;
 	int err = -ENOENT;
 
+	if (hist_file_is(path))
+		return print_hists(s, path, o);
 	if (how == READ_FIRST) {
 		first = session_first(s);
 		if (!first)

@@ -115,7 +115,9 @@ static uint32_t ftrace_id(const char *system, const char *text)
 	static const struct {
 		const char *name;
 		uint32_t id;
-	} known[] = {{"name: kernel_stack\n", STACK_ID}, {"name: raw_data\n", 18}};
+	} known[] = {{"name: kernel_stack\n", STACK_ID},
+		     {"name: raw_data\n", 18},
+		     {"name: func_repeats\n", 19}};
 
 	for (size_t i = 0; !strcmp(system, "ftrace") && i < sizeof(known) / sizeof(*known); i++)
 		if (!strncmp(text, known[i].name, strlen(known[i].name)))

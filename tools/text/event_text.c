@@ -18,6 +18,7 @@
 
 #include "tools/reader/symbols.h"
 #include "tools/text/probe_text.h"
+#include "tools/text/synth_text.h"
 
 #define ZEROS_BEHIND 512u
 
@@ -164,6 +165,33 @@ static void put_raw_data(struct out *o, const struct record *rec)
 		out_printf(o, " %02x", data[at]);
 }
 
+/* func_repeats: calls that came again, the last of them so long before this record. */
+static void put_repeats(struct event_text *e, struct out *o, const struct record *rec)
+{
+	uint64_t ip, parent, word, last;
+
+	if (rec->data_bytes < 32) {
+		out_text(o, "[CORRUPTED]");
+		return;
+	}
+	memcpy(&ip, e->copy + 8, 8);
+	memcpy(&parent, e->copy + 16, 8);
+	memcpy(&word, e->copy + 24, 8);
+	place_put(e->r, o, ip);
+	if (reader_option(e->r, AREA_OPTION_PRINT_PARENT)) {
+		out_text(o, " <-");
+		place_put(e->r, o, parent);
+	}
+	/* count in 16 bits, then the upper 16 of how long, then the lower 32 */
+	last = rec->ts - ((word >> 16 & 0xffff) << 32 | word >> 32);
+	out_printf(o, " (repeats: %u, last_ts:", (unsigned int)(word & 0xffff));
+	if (e->r->ts_is_ns)
+		out_printf(o, " %5" PRIu64 ".%06" PRIu64 ")", (last + 500) / 1000 / 1000000,
+			   (last + 500) / 1000 % 1000000);
+	else
+		out_printf(o, " %12" PRIu64 ")", last);
+}
+
 void event_text_record(struct event_text *e, struct out *o, const struct record *rec)
 {
 	if (event_text_body(e, o, rec))
@@ -201,11 +229,16 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 		put_raw_data(o, rec);
 		return true;
 	}
+	if (!strcmp(ev->system, "ftrace") && !strcmp(ev->name, "func_repeats")) {
+		put_repeats(e, o, rec);
+		return true;
+	}
 	if (!record_fits(e->copy, rec->data_bytes, ev)) {
 		out_text(o, "[CORRUPTED]");
 		return true;
 	}
-	if (probe_text(o, ev, e->copy, e->r->symbols))
+	if (probe_text(o, ev, e->copy, e->r->symbols) ||
+	    synth_text(o, ev, e->copy, e->r->symbols, reader_option(e->r, AREA_OPTION_VERBOSE)))
 		return true;
 	tr.ts = rec->ts;
 	tr.cpu = rec->cpu;

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See func_repeats.h. The last call is in the thread's control block of the ring. A signal handler that
+ * comes amid the comparison records its calls as they are. As in the kernel, what a thread still counts
+ * when tracing ends is not told.
+ * fork: the child's blocks are zero. Tests: tests/engine/fire/func_repeats.
+ */
+#include "engine/core/func_repeats.h"
+
+#include "abi/record.h"
+#include "engine/base/compiler.h"
+#include "engine/core/area.h"
+#include "engine/core/clock.h"
+#include "engine/core/describe.h"
+#include "engine/ring/ring_write.h"
+
+#define FUNC_REPEATS_ID 19u /* as in the kernel */
+#define RECORD_BYTES	32u
+#define MAX_DELTA	((UINT64_C(1) << 48) - 1)
+
+static const char format[] =
+	"name: func_repeats\n"
+	"ID: 19\n"
+	"format:\n"
+	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
+	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
+	"\n"
+	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:u16 count;\toffset:24;\tsize:2;\tsigned:0;\n"
+	"\tfield:u16 top_delta_ts;\toffset:26;\tsize:2;\tsigned:0;\n"
+	"\tfield:u32 bottom_delta_ts;\toffset:28;\tsize:4;\tsigned:0;\n"
+	"\n"
+	"print fmt: \" %ps <-%ps\t(repeats:%u  delta: -%llu)\", (void *)REC->ip, "
+	"(void *)REC->parent_ip, REC->count, (((u64)(REC)->top_delta_ts << 32) | "
+	"(REC)->bottom_delta_ts)\n";
+
+static uint64_t ns_per_unit; /* << 32 */
+static int described;
+
+int func_repeats_start(void)
+{
+	int err = described ? 0 : describe_event("ftrace", "func_repeats", format, FUNC_REPEATS_ID);
+
+	if (err)
+		return err;
+	described = 1;
+	ns_per_unit = clock_unit_ns();
+	return 0;
+}
+
+static uint64_t function_ip(uint32_t id)
+{
+	const struct area_function *f = area_function(id);
+
+	return area_object(f->object)->bias + f->offset;
+}
+
+/* How often the last call came again. */
+static void tell(struct ring *r, const struct ring_ctl *ctl, uint64_t now)
+{
+	uint64_t delta = now - ctl->call_stamp;
+	struct ring_slot slot;
+
+	if (r->stamps != RING_STAMPS_COUNTER)
+		delta = (uint64_t)((unsigned __int128)delta * ns_per_unit >> 32);
+	if (delta > MAX_DELTA)
+		delta = MAX_DELTA;
+	if (!ring_reserve_as(r, &slot, RECORD_BYTES, 0, now))
+		return;
+	slot.words[1] = function_ip(ctl->call_id);
+	slot.words[2] = ctl->call_parent;
+	slot.words[3] = ctl->call_repeats | (delta >> 32) << 16 | (uint64_t)(uint32_t)delta << 32;
+	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FUNC_REPEATS_ID, RECORD_BYTES));
+}
+
+int func_repeats_take(struct ring *r, uint32_t id, uint64_t parent_ip, uint64_t now)
+{
+	struct ring_ctl *ctl = ring_block(r);
+	int again;
+
+	if (unlikely(ctl->tid <= 0)) {
+		ring_ready(r, RECORD_BYTES);
+		ctl = ring_block(r);
+	}
+	if (unlikely(ctl->tid <= 0 || ctl->call_busy))
+		return 0;
+	if (!now || r->stamps == RING_STAMPS_COUNTER)
+		now = ring_now(r);
+	ctl->call_busy = 1;
+	barrier();
+	again = ctl->call_parent == parent_ip && ctl->call_id == id &&
+		ctl->call_repeats < UINT16_MAX;
+	if (again) {
+		ctl->call_repeats++;
+		ctl->call_stamp = now;
+	} else {
+		if (ctl->call_repeats && area)
+			tell(r, ctl, now);
+		ctl->call_repeats = 0;
+		ctl->call_id = id;
+		ctl->call_parent = parent_ip;
+	}
+	barrier();
+	ctl->call_busy = 0;
+	return again;
+}
