@@ -531,9 +531,10 @@ __attribute__((destructor(101))) static void engine_exit(void)
 		return;
 	agent_remove();
 	sched_event_exit();
-	tree_lock_take();
-	sched_perf_drain();
-	tree_lock_release();
+	if (tree_lock_try()) {
+		sched_perf_drain();
+		tree_lock_release();
+	}
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();
