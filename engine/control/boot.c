@@ -45,6 +45,7 @@
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/syscall_event.h"
+#include "engine/events/timer_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -447,7 +448,7 @@ static void start(void)
 	hists_set_clock_by(trace_clock_set);
 	probe_kinds_register(event_probe_kinds);
 	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start() ||
-	    lock_events_start())
+	    lock_events_start() || timer_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();
