@@ -53,7 +53,7 @@ static void go(void)
 	struct itimerspec far = {{0, 0}, {3600, 0}}, ages = {{0, 0}, {1000000000, 0}},
 			  none = {{0, 0}, {0, 0}}, had;
 	struct itimerval later = {{1, 2}, {3600, 500}}, never = {{0, 0}, {0, 0}};
-	struct sigevent quiet = {.sigev_notify = SIGEV_NONE};
+	struct sigevent quiet = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1};
 	pthread_t self = pthread_self(), waker;
 	timer_t t;
 	int fd;
