@@ -463,5 +463,5 @@ static int timer_enable(struct own_event *e, int on)
 
 int timer_events_start(void)
 {
-	return own_events_add(timer_events, ARRAY_SIZE(timer_events));
+	return interpose_possible() ? own_events_add(timer_events, ARRAY_SIZE(timer_events)) : 0;
 }
