@@ -452,9 +452,9 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	ftrace_events_start();
-	tracepoints_start();
 	syscall_sites_register();
 	syscall_events_start();
+	tracepoints_start();
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
 	sched_event_exec();

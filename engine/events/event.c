@@ -194,7 +194,7 @@ struct event *event_add(const char *system, const char *name,
 	size_t system_bytes = strlen(system), name_bytes = strlen(name);
 	struct event *e;
 
-	*clash = find(system, system_bytes, name, name_bytes, 0);
+	*clash = event_find(system, system_bytes, name, name_bytes);
 	if (*clash)
 		return NULL;
 	for (e = events; e; e = e->next)
