@@ -456,9 +456,9 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	ftrace_events_start();
-	tracepoints_start();
 	syscall_sites_register();
 	syscall_events_start();
+	tracepoints_start();
 	replay_boot(boot);
 	sched_event_exec();
 	text_go_live();
