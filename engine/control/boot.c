@@ -44,6 +44,7 @@
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/tracepoint.h"
+#include "engine/events/usdt.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
@@ -298,6 +299,7 @@ static void objects_changed(void)
 	functions_update();
 	got_objects_changed();
 	tracepoints_forget();
+	usdt_follow();
 	tree_mirror(&global_trace);
 	tree_lock_release();
 }
@@ -449,6 +451,7 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	tracepoints_start();
+	events_on_demand(usdt_settle);
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
 	sched_event_exec();

@@ -21,6 +21,7 @@ static struct event *first_of(const char *system, size_t n)
 {
 	struct event *e;
 
+	events_settle();
 	for (e = events; e; e = e->next)
 		if (!e->gone && strlen(e->system) == n && !memcmp(e->system, system, n))
 			return e;
@@ -46,6 +47,7 @@ static void put_mixed(const struct trace_array *tr, const char *system, struct s
 	int on = 0, off = 0;
 	const struct event *e;
 
+	events_settle();
 	for (e = events; e; e = e->next) {
 		if (!can_enable(e) || (system && !str_equal(e->system, system)))
 			continue;
@@ -72,11 +74,12 @@ static int mixed_enable_store(const struct tree_at *at, const char *text, size_t
 	(void)truncate;
 	if (on < 0)
 		return on;
+	events_settle();
 	for (e = events; e; e = e->next) {
 		if (!can_enable(e) || (system && !str_equal(e->system, system)))
 			continue;
 		one = event_enable(e, at->tr, on);
-		if (one)
+		if (one && !e->class->may_fail)
 			err = one;
 	}
 	return err;
@@ -294,6 +297,7 @@ static int events_list(const char *path, tree_emit *emit, void *arg)
 
 	if (!*path) {
 		emit_rows(root_rows, emit, arg);
+		events_settle();
 		for (e = events; e; e = e->next)
 			if (!e->gone && first_of(e->system, strlen(e->system)) == e)
 				emit(arg, e->system, NULL);
@@ -333,6 +337,7 @@ int available_events_show(const struct tree_at *at, struct seq_buf *s)
 	const struct event *e;
 
 	(void)at;
+	events_settle();
 	for (e = events; e; e = e->next)
 		if (can_enable(e))
 			put_name(e, s);

@@ -21,6 +21,24 @@ static uint32_t nr_ids = EVENT_FIRST_ID;
 
 #define MAX_ID UINT16_MAX
 
+static void (*settle)(void);
+
+void events_on_demand(void (*by)(void))
+{
+	settle = by;
+}
+
+void events_settle(void)
+{
+	static int settling;
+
+	if (settling || !settle)
+		return;
+	settling = 1;
+	settle();
+	settling = 0;
+}
+
 static int name_is(const char *s, const char *name, size_t n)
 {
 	return strlen(s) == n && !memcmp(s, name, n);
@@ -41,6 +59,7 @@ static struct event *find(const char *system, size_t system_bytes, const char *n
 struct event *event_find(const char *system, size_t system_bytes, const char *name,
 			 size_t name_bytes)
 {
+	events_settle();
 	return find(system, system_bytes, name, name_bytes, 0);
 }
 
@@ -353,7 +372,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 {
 	const char *name;
 	size_t system_bytes;
-	int on = 1, found = 0, err = 0;
+	int on = 1, found = 0, err = 0, last = 0, nr = 0;
 	struct event *e;
 
 	if (n && *word == '!') {
@@ -366,6 +385,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 	for (system_bytes = 0; system_bytes < n && word[system_bytes] != ':'; system_bytes++)
 		;
 	name = word + system_bytes + 1;
+	events_settle();
 	for (e = events; e; e = e->next) {
 		int fits, one;
 
@@ -380,8 +400,13 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 			continue;
 		found = 1;
 		one = event_enable(e, tr, on);
-		if (one)
+		if (one && !e->class->may_fail)
 			err = one;
+		nr++;
+		last = one;
 	}
+	/* the only one that was meant */
+	if (nr == 1)
+		err = last;
 	return found ? err : -EINVAL;
 }
