@@ -29,6 +29,7 @@
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/interpose.h"
+#include "engine/core/syscalls.h"
 #include "engine/core/thread.h"
 #include "engine/events/sched_perf.h"
 
@@ -138,6 +139,19 @@ static int hung_up(int fd)
 	return sock(SYS_poll, (long)&p, 1, 0, 0, 0) > 0 && (p.revents & POLLHUP);
 }
 
+/* A write with who makes it before its text. */
+static int write_as(const struct agent_request *req)
+{
+	struct agent_writer w;
+
+	if (req->payload_bytes < sizeof(w))
+		return -EINVAL;
+	memcpy(&w, payload, sizeof(w));
+	w.comm[sizeof(w.comm) - 1] = 0;
+	return tree_write_as(req->path, (const char *)payload + sizeof(w),
+			     req->payload_bytes - sizeof(w), !!(req->flags & AGENT_TRUNCATE), &w);
+}
+
 static int answer(const struct agent_request *req, struct seq_buf *out)
 {
 	long n;
@@ -152,6 +166,8 @@ static int answer(const struct agent_request *req, struct seq_buf *out)
 	case AGENT_WRITE:
 		return tree_write(req->path, (const char *)payload, req->payload_bytes,
 				  !!(req->flags & AGENT_TRUNCATE));
+	case AGENT_WRITE_AS:
+		return write_as(req);
 	case AGENT_MKDIR:
 		return tree_mkdir(req->path);
 	case AGENT_RMDIR:
@@ -182,7 +198,7 @@ static void serve(int fd)
 			return;
 		reply.result = answer(&req, &out);
 	}
-	if (!reply.result && req.op != AGENT_WRITE)
+	if (!reply.result && req.op != AGENT_WRITE && req.op != AGENT_WRITE_AS)
 		reply.payload_bytes = (uint32_t)out.len;
 	if (!send_all(fd, &reply, sizeof(reply)))
 		send_all(fd, payload, reply.payload_bytes);
@@ -216,6 +232,7 @@ static void *agent_main(void *arg)
 
 	(void)arg;
 	interpose_mute();
+	syscalls_own_thread();
 	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
 	leave_descriptors();
 	fd = listen_at(socket_path);
@@ -302,6 +319,7 @@ void agent_start(void)
 		}
 		payload = (uint8_t *)p;
 	}
+	syscalls_own_begin();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	interpose_mute();
@@ -311,6 +329,7 @@ void agent_start(void)
 	pthread_attr_destroy(&attr);
 	interpose_unmute();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	syscalls_own_end(!err);
 	if (err)
 		area_status("no control from outside: no thread for it", NULL, -err);
 	else
