@@ -47,6 +47,7 @@
 #include "engine/events/syscall_event.h"
 #include "engine/events/timer_event.h"
 #include "engine/events/tracepoint.h"
+#include "engine/events/usdt.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
@@ -302,6 +303,7 @@ static void objects_changed(void)
 	functions_update();
 	got_objects_changed();
 	tracepoints_forget();
+	usdt_follow();
 	tree_mirror(&global_trace);
 	tree_lock_release();
 }
@@ -456,6 +458,7 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	ftrace_events_start();
+	events_on_demand(usdt_settle);
 	syscall_sites_register();
 	syscall_events_start();
 	tracepoints_start();
