@@ -36,7 +36,8 @@ SESSION = "conformance"
 SUITE = "tools/testing/selftests/ftrace/"
 TIMEOUT = 120
 # Cases about what their own shell does: they run over a session of which it is a member, too (shell.c).
-OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc"}
+OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "trigger/trigger-hist.tc",
+                "trigger/trigger-hist-mod.tc", "trigger/trigger-multihist.tc"}
 
 
 class Missing(Exception):
