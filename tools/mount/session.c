@@ -374,6 +374,13 @@ unsigned int session_members(struct session *s, struct process ***out)
 	return nr;
 }
 
+void session_look(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	refresh(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
 struct process *session_first(struct session *s)
 {
 	struct process *p = NULL;
