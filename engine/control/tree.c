@@ -501,6 +501,12 @@ static int names_stacks(const char *text, size_t n)
 
 int tree_write(const char *path, const char *text, size_t n, int truncate)
 {
+	return tree_write_as(path, text, n, truncate, NULL);
+}
+
+int tree_write_as(const char *path, const char *text, size_t n, int truncate,
+		  const struct agent_writer *writer)
+{
 	const struct tree_row *row;
 	struct tree_at at;
 	int err;
@@ -517,6 +523,7 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	if (!err && !row->store)
 		err = -EACCES;
 	if (!err) {
+		at.writer = writer;
 		err = row->store(&at, text, n, truncate);
 		if (load_acquire(&area->state) == AREA_LIVE)
 			tree_mirror(at.tr);

@@ -310,6 +310,15 @@ def test_histograms(w):
         w.run("clean")
 
 
+def test_a_mark_is_one_record(w):
+    with session(w, "both") as p, mounted(w) as m:
+        child = child_of(p, m)
+        assert write(f"{m}/both/trace_marker", "hello\n") == 0
+        assert read(f"{m}/both/trace").count(": hello") == 1
+        me = f"{open('/proc/self/comm').read().strip()}-{os.getpid()} "
+        assert me in read(f"{m}/{p.pid}/trace") and me not in read(f"{m}/{child}/trace")
+
+
 def test_emptied(w):
     """What a member has left that has ended is emptied with the others' buffers."""
     with session(w, "both", boot="ftrace=function") as p, mounted(w) as m:

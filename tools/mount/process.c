@@ -156,6 +156,8 @@ static struct process *find_new(int pid, const char *instance, int *err)
 	if (!*err) {
 		p->dev = st.st_dev;
 		p->ino = st.st_ino;
+		p->t.dev = st.st_dev;
+		p->t.ino = st.st_ino;
 		p->uid = st.st_uid;
 		if (claims_init(&p->claims, p->head.nr_cpus))
 			*err = fail(ENOMEM, "no memory for a process");
