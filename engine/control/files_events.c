@@ -191,6 +191,7 @@ static int trigger_file_store(const struct tree_at *at, const char *text, size_t
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
 	struct trigger_error error;
+	uint32_t i;
 	int err;
 
 	if (!f)
@@ -198,9 +199,11 @@ static int trigger_file_store(const struct tree_at *at, const char *text, size_t
 	if (truncate)
 		triggers_clear_hists(f);
 	err = trigger_store(f, text, n, &error);
-	if (err && error.location[0])
-		error_log_add(error.location, error.error.text ? error.error.text : "Error",
-			      error.command, error.bytes, error.error.position);
+	if (!err || !error.location[0])
+		return err;
+	for (i = 0; i < error.errors.nr; i++)
+		error_log_add(error.location, error.errors.e[i].text, error.command, error.bytes,
+			      error.errors.e[i].position);
 	return err;
 }
 
