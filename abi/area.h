@@ -53,6 +53,8 @@ enum area_table_id {
 	AREA_PROBES,	/* struct area_probe; since 1.1 */
 	AREA_SNAPSHOTS, /* struct area_snapshot: one per row of AREA_CPUS; since 1.1 */
 	AREA_PENDING,	/* struct area_pending; since 1.1 */
+	AREA_HISTS,	/* struct area_hist; since 1.2 */
+	AREA_HIST_ROOM, /* pieces of AREA_HIST_PIECE bytes: what the rows of AREA_HISTS name */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES	     16
@@ -297,6 +299,107 @@ struct area_event {
 	uint32_t reserved2[3];
 };
 static_assert(sizeof(struct area_event) == 32, "area_event is part of the format");
+
+/*
+ * A hist trigger of an event: a part of events/SYSTEM/NAME/hist. Rows are used again. What it names
+ * lies in AREA_HIST_ROOM, at so many bytes from its beginning, and may be given to another one
+ * when `gen` has changed.
+ */
+struct area_hist {
+	uint32_t gen;	/* odd while the row changes */
+	uint16_t event; /* the id of the event whose file shows it; 0: a free row */
+	uint8_t paused;
+	uint8_t reserved;
+	uint64_t order; /* of its trigger: a file begins with the smallest */
+	uint64_t about; /* struct area_hist_about */
+	uint64_t
+		map; /* struct area_hist_map: several of one name have the same; 0: none could be had */
+	uint64_t reserved2[4];
+};
+static_assert(sizeof(struct area_hist) == 64, "area_hist is part of the format");
+
+#define AREA_HIST_PIECE	     4096u
+#define AREA_HIST_MAX_SORTS  4u
+#define AREA_HIST_MAX_FIELDS 128u
+
+/* What a field of a histogram's rows is. */
+enum area_hist_kind {
+	AREA_HIST_KEY = 1,
+	AREA_HIST_VAL = 2,   /* u64, added up; the first is the hitcount */
+	AREA_HIST_VAR = 3,   /* a variable's value; not shown */
+	AREA_HIST_TRACK = 4, /* u64, what onmax() or onchange() keeps: `max` or `changed` */
+	AREA_HIST_SAVED = 5, /* what save() keeps, behind the AREA_HIST_TRACK that it belongs to */
+};
+
+enum area_hist_type {
+	AREA_HIST_NUMBER = 0, /* eight bytes */
+	AREA_HIST_STRING = 1, /* ended by a NUL or by its room */
+	AREA_HIST_STACK = 2,  /* addresses, innermost first, ended by a 0 or by its room */
+};
+
+enum area_hist_modifier {
+	AREA_HIST_PLAIN = 0,
+	AREA_HIST_HEX = 1,
+	AREA_HIST_EXECNAME = 2,
+	AREA_HIST_LOG2 = 3,
+	AREA_HIST_BUCKETS = 4,
+	AREA_HIST_PERCENT = 5,
+	AREA_HIST_GRAPH = 6,
+	AREA_HIST_SYM = 7,
+	AREA_HIST_SYM_OFFSET = 8,
+	AREA_HIST_SYSCALL = 9,
+	AREA_HIST_USECS = 10,
+};
+
+enum area_hist_flag {
+	AREA_HIST_HIDDEN = 1, /* its value is kept and not shown: nohitcount, an expression */
+};
+
+struct area_hist_field {
+	uint8_t kind;	  /* enum area_hist_kind */
+	uint8_t type;	  /* enum area_hist_type */
+	uint8_t modifier; /* enum area_hist_modifier */
+	uint8_t is_signed;
+	uint32_t at;	/* in a row; a multiple of eight */
+	uint32_t bytes; /* its room there */
+	uint32_t name;	/* NUL-terminated, as it is shown; so many bytes from area_hist_about */
+	uint64_t param; /* buckets: their width */
+	uint32_t comm;	/* execname: where in the row the thread's name is, 16 bytes */
+	uint8_t flags;	/* enum area_hist_flag */
+	uint8_t reserved[3];
+};
+static_assert(sizeof(struct area_hist_field) == 32, "area_hist_field is part of the format");
+
+/* How a histogram is shown: this, its fields, and text. */
+struct area_hist_about {
+	uint32_t bytes; /* with all that follows */
+	uint32_t
+		nr_fields; /* keys, vals and what follows them, in the order in which they are shown */
+	uint32_t field_bytes; /* sizeof(struct area_hist_field) */
+	uint32_t
+		trigger; /* NUL-terminated, from here: the line of its trigger, without its state */
+	uint32_t nr_sorts;
+	uint32_t reserved;
+	struct {
+		uint16_t field; /* number of a key or val */
+		uint16_t descending;
+	} sorts[AREA_HIST_MAX_SORTS];
+	struct area_hist_field fields[];
+};
+static_assert(sizeof(struct area_hist_about) == 40, "area_hist_about is part of the format");
+
+/* What was counted: this, slots, rows. A slot is the number of a row + 1, or 0. */
+struct area_hist_map {
+	uint64_t hits;
+	uint64_t drops;	   /* keys for which there was no room */
+	uint32_t nr_slots; /* uint32_t each, from slots_at on */
+	uint32_t nr_rows;
+	uint32_t row_bytes;
+	uint32_t slots_at; /* from here */
+	uint64_t rows_at;  /* from here; a row is its key's hash and the fields */
+	uint64_t reserved[3];
+};
+static_assert(sizeof(struct area_hist_map) == 64, "area_hist_map is part of the format");
 
 struct area_task {
 	int32_t tid;

@@ -28,10 +28,13 @@
 #include "engine/base/seq_buf.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
+#include "engine/core/interpose.h"
 #include "engine/core/thread.h"
+#include "engine/events/sched_perf.h"
 
 #define STACK_BYTES (256u * 1024)
 #define TIMEOUT_MS  2000
+#define MAX_PERF    64u /* rings that may wake it; those of more CPUs wait for its next turn */
 
 static char socket_path[108];
 static uint8_t *payload; /* AGENT_MAX_PAYLOAD, made at start */
@@ -185,22 +188,47 @@ static void serve(int fd)
 		send_all(fd, payload, reply.payload_bytes);
 }
 
+static int work(void)
+{
+	int timeout_ms;
+
+	tree_lock_take();
+	timeout_ms = sched_perf_work();
+	tree_lock_release();
+	return timeout_ms;
+}
+
+/* Wait for a client, and do what else there is to do meanwhile. Return: whether there is one. */
+static int wait_client(int fd)
+{
+	struct pollfd p[1 + MAX_PERF] = {{.fd = fd, .events = POLLIN}};
+	int perf[MAX_PERF], timeout_ms = work();
+	uint32_t i, n = sched_perf_descriptors(perf, MAX_PERF);
+
+	for (i = 0; i < n; i++)
+		p[1 + i] = (struct pollfd){.fd = perf[i], .events = POLLIN};
+	return sock(SYS_poll, (long)p, 1 + n, timeout_ms, 0, 0) > 0 && p[0].revents;
+}
+
 static void *agent_main(void *arg)
 {
 	int fd;
 
 	(void)arg;
+	interpose_mute();
 	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
 	leave_descriptors();
 	fd = listen_at(socket_path);
 	if (fd < 0) {
+		sched_perf_no_agent();
 		area_status("no control from outside: its socket", socket_path, fd);
 		return NULL;
 	}
+	sched_perf_agent();
 	while (!__atomic_load_n(&exiting, __ATOMIC_SEQ_CST)) {
-		int client, err = wait_readable(fd, -1);
+		int client;
 
-		if (err)
+		if (!wait_client(fd))
 			continue;
 		client = (int)sock(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC, 0);
 		if (client < 0)
@@ -223,6 +251,11 @@ static int knock(void)
 	err = sock(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
 	sys_close((int)fd);
 	return (int)err;
+}
+
+void agent_wake(void)
+{
+	knock();
 }
 
 /*
@@ -271,10 +304,12 @@ void agent_start(void)
 	}
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
+	interpose_mute();
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	err = thread_create_untraced(&agent, &attr, agent_main);
 	pthread_attr_destroy(&attr);
+	interpose_unmute();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (err)
 		area_status("no control from outside: no thread for it", NULL, -err);

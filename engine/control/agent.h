@@ -9,6 +9,9 @@
  */
 void agent_start(void);
 
+/* Make the agent look at what it does beside answering (sched_perf_work()). Normal context. */
+void agent_wake(void);
+
 /* Remove the agent's socket; at exit. */
 void agent_remove(void);
 

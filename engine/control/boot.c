@@ -39,7 +39,10 @@
 #include "engine/events/ftrace_event.h"
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
+#include "engine/events/hist.h"
+#include "engine/events/kmem_event.h"
 #include "engine/events/sched_event.h"
+#include "engine/events/sched_perf.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -51,10 +54,11 @@
 #include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
-#define DEFAULT_KB	(16u * 1024) /* all CPUs together */
-#define GROW_MB		512u
-#define MAX_TOTAL_PAGES (1u << 24) /* 64 GiB */
-#define MAX_VALUE_BYTES 65536u
+#define DEFAULT_KB	 (16u * 1024) /* all CPUs together */
+#define GROW_MB		 512u
+#define MAX_TOTAL_PAGES	 (1u << 24) /* 64 GiB */
+#define HIST_ROOM_PIECES (1u << 17) /* 512 MiB of addresses for histograms */
+#define MAX_VALUE_BYTES	 65536u
 
 static const char *const *environment;
 
@@ -256,6 +260,7 @@ static int make_area(struct area_config *config)
 		return err;
 	config->cpu_room = config->cpu_pages;
 	config->snapshot = 0;
+	config->hist_room = 0;
 	err = area_create(config);
 	if (err != -ENOMEM && err != -EFBIG)
 		return err;
@@ -356,6 +361,7 @@ static void fork_child(void)
 	heap_fork();
 	guard_fork();
 	threads_fork();
+	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
 	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
@@ -378,6 +384,7 @@ static void fork_child(void)
 	objects_fork();
 	ring = trace_array_ring(area);
 	ring_fork(&ring);
+	hists_fork(parent);
 	area_unmap(parent, interrupted != RING_NOTHING);
 	clock_add_pair();
 	ring_thread_start();
@@ -405,6 +412,7 @@ static void start(void)
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
 	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
 	config.snapshot = 1;
+	config.hist_room = HIST_ROOM_PIECES;
 	config.clock = clock_choose();
 	if (make_area(&config))
 		return;
@@ -434,8 +442,10 @@ static void start(void)
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
 	probe_kinds_register(event_probe_kinds);
-	if (sched_events_start())
+	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
+	if (!agent_wanted)
+		sched_perf_no_agent();
 	ftrace_events_start();
 	tracepoints_start();
 	got_register(tree_lock_take, tree_lock_release);
@@ -499,7 +509,7 @@ static int was_recorded(void)
 	for (i = 0; i < area->nr_cpus; i++)
 		if (cpus[i].dropped_events || cpus[i].commit_overrun)
 			return 1;
-	return area->untraced_calls || stack_tracer_found();
+	return area->untraced_calls || stack_tracer_found() || area_has_hists(area);
 }
 
 /*
@@ -514,6 +524,9 @@ __attribute__((destructor(101))) static void engine_exit(void)
 		return;
 	agent_remove();
 	sched_event_exit();
+	tree_lock_take();
+	sched_perf_drain();
+	tree_lock_release();
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();

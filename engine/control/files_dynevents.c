@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynamic_events, kprobe_events, uprobe_events and the two profiles. A write is a command a line, `#`
+ * dynamic_events, kprobe_events, uprobe_events, synthetic_events and the two profiles. A write is a command a line, `#`
  * begins a comment; opened with O_TRUNC the file's kind of events goes first. Under the tree's lock.
  * Tests: tests/engine/events/kprobe.
  */
@@ -12,6 +12,7 @@
 #include "engine/core/heap.h"
 #include "engine/events/dynevent.h"
 #include "engine/events/probe_event.h"
+#include "engine/events/synth.h"
 
 static int run_line(struct dyn_command *c, const char *text, size_t n, uint32_t kinds)
 {
@@ -22,7 +23,19 @@ static int run_line(struct dyn_command *c, const char *text, size_t n, uint32_t 
 		return err;
 	err = dyn_event_command(c, kinds, &error);
 	if (err && error.location)
-		error_log_add(error.location, error.error.text, c->text, c->text_bytes,
+		error_log_add(error.location, error.error.text,
+			      error.command ? error.command : c->text,
+			      error.command ? error.bytes : c->text_bytes, error.error.position);
+	return err;
+}
+
+static int run_synthetic(const char *text, size_t n)
+{
+	struct dyn_error error;
+	int err = n > DYN_MAX_COMMAND ? -EINVAL : synth_command(text, n, &error);
+
+	if (err && n <= DYN_MAX_COMMAND && error.location)
+		error_log_add(error.location, error.error.text, error.command, error.bytes,
 			      error.error.position);
 	return err;
 }
@@ -43,7 +56,8 @@ static int store(const char *text, size_t n, int truncate, uint32_t kinds)
 			;
 		for (comment = i; comment < end && text[comment] != '#'; comment++)
 			;
-		err = run_line(c, text + i, comment - i, kinds);
+		err = kinds == DYN_SYNTH ? run_synthetic(text + i, comment - i)
+					 : run_line(c, text + i, comment - i, kinds);
 	}
 	heap_free(c);
 	return err;
@@ -86,6 +100,19 @@ int uprobe_events_store(const struct tree_at *at, const char *text, size_t n, in
 {
 	(void)at;
 	return store(text, n, truncate, DYN_PROBE_UPROBE);
+}
+
+int synthetic_events_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	synth_show_all(s);
+	return 0;
+}
+
+int synthetic_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)at;
+	return store(text, n, truncate, DYN_SYNTH);
 }
 
 int kprobe_profile_show(const struct tree_at *at, struct seq_buf *s)

@@ -175,11 +175,6 @@ static int trigger_file_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int hist_file_show(const struct tree_at *at, struct seq_buf *s)
-{
-	return triggers_show_hists(event_file_find(at->object, at->tr), s);
-}
-
 static int trigger_file_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
@@ -228,6 +223,11 @@ static int header_event_show(const struct tree_at *at, struct seq_buf *s)
 		path, mode, TREE_ENGINE, TREE_BRANCH, show, store, NULL                            \
 	}
 
+#define HIST_ROW                                                                                   \
+	{                                                                                          \
+		"hist", 0444, TREE_RENDERED, TREE_BRANCH, NULL, NULL, NULL                         \
+	}
+
 static const struct tree_row root_rows[] = {
 	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
 	ROW("header_event", 0444, header_event_show, NULL),
@@ -245,7 +245,7 @@ static const struct tree_row event_rows[] = {
 	ROW("enable", 0644, event_enable_show, event_enable_store),
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
-	ROW("hist", 0444, hist_file_show, NULL),
+	HIST_ROW,
 	ROW("id", 0444, event_id_show, NULL),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
@@ -254,12 +254,12 @@ static const struct tree_row event_rows[] = {
 /* Of the system ftrace; the last two of ftrace:print alone, whose format the outside has. */
 static const struct tree_row ftrace_rows[] = {
 	ROW("format", 0444, event_format_show, NULL),
-	ROW("hist", 0444, hist_file_show, NULL),
+	HIST_ROW,
 	{NULL},
 };
 static const struct tree_row print_rows[] = {
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
-	ROW("hist", 0444, hist_file_show, NULL),
+	HIST_ROW,
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
 };

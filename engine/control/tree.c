@@ -18,6 +18,7 @@
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
 #include "engine/core/tracer.h"
+#include "engine/events/sched_perf.h"
 
 static int readme_show(const struct tree_at *at, struct seq_buf *s);
 
@@ -124,7 +125,8 @@ const struct tree_row tree_rows[] = {
 	       set_event_notrace_pid_store, "never record those of these"),
 	ENGINE("dynamic_events", 0640, TREE_GLOBAL, dynamic_events_show, dynamic_events_store,
 	       "events that are defined by a write here, of all kinds: those of kprobe_events,\n"
-	       "\t  uprobe_events, and f[:[<group>/][<event>]] <func-name>[%return] [<args>]"),
+	       "\t  uprobe_events, f[:[<group>/][<event>]] <func-name>[%return] [<args>],\n"
+	       "\t  and s:[synthetic/]<name> <field>[; <field>...], those of synthetic_events"),
 	ENGINE("kprobe_events", 0640, TREE_GLOBAL, kprobe_events_show, kprobe_events_store,
 	       "Create/append/remove/show probes of the program's functions, a definition a line\n"
 	       "\t  p[:[<group>/][<event>]] <place> [<args>]\n"
@@ -145,6 +147,12 @@ const struct tree_row tree_rows[] = {
 	       "the same, by `/FILE:OFFSET`"),
 	ENGINE("uprobe_profile", 0440, TREE_GLOBAL, uprobe_profile_show, NULL,
 	       "how often each was hit"),
+	ENGINE("synthetic_events", 0640, TREE_GLOBAL, synthetic_events_show, synthetic_events_store,
+	       "Create/append/remove/show synthetic events, that an action of a histogram makes\n"
+	       "\t  <name> <type> <field>[; <type> <field>...]\n"
+	       "\t  example: echo 'waited u64 ns; char name[]; long[] stack' >> synthetic_events\n"
+	       "\t  type: s8/16/32/64, u8/16/32/64, [unsigned] char, int, long, bool, pid_t, gfp_t,\n"
+	       "\t    char name[<size>], char name[], [unsigned] long[] (a stack)"),
 	ENGINE("eval_map", 0444, TREE_GLOBAL, eval_map_show, NULL,
 	       "names in the formats of events, and the numbers that they stand for"),
 	RENDERED("stack_trace", 0444, TREE_GLOBAL, NULL,
@@ -482,6 +490,8 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	if (names_stacks(path, strlen(path)) || names_stacks(text, n))
 		stack_prepare();
 	lock_take(&tree_lock);
+	/* what happened until now is not what the write makes of it */
+	sched_perf_drain();
 	err = row_for(path, &row, &at);
 	if (!err && !row->store)
 		err = -EACCES;

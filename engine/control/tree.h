@@ -170,6 +170,8 @@ TREE_STORE(set_ftrace_notrace_pid);
 TREE_STORE(set_graph_function);
 TREE_STORE(set_graph_notrace);
 TREE_STORE(snapshot);
+TREE_SHOW(synthetic_events);
+TREE_STORE(synthetic_events);
 TREE_STORE(trace);
 TREE_STORE(trace_marker);
 TREE_STORE(trace_marker_raw);

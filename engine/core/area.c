@@ -44,6 +44,8 @@ static const struct {
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
 	[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
 	[AREA_PENDING] = {sizeof(struct area_pending), AREA_NR_PENDING},
+	[AREA_HISTS] = {sizeof(struct area_hist), 1024},
+	[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -158,7 +160,7 @@ static int keep_replaced(const struct area_header *head, int fd)
 	int err = -ENODATA;
 
 	if (head->session[0] || sys_pread(fd, &top, sizeof(top), at) != (long)sizeof(top) ||
-	    !top.take_seq)
+	    (!top.take_seq && !AREA_TABLE(head, AREA_HISTS)->count))
 		return -ENODATA;
 	while (dir && area_path[dir - 1] != '/')
 		dir--;
@@ -244,6 +246,8 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config)
 			capacity = config->nr_cpus;
 		if (i == AREA_PAGES)
 			capacity = nr_page_places(config);
+		if (i == AREA_HIST_ROOM)
+			capacity = config->hist_room;
 		AREA_TABLE(h, i)->offset = at;
 		AREA_TABLE(h, i)->entry_bytes = layout[i].entry_bytes;
 		AREA_TABLE(h, i)->capacity = capacity;
@@ -308,6 +312,12 @@ static int reach_all(struct area_header *h, const struct area_config *config)
 	uint64_t bytes = (uint64_t)nr_page_places(config) * PAGE_BYTES;
 	uint32_t cpu;
 	int err = 0;
+
+	if (config->hist_room)
+		err = sys_mprotect(area_entry_in(h, AREA_HIST_ROOM, 0),
+				   (uint64_t)config->hist_room * AREA_HIST_PIECE, PROT_NONE);
+	if (err)
+		return err;
 
 	if (config->cpu_room > config->cpu_pages || config->snapshot)
 		err = sys_mprotect((uint8_t *)h + h->pages_offset, bytes, PROT_NONE);
@@ -498,6 +508,16 @@ int area_create(const struct area_config *config)
 	if (area_made.dir)
 		area_made.dir = made_dir;
 	return err;
+}
+
+int area_has_hists(const struct area_header *head)
+{
+	uint32_t i;
+
+	for (i = 0; i < AREA_TABLE(head, AREA_HISTS)->count; i++)
+		if (((const struct area_hist *)area_entry_in(head, AREA_HISTS, i))->event)
+			return 1;
+	return 0;
 }
 
 static void copy_table(const struct area_header *from, enum area_table_id id)

@@ -19,6 +19,7 @@ struct area_config {
 	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
 	uint32_t cpu_room;   /* for so many it can grow; at least cpu_pages */
 	uint32_t snapshot;   /* 1: there is room for a second share of pages */
+	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
 	enum area_clock_id clock;
 };
 
@@ -82,6 +83,9 @@ int area_reserve(enum area_table_id id, uint32_t count);
 
 /* The same in an instance's area. */
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count);
+
+/* Whether there are histograms in it. */
+int area_has_hists(const struct area_header *head);
 
 /* The same for what the stack tracer writes. */
 int area_reserve_stack(void);

@@ -127,6 +127,7 @@ int area_add_instance(const char *name, struct area_header **head)
 		/* where address space or file size is limited: without room to grow */
 		config.cpu_room = config.cpu_pages;
 		config.snapshot = 0;
+		config.hist_room = 0;
 		err = make_area(path, &config, &h, head);
 	}
 	if (err)

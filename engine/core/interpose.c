@@ -15,6 +15,7 @@
 
 struct interposed_function *interposed_functions;
 const struct interposer *interposer;
+__thread uint32_t interpose_mutes;
 
 void interposer_register(const struct interposer *i)
 {

@@ -14,7 +14,7 @@
  *	  lock, no errno), and calls or tail-calls rows[i].real, which is never NULL there.
  *	- Any thread and any signal handler come there, from the first want on for ever: a program
  *	  may have kept the address, and who waits in the real function returns through it.
- *	- Who called: INTERPOSE_CALLER(), in the wrapper itself.
+ *	- Who called: INTERPOSE_CALLER(), in the wrapper itself. Whether it is the program: interpose_muted().
  *	- A function that returns twice (vfork, setjmp) needs one in assembler.
  *
  * Seen are calls by the words of the loader's tables (global offset tables), libc's own calls of malloc()
@@ -81,6 +81,27 @@ struct interposer {
 
 void interposer_register(const struct interposer *interposer);
 extern const struct interposer *interposer;
+
+/*
+ * What the engine itself asks of libc, and what the agent does, is not the program's: while this thread has
+ * muted its wrappers, they go on without a word. Pairs may nest.
+ */
+extern __thread uint32_t interpose_mutes __attribute__((tls_model("initial-exec")));
+
+static inline void interpose_mute(void)
+{
+	interpose_mutes++;
+}
+
+static inline void interpose_unmute(void)
+{
+	interpose_mutes--;
+}
+
+static inline int interpose_muted(void)
+{
+	return interpose_mutes != 0;
+}
 
 /* The address behind the call of the function of which @slot holds the return address. */
 static inline uint64_t interpose_caller(const uint64_t *slot)

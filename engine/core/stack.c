@@ -14,6 +14,8 @@
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
+#include "engine/core/interpose.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 #define HEAD_BYTES	16u
@@ -49,8 +51,12 @@ int stack_start(void)
 
 void stack_each_frame(stack_each *each, void *arg)
 {
-	if (load_acquire(&prepared))
-		walker(each, arg);
+	if (!load_acquire(&prepared))
+		return;
+	/* the unwinder has locks of its own */
+	interpose_mute();
+	walker(each, arg);
+	interpose_unmute();
 }
 
 struct frames {
@@ -73,9 +79,10 @@ void stack_record(struct ring *r)
 	struct ring_slot slot;
 	uint32_t bytes;
 
-	if (!load_acquire(&prepared) || !ring_is_on(r))
+	/* what the agent records for another thread has no stack here */
+	if (!ring_is_on(r) || ring_as)
 		return;
-	walker(keep, &f);
+	stack_each_frame(keep, &f);
 	bytes = HEAD_BYTES + f.n * 8;
 	if (!f.n || !ring_reserve(r, &slot, bytes))
 		return;
@@ -89,9 +96,9 @@ static void record_user(struct ring *r)
 	struct frames f = {.room = MAX_USER_FRAMES};
 	struct ring_slot slot;
 
-	if (!load_acquire(&prepared) || !ring_is_on(r))
+	if (!ring_is_on(r) || ring_as)
 		return;
-	walker(keep, &f);
+	stack_each_frame(keep, &f);
 	if (!f.n || !ring_reserve(r, &slot, USER_BYTES))
 		return;
 	slot.words[1] = (uint32_t)r->area->pid;

@@ -226,7 +226,7 @@ uint32_t trace_arrays_exit(void)
 		if (!tr)
 			continue;
 		__atomic_store_n(&trace_array_area(tr)->state, AREA_EXITED, __ATOMIC_RELEASE);
-		if (trace_array_buffer(tr)->take_seq)
+		if (trace_array_buffer(tr)->take_seq || area_has_hists(trace_array_area(tr)))
 			kept++;
 		else
 			area_drop_instance(trace_array_area(tr), 0);

@@ -13,6 +13,7 @@
 #include "engine/ring/pid_list.h"
 #include "engine/ring/ring.h"
 
+struct hist_range;
 struct tracer;
 
 struct trace_array {
@@ -32,7 +33,8 @@ struct trace_array {
 	struct pid_list event_no_pids;
 	uint32_t event_pids_set; /* 1: event_pids, 2: event_no_pids */
 	void *print_file; /* events/ftrace/print while something acts on it: events/ftrace_event.c */
-	uint64_t max_latency_ns; /* tracing_max_latency */
+	uint64_t max_latency_ns;	/* tracing_max_latency */
+	struct hist_range *hist_ranges; /* of AREA_HIST_ROOM, in use; see hist_room.c */
 };
 
 extern struct trace_array global_trace;

@@ -12,8 +12,10 @@
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/events/probe_event.h"
+#include "engine/events/synth.h"
 
-static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class};
+static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class,
+						  &synth_class};
 
 struct dyn_event *dyn_events;
 
@@ -25,6 +27,16 @@ void dyn_event_add(struct dyn_event *e)
 		at = &(*at)->next;
 	e->next = NULL;
 	*at = e;
+}
+
+void dyn_event_remove(struct dyn_event *e)
+{
+	struct dyn_event **at = &dyn_events;
+
+	while (*at != e)
+		at = &(*at)->next;
+	*at = e->next;
+	e->class->free(e);
 }
 
 static int is_blank(char c)

@@ -16,6 +16,7 @@
 #define DYN_PROBE_KPROBE 1u
 #define DYN_PROBE_UPROBE 2u
 #define DYN_PROBE_FPROBE 4u
+#define DYN_SYNTH	 8u
 #define DYN_ANY		 (~0u)
 
 struct dyn_event;
@@ -36,6 +37,8 @@ struct dyn_command {
 struct dyn_error {
 	const char *location; /* of the error log; NULL: nothing is to be logged */
 	struct parse_error error;
+	const char *command; /* as it is logged, @bytes of it; NULL: the command's words */
+	size_t bytes;
 };
 
 struct dyn_class {
@@ -69,6 +72,9 @@ extern struct dyn_event *dyn_events;
 
 /* Put it at the list's end. */
 void dyn_event_add(struct dyn_event *e);
+
+/* It goes, and is freed. It is not busy. */
+void dyn_event_remove(struct dyn_event *e);
 
 /* A line of text -> its words. Return: 0 (none: nr_words is 0) or -E2BIG. */
 int dyn_command_split(struct dyn_command *c, const char *text, size_t n);

@@ -218,7 +218,7 @@ void event_filter_show(const struct event_file *f, struct seq_buf *s)
 void event_file_clear(struct event_file *f)
 {
 	triggers_clear(f);
-	if (f->flags & EVENT_FILE_REGISTERED)
+	if (f->flags & EVENT_FILE_REGISTERED && f->event->class)
 		f->event->class->enable(f->event, f, 0);
 	f->flags = 0;
 	heap_free(f->filter_error);

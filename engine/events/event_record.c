@@ -13,6 +13,7 @@
 #include "engine/core/area.h"
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
 /* What a struct vestige_event_slot holds for us. */
@@ -41,7 +42,8 @@ void *event_reserve(struct event_file *f, struct vestige_event_slot *slot, uint3
 		return NULL;
 	}
 	bytes = (bytes + 7) & ~7u;
-	if (unlikely(!ring_reserve(f->tr->ring, &at, bytes)))
+	if (unlikely(ring_as ? !ring_reserve_as_other(f->tr->ring, &at, bytes)
+			     : !ring_reserve(f->tr->ring, &at, bytes)))
 		return NULL;
 	s->words = at.words;
 	s->head = head_word(f, bytes, at.stamp);

@@ -149,7 +149,7 @@ static __attribute__((noinline)) int evaluate(const struct filter_pred *p, const
 	case FROM_COMM:
 		return compare_string(p, ring_thread_comm(), 16);
 	case FROM_CPU:
-		return p->cpus ? compare_cpu(p, arch_cpu()) : compare(p, arch_cpu());
+		return p->cpus ? compare_cpu(p, ring_record_cpu()) : compare(p, ring_record_cpu());
 	case FROM_PID:
 		return compare(p, (uint64_t)(int64_t)ring_thread_id());
 	default:

@@ -4,7 +4,8 @@
  * compare-and-store, so that nobody ever waits for another thread, nor a signal handler for what it
  * interrupted: of two who make the same row the second finds the first one's and keeps its own for the
  * next (spares). Values are added atomically: what is counted is exact; a key for which there is no
- * row is a drop. Any context. fork: the child has a copy, and counts on. Costs: bench "events".
+ * row is a drop. Any context. Rows lie in the area (abi/area.h) and get their memory when they are
+ * first used. fork: the child has the same histograms, empty. Costs: bench "events".
  * Tests: tests/engine/events/hist.
  */
 #include "engine/events/hist.h"
@@ -16,65 +17,238 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
+#include "engine/core/area.h"
 #include "engine/events/hist_impl.h"
+#include "engine/events/hist_room.h"
+#include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
-#define MAX_KEY_WORDS (HIST_MAX_KEYS * (HIST_MAX_STRING + 8) / 8)
+#define MAX_KEY_WORDS	(HIST_MAX_KEYS * (HIST_MAX_STRING + 8) / 8)
+#define MAX_ABOUT_BYTES 65536u
+#define GROW_BYTES	65536u
 
-struct hist_map *hist_map_new(const struct hist *h)
+void hist_lay_out(struct hist *h)
 {
-	struct hist_map *m = heap_alloc(sizeof(*m));
-
-	if (!m)
-		return NULL;
-	m->nr_rows = h->size;
-	m->nr_slots = h->size * 2;
-	m->row_bytes = (uint32_t)sizeof(struct hist_row) + h->key_bytes;
-	m->slots = heap_alloc(m->nr_slots * sizeof(*m->slots));
-	m->rows = heap_alloc((size_t)m->nr_rows * m->row_bytes);
-	if (m->slots && m->rows)
-		return m;
-	hist_map_free(m);
-	return NULL;
+	h->key_at = (uint32_t)sizeof(struct hist_row) + 8 * h->nr_vals;
+	h->comm_at = h->key_at + h->key_bytes;
+	h->extra_at = h->comm_at + (h->execname ? 16 : 0);
 }
 
-void hist_map_free(struct hist_map *m)
+static uint64_t rows_at(const struct hist_map *m)
+{
+	return (sizeof(struct area_hist_map) + (uint64_t)m->nr_slots * sizeof(*m->slots) + 63) &
+	       ~UINT64_C(63);
+}
+
+static uint64_t map_bytes(const struct hist_map *m)
+{
+	return rows_at(m) + (uint64_t)m->nr_rows * m->row_bytes;
+}
+
+/* What has memory from the beginning on: all slots, and some rows. */
+static uint64_t first_bytes(const struct hist_map *m)
+{
+	uint64_t rows = map_bytes(m) - rows_at(m);
+
+	return rows_at(m) + (rows < GROW_BYTES ? rows : GROW_BYTES);
+}
+
+/* Its memory is there and zero. */
+static void set_up_map(const struct trace_array *tr, struct hist_map *m)
+{
+	m->shown = hist_room_at(tr, m->at);
+	m->slots = (uint32_t *)(m->shown + 1);
+	m->rows = (uint8_t *)m->shown + rows_at(m);
+	m->backed = (uint32_t)((first_bytes(m) - rows_at(m)) / m->row_bytes);
+	*m->shown = (struct area_hist_map){
+		.nr_slots = m->nr_slots,
+		.nr_rows = m->nr_rows,
+		.row_bytes = m->row_bytes,
+		.slots_at = sizeof(struct area_hist_map),
+		.rows_at = rows_at(m),
+	};
+}
+
+static int new_map(const struct hist *h, struct hist_map **out)
+{
+	struct hist_map *m = heap_alloc(sizeof(*m));
+	int err;
+
+	if (!m)
+		return -ENOMEM;
+	m->nr_rows = h->size;
+	m->nr_slots = h->size * 2;
+	m->row_bytes = h->extra_at + h->extra_bytes;
+	err = hist_room_get(h->tr, map_bytes(m), first_bytes(m), &m->at);
+	if (err) {
+		heap_free(m);
+		return err;
+	}
+	set_up_map(h->tr, m);
+	*out = m;
+	return 0;
+}
+
+static void free_map(struct trace_array *tr, struct hist_map *m)
 {
 	if (!m)
 		return;
-	heap_free(m->slots);
-	heap_free(m->rows);
+	hist_room_put(tr, m->at);
 	heap_free(m);
+}
+
+/* How it is shown, where its readers find it. */
+static int put_about(struct hist *h, const char *filter)
+{
+	char *text = heap_alloc(MAX_ABOUT_BYTES);
+	struct seq_buf s;
+	int err = -ENOMEM;
+
+	if (!text)
+		return -ENOMEM;
+	seq_init(&s, text, MAX_ABOUT_BYTES);
+	hist_describe(h, filter, &s);
+	if (!s.lost)
+		err = hist_room_get(h->tr, s.len, s.len, &h->about);
+	if (!err)
+		memcpy(hist_room_at(h->tr, h->about), text, s.len);
+	heap_free(text);
+	return err;
+}
+
+int hist_start(struct hist *h, const struct event_file *f, const char *filter)
+{
+	static uint64_t order;
+	int err;
+
+	h->tr = f->tr;
+	hist_lay_out(h);
+	err = put_about(h, filter);
+	if (!err)
+		err = new_map(h, &h->map);
+	if (!err) {
+		h->row = hist_room_row(h->tr);
+		err = h->row ? 0 : -ENOSPC;
+	}
+	if (err)
+		return err;
+	hist_room_change(h->row);
+	h->row->paused = (uint8_t)h->paused;
+	h->row->order = ++order;
+	h->row->about = h->about;
+	h->row->map = h->map->at;
+	h->row->event = f->event->id;
+	hist_room_changed(h->row);
+	return 0;
+}
+
+void hist_stop(struct hist *h)
+{
+	if (!h->row)
+		return;
+	hist_room_change(h->row);
+	h->row->event = 0;
+	hist_room_changed(h->row);
+	h->row = NULL;
 }
 
 void hist_free(struct hist *h)
 {
 	if (!h)
 		return;
-	hist_map_free(h->map);
+	hist_stop(h);
+	free_map(h->tr, h->map);
+	if (h->about)
+		hist_room_put(h->tr, h->about);
 	heap_free(h);
 }
 
 int hist_clear(struct hist *h)
 {
-	struct hist_map *m = hist_map_new(h), *old = h->map;
+	struct hist_map *m, *old = h->map;
+	int err = new_map(h, &m);
 
-	if (!m)
-		return -ENOMEM;
+	if (err)
+		return err;
+	hist_room_change(h->row);
 	store_release(&h->map, m);
+	h->row->map = m->at;
+	hist_room_changed(h->row);
 	if (!ring_synchronize())
-		hist_map_free(old);
+		free_map(h->tr, old);
 	return 0;
 }
 
 void hist_pause(struct hist *h, int paused)
 {
 	store_relaxed(&h->paused, (uint32_t)paused);
+	if (h->row)
+		store_relaxed(&h->row->paused, (uint8_t)paused);
 }
 
 int hist_paused(const struct hist *h)
 {
 	return (int)load_relaxed(&h->paused);
+}
+
+/* Where it was in the parent's area. */
+static void fork_one(struct hist *h, uint32_t index, const struct area_header *parent)
+{
+	const struct area_hist_about *about =
+		(const void *)((const uint8_t *)area_entry_in(parent, AREA_HIST_ROOM, 0) +
+			       h->about);
+	struct area_header *head = trace_array_area(h->tr);
+	struct hist_map *m = h->map;
+	uint32_t i;
+
+	h->row = NULL;
+	h->map = NULL;
+	if (area_reserve_in(head, AREA_HISTS, index + 1))
+		return;
+	if (AREA_TABLE(head, AREA_HISTS)->count <= index)
+		AREA_TABLE(head, AREA_HISTS)->count = index + 1;
+	if (!hist_room_again(h->tr, h->about, about->bytes, about->bytes))
+		memcpy(hist_room_at(h->tr, h->about), about, about->bytes);
+	else
+		return;
+	if (m && hist_room_again(h->tr, m->at, map_bytes(m), first_bytes(m)))
+		m = NULL;
+	if (m) {
+		m->next = 0;
+		for (i = 0; i < HIST_SPARES; i++)
+			m->spares[i] = 0;
+		set_up_map(h->tr, m);
+	}
+	h->map = m;
+	h->row = area_entry_in(head, AREA_HISTS, index);
+	*h->row = *(const struct area_hist *)area_entry_in(parent, AREA_HISTS, index);
+	h->row->map = m ? m->at : 0;
+	h->row->gen = 0;
+}
+
+/* Of an instance that the child does not have: nobody is to touch its area. */
+static void leave_one(struct hist *h)
+{
+	h->row = NULL;
+	h->map = NULL;
+	h->about = 0;
+}
+
+void hists_fork(const struct area_header *parent)
+{
+	const struct area_hist *rows = area_entry_in(parent, AREA_HISTS, 0);
+	struct event_trigger *t;
+	struct event_file *f;
+	struct event *e;
+
+	for (e = events; e; e = e->next)
+		for (f = e->files; f; f = f->next)
+			for (t = f->triggers; t; t = t->next) {
+				if (t->hist && !trace_array_is_top(f->tr))
+					leave_one(t->hist);
+				else if (t->hist && t->hist->row)
+					fork_one(t->hist, (uint32_t)(t->hist->row - rows), parent);
+			}
 }
 
 static uint64_t number_of(const struct hist_field *f, const uint8_t *record)
@@ -118,7 +292,7 @@ static uint64_t value_of(const struct hist_field *f, const uint8_t *record)
 		v = (uint64_t)ring_thread_id();
 		break;
 	case HIST_CPU:
-		v = arch_cpu();
+		v = ring_record_cpu();
 		break;
 	case HIST_HITCOUNT:
 		return 1;
@@ -146,11 +320,6 @@ static void copy_string(const struct hist_field *f, const uint8_t *record, char 
 		to[i] = from[i];
 }
 
-static int is_string(const struct hist_field *f)
-{
-	return f->from == HIST_STATIC || f->from == HIST_DYN || f->from == HIST_RDYN;
-}
-
 static uint64_t hash_of(const uint64_t *key, uint32_t words)
 {
 	uint64_t h = UINT64_C(0x9e3779b97f4a7c15);
@@ -173,6 +342,31 @@ static int same_key(const uint64_t *a, const uint64_t *b, uint32_t words)
 	return 1;
 }
 
+static void give_back(struct hist_map *m, uint32_t row)
+{
+	uint32_t i;
+
+	for (i = 0; i < HIST_SPARES; i++)
+		if (!load_relaxed(&m->spares[i]) && compare_and_store(&m->spares[i], 0, row + 1))
+			return;
+}
+
+/* Let all rows up to @n have memory, and some more. Who does the same meanwhile does no harm. */
+static int back_rows(struct hist_map *m, uint32_t n)
+{
+	uint32_t more = GROW_BYTES / m->row_bytes + 1, from = load_relaxed(&m->backed), to;
+	int err;
+
+	to = m->nr_rows - n < more ? m->nr_rows : n + more;
+	err = hist_room_back(m->rows + (uint64_t)from * m->row_bytes,
+			     (uint64_t)(to - from) * m->row_bytes);
+	while (!err && from < to &&
+	       !__atomic_compare_exchange_n(&m->backed, &from, to, 1, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+	return err;
+}
+
 /* A row for nobody yet; UINT32_MAX: there is none. */
 static uint32_t take_row(struct hist_map *m)
 {
@@ -185,27 +379,22 @@ static uint32_t take_row(struct hist_map *m)
 		if (n)
 			return n - 1;
 	}
-	if (load_relaxed(&m->next) >= m->nr_rows)
-		return UINT32_MAX;
-	n = fetch_add(&m->next, 1);
-	return n < m->nr_rows ? n : UINT32_MAX;
-}
-
-static void give_back(struct hist_map *m, uint32_t row)
-{
-	uint32_t i;
-
-	for (i = 0; i < HIST_SPARES; i++)
-		if (!load_relaxed(&m->spares[i]) && compare_and_store(&m->spares[i], 0, row + 1))
-			return;
+	n = load_relaxed(&m->next);
+	do {
+		if (n >= m->nr_rows || (unlikely(n >= load_relaxed(&m->backed)) && back_rows(m, n)))
+			return UINT32_MAX;
+	} while (!__atomic_compare_exchange_n(&m->next, &n, n + 1, 1, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	return n;
 }
 
 static void fill(const struct hist *h, struct hist_row *row, const uint64_t *key, uint64_t hash)
 {
 	row->hash = hash;
-	memcpy(row->key, key, h->key_bytes);
+	memcpy(hist_row_key(h, row), key, h->key_bytes);
 	if (h->execname)
-		memcpy(row->comm, ring_thread_comm(), strlen(ring_thread_comm()) + 1);
+		memcpy((uint8_t *)row + h->comm_at, ring_thread_comm(),
+		       strlen(ring_thread_comm()) + 1);
 }
 
 /* The row of a key, a new one if need be; NULL: there is no room. */
@@ -230,7 +419,7 @@ static struct hist_row *find_row(const struct hist *h, struct hist_map *m, const
 				return hist_row(m, own);
 		}
 		row = hist_row(m, n - 1);
-		if (row->hash == hash && same_key(row->key, key, words)) {
+		if (row->hash == hash && same_key(hist_row_key(h, row), key, words)) {
 			if (own != UINT32_MAX)
 				give_back(m, own);
 			return row;
@@ -251,22 +440,24 @@ void hist_fire(struct hist *h, const void *record)
 	if (load_relaxed(&h->paused))
 		return;
 	m = load_acquire(&h->map);
+	if (unlikely(!m))
+		return;
 	for (i = 0; i < h->key_bytes / 8; i++)
 		key[i] = 0;
 	for (i = 0; i < h->nr_keys; i++) {
 		const struct hist_field *f = &h->keys[i];
 
-		if (is_string(f))
+		if (hist_is_text(f))
 			copy_string(f, record, (char *)&key[f->key_at / 8]);
 		else
 			key[f->key_at / 8] = value_of(f, record);
 	}
 	row = find_row(h, m, key);
 	if (unlikely(!row)) {
-		fetch_add(&m->drops, 1);
+		fetch_add(&m->shown->drops, 1);
 		return;
 	}
-	fetch_add(&m->hits, 1);
+	fetch_add(&m->shown->hits, 1);
 	for (i = 0; i < h->nr_vals; i++)
 		fetch_add(&row->vals[i], value_of(&h->vals[i], record));
 }

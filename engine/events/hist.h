@@ -16,13 +16,28 @@ struct hist;
 enum hist_wish { HIST_MAKE, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR };
 
 /*
- * hist_parse() - `hist:...` without the `if`.
+ * hist_parse() - `hist:...` without the `if`. What is parsed counts nothing until hist_start().
  * @text: @n bytes, `hist` itself included. @out: to be freed with hist_free().
  * Return: 0; -EINVAL with *@error, whose text may be NULL: nothing is logged; -ENOMEM.
  */
 int hist_parse(const struct event *e, const char *text, size_t n, struct hist **out,
 	       enum hist_wish *wish, struct parse_error *error);
+/*
+ * hist_start() - have what it needs to count, in the area of the instance.
+ * @filter: of its trigger, NULL: none.
+ * Return: 0; -ENOMEM, -ENOSPC.
+ */
+int hist_start(struct hist *h, const struct event_file *f, const char *filter);
+
+/* It is shown no more. Nobody counts any more when it is freed. */
+void hist_stop(struct hist *h);
 void hist_free(struct hist *h);
+
+/*
+ * hists_fork() - in a fork's child that has an area and rings of its own: its histograms begin anew.
+ * @parent: the parent's area.
+ */
+void hists_fork(const struct area_header *parent);
 
 /* Whether two are the same but for what they have counted. */
 int hist_same(const struct hist *a, const struct hist *b);
@@ -30,7 +45,7 @@ int hist_same(const struct hist *a, const struct hist *b);
 void hist_pause(struct hist *h, int paused);
 int hist_paused(const struct hist *h);
 
-/* All counts are 0. Return: 0 or -ENOMEM. */
+/* All counts are 0. Return: 0; -ENOMEM, -ENOSPC. */
 int hist_clear(struct hist *h);
 
 /* A record is counted. Any context, between ring_enter() and ring_leave(). */
@@ -38,8 +53,5 @@ void hist_fire(struct hist *h, const void *record);
 
 /* As it was asked for, with what was not said: `hist:keys=a:vals=hitcount:sort=hitcount:size=2048`. */
 void hist_show_trigger(const struct hist *h, struct seq_buf *s);
-
-/* Its rows and totals. @filter: of its trigger, NULL none. Return: 0 or -ENOMEM. */
-int hist_show(const struct hist *h, const char *filter, struct seq_buf *s);
 
 #endif

@@ -16,13 +16,13 @@
 enum hist_from { HIST_FIELD, HIST_STATIC, HIST_DYN, HIST_RDYN, HIST_PID, HIST_CPU, HIST_HITCOUNT };
 
 enum hist_modifier {
-	HIST_PLAIN,
-	HIST_HEX,
-	HIST_EXECNAME,
-	HIST_LOG2,
-	HIST_BUCKETS,
-	HIST_PERCENT,
-	HIST_GRAPH,
+	HIST_PLAIN = AREA_HIST_PLAIN,
+	HIST_HEX = AREA_HIST_HEX,
+	HIST_EXECNAME = AREA_HIST_EXECNAME,
+	HIST_LOG2 = AREA_HIST_LOG2,
+	HIST_BUCKETS = AREA_HIST_BUCKETS,
+	HIST_PERCENT = AREA_HIST_PERCENT,
+	HIST_GRAPH = AREA_HIST_GRAPH,
 };
 
 struct hist_field {
@@ -31,7 +31,8 @@ struct hist_field {
 	uint8_t is_signed;
 	uint8_t reserved;
 	uint32_t offset, size; /* in the record */
-	uint32_t key_at;       /* a key: where it is in a row's; the bytes of a string: size */
+	uint32_t key_at;       /* a key: where it is among a row's keys */
+	uint32_t key_bytes;    /* its room there */
 	uint64_t buckets;
 	char name[64];
 };
@@ -42,24 +43,31 @@ struct hist_sort {
 	uint8_t index; /* of keys or vals */
 };
 
-/* Rows, and a table of their numbers + 1 by the hash of their keys; 0: nothing is there. */
+/*
+ * What was counted. Rows, and a table of their numbers + 1 by the hash of their keys, lie in the area,
+ * where readers find them; 0: nothing is there.
+ */
 struct hist_map {
-	uint32_t nr_slots; /* twice the rows, a power of two */
-	uint32_t nr_rows;
-	uint32_t next; /* rows given out; may go beyond nr_rows */
-	uint32_t row_bytes;
-	uint32_t
-		spares[HIST_SPARES]; /* rows + 1 that were made for a key that another made first */
-	uint64_t hits, drops;
+	struct area_hist_map *shown;
 	uint32_t *slots;
 	uint8_t *rows;
+	uint32_t nr_slots; /* twice the rows, a power of two */
+	uint32_t nr_rows;
+	uint32_t row_bytes;
+	uint32_t next;	 /* rows given out; may go beyond nr_rows */
+	uint32_t backed; /* the first so many have memory */
+	uint32_t
+		spares[HIST_SPARES]; /* rows + 1 that were made for a key that another made first */
+	uint64_t at;		     /* its place, see hist_room.h */
 };
 
+/*
+ * A row: the hash of its keys, the values, and from key_at on its keys; then, where hist.execname says
+ * so, the thread's name, and from extra_at on what else is kept for a key (struct hist).
+ */
 struct hist_row {
 	uint64_t hash;
-	uint64_t vals[HIST_MAX_VALS];
-	char comm[16]; /* when a key is common_pid.execname */
-	uint64_t key[];
+	uint64_t vals[];
 };
 
 struct hist {
@@ -69,11 +77,18 @@ struct hist {
 	struct hist_sort sorts[HIST_MAX_SORTS];
 	uint32_t size;
 	uint32_t key_bytes; /* a multiple of eight */
+	uint32_t key_at;    /* of a row; these are known when hist_lay_out() was called */
+	uint32_t comm_at;
+	uint32_t extra_at, extra_bytes;
 	uint32_t paused;
 	uint8_t execname;
 	uint8_t no_hitcount;
 	char name[64];
-	struct hist_map *map;
+	/* in the area of the instance, from hist_start() on */
+	struct trace_array *tr;
+	struct hist_map *map; /* NULL: a fork's child had no memory for it */
+	struct area_hist *row;
+	uint64_t about; /* its place */
 };
 
 static inline struct hist_row *hist_row(const struct hist_map *m, uint32_t i)
@@ -81,7 +96,20 @@ static inline struct hist_row *hist_row(const struct hist_map *m, uint32_t i)
 	return (struct hist_row *)(m->rows + (uint64_t)i * m->row_bytes);
 }
 
-struct hist_map *hist_map_new(const struct hist *h);
-void hist_map_free(struct hist_map *m);
+static inline uint64_t *hist_row_key(const struct hist *h, const struct hist_row *row)
+{
+	return (uint64_t *)((uint8_t *)row + h->key_at);
+}
+
+static inline int hist_is_text(const struct hist_field *f)
+{
+	return f->from == HIST_STATIC || f->from == HIST_DYN || f->from == HIST_RDYN;
+}
+
+/* Give what a row holds its places. */
+void hist_lay_out(struct hist *h);
+
+/* How it is shown (struct area_hist_about) into @s. @filter: of its trigger, NULL none. */
+void hist_describe(const struct hist *h, const char *filter, struct seq_buf *s);
 
 #endif

@@ -90,11 +90,6 @@ static int find_field(struct line *l, struct hist_field *f, const struct word *n
 	return 0;
 }
 
-static int is_text(const struct hist_field *f)
-{
-	return f->from == HIST_STATIC || f->from == HIST_DYN || f->from == HIST_RDYN;
-}
-
 static int set_modifier(struct line *l, struct hist_field *f, const struct word *m, int is_val)
 {
 	struct word rest = *m, name;
@@ -115,7 +110,7 @@ static int set_modifier(struct line *l, struct hist_field *f, const struct word 
 		f->modifier = HIST_BUCKETS;
 	else
 		return bad(l, "Invalid field modifier", m->at);
-	return is_text(f) ? bad(l, "Invalid field modifier", m->at) : 0;
+	return hist_is_text(f) ? bad(l, "Invalid field modifier", m->at) : 0;
 }
 
 static int parse_field(struct line *l, struct hist_field *f, struct word text, int is_val)
@@ -148,13 +143,14 @@ static int parse_keys(struct line *l, struct word list)
 			return bad(l, "Couldn't find field", one.at);
 		h->execname |= f->modifier == HIST_EXECNAME;
 		f->key_at = h->key_bytes;
-		if (!is_text(f))
-			h->key_bytes += 8;
+		if (!hist_is_text(f))
+			f->key_bytes = 8;
 		else if (f->from == HIST_STATIC)
-			h->key_bytes +=
+			f->key_bytes =
 				((f->size < HIST_MAX_STRING ? f->size : HIST_MAX_STRING) + 8) & ~7u;
 		else
-			h->key_bytes += HIST_MAX_STRING + 8;
+			f->key_bytes = HIST_MAX_STRING + 8;
+		h->key_bytes += f->key_bytes;
 		h->nr_keys++;
 	}
 	return 0;
@@ -172,7 +168,7 @@ static int parse_vals(struct line *l, struct word list)
 		err = parse_field(l, &f, one, 1);
 		if (err)
 			return err;
-		if (is_text(&f))
+		if (hist_is_text(&f))
 			return bad(l, "Couldn't create histogram for field", one.at);
 		if (f.from == HIST_HITCOUNT && !f.modifier)
 			continue;
@@ -318,10 +314,6 @@ int hist_parse(const struct event *e, const char *text, size_t n, struct hist **
 		return -ENOMEM;
 	l.hist->size = 2048;
 	err = parse(&l, (struct word){text, n});
-	if (!err) {
-		l.hist->map = hist_map_new(l.hist);
-		err = l.hist->map ? 0 : -ENOMEM;
-	}
 	if (err) {
 		hist_free(l.hist);
 		return err;

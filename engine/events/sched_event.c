@@ -7,32 +7,30 @@
  */
 #include "engine/events/sched_event.h"
 
-#include <sched.h>
 #include <sys/auxv.h>
-#include <sys/resource.h>
 
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/thread.h"
 #include "engine/events/own_event.h"
+#include "engine/events/sched_task.h"
 #include "engine/ring/ring.h"
 
-#define COMM_BYTES 16u
-#define MAX_PATH   512u
+#define MAX_PATH 512u
 
 struct process_record {
 	struct own_record head;
-	char comm[COMM_BYTES];
+	char comm[TASK_COMM_BYTES];
 	int32_t pid;
 	int32_t prio;
 };
 
 struct fork_record {
 	struct own_record head;
-	char parent_comm[COMM_BYTES];
+	char parent_comm[TASK_COMM_BYTES];
 	int32_t parent_pid;
-	char child_comm[COMM_BYTES];
+	char child_comm[TASK_COMM_BYTES];
 	int32_t child_pid;
 };
 
@@ -91,21 +89,6 @@ static struct own_event rows[] = {
 /* A thread that ends at exit() may have come through its destructors before. */
 static __thread int told_exit __attribute__((tls_model("initial-exec")));
 
-/* As the kernel counts: 0 to 98 are real-time, 120 is nice 0, -1 a deadline's. */
-static int own_prio(void)
-{
-	struct sched_param param = {0};
-	long policy = arch_syscall(SYS_sched_getscheduler, 0, 0, 0, 0, 0, 0);
-
-	arch_syscall(SYS_sched_getparam, 0, (long)&param, 0, 0, 0, 0);
-	if (policy == SCHED_FIFO || policy == SCHED_RR)
-		return 99 - param.sched_priority;
-	if (policy == 6 /* SCHED_DEADLINE */)
-		return -1;
-	/* the system call's result is 20 - nice */
-	return 140 - (int)arch_syscall(SYS_getpriority, PRIO_PROCESS, 0, 0, 0, 0, 0);
-}
-
 static void process_fork(int child)
 {
 	struct fork_record rec = {.parent_pid = sys_gettid(), .child_pid = child};
@@ -123,7 +106,7 @@ void sched_event_exit(void)
 		return;
 	told_exit = 1;
 	sys_get_comm(rec.comm);
-	rec.prio = own_prio();
+	rec.prio = sched_task_prio(0);
 	own_event_write(&rows[PROCESS_EXIT], &rec, sizeof(rec));
 }
 

@@ -184,6 +184,8 @@ static void take_out(struct event_trigger **at)
 {
 	struct event_trigger *t = *at;
 
+	if (t->hist)
+		hist_stop(t->hist);
 	store_release(at, t->next);
 	event_enable_soft(t->file, 0);
 	if (t->target)
@@ -413,6 +415,8 @@ static int add_hist(struct event_file *f, struct hist *h, enum hist_wish wish, c
 	hist_pause(h, wish == HIST_PAUSE);
 	err = set_filter(t, l, error);
 	if (!err)
+		err = hist_start(h, f, t->filter ? filter_text(t->filter) : NULL);
+	if (!err)
 		err = link_in(t);
 	if (err)
 		free_trigger(t);
@@ -547,22 +551,6 @@ void triggers_clear_hists(struct event_file *f)
 			take_out(at);
 		else
 			at = &(*at)->next;
-}
-
-int triggers_show_hists(const struct event_file *f, struct seq_buf *s)
-{
-	const struct event_trigger *t;
-	int any = 0, err = 0;
-
-	for (t = f ? f->triggers : NULL; t && !err; t = t->next) {
-		if (!t->hist)
-			continue;
-		if (any)
-			seq_puts(s, "\n\n");
-		any = 1;
-		err = hist_show(t->hist, t->filter ? filter_text(t->filter) : NULL, s);
-	}
-	return err;
 }
 
 void triggers_clear(struct event_file *f)

@@ -55,9 +55,6 @@ int trigger_store(struct event_file *f, const char *text, size_t n, struct trigg
 /* The file's text; NULL: the event was never used. */
 void triggers_show(const struct event_file *f, struct seq_buf *s);
 
-/* The text of the hist file. Return: 0 or -ENOMEM. */
-int triggers_show_hists(const struct event_file *f, struct seq_buf *s);
-
 /* O_TRUNC: its histograms go, other triggers stay. */
 void triggers_clear_hists(struct event_file *f);
 

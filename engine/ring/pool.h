@@ -30,6 +30,18 @@ static inline struct area_snapshot *pool_snapshot(const struct ring *r, const st
 	return r->snaps && r->snaps[row - r->cpus].first_page ? &r->snaps[row - r->cpus] : NULL;
 }
 
+/* Whether the page was begun before the last snapshot, and a record of @stamp comes behind that. */
+static inline int pool_is_before_snapshot(const struct ring *r, const struct page_head *head,
+					  uint64_t stamp)
+{
+	uint64_t to;
+
+	if (!r->snaps)
+		return 0;
+	to = load_relaxed(&r->snaps[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1].to_stamp);
+	return head->base_stamp < to && stamp >= to;
+}
+
 /* Pages of older records than the live ones that are in nobody's hands, and not the snapshot's, are free. */
 void pool_clear(struct ring *r, struct area_cpu *row);
 

@@ -18,6 +18,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/pid_list.h"
 #include "engine/ring/pool.h"
 
@@ -69,6 +70,7 @@ void ring_fork(const struct ring *r)
 	uint32_t i;
 
 	null_ctl = (struct ring_ctl){0};
+	ring_foreign_fork();
 	for (i = 0; i < RING_MAX; i++) {
 		ring_ctl[i] = &null_ctl;
 		if (i)
@@ -411,15 +413,6 @@ static void retire_page(struct ring_ctl *ctl)
 	}
 }
 
-/* Whether it was begun before the last snapshot: what comes now need not share a page with that. */
-static int is_before_snapshot(const struct ring *r, const struct page_head *head)
-{
-	return r->snaps &&
-	       head->base_stamp <
-		       load_relaxed(&r->snaps[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1]
-					     .to_stamp);
-}
-
 static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 {
 	const struct page_head *head = ctl->page;
@@ -428,7 +421,7 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 	return head && ctl->page_index != UINT32_MAX && head->cpu == cpu &&
 	       head->commit + bytes <= PAGE_BYTES &&
 	       !((ring_now(&rings[ctl->ring]) - head->base_stamp) >> 32) &&
-	       !is_before_snapshot(&rings[ctl->ring], head);
+	       !pool_is_before_snapshot(&rings[ctl->ring], head, UINT64_MAX);
 }
 
 /* Whether set_ftrace_pid and set_ftrace_notrace_pid leave the thread's calls out. */
@@ -719,12 +712,21 @@ const char *ring_thread_comm(void)
 {
 	const struct ring_ctl *ctl = ring_ctl[0];
 
+	if (unlikely(ring_as != NULL))
+		return ring_as->comm;
 	return ctl->tid > 0 && ctl->task != UINT32_MAX ? ring_top->tasks[ctl->task].comm : "";
 }
 
 int ring_thread_id(void)
 {
+	if (unlikely(ring_as != NULL))
+		return ring_as->tid;
 	return ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_gettid();
+}
+
+uint32_t ring_record_cpu(void)
+{
+	return unlikely(ring_as != NULL) ? ring_as->cpu : arch_cpu();
 }
 
 void ring_thread_rename(void)

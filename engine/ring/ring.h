@@ -347,6 +347,9 @@ void ring_count_dropped(struct ring *r);
 const char *ring_thread_comm(void);
 int ring_thread_id(void);
 
+/* The CPU of the record that is being made. Any context. */
+uint32_t ring_record_cpu(void);
+
 /* Read the calling thread's name again. Normal context: it makes a system call. */
 void ring_thread_rename(void);
 

@@ -17,7 +17,7 @@
 #define MAX_TEXT 2048
 
 /* Instead of those of probe_event.c. */
-extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class;
+extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, synth_class;
 
 /* Of the ring: the fuzzer's thread may make system calls. */
 int ring_growth_forbidden(void);
@@ -99,6 +99,7 @@ static void release(struct dyn_event *e)
 const struct dyn_class kprobe_class = {1, create_p, show, is_busy, matches, release};
 const struct dyn_class uprobe_class = {2, create_u, show, is_busy, matches, release};
 const struct dyn_class fprobe_class = {4, create_u, show, is_busy, matches, release};
+const struct dyn_class synth_class = {8, create_u, show, is_busy, matches, release};
 
 static void run_lines(const char *text, size_t n)
 {

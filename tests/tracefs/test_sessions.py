@@ -71,6 +71,14 @@ def session(w, name, boot=""):
         w.run("clean")
 
 
+def failing(call, path):
+    try:
+        call(path)
+    except OSError as e:
+        return e.errno
+    return 0
+
+
 def tell(p, line):
     p.stdin.write(line.encode() + b"\n")
     p.stdin.flush()
@@ -207,6 +215,51 @@ def test_raw_pages(w):
         assert calls[10, p.pid] == 3 * 1110 and sum(calls.values()) == 4 * 3330, calls
         for fd in fds:
             os.close(fd)
+
+
+def test_instances(w):
+    """One of a session is one of each member, those that come later too."""
+    with session(w, "both") as p, mounted(w) as m:
+        at = f"{m}/both"
+        foo = f"{at}/instances/foo"
+        child = child_of(p, m)
+        os.mkdir(foo)
+        assert failing(os.mkdir, foo) == errno.EEXIST
+        assert write(f"{foo}/set_ftrace_filter", "leaf\n") == 0
+        assert write(f"{foo}/current_tracer", "function") == 0
+        third = child_of(p, m, (child,))
+        for pid in (p.pid, child, third):
+            until(lambda: os.listdir(f"{m}/{pid}/instances") == ["foo"])
+            until(lambda: read(f"{m}/{pid}/instances/foo/current_tracer") == "function\n")
+            assert read(f"{m}/{pid}/instances/foo/set_ftrace_filter") == "leaf\n"
+            assert read(f"{m}/{pid}/current_tracer") == "nop\n"
+        tell(p, "2")
+        tell(p, ">3")
+        expect(p, b"2")
+        expect(p, b"3")
+        lines = [line.split()[0] for line in read(f"{foo}/trace").splitlines() if "leaf <-mid" in line]
+        assert collections.Counter(lines) == {f"nest-{p.pid}": 4, f"nest-{third}": 6}, lines
+        assert "leaf" not in read(f"{at}/trace")
+        fd = nonblock(f"{foo}/trace_pipe")
+        text = b""
+        while text.count(b"leaf <-mid") < 10:
+            with contextlib.suppress(BlockingIOError):
+                text += os.read(fd, 65536)
+        assert failing(os.rmdir, foo) == errno.EBUSY
+        os.close(fd)
+        until(lambda: failing(os.rmdir, foo) == 0)
+        assert [os.listdir(f"{m}/{n}/instances") for n in ("both", p.pid, child, third)] == [[]] * 4
+        assert failing(os.rmdir, foo) == errno.ENOENT and not os.path.exists(foo)
+        # a member that comes now has none, and one that is made anew begins anew
+        os.mkdir(foo)
+        assert read(f"{foo}/current_tracer") == "nop\n"
+        fourth = child_of(p, m, (child, third))
+        until(lambda: os.listdir(f"{m}/{fourth}/instances") == ["foo"])
+        assert read(f"{m}/{fourth}/instances/foo/current_tracer") == "nop\n"
+        os.rmdir(foo)
+        os.mkdir(f"{m}/{child}/instances/own")
+        assert os.path.exists(f"{at}/instances/own/trace") and not os.path.exists(f"{m}/{p.pid}/instances/own")
+        assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
 
 
 def test_emptied(w):

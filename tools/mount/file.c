@@ -265,6 +265,8 @@ int file_open_session(struct session *s, struct process *p, const char *path, in
 	}
 	pause_trace(f);
 	process_opened(p, 1);
+	if (s)
+		session_opened(s, 1);
 	*out = f;
 	return 0;
 }
@@ -408,8 +410,10 @@ void file_release(struct file *f)
 	free(f->raw_page);
 	process_opened(f->p, -1);
 	process_put(f->p);
-	if (f->session)
+	if (f->session) {
+		session_opened(f->session, -1);
 		session_put(f->session);
+	}
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }

@@ -54,9 +54,12 @@ static const char *split_instance(const char *rest, char name[64])
 	return *end ? end + 1 : end;
 }
 
-/* A session by its name, up to @end: its first member, and itself in *@session if that is wanted. */
-static struct process *resolve_session(const char *name, const char *end, struct session **session,
-				       int *err)
+/*
+ * A session by its name, up to @end, or its instance: its first member, and itself in *@session if that
+ * is wanted.
+ */
+static struct process *resolve_session(const char *name, const char *end, const char *instance,
+				       struct session **session, int *err)
 {
 	struct process *p = NULL;
 	struct session *s = NULL;
@@ -64,7 +67,7 @@ static struct process *resolve_session(const char *name, const char *end, struct
 
 	*err = -ENOMEM;
 	if (copy)
-		s = session_get(copy, err);
+		s = session_get(copy, instance, err);
 	free(copy);
 	if (s) {
 		p = session_first(s);
@@ -99,19 +102,23 @@ static struct process *resolve(const char *path, const char **rest, struct sessi
 	*rest = how.process ? first : *end ? end + 1 : end;
 	if (how.process)
 		first = how.process;
-	pid = strtoul(first, &number_end, 10);
-	if (*first < '1' || *first > '9' || pid > INT_MAX ||
-	    (how.process ? *number_end : number_end != end))
-		return resolve_session(first, how.process ? strchr(first, '\0') : end, session,
-				       err);
 	inside = split_instance(*rest, name);
 	if (inside)
 		*rest = inside;
+	pid = strtoul(first, &number_end, 10);
+	if (*first < '1' || *first > '9' || pid > INT_MAX ||
+	    (how.process ? *number_end : number_end != end))
+		return resolve_session(first, how.process ? strchr(first, '\0') : end,
+				       inside ? name : NULL, session, err);
 	return process_get((int)pid, inside ? name : NULL, err);
 }
 
-/* The process and the name of `.../instances/NAME`; NULL with *@err: it is nothing of that kind. */
-static struct process *resolve_instance(const char *path, const char **name, int *err)
+/*
+ * The process, or first member of *@session, and the name of `.../instances/NAME`; NULL with *@err: it
+ * is nothing of that kind.
+ */
+static struct process *resolve_instance(const char *path, const char **name,
+					struct session **session, int *err)
 {
 	const char *slash = strrchr(path, '/'), *rest;
 	struct process *p = NULL;
@@ -119,11 +126,14 @@ static struct process *resolve_instance(const char *path, const char **name, int
 
 	*err = -EPERM;
 	*name = slash + 1;
+	*session = NULL;
 	if (!dir)
 		*err = -ENOMEM;
 	else if (*dir)
-		p = resolve(dir, &rest, NULL, err);
+		p = resolve(dir, &rest, session, err);
 	if (p && (strcmp(rest, "instances") || p->t.instance[0])) {
+		if (*session)
+			session_put(*session);
 		process_put(p);
 		p = NULL;
 		*err = -EPERM;
@@ -369,29 +379,35 @@ static int op_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 
 static int op_mkdir(const char *path, mode_t mode)
 {
+	struct session *s;
 	struct process *p;
 	const char *name;
 	int err;
 
 	(void)mode;
-	p = resolve_instance(path, &name, &err);
+	p = resolve_instance(path, &name, &s, &err);
 	if (!p)
 		return err;
-	err = process_mkdir(p, name);
+	err = s ? session_mkdir(s, name) : process_mkdir(p, name);
+	if (s)
+		session_put(s);
 	process_put(p);
 	return err;
 }
 
 static int op_rmdir(const char *path)
 {
+	struct session *s;
 	struct process *p;
 	const char *name;
 	int err;
 
-	p = resolve_instance(path, &name, &err);
+	p = resolve_instance(path, &name, &s, &err);
 	if (!p)
 		return err;
-	err = process_rmdir(p, name);
+	err = s ? session_rmdir(s, name) : process_rmdir(p, name);
+	if (s)
+		session_put(s);
 	process_put(p);
 	return err;
 }

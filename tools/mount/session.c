@@ -16,14 +16,13 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/target/render.h"
 
 #define WATCH_MS     20
 #define MAX_WRITES   4096u
 #define MAX_SESSIONS 1024u
 
 struct written {
-	char *path, *text;
+	char *path, *text; /* text NULL: path is an instance that is made */
 	size_t n;
 	bool truncate;
 };
@@ -32,6 +31,7 @@ struct session {
 	struct session *next;
 	unsigned int refs; /* under the table's lock */
 	char name[64];
+	char instance[64];    /* of its members; "": the members themselves */
 	pthread_mutex_t lock; /* of what follows */
 	struct process **members;
 	unsigned int nr_members, room;
@@ -39,6 +39,7 @@ struct session {
 	unsigned int nr_writes, write_room;
 	bool watched;
 	struct claims claims; /* made with the first member */
+	unsigned int nr_open; /* files */
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -65,21 +66,21 @@ static bool is_list(const char *path)
 	       strstr(path, "trigger");
 }
 
-static int add_write(struct session *s, const char *path, const char *text, size_t n, bool truncate)
+static void forget_write(struct session *s, unsigned int i)
+{
+	struct written *w = &s->writes[i];
+
+	free(w->path);
+	free(w->text);
+	memmove(w, w + 1, (--s->nr_writes - i) * sizeof(*w));
+}
+
+/* @text: NULL: an instance of that name is made. */
+static int keep_write(struct session *s, const char *path, const char *text, size_t n,
+		      bool truncate)
 {
 	struct written *w;
 
-	if (!is_kept(path))
-		return 0;
-	for (unsigned int i = 0; i < s->nr_writes; i++) {
-		w = &s->writes[i];
-		if (strcmp(w->path, path) || (is_list(path) && !truncate))
-			continue;
-		free(w->path);
-		free(w->text);
-		memmove(w, w + 1, (--s->nr_writes - i) * sizeof(*w));
-		i--;
-	}
 	if (s->nr_writes == s->write_room) {
 		unsigned int room = s->write_room ? s->write_room * 2 : 16;
 		struct written *more;
@@ -93,15 +94,29 @@ static int add_write(struct session *s, const char *path, const char *text, size
 		s->write_room = room;
 	}
 	w = &s->writes[s->nr_writes];
-	*w = (struct written){strdup(path), malloc(n + 1), n, truncate};
-	if (!w->path || !w->text) {
+	*w = (struct written){strdup(path), text ? malloc(n + 1) : NULL, n, truncate};
+	if (!w->path || (text && !w->text)) {
 		free(w->path);
 		free(w->text);
 		return -ENOMEM;
 	}
-	memcpy(w->text, text, n);
+	if (text)
+		memcpy(w->text, text, n);
 	s->nr_writes++;
 	return 0;
+}
+
+static int add_write(struct session *s, const char *path, const char *text, size_t n, bool truncate)
+{
+	if (!is_kept(path))
+		return 0;
+	for (unsigned int i = 0; i < s->nr_writes; i++) {
+		if (!s->writes[i].text || strcmp(s->writes[i].path, path) ||
+		    (is_list(path) && !truncate))
+			continue;
+		forget_write(s, i--);
+	}
+	return keep_write(s, path, text, n, truncate);
 }
 
 static bool is_member(const struct session *s, const struct process *p)
@@ -132,7 +147,10 @@ static void add_member(struct session *s, struct process *p)
 	for (unsigned int i = 0; i < s->nr_writes && process_lives(p); i++) {
 		const struct written *w = &s->writes[i];
 
-		target_write(&p->t, w->path, w->text, w->n, w->truncate);
+		if (w->text)
+			target_write(&p->t, w->path, w->text, w->n, w->truncate);
+		else
+			target_mkdir(&p->t, w->path);
 	}
 }
 
@@ -140,19 +158,35 @@ struct looking {
 	struct session *s;
 };
 
+/* The process of @pid if it is of the session; of an instance of it, that. NULL: it is not, or has none. */
+static struct process *find_member(const struct session *s, int pid)
+{
+	struct process *p, *top;
+	int err;
+
+	top = process_get(pid, NULL, &err);
+	if (!top)
+		return NULL;
+	if (strcmp(top->head.session, s->name))
+		p = NULL;
+	else if (s->instance[0])
+		p = process_get(pid, s->instance, &err);
+	else
+		return top;
+	process_put(top);
+	return p;
+}
+
 static int look_at(void *arg, int pid)
 {
 	struct looking *l = arg;
 	struct process *p;
-	int err;
 
 	for (unsigned int i = 0; i < l->s->nr_members; i++)
 		if (l->s->members[i]->t.pid == pid && process_is_current(l->s->members[i]))
 			return 0;
-	p = process_get(pid, NULL, &err);
-	if (!p)
-		return 0;
-	if (!strcmp(p->head.session, l->s->name) && !is_member(l->s, p))
+	p = find_member(l->s, pid);
+	if (p && !is_member(l->s, p))
 		add_member(l->s, p);
 	else
 		process_put(p);
@@ -229,21 +263,24 @@ static void start_watch(struct session *s)
 	pthread_mutex_unlock(&table_lock);
 }
 
-struct session *session_get(const char *name, int *err)
+struct session *session_get(const char *name, const char *instance, int *err)
 {
 	struct session *s;
 	unsigned int nr = 0, nr_members;
 
 	*err = -ENOENT;
-	if (!*name || strlen(name) >= sizeof(s->name))
+	if (!instance)
+		instance = "";
+	if (!*name || strlen(name) >= sizeof(s->name) || strlen(instance) >= sizeof(s->instance))
 		return NULL;
 	pthread_mutex_lock(&table_lock);
-	for (s = table; s && strcmp(s->name, name); s = s->next)
+	for (s = table; s && (strcmp(s->name, name) || strcmp(s->instance, instance)); s = s->next)
 		nr++;
 	if (!s && nr < MAX_SESSIONS) {
 		s = calloc(1, sizeof(*s));
 		if (s) {
 			strcpy(s->name, name);
+			strcpy(s->instance, instance);
 			pthread_mutex_init(&s->lock, NULL);
 			s->next = table;
 			table = s;
@@ -438,162 +475,94 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 	return err ? err : kept;
 }
 
-enum how_to_read {
-	READ_FIRST,
-	READ_UNION,
-	READ_SUM,
-};
-
-static enum how_to_read how_to_read(const char *path)
+int session_mkdir(struct session *s, const char *instance)
 {
-	static const struct {
-		const char *name;
-		enum how_to_read how;
-	} rows[] = {
-		{"available_filter_functions", READ_UNION},
-		{"available_filter_functions_addrs", READ_UNION},
-		{"available_events", READ_UNION},
-		{"enabled_functions", READ_UNION},
-		{"saved_cmdlines", READ_UNION},
-		{"saved_tgids", READ_UNION},
-		{"set_event", READ_UNION},
-		{"set_ftrace_filter", READ_UNION},
-		{"set_ftrace_notrace", READ_UNION},
-		{"set_graph_function", READ_UNION},
-		{"set_graph_notrace", READ_UNION},
-		{"vestige_status", READ_UNION},
-		{"error_log", READ_UNION},
-		{"buffer_total_size_kb", READ_SUM},
-		{"stats", READ_SUM},
-	};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	int err = 0, nr = 0, kept = 0;
 
-	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
-		if (!strcmp(rows[i].name, name))
-			return rows[i].how;
-	return READ_FIRST;
-}
+	pthread_mutex_lock(&s->lock);
+	for (unsigned int i = 0; i < s->nr_members; i++) {
+		int one = process_lives(s->members[i]) ? process_mkdir(s->members[i], instance)
+						       : -ESRCH;
 
-struct text_of {
-	char *text;
-	size_t n, room;
-};
-
-static int append(void *arg, const char *text, size_t bytes)
-{
-	struct text_of *t = arg;
-
-	if (t->room - t->n <= bytes) {
-		size_t room = (t->n + bytes) * 2 + 64;
-		char *more = realloc(t->text, room);
-
-		if (!more)
-			return -ENOMEM;
-		t->text = more;
-		t->room = room;
-	}
-	memcpy(t->text + t->n, text, bytes);
-	t->n += bytes;
-	t->text[t->n] = '\0';
-	return 0;
-}
-
-/* What one member reads as. Return: 0 or -errno; @t->text may be NULL when it is empty. */
-static int member_text(struct process *p, const char *path, struct text_of *t)
-{
-	struct target now = p->t;
-	struct out o;
-	int err, end;
-
-	now.alive = process_lives(p);
-	if (out_init_sink(&o, append, t))
-		return -ENOMEM;
-	err = render_any(&now, path, &o);
-	end = out_end(&o);
-	return err ? err : end;
-}
-
-/* The lines of @t that are not among those of @all. */
-static int add_lines(struct text_of *all, char *text)
-{
-	char *line, *next;
-	int err = 0;
-
-	for (line = strtok_r(text, "\n", &next); line && !err; line = strtok_r(NULL, "\n", &next)) {
-		size_t n = strlen(line);
-		const char *at = all->text;
-		bool there = false;
-
-		while (at && !there && (at = strstr(at, line))) {
-			there = (at == all->text || at[-1] == '\n') && at[n] == '\n';
-			at++;
-		}
-		if (!there)
-			err = append(all, line, n) || append(all, "\n", 1) ? -ENOMEM : 0;
-	}
-	return err;
-}
-
-/* `name: number` and numbers alone add up; of a line with a time the first one's stays. */
-static int add_numbers(struct text_of *all, char *text)
-{
-	struct text_of sum = {0};
-	char *line, *next, *mine = all->text, *mine_next, *value, out[128];
-	int err = 0;
-
-	if (!all->text)
-		return append(all, text, strlen(text));
-	mine = strtok_r(mine, "\n", &mine_next);
-	for (line = strtok_r(text, "\n", &next); line && mine && !err;
-	     line = strtok_r(NULL, "\n", &next), mine = strtok_r(NULL, "\n", &mine_next)) {
-		value = strrchr(line, ' ');
-		value = value ? value + 1 : line;
-		if (strchr(value, '.') || strncmp(mine, line, (size_t)(value - line)))
-			snprintf(out, sizeof(out), "%s\n", mine);
-		else
-			snprintf(out, sizeof(out), "%.*s%llu\n", (int)(value - line), line,
-				 strtoull(value, NULL, 10) +
-					 strtoull(mine + (value - line), NULL, 10));
-		err = append(&sum, out, strlen(out));
-	}
-	free(all->text);
-	*all = sum;
-	return err;
-}
-
-int session_print(struct session *s, const char *path, struct out *o)
-{
-	enum how_to_read how = how_to_read(path);
-	struct text_of all = {0};
-	struct process **members, *first;
-	unsigned int nr;
-	int err = -ENOENT;
-
-	if (how == READ_FIRST) {
-		first = session_first(s);
-		if (!first)
-			return -ENOENT;
-		err = member_text(first, path, &all);
-		process_put(first);
-		nr = 0;
-		members = NULL;
-	} else {
-		nr = session_members(s, &members);
-	}
-	for (unsigned int i = 0; i < nr; i++) {
-		struct text_of t = {0};
-		int one = member_text(members[i], path, &t);
-
-		if (!one && t.text)
-			one = how == READ_SUM ? add_numbers(&all, t.text) : add_lines(&all, t.text);
-		free(t.text);
-		process_put(members[i]);
-		if (err)
+		nr += !one;
+		if (one && one != -ESRCH && one != -EEXIST)
 			err = one;
 	}
-	free(members);
-	if (!err && all.text)
-		out_write(o, all.text, all.n);
-	free(all.text);
+	if (!err && nr)
+		kept = keep_write(s, instance, NULL, 0, false);
+	if (!err && nr)
+		start_watch(s);
+	pthread_mutex_unlock(&s->lock);
+	return err ? err : nr ? kept : -EEXIST;
+}
+
+/* Is a file of the instance open as the session's? */
+static bool is_open(struct session *inside)
+{
+	bool open;
+
+	pthread_mutex_lock(&inside->lock);
+	open = inside->nr_open != 0;
+	pthread_mutex_unlock(&inside->lock);
+	return open;
+}
+
+/* The instance is gone: what was written to it is not for the next one of its name. */
+static void forget_instance(struct session *inside)
+{
+	pthread_mutex_lock(&inside->lock);
+	while (inside->nr_writes)
+		forget_write(inside, inside->nr_writes - 1);
+	refresh(inside);
+	pthread_mutex_unlock(&inside->lock);
+}
+
+/* Locked. */
+static int remove_instance(struct session *s, const char *instance)
+{
+	int err = 0, nr = 0;
+
+	for (unsigned int i = 0; i < s->nr_writes;) {
+		if (!s->writes[i].text && !strcmp(s->writes[i].path, instance))
+			forget_write(s, i);
+		else
+			i++;
+	}
+	for (unsigned int i = 0; i < s->nr_members; i++) {
+		int one = process_lives(s->members[i]) ? process_rmdir(s->members[i], instance)
+						       : -ESRCH;
+
+		nr += !one;
+		if (one && one != -ESRCH && one != -ENOENT)
+			err = one;
+	}
+	return err ? err : nr ? 0 : -ENOENT;
+}
+
+int session_rmdir(struct session *s, const char *instance)
+{
+	struct session *inside;
+	int err;
+
+	inside = session_get(s->name, instance, &err);
+	if (!inside)
+		return err;
+	if (is_open(inside)) {
+		err = -EBUSY;
+	} else {
+		pthread_mutex_lock(&s->lock);
+		err = remove_instance(s, instance);
+		pthread_mutex_unlock(&s->lock);
+		if (!err)
+			forget_instance(inside);
+	}
+	session_put(inside);
 	return err;
+}
+
+void session_opened(struct session *s, int change)
+{
+	pthread_mutex_lock(&s->lock);
+	s->nr_open += (unsigned int)change;
+	pthread_mutex_unlock(&s->lock);
 }

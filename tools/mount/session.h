@@ -14,9 +14,11 @@ struct session;
 
 /*
  * session_get() - the session of that name.
+ * @instance: NULL; or that instance of its members, which is as a session of its own: those that have
+ * it are its members.
  * Return: it, to be given back with session_put(); NULL with *@err: -ENOENT it has no members.
  */
-struct session *session_get(const char *name, int *err);
+struct session *session_get(const char *name, const char *instance, int *err);
 void session_put(struct session *s);
 
 /* Each session that has a member. @put: returns non-zero to stop. */
@@ -48,6 +50,16 @@ bool session_has_pipes(struct session *s);
  * Return: 0 or -errno, of the first that refused it.
  */
 int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate);
+
+/*
+ * session_mkdir(), session_rmdir() - make or remove an instance in each member that lives, and in those
+ * to come. Return: 0 or -errno: EEXIST, ENOENT all have it, or none has; EBUSY files of it are open.
+ */
+int session_mkdir(struct session *s, const char *instance);
+int session_rmdir(struct session *s, const char *instance);
+
+/* A file of it was opened, or closed. */
+void session_opened(struct session *s, int change);
 
 /*
  * session_print() - what a file of the session reads as: the union of the members' lists, the sum of

@@ -46,6 +46,8 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	ROW(AREA_PROBES, "probes", struct area_probe, 1u << 23, probes, nr_probes),
 	ROW(AREA_SNAPSHOTS, "snapshots", struct area_snapshot, 1u << 16, snapshots, nr_snapshots),
 	ROW(AREA_PENDING, "pending words", struct area_pending, 64, pending, nr_pending),
+	ROW(AREA_HISTS, "histograms", struct area_hist, 1u << 16, hists, nr_hists),
+	[AREA_HIST_ROOM] = {"memory of histograms", AREA_HIST_PIECE, 1u << 24, 0, 0},
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
 	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},

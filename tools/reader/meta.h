@@ -39,7 +39,9 @@ struct meta {
 	struct area_probe *probes;
 	struct area_snapshot *snapshots; /* by row of cpus; there may be none. See area_share() */
 	struct area_pending *pending;
-	char *strings; /* ends with NUL */
+	uint32_t nr_hists;
+	struct area_hist *hists; /* as they were; see histogram.h */
+	char *strings;		 /* ends with NUL */
 	size_t string_bytes;
 	uint32_t nr_events;
 	struct area_event *events;

@@ -18,6 +18,7 @@
 #include "tools/base/fail.h"
 #include "tools/target/file_tree.h"
 #include "tools/target/function_text.h"
+#include "tools/target/hist_file.h"
 #include "tools/target/outside.h"
 #include "tools/target/pipe.h"
 #include "tools/target/raw.h"
@@ -375,7 +376,7 @@ static int ask(struct target *t, const char *file, struct out *o)
 
 int render_any(struct target *t, const char *file, struct out *o)
 {
-	int err = render_file(t, file, o);
+	int err = hist_file_is(file) ? hist_file_print(&t, 1, file, o) : render_file(t, file, o);
 
 	if (err != -EOPNOTSUPP)
 		return err;

@@ -18,6 +18,7 @@
 
 #include "tools/reader/symbols.h"
 #include "tools/text/probe_text.h"
+#include "tools/text/synth_text.h"
 
 #define ZEROS_BEHIND 512u
 
@@ -255,7 +256,8 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 		out_text(o, "[CORRUPTED]");
 		return true;
 	}
-	if (probe_text(o, ev, e->copy, e->r->symbols))
+	if (probe_text(o, ev, e->copy, e->r->symbols) ||
+	    synth_text(o, ev, e->copy, e->r->symbols, reader_option(e->r, AREA_OPTION_VERBOSE)))
 		return true;
 	tr.ts = rec->ts;
 	tr.cpu = rec->cpu;

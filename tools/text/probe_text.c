@@ -27,8 +27,8 @@ static int64_t load_signed(const char *data, unsigned int bytes)
 	return (int64_t)(load(data, bytes) << unused) >> unused;
 }
 
-/* `sym+0x0/0x40`: a symbol goes up to the next one, the last to a page. */
-static void put_place(struct out *o, struct symbols *s, uint64_t addr)
+/* A symbol goes up to the next one, the last to a page. */
+void place_put_sized(struct out *o, struct symbols *s, uint64_t addr)
 {
 	const struct symbol *sym = symbols_find(s, addr);
 	const struct symbol *last = symbols_count(s) ? symbols_at(s, symbols_count(s) - 1) : NULL;
@@ -80,7 +80,7 @@ static void put_value(struct out *o, enum conversion c, const char *data, unsign
 		out_printf(o, "%c", v >= 32 && v < 127 ? (int)v : '?');
 		break;
 	case C_SYMBOL:
-		put_place(o, s, v);
+		place_put_sized(o, s, v);
 		break;
 	default:
 		out_printf(o, "%llu", (unsigned long long)v);
@@ -193,7 +193,7 @@ bool probe_text(struct out *o, const struct tep_event *ev, const char *data, str
 	at = load(data + f->offset, 8);
 	out_text(o, "(");
 	if (is_return) {
-		put_place(o, s, load(data + f->next->offset, 8));
+		place_put_sized(o, s, load(data + f->next->offset, 8));
 		out_text(o, " <- ");
 		sym = symbols_find(s, at);
 		if (sym)
@@ -202,7 +202,7 @@ bool probe_text(struct out *o, const struct tep_event *ev, const char *data, str
 			out_printf(o, "0x%llx", (unsigned long long)at);
 		f = f->next;
 	} else {
-		put_place(o, s, at);
+		place_put_sized(o, s, at);
 	}
 	out_text(o, ")");
 	put_args(o, rest, f->next, data, s);

@@ -16,4 +16,7 @@
  */
 bool probe_text(struct out *o, const struct tep_event *ev, const char *data, struct symbols *s);
 
+/* `sym+0x0/0x40`, as the kernel's %pS. */
+void place_put_sized(struct out *o, struct symbols *s, uint64_t addr);
+
 #endif

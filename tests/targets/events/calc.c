@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program with events, C and C++: each line of its input is a round. It answers each with `done N`, N
- * the events that it made if all were on; `text` has it print how they read, too.
+ * the events that it made if all were on; `text` has it print how they read, too; `fork` has a child do it.
  */
 #define CREATE_TRACE_POINTS
 #include "calc.h"
@@ -129,6 +129,17 @@ int main(int argc, char **argv)
 	for (i = 0; fgets(line, sizeof(line), stdin); i++) {
 		if (!strcmp(line, "probes\n")) {
 			own_probes();
+			continue;
+		}
+		if (!strcmp(line, "fork\n")) {
+			pid_t child = fork();
+
+			if (!child) {
+				round_of(i, 0);
+				_exit(0);
+			}
+			wait(NULL);
+			printf("child %d\n", child);
 			continue;
 		}
 		events = round_of(i, !strcmp(line, "text\n"));

@@ -65,6 +65,8 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_PROBES] = {sizeof(struct area_probe), 0},
 		[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
 		[AREA_PENDING] = {sizeof(struct area_pending), 0},
+		[AREA_HISTS] = {sizeof(struct area_hist), 0},
+		[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 	};
 	struct fake *f = calloc(1, sizeof(*f));
 	size_t at = PAGE_BYTES, pages;

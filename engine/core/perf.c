@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See perf.h. The ring of a CPU belongs to an event of the agent's own thread that counts nothing, so
+ * that kinds and threads come and go beside it. Threads are looked for until there is no new one: what
+ * an event's thread makes from then on inherits it (inherit_thread, Linux 5.13), so a thread may be
+ * told of twice, by two families of events; such doubles lie side by side in a ring, and whoever reads
+ * them leaves one out.
+ * fork: the child has neither rings (the kernel does not copy them) nor descriptors, and opens its own.
+ * Tests: tests/engine/events/sched.
+ */
+#include "engine/core/perf.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/core/area.h"
+#include "engine/core/heap.h"
+
+#define MAX_PAGES      32u /* of a ring; what the kernel lets a user lock is shared by all he runs */
+#define PAGE	       4096u
+#define MAX_BYTES      2048u /* of a record of ours */
+#define MAX_ROUNDS     64u
+#define IOC_SET_OUTPUT 0x2405
+#define IOC_ID	       0x80082407
+#define CLOEXEC	       8 /* PERF_FLAG_FD_CLOEXEC */
+
+struct ring_of_cpu {
+	struct perf_event_mmap_page *head; /* NULL: the CPU has none */
+	uint64_t bytes;			   /* of records */
+	int fd;
+	uint64_t at, end; /* of what perf_read() reads now */
+	struct perf_record rec;
+	uint64_t next; /* behind rec */
+	uint8_t copy[MAX_BYTES];
+};
+
+struct opened {
+	uint64_t id;
+	int fd;
+	uint32_t kind;
+};
+
+static struct ring_of_cpu *per_cpu; /* nr_cpus; NULL: there are none */
+static uint32_t nr_cpus, nr_kinds;
+static struct opened *opened;
+static uint32_t nr_opened, room_opened;
+
+static long open_event(const struct perf_event_attr *attr, int tid, uint32_t cpu)
+{
+	return arch_syscall(SYS_perf_event_open, (long)attr, tid, (long)cpu, -1, CLOEXEC, 0);
+}
+
+/* What all that write into one ring have alike. */
+static void complete(struct perf_event_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	attr->sample_type |=
+		PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+}
+
+static int make_ring(struct ring_of_cpu *c, uint32_t cpu)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+	uint32_t pages;
+	long fd, p = -ENOMEM;
+
+	complete(&attr);
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	attr.watermark = 1;
+	for (pages = MAX_PAGES; pages; pages /= 2) {
+		attr.wakeup_watermark = pages * PAGE / 2;
+		fd = open_event(&attr, 0, cpu);
+		if (fd < 0)
+			return (int)fd;
+		p = sys_mmap(NULL, (pages + 1) * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     (int)fd, 0);
+		if (!sys_failed(p))
+			break;
+		sys_close((int)fd);
+	}
+	if (sys_failed(p))
+		return (int)p;
+	*c = (struct ring_of_cpu){
+		.head = (void *)p, .bytes = (uint64_t)pages * PAGE, .fd = (int)fd};
+	return 0;
+}
+
+static void close_rings(void)
+{
+	uint32_t i;
+
+	for (i = 0; per_cpu && i < nr_cpus; i++) {
+		if (!per_cpu[i].head)
+			continue;
+		sys_munmap(per_cpu[i].head, per_cpu[i].bytes + PAGE);
+		sys_close(per_cpu[i].fd);
+	}
+	heap_free(per_cpu);
+	per_cpu = NULL;
+}
+
+/* A CPU that is not there has none. */
+static int open_rings(void)
+{
+	uint32_t i, n = 0;
+	int err = 0;
+
+	nr_cpus = area->nr_cpus;
+	per_cpu = heap_alloc(nr_cpus * sizeof(*per_cpu));
+	if (!per_cpu)
+		return -ENOMEM;
+	for (i = 0; i < nr_cpus; i++) {
+		err = make_ring(&per_cpu[i], i);
+		if (err && err != -ENODEV)
+			break;
+		n += !err;
+	}
+	if (i == nr_cpus && n)
+		return 0;
+	close_rings();
+	return err;
+}
+
+static int remember(int fd, uint32_t kind)
+{
+	struct opened *more;
+
+	if (nr_opened == room_opened) {
+		uint32_t room = room_opened ? room_opened * 2 : 64;
+
+		more = heap_alloc(room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memcpy(more, opened, nr_opened * sizeof(*more));
+		heap_free(opened);
+		opened = more;
+		room_opened = room;
+	}
+	more = &opened[nr_opened++];
+	*more = (struct opened){.fd = fd, .kind = kind};
+	arch_syscall(SYS_ioctl, fd, IOC_ID, (long)&more->id, 0, 0, 0);
+	return 0;
+}
+
+/* A thread on all CPUs. One that has just ended is no error. */
+static int open_thread(uint32_t kind, const struct perf_event_attr *attr, int tid)
+{
+	uint32_t cpu;
+	int err;
+
+	for (cpu = 0; cpu < nr_cpus; cpu++) {
+		long fd;
+
+		if (!per_cpu[cpu].head)
+			continue;
+		fd = open_event(attr, tid, cpu);
+		if (fd == -ESRCH)
+			return 0;
+		if (fd < 0)
+			return (int)fd;
+		err = (int)arch_syscall(SYS_ioctl, fd, IOC_SET_OUTPUT, per_cpu[cpu].fd, 0, 0, 0);
+		if (!err)
+			err = remember((int)fd, kind);
+		if (err) {
+			sys_close((int)fd);
+			return err;
+		}
+	}
+	return 0;
+}
+
+struct seen {
+	int *tids;
+	uint32_t nr, room;
+};
+
+static int see(struct seen *s, int tid)
+{
+	uint32_t i;
+	int *more;
+
+	for (i = 0; i < s->nr; i++)
+		if (s->tids[i] == tid)
+			return 0;
+	if (s->nr == s->room) {
+		more = heap_alloc((s->room + 256) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memcpy(more, s->tids, s->nr * sizeof(*more));
+		heap_free(s->tids);
+		s->tids = more;
+		s->room += 256;
+	}
+	s->tids[s->nr++] = tid;
+	return 1;
+}
+
+struct entry {
+	uint64_t ino;
+	int64_t off;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+};
+
+/* Return: how many new threads there were, or -errno. */
+static int open_new_threads(int fd, uint32_t kind, const struct perf_event_attr *attr,
+			    struct seen *seen)
+{
+	char buf[4096] __attribute__((aligned(8)));
+	int found = 0;
+	long n, at;
+
+	if (arch_syscall(SYS_lseek, fd, 0, 0 /* SEEK_SET */, 0, 0, 0) < 0)
+		return -EIO;
+	while ((n = arch_syscall(SYS_getdents64, fd, (long)buf, sizeof(buf), 0, 0, 0)) > 0) {
+		for (at = 0; at < n; at += ((const struct entry *)(buf + at))->bytes) {
+			const struct entry *e = (const struct entry *)(buf + at);
+			uint64_t tid;
+			int err;
+
+			if (str_to_u64(e->name, strlen(e->name), &tid) || (int)tid == sys_gettid())
+				continue;
+			err = see(seen, (int)tid);
+			if (!err)
+				continue;
+			if (err > 0)
+				err = open_thread(kind, attr, (int)tid);
+			if (err < 0)
+				return err;
+			found++;
+		}
+	}
+	return n < 0 ? (int)n : found;
+}
+
+int perf_open(uint32_t kind, const struct perf_event_attr *kinds)
+{
+	struct perf_event_attr attr = *kinds;
+	struct seen seen = {0};
+	int err = 0, fd, round;
+
+	if (!per_cpu)
+		err = open_rings();
+	if (err)
+		return err;
+	nr_kinds++;
+	complete(&attr);
+	attr.inherit = 1;
+	attr.inherit_thread = 1;
+	fd = sys_open("/proc/self/task", O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);
+	err = fd < 0 ? fd : 1;
+	for (round = 0; err > 0 && round < (int)MAX_ROUNDS; round++)
+		err = open_new_threads(fd, kind, &attr, &seen);
+	if (fd >= 0)
+		sys_close(fd);
+	heap_free(seen.tids);
+	if (err < 0)
+		perf_close(kind);
+	return err < 0 ? err : 0;
+}
+
+void perf_close(uint32_t kind)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < nr_opened; i++) {
+		if (opened[i].kind == kind)
+			sys_close(opened[i].fd);
+		else
+			opened[n++] = opened[i];
+	}
+	nr_opened = n;
+	if (nr_kinds && !--nr_kinds)
+		close_rings();
+}
+
+static uint32_t kind_of(uint64_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr_opened; i++)
+		if (opened[i].id == id)
+			return opened[i].kind;
+	return PERF_MAX_KINDS;
+}
+
+/* What stands behind every record that is no sample, and what a sample begins with. */
+struct tail {
+	int32_t pid, tid;
+	uint64_t ns;
+	uint32_t cpu, reserved;
+};
+
+static void take_sample(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
+{
+	struct tail t;
+	uint64_t id;
+	uint32_t raw;
+
+	if (bytes < 8 + 8 + sizeof(t) + 4)
+		return;
+	memcpy(&id, p + 8, 8);
+	memcpy(&t, p + 16, sizeof(t));
+	memcpy(&raw, p + 16 + sizeof(t), 4);
+	if (raw > bytes - (16 + sizeof(t) + 4))
+		return;
+	rec->kind = kind_of(id);
+	rec->tid = t.tid;
+	rec->ns = t.ns;
+	rec->raw = p + 16 + sizeof(t) + 4;
+	rec->raw_bytes = raw;
+}
+
+static void take_other(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
+{
+	struct tail t;
+	uint64_t id;
+
+	if (bytes < 8 + sizeof(t) + 8)
+		return;
+	memcpy(&t, p + bytes - 8 - sizeof(t), sizeof(t));
+	memcpy(&id, p + bytes - 8, 8);
+	rec->kind = kind_of(id);
+	rec->tid = t.tid;
+	rec->ns = t.ns;
+	if (rec->type == PERF_RECORD_LOST && bytes >= 24)
+		memcpy(&rec->lost, p + 16, 8);
+}
+
+/* The record at c->at, into c->rec; 0: there is none. */
+static int look(struct ring_of_cpu *c, uint32_t cpu)
+{
+	const uint8_t *data = (const uint8_t *)c->head + PAGE;
+	struct perf_event_header h;
+	uint64_t i;
+
+	if (c->at >= c->end)
+		return 0;
+	/* headers are 8 bytes at a multiple of 8 */
+	memcpy(&h, data + c->at % c->bytes, sizeof(h));
+	if (h.size < sizeof(h) || h.size > c->end - c->at) {
+		c->at = c->end;
+		return 0;
+	}
+	c->next = c->at + h.size;
+	c->rec = (struct perf_record){
+		.kind = PERF_MAX_KINDS, .type = h.type, .misc = h.misc, .cpu = cpu};
+	if (h.size > MAX_BYTES)
+		return 1;
+	for (i = 0; i < h.size; i += 8)
+		memcpy(c->copy + i, data + (c->at + i) % c->bytes, 8);
+	if (h.type == PERF_RECORD_SAMPLE)
+		take_sample(&c->rec, c->copy, h.size);
+	else
+		take_other(&c->rec, c->copy, h.size);
+	return 1;
+}
+
+void perf_read(void (*record)(const struct perf_record *rec))
+{
+	struct ring_of_cpu *c, *first;
+	uint32_t i;
+
+	for (i = 0; per_cpu && i < nr_cpus; i++) {
+		c = &per_cpu[i];
+		if (!c->head)
+			continue;
+		c->at = c->head->data_tail;
+		c->end = load_acquire(&c->head->data_head);
+		if (!look(c, i))
+			c->at = c->end;
+	}
+	while (per_cpu) {
+		first = NULL;
+		for (i = 0; i < nr_cpus; i++) {
+			c = &per_cpu[i];
+			if (c->head && c->at < c->end && (!first || c->rec.ns < first->rec.ns))
+				first = c;
+		}
+		if (!first)
+			break;
+		record(&first->rec);
+		first->at = first->next;
+		if (!look(first, (uint32_t)(first - per_cpu)))
+			first->at = first->end;
+	}
+	for (i = 0; per_cpu && i < nr_cpus; i++)
+		if (per_cpu[i].head)
+			store_release(&per_cpu[i].head->data_tail, per_cpu[i].end);
+}
+
+uint32_t perf_descriptors(int *fds, uint32_t max)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; per_cpu && i < nr_cpus && n < max; i++)
+		if (per_cpu[i].head)
+			fds[n++] = per_cpu[i].fd;
+	return n;
+}
+
+void perf_fork(void)
+{
+	per_cpu = NULL;
+	opened = NULL;
+	nr_opened = room_opened = nr_kinds = 0;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* What records of sched tell of a thread beside its number. */
+#ifndef VESTIGE_EVENTS_SCHED_TASK_H
+#define VESTIGE_EVENTS_SCHED_TASK_H
+
+#include <stdint.h>
+
+#define TASK_COMM_BYTES 16u
+
+struct sched_task {
+	int32_t tid;
+	int32_t prio;
+	uint64_t read_ns;
+	char comm[TASK_COMM_BYTES];
+};
+
+/*
+ * sched_task_find() - a thread of this or another process as it is, or was when it was last seen.
+ * @now_ns: CLOCK_MONOTONIC; what is older than a tenth of a second is read again. Under the tree's lock.
+ */
+const struct sched_task *sched_task_find(int tid, uint64_t now_ns);
+
+/*
+ * A thread's priority as the kernel counts: 0 to 98 are real-time, 120 is nice 0, -1 a deadline's.
+ * @tid: 0: the calling one's. Any context.
+ */
+int32_t sched_task_prio(int tid);
+
+#endif

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* See histogram_sum.h. Tests: tests/engine/events/hist, tests/tracefs/test_sessions.py. */
+#include "tools/analysis/histogram_sum.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+
+bool histogram_same(const struct histogram *a, const struct histogram *b)
+{
+	if (a->nr_fields != b->nr_fields || strcmp(a->trigger, b->trigger) != 0)
+		return false;
+	for (uint32_t i = 0; i < a->nr_fields; i++)
+		if (a->fields[i].kind != b->fields[i].kind ||
+		    a->fields[i].type != b->fields[i].type || a->fields[i].at != b->fields[i].at ||
+		    a->fields[i].bytes != b->fields[i].bytes)
+			return false;
+	return a->row_bytes == b->row_bytes || !a->nr_rows || !b->nr_rows;
+}
+
+/* Text up to its end, all else whole. */
+static size_t key_bytes(const struct area_hist_field *f, const uint8_t *row)
+{
+	return f->type == AREA_HIST_STRING ? strnlen((const char *)row + f->at, f->bytes)
+					   : f->bytes;
+}
+
+static uint64_t hash_keys(const struct histogram *h, const uint8_t *row)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+	for (uint32_t i = 0; i < h->nr_fields; i++) {
+		size_t n = key_bytes(&h->fields[i], row);
+
+		for (size_t b = 0; h->fields[i].kind == AREA_HIST_KEY && b < n; b++)
+			hash = (hash ^ row[h->fields[i].at + b]) * UINT64_C(0x100000001b3);
+	}
+	return hash ^ hash >> 32;
+}
+
+static bool same_keys(const struct histogram *h, const uint8_t *a, const uint8_t *b)
+{
+	for (uint32_t i = 0; i < h->nr_fields; i++) {
+		const struct area_hist_field *f = &h->fields[i];
+		size_t n = key_bytes(f, a);
+
+		if (f->kind == AREA_HIST_KEY &&
+		    (key_bytes(f, b) != n || memcmp(a + f->at, b + f->at, n) != 0))
+			return false;
+	}
+	return true;
+}
+
+static void add_vals(const struct histogram *h, uint8_t *to, const uint8_t *from)
+{
+	for (uint32_t i = 0; i < h->nr_fields; i++) {
+		uint64_t v;
+
+		if (h->fields[i].kind != AREA_HIST_VAL)
+			continue;
+		v = histogram_number(h, i, to) + histogram_number(h, i, from);
+		memcpy(to + h->fields[i].at, &v, sizeof(v));
+	}
+}
+
+/* The place in @slots of a row with the keys of @row, or a free one. */
+static uint32_t *find(const struct histogram *h, uint32_t *slots, uint32_t mask, const uint8_t *row)
+{
+	uint32_t i = (uint32_t)hash_keys(h, row) & mask;
+
+	while (slots[i] && !same_keys(h, histogram_row(h, slots[i] - 1), row))
+		i = (i + 1) & mask;
+	return &slots[i];
+}
+
+int histogram_add(struct histogram *to, const struct histogram *from)
+{
+	uint32_t mask = 1, *slots, *slot;
+	uint8_t *rows;
+
+	if (!histogram_same(to, from))
+		return 0;
+	to->hits += from->hits;
+	to->drops += from->drops;
+	if (!from->nr_rows)
+		return 0;
+	if (!to->row_bytes || !to->nr_rows)
+		to->row_bytes = from->row_bytes;
+	rows = realloc(to->rows, ((size_t)to->nr_rows + from->nr_rows) * to->row_bytes);
+	if (rows)
+		to->rows = rows;
+	while (mask < 2 * ((uint64_t)to->nr_rows + from->nr_rows))
+		mask = mask * 2 + 1;
+	slots = calloc((size_t)mask + 1, sizeof(*slots));
+	if (!rows || !slots) {
+		free(slots);
+		return fail(ENOMEM, "no memory for a histogram");
+	}
+	for (uint32_t i = 0; i < to->nr_rows; i++)
+		*find(to, slots, mask, histogram_row(to, i)) = i + 1;
+	for (uint32_t i = 0; i < from->nr_rows; i++) {
+		const uint8_t *row = histogram_row(from, i);
+
+		slot = find(to, slots, mask, row);
+		if (*slot) {
+			add_vals(to, to->rows + (size_t)(*slot - 1) * to->row_bytes, row);
+		} else {
+			memcpy(to->rows + (size_t)to->nr_rows * to->row_bytes, row, to->row_bytes);
+			*slot = ++to->nr_rows;
+		}
+	}
+	free(slots);
+	return 0;
+}
+
+static int compare(const void *a, const void *b, void *arg)
+{
+	const struct histogram *h = arg;
+
+	for (uint32_t i = 0; i < h->nr_sorts; i++) {
+		const struct area_hist_field *f = &h->fields[h->sorts[i].field];
+		uint64_t x, y;
+		int order;
+
+		if (f->type == AREA_HIST_STRING) {
+			order = strncmp((const char *)a + f->at, (const char *)b + f->at, f->bytes);
+		} else {
+			x = histogram_number(h, h->sorts[i].field, a);
+			y = histogram_number(h, h->sorts[i].field, b);
+			if (f->is_signed && f->kind == AREA_HIST_KEY)
+				order = (int64_t)x < (int64_t)y ? -1 : (int64_t)x > (int64_t)y;
+			else
+				order = x < y ? -1 : x > y;
+		}
+		if (order)
+			return h->sorts[i].descending ? -order : order;
+	}
+	return 0;
+}
+
+int histogram_sort(struct histogram *h)
+{
+	for (uint32_t i = 0; i < h->nr_sorts; i++)
+		if (h->fields[h->sorts[i].field].type == AREA_HIST_STACK)
+			return 0; /* as the kernel: they have no order */
+	if (h->nr_rows)
+		qsort_r(h->rows, h->nr_rows, h->row_bytes, compare, h);
+	return 0;
+}

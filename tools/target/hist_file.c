@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See hist_file.h. Everything comes from the areas; a live process is asked only whether it has an event
+ * that its area does not know. Tests: tests/engine/events/hist, tests/tracefs/test_sessions.py.
+ */
+#include "tools/target/hist_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/analysis/histogram_sum.h"
+#include "tools/base/fail.h"
+#include "tools/reader/area.h"
+#include "tools/reader/symbols_elf.h"
+#include "tools/text/histogram_text.h"
+
+struct member {
+	struct meta *meta;
+	struct histograms hists;
+	int *numbers; /* of its objects in the space */
+};
+
+struct gathering {
+	struct member *members;
+	unsigned int nr;
+	struct object_space *space;
+	struct symbols *symbols;
+};
+
+/* SYSTEM and NAME of the path, cut out of it. Return: whether it is one. */
+static bool split(const char *file, char system[256], char name[256])
+{
+	char end[8];
+	int n = 0;
+
+	return sscanf(file, "events/%255[^/]/%255[^/]/%7s%n", system, name, end, &n) == 3 &&
+	       !strcmp(end, "hist") && !file[n];
+}
+
+bool hist_file_is(const char *file)
+{
+	char system[256], name[256];
+
+	return split(file, system, name);
+}
+
+static int load(const struct target *t, const char *system, const char *name, struct member *mb)
+{
+	uint64_t bytes;
+	int fd = area_open(t->dir.fd, t->name, O_RDONLY, &bytes), err;
+
+	if (fd < 0)
+		return fd;
+	err = meta_load(fd, 0, bytes, t->path, &mb->meta);
+	if (!err)
+		err = histograms_load(fd, mb->meta, bytes, system, name, t->path, &mb->hists);
+	close(fd);
+	return err;
+}
+
+/* Of an event that was not used yet only the process knows whether there is such a one. */
+static int ask(struct target *t, const char *file)
+{
+	char *text;
+	int err;
+
+	if (!t->alive || target_stopped(t->pid))
+		return fail_errno(ENOENT, "%s", file);
+	err = target_read(t, file, &text, NULL);
+	if (!err)
+		free(text);
+	return err == -EOPNOTSUPP ? 0 : err;
+}
+
+static int make_space(struct gathering *g)
+{
+	int err = 0;
+
+	g->space = object_space_new();
+	g->symbols = symbols_new();
+	if (!g->space || !g->symbols)
+		return fail(ENOMEM, "no memory for symbols");
+	for (unsigned int i = 0; i < g->nr; i++) {
+		struct member *mb = &g->members[i];
+
+		mb->numbers = calloc(mb->meta->nr_objects + 1u, sizeof(*mb->numbers));
+		if (!mb->numbers)
+			return fail(ENOMEM, "no memory for symbols");
+		for (uint32_t n = 0; n < mb->meta->nr_objects; n++) {
+			mb->numbers[n] = object_space_add(g->space, mb->meta, n);
+			if (mb->numbers[n] < 0)
+				return mb->numbers[n];
+		}
+	}
+	err = object_space_assign(g->space);
+	return err ? err : object_space_load(g->space, g->symbols, NULL);
+}
+
+/* Of a process's run-time address; 0: it lies in none of its objects. */
+static uint64_t place_of(const struct gathering *g, const struct member *mb, uint64_t addr)
+{
+	const struct meta *m = mb->meta;
+
+	for (uint32_t i = m->nr_objects; i--;)
+		if (addr >= m->objects[i].lo && addr < m->objects[i].hi)
+			return object_space_addr(object_space_base(g->space, mb->numbers[i]),
+						 addr - m->objects[i].bias);
+	return 0;
+}
+
+static void translate_word(const struct gathering *g, const struct member *mb, uint8_t *at)
+{
+	uint64_t addr, place;
+
+	memcpy(&addr, at, sizeof(addr));
+	place = addr ? place_of(g, mb, addr) : 0;
+	if (place)
+		memcpy(at, &place, sizeof(place));
+}
+
+/* Addresses that are shown by name become those that all processes share. */
+static void translate(const struct gathering *g, const struct member *mb, struct histogram *h)
+{
+	for (uint32_t i = 0; i < h->nr_fields; i++) {
+		const struct area_hist_field *f = &h->fields[i];
+		uint32_t words = f->type == AREA_HIST_STACK ? f->bytes / 8 : 1;
+
+		if (f->type != AREA_HIST_STACK && f->modifier != AREA_HIST_SYM &&
+		    f->modifier != AREA_HIST_SYM_OFFSET)
+			continue;
+		for (uint32_t r = 0; r < h->nr_rows && f->type != AREA_HIST_STRING; r++)
+			for (uint32_t w = 0; w < words; w++)
+				translate_word(g, mb,
+					       h->rows + (size_t)r * h->row_bytes + f->at + w * 8);
+	}
+}
+
+static int name_symbol(void *arg, uint64_t addr, bool offset, char *buf, size_t bytes)
+{
+	const struct gathering *g = arg;
+	const struct symbol *s, *last;
+	uint64_t place = g->nr == 1 ? place_of(g, &g->members[0], addr) : addr;
+	char where[48] = "";
+
+	s = place ? symbols_find(g->symbols, place) : NULL;
+	if (!s)
+		return 0;
+	last = symbols_at(g->symbols, symbols_count(g->symbols) - 1);
+	if (offset)
+		snprintf(where, sizeof(where), "+0x%" PRIx64 "/0x%" PRIx64, place - s->addr,
+			 s < last ? s[1].addr - s->addr : UINT64_C(4096));
+	if (s->module)
+		return snprintf(buf, bytes, "%s%s [%s]", s->name, where, s->module);
+	return snprintf(buf, bytes, "%s%s", s->name, where);
+}
+
+/* All that the others have, into those of the first that has it. */
+static int add_up(struct gathering *g, struct histograms *sum)
+{
+	for (unsigned int i = 0; i < g->nr; i++) {
+		struct histograms *hs = &g->members[i].hists;
+
+		for (uint32_t n = 0; n < hs->nr; n++) {
+			uint32_t at = 0;
+			int err;
+
+			while (at < sum->nr && !histogram_same(&sum->at[at], &hs->at[n]))
+				at++;
+			if (at < sum->nr) {
+				err = histogram_add(&sum->at[at], &hs->at[n]);
+				if (err)
+					return err;
+			} else {
+				sum->at[sum->nr++] = hs->at[n];
+				hs->at[n] = (struct histogram){0};
+			}
+		}
+	}
+	return 0;
+}
+
+static int print(struct gathering *g, struct out *o)
+{
+	const struct histogram_names names = {name_symbol, g};
+	struct histograms sum = {0};
+	bool addresses = false;
+	uint32_t nr = 0;
+	int err = 0;
+
+	for (unsigned int i = 0; i < g->nr; i++) {
+		nr += g->members[i].hists.nr;
+		for (uint32_t n = 0; n < g->members[i].hists.nr; n++)
+			addresses |= histogram_has_addresses(&g->members[i].hists.at[n]);
+	}
+	if (addresses)
+		err = make_space(g);
+	for (unsigned int i = 0; i < g->nr && addresses && g->nr > 1 && !err; i++)
+		for (uint32_t n = 0; n < g->members[i].hists.nr; n++)
+			translate(g, &g->members[i], &g->members[i].hists.at[n]);
+	sum.at = calloc(nr + 1u, sizeof(*sum.at));
+	if (!err)
+		err = sum.at ? add_up(g, &sum) : fail(ENOMEM, "no memory for histograms");
+	for (uint32_t i = 0; i < sum.nr && !err; i++) {
+		if (i)
+			out_text(o, "\n\n");
+		histogram_sort(&sum.at[i]);
+		histogram_print(&sum.at[i], addresses ? &names : NULL, o);
+	}
+	if (sum.at)
+		histograms_free(&sum);
+	return err;
+}
+
+int hist_file_print(struct target *const *targets, unsigned int nr, const char *file, struct out *o)
+{
+	struct gathering g = {.members = calloc(nr + 1u, sizeof(*g.members))};
+	char system[256], name[256];
+	bool known = false;
+	int err = 0, unknown = -ENOENT;
+
+	if (!g.members)
+		return fail(ENOMEM, "no memory for histograms");
+	if (!split(file, system, name))
+		err = fail_errno(ENOENT, "%s", file);
+	for (unsigned int i = 0; i < nr && !err; i++) {
+		struct member mb = {0};
+
+		err = load(targets[i], system, name, &mb);
+		if (!err) {
+			g.members[g.nr++] = mb;
+			known = true;
+			continue;
+		}
+		histograms_free(&mb.hists);
+		meta_free(mb.meta);
+		if (err == -ENOENT) {
+			unknown = known ? 0 : ask(targets[i], file);
+			known |= !unknown;
+			err = 0;
+		}
+	}
+	if (!err)
+		err = known ? print(&g, o) : unknown;
+	for (unsigned int i = 0; i < g.nr; i++) {
+		histograms_free(&g.members[i].hists);
+		meta_free(g.members[i].meta);
+		free(g.members[i].numbers);
+	}
+	if (g.space)
+		object_space_free(g.space);
+	if (g.symbols)
+		symbols_free(g.symbols);
+	free(g.members);
+	return err;
+}

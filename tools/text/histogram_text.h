@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* A histogram as the kernel's hist file shows it (6.12). */
+#ifndef VESTIGE_TOOLS_HISTOGRAM_TEXT_H
+#define VESTIGE_TOOLS_HISTOGRAM_TEXT_H
+
+#include "tools/reader/histogram.h"
+#include "tools/text/out.h"
+
+/* Who names what is in a row. */
+struct histogram_names {
+	/* Print the function at @addr, with its offset and size if @offset. Return: bytes printed. */
+	int (*symbol)(void *arg, uint64_t addr, bool offset, char *buf, size_t bytes);
+	void *arg;
+};
+
+/*
+ * histogram_print() - the whole of it; rows as they stand.
+ * @names: NULL: addresses have none.
+ */
+void histogram_print(const struct histogram *h, const struct histogram_names *names, struct out *o);
+
+/* Whether one of its fields is an address that has a name. */
+bool histogram_has_addresses(const struct histogram *h);
+
+#endif
