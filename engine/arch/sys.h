@@ -148,6 +148,19 @@ static inline void sys_get_comm(char *comm)
 	arch_syscall(SYS_prctl, 16 /* PR_GET_NAME */, (long)comm, 0, 0, 0, 0);
 }
 
+/* All signals of the calling thread wait; *@old: those that did before. */
+static inline void sys_block_signals(uint64_t *old)
+{
+	uint64_t all = ~UINT64_C(0);
+
+	arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&all, (long)old, 8, 0, 0);
+}
+
+static inline void sys_restore_signals(const uint64_t *old)
+{
+	arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)old, 0, 8, 0, 0);
+}
+
 /* @cmd: MEMBARRIER_CMD_*. */
 static inline int sys_membarrier(int cmd)
 {

@@ -41,6 +41,7 @@
 #include "engine/events/guard.h"
 #include "engine/events/hist.h"
 #include "engine/events/kmem_event.h"
+#include "engine/events/lock_event.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/tracepoint.h"
@@ -441,8 +442,10 @@ static void start(void)
 	functions_scan();
 	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
 	trace_array_on_destroy(events_forget_instance);
+	hists_set_clock_by(trace_clock_set);
 	probe_kinds_register(event_probe_kinds);
-	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start())
+	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start() ||
+	    lock_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();

@@ -137,19 +137,24 @@ static void use_clock(struct trace_array *tr, uint32_t i)
 		tracer_set(tr, tracer, strlen(tracer));
 }
 
-int trace_clock_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+int trace_clock_set(struct trace_array *tr, const char *text, size_t n)
 {
 	uint32_t i;
 
-	(void)truncate;
-	text = tree_trim(text, &n);
 	for (i = 0; i < ARRAY_SIZE(clocks); i++) {
 		if (!clock_is_here(i) || !tree_word_is(text, n, clocks[i].name))
 			continue;
-		use_clock(at->tr, i);
+		use_clock(tr, i);
 		return 0;
 	}
 	return -EINVAL;
+}
+
+int trace_clock_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)truncate;
+	text = tree_trim(text, &n);
+	return trace_clock_set(at->tr, text, n);
 }
 
 int vestige_status_show(const struct tree_at *at, struct seq_buf *s)

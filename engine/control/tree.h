@@ -181,6 +181,7 @@ TREE_SHOW(stack_tracer_enabled);
 TREE_STORE(stack_tracer_enabled);
 TREE_SHOW(trace_clock);
 TREE_STORE(trace_clock);
+int trace_clock_set(struct trace_array *tr, const char *text, size_t n);
 TREE_SHOW(trace_options);
 TREE_STORE(trace_options);
 TREE_SHOW(timestamp_mode);

@@ -87,6 +87,22 @@ static void tell_missed(uint32_t id)
 			l->at[i].own(id, l->at[i].program, NULL);
 }
 
+int ops_enter(struct ops_inside *in)
+{
+	if (inside)
+		return 0;
+	inside = 1;
+	in->count = &shards[arch_cpu() % NR_SHARDS].inside[load_relaxed(&phase) & 1];
+	__atomic_fetch_add(in->count, 1, __ATOMIC_SEQ_CST);
+	return 1;
+}
+
+void ops_leave(const struct ops_inside *in)
+{
+	__atomic_fetch_sub(in->count, 1, __ATOMIC_SEQ_CST);
+	inside = 0;
+}
+
 uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 {
 	uint32_t id = record_word_id(word), i;
@@ -94,15 +110,11 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 	/* as the function found them, whatever a callback does */
 	const struct call_args args = {frame->r9, frame->r8, frame->di,
 				       frame->si, frame->cx, frame->dx};
+	struct ops_inside in;
 
-	if (!inside) {
-		struct shard *s = &shards[arch_cpu() % NR_SHARDS];
-		uint32_t p = load_relaxed(&phase) & 1;
-		const struct list *l;
+	if (ops_enter(&in)) {
+		const struct list *l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
 
-		inside = 1;
-		__atomic_fetch_add(&s->inside[p], 1, __ATOMIC_SEQ_CST);
-		l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
 		for (i = 0; i < l->nr; i++) {
 			if (!has(l->at[i].bits, l->at[i].nr_bits, id))
 				continue;
@@ -112,8 +124,7 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 				l->at[i].func(start_of(id, site_end), frame->parent_ip,
 					      l->at[i].program, frame);
 		}
-		__atomic_fetch_sub(&s->inside[p], 1, __ATOMIC_SEQ_CST);
-		inside = 0;
+		ops_leave(&in);
 	} else {
 		tell_missed(id);
 	}

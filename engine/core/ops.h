@@ -60,6 +60,16 @@ int ops_register_own(struct ops *o, ops_own_func *func, const struct function_se
  */
 int ops_synchronize(void);
 
+/*
+ * ops_enter() - for calls that come by other ways: until ops_leave() ops_synchronize() waits.
+ * Return: 0: the thread is inside a callback already; there is nothing to leave. Any context.
+ */
+struct ops_inside {
+	uint64_t *count;
+};
+int ops_enter(struct ops_inside *in);
+void ops_leave(const struct ops_inside *in);
+
 /* A fork's child: nobody is inside. */
 void ops_fork(void);
 

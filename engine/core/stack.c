@@ -60,8 +60,8 @@ void stack_each_frame(stack_each *each, void *arg)
 }
 
 struct frames {
+	uint64_t *to;
 	uint32_t n, room;
-	uint64_t ip[MAX_FRAMES];
 };
 
 static int keep(void *arg, uint64_t ip, uint64_t sp)
@@ -69,41 +69,51 @@ static int keep(void *arg, uint64_t ip, uint64_t sp)
 	struct frames *f = arg;
 
 	(void)sp;
-	f->ip[f->n++] = ip;
+	f->to[f->n++] = ip;
 	return f->n == f->room;
+}
+
+uint32_t stack_save(uint64_t *to, uint32_t room)
+{
+	struct frames f = {.to = to, .room = room};
+
+	/* what the agent records for another thread has no stack here */
+	if (!ring_as)
+		stack_each_frame(keep, &f);
+	return f.n;
 }
 
 void stack_record(struct ring *r)
 {
-	struct frames f = {.room = MAX_FRAMES};
+	uint64_t frames[MAX_FRAMES];
 	struct ring_slot slot;
-	uint32_t bytes;
+	uint32_t n, bytes;
 
-	/* what the agent records for another thread has no stack here */
-	if (!ring_is_on(r) || ring_as)
+	if (!ring_is_on(r))
 		return;
-	stack_each_frame(keep, &f);
-	bytes = HEAD_BYTES + f.n * 8;
-	if (!f.n || !ring_reserve(r, &slot, bytes))
+	n = stack_save(frames, MAX_FRAMES);
+	bytes = HEAD_BYTES + n * 8;
+	if (!n || !ring_reserve(r, &slot, bytes))
 		return;
-	slot.words[1] = f.n;
-	memcpy(slot.words + 2, f.ip, f.n * 8);
+	slot.words[1] = n;
+	memcpy(slot.words + 2, frames, n * 8);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KERNEL_STACK, bytes));
 }
 
 static void record_user(struct ring *r)
 {
-	struct frames f = {.room = MAX_USER_FRAMES};
+	uint64_t frames[MAX_USER_FRAMES];
 	struct ring_slot slot;
+	uint32_t n;
 
-	if (!ring_is_on(r) || ring_as)
+	if (!ring_is_on(r))
 		return;
-	stack_each_frame(keep, &f);
-	if (!f.n || !ring_reserve(r, &slot, USER_BYTES))
+	n = stack_save(frames, MAX_USER_FRAMES);
+	if (!n || !ring_reserve(r, &slot, USER_BYTES))
 		return;
 	slot.words[1] = (uint32_t)r->area->pid;
 	/* the page was cleared: zeros are there */
-	memcpy(slot.words + 2, f.ip, f.n * 8);
+	memcpy(slot.words + 2, frames, n * 8);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_USER_STACK, USER_BYTES));
 }
 

@@ -34,6 +34,12 @@ int stack_start(void);
 /* stack_each_frame() - walk the stack here. Any context, after stack_prepare(). */
 void stack_each_frame(stack_each *each, void *arg);
 
+/*
+ * stack_save() - the return addresses here, innermost first, at most @room of them, into @to.
+ * Return: how many. Any context, after stack_prepare().
+ */
+uint32_t stack_save(uint64_t *to, uint32_t room);
+
 /* stack_record() - the stack here, as a record. Any context, after stack_start(). */
 void stack_record(struct ring *r);
 

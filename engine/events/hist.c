@@ -13,15 +13,16 @@
 #include <errno.h>
 
 #include "arch_barrier.h"
-#include "arch_regs.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/heap.h"
 #include "engine/core/area.h"
+#include "engine/core/clock.h"
+#include "engine/core/heap.h"
+#include "engine/core/stack.h"
 #include "engine/events/hist_impl.h"
 #include "engine/events/hist_room.h"
 #include "engine/events/trigger.h"
-#include "engine/ring/ring.h"
+#include "engine/ring/foreign.h"
 
 #define MAX_KEY_WORDS	(HIST_MAX_KEYS * (HIST_MAX_STRING + 8) / 8)
 #define MAX_ABOUT_BYTES 65536u
@@ -85,13 +86,14 @@ static int new_map(const struct hist *h, struct hist_map **out)
 		return err;
 	}
 	set_up_map(h->tr, m);
+	m->users = 1;
 	*out = m;
 	return 0;
 }
 
 static void free_map(struct trace_array *tr, struct hist_map *m)
 {
-	if (!m)
+	if (!m || --m->users)
 		return;
 	hist_room_put(tr, m->at);
 	heap_free(m);
@@ -116,6 +118,71 @@ static int put_about(struct hist *h, const char *filter)
 	return err;
 }
 
+static void each_hist(struct trace_array *tr, void (*with)(struct hist *h, void *arg), void *arg)
+{
+	const struct event_file *f;
+	struct event_trigger *t;
+	const struct event *e;
+
+	for (e = events; e; e = e->next) {
+		f = event_file_find(e, tr);
+		for (t = f ? f->triggers : NULL; t; t = t->next)
+			if (t->hist)
+				with(t->hist, arg);
+	}
+}
+
+struct joining {
+	struct hist *h, *found;
+};
+
+static void find_named(struct hist *h, void *arg)
+{
+	struct joining *j = arg;
+
+	if (!j->found && h->row && str_equal(h->name, j->h->name))
+		j->found = h;
+}
+
+int hist_join(struct hist *h, struct trace_array *tr, struct parse_error *error)
+{
+	struct joining j = {.h = h};
+
+	if (h->name[0])
+		each_hist(tr, find_named, &j);
+	if (j.found && !hist_same(j.found, h)) {
+		*error = (struct parse_error){
+			"Named hist trigger doesn't match existing named trigger (includes "
+			"variables)",
+			h->name_at};
+		return -EINVAL;
+	}
+	if (j.found && j.found->map) {
+		h->tr = tr;
+		h->map = j.found->map;
+		h->map->users++;
+	}
+	return 0;
+}
+
+static uint64_t unit_ns; /* of the area's clock, times 2^32 */
+static int (*set_clock)(struct trace_array *tr, const char *name, size_t n);
+
+void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, size_t n))
+{
+	set_clock = set;
+}
+
+int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_error *error)
+{
+	const char *name = hist_clock(h);
+	int err = h->has_time && set_clock ? set_clock(tr, name, strlen(name)) : 0;
+
+	if (err)
+		*error = (struct parse_error){"Couldn't set trace_clock", h->clock_at};
+	return err;
+}
+
 int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 {
 	static uint64_t order;
@@ -123,8 +190,12 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 
 	h->tr = f->tr;
 	hist_lay_out(h);
-	err = put_about(h, filter);
+	err = h->has_stack ? stack_start() : 0;
+	if (h->has_time && !unit_ns)
+		unit_ns = clock_unit_ns();
 	if (!err)
+		err = put_about(h, filter);
+	if (!err && !h->map)
 		err = new_map(h, &h->map);
 	if (!err) {
 		h->row = hist_room_row(h->tr);
@@ -163,19 +234,36 @@ void hist_free(struct hist *h)
 	heap_free(h);
 }
 
+struct clearing {
+	struct hist_map *old, *map;
+};
+
+static void replace_map(struct hist *h, void *arg)
+{
+	const struct clearing *c = arg;
+
+	if (!h->row || h->map != c->old)
+		return;
+	hist_room_change(h->row);
+	store_release(&h->map, c->map);
+	h->row->map = c->map->at;
+	hist_room_changed(h->row);
+}
+
 int hist_clear(struct hist *h)
 {
-	struct hist_map *m, *old = h->map;
-	int err = new_map(h, &m);
+	struct clearing c = {.old = h->map};
+	int err = new_map(h, &c.map);
 
 	if (err)
 		return err;
-	hist_room_change(h->row);
-	store_release(&h->map, m);
-	h->row->map = m->at;
-	hist_room_changed(h->row);
-	if (!ring_synchronize())
-		free_map(h->tr, old);
+	if (c.old)
+		c.map->users = c.old->users;
+	each_hist(h->tr, replace_map, &c);
+	if (c.old && !ring_synchronize()) {
+		c.old->users = 1;
+		free_map(h->tr, c.old);
+	}
 	return 0;
 }
 
@@ -191,7 +279,13 @@ int hist_paused(const struct hist *h)
 	return (int)load_relaxed(&h->paused);
 }
 
-/* Where it was in the parent's area. */
+static int is_in(const struct area_header *head, const void *p)
+{
+	return (const uint8_t *)p >= (const uint8_t *)head &&
+	       (const uint8_t *)p < (const uint8_t *)head + head->file_bytes;
+}
+
+/* Where it was in the parent's area. Of those that share a map the first one sets it up. */
 static void fork_one(struct hist *h, uint32_t index, const struct area_header *parent)
 {
 	const struct area_hist_about *about =
@@ -211,9 +305,10 @@ static void fork_one(struct hist *h, uint32_t index, const struct area_header *p
 		memcpy(hist_room_at(h->tr, h->about), about, about->bytes);
 	else
 		return;
-	if (m && hist_room_again(h->tr, m->at, map_bytes(m), first_bytes(m)))
+	if (m && !is_in(head, m->shown) &&
+	    hist_room_again(h->tr, m->at, map_bytes(m), first_bytes(m)))
 		m = NULL;
-	if (m) {
+	if (m && !is_in(head, m->shown)) {
 		m->next = 0;
 		for (i = 0; i < HIST_SPARES; i++)
 			m->spares[i] = 0;
@@ -283,41 +378,103 @@ static uint64_t log2_of(uint64_t v)
 	return n;
 }
 
-static uint64_t value_of(const struct hist_field *f, const uint8_t *record)
+/* The time as the instance's trace_clock has it; in us where it has ns and the line asks so. */
+static uint64_t time_of(const struct hist *h)
 {
-	uint64_t v;
+	const struct area_buffer *b = trace_array_buffer(h->tr);
+	uint64_t ns;
+
+	if (b->trace_clock == AREA_TRACE_X86_TSC)
+		return ring_as ? ring_as->stamp : ring_clock();
+	if (b->trace_clock == AREA_TRACE_COUNTER)
+		return load_relaxed(&h->tr->ring->counter);
+	ns = ring_clock_mono() + (uint64_t)b->clock_offset_ns;
+	if (unlikely(ring_as != NULL)) /* it happened a while ago */
+		ns -= (uint64_t)((unsigned __int128)(ring_clock() - ring_as->stamp) * unit_ns >>
+				 32);
+	if (b->trace_clock == AREA_TRACE_UPTIME)
+		return ns / 10000000;
+	return h->in_usecs ? (ns + 500) / 1000 : ns;
+}
+
+/* Where the text or the stack of a field begins, and how long it may be. */
+static const char *bytes_of(const struct hist_field *f, const uint8_t *record, uint32_t *n)
+{
+	const char *from = (const char *)record + f->offset;
+	uint32_t word;
+
+	*n = f->size;
+	if (f->from == HIST_STATIC)
+		return from;
+	memcpy(&word, from, sizeof(word));
+	*n = word >> 16;
+	return f->from == HIST_RDYN ? from + 4 + (word & 0xffff)
+				    : (const char *)record + (word & 0xffff);
+}
+
+static uint64_t raw_value_of(const struct hist *h, const struct hist_field *f,
+			     const uint8_t *record)
+{
+	uint32_t n;
 
 	switch (f->from) {
-	case HIST_PID:
-		v = (uint64_t)ring_thread_id();
-		break;
-	case HIST_CPU:
-		v = ring_record_cpu();
-		break;
+	case HIST_FIELD:
+		return number_of(f, record);
 	case HIST_HITCOUNT:
 		return 1;
-	default:
-		v = number_of(f, record);
-		break;
+	case HIST_PID:
+		return (uint64_t)ring_thread_id();
+	case HIST_CPU:
+		return ring_record_cpu();
+	case HIST_TIME:
+		return time_of(h);
+	case HIST_COMMON:
+		return f->value;
+	case HIST_STACK:
+		return 0;
+	default: /* text counts as where it lies, as the kernel has it */
+		return (uint64_t)(uintptr_t)bytes_of(f, record, &n);
 	}
-	if (f->modifier == HIST_LOG2)
-		return log2_of(v);
-	return f->modifier == HIST_BUCKETS ? v / f->buckets * f->buckets : v;
+}
+
+static uint64_t value_of(const struct hist *h, const struct hist_field *f, const uint8_t *record)
+{
+	uint64_t v = raw_value_of(h, f, record);
+
+	if (likely(f->modifier != HIST_LOG2 && f->modifier != HIST_BUCKETS))
+		return v;
+	return f->modifier == HIST_LOG2 ? log2_of(v) : v / f->buckets * f->buckets;
 }
 
 static void copy_string(const struct hist_field *f, const uint8_t *record, char *to)
 {
-	const char *from = (const char *)record + f->offset;
-	uint32_t n = f->size, word, i;
+	uint32_t n, i;
+	const char *from = bytes_of(f, record, &n);
 
-	if (f->from != HIST_STATIC) {
-		memcpy(&word, from, sizeof(word));
-		from = f->from == HIST_DYN ? (const char *)record + (word & 0xffff)
-					   : from + 4 + (word & 0xffff);
-		n = word >> 16 < HIST_MAX_STRING ? word >> 16 : HIST_MAX_STRING;
-	}
+	if (n > HIST_MAX_STRING)
+		n = HIST_MAX_STRING;
 	for (i = 0; i < n && from[i]; i++)
 		to[i] = from[i];
+}
+
+/* Of a field: how many there are, and they. */
+static void copy_stack(const struct hist_field *f, const uint8_t *record, uint64_t *to)
+{
+	const char *from;
+	uint64_t nr;
+	uint32_t n;
+
+	if (f->from == HIST_STACK) {
+		stack_save(to, HIST_MAX_STACK);
+		return;
+	}
+	from = bytes_of(f, record, &n);
+	if (n < sizeof(nr))
+		return;
+	memcpy(&nr, from, sizeof(nr));
+	if (nr > n / 8 - 1)
+		nr = n / 8 - 1;
+	memcpy(to, from + 8, (nr < HIST_MAX_STACK ? nr : HIST_MAX_STACK) * 8);
 }
 
 static uint64_t hash_of(const uint64_t *key, uint32_t words)
@@ -447,10 +604,12 @@ void hist_fire(struct hist *h, const void *record)
 	for (i = 0; i < h->nr_keys; i++) {
 		const struct hist_field *f = &h->keys[i];
 
-		if (hist_is_text(f))
+		if (hist_is_string(f))
 			copy_string(f, record, (char *)&key[f->key_at / 8]);
+		else if (unlikely(hist_is_stack(f)))
+			copy_stack(f, record, &key[f->key_at / 8]);
 		else
-			key[f->key_at / 8] = value_of(f, record);
+			key[f->key_at / 8] = value_of(h, f, record);
 	}
 	row = find_row(h, m, key);
 	if (unlikely(!row)) {
@@ -459,5 +618,5 @@ void hist_fire(struct hist *h, const void *record)
 	}
 	fetch_add(&m->shown->hits, 1);
 	for (i = 0; i < h->nr_vals; i++)
-		fetch_add(&row->vals[i], value_of(&h->vals[i], record));
+		fetch_add(&row->vals[i], value_of(h, &h->vals[i], record));
 }

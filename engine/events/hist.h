@@ -29,6 +29,22 @@ int hist_parse(const struct event *e, const char *text, size_t n, struct hist **
  */
 int hist_start(struct hist *h, const struct event_file *f, const char *filter);
 
+/*
+ * hist_join() - when it has a name: count into the rows of the histogram of that name which the instance
+ * has, if there is one. Before hist_start().
+ * Return: 0; -EINVAL with *@error: that one is of other fields.
+ */
+int hist_join(struct hist *h, struct trace_array *tr, struct parse_error *error);
+
+/* Who sets an instance's trace_clock, as the file of that name. Constructor context. */
+void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, size_t n));
+
+/*
+ * hist_use_clock() - have the instance keep the time as it wants it, if it looks at times.
+ * Return: 0 or -errno with *@error.
+ */
+int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_error *error);
+
 /* It is shown no more. Nobody counts any more when it is freed. */
 void hist_stop(struct hist *h);
 void hist_free(struct hist *h);

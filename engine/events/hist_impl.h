@@ -11,9 +11,23 @@
 #define HIST_MIN_SIZE	128u
 #define HIST_MAX_SIZE	131072u
 #define HIST_MAX_STRING 256u
+#define HIST_MAX_STACK	16u  /* frames */
+#define HIST_MAX_KEY	384u /* bytes of all keys, as the kernel counts them */
 #define HIST_SPARES	8u
 
-enum hist_from { HIST_FIELD, HIST_STATIC, HIST_DYN, HIST_RDYN, HIST_PID, HIST_CPU, HIST_HITCOUNT };
+enum hist_from {
+	HIST_FIELD,
+	HIST_STATIC, /* text in the record, or where a word of it says */
+	HIST_DYN,
+	HIST_RDYN,
+	HIST_PID,
+	HIST_CPU,
+	HIST_HITCOUNT,
+	HIST_TIME,   /* common_timestamp */
+	HIST_COMMON, /* common_type and its like: the same in all records of the event */
+	HIST_STACK,  /* of the thread */
+	HIST_STACK_FIELD,
+};
 
 enum hist_modifier {
 	HIST_PLAIN = AREA_HIST_PLAIN,
@@ -23,6 +37,11 @@ enum hist_modifier {
 	HIST_BUCKETS = AREA_HIST_BUCKETS,
 	HIST_PERCENT = AREA_HIST_PERCENT,
 	HIST_GRAPH = AREA_HIST_GRAPH,
+	HIST_SYM = AREA_HIST_SYM,
+	HIST_SYM_OFFSET = AREA_HIST_SYM_OFFSET,
+	HIST_SYSCALL = AREA_HIST_SYSCALL,
+	HIST_USECS = AREA_HIST_USECS,
+	HIST_STACKTRACE, /* of a field that holds one */
 };
 
 struct hist_field {
@@ -34,6 +53,7 @@ struct hist_field {
 	uint32_t key_at;       /* a key: where it is among a row's keys */
 	uint32_t key_bytes;    /* its room there */
 	uint64_t buckets;
+	uint64_t value; /* HIST_COMMON */
 	char name[64];
 };
 
@@ -59,6 +79,7 @@ struct hist_map {
 	uint32_t
 		spares[HIST_SPARES]; /* rows + 1 that were made for a key that another made first */
 	uint64_t at;		     /* its place, see hist_room.h */
+	uint32_t users;		     /* histograms: those of one name share it */
 };
 
 /*
@@ -83,6 +104,12 @@ struct hist {
 	uint32_t paused;
 	uint8_t execname;
 	uint8_t no_hitcount;
+	uint8_t has_time;  /* common_timestamp is looked at */
+	uint8_t has_stack; /* common_stacktrace is */
+	uint8_t in_usecs;  /* ... and is in us wherever it is */
+	char clock[16];	   /* `clock=` */
+	uint32_t clock_at; /* in the line */
+	uint32_t name_at;  /* the same, of `name=` */
 	char name[64];
 	/* in the area of the instance, from hist_start() on */
 	struct trace_array *tr;
@@ -106,8 +133,22 @@ static inline int hist_is_text(const struct hist_field *f)
 	return f->from == HIST_STATIC || f->from == HIST_DYN || f->from == HIST_RDYN;
 }
 
+/* A key or value that is text: shown so, unless a modifier makes a number of its address. */
+static inline int hist_is_string(const struct hist_field *f)
+{
+	return hist_is_text(f) && f->modifier != HIST_LOG2 && f->modifier != HIST_BUCKETS;
+}
+
+static inline int hist_is_stack(const struct hist_field *f)
+{
+	return f->from == HIST_STACK || f->from == HIST_STACK_FIELD;
+}
+
 /* Give what a row holds its places. */
 void hist_lay_out(struct hist *h);
+
+/* The clock that it wants when it looks at times. */
+const char *hist_clock(const struct hist *h);
 
 /* How it is shown (struct area_hist_about) into @s. @filter: of its trigger, NULL none. */
 void hist_describe(const struct hist *h, const char *filter, struct seq_buf *s);

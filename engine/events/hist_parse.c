@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The line of a histogram. Grammar, messages and positions are the kernel's (6.12), as far as what is
- * offered goes: keys of numbers and strings, common_pid and common_cpu, modifiers .hex .log2 .buckets=N
- * .execname, values with .hex .percent .graph, two sort fields, size, name, pause, continue, clear,
- * nohitcount. Variables, actions, symbols and stacks are not there yet and are refused.
+ * offered goes: keys with all modifiers, values, two sort fields, size, name, clock, pause, continue,
+ * clear, nohitcount. Variables and actions are not there yet and are refused.
  * Control context. Tests: tests/engine/events/hist.
  */
 #include "engine/events/hist.h"
 
 #include <errno.h>
 
+#include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
 #include "engine/events/hist_impl.h"
@@ -56,6 +56,42 @@ static int next(struct word *rest, char end, struct word *out)
 	return 1;
 }
 
+/* What the record's head tells: each record of an event has the same, but for its thread. */
+static int find_common(struct hist_field *f, const struct word *name, const struct event *e)
+{
+	f->from = HIST_COMMON;
+	f->size = 1;
+	if (is(name, "common_type")) {
+		f->size = 2;
+		f->value = e->id;
+	} else if (is(name, "common_pid")) {
+		f->from = HIST_PID;
+		f->size = 4;
+		f->is_signed = 1;
+	} else if (!is(name, "common_flags") && !is(name, "common_preempt_count")) {
+		return -ENOENT;
+	}
+	return 0;
+}
+
+static int take_field(struct hist_field *f, const struct event_field *field)
+{
+	f->offset = field->offset;
+	f->size = field->size;
+	f->is_signed = field->is_signed;
+	if (field->filter_type == FILTER_STATIC_STRING)
+		f->from = HIST_STATIC;
+	else if (field->filter_type == FILTER_DYN_STRING)
+		f->from = HIST_DYN;
+	else if (field->filter_type == FILTER_RDYN_STRING)
+		f->from = HIST_RDYN;
+	else if (field->filter_type == FILTER_STACKTRACE)
+		f->from = HIST_STACK_FIELD;
+	else if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
+		return -EINVAL;
+	return 0;
+}
+
 static int find_field(struct line *l, struct hist_field *f, const struct word *name)
 {
 	const struct event_field *field = event_field(l->event, name->at, name->n);
@@ -63,54 +99,70 @@ static int find_field(struct line *l, struct hist_field *f, const struct word *n
 	if (name->n >= sizeof(f->name))
 		return -EINVAL;
 	memcpy(f->name, name->at, name->n);
-	if (is(name, "hitcount")) {
+	f->size = 8;
+	if (is(name, "common_timestamp")) {
+		f->from = HIST_TIME;
+		l->hist->has_time = 1;
+	} else if (is(name, "common_stacktrace")) {
+		f->from = HIST_STACK;
+	} else if (is(name, "hitcount")) {
 		f->from = HIST_HITCOUNT;
-		return 0;
-	}
-	if (field) {
-		f->offset = field->offset;
-		f->size = field->size;
-		f->is_signed = field->is_signed;
-		if (field->filter_type == FILTER_STATIC_STRING)
-			f->from = HIST_STATIC;
-		else if (field->filter_type == FILTER_DYN_STRING)
-			f->from = HIST_DYN;
-		else if (field->filter_type == FILTER_RDYN_STRING)
-			f->from = HIST_RDYN;
-		else if (f->size != 1 && f->size != 2 && f->size != 4 && f->size != 8)
-			return -EINVAL;
-		return 0;
-	}
-	if (is(name, "common_pid"))
-		f->from = HIST_PID;
-	else if (is(name, "common_cpu") || is(name, "cpu"))
+	} else if (is(name, "common_cpu")) {
 		f->from = HIST_CPU;
-	else
+	} else if (field) {
+		return take_field(f, field);
+	} else if (is(name, "cpu") || is(name, "CPU")) {
+		f->from = HIST_CPU;
+	} else if (is(name, "stacktrace") || is(name, "STACKTRACE")) {
+		f->from = HIST_STACK;
+		str_copy(f->name, sizeof(f->name), "common_stacktrace");
+	} else if (find_common(f, name, l->event)) {
 		return bad(l, "Couldn't find field", name->at);
+	}
+	l->hist->has_stack |= f->from == HIST_STACK;
 	return 0;
 }
 
-static int set_modifier(struct line *l, struct hist_field *f, const struct word *m, int is_val)
+/* `buckets=N`, or `bucket=N`. Return: whether it is. */
+static int take_buckets(struct hist_field *f, const struct word *m)
 {
 	struct word rest = *m, name;
 
 	next(&rest, '=', &name);
-	if (is(&name, "hex"))
-		f->modifier = HIST_HEX;
-	else if (is(&name, "log2") && !is_val)
-		f->modifier = HIST_LOG2;
-	else if (is(&name, "percent") && is_val)
-		f->modifier = HIST_PERCENT;
-	else if (is(&name, "graph") && is_val)
-		f->modifier = HIST_GRAPH;
-	else if (is(&name, "execname") && f->from == HIST_PID && !is_val)
+	return (is(&name, "buckets") || is(&name, "bucket")) && rest.at &&
+	       !str_to_u64(rest.at, rest.n, &f->buckets) && f->buckets;
+}
+
+static int set_modifier(struct line *l, struct hist_field *f, const struct word *m, int is_val)
+{
+	static const struct {
+		const char *name;
+		uint8_t modifier;
+	} modifiers[] = {
+		{"hex", HIST_HEX},	   {"sym", HIST_SYM},
+		{"syscall", HIST_SYSCALL}, {"sym-offset", HIST_SYM_OFFSET},
+		{"log2", HIST_LOG2},	   {"usecs", HIST_USECS},
+	};
+	const struct word percent = {m->at, 7}, graph = {m->at, 5};
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(modifiers) && !f->modifier; i++)
+		if (is(m, modifiers[i].name))
+			f->modifier = modifiers[i].modifier;
+	if (is(m, "execname") && f->from == HIST_PID)
 		f->modifier = HIST_EXECNAME;
-	else if ((is(&name, "buckets") || is(&name, "bucket")) && !is_val && rest.at &&
-		 !str_to_u64(rest.at, rest.n, &f->buckets) && f->buckets)
+	else if (is(m, "stacktrace") && f->from == HIST_STACK_FIELD)
+		f->modifier = HIST_STACKTRACE;
+	else if (take_buckets(f, m))
 		f->modifier = HIST_BUCKETS;
-	else
+	else if (m->n >= 7 && is(&percent, "percent") && is_val) /* the kernel compares so much */
+		f->modifier = HIST_PERCENT;
+	else if (m->n >= 5 && is(&graph, "graph") && is_val)
+		f->modifier = HIST_GRAPH;
+	if (!f->modifier)
 		return bad(l, "Invalid field modifier", m->at);
-	return hist_is_text(f) ? bad(l, "Invalid field modifier", m->at) : 0;
+	l->hist->in_usecs |= f->from == HIST_TIME && f->modifier == HIST_USECS;
+	return 0;
 }
 
 static int parse_field(struct line *l, struct hist_field *f, struct word text, int is_val)
@@ -125,10 +177,28 @@ static int parse_field(struct line *l, struct hist_field *f, struct word text, i
 	return err;
 }
 
+/* Its room in a row, and what the kernel counts for it. */
+static uint32_t key_room(struct hist_field *f)
+{
+	uint32_t size = f->size < HIST_MAX_STRING ? f->size : HIST_MAX_STRING;
+
+	if (hist_is_stack(f)) {
+		f->key_bytes = HIST_MAX_STACK * 8;
+		return f->key_bytes;
+	}
+	f->key_bytes = 8;
+	if (!hist_is_string(f))
+		return 8;
+	size = f->from == HIST_STATIC ? size : HIST_MAX_STRING;
+	f->key_bytes = (size + 8) & ~7u;
+	return (size + 7) & ~7u;
+}
+
 static int parse_keys(struct line *l, struct word list)
 {
 	struct hist *h = l->hist;
 	struct word one;
+	uint32_t bytes = 0;
 	int err;
 
 	while (next(&list, ',', &one)) {
@@ -139,17 +209,11 @@ static int parse_keys(struct line *l, struct word list)
 		err = parse_field(l, f, one, 0);
 		if (err)
 			return err;
-		if (f->from == HIST_HITCOUNT)
-			return bad(l, "Couldn't find field", one.at);
 		h->execname |= f->modifier == HIST_EXECNAME;
 		f->key_at = h->key_bytes;
-		if (!hist_is_text(f))
-			f->key_bytes = 8;
-		else if (f->from == HIST_STATIC)
-			f->key_bytes =
-				((f->size < HIST_MAX_STRING ? f->size : HIST_MAX_STRING) + 8) & ~7u;
-		else
-			f->key_bytes = HIST_MAX_STRING + 8;
+		bytes += key_room(f);
+		if (bytes > HIST_MAX_KEY)
+			return -EINVAL;
 		h->key_bytes += f->key_bytes;
 		h->nr_keys++;
 	}
@@ -160,20 +224,22 @@ static int parse_vals(struct line *l, struct word list)
 {
 	struct hist *h = l->hist;
 	struct word one;
-	int err;
+	int err, hitcounts = 0;
 
 	while (next(&list, ',', &one)) {
 		struct hist_field f = {0};
 
-		err = parse_field(l, &f, one, 1);
-		if (err)
-			return err;
-		if (hist_is_text(&f))
-			return bad(l, "Couldn't create histogram for field", one.at);
-		if (f.from == HIST_HITCOUNT && !f.modifier)
+		if (is(&one, "hitcount") && !hitcounts++)
 			continue;
 		if (h->nr_vals == HIST_MAX_VALS)
 			return -EINVAL;
+		err = parse_field(l, &f, one, 1);
+		if (err)
+			return err;
+		if (f.modifier == HIST_BUCKETS || f.modifier == HIST_LOG2 ||
+		    f.modifier == HIST_SYM || f.modifier == HIST_SYM_OFFSET ||
+		    f.modifier == HIST_SYSCALL || hist_is_stack(&f))
+			return bad(l, "Invalid field modifier", one.at);
 		h->vals[h->nr_vals++] = f;
 	}
 	return 0;
@@ -182,7 +248,9 @@ static int parse_vals(struct line *l, struct word list)
 static int is_modifier(const struct word *w)
 {
 	return is(w, "hex") || is(w, "log2") || is(w, "percent") || is(w, "graph") ||
-	       is(w, "execname") || (w->n > 8 && !memcmp(w->at, "buckets=", 8));
+	       is(w, "sym") || is(w, "sym-offset") || is(w, "syscall") || is(w, "usecs") ||
+	       is(w, "stacktrace") || is(w, "execname") ||
+	       (w->n > 8 && !memcmp(w->at, "buckets=", 8));
 }
 
 /* Behind keys and vals. */
@@ -231,11 +299,30 @@ static int parse_size(struct line *l, const struct word *value)
 	uint64_t v;
 	uint32_t size = HIST_MIN_SIZE;
 
-	if (str_to_u64(value->at, value->n, &v) || v < HIST_MIN_SIZE || v > HIST_MAX_SIZE)
+	/* as it is rounded up */
+	if (str_to_u64(value->at, value->n, &v) || v <= HIST_MIN_SIZE / 2 || v > HIST_MAX_SIZE)
 		return -EINVAL;
 	while (size < v)
 		size *= 2;
 	l->hist->size = size;
+	return 0;
+}
+
+/* What is too long for a clock's name is none, which is found out when it is set. */
+static void take_clock(struct line *l, const struct word *name)
+{
+	size_t n = sizeof(l->hist->clock) - 1;
+
+	memcpy(l->hist->clock, name->at, name->n < n ? name->n : n);
+	l->hist->clock_at = (uint32_t)(name->at - l->text);
+}
+
+static int take_name(struct line *l, const struct word *attribute, const struct word *name)
+{
+	if (name->n >= sizeof(l->hist->name))
+		return -EINVAL;
+	memcpy(l->hist->name, name->at, name->n);
+	l->hist->name_at = (uint32_t)(attribute->at - l->text);
 	return 0;
 }
 
@@ -269,8 +356,10 @@ static int parse_attribute(struct line *l, struct word text, struct word *keys, 
 		*sort = rest;
 	else if (is(&name, "size"))
 		return parse_size(l, &rest);
-	else if (is(&name, "name") && rest.n < sizeof(l->hist->name))
-		memcpy(l->hist->name, rest.at, rest.n);
+	else if (is(&name, "name"))
+		return take_name(l, &text, &rest);
+	else if (is(&name, "clock"))
+		take_clock(l, &rest);
 	else
 		return -EINVAL;
 	return 0;
@@ -289,14 +378,16 @@ static int parse(struct line *l, struct word text)
 		err = -EINVAL;
 	h->vals[0] = (struct hist_field){.from = HIST_HITCOUNT, .name = "hitcount"};
 	h->nr_vals = 1;
-	if (!err)
-		err = parse_keys(l, keys);
 	if (!err && vals.at)
 		err = parse_vals(l, vals);
+	if (!err && h->no_hitcount && h->nr_vals == 1) {
+		bad(l, "Non-hitcount value is required for 'nohitcount'", l->text);
+		err = -ENOENT;
+	}
+	if (!err)
+		err = parse_keys(l, keys);
 	if (!err && sort.at)
 		err = parse_sort(l, sort);
-	if (!err && h->no_hitcount && h->nr_vals == 1)
-		err = bad(l, "Non-hitcount value is required for 'nohitcount'", l->text);
 	if (!h->nr_sorts)
 		h->nr_sorts = 1; /* hitcount */
 	return err;
@@ -329,7 +420,8 @@ static int same_fields(const struct hist_field *a, const struct hist_field *b, u
 
 	for (i = 0; i < n; i++)
 		if (!str_equal(a[i].name, b[i].name) || a[i].modifier != b[i].modifier ||
-		    a[i].buckets != b[i].buckets)
+		    a[i].buckets != b[i].buckets || a[i].from != b[i].from ||
+		    a[i].size != b[i].size || a[i].is_signed != b[i].is_signed)
 			return 0;
 	return 1;
 }

@@ -10,20 +10,39 @@
 
 static const char *modifier_name(uint8_t modifier)
 {
-	static const char *const names[] = {"",		".hex",	    ".execname", ".log2",
-					    ".buckets", ".percent", ".graph"};
+	static const char *const names[] = {
+		[HIST_PLAIN] = "",
+		[HIST_HEX] = ".hex",
+		[HIST_EXECNAME] = ".execname",
+		[HIST_LOG2] = ".log2",
+		[HIST_BUCKETS] = ".buckets",
+		[HIST_PERCENT] = ".percent",
+		[HIST_GRAPH] = ".graph",
+		[HIST_SYM] = ".sym",
+		[HIST_SYM_OFFSET] = ".sym-offset",
+		[HIST_SYSCALL] = ".syscall",
+		[HIST_USECS] = ".usecs",
+		[HIST_STACKTRACE] = ".stacktrace",
+	};
 
 	return names[modifier];
 }
 
 static void put_field(const struct hist_field *f, struct seq_buf *s)
 {
-	seq_puts(s, f->name);
-	seq_puts(s, modifier_name(f->modifier));
+	seq_puts(s, f->from == HIST_CPU ? "common_cpu" : f->name);
+	seq_puts(s, f->from == HIST_STACK ? "" : modifier_name(f->modifier));
+	if (f->from == HIST_STACK_FIELD && !f->modifier)
+		seq_puts(s, ".stacktrace");
 	if (f->modifier == HIST_BUCKETS) {
 		seq_putc(s, '=');
 		seq_putu(s, f->buckets);
 	}
+}
+
+const char *hist_clock(const struct hist *h)
+{
+	return h->clock[0] ? h->clock : "global";
 }
 
 static void put_fields(const struct hist_field *f, uint32_t nr, struct seq_buf *s)
@@ -63,6 +82,10 @@ void hist_show_trigger(const struct hist *h, struct seq_buf *s)
 	}
 	seq_puts(s, ":size=");
 	seq_putu(s, h->size);
+	if (h->has_time) {
+		seq_puts(s, ":clock=");
+		seq_puts(s, hist_clock(h));
+	}
 	if (h->no_hitcount)
 		seq_puts(s, ":nohitcount");
 }
@@ -91,8 +114,10 @@ static void add_keys(struct describing *d, const struct hist *h)
 		const struct hist_field *f = &h->keys[i];
 		const struct area_hist_field field = {
 			.kind = AREA_HIST_KEY,
-			.type = hist_is_text(f) ? AREA_HIST_STRING : AREA_HIST_NUMBER,
-			.modifier = f->modifier,
+			.type = hist_is_string(f)  ? AREA_HIST_STRING
+				: hist_is_stack(f) ? AREA_HIST_STACK
+						   : AREA_HIST_NUMBER,
+			.modifier = f->modifier == HIST_STACKTRACE ? AREA_HIST_PLAIN : f->modifier,
 			.is_signed = f->is_signed,
 			.at = h->key_at + f->key_at,
 			.bytes = f->key_bytes,

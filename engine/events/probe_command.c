@@ -2,7 +2,7 @@
 /*
  * The commands of kprobe_events and uprobe_events. Grammar, names, errors and positions are the
  * kernel's (6.12, trace_kprobe and trace_uprobe). What ours cannot do is refused when it is asked
- * for: a place inside a function, one that no hook can patch. One of a file is looked for when its
+ * for, and vestige_status says why. One of a file is looked for when its
  * event is switched on, as the file may be loaded by then.
  *
  * Control context; no state. Tests: tests/engine/events/kprobe.
@@ -123,14 +123,16 @@ static int place_error(struct probe_definition *d, int err)
 		return bad(d, 0, "Invalid probed address or symbol");
 	if (err == -EADDRNOTAVAIL)
 		return probe_bad(d, 0, "The symbol is not unique", err);
-	if (d->is_return && (err == -EILSEQ || err == -EOPNOTSUPP))
+	if (d->is_return && err == -EILSEQ)
 		return bad(d, 0, "Retprobe address must be an function entry");
 	if (err == -EILSEQ)
 		return probe_bad(d, 0, "Probe point is not an instruction boundary", err);
-	if (err == -EOPNOTSUPP)
-		area_status("no probe inside a function, at its entry alone", d->place, 0);
-	if (err == -EINVAL)
-		area_status("no probe on a function that cannot be traced", d->place, 0);
+	if (!err && d->is_return && d->at.function == PROBE_NO_FUNCTION) {
+		d->at.why = "no return probe: calls of the function cannot be wrapped";
+		err = -EINVAL;
+	}
+	if (err == -EINVAL && d->at.why)
+		area_status(d->at.why, d->place, 0);
 	return err ? probe_bad(d, 0, "Failed to register probe event", err) : 0;
 }
 
@@ -197,7 +199,11 @@ static int read_symbol(struct probe_definition *d)
 	if (d->is_function && d->is_return)
 		seq_puts(&s, "%return");
 	d->place[s.len] = 0;
-	err = place_error(d, probe_place_symbol(text, plus, offset, &d->function));
+	err = probe_place_symbol(text, plus, offset, &d->at);
+	if (d->is_return && (!err || err == -EINVAL) && offset &&
+	    d->at.function == PROBE_NO_FUNCTION)
+		err = -EILSEQ;
+	err = place_error(d, err);
 	if (!err && d->maxactive && !d->is_return) {
 		d->word = 0;
 		err = bad(d, 1, "Maxactive is only for function exit");
@@ -215,9 +221,9 @@ static int read_address(struct probe_definition *d, uint64_t address)
 	seq_init(&s, d->place, sizeof(d->place) - 1);
 	put_hex(&s, address, 16);
 	d->place[s.len] = 0;
-	err = probe_place_address(address, &d->function);
+	err = place_error(d, probe_place_address(address, &d->at));
 	if (err || d->name[0])
-		return place_error(d, err);
+		return err;
 	seq_init(&s, d->name, sizeof(d->name) - 1);
 	seq_putc(&s, d->is_return ? 'r' : 'p');
 	seq_putc(&s, '_');
@@ -402,7 +408,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	d->class = class;
 	d->is_file = is_file;
 	d->is_function = class == &fprobe_class;
-	d->function = PROBE_NO_FUNCTION;
+	d->at.function = PROBE_NO_FUNCTION;
 	str_copy(d->group, sizeof(d->group), group);
 	err = read_kind(d, &colon);
 	if (!err && colon < c->bytes[0])

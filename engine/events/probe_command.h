@@ -16,7 +16,7 @@ struct probe_definition {
 	uint64_t maxactive;
 	uint64_t file_offset;
 	uint32_t path_bytes; /* of the place's word, when it is a file */
-	uint32_t function;
+	struct probe_target at;
 	char place[DYN_MAX_COMMAND + 32];
 };
 

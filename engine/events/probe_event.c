@@ -192,7 +192,7 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	p->path = d->is_file ? heap_copy(d->place, d->path_bytes) : NULL;
 	p->file_offset = d->file_offset;
 	p->maxactive = d->maxactive;
-	p->function = d->function;
+	p->at = d->at;
 	memcpy(p->args, args, nr * sizeof(*args));
 	if (p->place && (p->path || !d->is_file))
 		return p;

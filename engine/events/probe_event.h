@@ -10,6 +10,7 @@
 #ifndef VESTIGE_EVENTS_PROBE_EVENT_H
 #define VESTIGE_EVENTS_PROBE_EVENT_H
 
+#include "engine/core/text_probe.h"
 #include "engine/events/dynevent.h"
 #include "engine/events/event.h"
 #include "engine/events/fetch.h"
@@ -28,14 +29,22 @@ struct probe_event {
 
 #define PROBE_NO_FUNCTION UINT32_MAX
 
+/* Where a probe is: at the site of a function, or at any instruction. */
+struct probe_target {
+	uint32_t function; /* PROBE_NO_FUNCTION: at an instruction */
+	uint64_t address;
+	const char *why; /* it cannot be */
+};
+
 struct probe {
 	struct dyn_event dyn; /* first */
 	struct probe_event *event;
 	const char *place; /* as it is listed */
 	const char *path;  /* uprobes: the file; else NULL */
 	uint64_t file_offset;
-	uint64_t maxactive; /* as it was written; 0: it was not */
-	uint32_t function;  /* PROBE_NO_FUNCTION: none yet */
+	uint64_t maxactive;	/* as it was written; 0: it was not */
+	struct probe_target at; /* when it was armed last */
+	struct text_probe text; /* of one that is at no function's site */
 	uint32_t armed;
 	uint64_t nr_hits, nr_missed;
 	struct probe *next_at;	 /* armed, in the same chain */
@@ -48,25 +57,22 @@ extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class;
 void probe_events_profile(uint32_t kind, struct seq_buf *s);
 
 /*
- * probe_place() - the function that a probe names.
- * @text: @n bytes: `[MOD:]SYMBOL[+OFFSET]`, or a number: an address.
- * Return: 0 and *@id; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
- * beyond it; -EOPNOTSUPP: inside it; -EINVAL: it cannot be traced.
+ * probe_place_symbol() - where a probe is to be.
+ * @text: @n bytes: `[MOD:]SYMBOL`. @offset: from there. probe_place_address(): a number.
+ * Return: 0 and *@t; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
+ * beyond it, or amid an instruction; -EINVAL: no probe can be there, t->why says why.
  */
-int probe_place_symbol(const char *text, size_t n, uint64_t offset, uint32_t *id);
-int probe_place_address(uint64_t address, uint32_t *id);
+int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe_target *t);
+int probe_place_address(uint64_t address, struct probe_target *t);
 
 /* A place as it is listed, once more. Return: the same. */
-int probe_place_again(const char *place, uint32_t *id);
+int probe_place_again(const char *place, struct probe_target *t);
 
 /* The address of any symbol of the program. Return: 0 or -ENOENT. */
 int probe_symbol_address(const char *name, size_t n, uint64_t *address);
 
 /* Where offset @offset of the file is loaded. Return: 0; -ENOENT: it is not. */
 int probe_file_address(const char *path, uint64_t offset, uint64_t *address);
-
-/* Where the function begins. */
-uint64_t probe_function_address(uint32_t id);
 
 /* The event is on in a file (more), or no more: its probes come and go. Return: 0 or -errno. */
 int probe_event_arm(struct probe_event *e);

@@ -2,7 +2,7 @@
 /*
  * Dynamic probes that are on: which functions call us, and the records that their hits make. An entry
  * comes by one callback of core/ops.h for all probes, with the registers as the call left them; a
- * return by core/calls.h, as a wrapped call of the graph's. Both find the probes of a function in
+ * return by core/calls.h, as a wrapped call of the graph's; any other instruction by core/text_probe.h. The first two find the probes of a function in
  * chains that are changed under the tree's lock alone: what is taken out goes when nobody can be in
  * it any more, by ops_synchronize() in ops_unregister() and its like, or by ring_synchronize().
  *
@@ -53,7 +53,7 @@ static void fill(const struct probe *p, const struct fetch_regs *regs,
 		 const struct fetch_string *strings, uint64_t return_ip, uint8_t *record)
 {
 	const struct probe_event *pe = p->event;
-	uint64_t ip = probe_function_address(p->function);
+	uint64_t ip = p->at.address;
 	uint32_t i, at = pe->fixed_bytes;
 
 	memcpy(record + 8, &ip, 8);
@@ -108,11 +108,11 @@ static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
 	if (!area)
 		return;
 	for (p = load_acquire(&way->chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at)) {
-		if (p->function != id)
+		if (p->at.function != id)
 			continue;
 		if (frame) {
 			struct fetch_regs regs = {.r = &frame->r15,
-						  .ip = probe_function_address(id),
+						  .ip = p->at.address,
 						  .sp = (uint64_t)&frame->parent_ip};
 
 			hit(p, &regs, 0);
@@ -130,8 +130,24 @@ static void return_hit(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip)
 	if (!area)
 		return;
 	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
-		if (p->function == id)
+		if (p->at.function == id)
 			hit(p, &regs, ip);
+}
+
+static void text_hit(struct text_probe *t, const struct text_frame *frame)
+{
+	struct probe *p = (struct probe *)((char *)t - offsetof(struct probe, text));
+
+	if (!area)
+		return;
+	if (frame) {
+		struct fetch_regs regs = {
+			.r = &frame->r15, .ip = t->address, .sp = text_frame_sp(frame)};
+
+		hit(p, &regs, 0);
+	} else {
+		__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
+	}
 }
 
 static int update_entries(void)
@@ -163,8 +179,8 @@ static int others_there(const struct way *way, const struct probe *p)
 {
 	const struct probe *q;
 
-	for (q = way->chains[p->function % NR_CHAINS]; q; q = q->next_at)
-		if (q != p && q->function == p->function)
+	for (q = way->chains[p->at.function % NR_CHAINS]; q; q = q->next_at)
+		if (q != p && q->at.function == p->at.function)
 			return 1;
 	return 0;
 }
@@ -172,7 +188,7 @@ static int others_there(const struct way *way, const struct probe *p)
 /* Taken out of its chain; whoever is at it finds its way on. */
 static int disarm(struct way *way, struct probe *p)
 {
-	struct probe **at = &way->chains[p->function % NR_CHAINS];
+	struct probe **at = &way->chains[p->at.function % NR_CHAINS];
 	int err;
 
 	while (*at && *at != p)
@@ -181,7 +197,7 @@ static int disarm(struct way *way, struct probe *p)
 		store_release(at, p->next_at);
 	p->armed = 0;
 	if (!others_there(way, p))
-		function_set_put(&way->set, p->function, 0);
+		function_set_put(&way->set, p->at.function, 0);
 	err = update(p);
 	if (p->event->is_return)
 		err = ring_synchronize();
@@ -189,24 +205,52 @@ static int disarm(struct way *way, struct probe *p)
 }
 
 /* What was named may have been loaded since, or loaded anew. */
-static int find_function(struct probe *p)
+static int find_target(struct probe *p)
 {
 	uint64_t address;
 	int err;
 
+	p->at.why = "no probe there: nothing of that name is loaded";
 	if (p->path) {
 		err = probe_file_address(p->path, p->file_offset, &address);
 		if (!err)
-			err = probe_place_address(address, &p->function);
+			err = probe_place_address(address, &p->at);
 	} else {
-		err = probe_place_again(p->place, &p->function);
+		err = probe_place_again(p->place, &p->at);
 	}
+	if (!err && p->event->is_return && p->at.function == PROBE_NO_FUNCTION) {
+		p->at.why = "no return probe: calls of the function cannot be wrapped";
+		err = -EINVAL;
+	}
+	if (err == -EILSEQ)
+		p->at.why = "no probe amid an instruction";
 	if (err)
-		area_status(
-			"no probe there: nothing of that name is loaded, or it is no function's "
-			"entry that can be traced",
-			p->place, 0);
+		area_status(p->at.why, p->place, 0);
 	return err ? -EINVAL : 0;
+}
+
+static int arm_text(struct probe *p)
+{
+	const char *why;
+	int err;
+
+	p->text.address = p->at.address;
+	p->text.hit = text_hit;
+	err = text_probe_on(&p->text, &why);
+	if (err)
+		area_status(why, p->place, err);
+	p->armed = !err;
+	return err ? -EINVAL : 0;
+}
+
+static int disarm_text(struct probe *p)
+{
+	int err = text_probe_off(&p->text);
+
+	p->armed = 0;
+	if (err == -EBUSY)
+		area_status("a probe's place is not as we left it, and stays", p->place, err);
+	return err == -EBUSY ? 0 : err;
 }
 
 int probe_arm(struct probe *p, int on)
@@ -216,18 +260,20 @@ int probe_arm(struct probe *p, int on)
 	int err;
 
 	if (!on)
-		return disarm(way, p);
-	err = find_function(p);
+		return p->at.function == PROBE_NO_FUNCTION ? disarm_text(p) : disarm(way, p);
+	err = find_target(p);
+	if (!err && p->at.function == PROBE_NO_FUNCTION)
+		return arm_text(p);
 	if (!err)
-		err = function_set_put(&way->set, p->function, 1);
+		err = function_set_put(&way->set, p->at.function, 1);
 	if (err)
 		return err;
-	at = &way->chains[p->function % NR_CHAINS];
+	at = &way->chains[p->at.function % NR_CHAINS];
 	p->next_at = *at;
 	store_release(at, p);
 	p->armed = 1;
 	err = update(p);
-	if (!err && p->event->is_return && !(ops_next(p->function) & ~OPS_RECORD)) {
+	if (!err && p->event->is_return && !(ops_next(p->at.function) & ~OPS_RECORD)) {
 		area_status("no return probe: calls of the function cannot be wrapped", p->place,
 			    0);
 		err = -EINVAL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where dynamic probes are: names, addresses and offsets of files to functions of the registry.
+ * Where dynamic probes are: names, addresses and offsets of files to functions of the registry, or to
+ * instructions.
  * Symbols are looked up in the objects' files, in the loader's order: the first object that has the
  * name means it, as for the program's own calls. Control context; no state.
  * Tests: tests/engine/events/kprobe.
@@ -57,28 +58,60 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 	return 0;
 }
 
-/* The function of @o at @value, or of which that is the inside. */
-static int function_in(const struct object *o, uint64_t value, uint64_t offset, uint32_t *id)
+/* Any instruction; @start: of its function. */
+static int at_instruction(const struct object *o, uint64_t start, struct probe_target *t)
 {
-	const struct area_object *row = object_row(o);
-	const struct area_function *f;
-	uint32_t next;
+	uint64_t row_start, end;
 
-	*id = function_at(o, value);
-	if (*id == UINT32_MAX)
+	/* a symbol's beginning is as good, and assembler's functions have no rows */
+	if (text_function_start(o, t->address, &row_start, &end) || row_start < start)
+		row_start = start;
+	if (!row_start) {
+		t->why = "no probe: it is not known where its function begins";
 		return -EINVAL;
-	f = area_function(*id);
-	if ((f->how != AREA_BY_NOPS && f->how != AREA_BY_FENTRY) || f->flags & AREA_FUNCTION_KEPT)
-		return -EINVAL;
-	/* behind endbr64 there is the same moment */
-	if (!offset || offset == f->site)
-		return 0;
-	next = *id + 1 < row->first_function + row->nr_functions ? area_function(*id + 1)->offset
-								 : UINT32_MAX;
-	return offset >= next - f->offset ? -EILSEQ : -EOPNOTSUPP;
+	}
+	t->function = PROBE_NO_FUNCTION;
+	return text_probe_check(o, row_start, t->address, &t->why);
 }
 
-int probe_place_symbol(const char *text, size_t n, uint64_t offset, uint32_t *id)
+/* Where the function that begins at @start ends, at the latest. */
+static uint64_t end_of(const struct object *o, uint64_t start)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t id = function_at(o, start - row->bias);
+	uint64_t first, end;
+
+	if (text_function_start(o, start, &first, &end))
+		end = row->hi;
+	if (id != UINT32_MAX && id + 1 < row->first_function + row->nr_functions &&
+	    row->bias + area_function(id + 1)->offset < end)
+		end = row->bias + area_function(id + 1)->offset;
+	return end;
+}
+
+/* @start: the function's symbol; 0: there is none. */
+static int place_in(const struct object *o, uint64_t start, struct probe_target *t)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t id = function_at(o, (start ? start : t->address) - row->bias);
+	const struct area_function *f = id == UINT32_MAX ? NULL : area_function(id);
+	uint64_t offset = start ? t->address - start : 0;
+
+	t->why = NULL;
+	/* behind endbr64 there is the same moment */
+	if (f && (!offset || offset == f->site) &&
+	    (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY) &&
+	    !(f->flags & AREA_FUNCTION_KEPT)) {
+		t->function = id;
+		t->address -= offset;
+		return 0;
+	}
+	if (start && t->address >= end_of(o, start))
+		return -EILSEQ;
+	return at_instruction(o, start, t);
+}
+
+int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe_target *t)
 {
 	struct lookup l = {.name = text, .n = n};
 	const char *module = NULL;
@@ -100,7 +133,9 @@ int probe_place_symbol(const char *text, size_t n, uint64_t offset, uint32_t *id
 		return -ENOENT;
 	if (found > 1)
 		return -EADDRNOTAVAIL;
-	return function_in(o, l.value, offset, id);
+	l.value += object_row(o)->bias;
+	t->address = l.value + offset;
+	return place_in(o, l.value, t);
 }
 
 static const struct object *object_of(uint64_t address)
@@ -116,26 +151,28 @@ static const struct object *object_of(uint64_t address)
 	return NULL;
 }
 
-int probe_place_address(uint64_t address, uint32_t *id)
+int probe_place_address(uint64_t address, struct probe_target *t)
 {
 	const struct object *o = object_of(address);
 
-	return o ? function_in(o, address - object_row(o)->bias, 0, id) : -EINVAL;
+	t->address = address;
+	t->why = "no probe outside of the program's code";
+	return o ? place_in(o, 0, t) : -EINVAL;
 }
 
-int probe_place_again(const char *place, uint32_t *id)
+int probe_place_again(const char *place, struct probe_target *t)
 {
 	size_t n = strlen(place), i;
 	uint64_t value;
 
 	if (!str_to_u64(place, n, &value))
-		return probe_place_address(value, id);
+		return probe_place_address(value, t);
 	for (i = 0; i < n && place[i] != '+' && place[i] != '%'; i++)
 		;
 	value = 0;
 	if (i < n && place[i] == '+' && str_to_u64(place + i + 1, n - i - 1, &value))
 		return -EINVAL;
-	return probe_place_symbol(place, i, value, id);
+	return probe_place_symbol(place, i, value, t);
 }
 
 int probe_symbol_address(const char *name, size_t n, uint64_t *address)
@@ -189,11 +226,4 @@ int probe_file_address(const char *path, uint64_t offset, uint64_t *address)
 		}
 	}
 	return -ENOENT;
-}
-
-uint64_t probe_function_address(uint32_t id)
-{
-	const struct area_function *f = area_function(id);
-
-	return area_object(f->object)->bias + f->offset;
 }

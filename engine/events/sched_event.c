@@ -14,6 +14,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/thread.h"
 #include "engine/events/own_event.h"
+#include "engine/events/sched_calls.h"
 #include "engine/events/sched_task.h"
 #include "engine/ring/ring.h"
 
@@ -62,9 +63,12 @@ static const struct vestige_event_field exec_fields[] = {
 	OWN_FIELDS_END,
 };
 
-static int watch_threads(struct own_event *e, int on);
+static int watch(struct own_event *e, int on);
+static int watch_waits(struct own_event *e, int on);
 
-enum { PROCESS_FORK, PROCESS_EXEC, PROCESS_EXIT };
+enum { PROCESS_FORK, PROCESS_EXEC, PROCESS_EXIT, PROCESS_WAIT };
+
+#define PROCESS_PRINT "\"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio"
 
 static struct own_event rows[] = {
 	[PROCESS_FORK] = {.system = "sched",
@@ -73,7 +77,7 @@ static struct own_event rows[] = {
 			  .print_fmt = "\"comm=%s pid=%d child_comm=%s child_pid=%d\", "
 				       "REC->parent_comm, REC->parent_pid, REC->child_comm, "
 				       "REC->child_pid",
-			  .enable = watch_threads},
+			  .enable = watch},
 	[PROCESS_EXEC] = {.system = "sched",
 			  .name = "sched_process_exec",
 			  .fields = exec_fields,
@@ -82,14 +86,19 @@ static struct own_event rows[] = {
 	[PROCESS_EXIT] = {.system = "sched",
 			  .name = "sched_process_exit",
 			  .fields = process_fields,
-			  .print_fmt = "\"comm=%s pid=%d prio=%d\", REC->comm, REC->pid, REC->prio",
-			  .enable = watch_threads},
+			  .print_fmt = PROCESS_PRINT,
+			  .enable = watch},
+	[PROCESS_WAIT] = {.system = "sched",
+			  .name = "sched_process_wait",
+			  .fields = process_fields,
+			  .print_fmt = PROCESS_PRINT,
+			  .enable = watch_waits},
 };
 
 /* A thread that ends at exit() may have come through its destructors before. */
 static __thread int told_exit __attribute__((tls_model("initial-exec")));
 
-static void process_fork(int child)
+void sched_event_fork(int child)
 {
 	struct fork_record rec = {.parent_pid = sys_gettid(), .child_pid = child};
 
@@ -104,20 +113,37 @@ void sched_event_exit(void)
 
 	if (!own_event_is_on(&rows[PROCESS_EXIT]) || told_exit)
 		return;
-	told_exit = 1;
+	/* a child of vfork() ends for itself, with our memory */
+	told_exit = rec.pid == ring_thread_id();
 	sys_get_comm(rec.comm);
 	rec.prio = sched_task_prio(0);
 	own_event_write(&rows[PROCESS_EXIT], &rec, sizeof(rec));
 }
 
+void sched_event_wait(int pid)
+{
+	struct process_record rec = {.pid = pid, .prio = sched_task_prio(0)};
+
+	sys_get_comm(rec.comm);
+	own_event_write(&rows[PROCESS_WAIT], &rec, sizeof(rec));
+}
+
 /* @e is about to change: what it will want counts, of the other what it wants. */
-static int watch_threads(struct own_event *e, int on)
+static int watch(struct own_event *e, int on)
 {
 	int fork = e == &rows[PROCESS_FORK] ? on : own_event_is_on(&rows[PROCESS_FORK]);
 	int exit = e == &rows[PROCESS_EXIT] ? on : own_event_is_on(&rows[PROCESS_EXIT]);
+	int err = e == &rows[PROCESS_FORK] ? sched_calls_fork(on) : sched_calls_exit(on);
 
-	threads_watch(fork ? process_fork : NULL, exit ? sched_event_exit : NULL);
-	return 0;
+	if (!err)
+		threads_watch(fork ? sched_event_fork : NULL, exit ? sched_event_exit : NULL);
+	return err;
+}
+
+static int watch_waits(struct own_event *e, int on)
+{
+	(void)e;
+	return sched_calls_wait(on);
 }
 
 void sched_event_exec(void)

@@ -9,7 +9,11 @@ int sched_events_start(void);
 /* This program was just executed: a record of it, if one is wanted from the beginning. */
 void sched_event_exec(void);
 
-/* The calling thread ends, with the process. */
+/* The calling thread ends. Any context. */
 void sched_event_exit(void);
+
+/* It has made the thread or process @child; it begins to wait for the process @pid, 0: any. Any context. */
+void sched_event_fork(int child);
+void sched_event_wait(int pid);
 
 #endif

@@ -399,7 +399,7 @@ static int change_hist(struct hist *h, enum hist_wish wish)
 }
 
 static int add_hist(struct event_file *f, struct hist *h, enum hist_wish wish, const struct line *l,
-		    struct trigger_error *error)
+		    const char *text, size_t n, struct trigger_error *error)
 {
 	struct event_trigger *t = heap_alloc(sizeof(*t));
 	int err;
@@ -414,6 +414,11 @@ static int add_hist(struct event_file *f, struct hist *h, enum hist_wish wish, c
 	t->hist = h;
 	hist_pause(h, wish == HIST_PAUSE);
 	err = set_filter(t, l, error);
+	if (!err) {
+		err = hist_use_clock(h, f->tr, &error->error);
+		if (err)
+			hist_error(error, f, text, n);
+	}
 	if (!err)
 		err = hist_start(h, f, t->filter ? filter_text(t->filter) : NULL);
 	if (!err)
@@ -434,13 +439,19 @@ static int store_hist(struct event_file *f, const char *text, size_t n, int remo
 	int err;
 
 	err = hist_parse(f->event, text, bytes, &h, &wish, &error->error);
+	if (err && error->error.text)
+		hist_error(error, f, text, bytes);
 	if (err)
-		return err == -EINVAL && error->error.text ? hist_error(error, f, text, bytes)
-							   : err;
+		return err;
 	err = parse_if(&l, text + bytes, n - bytes);
 	at = err ? NULL : find_hist(f, h, &l);
+	if (!err && !at && !remove) {
+		err = hist_join(h, f->tr, &error->error);
+		if (err)
+			hist_error(error, f, text, bytes);
+	}
 	if (!err && !at && !remove && (wish == HIST_MAKE || wish == HIST_PAUSE))
-		return add_hist(f, h, wish, &l, error);
+		return add_hist(f, h, wish, &l, text, bytes, error);
 	hist_free(h);
 	if (err)
 		return err;

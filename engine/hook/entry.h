@@ -56,6 +56,8 @@ void graph_exit_off(void);
 
 /* For functions with callbacks (core/ops.h); ops_entry_start() before the first of them. */
 void hook_ops(void);
+/* For probes at any instruction (core/text_probe.h): of text_island.c. */
+void hook_text(void);
 /* For functions that instances want (core/calls.h), and no callback. */
 void hook_calls(void);
 void ops_entry_start(void);

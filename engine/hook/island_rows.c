@@ -40,6 +40,7 @@ _Static_assert(sizeof(struct rows) <= ISLAND_ROWS_BYTES, "the rows fit");
 
 static struct list_entry {
 	uint64_t lo, hi;
+	const void *rows;
 } list[OBJECT_MAX];
 static uint32_t nr_list;
 
@@ -54,7 +55,7 @@ static const void *find(uint64_t pc, uint64_t *lo, uint64_t *hi)
 			continue;
 		*lo = start;
 		*hi = list[i].hi;
-		return (const void *)*hi;
+		return list[i].rows;
 	}
 	return NULL;
 }
@@ -91,7 +92,7 @@ static void write_rows(struct rows *r, const uint8_t *islands, size_t bytes)
 	r->fde.start = from(&r->fde.start, islands);
 }
 
-void island_rows_make(uint8_t *islands, size_t bytes)
+void island_rows_add(uint64_t lo, uint64_t hi, const void *rows)
 {
 	uint32_t i;
 
@@ -99,12 +100,18 @@ void island_rows_make(uint8_t *islands, size_t bytes)
 		;
 	if (i >= OBJECT_MAX)
 		return;
-	write_rows((struct rows *)(islands + bytes), islands, bytes);
-	list[i].hi = (uint64_t)islands + bytes;
-	store_release(&list[i].lo, (uint64_t)islands);
+	list[i].hi = hi;
+	list[i].rows = rows;
+	store_release(&list[i].lo, lo);
 	if (i == nr_list)
 		store_release(&nr_list, i + 1);
 	libc_find_rows(find);
+}
+
+void island_rows_make(uint8_t *islands, size_t bytes)
+{
+	write_rows((struct rows *)(islands + bytes), islands, bytes);
+	island_rows_add((uint64_t)islands, (uint64_t)islands + bytes, islands + bytes);
 }
 
 void island_rows_forget(const uint8_t *islands)

@@ -18,6 +18,9 @@
  */
 void island_rows_make(uint8_t *islands, size_t bytes);
 
+/* Rows that are there already, as a PT_GNU_EH_FRAME segment has them, for @lo .. @hi. Also the tree's lock. */
+void island_rows_add(uint64_t lo, uint64_t hi, const void *rows);
+
 /* They are going to be unmapped. The same contexts. */
 void island_rows_forget(const uint8_t *islands);
 

@@ -28,6 +28,7 @@
 #include "engine/hook/callee.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/sites.h"
+#include "engine/hook/text_island.h"
 
 /* One executable segment while it is scanned: one byte an address, with enum area_function_flag. */
 struct segment {
@@ -396,6 +397,12 @@ static int patchable_scan(struct object *o)
 	return err;
 }
 
+static void forget_text(struct object *o)
+{
+	text_places_forget(o);
+	sites_forget(o);
+}
+
 static const struct hook patchable_hook = {
 	.name = "sites",
 	.scan = patchable_scan,
@@ -403,11 +410,12 @@ static const struct hook patchable_hook = {
 	.prepare = graph_prepare,
 	.finish = graph_finish,
 	.settle = graph_settle,
-	.forget = sites_forget,
+	.forget = forget_text,
 };
 
 void patchable_register(void)
 {
 	callees_start();
+	text_places_register();
 	hook_register(&patchable_hook);
 }

@@ -9,30 +9,6 @@
 #include <vestige/tracepoint.h>
 
 /* clang-format off */
-TRACE_EVENT(kmalloc,
-	TP_PROTO(unsigned long call_site, const void *ptr, unsigned long bytes),
-	TP_ARGS(call_site, ptr, bytes),
-	TP_STRUCT__entry(
-		__field(unsigned long, call_site)
-		__field(const void *, ptr)
-		__field(unsigned long, bytes_req)
-		__field(unsigned long, bytes_alloc)
-		__field(unsigned long, gfp_flags)
-		__field(int, node)
-	),
-	TP_fast_assign(
-		__entry->call_site = call_site;
-		__entry->ptr = ptr;
-		__entry->bytes_req = bytes;
-		__entry->bytes_alloc = (bytes + 15) & ~15ul;
-		__entry->gfp_flags = 0xcc0;
-		__entry->node = -1;
-	),
-	TP_printk("call_site=%pS ptr=%p bytes_req=%lu bytes_alloc=%lu node=%d",
-		  (void *)__entry->call_site, __entry->ptr, __entry->bytes_req,
-		  __entry->bytes_alloc, __entry->node)
-);
-
 TRACE_EVENT(kmem_cache_free,
 	TP_PROTO(unsigned long call_site, const void *ptr, const char *name),
 	TP_ARGS(call_site, ptr, name),

@@ -77,6 +77,8 @@ CALLS(kernel_clone, copy_process())
 CALLS(do_execve, vfs_read())
 CALLS(do_exit, schedule())
 
+static __thread void *volatile kept;
+
 static void events(int cpu, const void *set)
 {
 	unsigned long site = (unsigned long)&copy_process + 4;
@@ -88,7 +90,8 @@ static void events(int cpu, const void *set)
 	trace_sched_stat_runtime("standin", pid, 1000);
 	trace_timer_cancel(set);
 	trace_sys_enter_openat(-100, "/etc/passwd", 0);
-	trace_kmalloc(site, set, 20);
+	kept = malloc(20);
+	free(kept);
 	trace_kmem_cache_free(site, set, "names_cache");
 	trace_sys_exit_openat(3);
 	trace_sys_exit(257, 3);

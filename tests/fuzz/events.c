@@ -9,10 +9,13 @@
 
 #include <string.h>
 
+#include "engine/core/clock.h"
 #include "engine/core/heap.h"
+#include "engine/core/stack.h"
 #include "engine/events/filter.h"
 #include "engine/events/hist.h"
 #include "engine/events/hist_room.h"
+#include "engine/ring/foreign.h"
 
 #define MAX_TEXT 2048
 
@@ -100,6 +103,42 @@ char *heap_copy(const char *s, size_t n)
 
 	memcpy(copy, s, n);
 	return copy;
+}
+
+struct event_file *event_file_find(const struct event *e, const struct trace_array *tr)
+{
+	(void)e;
+	(void)tr;
+	return NULL;
+}
+
+int stack_start(void)
+{
+	return 0;
+}
+
+uint32_t stack_save(uint64_t *to, uint32_t room)
+{
+	for (uint32_t i = 0; i < room; i++)
+		to[i] = 0x1000 + i;
+	return room;
+}
+
+__thread const struct ring_as *ring_as;
+
+uint64_t clock_unit_ns(void)
+{
+	return UINT64_C(1) << 32;
+}
+
+uint64_t ring_clock(void)
+{
+	return 1;
+}
+
+uint64_t ring_clock_mono(void)
+{
+	return 1;
 }
 
 int ring_synchronize(void)
@@ -195,7 +234,10 @@ static void run_filter(const char *text, size_t n)
 static void run_hist(const char *text, size_t n)
 {
 	static char shown[4096];
-	const struct event_file file = {.event = (struct event *)(uintptr_t)&event};
+	static struct area_buffer buffer;
+	static struct ring ring = {.buffer = &buffer};
+	static struct trace_array tr = {.ring = &ring};
+	const struct event_file file = {.event = (struct event *)(uintptr_t)&event, .tr = &tr};
 	struct hist *hist, *again;
 	struct parse_error error;
 	enum hist_wish wish;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/text/syscall_names.h"
+
 #define BAR_COLUMNS 20u
 
 /* The total and the greatest of each value. */
@@ -21,6 +23,16 @@ bool histogram_has_addresses(const struct histogram *h)
 		    h->fields[i].modifier == AREA_HIST_SYM_OFFSET)
 			return true;
 	return false;
+}
+
+static const char *syscall_name(uint64_t nr, char *buf, size_t bytes)
+{
+	const char *name = syscall_names_find(nr);
+
+	if (!name)
+		return "unknown_syscall";
+	snprintf(buf, bytes, "sys_%s", name);
+	return buf;
 }
 
 static const char *name_of(const struct histogram_names *names, uint64_t addr, bool offset,
@@ -58,7 +70,7 @@ static bool put_key(const struct histogram *h, uint32_t field, const uint8_t *ro
 {
 	const struct area_hist_field *f = &h->fields[field];
 	const char *name = h->names[field];
-	uint64_t v = f->type == AREA_HIST_NUMBER ? histogram_number(h, field, row) : 0;
+	uint64_t v = f->bytes >= sizeof(v) ? histogram_number(h, field, row) : 0;
 	char buf[512];
 
 	if (f->type == AREA_HIST_STACK) {
@@ -66,10 +78,6 @@ static bool put_key(const struct histogram *h, uint32_t field, const uint8_t *ro
 		return true;
 	}
 	out_printf(o, "%s: ", name);
-	if (f->type == AREA_HIST_STRING) {
-		out_printf(o, "%-50.*s", (int)f->bytes, (const char *)row + f->at);
-		return false;
-	}
 	switch (f->modifier) {
 	case AREA_HIST_HEX:
 		out_printf(o, "%" PRIx64, v);
@@ -89,8 +97,14 @@ static bool put_key(const struct histogram *h, uint32_t field, const uint8_t *ro
 	case AREA_HIST_BUCKETS:
 		out_printf(o, "~ %" PRIu64 "-%" PRIu64, v, v + f->param - 1);
 		break;
+	case AREA_HIST_SYSCALL:
+		out_printf(o, "%-30s[%3" PRIu64 "]", syscall_name(v, buf, sizeof(buf)), v);
+		break;
 	default:
-		out_printf(o, "%10" PRIu64, v);
+		if (f->type == AREA_HIST_STRING)
+			out_printf(o, "%-50.*s", (int)f->bytes, (const char *)row + f->at);
+		else
+			out_printf(o, "%10" PRIu64, v);
 		break;
 	}
 	return false;

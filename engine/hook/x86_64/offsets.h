@@ -25,6 +25,11 @@
 
 #define OPS_FRAME_IP 120
 
+/* In a struct text_frame; where an island returns to, and from there its place (text_island.c). */
+#define TEXT_FRAME_BACK 128
+#define TEXT_BACK	11
+#define TEXT_PLACE	56
+
 #define RSEQ_CPU_ID 4
 #define RSEQ_CS	    8
 #define RSEQ_SIG    0x53053053

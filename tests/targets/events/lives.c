@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Makes threads and processes, and says which: `PARENT CHILD` ids on a line each. A line of input is
- * `threads N`, `detached N`; ended by `done COUNT`.
+ * `threads N`, `detached N`, `processes N`; ended by `done COUNT`.
  */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <spawn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 
@@ -71,6 +74,44 @@ static void detach(int n)
 	}
 }
 
+/* Each by another of libc's functions; in a function of its own, as vfork() returns twice. */
+static __attribute__((noinline)) pid_t make(int how)
+{
+	char *const argv[] = {(char *)"true", NULL};
+	char *envp[] = {NULL};
+	pid_t pid = -1;
+
+	if (how == 0) {
+		pid = fork();
+		if (!pid)
+			_exit(1);
+	} else if (how == 1) {
+		pid = vfork();
+		if (!pid)
+			_exit(1);
+	} else if (how == 2) {
+		pid = vfork();
+		if (!pid) {
+			execve("/bin/true", argv, envp);
+			_exit(1);
+		}
+	} else {
+		posix_spawn(&pid, "/bin/true", NULL, NULL, argv, envp);
+	}
+	return pid;
+}
+
+static void processes(int n)
+{
+	for (int i = 0; i < n; i++) {
+		pid_t pid = make(i % 4);
+
+		say(pid);
+		if (pid < 0 || (i % 2 ? waitpid(pid, NULL, 0) != pid : wait(NULL) != pid))
+			abort();
+	}
+}
+
 int main(void)
 {
 	char line[64], what[16];
@@ -83,6 +124,8 @@ int main(void)
 			threads(n);
 		else if (!strcmp(what, "detached"))
 			detach(n);
+		else if (!strcmp(what, "processes"))
+			processes(n);
 		printf("done %d\n", n);
 		fflush(stdout);
 	}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of the engine at any instruction of the program, with the registers as they are there: what
+ * dynamic probes inside functions and markers are made of. Whoever wants one has a struct text_probe in a
+ * structure of its own. All but hits under the tree's lock.
+ */
+#ifndef VESTIGE_CORE_TEXT_PROBE_H
+#define VESTIGE_CORE_TEXT_PROBE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/core/object.h"
+
+/* What hook/<cpu>/text_entry.S has saved. */
+struct text_frame {
+	uint64_t flags;
+	uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	uint64_t back; /* into the island */
+};
+
+/* Bytes between the frame and the stack as the program has it: below its stack pointer is its own. */
+#define TEXT_RED_ZONE 128u
+
+static inline uint64_t text_frame_sp(const struct text_frame *f)
+{
+	return (uint64_t)(f + 1) + TEXT_RED_ZONE;
+}
+
+struct text_place;
+
+struct text_probe {
+	uint64_t address;
+	/*
+	 * Any context. @frame: NULL: the place was passed inside another callback: it is to be
+	 * counted, and no more.
+	 */
+	void (*hit)(struct text_probe *p, const struct text_frame *frame);
+	struct text_place *place; /* NULL: it is off, or its object is gone */
+	struct text_probe *next;  /* at the same place */
+};
+
+/* An instruction that leads to us while it has probes. It stays for good, with its island. */
+struct text_place {
+	struct text_place *next;
+	struct text_probe *probes;
+	uint64_t address;
+	uint64_t island;  /* 0: none yet */
+	uint64_t landing; /* where the jump leads; the island itself, or a jump to it */
+	uint8_t armed, gone;
+	uint8_t bytes;	 /* of the instruction */
+	uint8_t written; /* of them, those that the jump changes */
+	uint8_t pinned;	 /* bytes that must stay as they are while it is armed */
+	uint8_t saved[16], patched[16];
+};
+
+/*
+ * text_probe_check() - whether a probe can be there.
+ * @o: the object. @start: where the function begins, from which instructions are counted.
+ * Return: 0; -EILSEQ: it is inside an instruction; -EINVAL: it cannot be, *@why says why.
+ */
+int text_probe_check(const struct object *o, uint64_t start, uint64_t address, const char **why);
+
+/* Return: 0; -errno, and *@why. */
+int text_probe_on(struct text_probe *p, const char **why);
+
+/*
+ * The probe is called no more, and nobody is in it. Return: 0; -EDEADLK: the caller may be in it;
+ * -EBUSY: the place is not as we left it, and stays.
+ */
+int text_probe_off(struct text_probe *p);
+
+/* Bytes of text that somebody else changes: whether there are some in @lo .. @hi. */
+typedef int text_claim(uint64_t lo, uint64_t hi);
+void text_probe_claim(text_claim *claim);
+int text_is_claimed(uint64_t lo, uint64_t hi);
+
+/* What the hook does. */
+struct text_probe_hook {
+	int (*check)(const struct object *o, uint64_t start, uint64_t address, const char **why);
+	int (*get)(uint64_t address, struct text_place **place, const char **why);
+	int (*arm)(struct text_place *place, const char **why);
+	int (*disarm)(struct text_place *place);
+};
+void text_probe_register(const struct text_probe_hook *hook);
+
+/* Called by the entry point. Any context. */
+void text_probe_hit(const struct text_frame *frame, struct text_place *place);
+
+/* The place's object is gone: its probes are off. */
+void text_place_gone(struct text_place *place);
+
+/*
+ * text_function_start() - where the function begins that has @address, as the rows for unwinders tell;
+ * *@end: where the next one does. Return: 0, or -ENOENT: no row is known.
+ */
+int text_function_start(const struct object *o, uint64_t address, uint64_t *start, uint64_t *end);
+
+#endif

@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Probes at any instruction (core/text_probe.h). A `jmp rel32` takes the place of the instruction, and of
+ * nothing else: where that is shorter than the jump, the rest of the displacement is what stands in the
+ * next instructions, and the island is put where the jump then leads (text_island.c). So no other
+ * instruction changes, and it does not matter which threads, signal frames or branches are about to
+ * run those; nobody is ever within the one that changes.
+ *
+ * The jump's first bytes are stored at once where they lie in an aligned word; else the first two make a
+ * jump to itself, in which threads that come by stay while the others are written. Where the first
+ * two straddle a cache line one byte is written. What cannot be done is refused with a reason.
+ *
+ * Islands stay for good, with their places: a thread may be in one, beneath a signal handler, for as
+ * long as it likes. A place whose text is the same is used again.
+ *
+ * Text that somebody else changes (function sites, places of tracepoints, other probes) is not relied
+ * on. Under the tree's lock, with all signals blocked while text is not whole. fork: the child has the
+ * same text and islands. Tests: tests/engine/events/inner.
+ */
+#include <errno.h>
+
+#include "arch_patch.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/core/function.h"
+#include "engine/core/heap.h"
+#include "engine/core/libc.h"
+#include "engine/core/text_patch.h"
+#include "engine/hook/island_rows.h"
+#include "engine/hook/text_island.h"
+#include "engine/hook/text_room.h"
+
+#define NR_CHAINS 256u
+#define REACH	  UINT64_C(0x7fff0000)
+
+static struct text_place *places[NR_CHAINS];
+
+static struct text_place **chain_of(uint64_t address)
+{
+	return &places[(address ^ address >> 8) % NR_CHAINS];
+}
+
+/* The executable segment that has @address; what may be read behind it. */
+static int segment_of(const struct object *o, uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+	uint64_t bias = object_row(o)->bias;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *ph = &o->phdr[i];
+
+		if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X) || !(ph->p_flags & PF_R))
+			continue;
+		*lo = bias + ph->p_vaddr;
+		*hi = *lo + ph->p_filesz;
+		if (address >= *lo && address < *hi)
+			return 0;
+	}
+	return -EINVAL;
+}
+
+static const struct object *object_of(uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+
+		if (o->loaded && !segment_of(o, address, lo, hi))
+			return o;
+	}
+	return NULL;
+}
+
+/* The text as it is without our jumps: an instruction of another place may begin within. */
+static void read_text(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
+{
+	const struct text_place *p;
+	uint64_t a;
+	size_t k;
+
+	memset(out, 0, n);
+	memcpy(out, (const void *)address, hi - address < n ? hi - address : n);
+	for (a = address - sizeof(p->saved); a < address + n; a++)
+		for (p = *chain_of(a); p; p = p->next)
+			for (k = 0; p->address == a && p->armed && k < p->written; k++)
+				if (a + k >= address && a + k < address + n)
+					out[a + k - address] = p->saved[k];
+}
+
+static int is_own(uint64_t address)
+{
+	uint64_t lo, hi;
+
+	libc_own_text(&lo, &hi);
+	return address >= lo && address < hi;
+}
+
+static int places_check(const struct object *o, uint64_t start, uint64_t address, const char **why)
+{
+	uint64_t lo, hi, at;
+	uint8_t code[16];
+	int movable = 1;
+
+	*why = "no probe outside of the program's code";
+	if (segment_of(o, address, &lo, &hi) || start < lo || start > address)
+		return -EINVAL;
+	*why = "no probe in vestige's own code";
+	if (is_own(address))
+		return -EINVAL;
+	*why = "no probe: what stands before it is no code that is known";
+	for (at = start; at <= address;) {
+		uint32_t bytes;
+
+		read_text(at, hi, code, sizeof(code));
+		bytes = text_insn_bytes(code, hi - at < sizeof(code) ? hi - at : sizeof(code),
+					&movable);
+		if (!bytes)
+			return -EINVAL;
+		if (at == address)
+			break;
+		at += bytes;
+	}
+	if (at != address)
+		return -EILSEQ;
+	*why = "no probe on an instruction that cannot run elsewhere";
+	return movable ? 0 : -EINVAL;
+}
+
+/* Whether a function's site, which is switched on and off, has bytes in @lo .. @hi. */
+static int sites_claim(uint64_t lo, uint64_t hi)
+{
+	uint64_t text_lo, text_hi;
+	const struct object *o = object_of(lo, &text_lo, &text_hi);
+	const struct area_object *row = o ? object_row(o) : NULL;
+	uint32_t a = 0, b = row ? row->nr_functions : 0, i;
+
+	/* the first that begins at hi or behind: sites lie behind the beginnings */
+	while (a < b) {
+		uint32_t mid = a + (b - a) / 2;
+
+		if (row->bias + area_function(row->first_function + mid)->offset < hi)
+			a = mid + 1;
+		else
+			b = mid;
+	}
+	for (i = a; row && i && i + 2 > a; i--) {
+		const struct area_function *f = area_function(row->first_function + i - 1);
+		uint64_t site = row->bias + f->offset + f->site;
+
+		if (f->how != AREA_BY_CYG && site < hi && site + f->nop_bytes > lo)
+			return 1;
+	}
+	return 0;
+}
+
+/* Whether the jump would change what another one relies on, or rely on what may change. */
+static int clashes(const struct text_place *place, const struct text_jump *j)
+{
+	uint64_t at = place->address, a;
+	const struct text_place *p;
+
+	if (text_is_claimed(at, at + j->pinned))
+		return 1;
+	for (a = at - sizeof(place->saved); a < at + j->pinned; a++)
+		for (p = *chain_of(a); p; p = p->next)
+			if (p->address == a && p->armed && p != place &&
+			    (a < at ? a + p->pinned > at : 1))
+				return 1;
+	return 0;
+}
+
+/* How many bytes may be written, so that nobody executes half of them. */
+static uint32_t writable_bytes(const struct text_place *place)
+{
+	if (place->bytes < 2 || text_pair_in_line((const void *)place->address))
+		return place->bytes;
+	return (place->address & 7) + place->bytes <= 8 ? place->bytes : 1;
+}
+
+/* Where the jump leads, and an island there; or only a jump to one that lies where there is room. */
+static int find_room(struct text_place *place, const struct text_jump *j, uint64_t text_lo,
+		     uint64_t text_hi)
+{
+	uint64_t reach_lo = text_hi > REACH ? text_hi - REACH : 0;
+
+	if (j->hi - j->lo >= TEXT_ROOMY) {
+		place->island = text_room_take(j->lo, j->hi, TEXT_ISLAND_BYTES, text_lo, text_hi);
+		place->landing = place->island;
+		return place->island ? 0 : -ENOMEM;
+	}
+	/* what follows is often alike, and others want to land near by */
+	place->landing = text_room_take(j->lo, j->hi, TEXT_LANDING_BYTES, text_lo, text_hi);
+	if (!place->landing)
+		return -ENOMEM;
+	place->island =
+		text_room_take(reach_lo, text_lo + REACH, TEXT_ISLAND_BYTES, text_lo, text_hi);
+	if (!place->island)
+		text_room_give(place->landing, TEXT_LANDING_BYTES);
+	return place->island ? 0 : -ENOMEM;
+}
+
+static int has_landing(const struct text_place *place)
+{
+	return place->landing != place->island;
+}
+
+static int write_island(struct text_place *place, const uint8_t *code)
+{
+	uint8_t island[TEXT_ISLAND_BYTES], landing[TEXT_LANDING_BYTES];
+	int64_t disp = (int64_t)(place->island - place->landing - TEXT_LANDING_BYTES);
+	int err = text_island_make(code, place, place->island,
+				   has_landing(place) ? place->landing : 0, island);
+
+	if (!err)
+		err = text_room_write(place->island, island, sizeof(island));
+	if (err || !has_landing(place))
+		return err;
+	if (disp != (int32_t)disp)
+		return -ERANGE;
+	arch_make_jump(landing, (int32_t)disp);
+	return text_room_write(place->landing, landing, sizeof(landing));
+}
+
+static void give_room(const struct text_place *place)
+{
+	text_room_give(place->island, TEXT_ISLAND_BYTES);
+	if (has_landing(place))
+		text_room_give(place->landing, TEXT_LANDING_BYTES);
+}
+
+static int make_island(struct text_place *place, const uint8_t *code, const struct text_jump *j,
+		       uint64_t text_lo, uint64_t text_hi)
+{
+	const void *rows;
+	int err = find_room(place, j, text_lo, text_hi);
+
+	if (err) {
+		place->island = 0;
+		return err;
+	}
+	err = write_island(place, code);
+	if (err) {
+		give_room(place);
+		place->island = 0;
+		return err;
+	}
+	place->written = (uint8_t)j->written;
+	place->pinned = (uint8_t)j->pinned;
+	text_jump_make(j, place->address, place->landing, place->patched);
+	rows = (const void *)(place->island + TEXT_ISLAND_CODE);
+	island_rows_add(place->island, (uint64_t)rows, rows);
+	if (has_landing(place))
+		island_rows_add(place->landing, place->landing + TEXT_LANDING_BYTES, rows);
+	return 0;
+}
+
+/* One way of jumping after the other. */
+static int find_island(struct text_place *place, uint64_t lo, uint64_t hi, const char **why)
+{
+	uint8_t code[sizeof(place->saved)];
+	struct text_jump j;
+	uint32_t i;
+	int err;
+
+	*why = "no probe: what follows its short instruction is switched by others";
+	memcpy(code, place->saved, sizeof(code));
+	for (i = 0; !text_jump_nth(i, code, place->address, writable_bytes(place), &j); i++) {
+		/* a page may end where the segment does */
+		if (place->address + j.pinned > ((hi + 4095) & ~UINT64_C(4095)) ||
+		    clashes(place, &j))
+			continue;
+		*why = "no probe: there is no room where a jump from its short instruction leads";
+		err = make_island(place, code, &j, lo, hi);
+		if (err != -ENOMEM && err != -ERANGE)
+			return err;
+	}
+	return place->island ? 0 : -EINVAL;
+}
+
+static struct text_place *find_place(uint64_t address)
+{
+	struct text_place *p;
+
+	for (p = *chain_of(address); p; p = p->next)
+		if (p->address == address && !p->gone)
+			return p;
+	return NULL;
+}
+
+static int places_get(uint64_t address, struct text_place **out, const char **why)
+{
+	struct text_place *p = find_place(address);
+	uint64_t lo, hi;
+	int movable;
+
+	*why = "no probe outside of the program's code";
+	if (!object_of(address, &lo, &hi))
+		return -EINVAL;
+	if (!p) {
+		p = heap_alloc(sizeof(*p));
+		if (!p)
+			return -ENOMEM;
+		p->address = address;
+		read_text(address, hi, p->saved, sizeof(p->saved));
+		p->bytes = (uint8_t)text_insn_bytes(p->saved, sizeof(p->saved), &movable);
+		p->next = *chain_of(address);
+		*chain_of(address) = p;
+	}
+	*out = p;
+	return 0;
+}
+
+/* Store up to eight bytes at once, where they lie in an aligned word. */
+static void store_word(uint64_t address, const uint8_t *bytes, uint32_t n)
+{
+	uint64_t *word = (uint64_t *)(address & ~UINT64_C(7));
+	uint64_t value = *word;
+
+	memcpy((uint8_t *)&value + (address & 7), bytes, n);
+	*(volatile uint64_t *)word = value;
+}
+
+static int write_text(uint64_t at, const uint8_t *bytes, uint32_t n)
+{
+	int err = 0;
+
+	if (n == 1) {
+		*(volatile uint8_t *)at = bytes[0];
+	} else if (n == 2) {
+		*(volatile uint16_t *)at = (uint16_t)(bytes[0] | bytes[1] << 8);
+	} else if ((at & 7) + n <= 8) {
+		store_word(at, bytes, n);
+	} else {
+		*(volatile uint16_t *)at = TEXT_STAY;
+		err = text_sync();
+		memcpy((void *)(at + 2), bytes + 2, n - 2);
+		if (!err)
+			err = text_sync();
+		*(volatile uint16_t *)at = (uint16_t)(bytes[0] | bytes[1] << 8);
+	}
+	return err ? err : text_sync();
+}
+
+/* Where the text is as it is expected, it becomes what it is to be. */
+static int replace(struct text_place *place, const uint8_t *was, const uint8_t *bytes)
+{
+	uint64_t at = place->address, lo = at & ~UINT64_C(4095);
+	uint64_t hi = (at + place->written + 4095) & ~UINT64_C(4095), signals;
+	int err;
+
+	if (memcmp((const void *)at, was, place->written))
+		return -EBUSY;
+	sys_block_signals(&signals);
+	err = text_open(lo, hi);
+	if (!err) {
+		err = write_text(at, bytes, place->written);
+		text_close(lo, hi);
+	}
+	sys_restore_signals(&signals);
+	return err;
+}
+
+/* An island that is there will do while what follows the instruction is as it was then. */
+static int is_usable(struct text_place *place, const uint8_t *now)
+{
+	const struct text_jump j = {.written = place->written, .pinned = place->pinned};
+
+	return place->island && !memcmp(place->saved, now, place->pinned) && !clashes(place, &j);
+}
+
+static int places_arm(struct text_place *place, const char **why)
+{
+	uint8_t now[sizeof(place->saved)];
+	uint64_t lo, hi;
+	int err = 0, movable;
+
+	*why = "no probe outside of the program's code";
+	if (!object_of(place->address, &lo, &hi))
+		return -EINVAL;
+	read_text(place->address, hi, now, sizeof(now));
+	if (!is_usable(place, now)) {
+		/* somebody may still be in the old island: it is not given back */
+		place->island = 0;
+		memcpy(place->saved, now, sizeof(now));
+		place->bytes = (uint8_t)text_insn_bytes(now, sizeof(now), &movable);
+		*why = "no probe on an instruction that cannot run elsewhere";
+		if (!place->bytes || !movable)
+			return -EINVAL;
+		err = find_island(place, lo, hi, why);
+	}
+	if (err)
+		return err;
+	*why = "no probe: the text cannot be written";
+	err = replace(place, place->saved, place->patched);
+	place->armed = !err;
+	return err;
+}
+
+static int places_disarm(struct text_place *place)
+{
+	int err = replace(place, place->patched, place->saved);
+
+	if (!err)
+		place->armed = 0;
+	return err;
+}
+
+static const struct text_probe_hook places_hook = {
+	.check = places_check,
+	.get = places_get,
+	.arm = places_arm,
+	.disarm = places_disarm,
+};
+
+void text_places_register(void)
+{
+	text_probe_register(&places_hook);
+	text_probe_claim(sites_claim);
+}
+
+void text_places_forget(const struct object *o)
+{
+	const struct area_object *row = object_row(o);
+	struct text_place *p;
+	uint32_t i;
+
+	for (i = 0; i < NR_CHAINS; i++) {
+		for (p = places[i]; p; p = p->next) {
+			if (p->gone || p->address < row->lo || p->address >= row->hi)
+				continue;
+			text_place_gone(p);
+			if (p->island) {
+				island_rows_forget((const uint8_t *)p->island);
+				island_rows_forget((const uint8_t *)p->landing);
+				give_room(p);
+			}
+		}
+	}
+}

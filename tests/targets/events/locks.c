@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A program that counts what it does with locks. One command a line, answered by how often it was about to take
+ * one, took one, found one taken, gave one back, and began and ended to wait (semaphores included):
+ *
+ *	go		every function, nothing is contended
+ *	contend		a thread of its own waits once for a lock of each sort
+ *	kinds		what recursive, error checking, robust and timed locks return
+ *	storm N		N thousand times one mutex in 4 threads, which must count right
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <threads.h>
+#include <time.h>
+#include <unistd.h>
+
+static unsigned long acquire, acquired, contended, release, begin, end;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_spinlock_t spin;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static mtx_t mtx;
+static sem_t sem;
+
+#define EXPECT(call, value)                                                                        \
+	do {                                                                                       \
+		int got = (call);                                                                  \
+		if (got != (value)) {                                                              \
+			fprintf(stderr, "%s: %d\n", #call, got);                                   \
+			abort();                                                                   \
+		}                                                                                  \
+	} while (0)
+
+static void takes(int n)
+{
+	acquire += (unsigned long)n;
+	acquired += (unsigned long)n;
+}
+
+static struct timespec in_ms(clockid_t clock, long ms)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	t.tv_sec += ms / 1000;
+	t.tv_nsec += ms % 1000 * 1000000;
+	if (t.tv_nsec >= 1000000000) {
+		t.tv_nsec -= 1000000000;
+		t.tv_sec++;
+	}
+	return t;
+}
+
+static void go(void)
+{
+	struct timespec later = in_ms(CLOCK_REALTIME, 10000), soon = in_ms(CLOCK_REALTIME, 1);
+
+	EXPECT(pthread_mutex_lock(&mutex), 0);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	EXPECT(pthread_mutex_timedlock(&mutex, &later), 0);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	EXPECT(pthread_mutex_clocklock(&mutex, CLOCK_REALTIME, &later), 0);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	EXPECT(pthread_rwlock_rdlock(&rwlock), 0);
+	EXPECT(pthread_rwlock_timedrdlock(&rwlock, &later), 0);
+	EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+	EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+	EXPECT(pthread_rwlock_wrlock(&rwlock), 0);
+	EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+	EXPECT(pthread_rwlock_timedwrlock(&rwlock, &later), 0);
+	EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+	EXPECT(pthread_spin_lock(&spin), 0);
+	EXPECT(pthread_spin_unlock(&spin), 0);
+	EXPECT(mtx_lock(&mtx), thrd_success);
+	EXPECT(mtx_unlock(&mtx), thrd_success);
+	takes(9);
+	release += 9;
+	EXPECT(sem_post(&sem), 0);
+	errno = 1234;
+	EXPECT(sem_wait(&sem), 0);
+	EXPECT(errno, 1234);
+
+	/* those that do not wait are told when they took it */
+	EXPECT(pthread_mutex_trylock(&mutex), 0);
+	EXPECT(pthread_mutex_trylock(&mutex), EBUSY);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	EXPECT(pthread_rwlock_tryrdlock(&rwlock), 0);
+	EXPECT(pthread_rwlock_trywrlock(&rwlock), EBUSY);
+	EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+	EXPECT(pthread_spin_trylock(&spin), 0);
+	EXPECT(pthread_spin_unlock(&spin), 0);
+	EXPECT(mtx_trylock(&mtx), thrd_success);
+	EXPECT(mtx_unlock(&mtx), thrd_success);
+	acquire += 4;
+	release += 4;
+
+	EXPECT(pthread_mutex_lock(&mutex), 0);
+	EXPECT(pthread_cond_timedwait(&cond, &mutex, &soon), ETIMEDOUT);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	takes(2);
+	release += 2;
+}
+
+static int stage;
+static pid_t waiter;
+
+static void tell(int n)
+{
+	__atomic_store_n(&stage, n, __ATOMIC_SEQ_CST);
+}
+
+static void *waits(void *arg)
+{
+	int sort;
+
+	__atomic_store_n(&waiter, gettid(), __ATOMIC_SEQ_CST);
+	for (sort = 1; sort <= 7; sort++) {
+		while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 10 * sort)
+			usleep(100);
+		tell(10 * sort + 1);
+		if (sort == 1)
+			EXPECT(pthread_mutex_lock(&mutex) || pthread_mutex_unlock(&mutex), 0);
+		else if (sort == 2)
+			EXPECT(pthread_rwlock_rdlock(&rwlock) || pthread_rwlock_unlock(&rwlock), 0);
+		else if (sort == 3)
+			EXPECT(pthread_rwlock_wrlock(&rwlock) || pthread_rwlock_unlock(&rwlock), 0);
+		else if (sort == 4)
+			EXPECT(mtx_lock(&mtx) || mtx_unlock(&mtx), 0);
+		else if (sort == 5)
+			EXPECT(sem_wait(&sem), 0);
+		else if (sort == 6)
+			EXPECT(pthread_spin_lock(&spin) || pthread_spin_unlock(&spin), 0);
+		else
+			EXPECT(pthread_mutex_lock(&mutex) || pthread_cond_wait(&cond, &mutex) ||
+				       pthread_mutex_unlock(&mutex),
+			       0);
+		tell(10 * sort + 2);
+	}
+	return arg;
+}
+
+/* The other thread is about to take it, and then sleeps; one that spins does not. */
+static void let_wait(int sort, int sleeps)
+{
+	char path[64], text[256], *state;
+	FILE *f;
+
+	tell(10 * sort);
+	while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 10 * sort + 1)
+		usleep(100);
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", waiter);
+	do {
+		usleep(sleeps ? 1000 : 20000);
+		f = fopen(path, "r");
+		state = f && fgets(text, sizeof(text), f) ? strrchr(text, ')') : NULL;
+		if (f)
+			fclose(f);
+	} while (sleeps && (!state || state[2] != 'S'));
+}
+
+static void wait_until(int sort)
+{
+	while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 10 * sort + 2)
+		usleep(100);
+}
+
+static void contend(void)
+{
+	pthread_t t;
+
+	tell(0);
+	pthread_create(&t, NULL, waits, NULL);
+	EXPECT(pthread_mutex_lock(&mutex), 0);
+	let_wait(1, 1);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	wait_until(1);
+	EXPECT(pthread_rwlock_wrlock(&rwlock), 0);
+	let_wait(2, 1);
+	EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+	wait_until(2);
+	EXPECT(pthread_rwlock_rdlock(&rwlock), 0);
+	let_wait(3, 1);
+	EXPECT(pthread_rwlock_unlock(&rwlock), 0);
+	wait_until(3);
+	EXPECT(mtx_lock(&mtx), thrd_success);
+	let_wait(4, 1);
+	EXPECT(mtx_unlock(&mtx), thrd_success);
+	wait_until(4);
+	let_wait(5, 1);
+	EXPECT(sem_post(&sem), 0);
+	wait_until(5);
+	EXPECT(pthread_spin_lock(&spin), 0);
+	let_wait(6, 0);
+	EXPECT(pthread_spin_unlock(&spin), 0);
+	wait_until(6);
+	takes(10);
+	release += 10;
+	contended += 5;
+	begin += 6;
+	end += 6;
+	let_wait(7, 1);
+	EXPECT(pthread_mutex_lock(&mutex), 0);
+	EXPECT(pthread_cond_signal(&cond), 0);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	wait_until(7);
+	takes(3);
+	release += 3;
+	pthread_join(t, NULL);
+}
+
+static void *dies(void *m)
+{
+	EXPECT(pthread_mutex_lock(m), 0);
+	return NULL;
+}
+
+static void kinds(void)
+{
+	struct timespec past = {1, 0};
+	pthread_mutexattr_t attr;
+	pthread_mutex_t m;
+	pthread_t t;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_RECURSIVE);
+	pthread_mutex_init(&m, &attr);
+	EXPECT(pthread_mutex_lock(&m), 0);
+	EXPECT(pthread_mutex_lock(&m), 0);
+	EXPECT(pthread_mutex_unlock(&m), 0);
+	EXPECT(pthread_mutex_unlock(&m), 0);
+	takes(2);
+	release += 2;
+
+	/* not taken: given up again */
+	pthread_mutexattr_settype(&attr, PTHREAD_MUTEX_ERRORCHECK);
+	pthread_mutex_init(&m, &attr);
+	EXPECT(pthread_mutex_lock(&m), 0);
+	EXPECT(pthread_mutex_lock(&m), EDEADLK);
+	EXPECT(pthread_mutex_unlock(&m), 0);
+	EXPECT(pthread_mutex_unlock(&m), EPERM);
+	takes(1);
+	acquire++;
+	contended++;
+	begin++;
+	end++;
+	release += 3;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutexattr_setprotocol(&attr, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&m, &attr);
+	pthread_create(&t, NULL, dies, &m);
+	pthread_join(t, NULL);
+	EXPECT(pthread_mutex_lock(&m), EOWNERDEAD);
+	EXPECT(pthread_mutex_unlock(&m), 0);
+	EXPECT(pthread_mutex_lock(&m), ENOTRECOVERABLE);
+	takes(2);
+	acquire++;
+	release += 2;
+
+	pthread_mutex_init(&m, NULL);
+	EXPECT(pthread_mutex_lock(&m), 0);
+	EXPECT(pthread_mutex_timedlock(&m, &past), ETIMEDOUT);
+	EXPECT(pthread_mutex_unlock(&m), 0);
+	errno = 0;
+	EXPECT(sem_timedwait(&sem, &past), -1);
+	EXPECT(errno, ETIMEDOUT);
+	takes(1);
+	acquire++;
+	release += 2;
+	contended++;
+	begin += 2;
+	end += 2;
+}
+
+static unsigned long count;
+
+static void *storm(void *arg)
+{
+	long n = (long)arg;
+
+	while (n--) {
+		pthread_mutex_lock(&mutex);
+		count++;
+		pthread_mutex_unlock(&mutex);
+	}
+	return NULL;
+}
+
+int main(void)
+{
+	static char line[100], in[100], out[1000];
+	pthread_t t[4];
+	int i;
+
+	setvbuf(stdin, in, _IOLBF, sizeof(in));
+	setvbuf(stdout, out, _IOLBF, sizeof(out));
+	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
+	mtx_init(&mtx, mtx_plain);
+	sem_init(&sem, 0, 0);
+	while (fgets(line, sizeof(line), stdin)) {
+		acquire = acquired = contended = release = begin = end = 0;
+		if (!strncmp(line, "go", 2)) {
+			go();
+		} else if (!strncmp(line, "contend", 7)) {
+			contend();
+		} else if (!strncmp(line, "kinds", 5)) {
+			kinds();
+		} else if (!strncmp(line, "storm", 5)) {
+			long n = atol(line + 5) * 1000;
+
+			count = 0;
+			for (i = 0; i < 4; i++)
+				pthread_create(&t[i], NULL, storm, (void *)n);
+			for (i = 0; i < 4; i++)
+				pthread_join(t[i], NULL);
+			EXPECT(count == 4 * (unsigned long)n, 1);
+			takes((int)count);
+			release += count;
+		}
+		printf("done %lu %lu %lu %lu %lu %lu\n", acquire, acquired, contended, release,
+		       begin, end);
+	}
+	return 0;
+}
