@@ -44,6 +44,7 @@
 #include "engine/events/lock_event.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
+#include "engine/events/syscall_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -52,6 +53,7 @@
 #include "engine/hook/got.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
+#include "engine/hook/syscall_sites.h"
 #include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
@@ -451,6 +453,8 @@ static void start(void)
 		sched_perf_no_agent();
 	ftrace_events_start();
 	tracepoints_start();
+	syscall_sites_register();
+	syscall_events_start();
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
 	sched_event_exec();

@@ -23,6 +23,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/libc.h"
+#include "engine/core/syscalls.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring.h"
 
@@ -77,6 +78,8 @@ static void thread_ends(void *arg)
 	if (on_end)
 		on_end();
 	trace_arrays_thread_end(get_tid());
+	/* what libc does from here on would make the thread a block that nobody gives back */
+	syscalls_own_thread();
 	ring_thread_end();
 	if (__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST) == 1 && on_last_end)
 		on_last_end();

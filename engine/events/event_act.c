@@ -16,6 +16,7 @@
 #include "engine/core/heap.h"
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
+#include "engine/events/event_source.h"
 #include "engine/events/filter_impl.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
@@ -185,6 +186,7 @@ int event_filter_set_system(struct trace_array *tr, const char *system, const ch
 	int err = 0;
 
 	*error = (struct parse_error){0};
+	event_sources_make(system, strlen(system), "", 0, 0);
 	for (e = events; e; e = e->next) {
 		struct parse_error one;
 

@@ -19,6 +19,7 @@
 #include "tools/reader/symbols.h"
 #include "tools/text/probe_text.h"
 #include "tools/text/synth_text.h"
+#include "tools/text/syscall_text.h"
 
 #define ZEROS_BEHIND 512u
 
@@ -231,12 +232,16 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 {
 	struct tep_event *ev = e->r->tep ? tep_find_event(e->r->tep, rec->event) : NULL;
 	struct tep_record tr = {0};
+	bool fits;
 	size_t n;
 
 	if (!ev || !copy_data(e, rec)) {
 		out_printf(o, "Unknown type %u", rec->event);
 		return true;
 	}
+	fits = record_fits(e->copy, rec->data_bytes, ev);
+	if (fits && syscall_text(o, ev, e->copy, reader_option(e->r, AREA_OPTION_VERBOSE)))
+		return true;
 	if (strcmp(ev->system, "ftrace") != 0) {
 		out_text(o, ev->name);
 		out_text(o, ": ");
@@ -252,7 +257,7 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 		put_repeats(e, o, rec);
 		return true;
 	}
-	if (!record_fits(e->copy, rec->data_bytes, ev)) {
+	if (!fits) {
 		out_text(o, "[CORRUPTED]");
 		return true;
 	}
