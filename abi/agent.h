@@ -25,7 +25,18 @@ enum agent_op {
 			    MODE octal as in st_mode, its type included; "" is the tree's root */
 	AGENT_MKDIR = 4, /* path: instances/NAME; that instance is made */
 	AGENT_RMDIR = 5, /* ... is removed, while it may be writing */
+	/* As AGENT_WRITE; the payload begins with struct agent_writer. Engines that do not know it
+	 * answer -EPROTO. */
+	AGENT_WRITE_AS = 6,
 };
+
+/* The thread that writes: the client's, or on whose behalf it does. */
+struct agent_writer {
+	int32_t tid;
+	int32_t tgid;
+	char comm[16]; /* NUL-terminated */
+};
+static_assert(sizeof(struct agent_writer) == 24, "agent_writer is part of the protocol");
 
 enum agent_flag {
 	AGENT_TRUNCATE = 1, /* the file was opened with O_TRUNC */

@@ -28,7 +28,8 @@ enum record_kind {
 	RECORD_CONTEXT = 7,  /* id: new context bits (irqs-off ... preempt-depth); reserved */
 	RECORD_PRINT =
 		8, /* id: bytes of the record; payload: u64 ip of the caller, text, NULs up to
-			       a multiple of 8. ip 0: a mark, as by the kernel's trace_marker */
+			       a multiple of 8. ip 0: a mark, as by the kernel's trace_marker;
+			       below RECORD_MAX_TID: one of that thread, of another process */
 	RECORD_RETURN = 9, /* id: function; a call that has no RECORD_ENTRY and took long
 			      (tracing_thresh) returns; payload: bits 0..47 how long, in clock
 			      units, bits 48..63 how many calls were open around it */
@@ -53,6 +54,9 @@ enum record_kind {
 #define RECORD_RETURN_BYTES   16u
 
 #define RECORD_RETURN_DEPTH_SHIFT 48
+
+/* No thread has that number, and no code lies below. */
+#define RECORD_MAX_TID (1u << 22)
 
 #define RECORD_EVENT_WORDS_SHIFT 16
 

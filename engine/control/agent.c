@@ -139,6 +139,19 @@ static int hung_up(int fd)
 	return sock(SYS_poll, (long)&p, 1, 0, 0, 0) > 0 && (p.revents & POLLHUP);
 }
 
+/* A write with who makes it before its text. */
+static int write_as(const struct agent_request *req)
+{
+	struct agent_writer w;
+
+	if (req->payload_bytes < sizeof(w))
+		return -EINVAL;
+	memcpy(&w, payload, sizeof(w));
+	w.comm[sizeof(w.comm) - 1] = 0;
+	return tree_write_as(req->path, (const char *)payload + sizeof(w),
+			     req->payload_bytes - sizeof(w), !!(req->flags & AGENT_TRUNCATE), &w);
+}
+
 static int answer(const struct agent_request *req, struct seq_buf *out)
 {
 	long n;
@@ -153,6 +166,8 @@ static int answer(const struct agent_request *req, struct seq_buf *out)
 	case AGENT_WRITE:
 		return tree_write(req->path, (const char *)payload, req->payload_bytes,
 				  !!(req->flags & AGENT_TRUNCATE));
+	case AGENT_WRITE_AS:
+		return write_as(req);
 	case AGENT_MKDIR:
 		return tree_mkdir(req->path);
 	case AGENT_RMDIR:
@@ -183,7 +198,7 @@ static void serve(int fd)
 			return;
 		reply.result = answer(&req, &out);
 	}
-	if (!reply.result && req.op != AGENT_WRITE)
+	if (!reply.result && req.op != AGENT_WRITE && req.op != AGENT_WRITE_AS)
 		reply.payload_bytes = (uint32_t)out.len;
 	if (!send_all(fd, &reply, sizeof(reply)))
 		send_all(fd, payload, reply.payload_bytes);

@@ -2,11 +2,13 @@
 /*
  * trace_marker: what is written to it stands in the trace as `tracing_mark_write: TEXT`, one record a
  * write, as by vestige_mark() inside the program. A text that is longer than a page takes goes on in
- * the next record. trace_marker_raw: a record of the event ftrace:raw_data, not divided. From outside the writer is the agent, whose thread the record names. errno as
- * the kernel's (6.12). Any thread; nothing for fork. Tests: tests/tracefs/test_files.py.
+ * the next record. trace_marker_raw: a record of the event ftrace:raw_data, not divided. A mark that somebody
+ * else writes names that thread; the raw record, which has no room for it, the agent's. errno as the
+ * kernel's (6.12). Any thread; nothing for fork. Tests: tests/tracefs/test_files.py.
  */
 #include <errno.h>
 
+#include "abi/agent.h"
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
 #include "engine/core/describe.h"
@@ -14,17 +16,30 @@
 #include "engine/core/trace_array.h"
 #include "engine/events/ftrace_event.h"
 #include "engine/ring/ring_write.h"
+#include "engine/ring/task.h"
+
+/* What a mark has for its ip: who wrote it, 0 this thread. */
+static uint64_t writer_word(const struct ring *ring, const struct agent_writer *w)
+{
+	if (!w || w->tid <= 0 || w->tid >= (int32_t)RECORD_MAX_TID)
+		return 0;
+	ring_task_elsewhere(ring, w->tid, w->tgid, w->comm);
+	return (uint64_t)w->tid;
+}
 
 /* One write into an instance. */
-static int mark(struct trace_array *tr, const char *text, size_t n)
+static int mark(struct trace_array *tr, const char *text, size_t n, const struct agent_writer *w)
 {
+	const void *writer;
+
 	if (!option_is_on(tr, AREA_OPTION_MARKERS))
 		return -EINVAL;
 	if (!ring_is_on(tr->ring))
 		return -EBADF;
+	writer = (const void *)(uintptr_t)writer_word(tr->ring, w);
 	while (n) {
 		uint32_t part = (uint32_t)(n < FTRACE_PRINT_MAX ? n : FTRACE_PRINT_MAX);
-		int ret = ftrace_print(tr, NULL, text, part);
+		int ret = ftrace_print(tr, writer, text, part);
 
 		if (ret < 0)
 			return ret;
@@ -43,9 +58,9 @@ int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int
 		struct trace_array *tr = trace_array_at(i);
 
 		if (tr && option_is_on(tr, AREA_OPTION_COPY_TRACE_MARKER))
-			mark(tr, text, n);
+			mark(tr, text, n, at->writer);
 	}
-	return mark(at->tr, text, n);
+	return mark(at->tr, text, n, at->writer);
 }
 
 int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n, int truncate)

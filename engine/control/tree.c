@@ -454,6 +454,7 @@ long tree_read(const char *path, struct seq_buf *s)
 	if (!area)
 		return -ENODEV;
 	lock_take(&tree_lock);
+	sched_perf_drain();
 	err = row_for(path, &row, &at);
 	if (!err && row->kind == TREE_RENDERED)
 		err = -EOPNOTSUPP;
@@ -480,6 +481,12 @@ static int names_stacks(const char *text, size_t n)
 
 int tree_write(const char *path, const char *text, size_t n, int truncate)
 {
+	return tree_write_as(path, text, n, truncate, NULL);
+}
+
+int tree_write_as(const char *path, const char *text, size_t n, int truncate,
+		  const struct agent_writer *writer)
+{
 	const struct tree_row *row;
 	struct tree_at at;
 	int err;
@@ -496,6 +503,7 @@ int tree_write(const char *path, const char *text, size_t n, int truncate)
 	if (!err && !row->store)
 		err = -EACCES;
 	if (!err) {
+		at.writer = writer;
 		err = row->store(&at, text, n, truncate);
 		if (load_acquire(&area->state) == AREA_LIVE)
 			tree_mirror(at.tr);

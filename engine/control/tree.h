@@ -14,6 +14,7 @@
 
 #include "engine/base/seq_buf.h"
 
+struct agent_writer;
 struct trace_array;
 
 enum tree_kind {
@@ -36,6 +37,8 @@ struct tree_at {
 	uint32_t option;	/* TREE_OPTION: enum area_option */
 	uint32_t mirrored;	/* the text is for the area, where it must be short */
 	void *object;		/* TREE_BRANCH: what the names in the path mean */
+	/* A write's: a thread elsewhere that writes; NULL: the calling thread does. */
+	const struct agent_writer *writer;
 };
 
 struct tree_row {
@@ -87,6 +90,10 @@ long tree_read(const char *path, struct seq_buf *s);
 
 /* Return: 0; -ENOENT, -EACCES, -EOPNOTSUPP, or what the row says. */
 int tree_write(const char *path, const char *text, size_t n, int truncate);
+
+/* The same on behalf of a thread elsewhere. */
+int tree_write_as(const char *path, const char *text, size_t n, int truncate,
+		  const struct agent_writer *writer);
 
 /*
  * tree_list() - a folder of the tree as AGENT_LIST has it (abi/agent.h). @dir: "" is the root.

@@ -38,7 +38,7 @@ static void put_declaration(const struct event_field *f, const char *system, str
 	seq_putc(s, ';');
 }
 
-/* `T NAME[]`, at the end of its record: has no size of its own. */
+/* `T NAME[]`, at the end of a record of the system ftrace: has no size of its own. */
 static int is_open(const struct event_field *f)
 {
 	size_t n = strlen(f->type);
@@ -53,7 +53,7 @@ static void put_field(const struct event_field *f, const char *system, struct se
 	seq_puts(s, "\toffset:");
 	seq_putu(s, f->offset);
 	seq_puts(s, ";\tsize:");
-	seq_putu(s, is_open(f) ? 0 : f->size);
+	seq_putu(s, str_equal(system, "ftrace") && is_open(f) ? 0 : f->size);
 	seq_puts(s, f->is_signed ? ";\tsigned:1;\n" : ";\tsigned:0;\n");
 }
 

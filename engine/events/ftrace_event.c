@@ -104,8 +104,12 @@ int ftrace_event_is_print(const struct event *e)
 
 void ftrace_event_update(struct event_file *f)
 {
-	if (ftrace_event_is_print(f->event))
-		store_release(&f->tr->print_file, f->filter || f->triggers ? f : NULL);
+	if (!ftrace_event_is_print(f->event))
+		return;
+	/* its histograms are found by its row */
+	if (f->triggers)
+		event_describe(f->event);
+	store_release(&f->tr->print_file, f->filter || f->triggers ? f : NULL);
 }
 
 static int put(struct ring *r, const void *ip, const char *text, uint32_t n)

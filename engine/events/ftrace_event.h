@@ -28,7 +28,7 @@ int ftrace_event_is_print(const struct event *e);
 
 /*
  * ftrace_print() - a record ftrace:print: what trace_printk() and marks come to.
- * @ip: of trace_printk(), 0: a mark. @text: @n bytes, at most FTRACE_PRINT_MAX.
+ * @ip: of trace_printk(); of a mark its writer, 0 this thread. @text: @n bytes, at most FTRACE_PRINT_MAX.
  * Return: 1; 0: its filter does not want it; -EBADF: recording is off, or the record is lost. Any context.
  */
 #define FTRACE_PRINT_MAX 3968u

@@ -21,6 +21,7 @@
 #include "engine/ring/foreign.h"
 #include "engine/ring/pid_list.h"
 #include "engine/ring/pool.h"
+#include "engine/ring/task.h"
 
 #define NR_CTLS		16384u
 #define MAX_STACK_BYTES (UINT64_C(1) << 30)
@@ -244,25 +245,17 @@ static struct area_cpu *cpu_row(const struct ring *r, uint32_t cpu)
 	return &r->cpus[cpu < r->nr_cpus ? cpu : r->nr_cpus - 1];
 }
 
-/* The option is the top instance's alone. */
-static int records_comm(void)
-{
-	return area_option_on(ring_top->buffer->options, AREA_OPTION_RECORD_CMD);
-}
-
 /* A row in the table of tasks; UINT32_MAX if it is full: the thread then has no name. */
 static uint32_t task_new(const struct ring *r, int tid)
 {
-	uint32_t i = fetch_add(&r->task_table->count, 1);
+	uint32_t i = ring_task_row(r);
 	struct area_task *t = &r->tasks[i];
 
-	if (i >= r->task_table->capacity || sys_back(t, sizeof(*t)) < 0) {
-		__atomic_fetch_sub(&r->task_table->count, 1, __ATOMIC_RELAXED);
-		return UINT32_MAX;
-	}
+	if (i == UINT32_MAX)
+		return i;
 	t->tgid = r->area->pid;
 	t->start_stamp = ring_clock();
-	if (records_comm())
+	if (ring_records_comm())
 		sys_get_comm(t->comm);
 	store_release(&t->tid, tid);
 	return i;
@@ -731,7 +724,7 @@ uint32_t ring_record_cpu(void)
 
 void ring_thread_rename(void)
 {
-	struct ring_ctl *inside = records_comm() ? ring_enter() : NULL;
+	struct ring_ctl *inside = ring_records_comm() ? ring_enter() : NULL;
 	uint32_t i;
 
 	for (i = 0; inside && i < RING_MAX; i++) {

@@ -143,6 +143,30 @@ def test_trace_is_emptied_when_opened(w):
                    for c in os.listdir(f"{at}/per_cpu")) == 2
 
 
+def test_marks_name_their_writer(w):
+    """As the kernel's do: the writing thread's pid and name, of this process or another."""
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        sh = subprocess.Popen(["sh", "-c", f"echo one > {at}/trace_marker"])
+        assert sh.wait() == 0
+        w.run("set", "-P", p.pid, "trace_marker", "two")
+        assert write(f"{at}/trace_marker", "three\n") == 0
+        os.mkdir(f"{at}/instances/foo")
+        assert write(f"{at}/instances/foo/trace_marker", "four\n") == 0
+        who = r"^ +(\S+)-(\d+) .*tracing_mark_write: %s$"
+        told = lambda text, file="trace": re.search(who % text, read(f"{at}/{file}"), re.M).groups()
+        me = (open("/proc/self/comm").read().strip(), str(os.getpid()))
+        assert told("one") == ("sh", str(sh.pid))
+        assert told("two")[0] == "vestige" and told("three") == me
+        assert told("four", "instances/foo/trace") == me
+        assert re.search(rf"^{sh.pid} sh$", read(f"{at}/saved_cmdlines"), re.M)
+        # many writers do not take the rows of the process's own threads
+        rows = read(f"{at}/saved_cmdlines").count("\n")
+        for _ in range(70):
+            subprocess.run(["sh", "-c", f"echo x > {at}/trace_marker"], check=True)
+        assert read(f"{at}/saved_cmdlines").count("\n") <= rows + 64
+
+
 def test_marks(w):
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
@@ -341,7 +365,8 @@ def test_a_filter_of_what_is_gone(w):
             p.stdin.flush()
             assert p.stdout.readline() == b"unloaded\n"
             assert read(at) == ""
-            assert write(at, None) == 0 and read(at) == ALL
+            # carried out by the last close, which is not waited for
+            assert write(at, None) == 0 and until(lambda: read(at) == ALL)
     finally:
         p.communicate()
         w.run("clean")

@@ -115,14 +115,15 @@ static int check_tracer(struct file *f, const char *text, size_t n)
 
 static int send_write(struct file *f, const char *text, size_t n)
 {
-	int err = check_tracer(f, text, n);
+	const struct fuse_context *caller = fuse_get_context();
+	int err = check_tracer(f, text, n), tid = caller ? (int)caller->pid : 0;
 
 	if (err)
 		return err;
 	if (f->session)
-		err = session_write(f->session, f->path, text, n, f->clear);
+		err = session_write(f->session, f->path, text, n, f->clear, tid);
 	else
-		err = target_write(&f->p->t, f->path, text, n, f->clear);
+		err = target_write_as(&f->p->t, f->path, text, n, f->clear, tid);
 
 	f->clear = false;
 	return fs_errno(f, err);
@@ -211,9 +212,9 @@ static bool is_raw(const struct file *f)
 }
 
 /* Of a session with those in it that have come. */
-static struct raw *raw_of(const struct file *f)
+static struct raw *raw_of(const struct file *f, bool look)
 {
-	return f->members_raw ? members_raw_now(f->members_raw) : f->raw;
+	return f->members_raw ? members_raw_now(f->members_raw, look) : f->raw;
 }
 
 int file_open(struct process *p, const char *path, int flags, struct file **out)
@@ -283,7 +284,7 @@ static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 	int ret;
 
 	while (!f->raw_at) {
-		struct raw *raw = raw_of(f);
+		struct raw *raw = raw_of(f, how == FILE_NONBLOCK);
 
 		ret = raw_page(raw, f->at.cpu, f->raw_page, raw_how[how]);
 		if (ret < 0)
@@ -421,7 +422,7 @@ void file_release(struct file *f)
 bool file_ready(struct file *f)
 {
 	if (is_raw(f))
-		return f->raw_at || raw_ready(raw_of(f), f->at.cpu);
+		return f->raw_at || raw_ready(raw_of(f, false), f->at.cpu);
 	if (f->members)
 		return members_pipe_ready(f->members);
 	return !f->pipe || pipe_ready(f->pipe);

@@ -35,8 +35,10 @@ static void add(void *arg, const struct target *t)
 }
 
 /* Take in who has come. Return: whether there is a pipe. */
-static bool join(struct members_pipe *x)
+static bool join(struct members_pipe *x, bool look)
 {
+	if (look)
+		session_look(x->s);
 	pthread_mutex_lock(&x->lock);
 	members_join(&x->members, x->s, add, x);
 	pthread_mutex_unlock(&x->lock);
@@ -54,7 +56,7 @@ int members_pipe_open(struct session *s, unsigned int cpu, struct members_pipe *
 	x->cpu = cpu;
 	x->err = -ENOENT;
 	pthread_mutex_init(&x->lock, NULL);
-	if (!join(x)) {
+	if (!join(x, false)) {
 		err = x->err;
 		members_pipe_close(x);
 		return err;
@@ -78,7 +80,7 @@ ssize_t members_pipe_read(struct members_pipe *x, char *buf, size_t bytes, bool 
 	for (;;) {
 		ssize_t n;
 
-		join(x);
+		join(x, nonblock);
 		n = pipe_look(x->pipe, buf, bytes, !nonblock);
 		if (n != -EAGAIN || nonblock)
 			return n;
@@ -90,6 +92,6 @@ ssize_t members_pipe_read(struct members_pipe *x, char *buf, size_t bytes, bool 
 
 bool members_pipe_ready(struct members_pipe *x)
 {
-	join(x);
+	join(x, false);
 	return pipe_ready(x->pipe);
 }

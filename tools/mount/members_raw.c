@@ -34,8 +34,10 @@ static void add(void *arg, const struct target *t)
 		x->err = raw_open(t, &x->raw);
 }
 
-struct raw *members_raw_now(struct members_raw *x)
+struct raw *members_raw_now(struct members_raw *x, bool look)
 {
+	if (look)
+		session_look(x->s);
 	pthread_mutex_lock(&x->lock);
 	members_join(&x->members, x->s, add, x);
 	pthread_mutex_unlock(&x->lock);
@@ -62,7 +64,7 @@ static int make(struct session *s, struct members_raw **out)
 	x->s = s;
 	x->err = -ENOENT;
 	pthread_mutex_init(&x->lock, NULL);
-	if (!members_raw_now(x)) {
+	if (!members_raw_now(x, false)) {
 		err = x->err;
 		raw_free(x);
 		return err;

@@ -15,7 +15,10 @@ struct members_raw;
 int members_raw_get(struct session *s, unsigned int cpu, struct members_raw **out);
 void members_raw_put(struct members_raw *x, unsigned int cpu);
 
-/* What members record: members that came meanwhile are in it. */
-struct raw *members_raw_now(struct members_raw *x);
+/*
+ * What members record: members that were found meanwhile are in it. @look: for who does not come
+ * again, find those that nobody has found yet.
+ */
+struct raw *members_raw_now(struct members_raw *x, bool look);
 
 #endif

@@ -13,11 +13,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
 
 #define WATCH_MS     20
+#define LOOK_NS	     UINT64_C(5000000)
 #define MAX_WRITES   4096u
 #define MAX_SESSIONS 1024u
 
@@ -40,6 +42,7 @@ struct session {
 	bool watched;
 	struct claims claims; /* made with the first member */
 	unsigned int nr_open; /* files */
+	uint64_t looked_ns;   /* when members were looked for last */
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -154,6 +157,14 @@ static void add_member(struct session *s, struct process *p)
 	}
 }
 
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
 struct looking {
 	struct session *s;
 };
@@ -198,6 +209,7 @@ static void refresh(struct session *s)
 {
 	struct looking l = {.s = s};
 
+	s->looked_ns = now_ns();
 	for (unsigned int i = 0; i < s->nr_members;) {
 		if (process_has_area(s->members[i])) {
 			i++;
@@ -374,6 +386,14 @@ unsigned int session_members(struct session *s, struct process ***out)
 	return nr;
 }
 
+void session_look(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	if (now_ns() - s->looked_ns > LOOK_NS)
+		refresh(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
 struct process *session_first(struct session *s)
 {
 	struct process *p = NULL;
@@ -453,11 +473,46 @@ static void empty_dead(struct session *s)
 	refresh(s);
 }
 
-int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate)
+/* Is the thread one of the process's? */
+static bool is_thread_of(const struct process *p, int tid)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", p->t.pid, tid);
+	return !access(path, F_OK);
+}
+
+/* A mark is one record, where the kernel would have one. Locked. */
+static int write_mark(struct session *s, const char *path, const char *text, size_t n, int tid)
+{
+	struct process *to = NULL;
+
+	for (unsigned int i = 0; i < s->nr_members; i++) {
+		struct process *p = s->members[i];
+
+		if (!process_lives(p))
+			continue;
+		if (is_thread_of(p, tid)) {
+			to = p;
+			break;
+		}
+		to = to ? to : p;
+	}
+	return to ? target_write_as(&to->t, path, text, n, false, tid) : -ESRCH;
+}
+
+int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate,
+		  int tid)
 {
 	int err = 0, kept;
 
 	pthread_mutex_lock(&s->lock);
+	if (target_is_marker(path)) {
+		/* an open that truncates, or a close, writes nothing */
+		err = n ? write_mark(s, path, text, n, tid) : 0;
+		pthread_mutex_unlock(&s->lock);
+		return err;
+	}
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		struct process *p = s->members[i];
 		int one = process_lives(p) ? target_write(&p->t, path, text, n, truncate) : 0;

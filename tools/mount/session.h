@@ -27,11 +27,17 @@ void session_list(int (*put)(void *arg, const char *name), void *arg);
 /* A member, whose files stand for all; to be given back with process_put(). NULL: there is none. */
 struct process *session_first(struct session *s);
 
+/* session_look() - find those now that have come, or come and ended, since the last look. */
+void session_look(struct session *s);
+
 /*
  * session_members() - all, in the order in which they came, each to be given back with
  * process_put(). @out: set to the array, freed by the caller. Return: how many.
  */
 unsigned int session_members(struct session *s, struct process ***out);
+
+/* Find members that have come, unless that was done a few milliseconds ago. */
+void session_look(struct session *s);
 
 /*
  * session_claim() - become the one who reads a CPU's trace_pipe, UINT32_MAX: all of them. Members that
@@ -46,10 +52,12 @@ void session_raw_closed(struct session *s);
 bool session_has_pipes(struct session *s);
 
 /*
- * session_write() - one write to each member that lives, and kept for those to come.
+ * session_write() - one write to each member that lives, and kept for those to come. A mark goes to
+ * one member: that of thread @tid, which writes, or else the first that lives.
  * Return: 0 or -errno, of the first that refused it.
  */
-int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate);
+int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate,
+		  int tid);
 
 /*
  * session_mkdir(), session_rmdir() - make or remove an instance in each member that lives, and in those

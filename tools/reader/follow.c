@@ -225,11 +225,24 @@ static int make_reader(struct follow *f)
 	return 0;
 }
 
+/* Open the area that is meant. Return: its descriptor or -errno with fail() set. */
+static int open_area(const struct followed *what)
+{
+	uint64_t bytes;
+	struct stat st;
+	int fd = area_open(AT_FDCWD, what->path, O_RDWR, &bytes);
+
+	if (fd < 0 || !what->ino ||
+	    (!fstat(fd, &st) && st.st_dev == what->dev && st.st_ino == what->ino))
+		return fd;
+	close(fd);
+	return fail(ESTALE, "%s is another program's by now", what->path);
+}
+
 int follow_add(struct follow *f, const struct followed *what)
 {
 	struct member **more = realloc(f->members, (f->nr_members + 1) * sizeof(struct member *));
 	struct member *m = calloc(1, sizeof(*m));
-	uint64_t bytes;
 
 	if (more)
 		f->members = more;
@@ -241,7 +254,7 @@ int follow_add(struct follow *f, const struct followed *what)
 	}
 	m->what = *what;
 	m->number = f->nr_members;
-	m->fd = area_open(AT_FDCWD, m->path, O_RDWR, &bytes);
+	m->fd = open_area(what);
 	f->members[f->nr_members++] = m;
 	f->joined = true;
 	return m->fd < 0 ? m->fd : 0;

@@ -13,6 +13,7 @@
 #define VESTIGE_TOOLS_FOLLOW_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "tools/reader/reader.h"
 
@@ -24,6 +25,8 @@ struct follow;
 /* A process: its area, and how to ask whether it lives. */
 struct followed {
 	const char *path; /* copied */
+	dev_t dev; /* of its area; a file that took its place by exec() is another process's */
+	ino_t ino; /* 0: whichever is there */
 	bool (*lives)(const void *arg);
 	const void *arg;
 };

@@ -141,7 +141,10 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	if (bytes < 16)
 		return false;
 	memcpy(&ip, p + 8, sizeof(ip));
-	rec->ip = ip ? canonical(s, o->member, ip, slot_stamp(o, slot)) : SYMBOLS_MARK_ADDR;
+	rec->ip = ip < RECORD_MAX_TID ? SYMBOLS_MARK_ADDR
+				      : canonical(s, o->member, ip, slot_stamp(o, slot));
+	if (ip && ip < RECORD_MAX_TID)
+		rec->pid = (int32_t)ip;
 	rec->data = text;
 	rec->data_bytes = (uint32_t)strnlen(text, bytes - 16);
 	if (rec->data_bytes && text[rec->data_bytes - 1] == '\n')
@@ -248,6 +251,7 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 	uint32_t id = record_word_id(slot->word);
 
 	memset(rec, 0, sizeof(*rec));
+	rec->pid = o->tid;
 	rec->kind = (uint8_t)record_word_kind(slot->word);
 	switch (rec->kind) {
 	case RECORD_FUNCTION:
@@ -284,7 +288,6 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 	if (o->ts > s->last_ts)
 		s->last_ts = o->ts;
 	rec->ts = s->last_ts;
-	rec->pid = o->tid;
 	if (!(rec->graph & RECORD_GRAPH_TOLD)) {
 		rec->process = o->ref->member;
 		rec->task = o->task;

@@ -6,11 +6,13 @@
  * nothing: after some seconds that is said. Tests: tests/cli/test_control.py.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
@@ -124,6 +126,16 @@ static int try_connect(const struct target *t)
 	return err;
 }
 
+/* Is another area where that was which is meant? Then the process runs another program by now. */
+static bool is_replaced(const struct target *t)
+{
+	struct stat st;
+
+	return t->ino && !t->instance[0] &&
+	       !fstatat(t->dir.fd, t->name, &st, AT_SYMLINK_NOFOLLOW) &&
+	       (st.st_ino != t->ino || st.st_dev != t->dev);
+}
+
 /* A connection to the agent, which may be about to start. Return: it or -errno with fail() set. */
 static int reach(const struct target *t, struct patience *w)
 {
@@ -133,6 +145,12 @@ static int reach(const struct target *t, struct patience *w)
 
 	for (;;) {
 		fd = try_connect(t);
+		/* asked behind connect(): its agent is not the program's that took its place */
+		if (is_replaced(t)) {
+			if (fd >= 0)
+				close(fd);
+			return ended(t);
+		}
 		if (fd >= 0)
 			break;
 		if (!target_lives(t->pid, t->start))
@@ -275,17 +293,69 @@ int target_rmdir(struct target *t, const char *instance)
 	return change_instance(t, AGENT_RMDIR, instance);
 }
 
-int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate)
+bool target_is_marker(const char *file)
 {
-	struct agent_request req = {.op = AGENT_WRITE, .flags = truncate ? AGENT_TRUNCATE : 0};
+	const char *slash = strrchr(file, '/');
+
+	return !strcmp(slash ? slash + 1 : file, "trace_marker");
+}
+
+/* What is to be known of thread @tid; one that is gone has no name. */
+static void tell_writer(int tid, struct agent_writer *w)
+{
+	char path[64], line[128];
+	FILE *f;
+
+	*w = (struct agent_writer){.tid = tid, .tgid = tid, .comm = "<...>"};
+	snprintf(path, sizeof(path), "/proc/%d/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %d", &w->tgid) != 1)
+		if (sscanf(line, "Name: %15[^\n]", w->comm) != 1)
+			continue;
+	if (f)
+		fclose(f);
+}
+
+static int put(struct target *t, struct agent_request *req, const char *file, const char *body,
+	       size_t n)
+{
 	char *none;
 	int err;
 
 	if (n > AGENT_MAX_PAYLOAD)
 		return fail_errno(EFBIG, "%s", file);
-	req.payload_bytes = (uint32_t)n;
-	err = request(t, &req, file, text, &none, &n);
+	req->payload_bytes = (uint32_t)n;
+	err = request(t, req, file, body, &none, &n);
 	if (!err)
 		free(none);
 	return err;
+}
+
+int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
+		    int tid)
+{
+	struct agent_request req = {.op = AGENT_WRITE_AS, .flags = truncate ? AGENT_TRUNCATE : 0};
+	struct agent_writer w;
+	char *body = NULL;
+	int err = -EPROTO;
+
+	if (tid > 0 && target_is_marker(file)) {
+		body = malloc(sizeof(w) + n);
+		if (!body)
+			return fail(ENOMEM, "no memory");
+		tell_writer(tid, &w);
+		memcpy(body, &w, sizeof(w));
+		memcpy(body + sizeof(w), text, n);
+		err = put(t, &req, file, body, sizeof(w) + n);
+		free(body);
+	}
+	if (err != -EPROTO)
+		return err;
+	req.op = AGENT_WRITE;
+	return put(t, &req, file, text, n);
+}
+
+int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate)
+{
+	return target_write_as(t, file, text, n, truncate, (int)gettid());
 }

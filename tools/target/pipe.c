@@ -58,14 +58,9 @@ static int append(void *arg, const char *text, size_t bytes)
 	return 0;
 }
 
-static struct followed followed(const struct target *t)
-{
-	return (struct followed){.path = t->path, .lives = target_lives_still, .arg = t};
-}
-
 static int open_follow(struct pipe *x, const struct target *t, unsigned int cpu)
 {
-	const struct followed what = followed(t);
+	const struct followed what = target_followed(t);
 	int err = follow_open(&what, true, &x->f);
 
 	if (err)
@@ -103,7 +98,7 @@ int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out)
 
 int pipe_add(struct pipe *x, const struct target *t)
 {
-	const struct followed what = followed(t);
+	const struct followed what = target_followed(t);
 	int err;
 
 	pthread_mutex_lock(&x->lock);

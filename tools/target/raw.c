@@ -64,7 +64,7 @@ static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
 
 int raw_open(const struct target *t, struct raw **out)
 {
-	const struct followed what = {t->path, target_lives_still, t};
+	const struct followed what = target_followed(t);
 	struct raw *x = calloc(1, sizeof(*x));
 	int err;
 
@@ -95,7 +95,7 @@ int raw_open(const struct target *t, struct raw **out)
 
 int raw_add(struct raw *x, const struct target *t)
 {
-	const struct followed what = {t->path, target_lives_still, t};
+	const struct followed what = target_followed(t);
 	int err;
 
 	pthread_mutex_lock(&x->lock);

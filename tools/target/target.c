@@ -53,11 +53,17 @@ bool target_lives(int pid, unsigned long long start)
 	return read_stat(pid, &state, &began) && began == start && state != 'Z' && state != 'X';
 }
 
-bool target_lives_still(const void *target)
+static bool lives_still(const void *target)
 {
 	const struct target *t = target;
 
 	return target_lives(t->pid, t->start);
+}
+
+struct followed target_followed(const struct target *t)
+{
+	return (struct followed){
+		.path = t->path, .dev = t->dev, .ino = t->ino, .lives = lives_still, .arg = t};
 }
 
 bool target_stopped(int pid)

@@ -6,7 +6,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
+#include "tools/reader/follow.h"
 #include "tools/target/areas_dir.h"
 
 struct target {
@@ -18,6 +20,8 @@ struct target {
 	char instance[64];	   /* which of its instances is meant; "" the top one */
 	char name[136];		   /* of the area: PID.START, with @INSTANCE behind it */
 	char path[PATH_MAX + 160]; /* of the area */
+	dev_t dev;		   /* of the file that is meant, where one is; ino 0: whichever */
+	ino_t ino;
 };
 
 /*
@@ -49,8 +53,8 @@ int target_rmdir(struct target *t, const char *instance);
 /* Does the process of @pid that began at @start live? One that nobody waited for does not. */
 bool target_lives(int pid, unsigned long long start);
 
-/* The same of what is there now, for struct followed. @target: a struct target. */
-bool target_lives_still(const void *target);
+/* What is to be followed of it; @t is borrowed. */
+struct followed target_followed(const struct target *t);
 
 /* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
 bool target_stopped(int pid);
@@ -80,5 +84,15 @@ int target_list(struct target *t, const char *dir, char **text);
  * @truncate: as `>`; false as `>>`. Return: as target_read().
  */
 int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate);
+
+/*
+ * target_write_as() - the same on behalf of thread @tid, which a mark in the trace (trace_marker) names.
+ * target_write() names the caller.
+ */
+int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
+		    int tid);
+
+/* Is it a file whose writer a record tells? */
+bool target_is_marker(const char *file);
 
 #endif
