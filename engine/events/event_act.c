@@ -65,10 +65,18 @@ static void put_record(struct event_file *f, const void *record, uint32_t bytes)
 	event_commit(f, &slot);
 }
 
-void event_act(struct event_file *f, const void *record, uint32_t bytes)
+static int is_wanted(const struct event_file *f)
+{
+	uint32_t flags = load_relaxed(&f->flags);
+
+	return flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
+	       !(flags & EVENT_FILE_SOFT_DISABLED);
+}
+
+/* @injected: it is recorded though the event is off. */
+static void act(struct event_file *f, const void *record, uint32_t bytes, int injected)
 {
 	const struct event_filter *filter;
-	uint32_t flags;
 
 	if (load_acquire(&f->tr->going) || !f->tr->ring)
 		return;
@@ -78,14 +86,27 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 0);
 	filter = load_acquire(&f->filter);
-	flags = load_relaxed(&f->flags);
-	if (flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
-	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record))) {
+	if ((injected || is_wanted(f)) && (!filter || filter_match(filter, record))) {
 		put_record(f, record, bytes);
 		stack_record_wanted(f->tr->ring);
 	}
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 1);
+}
+
+void event_act(struct event_file *f, const void *record, uint32_t bytes)
+{
+	act(f, record, bytes, 0);
+}
+
+void event_act_injected(struct event_file *f, const void *record, uint32_t bytes)
+{
+	struct ring_ctl *in = ring_enter();
+
+	if (!in)
+		return;
+	act(f, record, bytes, 1);
+	ring_leave(in);
 }
 
 static void act_commit(void *file, struct vestige_event_slot *slot)
