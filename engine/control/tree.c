@@ -124,7 +124,7 @@ const struct tree_row tree_rows[] = {
 	RENDERED("touched_functions", 0444, TREE_GLOBAL, NULL,
 		 "the functions that ever had callbacks"),
 	ENGINE("printk_formats", 0444, TREE_GLOBAL, printk_formats_show, NULL,
-	       "formats that the buffer names by address: none"),
+	       "the constant formats of trace_printk() and texts of trace_puts(), by address"),
 	ENGINE("saved_cmdlines_size", 0644, TREE_GLOBAL, saved_cmdlines_size_show,
 	       saved_cmdlines_size_store, "for how many threads there is room in saved_cmdlines"),
 	ENGINE("function_profile_enabled", 0644, TREE_GLOBAL, function_profile_enabled_show,
