@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
@@ -40,6 +41,7 @@ struct vestige_api {
 			      int notrace);
 	void *(*return_address)(void *slot);
 	int (*instance_make)(const char *name, int make);
+	int (*atrace)(int kind, const char *name, int64_t value);
 };
 
 extern const struct vestige_api vestige_api_1 __attribute__((weak));
