@@ -11,7 +11,6 @@
 #include <stdint.h>
 
 /* X(NAME, "name", bit, at first) */
-/* Bits 19 and 20 are userstacktrace and sym-userobj. */
 #define AREA_OPTIONS_GLOBAL(X)                                                                     \
 	X(PRINT_PARENT, "print-parent", 0, 1)                                                      \
 	X(SYM_OFFSET, "sym-offset", 1, 0)                                                          \
@@ -24,6 +23,8 @@
 	X(FIELDS, "fields", 18, 0)                                                                 \
 	X(TRACE_PRINTK, "trace_printk", 3, 1)                                                      \
 	X(ANNOTATE, "annotate", 4, 1)                                                              \
+	X(USERSTACKTRACE, "userstacktrace", 19, 0)                                                 \
+	X(SYM_USEROBJ, "sym-userobj", 20, 0)                                                       \
 	X(PRINTK_MSG_ONLY, "printk-msg-only", 21, 0)                                               \
 	X(CONTEXT_INFO, "context-info", 5, 1)                                                      \
 	X(LATENCY_FORMAT, "latency-format", 22, 0)                                                 \

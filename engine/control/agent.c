@@ -29,6 +29,7 @@
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/interpose.h"
+#include "engine/core/syscalls.h"
 #include "engine/core/thread.h"
 #include "engine/events/sched_perf.h"
 
@@ -231,6 +232,7 @@ static void *agent_main(void *arg)
 
 	(void)arg;
 	interpose_mute();
+	syscalls_own_thread();
 	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
 	leave_descriptors();
 	fd = listen_at(socket_path);
@@ -317,6 +319,7 @@ void agent_start(void)
 		}
 		payload = (uint8_t *)p;
 	}
+	syscalls_own_begin();
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	interpose_mute();
@@ -326,6 +329,7 @@ void agent_start(void)
 	pthread_attr_destroy(&attr);
 	interpose_unmute();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	syscalls_own_end(!err);
 	if (err)
 		area_status("no control from outside: no thread for it", NULL, -err);
 	else

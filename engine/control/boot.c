@@ -37,6 +37,7 @@
 #include "engine/core/tracer.h"
 #include "engine/events/atrace.h"
 #include "engine/events/event.h"
+#include "engine/events/ftrace_event.h"
 #include "engine/events/func_command.h"
 #include "engine/events/guard.h"
 #include "engine/events/hist.h"
@@ -44,6 +45,7 @@
 #include "engine/events/lock_event.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
+#include "engine/events/syscall_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -52,6 +54,7 @@
 #include "engine/hook/got.h"
 #include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
+#include "engine/hook/syscall_sites.h"
 #include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
@@ -450,7 +453,10 @@ static void start(void)
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();
+	ftrace_events_start();
 	tracepoints_start();
+	syscall_sites_register();
+	syscall_events_start();
 	got_register(tree_lock_take, tree_lock_release);
 	replay_boot(boot);
 	sched_event_exec();

@@ -13,31 +13,38 @@
 #include "engine/core/trace_array.h"
 #include "engine/events/eval.h"
 #include "engine/events/event_act.h"
+#include "engine/events/event_source.h"
+#include "engine/events/ftrace_event.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
-/* The first of a system, by which a path names it. */
-static struct event *first_of(const char *system, size_t n)
+/* A system is known by the name of one of its events or of what makes them. */
+static const char *find_system(const char *system, size_t n)
 {
-	struct event *e;
+	const struct event *e;
 
 	for (e = events; e; e = e->next)
-		if (!e->gone && strlen(e->system) == n && !memcmp(e->system, system, n))
-			return e;
-	return NULL;
+		if (!e->gone && event_name_is(e->system, system, n))
+			return e->system;
+	return event_source_system(system, n);
 }
 
 static const char *system_of(const struct tree_at *at)
 {
-	const struct event *e = at->object;
-
-	return e ? e->system : NULL;
+	return at->object;
 }
 
 /* The kernel's systems without enable: those of ftrace itself. */
 static int can_enable(const struct event *e)
 {
 	return !e->gone && e->class;
+}
+
+static void note_off(void *arg, const char *system, const char *name)
+{
+	(void)system;
+	(void)name;
+	*(int *)arg = 1;
 }
 
 /* `0`, `1` or `X` for some of the events of @system; NULL: all. */
@@ -54,6 +61,7 @@ static void put_mixed(const struct trace_array *tr, const char *system, struct s
 		else
 			off = 1;
 	}
+	event_sources_unmade(system, note_off, &off);
 	seq_puts(s, on && off ? "X\n" : on ? "1\n" : off ? "0\n" : "?\n");
 }
 
@@ -72,6 +80,8 @@ static int mixed_enable_store(const struct tree_at *at, const char *text, size_t
 	(void)truncate;
 	if (on < 0)
 		return on;
+	if (on)
+		event_sources_make(system, system ? strlen(system) : 0, "", 0, 0);
 	for (e = events; e; e = e->next) {
 		if (!can_enable(e) || (system && !str_equal(e->system, system)))
 			continue;
@@ -222,6 +232,11 @@ static int header_event_show(const struct tree_at *at, struct seq_buf *s)
 		path, mode, TREE_ENGINE, TREE_BRANCH, show, store, NULL                            \
 	}
 
+#define HIST_ROW                                                                                   \
+	{                                                                                          \
+		"hist", 0444, TREE_RENDERED, TREE_BRANCH, NULL, NULL, NULL                         \
+	}
+
 static const struct tree_row root_rows[] = {
 	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
 	ROW("header_event", 0444, header_event_show, NULL),
@@ -239,11 +254,32 @@ static const struct tree_row event_rows[] = {
 	ROW("enable", 0644, event_enable_show, event_enable_store),
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
-	{"hist", 0444, TREE_RENDERED, TREE_BRANCH, NULL, NULL, NULL},
+	HIST_ROW,
 	ROW("id", 0444, event_id_show, NULL),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
 };
+
+/* Of the system ftrace; the last two of ftrace:print alone, whose format the outside has. */
+static const struct tree_row ftrace_rows[] = {
+	ROW("format", 0444, event_format_show, NULL),
+	HIST_ROW,
+	{NULL},
+};
+static const struct tree_row print_rows[] = {
+	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
+	HIST_ROW,
+	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
+	{NULL},
+};
+static const struct tree_row no_rows[] = {{NULL}};
+
+static const struct tree_row *rows_of(const struct event *e)
+{
+	if (e->class)
+		return event_rows;
+	return ftrace_event_is_print(e) ? print_rows : ftrace_rows;
+}
 
 static const struct tree_row *row_in(const struct tree_row *rows, const char *name)
 {
@@ -264,6 +300,11 @@ static size_t split(const char *path, const char **rest)
 	return n;
 }
 
+static const struct tree_row *rows_of_system(const char *system)
+{
+	return str_equal(system, "ftrace") ? no_rows : system_rows;
+}
+
 static const struct tree_row *events_find(const char *path, struct tree_at *at)
 {
 	const char *behind_system, *file;
@@ -273,11 +314,11 @@ static const struct tree_row *events_find(const char *path, struct tree_at *at)
 		return row_in(root_rows, path);
 	n = split(behind_system, &file);
 	if (!file) {
-		at->object = first_of(path, system_bytes);
-		return at->object ? row_in(system_rows, behind_system) : NULL;
+		at->object = (void *)(uintptr_t)find_system(path, system_bytes);
+		return at->object ? row_in(rows_of_system(at->object), behind_system) : NULL;
 	}
 	at->object = event_find(path, system_bytes, behind_system, n);
-	return at->object ? row_in(event_rows, file) : NULL;
+	return at->object ? row_in(rows_of(at->object), file) : NULL;
 }
 
 static void emit_rows(const struct tree_row *rows, tree_emit *emit, void *arg)
@@ -286,31 +327,60 @@ static void emit_rows(const struct tree_row *rows, tree_emit *emit, void *arg)
 		emit(arg, rows->path, rows);
 }
 
+struct listing {
+	tree_emit *emit;
+	void *arg;
+};
+
+static void emit_unmade(void *arg, const char *system, const char *name)
+{
+	const struct listing *l = arg;
+
+	(void)system;
+	l->emit(l->arg, name, NULL);
+}
+
+static void list_systems(tree_emit *emit, void *arg)
+{
+	const struct event *e;
+	const char *system;
+	uint32_t i;
+
+	for (e = events; e; e = e->next)
+		if (!e->gone && find_system(e->system, strlen(e->system)) == e->system)
+			emit(arg, e->system, NULL);
+	for (i = 0; (system = event_source_system_at(i)); i++)
+		if (find_system(system, strlen(system)) == system)
+			emit(arg, system, NULL);
+}
+
 static int events_list(const char *path, tree_emit *emit, void *arg)
 {
-	const char *rest;
+	struct listing l = {emit, arg};
+	const char *rest, *system;
 	size_t n = split(path, &rest);
 	const struct event *e;
 
 	if (!*path) {
 		emit_rows(root_rows, emit, arg);
-		for (e = events; e; e = e->next)
-			if (!e->gone && first_of(e->system, strlen(e->system)) == e)
-				emit(arg, e->system, NULL);
+		list_systems(emit, arg);
 		return 0;
 	}
 	if (rest) {
-		if (!event_find(path, n, rest, strlen(rest)))
+		e = event_find(path, n, rest, strlen(rest));
+		if (!e)
 			return -ENOENT;
-		emit_rows(event_rows, emit, arg);
+		emit_rows(rows_of(e), emit, arg);
 		return 0;
 	}
-	if (!first_of(path, n))
+	system = find_system(path, n);
+	if (!system)
 		return -ENOENT;
-	emit_rows(system_rows, emit, arg);
+	emit_rows(rows_of_system(system), emit, arg);
 	for (e = events; e; e = e->next)
-		if (!e->gone && str_equal(e->system, path))
+		if (!e->gone && str_equal(e->system, system))
 			emit(arg, e->name, NULL);
+	event_sources_unmade(system, emit_unmade, &l);
 	return 0;
 }
 
@@ -320,11 +390,13 @@ const struct tree_branch events_branch = {
 	.list = events_list,
 };
 
-static void put_name(const struct event *e, struct seq_buf *s)
+static void put_name(void *arg, const char *system, const char *name)
 {
-	seq_puts(s, e->system);
+	struct seq_buf *s = arg;
+
+	seq_puts(s, system);
 	seq_putc(s, ':');
-	seq_puts(s, e->name);
+	seq_puts(s, name);
 	seq_putc(s, '\n');
 }
 
@@ -332,10 +404,11 @@ int available_events_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct event *e;
 
-	(void)at;
 	for (e = events; e; e = e->next)
 		if (can_enable(e))
-			put_name(e, s);
+			put_name(s, e->system, e->name);
+	if (!at->mirrored)
+		event_sources_unmade(NULL, put_name, s);
 	return 0;
 }
 
@@ -345,7 +418,7 @@ int set_event_show(const struct tree_at *at, struct seq_buf *s)
 
 	for (e = events; e; e = e->next)
 		if (can_enable(e) && event_file_is_on(event_file_find(e, at->tr)))
-			put_name(e, s);
+			put_name(s, e->system, e->name);
 	return 0;
 }
 

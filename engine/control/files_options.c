@@ -34,7 +34,7 @@ static int set_option(struct trace_array *tr, int bit, int on)
 {
 	int err = option_set(tr, bit, on);
 
-	if (!err && bit == AREA_OPTION_STACKTRACE)
+	if (!err && (bit == AREA_OPTION_STACKTRACE || bit == AREA_OPTION_USERSTACKTRACE))
 		events_update(tr);
 	return err;
 }

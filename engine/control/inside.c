@@ -15,6 +15,7 @@
 #include "engine/core/snapshot.h"
 #include "engine/core/stack.h"
 #include "engine/core/trace_array.h"
+#include "engine/events/ftrace_event.h"
 #include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
 
@@ -76,45 +77,36 @@ static int area_snapshot(const char *path)
 	return 0;
 }
 
-#define PRINT_HEAD_BYTES 16u /* head word, ip */
-#define PRINT_MAX_TEXT	 1024u
+#define PRINT_MAX_TEXT 1024u
 
-static int print_to(struct ring *ring, const void *ip, const char *text, size_t bytes)
+static int print_to(struct trace_array *tr, const void *ip, const char *text, size_t bytes)
 {
-	struct ring_slot slot;
-	uint32_t n, size;
+	uint32_t n = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT);
+	int ret = ftrace_print(tr, ip, text, n);
 
-	n = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT);
-	size = PRINT_HEAD_BYTES + ((n + 1 + 7) & ~7u);
-	if (!ring_reserve(ring, &slot, size))
-		return -1;
-	slot.words[1] = (uint64_t)(uintptr_t)ip;
-	/* the page was cleared: NULs are there */
-	memcpy(slot.words + 2, text, n);
-	ring_commit(&slot, RECORD_PRINT, size);
-	if (area_option_on(ring->buffer->options, AREA_OPTION_STACKTRACE))
-		stack_record(ring);
-	return 0;
+	if (ret > 0 && stack_is_wanted(tr->ring))
+		stack_record_wanted(tr->ring);
+	return ret < 0 ? -1 : 0;
 }
 
 /* @ip: of trace_printk(); NULL: a mark, for the top instance. */
 static int print(const void *ip, const char *text, size_t bytes)
 {
 	struct ring_ctl *inside;
-	struct ring *ring;
+	struct trace_array *tr;
 	int ret;
 
 	if (!area ||
 	    !option_is_on(&global_trace, ip ? AREA_OPTION_TRACE_PRINTK : AREA_OPTION_MARKERS))
 		return -1;
 	if (!ip || load_relaxed(&printk_trace) == &global_trace)
-		return print_to(ring_top, ip, text, bytes);
+		return print_to(&global_trace, ip, text, bytes);
 	inside = ring_enter();
 	if (!inside)
 		return -1;
-	ring = load_acquire(&load_acquire(&printk_trace)->ring);
-	/* none: the instance is about to go */
-	ret = print_to(ring ? ring : ring_top, ip, text, bytes);
+	tr = load_acquire(&printk_trace);
+	/* no ring: the instance is about to go */
+	ret = print_to(load_acquire(&tr->ring) ? tr : &global_trace, ip, text, bytes);
 	ring_leave(inside);
 	return ret;
 }

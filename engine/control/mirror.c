@@ -54,7 +54,7 @@ static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char
 
 static void put_row(struct seq_buf *s, struct trace_array *tr, const struct tree_row *row)
 {
-	const struct tree_at at = {.tr = tr, .cpu = UINT32_MAX};
+	const struct tree_at at = {.tr = tr, .cpu = UINT32_MAX, .mirrored = 1};
 	size_t size_at = put_line(s, row, row->path), text_at = s->len, n, i;
 
 	if (has_text(row) && row->show(&at, s))

@@ -456,6 +456,7 @@ long tree_read(const char *path, struct seq_buf *s)
 	if (!area)
 		return -ENODEV;
 	lock_take(&tree_lock);
+	sched_perf_drain();
 	err = row_for(path, &row, &at);
 	if (!err && row->kind == TREE_RENDERED)
 		err = -EOPNOTSUPP;

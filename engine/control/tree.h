@@ -35,6 +35,7 @@ struct tree_at {
 	struct trace_array *tr; /* whose file it is */
 	uint32_t cpu;		/* TREE_CPU: N; else UINT32_MAX: all of them */
 	uint32_t option;	/* TREE_OPTION: enum area_option */
+	uint32_t mirrored;	/* the text is for the area, where it must be short */
 	void *object;		/* TREE_BRANCH: what the names in the path mean */
 	/* A write's: a thread elsewhere that writes; NULL: the calling thread does. */
 	const struct agent_writer *writer;

@@ -14,41 +14,18 @@
 #include "engine/core/describe.h"
 #include "engine/ring/ring_write.h"
 
-#define FUNC_REPEATS_ID 19u /* as in the kernel */
-#define RECORD_BYTES	32u
-#define MAX_DELTA	((UINT64_C(1) << 48) - 1)
-
-static const char format[] =
-	"name: func_repeats\n"
-	"ID: 19\n"
-	"format:\n"
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
-	"\n"
-	"\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
-	"\tfield:unsigned long parent_ip;\toffset:16;\tsize:8;\tsigned:0;\n"
-	"\tfield:u16 count;\toffset:24;\tsize:2;\tsigned:0;\n"
-	"\tfield:u16 top_delta_ts;\toffset:26;\tsize:2;\tsigned:0;\n"
-	"\tfield:u32 bottom_delta_ts;\toffset:28;\tsize:4;\tsigned:0;\n"
-	"\n"
-	"print fmt: \" %ps <-%ps\t(repeats:%u  delta: -%llu)\", (void *)REC->ip, "
-	"(void *)REC->parent_ip, REC->count, (((u64)(REC)->top_delta_ts << 32) | "
-	"(REC)->bottom_delta_ts)\n";
+#define RECORD_BYTES 32u
+#define MAX_DELTA    ((UINT64_C(1) << 48) - 1)
 
 static uint64_t ns_per_unit; /* << 32 */
-static int described;
 
 int func_repeats_start(void)
 {
-	int err = described ? 0 : describe_event("ftrace", "func_repeats", format, FUNC_REPEATS_ID);
+	int err = describe_ftrace(FTRACE_FUNC_REPEATS);
 
-	if (err)
-		return err;
-	described = 1;
-	ns_per_unit = clock_unit_ns();
-	return 0;
+	if (!err)
+		ns_per_unit = clock_unit_ns();
+	return err;
 }
 
 static uint64_t function_ip(uint32_t id)
@@ -73,7 +50,7 @@ static void tell(struct ring *r, const struct ring_ctl *ctl, uint64_t now)
 	slot.words[1] = function_ip(ctl->call_id);
 	slot.words[2] = ctl->call_parent;
 	slot.words[3] = ctl->call_repeats | (delta >> 32) << 16 | (uint64_t)(uint32_t)delta << 32;
-	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FUNC_REPEATS_ID, RECORD_BYTES));
+	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_FUNC_REPEATS, RECORD_BYTES));
 }
 
 int func_repeats_take(struct ring *r, uint32_t id, uint64_t parent_ip, uint64_t now)

@@ -110,7 +110,9 @@ int option_set(struct trace_array *tr, int bit, int on)
 		return set_printk_dest(tr, on);
 	if (bit == AREA_OPTION_BRANCH) /* there is no tracer of branches */
 		return -EINVAL;
-	err = bit == AREA_OPTION_STACKTRACE && on ? stack_start() : 0;
+	err = 0;
+	if (on && (bit == AREA_OPTION_STACKTRACE || bit == AREA_OPTION_USERSTACKTRACE))
+		err = stack_start();
 	if (err)
 		return err;
 	flip(tr, bit);

@@ -19,7 +19,8 @@
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 
-#define MAX_PAGES      32u /* of a ring; what the kernel lets a user lock is shared by all he runs */
+#define ROOT_PAGES     256u /* of a ring */
+#define USER_PAGES     32u  /* what the kernel lets a user lock is shared by all that he runs */
 #define PAGE	       4096u
 #define MAX_BYTES      2048u /* of a record of ours */
 #define MAX_ROUNDS     64u
@@ -67,14 +68,14 @@ static void complete(struct perf_event_attr *attr)
 static int make_ring(struct ring_of_cpu *c, uint32_t cpu)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
-	uint32_t pages;
+	uint32_t pages = sys_geteuid() ? USER_PAGES : ROOT_PAGES;
 	long fd, p = -ENOMEM;
 
 	complete(&attr);
 	attr.exclude_kernel = 1;
 	attr.exclude_hv = 1;
 	attr.watermark = 1;
-	for (pages = MAX_PAGES; pages; pages /= 2) {
+	for (; pages; pages /= 2) {
 		attr.wakeup_watermark = pages * PAGE / 2;
 		fd = open_event(&attr, 0, cpu);
 		if (fd < 0)
@@ -312,6 +313,7 @@ static void take_sample(struct perf_record *rec, const uint8_t *p, uint32_t byte
 	memcpy(&raw, p + 16 + sizeof(t), 4);
 	if (raw > bytes - (16 + sizeof(t) + 4))
 		return;
+	rec->id = id;
 	rec->kind = kind_of(id);
 	rec->tid = t.tid;
 	rec->ns = t.ns;
@@ -328,6 +330,7 @@ static void take_other(struct perf_record *rec, const uint8_t *p, uint32_t bytes
 		return;
 	memcpy(&t, p + bytes - 8 - sizeof(t), sizeof(t));
 	memcpy(&id, p + bytes - 8, 8);
+	rec->id = id;
 	rec->kind = kind_of(id);
 	rec->tid = t.tid;
 	rec->ns = t.ns;

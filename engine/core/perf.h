@@ -15,6 +15,7 @@
 /* One record of a ring. */
 struct perf_record {
 	uint32_t kind; /* of the event that made it, PERF_MAX_KINDS: unknown */
+	uint64_t id;   /* of the event: the same for what inherited it */
 	uint32_t type; /* PERF_RECORD_* */
 	uint32_t misc;
 	uint32_t cpu;

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 
+#include "abi/option.h"
 #include "abi/record.h"
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
@@ -17,31 +18,14 @@
 #include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
-#define KERNEL_STACK_ID 4u /* as in the kernel */
 #define HEAD_BYTES	16u
 #define MAX_FRAMES	64u
-
-static const char format[] =
-	"name: kernel_stack\n"
-	"ID: 4\n"
-	"format:\n"
-	"\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
-	"\tfield:unsigned char common_flags;\toffset:2;\tsize:1;\tsigned:0;\n"
-	"\tfield:unsigned char common_preempt_count;\toffset:3;\tsize:1;\tsigned:0;\n"
-	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n"
-	"\n"
-	"\tfield:int size;\toffset:8;\tsize:4;\tsigned:1;\n"
-	"\tfield:unsigned long caller[8];\toffset:16;\tsize:64;\tsigned:0;\n"
-	"\n"
-	"print fmt: \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> "
-	"%ps\\n\" "
-	"\"\\t=> %ps\\n\\t=> %ps\\n\", (void *)REC->caller[0], (void *)REC->caller[1], "
-	"(void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], "
-	"(void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]\n";
+#define MAX_USER_FRAMES 8u /* as in the kernel, zeros behind them */
+#define USER_BYTES	(HEAD_BYTES + 8 * MAX_USER_FRAMES)
 
 static stack_walk *walker;
 static int (*prepare_walker)(void);
-static int prepared, described;
+static int prepared;
 
 void stack_register(stack_walk *walk, int (*prepare)(void))
 {
@@ -60,11 +44,9 @@ int stack_start(void)
 {
 	int err = load_acquire(&prepared) ? 0 : -ENOSYS;
 
-	if (!err && !described)
-		err = describe_event("ftrace", "kernel_stack", format, KERNEL_STACK_ID);
 	if (!err)
-		described = 1;
-	return err;
+		err = describe_ftrace(FTRACE_KERNEL_STACK);
+	return err ? err : describe_ftrace(FTRACE_USER_STACK);
 }
 
 void stack_each_frame(stack_each *each, void *arg)
@@ -115,5 +97,32 @@ void stack_record(struct ring *r)
 		return;
 	slot.words[1] = n;
 	memcpy(slot.words + 2, frames, n * 8);
-	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(KERNEL_STACK_ID, bytes));
+	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KERNEL_STACK, bytes));
+}
+
+static void record_user(struct ring *r)
+{
+	uint64_t frames[MAX_USER_FRAMES];
+	struct ring_slot slot;
+	uint32_t n;
+
+	if (!ring_is_on(r))
+		return;
+	n = stack_save(frames, MAX_USER_FRAMES);
+	if (!n || !ring_reserve(r, &slot, USER_BYTES))
+		return;
+	slot.words[1] = (uint32_t)r->area->pid;
+	/* the page was cleared: zeros are there */
+	memcpy(slot.words + 2, frames, n * 8);
+	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_USER_STACK, USER_BYTES));
+}
+
+void stack_record_wanted(struct ring *r)
+{
+	uint64_t options = load_relaxed(&r->buffer->options);
+
+	if (area_option_on(options, AREA_OPTION_STACKTRACE))
+		stack_record(r);
+	if (area_option_on(options, AREA_OPTION_USERSTACKTRACE))
+		record_user(r);
 }

@@ -6,6 +6,7 @@
 #ifndef VESTIGE_CORE_STACK_H
 #define VESTIGE_CORE_STACK_H
 
+#include "abi/option.h"
 #include "engine/ring/ring.h"
 
 /* Told of a function that is being executed: @ip, and the stack pointer there. Not 0: no more. */
@@ -41,5 +42,17 @@ uint32_t stack_save(uint64_t *to, uint32_t room);
 
 /* stack_record() - the stack here, as a record. Any context, after stack_start(). */
 void stack_record(struct ring *r);
+
+/*
+ * stack_record_wanted() - what the options stacktrace and userstacktrace want behind a record that was just
+ * made. In a process both are the same stack.
+ */
+void stack_record_wanted(struct ring *r);
+static inline int stack_is_wanted(const struct ring *r)
+{
+	return (load_relaxed(&r->buffer->options) & (UINT64_C(1) << AREA_OPTION_STACKTRACE |
+						     UINT64_C(1) << AREA_OPTION_USERSTACKTRACE)) !=
+	       0;
+}
 
 #endif

@@ -13,6 +13,7 @@
 
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
+#include "engine/base/mem.h"
 
 static int live;
 static int registered;
@@ -49,6 +50,17 @@ void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n)
 	else
 		/* one store, aligned or not: x86 keeps it whole within a line */
 		*(volatile uint16_t *)at = (uint16_t)(bytes[0] | bytes[1] << 8);
+}
+
+void text_store(uint8_t *at, const uint8_t *bytes, uint32_t n)
+{
+	uint8_t *end = (uint8_t *)(((uintptr_t)at | (TEXT_LINE_BYTES - 1)) + 1);
+	uint64_t word;
+	uint8_t *to = end - at < 8 ? end - 8 : at;
+
+	memcpy(&word, to, 8);
+	memcpy((uint8_t *)&word + (at - to), bytes, n);
+	*(volatile uint64_t *)to = word;
 }
 
 int text_sync(void)

@@ -39,6 +39,12 @@ void text_close(uint64_t lo, uint64_t hi);
  */
 void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n);
 
+/*
+ * text_store() - the same for code of any length up to 8 bytes, which lies in one cache line.
+ * One store: what is there behind it is written as it was, so nobody else may write there meanwhile.
+ */
+void text_store(uint8_t *at, const uint8_t *bytes, uint32_t n);
+
 /* Return: 0 or -errno. */
 int text_sync(void);
 

@@ -23,6 +23,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/libc.h"
+#include "engine/core/syscalls.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring.h"
 
@@ -77,13 +78,40 @@ static void thread_ends(void *arg)
 	if (on_end)
 		on_end();
 	trace_arrays_thread_end(get_tid());
+	/* what libc does from here on would make the thread a block that nobody gives back */
+	syscalls_own_thread();
 	ring_thread_end();
 	if (__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST) == 1 && on_last_end)
 		on_last_end();
 }
 
+#define MAX_TID_OFFSET 2048u
+
+static void find_tid_offset(void)
+{
+	const int *own = (const int *)pthread_self(); /* glibc's struct pthread */
+	uint32_t i;
+
+	for (i = 0; !tid_offset && i < MAX_TID_OFFSET / sizeof(*own); i++)
+		if (own[i] == get_tid())
+			tid_offset = i * (uint32_t)sizeof(*own);
+}
+
+int thread_tid(pthread_t thread)
+{
+	int tid = 0;
+	struct iovec to = {&tid, sizeof(tid)};
+	struct iovec from = {(char *)thread + tid_offset, sizeof(tid)};
+
+	/* no load of ours: the thread may end, and its memory go */
+	if (tid_offset && !ring_growth_forbidden())
+		arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0);
+	return tid;
+}
+
 void threads_start(void)
 {
+	find_tid_offset();
 	end_key_made = !pthread_key_create(&end_key, thread_ends);
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
@@ -118,16 +146,8 @@ void threads_on_start(void (*start)(uint64_t top, uint64_t bytes), void (*end)(v
 	}
 }
 
-#define MAX_TID_OFFSET 2048u
-
 void threads_watch(void (*made)(int tid), void (*gone)(void))
 {
-	const int *own = (const int *)pthread_self(); /* glibc's struct pthread */
-	uint32_t i;
-
-	for (i = 0; !tid_offset && i < MAX_TID_OFFSET / sizeof(*own); i++)
-		if (own[i] == sys_gettid())
-			tid_offset = i * (uint32_t)sizeof(*own);
 	__atomic_store_n(&on_gone, gone, __ATOMIC_RELEASE);
 	__atomic_store_n(&on_made, made, __ATOMIC_RELEASE);
 }
@@ -155,17 +175,15 @@ static void start_release(struct start *s)
 
 /*
  * The id of a thread that was just made. Before it runs the kernel has stored it in its pthread_t's
- * memory; once it runs it tells us, and that memory may be gone: no load of ours.
+ * memory; once it runs it tells us, and that memory may be gone.
  */
 static int made_tid(const struct start *s, pthread_t thread)
 {
-	int tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE), found = 0;
-	struct iovec to = {&found, sizeof(found)};
-	struct iovec from = {(char *)thread + tid_offset, sizeof(found)};
+	int tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE), found;
 
-	if (tid || !tid_offset || ring_growth_forbidden())
+	if (tid)
 		return tid;
-	arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0);
+	found = thread_tid(thread);
 	tid = __atomic_load_n(&s->tid, __ATOMIC_ACQUIRE);
 	return tid ? tid : found;
 }

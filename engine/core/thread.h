@@ -32,6 +32,9 @@ struct thread_stack {
 };
 extern __thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec")));
 
+/* The id of a thread; 0: not known. Any context, one system call. */
+int thread_tid(pthread_t thread);
+
 /* The calling thread's id, to be asked before it forks. */
 int threads_before_fork(void);
 

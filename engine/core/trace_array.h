@@ -31,7 +31,8 @@ struct trace_array {
 	struct pid_list no_pids;
 	struct pid_list event_pids; /* set_event_pid; counts when the next word says so */
 	struct pid_list event_no_pids;
-	uint32_t event_pids_set;	/* 1: event_pids, 2: event_no_pids */
+	uint32_t event_pids_set; /* 1: event_pids, 2: event_no_pids */
+	void *print_file; /* events/ftrace/print while something acts on it: events/ftrace_event.c */
 	uint64_t max_latency_ns;	/* tracing_max_latency */
 	struct hist_range *hist_ranges; /* of AREA_HIST_ROOM, in use; see hist_room.c */
 };

@@ -10,18 +10,21 @@
 
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 #include "engine/events/event_act.h"
+#include "engine/events/ftrace_event.h"
+#include "engine/events/event_source.h"
 
-struct event *events;
+struct event *events = ftrace_events + FTRACE_NR_EVENTS - 1;
 
 static struct event **by_id;
 static uint32_t nr_ids = EVENT_FIRST_ID;
 
 #define MAX_ID UINT16_MAX
 
-static int name_is(const char *s, const char *name, size_t n)
+int event_name_is(const char *s, const char *name, size_t n)
 {
 	return strlen(s) == n && !memcmp(s, name, n);
 }
@@ -32,8 +35,8 @@ static struct event *find(const char *system, size_t system_bytes, const char *n
 	struct event *e;
 
 	for (e = events; e; e = e->next)
-		if (e->gone == gone && name_is(e->name, name, name_bytes) &&
-		    name_is(e->system, system, system_bytes))
+		if (e->gone == gone && event_name_is(e->name, name, name_bytes) &&
+		    event_name_is(e->system, system, system_bytes))
 			return e;
 	return NULL;
 }
@@ -41,12 +44,16 @@ static struct event *find(const char *system, size_t system_bytes, const char *n
 struct event *event_find(const char *system, size_t system_bytes, const char *name,
 			 size_t name_bytes)
 {
-	return find(system, system_bytes, name, name_bytes, 0);
+	struct event *e = find(system, system_bytes, name, name_bytes, 0);
+
+	return e ? e : event_source_find(system, system_bytes, name, name_bytes);
 }
 
 struct event *event_by_id(uint32_t id)
 {
-	return id >= EVENT_FIRST_ID && id < nr_ids ? by_id[id] : NULL;
+	if (id < EVENT_FIRST_ID)
+		return ftrace_event_by_id(id);
+	return id < nr_ids ? by_id[id] : NULL;
 }
 
 const struct event_field *event_field(const struct event *e, const char *name, size_t n)
@@ -54,7 +61,7 @@ const struct event_field *event_field(const struct event *e, const char *name, s
 	uint32_t i;
 
 	for (i = 0; i < e->nr_fields; i++)
-		if (name_is(e->fields[i].name, name, n))
+		if (event_name_is(e->fields[i].name, name, n))
 			return &e->fields[i];
 	return NULL;
 }
@@ -242,6 +249,8 @@ static int bring_probe(struct event_file *f)
 	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
 
 	event_file_update(f);
+	if (!f->event->class)
+		return 0;
 	if (want == !!(f->flags & EVENT_FILE_REGISTERED))
 		return 0;
 	if (want) {
@@ -346,14 +355,24 @@ int events_any_on(const struct trace_array *tr)
 /* A part of `SYSTEM:NAME`: nothing and `*` mean any. */
 static int part_fits(const char *part, size_t n, const char *name)
 {
-	return !n || (n == 1 && *part == '*') || name_is(name, part, n);
+	return !n || (n == 1 && *part == '*') || event_name_is(name, part, n);
+}
+
+int event_name_fits(const char *event_system, const char *event_name, const char *system,
+		    size_t system_bytes, const char *name, size_t name_bytes, int either)
+{
+	if (either)
+		return event_name_is(event_system, name, name_bytes) ||
+		       event_name_is(event_name, name, name_bytes);
+	return part_fits(system, system_bytes, event_system) &&
+	       part_fits(name, name_bytes, event_name);
 }
 
 int event_set(struct trace_array *tr, const char *word, size_t n)
 {
 	const char *name;
-	size_t system_bytes;
-	int on = 1, found = 0, err = 0;
+	size_t system_bytes, name_bytes;
+	int on = 1, found = 0, err = 0, either;
 	struct event *e;
 
 	if (n && *word == '!') {
@@ -363,20 +382,17 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 	}
 	if (!n)
 		return -EINVAL;
-	for (system_bytes = 0; system_bytes < n && word[system_bytes] != ':'; system_bytes++)
-		;
-	name = word + system_bytes + 1;
+	system_bytes = text_find(word, n, ':');
+	either = system_bytes == n;
+	name = either ? word : word + system_bytes + 1;
+	name_bytes = either ? n : n - system_bytes - 1;
+	event_sources_make(word, system_bytes, name, name_bytes, either);
 	for (e = events; e; e = e->next) {
-		int fits, one;
+		int one;
 
-		if (e->gone || !e->class)
-			continue;
-		if (system_bytes < n)
-			fits = part_fits(word, system_bytes, e->system) &&
-			       part_fits(name, n - system_bytes - 1, e->name);
-		else
-			fits = name_is(e->system, word, n) || name_is(e->name, word, n);
-		if (!fits)
+		if (e->gone || !e->class ||
+		    !event_name_fits(e->system, e->name, word, system_bytes, name, name_bytes,
+				     either))
 			continue;
 		found = 1;
 		one = event_enable(e, tr, on);

@@ -99,6 +99,15 @@ struct event *event_find(const char *system, size_t system_bytes, const char *na
 struct event *event_by_id(uint32_t id);
 const struct event_field *event_field(const struct event *e, const char *name, size_t n);
 
+int event_name_is(const char *s, const char *name, size_t n);
+
+/*
+ * event_name_fits() - whether a pattern names an event: of nothing and `*` any part fits.
+ * @either: @name alone is there, and may be either's.
+ */
+int event_name_fits(const char *event_system, const char *event_name, const char *system,
+		    size_t system_bytes, const char *name, size_t name_bytes, int either);
+
 /* Whether the fields are the event's. */
 int event_same_fields(const struct event *e, const struct vestige_event_field *fields);
 

@@ -16,6 +16,7 @@
 #include "engine/core/heap.h"
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
+#include "engine/events/event_source.h"
 #include "engine/events/filter_impl.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
@@ -81,8 +82,7 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 	if (flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
 	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record))) {
 		put_record(f, record, bytes);
-		if (option_is_on(f->tr, AREA_OPTION_STACKTRACE))
-			stack_record(f->tr->ring);
+		stack_record_wanted(f->tr->ring);
 	}
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 1);
@@ -186,6 +186,7 @@ int event_filter_set_system(struct trace_array *tr, const char *system, const ch
 	int err = 0;
 
 	*error = (struct parse_error){0};
+	event_sources_make(system, strlen(system), "", 0, 0);
 	for (e = events; e; e = e->next) {
 		struct parse_error one;
 

@@ -38,13 +38,22 @@ static void put_declaration(const struct event_field *f, const char *system, str
 	seq_putc(s, ';');
 }
 
+/* `T NAME[]`, at the end of a record of the system ftrace: has no size of its own. */
+static int is_open(const struct event_field *f)
+{
+	size_t n = strlen(f->type);
+
+	return !str_starts(f->type, "__data_loc") && !str_starts(f->type, "__rel_loc") && n > 2 &&
+	       str_equal(f->type + n - 2, "[]");
+}
+
 static void put_field(const struct event_field *f, const char *system, struct seq_buf *s)
 {
 	put_declaration(f, system, s);
 	seq_puts(s, "\toffset:");
 	seq_putu(s, f->offset);
 	seq_puts(s, ";\tsize:");
-	seq_putu(s, f->size);
+	seq_putu(s, str_equal(system, "ftrace") && is_open(f) ? 0 : f->size);
 	seq_puts(s, f->is_signed ? ";\tsigned:1;\n" : ";\tsigned:0;\n");
 }
 

@@ -6,11 +6,13 @@
  * ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
  */
 #include "engine/events/event_act.h"
+#include "engine/events/ftrace_event.h"
 
 #include "arch_clock.h"
 #include "engine/base/compiler.h"
 #include "engine/core/area.h"
 #include "engine/core/options.h"
+#include "engine/core/stack.h"
 #include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
@@ -136,6 +138,10 @@ void event_file_update(struct event_file *f)
 {
 	const struct vestige_event_ops *ops = &event_ops_plain;
 
+	if (!f->event->class && !f->event->gone) {
+		ftrace_event_update(f);
+		return;
+	}
 	f->head = (uint64_t)RECORD_EVENT << RECORD_KIND_SHIFT | (uint64_t)f->event->id
 									<< RECORD_ID_SHIFT;
 	if (trace_array_is_top(f->tr) && ring_rseq_offset && area->clock == AREA_CLOCK_TSC)
@@ -143,7 +149,7 @@ void event_file_update(struct event_file *f)
 	if (f->filter)
 		ops = &event_ops_filter;
 	if (!trace_array_is_top(f->tr) || f->flags & EVENT_FILE_SOFT_MODE ||
-	    f->tr->event_pids_set || option_is_on(f->tr, AREA_OPTION_STACKTRACE))
+	    f->tr->event_pids_set || (f->tr->ring && stack_is_wanted(f->tr->ring)))
 		ops = &event_ops_act;
 	if (!(f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) || f->event->gone)
 		ops = &event_ops_none;

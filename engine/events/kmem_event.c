@@ -7,7 +7,9 @@
  * An address is in the trace before it can be given to another: kfree is recorded before the release,
  * kmalloc behind the allocation. realloc() is a kfree and a kmalloc, moved or not, as if it had been
  * done by hand; one that fails takes its kfree back by a kmalloc of the block that is still there.
- * As in the kernel, free(NULL) is a kfree, and what failed is a kmalloc of ptr 0.
+ * As in the kernel, free(NULL) is a kfree, what failed is a kmalloc of ptr 0, and what allocates for others
+ * (strdup(), operator new) passes on who called it. An allocator that brings operator new and delete calls
+ * no malloc() there: then these are allocations by themselves.
  *
  * Any context. fork: the child goes on. Costs: bench "kmalloc". Tests: tests/engine/events/kmem.
  */
@@ -103,7 +105,25 @@ static void note_kfree(uint64_t site, const void *p)
 }
 
 /* kmalloc's are those before FREE, kfree's those from REALLOC on. */
-enum { MALLOC, CALLOC, MEMALIGN, ALIGNED_ALLOC, POSIX_MEMALIGN, VALLOC, PVALLOC, REALLOC, FREE };
+enum {
+	STRDUP,
+	STRNDUP,
+	REALLOCARRAY,
+	NEW,
+	NEW_LAST = NEW + 7,
+	MALLOC,
+	CALLOC,
+	MEMALIGN,
+	ALIGNED_ALLOC,
+	POSIX_MEMALIGN,
+	VALLOC,
+	PVALLOC,
+	REALLOC,
+	FREE,
+	DELETE,
+	DELETE_LAST = DELETE + 9,
+	NR_CALLS
+};
 static struct interposed calls[];
 
 #define REAL(type, call) ((type *)calls[call].real)
@@ -114,9 +134,119 @@ typedef int posix_memalign_fn(void **, size_t, size_t);
 typedef void *realloc_fn(void *, size_t);
 typedef void free_fn(void *);
 
+/*
+ * A function that calls malloc() for another is under way in this thread: who called it, and where its frame is. The
+ * first allocation out of it takes that; one that is further from there is not its.
+ */
+#define OUTER_BYTES 1024u
+
+static __thread struct {
+	uint64_t site, frame;
+} outer __attribute__((tls_model("initial-exec")));
+
+static uint64_t site_of(uint64_t caller, uint64_t frame)
+{
+	uint64_t site = outer.site;
+
+	if (likely(!site))
+		return caller;
+	outer.site = 0;
+	return outer.frame - frame < OUTER_BYTES ? site : caller;
+}
+
+#define SITE() site_of(INTERPOSE_CALLER(), (uint64_t)__builtin_frame_address(0))
+
+/* Whether it has called an allocation. */
+static int end_outer(void)
+{
+	int called = !outer.site;
+
+	outer.site = 0;
+	return called;
+}
+
+#define BEGIN_OUTER(caller)                                                                        \
+	(outer.site = (caller), outer.frame = (uint64_t)__builtin_frame_address(0))
+
+/* What passes on two or three words, and returns an address. */
+typedef void *outer_fn(uint64_t a, uint64_t b, uint64_t c);
+
+#define OUTER(call)                                                                                \
+	static void *wrap_##call(uint64_t a, uint64_t b, uint64_t c)                               \
+	{                                                                                          \
+		void *p;                                                                           \
+                                                                                                   \
+		BEGIN_OUTER(SITE());                                                               \
+		p = REAL(outer_fn, call)(a, b, c);                                                 \
+		end_outer();                                                                       \
+		return p;                                                                          \
+	}
+
+OUTER(STRDUP)
+OUTER(STRNDUP)
+OUTER(REALLOCARRAY)
+
+/* One bit each: it is the allocator's own. */
+static uint32_t own_new, own_delete;
+
+/* They may call malloc() and free() yet. What they release is told by them. */
+static __thread const void *being_deleted __attribute__((tls_model("initial-exec")));
+
+static void delete_of(uint32_t call, uint64_t caller, void *p, uint64_t b, uint64_t c)
+{
+	const void *outer_one = being_deleted;
+
+	if (p != outer_one)
+		note_kfree(caller, p);
+	being_deleted = p;
+	((void (*)(void *, uint64_t, uint64_t))calls[call].real)(p, b, c);
+	being_deleted = outer_one;
+}
+
+#define NEWS(n)                                                                                    \
+	static void *wrap_new_##n(uint64_t bytes, uint64_t b, uint64_t c)                          \
+	{                                                                                          \
+		uint64_t site = SITE();                                                            \
+		void *p;                                                                           \
+                                                                                                   \
+		BEGIN_OUTER(site);                                                                 \
+		p = REAL(outer_fn, NEW + (n))(bytes, b, c);                                        \
+		if (!end_outer() && load_relaxed(&own_new) >> (n)&1)                               \
+			note_kmalloc(site, p, bytes, 0);                                           \
+		return p;                                                                          \
+	}
+
+#define DELETES(n)                                                                                 \
+	static void wrap_delete_##n(void *p, uint64_t b, uint64_t c)                               \
+	{                                                                                          \
+		if (load_relaxed(&own_delete) >> (n)&1)                                            \
+			delete_of(DELETE + (n), INTERPOSE_CALLER(), p, b, c);                      \
+		else                                                                               \
+			((void (*)(void *, uint64_t, uint64_t))calls[DELETE + (n)].real)(p, b, c); \
+	}
+
+NEWS(0)
+NEWS(1)
+NEWS(2)
+NEWS(3)
+NEWS(4)
+NEWS(5)
+NEWS(6)
+NEWS(7)
+DELETES(0)
+DELETES(1)
+DELETES(2)
+DELETES(3)
+DELETES(4)
+DELETES(5)
+DELETES(6)
+DELETES(7)
+DELETES(8)
+DELETES(9)
+
 static void *wrap_malloc(size_t bytes)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	void *p = REAL(alloc_fn, MALLOC)(bytes);
 
 	note_kmalloc(site, p, bytes, 0);
@@ -125,7 +255,7 @@ static void *wrap_malloc(size_t bytes)
 
 static void *wrap_calloc(size_t n, size_t each)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	void *p = REAL(alloc_two_fn, CALLOC)(n, each);
 
 	note_kmalloc(site, p, n * each, GFP_ZERO);
@@ -134,7 +264,7 @@ static void *wrap_calloc(size_t n, size_t each)
 
 static void *wrap_memalign(size_t align, size_t bytes)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	void *p = REAL(alloc_two_fn, MEMALIGN)(align, bytes);
 
 	note_kmalloc(site, p, bytes, 0);
@@ -143,7 +273,7 @@ static void *wrap_memalign(size_t align, size_t bytes)
 
 static void *wrap_aligned_alloc(size_t align, size_t bytes)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	void *p = REAL(alloc_two_fn, ALIGNED_ALLOC)(align, bytes);
 
 	note_kmalloc(site, p, bytes, 0);
@@ -152,7 +282,7 @@ static void *wrap_aligned_alloc(size_t align, size_t bytes)
 
 static int wrap_posix_memalign(void **to, size_t align, size_t bytes)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	int err = REAL(posix_memalign_fn, POSIX_MEMALIGN)(to, align, bytes);
 
 	note_kmalloc(site, err ? NULL : *to, bytes, 0);
@@ -161,7 +291,7 @@ static int wrap_posix_memalign(void **to, size_t align, size_t bytes)
 
 static void *wrap_valloc(size_t bytes)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	void *p = REAL(alloc_fn, VALLOC)(bytes);
 
 	note_kmalloc(site, p, bytes, 0);
@@ -170,7 +300,7 @@ static void *wrap_valloc(size_t bytes)
 
 static void *wrap_pvalloc(size_t bytes)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	void *p = REAL(alloc_fn, PVALLOC)(bytes);
 
 	note_kmalloc(site, p, bytes, 0);
@@ -179,7 +309,7 @@ static void *wrap_pvalloc(size_t bytes)
 
 static void *wrap_realloc(void *old, size_t bytes)
 {
-	uint64_t site = INTERPOSE_CALLER();
+	uint64_t site = SITE();
 	void *p;
 
 	if (old)
@@ -194,11 +324,27 @@ static void *wrap_realloc(void *old, size_t bytes)
 
 static void wrap_free(void *p)
 {
-	note_kfree(INTERPOSE_CALLER(), p);
+	if (!p || p != being_deleted)
+		note_kfree(INTERPOSE_CALLER(), p);
 	REAL(free_fn, FREE)(p);
 }
 
-static struct interposed calls[] = {
+#define NEW_IS(n, mangled)    [NEW + (n)] = {.name = (mangled), .wrapper = wrap_new_##n}
+#define DELETE_IS(n, mangled) [DELETE + (n)] = {.name = (mangled), .wrapper = wrap_delete_##n}
+
+static struct interposed calls[NR_CALLS] = {
+	[STRDUP] = {.name = "strdup", .wrapper = wrap_STRDUP},
+	[STRNDUP] = {.name = "strndup", .wrapper = wrap_STRNDUP},
+	[REALLOCARRAY] = {.name = "reallocarray", .wrapper = wrap_REALLOCARRAY},
+	/* of one and of arrays; without exceptions; aligned; both */
+	NEW_IS(0, "_Znwm"),
+	NEW_IS(1, "_Znam"),
+	NEW_IS(2, "_ZnwmRKSt9nothrow_t"),
+	NEW_IS(3, "_ZnamRKSt9nothrow_t"),
+	NEW_IS(4, "_ZnwmSt11align_val_t"),
+	NEW_IS(5, "_ZnamSt11align_val_t"),
+	NEW_IS(6, "_ZnwmSt11align_val_tRKSt9nothrow_t"),
+	NEW_IS(7, "_ZnamSt11align_val_tRKSt9nothrow_t"),
 	[MALLOC] = {.name = "malloc", .wrapper = wrap_malloc},
 	[CALLOC] = {.name = "calloc", .wrapper = wrap_calloc},
 	[MEMALIGN] = {.name = "memalign", .wrapper = wrap_memalign},
@@ -208,32 +354,65 @@ static struct interposed calls[] = {
 	[PVALLOC] = {.name = "pvalloc", .wrapper = wrap_pvalloc},
 	[REALLOC] = {.name = "realloc", .wrapper = wrap_realloc},
 	[FREE] = {.name = "free", .wrapper = wrap_free},
+	DELETE_IS(0, "_ZdlPv"),
+	DELETE_IS(1, "_ZdaPv"),
+	DELETE_IS(2, "_ZdlPvm"),
+	DELETE_IS(3, "_ZdaPvm"),
+	DELETE_IS(4, "_ZdlPvRKSt9nothrow_t"),
+	DELETE_IS(5, "_ZdaPvRKSt9nothrow_t"),
+	DELETE_IS(6, "_ZdlPvSt11align_val_t"),
+	DELETE_IS(7, "_ZdaPvSt11align_val_t"),
+	DELETE_IS(8, "_ZdlPvmSt11align_val_t"),
+	DELETE_IS(9, "_ZdaPvmSt11align_val_t"),
 };
 
-static int enable(struct interposed *rows, uint32_t n, int on)
+/* One bit for each of @n functions that lies in the same object as @other does. */
+static uint32_t beside(uint32_t call, uint32_t n, uint32_t other)
 {
-	int err = 0;
+	const struct interposed_function *o = calls[other].function, *f;
+	uint32_t i, bits = 0;
 
-	if (on)
-		err = interpose_want(rows, n);
-	else
-		interpose_drop(rows, n);
-	if (!err && on)
-		usable_size =
-			(size_t(*)(void *))interpose_beside(rows[0].real, "malloc_usable_size");
-	return err;
+	for (i = 0; i < n && o->real; i++) {
+		f = calls[call + i].function;
+		if (f->real && interpose_beside(o->real, f->name) == f->real)
+			bits |= 1u << i;
+	}
+	return bits;
 }
 
 static int kmalloc_enable(struct own_event *e, int on)
 {
+	const struct interposed_function *f;
+	int err;
+
 	(void)e;
-	return enable(calls, FREE, on);
+	if (!on) {
+		interpose_drop(calls, FREE);
+		return 0;
+	}
+	err = interpose_want(calls, FREE);
+	if (err)
+		return err;
+	f = calls[MALLOC].function;
+	if (f->real)
+		usable_size = (size_t(*)(void *))interpose_beside(f->real, "malloc_usable_size");
+	store_release(&own_new, beside(NEW, NEW_LAST - NEW + 1, MALLOC));
+	return 0;
 }
 
 static int kfree_enable(struct own_event *e, int on)
 {
+	int err;
+
 	(void)e;
-	return enable(calls + REALLOC, ARRAY_SIZE(calls) - REALLOC, on);
+	if (!on) {
+		interpose_drop(calls + REALLOC, NR_CALLS - REALLOC);
+		return 0;
+	}
+	err = interpose_want(calls + REALLOC, NR_CALLS - REALLOC);
+	if (!err)
+		store_release(&own_delete, beside(DELETE, DELETE_LAST - DELETE + 1, FREE));
+	return err;
 }
 
 int kmem_events_start(void)

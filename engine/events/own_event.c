@@ -90,10 +90,15 @@ static void write_to(struct event_file *f, const void *record, uint32_t bytes)
 void own_event_write(const struct own_event *e, const void *record, uint32_t bytes)
 {
 	const struct event *event = load_acquire(&e->event);
+
+	if (event)
+		event_write_each(event, record, bytes);
+}
+
+void event_write_each(const struct event *event, const void *record, uint32_t bytes)
+{
 	struct event_file *f;
 
-	if (!event)
-		return;
 	for (f = load_acquire(&event->files); f; f = load_acquire(&f->next))
 		write_to(f, record, bytes);
 }

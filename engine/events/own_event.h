@@ -69,6 +69,9 @@ static inline int own_event_is_on(const struct own_event *e)
  */
 void own_event_write(const struct own_event *e, const void *record, uint32_t bytes);
 
+/* The same of any event whose records are made in C. */
+void event_write_each(const struct event *event, const void *record, uint32_t bytes);
+
 /* A program defines an event of this name: if it is one of ours it goes. Return: whether it was. */
 int own_event_give_way(struct event *e);
 

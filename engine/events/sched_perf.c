@@ -29,11 +29,12 @@
 #include "engine/core/perf.h"
 #include "engine/events/own_event.h"
 #include "engine/events/sched_task.h"
+#include "engine/events/signal_event.h"
 #include "engine/ring/foreign.h"
 
 #define DRAIN_MS	20
 #define PAIR_NS		10000u /* between one that leaves and the one that comes in its place */
-#define DOUBLE_NS	5000u  /* between two tellings of one event */
+#define DOUBLE_NS	1000u  /* between two tellings of one event */
 #define MAX_FORMAT	8192u
 #define MAX_FIELDS	8u
 #define TASK_REPORT_MAX 0x100 /* prev_state of one that could go on */
@@ -91,25 +92,36 @@ static const struct vestige_event_field wakeup_fields[] = {
 	"\"comm=%s pid=%d prio=%d target_cpu=%03d\", REC->comm, REC->pid, REC->prio, "             \
 	"REC->target_cpu"
 
-static int enable(struct own_event *e, int on);
-
-enum { SWITCH, WAKING, WAKEUP, WAKEUP_NEW, NR_KINDS };
+enum { SWITCH, WAKING, WAKEUP, WAKEUP_NEW, NR_SCHED, GENERATE = NR_SCHED, DELIVER, NR_KINDS };
 _Static_assert(NR_KINDS <= PERF_MAX_KINDS, "perf.h tells kinds apart by these numbers");
 
-static struct own_event rows[NR_KINDS] = {
-	[SWITCH] = {"sched", "sched_switch", switch_fields, SWITCH_PRINT, enable},
-	[WAKING] = {"sched", "sched_waking", wakeup_fields, WAKEUP_PRINT, enable},
-	[WAKEUP] = {"sched", "sched_wakeup", wakeup_fields, WAKEUP_PRINT, enable},
-	[WAKEUP_NEW] = {"sched", "sched_wakeup_new", wakeup_fields, WAKEUP_PRINT, enable},
+static struct own_event sched_rows[NR_SCHED] = {
+	[SWITCH] = {"sched", "sched_switch", switch_fields, SWITCH_PRINT, sched_perf_enable},
+	[WAKING] = {"sched", "sched_waking", wakeup_fields, WAKEUP_PRINT, sched_perf_enable},
+	[WAKEUP] = {"sched", "sched_wakeup", wakeup_fields, WAKEUP_PRINT, sched_perf_enable},
+	[WAKEUP_NEW] = {"sched", "sched_wakeup_new", wakeup_fields, WAKEUP_PRINT,
+			sched_perf_enable},
 };
 
+static int open_switches(int on);
+
 /* How a kind comes. */
-enum { CLOSED, TRACEPOINT, SWITCHES };
+enum { CLOSED, TRACEPOINT, INSTEAD };
 static struct {
+	struct own_event *row;
+	int (*instead)(int on); /* where there are no tracepoints; NULL: it is refused there */
+	uint8_t anywhere;	/* ... by any thread, as it is not perf's */
 	uint8_t wanted;
 	uint8_t how;
 	uint16_t from[MAX_FIELDS]; /* of each field in the kernel's record */
-} kinds[NR_KINDS];
+} kinds[NR_KINDS] = {
+	[SWITCH] = {.row = &sched_rows[SWITCH], .instead = open_switches},
+	[WAKING] = {.row = &sched_rows[WAKING]},
+	[WAKEUP] = {.row = &sched_rows[WAKEUP]},
+	[WAKEUP_NEW] = {.row = &sched_rows[WAKEUP_NEW]},
+	[GENERATE] = {.row = &signal_generate_event, .instead = signal_calls_see, .anywhere = 1},
+	[DELIVER] = {.row = &signal_deliver_event, .instead = signal_handlers_see, .anywhere = 1},
+};
 
 static void (*wake_agent)(void);
 static int agent_tid; /* 0: it has not come yet; -1: there is none */
@@ -119,8 +131,8 @@ static int changed;   /* a kind is wanted or not, and the agent has not seen it 
 struct cpu_state {
 	struct perf_record out; /* ns 0: nobody, or it is told */
 	uint32_t last_tid, last_out;
-	int32_t expected; /* next_pid of the last record of the kernel's */
-	uint64_t last_ns; /* of the last sample */
+	int32_t expected;	   /* next_pid of the last record of the kernel's */
+	uint64_t last_ns, last_id; /* of the last sample */
 	uint8_t last[sizeof(struct switch_record)];
 };
 static struct cpu_state *cpus;
@@ -224,7 +236,7 @@ static void write_switch(const struct perf_record *out, const struct perf_record
 	} else {
 		nobody(rec.next_comm, &rec.next_pid, &rec.next_prio);
 	}
-	write_as(&rows[SWITCH], at->tid, out ? rec.prev_comm : rec.next_comm, at, &rec,
+	write_as(kinds[SWITCH].row, at->tid, out ? rec.prev_comm : rec.next_comm, at, &rec,
 		 sizeof(rec));
 }
 
@@ -265,11 +277,21 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
 	}
 }
 
+/*
+ * Whether a sample may be the last one again: told by another family of events, or a wakeup by the other
+ * thread's context.
+ */
+static int is_double(const struct cpu_state *c, const struct perf_record *rec)
+{
+	return rec->ns - c->last_ns < DOUBLE_NS &&
+	       (rec->id != c->last_id || (rec->kind >= WAKING && rec->kind <= WAKEUP_NEW));
+}
+
 /* A record of the kernel's, in our format: the fields are the same, their places need not be. */
 static void sample(struct cpu_state *c, const struct perf_record *rec)
 {
 	uint64_t words[sizeof(struct switch_record) / 8] = {0};
-	const struct own_event *e = &rows[rec->kind];
+	const struct own_event *e = kinds[rec->kind].row;
 	const struct vestige_event_field *f;
 	uint8_t *to = (uint8_t *)words;
 	uint32_t i, bytes = 8;
@@ -284,9 +306,10 @@ static void sample(struct cpu_state *c, const struct perf_record *rec)
 	}
 	*(uint32_t *)to = rec->kind;
 	*(int32_t *)(to + 4) = rec->tid;
-	if (rec->ns - c->last_ns < DOUBLE_NS && !memcmp(c->last, to, bytes))
+	if (is_double(c, rec) && !memcmp(c->last, to, bytes))
 		return;
 	c->last_ns = rec->ns;
+	c->last_id = rec->id;
 	memcpy(c->last, to, bytes);
 	if (rec->kind == SWITCH)
 		c->expected = ((struct switch_record *)words)->next_pid;
@@ -300,7 +323,7 @@ static void lost(const struct perf_record *rec)
 	uint32_t i;
 
 	for (i = 0; i < NR_KINDS; i++)
-		for (f = rows[i].event ? rows[i].event->files : NULL; f; f = f->next)
+		for (f = kinds[i].row->event ? kinds[i].row->event->files : NULL; f; f = f->next)
 			if (event_file_is_on(f) && f->tr->ring)
 				ring_count_foreign_lost(f->tr->ring, rec->cpu, rec->lost);
 }
@@ -345,7 +368,8 @@ void sched_perf_drain(void)
 	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0, 0);
 }
 
-static long read_kernel_file(const char *name, const char *file, char *text, uint32_t bytes)
+static long read_kernel_file(const struct own_event *e, const char *file, char *text,
+			     uint32_t bytes)
 {
 	static const char *const roots[] = {"/sys/kernel/tracing/", "/sys/kernel/debug/tracing/"};
 	char path[128];
@@ -357,8 +381,10 @@ static long read_kernel_file(const char *name, const char *file, char *text, uin
 	for (i = 0; i < ARRAY_SIZE(roots); i++) {
 		seq_init(&s, path, sizeof(path) - 1);
 		seq_puts(&s, roots[i]);
-		seq_puts(&s, "events/sched/");
-		seq_puts(&s, name);
+		seq_puts(&s, "events/");
+		seq_puts(&s, e->system);
+		seq_putc(&s, '/');
+		seq_puts(&s, e->name);
 		seq_puts(&s, file);
 		path[s.len] = 0;
 		fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
@@ -396,7 +422,8 @@ static int field_offset(const char *format, const char *name)
 /* Return: the kernel's number for the tracepoint, its fields found; 0: not to be had. */
 static uint64_t find_tracepoint(uint32_t kind)
 {
-	const struct vestige_event_field *f = rows[kind].fields;
+	const struct own_event *e = kinds[kind].row;
+	const struct vestige_event_field *f = e->fields;
 	char id[32], *format = heap_alloc(MAX_FORMAT);
 	uint64_t v = 0;
 	long n;
@@ -404,9 +431,9 @@ static uint64_t find_tracepoint(uint32_t kind)
 
 	if (!format)
 		return 0;
-	n = read_kernel_file(rows[kind].name, "/id", id, sizeof(id));
+	n = read_kernel_file(e, "/id", id, sizeof(id));
 	if (n > 0 && !str_to_u64(id, (size_t)n, &v) &&
-	    read_kernel_file(rows[kind].name, "/format", format, MAX_FORMAT) <= 0)
+	    read_kernel_file(e, "/format", format, MAX_FORMAT) <= 0)
 		v = 0;
 	for (i = 0; v && f[i].type; i++) {
 		at = field_offset(format, f[i].name);
@@ -416,6 +443,21 @@ static uint64_t find_tracepoint(uint32_t kind)
 	}
 	heap_free(format);
 	return v;
+}
+
+/* Which thread comes or goes, and no more. */
+static int open_switches(int on)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE,
+				       .config = PERF_COUNT_SW_DUMMY,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1,
+				       .context_switch = 1};
+
+	if (on)
+		return perf_open(SWITCH, &attr);
+	perf_close(SWITCH);
+	return 0;
 }
 
 static int open_kind(uint32_t kind)
@@ -435,23 +477,21 @@ static int open_kind(uint32_t kind)
 		err = perf_open(kind, &attr);
 	if (!err)
 		kinds[kind].how = TRACEPOINT;
-	if (!err || kind != SWITCH)
+	if (!err || !kinds[kind].instead)
 		return err;
-	attr = (struct perf_event_attr){.type = PERF_TYPE_SOFTWARE,
-					.config = PERF_COUNT_SW_DUMMY,
-					.exclude_kernel = 1,
-					.exclude_hv = 1,
-					.context_switch = 1};
-	err = perf_open(kind, &attr);
+	err = kinds[kind].instead(1);
 	if (!err)
-		kinds[kind].how = SWITCHES;
+		kinds[kind].how = INSTEAD;
 	return err;
 }
 
 static void close_kind(uint32_t kind)
 {
 	sched_perf_drain();
-	perf_close(kind);
+	if (kinds[kind].how == TRACEPOINT)
+		perf_close(kind);
+	else
+		kinds[kind].instead(0);
 	kinds[kind].how = CLOSED;
 	if (!any_open())
 		ring_foreign_flush();
@@ -468,15 +508,20 @@ static int apply(uint32_t kind)
 		close_kind(kind);
 	if (err)
 		area_status("the kernel does not tell this process (see perf_event_paranoid):",
-			    rows[kind].name, err);
+			    kinds[kind].row->name, err);
 	return err;
 }
 
-static int enable(struct own_event *e, int on)
+int sched_perf_enable(struct own_event *e, int on)
 {
-	uint32_t kind = (uint32_t)(e - rows);
+	uint32_t kind = 0;
 	int err;
 
+	while (kinds[kind].row != e)
+		kind++;
+
+	if (agent_tid < 0 && kinds[kind].anywhere)
+		return kinds[kind].instead(on);
 	if (on && agent_tid < 0) {
 		area_status("there is no agent (VESTIGE_AGENT=0) for", e->name, -ENODEV);
 		return -ENODEV;
@@ -529,7 +574,8 @@ void sched_perf_fork(void)
 
 	perf_fork();
 	for (i = 0; i < NR_KINDS; i++)
-		kinds[i].how = CLOSED;
+		if (kinds[i].how == TRACEPOINT || !kinds[i].anywhere)
+			kinds[i].how = CLOSED;
 	if (cpus)
 		memset(cpus, 0, area->nr_cpus * sizeof(*cpus));
 	changed = 1;
@@ -540,5 +586,8 @@ void sched_perf_fork(void)
 int sched_perf_start(void (*wake)(void))
 {
 	wake_agent = wake;
-	return own_events_add(rows, NR_KINDS);
+	return own_events_add(sched_rows, NR_SCHED) || own_events_add(&signal_generate_event, 1) ||
+			       own_events_add(&signal_deliver_event, 1)
+		       ? -ENOMEM
+		       : 0;
 }

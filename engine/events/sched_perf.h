@@ -5,8 +5,13 @@
 
 #include <stdint.h>
 
+struct own_event;
+
 /* Register the events. @wake: makes the agent call sched_perf_work(). Constructor context. */
 int sched_perf_start(void (*wake)(void));
+
+/* own_event.enable of each of them. */
+int sched_perf_enable(struct own_event *e, int on);
 
 /* The calling thread is the agent; or there will be none: what needs it is refused. */
 void sched_perf_agent(void);

@@ -55,8 +55,7 @@ static int read_comm(int tid, char *comm)
 	return n > 0;
 }
 
-/* As the thread itself told us once. */
-static void known_comm(int tid, char *comm)
+void sched_task_comm(int tid, char *comm)
 {
 	const struct area_task *tasks = area_entry(AREA_TASKS, 0);
 	uint32_t i = area->tables[AREA_TASKS].count;
@@ -83,6 +82,6 @@ const struct sched_task *sched_task_find(int tid, uint64_t now_ns)
 	else if (read_comm(tid, t->comm))
 		t->prio = sched_task_prio(tid);
 	else if (!t->comm[0])
-		known_comm(tid, t->comm);
+		sched_task_comm(tid, t->comm);
 	return t;
 }

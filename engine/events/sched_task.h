@@ -20,6 +20,9 @@ struct sched_task {
  */
 const struct sched_task *sched_task_find(int tid, uint64_t now_ns);
 
+/* The name of a thread of this process, as it is known; `<...>`: it is not. @comm: 16 bytes. Any context. */
+void sched_task_comm(int tid, char *comm);
+
 /*
  * A thread's priority as the kernel counts: 0 to 98 are real-time, 120 is nice 0, -1 a deadline's.
  * @tid: 0: the calling one's. Any context.

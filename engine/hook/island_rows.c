@@ -25,7 +25,7 @@ struct rows {
 		uint8_t version;
 		char augmentation[3];
 		uint8_t code_align, data_align, return_column, nr_augmentation, encoding;
-		uint8_t rules[7];
+		uint8_t rules[ISLAND_RULES_MAX];
 	} cie;
 	struct {
 		uint32_t bytes, cie;
@@ -65,7 +65,10 @@ static int32_t from(const void *here, const void *to)
 	return (int32_t)((const uint8_t *)to - (const uint8_t *)here);
 }
 
-static void write_rows(struct rows *r, const uint8_t *islands, size_t bytes)
+const uint8_t island_called_rules[] = {0x0c, 7, 8, 0x90, 1};
+
+static void write_rows(struct rows *r, const uint8_t *islands, size_t bytes, const uint8_t *rules,
+		       size_t rules_bytes)
 {
 	*r = (struct rows){
 		.version = 1,
@@ -80,11 +83,10 @@ static void write_rows(struct rows *r, const uint8_t *islands, size_t bytes)
 			.data_align = 0x78, /* -8 */
 			.return_column = 16,
 			.nr_augmentation = 1,
-			.encoding = 0x1b,
-			/* the CFA is rsp + 8, the return address at CFA - 8: called or jumped to */
-			.rules = {0x0c, 7, 8, 0x90, 1, 0, 0}},
+			.encoding = 0x1b},
 		.fde = {.bytes = sizeof(r->fde) - 4, .range = (uint32_t)bytes},
 	};
+	memcpy(r->cie.rules, rules, rules_bytes);
 	r->frame = from(&r->frame, &r->cie);
 	r->start = from(r, islands);
 	r->fde_at = from(r, &r->fde);
@@ -108,9 +110,9 @@ void island_rows_add(uint64_t lo, uint64_t hi, const void *rows)
 	libc_find_rows(find);
 }
 
-void island_rows_make(uint8_t *islands, size_t bytes)
+void island_rows_make(uint8_t *islands, size_t bytes, const uint8_t *rules, size_t rules_bytes)
 {
-	write_rows((struct rows *)(islands + bytes), islands, bytes);
+	write_rows((struct rows *)(islands + bytes), islands, bytes, rules, rules_bytes);
 	island_rows_add((uint64_t)islands, (uint64_t)islands + bytes, islands + bytes);
 }
 

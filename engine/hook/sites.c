@@ -193,7 +193,8 @@ static int map_near(struct sites *s, const struct area_object *row)
 	s->islands = near_map(s->lo, s->hi, s->islands_bytes + ISLAND_ROWS_BYTES);
 	if (!s->islands)
 		return -ENOMEM;
-	island_rows_make(s->islands, s->islands_bytes);
+	island_rows_make(s->islands, s->islands_bytes, island_called_rules,
+			 sizeof(island_called_rules));
 	s->islands_bytes += ISLAND_ROWS_BYTES;
 	return 0;
 }

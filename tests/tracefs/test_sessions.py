@@ -262,6 +262,54 @@ def test_instances(w):
         assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
 
 
+def test_histograms(w):
+    """What a process and its children counted, those that have ended too: rows with the same keys are one."""
+    source = os.environ["SOURCE_DIR"]
+    with open(f"{source}/tests/targets/events/calc.c", encoding="utf-8") as f:
+        prog = w.compile("calc", f.read(), "-g", f"-I{source}/include", f"-I{source}/tests/targets/events")
+    p = subprocess.Popen([BIN, "run", "family", "--", prog], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         cwd=w.dir, env=w.env)
+    try:
+        tell(p, "go")
+        expect(p, b"done 4")
+        with mounted(w) as m:
+            fields, one = (f"{m}/family/events/calc/calc_{name}" for name in ("fields", "one"))
+            until(lambda: os.path.exists(f"{fields}/trigger"))
+            assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op\n") == 0
+            assert write(f"{one}/trigger", "hist:keys=at.sym\n") == 0
+            children = []
+            for _ in range(4):
+                tell(p, "fork")
+                children.append(int(p.stdout.readline().split()[1]))
+            tell(p, "go")
+            expect(p, b"done 5")
+            # rounds 1 to 4 of the children, 5 of the parent
+            want = ("# event histogram\n#\n# trigger info: hist:keys=op:vals=hitcount,flags:sort=op:size=2048 "
+                    "[active]\n#\n\n{ op:          0 } hitcount:          2  flags:          6\n"
+                    "{ op:          7 } hitcount:          3  flags:          9\n\n"
+                    "Totals:\n    Hits: 5\n    Entries: 2\n    Dropped: 0\n")
+            assert read(f"{fields}/hist") == want, read(f"{fields}/hist")
+            # one function is one row, wherever it lies in each process
+            assert re.search(r"^{ at: \[[0-9a-f]+\] place +} hitcount: +5$", read(f"{one}/hist"), re.M)
+            own = read(f"{m}/{p.pid}/events/calc/calc_fields/hist")
+            assert "Hits: 1\n" in own and "flags:          5\n" in own, own
+            # of one that is dead
+            dead = f"{m}/{children[0]}/events"
+            assert "calc" in os.listdir(dead) and "calc_fields" in os.listdir(f"{dead}/calc")
+            assert "hist" in os.listdir(f"{dead}/calc/calc_fields")
+            assert "flags:          1\n" in read(f"{dead}/calc/calc_fields/hist")
+            assert read(f"{dead}/calc/calc_fields/format") == read(f"{fields}/format")
+            assert not os.path.exists(f"{dead}/calc/nosuch") and not os.path.exists(f"{dead}/nosuch")
+            p.stdin.close()
+            p.wait()
+            assert read(f"{fields}/hist") == want
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
+
+
 def test_a_mark_is_one_record(w):
     with session(w, "both") as p, mounted(w) as m:
         child = child_of(p, m)

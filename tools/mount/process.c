@@ -22,6 +22,7 @@
 #include "abi/option.h"
 #include "tools/base/fail.h"
 #include "tools/reader/area.h"
+#include "tools/target/events_left.h"
 #include "tools/target/outside.h"
 
 #define SHM_DIR	    "/dev/shm"
@@ -350,6 +351,34 @@ static int ask_list(struct process *p, const char *dir, char **text)
 	return target_stopped(p->t.pid) ? -ETIMEDOUT : target_list(&p->t, dir, text);
 }
 
+struct left {
+	const char *name;
+	struct process_file *file;
+	bool found;
+};
+
+static int take_left(void *arg, const char *name, bool is_dir)
+{
+	struct left *l = arg;
+
+	if (strcmp(name, l->name))
+		return 0;
+	l->file->is_dir = is_dir;
+	l->file->mode = is_dir ? 0755 : 0444;
+	l->found = true;
+	return 1;
+}
+
+/* Of a process that cannot answer: whether its area tells of it. */
+static bool find_left(struct process *p, const char *dir, const char *name,
+		      struct process_file *file)
+{
+	struct left l = {.name = name, .file = file};
+
+	events_left_list(&p->t, dir, take_left, &l);
+	return l.found;
+}
+
 /* Ask the process for the folder of @path whether it has its last part. Return: 0 or -errno. */
 static int find_in_branch(struct process *p, const char *path, struct process_file *file)
 {
@@ -374,6 +403,8 @@ static int find_in_branch(struct process *p, const char *path, struct process_fi
 		}
 		free(text);
 	}
+	if ((err == -ETIMEDOUT || (err && !process_lives(p))) && find_left(p, dir, slash + 1, file))
+		err = 0;
 	if (err && outside_find(path, &is_dir)) {
 		file->is_dir = is_dir;
 		file->mode = is_dir ? 0755 : 0444;
@@ -469,6 +500,8 @@ static void list_branch(struct process *p, const char *dir, struct union_list *u
 	if (ask_list(p, dir, &text)) {
 		if (!strcmp(dir, "instances"))
 			list_left_instances(p, u);
+		else
+			events_left_list(&p->t, dir, put_once, u);
 		return;
 	}
 	for (line = text; (next = next_entry(line, &mode, &name)); line = next)

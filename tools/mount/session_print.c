@@ -136,11 +136,18 @@ static int add_numbers(struct text_of *all, char *text)
 	return err;
 }
 
+/* Also those that have come, and gone, since somebody looked. */
+static unsigned int look_and_list(struct session *s, struct process ***members)
+{
+	session_look(s);
+	return session_members(s, members);
+}
+
 /* What all members count is one histogram. */
 static int print_hists(struct session *s, const char *path, struct out *o)
 {
 	struct process **members;
-	unsigned int nr = session_members(s, &members);
+	unsigned int nr = look_and_list(s, &members);
 	struct target *now = calloc(nr + 1u, sizeof(*now)), **at = calloc(nr + 1u, sizeof(*at));
 	int err = now && at ? 0 : -ENOMEM;
 

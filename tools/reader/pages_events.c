@@ -19,10 +19,11 @@
 #include "tools/base/fail.h"
 #include "tools/reader/pages_impl.h"
 
-#define NR_IDS	 65536u
-#define FIRST_ID 21u /* those before it are the system ftrace's */
-#define MAX_TEXT 65536u
-#define STACK_ID 4u /* ftrace:kernel_stack */
+#define NR_IDS	      65536u
+#define FIRST_ID      21u /* those before it are the system ftrace's */
+#define MAX_TEXT      65536u
+#define STACK_ID      4u /* ftrace:kernel_stack */
+#define USER_STACK_ID 12u
 
 /* What is gathered while the members are gone through. */
 struct gather {
@@ -103,10 +104,12 @@ static int add_format(struct gather *g, const char *system, const char *text, ui
 	return 0;
 }
 
-/* ftrace:kernel_stack, the one of that system which processes write as an event. */
+/* ftrace:kernel_stack and user_stack, whose array of addresses begins at the same place. */
 static bool is_stack(const char *system, const char *text)
 {
-	return text && !strcmp(system, "ftrace") && !strncmp(text, "name: kernel_stack\n", 19);
+	return text && !strcmp(system, "ftrace") &&
+	       (!strncmp(text, "name: kernel_stack\n", 19) ||
+		!strncmp(text, "name: user_stack\n", 17));
 }
 
 /* The kernel's id of those of the system ftrace that processes write as events; 0: it is none of them. */
@@ -117,7 +120,8 @@ static uint32_t ftrace_id(const char *system, const char *text)
 		uint32_t id;
 	} known[] = {{"name: kernel_stack\n", STACK_ID},
 		     {"name: raw_data\n", 18},
-		     {"name: func_repeats\n", 19}};
+		     {"name: func_repeats\n", 19},
+		     {"name: user_stack\n", USER_STACK_ID}};
 
 	for (size_t i = 0; !strcmp(system, "ftrace") && i < sizeof(known) / sizeof(*known); i++)
 		if (!strncmp(text, known[i].name, strlen(known[i].name)))

@@ -16,6 +16,7 @@
 
 #include "abi/option.h"
 #include "tools/base/fail.h"
+#include "tools/target/events_left.h"
 #include "tools/target/file_tree.h"
 #include "tools/target/function_text.h"
 #include "tools/target/hist_file.h"
@@ -340,6 +341,9 @@ int render_left(const struct target *t, const char *file, struct out *o)
 	struct meta *m;
 	int err, fd;
 
+	err = events_left_print(t, file, o);
+	if (err != -ENOENT)
+		return err;
 	err = load(t, &m, &fd);
 	if (err)
 		return err;

@@ -19,6 +19,7 @@
 #include "tools/reader/symbols.h"
 #include "tools/text/probe_text.h"
 #include "tools/text/synth_text.h"
+#include "tools/text/syscall_text.h"
 
 #define ZEROS_BEHIND 512u
 
@@ -126,6 +127,24 @@ void place_put(const struct reader *r, struct out *o, uint64_t addr)
 		out_printf(o, " <%016" PRIx64 ">", addr);
 }
 
+/* sym-userobj: the object's file and where in it; without it, or a file, the address. */
+static void put_user_place(const struct reader *r, struct out *o, uint64_t ip)
+{
+	const struct symbols_object *found = NULL;
+
+	for (size_t i = 0;
+	     reader_option(r, AREA_OPTION_SYM_USEROBJ) && i < symbols_nr_objects(r->symbols); i++) {
+		const struct symbols_object *object = symbols_object_at(r->symbols, i);
+
+		if (ip >= object->base && ip - object->base <= UINT32_MAX)
+			found = object;
+	}
+	if (found)
+		out_printf(o, "%s[+0x%" PRIx64 "]", found->path, ip - found->base);
+	if (!found || reader_option(r, AREA_OPTION_SYM_ADDR))
+		out_printf(o, " <%016" PRIx64 ">", ip);
+}
+
 /* kernel_stack and user_stack: the frames up to the record's end, a zero or a -1. */
 static void put_stack(struct event_text *e, struct out *o, const struct record *rec,
 		      const struct tep_event *ev, bool user)
@@ -145,7 +164,7 @@ static void put_stack(struct event_text *e, struct out *o, const struct record *
 			break;
 		out_text(o, " => ");
 		if (user)
-			out_printf(o, " <%016llx>", (unsigned long long)ip);
+			put_user_place(e->r, o, ip);
 		else
 			place_put(e->r, o, ip);
 		out_text(o, "\n");
@@ -205,19 +224,24 @@ bool event_text_is_stack(struct event_text *e, const struct record *rec)
 	if (rec->kind != RECORD_EVENT || !e->r->tep)
 		return false;
 	ev = tep_find_event(e->r->tep, rec->event);
-	return ev && strcmp(ev->system, "ftrace") == 0 && strcmp(ev->name, "kernel_stack") == 0;
+	return ev && strcmp(ev->system, "ftrace") == 0 &&
+	       (strcmp(ev->name, "kernel_stack") == 0 || strcmp(ev->name, "user_stack") == 0);
 }
 
 bool event_text_body(struct event_text *e, struct out *o, const struct record *rec)
 {
 	struct tep_event *ev = e->r->tep ? tep_find_event(e->r->tep, rec->event) : NULL;
 	struct tep_record tr = {0};
+	bool fits;
 	size_t n;
 
 	if (!ev || !copy_data(e, rec)) {
 		out_printf(o, "Unknown type %u", rec->event);
 		return true;
 	}
+	fits = record_fits(e->copy, rec->data_bytes, ev);
+	if (fits && syscall_text(o, ev, e->copy, reader_option(e->r, AREA_OPTION_VERBOSE)))
+		return true;
 	if (strcmp(ev->system, "ftrace") != 0) {
 		out_text(o, ev->name);
 		out_text(o, ": ");
@@ -233,7 +257,7 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 		put_repeats(e, o, rec);
 		return true;
 	}
-	if (!record_fits(e->copy, rec->data_bytes, ev)) {
+	if (!fits) {
 		out_text(o, "[CORRUPTED]");
 		return true;
 	}

@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(SOURCE, "tests/engine/fire"))
 import area     # noqa: E402
 TARGETS = os.path.join(SOURCE, "tests/targets/events")
 LIBRARY = os.path.join(BUILD, "libvestige.so")
-OWN = {"kmem", "lock", "sched", "timer"}     # systems that every process has
+OWN = {"kmem", "lock", "raw_syscalls", "sched", "signal", "syscalls", "timer"}     # systems that every process has
 
 
 class Program:

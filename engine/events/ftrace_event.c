@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See ftrace_event.h. Formats and ids are the kernel's (6.12). Of ftrace:print the instance knows the
+ * event_file while a filter or a trigger acts on it; then the record is put together on the writer's stack,
+ * as other events are (event_act.c). fork: as all events. Tests: tests/engine/events/ftrace.
+ */
+#include "engine/events/ftrace_event.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/describe.h"
+#include "engine/events/event.h"
+#include "engine/events/filter.h"
+#include "engine/events/trigger.h"
+#include "engine/ring/ring_write.h"
+
+#define HEAD_BYTES 16u
+
+#define ULONG "unsigned long"
+
+/* As an array of open length is written, whose bytes a filter takes up to their NUL. */
+#define TEXT_BYTES 256u
+
+static const struct event_field stack_fields[] = {
+	{"int", "size", 4, 8, 1, FILTER_OTHER},
+	{ULONG "[8]", "caller", 64, 16, 0, FILTER_OTHER},
+};
+static const struct event_field print_fields[] = {
+	{ULONG, "ip", 8, 8, 0, FILTER_OTHER},
+	{"char[]", "buf", TEXT_BYTES, 16, 0, FILTER_STATIC_STRING},
+};
+static const struct event_field user_stack_fields[] = {
+	{"unsigned int", "tgid", 4, 8, 0, FILTER_OTHER},
+	{ULONG "[8]", "caller", 64, 16, 0, FILTER_OTHER},
+};
+static const struct event_field raw_data_fields[] = {
+	{"unsigned int", "id", 4, 8, 0, FILTER_OTHER},
+	{"char[]", "buf", TEXT_BYTES, 12, 0, FILTER_STATIC_STRING},
+};
+static const struct event_field func_repeats_fields[] = {
+	{ULONG, "ip", 8, 8, 0, FILTER_OTHER},
+	{ULONG, "parent_ip", 8, 16, 0, FILTER_OTHER},
+	{"u16", "count", 2, 24, 0, FILTER_OTHER},
+	{"u16", "top_delta_ts", 2, 26, 0, FILTER_OTHER},
+	{"u32", "bottom_delta_ts", 4, 28, 0, FILTER_OTHER},
+};
+
+#define STACK_FMT                                                                                  \
+	"\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" "       \
+	"\"\\t=> %ps\\n\\t=> %ps\\n\", (void *)REC->caller[0], (void *)REC->caller[1], "           \
+	"(void *)REC->caller[2], (void *)REC->caller[3], (void *)REC->caller[4], "                 \
+	"(void *)REC->caller[5], (void *)REC->caller[6], (void *)REC->caller[7]"
+
+#define EVENT(i, text, ident, its_fields, fmt)                                                     \
+	[i] = {                                                                                    \
+		.system = "ftrace",                                                                \
+		.name = (text),                                                                    \
+		.id = (ident),                                                                     \
+		.nr_fields = ARRAY_SIZE(its_fields),                                               \
+		.fields = (its_fields),                                                            \
+		.print_fmt = (fmt),                                                                \
+		.next = (i) ? &ftrace_events[(i)-1] : NULL,                                        \
+	}
+
+struct event ftrace_events[FTRACE_NR_EVENTS] = {
+	EVENT(4, "kernel_stack", FTRACE_KERNEL_STACK, stack_fields, STACK_FMT),
+	EVENT(3, "print", FTRACE_PRINT, print_fields, "\"%ps: %s\", (void *)REC->ip, REC->buf"),
+	EVENT(2, "user_stack", FTRACE_USER_STACK, user_stack_fields, STACK_FMT),
+	EVENT(1, "raw_data", FTRACE_RAW_DATA, raw_data_fields,
+	      "\"id:%04x %08x\", REC->id, (int)REC->buf[0]"),
+	EVENT(0, "func_repeats", FTRACE_FUNC_REPEATS, func_repeats_fields,
+	      "\" %ps <-%ps\\t(repeats:%u  delta: -%llu)\", (void *)REC->ip, "
+	      "(void *)REC->parent_ip, REC->count, (((u64)(REC)->top_delta_ts << 32) | "
+	      "(REC)->bottom_delta_ts)"),
+};
+
+struct event *ftrace_event_by_id(uint32_t id)
+{
+	uint32_t i;
+
+	for (i = 0; i < FTRACE_NR_EVENTS; i++)
+		if (ftrace_events[i].id == id)
+			return &ftrace_events[i];
+	return NULL;
+}
+
+static int describe(enum ftrace_id id)
+{
+	return event_describe(ftrace_event_by_id(id));
+}
+
+void ftrace_events_start(void)
+{
+	describe_register(describe);
+}
+
+int ftrace_event_is_print(const struct event *e)
+{
+	return e->id == FTRACE_PRINT;
+}
+
+void ftrace_event_update(struct event_file *f)
+{
+	if (!ftrace_event_is_print(f->event))
+		return;
+	/* its histograms are found by its row */
+	if (f->triggers)
+		event_describe(f->event);
+	store_release(&f->tr->print_file, f->filter || f->triggers ? f : NULL);
+}
+
+static int put(struct ring *r, const void *ip, const char *text, uint32_t n)
+{
+	uint32_t size = HEAD_BYTES + ((n + 1 + 7) & ~7u);
+	struct ring_slot slot;
+
+	if (!ring_reserve(r, &slot, size))
+		return -EBADF;
+	slot.words[1] = (uint64_t)(uintptr_t)ip;
+	/* the page was cleared: NULs are there */
+	memcpy(slot.words + 2, text, n);
+	ring_commit(&slot, RECORD_PRINT, size);
+	return 1;
+}
+
+static __attribute__((noinline)) int act(struct event_file *f, const void *ip, const char *text,
+					 uint32_t n)
+{
+	const struct event_filter *filter;
+	struct ring_ctl *inside;
+	struct ring *r;
+	int ret = 0;
+	struct {
+		uint64_t common, ip;
+		char text[FTRACE_PRINT_MAX + 1];
+	} record;
+
+	inside = ring_enter();
+	r = inside ? f->tr->ring : NULL;
+	if (r) {
+		record.common = 0;
+		record.ip = (uint64_t)(uintptr_t)ip;
+		memcpy(record.text, text, n);
+		/* as a reader shows it: `echo` ends what it writes with a newline */
+		record.text[n && text[n - 1] == '\n' ? n - 1 : n] = 0;
+		if (load_relaxed(&f->triggers))
+			triggers_fire(f, &record, 0);
+		filter = load_acquire(&f->filter);
+		if (!filter || filter_match(filter, &record))
+			ret = put(r, ip, text, n);
+		if (load_relaxed(&f->triggers))
+			triggers_fire(f, &record, 1);
+	}
+	if (inside)
+		ring_leave(inside);
+	return r ? ret : -EBADF;
+}
+
+int ftrace_print(struct trace_array *tr, const void *ip, const char *text, uint32_t n)
+{
+	struct event_file *f = load_acquire(&tr->print_file);
+
+	if (unlikely(f))
+		return act(f, ip, text, n);
+	return put(tr->ring, ip, text, n);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What syscall_entry.S calls before and behind a system call. Any context. Tests: tests/engine/events/syscalls.
+ */
+#include <assert.h>
+#include <linux/sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+
+#include "engine/core/syscalls.h"
+#include "engine/hook/syscall_sites.h"
+#include "engine/hook/x86_64/syscall_entry.h"
+
+struct frame {
+	uint64_t nr;
+	uint64_t args[6];
+	uint64_t ret;
+	uint64_t island;
+	uint64_t rbx;
+	uint64_t back;
+};
+
+static_assert(offsetof(struct frame, nr) == FRAME_NR, "FRAME_NR");
+static_assert(offsetof(struct frame, args) == FRAME_ARGS, "FRAME_ARGS");
+static_assert(offsetof(struct frame, ret) == FRAME_RET, "FRAME_RET");
+static_assert(offsetof(struct frame, island) == FRAME_ISLAND, "FRAME_ISLAND");
+static_assert(offsetof(struct frame, rbx) == FRAME_RBX, "FRAME_RBX");
+static_assert(offsetof(struct frame, back) == FRAME_BACK, "FRAME_BACK");
+static_assert(sizeof(struct frame) == FRAME_BYTES, "FRAME_BYTES");
+
+uint64_t hook_syscall_enter(const struct frame *f);
+void hook_syscall_exit(const struct frame *f);
+
+/* Return: 0, or the offset of the island's tail that is to make it. */
+uint64_t hook_syscall_enter(const struct frame *f)
+{
+	if (syscalls_are_programs())
+		syscalls_user.enter(f->nr, f->args);
+	switch (f->nr) {
+	case SYS_vfork:
+		return TAIL_VFORK;
+	case SYS_clone3:
+		return TAIL_CLONE3;
+	case SYS_clone:
+		return f->args[0] & CLONE_VM || f->args[1] ? TAIL_CLONE : 0;
+	default:
+		return 0;
+	}
+}
+
+void hook_syscall_exit(const struct frame *f)
+{
+	if (syscalls_are_programs())
+		syscalls_user.exit(f->nr, f->ret);
+}

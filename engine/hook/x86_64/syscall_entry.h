@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* What syscall_entry.S knows of C's structures, and where things are in an island; C checks each. */
+#ifndef VESTIGE_HOOK_SYSCALL_ENTRY_H
+#define VESTIGE_HOOK_SYSCALL_ENTRY_H
+
+#define ISLAND_BYTES 128 /* and aligned so: from any pc in it leads to its return address */
+#define ISLAND_MAIN  32	 /* what stands in place of the site's code ends here */
+#define ISLAND_BACK  48
+#define ISLAND_TAILS 64
+#define TAIL_VFORK   64
+#define TAIL_CLONE3  73
+#define TAIL_CLONE   82
+
+#define FRAME_NR      0
+#define FRAME_ARGS    8
+#define FRAME_RET     56
+#define FRAME_ISLAND  64
+#define FRAME_RBX     72
+#define FRAME_BACK    80
+#define FRAME_BYTES   88
+#define RED_ZONE      128
+#define FRAME_TO_BACK (FRAME_BACK - FRAME_BYTES - RED_ZONE) /* from where the stack pointer was */
+
+#endif
