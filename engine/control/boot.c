@@ -456,9 +456,9 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	ftrace_events_start();
-	tracepoints_start();
 	syscall_sites_register();
 	syscall_events_start();
+	tracepoints_start();
 	replay_boot(boot);
 	sched_event_exec();
 	text_go_live();
@@ -534,9 +534,10 @@ __attribute__((destructor(101))) static void engine_exit(void)
 		return;
 	agent_remove();
 	sched_event_exit();
-	tree_lock_take();
-	sched_perf_drain();
-	tree_lock_release();
+	if (tree_lock_try()) {
+		sched_perf_drain();
+		tree_lock_release();
+	}
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();
