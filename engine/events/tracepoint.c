@@ -30,6 +30,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
 #include "engine/core/text_patch.h"
+#include "engine/core/text_probe.h"
 #include "engine/events/eval.h"
 #include "engine/events/guard.h"
 #include "engine/events/static_event.h"
@@ -97,6 +98,20 @@ static int switch_sites(const struct holder *h, struct tracepoint *tp, int on, i
 		text_close(lo, hi);
 		*changed = 1;
 	}
+	return 0;
+}
+
+/* Bytes that are switched on and off: no probe may rely on them. */
+static int claims(uint64_t lo, uint64_t hi)
+{
+	const struct vestige_site *site;
+	const struct holder *h;
+
+	for (h = holders; h; h = h->next)
+		for (site = h->sites; site < h->sites_end; site++)
+			if ((uint64_t)site->code < hi &&
+			    (uint64_t)site->code + ARCH_JUMP_BYTES > lo)
+				return 1;
 	return 0;
 }
 
@@ -411,6 +426,7 @@ void tracepoints_start(void)
 {
 	uint32_t i;
 
+	text_probe_claim(claims);
 	for (i = 0; i < object_count(); i++)
 		scan(object_at(i));
 }

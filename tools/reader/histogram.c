@@ -146,6 +146,14 @@ static int read_rows(const struct source *s, uint64_t at, const struct area_hist
 		if (slots[i] && slots[i] <= most)
 			memcpy(h->rows + (size_t)h->nr_rows++ * map->row_bytes,
 			       all + (size_t)(slots[i] - 1) * map->row_bytes, map->row_bytes);
+	if (!err && map->snapshot_row && map->snapshot_row <= most) {
+		h->snapshot_value = map->snapshot_value;
+		h->snapshot_row = malloc(map->row_bytes);
+		if (h->snapshot_row)
+			memcpy(h->snapshot_row,
+			       all + (size_t)(map->snapshot_row - 1) * map->row_bytes,
+			       map->row_bytes);
+	}
 	free(slots);
 	free(all);
 	return err;
@@ -177,6 +185,7 @@ static void release(struct histogram *h)
 	free(h->fields);
 	free(h->names);
 	free(h->rows);
+	free(h->snapshot_row);
 	*h = (struct histogram){0};
 }
 

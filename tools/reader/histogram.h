@@ -32,6 +32,8 @@ struct histogram {
 	uint32_t row_bytes;
 	uint32_t nr_rows;
 	uint8_t *rows;
+	uint64_t snapshot_value;       /* for which the last snapshot was taken */
+	uint8_t *snapshot_row;	       /* whose key that was; NULL: none was taken */
 	struct area_hist_about *about; /* what the names and the line are in */
 };
 
