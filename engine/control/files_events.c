@@ -15,6 +15,7 @@
 #include "engine/events/event_act.h"
 #include "engine/events/event_source.h"
 #include "engine/events/ftrace_event.h"
+#include "engine/events/inject.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
@@ -127,6 +128,20 @@ static int event_format_show(const struct tree_at *at, struct seq_buf *s)
 {
 	event_format(at->object, s);
 	return 0;
+}
+
+/* As the kernel: who may open it may not read it all the same. */
+static int inject_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	(void)s;
+	return -EPERM;
+}
+
+static int inject_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)truncate;
+	return event_inject(at->object, at->tr, text, n);
 }
 
 static void log_error(const char *text, size_t n, const struct parse_error *error)
@@ -269,6 +284,7 @@ static const struct tree_row event_rows[] = {
 	HIST_ROW,
 	ROW("hist_debug", 0444, hist_debug_show, NULL),
 	ROW("id", 0444, event_id_show, NULL),
+	ROW("inject", 0200, inject_show, inject_store),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
 };

@@ -273,8 +273,6 @@ static int bring_probe(struct event_file *f)
 	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
 
 	event_file_update(f);
-	if (!f->event->class)
-		return 0;
 	if (want == !!(f->flags & EVENT_FILE_REGISTERED))
 		return 0;
 	if (want) {
@@ -282,7 +280,8 @@ static int bring_probe(struct event_file *f)
 		if (err)
 			return err;
 	}
-	err = f->event->class->enable(f->event, f, want);
+	/* those of the system ftrace are written in any case */
+	err = f->event->class ? f->event->class->enable(f->event, f, want) : 0;
 	if (!err)
 		f->flags ^= EVENT_FILE_REGISTERED;
 	return err;

@@ -92,7 +92,7 @@ def compile_standins(folder):
                     f"{HERE}/shell.c", "-o", f"{folder}/shell.so"], check=True)
     os.mkdir(f"{folder}/modules")
     subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
-                    f"{HERE}/trace_printk.c", "-o", f"{folder}/modules/trace_printk"], check=True)
+                    f"-I{ROOT}/include", "-Wno-format-security", f"{HERE}/trace_printk.c", "-o", f"{folder}/modules/trace_printk"], check=True)
     os.mkdir(f"{folder}/bin")
     for name in "modprobe", "rmmod":
         os.symlink(f"{HERE}/modprobe", f"{folder}/bin/{name}")
