@@ -314,7 +314,9 @@ struct area_hist {
 	uint64_t about; /* struct area_hist_about */
 	uint64_t
 		map; /* struct area_hist_map: several of one name have the same; 0: none could be had */
-	uint64_t reserved2[4];
+	uint64_t
+		since_ns; /* CLOCK_MONOTONIC: made or cleared last; a fork's child has its parent's */
+	uint64_t reserved2[3];
 };
 static_assert(sizeof(struct area_hist) == 64, "area_hist is part of the format");
 

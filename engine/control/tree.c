@@ -124,7 +124,7 @@ const struct tree_row tree_rows[] = {
 	RENDERED("touched_functions", 0444, TREE_GLOBAL, NULL,
 		 "the functions that ever had callbacks"),
 	ENGINE("printk_formats", 0444, TREE_GLOBAL, printk_formats_show, NULL,
-	       "formats that the buffer names by address: none"),
+	       "the constant formats of trace_printk() and texts of trace_puts(), by address"),
 	ENGINE("saved_cmdlines_size", 0644, TREE_GLOBAL, saved_cmdlines_size_show,
 	       saved_cmdlines_size_store, "for how many threads there is room in saved_cmdlines"),
 	ENGINE("function_profile_enabled", 0644, TREE_GLOBAL, function_profile_enabled_show,
@@ -135,6 +135,8 @@ const struct tree_row tree_rows[] = {
 		 "processes of threads by id, once the option record-tgid was on"),
 	ENGINE("available_events", 0444, TREE_GLOBAL, available_events_show, NULL,
 	       "the events that can be switched on, SYSTEM:NAME"),
+	ENGINE("atrace_tags", 0644, TREE_GLOBAL, atrace_tags_show, atrace_tags_store,
+	       "tags of <vestige/atrace.h>, in brackets those whose calls write marks; `!` takes out"),
 	ENGINE("set_event", 0644, TREE_INSTANCE, set_event_show, set_event_store,
 	       "the events that are on: write SYSTEM:NAME, SYSTEM: or NAME, with `!` before it: off; "
 	       "events/SYSTEM/NAME/enable does the same"),

@@ -209,6 +209,7 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 	h->row->paused = (uint8_t)h->paused;
 	h->row->order = ++order;
 	h->row->about = h->about;
+	h->row->since_ns = ring_clock_mono();
 	h->row->map = h->map->at;
 	h->row->event = f->event->id;
 	hist_room_changed(h->row);
@@ -250,6 +251,7 @@ static void replace_map(struct hist *h, void *arg)
 	hist_room_change(h->row);
 	store_release(&h->map, c->map);
 	h->row->map = c->map->at;
+	h->row->since_ns = ring_clock_mono();
 	hist_room_changed(h->row);
 }
 

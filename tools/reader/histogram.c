@@ -205,7 +205,8 @@ static int read_one(const struct source *s, const struct meta *m, uint32_t i, ui
 			return err;
 		if (row.gen & 1)
 			continue;
-		*h = (struct histogram){.order = row.order, .paused = row.paused};
+		*h = (struct histogram){
+			.order = row.order, .since_ns = row.since_ns, .paused = row.paused};
 		err = read_about(s, row.about, h);
 		if (!err)
 			err = read_map(s, row.map, h);
@@ -263,6 +264,12 @@ int histograms_load(int fd, const struct meta *m, uint64_t bytes, const char *sy
 	}
 	qsort(out->at, out->nr, sizeof(*out->at), by_order);
 	return ret < 0 ? ret : 0;
+}
+
+void histograms_drop(struct histograms *hs, uint32_t i)
+{
+	release(&hs->at[i]);
+	memmove(&hs->at[i], &hs->at[i + 1], (--hs->nr - i) * sizeof(*hs->at));
 }
 
 void histograms_free(struct histograms *hs)

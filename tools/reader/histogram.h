@@ -19,7 +19,8 @@ struct histogram_sort {
 };
 
 struct histogram {
-	uint64_t order; /* among those of its event */
+	uint64_t order;	   /* among those of its event */
+	uint64_t since_ns; /* it began to count; CLOCK_MONOTONIC */
 	bool paused;
 	const char *trigger; /* its line, without its state */
 	uint32_t nr_fields;
@@ -73,5 +74,7 @@ struct histograms {
 int histograms_load(int fd, const struct meta *m, uint64_t bytes, const char *system,
 		    const char *name, const char *what, struct histograms *out);
 void histograms_free(struct histograms *hs);
+/* Without the @i-th. */
+void histograms_drop(struct histograms *hs, uint32_t i);
 
 #endif
