@@ -111,6 +111,7 @@ static int print(const void *ip, const char *text, size_t bytes)
 	return ret;
 }
 
+<<<<<<< HEAD
 static void put_number(struct seq_buf *s, int64_t v)
 {
 	if (v < 0)
@@ -141,6 +142,44 @@ static int atrace(int kind, const char *name, int64_t value)
 		put_number(&s, value);
 	}
 	return print(NULL, text, s.len);
+=======
+/* The first one has what it needs made ready, and is not from a signal handler. */
+static int dump_stack(uint32_t skip)
+{
+	int err = 0;
+
+	if (!stack_started()) {
+		err = stack_prepare();
+		if (!err) {
+			tree_lock_take();
+			err = stack_start();
+			tree_lock_release();
+		}
+	}
+	if (!err)
+		stack_record_from(ring_top, skip);
+	return err;
+}
+
+static int trace_do(int what, unsigned long arg)
+{
+	if (!area)
+		return -ENODEV;
+	switch (what) {
+	case VESTIGE_TRACING_ON_:
+	case VESTIGE_TRACING_OFF_:
+		ring_set_on(ring_top, what == VESTIGE_TRACING_ON_);
+		return 0;
+	case VESTIGE_TRACING_IS_ON_:
+		return ring_is_on(ring_top);
+	case VESTIGE_TRACING_SNAPSHOT_:
+		return ring_snapshot(ring_top, UINT32_MAX);
+	case VESTIGE_TRACE_DUMP_STACK_:
+		return dump_stack(arg < UINT32_MAX ? (uint32_t)arg : UINT32_MAX);
+	default:
+		return -ENOSYS;
+	}
+>>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
 }
 
 VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
@@ -154,5 +193,9 @@ VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.ops_set_filter = inside_ops_set_filter,
 	.return_address = inside_return_address,
 	.instance_make = instance_make,
+<<<<<<< HEAD
 	.atrace = atrace,
+=======
+	.trace_do = trace_do,
+>>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
 };

@@ -31,8 +31,13 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
+#include "engine/core/object_note.h"
 #include "engine/core/text_patch.h"
+<<<<<<< HEAD
 #include "engine/events/atrace.h"
+=======
+#include "engine/core/text_probe.h"
+>>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
 #include "engine/events/eval.h"
 #include "engine/events/guard.h"
 #include "engine/events/static_event.h"
@@ -110,6 +115,20 @@ static int switch_sites(const struct holder *h, struct tracepoint *tp, int on, i
 		else if (err)
 			return err;
 	}
+	return 0;
+}
+
+/* Bytes that are switched on and off: no probe may rely on them. */
+static int claims(uint64_t lo, uint64_t hi)
+{
+	const struct vestige_site *site;
+	const struct holder *h;
+
+	for (h = holders; h; h = h->next)
+		for (site = h->sites; site < h->sites_end; site++)
+			if ((uint64_t)site->code < hi &&
+			    (uint64_t)site->code + ARCH_JUMP_BYTES > lo)
+				return 1;
 	return 0;
 }
 
@@ -264,31 +283,13 @@ int tracepoint_probe_remove(struct tracepoint *tp, void *func, void *data)
 	return publish(tp, p);
 }
 
-/* The array that a note tells: two words, each the distance of an address from where it stands. */
-static void note_range(const uint8_t *desc, const void **lo, const void **hi)
+static void read_note(void *arg, uint32_t type, const void *lo, const void *hi)
 {
-	int64_t d[2];
+	struct holder *h = arg;
 
-	memcpy(d, desc, sizeof(d));
-	*lo = desc + d[0];
-	*hi = desc + 8 + d[1];
-}
-
-/* Whether an array lies in the object, in what is mapped of it. */
-static int lies_in(const struct object *o, const void *lo, const void *hi)
-{
-	const struct area_object *row = object_row(o);
-
-	return (uint64_t)lo >= row->lo && (uint64_t)hi <= row->hi && lo <= hi &&
-	       !((uint64_t)lo & 7) && !(((uint64_t)hi - (uint64_t)lo) & 7);
-}
-
-static void read_note(struct holder *h, uint32_t type, const uint8_t *desc)
-{
-	const void *lo, *hi;
-
-	note_range(desc, &lo, &hi);
-	if (!lies_in(h->object, lo, hi)) {
+	if (type != NOTE_SITES && type != NOTE_ITEMS)
+		return;
+	if (!object_note_fits(h->object, lo, hi)) {
 		area_status("its notes of tracepoints lead out of it", h->object->name, 0);
 		return;
 	}
@@ -304,22 +305,6 @@ static void read_note(struct holder *h, uint32_t type, const uint8_t *desc)
 		h->tags = lo;
 		h->tags_end =
 			h->tags + ((const uint8_t *)hi - (const uint8_t *)lo) / sizeof(*h->tags);
-	}
-}
-
-static void read_notes(struct holder *h, const uint8_t *p, const uint8_t *end)
-{
-	while (end - p >= (long)sizeof(ElfW(Nhdr))) {
-		const ElfW(Nhdr) *n = (const void *)p;
-		uint64_t name = ((uint64_t)n->n_namesz + 3) & ~(uint64_t)3;
-		uint64_t desc = ((uint64_t)n->n_descsz + 3) & ~(uint64_t)3;
-
-		p += sizeof(*n);
-		if (name + desc > (uint64_t)(end - p))
-			return;
-		if (n->n_namesz == 8 && !memcmp(p, "vestige", 8) && n->n_descsz == 16)
-			read_note(h, n->n_type, p + name);
-		p += name + desc;
 	}
 }
 
@@ -379,8 +364,8 @@ static void join_sites(const struct holder *h)
 static void scan(struct object *o)
 {
 	struct holder found = {.object = o}, *h;
-	uint32_t i;
 
+<<<<<<< HEAD
 	for (i = 0; i < o->nr_phdr; i++) {
 		const ElfW(Phdr) *ph = &o->phdr[i];
 		const uint8_t *notes = (const uint8_t *)(object_row(o)->bias + ph->p_vaddr);
@@ -389,6 +374,10 @@ static void scan(struct object *o)
 			read_notes(&found, notes, notes + ph->p_memsz);
 	}
 	if (!found.sites && !found.items && !found.tags)
+=======
+	object_each_note(o, read_note, &found);
+	if (!found.sites && !found.items)
+>>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
 		return;
 	h = heap_alloc(sizeof(*h));
 	if (!h)
@@ -431,6 +420,7 @@ void tracepoints_start(void)
 {
 	uint32_t i;
 
+	text_probe_claim(claims);
 	for (i = 0; i < object_count(); i++)
 		scan(object_at(i));
 }
