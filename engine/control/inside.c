@@ -111,7 +111,6 @@ static int print(const void *ip, const char *text, size_t bytes)
 	return ret;
 }
 
-<<<<<<< HEAD
 static void put_number(struct seq_buf *s, int64_t v)
 {
 	if (v < 0)
@@ -142,7 +141,8 @@ static int atrace(int kind, const char *name, int64_t value)
 		put_number(&s, value);
 	}
 	return print(NULL, text, s.len);
-=======
+}
+
 /* The first one has what it needs made ready, and is not from a signal handler. */
 static int dump_stack(uint32_t skip)
 {
@@ -179,7 +179,6 @@ static int trace_do(int what, unsigned long arg)
 	default:
 		return -ENOSYS;
 	}
->>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
 }
 
 VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
@@ -193,9 +192,6 @@ VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.ops_set_filter = inside_ops_set_filter,
 	.return_address = inside_return_address,
 	.instance_make = instance_make,
-<<<<<<< HEAD
 	.atrace = atrace,
-=======
 	.trace_do = trace_do,
->>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
 };

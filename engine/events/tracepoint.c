@@ -16,7 +16,7 @@
  * each of our probes. Probes of the program's own are called between two counts (guard.h), so that
  * tracepoint_synchronize_unregister() can wait for them.
  *
- * Type 4 names the places of tags (atrace.h), which are found and switched in the same way.
+ * Type 5 names the places of tags (atrace.h), which are found and switched in the same way.
  *
  * fork: the child has the same text and the same probes. Costs: bench "events". Tests:
  * tests/engine/events/.
@@ -33,18 +33,15 @@
 #include "engine/core/heap.h"
 #include "engine/core/object_note.h"
 #include "engine/core/text_patch.h"
-<<<<<<< HEAD
-#include "engine/events/atrace.h"
-=======
 #include "engine/core/text_probe.h"
->>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
+#include "engine/events/atrace.h"
 #include "engine/events/eval.h"
 #include "engine/events/guard.h"
 #include "engine/events/static_event.h"
 
 #define NOTE_SITES 2u
 #define NOTE_ITEMS 3u
-#define NOTE_TAGS  4u
+#define NOTE_TAGS  5u
 
 /* Ended by a NULL func; behind it the list. */
 struct funcs {
@@ -287,7 +284,7 @@ static void read_note(void *arg, uint32_t type, const void *lo, const void *hi)
 {
 	struct holder *h = arg;
 
-	if (type != NOTE_SITES && type != NOTE_ITEMS)
+	if (type != NOTE_SITES && type != NOTE_ITEMS && type != NOTE_TAGS)
 		return;
 	if (!object_note_fits(h->object, lo, hi)) {
 		area_status("its notes of tracepoints lead out of it", h->object->name, 0);
@@ -365,19 +362,8 @@ static void scan(struct object *o)
 {
 	struct holder found = {.object = o}, *h;
 
-<<<<<<< HEAD
-	for (i = 0; i < o->nr_phdr; i++) {
-		const ElfW(Phdr) *ph = &o->phdr[i];
-		const uint8_t *notes = (const uint8_t *)(object_row(o)->bias + ph->p_vaddr);
-
-		if (ph->p_type == PT_NOTE)
-			read_notes(&found, notes, notes + ph->p_memsz);
-	}
-	if (!found.sites && !found.items && !found.tags)
-=======
 	object_each_note(o, read_note, &found);
-	if (!found.sites && !found.items)
->>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
+	if (!found.sites && !found.items && !found.tags)
 		return;
 	h = heap_alloc(sizeof(*h));
 	if (!h)

@@ -46,7 +46,7 @@
 	".pushsection .rodata.vestige_tags, \"a?\", @progbits\n"                                    \
 	"3:	.asciz	\"" tag "\"\n"                                                            \
 	".popsection\n"                                                                            \
-	VESTIGE_PLACE_("vestige_tags", "4", "3b")
+	VESTIGE_PLACE_("vestige_tags", "5", "3b")
 
 #define VESTIGE_TAG_ON_(tag)                                                                       \
 	__extension__({                                                                            \

@@ -41,9 +41,7 @@ struct vestige_api {
 			      int notrace);
 	void *(*return_address)(void *slot);
 	int (*instance_make)(const char *name, int make);
-<<<<<<< HEAD
 	int (*atrace)(int kind, const char *name, int64_t value);
-=======
 	int (*trace_do)(int what, unsigned long arg);
 };
 
@@ -54,7 +52,6 @@ enum vestige_trace_do_ {
 	VESTIGE_TRACING_IS_ON_ = 3,
 	VESTIGE_TRACING_SNAPSHOT_ = 4,
 	VESTIGE_TRACE_DUMP_STACK_ = 5,
->>>>>>> 863d70b3301b9ab986b780693e6837ad55dd57c4
 };
 
 extern const struct vestige_api vestige_api_1 __attribute__((weak));
