@@ -41,8 +41,8 @@ struct vestige_api {
 			      int notrace);
 	void *(*return_address)(void *slot);
 	int (*instance_make)(const char *name, int make);
-	int (*atrace)(int kind, const char *name, int64_t value);
 	int (*trace_do)(int what, unsigned long arg);
+	int (*atrace)(int kind, const char *name, int64_t value);
 };
 
 /* For trace_do(). Not to be used directly. */
