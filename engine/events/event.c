@@ -24,9 +24,31 @@ static uint32_t nr_ids = EVENT_FIRST_ID;
 
 #define MAX_ID UINT16_MAX
 
+static void (*settle)(void);
+
+void events_on_demand(void (*by)(void))
+{
+	settle = by;
+}
+
+void events_settle(void)
+{
+	static int settling;
+
+	if (settling || !settle)
+		return;
+	settling = 1;
+	settle();
+	settling = 0;
+}
+
 int event_name_is(const char *s, const char *name, size_t n)
 {
-	return strlen(s) == n && !memcmp(s, name, n);
+	size_t i;
+
+	for (i = 0; i < n && s[i] && s[i] == name[i]; i++)
+		;
+	return i == n && !s[i];
 }
 
 static struct event *find(const char *system, size_t system_bytes, const char *name,
@@ -44,8 +66,10 @@ static struct event *find(const char *system, size_t system_bytes, const char *n
 struct event *event_find(const char *system, size_t system_bytes, const char *name,
 			 size_t name_bytes)
 {
-	struct event *e = find(system, system_bytes, name, name_bytes, 0);
+	struct event *e;
 
+	events_settle();
+	e = find(system, system_bytes, name, name_bytes, 0);
 	return e ? e : event_source_find(system, system_bytes, name, name_bytes);
 }
 
@@ -190,7 +214,7 @@ struct event *event_add(const char *system, const char *name,
 	size_t system_bytes = strlen(system), name_bytes = strlen(name);
 	struct event *e;
 
-	*clash = find(system, system_bytes, name, name_bytes, 0);
+	*clash = event_find(system, system_bytes, name, name_bytes);
 	if (*clash)
 		return NULL;
 	for (e = events; e; e = e->next)
@@ -249,8 +273,6 @@ static int bring_probe(struct event_file *f)
 	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
 
 	event_file_update(f);
-	if (!f->event->class)
-		return 0;
 	if (want == !!(f->flags & EVENT_FILE_REGISTERED))
 		return 0;
 	if (want) {
@@ -258,7 +280,8 @@ static int bring_probe(struct event_file *f)
 		if (err)
 			return err;
 	}
-	err = f->event->class->enable(f->event, f, want);
+	/* those of the system ftrace are written in any case */
+	err = f->event->class ? f->event->class->enable(f->event, f, want) : 0;
 	if (!err)
 		f->flags ^= EVENT_FILE_REGISTERED;
 	return err;
@@ -372,7 +395,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 {
 	const char *name;
 	size_t system_bytes, name_bytes;
-	int on = 1, found = 0, err = 0, either;
+	int on = 1, err = 0, either, last = 0, nr = 0;
 	struct event *e;
 
 	if (n && *word == '!') {
@@ -382,6 +405,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 	}
 	if (!n)
 		return -EINVAL;
+	events_settle();
 	system_bytes = text_find(word, n, ':');
 	either = system_bytes == n;
 	name = either ? word : word + system_bytes + 1;
@@ -394,10 +418,14 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 		    !event_name_fits(e->system, e->name, word, system_bytes, name, name_bytes,
 				     either))
 			continue;
-		found = 1;
 		one = event_enable(e, tr, on);
-		if (one)
+		if (one && !e->class->may_fail)
 			err = one;
+		nr++;
+		last = one;
 	}
-	return found ? err : -EINVAL;
+	/* the only one that was meant */
+	if (nr == 1)
+		err = last;
+	return nr ? err : -EINVAL;
 }
