@@ -136,6 +136,17 @@ static void *beside(const void *address, const char *name)
 	return NULL;
 }
 
+static int is_loaded(uint64_t at)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++)
+		if (object_at(i)->loaded && at >= object_row(object_at(i))->lo &&
+		    at < object_row(object_at(i))->hi)
+			return 1;
+	return 0;
+}
+
 static uint64_t load_word(const struct word *w)
 {
 	return __atomic_load_n(w->at, __ATOMIC_RELAXED);
@@ -313,8 +324,10 @@ static int apply(void)
 
 	know_starts();
 	for (f = interposed_functions; f; f = f->next) {
-		uint64_t real = f->head ? 0 : find_function(f->name, NULL);
+		uint64_t real = 0;
 
+		if (interposed_wanted(f) && !f->head)
+			real = find_function(f->name, NULL);
 		if (real)
 			f->real = (void *)real;
 		fresh |= interposed_link(f) && !f->head;
@@ -336,6 +349,7 @@ static int apply(void)
 /* What dlopen() has brought is relocated, up to object @to. */
 static void settle(uint32_t to)
 {
+	struct interposed_function *f;
 	uint32_t i, from = first_pending;
 
 	first_pending = to;
@@ -353,7 +367,11 @@ static void settle(uint32_t to)
 	for (i = from; i < first_pending; i++)
 		if (has_words(object_at(i)))
 			take_object(object_at(i), 1);
-	store_all();
+	/* a function may have gone with its object, or come with one */
+	for (f = interposed_functions; f; f = f->next)
+		if (f->head && !is_loaded((uint64_t)f->real))
+			f->head = NULL;
+	apply();
 }
 
 /* The first of what dlopen() has brought is about to run. */
