@@ -35,6 +35,7 @@
 #include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/events/atrace.h"
 #include "engine/events/event.h"
 #include "engine/events/ftrace_event.h"
 #include "engine/events/func_command.h"
@@ -164,6 +165,7 @@ static const struct {
 	{"ftrace_graph_max_depth", "max_graph_depth", 0},
 	{"tracing_thresh", "tracing_thresh", 0},
 	{"trace_event", "set_event", 1},
+	{"atrace_tags", "atrace_tags", 1},
 	{"stacktrace_filter", "stack_trace_filter", 1},
 	{"ftrace", "current_tracer", 0},
 };
@@ -327,7 +329,6 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
-		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)
@@ -372,7 +373,7 @@ static void fork_child(void)
 	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
-	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
+	    !events_any_on(&global_trace) && !atrace_any_on() && !stack_tracer_is_on()) {
 		area = NULL;
 		return;
 	}

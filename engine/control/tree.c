@@ -135,6 +135,8 @@ const struct tree_row tree_rows[] = {
 		 "processes of threads by id, once the option record-tgid was on"),
 	ENGINE("available_events", 0444, TREE_GLOBAL, available_events_show, NULL,
 	       "the events that can be switched on, SYSTEM:NAME"),
+	ENGINE("atrace_tags", 0644, TREE_GLOBAL, atrace_tags_show, atrace_tags_store,
+	       "tags of <vestige/atrace.h>, in brackets those whose calls write marks; `!` takes out"),
 	ENGINE("set_event", 0644, TREE_INSTANCE, set_event_show, set_event_store,
 	       "the events that are on: write SYSTEM:NAME, SYSTEM: or NAME, with `!` before it: off; "
 	       "events/SYSTEM/NAME/enable does the same"),
