@@ -15,11 +15,16 @@ from mount_test import main, mounted, read, steps, until, write
 
 SECONDS = 60  # no answer takes that long, however busy the machine
 # Of write-only files, of empty pipes, and of a pipe that another look has not closed yet
-FINE = {0, errno.EINVAL, errno.EAGAIN, errno.EBUSY}
+FINE = {0, errno.EINVAL, errno.EAGAIN, errno.EBUSY, errno.EPERM}    # the last is what inject says to readers
 
 
 def all_files(at):
-    return [os.path.join(folder, name) for folder, _, names in os.walk(at) for name in names]
+    found = []
+    for folder, folders, names in os.walk(at):
+        if folder.endswith("/events/syscalls"):     # 700 that are alike
+            del folders[8:]
+        found += [os.path.join(folder, name) for name in names]
+    return found
 
 
 def look(path):
