@@ -32,7 +32,7 @@ int probe_event_enable(struct event *e, struct event_file *file, int on)
 	return on ? err : 0;
 }
 
-static const struct event_class probe_event_class = {.enable = probe_event_enable};
+static const struct event_class probe_event_class = {.enable = probe_event_enable, .may_fail = 1};
 
 static void put_print(const struct probe_event *pe, struct seq_buf *s)
 {
