@@ -35,6 +35,7 @@
 #include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/events/atrace.h"
 #include "engine/events/event.h"
 #include "engine/events/ftrace_event.h"
 #include "engine/events/func_command.h"
@@ -45,6 +46,7 @@
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/syscall_event.h"
+#include "engine/events/timer_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/events/usdt.h"
 #include "engine/hook/graph.h"
@@ -163,6 +165,7 @@ static const struct {
 	{"ftrace_graph_max_depth", "max_graph_depth", 0},
 	{"tracing_thresh", "tracing_thresh", 0},
 	{"trace_event", "set_event", 1},
+	{"atrace_tags", "atrace_tags", 1},
 	{"stacktrace_filter", "stack_trace_filter", 1},
 	{"ftrace", "current_tracer", 0},
 };
@@ -326,7 +329,6 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
-		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)
@@ -357,6 +359,8 @@ static void fork_child(void)
 	int on, err;
 
 	ops_fork();
+	if (!removing)
+		got_fork();
 	if (!area)
 		return;
 	removing = 0;
@@ -369,7 +373,7 @@ static void fork_child(void)
 	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
-	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
+	    !events_any_on(&global_trace) && !atrace_any_on() && !stack_tracer_is_on()) {
 		area = NULL;
 		return;
 	}
@@ -448,17 +452,17 @@ static void start(void)
 	trace_array_on_destroy(events_forget_instance);
 	hists_set_clock_by(trace_clock_set);
 	probe_kinds_register(event_probe_kinds);
+	got_register(tree_lock_take, tree_lock_release);
 	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start() ||
-	    lock_events_start())
+	    lock_events_start() || timer_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	ftrace_events_start();
-	tracepoints_start();
 	events_on_demand(usdt_settle);
 	syscall_sites_register();
 	syscall_events_start();
-	got_register(tree_lock_take, tree_lock_release);
+	tracepoints_start();
 	replay_boot(boot);
 	sched_event_exec();
 	text_go_live();
@@ -534,9 +538,10 @@ __attribute__((destructor(101))) static void engine_exit(void)
 		return;
 	agent_remove();
 	sched_event_exit();
-	tree_lock_take();
-	sched_perf_drain();
-	tree_lock_release();
+	if (tree_lock_try()) {
+		sched_perf_drain();
+		tree_lock_release();
+	}
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();

@@ -13,6 +13,7 @@
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
+#include "engine/core/object_note.h"
 #include "engine/core/tracer.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/ring/ring.h"
@@ -192,11 +193,41 @@ int saved_cmdlines_size_store(const struct tree_at *at, const char *text, size_t
 	return v <= area->tables[AREA_TASKS].capacity ? 0 : -ENOMEM;
 }
 
-/* trace_printk() writes its text into the buffer, so there are no formats to look up. */
+static void put_format(void *arg, const char *format)
+{
+	struct seq_buf *s = arg;
+
+	uint64_t addr = (uint64_t)(uintptr_t)format;
+	int bit;
+
+	seq_puts(s, "0x");
+	for (bit = 44; bit >= 0; bit -= 4)
+		seq_putc(s, "0123456789abcdef"[addr >> bit & 15]);
+	seq_puts(s, " : \"");
+	for (; *format; format++) {
+		switch (*format) {
+		case '\n':
+			seq_puts(s, "\\n");
+			break;
+		case '\t':
+			seq_puts(s, "\\t");
+			break;
+		case '\\':
+		case '"':
+			seq_putc(s, '\\');
+			seq_putc(s, *format);
+			break;
+		default:
+			seq_putc(s, *format);
+		}
+	}
+	seq_puts(s, "\"\n");
+}
+
 int printk_formats_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
-	(void)s;
+	printk_formats_each(put_format, s);
 	return 0;
 }
 

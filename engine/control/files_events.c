@@ -15,6 +15,7 @@
 #include "engine/events/event_act.h"
 #include "engine/events/event_source.h"
 #include "engine/events/ftrace_event.h"
+#include "engine/events/inject.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/ring.h"
 
@@ -130,6 +131,20 @@ static int event_format_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+/* As the kernel: who may open it may not read it all the same. */
+static int inject_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	(void)s;
+	return -EPERM;
+}
+
+static int inject_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)truncate;
+	return event_inject(at->object, at->tr, text, n);
+}
+
 static void log_error(const char *text, size_t n, const struct parse_error *error)
 {
 	error_log_add("event filter parse error", error->text ? error->text : "Error", text, n,
@@ -188,10 +203,17 @@ static int trigger_file_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+static int hist_debug_show(const struct tree_at *at, struct seq_buf *s)
+{
+	triggers_show_hists_debug(event_file_find(at->object, at->tr), s);
+	return 0;
+}
+
 static int trigger_file_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
 	struct trigger_error error;
+	uint32_t i;
 	int err;
 
 	if (!f)
@@ -199,9 +221,11 @@ static int trigger_file_store(const struct tree_at *at, const char *text, size_t
 	if (truncate)
 		triggers_clear_hists(f);
 	err = trigger_store(f, text, n, &error);
-	if (err && error.location[0])
-		error_log_add(error.location, error.error.text ? error.error.text : "Error",
-			      error.command, error.bytes, error.error.position);
+	if (!err || !error.location[0])
+		return err;
+	for (i = 0; i < error.errors.nr; i++)
+		error_log_add(error.location, error.errors.e[i].text, error.command, error.bytes,
+			      error.errors.e[i].position);
 	return err;
 }
 
@@ -259,7 +283,9 @@ static const struct tree_row event_rows[] = {
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
 	HIST_ROW,
+	ROW("hist_debug", 0444, hist_debug_show, NULL),
 	ROW("id", 0444, event_id_show, NULL),
+	ROW("inject", 0200, inject_show, inject_store),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
 	{NULL},
 };

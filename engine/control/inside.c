@@ -111,6 +111,76 @@ static int print(const void *ip, const char *text, size_t bytes)
 	return ret;
 }
 
+/* The first one has what it needs made ready, and is not from a signal handler. */
+static int dump_stack(uint32_t skip)
+{
+	int err = 0;
+
+	if (!stack_started()) {
+		err = stack_prepare();
+		if (!err) {
+			tree_lock_take();
+			err = stack_start();
+			tree_lock_release();
+		}
+	}
+	if (!err)
+		stack_record_from(ring_top, skip);
+	return err;
+}
+
+static int trace_do(int what, unsigned long arg)
+{
+	if (!area)
+		return -ENODEV;
+	switch (what) {
+	case VESTIGE_TRACING_ON_:
+	case VESTIGE_TRACING_OFF_:
+		ring_set_on(ring_top, what == VESTIGE_TRACING_ON_);
+		return 0;
+	case VESTIGE_TRACING_IS_ON_:
+		return ring_is_on(ring_top);
+	case VESTIGE_TRACING_SNAPSHOT_:
+		return ring_snapshot(ring_top, UINT32_MAX);
+	case VESTIGE_TRACE_DUMP_STACK_:
+		return dump_stack(arg < UINT32_MAX ? (uint32_t)arg : UINT32_MAX);
+	default:
+		return -ENOSYS;
+	}
+}
+
+static void put_number(struct seq_buf *s, int64_t v)
+{
+	if (v < 0)
+		seq_putc(s, '-');
+	seq_putu(s, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+/* A line as Android's atrace writes it to trace_marker. @kind: B, E, C, S or F. Any context. */
+static int atrace(int kind, const char *name, int64_t value)
+{
+	char text[PRINT_MAX_TEXT];
+	struct seq_buf s;
+
+	if (!area)
+		return -1;
+	/* a name that is too long leaves room for the value */
+	seq_init(&s, text, sizeof(text) - 32);
+	seq_putc(&s, (char)kind);
+	seq_putc(&s, '|');
+	seq_putu(&s, (uint64_t)area->pid);
+	if (kind != 'E') {
+		seq_putc(&s, '|');
+		seq_puts(&s, name);
+	}
+	s.bytes = sizeof(text);
+	if (kind != 'B' && kind != 'E') {
+		seq_putc(&s, '|');
+		put_number(&s, value);
+	}
+	return print(NULL, text, s.len);
+}
+
 VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.bytes = sizeof(struct vestige_api),
 	.file_read = file_read,
@@ -122,4 +192,6 @@ VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.ops_set_filter = inside_ops_set_filter,
 	.return_address = inside_return_address,
 	.instance_make = instance_make,
+	.trace_do = trace_do,
+	.atrace = atrace,
 };

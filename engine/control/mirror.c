@@ -27,12 +27,12 @@ static void put_octal(struct seq_buf *s, uint32_t mode)
 	seq_putc(s, (char)('0' + (mode & 7)));
 }
 
-/* Does its text follow its line? vestige_status has a table of its own. */
+/* Does its text follow its line? vestige_status has a table of its own, formats may be many. */
 static int has_text(const struct tree_row *row)
 {
 	return row->kind == TREE_ENGINE && row->show &&
 	       (row->scope == TREE_INSTANCE || row->scope == TREE_GLOBAL) &&
-	       row->show != vestige_status_show;
+	       row->show != vestige_status_show && row->show != printk_formats_show;
 }
 
 static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char *name)

@@ -25,7 +25,7 @@
 
 static stack_walk *walker;
 static int (*prepare_walker)(void);
-static int prepared;
+static int prepared, started;
 
 void stack_register(stack_walk *walk, int (*prepare)(void))
 {
@@ -46,7 +46,16 @@ int stack_start(void)
 
 	if (!err)
 		err = describe_ftrace(FTRACE_KERNEL_STACK);
-	return err ? err : describe_ftrace(FTRACE_USER_STACK);
+	if (!err)
+		err = describe_ftrace(FTRACE_USER_STACK);
+	if (!err)
+		store_release(&started, 1);
+	return err;
+}
+
+int stack_started(void)
+{
+	return load_acquire(&started);
 }
 
 void stack_each_frame(stack_each *each, void *arg)
@@ -85,6 +94,11 @@ uint32_t stack_save(uint64_t *to, uint32_t room)
 
 void stack_record(struct ring *r)
 {
+	stack_record_from(r, 0);
+}
+
+void stack_record_from(struct ring *r, uint32_t skip)
+{
 	uint64_t frames[MAX_FRAMES];
 	struct ring_slot slot;
 	uint32_t n, bytes;
@@ -92,11 +106,12 @@ void stack_record(struct ring *r)
 	if (!ring_is_on(r))
 		return;
 	n = stack_save(frames, MAX_FRAMES);
+	n = n > skip ? n - skip : 0;
 	bytes = HEAD_BYTES + n * 8;
 	if (!n || !ring_reserve(r, &slot, bytes))
 		return;
 	slot.words[1] = n;
-	memcpy(slot.words + 2, frames, n * 8);
+	memcpy(slot.words + 2, frames + skip, n * 8);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KERNEL_STACK, bytes));
 }
 

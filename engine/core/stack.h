@@ -43,6 +43,12 @@ uint32_t stack_save(uint64_t *to, uint32_t room);
 /* stack_record() - the stack here, as a record. Any context, after stack_start(). */
 void stack_record(struct ring *r);
 
+/* The same without the innermost @skip functions. */
+void stack_record_from(struct ring *r, uint32_t skip);
+
+/* Whether stack_start() has been successful. */
+int stack_started(void);
+
 /*
  * stack_record_wanted() - what the options stacktrace and userstacktrace want behind a record that was just
  * made. In a process both are the same stack.

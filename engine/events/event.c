@@ -44,7 +44,11 @@ void events_settle(void)
 
 int event_name_is(const char *s, const char *name, size_t n)
 {
-	return strlen(s) == n && !memcmp(s, name, n);
+	size_t i;
+
+	for (i = 0; i < n && s[i] && s[i] == name[i]; i++)
+		;
+	return i == n && !s[i];
 }
 
 static struct event *find(const char *system, size_t system_bytes, const char *name,
@@ -210,7 +214,7 @@ struct event *event_add(const char *system, const char *name,
 	size_t system_bytes = strlen(system), name_bytes = strlen(name);
 	struct event *e;
 
-	*clash = find(system, system_bytes, name, name_bytes, 0);
+	*clash = event_find(system, system_bytes, name, name_bytes);
 	if (*clash)
 		return NULL;
 	for (e = events; e; e = e->next)
@@ -269,8 +273,6 @@ static int bring_probe(struct event_file *f)
 	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
 
 	event_file_update(f);
-	if (!f->event->class)
-		return 0;
 	if (want == !!(f->flags & EVENT_FILE_REGISTERED))
 		return 0;
 	if (want) {
@@ -278,7 +280,8 @@ static int bring_probe(struct event_file *f)
 		if (err)
 			return err;
 	}
-	err = f->event->class->enable(f->event, f, want);
+	/* those of the system ftrace are written in any case */
+	err = f->event->class ? f->event->class->enable(f->event, f, want) : 0;
 	if (!err)
 		f->flags ^= EVENT_FILE_REGISTERED;
 	return err;

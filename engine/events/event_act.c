@@ -19,7 +19,7 @@
 #include "engine/events/event_source.h"
 #include "engine/events/filter_impl.h"
 #include "engine/events/trigger.h"
-#include "engine/ring/ring.h"
+#include "engine/ring/foreign.h"
 
 /* What a struct vestige_event_slot holds for us. */
 struct act_slot {
@@ -65,27 +65,54 @@ static void put_record(struct event_file *f, const void *record, uint32_t bytes)
 	event_commit(f, &slot);
 }
 
-void event_act(struct event_file *f, const void *record, uint32_t bytes)
+/* Of two threads, one that leaves its CPU and one that comes, either counts, as in the kernel. */
+static int wants_thread(const struct trace_array *tr)
+{
+	return trace_array_wants_events_of(tr, ring_thread_id()) ||
+	       (ring_as && trace_array_wants_events_of(tr, ring_as->other));
+}
+
+static int is_wanted(const struct event_file *f)
+{
+	uint32_t flags = load_relaxed(&f->flags);
+
+	return flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
+	       !(flags & EVENT_FILE_SOFT_DISABLED);
+}
+
+/* @injected: it is recorded though the event is off. */
+static void act(struct event_file *f, const void *record, uint32_t bytes, int injected)
 {
 	const struct event_filter *filter;
-	uint32_t flags;
 
 	if (load_acquire(&f->tr->going) || !f->tr->ring)
 		return;
-	if (load_relaxed(&f->tr->event_pids_set) &&
-	    !trace_array_wants_events_of(f->tr, ring_thread_id()))
+	if (load_relaxed(&f->tr->event_pids_set) && !wants_thread(f->tr))
 		return;
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 0);
 	filter = load_acquire(&f->filter);
-	flags = load_relaxed(&f->flags);
-	if (flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) &&
-	    !(flags & EVENT_FILE_SOFT_DISABLED) && (!filter || filter_match(filter, record))) {
+	if ((injected || is_wanted(f)) && (!filter || filter_match(filter, record))) {
 		put_record(f, record, bytes);
 		stack_record_wanted(f->tr->ring);
 	}
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 1);
+}
+
+void event_act(struct event_file *f, const void *record, uint32_t bytes)
+{
+	act(f, record, bytes, 0);
+}
+
+void event_act_injected(struct event_file *f, const void *record, uint32_t bytes)
+{
+	struct ring_ctl *in = ring_enter();
+
+	if (!in)
+		return;
+	act(f, record, bytes, 1);
+	ring_leave(in);
 }
 
 static void act_commit(void *file, struct vestige_event_slot *slot)
@@ -220,7 +247,7 @@ void event_filter_show(const struct event_file *f, struct seq_buf *s)
 void event_file_clear(struct event_file *f)
 {
 	triggers_clear(f);
-	if (f->flags & EVENT_FILE_REGISTERED)
+	if (f->flags & EVENT_FILE_REGISTERED && f->event->class)
 		f->event->class->enable(f->event, f, 0);
 	f->flags = 0;
 	heap_free(f->filter_error);

@@ -18,6 +18,9 @@ extern const struct vestige_event_ops event_ops_filter;
  */
 void event_act(struct event_file *f, const void *record, uint32_t bytes);
 
+/* The same of a record that is made up, whether the event is on or not: the file `inject`. */
+void event_act_injected(struct event_file *f, const void *record, uint32_t bytes);
+
 /*
  * event_filter_set() - a write to its filter file.
  * @text: @n bytes, stripped; "0": none from now on. What is wrong leaves none, and is shown.

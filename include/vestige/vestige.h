@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
@@ -40,6 +41,17 @@ struct vestige_api {
 			      int notrace);
 	void *(*return_address)(void *slot);
 	int (*instance_make)(const char *name, int make);
+	int (*trace_do)(int what, unsigned long arg);
+	int (*atrace)(int kind, const char *name, int64_t value);
+};
+
+/* For trace_do(). Not to be used directly. */
+enum vestige_trace_do_ {
+	VESTIGE_TRACING_ON_ = 1,
+	VESTIGE_TRACING_OFF_ = 2,
+	VESTIGE_TRACING_IS_ON_ = 3,
+	VESTIGE_TRACING_SNAPSHOT_ = 4,
+	VESTIGE_TRACE_DUMP_STACK_ = 5,
 };
 
 extern const struct vestige_api vestige_api_1 __attribute__((weak));
@@ -163,6 +175,60 @@ static inline int vestige_stop(void)
 }
 
 /**
+ * tracing_on(), tracing_off(), tracing_is_on() - the same as the kernel's functions of these names have it:
+ * a store and no more, from any context, signal handlers included, for the moment in which a program
+ * finds its own fault. Without libvestige nothing happens, and it is off.
+ */
+static inline void tracing_on(void)
+{
+	if (vestige_call_(trace_do))
+		vestige_call_(trace_do)(VESTIGE_TRACING_ON_, 0);
+}
+
+static inline void tracing_off(void)
+{
+	if (vestige_call_(trace_do))
+		vestige_call_(trace_do)(VESTIGE_TRACING_OFF_, 0);
+}
+
+static inline int tracing_is_on(void)
+{
+	return vestige_call_(trace_do) && vestige_call_(trace_do)(VESTIGE_TRACING_IS_ON_, 0) > 0;
+}
+
+/**
+ * tracing_snapshot() - put what is recorded aside into the file `snapshot`, as the kernel's does; recording
+ * goes on. It needs memory that tracing_alloc_snapshot() or a write to `snapshot` has found before;
+ * otherwise it does nothing. Any context.
+ */
+static inline void tracing_snapshot(void)
+{
+	if (vestige_call_(trace_do))
+		vestige_call_(trace_do)(VESTIGE_TRACING_SNAPSHOT_, 0);
+}
+
+/**
+ * tracing_alloc_snapshot() - have the memory for snapshots, as much as the buffer has.
+ * Return: 0, or a negative errno: -ENOMEM; -ENODEV the engine is asleep; -ENOSYS libvestige is not
+ * loaded. Any thread, not from a signal handler.
+ */
+static inline int tracing_alloc_snapshot(void)
+{
+	if (!vestige_call_(file_write))
+		return -ENOSYS;
+	/* what is not 0 or 1 empties it; a `1` takes one, and so the memory comes */
+	if (vestige_write("snapshot", "1", 1) < 0 || vestige_write("snapshot", "2", 1) < 0)
+		return -errno;
+	return 0;
+}
+
+/** tracing_snapshot_alloc() - tracing_snapshot(), with the memory for it. As tracing_alloc_snapshot(). */
+static inline void tracing_snapshot_alloc(void)
+{
+	vestige_write("snapshot", "1", 1);
+}
+
+/**
  * vestige_snapshot() - copy what is recorded, as it stands, to a file; recording goes on.
  * @path: is created; it must not exist. `vestige report PATH` and the others read it.
  *
@@ -178,6 +244,40 @@ static inline int vestige_snapshot(const char *path)
 	}
 	return vestige_call_(area_snapshot)(path);
 }
+
+/*
+ * Constant formats are listed in printk_formats: distances in section vestige_printk, found by a note. clang
+ * without optimization takes no constant for one here; its formats are not listed.
+ */
+#if defined(__x86_64__) && defined(__ELF__) && (defined(__OPTIMIZE__) || !defined(__clang__))
+#define VESTIGE_LIST_FORMAT_(fmt)                                                                  \
+	do {                                                                                       \
+		if (__builtin_constant_p(fmt))                                                     \
+			__asm__ volatile(".ifndef .Lvestige_printk_note\n"                         \
+					 ".set .Lvestige_printk_note, 1\n"                         \
+					 ".pushsection .note.vestige, \"a\", @note\n"              \
+					 "	.balign 4\n"                                            \
+					 "	.long	8, 16, 4\n"                                       \
+					 "	.asciz	\"vestige\"\n"                                   \
+					 "	.quad	__start_vestige_printk - .\n"                     \
+					 "	.quad	__stop_vestige_printk - .\n"                      \
+					 ".popsection\n"                                           \
+					 ".hidden __start_vestige_printk\n"                        \
+					 ".hidden __stop_vestige_printk\n"                         \
+					 ".endif\n"                                                \
+					 ".pushsection vestige_printk, \"a\", @progbits\n"         \
+					 "	.balign 8\n"                                            \
+					 "	.quad	%c0 - .\n"                                        \
+					 ".popsection"                                             \
+					 :                                                         \
+					 : "i"(fmt));                                              \
+	} while (0)
+#else
+#define VESTIGE_LIST_FORMAT_(fmt)                                                                  \
+	do {                                                                                       \
+	} while (0)
+#endif
+#define VESTIGE_FIRST_(first, ...) first
 
 /**
  * trace_printk() - write a line into the trace, as the kernel's function of that name does.
@@ -206,8 +306,49 @@ vestige_printk_(const char *fmt, ...)
 #define trace_printk(...)                                                                          \
 	do {                                                                                       \
 		if (vestige_call_(print)) {                                                        \
+			VESTIGE_LIST_FORMAT_(VESTIGE_FIRST_(__VA_ARGS__, 0));                      \
 			vestige_printk_(__VA_ARGS__);                                              \
 			__asm__ volatile(""); /* no tail call: the caller is told */               \
+		}                                                                                  \
+	} while (0)
+
+__attribute__((noinline, unused, no_instrument_function, patchable_function_entry(0))) static void
+vestige_puts_(const char *text)
+{
+	vestige_call_(print)(__builtin_return_address(0), text, strlen(text));
+}
+
+/**
+ * trace_puts() - the same of a text as it is, as the kernel's.
+ * @text: NUL-terminated; at most 1024 bytes are kept. Any context.
+ */
+#define trace_puts(text)                                                                           \
+	do {                                                                                       \
+		if (vestige_call_(print)) {                                                        \
+			VESTIGE_LIST_FORMAT_(text);                                                \
+			vestige_puts_(text);                                                       \
+			__asm__ volatile("");                                                      \
+		}                                                                                  \
+	} while (0)
+
+__attribute__((noinline, unused, no_instrument_function, patchable_function_entry(0))) static void
+vestige_dump_stack_(int skip)
+{
+	vestige_call_(trace_do)(VESTIGE_TRACE_DUMP_STACK_, skip > 0 ? (unsigned long)skip + 1 : 1);
+	__asm__ volatile(""); /* no tail call: it is one of those left out */
+}
+
+/**
+ * trace_dump_stack() - the stack here, in the trace, as the kernel's.
+ * @skip: so many functions are left out, 0: it begins with the calling one.
+ * Any context, but the first one of a program not in a signal handler. A program that has no unwinder
+ * (libgcc_s, or libunwind) has none.
+ */
+#define trace_dump_stack(skip)                                                                     \
+	do {                                                                                       \
+		if (vestige_call_(trace_do)) {                                                     \
+			vestige_dump_stack_(skip);                                                 \
+			__asm__ volatile("");                                                      \
 		}                                                                                  \
 	} while (0)
 

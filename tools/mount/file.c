@@ -39,6 +39,7 @@ static const struct truncation {
 	bool at_open; /* it clears when it is opened, else with the first write or the close */
 	bool words;   /* a word cut by the end of a write goes on in the next */
 } truncations[] = {
+	{"atrace_tags", true, false},
 	{"error_log", true, false},
 	{"set_event", true, false},
 	{"set_event_notrace_pid", true, false},
@@ -306,12 +307,20 @@ static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 	return (ssize_t)n;
 }
 
+/* In the kernel files that are written alone have no read(), but for inject, whose says this. */
+static int refuse_read(const struct file *f)
+{
+	const char *slash = strrchr(f->path, '/');
+
+	return f->readable && slash && !strcmp(slash, "/inject") ? -EPERM : -EINVAL;
+}
+
 ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum file_how how)
 {
 	ssize_t n;
 
 	if (!f->readable || !(f->at.mode & 0444))
-		return -EINVAL;
+		return refuse_read(f);
 	if (f->members)
 		return members_pipe_read(f->members, buf, bytes, how == FILE_NONBLOCK,
 					 fuse_interrupted);
