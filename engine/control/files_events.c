@@ -77,7 +77,7 @@ static int mixed_enable_show(const struct tree_at *at, struct seq_buf *s)
 static int mixed_enable_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	const char *system = system_of(at);
-	int on = tree_bool(text, n), err = 0, one;
+	int on = tree_bool(text, n), err = 0, one = 0, some = 0;
 	struct event *e;
 
 	(void)truncate;
@@ -92,8 +92,9 @@ static int mixed_enable_store(const struct tree_at *at, const char *text, size_t
 		one = event_enable(e, at->tr, on);
 		if (one && !e->class->may_fail)
 			err = one;
+		some |= !one;
 	}
-	return err;
+	return some ? err : one;
 }
 
 static int event_enable_show(const struct tree_at *at, struct seq_buf *s)
