@@ -45,4 +45,15 @@ static inline void seq_putu(struct seq_buf *s, uint64_t v)
 		seq_putc(s, digits[--n]);
 }
 
+/* Hexadecimal, without 0x. */
+static inline void seq_putx(struct seq_buf *s, uint64_t v)
+{
+	int shift = 60;
+
+	while (shift && !(v >> shift))
+		shift -= 4;
+	for (; shift >= 0; shift -= 4)
+		seq_putc(s, "0123456789abcdef"[v >> shift & 15]);
+}
+
 #endif

@@ -45,6 +45,7 @@
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/syscall_event.h"
+#include "engine/events/timer_event.h"
 #include "engine/events/tracepoint.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
@@ -355,6 +356,8 @@ static void fork_child(void)
 	int on, err;
 
 	ops_fork();
+	if (!removing)
+		got_fork();
 	if (!area)
 		return;
 	removing = 0;
@@ -446,16 +449,16 @@ static void start(void)
 	trace_array_on_destroy(events_forget_instance);
 	hists_set_clock_by(trace_clock_set);
 	probe_kinds_register(event_probe_kinds);
+	got_register(tree_lock_take, tree_lock_release);
 	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start() ||
-	    lock_events_start())
+	    lock_events_start() || timer_events_start())
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	ftrace_events_start();
-	tracepoints_start();
 	syscall_sites_register();
 	syscall_events_start();
-	got_register(tree_lock_take, tree_lock_release);
+	tracepoints_start();
 	replay_boot(boot);
 	sched_event_exec();
 	text_go_live();
@@ -531,9 +534,10 @@ __attribute__((destructor(101))) static void engine_exit(void)
 		return;
 	agent_remove();
 	sched_event_exit();
-	tree_lock_take();
-	sched_perf_drain();
-	tree_lock_release();
+	if (tree_lock_try()) {
+		sched_perf_drain();
+		tree_lock_release();
+	}
 	graph_stacks_tell();
 	ring_thread_rename();
 	clock_add_pair();

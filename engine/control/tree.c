@@ -582,6 +582,20 @@ void tree_lock_take(void)
 	lock_take(&tree_lock);
 }
 
+#define LOCK_TRIES 1000
+
+int tree_lock_try(void)
+{
+	int i;
+
+	for (i = 0; i < LOCK_TRIES; i++) {
+		if (lock_try(&tree_lock))
+			return 1;
+		arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	}
+	return 0;
+}
+
 void tree_lock_release(void)
 {
 	lock_release(&tree_lock);

@@ -122,6 +122,9 @@ int tree_rmdir(const char *path);
 void tree_lock_take(void);
 void tree_lock_release(void);
 
+/* The same at exit(), where whoever has it may never give it back. Return: whether it was to be had. */
+int tree_lock_try(void);
+
 /* In a fork's child: nobody holds the table's lock. */
 void tree_fork(void);
 

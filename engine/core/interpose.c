@@ -71,6 +71,11 @@ const void *interposed_link(const struct interposed_function *f)
 	return row && f->real ? row->wrapper : NULL;
 }
 
+int interpose_possible(void)
+{
+	return interposer != NULL;
+}
+
 int interpose_want(struct interposed *rows, uint32_t n)
 {
 	uint32_t i;

@@ -37,6 +37,9 @@ struct interposed {
 	struct interposed *next; /* of the same function: nearer to it */
 };
 
+/* Whether calls can be seen at all: not in a static program. After the start. */
+int interpose_possible(void);
+
 /*
  * interpose_want() - from now on these @n functions' calls come to their wrappers; counted.
  * Under the tree's lock; in constructor or control context.

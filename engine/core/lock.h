@@ -18,6 +18,12 @@ static inline void lock_take(struct lock *l)
 		arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
+/* Whether it was to be had. */
+static inline int lock_try(struct lock *l)
+{
+	return !__atomic_exchange_n(&l->taken, 1, __ATOMIC_ACQUIRE);
+}
+
 static inline void lock_release(struct lock *l)
 {
 	__atomic_store_n(&l->taken, 0, __ATOMIC_RELEASE);

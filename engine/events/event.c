@@ -26,7 +26,11 @@ static uint32_t nr_ids = EVENT_FIRST_ID;
 
 int event_name_is(const char *s, const char *name, size_t n)
 {
-	return strlen(s) == n && !memcmp(s, name, n);
+	size_t i;
+
+	for (i = 0; i < n && s[i] && s[i] == name[i]; i++)
+		;
+	return i == n && !s[i];
 }
 
 static struct event *find(const char *system, size_t system_bytes, const char *name,
@@ -190,7 +194,7 @@ struct event *event_add(const char *system, const char *name,
 	size_t system_bytes = strlen(system), name_bytes = strlen(name);
 	struct event *e;
 
-	*clash = find(system, system_bytes, name, name_bytes, 0);
+	*clash = event_find(system, system_bytes, name, name_bytes);
 	if (*clash)
 		return NULL;
 	for (e = events; e; e = e->next)

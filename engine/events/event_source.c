@@ -9,6 +9,7 @@
 #include "engine/core/heap.h"
 
 static struct event_source *sources;
+static int making; /* the name that is looked for is that of the one which is made */
 
 void event_source_add(struct event_source *s)
 {
@@ -22,8 +23,11 @@ static struct event *make_at(struct event_source *s, uint32_t i, const char *nam
 		s->made = heap_alloc(s->nr * sizeof(struct event *));
 	if (!s->made)
 		return NULL;
-	if (!s->made[i])
+	if (!s->made[i]) {
+		making = 1;
 		s->made[i] = s->make(i, name);
+		making = 0;
+	}
 	return s->made[i];
 }
 
@@ -34,7 +38,7 @@ struct event *event_source_find(const char *system, size_t system_bytes, const c
 	struct event_source *s;
 	uint32_t i;
 
-	for (s = sources; s; s = s->next) {
+	for (s = making ? NULL : sources; s; s = s->next) {
 		if (!event_name_is(s->system, system, system_bytes))
 			continue;
 		for (i = 0; i < s->nr; i++)
@@ -92,4 +96,18 @@ const char *event_source_system_at(uint32_t i)
 	while (s && i--)
 		s = s->next;
 	return s ? s->system : NULL;
+}
+
+int event_source_give_way(struct event *e)
+{
+	const struct event_source *s;
+	uint32_t i;
+
+	for (s = sources; s; s = s->next)
+		for (i = 0; s->made && i < s->nr; i++)
+			if (s->made[i] == e) {
+				event_gone(e);
+				return 1;
+			}
+	return 0;
 }

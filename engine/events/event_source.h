@@ -37,6 +37,9 @@ void event_sources_unmade(const char *system,
 			  void (*callback)(void *arg, const char *system, const char *name),
 			  void *arg);
 
+/* A program defines an event of this name: if a source made it it goes. Return: whether it was. */
+int event_source_give_way(struct event *e);
+
 /* The system of that name that a source has, or NULL; the @i-th source's. */
 const char *event_source_system(const char *system, size_t n);
 const char *event_source_system_at(uint32_t i);

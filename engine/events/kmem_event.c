@@ -417,5 +417,5 @@ static int kfree_enable(struct own_event *e, int on)
 
 int kmem_events_start(void)
 {
-	return own_events_add(kmem_events, ARRAY_SIZE(kmem_events));
+	return interpose_possible() ? own_events_add(kmem_events, ARRAY_SIZE(kmem_events)) : 0;
 }

@@ -463,5 +463,5 @@ static int lock_enable(struct own_event *e, int on)
 
 int lock_events_start(void)
 {
-	return own_events_add(lock_events, ARRAY_SIZE(lock_events));
+	return interpose_possible() ? own_events_add(lock_events, ARRAY_SIZE(lock_events)) : 0;
 }

@@ -3,7 +3,7 @@
 #ifndef VESTIGE_EVENTS_LOCK_EVENT_H
 #define VESTIGE_EVENTS_LOCK_EVENT_H
 
-/* Register the events. Constructor context. Return: 0 or -ENOMEM. */
+/* Register the events, where they can be seen. Constructor context. Return: 0 or -ENOMEM. */
 int lock_events_start(void);
 
 #endif

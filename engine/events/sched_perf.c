@@ -32,7 +32,7 @@
 #include "engine/events/signal_event.h"
 #include "engine/ring/foreign.h"
 
-#define DRAIN_MS	20
+#define DRAIN_MS	5
 #define PAIR_NS		10000u /* between one that leaves and the one that comes in its place */
 #define DOUBLE_NS	1000u  /* between two tellings of one event */
 #define MAX_FORMAT	8192u
@@ -190,10 +190,12 @@ static uint64_t stamp_of(uint64_t ns)
 	return now.stamp - (uint64_t)((unsigned __int128)away * rate >> 22);
 }
 
-static void write_as(const struct own_event *e, int tid, const char *comm,
+/* @other: the other thread that it is about. */
+static void write_as(const struct own_event *e, int tid, int other, const char *comm,
 		     const struct perf_record *rec, const void *record, uint32_t bytes)
 {
-	struct ring_as as = {.tid = tid, .cpu = rec->cpu, .stamp = stamp_of(rec->ns)};
+	struct ring_as as = {
+		.tid = tid, .other = other, .cpu = rec->cpu, .stamp = stamp_of(rec->ns)};
 
 	memcpy(as.comm, comm, sizeof(as.comm));
 	ring_as = &as;
@@ -236,8 +238,8 @@ static void write_switch(const struct perf_record *out, const struct perf_record
 	} else {
 		nobody(rec.next_comm, &rec.next_pid, &rec.next_prio);
 	}
-	write_as(kinds[SWITCH].row, at->tid, out ? rec.prev_comm : rec.next_comm, at, &rec,
-		 sizeof(rec));
+	write_as(kinds[SWITCH].row, at->tid, rec.next_pid, out ? rec.prev_comm : rec.next_comm, at,
+		 &rec, sizeof(rec));
 }
 
 static void tell_out(struct cpu_state *c)
@@ -287,6 +289,14 @@ static int is_double(const struct cpu_state *c, const struct perf_record *rec)
 	       (rec->id != c->last_id || (rec->kind >= WAKING && rec->kind <= WAKEUP_NEW));
 }
 
+/* Whom it is about beside the thread that made it. */
+static int other_of(const struct perf_record *rec, const void *record)
+{
+	if (rec->kind == SWITCH)
+		return ((const struct switch_record *)record)->next_pid;
+	return rec->kind < NR_SCHED ? ((const struct wakeup_record *)record)->pid : rec->tid;
+}
+
 /* A record of the kernel's, in our format: the fields are the same, their places need not be. */
 static void sample(struct cpu_state *c, const struct perf_record *rec)
 {
@@ -312,9 +322,9 @@ static void sample(struct cpu_state *c, const struct perf_record *rec)
 	c->last_id = rec->id;
 	memcpy(c->last, to, bytes);
 	if (rec->kind == SWITCH)
-		c->expected = ((struct switch_record *)words)->next_pid;
+		c->expected = other_of(rec, words);
 	fill_task(rec->tid, comm, &prio);
-	write_as(e, rec->tid, comm, rec, words, bytes);
+	write_as(e, rec->tid, other_of(rec, words), comm, rec, words, bytes);
 }
 
 static void lost(const struct perf_record *rec)

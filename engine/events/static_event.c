@@ -13,6 +13,7 @@
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 #include "engine/events/event.h"
+#include "engine/events/event_source.h"
 #include "engine/events/own_event.h"
 #include "engine/events/tracepoint.h"
 
@@ -131,7 +132,7 @@ void static_event_add(struct vestige_event *def, const struct object *o)
 	s->tp = def->tp;
 	s->probe = def->probe;
 	e = event_add(def->system, def->name, def->fields(), print, &static_class, s, &clash);
-	if (!e && clash && own_event_give_way(clash))
+	if (!e && clash && (own_event_give_way(clash) || event_source_give_way(clash)))
 		e = event_add(def->system, def->name, def->fields(), print, &static_class, s,
 			      &clash);
 	if (!e && clash && clash->class == &static_class && same_format(clash, def, print)) {

@@ -42,12 +42,13 @@ static int enable(struct event *e, struct event_file *file, int on)
 
 static const struct event_class class = {.enable = enable};
 
-/* The event, if it is ours and was ever wanted. */
+/* The event, if it was ever wanted. */
 static struct event *made(const struct event_source *s, uint64_t i)
 {
-	struct event **all = load_acquire(&s->made), *e;
+	struct event **all = load_acquire(&s->made);
+	struct event *e = all && i < s->nr ? load_acquire(&all[i]) : NULL;
 
-	e = all && i < s->nr ? load_acquire(&all[i]) : NULL;
+	/* the program may have one of its name instead */
 	return e && e->class == &class ? e : NULL;
 }
 
@@ -78,11 +79,8 @@ static struct event *add(const char *system, const char *name,
 			 const struct vestige_event_field *fields, const char *print, uint32_t nr)
 {
 	struct event *clash;
-	struct event *e =
-		event_add(system, name, fields, print, &class, (void *)(uintptr_t)nr, &clash);
 
-	/* the program has one of that name */
-	return e ? e : clash;
+	return event_add(system, name, fields, print, &class, (void *)(uintptr_t)nr, &clash);
 }
 
 static int syscalls_name(uint32_t i, char *name)

@@ -13,7 +13,7 @@
  * us first. An object is known to be relocated when we came there, or when the loader tells of the next.
  *
  * A thread that is in the loader to bind a word may store over ours: such words are looked at again.
- * fork: the child has the same words. Costs nothing when nothing is wanted; a want or drop goes through
+ * fork: the child has the same words (got_fork). Costs nothing when nothing is wanted; a want or drop goes through
  * all relocations, 2-20 ns each. Tests: tests/engine/events/kmem.
  */
 #include "engine/hook/got.h"
@@ -408,6 +408,12 @@ void got_objects_changed(void)
 			lead_init(object_at(i));
 }
 
+void got_fork(void)
+{
+	if (nr_words)
+		store_all();
+}
+
 static uint64_t real_caller(const uint64_t *slot)
 {
 	return graph_shadow((uint64_t)slot)->return_address;
@@ -417,8 +423,11 @@ void got_register(void (*lock)(void), void (*release)(void))
 {
 	static struct interposer ours = {.apply = apply, .beside = beside, .caller = real_caller};
 
-	if (libc_is_static)
+	if (libc_is_static) {
+		area_status("no events of malloc, locks and timers: the program is static", NULL,
+			    0);
 		return;
+	}
 	ours.stubs = (uint64_t)graph_stubs;
 	ours.stubs_bytes = (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
 	lock_tree = lock;

@@ -13,4 +13,7 @@ void got_register(void (*lock)(void), void (*release)(void));
  */
 void got_objects_changed(void);
 
+/* In a fork's child: another thread of the parent may have been about to change words. */
+void got_fork(void);
+
 #endif

@@ -17,6 +17,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
 #include "engine/core/heap.h"
 #include "engine/core/libc.h"
 #include "engine/core/object.h"
@@ -50,8 +51,10 @@ struct search {
 	uint64_t bytes;
 	struct syscall_site *sites;
 	struct syscall_pad *pads;
-	uint32_t nr_sites, sites_room, nr_pads, pads_room, nr_refused;
+	uint32_t nr_sites, sites_room, nr_pads, pads_room;
 	int no_memory;
+	char refused[320]; /* offsets of those that cannot be patched */
+	struct seq_buf refused_text;
 };
 
 /* Objects whose calls are libc's: itself, its loader, and the parts that it once had. */
@@ -232,6 +235,12 @@ static int find_sites(struct search *s)
 	return s->no_memory ? -ENOMEM : 0;
 }
 
+static void refuse(struct search *s, const uint8_t *call)
+{
+	seq_putc(&s->refused_text, ' ');
+	seq_putx(&s->refused_text, (uint64_t)call - object_row(s->o)->bias);
+}
+
 /* The pointers come first, in the room of one island, and the rows behind the last. */
 static int make_islands(struct search *s, uint64_t lo, uint64_t hi)
 {
@@ -249,8 +258,9 @@ static int make_islands(struct search *s, uint64_t lo, uint64_t hi)
 
 		if (!syscall_lead(&site, islands + (size_t)syscall_island_bytes * (nr + 1), hooks))
 			s->sites[nr++] = site;
+		else
+			refuse(s, site.call);
 	}
-	s->nr_refused = s->nr_sites - nr;
 	s->nr_sites = nr;
 	island_rows_make(islands, bytes, syscall_island_rules, syscall_island_rules_bytes);
 	return sys_mprotect(islands, (bytes + ISLAND_ROWS_BYTES + 4095) & ~(size_t)4095,
@@ -282,6 +292,20 @@ static int search_object(struct search *s)
 	return 0;
 }
 
+static void tell_refused(struct search *s)
+{
+	char text[sizeof(s->refused) + 64];
+	struct seq_buf line;
+
+	s->refused[s->refused_text.len] = 0;
+	seq_init(&line, text, sizeof(text) - 1);
+	seq_puts(&line, s->o->name);
+	seq_puts(&line, " at");
+	seq_puts(&line, s->refused);
+	text[line.len] = 0;
+	area_status("system calls that are not seen", text, 0);
+}
+
 static void search_all(void)
 {
 	uint32_t i, k;
@@ -299,13 +323,14 @@ static void search_all(void)
 
 			if (ph->p_type != PT_LOAD || !(ph->p_flags & PF_X))
 				continue;
+			seq_init(&s.refused_text, s.refused, sizeof(s.refused) - 1);
 			s.text = (uint8_t *)(object_row(o)->bias + ph->p_vaddr);
 			s.bytes = ph->p_memsz;
 			err = search_object(&s);
 			if (err)
 				area_status("no system calls are seen of", o->name, err);
-			else if (s.nr_refused)
-				area_status("some system calls cannot be seen, of", o->name, 0);
+			else if (s.refused_text.len)
+				tell_refused(&s);
 		}
 	}
 }

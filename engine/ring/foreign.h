@@ -12,6 +12,7 @@
 /* Whose record is being made; what asks for the thread that records means this one. */
 struct ring_as {
 	int tid;
+	int other; /* whom it is about as well, where a list of threads is asked */
 	uint32_t cpu;
 	uint64_t stamp; /* in the area's clock */
 	char comm[16];

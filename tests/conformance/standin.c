@@ -2,15 +2,17 @@
 /*
  * A program with the functions and the events that the kernel's ftracetest names, so that its cases have
  * something to trace. It does nothing of what the names say: a thread for each CPU goes through them all
- * some hundred times a second, as a kernel's idle machine does; each function calls the next of its
- * list, so that there is a graph, too. Prints `ready`, loads and unloads objects when its input says so,
+ * some hundred times a second, as a kernel's idle machine does, each time that another thread wakes it; each
+ * function calls the next of its list, so that there is a graph, too. Prints `ready`, loads and unloads objects when its input says so,
  * ends with it.
  * Built and started by tests/conformance/ftracetest.py.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +32,6 @@ VESTIGE_EVENT(sched, sched_stat_runtime, (const char *, comm), (int, pid),
 VESTIGE_EVENT(signal, signal_generate, (int, sig), (int, errno_), (int, code), (const char *, comm),
 	      (int, pid), (int, group), (int, result));
 VESTIGE_EVENT(timer, timer_cancel, (const void *, timer));
-VESTIGE_EVENT(raw_syscalls, sys_exit, (long, id), (long, ret));
-VESTIGE_EVENT(syscalls, sys_enter_openat, (int, dfd), (const char *, filename), (int, flags));
-VESTIGE_EVENT(syscalls, sys_exit_openat, (long, ret));
-VESTIGE_EVENT(syscalls, sys_enter_chdir, (const char *, filename));
 
 static volatile long work;
 
@@ -79,28 +77,35 @@ CALLS(do_exit, schedule())
 
 static __thread void *volatile kept;
 
-static void events(int cpu, const void *set)
+static void events(const void *set)
 {
 	unsigned long site = (unsigned long)&copy_process + 4;
 	int pid = gettid();
 
-	trace_sched_waking("standin", pid, cpu);
-	trace_sched_wakeup("standin", pid, cpu);
-	trace_sched_switch("swapper", 0, "standin", pid);
 	trace_sched_stat_runtime("standin", pid, 1000);
 	trace_timer_cancel(set);
-	trace_sys_enter_openat(-100, "/etc/passwd", 0);
+	close(open("/etc/passwd", O_RDONLY));
 	kept = malloc(20);
 	free(kept);
 	trace_kmem_cache_free(site, set, "names_cache");
-	trace_sys_exit_openat(3);
-	trace_sys_exit(257, 3);
-	trace_sys_enter_chdir("/");
+	work += chdir("/");
 	trace_sched_process_fork("standin", pid, "child", pid + 1);
 	trace_sched_process_exec("/bin/true", pid + 1, pid + 1);
 	trace_sched_process_exit("child", pid + 1);
 	trace_signal_generate(17, 0, 0, "standin", pid, 1, 0);
-	trace_sched_switch("standin", pid, "swapper", 0);
+}
+
+static sem_t turn[MAX_CPUS]; /* posted for each turn of a CPU's thread */
+
+static void *wake(void *arg)
+{
+	int waiting;
+
+	for (;; usleep(1000))
+		for (int cpu = 0; cpu < MAX_CPUS; cpu++)
+			if (!sem_getvalue(&turn[cpu], &waiting) && !waiting)
+				sem_post(&turn[cpu]);
+	return arg;
 }
 
 static void *busy(void *arg)
@@ -111,7 +116,7 @@ static void *busy(void *arg)
 	CPU_ZERO(&set);
 	CPU_SET(cpu, &set);
 	pthread_setaffinity_np(pthread_self(), sizeof(set), &set);
-	for (;; usleep(1000)) {
+	for (;; sem_wait(&turn[cpu])) {
 		sched_tick();
 		schedule_timeout();
 		preempt_schedule();
@@ -129,7 +134,7 @@ static void *busy(void *arg)
 		kernel_clone();
 		do_execve();
 		do_exit();
-		events(cpu, &set);
+		events(&set);
 	}
 	return NULL;
 }
@@ -137,10 +142,13 @@ static void *busy(void *arg)
 int main(void)
 {
 	char line[256];
+	pthread_t waker;
 	cpu_set_t set;
 	void *lib = NULL;
 
 	sched_getaffinity(0, sizeof(set), &set);
+	if (!pthread_create(&waker, NULL, wake, NULL))
+		pthread_detach(waker);
 	for (int cpu = 0; cpu < MAX_CPUS; cpu++) {
 		pthread_t t;
 

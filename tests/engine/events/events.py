@@ -103,7 +103,7 @@ class Program:
 def until(condition, what, seconds=30):
     deadline = time.monotonic() + seconds
     while not condition():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
+        assert time.monotonic() < deadline, f"waited in vain for {what() if callable(what) else what}"
         time.sleep(0.02)
 
 

@@ -6,6 +6,7 @@
  *	go		every function, nothing is contended
  *	contend		a thread of its own waits once for a lock of each sort
  *	kinds		what recursive, error checking, robust and timed locks return
+ *	cancel		a thread is cancelled while it waits for a condition, which takes the mutex again
  *	storm N		N thousand times one mutex in 4 threads, which must count right
  */
 #define _GNU_SOURCE
@@ -279,6 +280,42 @@ static void kinds(void)
 	end += 2;
 }
 
+static void give_back(void *m)
+{
+	EXPECT(pthread_mutex_unlock(m), 0);
+}
+
+static void *waits_for_ever(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_cleanup_push(give_back, &mutex);
+	__atomic_store_n(&waiter, gettid(), __ATOMIC_SEQ_CST);
+	for (;;)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(1);
+	return arg;
+}
+
+/* Taken and given back, to wait; cancelled, it has it again and gives it back. */
+static void cancel(void)
+{
+	pthread_t t;
+	void *end;
+
+	waiter = 0;
+	pthread_create(&t, NULL, waits_for_ever, NULL);
+	while (!__atomic_load_n(&waiter, __ATOMIC_SEQ_CST))
+		usleep(100);
+	EXPECT(pthread_cancel(t), 0);
+	EXPECT(pthread_join(t, &end), 0);
+	EXPECT(end == PTHREAD_CANCELED, 1);
+	EXPECT(pthread_mutex_trylock(&mutex), 0);
+	EXPECT(pthread_mutex_unlock(&mutex), 0);
+	takes(1);
+	acquire++;
+	release += 3;
+}
+
 static unsigned long count;
 
 static void *storm(void *arg)
@@ -312,6 +349,8 @@ int main(void)
 			contend();
 		} else if (!strncmp(line, "kinds", 5)) {
 			kinds();
+		} else if (!strncmp(line, "cancel", 6)) {
+			cancel();
 		} else if (!strncmp(line, "storm", 5)) {
 			long n = atol(line + 5) * 1000;
 

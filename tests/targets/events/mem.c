@@ -9,6 +9,7 @@
  *	unload		dlclose()
  *	words		a sum of all words by which the objects but the engine call each other
  *	storm N		N thousand pairs in each of 4 threads, a handler allocating nothing meanwhile
+ *	churn N		N times dlopen(), a call and dlclose() in each of two threads, two others allocate
  *	fork		the same as go in a child
  */
 #define _GNU_SOURCE
@@ -25,7 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define NOINLINE __attribute__((noinline, noclone))
+#define NOINLINE __attribute__((noinline))
 
 static unsigned long nr_alloc, nr_free;
 static void *volatile last;
@@ -197,6 +198,33 @@ static void all_threads(long n)
 	pthread_join(s, NULL);
 }
 
+static void *churn(void *arg)
+{
+	long n = (long)arg;
+
+	while (n--) {
+		void *lib = dlopen("./mem_lib.so", n & 1 ? RTLD_LAZY : RTLD_NOW);
+		int (*call)(void);
+
+		*(void **)&call = dlsym(lib, "lib_call");
+		if (call() != 3)
+			abort();
+		dlclose(lib);
+	}
+	return NULL;
+}
+
+static void churn_all(long n)
+{
+	pthread_t t[THREADS];
+	int i;
+
+	for (i = 0; i < THREADS; i++)
+		pthread_create(&t[i], NULL, i < 2 ? churn : storm, (void *)(i < 2 ? n : 1000 * n));
+	for (i = 0; i < THREADS; i++)
+		pthread_join(t[i], NULL);
+}
+
 int main(void)
 {
 	static char line[100], in[100], out[1000];
@@ -222,6 +250,8 @@ int main(void)
 			all_threads(atol(line + 5) * 1000);
 			nr_alloc = (unsigned long)(THREADS * 1000 * atol(line + 5));
 			nr_free = nr_alloc + THREADS * 16;
+		} else if (!strncmp(line, "churn", 5)) {
+			churn_all(atol(line + 5));
 		} else if (!strncmp(line, "fork", 4)) {
 			if (!fork()) {
 				round_of_all(1);

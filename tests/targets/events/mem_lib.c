@@ -15,8 +15,10 @@ __attribute__((constructor)) static void begin(void)
 /* Return: how often free() was called. */
 int lib_call(void)
 {
-	free(kept);
-	kept = malloc(20);
-	free(kept);
+	void *volatile p = __atomic_exchange_n(&kept, NULL, __ATOMIC_SEQ_CST);
+
+	free(p);
+	p = malloc(20);
+	free(p);
 	return 3;
 }
