@@ -76,7 +76,7 @@ const struct tree_row tree_rows[] = {
 	ENGINE("buffer_percent", 0644, TREE_INSTANCE, buffer_percent_show, buffer_percent_store,
 	       "how full the buffer is when waiting readers of trace_pipe_raw are woken"),
 	ENGINE("buffer_subbuf_size_kb", 0644, TREE_INSTANCE, buffer_subbuf_size_kb_show,
-	       buffer_subbuf_size_kb_store, "size of a page of the buffer: 4"),
+	       buffer_subbuf_size_kb_store, "size of a page of trace_pipe_raw: 4 to 512; a change empties the buffer"),
 	ENGINE("free_buffer", 0200, TREE_INSTANCE, NULL, free_buffer_store,
 	       "a write makes the buffer as small as it can be; with the option disable_on_free "
 	       "tracing_on is 0 then"),

@@ -72,7 +72,8 @@ struct file {
 	struct members_pipe *members;	 /* of a session's */
 	struct raw *raw;		 /* of trace_pipe_raw */
 	struct members_raw *members_raw; /* of a session's */
-	size_t raw_at; /* of a page read in pieces: what is handed out; 0 none is left */
+	size_t raw_at;	  /* of a page read in pieces: what is handed out; 0 none is left */
+	size_t raw_bytes; /* of a page */
 	char *raw_page;
 	bool clear;	/* O_TRUNC has not been carried out */
 	size_t nr_left; /* of a word */
@@ -177,25 +178,6 @@ static void pause_trace(struct file *f)
 	f->paused = *on == '1' && !target_write(&f->p->t, "tracing_on", "0", 1, true);
 }
 
-static int open_raw(struct file *f)
-{
-	int err;
-
-	f->raw_page = malloc(RAW_PAGE_BYTES);
-	if (!f->raw_page)
-		return -ENOMEM;
-	if (f->session) {
-		err = members_raw_get(f->session, f->at.cpu, &f->members_raw);
-		if (!err)
-			session_raw_opened(f->session);
-	} else {
-		err = process_raw_get(f->p, f->at.cpu, &f->raw);
-	}
-	if (err)
-		free(f->raw_page);
-	return fs_errno(f, err);
-}
-
 static void close_raw(struct file *f)
 {
 	if (f->members_raw) {
@@ -215,6 +197,29 @@ static bool is_raw(const struct file *f)
 static struct raw *raw_of(const struct file *f, bool look)
 {
 	return f->members_raw ? members_raw_now(f->members_raw, look) : f->raw;
+}
+
+static int open_raw(struct file *f)
+{
+	int err;
+
+	if (f->session) {
+		err = members_raw_get(f->session, f->at.cpu, &f->members_raw);
+		if (!err)
+			session_raw_opened(f->session);
+	} else {
+		err = process_raw_get(f->p, f->at.cpu, &f->raw);
+	}
+	if (err)
+		return fs_errno(f, err);
+	f->raw_bytes = raw_page_bytes(raw_of(f, false));
+	f->raw_page = malloc(f->raw_bytes);
+	if (f->raw_page)
+		return 0;
+	close_raw(f);
+	f->raw = NULL;
+	f->members_raw = NULL;
+	return -ENOMEM;
 }
 
 int file_open(struct process *p, const char *path, int flags, struct file **out)
@@ -299,10 +304,10 @@ static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 			return -EINTR;
 		poll(NULL, 0, RAW_WAIT_MS);
 	}
-	n = RAW_PAGE_BYTES - f->raw_at;
+	n = f->raw_bytes - f->raw_at;
 	n = n < bytes ? n : bytes;
 	memcpy(buf, f->raw_page + f->raw_at, n);
-	f->raw_at = (f->raw_at + n) % RAW_PAGE_BYTES;
+	f->raw_at = (f->raw_at + n) % f->raw_bytes;
 	return (ssize_t)n;
 }
 

@@ -207,23 +207,29 @@ static int render_pipe(const struct target *t, unsigned int cpu, struct out *o)
 /* trace_pipe_raw until the process ends. */
 static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
 {
-	char page[RAW_PAGE_BYTES];
 	struct raw *x;
 	bool lives;
+	char *page;
 	int ret = raw_open(t, &x);
 
 	if (ret)
 		return ret;
+	page = malloc(raw_page_bytes(x));
+	if (!page) {
+		raw_close(x);
+		return fail(ENOMEM, "no memory");
+	}
 	raw_join(x, cpu);
 	do {
 		lives = target_lives(t->pid, t->start);
 		ret = raw_page(x, cpu, page, RAW_ALL);
 		if (ret > 0)
-			out_write(o, page, sizeof(page));
+			out_write(o, page, raw_page_bytes(x));
 		else if (!ret)
 			poll(NULL, 0, RAW_WAIT_MS);
 		out_flush(o);
 	} while (!o->err && (ret > 0 || (!ret && lives)));
+	free(page);
 	raw_leave(x, cpu);
 	raw_close(x);
 	return ret;
