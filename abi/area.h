@@ -314,7 +314,9 @@ struct area_hist {
 	uint64_t about; /* struct area_hist_about */
 	uint64_t
 		map; /* struct area_hist_map: several of one name have the same; 0: none could be had */
-	uint64_t reserved2[4];
+	uint64_t
+		since_ns; /* CLOCK_MONOTONIC: made or cleared last; a fork's child has its parent's */
+	uint64_t reserved2[3];
 };
 static_assert(sizeof(struct area_hist) == 64, "area_hist is part of the format");
 
@@ -329,6 +331,7 @@ enum area_hist_kind {
 	AREA_HIST_VAR = 3,   /* a variable's value; not shown */
 	AREA_HIST_TRACK = 4, /* u64, what onmax() or onchange() keeps: `max` or `changed` */
 	AREA_HIST_SAVED = 5, /* what save() keeps, behind the AREA_HIST_TRACK that it belongs to */
+	AREA_HIST_SNAPSHOT = 6, /* no field: snapshots are taken for what its name says */
 };
 
 enum area_hist_type {
@@ -395,9 +398,12 @@ struct area_hist_map {
 	uint32_t nr_slots; /* uint32_t each, from slots_at on */
 	uint32_t nr_rows;
 	uint32_t row_bytes;
-	uint32_t slots_at; /* from here */
-	uint64_t rows_at;  /* from here; a row is its key's hash and the fields */
-	uint64_t reserved[3];
+	uint32_t slots_at;	 /* from here */
+	uint64_t rows_at;	 /* from here; a row is its key's hash and the fields */
+	uint64_t snapshot_value; /* for which the last snapshot was taken */
+	uint32_t snapshot_row;	 /* whose key that was, its number + 1; 0: none was taken */
+	uint32_t reserved;
+	uint64_t reserved2;
 };
 static_assert(sizeof(struct area_hist_map) == 64, "area_hist_map is part of the format");
 

@@ -17,6 +17,7 @@
 #else
 #define CREATE_TRACE_POINTS
 #include "events.h"
+#include <vestige/atrace.h>
 #include <vestige/vestige.h>
 #endif
 
@@ -51,6 +52,7 @@ WAY(rdtsc, sink = __rdtsc())
 WAY(lttng, lttng_ust_tracepoint(vestige_bench, two_ints, i, -i))
 #else
 WAY(off, trace_off(i, -i))
+WAY(tag, vestige_begin(bench, "section"))
 WAY(on, trace_on(i, -i))
 WAY(refused, trace_refused(i, -i))
 WAY(passed, trace_passed(i, -i))
@@ -67,7 +69,7 @@ static const struct {
 #ifdef LTTNG
 	{"lttng", lttng},
 #else
-	{"off", off},	    {"on", on},		  {"refused", refused},
+	{"off", off},	    {"tag", tag},	  {"on", on},	  {"refused", refused},
 	{"passed", passed}, {"counted", counted}, {"text", text},
 #endif
 };

@@ -35,6 +35,7 @@
 #include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
+#include "engine/events/atrace.h"
 #include "engine/events/event.h"
 #include "engine/events/ftrace_event.h"
 #include "engine/events/func_command.h"
@@ -47,6 +48,7 @@
 #include "engine/events/syscall_event.h"
 #include "engine/events/timer_event.h"
 #include "engine/events/tracepoint.h"
+#include "engine/events/usdt.h"
 #include "engine/hook/graph.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/hook/graph_unwind.h"
@@ -163,6 +165,7 @@ static const struct {
 	{"ftrace_graph_max_depth", "max_graph_depth", 0},
 	{"tracing_thresh", "tracing_thresh", 0},
 	{"trace_event", "set_event", 1},
+	{"atrace_tags", "atrace_tags", 1},
 	{"stacktrace_filter", "stack_trace_filter", 1},
 	{"ftrace", "current_tracer", 0},
 };
@@ -302,6 +305,7 @@ static void objects_changed(void)
 	functions_update();
 	got_objects_changed();
 	tracepoints_forget();
+	usdt_follow();
 	tree_mirror(&global_trace);
 	tree_lock_release();
 }
@@ -325,7 +329,6 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
-		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)
@@ -370,7 +373,7 @@ static void fork_child(void)
 	sched_perf_fork();
 	buffer = area_entry(AREA_BUFFERS, 0);
 	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
-	    !events_any_on(&global_trace) && !stack_tracer_is_on()) {
+	    !events_any_on(&global_trace) && !atrace_any_on() && !stack_tracer_is_on()) {
 		area = NULL;
 		return;
 	}
@@ -456,6 +459,7 @@ static void start(void)
 	if (!agent_wanted)
 		sched_perf_no_agent();
 	ftrace_events_start();
+	events_on_demand(usdt_settle);
 	syscall_sites_register();
 	syscall_events_start();
 	tracepoints_start();

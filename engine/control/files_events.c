@@ -24,6 +24,7 @@ static const char *find_system(const char *system, size_t n)
 {
 	const struct event *e;
 
+	events_settle();
 	for (e = events; e; e = e->next)
 		if (!e->gone && event_name_is(e->system, system, n))
 			return e->system;
@@ -54,6 +55,7 @@ static void put_mixed(const struct trace_array *tr, const char *system, struct s
 	int on = 0, off = 0;
 	const struct event *e;
 
+	events_settle();
 	for (e = events; e; e = e->next) {
 		if (!can_enable(e) || (system && !str_equal(e->system, system)))
 			continue;
@@ -81,13 +83,14 @@ static int mixed_enable_store(const struct tree_at *at, const char *text, size_t
 	(void)truncate;
 	if (on < 0)
 		return on;
+	events_settle();
 	if (on)
 		event_sources_make(system, system ? strlen(system) : 0, "", 0, 0);
 	for (e = events; e; e = e->next) {
 		if (!can_enable(e) || (system && !str_equal(e->system, system)))
 			continue;
 		one = event_enable(e, at->tr, on);
-		if (one)
+		if (one && !e->class->may_fail)
 			err = one;
 	}
 	return err;
@@ -199,10 +202,17 @@ static int trigger_file_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+static int hist_debug_show(const struct tree_at *at, struct seq_buf *s)
+{
+	triggers_show_hists_debug(event_file_find(at->object, at->tr), s);
+	return 0;
+}
+
 static int trigger_file_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
 	struct trigger_error error;
+	uint32_t i;
 	int err;
 
 	if (!f)
@@ -210,9 +220,11 @@ static int trigger_file_store(const struct tree_at *at, const char *text, size_t
 	if (truncate)
 		triggers_clear_hists(f);
 	err = trigger_store(f, text, n, &error);
-	if (err && error.location[0])
-		error_log_add(error.location, error.error.text ? error.error.text : "Error",
-			      error.command, error.bytes, error.error.position);
+	if (!err || !error.location[0])
+		return err;
+	for (i = 0; i < error.errors.nr; i++)
+		error_log_add(error.location, error.errors.e[i].text, error.command, error.bytes,
+			      error.errors.e[i].position);
 	return err;
 }
 
@@ -271,6 +283,7 @@ static const struct tree_row event_rows[] = {
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
 	HIST_ROW,
+	ROW("hist_debug", 0444, hist_debug_show, NULL),
 	ROW("id", 0444, event_id_show, NULL),
 	ROW("inject", 0200, inject_show, inject_store),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
@@ -380,6 +393,7 @@ static int events_list(const char *path, tree_emit *emit, void *arg)
 
 	if (!*path) {
 		emit_rows(root_rows, emit, arg);
+		events_settle();
 		list_systems(emit, arg);
 		return 0;
 	}
@@ -421,6 +435,8 @@ int available_events_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct event *e;
 
+	if (!at->mirrored)
+		events_settle();
 	for (e = events; e; e = e->next)
 		if (can_enable(e))
 			put_name(s, e->system, e->name);

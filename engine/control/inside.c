@@ -149,6 +149,38 @@ static int trace_do(int what, unsigned long arg)
 	}
 }
 
+static void put_number(struct seq_buf *s, int64_t v)
+{
+	if (v < 0)
+		seq_putc(s, '-');
+	seq_putu(s, v < 0 ? -(uint64_t)v : (uint64_t)v);
+}
+
+/* A line as Android's atrace writes it to trace_marker. @kind: B, E, C, S or F. Any context. */
+static int atrace(int kind, const char *name, int64_t value)
+{
+	char text[PRINT_MAX_TEXT];
+	struct seq_buf s;
+
+	if (!area)
+		return -1;
+	/* a name that is too long leaves room for the value */
+	seq_init(&s, text, sizeof(text) - 32);
+	seq_putc(&s, (char)kind);
+	seq_putc(&s, '|');
+	seq_putu(&s, (uint64_t)area->pid);
+	if (kind != 'E') {
+		seq_putc(&s, '|');
+		seq_puts(&s, name);
+	}
+	s.bytes = sizeof(text);
+	if (kind != 'B' && kind != 'E') {
+		seq_putc(&s, '|');
+		put_number(&s, value);
+	}
+	return print(NULL, text, s.len);
+}
+
 VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.bytes = sizeof(struct vestige_api),
 	.file_read = file_read,
@@ -161,4 +193,5 @@ VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.return_address = inside_return_address,
 	.instance_make = instance_make,
 	.trace_do = trace_do,
+	.atrace = atrace,
 };

@@ -20,6 +20,25 @@
 #include "engine/core/tracer.h"
 #include "engine/events/sched_perf.h"
 
+/* The files of an event, which are no rows of the table; clients look for some of these words. */
+static const char readme_events[] =
+	"\n  events/SYSTEM/NAME/ of each event: enable, filter, format, id, trigger, hist\n"
+	"  trigger\t- what happens when the event does, a command a write; `!` takes it back\n"
+	"\t  traceon, traceoff, snapshot, stacktrace, each with [:count] [if filter]\n"
+	"\t  enable_event:SYSTEM:NAME, disable_event:..., enable_hist:..., disable_hist:...\n"
+	"\t  hist:keys=<field1[,field2,...]>[:values=<field1[,field2,...]>]\n"
+	"\t    [:<var1>=<field|var_ref|numeric_literal>[,<var2>=...]][:sort=<field1[,field2]>]\n"
+	"\t    [:size=#entries][:pause][:continue][:clear][:name=NAME][:nohitcount]\n"
+	"\t    [:<handler>.<action>] [if filter]\n"
+	"\t  a field of keys, values and variables can be any field, or the special string "
+	"'common_stacktrace';\n"
+	"\t    behind it: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs "
+	".percent .graph\n"
+	"\t  handler: onmatch(matching.event) when a variable of that event was found,\n"
+	"\t    onmax(var) when it is larger than before, onchange(var) when it is another\n"
+	"\t  action: trace(<synthetic_event>,param list), save(field,...), snapshot()\n"
+	"  hist\t- the histograms of the event\n";
+
 static int readme_show(const struct tree_at *at, struct seq_buf *s);
 
 #define ENGINE(path, mode, scope, show, store, help)                                               \
@@ -116,6 +135,8 @@ const struct tree_row tree_rows[] = {
 		 "processes of threads by id, once the option record-tgid was on"),
 	ENGINE("available_events", 0444, TREE_GLOBAL, available_events_show, NULL,
 	       "the events that can be switched on, SYSTEM:NAME"),
+	ENGINE("atrace_tags", 0644, TREE_GLOBAL, atrace_tags_show, atrace_tags_store,
+	       "tags of <vestige/atrace.h>, in brackets those whose calls write marks; `!` takes out"),
 	ENGINE("set_event", 0644, TREE_INSTANCE, set_event_show, set_event_store,
 	       "the events that are on: write SYSTEM:NAME, SYSTEM: or NAME, with `!` before it: off; "
 	       "events/SYSTEM/NAME/enable does the same"),
@@ -398,6 +419,7 @@ static int readme_show(const struct tree_at *at, struct seq_buf *s)
 		seq_puts(s, row->help);
 		seq_putc(s, '\n');
 	}
+	seq_puts(s, readme_events);
 	return 0;
 }
 

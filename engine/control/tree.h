@@ -133,6 +133,8 @@ void tree_fork(void);
 #define TREE_STORE(name)                                                                           \
 	int name##_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 
+TREE_SHOW(atrace_tags);
+TREE_STORE(atrace_tags);
 TREE_SHOW(available_events);
 TREE_SHOW(available_tracers);
 TREE_SHOW(buffer_percent);

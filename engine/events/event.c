@@ -24,6 +24,24 @@ static uint32_t nr_ids = EVENT_FIRST_ID;
 
 #define MAX_ID UINT16_MAX
 
+static void (*settle)(void);
+
+void events_on_demand(void (*by)(void))
+{
+	settle = by;
+}
+
+void events_settle(void)
+{
+	static int settling;
+
+	if (settling || !settle)
+		return;
+	settling = 1;
+	settle();
+	settling = 0;
+}
+
 int event_name_is(const char *s, const char *name, size_t n)
 {
 	size_t i;
@@ -48,8 +66,10 @@ static struct event *find(const char *system, size_t system_bytes, const char *n
 struct event *event_find(const char *system, size_t system_bytes, const char *name,
 			 size_t name_bytes)
 {
-	struct event *e = find(system, system_bytes, name, name_bytes, 0);
+	struct event *e;
 
+	events_settle();
+	e = find(system, system_bytes, name, name_bytes, 0);
 	return e ? e : event_source_find(system, system_bytes, name, name_bytes);
 }
 
@@ -375,7 +395,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 {
 	const char *name;
 	size_t system_bytes, name_bytes;
-	int on = 1, found = 0, err = 0, either;
+	int on = 1, err = 0, either, last = 0, nr = 0;
 	struct event *e;
 
 	if (n && *word == '!') {
@@ -385,6 +405,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 	}
 	if (!n)
 		return -EINVAL;
+	events_settle();
 	system_bytes = text_find(word, n, ':');
 	either = system_bytes == n;
 	name = either ? word : word + system_bytes + 1;
@@ -397,10 +418,14 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 		    !event_name_fits(e->system, e->name, word, system_bytes, name, name_bytes,
 				     either))
 			continue;
-		found = 1;
 		one = event_enable(e, tr, on);
-		if (one)
+		if (one && !e->class->may_fail)
 			err = one;
+		nr++;
+		last = one;
 	}
-	return found ? err : -EINVAL;
+	/* the only one that was meant */
+	if (nr == 1)
+		err = last;
+	return nr ? err : -EINVAL;
 }

@@ -27,6 +27,8 @@ struct event_trigger;
 struct event_class {
 	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
 	int (*enable)(struct event *e, struct event_file *file, int on);
+	/* When many are switched at once, one of these that cannot be on is no error. */
+	uint8_t may_fail;
 };
 
 struct event_field {
@@ -77,8 +79,13 @@ struct event_file {
 	struct tracepoint_func solo[2]; /* when it is a tracepoint's only probe */
 };
 
-/* Newest first, `gone` ones among them. */
+/* Newest first, `gone` ones among them; behind events_settle(). */
 extern struct event *events;
+
+/* Some are looked for only when somebody asks: who reads `events` calls this before. */
+void events_settle(void);
+/* @settle: called by it, and not again before it has returned. */
+void events_on_demand(void (*settle)(void));
 
 /*
  * event_add() - register an event.

@@ -66,13 +66,13 @@ static void put_record(struct event_file *f, const void *record, uint32_t bytes)
 }
 
 /* Of two threads, one that leaves its CPU and one that comes, either counts, as in the kernel. */
-static int is_wanted(const struct trace_array *tr)
+static int wants_thread(const struct trace_array *tr)
 {
 	return trace_array_wants_events_of(tr, ring_thread_id()) ||
 	       (ring_as && trace_array_wants_events_of(tr, ring_as->other));
 }
 
-static int is_on(const struct event_file *f)
+static int is_wanted(const struct event_file *f)
 {
 	uint32_t flags = load_relaxed(&f->flags);
 
@@ -87,12 +87,12 @@ static void act(struct event_file *f, const void *record, uint32_t bytes, int in
 
 	if (load_acquire(&f->tr->going) || !f->tr->ring)
 		return;
-	if (load_relaxed(&f->tr->event_pids_set) && !is_wanted(f->tr))
+	if (load_relaxed(&f->tr->event_pids_set) && !wants_thread(f->tr))
 		return;
 	if (load_relaxed(&f->triggers))
 		triggers_fire(f, record, 0);
 	filter = load_acquire(&f->filter);
-	if ((injected || is_on(f)) && (!filter || filter_match(filter, record))) {
+	if ((injected || is_wanted(f)) && (!filter || filter_match(filter, record))) {
 		put_record(f, record, bytes);
 		stack_record_wanted(f->tr->ring);
 	}

@@ -104,24 +104,27 @@ int fetch_good_name(const char *name, size_t n)
 	return n > 0;
 }
 
-static int parse_register(struct parse *p, const char *text, size_t n, uint32_t at)
+uint32_t fetch_register(const char *name, size_t n)
 {
 	size_t i;
 
-	for (i = 0; i < ARRAY_SIZE(registers); i++) {
-		if (!is(text + 1, n - 1, registers[i].name))
-			continue;
-		/* of the registers at a return, these are known */
-		if (p->ctx->is_return && registers[i].reg != FETCH_AX &&
-		    registers[i].reg < FETCH_IP)
-			break;
-		if (p->ctx->is_function)
-			break;
-		p->arg->base = FETCH_REG;
-		p->arg->reg = registers[i].reg;
-		return 0;
-	}
-	return bad(p, at, "Invalid register name");
+	for (i = 0; i < ARRAY_SIZE(registers); i++)
+		if (is(name, n, registers[i].name))
+			return registers[i].reg;
+	return FETCH_NR_REGS;
+}
+
+static int parse_register(struct parse *p, const char *text, size_t n, uint32_t at)
+{
+	uint32_t reg = fetch_register(text + 1, n - 1);
+
+	/* of the registers at a return, these are known */
+	if (reg == FETCH_NR_REGS || p->ctx->is_function ||
+	    (p->ctx->is_return && reg != FETCH_AX && reg < FETCH_IP))
+		return bad(p, at, "Invalid register name");
+	p->arg->base = FETCH_REG;
+	p->arg->reg = (uint8_t)reg;
+	return 0;
 }
 
 static int parse_argument_number(struct parse *p, const char *text, size_t n, uint32_t at)
@@ -305,6 +308,11 @@ static int parse_expression(struct parse *p, const char *text, size_t n, uint32_
 		a->derefs[a->nr_derefs++] = levels[depth].offset;
 	}
 	return 0;
+}
+
+const struct fetch_type *fetch_integer(uint32_t size, int is_signed)
+{
+	return &types[(is_signed ? 4 : 0) + (size == 8 ? 3 : size / 2)];
 }
 
 static const struct fetch_type *find_type(const char *name, size_t n)

@@ -28,6 +28,7 @@ enum fetch_base {
 	FETCH_IMM,
 	FETCH_COMM,
 	FETCH_TEXT,
+	FETCH_INDEXED, /* a register, and another one times `scale`; of markers */
 };
 
 /* Indices of fetch_regs.r. */
@@ -50,6 +51,7 @@ enum fetch_reg {
 	FETCH_NR_SAVED,
 	FETCH_IP = FETCH_NR_SAVED,
 	FETCH_SP,
+	FETCH_NR_REGS,
 };
 
 struct fetch_type {
@@ -65,11 +67,13 @@ struct fetch_arg {
 	char name[FETCH_MAX_NAME + 1];
 	char text[FETCH_MAX_TEXT + 1]; /* as it was written, type included */
 	const struct fetch_type *type;
-	uint8_t base;		     /* enum fetch_base */
-	uint8_t reg;		     /* enum fetch_reg */
-	uint8_t left, right;	     /* of a bitfield: shifts of its container */
-	uint8_t text_at, text_bytes; /* FETCH_TEXT: where in `text` */
-	uint32_t count;		     /* of an array's elements; 0: none */
+	const struct fetch_type *narrow; /* what is fetched, to be widened; NULL: `type` */
+	uint8_t base;			 /* enum fetch_base */
+	uint8_t reg;			 /* enum fetch_reg */
+	uint8_t index, scale;		 /* FETCH_INDEXED; FETCH_NR_REGS as `reg`: only the index */
+	uint8_t left, right;		 /* of a bitfield: shifts of its container */
+	uint8_t text_at, text_bytes;	 /* FETCH_TEXT: where in `text` */
+	uint32_t count;			 /* of an array's elements; 0: none */
 	uint32_t nr_derefs;
 	uint64_t value;			  /* FETCH_IMM: itself; FETCH_STACK: N */
 	int64_t derefs[FETCH_MAX_DEREFS]; /* innermost first */
@@ -95,6 +99,11 @@ struct fetch_context {
 int fetch_parse(struct fetch_arg *arg, const char *word, size_t n, uint32_t index,
 		const struct fetch_arg *others, const struct fetch_context *ctx,
 		struct parse_error *error);
+
+/* An integer's type, by its size (1, 2, 4, 8) and sign. */
+const struct fetch_type *fetch_integer(uint32_t size, int is_signed);
+/* The register of that name, as it is written behind `%`; FETCH_NR_REGS: there is none. */
+uint32_t fetch_register(const char *name, size_t n);
 
 /* Whether the arguments have the same names and types: of one event then. */
 int fetch_same_field(const struct fetch_arg *a, const struct fetch_arg *b);

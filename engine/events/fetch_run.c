@@ -33,18 +33,27 @@ static int read_all(const struct fetch_regs *regs, void *to, uint64_t address, s
 	return read_memory(regs, to, address, n) == n ? 0 : -EFAULT;
 }
 
+static uint64_t register_value(const struct fetch_regs *regs, uint32_t reg)
+{
+	if (reg == FETCH_IP)
+		return regs->ip;
+	if (reg == FETCH_SP)
+		return regs->sp;
+	if (reg >= FETCH_NR_REGS)
+		return 0;
+	if (regs->r)
+		return regs->r[reg];
+	return reg == FETCH_AX ? regs->retval : 0;
+}
+
 static int base_value(const struct fetch_arg *arg, const struct fetch_regs *regs, uint64_t *v)
 {
 	switch (arg->base) {
 	case FETCH_REG:
-		if (arg->reg == FETCH_IP)
-			*v = regs->ip;
-		else if (arg->reg == FETCH_SP)
-			*v = regs->sp;
-		else if (regs->r)
-			*v = regs->r[arg->reg];
-		else
-			*v = arg->reg == FETCH_AX ? regs->retval : 0;
+		*v = register_value(regs, arg->reg);
+		return 0;
+	case FETCH_INDEXED:
+		*v = register_value(regs, arg->reg) + register_value(regs, arg->index) * arg->scale;
 		return 0;
 	case FETCH_STACK:
 		return read_all(regs, v, regs->sp + arg->value * 8, 8);
@@ -155,6 +164,18 @@ static void shift(const struct fetch_arg *arg, uint8_t *at)
 	memcpy(at, &v, arg->type->size);
 }
 
+/* A narrow number, at the beginning of a wide field. */
+static void widen(const struct fetch_arg *arg, uint8_t *to)
+{
+	uint32_t unused = 64 - arg->narrow->size * 8u;
+	uint64_t v = 0;
+
+	memcpy(&v, to, arg->narrow->size);
+	v <<= unused;
+	v = arg->narrow->is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
+	memcpy(to, &v, arg->type->size);
+}
+
 void fetch_store(const struct fetch_arg *arg, const struct fetch_regs *regs, uint8_t *record,
 		 uint32_t string_at, struct fetch_string string)
 {
@@ -170,13 +191,16 @@ void fetch_store(const struct fetch_arg *arg, const struct fetch_regs *regs, uin
 	}
 	memset(to, 0, n);
 	if (arg->nr_derefs) {
-		if (address_of(arg, regs, &v) || read_all(regs, to, v, n))
+		if (address_of(arg, regs, &v) ||
+		    read_all(regs, to, v, arg->narrow ? arg->narrow->size : n))
 			memset(to, 0, n);
 	} else if (!base_value(arg, regs, &v)) {
 		/* as the kernel does: an array of what is no memory is the value again */
 		for (i = 0; i < n; i += arg->type->size)
 			memcpy(to + i, &v, arg->type->size);
 	}
+	if (arg->narrow)
+		widen(arg, to);
 	if (arg->right)
 		for (i = 0; i < n; i += arg->type->size)
 			shift(arg, to + i);

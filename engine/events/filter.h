@@ -17,6 +17,12 @@ struct parse_error {
 	uint32_t position; /* in the command */
 };
 
+/* All that a parser found wrong, as the error log has it. */
+struct parse_errors {
+	uint32_t nr;
+	struct parse_error e[4];
+};
+
 /*
  * filter_compile() - make a program of an expression over @e's fields.
  * @text: @n bytes, blanks at its ends stripped.

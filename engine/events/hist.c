@@ -19,7 +19,7 @@
 #include "engine/core/clock.h"
 #include "engine/core/heap.h"
 #include "engine/core/stack.h"
-#include "engine/events/hist_impl.h"
+#include "engine/events/hist_more.h"
 #include "engine/events/hist_room.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/foreign.h"
@@ -33,6 +33,7 @@ void hist_lay_out(struct hist *h)
 	h->key_at = (uint32_t)sizeof(struct hist_row) + 8 * h->nr_vals;
 	h->comm_at = h->key_at + h->key_bytes;
 	h->extra_at = h->comm_at + (h->execname ? 16 : 0);
+	hist_vars_lay_out(h);
 }
 
 static uint64_t rows_at(const struct hist_map *m)
@@ -144,17 +145,18 @@ static void find_named(struct hist *h, void *arg)
 		j->found = h;
 }
 
-int hist_join(struct hist *h, struct trace_array *tr, struct parse_error *error)
+int hist_join(struct hist *h, struct trace_array *tr, struct parse_errors *errors)
 {
 	struct joining j = {.h = h};
 
 	if (h->name[0])
 		each_hist(tr, find_named, &j);
 	if (j.found && !hist_same(j.found, h)) {
-		*error = (struct parse_error){
-			"Named hist trigger doesn't match existing named trigger (includes "
-			"variables)",
-			h->name_at};
+		*errors = (struct parse_errors){
+			1,
+			{{"Named hist trigger doesn't match existing named trigger (includes "
+			  "variables)",
+			  h->name_at}}};
 		return -EINVAL;
 	}
 	if (j.found && j.found->map) {
@@ -173,13 +175,13 @@ void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, siz
 	set_clock = set;
 }
 
-int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_error *error)
+int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_errors *errors)
 {
 	const char *name = hist_clock(h);
 	int err = h->has_time && set_clock ? set_clock(tr, name, strlen(name)) : 0;
 
 	if (err)
-		*error = (struct parse_error){"Couldn't set trace_clock", h->clock_at};
+		*errors = (struct parse_errors){1, {{"Couldn't set trace_clock", h->clock_at}}};
 	return err;
 }
 
@@ -207,9 +209,11 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 	h->row->paused = (uint8_t)h->paused;
 	h->row->order = ++order;
 	h->row->about = h->about;
+	h->row->since_ns = ring_clock_mono();
 	h->row->map = h->map->at;
 	h->row->event = f->event->id;
 	hist_room_changed(h->row);
+	h->tr->nr_hists_of_time += h->has_time;
 	return 0;
 }
 
@@ -217,6 +221,7 @@ void hist_stop(struct hist *h)
 {
 	if (!h->row)
 		return;
+	h->tr->nr_hists_of_time -= h->has_time;
 	hist_room_change(h->row);
 	h->row->event = 0;
 	hist_room_changed(h->row);
@@ -228,6 +233,7 @@ void hist_free(struct hist *h)
 	if (!h)
 		return;
 	hist_stop(h);
+	hist_more_free(h);
 	free_map(h->tr, h->map);
 	if (h->about)
 		hist_room_put(h->tr, h->about);
@@ -247,6 +253,7 @@ static void replace_map(struct hist *h, void *arg)
 	hist_room_change(h->row);
 	store_release(&h->map, c->map);
 	h->row->map = c->map->at;
+	h->row->since_ns = ring_clock_mono();
 	hist_room_changed(h->row);
 }
 
@@ -413,7 +420,7 @@ static const char *bytes_of(const struct hist_field *f, const uint8_t *record, u
 }
 
 static uint64_t raw_value_of(const struct hist *h, const struct hist_field *f,
-			     const uint8_t *record)
+			     const uint8_t *record, const uint64_t *refs)
 {
 	uint32_t n;
 
@@ -430,6 +437,8 @@ static uint64_t raw_value_of(const struct hist *h, const struct hist_field *f,
 		return time_of(h);
 	case HIST_COMMON:
 		return f->value;
+	case HIST_EXPR:
+		return hist_expr_value(h, f->expr, record, refs);
 	case HIST_STACK:
 		return 0;
 	default: /* text counts as where it lies, as the kernel has it */
@@ -437,9 +446,10 @@ static uint64_t raw_value_of(const struct hist *h, const struct hist_field *f,
 	}
 }
 
-static uint64_t value_of(const struct hist *h, const struct hist_field *f, const uint8_t *record)
+uint64_t hist_value(const struct hist *h, const struct hist_field *f, const void *record,
+		    const uint64_t *refs)
 {
-	uint64_t v = raw_value_of(h, f, record);
+	uint64_t v = raw_value_of(h, f, record, refs);
 
 	if (likely(f->modifier != HIST_LOG2 && f->modifier != HIST_BUCKETS))
 		return v;
@@ -554,6 +564,29 @@ static void fill(const struct hist *h, struct hist_row *row, const uint64_t *key
 		       strlen(ring_thread_comm()) + 1);
 }
 
+struct hist_row *hist_row_find(struct hist *h, const uint64_t *key)
+{
+	const struct hist_map *m = load_acquire(&h->map);
+	uint32_t words = h->key_bytes / 8, mask, tries, i, n;
+	uint64_t hash = hash_of(key, words);
+
+	if (!m)
+		return NULL;
+	mask = m->nr_slots - 1;
+	for (tries = 0, i = (uint32_t)(hash >> 32) & mask; tries < m->nr_slots;
+	     tries++, i = (i + 1) & mask) {
+		struct hist_row *row;
+
+		n = load_acquire(&m->slots[i]);
+		if (!n)
+			return NULL;
+		row = hist_row(m, n - 1);
+		if (row->hash == hash && same_key(hist_row_key(h, row), key, words))
+			return row;
+	}
+	return NULL;
+}
+
 /* The row of a key, a new one if need be; NULL: there is no room. */
 static struct hist_row *find_row(const struct hist *h, struct hist_map *m, const uint64_t *key)
 {
@@ -587,6 +620,24 @@ static struct hist_row *find_row(const struct hist *h, struct hist_map *m, const
 	return NULL;
 }
 
+struct hist_row *hist_row_get(const struct hist *h, struct hist_map *m, const uint64_t *key)
+{
+	struct hist_row *row = find_row(h, m, key);
+
+	fetch_add(likely(row != NULL) ? &m->shown->hits : &m->shown->drops, 1);
+	return row;
+}
+
+void hist_copy_bytes(const struct hist_field *f, const void *record, uint64_t *to)
+{
+	if (f->modifier == HIST_EXECNAME)
+		memcpy(to, ring_thread_comm(), strlen(ring_thread_comm()));
+	else if (hist_is_stack(f))
+		copy_stack(f, record, to);
+	else
+		copy_string(f, record, (char *)to);
+}
+
 void hist_fire(struct hist *h, const void *record)
 {
 	uint64_t key[MAX_KEY_WORDS];
@@ -609,14 +660,15 @@ void hist_fire(struct hist *h, const void *record)
 		else if (unlikely(hist_is_stack(f)))
 			copy_stack(f, record, &key[f->key_at / 8]);
 		else
-			key[f->key_at / 8] = value_of(h, f, record);
+			key[f->key_at / 8] = hist_value(h, f, record, NULL);
 	}
-	row = find_row(h, m, key);
-	if (unlikely(!row)) {
-		fetch_add(&m->shown->drops, 1);
+	if (h->more) {
+		hist_fire_more(h, m, key, record);
 		return;
 	}
-	fetch_add(&m->shown->hits, 1);
+	row = hist_row_get(h, m, key);
+	if (unlikely(!row))
+		return;
 	for (i = 0; i < h->nr_vals; i++)
-		fetch_add(&row->vals[i], value_of(h, &h->vals[i], record));
+		fetch_add(&row->vals[i], hist_value(h, &h->vals[i], record, NULL));
 }

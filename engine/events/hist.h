@@ -17,11 +17,27 @@ enum hist_wish { HIST_MAKE, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR };
 
 /*
  * hist_parse() - `hist:...` without the `if`. What is parsed counts nothing until hist_start().
- * @text: @n bytes, `hist` itself included. @out: to be freed with hist_free().
- * Return: 0; -EINVAL with *@error, whose text may be NULL: nothing is logged; -ENOMEM.
+ * @text: @n bytes, `hist` itself included. @remove: it names one that is to go. @out: to be freed with
+ * hist_free().
+ * Return: 0; -EINVAL, -EDOM with *@errors, which may be none: nothing is logged; -ENOMEM.
  */
-int hist_parse(const struct event *e, const char *text, size_t n, struct hist **out,
-	       enum hist_wish *wish, struct parse_error *error);
+int hist_parse(const struct event_file *f, const char *text, size_t n, int remove,
+	       struct hist **out, enum hist_wish *wish, struct parse_errors *errors);
+
+/*
+ * hist_actions_make() - have what its actions need, before hist_start().
+ * Return: as hist_parse(); -EBUSY: another one of the instance takes snapshots.
+ */
+int hist_actions_make(struct hist *h, const struct event_file *f, const char *text, size_t n,
+		      struct parse_errors *errors);
+
+/* Whether others name variables of it: it cannot go. */
+int hist_is_used(const struct hist *h);
+
+/* Another one goes all the same: what @h wanted of it has no value any more. */
+void hist_forget(struct hist *h, const struct hist *target);
+
+int hist_takes_snapshots(const struct hist *h);
 /*
  * hist_start() - have what it needs to count, in the area of the instance.
  * @filter: of its trigger, NULL: none.
@@ -34,16 +50,16 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter);
  * has, if there is one. Before hist_start().
  * Return: 0; -EINVAL with *@error: that one is of other fields.
  */
-int hist_join(struct hist *h, struct trace_array *tr, struct parse_error *error);
+int hist_join(struct hist *h, struct trace_array *tr, struct parse_errors *errors);
 
 /* Who sets an instance's trace_clock, as the file of that name. Constructor context. */
 void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, size_t n));
 
 /*
  * hist_use_clock() - have the instance keep the time as it wants it, if it looks at times.
- * Return: 0 or -errno with *@error.
+ * Return: 0 or -errno with *@errors.
  */
-int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_error *error);
+int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_errors *errors);
 
 /* It is shown no more. Nobody counts any more when it is freed. */
 void hist_stop(struct hist *h);
@@ -66,6 +82,9 @@ int hist_clear(struct hist *h);
 
 /* A record is counted. Any context, between ring_enter() and ring_leave(). */
 void hist_fire(struct hist *h, const void *record);
+
+/* What it was made of: its part of hist_debug. */
+void hist_show_debug(const struct hist *h, const struct event *e, struct seq_buf *s);
 
 /* As it was asked for, with what was not said: `hist:keys=a:vals=hitcount:sort=hitcount:size=2048`. */
 void hist_show_trigger(const struct hist *h, struct seq_buf *s);

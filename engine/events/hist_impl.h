@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What hist.c (counting), hist_parse.c and hist_show.c share. Nobody else includes it. */
+/* What the files of histograms share. Nobody else includes it. */
 #ifndef VESTIGE_EVENTS_HIST_IMPL_H
 #define VESTIGE_EVENTS_HIST_IMPL_H
 
@@ -27,6 +27,7 @@ enum hist_from {
 	HIST_COMMON, /* common_type and its like: the same in all records of the event */
 	HIST_STACK,  /* of the thread */
 	HIST_STACK_FIELD,
+	HIST_EXPR, /* made of others */
 };
 
 enum hist_modifier {
@@ -53,7 +54,8 @@ struct hist_field {
 	uint32_t key_at;       /* a key: where it is among a row's keys */
 	uint32_t key_bytes;    /* its room there */
 	uint64_t buckets;
-	uint64_t value; /* HIST_COMMON */
+	uint64_t value;		      /* HIST_COMMON */
+	const struct hist_expr *expr; /* HIST_EXPR */
 	char name[64];
 };
 
@@ -111,6 +113,7 @@ struct hist {
 	uint32_t clock_at; /* in the line */
 	uint32_t name_at;  /* the same, of `name=` */
 	char name[64];
+	struct hist_more *more; /* variables and what uses them; NULL: there are none */
 	/* in the area of the instance, from hist_start() on */
 	struct trace_array *tr;
 	struct hist_map *map; /* NULL: a fork's child had no memory for it */
@@ -143,6 +146,31 @@ static inline int hist_is_stack(const struct hist_field *f)
 {
 	return f->from == HIST_STACK || f->from == HIST_STACK_FIELD;
 }
+
+static inline uint32_t hist_row_number(const struct hist_map *m, const struct hist_row *row)
+{
+	return (uint32_t)((uint64_t)((const uint8_t *)row - m->rows) / m->row_bytes);
+}
+
+/* A number of a record. @refs: the values of references, for expressions. Any context. */
+uint64_t hist_value(const struct hist *h, const struct hist_field *f, const void *record,
+		    const uint64_t *refs);
+/* A text or a stack of it, into room that is cleared: of a text with a NUL behind it, see hist_var.c. */
+void hist_copy_bytes(const struct hist_field *f, const void *record, uint64_t *to);
+
+/* The row of a key, or NULL. Any context. */
+struct hist_row *hist_row_find(struct hist *h, const uint64_t *key);
+/* The same, one more hit of it, made when there is none; NULL: no room, counted. */
+struct hist_row *hist_row_get(const struct hist *h, struct hist_map *m, const uint64_t *key);
+
+/* A record is counted that has variables, see hist_var.c. @key: its keys as a row has them. */
+void hist_fire_more(struct hist *h, struct hist_map *map, const uint64_t *key, const void *record);
+/* What save() keeps. */
+void hist_save(const struct hist *h, struct hist_row *row, const void *record,
+	       const uint64_t *refs);
+
+/* A field as a line has it: `name.modifier`. */
+void hist_show_field(const struct hist_field *f, struct seq_buf *s);
 
 /* Give what a row holds its places. */
 void hist_lay_out(struct hist *h);

@@ -2,7 +2,7 @@
 /*
  * The line of a histogram. Grammar, messages and positions are the kernel's (6.12), as far as what is
  * offered goes: keys with all modifiers, values, two sort fields, size, name, clock, pause, continue,
- * clear, nohitcount. Variables and actions are not there yet and are refused.
+ * clear, nohitcount; for expressions see hist_expr.c, for variables hist_var.c, for actions hist_action.c.
  * Control context. Tests: tests/engine/events/hist.
  */
 #include "engine/events/hist.h"
@@ -11,43 +11,41 @@
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/core/heap.h"
-#include "engine/events/hist_impl.h"
+#include "engine/events/hist_more.h"
 
-struct line {
-	const struct event *event;
-	const char *text;
-	struct parse_error *error;
-	struct hist *hist;
-	enum hist_wish wish;
-};
-
-struct word {
-	const char *at;
-	size_t n;
-};
-
-static int bad(struct line *l, const char *text, const char *at)
+int bad(struct line *l, const char *text, const char *at)
 {
-	l->error->text = text;
-	l->error->position = (uint32_t)(at - l->text);
+	struct parse_errors *errors = l->errors;
+
+	if (errors->nr < ARRAY_SIZE(errors->e))
+		errors->e[errors->nr++] = (struct parse_error){text, (uint32_t)(at - l->all.at)};
 	return -EINVAL;
 }
 
-static int is(const struct word *w, const char *name)
+int bad_word(struct line *l, const char *text, const struct word *w)
+{
+	size_t i;
+
+	for (i = 0; w && i + w->n <= l->all.n; i++)
+		if (!memcmp(l->all.at + i, w->at, w->n))
+			return bad(l, text, l->all.at + i);
+	return bad(l, text, l->all.at);
+}
+
+int word_is(const struct word *w, const char *name)
 {
 	return strlen(name) == w->n && !memcmp(w->at, name, w->n);
 }
 
-/* The bytes up to @end; *@rest is behind it. Return: whether there was anything left. */
-static int next(struct word *rest, char end, struct word *out)
+int word_next(struct word *rest, char end, struct word *out)
 {
-	size_t n = 0;
+	size_t n;
 
 	if (!rest->at)
 		return 0;
-	while (n < rest->n && rest->at[n] != end)
-		n++;
+	n = text_find(rest->at, rest->n, end);
 	*out = (struct word){rest->at, n};
 	if (n < rest->n)
 		*rest = (struct word){rest->at + n + 1, rest->n - n - 1};
@@ -61,14 +59,14 @@ static int find_common(struct hist_field *f, const struct word *name, const stru
 {
 	f->from = HIST_COMMON;
 	f->size = 1;
-	if (is(name, "common_type")) {
+	if (word_is(name, "common_type")) {
 		f->size = 2;
 		f->value = e->id;
-	} else if (is(name, "common_pid")) {
+	} else if (word_is(name, "common_pid")) {
 		f->from = HIST_PID;
 		f->size = 4;
 		f->is_signed = 1;
-	} else if (!is(name, "common_flags") && !is(name, "common_preempt_count")) {
+	} else if (!word_is(name, "common_flags") && !word_is(name, "common_preempt_count")) {
 		return -ENOENT;
 	}
 	return 0;
@@ -100,24 +98,24 @@ static int find_field(struct line *l, struct hist_field *f, const struct word *n
 		return -EINVAL;
 	memcpy(f->name, name->at, name->n);
 	f->size = 8;
-	if (is(name, "common_timestamp")) {
+	if (word_is(name, "common_timestamp")) {
 		f->from = HIST_TIME;
 		l->hist->has_time = 1;
-	} else if (is(name, "common_stacktrace")) {
+	} else if (word_is(name, "common_stacktrace")) {
 		f->from = HIST_STACK;
-	} else if (is(name, "hitcount")) {
+	} else if (word_is(name, "hitcount")) {
 		f->from = HIST_HITCOUNT;
-	} else if (is(name, "common_cpu")) {
+	} else if (word_is(name, "common_cpu")) {
 		f->from = HIST_CPU;
 	} else if (field) {
 		return take_field(f, field);
-	} else if (is(name, "cpu") || is(name, "CPU")) {
+	} else if (word_is(name, "cpu") || word_is(name, "CPU")) {
 		f->from = HIST_CPU;
-	} else if (is(name, "stacktrace") || is(name, "STACKTRACE")) {
+	} else if (word_is(name, "stacktrace") || word_is(name, "STACKTRACE")) {
 		f->from = HIST_STACK;
 		str_copy(f->name, sizeof(f->name), "common_stacktrace");
 	} else if (find_common(f, name, l->event)) {
-		return bad(l, "Couldn't find field", name->at);
+		return bad_word(l, "Couldn't find field", name);
 	}
 	l->hist->has_stack |= f->from == HIST_STACK;
 	return 0;
@@ -128,8 +126,8 @@ static int take_buckets(struct hist_field *f, const struct word *m)
 {
 	struct word rest = *m, name;
 
-	next(&rest, '=', &name);
-	return (is(&name, "buckets") || is(&name, "bucket")) && rest.at &&
+	word_next(&rest, '=', &name);
+	return (word_is(&name, "buckets") || word_is(&name, "bucket")) && rest.at &&
 	       !str_to_u64(rest.at, rest.n, &f->buckets) && f->buckets;
 }
 
@@ -147,34 +145,61 @@ static int set_modifier(struct line *l, struct hist_field *f, const struct word 
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(modifiers) && !f->modifier; i++)
-		if (is(m, modifiers[i].name))
+		if (word_is(m, modifiers[i].name))
 			f->modifier = modifiers[i].modifier;
-	if (is(m, "execname") && f->from == HIST_PID)
+	if (word_is(m, "execname") && f->from == HIST_PID)
 		f->modifier = HIST_EXECNAME;
-	else if (is(m, "stacktrace") && f->from == HIST_STACK_FIELD)
+	else if (word_is(m, "stacktrace") && f->from == HIST_STACK_FIELD)
 		f->modifier = HIST_STACKTRACE;
 	else if (take_buckets(f, m))
 		f->modifier = HIST_BUCKETS;
-	else if (m->n >= 7 && is(&percent, "percent") && is_val) /* the kernel compares so much */
+	else if (m->n >= 7 && word_is(&percent, "percent") &&
+		 is_val) /* the kernel compares so much */
 		f->modifier = HIST_PERCENT;
-	else if (m->n >= 5 && is(&graph, "graph") && is_val)
+	else if (m->n >= 5 && word_is(&graph, "graph") && is_val)
 		f->modifier = HIST_GRAPH;
 	if (!f->modifier)
-		return bad(l, "Invalid field modifier", m->at);
+		return bad_word(l, "Invalid field modifier", m);
 	l->hist->in_usecs |= f->from == HIST_TIME && f->modifier == HIST_USECS;
 	return 0;
 }
 
-static int parse_field(struct line *l, struct hist_field *f, struct word text, int is_val)
+int hist_field_parse(struct line *l, struct hist_field *f, struct word text, int is_val)
 {
 	struct word rest = text, name, modifier;
 	int err;
 
-	next(&rest, '.', &name);
+	word_next(&rest, '.', &name);
 	err = find_field(l, f, &name);
-	if (!err && next(&rest, 0, &modifier))
+	if (!err && word_next(&rest, 0, &modifier))
 		err = set_modifier(l, f, &modifier, is_val);
 	return err;
+}
+
+/* A field, or what is made of some. */
+static int parse_operand(struct line *l, struct hist_field *f, const struct word *text, int is_val)
+{
+	const struct hist_expr *e;
+	int err;
+
+	if (!hist_has_operator(text) && text->n && *text->at != '$' && !is_digit(*text->at))
+		return hist_field_parse(l, f, *text, is_val);
+	err = hist_expr_parse(l, text, &e);
+	if (err)
+		return err;
+	if (e->type != AREA_HIST_NUMBER || strlen(e->text) >= sizeof(f->name))
+		return -EINVAL;
+	f->from = HIST_EXPR;
+	f->expr = e;
+	f->size = e->size;
+	f->is_signed = e->is_signed;
+	memcpy(f->name, e->text, strlen(e->text) + 1);
+	return 0;
+}
+
+static int has_refs(const struct hist_expr *e)
+{
+	return e && (e->op == HIST_REF || has_refs(e->a) || has_refs(e->b));
 }
 
 /* Its room in a row, and what the kernel counts for it. */
@@ -201,14 +226,16 @@ static int parse_keys(struct line *l, struct word list)
 	uint32_t bytes = 0;
 	int err;
 
-	while (next(&list, ',', &one)) {
+	while (word_next(&list, ',', &one)) {
 		struct hist_field *f = &h->keys[h->nr_keys];
 
 		if (h->nr_keys == HIST_MAX_KEYS)
 			return -EINVAL;
-		err = parse_field(l, f, one, 0);
+		err = parse_operand(l, f, &one, 0);
 		if (err)
 			return err;
+		if (has_refs(f->expr))
+			return bad_word(l, "Using variable references in keys not supported", &one);
 		h->execname |= f->modifier == HIST_EXECNAME;
 		f->key_at = h->key_bytes;
 		bytes += key_room(f);
@@ -226,14 +253,14 @@ static int parse_vals(struct line *l, struct word list)
 	struct word one;
 	int err, hitcounts = 0;
 
-	while (next(&list, ',', &one)) {
+	while (word_next(&list, ',', &one)) {
 		struct hist_field f = {0};
 
-		if (is(&one, "hitcount") && !hitcounts++)
+		if (word_is(&one, "hitcount") && !hitcounts++)
 			continue;
 		if (h->nr_vals == HIST_MAX_VALS)
 			return -EINVAL;
-		err = parse_field(l, &f, one, 1);
+		err = parse_operand(l, &f, &one, 1);
 		if (err)
 			return err;
 		if (f.modifier == HIST_BUCKETS || f.modifier == HIST_LOG2 ||
@@ -247,10 +274,10 @@ static int parse_vals(struct line *l, struct word list)
 
 static int is_modifier(const struct word *w)
 {
-	return is(w, "hex") || is(w, "log2") || is(w, "percent") || is(w, "graph") ||
-	       is(w, "sym") || is(w, "sym-offset") || is(w, "syscall") || is(w, "usecs") ||
-	       is(w, "stacktrace") || is(w, "execname") ||
-	       (w->n > 8 && !memcmp(w->at, "buckets=", 8));
+	return word_is(w, "hex") || word_is(w, "log2") || word_is(w, "percent") ||
+	       word_is(w, "graph") || word_is(w, "sym") || word_is(w, "sym-offset") ||
+	       word_is(w, "syscall") || word_is(w, "usecs") || word_is(w, "stacktrace") ||
+	       word_is(w, "execname") || (w->n > 8 && !memcmp(w->at, "buckets=", 8));
 }
 
 /* Behind keys and vals. */
@@ -261,29 +288,29 @@ static int parse_sort(struct line *l, struct word list)
 	struct word one;
 	uint32_t i;
 
-	while (next(&list, ',', &one)) {
+	while (word_next(&list, ',', &one)) {
 		struct hist_sort sort = {0};
 		struct word rest = one, name, order;
 		int found = 0;
 
-		next(&rest, '.', &name);
+		word_next(&rest, '.', &name);
 		if (!name.n)
 			return bad(l, "Empty sort field", attribute);
 		if (h->nr_sorts + 1 == HIST_MAX_SORTS && list.at)
 			return bad(l, "Too many sort fields (Max = 2)", attribute);
 		/* a listing has the field's own modifier too */
-		while (next(&rest, '.', &order)) {
-			sort.descending |= is(&order, "descending");
-			if (!is(&order, "descending") && !is(&order, "ascending") &&
+		while (word_next(&rest, '.', &order)) {
+			sort.descending |= word_is(&order, "descending");
+			if (!word_is(&order, "descending") && !word_is(&order, "ascending") &&
 			    !is_modifier(&order))
 				return bad(l, "Invalid sort modifier", order.at);
 		}
 		for (i = 0; i < h->nr_vals && !found; i++) {
-			found = is(&name, h->vals[i].name);
+			found = word_is(&name, h->vals[i].name);
 			sort.index = (uint8_t)i;
 		}
 		for (i = 0; i < h->nr_keys && !found; i++) {
-			found = is(&name, h->keys[i].name);
+			found = word_is(&name, h->keys[i].name);
 			sort.index = (uint8_t)i;
 			sort.is_key = 1;
 		}
@@ -314,7 +341,7 @@ static void take_clock(struct line *l, const struct word *name)
 	size_t n = sizeof(l->hist->clock) - 1;
 
 	memcpy(l->hist->clock, name->at, name->n < n ? name->n : n);
-	l->hist->clock_at = (uint32_t)(name->at - l->text);
+	l->hist->clock_at = (uint32_t)(name->at - l->all.at);
 }
 
 static int take_name(struct line *l, const struct word *attribute, const struct word *name)
@@ -322,96 +349,159 @@ static int take_name(struct line *l, const struct word *attribute, const struct 
 	if (name->n >= sizeof(l->hist->name))
 		return -EINVAL;
 	memcpy(l->hist->name, name->at, name->n);
-	l->hist->name_at = (uint32_t)(attribute->at - l->text);
+	l->hist->name_at = (uint32_t)(attribute->at - l->all.at);
+	return 0;
+}
+
+/* What a line is made of, before it is known what it means. */
+struct parts {
+	struct word keys, vals, sort;
+	struct word assignments[HIST_MAX_VARS], actions[HIST_MAX_ACTIONS];
+	uint32_t nr_assignments, nr_actions;
+};
+
+/* One of `key=value`. */
+static int parse_assignment(struct line *l, struct word text, const struct word *name,
+			    struct word value, struct parts *p)
+{
+	if (!value.n)
+		return bad(l, "Empty assignment", text.at);
+	if (word_is(name, "keys") || word_is(name, "key")) {
+		p->keys = value;
+	} else if (word_is(name, "vals") || word_is(name, "val") || word_is(name, "values")) {
+		p->vals = value;
+	} else if (word_is(name, "sort")) {
+		p->sort = value;
+	} else if (word_is(name, "size")) {
+		return parse_size(l, &value);
+	} else if (word_is(name, "clock")) {
+		take_clock(l, &value);
+	} else if (word_is(name, "name")) {
+		return take_name(l, &text, &value);
+	} else {
+		if (p->nr_assignments == HIST_MAX_VARS)
+			return bad_word(l, "Too many variables defined", &text);
+		p->assignments[p->nr_assignments++] = text;
+	}
 	return 0;
 }
 
 /* One of `key=value`, or a word. */
-static int parse_attribute(struct line *l, struct word text, struct word *keys, struct word *vals,
-			   struct word *sort)
+static int parse_attribute(struct line *l, struct word text, struct parts *p)
 {
 	struct word rest = text, name;
 
-	next(&rest, '=', &name);
-	if (!rest.at) {
-		if (is(&name, "pause"))
-			l->wish = HIST_PAUSE;
-		else if (is(&name, "cont") || is(&name, "continue"))
-			l->wish = HIST_CONTINUE;
-		else if (is(&name, "clear"))
-			l->wish = HIST_CLEAR;
-		else if (is(&name, "nohitcount") || is(&name, "NOHC"))
-			l->hist->no_hitcount = 1;
-		else
-			return -EINVAL;
-		return 0;
-	}
-	if (!rest.n)
-		return bad(l, "Empty assignment", text.at);
-	if (is(&name, "keys") || is(&name, "key"))
-		*keys = rest;
-	else if (is(&name, "vals") || is(&name, "val") || is(&name, "values"))
-		*vals = rest;
-	else if (is(&name, "sort"))
-		*sort = rest;
-	else if (is(&name, "size"))
-		return parse_size(l, &rest);
-	else if (is(&name, "name"))
-		return take_name(l, &text, &rest);
-	else if (is(&name, "clock"))
-		take_clock(l, &rest);
+	word_next(&rest, '=', &name);
+	if (rest.at)
+		return parse_assignment(l, text, &name, rest, p);
+	if (word_is(&name, "pause"))
+		l->wish = HIST_PAUSE;
+	else if (word_is(&name, "cont") || word_is(&name, "continue"))
+		l->wish = HIST_CONTINUE;
+	else if (word_is(&name, "clear"))
+		l->wish = HIST_CLEAR;
+	else if (word_is(&name, "nohitcount") || word_is(&name, "NOHC"))
+		l->hist->no_hitcount = 1;
+	else if (p->nr_actions < HIST_MAX_ACTIONS && hist_is_action(&text))
+		p->actions[p->nr_actions++] = text;
 	else
 		return -EINVAL;
 	return 0;
 }
 
-static int parse(struct line *l, struct word text)
+static int parse_parts(struct line *l, const struct parts *p)
 {
-	struct word keys = {0}, vals = {0}, sort = {0}, one;
 	struct hist *h = l->hist;
+	uint32_t i;
 	int err = 0;
 
-	next(&text, ':', &one); /* `hist` */
-	while (!err && next(&text, ':', &one))
-		err = parse_attribute(l, one, &keys, &vals, &sort);
-	if (!err && !keys.at)
-		err = -EINVAL;
-	h->vals[0] = (struct hist_field){.from = HIST_HITCOUNT, .name = "hitcount"};
-	h->nr_vals = 1;
-	if (!err && vals.at)
-		err = parse_vals(l, vals);
+	for (i = 0; i < p->nr_actions && !err; i++)
+		err = hist_action_parse(l, &p->actions[i]);
+	if (!err)
+		err = hist_vars_split(l, p->assignments, p->nr_assignments);
+	if (!err && p->vals.at)
+		err = parse_vals(l, p->vals);
 	if (!err && h->no_hitcount && h->nr_vals == 1) {
-		bad(l, "Non-hitcount value is required for 'nohitcount'", l->text);
+		bad(l, "Non-hitcount value is required for 'nohitcount'", l->all.at);
 		err = -ENOENT;
 	}
 	if (!err)
-		err = parse_keys(l, keys);
-	if (!err && sort.at)
-		err = parse_sort(l, sort);
+		err = hist_vars_parse(l);
+	if (!err)
+		err = parse_keys(l, p->keys);
+	if (!err && p->sort.at)
+		err = parse_sort(l, p->sort);
 	if (!h->nr_sorts)
 		h->nr_sorts = 1; /* hitcount */
 	return err;
 }
 
-int hist_parse(const struct event *e, const char *text, size_t n, struct hist **out,
-	       enum hist_wish *wish, struct parse_error *error)
+static int parse(struct line *l)
 {
-	struct line l = {.event = e, .text = text, .error = error};
+	struct word text = l->all, one;
+	struct hist *h = l->hist;
+	struct parts p = {0};
+	int err = 0;
+
+	word_next(&text, ':', &one); /* `hist` */
+	while (!err && word_next(&text, ':', &one))
+		err = parse_attribute(l, one, &p);
+	if (!err && !p.keys.at)
+		err = -EINVAL;
+	h->vals[0] = (struct hist_field){.from = HIST_HITCOUNT, .name = "hitcount"};
+	h->nr_vals = 1;
+	return err ? err : parse_parts(l, &p);
+}
+
+int hist_parse(const struct event_file *f, const char *text, size_t n, int remove,
+	       struct hist **out, enum hist_wish *wish, struct parse_errors *errors)
+{
+	struct line *l = heap_alloc(sizeof(*l));
+	int err = -ENOMEM;
+
+	*errors = (struct parse_errors){0};
+	if (!l)
+		return err;
+	*l = (struct line){.file = f,
+			   .event = f->event,
+			   .all = {text, text_find(text, n, '\0')},
+			   .errors = errors,
+			   .remove = remove};
+	l->hist = heap_alloc(sizeof(*l->hist));
+	if (l->hist) {
+		l->hist->size = 2048;
+		err = parse(l);
+	}
+	if (err) {
+		hist_free(l->hist);
+	} else {
+		*out = l->hist;
+		*wish = l->wish;
+	}
+	heap_free(l);
+	return err;
+}
+
+int hist_actions_make(struct hist *h, const struct event_file *f, const char *text, size_t n,
+		      struct parse_errors *errors)
+{
+	struct line *l;
 	int err;
 
-	*error = (struct parse_error){0};
-	l.hist = heap_alloc(sizeof(*l.hist));
-	if (!l.hist)
+	*errors = (struct parse_errors){0};
+	if (!h->more || !h->more->nr_actions)
+		return 0;
+	l = heap_alloc(sizeof(*l));
+	if (!l)
 		return -ENOMEM;
-	l.hist->size = 2048;
-	err = parse(&l, (struct word){text, n});
-	if (err) {
-		hist_free(l.hist);
-		return err;
-	}
-	*out = l.hist;
-	*wish = l.wish;
-	return 0;
+	*l = (struct line){.file = f,
+			   .event = f->event,
+			   .all = {text, text_find(text, n, '\0')},
+			   .errors = errors,
+			   .hist = h};
+	err = hist_actions_create(l);
+	heap_free(l);
+	return err;
 }
 
 static int same_fields(const struct hist_field *a, const struct hist_field *b, uint32_t n)
@@ -431,5 +521,6 @@ int hist_same(const struct hist *a, const struct hist *b)
 	return a->nr_keys == b->nr_keys && a->nr_vals == b->nr_vals && a->nr_sorts == b->nr_sorts &&
 	       str_equal(a->name, b->name) && same_fields(a->keys, b->keys, a->nr_keys) &&
 	       same_fields(a->vals, b->vals, a->nr_vals) &&
-	       !memcmp(a->sorts, b->sorts, a->nr_sorts * sizeof(a->sorts[0]));
+	       !memcmp(a->sorts, b->sorts, a->nr_sorts * sizeof(a->sorts[0])) &&
+	       hist_more_same(a->more, b->more);
 }

@@ -6,7 +6,7 @@
 #include "engine/events/hist.h"
 
 #include "engine/base/mem.h"
-#include "engine/events/hist_impl.h"
+#include "engine/events/hist_more.h"
 
 static const char *modifier_name(uint8_t modifier)
 {
@@ -28,7 +28,7 @@ static const char *modifier_name(uint8_t modifier)
 	return names[modifier];
 }
 
-static void put_field(const struct hist_field *f, struct seq_buf *s)
+void hist_show_field(const struct hist_field *f, struct seq_buf *s)
 {
 	seq_puts(s, f->from == HIST_CPU ? "common_cpu" : f->name);
 	seq_puts(s, f->from == HIST_STACK ? "" : modifier_name(f->modifier));
@@ -52,8 +52,43 @@ static void put_fields(const struct hist_field *f, uint32_t nr, struct seq_buf *
 	for (i = 0; i < nr; i++) {
 		if (i)
 			seq_putc(s, ',');
-		put_field(&f[i], s);
+		hist_show_field(&f[i], s);
 	}
+}
+
+static void show_vars(const struct hist_more *m, struct seq_buf *s)
+{
+	char before = ':';
+	uint32_t i;
+
+	for (i = 0; i < m->nr_vars; i++) {
+		if (m->vars[i].kind != HIST_VAR_NAMED)
+			continue;
+		seq_putc(s, before);
+		seq_puts(s, m->vars[i].name);
+		seq_putc(s, '=');
+		seq_puts(s, m->vars[i].expr->text);
+		before = ',';
+	}
+}
+
+static void show_action(const struct hist_action *a, struct seq_buf *s)
+{
+	uint32_t i;
+
+	seq_putc(s, ':');
+	seq_puts(s, a->shown);
+	seq_putc(s, '.');
+	seq_puts(s, a->name);
+	seq_putc(s, '(');
+	if (a->by_trace)
+		seq_puts(s, a->synth_name);
+	for (i = 0; i < a->nr_params; i++) {
+		if (i || a->by_trace)
+			seq_putc(s, ',');
+		seq_puts(s, a->params[i]);
+	}
+	seq_putc(s, ')');
 }
 
 void hist_show_trigger(const struct hist *h, struct seq_buf *s)
@@ -70,13 +105,15 @@ void hist_show_trigger(const struct hist *h, struct seq_buf *s)
 	put_fields(h->keys, h->nr_keys, s);
 	seq_puts(s, ":vals=");
 	put_fields(h->vals + h->no_hitcount, h->nr_vals - h->no_hitcount, s);
+	if (h->more)
+		show_vars(h->more, s);
 	seq_puts(s, ":sort=");
 	for (i = 0; i < h->nr_sorts; i++) {
 		const struct hist_sort *sort = &h->sorts[i];
 
 		if (i)
 			seq_putc(s, ',');
-		put_field(sort->is_key ? &h->keys[sort->index] : &h->vals[sort->index], s);
+		hist_show_field(sort->is_key ? &h->keys[sort->index] : &h->vals[sort->index], s);
 		if (sort->descending)
 			seq_puts(s, ".descending");
 	}
@@ -88,22 +125,26 @@ void hist_show_trigger(const struct hist *h, struct seq_buf *s)
 	}
 	if (h->no_hitcount)
 		seq_puts(s, ":nohitcount");
+	for (i = 0; h->more && i < h->more->nr_actions; i++)
+		show_action(&h->more->actions[i], s);
 }
 
 /* Fields first, then the names, then the line of the trigger. */
 struct describing {
 	struct area_hist_about about;
 	struct area_hist_field fields[AREA_HIST_MAX_FIELDS];
-	uint32_t names; /* so many bytes */
+	const char *names[AREA_HIST_MAX_FIELDS];
+	uint32_t name_bytes;
 };
 
 static void add(struct describing *d, const char *name, const struct area_hist_field *field)
 {
 	if (d->about.nr_fields == AREA_HIST_MAX_FIELDS)
 		return;
+	d->names[d->about.nr_fields] = name;
 	d->fields[d->about.nr_fields] = *field;
-	d->fields[d->about.nr_fields++].name = d->names;
-	d->names += (uint32_t)strlen(name) + 1;
+	d->fields[d->about.nr_fields++].name = d->name_bytes;
+	d->name_bytes += (uint32_t)strlen(name) + 1;
 }
 
 static void add_keys(struct describing *d, const struct hist *h)
@@ -148,20 +189,49 @@ static void add_vals(struct describing *d, const struct hist *h)
 	}
 }
 
+static void add_var(struct describing *d, const struct hist_var *v)
+{
+	const struct area_hist_field field = {
+		.kind = v->kind == HIST_VAR_TRACK ? AREA_HIST_TRACK : AREA_HIST_SAVED,
+		.type = v->expr ? v->expr->type : AREA_HIST_NUMBER,
+		.at = v->at,
+		.bytes = v->bytes,
+	};
+
+	add(d, v->name, &field);
+}
+
+/* Each onmax() and onchange() is shown with all that is saved, as in the kernel. */
+static void add_kept(struct describing *d, const struct hist *h)
+{
+	const struct hist_more *m = h->more;
+	uint32_t i, v;
+
+	for (i = 0; m && i < m->nr_actions; i++) {
+		const struct hist_action *a = &m->actions[i];
+
+		if (a->handler == HIST_ONMATCH)
+			continue;
+		if (a->what == HIST_SNAPSHOT) {
+			static const struct area_hist_field field = {.kind = AREA_HIST_SNAPSHOT,
+								     .bytes = 8};
+
+			add(d, a->shown, &field);
+			continue;
+		}
+		add_var(d, &m->vars[a->track_var]);
+		for (v = 0; v < m->nr_vars; v++)
+			if (m->vars[v].kind == HIST_VAR_SAVED)
+				add_var(d, &m->vars[v]);
+	}
+}
+
 static void put_bytes(struct seq_buf *s, const void *bytes, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++)
 		seq_putc(s, ((const char *)bytes)[i]);
-}
-
-static void put_names(const struct hist_field *f, uint32_t nr, struct seq_buf *s)
-{
-	uint32_t i;
-
-	for (i = 0; i < nr; i++)
-		put_bytes(s, f[i].name, strlen(f[i].name) + 1);
 }
 
 void hist_describe(const struct hist *h, const char *filter, struct seq_buf *s)
@@ -177,15 +247,16 @@ void hist_describe(const struct hist *h, const char *filter, struct seq_buf *s)
 	}
 	add_keys(&d, h);
 	add_vals(&d, h);
+	add_kept(&d, h);
 	names_at = (uint32_t)(sizeof(d.about) + d.about.nr_fields * sizeof(d.fields[0]));
 	for (i = 0; i < d.about.nr_fields; i++)
 		d.fields[i].name += names_at;
 	d.about.field_bytes = sizeof(d.fields[0]);
-	d.about.trigger = names_at + d.names;
+	d.about.trigger = names_at + d.name_bytes;
 	put_bytes(s, &d.about, sizeof(d.about));
 	put_bytes(s, d.fields, d.about.nr_fields * sizeof(d.fields[0]));
-	put_names(h->keys, h->nr_keys, s);
-	put_names(h->vals, h->nr_vals, s);
+	for (i = 0; i < d.about.nr_fields; i++)
+		put_bytes(s, d.names[i], strlen(d.names[i]) + 1);
 	hist_show_trigger(h, s);
 	if (filter) {
 		seq_puts(s, " if ");

@@ -15,7 +15,7 @@
 
 #define MAX_PRINT_BYTES 60000u
 
-static int enable(struct event *e, struct event_file *file, int on)
+int probe_event_enable(struct event *e, struct event_file *file, int on)
 {
 	struct probe_event *pe = e->data;
 	int err;
@@ -32,7 +32,7 @@ static int enable(struct event *e, struct event_file *file, int on)
 	return on ? err : 0;
 }
 
-static const struct event_class probe_event_class = {.enable = enable};
+static const struct event_class probe_event_class = {.enable = probe_event_enable};
 
 static void put_print(const struct probe_event *pe, struct seq_buf *s)
 {
@@ -92,7 +92,7 @@ static void fill_fields(const struct probe_event *pe, struct scratch *w)
 }
 
 /* Register what a new probe_event makes. Return: 0, -EEXIST, -E2BIG, -ENOMEM. */
-static int make_event(struct probe_event *pe)
+static int make_event(struct probe_event *pe, const struct event_class *class)
 {
 	struct scratch *w = heap_alloc(sizeof(*w));
 	struct event *clash;
@@ -108,8 +108,7 @@ static int make_event(struct probe_event *pe)
 	if (s.lost)
 		err = -E2BIG;
 	else
-		pe->event = event_add(pe->group, pe->name, w->fields, w->print, &probe_event_class,
-				      pe, &clash);
+		pe->event = event_add(pe->group, pe->name, w->fields, w->print, class, pe, &clash);
 	if (!err && !pe->event)
 		err = clash ? -EEXIST : -ENOMEM;
 	heap_free(w);
@@ -158,22 +157,24 @@ static int may_join(struct probe_definition *d, const struct probe_event *pe,
 	return 0;
 }
 
-static struct probe_event *new_event(struct probe_definition *d, const struct fetch_arg *args,
-				     uint32_t nr, uint32_t bytes, int *err)
+struct probe_event *probe_event_new(const char *group, const char *name,
+				    const struct event_class *class, uint32_t kind, int is_return,
+				    const struct fetch_arg *args, uint32_t nr, uint32_t bytes,
+				    int *err)
 {
 	struct probe_event *pe = heap_alloc(sizeof(*pe) + nr * sizeof(*args));
 
 	*err = -ENOMEM;
 	if (!pe)
 		return NULL;
-	str_copy(pe->group, sizeof(pe->group), d->group);
-	str_copy(pe->name, sizeof(pe->name), d->name);
-	pe->is_return = d->is_return != 0;
-	pe->kind = (uint8_t)d->class->kind;
+	str_copy(pe->group, sizeof(pe->group), group);
+	str_copy(pe->name, sizeof(pe->name), name);
+	pe->is_return = is_return != 0;
+	pe->kind = (uint8_t)kind;
 	pe->nr_args = nr;
 	pe->fixed_bytes = bytes;
 	memcpy(pe->args, args, nr * sizeof(*args));
-	*err = make_event(pe);
+	*err = make_event(pe, class);
 	if (!*err)
 		return pe;
 	heap_free(pe);
@@ -202,21 +203,56 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	return NULL;
 }
 
-static void free_probe(struct dyn_event *e)
+static void unlink_sibling(struct probe *p)
 {
-	struct probe *p = as_probe(e);
+	struct probe **at = &p->event->probes;
+
+	while (*at && *at != p)
+		at = &(*at)->sibling;
+	if (*at)
+		*at = p->sibling;
+	p->event->nr_probes--;
+}
+
+int probe_join(struct probe_event *pe, struct probe *p)
+{
+	struct probe **at = &pe->probes;
+	int err = 0;
+
+	while (*at)
+		at = &(*at)->sibling;
+	p->event = pe;
+	p->sibling = NULL;
+	*at = p;
+	pe->nr_probes++;
+	if (pe->nr_on)
+		err = probe_arm(p, 1);
+	if (err)
+		unlink_sibling(p);
+	return err;
+}
+
+void probe_free(struct probe *p)
+{
 	struct probe_event *pe = p->event;
 
 	/* somebody may still be in it, though it was switched off before: it stays */
 	if ((p->armed && probe_arm(p, 0)) || (pe && pe->is_return && ring_synchronize()))
 		return;
-	if (pe && !--pe->nr_probes) {
+	if (pe)
+		unlink_sibling(p);
+	if (pe && !pe->nr_probes) {
 		event_gone(pe->event);
 		heap_free(pe);
 	}
 	heap_free((void *)(uintptr_t)p->place);
 	heap_free((void *)(uintptr_t)p->path);
 	heap_free(p);
+}
+
+static void free_probe(struct dyn_event *e)
+{
+	probe_free(as_probe(e));
 }
 
 /* The command is read: make of it what it says. */
@@ -242,17 +278,16 @@ int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint3
 	if (!p)
 		return -ENOMEM;
 	if (!pe)
-		pe = new_event(d, args, nr, bytes, &err);
+		pe = probe_event_new(d->group, d->name, &probe_event_class, d->class->kind,
+				     d->is_return, args, nr, bytes, &err);
 	if (!pe) {
 		free_probe(&p->dyn);
 		return err == -E2BIG ? probe_bad(d, 0, "Event too big (too many fields?)", err)
 				     : err;
 	}
-	p->event = pe;
-	pe->nr_probes++;
-	if (pe->nr_on)
-		err = probe_arm(p, 1);
+	err = probe_join(pe, p);
 	if (err) {
+		p->event = NULL;
 		free_probe(&p->dyn);
 		d->word = 1;
 		return probe_bad(d, 0, "Failed to register probe event", err);
@@ -403,11 +438,13 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s)
 
 int probe_event_arm(struct probe_event *pe)
 {
-	struct dyn_event *e;
-	int err = 0, on = pe->nr_on > 0;
+	int err = 0, on = pe->nr_on > 0, some = 0;
+	struct probe *p;
 
-	for (e = dyn_events; e && !err; e = e->next)
-		if (is_probe(e) && as_probe(e)->event == pe && as_probe(e)->armed != (uint32_t)on)
-			err = probe_arm(as_probe(e), on);
-	return err;
+	for (p = pe->probes; p && (!err || pe->is_marker); p = p->sibling) {
+		if (p->armed != (uint32_t)on)
+			err = probe_arm(p, on);
+		some |= !err;
+	}
+	return pe->is_marker && some ? 0 : err;
 }

@@ -18,12 +18,14 @@
 struct probe_event {
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
 	uint8_t is_return;
-	uint8_t kind; /* DYN_PROBE_* */
+	uint8_t kind;	   /* DYN_PROBE_*; 0: none of these */
+	uint8_t is_marker; /* a place that cannot be armed does not keep the others off */
 	uint32_t nr_args;
 	uint32_t nr_probes;
 	uint32_t nr_on;	      /* files in which it is on */
 	uint32_t fixed_bytes; /* of its records, without strings */
 	struct event *event;
+	struct probe *probes;
 	struct fetch_arg args[];
 };
 
@@ -43,13 +45,36 @@ struct probe {
 	const char *path;  /* uprobes: the file; else NULL */
 	uint64_t file_offset;
 	uint64_t maxactive;	/* as it was written; 0: it was not */
+	uint8_t is_fixed;	/* `at` is what it is, and need not be looked for */
 	struct probe_target at; /* when it was armed last */
 	struct text_probe text; /* of one that is at no function's site */
 	uint32_t armed;
 	uint64_t nr_hits, nr_missed;
+	uint16_t *semaphore;	 /* of a marker: counts who listens; NULL: it has none */
 	struct probe *next_at;	 /* armed, in the same chain */
+	struct probe *sibling;	 /* of the same event */
 	struct fetch_arg args[]; /* those of the event, as they are written here */
 };
+
+/*
+ * probe_event_new() - an event of probes, with none yet.
+ * @class: with probe_event_enable(). @args: @nr of them; @bytes: of a record without its strings.
+ * Return: NULL and *@err: -EEXIST, -E2BIG, -ENOMEM.
+ */
+struct probe_event *probe_event_new(const char *group, const char *name,
+				    const struct event_class *class, uint32_t kind, int is_return,
+				    const struct fetch_arg *args, uint32_t nr, uint32_t bytes,
+				    int *err);
+int probe_event_enable(struct event *e, struct event_file *file, int on);
+
+/*
+ * probe_join() - one more place of the event; it is armed when that is on. Return: 0; -errno of
+ * probe_arm(): it is none of its places.
+ */
+int probe_join(struct probe_event *pe, struct probe *p);
+
+/* It goes, and the event with the last of its places. */
+void probe_free(struct probe *p);
 
 extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class;
 

@@ -210,6 +210,8 @@ static int find_target(struct probe *p)
 	uint64_t address;
 	int err;
 
+	if (p->is_fixed)
+		return 0;
 	p->at.why = "no probe there: nothing of that name is loaded";
 	if (p->path) {
 		err = probe_file_address(p->path, p->file_offset, &address);
@@ -240,13 +242,19 @@ static int arm_text(struct probe *p)
 	if (err)
 		area_status(why, p->place, err);
 	p->armed = !err;
+	if (p->armed && p->semaphore)
+		__atomic_fetch_add(p->semaphore, 1, __ATOMIC_SEQ_CST);
 	return err ? -EINVAL : 0;
 }
 
 static int disarm_text(struct probe *p)
 {
-	int err = text_probe_off(&p->text);
+	int err;
 
+	/* the object may be gone, with its semaphore */
+	if (p->armed && p->semaphore && p->text.place)
+		__atomic_fetch_sub(p->semaphore, 1, __ATOMIC_SEQ_CST);
+	err = text_probe_off(&p->text);
 	p->armed = 0;
 	if (err == -EBUSY)
 		area_status("a probe's place is not as we left it, and stays", p->place, err);

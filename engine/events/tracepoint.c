@@ -16,6 +16,8 @@
  * each of our probes. Probes of the program's own are called between two counts (guard.h), so that
  * tracepoint_synchronize_unregister() can wait for them.
  *
+ * Type 5 names the places of tags (atrace.h), which are found and switched in the same way.
+ *
  * fork: the child has the same text and the same probes. Costs: bench "events". Tests:
  * tests/engine/events/.
  */
@@ -31,12 +33,15 @@
 #include "engine/core/heap.h"
 #include "engine/core/object_note.h"
 #include "engine/core/text_patch.h"
+#include "engine/events/atrace.h"
+#include "engine/core/text_probe.h"
 #include "engine/events/eval.h"
 #include "engine/events/guard.h"
 #include "engine/events/static_event.h"
 
 #define NOTE_SITES 2u
 #define NOTE_ITEMS 3u
+#define NOTE_TAGS  5u
 
 /* Ended by a NULL func; behind it the list. */
 struct funcs {
@@ -65,6 +70,7 @@ static struct holder {
 	const struct object *object;
 	const struct vestige_site *sites, *sites_end;
 	const struct vestige_item *items, *items_end;
+	const struct atrace_place *tags, *tags_end;
 	struct point *points; /* of the tracepoints that it defines */
 } * holders;
 
@@ -74,6 +80,25 @@ static int say(struct tracepoint *tp, const char *what, int err)
 	return err;
 }
 
+int tracepoint_switch_place(uint8_t *code, int on, int *changed)
+{
+	uint64_t lo = (uint64_t)code & ~UINT64_C(4095);
+	uint64_t hi = ((uint64_t)code + ARCH_JUMP_BYTES + 4095) & ~UINT64_C(4095);
+	int err;
+
+	if (arch_branch_is(code, on))
+		return 0;
+	if (!arch_branch_is(code, !on))
+		return -EBUSY;
+	err = text_open(lo, hi);
+	if (err)
+		return err;
+	arch_branch_set(code, on);
+	text_close(lo, hi);
+	*changed = 1;
+	return 0;
+}
+
 /* Each place of @tp in one object: on or off. */
 static int switch_sites(const struct holder *h, struct tracepoint *tp, int on, int *changed)
 {
@@ -81,23 +106,26 @@ static int switch_sites(const struct holder *h, struct tracepoint *tp, int on, i
 	int err;
 
 	for (site = h->sites; site < h->sites_end; site++) {
-		uint8_t *code = site->code;
-		uint64_t lo = (uint64_t)code & ~UINT64_C(4095);
-		uint64_t hi = ((uint64_t)code + ARCH_JUMP_BYTES + 4095) & ~UINT64_C(4095);
-
-		if (site->tp != tp || arch_branch_is(code, on))
-			continue;
-		if (!arch_branch_is(code, !on)) {
-			say(tp, "a place of a tracepoint is not as the compiler left it", -EBUSY);
-			continue;
-		}
-		err = text_open(lo, hi);
-		if (err)
+		err = site->tp == tp ? tracepoint_switch_place(site->code, on, changed) : 0;
+		if (err == -EBUSY)
+			say(tp, "a place of a tracepoint is not as the compiler left it", err);
+		else if (err)
 			return err;
-		arch_branch_set(code, on);
-		text_close(lo, hi);
-		*changed = 1;
 	}
+	return 0;
+}
+
+/* Bytes that are switched on and off: no probe may rely on them. */
+static int claims(uint64_t lo, uint64_t hi)
+{
+	const struct vestige_site *site;
+	const struct holder *h;
+
+	for (h = holders; h; h = h->next)
+		for (site = h->sites; site < h->sites_end; site++)
+			if ((uint64_t)site->code < hi &&
+			    (uint64_t)site->code + ARCH_JUMP_BYTES > lo)
+				return 1;
 	return 0;
 }
 
@@ -256,7 +284,7 @@ static void read_note(void *arg, uint32_t type, const void *lo, const void *hi)
 {
 	struct holder *h = arg;
 
-	if (type != NOTE_SITES && type != NOTE_ITEMS)
+	if (type != NOTE_SITES && type != NOTE_ITEMS && type != NOTE_TAGS)
 		return;
 	if (!object_note_fits(h->object, lo, hi)) {
 		area_status("its notes of tracepoints lead out of it", h->object->name, 0);
@@ -270,6 +298,10 @@ static void read_note(void *arg, uint32_t type, const void *lo, const void *hi)
 		h->items = lo;
 		h->items_end =
 			h->items + ((const uint8_t *)hi - (const uint8_t *)lo) / sizeof(*h->items);
+	} else if (type == NOTE_TAGS) {
+		h->tags = lo;
+		h->tags_end =
+			h->tags + ((const uint8_t *)hi - (const uint8_t *)lo) / sizeof(*h->tags);
 	}
 }
 
@@ -331,7 +363,7 @@ static void scan(struct object *o)
 	struct holder found = {.object = o}, *h;
 
 	object_each_note(o, read_note, &found);
-	if (!found.sites && !found.items)
+	if (!found.sites && !found.items && !found.tags)
 		return;
 	h = heap_alloc(sizeof(*h));
 	if (!h)
@@ -343,6 +375,8 @@ static void scan(struct object *o)
 	see_items(h, VESTIGE_ITEM_EVAL);
 	see_items(h, VESTIGE_ITEM_EVENT);
 	join_sites(h);
+	if (h->tags < h->tags_end)
+		atrace_add(o, h->tags, h->tags_end);
 }
 
 /* Nothing of the object may be touched any more: it is not mapped. */
@@ -351,6 +385,7 @@ static void forget(struct holder *h)
 	struct point *p, *next;
 
 	static_events_forget(h->object);
+	atrace_forget(h->object);
 	for (p = h->points; p; p = next) {
 		next = p->next;
 		free_point(p);
@@ -371,6 +406,7 @@ void tracepoints_start(void)
 {
 	uint32_t i;
 
+	text_probe_claim(claims);
 	for (i = 0; i < object_count(); i++)
 		scan(object_at(i));
 }

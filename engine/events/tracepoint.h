@@ -20,6 +20,13 @@ int tracepoints_ready(const void *address);
 /* Forget what objects had that are no longer mapped. The loader's notification. */
 void tracepoints_forget(void);
 
+/*
+ * tracepoint_switch_place() - switch a place in the code on or off.
+ * @changed: is set when it was not so before: text_sync() is due when all are switched.
+ * Return: 0; -EBUSY: it is not as the compiler left it; -errno of the text.
+ */
+int tracepoint_switch_place(uint8_t *code, int on, int *changed);
+
 enum probe_whose {
 	PROBE_OURS,    /* what it uses stays for ever */
 	PROBE_PROGRAM, /* of the program's own */

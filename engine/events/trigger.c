@@ -180,10 +180,26 @@ static int link_in(struct event_trigger *t)
 	return 0;
 }
 
+/* One that others use goes, with its object or instance. */
+static void forget_hist(const struct hist *h)
+{
+	const struct event_trigger *t;
+	const struct event_file *f;
+	const struct event *e;
+
+	for (e = events; e; e = e->next)
+		for (f = e->files; f; f = f->next)
+			for (t = f->triggers; t; t = t->next)
+				if (t->hist && t->hist != h)
+					hist_forget(t->hist, h);
+}
+
 static void take_out(struct event_trigger **at)
 {
 	struct event_trigger *t = *at;
 
+	if (t->hist && hist_is_used(t->hist))
+		forget_hist(t->hist);
 	if (t->hist)
 		hist_stop(t->hist);
 	store_release(at, t->next);
@@ -317,9 +333,13 @@ static int set_filter(struct event_trigger *t, const struct line *l, struct trig
 
 	if (!l->filter)
 		return 0;
-	err = filter_compile(t->file->event, l->filter, l->filter_bytes, &t->filter, &error->error);
+	err = filter_compile(t->file->event, l->filter, l->filter_bytes, &t->filter,
+			     &error->errors.e[0]);
 	if (!err || err == -ENOMEM)
 		return err;
+	error->errors.nr = 1;
+	if (!error->errors.e[0].text)
+		error->errors.e[0].text = "Error";
 	str_copy(error->location, sizeof(error->location), "event filter parse error");
 	error->command = l->filter;
 	error->bytes = l->filter_bytes;
@@ -415,7 +435,9 @@ static int add_hist(struct event_file *f, struct hist *h, enum hist_wish wish, c
 	hist_pause(h, wish == HIST_PAUSE);
 	err = set_filter(t, l, error);
 	if (!err) {
-		err = hist_use_clock(h, f->tr, &error->error);
+		err = hist_use_clock(h, f->tr, &error->errors);
+		if (!err)
+			err = hist_actions_make(h, f, text, n, &error->errors);
 		if (err)
 			hist_error(error, f, text, n);
 	}
@@ -428,25 +450,62 @@ static int add_hist(struct event_file *f, struct hist *h, enum hist_wish wish, c
 	return err;
 }
 
+static int one_error(struct trigger_error *error, const char *text, const struct event_file *f,
+		     const char *command, size_t n)
+{
+	error->errors = (struct parse_errors){1, {{text, 0}}};
+	return hist_error(error, f, command, n);
+}
+
+/* The bytes before ` if `, blanks not counted; -EINVAL: there is nothing behind it. */
+static int hist_bytes(const char *text, size_t n, size_t *bytes)
+{
+	size_t i;
+
+	for (i = 1; i + 2 <= n; i++)
+		if (!memcmp(text + i, "if", 2) && is_blank(text[i - 1]) &&
+		    (i + 2 == n || is_blank(text[i + 2])))
+			break;
+	if (i + 2 == n)
+		return -EINVAL;
+	*bytes = i + 2 > n ? n : i;
+	while (*bytes && is_blank(text[*bytes - 1]))
+		--*bytes;
+	return 0;
+}
+
+static int remove_hist(struct event_trigger **at)
+{
+	if (at && hist_is_used((*at)->hist))
+		return -EBUSY;
+	if (at)
+		take_out(at);
+	return 0;
+}
+
 static int store_hist(struct event_file *f, const char *text, size_t n, int remove,
 		      struct trigger_error *error)
 {
-	size_t bytes = word_bytes(text, n, 0);
-	struct event_trigger **at;
+	struct event_trigger **at = NULL;
 	struct line l = {0};
 	enum hist_wish wish;
 	struct hist *h;
+	size_t bytes;
 	int err;
 
-	err = hist_parse(f->event, text, bytes, &h, &wish, &error->error);
-	if (err && error->error.text)
-		hist_error(error, f, text, bytes);
+	err = hist_bytes(text, n, &bytes);
 	if (err)
 		return err;
+	err = hist_parse(f, text, bytes, remove, &h, &wish, &error->errors);
+	if (err) {
+		hist_error(error, f, text, bytes);
+		return err;
+	}
 	err = parse_if(&l, text + bytes, n - bytes);
-	at = err ? NULL : find_hist(f, h, &l);
+	if (!err)
+		at = find_hist(f, h, &l);
 	if (!err && !at && !remove) {
-		err = hist_join(h, f->tr, &error->error);
+		err = hist_join(h, f->tr, &error->errors);
 		if (err)
 			hist_error(error, f, text, bytes);
 	}
@@ -455,21 +514,44 @@ static int store_hist(struct event_file *f, const char *text, size_t n, int remo
 	hist_free(h);
 	if (err)
 		return err;
-	if (remove) {
-		if (at)
-			take_out(at);
-		return 0;
+	if (remove)
+		return remove_hist(at);
+	if (!at) {
+		one_error(error, "Can't clear or continue a nonexistent hist trigger", f, text,
+			  bytes);
+		return -ENOENT;
 	}
-	if (at) {
-		err = change_hist((*at)->hist, wish);
-		error->error.text = err == -EEXIST ? "Hist trigger already exists" : NULL;
-	} else {
-		err = -ENOENT;
-		error->error.text = "Can't clear or continue a nonexistent hist trigger";
-	}
-	if (error->error.text)
-		hist_error(error, f, text, bytes);
+	err = change_hist((*at)->hist, wish);
+	if (err == -EEXIST)
+		one_error(error, "Hist trigger already exists", f, text, bytes);
 	return err;
+}
+
+const char *trigger_filter(const struct event_trigger *t)
+{
+	return t->filter ? filter_text(t->filter) : NULL;
+}
+
+int trigger_make_hist(struct event_file *f, const char *text, size_t n)
+{
+	struct trigger_error error;
+
+	return store_hist(f, text, n, 0, &error);
+}
+
+void trigger_drop_hist(struct hist *h)
+{
+	struct event_trigger **at;
+	struct event_file *f;
+	struct event *e;
+
+	for (e = events; e; e = e->next)
+		for (f = e->files; f; f = f->next)
+			for (at = &f->triggers; *at; at = &(*at)->next)
+				if ((*at)->hist == h) {
+					take_out(at);
+					return;
+				}
 }
 
 int trigger_store(struct event_file *f, const char *text, size_t n, struct trigger_error *error)
@@ -553,15 +635,39 @@ void triggers_show(const struct event_file *f, struct seq_buf *s)
 		show(t, s);
 }
 
+void triggers_show_hists_debug(const struct event_file *f, struct seq_buf *s)
+{
+	const struct event_trigger *t;
+	int any = 0;
+
+	for (t = f ? f->triggers : NULL; t; t = t->next) {
+		if (!t->hist)
+			continue;
+		seq_puts(s, any ? "\n\n# event histogram\n#\n# trigger info: "
+				: "# event histogram\n#\n# trigger info: ");
+		show(t, s);
+		seq_puts(s, "#\n\n");
+		hist_show_debug(t->hist, f->event, s);
+		any = 1;
+	}
+}
+
 void triggers_clear_hists(struct event_file *f)
 {
-	struct event_trigger **at = &f->triggers;
+	struct event_trigger **at;
 
-	while (*at)
-		if ((*at)->hist)
+	for (at = &f->triggers; *at; at = &(*at)->next)
+		if ((*at)->hist && hist_is_used((*at)->hist))
+			return;
+	/* with one, others that were made for it may go */
+	for (at = &f->triggers; *at;) {
+		if ((*at)->hist) {
 			take_out(at);
-		else
+			at = &f->triggers;
+		} else {
 			at = &(*at)->next;
+		}
+	}
 }
 
 void triggers_clear(struct event_file *f)

@@ -38,12 +38,22 @@ struct event_trigger {
 	struct hist *hist;
 };
 
+/* Its filter as it was written; NULL: none. */
+const char *trigger_filter(const struct event_trigger *t);
+
+/*
+ * For histograms that need others: one more of @f, as if a user had written the line; and that it is not
+ * needed any more. Return: 0 or -errno.
+ */
+int trigger_make_hist(struct event_file *f, const char *text, size_t n);
+void trigger_drop_hist(struct hist *h);
+
 /* What was wrong with a command: which parser, what of it, and where. */
 struct trigger_error {
 	char location[96]; /* "": nothing to log */
 	const char *command;
 	size_t bytes;
-	struct parse_error error;
+	struct parse_errors errors;
 };
 
 /*
@@ -54,6 +64,9 @@ int trigger_store(struct event_file *f, const char *text, size_t n, struct trigg
 
 /* The file's text; NULL: the event was never used. */
 void triggers_show(const struct event_file *f, struct seq_buf *s);
+
+/* The text of hist_debug. */
+void triggers_show_hists_debug(const struct event_file *f, struct seq_buf *s);
 
 /* O_TRUNC: its histograms go, other triggers stay. */
 void triggers_clear_hists(struct event_file *f);

@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <vestige/static_branch.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -154,53 +155,15 @@ struct vestige_site {
 	struct tracepoint *tp;
 };
 
-/* What libvestige offers to objects with tracepoints; it only ever grows. */
-struct vestige_events_api {
-	size_t bytes;
-	/* The object with @address in it is relocated: what it has may be read. */
-	void (*object_ready)(const void *address);
-};
-
-extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
-
 #ifdef __cplusplus
 }
 #endif
 
-#if !defined(__x86_64__) || !defined(__ELF__)
-#error "vestige's tracepoints are for x86-64 and ELF"
-#endif
-
 /* clang-format off */
 
-/* An ELF note, once in what is assembled: type @kind, where section @name begins and ends. */
-#define VESTIGE_NOTE_(name, kind)                                                                  \
-	".ifndef .L" name "_note\n"                                                                \
-	".set .L" name "_note, 1\n"                                                                \
-	".pushsection .note.vestige, \"a\", @note\n"                                               \
-	"	.balign 4\n"                                                                       \
-	"	.long	8, 16, " kind "\n"                                                         \
-	"	.asciz	\"vestige\"\n"                                                             \
-	"	.quad	__start_" name " - .\n"                                                    \
-	"	.quad	__stop_" name " - .\n"                                                     \
-	".popsection\n"                                                                            \
-	".hidden __start_" name "\n"                                                               \
-	".hidden __stop_" name "\n"                                                                \
-	".endif\n"
+/* A place where @tracepoint is called. */
+#define VESTIGE_SITE_(tracepoint) VESTIGE_PLACE_("vestige_sites", "2", tracepoint)
 
-/* The section is one of a group where its function is, so that both go together. */
-#define VESTIGE_SITE_(tracepoint)                                                                  \
-	"1:	.byte	0xa9\n"                                                                    \
-	"	.long	%l[yes] - 2f\n"                                                            \
-	"2:\n"                                                                                     \
-	".pushsection vestige_sites, \"aw?\", @progbits\n"                                         \
-	"	.balign 8\n"                                                                       \
-	"	.quad	1b\n"                                                                      \
-	"	.quad	" tracepoint "\n"                                                          \
-	".popsection\n"                                                                            \
-	VESTIGE_NOTE_("vestige_sites", "2")
-
-#define VESTIGE_NOTRACE_ __attribute__((no_instrument_function, unused, patchable_function_entry(0)))
 #ifdef __has_attribute
 #if __has_attribute(retain)
 #define VESTIGE_KEPT_ __attribute__((used, retain))
@@ -218,19 +181,6 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 #ifndef VESTIGE_KEPT_
 #define VESTIGE_KEPT_ __attribute__((used))
 #endif
-
-/*
- * What dlopen() brings is seen by libvestige before it is relocated, so it tells when it is. Objects
- * that are there from the start need not, and nothing happens without the library.
- */
-__attribute__((constructor(101))) static VESTIGE_NOTRACE_ void vestige_object_ready_(void)
-{
-	const struct vestige_events_api *api;
-
-	__asm__(".weak vestige_events_1\n\tmovq vestige_events_1@GOTPCREL(%%rip), %0" : "=r"(api));
-	if (api)
-		api->object_ready((const void *)vestige_object_ready_);
-}
 
 #ifdef __cplusplus
 #define VESTIGE_C_ extern "C"

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
@@ -41,6 +42,7 @@ struct vestige_api {
 	void *(*return_address)(void *slot);
 	int (*instance_make)(const char *name, int make);
 	int (*trace_do)(int what, unsigned long arg);
+	int (*atrace)(int kind, const char *name, int64_t value);
 };
 
 /* For trace_do(). Not to be used directly. */

@@ -36,7 +36,9 @@ SESSION = "conformance"
 SUITE = "tools/testing/selftests/ftrace/"
 TIMEOUT = 120
 # Cases about what their own shell does: they run over a session of which it is a member, too (shell.c).
-OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc"}
+# Of some of them, nobody else but the shell and what it starts makes events.
+ALONE = {"trigger/trigger-hist-mod.tc", "trigger/trigger-multihist.tc"}
+OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "trigger/trigger-hist.tc"} | ALONE
 
 
 class Missing(Exception):
@@ -97,12 +99,12 @@ def compile_standins(folder):
 
 
 @contextlib.contextmanager
-def standin(folder, tmp, env):
+def standin(folder, tmp, env, *words):
     """A stand-in that runs; its pid. modprobe and rmmod of @env talk to it."""
     fifo = f"{tmp}/in"
     os.mkfifo(fifo)
     fd = os.open(fifo, os.O_RDWR)
-    p = subprocess.Popen([f"{folder}/standin"], stdin=fd, stdout=subprocess.PIPE,
+    p = subprocess.Popen([f"{folder}/standin", *words], stdin=fd, stdout=subprocess.PIPE,
                          env=dict(env, LD_PRELOAD=LIBRARY))
     env["PATH"] = f"{folder}/bin:{env['PATH']}"
     env["STANDIN"] = f"{p.pid} {fifo} {folder}/modules"
@@ -141,7 +143,7 @@ def run_case(suite, name, folder):
         if name in OF_THE_SHELL:
             env["VESTIGE_SESSION"] = SESSION
         try:
-            with standin(folder, tmp, env) as pid:
+            with standin(folder, tmp, env, *(["quiet"] if name in ALONE else [])) as pid:
                 command = ["/bin/sh", "./ftracetest"]
                 if name in OF_THE_SHELL:
                     command = ["env", f"LD_PRELOAD={LIBRARY} {folder}/shell.so", *command]

@@ -7,6 +7,7 @@
  */
 #include "fuzz.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "engine/core/clock.h"
@@ -15,9 +16,12 @@
 #include "engine/events/filter.h"
 #include "engine/events/hist.h"
 #include "engine/events/hist_room.h"
+#include "engine/events/synth.h"
+#include "engine/events/trigger.h"
 #include "engine/ring/foreign.h"
 
-#define MAX_TEXT 2048
+#define MAX_TEXT      2048
+#define HIST_MAX_TEXT 256
 
 struct area_header *area;
 struct trace_array global_trace;
@@ -105,13 +109,6 @@ char *heap_copy(const char *s, size_t n)
 	return copy;
 }
 
-struct event_file *event_file_find(const struct event *e, const struct trace_array *tr)
-{
-	(void)e;
-	(void)tr;
-	return NULL;
-}
-
 int stack_start(void)
 {
 	return 0;
@@ -171,11 +168,55 @@ static const struct event_field fields[] = {
 	{"__rel_loc char[]", "rel", 4, 40, 0, FILTER_RDYN_STRING},
 	{"struct odd", "odd", 12, 44, 0, FILTER_OTHER},
 };
-static const struct event event = {.system = "fuzz",
-				   .name = "event",
-				   .id = 30,
-				   .nr_fields = sizeof(fields) / sizeof(fields[0]),
-				   .fields = fields};
+static struct event event = {.system = "fuzz",
+			     .name = "event",
+			     .id = 30,
+			     .nr_fields = sizeof(fields) / sizeof(fields[0]),
+			     .fields = fields};
+
+struct event *event_find(const char *system, size_t system_bytes, const char *name,
+			 size_t name_bytes)
+{
+	return system_bytes == 4 && name_bytes == 5 && !memcmp(system, "fuzz", 4) &&
+			       !memcmp(name, "event", 5)
+		       ? &event
+		       : NULL;
+}
+
+struct event_file *event_file_find(const struct event *e, const struct trace_array *t)
+{
+	PROMISE(e == &event && t);
+	return e->files;
+}
+
+const char *trigger_filter(const struct event_trigger *t)
+{
+	PROMISE(t);
+	return NULL;
+}
+
+int trigger_make_hist(struct event_file *f, const char *text, size_t n)
+{
+	PROMISE(f && n > 5 && !memcmp(text, "hist:", 5));
+	return -EINVAL;
+}
+
+void trigger_drop_hist(struct hist *h)
+{
+	PROMISE(h);
+}
+
+int trace_array_alloc_snapshot(struct trace_array *t)
+{
+	PROMISE(t);
+	return 0;
+}
+
+int ring_snapshot(struct ring *r, uint32_t cpu)
+{
+	PROMISE(r && cpu == UINT32_MAX);
+	return 0;
+}
 
 const struct event_field *event_field(const struct event *e, const char *name, size_t n)
 {
@@ -231,36 +272,84 @@ static void run_filter(const char *text, size_t n)
 	filter_free(filter);
 }
 
+static struct area_buffer buffer;
+static struct ring ring = {.buffer = &buffer};
+static struct trace_array tr = {.ring = &ring};
+static struct event_file file = {.event = &event, .tr = &tr};
+static struct event_trigger other = {.file = &file};
+
+/* Another histogram of the event, whose variables a line may name; synthetic events for its actions. */
+static void make_others(void)
+{
+	static const char line[] = "hist:keys=i:other=ul,text=dyn,st=stacktrace";
+	static struct event synth_of = {.system = "synthetic", .name = "two", .class = NULL};
+	struct parse_errors errors;
+	enum hist_wish wish;
+
+	if (other.hist)
+		return;
+	event.files = &file;
+	events = &event;
+	fuzz_known_synth = calloc(1, sizeof(*fuzz_known_synth) + 2 * sizeof(struct synth_field));
+	fuzz_known_synth->name = "two";
+	fuzz_known_synth->event = &synth_of;
+	fuzz_known_synth->nr_fields = 2;
+	fuzz_known_synth->fields[0] = (struct synth_field){
+		.type = "u64", .name = "n", .kind = SYNTH_NUMBER, .size = 8, .offset = 8};
+	fuzz_known_synth->fields[1] = (struct synth_field){
+		.type = "char[]", .name = "s", .kind = SYNTH_DYN_STRING, .size = 8, .offset = 16};
+	PROMISE(!hist_parse(&file, line, sizeof(line) - 1, 0, &other.hist, &wish, &errors));
+	PROMISE(!hist_start(other.hist, &file, NULL));
+	file.triggers = &other;
+}
+
+/* What an action makes of a record: a number, and a text that ends. */
+void synth_fire(const struct synth_event *e, const uint64_t *vals)
+{
+	PROMISE(e == fuzz_known_synth);
+	PROMISE(strlen((const char *)(uintptr_t)vals[1]) <= HIST_MAX_TEXT);
+}
+
+static void check_errors(const struct parse_errors *errors, size_t n)
+{
+	for (uint32_t i = 0; i < errors->nr; i++)
+		PROMISE(errors->e[i].text && errors->e[i].position <= n);
+}
+
 static void run_hist(const char *text, size_t n)
 {
-	static char shown[4096];
-	static struct area_buffer buffer;
-	static struct ring ring = {.buffer = &buffer};
-	static struct trace_array tr = {.ring = &ring};
-	const struct event_file file = {.event = (struct event *)(uintptr_t)&event, .tr = &tr};
+	static char shown[32768];
 	struct hist *hist, *again;
-	struct parse_error error;
+	struct parse_errors errors;
 	enum hist_wish wish;
 	struct seq_buf s;
 
-	if (hist_parse(&event, text, n, &hist, &wish, &error)) {
-		PROMISE(error.position <= n);
+	make_others();
+	if (hist_parse(&file, text, n, 0, &hist, &wish, &errors)) {
+		check_errors(&errors, n);
 		return;
 	}
 	seq_init(&s, shown, sizeof(shown));
 	hist_show_trigger(hist, &s);
 	PROMISE(!s.lost);
-	PROMISE(!hist_parse(&event, shown, s.len, &again, &wish, &error));
+	PROMISE(!hist_parse(&file, shown, s.len, 0, &again, &wish, &errors));
 	PROMISE(hist_same(hist, again));
+	hist_free(again);
+	if (hist_actions_make(hist, &file, text, n, &errors)) {
+		check_errors(&errors, n);
+		hist_free(hist);
+		return;
+	}
 	PROMISE(!hist_start(hist, &file, NULL));
 	for (int i = 0; i < 4; i++) {
 		uint8_t *record = make_record(i & 1);
 
+		hist_fire(other.hist, record);
 		hist_fire(hist, record);
 		free(record);
 	}
-	hist_free(again);
 	hist_free(hist);
+	PROMISE(!hist_is_used(other.hist) && !fuzz_known_synth->nr_users);
 }
 
 static void run(const uint8_t *data, size_t n)
@@ -282,12 +371,65 @@ static void run(const uint8_t *data, size_t n)
 static void mutate(struct mangle *m)
 {
 	static const char *const words[] = {
-		"i",	      "ul",	     "name",  "dyn",	"rel",	"comm",	     "cpu",
-		"==",	      "!=",	     "<=",    ">",	"&",	"&&",	     "||",
-		"!",	      "(",	     ")",     "\"x*\"", "'x'",	"-1",	     "0x7",
-		"~",	      "hist",	     "keys",  "vals",	"sort", "size=",     ".log2",
-		".hex",	      "=",	     ",",     ":",	" ",	"CPUS{0-3}", "hitcount",
-		".buckets=3", ".descending", "name=", "pause",
+		"i",
+		"ul",
+		"name",
+		"dyn",
+		"rel",
+		"comm",
+		"cpu",
+		"==",
+		"!=",
+		"<=",
+		">",
+		"&",
+		"&&",
+		"||",
+		"!",
+		"(",
+		")",
+		"\"x*\"",
+		"'x'",
+		"-1",
+		"0x7",
+		"~",
+		"hist",
+		"keys",
+		"vals",
+		"sort",
+		"size=",
+		".log2",
+		".hex",
+		"=",
+		",",
+		":",
+		" ",
+		"CPUS{0-3}",
+		"hitcount",
+		".buckets=3",
+		".descending",
+		"name=",
+		"pause",
+		":x=",
+		"$x",
+		"$other",
+		"$text",
+		"+",
+		"-",
+		"*",
+		"/",
+		"-(",
+		":onmatch(fuzz.event).",
+		"two(",
+		"trace(two,",
+		"save(",
+		"snapshot()",
+		":onmax($x).",
+		":onchange($x).",
+		"fuzz.event.$other",
+		"$st",
+		"common_timestamp",
+		".usecs",
 	};
 	const char *word = words[mangle_random(m, sizeof(words) / sizeof(words[0]))];
 

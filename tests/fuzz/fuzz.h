@@ -31,6 +31,9 @@ struct fuzz_target {
 extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control, fuzz_calls,
 	fuzz_follow, fuzz_probes, fuzz_events, fuzz_synth, fuzz_insn;
 
+/* synth.c: the synthetic event that the target `events` has. */
+extern struct synth_event *fuzz_known_synth;
+
 /* Return: NULL if there is none of that name. */
 const struct fuzz_target *fuzz_target_find(const char *name);
 

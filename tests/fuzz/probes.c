@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The grammar of dynamic probes. The first byte says which: 0: lines of dynamic_events, whose words go
- * to two classes made here that take any definition; else the arguments of one, parsed, listed, and
+ * to two classes made here that take any definition; 7: operands of markers; else the arguments of one, parsed, listed, and
  * fetched from registers that are the input's own bytes, so that they are read as addresses. What a
  * record holds must lie inside it, and an error inside its word.
  */
@@ -13,6 +13,7 @@
 
 #include "engine/events/dynevent.h"
 #include "engine/events/fetch.h"
+#include "engine/events/usdt.h"
 
 #define MAX_TEXT 2048
 
@@ -249,6 +250,35 @@ static void run_args(const char *text, size_t n, int flags)
 	}
 }
 
+/* Words as notes of markers have them. */
+static void run_operands(const char *text, size_t n)
+{
+	size_t i = 0, start;
+
+	for (;;) {
+		struct fetch_arg arg;
+		char *word;
+
+		while (i < n && text[i] == ' ')
+			i++;
+		for (start = i; i < n && text[i] != ' '; i++)
+			;
+		if (i == start)
+			return;
+		word = malloc(i - start);
+		PROMISE(word);
+		memcpy(word, text + start, i - start);
+		if (usdt_arg_parse(&arg, word, i - start, symbol, NULL))
+			PROMISE(arg.base == FETCH_IMM && !arg.value && !arg.nr_derefs);
+		PROMISE(!arg.type->is_string && arg.nr_derefs <= 1);
+		arg.offset = 16;
+		arg.narrow = arg.type;
+		arg.type = fetch_integer(8, 1);
+		fetch(&arg, (const uint8_t *)text, n);
+		free(word);
+	}
+}
+
 static void run(const uint8_t *data, size_t n)
 {
 	char *text;
@@ -261,6 +291,8 @@ static void run(const uint8_t *data, size_t n)
 	memcpy(text, data + 1, n - 1);
 	if (data[0] % 8 == 0)
 		run_lines(text, n - 1);
+	else if (data[0] % 8 == 7)
+		run_operands(text, n - 1);
 	else
 		run_args(text, n - 1, data[0]);
 	free(text);
@@ -269,19 +301,21 @@ static void run(const uint8_t *data, size_t n)
 static void mutate(struct mangle *m)
 {
 	static const char *const words[] = {
-		"+0(",	    ":string", "%di",
-		"$arg",	    "$retval", "$comm",
-		"$stack",   ":u8",     "[3]",
-		"@",	    "\\",      "\"",
-		":b4@2/32", "-:",      "!",
-		"p:",	    "/",       ".",
-		" ",	    "a=",      ")",
-		":x64[",    "-8(",     "+u",
-		"1",	    "0x",      "]",
-		"\n",	    "n=",      ":symbol",
-		"@sym",	    "@+1",     "99999999999999999999",
-		":char",    "(",       "busy",
-		"r",	    "=",       "%return",
+		"+0(",	    ":string",	"%di",
+		"$arg",	    "$retval",	"$comm",
+		"$stack",   ":u8",	"[3]",
+		"@",	    "\\",	"\"",
+		":b4@2/32", "-:",	"!",
+		"p:",	    "/",	".",
+		" ",	    "a=",	")",
+		":x64[",    "-8(",	"+u",
+		"1",	    "0x",	"]",
+		"\n",	    "n=",	":symbol",
+		"@sym",	    "@+1",	"99999999999999999999",
+		":char",    "(",	"busy",
+		"r",	    "=",	"%return",
+		"-4@",	    "%eax",	"(%rbp,%rcx,8)",
+		"@$",	    "+x(%rip)", "%r9d",
 	};
 	const char *word = words[mangle_random(m, sizeof(words) / sizeof(words[0]))];
 

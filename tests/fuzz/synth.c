@@ -13,7 +13,8 @@
 
 #define MAX_TEXT 2048
 
-static const char *taken; /* a name that is there already */
+static const char *taken; /* a name that is there already; NULL: an event of another target's is */
+struct synth_event *fuzz_known_synth;
 static struct synth_field made[SYNTH_MAX_FIELDS];
 static char types[SYNTH_MAX_FIELDS][64], names[SYNTH_MAX_FIELDS][160];
 static uint32_t nr_made;
@@ -21,7 +22,9 @@ static uint32_t nr_made;
 /* Instead of those of synth.c. */
 struct synth_event *synth_find(const char *name, size_t n)
 {
-	PROMISE(name && n);
+	PROMISE(name);
+	if (!taken)
+		return n == 3 && !memcmp(name, fuzz_known_synth->name, n) ? fuzz_known_synth : NULL;
 	return strlen(taken) == n && !memcmp(name, taken, n) ? (struct synth_event *)made : NULL;
 }
 

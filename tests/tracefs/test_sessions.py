@@ -300,9 +300,23 @@ def test_histograms(w):
             assert "flags:          1\n" in read(f"{dead}/calc/calc_fields/hist")
             assert read(f"{dead}/calc/calc_fields/format") == read(f"{fields}/format")
             assert not os.path.exists(f"{dead}/calc/nosuch") and not os.path.exists(f"{dead}/nosuch")
+            # cleared, or removed and made anew: what the dead had counted counts no more
+            assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op:clear\n", 0) == 0
+            assert "Hits: 0\n" in read(f"{fields}/hist")
+            tell(p, "fork")
+            children.append(int(p.stdout.readline().split()[1]))
+            assert "Hits: 1\n" in read(f"{fields}/hist"), read(f"{fields}/hist")
+            assert write(f"{fields}/trigger", "!hist:keys=op:vals=flags:sort=op\n", 0) == 0
+            assert read(f"{fields}/hist") == ""
+            assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op\n") == 0
+            assert "Hits: 0\n" in read(f"{fields}/hist")
+            tell(p, "go")
+            expect(p, b"done 5")
+            one_hit = read(f"{fields}/hist")
+            assert "Hits: 1\n" in one_hit
             p.stdin.close()
             p.wait()
-            assert read(f"{fields}/hist") == want
+            assert "Hits: 1\n" in read(f"{m}/{p.pid}/events/calc/calc_fields/hist")
     finally:
         p.stdin.close()
         p.wait()

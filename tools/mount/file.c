@@ -39,6 +39,7 @@ static const struct truncation {
 	bool at_open; /* it clears when it is opened, else with the first write or the close */
 	bool words;   /* a word cut by the end of a write goes on in the next */
 } truncations[] = {
+	{"atrace_tags", true, false},
 	{"error_log", true, false},
 	{"set_event", true, false},
 	{"set_event_notrace_pid", true, false},

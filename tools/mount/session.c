@@ -65,8 +65,8 @@ static bool is_kept(const char *path)
 static bool is_list(const char *path)
 {
 	return !strncmp(path, "set_", 4) || !strcmp(path, "trace_options") ||
-	       !strcmp(path, "stack_trace_filter") || strstr(path, "_events") ||
-	       strstr(path, "trigger");
+	       !strcmp(path, "atrace_tags") || !strcmp(path, "stack_trace_filter") ||
+	       strstr(path, "_events") || strstr(path, "trigger");
 }
 
 static void forget_write(struct session *s, unsigned int i)

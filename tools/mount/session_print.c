@@ -26,6 +26,7 @@ static enum how_to_read how_to_read(const char *path)
 	} rows[] = {
 		{"available_filter_functions", READ_UNION},
 		{"available_filter_functions_addrs", READ_UNION},
+		{"atrace_tags", READ_UNION},
 		{"available_events", READ_UNION},
 		{"enabled_functions", READ_UNION},
 		{"saved_cmdlines", READ_UNION},

@@ -146,6 +146,14 @@ static int read_rows(const struct source *s, uint64_t at, const struct area_hist
 		if (slots[i] && slots[i] <= most)
 			memcpy(h->rows + (size_t)h->nr_rows++ * map->row_bytes,
 			       all + (size_t)(slots[i] - 1) * map->row_bytes, map->row_bytes);
+	if (!err && map->snapshot_row && map->snapshot_row <= most) {
+		h->snapshot_value = map->snapshot_value;
+		h->snapshot_row = malloc(map->row_bytes);
+		if (h->snapshot_row)
+			memcpy(h->snapshot_row,
+			       all + (size_t)(map->snapshot_row - 1) * map->row_bytes,
+			       map->row_bytes);
+	}
 	free(slots);
 	free(all);
 	return err;
@@ -177,6 +185,7 @@ static void release(struct histogram *h)
 	free(h->fields);
 	free(h->names);
 	free(h->rows);
+	free(h->snapshot_row);
 	*h = (struct histogram){0};
 }
 
@@ -196,7 +205,8 @@ static int read_one(const struct source *s, const struct meta *m, uint32_t i, ui
 			return err;
 		if (row.gen & 1)
 			continue;
-		*h = (struct histogram){.order = row.order, .paused = row.paused};
+		*h = (struct histogram){
+			.order = row.order, .since_ns = row.since_ns, .paused = row.paused};
 		err = read_about(s, row.about, h);
 		if (!err)
 			err = read_map(s, row.map, h);
@@ -254,6 +264,12 @@ int histograms_load(int fd, const struct meta *m, uint64_t bytes, const char *sy
 	}
 	qsort(out->at, out->nr, sizeof(*out->at), by_order);
 	return ret < 0 ? ret : 0;
+}
+
+void histograms_drop(struct histograms *hs, uint32_t i)
+{
+	release(&hs->at[i]);
+	memmove(&hs->at[i], &hs->at[i + 1], (--hs->nr - i) * sizeof(*hs->at));
 }
 
 void histograms_free(struct histograms *hs)

@@ -19,7 +19,8 @@ struct histogram_sort {
 };
 
 struct histogram {
-	uint64_t order; /* among those of its event */
+	uint64_t order;	   /* among those of its event */
+	uint64_t since_ns; /* it began to count; CLOCK_MONOTONIC */
 	bool paused;
 	const char *trigger; /* its line, without its state */
 	uint32_t nr_fields;
@@ -31,6 +32,8 @@ struct histogram {
 	uint32_t row_bytes;
 	uint32_t nr_rows;
 	uint8_t *rows;
+	uint64_t snapshot_value;       /* for which the last snapshot was taken */
+	uint8_t *snapshot_row;	       /* whose key that was; NULL: none was taken */
 	struct area_hist_about *about; /* what the names and the line are in */
 };
 
@@ -71,5 +74,7 @@ struct histograms {
 int histograms_load(int fd, const struct meta *m, uint64_t bytes, const char *system,
 		    const char *name, const char *what, struct histograms *out);
 void histograms_free(struct histograms *hs);
+/* Without the @i-th. */
+void histograms_drop(struct histograms *hs, uint32_t i);
 
 #endif

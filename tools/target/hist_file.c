@@ -20,6 +20,7 @@
 #include "tools/text/histogram_text.h"
 
 struct member {
+	bool alive;
 	struct meta *meta;
 	struct histograms hists;
 	int *numbers; /* of its objects in the space */
@@ -159,29 +160,69 @@ static int name_symbol(void *arg, uint64_t addr, bool offset, char *buf, size_t 
 	return snprintf(buf, bytes, "%s%s", s->name, where);
 }
 
-/* All that the others have, into those of the first that has it. */
-static int add_up(struct gathering *g, struct histograms *sum)
+/*
+ * Whether a dead process's histogram is still one of its family's: since it began to count nobody who
+ * lives has begun anew or done without.
+ */
+static bool still_counts(const struct gathering *g, const struct histogram *h)
+{
+	bool any = false, older = false;
+
+	for (unsigned int i = 0; i < g->nr; i++) {
+		const struct histograms *hs = &g->members[i].hists;
+
+		any |= g->members[i].alive;
+		for (uint32_t n = 0; n < hs->nr && g->members[i].alive; n++)
+			older |= histogram_same(&hs->at[n], h) && hs->at[n].since_ns <= h->since_ns;
+	}
+	return older || !any;
+}
+
+static void drop_what_is_over(struct gathering *g)
 {
 	for (unsigned int i = 0; i < g->nr; i++) {
 		struct histograms *hs = &g->members[i].hists;
 
-		for (uint32_t n = 0; n < hs->nr; n++) {
-			uint32_t at = 0;
-			int err;
+		for (uint32_t n = 0; n < hs->nr && !g->members[i].alive;)
+			if (still_counts(g, &hs->at[n]))
+				n++;
+			else
+				histograms_drop(hs, n);
+	}
+}
 
-			while (at < sum->nr && !histogram_same(&sum->at[at], &hs->at[n]))
-				at++;
-			if (at < sum->nr) {
-				err = histogram_add(&sum->at[at], &hs->at[n]);
-				if (err)
-					return err;
-			} else {
-				sum->at[sum->nr++] = hs->at[n];
-				hs->at[n] = (struct histogram){0};
-			}
+static int add_member(struct member *mb, struct histograms *sum)
+{
+	struct histograms *hs = &mb->hists;
+
+	for (uint32_t n = 0; n < hs->nr; n++) {
+		uint32_t at = 0;
+		int err;
+
+		while (at < sum->nr && !histogram_same(&sum->at[at], &hs->at[n]))
+			at++;
+		if (at < sum->nr) {
+			err = histogram_add(&sum->at[at], &hs->at[n]);
+			if (err)
+				return err;
+		} else {
+			sum->at[sum->nr++] = hs->at[n];
+			hs->at[n] = (struct histogram){0};
 		}
 	}
 	return 0;
+}
+
+/* All that the others have into those of the first that has it; of who lives first, which is as it is now. */
+static int add_up(struct gathering *g, struct histograms *sum)
+{
+	int err = 0;
+
+	for (int dead = 0; dead < 2; dead++)
+		for (unsigned int i = 0; i < g->nr && !err; i++)
+			if (g->members[i].alive == !dead)
+				err = add_member(&g->members[i], sum);
+	return err;
 }
 
 static int print(struct gathering *g, struct out *o)
@@ -192,6 +233,7 @@ static int print(struct gathering *g, struct out *o)
 	uint32_t nr = 0;
 	int err = 0;
 
+	drop_what_is_over(g);
 	for (unsigned int i = 0; i < g->nr; i++) {
 		nr += g->members[i].hists.nr;
 		for (uint32_t n = 0; n < g->members[i].hists.nr; n++)
@@ -228,7 +270,7 @@ int hist_file_print(struct target *const *targets, unsigned int nr, const char *
 	if (!split(file, system, name))
 		err = fail_errno(ENOENT, "%s", file);
 	for (unsigned int i = 0; i < nr && !err; i++) {
-		struct member mb = {0};
+		struct member mb = {.alive = targets[i]->alive};
 
 		err = load(targets[i], system, name, &mb);
 		if (!err) {

@@ -167,8 +167,9 @@ static void put_kept(const struct histogram *h, uint32_t field, const uint8_t *r
 		out_printf(o, "  %s: %10" PRIu64, h->names[field], histogram_number(h, field, row));
 }
 
-static void put_row(const struct histogram *h, const uint8_t *row, const struct scale *scale,
-		    const struct histogram_names *names, struct out *o)
+/* `{ key, key }` */
+static void put_keys(const struct histogram *h, const uint8_t *row,
+		     const struct histogram_names *names, struct out *o)
 {
 	bool ended = false, first = true;
 
@@ -182,7 +183,30 @@ static void put_row(const struct histogram *h, const uint8_t *row, const struct 
 		first = false;
 	}
 	out_text(o, ended ? "}" : " }");
-	first = true;
+}
+
+static void put_snapshot(const struct histogram *h, const struct histogram_names *names,
+			 struct out *o)
+{
+	for (uint32_t i = 0; i < h->nr_fields; i++) {
+		if (h->fields[i].kind != AREA_HIST_SNAPSHOT || !h->snapshot_row)
+			continue;
+		out_printf(
+			o,
+			"\nSnapshot taken (see tracing/snapshot).  Details:\n\ttriggering value { "
+			"%s }: %10" PRIu64 "\ttriggered by event with key: ",
+			h->names[i], h->snapshot_value);
+		put_keys(h, h->snapshot_row, names, o);
+		out_text(o, "\n");
+	}
+}
+
+static void put_row(const struct histogram *h, const uint8_t *row, const struct scale *scale,
+		    const struct histogram_names *names, struct out *o)
+{
+	bool first = true;
+
+	put_keys(h, row, names, o);
 	for (uint32_t i = 0; i < h->nr_fields; i++) {
 		const struct area_hist_field *f = &h->fields[i];
 
@@ -218,6 +242,7 @@ void histogram_print(const struct histogram *h, const struct histogram_names *na
 		}
 	for (uint32_t r = 0; r < h->nr_rows; r++)
 		put_row(h, histogram_row(h, r), &scale, names, o);
+	put_snapshot(h, names, o);
 	out_printf(o,
 		   "\nTotals:\n    Hits: %" PRIu64 "\n    Entries: %u\n    Dropped: %" PRIu64 "\n",
 		   h->hits, h->nr_rows, h->drops);

@@ -10,7 +10,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <stdbool.h>
-#include <sys/types.h>
 
 typedef uint8_t u8;
 typedef uint16_t u16;
@@ -26,6 +25,13 @@ typedef u32 __u32;
 typedef u64 __u64;
 typedef s32 __s32;
 typedef s64 __s64;
+typedef int pid_t;
+typedef unsigned int uid_t;
+typedef unsigned int gid_t;
+typedef u32 dev_t; /* the kernel's, not libc's */
+typedef unsigned long ino_t;
+typedef long long loff_t;
+typedef int clockid_t;
 typedef unsigned int gfp_t;
 typedef s64 ktime_t;
 typedef u64 sector_t;
@@ -116,17 +122,25 @@ struct vm_area_struct {
 	unsigned long vm_start, vm_end;
 };
 enum hrtimer_mode { HRTIMER_MODE_ABS };
-#define TASK_RUNNING	     0
-#define TASK_INTERRUPTIBLE   1
-#define TASK_UNINTERRUPTIBLE 2
-#define __TASK_STOPPED	     4
-#define __TASK_TRACED	     8
-#define EXIT_DEAD	     0x10
-#define EXIT_ZOMBIE	     0x20
-#define TASK_PARKED	     0x40
-#define TASK_DEAD	     0x80
-#define TASK_REPORT	     0x7f
-#define TASK_REPORT_MAX	     0x100
+#define TASK_RUNNING	     0x00000000
+#define TASK_INTERRUPTIBLE   0x00000001
+#define TASK_UNINTERRUPTIBLE 0x00000002
+#define __TASK_STOPPED	     0x00000004
+#define __TASK_TRACED	     0x00000008
+#define EXIT_DEAD	     0x00000010
+#define EXIT_ZOMBIE	     0x00000020
+#define TASK_PARKED	     0x00000040
+#define TASK_DEAD	     0x00000080
+#define TASK_REPORT                                                                                \
+	(TASK_RUNNING | TASK_INTERRUPTIBLE | TASK_UNINTERRUPTIBLE | __TASK_STOPPED |               \
+	 __TASK_TRACED | EXIT_DEAD | EXIT_ZOMBIE | TASK_PARKED)
+#define TASK_REPORT_MAX ((TASK_REPORT + 1) << 1)
+#define NSEC_PER_USEC	1000L
+/* formats show the blanks */
+/* clang-format off */
+#define MAJOR(dev) ((unsigned int) ((dev) >> 20))
+#define MINOR(dev) ((unsigned int) ((dev) & ((1U << 20) - 1)))
+/* clang-format on */
 #define BUG_ON(x)
 extern struct task_struct *current;
 static inline unsigned int __task_state_index(unsigned int a, unsigned int b)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sections, counters and asynchronous sections in the manner of Android's atrace: lines of trace_marker
+ * that Perfetto, systrace and catapult show as tracks. Each call has a tag, a word of its own
+ * (gfx, input, db ...), which comes into being by being used. Tags are switched at run time:
+ *
+ *	vestige_begin(gfx, "frame");	B|PID|frame	while `gfx` is in atrace_tags
+ *	vestige_end(gfx);		E|PID
+ *
+ * A call whose tag is off is one instruction that does nothing; its arguments are not computed.
+ * Nothing has to be linked. Any context, signal handlers included.
+ */
+#ifndef VESTIGE_ATRACE_H
+#define VESTIGE_ATRACE_H
+
+#include <stdint.h>
+#include <vestige/static_branch.h>
+#include <vestige/vestige.h>
+
+/**
+ * vestige_tag_enabled() - is the tag on? For what costs something to find out before a call.
+ * @tag: a word of letters, digits and `_`, at most 63 bytes.
+ */
+#define vestige_tag_enabled(tag) VESTIGE_TAG_ON_(#tag)
+
+/**
+ * vestige_begin(), vestige_end() - a section of the calling thread begins, the innermost one ends.
+ * @name: of the section, at most 900 bytes are kept.
+ */
+#define vestige_begin(tag, name) VESTIGE_ATRACE_(#tag, 'B', name, 0)
+#define vestige_end(tag)	 VESTIGE_ATRACE_(#tag, 'E', "", 0)
+
+/** vestige_counter() - a counter of the process has a new value, an int64_t. */
+#define vestige_counter(tag, name, value) VESTIGE_ATRACE_(#tag, 'C', name, value)
+
+/**
+ * vestige_async_begin(), vestige_async_end() - a section begins in one thread and may end in another.
+ * @cookie: an int64_t that tells those of the same name apart.
+ */
+#define vestige_async_begin(tag, name, cookie) VESTIGE_ATRACE_(#tag, 'S', name, cookie)
+#define vestige_async_end(tag, name, cookie)   VESTIGE_ATRACE_(#tag, 'F', name, cookie)
+
+/* clang-format off */
+
+#define VESTIGE_TAG_PLACE_(tag)                                                                    \
+	".pushsection .rodata.vestige_tags, \"a?\", @progbits\n"                                    \
+	"3:	.asciz	\"" tag "\"\n"                                                            \
+	".popsection\n"                                                                            \
+	VESTIGE_PLACE_("vestige_tags", "5", "3b")
+
+#define VESTIGE_TAG_ON_(tag)                                                                       \
+	__extension__({                                                                            \
+		__label__ yes, end;                                                                \
+		int vestige_on_;                                                                   \
+		__asm__ goto(VESTIGE_TAG_PLACE_(tag) : : : "cc" : yes);                            \
+		vestige_on_ = 0;                                                                   \
+		goto end;                                                                          \
+	yes:                                                                                       \
+		vestige_on_ = 1;                                                                   \
+	end:                                                                                       \
+		vestige_on_;                                                                       \
+	})
+
+#define VESTIGE_ATRACE_(tag, kind, name, value)                                                    \
+	do {                                                                                       \
+		if (__builtin_expect(VESTIGE_TAG_ON_(tag), 0))                                     \
+			vestige_atrace_(kind, name, value);                                        \
+	} while (0)
+
+/* clang-format on */
+
+__attribute__((noinline, cold)) static VESTIGE_NOTRACE_ void
+vestige_atrace_(int kind, const char *name, int64_t value)
+{
+	if (vestige_call_(atrace))
+		vestige_api_()->atrace(kind, name, value);
+}
+
+#endif
