@@ -189,6 +189,9 @@ const struct tree_row tree_rows[] = {
 	       "what was wrong with the last commands; a write with O_TRUNC empties it"),
 	ENGINE("vestige_status", 0444, TREE_GLOBAL, vestige_status_show, NULL,
 	       "what is refused in this process, and why"),
+	ENGINE("vestige_paused", 0644, TREE_INSTANCE, vestige_paused_show, vestige_paused_store,
+	       "how many want that nothing is recorded for now (option pause-on-trace); write 1 for one "
+	       "more, 0 for one less"),
 	RENDERED("trace", 0644, TREE_CPU, trace_store, "what this CPU recorded"),
 	RENDERED("trace_pipe", 0444, TREE_CPU, NULL, "the same, consuming"),
 	RENDERED("trace_pipe_raw", 0444, TREE_CPU, NULL,

@@ -414,9 +414,9 @@ def test_modes(w):
                 for name in names:
                     path = os.path.relpath(os.path.join(folder, name), door.path(""))
                     # tracing_enabled is of ftrace's first years; the other one is in the kernel a sysctl;
-                    # the last is ours alone (tests/engine/events/atrace)
+                    # the others are ours alone (tests/engine/events/atrace, test_files.py)
                     if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/|"
-                                    r"((tracing|stack_tracer)_enabled|atrace_tags)$", path) and \
+                                    r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused)$", path) and \
                             os.stat(door.path(path)).st_mode & 0o222:
                         untold += [path] if path not in told else []
             assert not untold, untold

@@ -31,6 +31,7 @@
 #include "tools/target/render.h"
 
 #define MAX_WORD    4096u
+#define PAUSED	    "vestige_paused"
 #define RAW_WAIT_MS 5
 
 /* What a file's O_TRUNC and its writes mean; all others take writes as they come. */
@@ -65,7 +66,7 @@ struct file {
 	struct process_file at;
 	const struct truncation *truncation; /* NULL: O_TRUNC means nothing */
 	bool readable, writable;
-	bool paused; /* tracing_on was switched off for as long as this is open */
+	bool paused; /* nothing is recorded for as long as this is open */
 	char path[256];
 	pthread_mutex_t lock;		 /* of what follows */
 	struct text *text;		 /* what is read */
@@ -170,13 +171,21 @@ static int open_pipe(struct file *f)
 /* Option pause-on-trace: nothing is recorded while `trace` is open, so that it stays as it is. */
 static void pause_trace(struct file *f)
 {
-	char on[8];
-
 	if (!f->readable || f->session || strcmp(f->at.name, "trace") ||
 	    !process_option(f->p, AREA_OPTION_PAUSE_ON_TRACE) || !process_lives(f->p))
 		return;
-	process_text(f->p, "tracing_on", on, sizeof(on));
-	f->paused = *on == '1' && !target_write(&f->p->t, "tracing_on", "0", 1, true);
+	f->paused = !target_write(&f->p->t, PAUSED, "1", 1, true);
+}
+
+/*
+ * At the first close, for which its caller waits, as it does not for the last one: what comes then is
+ * recorded.
+ */
+static void unpause_trace(struct file *f)
+{
+	if (f->paused && process_lives(f->p))
+		target_write(&f->p->t, PAUSED, "0", 1, true);
+	f->paused = false;
 }
 
 static void close_raw(struct file *f)
@@ -400,6 +409,7 @@ int file_flush(struct file *f)
 		err = send_write(f, f->left, f->nr_left);
 		f->nr_left = 0;
 	}
+	unpause_trace(f);
 	pthread_mutex_unlock(&f->lock);
 	return err;
 }
@@ -409,8 +419,7 @@ void file_release(struct file *f)
 	if (f->nr_left || (f->clear && f->truncation))
 		send_write(f, f->left, f->nr_left);
 	wake_forget(f);
-	if (f->paused && process_lives(f->p))
-		target_write(&f->p->t, "tracing_on", "1", 1, true);
+	unpause_trace(f);
 	text_free(f->text);
 	if (f->members) {
 		members_pipe_close(f->members);
