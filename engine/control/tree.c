@@ -197,6 +197,7 @@ const struct tree_row tree_rows[] = {
 	RENDERED("trace_pipe_raw", 0444, TREE_CPU, NULL,
 		 "the same as the kernel's binary pages, consuming"),
 	RENDERED("snapshot", 0640, TREE_CPU, snapshot_store, "the snapshot of this CPU"),
+	RENDERED("snapshot_raw", 0444, TREE_CPU, NULL, "the same as the kernel's binary pages"),
 	RENDERED("stats", 0444, TREE_CPU, NULL, "its counts of records and of losses"),
 };
 /* clang-format on */

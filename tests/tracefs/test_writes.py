@@ -184,6 +184,7 @@ WORDS = "all words of a write at once: a short count would cost a change of code
 OTHER = {
     ("buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
     ("per_cpu/cpu0/buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
+    ("per_cpu/cpu0/snapshot_raw", b""): ("ok", None, "it consumes nothing, and has an end"),
     ("saved_cmdlines_size", None): (None, {"6552": "32768"}, "the room of the area, and no more is made"),
     ("buffer_size_kb", b"18446744073709551615"): ("ENOMEM", "64", "in the kernel, bytes of it overflow"),
     ("set_ftrace_filter", b"vfs_read vfs_write"): ("18", None, WORDS),

@@ -325,3 +325,45 @@ bool raw_lives(struct raw *x)
 	pthread_mutex_unlock(&x->lock);
 	return lives;
 }
+
+static int print_page(void *arg, const unsigned char *chunk, uint32_t bytes)
+{
+	out_write(arg, (const char *)chunk, bytes);
+	return 0;
+}
+
+/* Return: 0 or -errno with fail() set. */
+static int print_events(struct graph_events *events, unsigned int cpu, struct subbuf_writer *w)
+{
+	const struct graph_event *ev;
+	struct record rec;
+	int ret, err = 0;
+
+	while (!err && (ret = graph_events_next(events, &ev)) > 0) {
+		rec = dat_graph_record(ev);
+		if (rec.cpu != cpu)
+			continue;
+		err = subbuf_add(w, &rec, 1);
+		if (err == -ENOTSUP)
+			err = 0;
+	}
+	if (!err && ret < 0)
+		err = ret;
+	return err ? err : subbuf_end(w);
+}
+
+int raw_print(struct reader *r, unsigned int cpu, struct out *o)
+{
+	struct graph_events *events;
+	struct subbuf_writer w;
+	int err;
+
+	if (subbuf_init_sink(&w, page_bytes_of(r), print_page, o))
+		return fail(ENOMEM, "no memory");
+	events = graph_events_new(r, NULL, false, &err);
+	if (events)
+		err = print_events(events, cpu, &w);
+	graph_events_free(events);
+	subbuf_free(&w);
+	return err;
+}

@@ -8,7 +8,9 @@
 
 #include <stdbool.h>
 
+#include "tools/reader/reader.h"
 #include "tools/target/target.h"
+#include "tools/text/out.h"
 
 #define RAW_MIN_BYTES 4096u
 #define RAW_MAX_BYTES (512u << 10)
@@ -47,6 +49,12 @@ int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how);
 
 /* Would raw_page() give a full one, or one that was left by processes that have ended? */
 bool raw_ready(struct raw *x, unsigned int cpu);
+
+/*
+ * raw_print() - all sub-buffers of a CPU that a reader has, at once: snapshot_raw.
+ * Return: 0 or -errno with fail() set.
+ */
+int raw_print(struct reader *r, unsigned int cpu, struct out *o);
 
 /* Does any of the processes live? */
 bool raw_lives(struct raw *x);
