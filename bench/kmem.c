@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it costs to see malloc() and free(), and a mutex: prints `NAME NS` a pair of calls. Short runs of off and on
- * take turns, and of each the tenth part from below counts. With an argument nothing is switched: as it is, for
- * what other tools preload.
+ * What it costs to see malloc() and free(), a mutex, and a system call: prints `NAME NS` a pair of calls, of
+ * getppid() one. Short runs of off and on take turns, and of each the tenth part from below counts. With an
+ * argument, the number of turns, nothing is switched: as it is, for what other tools do to it.
  */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <vestige/vestige.h>
 
@@ -50,6 +51,16 @@ static double lock(void)
 	return (now_ns() - start) / RUN;
 }
 
+static double call(void)
+{
+	double start = now_ns();
+	int i;
+
+	for (i = 0; i < RUN; i++)
+		getppid();
+	return (now_ns() - start) / RUN;
+}
+
 static void set(const char *file, const char *text)
 {
 	if (vestige_append(file, text, strlen(text)) < 0)
@@ -65,6 +76,8 @@ static const struct {
 	 lock},
 	{"mutex", "contention", "events/lock/contention_begin/enable",
 	 "events/lock/contention_end/enable", lock},
+	{"getppid", "syscall", "events/syscalls/sys_enter_getppid/enable",
+	 "events/syscalls/sys_exit_getppid/enable", call},
 };
 
 #define NR_WAYS (sizeof(ways) / sizeof(ways[0]))
@@ -80,11 +93,12 @@ static int by_value(const void *a, const void *b)
 
 int main(int argc, char **argv)
 {
+	int round, on, rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
 	size_t i;
-	int round, on;
 
-	(void)argv;
-	for (round = 0; round < ROUNDS; round++) {
+	if (rounds < 1 || rounds > ROUNDS)
+		return 2;
+	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < NR_WAYS; i++) {
 			for (on = 0; on < 2; on++) {
 				const char *text = on ? "1" : "0";
@@ -105,8 +119,8 @@ int main(int argc, char **argv)
 	}
 	for (i = 0; i < NR_WAYS; i++) {
 		for (on = 0; on < 2; on++) {
-			qsort(ns[i][on], ROUNDS, sizeof(double), by_value);
-			printf("%s %.2f\n", on ? ways[i].on : ways[i].off, ns[i][on][ROUNDS / 10]);
+			qsort(ns[i][on], (size_t)rounds, sizeof(double), by_value);
+			printf("%s %.2f\n", on ? ways[i].on : ways[i].off, ns[i][on][rounds / 10]);
 		}
 	}
 	return 0;

@@ -329,7 +329,6 @@ static void object_ready(const void *address)
 	known = tracepoints_ready(address);
 	if (known < 0) {
 		functions_update();
-		got_objects_changed();
 		known = tracepoints_ready(address);
 	}
 	if (known)

@@ -136,8 +136,7 @@ int free_buffer_store(const struct tree_at *at, const char *text, size_t n, int 
 /* The outside makes the kernel's pages so. */
 int timestamp_mode_show(const struct tree_at *at, struct seq_buf *s)
 {
-	(void)at;
-	seq_puts(s, "[delta] absolute\n");
+	seq_puts(s, at->tr->nr_hists_of_time ? "delta [absolute]\n" : "[delta] absolute\n");
 	return 0;
 }
 

@@ -202,6 +202,12 @@ static int trigger_file_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
+static int hist_debug_show(const struct tree_at *at, struct seq_buf *s)
+{
+	triggers_show_hists_debug(event_file_find(at->object, at->tr), s);
+	return 0;
+}
+
 static int trigger_file_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
@@ -276,6 +282,7 @@ static const struct tree_row event_rows[] = {
 	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
 	ROW("format", 0444, event_format_show, NULL),
 	HIST_ROW,
+	ROW("hist_debug", 0444, hist_debug_show, NULL),
 	ROW("id", 0444, event_id_show, NULL),
 	ROW("inject", 0200, inject_show, inject_store),
 	ROW("trigger", 0644, trigger_file_show, trigger_file_store),

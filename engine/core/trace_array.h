@@ -33,7 +33,8 @@ struct trace_array {
 	struct pid_list event_no_pids;
 	uint32_t event_pids_set; /* 1: event_pids, 2: event_no_pids */
 	void *print_file; /* events/ftrace/print while something acts on it: events/ftrace_event.c */
-	uint64_t max_latency_ns;	/* tracing_max_latency */
+	uint64_t max_latency_ns;   /* tracing_max_latency */
+	uint32_t nr_hists_of_time; /* that look at times: stamps are absolute while there are any */
 	struct hist_range *hist_ranges; /* of AREA_HIST_ROOM, in use; see hist_room.c */
 };
 

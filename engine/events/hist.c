@@ -213,6 +213,7 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 	h->row->map = h->map->at;
 	h->row->event = f->event->id;
 	hist_room_changed(h->row);
+	h->tr->nr_hists_of_time += h->has_time;
 	return 0;
 }
 
@@ -220,6 +221,7 @@ void hist_stop(struct hist *h)
 {
 	if (!h->row)
 		return;
+	h->tr->nr_hists_of_time -= h->has_time;
 	hist_room_change(h->row);
 	h->row->event = 0;
 	hist_room_changed(h->row);

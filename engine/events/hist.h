@@ -83,6 +83,9 @@ int hist_clear(struct hist *h);
 /* A record is counted. Any context, between ring_enter() and ring_leave(). */
 void hist_fire(struct hist *h, const void *record);
 
+/* What it was made of: its part of hist_debug. */
+void hist_show_debug(const struct hist *h, const struct event *e, struct seq_buf *s);
+
 /* As it was asked for, with what was not said: `hist:keys=a:vals=hitcount:sort=hitcount:size=2048`. */
 void hist_show_trigger(const struct hist *h, struct seq_buf *s);
 

@@ -462,8 +462,11 @@ int hist_parse(const struct event_file *f, const char *text, size_t n, int remov
 	*errors = (struct parse_errors){0};
 	if (!l)
 		return err;
-	*l = (struct line){
-		.file = f, .event = f->event, .all = {text, n}, .errors = errors, .remove = remove};
+	*l = (struct line){.file = f,
+			   .event = f->event,
+			   .all = {text, text_find(text, n, '\0')},
+			   .errors = errors,
+			   .remove = remove};
 	l->hist = heap_alloc(sizeof(*l->hist));
 	if (l->hist) {
 		l->hist->size = 2048;
@@ -491,8 +494,11 @@ int hist_actions_make(struct hist *h, const struct event_file *f, const char *te
 	l = heap_alloc(sizeof(*l));
 	if (!l)
 		return -ENOMEM;
-	*l = (struct line){
-		.file = f, .event = f->event, .all = {text, n}, .errors = errors, .hist = h};
+	*l = (struct line){.file = f,
+			   .event = f->event,
+			   .all = {text, text_find(text, n, '\0')},
+			   .errors = errors,
+			   .hist = h};
 	err = hist_actions_create(l);
 	heap_free(l);
 	return err;

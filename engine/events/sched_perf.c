@@ -15,9 +15,10 @@
 #include "engine/events/sched_perf.h"
 
 #include <errno.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <signal.h>
-#include <sys/resource.h>
+#include <sys/vfs.h>
 
 #include "arch_clock.h"
 #include "engine/arch/sys.h"
@@ -378,6 +379,14 @@ void sched_perf_drain(void)
 	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0, 0);
 }
 
+static int is_tracefs(const char *path)
+{
+	struct statfs fs;
+
+	return !arch_syscall(SYS_statfs, (long)path, (long)&fs, 0, 0, 0, 0) &&
+	       fs.f_type == TRACEFS_MAGIC;
+}
+
 static long read_kernel_file(const struct own_event *e, const char *file, char *text,
 			     uint32_t bytes)
 {
@@ -385,10 +394,13 @@ static long read_kernel_file(const struct own_event *e, const char *file, char *
 	char path[128];
 	struct seq_buf s;
 	uint32_t i;
-	long n = 0;
+	long n = -ENOENT;
 	int fd;
 
 	for (i = 0; i < ARRAY_SIZE(roots); i++) {
+		/* `vestige enter` lays a process's own files there, which would ask us for them */
+		if (!is_tracefs(roots[i]))
+			continue;
 		seq_init(&s, path, sizeof(path) - 1);
 		seq_puts(&s, roots[i]);
 		seq_puts(&s, "events/");

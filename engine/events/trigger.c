@@ -635,6 +635,23 @@ void triggers_show(const struct event_file *f, struct seq_buf *s)
 		show(t, s);
 }
 
+void triggers_show_hists_debug(const struct event_file *f, struct seq_buf *s)
+{
+	const struct event_trigger *t;
+	int any = 0;
+
+	for (t = f ? f->triggers : NULL; t; t = t->next) {
+		if (!t->hist)
+			continue;
+		seq_puts(s, any ? "\n\n# event histogram\n#\n# trigger info: "
+				: "# event histogram\n#\n# trigger info: ");
+		show(t, s);
+		seq_puts(s, "#\n\n");
+		hist_show_debug(t->hist, f->event, s);
+		any = 1;
+	}
+}
+
 void triggers_clear_hists(struct event_file *f)
 {
 	struct event_trigger **at;

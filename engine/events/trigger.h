@@ -65,6 +65,9 @@ int trigger_store(struct event_file *f, const char *text, size_t n, struct trigg
 /* The file's text; NULL: the event was never used. */
 void triggers_show(const struct event_file *f, struct seq_buf *s);
 
+/* The text of hist_debug. */
+void triggers_show_hists_debug(const struct event_file *f, struct seq_buf *s);
+
 /* O_TRUNC: its histograms go, other triggers stay. */
 void triggers_clear_hists(struct event_file *f);
 

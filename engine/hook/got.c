@@ -10,7 +10,8 @@
  * RELRO makes most words read-only: they are writable for the time of the store. Where the loader is at
  * work on an object, in another thread, nothing may be stored yet. The loader tells of what dlopen() brings
  * before it relocates it (loader.h); then the object's DT_INIT, its first own code, is made to lead to
- * us first. An object is known to be relocated when we came there, or when the loader tells of the next.
+ * us first. An object is known to be relocated when we came there, or when the loader tells of the next. Where it
+ * is not followed nobody says when an object goes: only those from the start are touched.
  *
  * A thread that is in the loader to bind a word may store over ours: such words are looked at again.
  * fork: the child has the same words (got_fork). Costs nothing when nothing is wanted; a want or drop goes through
@@ -171,12 +172,34 @@ struct search {
 	int err;
 };
 
+/* One bit for each way in which a wanted name begins: most names of an object are of other sorts. */
+#define START_BITS 1024u
+static uint64_t starts[START_BITS / 64];
+
+static uint32_t start_of(const char *name)
+{
+	const uint8_t *c = (const uint8_t *)name;
+
+	return c[0] && c[1] ? (c[0] * 33u + c[1] * 7u + c[2]) % START_BITS : 0;
+}
+
+static void know_starts(void)
+{
+	const struct interposed_function *f;
+
+	for (f = interposed_functions; f; f = f->next)
+		starts[start_of(f->name) / 64] |= UINT64_C(1) << (start_of(f->name) % 64);
+}
+
 static struct interposed_function *function_of(const struct dynamic_name *name)
 {
 	struct interposed_function *f;
-	uint32_t h = 5381;
+	uint32_t h = 5381, start;
 	uint64_t i;
 
+	start = name->room > 2 ? start_of(name->at) : 0;
+	if (!(starts[start / 64] >> (start % 64) & 1))
+		return NULL;
 	for (i = 0; i < name->room && name->at[i]; i++)
 		h = h * 33 + (uint8_t)name->at[i];
 	for (f = interposed_functions; f; f = f->next)
@@ -288,6 +311,7 @@ static int apply(void)
 	int fresh = 0, unbound = 0;
 	uint32_t i;
 
+	know_starts();
 	for (f = interposed_functions; f; f = f->next) {
 		uint64_t real = f->head ? 0 : find_function(f->name, NULL);
 

@@ -23,6 +23,7 @@ struct syscall_site {
 	int16_t nr;	/* of the call; -1: not known before it is made */
 	uint8_t bytes;
 	uint8_t on;
+	uint8_t refused; /* it is left alone */
 	uint8_t code_off[SYSCALL_CODE_MAX], code_on[SYSCALL_CODE_MAX];
 };
 

@@ -2,11 +2,49 @@
 /* The area's reader; a hostile process changes or cuts its area while it is read. */
 #include "fuzz.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "tools/analysis/histogram_sum.h"
+#include "tools/reader/area.h"
 #include "tools/reader/reader.h"
+
+/* All histograms of an event, each added to the others that are as it. */
+static void read_histograms(int fd, const struct meta *m, uint64_t bytes, uint32_t event)
+{
+	struct histograms hs;
+
+	if (!histograms_load(fd, m, bytes, meta_string(m, m->events[event].system),
+			     meta_string(m, m->events[event].name), "input", &hs))
+		for (uint32_t i = 0; i < hs.nr; i++) {
+			for (uint32_t k = 0; k < hs.nr; k++)
+				if (k != i)
+					PROMISE(!histogram_add(&hs.at[i], &hs.at[k]));
+			PROMISE(!histogram_sort(&hs.at[i]));
+		}
+	histograms_free(&hs);
+}
+
+static void read_all_histograms(const char *path)
+{
+	struct meta *m;
+	uint64_t bytes;
+	int fd = area_open(AT_FDCWD, path, O_RDONLY, &bytes);
+
+	if (fd < 0)
+		return;
+	if (!meta_load(fd, 0, bytes, "input", &m)) {
+		for (uint32_t i = 0; i < m->nr_events && i < 4; i++)
+			read_histograms(fd, m, bytes, i);
+		meta_free(m);
+	}
+	close(fd);
+}
 
 static void run(const uint8_t *data, size_t n)
 {
 	fuzz_file_read(data, n, reader_open_area, 1);
+	fuzz_file_use(data, n, read_all_histograms);
 }
 
 static void mutate(struct mangle *m)

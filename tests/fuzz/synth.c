@@ -22,7 +22,7 @@ static uint32_t nr_made;
 /* Instead of those of synth.c. */
 struct synth_event *synth_find(const char *name, size_t n)
 {
-	PROMISE(name && n);
+	PROMISE(name);
 	if (!taken)
 		return n == 3 && !memcmp(name, fuzz_known_synth->name, n) ? fuzz_known_synth : NULL;
 	return strlen(taken) == n && !memcmp(name, taken, n) ? (struct synth_event *)made : NULL;

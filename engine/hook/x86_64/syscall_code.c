@@ -41,7 +41,7 @@ static int is_syscall(const uint8_t *p)
 	return p[0] == 0x0f && p[1] == 0x05;
 }
 
-/* The number that the instruction before the call loads into eax, -1 if that does not tell. */
+/* The number that an instruction loads into eax, -1: none. */
 static int32_t loaded_number(const uint8_t *p, uint32_t bytes)
 {
 	uint32_t nr = MAX_NUMBER;
@@ -53,6 +53,57 @@ static int32_t loaded_number(const uint8_t *p, uint32_t bytes)
 	if (bytes == 7 && p[0] == 0x48 && p[1] == 0xc7 && p[2] == 0xc0)
 		memcpy(&nr, p + 3, 4);
 	return nr < MAX_NUMBER ? (int32_t)nr : -1;
+}
+
+/*
+ * Whether it surely leaves eax alone: of the instructions that prepare a call, by what is written: the
+ * operand of modrm's lower bits, of its middle ones, nothing or a vector.
+ */
+static int keeps_eax(const struct insn *in)
+{
+	int low_is_eax = in->modrm >> 6 == 3 && !(in->modrm & 7) && !(in->rex & 1);
+	int middle_is_eax = !(in->modrm >> 3 & 7) && !(in->rex & 4);
+
+	if (in->kind == INSN_NOP || in->kind == INSN_ENDBR || in->kind == INSN_JUMP_IF)
+		return 1;
+	if (in->kind != INSN_OTHER)
+		return 0;
+	if (in->map == INSN_MAP_0F)
+		return in->opcode == 0x11 || in->opcode == 0x16 || in->opcode == 0x28 ||
+		       in->opcode == 0x29 || in->opcode == 0x6c || in->opcode == 0x6f ||
+		       in->opcode == 0x7f || in->opcode == 0xef;
+	if (in->map != INSN_MAP_ONE)
+		return 0;
+	switch (in->opcode) {
+	case 0x01: /* add, or, and, sub, xor, mov to the lower */
+	case 0x09:
+	case 0x21:
+	case 0x29:
+	case 0x31:
+	case 0x81:
+	case 0x83:
+	case 0x88:
+	case 0x89:
+	case 0xc6:
+	case 0xc7:
+		return !low_is_eax;
+	case 0x03: /* the same to the middle, movslq, lea */
+	case 0x0b:
+	case 0x23:
+	case 0x2b:
+	case 0x33:
+	case 0x63:
+	case 0x8b:
+	case 0x8d:
+		return !middle_is_eax;
+	case 0x39: /* cmp, test */
+	case 0x3b:
+	case 0x84:
+	case 0x85:
+		return 1;
+	default:
+		return in->opcode > 0xb8 && in->opcode <= 0xbf;
+	}
 }
 
 static int same_line(const uint8_t *p, uint32_t n)
@@ -117,6 +168,15 @@ static uint8_t *long_one(const struct before *b, const uint8_t *call)
 	return NULL;
 }
 
+/*
+ * `mov %rsi, %rax`, which only __syscall_cancel_arch() of glibc from 2.41 on does before a call. To cancel a thread
+ * asks whether it is there.
+ */
+static int is_second_argument(const uint8_t *p, uint32_t bytes)
+{
+	return bytes == 3 && p[0] == 0x48 && p[1] == 0x89 && p[2] == 0xf0;
+}
+
 int syscall_may_be_in(const uint8_t *lo, const uint8_t *hi)
 {
 	for (; lo + SYSCALL_BYTES <= hi; lo++)
@@ -158,22 +218,28 @@ void syscall_scan(uint8_t *lo, uint8_t *hi, uint8_t *is_target, const struct sys
 		  void *arg)
 {
 	struct before before = {.nr = 0};
-	int whole = mark_targets(lo, hi, is_target);
+	int whole = mark_targets(lo, hi, is_target), by_argument = 0;
+	int32_t nr = -1, loaded;
 	struct insn in;
 	uint8_t *p, *end;
 
 	for (p = lo; p < hi && insn_decode(&in, p, (size_t)(hi - p)); p += in.bytes) {
-		if (in.kind == INSN_SYSCALL && is_syscall(p)) {
-			const uint8_t *last = before.nr ? before.at[before.nr - 1] : p;
-			struct syscall_site site = {
-				.call = p,
-				.back = p + SYSCALL_BYTES,
-				.before = long_one(&before, p),
-				.nr = (int16_t)loaded_number(last, (uint32_t)(p - last))};
+		/* whoever jumps here may have another number */
+		if (is_target[p - lo] || !whole)
+			nr = -1;
+		if (in.kind == INSN_SYSCALL && is_syscall(p) && nr != SYS_rt_sigreturn) {
+			struct syscall_site site = {.call = p,
+						    .back = p + SYSCALL_BYTES,
+						    .before = long_one(&before, p),
+						    .nr = (int16_t)nr,
+						    .refused = by_argument};
 
-			if (site.nr != SYS_rt_sigreturn)
-				found->site(arg, &site);
+			found->site(arg, &site);
 		}
+		loaded = loaded_number(p, in.bytes);
+		if (loaded >= 0 || !keeps_eax(&in))
+			nr = loaded;
+		by_argument = is_second_argument(p, in.bytes) || (by_argument && keeps_eax(&in));
 		if (may_move(&in))
 			push(&before, p);
 		else
@@ -292,7 +358,7 @@ int syscall_lead(struct syscall_site *site, uint8_t *island, const uint64_t *hoo
 	if (site->spring) {
 		lead_by_spring(site, island, hooks);
 	} else {
-		if (!site->before)
+		if (!site->before || site->refused)
 			return -EOPNOTSUPP;
 		n = move_before(site, (uint64_t)entry, pre);
 		/* how long it is does not depend on where it is */
@@ -315,7 +381,7 @@ uint8_t *syscall_take_pad(struct syscall_pad *pads, uint32_t nr, const struct sy
 	const uint8_t *lowest = site->back - 128, *highest = site->back + 127;
 	uint32_t i;
 
-	if (!same_line(site->call, SYSCALL_BYTES))
+	if (site->refused || !same_line(site->call, SYSCALL_BYTES))
 		return NULL;
 	for (i = 0; i < nr && pads[i].lo <= highest; i++) {
 		uint8_t *spring = pads[i].lo;

@@ -7,12 +7,14 @@
  *	contend		a thread of its own waits once for a lock of each sort
  *	kinds		what recursive, error checking, robust and timed locks return
  *	cancel		a thread is cancelled while it waits for a condition, which takes the mutex again
- *	storm N		N thousand times one mutex in 4 threads, which must count right
+ *	storm N		N thousand times one mutex in 4 threads, which must count right, under signals whose handler
+ *			has a lock of its own
  */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -316,7 +318,27 @@ static void cancel(void)
 	release += 3;
 }
 
-static unsigned long count;
+static unsigned long count, in_handler;
+static volatile int quiet;
+static __thread pthread_mutex_t handlers = PTHREAD_MUTEX_INITIALIZER;
+
+static void handler(int sig)
+{
+	(void)sig;
+	if (!pthread_mutex_trylock(&handlers)) {
+		pthread_mutex_unlock(&handlers);
+		__atomic_fetch_add(&in_handler, 1, __ATOMIC_SEQ_CST);
+	}
+}
+
+static void *send_signals(void *arg)
+{
+	while (!quiet) {
+		kill(getpid(), SIGUSR1);
+		usleep(100);
+	}
+	return arg;
+}
 
 static void *storm(void *arg)
 {
@@ -333,9 +355,10 @@ static void *storm(void *arg)
 int main(void)
 {
 	static char line[100], in[100], out[1000];
-	pthread_t t[4];
+	pthread_t t[4], sender;
 	int i;
 
+	signal(SIGUSR1, handler);
 	setvbuf(stdin, in, _IOLBF, sizeof(in));
 	setvbuf(stdout, out, _IOLBF, sizeof(out));
 	pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
@@ -354,14 +377,19 @@ int main(void)
 		} else if (!strncmp(line, "storm", 5)) {
 			long n = atol(line + 5) * 1000;
 
-			count = 0;
+			count = in_handler = 0;
+			quiet = 0;
+			pthread_create(&sender, NULL, send_signals, NULL);
 			for (i = 0; i < 4; i++)
 				pthread_create(&t[i], NULL, storm, (void *)n);
 			for (i = 0; i < 4; i++)
 				pthread_join(t[i], NULL);
+			quiet = 1;
+			pthread_join(sender, NULL);
 			EXPECT(count == 4 * (unsigned long)n, 1);
 			takes((int)count);
-			release += count;
+			acquire += in_handler;
+			release += count + in_handler;
 		}
 		printf("done %lu %lu %lu %lu %lu %lu\n", acquire, acquired, contended, release,
 		       begin, end);
