@@ -367,11 +367,14 @@ void events_update(const struct trace_array *tr)
 
 int events_any_on(const struct trace_array *tr)
 {
+	const struct event_file *f;
 	const struct event *e;
 
-	for (e = events; e; e = e->next)
-		if (event_file_is_on(event_file_find(e, tr)))
+	for (e = events; e; e = e->next) {
+		f = event_file_find(e, tr);
+		if (event_file_is_on(f) || (f && f->triggers))
 			return 1;
+	}
 	return 0;
 }
 

@@ -135,7 +135,7 @@ void events_forget_instance(const struct trace_array *tr);
 /* What acts on all events of an instance has changed. */
 void events_update(const struct trace_array *tr);
 
-/* Whether one of an instance is on. */
+/* Whether one of an instance is on or has triggers. */
 int events_any_on(const struct trace_array *tr);
 
 /* Switch an event on or off in an instance. Return: 0 or -errno. */
