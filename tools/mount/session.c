@@ -386,6 +386,13 @@ unsigned int session_members(struct session *s, struct process ***out)
 	return nr;
 }
 
+void session_look_now(struct session *s)
+{
+	pthread_mutex_lock(&s->lock);
+	refresh(s);
+	pthread_mutex_unlock(&s->lock);
+}
+
 void session_look(struct session *s)
 {
 	pthread_mutex_lock(&s->lock);

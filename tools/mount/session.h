@@ -27,8 +27,8 @@ void session_list(int (*put)(void *arg, const char *name), void *arg);
 /* A member, whose files stand for all; to be given back with process_put(). NULL: there is none. */
 struct process *session_first(struct session *s);
 
-/* session_look() - find those now that have come, or come and ended, since the last look. */
-void session_look(struct session *s);
+/* session_look_now() - find those that have come, or come and ended, until this moment. */
+void session_look_now(struct session *s);
 
 /*
  * session_members() - all, in the order in which they came, each to be given back with

@@ -136,21 +136,19 @@ static int add_numbers(struct text_of *all, char *text)
 	return err;
 }
 
-/* Also those that have come, and gone, since somebody looked. */
-static unsigned int look_and_list(struct session *s, struct process ***members)
-{
-	session_look(s);
-	return session_members(s, members);
-}
-
 /* What all members count is one histogram. */
 static int print_hists(struct session *s, const char *path, struct out *o)
 {
 	struct process **members;
-	unsigned int nr = look_and_list(s, &members);
-	struct target *now = calloc(nr + 1u, sizeof(*now)), **at = calloc(nr + 1u, sizeof(*at));
-	int err = now && at ? 0 : -ENOMEM;
+	unsigned int nr;
+	struct target *now, **at;
+	int err;
 
+	session_look_now(s); /* a child that has just ended had counted, too */
+	nr = session_members(s, &members);
+	now = calloc(nr + 1u, sizeof(*now));
+	at = calloc(nr + 1u, sizeof(*at));
+	err = now && at ? 0 : -ENOMEM;
 	for (unsigned int i = 0; i < nr && !err; i++) {
 		now[i] = members[i]->t;
 		now[i].alive = process_lives(members[i]);
