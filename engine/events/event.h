@@ -27,7 +27,7 @@ struct event_trigger;
 struct event_class {
 	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
 	int (*enable)(struct event *e, struct event_file *file, int on);
-	/* When many are switched at once, one of these that cannot be on is no error. */
+	/* When many are switched at once, one of these that cannot be on is no error, if others are. */
 	uint8_t may_fail;
 };
 

@@ -134,7 +134,7 @@ struct describing {
 	struct area_hist_field fields[AREA_HIST_MAX_FIELDS];
 	const char *names[AREA_HIST_MAX_FIELDS];
 	uint32_t name_bytes;
-	struct area_hist_about about;
+	struct area_hist_about about; /* its head alone */
 };
 
 static void add(struct describing *d, const char *name, const struct area_hist_field *field)

@@ -139,7 +139,7 @@ static int add_numbers(struct text_of *all, char *text)
 /* Also those that have come, and gone, since somebody looked. */
 static unsigned int look_and_list(struct session *s, struct process ***members)
 {
-	session_look(s);
+	session_look(s, true);
 	return session_members(s, members);
 }
 
