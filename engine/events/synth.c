@@ -11,7 +11,6 @@
 
 #include <errno.h>
 
-#include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
