@@ -131,10 +131,10 @@ void hist_show_trigger(const struct hist *h, struct seq_buf *s)
 
 /* Fields first, then the names, then the line of the trigger. */
 struct describing {
-	struct area_hist_about about;
 	struct area_hist_field fields[AREA_HIST_MAX_FIELDS];
 	const char *names[AREA_HIST_MAX_FIELDS];
 	uint32_t name_bytes;
+	struct area_hist_about about; /* its head alone */
 };
 
 static void add(struct describing *d, const char *name, const struct area_hist_field *field)

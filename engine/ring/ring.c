@@ -66,6 +66,11 @@ static void keep_lists(struct ring *r, const struct ring *to)
 }
 
 /* The zeroed memory of the parent's blocks serves the child. */
+int ring_is_forks_child(void)
+{
+	return ring_ctl[0] != &null_ctl && !ring_ctl[0]->tid;
+}
+
 void ring_fork(const struct ring *r)
 {
 	uint32_t i;

@@ -312,6 +312,9 @@ uint64_t ring_stamp_top(void);
 /* Give the calling thread a control block ahead of its first record. Normal context. */
 void ring_thread_start(void);
 
+/* Whether this is a fork's child that has no ring of its own yet, or never will. Any context. */
+int ring_is_forks_child(void);
+
 /* The thread ends: publish its pages, note its name, free its block. Normal context. */
 void ring_thread_end(void);
 

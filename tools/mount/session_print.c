@@ -171,7 +171,7 @@ static int put_together(enum how_to_read how, struct text_of *all, struct text_o
 /* Also those that have come, and gone, since somebody looked. */
 static unsigned int look_and_list(struct session *s, struct process ***members)
 {
-	session_look(s);
+	session_look(s, true);
 	return session_members(s, members);
 }
 
