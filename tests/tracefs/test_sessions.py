@@ -138,6 +138,26 @@ def test_all_that_it_starts(w):
         assert write(f"{at}/trace", None) == 0
 
 
+def test_deepest_stack(w):
+    """Of a session that of the member whose is the deepest."""
+    with session(w, "deep", boot="stacktrace") as p, mounted(w) as m:
+        tell(p, "new")
+        expect(p, b"ready")
+        until(lambda: len([n for n in os.listdir(m) if n.isdigit()]) == 2)
+        child, = {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid}
+        tell(p, "1")
+        expect(p, b"1")
+        tell(p, ">1")
+        expect(p, b"1")
+        sizes = {pid: int(read(f"{m}/{pid}/stack_max_size")) for pid in (p.pid, child)}
+        assert all(sizes.values()) and len(set(sizes.values())) == 2, (sizes, p.pid, read(f"{m}/{child}/stack_tracer_enabled"), read(f"{m}/{child}/stack_trace"), read(f"{m}/{child}/vestige_status"))
+        deepest = max(sizes, key=sizes.get)
+        assert int(read(f"{m}/deep/stack_max_size")) == sizes[deepest]
+        assert read(f"{m}/deep/stack_trace") == read(f"{m}/{deepest}/stack_trace")
+        assert write(f"{m}/deep/stack_max_size", "0") == 0
+        assert [read(f"{m}/{pid}/stack_max_size") for pid in sizes] == ["0\n"] * 2
+
+
 def child_of(p, m, known=()):
     """Start another member; its pid."""
     tell(p, "new")
