@@ -199,11 +199,28 @@ def test_pause_on_trace(w):
             p.call(1)
             with open(f"{at}/trace", "rb", buffering=0) as f:
                 p.call(1)
+                # the file does not tell of the pause, and what is written to it holds from the close on
+                assert read(f"{at}/tracing_on") == "1\n"
+                with open(f"{at}/trace", "rb", buffering=0) as second:
+                    assert second.read(65536).count(b"leaf <-mid") == 2 + meanwhile
+                    assert write(f"{at}/tracing_on", "0") == 0 and read(f"{at}/tracing_on") == "0\n"
+                    assert write(f"{at}/tracing_on", "x") == errno.EINVAL
+                    assert write(f"{at}/tracing_on", "1") == 0 and read(f"{at}/tracing_on") == "1\n"
+                if meanwhile == 0:
+                    p.call(1)
                 assert f.read(65536).count(b"leaf <-mid") == 2 + meanwhile
-            until(lambda: read(f"{at}/tracing_on") == "1\n")
+            # a close is not waited for; this door tells what the process does
+            until(lambda: w.run("get", "-P", p.pid, "tracing_on").stdout == b"1\n")
             p.call(1)
             assert write(f"{at}/options/pause-on-trace", "0") == 0
             assert read(f"{at}/trace").count("leaf <-mid") == 4 + meanwhile
+            # and is 0 afterwards if that was written meanwhile
+            assert write(f"{at}/options/pause-on-trace", option) == 0
+            with open(f"{at}/trace", "rb", buffering=0):
+                assert write(f"{at}/tracing_on", "0") == 0
+            until(lambda: w.run("get", "-P", p.pid, "tracing_on").stdout == b"0\n" == read(f"{at}/tracing_on").encode())
+            assert until(lambda: write(f"{at}/tracing_on", "1") == 0 and
+                         w.run("get", "-P", p.pid, "tracing_on").stdout == b"1\n")
 
 
 def test_snapshot(w):

@@ -166,16 +166,31 @@ static int open_pipe(struct file *f)
 	return fs_errno(f, err);
 }
 
-/* Option pause-on-trace: nothing is recorded while `trace` is open, so that it stays as it is. */
+/*
+ * Option pause-on-trace: nothing is recorded while `trace` is open, so that it stays as it is; tracing_on
+ * says what it did, as in the kernel.
+ */
 static void pause_trace(struct file *f)
 {
-	char on[8];
-
 	if (!f->readable || f->session || strcmp(f->at.name, "trace") ||
 	    !process_option(f->p, AREA_OPTION_PAUSE_ON_TRACE) || !process_lives(f->p))
 		return;
-	process_text(f->p, "tracing_on", on, sizeof(on));
-	f->paused = *on == '1' && !target_write(&f->p->t, "tracing_on", "0", 1, true);
+	f->paused = process_pause(f->p);
+}
+
+/* Is it tracing_on while somebody has `trace` open so? @on: set to what it is. */
+static bool is_paused_on(const struct file *f, bool *on)
+{
+	return !f->session && !strcmp(f->path, "tracing_on") && process_paused(f->p, on);
+}
+
+/* A write of `0` or `1` then: it holds from the close of `trace` on. */
+static bool set_after(const struct file *f, const char *text, size_t n)
+{
+	bool on;
+
+	return n && (*text == '0' || *text == '1') && (n == 1 || (n == 2 && text[1] == '\n')) &&
+	       is_paused_on(f, &on) && process_set_after(f->p, *text == '1');
 }
 
 static int open_raw(struct file *f)
@@ -318,6 +333,7 @@ static int refuse_read(const struct file *f)
 ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum file_how how)
 {
 	ssize_t n;
+	bool on;
 
 	if (!f->readable || !(f->at.mode & 0444))
 		return refuse_read(f);
@@ -329,6 +345,11 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 						  fuse_interrupted));
 	if (is_raw(f))
 		return fs_errno(f, (int)read_raw(f, buf, bytes, how));
+	if (is_paused_on(f, &on)) {
+		n = offset || bytes < 2 ? 0 : 2;
+		memcpy(buf, on ? "1\n" : "0\n", (size_t)n);
+		return n;
+	}
 	pthread_mutex_lock(&f->lock);
 	if (!f->text)
 		f->text = f->session ? text_new_session(f->session, f->path)
@@ -377,6 +398,8 @@ ssize_t file_write(struct file *f, const char *buf, size_t bytes)
 
 	if (!f->writable || !(f->at.mode & 0222))
 		return -EINVAL;
+	if (set_after(f, buf, bytes))
+		return (ssize_t)bytes;
 	pthread_mutex_lock(&f->lock);
 	if (f->truncation && f->truncation->words)
 		err = write_words(f, buf, bytes);
@@ -404,8 +427,8 @@ void file_release(struct file *f)
 	if (f->nr_left || (f->clear && f->truncation))
 		send_write(f, f->left, f->nr_left);
 	wake_forget(f);
-	if (f->paused && process_lives(f->p))
-		target_write(&f->p->t, "tracing_on", "1", 1, true);
+	if (f->paused)
+		process_resume(f->p);
 	text_free(f->text);
 	if (f->members) {
 		members_pipe_close(f->members);
