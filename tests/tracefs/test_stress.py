@@ -200,6 +200,7 @@ def test_all_files_at_full_speed(w):
                 without_triggers(files)
             for root, tracer in ((at, "function"), *((f"{at}/instances/{n}", "function") for n in NAMES)):
                 until(lambda: write(f"{root}/current_tracer", "nop") == 0)
+                until(lambda: write(f"{root}/vestige_paused", "0") == 0 and read(f"{root}/vestige_paused") == "0\n")
                 assert not os.path.exists(f"{root}/events/enable") or write(f"{root}/events/enable", "0") == 0
                 for command in ("traceon", "traceoff", "dump", "cpudump", "snapshot", "stacktrace"):
                     write(f"{root}/set_ftrace_filter", f"!*:{command}:0\n", os.O_APPEND)
