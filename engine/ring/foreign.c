@@ -103,7 +103,7 @@ int ring_reserve_as_other(struct ring *r, struct ring_slot *slot, uint32_t bytes
 	struct open_page *o = place_of(r);
 	uint64_t stamp = ring_as->stamp, at;
 
-	if (!ring_is_on(r) || ring_cpu_is_off(r, ring_as->cpu))
+	if (!load_relaxed(&r->running) || ring_cpu_is_off(r, ring_as->cpu))
 		return 0;
 	if (r->stamps == RING_STAMPS_COUNTER)
 		stamp = ring_next_number(r);
