@@ -116,6 +116,8 @@ struct ring {
 	uint32_t swapping;
 	uint64_t swapping_at;
 	uint32_t on;	  /* tracing_on */
+	uint32_t paused;  /* so many want nothing to be recorded meanwhile */
+	uint32_t running; /* on, and not paused */
 	uint32_t stamps;  /* enum ring_stamps */
 	uint64_t counter; /* the last number that a record has */
 	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no list */
@@ -217,6 +219,9 @@ void ring_rethink(void);
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(struct ring *r, int on);
 int ring_is_on(const struct ring *r);
+
+/* One more, or less, wants that nothing is recorded for now, whatever tracing_on says. One caller at a time. */
+void ring_pause(struct ring *r, int more);
 
 /*
  * ring_set_cpumask() - tracing_cpumask: records are made on these CPUs alone, from when it returns.
