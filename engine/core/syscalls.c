@@ -8,8 +8,11 @@
 #include "engine/core/syscalls.h"
 
 #include <errno.h>
+#include <linux/futex.h>
+#include <time.h>
 
 #include "arch_barrier.h"
+#include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/ring/ring.h"
 
@@ -18,6 +21,7 @@ struct syscalls_user syscalls_user;
 static const struct syscalls_hook *hook;
 static uint32_t wanted[SYSCALLS_MAX];
 static uint32_t wanted_all;
+static uint32_t nr_wanted;
 
 enum { THREAD_NEW, THREAD_SEEN, THREAD_OWN };
 static __thread uint8_t thread_is __attribute__((tls_model("initial-exec")));
@@ -52,11 +56,14 @@ int syscalls_want(uint32_t nr, int on)
 	if (!hook)
 		return -ENODEV;
 	*count += on ? 1u : ~0u;
+	nr_wanted += on ? 1u : ~0u;
 	if (*count > 1 || (*count && !on))
 		return 0;
 	err = update();
-	if (err && on)
+	if (err && on) {
 		*count = 0;
+		nr_wanted--;
+	}
 	return on ? err : 0;
 }
 
@@ -66,8 +73,17 @@ void syscalls_own_begin(void)
 	store_release(&own_busy, 1);
 }
 
+/*
+ * A thread that the program makes meanwhile would be taken for the new one: where calls are wanted, the new one
+ * is waited for.
+ */
 void syscalls_own_end(int made)
 {
+	const struct timespec soon = {.tv_nsec = 1000000};
+	int tries;
+
+	for (tries = 0; made && nr_wanted && load_acquire(&own_busy) && tries < 1000; tries++)
+		arch_syscall(SYS_futex, (long)&own_busy, FUTEX_WAIT, 1, (long)&soon, 0, 0);
 	if (!made)
 		store_release(&own_busy, 0);
 	thread_is = THREAD_SEEN;
@@ -75,8 +91,10 @@ void syscalls_own_end(int made)
 
 void syscalls_own_thread(void)
 {
-	if (thread_is == THREAD_NEW)
+	if (thread_is == THREAD_NEW) {
 		store_release(&own_busy, 0);
+		arch_syscall(SYS_futex, (long)&own_busy, FUTEX_WAKE, 1, 0, 0, 0);
+	}
 	thread_is = THREAD_OWN;
 }
 
