@@ -151,7 +151,11 @@ static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
  * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
  * from the area, `d`: it is a folder whose files come and go, of which only the engine knows; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
  * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
- * area tells them in another way.
+ * area tells them in another way. The text of events/ (since 1.2) is, for each event that is not as at first,
+ *
+ *	SYSTEM:NAME ONSOFT FILTER TRIGGER\n
+ *
+ * and FILTER and TRIGGER bytes of what these two files read as; ON is 0 or 1, SOFT `*` or `-`. The first has neither SYSTEM nor NAME and stands for all others.
  */
 struct area_files {
 	uint32_t gen;	/* odd while it is written; a copy is good when it was even and the same */
@@ -459,7 +463,8 @@ struct area_buffer {
 	uint64_t options;     /* one bit each, see option.h */
 	int64_t clock_offset_ns;
 	uint32_t buffer_percent; /* at how many percent readers that wait are woken; 0: any data */
-	uint32_t reserved3;
+	uint32_t
+		subbuf_kb; /* buffer_subbuf_size_kb, of what trace_pipe_raw gives; 0: 4; since 1.2 */
 	uint64_t reserved2[1];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");

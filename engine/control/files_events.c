@@ -77,7 +77,7 @@ static int mixed_enable_show(const struct tree_at *at, struct seq_buf *s)
 static int mixed_enable_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	const char *system = system_of(at);
-	int on = tree_bool(text, n), err = 0, one;
+	int on = tree_bool(text, n), err = 0, one = 0, some = 0;
 	struct event *e;
 
 	(void)truncate;
@@ -92,8 +92,9 @@ static int mixed_enable_store(const struct tree_at *at, const char *text, size_t
 		one = event_enable(e, at->tr, on);
 		if (one && !e->class->may_fail)
 			err = one;
+		some |= !one;
 	}
-	return err;
+	return some ? err : one;
 }
 
 static int event_enable_show(const struct tree_at *at, struct seq_buf *s)
@@ -228,14 +229,15 @@ static int trigger_file_store(const struct tree_at *at, const char *text, size_t
 	return err;
 }
 
-/* The sub-buffers of a trace.dat; our own pages never leave the area. */
+/* The sub-buffers of trace_pipe_raw; our own pages never leave the area. */
 static int header_page_show(const struct tree_at *at, struct seq_buf *s)
 {
-	(void)at;
 	seq_puts(s, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 		    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 		    "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-		    "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+		    "\tfield: char data;\toffset:16;\tsize:");
+	seq_putu(s, trace_array_subbuf_kb(at->tr) * 1024 - 16);
+	seq_puts(s, ";\tsigned:0;\n");
 	return 0;
 }
 
@@ -414,10 +416,65 @@ static int events_list(const char *path, tree_emit *emit, void *arg)
 	return 0;
 }
 
+/* Decimal, of a width that is filled in later. */
+static size_t put_room(struct seq_buf *s)
+{
+	size_t at = s->len;
+
+	seq_puts(s, "00000 ");
+	return at;
+}
+
+static void fill_room(struct seq_buf *s, size_t at, size_t n)
+{
+	size_t i;
+
+	for (i = 5; i && !s->lost; i--, n /= 10)
+		s->text[at + i - 1] = (char)('0' + n % 10);
+}
+
+/* Its state as struct area_files has it: abi/area.h. */
+static void put_left(struct seq_buf *s, const char *system, const char *name,
+		     const struct event_file *f)
+{
+	size_t filter_at, trigger_at, from;
+
+	seq_puts(s, system);
+	seq_putc(s, ':');
+	seq_puts(s, name);
+	seq_puts(s, event_file_is_on(f) ? " 1" : " 0");
+	seq_putc(s, f && f->flags & EVENT_FILE_SOFT_MODE ? '*' : '-');
+	seq_putc(s, ' ');
+	filter_at = put_room(s);
+	trigger_at = put_room(s);
+	seq_putc(s, '\n');
+	from = s->len;
+	event_filter_show(f, s);
+	fill_room(s, filter_at, s->len - from);
+	from = s->len;
+	triggers_show(f, s);
+	fill_room(s, trigger_at, s->len - from);
+}
+
+static void events_tell_left(const struct trace_array *tr, struct seq_buf *s)
+{
+	const struct event_file *f;
+	const struct event *e;
+
+	put_left(s, "", "", NULL);
+	for (e = events; e; e = e->next) {
+		f = e->gone ? NULL : event_file_find(e, tr);
+		if (f && (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE) || f->filter ||
+			  f->triggers || f->filter_error))
+			put_left(s, e->system, e->name, f);
+	}
+}
+
 const struct tree_branch events_branch = {
 	.name = "events",
 	.find = events_find,
 	.list = events_list,
+	.left = events_tell_left,
 };
 
 static void put_name(void *arg, const char *system, const char *name)

@@ -19,6 +19,7 @@
 #define FIRST_BYTES 16384u
 
 #define SIZE_DIGITS 5u
+#define MAX_TEXT    99999u
 
 static void put_octal(struct seq_buf *s, uint32_t mode)
 {
@@ -52,18 +53,44 @@ static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char
 	return size_at;
 }
 
+/* The bytes from @text_at on are the line's text; one that is too long is left out. */
+static void put_size(struct seq_buf *s, size_t size_at, size_t text_at)
+{
+	size_t n = s->len - text_at, i;
+
+	if (s->lost)
+		return;
+	if (n > MAX_TEXT) {
+		s->len = text_at;
+		n = 0;
+	}
+	for (i = SIZE_DIGITS; i; i--, n /= 10)
+		s->text[size_at + i - 1] = (char)('0' + n % 10);
+}
+
 static void put_row(struct seq_buf *s, struct trace_array *tr, const struct tree_row *row)
 {
 	const struct tree_at at = {.tr = tr, .cpu = UINT32_MAX, .mirrored = 1};
-	size_t size_at = put_line(s, row, row->path), text_at = s->len, n, i;
+	size_t size_at = put_line(s, row, row->path), text_at = s->len;
 
 	if (has_text(row) && row->show(&at, s))
 		s->len = text_at;
-	n = s->len - text_at;
-	if (s->lost || n > 99999)
-		return;
-	for (i = SIZE_DIGITS; i; i--, n /= 10)
-		s->text[size_at + i - 1] = (char)('0' + n % 10);
+	put_size(s, size_at, text_at);
+}
+
+static void put_branch(struct seq_buf *s, const struct trace_array *tr, const struct tree_branch *b)
+{
+	size_t size_at, text_at;
+
+	seq_puts(s, "755 d i ");
+	size_at = s->len;
+	seq_puts(s, "00000 ");
+	seq_puts(s, b->name);
+	seq_putc(s, '\n');
+	text_at = s->len;
+	if (b->left)
+		b->left(tr, s);
+	put_size(s, size_at, text_at);
 }
 
 static void put_options(struct seq_buf *s, const struct trace_array *tr, const struct tree_row *row)
@@ -90,13 +117,9 @@ static int mirror_into(struct trace_array *tr, struct area_files *files, uint32_
 			put_options(&s, tr, &tree_rows[i]);
 		else if (tree_rows[i].scope != TREE_GLOBAL || trace_array_is_top(tr))
 			put_row(&s, tr, &tree_rows[i]);
-	for (i = 0; i < tree_nr_branches; i++) {
-		if (!tree_has_branch(tr, tree_branches[i]))
-			continue;
-		seq_puts(&s, "755 d i 00000 ");
-		seq_puts(&s, tree_branches[i]->name);
-		seq_putc(&s, '\n');
-	}
+	for (i = 0; i < tree_nr_branches; i++)
+		if (tree_has_branch(tr, tree_branches[i]))
+			put_branch(&s, tr, tree_branches[i]);
 	if (trace_array_is_top(tr))
 		seq_puts(&s, "755 d g 00000 instances\n");
 	files->bytes = s.lost ? 0 : (uint32_t)s.len;

@@ -74,6 +74,8 @@ struct tree_branch {
 	/* Each name in the folder @rest beneath it, "" is itself. Return: 0 or -ENOENT. */
 	int (*list)(const char *rest, tree_emit *emit, void *arg);
 	uint8_t scope; /* TREE_INSTANCE or TREE_GLOBAL */
+	/* For who cannot ask: text of the folder's own form. NULL: there is none. */
+	void (*left)(const struct trace_array *tr, struct seq_buf *s);
 };
 
 extern const struct tree_branch *const tree_branches[];
@@ -206,6 +208,8 @@ TREE_SHOW(tracing_on);
 TREE_STORE(tracing_on);
 TREE_SHOW(tracing_thresh);
 TREE_STORE(tracing_thresh);
+TREE_SHOW(vestige_paused);
+TREE_STORE(vestige_paused);
 TREE_SHOW(vestige_status);
 
 /* What handlers share: blanks and newlines around a word do not count. */

@@ -200,10 +200,19 @@ def test_pause_on_trace(w):
             with open(f"{at}/trace", "rb", buffering=0) as f:
                 p.call(1)
                 assert f.read(65536).count(b"leaf <-mid") == 2 + meanwhile
-            until(lambda: read(f"{at}/tracing_on") == "1\n")
+                assert read(f"{at}/vestige_paused") == f"{option}\n" and read(f"{at}/tracing_on") == "1\n"
+            # whoever has closed it is not waited for
             p.call(1)
             assert write(f"{at}/options/pause-on-trace", "0") == 0
             assert read(f"{at}/trace").count("leaf <-mid") == 4 + meanwhile
+        # what is switched off meanwhile stays off
+        assert write(f"{at}/options/pause-on-trace", "1") == 0
+        with open(f"{at}/trace", "rb", buffering=0) as f:
+            assert write(f"{at}/tracing_on", "0") == 0
+        assert read(f"{at}/tracing_on") == "0\n"
+        with open(f"{at}/trace", "rb", buffering=0):
+            pass
+        assert read(f"{at}/tracing_on") == "0\n" and read(f"{at}/vestige_paused") == "0\n"
 
 
 def test_snapshot(w):

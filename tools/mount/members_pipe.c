@@ -38,7 +38,7 @@ static void add(void *arg, const struct target *t)
 static bool join(struct members_pipe *x, bool look)
 {
 	if (look)
-		session_look(x->s);
+		session_look(x->s, false);
 	pthread_mutex_lock(&x->lock);
 	members_join(&x->members, x->s, add, x);
 	pthread_mutex_unlock(&x->lock);

@@ -357,6 +357,12 @@ struct left {
 	bool found;
 };
 
+/* Files of an event that are written, too. */
+static bool is_set(const char *name)
+{
+	return !strcmp(name, "enable") || !strcmp(name, "filter") || !strcmp(name, "trigger");
+}
+
 static int take_left(void *arg, const char *name, bool is_dir)
 {
 	struct left *l = arg;
@@ -364,7 +370,7 @@ static int take_left(void *arg, const char *name, bool is_dir)
 	if (strcmp(name, l->name))
 		return 0;
 	l->file->is_dir = is_dir;
-	l->file->mode = is_dir ? 0755 : 0444;
+	l->file->mode = is_dir ? 0755 : is_set(name) ? 0644 : 0444;
 	l->found = true;
 	return 1;
 }

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,13 +212,19 @@ static struct process *find_member(const struct session *s, int pid)
 	return p;
 }
 
+/* No other process has its number: it lives, or nobody has it now. */
+static bool is_all_of_its_number(const struct process *p)
+{
+	return process_has_area(p) && (process_lives(p) || (kill(p->t.pid, 0) && errno == ESRCH));
+}
+
 static int look_at(void *arg, int pid)
 {
 	struct looking *l = arg;
 	struct process *p;
 
 	for (unsigned int i = 0; i < l->s->nr_members; i++)
-		if (l->s->members[i]->t.pid == pid && process_is_current(l->s->members[i]))
+		if (l->s->members[i]->t.pid == pid && is_all_of_its_number(l->s->members[i]))
 			return 0;
 	p = find_member(l->s, pid);
 	if (p && !is_member(l->s, p))
@@ -329,7 +336,7 @@ struct session *session_get(const char *name, const char *instance, int *err)
 		return NULL;
 	}
 	pthread_mutex_lock(&s->lock);
-	if (!s->watched || !s->nr_members)
+	if (!s->watched || !s->nr_members || now_ns() - s->looked_ns > LOOK_NS)
 		refresh(s);
 	nr_members = s->nr_members;
 	pthread_mutex_unlock(&s->lock);
@@ -409,17 +416,10 @@ unsigned int session_members(struct session *s, struct process ***out)
 	return nr;
 }
 
-void session_look_now(struct session *s)
+void session_look(struct session *s, bool now)
 {
 	pthread_mutex_lock(&s->lock);
-	refresh(s);
-	pthread_mutex_unlock(&s->lock);
-}
-
-void session_look(struct session *s)
-{
-	pthread_mutex_lock(&s->lock);
-	if (now_ns() - s->looked_ns > LOOK_NS)
+	if (now || now_ns() - s->looked_ns > LOOK_NS)
 		refresh(s);
 	pthread_mutex_unlock(&s->lock);
 }

@@ -27,17 +27,17 @@ void session_list(int (*put)(void *arg, const char *name), void *arg);
 /* A member, whose files stand for all; to be given back with process_put(). NULL: there is none. */
 struct process *session_first(struct session *s);
 
-/* session_look_now() - find those that have come, or come and ended, until this moment. */
-void session_look_now(struct session *s);
-
 /*
  * session_members() - all, in the order in which they came, each to be given back with
  * process_put(). @out: set to the array, freed by the caller. Return: how many.
  */
 unsigned int session_members(struct session *s, struct process ***out);
 
-/* Find members that have come, unless that was done a few milliseconds ago. */
-void session_look(struct session *s);
+/*
+ * session_look() - find those that have come, or come and ended, since the last look; without @now not if
+ * that was a few milliseconds ago.
+ */
+void session_look(struct session *s, bool now);
 
 /*
  * session_claim() - become the one who reads a CPU's trace_pipe, UINT32_MAX: all of them. Members that

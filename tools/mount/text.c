@@ -120,10 +120,14 @@ void text_free(struct text *x)
 static int open_members(struct text *x)
 {
 	struct process **members;
-	unsigned int nr = session_members(x->session, &members);
-	const char **paths = calloc(nr + 1u, sizeof(*paths));
-	int err = paths ? 0 : fail(ENOMEM, "no memory");
+	const char **paths;
+	unsigned int nr;
+	int err;
 
+	session_look(x->session, true);
+	nr = session_members(x->session, &members);
+	paths = calloc(nr + 1u, sizeof(*paths));
+	err = paths ? 0 : fail(ENOMEM, "no memory");
 	for (unsigned int i = 0; i < nr && !err; i++)
 		paths[i] = members[i]->t.path;
 	if (!err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events/ of a process that cannot be asked: the events that were on in it, with the files whose text its
- * area has.
+ * events/ of a process that cannot be asked, as its area tells them: the events that there were, and the
+ * state that the last write has left.
  */
 #ifndef VESTIGE_TOOLS_EVENTS_LEFT_H
 #define VESTIGE_TOOLS_EVENTS_LEFT_H
@@ -18,7 +18,7 @@
 int events_left_list(const struct target *t, const char *dir,
 		     int (*put)(void *arg, const char *name, bool is_dir), void *arg);
 
-/* events_left_print() - events/SYSTEM/NAME/format or id. Return: as events_left_list(). */
+/* events_left_print() - a file of it but hist. Return: as events_left_list(). */
 int events_left_print(const struct target *t, const char *file, struct out *o);
 
 #endif

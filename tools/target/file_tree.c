@@ -89,6 +89,11 @@ static int scope_of(char letter)
 	}
 }
 
+static bool has_text(char kind, char scope, unsigned int mode)
+{
+	return kind == 'd' || (kind == 'e' && scope != 'c' && scope != 'o' && mode & 0444);
+}
+
 /* One row at @p, which has @left bytes. Return: bytes that it takes, or 0. */
 static size_t parse_row(char *p, size_t left, struct file_row *row)
 {
@@ -110,8 +115,7 @@ static size_t parse_row(char *p, size_t left, struct file_row *row)
 		.rendered = kind == 'r',
 		.branch = kind == 'd',
 		.scope = (uint8_t)scope_of(scope),
-		.text = kind == 'e' && scope != 'c' && scope != 'o' && mode & 0444 ? p + line
-										   : NULL,
+		.text = has_text(kind, scope, mode) ? p + line : NULL,
 		.bytes = bytes,
 	};
 	return line + bytes;
@@ -271,6 +275,11 @@ static int list_rows(const struct file_tree *tree, int folder, unsigned int cpu,
 			ret = put(arg, row->path, &at);
 	}
 	return ret;
+}
+
+const struct file_row *file_tree_row(const struct file_tree *tree, const char *name)
+{
+	return find_row(tree, name, FILE_INSTANCE);
 }
 
 int file_tree_list(const struct file_tree *tree, const char *dir, uint32_t nr_cpus,

@@ -58,6 +58,9 @@ struct file_at {
 int file_tree_find(const struct file_tree *tree, const char *path, uint32_t nr_cpus,
 		   struct file_at *at);
 
+/* The row of that name in the root, of a folder of which only the process knows too; NULL: none. */
+const struct file_row *file_tree_row(const struct file_tree *tree, const char *name);
+
 /*
  * file_tree_list() - the names in a folder of the tree.
  * @put: called with each; returns non-zero to stop. Return: 0, what @put said, or -ENOENT.
