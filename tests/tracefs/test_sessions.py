@@ -320,6 +320,10 @@ def test_histograms(w):
             assert "flags:          1\n" in read(f"{dead}/calc/calc_fields/hist")
             assert read(f"{dead}/calc/calc_fields/format") == read(f"{fields}/format")
             assert not os.path.exists(f"{dead}/calc/nosuch") and not os.path.exists(f"{dead}/nosuch")
+            # a child that the session found while it ran counts on
+            tell(p, "linger")
+            p.stdout.readline()
+            assert "Hits: 7\n" in read(f"{fields}/hist"), read(f"{fields}/hist")
             # cleared, or removed and made anew: what the dead had counted counts no more
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op:clear\n", 0) == 0
             assert "Hits: 0\n" in read(f"{fields}/hist")
@@ -331,7 +335,7 @@ def test_histograms(w):
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op\n") == 0
             assert "Hits: 0\n" in read(f"{fields}/hist")
             tell(p, "go")
-            expect(p, b"done 5")
+            expect(p, b"done 4")
             one_hit = read(f"{fields}/hist")
             assert "Hits: 1\n" in one_hit
             p.stdin.close()

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/target/hist_file.h"
 
 #define WATCH_MS     20
 #define LOOK_NS	     UINT64_C(5000000)
@@ -28,6 +29,7 @@ struct written {
 	char *path, *text; /* text NULL: path is an instance that is made */
 	size_t n;
 	bool truncate;
+	uint64_t begin_ns; /* CLOCK_MONOTONIC, before it was carried out */
 };
 
 struct session {
@@ -43,6 +45,7 @@ struct session {
 	bool watched;
 	struct claims claims; /* made with the first member */
 	unsigned int nr_open; /* files */
+	uint64_t write_ns;    /* when the last write began */
 	uint64_t looked_ns;   /* when members were looked for last */
 };
 
@@ -68,6 +71,14 @@ static bool is_list(const char *path)
 	return !strncmp(path, "set_", 4) || !strcmp(path, "trace_options") ||
 	       !strcmp(path, "atrace_tags") || !strcmp(path, "stack_trace_filter") ||
 	       strstr(path, "_events") || strstr(path, "trigger");
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 static void forget_write(struct session *s, unsigned int i)
@@ -98,7 +109,7 @@ static int keep_write(struct session *s, const char *path, const char *text, siz
 		s->write_room = room;
 	}
 	w = &s->writes[s->nr_writes];
-	*w = (struct written){strdup(path), text ? malloc(n + 1) : NULL, n, truncate};
+	*w = (struct written){strdup(path), text ? malloc(n + 1) : NULL, n, truncate, s->write_ns};
 	if (!w->path || (text && !w->text)) {
 		free(w->path);
 		free(w->text);
@@ -131,6 +142,24 @@ static bool is_member(const struct session *s, const struct process *p)
 	return false;
 }
 
+/*
+ * A fork's child has its parent's histograms, which count from its first moment: made anew they would begin
+ * with nothing. Whether it had the write so.
+ */
+static bool is_inherited(const struct session *s, const struct process *p, const struct written *w)
+{
+	size_t skip = w->n && w->text[0] == '!';
+	bool child = false;
+
+	/* an open with O_TRUNC is a write of nothing, and takes the histograms that were there */
+	if (s->instance[0] || (w->n && (w->n < skip + 4 || memcmp(w->text + skip, "hist", 4) != 0)))
+		return false;
+	for (unsigned int i = 0; i < s->nr_members && !child; i++)
+		child = s->members[i] != p && !memcmp(s->members[i]->head.image_id,
+						      p->head.image_id, sizeof(p->head.image_id));
+	return child && hist_file_has_since(&p->t, w->path, w->begin_ns);
+}
+
 /* Take @p in, whose reference is ours now: it gets what was written before it came. */
 static void add_member(struct session *s, struct process *p)
 {
@@ -151,19 +180,13 @@ static void add_member(struct session *s, struct process *p)
 	for (unsigned int i = 0; i < s->nr_writes && process_lives(p); i++) {
 		const struct written *w = &s->writes[i];
 
+		if (w->text && is_inherited(s, p, w))
+			continue;
 		if (w->text)
 			target_write(&p->t, w->path, w->text, w->n, w->truncate);
 		else
 			target_mkdir(&p->t, w->path);
 	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
 struct looking {
@@ -520,6 +543,7 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 		pthread_mutex_unlock(&s->lock);
 		return err;
 	}
+	s->write_ns = now_ns();
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		struct process *p = s->members[i];
 		int one = process_lives(p) ? target_write(&p->t, path, text, n, truncate) : 0;

@@ -64,6 +64,23 @@ static int load(const struct target *t, const char *system, const char *name, st
 	return err;
 }
 
+bool hist_file_has_since(const struct target *t, const char *trigger, uint64_t since_ns)
+{
+	char system[256], name[256], end[9];
+	struct member mb = {0};
+	bool found = false;
+
+	if (sscanf(trigger, "events/%255[^/]/%255[^/]/%8s", system, name, end) != 3 ||
+	    strcmp(end, "trigger") != 0)
+		return false;
+	if (!load(t, system, name, &mb))
+		for (uint32_t i = 0; i < mb.hists.nr; i++)
+			found |= mb.hists.at[i].since_ns >= since_ns;
+	histograms_free(&mb.hists);
+	meta_free(mb.meta);
+	return found;
+}
+
 /* Of an event that was not used yet only the process knows whether there is such a one. */
 static int ask(struct target *t, const char *file)
 {

@@ -11,6 +11,12 @@
 bool hist_file_is(const char *file);
 
 /*
+ * hist_file_has_since() - whether the process has a histogram of the event whose trigger file @trigger is that
+ * began to count at @since_ns (CLOCK_MONOTONIC) or later; a fork's child has its parent's beginning.
+ */
+bool hist_file_has_since(const struct target *t, const char *trigger, uint64_t since_ns);
+
+/*
  * hist_file_print() - what the processes have counted, live or dead, added up: rows with the same keys
  * are one. Addresses that are shown by name are those of one process as they are in it; of several
  * those of its objects in a trace.dat, which are the same in all of them.

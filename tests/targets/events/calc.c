@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program with events, C and C++: each line of its input is a round. It answers each with `done N`, N
- * the events that it made if all were on; `text` has it print how they read, too; `fork` has a child do it.
+ * the events that it made if all were on; `text` has it print how they read, too; `fork` has a child do
+ * it, `linger` one that does it twice, a tenth of a second apart.
  */
 #define CREATE_TRACE_POINTS
 #include "calc.h"
@@ -131,11 +132,15 @@ int main(int argc, char **argv)
 			own_probes();
 			continue;
 		}
-		if (!strcmp(line, "fork\n")) {
+		if (!strcmp(line, "fork\n") || !strcmp(line, "linger\n")) {
 			pid_t child = fork();
 
 			if (!child) {
 				round_of(i, 0);
+				if (*line == 'l') {
+					usleep(100000);
+					round_of(i, 0);
+				}
 				_exit(0);
 			}
 			wait(NULL);
