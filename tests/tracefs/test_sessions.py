@@ -345,6 +345,51 @@ def test_histograms(w):
         w.run("clean")
 
 
+def test_variables(w):
+    """Synthetic events, then the triggers that make them: a member that comes later has all of it, in order."""
+    source = os.environ["SOURCE_DIR"]
+    with open(f"{source}/tests/targets/events/pairs.c", encoding="utf-8") as f:
+        prog = w.compile("pairs", f.read(), "-pthread", f"-I{source}/include")
+    members = []
+
+    def start():
+        members.append(subprocess.Popen([BIN, "run", "pairs", "--", prog], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, cwd=w.dir, env=w.env))
+        tell(members[-1], "b 0 x 0")
+        expect(members[-1], b"done 1")
+
+    try:
+        start()
+        with mounted(w) as m:
+            at = f"{m}/pairs/events"
+            until(lambda: os.path.exists(f"{at}/pair/begin/trigger"))
+            for path, line in (("../synthetic_events", "done long sum; char who[]; int id"),
+                               ("pair/begin/trigger", "hist:keys=id:am=amount"),
+                               ("pair/end/trigger", "hist:keys=id:sum=result+$am:onmatch(pair.begin).done($sum,who,id)"),
+                               ("synthetic/done/trigger", "hist:keys=who:vals=sum:sort=who"),
+                               ("synthetic/done/enable", "1")):
+                assert write(f"{at}/{path}", line + "\n", 0) == 0, line
+            start()
+            own = f"{m}/{members[1].pid}/events"
+            until(lambda: os.path.exists(f"{own}/synthetic/done/enable") and read(f"{own}/synthetic/done/enable")[0] == "1")
+            for i, p in enumerate(members):
+                for line in (f"b 7 who{i} 10", f"e 7 {i} x", f"b 8 both {i}", "e 8 5 y"):
+                    tell(p, line)
+                    p.stdout.readline()
+            rows = re.findall(r"{ who: (\w+) +} hitcount: +(\d+)  sum: +(\d+)", read(f"{at}/synthetic/done/hist"))
+            assert rows == [("both", "2", "11"), ("who0", "1", "10"), ("who1", "1", "11")], rows
+            assert [line.split(": ", 1)[1] for line in read(f"{m}/pairs/trace").splitlines() if "done: " in line] == [
+                "done: sum=10 who=who0 id=7", "done: sum=5 who=both id=8", "done: sum=11 who=who1 id=7",
+                "done: sum=6 who=both id=8"]
+            assert write(f"{at}/pair/begin/trigger", "!hist:keys=id:am=amount\n", 0) != 0
+    finally:
+        for p in members:
+            p.stdin.close()
+            p.wait()
+            p.stdout.close()
+        w.run("clean")
+
+
 def test_a_mark_is_one_record(w):
     with session(w, "both") as p, mounted(w) as m:
         child = child_of(p, m)
