@@ -437,6 +437,44 @@ def test_make(w):
         assert not os.path.exists(f"{m}/build")
 
 
+PARTS = {
+    "main.c": "int twice(int), thrice(int); int main(void) { int n = 0; for (int i = 0; i < 50; i++) n += twice(i);\n"
+              "for (int i = 0; i < 7; i++) n += thrice(i); return n != 2450 + 63; }\n",
+    "twice.c": "int twice(int i) { return i * 2; }\n",
+    "thrice.c": "int twice(int); int thrice(int i) { return twice(i) + i; }\n",
+    "Makefile": "CFLAGS = -O1 -fno-ipa-cp -fno-inline -fpatchable-function-entry=6\n"
+                "check: prog\n\t./prog\nprog: main.o twice.o thrice.o\n\t$(CC) -o $@ $^\n",
+}
+
+
+def test_make_of_a_project(w):
+    """make, the compiler's driver and what it starts, the program that was built: all are members."""
+    need("make")
+    need("gcc")
+    folder = w.path("project")
+    os.mkdir(folder)
+    for name, text in PARTS.items():
+        with open(f"{folder}/{name}", "w") as f:
+            f.write(text)
+    with mounted(w) as m:
+        env = dict(w.env, VESTIGE_BOOT="ftrace=function trace_event=sched_process_exit trace_buf_size=64k")
+        p = subprocess.run([BIN, "run", "build", "--", "make", "-j2", "CC=gcc"], cwd=folder, env=env, timeout=200,
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        assert p.returncode == 0, p.stdout
+        text = read(f"{m}/build/trace")
+        assert text.count(" twice <-main") == 50 and text.count(" thrice <-main") == 7, text[-2000:]
+        assert text.count(" twice <-thrice") == 7
+        # each compilation has a compiler and an assembler of its own
+        ended = collections.Counter(re.findall(r"sched_process_exit: comm=(\S+)", text))
+        want = {"make": 1, "gcc": 4, "cc1": 3, "as": 3, "collect2": 1, "ld": 1, "prog": 1}
+        assert {n: ended[n] for n in want} == want, ended
+        # and is there as a process, which has ended
+        pids = {n for n in os.listdir(m) if n.isdigit()}
+        assert len(pids) >= sum(want.values()), pids
+        assert all(write(f"{m}/{pid}/tracing_on", "1") == errno.EROFS for pid in pids)
+        w.run("clean")
+
+
 def test_many_members(w):
     """More than a process may have files open at first."""
     tool = w.compile("tool", STEPS.replace('puts("ready"); fflush(stdout);', ""))

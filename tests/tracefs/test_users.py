@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Whose the mount is: another user mounts through fusermount3, and each is refused what is not theirs."""
+import contextlib
 import ctypes
 import os
 import shutil
@@ -80,6 +81,29 @@ def own_fuse_device(w):
         raise Skip("device nodes of ours cannot be opened")
 
 
+@contextlib.contextmanager
+def steps_of_other(w, prefix, **env):
+    """STEPS run by the other user."""
+    with steps(w):  # compiled
+        pass
+    p = subprocess.Popen([*prefix, w.path("steps")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/",
+                         env=dict(w.env, **env, LD_PRELOAD=LIBRARY))
+    try:
+        assert p.stdout.readline() == b"ready\n"
+        yield p
+    finally:
+        p.kill()
+        p.wait()
+        p.stdin.close()
+        p.stdout.close()
+
+
+def call(p, n):
+    p.stdin.write(b"%d\n" % n)
+    p.stdin.flush()
+    assert p.stdout.readline() == b"%d\n" % n
+
+
 def test_another_user_mounts(w):
     home, prefix = other_user(w)
     if not os.path.exists("/dev/fuse"):
@@ -89,37 +113,56 @@ def test_another_user_mounts(w):
         raise Skip("fusermount3 is not set-user-id")
     own_fuse_device(w)
     env = {"VESTIGE_DIR": f"{home}/areas"}
-    with steps(w):  # compiled
-        pass
     mnt = f"{home}/mnt"
-    p = subprocess.Popen([*prefix, w.path("steps")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/",
-                         env=dict(w.env, **env, LD_PRELOAD=LIBRARY))
-    try:
-        assert p.stdout.readline() == b"ready\n"
-        got = as_other(w, prefix, BIN, "mount", mnt, **env)
-        assert got.returncode == 0, got.stderr
-        assert is_mounted(mnt)
-        at = f"{mnt}/{p.pid}"
-        script = f"ls {mnt} && echo function > {at}/current_tracer && cat {at}/current_tracer"
-        got = as_other(w, prefix, "sh", "-c", script)
-        assert got.stdout.split() == [str(p.pid).encode(), b"kernel", b"function"], got
-        p.stdin.write(b"3\n")
-        p.stdin.flush()
-        assert p.stdout.readline() == b"3\n"
-        got = as_other(w, prefix, "cat", f"{at}/trace")
-        assert got.stdout.count(b"leaf <-mid") == 6, got
-        got = as_other(w, prefix, "cat", f"{at}/trace_marker")
-        assert got.returncode and b"Permission denied" in got.stderr  # the file's mode counts
-        got = as_other(w, prefix, BIN, "umount", mnt)
-        assert got.returncode == 0, got.stderr
-        until(lambda: not is_mounted(mnt))
-    finally:
-        if is_mounted(mnt):
-            subprocess.run(["umount", "-l", mnt])
-        p.kill()
-        p.wait()
-        p.stdin.close()
-        p.stdout.close()
+    with steps_of_other(w, prefix, **env) as p:
+        try:
+            got = as_other(w, prefix, BIN, "mount", mnt, **env)
+            assert got.returncode == 0, got.stderr
+            assert is_mounted(mnt)
+            at = f"{mnt}/{p.pid}"
+            script = f"ls {mnt} && echo function > {at}/current_tracer && cat {at}/current_tracer"
+            got = as_other(w, prefix, "sh", "-c", script)
+            assert got.stdout.split() == [str(p.pid).encode(), b"kernel", b"function"], got
+            call(p, 3)
+            got = as_other(w, prefix, "cat", f"{at}/trace")
+            assert got.stdout.count(b"leaf <-mid") == 6, got
+            got = as_other(w, prefix, "cat", f"{at}/trace_marker")
+            assert got.returncode and b"Permission denied" in got.stderr  # the file's mode counts
+            got = as_other(w, prefix, BIN, "umount", mnt)
+            assert got.returncode == 0, got.stderr
+            until(lambda: not is_mounted(mnt))
+        finally:
+            if is_mounted(mnt):
+                subprocess.run(["umount", "-l", mnt])
+
+
+def test_another_user_enters(w):
+    """In a user namespace of its own, where it is root over its own process alone."""
+    home, prefix = other_user(w)
+    if not os.path.isdir("/sys/kernel/tracing") or not os.path.exists("/dev/fuse"):
+        raise Skip("no tracefs or no /dev/fuse")
+    own_fuse_device(w)
+    if as_other(w, prefix, "unshare", "-Urm", "true").returncode:
+        raise Skip("no user namespaces for users here")
+    env = {"VESTIGE_DIR": f"{home}/areas"}
+    tracing = "/sys/kernel/tracing"
+    with steps_of_other(w, prefix, **env) as p:
+        got = as_other(w, prefix, BIN, "enter", p.pid, "--", "sh", "-c", f"cd {tracing}; echo leaf > set_ftrace_filter;"
+                       " echo function > current_tracer; cat current_tracer", **env)
+        assert got.stdout == b"function\n" and not got.stderr, got
+        call(p, 3)
+        got = as_other(w, prefix, BIN, "enter", p.pid, "--", "sh", "-c",
+                       f"cat {tracing}/trace; grep -c ' leaf$' /proc/kallsyms", **env)
+        assert got.stdout.count(b"leaf <-mid") == 6 and got.stdout.endswith(b"\n1\n"), got
+        if shutil.which("trace-cmd"):
+            got = as_other(w, prefix, BIN, "enter", p.pid, "--", "trace-cmd", "show", **env)
+            assert got.stdout.count(b"leaf <-mid") == 6, got
+            got = as_other(w, prefix, BIN, "enter", p.pid, "--", "trace-cmd", "stat", **env)
+            assert b"Tracer: function" in got.stdout, got
+        # what is root's stays root's
+        with steps(w) as other:
+            got = as_other(w, prefix, BIN, "enter", other.pid, "--", "true", **env)
+            assert got.returncode == 125, got
 
 
 main(globals())

@@ -295,10 +295,11 @@ int enter_run(const char *name, const struct target *t, char **argv, int *status
 		*status = run(argv);
 	if (server > 0) {
 		umount2("/proc/kallsyms", MNT_DETACH);
-		umount2(dir, MNT_DETACH);
+		/* it takes its mount away itself, and complains when it is gone */
 		kill(server, SIGTERM);
 		while (waitpid(server, NULL, 0) < 0 && errno == EINTR)
 			;
+		umount2(dir, MNT_DETACH);
 	}
 	return err;
 }
