@@ -497,18 +497,44 @@ __attribute__((noinline)) void engine_ready(void)
 	__asm__ volatile("");
 }
 
+/*
+ * libc starts after us, unless we load an object (the unwinder, for stacks that VESTIGE_BOOT wants): then
+ * it starts with what it finds in these, which is nothing yet, and never again.
+ */
+static void lend_environment(char **envp)
+{
+	char ***env = libc_symbol("environ");
+
+	if (env && !*env)
+		*env = envp;
+}
+
+static void lend_name(char *name)
+{
+	char **whole = libc_symbol("program_invocation_name");
+	char **last = libc_symbol("program_invocation_short_name");
+	char *p;
+
+	if (!name || !whole || !last || (*whole && **whole))
+		return;
+	*whole = *last = name;
+	for (p = name; *p; p++)
+		if (*p == '/')
+			*last = p + 1;
+}
+
 /* The numbers put both outside the constructors and destructors of a static program. */
 __attribute__((constructor(101))) void engine_start(int argc, char **argv, char **envp)
 {
-	(void)argc;
-	(void)argv;
 	if (environment)
 		return;
 	environment = (const char *const *)envp;
+	lend_environment(envp);
 	start_sanitizers();
 	libc_find_rows(NULL); /* find libc's now: unwinders may ask from signal handlers */
 	cyg_start();
 	start();
+	lend_name(argc > 0 ? argv[0] : NULL);
 	engine_ready();
 }
 

@@ -7,9 +7,12 @@
  *	handler N	the same in a signal handler on a stack of its own
  *	fork N	the same in a child, which then waits for its end of input
  *	overflow	without an end
+ *	getenv	says instead whether it has an environment, and its name
  *
  * `done` is followed by the CFA of leaf() and of each down(), innermost first, for N up to 64.
  */
+#define _GNU_SOURCE
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -112,6 +115,11 @@ NOTRACE int main(void)
 			}
 			wait(NULL);
 			return 0;
+		} else if (!strncmp(line, "getenv", 6)) {
+			printf("done %d %s\n", getenv("VESTIGE_DIR") != NULL,
+			       program_invocation_short_name);
+			fflush(stdout);
+			continue;
 		} else if (!strncmp(line, "overflow", 8)) {
 			down(1 << 30);
 		} else {
