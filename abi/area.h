@@ -463,7 +463,8 @@ struct area_buffer {
 	uint64_t options;     /* one bit each, see option.h */
 	int64_t clock_offset_ns;
 	uint32_t buffer_percent; /* at how many percent readers that wait are woken; 0: any data */
-	uint32_t reserved3;
+	uint32_t
+		subbuf_kb; /* buffer_subbuf_size_kb, of what trace_pipe_raw gives; 0: 4; since 1.2 */
 	uint64_t reserved2[1];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");

@@ -43,6 +43,7 @@
 #include "engine/events/hist.h"
 #include "engine/events/kmem_event.h"
 #include "engine/events/lock_event.h"
+#include "engine/events/probe_event.h"
 #include "engine/events/sched_event.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/syscall_event.h"
@@ -306,6 +307,7 @@ static void objects_changed(void)
 	got_objects_changed();
 	tracepoints_forget();
 	usdt_follow();
+	probe_events_follow();
 	tree_mirror(&global_trace);
 	tree_lock_release();
 }

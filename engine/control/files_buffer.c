@@ -14,7 +14,8 @@
 #include "engine/core/tracer.h"
 #include "engine/ring/ring.h"
 
-#define PAGE_KB (PAGE_BYTES / 1024)
+#define PAGE_KB	      (PAGE_BYTES / 1024)
+#define MAX_SUBBUF_KB 512u
 
 static uint64_t cpu_kb(const struct trace_array *tr, uint32_t cpu)
 {
@@ -98,23 +99,35 @@ int buffer_percent_store(const struct tree_at *at, const char *text, size_t n, i
 	return err;
 }
 
-/* A page is what it is: what would need a larger one is refused as the kernel refuses 512 KiB and more. */
+/*
+ * Sub-buffers are made of the ring's pages when trace_pipe_raw is read, so their size is a word to the
+ * outside. As in the kernel: whole powers of two of its pages, and the buffer is emptied.
+ */
 int buffer_subbuf_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 {
-	(void)at;
-	seq_putu(s, PAGE_KB);
+	seq_putu(s, trace_array_subbuf_kb(at->tr));
 	seq_putc(s, '\n');
 	return 0;
 }
 
 int buffer_subbuf_size_kb_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	uint64_t kb;
-	int err = tree_number(text, n, &kb);
+	uint32_t kb = PAGE_KB;
+	uint64_t v;
+	int err = tree_number(text, n, &v);
 
-	(void)at;
 	(void)truncate;
-	return err ? err : !kb || kb > PAGE_KB ? -EINVAL : 0;
+	if (!err && (!v || v > MAX_SUBBUF_KB))
+		err = -EINVAL;
+	if (err)
+		return err;
+	while (kb < v)
+		kb *= 2;
+	if (kb == trace_array_subbuf_kb(at->tr))
+		return 0;
+	trace_array_buffer(at->tr)->subbuf_kb = kb;
+	ring_clear(at->tr->ring, UINT32_MAX);
+	return 0;
 }
 
 /* The kernel waits for the close. What is written does not count. */

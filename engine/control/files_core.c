@@ -65,6 +65,25 @@ int tracing_on_store(const struct tree_at *at, const char *text, size_t n, int t
 	return err;
 }
 
+/* The mount writes it while `trace` is open with the option pause-on-trace, and tracing_on stays as it is. */
+int vestige_paused_show(const struct tree_at *at, struct seq_buf *s)
+{
+	seq_putu(s, at->tr->ring->paused);
+	seq_putc(s, '\n');
+	return 0;
+}
+
+int vestige_paused_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	int more = tree_bool(text, n);
+
+	(void)truncate;
+	if (more < 0)
+		return more;
+	ring_pause(at->tr->ring, more);
+	return 0;
+}
+
 /* In the kernel's order; `none` is ours. */
 static const struct {
 	const char *name;

@@ -77,7 +77,7 @@ static int mixed_enable_show(const struct tree_at *at, struct seq_buf *s)
 static int mixed_enable_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	const char *system = system_of(at);
-	int on = tree_bool(text, n), err = 0, one;
+	int on = tree_bool(text, n), err = 0, one = 0, some = 0;
 	struct event *e;
 
 	(void)truncate;
@@ -92,8 +92,9 @@ static int mixed_enable_store(const struct tree_at *at, const char *text, size_t
 		one = event_enable(e, at->tr, on);
 		if (one && !e->class->may_fail)
 			err = one;
+		some |= !one;
 	}
-	return err;
+	return some ? err : one;
 }
 
 static int event_enable_show(const struct tree_at *at, struct seq_buf *s)
@@ -228,14 +229,15 @@ static int trigger_file_store(const struct tree_at *at, const char *text, size_t
 	return err;
 }
 
-/* The sub-buffers of a trace.dat; our own pages never leave the area. */
+/* The sub-buffers of trace_pipe_raw; our own pages never leave the area. */
 static int header_page_show(const struct tree_at *at, struct seq_buf *s)
 {
-	(void)at;
 	seq_puts(s, "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
 		    "\tfield: local_t commit;\toffset:8;\tsize:8;\tsigned:1;\n"
 		    "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-		    "\tfield: char data;\toffset:16;\tsize:4080;\tsigned:0;\n");
+		    "\tfield: char data;\toffset:16;\tsize:");
+	seq_putu(s, trace_array_subbuf_kb(at->tr) * 1024 - 16);
+	seq_puts(s, ";\tsigned:0;\n");
 	return 0;
 }
 

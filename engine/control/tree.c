@@ -95,7 +95,7 @@ const struct tree_row tree_rows[] = {
 	ENGINE("buffer_percent", 0644, TREE_INSTANCE, buffer_percent_show, buffer_percent_store,
 	       "how full the buffer is when waiting readers of trace_pipe_raw are woken"),
 	ENGINE("buffer_subbuf_size_kb", 0644, TREE_INSTANCE, buffer_subbuf_size_kb_show,
-	       buffer_subbuf_size_kb_store, "size of a page of the buffer: 4"),
+	       buffer_subbuf_size_kb_store, "size of a page of trace_pipe_raw: 4 to 512; a change empties the buffer"),
 	ENGINE("free_buffer", 0200, TREE_INSTANCE, NULL, free_buffer_store,
 	       "a write makes the buffer as small as it can be; with the option disable_on_free "
 	       "tracing_on is 0 then"),
@@ -189,11 +189,15 @@ const struct tree_row tree_rows[] = {
 	       "what was wrong with the last commands; a write with O_TRUNC empties it"),
 	ENGINE("vestige_status", 0444, TREE_GLOBAL, vestige_status_show, NULL,
 	       "what is refused in this process, and why"),
+	ENGINE("vestige_paused", 0644, TREE_INSTANCE, vestige_paused_show, vestige_paused_store,
+	       "how many want that nothing is recorded for now (option pause-on-trace); write 1 for one "
+	       "more, 0 for one less"),
 	RENDERED("trace", 0644, TREE_CPU, trace_store, "what this CPU recorded"),
 	RENDERED("trace_pipe", 0444, TREE_CPU, NULL, "the same, consuming"),
 	RENDERED("trace_pipe_raw", 0444, TREE_CPU, NULL,
 		 "the same as the kernel's binary pages, consuming"),
 	RENDERED("snapshot", 0640, TREE_CPU, snapshot_store, "the snapshot of this CPU"),
+	RENDERED("snapshot_raw", 0444, TREE_CPU, NULL, "the same as the kernel's binary pages"),
 	RENDERED("stats", 0444, TREE_CPU, NULL, "its counts of records and of losses"),
 };
 /* clang-format on */

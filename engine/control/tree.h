@@ -208,6 +208,8 @@ TREE_SHOW(tracing_on);
 TREE_STORE(tracing_on);
 TREE_SHOW(tracing_thresh);
 TREE_STORE(tracing_thresh);
+TREE_SHOW(vestige_paused);
+TREE_STORE(vestige_paused);
 TREE_SHOW(vestige_status);
 
 /* What handlers share: blanks and newlines around a word do not count. */

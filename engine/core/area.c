@@ -555,6 +555,7 @@ int area_fork(struct area_header **old_area)
 		buffer->trace_clock = old->trace_clock;
 		buffer->clock_offset_ns = old->clock_offset_ns;
 		buffer->buffer_percent = old->buffer_percent;
+		buffer->subbuf_kb = old->subbuf_kb;
 		memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
 		area->state = AREA_LIVE;
 		area_made.session = area->session[0] ? area->session : NULL;

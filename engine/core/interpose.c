@@ -59,6 +59,11 @@ static struct interposed *first_wanted(struct interposed *row)
 	return row;
 }
 
+int interposed_wanted(const struct interposed_function *f)
+{
+	return first_wanted(f->rows) != NULL;
+}
+
 const void *interposed_link(const struct interposed_function *f)
 {
 	struct interposed *row, *next;

@@ -51,6 +51,15 @@ int interpose_want(struct interposed *rows, uint32_t n);
 /* No longer by this user. Under the tree's lock. */
 void interpose_drop(struct interposed *rows, uint32_t n);
 
+/* The one or the other. */
+static inline int interpose_switch(struct interposed *rows, uint32_t n, int on)
+{
+	if (on)
+		return interpose_want(rows, n);
+	interpose_drop(rows, n);
+	return 0;
+}
+
 /*
  * interpose_beside() - another function of the object in which @address, a row's real, lies.
  * Under the tree's lock. Return: its address or NULL.
@@ -69,6 +78,9 @@ struct interposed_function {
 };
 
 extern struct interposed_function *interposed_functions;
+
+/* Whether somebody wants it now. */
+int interposed_wanted(const struct interposed_function *f);
 
 /* Let the wrappers go on to each other and to f->real. Return: what f->head is to be. */
 const void *interposed_link(const struct interposed_function *f);

@@ -21,6 +21,7 @@ struct object {
 	const char *name;    /* base name, for :mod: and messages */
 	void *hook_data;     /* of the hook that patches it */
 	uint32_t nr_callers; /* functions without a site, which call the engine */
+	int words_said;	     /* hook/got.c's: what vestige_status has of it */
 	int loaded;	     /* not removed by dlclose() */
 	int seen;	     /* scratch of objects_update() */
 };

@@ -11,6 +11,7 @@
 
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
+#include "engine/ring/ring.h"
 
 struct syscalls_user syscalls_user;
 
@@ -81,6 +82,9 @@ void syscalls_own_thread(void)
 
 int syscalls_are_programs(void)
 {
+	/* what libc does in a fork's child before that has an area is nobody's loss */
+	if (ring_is_forks_child())
+		return 0;
 	if (likely(thread_is == THREAD_SEEN))
 		return 1;
 	if (thread_is == THREAD_OWN || load_relaxed(&own_busy))

@@ -40,18 +40,19 @@ struct text_probe {
 	struct text_probe *next;  /* at the same place */
 };
 
-/* An instruction that leads to us while it has probes. It stays for good, with its island. */
+/* One jump that can be made there, with its island. */
+struct text_way;
+
+/* An instruction that leads to us while it has probes. It stays for good, with its islands. */
 struct text_place {
 	struct text_place *next;
 	struct text_probe *probes;
 	uint64_t address;
-	uint64_t island;  /* 0: none yet */
-	uint64_t landing; /* where the jump leads; the island itself, or a jump to it */
+	struct text_way *ways, *way; /* those that were made; the one that is there while `armed` */
+	struct text_place *above;    /* scratch of the hook */
 	uint8_t armed, gone;
-	uint8_t bytes;	 /* of the instruction */
-	uint8_t written; /* of them, those that the jump changes */
-	uint8_t pinned;	 /* bytes that must stay as they are while it is armed */
-	uint8_t saved[16], patched[16];
+	uint8_t bytes;	   /* of the instruction */
+	uint8_t saved[16]; /* the instruction */
 };
 
 /*

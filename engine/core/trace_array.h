@@ -53,6 +53,12 @@ static inline struct area_buffer *trace_array_buffer(const struct trace_array *t
 	return tr->ring->buffer;
 }
 
+/* buffer_subbuf_size_kb */
+static inline uint32_t trace_array_subbuf_kb(const struct trace_array *tr)
+{
+	return trace_array_buffer(tr)->subbuf_kb ? trace_array_buffer(tr)->subbuf_kb : 4;
+}
+
 static inline int trace_array_is_top(const struct trace_array *tr)
 {
 	return tr == &global_trace;

@@ -367,11 +367,14 @@ void events_update(const struct trace_array *tr)
 
 int events_any_on(const struct trace_array *tr)
 {
+	const struct event_file *f;
 	const struct event *e;
 
-	for (e = events; e; e = e->next)
-		if (event_file_is_on(event_file_find(e, tr)))
+	for (e = events; e; e = e->next) {
+		f = event_file_find(e, tr);
+		if (event_file_is_on(f) || (f && f->triggers))
 			return 1;
+	}
 	return 0;
 }
 
@@ -395,7 +398,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 {
 	const char *name;
 	size_t system_bytes, name_bytes;
-	int on = 1, err = 0, either, last = 0, nr = 0;
+	int on = 1, err = 0, last = -EINVAL, one, either, some = 0;
 	struct event *e;
 
 	if (n && *word == '!') {
@@ -412,20 +415,16 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 	name_bytes = either ? n : n - system_bytes - 1;
 	event_sources_make(word, system_bytes, name, name_bytes, either);
 	for (e = events; e; e = e->next) {
-		int one;
-
 		if (e->gone || !e->class ||
 		    !event_name_fits(e->system, e->name, word, system_bytes, name, name_bytes,
 				     either))
 			continue;
 		one = event_enable(e, tr, on);
+		some |= !one;
+		if (one)
+			last = one;
 		if (one && !e->class->may_fail)
 			err = one;
-		nr++;
-		last = one;
 	}
-	/* the only one that was meant */
-	if (nr == 1)
-		err = last;
-	return nr ? err : -EINVAL;
+	return some ? err : last;
 }

@@ -27,7 +27,7 @@ struct event_trigger;
 struct event_class {
 	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
 	int (*enable)(struct event *e, struct event_file *file, int on);
-	/* When many are switched at once, one of these that cannot be on is no error. */
+	/* When many are switched at once, one of these that cannot be on is no error, if others are. */
 	uint8_t may_fail;
 };
 
@@ -135,7 +135,7 @@ void events_forget_instance(const struct trace_array *tr);
 /* What acts on all events of an instance has changed. */
 void events_update(const struct trace_array *tr);
 
-/* Whether one of an instance is on. */
+/* Whether one of an instance is on or has triggers. */
 int events_any_on(const struct trace_array *tr);
 
 /* Switch an event on or off in an instance. Return: 0 or -errno. */

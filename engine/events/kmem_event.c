@@ -382,16 +382,11 @@ static uint32_t beside(uint32_t call, uint32_t n, uint32_t other)
 
 static int kmalloc_enable(struct own_event *e, int on)
 {
+	int err = interpose_switch(calls, FREE, on);
 	const struct interposed_function *f;
-	int err;
 
 	(void)e;
-	if (!on) {
-		interpose_drop(calls, FREE);
-		return 0;
-	}
-	err = interpose_want(calls, FREE);
-	if (err)
+	if (err || !on)
 		return err;
 	f = calls[MALLOC].function;
 	if (f->real)
@@ -402,15 +397,10 @@ static int kmalloc_enable(struct own_event *e, int on)
 
 static int kfree_enable(struct own_event *e, int on)
 {
-	int err;
+	int err = interpose_switch(calls + REALLOC, NR_CALLS - REALLOC, on);
 
 	(void)e;
-	if (!on) {
-		interpose_drop(calls + REALLOC, NR_CALLS - REALLOC);
-		return 0;
-	}
-	err = interpose_want(calls + REALLOC, NR_CALLS - REALLOC);
-	if (!err)
+	if (on && !err)
 		store_release(&own_delete, beside(DELETE, DELETE_LAST - DELETE + 1, FREE));
 	return err;
 }

@@ -449,14 +449,9 @@ static int lock_enable(struct own_event *e, int on)
 {
 	uint32_t event = (uint32_t)(e - lock_events);
 	uint32_t first = wants[event].first, n = wants[event].end - first;
-	int err;
+	int err = interpose_switch(&calls[first], n, on);
 
-	if (!on) {
-		interpose_drop(&calls[first], n);
-		return 0;
-	}
-	err = interpose_want(&calls[first], n);
-	if (!err && wants[event].end == COND_WAIT)
+	if (on && !err && wants[event].end == COND_WAIT)
 		find_trylocks();
 	return err;
 }

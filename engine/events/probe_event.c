@@ -32,7 +32,7 @@ int probe_event_enable(struct event *e, struct event_file *file, int on)
 	return on ? err : 0;
 }
 
-static const struct event_class probe_event_class = {.enable = probe_event_enable};
+static const struct event_class probe_event_class = {.enable = probe_event_enable, .may_fail = 1};
 
 static void put_print(const struct probe_event *pe, struct seq_buf *s)
 {
@@ -227,8 +227,10 @@ int probe_join(struct probe_event *pe, struct probe *p)
 	pe->nr_probes++;
 	if (pe->nr_on)
 		err = probe_arm(p, 1);
-	if (err)
-		unlink_sibling(p);
+	if (!err || pe->is_marker)
+		return 0;
+	unlink_sibling(p);
+	p->event = NULL;
 	return err;
 }
 
@@ -287,7 +289,6 @@ int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint3
 	}
 	err = probe_join(pe, p);
 	if (err) {
-		p->event = NULL;
 		free_probe(&p->dyn);
 		d->word = 1;
 		return probe_bad(d, 0, "Failed to register probe event", err);
@@ -447,4 +448,20 @@ int probe_event_arm(struct probe_event *pe)
 		some |= !err;
 	}
 	return pe->is_marker && some ? 0 : err;
+}
+
+void probe_events_follow(void)
+{
+	struct dyn_event *e;
+
+	for (e = dyn_events; e; e = e->next) {
+		struct probe *p = as_probe(e);
+
+		if (!is_probe(e) || !p->path || !p->event->nr_on)
+			continue;
+		if (p->armed && p->at.function == PROBE_NO_FUNCTION && !p->text.place)
+			p->armed = 0;
+		if (!p->armed)
+			probe_arm(p, 1);
+	}
 }

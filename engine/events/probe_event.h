@@ -69,7 +69,7 @@ int probe_event_enable(struct event *e, struct event_file *file, int on);
 
 /*
  * probe_join() - one more place of the event; it is armed when that is on. Return: 0; -errno of
- * probe_arm(): it is none of its places.
+ * probe_arm(): it is none of its places (a marker's is, nevertheless).
  */
 int probe_join(struct probe_event *pe, struct probe *p);
 
@@ -101,6 +101,8 @@ int probe_file_address(const char *path, uint64_t offset, uint64_t *address);
 
 /* The event is on in a file (more), or no more: its probes come and go. Return: 0 or -errno. */
 int probe_event_arm(struct probe_event *e);
+/* Objects have come or gone: probes of files that are on are to be on in what came. */
+void probe_events_follow(void);
 /* A probe goes, or came to an event that is on. Return: as probe_event_arm(). */
 int probe_arm(struct probe *p, int on);
 

@@ -226,9 +226,7 @@ static int find_target(struct probe *p)
 	}
 	if (err == -EILSEQ)
 		p->at.why = "no probe amid an instruction";
-	if (err)
-		area_status(p->at.why, p->place, 0);
-	return err ? -EINVAL : 0;
+	return err;
 }
 
 static int arm_text(struct probe *p)
@@ -270,10 +268,16 @@ int probe_arm(struct probe *p, int on)
 	if (!on)
 		return p->at.function == PROBE_NO_FUNCTION ? disarm_text(p) : disarm(way, p);
 	err = find_target(p);
-	if (!err && p->at.function == PROBE_NO_FUNCTION)
+	/* a file may be loaded later */
+	if (err == -ENOENT && p->path)
+		return 0;
+	if (err) {
+		area_status(p->at.why, p->place, 0);
+		return -EINVAL;
+	}
+	if (p->at.function == PROBE_NO_FUNCTION)
 		return arm_text(p);
-	if (!err)
-		err = function_set_put(&way->set, p->at.function, 1);
+	err = function_set_put(&way->set, p->at.function, 1);
 	if (err)
 		return err;
 	at = &way->chains[p->at.function % NR_CHAINS];

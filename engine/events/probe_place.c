@@ -89,6 +89,21 @@ static uint64_t end_of(const struct object *o, uint64_t start)
 	return end;
 }
 
+static int is_code(const struct object *o, uint64_t address)
+{
+	uint64_t vaddr = address - object_row(o)->bias;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *ph = &o->phdr[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X &&
+		    vaddr - ph->p_vaddr < ph->p_filesz)
+			return 1;
+	}
+	return 0;
+}
+
 /* @start: the function's symbol; 0: there is none. */
 static int place_in(const struct object *o, uint64_t start, struct probe_target *t)
 {
@@ -106,9 +121,10 @@ static int place_in(const struct object *o, uint64_t start, struct probe_target 
 		t->address -= offset;
 		return 0;
 	}
-	if (start && t->address >= end_of(o, start))
-		return -EILSEQ;
-	return at_instruction(o, start, t);
+	if (!start || t->address < end_of(o, start))
+		return at_instruction(o, start, t);
+	/* another function, or none */
+	return is_code(o, t->address) ? place_in(o, 0, t) : -EILSEQ;
 }
 
 int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe_target *t)

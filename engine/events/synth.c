@@ -22,6 +22,7 @@
 #define SYSTEM		"synthetic"
 #define DATA_LOC	"__data_loc "
 #define MAX_TYPE_BYTES	64u
+#define MAX_DEPTH	10u /* of events that make others, and of handlers in their midst */
 
 static struct synth_event *as_synth(const struct dyn_event *e)
 {
@@ -273,12 +274,15 @@ static uint32_t string_bytes(uint64_t val)
 	return n + 1;
 }
 
-/* With a zero behind the last one, if it fits. */
+/* With the zero behind the last one, if it fits. */
 static uint32_t stack_bytes(uint64_t val)
 {
-	uint64_t n = *(const uint64_t *)(uintptr_t)val;
+	const uint64_t *stack = (const uint64_t *)(uintptr_t)val;
+	uint32_t n = 0;
 
-	return (uint32_t)(n < SYNTH_STACK_FRAMES ? n + 1 : SYNTH_STACK_FRAMES) * 8;
+	while (n < SYNTH_STACK_FRAMES && stack[n])
+		n++;
+	return (n < SYNTH_STACK_FRAMES ? n + 1 : n) * 8;
 }
 
 static uint32_t varying_bytes(const struct synth_field *f, uint64_t val)
@@ -292,18 +296,6 @@ static void put_string(uint8_t *to, uint64_t val, uint32_t n)
 {
 	memcpy(to, (const void *)(uintptr_t)val, n - 1);
 	to[n - 1] = 0;
-}
-
-static void put_stack(uint8_t *to, uint64_t val, uint32_t n)
-{
-	const uint64_t *stack = (const uint64_t *)(uintptr_t)val;
-	uint64_t word;
-	uint32_t i;
-
-	for (i = 0; i < n / 8; i++) {
-		word = i < stack[0] ? stack[1 + i] : 0;
-		memcpy(to + (size_t)i * 8, &word, 8);
-	}
 }
 
 static void fill(const struct synth_event *e, const uint64_t *vals, uint8_t *record)
@@ -325,7 +317,7 @@ static void fill(const struct synth_event *e, const uint64_t *vals, uint8_t *rec
 			put_string(record + at, vals[i], n);
 			break;
 		case SYNTH_STACK:
-			put_stack(record + at, vals[i], n);
+			memcpy(record + at, (const void *)(uintptr_t)vals[i], n);
 			break;
 		default:
 			word = vals[i];
@@ -344,6 +336,9 @@ void synth_fire(const struct synth_event *e, const uint64_t *vals)
 	struct event_file *f;
 	uint64_t *scratch;
 
+	/* one that makes itself, in the end */
+	if (unlikely(ring_ctl[0]->inside > MAX_DEPTH))
+		return;
 	for (i = 0; i < e->nr_fields; i++)
 		bytes += varying_bytes(&e->fields[i], vals[i]);
 	scratch = bytes <= RING_MAX_RECORD ? __builtin_alloca((bytes + 7) & ~7u) : NULL;

@@ -74,8 +74,8 @@ int synth_define(const char *name, size_t name_bytes, const struct synth_field *
 
 /*
  * synth_fire() - make a record in each instance in which it is on.
- * @vals: of each field: a number; a string's address; of a stack the address of how many frames there
- * are and of these. Any context, between ring_enter() and ring_leave().
+ * @vals: of each field: a number; a string's address; that of a stack, SYNTH_STACK_FRAMES places or up to a
+ * zero. Any context, between ring_enter() and ring_leave().
  */
 void synth_fire(const struct synth_event *e, const uint64_t *vals);
 

@@ -448,14 +448,9 @@ static int timer_enable(struct own_event *e, int on)
 {
 	uint32_t event = (uint32_t)(e - timer_events);
 	uint32_t first = wants[event].first, n = wants[event].end - first;
-	int err;
+	int err = interpose_switch(&calls[first], n, on);
 
-	if (!on) {
-		interpose_drop(&calls[first], n);
-		return 0;
-	}
-	err = interpose_want(&calls[first], n);
-	if (!err && event == CANCEL && calls[TIMER_DELETE].function->real)
+	if (on && !err && event == CANCEL && calls[TIMER_DELETE].function->real)
 		timer_gettime_now = (int (*)(timer_t, struct itimerspec *))interpose_beside(
 			calls[TIMER_DELETE].function->real, "timer_gettime");
 	return err;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See trigger.h. Grammar, errno and listing are the kernel's (6.12). A trigger without a filter fires
- * before its event is recorded (traceoff keeps it out), one with a filter behind it, as do snapshot and
+ * before its event is recorded (traceoff keeps it out), one with a filter behind it, as do hist, snapshot and
  * stacktrace. Counts go down
  * when a trigger did something: traceoff where tracing was on, enable_event where the event was off.
  * The list is read by probes between ring_enter() and ring_leave(); what is taken out of it is freed
@@ -123,7 +123,7 @@ static int prepare_stack(struct trace_array *tr)
 
 enum { GROUP_HIST, GROUP_TRACING, GROUP_SWITCH, GROUP_SWITCH_HIST, GROUP_SNAPSHOT, GROUP_STACK };
 
-static const struct trigger_ops hist_ops = {"hist", GROUP_HIST, 0, 0, NULL, fire_hist};
+static const struct trigger_ops hist_ops = {"hist", GROUP_HIST, 0, 1, NULL, fire_hist};
 
 static const struct trigger_ops all_ops[] = {
 	{"traceon", GROUP_TRACING, 0, 0, NULL, fire_traceon},

@@ -83,13 +83,26 @@ static int protect(const struct object *o, int prot)
 	return 0;
 }
 
+enum said { SAID_CLOSED = 1, SAID_ELSEWHERE = 2, SAID_MEMORY = 4 };
+
+/* Once an object: events may be switched often. */
+static void say(const struct object *o, enum said what, const char *text, int err)
+{
+	struct object *in = object_at(o->index);
+
+	if (!area || in->words_said & (int)what)
+		return;
+	in->words_said |= (int)what;
+	area_status(text, o->path, err);
+}
+
 static int words_open(const struct object *o)
 {
 	int err = protect(o, PROT_READ | PROT_WRITE);
 
 	if (err)
-		area_status("calls out of an object are not seen: its tables cannot be written",
-			    o->path, err);
+		say(o, SAID_CLOSED,
+		    "calls out of an object are not seen: its tables cannot be written", err);
 	return err;
 }
 
@@ -134,6 +147,17 @@ static void *beside(const void *address, const char *name)
 			return (void *)dynamic_function(o, name, NULL).address;
 	}
 	return NULL;
+}
+
+static int is_loaded(uint64_t at)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++)
+		if (object_at(i)->loaded && at >= object_row(object_at(i))->lo &&
+		    at < object_row(object_at(i))->hi)
+			return 1;
+	return 0;
 }
 
 static uint64_t load_word(const struct word *w)
@@ -223,6 +247,13 @@ static int leads_there(struct search *s, uint64_t value, uint32_t type,
 	return 1;
 }
 
+static int is_program(uint64_t at)
+{
+	const struct area_object *program = object_row(object_at(0));
+
+	return at >= program->lo && at < program->hi;
+}
+
 static void see_word(void *arg, uint64_t slot, uint32_t type, const struct dynamic_name *name)
 {
 	struct search *s = arg;
@@ -237,7 +268,16 @@ static void see_word(void *arg, uint64_t slot, uint32_t type, const struct dynam
 		return;
 	w = (struct word){.at = (uint64_t *)slot, .f = f, .object = s->object};
 	w.was = w.now = load_word(&w);
-	if (!s->err && leads_there(s, w.was, type, name, f))
+	if (!leads_there(s, w.was, type, name, f)) {
+		/* one that is not position-independent has stubs as addresses of functions */
+		if (!is_program(w.was))
+			say(s->object, SAID_ELSEWHERE,
+			    "some calls out of an object are not seen: they lead elsewhere than "
+			    "others of that name",
+			    0);
+		return;
+	}
+	if (!s->err)
 		s->err = add_word(&w);
 }
 
@@ -248,7 +288,7 @@ static int take_object(const struct object *o, int all)
 
 	dynamic_names(o, see_word, &s);
 	if (s.err)
-		area_status("calls out of an object are not all seen", o->path, s.err);
+		say(o, SAID_MEMORY, "calls out of an object are not all seen", s.err);
 	return s.unbound;
 }
 
@@ -313,8 +353,10 @@ static int apply(void)
 
 	know_starts();
 	for (f = interposed_functions; f; f = f->next) {
-		uint64_t real = f->head ? 0 : find_function(f->name, NULL);
+		uint64_t real = 0;
 
+		if (interposed_wanted(f) && !f->head)
+			real = find_function(f->name, NULL);
 		if (real)
 			f->real = (void *)real;
 		fresh |= interposed_link(f) && !f->head;
@@ -336,6 +378,7 @@ static int apply(void)
 /* What dlopen() has brought is relocated, up to object @to. */
 static void settle(uint32_t to)
 {
+	struct interposed_function *f;
 	uint32_t i, from = first_pending;
 
 	first_pending = to;
@@ -353,7 +396,11 @@ static void settle(uint32_t to)
 	for (i = from; i < first_pending; i++)
 		if (has_words(object_at(i)))
 			take_object(object_at(i), 1);
-	store_all();
+	/* a function may have gone with its object, or come with one */
+	for (f = interposed_functions; f; f = f->next)
+		if (f->head && !is_loaded((uint64_t)f->real))
+			f->head = NULL;
+	apply();
 }
 
 /* The first of what dlopen() has brought is about to run. */

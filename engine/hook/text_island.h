@@ -33,8 +33,9 @@ int text_island_make(const uint8_t *code, struct text_place *place, uint64_t at,
  * hold of the jump's displacement is what stands behind them.
  */
 struct text_jump {
-	uint32_t written, pinned; /* as in struct text_place */
-	uint64_t lo, hi;	  /* where it can lead */
+	uint32_t written; /* bytes of the instruction that change */
+	uint32_t pinned;  /* bytes that must stay as they are while it is there, these included */
+	uint64_t lo, hi;  /* where it can lead */
 };
 
 /*

@@ -13,8 +13,8 @@
  * Islands stay for good, with their places: a thread may be in one, beneath a signal handler, for as
  * long as it likes. A place whose text is the same is used again.
  *
- * Text that somebody else changes (function sites, places of tracepoints, other probes) is not relied
- * on. Under the tree's lock, with all signals blocked while text is not whole. fork: the child has the
+ * Text that somebody else changes (function sites, places of tracepoints) is not relied on; when another
+ * probe comes or goes in it, those that rely on it jump in another way. Under the tree's lock, with all signals blocked while text is not whole. fork: the child has the
  * same text and islands. Tests: tests/engine/events/inner.
  */
 #include <errno.h>
@@ -72,20 +72,48 @@ static const struct object *object_of(uint64_t address, uint64_t *lo, uint64_t *
 	return NULL;
 }
 
-/* The text as it is without our jumps: an instruction of another place may begin within. */
+/* A place's jump relies on what stands behind the bytes that it writes: `text`, up to `pinned`. */
+struct text_way {
+	struct text_way *next;
+	uint64_t island;
+	uint64_t landing; /* where the jump leads; the island itself, or a jump to it */
+	uint8_t written, pinned;
+	uint8_t text[TEXT_JUMP_READ], patched[TEXT_JUMP_READ];
+};
+
+#define MAX_PINNED TEXT_JUMP_READ
+
+static struct text_place *armed_at(uint64_t address)
+{
+	struct text_place *p;
+
+	for (p = *chain_of(address); p; p = p->next)
+		if (p->address == address && p->armed)
+			return p;
+	return NULL;
+}
+
+/* The text up to @hi, and zeros. */
+static void read_raw(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
+{
+	memset(out, 0, n);
+	memcpy(out, (const void *)address, hi - address < n ? hi - address : n);
+}
+
+/* The text as it is without our jumps. */
 static void read_text(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
 {
-	const struct text_place *p;
 	uint64_t a;
 	size_t k;
 
-	memset(out, 0, n);
-	memcpy(out, (const void *)address, hi - address < n ? hi - address : n);
-	for (a = address - sizeof(p->saved); a < address + n; a++)
-		for (p = *chain_of(a); p; p = p->next)
-			for (k = 0; p->address == a && p->armed && k < p->written; k++)
-				if (a + k >= address && a + k < address + n)
-					out[a + k - address] = p->saved[k];
+	read_raw(address, hi, out, n);
+	for (a = address - MAX_PINNED; a < address + n; a++) {
+		const struct text_place *p = armed_at(a);
+
+		for (k = 0; p && k < p->way->written; k++)
+			if (a + k >= address && a + k < address + n)
+				out[a + k - address] = p->saved[k];
+	}
 }
 
 static int is_own(uint64_t address)
@@ -154,22 +182,6 @@ static int sites_claim(uint64_t lo, uint64_t hi)
 	return 0;
 }
 
-/* Whether the jump would change what another one relies on, or rely on what may change. */
-static int clashes(const struct text_place *place, const struct text_jump *j)
-{
-	uint64_t at = place->address, a;
-	const struct text_place *p;
-
-	if (text_is_claimed(at, at + j->pinned))
-		return 1;
-	for (a = at - sizeof(place->saved); a < at + j->pinned; a++)
-		for (p = *chain_of(a); p; p = p->next)
-			if (p->address == a && p->armed && p != place &&
-			    (a < at ? a + p->pinned > at : 1))
-				return 1;
-	return 0;
-}
-
 /* How many bytes may be written, so that nobody executes half of them. */
 static uint32_t writable_bytes(const struct text_place *place)
 {
@@ -179,103 +191,113 @@ static uint32_t writable_bytes(const struct text_place *place)
 }
 
 /* Where the jump leads, and an island there; or only a jump to one that lies where there is room. */
-static int find_room(struct text_place *place, const struct text_jump *j, uint64_t text_lo,
+static int find_room(struct text_way *w, const struct text_jump *j, uint64_t text_lo,
 		     uint64_t text_hi)
 {
-	uint64_t reach_lo = text_hi > REACH ? text_hi - REACH : 0;
+	uint64_t far, lo, hi;
 
 	if (j->hi - j->lo >= TEXT_ROOMY) {
-		place->island = text_room_take(j->lo, j->hi, TEXT_ISLAND_BYTES, text_lo, text_hi);
-		place->landing = place->island;
-		return place->island ? 0 : -ENOMEM;
+		w->island = text_room_take(j->lo, j->hi, TEXT_ISLAND_BYTES, text_lo, text_hi);
+		w->landing = w->island;
+		return w->island ? 0 : -ENOMEM;
 	}
 	/* what follows is often alike, and others want to land near by */
-	place->landing = text_room_take(j->lo, j->hi, TEXT_LANDING_BYTES, text_lo, text_hi);
-	if (!place->landing)
+	w->landing = text_room_take(j->lo, j->hi, TEXT_LANDING_BYTES, text_lo, text_hi);
+	if (!w->landing)
 		return -ENOMEM;
-	place->island =
-		text_room_take(reach_lo, text_lo + REACH, TEXT_ISLAND_BYTES, text_lo, text_hi);
-	if (!place->island)
-		text_room_give(place->landing, TEXT_LANDING_BYTES);
-	return place->island ? 0 : -ENOMEM;
+	/* in reach of both */
+	far = w->landing > text_hi ? w->landing : text_hi;
+	lo = far > REACH ? far - REACH : 0;
+	hi = (w->landing < text_lo ? w->landing : text_lo) + REACH;
+	w->island = text_room_take(lo, hi, TEXT_ISLAND_BYTES, text_lo, text_hi);
+	if (!w->island)
+		text_room_give(w->landing, TEXT_LANDING_BYTES);
+	return w->island ? 0 : -ENOMEM;
 }
 
-static int has_landing(const struct text_place *place)
+static int has_landing(const struct text_way *w)
 {
-	return place->landing != place->island;
+	return w->landing != w->island;
 }
 
-static int write_island(struct text_place *place, const uint8_t *code)
+static int write_island(const struct text_way *w, struct text_place *place)
 {
 	uint8_t island[TEXT_ISLAND_BYTES], landing[TEXT_LANDING_BYTES];
-	int64_t disp = (int64_t)(place->island - place->landing - TEXT_LANDING_BYTES);
-	int err = text_island_make(code, place, place->island,
-				   has_landing(place) ? place->landing : 0, island);
+	int64_t disp = (int64_t)(w->island - w->landing - TEXT_LANDING_BYTES);
+	int err = text_island_make(place->saved, place, w->island, has_landing(w) ? w->landing : 0,
+				   island);
 
 	if (!err)
-		err = text_room_write(place->island, island, sizeof(island));
-	if (err || !has_landing(place))
+		err = text_room_write(w->island, island, sizeof(island));
+	if (err || !has_landing(w))
 		return err;
 	if (disp != (int32_t)disp)
 		return -ERANGE;
 	arch_make_jump(landing, (int32_t)disp);
-	return text_room_write(place->landing, landing, sizeof(landing));
+	return text_room_write(w->landing, landing, sizeof(landing));
 }
 
-static void give_room(const struct text_place *place)
+static void give_room(const struct text_way *w)
 {
-	text_room_give(place->island, TEXT_ISLAND_BYTES);
-	if (has_landing(place))
-		text_room_give(place->landing, TEXT_LANDING_BYTES);
+	text_room_give(w->island, TEXT_ISLAND_BYTES);
+	if (has_landing(w))
+		text_room_give(w->landing, TEXT_LANDING_BYTES);
 }
 
-static int make_island(struct text_place *place, const uint8_t *code, const struct text_jump *j,
-		       uint64_t text_lo, uint64_t text_hi)
+static int fill_way(struct text_way *w, struct text_place *place, const struct text_jump *j,
+		    uint64_t text_lo, uint64_t text_hi)
 {
 	const void *rows;
-	int err = find_room(place, j, text_lo, text_hi);
+	int err = find_room(w, j, text_lo, text_hi);
 
+	if (err)
+		return err;
+	err = write_island(w, place);
 	if (err) {
-		place->island = 0;
+		give_room(w);
 		return err;
 	}
-	err = write_island(place, code);
-	if (err) {
-		give_room(place);
-		place->island = 0;
-		return err;
-	}
-	place->written = (uint8_t)j->written;
-	place->pinned = (uint8_t)j->pinned;
-	text_jump_make(j, place->address, place->landing, place->patched);
-	rows = (const void *)(place->island + TEXT_ISLAND_CODE);
-	island_rows_add(place->island, (uint64_t)rows, rows);
-	if (has_landing(place))
-		island_rows_add(place->landing, place->landing + TEXT_LANDING_BYTES, rows);
+	w->written = (uint8_t)j->written;
+	w->pinned = (uint8_t)j->pinned;
+	text_jump_make(j, place->address, w->landing, w->patched);
+	rows = (const void *)(w->island + TEXT_ISLAND_CODE);
+	island_rows_add(w->island, (uint64_t)rows, rows);
+	if (has_landing(w))
+		island_rows_add(w->landing, w->landing + TEXT_LANDING_BYTES, rows);
 	return 0;
 }
 
-/* One way of jumping after the other. */
-static int find_island(struct text_place *place, uint64_t lo, uint64_t hi, const char **why)
+/* One way of jumping after the other. @now: the text. */
+static int make_way(struct text_place *place, const uint8_t *now, uint64_t lo, uint64_t hi,
+		    const char **why)
 {
-	uint8_t code[sizeof(place->saved)];
+	struct text_way *w = heap_alloc(sizeof(*w));
 	struct text_jump j;
 	uint32_t i;
-	int err;
+	int err = -EINVAL;
 
+	if (!w)
+		return -ENOMEM;
+	memcpy(w->text, now, sizeof(w->text));
 	*why = "no probe: what follows its short instruction is switched by others";
-	memcpy(code, place->saved, sizeof(code));
-	for (i = 0; !text_jump_nth(i, code, place->address, writable_bytes(place), &j); i++) {
+	for (i = 0; !text_jump_nth(i, now, place->address, writable_bytes(place), &j); i++) {
 		/* a page may end where the segment does */
 		if (place->address + j.pinned > ((hi + 4095) & ~UINT64_C(4095)) ||
-		    clashes(place, &j))
+		    text_is_claimed(place->address, place->address + j.pinned))
 			continue;
 		*why = "no probe: there is no room where a jump from its short instruction leads";
-		err = make_island(place, code, &j, lo, hi);
+		err = fill_way(w, place, &j, lo, hi);
+		if (!err) {
+			w->next = place->ways;
+			place->ways = place->way = w;
+			return 0;
+		}
 		if (err != -ENOMEM && err != -ERANGE)
-			return err;
+			break;
+		err = -EINVAL;
 	}
-	return place->island ? 0 : -EINVAL;
+	heap_free(w);
+	return err;
 }
 
 static struct text_place *find_place(uint64_t address)
@@ -292,7 +314,6 @@ static int places_get(uint64_t address, struct text_place **out, const char **wh
 {
 	struct text_place *p = find_place(address);
 	uint64_t lo, hi;
-	int movable;
 
 	*why = "no probe outside of the program's code";
 	if (!object_of(address, &lo, &hi))
@@ -302,8 +323,6 @@ static int places_get(uint64_t address, struct text_place **out, const char **wh
 		if (!p)
 			return -ENOMEM;
 		p->address = address;
-		read_text(address, hi, p->saved, sizeof(p->saved));
-		p->bytes = (uint8_t)text_insn_bytes(p->saved, sizeof(p->saved), &movable);
 		p->next = *chain_of(address);
 		*chain_of(address) = p;
 	}
@@ -343,33 +362,41 @@ static int write_text(uint64_t at, const uint8_t *bytes, uint32_t n)
 }
 
 /* Where the text is as it is expected, it becomes what it is to be. */
-static int replace(struct text_place *place, const uint8_t *was, const uint8_t *bytes)
+static int replace(const struct text_place *place, const uint8_t *was, const uint8_t *bytes)
 {
+	uint32_t n = place->way->written;
 	uint64_t at = place->address, lo = at & ~UINT64_C(4095);
-	uint64_t hi = (at + place->written + 4095) & ~UINT64_C(4095), signals;
+	uint64_t hi = (at + n + 4095) & ~UINT64_C(4095), signals;
 	int err;
 
-	if (memcmp((const void *)at, was, place->written))
+	if (memcmp((const void *)at, was, n))
 		return -EBUSY;
 	sys_block_signals(&signals);
 	err = text_open(lo, hi);
 	if (!err) {
-		err = write_text(at, bytes, place->written);
+		err = write_text(at, bytes, n);
 		text_close(lo, hi);
 	}
 	sys_restore_signals(&signals);
 	return err;
 }
 
-/* An island that is there will do while what follows the instruction is as it was then. */
-static int is_usable(struct text_place *place, const uint8_t *now)
+/* A way that was made will do while the text is as it was then. */
+static int find_way(struct text_place *place, const uint8_t *now)
 {
-	const struct text_jump j = {.written = place->written, .pinned = place->pinned};
+	struct text_way *w;
 
-	return place->island && !memcmp(place->saved, now, place->pinned) && !clashes(place, &j);
+	for (w = place->ways; w; w = w->next) {
+		if (memcmp(w->text, now, w->pinned) ||
+		    text_is_claimed(place->address, place->address + w->pinned))
+			continue;
+		place->way = w;
+		return 1;
+	}
+	return 0;
 }
 
-static int places_arm(struct text_place *place, const char **why)
+static int arm_one(struct text_place *place, const char **why)
 {
 	uint8_t now[sizeof(place->saved)];
 	uint64_t lo, hi;
@@ -378,32 +405,122 @@ static int places_arm(struct text_place *place, const char **why)
 	*why = "no probe outside of the program's code";
 	if (!object_of(place->address, &lo, &hi))
 		return -EINVAL;
-	read_text(place->address, hi, now, sizeof(now));
-	if (!is_usable(place, now)) {
-		/* somebody may still be in the old island: it is not given back */
-		place->island = 0;
-		memcpy(place->saved, now, sizeof(now));
-		place->bytes = (uint8_t)text_insn_bytes(now, sizeof(now), &movable);
-		*why = "no probe on an instruction that cannot run elsewhere";
-		if (!place->bytes || !movable)
-			return -EINVAL;
-		err = find_island(place, lo, hi, why);
-	}
+	read_raw(place->address, hi, now, sizeof(now));
+	memcpy(place->saved, now, sizeof(now));
+	place->bytes = (uint8_t)text_insn_bytes(now, sizeof(now), &movable);
+	*why = "no probe on an instruction that cannot run elsewhere";
+	if (!place->bytes || !movable)
+		return -EINVAL;
+	if (!find_way(place, now))
+		err = make_way(place, now, lo, hi, why);
 	if (err)
 		return err;
 	*why = "no probe: the text cannot be written";
-	err = replace(place, place->saved, place->patched);
+	err = replace(place, place->saved, place->way->patched);
 	place->armed = !err;
 	return err;
 }
 
-static int places_disarm(struct text_place *place)
+static int disarm_one(struct text_place *place)
 {
-	int err = replace(place, place->patched, place->saved);
+	int err = replace(place, place->way->patched, place->saved);
+
+	place->armed = err != 0;
+	return err;
+}
+
+/*
+ * The places below whose jumps rely on the bytes of @place, and those that rely on theirs: the lowest
+ * one, from which `above` leads to the others.
+ */
+static struct text_place *find_below(const struct text_place *place)
+{
+	uint64_t lowest = place->address, a;
+	struct text_place *list = NULL, *p;
+
+	for (a = lowest - 1; a >= lowest - MAX_PINNED; a--) {
+		p = armed_at(a);
+		if (!p || a + p->way->pinned <= lowest)
+			continue;
+		p->above = list;
+		list = p;
+		lowest = a;
+	}
+	return list;
+}
+
+/* The lowest one first: it relies on the next. Return: 0; -errno: those from there on are as before. */
+static int disarm_list(struct text_place *list)
+{
+	int err = 0;
+
+	for (; list && !err; list = list->above)
+		if (list->armed)
+			err = disarm_one(list);
+	return err;
+}
+
+/* The highest one first. */
+static int arm_list(struct text_place *list, const char **why)
+{
+	int err;
+
+	if (!list)
+		return 0;
+	err = arm_list(list->above, why);
+	return err || list->armed ? err : arm_one(list, why);
+}
+
+/*
+ * Change a place, and those below it that rely on its bytes: these are off meanwhile, and jump in
+ * another way then. What cannot be is undone: each has the way that it had before.
+ */
+static int change(struct text_place *place, int on, const char **why)
+{
+	struct text_place *below = find_below(place);
+	const char *ignored;
+	int err = disarm_list(below);
 
 	if (!err)
-		place->armed = 0;
+		err = on ? arm_one(place, why) : disarm_one(place);
+	if (!err) {
+		err = arm_list(below, why);
+		if (!err)
+			return 0;
+		disarm_list(below);
+		if (on)
+			disarm_one(place);
+		else
+			arm_one(place, &ignored);
+	}
+	arm_list(below, &ignored);
 	return err;
+}
+
+static int places_arm(struct text_place *place, const char **why)
+{
+	return change(place, 1, why);
+}
+
+static int places_disarm(struct text_place *place)
+{
+	const char *ignored;
+	uint64_t a;
+	int err = change(place, 0, &ignored);
+
+	/*
+	 * One below can jump only as long as this one does: it stays, without a probe. And some above
+	 * may have stayed for this one.
+	 */
+	if (err)
+		return place->armed && err != -EBUSY ? 0 : err;
+	for (a = place->address + 1; a < place->address + MAX_PINNED; a++) {
+		struct text_place *p = armed_at(a);
+
+		if (p && !p->probes)
+			places_disarm(p);
+	}
+	return 0;
 }
 
 static const struct text_probe_hook places_hook = {
@@ -423,6 +540,7 @@ void text_places_forget(const struct object *o)
 {
 	const struct area_object *row = object_row(o);
 	struct text_place *p;
+	struct text_way *w;
 	uint32_t i;
 
 	for (i = 0; i < NR_CHAINS; i++) {
@@ -430,10 +548,10 @@ void text_places_forget(const struct object *o)
 			if (p->gone || p->address < row->lo || p->address >= row->hi)
 				continue;
 			text_place_gone(p);
-			if (p->island) {
-				island_rows_forget((const uint8_t *)p->island);
-				island_rows_forget((const uint8_t *)p->landing);
-				give_room(p);
+			for (w = p->ways; w; w = w->next) {
+				island_rows_forget((const uint8_t *)w->island);
+				island_rows_forget((const uint8_t *)w->landing);
+				give_room(w);
 			}
 		}
 	}

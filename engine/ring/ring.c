@@ -66,6 +66,11 @@ static void keep_lists(struct ring *r, const struct ring *to)
 }
 
 /* The zeroed memory of the parent's blocks serves the child. */
+int ring_is_forks_child(void)
+{
+	return ring_ctl[0] != &null_ctl && !ring_ctl[0]->tid;
+}
+
 void ring_fork(const struct ring *r)
 {
 	uint32_t i;
@@ -122,12 +127,30 @@ static void send_to_slow_path(void)
 	ring_change_pages();
 }
 
+static void run_or_not(struct ring *r)
+{
+	uint32_t running = load_relaxed(&r->on) && !load_relaxed(&r->paused);
+
+	store_relaxed(&r->running, running);
+	if (!running)
+		send_to_slow_path();
+}
+
 void ring_set_on(struct ring *r, int on)
 {
 	store_relaxed(&r->on, (uint32_t)on);
 	store_relaxed(&r->area->tracing_on, (uint32_t)on);
-	if (!on)
-		send_to_slow_path();
+	run_or_not(r);
+}
+
+void ring_pause(struct ring *r, int more)
+{
+	uint32_t paused = load_relaxed(&r->paused);
+
+	if (!more && !paused)
+		return;
+	store_relaxed(&r->paused, more ? paused + 1 : paused - 1);
+	run_or_not(r);
 }
 
 void ring_set_cpumask(struct ring *r, const uint64_t *off)
@@ -481,7 +504,7 @@ out:
 	store_relaxed(&ctl->cpu_key, event && is_unwanted(r, ctl->tid) ? 0 : key);
 	barrier();
 	/* the other side of send_to_slow_path(); and of a fork by a handler: then the block is void */
-	if (unlikely(!load_relaxed(&r->on) || !load_relaxed(&ctl->tid) ||
+	if (unlikely(!load_relaxed(&r->running) || !load_relaxed(&ctl->tid) ||
 		     ring_cpu_is_off(r, cpu))) {
 		ctl->cpu_key = ctl->event_key = 0;
 		return RING_SKIP;
@@ -524,7 +547,7 @@ static enum ring_verdict new_page(struct ring *r, uint32_t bytes, int event)
 	ctl->cpu_key = ctl->event_key = 0;
 	ctl->told = ((ctl->told >> 32) + 1) << 32;
 	barrier();
-	if (unlikely(!load_relaxed(&r->on)))
+	if (unlikely(!load_relaxed(&r->running)))
 		verdict = RING_SKIP;
 	else
 		verdict = change_page(r, ctl, bytes, event);

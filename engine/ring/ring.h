@@ -116,6 +116,8 @@ struct ring {
 	uint32_t swapping;
 	uint64_t swapping_at;
 	uint32_t on;	  /* tracing_on */
+	uint32_t paused;  /* so many want nothing to be recorded meanwhile */
+	uint32_t running; /* on, and not paused */
 	uint32_t stamps;  /* enum ring_stamps */
 	uint64_t counter; /* the last number that a record has */
 	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no list */
@@ -218,6 +220,9 @@ void ring_rethink(void);
 void ring_set_on(struct ring *r, int on);
 int ring_is_on(const struct ring *r);
 
+/* One more, or less, wants that nothing is recorded for now, whatever tracing_on says. One caller at a time. */
+void ring_pause(struct ring *r, int more);
+
 /*
  * ring_set_cpumask() - tracing_cpumask: records are made on these CPUs alone, from when it returns.
  * What runs on others asks for a page and gets none, for each record; nothing is tested where the mask
@@ -306,6 +311,9 @@ uint64_t ring_stamp_top(void);
 
 /* Give the calling thread a control block ahead of its first record. Normal context. */
 void ring_thread_start(void);
+
+/* Whether this is a fork's child that has no ring of its own yet, or never will. Any context. */
+int ring_is_forks_child(void);
 
 /* The thread ends: publish its pages, note its name, free its block. Normal context. */
 void ring_thread_end(void);

@@ -38,7 +38,8 @@ TIMEOUT = 120
 # Cases about what their own shell does: they run over a session of which it is a member, too (shell.c).
 # Of some of them, nobody else but the shell and what it starts makes events.
 ALONE = {"trigger/trigger-hist-mod.tc", "trigger/trigger-multihist.tc"}
-OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "trigger/trigger-hist.tc"} | ALONE
+OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "trigger/trigger-hist.tc",
+                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc", "dynevent/add_remove_uprobe.tc"} | ALONE
 
 
 class Missing(Exception):
@@ -87,7 +88,7 @@ def unpack(folder):
 
 def compile_standins(folder):
     subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", f"-I{ROOT}/include", f"-I{HERE}",
-                    f"{HERE}/standin.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
+                    f"{HERE}/standin.c", f"{HERE}/standin_too.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
     subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
                     f"{HERE}/shell.c", "-o", f"{folder}/shell.so"], check=True)
     os.mkdir(f"{folder}/modules")

@@ -20,7 +20,12 @@ FINE = {0, errno.EINVAL, errno.EPERM, errno.EAGAIN, errno.EBUSY}
 
 
 def all_files(at):
-    return [os.path.join(folder, name) for folder, _, names in os.walk(at) for name in names]
+    found = []
+    for folder, folders, names in os.walk(at):
+        if folder.endswith("/events/syscalls"):     # 700 that are alike
+            del folders[8:]
+        found += [os.path.join(folder, name) for name in names]
+    return found
 
 
 def look(path):

@@ -172,6 +172,55 @@ def test_raw_pages(w):
         os.close(fd)
 
 
+def test_raw_pages_of_other_sizes(w):
+    """buffer_subbuf_size_kb: what a reader gets is as long, and events/header_page says so."""
+    with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        os.sched_setaffinity(p.pid, {0})
+        for kb in (16, 512, 4):
+            p.call(10)
+            write(f"{at}/buffer_subbuf_size_kb", str(kb))
+            assert read(f"{at}/trace").count(" <-") == 0, "a change empties the buffer"
+            assert f"char data;\toffset:16;\tsize:{kb * 1024 - 16};" in read(f"{at}/events/header_page")
+            p.call(1000)
+            fd = nonblock(f"{at}/per_cpu/cpu0/trace_pipe_raw")
+            seen, sizes = [], []
+            while True:
+                try:
+                    page = b""
+                    while len(page) < kb * 1024:
+                        page += os.read(fd, kb * 1024 - len(page))
+                except BlockingIOError:
+                    break
+                sizes.append(struct.unpack_from("<Q", page, 8)[0])
+                seen += sub_buffer_events(page)
+            os.close(fd)
+            assert not page and len(seen) == 3000, (kb, len(seen))
+            # 28 bytes an event: full, and then what is left
+            assert all(kb * 1024 - 16 - 48 < n <= kb * 1024 - 16 for n in sizes[:-1]), (kb, sizes)
+            assert len(sizes) == -(-3000 * 28 // (kb * 1024 - 16)), (kb, sizes)
+
+
+def test_raw_pages_of_the_snapshot(w):
+    """snapshot_raw has what the snapshot has, for whoever reads it."""
+    with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        os.sched_setaffinity(p.pid, {0})
+        p.call(0)
+        for cpu in os.listdir(f"{at}/per_cpu"):
+            assert open(f"{at}/per_cpu/{cpu}/snapshot_raw", "rb").read() == b""
+        write(f"{at}/trace", None)
+        p.call(1000)
+        write(f"{at}/snapshot", "1")
+        p.call(10)
+        for _ in range(2):
+            pages = open(f"{at}/per_cpu/cpu0/snapshot_raw", "rb").read()
+            assert len(pages) % 4096 == 0
+            seen = [e for i in range(0, len(pages), 4096) for e in sub_buffer_events(pages[i:i + 4096])]
+            assert len(seen) == 3000 == read(f"{at}/snapshot").count(" <-"), len(seen)
+            assert [ts for ts, _, _ in seen] == sorted(ts for ts, _, _ in seen)
+
+
 def test_raw_pages_while_it_runs(w):
     with steps(w, boot="ftrace=function_graph ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}/per_cpu"

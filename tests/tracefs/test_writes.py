@@ -184,9 +184,7 @@ WORDS = "all words of a write at once: a short count would cost a change of code
 OTHER = {
     ("buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
     ("per_cpu/cpu0/buffer_size_kb", None): (None, {"7": "64", "67": "64"}, PAGES),
-    ("buffer_subbuf_size_kb", None): (None, {"8": "4"}, "a sub-buffer is a page"),
-    ("buffer_subbuf_size_kb", b"8"): ("EINVAL", "4", "a sub-buffer is a page"),
-    ("buffer_subbuf_size_kb", b"5"): ("EINVAL", "4", "a sub-buffer is a page"),
+    ("per_cpu/cpu0/snapshot_raw", b""): ("ok", None, "it consumes nothing, and has an end"),
     ("saved_cmdlines_size", None): (None, {"6552": "32768"}, "the room of the area, and no more is made"),
     ("buffer_size_kb", b"18446744073709551615"): ("ENOMEM", "64", "in the kernel, bytes of it overflow"),
     ("set_ftrace_filter", b"vfs_read vfs_write"): ("18", None, WORDS),
@@ -417,9 +415,9 @@ def test_modes(w):
                 for name in names:
                     path = os.path.relpath(os.path.join(folder, name), door.path(""))
                     # tracing_enabled is of ftrace's first years; the other one is in the kernel a sysctl;
-                    # the last is ours alone (tests/engine/events/atrace)
+                    # the others are ours alone (tests/engine/events/atrace, test_files.py)
                     if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/|"
-                                    r"((tracing|stack_tracer)_enabled|atrace_tags)$", path) and \
+                                    r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused)$", path) and \
                             os.stat(door.path(path)).st_mode & 0o222:
                         untold += [path] if path not in told else []
             assert not untold, untold

@@ -23,7 +23,8 @@
 
 void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes)
 {
-	*p = (struct subbuf_writer){.out = out, .chunk_bytes = chunk_bytes};
+	*p = (struct subbuf_writer){
+		.out = out, .page_bytes = SUBBUF_BYTES, .chunk_bytes = chunk_bytes};
 }
 
 int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes, uint32_t tag)
@@ -34,11 +35,12 @@ int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_
 	return p->own ? 0 : -ENOMEM;
 }
 
-int subbuf_init_sink(struct subbuf_writer *p,
+int subbuf_init_sink(struct subbuf_writer *p, uint32_t page_bytes,
 		     int (*sink)(void *arg, const unsigned char *chunk, uint32_t bytes), void *arg)
 {
-	int err = subbuf_init_own(p, NULL, SUBBUF_BYTES, 0);
+	int err = subbuf_init_own(p, NULL, page_bytes, 0);
 
+	p->page_bytes = page_bytes;
 	p->sink = sink;
 	p->arg = arg;
 	return err;
@@ -89,9 +91,9 @@ static void page_close(struct subbuf_writer *p)
 		}
 	}
 	memcpy(p->page + 8, &commit, sizeof(commit));
-	memset(p->page + p->used, 0, SUBBUF_BYTES - p->used);
+	memset(p->page + p->used, 0, p->page_bytes - p->used);
 	p->page = NULL;
-	p->chunk_used += SUBBUF_BYTES;
+	p->chunk_used += p->page_bytes;
 	p->nr_pages++;
 }
 
@@ -117,7 +119,7 @@ static int page_open(struct subbuf_writer *p, uint64_t ts, uint64_t lost)
 	p->page = p->chunk + p->chunk_used;
 	memcpy(p->page, &ts, sizeof(ts));
 	p->used = SUBBUF_HEAD_BYTES;
-	p->limit = SUBBUF_BYTES;
+	p->limit = p->page_bytes;
 	if (lost && lost != RECORD_LOST_UNKNOWN)
 		p->limit -= (uint32_t)sizeof(lost);
 	p->ts = ts;

@@ -16,6 +16,7 @@ struct subbuf_writer {
 	void *arg;
 	bool values;	      /* as the reader's: which forms of events; set behind subbuf_init() */
 	unsigned char *chunk; /* room from chunks_get(), or own; NULL none */
+	uint32_t page_bytes;  /* of a sub-buffer */
 	uint32_t chunk_bytes; /* of a full one */
 	uint32_t chunk_used;  /* complete sub-buffers */
 	unsigned char *page;  /* being filled, NULL none */
@@ -36,11 +37,11 @@ void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_byt
 int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes,
 		    uint32_t tag);
 /*
- * subbuf_init_sink() - each sub-buffer goes to @sink when it is full, or by subbuf_end().
+ * subbuf_init_sink() - each sub-buffer, of @page_bytes, goes to @sink when it is full, or by subbuf_end().
  * @sink: returns 0 or -errno, which subbuf_add() and subbuf_end() return then.
  * Return: as subbuf_init_own().
  */
-int subbuf_init_sink(struct subbuf_writer *p,
+int subbuf_init_sink(struct subbuf_writer *p, uint32_t page_bytes,
 		     int (*sink)(void *arg, const unsigned char *chunk, uint32_t bytes), void *arg);
 void subbuf_free(struct subbuf_writer *p);
 

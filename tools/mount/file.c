@@ -31,6 +31,7 @@
 #include "tools/target/render.h"
 
 #define MAX_WORD    4096u
+#define PAUSED	    "vestige_paused"
 #define RAW_WAIT_MS 5
 
 /* What a file's O_TRUNC and its writes mean; all others take writes as they come. */
@@ -65,7 +66,7 @@ struct file {
 	struct process_file at;
 	const struct truncation *truncation; /* NULL: O_TRUNC means nothing */
 	bool readable, writable;
-	bool paused; /* tracing_on was switched off for as long as this is open */
+	bool paused; /* nothing is recorded for as long as this is open */
 	char path[256];
 	pthread_mutex_t lock;		 /* of what follows */
 	struct text *text;		 /* what is read */
@@ -73,7 +74,8 @@ struct file {
 	struct members_pipe *members;	 /* of a session's */
 	struct raw *raw;		 /* of trace_pipe_raw */
 	struct members_raw *members_raw; /* of a session's */
-	size_t raw_at; /* of a page read in pieces: what is handed out; 0 none is left */
+	size_t raw_at;	  /* of a page read in pieces: what is handed out; 0 none is left */
+	size_t raw_bytes; /* of a page */
 	char *raw_page;
 	bool clear;	/* O_TRUNC has not been carried out */
 	size_t nr_left; /* of a word */
@@ -166,50 +168,24 @@ static int open_pipe(struct file *f)
 	return fs_errno(f, err);
 }
 
-/*
- * Option pause-on-trace: nothing is recorded while `trace` is open, so that it stays as it is; tracing_on
- * says what it did, as in the kernel.
- */
+/* Option pause-on-trace: nothing is recorded while `trace` is open, so that it stays as it is. */
 static void pause_trace(struct file *f)
 {
 	if (!f->readable || f->session || strcmp(f->at.name, "trace") ||
 	    !process_option(f->p, AREA_OPTION_PAUSE_ON_TRACE) || !process_lives(f->p))
 		return;
-	f->paused = process_pause(f->p);
+	f->paused = !target_write(&f->p->t, PAUSED, "1", 1, true);
 }
 
-/* Is it tracing_on while somebody has `trace` open so? @on: set to what it is. */
-static bool is_paused_on(const struct file *f, bool *on)
+/*
+ * At the first close, for which its caller waits, as it does not for the last one: what comes then is
+ * recorded.
+ */
+static void unpause_trace(struct file *f)
 {
-	return !f->session && !strcmp(f->path, "tracing_on") && process_paused(f->p, on);
-}
-
-/* A write of `0` or `1` then: it holds from the close of `trace` on. */
-static bool set_after(const struct file *f, const char *text, size_t n)
-{
-	bool on;
-
-	return n && (*text == '0' || *text == '1') && (n == 1 || (n == 2 && text[1] == '\n')) &&
-	       is_paused_on(f, &on) && process_set_after(f->p, *text == '1');
-}
-
-static int open_raw(struct file *f)
-{
-	int err;
-
-	f->raw_page = malloc(RAW_PAGE_BYTES);
-	if (!f->raw_page)
-		return -ENOMEM;
-	if (f->session) {
-		err = members_raw_get(f->session, f->at.cpu, &f->members_raw);
-		if (!err)
-			session_raw_opened(f->session);
-	} else {
-		err = process_raw_get(f->p, f->at.cpu, &f->raw);
-	}
-	if (err)
-		free(f->raw_page);
-	return fs_errno(f, err);
+	if (f->paused && process_lives(f->p))
+		target_write(&f->p->t, PAUSED, "0", 1, true);
+	f->paused = false;
 }
 
 static void close_raw(struct file *f)
@@ -231,6 +207,29 @@ static bool is_raw(const struct file *f)
 static struct raw *raw_of(const struct file *f, bool look)
 {
 	return f->members_raw ? members_raw_now(f->members_raw, look) : f->raw;
+}
+
+static int open_raw(struct file *f)
+{
+	int err;
+
+	if (f->session) {
+		err = members_raw_get(f->session, f->at.cpu, &f->members_raw);
+		if (!err)
+			session_raw_opened(f->session);
+	} else {
+		err = process_raw_get(f->p, f->at.cpu, &f->raw);
+	}
+	if (err)
+		return fs_errno(f, err);
+	f->raw_bytes = raw_page_bytes(raw_of(f, false));
+	f->raw_page = malloc(f->raw_bytes);
+	if (f->raw_page)
+		return 0;
+	close_raw(f);
+	f->raw = NULL;
+	f->members_raw = NULL;
+	return -ENOMEM;
 }
 
 int file_open(struct process *p, const char *path, int flags, struct file **out)
@@ -315,10 +314,10 @@ static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 			return -EINTR;
 		poll(NULL, 0, RAW_WAIT_MS);
 	}
-	n = RAW_PAGE_BYTES - f->raw_at;
+	n = f->raw_bytes - f->raw_at;
 	n = n < bytes ? n : bytes;
 	memcpy(buf, f->raw_page + f->raw_at, n);
-	f->raw_at = (f->raw_at + n) % RAW_PAGE_BYTES;
+	f->raw_at = (f->raw_at + n) % f->raw_bytes;
 	return (ssize_t)n;
 }
 
@@ -333,7 +332,6 @@ static int refuse_read(const struct file *f)
 ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum file_how how)
 {
 	ssize_t n;
-	bool on;
 
 	if (!f->readable || !(f->at.mode & 0444))
 		return refuse_read(f);
@@ -345,11 +343,6 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 						  fuse_interrupted));
 	if (is_raw(f))
 		return fs_errno(f, (int)read_raw(f, buf, bytes, how));
-	if (is_paused_on(f, &on)) {
-		n = offset || bytes < 2 ? 0 : 2;
-		memcpy(buf, on ? "1\n" : "0\n", (size_t)n);
-		return n;
-	}
 	pthread_mutex_lock(&f->lock);
 	if (!f->text)
 		f->text = f->session ? text_new_session(f->session, f->path)
@@ -398,8 +391,6 @@ ssize_t file_write(struct file *f, const char *buf, size_t bytes)
 
 	if (!f->writable || !(f->at.mode & 0222))
 		return -EINVAL;
-	if (set_after(f, buf, bytes))
-		return (ssize_t)bytes;
 	pthread_mutex_lock(&f->lock);
 	if (f->truncation && f->truncation->words)
 		err = write_words(f, buf, bytes);
@@ -418,6 +409,7 @@ int file_flush(struct file *f)
 		err = send_write(f, f->left, f->nr_left);
 		f->nr_left = 0;
 	}
+	unpause_trace(f);
 	pthread_mutex_unlock(&f->lock);
 	return err;
 }
@@ -427,8 +419,7 @@ void file_release(struct file *f)
 	if (f->nr_left || (f->clear && f->truncation))
 		send_write(f, f->left, f->nr_left);
 	wake_forget(f);
-	if (f->paused)
-		process_resume(f->p);
+	unpause_trace(f);
 	text_free(f->text);
 	if (f->members) {
 		members_pipe_close(f->members);

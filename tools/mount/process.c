@@ -39,7 +39,6 @@ static void process_free(struct process *p)
 	target_close(&p->t);
 	file_tree_free(&p->tree);
 	pthread_mutex_destroy(&p->lock);
-	pthread_mutex_destroy(&p->pause_lock);
 	claims_free(&p->claims);
 	free(p);
 }
@@ -145,7 +144,6 @@ static struct process *find_new(int pid, const char *instance, int *err)
 	}
 	p->fd = -1;
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_mutex_init(&p->pause_lock, NULL);
 	*err = open_target(p, pid, instance);
 	if (*err) {
 		process_free(p);
@@ -614,51 +612,6 @@ void process_text(struct process *p, const char *path, char *buf, size_t bytes)
 	}
 	buf[n] = '\0';
 	pthread_mutex_unlock(&p->lock);
-}
-
-bool process_pause(struct process *p)
-{
-	char on[8];
-	bool paused;
-
-	pthread_mutex_lock(&p->pause_lock);
-	process_text(p, "tracing_on", on, sizeof(on));
-	paused = p->nr_pauses || (*on == '1' && !target_write(&p->t, "tracing_on", "0", 1, true));
-	if (paused && !p->nr_pauses++)
-		p->on_after = true;
-	pthread_mutex_unlock(&p->pause_lock);
-	return paused;
-}
-
-void process_resume(struct process *p)
-{
-	pthread_mutex_lock(&p->pause_lock);
-	if (!--p->nr_pauses && p->on_after && process_lives(p))
-		target_write(&p->t, "tracing_on", "1", 1, true);
-	pthread_mutex_unlock(&p->pause_lock);
-}
-
-bool process_paused(struct process *p, bool *on)
-{
-	bool paused;
-
-	pthread_mutex_lock(&p->pause_lock);
-	paused = p->nr_pauses != 0;
-	*on = p->on_after;
-	pthread_mutex_unlock(&p->pause_lock);
-	return paused;
-}
-
-bool process_set_after(struct process *p, bool on)
-{
-	bool paused;
-
-	pthread_mutex_lock(&p->pause_lock);
-	paused = p->nr_pauses != 0;
-	if (paused)
-		p->on_after = on;
-	pthread_mutex_unlock(&p->pause_lock);
-	return paused;
 }
 
 void process_opened(struct process *p, int change)

@@ -29,10 +29,6 @@ struct process {
 	unsigned int nr_raw;
 	unsigned int nr_open; /* files */
 	struct claims claims;
-
-	pthread_mutex_t pause_lock; /* of what follows; before any other */
-	unsigned int nr_pauses;	    /* see process_pause() */
-	bool on_after;
 };
 
 /*
@@ -67,17 +63,6 @@ void process_opened(struct process *p, int change);
  */
 int process_mkdir(struct process *p, const char *instance);
 int process_rmdir(struct process *p, const char *instance);
-
-/*
- * process_pause() - nothing is recorded until process_resume() was called as often; tracing_on still is what
- * it was, to who asks process_paused(). Return: false, it did not record.
- * process_paused() - is it so? @on: set to what tracing_on is.
- * process_set_after() - a write of tracing_on while it is so. Return: false, it is not: it is to be written.
- */
-bool process_pause(struct process *p);
-void process_resume(struct process *p);
-bool process_paused(struct process *p, bool *on);
-bool process_set_after(struct process *p, bool on);
 
 bool process_lives(const struct process *p);
 

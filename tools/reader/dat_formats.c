@@ -65,10 +65,10 @@ static long number_after(const char *p, const char *end, const char *key)
 	return n >= 0 && n <= UINT16_MAX ? n : -1;
 }
 
-/* Whether the declaration of @bytes at @p ends in the name, `T name` or `T name[...]`. */
+/* Whether the declaration of @bytes at @p ends in the name, `T name`, `T name[...]` or `T[] name`. */
 static bool declares(const char *p, size_t bytes, const char *name)
 {
-	const char *bracket = memchr(p, '[', bytes);
+	const char *bracket = bytes && p[bytes - 1] == ']' ? memchr(p, '[', bytes) : NULL;
 	size_t n = strlen(name);
 
 	if (bracket)

@@ -539,6 +539,7 @@ static void make_head(struct pages *p, const struct pages_finish *how)
 			copy_text(r->tracer, sizeof(r->tracer), m->buffers[0].tracer);
 			r->overwrite = meta_overwrites(m);
 			r->options_flipped = m->buffers[0].options ^ AREA_OPTIONS_DEFAULT;
+			r->subbuf_kb = m->buffers[0].subbuf_kb;
 		}
 	}
 	if (!r->nr_cpus)

@@ -7,7 +7,7 @@
  *
  * Addresses of code in a record are run-time addresses of the process. A field that the print format
  * reads with %ps, %pS and their like is such an address, and is translated (pages_stream.c), as are
- * the places of dynamic probes.
+ * the places of dynamic probes and the stacks of synthetic events.
  * Tests: tests/unit/reader/test_events.c.
  */
 #include <ctype.h>
@@ -232,6 +232,29 @@ static bool is_probe_ip(const char *arg)
 	return !strncmp(arg, "REC->__probe_", 13);
 }
 
+/* `__get_stacktrace(NAME)`, of a synthetic event. */
+static void note_stack(struct event_codes *codes, const char *text, const char *arg)
+{
+	static const char call[] = "__get_stacktrace(";
+	char name[64];
+	struct dat_field f;
+	size_t n;
+
+	arg += strspn(arg, " ");
+	if (strncmp(arg, call, sizeof(call) - 1) != 0 ||
+	    codes->nr_located == sizeof(codes->located) / sizeof(*codes->located))
+		return;
+	arg += sizeof(call) - 1;
+	n = strcspn(arg, ")");
+	if (n >= sizeof(name))
+		return;
+	memcpy(name, arg, n);
+	name[n] = '\0';
+	f = formats_field(text, name);
+	if (f.bytes >= 4 && f.offset >= 8)
+		codes->located[codes->nr_located++] = f.offset;
+}
+
 static void find_codes(struct event_codes *codes, const char *text)
 {
 	const char *p = strstr(text, "\nprint fmt: \""), *arg;
@@ -252,6 +275,8 @@ static void find_codes(struct event_codes *codes, const char *text)
 			return;
 		if (code || is_probe_ip(arg + 1))
 			note_code(codes, text, arg + 1, skip_argument(arg + 1));
+		else
+			note_stack(codes, text, arg + 1);
 		arg = skip_argument(arg + 1);
 	}
 }

@@ -177,6 +177,9 @@ struct event_codes {
 	uint16_t nr;
 	uint16_t offset[6];
 	bool stack; /* all from STACK_OFFSET on are */
+	/* where a stack is, and how many bytes: a word of each, as __data_loc has it */
+	uint16_t nr_located;
+	uint16_t located[6];
 };
 
 /* The events of all members, under ids that mean the same in each. Return: 0 or -errno with fail(). */

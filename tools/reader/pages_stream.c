@@ -152,6 +152,19 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	return true;
 }
 
+/* The addresses in @bytes of a record. */
+static void translate(struct stream *s, const struct open_page *o, const struct slot *slot,
+		      unsigned char *data, uint32_t bytes)
+{
+	for (uint32_t at = 0; at + 8 <= bytes; at += 8) {
+		uint64_t addr;
+
+		memcpy(&addr, data + at, 8);
+		addr = canonical(s, o->member, addr, slot_stamp(o, slot));
+		memcpy(data + at, &addr, 8);
+	}
+}
+
 /*
  * The payload of an event, with the kernel's common fields where the ring has its head word; addresses
  * of code as those of a trace.dat.
@@ -170,21 +183,20 @@ static bool take_event(const struct pages *p, struct stream *s, const struct ope
 		return false;
 	codes = &p->codes[id];
 	memcpy(data, &common, sizeof(common));
-	for (uint32_t i = 0; i < codes->nr; i++) {
-		uint64_t addr;
+	for (uint32_t i = 0; i < codes->nr; i++)
+		if ((uint32_t)codes->offset[i] + 8 <= bytes)
+			translate(s, o, slot, data + codes->offset[i], 8);
+	if (codes->stack && bytes > STACK_OFFSET)
+		translate(s, o, slot, data + STACK_OFFSET, bytes - STACK_OFFSET);
+	for (uint32_t i = 0; i < codes->nr_located; i++) {
+		uint32_t word, at;
 
-		if ((uint32_t)codes->offset[i] + 8 > bytes)
+		if ((uint32_t)codes->located[i] + sizeof(word) > bytes)
 			continue;
-		memcpy(&addr, data + codes->offset[i], 8);
-		addr = canonical(s, o->member, addr, slot_stamp(o, slot));
-		memcpy(data + codes->offset[i], &addr, 8);
-	}
-	for (uint32_t at = STACK_OFFSET; codes->stack && at + 8 <= bytes; at += 8) {
-		uint64_t addr;
-
-		memcpy(&addr, data + at, 8);
-		addr = canonical(s, o->member, addr, slot_stamp(o, slot));
-		memcpy(data + at, &addr, 8);
+		memcpy(&word, data + codes->located[i], sizeof(word));
+		at = word & 0xffff;
+		if (at >= STACK_OFFSET && at + (word >> 16) <= bytes)
+			translate(s, o, slot, data + at, word >> 16);
 	}
 	rec->event = id;
 	rec->data = data;

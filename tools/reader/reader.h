@@ -186,6 +186,7 @@ struct reader {
 	unsigned int nr_cpus;	     /* streams; CPU ids are 0 .. nr_cpus - 1 */
 	unsigned int nr_cpus_online; /* for the `#P:` of the header */
 	bool ts_is_ns;
+	uint32_t subbuf_kb;	  /* as trace_pipe_raw is wanted; 0: 4 */
 	bool overwrite;		  /* the buffer overwrote its oldest records when full */
 	bool graph;		  /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
 	bool values;		  /* some tell arguments or results */

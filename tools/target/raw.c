@@ -23,7 +23,8 @@
 
 struct subbuf {
 	struct subbuf *next;
-	unsigned char bytes[RAW_PAGE_BYTES];
+	uint32_t nr;
+	unsigned char bytes[];
 };
 
 struct lane {
@@ -42,7 +43,8 @@ struct raw {
 	bool renewed;		     /* what they borrow is gone */
 	char clock[32];		     /* in which they began */
 	struct lane *lanes;	     /* by CPU */
-	bool *cpus;		     /* those joined */
+	uint32_t page_bytes;
+	bool *cpus; /* those joined */
 	unsigned int nr_cpus;
 	bool more; /* this turn is not at its end */
 };
@@ -50,16 +52,32 @@ struct raw {
 static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
 {
 	struct lane *l = arg;
-	struct subbuf *s = malloc(sizeof(*s));
+	struct subbuf *s = malloc(sizeof(*s) + bytes);
 
 	if (!s)
 		return fail(ENOMEM, "no memory for a sub-buffer");
-	memcpy(s->bytes, chunk, bytes < RAW_PAGE_BYTES ? bytes : RAW_PAGE_BYTES);
+	memcpy(s->bytes, chunk, bytes);
+	s->nr = bytes;
 	s->next = NULL;
 	*l->end = s;
 	l->end = &s->next;
 	l->nr++;
 	return 0;
+}
+
+/* What the process says, as far as the kernel would take it. */
+static uint32_t page_bytes_of(const struct reader *r)
+{
+	uint32_t bytes = RAW_MIN_BYTES;
+
+	while (bytes < RAW_MAX_BYTES && bytes / 1024 < r->subbuf_kb)
+		bytes *= 2;
+	return bytes;
+}
+
+uint32_t raw_page_bytes(const struct raw *x)
+{
+	return x->page_bytes;
 }
 
 int raw_open(const struct target *t, struct raw **out)
@@ -75,6 +93,7 @@ int raw_open(const struct target *t, struct raw **out)
 	err = follow_open(&what, false, &x->f);
 	if (!err) {
 		x->nr_cpus = follow_reader(x->f)->nr_cpus;
+		x->page_bytes = page_bytes_of(follow_reader(x->f));
 		x->lanes = calloc(x->nr_cpus, sizeof(*x->lanes));
 		x->cpus = calloc(x->nr_cpus, sizeof(*x->cpus));
 		if (!x->lanes || !x->cpus)
@@ -82,7 +101,7 @@ int raw_open(const struct target *t, struct raw **out)
 	}
 	for (unsigned int c = 0; !err && c < x->nr_cpus; c++) {
 		x->lanes[c].end = &x->lanes[c].first;
-		if (subbuf_init_sink(&x->lanes[c].writer, queue, &x->lanes[c]))
+		if (subbuf_init_sink(&x->lanes[c].writer, x->page_bytes, queue, &x->lanes[c]))
 			err = fail(ENOMEM, "no memory");
 	}
 	if (err) {
@@ -279,7 +298,7 @@ int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how)
 	pthread_mutex_unlock(&x->lock);
 	if (!s)
 		return err;
-	memcpy(page, s->bytes, RAW_PAGE_BYTES);
+	memcpy(page, s->bytes, s->nr < x->page_bytes ? s->nr : x->page_bytes);
 	free(s);
 	return 1;
 }
@@ -305,4 +324,46 @@ bool raw_lives(struct raw *x)
 	lives = follow_lives(x->f);
 	pthread_mutex_unlock(&x->lock);
 	return lives;
+}
+
+static int print_page(void *arg, const unsigned char *chunk, uint32_t bytes)
+{
+	out_write(arg, (const char *)chunk, bytes);
+	return 0;
+}
+
+/* Return: 0 or -errno with fail() set. */
+static int print_events(struct graph_events *events, unsigned int cpu, struct subbuf_writer *w)
+{
+	const struct graph_event *ev;
+	struct record rec;
+	int ret, err = 0;
+
+	while (!err && (ret = graph_events_next(events, &ev)) > 0) {
+		rec = dat_graph_record(ev);
+		if (rec.cpu != cpu)
+			continue;
+		err = subbuf_add(w, &rec, 1);
+		if (err == -ENOTSUP)
+			err = 0;
+	}
+	if (!err && ret < 0)
+		err = ret;
+	return err ? err : subbuf_end(w);
+}
+
+int raw_print(struct reader *r, unsigned int cpu, struct out *o)
+{
+	struct graph_events *events;
+	struct subbuf_writer w;
+	int err;
+
+	if (subbuf_init_sink(&w, page_bytes_of(r), print_page, o))
+		return fail(ENOMEM, "no memory");
+	events = graph_events_new(r, NULL, false, &err);
+	if (events)
+		err = print_events(events, cpu, &w);
+	graph_events_free(events);
+	subbuf_free(&w);
+	return err;
 }

@@ -8,15 +8,21 @@
 
 #include <stdbool.h>
 
+#include "tools/reader/reader.h"
 #include "tools/target/target.h"
+#include "tools/text/out.h"
 
-#define RAW_PAGE_BYTES 4096u
+#define RAW_MIN_BYTES 4096u
+#define RAW_MAX_BYTES (512u << 10)
 
 struct raw;
 
 /* @t is borrowed. Return: 0 or -errno with fail() set. */
 int raw_open(const struct target *t, struct raw **out);
 void raw_close(struct raw *x);
+
+/* Of a sub-buffer: buffer_subbuf_size_kb of the first process when it was opened. */
+uint32_t raw_page_bytes(const struct raw *x);
 
 /*
  * raw_add() - and of @t, borrowed too: what all of them record, in order of time.
@@ -36,13 +42,19 @@ enum raw_how {
 
 /*
  * raw_page() - the next sub-buffer of a CPU that was joined.
- * @page: RAW_PAGE_BYTES.
+ * @page: raw_page_bytes().
  * Return: 1; 0 there is none; -errno with fail() set. Any thread.
  */
 int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how);
 
 /* Would raw_page() give a full one, or one that was left by processes that have ended? */
 bool raw_ready(struct raw *x, unsigned int cpu);
+
+/*
+ * raw_print() - all sub-buffers of a CPU that a reader has, at once: snapshot_raw.
+ * Return: 0 or -errno with fail() set.
+ */
+int raw_print(struct reader *r, unsigned int cpu, struct out *o);
 
 /* Does any of the processes live? */
 bool raw_lives(struct raw *x);

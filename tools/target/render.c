@@ -40,6 +40,7 @@ struct file {
 		     struct out *o); /* of what the stack tracer left */
 	bool per_cpu;
 	bool snapshot;
+	bool raw; /* of it */
 };
 
 /* The tables; the area's descriptor in *@keep, to be closed, if that is wanted. */
@@ -126,7 +127,7 @@ static void print_snapshot_help(struct out *o, bool allocated, bool of_cpu)
 	out_text(o, "#                       is not a '0' or '1')\n");
 }
 
-static int render_snapshot(const struct target *t, const char *file, unsigned int cpu,
+static int render_snapshot(const struct target *t, const char *file, unsigned int cpu, bool raw,
 			   struct out *o)
 {
 	struct reader *r;
@@ -137,6 +138,8 @@ static int render_snapshot(const struct target *t, const char *file, unsigned in
 		return err;
 	if (cpu != UINT32_MAX && cpu >= r->nr_cpus) {
 		err = fail_errno(ENOENT, "%s", file);
+	} else if (raw) {
+		err = raw_print(r, cpu, o);
 	} else if (is_empty(r, cpu)) {
 		out_printf(o, "# tracer: %s\n#\n", r->tracer);
 		print_snapshot_help(o, allocated, cpu != UINT32_MAX);
@@ -207,23 +210,29 @@ static int render_pipe(const struct target *t, unsigned int cpu, struct out *o)
 /* trace_pipe_raw until the process ends. */
 static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
 {
-	char page[RAW_PAGE_BYTES];
 	struct raw *x;
 	bool lives;
+	char *page;
 	int ret = raw_open(t, &x);
 
 	if (ret)
 		return ret;
+	page = malloc(raw_page_bytes(x));
+	if (!page) {
+		raw_close(x);
+		return fail(ENOMEM, "no memory");
+	}
 	raw_join(x, cpu);
 	do {
 		lives = target_lives(t->pid, t->start);
 		ret = raw_page(x, cpu, page, RAW_ALL);
 		if (ret > 0)
-			out_write(o, page, sizeof(page));
+			out_write(o, page, raw_page_bytes(x));
 		else if (!ret)
 			poll(NULL, 0, RAW_WAIT_MS);
 		out_flush(o);
 	} while (!o->err && (ret > 0 || (!ret && lives)));
+	free(page);
 	raw_leave(x, cpu);
 	raw_close(x);
 	return ret;
@@ -250,6 +259,7 @@ static const struct file files[] = {
 	{.path = "trace", .records = trace},
 	{.path = "trace_pipe"},
 	{.path = "snapshot", .snapshot = true, .per_cpu = true},
+	{.path = "snapshot_raw", .snapshot = true, .raw = true, .per_cpu = true},
 	{.path = "stats", .records = stats, .per_cpu = true},
 	{.path = "trace", .records = trace, .per_cpu = true},
 	{.path = "trace_pipe", .per_cpu = true},
@@ -291,7 +301,7 @@ int render_file(const struct target *t, const char *file, struct out *o)
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
 	if (f->snapshot)
-		return render_snapshot(t, file, cpu, o);
+		return render_snapshot(t, file, cpu, f->raw, o);
 	if (!f->tables && !f->records && !f->stack)
 		return !strcmp(f->path, "trace_pipe") ? render_pipe(t, cpu, o)
 						      : render_raw(t, cpu, o);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A program whose functions take probes at every instruction: each round goes through all of them and
- * checks what they compute. `threads N` does so in four threads, N times each, beneath signals whose
+ * checks what they compute. `threads N` does so in four threads for N ms, beneath signals whose
  * handler walks the stack.
  */
 #include <dlfcn.h>
@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <time.h>
 
 #ifdef __clang__
 #define NOINLINE __attribute__((noinline))
@@ -220,22 +221,31 @@ static void on_signal(int sig)
 	round_of(11);
 }
 
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
 void *thread(void *arg)
 {
-	long i, n = (long)arg;
+	uint64_t end = now_ms() + (uint64_t)arg;
 	sigset_t set;
+	int i;
 
 	/* libc's own part of a thread is none that `thread` is in */
 	sigemptyset(&set);
 	sigaddset(&set, SIGALRM);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
-	for (i = 0; i < n; i++)
-		round_of((int)i);
+	for (i = 0; now_ms() < end; i++)
+		round_of(i);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	return NULL;
 }
 
-static void threads(long n)
+static void threads(long ms)
 {
 	struct itimerval often = {{0, 500}, {0, 500}}, never = {{0, 0}, {0, 0}};
 	pthread_t t[4];
@@ -249,7 +259,7 @@ static void threads(long n)
 	signal(SIGALRM, on_signal);
 	setitimer(ITIMER_REAL, &often, NULL);
 	for (i = 0; i < 4; i++)
-		pthread_create(&t[i], NULL, thread, (void *)n);
+		pthread_create(&t[i], NULL, thread, (void *)ms);
 	for (i = 0; i < 4; i++)
 		pthread_join(t[i], NULL);
 	setitimer(ITIMER_REAL, &never, NULL);

@@ -4,7 +4,8 @@
  *
  *	go		each function once or more; says how many kmalloc and kfree that makes;
  *			with a word behind it, without pvalloc() and what else is only glibc's
- *	load FLAGS	dlopen() of ./mem_lib.so, whose constructor allocates, lazily ('l') or at once;
+ *	load FLAGS	dlopen() of ./mem_lib.so, whose constructor allocates, lazily ('l'), at once, or
+ *			with its own functions first ('d');
  *			and what it does when it is called
  *	unload		dlclose()
  *	words		a sum of all words by which the objects but the engine call each other
@@ -240,7 +241,9 @@ int main(void)
 		if (!strncmp(line, "go", 2)) {
 			round_of_all(line[2] == '\n');
 		} else if (!strncmp(line, "load", 4)) {
-			lib = dlopen("./mem_lib.so", line[5] == 'l' ? RTLD_LAZY : RTLD_NOW);
+			lib = dlopen("./mem_lib.so", line[5] == 'l'   ? RTLD_LAZY
+						     : line[5] == 'd' ? RTLD_NOW | RTLD_DEEPBIND
+								      : RTLD_NOW);
 			*(void **)&call = dlsym(lib, "lib_call");
 			nr_alloc = 3;
 			nr_free = (unsigned long)call();
@@ -257,7 +260,8 @@ int main(void)
 				round_of_all(1);
 				_exit(0);
 			}
-			wait(&status);
+			if (wait(&status) < 0 || status)
+				abort();
 		} else if (!strncmp(line, "words", 5)) {
 			sum = 0;
 			dl_iterate_phdr(add_words, &sum);

@@ -2,7 +2,8 @@
 /*
  * Events in pairs. A line of its input: `b ID WHO AMOUNT` begins one, `e ID RESULT NOTE` ends it; `storm N
  * THREADS`: so many pairs by each thread, with keys of its own, and signals that make pairs in their
- * midst. The answer is `done N`, of a storm how many pairs there were.
+ * midst; `fork ID`: a child makes a pair and lives on with the program. The answer is `done N`, of a storm
+ * how many pairs there were, of a fork the child's id.
  */
 #define _GNU_SOURCE
 #include <vestige/event.h>
@@ -10,6 +11,8 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #define MAX_THREADS 8
 
@@ -58,6 +61,28 @@ static long storm(int n, int threads)
 	return (long)n * threads + signals;
 }
 
+static long fork_pair(int id)
+{
+	int ends[2], pid;
+	char c;
+
+	if (pipe(ends))
+		return -1;
+	pid = fork();
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pair(id, (unsigned long)id);
+		close(ends[1]);
+		for (;;)
+			pause();
+	}
+	close(ends[1]);
+	while (read(ends[0], &c, 1) > 0)
+		;
+	close(ends[0]);
+	return pid;
+}
+
 int main(void)
 {
 	struct sigaction sa = {};
@@ -78,6 +103,8 @@ int main(void)
 			trace_end(id, n, word);
 		else if (sscanf(line, "storm %d %d", &id, &threads) == 2)
 			n = storm(id, threads < MAX_THREADS ? threads : MAX_THREADS);
+		else if (sscanf(line, "fork %d", &id) == 1)
+			n = fork_pair(id);
 		printf("done %ld\n", n);
 	}
 	return 0;
