@@ -65,12 +65,12 @@ def test_every_file_of_a_stopped_process(w):
             wrong = {f: errno.errorcode[e] for f, e in answers.items() if e not in FINE
                      and e not in (errno.ETIMEDOUT, errno.ENODATA)}
             assert not wrong, wrong
-            # of its profile, of events that were never on, and of system calls that nobody has looked at, only
+            # of its profile, of hist_debug, of events that were never on and of system calls nobody has looked at only
             # itself could tell
             known = {e.split(":")[0] for e in read(f"{at}/available_events").split()} | {"ftrace"}
             assert "sched" in known
             silent = [f for f, e in answers.items() if e == errno.ETIMEDOUT and "/trace_stat/" not in f and
-                      not re.search(r"/events/([^/]+/filter|[^/]+/[^/]+/(format|hist|id|inject))$", f) and
+                      not re.search(r"/events/([^/]+/filter|[^/]+/[^/]+/(format|hist|hist_debug|id|inject))$", f) and
                       (re.search(r"/events/([^/]+)/", f) or ["", "sched"])[1] in known]
             assert not silent, silent
             # its folders list, and the other's files answer meanwhile
