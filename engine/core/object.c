@@ -65,7 +65,7 @@ static const char *base_name(const char *path)
 /* What tells the file from others; its path, absolute whatever dlopen() was given. */
 static void read_identity(struct object *o, struct area_object *row)
 {
-	char link[32], path[4096];
+	char link[40], path[4096];
 	struct seq_buf s;
 	struct stat st;
 	int fd = sys_open(o->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0);
@@ -81,7 +81,8 @@ static void read_identity(struct object *o, struct area_object *row)
 		row->mtime_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec;
 	}
 	seq_init(&s, link, sizeof(link) - 1);
-	seq_puts(&s, "/proc/self/fd/");
+	/* the agent has descriptors of its own, and may be who loads: libc's library for unwinding */
+	seq_puts(&s, "/proc/thread-self/fd/");
 	seq_putu(&s, (uint64_t)fd);
 	link[s.len] = 0;
 	n = sys_readlink(link, path, sizeof(path) - 1);

@@ -197,12 +197,27 @@ static int not_unique(struct line *l, const struct word *name)
 	return -ENOENT;
 }
 
-/* In those of the events of onmatch(); one alone may have it. */
-static int find_in_matches(struct line *l, const struct word *name, struct hist **target)
+/* What is found so far, and what one more event has; one alone may have it. Return: 0 or -ENOENT. */
+static int look_in(struct line *l, const struct event_file *f, const struct word *name, int *found,
+		   struct hist **target)
 {
 	struct hist *h;
+	int var = find_in_file(f, name, &h);
+
+	if (var < 0)
+		return 0;
+	if (*found >= 0)
+		return not_unique(l, name);
+	*found = var;
+	*target = h;
+	return 0;
+}
+
+/* In those of the events of onmatch(). */
+static int find_in_matches(struct line *l, const struct word *name, struct hist **target)
+{
+	int found = -ENOENT;
 	uint32_t i;
-	int found = -ENOENT, var;
 
 	for (i = 0; l->hist->more && i < l->hist->more->nr_actions; i++) {
 		const struct hist_action *a = &l->hist->more->actions[i];
@@ -212,34 +227,20 @@ static int find_in_matches(struct line *l, const struct word *name, struct hist 
 			continue;
 		system = (struct word){a->system, strlen(a->system)};
 		event = (struct word){a->event, strlen(a->event)};
-		var = find_in_file(file_of(l, &system, &event), name, &h);
-		if (var < 0)
-			continue;
-		if (found >= 0)
-			return not_unique(l, name);
-		found = var;
-		*target = h;
+		if (look_in(l, file_of(l, &system, &event), name, &found, target))
+			return -ENOENT;
 	}
 	return found;
 }
 
 static int find_anywhere(struct line *l, const struct word *name, struct hist **target)
 {
-	const struct event_file *f;
 	const struct event *e;
-	struct hist *h;
-	int found = -ENOENT, var;
+	int found = -ENOENT;
 
-	for (e = events; e; e = e->next) {
-		f = e->gone ? NULL : event_file_find(e, l->file->tr);
-		var = find_in_file(f, name, &h);
-		if (var < 0)
-			continue;
-		if (found >= 0)
-			return not_unique(l, name);
-		found = var;
-		*target = h;
-	}
+	for (e = events; e; e = e->next)
+		if (!e->gone && look_in(l, event_file_find(e, l->file->tr), name, &found, target))
+			return -ENOENT;
 	return found;
 }
 

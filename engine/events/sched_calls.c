@@ -123,11 +123,9 @@ static struct interposed waits[] = {
 	[WAITID] = {.name = "waitid", .wrapper = wrap_waitid},
 };
 
-/* Whom wait4() waits for: a process, a group of them, or any: 0. */
+/* Whom wait4() waits for: a process, a group of them; 0: its own group, or any. */
 static void waits_for(pid_t pid)
 {
-	if (pid == 0)
-		pid = (pid_t)arch_syscall(SYS_getpgid, 0, 0, 0, 0, 0, 0);
 	sched_event_wait(pid == -1 ? 0 : pid < 0 ? -pid : pid);
 }
 

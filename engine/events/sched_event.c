@@ -100,31 +100,31 @@ static __thread int told_exit __attribute__((tls_model("initial-exec")));
 
 void sched_event_fork(int child)
 {
-	struct fork_record rec = {.parent_pid = sys_gettid(), .child_pid = child};
+	struct fork_record rec = {.parent_pid = sched_task_own_tid(), .child_pid = child};
+	int32_t prio;
 
-	sys_get_comm(rec.parent_comm);
+	sched_task_own(rec.parent_comm, &prio);
 	memcpy(rec.child_comm, rec.parent_comm, sizeof(rec.child_comm));
 	own_event_write(&rows[PROCESS_FORK], &rec, sizeof(rec));
 }
 
 void sched_event_exit(void)
 {
-	struct process_record rec = {.pid = sys_gettid()};
+	struct process_record rec = {.pid = sched_task_own_tid()};
 
 	if (!own_event_is_on(&rows[PROCESS_EXIT]) || told_exit)
 		return;
 	/* a child of vfork() ends for itself, with our memory */
 	told_exit = rec.pid == ring_thread_id();
-	sys_get_comm(rec.comm);
-	rec.prio = sched_task_prio(0);
+	sched_task_own(rec.comm, &rec.prio);
 	own_event_write(&rows[PROCESS_EXIT], &rec, sizeof(rec));
 }
 
 void sched_event_wait(int pid)
 {
-	struct process_record rec = {.pid = pid, .prio = sched_task_prio(0)};
+	struct process_record rec = {.pid = pid};
 
-	sys_get_comm(rec.comm);
+	sched_task_own(rec.comm, &rec.prio);
 	own_event_write(&rows[PROCESS_WAIT], &rec, sizeof(rec));
 }
 

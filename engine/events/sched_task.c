@@ -12,6 +12,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/core/area.h"
+#include "engine/ring/ring.h"
 
 #define NR_ROWS	 256u
 #define STALE_NS 100000000u
@@ -31,6 +32,29 @@ int32_t sched_task_prio(int tid)
 		return -1;
 	/* the system call's result is 20 - nice */
 	return nice > 0 ? 140 - (int32_t)nice : 120;
+}
+
+static int may_ask(void)
+{
+	return ring_ctl[0]->tid >= 0 && !ring_growth_forbidden();
+}
+
+int sched_task_own_tid(void)
+{
+	if (may_ask())
+		return sys_gettid();
+	return ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : 0;
+}
+
+void sched_task_own(char *comm, int32_t *prio)
+{
+	if (!may_ask()) {
+		str_copy(comm, TASK_COMM_BYTES, ring_thread_comm());
+		*prio = 120;
+		return;
+	}
+	sys_get_comm(comm);
+	*prio = sched_task_prio(0);
 }
 
 /* Return: whether the thread is there. */
@@ -57,8 +81,9 @@ static int read_comm(int tid, char *comm)
 
 void sched_task_comm(int tid, char *comm)
 {
-	const struct area_task *tasks = area_entry(AREA_TASKS, 0);
-	uint32_t i = area->tables[AREA_TASKS].count;
+	/* a fork's child may have no area */
+	const struct area_task *tasks = area ? area_entry(AREA_TASKS, 0) : NULL;
+	uint32_t i = area ? area->tables[AREA_TASKS].count : 0;
 
 	for (; i > 0; i--)
 		if (tasks[i - 1].tid == tid) {

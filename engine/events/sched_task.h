@@ -24,8 +24,15 @@ const struct sched_task *sched_task_find(int tid, uint64_t now_ns);
 void sched_task_comm(int tid, char *comm);
 
 /*
+ * The calling thread's id, name and priority. A thread that is under seccomp is not asked, as the question
+ * may end it: the id is then 0 where it is not known, the priority 120. Any context.
+ */
+int sched_task_own_tid(void);
+void sched_task_own(char *comm, int32_t *prio);
+
+/*
  * A thread's priority as the kernel counts: 0 to 98 are real-time, 120 is nice 0, -1 a deadline's.
- * @tid: 0: the calling one's. Any context.
+ * By three system calls.
  */
 int32_t sched_task_prio(int tid);
 

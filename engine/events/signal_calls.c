@@ -10,8 +10,8 @@
 #include <pthread.h>
 #include <signal.h>
 
-#include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/core/area.h"
 #include "engine/core/interpose.h"
 #include "engine/core/thread.h"
 #include "engine/events/signal_event.h"
@@ -49,9 +49,15 @@ static void generate(int sig, int code, pid_t pid, int group)
 	own_event_write(&signal_generate_event, &rec, sizeof(rec));
 }
 
+/* A fork's child may have no area: it is asleep then. */
+static int is_own(pid_t pid)
+{
+	return area && pid == area->pid;
+}
+
 static int wrap_kill(pid_t pid, int sig)
 {
-	int own = pid == sys_getpid(), ret;
+	int own = is_own(pid), ret;
 
 	if (own)
 		generate(sig, SI_USER, pid, 1);
@@ -72,7 +78,7 @@ static int wrap_killpg(pid_t group, int sig)
 
 static int wrap_tgkill(pid_t tgid, pid_t tid, int sig)
 {
-	int own = tid == sys_gettid(), ret;
+	int own = tid == sched_task_own_tid(), ret;
 
 	if (own)
 		generate(sig, SI_TKILL, tid, 0);
@@ -84,7 +90,7 @@ static int wrap_tgkill(pid_t tgid, pid_t tid, int sig)
 
 static int wrap_raise(int sig)
 {
-	generate(sig, SI_TKILL, sys_gettid(), 0);
+	generate(sig, SI_TKILL, sched_task_own_tid(), 0);
 	return REAL(calls[RAISE], int(int))(sig);
 }
 
@@ -95,7 +101,7 @@ static int is_self(pthread_t thread)
 
 static int wrap_pthread_kill(pthread_t thread, int sig)
 {
-	int own = is_self(thread), tid = own ? sys_gettid() : thread_tid(thread), ret;
+	int own = is_self(thread), tid = own ? sched_task_own_tid() : thread_tid(thread), ret;
 
 	if (own)
 		generate(sig, SI_TKILL, tid, 0);
@@ -107,7 +113,7 @@ static int wrap_pthread_kill(pthread_t thread, int sig)
 
 static int wrap_sigqueue(pid_t pid, int sig, const union sigval value)
 {
-	int own = pid == sys_getpid(), ret;
+	int own = is_own(pid), ret;
 
 	if (own)
 		generate(sig, SI_QUEUE, pid, 1);
@@ -119,7 +125,7 @@ static int wrap_sigqueue(pid_t pid, int sig, const union sigval value)
 
 static int wrap_pthread_sigqueue(pthread_t thread, int sig, const union sigval value)
 {
-	int own = is_self(thread), tid = own ? sys_gettid() : thread_tid(thread), ret;
+	int own = is_self(thread), tid = own ? sched_task_own_tid() : thread_tid(thread), ret;
 
 	if (own)
 		generate(sig, SI_QUEUE, tid, 0);

@@ -11,10 +11,10 @@
 
 #include <errno.h>
 
-#include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
+#include "engine/events/own_event.h"
 #include "engine/ring/ring_write.h"
 
 #define HEAD_BYTES	8u
@@ -332,27 +332,18 @@ static void fill(const struct synth_event *e, const uint64_t *vals, uint8_t *rec
 void synth_fire(const struct synth_event *e, const uint64_t *vals)
 {
 	uint32_t i, bytes = e->fixed_bytes;
-	struct vestige_event_slot slot;
-	struct event_file *f;
-	uint64_t *scratch;
+	uint8_t *record;
 
 	/* one that makes itself, in the end */
 	if (unlikely(ring_ctl[0]->inside > MAX_DEPTH))
 		return;
 	for (i = 0; i < e->nr_fields; i++)
 		bytes += varying_bytes(&e->fields[i], vals[i]);
-	scratch = bytes <= RING_MAX_RECORD ? __builtin_alloca((bytes + 7) & ~7u) : NULL;
-	for (f = load_acquire(&e->event->files); f; f = f->next) {
-		const struct vestige_event_ops *ops = load_acquire(&f->pub.ops);
-		void *record;
-
-		if (ops == &event_ops_none)
-			continue;
-		slot.scratch = scratch;
-		record = ops->reserve(f, &slot, bytes);
-		if (!record)
-			continue;
-		fill(e, vals, record);
-		ops->commit(f, &slot);
+	if (unlikely(bytes > RING_MAX_RECORD)) {
+		ring_count_dropped(ring_top);
+		return;
 	}
+	record = __builtin_alloca_with_align(bytes + 8, 64);
+	fill(e, vals, record);
+	event_write_each(e->event, record, bytes);
 }

@@ -138,6 +138,26 @@ def test_all_that_it_starts(w):
         assert write(f"{at}/trace", None) == 0
 
 
+def test_deepest_stack(w):
+    """Of a session that of the member whose is the deepest."""
+    with session(w, "deep", boot="stacktrace") as p, mounted(w) as m:
+        tell(p, "new")
+        expect(p, b"ready")
+        until(lambda: len([n for n in os.listdir(m) if n.isdigit()]) == 2)
+        child, = {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid}
+        tell(p, "1")
+        expect(p, b"1")
+        tell(p, ">1")
+        expect(p, b"1")
+        sizes = {pid: int(read(f"{m}/{pid}/stack_max_size")) for pid in (p.pid, child)}
+        assert all(sizes.values()) and len(set(sizes.values())) == 2, (sizes, p.pid, read(f"{m}/{child}/stack_tracer_enabled"), read(f"{m}/{child}/stack_trace"), read(f"{m}/{child}/vestige_status"))
+        deepest = max(sizes, key=sizes.get)
+        assert int(read(f"{m}/deep/stack_max_size")) == sizes[deepest]
+        assert read(f"{m}/deep/stack_trace") == read(f"{m}/{deepest}/stack_trace")
+        assert write(f"{m}/deep/stack_max_size", "0") == 0
+        assert [read(f"{m}/{pid}/stack_max_size") for pid in sizes] == ["0\n"] * 2
+
+
 def child_of(p, m, known=()):
     """Start another member; its pid."""
     tell(p, "new")
@@ -321,6 +341,51 @@ def test_histograms(w):
         p.stdin.close()
         p.wait()
         p.stdout.close()
+        w.run("clean")
+
+
+def test_variables(w):
+    """Synthetic events, then the triggers that make them: a member that comes later has all of it, in order."""
+    source = os.environ["SOURCE_DIR"]
+    with open(f"{source}/tests/targets/events/pairs.c", encoding="utf-8") as f:
+        prog = w.compile("pairs", f.read(), "-pthread", f"-I{source}/include")
+    members = []
+
+    def start():
+        members.append(subprocess.Popen([BIN, "run", "pairs", "--", prog], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, cwd=w.dir, env=w.env))
+        tell(members[-1], "b 0 x 0")
+        expect(members[-1], b"done 1")
+
+    try:
+        start()
+        with mounted(w) as m:
+            at = f"{m}/pairs/events"
+            until(lambda: os.path.exists(f"{at}/pair/begin/trigger"))
+            for path, line in (("../synthetic_events", "done long sum; char who[]; int id"),
+                               ("pair/begin/trigger", "hist:keys=id:am=amount"),
+                               ("pair/end/trigger", "hist:keys=id:sum=result+$am:onmatch(pair.begin).done($sum,who,id)"),
+                               ("synthetic/done/trigger", "hist:keys=who:vals=sum:sort=who"),
+                               ("synthetic/done/enable", "1")):
+                assert write(f"{at}/{path}", line + "\n", 0) == 0, line
+            start()
+            own = f"{m}/{members[1].pid}/events"
+            until(lambda: os.path.exists(f"{own}/synthetic/done/enable") and read(f"{own}/synthetic/done/enable")[0] == "1")
+            for i, p in enumerate(members):
+                for line in (f"b 7 who{i} 10", f"e 7 {i} x", f"b 8 both {i}", "e 8 5 y"):
+                    tell(p, line)
+                    p.stdout.readline()
+            rows = re.findall(r"{ who: (\w+) +} hitcount: +(\d+)  sum: +(\d+)", read(f"{at}/synthetic/done/hist"))
+            assert rows == [("both", "2", "11"), ("who0", "1", "10"), ("who1", "1", "11")], rows
+            assert [line.split(": ", 1)[1] for line in read(f"{m}/pairs/trace").splitlines() if "done: " in line] == [
+                "done: sum=10 who=who0 id=7", "done: sum=5 who=both id=8", "done: sum=11 who=who1 id=7",
+                "done: sum=6 who=both id=8"]
+            assert write(f"{at}/pair/begin/trigger", "!hist:keys=id:am=amount\n", 0) != 0
+    finally:
+        for p in members:
+            p.stdin.close()
+            p.wait()
+            p.stdout.close()
         w.run("clean")
 
 

@@ -16,6 +16,7 @@ enum how_to_read {
 	READ_FIRST,
 	READ_UNION,
 	READ_SUM,
+	READ_DEEPEST,
 };
 
 static enum how_to_read how_to_read(const char *path)
@@ -38,6 +39,11 @@ static enum how_to_read how_to_read(const char *path)
 		{"set_graph_notrace", READ_UNION},
 		{"vestige_status", READ_UNION},
 		{"error_log", READ_UNION},
+		{"printk_formats", READ_UNION},
+		{"stack_trace_filter", READ_UNION},
+		{"touched_functions", READ_UNION},
+		{"stack_max_size", READ_DEEPEST},
+		{"stack_trace", READ_DEEPEST},
 		{"buffer_total_size_kb", READ_SUM},
 		{"stats", READ_SUM},
 	};
@@ -136,6 +142,32 @@ static int add_numbers(struct text_of *all, char *text)
 	return err;
 }
 
+/* How deep a stack is, of stack_trace or of stack_max_size. */
+static unsigned long long depth_of(const char *text)
+{
+	const char *first = strstr(text, " 0) ");
+
+	return strtoull(first ? first + 4 : text, NULL, 10);
+}
+
+/* That of one member stays, which is the deepest; its text is @t's no more. */
+static int take_deeper(struct text_of *all, struct text_of *t)
+{
+	if (all->text && depth_of(t->text) <= depth_of(all->text))
+		return 0;
+	free(all->text);
+	*all = *t;
+	*t = (struct text_of){0};
+	return 0;
+}
+
+static int put_together(enum how_to_read how, struct text_of *all, struct text_of *t)
+{
+	if (how == READ_DEEPEST)
+		return take_deeper(all, t);
+	return how == READ_SUM ? add_numbers(all, t->text) : add_lines(all, t->text);
+}
+
 /* Also those that have come, and gone, since somebody looked. */
 static unsigned int look_and_list(struct session *s, struct process ***members)
 {
@@ -192,7 +224,7 @@ int session_print(struct session *s, const char *path, struct out *o)
 		int one = member_text(members[i], path, &t);
 
 		if (!one && t.text)
-			one = how == READ_SUM ? add_numbers(&all, t.text) : add_lines(&all, t.text);
+			one = put_together(how, &all, &t);
 		free(t.text);
 		process_put(members[i]);
 		if (err)

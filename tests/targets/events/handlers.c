@@ -3,6 +3,7 @@
  * Sends itself signals and counts what its handlers get. A line of input is
  *	kinds N		N times: by each call that sends one, to handlers of each kind
  *	storm N		four threads send N each to each other while a timer sends, too
+ *	child N		a child sends itself N, and ends well
  *	once N		N times: a handler that is installed anew for each signal (SA_RESETHAND)
  * answered by `done SENT HANDLED`. It ends with `wrong` when it does not find its handlers as it
  * installed them, or a handler's arguments or stack are not what they have to be.
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static long handled, sent;
@@ -115,6 +117,23 @@ static void once(int n)
 	install();
 }
 
+static void child(int n)
+{
+	int status;
+	pid_t pid = fork();
+
+	if (!pid) {
+		for (int i = 0; i < n; i++) {
+			kill(getpid(), SIGUSR1);
+			raise(SIGUSR2);
+		}
+		check();
+		_exit(handled == 2 * n ? 0 : 1);
+	}
+	if (waitpid(pid, &status, 0) != pid || status)
+		fail("the child");
+}
+
 #define THREADS 4
 static pthread_t threads[THREADS];
 static int storm_count;
@@ -180,6 +199,8 @@ int main(void)
 			kinds(n);
 		else if (!strcmp(what, "storm"))
 			storm(n);
+		else if (!strcmp(what, "child"))
+			child(n);
 		else if (!strcmp(what, "once"))
 			once(n);
 		check();
