@@ -65,7 +65,7 @@ def test_every_file_of_a_stopped_process(w):
             wrong = {f: errno.errorcode[e] for f, e in answers.items() if e not in FINE
                      and e not in (errno.ETIMEDOUT, errno.ENODATA)}
             assert not wrong, wrong
-            # of its profile, of events that were never on, and of system calls that nobody has looked at, only
+            # of its profile, of hist_debug, of events that were never on and of system calls nobody has looked at only
             # itself could tell
             known = {e.split(":")[0] for e in read(f"{at}/available_events").split()} | {"ftrace"}
             assert "sched" in known
