@@ -221,7 +221,7 @@ def check_machine():
 def run(names, again, jobs, each):
     """Run cases; each(name, results) as they end, in the order of the names.
 
-    Those of @again get a second try: the suite waits a second or less for things to happen, which on a
+    Those of @again get a second and a third try: the suite waits a second or less for things to happen, which on a
     machine that is busy with other tests is not always enough.
     """
     check_machine()
@@ -230,8 +230,11 @@ def run(names, again, jobs, each):
         compile_standins(folder)
         with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
             def attempt(name):
-                results = run_case(suite, name, folder)
-                return results if passed(results) or name not in again else run_case(suite, name, folder)
+                for _ in range(3):
+                    results = run_case(suite, name, folder)
+                    if passed(results) or name not in again:
+                        break
+                return results
 
             for name, results in zip(names, pool.map(attempt, names)):
                 each(name, results)
