@@ -30,9 +30,11 @@
 #include "tools/target/raw.h"
 #include "tools/target/render.h"
 
-#define MAX_WORD    4096u
-#define PAUSED	    "vestige_paused"
-#define RAW_WAIT_MS 5
+#define MAX_WORD      4096u
+#define PAUSED	      "vestige_paused"
+#define CLAIM_TRIES   20
+#define CLAIM_WAIT_MS 10
+#define RAW_WAIT_MS   5
 
 /* What a file's O_TRUNC and its writes mean; all others take writes as they come. */
 static const struct truncation {
@@ -142,9 +144,16 @@ static int check_mode(const struct process_file *at, bool readable, bool writabl
 	return 0;
 }
 
+/* FUSE tells of a last close behind its caller's back: who comes right after it is not refused. */
 static int claim(struct file *f)
 {
-	return f->session ? session_claim(f->session, f->at.cpu) : process_claim(f->p, f->at.cpu);
+	int err, tries = CLAIM_TRIES;
+
+	do {
+		err = f->session ? session_claim(f->session, f->at.cpu)
+				 : process_claim(f->p, f->at.cpu);
+	} while (err == -EBUSY && --tries && !fuse_interrupted() && !poll(NULL, 0, CLAIM_WAIT_MS));
+	return err;
 }
 
 static void unclaim(struct file *f)
