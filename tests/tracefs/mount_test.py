@@ -162,8 +162,8 @@ def drain(fd, size=65536):
         text += chunk
 
 
-def sub_buffer_events(page):
-    """(stamp, type, bytes) of a sub-buffer's events."""
+def sub_buffer_events(page, ordered=True):
+    """(stamp, type, bytes) of a sub-buffer's events. Not @ordered: a time may be absolute and an earlier one."""
     ts, commit = struct.unpack_from("<QQ", page)
     assert not commit >> 31, "a loss"
     at, end = 16, 16 + (commit & 0xfffff)
@@ -174,8 +174,8 @@ def sub_buffer_events(page):
         if kind in (29, 30, 31):
             high, = struct.unpack_from("<I", page, at)
             at += 4
-            assert kind == 30, "time goes back"
-            ts += (high << 27) + delta
+            assert kind == 30 or (kind == 31 and not ordered), "time goes back"
+            ts = (high << 27) + delta + (ts if kind == 30 else 0)
             continue
         assert kind, "our events are short"
         ts += delta
