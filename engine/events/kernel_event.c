@@ -15,45 +15,63 @@
 #define MAX_FORMAT   8192u
 #define FIRST_PID_NS "pid:[4026531836]"
 
-static int is_tracefs(const char *path)
-{
-	struct statfs fs;
+#define FSOPEN_CLOEXEC	    1
+#define FSMOUNT_CLOEXEC	    1
+#define FSCONFIG_CMD_CREATE 6
+#define MOUNT_ATTR_RDONLY   1
 
-	return !arch_syscall(SYS_statfs, (long)path, (long)&fs, 0, 0, 0, 0) &&
-	       fs.f_type == TRACEFS_MAGIC;
+/*
+ * A mount of its own, which has no name and goes with its descriptor: where none is mounted, and within
+ * `vestige enter`, which lays a process's own files over it. Return: a folder's descriptor, or -errno.
+ */
+static int mount_tracefs(void)
+{
+	long fs = arch_syscall(SYS_fsopen, (long)"tracefs", FSOPEN_CLOEXEC, 0, 0, 0, 0), fd;
+
+	if (fs < 0)
+		return (int)fs;
+	fd = arch_syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, 0, 0, 0, 0);
+	if (!fd)
+		fd = arch_syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY, 0, 0, 0);
+	sys_close((int)fs);
+	return (int)fd;
 }
 
-static long read_file(const struct own_event *e, const char *file, char *text, uint32_t bytes)
+static int open_tracefs(void)
 {
-	static const char *const roots[] = {"/sys/kernel/tracing/", "/sys/kernel/debug/tracing/"};
+	static const char *const names[] = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
+	struct statfs fs;
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		/* a process's own files would be asked of us */
+		if (!arch_syscall(SYS_statfs, (long)names[i], (long)&fs, 0, 0, 0, 0) &&
+		    fs.f_type == TRACEFS_MAGIC)
+			return sys_open(names[i], O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);
+	return mount_tracefs();
+}
+
+/* @root: the folder. Return: the bytes that it has, a NUL behind them, or -errno. */
+static long read_file(int root, const struct own_event *e, const char *file, char *text,
+		      uint32_t bytes)
+{
 	char path[128];
 	struct seq_buf s;
-	uint32_t i;
-	long n = -ENOENT;
-	int fd;
+	long n, fd;
 
-	for (i = 0; i < ARRAY_SIZE(roots); i++) {
-		/* `vestige enter` lays a process's own files there, which would ask us for them */
-		if (!is_tracefs(roots[i]))
-			continue;
-		seq_init(&s, path, sizeof(path) - 1);
-		seq_puts(&s, roots[i]);
-		seq_puts(&s, "events/");
-		seq_puts(&s, e->system);
-		seq_putc(&s, '/');
-		seq_puts(&s, e->name);
-		seq_puts(&s, file);
-		path[s.len] = 0;
-		fd = sys_open(path, O_RDONLY | O_CLOEXEC, 0);
-		if (fd < 0) {
-			n = fd;
-			continue;
-		}
-		n = sys_read(fd, text, bytes - 1);
-		sys_close(fd);
-		text[n > 0 ? n : 0] = 0;
-		return n;
-	}
+	seq_init(&s, path, sizeof(path) - 1);
+	seq_puts(&s, "events/");
+	seq_puts(&s, e->system);
+	seq_putc(&s, '/');
+	seq_puts(&s, e->name);
+	seq_puts(&s, file);
+	path[s.len] = 0;
+	fd = arch_syscall(SYS_openat, root, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return fd;
+	n = sys_read((int)fd, text, bytes - 1);
+	sys_close((int)fd);
+	text[n > 0 ? n : 0] = 0;
 	return n;
 }
 
@@ -82,25 +100,36 @@ static int field_offset(const char *format, const char *name, uint8_t *is_loc)
 	return -1;
 }
 
-uint64_t kernel_event_find(const struct own_event *e, struct kernel_event_places *places)
+static uint64_t find_below(int root, const struct own_event *e, char *format,
+			   struct kernel_event_places *places)
 {
 	const struct vestige_event_field *f = e->fields;
-	char id[32], *format = heap_alloc(MAX_FORMAT);
+	char id[32];
 	uint64_t v = 0;
-	long n;
+	long n = read_file(root, e, "/id", id, sizeof(id));
 	int i, at;
 
-	if (!format)
+	if (n <= 0 || str_to_u64(id, (size_t)n, &v) ||
+	    read_file(root, e, "/format", format, MAX_FORMAT) <= 0)
 		return 0;
-	n = read_file(e, "/id", id, sizeof(id));
-	if (n > 0 && !str_to_u64(id, (size_t)n, &v) &&
-	    read_file(e, "/format", format, MAX_FORMAT) <= 0)
-		v = 0;
-	for (i = 0; v && f[i].type; i++) {
+	for (i = 0; f[i].type; i++) {
 		at = field_offset(format, f[i].name, &places->is_loc[i]);
-		places->at[i] = (uint16_t)at;
 		if (at < 0)
-			v = 0;
+			return 0;
+		places->at[i] = (uint16_t)at;
+	}
+	return v;
+}
+
+uint64_t kernel_event_find(const struct own_event *e, struct kernel_event_places *places)
+{
+	char *format = heap_alloc(MAX_FORMAT);
+	int root = format ? open_tracefs() : -ENOMEM;
+	uint64_t v = 0;
+
+	if (root >= 0) {
+		v = find_below(root, e, format, places);
+		sys_close(root);
 	}
 	heap_free(format);
 	return v;
