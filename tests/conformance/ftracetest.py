@@ -39,8 +39,7 @@ TIMEOUT = 120
 # Of some of them, nobody else but the shell and what it starts makes events.
 ALONE = {"trigger/trigger-hist-mod.tc", "trigger/trigger-multihist.tc"}
 OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "trigger/trigger-hist.tc",
-                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc",
-                "trigger/inter-event/trigger-synthetic-eprobe.tc"} | ALONE
+                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc"} | ALONE
 
 
 class Missing(Exception):
