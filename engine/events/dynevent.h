@@ -18,6 +18,7 @@
 #define DYN_PROBE_FPROBE 4u
 #define DYN_SYNTH	 8u
 #define DYN_PROBE_EPROBE 16u
+#define DYN_PROBE_TPROBE 32u
 #define DYN_ANY		 (~0u)
 
 struct dyn_event;
