@@ -157,9 +157,10 @@ const struct tree_row tree_rows[] = {
 	       "\t  place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>\n"
 	       "\t  place (uprobe): <path>:<offset>[%return]\n"
 	       "\t  args: [<name>=]fetcharg[:type]\n"
-	       "\t  fetcharg: %<register>, $stack<index>, $stack, $retval, $arg<N>,\n"
+	       "\t  fetcharg: (%<register>|$arg<N>), $stack<index>, $stack, $retval,\n"
 	       "\t    $comm, @<address>, @<symbol>[+|-<offset>], +|-[u]<offset>(<fetcharg>),\n"
 	       "\t    \\imm-value, \\\"imm-string\"\n"
+	       "\t  kernel return probes support: $retval, $arg<N> as the call had it, $comm\n"
 	       "\t  type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, symbol, string,\n"
 	       "\t    ustring, b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]"),
 	ENGINE("kprobe_profile", 0440, TREE_GLOBAL, kprobe_profile_show, NULL,

@@ -131,10 +131,15 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 {
 	uint64_t v;
 
-	if (p->ctx->is_return || unsigned_number(text, n, &v))
+	if (unsigned_number(text, n, &v))
 		return bad(p, at, "Invalid $-variable specified");
-	if (!v || v > 128)
+	if (!v || v > (p->ctx->is_return ? FETCH_MAX_BEGUN : 128))
 		return bad(p, at, "Invalid argument number");
+	if (p->ctx->is_return) {
+		p->arg->base = FETCH_BEGUN;
+		p->arg->value = v - 1;
+		return 0;
+	}
 	if (v <= ARRAY_SIZE(arg_regs)) {
 		p->arg->base = FETCH_REG;
 		p->arg->reg = arg_regs[v - 1];

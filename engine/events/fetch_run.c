@@ -15,16 +15,20 @@
 #include "engine/events/fetch.h"
 #include "engine/ring/ring.h"
 
-/* Return: how many bytes were read. */
-static size_t read_memory(const struct fetch_regs *regs, void *to, uint64_t address, size_t n)
+size_t fetch_memory(int tid, void *to, uint64_t address, size_t n)
 {
 	struct iovec here = {to, n}, there = {(void *)address, n};
 	long got;
 
 	if (ring_growth_forbidden())
 		return 0;
-	got = arch_syscall(SYS_process_vm_readv, regs->tid, (long)&here, 1, (long)&there, 1, 0);
+	got = arch_syscall(SYS_process_vm_readv, tid, (long)&here, 1, (long)&there, 1, 0);
 	return sys_failed(got) ? 0 : (size_t)got;
+}
+
+static size_t read_memory(const struct fetch_regs *regs, void *to, uint64_t address, size_t n)
+{
+	return fetch_memory(regs->tid, to, address, n);
 }
 
 /* @n bytes, or nothing. */
@@ -59,6 +63,11 @@ static int base_value(const struct fetch_arg *arg, const struct fetch_regs *regs
 		return read_all(regs, v, regs->sp + arg->value * 8, 8);
 	case FETCH_RETVAL:
 		*v = regs->retval;
+		return 0;
+	case FETCH_BEGUN:
+		if (arg->value >= regs->nr_begun)
+			return -EFAULT;
+		*v = regs->begun[arg->value];
 		return 0;
 	default:
 		*v = arg->value;

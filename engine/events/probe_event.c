@@ -185,6 +185,7 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 			       uint32_t nr)
 {
 	struct probe *p = heap_alloc(sizeof(*p) + nr * sizeof(*args));
+	uint32_t i;
 
 	if (!p)
 		return NULL;
@@ -195,6 +196,9 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	p->maxactive = d->maxactive;
 	p->at = d->at;
 	memcpy(p->args, args, nr * sizeof(*args));
+	for (i = 0; i < nr; i++)
+		if (args[i].base == FETCH_BEGUN && args[i].value >= p->nr_begun)
+			p->nr_begun = (uint32_t)args[i].value + 1;
 	if (p->place && (p->path || !d->is_file))
 		return p;
 	heap_free((void *)(uintptr_t)p->place);

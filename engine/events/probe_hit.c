@@ -18,6 +18,7 @@
 #include "engine/core/calls.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
+#include "engine/events/probe_begun.h"
 #include "engine/events/probe_event.h"
 #include "engine/ring/ring_write.h"
 
@@ -122,17 +123,49 @@ static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
 	}
 }
 
-static void return_hit(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip)
+/* How many arguments the probes of a function want when it returns. */
+static uint32_t wanted_begun(uint32_t id)
 {
-	struct fetch_regs regs = {.ip = ip, .sp = sp, .retval = retval};
+	const struct probe *p;
+	uint32_t n = 0;
+
+	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
+		if (p->at.function == id && p->nr_begun > n)
+			n = p->nr_begun;
+	return n;
+}
+
+static void call_begun(uint32_t id, uint64_t call, const struct call_args *args)
+{
+	uint32_t n = wanted_begun(id);
+
+	if (n)
+		probe_begun_keep(call, args, n);
+}
+
+static void return_hit(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip)
+{
+	struct fetch_regs regs = {.ip = ip, .sp = (call & ~CALLS_TAIL) + 8, .retval = retval};
 	struct probe *p;
 
-	if (!area)
-		return;
-	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
-		if (p->at.function == id)
+	regs.begun = probe_begun_find(call, &regs.nr_begun);
+	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p && area;
+	     p = load_acquire(&p->next_at)) {
+		if (p->at.function != id)
+			continue;
+		if (p->nr_begun <= regs.nr_begun)
 			hit(p, &regs, ip);
+		else
+			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
+	}
+	if (regs.begun)
+		probe_begun_drop(call);
 }
+
+/* Until a probe wants arguments of calls, nobody is told of their beginning. */
+static const struct calls_return_ops return_ops = {.returned = return_hit};
+static const struct calls_return_ops return_ops_begun = {
+	.begun = call_begun, .returned = return_hit, .vanished = probe_begun_drop};
 
 static void text_hit(struct text_probe *t, const struct text_frame *frame)
 {
@@ -166,7 +199,7 @@ static int update_entries(void)
 
 static int update_returns(void)
 {
-	calls_set_returns(&returns.set, return_hit);
+	calls_set_returns(&returns.set, probe_begun_is_on() ? &return_ops_begun : &return_ops);
 	return ftrace_update();
 }
 
@@ -277,7 +310,9 @@ int probe_arm(struct probe *p, int on)
 	}
 	if (p->at.function == PROBE_NO_FUNCTION)
 		return arm_text(p);
-	err = function_set_put(&way->set, p->at.function, 1);
+	err = p->nr_begun ? probe_begun_start() : 0;
+	if (!err)
+		err = function_set_put(&way->set, p->at.function, 1);
 	if (err)
 		return err;
 	at = &way->chains[p->at.function % NR_CHAINS];
