@@ -20,9 +20,10 @@
 #include "tools/reader/prototype_text.h"
 #include "tools/reader/prototype_type.h"
 
-#define MAX_PARAMS   64u
-#define MAX_DEPTH    24
-#define NR_REGISTERS ((int)RECORD_NR_ARGS)
+#define MAX_PARAMS	 64u
+#define MAX_DEPTH	 24
+#define NR_REGISTERS	 ((int)RECORD_NR_ARGS)
+#define NR_SSE_REGISTERS 8
 
 /* A unit whose functions are listed. */
 struct unit {
@@ -338,9 +339,38 @@ struct reading {
 	Dwarf_Die copy;
 	Dwarf_Addr entry;
 	bool c, altered;
-	bool lost; /* from here on registers are not known */
-	int used;
+	bool lost;	 /* from here on registers are not known */
+	bool stack_lost; /* nor where on the stack */
+	int used, used_sse, used_stack;
 };
+
+/*
+ * Which argument of the call a parameter is, behind place(); an aggregate is none. Where something of another
+ * size or alignment than a word is on the stack, what follows is not looked for.
+ */
+static int16_t argument_of(struct reading *r, const struct value_type *t,
+			   const struct classified *c)
+{
+	bool in_register = t->kind != VALUE_UNKNOWN && t->reg[0] >= 0;
+	bool by_reference = t->kind == VALUE_POINTER;
+	int nr_sse = 0;
+
+	for (int w = 0; w < c->nr_words && !by_reference; w++) {
+		if (c->class[w] == CLASS_MEMORY || c->class[w] == CLASS_X87)
+			r->stack_lost = true;
+		nr_sse += c->class[w] == CLASS_SSE;
+	}
+	r->used_sse += nr_sse;
+	if (r->used_sse > NR_SSE_REGISTERS)
+		r->stack_lost = true;
+	if (in_register)
+		return c->nr_words == 1 && t->kind != VALUE_WORDS ? (int16_t)(t->reg[0] + 1) : 0;
+	if (!c->nr_words || nr_sse == c->nr_words)
+		return 0;
+	if (nr_sse || c->nr_words > 1 || c->aggregate)
+		r->stack_lost = true;
+	return r->stack_lost ? 0 : (int16_t)(NR_REGISTERS + ++r->used_stack);
+}
 
 /* Of a parameter as the source has it, what the function has of it; NULL: nothing. */
 static Dwarf_Die *copy_of(struct reading *r, Dwarf_Die *die)
@@ -417,10 +447,13 @@ static int read_param(struct reading *r, Dwarf_Die *die)
 		r->lost = true;
 	if (r->altered) {
 		place_altered(r, copy_of(r, die), &param->type, &c);
+		if (param->type.kind != VALUE_UNKNOWN && c.nr_words == 1 && !c.aggregate)
+			param->argument = (int16_t)(param->type.reg[0] + 1);
 	} else if (r->lost) {
 		param->type.kind = VALUE_UNKNOWN;
 	} else {
 		place(&param->type, &c, &r->used);
+		param->argument = argument_of(r, &param->type, &c);
 	}
 	return 0;
 }
@@ -460,6 +493,15 @@ static int read_prototype(struct reading *r, Dwarf_Die *die)
 			return ret;
 	} while (!dwarf_siblingof(&child, &child));
 	return 0;
+}
+
+bool prototypes_function(struct prototypes *p, uint64_t addr, Dwarf_Die *die)
+{
+	Dwarf_Addr at;
+	Dwfl_Module *module = debuginfo_module(p->debug, addr, &at);
+	Dwarf_Die *cu;
+
+	return module && find_function(p, module, at, die, &cu);
 }
 
 static struct prototype *make(struct prototypes *p, uint64_t addr)
