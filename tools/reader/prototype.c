@@ -24,6 +24,7 @@
 #define MAX_DEPTH	 24
 #define NR_REGISTERS	 ((int)RECORD_NR_ARGS)
 #define NR_SSE_REGISTERS 8
+#define MAX_SITE	 16u /* endbr64 and NOPs */
 
 /* A unit whose functions are listed. */
 struct unit {
@@ -251,21 +252,37 @@ static bool is_altered(Dwarf_Die *die, const char *symbol)
 
 /*
  * Has clang changed how it is called, which it does under the same name and before version 17 without a
- * word? Then a parameter that is left out, or always the same, has no place.
+ * word? Then a parameter that is left out, or always the same, has no place. What other files may call is
+ * called as its type says.
  */
-static bool lacks_places(Dwarf_Die *die, Dwarf_Die *cu)
+static bool lacks_places(Dwarf_Die *die, Dwarf_Die *cu, const struct symbol *symbol)
 {
 	Dwarf_Attribute attr;
 	const char *producer = dwarf_formstring(dwarf_attr(cu, DW_AT_producer, &attr));
 	Dwarf_Die child;
 
-	if (!producer || !strstr(producer, "clang") || dwarf_child(die, &child))
+	if (!producer || !strstr(producer, "clang") || dwarf_child(die, &child) ||
+	    (symbol && strchr("TW", symbol->type)))
 		return false;
 	do {
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
 		    !dwarf_hasattr_integrate(&child, DW_AT_location))
 			return true;
 	} while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
+/* The location of @attr at the function's entry, or behind the NOPs there, where clang's lists begin. */
+static bool location_at_entry(Dwarf_Attribute *attr, Dwarf_Addr entry, Dwarf_Op **op, size_t *n)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	if (dwarf_getlocation_addr(attr, entry, op, n, 1) == 1)
+		return true;
+	while ((at = dwarf_getlocations(attr, at, &base, &start, &end, op, n)) > 0)
+		if (start > entry && start - entry <= MAX_SITE)
+			return true;
 	return false;
 }
 
@@ -278,7 +295,7 @@ static int8_t register_at_entry(Dwarf_Die *param, Dwarf_Addr entry)
 	size_t n;
 
 	if (!dwarf_attr_integrate(param, DW_AT_location, &attr) ||
-	    dwarf_getlocation_addr(&attr, entry, &op, &n, 1) != 1 || n != 1)
+	    !location_at_entry(&attr, entry, &op, &n) || n != 1)
 		return -1;
 	if (op[0].atom < DW_OP_reg0 || op[0].atom > DW_OP_reg0 + 9)
 		return -1;
@@ -516,8 +533,9 @@ static struct prototype *make(struct prototypes *p, uint64_t addr)
 	if (!module || !find_function(p, module, at, &die, &cu))
 		return NULL;
 	r.c = is_c(cu);
-	r.altered = is_altered(&die, symbol && symbol->addr == addr ? symbol->raw : NULL) ||
-		    lacks_places(&die, cu);
+	if (symbol && symbol->addr != addr)
+		symbol = NULL;
+	r.altered = is_altered(&die, symbol ? symbol->raw : NULL) || lacks_places(&die, cu, symbol);
 	if (dwarf_entrypc(&die, &r.entry))
 		return NULL;
 	r.t = calloc(1, sizeof(*r.t));

@@ -67,15 +67,16 @@ static int address_of_offset(const char *path, uint64_t offset, uint64_t *addr)
 	return err;
 }
 
-/* The function's address, and the name that its symbol has. Return: 0 or -ENOENT. */
+/* The function's address, and its symbol if it has one. Return: 0 or -ENOENT. */
 static int find_place(const char *path, const struct elf_code *code,
-		      const struct variable_place *place, uint64_t *addr, const char **name)
+		      const struct variable_place *place, uint64_t *addr,
+		      const struct elf_symbol **found)
 {
-	*name = NULL;
+	*found = NULL;
 	*addr = place->at;
 	if (!place->symbol && place->is_offset && address_of_offset(path, place->at, addr))
 		return -ENOENT;
-	for (size_t i = 0; i < code->nr_symbols && !*name; i++) {
+	for (size_t i = 0; i < code->nr_symbols && !*found; i++) {
 		const struct elf_symbol *s = &code->symbols[i];
 		bool is_it = place->symbol
 				     ? strlen(s->name) == place->symbol_bytes &&
@@ -85,9 +86,9 @@ static int find_place(const char *path, const struct elf_code *code,
 		if (s->rank > 2 || !is_it)
 			continue;
 		*addr = s->addr;
-		*name = s->name;
+		*found = s;
 	}
-	return *name || !place->symbol ? 0 : -ENOENT;
+	return *found || !place->symbol ? 0 : -ENOENT;
 }
 
 static uint64_t range_of(const struct area_object *row, const struct elf_code *code,
@@ -105,7 +106,7 @@ static uint64_t range_of(const struct area_object *row, const struct elf_code *c
 }
 
 /* Return: 0, *@out NULL if there is no DWARF of it; -ENOMEM. */
-static int open_at(const char *path, uint64_t base, uint64_t addr, const char *name,
+static int open_at(const char *path, uint64_t base, uint64_t addr, const struct elf_symbol *symbol,
 		   struct variables **out)
 {
 	struct variables *v = calloc(1, sizeof(*v));
@@ -114,7 +115,7 @@ static int open_at(const char *path, uint64_t base, uint64_t addr, const char *n
 	if (v)
 		v->symbols = symbols_new();
 	if (v && v->symbols && !symbols_add_object(v->symbols, base, path) &&
-	    (!name || !symbols_add(v->symbols, at, 'T', name, NULL)))
+	    (!symbol || !symbols_add(v->symbols, at, symbol->type, symbol->name, NULL)))
 		v->prototypes = prototypes_new(v->symbols);
 	if (!v || !v->prototypes) {
 		variables_free(v);
@@ -133,7 +134,7 @@ int variables_open(const char *path, const struct area_object *row,
 		   const struct variable_place *place, struct variables **out)
 {
 	struct elf_code code = {0};
-	const char *name;
+	const struct elf_symbol *symbol;
 	uint64_t addr;
 	int err;
 
@@ -141,9 +142,9 @@ int variables_open(const char *path, const struct area_object *row,
 	err = elf_code_load(path, &code);
 	if (err)
 		return err;
-	err = find_place(path, &code, place, &addr, &name);
+	err = find_place(path, &code, place, &addr, &symbol);
 	if (!err)
-		err = open_at(path, range_of(row, &code, path), addr, name, out);
+		err = open_at(path, range_of(row, &code, path), addr, symbol, out);
 	elf_code_free(&code);
 	return err;
 }
@@ -370,22 +371,36 @@ static bool is_text(Dwarf_Die *type)
 	       (encoding == DW_ATE_signed_char || encoding == DW_ATE_unsigned_char);
 }
 
-/* A bitfield is read in the word of its type that has it. Return: whether that is known. */
-static bool type_bitfield(struct walk *w, uint64_t bytes, struct variable *out)
+/*
+ * Where a bitfield begins: bits from the structure's beginning. DWARF before 5 counts them from the upper end
+ * of the word that has it. @bytes: of its type.
+ */
+static bool first_bit(Dwarf_Die *member, uint64_t bytes, uint64_t bits, uint64_t *first)
 {
-	uint64_t bits, first, unit = 8 * bytes;
+	uint64_t from_above, at;
 
-	if (!attribute(&w->member, DW_AT_bit_size, &bits) ||
-	    !attribute(&w->member, DW_AT_data_bit_offset, &first) || !unit || !bits)
+	if (attribute(member, DW_AT_data_bit_offset, first))
+		return true;
+	attribute(member, DW_AT_byte_size, &bytes);
+	if (!attribute(member, DW_AT_bit_offset, &from_above) || !type_member_offset(member, &at) ||
+	    from_above > 8 * bytes - bits)
 		return false;
-	w->offset -= first / 8;
-	w->offset += first / unit * bytes;
-	first %= unit;
-	if (first + bits > unit)
-		return false;
-	snprintf(out->type, sizeof(out->type), "b%u@%u/%u", (unsigned int)bits & 255,
-		 (unsigned int)first & 255, (unsigned int)unit & 255);
+	*first = 8 * (at + bytes) - from_above - bits;
 	return true;
+}
+
+/* A bitfield is read in the word of its type that has it. */
+static void type_bitfield(struct walk *w, uint64_t bytes, struct variable *out)
+{
+	uint64_t bits, first, at, unit = 8 * bytes;
+
+	if (!attribute(&w->member, DW_AT_bit_size, &bits) || !bits || bits > unit ||
+	    !first_bit(&w->member, bytes, bits, &first) || !type_member_offset(&w->member, &at) ||
+	    first % unit + bits > unit)
+		return;
+	w->offset += first / unit * bytes - at;
+	snprintf(out->type, sizeof(out->type), "b%u@%u/%u", (unsigned int)bits & 255,
+		 (unsigned int)(first % unit) & 255, (unsigned int)unit & 255);
 }
 
 /* The type that a number has as it is fetched. */
