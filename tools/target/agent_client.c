@@ -20,6 +20,7 @@
 #include "abi/agent.h"
 #include "tools/base/fail.h"
 #include "tools/target/object_address.h"
+#include "tools/target/probe_names.h"
 #include "tools/target/target.h"
 
 #define TIMEOUT_MS 2000 /* of a process that is stopped; */
@@ -339,6 +340,7 @@ static int write_as(struct target *t, const char *file, const char *text, size_t
 	struct agent_writer w;
 	char *body = NULL;
 	int err = -EPROTO;
+	size_t told;
 
 	if (tid > 0 && target_is_marker(file)) {
 		body = malloc(sizeof(w) + n);
@@ -349,11 +351,16 @@ static int write_as(struct target *t, const char *file, const char *text, size_t
 		memcpy(body + sizeof(w), text, n);
 		err = put(t, &req, file, body, sizeof(w) + n);
 		free(body);
+		body = NULL;
 	}
 	if (err != -EPROTO)
 		return err;
 	req.op = AGENT_WRITE;
-	return put(t, &req, file, text, n);
+	err = probe_names_tell(t, file, text, n, &body, &told);
+	if (!err)
+		err = put(t, &req, file, body ? body : text, body ? told : n);
+	free(body);
+	return err;
 }
 
 int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
