@@ -12,11 +12,12 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/events/eprobe.h"
 #include "engine/events/probe_event.h"
 #include "engine/events/synth.h"
 
 static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class,
-						  &synth_class};
+						  &eprobe_class, &synth_class};
 
 struct dyn_event *dyn_events;
 
@@ -81,7 +82,7 @@ int dyn_command_split(struct dyn_command *c, const char *text, size_t n)
 		memcpy(c->text + c->text_bytes, text + start, mark - start);
 		c->text_bytes += (uint32_t)(mark - start);
 	}
-	c->at[c->nr_words] = c->text_bytes;
+	c->at[c->nr_words] = c->text_bytes + 1;
 	return 0;
 }
 

@@ -47,6 +47,7 @@ struct event {
 	uint8_t gone;	   /* its object was unloaded: there are no files of it */
 	uint8_t described; /* its row of AREA_EVENTS is there */
 	uint8_t padded;	   /* there may be bytes in its records that are no field's */
+	uint32_t nr_users; /* event probes that hang on it: it cannot be removed */
 	uint32_t nr_fields;
 	const struct event_field *fields; /* common fields excluded */
 	const char *print_fmt;

@@ -120,6 +120,8 @@ static int parse_register(struct parse *p, const char *text, size_t n, uint32_t 
 {
 	uint32_t reg = fetch_register(text + 1, n - 1);
 
+	if (p->ctx->event)
+		return bad(p, at, "Invalid $-variable specified");
 	/* of the registers at a return, these are known */
 	if (reg == FETCH_NR_REGS || p->ctx->is_function ||
 	    (p->ctx->is_return && reg != FETCH_AX && reg < FETCH_IP))
@@ -153,12 +155,24 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 	return 0;
 }
 
+/* `$FIELD`, or what each record has. */
+static int parse_field(struct parse *p, const char *name, size_t n, uint32_t at)
+{
+	p->arg->field = event_field(p->ctx->event, name, n);
+	if (!p->arg->field && !is(name, n, "comm") && !is(name, n, "COMM"))
+		return bad(p, at, "Invalid $-variable specified");
+	p->arg->base = p->arg->field ? FETCH_FIELD : FETCH_COMM;
+	return 0;
+}
+
 static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t at)
 {
 	const char *name = text + 1;
 	uint64_t v;
 
 	n--;
+	if (p->ctx->event)
+		return parse_field(p, name, n, at);
 	if (is(name, n, "retval")) {
 		if (!p->ctx->is_return)
 			return bad(p, at, "$retval is not available on probe");
@@ -267,7 +281,7 @@ static int parse_base(struct parse *p, const char *text, size_t n, uint32_t at)
 	default:
 		if (n && is_name_start(*text)) {
 			bad(p, at, "BTF is not available or not supported");
-			return -EOPNOTSUPP;
+			return p->ctx->event ? -EINVAL : -EOPNOTSUPP;
 		}
 		return bad(p, at, "Invalid fetch argument");
 	}
@@ -398,7 +412,8 @@ static int parse_type(struct parse *p, const char *text, size_t n, uint32_t at, 
 		return err;
 	if (a->type->is_string && a->count)
 		return bad(p, at, "Unknown type is specified");
-	if (a->type->is_string && !a->nr_derefs && a->base != FETCH_COMM && a->base != FETCH_TEXT)
+	if (a->type->is_string && !a->nr_derefs && a->base != FETCH_COMM && a->base != FETCH_TEXT &&
+	    a->base != FETCH_FIELD)
 		return bad(p, text ? at : body_at, "String accepts only memory argument");
 	return 0;
 }

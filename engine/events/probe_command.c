@@ -25,6 +25,7 @@ int probe_bad(struct probe_definition *d, uint32_t position, const char *text, i
 {
 	d->error->location = d->is_file	      ? "trace_uprobe"
 			     : d->is_function ? "trace_fprobe"
+			     : d->is_event    ? "event_probe"
 					      : "trace_kprobe";
 	d->error->error = (struct parse_error){text, d->c->at[d->word] + position};
 	return err;
@@ -46,8 +47,7 @@ static int good_group(const char *name, size_t n)
 	return n > 0;
 }
 
-/* `[GRP/][EV]`, @at bytes behind the word's beginning. No EV: d->name stays empty. */
-static int read_name(struct probe_definition *d, const char *text, size_t n, uint32_t at)
+int probe_read_name(struct probe_definition *d, const char *text, size_t n, uint32_t at)
 {
 	size_t slash = text_find(text, n, '/');
 
@@ -319,7 +319,7 @@ static int read_file(struct probe_definition *d)
 	return 0;
 }
 
-static int symbol_address(void *arg, const char *name, size_t n, uint64_t *address)
+int probe_fetch_symbol(void *arg, const char *name, size_t n, uint64_t *address)
 {
 	(void)arg;
 	return probe_symbol_address(name, n, address);
@@ -367,44 +367,44 @@ static int told_wrong(struct probe_definition *d)
 	return 0;
 }
 
-/* The arguments, and where each is in a record. Return: 0 and the record's bytes. */
-static int read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t *bytes)
+int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t nr,
+		    const struct fetch_context *ctx, uint32_t *bytes)
 {
-	const struct fetch_context ctx = {.is_return = d->is_return,
-					  .is_file = d->is_file,
-					  .is_function = d->is_function,
-					  .symbol = symbol_address,
-					  .file_offset = file_address,
-					  .arg = d};
-	uint32_t i, at = d->is_return ? 24 : 16;
 	struct parse_error error;
-	int err;
+	uint32_t i;
 
-	for (i = 0; i + 2 < d->c->nr_words; i++) {
+	for (i = 0; i < nr; i++) {
 		const struct fetch_word word = word_of(d->c, i + 2);
+		int err;
 
 		d->word = i + 2;
 		error = (struct parse_error){0};
-		err = fetch_parse(&args[i], &word, i, args, &ctx, &error);
+		err = fetch_parse(&args[i], &word, i, args, ctx, &error);
 		if (err && error.text)
 			return probe_bad(d, error.position, error.text, err);
 		if (err) {
 			d->word = 1;
 			return probe_bad(d, 0, "Invalid probed address or symbol", err);
 		}
-		args[i].offset = at;
-		at += fetch_field_bytes(&args[i]);
-		if (at > MAX_FIXED_BYTES)
+		args[i].offset = *bytes;
+		*bytes += fetch_field_bytes(&args[i]);
+		if (*bytes > MAX_FIXED_BYTES)
 			return probe_bad(d, 0, "Event too big (too many fields?)", -E2BIG);
 	}
-	*bytes = at;
 	return 0;
 }
 
 /* What is left when the place and the name are known. */
 static int finish(struct probe_definition *d)
 {
-	uint32_t nr = d->c->nr_words - 2, bytes;
+	const struct fetch_context ctx = {.is_return = d->is_return,
+					  .is_file = d->is_file,
+					  .is_function = d->is_function,
+					  .symbol = probe_fetch_symbol,
+					  .file_offset = file_address,
+					  .arg = d};
+	uint32_t nr = d->c->nr_words - 2;
+	uint32_t bytes = probe_head_bytes(d->class->kind, d->is_return);
 	struct fetch_arg *args;
 	int err;
 
@@ -413,7 +413,7 @@ static int finish(struct probe_definition *d)
 	args = heap_alloc((nr + 1) * sizeof(*args));
 	if (!args)
 		return -ENOMEM;
-	err = read_args(d, args, &bytes);
+	err = probe_read_args(d, args, nr, &ctx, &bytes);
 	if (!err)
 		err = probe_define(d, args, nr, bytes);
 	heap_free(args);
@@ -445,7 +445,8 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	str_copy(d->group, sizeof(d->group), group);
 	err = read_kind(d, &colon);
 	if (!err && colon < c->bytes[0])
-		err = read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1, colon + 1);
+		err = probe_read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1,
+				      colon + 1);
 	/* the place was found, if not looked at: the kernel does that later, too */
 	if (!err)
 		err = told_wrong(d);

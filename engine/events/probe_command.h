@@ -11,7 +11,7 @@ struct probe_definition {
 	struct dyn_error *error;
 	uint32_t word; /* in which what is wrong is looked for */
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
-	int is_return, is_file, is_function;
+	int is_return, is_file, is_function, is_event;
 	const struct dyn_class *class;
 	uint64_t maxactive;
 	uint64_t file_offset;
@@ -22,6 +22,19 @@ struct probe_definition {
 
 /* What is wrong @position bytes into the word. Return: @err. */
 int probe_bad(struct probe_definition *d, uint32_t position, const char *text, int err);
+
+/* `[GRP/][EV]`, @at bytes behind the word's beginning. No EV: d->name stays empty. */
+int probe_read_name(struct probe_definition *d, const char *text, size_t n, uint32_t at);
+
+/*
+ * probe_read_args() - the @nr arguments from the command's third word on, and where each is in a record.
+ * @bytes: of the record before them; of all of it when they are read.
+ */
+int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t nr,
+		    const struct fetch_context *ctx, uint32_t *bytes);
+
+/* The address of a symbol, for fetch_context. */
+int probe_fetch_symbol(void *arg, const char *name, size_t n, uint64_t *address);
 
 /* The command is read: make of it what it says. @bytes: of a record without its strings. */
 int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint32_t nr,
