@@ -15,9 +15,10 @@
 #include "engine/events/eprobe.h"
 #include "engine/events/probe_event.h"
 #include "engine/events/synth.h"
+#include "engine/events/tprobe.h"
 
 static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class,
-						  &eprobe_class, &synth_class};
+						  &eprobe_class, &tprobe_class, &synth_class};
 
 struct dyn_event *dyn_events;
 

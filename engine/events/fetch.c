@@ -120,7 +120,7 @@ static int parse_register(struct parse *p, const char *text, size_t n, uint32_t 
 {
 	uint32_t reg = fetch_register(text + 1, n - 1);
 
-	if (p->ctx->event)
+	if (p->ctx->event && !p->ctx->is_tracepoint)
 		return bad(p, at, "Invalid $-variable specified");
 	/* of the registers at a return, these are known */
 	if (reg == FETCH_NR_REGS || p->ctx->is_function ||
@@ -139,6 +139,15 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 		return bad(p, at, "Invalid $-variable specified");
 	if (!v || v > (p->ctx->is_return ? FETCH_MAX_BEGUN : 128))
 		return bad(p, at, "Invalid argument number");
+	if (p->ctx->event) {
+		if (v > p->ctx->event->nr_fields)
+			return bad(p, at, "Invalid argument number");
+		p->arg->base = FETCH_FIELD;
+		p->arg->field = &p->ctx->event->fields[v - 1];
+		return 0;
+	}
+	/* the first one of a tracepoint's probe is whose it is */
+	v += p->ctx->is_tracepoint != 0;
 	if (p->ctx->is_return) {
 		p->arg->base = FETCH_BEGUN;
 		p->arg->value = v - 1;
@@ -171,7 +180,7 @@ static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t 
 	uint64_t v;
 
 	n--;
-	if (p->ctx->event)
+	if (p->ctx->event && !p->ctx->is_tracepoint)
 		return parse_field(p, name, n, at);
 	if (is(name, n, "retval")) {
 		if (!p->ctx->is_return)
@@ -279,6 +288,8 @@ static int parse_base(struct parse *p, const char *text, size_t n, uint32_t at)
 	case '\\':
 		return parse_immediate(p, text, n, at);
 	default:
+		if (n && is_name_start(*text) && p->ctx->event && p->ctx->is_tracepoint)
+			return parse_field(p, text, n, at);
 		if (n && is_name_start(*text)) {
 			bad(p, at, "BTF is not available or not supported");
 			return p->ctx->event ? -EINVAL : -EOPNOTSUPP;
@@ -491,15 +502,15 @@ int fetch_parse(struct fetch_arg *arg, const struct fetch_word *w, uint32_t inde
 		struct parse_error *error)
 {
 	const char *word = w->text;
-	size_t n = w->bytes, equals = text_find(word, n, '='), colon;
+	size_t n = w->bytes, equals = text_find(word, n, '='), colon = text_find(word, n, ':');
 	struct parse p = {arg, ctx, error, 0};
 	uint32_t at = 0;
 	int err;
 
 	*arg = (struct fetch_arg){0};
-	/* a variable's name is the argument's */
-	colon = text_find(word, n, ':');
-	if (w->means_bytes && colon <= FETCH_MAX_NAME && fetch_good_name(word, colon))
+	/* an argument of a tracepoint that has a name is called so, and so is a variable */
+	if ((w->means_bytes || ctx->is_tracepoint) && colon <= FETCH_MAX_NAME &&
+	    fetch_good_name(word, colon))
 		p.name_bytes = colon;
 	err = parse_name(&p, word, equals == n ? SIZE_MAX : equals, index, others);
 	if (err)
@@ -528,6 +539,9 @@ int fetch_parse(struct fetch_arg *arg, const struct fetch_word *w, uint32_t inde
 		err = parse_type(&p, word + colon + 1, n - colon - 1, at + (uint32_t)colon + 1, at);
 	else if (!err)
 		err = parse_type(&p, NULL, 0, at, at);
+	/* what happened at no place in the program has no stack */
+	if (!err && ctx->event && (arg->base == FETCH_STACK || arg->base == FETCH_REG))
+		return bad(&p, at, "Invalid $-variable specified");
 	/* what it means is not what was written */
 	if (err && w->means_bytes)
 		error->position = at;

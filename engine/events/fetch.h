@@ -89,6 +89,7 @@ struct fetch_context {
 	int is_file;		   /* a uprobe: no symbols; file offsets are */
 	int is_function;	   /* an fprobe: arguments and results, and no registers */
 	const struct event *event; /* an event's probe: fields of that one; NULL: it is none */
+	int is_tracepoint;	   /* arguments of one, or with `event` its fields instead */
 	/* The address of `@SYMBOL`, or of `@+OFFSET` in the probe's file. 0 or -ENOENT. */
 	int (*symbol)(void *arg, const char *name, size_t n, uint64_t *address);
 	int (*file_offset)(void *arg, uint64_t offset, uint64_t *address);

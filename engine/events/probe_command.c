@@ -79,8 +79,7 @@ int probe_read_name(struct probe_definition *d, const char *text, size_t n, uint
 	return 0;
 }
 
-/* `p`, `r8`, and whether a name follows. Return: 0 or -errno. */
-static int read_kind(struct probe_definition *d, uint32_t *colon)
+int probe_read_kind(struct probe_definition *d, uint32_t *colon)
 {
 	const char *word = d->c->word[0];
 	uint32_t n = d->c->bytes[0];
@@ -395,12 +394,13 @@ int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t
 	return 0;
 }
 
-/* What is left when the place and the name are known. */
-static int finish(struct probe_definition *d)
+int probe_finish(struct probe_definition *d)
 {
 	const struct fetch_context ctx = {.is_return = d->is_return,
 					  .is_file = d->is_file,
 					  .is_function = d->is_function,
+					  .is_tracepoint = d->is_tracepoint,
+					  .event = d->attached,
 					  .symbol = probe_fetch_symbol,
 					  .file_offset = file_address,
 					  .arg = d};
@@ -421,6 +421,21 @@ static int finish(struct probe_definition *d)
 	return err;
 }
 
+struct probe_definition *probe_begin(const struct dyn_command *c, struct dyn_error *error,
+				     const struct dyn_class *class, const char *group)
+{
+	struct probe_definition *d = heap_alloc(sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->c = c;
+	d->error = error;
+	d->class = class;
+	d->at.function = PROBE_NO_FUNCTION;
+	str_copy(d->group, sizeof(d->group), group);
+	return d;
+}
+
 static int create(const struct dyn_command *c, struct dyn_error *error,
 		  const struct dyn_class *class, const char *letters, const char *group)
 {
@@ -434,17 +449,12 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	    looks_like_file(c) != is_file ||
 	    (c->bytes[0] > 1 && c->word[0][1] != ':' && !is_digit(c->word[0][1])))
 		return -ECANCELED;
-	d = heap_alloc(sizeof(*d));
+	d = probe_begin(c, error, class, group);
 	if (!d)
 		return -ENOMEM;
-	d->c = c;
-	d->error = error;
-	d->class = class;
 	d->is_file = is_file;
 	d->is_function = class == &fprobe_class;
-	d->at.function = PROBE_NO_FUNCTION;
-	str_copy(d->group, sizeof(d->group), group);
-	err = read_kind(d, &colon);
+	err = probe_read_kind(d, &colon);
 	if (!err && colon < c->bytes[0])
 		err = probe_read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1,
 				      colon + 1);
@@ -459,7 +469,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	else if (!err)
 		err = read_symbol(d);
 	if (!err)
-		err = finish(d);
+		err = probe_finish(d);
 	heap_free(d);
 	return err;
 }

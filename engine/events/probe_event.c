@@ -15,6 +15,7 @@
 #include "engine/core/object.h"
 #include "engine/events/eprobe.h"
 #include "engine/events/probe_command.h"
+#include "engine/events/tprobe.h"
 #include "engine/ring/ring.h"
 
 #define MAX_PRINT_BYTES 60000u
@@ -150,7 +151,8 @@ static struct probe *as_probe(const struct dyn_event *e)
 
 static int is_probe(const struct dyn_event *e)
 {
-	return e->class == &kprobe_class || e->class == &uprobe_class || e->class == &fprobe_class;
+	return e->class == &kprobe_class || e->class == &uprobe_class ||
+	       e->class == &fprobe_class || e->class == &tprobe_class;
 }
 
 /* Another place for an event that is there. Return: 0 if it may be. */
@@ -222,6 +224,9 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	p->maxactive = d->maxactive;
 	p->may_come = d->is_file || text_find(d->place, strlen(d->place), ':') < strlen(d->place);
 	p->at = d->at;
+	p->attached = d->attached;
+	if (p->attached)
+		p->attached->nr_users++;
 	memcpy(p->args, args, nr * sizeof(*args));
 	for (i = 0; i < nr; i++)
 		if (args[i].base == FETCH_BEGUN && args[i].value >= p->nr_begun)
@@ -271,7 +276,8 @@ void probe_free(struct probe *p)
 
 	/* somebody may still be in it, though it was switched off before: it stays */
 	if ((p->armed && probe_arm(p, 0)) ||
-	    (pe && (pe->is_return || p->attached) && ring_synchronize()))
+	    (pe && (pe->is_return || pe->kind & (DYN_PROBE_EPROBE | DYN_PROBE_TPROBE)) &&
+	     ring_synchronize()))
 		return;
 	if (pe)
 		unlink_sibling(p);
@@ -358,6 +364,8 @@ static char letter_of(const struct probe_event *pe)
 		return 'f';
 	if (pe->kind == DYN_PROBE_EPROBE)
 		return 'e';
+	if (pe->kind == DYN_PROBE_TPROBE)
+		return 't';
 	return pe->is_return ? 'r' : 'p';
 }
 
@@ -394,7 +402,7 @@ static int text_is(const char *text, const char *s, size_t n)
 /* `SYSTEM/EVENT` is `SYSTEM.EVENT`, too. */
 static int same_place(const struct probe *p, const char *text, size_t n)
 {
-	size_t dot = p->attached ? strlen(p->attached->system) : n;
+	size_t dot = p->event->kind == DYN_PROBE_EPROBE ? strlen(p->attached->system) : n;
 
 	if (dot < n && text[dot] == '/' && strlen(p->place) == n)
 		return !memcmp(p->place, text, dot) &&

@@ -54,7 +54,7 @@ struct probe {
 	uint64_t nr_hits, nr_missed;
 	uint32_t nr_begun;	 /* so many arguments of the call are wanted when it returns */
 	uint16_t *semaphore;	 /* of a marker: counts who listens; NULL: it has none */
-	struct event *attached;	 /* of an event's probe: where it hangs; else NULL */
+	struct event *attached;	 /* where it hangs, of an event's probe; else NULL */
 	const char *filter;	 /* of that event's records; NULL: none */
 	struct probe *next_at;	 /* armed, in the same chain */
 	struct probe *sibling;	 /* of the same event */

@@ -39,6 +39,7 @@
 #define LATE_NS		1000000u /* a CPU may be amid a record for so long, and stand out of order */
 #define PAIR_NS		10000u	 /* between one that leaves and the one that comes in its place */
 #define DOUBLE_NS	1000u	 /* between two tellings of one event */
+#define REFILTERED_NS	20000u	 /* the same, by the filters of before and of now */
 #define MAX_STRANGERS	1000u /* samples of newer threads than the filters know that are not ours */
 #define REFILTER_NS	50000000u /* not oftener */
 #define TASK_REPORT_MAX 0x100	  /* prev_state of one that could go on */
@@ -241,10 +242,12 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
  */
 static int is_double(const struct cpu_state *c, const struct perf_record *rec)
 {
-	return rec->ns - c->last_ns < DOUBLE_NS &&
-	       (rec->id != c->last_id ||
-		(kinds[rec->kind].how == THREADS && rec->kind >= SCHED_WAKING &&
-		 rec->kind <= SCHED_WAKEUP_NEW));
+	uint64_t ago = rec->ns - c->last_ns;
+
+	if (kinds[rec->kind].how == CPUS)
+		return ago < REFILTERED_NS && rec->id != c->last_id;
+	return ago < DOUBLE_NS && (rec->id != c->last_id ||
+				   (rec->kind >= SCHED_WAKING && rec->kind <= SCHED_WAKEUP_NEW));
 }
 
 /* Who made it, as the kernel's record has it: one that is about to end has no other id any more. */

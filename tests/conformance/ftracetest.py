@@ -38,8 +38,14 @@ TIMEOUT = 120
 # Cases about what their own shell does: they run over a session of which it is a member, too (shell.c).
 # Of some of them, nobody else but the shell and what it starts makes events.
 ALONE = {"trigger/trigger-hist-mod.tc", "trigger/trigger-multihist.tc"}
+# Of these it is a program that they start, and which is woken from outside.
+INTER = "trigger/inter-event/trigger-"
+OF_PING = {f"{INTER}{name}.tc" for name in
+           ("field-variable-support", "inter-event-combined-hist", "onchange-action-hist", "onmatch-action-hist",
+            "onmax-action-hist", "snapshot-action-hist", "trace-action-hist", "synthetic-event-dynstring")}
 OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "trigger/trigger-hist.tc",
-                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc"} | ALONE
+                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc", "event/event-pid.tc",
+                "trigger/trigger-trace-marker-synthetic-kernel.tc"} | ALONE | OF_PING
 
 
 class Missing(Exception):

@@ -19,7 +19,8 @@
 #define MAX_TEXT 2048
 
 /* Instead of those of probe_event.c. */
-extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, eprobe_class, synth_class;
+extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, eprobe_class, tprobe_class,
+	synth_class;
 
 /* Of the ring: the fuzzer's thread may make system calls. */
 int ring_growth_forbidden(void);
@@ -102,6 +103,7 @@ const struct dyn_class kprobe_class = {1, create_p, show, is_busy, matches, rele
 const struct dyn_class uprobe_class = {2, create_u, show, is_busy, matches, release};
 const struct dyn_class fprobe_class = {4, create_u, show, is_busy, matches, release};
 const struct dyn_class eprobe_class = {16, create_u, show, is_busy, matches, release};
+const struct dyn_class tprobe_class = {32, create_u, show, is_busy, matches, release};
 const struct dyn_class synth_class = {8, create_u, show, is_busy, matches, release};
 
 static void run_lines(const char *text, size_t n)
@@ -268,6 +270,7 @@ static void run_args(const char *text, size_t n, int flags)
 					  .is_file = flags & 2,
 					  .is_function = flags & 16,
 					  .event = flags & 32 ? &shop : NULL,
+					  .is_tracepoint = flags & 64,
 					  .symbol = symbol,
 					  .file_offset = file_offset};
 	uint32_t nr = 0;
@@ -370,10 +373,10 @@ static void mutate(struct mangle *m)
 		"r",	    "=",	"%return",
 		"-4@",	    "%eax",	"(%rbp,%rcx,8)",
 		"@$",	    "+x(%rip)", "%r9d",
-		"\1",	    "\1$arg1",	"\2b0",
 		"$item",    "$number",	"$rest",
 		"$who",	    "$code",	"$price",
 		"$many",    "e:",	"if ",
+		"\1",	    "\1$arg1",	"\2b0",
 	};
 	const char *word = words[mangle_random(m, sizeof(words) / sizeof(words[0]))];
 
