@@ -203,14 +203,6 @@ static int see(struct seen *s, int tid)
 	return 1;
 }
 
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
 /* Return: how many new threads there were, or -errno. */
 static int open_new_threads(int fd, uint32_t kind, const struct perf_event_attr *attr,
 			    struct seen *seen)
@@ -221,9 +213,9 @@ static int open_new_threads(int fd, uint32_t kind, const struct perf_event_attr 
 
 	if (arch_syscall(SYS_lseek, fd, 0, 0 /* SEEK_SET */, 0, 0, 0) < 0)
 		return -EIO;
-	while ((n = arch_syscall(SYS_getdents64, fd, (long)buf, sizeof(buf), 0, 0, 0)) > 0) {
-		for (at = 0; at < n; at += ((const struct entry *)(buf + at))->bytes) {
-			const struct entry *e = (const struct entry *)(buf + at);
+	while ((n = sys_getdents(fd, buf, sizeof(buf))) > 0) {
+		for (at = 0; at < n; at += ((const struct sys_dirent *)(buf + at))->bytes) {
+			const struct sys_dirent *e = (const struct sys_dirent *)(buf + at);
 			uint64_t tid;
 			int err;
 
