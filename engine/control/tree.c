@@ -147,6 +147,8 @@ const struct tree_row tree_rows[] = {
 	ENGINE("dynamic_events", 0640, TREE_GLOBAL, dynamic_events_show, dynamic_events_store,
 	       "events that are defined by a write here, of all kinds: those of kprobe_events,\n"
 	       "\t  uprobe_events, f[:[<group>/][<event>]] <func-name>[%return] [<args>],\n"
+	       "\t  e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>],\n"
+	       "\t  t[:[<group>/][<event>]] <tracepoint> [<args>],\n"
 	       "\t  and s:[synthetic/]<name> <field>[; <field>...], those of synthetic_events"),
 	ENGINE("kprobe_events", 0640, TREE_GLOBAL, kprobe_events_show, kprobe_events_store,
 	       "Create/append/remove/show probes of the program's functions, a definition a line\n"

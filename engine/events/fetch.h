@@ -30,6 +30,7 @@ enum fetch_base {
 	FETCH_IMM,
 	FETCH_COMM,
 	FETCH_TEXT,
+	FETCH_FIELD,   /* of the record of another event */
 	FETCH_INDEXED, /* a register, and another one times `scale`; of markers */
 };
 
@@ -77,15 +78,18 @@ struct fetch_arg {
 	uint8_t text_at, text_bytes;	 /* FETCH_TEXT: where in `text` */
 	uint32_t count;			 /* of an array's elements; 0: none */
 	uint32_t nr_derefs;
-	uint64_t value;			  /* FETCH_IMM: itself; FETCH_STACK, FETCH_BEGUN: N */
+	const struct event_field *field; /* FETCH_FIELD; it stays as long as the event has a name */
+	uint64_t value;			 /* FETCH_IMM: itself; FETCH_STACK, FETCH_BEGUN: N */
 	int64_t derefs[FETCH_MAX_DEREFS]; /* innermost first */
 	uint32_t offset;		  /* in the record */
 };
 
 struct fetch_context {
 	int is_return;
-	int is_file;	 /* a uprobe: no symbols; file offsets are */
-	int is_function; /* an fprobe: arguments and results, and no registers */
+	int is_file;		   /* a uprobe: no symbols; file offsets are */
+	int is_function;	   /* an fprobe: arguments and results, and no registers */
+	const struct event *event; /* an event's probe: fields of that one; NULL: it is none */
+	int is_tracepoint;	   /* arguments of one, or with `event` its fields instead */
 	/* The address of `@SYMBOL`, or of `@+OFFSET` in the probe's file. 0 or -ENOENT. */
 	int (*symbol)(void *arg, const char *name, size_t n, uint64_t *address);
 	int (*file_offset)(void *arg, uint64_t offset, uint64_t *address);
@@ -126,7 +130,8 @@ struct fetch_regs {
 	uint64_t ip, sp, retval;
 	const uint64_t *begun; /* FETCH_BEGUN: so many */
 	uint32_t nr_begun;
-	int tid;    /* of the calling thread */
+	const uint8_t *record; /* that of an event's probe */
+	int tid;	       /* of the calling thread */
 	char *kept; /* FETCH_KEPT bytes: short strings stay there between the two below */
 	uint32_t nr_kept;
 };

@@ -20,6 +20,7 @@
 #include "engine/core/ops.h"
 #include "engine/events/probe_begun.h"
 #include "engine/events/probe_event.h"
+#include "engine/events/tprobe.h"
 #include "engine/ring/ring_write.h"
 
 #define NR_CHAINS 256u
@@ -54,10 +55,11 @@ static void fill(const struct probe *p, const struct fetch_regs *regs,
 		 const struct fetch_string *strings, uint64_t return_ip, uint8_t *record)
 {
 	const struct probe_event *pe = p->event;
-	uint64_t ip = p->at.address;
+	uint64_t ip = pe->kind == DYN_PROBE_TPROBE ? regs->ip : p->at.address;
 	uint32_t i, at = pe->fixed_bytes;
 
-	memcpy(record + 8, &ip, 8);
+	if (pe->kind != DYN_PROBE_EPROBE)
+		memcpy(record + 8, &ip, 8);
 	if (pe->is_return)
 		memcpy(record + 16, &return_ip, 8);
 	for (i = 0; i < pe->nr_args; i++) {
@@ -71,7 +73,8 @@ static void fill(const struct probe *p, const struct fetch_regs *regs,
 	}
 }
 
-static void hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip)
+void probe_hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip,
+	       struct event_file *only)
 {
 	char kept[FETCH_KEPT];
 	struct fetch_string *strings = __builtin_alloca((p->event->nr_args + 1) * sizeof(*strings));
@@ -90,7 +93,7 @@ static void hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip)
 		const struct vestige_event_ops *ops = load_acquire(&f->pub.ops);
 		void *record;
 
-		if (ops == &event_ops_none)
+		if (ops == &event_ops_none || (only && f != only))
 			continue;
 		slot.scratch = scratch;
 		record = ops->reserve(f, &slot, bytes);
@@ -116,7 +119,7 @@ static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
 						  .ip = p->at.address,
 						  .sp = (uint64_t)&frame->parent_ip};
 
-			hit(p, &regs, 0);
+			probe_hit(p, &regs, 0, NULL);
 		} else {
 			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
 		}
@@ -154,7 +157,7 @@ static void return_hit(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip)
 		if (p->at.function != id)
 			continue;
 		if (p->nr_begun <= regs.nr_begun)
-			hit(p, &regs, ip);
+			probe_hit(p, &regs, ip, NULL);
 		else
 			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
 	}
@@ -177,7 +180,7 @@ static void text_hit(struct text_probe *t, const struct text_frame *frame)
 		struct fetch_regs regs = {
 			.r = &frame->r15, .ip = t->address, .sp = text_frame_sp(frame)};
 
-		hit(p, &regs, 0);
+		probe_hit(p, &regs, 0, NULL);
 	} else {
 		__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
 	}
@@ -298,6 +301,8 @@ int probe_arm(struct probe *p, int on)
 	struct probe **at;
 	int err;
 
+	if (p->event->kind == DYN_PROBE_TPROBE)
+		return tprobe_arm(p, on);
 	if (!on)
 		return p->at.function == PROBE_NO_FUNCTION ? disarm_text(p) : disarm(way, p);
 	err = find_target(p);
