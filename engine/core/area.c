@@ -46,6 +46,7 @@ static const struct {
 	[AREA_PENDING] = {sizeof(struct area_pending), AREA_NR_PENDING},
 	[AREA_HISTS] = {sizeof(struct area_hist), 1024},
 	[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
+	[AREA_PRINTKS] = {sizeof(struct area_printk), 1u << 14},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -533,9 +534,9 @@ static void copy_table(const struct area_header *from, enum area_table_id id)
 
 int area_fork(struct area_header **old_area)
 {
-	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
-						  AREA_REFUSED, AREA_STATUS,  AREA_EVENTS,
-						  AREA_FORMATS, AREA_PROBES,  AREA_PENDING};
+	static const enum area_table_id kept[] = {
+		AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS, AREA_REFUSED, AREA_STATUS,
+		AREA_EVENTS,  AREA_FORMATS, AREA_PROBES,    AREA_PENDING, AREA_PRINTKS};
 	struct area_header *parent = area;
 	const struct area_buffer *old = area_entry(AREA_BUFFERS, 0);
 	struct area_buffer *buffer;
