@@ -28,7 +28,7 @@ static struct call_list nobody;
 struct call_list *calls_current = &nobody;
 
 static const struct function_set *returns;
-static calls_return_func *on_return;
+static const struct calls_return_ops *on_return;
 
 static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
 			    const struct call_args *args, uint64_t now)
@@ -149,20 +149,36 @@ static void add_profile(struct call_list *l, uint64_t *bits, uint32_t n)
 	l->profile = (struct call_user){.bits = bits, .nr_bits = n};
 }
 
-void calls_set_returns(const struct function_set *set, calls_return_func *func)
+void calls_set_returns(const struct function_set *set, const struct calls_return_ops *ops)
 {
 	returns = set;
-	store_release(&on_return, func);
+	store_release(&on_return, ops);
 }
 
-void calls_returned(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip)
+void calls_begun(uint32_t id, uint64_t call, const struct call_args *args)
+{
+	const struct calls_return_ops *ops = load_acquire(&on_return);
+
+	if (ops->begun)
+		ops->begun(id, call, args);
+}
+
+void calls_returned(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip)
 {
 	struct ring_ctl *inside = ring_enter();
 
 	if (!inside)
 		return;
-	on_return(id, retval, sp, ip);
+	load_acquire(&on_return)->returned(id, call, retval, ip);
 	ring_leave(inside);
+}
+
+void calls_vanished(uint64_t call)
+{
+	const struct calls_return_ops *ops = load_acquire(&on_return);
+
+	if (ops->begun)
+		ops->vanished(call);
 }
 
 int calls_update(struct call_list **old)

@@ -71,14 +71,29 @@ int calls_any(void);
 int calls_graph_any(void);
 
 /*
- * calls_set_returns() - call @func whenever a function of @set returns, from the next ftrace_update() on.
- * @set: stays as it is until it is said again. @func: any context, between ring_enter() and
- * ring_leave(). @retval: rax. @sp: as the caller finds it. @ip: where it returns to.
+ * Who wants to know when functions return. A call is told by the address of its slot, where its return address
+ * lies, and CALLS_TAIL if the function took another one's place there by a tail call. Any context,
+ * between ring_enter() and ring_leave().
  */
-typedef void calls_return_func(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip);
+#define CALLS_TAIL UINT64_C(1)
+struct calls_return_ops {
+	/* It begins. NULL: nobody wants to know. @args: its registers. */
+	void (*begun)(uint32_t id, uint64_t call, const struct call_args *args);
+	/* @retval: rax. @ip: where it returns to. */
+	void (*returned)(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
+	/* It has vanished without a return, as a throw or longjmp() leaves it. With `begun`. */
+	void (*vanished)(uint64_t call);
+};
+
+/*
+ * calls_set_returns() - say it of the functions of @set, from the next ftrace_update() on.
+ * @set: stays as it is until it is said again. @ops: for ever.
+ */
 struct function_set;
-void calls_set_returns(const struct function_set *set, calls_return_func *func);
-void calls_returned(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip);
+void calls_set_returns(const struct function_set *set, const struct calls_return_ops *ops);
+void calls_begun(uint32_t id, uint64_t call, const struct call_args *args);
+void calls_returned(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
+void calls_vanished(uint64_t call);
 
 /* A fork's child has no instances. */
 void calls_fork(void);

@@ -18,13 +18,16 @@
 #include "engine/base/mem.h"
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
+#include "engine/core/thread_list.h"
 
 #define ROOT_PAGES     256u /* of a ring */
 #define USER_PAGES     32u  /* what the kernel lets a user lock is shared by all that he runs */
 #define PAGE	       4096u
 #define MAX_BYTES      2048u /* of a record of ours */
 #define MAX_ROUNDS     64u
+#define IOC_ENABLE     0x2400
 #define IOC_SET_OUTPUT 0x2405
+#define IOC_SET_FILTER 0x40082406
 #define IOC_ID	       0x80082407
 #define CLOEXEC	       8 /* PERF_FLAG_FD_CLOEXEC */
 
@@ -44,8 +47,8 @@ struct opened {
 	uint32_t kind;
 };
 
-static struct ring_of_cpu *per_cpu; /* nr_cpus; NULL: there are none */
-static uint32_t nr_cpus, nr_kinds;
+static struct ring_of_cpu *per_cpu;  /* nr_cpus; NULL: there are none */
+static uint32_t nr_cpus, open_kinds; /* the kinds: a bit each */
 static struct opened *opened;
 static uint32_t nr_opened, room_opened;
 
@@ -150,8 +153,14 @@ static int remember(int fd, uint32_t kind)
 	return 0;
 }
 
-/* A thread on all CPUs. One that has just ended is no error. */
-static int open_thread(uint32_t kind, const struct perf_event_attr *attr, int tid)
+static int control(long fd, long op, long arg)
+{
+	return (int)arch_syscall(SYS_ioctl, fd, op, arg, 0, 0, 0);
+}
+
+/* A thread, -1: whoever runs, on all CPUs. A thread that has just ended is no error. */
+static int open_on_cpus(uint32_t kind, const struct perf_event_attr *attr, int tid,
+			const char *filter)
 {
 	uint32_t cpu;
 	int err;
@@ -166,7 +175,11 @@ static int open_thread(uint32_t kind, const struct perf_event_attr *attr, int ti
 			return 0;
 		if (fd < 0)
 			return (int)fd;
-		err = (int)arch_syscall(SYS_ioctl, fd, IOC_SET_OUTPUT, per_cpu[cpu].fd, 0, 0, 0);
+		err = control(fd, IOC_SET_OUTPUT, per_cpu[cpu].fd);
+		if (!err && filter)
+			err = control(fd, IOC_SET_FILTER, (long)filter);
+		if (!err && attr->disabled)
+			err = control(fd, IOC_ENABLE, 0);
 		if (!err)
 			err = remember((int)fd, kind);
 		if (err) {
@@ -203,94 +216,110 @@ static int see(struct seen *s, int tid)
 	return 1;
 }
 
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
+struct opening {
+	uint32_t kind, found;
+	const struct perf_event_attr *attr;
+	struct seen seen;
 };
 
-/* Return: how many new threads there were, or -errno. */
-static int open_new_threads(int fd, uint32_t kind, const struct perf_event_attr *attr,
-			    struct seen *seen)
+static int open_new_thread(int tid, void *data)
 {
-	char buf[4096] __attribute__((aligned(8)));
-	int found = 0;
-	long n, at;
+	struct opening *o = data;
+	int err = tid == sys_gettid() ? 0 : see(&o->seen, tid);
 
-	if (arch_syscall(SYS_lseek, fd, 0, 0 /* SEEK_SET */, 0, 0, 0) < 0)
-		return -EIO;
-	while ((n = arch_syscall(SYS_getdents64, fd, (long)buf, sizeof(buf), 0, 0, 0)) > 0) {
-		for (at = 0; at < n; at += ((const struct entry *)(buf + at))->bytes) {
-			const struct entry *e = (const struct entry *)(buf + at);
-			uint64_t tid;
-			int err;
-
-			if (str_to_u64(e->name, strlen(e->name), &tid) || (int)tid == sys_gettid())
-				continue;
-			err = see(seen, (int)tid);
-			if (!err)
-				continue;
-			if (err > 0)
-				err = open_thread(kind, attr, (int)tid);
-			if (err < 0)
-				return err;
-			found++;
-		}
-	}
-	return n < 0 ? (int)n : found;
+	if (err <= 0)
+		return err;
+	o->found++;
+	return open_on_cpus(o->kind, o->attr, tid, NULL);
 }
 
 int perf_open(uint32_t kind, const struct perf_event_attr *kinds)
 {
 	struct perf_event_attr attr = *kinds;
-	struct seen seen = {0};
-	int err = 0, fd, round;
+	struct opening o = {.kind = kind, .found = 1, .attr = &attr};
+	uint32_t round;
+	int err = 0;
 
 	if (!per_cpu)
 		err = open_rings();
 	if (err)
 		return err;
-	nr_kinds++;
+	open_kinds |= 1u << kind;
 	complete(&attr);
 	attr.inherit = 1;
 	attr.inherit_thread = 1;
-	fd = sys_open("/proc/self/task", O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);
-	err = fd < 0 ? fd : 1;
-	for (round = 0; err > 0 && round < (int)MAX_ROUNDS; round++)
-		err = open_new_threads(fd, kind, &attr, &seen);
-	if (fd >= 0)
-		sys_close(fd);
-	heap_free(seen.tids);
-	if (err < 0)
+	for (round = 0; !err && o.found && round < MAX_ROUNDS; round++) {
+		o.found = 0;
+		err = thread_list_each(open_new_thread, &o);
+	}
+	heap_free(o.seen.tids);
+	if (err)
 		perf_close(kind);
-	return err < 0 ? err : 0;
+	return err;
 }
 
-void perf_close(uint32_t kind)
+/* Of a kind, the first @nr of all that are open. */
+static void close_events(uint32_t kind, uint32_t nr)
 {
 	uint32_t i, n = 0;
 
 	for (i = 0; i < nr_opened; i++) {
-		if (opened[i].kind == kind)
+		if (opened[i].kind == kind && i < nr)
 			sys_close(opened[i].fd);
 		else
 			opened[n++] = opened[i];
 	}
 	nr_opened = n;
-	if (nr_kinds && !--nr_kinds)
+}
+
+int perf_open_cpus(uint32_t kind, const struct perf_event_attr *kinds, const char *filter)
+{
+	struct perf_event_attr attr = *kinds;
+	uint32_t before;
+	int err = 0;
+
+	if (!per_cpu)
+		err = open_rings();
+	if (err)
+		return err;
+	complete(&attr);
+	attr.disabled = 1;
+	before = nr_opened;
+	err = open_on_cpus(kind, &attr, -1, filter);
+	if (!err) {
+		close_events(kind, before);
+		open_kinds |= 1u << kind;
+		return 0;
+	}
+	while (nr_opened > before)
+		sys_close(opened[--nr_opened].fd);
+	if (!open_kinds)
+		close_rings();
+	return err;
+}
+
+void perf_close(uint32_t kind)
+{
+	close_events(kind, nr_opened);
+	open_kinds &= ~(1u << kind);
+	if (!open_kinds)
 		close_rings();
 }
 
+/* They were opened in the order of their ids. */
 static uint32_t kind_of(uint64_t id)
 {
-	uint32_t i;
+	uint32_t first = 0, end = nr_opened;
 
-	for (i = 0; i < nr_opened; i++)
-		if (opened[i].id == id)
-			return opened[i].kind;
-	return PERF_MAX_KINDS;
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (opened[middle].id < id)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < nr_opened && opened[first].id == id ? opened[first].kind : PERF_MAX_KINDS;
 }
 
 /* What stands behind every record that is no sample, and what a sample begins with. */
@@ -315,6 +344,7 @@ static void take_sample(struct perf_record *rec, const uint8_t *p, uint32_t byte
 		return;
 	rec->id = id;
 	rec->kind = kind_of(id);
+	rec->pid = t.pid;
 	rec->tid = t.tid;
 	rec->ns = t.ns;
 	rec->raw = p + 16 + sizeof(t) + 4;
@@ -332,10 +362,13 @@ static void take_other(struct perf_record *rec, const uint8_t *p, uint32_t bytes
 	memcpy(&id, p + bytes - 8, 8);
 	rec->id = id;
 	rec->kind = kind_of(id);
+	rec->pid = t.pid;
 	rec->tid = t.tid;
 	rec->ns = t.ns;
 	if (rec->type == PERF_RECORD_LOST && bytes >= 24)
 		memcpy(&rec->lost, p + 16, 8);
+	if ((rec->type == PERF_RECORD_FORK || rec->type == PERF_RECORD_EXIT) && bytes >= 24)
+		memcpy(&rec->task, p + 8, sizeof(rec->task));
 }
 
 /* The record at c->at, into c->rec; 0: there is none. */
@@ -367,7 +400,7 @@ static int look(struct ring_of_cpu *c, uint32_t cpu)
 	return 1;
 }
 
-void perf_read(void (*record)(const struct perf_record *rec))
+void perf_read(uint64_t until, void (*record)(const struct perf_record *rec))
 {
 	struct ring_of_cpu *c, *first;
 	uint32_t i;
@@ -385,7 +418,8 @@ void perf_read(void (*record)(const struct perf_record *rec))
 		first = NULL;
 		for (i = 0; i < nr_cpus; i++) {
 			c = &per_cpu[i];
-			if (c->head && c->at < c->end && (!first || c->rec.ns < first->rec.ns))
+			if (c->head && c->at < c->end && c->rec.ns < until &&
+			    (!first || c->rec.ns < first->rec.ns))
 				first = c;
 		}
 		if (!first)
@@ -397,7 +431,7 @@ void perf_read(void (*record)(const struct perf_record *rec))
 	}
 	for (i = 0; per_cpu && i < nr_cpus; i++)
 		if (per_cpu[i].head)
-			store_release(&per_cpu[i].head->data_tail, per_cpu[i].end);
+			store_release(&per_cpu[i].head->data_tail, per_cpu[i].at);
 }
 
 uint32_t perf_descriptors(int *fds, uint32_t max)
@@ -414,5 +448,5 @@ void perf_fork(void)
 {
 	per_cpu = NULL;
 	opened = NULL;
-	nr_opened = room_opened = nr_kinds = 0;
+	nr_opened = room_opened = open_kinds = 0;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What perf_event_open() tells of this process's own threads. One ring for each CPU, into which events
- * of any number of kinds write; each kind has an event for each thread and CPU, which the threads that
- * they make inherit. All of it is the agent's: its descriptors, its thread, under the tree's lock.
+ * What perf_event_open() tells. One ring for each CPU, into which events of any number of kinds write.
+ * A kind has an event for each of this process's own threads and each CPU, which the threads that they
+ * make inherit; or, where that is allowed, one for each CPU, whoever runs there.
+ * All of it is the agent's: its descriptors, its thread, under the tree's lock.
  */
 #ifndef VESTIGE_CORE_PERF_H
 #define VESTIGE_CORE_PERF_H
@@ -10,7 +11,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#define PERF_MAX_KINDS 8u
+#define PERF_MAX_KINDS 16u
 
 /* One record of a ring. */
 struct perf_record {
@@ -19,9 +20,13 @@ struct perf_record {
 	uint32_t type; /* PERF_RECORD_* */
 	uint32_t misc;
 	uint32_t cpu;
-	int32_t tid;	    /* who ran */
-	uint64_t ns;	    /* CLOCK_MONOTONIC */
-	uint64_t lost;	    /* PERF_RECORD_LOST: how many */
+	int32_t pid, tid; /* who ran */
+	uint64_t ns;	  /* CLOCK_MONOTONIC */
+	uint64_t lost;	  /* PERF_RECORD_LOST: how many */
+	/* PERF_RECORD_FORK: who came, made by whom; PERF_RECORD_EXIT: who ends */
+	struct {
+		int32_t pid, ppid, tid, ptid;
+	} task;
 	const uint8_t *raw; /* PERF_RECORD_SAMPLE of a tracepoint */
 	uint32_t raw_bytes;
 };
@@ -35,10 +40,19 @@ int perf_open(uint32_t kind, const struct perf_event_attr *attr);
 void perf_close(uint32_t kind);
 
 /*
- * perf_read() - each record of all rings so far, in order of their times; they are then gone.
- * Any thread, signals blocked: it makes no system call.
+ * perf_open_cpus() - have a kind of event of whoever runs on each CPU, or have it otherwise.
+ * @filter: a tracepoint's, as its filter file takes it; NULL: none. The kernel changes no filter: a kind that
+ * is there is opened anew before the old one goes, so both may tell of one event.
+ * Return: as perf_open(); a kind that was there stays as it was then.
  */
-void perf_read(void (*record)(const struct perf_record *rec));
+int perf_open_cpus(uint32_t kind, const struct perf_event_attr *attr, const char *filter);
+
+/*
+ * perf_read() - each record of all rings that is older than @until (CLOCK_MONOTONIC, ns), in order of their
+ * times; they are then gone. What was made before a time that was read before the call is in the rings by
+ * then, but for a CPU that was amid it. Any thread, signals blocked: it makes no system call.
+ */
+void perf_read(uint64_t until, void (*record)(const struct perf_record *rec));
 
 /* Descriptors that become readable when a ring is half full. Return: how many, at most @max. */
 uint32_t perf_descriptors(int *fds, uint32_t max);

@@ -11,11 +11,13 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/events/eprobe.h"
 #include "engine/events/probe_event.h"
 #include "engine/events/synth.h"
+#include "engine/events/tprobe.h"
 
 static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class,
-						  &synth_class};
+						  &eprobe_class, &tprobe_class, &synth_class};
 
 struct dyn_event *dyn_events;
 
@@ -71,7 +73,7 @@ int dyn_command_split(struct dyn_command *c, const char *text, size_t n)
 		memcpy(c->text + c->text_bytes, text + start, i - start);
 		c->text_bytes += (uint32_t)(i - start);
 	}
-	c->at[c->nr_words] = c->text_bytes;
+	c->at[c->nr_words] = c->text_bytes + 1;
 	return 0;
 }
 

@@ -17,6 +17,8 @@
 #define DYN_PROBE_UPROBE 2u
 #define DYN_PROBE_FPROBE 4u
 #define DYN_SYNTH	 8u
+#define DYN_PROBE_EPROBE 16u
+#define DYN_PROBE_TPROBE 32u
 #define DYN_ANY		 (~0u)
 
 struct dyn_event;
@@ -28,7 +30,8 @@ struct dyn_command {
 	uint32_t nr_words;
 	const char *word[DYN_MAX_WORDS];
 	uint32_t bytes[DYN_MAX_WORDS];
-	uint32_t at[DYN_MAX_WORDS + 1]; /* positions in `text`; the last one: its end */
+	uint32_t at[DYN_MAX_WORDS +
+		    1]; /* positions in `text`; of a word that is missing: behind it */
 	char text[DYN_MAX_COMMAND + DYN_MAX_WORDS];
 	uint32_t text_bytes;
 };

@@ -29,6 +29,8 @@ struct event_class {
 	int (*enable)(struct event *e, struct event_file *file, int on);
 	/* When many are switched at once, one of these that cannot be on is no error, if others are. */
 	uint8_t may_fail;
+	/* They are tracepoints without a place in the program: their fields are the arguments. */
+	uint8_t is_tracepoint;
 };
 
 struct event_field {
@@ -47,6 +49,7 @@ struct event {
 	uint8_t gone;	   /* its object was unloaded: there are no files of it */
 	uint8_t described; /* its row of AREA_EVENTS is there */
 	uint8_t padded;	   /* there may be bytes in its records that are no field's */
+	uint32_t nr_users; /* event probes that hang on it: it cannot be removed */
 	uint32_t nr_fields;
 	const struct event_field *fields; /* common fields excluded */
 	const char *print_fmt;

@@ -118,6 +118,8 @@ static int parse_register(struct parse *p, const char *text, size_t n, uint32_t 
 {
 	uint32_t reg = fetch_register(text + 1, n - 1);
 
+	if (p->ctx->event && !p->ctx->is_tracepoint)
+		return bad(p, at, "Invalid $-variable specified");
 	/* of the registers at a return, these are known */
 	if (reg == FETCH_NR_REGS || p->ctx->is_function ||
 	    (p->ctx->is_return && reg != FETCH_AX && reg < FETCH_IP))
@@ -131,10 +133,24 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 {
 	uint64_t v;
 
-	if (p->ctx->is_return || unsigned_number(text, n, &v))
+	if (unsigned_number(text, n, &v))
 		return bad(p, at, "Invalid $-variable specified");
-	if (!v || v > 128)
+	if (!v || v > (p->ctx->is_return ? FETCH_MAX_BEGUN : 128))
 		return bad(p, at, "Invalid argument number");
+	if (p->ctx->event) {
+		if (v > p->ctx->event->nr_fields)
+			return bad(p, at, "Invalid argument number");
+		p->arg->base = FETCH_FIELD;
+		p->arg->field = &p->ctx->event->fields[v - 1];
+		return 0;
+	}
+	/* the first one of a tracepoint's probe is whose it is */
+	v += p->ctx->is_tracepoint != 0;
+	if (p->ctx->is_return) {
+		p->arg->base = FETCH_BEGUN;
+		p->arg->value = v - 1;
+		return 0;
+	}
 	if (v <= ARRAY_SIZE(arg_regs)) {
 		p->arg->base = FETCH_REG;
 		p->arg->reg = arg_regs[v - 1];
@@ -146,12 +162,24 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 	return 0;
 }
 
+/* `$FIELD`, or what each record has. */
+static int parse_field(struct parse *p, const char *name, size_t n, uint32_t at)
+{
+	p->arg->field = event_field(p->ctx->event, name, n);
+	if (!p->arg->field && !is(name, n, "comm") && !is(name, n, "COMM"))
+		return bad(p, at, "Invalid $-variable specified");
+	p->arg->base = p->arg->field ? FETCH_FIELD : FETCH_COMM;
+	return 0;
+}
+
 static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t at)
 {
 	const char *name = text + 1;
 	uint64_t v;
 
 	n--;
+	if (p->ctx->event && !p->ctx->is_tracepoint)
+		return parse_field(p, name, n, at);
 	if (is(name, n, "retval")) {
 		if (!p->ctx->is_return)
 			return bad(p, at, "$retval is not available on probe");
@@ -254,9 +282,11 @@ static int parse_base(struct parse *p, const char *text, size_t n, uint32_t at)
 	case '\\':
 		return parse_immediate(p, text, n, at);
 	default:
+		if (n && is_name_start(*text) && p->ctx->event && p->ctx->is_tracepoint)
+			return parse_field(p, text, n, at);
 		if (n && is_name_start(*text)) {
 			bad(p, at, "BTF is not available or not supported");
-			return -EOPNOTSUPP;
+			return p->ctx->event ? -EINVAL : -EOPNOTSUPP;
 		}
 		return bad(p, at, "Invalid fetch argument");
 	}
@@ -387,7 +417,8 @@ static int parse_type(struct parse *p, const char *text, size_t n, uint32_t at, 
 		return err;
 	if (a->type->is_string && a->count)
 		return bad(p, at, "Unknown type is specified");
-	if (a->type->is_string && !a->nr_derefs && a->base != FETCH_COMM && a->base != FETCH_TEXT)
+	if (a->type->is_string && !a->nr_derefs && a->base != FETCH_COMM && a->base != FETCH_TEXT &&
+	    a->base != FETCH_FIELD)
 		return bad(p, text ? at : body_at, "String accepts only memory argument");
 	return 0;
 }
@@ -438,12 +469,16 @@ int fetch_parse(struct fetch_arg *arg, const char *word, size_t n, uint32_t inde
 		struct parse_error *error)
 {
 	struct parse p = {arg, ctx, error};
-	size_t equals = text_find(word, n, '='), colon;
+	size_t equals = text_find(word, n, '='), colon = text_find(word, n, ':');
 	uint32_t at = 0;
 	int err;
 
 	*arg = (struct fetch_arg){0};
-	err = parse_name(&p, word, equals == n ? SIZE_MAX : equals, index, others);
+	/* an argument that has a name is called so */
+	if (equals == n && (!ctx->is_tracepoint || !fetch_good_name(word, colon)))
+		err = parse_name(&p, word, SIZE_MAX, index, others);
+	else
+		err = parse_name(&p, word, equals == n ? colon : equals, index, others);
 	if (err)
 		return err;
 	if (equals < n) {
@@ -463,9 +498,13 @@ int fetch_parse(struct fetch_arg *arg, const char *word, size_t n, uint32_t inde
 	if (err)
 		return err;
 	if (colon < n)
-		return parse_type(&p, word + colon + 1, n - colon - 1, at + (uint32_t)colon + 1,
-				  at);
-	return parse_type(&p, NULL, 0, at, at);
+		err = parse_type(&p, word + colon + 1, n - colon - 1, at + (uint32_t)colon + 1, at);
+	else
+		err = parse_type(&p, NULL, 0, at, at);
+	/* what happened at no place in the program has no stack */
+	if (!err && ctx->event && (arg->base == FETCH_STACK || arg->base == FETCH_REG))
+		return bad(&p, at, "Invalid $-variable specified");
+	return err;
 }
 
 int fetch_same_field(const struct fetch_arg *a, const struct fetch_arg *b)

@@ -20,14 +20,17 @@
 #define FETCH_MAX_ARRAY	 64u
 #define FETCH_MAX_STRING 1024u /* bytes, NUL included: longer ones are cut */
 #define FETCH_FAULT	 "(fault)"
+#define FETCH_MAX_BEGUN	 14u /* arguments that are kept for the return, 6 of them registers */
 
 enum fetch_base {
 	FETCH_REG,
 	FETCH_STACK,  /* the word that lies so many words above sp */
 	FETCH_RETVAL, /* of return probes */
+	FETCH_BEGUN,  /* there: the argument of the call, which was kept when it began; from 0 */
 	FETCH_IMM,
 	FETCH_COMM,
 	FETCH_TEXT,
+	FETCH_FIELD,   /* of the record of another event */
 	FETCH_INDEXED, /* a register, and another one times `scale`; of markers */
 };
 
@@ -75,15 +78,18 @@ struct fetch_arg {
 	uint8_t text_at, text_bytes;	 /* FETCH_TEXT: where in `text` */
 	uint32_t count;			 /* of an array's elements; 0: none */
 	uint32_t nr_derefs;
-	uint64_t value;			  /* FETCH_IMM: itself; FETCH_STACK: N */
+	const struct event_field *field; /* FETCH_FIELD; it stays as long as the event has a name */
+	uint64_t value;			 /* FETCH_IMM: itself; FETCH_STACK, FETCH_BEGUN: N */
 	int64_t derefs[FETCH_MAX_DEREFS]; /* innermost first */
 	uint32_t offset;		  /* in the record */
 };
 
 struct fetch_context {
 	int is_return;
-	int is_file;	 /* a uprobe: no symbols; file offsets are */
-	int is_function; /* an fprobe: arguments and results, and no registers */
+	int is_file;		   /* a uprobe: no symbols; file offsets are */
+	int is_function;	   /* an fprobe: arguments and results, and no registers */
+	const struct event *event; /* an event's probe: fields of that one; NULL: it is none */
+	int is_tracepoint;	   /* arguments of one, or with `event` its fields instead */
 	/* The address of `@SYMBOL`, or of `@+OFFSET` in the probe's file. 0 or -ENOENT. */
 	int (*symbol)(void *arg, const char *name, size_t n, uint64_t *address);
 	int (*file_offset)(void *arg, uint64_t offset, uint64_t *address);
@@ -122,7 +128,10 @@ int fetch_good_name(const char *name, size_t n);
 struct fetch_regs {
 	const uint64_t *r; /* by enum fetch_reg, FETCH_NR_SAVED of them; NULL: not known */
 	uint64_t ip, sp, retval;
-	int tid;    /* of the calling thread */
+	const uint64_t *begun; /* FETCH_BEGUN: so many */
+	uint32_t nr_begun;
+	const uint8_t *record; /* that of an event's probe */
+	int tid;	       /* of the calling thread */
 	char *kept; /* FETCH_KEPT bytes: short strings stay there between the two below */
 	uint32_t nr_kept;
 };
@@ -141,6 +150,9 @@ struct fetch_string {
  * address that is none does no harm.
  */
 struct fetch_string fetch_measure(const struct fetch_arg *arg, struct fetch_regs *regs);
+
+/* fetch_memory() - read memory of the program, by thread @tid, the caller. Return: how many bytes. */
+size_t fetch_memory(int tid, void *to, uint64_t address, size_t n);
 
 /* fetch_store() - write the argument into a record. @string_at: where its string goes. */
 void fetch_store(const struct fetch_arg *arg, const struct fetch_regs *regs, uint8_t *record,

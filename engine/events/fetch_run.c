@@ -15,16 +15,20 @@
 #include "engine/events/fetch.h"
 #include "engine/ring/ring.h"
 
-/* Return: how many bytes were read. */
-static size_t read_memory(const struct fetch_regs *regs, void *to, uint64_t address, size_t n)
+size_t fetch_memory(int tid, void *to, uint64_t address, size_t n)
 {
 	struct iovec here = {to, n}, there = {(void *)address, n};
 	long got;
 
 	if (ring_growth_forbidden())
 		return 0;
-	got = arch_syscall(SYS_process_vm_readv, regs->tid, (long)&here, 1, (long)&there, 1, 0);
+	got = arch_syscall(SYS_process_vm_readv, tid, (long)&here, 1, (long)&there, 1, 0);
 	return sys_failed(got) ? 0 : (size_t)got;
+}
+
+static size_t read_memory(const struct fetch_regs *regs, void *to, uint64_t address, size_t n)
+{
+	return fetch_memory(regs->tid, to, address, n);
 }
 
 /* @n bytes, or nothing. */
@@ -46,6 +50,49 @@ static uint64_t register_value(const struct fetch_regs *regs, uint32_t reg)
 	return reg == FETCH_AX ? regs->retval : 0;
 }
 
+static uint64_t load_number(const uint8_t *from, uint32_t size, int is_signed)
+{
+	uint32_t unused = 64 - 8 * size;
+	uint64_t v = 0;
+
+	if (!size)
+		return 0;
+	memcpy(&v, from, size);
+	v <<= unused;
+	return is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
+}
+
+/* Where a text of a record lies, at most *@n bytes; NULL: the field is none that is in the record. */
+static const uint8_t *text_of(const struct event_field *f, const uint8_t *record, uint32_t *n)
+{
+	const uint8_t *at = record + f->offset;
+	uint32_t word;
+
+	if (f->filter_type == FILTER_STATIC_STRING) {
+		*n = f->size;
+		return at;
+	}
+	if (f->filter_type != FILTER_DYN_STRING && f->filter_type != FILTER_RDYN_STRING)
+		return NULL;
+	memcpy(&word, at, sizeof(word));
+	*n = word >> 16;
+	return (f->filter_type == FILTER_DYN_STRING ? record : at + sizeof(word)) + (word & 0xffff);
+}
+
+/* As the kernel's: of a text its address, a number of itself, of what is larger the first eight bytes. */
+static uint64_t field_value(const struct event_field *f, const uint8_t *record)
+{
+	const uint8_t *text;
+	uint32_t n;
+
+	if (!record)
+		return 0;
+	text = text_of(f, record, &n);
+	if (text)
+		return (uint64_t)text;
+	return load_number(record + f->offset, f->size < 8 ? f->size : 8, f->is_signed);
+}
+
 static int base_value(const struct fetch_arg *arg, const struct fetch_regs *regs, uint64_t *v)
 {
 	switch (arg->base) {
@@ -57,8 +104,16 @@ static int base_value(const struct fetch_arg *arg, const struct fetch_regs *regs
 		return 0;
 	case FETCH_STACK:
 		return read_all(regs, v, regs->sp + arg->value * 8, 8);
+	case FETCH_FIELD:
+		*v = field_value(arg->field, regs->record);
+		return 0;
 	case FETCH_RETVAL:
 		*v = regs->retval;
+		return 0;
+	case FETCH_BEGUN:
+		if (arg->value >= regs->nr_begun)
+			return -EFAULT;
+		*v = regs->begun[arg->value];
 		return 0;
 	default:
 		*v = arg->value;
@@ -115,10 +170,27 @@ static struct fetch_string string_at_address(struct fetch_regs *regs, uint64_t a
 	return s;
 }
 
+/* The text of a field that is fetched as it is, without its NUL; NULL: it is not that. */
+static const uint8_t *own_text(const struct fetch_arg *arg, const struct fetch_regs *regs,
+			       uint32_t *n)
+{
+	const uint8_t *text;
+	uint32_t i;
+
+	if (arg->base != FETCH_FIELD || arg->nr_derefs || !regs->record)
+		return NULL;
+	text = text_of(arg->field, regs->record, n);
+	for (i = 0; text && i < *n && i < FETCH_MAX_STRING - 1 && text[i]; i++)
+		;
+	*n = i;
+	return text;
+}
+
 struct fetch_string fetch_measure(const struct fetch_arg *arg, struct fetch_regs *regs)
 {
 	struct fetch_string s = {0, FETCH_NOT_KEPT};
 	uint64_t address;
+	uint32_t n;
 
 	if (!arg->type->is_string)
 		return s;
@@ -126,6 +198,8 @@ struct fetch_string fetch_measure(const struct fetch_arg *arg, struct fetch_regs
 		s.bytes = 16;
 	else if (arg->base == FETCH_TEXT)
 		s.bytes = arg->text_bytes + 1;
+	else if (own_text(arg, regs, &n))
+		s.bytes = (uint16_t)(n + 1);
 	else if (!address_of(arg, regs, &address))
 		s = string_at_address(regs, address);
 	if (!s.bytes)
@@ -136,15 +210,22 @@ struct fetch_string fetch_measure(const struct fetch_arg *arg, struct fetch_regs
 static void store_string(const struct fetch_arg *arg, const struct fetch_regs *regs, char *to,
 			 struct fetch_string s)
 {
+	const uint8_t *text;
 	uint64_t address;
+	uint32_t n;
 
-	if (arg->base == FETCH_COMM) {
+	if (arg->base == FETCH_COMM && regs->record) {
+		/* the record may be another thread's */
+		str_copy(to, s.bytes, ring_thread_comm());
+	} else if (arg->base == FETCH_COMM) {
 		char comm[16] = {0};
 
 		sys_get_comm(comm);
 		str_copy(to, s.bytes, comm);
 	} else if (arg->base == FETCH_TEXT) {
 		memcpy(to, arg->text + arg->text_at, s.bytes - 1u);
+	} else if ((text = own_text(arg, regs, &n))) {
+		str_copy(to, s.bytes, (const char *)text);
 	} else if (s.at != FETCH_NOT_KEPT) {
 		memcpy(to, regs->kept + s.at, s.bytes);
 	} else if (address_of(arg, regs, &address) || read_all(regs, to, address, s.bytes)) {
@@ -167,12 +248,8 @@ static void shift(const struct fetch_arg *arg, uint8_t *at)
 /* A narrow number, at the beginning of a wide field. */
 static void widen(const struct fetch_arg *arg, uint8_t *to)
 {
-	uint32_t unused = 64 - arg->narrow->size * 8u;
-	uint64_t v = 0;
+	uint64_t v = load_number(to, arg->narrow->size, arg->narrow->is_signed);
 
-	memcpy(&v, to, arg->narrow->size);
-	v <<= unused;
-	v = arg->narrow->is_signed ? (uint64_t)((int64_t)v >> unused) : v >> unused;
 	memcpy(to, &v, arg->type->size);
 }
 

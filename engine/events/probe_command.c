@@ -24,6 +24,7 @@ int probe_bad(struct probe_definition *d, uint32_t position, const char *text, i
 {
 	d->error->location = d->is_file	      ? "trace_uprobe"
 			     : d->is_function ? "trace_fprobe"
+			     : d->is_event    ? "event_probe"
 					      : "trace_kprobe";
 	d->error->error = (struct parse_error){text, d->c->at[d->word] + position};
 	return err;
@@ -45,8 +46,7 @@ static int good_group(const char *name, size_t n)
 	return n > 0;
 }
 
-/* `[GRP/][EV]`, @at bytes behind the word's beginning. No EV: d->name stays empty. */
-static int read_name(struct probe_definition *d, const char *text, size_t n, uint32_t at)
+int probe_read_name(struct probe_definition *d, const char *text, size_t n, uint32_t at)
 {
 	size_t slash = text_find(text, n, '/');
 
@@ -78,8 +78,7 @@ static int read_name(struct probe_definition *d, const char *text, size_t n, uin
 	return 0;
 }
 
-/* `p`, `r8`, and whether a name follows. Return: 0 or -errno. */
-static int read_kind(struct probe_definition *d, uint32_t *colon)
+int probe_read_kind(struct probe_definition *d, uint32_t *colon)
 {
 	const char *word = d->c->word[0];
 	uint32_t n = d->c->bytes[0];
@@ -318,7 +317,7 @@ static int read_file(struct probe_definition *d)
 	return 0;
 }
 
-static int symbol_address(void *arg, const char *name, size_t n, uint64_t *address)
+int probe_fetch_symbol(void *arg, const char *name, size_t n, uint64_t *address)
 {
 	(void)arg;
 	return probe_symbol_address(name, n, address);
@@ -334,44 +333,45 @@ static int file_address(void *arg, uint64_t offset, uint64_t *address)
 	return probe_file_address(path, offset, address);
 }
 
-/* The arguments, and where each is in a record. Return: 0 and the record's bytes. */
-static int read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t *bytes)
+int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t nr,
+		    const struct fetch_context *ctx, uint32_t *bytes)
 {
-	const struct fetch_context ctx = {.is_return = d->is_return,
-					  .is_file = d->is_file,
-					  .is_function = d->is_function,
-					  .symbol = symbol_address,
-					  .file_offset = file_address,
-					  .arg = d};
-	uint32_t i, at = d->is_return ? 24 : 16;
 	struct parse_error error;
+	uint32_t i;
 
-	for (i = 0; i + 2 < d->c->nr_words; i++) {
+	for (i = 0; i < nr; i++) {
 		const char *word = d->c->word[i + 2];
 		int err;
 
 		d->word = i + 2;
 		error = (struct parse_error){0};
-		err = fetch_parse(&args[i], word, d->c->bytes[i + 2], i, args, &ctx, &error);
+		err = fetch_parse(&args[i], word, d->c->bytes[i + 2], i, args, ctx, &error);
 		if (err && error.text)
 			return probe_bad(d, error.position, error.text, err);
 		if (err) {
 			d->word = 1;
 			return probe_bad(d, 0, "Invalid probed address or symbol", err);
 		}
-		args[i].offset = at;
-		at += fetch_field_bytes(&args[i]);
-		if (at > MAX_FIXED_BYTES)
+		args[i].offset = *bytes;
+		*bytes += fetch_field_bytes(&args[i]);
+		if (*bytes > MAX_FIXED_BYTES)
 			return probe_bad(d, 0, "Event too big (too many fields?)", -E2BIG);
 	}
-	*bytes = at;
 	return 0;
 }
 
-/* What is left when the place and the name are known. */
-static int finish(struct probe_definition *d)
+int probe_finish(struct probe_definition *d)
 {
-	uint32_t nr = d->c->nr_words - 2, bytes;
+	const struct fetch_context ctx = {.is_return = d->is_return,
+					  .is_file = d->is_file,
+					  .is_function = d->is_function,
+					  .is_tracepoint = d->is_tracepoint,
+					  .event = d->attached,
+					  .symbol = probe_fetch_symbol,
+					  .file_offset = file_address,
+					  .arg = d};
+	uint32_t nr = d->c->nr_words - 2;
+	uint32_t bytes = probe_head_bytes(d->class->kind, d->is_return);
 	struct fetch_arg *args;
 	int err;
 
@@ -380,11 +380,26 @@ static int finish(struct probe_definition *d)
 	args = heap_alloc((nr + 1) * sizeof(*args));
 	if (!args)
 		return -ENOMEM;
-	err = read_args(d, args, &bytes);
+	err = probe_read_args(d, args, nr, &ctx, &bytes);
 	if (!err)
 		err = probe_define(d, args, nr, bytes);
 	heap_free(args);
 	return err;
+}
+
+struct probe_definition *probe_begin(const struct dyn_command *c, struct dyn_error *error,
+				     const struct dyn_class *class, const char *group)
+{
+	struct probe_definition *d = heap_alloc(sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->c = c;
+	d->error = error;
+	d->class = class;
+	d->at.function = PROBE_NO_FUNCTION;
+	str_copy(d->group, sizeof(d->group), group);
+	return d;
 }
 
 static int create(const struct dyn_command *c, struct dyn_error *error,
@@ -400,19 +415,15 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	    looks_like_file(c) != is_file ||
 	    (c->bytes[0] > 1 && c->word[0][1] != ':' && !is_digit(c->word[0][1])))
 		return -ECANCELED;
-	d = heap_alloc(sizeof(*d));
+	d = probe_begin(c, error, class, group);
 	if (!d)
 		return -ENOMEM;
-	d->c = c;
-	d->error = error;
-	d->class = class;
 	d->is_file = is_file;
 	d->is_function = class == &fprobe_class;
-	d->at.function = PROBE_NO_FUNCTION;
-	str_copy(d->group, sizeof(d->group), group);
-	err = read_kind(d, &colon);
+	err = probe_read_kind(d, &colon);
 	if (!err && colon < c->bytes[0])
-		err = read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1, colon + 1);
+		err = probe_read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1,
+				      colon + 1);
 	d->word = 1;
 	if (!err && is_file)
 		err = read_file(d);
@@ -421,7 +432,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	else if (!err)
 		err = read_symbol(d);
 	if (!err)
-		err = finish(d);
+		err = probe_finish(d);
 	heap_free(d);
 	return err;
 }

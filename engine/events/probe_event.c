@@ -10,7 +10,9 @@
 
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
+#include "engine/events/eprobe.h"
 #include "engine/events/probe_command.h"
+#include "engine/events/tprobe.h"
 #include "engine/ring/ring.h"
 
 #define MAX_PRINT_BYTES 60000u
@@ -34,19 +36,40 @@ int probe_event_enable(struct event *e, struct event_file *file, int on)
 
 static const struct event_class probe_event_class = {.enable = probe_event_enable, .may_fail = 1};
 
-static void put_print(const struct probe_event *pe, struct seq_buf *s)
+const struct probe_event *probe_event_of(const struct event *e)
+{
+	return e->class == &probe_event_class || e->class == &eprobe_event_class ? e->data : NULL;
+}
+
+uint32_t probe_head_bytes(uint32_t kind, int is_return)
+{
+	return kind == DYN_PROBE_EPROBE ? 8 : is_return ? 24 : 16;
+}
+
+static void put_print(const struct probe_event *pe, const struct event *attached, struct seq_buf *s)
 {
 	uint32_t i;
 
-	seq_puts(s, pe->is_return ? "\"(%lx <- %lx)" : "\"(%lx)");
+	seq_putc(s, '"');
+	if (attached) {
+		seq_putc(s, '(');
+		seq_puts(s, attached->system);
+		seq_putc(s, '.');
+		seq_puts(s, attached->name);
+		seq_putc(s, ')');
+	} else {
+		seq_puts(s, pe->is_return ? "(%lx <- %lx)" : "(%lx)");
+	}
 	for (i = 0; i < pe->nr_args; i++) {
 		seq_putc(s, ' ');
 		seq_puts(s, pe->args[i].name);
 		seq_putc(s, '=');
 		fetch_put_conversion(&pe->args[i], s);
 	}
-	seq_puts(s, pe->is_return ? "\", REC->__probe_func, REC->__probe_ret_ip"
-				  : "\", REC->__probe_ip");
+	seq_putc(s, '"');
+	if (!attached)
+		seq_puts(s, pe->is_return ? ", REC->__probe_func, REC->__probe_ret_ip"
+					  : ", REC->__probe_ip");
 	for (i = 0; i < pe->nr_args; i++)
 		fetch_put_value(&pe->args[i], s);
 }
@@ -63,10 +86,12 @@ static void fill_fields(const struct probe_event *pe, struct scratch *w)
 	struct vestige_event_field *f = w->fields;
 	uint32_t i;
 
-	*f++ = (struct vestige_event_field){.type = "unsigned long",
-					    .name = pe->is_return ? "__probe_func" : "__probe_ip",
-					    .size = 8,
-					    .offset = 8};
+	if (pe->kind != DYN_PROBE_EPROBE)
+		*f++ = (struct vestige_event_field){.type = "unsigned long",
+						    .name = pe->is_return ? "__probe_func"
+									  : "__probe_ip",
+						    .size = 8,
+						    .offset = 8};
 	if (pe->is_return)
 		*f++ = (struct vestige_event_field){
 			.type = "unsigned long", .name = "__probe_ret_ip", .size = 8, .offset = 16};
@@ -92,7 +117,7 @@ static void fill_fields(const struct probe_event *pe, struct scratch *w)
 }
 
 /* Register what a new probe_event makes. Return: 0, -EEXIST, -E2BIG, -ENOMEM. */
-static int make_event(struct probe_event *pe, const struct event_class *class)
+static int make_event(struct probe_event *pe, const struct probe_event_spec *spec)
 {
 	struct scratch *w = heap_alloc(sizeof(*w));
 	struct event *clash;
@@ -103,12 +128,13 @@ static int make_event(struct probe_event *pe, const struct event_class *class)
 		return -ENOMEM;
 	fill_fields(pe, w);
 	seq_init(&s, w->print, MAX_PRINT_BYTES);
-	put_print(pe, &s);
+	put_print(pe, spec->attached, &s);
 	w->print[s.len] = 0;
 	if (s.lost)
 		err = -E2BIG;
 	else
-		pe->event = event_add(pe->group, pe->name, w->fields, w->print, class, pe, &clash);
+		pe->event = event_add(pe->group, pe->name, w->fields, w->print, spec->class, pe,
+				      &clash);
 	if (!err && !pe->event)
 		err = clash ? -EEXIST : -ENOMEM;
 	heap_free(w);
@@ -122,7 +148,8 @@ static struct probe *as_probe(const struct dyn_event *e)
 
 static int is_probe(const struct dyn_event *e)
 {
-	return e->class == &kprobe_class || e->class == &uprobe_class || e->class == &fprobe_class;
+	return e->class == &kprobe_class || e->class == &uprobe_class ||
+	       e->class == &fprobe_class || e->class == &tprobe_class;
 }
 
 /* Another place for an event that is there. Return: 0 if it may be. */
@@ -157,24 +184,22 @@ static int may_join(struct probe_definition *d, const struct probe_event *pe,
 	return 0;
 }
 
-struct probe_event *probe_event_new(const char *group, const char *name,
-				    const struct event_class *class, uint32_t kind, int is_return,
-				    const struct fetch_arg *args, uint32_t nr, uint32_t bytes,
-				    int *err)
+struct probe_event *probe_event_new(const struct probe_event_spec *spec, int *err)
 {
-	struct probe_event *pe = heap_alloc(sizeof(*pe) + nr * sizeof(*args));
+	size_t bytes = spec->nr_args * sizeof(*spec->args);
+	struct probe_event *pe = heap_alloc(sizeof(*pe) + bytes);
 
 	*err = -ENOMEM;
 	if (!pe)
 		return NULL;
-	str_copy(pe->group, sizeof(pe->group), group);
-	str_copy(pe->name, sizeof(pe->name), name);
-	pe->is_return = is_return != 0;
-	pe->kind = (uint8_t)kind;
-	pe->nr_args = nr;
-	pe->fixed_bytes = bytes;
-	memcpy(pe->args, args, nr * sizeof(*args));
-	*err = make_event(pe, class);
+	str_copy(pe->group, sizeof(pe->group), spec->group);
+	str_copy(pe->name, sizeof(pe->name), spec->name);
+	pe->is_return = spec->is_return != 0;
+	pe->kind = (uint8_t)spec->kind;
+	pe->nr_args = spec->nr_args;
+	pe->fixed_bytes = spec->bytes;
+	memcpy(pe->args, spec->args, bytes);
+	*err = make_event(pe, spec);
 	if (!*err)
 		return pe;
 	heap_free(pe);
@@ -185,6 +210,7 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 			       uint32_t nr)
 {
 	struct probe *p = heap_alloc(sizeof(*p) + nr * sizeof(*args));
+	uint32_t i;
 
 	if (!p)
 		return NULL;
@@ -194,7 +220,13 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	p->file_offset = d->file_offset;
 	p->maxactive = d->maxactive;
 	p->at = d->at;
+	p->attached = d->attached;
+	if (p->attached)
+		p->attached->nr_users++;
 	memcpy(p->args, args, nr * sizeof(*args));
+	for (i = 0; i < nr; i++)
+		if (args[i].base == FETCH_BEGUN && args[i].value >= p->nr_begun)
+			p->nr_begun = (uint32_t)args[i].value + 1;
 	if (p->place && (p->path || !d->is_file))
 		return p;
 	heap_free((void *)(uintptr_t)p->place);
@@ -239,7 +271,9 @@ void probe_free(struct probe *p)
 	struct probe_event *pe = p->event;
 
 	/* somebody may still be in it, though it was switched off before: it stays */
-	if ((p->armed && probe_arm(p, 0)) || (pe && pe->is_return && ring_synchronize()))
+	if ((p->armed && probe_arm(p, 0)) ||
+	    (pe && (pe->is_return || pe->kind & (DYN_PROBE_EPROBE | DYN_PROBE_TPROBE)) &&
+	     ring_synchronize()))
 		return;
 	if (pe)
 		unlink_sibling(p);
@@ -248,11 +282,14 @@ void probe_free(struct probe *p)
 		heap_free(pe);
 	}
 	heap_free((void *)(uintptr_t)p->place);
+	if (p->attached)
+		p->attached->nr_users--;
+	heap_free((void *)(uintptr_t)p->filter);
 	heap_free((void *)(uintptr_t)p->path);
 	heap_free(p);
 }
 
-static void free_probe(struct dyn_event *e)
+void probe_dyn_free(struct dyn_event *e)
 {
 	probe_free(as_probe(e));
 }
@@ -280,16 +317,23 @@ int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint3
 	if (!p)
 		return -ENOMEM;
 	if (!pe)
-		pe = probe_event_new(d->group, d->name, &probe_event_class, d->class->kind,
-				     d->is_return, args, nr, bytes, &err);
+		pe = probe_event_new(&(struct probe_event_spec){.group = d->group,
+								.name = d->name,
+								.class = &probe_event_class,
+								.kind = d->class->kind,
+								.is_return = d->is_return,
+								.args = args,
+								.nr_args = nr,
+								.bytes = bytes},
+				     &err);
 	if (!pe) {
-		free_probe(&p->dyn);
+		probe_free(p);
 		return err == -E2BIG ? probe_bad(d, 0, "Event too big (too many fields?)", err)
 				     : err;
 	}
 	err = probe_join(pe, p);
 	if (err) {
-		free_probe(&p->dyn);
+		probe_free(p);
 		d->word = 1;
 		return probe_bad(d, 0, "Failed to register probe event", err);
 	}
@@ -310,11 +354,22 @@ static void put_args(const struct probe *p, struct seq_buf *s)
 	}
 }
 
-static void probe_show(const struct dyn_event *e, struct seq_buf *s)
+static char letter_of(const struct probe_event *pe)
+{
+	if (pe->kind == DYN_PROBE_FPROBE)
+		return 'f';
+	if (pe->kind == DYN_PROBE_EPROBE)
+		return 'e';
+	if (pe->kind == DYN_PROBE_TPROBE)
+		return 't';
+	return pe->is_return ? 'r' : 'p';
+}
+
+void probe_show(const struct dyn_event *e, struct seq_buf *s)
 {
 	const struct probe *p = as_probe(e);
 
-	seq_putc(s, p->event->kind == DYN_PROBE_FPROBE ? 'f' : p->event->is_return ? 'r' : 'p');
+	seq_putc(s, letter_of(p->event));
 	if (p->maxactive)
 		seq_putu(s, p->maxactive);
 	seq_putc(s, ':');
@@ -328,9 +383,11 @@ static void probe_show(const struct dyn_event *e, struct seq_buf *s)
 	put_args(p, s);
 }
 
-static int probe_is_busy(const struct dyn_event *e)
+int probe_is_busy(const struct dyn_event *e)
 {
-	return as_probe(e)->event->nr_on > 0;
+	const struct probe_event *pe = as_probe(e)->event;
+
+	return pe->nr_on > 0 || pe->event->nr_users > 0;
 }
 
 static int text_is(const char *text, const char *s, size_t n)
@@ -338,8 +395,19 @@ static int text_is(const char *text, const char *s, size_t n)
 	return strlen(text) == n && !memcmp(text, s, n);
 }
 
-static int probe_matches(const struct dyn_event *e, const char *group, size_t group_bytes,
-			 const char *name, size_t name_bytes, const struct dyn_command *c)
+/* `SYSTEM/EVENT` is `SYSTEM.EVENT`, too. */
+static int same_place(const struct probe *p, const char *text, size_t n)
+{
+	size_t dot = p->event->kind == DYN_PROBE_EPROBE ? strlen(p->attached->system) : n;
+
+	if (dot < n && text[dot] == '/' && strlen(p->place) == n)
+		return !memcmp(p->place, text, dot) &&
+		       !memcmp(p->place + dot + 1, text + dot + 1, n - dot - 1);
+	return text_is(p->place, text, n);
+}
+
+int probe_matches(const struct dyn_event *e, const char *group, size_t group_bytes,
+		  const char *name, size_t name_bytes, const struct dyn_command *c)
 {
 	const struct probe *p = as_probe(e);
 	char text[256];
@@ -350,7 +418,7 @@ static int probe_matches(const struct dyn_event *e, const char *group, size_t gr
 		return 0;
 	if (c->nr_words < 2)
 		return 1;
-	if (!text_is(p->place, c->word[1], c->bytes[1]))
+	if (!same_place(p, c->word[1], c->bytes[1]))
 		return 0;
 	if (c->nr_words == 2)
 		return 1;
@@ -368,7 +436,7 @@ const struct dyn_class kprobe_class = {
 	.show = probe_show,
 	.is_busy = probe_is_busy,
 	.matches = probe_matches,
-	.free = free_probe,
+	.free = probe_dyn_free,
 };
 
 const struct dyn_class uprobe_class = {
@@ -377,7 +445,7 @@ const struct dyn_class uprobe_class = {
 	.show = probe_show,
 	.is_busy = probe_is_busy,
 	.matches = probe_matches,
-	.free = free_probe,
+	.free = probe_dyn_free,
 };
 
 const struct dyn_class fprobe_class = {
@@ -386,7 +454,7 @@ const struct dyn_class fprobe_class = {
 	.show = probe_show,
 	.is_busy = probe_is_busy,
 	.matches = probe_matches,
-	.free = free_probe,
+	.free = probe_dyn_free,
 };
 
 static void put_padded(struct seq_buf *s, const char *text, uint32_t width)

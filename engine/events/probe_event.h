@@ -2,7 +2,8 @@
 /*
  * Dynamic probes: `p:[GRP/]EV PLACE [ARGS]` at a function's entry, `r` when it returns. kprobe_events
  * names a place by its symbol or address, uprobe_events by a file and an offset in it; `f` of
- * dynamic_events is of a function, at its return with `%return` or when it fetches $retval.
+ * dynamic_events is of a function, at its return with `%return` or when it fetches $retval; `e` is of
+ * another event (eprobe.h).
  *
  *	probe_event	an event, GRP:EV, and what it fetches
  *	probe		one place at which it is made: a line of kprobe_events
@@ -50,22 +51,33 @@ struct probe {
 	struct text_probe text; /* of one that is at no function's site */
 	uint32_t armed;
 	uint64_t nr_hits, nr_missed;
+	uint32_t nr_begun;	 /* so many arguments of the call are wanted when it returns */
 	uint16_t *semaphore;	 /* of a marker: counts who listens; NULL: it has none */
+	struct event *attached;	 /* where it hangs, of an event's probe; else NULL */
+	const char *filter;	 /* of that event's records; NULL: none */
 	struct probe *next_at;	 /* armed, in the same chain */
 	struct probe *sibling;	 /* of the same event */
 	struct fetch_arg args[]; /* those of the event, as they are written here */
 };
 
-/*
- * probe_event_new() - an event of probes, with none yet.
- * @class: with probe_event_enable(). @args: @nr of them; @bytes: of a record without its strings.
- * Return: NULL and *@err: -EEXIST, -E2BIG, -ENOMEM.
- */
-struct probe_event *probe_event_new(const char *group, const char *name,
-				    const struct event_class *class, uint32_t kind, int is_return,
-				    const struct fetch_arg *args, uint32_t nr, uint32_t bytes,
-				    int *err);
+/* What an event of probes is made of. */
+struct probe_event_spec {
+	const char *group, *name;
+	const struct event_class *class; /* with probe_event_enable(), or that of eprobe.c */
+	uint32_t kind;			 /* DYN_PROBE_*; 0: none of these */
+	int is_return;
+	const struct event *attached; /* of an event's probe; else NULL */
+	const struct fetch_arg *args; /* nr_args of them */
+	uint32_t nr_args;
+	uint32_t bytes; /* of a record without its strings */
+};
+
+/* An event of probes, with none yet. Return: NULL and *@err: -EEXIST, -E2BIG, -ENOMEM. */
+struct probe_event *probe_event_new(const struct probe_event_spec *spec, int *err);
 int probe_event_enable(struct event *e, struct event_file *file, int on);
+
+/* Bytes of its records before the arguments. */
+uint32_t probe_head_bytes(uint32_t kind, int is_return);
 
 /*
  * probe_join() - one more place of the event; it is armed when that is on. Return: 0; -errno of
@@ -75,6 +87,23 @@ int probe_join(struct probe_event *pe, struct probe *p);
 
 /* It goes, and the event with the last of its places. */
 void probe_free(struct probe *p);
+
+/* As struct dyn_class has them. */
+void probe_show(const struct dyn_event *e, struct seq_buf *s);
+int probe_is_busy(const struct dyn_event *e);
+int probe_matches(const struct dyn_event *e, const char *group, size_t group_bytes,
+		  const char *name, size_t name_bytes, const struct dyn_command *c);
+void probe_dyn_free(struct dyn_event *e);
+
+/* What makes the event, when that is a probe's; NULL: it is not. */
+const struct probe_event *probe_event_of(const struct event *e);
+
+/*
+ * probe_hit() - it is reached: a record in each file in which the event is on, or in @only.
+ * Any context.
+ */
+void probe_hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip,
+	       struct event_file *only);
 
 extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class;
 

@@ -18,7 +18,9 @@
 #include "engine/core/calls.h"
 #include "engine/core/function.h"
 #include "engine/core/ops.h"
+#include "engine/events/probe_begun.h"
 #include "engine/events/probe_event.h"
+#include "engine/events/tprobe.h"
 #include "engine/ring/ring_write.h"
 
 #define NR_CHAINS 256u
@@ -53,10 +55,11 @@ static void fill(const struct probe *p, const struct fetch_regs *regs,
 		 const struct fetch_string *strings, uint64_t return_ip, uint8_t *record)
 {
 	const struct probe_event *pe = p->event;
-	uint64_t ip = p->at.address;
+	uint64_t ip = pe->kind == DYN_PROBE_TPROBE ? regs->ip : p->at.address;
 	uint32_t i, at = pe->fixed_bytes;
 
-	memcpy(record + 8, &ip, 8);
+	if (pe->kind != DYN_PROBE_EPROBE)
+		memcpy(record + 8, &ip, 8);
 	if (pe->is_return)
 		memcpy(record + 16, &return_ip, 8);
 	for (i = 0; i < pe->nr_args; i++) {
@@ -70,7 +73,8 @@ static void fill(const struct probe *p, const struct fetch_regs *regs,
 	}
 }
 
-static void hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip)
+void probe_hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip,
+	       struct event_file *only)
 {
 	char kept[FETCH_KEPT];
 	struct fetch_string *strings = __builtin_alloca((p->event->nr_args + 1) * sizeof(*strings));
@@ -89,7 +93,7 @@ static void hit(struct probe *p, struct fetch_regs *regs, uint64_t return_ip)
 		const struct vestige_event_ops *ops = load_acquire(&f->pub.ops);
 		void *record;
 
-		if (ops == &event_ops_none)
+		if (ops == &event_ops_none || (only && f != only))
 			continue;
 		slot.scratch = scratch;
 		record = ops->reserve(f, &slot, bytes);
@@ -115,24 +119,56 @@ static void entry_hit(uint32_t id, void *arg, const struct ops_frame *frame)
 						  .ip = p->at.address,
 						  .sp = (uint64_t)&frame->parent_ip};
 
-			hit(p, &regs, 0);
+			probe_hit(p, &regs, 0, NULL);
 		} else {
 			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
 		}
 	}
 }
 
-static void return_hit(uint32_t id, uint64_t retval, uint64_t sp, uint64_t ip)
+/* How many arguments the probes of a function want when it returns. */
+static uint32_t wanted_begun(uint32_t id)
 {
-	struct fetch_regs regs = {.ip = ip, .sp = sp, .retval = retval};
+	const struct probe *p;
+	uint32_t n = 0;
+
+	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
+		if (p->at.function == id && p->nr_begun > n)
+			n = p->nr_begun;
+	return n;
+}
+
+static void call_begun(uint32_t id, uint64_t call, const struct call_args *args)
+{
+	uint32_t n = wanted_begun(id);
+
+	if (n)
+		probe_begun_keep(call, args, n);
+}
+
+static void return_hit(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip)
+{
+	struct fetch_regs regs = {.ip = ip, .sp = (call & ~CALLS_TAIL) + 8, .retval = retval};
 	struct probe *p;
 
-	if (!area)
-		return;
-	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
-		if (p->at.function == id)
-			hit(p, &regs, ip);
+	regs.begun = probe_begun_find(call, &regs.nr_begun);
+	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p && area;
+	     p = load_acquire(&p->next_at)) {
+		if (p->at.function != id)
+			continue;
+		if (p->nr_begun <= regs.nr_begun)
+			probe_hit(p, &regs, ip, NULL);
+		else
+			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
+	}
+	if (regs.begun)
+		probe_begun_drop(call);
 }
+
+/* Until a probe wants arguments of calls, nobody is told of their beginning. */
+static const struct calls_return_ops return_ops = {.returned = return_hit};
+static const struct calls_return_ops return_ops_begun = {
+	.begun = call_begun, .returned = return_hit, .vanished = probe_begun_drop};
 
 static void text_hit(struct text_probe *t, const struct text_frame *frame)
 {
@@ -144,7 +180,7 @@ static void text_hit(struct text_probe *t, const struct text_frame *frame)
 		struct fetch_regs regs = {
 			.r = &frame->r15, .ip = t->address, .sp = text_frame_sp(frame)};
 
-		hit(p, &regs, 0);
+		probe_hit(p, &regs, 0, NULL);
 	} else {
 		__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
 	}
@@ -166,7 +202,7 @@ static int update_entries(void)
 
 static int update_returns(void)
 {
-	calls_set_returns(&returns.set, return_hit);
+	calls_set_returns(&returns.set, probe_begun_is_on() ? &return_ops_begun : &return_ops);
 	return ftrace_update();
 }
 
@@ -265,6 +301,8 @@ int probe_arm(struct probe *p, int on)
 	struct probe **at;
 	int err;
 
+	if (p->event->kind == DYN_PROBE_TPROBE)
+		return tprobe_arm(p, on);
 	if (!on)
 		return p->at.function == PROBE_NO_FUNCTION ? disarm_text(p) : disarm(way, p);
 	err = find_target(p);
@@ -277,7 +315,9 @@ int probe_arm(struct probe *p, int on)
 	}
 	if (p->at.function == PROBE_NO_FUNCTION)
 		return arm_text(p);
-	err = function_set_put(&way->set, p->at.function, 1);
+	err = p->nr_begun ? probe_begun_start() : 0;
+	if (!err)
+		err = function_set_put(&way->set, p->at.function, 1);
 	if (err)
 		return err;
 	at = &way->chains[p->at.function % NR_CHAINS];

@@ -217,7 +217,7 @@ static int synth_is_busy(const struct dyn_event *dyn)
 	const struct synth_event *e = as_synth(dyn);
 	const struct event_file *f;
 
-	if (e->nr_users)
+	if (e->nr_users || e->event->nr_users)
 		return 1;
 	for (f = e->event->files; f; f = f->next)
 		if (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE))

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See trigger.h. Grammar, errno and listing are the kernel's (6.12). A trigger without a filter fires
- * before its event is recorded (traceoff keeps it out), one with a filter behind it, as do hist, snapshot and
- * stacktrace. Counts go down
- * when a trigger did something: traceoff where tracing was on, enable_event where the event was off.
- * The list is read by probes between ring_enter() and ring_leave(); what is taken out of it is freed
- * when nobody is there any more. fork: the child has its parent's. Tests: tests/engine/events/trigger.
+ * before its event is recorded (traceoff keeps it out), one with a filter behind it, as do hist, snapshot,
+ * stacktrace and event probes, which hang here without being listed. What fires is trigger_ops.c's. The
+ * list is read by probes between ring_enter() and ring_leave(); what is taken out of it is freed when
+ * nobody is there any more. fork: the child has its parent's. Tests: tests/engine/events/trigger.
  */
 #include "engine/events/trigger.h"
 
@@ -15,126 +14,9 @@
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/core/heap.h"
-#include "engine/core/stack.h"
 #include "engine/events/event_act.h"
 #include "engine/events/hist.h"
-
-/* One of its count, if there is any left. */
-static int take_count(struct event_trigger *t)
-{
-	int64_t n = load_relaxed(&t->count);
-
-	while (n > 0 && n != TRIGGER_UNLIMITED)
-		if (__atomic_compare_exchange_n(&t->count, &n, n - 1, 1, __ATOMIC_RELAXED,
-						__ATOMIC_RELAXED))
-			return 1;
-	return n == TRIGGER_UNLIMITED;
-}
-
-static void fire_tracing(struct event_trigger *t, int on)
-{
-	struct ring *r = t->file->tr->ring;
-
-	if (ring_is_on(r) != on && take_count(t))
-		ring_set_on(r, on);
-}
-
-static void fire_traceon(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	fire_tracing(t, 1);
-}
-
-static void fire_traceoff(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	fire_tracing(t, 0);
-}
-
-static void fire_enable(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	if (load_relaxed(&t->target->flags) & EVENT_FILE_SOFT_DISABLED && take_count(t))
-		__atomic_and_fetch(&t->target->flags, ~(uint32_t)EVENT_FILE_SOFT_DISABLED,
-				   __ATOMIC_RELAXED);
-}
-
-static void fire_disable(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	if (!(load_relaxed(&t->target->flags) & EVENT_FILE_SOFT_DISABLED) && take_count(t))
-		__atomic_or_fetch(&t->target->flags, EVENT_FILE_SOFT_DISABLED, __ATOMIC_RELAXED);
-}
-
-static void fire_hist(struct event_trigger *t, const void *record)
-{
-	hist_fire(t->hist, record);
-}
-
-/* All histograms of another event. Their list does not change between ring_enter() and ring_leave(). */
-static void pause_hists(struct event_trigger *t, int paused)
-{
-	struct event_trigger *other;
-	int taken = 0;
-
-	for (other = load_acquire(&t->target->triggers); other;
-	     other = load_acquire(&other->next)) {
-		if (!other->hist || hist_paused(other->hist) == paused)
-			continue;
-		if (!taken && !take_count(t))
-			return;
-		taken = 1;
-		hist_pause(other->hist, paused);
-	}
-}
-
-static void fire_enable_hist(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	pause_hists(t, 0);
-}
-
-static void fire_disable_hist(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	pause_hists(t, 1);
-}
-
-/* In the kernel the event that fires it is in the snapshot too. */
-static void fire_snapshot(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	if (take_count(t))
-		ring_snapshot(t->file->tr->ring, UINT32_MAX);
-}
-
-static void fire_stack(struct event_trigger *t, const void *record)
-{
-	(void)record;
-	if (take_count(t))
-		stack_record(t->file->tr->ring);
-}
-
-static int prepare_stack(struct trace_array *tr)
-{
-	(void)tr;
-	return stack_start();
-}
-
-enum { GROUP_HIST, GROUP_TRACING, GROUP_SWITCH, GROUP_SWITCH_HIST, GROUP_SNAPSHOT, GROUP_STACK };
-
-static const struct trigger_ops hist_ops = {"hist", GROUP_HIST, 0, 1, NULL, fire_hist};
-
-static const struct trigger_ops all_ops[] = {
-	{"traceon", GROUP_TRACING, 0, 0, NULL, fire_traceon},
-	{"traceoff", GROUP_TRACING, 0, 0, NULL, fire_traceoff},
-	{"snapshot", GROUP_SNAPSHOT, 0, 1, trace_array_alloc_snapshot, fire_snapshot},
-	{"stacktrace", GROUP_STACK, 0, 1, prepare_stack, fire_stack},
-	{"enable_event", GROUP_SWITCH, 1, 0, NULL, fire_enable},
-	{"disable_event", GROUP_SWITCH, 1, 0, NULL, fire_disable},
-	{"enable_hist", GROUP_SWITCH_HIST, 1, 0, NULL, fire_enable_hist},
-	{"disable_hist", GROUP_SWITCH_HIST, 1, 0, NULL, fire_disable_hist},
-};
+#include "engine/events/trigger_ops.h"
 
 void triggers_fire(struct event_file *f, const void *record, int with_filter)
 {
@@ -171,8 +53,8 @@ static int link_in(struct event_trigger *t)
 			event_enable_soft(t->target, 0);
 		return err;
 	}
-	/* histograms behind all others, in their order; the others the newest first */
-	for (at = &f->triggers; t->hist && *at; at = &(*at)->next)
+	/* histograms behind all others, in their order, and probes; the others the newest first */
+	for (at = &f->triggers; (t->hist || t->data) && *at; at = &(*at)->next)
 		;
 	t->next = *at;
 	store_release(at, t);
@@ -292,9 +174,10 @@ static int parse_simple(struct line *l, struct trace_array *tr, const char *text
 	int err = 0;
 
 	l->count = TRIGGER_UNLIMITED;
-	for (i = 0; i < ARRAY_SIZE(all_ops) && !l->ops; i++)
-		if (strlen(all_ops[i].name) == name && !memcmp(all_ops[i].name, text, name))
-			l->ops = &all_ops[i];
+	for (i = 0; i < TRIGGER_NR_SIMPLE && !l->ops; i++)
+		if (strlen(trigger_simple_ops[i].name) == name &&
+		    !memcmp(trigger_simple_ops[i].name, text, name))
+			l->ops = &trigger_simple_ops[i];
 	if (!l->ops)
 		return -EINVAL;
 	text += name;
@@ -428,7 +311,7 @@ static int add_hist(struct event_file *f, struct hist *h, enum hist_wish wish, c
 		hist_free(h);
 		return -ENOMEM;
 	}
-	t->ops = &hist_ops;
+	t->ops = &trigger_hist_ops;
 	t->file = f;
 	t->count = TRIGGER_UNLIMITED;
 	t->hist = h;
@@ -527,6 +410,40 @@ static int store_hist(struct event_file *f, const char *text, size_t n, int remo
 	return err;
 }
 
+int trigger_attach(struct event_file *f, const struct trigger_ops *ops, void *data,
+		   const char *filter)
+{
+	struct event_trigger *t = heap_alloc(sizeof(*t));
+	struct parse_error error;
+	int err = 0;
+
+	if (!t)
+		return -ENOMEM;
+	t->ops = ops;
+	t->file = f;
+	t->data = data;
+	t->count = TRIGGER_UNLIMITED;
+	if (filter)
+		err = filter_compile(f->event, filter, strlen(filter), &t->filter, &error);
+	if (!err)
+		err = link_in(t);
+	if (err)
+		free_trigger(t);
+	return err;
+}
+
+void trigger_detach(struct event_file *f, const struct trigger_ops *ops, const void *data)
+{
+	struct event_trigger **at;
+
+	for (at = &f->triggers; *at; at = &(*at)->next) {
+		if ((*at)->ops == ops && (*at)->data == data) {
+			take_out(at);
+			return;
+		}
+	}
+}
+
 const char *trigger_filter(const struct event_trigger *t)
 {
 	return t->filter ? filter_text(t->filter) : NULL;
@@ -619,20 +536,23 @@ static void show(const struct event_trigger *t, struct seq_buf *s)
 
 void triggers_show(const struct event_file *f, struct seq_buf *s)
 {
-	const struct event_trigger *t;
+	const struct event_trigger *t = f ? f->triggers : NULL;
 	uint32_t i;
 
-	if (!f || !f->triggers) {
+	while (t && t->data)
+		t = t->next;
+	if (!t) {
 		seq_puts(s, "# Available triggers:\n#");
-		for (i = 0; i < ARRAY_SIZE(all_ops); i++) {
+		for (i = 0; i < TRIGGER_NR_SIMPLE; i++) {
 			seq_putc(s, ' ');
-			seq_puts(s, all_ops[i].name);
+			seq_puts(s, trigger_simple_ops[i].name);
 		}
 		seq_puts(s, " hist\n");
 		return;
 	}
 	for (t = f->triggers; t; t = t->next)
-		show(t, s);
+		if (!t->data)
+			show(t, s);
 }
 
 void triggers_show_hists_debug(const struct event_file *f, struct seq_buf *s)

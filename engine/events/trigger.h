@@ -36,6 +36,7 @@ struct event_trigger {
 	int64_t count; /* how often it may still fire */
 	int counted;
 	struct hist *hist;
+	void *data; /* of trigger_attach(): it is not listed; else NULL */
 };
 
 /* Its filter as it was written; NULL: none. */
@@ -47,6 +48,15 @@ const char *trigger_filter(const struct event_trigger *t);
  */
 int trigger_make_hist(struct event_file *f, const char *text, size_t n);
 void trigger_drop_hist(struct hist *h);
+
+/*
+ * trigger_attach() - @ops fires whenever an event does, without being listed or written by a user.
+ * @data: not NULL, trigger_detach() finds it by. @filter: of the event's records, copied; NULL: none.
+ * Return: 0 or -errno. The event's end detaches, too; nobody is in @ops any more then.
+ */
+int trigger_attach(struct event_file *f, const struct trigger_ops *ops, void *data,
+		   const char *filter);
+void trigger_detach(struct event_file *f, const struct trigger_ops *ops, const void *data);
 
 /* What was wrong with a command: which parser, what of it, and where. */
 struct trigger_error {

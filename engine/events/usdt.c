@@ -233,7 +233,13 @@ static struct probe_event *make_event(struct reading *r, const struct note *note
 		fields[i].offset = at;
 		at += fields[i].type->size;
 	}
-	pe = probe_event_new(group, name, &usdt_class, 0, 0, fields, nr, at, &err);
+	pe = probe_event_new(&(struct probe_event_spec){.group = group,
+							.name = name,
+							.class = &usdt_class,
+							.args = fields,
+							.nr_args = nr,
+							.bytes = at},
+			     &err);
 	heap_free(fields);
 	if (pe)
 		pe->is_marker = 1;

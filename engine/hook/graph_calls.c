@@ -158,8 +158,10 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 		if (call_wanted(&l->graph[i], id) && put_call(r, s, id, args))
 			calls |= UINT64_C(1) << r->index;
 	}
-	if (call_wanted(&l->returns, id))
+	if (call_wanted(&l->returns, id)) {
+		calls_begun(id, slot, args);
 		calls |= GRAPH_PROBED;
+	}
 	if (unlikely(call_wanted(&l->profile, id))) {
 		function_profile_enter(id);
 		calls |= GRAPH_PROFILED;
@@ -188,7 +190,8 @@ static int can_enter(const struct graph_shadow *shadow, uint32_t id)
 	       (!tails || graph_tail_id(shadow->calls) == id);
 }
 
-void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
+void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+		    const struct call_args *args)
 {
 	struct graph_shadow *shadow = graph_shadow(slot);
 	struct ring_ctl *inside = ring_enter();
@@ -209,8 +212,10 @@ void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s)
 			shadow->calls |= UINT64_C(1) << (GRAPH_TAIL_SHIFT + r->index) |
 					 (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
 	}
-	if (call_wanted(&l->returns, id) && can_enter(shadow, id))
+	if (call_wanted(&l->returns, id) && can_enter(shadow, id)) {
+		calls_begun(id, slot | CALLS_TAIL, args);
 		shadow->calls |= GRAPH_TAIL_PROBED | (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
+	}
 	if (unlikely(call_wanted(&l->profile, id)))
 		function_profile_enter(id);
 	ring_leave(inside);
@@ -230,9 +235,9 @@ void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip
 	uint64_t calls = graph_shadow(slot)->calls;
 
 	if (calls & GRAPH_TAIL_PROBED)
-		calls_returned(graph_tail_id(calls), retval, slot + 8, ip);
+		calls_returned(graph_tail_id(calls), slot | CALLS_TAIL, retval, ip);
 	if (calls & GRAPH_PROBED)
-		calls_returned(id, retval, slot + 8, ip);
+		calls_returned(id, slot, retval, ip);
 }
 
 void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
@@ -285,6 +290,10 @@ void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX])
 	uint64_t calls = graph_shadow(slot)->calls;
 	uint32_t i;
 
+	if (calls & GRAPH_TAIL_PROBED)
+		calls_vanished(slot | CALLS_TAIL);
+	if (calls & GRAPH_PROBED)
+		calls_vanished(slot);
 	calls = (calls | calls >> GRAPH_TAIL_SHIFT) & GRAPH_CALLS_MASK;
 	for (i = 0; i < RING_MAX; i++)
 		gone[i] += calls >> i & 1;

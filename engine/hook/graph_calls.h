@@ -41,12 +41,13 @@ struct call_args;
 
 /*
  * Called by graph.S. @word: the head word of the function's RECORD_ENTRY. @slot: the call's slot, on
- * @s. @args: the registers of the call, for instances with funcgraph-args. graph_enter_all() returns 0 when nobody wants the call: it then stays unwrapped.
- * Any context.
+ * @s. @args: the registers of the call, for instances with funcgraph-args and return probes.
+ * graph_enter_all() returns 0 when nobody wants the call: it then stays unwrapped. Any context.
  */
 uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
 			 const struct call_args *args);
-void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s);
+void graph_tail_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+		    const struct call_args *args);
 
 /* The same call returns with @retval to @ip: tell the return probes that want it. */
 void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip);

@@ -10,6 +10,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/ring/pool.h"
+#include "engine/ring/task.h"
 
 #define NR_OPEN 512u
 
@@ -49,15 +50,20 @@ static uint32_t task_of(const struct ring *r)
 	uint32_t i = load_acquire(&r->task_table->count);
 	struct area_task *t;
 
+	/* of other processes the last are kept; who idles has a name of its own */
+	if (ring_as->tgid != r->area->pid) {
+		if (ring_as->tid > 0)
+			ring_task_elsewhere(r, ring_as->tid, ring_as->tgid, ring_as->comm);
+		return UINT32_MAX;
+	}
 	for (; i > 0; i--)
 		if (r->tasks[i - 1].tid == ring_as->tid && !r->tasks[i - 1].end_stamp)
 			return i - 1;
-	i = fetch_add(&r->task_table->count, 1);
+	i = ring_task_row(r);
+	if (i == UINT32_MAX)
+		return i;
 	t = &r->tasks[i];
-	if (i >= r->task_table->capacity || sys_back(t, sizeof(*t)) < 0) {
-		__atomic_fetch_sub(&r->task_table->count, 1, __ATOMIC_RELAXED);
-		return UINT32_MAX;
-	}
+	t->tgid = ring_as->tgid;
 	memcpy(t->comm, ring_as->comm, sizeof(t->comm));
 	t->start_stamp = ring_as->stamp;
 	store_release(&t->tid, ring_as->tid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Records that the agent writes for another thread, of what that thread cannot tell itself: that it left
- * its CPU. They lie in pages of that thread and that CPU, beside the thread's own, so that readers know
+ * its CPU, or, of another process or an interrupt amid it, that it woke one of ours. They lie in pages of that thread and that CPU, beside the thread's own, so that readers know
  * of nothing special. One writer at a time, under the tree's lock, with all signals blocked.
  */
 #ifndef VESTIGE_RING_FOREIGN_H
@@ -11,7 +11,7 @@
 
 /* Whose record is being made; what asks for the thread that records means this one. */
 struct ring_as {
-	int tid;
+	int tid, tgid;
 	int other; /* whom it is about as well, where a list of threads is asked */
 	uint32_t cpu;
 	uint64_t stamp; /* in the area's clock */

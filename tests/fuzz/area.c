@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The area's reader; a hostile process changes or cuts its area while it is read. */
+/* The area's reader, and histograms as text; a hostile process changes or cuts its area while it is read. */
 #include "fuzz.h"
 
 #include <fcntl.h>
@@ -8,8 +8,34 @@
 #include "tools/analysis/histogram_sum.h"
 #include "tools/reader/area.h"
 #include "tools/reader/reader.h"
+#include "tools/text/histogram_text.h"
 
-/* All histograms of an event, each added to the others that are as it. */
+static int drop_text(void *arg, const char *text, size_t bytes)
+{
+	(void)arg;
+	PROMISE(text && bytes);
+	return 0;
+}
+
+/* Every third address has a name. */
+static int some_symbol(void *arg, uint64_t addr, bool offset, char *buf, size_t bytes)
+{
+	(void)arg;
+	return addr % 3 ? 0
+			: snprintf(buf, bytes, offset ? "some_function+0x1/0x2" : "some_function");
+}
+
+static void print_histogram(const struct histogram *h)
+{
+	const struct histogram_names names = {some_symbol, NULL};
+	struct out o;
+
+	PROMISE(!out_init_sink(&o, drop_text, NULL));
+	histogram_print(h, histogram_has_addresses(h) ? &names : NULL, &o);
+	PROMISE(!out_end(&o));
+}
+
+/* All histograms of an event, as text and each added to the others that are as it. */
 static void read_histograms(int fd, const struct meta *m, uint64_t bytes, uint32_t event)
 {
 	struct histograms hs;
@@ -21,6 +47,7 @@ static void read_histograms(int fd, const struct meta *m, uint64_t bytes, uint32
 				if (k != i)
 					PROMISE(!histogram_add(&hs.at[i], &hs.at[k]));
 			PROMISE(!histogram_sort(&hs.at[i]));
+			print_histogram(&hs.at[i]);
 		}
 	histograms_free(&hs);
 }

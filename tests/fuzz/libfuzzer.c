@@ -13,7 +13,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 {
 	target = *argc > 1 ? fuzz_target_find((*argv)[1]) : NULL;
 	if (!target) {
-		fprintf(stderr, "usage: fuzz area|spool|dat|control [FLAGS] CORPUS...\n");
+		fprintf(stderr, "usage: fuzz TARGET [FLAGS] CORPUS...\n");
 		exit(2);
 	}
 	(*argv)[1] = (*argv)[0];

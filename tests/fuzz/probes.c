@@ -2,7 +2,8 @@
 /*
  * The grammar of dynamic probes. The first byte says which: 0: lines of dynamic_events, whose words go
  * to two classes made here that take any definition; 7: operands of markers; else the arguments of one, parsed, listed, and
- * fetched from registers that are the input's own bytes, so that they are read as addresses. What a
+ * fetched from registers that are the input's own bytes, so that they are read as addresses, or from the record
+ * of another event. What a
  * record holds must lie inside it, and an error inside its word.
  */
 #include "fuzz.h"
@@ -18,7 +19,8 @@
 #define MAX_TEXT 2048
 
 /* Instead of those of probe_event.c. */
-extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, synth_class;
+extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, eprobe_class, tprobe_class,
+	synth_class;
 
 /* Of the ring: the fuzzer's thread may make system calls. */
 int ring_growth_forbidden(void);
@@ -100,6 +102,8 @@ static void release(struct dyn_event *e)
 const struct dyn_class kprobe_class = {1, create_p, show, is_busy, matches, release};
 const struct dyn_class uprobe_class = {2, create_u, show, is_busy, matches, release};
 const struct dyn_class fprobe_class = {4, create_u, show, is_busy, matches, release};
+const struct dyn_class eprobe_class = {16, create_u, show, is_busy, matches, release};
+const struct dyn_class tprobe_class = {32, create_u, show, is_busy, matches, release};
 const struct dyn_class synth_class = {8, create_u, show, is_busy, matches, release};
 
 static void run_lines(const char *text, size_t n)
@@ -153,6 +157,46 @@ static int file_offset(void *arg, uint64_t offset, uint64_t *address)
 	return 0;
 }
 
+/* The event of an event's probe, and its record. */
+struct shop {
+	uint64_t common;
+	uint8_t small;
+	int16_t price;
+	uint32_t number;
+	uint64_t many[2];
+	uint32_t item, rest;
+	const char *who;
+	char code[8];
+	char texts[16];
+};
+
+#define SHOP_FIELD(member, type, is_signed, filter)                                                \
+	{                                                                                          \
+		type, #member, sizeof(((struct shop *)0)->member), offsetof(struct shop, member),  \
+			is_signed, filter                                                          \
+	}
+static const struct event_field shop_fields[] = {
+	SHOP_FIELD(small, "u8", 0, FILTER_OTHER),
+	SHOP_FIELD(price, "s16", 1, FILTER_OTHER),
+	SHOP_FIELD(number, "u32", 0, FILTER_OTHER),
+	SHOP_FIELD(many, "u64[2]", 0, FILTER_OTHER),
+	SHOP_FIELD(item, "__data_loc char[]", 1, FILTER_DYN_STRING),
+	SHOP_FIELD(rest, "__rel_loc char[]", 1, FILTER_RDYN_STRING),
+	SHOP_FIELD(who, "const char *", 0, FILTER_PTR_STRING),
+	SHOP_FIELD(code, "char[8]", 1, FILTER_STATIC_STRING),
+};
+static const struct event shop = {.fields = shop_fields,
+				  .nr_fields = sizeof(shop_fields) / sizeof(shop_fields[0])};
+
+static void fill_shop(struct shop *r, const uint8_t *data, size_t n)
+{
+	memset(r, 0, sizeof(*r));
+	memcpy(r, data, n < sizeof(*r) ? n : sizeof(*r));
+	r->item = offsetof(struct shop, texts) | 9u << 16;
+	r->rest = (uint32_t)(offsetof(struct shop, texts) + 9 - offsetof(struct shop, rest) - 4) |
+		  7u << 16;
+}
+
 static size_t count(const struct seq_buf *s, char c)
 {
 	size_t n = 0;
@@ -180,6 +224,7 @@ static void check_texts(const struct fetch_arg *a, const char *word, size_t n)
 
 static void fetch(const struct fetch_arg *a, const uint8_t *data, size_t n)
 {
+	struct shop shop_record;
 	uint64_t r[FETCH_NR_SAVED] = {0};
 	uint32_t fixed = a->offset + fetch_field_bytes(a), location;
 	char *kept = malloc(FETCH_KEPT);
@@ -187,6 +232,7 @@ static void fetch(const struct fetch_arg *a, const uint8_t *data, size_t n)
 				  .ip = 1,
 				  .sp = (uint64_t)(uintptr_t)r,
 				  .retval = 7,
+				  .record = (const uint8_t *)&shop_record,
 				  .tid = getpid(),
 				  .kept = kept,
 				  .nr_kept = data[0] & 2 ? FETCH_KEPT - 100 : 0};
@@ -194,6 +240,7 @@ static void fetch(const struct fetch_arg *a, const uint8_t *data, size_t n)
 	uint8_t *record;
 
 	PROMISE(kept);
+	fill_shop(&shop_record, data, n);
 	memcpy(r, data, n < sizeof(r) ? n : sizeof(r));
 	string = fetch_measure(a, &regs);
 	PROMISE(string.bytes <= FETCH_MAX_STRING && !string.bytes == !a->type->is_string);
@@ -222,6 +269,8 @@ static void run_args(const char *text, size_t n, int flags)
 	const struct fetch_context ctx = {.is_return = flags & 1,
 					  .is_file = flags & 2,
 					  .is_function = flags & 16,
+					  .event = flags & 32 ? &shop : NULL,
+					  .is_tracepoint = flags & 64,
 					  .symbol = symbol,
 					  .file_offset = file_offset};
 	uint32_t nr = 0;
@@ -316,6 +365,9 @@ static void mutate(struct mangle *m)
 		"r",	    "=",	"%return",
 		"-4@",	    "%eax",	"(%rbp,%rcx,8)",
 		"@$",	    "+x(%rip)", "%r9d",
+		"$item",    "$number",	"$rest",
+		"$who",	    "$code",	"$price",
+		"$many",    "e:",	"if ",
 	};
 	const char *word = words[mangle_random(m, sizeof(words) / sizeof(words[0]))];
 

@@ -58,8 +58,7 @@ int main(int argc, char **argv)
 
 	target = argc == 4 ? fuzz_target_find(argv[1]) : NULL;
 	if (!target) {
-		fprintf(stderr,
-			"usage: replay area|spool|dat|control|calls|probes MUTATIONS FOLDER\n");
+		fprintf(stderr, "usage: replay TARGET MUTATIONS FOLDER\n");
 		return 2;
 	}
 	mutations = strtoul(argv[2], NULL, 10);
@@ -97,7 +96,7 @@ int main(int argc, char **argv)
 	}
 	/* a linker that sent no read our way, or a corpus that is refused at once, tests nothing */
 	if (target != &fuzz_control && target != &fuzz_probes && target != &fuzz_events &&
-	    target != &fuzz_synth && target != &fuzz_insn && mutations &&
+	    target != &fuzz_synth && target != &fuzz_insn && target != &fuzz_inject && mutations &&
 	    (!fuzz_file_changes || !fuzz_file_records)) {
 		fprintf(stderr,
 			"replay: no file was changed while it was read, or none had records\n");

@@ -119,6 +119,23 @@ def mounted(w):
     os.rmdir(path)
 
 
+def server_of(path):
+    """The pid of the server of a mount that mounted() made."""
+    words = ["mount", "-f", path]
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/cmdline", encoding="utf-8") as f:
+            if f.read().split("\0")[1:4] == words:
+                return int(pid)
+    raise AssertionError("no server of " + path)
+
+
+def cpu_seconds(pid):
+    """What a process's threads have used, those that are gone too."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+        fields = f.read().rsplit(") ", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 def read(path):
     with open(path, "rb", buffering=0) as f:
         text = b""

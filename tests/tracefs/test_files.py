@@ -89,6 +89,24 @@ def test_writes(w):
                 assert read(f"{at}/{name}") == then, (name, text, read(f"{at}/{name}"))
 
 
+def test_events_come_and_go(w):
+    """Folders of events are asked for once, and again when there may be others, whoever made these."""
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        os.mkdir(f"{at}/instances/foo")
+        for define in (lambda text: write(f"{at}/kprobe_events", text),
+                       lambda text: w.run("set", "-P", p.pid, "kprobe_events", text).returncode):
+            for folder in (f"{at}/events", f"{at}/instances/foo/events"):
+                assert "mine" not in os.listdir(folder) and os.path.isdir(f"{folder}/sched/sched_switch")
+            assert define("p:mine/one leaf\n") == 0
+            for folder in (f"{at}/events", f"{at}/instances/foo/events"):
+                assert sorted(os.listdir(f"{folder}/mine")) == ["enable", "filter", "one"]
+                assert os.path.exists(f"{folder}/mine/one/id") and not os.path.exists(f"{folder}/mine/two")
+            assert define("") == 0
+        os.rmdir(f"{at}/instances/foo")
+        assert os.listdir(f"{at}/instances") == []
+
+
 def test_lists_by_parts(w):
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}/set_ftrace_filter"

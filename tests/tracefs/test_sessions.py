@@ -10,8 +10,8 @@ import struct
 import subprocess
 import threading
 
-from mount_test import (BIN, STEPS, drain, fuse, main, mounted, need, nonblock, read, root, sub_buffer_events,
-                        until, write)
+from mount_test import (BIN, STEPS, cpu_seconds, drain, fuse, main, mounted, need, nonblock, read, root, server_of,
+                        sub_buffer_events, until, write)
 
 ALL = "#### all functions enabled ####\n"
 
@@ -87,6 +87,29 @@ def tell(p, line):
 def expect(p, line):
     while (got := p.stdout.readline().strip()) != line:
         assert got == b"", got
+
+
+def test_the_dead_cost_nothing(w):
+    """Where hundreds of short processes were, files are as cheap as where there was one."""
+    with session(w, "many") as p, mounted(w) as m:
+        server = server_of(m)
+
+        def read_triggers():
+            before = cpu_seconds(server)
+            for _ in range(20):
+                for event in os.listdir(f"{m}/many/events/sched"):
+                    if os.path.isdir(f"{m}/many/events/sched/{event}"):
+                        read(f"{m}/many/events/sched/{event}/trigger")
+                        read(f"{m}/many/events/sched/{event}/hist")
+            return cpu_seconds(server) - before
+
+        assert write(f"{m}/many/events/sched/sched_switch/filter", "prev_pid > 0\n") == 0
+        alone = read_triggers()
+        loop = "i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i+1)); done"
+        subprocess.run([BIN, "run", "many", "--", "/bin/sh", "-c", loop], env=w.env, check=True)
+        until(lambda: len(os.listdir(m)) > 200)
+        many = read_triggers()
+        assert many < 3 * alone + 0.1, (alone, many)
 
 
 def test_all_that_it_starts(w):
@@ -300,7 +323,7 @@ def test_histograms(w):
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op\n") == 0
             assert write(f"{one}/trigger", "hist:keys=at.sym\n") == 0
             children = []
-            for _ in range(4):
+            for _ in range(20):
                 tell(p, "fork")
                 children.append(int(p.stdout.readline().split()[1]))
             tell(p, "go")

@@ -25,19 +25,21 @@
 #include "tools/target/events_left.h"
 #include "tools/target/outside.h"
 
-#define SHM_DIR	    "/dev/shm"
-#define SHM_PREFIX  "vestige-"
-#define MAX_FOLDERS 64u
+#define MAX_IDLE 8u
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct process *table;
+static unsigned int nr_idle; /* of the table, without references */
 
 static void process_free(struct process *p)
 {
 	if (p->fd >= 0)
 		close(p->fd);
+	if (p->top_fd >= 0)
+		close(p->top_fd);
 	target_close(&p->t);
 	file_tree_free(&p->tree);
+	branch_forget(&p->branch);
 	pthread_mutex_destroy(&p->lock);
 	claims_free(&p->claims);
 	free(p);
@@ -53,42 +55,66 @@ static void unlink_process(struct process *p)
 		*at = p->next;
 }
 
+/* A reference. Table locked. */
+static struct process *take(struct process *p)
+{
+	nr_idle -= !p->refs++;
+	return p;
+}
+
 struct process *process_ref(struct process *p)
 {
 	pthread_mutex_lock(&table_lock);
-	p->refs++;
+	take(p);
 	pthread_mutex_unlock(&table_lock);
 	return p;
 }
 
-/* The last one that nobody uses stays: the next request is most likely for it. */
+/* The last ones that nobody uses stay: the next request is most likely for one of them. */
 void process_put(struct process *p)
 {
 	struct process *idle = NULL, *each;
-	unsigned int nr_idle = 0;
 
 	if (!p)
 		return;
 	pthread_mutex_lock(&table_lock);
-	p->refs--;
-	for (each = table; each; each = each->next) {
-		if (!each->refs) {
-			nr_idle++;
-			idle = each;
-		}
-	}
-	if (nr_idle > 8)
+	nr_idle += !--p->refs;
+	if (nr_idle > MAX_IDLE) {
+		for (each = table; each; each = each->next)
+			if (!each->refs)
+				idle = each;
 		unlink_process(idle);
-	else
-		idle = NULL;
+		nr_idle--;
+	}
 	pthread_mutex_unlock(&table_lock);
 	if (idle)
 		process_free(idle);
 }
 
-bool process_lives(const struct process *p)
+bool process_lives(struct process *p)
 {
-	return target_lives(p->t.pid, p->t.start);
+	if (__atomic_load_n(&p->ended, __ATOMIC_RELAXED))
+		return false;
+	if (target_lives(p->t.pid, p->t.start))
+		return true;
+	if (target_has_ended(p->t.pid, p->t.start))
+		__atomic_store_n(&p->ended, true, __ATOMIC_RELAXED);
+	return false;
+}
+
+bool process_has_hists(struct process *p)
+{
+	const struct area_table *t = AREA_TABLE(&p->head, AREA_HISTS);
+	const off_t at = (const char *)t - (const char *)&p->head;
+	struct area_table hists;
+
+	if (__atomic_load_n(&p->no_hists, __ATOMIC_RELAXED))
+		return false;
+	if (process_lives(p) || p->head.header_bytes < sizeof(p->head) ||
+	    pread(p->fd, &hists, sizeof(hists), at) != (ssize_t)sizeof(hists) || hists.count)
+		return true;
+	__atomic_store_n(&p->no_hists, true, __ATOMIC_RELAXED);
+	return false;
 }
 
 bool process_has_area(const struct process *p)
@@ -99,7 +125,7 @@ bool process_has_area(const struct process *p)
 	       st.st_ino == p->ino;
 }
 
-bool process_is_current(const struct process *p)
+bool process_is_current(struct process *p)
 {
 	return process_has_area(p) && process_lives(p);
 }
@@ -120,19 +146,16 @@ static int open_target(struct process *p, int pid, const char *instance)
 	struct target top;
 	int err = target_open(instance ? &top : &p->t, pid);
 
-	if (err || !instance) {
-		if (err)
-			p->t.dir.fd = -1;
+	if (err || !instance)
 		return err;
-	}
 	err = target_open_instance(&top, instance, &p->t);
-	if (err)
-		p->t.dir.fd = -1;
 	target_close(&top);
 	return err;
 }
 
-static struct process *find_new(int pid, const char *instance, int *err)
+/* A new one, of what @open opens. */
+static struct process *make(int (*open)(struct process *p, const void *arg), const void *arg,
+			    int *err)
 {
 	struct process *p = calloc(1, sizeof(*p));
 	struct stat st;
@@ -142,10 +165,11 @@ static struct process *find_new(int pid, const char *instance, int *err)
 		*err = fail(ENOMEM, "no memory for a process");
 		return NULL;
 	}
-	p->fd = -1;
+	p->fd = p->top_fd = -1;
 	pthread_mutex_init(&p->lock, NULL);
-	*err = open_target(p, pid, instance);
+	*err = open(p, arg);
 	if (*err) {
+		p->t.dir.fd = -1;
 		process_free(p);
 		return NULL;
 	}
@@ -159,6 +183,8 @@ static struct process *find_new(int pid, const char *instance, int *err)
 		p->t.dev = st.st_dev;
 		p->t.ino = st.st_ino;
 		p->uid = st.st_uid;
+		if (p->t.instance[0])
+			p->top_fd = area_open(p->t.dir.fd, p->t.process, O_RDONLY, &bytes);
 		if (claims_init(&p->claims, p->head.nr_cpus))
 			*err = fail(ENOMEM, "no memory for a process");
 	}
@@ -172,33 +198,17 @@ static struct process *find_new(int pid, const char *instance, int *err)
 /* The one of the table that is the same file; takes a reference. Table locked. */
 static struct process *same(const struct process *p)
 {
-	for (struct process *each = table; each; each = each->next) {
-		if (each->dev == p->dev && each->ino == p->ino &&
-		    !strcmp(each->t.name, p->t.name)) {
-			each->refs++;
-			return each;
-		}
-	}
+	for (struct process *each = table; each; each = each->next)
+		if (each->dev == p->dev && each->ino == p->ino && !strcmp(each->t.name, p->t.name))
+			return take(each);
 	return NULL;
 }
 
-struct process *process_get(int pid, const char *instance, int *err)
+/* A new one, or the same of the table, whose reference is returned. */
+static struct process *put_in_table(struct process *p)
 {
-	struct process *p, *old, *candidate = NULL;
+	struct process *old;
 
-	pthread_mutex_lock(&table_lock);
-	for (p = table; p && !candidate; p = p->next)
-		if (p->t.pid == pid && !strcmp(p->t.instance, instance ? instance : ""))
-			candidate = p;
-	if (candidate)
-		candidate->refs++;
-	pthread_mutex_unlock(&table_lock);
-	if (candidate && process_is_current(candidate))
-		return candidate;
-	process_put(candidate);
-	p = find_new(pid, instance, err);
-	if (!p)
-		return NULL;
 	pthread_mutex_lock(&table_lock);
 	old = same(p);
 	if (!old) {
@@ -213,91 +223,61 @@ struct process *process_get(int pid, const char *instance, int *err)
 	return old;
 }
 
-struct list {
-	int *pids;
-	size_t nr, room;
+struct wanted {
+	int pid;
+	const char *instance;
 };
 
-static void add_pid(struct list *l, int pid)
+static int open_wanted(struct process *p, const void *arg)
 {
-	if (l->nr == l->room) {
-		size_t room = l->room ? l->room * 2 : 64;
-		int *more = realloc(l->pids, room * sizeof(*more));
+	const struct wanted *w = arg;
 
-		if (!more)
-			return;
-		l->pids = more;
-		l->room = room;
-	}
-	l->pids[l->nr++] = pid;
+	return open_target(p, w->pid, w->instance);
 }
 
-static void list_folder(struct list *l, unsigned int uid)
+struct process *process_get(int pid, const char *instance, int *err)
 {
-	unsigned long long start;
-	struct areas_dir dir;
-	struct dirent *e;
-	bool is_socket;
-	int fd, pid;
-	DIR *d;
+	const struct wanted wanted = {pid, instance};
+	struct process *p, *candidate = NULL;
 
-	if (areas_dir_find(&dir, uid))
-		return;
-	fd = openat(dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	d = fd < 0 ? NULL : fdopendir(fd);
-	while (d && (e = readdir(d)))
-		if (target_parse_name(e->d_name, &pid, &start, &is_socket) && !is_socket)
-			add_pid(l, pid);
-	if (d)
-		closedir(d);
-	areas_dir_close(&dir);
+	pthread_mutex_lock(&table_lock);
+	for (p = table; p && !candidate; p = p->next)
+		if (p->t.pid == pid && !strcmp(p->t.instance, instance ? instance : "") &&
+		    !__atomic_load_n(&p->ended, __ATOMIC_RELAXED))
+			candidate = take(p);
+	pthread_mutex_unlock(&table_lock);
+	if (candidate && process_is_current(candidate))
+		return candidate;
+	process_put(candidate);
+	p = make(open_wanted, &wanted, err);
+	return p ? put_in_table(p) : NULL;
 }
 
-/* The folders of other users, for root. */
-static void list_others(struct list *l)
+static int open_file(struct process *p, const void *arg)
 {
-	unsigned int nr = 0, uid;
-	DIR *d = opendir(SHM_DIR);
-	struct dirent *e;
-	char *end;
-
-	while (d && nr < MAX_FOLDERS && (e = readdir(d))) {
-		const char *name = e->d_name;
-
-		if (strncmp(name, SHM_PREFIX, strlen(SHM_PREFIX)))
-			continue;
-		name += strlen(SHM_PREFIX);
-		uid = (unsigned int)strtoul(name, &end, 10);
-		if (*name < '0' || *name > '9' || *end || uid == geteuid())
-			continue;
-		list_folder(l, uid);
-		nr++;
-	}
-	if (d)
-		closedir(d);
+	return areas_open(arg, &p->t);
 }
 
-static int by_pid(const void *a, const void *b)
+struct process *process_get_file(const struct area_file *file, int *err)
 {
-	int x = *(const int *)a, y = *(const int *)b;
+	struct process *p = make(open_file, file, err);
 
-	return x < y ? -1 : x > y;
+	return p ? put_in_table(p) : NULL;
 }
 
 void process_list(int (*put)(void *arg, int pid), void *arg)
 {
-	const char *env = getenv("VESTIGE_DIR");
-	struct list l = {0};
+	struct areas *a = areas_now();
+	int last = 0;
 
-	list_folder(&l, geteuid());
-	if (!geteuid() && !(env && *env))
-		list_others(&l);
-	if (l.nr)
-		qsort(l.pids, l.nr, sizeof(*l.pids), by_pid);
-	for (size_t i = 0; i < l.nr; i++)
-		if ((!i || l.pids[i] != l.pids[i - 1]) && put(arg, l.pids[i]))
+	for (size_t i = 0; a && i < a->nr; i++) {
+		if (a->files[i].instance[0] || a->files[i].pid == last)
+			continue;
+		last = a->files[i].pid;
+		if (put(arg, last))
 			break;
-	free(l.pids);
+	}
+	areas_put(a);
 }
 
 /* Read the tree again if the process has written it since. Its lock is held. */
@@ -324,31 +304,12 @@ static int refresh_tree(struct process *p)
 	return err;
 }
 
-/* One line of a folder's listing. Return: the line behind it; NULL at the end. */
-static char *next_entry(char *line, mode_t *mode, char **name)
+/* Return: 0; -ENOENT it has ended; -ETIMEDOUT it is stopped: a folder may have hundreds, and none of them waits. */
+static int can_answer(struct process *p)
 {
-	char *end = strchr(line, '\n'), *blank;
-
-	if (!end)
-		return NULL;
-	*end = '\0';
-	*mode = (mode_t)strtoul(line, &blank, 8);
-	*name = *blank == ' ' ? blank + 1 : blank;
-	return end + 1;
-}
-
-static bool name_ok(const char *name)
-{
-	return *name && strcmp(name, ".") && strcmp(name, "..") && !strchr(name, '/');
-}
-
-/* Ask the process what is in @dir. Return: 0 with *@text to be freed; -ETIMEDOUT it is stopped or hangs. */
-static int ask_list(struct process *p, const char *dir, char **text)
-{
-	if (!process_lives(p))
-		return -ENOENT;
-	/* a folder may have hundreds: none of them waits */
-	return target_stopped(p->t.pid) ? -ETIMEDOUT : target_list(&p->t, dir, text);
+	if (target_answers(p->t.pid, p->t.start))
+		return 0;
+	return process_lives(p) ? -ETIMEDOUT : -ENOENT;
 }
 
 struct left {
@@ -385,29 +346,86 @@ static bool find_left(struct process *p, const char *dir, const char *name,
 	return l.found;
 }
 
+/*
+ * How often the folder may have changed, by the process's files: of an instance too the top's, since events
+ * that are defined there are in all. Locked. Return: BRANCH_NO_GEN when it cannot be told.
+ */
+static uint32_t gen_of(struct process *p, const char *dir)
+{
+	const struct area_table *t = &p->head.tables[AREA_FILES];
+	struct area_table top;
+	struct area_files now;
+	int fd = p->fd;
+
+	if (strncmp(dir, "events", strlen("events")))
+		return BRANCH_NO_GEN; /* instances come and go without a word */
+	if (p->t.instance[0] && p->top_fd < 0)
+		return BRANCH_NO_GEN;
+	if (p->top_fd >= 0) {
+		fd = p->top_fd;
+		t = &top;
+		if (pread(fd, &top, sizeof(top),
+			  offsetof(struct area_header, tables[AREA_FILES])) != (ssize_t)sizeof(top))
+			return BRANCH_NO_GEN;
+	}
+	if (!t->offset || pread(fd, &now, sizeof(now), (off_t)t->offset) != (ssize_t)sizeof(now))
+		return BRANCH_NO_GEN;
+	return now.gen;
+}
+
+/*
+ * The process's folder @dir. Return: 0 with *@d, and p->lock held, until which it stays; or -errno
+ * without it: ETIMEDOUT the process is stopped or hangs.
+ */
+static int get_dir(struct process *p, const char *dir, const struct branch_dir **d)
+{
+	struct branch_dir *made;
+	uint32_t gen;
+	char *text;
+	int err;
+
+	err = can_answer(p);
+	if (err)
+		return err;
+	pthread_mutex_lock(&p->lock);
+	gen = gen_of(p, dir);
+	*d = branch_find(&p->branch, gen, dir);
+	if (*d)
+		return 0;
+	pthread_mutex_unlock(&p->lock);
+	err = target_list(&p->t, dir, &text);
+	made = err ? NULL : branch_dir_new(dir, text);
+	if (!made)
+		return err ? err : -ENOMEM;
+	pthread_mutex_lock(&p->lock);
+	/* what was asked for while files changed is good for this once */
+	branch_keep(&p->branch, gen_of(p, dir) == gen ? gen : BRANCH_NO_GEN, made);
+	*d = made;
+	return 0;
+}
+
 /* Ask the process for the folder of @path whether it has its last part. Return: 0 or -errno. */
 static int find_in_branch(struct process *p, const char *path, struct process_file *file)
 {
 	const char *slash = strrchr(path, '/');
-	char dir[256], *text, *line, *next, *name;
+	const struct branch_file *found;
+	const struct branch_dir *d;
 	bool is_dir;
-	mode_t mode;
+	char dir[256];
 	int err;
 
 	if (!slash)
 		return 0; /* the branch itself */
 	snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path), path);
-	err = ask_list(p, dir, &text);
+	err = get_dir(p, dir, &d);
 	if (!err) {
-		err = -ENOENT;
-		for (line = text; err && (next = next_entry(line, &mode, &name)); line = next) {
-			if (strcmp(name, slash + 1))
-				continue;
-			file->is_dir = S_ISDIR(mode);
-			file->mode = mode & 0777;
-			err = 0;
+		found = branch_dir_file(d, slash + 1);
+		if (found) {
+			file->is_dir = found->is_dir;
+			file->mode = found->mode;
 		}
-		free(text);
+		err = found ? 0 : -ENOENT;
+		pthread_mutex_unlock(&p->lock);
 	}
 	if ((err == -ETIMEDOUT || (err && !process_lives(p))) && find_left(p, dir, slash + 1, file))
 		err = 0;
@@ -492,7 +510,7 @@ static void list_left_instances(struct process *p, struct union_list *u)
 
 	while (d && (e = readdir(d)))
 		if (!strncmp(e->d_name, p->t.process, n) && e->d_name[n] == AREA_INSTANCE_MARK &&
-		    name_ok(e->d_name + n + 1))
+		    e->d_name[n + 1])
 			put_once(u, e->d_name + n + 1, true);
 	if (d)
 		closedir(d);
@@ -500,20 +518,19 @@ static void list_left_instances(struct process *p, struct union_list *u)
 
 static void list_branch(struct process *p, const char *dir, struct union_list *u)
 {
-	char *text, *line, *next, *name;
-	mode_t mode;
+	const struct branch_dir *d;
 
-	if (ask_list(p, dir, &text)) {
+	if (get_dir(p, dir, &d)) {
 		if (!strcmp(dir, "instances"))
 			list_left_instances(p, u);
 		else
 			events_left_list(&p->t, dir, put_once, u);
 		return;
 	}
-	for (line = text; (next = next_entry(line, &mode, &name)); line = next)
-		if (name_ok(name) && put_once(u, name, S_ISDIR(mode)))
-			break;
-	free(text);
+	for (unsigned int i = 0; i < d->nr && !put_once(u, d->files[i].name, d->files[i].is_dir);
+	     i++)
+		;
+	pthread_mutex_unlock(&p->lock);
 }
 
 int process_files(struct process *p, const char *dir,

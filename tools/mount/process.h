@@ -6,6 +6,8 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "tools/mount/areas.h"
+#include "tools/mount/branch.h"
 #include "tools/mount/claims.h"
 #include "tools/target/file_tree.h"
 #include "tools/target/raw.h"
@@ -16,7 +18,10 @@ struct process {
 	unsigned int refs; /* under the table's lock */
 	struct process *next;
 	struct target t; /* t.alive is as it was when it was found: ask process_lives() */
+	bool ended;	 /* for good; by atomic access, as what follows: */
+	bool no_hists;	 /* it has ended and left no histograms */
 	int fd;		 /* of the area */
+	int top_fd;	 /* of an instance: of its process's area; else -1 */
 	dev_t dev;
 	ino_t ino;
 	uid_t uid;
@@ -25,6 +30,7 @@ struct process {
 	pthread_mutex_t lock; /* of what follows */
 	struct file_tree tree;
 	bool has_tree;
+	struct branch branch;
 	struct raw *raw; /* while trace_pipe_raw is open, so many times: */
 	unsigned int nr_raw;
 	unsigned int nr_open; /* files */
@@ -37,6 +43,9 @@ struct process {
  * Return: it, to be given back with process_put(); NULL with *@err set to -errno.
  */
 struct process *process_get(int pid, const char *instance, int *err);
+
+/* process_get_file() - that of an area, dead or alive. Return: as process_get(). */
+struct process *process_get_file(const struct area_file *file, int *err);
 struct process *process_ref(struct process *p);
 void process_put(struct process *p);
 
@@ -64,11 +73,15 @@ void process_opened(struct process *p, int change);
 int process_mkdir(struct process *p, const char *instance);
 int process_rmdir(struct process *p, const char *instance);
 
-bool process_lives(const struct process *p);
+/* One that has ended is asked no more. */
+bool process_lives(struct process *p);
+
+/* May its area have histograms? */
+bool process_has_hists(struct process *p);
 
 /* Is its area's file still there; does it live, too? */
 bool process_has_area(const struct process *p);
-bool process_is_current(const struct process *p);
+bool process_is_current(struct process *p);
 
 /*
  * process_list() - each process that has an area, once.

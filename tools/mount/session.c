@@ -18,19 +18,13 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/mount/roll.h"
+#include "tools/mount/writes.h"
 #include "tools/target/hist_file.h"
 
 #define WATCH_MS     20
 #define LOOK_NS	     UINT64_C(5000000)
-#define MAX_WRITES   4096u
 #define MAX_SESSIONS 1024u
-
-struct written {
-	char *path, *text; /* text NULL: path is an instance that is made */
-	size_t n;
-	bool truncate;
-	uint64_t begin_ns; /* CLOCK_MONOTONIC, before it was carried out */
-};
 
 struct session {
 	struct session *next;
@@ -38,40 +32,19 @@ struct session {
 	char name[64];
 	char instance[64];    /* of its members; "": the members themselves */
 	pthread_mutex_t lock; /* of what follows */
-	struct process **members;
+	struct roll roll;
+	struct process **members; /* of the roll, in the order in which they came */
 	unsigned int nr_members, room;
-	struct written *writes;
-	unsigned int nr_writes, write_room;
+	unsigned int first; /* those before it have ended */
+	struct writes writes;
 	bool watched;
 	struct claims claims; /* made with the first member */
 	unsigned int nr_open; /* files */
-	uint64_t write_ns;    /* when the last write began */
 	uint64_t looked_ns;   /* when members were looked for last */
 };
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct session *table;
-
-/* Writes that are not kept for later members: they are about what is there now. */
-static bool is_kept(const char *path)
-{
-	static const char *const now[] = {"trace",     "trace_marker", "trace_marker_raw",
-					  "error_log", "snapshot",     "free_buffer"};
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-
-	for (size_t i = 0; i < sizeof(now) / sizeof(*now); i++)
-		if (!strcmp(name, now[i]))
-			return false;
-	return true;
-}
-
-/* Does a write to it add to those before, when it is not truncated? */
-static bool is_list(const char *path)
-{
-	return !strncmp(path, "set_", 4) || !strcmp(path, "trace_options") ||
-	       !strcmp(path, "atrace_tags") || !strcmp(path, "stack_trace_filter") ||
-	       strstr(path, "_events") || strstr(path, "trigger");
-}
 
 static uint64_t now_ns(void)
 {
@@ -79,67 +52,6 @@ static uint64_t now_ns(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
-
-static void forget_write(struct session *s, unsigned int i)
-{
-	struct written *w = &s->writes[i];
-
-	free(w->path);
-	free(w->text);
-	memmove(w, w + 1, (--s->nr_writes - i) * sizeof(*w));
-}
-
-/* @text: NULL: an instance of that name is made. */
-static int keep_write(struct session *s, const char *path, const char *text, size_t n,
-		      bool truncate)
-{
-	struct written *w;
-
-	if (s->nr_writes == s->write_room) {
-		unsigned int room = s->write_room ? s->write_room * 2 : 16;
-		struct written *more;
-
-		if (room > MAX_WRITES)
-			return -ENOSPC;
-		more = realloc(s->writes, room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		s->writes = more;
-		s->write_room = room;
-	}
-	w = &s->writes[s->nr_writes];
-	*w = (struct written){strdup(path), text ? malloc(n + 1) : NULL, n, truncate, s->write_ns};
-	if (!w->path || (text && !w->text)) {
-		free(w->path);
-		free(w->text);
-		return -ENOMEM;
-	}
-	if (text)
-		memcpy(w->text, text, n);
-	s->nr_writes++;
-	return 0;
-}
-
-static int add_write(struct session *s, const char *path, const char *text, size_t n, bool truncate)
-{
-	if (!is_kept(path))
-		return 0;
-	for (unsigned int i = 0; i < s->nr_writes; i++) {
-		if (!s->writes[i].text || strcmp(s->writes[i].path, path) ||
-		    (is_list(path) && !truncate))
-			continue;
-		forget_write(s, i--);
-	}
-	return keep_write(s, path, text, n, truncate);
-}
-
-static bool is_member(const struct session *s, const struct process *p)
-{
-	for (unsigned int i = 0; i < s->nr_members; i++)
-		if (s->members[i]->dev == p->dev && s->members[i]->ino == p->ino)
-			return true;
-	return false;
 }
 
 /*
@@ -160,25 +72,25 @@ static bool is_inherited(const struct session *s, const struct process *p, const
 	return child && hist_file_has_since(&p->t, w->path, w->begin_ns);
 }
 
-/* Take @p in, whose reference is ours now: it gets what was written before it came. */
-static void add_member(struct session *s, struct process *p)
+/* It gets what was written before it came. */
+static void add_member(void *arg, struct process *p)
 {
+	struct session *s = arg;
+
 	if (s->nr_members == s->room) {
 		unsigned int room = s->room ? s->room * 2 : 8;
 		struct process **more = realloc(s->members, room * sizeof(struct process *));
 
-		if (!more) {
-			process_put(p);
+		if (!more)
 			return;
-		}
 		s->members = more;
 		s->room = room;
 	}
 	s->members[s->nr_members++] = p;
 	if (!s->claims.cpus)
 		claims_init(&s->claims, p->head.nr_cpus);
-	for (unsigned int i = 0; i < s->nr_writes && process_lives(p); i++) {
-		const struct written *w = &s->writes[i];
+	for (unsigned int i = 0; i < s->writes.nr && process_lives(p); i++) {
+		const struct written *w = &s->writes.at[i];
 
 		if (w->text && is_inherited(s, p, w))
 			continue;
@@ -189,79 +101,34 @@ static void add_member(struct session *s, struct process *p)
 	}
 }
 
-struct looking {
-	struct session *s;
-};
-
-/* The process of @pid if it is of the session; of an instance of it, that. NULL: it is not, or has none. */
-static struct process *find_member(const struct session *s, int pid)
+static void remove_member(void *arg, struct process *p)
 {
-	struct process *p, *top;
-	int err;
+	struct session *s = arg;
+	unsigned int i;
 
-	top = process_get(pid, NULL, &err);
-	if (!top)
-		return NULL;
-	if (strcmp(top->head.session, s->name))
-		p = NULL;
-	else if (s->instance[0])
-		p = process_get(pid, s->instance, &err);
-	else
-		return top;
-	process_put(top);
-	return p;
-}
-
-/* No other process has its number: it lives, or nobody has it now. */
-static bool is_all_of_its_number(const struct process *p)
-{
-	return process_has_area(p) && (process_lives(p) || (kill(p->t.pid, 0) && errno == ESRCH));
-}
-
-static int look_at(void *arg, int pid)
-{
-	struct looking *l = arg;
-	struct process *p;
-
-	for (unsigned int i = 0; i < l->s->nr_members; i++)
-		if (l->s->members[i]->t.pid == pid && is_all_of_its_number(l->s->members[i]))
-			return 0;
-	p = find_member(l->s, pid);
-	if (p && !is_member(l->s, p))
-		add_member(l->s, p);
-	else
-		process_put(p);
-	return 0;
+	for (i = 0; i < s->nr_members && s->members[i] != p; i++)
+		;
+	if (i == s->nr_members)
+		return;
+	memmove(&s->members[i], &s->members[i + 1],
+		(--s->nr_members - i) * sizeof(struct process *));
+	s->first -= i < s->first;
 }
 
 /* Find new members, let those go whose areas are gone. Locked. */
 static void refresh(struct session *s)
 {
-	struct looking l = {.s = s};
+	const struct roll_calls calls = {add_member, remove_member, s};
 
 	s->looked_ns = now_ns();
-	for (unsigned int i = 0; i < s->nr_members;) {
-		if (process_has_area(s->members[i])) {
-			i++;
-			continue;
-		}
-		process_put(s->members[i]);
-		memmove(&s->members[i], &s->members[i + 1],
-			(--s->nr_members - i) * sizeof(struct process *));
-	}
-	process_list(look_at, &l);
+	roll_call(&s->roll, s->name, s->instance, &calls);
 }
 
 static void session_free(struct session *s)
 {
-	for (unsigned int i = 0; i < s->nr_members; i++)
-		process_put(s->members[i]);
-	for (unsigned int i = 0; i < s->nr_writes; i++) {
-		free(s->writes[i].path);
-		free(s->writes[i].text);
-	}
+	roll_free(&s->roll);
+	writes_free(&s->writes);
 	free(s->members);
-	free(s->writes);
 	claims_free(&s->claims);
 	pthread_mutex_destroy(&s->lock);
 	free(s);
@@ -429,9 +296,12 @@ struct process *session_first(struct session *s)
 	struct process *p = NULL;
 
 	pthread_mutex_lock(&s->lock);
-	for (unsigned int i = 0; i < s->nr_members && !p; i++)
+	for (unsigned int i = s->first; i < s->nr_members && !p; i++) {
 		if (process_lives(s->members[i]))
 			p = s->members[i];
+		else if (i == s->first && s->members[i]->ended)
+			s->first++;
+	}
 	if (!p && s->nr_members)
 		p = s->members[0];
 	if (p)
@@ -534,7 +404,8 @@ static int write_mark(struct session *s, const char *path, const char *text, siz
 int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate,
 		  int tid)
 {
-	int err = 0, kept;
+	struct written w = {(char *)(uintptr_t)path, (char *)(uintptr_t)text, n, truncate, 0, 0};
+	int err = 0, kept = 0;
 
 	pthread_mutex_lock(&s->lock);
 	if (target_is_marker(path)) {
@@ -543,7 +414,7 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 		pthread_mutex_unlock(&s->lock);
 		return err;
 	}
-	s->write_ns = now_ns();
+	w.begin_ns = now_ns();
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		struct process *p = s->members[i];
 		int one = process_lives(p) ? target_write(&p->t, path, text, n, truncate) : 0;
@@ -554,18 +425,22 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 	}
 	if (!err && is_emptying(path, truncate))
 		empty_dead(s);
-	kept = err ? 0 : add_write(s, path, text, n, truncate);
-	if (!err && is_kept(path))
+	if (!err && writes_keep(path)) {
+		w.end_ns = now_ns();
+		kept = writes_add(&s->writes, &w);
 		start_watch(s);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return err ? err : kept;
 }
 
 int session_mkdir(struct session *s, const char *instance)
 {
+	struct written w = {.path = (char *)(uintptr_t)instance};
 	int err = 0, nr = 0, kept = 0;
 
 	pthread_mutex_lock(&s->lock);
+	w.begin_ns = now_ns();
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		int one = process_lives(s->members[i]) ? process_mkdir(s->members[i], instance)
 						       : -ESRCH;
@@ -574,10 +449,11 @@ int session_mkdir(struct session *s, const char *instance)
 		if (one && one != -ESRCH && one != -EEXIST)
 			err = one;
 	}
-	if (!err && nr)
-		kept = keep_write(s, instance, NULL, 0, false);
-	if (!err && nr)
+	if (!err && nr) {
+		w.end_ns = now_ns();
+		kept = writes_add(&s->writes, &w);
 		start_watch(s);
+	}
 	pthread_mutex_unlock(&s->lock);
 	return err ? err : nr ? kept : -EEXIST;
 }
@@ -597,8 +473,7 @@ static bool is_open(struct session *inside)
 static void forget_instance(struct session *inside)
 {
 	pthread_mutex_lock(&inside->lock);
-	while (inside->nr_writes)
-		forget_write(inside, inside->nr_writes - 1);
+	writes_free(&inside->writes);
 	refresh(inside);
 	pthread_mutex_unlock(&inside->lock);
 }
@@ -608,12 +483,7 @@ static int remove_instance(struct session *s, const char *instance)
 {
 	int err = 0, nr = 0;
 
-	for (unsigned int i = 0; i < s->nr_writes;) {
-		if (!s->writes[i].text && !strcmp(s->writes[i].path, instance))
-			forget_write(s, i);
-		else
-			i++;
-	}
+	writes_forget_instance(&s->writes, instance);
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		int one = process_lives(s->members[i]) ? process_rmdir(s->members[i], instance)
 						       : -ESRCH;

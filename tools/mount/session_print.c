@@ -181,15 +181,20 @@ static int print_hists(struct session *s, const char *path, struct out *o)
 	struct process **members;
 	unsigned int nr = look_and_list(s, &members);
 	struct target *now = calloc(nr + 1u, sizeof(*now)), **at = calloc(nr + 1u, sizeof(*at));
+	unsigned int nr_at = 0;
 	int err = now && at ? 0 : -ENOMEM;
 
 	for (unsigned int i = 0; i < nr && !err; i++) {
-		now[i] = members[i]->t;
-		now[i].alive = process_lives(members[i]);
-		at[i] = &now[i];
+		/* the last one tells at least whether there is such an event */
+		if (!process_has_hists(members[i]) && (nr_at || i + 1 < nr))
+			continue;
+		now[nr_at] = members[i]->t;
+		now[nr_at].alive = process_lives(members[i]);
+		at[nr_at] = &now[nr_at];
+		nr_at++;
 	}
 	if (!err)
-		err = hist_file_print(at, nr, path, o);
+		err = hist_file_print(at, nr_at, path, o);
 	for (unsigned int i = 0; i < nr; i++)
 		process_put(members[i]);
 	free(members);

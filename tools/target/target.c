@@ -66,6 +66,24 @@ struct followed target_followed(const struct target *t)
 		.path = t->path, .dev = t->dev, .ino = t->ino, .lives = lives_still, .arg = t};
 }
 
+bool target_answers(int pid, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	return read_stat(pid, &state, &began) && began == start && !strchr("ZXTt", state);
+}
+
+bool target_has_ended(int pid, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	if (read_stat(pid, &state, &began))
+		return began != start || state == 'Z' || state == 'X';
+	return kill(pid, 0) && errno == ESRCH;
+}
+
 bool target_stopped(int pid)
 {
 	unsigned long long began;
@@ -152,6 +170,24 @@ static int look_in(struct target *t, unsigned int uid, int pid)
 	return nr;
 }
 
+/* The names of its area, from its process and instance. */
+static void name_area(struct target *t)
+{
+	snprintf(t->process, sizeof(t->process), "%d.%llu", t->pid, t->start);
+	if (t->instance[0])
+		snprintf(t->name, sizeof(t->name), "%s%c%s", t->process, AREA_INSTANCE_MARK,
+			 t->instance);
+	else
+		snprintf(t->name, sizeof(t->name), "%s", t->process);
+	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
+}
+
+static int dup_dir(struct target *t, const struct areas_dir *dir)
+{
+	t->dir.fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
+	return t->dir.fd < 0 ? fail_errno(errno, "%s", dir->path) : 0;
+}
+
 int target_open(struct target *t, int pid)
 {
 	unsigned int uid = geteuid();
@@ -174,10 +210,21 @@ int target_open(struct target *t, int pid)
 		target_close(t);
 		return fail(EINVAL, "%d traced processes live: name one with -P PID", nr);
 	}
-	snprintf(t->process, sizeof(t->process), "%d.%llu", t->pid, t->start);
-	snprintf(t->name, sizeof(t->name), "%s", t->process);
-	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
+	name_area(t);
 	return 0;
+}
+
+int target_open_area(struct target *t, const struct areas_dir *dir, int pid,
+		     unsigned long long start, const char *instance)
+{
+	memset(t, 0, sizeof(*t));
+	t->dir = *dir;
+	t->pid = pid;
+	t->start = start;
+	t->alive = target_lives(pid, start);
+	snprintf(t->instance, sizeof(t->instance), "%s", instance);
+	name_area(t);
+	return dup_dir(t, dir);
 }
 
 /* The image of the program that made an area: exec leaves other images' areas. */
@@ -244,8 +291,7 @@ int target_open_instance(const struct target *top, const char *name, struct targ
 		return fail_errno(ENOENT, "instances/%s", name);
 	*t = *top;
 	strcpy(t->instance, name);
-	snprintf(t->name, sizeof(t->name), "%s%c%s", t->process, AREA_INSTANCE_MARK, name);
-	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
+	name_area(t);
 	err = read_image(top, t->name, image[0]);
 	if (!err)
 		err = read_image(top, t->process, image[1]);
@@ -253,8 +299,7 @@ int target_open_instance(const struct target *top, const char *name, struct targ
 		err = -ENOENT;
 	if (err)
 		return fail_errno(-err, "instances/%s", name);
-	t->dir.fd = fcntl(top->dir.fd, F_DUPFD_CLOEXEC, 0);
-	return t->dir.fd < 0 ? fail_errno(errno, "%s", t->dir.path) : 0;
+	return dup_dir(t, &top->dir);
 }
 
 void target_close(struct target *t)

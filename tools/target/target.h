@@ -46,12 +46,25 @@ int target_open_session(struct target *t, const char *session);
  */
 int target_open_instance(const struct target *top, const char *name, struct target *t);
 
+/*
+ * target_open_area() - the area of process (@pid, @start), or of its @instance ("": its own), in the folder
+ * @dir, whether it lives or not. Return: 0 or -errno with fail() set; on success to be closed with target_close().
+ */
+int target_open_area(struct target *t, const struct areas_dir *dir, int pid,
+		     unsigned long long start, const char *instance);
+
 /* target_mkdir(), target_rmdir() - make and remove an instance. Return: as target_write(). */
 int target_mkdir(struct target *t, const char *instance);
 int target_rmdir(struct target *t, const char *instance);
 
 /* Does the process of @pid that began at @start live? One that nobody waited for does not. */
 bool target_lives(int pid, unsigned long long start);
+
+/* Does it live, and is not stopped? */
+bool target_answers(int pid, unsigned long long start);
+
+/* Has it ended for certain? Where the outside cannot tell (it has no descriptor left, say) neither is true. */
+bool target_has_ended(int pid, unsigned long long start);
 
 /* What is to be followed of it; @t is borrowed. */
 struct followed target_followed(const struct target *t);

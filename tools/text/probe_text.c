@@ -2,13 +2,15 @@
 /*
  * See probe_text.h. libtraceevent prints the places of a probe as numbers, as the print format says,
  * and does not know %c; the kernel prints symbols, and so do we, field by field, each as the format's
- * conversion says. An event is a probe's when its fields begin as one's do and its print format has a
- * conversion of the kernel's for each: whatever else it is, libtraceevent prints it.
+ * conversion says. An event is a probe's when its fields begin as one's do, or its print format with the
+ * event that it hangs on, and its print format has a conversion of the kernel's for each field: whatever
+ * else it is, libtraceevent prints it.
  *
  * Costs: nothing to other events but one comparison of names. Tests: tests/engine/events/kprobe.
  */
 #include "tools/text/probe_text.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -101,6 +103,21 @@ static void put_string(struct out *o, const char *data, const struct tep_format_
 	out_text(o, quote);
 }
 
+/* `(SYSTEM.EVENT)`, as an event's probe has it. Return: what is behind it, or NULL. */
+static const char *skip_attached(const char *format)
+{
+	const char *p = format;
+	int dots = 0;
+
+	if (!p || *p++ != '(')
+		return NULL;
+	for (; isalnum((unsigned char)*p) || *p == '_' || *p == '-' || *p == '.'; p++)
+		dots += *p == '.';
+	if (dots != 1 || *p != ')' || (p[1] && p[1] != ' '))
+		return NULL;
+	return p + 1;
+}
+
 /* Whether it begins as a probe's format does; *@rest: what is behind the places. */
 static bool is_probe(const struct tep_event *ev, const char **rest, bool *is_return)
 {
@@ -184,10 +201,15 @@ bool probe_text(struct out *o, const struct tep_event *ev, const char *data, str
 {
 	const struct tep_format_field *f = ev->format.fields;
 	const struct symbol *sym;
-	const char *rest;
+	const char *rest = skip_attached(ev->print_fmt.format);
 	bool is_return;
 	uint64_t at;
 
+	if (rest && fits(rest, f)) {
+		out_write(o, ev->print_fmt.format, (size_t)(rest - ev->print_fmt.format));
+		put_args(o, rest, f, data, s);
+		return true;
+	}
 	if (!is_probe(ev, &rest, &is_return) || !fits(rest, is_return ? f->next->next : f->next))
 		return false;
 	at = load(data + f->offset, 8);

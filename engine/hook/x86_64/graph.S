@@ -429,7 +429,12 @@
 	.ifc \cpu, multi
 	lea	SLOT, %rsi
 	mov	%r8, %rdx
+	push	%r9			/* as above */
+	.cfi_adjust_cfa_offset 8
+	mov	%rsp, %rcx
 	CALL_C	graph_tail_all
+	pop	%r9
+	.cfi_adjust_cfa_offset -8
 	jmp	.L\name\()_unwrapped
 	.else
 	movabs	$WORD_TAIL, %rax

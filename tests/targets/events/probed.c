@@ -4,6 +4,7 @@
  * `done N`, N the round's number; what its functions are called with is known from N.
  */
 #include <pthread.h>
+#include <setjmp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,6 +36,7 @@ NOINLINE int tailed(int n);
 NOINLINE int depth(int n);
 NOINLINE void nothing(void);
 NOINLINE double half(double v);
+NOINLINE void leaper(int n);
 
 long many(long a, long b, long c, long d, long e, long f, long g, long h)
 {
@@ -79,6 +81,28 @@ double half(double v)
 {
 	__asm__ volatile("" ::: "memory");
 	return v / 2;
+}
+
+static jmp_buf back;
+
+/* Leaves by a jump, from so deep. */
+void leaper(int n)
+{
+	__asm__ volatile("" ::: "memory");
+	if (n)
+		leaper(n - 1);
+	else if (counter)
+		longjmp(back, 1);
+	__asm__ volatile("" ::: "memory");
+}
+
+static void leap(int n)
+{
+	volatile int i;
+
+	for (i = 0; i < n; i++)
+		if (!setjmp(back))
+			leaper(i % 100);
 }
 
 static void *thread(void *arg)
@@ -129,6 +153,11 @@ int main(void)
 			printf("done %lx %lx %d\n", (unsigned long)&work, (unsigned long)&counter,
 			       (int)getpid());
 			continue;
+		} else if (sscanf(line, "deep %d", &i) == 1) {
+			if (depth(i) != i)
+				abort();
+		} else if (sscanf(line, "leap %d", &i) == 1) {
+			leap(i);
 		} else if (!strcmp(line, "fork\n")) {
 			if (!fork()) {
 				round_of(n);
