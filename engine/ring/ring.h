@@ -188,18 +188,6 @@ int ring_close(struct ring *r);
  */
 struct ring_ctl *ring_enter(void);
 
-/* The same, in line: the caller has a frame of its own. */
-static inline struct ring_ctl *ring_enter_soon(void)
-{
-	struct ring_ctl *ctl = ring_ctl[0];
-
-	if (__builtin_expect(ctl->tid <= 0, 0))
-		return ring_enter();
-	if (!ctl->inside++)
-		ctl->inside_at = (uint64_t)__builtin_frame_address(0);
-	__asm__ volatile("" ::: "memory");
-	return ctl;
-}
 static inline void ring_leave(struct ring_ctl *ctl)
 {
 	__asm__ volatile("" ::: "memory");
