@@ -66,7 +66,6 @@ CALLS(sched_clock)
 CALLS(__schedule, rcu_note_context_switch(); sched_clock())
 CALLS(preempt_schedule, __schedule())
 CALLS(schedule, __schedule())
-CALLS(kfree)
 CALLS(schedule_timeout, schedule())
 CALLS(security_file_permission)
 
@@ -203,7 +202,6 @@ static void *busy(void *arg)
 		kernel_clone();
 		do_execve();
 		do_exit();
-		kfree();
 		name_show();
 		name_show_too();
 		if (!quiet)

@@ -12,6 +12,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/reader/area.h"
+#include "tools/reader/symbols_elf.h"
 #include "tools/reader/variable.h"
 
 #define MAX_WORDS 131
@@ -39,7 +41,8 @@ struct parts {
 struct line {
 	struct word words[MAX_WORDS];
 	size_t nr;
-	bool inside; /* not where the function begins */
+	uint64_t address; /* at which it is to be, in place of its second word; 0: that says it */
+	bool inside;	  /* not where the function begins */
 	struct variables *v;
 	bool has_all; /* `$arg*` was there */
 	size_t bad;   /* the word that is wrong; 0: none */
@@ -135,11 +138,30 @@ static bool split(struct line *l, const char *text, size_t n)
 	}
 }
 
-/* Is it a definition of a probe with names in it? */
+/* Objects have their addresses in a trace.dat there (symbols_elf.h): no program has any. */
+static bool is_of_trace(uint64_t address)
+{
+	return address >> 59 == 1;
+}
+
+static bool is_address_of_trace(const struct word *w)
+{
+	char text[32], *end;
+
+	if (w->n >= sizeof(text) || !isdigit((unsigned char)*w->text))
+		return false;
+	memcpy(text, w->text, w->n);
+	text[w->n] = '\0';
+	return is_of_trace(strtoull(text, &end, 0)) && !*end;
+}
+
+/* Is it a definition of a probe with names in it, or at an address that is to be told? */
 static bool is_wanted(const struct line *l)
 {
-	if (l->nr < 3 || !strchr("prf", *l->words[0].text))
+	if (l->nr < 2 || !strchr("prf", *l->words[0].text))
 		return false;
+	if (is_address_of_trace(&l->words[1]))
+		return true;
 	for (size_t i = 2; i < l->nr; i++)
 		if (has_name(&l->words[i]))
 			return true;
@@ -159,6 +181,35 @@ static int load(struct telling *to)
 	err = meta_load(fd, 0, bytes, to->t->path, &to->meta);
 	close(fd);
 	return err;
+}
+
+/*
+ * The run-time address of one that /proc/kallsyms of `vestige enter` has, which is that of a trace.dat. Any
+ * other stays what it is.
+ */
+static uint64_t run_time_address(const struct telling *to, uint64_t address)
+{
+	struct object_space *space = object_space_new();
+	const struct meta *m = to->meta;
+	int *numbers = calloc(m->nr_objects + 1, sizeof(*numbers));
+	uint64_t at = address;
+	bool ok = space && numbers;
+
+	for (uint32_t i = 0; i < m->nr_objects && ok; i++) {
+		numbers[i] = object_space_add(space, m, i);
+		ok = numbers[i] >= 0;
+	}
+	if (ok && !object_space_assign(space)) {
+		for (uint32_t i = 0; i < m->nr_objects; i++) {
+			uint64_t offset = address - object_space_base(space, numbers[i]);
+
+			if (offset <= UINT32_MAX && !m->objects[i].unload_stamp)
+				at = m->objects[i].bias + offset;
+		}
+	}
+	free(numbers);
+	object_space_free(space);
+	return at;
 }
 
 static bool is_object(const char *path, const char *name, size_t n)
@@ -232,6 +283,10 @@ static void find_function(struct telling *to, struct line *l)
 	copy = strndup(w->text, n);
 	number = copy ? strtoull(copy, &end, 0) : 0;
 	if (copy && end > copy && !*end) {
+		if (is_of_trace(number)) {
+			number = run_time_address(to, number);
+			l->address = number;
+		}
 		find_address(to, number, &l->v);
 	} else {
 		plus = memchr(w->text, '+', n);
@@ -360,7 +415,11 @@ static void put_word(const struct telling *to, struct line *l, size_t i)
 	const struct word *w = &l->words[i];
 	struct parts p = take_apart(w);
 
-	if (i >= 2 && has_name(w)) {
+	if (i == 1 && l->address) {
+		fprintf(to->f, "0x%" PRIx64, l->address);
+		return;
+	}
+	if (i >= 2 && l->v && has_name(w)) {
 		if (is_base(w, &p, "$arg*")) {
 			put_all(to, l, i, &p);
 			return;
@@ -392,7 +451,7 @@ static void tell_line(struct telling *to, const char *text, size_t n)
 
 	if (split(&l, text, n) && is_wanted(&l))
 		find_function(to, &l);
-	if (!l.v) {
+	if (!l.v && !l.address) {
 		fwrite(text, 1, n, to->f);
 		return;
 	}
