@@ -108,6 +108,8 @@ struct area_header {
 	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;
+	/* since 1.3: of what was written to its session, all up to then has been carried out (abi/session.h) */
+	uint64_t session_ns;
 };
 /* The table of that number (enum area_table_id), in a header that may be const. */
 #define AREA_TABLE(head, id)                                                                       \
