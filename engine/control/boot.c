@@ -44,6 +44,7 @@
 #include "engine/events/lock_event.h"
 #include "engine/events/probe_event.h"
 #include "engine/events/sched_event.h"
+#include "engine/events/sched_leave.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/syscall_event.h"
 #include "engine/events/timer_event.h"
@@ -415,8 +416,10 @@ static void fork_child(void)
 	for (i = 0; i < RING_MAX; i++)
 		if (trace_array_at(i))
 			tree_mirror(trace_array_at(i));
-	if (agent_wanted)
+	if (agent_wanted) {
 		agent_start();
+		sched_perf_settle();
+	}
 }
 
 static void start(void)
@@ -471,6 +474,7 @@ static void start(void)
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();
+	sched_leave_use_lock(tree_lock_try, tree_lock_release);
 	ftrace_events_start();
 	events_on_demand(usdt_settle);
 	syscall_sites_register();
@@ -483,8 +487,10 @@ static void start(void)
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	tree_mirror(&global_trace);
-	if (agent_wanted)
+	if (agent_wanted) {
 		agent_start();
+		sched_perf_settle();
+	}
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
 }
 

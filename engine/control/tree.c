@@ -161,7 +161,8 @@ const struct tree_row tree_rows[] = {
 	       "\t  args: [<name>=]fetcharg[:type]\n"
 	       "\t  fetcharg: (%<register>|$arg<N>), $stack<index>, $stack, $retval,\n"
 	       "\t    $comm, @<address>, @<symbol>[+|-<offset>], +|-[u]<offset>(<fetcharg>),\n"
-	       "\t    \\imm-value, \\\"imm-string\"\n"
+	       "\t    \\imm-value, \\\"imm-string\", $arg*,\n"
+	       "\t    <argname>[->field[->field|.field...]], where the program has DWARF\n"
 	       "\t  kernel return probes support: $retval, $arg<N> as the call had it, $comm\n"
 	       "\t  type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, symbol, string,\n"
 	       "\t    ustring, b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]"),

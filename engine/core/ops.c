@@ -6,8 +6,9 @@
  * Who reads the list does so between two counts, one a CPU and phase. ops_synchronize() turns the
  * phase and waits until the counts of the old one are even, twice: whoever was inside has left
  * then, and whoever comes sees what was changed before. A callback that leaves by longjmp() is never
- * seen to leave. A call that a callback makes, or a signal handler on top of it, is not called back
- * (the recursion protection of the kernel). Sets are replaced, never changed, while they are read.
+ * seen to leave. A call that a program's callback or an unwinder makes for us, or a signal handler on top
+ * of them, is not called back (the recursion protection of the kernel). One that comes while nothing but the
+ * engine runs is a signal handler's: our own callbacks have it too, the program's do not. Sets are replaced, never changed, while they are read.
  *
  * fork: counts start anew (ops_fork). Costs: bench "steady". Tests: tests/engine/fire/ops.
  */
@@ -59,6 +60,9 @@ static struct shard {
 } __attribute__((aligned(64))) shards[NR_SHARDS];
 static uint32_t phase;
 static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
+static __thread uint32_t outside __attribute__((tls_model("initial-exec")));
+
+#define MAX_INSIDE 4u /* as many as the kernel has contexts */
 
 /* Where the function begins, as the kernel's ip; @site_end in a fork's child without an area. */
 static uint64_t start_of(uint32_t id, uint64_t site_end)
@@ -76,7 +80,7 @@ static int has(const uint64_t *bits, uint32_t nr, uint32_t id)
 	return id < nr && (bits[id / 64] >> (id % 64) & 1);
 }
 
-/* A call inside a callback, whose own reading of the list keeps it. */
+/* A call that a callback's own reading of the list leads to, which keeps it. */
 static void tell_missed(uint32_t id)
 {
 	const struct list *l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
@@ -87,20 +91,38 @@ static void tell_missed(uint32_t id)
 			l->at[i].own(id, l->at[i].program, NULL);
 }
 
-int ops_enter(struct ops_inside *in)
+enum ops_entered ops_enter(struct ops_inside *in)
 {
-	if (inside)
-		return 0;
-	inside = 1;
+	if (outside || inside == MAX_INSIDE)
+		return OPS_MISSED;
+	inside++;
+	barrier();
 	in->count = &shards[arch_cpu() % NR_SHARDS].inside[load_relaxed(&phase) & 1];
 	__atomic_fetch_add(in->count, 1, __ATOMIC_SEQ_CST);
-	return 1;
+	return inside == 1 ? OPS_FIRST : OPS_ON_TOP;
 }
 
 void ops_leave(const struct ops_inside *in)
 {
+	/* a fork's child, where a handler forked meanwhile: its counts began anew */
+	if (!inside)
+		return;
 	__atomic_fetch_sub(in->count, 1, __ATOMIC_SEQ_CST);
-	inside = 0;
+	barrier();
+	inside--;
+}
+
+void ops_outside_begin(void)
+{
+	outside++;
+	barrier();
+}
+
+void ops_outside_end(void)
+{
+	barrier();
+	if (outside)
+		outside--;
 }
 
 uint64_t ops_call(struct ops_frame *frame, uint64_t word)
@@ -111,18 +133,22 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 	const struct call_args args = {frame->r9, frame->r8, frame->di,
 				       frame->si, frame->cx, frame->dx};
 	struct ops_inside in;
+	enum ops_entered entered = ops_enter(&in);
 
-	if (ops_enter(&in)) {
+	if (entered != OPS_MISSED) {
 		const struct list *l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
 
 		for (i = 0; i < l->nr; i++) {
 			if (!has(l->at[i].bits, l->at[i].nr_bits, id))
 				continue;
-			if (l->at[i].own)
+			if (l->at[i].own) {
 				l->at[i].own(id, l->at[i].program, frame);
-			else
+			} else if (entered == OPS_FIRST) {
+				ops_outside_begin();
 				l->at[i].func(start_of(id, site_end), frame->parent_ip,
 					      l->at[i].program, frame);
+				ops_outside_end();
+			}
 		}
 		ops_leave(&in);
 	} else {
@@ -170,6 +196,7 @@ void ops_fork(void)
 {
 	memset(shards, 0, sizeof(shards));
 	inside = 0;
+	outside = 0;
 }
 
 struct ops *ops_find(void *program)

@@ -61,14 +61,20 @@ int ops_register_own(struct ops *o, ops_own_func *func, const struct function_se
 int ops_synchronize(void);
 
 /*
- * ops_enter() - for calls that come by other ways: until ops_leave() ops_synchronize() waits.
- * Return: 0: the thread is inside a callback already; there is nothing to leave. Any context.
+ * ops_enter() - for calls that come by other ways: until ops_leave() ops_synchronize() waits. Any context.
+ * Return: OPS_ON_TOP: a signal handler's on top of another, for callbacks of the engine's own; OPS_MISSED: made by
+ * what the engine has called, or on too many others; there is nothing to leave.
  */
 struct ops_inside {
 	uint64_t *count;
 };
-int ops_enter(struct ops_inside *in);
+enum ops_entered { OPS_MISSED, OPS_FIRST, OPS_ON_TOP };
+enum ops_entered ops_enter(struct ops_inside *in);
 void ops_leave(const struct ops_inside *in);
+
+/* What comes until the end is made by code that is not the engine's: nobody is called back for it. Any context. */
+void ops_outside_begin(void);
+void ops_outside_end(void);
 
 /* A fork's child: nobody is inside. */
 void ops_fork(void);

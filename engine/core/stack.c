@@ -15,6 +15,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/describe.h"
 #include "engine/core/interpose.h"
+#include "engine/core/ops.h"
 #include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 
@@ -64,7 +65,9 @@ void stack_each_frame(stack_each *each, void *arg)
 		return;
 	/* the unwinder has locks of its own */
 	interpose_mute();
+	ops_outside_begin();
 	walker(each, arg);
+	ops_outside_end();
 	interpose_unmute();
 }
 

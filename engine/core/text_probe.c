@@ -42,11 +42,11 @@ void text_probe_hit(const struct text_frame *frame, struct text_place *place)
 {
 	struct text_probe *p;
 	struct ops_inside in;
-	int first = ops_enter(&in);
+	enum ops_entered entered = ops_enter(&in);
 
 	for (p = load_acquire(&place->probes); p; p = load_acquire(&p->next))
-		p->hit(p, first ? frame : NULL);
-	if (first)
+		p->hit(p, entered != OPS_MISSED ? frame : NULL);
+	if (entered != OPS_MISSED)
 		ops_leave(&in);
 }
 

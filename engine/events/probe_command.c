@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "abi/probe_word.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
@@ -202,7 +203,8 @@ static int read_symbol(struct probe_definition *d)
 	if (d->is_return && (!err || err == -EINVAL) && offset &&
 	    d->at.function == PROBE_NO_FUNCTION)
 		err = -EILSEQ;
-	err = place_error(d, err);
+	d->is_away = err == -ENXIO;
+	err = d->is_away ? 0 : place_error(d, err);
 	if (!err && d->maxactive && !d->is_return) {
 		d->word = 0;
 		err = bad(d, 1, "Maxactive is only for function exit");
@@ -333,6 +335,38 @@ static int file_address(void *arg, uint64_t offset, uint64_t *address)
 	return probe_file_address(path, offset, address);
 }
 
+static struct fetch_word word_of(const struct dyn_command *c, uint32_t i)
+{
+	struct fetch_word w = {.text = c->word[i], .bytes = c->bytes[i]};
+
+	if (c->said_bytes[i] > 1 && *c->said[i] == PROBE_WORD_MEANS) {
+		w.means = c->said[i] + 1;
+		w.means_bytes = c->said_bytes[i] - 1;
+	}
+	return w;
+}
+
+/* Whether the writer found names that mean nothing. */
+static int told_wrong(struct probe_definition *d)
+{
+	const struct dyn_command *c = d->c;
+	const char *text;
+	uint64_t position;
+
+	for (d->word = 2; d->word < c->nr_words; d->word++) {
+		const char *said = c->said[d->word];
+		uint32_t n = c->said_bytes[d->word];
+
+		if (n < 3 || *said != PROBE_WORD_WRONG)
+			continue;
+		text = fetch_wrong(said[1]);
+		if (text && !str_to_u64(said + 2, n - 2, &position) &&
+		    position <= c->bytes[d->word])
+			return bad(d, (uint32_t)position, text);
+	}
+	return 0;
+}
+
 int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t nr,
 		    const struct fetch_context *ctx, uint32_t *bytes)
 {
@@ -340,12 +374,12 @@ int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
-		const char *word = d->c->word[i + 2];
+		const struct fetch_word word = word_of(d->c, i + 2);
 		int err;
 
 		d->word = i + 2;
 		error = (struct parse_error){0};
-		err = fetch_parse(&args[i], word, d->c->bytes[i + 2], i, args, ctx, &error);
+		err = fetch_parse(&args[i], &word, i, args, ctx, &error);
 		if (err && error.text)
 			return probe_bad(d, error.position, error.text, err);
 		if (err) {
@@ -424,6 +458,9 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	if (!err && colon < c->bytes[0])
 		err = probe_read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1,
 				      colon + 1);
+	/* the place was found, if not looked at: the kernel does that later, too */
+	if (!err)
+		err = told_wrong(d);
 	d->word = 1;
 	if (!err && is_file)
 		err = read_file(d);

@@ -279,23 +279,31 @@ static void run_args(const char *text, size_t n, int flags)
 		return;
 	for (uint32_t i = 0; i < c.nr_words; i++) {
 		struct parse_error error = {0};
-		char *word = malloc(c.bytes[i]);
+		char *text_of = malloc(c.bytes[i]), *means = malloc(c.said_bytes[i]);
+		struct fetch_word word = {.text = text_of, .bytes = c.bytes[i]};
 		int err;
 
-		PROMISE(word);
-		memcpy(word, c.word[i], c.bytes[i]);
-		err = fetch_parse(&args[nr], word, c.bytes[i], nr, args, &ctx, &error);
+		PROMISE(text_of && means);
+		memcpy(text_of, c.word[i], c.bytes[i]);
+		memcpy(means, c.said[i], c.said_bytes[i]);
+		if (c.said_bytes[i] > 1) {
+			word.means = means + 1;
+			word.means_bytes = c.said_bytes[i] - 1;
+			fetch_wrong(means[1]);
+		}
+		err = fetch_parse(&args[nr], &word, nr, args, &ctx, &error);
 		PROMISE(!err || err == -EINVAL || err == -ENOENT || err == -EOPNOTSUPP);
 		PROMISE(!err || err == -ENOENT || error.text);
 		PROMISE(error.position <= c.bytes[i]);
 		if (!err) {
-			check_texts(&args[nr], word, c.bytes[i]);
+			check_texts(&args[nr], text_of, c.bytes[i]);
 			args[nr].offset = 16;
 			PROMISE(fetch_same_field(&args[nr], &args[nr]));
 			fetch(&args[nr], (const uint8_t *)text, n);
 			nr++;
 		}
-		free(word);
+		free(means);
+		free(text_of);
 	}
 }
 
@@ -368,6 +376,7 @@ static void mutate(struct mangle *m)
 		"$item",    "$number",	"$rest",
 		"$who",	    "$code",	"$price",
 		"$many",    "e:",	"if ",
+		"\1",	    "\1$arg1",	"\2b0",
 	};
 	const char *word = words[mangle_random(m, sizeof(words) / sizeof(words[0]))];
 

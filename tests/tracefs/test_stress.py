@@ -84,18 +84,19 @@ def texts_of():
 class Storm:
     def __init__(self, at, seconds):
         self.at, self.seconds = at, seconds
-        self.texts, self.wrong, self.done = texts_of(), [], [0, 0]
+        self.texts, self.wrong, self.done, self.seen = texts_of(), [], [0, 0], (set(), set())
         self.files = [self.files_of(at)] + [self.files_of(f"{at}/instances/{name}") for name in NAMES]
 
     def files_of(self, root):
-        found = []
+        """Those of events are the most by far: a list of its own."""
+        found, of_events = [], []
         for folder, folders, names in os.walk(root):
             if folder.endswith("/events/syscalls"):  # all 700 are alike, and there are other files
                 del folders[8:]
             if root == folder == self.at:
                 folders.remove("instances")
-            found += [os.path.join(folder, name) for name in names]
-        return found
+            (of_events if "/events/" in folder else found).extend(os.path.join(folder, name) for name in names)
+        return found, of_events
 
     def text(self, rng, path):
         name = os.path.basename(path)
@@ -124,7 +125,7 @@ class Storm:
     def worker(self, i):
         rng, writes = random.Random(i), i % 2
         while time.monotonic() < self.end:
-            for path in rng.sample(files := rng.choice(self.files), min(20, len(files))):
+            for path in rng.sample(files := rng.choice(rng.choice(self.files)), min(20, len(files))):
                 begin = time.monotonic()
                 try:
                     self.once(rng, path, writes)
@@ -135,6 +136,7 @@ class Storm:
                         self.wrong.append(f"{path[len(self.at):]}: {errno.errorcode[e.errno]} "
                                           f"after {time.monotonic() - begin:.1f} s")
                 self.done[writes] += 1
+                self.seen[writes].add(path)
 
     def run(self):
         self.end = time.monotonic() + self.seconds
@@ -143,7 +145,8 @@ class Storm:
             t.start()
         for t in threads:
             t.join()
-        print(f"{self.done[0]} reads, {self.done[1]} writes")
+        print(f"{self.done[0]} reads of {len(self.seen[0])} files, {self.done[1]} writes of {len(self.seen[1])}, of "
+              f"{sum(len(some) for both in self.files for some in both)}")
         assert min(self.done) > 0 and not self.wrong, "\n".join(self.wrong[:20])
 
 
@@ -196,8 +199,8 @@ def test_all_files_at_full_speed(w):
             text = read(f"{counted}/trace")
             assert text.count(": counted <-run") == calls > 0, (text.count("counted <-"), calls)
             # and the others do as they are told again
-            for files in storm.files:
-                without_triggers(files)
+            for _, of_events in storm.files:
+                without_triggers(of_events)
             for root, tracer in ((at, "function"), *((f"{at}/instances/{n}", "function") for n in NAMES)):
                 until(lambda: write(f"{root}/current_tracer", "nop") == 0)
                 until(lambda: write(f"{root}/vestige_paused", "0") == 0 and read(f"{root}/vestige_paused") == "0\n")

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Four threads make events while signals make more of the same in their midst. One line of input, N:
+ * Four threads make events, with a marker and a call of mix() each, while signals make more of the same in their
+ * midst. One line of input, N:
  * N events a thread; the answer is `done TOTAL` and then a line `KEY COUNT` for each key, counted by the
  * program itself.
  */
@@ -10,6 +11,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/sdt.h>
 
 #define KEYS	37
 #define THREADS 4
@@ -19,8 +21,18 @@ VESTIGE_EVENT(storm, blow, (int, key), (const char *, where), (unsigned long, by
 static long counts[KEYS];
 static int nr, running;
 
+/* Each of its instructions once a call. */
+static __attribute__((noinline)) long mix(long key)
+{
+	__asm__ volatile("" : "+r"(key));
+	return key * 31 + 0x1234560 - (key & 0xff);
+}
+
 static void blow(int key, const char *where)
 {
+	DTRACE_PROBE2(storm, blown, key, where);
+	if (mix(key) != key * 31 + 0x1234560 - key)
+		abort();
 	trace_blow(key, where, 10ul * (unsigned long)key);
 	__atomic_fetch_add(&counts[key], 1, __ATOMIC_RELAXED);
 }
