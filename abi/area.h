@@ -103,7 +103,7 @@ struct area_header {
 	char instance[AREA_INSTANCE_BYTES];
 	/* since 1.2: the tables whose number is AREA_MAX_TABLES or more */
 	uint32_t nr_more_tables;
-	uint32_t reserved;
+	uint32_t nr_instances; /* since 1.2: areas beside this one, of instances */
 	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;

@@ -15,6 +15,7 @@
 #include "engine/core/options.h"
 #include "engine/core/trace_array.h"
 #include "engine/events/ftrace_event.h"
+#include "engine/ring/foreign.h"
 #include "engine/ring/ring_write.h"
 #include "engine/ring/task.h"
 
@@ -25,6 +26,21 @@ static uint64_t writer_word(const struct ring *ring, const struct agent_writer *
 		return 0;
 	ring_task_elsewhere(ring, w->tid, w->tgid, w->comm);
 	return (uint64_t)w->tid;
+}
+
+/* What acts on the mark acts for its writer. Under the tree's lock; the agent blocks all signals. */
+static int print_as(struct trace_array *tr, const struct agent_writer *w, const void *writer,
+		    const char *text, uint32_t n)
+{
+	struct ring_as as = {
+		.tid = w->tid, .tgid = w->tgid, .cpu = arch_cpu(), .stamp = ring_clock()};
+	int ret;
+
+	str_copy(as.comm, sizeof(as.comm), w->comm);
+	ring_as = &as;
+	ret = ftrace_print(tr, writer, text, n);
+	ring_as = NULL;
+	return ret;
 }
 
 /* One write into an instance. */
@@ -39,7 +55,8 @@ static int mark(struct trace_array *tr, const char *text, size_t n, const struct
 	writer = (const void *)(uintptr_t)writer_word(tr->ring, w);
 	while (n) {
 		uint32_t part = (uint32_t)(n < FTRACE_PRINT_MAX ? n : FTRACE_PRINT_MAX);
-		int ret = ftrace_print(tr, writer, text, part);
+		int ret = writer ? print_as(tr, w, writer, text, part)
+				 : ftrace_print(tr, writer, text, part);
 
 		if (ret < 0)
 			return ret;

@@ -148,6 +148,7 @@ const struct tree_row tree_rows[] = {
 	       "events that are defined by a write here, of all kinds: those of kprobe_events,\n"
 	       "\t  uprobe_events, f[:[<group>/][<event>]] <func-name>[%return] [<args>],\n"
 	       "\t  e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>],\n"
+	       "\t  t[:[<group>/][<event>]] <tracepoint> [<args>],\n"
 	       "\t  and s:[synthetic/]<name> <field>[; <field>...], those of synthetic_events"),
 	ENGINE("kprobe_events", 0640, TREE_GLOBAL, kprobe_events_show, kprobe_events_store,
 	       "Create/append/remove/show probes of the program's functions, a definition a line\n"
@@ -160,7 +161,8 @@ const struct tree_row tree_rows[] = {
 	       "\t  args: [<name>=]fetcharg[:type]\n"
 	       "\t  fetcharg: (%<register>|$arg<N>), $stack<index>, $stack, $retval,\n"
 	       "\t    $comm, @<address>, @<symbol>[+|-<offset>], +|-[u]<offset>(<fetcharg>),\n"
-	       "\t    \\imm-value, \\\"imm-string\"\n"
+	       "\t    \\imm-value, \\\"imm-string\", $arg*,\n"
+	       "\t    <argname>[->field[->field|.field...]], where the program has DWARF\n"
 	       "\t  kernel return probes support: $retval, $arg<N> as the call had it, $comm\n"
 	       "\t  type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, symbol, string,\n"
 	       "\t    ustring, b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]"),

@@ -19,6 +19,7 @@
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 #include "engine/core/thread_list.h"
+#include "engine/ring/ring.h"
 
 #define ROOT_PAGES     256u /* of a ring */
 #define USER_PAGES     32u  /* what the kernel lets a user lock is shared by all that he runs */
@@ -43,6 +44,7 @@ struct ring_of_cpu {
 
 struct opened {
 	uint64_t id;
+	uint64_t closed_ns; /* 0: it is open; else its last records may not be read yet */
 	int fd;
 	uint32_t kind;
 };
@@ -261,14 +263,24 @@ int perf_open(uint32_t kind, const struct perf_event_attr *kinds)
 /* Of a kind, the first @nr of all that are open. */
 static void close_events(uint32_t kind, uint32_t nr)
 {
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (opened[i].kind != kind || opened[i].closed_ns)
+			continue;
+		sys_close(opened[i].fd);
+		opened[i].closed_ns = ring_clock_mono();
+	}
+}
+
+/* Those of which all is read; they stay in order. */
+static void forget_closed(uint64_t until)
+{
 	uint32_t i, n = 0;
 
-	for (i = 0; i < nr_opened; i++) {
-		if (opened[i].kind == kind && i < nr)
-			sys_close(opened[i].fd);
-		else
+	for (i = 0; i < nr_opened; i++)
+		if (!opened[i].closed_ns || opened[i].closed_ns >= until)
 			opened[n++] = opened[i];
-	}
 	nr_opened = n;
 }
 
@@ -302,8 +314,10 @@ void perf_close(uint32_t kind)
 {
 	close_events(kind, nr_opened);
 	open_kinds &= ~(1u << kind);
-	if (!open_kinds)
-		close_rings();
+	if (open_kinds)
+		return;
+	close_rings();
+	nr_opened = 0;
 }
 
 /* They were opened in the order of their ids. */
@@ -432,6 +446,7 @@ void perf_read(uint64_t until, void (*record)(const struct perf_record *rec))
 	for (i = 0; per_cpu && i < nr_cpus; i++)
 		if (per_cpu[i].head)
 			store_release(&per_cpu[i].head->data_tail, per_cpu[i].at);
+	forget_closed(until);
 }
 
 uint32_t perf_descriptors(int *fds, uint32_t max)

@@ -8,15 +8,17 @@
 
 #include <errno.h>
 
+#include "abi/probe_word.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
 #include "engine/events/eprobe.h"
 #include "engine/events/probe_event.h"
 #include "engine/events/synth.h"
+#include "engine/events/tprobe.h"
 
 static const struct dyn_class *const classes[] = {&kprobe_class, &uprobe_class, &fprobe_class,
-						  &eprobe_class, &synth_class};
+						  &eprobe_class, &tprobe_class, &synth_class};
 
 struct dyn_event *dyn_events;
 
@@ -45,9 +47,14 @@ static int is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
+static int is_mark(char c)
+{
+	return c == PROBE_WORD_MEANS || c == PROBE_WORD_WRONG;
+}
+
 int dyn_command_split(struct dyn_command *c, const char *text, size_t n)
 {
-	size_t i = 0, start;
+	size_t i = 0, start, mark;
 
 	/* a NUL ends it, as it does the kernel's */
 	n = text_find(text, n, '\0');
@@ -61,16 +68,20 @@ int dyn_command_split(struct dyn_command *c, const char *text, size_t n)
 			;
 		if (i == start)
 			break;
+		for (mark = start + 1; mark < i && !is_mark(text[mark]); mark++)
+			;
 		if (c->nr_words == DYN_MAX_WORDS ||
-		    c->text_bytes + (i - start) + 1 > sizeof(c->text))
+		    c->text_bytes + (mark - start) + 1 > sizeof(c->text))
 			return -E2BIG;
 		if (c->nr_words)
 			c->text[c->text_bytes++] = ' ';
 		c->word[c->nr_words] = c->text + c->text_bytes;
-		c->bytes[c->nr_words] = (uint32_t)(i - start);
+		c->bytes[c->nr_words] = (uint32_t)(mark - start);
+		c->said[c->nr_words] = text + mark;
+		c->said_bytes[c->nr_words] = (uint32_t)(i - mark);
 		c->at[c->nr_words++] = c->text_bytes;
-		memcpy(c->text + c->text_bytes, text + start, i - start);
-		c->text_bytes += (uint32_t)(i - start);
+		memcpy(c->text + c->text_bytes, text + start, mark - start);
+		c->text_bytes += (uint32_t)(mark - start);
 	}
 	c->at[c->nr_words] = c->text_bytes + 1;
 	return 0;

@@ -18,6 +18,7 @@
 #define DYN_PROBE_FPROBE 4u
 #define DYN_SYNTH	 8u
 #define DYN_PROBE_EPROBE 16u
+#define DYN_PROBE_TPROBE 32u
 #define DYN_ANY		 (~0u)
 
 struct dyn_event;
@@ -29,8 +30,11 @@ struct dyn_command {
 	uint32_t nr_words;
 	const char *word[DYN_MAX_WORDS];
 	uint32_t bytes[DYN_MAX_WORDS];
-	uint32_t at[DYN_MAX_WORDS +
-		    1]; /* positions in `text`; of a word that is missing: behind it */
+	/* positions in `text`; of a word that is missing, and the last one: behind it */
+	uint32_t at[DYN_MAX_WORDS + 1];
+	/* What the writer said of each with it (abi/probe_word.h), from its mark on; 0: nothing. */
+	const char *said[DYN_MAX_WORDS];
+	uint32_t said_bytes[DYN_MAX_WORDS];
 	char text[DYN_MAX_COMMAND + DYN_MAX_WORDS];
 	uint32_t text_bytes;
 };

@@ -221,14 +221,10 @@ static int create(const struct dyn_command *c, struct dyn_error *error)
 
 	if (c->nr_words < 2 || *c->word[0] != 'e' || (c->bytes[0] > 1 && c->word[0][1] != ':'))
 		return -ECANCELED;
-	d = heap_alloc(sizeof(*d));
+	d = probe_begin(c, error, &eprobe_class, "eprobes");
 	if (!d)
 		return -ENOMEM;
-	d->c = c;
-	d->error = error;
-	d->class = &eprobe_class;
 	d->is_event = 1;
-	str_copy(d->group, sizeof(d->group), "eprobes");
 	if (c->bytes[0] > 1)
 		err = probe_read_name(d, c->word[0] + 2, c->bytes[0] - 2, 2);
 	if (!err)

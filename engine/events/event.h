@@ -29,6 +29,8 @@ struct event_class {
 	int (*enable)(struct event *e, struct event_file *file, int on);
 	/* When many are switched at once, one of these that cannot be on is no error, if others are. */
 	uint8_t may_fail;
+	/* They are tracepoints without a place in the program: their fields are the arguments. */
+	uint8_t is_tracepoint;
 };
 
 struct event_field {

@@ -2,8 +2,8 @@
 /*
  * See fetch.h: the grammar. Words and positions of what is wrong are the kernel's (6.12). An argument
  * becomes a base (a register, a word of the stack, a number ...), offsets to go through memory by, and
- * a type that says what is stored. Arrays of strings, symstr, and fields found by debug information
- * are refused.
+ * a type that says what is stored. Arrays of strings and symstr are refused, and names whose meaning was
+ * not told with them (abi/probe_word.h).
  *
  * Nothing is allocated. Control context; no state. Tests: tests/engine/events/kprobe,
  * tests/fuzz/probes.c.
@@ -12,6 +12,7 @@
 
 #include <errno.h>
 
+#include "abi/probe_word.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
@@ -56,6 +57,7 @@ struct parse {
 	struct fetch_arg *arg;
 	const struct fetch_context *ctx;
 	struct parse_error *error;
+	size_t name_bytes; /* of its text, where that can be the name; else 0 */
 };
 
 static int bad(struct parse *p, uint32_t position, const char *text)
@@ -118,7 +120,7 @@ static int parse_register(struct parse *p, const char *text, size_t n, uint32_t 
 {
 	uint32_t reg = fetch_register(text + 1, n - 1);
 
-	if (p->ctx->event)
+	if (p->ctx->event && !p->ctx->is_tracepoint)
 		return bad(p, at, "Invalid $-variable specified");
 	/* of the registers at a return, these are known */
 	if (reg == FETCH_NR_REGS || p->ctx->is_function ||
@@ -137,6 +139,15 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 		return bad(p, at, "Invalid $-variable specified");
 	if (!v || v > (p->ctx->is_return ? FETCH_MAX_BEGUN : 128))
 		return bad(p, at, "Invalid argument number");
+	if (p->ctx->event) {
+		if (v > p->ctx->event->nr_fields)
+			return bad(p, at, "Invalid argument number");
+		p->arg->base = FETCH_FIELD;
+		p->arg->field = &p->ctx->event->fields[v - 1];
+		return 0;
+	}
+	/* the first one of a tracepoint's probe is whose it is */
+	v += p->ctx->is_tracepoint != 0;
 	if (p->ctx->is_return) {
 		p->arg->base = FETCH_BEGUN;
 		p->arg->value = v - 1;
@@ -169,7 +180,7 @@ static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t 
 	uint64_t v;
 
 	n--;
-	if (p->ctx->event)
+	if (p->ctx->event && !p->ctx->is_tracepoint)
 		return parse_field(p, name, n, at);
 	if (is(name, n, "retval")) {
 		if (!p->ctx->is_return)
@@ -194,6 +205,10 @@ static int parse_variable(struct parse *p, const char *text, size_t n, uint32_t 
 	if (is(name, n, "comm") || is(name, n, "COMM")) {
 		p->arg->base = FETCH_COMM;
 		return 0;
+	}
+	if (is(name, n, "arg*")) {
+		bad(p, at, "BTF is not available or not supported");
+		return -EOPNOTSUPP;
 	}
 	if (n > 3 && !memcmp(name, "arg", 3))
 		return parse_argument_number(p, name + 3, n - 3, at);
@@ -273,6 +288,8 @@ static int parse_base(struct parse *p, const char *text, size_t n, uint32_t at)
 	case '\\':
 		return parse_immediate(p, text, n, at);
 	default:
+		if (n && is_name_start(*text) && p->ctx->event && p->ctx->is_tracepoint)
+			return parse_field(p, text, n, at);
 		if (n && is_name_start(*text)) {
 			bad(p, at, "BTF is not available or not supported");
 			return p->ctx->event ? -EINVAL : -EOPNOTSUPP;
@@ -429,7 +446,10 @@ static int parse_name(struct parse *p, const char *word, size_t n, uint32_t inde
 	struct seq_buf s;
 	uint32_t i;
 
-	if (n == SIZE_MAX) {
+	if (n == SIZE_MAX && p->name_bytes) {
+		memcpy(a->name, word, p->name_bytes);
+		a->name[p->name_bytes] = 0;
+	} else if (n == SIZE_MAX) {
 		seq_init(&s, a->name, FETCH_MAX_NAME);
 		seq_puts(&s, "arg");
 		seq_putu(&s, index + 1);
@@ -453,16 +473,45 @@ static int parse_name(struct parse *p, const char *word, size_t n, uint32_t inde
 	return 0;
 }
 
-int fetch_parse(struct fetch_arg *arg, const char *word, size_t n, uint32_t index,
+const char *fetch_wrong(char which)
+{
+	static const char *const wrong[] = {
+		"This variable is not found at this probe point",
+		"$arg* must be an independent parameter without name etc.",
+		"$arg* can be used only on function entry or exit",
+		"$arg* can be used only once in the parameters",
+		"This is not a pointer to union/structure.",
+		"Non pointer structure/union argument is not supported.",
+		"Failed to parse single hyphen. Forgot '>'?",
+		"This field is not found.",
+		"This type does not fit for string.",
+		"This function returns 'void' type",
+		"This variable is in no register or stack slot that a probe can read",
+		"Floating point is not supported",
+		"Argument expression is too long",
+	};
+
+	_Static_assert(ARRAY_SIZE(wrong) == PROBE_WRONG_END - PROBE_WRONG_NAME, "one for each");
+	return which >= PROBE_WRONG_NAME && which < PROBE_WRONG_END
+		       ? wrong[which - PROBE_WRONG_NAME]
+		       : NULL;
+}
+
+int fetch_parse(struct fetch_arg *arg, const struct fetch_word *w, uint32_t index,
 		const struct fetch_arg *others, const struct fetch_context *ctx,
 		struct parse_error *error)
 {
-	struct parse p = {arg, ctx, error};
-	size_t equals = text_find(word, n, '='), colon;
+	const char *word = w->text;
+	size_t n = w->bytes, equals = text_find(word, n, '='), colon = text_find(word, n, ':');
+	struct parse p = {arg, ctx, error, 0};
 	uint32_t at = 0;
 	int err;
 
 	*arg = (struct fetch_arg){0};
+	/* an argument of a tracepoint that has a name is called so, and so is a variable */
+	if ((w->means_bytes || ctx->is_tracepoint) && colon <= FETCH_MAX_NAME &&
+	    fetch_good_name(word, colon))
+		p.name_bytes = colon;
 	err = parse_name(&p, word, equals == n ? SIZE_MAX : equals, index, others);
 	if (err)
 		return err;
@@ -478,14 +527,25 @@ int fetch_parse(struct fetch_arg *arg, const char *word, size_t n, uint32_t inde
 	memcpy(arg->text, word, n);
 	arg->text[n] = 0;
 	word = arg->text;
+	if (w->means_bytes) {
+		word = w->means;
+		n = w->means_bytes;
+		if (n > FETCH_MAX_TEXT)
+			return bad(&p, at, "Argument expression is too long");
+	}
 	colon = find_colon(word, n);
 	err = parse_expression(&p, word, colon, at);
-	if (err)
-		return err;
-	if (colon < n)
-		return parse_type(&p, word + colon + 1, n - colon - 1, at + (uint32_t)colon + 1,
-				  at);
-	return parse_type(&p, NULL, 0, at, at);
+	if (!err && colon < n)
+		err = parse_type(&p, word + colon + 1, n - colon - 1, at + (uint32_t)colon + 1, at);
+	else if (!err)
+		err = parse_type(&p, NULL, 0, at, at);
+	/* what happened at no place in the program has no stack */
+	if (!err && ctx->event && (arg->base == FETCH_STACK || arg->base == FETCH_REG))
+		return bad(&p, at, "Invalid $-variable specified");
+	/* what it means is not what was written */
+	if (err && w->means_bytes)
+		error->position = at;
+	return err;
 }
 
 int fetch_same_field(const struct fetch_arg *a, const struct fetch_arg *b)

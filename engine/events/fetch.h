@@ -89,21 +89,31 @@ struct fetch_context {
 	int is_file;		   /* a uprobe: no symbols; file offsets are */
 	int is_function;	   /* an fprobe: arguments and results, and no registers */
 	const struct event *event; /* an event's probe: fields of that one; NULL: it is none */
+	int is_tracepoint;	   /* arguments of one, or with `event` its fields instead */
 	/* The address of `@SYMBOL`, or of `@+OFFSET` in the probe's file. 0 or -ENOENT. */
 	int (*symbol)(void *arg, const char *name, size_t n, uint64_t *address);
 	int (*file_offset)(void *arg, uint64_t offset, uint64_t *address);
 	void *arg;
 };
 
+/* One argument as it was written, and what its names mean; 0: it has none that would have to be told. */
+struct fetch_word {
+	const char *text, *means;
+	size_t bytes, means_bytes;
+};
+
 /*
  * fetch_parse() - read one argument.
- * @word: @n bytes. @index: which argument it is, from 0: its name when it has none.
+ * @index: which argument it is, from 0: its name when it has none.
  * @others: the arguments before it, whose names are used.
  * Return: 0; -errno and *@error, positions from the word's beginning; -ENOENT: no such symbol.
  */
-int fetch_parse(struct fetch_arg *arg, const char *word, size_t n, uint32_t index,
+int fetch_parse(struct fetch_arg *arg, const struct fetch_word *word, uint32_t index,
 		const struct fetch_arg *others, const struct fetch_context *ctx,
 		struct parse_error *error);
+
+/* What is wrong with the names of an argument, as it was told: enum probe_word_wrong; NULL: nothing. */
+const char *fetch_wrong(char which);
 
 /* An integer's type, by its size (1, 2, 4, 8) and sign. */
 const struct fetch_type *fetch_integer(uint32_t size, int is_signed);

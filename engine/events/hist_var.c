@@ -458,7 +458,7 @@ static void store_words(uint8_t *to, const uint8_t *from, uint32_t bytes)
 		store_relaxed((uint64_t *)(to + i), *(const uint64_t *)(from + i));
 }
 
-/* Return: whether it had a value. */
+/* By as much of the key as the other histogram has, as in the kernel. Return: whether it had a value. */
 static int look_up(struct hist *h, const struct hist_ref *ref, const uint64_t *key, uint64_t *value,
 		   uint8_t *scratch)
 {
@@ -467,7 +467,7 @@ static int look_up(struct hist *h, const struct hist_ref *ref, const uint64_t *k
 	struct hist_row *row;
 	uint64_t *set, bit = UINT64_C(1) << ref->var;
 
-	if (!target || target->key_bytes != h->key_bytes)
+	if (!target || target->key_bytes > h->key_bytes)
 		return 0;
 	row = hist_row_find(target, key);
 	if (!row)

@@ -36,7 +36,7 @@ static int enable(struct event *event, struct event_file *file, int on)
 	return err;
 }
 
-static const struct event_class own_class = {.enable = enable};
+static const struct event_class own_class = {.enable = enable, .is_tracepoint = 1};
 
 int own_events_add(struct own_event *rows, uint32_t n)
 {

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 
+#include "abi/probe_word.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
@@ -78,8 +79,7 @@ int probe_read_name(struct probe_definition *d, const char *text, size_t n, uint
 	return 0;
 }
 
-/* `p`, `r8`, and whether a name follows. Return: 0 or -errno. */
-static int read_kind(struct probe_definition *d, uint32_t *colon)
+int probe_read_kind(struct probe_definition *d, uint32_t *colon)
 {
 	const char *word = d->c->word[0];
 	uint32_t n = d->c->bytes[0];
@@ -203,7 +203,8 @@ static int read_symbol(struct probe_definition *d)
 	if (d->is_return && (!err || err == -EINVAL) && offset &&
 	    d->at.function == PROBE_NO_FUNCTION)
 		err = -EILSEQ;
-	err = place_error(d, err);
+	d->is_away = err == -ENXIO;
+	err = d->is_away ? 0 : place_error(d, err);
 	if (!err && d->maxactive && !d->is_return) {
 		d->word = 0;
 		err = bad(d, 1, "Maxactive is only for function exit");
@@ -334,6 +335,38 @@ static int file_address(void *arg, uint64_t offset, uint64_t *address)
 	return probe_file_address(path, offset, address);
 }
 
+static struct fetch_word word_of(const struct dyn_command *c, uint32_t i)
+{
+	struct fetch_word w = {.text = c->word[i], .bytes = c->bytes[i]};
+
+	if (c->said_bytes[i] > 1 && *c->said[i] == PROBE_WORD_MEANS) {
+		w.means = c->said[i] + 1;
+		w.means_bytes = c->said_bytes[i] - 1;
+	}
+	return w;
+}
+
+/* Whether the writer found names that mean nothing. */
+static int told_wrong(struct probe_definition *d)
+{
+	const struct dyn_command *c = d->c;
+	const char *text;
+	uint64_t position;
+
+	for (d->word = 2; d->word < c->nr_words; d->word++) {
+		const char *said = c->said[d->word];
+		uint32_t n = c->said_bytes[d->word];
+
+		if (n < 3 || *said != PROBE_WORD_WRONG)
+			continue;
+		text = fetch_wrong(said[1]);
+		if (text && !str_to_u64(said + 2, n - 2, &position) &&
+		    position <= c->bytes[d->word])
+			return bad(d, (uint32_t)position, text);
+	}
+	return 0;
+}
+
 int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t nr,
 		    const struct fetch_context *ctx, uint32_t *bytes)
 {
@@ -341,12 +374,12 @@ int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t
 	uint32_t i;
 
 	for (i = 0; i < nr; i++) {
-		const char *word = d->c->word[i + 2];
+		const struct fetch_word word = word_of(d->c, i + 2);
 		int err;
 
 		d->word = i + 2;
 		error = (struct parse_error){0};
-		err = fetch_parse(&args[i], word, d->c->bytes[i + 2], i, args, ctx, &error);
+		err = fetch_parse(&args[i], &word, i, args, ctx, &error);
 		if (err && error.text)
 			return probe_bad(d, error.position, error.text, err);
 		if (err) {
@@ -361,12 +394,13 @@ int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t
 	return 0;
 }
 
-/* What is left when the place and the name are known. */
-static int finish(struct probe_definition *d)
+int probe_finish(struct probe_definition *d)
 {
 	const struct fetch_context ctx = {.is_return = d->is_return,
 					  .is_file = d->is_file,
 					  .is_function = d->is_function,
+					  .is_tracepoint = d->is_tracepoint,
+					  .event = d->attached,
 					  .symbol = probe_fetch_symbol,
 					  .file_offset = file_address,
 					  .arg = d};
@@ -387,6 +421,21 @@ static int finish(struct probe_definition *d)
 	return err;
 }
 
+struct probe_definition *probe_begin(const struct dyn_command *c, struct dyn_error *error,
+				     const struct dyn_class *class, const char *group)
+{
+	struct probe_definition *d = heap_alloc(sizeof(*d));
+
+	if (!d)
+		return NULL;
+	d->c = c;
+	d->error = error;
+	d->class = class;
+	d->at.function = PROBE_NO_FUNCTION;
+	str_copy(d->group, sizeof(d->group), group);
+	return d;
+}
+
 static int create(const struct dyn_command *c, struct dyn_error *error,
 		  const struct dyn_class *class, const char *letters, const char *group)
 {
@@ -400,20 +449,18 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	    looks_like_file(c) != is_file ||
 	    (c->bytes[0] > 1 && c->word[0][1] != ':' && !is_digit(c->word[0][1])))
 		return -ECANCELED;
-	d = heap_alloc(sizeof(*d));
+	d = probe_begin(c, error, class, group);
 	if (!d)
 		return -ENOMEM;
-	d->c = c;
-	d->error = error;
-	d->class = class;
 	d->is_file = is_file;
 	d->is_function = class == &fprobe_class;
-	d->at.function = PROBE_NO_FUNCTION;
-	str_copy(d->group, sizeof(d->group), group);
-	err = read_kind(d, &colon);
+	err = probe_read_kind(d, &colon);
 	if (!err && colon < c->bytes[0])
 		err = probe_read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1,
 				      colon + 1);
+	/* the place was found, if not looked at: the kernel does that later, too */
+	if (!err)
+		err = told_wrong(d);
 	d->word = 1;
 	if (!err && is_file)
 		err = read_file(d);
@@ -422,7 +469,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	else if (!err)
 		err = read_symbol(d);
 	if (!err)
-		err = finish(d);
+		err = probe_finish(d);
 	heap_free(d);
 	return err;
 }

@@ -11,14 +11,20 @@ struct probe_definition {
 	struct dyn_error *error;
 	uint32_t word; /* in which what is wrong is looked for */
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
-	int is_return, is_file, is_function, is_event;
+	int is_return, is_file, is_function, is_event, is_tracepoint;
+	struct event *attached; /* as in struct probe */
 	const struct dyn_class *class;
 	uint64_t maxactive;
 	uint64_t file_offset;
+	int is_away;	     /* its object is not loaded */
 	uint32_t path_bytes; /* of the place's word, when it is a file */
 	struct probe_target at;
 	char place[DYN_MAX_COMMAND + 32];
 };
+
+/* A definition of @class in @c; NULL: no memory. heap_free() it. */
+struct probe_definition *probe_begin(const struct dyn_command *c, struct dyn_error *error,
+				     const struct dyn_class *class, const char *group);
 
 /* What is wrong @position bytes into the word. Return: @err. */
 int probe_bad(struct probe_definition *d, uint32_t position, const char *text, int err);
@@ -35,6 +41,12 @@ int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t
 
 /* The address of a symbol, for fetch_context. */
 int probe_fetch_symbol(void *arg, const char *name, size_t n, uint64_t *address);
+
+/* `p`, `r8`, and whether a name follows: *@colon is not the word's end then. */
+int probe_read_kind(struct probe_definition *d, uint32_t *colon);
+
+/* The arguments, when the place and the name are known, and what is left to do. */
+int probe_finish(struct probe_definition *d);
 
 /* The command is read: make of it what it says. @bytes: of a record without its strings. */
 int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint32_t nr,

@@ -9,9 +9,13 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/core/area.h"
 #include "engine/core/heap.h"
+#include "engine/core/object.h"
 #include "engine/events/eprobe.h"
 #include "engine/events/probe_command.h"
+#include "engine/events/tprobe.h"
 #include "engine/ring/ring.h"
 
 #define MAX_PRINT_BYTES 60000u
@@ -147,7 +151,8 @@ static struct probe *as_probe(const struct dyn_event *e)
 
 static int is_probe(const struct dyn_event *e)
 {
-	return e->class == &kprobe_class || e->class == &uprobe_class || e->class == &fprobe_class;
+	return e->class == &kprobe_class || e->class == &uprobe_class ||
+	       e->class == &fprobe_class || e->class == &tprobe_class;
 }
 
 /* Another place for an event that is there. Return: 0 if it may be. */
@@ -217,7 +222,11 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	p->path = d->is_file ? heap_copy(d->place, d->path_bytes) : NULL;
 	p->file_offset = d->file_offset;
 	p->maxactive = d->maxactive;
+	p->may_come = d->is_file || text_find(d->place, strlen(d->place), ':') < strlen(d->place);
 	p->at = d->at;
+	p->attached = d->attached;
+	if (p->attached)
+		p->attached->nr_users++;
 	memcpy(p->args, args, nr * sizeof(*args));
 	for (i = 0; i < nr; i++)
 		if (args[i].base == FETCH_BEGUN && args[i].value >= p->nr_begun)
@@ -267,7 +276,8 @@ void probe_free(struct probe *p)
 
 	/* somebody may still be in it, though it was switched off before: it stays */
 	if ((p->armed && probe_arm(p, 0)) ||
-	    (pe && (pe->is_return || p->attached) && ring_synchronize()))
+	    (pe && (pe->is_return || pe->kind & (DYN_PROBE_EPROBE | DYN_PROBE_TPROBE)) &&
+	     ring_synchronize()))
 		return;
 	if (pe)
 		unlink_sibling(p);
@@ -354,6 +364,8 @@ static char letter_of(const struct probe_event *pe)
 		return 'f';
 	if (pe->kind == DYN_PROBE_EPROBE)
 		return 'e';
+	if (pe->kind == DYN_PROBE_TPROBE)
+		return 't';
 	return pe->is_return ? 'r' : 'p';
 }
 
@@ -390,7 +402,7 @@ static int text_is(const char *text, const char *s, size_t n)
 /* `SYSTEM/EVENT` is `SYSTEM.EVENT`, too. */
 static int same_place(const struct probe *p, const char *text, size_t n)
 {
-	size_t dot = p->attached ? strlen(p->attached->system) : n;
+	size_t dot = p->event->kind == DYN_PROBE_EPROBE ? strlen(p->attached->system) : n;
 
 	if (dot < n && text[dot] == '/' && strlen(p->place) == n)
 		return !memcmp(p->place, text, dot) &&
@@ -510,6 +522,15 @@ int probe_event_arm(struct probe_event *pe)
 	return pe->is_marker && some ? 0 : err;
 }
 
+/* Its object has gone: what was switched in it is no more. */
+static void forget_gone(struct probe *p)
+{
+	if (p->at.function == PROBE_NO_FUNCTION)
+		p->armed = p->text.place != NULL;
+	else if (!object_at(area_function(p->at.function)->object)->loaded)
+		probe_arm(p, 0);
+}
+
 void probe_events_follow(void)
 {
 	struct dyn_event *e;
@@ -517,10 +538,10 @@ void probe_events_follow(void)
 	for (e = dyn_events; e; e = e->next) {
 		struct probe *p = as_probe(e);
 
-		if (!is_probe(e) || !p->path || !p->event->nr_on)
+		if (!is_probe(e) || !p->may_come || !p->event->nr_on)
 			continue;
-		if (p->armed && p->at.function == PROBE_NO_FUNCTION && !p->text.place)
-			p->armed = 0;
+		if (p->armed)
+			forget_gone(p);
 		if (!p->armed)
 			probe_arm(p, 1);
 	}

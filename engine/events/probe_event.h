@@ -46,6 +46,7 @@ struct probe {
 	const char *path;  /* uprobes: the file; else NULL */
 	uint64_t file_offset;
 	uint64_t maxactive;	/* as it was written; 0: it was not */
+	uint8_t may_come;	/* its object, when it is not loaded */
 	uint8_t is_fixed;	/* `at` is what it is, and need not be looked for */
 	struct probe_target at; /* when it was armed last */
 	struct text_probe text; /* of one that is at no function's site */
@@ -53,7 +54,7 @@ struct probe {
 	uint64_t nr_hits, nr_missed;
 	uint32_t nr_begun;	 /* so many arguments of the call are wanted when it returns */
 	uint16_t *semaphore;	 /* of a marker: counts who listens; NULL: it has none */
-	struct event *attached;	 /* of an event's probe: where it hangs; else NULL */
+	struct event *attached;	 /* where it hangs, of an event's probe; else NULL */
 	const char *filter;	 /* of that event's records; NULL: none */
 	struct probe *next_at;	 /* armed, in the same chain */
 	struct probe *sibling;	 /* of the same event */
@@ -113,7 +114,7 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s);
 /*
  * probe_place_symbol() - where a probe is to be.
  * @text: @n bytes: `[MOD:]SYMBOL`. @offset: from there. probe_place_address(): a number.
- * Return: 0 and *@t; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
+ * Return: 0 and *@t; -ENXIO: OBJECT is not loaded; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
  * beyond it, or amid an instruction; -EINVAL: no probe can be there, t->why says why.
  */
 int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe_target *t);
@@ -124,6 +125,13 @@ int probe_place_again(const char *place, struct probe_target *t);
 
 /* The address of any symbol of the program. Return: 0 or -ENOENT. */
 int probe_symbol_address(const char *name, size_t n, uint64_t *address);
+
+/*
+ * probe_function_named() - the function of that name, or with that address in it: from *@lo up to before *@hi.
+ * Of several the first. Return: 0 or -ENOENT.
+ */
+int probe_function_named(const char *name, size_t n, uint64_t *lo, uint64_t *hi);
+int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi);
 
 /* Where offset @offset of the file is loaded. Return: 0; -ENOENT: it is not. */
 int probe_file_address(const char *path, uint64_t offset, uint64_t *address);

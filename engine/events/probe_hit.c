@@ -20,6 +20,7 @@
 #include "engine/core/ops.h"
 #include "engine/events/probe_begun.h"
 #include "engine/events/probe_event.h"
+#include "engine/events/tprobe.h"
 #include "engine/ring/ring_write.h"
 
 #define NR_CHAINS 256u
@@ -54,10 +55,10 @@ static void fill(const struct probe *p, const struct fetch_regs *regs,
 		 const struct fetch_string *strings, uint64_t return_ip, uint8_t *record)
 {
 	const struct probe_event *pe = p->event;
-	uint64_t ip = p->at.address;
+	uint64_t ip = pe->kind == DYN_PROBE_TPROBE ? regs->ip : p->at.address;
 	uint32_t i, at = pe->fixed_bytes;
 
-	if (!p->attached)
+	if (pe->kind != DYN_PROBE_EPROBE)
 		memcpy(record + 8, &ip, 8);
 	if (pe->is_return)
 		memcpy(record + 16, &return_ip, 8);
@@ -300,11 +301,12 @@ int probe_arm(struct probe *p, int on)
 	struct probe **at;
 	int err;
 
+	if (p->event->kind == DYN_PROBE_TPROBE)
+		return tprobe_arm(p, on);
 	if (!on)
 		return p->at.function == PROBE_NO_FUNCTION ? disarm_text(p) : disarm(way, p);
 	err = find_target(p);
-	/* a file may be loaded later */
-	if (err == -ENOENT && p->path)
+	if ((err == -ENOENT || err == -ENXIO) && p->may_come)
 		return 0;
 	if (err) {
 		area_status(p->at.why, p->place, 0);

@@ -33,10 +33,13 @@ static int match(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
-/* Return: how many there are in the first object that has some. */
+/*
+ * Return: how many there are in the first object that has some; -ENXIO: the object that is named is not loaded.
+ */
 static int find_symbol(const char *module, size_t module_bytes, struct lookup *l,
 		       const struct object **in)
 {
+	int err = module ? -ENXIO : 0;
 	uint32_t i;
 
 	for (i = 0; i < object_count(); i++) {
@@ -46,6 +49,7 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 		if (!o->loaded || (module && (strlen(o->name) != module_bytes ||
 					      memcmp(o->name, module, module_bytes))))
 			continue;
+		err = 0;
 		if (elf_file_open(&f, o->path, o->phdr, o->nr_phdr))
 			continue;
 		(l->data ? elf_file_all_symbols : elf_file_symbols)(&f, match, l);
@@ -55,7 +59,7 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 			return l->found;
 		}
 	}
-	return 0;
+	return err;
 }
 
 /* Any instruction; @start: of its function. */
@@ -145,8 +149,8 @@ int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe
 		}
 	}
 	found = find_symbol(module, module_bytes, &l, &o);
-	if (!found)
-		return -ENOENT;
+	if (found <= 0)
+		return found ? found : -ENOENT;
 	if (found > 1)
 		return -EADDRNOTAVAIL;
 	l.value += object_row(o)->bias;
@@ -200,6 +204,28 @@ int probe_symbol_address(const char *name, size_t n, uint64_t *address)
 		return -ENOENT;
 	*address = object_row(o)->bias + l.value;
 	return 0;
+}
+
+int probe_function_named(const char *name, size_t n, uint64_t *lo, uint64_t *hi)
+{
+	struct lookup l = {.name = name, .n = n};
+	const struct object *o;
+
+	if (!find_symbol(NULL, 0, &l, &o))
+		return -ENOENT;
+	*lo = object_row(o)->bias + l.value;
+	*hi = end_of(o, *lo);
+	return *hi > *lo ? 0 : -ENOENT;
+}
+
+int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+	const struct object *o = object_of(address);
+
+	if (!o || !is_code(o, address) || text_function_start(o, address, lo, hi))
+		return -ENOENT;
+	*hi = end_of(o, *lo);
+	return address < *hi ? 0 : -ENOENT;
 }
 
 /* The same file, whatever it is called. */

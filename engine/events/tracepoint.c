@@ -38,6 +38,7 @@
 #include "engine/events/eval.h"
 #include "engine/events/guard.h"
 #include "engine/events/static_event.h"
+#include "engine/events/tprobe.h"
 
 #define NOTE_SITES 2u
 #define NOTE_ITEMS 3u
@@ -56,7 +57,7 @@ struct point {
 	struct funcs *arrays; /* all that were made */
 	uint32_t nr;	      /* probes now, by priority, then as they came */
 	uint32_t nr_program;  /* of them, of the program's own */
-	struct probe {
+	struct point_probe {
 		struct tracepoint_func f;
 		int prio;
 		enum probe_whose whose;
@@ -203,7 +204,7 @@ static void free_point(struct point *p)
 
 static int grow(struct point *p)
 {
-	struct probe *more = heap_alloc((p->nr + 1) * sizeof(*more));
+	struct point_probe *more = heap_alloc((p->nr + 1) * sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
@@ -243,7 +244,7 @@ int tracepoint_probe_add(struct tracepoint *tp, void *func, void *data, int prio
 	for (i = 0; i < p->nr && p->probes[i].prio >= prio; i++)
 		;
 	memmove(&p->probes[i + 1], &p->probes[i], (p->nr - i) * sizeof(p->probes[0]));
-	p->probes[i] = (struct probe){{func, data}, prio, whose, solo};
+	p->probes[i] = (struct point_probe){{func, data}, prio, whose, solo};
 	p->nr++;
 	p->nr_program += whose == PROBE_PROGRAM;
 	err = publish(tp, p);
@@ -342,6 +343,24 @@ static void see_items(struct holder *h, enum vestige_item_kind kind)
 	}
 }
 
+int tracepoint_each(const char *name, int (*callback)(struct tracepoint *tp, void *arg), void *arg)
+{
+	const struct vestige_item *item;
+	const struct holder *h;
+	int err = 0;
+
+	for (h = holders; h && !err; h = h->next) {
+		for (item = h->items; item < h->items_end && !err; item++) {
+			struct tracepoint *tp = (struct tracepoint *)item->at;
+
+			if (item->kind == VESTIGE_ITEM_TRACEPOINT && item->bytes == sizeof(*item) &&
+			    tp->engine && str_equal(tp->name, name))
+				err = callback(tp, arg);
+		}
+	}
+	return err;
+}
+
 /* The places of what other objects have defined, and which is on, join. */
 static void join_sites(const struct holder *h)
 {
@@ -377,6 +396,7 @@ static void scan(struct object *o)
 	join_sites(h);
 	if (h->tags < h->tags_end)
 		atrace_add(o, h->tags, h->tags_end);
+	tprobes_follow();
 }
 
 /* Nothing of the object may be touched any more: it is not mapped. */

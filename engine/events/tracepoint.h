@@ -40,6 +40,9 @@ enum probe_whose {
 int tracepoint_probe_add(struct tracepoint *tp, void *func, void *data, int prio,
 			 enum probe_whose whose, struct tracepoint_func *solo);
 
+/* Call back for each tracepoint of that name, of whatever object. Return: of the first that is not 0. */
+int tracepoint_each(const char *name, int (*callback)(struct tracepoint *tp, void *arg), void *arg);
+
 /* No more. A thread may still be in it. Return: 0; -ENOENT; -errno of the text. */
 int tracepoint_probe_remove(struct tracepoint *tp, void *func, void *data);
 

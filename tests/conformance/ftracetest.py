@@ -38,8 +38,14 @@ TIMEOUT = 120
 # Cases about what their own shell does: they run over a session of which it is a member, too (shell.c).
 # Of some of them, nobody else but the shell and what it starts makes events.
 ALONE = {"trigger/trigger-hist-mod.tc", "trigger/trigger-multihist.tc"}
+# Of these it is a program that they start, and which is woken from outside.
+INTER = "trigger/inter-event/trigger-"
+OF_PING = {f"{INTER}{name}.tc" for name in
+           ("field-variable-support", "inter-event-combined-hist", "onchange-action-hist", "onmatch-action-hist",
+            "onmax-action-hist", "snapshot-action-hist", "trace-action-hist", "synthetic-event-dynstring")}
 OF_THE_SHELL = {"ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "trigger/trigger-hist.tc",
-                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc"} | ALONE
+                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc", "event/event-pid.tc",
+                "trigger/trigger-trace-marker-synthetic-kernel.tc"} | ALONE | OF_PING
 
 
 class Missing(Exception):
@@ -87,8 +93,8 @@ def unpack(folder):
 
 
 def compile_standins(folder):
-    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", f"-I{ROOT}/include", f"-I{HERE}",
-                    f"{HERE}/standin.c", f"{HERE}/standin_too.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
+    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=5", f"-I{ROOT}/include", f"-I{HERE}",
+                    f"{HERE}/standin.c", f"{HERE}/standin_too.c", f"{HERE}/standin_many.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
     subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
                     f"{HERE}/shell.c", "-o", f"{folder}/shell.so"], check=True)
     os.mkdir(f"{folder}/modules")

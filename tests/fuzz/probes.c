@@ -19,7 +19,8 @@
 #define MAX_TEXT 2048
 
 /* Instead of those of probe_event.c. */
-extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, eprobe_class, synth_class;
+extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, eprobe_class, tprobe_class,
+	synth_class;
 
 /* Of the ring: the fuzzer's thread may make system calls. */
 int ring_growth_forbidden(void);
@@ -102,6 +103,7 @@ const struct dyn_class kprobe_class = {1, create_p, show, is_busy, matches, rele
 const struct dyn_class uprobe_class = {2, create_u, show, is_busy, matches, release};
 const struct dyn_class fprobe_class = {4, create_u, show, is_busy, matches, release};
 const struct dyn_class eprobe_class = {16, create_u, show, is_busy, matches, release};
+const struct dyn_class tprobe_class = {32, create_u, show, is_busy, matches, release};
 const struct dyn_class synth_class = {8, create_u, show, is_busy, matches, release};
 
 static void run_lines(const char *text, size_t n)
@@ -268,6 +270,7 @@ static void run_args(const char *text, size_t n, int flags)
 					  .is_file = flags & 2,
 					  .is_function = flags & 16,
 					  .event = flags & 32 ? &shop : NULL,
+					  .is_tracepoint = flags & 64,
 					  .symbol = symbol,
 					  .file_offset = file_offset};
 	uint32_t nr = 0;
@@ -276,23 +279,31 @@ static void run_args(const char *text, size_t n, int flags)
 		return;
 	for (uint32_t i = 0; i < c.nr_words; i++) {
 		struct parse_error error = {0};
-		char *word = malloc(c.bytes[i]);
+		char *text_of = malloc(c.bytes[i]), *means = malloc(c.said_bytes[i]);
+		struct fetch_word word = {.text = text_of, .bytes = c.bytes[i]};
 		int err;
 
-		PROMISE(word);
-		memcpy(word, c.word[i], c.bytes[i]);
-		err = fetch_parse(&args[nr], word, c.bytes[i], nr, args, &ctx, &error);
+		PROMISE(text_of && means);
+		memcpy(text_of, c.word[i], c.bytes[i]);
+		memcpy(means, c.said[i], c.said_bytes[i]);
+		if (c.said_bytes[i] > 1) {
+			word.means = means + 1;
+			word.means_bytes = c.said_bytes[i] - 1;
+			fetch_wrong(means[1]);
+		}
+		err = fetch_parse(&args[nr], &word, nr, args, &ctx, &error);
 		PROMISE(!err || err == -EINVAL || err == -ENOENT || err == -EOPNOTSUPP);
 		PROMISE(!err || err == -ENOENT || error.text);
 		PROMISE(error.position <= c.bytes[i]);
 		if (!err) {
-			check_texts(&args[nr], word, c.bytes[i]);
+			check_texts(&args[nr], text_of, c.bytes[i]);
 			args[nr].offset = 16;
 			PROMISE(fetch_same_field(&args[nr], &args[nr]));
 			fetch(&args[nr], (const uint8_t *)text, n);
 			nr++;
 		}
-		free(word);
+		free(means);
+		free(text_of);
 	}
 }
 
@@ -365,6 +376,7 @@ static void mutate(struct mangle *m)
 		"$item",    "$number",	"$rest",
 		"$who",	    "$code",	"$price",
 		"$many",    "e:",	"if ",
+		"\1",	    "\1$arg1",	"\2b0",
 	};
 	const char *word = words[mangle_random(m, sizeof(words) / sizeof(words[0]))];
 

@@ -20,9 +20,11 @@
 #include "tools/reader/prototype_text.h"
 #include "tools/reader/prototype_type.h"
 
-#define MAX_PARAMS   64u
-#define MAX_DEPTH    24
-#define NR_REGISTERS ((int)RECORD_NR_ARGS)
+#define MAX_PARAMS	 64u
+#define MAX_DEPTH	 24
+#define NR_REGISTERS	 ((int)RECORD_NR_ARGS)
+#define NR_SSE_REGISTERS 8
+#define MAX_SITE	 16u /* endbr64 and NOPs */
 
 /* A unit whose functions are listed. */
 struct unit {
@@ -250,21 +252,37 @@ static bool is_altered(Dwarf_Die *die, const char *symbol)
 
 /*
  * Has clang changed how it is called, which it does under the same name and before version 17 without a
- * word? Then a parameter that is left out, or always the same, has no place.
+ * word? Then a parameter that is left out, or always the same, has no place. What other files may call is
+ * called as its type says.
  */
-static bool lacks_places(Dwarf_Die *die, Dwarf_Die *cu)
+static bool lacks_places(Dwarf_Die *die, Dwarf_Die *cu, const struct symbol *symbol)
 {
 	Dwarf_Attribute attr;
 	const char *producer = dwarf_formstring(dwarf_attr(cu, DW_AT_producer, &attr));
 	Dwarf_Die child;
 
-	if (!producer || !strstr(producer, "clang") || dwarf_child(die, &child))
+	if (!producer || !strstr(producer, "clang") || dwarf_child(die, &child) ||
+	    (symbol && strchr("TW", symbol->type)))
 		return false;
 	do {
 		if (dwarf_tag(&child) == DW_TAG_formal_parameter &&
 		    !dwarf_hasattr_integrate(&child, DW_AT_location))
 			return true;
 	} while (!dwarf_siblingof(&child, &child));
+	return false;
+}
+
+/* The location of @attr at the function's entry, or behind the NOPs there, where clang's lists begin. */
+static bool location_at_entry(Dwarf_Attribute *attr, Dwarf_Addr entry, Dwarf_Op **op, size_t *n)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t at = 0;
+
+	if (dwarf_getlocation_addr(attr, entry, op, n, 1) == 1)
+		return true;
+	while ((at = dwarf_getlocations(attr, at, &base, &start, &end, op, n)) > 0)
+		if (start > entry && start - entry <= MAX_SITE)
+			return true;
 	return false;
 }
 
@@ -277,7 +295,7 @@ static int8_t register_at_entry(Dwarf_Die *param, Dwarf_Addr entry)
 	size_t n;
 
 	if (!dwarf_attr_integrate(param, DW_AT_location, &attr) ||
-	    dwarf_getlocation_addr(&attr, entry, &op, &n, 1) != 1 || n != 1)
+	    !location_at_entry(&attr, entry, &op, &n) || n != 1)
 		return -1;
 	if (op[0].atom < DW_OP_reg0 || op[0].atom > DW_OP_reg0 + 9)
 		return -1;
@@ -338,9 +356,38 @@ struct reading {
 	Dwarf_Die copy;
 	Dwarf_Addr entry;
 	bool c, altered;
-	bool lost; /* from here on registers are not known */
-	int used;
+	bool lost;	 /* from here on registers are not known */
+	bool stack_lost; /* nor where on the stack */
+	int used, used_sse, used_stack;
 };
+
+/*
+ * Which argument of the call a parameter is, behind place(); an aggregate is none. Where something of another
+ * size or alignment than a word is on the stack, what follows is not looked for.
+ */
+static int16_t argument_of(struct reading *r, const struct value_type *t,
+			   const struct classified *c)
+{
+	bool in_register = t->kind != VALUE_UNKNOWN && t->reg[0] >= 0;
+	bool by_reference = t->kind == VALUE_POINTER;
+	int nr_sse = 0;
+
+	for (int w = 0; w < c->nr_words && !by_reference; w++) {
+		if (c->class[w] == CLASS_MEMORY || c->class[w] == CLASS_X87)
+			r->stack_lost = true;
+		nr_sse += c->class[w] == CLASS_SSE;
+	}
+	r->used_sse += nr_sse;
+	if (r->used_sse > NR_SSE_REGISTERS)
+		r->stack_lost = true;
+	if (in_register)
+		return c->nr_words == 1 && t->kind != VALUE_WORDS ? (int16_t)(t->reg[0] + 1) : 0;
+	if (!c->nr_words || nr_sse == c->nr_words)
+		return 0;
+	if (nr_sse || c->nr_words > 1 || c->aggregate)
+		r->stack_lost = true;
+	return r->stack_lost ? 0 : (int16_t)(NR_REGISTERS + ++r->used_stack);
+}
 
 /* Of a parameter as the source has it, what the function has of it; NULL: nothing. */
 static Dwarf_Die *copy_of(struct reading *r, Dwarf_Die *die)
@@ -417,10 +464,13 @@ static int read_param(struct reading *r, Dwarf_Die *die)
 		r->lost = true;
 	if (r->altered) {
 		place_altered(r, copy_of(r, die), &param->type, &c);
+		if (param->type.kind != VALUE_UNKNOWN && c.nr_words == 1 && !c.aggregate)
+			param->argument = (int16_t)(param->type.reg[0] + 1);
 	} else if (r->lost) {
 		param->type.kind = VALUE_UNKNOWN;
 	} else {
 		place(&param->type, &c, &r->used);
+		param->argument = argument_of(r, &param->type, &c);
 	}
 	return 0;
 }
@@ -462,6 +512,15 @@ static int read_prototype(struct reading *r, Dwarf_Die *die)
 	return 0;
 }
 
+bool prototypes_function(struct prototypes *p, uint64_t addr, Dwarf_Die *die)
+{
+	Dwarf_Addr at;
+	Dwfl_Module *module = debuginfo_module(p->debug, addr, &at);
+	Dwarf_Die *cu;
+
+	return module && find_function(p, module, at, die, &cu);
+}
+
 static struct prototype *make(struct prototypes *p, uint64_t addr)
 {
 	const struct symbol *symbol = symbols_find(p->symbols, addr);
@@ -474,8 +533,9 @@ static struct prototype *make(struct prototypes *p, uint64_t addr)
 	if (!module || !find_function(p, module, at, &die, &cu))
 		return NULL;
 	r.c = is_c(cu);
-	r.altered = is_altered(&die, symbol && symbol->addr == addr ? symbol->raw : NULL) ||
-		    lacks_places(&die, cu);
+	if (symbol && symbol->addr != addr)
+		symbol = NULL;
+	r.altered = is_altered(&die, symbol ? symbol->raw : NULL) || lacks_places(&die, cu, symbol);
 	if (dwarf_entrypc(&die, &r.entry))
 		return NULL;
 	r.t = calloc(1, sizeof(*r.t));

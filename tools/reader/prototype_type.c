@@ -17,8 +17,7 @@
 #define MAX_NAMES  4096u
 #define MAX_FIELDS 64 /* of 16 bytes; an array is looked at element by element */
 
-/* The type behind names for it; NULL: void or broken. */
-static Dwarf_Die *type_of(Dwarf_Die *die, Dwarf_Die *mem)
+Dwarf_Die *type_of(Dwarf_Die *die, Dwarf_Die *mem)
 {
 	Dwarf_Attribute attr;
 
@@ -131,8 +130,7 @@ static int classify_array(Dwarf_Die *type, uint64_t offset, int depth, struct cl
 	return 0;
 }
 
-/* Where a member lies: false for a static one. */
-static bool member_offset(Dwarf_Die *member, uint64_t *offset)
+bool type_member_offset(Dwarf_Die *member, uint64_t *offset)
 {
 	uint64_t bits;
 
@@ -160,7 +158,7 @@ static int classify_members(Dwarf_Die *type, uint64_t offset, int depth, struct 
 
 		if (tag != DW_TAG_member && tag != DW_TAG_inheritance)
 			continue;
-		if (!member_offset(&member, &at))
+		if (!type_member_offset(&member, &at))
 			continue;
 		if (++n > MAX_FIELDS || !type_of(&member, &of))
 			return -ENOENT;

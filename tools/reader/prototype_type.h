@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What prototype.c asks of prototype_type.c: types of DWARF and their classes of the System V ABI. */
+/* What is between prototype.c, prototype_type.c and variable.c: types of DWARF and their classes of the System V ABI. */
 #ifndef VESTIGE_TOOLS_PROTOTYPE_TYPE_H
 #define VESTIGE_TOOLS_PROTOTYPE_TYPE_H
 
@@ -29,6 +29,15 @@ struct classified {
  * Return: 0; -ENOENT: DWARF does not tell; -ENOMEM.
  */
 int type_read(Dwarf_Die *die, struct value_type *type, struct classified *c);
+
+/* The type of @die behind names for it and qualifiers, in @mem; NULL: void or broken. */
+Dwarf_Die *type_of(Dwarf_Die *die, Dwarf_Die *mem);
+
+/* Where a member lies: false for a static one. */
+bool type_member_offset(Dwarf_Die *member, uint64_t *offset);
+
+/* The definition of the function that begins at @addr, where prototypes_find() has found it. */
+bool prototypes_function(struct prototypes *p, uint64_t addr, Dwarf_Die *die);
 
 /* Free what a type holds. */
 void type_free(struct value_type *type);

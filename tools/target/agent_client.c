@@ -19,6 +19,8 @@
 
 #include "abi/agent.h"
 #include "tools/base/fail.h"
+#include "tools/target/object_address.h"
+#include "tools/target/probe_names.h"
 #include "tools/target/target.h"
 
 #define TIMEOUT_MS 2000 /* of a process that is stopped; */
@@ -331,13 +333,14 @@ static int put(struct target *t, struct agent_request *req, const char *file, co
 	return err;
 }
 
-int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
+static int write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
 		    int tid)
 {
 	struct agent_request req = {.op = AGENT_WRITE_AS, .flags = truncate ? AGENT_TRUNCATE : 0};
 	struct agent_writer w;
 	char *body = NULL;
 	int err = -EPROTO;
+	size_t told;
 
 	if (tid > 0 && target_is_marker(file)) {
 		body = malloc(sizeof(w) + n);
@@ -348,11 +351,30 @@ int target_write_as(struct target *t, const char *file, const char *text, size_t
 		memcpy(body + sizeof(w), text, n);
 		err = put(t, &req, file, body, sizeof(w) + n);
 		free(body);
+		body = NULL;
 	}
 	if (err != -EPROTO)
 		return err;
 	req.op = AGENT_WRITE;
-	return put(t, &req, file, text, n);
+	err = probe_names_tell(t, file, text, n, &body, &told);
+	if (!err)
+		err = put(t, &req, file, body ? body : text, body ? told : n);
+	free(body);
+	return err;
+}
+
+int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
+		    int tid)
+{
+	char *told;
+	size_t told_n;
+	int err = object_addresses_tell(t, file, text, n, &told, &told_n);
+
+	if (err)
+		return err;
+	err = write_as(t, file, told ? told : text, told ? told_n : n, truncate, tid);
+	free(told);
+	return err;
 }
 
 int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate)

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* Tracepoint probes: `t[:[GRP/][EV]] TRACEPOINT [ARGS]`, an event of what a tracepoint is called with. */
+#ifndef VESTIGE_EVENTS_TPROBE_H
+#define VESTIGE_EVENTS_TPROBE_H
+
+#include "engine/events/probe_event.h"
+
+extern const struct dyn_class tprobe_class;
+
+/* As probe_arm(). */
+int tprobe_arm(struct probe *p, int on);
+
+/* An object has come: tracepoints that it defines join those of their name. */
+void tprobes_follow(void);
+
+#endif
