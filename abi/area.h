@@ -154,7 +154,7 @@ static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
  * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
  * from the area, `d`: it is a folder whose files come and go, of which only the engine knows; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
  * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
- * area tells them in another way. The text of events/ (since 1.2) is, for each event that is not as at first,
+ * area tells them in another way, and so has one of 100,000 bytes or for which there is no room. The text of events/ (since 1.2) is, for each event that is not as at first,
  *
  *	SYSTEM:NAME ONSOFT FILTER TRIGGER\n
  *
