@@ -38,7 +38,7 @@ static const struct {
 	[AREA_STRINGS] = {1, 1u << 20},
 	[AREA_STATUS] = {1, 65536},
 	[AREA_PAGES] = {sizeof(struct page_desc), 0},
-	[AREA_FILES] = {1, 1u << 18},
+	[AREA_FILES] = {1, 1u << 20},
 	[AREA_EVENTS] = {sizeof(struct area_event), 1u << 16},
 	[AREA_FORMATS] = {1, 1u << 25},
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
@@ -46,6 +46,7 @@ static const struct {
 	[AREA_PENDING] = {sizeof(struct area_pending), AREA_NR_PENDING},
 	[AREA_HISTS] = {sizeof(struct area_hist), 1024},
 	[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
+	[AREA_PRINTKS] = {sizeof(struct area_printk), 1u << 14},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -537,9 +538,9 @@ static void copy_table(const struct area_header *from, struct area_header *to,
 
 void area_copy_kept(const struct area_header *from, struct area_header *to)
 {
-	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
-						  AREA_REFUSED, AREA_STATUS,  AREA_EVENTS,
-						  AREA_FORMATS, AREA_PROBES,  AREA_PENDING};
+	static const enum area_table_id kept[] = {
+		AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS, AREA_REFUSED, AREA_STATUS,
+		AREA_EVENTS,  AREA_FORMATS, AREA_PROBES,    AREA_PENDING, AREA_PRINTKS};
 	const struct area_buffer *old =
 		(const void *)((const uint8_t *)from + from->tables[AREA_BUFFERS].offset);
 	struct area_buffer *buffer = area_entry_in(to, AREA_BUFFERS, 0);

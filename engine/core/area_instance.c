@@ -44,29 +44,32 @@ static int create(const char *path)
 /* Rows from @from on. Return: 0 or -ENOSPC. */
 static int copy_rows(struct area_header *head, enum area_table_id id, uint32_t from)
 {
-	uint32_t to = area->tables[id].count;
+	const struct area_table *t = AREA_TABLE(area, id);
+	uint32_t to = t->count;
 	int err = area_reserve_in(head, id, to);
 
 	if (!err && to > from)
 		memcpy(area_entry_in(head, id, from), area_entry(id, from),
-		       (size_t)(to - from) * area->tables[id].entry_bytes);
+		       (size_t)(to - from) * t->entry_bytes);
 	return err;
 }
 
 static void publish_rows(struct area_header *head, enum area_table_id id)
 {
-	__atomic_store_n(&head->tables[id].count, area->tables[id].count, __ATOMIC_RELEASE);
+	__atomic_store_n(&AREA_TABLE(head, id)->count, AREA_TABLE(area, id)->count,
+			 __ATOMIC_RELEASE);
 }
 
 void area_sync_instance(struct area_header *head)
 {
 	static const enum area_table_id grown[] = {AREA_STRINGS,   AREA_REFUSED, AREA_CLOCKS,
-						   AREA_FUNCTIONS, AREA_FORMATS, AREA_EVENTS};
+						   AREA_FUNCTIONS, AREA_FORMATS, AREA_EVENTS,
+						   AREA_PRINTKS};
 	uint32_t i, f;
 
 	/* a reader that finds an object finds its path and its functions too */
 	for (i = 0; i < ARRAY_SIZE(grown); i++) {
-		uint32_t had = head->tables[grown[i]].count;
+		uint32_t had = AREA_TABLE(head, grown[i])->count;
 
 		if (copy_rows(head, grown[i], had))
 			return;
