@@ -24,6 +24,7 @@
 #include "engine/control/agent.h"
 #include "engine/control/boot.h"
 #include "engine/control/boot_params.h"
+#include "engine/control/session_start.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
@@ -31,7 +32,6 @@
 #include "engine/core/heap.h"
 #include "engine/core/libc.h"
 #include "engine/core/ops.h"
-#include "engine/core/probe.h"
 #include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
@@ -359,7 +359,8 @@ static void fork_child(void)
 	const struct area_buffer *buffer;
 	struct area_header *parent;
 	struct ring ring;
-	int on, err;
+	int all, on, err;
+	uint32_t i;
 
 	ops_fork();
 	if (!removing)
@@ -367,8 +368,9 @@ static void fork_child(void)
 	if (!area)
 		return;
 	removing = 0;
-	probes_fork();
-	trace_arrays_fork(interrupted != RING_NOTHING);
+	all = area->session[0] && interrupted != RING_SLOW_PATH;
+	if (!all)
+		trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
 	heap_fork();
 	guard_fork();
@@ -388,6 +390,8 @@ static void fork_child(void)
 		return;
 	}
 	err = area_fork(&parent);
+	if (err && all)
+		trace_arrays_fork(interrupted != RING_NOTHING);
 	if (err) {
 		stay_untraced(parent, "a child of fork has no area: its calls are not recorded",
 			      err);
@@ -396,15 +400,23 @@ static void fork_child(void)
 	objects_fork();
 	ring = trace_array_ring(area);
 	ring_fork(&ring);
+	clock_add_pair();
+	err = all ? trace_arrays_fork_all() : 0;
+	if (err) {
+		area_status("a child of fork does not have its parent's instances", NULL, err);
+		trace_arrays_fork(interrupted != RING_NOTHING);
+	}
 	hists_fork(parent);
 	area_unmap(parent, interrupted != RING_NOTHING);
-	clock_add_pair();
+	trace_arrays_forked(interrupted != RING_NOTHING);
 	ring_thread_start();
 	trace_arrays_thread_start(forked_by, area->pid);
 	ring_set_on(ring_top, on);
 	stack_tracer_fork();
 	ftrace_graph_update();
-	tree_mirror(&global_trace);
+	for (i = 0; i < RING_MAX; i++)
+		if (trace_array_at(i))
+			tree_mirror(trace_array_at(i));
 	if (agent_wanted) {
 		agent_start();
 		sched_perf_settle();
@@ -470,6 +482,7 @@ static void start(void)
 	syscall_events_start();
 	tracepoints_start();
 	replay_boot(boot);
+	session_start();
 	sched_event_exec();
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_going, objects_changed))

@@ -158,8 +158,13 @@ void ring_use_stamps(struct ring *r, enum ring_stamps stamps);
  */
 int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
 
-/* In a fork's child, which has an area of its own now: begin anew, with the top's ring alone. */
+/*
+ * ring_fork() - in a fork's child, which has an area of its own now: begin anew. @ring: the top's.
+ * ring_fork_instance() - the same of an instance, before anything is recorded; @to: NULL: the child does
+ * not have it.
+ */
 void ring_fork(const struct ring *ring);
+void ring_fork_instance(struct ring *r, const struct ring *to);
 
 /*
  * ring_open() - a ring for one more instance.
