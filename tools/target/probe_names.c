@@ -40,6 +40,7 @@ struct line {
 	struct word words[MAX_WORDS];
 	size_t nr;
 	bool inside; /* not where the function begins */
+	bool is_tracepoint;
 	struct variables *v;
 	bool has_all; /* `$arg*` was there */
 	size_t bad;   /* the word that is wrong; 0: none */
@@ -138,7 +139,7 @@ static bool split(struct line *l, const char *text, size_t n)
 /* Is it a definition of a probe with names in it? */
 static bool is_wanted(const struct line *l)
 {
-	if (l->nr < 3 || !strchr("prf", *l->words[0].text))
+	if (l->nr < 3 || !strchr("prft", *l->words[0].text))
 		return false;
 	for (size_t i = 2; i < l->nr; i++)
 		if (has_name(&l->words[i]))
@@ -169,13 +170,18 @@ static bool is_object(const char *path, const char *name, size_t n)
 	return strlen(path) == n && !memcmp(path, name, n);
 }
 
-/* The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it. */
-static void find_symbol(struct telling *to, const char *text, size_t n, struct variables **v)
+/*
+ * The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it; or what
+ * calls the probes of a tracepoint.
+ */
+static void find_symbol(struct telling *to, const char *text, size_t n, bool is_tracepoint,
+			struct variables **v)
 {
 	const char *colon = memchr(text, ':', n);
 	size_t object_bytes = colon ? (size_t)(colon - text) : 0;
 	struct variable_place place = {.symbol = colon ? colon + 1 : text,
-				       .symbol_bytes = colon ? n - object_bytes - 1 : n};
+				       .symbol_bytes = colon ? n - object_bytes - 1 : n,
+				       .is_tracepoint = is_tracepoint};
 
 	for (uint32_t i = 0; i < to->meta->nr_objects; i++) {
 		const struct area_object *row = &to->meta->objects[i];
@@ -229,6 +235,10 @@ static void find_function(struct telling *to, struct line *l)
 	}
 	if (load(to))
 		return;
+	if (l->is_tracepoint) {
+		find_symbol(to, w->text, w->n, true, &l->v);
+		return;
+	}
 	copy = strndup(w->text, n);
 	number = copy ? strtoull(copy, &end, 0) : 0;
 	if (copy && end > copy && !*end) {
@@ -236,7 +246,7 @@ static void find_function(struct telling *to, struct line *l)
 	} else {
 		plus = memchr(w->text, '+', n);
 		l->inside = plus && strtoull(plus + 1, NULL, 0);
-		find_symbol(to, w->text, plus ? (size_t)(plus - w->text) : n, &l->v);
+		find_symbol(to, w->text, plus ? (size_t)(plus - w->text) : n, false, &l->v);
 	}
 	free(copy);
 }
@@ -360,7 +370,8 @@ static void put_word(const struct telling *to, struct line *l, size_t i)
 	const struct word *w = &l->words[i];
 	struct parts p = take_apart(w);
 
-	if (i >= 2 && has_name(w)) {
+	/* a tracepoint returns nothing: the engine says so */
+	if (i >= 2 && has_name(w) && !(l->is_tracepoint && begins(w, p.base, "$retval"))) {
 		if (is_base(w, &p, "$arg*")) {
 			put_all(to, l, i, &p);
 			return;
@@ -390,8 +401,10 @@ static void tell_line(struct telling *to, const char *text, size_t n)
 	struct line l = {0};
 	long start = ftell(to->f);
 
-	if (split(&l, text, n) && is_wanted(&l))
+	if (split(&l, text, n) && is_wanted(&l)) {
+		l.is_tracepoint = *l.words[0].text == 't';
 		find_function(to, &l);
+	}
 	if (!l.v) {
 		fwrite(text, 1, n, to->f);
 		return;
