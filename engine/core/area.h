@@ -63,6 +63,12 @@ int area_cpu_reach_spare(struct area_header *head, uint32_t cpu, uint32_t pages)
  */
 int area_add_instance(const char *name, struct area_header **head);
 
+/*
+ * area_fork_instance() - in a fork's child, whose process has its area: one of its own for an instance that
+ * it had in its parent. @parent: the area there. Return: as area_add_instance().
+ */
+int area_fork_instance(const struct area_header *parent, struct area_header **head);
+
 /* Bring an instance's objects, functions and strings up to date with the process's. */
 void area_sync_instance(struct area_header *head);
 

@@ -542,6 +542,7 @@ static int finish(struct parser *p, uint32_t root, struct event_filter **out)
 	memcpy(filter->preds, p->preds, p->nr_preds * sizeof(*filter->preds));
 	for (i = 0; i < p->nr_preds; i++)
 		filter->steps[i] = p->preds[i].step;
+	filter_make_chain(filter);
 	*out = filter;
 	return 0;
 }

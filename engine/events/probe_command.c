@@ -203,7 +203,8 @@ static int read_symbol(struct probe_definition *d)
 	if (d->is_return && (!err || err == -EINVAL) && offset &&
 	    d->at.function == PROBE_NO_FUNCTION)
 		err = -EILSEQ;
-	err = place_error(d, err);
+	d->is_away = err == -ENXIO;
+	err = d->is_away ? 0 : place_error(d, err);
 	if (!err && d->maxactive && !d->is_return) {
 		d->word = 0;
 		err = bad(d, 1, "Maxactive is only for function exit");

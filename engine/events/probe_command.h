@@ -16,6 +16,7 @@ struct probe_definition {
 	const struct dyn_class *class;
 	uint64_t maxactive;
 	uint64_t file_offset;
+	int is_away;	     /* its object is not loaded */
 	uint32_t path_bytes; /* of the place's word, when it is a file */
 	struct probe_target at;
 	char place[DYN_MAX_COMMAND + 32];

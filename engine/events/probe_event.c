@@ -9,7 +9,10 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/core/area.h"
 #include "engine/core/heap.h"
+#include "engine/core/object.h"
 #include "engine/events/eprobe.h"
 #include "engine/events/probe_command.h"
 #include "engine/events/tprobe.h"
@@ -219,6 +222,7 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	p->path = d->is_file ? heap_copy(d->place, d->path_bytes) : NULL;
 	p->file_offset = d->file_offset;
 	p->maxactive = d->maxactive;
+	p->may_come = d->is_file || text_find(d->place, strlen(d->place), ':') < strlen(d->place);
 	p->at = d->at;
 	p->attached = d->attached;
 	if (p->attached)
@@ -518,6 +522,15 @@ int probe_event_arm(struct probe_event *pe)
 	return pe->is_marker && some ? 0 : err;
 }
 
+/* Its object has gone: what was switched in it is no more. */
+static void forget_gone(struct probe *p)
+{
+	if (p->at.function == PROBE_NO_FUNCTION)
+		p->armed = p->text.place != NULL;
+	else if (!object_at(area_function(p->at.function)->object)->loaded)
+		probe_arm(p, 0);
+}
+
 void probe_events_follow(void)
 {
 	struct dyn_event *e;
@@ -525,10 +538,10 @@ void probe_events_follow(void)
 	for (e = dyn_events; e; e = e->next) {
 		struct probe *p = as_probe(e);
 
-		if (!is_probe(e) || !p->path || !p->event->nr_on)
+		if (!is_probe(e) || !p->may_come || !p->event->nr_on)
 			continue;
-		if (p->armed && p->at.function == PROBE_NO_FUNCTION && !p->text.place)
-			p->armed = 0;
+		if (p->armed)
+			forget_gone(p);
 		if (!p->armed)
 			probe_arm(p, 1);
 	}

@@ -46,6 +46,7 @@ struct probe {
 	const char *path;  /* uprobes: the file; else NULL */
 	uint64_t file_offset;
 	uint64_t maxactive;	/* as it was written; 0: it was not */
+	uint8_t may_come;	/* its object, when it is not loaded */
 	uint8_t is_fixed;	/* `at` is what it is, and need not be looked for */
 	struct probe_target at; /* when it was armed last */
 	struct text_probe text; /* of one that is at no function's site */
@@ -113,7 +114,7 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s);
 /*
  * probe_place_symbol() - where a probe is to be.
  * @text: @n bytes: `[MOD:]SYMBOL`. @offset: from there. probe_place_address(): a number.
- * Return: 0 and *@t; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
+ * Return: 0 and *@t; -ENXIO: OBJECT is not loaded; -ENOENT: there is no such symbol; -EADDRNOTAVAIL: there are several; -EILSEQ:
  * beyond it, or amid an instruction; -EINVAL: no probe can be there, t->why says why.
  */
 int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe_target *t);

@@ -306,8 +306,7 @@ int probe_arm(struct probe *p, int on)
 	if (!on)
 		return p->at.function == PROBE_NO_FUNCTION ? disarm_text(p) : disarm(way, p);
 	err = find_target(p);
-	/* a file may be loaded later */
-	if (err == -ENOENT && p->path)
+	if ((err == -ENOENT || err == -ENXIO) && p->may_come)
 		return 0;
 	if (err) {
 		area_status(p->at.why, p->place, 0);

@@ -33,10 +33,13 @@ static int match(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
-/* Return: how many there are in the first object that has some. */
+/*
+ * Return: how many there are in the first object that has some; -ENXIO: the object that is named is not loaded.
+ */
 static int find_symbol(const char *module, size_t module_bytes, struct lookup *l,
 		       const struct object **in)
 {
+	int err = module ? -ENXIO : 0;
 	uint32_t i;
 
 	for (i = 0; i < object_count(); i++) {
@@ -46,6 +49,7 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 		if (!o->loaded || (module && (strlen(o->name) != module_bytes ||
 					      memcmp(o->name, module, module_bytes))))
 			continue;
+		err = 0;
 		if (elf_file_open(&f, o->path, o->phdr, o->nr_phdr))
 			continue;
 		(l->data ? elf_file_all_symbols : elf_file_symbols)(&f, match, l);
@@ -55,7 +59,7 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 			return l->found;
 		}
 	}
-	return 0;
+	return err;
 }
 
 /* Any instruction; @start: of its function. */
@@ -145,8 +149,8 @@ int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe
 		}
 	}
 	found = find_symbol(module, module_bytes, &l, &o);
-	if (!found)
-		return -ENOENT;
+	if (found <= 0)
+		return found ? found : -ENOENT;
 	if (found > 1)
 		return -EADDRNOTAVAIL;
 	l.value += object_row(o)->bias;

@@ -93,8 +93,8 @@ def unpack(folder):
 
 
 def compile_standins(folder):
-    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", f"-I{ROOT}/include", f"-I{HERE}",
-                    f"{HERE}/standin.c", f"{HERE}/standin_too.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
+    subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=5", f"-I{ROOT}/include", f"-I{HERE}",
+                    f"{HERE}/standin.c", f"{HERE}/standin_too.c", f"{HERE}/standin_many.c", "-o", f"{folder}/standin", "-lpthread"], check=True)
     subprocess.run(["cc", "-O1", "-g", "-fpatchable-function-entry=6", "-shared", "-fPIC",
                     f"{HERE}/shell.c", "-o", f"{folder}/shell.so"], check=True)
     os.mkdir(f"{folder}/modules")

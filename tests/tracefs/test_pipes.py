@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_pipe and trace_pipe_raw: each record once, waiting, refusing, waking."""
+import contextlib
 import errno
 import os
 import select
@@ -74,6 +75,47 @@ def test_calls_go_on_over_reads(w):
             assert text.count("|  mid() {") == n and text.count("|    leaf();") == 2 * n
             assert text.count("|  }") == n, text
         os.close(fd)
+
+
+PRINTS = r"""
+#include <stdio.h>
+#include <vestige/vestige.h>
+int main(void)
+{
+	int n;
+	puts("ready"); fflush(stdout);
+	while (scanf("%d", &n) == 1) {
+		if (n == 1) trace_printk("one is %d\n", n);
+		else if (n == 2) trace_printk("two is %s\n", "two");
+		else if (n == 3) trace_puts("three\n");
+		else trace_printk("many: %d\n", n);
+		printf("%d\n", n); fflush(stdout);
+	}
+	return 0;
+}
+"""
+
+
+def test_formats_that_come_later(w):
+    """Of trace_printk(): a reader that waits learns each when it is first printed."""
+    prog = w.compile("prints", PRINTS, "-I" + os.environ["SOURCE_DIR"] + "/include")
+    with steps(w, prog=prog) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        fd, raw = nonblock(f"{at}/trace_pipe"), []
+        for n, text in enumerate(("one is 1", "two is two", "three", "many: 4", "many: 5"), 1):
+            p.call(n)
+            assert drain(fd, 100).rstrip("\n").endswith(": main: " + text), (n, text)
+        os.close(fd)
+        for n in (1, 3):
+            p.call(n)
+        for c in sorted(os.listdir(f"{at}/per_cpu")):
+            fd = nonblock(f"{at}/per_cpu/{c}/trace_pipe_raw")
+            with contextlib.suppress(BlockingIOError):
+                raw += [e for _, _, e in sub_buffer_events(os.read(fd, 4096))]
+            os.close(fd)
+        numbers = {struct.unpack_from("<Q", e, 16)[0] for e in raw}
+        listed = dict(line.split(" : ") for line in read(f"{at}/printk_formats").splitlines())
+        assert {listed[f"0x{number:016x}"] for number in numbers} == {r'"one is %d\n"', r'"three\n"'}, (raw, listed)
 
 
 def test_waiting_and_interruption(w):

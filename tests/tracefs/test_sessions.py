@@ -307,6 +307,82 @@ def test_instances(w):
         assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
 
 
+# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes `true`.
+FORKS = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile long sum;
+#define FN __attribute__((noipa))
+FN void leaf(int i) { sum += i; }
+int main(void)
+{
+	char line[64];
+	puts("ready"); fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		pid_t child = fork();
+		if (!child) {
+			for (int i = 1; i <= 3; i++) leaf(i);
+			if (!strcmp(line, "exec\n"))
+				execl("/bin/sh", "sh", "-c", "echo here; read x", NULL);
+			_exit(0);
+		}
+		if (strcmp(line, "exec\n")) {
+			waitpid(child, NULL, 0);
+			printf("%d\n", child); fflush(stdout);
+		}
+	}
+	return 0;
+}
+"""
+
+
+def test_instances_of_children(w):
+    """A fork's child has the session's instances from its first call on, as its parent had them."""
+    prog = w.compile("forks", FORKS)
+    p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
+                         stdout=subprocess.PIPE, env=w.env)
+    try:
+        expect(p, b"ready")
+        with mounted(w) as m:
+            at = f"{m}/forks/instances/foo"
+            os.mkdir(at)
+            assert write(f"{m}/forks/kprobe_events", "p:mine/leaf leaf n=%di:s32\n") == 0
+            assert write(f"{at}/set_ftrace_filter", "leaf\n") == 0
+            assert write(f"{at}/events/mine/leaf/filter", "n == 2\n") == 0
+            assert write(f"{at}/events/mine/leaf/trigger", "hist:keys=n if n >= 2\n") == 0
+            assert write(f"{at}/events/mine/leaf/enable", "1\n") == 0
+            assert write(f"{at}/trace_options", "markers\n") == 0 and write(f"{at}/options/irq-info", "0\n") == 0
+            assert write(f"{at}/set_ftrace_pid", f"{p.pid}\n") == 0
+            assert write(f"{at}/options/function-fork", "1\n") == 0
+            assert write(f"{at}/current_tracer", "function") == 0
+            children = []
+            for _ in range(3):
+                tell(p, "new")
+                children.append(int(p.stdout.readline()))
+            trace = read(f"{at}/trace")
+            for child in children:
+                lines = [line for line in trace.splitlines() if re.match(rf" *forks-{child} ", line)]
+                assert sum("leaf <-main" in line for line in lines) == 3, trace
+                assert sum("leaf: (leaf" in line and "n=2" in line for line in lines) == 1, trace
+                assert len(lines) == 4 and not any(" d..." in line for line in lines)
+                assert read(f"{m}/{child}/instances/foo/current_tracer") == "function\n"
+            assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", read(f"{at}/events/mine/leaf/hist")) == [
+                ("2", "3"), ("3", "3")]
+            assert "leaf" not in read(f"{m}/forks/trace")
+            # what exec replaces goes, as the area of the process itself does
+            tell(p, "exec")
+            expect(p, b"here")
+            files = os.listdir(w.areas)
+            assert len([f for f in files if "@" in f]) == 4, files
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
+
+
 def test_histograms(w):
     """What a process and its children counted, those that have ended too: rows with the same keys are one."""
     source = os.environ["SOURCE_DIR"]
@@ -323,7 +399,7 @@ def test_histograms(w):
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op\n") == 0
             assert write(f"{one}/trigger", "hist:keys=at.sym\n") == 0
             children = []
-            for _ in range(20):
+            for _ in range(4):
                 tell(p, "fork")
                 children.append(int(p.stdout.readline().split()[1]))
             tell(p, "go")

@@ -354,7 +354,7 @@ static int refresh_cpus(struct member *m)
  */
 static int refresh(struct follow *f, struct member *m)
 {
-	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS};
+	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_EVENTS, AREA_PRINTKS};
 	struct area_header head;
 	struct area_buffer now, *b = m->meta->buffers;
 	int err;
@@ -366,7 +366,8 @@ static int refresh(struct follow *f, struct member *m)
 		    (ssize_t)sizeof(now))
 		return fail(EIO, "%s was cut", m->path);
 	for (size_t i = 0; i < sizeof(grow) / sizeof(*grow); i++)
-		if (head.tables[grow[i]].count != m->meta->head.tables[grow[i]].count)
+		if (meta_has_table(&m->meta->head, grow[i]) &&
+		    AREA_TABLE(&head, grow[i])->count != AREA_TABLE(&m->meta->head, grow[i])->count)
 			return 1;
 	now.tracer[sizeof(now.tracer) - 1] = '\0';
 	if (is_first(f, m) && (strcmp(now.tracer, b->tracer) || now.options != b->options ||

@@ -11,15 +11,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/reader/area.h"
 #include "tools/reader/variable.h"
+#include "tools/target/object_address.h"
 
 #define MAX_WORDS 131
 
@@ -39,7 +38,8 @@ struct parts {
 struct line {
 	struct word words[MAX_WORDS];
 	size_t nr;
-	bool inside; /* not where the function begins */
+	uint64_t address; /* at which it is to be, in place of its second word; 0: that says it */
+	bool inside;	  /* not where the function begins */
 	bool is_tracepoint;
 	struct variables *v;
 	bool has_all; /* `$arg*` was there */
@@ -136,11 +136,24 @@ static bool split(struct line *l, const char *text, size_t n)
 	}
 }
 
-/* Is it a definition of a probe with names in it? */
+static bool is_address_of_trace(const struct word *w)
+{
+	char text[32], *end;
+
+	if (w->n >= sizeof(text) || !isdigit((unsigned char)*w->text))
+		return false;
+	memcpy(text, w->text, w->n);
+	text[w->n] = '\0';
+	return object_address_is_of_trace(strtoull(text, &end, 0)) && !*end;
+}
+
+/* Is it a definition of a probe with names in it, or at an address that is to be told? */
 static bool is_wanted(const struct line *l)
 {
-	if (l->nr < 3 || !strchr("prft", *l->words[0].text))
+	if (l->nr < 2 || !strchr("prft", *l->words[0].text))
 		return false;
+	if (is_address_of_trace(&l->words[1]))
+		return true;
 	for (size_t i = 2; i < l->nr; i++)
 		if (has_name(&l->words[i]))
 			return true;
@@ -149,17 +162,7 @@ static bool is_wanted(const struct line *l)
 
 static int load(struct telling *to)
 {
-	uint64_t bytes;
-	int fd, err;
-
-	if (to->meta)
-		return 0;
-	fd = area_open(to->t->dir.fd, to->t->process, O_RDONLY, &bytes);
-	if (fd < 0)
-		return fd;
-	err = meta_load(fd, 0, bytes, to->t->path, &to->meta);
-	close(fd);
-	return err;
+	return to->meta ? 0 : target_meta(to->t, &to->meta);
 }
 
 static bool is_object(const char *path, const char *name, size_t n)
@@ -242,6 +245,10 @@ static void find_function(struct telling *to, struct line *l)
 	copy = strndup(w->text, n);
 	number = copy ? strtoull(copy, &end, 0) : 0;
 	if (copy && end > copy && !*end) {
+		if (object_address_is_of_trace(number)) {
+			number = object_address_now(to->meta, number);
+			l->address = number;
+		}
 		find_address(to, number, &l->v);
 	} else {
 		plus = memchr(w->text, '+', n);
@@ -370,8 +377,12 @@ static void put_word(const struct telling *to, struct line *l, size_t i)
 	const struct word *w = &l->words[i];
 	struct parts p = take_apart(w);
 
+	if (i == 1 && l->address) {
+		fprintf(to->f, "0x%" PRIx64, l->address);
+		return;
+	}
 	/* a tracepoint returns nothing: the engine says so */
-	if (i >= 2 && has_name(w) && !(l->is_tracepoint && begins(w, p.base, "$retval"))) {
+	if (i >= 2 && l->v && has_name(w) && !(l->is_tracepoint && begins(w, p.base, "$retval"))) {
 		if (is_base(w, &p, "$arg*")) {
 			put_all(to, l, i, &p);
 			return;
@@ -405,7 +416,7 @@ static void tell_line(struct telling *to, const char *text, size_t n)
 		l.is_tracepoint = *l.words[0].text == 't';
 		find_function(to, &l);
 	}
-	if (!l.v) {
+	if (!l.v && !l.address) {
 		fwrite(text, 1, n, to->f);
 		return;
 	}
