@@ -108,6 +108,8 @@ struct area_header {
 	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;
+	/* since 1.3: of what was written to its session, all up to then has been carried out (abi/session.h) */
+	uint64_t session_ns;
 };
 /* The table of that number (enum area_table_id), in a header that may be const. */
 #define AREA_TABLE(head, id)                                                                       \
@@ -152,7 +154,7 @@ static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
  * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
  * from the area, `d`: it is a folder whose files come and go, of which only the engine knows; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
  * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
- * area tells them in another way. The text of events/ (since 1.2) is, for each event that is not as at first,
+ * area tells them in another way, and so has one of 100,000 bytes or for which there is no room. The text of events/ (since 1.2) is, for each event that is not as at first,
  *
  *	SYSTEM:NAME ONSOFT FILTER TRIGGER\n
  *

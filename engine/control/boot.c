@@ -24,6 +24,7 @@
 #include "engine/control/agent.h"
 #include "engine/control/boot.h"
 #include "engine/control/boot_params.h"
+#include "engine/control/session_start.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
@@ -481,6 +482,7 @@ static void start(void)
 	syscall_events_start();
 	tracepoints_start();
 	replay_boot(boot);
+	session_start();
 	sched_event_exec();
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_going, objects_changed))

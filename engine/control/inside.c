@@ -114,9 +114,9 @@ static int printk(const struct print *p)
 	struct trace_array *tr;
 	int ret;
 
-	if (!option_is_on(&global_trace, AREA_OPTION_TRACE_PRINTK))
+	if (!area_option_on(load_relaxed(&ring_top->buffer->options), AREA_OPTION_TRACE_PRINTK))
 		return -1;
-	if (load_relaxed(&printk_trace) == &global_trace)
+	if (likely(load_relaxed(&printk_trace) == &global_trace))
 		return print_to(&global_trace, p);
 	inside = ring_enter();
 	if (!inside)
@@ -169,7 +169,7 @@ static int print_known(void **known, const void *ip, const char *text, va_list *
 		return -1;
 	if (unlikely(!p.format))
 		p.format = learn_format(known, text, !args);
-	return p.format && bprint_fits(p.format) ? printk(&p) : 1;
+	return p.format ? printk(&p) : 1;
 }
 
 /* The first one has what it needs made ready, and is not from a signal handler. */

@@ -38,7 +38,7 @@ static const struct {
 	[AREA_STRINGS] = {1, 1u << 20},
 	[AREA_STATUS] = {1, 65536},
 	[AREA_PAGES] = {sizeof(struct page_desc), 0},
-	[AREA_FILES] = {1, 1u << 18},
+	[AREA_FILES] = {1, 1u << 20},
 	[AREA_EVENTS] = {sizeof(struct area_event), 1u << 16},
 	[AREA_FORMATS] = {1, 1u << 25},
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},

@@ -66,11 +66,6 @@ uint64_t bprint_number(const char *text)
 	return v ? v : 1;
 }
 
-int bprint_fits(const struct bprint_format *f)
-{
-	return f->id != 0;
-}
-
 static const char *parse_number(const char *p, uint32_t *v)
 {
 	for (*v = 0; *p >= '0' && *p <= '9' && *v <= MAX_NUMBER; p++)
@@ -368,6 +363,8 @@ int bprint_record(struct trace_array *tr, const struct bprint_format *f, const v
 	struct packed p;
 	uint32_t i, bytes;
 
+	if (unlikely(!f->id))
+		return -E2BIG;
 	p.at = 0;
 	p.most = f->most;
 	p.limit = NO_LIMIT;

@@ -21,21 +21,18 @@ uint64_t bprint_number(const char *text);
 /*
  * bprint_format_get() - what is known of a constant text, for good.
  * @puts: it is no format, %% is %%.
- * Under the tree's lock; no heap. Return: never NULL; see bprint_fits().
+ * Under the tree's lock; no heap. Return: never NULL.
  */
 const struct bprint_format *bprint_format_get(const char *text, int puts);
 
 /* Whether the area has the text of that number. Under the tree's lock. */
 int bprint_was_told(uint64_t number);
 
-/* Whether there can be such records of it; else its prints are text. Any context. */
-int bprint_fits(const struct bprint_format *f);
-
 /*
  * bprint_record() - make the record.
  * @args: what the format is given; not looked at by a text without any.
- * Return: 1; -EBADF: recording is off, or the record is lost; -E2BIG: with these arguments it has to be
- * text. Any context.
+ * Return: 1; -EBADF: recording is off, or the record is lost; -E2BIG: it has to be text, with
+ * these arguments or always. Any context.
  */
 int bprint_record(struct trace_array *tr, const struct bprint_format *f, const void *ip,
 		  va_list *args);

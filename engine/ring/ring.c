@@ -178,11 +178,6 @@ void ring_rethink(void)
 	send_to_slow_path();
 }
 
-int ring_is_on(const struct ring *r)
-{
-	return (int)load_relaxed(&r->on);
-}
-
 /*
  * Pages that are in nobody's hands are free at once. Those that a thread has stay with it: readers
  * leave out the records that are older than cleared_stamp.

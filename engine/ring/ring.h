@@ -211,7 +211,10 @@ void ring_rethink(void);
 
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(struct ring *r, int on);
-int ring_is_on(const struct ring *r);
+static inline int ring_is_on(const struct ring *r)
+{
+	return (int)load_relaxed(&r->on);
+}
 
 /* One more, or less, wants that nothing is recorded for now, whatever tracing_on says. One caller at a time. */
 void ring_pause(struct ring *r, int more);

@@ -160,6 +160,68 @@ def test_poll_and_select(w):
         os.close(fd)
 
 
+def ready(fd, seconds):
+    p = select.poll()
+    p.register(fd, select.POLLIN)
+    return bool(p.poll(seconds * 1000))
+
+
+def test_buffer_percent(w):
+    """A poll of one CPU's buffer tells when so much of it is full, as far as somebody records; a read waits for nothing."""
+    cpu = min(os.sched_getaffinity(0))
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        os.sched_setaffinity(p.pid, {cpu})
+        assert read(f"{at}/buffer_percent") == "50\n"
+        assert write(f"{at}/per_cpu/cpu{cpu}/buffer_size_kb", "256") == 0
+        files = [f"{at}/per_cpu/cpu{cpu}/{name}" for name in ("trace_pipe_raw", "trace_pipe")]
+
+        def fill(kb, path):
+            """Calls that take as much, 16 bytes each; whether the pipe is ready now."""
+            assert write(f"{at}/trace", None) == 0
+            fd = nonblock(path)
+            drain_raw = 0
+            p.call(kb * 1024 // 32)
+            answer = ready(fd, 0.15)
+            while answer and drain_raw < 1000:
+                try:
+                    drain_raw += 1
+                    if not os.read(fd, 65536):
+                        break
+                except BlockingIOError:
+                    break
+            os.close(fd)
+            return answer
+
+        for path in files:
+            for percent, kb, want in ((50, 60, False), (50, 200, True), (20, 60, True), (90, 200, False), (0, 1, True)):
+                assert write(f"{at}/buffer_percent", str(percent)) == 0
+                assert fill(kb, path) == want, (path, percent, kb)
+        assert write(f"{at}/buffer_percent", "100") == 0
+        assert fill(1, f"{at}/trace_pipe")
+        # who waits is told when nothing more comes
+        for path in files:
+            assert write(f"{at}/trace", None) == 0
+            fd = nonblock(path)
+            p.call(100)
+            assert not ready(fd, 0.1)
+            stop = threading.Timer(0.1, write, (f"{at}/tracing_on", "0"))
+            stop.start()
+            assert ready(fd, 60)
+            stop.join()
+            assert write(f"{at}/tracing_on", "1") == 0
+            os.close(fd)
+        # a read is not poll()
+        fd = os.open(files[0], os.O_RDONLY)
+        p.call(10)
+        assert len(os.read(fd, 65536)) == 4096
+        p.call(10)
+        assert not ready(fd, 0.1)
+        p.p.kill()
+        assert ready(fd, 60)
+        os.close(fd)
+
+
 def test_of_one_cpu(w):
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"

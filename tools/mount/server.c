@@ -557,6 +557,7 @@ int mount_serve(const struct mount_options *options)
 		if (err)
 			fail_errno(-err, "the mount on %s ended", how.dir);
 	}
+	sessions_end();
 	fuse_unmount(fuse);
 	fuse_destroy(fuse);
 	return err;

@@ -51,6 +51,9 @@ void session_raw_opened(struct session *s);
 void session_raw_closed(struct session *s);
 bool session_has_pipes(struct session *s);
 
+/* The server ends: what members find of it when they start goes. */
+void sessions_end(void);
+
 /*
  * session_write() - one write to each member that lives, and kept for those to come. A mark goes to
  * one member: that of thread @tid, which writes, or else the first that lives.
