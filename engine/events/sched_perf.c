@@ -538,7 +538,8 @@ int sched_perf_enable(struct own_event *e, int on)
 	if (agent_tid < 0 && kinds[kind].anywhere)
 		return kinds[kind].instead(on);
 	if (on && agent_tid < 0) {
-		area_status("there is no agent (VESTIGE_AGENT=0) for", e->name, -ENODEV);
+		area_status("no agent (VESTIGE_AGENT=0), or none with descriptors of its own, for",
+			    e->name, -ENODEV);
 		return -ENODEV;
 	}
 	kinds[kind].wanted = (uint8_t)on;
