@@ -107,6 +107,8 @@ struct area_header {
 	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;
+	/* since 1.2: the last write to its session that it did itself when it joined (abi/session.h) */
+	uint64_t session_seq;
 };
 /* The table of that number (enum area_table_id), in a header that may be const. */
 #define AREA_TABLE(head, id)                                                                       \

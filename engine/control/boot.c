@@ -24,6 +24,7 @@
 #include "engine/control/agent.h"
 #include "engine/control/boot.h"
 #include "engine/control/boot_params.h"
+#include "engine/control/session.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
@@ -419,6 +420,7 @@ static void start(void)
 	boot = env("VESTIGE_BOOT");
 	config.dir = env("VESTIGE_DIR");
 	config.session = env("VESTIGE_SESSION");
+	config.join_session = session_read;
 	config.nr_cpus = count_cpus();
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
 	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
@@ -466,6 +468,7 @@ static void start(void)
 	syscall_events_start();
 	tracepoints_start();
 	replay_boot(boot);
+	session_replay();
 	sched_event_exec();
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_going, objects_changed))

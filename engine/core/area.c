@@ -483,6 +483,8 @@ int area_create(const struct area_config *config)
 		return err;
 	if (config->dir)
 		str_copy(made_dir, sizeof(made_dir), area_path);
+	if (config->session && config->join_session)
+		h.session_seq = config->join_session(area_path, config->session);
 	seq_putc(&path, '/');
 	seq_putu(&path, (uint64_t)h.pid);
 	seq_putc(&path, '.');
@@ -504,6 +506,7 @@ int area_create(const struct area_config *config)
 	if (err)
 		sys_unlink(area_path);
 	area_made = *config;
+	area_made.join_session = NULL;
 	/* programs that set their title write over the environment that names the folder */
 	if (area_made.dir)
 		area_made.dir = made_dir;

@@ -21,6 +21,8 @@ struct area_config {
 	uint32_t snapshot;   /* 1: there is room for a second share of pages */
 	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
 	enum area_clock_id clock;
+	/* Asked for the area's session_seq, where there is a session: by a new program, not a fork's child. */
+	uint64_t (*join_session)(const char *dir, const char *session);
 };
 
 /*

@@ -4,6 +4,7 @@
 import collections
 import contextlib
 import errno
+import fcntl
 import os
 import re
 import struct
@@ -159,6 +160,74 @@ def test_all_that_it_starts(w):
         assert "leaf <-mid" not in read(f"{at}/trace")
         assert write(f"{at}/current_tracer", "nosuch") == errno.EINVAL
         assert write(f"{at}/trace", None) == 0
+
+
+SHORT = r"""
+__attribute__((noipa)) long shortly(long n) { __asm__ volatile("" ::: "memory"); return n + 1; }
+__attribute__((constructor)) static void first(void) { shortly(100); }
+int main(int argc, char **argv) { return (int)shortly(argc) != 2; }
+"""
+
+
+def test_the_shortest_from_its_beginning(w):
+    """Who joins has done what was written before its own code runs, once, and who is left over is not believed."""
+    prog = w.compile("short", SHORT, "-g")
+    with session(w, "brief") as p, mounted(w) as m:
+        at = f"{m}/brief"
+
+        def run_some(n=5):
+            for _ in range(n):
+                subprocess.run([BIN, "run", "brief", "--", prog], env=w.env, check=True)
+
+        def calls():
+            return collections.Counter(re.findall(r"short-\d+ .* (\w+):? .*n=(\d+)", read(f"{at}/trace")))
+
+        tell(p, "1")
+        assert write(f"{at}/tracing_on", "1\n") == 0
+        assert write(f"{at}/uprobe_events", f"p:early {prog}:{offset_of(prog, 'shortly')} n=%di:u32\n", os.O_APPEND) == 0
+        assert write(f"{at}/events/uprobes/early/enable", "1\n") == 0
+        run_some()
+        # constructor and main of each, and nobody was told twice
+        until(lambda: calls() == {("early", "100"): 5, ("early", "1"): 5}, 5)
+        assert "error" not in read(f"{at}/error_log"), read(f"{at}/error_log")
+        # a name means something else to each: it is told when the member is found
+        assert write(f"{at}/events/uprobes/early/enable", "0\n") == 0
+        assert write(f"{at}/uprobe_events", f"p:named {prog}:{offset_of(prog, 'shortly')} n\n", os.O_APPEND) == 0
+        run_some(1)
+        assert os.path.exists(f"{w.areas}/.session-brief")
+        # the file of one who is not there any more
+        held = open(f"{w.areas}/.session-brief", "rb").read()
+    assert not os.path.exists(f"{w.areas}/.session-brief")
+    with open(f"{w.areas}/.session-brief", "wb") as f:
+        f.write(held)
+    os.chmod(f"{w.areas}/.session-brief", 0o600)
+    p = subprocess.run([BIN, "run", "brief", "--", prog], env=dict(w.env, VESTIGE_BOOT="ftrace=function"), check=False)
+    assert p.returncode == 0
+    os.unlink(f"{w.areas}/.session-brief")
+    w.run("clean")
+
+
+def test_what_joins_is_told_is_hostile(w):
+    """A file of the session that is damaged does no harm."""
+    prog = w.compile("short", SHORT, "-g")
+    path = f"{w.areas}/.session-bad"
+    good = struct.pack("<IIII", 1, 11, 1, 0) + b"tracing_on\0" + b"0" + bytes(4)
+    for body in (good, good[:20], b"", struct.pack("<IIII", 1, 0, 0, 0), struct.pack("<IIII", 1, 0xffffffff, 0xffffffff, 0),
+                 struct.pack("<IIII", 1, 11, 0xfffffff0, 0) + bytes(16), good.replace(b"on\0", b"onx")):
+        for claimed in (len(body), len(body) + 8, 0, 2**64 - 1):
+            fd = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.write(fd, struct.pack("<QQQ", 0x3173736573747376, 7, claimed) + body)
+            subprocess.run([BIN, "run", "bad", "--", prog], env=w.env, check=True)
+            os.close(fd)
+            w.run("clean")
+    os.unlink(path)
+
+
+def offset_of(prog, symbol):
+    """In its file, where code is mapped as it lies there."""
+    nm = subprocess.run(["nm", prog], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return "0x" + next(line.split()[0] for line in nm.splitlines() if line.endswith(f" {symbol}"))
 
 
 def test_deepest_stack(w):
@@ -323,7 +392,7 @@ def test_histograms(w):
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op\n") == 0
             assert write(f"{one}/trigger", "hist:keys=at.sym\n") == 0
             children = []
-            for _ in range(20):
+            for _ in range(4):
                 tell(p, "fork")
                 children.append(int(p.stdout.readline().split()[1]))
             tell(p, "go")

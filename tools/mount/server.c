@@ -558,6 +558,7 @@ int mount_serve(const struct mount_options *options)
 			fail_errno(-err, "the mount on %s ended", how.dir);
 	}
 	fuse_unmount(fuse);
+	sessions_end();
 	fuse_destroy(fuse);
 	return err;
 }

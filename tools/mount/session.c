@@ -19,8 +19,10 @@
 
 #include "tools/base/fail.h"
 #include "tools/mount/roll.h"
+#include "tools/mount/session_file.h"
 #include "tools/mount/writes.h"
 #include "tools/target/hist_file.h"
+#include "tools/target/probe_names.h"
 
 #define WATCH_MS     20
 #define LOOK_NS	     UINT64_C(5000000)
@@ -37,6 +39,7 @@ struct session {
 	unsigned int nr_members, room;
 	unsigned int first; /* those before it have ended */
 	struct writes writes;
+	struct session_file file; /* those to the members themselves */
 	bool watched;
 	struct claims claims; /* made with the first member */
 	unsigned int nr_open; /* files */
@@ -76,6 +79,7 @@ static bool is_inherited(const struct session *s, const struct process *p, const
 static void add_member(void *arg, struct process *p)
 {
 	struct session *s = arg;
+	uint64_t done;
 
 	if (s->nr_members == s->room) {
 		unsigned int room = s->room ? s->room * 2 : 8;
@@ -89,9 +93,12 @@ static void add_member(void *arg, struct process *p)
 	s->members[s->nr_members++] = p;
 	if (!s->claims.cpus)
 		claims_init(&s->claims, p->head.nr_cpus);
+	done = session_file_done(p->head.session_seq);
 	for (unsigned int i = 0; i < s->writes.nr && process_lives(p); i++) {
 		const struct written *w = &s->writes.at[i];
 
+		if (w->number <= done && !w->by_server && !s->instance[0])
+			continue;
 		if (w->text && is_inherited(s, p, w))
 			continue;
 		if (w->text)
@@ -128,6 +135,7 @@ static void session_free(struct session *s)
 {
 	roll_free(&s->roll);
 	writes_free(&s->writes);
+	session_file_free(&s->file);
 	free(s->members);
 	claims_free(&s->claims);
 	pthread_mutex_destroy(&s->lock);
@@ -401,10 +409,31 @@ static int write_mark(struct session *s, const char *path, const char *text, siz
 	return to ? target_write_as(&to->t, path, text, n, false, tid) : -ESRCH;
 }
 
+/* Those who join are to do it before they are found. Locked. */
+static void tell_joining(struct session *s)
+{
+	if (!s->instance[0] && s->nr_members)
+		session_file_put(&s->file, s->members[0]->t.dir.path, s->name, &s->writes);
+}
+
+void sessions_end(void)
+{
+	pthread_mutex_lock(&table_lock);
+	for (struct session *s = table; s; s = s->next) {
+		pthread_mutex_lock(&s->lock);
+		session_file_free(&s->file);
+		pthread_mutex_unlock(&s->lock);
+	}
+	pthread_mutex_unlock(&table_lock);
+}
+
 int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate,
 		  int tid)
 {
-	struct written w = {(char *)(uintptr_t)path, (char *)(uintptr_t)text, n, truncate, 0, 0};
+	struct written w = {.path = (char *)(uintptr_t)path,
+			    .text = (char *)(uintptr_t)text,
+			    .n = n,
+			    .truncate = truncate};
 	int err = 0, kept = 0;
 
 	pthread_mutex_lock(&s->lock);
@@ -427,7 +456,9 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 		empty_dead(s);
 	if (!err && writes_keep(path)) {
 		w.end_ns = now_ns();
+		w.by_server = probe_names_are_in(path, text, n);
 		kept = writes_add(&s->writes, &w);
+		tell_joining(s);
 		start_watch(s);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -452,6 +483,7 @@ int session_mkdir(struct session *s, const char *instance)
 	if (!err && nr) {
 		w.end_ns = now_ns();
 		kept = writes_add(&s->writes, &w);
+		tell_joining(s);
 		start_watch(s);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -484,6 +516,7 @@ static int remove_instance(struct session *s, const char *instance)
 	int err = 0, nr = 0;
 
 	writes_forget_instance(&s->writes, instance);
+	tell_joining(s);
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		int one = process_lives(s->members[i]) ? process_rmdir(s->members[i], instance)
 						       : -ESRCH;

@@ -21,6 +21,9 @@ struct session;
 struct session *session_get(const char *name, const char *instance, int *err);
 void session_put(struct session *s);
 
+/* The mount ends: nobody who joins a session is told of it any more. */
+void sessions_end(void);
+
 /* Each session that has a member. @put: returns non-zero to stop. */
 void session_list(int (*put)(void *arg, const char *name), void *arg);
 
