@@ -22,7 +22,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 2
+#define AREA_MINOR 3
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -55,6 +55,7 @@ enum area_table_id {
 	AREA_PENDING,	/* struct area_pending; since 1.1 */
 	AREA_HISTS,	/* struct area_hist; since 1.2 */
 	AREA_HIST_ROOM, /* pieces of AREA_HIST_PIECE bytes: what the rows of AREA_HISTS name */
+	AREA_PRINTKS,	/* struct area_printk; since 1.3 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES	     16
@@ -103,12 +104,12 @@ struct area_header {
 	char instance[AREA_INSTANCE_BYTES];
 	/* since 1.2: the tables whose number is AREA_MAX_TABLES or more */
 	uint32_t nr_more_tables;
-	uint32_t reserved;
+	uint32_t nr_instances; /* since 1.2: areas beside this one, of instances */
 	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;
-	/* since 1.2: the last write to its session that it did itself when it joined (abi/session.h) */
-	uint64_t session_seq;
+	/* since 1.3: of what was written to its session, all up to then has been carried out (abi/session.h) */
+	uint64_t session_ns;
 };
 /* The table of that number (enum area_table_id), in a header that may be const. */
 #define AREA_TABLE(head, id)                                                                       \
@@ -153,7 +154,7 @@ static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
  * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
  * from the area, `d`: it is a folder whose files come and go, of which only the engine knows; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
  * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
- * area tells them in another way. The text of events/ (since 1.2) is, for each event that is not as at first,
+ * area tells them in another way, and so has one of 100,000 bytes or for which there is no room. The text of events/ (since 1.2) is, for each event that is not as at first,
  *
  *	SYSTEM:NAME ONSOFT FILTER TRIGGER\n
  *
@@ -305,6 +306,19 @@ struct area_event {
 	uint32_t reserved2[3];
 };
 static_assert(sizeof(struct area_event) == 32, "area_event is part of the format");
+
+/*
+ * A constant format of trace_printk() or text of trace_puts() that has been printed in this process. Records
+ * ftrace:bprint and ftrace:bputs name it by a number that is made of the text alone, so that it is the
+ * same in every process, and stays when the object that it came from is gone.
+ */
+struct area_printk {
+	uint64_t
+		number; /* field fmt or str of the records; printk_formats shows it as the address */
+	uint32_t text;	/* offset into AREA_FORMATS; NUL-terminated */
+	uint32_t reserved;
+};
+static_assert(sizeof(struct area_printk) == 16, "area_printk is part of the format");
 
 /*
  * A hist trigger of an event: a part of events/SYSTEM/NAME/hist. Rows are used again. What it names

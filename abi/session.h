@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was written to a session (VESTIGE_SESSION), for those that join it: they do it before their own code
- * runs, so that the shortest of them is traced from its beginning. Who serves the session's files
- * keeps the file SESSION_FILE_PREFIX NAME in the areas' folder, replaced as a whole, under an exclusive flock() as long as
- * it lives; one without that lock is left over. Behind the head are `bytes` of
- *
- *	struct session_write, the file's path and a NUL, the text, and zeros up to a multiple of 8
+ * What was written to a session, for its members to carry out when they start: a file beside the areas,
+ * `session.NAME`, of an instance of its members `session.NAME@INSTANCE`. Who serves the session's files keeps
+ * it, and holds an exclusive flock() on it: without one it means nothing any more. docs/formats/area.md.
  */
 #ifndef VESTIGE_ABI_SESSION_H
 #define VESTIGE_ABI_SESSION_H
@@ -13,29 +10,30 @@
 #include <assert.h>
 #include <stdint.h>
 
-#define SESSION_FILE_PREFIX    ".session-"
-#define SESSION_FILE_MAGIC     UINT64_C(0x3173736573747376) /* "vstsess1" */
-#define SESSION_FILE_MAX_BYTES (1u << 20)
+#define SESSION_PREFIX	  "session."
+#define SESSION_MAGIC	  0x53545356u /* "VSTS" */
+#define SESSION_VERSION	  1u
+#define SESSION_MAX_BYTES (1u << 20)
 
-enum session_write_flag {
-	SESSION_WRITE_TRUNCATES = 1,
-	SESSION_WRITE_INSTANCE = 2, /* the path is an instance's, which is made */
+struct session_head {
+	uint32_t magic;
+	uint32_t version;
+	uint64_t gen; /* odd while it is written; a copy is good when it was even and the same */
+	/* CLOCK_MONOTONIC of the last one that is here, for the header of who has carried them out */
+	uint64_t until_ns;
+	uint32_t bytes; /* of the writes, which follow: each its head, its path and its text */
+	uint32_t nr;
 };
+static_assert(sizeof(struct session_head) == 32, "session_head is part of the format");
 
-struct session_file_head {
-	uint64_t magic;
-	uint64_t
-		seq; /* of its last write; the upper half tells who counts: area_header.session_seq */
-	uint64_t bytes;
-};
-static_assert(sizeof(struct session_file_head) == 24, "session_file_head is part of the format");
+/* Make the instance of that path's name; a write begins with an open that truncates. */
+enum session_write_flags { SESSION_MKDIR = 1, SESSION_TRUNCATE = 2 };
 
 struct session_write {
 	uint32_t flags;
-	uint32_t path_bytes; /* with its NUL */
+	uint32_t path_bytes;
 	uint32_t text_bytes;
-	uint32_t reserved;
 };
-static_assert(sizeof(struct session_write) == 16, "session_write is part of the format");
+static_assert(sizeof(struct session_write) == 12, "session_write is part of the format");
 
 #endif

@@ -58,6 +58,15 @@ WAY(refused, trace_refused(i, -i))
 WAY(passed, trace_passed(i, -i))
 WAY(counted, trace_counted(i & 63, -i))
 WAY(text, trace_text("a string of some length"))
+
+/* A format that is no constant is printed as text. */
+static const char *volatile format = "%d %s\n";
+static char printed[64];
+
+WAY(bprint, trace_printk("%d %s\n", i, "word"))
+WAY(bputs, trace_printk("constant\n"))
+WAY(print, trace_printk(format, i, "word"))
+WAY(snprintf_alone, snprintf(printed, sizeof(printed), format, i, "word"))
 #endif
 
 static const struct {
@@ -69,8 +78,17 @@ static const struct {
 #ifdef LTTNG
 	{"lttng", lttng},
 #else
-	{"off", off},	    {"tag", tag},	  {"on", on},	  {"refused", refused},
-	{"passed", passed}, {"counted", counted}, {"text", text},
+	{"off", off},
+	{"tag", tag},
+	{"on", on},
+	{"refused", refused},
+	{"passed", passed},
+	{"counted", counted},
+	{"text", text},
+	{"bprint", bprint},
+	{"bputs", bputs},
+	{"print", print},
+	{"snprintf", snprintf_alone},
 #endif
 };
 

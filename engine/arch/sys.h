@@ -38,6 +38,20 @@ static inline int sys_close(int fd)
 	return (int)arch_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
+/* What sys_getdents() puts into a buffer, each `bytes` long. */
+struct sys_dirent {
+	uint64_t ino;
+	int64_t off;
+	uint16_t bytes;
+	uint8_t type;
+	char name[];
+};
+
+static inline long sys_getdents(int fd, void *buf, size_t n)
+{
+	return arch_syscall(SYS_getdents64, fd, (long)buf, (long)n, 0, 0, 0);
+}
+
 static inline long sys_read(int fd, void *buf, size_t n)
 {
 	return arch_syscall(SYS_read, fd, (long)buf, (long)n, 0, 0, 0);
@@ -83,6 +97,11 @@ static inline int sys_mkdir(const char *path, int mode)
 static inline int sys_unlink(const char *path)
 {
 	return (int)arch_syscall(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
+static inline int sys_unlink_at(int folder, const char *name)
+{
+	return (int)arch_syscall(SYS_unlinkat, folder, (long)name, 0, 0, 0, 0);
 }
 
 static inline long sys_readlink(const char *path, char *buf, size_t n)

@@ -3,8 +3,8 @@
  * The agent: a thread that answers control files for the outside (abi/agent.h).
  *
  * It blocks all signals (but those with which glibc changes the identity of all threads, so that
- * setuid() holds for it too), has a descriptor table of its own, so that it neither keeps the
- * program's files open nor loses its own to close_range(), and makes no call that may be traced.
+ * setuid() holds for it too), has a descriptor table of its own (where the kernel lets it), so that it neither
+ * keeps the program's files open nor loses its own to close_range(), and makes no call that may be traced.
  * One request at a time, each with a time limit, so a client that hangs costs others two seconds.
  *
  * The process must be able to end without it. exit() ends it; but when main() left by pthread_exit()
@@ -47,16 +47,39 @@ static long sock(long n, long a, long b, long c, long d, long e)
 	return arch_syscall(n, a, b, c, d, e, 0);
 }
 
-/* The descriptors of the program are none of ours. */
-static void leave_descriptors(void)
+/*
+ * The descriptors of the program are none of ours. Return: 0; -errno: the table is the program's (what runs in
+ * a container may be refused this), of which nothing may be closed.
+ */
+static int leave_descriptors(void)
 {
-	int fd;
+	int err = (int)arch_syscall(SYS_unshare, 0x400 /* CLONE_FILES */, 0, 0, 0, 0, 0), fd;
 
-	arch_syscall(SYS_unshare, 0x400 /* CLONE_FILES */, 0, 0, 0, 0, 0);
-	if (arch_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0) == 0)
-		return;
+	if (err || arch_syscall(SYS_close_range, 0, ~0u, 0, 0, 0, 0) == 0)
+		return err;
 	for (fd = 0; fd < 65536; fd++)
 		sys_close(fd);
+	return 0;
+}
+
+#define HIGH_FD 1000 /* programs expect the lowest ones */
+
+/* In the program's table: where nobody looks for a descriptor. */
+static int move_up(int fd)
+{
+	long high = arch_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD, 0, 0, 0);
+
+	if (high < 0)
+		return fd;
+	sys_close(fd);
+	return (int)high;
+}
+
+static uint64_t inode_of(int fd)
+{
+	struct stat st;
+
+	return sys_fstat(fd, &st) ? 0 : st.st_ino;
 }
 
 static int listen_at(const char *path)
@@ -228,25 +251,38 @@ static int wait_client(int fd)
 
 static void *agent_main(void *arg)
 {
-	int fd;
+	uint64_t inode;
+	int fd, shared;
 
 	(void)arg;
 	interpose_mute();
 	syscalls_own_thread();
 	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
-	leave_descriptors();
+	shared = leave_descriptors();
+	if (shared)
+		area_status("the agent's descriptors are among the program's: unshare()", NULL,
+			    shared);
 	fd = listen_at(socket_path);
 	if (fd < 0) {
 		sched_perf_no_agent();
 		area_status("no control from outside: its socket", socket_path, fd);
 		return NULL;
 	}
+	if (shared)
+		fd = move_up(fd);
+	inode = inode_of(fd);
 	sched_perf_agent();
 	while (!__atomic_load_n(&exiting, __ATOMIC_SEQ_CST)) {
 		int client;
 
 		if (!wait_client(fd))
 			continue;
+		/* the program may have closed it, and have another of that number */
+		if (shared && inode_of(fd) != inode) {
+			area_status("no control from outside: the program closed its socket", NULL,
+				    0);
+			break;
+		}
 		client = (int)sock(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC, 0);
 		if (client < 0)
 			continue;

@@ -24,7 +24,7 @@
 #include "engine/control/agent.h"
 #include "engine/control/boot.h"
 #include "engine/control/boot_params.h"
-#include "engine/control/session.h"
+#include "engine/control/session_start.h"
 #include "engine/control/tree.h"
 #include "engine/core/area.h"
 #include "engine/core/clock.h"
@@ -32,7 +32,6 @@
 #include "engine/core/heap.h"
 #include "engine/core/libc.h"
 #include "engine/core/ops.h"
-#include "engine/core/probe.h"
 #include "engine/core/stack_tracer.h"
 #include "engine/core/thread.h"
 #include "engine/core/tracer.h"
@@ -46,6 +45,7 @@
 #include "engine/events/lock_event.h"
 #include "engine/events/probe_event.h"
 #include "engine/events/sched_event.h"
+#include "engine/events/sched_leave.h"
 #include "engine/events/sched_perf.h"
 #include "engine/events/syscall_event.h"
 #include "engine/events/timer_event.h"
@@ -359,7 +359,8 @@ static void fork_child(void)
 	const struct area_buffer *buffer;
 	struct area_header *parent;
 	struct ring ring;
-	int on, err;
+	int all, on, err;
+	uint32_t i;
 
 	ops_fork();
 	if (!removing)
@@ -367,8 +368,9 @@ static void fork_child(void)
 	if (!area)
 		return;
 	removing = 0;
-	probes_fork();
-	trace_arrays_fork(interrupted != RING_NOTHING);
+	all = area->session[0] && interrupted != RING_SLOW_PATH;
+	if (!all)
+		trace_arrays_fork(interrupted != RING_NOTHING);
 	tree_fork();
 	heap_fork();
 	guard_fork();
@@ -388,6 +390,8 @@ static void fork_child(void)
 		return;
 	}
 	err = area_fork(&parent);
+	if (err && all)
+		trace_arrays_fork(interrupted != RING_NOTHING);
 	if (err) {
 		stay_untraced(parent, "a child of fork has no area: its calls are not recorded",
 			      err);
@@ -396,17 +400,27 @@ static void fork_child(void)
 	objects_fork();
 	ring = trace_array_ring(area);
 	ring_fork(&ring);
+	clock_add_pair();
+	err = all ? trace_arrays_fork_all() : 0;
+	if (err) {
+		area_status("a child of fork does not have its parent's instances", NULL, err);
+		trace_arrays_fork(interrupted != RING_NOTHING);
+	}
 	hists_fork(parent);
 	area_unmap(parent, interrupted != RING_NOTHING);
-	clock_add_pair();
+	trace_arrays_forked(interrupted != RING_NOTHING);
 	ring_thread_start();
 	trace_arrays_thread_start(forked_by, area->pid);
 	ring_set_on(ring_top, on);
 	stack_tracer_fork();
 	ftrace_graph_update();
-	tree_mirror(&global_trace);
-	if (agent_wanted)
+	for (i = 0; i < RING_MAX; i++)
+		if (trace_array_at(i))
+			tree_mirror(trace_array_at(i));
+	if (agent_wanted) {
 		agent_start();
+		sched_perf_settle();
+	}
 }
 
 static void start(void)
@@ -420,7 +434,6 @@ static void start(void)
 	boot = env("VESTIGE_BOOT");
 	config.dir = env("VESTIGE_DIR");
 	config.session = env("VESTIGE_SESSION");
-	config.join_session = session_read;
 	config.nr_cpus = count_cpus();
 	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
 	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
@@ -462,21 +475,24 @@ static void start(void)
 		area_status("there is no room for the engine's own events", NULL, 0);
 	if (!agent_wanted)
 		sched_perf_no_agent();
+	sched_leave_use_lock(tree_lock_try, tree_lock_release);
 	ftrace_events_start();
 	events_on_demand(usdt_settle);
 	syscall_sites_register();
 	syscall_events_start();
 	tracepoints_start();
 	replay_boot(boot);
-	session_replay();
+	session_start();
 	sched_event_exec();
 	text_go_live();
 	if (!libc_is_static && loader_follow(objects_going, objects_changed))
 		area_status("objects that dlopen() loads are not traced", NULL, 0);
 	pthread_atfork(fork_prepare, NULL, fork_child);
 	tree_mirror(&global_trace);
-	if (agent_wanted)
+	if (agent_wanted) {
 		agent_start();
+		sched_perf_settle();
+	}
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
 }
 

@@ -15,6 +15,7 @@
 #include "engine/core/clock.h"
 #include "engine/core/object_note.h"
 #include "engine/core/tracer.h"
+#include "engine/events/bprint.h"
 #include "engine/hook/graph_stack.h"
 #include "engine/ring/ring.h"
 
@@ -215,13 +216,12 @@ int saved_cmdlines_size_store(const struct tree_at *at, const char *text, size_t
 static void put_format(void *arg, const char *format)
 {
 	struct seq_buf *s = arg;
-
-	uint64_t addr = (uint64_t)(uintptr_t)format;
+	uint64_t number = bprint_number(format);
 	int bit;
 
 	seq_puts(s, "0x");
-	for (bit = 44; bit >= 0; bit -= 4)
-		seq_putc(s, "0123456789abcdef"[addr >> bit & 15]);
+	for (bit = 60; bit >= 0; bit -= 4)
+		seq_putc(s, "0123456789abcdef"[number >> bit & 15]);
 	seq_puts(s, " : \"");
 	for (; *format; format++) {
 		switch (*format) {
@@ -243,10 +243,25 @@ static void put_format(void *arg, const char *format)
 	seq_puts(s, "\"\n");
 }
 
+/* Those that have been printed, whatever became of their objects, and the others of what is loaded. */
+static void put_unprinted(void *arg, const char *format)
+{
+	if (!bprint_was_told(bprint_number(format)))
+		put_format(arg, format);
+}
+
 int printk_formats_show(const struct tree_at *at, struct seq_buf *s)
 {
+	const struct area_table *t = AREA_TABLE(area, AREA_PRINTKS);
+	uint32_t i;
+
 	(void)at;
-	printk_formats_each(put_format, s);
+	for (i = 0; i < t->count; i++) {
+		const struct area_printk *row = area_entry(AREA_PRINTKS, i);
+
+		put_format(s, area_entry(AREA_FORMATS, row->text));
+	}
+	printk_formats_each(put_unprinted, s);
 	return 0;
 }
 

@@ -15,6 +15,7 @@
 #include "engine/core/snapshot.h"
 #include "engine/core/stack.h"
 #include "engine/core/trace_array.h"
+#include "engine/events/bprint.h"
 #include "engine/events/ftrace_event.h"
 #include "engine/ring/ring_write.h"
 #include "vestige/vestige.h"
@@ -79,36 +80,96 @@ static int area_snapshot(const char *path)
 
 #define PRINT_MAX_TEXT 1024u
 
-static int print_to(struct trace_array *tr, const void *ip, const char *text, size_t bytes)
-{
-	uint32_t n = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT);
-	int ret = ftrace_print(tr, ip, text, n);
+/* What is printed: text, or a format with what it is given. */
+struct print {
+	const void *ip;
+	const char *text;
+	uint32_t bytes;
+	const struct bprint_format *format; /* NULL: text */
+	va_list *args;
+};
 
+/* Return: 0; -1: recording is off, or the record is lost; 1: it has to be text. */
+static int print_to(struct trace_array *tr, const struct print *p)
+{
+	int ret;
+
+	if (!p->format)
+		ret = ftrace_print(tr, p->ip, p->text, p->bytes);
+	else if (!ring_is_on(tr->ring))
+		return -1;
+	else if (load_relaxed(&tr->print_file)) /* what acts on ftrace:print acts on all of them */
+		return 1;
+	else
+		ret = bprint_record(tr, p->format, p->ip, p->args);
 	if (ret > 0 && stack_is_wanted(tr->ring))
 		stack_record_wanted(tr->ring);
-	return ret < 0 ? -1 : 0;
+	return ret == -E2BIG ? 1 : ret < 0 ? -1 : 0;
 }
 
-/* @ip: of trace_printk(); NULL: a mark, for the top instance. */
-static int print(const void *ip, const char *text, size_t bytes)
+/* Of trace_printk(): into the instance that wants it. */
+static int printk(const struct print *p)
 {
 	struct ring_ctl *inside;
 	struct trace_array *tr;
 	int ret;
 
-	if (!area ||
-	    !option_is_on(&global_trace, ip ? AREA_OPTION_TRACE_PRINTK : AREA_OPTION_MARKERS))
+	if (!area_option_on(load_relaxed(&ring_top->buffer->options), AREA_OPTION_TRACE_PRINTK))
 		return -1;
-	if (!ip || load_relaxed(&printk_trace) == &global_trace)
-		return print_to(&global_trace, ip, text, bytes);
+	if (likely(load_relaxed(&printk_trace) == &global_trace))
+		return print_to(&global_trace, p);
 	inside = ring_enter();
 	if (!inside)
 		return -1;
 	tr = load_acquire(&printk_trace);
 	/* no ring: the instance is about to go */
-	ret = print_to(load_acquire(&tr->ring) ? tr : &global_trace, ip, text, bytes);
+	ret = print_to(load_acquire(&tr->ring) ? tr : &global_trace, p);
 	ring_leave(inside);
 	return ret;
+}
+
+/* @ip: of trace_printk(); NULL: a mark, for the top instance. */
+static int print(const void *ip, const char *text, size_t bytes)
+{
+	const struct print p = {
+		.ip = ip,
+		.text = text,
+		.bytes = (uint32_t)(bytes < PRINT_MAX_TEXT ? bytes : PRINT_MAX_TEXT),
+	};
+
+	if (!area)
+		return -1;
+	if (ip)
+		return printk(&p);
+	return option_is_on(&global_trace, AREA_OPTION_MARKERS) ? print_to(&global_trace, &p) : -1;
+}
+
+/*
+ * The first print of a format. NULL: it has to be text this time, as a handler may have interrupted who
+ * has the lock, or a system call may be fatal.
+ */
+static const struct bprint_format *learn_format(void **known, const char *text, int puts)
+{
+	const struct bprint_format *f;
+
+	if (ring_growth_forbidden() || !tree_lock_try())
+		return NULL;
+	f = bprint_format_get(text, puts);
+	tree_lock_release();
+	store_release(known, (void *)(uintptr_t)f);
+	return f;
+}
+
+/* See struct vestige_api. */
+static int print_known(void **known, const void *ip, const char *text, va_list *args)
+{
+	struct print p = {.ip = ip, .format = load_acquire(known), .args = args};
+
+	if (!area)
+		return -1;
+	if (unlikely(!p.format))
+		p.format = learn_format(known, text, !args);
+	return p.format ? printk(&p) : 1;
 }
 
 /* The first one has what it needs made ready, and is not from a signal handler. */
@@ -194,4 +255,5 @@ VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.instance_make = instance_make,
 	.trace_do = trace_do,
 	.atrace = atrace,
+	.print_known = print_known,
 };

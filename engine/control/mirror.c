@@ -20,6 +20,7 @@
 
 #define SIZE_DIGITS 5u
 #define MAX_TEXT    99999u
+#define SHORT_TEXT  4096u
 
 static void put_octal(struct seq_buf *s, uint32_t mode)
 {
@@ -53,32 +54,35 @@ static size_t put_line(struct seq_buf *s, const struct tree_row *row, const char
 	return size_at;
 }
 
-/* The bytes from @text_at on are the line's text; one that is too long is left out. */
-static void put_size(struct seq_buf *s, size_t size_at, size_t text_at)
+/* The bytes from @text_at on are the line's text; one of more than @most is left out. */
+static void put_size(struct seq_buf *s, size_t size_at, size_t text_at, size_t most)
 {
 	size_t n = s->len - text_at, i;
 
-	if (s->lost)
-		return;
-	if (n > MAX_TEXT) {
+	if (n > most) {
 		s->len = text_at;
+		s->lost = 0;
 		n = 0;
 	}
+	if (s->lost)
+		return;
 	for (i = SIZE_DIGITS; i; i--, n /= 10)
 		s->text[size_at + i - 1] = (char)('0' + n % 10);
 }
 
-static void put_row(struct seq_buf *s, struct trace_array *tr, const struct tree_row *row)
+static void put_row(struct seq_buf *s, struct trace_array *tr, const struct tree_row *row,
+		    size_t most)
 {
 	const struct tree_at at = {.tr = tr, .cpu = UINT32_MAX, .mirrored = 1};
 	size_t size_at = put_line(s, row, row->path), text_at = s->len;
 
 	if (has_text(row) && row->show(&at, s))
 		s->len = text_at;
-	put_size(s, size_at, text_at);
+	put_size(s, size_at, text_at, most);
 }
 
-static void put_branch(struct seq_buf *s, const struct trace_array *tr, const struct tree_branch *b)
+static void put_branch(struct seq_buf *s, const struct trace_array *tr, const struct tree_branch *b,
+		       size_t most)
 {
 	size_t size_at, text_at;
 
@@ -90,7 +94,7 @@ static void put_branch(struct seq_buf *s, const struct trace_array *tr, const st
 	text_at = s->len;
 	if (b->left)
 		b->left(tr, s);
-	put_size(s, size_at, text_at);
+	put_size(s, size_at, text_at, most);
 }
 
 static void put_options(struct seq_buf *s, const struct trace_array *tr, const struct tree_row *row)
@@ -105,8 +109,8 @@ static void put_options(struct seq_buf *s, const struct trace_array *tr, const s
 			put_line(s, row, name);
 }
 
-/* Return: whether all of it fitted. */
-static int mirror_into(struct trace_array *tr, struct area_files *files, uint32_t room)
+/* Texts of at most @most bytes. Return: whether all of it fitted. */
+static int mirror_into(struct trace_array *tr, struct area_files *files, uint32_t room, size_t most)
 {
 	struct seq_buf s;
 	uint32_t i;
@@ -116,10 +120,10 @@ static int mirror_into(struct trace_array *tr, struct area_files *files, uint32_
 		if (tree_rows[i].scope == TREE_OPTION)
 			put_options(&s, tr, &tree_rows[i]);
 		else if (tree_rows[i].scope != TREE_GLOBAL || trace_array_is_top(tr))
-			put_row(&s, tr, &tree_rows[i]);
+			put_row(&s, tr, &tree_rows[i], most);
 	for (i = 0; i < tree_nr_branches; i++)
 		if (tree_has_branch(tr, tree_branches[i]))
-			put_branch(&s, tr, tree_branches[i]);
+			put_branch(&s, tr, tree_branches[i], most);
 	if (trace_array_is_top(tr))
 		seq_puts(&s, "755 d g 00000 instances\n");
 	files->bytes = s.lost ? 0 : (uint32_t)s.len;
@@ -131,18 +135,23 @@ void tree_mirror(struct trace_array *tr)
 	struct area_header *head = trace_array_area(tr);
 	struct area_table *t = &head->tables[AREA_FILES];
 	struct area_files *files = area_entry_in(head, AREA_FILES, 0);
-	uint32_t room = t->count ? t->count : FIRST_BYTES;
+	uint32_t room = t->count ? t->count : FIRST_BYTES, most = MAX_TEXT;
 
 	if (area_reserve_in(head, AREA_FILES, room))
 		return;
 	t->count = room;
 	store_release(&files->gen, files->gen | 1);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	while (!mirror_into(tr, files, room)) {
-		room *= 2;
-		if (area_reserve_in(head, AREA_FILES, room))
+	while (!mirror_into(tr, files, room, most)) {
+		if (!area_reserve_in(head, AREA_FILES, room * 2)) {
+			room *= 2;
+			t->count = room;
+			continue;
+		}
+		/* files whose text is not there, rather than no files */
+		if (!most)
 			break;
-		t->count = room;
+		most = most > SHORT_TEXT ? SHORT_TEXT : 0;
 	}
 	store_release(&files->gen, files->gen + 1);
 }

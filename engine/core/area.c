@@ -38,7 +38,7 @@ static const struct {
 	[AREA_STRINGS] = {1, 1u << 20},
 	[AREA_STATUS] = {1, 65536},
 	[AREA_PAGES] = {sizeof(struct page_desc), 0},
-	[AREA_FILES] = {1, 1u << 18},
+	[AREA_FILES] = {1, 1u << 20},
 	[AREA_EVENTS] = {sizeof(struct area_event), 1u << 16},
 	[AREA_FORMATS] = {1, 1u << 25},
 	[AREA_PROBES] = {sizeof(struct area_probe), 1u << 20},
@@ -46,6 +46,7 @@ static const struct {
 	[AREA_PENDING] = {sizeof(struct area_pending), AREA_NR_PENDING},
 	[AREA_HISTS] = {sizeof(struct area_hist), 1024},
 	[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
+	[AREA_PRINTKS] = {sizeof(struct area_printk), 1u << 14},
 };
 
 /* Field 22 of /proc/self/stat; 0 where /proc cannot be read. The name in it may hold anything. */
@@ -198,6 +199,9 @@ static int settle_existing(const uint8_t image_id[16])
 		return 0;
 	}
 	sys_close(fd);
+	if (n == (long)sizeof(head) && head.magic == AREA_MAGIC && head.session[0] &&
+	    head.nr_instances && memcmp(head.image_id, image_id, 16))
+		area_drop_replaced_instances();
 	if (n == (long)sizeof(head) && head.magic == AREA_MAGIC &&
 	    !memcmp(head.image_id, image_id, 16)) {
 		tell_first(&head);
@@ -483,8 +487,6 @@ int area_create(const struct area_config *config)
 		return err;
 	if (config->dir)
 		str_copy(made_dir, sizeof(made_dir), area_path);
-	if (config->session && config->join_session)
-		h.session_seq = config->join_session(area_path, config->session);
 	seq_putc(&path, '/');
 	seq_putu(&path, (uint64_t)h.pid);
 	seq_putc(&path, '.');
@@ -506,7 +508,6 @@ int area_create(const struct area_config *config)
 	if (err)
 		sys_unlink(area_path);
 	area_made = *config;
-	area_made.join_session = NULL;
 	/* programs that set their title write over the environment that names the folder */
 	if (area_made.dir)
 		area_made.dir = made_dir;
@@ -523,26 +524,42 @@ int area_has_hists(const struct area_header *head)
 	return 0;
 }
 
-static void copy_table(const struct area_header *from, enum area_table_id id)
+static void copy_table(const struct area_header *from, struct area_header *to,
+		       enum area_table_id id)
 {
 	const struct area_table *t = AREA_TABLE(from, id);
 
-	if (area_reserve(id, t->count))
+	if (area_reserve_in(to, id, t->count))
 		return;
-	memcpy(area_entry(id, 0), (const uint8_t *)from + t->offset,
+	memcpy(area_entry_in(to, id, 0), (const uint8_t *)from + t->offset,
 	       (size_t)t->count * t->entry_bytes);
-	AREA_TABLE(area, id)->count = t->count;
+	AREA_TABLE(to, id)->count = t->count;
+}
+
+void area_copy_kept(const struct area_header *from, struct area_header *to)
+{
+	static const enum area_table_id kept[] = {
+		AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS, AREA_REFUSED, AREA_STATUS,
+		AREA_EVENTS,  AREA_FORMATS, AREA_PROBES,    AREA_PENDING, AREA_PRINTKS};
+	const struct area_buffer *old =
+		(const void *)((const uint8_t *)from + from->tables[AREA_BUFFERS].offset);
+	struct area_buffer *buffer = area_entry_in(to, AREA_BUFFERS, 0);
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(kept); i++)
+		copy_table(from, to, kept[i]);
+	buffer->flags = old->flags;
+	buffer->options = old->options;
+	buffer->trace_clock = old->trace_clock;
+	buffer->clock_offset_ns = old->clock_offset_ns;
+	buffer->buffer_percent = old->buffer_percent;
+	buffer->subbuf_kb = old->subbuf_kb;
+	memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
 }
 
 int area_fork(struct area_header **old_area)
 {
-	static const enum area_table_id kept[] = {AREA_STRINGS, AREA_OBJECTS, AREA_FUNCTIONS,
-						  AREA_REFUSED, AREA_STATUS,  AREA_EVENTS,
-						  AREA_FORMATS, AREA_PROBES,  AREA_PENDING};
 	struct area_header *parent = area;
-	const struct area_buffer *old = area_entry(AREA_BUFFERS, 0);
-	struct area_buffer *buffer;
-	uint32_t i;
 	int err;
 
 	area = NULL;
@@ -550,16 +567,7 @@ int area_fork(struct area_header **old_area)
 	area_made.session = parent->session[0] ? parent->session : NULL;
 	err = area_create(&area_made);
 	if (!err) {
-		for (i = 0; i < ARRAY_SIZE(kept); i++)
-			copy_table(parent, kept[i]);
-		buffer = area_entry(AREA_BUFFERS, 0);
-		buffer->flags = old->flags;
-		buffer->options = old->options;
-		buffer->trace_clock = old->trace_clock;
-		buffer->clock_offset_ns = old->clock_offset_ns;
-		buffer->buffer_percent = old->buffer_percent;
-		buffer->subbuf_kb = old->subbuf_kb;
-		memcpy(buffer->tracer, old->tracer, sizeof(buffer->tracer));
+		area_copy_kept(parent, area);
 		area->state = AREA_LIVE;
 		area_made.session = area->session[0] ? area->session : NULL;
 	}

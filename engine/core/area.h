@@ -21,8 +21,6 @@ struct area_config {
 	uint32_t snapshot;   /* 1: there is room for a second share of pages */
 	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
 	enum area_clock_id clock;
-	/* Asked for the area's session_seq, where there is a session: by a new program, not a fork's child. */
-	uint64_t (*join_session)(const char *dir, const char *session);
 };
 
 /*
@@ -64,6 +62,12 @@ int area_cpu_reach_spare(struct area_header *head, uint32_t cpu, uint32_t pages)
  * Return: 0 and the mapping in *@head; -ENAMETOOLONG, -ENOMEM, -ENOSPC and what open() says.
  */
 int area_add_instance(const char *name, struct area_header **head);
+
+/*
+ * area_fork_instance() - in a fork's child, whose process has its area: one of its own for an instance that
+ * it had in its parent. @parent: the area there. Return: as area_add_instance().
+ */
+int area_fork_instance(const struct area_header *parent, struct area_header **head);
 
 /* Bring an instance's objects, functions and strings up to date with the process's. */
 void area_sync_instance(struct area_header *head);

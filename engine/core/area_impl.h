@@ -20,4 +20,10 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config);
 int area_map(int fd, const struct area_config *config, const struct area_header *h,
 	     struct area_header **head);
 
+/* The image that exec replaced has left areas of instances: they go. */
+void area_drop_replaced_instances(void);
+
+/* In a fork's child: what the parent's area says that holds for the child's too. */
+void area_copy_kept(const struct area_header *from, struct area_header *to);
+
 #endif

@@ -5,7 +5,8 @@
  * out. A signal handler's call that comes on top of another is recorded as any: each instance's ring
  * nests as the top one's does.
  *
- * fork: the child's list is empty (its sites lead here until its filters change). Costs: bench
+ * fork: the child of a session goes on with its parent's list, any other's is empty (its sites lead here
+ * until its filters change). Costs: bench
  * "instances". Tests: tests/engine/fire/instances.
  */
 #include "engine/core/calls.h"
@@ -301,12 +302,16 @@ int calls_graph_any(void)
 	       calls_current->profile.nr_bits;
 }
 
-void calls_fork(void)
+void calls_fork(int instances)
 {
 	struct call_list *l = calls_current;
 	uint32_t i;
 
 	function_profile_fork();
+	if (instances) {
+		l->profile.nr_bits = 0;
+		return;
+	}
 	if (!l->returns.nr_bits) {
 		calls_current = &nobody;
 		return;

@@ -95,8 +95,8 @@ void calls_begun(uint32_t id, uint64_t call, const struct call_args *args);
 void calls_returned(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
 void calls_vanished(uint64_t call);
 
-/* A fork's child has no instances. */
-void calls_fork(void);
+/* In a fork's child; @instances: it has its parent's. */
+void calls_fork(int instances);
 
 /*
  * calls_enter() - a function is called that instances want; called by hook/<cpu>/calls_entry.S.

@@ -8,8 +8,8 @@
  * area, which outlives the process: they stop recording, once, and anybody may read it then.
  *
  * Callbacks run at any instruction: they change a count and tracing_on, take a snapshot (the call is in it when
- * the tracer wrote it before) or record the stack. fork: the child's area has the
- * rows of the top instance (area_fork), its other instances are gone. Tests: tests/engine/fire/probes.
+ * the tracer wrote it before) or record the stack. fork: the child's areas have the
+ * rows of its parent's (area_fork). Tests: tests/engine/fire/probes.
  */
 #include "engine/core/probe.h"
 
@@ -376,14 +376,5 @@ void probes_clear(struct trace_array *tr)
 
 	for (i = 0; i < ARRAY_SIZE(groups); i++)
 		if (groups[i].tr == tr)
-			release(&groups[i]);
-}
-
-void probes_fork(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < ARRAY_SIZE(groups); i++)
-		if (groups[i].tr && !trace_array_is_top(groups[i].tr))
 			release(&groups[i]);
 }

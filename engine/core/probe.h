@@ -46,7 +46,4 @@ int probe_apply(struct trace_array *tr, const struct function_word *w);
 /* The instance goes, and all of its commands. */
 void probes_clear(struct trace_array *tr);
 
-/* In a fork's child, whose area has none: they go on in it, as its filters do. */
-void probes_fork(void);
-
 #endif

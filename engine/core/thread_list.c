@@ -5,14 +5,6 @@
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 
-struct entry {
-	uint64_t ino;
-	int64_t off;
-	uint16_t bytes;
-	uint8_t type;
-	char name[];
-};
-
 int thread_list_each(int (*each)(int tid, void *data), void *data)
 {
 	int fd = sys_open("/proc/self/task", O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0), ret = 0;
@@ -21,10 +13,9 @@ int thread_list_each(int (*each)(int tid, void *data), void *data)
 
 	if (fd < 0)
 		return fd;
-	while (!ret &&
-	       (n = arch_syscall(SYS_getdents64, fd, (long)buf, sizeof(buf), 0, 0, 0)) > 0) {
-		for (at = 0; !ret && at < n; at += ((const struct entry *)(buf + at))->bytes) {
-			const struct entry *e = (const struct entry *)(buf + at);
+	while (!ret && (n = sys_getdents(fd, buf, sizeof(buf))) > 0) {
+		for (at = 0; !ret && at < n; at += ((const struct sys_dirent *)(buf + at))->bytes) {
+			const struct sys_dirent *e = (const struct sys_dirent *)(buf + at);
 			uint64_t tid;
 
 			if (!str_to_u64(e->name, strlen(e->name), &tid))

@@ -7,7 +7,7 @@
  * An instance goes while threads write into it: first nobody finds it any more (calls.c), then those
  * who are at it come out, then its blocks and its memory go (ring_close).
  *
- * fork: the child has the top instance alone. Costs: bench "instances". Tests:
+ * fork: see trace_arrays_fork_all(). Costs: bench "instances". Tests:
  * tests/engine/fire/instances.
  */
 #include "engine/core/trace_array.h"
@@ -234,25 +234,88 @@ uint32_t trace_arrays_exit(void)
 	return kept;
 }
 
+/* The child does not have it. */
+static void leave_behind(struct trace_array *tr, int keep)
+{
+	struct area_header *head = trace_array_area(tr);
+
+	probes_clear(tr);
+	tr->filter.ring = tr->notrace.ring = NULL;
+	function_set_free(&tr->filter);
+	function_set_free(&tr->notrace);
+	pid_list_free(&tr->pids);
+	pid_list_free(&tr->no_pids);
+	ring_fork_instance(tr->ring, NULL);
+	tr->ring = NULL;
+	area_unmap(head, keep);
+}
+
 void trace_arrays_fork(int keep)
 {
 	uint32_t i;
 
-	calls_fork();
+	calls_fork(0);
 	printk_trace = &global_trace;
-	trace_array_buffer(&global_trace)->options |= UINT64_C(1) << AREA_OPTION_TRACE_PRINTK_DEST;
+	for (i = 1; i < RING_MAX; i++)
+		if (trace_array_at(i))
+			leave_behind(trace_array_at(i), keep);
+}
+
+/* An area for each. Return: 0, or -errno: then there is none. */
+static int fork_areas(struct area_header *made[RING_MAX])
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = 1; i < RING_MAX && !err; i++) {
+		const struct trace_array *tr = trace_array_at(i);
+
+		made[i] = NULL;
+		if (tr)
+			err = area_fork_instance(trace_array_area(tr), &made[i]);
+	}
+	while (err && --i)
+		if (made[i])
+			area_drop_instance(made[i], 1);
+	return err;
+}
+
+int trace_arrays_fork_all(void)
+{
+	struct area_header *made[RING_MAX] = {0};
+	uint32_t i;
+	int err = fork_areas(made);
+
+	if (err)
+		return err;
+	calls_fork(1);
 	for (i = 1; i < RING_MAX; i++) {
 		struct trace_array *tr = trace_array_at(i);
-		struct area_header *head = tr ? trace_array_area(tr) : NULL;
+		struct ring ring;
 
 		if (!tr)
 			continue;
-		tr->filter.ring = tr->notrace.ring = NULL;
-		function_set_free(&tr->filter);
-		function_set_free(&tr->notrace);
-		pid_list_free(&tr->pids);
-		pid_list_free(&tr->no_pids);
-		tr->ring = NULL;
-		area_unmap(head, keep);
+		tr->forked_from = trace_array_area(tr);
+		ring = trace_array_ring(made[i]);
+		ring_fork_instance(tr->ring, &ring);
+		ring_set_on(tr->ring, (int)tr->forked_from->tracing_on);
 	}
+	return 0;
+}
+
+void trace_arrays_forked(int keep)
+{
+	uint32_t i;
+
+	for (i = 1; i < RING_MAX; i++) {
+		struct trace_array *tr = trace_array_at(i);
+
+		if (!tr || !tr->forked_from)
+			continue;
+		area_unmap(tr->forked_from, keep);
+		tr->forked_from = NULL;
+	}
+	if (printk_trace == &global_trace)
+		trace_array_buffer(&global_trace)->options |= UINT64_C(1)
+							      << AREA_OPTION_TRACE_PRINTK_DEST;
 }

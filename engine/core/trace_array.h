@@ -35,6 +35,8 @@ struct trace_array {
 	void *print_file; /* events/ftrace/print while something acts on it: events/ftrace_event.c */
 	uint64_t max_latency_ns;   /* tracing_max_latency */
 	uint32_t nr_hists_of_time; /* that look at times: stamps are absolute while there are any */
+	struct area_header
+		*forked_from; /* its parent's area, in trace_arrays_fork_all() and behind it */
 	struct hist_range *hist_ranges; /* of AREA_HIST_ROOM, in use; see hist_room.c */
 };
 
@@ -125,10 +127,15 @@ void trace_arrays_sync(void);
 uint32_t trace_arrays_exit(void);
 
 /*
- * In a fork's child: the top one alone. @keep: a handler forked amid the engine, which goes on to what
- * it found; see area_unmap().
+ * trace_arrays_fork() - in a fork's child: it has the top one alone. @keep: a handler forked amid the engine,
+ * which goes on to what it found; see area_unmap().
+ * trace_arrays_fork_all() - it has all that its parent had, with their filters, options, events, but with
+ * nothing recorded. Behind ring_fork(). Return: 0, or -errno: nothing was done.
+ * trace_arrays_forked() - the end of either: nobody needs the parents' areas any more.
  */
 void trace_arrays_fork(int keep);
+int trace_arrays_fork_all(void);
+void trace_arrays_forked(int keep);
 
 /* What a buffer's trace_clock makes of stamps. */
 enum ring_stamps trace_clock_stamps(const struct area_buffer *b);

@@ -14,6 +14,7 @@
 
 #include "engine/base/seq_buf.h"
 #include "engine/core/trace_array.h"
+#include "engine/events/filter_chain.h"
 #include "vestige/tracepoint.h"
 
 #define EVENT_FIRST_ID	 21u /* as in the kernel, where those before it are the system ftrace's */
@@ -76,6 +77,7 @@ struct event_file {
 	struct trace_array *tr;
 	uint32_t soft_count;
 	struct event_filter *filter; /* NULL: none */
+	struct filter_chain chain;   /* what the filter comes to, if it can be told so */
 	struct event_trigger *triggers;
 	char *filter_error;		/* what its file shows after a bad one; NULL: it was not */
 	struct event_file *next;	/* of the event */

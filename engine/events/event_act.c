@@ -126,20 +126,28 @@ static void act_commit(void *file, struct vestige_event_slot *slot)
 	ring_leave(in);
 }
 
-/* With a filter alone: what most records come to is no record, soon. */
-static void filter_commit(void *file, struct vestige_event_slot *slot)
+static __attribute__((noinline)) void filter_commit_slow(struct event_file *f,
+							 const struct act_slot *s)
 {
-	const struct act_slot *s = (const struct act_slot *)slot;
-	struct event_file *f = file;
-	struct ring_ctl *in = ring_enter_soon();
+	struct ring_ctl *in = ring_enter();
 	const struct event_filter *filter;
 
 	if (!in)
 		return;
 	filter = load_acquire(&f->filter);
-	if (unlikely(!filter || filter_match_soon(filter, s->scratch)))
+	if (!filter || filter_match(filter, s->scratch))
 		put_record(f, s->scratch, (uint32_t)s->bytes);
 	ring_leave(in);
+}
+
+/* With a filter alone: what most records come to is no record, soon. */
+static void filter_commit(void *file, struct vestige_event_slot *slot)
+{
+	const struct act_slot *s = (const struct act_slot *)slot;
+	struct event_file *f = file;
+
+	if (unlikely(!filter_chain_refuses(&f->chain, s->scratch)))
+		filter_commit_slow(f, s);
 }
 
 const struct vestige_event_ops event_ops_filter = {
@@ -160,6 +168,7 @@ static void replace_filter(struct event_file *f, struct event_filter *filter)
 	struct event_filter *old = f->filter;
 
 	store_release(&f->filter, filter);
+	filter_chain_set(&f->chain, filter ? &filter->chain : NULL);
 	event_file_update(f);
 	if (old && !ring_synchronize())
 		filter_free(old);

@@ -15,10 +15,13 @@
 #include "engine/core/area.h"
 #include "engine/core/heap.h"
 #include "engine/events/filter_impl.h"
+#include "engine/events/probe_event.h"
 
 #define MAX_TEXT  4095u
 #define MAX_DEPTH 64u
 #define NONE	  UINT32_MAX
+
+#define MAX_DIGITS 23u /* of an address */
 
 /* A term, or what joins two. */
 struct node {
@@ -325,11 +328,57 @@ static int parse_value(struct parser *p, struct filter_pred *t)
 	return bad(p, -EINVAL, "Invalid value (did you forget quotes)?", p->at + 1);
 }
 
+/* `.function`: the name of one, or an address in it; addresses of all of it are equal then. */
+static int parse_function(struct parser *p, struct filter_pred *t)
+{
+	uint32_t start = p->at;
+	uint64_t lo, hi, address;
+	int err;
+
+	if (t->size != 8 || (t->from != FROM_NUMBER && t->from != FROM_PTR))
+		return bad(p, -EINVAL, "Illegal operation for field type", p->at + 1);
+	if (t->op != OP_EQ && t->op != OP_NE)
+		return bad(p, -EINVAL, "Invalid operator", p->at + 1);
+	if (is_digit(peek(p))) {
+		while (is_alnum(peek(p)))
+			p->at++;
+		if (p->at - start > MAX_DIGITS)
+			return bad(p, -EINVAL, "Operand too long", p->at + 1);
+		if (str_to_u64(p->text + start, p->at - start, &address))
+			return bad(p, -EINVAL, "Invalid value (did you forget quotes)?", p->at + 1);
+		err = probe_function_around(address, &lo, &hi);
+	} else {
+		while (peek(p) && !is_blank(peek(p)) && peek(p) != ')' && peek(p) != '&' &&
+		       peek(p) != '|')
+			p->at++;
+		err = probe_function_named(p->text + start, p->at - start, &lo, &hi);
+	}
+	if (err)
+		return bad(p, -EINVAL, "Function not found", p->at + 1);
+	t->step = (struct filter_step){.offset = (uint16_t)t->offset,
+				       .how = HOW_UNSIGNED,
+				       .outside = t->op == OP_NE,
+				       .base = lo,
+				       .span = hi - lo - 1};
+	return 0;
+}
+
+/* Whether it follows a field's name; then it is taken. */
+static int takes_suffix(struct parser *p, const char *suffix)
+{
+	size_t n = strlen(suffix);
+
+	if (p->bytes - p->at < n || memcmp(p->text + p->at, suffix, n) != 0)
+		return 0;
+	p->at += (uint32_t)n;
+	return 1;
+}
+
 static int parse_pred(struct parser *p, uint32_t *node)
 {
 	uint32_t start = p->at, n;
 	struct filter_pred *t;
-	int err;
+	int err, is_function;
 
 	while (is_alnum(peek(p)) || peek(p) == '_')
 		p->at++;
@@ -339,17 +388,17 @@ static int parse_pred(struct parser *p, uint32_t *node)
 	if (p->nr_preds == p->max)
 		return -E2BIG;
 	t = &p->preds[p->nr_preds++];
-	/* what points to text of the program is read as such, with the suffix or without */
-	if (p->bytes - p->at >= 8 && !memcmp(p->text + p->at, ".ustring", 8))
-		p->at += 8;
 	if (!find_left(p, p->text + start, n, t))
 		return bad(p, -EINVAL, "Field not found", p->at + 1);
+	/* what points to text of the program is read as such, with the suffix or without */
+	takes_suffix(p, ".ustring");
+	is_function = takes_suffix(p, ".function");
 	skip_blanks(p);
 	err = parse_op(p, t);
 	if (err)
 		return err;
 	skip_blanks(p);
-	err = parse_value(p, t);
+	err = is_function ? parse_function(p, t) : parse_value(p, t);
 	if (err)
 		return err;
 	*node = add_node(p, NODE_PRED, p->nr_preds - 1, 0);
@@ -493,6 +542,7 @@ static int finish(struct parser *p, uint32_t root, struct event_filter **out)
 	memcpy(filter->preds, p->preds, p->nr_preds * sizeof(*filter->preds));
 	for (i = 0; i < p->nr_preds; i++)
 		filter->steps[i] = p->preds[i].step;
+	filter_make_chain(filter);
 	*out = filter;
 	return 0;
 }

@@ -4,6 +4,7 @@
 #define VESTIGE_EVENTS_FILTER_IMPL_H
 
 #include "engine/events/filter.h"
+#include "engine/events/filter_chain.h"
 
 #define FILTER_TRUE	  UINT16_MAX
 #define FILTER_FALSE	  (UINT16_MAX - 1)
@@ -54,6 +55,7 @@ struct filter_pred {
 };
 
 struct event_filter {
+	struct filter_chain chain; /* the same, if it can be one */
 	char *text;
 	struct filter_pred *preds;
 	uint32_t nr;
@@ -63,6 +65,9 @@ struct event_filter {
 
 /* The rest of the program, from term @at on. */
 int filter_go_on(const struct event_filter *filter, const void *record, uint32_t at);
+
+/* Make it a chain, if it can be one. */
+void filter_make_chain(struct event_filter *filter);
 
 static inline int filter_in_range(const struct filter_step *step, uint64_t v)
 {

@@ -2,7 +2,7 @@
 /*
  * Running a filter's program. Any context, signal handlers included: no lock, no libc; a field that
  * points to text of the program is read by process_vm_readv(), as nobody knows whether it still
- * points to any. Costs: about 1 ns a term; bench "events". Tests: tests/unit/test_filter.c.
+ * points to any. Costs: about 1 ns a term; bench "events". Tests: tests/engine/events/filter.
  */
 #include "arch_regs.h"
 #include "engine/arch/sys.h"

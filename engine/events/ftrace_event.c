@@ -32,6 +32,15 @@ static const struct event_field print_fields[] = {
 	{ULONG, "ip", 8, 8, 0, FILTER_OTHER},
 	{"char[]", "buf", TEXT_BYTES, 16, 0, FILTER_STATIC_STRING},
 };
+static const struct event_field bprint_fields[] = {
+	{ULONG, "ip", 8, 8, 0, FILTER_OTHER},
+	{"const char *", "fmt", 8, 16, 0, FILTER_OTHER},
+	{"u32[]", "buf", 4, 24, 0, FILTER_OTHER},
+};
+static const struct event_field bputs_fields[] = {
+	{ULONG, "ip", 8, 8, 0, FILTER_OTHER},
+	{"const char *", "str", 8, 16, 0, FILTER_OTHER},
+};
 static const struct event_field user_stack_fields[] = {
 	{"unsigned int", "tgid", 4, 8, 0, FILTER_OTHER},
 	{ULONG "[8]", "caller", 64, 16, 0, FILTER_OTHER},
@@ -66,9 +75,11 @@ static const struct event_field func_repeats_fields[] = {
 	}
 
 struct event ftrace_events[FTRACE_NR_EVENTS] = {
-	EVENT(4, "kernel_stack", FTRACE_KERNEL_STACK, stack_fields, STACK_FMT),
-	EVENT(3, "print", FTRACE_PRINT, print_fields, "\"%ps: %s\", (void *)REC->ip, REC->buf"),
-	EVENT(2, "user_stack", FTRACE_USER_STACK, user_stack_fields, STACK_FMT),
+	EVENT(6, "kernel_stack", FTRACE_KERNEL_STACK, stack_fields, STACK_FMT),
+	EVENT(5, "print", FTRACE_PRINT, print_fields, "\"%ps: %s\", (void *)REC->ip, REC->buf"),
+	EVENT(4, "bprint", FTRACE_BPRINT, bprint_fields, "\"%ps: %s\", (void *)REC->ip, REC->fmt"),
+	EVENT(3, "user_stack", FTRACE_USER_STACK, user_stack_fields, STACK_FMT),
+	EVENT(2, "bputs", FTRACE_BPUTS, bputs_fields, "\"%ps: %s\", (void *)REC->ip, REC->str"),
 	EVENT(1, "raw_data", FTRACE_RAW_DATA, raw_data_fields,
 	      "\"id:%04x %08x\", REC->id, (int)REC->buf[0]"),
 	EVENT(0, "func_repeats", FTRACE_FUNC_REPEATS, func_repeats_fields,

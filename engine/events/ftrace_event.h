@@ -13,7 +13,7 @@
 #include "engine/events/event.h"
 
 /* The list of events begins with them, the last one is the newest. */
-#define FTRACE_NR_EVENTS 5
+#define FTRACE_NR_EVENTS 7
 extern struct event ftrace_events[FTRACE_NR_EVENTS];
 
 void ftrace_events_start(void);

@@ -336,21 +336,34 @@ static void leave_one(struct hist *h)
 	h->about = 0;
 }
 
+static void fork_hist(struct hist *h, const struct area_header *top)
+{
+	const struct area_header *parent = top;
+
+	if (!h->tr->ring) {
+		leave_one(h);
+		return;
+	}
+	if (!trace_array_is_top(h->tr))
+		parent = h->tr->forked_from;
+	if (h->row)
+		fork_one(h,
+			 (uint32_t)(h->row -
+				    (const struct area_hist *)area_entry_in(parent, AREA_HISTS, 0)),
+			 parent);
+}
+
 void hists_fork(const struct area_header *parent)
 {
-	const struct area_hist *rows = area_entry_in(parent, AREA_HISTS, 0);
 	struct event_trigger *t;
 	struct event_file *f;
 	struct event *e;
 
 	for (e = events; e; e = e->next)
 		for (f = e->files; f; f = f->next)
-			for (t = f->triggers; t; t = t->next) {
-				if (t->hist && !trace_array_is_top(f->tr))
-					leave_one(t->hist);
-				else if (t->hist && t->hist->row)
-					fork_one(t->hist, (uint32_t)(t->hist->row - rows), parent);
-			}
+			for (t = f->triggers; t; t = t->next)
+				if (t->hist)
+					fork_hist(t->hist, parent);
 }
 
 static uint64_t number_of(const struct hist_field *f, const uint8_t *record)

@@ -126,6 +126,13 @@ int probe_place_again(const char *place, struct probe_target *t);
 /* The address of any symbol of the program. Return: 0 or -ENOENT. */
 int probe_symbol_address(const char *name, size_t n, uint64_t *address);
 
+/*
+ * probe_function_named() - the function of that name, or with that address in it: from *@lo up to before *@hi.
+ * Of several the first. Return: 0 or -ENOENT.
+ */
+int probe_function_named(const char *name, size_t n, uint64_t *lo, uint64_t *hi);
+int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi);
+
 /* Where offset @offset of the file is loaded. Return: 0; -ENOENT: it is not. */
 int probe_file_address(const char *path, uint64_t offset, uint64_t *address);
 

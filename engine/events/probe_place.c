@@ -228,6 +228,28 @@ int probe_symbol_address(const char *name, size_t n, uint64_t *address)
 	return 0;
 }
 
+int probe_function_named(const char *name, size_t n, uint64_t *lo, uint64_t *hi)
+{
+	struct lookup l = {.name = name, .n = n};
+	const struct object *o;
+
+	if (!find_symbol(NULL, 0, &l, &o))
+		return -ENOENT;
+	*lo = object_row(o)->bias + l.value;
+	*hi = end_of(o, *lo);
+	return *hi > *lo ? 0 : -ENOENT;
+}
+
+int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+	const struct object *o = object_of(address);
+
+	if (!o || !is_code(o, address) || text_function_start(o, address, lo, hi))
+		return -ENOENT;
+	*hi = end_of(o, *lo);
+	return address < *hi ? 0 : -ENOENT;
+}
+
 /* The same file, whatever it is called. */
 static int is_file(const struct object *o, const struct stat *st)
 {

@@ -18,7 +18,9 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <time.h>
 
+#include "arch_barrier.h"
 #include "arch_clock.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
@@ -30,6 +32,7 @@
 #include "engine/events/kernel_event.h"
 #include "engine/events/own_event.h"
 #include "engine/events/sched_kinds.h"
+#include "engine/events/sched_leave.h"
 #include "engine/events/sched_task.h"
 #include "engine/events/sched_threads.h"
 #include "engine/events/signal_event.h"
@@ -37,6 +40,7 @@
 
 #define DRAIN_MS	5
 #define LATE_NS		1000000u /* a CPU may be amid a record for so long, and stand out of order */
+#define MAX_NAPS	2000u	 /* of 100 us: so long a start waits for the agent */
 #define PAIR_NS		10000u	 /* between one that leaves and the one that comes in its place */
 #define DOUBLE_NS	1000u	 /* between two tellings of one event */
 #define REFILTERED_NS	20000u	 /* the same, by the filters of before and of now */
@@ -80,6 +84,7 @@ static uint64_t filtered_ns; /* when that was */
 static void (*wake_agent)(void);
 static int agent_tid; /* 0: it has not come yet; -1: there is none */
 static int changed;   /* a kind is wanted or not, and the agent has not seen it yet */
+static int settled;   /* the agent has seen what was wanted when it came */
 
 /* Which thread left a CPU last. */
 struct cpu_state {
@@ -457,15 +462,17 @@ static int open_on_cpus(uint32_t kind)
 static int open_kind(uint32_t kind)
 {
 	struct perf_event_attr *attr = &kinds[kind].attr;
+	uint64_t config;
 	int err = -EACCES;
 
+	config = attr->config; /* of before: a fork's child, say */
 	*attr = (struct perf_event_attr){
 		.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW, .sample_period = 1};
 	if (!cpus)
 		cpus = heap_alloc(area->nr_cpus * sizeof(*cpus));
 	if (!cpus)
 		return -ENOMEM;
-	attr->config = kernel_event_find(kinds[kind].row, &kinds[kind].places);
+	attr->config = config ? config : kernel_event_find(kinds[kind].row, &kinds[kind].places);
 	if (attr->config) {
 		err = open_on_cpus(kind);
 		if (!err)
@@ -542,6 +549,7 @@ int sched_perf_enable(struct own_event *e, int on)
 	err = apply(kind);
 	if (err)
 		kinds[kind].wanted = 0;
+	sched_leave_see(any_open(CLOSED));
 	return err;
 }
 
@@ -553,7 +561,9 @@ int sched_perf_work(void)
 		changed = 0;
 		for (i = 0; i < NR_SCHED_KINDS; i++)
 			apply(i);
+		sched_leave_see(any_open(CLOSED));
 	}
+	store_release(&settled, 1);
 	drain(LATE_NS);
 	if (any_open(CPUS) && (sched_threads_missed() ||
 			       (strangers > MAX_STRANGERS && now.mono - filtered_ns > REFILTER_NS)))
@@ -576,6 +586,20 @@ void sched_perf_no_agent(void)
 	agent_tid = -1;
 }
 
+void sched_perf_settle(void)
+{
+	struct timespec nap = {.tv_nsec = 100000};
+	uint32_t i, naps, wanted = 0;
+
+	for (i = 0; i < NR_SCHED_KINDS; i++)
+		wanted |= kinds[i].wanted;
+	for (naps = 0; wanted && naps < MAX_NAPS; naps++) {
+		if (load_acquire(&settled) || load_relaxed(&agent_tid) < 0)
+			return;
+		arch_syscall(SYS_nanosleep, (long)&nap, 0, 0, 0, 0, 0);
+	}
+}
+
 void sched_perf_fork(void)
 {
 	uint32_t i;
@@ -588,6 +612,7 @@ void sched_perf_fork(void)
 	if (cpus)
 		memset(cpus, 0, area->nr_cpus * sizeof(*cpus));
 	changed = 1;
+	settled = 0;
 	if (agent_tid > 0)
 		agent_tid = 0;
 }

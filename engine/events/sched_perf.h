@@ -23,6 +23,12 @@ void sched_perf_no_agent(void);
  */
 int sched_perf_work(void);
 
+/*
+ * sched_perf_settle() - wait until the agent, just started, has opened what is wanted, so that nothing
+ * of the program's start is missed; a fifth of a second at most. Not under the tree's lock.
+ */
+void sched_perf_settle(void);
+
 /* Descriptors that the agent waits for beside its own. Return: how many, at most @max. */
 uint32_t sched_perf_descriptors(int *fds, uint32_t max);
 

@@ -77,14 +77,22 @@ void ring_fork(const struct ring *r)
 
 	null_ctl = (struct ring_ctl){0};
 	ring_foreign_fork();
-	for (i = 0; i < RING_MAX; i++) {
+	for (i = 0; i < RING_MAX; i++)
 		ring_ctl[i] = &null_ctl;
-		if (i)
-			rings[i] = (struct ring){.index = i, .gen = rings[i].gen + 1};
-		else
-			keep_lists(&rings[i], r);
-	}
+	keep_lists(ring_top, r);
 	store_release(&priv->awake, 1);
+}
+
+void ring_fork_instance(struct ring *r, const struct ring *to)
+{
+	const uint32_t index = r->index, gen = r->gen;
+
+	if (to)
+		keep_lists(r, to);
+	else
+		*r = (struct ring){0};
+	r->index = index;
+	r->gen = gen + 1;
 }
 
 int ring_start(const struct ring *r, ptrdiff_t rseq_offset)
@@ -168,11 +176,6 @@ void ring_set_cpumask(struct ring *r, const uint64_t *off)
 void ring_rethink(void)
 {
 	send_to_slow_path();
-}
-
-int ring_is_on(const struct ring *r)
-{
-	return (int)load_relaxed(&r->on);
 }
 
 /*

@@ -158,8 +158,13 @@ void ring_use_stamps(struct ring *r, enum ring_stamps stamps);
  */
 int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
 
-/* In a fork's child, which has an area of its own now: begin anew, with the top's ring alone. */
+/*
+ * ring_fork() - in a fork's child, which has an area of its own now: begin anew. @ring: the top's.
+ * ring_fork_instance() - the same of an instance, before anything is recorded; @to: NULL: the child does
+ * not have it.
+ */
 void ring_fork(const struct ring *ring);
+void ring_fork_instance(struct ring *r, const struct ring *to);
 
 /*
  * ring_open() - a ring for one more instance.
@@ -183,18 +188,6 @@ int ring_close(struct ring *r);
  */
 struct ring_ctl *ring_enter(void);
 
-/* The same, in line: the caller has a frame of its own. */
-static inline struct ring_ctl *ring_enter_soon(void)
-{
-	struct ring_ctl *ctl = ring_ctl[0];
-
-	if (__builtin_expect(ctl->tid <= 0, 0))
-		return ring_enter();
-	if (!ctl->inside++)
-		ctl->inside_at = (uint64_t)__builtin_frame_address(0);
-	__asm__ volatile("" ::: "memory");
-	return ctl;
-}
 static inline void ring_leave(struct ring_ctl *ctl)
 {
 	__asm__ volatile("" ::: "memory");
@@ -218,7 +211,10 @@ void ring_rethink(void);
 
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(struct ring *r, int on);
-int ring_is_on(const struct ring *r);
+static inline int ring_is_on(const struct ring *r)
+{
+	return (int)load_relaxed(&r->on);
+}
 
 /* One more, or less, wants that nothing is recorded for now, whatever tracing_on says. One caller at a time. */
 void ring_pause(struct ring *r, int more);

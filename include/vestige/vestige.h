@@ -43,6 +43,9 @@ struct vestige_api {
 	int (*instance_make)(const char *name, int make);
 	int (*trace_do)(int what, unsigned long arg);
 	int (*atrace)(int kind, const char *name, int64_t value);
+	/* @known: NULL at first, of this constant text alone. @args: NULL: it is no format.
+	 * Return: 0 or less; more: nothing is recorded, it has to be text. */
+	int (*print_known)(void **known, const void *ip, const char *text, va_list *args);
 };
 
 /* For trace_do(). Not to be used directly. */
@@ -246,11 +249,12 @@ static inline int vestige_snapshot(const char *path)
 }
 
 /*
- * Constant formats are listed in printk_formats: distances in section vestige_printk, found by a note. clang
- * without optimization takes no constant for one here; its formats are not listed.
+ * Of a constant text, a word in which the engine keeps what it knows of it, and its row of printk_formats: a
+ * distance in section vestige_printk, found by a note. NULL of others. clang without optimization takes no
+ * constant for one here; its formats are not listed, and their records are text.
  */
 #if defined(__x86_64__) && defined(__ELF__) && (defined(__OPTIMIZE__) || !defined(__clang__))
-#define VESTIGE_LIST_FORMAT_(fmt)                                                                  \
+#define VESTIGE_KNOWN_TEXT_(known, fmt)                                                            \
 	do {                                                                                       \
 		if (__builtin_constant_p(fmt))                                                     \
 			__asm__ volatile(".ifndef .Lvestige_printk_note\n"                         \
@@ -267,13 +271,19 @@ static inline int vestige_snapshot(const char *path)
 					 ".endif\n"                                                \
 					 ".pushsection vestige_printk, \"a\", @progbits\n"         \
 					 "	.balign 8\n"                                            \
-					 "	.quad	%c0 - .\n"                                        \
-					 ".popsection"                                             \
-					 :                                                         \
+					 "	.quad	%c1 - .\n"                                        \
+					 ".popsection\n"                                           \
+					 ".pushsection .bss.vestige_printk, \"aw\", @nobits\n"     \
+					 "	.balign 8\n"                                            \
+					 ".Lvestige_printk_known%=:\n"                             \
+					 "	.zero	8\n"                                              \
+					 ".popsection\n"                                           \
+					 "	leaq	.Lvestige_printk_known%=(%%rip), %0"               \
+					 : "=r"(known)                                             \
 					 : "i"(fmt));                                              \
 	} while (0)
 #else
-#define VESTIGE_LIST_FORMAT_(fmt)                                                                  \
+#define VESTIGE_KNOWN_TEXT_(known, fmt)                                                            \
 	do {                                                                                       \
 	} while (0)
 #endif
@@ -284,38 +294,59 @@ static inline int vestige_snapshot(const char *path)
  * @fmt: printf format; at most 1024 bytes of the result are kept.
  *
  * The record carries the calling function's address and appears in the trace as `FUNCTION: TEXT`.
- * Without libvestige, or while recording is off, it costs a test and nothing is formatted.
+ * Of a constant format it has the arguments as they are (the strings copied), and they are formatted when
+ * the trace is read, unless a conversion is not among those of ftrace's bprint: %d %i %u %x %X %o, with l,
+ * ll or z, %s and %p, width, precision and the flag 0. Then, and with other formats, it has the text.
+ * Without libvestige it costs a test.
  * May be called from any context in which vsnprintf() may.
  */
 __attribute__((noinline, unused, no_instrument_function, patchable_function_entry(0),
-	       format(printf, 1, 2))) static void
-vestige_printk_(const char *fmt, ...)
+	       format(printf, 2, 0))) static void
+vestige_printk_text_(const void *ip, const char *fmt, va_list ap)
 {
 	char text[1025];
-	va_list ap;
-	int n;
+	int n = vsnprintf(text, sizeof(text), fmt, ap);
 
-	va_start(ap, fmt);
-	n = vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
 	if (n > 0)
-		vestige_call_(print)(__builtin_return_address(0), text,
+		vestige_call_(print)(ip, text,
 				     (size_t)n < sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
+__attribute__((noinline, unused, no_instrument_function, patchable_function_entry(0),
+	       format(printf, 2, 3))) static void
+vestige_printk_(void **known, const char *fmt, ...)
+{
+	va_list ap;
+	int done = 1;
+
+	if (known && vestige_call_(print_known)) {
+		va_start(ap, fmt);
+		done = vestige_call_(print_known)(known, __builtin_return_address(0), fmt, &ap);
+		va_end(ap);
+	}
+	if (done <= 0)
+		return;
+	va_start(ap, fmt);
+	vestige_printk_text_(__builtin_return_address(0), fmt, ap);
+	va_end(ap);
 }
 
 #define trace_printk(...)                                                                          \
 	do {                                                                                       \
 		if (vestige_call_(print)) {                                                        \
-			VESTIGE_LIST_FORMAT_(VESTIGE_FIRST_(__VA_ARGS__, 0));                      \
-			vestige_printk_(__VA_ARGS__);                                              \
+			void **vestige_known_ = NULL;                                              \
+			VESTIGE_KNOWN_TEXT_(vestige_known_, VESTIGE_FIRST_(__VA_ARGS__, 0));       \
+			vestige_printk_(vestige_known_, __VA_ARGS__);                              \
 			__asm__ volatile(""); /* no tail call: the caller is told */               \
 		}                                                                                  \
 	} while (0)
 
 __attribute__((noinline, unused, no_instrument_function, patchable_function_entry(0))) static void
-vestige_puts_(const char *text)
+vestige_puts_(void **known, const char *text)
 {
-	vestige_call_(print)(__builtin_return_address(0), text, strlen(text));
+	if (!known || !vestige_call_(print_known) ||
+	    vestige_call_(print_known)(known, __builtin_return_address(0), text, NULL) > 0)
+		vestige_call_(print)(__builtin_return_address(0), text, strlen(text));
 }
 
 /**
@@ -325,8 +356,9 @@ vestige_puts_(const char *text)
 #define trace_puts(text)                                                                           \
 	do {                                                                                       \
 		if (vestige_call_(print)) {                                                        \
-			VESTIGE_LIST_FORMAT_(text);                                                \
-			vestige_puts_(text);                                                       \
+			void **vestige_known_ = NULL;                                              \
+			VESTIGE_KNOWN_TEXT_(vestige_known_, text);                                 \
+			vestige_puts_(vestige_known_, text);                                       \
 			__asm__ volatile("");                                                      \
 		}                                                                                  \
 	} while (0)

@@ -102,7 +102,7 @@ int main(void) { for (int i = 0; i < 3; i++) work(i); trace_printk("%0200d", 7);
         w.run("record", "-q", "--file-version", version, "--", prog)
         text = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE,
                               check=True).stdout.decode()
-        assert re.findall(r" print: +(.*)$", text, re.M) == want, text
+        assert re.findall(r" b?print: +(.*)$", text, re.M) == want, text
         assert "vestige_printk_" not in text, text
 
 

@@ -16,6 +16,7 @@
 #include "engine/events/filter.h"
 #include "engine/events/hist.h"
 #include "engine/events/hist_room.h"
+#include "engine/events/probe_event.h"
 #include "engine/events/synth.h"
 #include "engine/events/trigger.h"
 #include "engine/ring/foreign.h"
@@ -226,6 +227,20 @@ const struct event_field *event_field(const struct event *e, const char *name, s
 	return NULL;
 }
 
+int probe_function_named(const char *name, size_t n, uint64_t *lo, uint64_t *hi)
+{
+	*lo = 0x1000;
+	*hi = 0x1100;
+	return n == 4 && !memcmp(name, "work", 4) ? 0 : -ENOENT;
+}
+
+int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+	*lo = address & ~UINT64_C(255);
+	*hi = *lo + 256;
+	return address ? 0 : -ENOENT;
+}
+
 /* A record of 64 bytes whose strings end with it, in a block of its own. */
 static uint8_t *make_record(int full)
 {
@@ -393,6 +408,9 @@ static void mutate(struct mangle *m)
 		"-1",
 		"0x7",
 		"~",
+		"ul.function == work",
+		".function",
+		"!= work",
 		"hist",
 		"keys",
 		"vals",

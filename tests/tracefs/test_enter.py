@@ -51,6 +51,23 @@ def test_a_tree_of_its_own(w):
     w.run("enter", "--nosuch", status=2)
 
 
+def test_addresses_of_kallsyms(w):
+    """Those that clients read there name the same code where they are written."""
+    with steps(w) as p:
+        script = f"""cd {TRACING}
+            a=0x$(grep ' leaf$' /proc/kallsyms | cut -d' ' -f1)
+            echo "p:lf $a" > kprobe_events && echo 1 > events/kprobes/lf/enable
+            echo "__probe_ip.function == $a || __probe_ip.function == mid" > events/kprobes/lf/filter"""
+        enter(w, p, "sh", "-ec", script)
+        p.call(2)
+        assert re.findall(r"lf: \((leaf\+0x0)/", enter(w, p, "cat", f"{TRACING}/trace")) == ["leaf+0x0"] * 4
+        script = f"""cd {TRACING}; a=0x$(grep ' mid$' /proc/kallsyms | cut -d' ' -f1)
+            echo "__probe_ip.function == $a" > events/kprobes/lf/filter; echo > trace"""
+        enter(w, p, "sh", "-ec", script)
+        p.call(2)
+        assert " lf: " not in enter(w, p, "cat", f"{TRACING}/trace")
+
+
 def test_trace_cmd_looks(w):
     need("trace-cmd")
     with steps(w) as p:

@@ -107,6 +107,19 @@ def test_events_come_and_go(w):
         assert os.listdir(f"{at}/instances") == []
 
 
+def test_more_text_than_the_area_has_room_for(w):
+    """Files stay, whatever was written to them."""
+    with steps(w) as s, mounted(w) as m:
+        at = f"{m}/{s.pid}"
+        before = os.listdir(at)
+        text = " || ".join(f"common_pid == {i}" for i in range(1000, 1150))
+        assert write(f"{at}/events/syscalls/filter", text) == 0     # of 700 events
+        assert write(f"{at}/set_event", "syscalls:sys_enter_getppid\n") == 0
+        assert os.listdir(at) == before and read(f"{at}/set_event") == "syscalls:sys_enter_getppid\n"
+        assert read(f"{at}/events/syscalls/sys_enter_read/filter") == text + "\n"
+        assert write(f"{at}/current_tracer", "function") == 0 and read(f"{at}/current_tracer") == "function\n"
+
+
 def test_lists_by_parts(w):
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}/set_ftrace_filter"

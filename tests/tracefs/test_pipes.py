@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """trace_pipe and trace_pipe_raw: each record once, waiting, refusing, waking."""
+import contextlib
 import errno
 import os
 import select
@@ -76,6 +77,47 @@ def test_calls_go_on_over_reads(w):
         os.close(fd)
 
 
+PRINTS = r"""
+#include <stdio.h>
+#include <vestige/vestige.h>
+int main(void)
+{
+	int n;
+	puts("ready"); fflush(stdout);
+	while (scanf("%d", &n) == 1) {
+		if (n == 1) trace_printk("one is %d\n", n);
+		else if (n == 2) trace_printk("two is %s\n", "two");
+		else if (n == 3) trace_puts("three\n");
+		else trace_printk("many: %d\n", n);
+		printf("%d\n", n); fflush(stdout);
+	}
+	return 0;
+}
+"""
+
+
+def test_formats_that_come_later(w):
+    """Of trace_printk(): a reader that waits learns each when it is first printed."""
+    prog = w.compile("prints", PRINTS, "-I" + os.environ["SOURCE_DIR"] + "/include")
+    with steps(w, prog=prog) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        fd, raw = nonblock(f"{at}/trace_pipe"), []
+        for n, text in enumerate(("one is 1", "two is two", "three", "many: 4", "many: 5"), 1):
+            p.call(n)
+            assert drain(fd, 100).rstrip("\n").endswith(": main: " + text), (n, text)
+        os.close(fd)
+        for n in (1, 3):
+            p.call(n)
+        for c in sorted(os.listdir(f"{at}/per_cpu")):
+            fd = nonblock(f"{at}/per_cpu/{c}/trace_pipe_raw")
+            with contextlib.suppress(BlockingIOError):
+                raw += [e for _, _, e in sub_buffer_events(os.read(fd, 4096))]
+            os.close(fd)
+        numbers = {struct.unpack_from("<Q", e, 16)[0] for e in raw}
+        listed = dict(line.split(" : ") for line in read(f"{at}/printk_formats").splitlines())
+        assert {listed[f"0x{number:016x}"] for number in numbers} == {r'"one is %d\n"', r'"three\n"'}, (raw, listed)
+
+
 def test_waiting_and_interruption(w):
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
@@ -115,6 +157,68 @@ def test_poll_and_select(w):
         assert select.select([fd], [], [], 60)[0] == [fd]
         assert p.p.stdout.readline() == b"1\n"
         assert until(lambda: drain(fd)).count("leaf") in (1, 2)
+        os.close(fd)
+
+
+def ready(fd, seconds):
+    p = select.poll()
+    p.register(fd, select.POLLIN)
+    return bool(p.poll(seconds * 1000))
+
+
+def test_buffer_percent(w):
+    """A poll of one CPU's buffer tells when so much of it is full, as far as somebody records; a read waits for nothing."""
+    cpu = min(os.sched_getaffinity(0))
+    with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        os.sched_setaffinity(p.pid, {cpu})
+        assert read(f"{at}/buffer_percent") == "50\n"
+        assert write(f"{at}/per_cpu/cpu{cpu}/buffer_size_kb", "256") == 0
+        files = [f"{at}/per_cpu/cpu{cpu}/{name}" for name in ("trace_pipe_raw", "trace_pipe")]
+
+        def fill(kb, path):
+            """Calls that take as much, 16 bytes each; whether the pipe is ready now."""
+            assert write(f"{at}/trace", None) == 0
+            fd = nonblock(path)
+            drain_raw = 0
+            p.call(kb * 1024 // 32)
+            answer = ready(fd, 0.15)
+            while answer and drain_raw < 1000:
+                try:
+                    drain_raw += 1
+                    if not os.read(fd, 65536):
+                        break
+                except BlockingIOError:
+                    break
+            os.close(fd)
+            return answer
+
+        for path in files:
+            for percent, kb, want in ((50, 60, False), (50, 200, True), (20, 60, True), (90, 200, False), (0, 1, True)):
+                assert write(f"{at}/buffer_percent", str(percent)) == 0
+                assert fill(kb, path) == want, (path, percent, kb)
+        assert write(f"{at}/buffer_percent", "100") == 0
+        assert fill(1, f"{at}/trace_pipe")
+        # who waits is told when nothing more comes
+        for path in files:
+            assert write(f"{at}/trace", None) == 0
+            fd = nonblock(path)
+            p.call(100)
+            assert not ready(fd, 0.1)
+            stop = threading.Timer(0.1, write, (f"{at}/tracing_on", "0"))
+            stop.start()
+            assert ready(fd, 60)
+            stop.join()
+            assert write(f"{at}/tracing_on", "1") == 0
+            os.close(fd)
+        # a read is not poll()
+        fd = os.open(files[0], os.O_RDONLY)
+        p.call(10)
+        assert len(os.read(fd, 65536)) == 4096
+        p.call(10)
+        assert not ready(fd, 0.1)
+        p.p.kill()
+        assert ready(fd, 60)
         os.close(fd)
 
 

@@ -4,7 +4,6 @@
 import collections
 import contextlib
 import errno
-import fcntl
 import os
 import re
 import struct
@@ -170,7 +169,7 @@ int main(int argc, char **argv) { return (int)shortly(argc) != 2; }
 
 
 def test_the_shortest_from_its_beginning(w):
-    """Who joins has done what was written before its own code runs, once, and who is left over is not believed."""
+    """Who joins has done what was written before its own code runs, once."""
     prog = w.compile("short", SHORT, "-g")
     with session(w, "brief") as p, mounted(w) as m:
         at = f"{m}/brief"
@@ -194,34 +193,8 @@ def test_the_shortest_from_its_beginning(w):
         assert write(f"{at}/events/uprobes/early/enable", "0\n") == 0
         assert write(f"{at}/uprobe_events", f"p:named {prog}:{offset_of(prog, 'shortly')} n\n", os.O_APPEND) == 0
         run_some(1)
-        assert os.path.exists(f"{w.areas}/.session-brief")
-        # the file of one who is not there any more
-        held = open(f"{w.areas}/.session-brief", "rb").read()
-    assert not os.path.exists(f"{w.areas}/.session-brief")
-    with open(f"{w.areas}/.session-brief", "wb") as f:
-        f.write(held)
-    os.chmod(f"{w.areas}/.session-brief", 0o600)
-    p = subprocess.run([BIN, "run", "brief", "--", prog], env=dict(w.env, VESTIGE_BOOT="ftrace=function"), check=False)
-    assert p.returncode == 0
-    os.unlink(f"{w.areas}/.session-brief")
+        until(lambda: any(line.startswith("p:uprobes/named") for line in read(f"{at}/uprobe_events").splitlines()))
     w.run("clean")
-
-
-def test_what_joins_is_told_is_hostile(w):
-    """A file of the session that is damaged does no harm."""
-    prog = w.compile("short", SHORT, "-g")
-    path = f"{w.areas}/.session-bad"
-    good = struct.pack("<IIII", 1, 11, 1, 0) + b"tracing_on\0" + b"0" + bytes(4)
-    for body in (good, good[:20], b"", struct.pack("<IIII", 1, 0, 0, 0), struct.pack("<IIII", 1, 0xffffffff, 0xffffffff, 0),
-                 struct.pack("<IIII", 1, 11, 0xfffffff0, 0) + bytes(16), good.replace(b"on\0", b"onx")):
-        for claimed in (len(body), len(body) + 8, 0, 2**64 - 1):
-            fd = os.open(path, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            os.write(fd, struct.pack("<QQQ", 0x3173736573747376, 7, claimed) + body)
-            subprocess.run([BIN, "run", "bad", "--", prog], env=w.env, check=True)
-            os.close(fd)
-            w.run("clean")
-    os.unlink(path)
 
 
 def offset_of(prog, symbol):
@@ -374,6 +347,82 @@ def test_instances(w):
         os.mkdir(f"{m}/{child}/instances/own")
         assert os.path.exists(f"{at}/instances/own/trace") and not os.path.exists(f"{m}/{p.pid}/instances/own")
         assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
+
+
+# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes `true`.
+FORKS = r"""
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+volatile long sum;
+#define FN __attribute__((noipa))
+FN void leaf(int i) { sum += i; }
+int main(void)
+{
+	char line[64];
+	puts("ready"); fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		pid_t child = fork();
+		if (!child) {
+			for (int i = 1; i <= 3; i++) leaf(i);
+			if (!strcmp(line, "exec\n"))
+				execl("/bin/sh", "sh", "-c", "echo here; read x", NULL);
+			_exit(0);
+		}
+		if (strcmp(line, "exec\n")) {
+			waitpid(child, NULL, 0);
+			printf("%d\n", child); fflush(stdout);
+		}
+	}
+	return 0;
+}
+"""
+
+
+def test_instances_of_children(w):
+    """A fork's child has the session's instances from its first call on, as its parent had them."""
+    prog = w.compile("forks", FORKS)
+    p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
+                         stdout=subprocess.PIPE, env=w.env)
+    try:
+        expect(p, b"ready")
+        with mounted(w) as m:
+            at = f"{m}/forks/instances/foo"
+            os.mkdir(at)
+            assert write(f"{m}/forks/kprobe_events", "p:mine/leaf leaf n=%di:s32\n") == 0
+            assert write(f"{at}/set_ftrace_filter", "leaf\n") == 0
+            assert write(f"{at}/events/mine/leaf/filter", "n == 2\n") == 0
+            assert write(f"{at}/events/mine/leaf/trigger", "hist:keys=n if n >= 2\n") == 0
+            assert write(f"{at}/events/mine/leaf/enable", "1\n") == 0
+            assert write(f"{at}/trace_options", "markers\n") == 0 and write(f"{at}/options/irq-info", "0\n") == 0
+            assert write(f"{at}/set_ftrace_pid", f"{p.pid}\n") == 0
+            assert write(f"{at}/options/function-fork", "1\n") == 0
+            assert write(f"{at}/current_tracer", "function") == 0
+            children = []
+            for _ in range(3):
+                tell(p, "new")
+                children.append(int(p.stdout.readline()))
+            trace = read(f"{at}/trace")
+            for child in children:
+                lines = [line for line in trace.splitlines() if re.match(rf" *forks-{child} ", line)]
+                assert sum("leaf <-main" in line for line in lines) == 3, trace
+                assert sum("leaf: (leaf" in line and "n=2" in line for line in lines) == 1, trace
+                assert len(lines) == 4 and not any(" d..." in line for line in lines)
+                assert read(f"{m}/{child}/instances/foo/current_tracer") == "function\n"
+            assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", read(f"{at}/events/mine/leaf/hist")) == [
+                ("2", "3"), ("3", "3")]
+            assert "leaf" not in read(f"{m}/forks/trace")
+            # what exec replaces goes, as the area of the process itself does
+            tell(p, "exec")
+            expect(p, b"here")
+            files = os.listdir(w.areas)
+            assert len([f for f in files if "@" in f]) == 4, files
+    finally:
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
 
 
 def test_histograms(w):

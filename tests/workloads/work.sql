@@ -5,6 +5,8 @@
 -- own random numbers are seeded.
 
 .bail on
+-- what an error is about, on stderr
+.log stderr
 .testctrl prng_seed 42
 .mode list
 PRAGMA page_size = 4096;

@@ -523,7 +523,8 @@ static bool drain(struct recorder *r, struct member *m, bool last)
 static void update_meta(struct recorder *r, struct member *m, uint64_t now)
 {
 	struct area_header h;
-	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_TASKS, AREA_EVENTS};
+	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_TASKS, AREA_EVENTS,
+				   AREA_PRINTKS};
 
 	if (m->damaged || now - m->meta_ns < META_EVERY_NS)
 		return;
@@ -531,7 +532,8 @@ static void update_meta(struct recorder *r, struct member *m, uint64_t now)
 	if (pread(m->fd, &h, sizeof(h), 0) != sizeof(h))
 		return;
 	for (unsigned int i = 0; i < sizeof(grow) / sizeof(*grow); i++) {
-		if (h.tables[grow[i]].count == m->meta->head.tables[grow[i]].count)
+		if (!meta_has_table(&m->meta->head, grow[i]) ||
+		    AREA_TABLE(&h, grow[i])->count == AREA_TABLE(&m->meta->head, grow[i])->count)
 			continue;
 		if (load_meta(m))
 			give_up(m);

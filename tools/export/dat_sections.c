@@ -10,6 +10,7 @@
 
 #include "dat_events.h"
 #include "tools/reader/dat_formats.h"
+#include "tools/reader/printks.h"
 #include "tools/reader/prototype.h"
 #include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
@@ -144,7 +145,18 @@ void dat_section_kallsyms(FILE *f, struct reader *r)
 
 void dat_section_printk(FILE *f, struct reader *r)
 {
-	dat_put_u32(f, 0);
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *mem = open_memstream(&text, &bytes);
+
+	if (mem) {
+		if (r->printks)
+			printks_print(r->printks, mem);
+		fclose(mem);
+	}
+	dat_put_u32(f, (uint32_t)bytes);
+	fwrite(text, 1, bytes, f);
+	free(text);
 }
 
 void dat_section_cmdlines(FILE *f, struct reader *r)

@@ -27,7 +27,7 @@ void dat_section_ftrace_events(FILE *f, struct reader *r);
 /* No other events. */
 void dat_section_event_formats(FILE *f, struct reader *r);
 void dat_section_kallsyms(FILE *f, struct reader *r);
-/* No printk formats. */
+/* What its records ftrace:bprint and ftrace:bputs name. */
 void dat_section_printk(FILE *f, struct reader *r);
 void dat_section_cmdlines(FILE *f, struct reader *r);
 

@@ -557,8 +557,8 @@ int mount_serve(const struct mount_options *options)
 		if (err)
 			fail_errno(-err, "the mount on %s ended", how.dir);
 	}
-	fuse_unmount(fuse);
 	sessions_end();
+	fuse_unmount(fuse);
 	fuse_destroy(fuse);
 	return err;
 }

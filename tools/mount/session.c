@@ -9,6 +9,7 @@
 #include "tools/mount/session.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #include "tools/target/probe_names.h"
 
 #define WATCH_MS     20
+#define START_MS     1000
 #define LOOK_NS	     UINT64_C(5000000)
 #define MAX_SESSIONS 1024u
 
@@ -39,7 +41,7 @@ struct session {
 	unsigned int nr_members, room;
 	unsigned int first; /* those before it have ended */
 	struct writes writes;
-	struct session_file file; /* those to the members themselves */
+	struct session_file file; /* of them */
 	bool watched;
 	struct claims claims; /* made with the first member */
 	unsigned int nr_open; /* files */
@@ -75,6 +77,41 @@ static bool is_inherited(const struct session *s, const struct process *p, const
 	return child && hist_file_has_since(&p->t, w->path, w->begin_ns);
 }
 
+static bool read_area(int fd, struct area_header *head)
+{
+	return pread(fd, head, sizeof(*head), 0) == (ssize_t)sizeof(*head) &&
+	       head->major == AREA_MAJOR && head->minor >= 3;
+}
+
+/* Wait until the process has carried out what it found when it started. Return: up to when that was written. */
+static uint64_t done_until(struct process *p)
+{
+	struct area_header head = {0};
+	char name[sizeof(p->t.name)];
+	int fd;
+
+	/* the process's own area, if this is an instance's */
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(p->t.name, "@"), p->t.name);
+	fd = openat(p->t.dir.fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return 0;
+	for (int ms = 0; ms < START_MS && process_lives(p); ms++) {
+		if (!read_area(fd, &head) || head.state != AREA_STARTING)
+			break;
+		poll(NULL, 0, 1);
+	}
+	close(fd);
+	return read_area(p->fd, &head) ? head.session_ns : 0;
+}
+
+/* Show what was written to those who start. Locked. */
+static void show_writes(struct session *s)
+{
+	if (s->nr_members)
+		session_file_write(&s->file, &s->members[0]->t.dir, s->name, s->instance,
+				   &s->writes);
+}
+
 /* It gets what was written before it came. */
 static void add_member(void *arg, struct process *p)
 {
@@ -93,13 +130,11 @@ static void add_member(void *arg, struct process *p)
 	s->members[s->nr_members++] = p;
 	if (!s->claims.cpus)
 		claims_init(&s->claims, p->head.nr_cpus);
-	done = session_file_done(p->head.session_seq);
+	done = s->writes.nr ? done_until(p) : 0;
 	for (unsigned int i = 0; i < s->writes.nr && process_lives(p); i++) {
 		const struct written *w = &s->writes.at[i];
 
-		if (w->number <= done && !w->by_server && !s->instance[0])
-			continue;
-		if (w->text && is_inherited(s, p, w))
+		if ((w->end_ns <= done && !w->by_server) || (w->text && is_inherited(s, p, w)))
 			continue;
 		if (w->text)
 			target_write(&p->t, w->path, w->text, w->n, w->truncate);
@@ -135,7 +170,7 @@ static void session_free(struct session *s)
 {
 	roll_free(&s->roll);
 	writes_free(&s->writes);
-	session_file_free(&s->file);
+	session_file_remove(&s->file);
 	free(s->members);
 	claims_free(&s->claims);
 	pthread_mutex_destroy(&s->lock);
@@ -409,24 +444,6 @@ static int write_mark(struct session *s, const char *path, const char *text, siz
 	return to ? target_write_as(&to->t, path, text, n, false, tid) : -ESRCH;
 }
 
-/* Those who join are to do it before they are found. Locked. */
-static void tell_joining(struct session *s)
-{
-	if (!s->instance[0] && s->nr_members)
-		session_file_put(&s->file, s->members[0]->t.dir.path, s->name, &s->writes);
-}
-
-void sessions_end(void)
-{
-	pthread_mutex_lock(&table_lock);
-	for (struct session *s = table; s; s = s->next) {
-		pthread_mutex_lock(&s->lock);
-		session_file_free(&s->file);
-		pthread_mutex_unlock(&s->lock);
-	}
-	pthread_mutex_unlock(&table_lock);
-}
-
 int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate,
 		  int tid)
 {
@@ -458,7 +475,7 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 		w.end_ns = now_ns();
 		w.by_server = probe_names_are_in(path, text, n);
 		kept = writes_add(&s->writes, &w);
-		tell_joining(s);
+		show_writes(s);
 		start_watch(s);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -483,7 +500,7 @@ int session_mkdir(struct session *s, const char *instance)
 	if (!err && nr) {
 		w.end_ns = now_ns();
 		kept = writes_add(&s->writes, &w);
-		tell_joining(s);
+		show_writes(s);
 		start_watch(s);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -506,6 +523,7 @@ static void forget_instance(struct session *inside)
 {
 	pthread_mutex_lock(&inside->lock);
 	writes_free(&inside->writes);
+	session_file_remove(&inside->file);
 	refresh(inside);
 	pthread_mutex_unlock(&inside->lock);
 }
@@ -516,7 +534,7 @@ static int remove_instance(struct session *s, const char *instance)
 	int err = 0, nr = 0;
 
 	writes_forget_instance(&s->writes, instance);
-	tell_joining(s);
+	show_writes(s);
 	for (unsigned int i = 0; i < s->nr_members; i++) {
 		int one = process_lives(s->members[i]) ? process_rmdir(s->members[i], instance)
 						       : -ESRCH;
@@ -554,4 +572,16 @@ void session_opened(struct session *s, int change)
 	pthread_mutex_lock(&s->lock);
 	s->nr_open += (unsigned int)change;
 	pthread_mutex_unlock(&s->lock);
+}
+
+void sessions_end(void)
+{
+	pthread_mutex_lock(&table_lock);
+	for (struct session *s = table; s; s = s->next) {
+		pthread_mutex_lock(&s->lock);
+		session_file_remove(&s->file);
+		s->file.others = true;
+		pthread_mutex_unlock(&s->lock);
+	}
+	pthread_mutex_unlock(&table_lock);
 }

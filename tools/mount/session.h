@@ -21,9 +21,6 @@ struct session;
 struct session *session_get(const char *name, const char *instance, int *err);
 void session_put(struct session *s);
 
-/* The mount ends: nobody who joins a session is told of it any more. */
-void sessions_end(void);
-
 /* Each session that has a member. @put: returns non-zero to stop. */
 void session_list(int (*put)(void *arg, const char *name), void *arg);
 
@@ -53,6 +50,9 @@ void session_unclaim(struct session *s, unsigned int cpu);
 void session_raw_opened(struct session *s);
 void session_raw_closed(struct session *s);
 bool session_has_pipes(struct session *s);
+
+/* The server ends: what members find of it when they start goes. */
+void sessions_end(void);
 
 /*
  * session_write() - one write to each member that lives, and kept for those to come. A mark goes to

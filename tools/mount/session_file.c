@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See session_file.h. Written beside its place, locked, and moved there: nobody reads half of one, or one whose lock is
- * not there yet. Tests: tests/tracefs/test_sessions.py.
+ * See session_file.h. It is written in place, so that the folder of the areas does not change with each write.
+ * A server that is killed leaves it without its lock, for the next one. Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/mount/session_file.h"
 
@@ -10,110 +10,105 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "abi/session.h"
 
-uint64_t session_file_seq(const struct writes *w)
+/* As the folder's owner, whose processes read it. */
+static int open_file(struct session_file *f)
 {
-	return (uint64_t)(uint32_t)getpid() << 32 | (uint32_t)w->nr_added;
-}
+	struct stat st, dir;
+	int fd = openat(f->dir_fd, f->name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 
-uint64_t session_file_done(uint64_t session_seq)
-{
-	return session_seq >> 32 == (uint32_t)getpid() ? (uint32_t)session_seq : 0;
-}
-
-static void put_write(FILE *f, const struct written *w)
-{
-	struct session_write head = {
-		.flags = (w->truncate ? SESSION_WRITE_TRUNCATES : 0u) |
-			 (w->text ? 0u : SESSION_WRITE_INSTANCE),
-		.path_bytes = (uint32_t)strlen(w->path) + 1,
-		.text_bytes = w->text ? (uint32_t)w->n : 0,
-	};
-	static const char instances[] = "instances/", zeros[8];
-	size_t bytes;
-
-	if (!w->text)
-		head.path_bytes += (uint32_t)strlen(instances);
-	bytes = sizeof(head) + head.path_bytes + head.text_bytes;
-	fwrite(&head, sizeof(head), 1, f);
-	fprintf(f, "%s%s%c", w->text ? "" : instances, w->path, 0);
-	if (w->text)
-		fwrite(w->text, 1, w->n, f);
-	fwrite(zeros, 1, -bytes & 7, f);
-}
-
-/* All as one text, malloced; NULL: no memory, or too much. */
-static char *text_of(const struct writes *w, size_t *n)
-{
-	struct session_file_head head = {SESSION_FILE_MAGIC, session_file_seq(w), 0};
-	char *text = NULL;
-	FILE *f = open_memstream(&text, n);
-
-	if (!f)
-		return NULL;
-	fwrite(&head, sizeof(head), 1, f);
-	for (unsigned int i = 0; i < w->nr; i++)
-		if (!w->at[i].by_server)
-			put_write(f, &w->at[i]);
-	if (fclose(f) || *n > SESSION_FILE_MAX_BYTES) {
-		free(text);
-		return NULL;
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_nlink != 1 || fstat(f->dir_fd, &dir) ||
+	    (st.st_uid != dir.st_uid && fchown(fd, dir.st_uid, dir.st_gid)) ||
+	    flock(fd, LOCK_EX | LOCK_NB)) {
+		close(fd);
+		return -1;
 	}
-	head.bytes = *n - sizeof(head);
-	memcpy(text, &head, sizeof(head));
+	return fd;
+}
+
+/* Return: the writes as the file has them, or NULL: there are too many. */
+static char *flatten(const struct writes *w, struct session_head *head)
+{
+	char *text, *p;
+	size_t n = 0;
+
+	for (unsigned int i = 0; i < w->nr; i++)
+		n += sizeof(struct session_write) + strlen(w->at[i].path) + w->at[i].n;
+	if (n > SESSION_MAX_BYTES - sizeof(*head))
+		return NULL;
+	text = p = malloc(n + 1);
+	for (unsigned int i = 0; text && i < w->nr; i++) {
+		const struct written *one = &w->at[i];
+		struct session_write s = {.flags = (one->text ? 0u : SESSION_MKDIR) |
+						   (one->truncate ? SESSION_TRUNCATE : 0u),
+					  .path_bytes = (uint32_t)strlen(one->path),
+					  .text_bytes = one->text ? (uint32_t)one->n : 0};
+
+		if (one->end_ns > head->until_ns)
+			head->until_ns = one->end_ns;
+		if (one->by_server)
+			continue;
+		head->nr++;
+		memcpy(p, &s, sizeof(s));
+		memcpy(p + sizeof(s), one->path, s.path_bytes);
+		p += sizeof(s) + s.path_bytes;
+		if (one->text)
+			memcpy(p, one->text, s.text_bytes);
+		p += s.text_bytes;
+	}
+	head->bytes = (uint32_t)(p - text);
 	return text;
 }
 
-/* Where it is before it is moved to @path. Return: its descriptor, locked; -1. */
-static int make(const char *beside, const char *text, size_t n)
+static bool put(int fd, const void *from, size_t n, off_t at)
 {
-	int fd = open(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-
-	if (fd < 0 || (!flock(fd, LOCK_EX | LOCK_NB) && write(fd, text, n) == (ssize_t)n))
-		return fd;
-	unlink(beside);
-	close(fd);
-	return -1;
+	return pwrite(fd, from, n, at) == (ssize_t)n;
 }
 
-void session_file_put(struct session_file *f, const char *dir, const char *session,
-		      const struct writes *w)
+void session_file_write(struct session_file *f, const struct areas_dir *dir, const char *session,
+			const char *instance, const struct writes *w)
 {
-	char *path = NULL, *beside = NULL, *text;
-	int fd = -1;
-	size_t n;
+	struct session_head head = {.magic = SESSION_MAGIC, .version = SESSION_VERSION};
+	char *text;
 
-	if (!w->nr)
-		session_file_free(f);
-	text = w->nr ? text_of(w, &n) : NULL;
-	if (text && asprintf(&path, "%s/" SESSION_FILE_PREFIX "%s", dir, session) >= 0 &&
-	    asprintf(&beside, "%s.%d", path, (int)getpid()) >= 0)
-		fd = make(beside, text, n);
-	if (fd >= 0 && !rename(beside, path)) {
-		if (f->path)
-			close(f->fd);
-		free(f->path);
-		f->fd = fd;
-		f->path = path;
-		path = NULL;
-	} else if (fd >= 0) {
-		unlink(beside);
-		close(fd);
+	if (f->others)
+		return;
+	if (!f->open) {
+		snprintf(f->name, sizeof(f->name), SESSION_PREFIX "%s%s%s", session,
+			 *instance ? "@" : "", instance);
+		f->dir_fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
+		f->fd = f->dir_fd < 0 ? -1 : open_file(f);
+		f->open = f->fd >= 0;
+		f->others = !f->open;
+		if (f->others) {
+			if (f->dir_fd >= 0)
+				close(f->dir_fd);
+			return;
+		}
+	}
+	text = flatten(w, &head);
+	head.gen = f->gen + 1;
+	f->gen += 2;
+	if (put(f->fd, &head, sizeof(head), 0) && text &&
+	    put(f->fd, text, head.bytes, sizeof(head))) {
+		head.gen = f->gen;
+		put(f->fd, &head, sizeof(head), 0);
 	}
 	free(text);
-	free(beside);
-	free(path);
 }
 
-void session_file_free(struct session_file *f)
+void session_file_remove(struct session_file *f)
 {
-	if (!f->path)
+	if (!f->open)
 		return;
-	unlink(f->path);
+	unlinkat(f->dir_fd, f->name, 0);
 	close(f->fd);
-	free(f->path);
+	close(f->dir_fd);
 	*f = (struct session_file){0};
 }

@@ -78,7 +78,6 @@ int writes_add(struct writes *w, const struct written *new)
 	}
 	if (new->text)
 		memcpy(kept->text, new->text, new->n);
-	kept->number = ++w->nr_added;
 	w->nr++;
 	return 0;
 }
@@ -98,5 +97,5 @@ void writes_free(struct writes *w)
 	while (w->nr)
 		forget(w, w->nr - 1);
 	free(w->at);
-	*w = (struct writes){.nr_added = w->nr_added};
+	*w = (struct writes){0};
 }

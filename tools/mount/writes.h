@@ -12,15 +12,13 @@ struct written {
 	size_t n;
 	bool truncate;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC: when it was carried out */
-	uint32_t number;	   /* counted from 1, whatever was forgotten */
-	bool by_server;		   /* it means something else to each member */
+	bool by_server; /* it means something else to each member, who is told by its agent */
 };
 
 /* In the order in which they are to be repeated. Zero at first; one thread at a time. */
 struct writes {
 	struct written *at;
 	unsigned int nr, room;
-	uint32_t nr_added;
 };
 
 /* Is a write to it kept for later members? */

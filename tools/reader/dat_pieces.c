@@ -131,8 +131,13 @@ static int read_printk(struct dat_reader *d, struct cursor *c)
 	for (line = text; line && *line; line += n + (line[n] != '\0')) {
 		n = strcspn(line, "\n");
 		add_printk(d, line, n);
+		if (printks_add_line(&d->printks, line, n)) {
+			free(text);
+			return dat_no_memory(d);
+		}
 	}
 	free(text);
+	printks_settle(&d->printks);
 	return dat_check(d, c, "its printk formats");
 }
 

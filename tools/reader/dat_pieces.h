@@ -6,6 +6,7 @@
 #include "dat_cursor.h"
 #include "dat_formats.h"
 #include "dat_stream.h"
+#include "printks.h"
 #include "reader.h"
 #include "tools/reader/pages.h"
 
@@ -18,6 +19,7 @@ struct dat_reader {
 	int version;
 	bool ours; /* written by vestige: its `entries` are what the file holds */
 	struct formats formats;
+	struct printks printks;
 	uint32_t cpus_given; /* version 6: entries in the table of CPUs */
 	bool buffer_found;
 	struct dat_layout layout;

@@ -57,6 +57,7 @@ static void dat_close(struct reader *r)
 	pages_free(d->native);
 	free(d->stats);
 	formats_free(&d->formats);
+	printks_free(&d->printks);
 	/* before the symbols, which it asks for names */
 	if (r->tep)
 		tep_free(r->tep);
@@ -607,6 +608,9 @@ static int finish(struct dat_reader *d)
 		d->head.tep = NULL;
 	}
 	d->head.formats = &d->formats;
+	/* the kernel's are libtraceevent's: they name symbols and more */
+	if (d->ours)
+		d->head.printks = &d->printks;
 	return ret || !d->ours ? ret : use_native(d);
 }
 

@@ -354,7 +354,7 @@ static int refresh_cpus(struct member *m)
  */
 static int refresh(struct follow *f, struct member *m)
 {
-	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS};
+	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_EVENTS, AREA_PRINTKS};
 	struct area_header head;
 	struct area_buffer now, *b = m->meta->buffers;
 	int err;
@@ -366,7 +366,8 @@ static int refresh(struct follow *f, struct member *m)
 		    (ssize_t)sizeof(now))
 		return fail(EIO, "%s was cut", m->path);
 	for (size_t i = 0; i < sizeof(grow) / sizeof(*grow); i++)
-		if (head.tables[grow[i]].count != m->meta->head.tables[grow[i]].count)
+		if (meta_has_table(&m->meta->head, grow[i]) &&
+		    AREA_TABLE(&head, grow[i])->count != AREA_TABLE(&m->meta->head, grow[i])->count)
 			return 1;
 	now.tracer[sizeof(now.tracer) - 1] = '\0';
 	if (is_first(f, m) && (strcmp(now.tracer, b->tracer) || now.options != b->options ||
@@ -654,17 +655,60 @@ bool follow_any(struct follow *f, const bool *cpus)
 	return false;
 }
 
-bool follow_tracing_on(const struct follow *f)
+static int count_rest(void *arg, uint32_t index, const struct page_desc *d)
 {
+	struct looking *l = arg;
+
+	l->nr += has_rest(l->m, index, d);
+	return 0;
+}
+
+bool follow_is_full(struct follow *f, unsigned int cpu, uint64_t queued_bytes)
+{
+	uint64_t used = (queued_bytes + PAGE_BYTES - 1) / PAGE_BYTES, quota = 0;
+
+	if (!f->r || refresh_all(f) < 0)
+		return f->joined;
+	for (uint32_t i = 0; i < f->nr_members; i++) {
+		struct looking l = {.f = f, .m = f->members[i]};
+		const struct area_cpu *row = l.m->meta ? row_of(l.m, cpu) : NULL;
+
+		if (!row)
+			continue;
+		each_page(l.m, cpu, count_rest, &l);
+		used += l.nr;
+		quota = row->nr_pages > quota ? row->nr_pages : quota;
+	}
+	return used && (used * 100 >= follow_percent(f) * quota || !follow_tracing_on(f));
+}
+
+/* A word of a live process's area. */
+static bool ask(const struct member *m, uint64_t at, uint32_t *word)
+{
+	return m->fd >= 0 && !m->dead &&
+	       pread(m->fd, word, sizeof(*word), (off_t)at) == (ssize_t)sizeof(*word);
+}
+
+uint32_t follow_percent(const struct follow *f)
+{
+	const uint64_t at = offsetof(struct area_buffer, buffer_percent);
+	uint32_t percent;
+
 	for (uint32_t i = 0; i < f->nr_members; i++) {
 		const struct member *m = f->members[i];
-		uint32_t on = 0;
 
-		if (m->fd >= 0 && !m->dead &&
-		    pread(m->fd, &on, sizeof(on), offsetof(struct area_header, tracing_on)) ==
-			    (ssize_t)sizeof(on) &&
-		    on)
-			return true;
+		if (m->meta && ask(m, m->meta->head.tables[AREA_BUFFERS].offset + at, &percent))
+			return percent;
 	}
+	return 0;
+}
+
+bool follow_tracing_on(const struct follow *f)
+{
+	uint32_t on;
+
+	for (uint32_t i = 0; i < f->nr_members; i++)
+		if (ask(f->members[i], offsetof(struct area_header, tracing_on), &on) && on)
+			return true;
 	return false;
 }

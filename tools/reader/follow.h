@@ -66,6 +66,16 @@ void follow_take(struct follow *f, unsigned int cpu, uint64_t n);
 /* Is there anything that was not taken? Cheaper than a turn. */
 bool follow_any(struct follow *f, const bool *cpus);
 
+/*
+ * follow_is_full() - is the buffer of @cpu as full as the processes' buffer_percent says, or is there anything and
+ * more will not come (nobody records)? Several are one buffer, as large as the largest.
+ * @queued_bytes: of it that were taken and that their reader has not had yet.
+ */
+bool follow_is_full(struct follow *f, unsigned int cpu, uint64_t queued_bytes);
+
+/* The first one's buffer_percent, as it is now. */
+uint32_t follow_percent(const struct follow *f);
+
 /* Does any process live; does one that does record (tracing_on)? */
 bool follow_lives(const struct follow *f);
 bool follow_tracing_on(const struct follow *f);

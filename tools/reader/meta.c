@@ -48,6 +48,7 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	ROW(AREA_PENDING, "pending words", struct area_pending, 64, pending, nr_pending),
 	ROW(AREA_HISTS, "histograms", struct area_hist, 1u << 16, hists, nr_hists),
 	[AREA_HIST_ROOM] = {"memory of histograms", AREA_HIST_PIECE, 1u << 24, 0, 0},
+	ROW(AREA_PRINTKS, "printed formats", struct area_printk, 1u << 16, printks, nr_printks),
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
 	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},
@@ -97,7 +98,7 @@ static uint32_t nr_more_tables(const struct area_header *head)
 	return head->header_bytes < sizeof(*head) ? 0 : head->nr_more_tables;
 }
 
-static bool has_table(const struct area_header *head, int id)
+bool meta_has_table(const struct area_header *head, int id)
 {
 	return id < AREA_MAX_TABLES ? id < (int)head->nr_tables
 				    : id - AREA_MAX_TABLES < (int)nr_more_tables(head);
@@ -132,7 +133,7 @@ int meta_check_head(const struct area_header *head, uint64_t bytes, const char *
 		return fail(EINVAL, "%s is damaged: it has %u more tables", what,
 			    nr_more_tables(head));
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
-		if (!has_table(head, i))
+		if (!meta_has_table(head, i))
 			continue;
 		err = check_table(head, i, bytes, what);
 		if (err)
@@ -222,7 +223,7 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 	m->head.instance[sizeof(m->head.instance) - 1] = '\0';
 	/* a minor version of before a table: it has none of it */
 	for (int i = 0; i < AREA_NR_TABLES; i++)
-		if (!has_table(&m->head, i))
+		if (!meta_has_table(&m->head, i))
 			*AREA_TABLE(&m->head, i) = (struct area_table){0};
 	m->head.session[sizeof(m->head.session) - 1] = '\0';
 	m->head.exe[sizeof(m->head.exe) - 1] = '\0';

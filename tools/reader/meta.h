@@ -45,6 +45,8 @@ struct meta {
 	size_t string_bytes;
 	uint32_t nr_events;
 	struct area_event *events;
+	uint32_t nr_printks;
+	struct area_printk *printks;
 	char *formats; /* ends with NUL */
 	size_t format_bytes;
 	char *status; /* ends with NUL */
@@ -68,6 +70,9 @@ void meta_free(struct meta *m);
  * @bytes: size of the area. Return: as meta_load().
  */
 int meta_check_head(const struct area_header *head, uint64_t bytes, const char *what);
+
+/* Whether a header tells of that table, which came with a minor version. */
+bool meta_has_table(const struct area_header *head, int id);
 
 /* The string at @offset of AREA_STRINGS; "" when out of bounds. Borrowed. */
 const char *meta_string(const struct meta *m, uint32_t offset);

@@ -118,10 +118,9 @@ static uint32_t ftrace_id(const char *system, const char *text)
 	static const struct {
 		const char *name;
 		uint32_t id;
-	} known[] = {{"name: kernel_stack\n", STACK_ID},
-		     {"name: raw_data\n", 18},
-		     {"name: func_repeats\n", 19},
-		     {"name: user_stack\n", USER_STACK_ID}};
+	} known[] = {{"name: kernel_stack\n", STACK_ID}, {"name: bprint\n", PRINTK_BPRINT_ID},
+		     {"name: bputs\n", PRINTK_BPUTS_ID}, {"name: raw_data\n", 18},
+		     {"name: func_repeats\n", 19},	 {"name: user_stack\n", USER_STACK_ID}};
 
 	for (size_t i = 0; !strcmp(system, "ftrace") && i < sizeof(known) / sizeof(*known); i++)
 		if (!strncmp(text, known[i].name, strlen(known[i].name)))
@@ -328,8 +327,12 @@ int pages_make_events(struct pages *p)
 			err = fail(ENOMEM, "no memory for events");
 		for (uint32_t e = 0; e < mb->meta->nr_events && !err; e++)
 			err = add_event(&g, mb, &mb->meta->events[e]);
+		if (!err && printks_add_meta(&p->printks, mb->meta))
+			err = fail(ENOMEM, "no memory for formats");
 	}
 	free(g.used);
+	printks_settle(&p->printks);
+	p->reader.printks = &p->printks;
 	if (!err && p->formats.nr)
 		err = parse(p);
 	return err;
@@ -340,5 +343,6 @@ void pages_free_events(struct pages *p)
 	if (p->reader.tep)
 		tep_free(p->reader.tep);
 	formats_free(&p->formats);
+	printks_free(&p->printks);
 	free(p->codes);
 }

@@ -6,6 +6,7 @@
 #include "tools/reader/clock.h"
 #include "tools/reader/dat_formats.h"
 #include "tools/reader/pages.h"
+#include "tools/reader/printks.h"
 
 /*
  * A loaded object: run-time addresses [lo, hi) and where they lie in a trace.dat. Where one was
@@ -41,12 +42,13 @@ struct pages {
 	struct area_clock *pairs;
 	size_t nr_pairs, room_pairs;
 	struct clock clock;
-	uint32_t trace_clock;	   /* enum area_trace_clock */
-	uint64_t clock_offset_ns;  /* of trace_clock, on CLOCK_MONOTONIC */
-	struct stream *streams;	   /* one a CPU */
-	struct ahead *ahead;	   /* pages_ahead.c; NULL: pages are loaded when their turn comes */
-	struct formats formats;	   /* of all members' events */
-	struct event_codes *codes; /* by the reader's ids: see pages_events.c */
+	uint32_t trace_clock;	  /* enum area_trace_clock */
+	uint64_t clock_offset_ns; /* of trace_clock, on CLOCK_MONOTONIC */
+	struct stream *streams;	  /* one a CPU */
+	struct ahead *ahead;	  /* pages_ahead.c; NULL: pages are loaded when their turn comes */
+	struct formats formats;	  /* of all members' events */
+	struct printks printks;
+	struct event_codes *codes;   /* by the reader's ids: see pages_events.c */
 	struct pages_follow *follow; /* pages_follow.c; NULL: the pages are read once */
 	uint64_t horizon;	     /* of a follower: records that are later wait */
 };

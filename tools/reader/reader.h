@@ -26,6 +26,7 @@ struct symbols;
 struct tasks;
 struct tep_handle;
 struct formats;
+struct printks;
 
 /* For struct record.lost: something was lost, how much is not known. */
 #define RECORD_LOST_UNKNOWN UINT64_MAX
@@ -207,6 +208,7 @@ struct reader {
 	bool bases_known;
 	bool leaves_told;	       /* which calls are leaves has to be asked of tell_depths() */
 	const struct formats *formats; /* their texts; NULL none */
+	const struct printks *printks; /* what bprint and bputs of ours name; NULL none */
 };
 
 /* How the traced process wants it printed. */

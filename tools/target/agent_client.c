@@ -19,6 +19,7 @@
 
 #include "abi/agent.h"
 #include "tools/base/fail.h"
+#include "tools/target/object_address.h"
 #include "tools/target/probe_names.h"
 #include "tools/target/target.h"
 
@@ -332,7 +333,7 @@ static int put(struct target *t, struct agent_request *req, const char *file, co
 	return err;
 }
 
-int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
+static int write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
 		    int tid)
 {
 	struct agent_request req = {.op = AGENT_WRITE_AS, .flags = truncate ? AGENT_TRUNCATE : 0};
@@ -359,6 +360,20 @@ int target_write_as(struct target *t, const char *file, const char *text, size_t
 	if (!err)
 		err = put(t, &req, file, body ? body : text, body ? told : n);
 	free(body);
+	return err;
+}
+
+int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
+		    int tid)
+{
+	char *told;
+	size_t told_n;
+	int err = object_addresses_tell(t, file, text, n, &told, &told_n);
+
+	if (err)
+		return err;
+	err = write_as(t, file, told ? told : text, told ? told_n : n, truncate, tid);
+	free(told);
 	return err;
 }
 

@@ -29,9 +29,10 @@ struct pipe {
 	bool renewed;		/* what it borrows is gone */
 	unsigned int nr;	/* of processes */
 	struct out o;
-	bool *cpus;	 /* those wanted, NULL all */
-	uint64_t *taken; /* by CPU: of this stream, told to the follower */
-	bool more;	 /* this turn is not at its end */
+	bool *cpus;	  /* those wanted, NULL all */
+	unsigned int cpu; /* the one that is wanted, else UINT32_MAX */
+	uint64_t *taken;  /* by CPU: of this stream, told to the follower */
+	bool more;	  /* this turn is not at its end */
 	bool has_read;
 	/* made and not handed out */
 	char *buf;
@@ -75,6 +76,7 @@ static int open_follow(struct pipe *x, const struct target *t, unsigned int cpu)
 		return fail(ENOMEM, "no memory");
 	if (x->cpus)
 		x->cpus[cpu] = true;
+	x->cpu = cpu;
 	return 0;
 }
 
@@ -272,7 +274,9 @@ bool pipe_ready(struct pipe *x)
 	bool ready;
 
 	pthread_mutex_lock(&x->lock);
-	ready = x->at < x->used || x->more || follow_any(x->f, x->cpus) || !follow_lives(x->f);
+	/* as in the kernel: of all CPUs together buffer_percent means nothing */
+	ready = x->at < x->used || x->more || !follow_lives(x->f) ||
+		(x->cpus ? follow_is_full(x->f, x->cpu, 0) : follow_any(x->f, NULL));
 	pthread_mutex_unlock(&x->lock);
 	return ready;
 }

@@ -257,6 +257,12 @@ static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 	return err ? err : ret < 0 ? ret : 0;
 }
 
+/* Is one that is not full worth nothing? It is, where buffer_percent is 0, and when nobody records any more. */
+static bool waits_for_full(const struct raw *x)
+{
+	return follow_percent(x->f) && follow_tracing_on(x->f);
+}
+
 /* Fill the queue of a CPU. Return: whether there is something in it. */
 static bool fill(struct raw *x, unsigned int cpu, enum raw_how how, int *err)
 {
@@ -265,6 +271,8 @@ static bool fill(struct raw *x, unsigned int cpu, enum raw_how how, int *err)
 	struct lane *l = &x->lanes[cpu];
 
 	*err = 0;
+	if (!l->nr && how == RAW_FULL && !waits_for_full(x))
+		how = RAW_PARTIAL;
 	if (!l->nr) {
 		bool rest = x->more;
 
@@ -305,13 +313,20 @@ int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how)
 
 bool raw_ready(struct raw *x, unsigned int cpu)
 {
+	struct lane *l;
 	bool ready;
 	int err;
 
 	if (cpu >= x->nr_cpus)
 		return false;
 	pthread_mutex_lock(&x->lock);
-	ready = fill(x, cpu, RAW_FULL, &err) || (x->lanes[cpu].writer.page && !follow_lives(x->f));
+	l = &x->lanes[cpu];
+	ready = follow_is_full(
+		x->f, cpu, (uint64_t)l->nr * x->page_bytes + (l->writer.page ? l->writer.used : 0));
+	/* what is there need not be records that go into a sub-buffer */
+	if (ready)
+		ready = fill(x, cpu, RAW_FULL, &err);
+	ready |= l->writer.page && !follow_lives(x->f);
 	pthread_mutex_unlock(&x->lock);
 	return ready;
 }

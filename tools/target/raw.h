@@ -35,7 +35,7 @@ void raw_join(struct raw *x, unsigned int cpu);
 void raw_leave(struct raw *x, unsigned int cpu);
 
 enum raw_how {
-	RAW_FULL,    /* of several processes without what is so young that older may still come */
+	RAW_FULL, /* whole ones, while somebody records and buffer_percent is not 0; of several processes without what is so young that older may still come */
 	RAW_PARTIAL, /* the same, and one that is not full will do */
 	RAW_ALL,     /* all that is there now */
 };
@@ -47,7 +47,10 @@ enum raw_how {
  */
 int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how);
 
-/* Would raw_page() give a full one, or one that was left by processes that have ended? */
+/*
+ * Is the buffer of @cpu as full as buffer_percent says, so that poll() is to tell it? Also when there is
+ * anything and nobody records any more. raw_page() gives something then, of whatever kind.
+ */
 bool raw_ready(struct raw *x, unsigned int cpu);
 
 /*

@@ -26,6 +26,7 @@
 #include "tools/target/stack_text.h"
 #include "tools/target/trace_stream.h"
 #include "tools/reader/area.h"
+#include "tools/reader/printks.h"
 #include "tools/reader/reader.h"
 
 #define PER_CPU	    "per_cpu/cpu"
@@ -325,6 +326,26 @@ int render_file(const struct target *t, const char *file, struct out *o)
 	return err;
 }
 
+/* Those that have been printed: the others are in objects. */
+static void put_printks(const struct meta *m, struct out *o)
+{
+	struct printks printks = {0};
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *mem = open_memstream(&text, &bytes);
+
+	if (!mem)
+		return;
+	if (!printks_add_meta(&printks, m)) {
+		printks_settle(&printks);
+		printks_print(&printks, mem);
+	}
+	fclose(mem);
+	out_write(o, text, bytes);
+	free(text);
+	printks_free(&printks);
+}
+
 /* What the area's own tables tell of a file without text: of a CPU, of an option, the status. */
 static int render_state(const struct meta *m, const struct file_at *at, struct out *o)
 {
@@ -332,6 +353,8 @@ static int render_state(const struct meta *m, const struct file_at *at, struct o
 
 	if (!strcmp(at->row->path, "vestige_status"))
 		out_write(o, m->status, m->status_bytes);
+	else if (!strcmp(at->row->path, "printk_formats"))
+		put_printks(m, o);
 	else if (at->row->text)
 		out_write(o, at->row->text, at->row->bytes);
 	else if (at->option >= 0 && m->nr_buffers)

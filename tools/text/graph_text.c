@@ -21,6 +21,7 @@
 
 #include "event_text.h"
 #include "number.h"
+#include "printk_text.h"
 #include "trace_text.h"
 #include "value_text.h"
 #include "tools/reader/symbols.h"
@@ -473,6 +474,11 @@ static void put_comment(struct graph_text *g, const struct record *rec)
 {
 	int32_t depth = g->cpu[rec->cpu].depth;
 	char *p = put_context(g, out_room(g->o, LINE_BYTES), rec, rec->ts);
+	char text[PRINTK_TEXT_BYTES];
+	struct record print = *rec;
+
+	if (printk_text_take(g->r, &print, text))
+		rec = &print;
 
 	out_done(g->o, put_no_duration(g, p));
 	if (depth > 0)

@@ -31,7 +31,7 @@ enum trace_form trace_form_of(const struct reader *r)
 static unsigned int type_of(const struct record *rec)
 {
 	return rec->kind == RECORD_FUNCTION ? TYPE_FUNCTION
-	       : rec->kind == RECORD_PRINT  ? TYPE_PRINT
+	       : rec->kind == RECORD_PRINT  ? (rec->event ? rec->event : TYPE_PRINT)
 	       : rec->kind == RECORD_EVENT  ? rec->event
 					    : (unsigned int)rec->kind;
 }
@@ -43,7 +43,9 @@ static void put_raw(struct out *o, const struct record *rec, bool context)
 	if (rec->kind == RECORD_FUNCTION) {
 		out_printf(o, "%" PRIx64 " %" PRIx64 "\n", rec->ip, rec->parent_ip);
 	} else if (rec->kind == RECORD_PRINT) {
-		out_printf(o, "# %" PRIx64 " ", rec->ip);
+		/* what was one with binary arguments shows it, as in the kernel */
+		out_printf(o, type_of(rec) != TYPE_PRINT ? ": %" PRIx64 " : " : "# %" PRIx64 " ",
+			   rec->ip);
 		out_write(o, rec->data, rec->data_bytes);
 		out_text(o, "\n");
 	} else {

@@ -14,6 +14,7 @@
 
 #include "event_text.h"
 #include "number.h"
+#include "printk_text.h"
 #include "trace_forms.h"
 #include "value_text.h"
 #include "tools/reader/symbols.h"
@@ -406,6 +407,14 @@ static void put_otherwise(struct trace_text *t, const struct record *rec)
 
 void trace_text_record(struct trace_text *t, const struct record *rec)
 {
+	char text[PRINTK_TEXT_BYTES];
+	struct record print;
+
+	if (rec->kind == RECORD_EVENT && !t->fields) {
+		print = *rec;
+		if (printk_text_take(t->r, &print, text))
+			rec = &print;
+	}
 	if (t->latency)
 		trace_latency_next(t->latency, rec);
 	if (rec->lost || !t->started[rec->cpu])

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Records ftrace:bprint and ftrace:bputs: what trace_printk() and trace_puts() with a constant text come to.
+ * A format is read once, when it is first printed, and its text is put into the area.
+ */
+#ifndef VESTIGE_EVENTS_BPRINT_H
+#define VESTIGE_EVENTS_BPRINT_H
+
+#include <stdarg.h>
+#include <stdint.h>
+
+#include "engine/core/trace_array.h"
+
+struct bprint_format;
+
+/*
+ * bprint_number() - by which a text is known, in records and in printk_formats: made of the text alone.
+ */
+uint64_t bprint_number(const char *text);
+
+/*
+ * bprint_format_get() - what is known of a constant text, for good.
+ * @puts: it is no format, %% is %%.
+ * Under the tree's lock; no heap. Return: never NULL.
+ */
+const struct bprint_format *bprint_format_get(const char *text, int puts);
+
+/* Whether the area has the text of that number. Under the tree's lock. */
+int bprint_was_told(uint64_t number);
+
+/*
+ * bprint_record() - make the record.
+ * @args: what the format is given; not looked at by a text without any.
+ * Return: 1; -EBADF: recording is off, or the record is lost; -E2BIG: it has to be text, with
+ * these arguments or always. Any context.
+ */
+int bprint_record(struct trace_array *tr, const struct bprint_format *f, const void *ip,
+		  va_list *args);
+
+#endif
