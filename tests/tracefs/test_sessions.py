@@ -413,11 +413,11 @@ def test_instances_of_children(w):
             assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", read(f"{at}/events/mine/leaf/hist")) == [
                 ("2", "3"), ("3", "3")]
             assert "leaf" not in read(f"{m}/forks/trace")
-            # what exec replaces goes, as the area of the process itself does
+            # what exec replaces goes, as the area of the process itself does; the new program has its own
             tell(p, "exec")
             expect(p, b"here")
             files = os.listdir(w.areas)
-            assert len([f for f in files if "@" in f]) == 4, files
+            assert len([f for f in files if "@" in f]) == 5, files
     finally:
         p.stdin.close()
         p.wait()
@@ -642,6 +642,48 @@ def test_run(w):
                          (("kernel", "true"), 2), (("--nosuch",), 2)):
         w.run("run", *args, status=status)
     w.run("clean")
+
+
+def test_from_the_first_moment(w):
+    """What was written holds for a program that lives for a moment, as if it had been there; once, and while it holds."""
+    exec_ = "events/sched/sched_process_exec"
+    with session(w, "short") as p:
+        with mounted(w) as m:
+            at = f"{m}/short"
+            os.mkdir(f"{at}/instances/foo")
+            assert write(f"{at}/{exec_}/trigger", "hist:keys=filename\n") == 0
+            assert write(f"{at}/{exec_}/enable", "1\n") == 0
+            assert write(f"{at}/instances/foo/{exec_}/enable", "1\n") == 0
+            for _ in range(5):
+                w.run("run", "short", "--", "/bin/true")
+            for where in (at, f"{at}/instances/foo"):
+                assert read(f"{where}/trace").count("sched_process_exec: filename=/bin/true ") == 5, read(f"{where}/trace")
+            assert re.search(r"filename: /bin/true +} hitcount: +5\n", read(f"{at}/{exec_}/hist"))
+            # one that stays has each write once, and what is written later
+            tell(p, "new")
+            expect(p, b"ready")
+            assert write(f"{at}/{exec_}/filter", "pid > 0\n") == 0
+            child, = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
+            assert read(f"{m}/{child}/{exec_}/trigger").count("hist:") == 1
+            until(lambda: read(f"{m}/{child}/{exec_}/filter") == "pid > 0\n")
+            assert read(f"{m}/{child}/{exec_}/hist").count("hitcount:          1") == 1
+            with open(f"{w.areas}/session.short", "rb") as f:
+                kept = f.read()
+        # the server takes it away; one that was killed leaves it, and then it means nothing
+        assert not [n for n in os.listdir(w.areas) if n.startswith("session.")]
+        for text in (kept, kept[:-1], b"", os.urandom(4000)):
+            with open(f"{w.areas}/session.short", "wb") as f:
+                f.write(text)
+            tell(p, "new" if text is kept else ">new")
+            expect(p, b"ready")
+        with mounted(w) as m:
+            youngest = max(int(n) for n in os.listdir(m) if n.isdigit())
+            assert read(f"{m}/{youngest}/{exec_}/enable") == "0\n"
+            # the next server takes its place
+            assert write(f"{m}/short/{exec_}/enable", "1\n") == 0
+            w.run("run", "short", "--", "/bin/true")
+            assert read(f"{m}/short/trace").count("sched_process_exec: filename=/bin/true ") == 6
+        assert not [n for n in os.listdir(w.areas) if n.startswith("session.")]
 
 
 def test_enter(w):
