@@ -3,8 +3,8 @@
  * trace_marker: what is written to it stands in the trace as `tracing_mark_write: TEXT`, one record a
  * write, as by vestige_mark() inside the program. A text that is longer than a page takes goes on in
  * the next record. trace_marker_raw: a record of the event ftrace:raw_data, not divided. A mark that somebody
- * else writes names that thread; the raw record, which has no room for it, the agent's. errno as the
- * kernel's (6.12). Any thread; nothing for fork. Tests: tests/tracefs/test_files.py.
+ * else writes names that thread; the raw record, which has no room for it, lies in a page of that thread. errno
+ * as the kernel's (6.12). Any thread; nothing for fork. Tests: tests/tracefs/test_files.py.
  */
 #include <errno.h>
 
@@ -28,15 +28,22 @@ static uint64_t writer_word(const struct ring *ring, const struct agent_writer *
 	return (uint64_t)w->tid;
 }
 
+static struct ring_as as_writer(const struct agent_writer *w)
+{
+	struct ring_as as = {
+		.tid = w->tid, .tgid = w->tgid, .cpu = arch_cpu(), .stamp = ring_clock()};
+
+	str_copy(as.comm, sizeof(as.comm), w->comm);
+	return as;
+}
+
 /* What acts on the mark acts for its writer. Under the tree's lock; the agent blocks all signals. */
 static int print_as(struct trace_array *tr, const struct agent_writer *w, const void *writer,
 		    const char *text, uint32_t n)
 {
-	struct ring_as as = {
-		.tid = w->tid, .tgid = w->tgid, .cpu = arch_cpu(), .stamp = ring_clock()};
+	const struct ring_as as = as_writer(w);
 	int ret;
 
-	str_copy(as.comm, sizeof(as.comm), w->comm);
 	ring_as = &as;
 	ret = ftrace_print(tr, writer, text, n);
 	ring_as = NULL;
@@ -80,6 +87,22 @@ int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int
 	return mark(at->tr, text, n, at->writer);
 }
 
+/* In a page of who writes. */
+static int reserve_as(struct ring *ring, struct ring_slot *slot, uint32_t bytes,
+		      const struct agent_writer *w)
+{
+	struct ring_as as;
+	int ret;
+
+	if (!w || w->tid <= 0)
+		return ring_reserve(ring, slot, bytes);
+	as = as_writer(w);
+	ring_as = &as;
+	ret = ring_reserve_as_other(ring, slot, bytes);
+	ring_as = NULL;
+	return ret;
+}
+
 int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	struct ring *ring = at->tr->ring;
@@ -97,7 +120,7 @@ int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n,
 	err = describe_ftrace(FTRACE_RAW_DATA);
 	if (err)
 		return err;
-	if (!ring_reserve(ring, &slot, bytes))
+	if (!reserve_as(ring, &slot, bytes, at->writer))
 		return -EBADF;
 	/* the number and the data lie there as they came; the page was cleared */
 	memcpy(slot.words + 1, text, n);

@@ -101,6 +101,7 @@ def recorded(w, p, *args, calls=2000):
     with open(fifo) as f:
         f.read()
     # trace-cmd's readers are not waited for when the command ends before they have begun
+    w.run("set", "-P", p.pid, "buffer_percent", "0")
     before = taken(w, p)
     p.call(calls)
     until(lambda: taken(w, p) > before)

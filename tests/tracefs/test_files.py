@@ -191,6 +191,12 @@ def test_marks_name_their_writer(w):
         assert told("two")[0] == "vestige" and told("three") == me
         assert told("four", "instances/foo/trace") == me
         assert re.search(rf"^{sh.pid} sh$", read(f"{at}/saved_cmdlines"), re.M)
+        # the same of bytes
+        raw = subprocess.Popen(["sh", "-c", rf"printf '\001\000\000\000abcd' > {at}/trace_marker_raw"])
+        assert raw.wait() == 0
+        assert write(f"{at}/instances/foo/trace_marker_raw", "\2\0\0\0abcd") == 0
+        who = r"^ +(\S+)-(\d+) .*: # %s buf: 61 62 63 64$"
+        assert told("1") == ("sh", str(raw.pid)) and told("2", "instances/foo/trace") == me
         # many writers do not take the rows of the process's own threads
         rows = read(f"{at}/saved_cmdlines").count("\n")
         for _ in range(70):

@@ -409,6 +409,11 @@ ssize_t file_write(struct file *f, const char *buf, size_t bytes)
 	return err ? err : (ssize_t)bytes;
 }
 
+bool file_wants_flush(const struct file *f)
+{
+	return f->writable || f->paused;
+}
+
 int file_flush(struct file *f)
 {
 	int err = 0;

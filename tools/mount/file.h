@@ -32,8 +32,12 @@ enum file_how {
 ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum file_how how);
 ssize_t file_write(struct file *f, const char *buf, size_t bytes);
 
-/* close() of one of its descriptors. Return: what the close is to return. */
+/*
+ * file_flush() - close() of one of its descriptors. Return: what the close is to return.
+ * file_wants_flush() - whether it does anything.
+ */
 int file_flush(struct file *f);
+bool file_wants_flush(const struct file *f);
 void file_release(struct file *f);
 
 /*

@@ -2,8 +2,8 @@
 /*
  * The FUSE server: paths to processes and their files, and the calls of the kernel to those of file.h.
  *
- * Nothing is cached by the kernel: attributes and names are asked for each time, files are direct_io
- * with size 0, as tracefs has them. Each request has a thread of its own, so a process that does not
+ * The kernel keeps names for a second and nothing else: attributes are asked for each time, so that what has gone
+ * is not found by its name; what is not there is not kept. Files are direct_io with size 0, as tracefs has them. Each request has a thread of its own, so a process that does not
  * answer holds up only who asked for it. tools/mount/mount.h tells the tree.
  * Tests: tests/tracefs/.
  */
@@ -34,6 +34,7 @@
 #define ENDLESS	     ((off_t)1 << 40)
 #define MAX_THREADS  4096
 #define IDLE_THREADS 4
+#define NAME_SECONDS 1.0
 
 static struct mount_options how;
 static time_t started;
@@ -222,6 +223,15 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	return err;
 }
 
+/* The name may be a kept one. */
+static int op_access(const char *path, int mask)
+{
+	struct stat st;
+
+	(void)mask;
+	return op_getattr(path, &st, NULL);
+}
+
 static int op_readlink(const char *path, char *buf, size_t bytes)
 {
 	if (how.process || strcmp(path + 1, KERNEL_LINK))
@@ -327,6 +337,7 @@ static int op_open(const char *path, struct fuse_file_info *fi)
 	handle_of(fi)->file = f;
 	fi->direct_io = 1;
 	fi->keep_cache = 0;
+	fi->noflush = !file_wants_flush(f);
 	return 0;
 }
 
@@ -471,13 +482,15 @@ static void *op_init(struct fuse_conn_info *conn, struct fuse_config *config)
 	 * have a handler when intr is set here */
 	sigaction(config->intr_signal, &sa, NULL);
 	config->intr = 1;
-	config->entry_timeout = config->attr_timeout = config->negative_timeout = 0;
+	config->entry_timeout = NAME_SECONDS;
+	config->attr_timeout = config->negative_timeout = 0;
 	return NULL;
 }
 
 static const struct fuse_operations operations = {
 	.init = op_init,
 	.getattr = op_getattr,
+	.access = op_access,
 	.readlink = op_readlink,
 	.opendir = op_opendir,
 	.readdir = op_readdir,

@@ -299,7 +299,9 @@ bool target_is_marker(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
-	return !strcmp(slash ? slash + 1 : file, "trace_marker");
+	const char *name = slash ? slash + 1 : file;
+
+	return !strcmp(name, "trace_marker") || !strcmp(name, "trace_marker_raw");
 }
 
 /* What is to be known of thread @tid; one that is gone has no name. */
