@@ -668,6 +668,9 @@ def test_from_the_first_moment(w):
             assert read(f"{m}/{child}/{exec_}/trigger").count("hist:") == 1
             until(lambda: read(f"{m}/{child}/{exec_}/filter") == "pid > 0\n")
             assert read(f"{m}/{child}/{exec_}/hist").count("hitcount:          1") == 1
+            # a snapshot is of all members
+            assert write(f"{at}/snapshot", "1\n") == 0
+            assert f" pid={child} " in read(f"{at}/snapshot") and f" pid={child} " not in read(f"{at}/trace")
             with open(f"{w.areas}/session.short", "rb") as f:
                 kept = f.read()
         # the server takes it away; one that was killed leaves it, and then it means nothing

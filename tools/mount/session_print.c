@@ -203,6 +203,24 @@ static int print_hists(struct session *s, const char *path, struct out *o)
 	return err;
 }
 
+static int print_snapshots(struct session *s, const char *path, struct out *o)
+{
+	struct process **members;
+	unsigned int nr = look_and_list(s, &members);
+	const char **paths = calloc(nr + 1u, sizeof(*paths));
+	int err = paths && nr ? 0 : -ENOENT;
+
+	for (unsigned int i = 0; i < nr && !err; i++)
+		paths[i] = members[i]->t.path;
+	if (!err)
+		err = render_snapshots(paths, nr, path, o);
+	for (unsigned int i = 0; i < nr; i++)
+		process_put(members[i]);
+	free(members);
+	free(paths);
+	return err;
+}
+
 int session_print(struct session *s, const char *path, struct out *o)
 {
 	enum how_to_read how = how_to_read(path);
@@ -213,6 +231,8 @@ int session_print(struct session *s, const char *path, struct out *o)
 
 	if (hist_file_is(path))
 		return print_hists(s, path, o);
+	if (render_is_snapshot(path))
+		return print_snapshots(s, path, o);
 	if (how == READ_FIRST) {
 		first = session_first(s);
 		if (!first)

@@ -489,14 +489,18 @@ int reader_open_area(const char *path, struct reader **out)
 	return open_views(&path, 1, false, out);
 }
 
-int reader_open_snapshot(const char *path, struct reader **out, bool *allocated)
+int reader_open_snapshots(const char *const *paths, unsigned int nr, struct reader **out,
+			  bool *allocated)
 {
 	const struct meta *m;
-	int err = open_views(&path, 1, true, out);
+	int err = open_views(paths, nr, true, out);
 
 	if (err)
 		return err;
-	m = pages_member(pages_of_reader(*out), 0);
-	*allocated = m->nr_snapshots && m->snapshots[0].allocated;
+	*allocated = false;
+	for (unsigned int i = 0; i < nr && !*allocated; i++) {
+		m = pages_member(pages_of_reader(*out), i);
+		*allocated = m && m->nr_snapshots && m->snapshots[0].allocated;
+	}
 	return 0;
 }

@@ -248,13 +248,14 @@ int reader_open_dat(const char *path, struct reader **out);
 int reader_open_spool(const char *path, struct reader **out);
 int reader_open_area(const char *path, struct reader **out);
 
-/* The snapshot of an area, in place of what is live. *@allocated: there is memory for one. */
-int reader_open_snapshot(const char *path, struct reader **out, bool *allocated);
-
 /*
  * reader_open_areas() - several areas as one stream, in order of time.
  * @nr: at least 1; of several those that are gone are left out. Return: as reader_open().
  */
 int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out);
+
+/* Their snapshots, in place of what is live. *@allocated: one of them has memory for it. */
+int reader_open_snapshots(const char *const *paths, unsigned int nr, struct reader **out,
+			  bool *allocated);
 
 #endif

@@ -128,12 +128,12 @@ static void print_snapshot_help(struct out *o, bool allocated, bool of_cpu)
 	out_text(o, "#                       is not a '0' or '1')\n");
 }
 
-static int render_snapshot(const struct target *t, const char *file, unsigned int cpu, bool raw,
-			   struct out *o)
+static int render_snapshot(const char *const *paths, unsigned int nr, const char *file,
+			   unsigned int cpu, bool raw, struct out *o)
 {
 	struct reader *r;
 	bool allocated;
-	int err = reader_open_snapshot(t->path, &r, &allocated);
+	int err = reader_open_snapshots(paths, nr, &r, &allocated);
 
 	if (err)
 		return err;
@@ -291,10 +291,27 @@ static const struct file *find(const char *path, unsigned int *cpu)
 	return NULL;
 }
 
+bool render_is_snapshot(const char *file)
+{
+	unsigned int cpu;
+	const struct file *f = find(file, &cpu);
+
+	return f && f->snapshot && !f->raw;
+}
+
+int render_snapshots(const char *const *paths, unsigned int nr, const char *file, struct out *o)
+{
+	unsigned int cpu;
+	const struct file *f = find(file, &cpu);
+
+	return render_snapshot(paths, nr, file, cpu, f->raw, o);
+}
+
 int render_file(const struct target *t, const char *file, struct out *o)
 {
 	unsigned int cpu;
 	const struct file *f = find(file, &cpu);
+	const char *path = t->path;
 	struct reader *r;
 	struct meta *m;
 	int err, fd;
@@ -302,7 +319,7 @@ int render_file(const struct target *t, const char *file, struct out *o)
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
 	if (f->snapshot)
-		return render_snapshot(t, file, cpu, f->raw, o);
+		return render_snapshots(&path, 1, file, o);
 	if (!f->tables && !f->records && !f->stack)
 		return !strcmp(f->path, "trace_pipe") ? render_pipe(t, cpu, o)
 						      : render_raw(t, cpu, o);

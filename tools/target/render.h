@@ -16,6 +16,13 @@
 int render_file(const struct target *t, const char *file, struct out *o);
 
 /*
+ * render_snapshots() - the snapshots of several areas as one, in order of time.
+ * @file: for which render_is_snapshot() says so. Return: 0 or -errno with fail() set.
+ */
+bool render_is_snapshot(const char *file);
+int render_snapshots(const char *const *paths, unsigned int nr, const char *file, struct out *o);
+
+/*
  * render_left() - print what a process that cannot be asked left of @file in its area.
  * Return: 0 or -errno with fail() set: ENOENT there is no such file, ENODATA nothing is left of it.
  */
