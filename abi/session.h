@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What was written to a session, for its members to carry out when they start: a file beside the areas,
- * `session.NAME`, of an instance of its members `session.NAME@INSTANCE`. Who serves the session's files keeps
+ * `session.NAME`, of an instance of its members `session.NAME:INSTANCE`. Who serves the session's files keeps
  * it, and holds an exclusive flock() on it: without one it means nothing any more. docs/formats/area.md.
  */
 #ifndef VESTIGE_ABI_SESSION_H

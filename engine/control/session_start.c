@@ -38,7 +38,7 @@ static int open_file(const char *instance)
 	seq_puts(&s, SESSION_PREFIX);
 	seq_puts(&s, area->session);
 	if (instance[0])
-		seq_putc(&s, '@');
+		seq_putc(&s, ':');
 	seq_puts(&s, instance);
 	if (s.lost)
 		return -1;

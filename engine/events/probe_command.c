@@ -346,8 +346,7 @@ static struct fetch_word word_of(const struct dyn_command *c, uint32_t i)
 	return w;
 }
 
-/* Whether the writer found names that mean nothing. */
-static int told_wrong(struct probe_definition *d)
+int probe_told_wrong(struct probe_definition *d)
 {
 	const struct dyn_command *c = d->c;
 	const char *text;
@@ -460,7 +459,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 				      colon + 1);
 	/* the place was found, if not looked at: the kernel does that later, too */
 	if (!err)
-		err = told_wrong(d);
+		err = probe_told_wrong(d);
 	d->word = 1;
 	if (!err && is_file)
 		err = read_file(d);

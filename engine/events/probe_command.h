@@ -12,7 +12,8 @@ struct probe_definition {
 	uint32_t word; /* in which what is wrong is looked for */
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
 	int is_return, is_file, is_function, is_event, is_tracepoint;
-	struct event *attached; /* as in struct probe */
+	struct event *attached; /* as in struct probe; an event's probe: is_event */
+	const char *filter;	/* the same; copied, NULL: none */
 	const struct dyn_class *class;
 	uint64_t maxactive;
 	uint64_t file_offset;
@@ -38,6 +39,9 @@ int probe_read_name(struct probe_definition *d, const char *text, size_t n, uint
  */
 int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t nr,
 		    const struct fetch_context *ctx, uint32_t *bytes);
+
+/* Whether the writer found names that mean nothing (abi/probe_word.h). Return: 0 or -EINVAL. */
+int probe_told_wrong(struct probe_definition *d);
 
 /* The address of a symbol, for fetch_context. */
 int probe_fetch_symbol(void *arg, const char *name, size_t n, uint64_t *address);

@@ -223,8 +223,45 @@ static int read_tracepoint(struct probe_definition *d)
 	return 0;
 }
 
+/* `$arg*` of an event of the engine's own: all its fields. *@out: the command then, freed by the caller. */
+static int expand(struct probe_definition *d, struct dyn_command **out)
+{
+	const struct dyn_command *c = d->c;
+	const struct event *e = d->attached;
+	char text[DYN_MAX_COMMAND];
+	uint32_t i, k, nr = 0;
+	struct seq_buf s;
+
+	seq_init(&s, text, sizeof(text));
+	for (i = 0; i < c->nr_words; i++) {
+		if (i < 2 || c->bytes[i] != 5 || memcmp(c->word[i], "$arg*", 5) != 0) {
+			for (k = 0; k < c->bytes[i]; k++)
+				seq_putc(&s, c->word[i][k]);
+			seq_putc(&s, ' ');
+			continue;
+		}
+		d->word = i;
+		if (nr++)
+			return bad(d, 0, "$arg* can be used only once in the parameters");
+		for (k = 0; k < e->nr_fields; k++) {
+			seq_puts(&s, e->fields[k].name);
+			seq_putc(&s, ' ');
+		}
+	}
+	if (!nr)
+		return 0;
+	*out = s.lost ? NULL : heap_alloc(sizeof(**out) + s.len);
+	if (!*out)
+		return s.lost ? -E2BIG : -ENOMEM;
+	/* its words are in the text behind it */
+	memcpy(*out + 1, text, s.len);
+	d->c = *out;
+	return dyn_command_split(*out, (const char *)(*out + 1), s.len);
+}
+
 static int create(const struct dyn_command *c, struct dyn_error *error)
 {
+	struct dyn_command *expanded = NULL;
 	struct probe_definition *d;
 	uint32_t colon;
 	int err;
@@ -245,7 +282,12 @@ static int create(const struct dyn_command *c, struct dyn_error *error)
 	if (!err)
 		err = read_tracepoint(d);
 	if (!err)
+		err = probe_told_wrong(d);
+	if (!err && d->attached)
+		err = expand(d, &expanded);
+	if (!err)
 		err = probe_finish(d);
+	heap_free(expanded);
 	heap_free(d);
 	return err;
 }

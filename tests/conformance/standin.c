@@ -21,6 +21,12 @@
 
 #include <vestige/event.h>
 
+struct kmem_cache;
+struct task_struct;
+DECLARE_TRACE(kmem_cache_alloc, TP_PROTO(const struct kmem_cache *s, const void *ptr),
+	      TP_ARGS(s, ptr));
+DECLARE_TRACE(sched_wakeup, TP_PROTO(const struct task_struct *p), TP_ARGS(p));
+
 #define CREATE_TRACE_POINTS
 #include "kmm.h"
 #include "ksched.h"
@@ -122,6 +128,46 @@ FN void kfree(const void *object)
 	work += object != NULL;
 }
 
+struct filename {
+	const char *name;
+};
+
+static struct filename opened_name = {"/"};
+
+FN struct filename *getname_flags(const char *name, int flags)
+{
+	work += flags;
+	opened_name.name = name;
+	return &opened_name;
+}
+
+/* What tracepoints are called with. */
+struct kmem_cache {
+	unsigned int object_size;
+};
+
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+struct task_struct {
+	struct {
+		struct list_head group_node;
+	} se;
+};
+
+DEFINE_TRACE(kmem_cache_alloc);
+DEFINE_TRACE(sched_wakeup);
+
+static void call_tracepoints(void)
+{
+	static const struct kmem_cache names = {4096};
+	static struct task_struct task = {{{&task.se.group_node, &task.se.group_node}}};
+
+	trace_kmem_cache_alloc(&names, getname_flags("/", 0));
+	trace_sched_wakeup(&task);
+}
+
 FN int vfs_open(const struct path *path)
 {
 	work += *path->name;
@@ -208,6 +254,7 @@ static void *busy(void *arg)
 		vfs_write();
 		vfs_open(&root);
 		kfree(&root);
+		call_tracepoints();
 		inet_csk_accept();
 		kernel_clone();
 		do_execve();

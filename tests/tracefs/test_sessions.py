@@ -603,6 +603,48 @@ def test_run(w):
     w.run("clean")
 
 
+def test_from_the_first_moment(w):
+    """What was written holds for a program that lives for a moment, as if it had been there; once, and while it holds."""
+    exec_ = "events/sched/sched_process_exec"
+    with session(w, "short") as p:
+        with mounted(w) as m:
+            at = f"{m}/short"
+            os.mkdir(f"{at}/instances/foo")
+            assert write(f"{at}/{exec_}/trigger", "hist:keys=filename\n") == 0
+            assert write(f"{at}/{exec_}/enable", "1\n") == 0
+            assert write(f"{at}/instances/foo/{exec_}/enable", "1\n") == 0
+            for _ in range(5):
+                w.run("run", "short", "--", "/bin/true")
+            for where in (at, f"{at}/instances/foo"):
+                assert read(f"{where}/trace").count("sched_process_exec: filename=/bin/true ") == 5, read(f"{where}/trace")
+            assert re.search(r"filename: /bin/true +} hitcount: +5\n", read(f"{at}/{exec_}/hist"))
+            # one that stays has each write once, and what is written later
+            tell(p, "new")
+            expect(p, b"ready")
+            assert write(f"{at}/{exec_}/filter", "pid > 0\n") == 0
+            child, = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
+            assert read(f"{m}/{child}/{exec_}/trigger").count("hist:") == 1
+            until(lambda: read(f"{m}/{child}/{exec_}/filter") == "pid > 0\n")
+            assert read(f"{m}/{child}/{exec_}/hist").count("hitcount:          1") == 1
+            with open(f"{w.areas}/session.short", "rb") as f:
+                kept = f.read()
+        # the server takes it away; one that was killed leaves it, and then it means nothing
+        assert not [n for n in os.listdir(w.areas) if n.startswith("session.")]
+        for text in (kept, kept[:-1], b"", os.urandom(4000)):
+            with open(f"{w.areas}/session.short", "wb") as f:
+                f.write(text)
+            tell(p, "new" if text is kept else ">new")
+            expect(p, b"ready")
+        with mounted(w) as m:
+            youngest = max(int(n) for n in os.listdir(m) if n.isdigit())
+            assert read(f"{m}/{youngest}/{exec_}/enable") == "0\n"
+            # the next server takes its place
+            assert write(f"{m}/short/{exec_}/enable", "1\n") == 0
+            w.run("run", "short", "--", "/bin/true")
+            assert read(f"{m}/short/trace").count("sched_process_exec: filename=/bin/true ") == 6
+        assert not [n for n in os.listdir(w.areas) if n.startswith("session.")]
+
+
 def test_enter(w):
     fuse()
     root()

@@ -79,7 +79,7 @@ void session_file_write(struct session_file *f, const struct areas_dir *dir, con
 		return;
 	if (!f->open) {
 		snprintf(f->name, sizeof(f->name), SESSION_PREFIX "%s%s%s", session,
-			 *instance ? "@" : "", instance);
+			 *instance ? ":" : "", instance);
 		f->dir_fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
 		f->fd = f->dir_fd < 0 ? -1 : open_file(f);
 		f->open = f->fd >= 0;

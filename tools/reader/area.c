@@ -23,6 +23,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/reader/pages.h"
+#include "tools/reader/printks.h"
 
 #define DESC_CHUNK 4096u
 
@@ -32,6 +33,7 @@ struct area {
 	const char *path;	     /* for errors; owned */
 	const struct area_cpu *cpus; /* of the top buffer, borrowed */
 	uint32_t nr_cpus;
+	uint32_t nr_printks;		   /* it had when they were asked for last */
 	const struct area_snapshot *snaps; /* of which the snapshot is read; NULL: what is live */
 };
 
@@ -232,6 +234,16 @@ static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 	return ret;
 }
 
+static int areas_printks(void *arg, uint32_t member, struct printks *p)
+{
+	struct areas *all = arg;
+
+	return member < all->nr
+		       ? printks_add_new(p, all->of[member]->fd, &all->of[member]->nr_printks,
+					 all->of[member]->path)
+		       : 0;
+}
+
 static void area_free(struct area *a)
 {
 	if (a->fd >= 0)
@@ -412,7 +424,8 @@ static int add_area(struct pages *p, struct areas *all, const char *path, bool s
 static int gather(const char *const *paths, unsigned int nr, bool snapshot, struct pages **out,
 		  bool *swapped)
 {
-	struct pages_source source = {.fetch = area_fetch, .close = areas_close};
+	struct pages_source source = {
+		.fetch = area_fetch, .close = areas_close, .printks = areas_printks};
 	struct areas *all = calloc(1, sizeof(*all) + nr * sizeof(all->of[0]));
 	int err = 0;
 

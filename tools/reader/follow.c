@@ -23,6 +23,7 @@
 #include "tools/base/note.h"
 #include "tools/reader/area.h"
 #include "tools/reader/pages.h"
+#include "tools/reader/printks.h"
 
 #define DESC_CHUNK 4096u
 
@@ -36,6 +37,7 @@ struct member {
 	bool taken;	   /* records were, which its counts do not say yet */
 	bool freed;	   /* pages were given back */
 	uint32_t number;
+	uint32_t nr_printks; /* it had when they were asked for last */
 	/* by page: as which it was last published with nothing left to take */
 	uint64_t *done;
 	uint32_t nr_done;
@@ -101,6 +103,14 @@ static int follow_fetch(void *arg, const struct page_ref *ref, void *page)
 	return f->members[ref->member]->meta
 		       ? read_rest(f->members[ref->member], ref->index, page, &d)
 		       : 0;
+}
+
+static int follow_printks(void *arg, uint32_t member, struct printks *p)
+{
+	const struct follow *f = arg;
+	struct member *m = member < f->nr_members ? f->members[member] : NULL;
+
+	return m && m->meta ? printks_add_new(p, m->fd, &m->nr_printks, m->path) : 0;
 }
 
 /* The source is the follow itself, which outlives its readers. */
@@ -195,7 +205,8 @@ static int set_members(struct follow *f)
 
 static int make_reader(struct follow *f)
 {
-	const struct pages_source source = {.fetch = follow_fetch, .close = keep, .arg = f};
+	const struct pages_source source = {
+		.fetch = follow_fetch, .close = keep, .arg = f, .printks = follow_printks};
 	struct pages_finish how = {.sample_clock = true, .note = note_line};
 	int err;
 

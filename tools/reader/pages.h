@@ -51,6 +51,8 @@ struct pages_source {
 	int (*fetch)(void *arg, const struct page_ref *ref, void *page);
 	void (*close)(void *arg);
 	void *arg;
+	/* As printks_add_new(), of one of its areas. NULL: they do not change. */
+	int (*printks)(void *arg, uint32_t member, struct printks *p);
 };
 
 /*

@@ -338,6 +338,14 @@ int pages_make_events(struct pages *p)
 	return err;
 }
 
+void pages_learn_printks(struct reader *r, uint32_t process)
+{
+	struct pages *p = pages_of_reader(r);
+
+	if (p->source.printks && p->source.printks(p->source.arg, process, &p->printks) > 0)
+		printks_settle(&p->printks);
+}
+
 void pages_free_events(struct pages *p)
 {
 	if (p->reader.tep)

@@ -186,6 +186,7 @@ struct event_codes {
 
 /* The events of all members, under ids that mean the same in each. Return: 0 or -errno with fail(). */
 int pages_make_events(struct pages *p);
+void pages_learn_printks(struct reader *r, uint32_t process);
 /* Of events whose formats @fs are: which of their fields are addresses of code. Return: as above. */
 int pages_find_codes(struct pages *p, const struct formats *fs);
 void pages_free_events(struct pages *p);

@@ -528,9 +528,11 @@ static int stream_rewind(struct reader *r)
 }
 
 /* What a follower has read it has read. */
-const struct reader_ops pages_follow_ops = {.read = stream_read, .close = stream_close};
+const struct reader_ops pages_follow_ops = {
+	.read = stream_read, .close = stream_close, .learn_printks = pages_learn_printks};
 
 const struct reader_ops pages_ops = {.read = stream_read,
+				     .learn_printks = pages_learn_printks,
 				     .close = stream_close,
 				     .rewind = stream_rewind,
 				     .read_run = stream_read_run};

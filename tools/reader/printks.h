@@ -33,6 +33,13 @@ int printks_add(struct printks *p, uint64_t number, const char *text, size_t byt
 /* All of an area's. Return: 0 or -ENOMEM. */
 int printks_add_meta(struct printks *p, const struct meta *m);
 
+/*
+ * printks_add_new() - those that an area has got since, if any.
+ * @fd: the area. @seen: so many it had, and has; 0 at first. @what: names it in errors.
+ * Return: 1 there were some; 0; -errno with fail() set.
+ */
+int printks_add_new(struct printks *p, int fd, uint32_t *seen, const char *what);
+
 /* Behind the last one that is added: what is asked for from now on is found. */
 void printks_settle(struct printks *p);
 void printks_free(struct printks *p);

@@ -48,6 +48,7 @@ struct prototypes {
 	size_t nr_units;
 	struct answer *answers; /* open addressing */
 	size_t nr_answers, nr_slots;
+	bool as_written;
 };
 
 struct prototypes *prototypes_new(struct symbols *symbols)
@@ -97,11 +98,19 @@ void prototypes_free(struct prototypes *p)
 	free(p);
 }
 
+/* Of one in several pieces it is the first's beginning. */
+static bool entry_of(Dwarf_Die *die, Dwarf_Addr *addr)
+{
+	Dwarf_Addr base, end;
+
+	return !dwarf_entrypc(die, addr) || dwarf_ranges(die, 0, &base, addr, &end) > 0;
+}
+
 static int list_function(struct unit *u, Dwarf_Die *die)
 {
 	Dwarf_Addr addr;
 
-	if (dwarf_entrypc(die, &addr))
+	if (!entry_of(die, &addr))
 		return 0; /* a declaration, or inlined everywhere */
 	if (u->nr == u->room) {
 		size_t room = u->room ? 2 * u->room : 64;
@@ -352,7 +361,7 @@ static bool place_result(struct value_type *t, const struct classified *c)
 struct reading {
 	struct prototype *t;
 	Dwarf_Die *die;
-	bool origin; /* parameters are read from where @die is a copy of */
+	bool origin; /* parameters are read from where @die is a copy of, if it is one */
 	Dwarf_Die copy;
 	Dwarf_Addr entry;
 	bool c, altered;
@@ -493,10 +502,12 @@ static int read_prototype(struct reading *r, Dwarf_Die *die)
 	}
 	r->die = die;
 	/* a clone has its parameters in another order, and not all of them */
-	if (r->altered &&
+	if ((r->altered || r->origin) &&
 	    dwarf_formref_die(dwarf_attr(die, DW_AT_abstract_origin, &attr), &origin)) {
 		r->origin = true;
 		die = &origin;
+	} else {
+		r->origin = false;
 	}
 	if (dwarf_child(die, &child))
 		return 0;
@@ -535,8 +546,10 @@ static struct prototype *make(struct prototypes *p, uint64_t addr)
 	r.c = is_c(cu);
 	if (symbol && symbol->addr != addr)
 		symbol = NULL;
-	r.altered = is_altered(&die, symbol ? symbol->raw : NULL) || lacks_places(&die, cu, symbol);
-	if (dwarf_entrypc(&die, &r.entry))
+	r.origin = p->as_written;
+	r.altered = !p->as_written && (is_altered(&die, symbol ? symbol->raw : NULL) ||
+				       lacks_places(&die, cu, symbol));
+	if (!entry_of(&die, &r.entry))
 		return NULL;
 	r.t = calloc(1, sizeof(*r.t));
 	if (r.t && read_prototype(&r, &die)) {
@@ -569,6 +582,11 @@ static bool grow(struct prototypes *p)
 	p->answers = more;
 	p->nr_slots = slots;
 	return true;
+}
+
+void prototypes_as_written(struct prototypes *p)
+{
+	p->as_written = true;
 }
 
 const struct prototype *prototypes_find(struct prototypes *p, uint64_t addr)

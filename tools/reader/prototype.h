@@ -65,6 +65,9 @@ struct prototypes;
 struct prototypes *prototypes_new(struct symbols *symbols);
 void prototypes_free(struct prototypes *p);
 
+/* Arguments are from now on where a call puts them, whatever the compiler made of the function. */
+void prototypes_as_written(struct prototypes *p);
+
 /*
  * prototypes_find() - that of the function which begins at @addr, of a trace.dat's address space.
  * Return: it, borrowed; NULL: its object or its DWARF is not at hand, or does not tell.

@@ -179,6 +179,11 @@ struct reader_ops {
 	 * Before the first read. NULL: it is so already, or cannot be.
 	 */
 	void (*tell_depths)(struct reader *r);
+	/*
+	 * Look whether @process, of a record, has printed formats that are not in printks yet. NULL: it
+	 * has ended.
+	 */
+	void (*learn_printks)(struct reader *r, uint32_t process);
 };
 
 /* The public head of every reader; a source embeds it as its first member. */

@@ -67,6 +67,34 @@ static int address_of_offset(const char *path, uint64_t offset, uint64_t *addr)
 	return err;
 }
 
+#define CALLER "__do_trace_"
+
+/* Whether it is what calls the probes of a tracepoint, as C or C++ names it; copies of it end with `.N`. */
+static bool is_caller(const char *name, const char *tracepoint, size_t n)
+{
+	char *own;
+
+	if (!strncmp(name, "_ZL", 3) && !strstr(name, ".cold")) {
+		if (strtoul(name + 3, &own, 10) != strlen(CALLER) + n)
+			return false;
+		return !strncmp(own, CALLER, strlen(CALLER)) &&
+		       !strncmp(own + strlen(CALLER), tracepoint, n);
+	}
+	/* a part of it that lies elsewhere */
+	if (strncmp(name, CALLER, strlen(CALLER)) != 0 || strstr(name, ".cold"))
+		return false;
+	name += strlen(CALLER);
+	return !strncmp(name, tracepoint, n) && (!name[n] || name[n] == '.');
+}
+
+static bool is_symbol(const char *name, const struct variable_place *place)
+{
+	if (place->is_tracepoint)
+		return is_caller(name, place->symbol, place->symbol_bytes);
+	return strlen(name) == place->symbol_bytes &&
+	       !memcmp(name, place->symbol, place->symbol_bytes);
+}
+
 /* The function's address, and its symbol if it has one. Return: 0 or -ENOENT. */
 static int find_place(const char *path, const struct elf_code *code,
 		      const struct variable_place *place, uint64_t *addr,
@@ -78,10 +106,7 @@ static int find_place(const char *path, const struct elf_code *code,
 		return -ENOENT;
 	for (size_t i = 0; i < code->nr_symbols && !*found; i++) {
 		const struct elf_symbol *s = &code->symbols[i];
-		bool is_it = place->symbol
-				     ? strlen(s->name) == place->symbol_bytes &&
-					       !memcmp(s->name, place->symbol, place->symbol_bytes)
-				     : s->addr == *addr;
+		bool is_it = place->symbol ? is_symbol(s->name, place) : s->addr == *addr;
 
 		if (s->rank > 2 || !is_it)
 			continue;
@@ -107,7 +132,7 @@ static uint64_t range_of(const struct area_object *row, const struct elf_code *c
 
 /* Return: 0, *@out NULL if there is no DWARF of it; -ENOMEM. */
 static int open_at(const char *path, uint64_t base, uint64_t addr, const struct elf_symbol *symbol,
-		   struct variables **out)
+		   bool as_written, struct variables **out)
 {
 	struct variables *v = calloc(1, sizeof(*v));
 	uint64_t at = object_space_addr(base, addr);
@@ -121,6 +146,8 @@ static int open_at(const char *path, uint64_t base, uint64_t addr, const struct 
 		variables_free(v);
 		return -ENOMEM;
 	}
+	if (as_written)
+		prototypes_as_written(v->prototypes);
 	v->prototype = prototypes_find(v->prototypes, at);
 	if (v->prototype && prototypes_function(v->prototypes, at, &v->function)) {
 		*out = v;
@@ -144,7 +171,8 @@ int variables_open(const char *path, const struct area_object *row,
 		return err;
 	err = find_place(path, &code, place, &addr, &symbol);
 	if (!err)
-		err = open_at(path, range_of(row, &code, path), addr, symbol, out);
+		err = open_at(path, range_of(row, &code, path), addr, symbol, place->is_tracepoint,
+			      out);
 	elf_code_free(&code);
 	return err;
 }

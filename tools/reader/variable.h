@@ -20,8 +20,9 @@
 struct variable_place {
 	const char *symbol; /* its name, @symbol_bytes of it; NULL: it is the one at */
 	size_t symbol_bytes;
-	uint64_t at;	/* this address of the object's program headers, or, */
-	bool is_offset; /* this offset of the file */
+	bool is_tracepoint; /* `symbol` is one's: what calls its probes has the arguments */
+	uint64_t at;	    /* this address of the object's program headers, or, */
+	bool is_offset;	    /* this offset of the file */
 };
 
 struct variable {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See object_address.h. Numbers `0x...` in files that take addresses: filters, triggers and places of probes.
+ * See object_address.h. Numbers `0x...` in filters and triggers; places of probes are probe_names.c's.
  * A number between 2^59 and 2^60 is no address of a process, so that nothing else can be meant.
  * Tests: tests/tracefs/test_enter.py.
  */
@@ -8,26 +8,19 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/reader/area.h"
 #include "tools/reader/symbols_elf.h"
 
 static bool takes_addresses(const char *file)
 {
-	static const char *const names[] = {"filter", "trigger", "kprobe_events", "dynamic_events"};
 	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
 
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
-			return true;
-	return false;
+	return !strcmp(name, "filter") || !strcmp(name, "trigger");
 }
 
 static bool is_word(char c)
@@ -47,34 +40,31 @@ static size_t number_at(const char *text, size_t n, size_t at, uint64_t *v)
 		*v = *v << 4 |
 		     (uint64_t)(isdigit((unsigned char)text[i]) ? text[i] - '0'
 								: (text[i] | 0x20) - 'a' + 10);
-	return *v >> 59 == 1 && (i == n || !is_word(text[i])) ? i - at : 0;
+	return object_address_is_of_trace(*v) && (i == n || !is_word(text[i])) ? i - at : 0;
 }
 
-static int load(const struct target *t, struct meta **meta)
+uint64_t object_address_now(const struct meta *m, uint64_t address)
 {
-	uint64_t bytes;
-	int fd = area_open(t->dir.fd, t->process, O_RDONLY, &bytes), err;
+	struct object_space *space = object_space_new();
+	int *numbers = calloc(m->nr_objects + 1, sizeof(*numbers));
+	uint64_t at = address;
+	bool ok = space && numbers;
 
-	if (fd < 0)
-		return fd;
-	err = meta_load(fd, 0, bytes, t->path, meta);
-	close(fd);
-	return err;
-}
-
-/* Where the process has it. */
-static bool find(const struct meta *m, uint64_t address, uint64_t *live)
-{
-	for (uint32_t i = 0; i < m->nr_objects; i++) {
-		const struct area_object *row = &m->objects[i];
-
-		if (row->unload_stamp ||
-		    object_identity_base(row, meta_string(m, row->path)) >> 32 != address >> 32)
-			continue;
-		*live = row->bias + (uint32_t)address;
-		return true;
+	for (uint32_t i = 0; i < m->nr_objects && ok; i++) {
+		numbers[i] = object_space_add(space, m, i);
+		ok = numbers[i] >= 0;
 	}
-	return false;
+	if (ok && !object_space_assign(space)) {
+		for (uint32_t i = 0; i < m->nr_objects; i++) {
+			uint64_t offset = address - object_space_base(space, numbers[i]);
+
+			if (offset <= UINT32_MAX && !m->objects[i].unload_stamp)
+				at = m->objects[i].bias + offset;
+		}
+	}
+	free(numbers);
+	object_space_free(space);
+	return at;
 }
 
 int object_addresses_tell(const struct target *t, const char *file, const char *text, size_t n,
@@ -82,7 +72,7 @@ int object_addresses_tell(const struct target *t, const char *file, const char *
 {
 	struct meta *meta = NULL;
 	size_t i = 0, bytes = 0;
-	uint64_t address, live;
+	uint64_t address;
 	FILE *f;
 
 	*out = NULL;
@@ -90,13 +80,13 @@ int object_addresses_tell(const struct target *t, const char *file, const char *
 		return 0;
 	while (i < n && !number_at(text, n, i, &address))
 		i++;
-	if (i == n || load(t, &meta))
+	if (i == n || target_meta(t, &meta))
 		return 0;
 	f = open_memstream(out, out_n);
 	for (i = 0; f && i < n; i += bytes) {
 		bytes = number_at(text, n, i, &address);
-		if (bytes && find(meta, address, &live)) {
-			fprintf(f, "0x%" PRIx64, live);
+		if (bytes) {
+			fprintf(f, "0x%" PRIx64, object_address_now(meta, address));
 		} else {
 			bytes = 1;
 			fputc(text[i], f);

@@ -6,7 +6,17 @@
 #ifndef VESTIGE_TOOLS_OBJECT_ADDRESS_H
 #define VESTIGE_TOOLS_OBJECT_ADDRESS_H
 
+#include "tools/reader/meta.h"
 #include "tools/target/target.h"
+
+/* No program has any of these (symbols_elf.h). */
+static inline bool object_address_is_of_trace(uint64_t address)
+{
+	return address >> 59 == 1;
+}
+
+/* Where the process has it; any other stays what it is. */
+uint64_t object_address_now(const struct meta *m, uint64_t address);
 
 /*
  * object_addresses_tell() - what to write to @file of the process in place of @text, @n bytes.

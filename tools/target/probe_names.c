@@ -11,17 +11,14 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/reader/area.h"
-#include "tools/reader/symbols_elf.h"
 #include "tools/reader/variable.h"
+#include "tools/target/object_address.h"
 
 #define MAX_WORDS 131
 
@@ -43,6 +40,7 @@ struct line {
 	size_t nr;
 	uint64_t address; /* at which it is to be, in place of its second word; 0: that says it */
 	bool inside;	  /* not where the function begins */
+	bool is_tracepoint;
 	struct variables *v;
 	bool has_all; /* `$arg*` was there */
 	size_t bad;   /* the word that is wrong; 0: none */
@@ -138,12 +136,6 @@ static bool split(struct line *l, const char *text, size_t n)
 	}
 }
 
-/* Objects have their addresses in a trace.dat there (symbols_elf.h): no program has any. */
-static bool is_of_trace(uint64_t address)
-{
-	return address >> 59 == 1;
-}
-
 static bool is_address_of_trace(const struct word *w)
 {
 	char text[32], *end;
@@ -152,13 +144,13 @@ static bool is_address_of_trace(const struct word *w)
 		return false;
 	memcpy(text, w->text, w->n);
 	text[w->n] = '\0';
-	return is_of_trace(strtoull(text, &end, 0)) && !*end;
+	return object_address_is_of_trace(strtoull(text, &end, 0)) && !*end;
 }
 
 /* Is it a definition of a probe with names in it, or at an address that is to be told? */
 static bool is_wanted(const struct line *l)
 {
-	if (l->nr < 2 || !strchr("prf", *l->words[0].text))
+	if (l->nr < 2 || !strchr("prft", *l->words[0].text))
 		return false;
 	if (is_address_of_trace(&l->words[1]))
 		return true;
@@ -170,46 +162,7 @@ static bool is_wanted(const struct line *l)
 
 static int load(struct telling *to)
 {
-	uint64_t bytes;
-	int fd, err;
-
-	if (to->meta)
-		return 0;
-	fd = area_open(to->t->dir.fd, to->t->process, O_RDONLY, &bytes);
-	if (fd < 0)
-		return fd;
-	err = meta_load(fd, 0, bytes, to->t->path, &to->meta);
-	close(fd);
-	return err;
-}
-
-/*
- * The run-time address of one that /proc/kallsyms of `vestige enter` has, which is that of a trace.dat. Any
- * other stays what it is.
- */
-static uint64_t run_time_address(const struct telling *to, uint64_t address)
-{
-	struct object_space *space = object_space_new();
-	const struct meta *m = to->meta;
-	int *numbers = calloc(m->nr_objects + 1, sizeof(*numbers));
-	uint64_t at = address;
-	bool ok = space && numbers;
-
-	for (uint32_t i = 0; i < m->nr_objects && ok; i++) {
-		numbers[i] = object_space_add(space, m, i);
-		ok = numbers[i] >= 0;
-	}
-	if (ok && !object_space_assign(space)) {
-		for (uint32_t i = 0; i < m->nr_objects; i++) {
-			uint64_t offset = address - object_space_base(space, numbers[i]);
-
-			if (offset <= UINT32_MAX && !m->objects[i].unload_stamp)
-				at = m->objects[i].bias + offset;
-		}
-	}
-	free(numbers);
-	object_space_free(space);
-	return at;
+	return to->meta ? 0 : target_meta(to->t, &to->meta);
 }
 
 static bool is_object(const char *path, const char *name, size_t n)
@@ -220,13 +173,18 @@ static bool is_object(const char *path, const char *name, size_t n)
 	return strlen(path) == n && !memcmp(path, name, n);
 }
 
-/* The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it. */
-static void find_symbol(struct telling *to, const char *text, size_t n, struct variables **v)
+/*
+ * The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it; or what
+ * calls the probes of a tracepoint.
+ */
+static void find_symbol(struct telling *to, const char *text, size_t n, bool is_tracepoint,
+			struct variables **v)
 {
 	const char *colon = memchr(text, ':', n);
 	size_t object_bytes = colon ? (size_t)(colon - text) : 0;
 	struct variable_place place = {.symbol = colon ? colon + 1 : text,
-				       .symbol_bytes = colon ? n - object_bytes - 1 : n};
+				       .symbol_bytes = colon ? n - object_bytes - 1 : n,
+				       .is_tracepoint = is_tracepoint};
 
 	for (uint32_t i = 0; i < to->meta->nr_objects; i++) {
 		const struct area_object *row = &to->meta->objects[i];
@@ -280,18 +238,22 @@ static void find_function(struct telling *to, struct line *l)
 	}
 	if (load(to))
 		return;
+	if (l->is_tracepoint) {
+		find_symbol(to, w->text, w->n, true, &l->v);
+		return;
+	}
 	copy = strndup(w->text, n);
 	number = copy ? strtoull(copy, &end, 0) : 0;
 	if (copy && end > copy && !*end) {
-		if (is_of_trace(number)) {
-			number = run_time_address(to, number);
+		if (object_address_is_of_trace(number)) {
+			number = object_address_now(to->meta, number);
 			l->address = number;
 		}
 		find_address(to, number, &l->v);
 	} else {
 		plus = memchr(w->text, '+', n);
 		l->inside = plus && strtoull(plus + 1, NULL, 0);
-		find_symbol(to, w->text, plus ? (size_t)(plus - w->text) : n, &l->v);
+		find_symbol(to, w->text, plus ? (size_t)(plus - w->text) : n, false, &l->v);
 	}
 	free(copy);
 }
@@ -419,7 +381,8 @@ static void put_word(const struct telling *to, struct line *l, size_t i)
 		fprintf(to->f, "0x%" PRIx64, l->address);
 		return;
 	}
-	if (i >= 2 && l->v && has_name(w)) {
+	/* a tracepoint returns nothing: the engine says so */
+	if (i >= 2 && l->v && has_name(w) && !(l->is_tracepoint && begins(w, p.base, "$retval"))) {
 		if (is_base(w, &p, "$arg*")) {
 			put_all(to, l, i, &p);
 			return;
@@ -449,8 +412,10 @@ static void tell_line(struct telling *to, const char *text, size_t n)
 	struct line l = {0};
 	long start = ftell(to->f);
 
-	if (split(&l, text, n) && is_wanted(&l))
+	if (split(&l, text, n) && is_wanted(&l)) {
+		l.is_tracepoint = *l.words[0].text == 't';
 		find_function(to, &l);
+	}
 	if (!l.v && !l.address) {
 		fwrite(text, 1, n, to->f);
 		return;

@@ -21,6 +21,7 @@
 #include "abi/agent.h"
 #include "abi/area.h"
 #include "tools/base/fail.h"
+#include "tools/reader/area.h"
 
 /* The state of a process and when it began. Return: false when there is no such process. */
 static bool read_stat(int pid, char *state, unsigned long long *began)
@@ -305,4 +306,16 @@ int target_open_instance(const struct target *top, const char *name, struct targ
 void target_close(struct target *t)
 {
 	areas_dir_close(&t->dir);
+}
+
+int target_meta(const struct target *t, struct meta **out)
+{
+	uint64_t bytes;
+	int fd = area_open(t->dir.fd, t->process, O_RDONLY, &bytes), err;
+
+	if (fd < 0)
+		return fd;
+	err = meta_load(fd, 0, bytes, t->path, out);
+	close(fd);
+	return err;
 }

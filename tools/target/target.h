@@ -53,6 +53,11 @@ int target_open_instance(const struct target *top, const char *name, struct targ
 int target_open_area(struct target *t, const struct areas_dir *dir, int pid,
 		     unsigned long long start, const char *instance);
 
+struct meta;
+
+/* The tables of its process's area, to be freed with meta_free(). Return: 0 or -errno with fail() set. */
+int target_meta(const struct target *t, struct meta **out);
+
 /* target_mkdir(), target_rmdir() - make and remove an instance. Return: as target_write(). */
 int target_mkdir(struct target *t, const char *instance);
 int target_rmdir(struct target *t, const char *instance);

@@ -194,7 +194,7 @@ static void put_format(struct text *t, const char *p, struct args *a)
 	}
 }
 
-bool printk_text_take(const struct reader *r, struct record *rec, char *text)
+bool printk_text_take(struct reader *r, struct record *rec, char *text)
 {
 	struct text t = {.to = text, .room = PRINTK_TEXT_BYTES};
 	struct args a = {.data = rec->data, .at = ARGS_AT, .bytes = rec->data_bytes};
@@ -207,6 +207,10 @@ bool printk_text_take(const struct reader *r, struct record *rec, char *text)
 	memcpy(&rec->ip, a.data + IP_AT, sizeof(rec->ip));
 	memcpy(&number, a.data + NUMBER_AT, sizeof(number));
 	format = printks_find(r->printks, number);
+	if (!format && r->ops && r->ops->learn_printks) {
+		r->ops->learn_printks(r, rec->process);
+		format = printks_find(r->printks, number);
+	}
 	if (!format)
 		put(&t, snprintf(t.to, t.room, "(NO FORMAT FOUND at %" PRIx64 ")", number));
 	else if (rec->event == PRINTK_BPRINT_ID)

@@ -15,6 +15,6 @@
  * @rec: is that from now on, if it returns true; else it is another record, and as it was.
  * @text: room for what it lends, PRINTK_TEXT_BYTES.
  */
-bool printk_text_take(const struct reader *r, struct record *rec, char *text);
+bool printk_text_take(struct reader *r, struct record *rec, char *text);
 
 #endif

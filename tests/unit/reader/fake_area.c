@@ -66,7 +66,7 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_SNAPSHOTS] = {sizeof(struct area_snapshot), 0},
 		[AREA_PENDING] = {sizeof(struct area_pending), 0},
 		[AREA_HISTS] = {sizeof(struct area_hist), 0},
-		[AREA_PRINTKS] = {sizeof(struct area_printk), 0},
+		[AREA_PRINTKS] = {sizeof(struct area_printk), 4},
 		[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 	};
 	struct fake *f = calloc(1, sizeof(*f));

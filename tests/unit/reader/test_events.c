@@ -14,6 +14,7 @@
 
 #include "fake_area.h"
 #include "tools/reader/symbols.h"
+#include "tools/text/printk_text.h"
 
 #define COMMON                                                                                     \
 	"format:\n"                                                                                \
@@ -95,6 +96,50 @@ static void an_event_is_read_by_its_format(void **state)
 	fake_free(f);
 }
 
+/* A format that is printed for the first time behind the reader's look at the tables. */
+static void a_printed_format_comes_later(void **state)
+{
+	static const char bprint[] = "name: bprint\nID: 6\n" COMMON
+				     "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
+				     "\tfield:const char * fmt;\toffset:16;\tsize:8;\tsigned:0;\n"
+				     "\tfield:u32 buf[];\toffset:24;\tsize:0;\tsigned:0;\n"
+				     "\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->fmt\n";
+	struct fake *f = fake_new(1, 2, 10);
+	char text[PRINTK_TEXT_BYTES];
+	struct record rec[2];
+	struct reader *r;
+	FILE *file;
+
+	(void)state;
+	tell(f, 0, 6, 0, bprint);
+	strcpy(fake_row(f, AREA_STRINGS, 40), "ftrace");
+	fake_take(f, 0, 0, 100, 5000);
+	for (uint32_t i = 0; i < 2; i++) {
+		fake_word(f, 0, 0, fake_record(RECORD_EVENT, RECORD_EVENT_ID(6, 32), i));
+		fake_word(f, 0, 0, FAKE_BIAS + 0x1000 + 16 * 3 + 4);
+		fake_word(f, 0, 0, 42 + i);
+		fake_word(f, 0, 0, 7);
+	}
+	r = open_fake(f);
+	assert_int_equal(reader_read(r, 0, rec, 2), 2);
+	strcpy(fake_row(f, AREA_FORMATS, 2000), "came later: %d\n");
+	*(struct area_printk *)fake_row(f, AREA_PRINTKS, 0) =
+		(struct area_printk){.number = 42, .text = 2000};
+	AREA_TABLE(f->head, AREA_PRINTKS)->count = 1;
+	file = fopen(fake_path("area"), "r+");
+	assert_non_null(file);
+	assert_int_equal(fwrite(f->bytes, f->size, 1, file), 1);
+	fclose(file);
+	assert_true(printk_text_take(r, &rec[0], text));
+	assert_int_equal(rec[0].data_bytes, strlen("came later: 7"));
+	assert_memory_equal(rec[0].data, "came later: 7", rec[0].data_bytes);
+	assert_string_equal(symbols_find(r->symbols, rec[0].ip)->name, "sub_1030");
+	assert_true(printk_text_take(r, &rec[1], text));
+	assert_memory_equal(rec[1].data, "(NO FORMAT", 10);
+	reader_close(r);
+	fake_free(f);
+}
+
 static void one_event_has_one_id(void **state)
 {
 	struct fake *f = fake_new(1, 2, 10);
@@ -167,6 +212,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_is_read_by_its_format),
+		cmocka_unit_test(a_printed_format_comes_later),
 		cmocka_unit_test(one_event_has_one_id),
 		cmocka_unit_test(tables_that_lie),
 	};
