@@ -546,6 +546,8 @@ void area_copy_kept(const struct area_header *from, struct area_header *to)
 	struct area_buffer *buffer = area_entry_in(to, AREA_BUFFERS, 0);
 	uint32_t i;
 
+	/* what its parent carried out when it started */
+	to->session_ns = from->session_ns;
 	for (i = 0; i < ARRAY_SIZE(kept); i++)
 		copy_table(from, to, kept[i]);
 	buffer->flags = old->flags;
