@@ -126,12 +126,12 @@ def mounted(w):
         except subprocess.TimeoutExpired:
             server.kill()
             said = server.communicate()[0] + b"its server did not end"
+        if kept:
+            said = re.sub(rb"^fuse: failed to unmount .*\n", b"", said)
         # also when something else failed, perhaps for that reason
         if said or server.returncode:
             print(f"the mount's server ended with {server.returncode}:\n{said.decode(errors='replace')}")
     assert not is_mounted(path)
-    if kept:
-        said = re.sub(rb"^fuse: failed to unmount .*\n", b"", said)
     assert server.returncode == 0 and not said, (server.returncode, said.decode())
     os.rmdir(path)
 
