@@ -62,6 +62,26 @@ static int find_symbol(const char *module, size_t module_bytes, struct lookup *l
 	return err;
 }
 
+#define INIT_BYTES                                                                                 \
+	256u /* _init and _fini, of which a stripped object has neither symbol nor rows */
+
+/* Where the function begins that the loader calls at its start or end, if @address is in one; 0: it is not. */
+static uint64_t start_by_loader(const struct object *o, uint64_t address)
+{
+	uint64_t bias = object_row(o)->bias, start = 0;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Dyn) *d = (const ElfW(Dyn) *)(bias + o->phdr[i].p_vaddr);
+
+		for (; o->phdr[i].p_type == PT_DYNAMIC && d->d_tag != DT_NULL; d++)
+			if ((d->d_tag == DT_INIT || d->d_tag == DT_FINI) &&
+			    address - (bias + d->d_un.d_ptr) < INIT_BYTES)
+				start = bias + d->d_un.d_ptr;
+	}
+	return start;
+}
+
 /* Any instruction; @start: of its function. */
 static int at_instruction(const struct object *o, uint64_t start, struct probe_target *t)
 {
@@ -70,6 +90,8 @@ static int at_instruction(const struct object *o, uint64_t start, struct probe_t
 	/* a symbol's beginning is as good, and assembler's functions have no rows */
 	if (text_function_start(o, t->address, &row_start, &end) || row_start < start)
 		row_start = start;
+	if (!row_start)
+		row_start = start_by_loader(o, t->address);
 	if (!row_start) {
 		t->why = "no probe: it is not known where its function begins";
 		return -EINVAL;

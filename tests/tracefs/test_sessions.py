@@ -161,6 +161,48 @@ def test_all_that_it_starts(w):
         assert write(f"{at}/trace", None) == 0
 
 
+SHORT = r"""
+__attribute__((noipa)) long shortly(long n) { __asm__ volatile("" ::: "memory"); return n + 1; }
+__attribute__((constructor)) static void first(void) { shortly(100); }
+int main(int argc, char **argv) { return (int)shortly(argc) != 2; }
+"""
+
+
+def test_the_shortest_from_its_beginning(w):
+    """Who joins has done what was written before its own code runs, once."""
+    prog = w.compile("short", SHORT, "-g")
+    with session(w, "brief") as p, mounted(w) as m:
+        at = f"{m}/brief"
+
+        def run_some(n=5):
+            for _ in range(n):
+                subprocess.run([BIN, "run", "brief", "--", prog], env=w.env, check=True)
+
+        def calls():
+            return collections.Counter(re.findall(r"short-\d+ .* (\w+):? .*n=(\d+)", read(f"{at}/trace")))
+
+        tell(p, "1")
+        assert write(f"{at}/tracing_on", "1\n") == 0
+        assert write(f"{at}/uprobe_events", f"p:early {prog}:{offset_of(prog, 'shortly')} n=%di:u32\n", os.O_APPEND) == 0
+        assert write(f"{at}/events/uprobes/early/enable", "1\n") == 0
+        run_some()
+        # constructor and main of each, and nobody was told twice
+        until(lambda: calls() == {("early", "100"): 5, ("early", "1"): 5}, 5)
+        assert "error" not in read(f"{at}/error_log"), read(f"{at}/error_log")
+        # a name means something else to each: it is told when the member is found
+        assert write(f"{at}/events/uprobes/early/enable", "0\n") == 0
+        assert write(f"{at}/uprobe_events", f"p:named {prog}:{offset_of(prog, 'shortly')} n\n", os.O_APPEND) == 0
+        run_some(1)
+        until(lambda: any(line.startswith("p:uprobes/named") for line in read(f"{at}/uprobe_events").splitlines()))
+    w.run("clean")
+
+
+def offset_of(prog, symbol):
+    """In its file, where code is mapped as it lies there."""
+    nm = subprocess.run(["nm", prog], stdout=subprocess.PIPE, text=True, check=True).stdout
+    return "0x" + next(line.split()[0] for line in nm.splitlines() if line.endswith(f" {symbol}"))
+
+
 def test_deepest_stack(w):
     """Of a session that of the member whose is the deepest."""
     with session(w, "deep", boot="stacktrace") as p, mounted(w) as m:
@@ -371,11 +413,12 @@ def test_instances_of_children(w):
             assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", read(f"{at}/events/mine/leaf/hist")) == [
                 ("2", "3"), ("3", "3")]
             assert "leaf" not in read(f"{m}/forks/trace")
-            # what exec replaces goes, as the area of the process itself does; the new program has its own
+            # what exec replaces goes, as the area of the process itself does; what is the session's is made anew
+            os.mkdir(f"{m}/{p.pid}/instances/own")
             tell(p, "exec")
             expect(p, b"here")
-            files = os.listdir(w.areas)
-            assert len([f for f in files if "@" in f]) == 5, files
+            files = sorted(f.partition("@")[2] for f in os.listdir(w.areas) if re.match(r"\d+\.\d+@", f))
+            assert files == ["foo"] * 5 + ["own"], files
     finally:
         p.stdin.close()
         p.wait()

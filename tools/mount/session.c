@@ -23,6 +23,7 @@
 #include "tools/mount/session_file.h"
 #include "tools/mount/writes.h"
 #include "tools/target/hist_file.h"
+#include "tools/target/probe_names.h"
 
 #define WATCH_MS     20
 #define START_MS     1000
@@ -133,7 +134,7 @@ static void add_member(void *arg, struct process *p)
 	for (unsigned int i = 0; i < s->writes.nr && process_lives(p); i++) {
 		const struct written *w = &s->writes.at[i];
 
-		if (w->end_ns <= done || (w->text && is_inherited(s, p, w)))
+		if ((w->end_ns <= done && !w->by_server) || (w->text && is_inherited(s, p, w)))
 			continue;
 		if (w->text)
 			target_write(&p->t, w->path, w->text, w->n, w->truncate);
@@ -446,7 +447,10 @@ static int write_mark(struct session *s, const char *path, const char *text, siz
 int session_write(struct session *s, const char *path, const char *text, size_t n, bool truncate,
 		  int tid)
 {
-	struct written w = {(char *)(uintptr_t)path, (char *)(uintptr_t)text, n, truncate, 0, 0};
+	struct written w = {.path = (char *)(uintptr_t)path,
+			    .text = (char *)(uintptr_t)text,
+			    .n = n,
+			    .truncate = truncate};
 	int err = 0, kept = 0;
 
 	pthread_mutex_lock(&s->lock);
@@ -469,6 +473,7 @@ int session_write(struct session *s, const char *path, const char *text, size_t 
 		empty_dead(s);
 	if (!err && writes_keep(path)) {
 		w.end_ns = now_ns();
+		w.by_server = probe_names_are_in(path, text, n);
 		kept = writes_add(&s->writes, &w);
 		show_writes(s);
 		start_watch(s);

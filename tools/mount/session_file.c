@@ -50,17 +50,19 @@ static char *flatten(const struct writes *w, struct session_head *head)
 					  .path_bytes = (uint32_t)strlen(one->path),
 					  .text_bytes = one->text ? (uint32_t)one->n : 0};
 
+		if (one->end_ns > head->until_ns)
+			head->until_ns = one->end_ns;
+		if (one->by_server)
+			continue;
+		head->nr++;
 		memcpy(p, &s, sizeof(s));
 		memcpy(p + sizeof(s), one->path, s.path_bytes);
 		p += sizeof(s) + s.path_bytes;
 		if (one->text)
 			memcpy(p, one->text, s.text_bytes);
 		p += s.text_bytes;
-		if (one->end_ns > head->until_ns)
-			head->until_ns = one->end_ns;
 	}
 	head->bytes = (uint32_t)(p - text);
-	head->nr = w->nr;
 	return text;
 }
 

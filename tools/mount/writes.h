@@ -12,6 +12,7 @@ struct written {
 	size_t n;
 	bool truncate;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC: when it was carried out */
+	bool by_server; /* it means something else to each member, who is told by its agent */
 };
 
 /* In the order in which they are to be repeated. Zero at first; one thread at a time. */

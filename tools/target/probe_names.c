@@ -446,6 +446,13 @@ static bool any(const char *text, size_t n)
 	return false;
 }
 
+bool probe_names_are_in(const char *file, const char *text, size_t n)
+{
+	return (!strcmp(file, "kprobe_events") || !strcmp(file, "uprobe_events") ||
+		!strcmp(file, "dynamic_events")) &&
+	       n && !memchr(text, '\0', n) && any(text, n);
+}
+
 int probe_names_tell(const struct target *t, const char *file, const char *text, size_t n,
 		     char **out, size_t *out_n)
 {
@@ -453,9 +460,7 @@ int probe_names_tell(const struct target *t, const char *file, const char *text,
 	size_t i, end, comment;
 
 	*out = NULL;
-	if ((strcmp(file, "kprobe_events") && strcmp(file, "uprobe_events") &&
-	     strcmp(file, "dynamic_events")) ||
-	    memchr(text, '\0', n) || !any(text, n))
+	if (!probe_names_are_in(file, text, n))
 		return 0;
 	to.f = open_memstream(out, out_n);
 	if (!to.f)

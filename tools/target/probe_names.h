@@ -16,4 +16,7 @@
 int probe_names_tell(const struct target *t, const char *file, const char *text, size_t n,
 		     char **out, size_t *out_n);
 
+/* Is there something in it that has to be told, to each process what holds for it? */
+bool probe_names_are_in(const char *file, const char *text, size_t n);
+
 #endif
