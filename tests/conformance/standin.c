@@ -211,8 +211,10 @@ static void events(const void *set)
 static void *list(void *arg)
 {
 	pthread_setname_np(pthread_self(), "ls");
-	for (;; usleep(500))
+	for (;; usleep(500)) {
 		close(open("/etc", O_RDONLY | O_DIRECTORY));
+		trace_kmem_cache_free((unsigned long)&copy_process + 4, arg, "names_cache");
+	}
 	return arg;
 }
 
