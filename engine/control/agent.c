@@ -268,10 +268,13 @@ static void *agent_main(void *arg)
 		area_status("no control from outside: its socket", socket_path, fd);
 		return NULL;
 	}
-	if (shared)
+	if (shared) {
 		fd = move_up(fd);
+		sched_perf_no_agent(); /* perf's descriptors must be nobody else's */
+	} else {
+		sched_perf_agent();
+	}
 	inode = inode_of(fd);
-	sched_perf_agent();
 	while (!__atomic_load_n(&exiting, __ATOMIC_SEQ_CST)) {
 		int client;
 

@@ -85,33 +85,34 @@ static int bad(struct probe_definition *d, const char *text, int err)
 }
 
 /* `SYSTEM.EVENT` or `SYSTEM/EVENT`. */
-static int read_attached(struct probe_definition *d, struct event **e)
+static int read_attached(struct probe_definition *d)
 {
 	const char *text = d->c->word[1];
 	size_t n = d->c->bytes[1], dot = text_find(text, n, '/');
 	struct seq_buf s;
+	struct event *e;
 
 	d->word = 1;
 	if (dot == n)
 		dot = text_find(text, n, '.');
 	if (!dot || dot + 1 >= n)
 		return bad(d, "This requires both group and event name to attach", -EINVAL);
-	*e = find_event(text, dot, text + dot + 1, n - dot - 1);
-	if (!*e)
+	e = find_event(text, dot, text + dot + 1, n - dot - 1);
+	if (!e)
 		return bad(d, "Attached event does not exist", -ENODEV);
 	if (!d->name[0])
-		str_copy(d->name, sizeof(d->name), (*e)->name);
+		str_copy(d->name, sizeof(d->name), e->name);
 	seq_init(&s, d->place, sizeof(d->place) - 1);
-	seq_puts(&s, (*e)->system);
+	seq_puts(&s, e->system);
 	seq_putc(&s, '.');
-	seq_puts(&s, (*e)->name);
+	seq_puts(&s, e->name);
 	d->place[s.len] = 0;
+	d->attached = e;
 	return 0;
 }
 
 /* The text behind `if`, which is word @at. */
-static int read_filter(struct probe_definition *d, const struct event *e, uint32_t at,
-		       char **filter)
+static int read_filter(struct probe_definition *d, uint32_t at)
 {
 	const char *text = d->c->text + d->c->at[at + 1];
 	struct event_filter *compiled;
@@ -123,11 +124,11 @@ static int read_filter(struct probe_definition *d, const struct event *e, uint32
 	if (d->word >= d->c->nr_words)
 		return bad(d, "No filter rule after 'if'", -EINVAL);
 	n = d->c->text_bytes - d->c->at[d->word];
-	err = filter_compile(e, text, n, &compiled, &error);
+	err = filter_compile(d->attached, text, n, &compiled, &error);
 	if (!err) {
 		filter_free(compiled);
-		*filter = heap_copy(text, n);
-		return *filter ? 0 : -ENOMEM;
+		d->filter = heap_copy(text, n);
+		return d->filter ? 0 : -ENOMEM;
 	}
 	if (err == -ENOMEM)
 		return err;
@@ -141,75 +142,29 @@ static int read_filter(struct probe_definition *d, const struct event *e, uint32
 	return -EINVAL;
 }
 
-static int define(struct probe_definition *d, struct event *e, char *filter,
-		  const struct fetch_arg *args, uint32_t nr, uint32_t bytes)
-{
-	struct probe *p = heap_alloc(sizeof(*p) + nr * sizeof(*args));
-	struct probe_event *pe;
-	int err;
-
-	if (!p)
-		return -ENOMEM;
-	p->dyn.class = &eprobe_class;
-	p->place = heap_copy(d->place, strlen(d->place));
-	memcpy(p->args, args, nr * sizeof(*args));
-	if (!p->place) {
-		probe_free(p);
-		return -ENOMEM;
-	}
-	pe = probe_event_new(&(struct probe_event_spec){.group = d->group,
-							.name = d->name,
-							.class = &eprobe_event_class,
-							.kind = DYN_PROBE_EPROBE,
-							.attached = e,
-							.args = args,
-							.nr_args = nr,
-							.bytes = bytes},
-			     &err);
-	if (!pe) {
-		probe_free(p);
-		d->word = 0;
-		if (err == -EEXIST)
-			return bad(d, "Given group/event name is already used by another event",
-				   err);
-		return err == -E2BIG ? bad(d, "Event too big (too many fields?)", err) : err;
-	}
-	p->attached = e;
-	p->filter = filter;
-	e->nr_users++;
-	err = probe_join(pe, p);
-	dyn_event_add(&p->dyn);
-	return err;
-}
-
 static int read_all(struct probe_definition *d)
 {
 	uint32_t end = find_if(d->c), nr = end - 2, bytes = probe_head_bytes(DYN_PROBE_EPROBE, 0);
 	struct fetch_context ctx = {.symbol = probe_fetch_symbol, .arg = d};
 	struct fetch_arg *args;
-	char *filter = NULL;
-	struct event *e;
 	int err;
 
-	err = read_attached(d, &e);
+	err = read_attached(d);
 	if (err)
 		return err;
 	if (nr > FETCH_MAX_ARGS)
 		return -E2BIG;
 	if (end < d->c->nr_words)
-		err = read_filter(d, e, end, &filter);
+		err = read_filter(d, end);
 	if (err)
 		return err;
 	args = heap_alloc((nr + 1) * sizeof(*args));
 	if (!args)
-		err = -ENOMEM;
-	ctx.event = e;
+		return -ENOMEM;
+	ctx.event = d->attached;
+	err = probe_read_args(d, args, nr, &ctx, &bytes);
 	if (!err)
-		err = probe_read_args(d, args, nr, &ctx, &bytes);
-	if (!err)
-		err = define(d, e, filter, args, nr, bytes);
-	if (err)
-		heap_free(filter);
+		err = probe_define(d, args, nr, bytes);
 	heap_free(args);
 	return err;
 }
@@ -229,6 +184,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error)
 		err = probe_read_name(d, c->word[0] + 2, c->bytes[0] - 2, 2);
 	if (!err)
 		err = read_all(d);
+	heap_free((void *)(uintptr_t)d->filter);
 	heap_free(d);
 	return err;
 }

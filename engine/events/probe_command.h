@@ -12,7 +12,8 @@ struct probe_definition {
 	uint32_t word; /* in which what is wrong is looked for */
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
 	int is_return, is_file, is_function, is_event, is_tracepoint;
-	struct event *attached; /* as in struct probe */
+	struct event *attached; /* as in struct probe; an event's probe: is_event */
+	const char *filter;	/* the same; copied, NULL: none */
 	const struct dyn_class *class;
 	uint64_t maxactive;
 	uint64_t file_offset;

@@ -224,6 +224,7 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	p->maxactive = d->maxactive;
 	p->may_come = d->is_file || text_find(d->place, strlen(d->place), ':') < strlen(d->place);
 	p->at = d->at;
+	p->filter = d->filter ? heap_copy(d->filter, strlen(d->filter)) : NULL;
 	p->attached = d->attached;
 	if (p->attached)
 		p->attached->nr_users++;
@@ -231,11 +232,9 @@ static struct probe *new_probe(const struct probe_definition *d, const struct fe
 	for (i = 0; i < nr; i++)
 		if (args[i].base == FETCH_BEGUN && args[i].value >= p->nr_begun)
 			p->nr_begun = (uint32_t)args[i].value + 1;
-	if (p->place && (p->path || !d->is_file))
+	if (p->place && (p->path || !d->is_file) && (p->filter || !d->filter))
 		return p;
-	heap_free((void *)(uintptr_t)p->place);
-	heap_free((void *)(uintptr_t)p->path);
-	heap_free(p);
+	probe_free(p);
 	return NULL;
 }
 
@@ -303,12 +302,14 @@ int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint3
 		 uint32_t bytes)
 {
 	struct event *there = event_find(d->group, strlen(d->group), d->name, strlen(d->name));
+	const struct event_class *class = d->is_event ? &eprobe_event_class : &probe_event_class;
+	const struct event *attached = d->is_event ? d->attached : NULL;
 	struct probe_event *pe = NULL;
 	struct probe *p;
 	int err = 0;
 
 	d->word = 0;
-	if (there && there->class != &probe_event_class)
+	if (there && (d->is_event || there->class != &probe_event_class))
 		return probe_bad(d, 0, "Given group/event name is already used by another event",
 				 -EEXIST);
 	if (there) {
@@ -323,9 +324,10 @@ int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint3
 	if (!pe)
 		pe = probe_event_new(&(struct probe_event_spec){.group = d->group,
 								.name = d->name,
-								.class = &probe_event_class,
+								.class = class,
 								.kind = d->class->kind,
 								.is_return = d->is_return,
+								.attached = attached,
 								.args = args,
 								.nr_args = nr,
 								.bytes = bytes},

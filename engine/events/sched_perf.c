@@ -38,17 +38,18 @@
 #include "engine/events/signal_event.h"
 #include "engine/ring/foreign.h"
 
-#define DRAIN_MS	5
-#define LATE_NS		1000000u /* a CPU may be amid a record for so long, and stand out of order */
-#define MAX_WAIT_NS	200000000u /* a start for the agent */
-#define YIELD_NS	50000000u
-#define PAIR_NS		10000u /* between one that leaves and the one that comes in its place */
-#define DOUBLE_NS	1000u  /* between two tellings of one event */
-#define REFILTERED_NS	20000u /* the same, by the filters of before and of now */
-#define MAX_STRANGERS	1000u /* samples of newer threads than the filters know that are not ours */
-#define REFILTER_NS	50000000u /* not oftener */
-#define TASK_REPORT_MAX 0x100	  /* prev_state of one that could go on */
-#define TASK_SLEEPS	1	  /* S: which sleep it is, a context switch does not say */
+#define DRAIN_MS      5
+#define LATE_NS	      1000000u /* a CPU may be amid a record for so long, and stand out of order */
+#define MAX_WAIT_NS   200000000u /* a start for the agent */
+#define YIELD_NS      50000000u
+#define PAIR_NS	      10000u /* between one that leaves and the one that comes in its place */
+#define DOUBLE_NS     1000u  /* between two tellings of one event */
+#define REFILTERED_NS 20000u /* the same, by the filters of before and of now */
+#define MAX_STRANGERS 20000u /* samples of newer threads than the filters know that are not ours */
+#define REFILTER_NS                                                                                \
+	1000000000u /* not oftener: events are opened anew, which takes ms on a busy machine */
+#define TASK_REPORT_MAX 0x100 /* prev_state of one that could go on */
+#define TASK_SLEEPS	1     /* S: which sleep it is, a context switch does not say */
 
 _Static_assert(SCHED_TASKS < PERF_MAX_KINDS, "perf.h tells kinds apart by these numbers");
 
@@ -537,7 +538,8 @@ int sched_perf_enable(struct own_event *e, int on)
 	if (agent_tid < 0 && kinds[kind].anywhere)
 		return kinds[kind].instead(on);
 	if (on && agent_tid < 0) {
-		area_status("there is no agent (VESTIGE_AGENT=0) for", e->name, -ENODEV);
+		area_status("no agent (VESTIGE_AGENT=0), or none with descriptors of its own, for",
+			    e->name, -ENODEV);
 		return -ENODEV;
 	}
 	kinds[kind].wanted = (uint8_t)on;

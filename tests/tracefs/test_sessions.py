@@ -413,11 +413,12 @@ def test_instances_of_children(w):
             assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", read(f"{at}/events/mine/leaf/hist")) == [
                 ("2", "3"), ("3", "3")]
             assert "leaf" not in read(f"{m}/forks/trace")
-            # what exec replaces goes, as the area of the process itself does; the new program has its own
+            # what exec replaces goes, as the area of the process itself does; what is the session's is made anew
+            os.mkdir(f"{m}/{p.pid}/instances/own")
             tell(p, "exec")
             expect(p, b"here")
-            files = os.listdir(w.areas)
-            assert len([f for f in files if "@" in f]) == 5, files
+            files = sorted(f.partition("@")[2] for f in os.listdir(w.areas) if re.match(r"\d+\.\d+@", f))
+            assert files == ["foo"] * 5 + ["own"], files
     finally:
         p.stdin.close()
         p.wait()

@@ -37,33 +37,14 @@ static int extract(const struct control_which *which, const char *output)
 
 int cmd_extract(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
 	const char *output = "trace.dat";
-	struct control_which which = {0};
-	int c;
+	const struct control_flag flags[] = {{'o', NULL, NULL, &output}, {0}};
+	struct control_which which;
+	int status;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:B:o:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'P':
-			which.pid = control_parse_pid("extract", optarg);
-			if (which.pid < 0)
-				return CMD_USAGE;
-			break;
-		case 'B':
-			which.instance = optarg;
-			break;
-		case 'o':
-			output = optarg;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("extract", c, argv);
-		}
-	}
+	status = control_flags("extract", help, flags, argc, argv, &which);
+	if (status >= 0)
+		return status;
 	if (argc != optind)
 		return control_words("extract", "it takes no words");
 	return control_end(extract(&which, output));

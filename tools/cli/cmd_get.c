@@ -26,7 +26,7 @@ int cmd_get(int argc, char **argv)
 	const char *file;
 	int status, err;
 
-	status = control_simple("get", help, argc, argv, &which);
+	status = control_flags("get", help, NULL, argc, argv, &which);
 	if (status >= 0)
 		return status;
 	if (argc - optind != 1)

@@ -47,7 +47,7 @@ int cmd_ls(int argc, char **argv)
 	struct control_which which;
 	int status, err;
 
-	status = control_simple("ls", help, argc, argv, &which);
+	status = control_flags("ls", help, NULL, argc, argv, &which);
 	if (status >= 0)
 		return status;
 	if (argc != optind)

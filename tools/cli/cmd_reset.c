@@ -62,33 +62,14 @@ static int remove_instance(const struct control_which *which)
 
 int cmd_reset(int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
-	struct control_which which = {0};
+	struct control_which which;
 	bool remove = false;
-	int c;
+	const struct control_flag flags[] = {{'d', NULL, &remove, NULL}, {0}};
+	int status;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:B:dh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'P':
-			which.pid = control_parse_pid("reset", optarg);
-			if (which.pid < 0)
-				return CMD_USAGE;
-			break;
-		case 'B':
-			which.instance = optarg;
-			break;
-		case 'd':
-			remove = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("reset", c, argv);
-		}
-	}
+	status = control_flags("reset", help, flags, argc, argv, &which);
+	if (status >= 0)
+		return status;
 	if (argc != optind)
 		return control_words("reset", "it takes no words");
 	if (remove && !which.instance)

@@ -21,36 +21,16 @@ static const char help[] =
 
 int cmd_set(int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"append", no_argument, NULL, 'a'}, {"help", no_argument, NULL, 'h'}, {0}};
 	bool append = false;
+	const struct control_flag flags[] = {{'a', "append", &append, NULL}, {0}};
 	struct target t;
-	struct control_which which = {0};
+	struct control_which which;
 	const char *file;
-	int c, err;
+	int status, err;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:B:ah", longs, NULL)) != -1) {
-		switch (c) {
-		case 'P':
-			which.pid = control_parse_pid("set", optarg);
-			if (which.pid < 0)
-				return CMD_USAGE;
-			break;
-		case 'B':
-			which.instance = optarg;
-			break;
-		case 'a':
-			append = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("set", c, argv);
-		}
-	}
+	status = control_flags("set", help, flags, argc, argv, &which);
+	if (status >= 0)
+		return status;
 	if (argc - optind != 2)
 		return control_words("set", "name one control file and one text");
 	file = argv[optind];

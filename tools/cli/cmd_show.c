@@ -22,7 +22,7 @@ int cmd_show(int argc, char **argv)
 	struct control_which which;
 	int status, err;
 
-	status = control_simple("show", help, argc, argv, &which);
+	status = control_flags("show", help, NULL, argc, argv, &which);
 	if (status >= 0)
 		return status;
 	if (argc != optind)

@@ -16,7 +16,7 @@ int cmd_stop(int argc, char **argv)
 	struct control_which which;
 	int status, err;
 
-	status = control_simple("stop", help, argc, argv, &which);
+	status = control_flags("stop", help, NULL, argc, argv, &which);
 	if (status >= 0)
 		return status;
 	if (argc != optind)

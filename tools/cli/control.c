@@ -107,16 +107,54 @@ int control_open_file(struct target *t, const struct control_which *w, const cha
 	return err;
 }
 
-int control_simple(const char *command, const char *help, int argc, char **argv,
-		   struct control_which *w)
+/* What getopt_long() wants to know. */
+struct parsing {
+	struct option longs[CONTROL_MAX_FLAGS + 2];
+	char letters[8 + 2 * CONTROL_MAX_FLAGS];
+};
+
+static struct parsing parsing_of(const struct control_flag *flags)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	struct parsing p = {.longs = {{"help", no_argument, NULL, 'h'}}, .letters = "+:P:B:h"};
+	size_t n = strlen(p.letters);
+	int nr = 1;
+
+	for (; flags && flags->letter; flags++) {
+		p.letters[n++] = flags->letter;
+		if (flags->value)
+			p.letters[n++] = ':';
+		if (flags->name)
+			p.longs[nr++] = (struct option){
+				flags->name, flags->value ? required_argument : no_argument, NULL,
+				flags->letter};
+	}
+	return p;
+}
+
+static bool take_flag(const struct control_flag *flags, int c)
+{
+	for (; flags && flags->letter; flags++) {
+		if (flags->letter != c)
+			continue;
+		if (flags->value)
+			*flags->value = optarg;
+		else
+			*flags->on = true;
+		return true;
+	}
+	return false;
+}
+
+int control_flags(const char *command, const char *help, const struct control_flag *flags, int argc,
+		  char **argv, struct control_which *w)
+{
+	const struct parsing p = parsing_of(flags);
 	int c;
 
 	*w = (struct control_which){0};
 	optind = 0;
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:B:h", longs, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, p.letters, p.longs, NULL)) != -1) {
 		switch (c) {
 		case 'P':
 			w->pid = control_parse_pid(command, optarg);
@@ -130,7 +168,8 @@ int control_simple(const char *command, const char *help, int argc, char **argv,
 			fputs(help, stdout);
 			return 0;
 		default:
-			return control_usage(command, c, argv);
+			if (!take_flag(flags, c))
+				return control_usage(command, c, argv);
 		}
 	}
 	return -1;

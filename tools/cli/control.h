@@ -49,11 +49,20 @@ int control_open(struct target *t, const struct control_which *w, bool make);
  */
 int control_open_file(struct target *t, const struct control_which *w, const char **file);
 
+/* A flag of a command's own: one with a value or a switch. */
+struct control_flag {
+	char letter;	  /* 0: the last one */
+	const char *name; /* as --NAME; NULL: it has none */
+	bool *on;
+	const char **value; /* NULL: a switch */
+};
+#define CONTROL_MAX_FLAGS 4
+
 /*
- * control_simple() - parse `[-P PID] [-B NAME]` and `--help`, and nothing else.
- * Return: -1 to go on with *@w set, else an exit status.
+ * control_flags() - parse `[-P PID] [-B NAME]`, `--help` and @flags; NULL: no others.
+ * Return: -1 to go on with *@w set and the words from optind on, else an exit status.
  */
-int control_simple(const char *command, const char *help, int argc, char **argv,
-		   struct control_which *w);
+int control_flags(const char *command, const char *help, const struct control_flag *flags, int argc,
+		  char **argv, struct control_which *w);
 
 #endif

@@ -6,7 +6,7 @@
  *   pipe N	N bytes read from a child process
  *   futex N	N waits at a word in memory shared with a child process
  *   threads N	N threads one after another, each of which sleeps once
- *   make N	N child processes one after another, each waited for; their ids come before the answer
+ *   make N	N child processes one after another, each of which sleeps once; their ids come before the answer
  */
 #define _GNU_SOURCE
 #include <linux/futex.h>
@@ -93,8 +93,10 @@ static void *work(void *arg)
 		} else {
 			pid_t pid = fork();
 
-			if (!pid)
+			if (!pid) {
+				usleep(300);
 				_exit(0);
+			}
 			printf("%d\n", pid);
 			waitpid(pid, NULL, 0);
 		}
