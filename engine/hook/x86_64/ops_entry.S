@@ -10,6 +10,7 @@
  * struct ops_frame, the rest of the processor's state by xsavec, xsave or fxsave, as ops_xsave_how
  * says (2, 1, 0). What ops_call() returns is where the call goes on. Costs: bench "steady".
  */
+#include "frame.inc"
 #include "offsets.h"
 
 	.text
@@ -20,11 +21,7 @@
 hook_ops:
 	.cfi_startproc
 	endbr64
-	.irp	r, rdi, rsi, rdx, rcx, rax, r8, r9, r10, r11, rbx, rbp, r12, r13, r14, r15
-	push	%\r
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset \r, 0
-	.endr
+	SAVE_FRAME
 	mov	%rsp, %rbx
 	.cfi_def_cfa_register rbx
 	sub	ops_xsave_bytes(%rip), %rsp
@@ -62,11 +59,7 @@ hook_ops:
 4:	fxrstor64 (%rsp)
 5:	mov	%rbx, %rsp
 	.cfi_def_cfa_register rsp
-	.irp	r, r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi
-	pop	%\r
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore \r
-	.endr
+	RESTORE_FRAME
 	ret
 	.cfi_endproc
 	.size	hook_ops, . - hook_ops

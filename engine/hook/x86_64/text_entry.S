@@ -4,6 +4,7 @@
  * flags are saved as struct text_frame has them, and nothing else is touched, as the engine is
  * built without vector registers. Costs: bench "events". Tests: tests/engine/events/inner.
  */
+#include "frame.inc"
 #include "offsets.h"
 
 	.text
@@ -14,11 +15,7 @@
 hook_text:
 	.cfi_startproc
 	endbr64
-	.irp	r, rdi, rsi, rdx, rcx, rax, r8, r9, r10, r11, rbx, rbp, r12, r13, r14, r15
-	push	%\r
-	.cfi_adjust_cfa_offset 8
-	.cfi_rel_offset \r, 0
-	.endr
+	SAVE_FRAME
 	pushfq
 	.cfi_adjust_cfa_offset 8
 	mov	%rsp, %rbx
@@ -33,11 +30,7 @@ hook_text:
 	.cfi_def_cfa_register rsp
 	popfq
 	.cfi_adjust_cfa_offset -8
-	.irp	r, r15, r14, r13, r12, rbp, rbx, r11, r10, r9, r8, rax, rcx, rdx, rsi, rdi
-	pop	%\r
-	.cfi_adjust_cfa_offset -8
-	.cfi_restore \r
-	.endr
+	RESTORE_FRAME
 	ret
 	.cfi_endproc
 	.size	hook_text, . - hook_text
