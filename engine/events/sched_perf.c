@@ -327,6 +327,20 @@ static void sample(struct cpu_state *c, const struct perf_record *rec)
 	write_as(e, tid, tgid, other, comm, rec, words, bytes);
 }
 
+/* Whether one of the first @nr_kinds is on for @tr. */
+static int wants_kind(const struct trace_array *tr, uint32_t nr_kinds)
+{
+	const struct event_file *f;
+	uint32_t i;
+
+	for (i = 0; i < nr_kinds; i++)
+		for (f = kinds[i].row->event ? kinds[i].row->event->files : NULL; f; f = f->next)
+			if (f->tr == tr && event_file_is_on(f))
+				return 1;
+	return 0;
+}
+
+/* perf does not say of which kind they were: a ring counts them once. */
 static void lost(const struct perf_record *rec)
 {
 	const struct event_file *f;
@@ -334,7 +348,7 @@ static void lost(const struct perf_record *rec)
 
 	for (i = 0; i < NR_SCHED_KINDS; i++)
 		for (f = kinds[i].row->event ? kinds[i].row->event->files : NULL; f; f = f->next)
-			if (event_file_is_on(f) && f->tr->ring)
+			if (event_file_is_on(f) && f->tr->ring && !wants_kind(f->tr, i))
 				ring_count_foreign_lost(f->tr->ring, rec->cpu, rec->lost);
 }
 
