@@ -21,27 +21,9 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
-#include "tools/reader/area.h"
+#include "tools/reader/follow_member.h"
 #include "tools/reader/pages.h"
 #include "tools/reader/printks.h"
-
-#define DESC_CHUNK 4096u
-
-/* One of the processes. */
-struct member {
-	struct followed what;
-	char *path;
-	int fd;		   /* -1: there is nothing more of it */
-	struct meta *meta; /* the reader's, its counts refreshed; NULL: it has none of it */
-	bool dead;	   /* it had ended before the last turn */
-	bool taken;	   /* records were, which its counts do not say yet */
-	bool freed;	   /* pages were given back */
-	uint32_t number;
-	uint32_t nr_printks; /* it had when they were asked for last */
-	/* by page: as which it was last published with nothing left to take */
-	uint64_t *done;
-	uint32_t nr_done;
-};
 
 struct follow {
 	struct member **members;
@@ -52,13 +34,6 @@ struct follow {
 	bool joined;	      /* some have come since the reader was made */
 	unsigned int nr_cpus; /* never changes: who reads has arrays of so many */
 };
-
-static struct area_cpu *row_of(const struct member *m, unsigned int cpu)
-{
-	const struct area_buffer *b = m->meta->buffers;
-
-	return m->meta->nr_buffers && cpu < b->nr_cpus ? &m->meta->cpus[b->first_cpu + cpu] : NULL;
-}
 
 /* Its records are read, or it has come to nothing. */
 static void member_over(struct member *m)
@@ -72,36 +47,13 @@ static void member_over(struct member *m)
 	m->nr_done = 0;
 }
 
-/* A page of whose records only those not taken are left; one that is being written ends at a gap. */
-static int read_rest(const struct member *m, uint32_t index, uint64_t *page, struct page_desc *d)
-{
-	struct page_head *head = (struct page_head *)page;
-	uint32_t read;
-	int ret = area_read_page(m->fd, &m->meta->head, index, page, d, m->path);
-
-	if (ret <= 0)
-		return ret;
-	read = page_read_bytes(d->read, head->seq);
-	if (read < PAGE_HEAD_BYTES)
-		read = PAGE_HEAD_BYTES;
-	if (d->state == PAGE_OWNED && !m->dead) {
-		uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES, at = read;
-
-		while (at + 8 <= end && page[at / 8] && record_word_bytes(page[at / 8]))
-			at += record_word_bytes(page[at / 8]);
-		head->commit = at < end ? at : end;
-	}
-	area_hide(row_of(m, head->cpu), d, page);
-	return 1;
-}
-
 static int follow_fetch(void *arg, const struct page_ref *ref, void *page)
 {
 	const struct follow *f = arg;
 	struct page_desc d;
 
 	return f->members[ref->member]->meta
-		       ? read_rest(f->members[ref->member], ref->index, page, &d)
+		       ? member_read_rest(f->members[ref->member], ref->index, page, &d)
 		       : 0;
 }
 
@@ -137,22 +89,6 @@ static int load_meta(const struct member *m, struct meta **out)
 	return err;
 }
 
-/* Room for what is known of its pages. */
-static int make_done(struct member *m)
-{
-	uint64_t *more;
-
-	if (m->nr_done >= m->meta->nr_pages)
-		return 0;
-	more = realloc(m->done, (size_t)m->meta->nr_pages * sizeof(*more));
-	if (!more)
-		return fail(ENOMEM, "no memory for %u pages", m->meta->nr_pages);
-	memset(more + m->nr_done, 0, (m->meta->nr_pages - m->nr_done) * sizeof(*more));
-	m->done = more;
-	m->nr_done = m->meta->nr_pages;
-	return 0;
-}
-
 /* The tables of one for a new reader. Return: 0 or -errno with fail() set. */
 static int set_member(struct follow *f, struct member *m)
 {
@@ -172,13 +108,13 @@ static int set_member(struct follow *f, struct member *m)
 	if (err)
 		return err;
 	m->meta = meta;
-	return make_done(m);
+	return member_make_done(m);
 }
 
 static void tell_from(struct follow *f, const struct member *m)
 {
 	for (unsigned int c = 0; c < f->r->nr_cpus; c++) {
-		const struct area_cpu *row = row_of(m, c);
+		const struct area_cpu *row = member_row(m, c);
 
 		if (row)
 			pages_set_told(f->pages, m->number, c, row->told_lost, row->told_overrun);
@@ -405,76 +341,11 @@ static int refresh(struct follow *f, struct member *m)
 	return err;
 }
 
-/* Call @each for the descriptors of pages that have an owner or records. */
-static int each_of_share(const struct member *m, const struct area_share *s,
-			 int (*each)(void *arg, uint32_t index, const struct page_desc *d),
-			 void *arg)
-{
-	uint32_t stride = m->meta->head.tables[AREA_PAGES].entry_bytes;
-	unsigned char *descs;
-	int ret = 0;
-
-	if (!s->nr)
-		return 0;
-	descs = malloc((size_t)DESC_CHUNK * stride);
-	if (!descs)
-		return fail(ENOMEM, "%s: no memory", m->path);
-	for (uint32_t at = 0; at < s->nr && ret >= 0; at += DESC_CHUNK) {
-		uint32_t nr = s->nr - at < DESC_CHUNK ? s->nr - at : DESC_CHUNK;
-		ssize_t n = pread(m->fd, descs, (size_t)nr * stride,
-				  (off_t)area_desc_offset(&m->meta->head, s->first + at));
-
-		nr = n > 0 ? (uint32_t)((size_t)n / stride) : 0;
-		for (uint32_t i = 0; i < nr && ret >= 0; i++) {
-			struct page_desc d;
-
-			memcpy(&d, descs + (size_t)i * stride, sizeof(d));
-			if (d.state == PAGE_OWNED || d.state == PAGE_PUBLISHED)
-				ret = each(arg, s->first + at + i, &d);
-		}
-	}
-	free(descs);
-	return ret < 0 ? ret : 0;
-}
-
-/* Of all of a CPU's pages. */
-static int each_page(const struct member *m, unsigned int cpu,
-		     int (*each)(void *arg, uint32_t index, const struct page_desc *d), void *arg)
-{
-	int ret = 0;
-
-	for (unsigned int which = 0; row_of(m, cpu) && which < 2 && !ret; which++) {
-		struct area_share s = area_share(m->meta, m->meta->buffers->first_cpu + cpu, which);
-
-		ret = each_of_share(m, &s, each, arg);
-	}
-	return ret;
-}
-
 struct looking {
 	struct follow *f;
 	struct member *m;
 	unsigned int nr; /* pages added, or counted */
 };
-
-/* Head and mark alone tell whether there is something: most pages are not read for nothing. */
-static bool has_rest(struct member *m, uint32_t index, const struct page_desc *d)
-{
-	struct page_head head;
-	bool rest;
-
-	if (index < m->nr_done && d->state == PAGE_PUBLISHED && m->done[index] == d->seq)
-		return false;
-	if (pread(m->fd, &head, sizeof(head), (off_t)area_page_offset(&m->meta->head, index)) !=
-	    (ssize_t)sizeof(head))
-		return false;
-	if (head.commit > PAGE_BYTES)
-		head.commit = PAGE_BYTES;
-	rest = head.commit > PAGE_HEAD_BYTES && head.commit > page_read_bytes(d->read, head.seq);
-	if (!rest && index < m->nr_done && d->state == PAGE_PUBLISHED)
-		m->done[index] = d->seq;
-	return rest;
-}
 
 static int add_page(void *arg, uint32_t index, const struct page_desc *d)
 {
@@ -483,9 +354,9 @@ static int add_page(void *arg, uint32_t index, const struct page_desc *d)
 	struct page_desc now;
 	int ret;
 
-	if (!has_rest(l->m, index, d))
+	if (!member_has_rest(l->m, index, d))
 		return 0;
-	ret = read_rest(l->m, index, page, &now);
+	ret = member_read_rest(l->m, index, page, &now);
 	if (ret > 0)
 		ret = pages_add_page(l->f->pages, l->m->number, page,
 				     area_page_offset(&l->m->meta->head, index), index,
@@ -502,7 +373,7 @@ static int add_member(struct follow *f, struct member *m, const bool *cpus)
 	int err = 0;
 
 	for (unsigned int c = 0; c < f->r->nr_cpus && !err; c++)
-		err = !cpus || cpus[c] ? each_page(m, c, add_page, &l) : 0;
+		err = !cpus || cpus[c] ? member_each_page(m, c, add_page, &l) : 0;
 	return err ? err : (int)l.nr;
 }
 
@@ -578,7 +449,7 @@ static void mark_page(void *arg, const struct page_ref *ref, const struct page_t
 {
 	struct follow *f = arg;
 	struct member *m = f->members[ref->member];
-	struct area_cpu *row = m->meta ? row_of(m, ref->cpu) : NULL;
+	struct area_cpu *row = m->meta ? member_row(m, ref->cpu) : NULL;
 	uint32_t mark = page_read_mark(ref->seq, taken->bytes);
 	uint8_t free_state = PAGE_FREE;
 	struct page_desc d;
@@ -594,7 +465,7 @@ static void mark_page(void *arg, const struct page_ref *ref, const struct page_t
 	/* nobody but the reader takes a published page of a discarding buffer */
 	if (!taken->whole || meta_overwrites(m->meta) ||
 	    pread(m->fd, &d, sizeof(d), (off_t)at) != (ssize_t)sizeof(d) ||
-	    d.state != PAGE_PUBLISHED || d.read != mark || has_rest(m, ref->index, &d))
+	    d.state != PAGE_PUBLISHED || d.read != mark || member_has_rest(m, ref->index, &d))
 		return;
 	if (pwrite(m->fd, &free_state, 1, (off_t)(at + offsetof(struct page_desc, state))) == 1)
 		m->freed = true;
@@ -603,7 +474,7 @@ static void mark_page(void *arg, const struct page_ref *ref, const struct page_t
 /* The counts of a CPU, and that pages are free. */
 static void tell(const struct follow *f, struct member *m, unsigned int cpu)
 {
-	struct area_cpu *row = m->meta ? row_of(m, cpu) : NULL;
+	struct area_cpu *row = m->meta ? member_row(m, cpu) : NULL;
 	const struct area_table *t;
 	uint64_t at, gen, told[3];
 
@@ -642,7 +513,7 @@ static int stop_at_rest(void *arg, uint32_t index, const struct page_desc *d)
 	const struct page_head *head = (const struct page_head *)page;
 	struct page_desc now;
 
-	if (!has_rest(l->m, index, d) || read_rest(l->m, index, page, &now) <= 0)
+	if (!member_has_rest(l->m, index, d) || member_read_rest(l->m, index, page, &now) <= 0)
 		return 0;
 	for (uint64_t at = PAGE_HEAD_BYTES; at < head->commit && at < PAGE_BYTES; at += 8)
 		if (page[at / 8])
@@ -660,7 +531,8 @@ bool follow_any(struct follow *f, const bool *cpus)
 		struct looking l = {.f = f, .m = f->members[i]};
 
 		for (unsigned int c = 0; l.m->meta && c < f->r->nr_cpus; c++)
-			if ((!cpus || cpus[c]) && each_page(l.m, c, stop_at_rest, &l) == -EEXIST)
+			if ((!cpus || cpus[c]) &&
+			    member_each_page(l.m, c, stop_at_rest, &l) == -EEXIST)
 				return true;
 	}
 	return false;
@@ -670,7 +542,7 @@ static int count_rest(void *arg, uint32_t index, const struct page_desc *d)
 {
 	struct looking *l = arg;
 
-	l->nr += has_rest(l->m, index, d);
+	l->nr += member_has_rest(l->m, index, d);
 	return 0;
 }
 
@@ -682,11 +554,11 @@ bool follow_is_full(struct follow *f, unsigned int cpu, uint64_t queued_bytes)
 		return f->joined;
 	for (uint32_t i = 0; i < f->nr_members; i++) {
 		struct looking l = {.f = f, .m = f->members[i]};
-		const struct area_cpu *row = l.m->meta ? row_of(l.m, cpu) : NULL;
+		const struct area_cpu *row = l.m->meta ? member_row(l.m, cpu) : NULL;
 
 		if (!row)
 			continue;
-		each_page(l.m, cpu, count_rest, &l);
+		member_each_page(l.m, cpu, count_rest, &l);
 		used += l.nr;
 		quota = row->nr_pages > quota ? row->nr_pages : quota;
 	}
