@@ -58,6 +58,7 @@ struct parse {
 	const struct fetch_context *ctx;
 	struct parse_error *error;
 	size_t name_bytes; /* of its text, where that can be the name; else 0 */
+	int is_meaning;	   /* what is parsed is not what was written */
 };
 
 static int bad(struct parse *p, uint32_t position, const char *text)
@@ -258,6 +259,8 @@ static int parse_immediate(struct parse *p, const char *text, size_t n, uint32_t
 	if (n > 1 && text[1] == '"') {
 		if (n < 3 || text[n - 1] != '"')
 			return bad(p, at + (uint32_t)n, "String is not closed with '\"'");
+		if (p->is_meaning) /* no name means one, and the argument has no copy of it */
+			return bad(p, at, "Invalid immediate value");
 		p->arg->base = FETCH_TEXT;
 		p->arg->text_at = (uint8_t)(text + 2 - p->arg->text);
 		p->arg->text_bytes = (uint8_t)(n - 3);
@@ -503,7 +506,7 @@ int fetch_parse(struct fetch_arg *arg, const struct fetch_word *w, uint32_t inde
 {
 	const char *word = w->text;
 	size_t n = w->bytes, equals = text_find(word, n, '='), colon = text_find(word, n, ':');
-	struct parse p = {arg, ctx, error, 0};
+	struct parse p = {arg, ctx, error, 0, 0};
 	uint32_t at = 0;
 	int err;
 
@@ -528,6 +531,7 @@ int fetch_parse(struct fetch_arg *arg, const struct fetch_word *w, uint32_t inde
 	arg->text[n] = 0;
 	word = arg->text;
 	if (w->means_bytes) {
+		p.is_meaning = 1;
 		word = w->means;
 		n = w->means_bytes;
 		if (n > FETCH_MAX_TEXT)
