@@ -378,8 +378,8 @@ static int any_open(uint32_t how)
 	return 0;
 }
 
-/* @late_ns: what is younger waits for the next time. */
-static void drain(uint32_t late_ns)
+/* @late_ns: what is younger waits for the next time. @last: nobody's place will be taken any more. */
+static void drain(uint32_t late_ns, int last)
 {
 	uint64_t all = ~UINT64_C(0), old;
 	uint32_t i;
@@ -392,14 +392,14 @@ static void drain(uint32_t late_ns)
 	perf_read(now.mono - late_ns, one_record);
 	/* whoever came in the place of one that left so long ago is not ours */
 	for (i = 0; i < area->nr_cpus; i++)
-		if (now.mono - cpus[i].out.ns > LATE_NS + 1000000)
+		if (last || now.mono - cpus[i].out.ns > LATE_NS + 1000000)
 			tell_out(&cpus[i]);
 	arch_syscall(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0, 0);
 }
 
 void sched_perf_drain(void)
 {
-	drain(0);
+	drain(0, 1);
 }
 
 /* Which thread comes or goes, and no more. */
@@ -436,7 +436,7 @@ static void refilter(void)
 {
 	uint32_t i, newest = sched_threads_newest();
 
-	drain(0);
+	drain(0, 0);
 	for (i = 0; i < NR_SCHED_KINDS; i++)
 		if (kinds[i].how == CPUS)
 			open_filtered(i, newest);
@@ -461,7 +461,7 @@ static int open_on_cpus(uint32_t kind)
 		err = perf_open_cpus(SCHED_TASKS, &tasks, NULL);
 	newest = sched_threads_newest();
 	if (!first)
-		drain(0);
+		drain(0, 0);
 	else if (!err)
 		err = sched_threads_start(agent_tid);
 	if (!err)
@@ -582,7 +582,7 @@ int sched_perf_work(void)
 		sched_leave_see(any_open(CLOSED));
 	}
 	store_release(&settled, 1);
-	drain(LATE_NS);
+	drain(LATE_NS, 0);
 	if (any_open(CPUS) && (sched_threads_missed() ||
 			       (strangers > MAX_STRANGERS && now.mono - filtered_ns > REFILTER_NS)))
 		refilter();
