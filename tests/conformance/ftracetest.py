@@ -43,9 +43,9 @@ INTER = "trigger/inter-event/trigger-"
 OF_PING = {f"{INTER}{name}.tc" for name in
            ("field-variable-support", "inter-event-combined-hist", "onchange-action-hist", "onmatch-action-hist",
             "onmax-action-hist", "snapshot-action-hist", "trace-action-hist", "synthetic-event-dynstring")}
-OF_THE_SHELL = {"dynevent/add_remove_uprobe.tc", "ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc",
-                "kprobe/kprobe_args_char.tc", "kprobe/kprobe_args_string.tc", "kprobe/kprobe_args_type.tc",
-                "event/event-pid.tc", "trigger/trigger-hist.tc",
+OF_THE_SHELL = {"dynevent/add_remove_eprobe.tc", "dynevent/add_remove_uprobe.tc", "event/event-pid.tc",
+                "ftrace/fgraph-retval.tc", "ftrace/func-filter-pid.tc", "kprobe/kprobe_args_char.tc",
+                "kprobe/kprobe_args_string.tc", "kprobe/kprobe_args_type.tc", "trigger/trigger-hist.tc",
                 "trigger/trigger-trace-marker-synthetic-kernel.tc"} | ALONE | OF_PING
 
 
