@@ -11,7 +11,7 @@
  * the last thread's end is the process's end, and the agent must not be that thread (what exit()
  * flushes would go to descriptors that it does not have): the program's last thread stops it
  * first. fork: the child has no agent until fork.c starts one.
- * Tests: tests/engine/test_agent.py.
+ * Tests: tests/engine/fire/agent.
  */
 #include "engine/control/agent.h"
 

@@ -3,7 +3,7 @@
  * tracing_cpumask: on which CPUs records are made. Hexadecimal in groups of 32 bits, the highest first,
  * joined by commas, as the kernel's bitmaps; errno as the kernel's (6.12). The ring has it as the CPUs
  * that are off. Any thread; a child of fork has its parent's.
- * Tests: tests/engine/fire/control, tests/engine/fire/cpumask.
+ * Tests: tests/engine/fire/control, tests/tracefs/test_writes.py.
  */
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 /*
  * The inside door: what vestige.h calls. Files: any thread, not signal handlers; they set errno,
  * which nothing else in the engine does. vestige_print(): any context. In a fork's child without an
- * area all of it does nothing. Tests: tests/engine/inside.
+ * area all of it does nothing. Tests: tests/engine/fire/inside.
  */
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * The list of loaded objects, taken from dl_iterate_phdr(). Owns the table of struct object. An
  * object that dlclose() removed keeps its row, since records name its functions; loaded again it
  * gets another one. fork: the child has the same objects, and their names in its own area.
- * Tests: tests/engine/test_dlopen.py.
+ * Tests: tests/engine/fire/dlopen.
  */
 #include "engine/core/object.h"
 

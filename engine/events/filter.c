@@ -4,7 +4,7 @@
  * one: a first pass looks at quotes and parentheses alone; positions of what is wrong in a term count
  * from one, others from zero. The terms become a tree, and from its right end on the program, in which
  * each comparison knows where to go on: `&&` binds tighter than `||`, `!` turns the ways around.
- * Control context. Costs nothing that is measured. Tests: tests/unit/test_filter.c.
+ * Control context. Costs nothing that is measured. Tests: tests/engine/events/filter.
  */
 #include "engine/events/filter.h"
 

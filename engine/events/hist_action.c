@@ -6,7 +6,7 @@
  * wants of another event's one of a histogram that is made there with the same keys, and goes with it.
  *
  * Firing: any context, no lock. The largest value is exact under threads; what save() keeps is of the last
- * who found a larger one. All else: control context. Tests: tests/engine/events/hist_actions.
+ * who found a larger one. All else: control context. Tests: tests/engine/events/hist_vars.
  */
 #include <errno.h>
 

@@ -4,7 +4,7 @@
  * ranges of ids, between which the widest gaps are, and of all ids above the newest of its time: a thread
  * passes from its first moment on, and so do strangers, whom the reader of the records knows by the array.
  * An ended thread is kept for KEEP_NS, as the kernel's last word of it comes later; a process until it is freed.
- * fork: the child knows none. Tests: tests/engine/events/wakings.
+ * fork: the child knows none. Tests: tests/engine/events/switches.
  */
 #include "engine/events/sched_threads.h"
 

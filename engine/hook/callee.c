@@ -9,7 +9,7 @@
  * whole, and so they are where mcount is not libc's but somebody's own. Everywhere else they do
  * nothing and are patched away. Constructor context, and the loader's notification; nothing for
  * fork. Costs a few ns a relocation, and the search 1 ns a byte of objects that have such calls.
- * Tests: tests/engine/targets (fentry-*, mcount-*, cyg-*), tests/engine/gmon.
+ * Tests: tests/engine/targets (fentry-*, mcount-*, cyg-*).
  */
 #include "engine/hook/callee.h"
 

@@ -7,7 +7,7 @@
  *
  * The place is a `ret` with the padding of the next function behind it; anything else, a debugger's
  * breakpoint among it, is left alone, and vestige_status says that objects are not followed. fork:
- * the child has the same jump. Tests: tests/engine/test_dlopen.py.
+ * the child has the same jump. Tests: tests/engine/fire/dlopen.
  */
 #include "engine/hook/loader.h"
 

@@ -5,7 +5,7 @@
  *
  * A leaf is what the kernel takes for one: an entry whose exit is the next record of the same CPU. The
  * exit's event is then left out when its record comes. Costs about 20 ns a record; bench: `report`.
- * Tests: tests/unit/test_graph_events.c.
+ * Tests: tests/unit/test_dat_graph.c.
  */
 #include "tools/analysis/graph_events.h"
 

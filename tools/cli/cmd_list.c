@@ -2,7 +2,7 @@
 /*
  * vestige list: the functions that can be traced, in the form of available_filter_functions.
  * Of a program and of an area they are the engine's own finding; a trace.dat holds names only.
- * Tests: tests/cli/test_list.py.
+ * Tests: tests/cli/test_doctor.py.
  */
 #include <errno.h>
 #include <fcntl.h>

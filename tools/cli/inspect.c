@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See inspect.h. Tests: tests/cli/test_doctor.py, tests/cli/test_list.py. */
+/* See inspect.h. Tests: tests/cli/test_doctor.py. */
 #include "tools/cli/inspect.h"
 
 #include <errno.h>

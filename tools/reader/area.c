@@ -5,7 +5,7 @@
  * At opening, each page that is PUBLISHED or OWNED is looked at and remembered. It is read again
  * when its turn comes; if a live process has used it for something else meanwhile (its state, its
  * order of publication or of taking changed), its records are counted as lost.
- * Tests: tests/unit/test_area.c.
+ * Tests: tests/unit/reader/test_area.c.
  */
 #include "tools/reader/area.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Pairs of clocks to straight lines: see clock.h. Tests: tests/unit/test_clock.c. */
+/* Pairs of clocks to straight lines: see clock.h. Tests: tests/unit/reader/test_clock.c. */
 #include "tools/reader/clock.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * Reading ELF files with libelf: see elf_code.h. libelf checks what it reads against the file's
  * size; files are read, not mapped, so that one which shrinks meanwhile is an error and no signal.
- * Tests: tests/unit/test_symbols_elf.c.
+ * Tests: tests/unit/reader/test_symbols_elf.c.
  */
 #include "tools/reader/elf_code.h"
 

@@ -5,7 +5,7 @@
  * One row in `kinds` per table says where its copy goes and how many entries are plausible; the
  * limits bound memory when a file lies, and are far above what an engine makes. An area may grow
  * while it is read: each table is copied once, with the count that the header had at that moment.
- * Tests: tests/unit/test_area.c.
+ * Tests: tests/unit/reader/test_area.c.
  */
 #include "tools/reader/meta.h"
 

@@ -14,7 +14,7 @@
  *
  * Only the top buffer (number 0) is read. Pages are untrusted: one whose head makes no sense is
  * left out, a record that does not fit or names no function is counted as lost.
- * Tests: tests/unit/test_pages.c.
+ * Tests: tests/unit/reader/test_pages.c.
  */
 #ifndef VESTIGE_TOOLS_PAGES_H
 #define VESTIGE_TOOLS_PAGES_H

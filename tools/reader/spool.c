@@ -4,7 +4,7 @@
  *
  * One pass over the file looks at every page; a chunk that is cut off by the end of the file ends
  * the pass, so that the spool of a killed recorder is read up to its last whole chunk.
- * Tests: tests/unit/test_spool.c.
+ * Tests: tests/unit/reader/test_spool.c.
  */
 #include <errno.h>
 #include <fcntl.h>

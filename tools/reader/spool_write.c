@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The recorder's side of a spool: see spool_write.h. Tests: tests/unit/test_spool.c. */
+/* The recorder's side of a spool: see spool_write.h. Tests: tests/unit/reader/test_spool.c. */
 #include "tools/reader/spool_write.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
  * Objects and their symbols: see symbols_elf.h. What is read from an ELF file is in elf_code.c;
  * here it is decided where an object lies, whether the file is the one that ran, which of several
  * names of an address is kept, and what code without a name is called.
- * Tests: tests/unit/test_symbols_elf.c.
+ * Tests: tests/unit/reader/test_symbols_elf.c.
  */
 #include "tools/reader/symbols_elf.h"
 

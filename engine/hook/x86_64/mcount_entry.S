@@ -8,7 +8,7 @@
  *	kept_*       goes on, as if called, to libc's function or the program's own (callee.h)
  *
  * The registers survive as in entry.S; what the program's own function does with them is as it was.
- * Costs: bench "hooks". Tests: tests/engine/targets (mcount-*), tests/engine/gmon.
+ * Costs: bench "hooks". Tests: tests/engine/targets (mcount-*).
  */
 #include "entry.inc"
 
