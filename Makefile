@@ -9,7 +9,7 @@ NINJA := $(firstword $(wildcard /usr/bin/ninja) ninja)
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check bench conformance soak install clean
+.PHONY: all demo check check-builds bench conformance soak install clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD) --quiet
@@ -22,8 +22,13 @@ $(BUILD)/build.ninja:
 demo:
 	@scripts/demo
 
+# One build, the tests and checks that need one. T=events/hist builds and runs the tests of that name alone.
 check:
-	@scripts/check
+	@scripts/check $(T)
+
+# clang, the sanitizers, the fuzzers, programs built by every flag and language, the kernel's own test suite.
+check-builds:
+	@scripts/check --builds
 
 bench:
 	@scripts/bench

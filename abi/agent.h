@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the outside and a process's agent say to each other, over a stream socket beside the area,
+ * The protocol between the tools and a process's agent, over a stream socket beside the area,
  * PID.STARTTIME.sock. The client sends one request and its payload, the agent one reply and its
  * payload, and closes. Both sides check magic and version; the agent checks by the socket's peer
  * credentials that the client is the same user or root.
@@ -30,7 +30,7 @@ enum agent_op {
 	AGENT_WRITE_AS = 6,
 };
 
-/* The thread that writes: the client's, or on whose behalf it does. */
+/* The thread that writes: the client's, or the thread for which the client writes. */
 struct agent_writer {
 	int32_t tid;
 	int32_t tgid;

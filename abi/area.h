@@ -22,7 +22,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 3
+#define AREA_MINOR 5
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -56,6 +56,7 @@ enum area_table_id {
 	AREA_HISTS,	/* struct area_hist; since 1.2 */
 	AREA_HIST_ROOM, /* pieces of AREA_HIST_PIECE bytes: what the rows of AREA_HISTS name */
 	AREA_PRINTKS,	/* struct area_printk; since 1.3 */
+	AREA_LATENCIES, /* struct area_latency: one per buffer; since 1.5 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES	     16
@@ -94,11 +95,11 @@ struct area_header {
 	uint32_t nr_cpus;     /* possible CPUs: a cpu in a page is below this */
 	uint32_t tracing_on;
 	uint32_t recorder;	    /* pid of the recorder that drains this area, 0 none */
-	uint32_t status_bytes_lost; /* of vestige_status, did not fit */
-	uint64_t
-		untraced_calls; /* made before a control block could be had, or in a fork's child */
-	char session[64];	/* VESTIGE_SESSION, NUL-terminated */
-	char exe[64];		/* base name of the program, NUL-terminated */
+	uint32_t status_bytes_lost; /* that did not fit into vestige_status */
+	/* made before a control block could be had, or in a fork's child */
+	uint64_t untraced_calls;
+	char session[64]; /* VESTIGE_SESSION, NUL-terminated */
+	char exe[64];	  /* base name of the program, NUL-terminated */
 	struct area_table tables[AREA_MAX_TABLES];
 	/* since 1.1: its name, NUL-terminated; "" is the process's own area */
 	char instance[AREA_INSTANCE_BYTES];
@@ -108,8 +109,15 @@ struct area_header {
 	struct area_table more_tables[AREA_MAX_MORE_TABLES];
 	/* since 1.2: where the struct area_stack is; 0: there is none */
 	uint64_t stack_offset;
-	/* since 1.3: of what was written to its session, all up to then has been carried out (abi/session.h) */
+	/* since 1.3: CLOCK_MONOTONIC; all writes to its session up to then have been carried out
+	 * (abi/session.h) */
 	uint64_t session_ns;
+	/*
+	 * since 1.4: inodes of the namespaces by which `pid` and `start_time` count; 0: not known
+	 */
+	uint32_t pid_ns, time_ns;
+	/* since 1.5: where the struct area_oops is; 0: there is none */
+	uint64_t oops_offset;
 };
 /* The table of that number (enum area_table_id), in a header that may be const. */
 #define AREA_TABLE(head, id)                                                                       \
@@ -123,8 +131,8 @@ struct area_header {
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
 
 /*
- * What the stack tracer found: the deepest stack of a thread of the program, function by function from
- * the innermost one. Of a stack with more of them the innermost are there.
+ * What the stack tracer found: the deepest stack of a thread of the program, its functions from the
+ * innermost outwards, at most AREA_STACK_FRAMES.
  */
 #define AREA_STACK_FRAMES 500u
 struct area_stack_frame {
@@ -142,23 +150,79 @@ struct area_stack {
 static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
 	      "area_stack is part of the format");
 
+/*
+ * How the process died of a fatal signal, or the last vestige_warn_on(): its last oops. What the
+ * tools show of it beyond the text (source lines, demangled names) is from the numbers.
+ */
+#define AREA_OOPS_FRAMES 128u
+#define AREA_OOPS_REGS	 32u
+#define AREA_OOPS_TEXT	 32768u
+enum area_oops_kind {
+	AREA_OOPS_NONE = 0,
+	AREA_OOPS_SIGNAL = 1,
+	AREA_OOPS_WARNING = 2,
+};
+enum area_oops_flag {
+	AREA_OOPS_UNSURE =
+		1,	     /* a frame: an address that was found on the stack, perhaps a caller */
+	AREA_OOPS_EXACT = 2, /* a frame: an instruction, not what is behind a call */
+};
+struct area_oops_frame {
+	uint64_t ip;
+	uint32_t flags; /* enum area_oops_flag */
+	uint32_t reserved;
+};
+struct area_oops {
+	uint32_t gen;  /* odd while it is written; a copy is good when it was even and the same */
+	uint32_t kind; /* enum area_oops_kind */
+	uint32_t dump; /* ftrace_dump_on_oops: 0 nothing, 1 all records, 2 those of the thread */
+	uint32_t nr;   /* how many there were */
+	int32_t sig, code; /* si_signo, si_code */
+	int32_t tid, cpu;
+	uint64_t address; /* si_addr of a fault */
+	int32_t sender;	  /* si_pid of a signal that was sent */
+	uint32_t sender_uid;
+	uint64_t stamp; /* clock units */
+	char comm[16];	/* of the thread, NUL-terminated */
+	uint32_t nr_regs, nr_frames, text_bytes;
+	uint32_t given; /* the process has written the text where it was wanted */
+	/* x86-64: r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags, segments, err, trapno,
+	 * oldmask, cr2: as <sys/ucontext.h> has them */
+	uint64_t regs[AREA_OOPS_REGS];
+	struct area_oops_frame frames[AREA_OOPS_FRAMES];
+	char text[AREA_OOPS_TEXT];
+};
+static_assert(sizeof(struct area_oops) ==
+		      88 + 8 * AREA_OOPS_REGS + 16 * AREA_OOPS_FRAMES + AREA_OOPS_TEXT,
+	      "area_oops is part of the format");
+
 /* Tables that every minor version has. */
 #define AREA_MIN_TABLES AREA_FILES
 
 /*
- * The tree of control files as the process last left it, for the outside that cannot or need not
- * ask: text behind this head, each file a line
+ * The tree of control files as the process last wrote it, for tools that cannot or need not ask the
+ * process. Text follows this head. Each file is a line
  *
  *	MODE KIND SCOPE BYTES PATH\n
  *
- * and BYTES of what it reads as. MODE is octal; KIND `e`: the engine answers it, `r`: it is rendered
- * from the area, `d`: it is a folder whose files come and go, of which only the engine knows; SCOPE `i` each instance has one, `g` the top one alone, `c` per_cpu/cpuN/PATH for
- * each CPU, `o` options/PATH, an option. Those two, `r` and vestige_status have no text here: the
- * area tells them in another way, and so has one of 100,000 bytes or for which there is no room. The text of events/ (since 1.2) is, for each event that is not as at first,
+ * and BYTES of its contents. MODE is octal.
+ *
+ *	KIND	e	the engine answers it
+ *		r	it is rendered from the area
+ *		d	a folder whose files come and go; only the engine knows them
+ *	SCOPE	i	each instance has one
+ *		g	only the top instance has it
+ *		c	per_cpu/cpuN/PATH, for each CPU
+ *		o	options/PATH, an option
+ *
+ * There is no text for `c`, `o`, `r` and vestige_status, which are elsewhere in the area, nor for a
+ * file of 100,000 bytes or more, or when there is no room. The text of events/ (since 1.2) has, for
+ * each event that is not in its initial state,
  *
  *	SYSTEM:NAME ONSOFT FILTER TRIGGER\n
  *
- * and FILTER and TRIGGER bytes of what these two files read as; ON is 0 or 1, SOFT `*` or `-`. The first has neither SYSTEM nor NAME and stands for all others.
+ * and FILTER and TRIGGER bytes of the contents of these two files; ON is 0 or 1, SOFT `*` or `-`.
+ * The first line has neither SYSTEM nor NAME and is the state of all other events.
  */
 struct area_files {
 	uint32_t gen;	/* odd while it is written; a copy is good when it was even and the same */
@@ -166,7 +230,7 @@ struct area_files {
 };
 static_assert(sizeof(struct area_files) == 8, "area_files is part of the format");
 
-/* A loaded ELF object, as dl_iterate_phdr() told it. */
+/* A loaded ELF object, as dl_iterate_phdr() reports it. */
 enum area_object_status {
 	AREA_OBJECT_TRACED = 0,
 	AREA_OBJECT_NO_SITES = 1,     /* no function in it begins with patchable NOPs */
@@ -174,7 +238,8 @@ enum area_object_status {
 	AREA_OBJECT_NO_ISLANDS = 3,   /* no free address range within 2 GiB of its text */
 	AREA_OBJECT_NOT_WRITABLE = 4, /* mprotect() of its text was refused; see errno_value */
 	AREA_OBJECT_VDSO = 5,
-	AREA_OBJECT_LOADER = 6, /* ld.so: never patched, even when built for it */
+	AREA_OBJECT_LOADER = 6,	 /* ld.so: never patched, even when built for it */
+	AREA_OBJECT_WAITING = 7, /* not scanned yet: its functions are not known */
 };
 
 #define AREA_BUILD_ID_MAX 20
@@ -206,7 +271,7 @@ enum area_function_flag {
 	AREA_FUNCTION_SYMBOL = 2, /* starts a function by the symbol tables */
 	AREA_FUNCTION_FDE = 4,	  /* starts a function by .eh_frame */
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
-	AREA_FUNCTION_KEPT =
+	AREA_FUNCTION_PASSED_ON =
 		16, /* the call that the compiler made is still made: gmon.out's arcs */
 	AREA_FUNCTION_TOUCHED = 32, /* it was enabled once: touched_functions */
 };
@@ -253,15 +318,14 @@ enum area_probe_command {
 	AREA_PROBE_STACKTRACE = 8,
 };
 
-/* What a call of a function does: a line of set_ftrace_filter. Rows are used again. */
+/* A func command: what a call of a function does, a line of set_ftrace_filter. Rows are reused. */
 struct area_probe {
 	uint32_t function;
 	uint8_t command; /* enum area_probe_command; 0: a free row */
 	uint8_t counted; /* it was given a count */
 	uint16_t event;	 /* enable_event, disable_event: the id of which, else 0 */
-	int64_t count;	 /* how often it does so from now on; -1 always */
-	uint64_t
-		order; /* of its command, a later one has a greater: lists begin with the greatest */
+	int64_t count;	 /* how often it will still act; -1 always */
+	uint64_t order;	 /* of its command: later ones have greater ones, and are listed first */
 };
 static_assert(sizeof(struct area_probe) == 24, "area_probe is part of the format");
 
@@ -282,6 +346,7 @@ enum area_refusal {
 	AREA_REFUSED_CHANGED = 3, /* the bytes were not as found before (debugger, other tool) */
 	AREA_REFUSED_RANGE = 4,	  /* farther than 2 GiB from its island */
 	AREA_REFUSED_IDS = 5,	  /* the table of functions is full */
+	AREA_REFUSED_RUNNING = 6, /* its NOPs cannot be changed while the program runs */
 };
 
 struct area_refused {
@@ -293,8 +358,8 @@ struct area_refused {
 static_assert(sizeof(struct area_refused) == 16, "area_refused is part of the format");
 
 /*
- * An event that has been on in this process, so that records of it may be there. Its format is that of
- * events/SYSTEM/NAME/format, by which its records are read.
+ * An event that has been on in this process, so that there may be records of it. Its format is the
+ * text of events/SYSTEM/NAME/format, by which its records are read.
  */
 struct area_event {
 	uint32_t system; /* offset into AREA_STRINGS */
@@ -308,22 +373,22 @@ struct area_event {
 static_assert(sizeof(struct area_event) == 32, "area_event is part of the format");
 
 /*
- * A constant format of trace_printk() or text of trace_puts() that has been printed in this process. Records
- * ftrace:bprint and ftrace:bputs name it by a number that is made of the text alone, so that it is the
- * same in every process, and stays when the object that it came from is gone.
+ * A constant format of trace_printk() or text of trace_puts() that has been printed in this
+ * process. Records ftrace:bprint and ftrace:bputs name it by a hash of the text, so it is the same
+ * in every process, and stays when its object is unloaded.
  */
 struct area_printk {
-	uint64_t
-		number; /* field fmt or str of the records; printk_formats shows it as the address */
-	uint32_t text;	/* offset into AREA_FORMATS; NUL-terminated */
+	/* field fmt or str of the records; printk_formats shows it as the address */
+	uint64_t number;
+	uint32_t text; /* offset into AREA_FORMATS; NUL-terminated */
 	uint32_t reserved;
 };
 static_assert(sizeof(struct area_printk) == 16, "area_printk is part of the format");
 
 /*
- * A hist trigger of an event: a part of events/SYSTEM/NAME/hist. Rows are used again. What it names
- * lies in AREA_HIST_ROOM, at so many bytes from its beginning, and may be given to another one
- * when `gen` has changed.
+ * A hist trigger of an event: a part of events/SYSTEM/NAME/hist. Rows are used again. Its offsets
+ * are in bytes from the beginning of AREA_HIST_ROOM. Once `gen` has changed, they may belong to
+ * another histogram.
  */
 struct area_hist {
 	uint32_t gen;	/* odd while the row changes */
@@ -331,11 +396,11 @@ struct area_hist {
 	uint8_t paused;
 	uint8_t reserved;
 	uint64_t order; /* of its trigger: a file begins with the smallest */
-	uint64_t about; /* struct area_hist_about */
-	uint64_t
-		map; /* struct area_hist_map: several of one name have the same; 0: none could be had */
-	uint64_t
-		since_ns; /* CLOCK_MONOTONIC: made or cleared last; a fork's child has its parent's */
+	uint64_t about; /* struct area_hist_desc */
+	/* struct area_hist_map: several of one name have the same; 0: none could be had */
+	uint64_t map;
+	/* CLOCK_MONOTONIC: made or cleared last; a fork's child has its parent's */
+	uint64_t since_ns;
 	uint64_t reserved2[3];
 };
 static_assert(sizeof(struct area_hist) == 64, "area_hist is part of the format");
@@ -349,9 +414,9 @@ enum area_hist_kind {
 	AREA_HIST_KEY = 1,
 	AREA_HIST_VAL = 2,   /* u64, added up; the first is the hitcount */
 	AREA_HIST_VAR = 3,   /* a variable's value; not shown */
-	AREA_HIST_TRACK = 4, /* u64, what onmax() or onchange() keeps: `max` or `changed` */
-	AREA_HIST_SAVED = 5, /* what save() keeps, behind the AREA_HIST_TRACK that it belongs to */
-	AREA_HIST_SNAPSHOT = 6, /* no field: snapshots are taken for what its name says */
+	AREA_HIST_TRACK = 4, /* u64 of onmax() or onchange(): `max` or `changed` */
+	AREA_HIST_SAVED = 5, /* a value of save(), behind the AREA_HIST_TRACK that it belongs to */
+	AREA_HIST_SNAPSHOT = 6, /* not in rows; its name says what snapshots are for */
 };
 
 enum area_hist_type {
@@ -375,7 +440,7 @@ enum area_hist_modifier {
 };
 
 enum area_hist_flag {
-	AREA_HIST_HIDDEN = 1, /* its value is kept and not shown: nohitcount, an expression */
+	AREA_HIST_HIDDEN = 1, /* its value is kept but not shown: nohitcount, an expression */
 };
 
 struct area_hist_field {
@@ -385,7 +450,7 @@ struct area_hist_field {
 	uint8_t is_signed;
 	uint32_t at;	/* in a row; a multiple of eight */
 	uint32_t bytes; /* its room there */
-	uint32_t name;	/* NUL-terminated, as it is shown; so many bytes from area_hist_about */
+	uint32_t name;	/* NUL-terminated, as it is shown; offset in bytes from area_hist_desc */
 	uint64_t param; /* buckets: their width */
 	uint32_t comm;	/* execname: where in the row the thread's name is, 16 bytes */
 	uint8_t flags;	/* enum area_hist_flag */
@@ -393,14 +458,14 @@ struct area_hist_field {
 };
 static_assert(sizeof(struct area_hist_field) == 32, "area_hist_field is part of the format");
 
-/* How a histogram is shown: this, its fields, and text. */
-struct area_hist_about {
+/* How a histogram is shown: this struct, its fields, and text. */
+struct area_hist_desc {
 	uint32_t bytes; /* with all that follows */
-	uint32_t
-		nr_fields; /* keys, vals and what follows them, in the order in which they are shown */
+	/* keys, vals and what follows them, in the order in which they are shown */
+	uint32_t nr_fields;
 	uint32_t field_bytes; /* sizeof(struct area_hist_field) */
-	uint32_t
-		trigger; /* NUL-terminated, from here: the line of its trigger, without its state */
+	/* NUL-terminated, from here: the line of its trigger, without its state */
+	uint32_t trigger;
 	uint32_t nr_sorts;
 	uint32_t reserved;
 	struct {
@@ -409,9 +474,9 @@ struct area_hist_about {
 	} sorts[AREA_HIST_MAX_SORTS];
 	struct area_hist_field fields[];
 };
-static_assert(sizeof(struct area_hist_about) == 40, "area_hist_about is part of the format");
+static_assert(sizeof(struct area_hist_desc) == 40, "area_hist_desc is part of the format");
 
-/* What was counted: this, slots, rows. A slot is the number of a row + 1, or 0. */
+/* What was counted: this struct, slots, rows. A slot is the number of a row + 1, or 0. */
 struct area_hist_map {
 	uint64_t hits;
 	uint64_t drops;	   /* keys for which there was no room */
@@ -448,6 +513,11 @@ static_assert(sizeof(struct area_clock) == 32, "area_clock is part of the format
 
 enum area_buffer_flag {
 	AREA_BUFFER_OVERWRITE = 1,
+	/*
+	 * since 1.5: a tracer of latencies is on: the snapshot is the stretch of AREA_LATENCIES, in
+	 * pages of state PAGE_KEPT, and `trace` shows it
+	 */
+	AREA_BUFFER_PRINT_MAX = 2,
 };
 
 /* trace_clock: what a reader shows a record's stamp as. */
@@ -478,9 +548,9 @@ struct area_buffer {
 	uint64_t publish_seq; /* pages published so far */
 	uint64_t options;     /* one bit each, see option.h */
 	int64_t clock_offset_ns;
-	uint32_t buffer_percent; /* at how many percent readers that wait are woken; 0: any data */
-	uint32_t
-		subbuf_kb; /* buffer_subbuf_size_kb, of what trace_pipe_raw gives; 0: 4; since 1.2 */
+	uint32_t buffer_percent; /* percentage at which waiting readers are woken; 0: at any data */
+	/* buffer_subbuf_size_kb, size of trace_pipe_raw's sub-buffers; 0: 4; since 1.2 */
+	uint32_t subbuf_kb;
 	uint64_t reserved2[1];
 };
 static_assert(sizeof(struct area_buffer) == 128, "area_buffer is part of the format");
@@ -490,7 +560,7 @@ struct area_cpu {
 	uint32_t cpu;
 	uint32_t first_page;	 /* index into AREA_PAGES */
 	uint32_t nr_pages;	 /* its quota */
-	uint32_t nr_backed;	 /* of those, backed by memory: the first so many */
+	uint32_t nr_backed;	 /* the first nr_backed of those have memory */
 	uint64_t hand;		 /* where the next page is looked for, modulo nr_backed */
 	uint64_t overrun;	 /* records overwritten before a reader freed them */
 	uint64_t dropped_events; /* records refused, no page was free */
@@ -501,28 +571,31 @@ struct area_cpu {
 	uint64_t cleared_overrun;
 	uint64_t cleared_dropped;
 	uint64_t cleared_commit;
-	/* written by consuming readers: what they took, and the losses that they have told */
+	/* written by consuming readers: the records that they took, and the losses that they
+	 * reported */
 	uint64_t read_events;
 	uint64_t told_lost; /* dropped_events + commit_overrun, since it was cleared */
 	uint64_t told_overrun;
-	uint64_t reserved[2];
+	uint64_t no_growth; /* times that a page was not backed: the thread makes no system calls */
+	uint64_t reserved[1];
 };
 static_assert(sizeof(struct area_cpu) == 128, "area_cpu is part of the format");
 
 /*
- * The snapshot of one CPU of a buffer. A moment parts it from what is live: records older than
- * to_stamp and not older than from_stamp are in it, wherever their pages lie; live are those from
- * area_cpu.cleared_stamp on, which the swap sets to the same moment. While it is allocated a CPU has
- * twice its quota: a second share of pages, and writers take pages of the two shares in turns, a swap
- * each, so that they do not overwrite it.
+ * The snapshot of one CPU of a buffer. A point in time divides it from the live records: records
+ * older than to_stamp and not older than from_stamp are in it, in whatever page they lie. Live are
+ * the records from area_cpu.cleared_stamp on, which the swap sets to the same time. While a
+ * snapshot is allocated, a CPU has twice its quota, in two shares of pages. Each swap changes the
+ * share from which writers take pages, so that they do not overwrite the snapshot.
  */
 struct area_snapshot {
 	uint32_t first_page; /* of the second share; 0: there is none */
 	uint32_t nr_backed;  /* as of area_cpu, of the second share */
 	uint64_t hand;
 	uint32_t live;	    /* 1: writers take pages of the second share */
-	uint32_t allocated; /* 0: of the share that writers leave nothing is used */
-	uint64_t gen; /* odd while it is swapped; a copy is good when it was even and the same */
+	uint32_t allocated; /* 0: nothing of the share that writers left is used */
+	uint32_t gen; /* odd while it is swapped; a copy is good when it was even and the same */
+	uint32_t reserved_gen;
 	uint64_t from_stamp;   /* clock units */
 	uint64_t to_stamp;     /* 0: it is empty */
 	uint64_t from_publish; /* pages published up to this one have only older records */
@@ -533,5 +606,51 @@ struct area_snapshot {
 	uint64_t reserved[2];
 };
 static_assert(sizeof(struct area_snapshot) == 128, "area_snapshot is part of the format");
+
+/* What a lock is, in area_latency.lock_sort. */
+enum area_lock_sort {
+	AREA_LOCK_NONE = 0,
+	AREA_LOCK_MUTEX = 1,
+	AREA_LOCK_READER = 2, /* of an rwlock */
+	AREA_LOCK_WRITER = 3,
+	AREA_LOCK_SPIN = 4,
+	AREA_LOCK_MTX = 5, /* C11 */
+	AREA_LOCK_SEM = 6,
+};
+
+/* A thread that waited for the lock while it was held. */
+#define AREA_LATENCY_WAITERS 4u
+struct area_waiter {
+	uint64_t waited_ns; /* until the stretch ended */
+	int32_t tid;
+	uint32_t reserved;
+	char comm[16]; /* NUL-terminated */
+};
+static_assert(sizeof(struct area_waiter) == 32, "area_waiter is part of the format");
+
+/*
+ * The stretch that a tracer of latencies keeps: the longest, or with tracing_thresh the last that
+ * was longer. It changes while area_snapshot.gen of its buffer's rows is odd.
+ */
+struct area_latency {
+	uint64_t from_stamp; /* clock units */
+	uint64_t to_stamp;   /* 0: there is none yet */
+	uint64_t latency_ns;
+	uint64_t started_at,
+		ended_at; /* addresses behind the calls that began and ended it; 0 unknown */
+	int32_t tid;
+	uint32_t cpu;  /* on which it ended */
+	char comm[16]; /* NUL-terminated */
+	uint32_t uid;
+	int32_t nice;
+	uint32_t policy, rt_prio;
+	uint64_t lock;	     /* its address; 0: the stretch was not of a lock */
+	uint64_t lock_site;  /* where its memory was allocated; 0 unknown */
+	uint32_t lock_sort;  /* enum area_lock_sort */
+	uint32_t nr_waiters; /* that there were; the first AREA_LATENCY_WAITERS are below */
+	struct area_waiter waiters[AREA_LATENCY_WAITERS];
+	uint64_t reserved[5];
+};
+static_assert(sizeof(struct area_latency) == 272, "area_latency is part of the format");
 
 #endif

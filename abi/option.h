@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_options: one bit of area_buffer.options each, in the order of this list, which is the
- * kernel's; first those of every tracer, then each tracer's own. New ones go to the end of the
- * numbers, wherever they stand in the order of a listing. Names and defaults are the kernel's
- * (6.12; -args: 6.15). The engine keeps the bits; most of them only say how the outside prints.
+ * kernel's; first those of every tracer, then each tracer's own. A new option gets the next free
+ * bit, wherever it is in the order of the list. Names and defaults are the kernel's (6.12; -args:
+ * 6.15). The engine keeps the bits; most of them only say how the outside prints.
  */
 #ifndef VESTIGE_ABI_OPTION_H
 #define VESTIGE_ABI_OPTION_H
@@ -43,7 +43,9 @@
 	X(FUNCTION_FORK, "function-fork", 12, 0)                                                   \
 	X(DISPLAY_GRAPH, "display-graph", 29, 0)                                                   \
 	X(STACKTRACE, "stacktrace", 30, 0)                                                         \
-	X(BRANCH, "branch", 31, 0)
+	X(BRANCH, "branch", 31, 0)                                                                 \
+	X(CONTEXT, "context", 60, 0)                                                               \
+	X(GUARD, "guard", 61, 0)
 
 #define AREA_OPTIONS_GRAPH(X)                                                                      \
 	X(FUNCGRAPH_OVERRUN, "funcgraph-overrun", 32, 0)                                           \
@@ -80,6 +82,12 @@ enum area_option {
 #define AREA_OPTIONS_DEFAULT                                                                       \
 	(UINT64_C(0) AREA_OPTIONS_GLOBAL(AREA_OPTION_FIRST) AREA_OPTIONS_GRAPH(AREA_OPTION_FIRST)  \
 		 AREA_OPTIONS_FUNCTION(AREA_OPTION_FIRST) AREA_OPTIONS_NOP(AREA_OPTION_FIRST))
+
+/* Whether it is one of AREA_OPTIONS_GLOBAL. */
+static inline int area_option_is_global(int bit)
+{
+	return bit < 32 || bit == AREA_OPTION_CONTEXT || bit == AREA_OPTION_GUARD;
+}
 
 static inline int area_option_on(uint64_t options, enum area_option o)
 {

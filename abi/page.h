@@ -3,8 +3,8 @@
  * A page of the ring: 64 bytes of header, then records back to back.
  *
  * A page belongs to one thread and one CPU from the moment it is taken until it is published, so
- * its header names both once for all its records. The life of a page is told by its descriptor
- * in the area (see area.h), never by the page itself:
+ * its header names both once for all its records. A page's state is in its descriptor in the area
+ * (see area.h), never in the page itself:
  *
  *	FREE -> OWNED (a thread writes) -> PUBLISHED (complete, commit is final)
  *	PUBLISHED -> FREE       by the reader, when the buffer discards
@@ -27,8 +27,8 @@
 struct page_head {
 	uint64_t commit;     /* bytes used from the start of the page, header included */
 	uint64_t base_stamp; /* clock units; what the records' stamps count from */
-	int32_t tid;	     /* the thread that wrote all of it */
-	uint32_t cpu;	     /* the CPU on which all of it was written */
+	int32_t tid;	     /* the thread that wrote all of its records */
+	uint32_t cpu;	     /* the CPU on which all of them were written */
 	uint32_t task;	     /* index into the area's table of tasks */
 	uint32_t buffer;     /* index into the area's table of buffers */
 	/* losses on this CPU since the buffer began, as they stood when the page was taken */
@@ -45,6 +45,7 @@ enum page_state {
 	PAGE_PUBLISHED = 2,
 	PAGE_TAKING = 3, /* between FREE or PUBLISHED and OWNED: being cleared, not to be read */
 	PAGE_GONE = 4, /* beyond its CPU's quota, which was made smaller: no memory is behind it */
+	PAGE_KEPT = 5, /* a copy that belongs to the stretch of AREA_LATENCIES; since 1.5 */
 };
 
 /*

@@ -25,7 +25,9 @@ enum record_kind {
 	RECORD_EXIT = 4,     /* id: function */
 	RECORD_UNWOUND = 5,  /* id: how many open calls vanished (throw, longjmp, cancel) */
 	RECORD_STACK = 6,    /* id: the stack on which what follows runs */
-	RECORD_CONTEXT = 7,  /* id: new context bits (irqs-off ... preempt-depth); reserved */
+	RECORD_CONTEXT =
+		7, /* id: the kernel's common_flags, common_preempt_count above them, of the
+			       records behind this one in the page; they are 0 before the first */
 	RECORD_PRINT =
 		8, /* id: bytes of the record; payload: u64 ip of the caller, text, NULs up to
 			       a multiple of 8. ip 0: a mark, as by the kernel's trace_marker;
@@ -40,6 +42,8 @@ enum record_kind {
 	RECORD_ENTRY_ARGS = 11,	   /* as RECORD_ENTRY; payload: rdi rsi rdx rcx r8 r9 at the call */
 	RECORD_FUNCTION_ARGS = 12, /* as RECORD_FUNCTION; payload: its own, then the same six */
 	RECORD_EXIT_VALUE = 13,	   /* as RECORD_EXIT; payload: rax at the return */
+	RECORD_CALL = 14, /* a call of a function that has no id, as of libc; payload: its address,
+			     the return address into the caller; since 1.5 */
 	RECORD_UNCOMMITTED =
 		15, /* id: bytes reserved, head word included; the writer never finished */
 };
@@ -52,6 +56,7 @@ enum record_kind {
 #define RECORD_FUNCTION_BYTES 16u
 #define RECORD_GRAPH_BYTES    8u
 #define RECORD_RETURN_BYTES   16u
+#define RECORD_CALL_BYTES     24u
 
 #define RECORD_RETURN_DEPTH_SHIFT 48
 
@@ -99,6 +104,8 @@ static inline uint32_t record_word_bytes(uint64_t word)
 		return RECORD_RETURN_BYTES;
 	case RECORD_EXIT_VALUE:
 		return RECORD_VALUE_BYTES;
+	case RECORD_CALL:
+		return RECORD_CALL_BYTES;
 	case RECORD_ENTRY_ARGS:
 		return RECORD_ENTRY_ARGS_BYTES;
 	case RECORD_FUNCTION_ARGS:

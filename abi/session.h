@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What was written to a session, for its members to carry out when they start: a file beside the areas,
- * `session.NAME`, of an instance of its members `session.NAME:INSTANCE`. Who serves the session's files keeps
- * it, and holds an exclusive flock() on it: without one it means nothing any more. docs/formats/area.md.
+ * The writes to a session's files, for its members to carry out when they start: a file beside the
+ * areas, `session.NAME`, and `session.NAME:INSTANCE` for an instance of its members. The server of
+ * the session's files keeps it, and holds an exclusive flock() on it; without that lock the file is
+ * void. docs/formats/area.md.
  */
 #ifndef VESTIGE_ABI_SESSION_H
 #define VESTIGE_ABI_SESSION_H
@@ -10,30 +11,74 @@
 #include <assert.h>
 #include <stdint.h>
 
+#include "abi/area.h"
+
 #define SESSION_PREFIX	  "session."
 #define SESSION_MAGIC	  0x53545356u /* "VSTS" */
-#define SESSION_VERSION	  1u
+#define SESSION_VERSION	  2u
 #define SESSION_MAX_BYTES (1u << 20)
 
 struct session_head {
 	uint32_t magic;
 	uint32_t version;
 	uint64_t gen; /* odd while it is written; a copy is good when it was even and the same */
-	/* CLOCK_MONOTONIC of the last one that is here, for the header of who has carried them out */
+	/* CLOCK_MONOTONIC of the last write in the file; a member that has carried them out copies
+	 * it into its area's header. Where it stopped before, its header has session_write.end_ns
+	 * of the last that it carried out, 0: none. */
 	uint64_t until_ns;
-	uint32_t bytes; /* of the writes, which follow: each its head, its path and its text */
+	uint32_t bytes; /* of the writes that follow: each has its head, its path and its text */
 	uint32_t nr;
 };
 static_assert(sizeof(struct session_head) == 32, "session_head is part of the format");
 
-/* Make the instance of that path's name; a write begins with an open that truncates. */
-enum session_write_flags { SESSION_MKDIR = 1, SESSION_TRUNCATE = 2 };
+enum session_write_flags {
+	SESSION_MKDIR = 1,    /* make the instance that the path names */
+	SESSION_TRUNCATE = 2, /* the write begins with an open that truncates */
+	/* The text depends on the program: it is that of one SESSION_MEANING that follows. */
+	SESSION_DEPENDS = 4,
+	/* The text of the SESSION_DEPENDS before it, in a program with those objects. No path. */
+	SESSION_MEANING = 8,
+};
 
+/*
+ * A member carries writes out in their order, up to the first SESSION_DEPENDS that has no meaning
+ * for it; it gets that one and the rest through its agent.
+ */
 struct session_write {
 	uint32_t flags;
 	uint32_t path_bytes;
 	uint32_t text_bytes;
+	uint32_t reserved;
+	uint64_t end_ns;  /* CLOCK_MONOTONIC of when it was carried out */
+	uint64_t objects; /* of a SESSION_MEANING: session_objects_add() of all objects */
 };
-static_assert(sizeof(struct session_write) == 12, "session_write is part of the format");
+static_assert(sizeof(struct session_write) == 32, "session_write is part of the format");
+
+#define SESSION_OBJECTS_SEED UINT64_C(0xcbf29ce484222325)
+
+/* FNV-1a, 64 bits. */
+static inline uint64_t session_hash(uint64_t h, const void *data, uint64_t n)
+{
+	const unsigned char *p = (const unsigned char *)data;
+
+	while (n--)
+		h = (h ^ *p++) * UINT64_C(0x100000001b3);
+	return h;
+}
+
+/*
+ * session_objects_add() - go on from @h with an object, in the order of AREA_OBJECTS: its build-id;
+ * without one its file. Objects that were loaded later do not count.
+ */
+static inline uint64_t session_objects_add(uint64_t h, const struct area_object *o)
+{
+	if (o->load_stamp)
+		return h;
+	if (o->build_id_bytes && o->build_id_bytes <= AREA_BUILD_ID_MAX)
+		return session_hash(h, o->build_id, o->build_id_bytes);
+	h = session_hash(h, &o->dev, sizeof(o->dev));
+	h = session_hash(h, &o->ino, sizeof(o->ino));
+	return session_hash(h, &o->mtime_ns, sizeof(o->mtime_ns));
+}
 
 #endif

@@ -95,7 +95,9 @@ static NOTRACE double rdtsc_ns(void)
 	double start = now_ns();
 	int i;
 
-	/* as in the hook: the halves joined, each read waits for the one before no more than there */
+	/*
+	 * as in the hook: the halves joined, each read waits for the one before no more than there
+	 */
 	for (i = 0; i < 1000000; i++) {
 		uint32_t lo, hi;
 

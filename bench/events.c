@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What an event costs: prints `NAME NS` for each way, over an empty loop. Short runs of each take turns, and
- * of each the tenth part from below counts, so that what else runs on the machine hits all alike.
- * -DLTTNG: LTTng's tracepoint with the same two fields in their place.
+ * What an event costs: prints `NAME NS` for each way, over an empty loop. Short runs of each take
+ * turns, and of each the tenth part from below counts, so that what else runs on the machine hits
+ * all alike. -DLTTNG: LTTng's tracepoint with the same two fields in their place.
  */
 #define _GNU_SOURCE
 #include <stdio.h>

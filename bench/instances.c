@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beside calls.c: before main() it makes an instance for each tracer that BENCH_INSTANCES names, and writes its
- * own id to the file that BENCH_PID names (set_ftrace_pid, set_ftrace_notrace_pid).
+ * Beside calls.c: before main() it makes an instance for each tracer that BENCH_INSTANCES names,
+ * and writes its own id to the file that BENCH_PID names (set_ftrace_pid, set_ftrace_notrace_pid).
  */
 #define _DEFAULT_SOURCE
 #include <stdio.h>

@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What it costs to see malloc() and free(), a mutex, and a system call: prints `NAME NS` a pair of calls, of
- * getppid() one. Short runs of off and on take turns, and of each the tenth part from below counts. With an
- * argument, the number of turns, nothing is switched: as it is, for what other tools do to it.
+ * What it costs to see malloc() and free(), a mutex, a likely(), and a system call: prints `NAME NS` a pair of
+ * calls, of getppid() one. Short runs of off and on take turns, and of each the tenth part from
+ * below counts. With an argument, the number of turns, nothing is switched: as it is, for what
+ * other tools do to it.
  */
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include <vestige/branch.h>
 #include <vestige/vestige.h>
 
 #define RUN    2000
@@ -51,6 +54,33 @@ static double lock(void)
 	return (now_ns() - start) / RUN;
 }
 
+static sigset_t usr1;
+
+static double mask(void)
+{
+	double start = now_ns();
+	int i;
+
+	for (i = 0; i < RUN / 2; i++) {
+		pthread_sigmask(SIG_BLOCK, &usr1, NULL);
+		pthread_sigmask(SIG_UNBLOCK, &usr1, NULL);
+	}
+	return (now_ns() - start) / RUN;
+}
+
+static volatile int condition = 3;
+
+static double branch(void)
+{
+	double start = now_ns();
+	int i;
+
+	for (i = 0; i < RUN; i++)
+		if (likely(condition > 2))
+			condition = 3;
+	return (now_ns() - start) / RUN;
+}
+
 static double call(void)
 {
 	double start = now_ns();
@@ -70,15 +100,41 @@ static void set(const char *file, const char *text)
 static const struct {
 	const char *off, *on, *file, *other;
 	double (*run)(void);
+	const char *texts[2]; /* that switch it off and on; NULL: 0 and 1 */
 } ways[] = {
-	{"malloc", "kmalloc", "events/kmem/enable", NULL, memory},
-	{"mutex", "lock", "events/lock/lock_acquired/enable", "events/lock/lock_release/enable",
-	 lock},
-	{"mutex", "contention", "events/lock/contention_begin/enable",
-	 "events/lock/contention_end/enable", lock},
-	{"getppid", "syscall", "events/syscalls/sys_enter_getppid/enable",
-	 "events/syscalls/sys_exit_getppid/enable", call},
+	{"malloc", "kmalloc", "events/kmem/enable", NULL, memory, {0}},
+	{"malloc", "kmemtrace", "current_tracer", NULL, memory, {"nop", "kmemtrace"}},
+	{"malloc", "kmemtrace_stacks", "current_tracer", NULL, memory, {"nop", "kmemtrace"}},
+	{"mutex",
+	 "lock",
+	 "events/lock/lock_acquired/enable",
+	 "events/lock/lock_release/enable",
+	 lock,
+	 {0}},
+	{"mutex",
+	 "contention",
+	 "events/lock/contention_begin/enable",
+	 "events/lock/contention_end/enable",
+	 lock,
+	 {0}},
+	{"mutex", "lock_order", "prove_locking", NULL, lock, {0}},
+	{"mutex", "preemptoff", "current_tracer", NULL, lock, {"nop", "preemptoff"}},
+	{"sigmask", "irqsoff", "current_tracer", NULL, mask, {"nop", "irqsoff"}},
+	{"place", "branch", "options/branch", NULL, branch, {0}},
+	{"getppid",
+	 "syscall",
+	 "events/syscalls/sys_enter_getppid/enable",
+	 "events/syscalls/sys_exit_getppid/enable",
+	 call,
+	 {0}},
 };
+
+#define STACKS 2 /* its index */
+
+static const char *text_of(size_t i, int on)
+{
+	return ways[i].texts[on] ? ways[i].texts[on] : on ? "1" : "0";
+}
 
 #define NR_WAYS (sizeof(ways) / sizeof(ways[0]))
 
@@ -98,12 +154,16 @@ int main(int argc, char **argv)
 
 	if (rounds < 1 || rounds > ROUNDS)
 		return 2;
+	sigemptyset(&usr1);
+	sigaddset(&usr1, SIGUSR1);
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < NR_WAYS; i++) {
 			for (on = 0; on < 2; on++) {
-				const char *text = on ? "1" : "0";
+				const char *text = text_of(i, on);
 
 				if (argc == 1) {
+					if (i == STACKS)
+						set("kmemtrace_stacks", on ? "1" : "0");
 					set(ways[i].file, text);
 					if (ways[i].other)
 						set(ways[i].other, text);
@@ -112,7 +172,9 @@ int main(int argc, char **argv)
 				ns[i][on][round] = ways[i].run();
 			}
 			if (argc == 1)
-				set(ways[i].file, "0");
+				set(ways[i].file, text_of(i, 0));
+			if (argc == 1 && i == STACKS)
+				set("kmemtrace_stacks", "0");
 			if (argc == 1 && ways[i].other)
 				set(ways[i].other, "0");
 		}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stacks plain|switch|yield MILLIONS - what a call costs when each one is made on another stack than the
- * one before it.
+ * stacks plain|switch|yield MILLIONS - what a call costs when each one is made on another stack
+ * than the one before it.
  *
  * Two coroutines call the same function in turn; `plain` makes as many switches, but by a coroutine
  * that calls nothing, so that what tracing adds can be compared call by call. Prints

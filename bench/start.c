@@ -4,8 +4,8 @@
  *
  *	start PAIRS LIBRARY BOOT PROGRAM
  *
- * Runs PROGRAM in turn without and with LD_PRELOAD=LIBRARY and VESTIGE_BOOT=BOOT, from fork to exit,
- * and prints the two medians: `plain_us X preloaded_us Y`. VESTIGE_DIR is passed on; what the
+ * Runs PROGRAM in turn without and with LD_PRELOAD=LIBRARY and VESTIGE_BOOT=BOOT, from fork to
+ * exit, and prints the two medians: `plain_us X preloaded_us Y`. VESTIGE_DIR is passed on; what the
  * program leaves there is removed.
  */
 #include <dirent.h>

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * System calls without libc: no errno, no cancellation point, nothing that the program may have
- * interposed. Each returns the kernel's result, -errno on failure.
+ * interposed. Each returns the kernel's result, -errno on failure. A thread that may make none of
+ * ours (sys_is_forbidden()) gets -EPERM, without a call.
  */
 #ifndef VESTIGE_ARCH_SYS_H
 #define VESTIGE_ARCH_SYS_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stddef.h>
@@ -14,7 +16,9 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "arch_barrier.h"
 #include "arch_syscall.h"
+#include "engine/base/compiler.h"
 
 #ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0x100000
@@ -22,6 +26,35 @@
 #ifndef MADV_POPULATE_WRITE
 #define MADV_POPULATE_WRITE 23
 #endif
+
+/*
+ * What a thread may do of the engine's. Once the program has set a seccomp filter, a system call of
+ * ours in a thread that it holds for could end the program. Nothing is asked of the kernel to know
+ * it: core/sandbox.c sees the program's calls.
+ */
+enum sys_rights {
+	SYS_UNKNOWN,   /* a thread that we have not seen begin: forbidden when any thread is */
+	SYS_FREE,      /* forbidden when all are */
+	SYS_FORBIDDEN, /* it, or who made it, has set a filter */
+	SYS_OURS,      /* the agent */
+};
+extern __thread enum sys_rights sys_rights __attribute__((tls_model("initial-exec")));
+
+#define SYS_ALL 0x80000000u
+extern uint32_t sys_nr_forbidden; /* threads; or with SYS_ALL: a filter holds for all */
+
+/* Whether the calling thread may make no system call of ours. Any context. */
+static inline int sys_is_forbidden(void)
+{
+	uint32_t nr = load_relaxed(&sys_nr_forbidden);
+
+	return unlikely(nr) && sys_rights != SYS_OURS && (sys_rights != SYS_FREE || (nr & SYS_ALL));
+}
+
+static inline long arch_syscall(long n, long a, long b, long c, long d, long e, long f)
+{
+	return sys_is_forbidden() ? -EPERM : arch_raw_syscall(n, a, b, c, d, e, f);
+}
 
 static inline int sys_failed(long r)
 {
@@ -115,6 +148,23 @@ static inline long sys_mmap(void *addr, size_t n, int prot, int flags, int fd, u
 	return arch_syscall(SYS_mmap, (long)addr, (long)n, prot, flags, fd, (long)offset);
 }
 
+/* Memory of this process alone, zero, whole pages. Return: NULL: there is none. */
+static inline void *sys_map_anon(size_t bytes)
+{
+	long p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	return sys_failed(p) ? NULL : (void *)p;
+}
+
+/* The same for a table with room for more than will be used: memory comes with the first store. */
+static inline void *sys_map_table(size_t bytes)
+{
+	long p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return sys_failed(p) ? NULL : (void *)p;
+}
+
 static inline int sys_munmap(void *addr, size_t n)
 {
 	return (int)arch_syscall(SYS_munmap, (long)addr, (long)n, 0, 0, 0, 0);
@@ -146,10 +196,48 @@ static inline uint64_t sys_set_signals(uint64_t mask)
 	return before;
 }
 
+/* Less than a second. */
+static inline void sys_sleep_ns(long ns)
+{
+	const long time[2] = {0, ns};
+
+	arch_syscall(SYS_nanosleep, (long)time, 0, 0, 0, 0, 0);
+}
+
+/*
+ * Block the signals of @mask beside those that are blocked. Return: the latter, for
+ * sys_set_signals().
+ */
+static inline uint64_t sys_put_off_signals(uint64_t mask)
+{
+	uint64_t before = 0;
+
+	arch_syscall(SYS_rt_sigprocmask, SIG_BLOCK, (long)&mask, (long)&before, sizeof(mask), 0, 0);
+	return before;
+}
+
+/* CLOCK_MONOTONIC; 0 where the thread may not ask. */
+static inline uint64_t sys_now_ns(void)
+{
+	int64_t time[2] = {0, 0};
+
+	arch_syscall(SYS_clock_gettime, 1 /* CLOCK_MONOTONIC */, (long)time, 0, 0, 0, 0);
+	return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
+}
+
 static inline int sys_gettid(void)
 {
 	return (int)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
+
+/*
+ * sys_own_tid() - the calling thread's id; where it may not ask, as libc knows it. Any context.
+ * Return: the id; 0: not known.
+ */
+int sys_own_tid(void);
+
+/* Where libc keeps the id: so far from the thread pointer. Not before this is known. 0: nowhere. */
+extern ptrdiff_t sys_tid_at;
 
 static inline int sys_getpid(void)
 {
@@ -165,19 +253,6 @@ static inline unsigned int sys_geteuid(void)
 static inline void sys_get_comm(char *comm)
 {
 	arch_syscall(SYS_prctl, 16 /* PR_GET_NAME */, (long)comm, 0, 0, 0, 0);
-}
-
-/* All signals of the calling thread wait; *@old: those that did before. */
-static inline void sys_block_signals(uint64_t *old)
-{
-	uint64_t all = ~UINT64_C(0);
-
-	arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)&all, (long)old, 8, 0, 0);
-}
-
-static inline void sys_restore_signals(const uint64_t *old)
-{
-	arch_syscall(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, (long)old, 0, 8, 0, 0);
 }
 
 /* @cmd: MEMBARRIER_CMD_*. */

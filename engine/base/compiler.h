@@ -11,8 +11,8 @@
 #define VESTIGE_EXPORT __attribute__((visibility("default")))
 
 /*
- * The same for what stands in front of libc's function. Weak, so that a program that is linked with
- * the engine may bring its own.
+ * The same for a function that replaces libc's. Weak, so that a program that is linked with the
+ * engine may bring its own.
  */
 #define VESTIGE_INTERPOSED __attribute__((visibility("default"), weak))
 

@@ -25,7 +25,7 @@ static size_t match_one(const char *p, size_t n, char c)
 	case '[':
 		inverted = n > 1 && p[1] == '!';
 		i += (size_t)inverted;
-		/* a ']' that comes first stands for itself */
+		/* a ']' that comes first is literal */
 		do {
 			char lo, hi;
 

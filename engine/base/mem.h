@@ -30,9 +30,9 @@ uint32_t str_hash(const char *s);
 size_t str_copy(char *to, size_t bytes, const char *from);
 
 /*
- * str_to_u64() - read a number as the kernel's kstrtoull() with base 0 does: decimal, 0x, leading 0.
- * @n: bytes at @s; a newline at the end is allowed.
- * Return: 0; -EINVAL if it is not a number; -ERANGE if it does not fit.
+ * str_to_u64() - read a number as the kernel's kstrtoull() with base 0 does: decimal, 0x, leading
+ * 0. @n: bytes at @s; a newline at the end is allowed. Return: 0; -EINVAL if it is not a number;
+ * -ERANGE if it does not fit.
  */
 int str_to_u64(const char *s, size_t n, uint64_t *out);
 

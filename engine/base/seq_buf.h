@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Text put together in a buffer of fixed size; what does not fit is counted, never written. */
+/* Text put together in a buffer of fixed size; bytes that do not fit are counted, never written. */
 #ifndef VESTIGE_BASE_SEQ_BUF_H
 #define VESTIGE_BASE_SEQ_BUF_H
 
@@ -43,6 +43,28 @@ static inline void seq_putu(struct seq_buf *s, uint64_t v)
 	} while (v);
 	while (n)
 		seq_putc(s, digits[--n]);
+}
+
+/* At the right of @width columns; more where it is longer. */
+static inline void seq_putu_right(struct seq_buf *s, uint64_t v, uint32_t width)
+{
+	uint64_t rest = v;
+	uint32_t n = 1;
+
+	for (; rest >= 10; rest /= 10)
+		n++;
+	for (; n < width; n++)
+		seq_putc(s, ' ');
+	seq_putu(s, v);
+}
+
+/* A text at the left of @width columns, cut to them. */
+static inline void seq_puts_left(struct seq_buf *s, const char *text, uint32_t width)
+{
+	uint32_t n;
+
+	for (n = 0; n < width; n++)
+		seq_putc(s, *text ? *text++ : ' ');
 }
 
 /* Hexadecimal, without 0x. */

@@ -5,6 +5,8 @@
 
 #include <stddef.h>
 
+#include "engine/base/mem.h"
+
 /* Where the first @c is; @n: there is none. */
 static inline size_t text_find(const char *text, size_t n, char c)
 {
@@ -28,6 +30,70 @@ static inline size_t text_find_last(const char *text, size_t n, char c)
 static inline int is_digit(char c)
 {
 	return c >= '0' && c <= '9';
+}
+
+/* The kernel's isspace(). */
+static inline int is_blank(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* A stretch of text: what a parser has still before it, or a piece that it has found. */
+struct word {
+	const char *at;
+	size_t n;
+};
+
+static inline int word_is(const struct word *w, const char *text)
+{
+	return w->n == strlen(text) && !memcmp(w->at, text, w->n);
+}
+
+/* Without its first @n bytes. */
+static inline struct word word_behind(struct word w, size_t n)
+{
+	return (struct word){w.at + n, w.n - n};
+}
+
+static inline struct word word_skip_blanks(struct word w)
+{
+	while (w.n && is_blank(*w.at))
+		w = word_behind(w, 1);
+	return w;
+}
+
+/* Without the blanks around it. */
+static inline struct word word_strip(struct word w)
+{
+	w = word_skip_blanks(w);
+	while (w.n && is_blank(w.at[w.n - 1]))
+		w.n--;
+	return w;
+}
+
+/* The next word between blanks; *@rest is behind it. Of no bytes: there is none. */
+static inline struct word word_take(struct word *rest)
+{
+	struct word w = word_skip_blanks(*rest);
+	size_t n = 0;
+
+	while (n < w.n && !is_blank(w.at[n]))
+		n++;
+	*rest = word_behind(w, n);
+	return (struct word){w.at, n};
+}
+
+/* The bytes up to @end; *@rest is behind it. Return: whether there was anything left. */
+static inline int word_next(struct word *rest, char end, struct word *out)
+{
+	size_t n;
+
+	if (!rest->at)
+		return 0;
+	n = text_find(rest->at, rest->n, end);
+	*out = (struct word){rest->at, n};
+	*rest = n < rest->n ? word_behind(*rest, n + 1) : (struct word){0};
+	return 1;
 }
 
 #endif

@@ -2,45 +2,78 @@
 /*
  * The agent: a thread that answers control files for the outside (abi/agent.h).
  *
- * It blocks all signals (but those with which glibc changes the identity of all threads, so that
- * setuid() holds for it too), has a descriptor table of its own (where the kernel lets it), so that it neither
- * keeps the program's files open nor loses its own to close_range(), and makes no call that may be traced.
- * One request at a time, each with a time limit, so a client that hangs costs others two seconds.
+ * It blocks all signals (except the two with which glibc changes the identity of all threads, so
+ * that setuid() applies to it too), has a descriptor table of its own (where the kernel lets it),
+ * so that it neither keeps the program's files open nor loses its own to close_range(), and makes
+ * no call that may be traced. One request at a time, each with a time limit (agent_serve.c).
  *
- * The process must be able to end without it. exit() ends it; but when main() left by pthread_exit()
- * the last thread's end is the process's end, and the agent must not be that thread (what exit()
- * flushes would go to descriptors that it does not have): the program's last thread stops it
- * first. fork: the child has no agent until fork.c starts one.
- * Tests: tests/engine/fire/agent.
+ * The process must be able to end without it. exit() ends it; but when main() left by
+ * pthread_exit() the last thread's end is the process's end, and the agent must not be that thread
+ * (what exit() flushes would go to descriptors that it does not have): the program's last thread
+ * stops it first. Threads that end without a word (a seccomp filter's kill, exit() by an
+ * instruction of the program's) are missed by a look at /proc/self/task each second: then the agent
+ * ends by the system call alone, and the process has the status that its main thread left. fork:
+ * the child starts one of its own. Tests: tests/engine/fire/agent, alone.
  */
 #include "engine/control/agent.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <time.h>
 
 #include "abi/agent.h"
+#include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
+#include "engine/base/text.h"
+#include "engine/control/agent_serve.h"
+#include "engine/control/boot.h"
+#include "engine/control/guard.h"
+#include "engine/control/oops.h"
 #include "engine/control/tree.h"
-#include "engine/core/area.h"
+#include "engine/process/area.h"
+#include "engine/core/function.h"
 #include "engine/core/interpose.h"
+#include "engine/core/sandbox.h"
 #include "engine/core/syscalls.h"
 #include "engine/core/thread.h"
-#include "engine/events/sched_perf.h"
+#include "engine/process/thread_list.h"
+#include "engine/core/trace_array.h"
+#include "engine/sources/sched_perf.h"
+#include "engine/ring/ring.h"
 
 #define STACK_BYTES (256u * 1024)
-#define TIMEOUT_MS  2000
-#define MAX_PERF    64u /* rings that may wake it; those of more CPUs wait for its next turn */
+#define LOOK_MS	    1000
+#define WAIT_MS	    50
+#define NAMING_MS   100
+#define SCAN_MS	    100	 /* after the start: objects are scanned, if not asked for before */
+#define PATIENCE_MS 2000 /* with an agent that is to end */
+#define WAKE	    32	 /* glibc's own, for pthread_cancel(): see settle() */
+#define MAX_PERF    64u	 /* rings that may wake it; those of more CPUs wait for its next turn */
 
 static char socket_path[108];
-static uint8_t *payload; /* AGENT_MAX_PAYLOAD, made at start */
-static int exiting;
 static pthread_t agent;
+static int agent_id;
+static int agent_tid; /* the same, while it can be woken by a signal */
+
+/* RUNS to ENDS or GONE by compare-and-store: one thread has it to wait for. */
+enum { GONE, RUNS, ENDS };
+static uint32_t state;
+
+/* The socket: not bound yet, being bound by the agent, bound, never to be bound. */
+enum { UNNAMED, NAMING, NAMED, NEVER };
+static uint32_t naming;
+
+static uint64_t nr_filters; /* that the main thread had at the first look, + 1 */
 
 static long sock(long n, long a, long b, long c, long d, long e)
 {
@@ -48,8 +81,8 @@ static long sock(long n, long a, long b, long c, long d, long e)
 }
 
 /*
- * The descriptors of the program are none of ours. Return: 0; -errno: the table is the program's (what runs in
- * a container may be refused this), of which nothing may be closed.
+ * Leave the program's table of descriptors. Return: 0; -errno: the table stays the program's (code
+ * that runs in a container may be refused this), of which nothing may be closed.
  */
 static int leave_descriptors(void)
 {
@@ -64,7 +97,7 @@ static int leave_descriptors(void)
 
 #define HIGH_FD 1000 /* programs expect the lowest ones */
 
-/* In the program's table: where nobody looks for a descriptor. */
+/* In the program's table: a number at which no program looks for a descriptor. */
 static int move_up(int fd)
 {
 	long high = arch_syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, HIGH_FD, 0, 0, 0);
@@ -101,130 +134,14 @@ static int listen_at(const char *path)
 	return (int)fd;
 }
 
-static int wait_readable(int fd, int timeout_ms)
+static uint64_t now_ms(void)
 {
-	struct pollfd p = {.fd = fd, .events = POLLIN};
-	long n = sock(SYS_poll, (long)&p, 1, timeout_ms, 0, 0);
-
-	return n > 0 ? 0 : n == 0 ? -ETIMEDOUT : (int)n;
+	return ring_clock_mono() / 1000000;
 }
 
-static int read_all(int fd, void *buf, size_t n)
+int agent_is_to_end(void)
 {
-	uint8_t *p = buf;
-
-	while (n) {
-		long got;
-		int err = wait_readable(fd, TIMEOUT_MS);
-
-		if (err)
-			return err;
-		got = sys_read(fd, p, n);
-		if (got <= 0)
-			return got ? (int)got : -EPIPE;
-		p += got;
-		n -= (size_t)got;
-	}
-	return 0;
-}
-
-static int send_all(int fd, const void *buf, size_t n)
-{
-	const uint8_t *p = buf;
-
-	while (n) {
-		long put = arch_syscall(SYS_sendto, fd, (long)p, (long)n, MSG_NOSIGNAL, 0, 0);
-
-		if (put <= 0)
-			return put ? (int)put : -EPIPE;
-		p += put;
-		n -= (size_t)put;
-	}
-	return 0;
-}
-
-/* The same user as this process is now, or root. */
-static int peer_allowed(int fd)
-{
-	struct ucred cred;
-	socklen_t n = sizeof(cred);
-
-	if (sock(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&cred, (long)&n) < 0)
-		return 0;
-	return cred.uid == 0 || cred.uid == sys_geteuid();
-}
-
-/* Gone before it was served, because we were stopped meanwhile: then it no longer wants it. */
-static int hung_up(int fd)
-{
-	struct pollfd p = {.fd = fd};
-
-	return sock(SYS_poll, (long)&p, 1, 0, 0, 0) > 0 && (p.revents & POLLHUP);
-}
-
-/* A write with who makes it before its text. */
-static int write_as(const struct agent_request *req)
-{
-	struct agent_writer w;
-
-	if (req->payload_bytes < sizeof(w))
-		return -EINVAL;
-	memcpy(&w, payload, sizeof(w));
-	w.comm[sizeof(w.comm) - 1] = 0;
-	return tree_write_as(req->path, (const char *)payload + sizeof(w),
-			     req->payload_bytes - sizeof(w), !!(req->flags & AGENT_TRUNCATE), &w);
-}
-
-static int answer(const struct agent_request *req, struct seq_buf *out)
-{
-	long n;
-
-	switch (req->op) {
-	case AGENT_READ:
-		n = tree_read(req->path, out);
-		return n < 0 ? (int)n : 0;
-	case AGENT_LIST:
-		n = tree_list(req->path, out);
-		return n < 0 ? (int)n : 0;
-	case AGENT_WRITE:
-		return tree_write(req->path, (const char *)payload, req->payload_bytes,
-				  !!(req->flags & AGENT_TRUNCATE));
-	case AGENT_WRITE_AS:
-		return write_as(req);
-	case AGENT_MKDIR:
-		return tree_mkdir(req->path);
-	case AGENT_RMDIR:
-		return tree_rmdir(req->path);
-	default:
-		return -EPROTO;
-	}
-}
-
-static void serve(int fd)
-{
-	struct timeval limit = {.tv_sec = TIMEOUT_MS / 1000};
-	struct agent_request req;
-	struct agent_reply reply = {.magic = AGENT_MAGIC, .version = AGENT_VERSION};
-	struct seq_buf out;
-
-	sock(SYS_setsockopt, fd, SOL_SOCKET, SO_SNDTIMEO, (long)&limit, sizeof(limit));
-	if (!peer_allowed(fd) || read_all(fd, &req, sizeof(req)) || req.magic != AGENT_MAGIC)
-		return;
-	req.path[sizeof(req.path) - 1] = 0;
-	seq_init(&out, (char *)payload, AGENT_MAX_PAYLOAD);
-	if (req.version != AGENT_VERSION) {
-		reply.result = -EPROTO;
-	} else if (req.payload_bytes > AGENT_MAX_PAYLOAD) {
-		reply.result = -EFBIG;
-	} else {
-		if (read_all(fd, payload, req.payload_bytes) || hung_up(fd))
-			return;
-		reply.result = answer(&req, &out);
-	}
-	if (!reply.result && req.op != AGENT_WRITE && req.op != AGENT_WRITE_AS)
-		reply.payload_bytes = (uint32_t)out.len;
-	if (!send_all(fd, &reply, sizeof(reply)))
-		send_all(fd, payload, reply.payload_bytes);
+	return load_acquire(&state) != RUNS;
 }
 
 static int work(void)
@@ -234,112 +151,322 @@ static int work(void)
 	tree_lock_take();
 	timeout_ms = sched_perf_work();
 	tree_lock_release();
-	return timeout_ms;
+	oops_serve();
+	return guard_work(timeout_ms);
 }
 
-/* Wait for a client, and do what else there is to do meanwhile. Return: whether there is one. */
-static int wait_client(int fd)
+/*
+ * Who cannot ask, since the process was stopped or has been killed, finds the functions of one that
+ * lived for some time.
+ */
+static void scan(void)
 {
-	struct pollfd p[1 + MAX_PERF] = {{.fd = fd, .events = POLLIN}};
-	int perf[MAX_PERF], timeout_ms = work();
-	uint32_t i, n = sched_perf_descriptors(perf, MAX_PERF);
+	tree_lock_take();
+	functions_need();
+	tree_mirror(&global_trace);
+	tree_lock_release();
+}
 
+/* Wait for a client, and do what else there is to do meanwhile. Return: whether there is one, or
+ * -errno. */
+static int wait_client(int fd, int wake_fd)
+{
+	struct pollfd p[2 + MAX_PERF] = {{.fd = fd, .events = POLLIN},
+					 {.fd = wake_fd, .events = POLLIN}};
+	int perf[MAX_PERF], timeout_ms = work();
+	struct signalfd_siginfo info;
+	uint32_t i, n = sched_perf_descriptors(perf, MAX_PERF);
+	int scans = functions_wait() && !sys_is_forbidden();
+	int most_ms = scans ? SCAN_MS : LOOK_MS;
+	long ready;
+
+	if (timeout_ms < 0 || timeout_ms > most_ms)
+		timeout_ms = most_ms;
 	for (i = 0; i < n; i++)
-		p[1 + i] = (struct pollfd){.fd = perf[i], .events = POLLIN};
-	return sock(SYS_poll, (long)p, 1 + n, timeout_ms, 0, 0) > 0 && p[0].revents;
+		p[2 + i] = (struct pollfd){.fd = perf[i], .events = POLLIN};
+	ready = sock(SYS_poll, (long)p, 2 + n, timeout_ms, 0, 0);
+	if (!ready && scans && timeout_ms == SCAN_MS)
+		scan();
+	if (ready > 0 && p[1].revents)
+		sys_read(wake_fd, &info, sizeof(info));
+	return ready < 0 && ready != -EINTR ? (int)ready : ready > 0 && p[0].revents;
+}
+
+/*
+ * Whether the main thread has ended: it stays, as a zombie, while the process has others. @status:
+ * as waitpid() would have it. proc(5): the third field of stat, behind a name that may hold
+ * anything, and the last.
+ */
+static int main_has_ended(uint32_t *status)
+{
+	char text[1024];
+	long n = thread_list_main("stat", text, sizeof(text)), at;
+
+	for (at = n; at > 0 && text[at - 1] != ')'; at--)
+		;
+	if (at <= 0 || (text[at + 1] != 'Z' && text[at + 1] != 'X'))
+		return 0;
+	for (at = n; at > 0 && text[at - 1] != ' '; at--)
+		;
+	for (*status = 0; at < n && is_digit(text[at]); at++)
+		*status = *status * 10 + (uint32_t)(text[at] - '0');
+	return 1;
+}
+
+static int count_one(int tid, void *data)
+{
+	(void)tid;
+	++*(uint32_t *)data;
+	return 0;
+}
+
+/* Whether this is the last thread. */
+static int is_alone(uint32_t *status)
+{
+	uint32_t nr = 0;
+
+	/* we, and what is left of the main thread; ids may be another PID namespace's */
+	return main_has_ended(status) && !thread_list_each(count_one, &nr) && nr == 2;
+}
+
+/* The number behind @name in the text of status; 0: it is not there. */
+static uint64_t number_of(const char *text, const char *name)
+{
+	uint64_t v = 0;
+	size_t n;
+
+	for (; *text; text++) {
+		if (*text != '\n' || !str_starts(text + 1, name))
+			continue;
+		for (text += 1 + strlen(name), n = 0; is_digit(text[n]); n++)
+			;
+		return str_to_u64(text, n, &v) ? 0 : v;
+	}
+	return 0;
+}
+
+/*
+ * Whether the main thread has got a filter since we began, by a way that core/sandbox.c does not
+ * see. The filters that it had then are ours too.
+ */
+static int is_beside_sandbox(void)
+{
+	char text[4096];
+	uint64_t mode, nr;
+	int own;
+
+	if (sys_nr_forbidden || thread_list_main("status", text, sizeof(text)) <= 0)
+		return 0;
+	own = (int)arch_syscall(SYS_prctl, 21 /* PR_GET_SECCOMP */, 0, 0, 0, 0, 0);
+	mode = number_of(text, "Seccomp:\t");
+	nr = number_of(text, "Seccomp_filters:\t");
+	if (!nr_filters)
+		nr_filters = nr + 1;
+	if ((own || !mode) && nr + 1 <= nr_filters)
+		return 0;
+	sandbox_was_entered();
+	area_status("no control from outside: the program has set a seccomp filter", NULL, 0);
+	return 1;
+}
+
+static int is_time_to_look(void)
+{
+	static uint64_t looked;
+	uint64_t now = now_ms();
+
+	if (now - looked < LOOK_MS)
+		return 0;
+	looked = now;
+	return 1;
+}
+
+/*
+ * The process ends with the last thread and has its status: that of the main thread is due. A
+ * signal of which that died is the end of all threads.
+ */
+static void end_as(uint32_t status)
+{
+	const uint64_t by_default[4] = {0};
+	uint32_t sig = status & 0x7f;
+
+	control_end();
+	if (sig) {
+		arch_syscall(SYS_rt_sigaction, sig, (long)by_default, 0, 8, 0, 0);
+		sys_set_signals(~(UINT64_C(1) << (sig - 1)));
+		arch_syscall(SYS_tgkill, sys_getpid(), sys_gettid(), sig, 0, 0, 0);
+	}
+	arch_syscall(SYS_exit, status >> 8 & 0xff, 0, 0, 0, 0, 0);
+}
+
+/* The agent's descriptors. */
+struct mine {
+	int shared;    /* they are among the program's */
+	int socket_fd; /* -errno: there is none */
+	int wake_fd;   /* -1: it is woken by a client */
+};
+
+/*
+ * A signalfd gives a signal that was sent to the process to the thread that reads it first. So the
+ * agent must not read a signal that the program may wait for. WAKE is glibc's own: by its functions
+ * a program cannot block or wait for it, and glibc sends it to single threads alone, never to the
+ * agent.
+ */
+static struct mine settle(void)
+{
+	const uint64_t wake = UINT64_C(1) << (WAKE - 1);
+	struct mine m = {.shared = leave_descriptors(), .wake_fd = -1};
+
+	sys_put_off_signals(wake);
+	if (m.shared) {
+		area_status("the agent's descriptors are among the program's: unshare()", NULL,
+			    m.shared);
+	} else {
+		thread_list_keep();
+		area_keep_folder(1);
+		m.wake_fd = (int)arch_syscall(SYS_signalfd4, -1, (long)&wake, 8,
+					      SFD_CLOEXEC | SFD_NONBLOCK, 0, 0);
+	}
+	m.socket_fd =
+		compare_and_store(&naming, UNNAMED, NAMING) ? listen_at(socket_path) : -ECANCELED;
+	compare_and_store(&naming, NAMING, NAMED);
+	if (m.socket_fd == -ECANCELED) {
+		sched_perf_no_agent();
+	} else if (m.socket_fd < 0) {
+		sched_perf_no_agent();
+		area_status("no control from outside: its socket", socket_path, m.socket_fd);
+	} else if (m.shared) {
+		m.socket_fd = move_up(m.socket_fd);
+		sched_perf_no_agent(); /* perf's descriptors must be the agent's alone */
+	} else {
+		sched_perf_agent();
+	}
+	if (m.wake_fd >= 0)
+		store_release(&agent_tid, agent_id);
+	return m;
+}
+
+static void serve_clients(const struct mine *m)
+{
+	const uint64_t inode = inode_of(m->socket_fd);
+	uint32_t status;
+	int client;
+
+	while (!agent_is_to_end()) {
+		int ready = wait_client(m->socket_fd, m->wake_fd);
+
+		if (ready < 0)
+			return;
+		if (is_time_to_look()) {
+			if (is_alone(&status))
+				end_as(status);
+			if (is_beside_sandbox())
+				return;
+		}
+		if (!ready)
+			continue;
+		/* the program may have closed it, and have another of that number */
+		if (m->shared && inode_of(m->socket_fd) != inode) {
+			area_status("no control from outside: the program closed its socket", NULL,
+				    0);
+			return;
+		}
+		client = (int)sock(SYS_accept4, m->socket_fd, 0, 0, SOCK_CLOEXEC, 0);
+		if (client < 0)
+			continue;
+		agent_serve(client);
+		sys_close(client);
+	}
 }
 
 static void *agent_main(void *arg)
 {
-	uint64_t inode;
-	int fd, shared;
+	struct mine m;
 
 	(void)arg;
+	sys_rights = SYS_OURS;
+	agent_id = sys_gettid();
 	interpose_mute();
 	syscalls_own_thread();
 	arch_syscall(SYS_prctl, 15 /* PR_SET_NAME */, (long)"vestige-agent", 0, 0, 0, 0);
-	shared = leave_descriptors();
-	if (shared)
-		area_status("the agent's descriptors are among the program's: unshare()", NULL,
-			    shared);
-	fd = listen_at(socket_path);
-	if (fd < 0) {
-		sched_perf_no_agent();
-		area_status("no control from outside: its socket", socket_path, fd);
-		return NULL;
+	m = settle();
+	if (m.socket_fd >= 0) {
+		serve_clients(&m);
+		area_unlink(socket_path);
 	}
-	if (shared) {
-		fd = move_up(fd);
-		sched_perf_no_agent(); /* perf's descriptors must be nobody else's */
-	} else {
-		sched_perf_agent();
+	if (m.socket_fd >= 0 && !m.shared) {
+		tree_lock_take();
+		sched_perf_stop();
+		tree_lock_release();
 	}
-	inode = inode_of(fd);
-	while (!__atomic_load_n(&exiting, __ATOMIC_SEQ_CST)) {
-		int client;
-
-		if (!wait_client(fd))
-			continue;
-		/* the program may have closed it, and have another of that number */
-		if (shared && inode_of(fd) != inode) {
-			area_status("no control from outside: the program closed its socket", NULL,
-				    0);
-			break;
-		}
-		client = (int)sock(SYS_accept4, fd, 0, 0, SOCK_CLOEXEC, 0);
-		if (client < 0)
-			continue;
-		serve(client);
-		sys_close(client);
-	}
-	sys_unlink(socket_path);
+	store_release(&agent_tid, 0);
+	area_keep_folder(0);
 	return NULL;
 }
 
-static int knock(void)
+/* Where it has no descriptor for signals: as a client that says nothing. */
+static void knock(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0), err;
+	long fd = sock(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0);
 
 	if (fd < 0)
-		return (int)fd;
+		return;
 	str_copy(addr.sun_path, sizeof(addr.sun_path), socket_path);
-	err = sock(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
+	sock(SYS_connect, fd, (long)&addr, sizeof(addr), 0, 0);
 	sys_close((int)fd);
-	return (int)err;
 }
 
-void agent_wake(void)
+/* Make the agent look at what it does beside answering (sched_perf_work()). Normal context. */
+static void agent_wake(void)
 {
-	knock();
+	int tid = load_acquire(&agent_tid);
+
+	if (tid)
+		arch_syscall(SYS_tgkill, sys_getpid(), tid, WAKE, 0, 0, 0);
+	else
+		knock();
+}
+
+/* Joined, it is still one of the process's threads, for some microseconds. */
+static void wait_gone(uint64_t until)
+{
+	while (!arch_syscall(SYS_tgkill, sys_getpid(), agent_id, 0, 0, 0, 0) && now_ms() < until)
+		arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
 /*
- * The program's last thread ends: wake the agent, which then sees that it is to end, or see that it
- * has. One that cannot be woken (its socket was removed) is not waited for longer than a second.
+ * The program's last free thread ends, or gives up system calls: wake the agent, which then sees
+ * that it is to end, or see that it has. One that cannot be woken sees it at its next look.
  */
-static void agent_stop(void)
+static int agent_stop(void)
 {
-	int tries;
+	uint64_t until = now_ms() + PATIENCE_MS;
 
-	__atomic_store_n(&exiting, 1, __ATOMIC_SEQ_CST);
-	for (tries = 0; tries < 100; tries++) {
-		knock();
-		if (!pthread_tryjoin_np(agent, NULL))
-			return;
-		sock(SYS_poll, 0, 0, 10, 0, 0);
-	}
+	if (!compare_and_store(&state, RUNS, ENDS))
+		return 0;
+	agent_wake();
+	do {
+		thread_wait_end(agent, WAIT_MS);
+		if (!thread_join(agent)) {
+			wait_gone(until);
+			store_release(&state, GONE);
+			return 1;
+		}
+	} while (now_ms() < until);
+	return 0;
 }
 
-void agent_start(void)
+/*
+ * Start the thread that answers the outside. A failure is a line in vestige_status; the process is
+ * then traced as it is set up, and cannot be steered from outside.
+ */
+static void agent_start(void)
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
 	struct seq_buf s;
-	long p;
 	int err;
 
-	exiting = 0;
 	seq_init(&s, socket_path, sizeof(socket_path) - 1);
 	seq_puts(&s, area_file());
 	seq_puts(&s, AGENT_SUFFIX);
@@ -349,14 +476,10 @@ void agent_start(void)
 			    0);
 		return;
 	}
-	if (!payload) {
-		p = sys_mmap(NULL, AGENT_MAX_PAYLOAD, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (sys_failed(p)) {
-			area_status("no control from outside: no memory", NULL, (int)p);
-			return;
-		}
-		payload = (uint8_t *)p;
+	err = agent_serve_start();
+	if (err) {
+		area_status("no control from outside: no memory", NULL, err);
+		return;
 	}
 	syscalls_own_begin();
 	sigfillset(&all);
@@ -364,21 +487,56 @@ void agent_start(void)
 	interpose_mute();
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
+	state = RUNS;
+	naming = UNNAMED;
+	nr_filters = 0;
 	err = thread_create_untraced(&agent, &attr, agent_main);
 	pthread_attr_destroy(&attr);
 	interpose_unmute();
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	syscalls_own_end(!err);
-	if (err)
+	if (err) {
+		state = GONE;
 		area_status("no control from outside: no thread for it", NULL, -err);
-	else
-		threads_on_last_end(agent_stop);
+	} else {
+		sandbox_use_agent(agent_stop, agent_start);
+	}
 }
 
 void agent_remove(void)
 {
-	/* an agent that has not come to its socket yet sees the flag, and removes it itself */
-	__atomic_store_n(&exiting, 1, __ATOMIC_SEQ_CST);
-	if (socket_path[0])
-		sys_unlink(socket_path);
+	int tries;
+
+	store_release(&state, GONE);
+	/* one that is at its socket would leave it behind if the process ended now */
+	if (!socket_path[0] || compare_and_store(&naming, UNNAMED, NEVER))
+		return;
+	for (tries = 0; load_acquire(&naming) == NAMING && tries < NAMING_MS; tries++)
+		sock(SYS_poll, 0, 0, 1, 0, 0);
+	area_unlink(socket_path);
 }
+
+static void start_wake(const struct lifecycle_start *how)
+{
+	(void)how;
+	sched_perf_wake_by(agent_wake);
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	if (how->with_agent)
+		agent_start();
+}
+
+static void fork_agent(const struct lifecycle_fork *f)
+{
+	if (f->when == LIFECYCLE_FORK_LEAVE) {
+		state = GONE;
+		agent_tid = 0;
+	} else if (f->when == LIFECYCLE_FORK_UNLOCKED && f->with_agent) {
+		agent_start();
+	}
+}
+
+LIFECYCLE(LIFECYCLE_CORE, start_wake, NULL, NULL);
+LIFECYCLE(LIFECYCLE_AGENT, start, fork_agent, agent_remove);

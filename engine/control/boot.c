@@ -10,56 +10,32 @@
  *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
  *			 trace_options=nooverwrite trace_clock=local"; a value may stand in "..."
  *
- * It never prints and never fails the program: what is refused stands in vestige_status, and
- * without an area the engine sleeps. Costs: bench "start-up".
- * Tests: tests/engine/test_boot.py.
+ * It never prints and never fails the program: vestige_status says what was refused, and without an
+ * area the engine sleeps. Costs: bench "start-up". Tests: tests/engine/test_boot.py.
  */
 #include <errno.h>
+#include <link.h>
 #include <pthread.h>
 
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/control/agent.h"
 #include "engine/control/boot.h"
 #include "engine/control/boot_params.h"
-#include "engine/control/session_start.h"
 #include "engine/control/tree.h"
-#include "engine/core/area.h"
-#include "engine/core/clock.h"
-#include "engine/core/function.h"
-#include "engine/core/heap.h"
-#include "engine/core/libc.h"
-#include "engine/core/ops.h"
+#include "engine/process/area.h"
+#include "engine/process/area_dead.h"
+#include "engine/process/clock.h"
+#include "engine/process/libc.h"
 #include "engine/core/stack_tracer.h"
-#include "engine/core/thread.h"
 #include "engine/core/tracer.h"
-#include "engine/events/atrace.h"
-#include "engine/events/event.h"
-#include "engine/events/ftrace_event.h"
-#include "engine/events/func_command.h"
-#include "engine/events/guard.h"
-#include "engine/events/hist.h"
-#include "engine/events/kmem_event.h"
-#include "engine/events/lock_event.h"
-#include "engine/events/probe_event.h"
-#include "engine/events/sched_event.h"
-#include "engine/events/sched_leave.h"
-#include "engine/events/sched_perf.h"
-#include "engine/events/syscall_event.h"
-#include "engine/events/timer_event.h"
-#include "engine/events/tracepoint.h"
-#include "engine/events/usdt.h"
-#include "engine/hook/graph.h"
-#include "engine/hook/graph_stack.h"
-#include "engine/hook/graph_unwind.h"
+#include "engine/events/system/sched_event.h"
+#include "engine/hook/graph/graph.h"
 #include "engine/hook/cyg.h"
-#include "engine/hook/got.h"
-#include "engine/hook/loader.h"
 #include "engine/hook/sites.h"
-#include "engine/hook/syscall_sites.h"
-#include "engine/core/text_patch.h"
 #include "engine/ring/ring.h"
 
 #define DEFAULT_KB	 (16u * 1024) /* all CPUs together */
@@ -82,8 +58,8 @@ static const char *env(const char *name)
 }
 
 /*
- * Valgrind has neither rseq nor the instructions that tell the CPU (it ends the program at them), and keeps
- * to text as it was. It preloads objects of its own into whatever it runs.
+ * Valgrind has neither rseq nor the instructions that tell the CPU (it ends the program at them),
+ * and keeps to text as it was. It preloads objects of its own into whatever it runs.
  */
 static int under_valgrind(void)
 {
@@ -140,7 +116,9 @@ static uint32_t cpu_pages(const char *boot, uint32_t nr_cpus)
 	return pages < RING_MIN_PAGES ? RING_MIN_PAGES : (uint32_t)pages;
 }
 
-/* To how much buffer_size_kb may grow: 512 MiB, or four times what was asked for. Costs only names. */
+/*
+ * To how much buffer_size_kb may grow: 512 MiB, or four times what was asked for. Costs only names.
+ */
 static uint32_t cpu_room(uint32_t pages, uint32_t nr_cpus)
 {
 	uint32_t room = (uint32_t)((uint64_t)GROW_MB * 1024 * 1024 / PAGE_BYTES / nr_cpus);
@@ -168,7 +146,13 @@ static const struct {
 	{"tracing_thresh", "tracing_thresh", 0},
 	{"trace_event", "set_event", 1},
 	{"atrace_tags", "atrace_tags", 1},
+	{"oops_file", "oops_file", 0},
 	{"stacktrace_filter", "stack_trace_filter", 1},
+	{"kmemtrace_allocators", "kmemtrace_allocators", 0},
+	{"kmemtrace_stacks", "kmemtrace_stacks", 0},
+	{"ksym_trace_filter", "ksym_trace_filter", 1},
+	{"prove_locking", "prove_locking", 0},
+	{"guard_budget", "guard_budget", 0},
 	{"ftrace", "current_tracer", 0},
 };
 
@@ -188,7 +172,8 @@ static void replay(const struct boot_param *p)
 	size_t start, i;
 	uint32_t k;
 
-	if (boot_param_is(p, "trace_buf_size") || boot_param_is(p, "stacktrace"))
+	if (boot_param_is(p, "trace_buf_size") || boot_param_is(p, "stacktrace") ||
+	    boot_param_is(p, "ftrace_dump_on_oops"))
 		return;
 	for (k = 0; k < ARRAY_SIZE(boot_params); k++) {
 		if (!boot_param_is(p, boot_params[k].param))
@@ -208,10 +193,11 @@ static void replay(const struct boot_param *p)
 
 /*
  * Filters first, so that the tracer patches once; options behind it: some are the tracer's own.
- * tracing_off and stacktrace are words of their own.
+ * tracing_off, stacktrace and ftrace_dump_on_oops are words of their own.
  */
-static void replay_boot(const char *boot)
+static void replay_boot(const struct lifecycle_start *how)
 {
+	const char *boot = how->boot;
 	struct boot_param p;
 	const char *at;
 	int on = 1, pass;
@@ -226,12 +212,18 @@ static void replay_boot(const char *boot)
 				on = 0;
 			else if (boot_param_is(&p, "stacktrace") && pass == 2)
 				write_word("stack_tracer_enabled", "stacktrace", "1", 1);
+			else if (boot_param_is(&p, "ftrace_dump_on_oops") && pass == 2)
+				write_word("ftrace_dump_on_oops", "ftrace_dump_on_oops",
+					   p.value_bytes ? p.value : "1",
+					   p.value_bytes ? p.value_bytes : 1);
 			else if (when == pass)
 				replay(&p);
 		}
 	}
 	tracing_set(&global_trace, on);
 }
+
+LIFECYCLE(LIFECYCLE_BOOT, replay_boot, NULL, NULL);
 
 static void entry_choose(ptrdiff_t rseq, enum ring_stamps kind)
 {
@@ -281,161 +273,56 @@ static int make_area(struct area_config *config)
 	return err;
 }
 
-static int agent_wanted;
-
-/*
- * dlopen() or dlclose(): see loader_follow(). Nobody writes to an object while it is unmapped. The
- * loader's lock is held, so one thread does this at a time.
- */
-static int removing;
-
-static void objects_going(void)
+/* A grace period did not end: who waited for it keeps what it wanted to free. */
+static void tell_inside(enum srcu_domain d, int tid)
 {
-	if (!area || area->pid != sys_getpid() || removing)
+	static const char *const where[] = {
+		[SRCU_RING] = "a thread stays inside the engine; memory is kept for it: thread",
+		[SRCU_OPS] = "a thread stays in a callback; memory is kept for it: thread",
+		[SRCU_PROBES] = "a thread stays in a probe function that is to go: thread",
+	};
+	static int told[SRCU_NR];
+	char text[16];
+	struct seq_buf s;
+
+	if (!area || __atomic_exchange_n(&told[d], tid, __ATOMIC_RELAXED) == tid)
 		return;
-	tree_lock_take();
-	removing = 1;
+	seq_init(&s, text, sizeof(text) - 1);
+	seq_putu(&s, (uint64_t)(tid > 0 ? tid : 0));
+	text[s.len] = 0;
+	area_status(where[d], text, 0);
 }
 
-static void objects_changed(void)
+static void start_thread(const struct lifecycle_start *how)
 {
-	if (!area || area->pid != sys_getpid())
-		return;
-	if (!removing)
-		tree_lock_take();
-	removing = 0;
-	functions_update();
-	got_objects_changed();
-	tracepoints_forget();
-	usdt_follow();
-	probe_events_follow();
-	tree_mirror(&global_trace);
-	tree_lock_release();
+	(void)how;
+	srcu_on_timeout(tell_inside);
+	ring_thread_start("<...>");
 }
 
-/* A fork's child says why in its parent's area, where its calls are counted. */
-static void stay_untraced(struct area_header *parent, const char *why, int err)
+LIFECYCLE(LIFECYCLE_THREAD, start_thread, NULL, NULL);
+
+static void start_sweep(const struct lifecycle_start *how)
 {
-	area = parent;
-	area_status(why, NULL, err);
-	area = NULL;
+	(void)how;
+	areas_sweep();
 }
 
-/* An object with tracepoints says that it is relocated. Where the loader is not followed it is new. */
-static void object_ready(const void *address)
-{
-	int known;
-
-	if (!area || area->pid != sys_getpid())
-		return;
-	tree_lock_take();
-	known = tracepoints_ready(address);
-	if (known < 0) {
-		functions_update();
-		known = tracepoints_ready(address);
-	}
-	if (known)
-		tree_mirror(&global_trace);
-	tree_lock_release();
-}
-
-/*
- * The child's records go to an area of its own, when anybody waits for them: a session does, and so
- * does whoever set a tracer. Otherwise the engine sleeps in the child. A child made by vfork or raw
- * clone never comes here; what it records before exec is refused by the ring (or its parent's).
- */
-static __thread enum ring_interrupted interrupted __attribute__((tls_model("initial-exec")));
-
-static int forked_by;
-
-static void fork_prepare(void)
-{
-	interrupted = ring_interrupted();
-	forked_by = threads_before_fork();
-}
-
-static void fork_child(void)
-{
-	const struct area_buffer *buffer;
-	struct area_header *parent;
-	struct ring ring;
-	int all, on, err;
-	uint32_t i;
-
-	ops_fork();
-	if (!removing)
-		got_fork();
-	if (!area)
-		return;
-	removing = 0;
-	all = area->session[0] && interrupted != RING_SLOW_PATH;
-	if (!all)
-		trace_arrays_fork(interrupted != RING_NOTHING);
-	tree_fork();
-	heap_fork();
-	guard_fork();
-	threads_fork();
-	sched_perf_fork();
-	buffer = area_entry(AREA_BUFFERS, 0);
-	if (!area->session[0] && str_equal(buffer->tracer, "nop") &&
-	    !events_any_on(&global_trace) && !atrace_any_on() && !stack_tracer_is_on()) {
-		area = NULL;
-		return;
-	}
-	on = (int)area->tracing_on;
-	if (interrupted == RING_SLOW_PATH) {
-		parent = area;
-		stay_untraced(parent, "a handler forked amid the engine: the child has no area", 0);
-		area_unmap(parent, 1);
-		return;
-	}
-	err = area_fork(&parent);
-	if (err && all)
-		trace_arrays_fork(interrupted != RING_NOTHING);
-	if (err) {
-		stay_untraced(parent, "a child of fork has no area: its calls are not recorded",
-			      err);
-		return;
-	}
-	objects_fork();
-	ring = trace_array_ring(area);
-	ring_fork(&ring);
-	clock_add_pair();
-	err = all ? trace_arrays_fork_all() : 0;
-	if (err) {
-		area_status("a child of fork does not have its parent's instances", NULL, err);
-		trace_arrays_fork(interrupted != RING_NOTHING);
-	}
-	hists_fork(parent);
-	area_unmap(parent, interrupted != RING_NOTHING);
-	trace_arrays_forked(interrupted != RING_NOTHING);
-	ring_thread_start();
-	trace_arrays_thread_start(forked_by, area->pid);
-	ring_set_on(ring_top, on);
-	stack_tracer_fork();
-	ftrace_graph_update();
-	for (i = 0; i < RING_MAX; i++)
-		if (trace_array_at(i))
-			tree_mirror(trace_array_at(i));
-	if (agent_wanted) {
-		agent_start();
-		sched_perf_settle();
-	}
-}
+LIFECYCLE(LIFECYCLE_PROCESS, start_sweep, NULL, NULL);
 
 static void start(void)
 {
 	struct area_config config = {0};
-	const char *boot;
+	struct lifecycle_start how;
 
 	if (env("VESTIGE") && str_equal(env("VESTIGE"), "0"))
 		return;
-	agent_wanted = !env("VESTIGE_AGENT") || !str_equal(env("VESTIGE_AGENT"), "0");
-	boot = env("VESTIGE_BOOT");
+	how.boot = env("VESTIGE_BOOT");
+	how.with_agent = !env("VESTIGE_AGENT") || !str_equal(env("VESTIGE_AGENT"), "0");
 	config.dir = env("VESTIGE_DIR");
 	config.session = env("VESTIGE_SESSION");
 	config.nr_cpus = count_cpus();
-	config.cpu_pages = cpu_pages(boot, config.nr_cpus);
+	config.cpu_pages = cpu_pages(how.boot, config.nr_cpus);
 	config.cpu_room = cpu_room(config.cpu_pages, config.nr_cpus);
 	config.snapshot = 1;
 	config.hist_room = HIST_ROOM_PIECES;
@@ -455,44 +342,8 @@ static void start(void)
 		area = NULL;
 		return;
 	}
-	clock_add_pair();
-	threads_start();
-	ring_thread_start();
-	graph_unwind_start();
-	patchable_register();
-	cyg_register();
-	if (text_start())
-		area_status("no membarrier: functions cannot be switched while threads run", NULL,
-			    0);
-	functions_scan();
-	guard_use_lock(tree_lock_take, tree_lock_release, object_ready);
-	trace_array_on_destroy(events_forget_instance);
-	hists_set_clock_by(trace_clock_set);
-	probe_kinds_register(event_probe_kinds);
-	got_register(tree_lock_take, tree_lock_release);
-	if (sched_events_start() || sched_perf_start(agent_wake) || kmem_events_start() ||
-	    lock_events_start() || timer_events_start())
-		area_status("there is no room for the engine's own events", NULL, 0);
-	if (!agent_wanted)
-		sched_perf_no_agent();
-	sched_leave_use_lock(tree_lock_try, tree_lock_release);
-	ftrace_events_start();
-	events_on_demand(usdt_settle);
-	syscall_sites_register();
-	syscall_events_start();
-	tracepoints_start();
-	replay_boot(boot);
-	session_start();
-	sched_event_exec();
-	text_go_live();
-	if (!libc_is_static && loader_follow(objects_going, objects_changed))
-		area_status("objects that dlopen() loads are not traced", NULL, 0);
-	pthread_atfork(fork_prepare, NULL, fork_child);
+	lifecycle_start(&how);
 	tree_mirror(&global_trace);
-	if (agent_wanted) {
-		agent_start();
-		sched_perf_settle();
-	}
 	__atomic_store_n(&area->state, AREA_LIVE, __ATOMIC_RELEASE);
 }
 
@@ -517,8 +368,8 @@ __attribute__((noinline)) void engine_ready(void)
 }
 
 /*
- * libc starts after us, unless we load an object (the unwinder, for stacks that VESTIGE_BOOT wants): then
- * it starts with what it finds in these, which is nothing yet, and never again.
+ * libc starts after us, unless we load an object (the unwinder, for stacks that VESTIGE_BOOT
+ * wants): then it starts with what it finds in these, which is nothing yet, and never again.
  */
 static void lend_environment(char **envp)
 {
@@ -557,43 +408,43 @@ __attribute__((constructor(101))) void engine_start(int argc, char **argv, char 
 	engine_ready();
 }
 
-/* Whether anybody could want to know: a record, or the count of one that was lost. */
-static int was_recorded(void)
+static int is_wanted(void)
 {
-	const struct area_table *buffers = &area->tables[AREA_BUFFERS];
-	const struct area_cpu *cpus = area_entry(AREA_CPUS, 0);
-	uint32_t i;
-
-	for (i = 0; i < buffers->count; i++)
-		if (((const struct area_buffer *)area_entry(AREA_BUFFERS, i))->take_seq)
-			return 1;
-	for (i = 0; i < area->nr_cpus; i++)
-		if (cpus[i].dropped_events || cpus[i].commit_overrun)
-			return 1;
-	return area->untraced_calls || stack_tracer_found() || area_has_hists(area);
+	return area->session[0] || area_holds(area) || stack_tracer_found();
 }
 
 /*
- * exit(): what the recorder or a reader needs last. An area that nobody asked for and that holds
- * no record goes; any other stays for its readers, and so does that of instances which have some.
+ * The program calls _exit(); any context. An area that was not asked for and holds no record is
+ * removed. The rest of what exit() does is for records.
  */
-__attribute__((destructor(101))) static void engine_exit(void)
+void control_leave(void)
+{
+	if (!area || sys_is_forbidden() || !area_is_own())
+		return;
+	agent_remove();
+	if (!area->nr_instances && !is_wanted())
+		area_remove();
+}
+
+/* Any other area stays for its readers, and so does that of instances which have some records. */
+void control_end(void)
 {
 	uint32_t kept;
 
-	if (!area || area->pid != sys_getpid())
-		return;
-	agent_remove();
-	sched_event_exit();
-	if (tree_lock_try()) {
-		sched_perf_drain();
-		tree_lock_release();
-	}
-	graph_stacks_tell();
-	ring_thread_rename();
-	clock_add_pair();
+	lifecycle_exit();
 	__atomic_store_n(&area->state, AREA_EXITED, __ATOMIC_RELEASE);
 	kept = trace_arrays_exit();
-	if (!area->session[0] && !was_recorded() && !kept)
+	if (!kept && !is_wanted())
 		area_remove();
+	if (!sys_is_forbidden())
+		areas_sweep();
+}
+
+__attribute__((destructor(101))) static void engine_exit(void)
+{
+	if (!area || !area_is_own())
+		return;
+	sched_event_exit();
+	ring_thread_rename(NULL);
+	control_end();
 }

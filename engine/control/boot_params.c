@@ -3,11 +3,7 @@
 #include "engine/control/boot_params.h"
 
 #include "engine/base/mem.h"
-
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\n' || c == '\t';
-}
+#include "engine/base/text.h"
 
 const char *boot_param_next(const char *at, struct boot_param *p)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * error_log: the last eight errors that parsers of commands found, oldest first, as the kernel shows
- * them (6.12): when, who, what, the command, and a caret under the place. Only parsers of events'
- * commands log; everything else fails with its errno alone. State: the ring of entries below,
- * written under the tree's lock. fork: the child has its parent's. Tests: tests/unit/test_error_log.c.
+ * error_log: the last eight errors that parsers of commands found, oldest first, as the kernel
+ * shows them (6.12): when, who, what, the command, and a caret under the place. Only parsers of
+ * events' commands log; everything else fails with its errno alone. State: the ring of entries
+ * below, written under the tree's lock. fork: the child has its parent's. Tests:
+ * tests/unit/test_error_log.c.
  */
 #include "engine/control/error_log.h"
 
@@ -85,3 +86,11 @@ int error_log_store(const struct tree_at *at, const char *text, size_t n, int tr
 		nr_added = 0;
 	return 0;
 }
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"error_log", 0644, .show = error_log_show, .store = error_log_store,
+	 .help = "what was wrong with the last commands; a write with O_TRUNC empties it"},
+};
+/* clang-format on */
+TREE_FILES(rows);

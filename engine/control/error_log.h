@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/control/tree.h"
+
 /*
  * error_log_add() - a parser found something wrong with a command.
  * @location: which parser, "event filter parse error", copied. @error: static text.
@@ -18,5 +20,9 @@ void error_log_add(const char *location, const char *error, const char *command,
 
 #define ERROR_LOG_COMMAND  255u
 #define ERROR_LOG_LOCATION 128u
+
+/* The file error_log. */
+int error_log_show(const struct tree_at *at, struct seq_buf *s);
+int error_log_store(const struct tree_at *at, const char *text, size_t n, int truncate);
 
 #endif

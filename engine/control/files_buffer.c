@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of the buffer: its size, and `trace`, which the outside prints and which is emptied
- * here. A size is for each CPU the bytes of its pages, heads included; what is asked for is rounded
- * up to whole pages, and to the least with which a CPU can record. Any thread; nothing for fork.
- * Tests: tests/engine/fire/control, tests/engine/fire/resize.
+ * here. A size is the bytes of one CPU's pages, heads included. A requested size is rounded up to
+ * whole pages, and to the least with which a CPU can record. Any thread; nothing for fork. Tests:
+ * tests/engine/fire/control, tests/engine/fire/resize.
  */
 #include <errno.h>
 
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
-#include "engine/core/area.h"
+#include "engine/process/area.h"
 #include "engine/core/options.h"
 #include "engine/core/tracer.h"
 #include "engine/ring/ring.h"
@@ -29,18 +29,12 @@ static int resize_cpu(const struct trace_array *tr, uint32_t cpu, uint32_t pages
 	return err ? err : ring_resize(tr->ring, cpu, pages);
 }
 
-int buffer_size_kb_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int buffer_size_kb_set(const struct tree_at *at, uint64_t kb)
 {
-	uint64_t kb, pages;
+	uint64_t pages = kb / PAGE_KB + (kb % PAGE_KB != 0);
 	uint32_t cpu;
-	int err = tree_number(text, n, &kb);
+	int err = kb ? 0 : -EINVAL;
 
-	(void)truncate;
-	if (!err && !kb)
-		err = -EINVAL;
-	if (err)
-		return err;
-	pages = kb / PAGE_KB + (kb % PAGE_KB != 0);
 	if (pages > UINT32_MAX)
 		return -ENOMEM;
 	if (pages < RING_MIN_PAGES)
@@ -52,7 +46,7 @@ int buffer_size_kb_store(const struct tree_at *at, const char *text, size_t n, i
 }
 
 /* `X` where the CPUs differ, as the kernel has it. */
-int buffer_size_kb_show(const struct tree_at *at, struct seq_buf *s)
+static int buffer_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 {
 	uint32_t cpu = at->cpu == UINT32_MAX ? 0 : at->cpu, i;
 
@@ -67,60 +61,44 @@ int buffer_size_kb_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-int buffer_total_size_kb_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t buffer_total_size_kb_get(const struct tree_at *at)
 {
 	uint64_t sum = 0;
 	uint32_t i;
 
 	for (i = 0; i < area->nr_cpus; i++)
 		sum += cpu_kb(at->tr, i);
-	seq_putu(s, sum);
-	seq_putc(s, '\n');
-	return 0;
+	return sum;
 }
 
-int buffer_percent_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t buffer_percent_get(const struct tree_at *at)
 {
-	seq_putu(s, trace_array_buffer(at->tr)->buffer_percent);
-	seq_putc(s, '\n');
-	return 0;
+	return trace_array_buffer(at->tr)->buffer_percent;
 }
 
-int buffer_percent_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int buffer_percent_set(const struct tree_at *at, uint64_t v)
 {
-	uint64_t v;
-	int err = tree_number(text, n, &v);
-
-	(void)truncate;
-	if (!err && v > 100)
-		err = -EINVAL;
-	if (!err)
-		trace_array_buffer(at->tr)->buffer_percent = (uint32_t)v;
-	return err;
+	if (v > 100)
+		return -EINVAL;
+	trace_array_buffer(at->tr)->buffer_percent = (uint32_t)v;
+	return 0;
 }
 
 /*
- * Sub-buffers are made of the ring's pages when trace_pipe_raw is read, so their size is a word to the
- * outside. As in the kernel: whole powers of two of its pages, and the buffer is emptied.
+ * Sub-buffers are made of the ring's pages when trace_pipe_raw is read, so their size is a word to
+ * the outside. As in the kernel: whole powers of two of its pages, and the buffer is emptied.
  */
-int buffer_subbuf_size_kb_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t buffer_subbuf_size_kb_get(const struct tree_at *at)
 {
-	seq_putu(s, trace_array_subbuf_kb(at->tr));
-	seq_putc(s, '\n');
-	return 0;
+	return trace_array_subbuf_kb(at->tr);
 }
 
-int buffer_subbuf_size_kb_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int buffer_subbuf_size_kb_set(const struct tree_at *at, uint64_t v)
 {
 	uint32_t kb = PAGE_KB;
-	uint64_t v;
-	int err = tree_number(text, n, &v);
 
-	(void)truncate;
-	if (!err && (!v || v > MAX_SUBBUF_KB))
-		err = -EINVAL;
-	if (err)
-		return err;
+	if (!v || v > MAX_SUBBUF_KB)
+		return -EINVAL;
 	while (kb < v)
 		kb *= 2;
 	if (kb == trace_array_subbuf_kb(at->tr))
@@ -130,8 +108,8 @@ int buffer_subbuf_size_kb_store(const struct tree_at *at, const char *text, size
 	return 0;
 }
 
-/* The kernel waits for the close. What is written does not count. */
-int free_buffer_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+/* The kernel waits for the close. The text that is written does not matter. */
+static int free_buffer_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	uint32_t cpu;
 	int err = 0;
@@ -147,13 +125,13 @@ int free_buffer_store(const struct tree_at *at, const char *text, size_t n, int 
 }
 
 /* The outside makes the kernel's pages so. */
-int timestamp_mode_show(const struct tree_at *at, struct seq_buf *s)
+static int timestamp_mode_show(const struct tree_at *at, struct seq_buf *s)
 {
 	seq_puts(s, at->tr->nr_hists_of_time ? "delta [absolute]\n" : "[delta] absolute\n");
 	return 0;
 }
 
-int trace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int trace_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	(void)text;
 	(void)n;
@@ -161,3 +139,40 @@ int trace_store(const struct tree_at *at, const char *text, size_t n, int trunca
 		ring_clear(at->tr->ring, at->cpu);
 	return 0;
 }
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"trace", 0644, .kind = TREE_RENDERED, .store = trace_store,
+	 .help = "what is recorded, as text; opened with O_TRUNC (echo > trace) it is emptied"},
+	{"latency_trace", 0444, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,
+	 .help = "the same as the option latency-format prints it"},
+	{"trace_pipe", 0444, .kind = TREE_RENDERED,
+	 .help = "the same, consuming: what is read is gone, and when nothing is left it waits"},
+	{"buffer_size_kb", 0644, .show = buffer_size_kb_show, .set = buffer_size_kb_set,
+	 .help = "size of the buffer for one CPU"},
+	{"buffer_size_kb", 0644, .scope = TREE_CPU,
+	 .show = buffer_size_kb_show, .set = buffer_size_kb_set,
+	 .help = "the same of this CPU alone"},
+	{"timestamp_mode", 0444, .show = timestamp_mode_show,
+	 .help = "how trace_pipe_raw stamps: each record tells the time since the one before"},
+	{"buffer_total_size_kb", 0444, .get = buffer_total_size_kb_get,
+	 .help = "the sum over all CPUs"},
+	{"buffer_percent", 0644, .get = buffer_percent_get, .set = buffer_percent_set,
+	 .help = "how full the buffer is when waiting readers of trace_pipe_raw are woken"},
+	{"buffer_subbuf_size_kb", 0644,
+	 .get = buffer_subbuf_size_kb_get, .set = buffer_subbuf_size_kb_set,
+	 .help = "size of a page of trace_pipe_raw: 4 to 512; a change empties the buffer"},
+	{"free_buffer", 0200, .store = free_buffer_store,
+	 .help = "a write makes the buffer as small as it can be; with the option disable_on_free "
+		"tracing_on is 0 then"},
+	{"trace", 0644, .scope = TREE_CPU, .kind = TREE_RENDERED, .store = trace_store,
+	 .help = "what this CPU recorded"},
+	{"trace_pipe", 0444, .scope = TREE_CPU, .kind = TREE_RENDERED,
+	 .help = "the same, consuming"},
+	{"trace_pipe_raw", 0444, .scope = TREE_CPU, .kind = TREE_RENDERED,
+	 .help = "the same as the kernel's binary pages, consuming"},
+	{"stats", 0444, .scope = TREE_CPU, .kind = TREE_RENDERED,
+	 .help = "its counts of records and of losses"},
+};
+/* clang-format on */
+TREE_FILES(rows);

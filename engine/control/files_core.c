@@ -8,25 +8,29 @@
 #include <time.h>
 
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/control/boot.h"
 #include "engine/control/tree.h"
-#include "engine/core/area.h"
-#include "engine/core/clock.h"
-#include "engine/core/object_note.h"
+#include "engine/events/trigger/hist.h"
+#include "engine/process/area.h"
+#include "engine/process/clock.h"
+#include "engine/process/object_note.h"
+#include "engine/core/latency.h"
 #include "engine/core/tracer.h"
 #include "engine/events/bprint.h"
-#include "engine/hook/graph_stack.h"
+#include "engine/hook/graph/graph_stack.h"
 #include "engine/ring/ring.h"
 
-int available_tracers_show(const struct tree_at *at, struct seq_buf *s)
+static int available_tracers_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct tracer *t;
-	uint32_t i;
+	uint32_t i, n = 0;
 
-	(void)at;
 	for (i = 0; (t = tracer_at(i)); i++) {
-		if (i)
+		if (!tracer_is_allowed(t, at->tr))
+			continue;
+		if (n++)
 			seq_putc(s, ' ');
 		seq_puts(s, t->name);
 	}
@@ -34,54 +38,39 @@ int available_tracers_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-int current_tracer_show(const struct tree_at *at, struct seq_buf *s)
+static int current_tracer_show(const struct tree_at *at, struct seq_buf *s)
 {
 	seq_puts(s, trace_array_buffer(at->tr)->tracer);
 	seq_putc(s, '\n');
 	return 0;
 }
 
-int current_tracer_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int current_tracer_store(const struct tree_at *at, const char *text, size_t n)
 {
-	(void)truncate;
-	text = tree_trim(text, &n);
 	return tracer_set(at->tr, text, n);
 }
 
-int tracing_on_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t tracing_on_get(const struct tree_at *at)
 {
-	seq_puts(s, ring_is_on(at->tr->ring) ? "1\n" : "0\n");
+	return (uint64_t)ring_is_on(at->tr->ring);
+}
+
+static int tracing_on_set(const struct tree_at *at, uint64_t on)
+{
+	tracing_set(at->tr, (int)on);
 	return 0;
 }
 
-int tracing_on_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+/* The mount writes it while `trace` is open with the option pause-on-trace, and tracing_on stays as
+ * it is. */
+static uint64_t vestige_paused_get(const struct tree_at *at)
 {
-	uint64_t v;
-	int err;
-
-	(void)truncate;
-	err = tree_number(text, n, &v);
-	if (!err)
-		tracing_set(at->tr, v != 0);
-	return err;
+	return at->tr->ring->paused;
 }
 
-/* The mount writes it while `trace` is open with the option pause-on-trace, and tracing_on stays as it is. */
-int vestige_paused_show(const struct tree_at *at, struct seq_buf *s)
+static int vestige_paused_set(const struct tree_at *at, uint64_t more)
 {
-	seq_putu(s, at->tr->ring->paused);
-	seq_putc(s, '\n');
-	return 0;
-}
-
-int vestige_paused_store(const struct tree_at *at, const char *text, size_t n, int truncate)
-{
-	int more = tree_bool(text, n);
-
-	(void)truncate;
-	if (more < 0)
-		return more;
-	ring_pause(at->tr->ring, more);
+	ring_pause(at->tr->ring, (int)more);
 	return 0;
 }
 
@@ -90,7 +79,7 @@ static const struct {
 	const char *name;
 	uint8_t id;	  /* enum area_trace_clock */
 	uint8_t by_pairs; /* a reader needs pairs of clocks: the stamps are the processor's counter */
-	int posix;	  /* >= 0: told as its distance from CLOCK_MONOTONIC */
+	int posix;	  /* >= 0: shown by its distance from CLOCK_MONOTONIC */
 } clocks[] = {
 	{"local", AREA_TRACE_LOCAL, 0, -1},
 	{"global", AREA_TRACE_GLOBAL, 0, -1},
@@ -110,7 +99,7 @@ static int clock_is_here(uint32_t i)
 	return !clocks[i].by_pairs || area->clock == AREA_CLOCK_TSC;
 }
 
-int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
+static int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 {
 	uint32_t i;
 
@@ -132,8 +121,8 @@ int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 }
 
 /*
- * What is armed leads to entry points that stamp, or to others: it is armed anew. Those of instances
- * ask their ring.
+ * Armed sites lead to entry points with or without stamps, so they are armed anew. Those of
+ * instances ask their ring.
  */
 static void use_clock(struct trace_array *tr, uint32_t i)
 {
@@ -158,7 +147,7 @@ static void use_clock(struct trace_array *tr, uint32_t i)
 		tracer_set(tr, tracer, strlen(tracer));
 }
 
-int trace_clock_set(struct trace_array *tr, const char *text, size_t n)
+static int trace_clock_set(struct trace_array *tr, const char *text, size_t n)
 {
 	uint32_t i;
 
@@ -171,14 +160,12 @@ int trace_clock_set(struct trace_array *tr, const char *text, size_t n)
 	return -EINVAL;
 }
 
-int trace_clock_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int trace_clock_store(const struct tree_at *at, const char *text, size_t n)
 {
-	(void)truncate;
-	text = tree_trim(text, &n);
 	return trace_clock_set(at->tr, text, n);
 }
 
-int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
+static int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const char *text = area_entry(AREA_STATUS, 0);
 	uint32_t i;
@@ -190,24 +177,18 @@ int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* Names are kept as long as the area: there is a place for each thread that the table has room for. */
-int saved_cmdlines_size_show(const struct tree_at *at, struct seq_buf *s)
+/*
+ * Names are kept as long as the area: there is a place for each thread that the table has room for.
+ */
+static uint64_t saved_cmdlines_size_get(const struct tree_at *at)
 {
 	(void)at;
-	seq_putu(s, area->tables[AREA_TASKS].capacity);
-	seq_putc(s, '\n');
-	return 0;
+	return area->tables[AREA_TASKS].capacity;
 }
 
-int saved_cmdlines_size_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int saved_cmdlines_size_set(const struct tree_at *at, uint64_t v)
 {
-	uint64_t v;
-	int err = tree_number(text, n, &v);
-
 	(void)at;
-	(void)truncate;
-	if (err)
-		return err;
 	if (!v || v > 32768)
 		return -EINVAL;
 	return v <= area->tables[AREA_TASKS].capacity ? 0 : -ENOMEM;
@@ -243,14 +224,16 @@ static void put_format(void *arg, const char *format)
 	seq_puts(s, "\"\n");
 }
 
-/* Those that have been printed, whatever became of their objects, and the others of what is loaded. */
+/*
+ * Those that have been printed, whatever became of their objects, and the others of what is loaded.
+ */
 static void put_unprinted(void *arg, const char *format)
 {
 	if (!bprint_was_told(bprint_number(format)))
 		put_format(arg, format);
 }
 
-int printk_formats_show(const struct tree_at *at, struct seq_buf *s)
+static int printk_formats_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct area_table *t = AREA_TABLE(area, AREA_PRINTKS);
 	uint32_t i;
@@ -265,20 +248,75 @@ int printk_formats_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-int tracing_max_latency_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t tracing_max_latency_get(const struct tree_at *at)
 {
-	seq_putu(s, at->tr->max_latency_ns / 1000);
-	seq_putc(s, '\n');
+	return at->tr->max_latency_ns / 1000;
+}
+
+static int tracing_max_latency_set(const struct tree_at *at, uint64_t us)
+{
+	latency_set_max(at->tr, us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX);
 	return 0;
 }
 
-int tracing_max_latency_store(const struct tree_at *at, const char *text, size_t n, int truncate)
-{
-	uint64_t us;
-	int err = tree_number(text, n, &us);
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"available_tracers", 0444, .show = available_tracers_show,
+	 .help = "what current_tracer can be"},
+	{"current_tracer", 0644, .show = current_tracer_show, .word = current_tracer_store,
+	 .help = "which tracer records; a change empties the buffer"},
+	{"tracing_on", 0644, .type = TREE_SWITCH, .get = tracing_on_get, .set = tracing_on_set,
+	 .help = "1: the buffer takes records, 0: it takes none"},
+	{"tracing_enabled", 0644, .scope = TREE_GLOBAL, .type = TREE_SWITCH,
+	 .get = tracing_on_get, .set = tracing_on_set,
+	 .help = "tracing_on, by its oldest name"},
+	{"tracing_max_latency", 0644,
+	 .get = tracing_max_latency_get, .set = tracing_max_latency_set,
+	 .help = "us: the longest latency so far; of tracers of latencies"},
+	{"trace_clock", 0644, .show = trace_clock_show, .word = trace_clock_store,
+	 .help = "what the time stamps are; a change empties the buffer"},
+	{"printk_formats", 0444, .scope = TREE_GLOBAL, .unmirrored = 1, .show = printk_formats_show,
+	 .help = "the constant formats of trace_printk() and texts of trace_puts(), by address"},
+	{"saved_cmdlines_size", 0644, .scope = TREE_GLOBAL,
+	 .get = saved_cmdlines_size_get, .set = saved_cmdlines_size_set,
+	 .help = "for how many threads there is room in saved_cmdlines"},
+	{"saved_cmdlines", 0444, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,
+	 .help = "names of threads by id"},
+	{"saved_tgids", 0444, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,
+	 .help = "processes of threads by id, once the option record-tgid was on"},
+	{"vestige_status", 0444, .scope = TREE_GLOBAL, .unmirrored = 1, .show = vestige_status_show,
+	 .help = "what is refused in this process, and why"},
+	{"vestige_paused", 0644, .type = TREE_BOOL,
+	 .get = vestige_paused_get, .set = vestige_paused_set,
+	 .help = "how many want that nothing is recorded for now (option pause-on-trace); write 1 for one "
+		"more, 0 for one less"},
+};
+/* clang-format on */
+TREE_FILES(rows);
 
-	(void)truncate;
-	if (!err)
-		at->tr->max_latency_ns = us < UINT64_MAX / 1000 ? us * 1000 : UINT64_MAX;
-	return err;
+/* A line that `vestige list -t` reads. */
+static void say_absent(const struct tracer *t)
+{
+	char what[64];
+	struct seq_buf s;
+
+	seq_init(&s, what, sizeof(what) - 1);
+	seq_puts(&s, "no tracer ");
+	seq_puts(&s, t->name);
+	what[s.len] = '\0';
+	area_status(what, t->absent(), 0);
 }
+
+static void start(const struct lifecycle_start *how)
+{
+	const struct tracer *t;
+	uint32_t i;
+
+	(void)how;
+	hists_set_clock_by(trace_clock_set);
+	for (i = 0; (t = tracer_at(i)); i++)
+		if (t->absent && t->absent())
+			say_absent(t);
+}
+
+LIFECYCLE(LIFECYCLE_CORE, start, NULL, NULL);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * tracing_cpumask: on which CPUs records are made. Hexadecimal in groups of 32 bits, the highest first,
- * joined by commas, as the kernel's bitmaps; errno as the kernel's (6.12). The ring has it as the CPUs
- * that are off. Any thread; a child of fork has its parent's.
+ * tracing_cpumask: on which CPUs records are made. Hexadecimal in groups of 32 bits, the highest
+ * first, joined by commas, as the kernel's bitmaps; errno as the kernel's (6.12). The ring has it
+ * as the CPUs that are off. Any thread; a child of fork has its parent's.
  * Tests: tests/engine/fire/control, tests/tracefs/test_writes.py.
  */
 #include <errno.h>
 
+#include "engine/base/bitmap.h"
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
-#include "engine/core/area.h"
+#include "engine/process/area.h"
 #include "engine/core/trace_array.h"
 
 static int digit(char c)
@@ -24,7 +25,7 @@ static int is_on(const struct ring *r, uint32_t cpu)
 	return cpu < RING_MAX_CPUS ? !ring_cpu_is_off(r, cpu) : 1;
 }
 
-int tracing_cpumask_show(const struct tree_at *at, struct seq_buf *s)
+static int tracing_cpumask_show(const struct tree_at *at, struct seq_buf *s)
 {
 	uint32_t nibble = (area->nr_cpus + 3) / 4, bit, v;
 
@@ -64,28 +65,34 @@ static int parse(const char *text, size_t n, uint64_t *on)
 				continue;
 			if (cpu >= area->nr_cpus || cpu >= RING_MAX_CPUS)
 				return -EOVERFLOW;
-			on[cpu / 64] |= UINT64_C(1) << (cpu % 64);
+			bitmap_set(on, cpu);
 		}
 	}
 	return in_group ? 0 : -EINVAL;
 }
 
-int tracing_cpumask_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int tracing_cpumask_store(const struct tree_at *at, const char *text, size_t n)
 {
 	uint64_t mask[RING_MAX_CPUS / 64];
 	uint32_t cpu;
 	int err;
 
-	(void)truncate;
-	text = tree_trim(text, &n);
 	memset(mask, 0, sizeof(mask));
 	err = parse(text, n, mask);
 	if (err)
 		return err;
 	for (cpu = 0; cpu < RING_MAX_CPUS; cpu++) {
 		if (cpu < area->nr_cpus)
-			mask[cpu / 64] ^= UINT64_C(1) << (cpu % 64);
+			bitmap_flip(mask, cpu);
 	}
 	ring_set_cpumask(at->tr->ring, mask);
 	return 0;
 }
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"tracing_cpumask", 0644, .show = tracing_cpumask_show, .word = tracing_cpumask_store,
+	 .help = "the CPUs on which records are made, hexadecimal"},
+};
+/* clang-format on */
+TREE_FILES(rows);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dynamic_events, kprobe_events, uprobe_events, synthetic_events and the two profiles. A write is a command a line, `#`
- * begins a comment; opened with O_TRUNC the file's kind of events goes first. Under the tree's lock.
+ * dynamic_events, kprobe_events, uprobe_events, synthetic_events and the two profiles. A write is a
+ * command a line, `#` begins a comment; opened with O_TRUNC the file's kind of events goes first.
+ * Under the tree's lock.
  * Tests: tests/engine/events/kprobe.
  */
 #include <errno.h>
@@ -9,10 +10,10 @@
 #include "engine/base/mem.h"
 #include "engine/control/error_log.h"
 #include "engine/control/tree.h"
-#include "engine/core/heap.h"
-#include "engine/events/dynevent.h"
-#include "engine/events/probe_event.h"
-#include "engine/events/synth.h"
+#include "engine/process/heap.h"
+#include "engine/events/probe/dynevent.h"
+#include "engine/events/probe/probe_event.h"
+#include "engine/events/trigger/synth.h"
 
 static int run_line(struct dyn_command *c, const char *text, size_t n, uint32_t kinds)
 {
@@ -63,68 +64,113 @@ static int store(const char *text, size_t n, int truncate, uint32_t kinds)
 	return err;
 }
 
-int dynamic_events_show(const struct tree_at *at, struct seq_buf *s)
+static int dynamic_events_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
 	dyn_events_show(DYN_ANY, s);
 	return 0;
 }
 
-int dynamic_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int dynamic_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	(void)at;
 	return store(text, n, truncate, DYN_ANY);
 }
 
-int kprobe_events_show(const struct tree_at *at, struct seq_buf *s)
+static int kprobe_events_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
 	dyn_events_show(DYN_PROBE_KPROBE, s);
 	return 0;
 }
 
-int kprobe_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int kprobe_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	(void)at;
 	return store(text, n, truncate, DYN_PROBE_KPROBE);
 }
 
-int uprobe_events_show(const struct tree_at *at, struct seq_buf *s)
+static int uprobe_events_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
 	dyn_events_show(DYN_PROBE_UPROBE, s);
 	return 0;
 }
 
-int uprobe_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int uprobe_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	(void)at;
 	return store(text, n, truncate, DYN_PROBE_UPROBE);
 }
 
-int synthetic_events_show(const struct tree_at *at, struct seq_buf *s)
+static int synthetic_events_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
 	synth_show_all(s);
 	return 0;
 }
 
-int synthetic_events_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int synthetic_events_store(const struct tree_at *at, const char *text, size_t n,
+				  int truncate)
 {
 	(void)at;
 	return store(text, n, truncate, DYN_SYNTH);
 }
 
-int kprobe_profile_show(const struct tree_at *at, struct seq_buf *s)
+static int kprobe_profile_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
 	probe_events_profile(DYN_PROBE_KPROBE, s);
 	return 0;
 }
 
-int uprobe_profile_show(const struct tree_at *at, struct seq_buf *s)
+static int uprobe_profile_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
 	probe_events_profile(DYN_PROBE_UPROBE, s);
 	return 0;
 }
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"dynamic_events", 0640, .scope = TREE_GLOBAL,
+	 .show = dynamic_events_show, .store = dynamic_events_store,
+	 .help = "events that are defined by a write here, of all kinds: those of kprobe_events,\n"
+		"\t  uprobe_events, f[:[<group>/][<event>]] <func-name>[%return] [<args>],\n"
+		"\t  e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>],\n"
+		"\t  t[:[<group>/][<event>]] <tracepoint> [<args>],\n"
+		"\t  and s:[synthetic/]<name> <field>[; <field>...], those of synthetic_events"},
+	{"kprobe_events", 0640, .scope = TREE_GLOBAL,
+	 .show = kprobe_events_show, .store = kprobe_events_store,
+	 .help = "Create/append/remove/show probes of the program's functions, a definition a line\n"
+		"\t  p[:[<group>/][<event>]] <place> [<args>]\n"
+		"\t  r[maxactive][:[<group>/][<event>]] <place> [<args>]\n"
+		"\t  -:[<group>/][<event>]\n"
+		"\t  place: [<module>:]<symbol>[+<offset>]|<memaddr>\n"
+		"\t  place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>\n"
+		"\t  place (uprobe): <path>:<offset>[%return]\n"
+		"\t  args: [<name>=]fetcharg[:type]\n"
+		"\t  fetcharg: (%<register>|$arg<N>), $stack<index>, $stack, $retval,\n"
+		"\t    $comm, @<address>, @<symbol>[+|-<offset>], +|-[u]<offset>(<fetcharg>),\n"
+		"\t    \\imm-value, \\\"imm-string\", $arg*,\n"
+		"\t    <argname>[->field[->field|.field...]], where the program has DWARF\n"
+		"\t  kernel return probes support: $retval, $arg<N> as the call had it, $comm\n"
+		"\t  type: s8/16/32/64, u8/16/32/64, x8/16/32/64, char, symbol, string,\n"
+		"\t    ustring, b<bit-width>@<bit-offset>/<container-size>, <type>\\[<array-size>\\]"},
+	{"kprobe_profile", 0440, .scope = TREE_GLOBAL, .show = kprobe_profile_show,
+	 .help = "how often each was hit, and missed"},
+	{"uprobe_events", 0640, .scope = TREE_GLOBAL,
+	 .show = uprobe_events_show, .store = uprobe_events_store,
+	 .help = "the same, by `/FILE:OFFSET`"},
+	{"uprobe_profile", 0440, .scope = TREE_GLOBAL, .show = uprobe_profile_show,
+	 .help = "how often each was hit"},
+	{"synthetic_events", 0640, .scope = TREE_GLOBAL,
+	 .show = synthetic_events_show, .store = synthetic_events_store,
+	 .help = "Create/append/remove/show synthetic events, that an action of a histogram makes\n"
+		"\t  <name> <type> <field>[; <type> <field>...]\n"
+		"\t  example: echo 'waited u64 ns; char name[]; long[] stack' >> synthetic_events\n"
+		"\t  type: s8/16/32/64, u8/16/32/64, [unsigned] char, int, long, bool, pid_t, gfp_t,\n"
+		"\t    char name[<size>], char name[], [unsigned] long[] (a stack)"},
+};
+/* clang-format on */
+TREE_FILES(rows);

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events/, available_events and set_event: texts and errno as the kernel's (6.12). Which events there
- * are is known by events/; a folder for each system, and in it one for each event.
- * Tests: tests/engine/events/.
+ * events/, available_events and set_event: texts and errno as the kernel's (6.12). Which events
+ * there are is known by events/; a folder for each system, and in it one for each event. Tests:
+ * tests/engine/events/.
  */
-#include "engine/control/files_events.h"
-
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/control/error_log.h"
+#include "engine/control/tree.h"
 #include "engine/core/trace_array.h"
-#include "engine/events/eval.h"
+#include "engine/events/trigger/eval.h"
 #include "engine/events/event_act.h"
 #include "engine/events/event_source.h"
 #include "engine/events/ftrace_event.h"
 #include "engine/events/inject.h"
-#include "engine/events/trigger.h"
+#include "engine/events/trigger/trigger.h"
 #include "engine/ring/ring.h"
 
 /* A system is known by the name of one of its events or of what makes them. */
@@ -74,22 +74,19 @@ static int mixed_enable_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int mixed_enable_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int mixed_enable_set(const struct tree_at *at, uint64_t on)
 {
 	const char *system = system_of(at);
-	int on = tree_bool(text, n), err = 0, one = 0, some = 0;
+	int err = 0, one = 0, some = 0;
 	struct event *e;
 
-	(void)truncate;
-	if (on < 0)
-		return on;
 	events_settle();
 	if (on)
 		event_sources_make(system, system ? strlen(system) : 0, "", 0, 0);
 	for (e = events; e; e = e->next) {
 		if (!can_enable(e) || (system && !str_equal(e->system, system)))
 			continue;
-		one = event_enable(e, at->tr, on);
+		one = event_enable(e, at->tr, (int)on);
 		if (one && !e->class->may_fail)
 			err = one;
 		some |= !one;
@@ -108,21 +105,14 @@ static int event_enable_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int event_enable_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int event_enable_set(const struct tree_at *at, uint64_t on)
 {
-	int on = tree_bool(text, n);
-
-	(void)truncate;
-	return on < 0 ? on : event_enable(at->object, at->tr, on);
+	return event_enable(at->object, at->tr, (int)on);
 }
 
-static int event_id_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t event_id_get(const struct tree_at *at)
 {
-	const struct event *e = at->object;
-
-	seq_putu(s, e->id);
-	seq_putc(s, '\n');
-	return 0;
+	return ((const struct event *)at->object)->id;
 }
 
 static int event_format_show(const struct tree_at *at, struct seq_buf *s)
@@ -131,7 +121,7 @@ static int event_format_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* As the kernel: who may open it may not read it all the same. */
+/* As in the kernel: it may be opened, but reading fails. */
 static int inject_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
@@ -157,17 +147,14 @@ static int event_filter_file_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int event_filter_file_store(const struct tree_at *at, const char *text, size_t n,
-				   int truncate)
+static int event_filter_file_store(const struct tree_at *at, const char *text, size_t n)
 {
 	struct event_file *f = event_file_get(at->object, at->tr);
 	struct parse_error error;
 	int err;
 
-	(void)truncate;
 	if (!f)
 		return -ENOMEM;
-	text = tree_trim(text, &n);
 	err = event_filter_set(f, text, n, &error);
 	if (err && err != -ENOMEM)
 		log_error(text, n, &error);
@@ -184,13 +171,11 @@ static int system_filter_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-static int system_filter_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int system_filter_store(const struct tree_at *at, const char *text, size_t n)
 {
 	struct parse_error error;
 	int err;
 
-	(void)truncate;
-	text = tree_trim(text, &n);
 	err = event_filter_set_system(at->tr, system_of(at), text, n, &error);
 	if (error.text)
 		log_error(text, n, &error);
@@ -256,51 +241,53 @@ static int header_event_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-#define ROW(path, mode, show, store)                                                               \
+#define ROW(path, mode, ...)                                                                       \
 	{                                                                                          \
-		path, mode, TREE_ENGINE, TREE_BRANCH, show, store, NULL                            \
+		path, mode, .scope = TREE_BRANCH, __VA_ARGS__                                      \
 	}
 
-#define HIST_ROW                                                                                   \
-	{                                                                                          \
-		"hist", 0444, TREE_RENDERED, TREE_BRANCH, NULL, NULL, NULL                         \
-	}
+#define HIST_ROW ROW("hist", 0444, .kind = TREE_RENDERED)
+#define ENABLE_ROW(what)                                                                           \
+	ROW("enable", 0644, .type = TREE_BOOL, .show = what##_enable_show, .set = what##_enable_set)
+#define FILTER_ROW                                                                                 \
+	ROW("filter", 0644, .show = event_filter_file_show, .word = event_filter_file_store)
+#define TRIGGER_ROW ROW("trigger", 0644, .show = trigger_file_show, .store = trigger_file_store)
 
 static const struct tree_row root_rows[] = {
-	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
-	ROW("header_event", 0444, header_event_show, NULL),
-	ROW("header_page", 0444, header_page_show, NULL),
+	ENABLE_ROW(mixed),
+	ROW("header_event", 0444, .show = header_event_show),
+	ROW("header_page", 0444, .show = header_page_show),
 	{NULL},
 };
 
 static const struct tree_row system_rows[] = {
-	ROW("enable", 0644, mixed_enable_show, mixed_enable_store),
-	ROW("filter", 0644, system_filter_show, system_filter_store),
+	ENABLE_ROW(mixed),
+	ROW("filter", 0644, .show = system_filter_show, .word = system_filter_store),
 	{NULL},
 };
 
 static const struct tree_row event_rows[] = {
-	ROW("enable", 0644, event_enable_show, event_enable_store),
-	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
-	ROW("format", 0444, event_format_show, NULL),
+	ENABLE_ROW(event),
+	FILTER_ROW,
+	ROW("format", 0444, .show = event_format_show),
 	HIST_ROW,
-	ROW("hist_debug", 0444, hist_debug_show, NULL),
-	ROW("id", 0444, event_id_show, NULL),
-	ROW("inject", 0200, inject_show, inject_store),
-	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
+	ROW("hist_debug", 0444, .show = hist_debug_show),
+	ROW("id", 0444, .get = event_id_get),
+	ROW("inject", 0200, .show = inject_show, .store = inject_store),
+	TRIGGER_ROW,
 	{NULL},
 };
 
 /* Of the system ftrace; the last two of ftrace:print alone, whose format the outside has. */
 static const struct tree_row ftrace_rows[] = {
-	ROW("format", 0444, event_format_show, NULL),
+	ROW("format", 0444, .show = event_format_show),
 	HIST_ROW,
 	{NULL},
 };
 static const struct tree_row print_rows[] = {
-	ROW("filter", 0644, event_filter_file_show, event_filter_file_store),
+	FILTER_ROW,
 	HIST_ROW,
-	ROW("trigger", 0644, trigger_file_show, trigger_file_store),
+	TRIGGER_ROW,
 	{NULL},
 };
 static const struct tree_row no_rows[] = {{NULL}};
@@ -470,12 +457,13 @@ static void events_tell_left(const struct trace_array *tr, struct seq_buf *s)
 	}
 }
 
-const struct tree_branch events_branch = {
+static const struct tree_branch events_branch = {
 	.name = "events",
 	.find = events_find,
 	.list = events_list,
 	.left = events_tell_left,
 };
+TREE_BRANCH_REGISTER(events_branch);
 
 static void put_name(void *arg, const char *system, const char *name)
 {
@@ -487,7 +475,7 @@ static void put_name(void *arg, const char *system, const char *name)
 	seq_putc(s, '\n');
 }
 
-int available_events_show(const struct tree_at *at, struct seq_buf *s)
+static int available_events_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct event *e;
 
@@ -501,7 +489,7 @@ int available_events_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-int set_event_show(const struct tree_at *at, struct seq_buf *s)
+static int set_event_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const struct event *e;
 
@@ -511,9 +499,9 @@ int set_event_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-int set_event_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int set_event_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
-	size_t i = 0, start;
+	struct word rest = {text, n}, word;
 	struct event *e;
 	int err = 0;
 
@@ -521,13 +509,10 @@ int set_event_store(const struct tree_at *at, const char *text, size_t n, int tr
 		if (can_enable(e) && event_file_is_on(event_file_find(e, at->tr)))
 			event_enable(e, at->tr, 0);
 	while (!err) {
-		while (i < n && (text[i] == ' ' || text[i] == '\t' || text[i] == '\n'))
-			i++;
-		for (start = i; i < n && text[i] != ' ' && text[i] != '\t' && text[i] != '\n'; i++)
-			;
-		if (i == start)
+		word = word_take(&rest);
+		if (!word.n)
 			break;
-		err = event_set(at->tr, text + start, i - start);
+		err = event_set(at->tr, word.at, word.n);
 	}
 	return err;
 }
@@ -554,29 +539,48 @@ static int store_pids(struct trace_array *tr, int notrace, const char *text, siz
 	return err;
 }
 
-int set_event_pid_show(const struct tree_at *at, struct seq_buf *s)
+static int set_event_pid_show(const struct tree_at *at, struct seq_buf *s)
 {
 	return show_pids(at->tr, 0, s);
 }
 
-int set_event_pid_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int set_event_pid_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	return store_pids(at->tr, 0, text, n, truncate);
 }
 
-int set_event_notrace_pid_show(const struct tree_at *at, struct seq_buf *s)
+static int set_event_notrace_pid_show(const struct tree_at *at, struct seq_buf *s)
 {
 	return show_pids(at->tr, 1, s);
 }
 
-int set_event_notrace_pid_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int set_event_notrace_pid_store(const struct tree_at *at, const char *text, size_t n,
+				       int truncate)
 {
 	return store_pids(at->tr, 1, text, n, truncate);
 }
 
-int eval_map_show(const struct tree_at *at, struct seq_buf *s)
+static int eval_map_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
 	eval_map(s);
 	return 0;
 }
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"available_events", 0444, .scope = TREE_GLOBAL, .show = available_events_show,
+	 .help = "the events that can be switched on, SYSTEM:NAME"},
+	{"set_event", 0644, .show = set_event_show, .store = set_event_store,
+	 .help = "the events that are on: write SYSTEM:NAME, SYSTEM: or NAME, with `!` before it: off; "
+		"events/SYSTEM/NAME/enable does the same"},
+	{"set_event_pid", 0644, .show = set_event_pid_show, .store = set_event_pid_store,
+	 .help = "record the events of these threads alone; option event-fork: and of those they make"},
+	{"set_event_notrace_pid", 0644,
+	 .show = set_event_notrace_pid_show, .store = set_event_notrace_pid_store,
+	 .help = "never record those of these"},
+	{"eval_map", 0444, .scope = TREE_GLOBAL, .show = eval_map_show,
+	 .help = "names in the formats of events, and the numbers that they stand for"},
+};
+/* clang-format on */
+TREE_FILES(rows);

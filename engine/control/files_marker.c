@@ -1,26 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_marker: what is written to it stands in the trace as `tracing_mark_write: TEXT`, one record a
- * write, as by vestige_mark() inside the program. A text that is longer than a page takes goes on in
- * the next record. trace_marker_raw: a record of the event ftrace:raw_data, not divided. A mark that somebody
- * else writes names that thread; the raw record, which has no room for it, lies in a page of that thread. errno
- * as the kernel's (6.12). Any thread; nothing for fork. Tests: tests/tracefs/test_files.py.
+ * trace_marker: a text written to it is in the trace as `tracing_mark_write: TEXT`, one record a
+ * write, as by vestige_mark() inside the program. A text that is too long for a page goes on in the
+ * next record. trace_marker_raw: a record of the event ftrace:raw_data, not divided. A mark that
+ * another process writes names its thread; the raw record, which has no room for that, is a proxy
+ * record of that thread. errno as the kernel's (6.12). Any thread; nothing for fork. Tests:
+ * tests/tracefs/test_files.py.
  */
 #include <errno.h>
 
 #include "abi/agent.h"
 #include "engine/base/mem.h"
 #include "engine/control/tree.h"
-#include "engine/core/describe.h"
+#include "engine/core/ftrace_formats.h"
 #include "engine/core/options.h"
 #include "engine/core/trace_array.h"
 #include "engine/events/ftrace_event.h"
-#include "engine/ring/foreign.h"
+#include "engine/ring/proxy.h"
 #include "engine/ring/ring_write.h"
 #include "engine/ring/task.h"
 
-/* What a mark has for its ip: who wrote it, 0 this thread. */
-static uint64_t writer_word(const struct ring *ring, const struct agent_writer *w)
+/* The ip of a mark: the thread that wrote it, 0 for the recording thread. */
+static uint64_t writer_word(struct ring *ring, const struct agent_writer *w)
 {
 	if (!w || w->tid <= 0 || w->tid >= (int32_t)RECORD_MAX_TID)
 		return 0;
@@ -37,7 +38,7 @@ static struct ring_as as_writer(const struct agent_writer *w)
 	return as;
 }
 
-/* What acts on the mark acts for its writer. Under the tree's lock; the agent blocks all signals. */
+/* Filters and triggers see the mark's writer. Under the tree lock; the agent blocks all signals. */
 static int print_as(struct trace_array *tr, const struct agent_writer *w, const void *writer,
 		    const char *text, uint32_t n)
 {
@@ -73,7 +74,7 @@ static int mark(struct trace_array *tr, const char *text, size_t n, const struct
 	return 0;
 }
 
-int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int truncate)
 {
 	uint32_t i;
 
@@ -87,7 +88,7 @@ int trace_marker_store(const struct tree_at *at, const char *text, size_t n, int
 	return mark(at->tr, text, n, at->writer);
 }
 
-/* In a page of who writes. */
+/* In a page of the writer's. */
 static int reserve_as(struct ring *ring, struct ring_slot *slot, uint32_t bytes,
 		      const struct agent_writer *w)
 {
@@ -103,7 +104,8 @@ static int reserve_as(struct ring *ring, struct ring_slot *slot, uint32_t bytes,
 	return ret;
 }
 
-int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n,
+				  int truncate)
 {
 	struct ring *ring = at->tr->ring;
 	uint32_t bytes = 8 + (((uint32_t)n + 7) & ~7u);
@@ -117,7 +119,7 @@ int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n,
 		return -EBADF;
 	if (n < sizeof(uint32_t) || n > RING_MAX_RECORD - 8)
 		return -EINVAL;
-	err = describe_ftrace(FTRACE_RAW_DATA);
+	err = ftrace_format_text(FTRACE_RAW_DATA);
 	if (err)
 		return err;
 	if (!reserve_as(ring, &slot, bytes, at->writer))
@@ -127,3 +129,13 @@ int trace_marker_raw_store(const struct tree_at *at, const char *text, size_t n,
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_RAW_DATA, bytes));
 	return 0;
 }
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"trace_marker", 0222, .store = trace_marker_store,
+	 .help = "what is written here stands in the trace"},
+	{"trace_marker_raw", 0222, .store = trace_marker_raw_store,
+	 .help = "the same of bytes: four of a number, and data"},
+};
+/* clang-format on */
+TREE_FILES(rows);

@@ -12,7 +12,7 @@
 #include "engine/core/tracer.h"
 #include "engine/events/event.h"
 
-int trace_options_show(const struct tree_at *at, struct seq_buf *s)
+static int trace_options_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const char *name;
 	uint32_t i;
@@ -29,7 +29,7 @@ int trace_options_show(const struct tree_at *at, struct seq_buf *s)
 	return 0;
 }
 
-/* What an event does when it happens depends on this one. */
+/* The action of events depends on this one. */
 static int set_option(struct trace_array *tr, int bit, int on)
 {
 	int err = option_set(tr, bit, on);
@@ -39,12 +39,10 @@ static int set_option(struct trace_array *tr, int bit, int on)
 	return err;
 }
 
-int trace_options_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int trace_options_store(const struct tree_at *at, const char *text, size_t n)
 {
 	int bit, on = 1;
 
-	(void)truncate;
-	text = tree_trim(text, &n);
 	if (n > 2 && text[0] == 'n' && text[1] == 'o') {
 		text += 2;
 		n -= 2;
@@ -56,16 +54,23 @@ int trace_options_store(const struct tree_at *at, const char *text, size_t n, in
 	return set_option(at->tr, bit, on);
 }
 
-int option_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t option_get(const struct tree_at *at)
 {
-	seq_puts(s, option_is_on(at->tr, (int)at->option) ? "1\n" : "0\n");
-	return 0;
+	return (uint64_t)option_is_on(at->tr, (int)at->option);
 }
 
-int option_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static int option_set_file(const struct tree_at *at, uint64_t on)
 {
-	int on = tree_bool(text, n);
-
-	(void)truncate;
-	return on < 0 ? on : set_option(at->tr, (int)at->option, on);
+	return set_option(at->tr, (int)at->option, (int)on);
 }
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"trace_options", 0644, .show = trace_options_show, .word = trace_options_store,
+	 .help = "options: write NAME to set one, noNAME to clear it"},
+	{"option", 0644, .scope = TREE_OPTION, .type = TREE_BOOL,
+	 .get = option_get, .set = option_set_file,
+	 .help = "a file for each option: 0 or 1"},
+};
+/* clang-format on */
+TREE_FILES(rows);

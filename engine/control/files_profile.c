@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_profile_enabled, and trace_stat/functionN: what CPU N counted, longest total time first, in
- * the kernel's columns (6.12). Names are the objects' symbols, read when it is asked for. Where the answer
- * has no room for all, the last ones are left out.
- * Normal context; nothing for fork. Tests: tests/engine/fire/function_profile.
+ * function_profile_enabled, and trace_stat/: functionN has the counts of CPU N, longest total time
+ * first, in the kernel's columns (6.12); the others are core/trace_stat.h's. Names are the objects'
+ * symbols, read when the file is read. When the answer has no room for all functions, the last ones
+ * are left out. Normal context; nothing for fork. Tests: tests/engine/fire/function_profile.
  */
 #include <errno.h>
 
 #include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
 #include "engine/base/mem.h"
-#include "engine/control/files_profile.h"
-#include "engine/core/area.h"
-#include "engine/core/elf_file.h"
+#include "engine/base/sort.h"
+#include "engine/control/tree.h"
+#include "engine/process/area.h"
+#include "engine/process/elf_file.h"
 #include "engine/core/function.h"
 #include "engine/core/function_profile.h"
+#include "engine/core/trace_stat.h"
 
 #define NAME_BYTES 31u
 #define LINE_BYTES 128u
@@ -31,22 +34,16 @@ struct rows {
 	uint64_t *seen; /* a bit a function: an alias is no second one */
 };
 
-int function_profile_enabled_show(const struct tree_at *at, struct seq_buf *s)
+static uint64_t function_profile_enabled_get(const struct tree_at *at)
 {
 	(void)at;
-	seq_puts(s, function_profile_is_on() ? "1\n" : "0\n");
-	return 0;
+	return (uint64_t)function_profile_is_on();
 }
 
-int function_profile_enabled_store(const struct tree_at *at, const char *text, size_t n,
-				   int truncate)
+static int function_profile_enabled_set(const struct tree_at *at, uint64_t on)
 {
-	uint64_t v;
-	int err = tree_number(text, n, &v);
-
 	(void)at;
-	(void)truncate;
-	return err ? err : function_profile_set(v != 0);
+	return function_profile_set((int)on);
 }
 
 static int add_symbol(void *arg, uint64_t value, const char *name)
@@ -56,9 +53,9 @@ static int add_symbol(void *arg, uint64_t value, const char *name)
 	struct function_profile p;
 	struct row *row;
 
-	if (id == UINT32_MAX || rows->seen[id / 64] >> (id % 64) & 1)
+	if (id == UINT32_MAX || bitmap_has(rows->seen, id))
 		return 0;
-	rows->seen[id / 64] |= UINT64_C(1) << (id % 64);
+	bitmap_set(rows->seen, id);
 	p = function_profile_get(rows->cpu, id);
 	if (!p.hits || rows->nr == rows->room)
 		return 0;
@@ -76,71 +73,28 @@ static void gather(struct rows *rows)
 	for (i = 0; i < object_count(); i++) {
 		rows->o = object_at(i);
 		if (!object_row(rows->o)->nr_functions || !rows->o->loaded ||
-		    elf_file_open(&f, rows->o->path, rows->o->phdr, rows->o->nr_phdr))
+		    elf_file_open(&f, rows->o))
 			continue;
 		elf_file_symbols(&f, add_symbol, rows);
 		elf_file_close(&f);
 	}
 }
 
-static int before(const struct row *a, const struct row *b)
+static int before(const void *x, const void *y)
 {
+	const struct row *a = x, *b = y;
+
 	return a->p.time_ns != b->p.time_ns ? a->p.time_ns > b->p.time_ns : a->p.hits > b->p.hits;
-}
-
-static void sift(struct row *at, uint32_t i, uint32_t nr)
-{
-	uint32_t child;
-
-	for (; (child = 2 * i + 1) < nr; i = child) {
-		struct row t;
-
-		if (child + 1 < nr && before(&at[child], &at[child + 1]))
-			child++;
-		if (!before(&at[i], &at[child]))
-			return;
-		t = at[i];
-		at[i] = at[child];
-		at[child] = t;
-	}
-}
-
-/* A heap whose top is the last one. */
-static void sort(struct row *at, uint32_t nr)
-{
-	uint32_t i;
-
-	for (i = nr / 2; i-- > 0;)
-		sift(at, i, nr);
-	for (i = nr; i-- > 1;) {
-		struct row t = at[0];
-
-		at[0] = at[i];
-		at[i] = t;
-		sift(at, 0, i);
-	}
-}
-
-static uint32_t put_digits(struct seq_buf *s, uint64_t v, uint32_t width)
-{
-	char text[20];
-	uint32_t n = 0, i;
-
-	do
-		text[n++] = (char)('0' + v % 10);
-	while (v /= 10);
-	for (i = n; i < width; i++)
-		seq_putc(s, ' ');
-	for (i = n; i-- > 0;)
-		seq_putc(s, text[i]);
-	return n;
 }
 
 /* function_graph's cell: us, as many digits behind the point as there is room for. */
 static void put_duration(struct seq_buf *s, uint64_t ns)
 {
-	uint32_t n = put_digits(s, ns / 1000, 0), i, part = (uint32_t)(ns % 1000), unit;
+	uint32_t i, part = (uint32_t)(ns % 1000), unit;
+	size_t from = s->len, n;
 
+	seq_putu(s, ns / 1000);
+	n = s->len - from;
 	if (n < 7) {
 		seq_putc(s, '.');
 		n++;
@@ -165,14 +119,10 @@ static uint64_t variance(const struct function_profile *p)
 
 static void put_row(struct seq_buf *s, const struct row *row)
 {
-	size_t n = strlen(row->name);
-
 	seq_puts(s, "  ");
-	seq_puts(s, row->name);
-	for (; n < NAME_BYTES - 1; n++)
-		seq_putc(s, ' ');
+	seq_puts_left(s, row->name, NAME_BYTES - 1);
 	seq_puts(s, "  ");
-	put_digits(s, row->p.hits, 10);
+	seq_putu_right(s, row->p.hits, 10);
 	seq_puts(s, "    ");
 	put_duration(s, row->p.time_ns);
 	seq_puts(s, "    ");
@@ -188,33 +138,52 @@ static int function_show(const struct tree_at *at, struct seq_buf *s)
 	size_t seen_bytes = (size_t)rows.room / 8 + 16;
 	size_t bytes = seen_bytes + (size_t)rows.room * sizeof(struct row);
 	uint32_t i;
-	long p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
-	if (sys_failed(p))
+	rows.at = sys_map_table(bytes);
+	if (!rows.at)
 		return -ENOMEM;
-	rows.at = (struct row *)p;
 	rows.seen = (uint64_t *)(rows.at + rows.room);
 	gather(&rows);
-	sort(rows.at, rows.nr);
+	sort(rows.at, rows.nr, sizeof(*rows.at), before);
 	seq_puts(s, "  Function                               Hit    Time            Avg           "
 		    "  s^2\n"
 		    "  --------                               ---    ----            ---           "
 		    "  ---\n");
 	for (i = 0; i < rows.nr && s->bytes - s->len > LINE_BYTES; i++)
 		put_row(s, &rows.at[i]);
-	sys_munmap((void *)p, bytes);
+	sys_munmap(rows.at, bytes);
 	return 0;
 }
 
 static const struct tree_row function_row = {
-	"function", 0444, TREE_ENGINE, TREE_BRANCH, function_show, NULL, NULL,
+	"function",
+	0444,
+	.scope = TREE_BRANCH,
+	.show = function_show,
+};
+
+static int stat_show(const struct tree_at *at, struct seq_buf *s)
+{
+	return ((const struct trace_stat *)at->object)->show(s);
+}
+
+static const struct tree_row stat_row = {
+	"stat",
+	0444,
+	.scope = TREE_BRANCH,
+	.show = stat_show,
 };
 
 static const struct tree_row *find(const char *rest, struct tree_at *at)
 {
+	const struct trace_stat *const *stat;
 	uint64_t cpu;
 
+	REGISTRY_EACH (vestige_trace_stats, stat)
+		if (str_equal((*stat)->name, rest)) {
+			at->object = (void *)(uintptr_t)*stat;
+			return &stat_row;
+		}
 	if (!str_starts(rest, "function"))
 		return NULL;
 	rest += strlen("function");
@@ -227,6 +196,7 @@ static const struct tree_row *find(const char *rest, struct tree_at *at)
 
 static int list(const char *rest, tree_emit *emit, void *arg)
 {
+	const struct trace_stat *const *stat;
 	char name[24];
 	struct seq_buf s;
 	uint32_t cpu;
@@ -240,7 +210,19 @@ static int list(const char *rest, tree_emit *emit, void *arg)
 		name[s.len] = 0;
 		emit(arg, name, &function_row);
 	}
+	REGISTRY_EACH (vestige_trace_stats, stat)
+		emit(arg, (*stat)->name, &stat_row);
 	return 0;
 }
 
-const struct tree_branch trace_stat_branch = {"trace_stat", find, list, TREE_GLOBAL};
+static const struct tree_branch trace_stat = {"trace_stat", find, list, TREE_GLOBAL};
+TREE_BRANCH_REGISTER(trace_stat);
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"function_profile_enabled", 0644, .scope = TREE_GLOBAL, .type = TREE_SWITCH,
+	 .get = function_profile_enabled_get, .set = function_profile_enabled_set,
+	 .help = "1: calls are counted and timed, see trace_stat/functionN for CPU N"},
+};
+/* clang-format on */
+TREE_FILES(rows);

@@ -1,34 +1,39 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack tracer's files but its filter (files_ftrace.c). What it found, the outside prints.
- * Under the tree's lock; nothing for fork. Tests: tests/engine/fire/stack_tracer.
+ * The stack tracer's files, except its filter (files_ftrace.c). The tools print the stack. Under
+ * the tree's lock; nothing for fork. Tests: tests/engine/fire/stack_tracer.
  */
 #include "engine/control/tree.h"
 #include "engine/core/stack_tracer.h"
 
-int stack_max_size_store(const struct tree_at *at, const char *text, size_t n, int truncate)
-{
-	uint64_t v;
-	int err = tree_number(text, n, &v);
-
-	(void)at;
-	(void)truncate;
-	return err ? err : stack_tracer_set_max(v);
-}
-
-int stack_tracer_enabled_show(const struct tree_at *at, struct seq_buf *s)
+static int stack_max_size_set(const struct tree_at *at, uint64_t bytes)
 {
 	(void)at;
-	seq_puts(s, stack_tracer_is_on() ? "1\n" : "0\n");
-	return 0;
+	return stack_tracer_set_max(bytes);
 }
 
-int stack_tracer_enabled_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+static uint64_t stack_tracer_enabled_get(const struct tree_at *at)
 {
-	uint64_t v;
-	int err = tree_number(text, n, &v);
-
 	(void)at;
-	(void)truncate;
-	return err ? err : stack_tracer_set(v != 0);
+	return (uint64_t)stack_tracer_is_on();
 }
+
+static int stack_tracer_enabled_set(const struct tree_at *at, uint64_t on)
+{
+	(void)at;
+	return stack_tracer_set((int)on);
+}
+
+/* clang-format off */
+static const struct tree_row rows[] = {
+	{"stack_trace", 0444, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,
+	 .help = "the deepest stack that a thread had, see stack_tracer_enabled"},
+	{"stack_max_size", 0644, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,
+	 .set = stack_max_size_set,
+	 .help = "how deep it was, in bytes; write 0 to begin anew"},
+	{"stack_tracer_enabled", 0644, .scope = TREE_GLOBAL, .type = TREE_SWITCH,
+	 .get = stack_tracer_enabled_get, .set = stack_tracer_enabled_set,
+	 .help = "1: the deepest stack is looked for; the kernel's /proc/sys/kernel/stack_tracer_enabled"},
+};
+/* clang-format on */
+TREE_FILES(rows);

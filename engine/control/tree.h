@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracefs of this process: ONE table of files. What a row reads as is answered by the engine, or
- * rendered by the outside from the area (the inside door then says EOPNOTSUPP); writes are always
- * the engine's. The doors are the
- * environment, which replays writes at start, vestige_read() and vestige_write() inside the process,
- * and the agent for all that comes from outside. One call at a time: the table has a lock.
+ * The tracefs of this process: one table of files, whose rows are registered by the files_*.c that
+ * answer them. A read is answered by the engine, or rendered by
+ * the tools from the area (inside the process it then fails with EOPNOTSUPP); writes always go to
+ * the engine. The doors are the environment, which replays writes at start, vestige_read() and
+ * vestige_write() inside the process, and the agent for all that comes from outside. One call at a
+ * time: the table has a lock.
  */
 #ifndef VESTIGE_CONTROL_TREE_H
 #define VESTIGE_CONTROL_TREE_H
@@ -12,7 +13,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/registry.h"
 #include "engine/base/seq_buf.h"
+#include "engine/core/tree_lock.h"
 
 struct agent_writer;
 struct trace_array;
@@ -30,35 +33,67 @@ enum tree_scope {
 	TREE_BRANCH,   /* beneath a folder whose files come and go: struct tree_branch */
 };
 
-/* What a path names beyond its row. */
+/* The rest of a path, beyond its row. */
 struct tree_at {
 	struct trace_array *tr; /* whose file it is */
 	uint32_t cpu;		/* TREE_CPU: N; else UINT32_MAX: all of them */
 	uint32_t option;	/* TREE_OPTION: enum area_option */
 	uint32_t mirrored;	/* the text is for the area, where it must be short */
-	void *object;		/* TREE_BRANCH: what the names in the path mean */
+	void *object;		/* TREE_BRANCH: the object that the names in the path mean */
 	/* A write's: a thread elsewhere that writes; NULL: the calling thread does. */
 	const struct agent_writer *writer;
 };
 
-struct tree_row {
-	const char *path;
-	uint16_t mode; /* as the kernel's: 0444, 0640 ... */
-	uint8_t kind;  /* enum tree_kind */
-	uint8_t scope; /* enum tree_scope */
-	/* Put the file's text into @s. NULL: not readable. */
-	int (*show)(const struct tree_at *at, struct seq_buf *s);
-	/*
-	 * Take one write.
-	 * @truncate: the file was opened with O_TRUNC.
-	 * Return: 0 or -errno.
-	 */
-	int (*store)(const struct tree_at *at, const char *text, size_t n, int truncate);
-	const char *help; /* for README; NULL: the row before it says it */
+/* What a write means that goes to a row's set(). */
+enum tree_type {
+	TREE_NUMBER, /* decimal, one newline behind it at most; else -EINVAL, -ERANGE */
+	TREE_SWITCH, /* a number; all but 0 are 1 */
+	TREE_BOOL,   /* 0 or 1 */
 };
 
-extern const struct tree_row tree_rows[];
-extern const uint32_t tree_nr_rows;
+/* Designated initialisers: what is not named is 0. */
+struct tree_row {
+	const char *path;
+	uint16_t mode;	    /* as the kernel's: 0444, 0640 ... */
+	uint8_t kind;	    /* enum tree_kind */
+	uint8_t scope;	    /* enum tree_scope */
+	uint8_t type;	    /* enum tree_type */
+	uint8_t unmirrored; /* its text is not in the area: a table of its own is, or it is long */
+	const char *help;   /* for README; NULL: no line there */
+	/* A read: put the file's text into @s; or its number. Both NULL: not readable. */
+	int (*show)(const struct tree_at *at, struct seq_buf *s);
+	uint64_t (*get)(const struct tree_at *at);
+	/*
+	 * A write: the number, as `type` says; or the text without blanks around it; or the text as
+	 * it is. All NULL: not writable. @truncate: the file was opened with O_TRUNC.
+	 * Return: 0 or -errno.
+	 */
+	int (*set)(const struct tree_at *at, uint64_t v);
+	int (*word)(const struct tree_at *at, const char *text, size_t n);
+	int (*store)(const struct tree_at *at, const char *text, size_t n, int truncate);
+};
+
+/* The rows of one files_*.c. Their order is kept; that of the files is of no meaning. */
+struct tree_files {
+	const struct tree_row *rows;
+	uint32_t nr;
+};
+REGISTRY(vestige_files, const struct tree_files);
+#define TREE_FILES(rows)                                                                           \
+	static const struct tree_files rows##_files = {rows, sizeof(rows) / sizeof((rows)[0])};    \
+	REGISTRY_ADD(vestige_files, rows##_files)
+
+/* The row behind @row, the first one behind NULL; NULL: there is no more. */
+const struct tree_row *tree_row_next(const struct tree_row *row);
+#define TREE_EACH_ROW(row) for (row = tree_row_next(NULL); row; row = tree_row_next(row))
+
+static inline int tree_row_reads(const struct tree_row *row)
+{
+	return row->show || row->get;
+}
+
+/* The text of a row that reads. Return: 0 or -errno. */
+int tree_row_show(const struct tree_row *row, const struct tree_at *at, struct seq_buf *s);
 
 /* For each name in a folder; @row: of a file, NULL: it is a folder. */
 typedef void tree_emit(void *arg, const char *name, const struct tree_row *row);
@@ -69,7 +104,8 @@ typedef void tree_emit(void *arg, const char *name, const struct tree_row *row);
  */
 struct tree_branch {
 	const char *name;
-	/* The row of @rest, the path beneath the folder, and at->object; NULL: there is no such file. */
+	/* The row of @rest, the path beneath the folder, and at->object; NULL: there is no such
+	 * file. */
 	const struct tree_row *(*find)(const char *rest, struct tree_at *at);
 	/* Each name in the folder @rest beneath it, "" is itself. Return: 0 or -ENOENT. */
 	int (*list)(const char *rest, tree_emit *emit, void *arg);
@@ -78,12 +114,12 @@ struct tree_branch {
 	void (*left)(const struct trace_array *tr, struct seq_buf *s);
 };
 
-extern const struct tree_branch *const tree_branches[];
-extern const uint32_t tree_nr_branches;
+REGISTRY(vestige_branches, const struct tree_branch);
+#define TREE_BRANCH_REGISTER(self) REGISTRY_ADD(vestige_branches, self)
 
 /*
- * The row of that path, and what the path names beyond it; or NULL. Under the tree's lock, as what a
- * branch has may change.
+ * The row of that path, and what the path names beyond it; or NULL. Under the tree's lock, as what
+ * a branch has may change.
  */
 const struct tree_row *tree_find(const char *path, struct tree_at *at);
 
@@ -103,7 +139,8 @@ int tree_write_as(const char *path, const char *text, size_t n, int truncate,
  */
 long tree_list(const char *dir, struct seq_buf *s);
 
-/* Show the tree in the instance's area as it is now. Under the tree's lock, or where nobody else runs. */
+/* Write the tree's current state into the instance's area. Under the tree lock, or while no other
+ * thread runs. */
 void tree_mirror(struct trace_array *tr);
 
 /* Whether the instance has the folder. */
@@ -120,98 +157,6 @@ int tree_option_is_global(int option);
 int tree_mkdir(const char *path);
 int tree_rmdir(const char *path);
 
-/* For what changes the same state from elsewhere: the loader's notification. */
-void tree_lock_take(void);
-void tree_lock_release(void);
-
-/* The same at exit(), where whoever has it may never give it back. Return: whether it was to be had. */
-int tree_lock_try(void);
-
-/* In a fork's child: nobody holds the table's lock. */
-void tree_fork(void);
-
-/* The handlers, by area. */
-#define TREE_SHOW(name) int name##_show(const struct tree_at *at, struct seq_buf *s)
-#define TREE_STORE(name)                                                                           \
-	int name##_store(const struct tree_at *at, const char *text, size_t n, int truncate)
-
-TREE_SHOW(atrace_tags);
-TREE_STORE(atrace_tags);
-TREE_SHOW(available_events);
-TREE_SHOW(available_tracers);
-TREE_SHOW(buffer_percent);
-TREE_STORE(buffer_percent);
-TREE_SHOW(buffer_size_kb);
-TREE_STORE(buffer_size_kb);
-TREE_SHOW(buffer_subbuf_size_kb);
-TREE_STORE(buffer_subbuf_size_kb);
-TREE_SHOW(buffer_total_size_kb);
-TREE_SHOW(current_tracer);
-TREE_STORE(current_tracer);
-TREE_SHOW(dyn_ftrace_total_info);
-TREE_SHOW(dynamic_events);
-TREE_STORE(dynamic_events);
-TREE_SHOW(error_log);
-TREE_STORE(error_log);
-TREE_SHOW(eval_map);
-TREE_SHOW(kprobe_events);
-TREE_STORE(kprobe_events);
-TREE_SHOW(kprobe_profile);
-TREE_SHOW(uprobe_events);
-TREE_STORE(uprobe_events);
-TREE_SHOW(uprobe_profile);
-TREE_STORE(free_buffer);
-TREE_SHOW(function_profile_enabled);
-TREE_STORE(function_profile_enabled);
-TREE_SHOW(max_graph_depth);
-TREE_STORE(max_graph_depth);
-TREE_SHOW(option);
-TREE_STORE(option);
-TREE_SHOW(set_event_notrace_pid);
-TREE_STORE(set_event_notrace_pid);
-TREE_SHOW(set_event_pid);
-TREE_STORE(set_event_pid);
-TREE_SHOW(printk_formats);
-TREE_SHOW(saved_cmdlines_size);
-TREE_STORE(saved_cmdlines_size);
-TREE_SHOW(set_event);
-TREE_STORE(set_event);
-TREE_STORE(set_ftrace_filter);
-TREE_STORE(set_ftrace_notrace);
-TREE_SHOW(set_ftrace_pid);
-TREE_STORE(set_ftrace_pid);
-TREE_SHOW(set_ftrace_notrace_pid);
-TREE_STORE(set_ftrace_notrace_pid);
-TREE_STORE(set_graph_function);
-TREE_STORE(set_graph_notrace);
-TREE_STORE(snapshot);
-TREE_SHOW(synthetic_events);
-TREE_STORE(synthetic_events);
-TREE_STORE(trace);
-TREE_STORE(trace_marker);
-TREE_STORE(trace_marker_raw);
-TREE_STORE(stack_max_size);
-TREE_STORE(stack_trace_filter);
-TREE_SHOW(stack_tracer_enabled);
-TREE_STORE(stack_tracer_enabled);
-TREE_SHOW(trace_clock);
-TREE_STORE(trace_clock);
-int trace_clock_set(struct trace_array *tr, const char *text, size_t n);
-TREE_SHOW(trace_options);
-TREE_STORE(trace_options);
-TREE_SHOW(timestamp_mode);
-TREE_SHOW(tracing_cpumask);
-TREE_STORE(tracing_cpumask);
-TREE_SHOW(tracing_max_latency);
-TREE_STORE(tracing_max_latency);
-TREE_SHOW(tracing_on);
-TREE_STORE(tracing_on);
-TREE_SHOW(tracing_thresh);
-TREE_STORE(tracing_thresh);
-TREE_SHOW(vestige_paused);
-TREE_STORE(vestige_paused);
-TREE_SHOW(vestige_status);
-
 /* What handlers share: blanks and newlines around a word do not count. */
 const char *tree_trim(const char *text, size_t *n);
 int tree_word_is(const char *text, size_t n, const char *word);
@@ -221,8 +166,5 @@ int tree_word_is(const char *text, size_t n, const char *word);
  * Return: 0; -EINVAL; -ERANGE.
  */
 int tree_number(const char *text, size_t n, uint64_t *v);
-
-/* tree_bool() - `0` or `1` and nothing else. Return: it or -EINVAL, -ERANGE. */
-int tree_bool(const char *text, size_t n);
 
 #endif

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See func_repeats.h. The last call is in the thread's control block of the ring. A signal handler that
- * comes amid the comparison records its calls as they are. As in the kernel, what a thread still counts
- * when tracing ends is not told.
- * fork: the child's blocks are zero. Tests: tests/engine/fire/func_repeats.
+ * See func_repeats.h. The last call is in the thread's control block of the ring. A signal handler
+ * that interrupts the comparison records its calls as they are. As in the kernel, a count that is
+ * pending when tracing ends is not recorded. fork: the child's blocks are zero. Tests:
+ * tests/engine/fire/func_repeats.
  */
 #include "engine/core/func_repeats.h"
 
 #include "abi/record.h"
 #include "engine/base/compiler.h"
-#include "engine/core/area.h"
-#include "engine/core/clock.h"
-#include "engine/core/describe.h"
+#include "engine/process/area.h"
+#include "engine/process/clock.h"
+#include "engine/core/ftrace_formats.h"
 #include "engine/ring/ring_write.h"
 
 #define RECORD_BYTES 32u
@@ -21,7 +21,7 @@ static uint64_t ns_per_unit; /* << 32 */
 
 int func_repeats_start(void)
 {
-	int err = describe_ftrace(FTRACE_FUNC_REPEATS);
+	int err = ftrace_format_text(FTRACE_FUNC_REPEATS);
 
 	if (!err)
 		ns_per_unit = clock_unit_ns();

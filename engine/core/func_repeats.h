@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The option func-no-repeats of the function tracer: a call that comes again at once from the same place
- * is counted, and the next other call of the thread has a record of how often before it, as the kernel's
- * event ftrace:func_repeats.
+ * The option func-no-repeats of the function tracer: a call that comes again at once from the same
+ * place is counted, and the next other call of the thread has a record of how often before it, as
+ * the kernel's event ftrace:func_repeats.
  */
 #ifndef VESTIGE_CORE_FUNC_REPEATS_H
 #define VESTIGE_CORE_FUNC_REPEATS_H
@@ -13,8 +13,9 @@
 int func_repeats_start(void);
 
 /*
- * func_repeats_take() - a function is called; whether that is all there is to be done.
- * @parent_ip: where it returns to. @now: the stamp of what is recorded of it, 0: it has none yet. Between ring_enter() and ring_leave().
+ * func_repeats_take() - a function is called; whether that is all there is to be done. @parent_ip:
+ * where it returns to. @now: the stamp of what is recorded of it, 0: it has none yet. Between
+ * ring_enter() and ring_leave().
  */
 int func_repeats_take(struct ring *r, uint32_t id, uint64_t parent_ip, uint64_t now);
 

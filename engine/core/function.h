@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registry of functions that can be traced (AREA_FUNCTIONS: the index is the id in records),
- * the filters on it, and who wants their calls.
+ * The registry of functions that can be traced (AREA_FUNCTIONS: the index is the id in records;
+ * function.c), and their text as those want it who want calls (function_arm.c).
  */
 #ifndef VESTIGE_CORE_FUNCTION_H
 #define VESTIGE_CORE_FUNCTION_H
 
 #include "abi/record.h"
-#include "engine/core/object.h"
-
-struct ring;
+#include "engine/base/registry.h"
+#include "engine/core/function_set.h"
+#include "engine/process/object.h"
 
 /*
  * function_add() - a hook found a function that it can trace.
@@ -21,13 +21,45 @@ int function_add(struct object *o, const struct area_function *found);
 /* A hook found one that it cannot trace; counted always, listed while there is room. */
 void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, uint32_t nop_bytes);
 
-uint32_t function_count(void);
+/*
+ * Objects are scanned when somebody asks for functions: a program that is started and not traced
+ * pays nothing for them. From the first time on, those that dlopen() brings are scanned at once.
+ *
+ * functions_need() - scan what waits. In the constructor, or under the tree's lock. Return: 0 or
+ * -errno.
+ */
+int functions_need(void);
 
-/* The id of the function of @o that starts @offset bytes from its bias; UINT32_MAX: none. */
+/*
+ * The same, also when there was no memory for it before. Return: 0 or -errno (-ENOMEM: some still
+ * wait).
+ */
+int functions_need_again(void);
+int functions_wait(void); /* whether objects wait; any context */
+
+/*
+ * How many there are, after functions_need(), and so in its contexts; and how many are known so
+ * far.
+ */
+uint32_t function_count(void);
+uint32_t function_count_known(void);
+
+/*
+ * The id of the function of @o that starts @offset bytes from its bias; UINT32_MAX: none. As above.
+ */
 uint32_t function_at(const struct object *o, uint64_t offset);
 
-/* Scan every object with every hook. Return: 0 or -errno. */
-int functions_scan(void);
+/*
+ * For parts that follow what functions_need() finds: REGISTRY_ADD(vestige_functions_found, self).
+ */
+struct functions_found {
+	void (*call)(void);
+};
+REGISTRY(vestige_functions_found, const struct functions_found);
+
+/* For functions_update(): an object is new: scan it, or let it wait; it is not mapped any more. */
+void functions_meet(struct object *o);
+void functions_forget(struct object *o);
 
 /*
  * functions_update() - objects came or went: scan the new ones and trace them as the filters say.
@@ -35,64 +67,29 @@ int functions_scan(void);
  */
 void functions_update(void);
 
-/* Sets of functions, one bit an id. */
-struct function_set {
-	uint64_t *bits;
-	uint32_t nr; /* functions for which there is room */
-	uint32_t count;
-	uint8_t shown;		 /* enum area_function_filter: how the area shows its members */
-	const struct ring *ring; /* in whose area it is shown */
-};
-
 /*
- * function_set_apply() - add or remove functions by one word of set_ftrace_filter's grammar.
- * @word: `glob`, `!glob`, `glob:mod:objectglob`, `N` (the N-th of available_filter_functions).
- * @n: its length.
- * Return: 0; -EINVAL if it names no function (or takes none out of a set of the graph's); -ENOMEM.
- */
-int function_set_apply(struct function_set *set, const char *word, size_t n);
-void function_set_clear(struct function_set *set);
-void function_set_free(struct function_set *set);
-
-/* Add or remove one function. Nothing in the area shows it. Return: 0 or -ENOMEM. */
-int function_set_put(struct function_set *set, uint32_t id, int add);
-
-int function_set_has(const struct function_set *set, uint32_t id);
-
-/*
- * What function_graph asks for, the same in all instances: the calls beneath these functions alone (empty: all), never those
- * beneath those, so many levels (0: all), and only calls that took at least so long (0: all).
+ * What function_graph asks for, the same in all instances: the calls beneath these functions alone
+ * (empty: all), never those beneath those, at most that many levels (0: all), and only calls that
+ * took at least that time (0: all).
  */
 extern struct function_set graph_function;
 extern struct function_set graph_notrace;
 extern uint32_t graph_max_depth;
 extern uint64_t tracing_thresh_ns;
 
-/* Whether records have the registers of arguments and of results: func-args, funcgraph-args, -retval. */
+/* Whether records have the registers of arguments and of results: func-args, funcgraph-args,
+ * -retval. */
 extern uint32_t function_args, graph_args, graph_retval;
 
-struct trace_array;
-
-/* What an instance's tracer wants of calls. */
-struct tracer_ops {
-	const char *name;
-	enum record_kind kind;
-};
-
 /*
- * ftrace_register_ops() - patch what the instance's filters leave, so that each call makes a record.
- * Return: 0; -EBUSY if it has another; -errno of the hook, nothing is patched then.
+ * For core/ops.c, which knows the users of calls. functions_arm() - bring the text of all objects
+ * up to date; functions_settle() - the users of graphs may have changed; functions_prepare(),
+ * _finish() - the top instance's calls make records of @kind from now on, or no more: see hook.h.
+ * Return: 0 or -errno.
  */
-int ftrace_register_ops(struct trace_array *tr, const struct tracer_ops *ops);
-void ftrace_unregister_ops(struct trace_array *tr, const struct tracer_ops *ops);
-
-/* Whether the top instance's tracer is a graph. */
-int ftrace_top_graph(void);
-
-/* One of the graph's four, or its args or retval, has changed. Return: 0 or -errno. */
-int ftrace_graph_update(void);
-
-/* The filters changed: bring the text up to date. Return: 0 or -errno. */
-int ftrace_update(void);
+int functions_arm(void);
+int functions_settle(void);
+int functions_prepare(enum record_kind kind);
+void functions_finish(enum record_kind kind);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See function_pending.h. The words live in the area alone, one a line in the row of their set, so that
- * the outside lists them and a child of fork, whose area begins with a copy of its parent's rows, has
- * them too. Only normal context: the loader's and the control files'.
- * Tests: tests/engine/fire/dlopen.
+ * See function_pending.h. The words live in the area alone, one a line in the row of their set, so
+ * that the outside lists them and a child of fork, whose area begins with a copy of its parent's
+ * rows, has them too. Only normal context: the loader's and the control files'. Tests:
+ * tests/engine/fire/dlopen.
  */
 #include "engine/core/function_pending.h"
 
 #include <errno.h>
 
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
+#include "engine/process/area.h"
 #include "engine/core/function.h"
 #include "engine/ring/ring.h"
 
@@ -76,7 +76,7 @@ int pending_change(struct function_set *set, const struct function_word *w)
 		return -EINVAL;
 	if (used + need + 2 > AREA_PENDING_BYTES)
 		return -ENOSPC;
-	/* its first byte last: who reads meanwhile sees it whole or not at all */
+	/* its first byte last: a reader sees the whole word or nothing */
 	at = line + used;
 	memcpy(at + 1, w->glob + 1, w->n - 1);
 	memcpy(at + w->n, mod, sizeof(mod) - 1);

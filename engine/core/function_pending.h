@@ -11,10 +11,9 @@
 struct function_set;
 
 /*
- * pending_change() - remember a word, or forget it if it is one with `!`. Under the tree's lock, as all
- * here.
- * Return: 0; -EINVAL: the set has no such words, or there is none to forget; -ENOSPC: they fill their
- * row of the area; -ENOMEM.
+ * pending_change() - remember a word, or forget it if it is one with `!`. Under the tree's lock, as
+ * all here. Return: 0; -EINVAL: the set has no such words, or there is none to forget; -ENOSPC:
+ * they fill their row of the area; -ENOMEM.
  */
 int pending_change(struct function_set *set, const struct function_word *w);
 

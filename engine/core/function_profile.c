@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See function_profile.h. One table, a row for each CPU and function, in memory of the process alone;
- * functions of objects that are loaded while it is on have rows as far as the spare ones go. Rows are
- * added to with atomic instructions, since a thread may move between the CPU's number and the addition;
- * they are a CPU's own, so nobody waits. Hits count at entry, times at return: a call that is open, or
- * vanished, or was entered by a tail call, has no time.
+ * See function_profile.h. One table, a row for each CPU and function, in memory of the process
+ * alone; functions of objects that are loaded while it is on have rows as far as the spare ones go.
+ * Rows are incremented atomically, since a thread may migrate between reading the CPU's number and
+ * the addition. Each CPU has its own rows, so there is no contention. Hits count at entry, times at
+ * return: a call that is open, or vanished, or was entered by a tail call, has no time.
  *
- * The table goes only when no thread is between ring_enter() and _leave(), in which both are called.
- * fork: off in the child. Tests: tests/engine/fire/function_profile.
+ * The table goes only when no thread is between ring_enter() and _leave(), in which both are
+ * called. fork: off in the child (ops_fork()). Tests: tests/engine/fire/function_profile.
  */
 #include "engine/core/function_profile.h"
 
@@ -18,8 +18,8 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/core/clock.h"
+#include "engine/process/area.h"
+#include "engine/process/clock.h"
 #include "engine/core/trace_array.h"
 
 #define SPARE_FUNCTIONS 16384u
@@ -27,7 +27,12 @@
 static struct function_profile *table; /* by CPU, then function */
 static uint32_t nr_functions;	       /* rows a CPU */
 static uint64_t ns_per_unit;	       /* << 32 */
-static int is_on;
+static struct call_ops profile_ops = {
+	.kind = OPS_PROFILE,
+	.how = OPS_C | OPS_GRAPH,
+	.filter = &global_trace.filter,
+	.notrace = &global_trace.notrace,
+};
 
 static size_t table_bytes(void)
 {
@@ -36,53 +41,34 @@ static size_t table_bytes(void)
 
 int function_profile_is_on(void)
 {
-	return is_on;
-}
-
-int function_profile_wants(uint32_t id)
-{
-	const struct trace_array *tr = &global_trace;
-
-	return is_on && id < nr_functions && !function_set_has(&tr->notrace, id) &&
-	       (!tr->filter.count || function_set_has(&tr->filter, id));
+	return profile_ops.is_on;
 }
 
 static int make_table(void)
 {
-	long p;
-
 	if (table)
 		sys_munmap(table, table_bytes());
 	table = NULL;
 	nr_functions = function_count() + SPARE_FUNCTIONS;
-	p = sys_mmap(NULL, table_bytes(), PROT_READ | PROT_WRITE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (sys_failed(p)) {
+	table = sys_map_table(table_bytes());
+	if (!table) {
 		nr_functions = 0;
 		return -ENOMEM;
 	}
-	table = (struct function_profile *)p;
 	ns_per_unit = clock_unit_ns();
 	return 0;
 }
 
 int function_profile_set(int on)
 {
-	int err = 0;
+	int err;
 
-	if (on == is_on)
+	if (on == profile_ops.is_on)
 		return 0;
-	if (on)
-		err = make_table();
-	if (err)
-		return err;
-	is_on = on;
-	err = ftrace_update();
-	if (err && on) {
-		is_on = 0;
-		ftrace_update();
-	}
-	return err;
+	if (!on)
+		return ftrace_unregister(&profile_ops);
+	err = make_table();
+	return err ? err : ftrace_register(&profile_ops);
 }
 
 static struct function_profile *row_of(uint32_t cpu, uint32_t id)
@@ -116,9 +102,4 @@ struct function_profile function_profile_get(uint32_t cpu, uint32_t id)
 	const struct function_profile *row = row_of(cpu, id);
 
 	return row ? *row : (struct function_profile){0};
-}
-
-void function_profile_fork(void)
-{
-	is_on = 0;
 }

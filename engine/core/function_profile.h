@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * function_profile_enabled: how often each function was called and how long its calls took, by CPU.
- * A graph without records: the calls are wrapped, and graph_calls.c tells of them here.
+ * A graph without records: the calls are wrapped, and graph_calls.c reports them here.
  */
 #ifndef VESTIGE_CORE_FUNCTION_PROFILE_H
 #define VESTIGE_CORE_FUNCTION_PROFILE_H
@@ -16,23 +16,18 @@ struct function_profile {
 };
 
 /*
- * function_profile_set() - on: from zero, for the functions that set_ftrace_filter and _notrace leave.
- * Off: what was counted stays. Under the tree's lock. Return: 0; -ENOMEM; -errno of the hook.
+ * function_profile_set() - on: from zero, for the functions that set_ftrace_filter and _notrace
+ * leave. Switching it off keeps the counts. Under the tree's lock. Return: 0; -ENOMEM; -errno of
+ * the hook.
  */
 int function_profile_set(int on);
 int function_profile_is_on(void);
-
-/* Whether the calls of a function are counted. */
-int function_profile_wants(uint32_t id);
 
 /* A call begins; it returns after @took, in the area's clock. Any context. */
 void function_profile_enter(uint32_t id);
 void function_profile_exit(uint32_t id, uint64_t took);
 
-/* What was counted; zeros behind the functions that there were. */
+/* The counts; zeros for functions beyond the number at that time. */
 struct function_profile function_profile_get(uint32_t cpu, uint32_t id);
-
-/* A fork's child is not profiled. */
-void function_profile_fork(void);
 
 #endif

@@ -5,25 +5,7 @@
 #include <errno.h>
 
 #include "engine/base/mem.h"
-
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n';
-}
-
-const char *function_word_next(const char *text, size_t n, size_t *at, size_t *word_bytes)
-{
-	size_t start;
-
-	while (*at < n && is_blank(text[*at]))
-		++*at;
-	if (*at == n)
-		return NULL;
-	for (start = *at; *at < n && !is_blank(text[*at]); ++*at)
-		;
-	*word_bytes = *at - start;
-	return text + start;
-}
+#include "engine/base/text.h"
 
 /* What is behind the first colon, `mod:GLOB` or a command: cut it off there. */
 static void split_rest(struct function_word *w)

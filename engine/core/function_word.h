@@ -21,12 +21,6 @@ struct function_word {
 	int add; /* 0: `!`, take it out */
 };
 
-/*
- * function_word_next() - the first word of @text[@n] at or behind *@at.
- * Return: it, with its length in *@word_bytes, and *@at behind it; NULL: there is no more.
- */
-const char *function_word_next(const char *text, size_t n, size_t *at, size_t *word_bytes);
-
 /* Take a word of @n bytes apart. Return: 0, or -EINVAL: it is empty. */
 int function_word_parse(const char *word, size_t n, struct function_word *w);
 

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What core asks of a hook, the way in which a call of a function reaches us. A hook registers
- * itself; core never names one. Constructor context.
+ * What core needs from a hook. A hook is a way in which a call of a function reaches the engine. A
+ * hook registers itself; core never names one. Constructor context.
  */
 #ifndef VESTIGE_CORE_HOOK_H
 #define VESTIGE_CORE_HOOK_H
 
 #include "abi/record.h"
-#include "engine/core/object.h"
+#include "engine/process/object.h"
 
 struct hook {
 	const char *name;
+	/*
+	 * Whether the object is to be scanned as soon as it is there: what the compiler put into
+	 * its functions costs until then, or cannot be changed later. NULL: no.
+	 */
+	int (*urgent)(struct object *o);
 	/*
 	 * Find the functions of one object that this hook can trace, and function_add() each in
 	 * order of address; function_refuse() those that look as if they should be and are not.
@@ -18,13 +23,13 @@ struct hook {
 	 */
 	int (*scan)(struct object *o);
 	/*
-	 * Make the text of one object agree with @want.
-	 * @want: one bit a function of the object, set: its calls make records. What the hook
-	 * cannot do it takes out. @kind: RECORD_FUNCTION, or RECORD_ENTRY for those of the graph;
-	 * it changes only when nothing is armed.
+	 * Make the text of one object agree with @how.
+	 * @how: one byte a function of the object, enum ops_how. What the hook cannot do it takes
+	 * out. @kind: what the top instance's tracer makes, or made last: RECORD_FUNCTION, or
+	 * RECORD_ENTRY of the graph; it changes only when nothing of it is armed.
 	 * Return: 0, or -errno when none of it could be done; single refusals are counted.
 	 */
-	int (*arm)(struct object *o, uint64_t *want, enum record_kind kind);
+	int (*arm)(struct object *o, uint8_t *how, enum record_kind kind);
 	/*
 	 * Calls that make records of @kind are about to be armed, or are armed and the graph's
 	 * filters have changed. Return: 0 or -errno. NULL: nothing to do.
@@ -42,5 +47,8 @@ struct hook {
 };
 
 void hook_register(const struct hook *hook);
+
+/* The @i-th that registered; NULL: there is none. */
+const struct hook *hook_at(uint32_t i);
 
 #endif

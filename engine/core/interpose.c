@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See interpose.h. Who wants which function; the hook that changes words is hook/got.c. Wrappers of the same
- * function are in one order for ever, so whoever is called late still goes on towards the function.
- * Under the tree's lock. fork: the child wants what its parent did. Tests: tests/engine/events/kmem.
+ * See interpose.h. Keeps which functions are wanted; hook/libc/got.c changes the words. Wrappers of
+ * one function stay in one order for ever, so a wrapper that is called late still leads on to the
+ * function. Under the tree's lock. fork: the child wants what its parent did. Tests:
+ * tests/engine/events/kmem.
  */
 #include "engine/core/interpose.h"
+#include "engine/core/jump.h"
 
 #include <errno.h>
 #include <stddef.h>
 
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
-#include "engine/core/heap.h"
+#include "engine/process/heap.h"
 
 struct interposed_function *interposed_functions;
 const struct interposer *interposer;
 __thread uint32_t interpose_mutes;
+jump_listener *jump_listening;
 
 void interposer_register(const struct interposer *i)
 {
@@ -81,7 +84,7 @@ int interpose_possible(void)
 	return interposer != NULL;
 }
 
-int interpose_want(struct interposed *rows, uint32_t n)
+int interpose_register(struct interposed *rows, uint32_t n)
 {
 	uint32_t i;
 	int err = 0;
@@ -96,11 +99,11 @@ int interpose_want(struct interposed *rows, uint32_t n)
 		rows[i].users++;
 	err = interposer->apply();
 	if (err)
-		interpose_drop(rows, n);
+		interpose_unregister(rows, n);
 	return err;
 }
 
-void interpose_drop(struct interposed *rows, uint32_t n)
+void interpose_unregister(struct interposed *rows, uint32_t n)
 {
 	uint32_t i;
 

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of libc (or of whatever the program has in its place) that pass by a function of ours
- * while somebody wants to see their calls, and lead where they always did when nobody does.
+ * Calls of libc's functions (or of the program's replacements) that pass through a wrapper of ours
+ * while they are wanted, and lead directly to the function otherwise.
  *
  *	static struct interposed rows[] = {{.name = "free", .wrapper = wrap_free}, ...};
- *	err = interpose_want(rows, ARRAY_SIZE(rows));	...	interpose_drop(rows, ARRAY_SIZE(rows));
+ *	err = interpose_register(rows, ARRAY_SIZE(rows));
+ *	interpose_unregister(rows, ARRAY_SIZE(rows));
  *
- * Who else wants the same function has a wrapper of its own, which is called by the other's.
+ * A second user of the same function has a wrapper of its own, which the first one calls.
  *
- * What a wrapper has to keep to:
+ * Rules for a wrapper:
  *
- *	- It has the function's prototype, does what it has to do by what any hook may call (no libc, no
- *	  lock, no errno), and calls or tail-calls rows[i].real, which is never NULL there.
- *	- Any thread and any signal handler come there, from the first want on for ever: a program
- *	  may have kept the address, and who waits in the real function returns through it.
- *	- Who called: INTERPOSE_CALLER(), in the wrapper itself. Whether it is the program: interpose_muted().
+ *	- It has the function's prototype, keeps to any context (no libc, no lock, no errno), and
+ *	  calls or tail-calls rows[i].real, which is never NULL there.
+ *	- Any thread and any signal handler may call it, from the first want on for ever: a program
+ *	  may have stored the address, and a thread that waits in the real function returns through
+ *	  the wrapper.
+ *	- INTERPOSE_CALLER(), in the wrapper itself, is the caller's address. interpose_muted() says
+ *	  whether the engine itself made the call.
  *	- A function that returns twice (vfork, setjmp) needs one in assembler.
  *
- * Seen are calls by the words of the loader's tables (global offset tables), libc's own calls of malloc()
- * and its kind among them. Not seen: an address that dlsym() told or that lies in data, calls of
- * an object within itself, what the loader allocates for itself, other namespaces (dlmopen()).
- * In a static program there are no such words.
+ * It sees calls through the words of the loader's tables (global offset tables), also libc's own
+ * calls of malloc() and its kind. It does not see calls by an address from dlsym() or from data,
+ * calls within one object, allocations of the loader, and other namespaces (dlmopen()). In a static
+ * program there are no such words.
  */
 #ifndef VESTIGE_CORE_INTERPOSE_H
 #define VESTIGE_CORE_INTERPOSE_H
@@ -37,26 +40,31 @@ struct interposed {
 	struct interposed *next; /* of the same function: nearer to it */
 };
 
+/* A row of a table of them; where the wrapper of a row goes on, as the function's type. */
+#define INTERPOSED(index, function, by)                                                            \
+	[index] = {.name = (function), .wrapper = (const void *)(by)}
+#define INTERPOSE_REAL(row, type) ((__typeof__(type) *)(row).real)
+
 /* Whether calls can be seen at all: not in a static program. After the start. */
 int interpose_possible(void);
 
 /*
- * interpose_want() - from now on these @n functions' calls come to their wrappers; counted.
- * Under the tree's lock; in constructor or control context.
- * Return: 0, also when some objects refuse (vestige_status says so) or no function of such a name is
- * there; -ENODEV: the program is static; -ENOMEM. Nothing has changed then.
+ * interpose_register() - from now on these @n functions' calls come to their wrappers; counted.
+ * Under the tree's lock; in constructor or control context. Return: 0, also when some objects
+ * refuse (vestige_status says so) or no function of such a name is there; -ENODEV: the program is
+ * static; -ENOMEM. Nothing has changed then.
  */
-int interpose_want(struct interposed *rows, uint32_t n);
+int interpose_register(struct interposed *rows, uint32_t n);
 
 /* No longer by this user. Under the tree's lock. */
-void interpose_drop(struct interposed *rows, uint32_t n);
+void interpose_unregister(struct interposed *rows, uint32_t n);
 
 /* The one or the other. */
 static inline int interpose_switch(struct interposed *rows, uint32_t n, int on)
 {
 	if (on)
-		return interpose_want(rows, n);
-	interpose_drop(rows, n);
+		return interpose_register(rows, n);
+	interpose_unregister(rows, n);
 	return 0;
 }
 
@@ -79,13 +87,13 @@ struct interposed_function {
 
 extern struct interposed_function *interposed_functions;
 
-/* Whether somebody wants it now. */
+/* Whether it is wanted now. */
 int interposed_wanted(const struct interposed_function *f);
 
 /* Let the wrappers go on to each other and to f->real. Return: what f->head is to be. */
 const void *interposed_link(const struct interposed_function *f);
 
-/* Who makes it so: registers itself. @apply: rows' users have come or gone. 0 or -errno. */
+/* The hook registers itself. @apply: the users of rows have changed. Return: 0 or -errno. */
 struct interposer {
 	int (*apply)(void);
 	void *(*beside)(const void *address, const char *name);
@@ -98,7 +106,7 @@ void interposer_register(const struct interposer *interposer);
 extern const struct interposer *interposer;
 
 /*
- * What the engine itself asks of libc, and what the agent does, is not the program's: while this thread has
+ * Calls that the engine itself or the agent makes are not the program's: while this thread has
  * muted its wrappers, they go on without a word. Pairs may nest.
  */
 extern __thread uint32_t interpose_mutes __attribute__((tls_model("initial-exec")));

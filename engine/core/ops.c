@@ -1,160 +1,81 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ops.h. The entry point saves all registers, vector state too, and calls ops_call(), which
- * goes through the callbacks that want this function.
+ * See ops.h: the users of calls that are on, and what is computed from them. Whenever a user or a
+ * filter changes, both lists are made anew with all bits, published, and the text is patched; the
+ * old lists are freed after their grace periods, or kept where those do not end. The list of
+ * callbacks is made anew only if one of them has changed or functions have come: its readers may
+ * stay long.
  *
- * Who reads the list does so between two counts, one a CPU and phase. ops_synchronize() turns the
- * phase and waits until the counts of the old one are even, twice: whoever was inside has left
- * then, and whoever comes sees what was changed before. A callback that leaves by longjmp() is never
- * seen to leave. A call that a program's callback or an unwinder makes for us, or a signal handler on top
- * of them, is not called back (the recursion protection of the kernel). One that comes while nothing but the
- * engine runs is a signal handler's: our own callbacks have it too, the program's do not. Sets are replaced, never changed, while they are read.
- *
- * fork: counts start anew (ops_fork). Costs: bench "steady". Tests: tests/engine/fire/ops.
+ * Under the tree lock; what reads the lists during calls is in ops_call.c. fork: ops_fork(). Costs:
+ * bench "switching". Tests: tests/engine/fire/{ops,instances,probes}.
  */
 #include "engine/core/ops.h"
 
 #include <errno.h>
 
-#include "arch_barrier.h"
-#include "arch_regs.h"
 #include "engine/arch/sys.h"
-#include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/core/calls.h"
+#include "engine/base/bitmap.h"
 #include "engine/core/function.h"
-#include "engine/core/function_word.h"
-#include "engine/core/lock.h"
+#include "engine/core/function_pending.h"
+#include "engine/core/trace_array.h"
+#include "engine/process/area.h"
 
-struct ops {
-	void *program;
-	ops_func *func;
-	ops_own_func *own; /* instead of func */
-	struct function_set filter, notrace;
-	const struct function_set *set; /* of own: instead of them */
-	uint64_t *bits;			/* what it wants, as the callbacks' list sees it */
-	uint32_t nr_bits;
+static struct call_ops *users; /* those that are on, in the order in which they came */
+
+static struct ops_list no_list;
+static struct ops_callbacks no_callbacks;
+struct ops_list *ops_current = &no_list;
+struct ops_callbacks *ops_callbacks = &no_callbacks;
+static uint32_t nr_known; /* functions, when the callbacks' list was made */
+static int callbacks_are_stale;
+
+/* Lists that were replaced; NULL: this one was not. */
+struct old_lists {
+	struct ops_list *list;
+	struct ops_callbacks *callbacks;
 };
-
-static struct ops pool[OPS_MAX];
-
-/* What ops_call() reads. */
-static struct list {
-	uint32_t nr;
-	struct {
-		ops_func *func;
-		ops_own_func *own;
-		void *program;
-		const uint64_t *bits;
-		uint32_t nr_bits;
-	} at[OPS_MAX];
-} lists[2];
-static struct list *list = &lists[0];
 
 static uint64_t *next_of; /* by id */
 static uint32_t nr_next;
 
-#define NR_SHARDS 64u
-static struct shard {
-	uint64_t inside[2];
-} __attribute__((aligned(64))) shards[NR_SHARDS];
-static uint32_t phase;
-static __thread uint32_t inside __attribute__((tls_model("initial-exec")));
-static __thread uint32_t outside __attribute__((tls_model("initial-exec")));
-
-#define MAX_INSIDE 4u /* as many as the kernel has contexts */
-
-/* Where the function begins, as the kernel's ip; @site_end in a fork's child without an area. */
-static uint64_t start_of(uint32_t id, uint64_t site_end)
+static int is_callback(const struct call_ops *o)
 {
-	const struct area_function *f;
-
-	if (!area)
-		return site_end;
-	f = area_function(id);
-	return area_object(f->object)->bias + f->offset;
+	return o->kind == OPS_CALLBACK || o->kind == OPS_ENTRY;
 }
 
-static int has(const uint64_t *bits, uint32_t nr, uint32_t id)
+static int wants_any(const struct call_ops *o)
 {
-	return id < nr && (bits[id / 64] >> (id % 64) & 1);
+	return !o->named_only || o->filter->count;
 }
 
-/* A call that a callback's own reading of the list leads to, which keeps it. */
-static void tell_missed(uint32_t id)
+static int wants(const struct call_ops *o, uint32_t id)
 {
-	const struct list *l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
-	uint32_t i;
-
-	for (i = 0; i < l->nr; i++)
-		if (l->at[i].own && has(l->at[i].bits, l->at[i].nr_bits, id))
-			l->at[i].own(id, l->at[i].program, NULL);
+	if (o->notrace && function_set_has(o->notrace, id))
+		return 0;
+	return o->wants_all || function_set_has(o->filter, id);
 }
 
-enum ops_entered ops_enter(struct ops_inside *in)
+/* Only at a function's first instruction can one call serve several users. */
+static int serves_all(const struct area_function *f)
 {
-	if (outside || inside == MAX_INSIDE)
-		return OPS_MISSED;
-	inside++;
-	barrier();
-	in->count = &shards[arch_cpu() % NR_SHARDS].inside[load_relaxed(&phase) & 1];
-	__atomic_fetch_add(in->count, 1, __ATOMIC_SEQ_CST);
-	return inside == 1 ? OPS_FIRST : OPS_ON_TOP;
+	return (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY) &&
+	       !(f->flags & AREA_FUNCTION_PASSED_ON);
 }
 
-void ops_leave(const struct ops_inside *in)
+uint8_t ops_how(uint32_t id, uint32_t *nr)
 {
-	/* a fork's child, where a handler forked meanwhile: its counts began anew */
-	if (!inside)
-		return;
-	__atomic_fetch_sub(in->count, 1, __ATOMIC_SEQ_CST);
-	barrier();
-	inside--;
-}
+	int all = serves_all(area_function(id));
+	const struct call_ops *o;
+	uint8_t how = 0;
 
-void ops_outside_begin(void)
-{
-	outside++;
-	barrier();
-}
-
-void ops_outside_end(void)
-{
-	barrier();
-	if (outside)
-		outside--;
-}
-
-uint64_t ops_call(struct ops_frame *frame, uint64_t word)
-{
-	uint32_t id = record_word_id(word), i;
-	uint64_t site_end = frame->ip;
-	/* as the function found them, whatever a callback does */
-	const struct call_args args = {frame->r9, frame->r8, frame->di,
-				       frame->si, frame->cx, frame->dx};
-	struct ops_inside in;
-	enum ops_entered entered = ops_enter(&in);
-
-	if (entered != OPS_MISSED) {
-		const struct list *l = __atomic_load_n(&list, __ATOMIC_SEQ_CST);
-
-		for (i = 0; i < l->nr; i++) {
-			if (!has(l->at[i].bits, l->at[i].nr_bits, id))
-				continue;
-			if (l->at[i].own) {
-				l->at[i].own(id, l->at[i].program, frame);
-			} else if (entered == OPS_FIRST) {
-				ops_outside_begin();
-				l->at[i].func(start_of(id, site_end), frame->parent_ip,
-					      l->at[i].program, frame);
-				ops_outside_end();
-			}
-		}
-		ops_leave(&in);
-	} else {
-		tell_missed(id);
+	*nr = 0;
+	for (o = users; o; o = o->next) {
+		if ((!all && o->kind != OPS_TRACER) || !wants(o, id))
+			continue;
+		how |= all ? o->how : o->how & (OPS_RECORD | OPS_GRAPH);
+		++*nr;
 	}
-	return calls_enter_saved(word, frame->parent_ip, site_end, &args);
+	return how;
 }
 
 uint64_t ops_next(uint32_t id)
@@ -164,220 +85,401 @@ uint64_t ops_next(uint32_t id)
 	return nexts && id < load_relaxed(&nr_next) ? load_relaxed(&nexts[id]) : OPS_GO_ON;
 }
 
-static void wait_for(uint32_t p)
-{
-	for (;;) {
-		uint64_t sum = 0;
-		uint32_t i;
-
-		for (i = 0; i < NR_SHARDS; i++)
-			sum += __atomic_load_n(&shards[i].inside[p], __ATOMIC_SEQ_CST);
-		if (!sum)
-			return;
-		arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-	}
-}
-
-int ops_synchronize(void)
-{
-	static struct lock sync_lock;
-	int round;
-
-	if (inside)
-		return -EDEADLK;
-	lock_take(&sync_lock);
-	for (round = 0; round < 2; round++)
-		wait_for(__atomic_fetch_add(&phase, 1, __ATOMIC_SEQ_CST) & 1);
-	lock_release(&sync_lock);
-	return 0;
-}
-
-void ops_fork(void)
-{
-	memset(shards, 0, sizeof(shards));
-	inside = 0;
-	outside = 0;
-}
-
-struct ops *ops_find(void *program)
-{
-	uint32_t i;
-
-	for (i = 0; i < OPS_MAX; i++)
-		if (pool[i].program == program)
-			return &pool[i];
-	return NULL;
-}
-
-struct ops *ops_get(void *program)
-{
-	struct ops *o = ops_find(program);
-
-	if (!o)
-		o = ops_find(NULL);
-	if (o)
-		o->program = program;
-	return o;
-}
-
-static void free_bits(uint64_t *bits, uint32_t n)
-{
-	if (bits)
-		sys_munmap(bits, (size_t)n / 8 + 16);
-}
-
-void ops_put(struct ops *o)
-{
-	function_set_clear(&o->filter);
-	function_set_clear(&o->notrace);
-	free_bits(o->bits, o->nr_bits);
-	o->bits = NULL;
-	o->set = NULL;
-	o->program = NULL;
-}
-
-int ops_any(void)
-{
-	return list->nr > 0;
-}
-
-uint32_t ops_wanting(uint32_t id)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < list->nr; i++)
-		n += (uint32_t)has(list->at[i].bits, list->at[i].nr_bits, id);
-	return n;
-}
-
 int ops_set_next(uint32_t id, uint64_t next)
 {
 	uint32_t n = area->tables[AREA_FUNCTIONS].capacity;
-	long p;
+	uint64_t *table;
 
 	if (!next_of) {
-		/* room for every id there can be: memory comes with the first store */
-		p = sys_mmap(NULL, (size_t)n * 8, PROT_READ | PROT_WRITE,
-			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-		if (sys_failed(p))
-			return (int)p;
+		/* room for every id there can be */
+		table = sys_map_table((size_t)n * 8);
+		if (!table)
+			return -ENOMEM;
 		store_release(&nr_next, n);
-		store_release(&next_of, (uint64_t *)p);
+		store_release(&next_of, table);
 	}
 	if (id < n)
 		store_relaxed(&next_of[id], next);
 	return 0;
 }
 
-static int wants(const struct ops *o, uint32_t id)
+/* The top instance's graph is written together with others', if there are any. */
+static int is_listed(const struct call_ops *o, int graphs)
 {
-	if (o->set)
-		return (o->set->shown && !o->set->count) || function_set_has(o->set, id);
-	return !function_set_has(&o->notrace, id) &&
-	       (!o->filter.count || function_set_has(&o->filter, id));
+	if (is_callback(o))
+		return 0;
+	return o->kind == OPS_TRACER ? graphs && o->how & OPS_GRAPH : wants_any(o);
 }
 
-static int is_on(const struct ops *o)
+static int others_graph(void)
 {
-	return o->func || o->own;
-}
+	const struct call_ops *o;
 
-/* A new set of what @o wants. Return: 0 or -ENOMEM; the old one in *@old. */
-static int make_bits(struct ops *o, uint64_t **old, uint32_t *nr_old)
-{
-	uint32_t n = function_count(), id;
-	long p = sys_mmap(NULL, (size_t)n / 8 + 16, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint64_t *bits = (uint64_t *)p;
-
-	if (sys_failed(p))
-		return -ENOMEM;
-	for (id = 0; id < n; id++)
-		if (wants(o, id))
-			bits[id / 64] |= UINT64_C(1) << (id % 64);
-	*old = o->bits;
-	*nr_old = o->nr_bits;
-	o->bits = bits;
-	o->nr_bits = n;
+	for (o = users; o; o = o->next)
+		if (o->kind != OPS_TRACER && o->how & OPS_GRAPH && wants_any(o))
+			return 1;
 	return 0;
 }
 
-/* Publish the callbacks; nobody reads the other list, because each change waits for all readers. */
-static void publish(void)
+/* Bits of what @o wants, in memory that is zero. */
+static struct ops_user user_of(const struct call_ops *o, uint64_t *bits, uint32_t n)
 {
-	struct list *l = list == &lists[0] ? &lists[1] : &lists[0];
-	uint32_t i;
+	uint32_t id;
 
-	l->nr = 0;
-	for (i = 0; i < OPS_MAX; i++) {
-		if (!pool[i].program || !is_on(&pool[i]))
-			continue;
-		l->at[l->nr].func = pool[i].func;
-		l->at[l->nr].own = pool[i].own;
-		l->at[l->nr].program = pool[i].program;
-		l->at[l->nr].bits = pool[i].bits;
-		l->at[l->nr].nr_bits = pool[i].nr_bits;
-		l->nr++;
-	}
-	__atomic_store_n(&list, l, __ATOMIC_SEQ_CST);
+	for (id = 0; id < n; id++)
+		if (wants(o, id))
+			bitmap_set(bits, id);
+	return (struct ops_user){
+		.ring = o->kind == OPS_TRACER || o->kind == OPS_INSTANCE ? o->ring : NULL,
+		.bits = bits,
+		.nr_bits = n,
+	};
 }
 
-/* What @o wants has changed, or it has come or gone. */
-static int change(struct ops *o, ops_func *func, ops_own_func *own)
+static struct ops_user *place_in(struct ops_list *l, const struct call_ops *o)
 {
-	uint64_t *old;
-	uint32_t nr_old;
-	int before = is_on(o), err;
+	switch (o->kind) {
+	case OPS_RETURN:
+		return &l->returns;
+	case OPS_PROFILE:
+		return &l->profile;
+	default:
+		return o->how & OPS_GRAPH ? &l->graph[l->nr_graph++]
+					  : &l->function[l->nr_function++];
+	}
+}
 
-	if (inside)
-		return -EDEADLK;
-	err = make_bits(o, &old, &nr_old);
+/* NULL: no memory. */
+static struct ops_list *make_list(uint32_t n)
+{
+	size_t words = (size_t)n / 64 + 1, bytes = sizeof(struct ops_list);
+	int graphs = others_graph();
+	const struct call_ops *o;
+	struct ops_list *l;
+	uint64_t *bits;
+	uint32_t nr = 0;
+
+	for (o = users; o; o = o->next)
+		nr += (uint32_t)is_listed(o, graphs);
+	if (!nr)
+		return &no_list;
+	bytes += nr * words * 8;
+	l = sys_map_anon(bytes);
+	if (!l)
+		return NULL;
+	l->bytes = bytes;
+	bits = (uint64_t *)(l + 1);
+	for (o = users; o; o = o->next) {
+		if (!is_listed(o, graphs))
+			continue;
+		*place_in(l, o) = user_of(o, bits, n);
+		bits += words;
+	}
+	return l;
+}
+
+static struct ops_callbacks *make_callbacks(uint32_t n)
+{
+	size_t words = (size_t)n / 64 + 1, bytes = sizeof(struct ops_callbacks);
+	const struct call_ops *o;
+	struct ops_callbacks *l;
+	uint64_t *bits;
+	uint32_t nr = 0;
+
+	for (o = users; o; o = o->next)
+		nr += is_callback(o) && wants_any(o);
+	if (!nr)
+		return &no_callbacks;
+	bytes += nr * (sizeof(l->at[0]) + words * 8);
+	l = sys_map_anon(bytes);
+	if (!l)
+		return NULL;
+	l->bytes = bytes;
+	bits = (uint64_t *)&l->at[nr];
+	for (o = users; o; o = o->next) {
+		if (!is_callback(o) || !wants_any(o))
+			continue;
+		l->at[l->nr++] = (struct ops_callback){
+			.func = o->kind == OPS_CALLBACK ? o->func : NULL,
+			.entry = o->kind == OPS_ENTRY ? o->entry : NULL,
+			.arg = o->arg,
+			.user = user_of(o, bits, n),
+		};
+		bits += words;
+	}
+	return l;
+}
+
+static void free_list(struct ops_list *l)
+{
+	if (l && l != &no_list)
+		sys_munmap(l, l->bytes);
+}
+
+static void free_callbacks(struct ops_callbacks *l)
+{
+	if (l && l != &no_callbacks)
+		sys_munmap(l, l->bytes);
+}
+
+/* Let callers see what the users want now. Return: 0, or -ENOMEM: nothing has changed. */
+static int publish(struct old_lists *old)
+{
+	uint32_t n = function_count();
+	struct ops_callbacks *callbacks = NULL;
+	struct ops_list *list;
+	struct call_ops *o;
+
+	for (o = users; o; o = o->next)
+		o->wants_all = !o->named_only && !o->filter->count && !pending_any(o->filter);
+	list = make_list(n);
+	if (!list)
+		return -ENOMEM;
+	if (callbacks_are_stale || n != nr_known) {
+		callbacks = make_callbacks(n);
+		if (!callbacks) {
+			free_list(list);
+			return -ENOMEM;
+		}
+	}
+	*old = (struct old_lists){.list = ops_current};
+	__atomic_store_n(&ops_current, list, __ATOMIC_SEQ_CST);
+	if (!callbacks)
+		return 0;
+	callbacks_are_stale = 0;
+	nr_known = n;
+	old->callbacks = ops_callbacks;
+	__atomic_store_n(&ops_callbacks, callbacks, __ATOMIC_SEQ_CST);
+	return 0;
+}
+
+/*
+ * Free what was replaced, after its grace period; what a thread does not leave stays. Return:
+ * whether no thread can be in a callback that was there before.
+ */
+static int retire(const struct old_lists *old)
+{
+	if (old->list && old->list != &no_list && !ring_synchronize())
+		free_list(old->list);
+	if (!old->callbacks)
+		return 1;
+	if (synchronize_srcu(SRCU_OPS))
+		return 0;
+	free_callbacks(old->callbacks);
+	return 1;
+}
+
+int ftrace_update(void)
+{
+	struct old_lists old;
+	int err;
+
+	if (!function_count())
+		return 0;
+	err = publish(&old);
 	if (err)
 		return err;
-	o->func = func;
-	o->own = own;
-	publish();
-	err = ftrace_update();
-	if (err && is_on(o) && !before) {
-		o->func = NULL;
-		o->own = NULL;
-		publish();
-		ftrace_update();
-	}
-	ops_synchronize();
-	free_bits(old, nr_old);
+	err = functions_arm();
+	retire(&old);
 	return err;
 }
 
-int ops_set_filter(struct ops *o, const char *text, size_t n, int reset, int notrace)
+static void link_user(struct call_ops *ops, int on)
 {
-	struct function_set *set = notrace ? &o->notrace : &o->filter;
-	size_t at = 0, bytes;
-	const char *word;
-	int err = 0, changed;
+	struct call_ops **at = &users;
 
-	if (inside)
+	while (*at && *at != ops)
+		at = &(*at)->next;
+	if (on && !*at) {
+		ops->next = NULL;
+		*at = ops;
+	} else if (!on && *at) {
+		*at = ops->next;
+	}
+	ops->is_on = (uint8_t)on;
+	callbacks_are_stale |= is_callback(ops);
+}
+
+/* @settled: whether no thread can be in what was there before. */
+static int change(struct call_ops *ops, int on, int *settled)
+{
+	int was = ops->is_on, err;
+	struct old_lists old, new;
+
+	*settled = 1;
+	if (is_callback(ops) && ops_is_inside())
 		return -EDEADLK;
-	if (reset)
-		function_set_clear(set);
-	while (!err && (word = function_word_next(text, n, &at, &bytes)))
-		err = function_set_apply(set, word, bytes);
-	changed = o->func ? change(o, o->func, NULL) : 0;
-	return err ? err : changed;
+	if (on && functions_need_again() == -ENOMEM)
+		return -ENOMEM;
+	link_user(ops, on);
+	if (!function_count())
+		return 0;
+	err = publish(&old);
+	if (err) {
+		link_user(ops, was);
+		return err;
+	}
+	err = functions_arm();
+	if (err && on && !was) {
+		link_user(ops, 0);
+		if (!publish(&new)) {
+			functions_arm();
+			retire(&new);
+		}
+	}
+	*settled = retire(&old);
+	return err;
 }
 
-int ops_register(struct ops *o, ops_func *func)
+int ftrace_register(struct call_ops *ops)
 {
-	return is_on(o) ? -EBUSY : change(o, func, NULL);
+	int settled, err;
+
+	if (ops->kind == OPS_RETURN)
+		ops_set_returns(ops->returns);
+	err = change(ops, 1, &settled);
+	if (!err)
+		ops->is_leaving = 0;
+	return err;
 }
 
-int ops_register_own(struct ops *o, ops_own_func *func, const struct function_set *set)
+int ftrace_unregister(struct call_ops *ops)
 {
-	o->set = set;
-	return change(o, NULL, func);
+	int settled, err;
+
+	if (ops->is_leaving) {
+		ops->is_leaving = synchronize_srcu(SRCU_OPS) != 0;
+		return ops->is_leaving ? -ETIMEDOUT : 0;
+	}
+	if (!ops->is_on)
+		return -EBUSY;
+	err = change(ops, 0, &settled);
+	ops->is_leaving = !err && !settled;
+	return ops->is_leaving ? -ETIMEDOUT : err;
 }
 
-int ops_unregister(struct ops *o)
+int ftrace_follow(struct call_ops *ops)
 {
-	return is_on(o) ? change(o, NULL, NULL) : -EBUSY;
+	if (ops->filter->count)
+		return ftrace_register(ops);
+	return ops->is_on ? ftrace_unregister(ops) : 0;
+}
+
+int ftrace_any(void)
+{
+	return users != NULL;
+}
+
+int ftrace_top_graph(void)
+{
+	const struct call_ops *o = &global_trace.ops;
+
+	return o->is_on && o->how & OPS_GRAPH;
+}
+
+int ftrace_graph_update(void)
+{
+	return ftrace_top_graph() ? functions_prepare(RECORD_ENTRY) : functions_settle();
+}
+
+/* Functions whose calls an instance would want, and cannot have. */
+static void tell_left_out(const struct call_ops *ops)
+{
+	static int told;
+	uint32_t id;
+
+	for (id = 0; !told && id < function_count(); id++) {
+		if (serves_all(area_function(id)) || !wants(ops, id))
+			continue;
+		area_status("functions of -pg without -mfentry and of -finstrument-functions are "
+			    "traced in the top instance alone",
+			    NULL, 0);
+		told = 1;
+	}
+}
+
+static uint8_t how_of(const struct trace_array *tr, enum record_kind kind)
+{
+	int top = trace_array_is_top(tr);
+
+	if (kind == RECORD_ENTRY)
+		return top ? OPS_GRAPH : OPS_GRAPH | OPS_C;
+	return (uint8_t)((top ? OPS_RECORD : OPS_C) | (tr->no_repeats ? OPS_C : 0) |
+			 (tr->with_stacks ? OPS_C | OPS_SAVE_ALL : 0));
+}
+
+int ftrace_start(struct trace_array *tr, enum record_kind kind)
+{
+	int top = trace_array_is_top(tr), err;
+
+	if (tr->ops.is_on)
+		return -EBUSY;
+	tr->ops = (struct call_ops){
+		.kind = top ? OPS_TRACER : OPS_INSTANCE,
+		.how = how_of(tr, kind),
+		.filter = &tr->filter,
+		.notrace = &tr->notrace,
+		.ring = tr->ring,
+	};
+	/* hooks ask whether the top one's tracer is a graph */
+	link_user(&tr->ops, 1);
+	err = top ? functions_prepare(kind) : 0;
+	if (err) {
+		link_user(&tr->ops, 0);
+		return err;
+	}
+	err = ftrace_register(&tr->ops);
+	if (err)
+		ftrace_stop(tr);
+	else if (!top)
+		tell_left_out(&tr->ops);
+	return err;
+}
+
+void ftrace_stop(struct trace_array *tr)
+{
+	enum record_kind kind = tr->ops.how & OPS_GRAPH ? RECORD_ENTRY : RECORD_FUNCTION;
+
+	if (!tr->ops.is_on)
+		return;
+	link_user(&tr->ops, 0);
+	ftrace_update();
+	if (trace_array_is_top(tr))
+		functions_finish(kind);
+}
+
+/* The users that the child does not have. */
+static void drop_users(int instances)
+{
+	struct call_ops *o, *next;
+
+	for (o = users; o; o = next) {
+		next = o->next;
+		if (o->kind == OPS_PROFILE || (o->kind == OPS_INSTANCE && !instances))
+			link_user(o, 0);
+	}
+}
+
+void ops_fork(int instances)
+{
+	struct ops_list *l = ops_current;
+	uint32_t i;
+
+	drop_users(instances);
+	if (instances) {
+		l->profile.nr_bits = 0;
+		return;
+	}
+	if (!l->returns.nr_bits) {
+		ops_current = &no_list;
+		return;
+	}
+	/* return probes go on, and with them the top instance's graph */
+	for (i = 0; i < l->nr_graph && l->graph[i].ring != ring_top; i++)
+		;
+	if (i && i < l->nr_graph)
+		l->graph[0] = l->graph[i];
+	l->nr_graph = i < l->nr_graph;
+	l->nr_function = 0;
+	l->profile.nr_bits = 0;
 }

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Callbacks of the program's own at the entry of functions: what register_ftrace_function() of
- * vestige.h is made of. Beside the current tracer, which need not know of them.
+ * Users of calls, and the functions whose calls they want. Each user has one struct call_ops (the
+ * kernel's ftrace_ops; vestige.h has that name for the program's half): a tracer, a callback of the
+ * program, a func command, a probe, the profile. From all that are on core computes one byte a
+ * function (enum ops_how), by which a hook patches its site, and two lists that are read during a
+ * call. A call that only the top instance's tracer wants is written by hook/<cpu>/ and reads
+ * neither.
  */
 #ifndef VESTIGE_CORE_OPS_H
 #define VESTIGE_CORE_OPS_H
@@ -9,99 +13,240 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "arch_barrier.h"
+#include "arch_frame.h"
+#include "engine/base/bitmap.h"
+#include "engine/ring/ring.h"
+
+struct function_set;
+struct call_ops;
+struct ops_frame;
+struct trace_array;
+
+/* What is done with a call, all bits together. 0: its function's site is off. */
+enum ops_how {
+	OPS_RECORD = 1, /* RECORD_FUNCTION of the top instance */
+	OPS_GRAPH = 2,	/* it is wrapped: its return is seen, too */
+	OPS_C = 4,	/* it is led through ops_record_call() */
+	OPS_SAVE_ALL =
+		8, /* through ops_call(), with all state of the processor saved. With OPS_C */
+};
+
+enum ops_kind {
+	OPS_TRACER,   /* the top instance's tracer */
+	OPS_INSTANCE, /* another instance's tracer */
+	OPS_CALLBACK, /* register_ftrace_function() of the program */
+	OPS_ENTRY,    /* the engine's own at entries: func commands, probes, the stack tracer */
+	OPS_RETURN,   /* return probes */
+	OPS_PROFILE,  /* function_profile_enabled */
+};
+
 /* As in vestige.h: (ip, parent_ip, ops, fregs). @ops: the program's structure. */
 typedef void ops_func(unsigned long ip, unsigned long parent_ip, void *ops, void *fregs);
 
-struct ops_frame;
+/*
+ * Of OPS_ENTRY. @frame: the registers; NULL: the call was made inside another callback: it is to be
+ * counted, and no more. Any context.
+ */
+typedef void ops_entry_func(uint32_t id, void *arg, const struct ops_frame *frame);
 
 /*
- * Of the engine's own: what the call is of, what was given to ops_register_own(), and the registers.
- * @frame: NULL: the call was made inside another callback: it is to be counted, and no more.
+ * Of OPS_RETURN. A call is identified by its retp, and OPS_TAIL if the function took another one's
+ * place there by a tail call. Any context, between ring_enter() and ring_leave().
  */
-typedef void ops_own_func(uint32_t id, void *arg, const struct ops_frame *frame);
-
-struct ops;
-struct function_set;
-
-/*
- * ops_get() - the engine's half of the program's structure; one is made if there is none.
- * Return: it, or NULL: there are OPS_MAX already. All of this under the tree's lock.
- */
-struct ops *ops_get(void *program);
-#define OPS_MAX 64
-
-/* The engine's half, or NULL. */
-struct ops *ops_find(void *program);
-
-/* The program's structure may go; its filter is forgotten. It is not registered. */
-void ops_put(struct ops *o);
-
-/*
- * ops_set_filter() - add words of set_ftrace_filter's grammar to its filter (or to what it never
- * wants). @reset: empty it first. Return: 0, -EINVAL, -ENOMEM.
- */
-int ops_set_filter(struct ops *o, const char *text, size_t n, int reset, int notrace);
-
-/* Return: 0; -EBUSY it is registered, or it is not; -errno of the hook. */
-int ops_register(struct ops *o, ops_func *func);
-int ops_unregister(struct ops *o);
-
-/*
- * ops_register_own() - call a function of the engine's at the entry of each of @set's, or follow the
- * set after it has changed. @o: of ops_get(@arg). @set: stays as it is until it is said again; one that
- * files show as a filter has all functions while it is empty.
- * Return: 0; -errno of the hook: it is as it was.
- */
-int ops_register_own(struct ops *o, ops_own_func *func, const struct function_set *set);
-
-/*
- * ops_synchronize() - wait until every thread that is inside a callback now has left it. Without
- * the tree's lock. Return: 0, or -EDEADLK: the caller is inside one.
- */
-int ops_synchronize(void);
-
-/*
- * ops_enter() - for calls that come by other ways: until ops_leave() ops_synchronize() waits. Any context.
- * Return: OPS_ON_TOP: a signal handler's on top of another, for callbacks of the engine's own; OPS_MISSED: made by
- * what the engine has called, or on too many others; there is nothing to leave.
- */
-struct ops_inside {
-	uint64_t *count;
+#define OPS_TAIL UINT64_C(1)
+struct ops_return_funcs {
+	/* It begins. NULL: not wanted. @stack: see ops_call_may_be_open(). @args: its registers. */
+	void (*begun)(uint32_t id, uint64_t call, uint64_t stack, const struct arch_args *args);
+	/* @retval: its result. @ip: where it returns to. */
+	void (*returned)(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
+	/* It was unwound, by a throw or longjmp(). With `begun`. */
+	void (*unwound)(uint64_t call);
 };
-enum ops_entered { OPS_MISSED, OPS_FIRST, OPS_ON_TOP };
-enum ops_entered ops_enter(struct ops_inside *in);
-void ops_leave(const struct ops_inside *in);
 
-/* What comes until the end is made by code that is not the engine's: nobody is called back for it. Any context. */
-void ops_outside_begin(void);
-void ops_outside_end(void);
+/* One user of calls. Its owner sets the first part, ftrace_register() the second. */
+struct call_ops {
+	uint8_t kind;	    /* enum ops_kind */
+	uint8_t how;	    /* enum ops_how, of the functions that it wants */
+	uint8_t named_only; /* an empty filter means no function; else it means all */
+	const struct function_set *filter, *notrace; /* notrace: NULL: there is none */
+	union {
+		struct ring *ring;			/* OPS_TRACER, OPS_INSTANCE */
+		ops_func *func;				/* OPS_CALLBACK */
+		ops_entry_func *entry;			/* OPS_ENTRY */
+		const struct ops_return_funcs *returns; /* OPS_RETURN: for ever; one user at most */
+	};
+	void *arg; /* OPS_CALLBACK: the program's structure; OPS_ENTRY: the function's */
 
-/* A fork's child: nobody is inside. */
-void ops_fork(void);
-
-/* How many want the calls of this function. */
-uint32_t ops_wanting(uint32_t id);
-/* Whether there are any at all. */
-int ops_any(void);
+	uint8_t is_on;
+	uint8_t is_leaving; /* it is off, but a thread may still be in it */
+	uint8_t wants_all;
+	struct call_ops *next;
+};
 
 /*
- * Where a call goes behind the callbacks and the instances' records; said by the hook before it arms
- * the function. OPS_GO_ON: on in the function; else an even address to jump to as if the function
- * had been called there. With OPS_RECORD in it: a RECORD_FUNCTION of the top instance before.
+ * ftrace_register() - the calls that @ops wants reach it; or, when it is on already, its sets have
+ * changed. Return: 0; -EDEADLK: the caller is in a callback; -ENOMEM, -errno of the hook: it is as
+ * it was. Under the tree lock, as all control functions here.
  */
-#define OPS_GO_ON  UINT64_C(0)
-#define OPS_RECORD UINT64_C(1)
+int ftrace_register(struct call_ops *ops);
+
+/*
+ * ftrace_unregister() - it is off, and no thread is in it when this returns 0. Return: 0; -EBUSY:
+ * it is off; -ETIMEDOUT: it is off, but a thread is still in it: what its function reads has to
+ * stay, and the call may be made again; -EDEADLK, -ENOMEM: it stays on.
+ */
+int ftrace_unregister(struct call_ops *ops);
+
+/* ftrace_follow() - its set has changed: it is on while that has functions. Return: as both. */
+int ftrace_follow(struct call_ops *ops);
+
+/*
+ * ftrace_start() - an instance's tracer wants the calls that its filters leave. @kind:
+ * RECORD_FUNCTION, or RECORD_ENTRY of a graph. Return: 0; -EBUSY: it does already; -errno of the
+ * hook: nothing is patched. ftrace_stop() - no more.
+ */
+int ftrace_start(struct trace_array *tr, enum record_kind kind);
+void ftrace_stop(struct trace_array *tr);
+
+/* Filters have changed: bring lists and text up to date. Return: 0 or -errno. */
+int ftrace_update(void);
+
+/* One of the graph's filters, or its args or retval, has changed. Return: 0 or -errno. */
+int ftrace_graph_update(void);
+
+/* Whether there is any user; whether the top instance's tracer is a graph. */
+int ftrace_any(void);
+int ftrace_top_graph(void);
+
+/* The function's byte. @nr: how many want its calls. */
+uint8_t ops_how(uint32_t id, uint32_t *nr);
+
+/*
+ * In a fork's child; @instances: it has its parent's. The profile ends, and the other users stay.
+ */
+void ops_fork(int instances);
+
+/*
+ * Where a call goes behind ops_call() or ops_record_call(); said by the hook before it arms the
+ * function. OPS_GO_ON: on in the function; else an even address to jump to as if the function had
+ * been called there. With OPS_RECORD in it: a RECORD_FUNCTION of the top instance before.
+ */
+#define OPS_GO_ON UINT64_C(0)
 int ops_set_next(uint32_t id, uint64_t next);
 uint64_t ops_next(uint32_t id);
 
+/* The lists, read during calls and replaced as a whole, with the bits of what each user wants. */
+struct ops_user {
+	struct ring *ring;    /* NULL: it has none */
+	const uint64_t *bits; /* one a function */
+	uint32_t nr_bits;
+};
+
+/* Read between ring_enter() and ring_leave(). */
+struct ops_list {
+	uint32_t nr_function, nr_graph;
+	struct ops_user function[RING_MAX]; /* instances whose tracer is function */
+	struct ops_user graph[RING_MAX];    /* a graph; the top one's too, if there are others */
+	struct ops_user returns, profile;
+	uint64_t bytes; /* of its mapping, with the bits */
+};
+
+/* Read in a section of SRCU_OPS, since it is the program's code that is called. */
+struct ops_callbacks {
+	uint64_t bytes;
+	uint32_t nr;
+	struct ops_callback {
+		ops_func *func; /* or NULL, and: */
+		ops_entry_func *entry;
+		void *arg;
+		struct ops_user user;
+	} at[];
+};
+
+extern struct ops_list *ops_current; /* never NULL */
+extern struct ops_callbacks *ops_callbacks;
+
+static inline const struct ops_list *ops_list(void)
+{
+	return load_acquire(&ops_current);
+}
+
+static inline int ops_user_wants(const struct ops_user *u, uint32_t id)
+{
+	return id < u->nr_bits && bitmap_has(u->bits, id);
+}
+
+/* Whether anybody but the top instance's tracer wants a graph. */
+static inline int ops_any_graph(void)
+{
+	return ops_current->nr_graph || ops_current->returns.nr_bits ||
+	       ops_current->profile.nr_bits;
+}
+
+/* The return probes' functions, for what wraps calls. ops_call_begun(): inside ring_enter(). */
+void ops_set_returns(const struct ops_return_funcs *funcs);
+void ops_call_begun(uint32_t id, uint64_t call, uint64_t stack, const struct arch_args *args);
+void ops_call_returned(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
+void ops_call_unwound(uint64_t call);
+
+/*
+ * ops_call_may_be_open() - whether a call has not ended yet, as far as that is known without asking
+ * its thread. @call: as in struct ops_return_funcs. @stack: on which it began: a number that no
+ * other stack has; 0: not known. @now: a call that the calling thread makes. Return: 0: its stack
+ * is gone, or its frame is; 1: it may be open. Any context; one system call (process_vm_readv())
+ * where the thread may make some. ops_set_open(): the function that answers; constructor context.
+ */
+typedef int ops_open_func(uint64_t slot, uint64_t stack, uint64_t now);
+void ops_set_open(ops_open_func *func);
+int ops_call_may_be_open(uint64_t call, uint64_t stack, uint64_t now);
+
+/*
+ * ops_enter() - a section of SRCU_OPS until ops_leave(), for what is called at calls that come by
+ * other ways. Any context.
+ * Return: OPS_ON_TOP: the call is a signal handler's on top of another, for the engine's own
+ * functions; OPS_MISSED: code that the engine has called makes it, or it is on top of too many: it
+ * is to be counted alone.
+ */
+enum ops_entered { OPS_MISSED, OPS_FIRST, OPS_ON_TOP };
+enum ops_entered ops_enter(struct srcu_thread **inside);
+static inline void ops_leave(struct srcu_thread *inside)
+{
+	srcu_read_unlock(SRCU_OPS, inside);
+}
+
+/* Whether the calling thread is in a callback, where control files are refused. Any context. */
+int ops_is_inside(void);
+
+/*
+ * Calls from here to the end come from code that is not the engine's: they are not called back.
+ * Return: for ops_outside_end(). Any context.
+ */
+static inline struct srcu_thread *ops_outside_begin(void)
+{
+	return srcu_read_lock(SRCU_OUTSIDE);
+}
+static inline void ops_outside_end(struct srcu_thread *outside)
+{
+	srcu_read_unlock(SRCU_OUTSIDE, outside);
+}
+
 /* What hook/<cpu>/ops_entry.S has saved: the low words are the program's struct ftrace_regs. */
 struct ops_frame {
-	uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	struct arch_regs regs;
 	uint64_t ip; /* behind the site; set to where the call goes on */
 	uint64_t parent_ip;
 };
 
-/* Called by the entry point, with all state of the processor saved. Any context. */
+/*
+ * Called by the entry points. @word: the record's head word. Return: where the call goes on. Any
+ * context.
+ * ops_call() - with all state of the processor saved; ops_record_call() - with the general
+ * registers;
+ * @site_end: where it goes on. @args: NULL: not known.
+ */
 uint64_t ops_call(struct ops_frame *frame, uint64_t word);
+uint64_t ops_record_call(uint64_t word, uint64_t parent_ip, uint64_t site_end,
+			 const struct arch_args *args);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the options do inside the process is done here; the rest of them only tell the outside how
- * to print. Lives in the area, so that a dead process's trace is printed as its options say. fork:
- * the child's area begins with the parent's. Tests: tests/engine/fire/control.
+ * The options that act inside the process act here; the others only tell the tools how to print.
+ * Lives in the area, so that a dead process's trace is printed as its options say. fork: the
+ * child's area begins with the parent's. Tests: tests/engine/fire/control.
  */
 #include "engine/core/options.h"
 
@@ -10,7 +10,8 @@
 
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
+#include "engine/process/area.h"
+#include "engine/core/context.h"
 #include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 
@@ -21,8 +22,6 @@ static const struct {
 } options[] = {AREA_OPTIONS_GLOBAL(ROW) AREA_OPTIONS_FUNCTION(ROW) AREA_OPTIONS_GRAPH(ROW)
 		       AREA_OPTIONS_NOP(ROW)};
 #undef ROW
-
-#define NR_GLOBAL_BITS 32
 
 const char *option_at(uint32_t i, int *bit)
 {
@@ -38,19 +37,9 @@ int option_find(const char *name, size_t n)
 
 	for (i = 0; i < ARRAY_SIZE(options); i++)
 		if (strlen(options[i].name) == n && !memcmp(options[i].name, name, n) &&
-		    (options[i].bit < NR_GLOBAL_BITS || tracer_with_option(options[i].name)))
+		    (area_option_is_global(options[i].bit) || tracer_with_option(options[i].bit)))
 			return options[i].bit;
 	return -ENOENT;
-}
-
-static const char *name_of(int bit)
-{
-	uint32_t i;
-
-	for (i = 0; i < ARRAY_SIZE(options); i++)
-		if (options[i].bit == bit)
-			return options[i].name;
-	return "";
 }
 
 int option_is_on(const struct trace_array *tr, int bit)
@@ -65,9 +54,9 @@ int option_listed(const struct trace_array *tr, int bit)
 {
 	const struct tracer *t;
 
-	if (bit < NR_GLOBAL_BITS)
+	if (area_option_is_global(bit))
 		return 1;
-	t = tracer_with_option(name_of(bit));
+	t = tracer_with_option(bit);
 	/* none is current before the first one was set: that is nop */
 	return t && (tr->current ? t == tr->current : str_equal(t->name, "nop"));
 }
@@ -79,7 +68,9 @@ static void flip(struct trace_array *tr, int bit)
 	__atomic_fetch_xor(&b->options, UINT64_C(1) << bit, __ATOMIC_RELAXED);
 }
 
-/* One instance has trace_printk_dest, and takes it from another; the top one when no other has it. */
+/*
+ * One instance has trace_printk_dest, and takes it from another; the top one when no other has it.
+ */
 static int set_printk_dest(struct trace_array *tr, int on)
 {
 	struct trace_array *to = on ? tr : &global_trace;
@@ -92,27 +83,36 @@ static int set_printk_dest(struct trace_array *tr, int on)
 	return 0;
 }
 
+static int set_by_owner(struct trace_array *tr, int bit, int on)
+{
+	const struct option_owner *const *owner;
+
+	REGISTRY_EACH (vestige_option_owners, owner)
+		if ((*owner)->bit == (uint32_t)bit)
+			return (*owner)->set(tr, on);
+	return 0;
+}
+
 int option_set(struct trace_array *tr, int bit, int on)
 {
-	const char *name = name_of(bit);
-	const struct tracer *t = bit < NR_GLOBAL_BITS ? tr->current : tracer_with_option(name);
+	const struct tracer *t = area_option_is_global(bit) ? tr->current : tracer_with_option(bit);
 	struct area_buffer *b = trace_array_buffer(tr);
 	int err;
 
 	if (option_is_on(tr, bit) == on)
 		return 0;
 	if (t && t->set_option) {
-		err = t->set_option(tr, name, on);
+		err = t->set_option(tr, (enum area_option)bit, on);
 		if (err)
 			return err;
 	}
 	if (bit == AREA_OPTION_TRACE_PRINTK_DEST)
 		return set_printk_dest(tr, on);
-	if (bit == AREA_OPTION_BRANCH) /* there is no tracer of branches */
-		return -EINVAL;
-	err = 0;
-	if (on && (bit == AREA_OPTION_STACKTRACE || bit == AREA_OPTION_USERSTACKTRACE))
+	err = set_by_owner(tr, bit, on);
+	if (!err && on && (bit == AREA_OPTION_STACKTRACE || bit == AREA_OPTION_USERSTACKTRACE))
 		err = stack_start();
+	if (bit == AREA_OPTION_CONTEXT)
+		err = context_want(tr, on);
 	if (err)
 		return err;
 	flip(tr, bit);

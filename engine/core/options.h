@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The options of trace_options: bits in the area (abi/option.h). Any thread, one writer at a time. */
+/*
+ * The options of trace_options: bits in the area (abi/option.h). Any thread, one writer at a time.
+ */
 #ifndef VESTIGE_CORE_OPTIONS_H
 #define VESTIGE_CORE_OPTIONS_H
 
@@ -7,6 +9,7 @@
 #include <stdint.h>
 
 #include "abi/option.h"
+#include "engine/base/registry.h"
 
 struct trace_array;
 
@@ -20,6 +23,15 @@ int option_is_on(const struct trace_array *tr, int bit);
 
 /* Whether trace_options shows it: all tracers have it, or the current one. */
 int option_listed(const struct trace_array *tr, int bit);
+
+/* What switches an option of all tracers. set(): 0, or -errno: it keeps its
+ * value. Under the tree's lock. */
+struct option_owner {
+	uint32_t bit; /* enum area_option */
+	int (*set)(struct trace_array *tr, int on);
+};
+REGISTRY(vestige_option_owners, const struct option_owner);
+#define OPTION_OWNER_REGISTER(self) REGISTRY_ADD(vestige_option_owners, self)
 
 /* Return: 0, or -errno: a tracer refused, and the option is as it was. */
 int option_set(struct trace_array *tr, int bit, int on);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See stack.h. The record is an event whose format is the kernel's kernel_stack, so that whoever reads
- * the kernel's stacks reads these. Who walks, the hook says: it knows what a wrapped call's stack looks like.
- * Frames beyond MAX_FRAMES are left out. fork: the child's area has the event's row (area_fork).
- * Tests: tests/engine/fire/stacks.
+ * See stack.h. The record is an event with the format of the kernel's kernel_stack, so readers of
+ * the kernel's stacks read these. The hook walks the stack, since it knows what a wrapped call's
+ * stack looks like. Frames beyond MAX_FRAMES are left out. fork: the child's area has the event's
+ * row (area_fork). Tests: tests/engine/fire/stacks.
  */
 #include "engine/core/stack.h"
 
@@ -13,10 +13,10 @@
 #include "abi/record.h"
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
-#include "engine/core/describe.h"
+#include "engine/core/ftrace_formats.h"
 #include "engine/core/interpose.h"
 #include "engine/core/ops.h"
-#include "engine/ring/foreign.h"
+#include "engine/ring/proxy.h"
 #include "engine/ring/ring_write.h"
 
 #define HEAD_BYTES	16u
@@ -46,9 +46,9 @@ int stack_start(void)
 	int err = load_acquire(&prepared) ? 0 : -ENOSYS;
 
 	if (!err)
-		err = describe_ftrace(FTRACE_KERNEL_STACK);
+		err = ftrace_format_text(FTRACE_KERNEL_STACK);
 	if (!err)
-		err = describe_ftrace(FTRACE_USER_STACK);
+		err = ftrace_format_text(FTRACE_USER_STACK);
 	if (!err)
 		store_release(&started, 1);
 	return err;
@@ -61,13 +61,15 @@ int stack_started(void)
 
 void stack_each_frame(stack_each *each, void *arg)
 {
+	struct srcu_thread *outside;
+
 	if (!load_acquire(&prepared))
 		return;
 	/* the unwinder has locks of its own */
 	interpose_mute();
-	ops_outside_begin();
+	outside = ops_outside_begin();
 	walker(each, arg);
-	ops_outside_end();
+	ops_outside_end(outside);
 	interpose_unmute();
 }
 
@@ -89,7 +91,7 @@ uint32_t stack_save(uint64_t *to, uint32_t room)
 {
 	struct frames f = {.to = to, .room = room};
 
-	/* what the agent records for another thread has no stack here */
+	/* a proxy record has no stack here */
 	if (!ring_as)
 		stack_each_frame(keep, &f);
 	return f.n;

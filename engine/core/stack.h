@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks of calls in the trace, as the kernel's event ftrace:kernel_stack: from the innermost function of
- * the program outwards, without frames of the engine's.
+ * Stacks of calls in the trace, as the kernel's event ftrace:kernel_stack: from the innermost
+ * function of the program outwards, without frames of the engine's.
  */
 #ifndef VESTIGE_CORE_STACK_H
 #define VESTIGE_CORE_STACK_H
@@ -9,19 +9,20 @@
 #include "abi/option.h"
 #include "engine/ring/ring.h"
 
-/* Told of a function that is being executed: @ip, and the stack pointer there. Not 0: no more. */
+/* Called for each function of the stack: @ip, and the stack pointer there. Return: not 0 ends the
+ * walk. */
 typedef int stack_each(void *arg, uint64_t ip, uint64_t sp);
 
 /*
- * Who walks: each of the calling thread's, innermost first: where it goes on, when the ones before it
- * have returned. Any context. Said in constructor context.
+ * The walker: each of the calling thread's, innermost first: where it goes on, when the ones before
+ * it have returned. Any context. Said in constructor context.
  */
 typedef void stack_walk(stack_each *each, void *arg);
 void stack_register(stack_walk *walk, int (*prepare)(void));
 
 /*
- * stack_prepare() - have what walking needs, which may load an object: not under the tree's lock, nor in
- * a hook. Return: 0; -ENOSYS: this program has no unwinder.
+ * stack_prepare() - have what walking needs, which may load an object: not under the tree's lock,
+ * nor in a hook. Return: 0; -ENOSYS: this program has no unwinder.
  */
 int stack_prepare(void);
 
@@ -50,8 +51,8 @@ void stack_record_from(struct ring *r, uint32_t skip);
 int stack_started(void);
 
 /*
- * stack_record_wanted() - what the options stacktrace and userstacktrace want behind a record that was just
- * made. In a process both are the same stack.
+ * stack_record_wanted() - what the options stacktrace and userstacktrace want behind a record that
+ * was just made. In a process both are the same stack.
  */
 void stack_record_wanted(struct ring *r);
 static inline int stack_is_wanted(const struct ring *r)

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See stack_tracer.h. A callback of ops.h at the entry of functions: one comparison of the stack pointer
- * with the deepest so far, and a walk of the stack when it lies deeper. Calls on other stacks (of
- * sigaltstack, of coroutines) do not count, as those of interrupts do not in the kernel.
+ * See stack_tracer.h. A callback of ops.h at the entry of functions: one comparison of the stack
+ * pointer with the deepest so far, and a walk of the stack when it lies deeper. Calls on other
+ * stacks (of sigaltstack, of coroutines) do not count, as those of interrupts do not in the kernel.
  *
- * A recursion reaches a new depth with each call. So that each does not cost a walk of all of the stack,
- * the walk ends at the first function that the one before it had seen at the same place, if the return
- * addresses of all further out still stand in the stack where they stood.
+ * A recursion reaches a new depth with each call. So that each does not cost a walk of all of the
+ * stack, the walk ends at the first function that the one before it had seen at the same place, if
+ * the return addresses further out are still in the same words of the stack.
  *
- * One thread at a time measures; a call that comes meanwhile, a signal handler's too, is not looked at.
- * fork: stack_tracer_fork(). Costs: what a callback costs, bench "steady". Tests:
+ * One thread at a time measures; a call that comes meanwhile, a signal handler's too, is not looked
+ * at. fork: the child goes on in its own area. Costs: what a callback costs, bench "steady". Tests:
  * tests/engine/fire/stack_tracer.
  */
 #include "engine/core/stack_tracer.h"
@@ -18,8 +18,10 @@
 
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
+#include "engine/base/seqcount.h"
+#include "engine/process/area.h"
 #include "engine/core/ops.h"
 #include "engine/core/stack.h"
 #include "engine/core/thread.h"
@@ -44,7 +46,7 @@ static struct trace {
 } last, now;
 
 struct walk {
-	uint64_t sp;	/* where it begins: what is below is ours */
+	uint64_t sp;	/* where it begins: the frames below are the engine's */
 	uint32_t known; /* frames of `last` further in than this are passed */
 	int same_thread, joined;
 };
@@ -82,14 +84,13 @@ static void tell(uint64_t depth)
 	struct area_stack *s = area_stack();
 	uint32_t i;
 
-	store_release(&s->gen, s->gen | 1);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	write_seqcount_begin(&s->gen);
 	s->max_bytes = depth;
 	s->tid = now.tid;
 	s->nr_frames = now.nr;
 	for (i = 0; i < now.nr; i++)
 		s->frames[i] = (struct area_stack_frame){now.at[i].ip, now.top - now.at[i].sp};
-	store_release(&s->gen, s->gen + 1);
+	write_seqcount_end(&s->gen);
 }
 
 static void measure(uint64_t sp, uint64_t depth)
@@ -133,6 +134,13 @@ static void hit(uint32_t id, void *arg, const struct ops_frame *frame)
 	__atomic_store_n(&busy, 0, __ATOMIC_RELEASE);
 }
 
+static struct call_ops stack_ops = {
+	.kind = OPS_ENTRY,
+	.how = OPS_C | OPS_SAVE_ALL,
+	.filter = &stack_trace_filter,
+	.entry = hit,
+};
+
 int stack_tracer_is_on(void)
 {
 	return is_on;
@@ -154,32 +162,28 @@ static int reserve(void)
 
 int stack_tracer_set(int on)
 {
-	struct ops *o;
 	int err;
 
 	if (on == is_on)
 		return 0;
-	o = ops_get(&stack_trace_filter);
-	if (!o)
-		return -EBUSY;
 	err = on ? stack_start() : 0;
 	if (!err)
 		err = reserve();
 	if (!err)
-		err = on ? ops_register_own(o, hit, &stack_trace_filter) : ops_unregister(o);
+		err = on ? ftrace_register(&stack_ops) : ftrace_unregister(&stack_ops);
+	/* what a thread that is still inside uses is static */
+	if (err == -ETIMEDOUT)
+		err = 0;
 	if (!err) {
 		is_on = on;
 		area_stack()->enabled = (uint32_t)on;
 	}
-	if (!is_on)
-		ops_put(o);
 	return err;
 }
 
 int stack_tracer_update(void)
 {
-	return is_on ? ops_register_own(ops_find(&stack_trace_filter), hit, &stack_trace_filter)
-		     : 0;
+	return is_on ? ftrace_register(&stack_ops) : 0;
 }
 
 int stack_tracer_set_max(uint64_t bytes)
@@ -193,8 +197,11 @@ int stack_tracer_set_max(uint64_t bytes)
 	return 0;
 }
 
-void stack_tracer_fork(void)
+/* A child that has an area of its own goes on there, from nothing. */
+static void fork_stack_tracer(const struct lifecycle_fork *f)
 {
+	if (f->when != LIFECYCLE_FORK_RESUME)
+		return;
 	busy = 0;
 	reserved = 0;
 	max_bytes = 0;
@@ -202,3 +209,5 @@ void stack_tracer_fork(void)
 	if (is_on && !reserve())
 		area_stack()->enabled = 1;
 }
+
+LIFECYCLE(LIFECYCLE_CORE, NULL, fork_stack_tracer, NULL);

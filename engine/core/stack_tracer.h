@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stack tracer: the deepest stack that a thread of the program had, function by function. What it
- * found is in the area (struct area_stack), where the outside reads it, of a dead process too.
+ * The stack tracer: the deepest stack that a thread of the program had, function by function. The
+ * result is in the area (struct area_stack), where the tools read it, also after the process's end.
  */
 #ifndef VESTIGE_CORE_STACK_TRACER_H
 #define VESTIGE_CORE_STACK_TRACER_H
@@ -29,8 +29,5 @@ int stack_tracer_update(void);
 
 /* stack_max_size is that from now on. Return: 0 or -ENOSPC. */
 int stack_tracer_set_max(uint64_t bytes);
-
-/* In a fork's child, which has an area of its own: it goes on there, from nothing. */
-void stack_tracer_fork(void);
 
 #endif

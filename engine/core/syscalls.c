@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See syscalls.h. Owns how often each number is wanted. What the engine itself asks of libc, to have
- * an agent, is not the program's: while it does, only threads that were there count, and the one
- * that asks does not. fork: the child wants what its parent wanted, and its text is patched as it was.
- * Tests: tests/engine/events/syscalls.
+ * See syscalls.h. Owns how often each number is wanted. Calls that the engine makes through libc to
+ * start its agent are not the program's: meanwhile only threads that existed before count, and the
+ * calling thread does not. fork: the child wants what its parent wanted, and its text is patched as
+ * it was. Tests: tests/engine/events/syscalls.
  */
 #include "engine/core/syscalls.h"
 
@@ -13,6 +13,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
 #include "engine/base/compiler.h"
 #include "engine/ring/ring.h"
 
@@ -44,7 +45,7 @@ static int update(void)
 
 	for (i = 0; i < SYSCALLS_MAX; i++)
 		if (wanted_all || wanted[i])
-			bits[i / 64] |= UINT64_C(1) << (i % 64);
+			bitmap_set(bits, i);
 	return hook->update(bits);
 }
 
@@ -74,8 +75,8 @@ void syscalls_own_begin(void)
 }
 
 /*
- * A thread that the program makes meanwhile would be taken for the new one: where calls are wanted, the new one
- * is waited for.
+ * A thread that the program makes meanwhile would be taken for the new one: where calls are wanted,
+ * the new one is waited for.
  */
 void syscalls_own_end(int made)
 {
@@ -100,7 +101,7 @@ void syscalls_own_thread(void)
 
 int syscalls_are_programs(void)
 {
-	/* what libc does in a fork's child before that has an area is nobody's loss */
+	/* calls of libc in a fork's child before it has an area are not counted as lost */
 	if (ring_is_forks_child())
 		return 0;
 	if (likely(thread_is == THREAD_SEEN))

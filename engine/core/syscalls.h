@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls that the program makes through libc: who finds and patches the places (a hook), and who
- * records (events). Neither knows the other.
+ * System calls that the program makes through libc: the link between the hook, which finds and
+ * patches the sites, and the source that listeners join (sources/syscall.h). Neither knows the
+ * other.
  */
 #ifndef VESTIGE_CORE_SYSCALLS_H
 #define VESTIGE_CORE_SYSCALLS_H
@@ -12,36 +13,38 @@
 
 struct syscalls_hook {
 	/*
-	 * Calls with these numbers are to be told of from now on, no others need be.
-	 * @wanted: SYSCALLS_MAX bits; all 0: none. Return: 0 or -errno. Under the tree's lock.
+	 * From now on report calls with these numbers; others need not be reported. @wanted:
+	 * SYSCALLS_MAX bits; all 0: none. Return: 0 or -errno. Under the tree's lock.
 	 */
 	int (*update)(const uint64_t *wanted);
 };
 
 struct syscalls_user {
-	/* @args: six, as the kernel gets them. Any context: no lock, no libc, no system call of libc's. */
+	/* @args: as the kernel gets them. Any context: no lock, no libc, no system call of
+	 * libc's. */
 	void (*enter)(uint64_t nr, const uint64_t *args);
 	void (*exit)(uint64_t nr, uint64_t ret);
 };
 
-/* Constructor context, once each. */
+/* Constructor context, once. */
 void syscalls_register_hook(const struct syscalls_hook *hook);
+
+/* Before the first syscalls_want(); always the same user. Under the tree's lock. */
 void syscalls_register_user(const struct syscalls_user *user);
 
 /* For the hook. */
 extern struct syscalls_user syscalls_user;
 
 /*
- * syscalls_want() - calls with this number are wanted once more, or once less.
- * @nr: SYSCALLS_MAX: all numbers. Return: 0 or -errno, and then nothing has changed. Under the tree's lock.
+ * syscalls_want() - calls with this number are wanted once more, or once less. @nr: SYSCALLS_MAX:
+ * all numbers. Return: 0 or -errno, and then nothing has changed. Under the tree's lock.
  */
 int syscalls_want(uint32_t nr, int on);
 
 /*
- * The engine makes a thread of its own: from syscalls_own_begin() on the calls of the thread that makes it and
- * those of threads that were not there are the engine's. The new one says syscalls_own_thread(), the
- * other one syscalls_own_end().
- * @made: whether there is a new one.
+ * The engine makes a thread of its own: from syscalls_own_begin() on the calls of the thread that
+ * makes it and those of threads that were not there are the engine's. The new one says
+ * syscalls_own_thread(), the other one syscalls_own_end(). @made: whether there is a new one.
  */
 void syscalls_own_begin(void);
 void syscalls_own_end(int made);

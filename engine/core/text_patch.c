@@ -3,7 +3,7 @@
  * Writing to text, see text_patch.h. Owns nothing but whether other threads may run. Text is
  * written through its own addresses, writable for as long as it takes; pwrite() to /proc/self/mem
  * promises no 2-byte store. Constructor or agent context, one caller at a time. fork: the child
- * has the text as it stands. Costs: bench
+ * has the text as it is. Costs: bench
  * "switching". Tests: tests/engine/.
  */
 #include "engine/core/text_patch.h"
@@ -13,34 +13,59 @@
 
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/process/area.h"
 
 static int live;
 static int registered;
 
-int text_start(void)
+static void start(const struct lifecycle_start *how)
 {
 	int err = sys_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED_SYNC_CORE);
 
+	(void)how;
 	registered = !err;
-	return err;
+	if (err)
+		area_status("no membarrier: functions cannot be switched while threads run", NULL,
+			    0);
 }
 
-void text_go_live(void)
+static void go_live(const struct lifecycle_start *how)
 {
+	(void)how;
 	live = 1;
+}
+
+int text_is_live(void)
+{
+	return live;
+}
+
+static int make_writable(uint64_t lo, uint64_t hi)
+{
+	return sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 int text_open(uint64_t lo, uint64_t hi)
 {
 	if (live && !registered)
 		return -ENOTSUP;
-	return sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+	return make_writable(lo, hi);
 }
 
 void text_close(uint64_t lo, uint64_t hi)
 {
 	sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+}
+
+int text_try(uint64_t lo, uint64_t hi)
+{
+	int err = make_writable(lo, hi);
+
+	if (!err)
+		text_close(lo, hi);
+	return err;
 }
 
 void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n)
@@ -69,3 +94,25 @@ int text_sync(void)
 		return 0;
 	return sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE);
 }
+
+int text_switch_branch(uint8_t *code, int on, int *changed)
+{
+	uint64_t lo = (uint64_t)code & ~UINT64_C(4095);
+	uint64_t hi = ((uint64_t)code + ARCH_JUMP_BYTES + 4095) & ~UINT64_C(4095);
+	int err;
+
+	if (arch_branch_is(code, on))
+		return 0;
+	if (!arch_branch_is(code, !on))
+		return -EBUSY;
+	err = text_open(lo, hi);
+	if (err)
+		return err;
+	arch_branch_set(code, on);
+	text_close(lo, hi);
+	*changed = 1;
+	return 0;
+}
+
+LIFECYCLE(LIFECYCLE_PROCESS, start, NULL, NULL);
+LIFECYCLE(LIFECYCLE_LIVE, go_live, NULL, NULL);

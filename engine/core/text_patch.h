@@ -20,14 +20,11 @@ static inline int text_pair_in_line(const void *p)
 	return ((uintptr_t)p & (TEXT_LINE_BYTES - 1)) != TEXT_LINE_BYTES - 1;
 }
 
-/* Ask the kernel for text_sync(). Constructor context, while one thread runs. 0 or -errno. */
-int text_start(void);
+/* Whether other threads may run (LIFECYCLE_LIVE). */
+int text_is_live(void);
 
-/*
- * From now on other threads may run. Before, text_sync() does nothing; afterwards it fails with
- * -ENOTSUP where the kernel refused text_start().
- */
-void text_go_live(void);
+/* Whether they can be made writable; nothing of them is touched. Return: 0 or -errno. */
+int text_try(uint64_t lo, uint64_t hi);
 
 /* Make the pages writable, and give them back their protection. Return: 0 or -errno. */
 int text_open(uint64_t lo, uint64_t hi);
@@ -40,12 +37,22 @@ void text_close(uint64_t lo, uint64_t hi);
 void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n);
 
 /*
- * text_store() - the same for code of any length up to 8 bytes, which lies in one cache line.
- * One store: what is there behind it is written as it was, so nobody else may write there meanwhile.
+ * text_store() - the same for code of any length up to 8 bytes, which lies in one cache line. One
+ * store: the bytes behind are written as they were, so no other thread may write there meanwhile.
  */
 void text_store(uint8_t *at, const uint8_t *bytes, uint32_t n);
 
-/* Return: 0 or -errno. */
+/*
+ * text_switch_branch() - switch a static branch of the program's code on or off.
+ * @changed: is set when it was not so before: text_sync() is due when all are switched.
+ * Return: 0; -EBUSY: it is not as the compiler left it; -errno of the text.
+ */
+int text_switch_branch(uint8_t *code, int on, int *changed);
+
+/*
+ * Before other threads may run it does nothing. Return: 0 or -errno; -ENOTSUP: the kernel has no
+ * membarrier for it.
+ */
 int text_sync(void);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See text_probe.h: the probes of each place, and who is in one. The hook (hook/text_probe.c) knows how an
- * instruction is made to lead here. fork: the child's places are as they were. Tests:
- * tests/engine/events/inner.
+ * See text_probe.h: the probes of each probe point, and which threads are in one. The hook
+ * (hook/text_probe.c) knows how an instruction is made to lead here. fork: the child's places are
+ * as they were. Tests: tests/engine/events/inner.
  */
 #include "engine/core/text_probe.h"
 
@@ -40,14 +40,13 @@ int text_is_claimed(uint64_t lo, uint64_t hi)
 
 void text_probe_hit(const struct text_frame *frame, struct text_place *place)
 {
+	struct srcu_thread *inside;
+	enum ops_entered entered = ops_enter(&inside);
 	struct text_probe *p;
-	struct ops_inside in;
-	enum ops_entered entered = ops_enter(&in);
 
 	for (p = load_acquire(&place->probes); p; p = load_acquire(&p->next))
 		p->hit(p, entered != OPS_MISSED ? frame : NULL);
-	if (entered != OPS_MISSED)
-		ops_leave(&in);
+	ops_leave(inside);
 }
 
 int text_probe_check(const struct object *o, uint64_t start, uint64_t address, const char **why)
@@ -80,7 +79,7 @@ int text_probe_on(struct text_probe *p, const char **why)
 		err = hook->arm(place, why);
 	if (err) {
 		unlink_probe(p);
-		ops_synchronize();
+		synchronize_srcu(SRCU_OPS);
 	}
 	return err;
 }
@@ -95,7 +94,7 @@ int text_probe_off(struct text_probe *p)
 	unlink_probe(p);
 	if (!place->probes && place->armed)
 		err = hook->disarm(place);
-	inside = ops_synchronize();
+	inside = synchronize_srcu(SRCU_OPS);
 	return inside ? inside : err;
 }
 

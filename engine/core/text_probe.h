@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Calls of the engine at any instruction of the program, with the registers as they are there: what
- * dynamic probes inside functions and markers are made of. Whoever wants one has a struct text_probe in a
- * structure of its own. All but hits under the tree's lock.
+ * dynamic probes inside functions and markers are made of. The user of one has a struct
+ * text_probe in a structure of its own. All but hits under the tree's lock.
  */
 #ifndef VESTIGE_CORE_TEXT_PROBE_H
 #define VESTIGE_CORE_TEXT_PROBE_H
@@ -10,16 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "engine/core/object.h"
+#include "arch_frame.h"
+#include "engine/process/object.h"
 
 /* What hook/<cpu>/text_entry.S has saved. */
 struct text_frame {
 	uint64_t flags;
-	uint64_t r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
+	struct arch_regs regs;
 	uint64_t back; /* into the island */
 };
 
-/* Bytes between the frame and the stack as the program has it: below its stack pointer is its own. */
+/*
+ * Bytes between the frame and the stack as the program has it: below its stack pointer is its own.
+ */
 #define TEXT_RED_ZONE 128u
 
 static inline uint64_t text_frame_sp(const struct text_frame *f)
@@ -66,17 +69,17 @@ int text_probe_check(const struct object *o, uint64_t start, uint64_t address, c
 int text_probe_on(struct text_probe *p, const char **why);
 
 /*
- * The probe is called no more, and nobody is in it. Return: 0; -EDEADLK: the caller may be in it;
- * -EBUSY: the place is not as we left it, and stays.
+ * The probe is not called any more, and no thread is in it. Return: 0; -EDEADLK: the caller may be
+ * in it; -EBUSY: the place is not as we left it, and stays.
  */
 int text_probe_off(struct text_probe *p);
 
-/* Bytes of text that somebody else changes: whether there are some in @lo .. @hi. */
+/* Whether other code of the engine changes bytes of text in @lo .. @hi. */
 typedef int text_claim(uint64_t lo, uint64_t hi);
 void text_probe_claim(text_claim *claim);
 int text_is_claimed(uint64_t lo, uint64_t hi);
 
-/* What the hook does. */
+/* The hook's functions. */
 struct text_probe_hook {
 	int (*check)(const struct object *o, uint64_t start, uint64_t address, const char **why);
 	int (*get)(uint64_t address, struct text_place **place, const char **why);
@@ -92,8 +95,8 @@ void text_probe_hit(const struct text_frame *frame, struct text_place *place);
 void text_place_gone(struct text_place *place);
 
 /*
- * text_function_start() - where the function begins that has @address, as the rows for unwinders tell;
- * *@end: where the next one does. Return: 0, or -ENOENT: no row is known.
+ * text_function_start() - where the function begins that has @address, as the rows for unwinders
+ * tell; *@end: where the next one does. Return: 0, or -ENOENT: no row is known.
  */
 int text_function_start(const struct object *o, uint64_t address, uint64_t *start, uint64_t *end);
 

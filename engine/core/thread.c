@@ -1,28 +1,31 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The start and end of threads, and their names. pthread_create(), thrd_create(), pthread_setname_np() and prctl()
- * are ours and call libc's; the end is seen by a pthread key's destructor, which puts itself off to the last
- * round so that the destructors of the program's own keys are still recorded. Threads made without
- * pthread_create (raw clone) get their block at their first record and never give it back.
- * fork: the child's control blocks are zero, so all of this does nothing there.
- * Tests: tests/engine/test_threads.py.
+ * The start and end of threads, and their names. pthread_create(), thrd_create() and
+ * pthread_setname_np() are ours and call libc's; the end is seen by a pthread key's destructor,
+ * which puts itself off to the last round so that the destructors of the program's own keys are
+ * still recorded. Threads made without pthread_create (raw clone) get their block at their first
+ * record and never give it back. fork: the child's control blocks are zero, so all of this does
+ * nothing there. Tests: tests/engine/fire/guest, sandbox.
  */
 #include "engine/core/thread.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <linux/seccomp.h>
+#include <linux/futex.h>
 #include <pthread.h>
-#include <stdarg.h>
-#include <sys/prctl.h>
 #include <sys/uio.h>
 #include <threads.h>
 
+#include "arch_barrier.h"
+#include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/core/libc.h"
+#include "engine/process/area.h"
+#include "engine/process/libc.h"
+#include "engine/core/altstack.h"
+#include "engine/core/sandbox.h"
 #include "engine/core/syscalls.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring.h"
@@ -30,17 +33,18 @@
 struct start {
 	void *(*routine)(void *);
 	void *arg;
+	uint64_t stack_lo; /* of a stack that the program brings; 0: libc makes it */
 	size_t stack_bytes;
 	int c11;    /* the routine returns an int */
 	int parent; /* who makes it */
 	int refs;   /* who still reads it: the new thread, its creator */
 	int tid;    /* of the new thread, once it runs */
+	enum sys_rights rights;
+	char comm[16]; /* who makes it: the name of one that may not ask */
 };
 
 static pthread_key_t end_key;
 static int end_key_made;
-static uint32_t nr_running = 1; /* main(), and what pthread_create() started, less what ended */
-static void (*on_last_end)(void);
 static void (*on_start)(uint64_t top, uint64_t bytes);
 static void (*on_end)(void);
 static void (*on_made)(int tid);
@@ -55,7 +59,7 @@ __thread struct thread_stack thread_stack __attribute__((tls_model("initial-exec
 static int get_tid(void)
 {
 	if (!own_tid)
-		own_tid = sys_gettid();
+		own_tid = sys_own_tid();
 	return own_tid;
 }
 
@@ -67,22 +71,34 @@ static int get_tid(void)
 static struct start starts[NR_STARTS];
 static uint8_t start_used[NR_STARTS];
 
-static void thread_ends(void *arg)
+static void leave(void)
 {
-	if (++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS) {
-		pthread_setspecific(end_key, arg);
-		return;
-	}
 	if (on_gone)
 		on_gone();
 	if (on_end)
 		on_end();
+	altstack_thread_end();
 	trace_arrays_thread_end(get_tid());
-	/* what libc does from here on would make the thread a block that nobody gives back */
+	/* calls of libc from here on would give the thread a block that is never freed */
 	syscalls_own_thread();
 	ring_thread_end();
-	if (__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST) == 1 && on_last_end)
-		on_last_end();
+	srcu_thread_end(thread_stack.top - thread_stack.bytes, thread_stack.top);
+	sandbox_thread_ends();
+}
+
+void thread_leaves(void)
+{
+	/* not one that has another's memory for its own: by vfork(), by clone() */
+	if (sys_own_tid() == get_tid())
+		leave();
+}
+
+static void thread_ends(void *arg)
+{
+	if (++end_rounds < PTHREAD_DESTRUCTOR_ITERATIONS)
+		pthread_setspecific(end_key, arg);
+	else
+		leave();
 }
 
 #define MAX_TID_OFFSET 2048u
@@ -95,6 +111,8 @@ static void find_tid_offset(void)
 	for (i = 0; !tid_offset && i < MAX_TID_OFFSET / sizeof(*own); i++)
 		if (own[i] == get_tid())
 			tid_offset = i * (uint32_t)sizeof(*own);
+	if (tid_offset)
+		sys_tid_at = (const char *)own + tid_offset - arch_thread_pointer();
 }
 
 int thread_tid(pthread_t thread)
@@ -104,14 +122,16 @@ int thread_tid(pthread_t thread)
 	struct iovec from = {(char *)thread + tid_offset, sizeof(tid)};
 
 	/* no load of ours: the thread may end, and its memory go */
-	if (tid_offset && !ring_growth_forbidden())
+	if (tid_offset)
 		arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0);
 	return tid;
 }
 
-void threads_start(void)
+static void start_threads(const struct lifecycle_start *how)
 {
+	(void)how;
 	find_tid_offset();
+	sandbox_start();
 	end_key_made = !pthread_key_create(&end_key, thread_ends);
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
@@ -124,11 +144,12 @@ int threads_before_fork(void)
 	return get_tid();
 }
 
-void threads_fork(void)
+static void fork_threads(const struct lifecycle_fork *f)
 {
+	if (f->when != LIFECYCLE_FORK_LEAVE)
+		return;
 	own_tid = 0;
-	nr_running = 1;
-	on_last_end = NULL;
+	sandbox_fork();
 	memset(start_used, 0, sizeof(start_used));
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
@@ -150,11 +171,6 @@ void threads_watch(void (*made)(int tid), void (*gone)(void))
 {
 	__atomic_store_n(&on_gone, gone, __ATOMIC_RELEASE);
 	__atomic_store_n(&on_made, made, __ATOMIC_RELEASE);
-}
-
-void threads_on_last_end(void (*callback)(void))
-{
-	on_last_end = callback;
 }
 
 static struct start *start_claim(void)
@@ -188,19 +204,33 @@ static int made_tid(const struct start *s, pthread_t thread)
 	return tid ? tid : found;
 }
 
+/*
+ * The calling thread's stack, from the frame that ends at @top down. libc puts struct pthread at
+ * the end of the block that it maps, and the guard before its begin.
+ */
+static struct thread_stack stack_below(uint64_t top, const struct start *s)
+{
+	uint64_t lo = s->stack_lo, end = ((uint64_t)pthread_self() | 4095) + 1;
+
+	if (!lo)
+		lo = end - (s->stack_bytes & ~(size_t)4095);
+	return (struct thread_stack){top, lo < top ? top - lo : s->stack_bytes};
+}
+
 static void *thread_starts(void *arg)
 {
 	struct start s = *(struct start *)arg;
 
 	__atomic_store_n(&((struct start *)arg)->tid, get_tid(), __ATOMIC_RELEASE);
 	start_release(arg);
-	ring_thread_start();
+	sandbox_thread_starts(s.rights);
+	ring_thread_start(s.comm);
 	trace_arrays_thread_start(s.parent, get_tid());
 	/* the routine may be called in this function's place: its slot is below the CFA */
-	thread_stack =
-		(struct thread_stack){(uint64_t)__builtin_frame_address(0) + 16, s.stack_bytes};
+	thread_stack = stack_below((uint64_t)__builtin_frame_address(0) + 16, &s);
 	if (on_start)
 		on_start(thread_stack.top, thread_stack.bytes);
+	altstack_thread_start();
 	if (end_key_made)
 		pthread_setspecific(end_key, &end_key);
 	if (s.c11)
@@ -208,10 +238,29 @@ static void *thread_starts(void *arg)
 	return s.routine(s.arg);
 }
 
+void thread_wait_end(pthread_t thread, uint32_t ms)
+{
+	const int *word = (const int *)((const char *)thread + tid_offset);
+	struct timespec limit = {.tv_nsec = (long)(tid_offset ? ms : 1) * 1000000};
+	int tid = tid_offset ? load_acquire(word) : 0;
+
+	/* the kernel clears it and wakes the threads that wait */
+	if (tid || !tid_offset)
+		arch_syscall(SYS_futex, (long)word, FUTEX_WAIT, tid, (long)&limit, 0, 0);
+}
+
+int thread_join(pthread_t thread)
+{
+	const int *word = (const int *)((const char *)thread + tid_offset);
+
+	if (!sys_is_forbidden())
+		return pthread_tryjoin_np(thread, NULL);
+	return !tid_offset || load_acquire(word) ? EBUSY : 0;
+}
+
 typedef int pthread_create_fn(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 typedef int thrd_create_fn(thrd_t *, thrd_start_t, void *);
 typedef int pthread_setname_fn(pthread_t, const char *);
-typedef int prctl_fn(int, unsigned long, unsigned long, unsigned long, unsigned long);
 
 static pthread_create_fn *real_pthread_create(void)
 {
@@ -235,6 +284,7 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	pthread_create_fn *real = real_pthread_create();
 	void (*made)(int tid) = __atomic_load_n(&on_made, __ATOMIC_ACQUIRE);
 	struct start *s;
+	void *stack;
 	int err;
 
 	if (!real)
@@ -242,14 +292,21 @@ static int create(pthread_t *thread, const pthread_attr_t *attr, void *(*routine
 	s = area ? start_claim() : NULL;
 	if (!s)
 		return c11 ? -1 : real(thread, attr, routine, arg);
-	*s = (struct start){routine, arg, default_stack_bytes, c11, get_tid(), made ? 2 : 1, 0};
-	if (attr)
-		pthread_attr_getstacksize(attr, &s->stack_bytes);
-	__atomic_fetch_add(&nr_running, 1, __ATOMIC_SEQ_CST);
+	*s = (struct start){.routine = routine,
+			    .arg = arg,
+			    .stack_bytes = default_stack_bytes,
+			    .c11 = c11,
+			    .parent = get_tid(),
+			    .refs = made ? 2 : 1,
+			    .rights = sandbox_new_thread()};
+	str_copy(s->comm, sizeof(s->comm), ring_thread_comm());
+	if (attr && !pthread_attr_getstack(attr, &stack, &s->stack_bytes) &&
+	    (uint64_t)stack + s->stack_bytes)
+		s->stack_lo = (uint64_t)stack;
 	err = real(thread, attr, thread_starts, s);
 	if (err) {
+		sandbox_no_thread(s->rights);
 		start_release(s);
-		__atomic_fetch_sub(&nr_running, 1, __ATOMIC_SEQ_CST);
 	}
 	if (made) {
 		if (!err)
@@ -290,41 +347,8 @@ VESTIGE_INTERPOSED int pthread_setname_np(pthread_t thread, const char *name)
 		return ENOSYS;
 	err = real(thread, name);
 	if (!err && area && pthread_equal(thread, pthread_self()))
-		ring_thread_rename();
+		ring_thread_rename(name);
 	return err;
 }
 
-/*
- * What a thread says of itself through prctl(). Strict seccomp and PR_TSC_SIGSEGV make reading the
- * counter fatal, a seccomp filter may make any system call so.
- */
-VESTIGE_INTERPOSED int prctl(int op, ...)
-{
-	static prctl_fn *real;
-	unsigned long arg[4];
-	va_list ap;
-	int i, ret, forbidden;
-
-	va_start(ap, op);
-	for (i = 0; i < 4; i++)
-		arg[i] = va_arg(ap, unsigned long);
-	va_end(ap);
-	if (!real)
-		real = (prctl_fn *)libc_next("prctl");
-	if (!real) {
-		errno = ENOSYS;
-		return -1;
-	}
-	forbidden = (op == PR_SET_SECCOMP && arg[0] == SECCOMP_MODE_STRICT) ||
-		    (op == PR_SET_TSC && arg[0] == PR_TSC_SIGSEGV);
-	if (forbidden)
-		ring_thread_forbid();
-	else if (op == PR_SET_SECCOMP)
-		ring_forbid_growth();
-	ret = real(op, arg[0], arg[1], arg[2], arg[3]);
-	if (ret && forbidden)
-		ring_thread_allow();
-	if (!ret && op == PR_SET_NAME && area)
-		ring_thread_rename();
-	return ret;
-}
+LIFECYCLE(LIFECYCLE_PROCESS, start_threads, fork_threads, NULL);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The instances: making and removing them. Each has an area of its own (area_instance.c), a ring whose
- * index says where it stands in the table here, filters, options and a tracer. The top one is not
- * made here and never goes. Runs under the tree's lock, in the agent or a thread of the program.
+ * Makes and removes instances. Each has an area of its own (area_instance.c), a ring whose index is
+ * its row in the table here, filters, options and a tracer. The top instance is not made here and
+ * is never removed. Runs under the tree's lock, in the agent or a thread of the program.
  *
- * An instance goes while threads write into it: first nobody finds it any more (calls.c), then those
- * who are at it come out, then its blocks and its memory go (ring_close).
+ * An instance may be removed while threads write into it. First it is unlinked (ops.c), then all
+ * threads leave it, then its blocks and its memory are freed (ring_close).
  *
  * fork: see trace_arrays_fork_all(). Costs: bench "instances". Tests:
  * tests/engine/fire/instances.
@@ -16,12 +16,11 @@
 
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/core/calls.h"
-#include "engine/core/clock.h"
-#include "engine/core/function_pending.h"
+#include "engine/process/area.h"
+#include "engine/process/area_dead.h"
+#include "engine/process/clock.h"
+#include "engine/core/func_command.h"
 #include "engine/core/options.h"
-#include "engine/core/probe.h"
 #include "engine/core/tracer.h"
 
 struct trace_array global_trace = {
@@ -52,14 +51,6 @@ struct trace_array *trace_array_find(const char *name, size_t n)
 			return tr;
 	}
 	return NULL;
-}
-
-int trace_array_wants(const struct trace_array *tr, uint32_t id)
-{
-	if (!tr->ops || function_set_has(&tr->notrace, id))
-		return 0;
-	return (!tr->filter.count && !pending_any(&tr->filter)) ||
-	       function_set_has(&tr->filter, id);
 }
 
 enum ring_stamps trace_clock_stamps(const struct area_buffer *b)
@@ -180,14 +171,14 @@ void trace_array_destroy(struct trace_array *tr)
 		on_destroy(tr);
 	option_set(tr, AREA_OPTION_TRACE_PRINTK_DEST, 0);
 	tracer_set(tr, "nop", 3);
-	probes_clear(tr);
+	func_commands_clear(tr);
 	tr->filter.ring = tr->notrace.ring = NULL;
 	function_set_free(&tr->filter);
 	function_set_free(&tr->notrace);
 	tr->event_pids_set = 0;
 	pid_list_clear(&tr->event_pids);
 	pid_list_clear(&tr->event_no_pids);
-	/* who is inside still finds its ring, and ring_close() waits for them */
+	/* threads that are inside still find its ring, and ring_close() waits for them */
 	__atomic_store_n(&tr->going, 1, __ATOMIC_SEQ_CST);
 	err = ring_close(r);
 	__atomic_store_n(&tr->ring, NULL, __ATOMIC_SEQ_CST);
@@ -226,9 +217,9 @@ uint32_t trace_arrays_exit(void)
 		if (!tr)
 			continue;
 		__atomic_store_n(&trace_array_area(tr)->state, AREA_EXITED, __ATOMIC_RELEASE);
-		if (trace_array_buffer(tr)->take_seq || area_has_hists(trace_array_area(tr)))
+		if (area_holds(trace_array_area(tr)))
 			kept++;
-		else
+		else if (!sys_is_forbidden())
 			area_drop_instance(trace_array_area(tr), 0);
 	}
 	return kept;
@@ -239,7 +230,7 @@ static void leave_behind(struct trace_array *tr, int keep)
 {
 	struct area_header *head = trace_array_area(tr);
 
-	probes_clear(tr);
+	func_commands_clear(tr);
 	tr->filter.ring = tr->notrace.ring = NULL;
 	function_set_free(&tr->filter);
 	function_set_free(&tr->notrace);
@@ -254,7 +245,7 @@ void trace_arrays_fork(int keep)
 {
 	uint32_t i;
 
-	calls_fork(0);
+	ops_fork(0);
 	printk_trace = &global_trace;
 	for (i = 1; i < RING_MAX; i++)
 		if (trace_array_at(i))
@@ -288,17 +279,19 @@ int trace_arrays_fork_all(void)
 
 	if (err)
 		return err;
-	calls_fork(1);
+	ops_fork(1);
 	for (i = 1; i < RING_MAX; i++) {
 		struct trace_array *tr = trace_array_at(i);
 		struct ring ring;
+		int on;
 
 		if (!tr)
 			continue;
 		tr->forked_from = trace_array_area(tr);
+		on = ring_is_on(tr->ring);
 		ring = trace_array_ring(made[i]);
 		ring_fork_instance(tr->ring, &ring);
-		ring_set_on(tr->ring, (int)tr->forked_from->tracing_on);
+		ring_set_on(tr->ring, on);
 	}
 	return 0;
 }
@@ -319,3 +312,6 @@ void trace_arrays_forked(int keep)
 		trace_array_buffer(&global_trace)->options |= UINT64_C(1)
 							      << AREA_OPTION_TRACE_PRINTK_DEST;
 }
+
+static const struct functions_found on_found = {trace_arrays_sync};
+REGISTRY_ADD(vestige_functions_found, on_found);

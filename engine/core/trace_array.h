@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instance: what stands behind one set of control files. The top one is always there; it records
- * into the area of the process, and its calls take the shortest way (hook/<cpu>/entry.S).
+ * An instance: the state behind one set of control files. The top instance is always there; it
+ * records into the area of the process, and its calls take the shortest path (hook/<cpu>/entry.S).
  */
 #ifndef VESTIGE_CORE_TRACE_ARRAY_H
 #define VESTIGE_CORE_TRACE_ARRAY_H
@@ -10,6 +10,7 @@
 
 #include "abi/area.h"
 #include "engine/core/function.h"
+#include "engine/core/ops.h"
 #include "engine/ring/pid_list.h"
 #include "engine/ring/ring.h"
 
@@ -19,10 +20,10 @@ struct tracer;
 struct trace_array {
 	char name[AREA_INSTANCE_BYTES]; /* "" of the top one */
 	struct ring *ring;
-	uint32_t going; /* it is being destroyed: who comes now leaves it alone */
+	uint32_t going; /* it is being destroyed: new users leave it alone */
 	const struct tracer *current;
-	const struct tracer_ops *ops; /* of its tracer, NULL: it wants no calls */
-	struct function_set filter;   /* set_ftrace_filter; empty means all */
+	struct call_ops ops;	    /* of its tracer */
+	struct function_set filter; /* set_ftrace_filter; empty means all */
 	struct function_set notrace;
 	uint8_t with_stacks;	   /* func_stack_trace: function records their stacks */
 	uint8_t no_repeats;	   /* func-no-repeats: ... calls that come again as one record */
@@ -33,16 +34,21 @@ struct trace_array {
 	struct pid_list event_no_pids;
 	uint32_t event_pids_set; /* 1: event_pids, 2: event_no_pids */
 	void *print_file; /* events/ftrace/print while something acts on it: events/ftrace_event.c */
-	uint64_t max_latency_ns;   /* tracing_max_latency */
+	uint64_t max_latency_ns; /* tracing_max_latency */
+	uint64_t latency_over;	 /* a latency of more units of its clock is news: core/latency.h */
+	/* options before a tracer of latencies */
+	uint32_t nr_contexts; /* that want context columns: core/context.h */
+	uint8_t had_overwrite, had_latency_format, keeps_overwrite;
 	uint32_t nr_hists_of_time; /* that look at times: stamps are absolute while there are any */
 	struct area_header
 		*forked_from; /* its parent's area, in trace_arrays_fork_all() and behind it */
-	struct hist_range *hist_ranges; /* of AREA_HIST_ROOM, in use; see hist_room.c */
+	struct hist_range *hist_ranges; /* of AREA_HIST_ROOM, in use; see hist_alloc.c */
 };
 
 extern struct trace_array global_trace;
 
-/* Where trace_printk() writes: the option trace_printk_dest. Read between ring_enter() and _leave(). */
+/* Where trace_printk() writes: the option trace_printk_dest. Read between ring_enter() and
+ * _leave(). */
 extern struct trace_array *printk_trace;
 
 static inline struct area_header *trace_array_area(const struct trace_array *tr)
@@ -65,9 +71,6 @@ static inline int trace_array_is_top(const struct trace_array *tr)
 {
 	return tr == &global_trace;
 }
-
-/* Whether its tracer wants the calls of the function: what its filters leave. */
-int trace_array_wants(const struct trace_array *tr, uint32_t id);
 
 /* The @i-th, 0 is the top one; NULL: there is none at that place. @i below RING_MAX. */
 struct trace_array *trace_array_at(uint32_t i);
@@ -93,9 +96,9 @@ void trace_array_destroy(struct trace_array *tr);
 
 /*
  * trace_array_set_pids() - one write to set_ftrace_pid, or to set_ftrace_notrace_pid if @notrace.
- * @text: @n bytes, ids between blanks, in base 10, 8 or 16; they are added to those that there are, all
- * or none of them. @reset: forget those before. No id at all: there is no list, all threads count.
- * Return: 0, -EINVAL, -ENOMEM.
+ * @text: @n bytes, ids between blanks, in base 10, 8 or 16; they are added to those that there are,
+ * all or none of them. @reset: forget those before. No id at all: there is no list, all threads
+ * count. Return: 0, -EINVAL, -ENOMEM.
  */
 int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, size_t n,
 			 int reset);
@@ -111,8 +114,8 @@ int trace_array_wants_events_of(const struct trace_array *tr, int tid);
 const struct pid_list *trace_array_pids(const struct trace_array *tr, int notrace);
 
 /*
- * A thread @tid began, which @parent made; or it ends. Where the option function-fork is on, it is in a
- * list if its parent was, and leaves it. Any threads at once, normal context.
+ * A thread @tid began, which @parent made; or it ends. Where the option function-fork is on, it is
+ * in a list if its parent was, and leaves it. Any threads at once, normal context.
  */
 void trace_arrays_thread_start(int parent, int tid);
 void trace_arrays_thread_end(int tid);
@@ -123,15 +126,15 @@ void trace_array_on_destroy(void (*callback)(const struct trace_array *tr));
 /* Objects came or went, or clocks were read: its areas say so too. */
 void trace_arrays_sync(void);
 
-/* The process ends: what holds records stays for its readers. Return: how many instances do. */
+/* The process ends: instances that hold records stay for their readers. Return: how many do. */
 uint32_t trace_arrays_exit(void);
 
 /*
- * trace_arrays_fork() - in a fork's child: it has the top one alone. @keep: a handler forked amid the engine,
- * which goes on to what it found; see area_unmap().
- * trace_arrays_fork_all() - it has all that its parent had, with their filters, options, events, but with
- * nothing recorded. Behind ring_fork(). Return: 0, or -errno: nothing was done.
- * trace_arrays_forked() - the end of either: nobody needs the parents' areas any more.
+ * trace_arrays_fork() - in a fork's child: it has the top one alone. @keep: a handler forked amid
+ * the engine, which goes on to what it found; see area_unmap(). trace_arrays_fork_all() - it has
+ * all that its parent had, with their filters, options, events, but with nothing recorded. Behind
+ * ring_fork(). Return: 0, or -errno: nothing was done. trace_arrays_forked() - the end of either:
+ * the parents' areas are no longer needed.
  */
 void trace_arrays_fork(int keep);
 int trace_arrays_fork_all(void);

@@ -1,43 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set_ftrace_pid and set_ftrace_notrace_pid: of which threads an instance's tracer records calls. The
- * ring asks the lists where a thread has no page, and a thread that is not wanted never has one for
- * calls (ring.h), so nothing is tested on the way of a call. Writes under the tree's lock; threads
- * come and go at any time. fork: the child has its parent's lists, its own id in them where
+ * set_ftrace_pid and set_ftrace_notrace_pid: of which threads an instance's tracer records calls.
+ * The ring asks the lists where a thread has no page, and a thread that is not wanted never has one
+ * for calls (ring.h), so nothing is tested on the way of a call. Writes under the tree's lock;
+ * threads come and go at any time. fork: the child has its parent's lists, its own id in them where
  * function-fork says so. Costs: bench "instances". Tests: tests/engine/fire/instances.
  */
 #include <errno.h>
 
 #include "arch_barrier.h"
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/core/options.h"
 #include "engine/core/trace_array.h"
-
-/* The next word between blanks, NULL at the end. */
-static const char *next_word(const char *text, size_t n, size_t *at, size_t *bytes)
-{
-	size_t start;
-
-	while (*at < n && (text[*at] == ' ' || text[*at] == '\t' || text[*at] == '\n'))
-		(*at)++;
-	start = *at;
-	while (*at < n && text[*at] != ' ' && text[*at] != '\t' && text[*at] != '\n')
-		(*at)++;
-	*bytes = *at - start;
-	return *bytes ? text + start : NULL;
-}
 
 /* Check all of them, or add them. */
 static int each_pid(struct pid_list *add, const char *text, size_t n, uint32_t *count)
 {
-	size_t at = 0, bytes;
-	const char *word;
+	struct word rest = {text, n}, word;
 	uint64_t pid;
 	int err;
 
 	*count = 0;
-	while ((word = next_word(text, n, &at, &bytes))) {
-		if (str_to_u64(word, bytes, &pid) || pid >= PID_LIST_MAX)
+	while ((word = word_take(&rest)).n) {
+		if (str_to_u64(word.at, word.n, &pid) || pid >= PID_LIST_MAX)
 			return -EINVAL;
 		err = add ? pid_list_set(add, (uint32_t)pid) : 0;
 		if (err)
@@ -62,7 +48,7 @@ int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, 
 	if (reset && *used) {
 		store_release(used, NULL);
 		pid_list_clear(l);
-		ring_rethink();
+		ring_invalidate();
 	}
 	err = each_pid(NULL, text, n, &count);
 	if (err || !count)
@@ -71,7 +57,7 @@ int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, 
 	if (err)
 		return err;
 	store_release(used, l);
-	ring_rethink();
+	ring_invalidate();
 	return 0;
 }
 
@@ -123,7 +109,7 @@ static void inherit(struct pid_list *l, int parent, int tid)
 
 void trace_arrays_thread_start(int parent, int tid)
 {
-	struct ring_ctl *inside = ring_enter();
+	struct srcu_thread *inside = ring_enter();
 	uint32_t i;
 
 	for (i = 0; inside && i < RING_MAX; i++) {
@@ -144,7 +130,7 @@ void trace_arrays_thread_start(int parent, int tid)
 
 void trace_arrays_thread_end(int tid)
 {
-	struct ring_ctl *inside = ring_enter();
+	struct srcu_thread *inside = ring_enter();
 	uint32_t i;
 
 	for (i = 0; inside && i < RING_MAX; i++) {

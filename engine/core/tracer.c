@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Which tracers there are and which one is current. They register through a linker section, so
- * that adding one is adding a file. Constructor context; the area shows the current one's name.
- * Nothing for fork. Tests: tests/engine/test_boot.py.
+ * that adding one is adding a file. The area shows the current one's name. Nothing for fork. Tests:
+ * tests/unit/test_tracer.c, tests/engine/test_boot.py.
  */
 #include "engine/core/tracer.h"
 
 #include <errno.h>
 
+#include "arch_barrier.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
+#include "engine/process/area.h"
 #include "engine/ring/ring.h"
-
-extern const struct tracer *const __start_vestige_tracers[] __attribute__((visibility("hidden")));
-extern const struct tracer *const __stop_vestige_tracers[] __attribute__((visibility("hidden")));
 
 static int name_less(const char *a, const char *b)
 {
@@ -27,10 +25,10 @@ const struct tracer *tracer_at(uint32_t i)
 {
 	const struct tracer *const *t, *const *u;
 
-	for (t = __start_vestige_tracers; t < __stop_vestige_tracers; t++) {
+	REGISTRY_EACH (vestige_tracers, t) {
 		uint32_t before = 0;
 
-		for (u = __start_vestige_tracers; u < __stop_vestige_tracers; u++)
+		REGISTRY_EACH (vestige_tracers, u)
 			before += (uint32_t)name_less((*u)->name, (*t)->name);
 		if (before == i)
 			return *t;
@@ -53,29 +51,19 @@ static const struct tracer *find_tracer(const char *name, size_t n)
 	return NULL;
 }
 
-int tracer_option_is(const char *name, const char *option)
-{
-	return str_equal(name, option);
-}
-
-int tracer_has_option(const struct tracer *t, const char *name)
-{
-	const struct tracer_option *o;
-
-	for (o = t->options; o && o->name; o++)
-		if (str_equal(o->name, name))
-			return 1;
-	return 0;
-}
-
-const struct tracer *tracer_with_option(const char *name)
+const struct tracer *tracer_with_option(int option)
 {
 	const struct tracer *const *t;
 
-	for (t = __start_vestige_tracers; t < __stop_vestige_tracers; t++)
-		if (tracer_has_option(*t, name))
+	REGISTRY_EACH (vestige_tracers, t)
+		if ((*t)->options >> option & 1)
 			return *t;
 	return NULL;
+}
+
+int tracer_is_allowed(const struct tracer *t, const struct trace_array *tr)
+{
+	return (t->allow_instances || trace_array_is_top(tr)) && !(t->absent && t->absent());
 }
 
 static void show_current(const struct trace_array *tr)
@@ -85,39 +73,74 @@ static void show_current(const struct trace_array *tr)
 	str_copy(buffer->tracer, sizeof(buffer->tracer), tr->current ? tr->current->name : "nop");
 }
 
+/* What `trace` and `snapshot` show: the stretch that the tracer keeps, or not. */
+static void show_max(struct trace_array *tr, int on)
+{
+	struct area_buffer *buffer = trace_array_buffer(tr);
+
+	if (on)
+		__atomic_fetch_or(&buffer->flags, AREA_BUFFER_PRINT_MAX, __ATOMIC_RELAXED);
+	else
+		__atomic_fetch_and(&buffer->flags, ~(uint32_t)AREA_BUFFER_PRINT_MAX,
+				   __ATOMIC_RELAXED);
+}
+
+static void drop_max(struct trace_array *tr)
+{
+	ring_snapshot_free(tr->ring);
+	show_max(tr, 0);
+}
+
 int tracer_set(struct trace_array *tr, const char *name, size_t n)
 {
-	const struct tracer *t = find_tracer(name, n);
+	const struct tracer *t = find_tracer(name, n), *was = tr->current;
 	int err = 0;
 
-	if (!t)
+	if (!t || !tracer_is_allowed(t, tr))
 		return -EINVAL;
-	if (t == tr->current)
+	if (t == was)
 		return 0;
-	if (tr->current && tr->current->reset)
-		tr->current->reset(tr);
-	tr->current = NULL;
-	/* the kernel empties the buffer here; what a recorder has not fetched yet stays */
+	if (t->use_max_tr)
+		err = trace_array_alloc_snapshot(tr);
+	if (err)
+		return err;
+	if (was && was->reset)
+		was->reset(tr);
+	store_release(&tr->current, NULL);
+	if (was && was->use_max_tr && !t->use_max_tr)
+		drop_max(tr);
+	else if (t->use_max_tr)
+		show_max(tr, 1);
+	/* the kernel empties the buffer here; records that a recorder has not fetched yet stay */
 	if (!trace_array_area(tr)->recorder)
 		ring_clear(tr->ring, UINT32_MAX);
 	if (t->init)
 		err = t->init(tr);
 	if (err)
 		area_status("the tracer could not start", t->name, err);
-	tr->current = err ? find_tracer("nop", 3) : t;
+	if (err && t->use_max_tr)
+		drop_max(tr);
+	store_release(&tr->current, err ? find_tracer("nop", 3) : t);
 	show_current(tr);
 	return err;
 }
 
 void tracing_set(struct trace_array *tr, int on)
 {
-	int was = ring_is_on(tr->ring);
+	const struct tracer *t = load_acquire(&tr->current);
 
-	if (was == on)
+	if (ring_is_on(tr->ring) == !!on)
 		return;
-	if (on && tr->current && tr->current->start)
-		tr->current->start(tr);
-	ring_set_on(tr->ring, on);
-	if (!on && tr->current && tr->current->stop)
-		tr->current->stop(tr);
+	if (on && t && t->start)
+		t->start(tr);
+	ring_set_on(tr->ring, !!on);
+	if (!on && t && t->stop)
+		t->stop(tr);
+}
+
+int tracer_snapshot(struct trace_array *tr, uint32_t cpu)
+{
+	const struct tracer *t = load_acquire(&tr->current);
+
+	return t && t->use_max_tr ? -EBUSY : ring_snapshot(tr->ring, cpu);
 }

@@ -2,62 +2,86 @@
 /*
  * The plug-in contract of tracers. A tracer is one file in tracers/ with one struct tracer and one
  * TRACER_REGISTER(); it includes this header and what of core it uses, and nothing of another
- * tracer. The engine picks it up by the linker section alone.
+ * tracer. The engine picks it up by the linker section alone. docs/design/ARCHITECTURE.md, "A new
+ * tracer", says how one is written.
+ *
+ * What a tracer asks of the rest:
+ *	ftrace_start(), ftrace_stop()		the calls of functions (ops.h)
+ *	ring_set_gate(), ring_gate_open(), ..	... in threads and at times that it chooses; and words
+ *						of its own in each thread (ring.h)
+ *	ring_reserve(), ring_commit()		its records (ring_write.h)
+ *	ring_snapshot()				with use_max_tr: what was recorded is the new maximum
  */
 #ifndef VESTIGE_CORE_TRACER_H
 #define VESTIGE_CORE_TRACER_H
 
 #include <stdint.h>
 
+#include "abi/option.h"
 #include "abi/record.h"
+#include "engine/base/registry.h"
 #include "engine/core/trace_array.h"
 
-/* An option of one tracer, a file options/NAME while it is current. */
-struct tracer_option {
-	const char *name; /* NULL ends the list */
-	int value;	  /* at first */
-};
-
+/* Its functions: NULL: nothing to do. All but start and stop under the tree lock. */
 struct tracer {
 	const char *name; /* for current_tracer */
 	/*
-	 * Become the current tracer: after it returned 0 records are made. On -errno nothing may
-	 * be left armed. NULL: nothing to do. Never called while the tracer is current.
+	 * Become the current tracer. Return: 0: records are made from now on; -errno: nothing may
+	 * be left armed. Never called while the tracer is current.
 	 */
 	int (*init)(struct trace_array *tr);
-	/* Stop being current: disarm everything. NULL: nothing to do. */
+	/* Stop being current: disarm everything. */
 	void (*reset)(struct trace_array *tr);
-	/* tracing_on went from 0 to 1, or back, while the tracer is current. NULL: nothing to do. */
+	/*
+	 * tracing_on is about to go from 0 to 1; has gone from 1 to 0. A trigger or a func command
+	 * may switch it, so: any context, any thread, and once more while reset() runs.
+	 */
 	void (*start)(struct trace_array *tr);
 	void (*stop)(struct trace_array *tr);
-	/* An option changes. 0 or -errno: it then keeps its value. NULL: all may change. */
-	int (*set_option)(struct trace_array *tr, const char *name, int value);
-	const struct tracer_option *options; /* NULL: none */
-	uint32_t record_kinds;		     /* 1 << enum record_kind of all that it writes */
+	/*
+	 * An option changes: one of its own (whether or not it is current), or one of all tracers
+	 * while it is current. Return: 0; -errno: it keeps its value.
+	 */
+	int (*set_option)(struct trace_array *tr, enum area_option option, int value);
+	/* its own, TRACER_OPTION() of each; abi/option.h has their first values */
+	uint64_t options;
+	/*
+	 * Why this process cannot have it, as vestige_status says it; NULL: it can. Of a tracer
+	 * without this function: always. Any time.
+	 */
+	const char *(*absent)(void);
+	uint8_t allow_instances; /* else it can be current in the top instance alone */
+	uint8_t use_max_tr; /* the snapshot is its own: allocated for it, and no other user takes one */
 };
 
-#define TRACER_REGISTER(self)                                                                      \
-	static const struct tracer *const self##_registered                                        \
-		__attribute__((used, section("vestige_tracers"))) = &(self)
+#define TRACER_OPTION(option) (UINT64_C(1) << (option))
+
+REGISTRY(vestige_tracers, const struct tracer);
+#define TRACER_REGISTER(self) REGISTRY_ADD(vestige_tracers, self)
 
 /* The i-th registered tracer, in order of name; NULL behind the last. */
 const struct tracer *tracer_at(uint32_t i);
 
-/* For set_option: is @name that of the option? */
-int tracer_option_is(const char *name, const char *option);
+/* Whether the tracer can be the instance's. */
+int tracer_is_allowed(const struct tracer *t, const struct trace_array *tr);
 
-/* Whether the tracer has an option of that name; the tracer that has it, or NULL. */
-int tracer_has_option(const struct tracer *t, const char *name);
-const struct tracer *tracer_with_option(const char *name);
+/* The tracer that has an option, or NULL. @option: a bit of area_buffer.options. */
+const struct tracer *tracer_with_option(int option);
 
 /*
- * tracer_set() - make a tracer current.
- * @name: @n bytes.
- * Return: 0; -EINVAL if there is none of that name; what its init says: nop is current then.
+ * tracer_set() - make a tracer current. @name: @n bytes. Return: 0; -EINVAL if there is none of
+ * that name, or not for instances; -ENOMEM: for its snapshot; an error of its init: nop is current
+ * then. Under the tree lock.
  */
 int tracer_set(struct trace_array *tr, const char *name, size_t n);
 
-/* tracing_on. */
+/* Switch tracing_on; all that switch it call this. Any context. */
 void tracing_set(struct trace_array *tr, int on);
+
+/*
+ * tracer_snapshot() - take one for a user, as ring_snapshot(). @cpu: UINT32_MAX: of all CPUs.
+ * Return: as there; -EBUSY, too, if the snapshot is the current tracer's. Any context.
+ */
+int tracer_snapshot(struct trace_array *tr, uint32_t cpu);
 
 #endif

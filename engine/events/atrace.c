@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See atrace.h. A tag comes into being with the first place that has its name, or when it is switched on,
- * and stays: what dlopen() brings later finds it on or off. Its places are the static branches of
- * tracepoints; off, one costs a NOP. Records are made by control/inside.c's atrace().
+ * See atrace.h. A tag comes into being with the first place that has its name, or when it is
+ * switched on, and stays: what dlopen() brings later finds it on or off. Its places are the static
+ * branches of tracepoints; off, one costs a NOP. Records are made by control/api.c's atrace().
  * fork: the child has the same tags and the same text. Costs: bench "events". Tests:
  * tests/engine/events/atrace.
  */
@@ -12,10 +12,10 @@
 
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/core/heap.h"
+#include "engine/process/area.h"
+#include "engine/process/heap.h"
 #include "engine/core/text_patch.h"
-#include "engine/events/tracepoint.h"
+#include "engine/events/object_items.h"
 
 static struct tag {
 	struct tag *next;
@@ -78,8 +78,7 @@ static int switch_places(const struct holder *h, const struct tag *t, int *chang
 	int err = 0, one;
 
 	for (p = h->places; p < h->end; p++) {
-		one = str_equal(p->tag, t->name) ? tracepoint_switch_place(p->code, t->on, changed)
-						 : 0;
+		one = str_equal(p->tag, t->name) ? text_switch_branch(p->code, t->on, changed) : 0;
 		if (one) {
 			area_status("a place of a tag cannot be switched", t->name, one);
 			err = one;
@@ -96,7 +95,7 @@ static int switch_tag(struct tag *t, int on)
 	t->on = on;
 	for (h = holders; h; h = h->next) {
 		one = switch_places(h, t, &changed);
-		/* a place that somebody else has changed is told, and left alone */
+		/* a site that was changed by others is reported, and left alone */
 		if (one && one != -EBUSY)
 			err = one;
 	}
@@ -105,9 +104,14 @@ static int switch_tag(struct tag *t, int on)
 	return err;
 }
 
-void atrace_add(const struct object *o, const struct atrace_place *places,
-		const struct atrace_place *end)
+/*
+ * The places of an object, which stay as long as it is mapped; those of tags that are on are
+ * switched.
+ */
+static void add(const struct object_items *items)
 {
+	const struct object *o = items->object;
+	const struct atrace_place *places = items->tags, *end = items->tags_end;
 	struct holder *h = heap_alloc(sizeof(*h));
 	const struct atrace_place *p;
 	struct tag *t;
@@ -126,8 +130,9 @@ void atrace_add(const struct object *o, const struct atrace_place *places,
 		text_sync();
 }
 
-void atrace_forget(const struct object *o)
+static void forget(const struct object_items *items)
 {
+	const struct object *o = items->object;
 	struct holder **at = &holders, *h;
 
 	while ((h = *at)) {
@@ -189,3 +194,5 @@ int atrace_any_on(void)
 		;
 	return t != NULL;
 }
+
+ITEMS_READER(ITEMS_TAGS, add, forget);

@@ -1,31 +1,21 @@
 /* SPDX-License-Identifier: MIT */
-/* Tags of vestige/atrace.h: which there are, which are on, and their places in the text. Under the tree's lock. */
+/*
+ * Tags of vestige/atrace.h: which there are, which are on, and their places in the text. Under the
+ * tree's lock.
+ */
 #ifndef VESTIGE_EVENTS_ATRACE_H
 #define VESTIGE_EVENTS_ATRACE_H
 
 #include "engine/base/seq_buf.h"
-#include "engine/core/object.h"
 
 #define ATRACE_MAX_TAG 64u /* bytes of a name, its NUL included */
-
-/* As an object has them, in section vestige_tags. */
-struct atrace_place {
-	uint8_t *code; /* as vestige_site's */
-	const char *tag;
-};
-
-/* The places of an object, which stay as long as it is mapped; those of tags that are on are switched. */
-void atrace_add(const struct object *o, const struct atrace_place *places,
-		const struct atrace_place *end);
-/* The object is not mapped any more. */
-void atrace_forget(const struct object *o);
 
 /* Each tag in a line, those that are on in brackets. */
 void atrace_show(struct seq_buf *s);
 
 /*
- * atrace_set() - switch a tag, or those that a pattern matches. A name may be of an object that is yet to
- * come. Return: 0; -EINVAL: no such name or nothing matches; -ENOMEM; -errno of the text.
+ * atrace_set() - switch a tag, or those that a pattern matches. A name may be of an object that is
+ * yet to come. Return: 0; -EINVAL: no such name or nothing matches; -ENOMEM; -errno of the text.
  */
 int atrace_set(const char *pattern, size_t n, int on);
 void atrace_clear(void);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See bprint.h. Owns what is known of each text, and its rows of AREA_PRINTKS. A record has the arguments as
- * the kernel packs them (a word of 4 bytes each for an int, two for what has 8 bytes, a string with its NUL,
- * numbers aligned to 4), so that libtraceevent reads it. What it does not read as printf() has it (flags
- * other than 0, h, j, t, %c, floating point) is no bprint record, and neither is what could become longer than
- * the text of a print record.
+ * See bprint.h. Owns the cached data of each text, and its rows of AREA_PRINTKS. A record has the
+ * arguments as the kernel packs them (a word of 4 bytes each for an int, two for what has 8 bytes,
+ * a string with its NUL, numbers aligned to 4), so that libtraceevent reads it. Formats that it
+ * reads differently from printf() (flags other than 0, h, j, t, %c, floating point) make no bprint
+ * record, nor do texts that could become longer than the text of a print record.
  *
- * Texts are known by a hash of 59 bits. Two that have the same one are told apart when the second comes,
- * which then is printed as text for good.
+ * A text is identified by a hash of 59 bits. A collision is detected when the second text comes,
+ * which from then on is printed as text.
  *
- * Any context: no lock, libc, errno. fork: the child knows what was known, and its area has the rows (area_fork).
- * Costs: bench "events". Tests: tests/engine/events/bprint.
+ * Any context: no lock, libc, errno. fork: the child knows what was known, and its area has the
+ * rows (area_fork). Costs: bench "events". Tests: tests/engine/events/bprint.
  */
 #include "engine/events/bprint.h"
 
@@ -19,8 +19,8 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/core/describe.h"
+#include "engine/process/area.h"
+#include "engine/core/ftrace_formats.h"
 #include "engine/ring/ring_write.h"
 
 #define NR_FORMATS  2048u
@@ -170,8 +170,8 @@ static int parse_format(struct bprint_format *f, const char *p)
 }
 
 /*
- * Whether printk_formats' form of the text is the text, but for a newline at its end: libtraceevent takes
- * the marks \t and the like out of formats alone.
+ * Whether printk_formats' form of the text is the text, but for a newline at its end: libtraceevent
+ * takes the marks \t and the like out of formats alone.
  */
 static int is_plain(const char *p)
 {
@@ -269,7 +269,7 @@ const struct bprint_format *bprint_format_get(const char *text, int puts)
 	if (nr_formats == NR_FORMATS)
 		return &unfit;
 	*f = (struct bprint_format){.number = number, .id = (uint16_t)id, .next = *bucket};
-	if ((id == FTRACE_BPRINT && !parse_format(f, text)) || describe_ftrace(id) ||
+	if ((id == FTRACE_BPRINT && !parse_format(f, text)) || ftrace_format_text(id) ||
 	    tell(f, text, strlen(text)))
 		return &unfit;
 	*bucket = (uint16_t)++nr_formats;

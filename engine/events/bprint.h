@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records ftrace:bprint and ftrace:bputs: what trace_printk() and trace_puts() with a constant text come to.
- * A format is read once, when it is first printed, and its text is put into the area.
+ * Records ftrace:bprint and ftrace:bputs: what trace_printk() and trace_puts() with a constant text
+ * come to. A format is read once, when it is first printed, and its text is put into the area.
  */
 #ifndef VESTIGE_EVENTS_BPRINT_H
 #define VESTIGE_EVENTS_BPRINT_H
@@ -14,7 +14,8 @@
 struct bprint_format;
 
 /*
- * bprint_number() - by which a text is known, in records and in printk_formats: made of the text alone.
+ * bprint_number() - by which a text is known, in records and in printk_formats: made of the text
+ * alone.
  */
 uint64_t bprint_number(const char *text);
 
@@ -29,10 +30,9 @@ const struct bprint_format *bprint_format_get(const char *text, int puts);
 int bprint_was_told(uint64_t number);
 
 /*
- * bprint_record() - make the record.
- * @args: what the format is given; not looked at by a text without any.
- * Return: 1; -EBADF: recording is off, or the record is lost; -E2BIG: it has to be text, with
- * these arguments or always. Any context.
+ * bprint_record() - make the record. @args: the format's arguments; unused for a text without any.
+ * Return: 1; -EBADF: recording is off, or the record is lost; -E2BIG: it has to be text, with these
+ * arguments or always. Any context.
  */
 int bprint_record(struct trace_array *tr, const struct bprint_format *f, const void *ip,
 		  va_list *args);

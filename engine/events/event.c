@@ -9,17 +9,17 @@
 #include <errno.h>
 
 #include "arch_barrier.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
-#include "engine/core/area.h"
-#include "engine/core/heap.h"
+#include "engine/process/area.h"
+#include "engine/process/heap.h"
 #include "engine/events/event_act.h"
 #include "engine/events/ftrace_event.h"
 #include "engine/events/event_source.h"
 
 struct event *events = ftrace_events + FTRACE_NR_EVENTS - 1;
 
-static struct event **by_id;
 static uint32_t nr_ids = EVENT_FIRST_ID;
 
 #define MAX_ID UINT16_MAX
@@ -73,13 +73,6 @@ struct event *event_find(const char *system, size_t system_bytes, const char *na
 	return e ? e : event_source_find(system, system_bytes, name, name_bytes);
 }
 
-struct event *event_by_id(uint32_t id)
-{
-	if (id < EVENT_FIRST_ID)
-		return ftrace_event_by_id(id);
-	return id < nr_ids ? by_id[id] : NULL;
-}
-
 const struct event_field *event_field(const struct event *e, const char *name, size_t n)
 {
 	uint32_t i;
@@ -116,7 +109,7 @@ int event_same_fields(const struct event *e, const struct vestige_event_field *f
 	return !fields[i].type;
 }
 
-/* What string functions a filter may use on it. */
+/* Which string functions a filter may use on it. */
 static uint8_t filter_type_of(const struct vestige_event_field *f)
 {
 	if (f->filter_type != FILTER_OTHER)
@@ -171,7 +164,7 @@ static int copy_fields(struct event *e, const struct vestige_event_field *fields
 		copy[i].type = copy_type(fields[i].type);
 		copy[i].name = heap_copy(fields[i].name, strlen(fields[i].name));
 		if (!copy[i].type || !copy[i].name)
-			return -ENOMEM; /* what was had is lost: there is no memory at all */
+			return -ENOMEM; /* the old one is lost: there is no memory at all */
 		copy[i].size = fields[i].size;
 		copy[i].offset = fields[i].offset;
 		copy[i].is_signed = fields[i].is_signed != 0;
@@ -188,9 +181,7 @@ static struct event *make(const char *system, const char *name,
 {
 	struct event *e;
 
-	if (!by_id)
-		by_id = heap_alloc((MAX_ID + 1) * sizeof(*by_id));
-	if (!by_id || nr_ids > MAX_ID)
+	if (nr_ids > MAX_ID)
 		return NULL;
 	e = heap_alloc(sizeof(*e));
 	if (!e)
@@ -200,8 +191,7 @@ static struct event *make(const char *system, const char *name,
 	e->print_fmt = heap_copy(print_fmt, strlen(print_fmt));
 	if (!e->system || !e->name || !e->print_fmt || copy_fields(e, fields))
 		return NULL;
-	e->id = (uint16_t)nr_ids;
-	by_id[nr_ids++] = e;
+	e->id = (uint16_t)nr_ids++;
 	e->next = events;
 	events = e;
 	return e;
@@ -263,8 +253,69 @@ struct event_file *event_file_get(struct event *e, struct trace_array *tr)
 	f->event = e;
 	f->tr = tr;
 	f->next = e->files;
-	store_release(&e->files, f); /* own_event_write() goes through them at any moment */
+	store_release(&e->files, f); /* builtin_event_write() goes through them at any moment */
 	return f;
+}
+
+/*
+ * One change of its flags. Triggers of other threads switch it at any moment: they come before the
+ * change or behind it.
+ */
+static void change_flags(struct event_file *f, uint32_t (*changed)(uint32_t flags))
+{
+	uint32_t flags = load_relaxed(&f->flags);
+
+	while (!__atomic_compare_exchange_n(&f->flags, &flags, changed(flags), 0, __ATOMIC_RELAXED,
+					    __ATOMIC_RELAXED))
+		;
+}
+
+static uint32_t enabled(uint32_t flags)
+{
+	return (flags | EVENT_FILE_ENABLED) & ~(uint32_t)EVENT_FILE_SOFT_DISABLED;
+}
+
+static uint32_t disabled(uint32_t flags)
+{
+	flags &= ~(uint32_t)EVENT_FILE_ENABLED;
+	return flags & EVENT_FILE_SOFT_MODE ? flags | EVENT_FILE_SOFT_DISABLED : flags;
+}
+
+static uint32_t soft_mode(uint32_t flags)
+{
+	flags |= EVENT_FILE_SOFT_MODE;
+	return flags & EVENT_FILE_ENABLED ? flags : flags | EVENT_FILE_SOFT_DISABLED;
+}
+
+/* One that a trigger had switched on stays on, one that it had switched off stays off: the
+ * kernel's. */
+static uint32_t no_soft_mode(uint32_t flags)
+{
+	if (flags & EVENT_FILE_SOFT_DISABLED)
+		flags &= ~(uint32_t)EVENT_FILE_ENABLED;
+	else
+		flags |= EVENT_FILE_ENABLED;
+	return flags & ~(uint32_t)(EVENT_FILE_SOFT_MODE | EVENT_FILE_SOFT_DISABLED);
+}
+
+int event_file_may_switch(const struct event_file *f, int on)
+{
+	uint32_t flags = load_relaxed(&f->flags);
+
+	return flags & EVENT_FILE_SOFT_MODE && !!(flags & EVENT_FILE_SOFT_DISABLED) == on;
+}
+
+void event_file_switch(struct event_file *f, int on)
+{
+	uint32_t flags = load_relaxed(&f->flags), to;
+
+	do {
+		if (!(flags & EVENT_FILE_SOFT_MODE))
+			return;
+		to = on ? flags & ~(uint32_t)EVENT_FILE_SOFT_DISABLED
+			: flags | EVENT_FILE_SOFT_DISABLED;
+	} while (!__atomic_compare_exchange_n(&f->flags, &flags, to, 0, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
 }
 
 /* Its probe is wanted, or no more. */
@@ -283,8 +334,15 @@ static int bring_probe(struct event_file *f)
 	/* those of the system ftrace are written in any case */
 	err = f->event->class ? f->event->class->enable(f->event, f, want) : 0;
 	if (!err)
-		f->flags ^= EVENT_FILE_REGISTERED;
+		__atomic_xor_fetch(&f->flags, EVENT_FILE_REGISTERED, __ATOMIC_RELAXED);
 	return err;
+}
+
+/* It cannot be on: as it was before, when no trigger could switch it yet. */
+static void take_back(struct event_file *f, uint32_t was)
+{
+	store_relaxed(&f->flags, was);
+	event_file_update(f);
 }
 
 int event_enable(struct event *e, struct trace_array *tr, int on)
@@ -296,17 +354,10 @@ int event_enable(struct event *e, struct trace_array *tr, int on)
 	if (!f)
 		return -ENOMEM;
 	was = f->flags;
-	if (on)
-		f->flags = (f->flags | EVENT_FILE_ENABLED) & ~(uint32_t)EVENT_FILE_SOFT_DISABLED;
-	else
-		f->flags &= ~(uint32_t)EVENT_FILE_ENABLED;
-	if (!on && f->flags & EVENT_FILE_SOFT_MODE)
-		f->flags |= EVENT_FILE_SOFT_DISABLED;
+	change_flags(f, on ? enabled : disabled);
 	err = bring_probe(f);
-	if (err) {
-		f->flags = was;
-		event_file_update(f);
-	}
+	if (err)
+		take_back(f, was);
 	return err;
 }
 
@@ -319,29 +370,17 @@ int event_enable_soft(struct event_file *f, int on)
 		return 0;
 	if (!on && (!f->soft_count || --f->soft_count))
 		return 0;
-	if (on) {
-		f->flags |= EVENT_FILE_SOFT_MODE;
-		if (!(f->flags & EVENT_FILE_ENABLED))
-			f->flags |= EVENT_FILE_SOFT_DISABLED;
-	} else {
-		/* one that a trigger had switched on stays on, one that it had switched off stays
-		 * off, as in the kernel */
-		if (!(f->flags & EVENT_FILE_SOFT_DISABLED))
-			f->flags |= EVENT_FILE_ENABLED;
-		else
-			f->flags &= ~(uint32_t)EVENT_FILE_ENABLED;
-		f->flags &= ~(uint32_t)(EVENT_FILE_SOFT_MODE | EVENT_FILE_SOFT_DISABLED);
-	}
+	change_flags(f, on ? soft_mode : no_soft_mode);
 	err = bring_probe(f);
 	if (err && on) {
 		f->soft_count--;
-		f->flags = was;
-		event_file_update(f);
+		take_back(f, was);
 	}
 	return err;
 }
 
-void events_forget_instance(const struct trace_array *tr)
+/* An instance goes: nothing of its events is left. */
+static void events_forget_instance(const struct trace_array *tr)
 {
 	struct event_file *f;
 	struct event *e;
@@ -428,3 +467,11 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 	}
 	return some ? err : last;
 }
+
+static void start(const struct lifecycle_start *how)
+{
+	(void)how;
+	trace_array_on_destroy(events_forget_instance);
+}
+
+LIFECYCLE(LIFECYCLE_CORE, start, NULL, NULL);

@@ -14,10 +14,10 @@
 
 #include "engine/base/seq_buf.h"
 #include "engine/core/trace_array.h"
-#include "engine/events/filter_chain.h"
+#include "engine/events/filter/filter_chain.h"
 #include "vestige/tracepoint.h"
 
-#define EVENT_FIRST_ID	 21u /* as in the kernel, where those before it are the system ftrace's */
+#define EVENT_FIRST_ID	 32u /* those before it are the system ftrace's */
 #define EVENT_MAX_FIELDS 256u
 
 struct event;
@@ -28,7 +28,8 @@ struct event_trigger;
 struct event_class {
 	/* Make records for @file from now on, or no more. Return: 0 or -errno. */
 	int (*enable)(struct event *e, struct event_file *file, int on);
-	/* When many are switched at once, one of these that cannot be on is no error, if others are. */
+	/* When many are switched at once, one of these that cannot be on is no error, if others
+	 * are. */
 	uint8_t may_fail;
 	/* They are tracepoints without a place in the program: their fields are the arguments. */
 	uint8_t is_tracepoint;
@@ -79,24 +80,23 @@ struct event_file {
 	struct event_filter *filter; /* NULL: none */
 	struct filter_chain chain;   /* what the filter comes to, if it can be told so */
 	struct event_trigger *triggers;
-	char *filter_error;		/* what its file shows after a bad one; NULL: it was not */
-	struct event_file *next;	/* of the event */
+	char *filter_error;	 /* what its file shows after a bad filter; NULL: there was none */
+	struct event_file *next; /* of the event */
 	struct tracepoint_func solo[2]; /* when it is a tracepoint's only probe */
 };
 
 /* Newest first, `gone` ones among them; behind events_settle(). */
 extern struct event *events;
 
-/* Some are looked for only when somebody asks: who reads `events` calls this before. */
+/* Some events are looked for only when needed: call this before reading `events`. */
 void events_settle(void);
 /* @settle: called by it, and not again before it has returned. */
 void events_on_demand(void (*settle)(void));
 
 /*
- * event_add() - register an event.
- * @def: its names and fields are copied. @print_fmt: copied. @data: the class's own.
- * Return: the event, also one that was gone and is the same; NULL: there is no memory, the ids are used
- * up or (*@clash then set to it) there is another event of that name.
+ * event_add() - register an event. @def: its names and fields are copied. @print_fmt: copied.
+ * @data: the class's own. Return: the event, also one that was gone and is the same; NULL: there is
+ * no memory, the ids are used up or (*@clash then set to it) there is another event of that name.
  */
 struct event *event_add(const char *system, const char *name,
 			const struct vestige_event_field *fields, const char *print_fmt,
@@ -108,7 +108,6 @@ void event_gone(struct event *e);
 /* The event of that name, or NULL. */
 struct event *event_find(const char *system, size_t system_bytes, const char *name,
 			 size_t name_bytes);
-struct event *event_by_id(uint32_t id);
 const struct event_field *event_field(const struct event *e, const char *name, size_t n);
 
 int event_name_is(const char *s, const char *name, size_t n);
@@ -134,10 +133,7 @@ static inline int event_file_is_on(const struct event_file *f)
 	       !(f->flags & EVENT_FILE_SOFT_DISABLED);
 }
 
-/* An instance goes: nothing of its events is left. */
-void events_forget_instance(const struct trace_array *tr);
-
-/* What acts on all events of an instance has changed. */
+/* Filters or triggers of all events of an instance have changed. */
 void events_update(const struct trace_array *tr);
 
 /* Whether one of an instance is on or has triggers. */
@@ -153,6 +149,13 @@ int event_enable(struct event *e, struct trace_array *tr, int on);
 int event_enable_soft(struct event_file *f, int on);
 
 /*
+ * event_file_switch() - a trigger or a function's command switches it, if it is in soft mode.
+ * event_file_may_switch() - whether that would change anything. Any context.
+ */
+void event_file_switch(struct event_file *f, int on);
+int event_file_may_switch(const struct event_file *f, int on);
+
+/*
  * event_set() - switch what a word of set_event names: `NAME`, `SYSTEM`, `SYSTEM:`, `SYSTEM:NAME`,
  * `*:*`, with `!` before it: off.
  * Return: 0; -EINVAL: it names nothing.
@@ -165,7 +168,7 @@ void event_format(const struct event *e, struct seq_buf *s);
 /* Put its format into the area, so that its records can be read. Return: 0 or -ENOSPC. */
 int event_describe(struct event *e);
 
-/* What a probe of @file does from now on, by its flags and what acts on it. */
+/* Set what a probe of @file does from now on, by its flags, filter and triggers. */
 void event_file_update(struct event_file *f);
 
 /* The table for each: a record, whatever else happens; or nothing at all. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events on which something acts: a filter, triggers, an instance that may go. Their records are put
- * together on the probe's stack, looked at, and copied into the ring when they are wanted: what is
- * thrown away was never there. All of it between ring_enter() and ring_leave(), so that what acts can
- * be changed and freed. Any context, as event_record.c. Costs: bench "events".
- * Tests: tests/engine/events/.
+ * Records of events that have a filter or triggers, or belong to an instance that may be removed.
+ * Such a record is built on the probe function's stack, examined, and copied into the ring when it
+ * is wanted. All of that happens between ring_enter() and ring_leave(), so that filters and
+ * triggers can be changed and freed. Any context, as event_record.c. Costs: bench "events". Tests:
+ * tests/engine/events/.
  */
 #include "engine/events/event_act.h"
 
@@ -13,13 +13,13 @@
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/heap.h"
+#include "engine/process/heap.h"
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
 #include "engine/events/event_source.h"
-#include "engine/events/filter_impl.h"
-#include "engine/events/trigger.h"
-#include "engine/ring/foreign.h"
+#include "engine/events/filter/filter_impl.h"
+#include "engine/events/trigger/trigger.h"
+#include "engine/ring/proxy.h"
 
 /* What a struct vestige_event_slot holds for us. */
 struct act_slot {
@@ -29,7 +29,7 @@ struct act_slot {
 _Static_assert(sizeof(struct act_slot) <= sizeof(struct vestige_event_slot),
 	       "programs have made room for vestige_event_slot");
 
-/* What it had on the stack must not show in a trace. */
+/* Bytes of the program's stack must not show in a trace. */
 static void clear(uint64_t *words, uint32_t bytes)
 {
 	uint32_t i;
@@ -107,7 +107,7 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes)
 
 void event_act_injected(struct event_file *f, const void *record, uint32_t bytes)
 {
-	struct ring_ctl *in = ring_enter();
+	struct srcu_thread *in = ring_enter();
 
 	if (!in)
 		return;
@@ -118,7 +118,7 @@ void event_act_injected(struct event_file *f, const void *record, uint32_t bytes
 static void act_commit(void *file, struct vestige_event_slot *slot)
 {
 	struct act_slot *s = (struct act_slot *)slot;
-	struct ring_ctl *in = ring_enter();
+	struct srcu_thread *in = ring_enter();
 
 	if (!in)
 		return;
@@ -129,7 +129,7 @@ static void act_commit(void *file, struct vestige_event_slot *slot)
 static __attribute__((noinline)) void filter_commit_slow(struct event_file *f,
 							 const struct act_slot *s)
 {
-	struct ring_ctl *in = ring_enter();
+	struct srcu_thread *in = ring_enter();
 	const struct event_filter *filter;
 
 	if (!in)
@@ -140,7 +140,7 @@ static __attribute__((noinline)) void filter_commit_slow(struct event_file *f,
 	ring_leave(in);
 }
 
-/* With a filter alone: what most records come to is no record, soon. */
+/* With a filter alone, most records are discarded early. */
 static void filter_commit(void *file, struct vestige_event_slot *slot)
 {
 	const struct act_slot *s = (const struct act_slot *)slot;
@@ -162,7 +162,7 @@ const struct vestige_event_ops event_ops_act = {
 	.commit = act_commit,
 };
 
-/* Nobody uses the old one any more when it is freed; where that cannot be known it stays. */
+/* The old one is freed when it has no users any more; if that cannot be known it stays. */
 static void replace_filter(struct event_file *f, struct event_filter *filter)
 {
 	struct event_filter *old = f->filter;
@@ -207,7 +207,7 @@ int event_filter_set(struct event_file *f, const char *text, size_t n, struct pa
 		err = filter_compile(f->event, text, n, &filter, error);
 	heap_free(f->filter_error);
 	f->filter_error = err && err != -ENOMEM ? describe(text, n, error) : NULL;
-	/* what could not be read leaves none */
+	/* a filter that could not be parsed leaves none */
 	replace_filter(f, filter);
 	return err;
 }
@@ -252,7 +252,7 @@ void event_filter_show(const struct event_file *f, struct seq_buf *s)
 	seq_putc(s, '\n');
 }
 
-/* What an instance has of an event that goes, or of one that goes itself. */
+/* Free an instance's state of an event when either is removed. */
 void event_file_clear(struct event_file *f)
 {
 	triggers_clear(f);

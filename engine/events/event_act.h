@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What acts on an event's records before they are in the ring. Under the tree's lock, but for event_act(). */
+/* Filters and triggers, which act on an event's records before they are in the ring. Under the tree
+ * lock, except event_act(). */
 #ifndef VESTIGE_EVENTS_EVENT_ACT_H
 #define VESTIGE_EVENTS_EVENT_ACT_H
 
 #include "engine/events/event.h"
-#include "engine/events/filter.h"
+#include "engine/events/filter/filter.h"
 
 /* For event_file.pub: records that something acts on, or of an instance other than the top one. */
 extern const struct vestige_event_ops event_ops_act;
@@ -22,9 +23,8 @@ void event_act(struct event_file *f, const void *record, uint32_t bytes);
 void event_act_injected(struct event_file *f, const void *record, uint32_t bytes);
 
 /*
- * event_filter_set() - a write to its filter file.
- * @text: @n bytes, stripped; "0": none from now on. What is wrong leaves none, and is shown.
- * Return: 0 or -errno and *@error.
+ * event_filter_set() - a write to its filter file. @text: @n bytes, stripped; "0": none from now
+ * on. A wrong filter leaves none, and is shown. Return: 0 or -errno and *@error.
  */
 int event_filter_set(struct event_file *f, const char *text, size_t n, struct parse_error *error);
 

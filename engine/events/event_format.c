@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An event's `format`, as the kernel writes it (6.12), and its copy in the area, by which the records
- * of a process that is dead are read too. Names that TRACE_DEFINE_ENUM() gave numbers are replaced.
- * Control context. Tests: tests/engine/events/.
+ * An event's `format`, as the kernel writes it (6.12), and its copy in the area, by which the
+ * records of a process that is dead are read too. Names that TRACE_DEFINE_ENUM() gave numbers are
+ * replaced. Control context. Tests: tests/engine/events/.
  */
 #include <errno.h>
 
 #include "engine/base/mem.h"
-#include "engine/core/area.h"
-#include "engine/events/eval.h"
+#include "engine/process/area.h"
+#include "engine/events/trigger/eval.h"
 #include "engine/events/event.h"
 
 #define FORMAT_MAX_BYTES 65536u

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a probe calls: room for an event's record, and that it is complete. The record lies in the ring
- * as its format says, but for the eight bytes of the common fields, where the ring's head word is
- * (abi/record.h). Any context, signal handlers included: no lock, no libc, no system call but those of
- * ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
+ * Called by probe functions: reserve room for an event's record, and commit it. The record lies in
+ * the ring as its format says, but for the eight bytes of the common fields, where the ring's head
+ * word is (abi/record.h). Any context, signal handlers included: no lock, no libc, no system call
+ * but those of ring_new_page(). Costs: bench "events". Tests: tests/engine/events/.
  */
 #include "engine/events/event_act.h"
 #include "engine/events/ftrace_event.h"
 
 #include "arch_clock.h"
 #include "engine/base/compiler.h"
-#include "engine/core/area.h"
+#include "engine/process/area.h"
 #include "engine/core/options.h"
 #include "engine/core/stack.h"
-#include "engine/ring/foreign.h"
+#include "engine/ring/proxy.h"
 #include "engine/ring/ring_write.h"
 
 /* What a struct vestige_event_slot holds for us. */
@@ -72,7 +72,7 @@ static void plain_commit(void *file, struct vestige_event_slot *slot)
 }
 
 /*
- * As ring_reserve() in the top instance's ring, where the thread's CPU is told by rseq and the stamps
+ * As ring_reserve() in the top instance's ring, where rseq gives the thread's CPU and the stamps
  * are the counter's; whatever is not the usual case goes there.
  */
 static void *quick_reserve(void *file, struct vestige_event_slot *slot, uint32_t bytes)

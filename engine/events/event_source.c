@@ -6,7 +6,7 @@
 #include "engine/events/event_source.h"
 
 #include "engine/base/mem.h"
-#include "engine/core/heap.h"
+#include "engine/process/heap.h"
 
 static struct event_source *sources;
 static int making; /* the name that is looked for is that of the one which is made */

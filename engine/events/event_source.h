@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that are known by name and made when somebody asks for one: the hundreds of system calls cost
- * nothing while nobody does. A list of events shows them all; to open a file of one, to enable it or to
- * name it makes it. Under the tree's lock.
+ * Events that are known by name and made at their first use: the hundreds of system calls cost
+ * nothing before that. A list of events shows them all; opening a file of an event, enabling or
+ * naming it makes it. Under the tree's lock.
  */
 #ifndef VESTIGE_EVENTS_EVENT_SOURCE_H
 #define VESTIGE_EVENTS_EVENT_SOURCE_H
@@ -13,7 +13,7 @@
 
 struct event_source {
 	const char *system;
-	uint32_t nr; /* at most so many */
+	uint32_t nr; /* at most this number */
 	/* Put the name of the @i-th into @name. Return: 0: there is none. */
 	int (*name)(uint32_t i, char name[EVENT_SOURCE_NAME]);
 	/* event_add() it. */

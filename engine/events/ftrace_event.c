@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ftrace_event.h. Formats and ids are the kernel's (6.12). Of ftrace:print the instance knows the
- * event_file while a filter or a trigger acts on it; then the record is put together on the writer's stack,
- * as other events are (event_act.c). fork: as all events. Tests: tests/engine/events/ftrace.
+ * See ftrace_event.h. Formats and ids are the kernel's (6.12). Of ftrace:print the instance knows
+ * the event_file while a filter or a trigger acts on it; then the record is put together on the
+ * writer's stack, as other events are (event_act.c). fork: as all events. Tests:
+ * tests/engine/events/ftrace.
  */
 #include "engine/events/ftrace_event.h"
 
@@ -10,11 +11,12 @@
 
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
-#include "engine/core/describe.h"
+#include "engine/core/ftrace_formats.h"
 #include "engine/events/event.h"
-#include "engine/events/filter.h"
-#include "engine/events/trigger.h"
+#include "engine/events/filter/filter.h"
+#include "engine/events/trigger/trigger.h"
 #include "engine/ring/ring_write.h"
 
 #define HEAD_BYTES 16u
@@ -57,6 +59,83 @@ static const struct event_field func_repeats_fields[] = {
 	{"u32", "bottom_delta_ts", 4, 28, 0, FILTER_OTHER},
 };
 
+static const struct event_field branch_fields[] = {
+	{"unsigned int", "line", 4, 8, 0, FILTER_OTHER},
+	{"char[31]", "func", 31, 12, 0, FILTER_STATIC_STRING},
+	{"char[21]", "file", 21, 43, 0, FILTER_STATIC_STRING},
+	{"char", "correct", 1, 64, 0, FILTER_OTHER},
+	{"char", "constant", 1, 65, 0, FILTER_OTHER},
+};
+
+static const struct event_field boot_call_fields[] = {
+	{ULONG, "func", 8, 8, 0, FILTER_OTHER},
+	{"int", "caller", 4, 16, 1, FILTER_OTHER},
+};
+static const struct event_field boot_ret_fields[] = {
+	{ULONG, "func", 8, 8, 0, FILTER_OTHER},
+	{"unsigned long long", "duration", 8, 16, 0, FILTER_OTHER},
+	{"int", "result", 4, 24, 1, FILTER_OTHER},
+};
+
+static const struct event_field kmem_alloc_fields[] = {
+	{ULONG, "call_site", 8, 8, 0, FILTER_OTHER},
+	{"const void *", "ptr", 8, 16, 0, FILTER_OTHER},
+	{"size_t", "bytes_req", 8, 24, 0, FILTER_OTHER},
+	{"size_t", "bytes_alloc", 8, 32, 0, FILTER_OTHER},
+	{"unsigned int", "gfp_flags", 4, 40, 0, FILTER_OTHER},
+	{"int", "node", 4, 44, 1, FILTER_OTHER},
+};
+static const struct event_field kmem_free_fields[] = {
+	{ULONG, "call_site", 8, 8, 0, FILTER_OTHER},
+	{"const void *", "ptr", 8, 16, 0, FILTER_OTHER},
+};
+
+static const struct event_field kmem_leak_fields[] = {
+	{"size_t", "bytes", 8, 8, 0, FILTER_OTHER},
+	{ULONG, "blocks", 8, 16, 0, FILTER_OTHER},
+	{"unsigned long long", "age", 8, 24, 0, FILTER_OTHER},
+};
+
+static const struct event_field ksym_fields[] = {
+	{ULONG, "ip", 8, 8, 0, FILTER_OTHER},
+	{"unsigned char", "type", 1, 16, 0, FILTER_OTHER},
+	{"char[63]", "ksym_name", 63, 17, 0, FILTER_STATIC_STRING},
+};
+
+/* of sysprof, whose kernel's fields had these names */
+static const struct event_field special_fields[] = {
+	{ULONG, "arg1", 8, 8, 0, FILTER_OTHER},
+	{ULONG, "arg2", 8, 16, 0, FILTER_OTHER},
+	{ULONG, "arg3", 8, 24, 0, FILTER_OTHER},
+};
+
+static const struct event_field blk_fields[] = {
+	{"sector_t", "sector", 8, 8, 0, FILTER_OTHER},
+	{"unsigned int", "nr_sector", 4, 16, 0, FILTER_OTHER},
+	{"unsigned int", "bytes", 4, 20, 0, FILTER_OTHER},
+	{"unsigned int", "major", 4, 24, 0, FILTER_OTHER},
+	{"unsigned int", "minor", 4, 28, 0, FILTER_OTHER},
+	{"int", "error", 4, 32, 1, FILTER_OTHER},
+	{"char", "act", 1, 36, 0, FILTER_OTHER},
+	{"char[3]", "rwbs", 3, 37, 0, FILTER_STATIC_STRING},
+	{"int", "pid", 4, 40, 1, FILTER_OTHER},
+};
+
+/* of context_switch and wakeup */
+static const struct event_field switch_fields[] = {
+	{"unsigned int", "prev_pid", 4, 8, 0, FILTER_OTHER},
+	{"unsigned int", "next_pid", 4, 12, 0, FILTER_OTHER},
+	{"unsigned int", "next_cpu", 4, 16, 0, FILTER_OTHER},
+	{"unsigned char", "prev_prio", 1, 20, 0, FILTER_OTHER},
+	{"unsigned char", "prev_state", 1, 21, 0, FILTER_OTHER},
+	{"unsigned char", "next_prio", 1, 22, 0, FILTER_OTHER},
+	{"unsigned char", "next_state", 1, 23, 0, FILTER_OTHER},
+};
+
+#define SWITCH_FMT(arrow)                                                                          \
+	"\"%u:%u:%u  " arrow " %u:%u:%u [%03u]\", REC->prev_pid, REC->prev_prio, "                 \
+	"REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"
+
 #define STACK_FMT                                                                                  \
 	"\"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" \"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n\" "       \
 	"\"\\t=> %ps\\n\\t=> %ps\\n\", (void *)REC->caller[0], (void *)REC->caller[1], "           \
@@ -75,6 +154,32 @@ static const struct event_field func_repeats_fields[] = {
 	}
 
 struct event ftrace_events[FTRACE_NR_EVENTS] = {
+	EVENT(17, "blk", FTRACE_BLK, blk_fields,
+	      "\"%u,%u %c %s %llu + %u [%d]\", REC->major, REC->minor, REC->act, REC->rwbs, "
+	      "(unsigned long long)REC->sector, REC->nr_sector, REC->error"),
+	EVENT(16, "special", FTRACE_SPECIAL, special_fields,
+	      "\"(%lu, %ps, %lx)\", REC->arg1, (void *)REC->arg2, REC->arg3"),
+	EVENT(15, "wakeup", FTRACE_WAKEUP, switch_fields, SWITCH_FMT("==+")),
+	EVENT(14, "context_switch", FTRACE_CONTEXT_SWITCH, switch_fields, SWITCH_FMT("==>")),
+	EVENT(13, "ksym_trace", FTRACE_KSYM, ksym_fields,
+	      "\"ip: %pS type: %u ksym_name: %s\", (void *)REC->ip, (unsigned int)REC->type, "
+	      "REC->ksym_name"),
+	EVENT(12, "kmem_leak", FTRACE_KMEM_LEAK, kmem_leak_fields,
+	      "\"bytes:%zu blocks:%lu age:%llu\", REC->bytes, REC->blocks, REC->age"),
+	EVENT(11, "kmem_alloc", FTRACE_KMEM_ALLOC, kmem_alloc_fields,
+	      "\"call_site:%pS ptr:%p req:%zu alloc:%zu flags:%x node:%d\", "
+	      "(void *)REC->call_site, REC->ptr, REC->bytes_req, REC->bytes_alloc, "
+	      "REC->gfp_flags, REC->node"),
+	EVENT(10, "kmem_free", FTRACE_KMEM_FREE, kmem_free_fields,
+	      "\"call_site:%pS ptr:%p\", (void *)REC->call_site, REC->ptr"),
+	EVENT(9, "boot_call", FTRACE_BOOT_CALL, boot_call_fields,
+	      "\"calling  %pS @ %d\", (void *)REC->func, REC->caller"),
+	EVENT(8, "boot_ret", FTRACE_BOOT_RET, boot_ret_fields,
+	      "\"initcall %pS returned %d after %llu usecs\", (void *)REC->func, REC->result, "
+	      "REC->duration / 1000"),
+	EVENT(7, "branch", FTRACE_BRANCH, branch_fields,
+	      "\"%u:%s:%s (%u)%s\", REC->line, REC->func, REC->file, REC->correct, "
+	      "REC->constant ? \" CONSTANT\" : \"\""),
 	EVENT(6, "kernel_stack", FTRACE_KERNEL_STACK, stack_fields, STACK_FMT),
 	EVENT(5, "print", FTRACE_PRINT, print_fields, "\"%ps: %s\", (void *)REC->ip, REC->buf"),
 	EVENT(4, "bprint", FTRACE_BPRINT, bprint_fields, "\"%ps: %s\", (void *)REC->ip, REC->fmt"),
@@ -103,9 +208,10 @@ static int describe(enum ftrace_id id)
 	return event_describe(ftrace_event_by_id(id));
 }
 
-void ftrace_events_start(void)
+static void start(const struct lifecycle_start *how)
 {
-	describe_register(describe);
+	(void)how;
+	ftrace_format_register(describe);
 }
 
 int ftrace_event_is_print(const struct event *e)
@@ -141,7 +247,7 @@ static __attribute__((noinline)) int act(struct event_file *f, const void *ip, c
 					 uint32_t n)
 {
 	const struct event_filter *filter;
-	struct ring_ctl *inside;
+	struct srcu_thread *inside;
 	struct ring *r;
 	int ret = 0;
 	struct {
@@ -178,3 +284,5 @@ int ftrace_print(struct trace_array *tr, const void *ip, const char *text, uint3
 		return act(f, ip, text, n);
 	return put(tr->ring, ip, text, n);
 }
+
+LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);

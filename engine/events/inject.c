@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See inject.h. Grammar and errno are the kernel's (6.12). The record is put together here and goes the
- * way of those on which something acts, so filters and triggers can be tried without the event.
- * Control context; nothing for fork. Tests: tests/engine/events/inject.
+ * See inject.h. Grammar and errno are the kernel's (6.12). The record is built here and passes
+ * filters and triggers as any other, so these can be tested without the event. Control context;
+ * nothing for fork. Tests: tests/engine/events/inject.
  */
 #include "engine/events/inject.h"
 
 #include <errno.h>
 
 #include "engine/base/mem.h"
+#include "engine/base/text.h"
 #include "engine/events/event_act.h"
 #include "engine/ring/ring_write.h"
 
@@ -19,23 +20,6 @@ struct record {
 	uint8_t at[RING_MAX_RECORD];
 };
 
-/* What is left of the text. */
-struct rest {
-	const char *at;
-	size_t n;
-};
-
-static int is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\n';
-}
-
-static void skip_blanks(struct rest *r)
-{
-	while (r->n && is_blank(*r->at))
-		r->at++, r->n--;
-}
-
 static int is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -43,7 +27,7 @@ static int is_word(char c)
 }
 
 /* The bytes of a word at the beginning, which is behind us then. */
-static size_t take_word(struct rest *r)
+static size_t take_word(struct word *r)
 {
 	size_t n = 0;
 
@@ -103,7 +87,7 @@ static int put_text(struct record *r, const struct event_field *f, const char *t
 	return 0;
 }
 
-static int take_text(struct rest *rest, struct record *r, const struct event_field *f)
+static int take_text(struct word *rest, struct record *r, const struct event_field *f)
 {
 	char quote = *rest->at;
 	size_t n = 1;
@@ -121,7 +105,7 @@ static int take_text(struct rest *rest, struct record *r, const struct event_fie
 	return err;
 }
 
-static int take_number(struct rest *rest, struct record *r, const struct event_field *f)
+static int take_number(struct word *rest, struct record *r, const struct event_field *f)
 {
 	int minus = *rest->at == '-';
 	const char *digits;
@@ -142,7 +126,7 @@ static int take_number(struct rest *rest, struct record *r, const struct event_f
 }
 
 /* One `FIELD=VALUE`. */
-static int take_field(const struct event *e, struct rest *rest, struct record *r)
+static int take_field(const struct event *e, struct word *rest, struct record *r)
 {
 	const struct event_field *f;
 	const char *name = rest->at;
@@ -151,12 +135,12 @@ static int take_field(const struct event *e, struct rest *rest, struct record *r
 	f = event_field(e, name, n);
 	if (!f)
 		return -ENOENT;
-	skip_blanks(rest);
+	*rest = word_skip_blanks(*rest);
 	if (!rest->n || *rest->at != '=')
 		return -EINVAL;
 	rest->at++;
 	rest->n--;
-	skip_blanks(rest);
+	*rest = word_skip_blanks(*rest);
 	if (!rest->n)
 		return -EINVAL;
 	if (*rest->at == '"' || *rest->at == '\'')
@@ -190,12 +174,12 @@ static int begin(const struct event *e, struct record *r)
 
 int event_inject(struct event *e, struct trace_array *tr, const char *text, size_t n)
 {
-	struct rest rest = {text, n};
+	struct word rest = {text, n};
 	struct event_file *f;
 	struct record r;
 	int err = begin(e, &r);
 
-	for (skip_blanks(&rest); !err && rest.n; skip_blanks(&rest))
+	for (rest = word_skip_blanks(rest); !err && rest.n; rest = word_skip_blanks(rest))
 		err = take_field(e, &rest, &r);
 	if (err)
 		return err;

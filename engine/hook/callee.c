@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who calls __fentry__, mcount and __cyg_profile_func_enter. The calls themselves tell: a direct
- * call to a stub of the PLT, or one through the GOT; either leads to a word that a relocation of
- * that name fills (dynamic.h), relocated or not: dlopen() tells us of an object before it is.
+ * Finds the callers of __fentry__, mcount and __cyg_profile_func_enter. A call is a direct call to
+ * a stub of the PLT, or one through the GOT. Either leads to a word that a relocation of that name
+ * fills (dynamic.h). The word need not be relocated yet: dlopen() reports an object before it is.
  *
  * -pg has two uses. Linked with -pg, the program is profiled: its start-up code calls monstartup(),
- * and the calls of mcount are the arcs of its gmon.out. They are kept then, in this process as a
- * whole, and so they are where mcount is not libc's but somebody's own. Everywhere else they do
+ * and the calls of mcount are the arcs of its gmon.out. They are passed on then, in this process as
+ * a whole, and so they are where mcount is not libc's but somebody's own. Everywhere else they do
  * nothing and are patched away. Constructor context, and the loader's notification; nothing for
  * fork. Costs a few ns a relocation, and the search 1 ns a byte of objects that have such calls.
  * Tests: tests/engine/targets (fentry-*, mcount-*, cyg-*).
@@ -16,9 +16,9 @@
 #include "arch_patch.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/core/libc.h"
+#include "engine/process/libc.h"
 #include "engine/hook/cyg.h"
-#include "engine/hook/dynamic.h"
+#include "engine/process/elf_dynamic.h"
 
 static const struct {
 	const char *name;
@@ -31,7 +31,7 @@ static const struct {
 
 void (*hook_real_fentry)(void);
 void (*hook_real_mcount)(void);
-static uint8_t kept[CALLEE_NR];
+static uint8_t passed_on[CALLEE_NR];
 
 static int inside(const struct callees *c, const void *p, uint64_t bytes)
 {
@@ -73,6 +73,16 @@ static void find_direct(struct callees *c)
 		c->of[names[i].id].direct = (uint64_t)p;
 		c->nr_found++;
 	}
+}
+
+int callees_maybe(const struct object *o)
+{
+	const char *all[ARRAY_SIZE(names)];
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(names); i++)
+		all[i] = names[i].name;
+	return libc_is_static || dynamic_may_name(o, all, ARRAY_SIZE(names));
 }
 
 uint32_t callees_find(struct callees *c, const struct object *o)
@@ -137,18 +147,19 @@ void callees_start(void)
 
 	for (i = 0; i < object_count() && !profiled; i++)
 		if (object_row(object_at(i))->status == AREA_OBJECT_TRACED &&
-		    callees_find(&c, object_at(i)))
+		    callees_maybe(object_at(i)) && callees_find(&c, object_at(i)))
 			profiled = c.of[CALLEE_MONSTARTUP].nr_slots > 0;
 	hook_real_fentry = (void (*)(void))libc_symbol("__fentry__");
 	hook_real_mcount = (void (*)(void))libc_symbol("mcount");
-	kept[CALLEE_FENTRY] = profiled || !libc_owns((const void *)hook_real_fentry);
-	kept[CALLEE_MCOUNT] = profiled || !libc_owns((const void *)hook_real_mcount);
+	passed_on[CALLEE_FENTRY] = !libc_owns((const void *)hook_real_fentry) || profiled;
+	passed_on[CALLEE_MCOUNT] = !libc_owns((const void *)hook_real_mcount) || profiled;
 	if (profiled)
-		area_status("profiled by gmon: its calls of mcount are kept, and cost when off",
-			    NULL, 0);
+		area_status(
+			"profiled by gmon: its calls of mcount are passed on, and cost when off",
+			NULL, 0);
 }
 
-int callee_kept(enum callee_id id)
+int callee_passes_on(enum callee_id id)
 {
-	return kept[id];
+	return passed_on[id];
 }

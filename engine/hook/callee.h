@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that compilers' hooks call: who calls them, and what they must go on doing. */
+/* The functions that compiler flags make a program call (__fentry__, mcount, ...): their callers,
+ * and which calls must be passed on. */
 #ifndef VESTIGE_HOOK_CALLEE_H
 #define VESTIGE_HOOK_CALLEE_H
 
-#include "engine/core/object.h"
+#include "engine/process/object.h"
 
 enum callee_id {
 	CALLEE_FENTRY,	   /* __fentry__: -pg -mfentry, before the prologue */
 	CALLEE_MCOUNT,	   /* mcount, _mcount: -pg, behind the prologue */
 	CALLEE_CYG_ENTER,  /* __cyg_profile_func_enter: -finstrument-functions */
-	CALLEE_MONSTARTUP, /* monstartup: who starts gmon */
+	CALLEE_MONSTARTUP, /* monstartup: starts gmon */
 	CALLEE_NR
 };
 
@@ -24,6 +25,12 @@ struct callees {
 		uint64_t stub; /* of the PLT, the last one seen */
 	} of[CALLEE_NR];
 };
+
+/*
+ * Whether the object may call one of them. Costs less than callees_find(). Constructor or agent
+ * context.
+ */
+int callees_maybe(const struct object *o);
 
 /*
  * callees_find() - which of them an object calls, by its dynamic relocations.
@@ -41,12 +48,12 @@ uint32_t callees_at(struct callees *c, const uint8_t *p, uint64_t n, enum callee
 void callees_start(void);
 
 /*
- * callee_kept() - whether the calls of CALLEE_FENTRY or CALLEE_MCOUNT must still be made: the
+ * callee_passes_on() - whether the calls of CALLEE_FENTRY or CALLEE_MCOUNT must still be made: the
  * program is profiled by gmon, or it has such a function of its own.
  */
-int callee_kept(enum callee_id id);
+int callee_passes_on(enum callee_id id);
 
-/* Where kept calls go; entry points jump there (hook/<cpu>/mcount_entry.S). */
+/* Where calls that are passed on go; entry points jump there (hook/<cpu>/mcount_entry.S). */
 extern void (*hook_real_fentry)(void);
 extern void (*hook_real_mcount)(void);
 

@@ -8,11 +8,11 @@
  * address, whose rows are rewritten when the filters change.
  *
  * The table only grows: a larger one takes the place of a smaller one, which stays, since a thread
- * may be reading it; together they are as large as the last. Rows of unloaded objects stay, too, and
- * serve again if the same address does. Writers hold the tree's lock or are the constructor; readers
- * may be at any instruction: a row's word is stored before its address. fork: the child has the
- * same table. Where longjmp() or, with clang, a C++ exception leaves a function, its exit is not
- * called. Costs: bench "hooks". Tests: tests/engine/targets (cyg-*).
+ * may be reading it; together they are as large as the last. Rows of unloaded objects stay, too,
+ * and serve again if the same address does. Writers hold the tree's lock or are the constructor;
+ * readers may be at any instruction: a row's word is stored before its address. fork: the child has
+ * the same table. Where longjmp() or, with clang, a C++ exception leaves a function, its exit is
+ * not called. Costs: bench "hooks". Tests: tests/engine/targets (cyg-*).
  */
 #include "engine/hook/cyg.h"
 
@@ -21,20 +21,21 @@
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
-#include "engine/core/libc.h"
-#include "engine/hook/entry.h"
+#include "engine/process/libc.h"
+#include "engine/hook/port.h"
 #include "engine/hook/sites.h"
 #include "engine/core/text_patch.h"
 
 /* Where the exported functions go, NULL: return at once. cyg_entry.S reads all of these. */
 hook_entry *hook_cyg_on_enter, *hook_cyg_on_exit;
-hook_entry *hook_cyg_enter, *hook_cyg_exit;	      /* what we do */
-hook_entry *hook_cyg_next_enter, *hook_cyg_next_exit; /* what comes behind it */
+hook_entry *hook_cyg_enter, *hook_cyg_exit;	      /* the engine's part */
+hook_entry *hook_cyg_next_enter, *hook_cyg_next_exit; /* called behind it */
 struct cyg_table *hook_cyg_table;
 hook_entry hook_cyg_chained_enter, hook_cyg_chained_exit;
-hook_entry hook_cyg_ours; /* __cyg_profile_func_enter of cyg_entry.S, whoever else has one */
+hook_entry hook_cyg_ours; /* __cyg_profile_func_enter of cyg_entry.S, even if others define it */
 
 static int ours = 1;
 static uint32_t nr_rows, nr_armed;
@@ -78,7 +79,7 @@ static int reserve(uint32_t more)
 		return (int)p;
 	table = (void *)p;
 	table->mask = (want - 1) * sizeof(struct cyg_row);
-	/* nobody writes to the old one meanwhile */
+	/* no thread writes to the old one meanwhile */
 	for (i = 0; old && i <= old->mask / sizeof(struct cyg_row); i++) {
 		const struct cyg_row *row = &old->rows[i];
 		uint64_t at = (row->addr * CYG_HASH >> 32) & table->mask;
@@ -96,7 +97,7 @@ static int reserve(uint32_t more)
 
 /* Call back for each function of the object that calls us. */
 static void each_row(struct object *o, void (*fn)(struct area_function *f, uint64_t addr, int on),
-		     const uint64_t *want)
+		     const uint8_t *how)
 {
 	const struct area_object *row = object_row(o);
 	uint32_t i;
@@ -105,8 +106,7 @@ static void each_row(struct object *o, void (*fn)(struct area_function *f, uint6
 		struct area_function *f = area_function(row->first_function + i);
 
 		if (f->how == AREA_BY_CYG)
-			fn(f, row->bias + f->offset,
-			   want ? (int)(want[i / 64] >> (i % 64) & 1) : 0);
+			fn(f, row->bias + f->offset, how && how[i]);
 	}
 }
 
@@ -156,7 +156,7 @@ static void switch_one(struct area_function *f, uint64_t addr, int on)
 		f->flags |= AREA_FUNCTION_TOUCHED;
 }
 
-/* Filters of the graph ask how deep a call is, which nobody counts here. */
+/* Filters of the graph need a call's depth, which is not counted here. */
 static int graph_is_filtered(void)
 {
 	return graph_function.count || graph_notrace.count || graph_max_depth || tracing_thresh_ns;
@@ -177,11 +177,11 @@ static void settle(enum record_kind kind)
 		      hook_cyg_next_exit ? hook_cyg_chained_exit : hook_cyg_exit);
 }
 
-static int cyg_arm(struct object *o, uint64_t *want, enum record_kind kind)
+static int cyg_arm(struct object *o, uint8_t *how, enum record_kind kind)
 {
 	if (!o->nr_callers)
 		return 0;
-	each_row(o, switch_one, want);
+	each_row(o, switch_one, how);
 	settle(kind);
 	return text_sync();
 }
@@ -213,8 +213,9 @@ static const struct hook cyg_hook = {
 	.forget = cyg_forget,
 };
 
-void cyg_register(void)
+static void start(const struct lifecycle_start *how)
 {
+	(void)how;
 	hook_register(&cyg_hook);
 }
 
@@ -238,3 +239,6 @@ void cyg_start(void)
 	hook_cyg_next_exit = next_of("__cyg_profile_func_exit");
 	settle(RECORD_FUNCTION);
 }
+
+/* Behind the hook of sites: what that one traces is not traced twice. */
+LIFECYCLE(LIFECYCLE_HOOK_2, start, NULL, NULL);

@@ -20,15 +20,13 @@ struct cyg_table {
 };
 
 /*
- * cyg_start() - find out whose __cyg_profile_func_enter() the program calls, and whom ours has come
- * before. The first thing in the constructor, also when the engine then stays asleep.
+ * cyg_start() - find out which __cyg_profile_func_enter() the program calls, and which one it would
+ * call without the engine. The first thing in the constructor, also when the engine then stays
+ * asleep.
  */
 void cyg_start(void);
 
 /* Whether calls of __cyg_profile_func_enter() in this process reach us. */
 int cyg_is_ours(void);
-
-/* Tell core of this hook; behind patchable_register(). */
-void cyg_register(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Following dlopen() and dlclose(). The loader calls a function that does nothing, r_debug.r_brk, at
- * each change of its list: debuggers put a breakpoint there. We put a jump there instead, once, while
- * one thread runs. To interpose dlopen() would not do: it asks who called it (RUNPATH, namespace),
- * and new code might run before we have seen it.
+ * Following dlopen() and dlclose(). The loader calls a function that does nothing, r_debug.r_brk,
+ * at each change of its list: debuggers put a breakpoint there. The engine puts a jump there, once,
+ * while one thread runs. dlopen() itself cannot be interposed: it looks up its caller (RUNPATH,
+ * namespace), and new code might run before the engine has seen it.
  *
  * The place is a `ret` with the padding of the next function behind it; anything else, a debugger's
  * breakpoint among it, is left alone, and vestige_status says that objects are not followed. fork:
@@ -17,8 +17,8 @@
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
-#include "engine/core/libc.h"
-#include "engine/hook/near_map.h"
+#include "engine/process/libc.h"
+#include "engine/hook/text/near_map.h"
 
 static struct r_debug *debug;
 static void (*before)(void);

@@ -11,24 +11,25 @@
  * source sets bits in a map of the object's text, which gives them in order, once.
  *
  * How long is a site? A run of one-byte NOPs may go on into the function's own code, and a jump may
- * lead into that. But the flag is the same for a whole file and mostly for the whole object: what
- * the shortest run of the object has, each has by the flag. A first NOP that is longer by itself
- * cannot be jumped into either. Constructor context; nothing for fork; costs a few ns a
- * function (bench: "start-up"). Tests: tests/engine/test_scan.py.
+ * lead into that. But the flag is the same for a whole file and mostly for the whole object: each
+ * site is at least as long as the shortest run of the object. A first NOP that is longer by itself
+ * cannot be jumped into either. Constructor context; nothing for fork; costs a few ns a function
+ * (bench: "start-up"). Tests: tests/engine/test_scan.py.
  */
 #include <errno.h>
 
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
-#include "engine/core/libc.h"
+#include "engine/process/libc.h"
 #include "engine/hook/callee.h"
-#include "engine/hook/graph.h"
+#include "engine/hook/graph/graph.h"
 #include "engine/hook/sites.h"
-#include "engine/hook/text_island.h"
+#include "engine/hook/text/text_island.h"
 
 /* One executable segment while it is scanned: one byte an address, with enum area_function_flag. */
 struct segment {
@@ -131,7 +132,7 @@ static void note_table_entry(struct scan *s, uint64_t vaddr)
 	note_start(s, vaddr, AREA_FUNCTION_TABLE);
 }
 
-/* dlopen() tells us of an object before it is relocated: then the table stands in .rela.dyn. */
+/* dlopen() reports an object before it is relocated: then the table is in .rela.dyn. */
 static void note_relocations(struct scan *s, const struct elf_file *f, uint64_t lo, uint64_t hi)
 {
 	const ElfW(Shdr) *rela = elf_file_section(f, ".rela.dyn");
@@ -181,8 +182,8 @@ static void note_all(struct scan *s, const struct elf_file *f)
 }
 
 /*
- * The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M), and an FDE
- * may begin with the padding before one (libc's return from signal handlers). @better: what the
+ * The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M), and an
+ * FDE may begin with the padding before one (libc's return from signal handlers). @better: what the
  * function is known by.
  */
 static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes,
@@ -226,7 +227,7 @@ static int take_call(struct scan *s, struct area_function *f, const struct segme
 	uint64_t site;
 	uint32_t len;
 
-	/* what the table alone names lies inside a function that the symbols or FDEs know */
+	/* a site that only the table names may be inside a function that symbols or FDEs know */
 	if (!s->callees.nr_found || !is_start(seg, at))
 		return 0;
 	len = find_call(s, seg, at, &site, &id);
@@ -237,10 +238,10 @@ static int take_call(struct scan *s, struct area_function *f, const struct segme
 				       : AREA_BY_CYG;
 	if (id == CALLEE_CYG_ENTER)
 		return 1;
-	f->flags |= callee_kept(id) ? AREA_FUNCTION_KEPT : 0;
+	f->flags |= callee_passes_on(id) ? AREA_FUNCTION_PASSED_ON : 0;
 	if (id == CALLEE_FENTRY && site != marker) {
 		/* as in arch_is_saved_around(), and the site is all of it: nothing is lost by us */
-		if (site != marker + ARCH_SAVED_BYTES || f->flags & AREA_FUNCTION_KEPT ||
+		if (site != marker + ARCH_SAVED_BYTES || f->flags & AREA_FUNCTION_PASSED_ON ||
 		    at + site + len + ARCH_SAVED_BYTES > seg->bytes ||
 		    !arch_is_saved_around(seg->text + at + site, len))
 			return 0;
@@ -350,22 +351,43 @@ static int map_marks(struct scan *s)
 	uint32_t i;
 
 	for (i = 0; i < s->nr_segments; i++) {
-		long p = sys_mmap(NULL, s->segments[i].bytes, PROT_READ | PROT_WRITE,
-				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-		if (sys_failed(p))
-			return (int)p;
-		s->segments[i].marks = (void *)p;
+		s->segments[i].marks = sys_map_table(s->segments[i].bytes);
+		if (!s->segments[i].marks)
+			return -ENOMEM;
 	}
 	return 0;
+}
+
+/*
+ * What the compiler made calls costs until they are replaced; and NOPs of an object at low
+ * addresses may be ones that cannot be replaced later (sites_late.c).
+ */
+static int patchable_urgent(struct object *o)
+{
+	struct callees c;
+
+	return object_row(o)->lo <= INT32_MAX || (callees_maybe(o) && callees_find(&c, o));
+}
+
+/*
+ * Debian's libc, mostly, which is in each process: without the flag's table it has no site. It is
+ * linked without --gc-sections, so that its table is to be relied on. To look at each of its
+ * functions would read most of its text, at each exec.
+ */
+static int is_plain_libc(const struct object *o, const struct elf_file *f)
+{
+	return !libc_is_static && f->map && libc_owns((const void *)object_row(o)->lo) &&
+	       elf_file_section(f, ".text") &&
+	       !elf_file_section(f, "__patchable_function_entries") &&
+	       !elf_file_section(f, "__mcount_loc");
 }
 
 static int patchable_scan(struct object *o)
 {
 	struct scan s = {.o = o, .counting = 1};
 	struct elf_file f;
+	int err, calls;
 	uint32_t i;
-	int err;
 
 	find_segments(&s);
 	if (libc_is_static) {
@@ -373,13 +395,17 @@ static int patchable_scan(struct object *o)
 		s.own_lo -= object_row(o)->bias;
 		s.own_hi -= object_row(o)->bias;
 	}
-	err = elf_file_open(&f, o->path, o->phdr, o->nr_phdr);
+	err = elf_file_open(&f, o);
+	if (err == -ENOMEM)
+		return err;
 	if (err)
 		area_status("symbols not read", o->path, err);
-	note_all(&s, &f);
-	object_row(o)->nr_starts = s.nr_starts;
 	err = 0;
-	if (callees_find(&s.callees, o) || s.nr_hits) {
+	calls = callees_maybe(o) && callees_find(&s.callees, o);
+	if (calls || !is_plain_libc(o, &f))
+		note_all(&s, &f);
+	object_row(o)->nr_starts = s.nr_starts;
+	if (calls || s.nr_hits) {
 		s.counting = 0;
 		err = map_marks(&s);
 		if (!err) {
@@ -399,12 +425,13 @@ static int patchable_scan(struct object *o)
 
 static void forget_text(struct object *o)
 {
-	text_places_forget(o);
+	probe_points_forget(o);
 	sites_forget(o);
 }
 
 static const struct hook patchable_hook = {
 	.name = "sites",
+	.urgent = patchable_urgent,
 	.scan = patchable_scan,
 	.arm = sites_arm,
 	.prepare = graph_prepare,
@@ -413,9 +440,12 @@ static const struct hook patchable_hook = {
 	.forget = forget_text,
 };
 
-void patchable_register(void)
+static void start(const struct lifecycle_start *how)
 {
+	(void)how;
 	callees_start();
-	text_places_register();
+	probe_points_register();
 	hook_register(&patchable_hook);
 }
+
+LIFECYCLE(LIFECYCLE_HOOK, start, NULL, NULL);

@@ -1,47 +1,53 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The sites of an object, and the memory near its text to which they lead: a slot (data) for each
- * function, and for sites of five bytes two islands (code) that jump through it. What changes while
- * other threads run is the first byte or two of a site:
- *
- *	6 bytes		function  ff 15 disp32	call *slot(%rip)
- *			graph	  ff 25 disp32	jmp *slot(%rip)
- *			off	  40 a9 disp32	test $disp32, %eax
- *	5 bytes		function  e8 disp32	call island
- *			graph	  e9 disp32	jmp graph island
- *			off	  a9 disp32	test $disp32, %eax
+ * function, and for short sites (ARCH_SITE_MIN bytes) two islands (code) that jump through it. A
+ * full site (ARCH_SITE_FULL) calls or jumps through the slot itself; arch_patch.h has the bytes.
+ * What changes while other threads run is the first byte or two of a site.
  *
  * The displacement stays, on or off, because the hook reads it: a thread that has made the call may
- * come to that after the site was switched off. A test with an immediate does nothing but set
- * flags, which are dead where a function begins. Where a slot leads changes only while its site is
- * off, and text_sync() has made sure that nobody is inside it. A thread may stand on an island for
+ * come to that after the site was switched off. Where a slot leads changes only while its site is
+ * off, and text_sync() has made sure that no thread is inside it. A thread may be on an island for
  * any time, below a handler or without a CPU, having called or jumped there: so what is called and
  * what is jumped to are two islands with a pointer each. They differ in the displacement's lowest
- * byte alone, which is changed while the site is off, and both have the word that the hook looks for.
- * Six bytes whose first two straddle a cache line are used as a NOP and five. A kept site (callee.h) is always a call: its slot says
- * whether it leads to a record first or straight to where the compiler's call went.
+ * byte alone, which is changed while the site is off, and both have the word that the hook looks
+ * for. A full site whose first two bytes straddle a cache line is used as a NOP and a short one. A
+ * passed-on site (callee.h) is always a call: its slot says whether it leads to a record first or
+ * straight to where the compiler's call went.
  *
- * Calls cannot be wrapped at a site behind the prologue, nor at a kept one: those have no graph.
- * fork: the child has the same text and the same memory. Costs: bench "start-up", "switching". Tests: tests/engine/.
+ * The compiler's NOPs stay until their function is first wanted: the pages of text that hold no
+ * such site are the file's own. What is wanted before main(), or while dlopen() loads the object,
+ * becomes one of the above (settle_quiet()), as no thread executes it yet. What is wanted later
+ * becomes a short site with islands elsewhere (sites_late.c). Calls that the compiler made are
+ * settled at once, since they cost.
+ *
+ * Calls cannot be wrapped at a site behind the prologue, nor at one that is passed on: those have
+ * no graph. fork: the child has the same text and the same memory. Costs: bench "start-up",
+ * "switching". Tests: tests/engine/.
  */
 #include "engine/hook/sites.h"
 
 #include <errno.h>
 
+#include "arch_late.h"
 #include "arch_patch.h"
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
 #include "engine/hook/callee.h"
-#include "engine/hook/entry.h"
-#include "engine/hook/graph.h"
-#include "engine/hook/island_rows.h"
-#include "engine/hook/near_map.h"
+#include "engine/hook/port.h"
+#include "engine/hook/graph/graph.h"
+#include "engine/hook/text/island_cfi.h"
+#include "engine/hook/text/near_map.h"
 #include "engine/hook/sites_impl.h"
+#include "engine/hook/sites_late.h"
 #include "engine/core/text_patch.h"
 
-/* area_function.enabled of a site that could not be switched off: somebody else has written there. */
+/*
+ * area_function.enabled of a site that could not be switched off: somebody else has written there.
+ */
 #define LEFT_ON 2
 
 #define ISLAND_BYTES 48u /* the one that is called, and before or behind it the graph's */
@@ -67,13 +73,13 @@ const struct hook_entries *sites_entries(void)
 	return entries;
 }
 
-/* Where that of a kept site leads when it is off. */
-static uint64_t target_kept(const struct area_function *f)
+/* Where that of a passed-on site leads when it is off. */
+static uint64_t target_passed_on(const struct area_function *f)
 {
 	return (uint64_t)(f->how == AREA_BY_MCOUNT ? hook_real_mcount : hook_real_fentry);
 }
 
-struct site sites_site_of(const struct area_object *row, const struct area_function *f)
+static struct site plain_site_of(const struct area_object *row, const struct area_function *f)
 {
 	struct site s = {.at = (uint8_t *)(row->bias + f->offset + f->site), .bytes = f->nop_bytes};
 
@@ -84,6 +90,21 @@ struct site sites_site_of(const struct area_object *row, const struct area_funct
 	if (s.bytes > ARCH_SITE_FULL)
 		s.bytes = ARCH_SITE_FULL;
 	return s;
+}
+
+struct site sites_site_of(const struct object *o, uint32_t i)
+{
+	const struct area_object *row = object_row(o);
+	const struct area_function *f = area_function(row->first_function + i);
+	const struct sites *s = o->hook_data;
+
+	if (!s->late || !s->late[i].off)
+		return plain_site_of(row, f);
+	return (struct site){
+		.at = (uint8_t *)(row->bias + f->offset + f->site + s->late[i].skip),
+		.bytes = ARCH_LATE_BYTES,
+		.late = &s->late[i],
+	};
 }
 
 /* @wraps: the graph's island. */
@@ -102,12 +123,17 @@ static uint8_t *island_of(const struct sites *s, uint32_t i, const struct site *
 static void make_forms_as(const struct sites *s, uint32_t i, const struct site *site,
 			  const struct area_function *f, int wraps, struct forms *forms)
 {
-	const uint8_t *end = site->at + site->bytes;
-	const uint8_t *to = site->bytes == ARCH_SITE_FULL ? (uint8_t *)&s->slots[i]
-							  : island_of(s, i, site, wraps);
+	const uint8_t *end = site->at + site->bytes, *to;
 
+	/* An object all of whose sites are late has no islands. */
+	if (site->late) {
+		arch_late_make(site->late->off, site->late->disp[wraps], wraps, forms->on,
+			       forms->off);
+		return;
+	}
+	to = site->bytes == ARCH_SITE_FULL ? (uint8_t *)&s->slots[i] : island_of(s, i, site, wraps);
 	arch_make_site(forms->on, site->bytes, wraps, (int32_t)(to - end));
-	if (is_kept(f))
+	if (is_passed_on(f))
 		memcpy(forms->off, forms->on, site->bytes);
 	else
 		arch_make_off(forms->off, forms->on, site->bytes);
@@ -127,30 +153,29 @@ void sites_each(const struct object *o, site_fn *fn, void *arg)
 
 	for (i = 0; i < row->nr_functions; i++) {
 		const struct area_function *f = area_function(row->first_function + i);
-		struct site site = sites_site_of(row, f);
+		struct site site;
 		struct forms forms;
 
-		if (!has_site(f))
+		if (!is_settled(s, i))
 			continue;
+		site = sites_site_of(o, i);
 		make_forms(s, i, &site, f, &forms);
 		fn(o, i, &site, &forms, arg);
 	}
 }
 
 /* The words that the entry points find: the record's head without its stamp. */
-static void fill_one(const struct object *o, uint32_t i, const struct site *site,
-		     const struct forms *forms, void *arg)
+static void fill(struct object *o, uint32_t i, const struct site *site)
 {
 	struct sites *s = o->hook_data;
 	uint64_t id = object_row(o)->first_function + i;
-	uint64_t word = (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT;
+	uint64_t word = sites_word(id);
 	const struct area_function *f = area_function((uint32_t)id);
 	uint64_t *pointer = &s->slots[i].target;
 	int wraps;
 
-	(void)forms;
-	(void)arg;
-	s->slots[i] = (struct arch_slot){is_kept(f) ? target_kept(f) : sites_target_on(f), word};
+	s->slots[i] = (struct arch_slot){is_passed_on(f) ? target_passed_on(f) : sites_target_on(f),
+					 word};
 	for (wraps = 0; wraps < 2 && site->bytes != ARCH_SITE_FULL; wraps++) {
 		uint8_t *island = island_of(s, i, site, wraps);
 
@@ -160,32 +185,161 @@ static void fill_one(const struct object *o, uint32_t i, const struct site *site
 	}
 }
 
-/* Nothing else runs yet: the compiler's NOPs become the site's off form. */
-static void settle_one(const struct object *o, uint32_t i, const struct site *site,
-		       const struct forms *forms, void *arg)
+/* The compiler's NOPs, or its call, become the site's off form. */
+static void write_off(const struct object *o, uint32_t i, const struct site *site)
 {
 	const struct area_object *row = object_row(o);
 	const struct area_function *f = area_function(row->first_function + i);
 	uint8_t *first = (uint8_t *)(row->bias + f->offset + f->site);
 	uint8_t *end = first + f->nop_bytes, *rest = site->at + site->bytes;
+	struct forms forms;
 
-	(void)arg;
+	make_forms(o->hook_data, i, site, f, &forms);
 	if (first < site->at)
 		*first = arch_one_nop;
-	memcpy(site->at, forms->off, site->bytes);
+	memcpy(site->at, forms.off, site->bytes);
 	if (rest < end)
 		arch_make_nops(rest, (uint32_t)(end - rest));
+}
+
+static void note_settled(struct sites *s, uint32_t i)
+{
+	bitmap_set(s->settled, i);
+}
+
+/* The first five bytes of it at least; a breakpoint of a debugger is none. */
+static int has_nops(const struct area_object *row, const struct area_function *f)
+{
+	const uint8_t *first = (const uint8_t *)(row->bias + f->offset + f->site);
+
+	return f->how != AREA_BY_NOPS || arch_nop_bytes(first, f->nop_bytes) == f->nop_bytes;
+}
+
+static int refuse(struct object *o, uint32_t i, enum area_refusal why)
+{
+	const struct area_function *f = area_function(object_row(o)->first_function + i);
+
+	function_refuse(o, f->offset, why, f->nop_bytes);
+	return 0;
+}
+
+/* For an object whose code no thread executes yet. */
+static int settle_quiet(struct object *o, uint32_t i)
+{
+	const struct area_object *row = object_row(o);
+	struct site site = sites_site_of(o, i);
+
+	if (!has_nops(row, area_function(row->first_function + i)))
+		return refuse(o, i, AREA_REFUSED_CHANGED);
+	fill(o, i, &site);
+	write_off(o, i, &site);
+	return 1;
+}
+
+static int settle_late(struct object *o, uint32_t i)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t id = row->first_function + i;
+	const struct area_function *f = area_function(id);
+	struct sites *s = o->hook_data;
+	int err = -EINVAL;
+
+	if (!has_nops(row, f))
+		return refuse(o, i, AREA_REFUSED_CHANGED);
+	s->slots[i] = (struct arch_slot){sites_target_on(f), sites_word(id)};
+	err = sites_late_settle(o, i, sites_word(id));
+	if (err)
+		return refuse(o, i, err == -EINVAL ? AREA_REFUSED_RUNNING : AREA_REFUSED_RANGE);
+	return 1;
+}
+
+static int is_quiet(const struct object *o)
+{
+	return !text_is_live() || o->fresh;
+}
+
+static int open_all(struct sites *s, int quiet)
+{
+	int err = text_open(s->lo, s->hi);
+
+	if (!err && quiet && s->islands)
+		err = sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_WRITE);
+	if (!err && !quiet)
+		err = sites_late_open(s);
+	return err;
+}
+
+static void close_all(struct sites *s, int quiet)
+{
+	if (quiet && s->islands)
+		sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
+	if (!quiet)
+		sites_late_close(s);
+	text_close(s->lo, s->hi);
+}
+
+/* What the compiler made costs while it is there, or cannot be replaced later. */
+static int is_urgent(const struct area_object *row, const struct area_function *f)
+{
+	const uint8_t *first = (const uint8_t *)(row->bias + f->offset + f->site);
+	struct arch_late late;
+
+	return f->how != AREA_BY_NOPS || !arch_late_read(first, f->nop_bytes, &late) ||
+	       (late.plain && row->lo <= INT32_MAX);
+}
+
+/*
+ * Whether the site of a function is to be settled: it is wanted (@how NULL: urgent) and is not yet.
+ */
+static int is_due(const struct object *o, uint32_t i, const uint8_t *how)
+{
+	const struct area_object *row = object_row(o);
+	const struct area_function *f = area_function(row->first_function + i);
+	const struct sites *s = o->hook_data;
+
+	if (!has_site(f) || is_settled(s, i))
+		return 0;
+	return how ? how[i] : is_urgent(row, f);
+}
+
+/*
+ * Settle the sites that are due; those that cannot be are refused, named, and taken out of @how.
+ * Return: 0 or -errno: nothing was done.
+ */
+static int settle(struct object *o, uint8_t *how)
+{
+	const struct area_object *row = object_row(o);
+	struct sites *s = o->hook_data;
+	int quiet = is_quiet(o), err;
+	uint32_t i;
+
+	for (i = 0; i < row->nr_functions && !is_due(o, i, how); i++)
+		;
+	if (i == row->nr_functions)
+		return 0;
+	err = open_all(s, quiet);
+	for (; i < row->nr_functions && !err; i++) {
+		if (!is_due(o, i, how))
+			continue;
+		if (quiet ? settle_quiet(o, i) : settle_late(o, i))
+			note_settled(s, i);
+		else if (how)
+			how[i] = 0;
+	}
+	close_all(s, quiet);
+	return err ? err : text_sync();
 }
 
 static int map_near(struct sites *s, const struct area_object *row)
 {
 	uint32_t i, nr_full = 0;
+	int err;
 
 	s->slots = near_map(s->lo, s->hi, (size_t)row->nr_functions * sizeof(*s->slots));
 	if (!s->slots)
 		return -ENOMEM;
 	for (i = 0; i < row->nr_functions; i++)
-		nr_full += sites_site_of(row, area_function(row->first_function + i)).bytes ==
+		nr_full += plain_site_of(row, area_function(row->first_function + i)).bytes ==
 			   ARCH_SITE_FULL;
 	if (nr_full == row->nr_functions)
 		return 0;
@@ -193,34 +347,29 @@ static int map_near(struct sites *s, const struct area_object *row)
 	s->islands = near_map(s->lo, s->hi, s->islands_bytes + ISLAND_ROWS_BYTES);
 	if (!s->islands)
 		return -ENOMEM;
-	island_rows_make(s->islands, s->islands_bytes, island_called_rules,
-			 sizeof(island_called_rules));
+	island_cfi_make(s->islands, s->islands_bytes, island_called_rules,
+			sizeof(island_called_rules));
 	s->islands_bytes += ISLAND_ROWS_BYTES;
-	return 0;
+	err = sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
+	return err;
 }
 
-static int settle(struct object *o, struct sites *s)
+/* What can be known ahead: whether there is room near by, and the text can be changed. */
+static int prepare(struct object *o, struct sites *s)
 {
 	struct area_object *row = object_row(o);
-	int err;
+	int err = map_near(s, row);
 
-	err = map_near(s, row);
 	if (err) {
 		row->status = AREA_OBJECT_NO_ISLANDS;
 		return err;
 	}
-	sites_each(o, fill_one, NULL);
-	if (s->islands)
-		err = sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
-	if (!err)
-		err = text_open(s->lo, s->hi);
-	if (err) {
+	err = text_try(s->lo, s->hi);
+	if (!err && is_quiet(o))
+		err = settle(o, NULL);
+	if (err)
 		row->status = AREA_OBJECT_NOT_WRITABLE;
-		return err;
-	}
-	sites_each(o, settle_one, NULL);
-	text_close(s->lo, s->hi);
-	return 0;
+	return err;
 }
 
 /* The pages that hold sites. Return: whether there are any. */
@@ -247,21 +396,26 @@ int sites_prepare(struct object *o)
 {
 	struct area_object *row = object_row(o);
 	struct sites bounds = {0}, *s;
-	long p;
+	size_t words;
 	int err;
 
 	if (!find_bounds(&bounds, row))
 		return 0;
-	p = sys_mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (sys_failed(p))
-		return (int)p;
-	s = (struct sites *)p;
+	words = row->nr_functions / 64 + 1;
+	bounds.bytes = sizeof(*s) + 2 * words * 8;
+	s = sys_map_anon(bounds.bytes);
+	if (!s) {
+		row->errno_value = ENOMEM; /* sites_arm() returns it */
+		area_status("no memory for its sites", o->path, -ENOMEM);
+		return -ENOMEM;
+	}
 	*s = bounds;
+	s->by_c = s->settled + words;
 	s->kind = RECORD_FUNCTION;
 	s->aimed = entries;
 	s->aimed_args = function_args;
 	o->hook_data = s;
-	err = settle(o, s);
+	err = prepare(o, s);
 	if (!err)
 		return 0;
 	o->hook_data = NULL;
@@ -275,7 +429,7 @@ int sites_prepare(struct object *o)
 
 /*
  * Those that were left on and are as we left them by now, whatever was recorded there then: off. A
- * kept site is the same on and off, its slot tells.
+ * passed-on site is the same on and off, its slot tells.
  */
 static void take_back(const struct object *o, uint32_t i, const struct site *site,
 		      const struct forms *forms, void *arg)
@@ -293,8 +447,8 @@ static void take_back(const struct object *o, uint32_t i, const struct site *sit
 		make_forms_as(s, i, site, f, wraps, &was);
 		if (memcmp(site->at, was.on, site->bytes))
 			continue;
-		if (is_kept(f))
-			*(volatile uint64_t *)&s->slots[i].target = target_kept(f);
+		if (is_passed_on(f))
+			*(volatile uint64_t *)&s->slots[i].target = target_passed_on(f);
 		else
 			text_switch(site->at, was.off, site->bytes);
 		f->enabled = 0;
@@ -321,14 +475,18 @@ static void turn_one(const struct object *o, uint32_t i, const struct site *site
 {
 	const struct area_function *f = area_function(object_row(o)->first_function + i);
 	const struct sites *s = o->hook_data;
-	const uint64_t *want = arg;
+	const uint8_t *how = arg;
 	struct forms was;
 
-	if (f->enabled || !(want[i / 64] >> (i % 64) & 1) || site->bytes == ARCH_SITE_FULL)
+	uint32_t k;
+
+	if (f->enabled || !how[i] || site->bytes == ARCH_SITE_FULL)
 		return;
 	make_forms_as(s, i, site, f, !sites_wraps(s, i, f), &was);
-	if (!memcmp(site->at, was.off, site->bytes))
-		*(volatile uint8_t *)(site->at + 1) = forms->off[1];
+	/* they differ in one byte of the displacement */
+	for (k = 1; k < site->bytes && !memcmp(site->at, was.off, site->bytes); k++)
+		if (was.off[k] != forms->off[k])
+			*(volatile uint8_t *)(site->at + k) = forms->off[k];
 }
 
 /* A site that is not as we left it (a debugger's INT3, another tool) is refused, and named. */
@@ -337,8 +495,8 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 {
 	struct area_function *f = area_function(object_row(o)->first_function + i);
 	struct sites *s = o->hook_data;
-	const uint64_t *want = arg;
-	int on = (int)(want[i / 64] >> (i % 64) & 1);
+	const uint8_t *how = arg;
+	int on = how[i] != 0;
 
 	if (f->enabled == on || f->enabled == LEFT_ON)
 		return;
@@ -350,9 +508,9 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 		}
 		return;
 	}
-	if (is_kept(f))
+	if (is_passed_on(f))
 		*(volatile uint64_t *)&s->slots[i].target =
-			on ? sites_target_on(f) : target_kept(f);
+			on ? sites_target_on(f) : target_passed_on(f);
 	else
 		text_switch(site->at, on ? forms->on : forms->off, site->bytes);
 	f->enabled = (uint8_t)on;
@@ -360,28 +518,30 @@ static void switch_one(const struct object *o, uint32_t i, const struct site *si
 		f->flags |= AREA_FUNCTION_TOUCHED;
 }
 
-int sites_arm(struct object *o, uint64_t *want, enum record_kind kind)
+int sites_arm(struct object *o, uint8_t *how, enum record_kind kind)
 {
-	const struct sites *s = o->hook_data;
+	struct sites *s = o->hook_data;
 	int err;
 
 	if (!s) /* no site at all, or none that can be reached */
 		return -(int)object_row(o)->errno_value;
 	err = take_all_back(o);
 	if (!err)
-		err = sites_aim_ops(o);
+		err = sites_aim_by_c(o, how);
 	if (!err)
-		err = sites_aim(o, want, kind);
+		err = settle(o, how);
 	if (!err)
-		err = sites_chain_ops(o, want, kind);
+		err = sites_aim(o, how, kind);
+	if (!err)
+		err = sites_chain_by_c(o, how);
 	if (!err)
 		err = text_open(s->lo, s->hi);
 	if (err)
 		return err;
-	sites_each(o, turn_one, want);
-	err = s->islands ? text_sync() : 0;
+	sites_each(o, turn_one, how);
+	err = s->islands || s->late ? text_sync() : 0;
 	if (!err)
-		sites_each(o, switch_one, want);
+		sites_each(o, switch_one, how);
 	text_close(s->lo, s->hi);
 	return err ? err : text_sync();
 }
@@ -401,13 +561,12 @@ void sites_forget(struct object *o)
 				graph_stub_give(s->stubs[i] - 1);
 		sys_munmap(s->stubs, sites_stub_table_bytes(o, &stubs));
 	}
-	if (s->ops)
-		sys_munmap(s->ops, object_row(o)->nr_functions / 8 + 8);
 	if (s->slots)
 		sys_munmap(s->slots, object_row(o)->nr_functions * sizeof(*s->slots));
 	if (s->islands) {
-		island_rows_forget(s->islands);
+		island_cfi_forget(s->islands);
 		sys_munmap(s->islands, s->islands_bytes);
 	}
-	sys_munmap(s, sizeof(*s));
+	sites_late_forget(s, object_row(o)->nr_functions);
+	sys_munmap(s, s->bytes);
 }

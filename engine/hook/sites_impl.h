@@ -1,31 +1,51 @@
 /* SPDX-License-Identifier: MIT */
-/* What sites.c (bytes of text) and sites_aim.c (where they lead) share. Nobody else includes it. */
+/* Shared by sites.c (bytes of text) and sites_aim.c (where sites lead), and by no other file. */
 #ifndef VESTIGE_HOOK_SITES_IMPL_H
 #define VESTIGE_HOOK_SITES_IMPL_H
 
 #include "arch_patch.h"
-#include "engine/core/area.h"
+#include "engine/base/bitmap.h"
+#include "engine/process/area.h"
 #include "engine/hook/sites.h"
+
+/* A site that was first used while the program ran: sites_late.c. */
+struct late_site {
+	int32_t disp[2]; /* of its call and its jump */
+	uint8_t skip;	 /* NOPs of the function before it */
+	uint8_t off;	 /* its first byte while it is off; 0: it is no such site */
+};
+
+struct late_block;
 
 /* What a struct object keeps for this hook. */
 struct sites {
+	size_t bytes;		 /* of this and what follows it */
 	uint64_t lo, hi;	 /* pages of text that hold sites */
 	struct arch_slot *slots; /* one a function */
-	uint8_t *islands;	 /* ISLAND_BYTES a function; NULL if all sites have six bytes */
+	uint8_t *islands;	 /* ISLAND_BYTES a function; NULL if all sites are ARCH_SITE_FULL */
 	size_t islands_bytes;
-	uint64_t *ops;	 /* one bit a function: its slot leads to target_ops(); NULL: none does */
-	uint32_t *stubs; /* one a function: its wrap stub + 1; NULL before the first graph */
-	uint64_t *avoid; /* one bit a function: not to be wrapped; behind the stubs */
+	uint64_t *by_c;	       /* one bit a function: its slot leads to C; in this mapping */
+	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */
+	uint64_t *avoid;       /* one bit a function: not to be wrapped; behind the stubs */
 	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
 	const struct hook_entries *aimed; /* where the slots lead */
 	uint32_t aimed_args;		  /* function_args then */
 	uint32_t nr_left;		  /* LEFT_ON */
+	struct late_site *late;		  /* one a function; NULL before the first */
+	struct late_block *blocks;	  /* their islands */
+	uint64_t reach_lo, reach_hi;	  /* where those can be */
+	struct {
+		int32_t disp[2];
+		struct late_block *block[2]; /* NULL: there is none yet */
+	} last;				     /* of the site that was settled last */
+	uint64_t settled[]; /* one bit a function: its site is ours, the compiler's NOPs are gone */
 };
 
-/* Where a function's site is and how long: six bytes or five. */
+/* Where a function's site is and how long: ARCH_SITE_FULL or ARCH_SITE_MIN bytes. */
 struct site {
 	uint8_t *at;
 	uint32_t bytes;
+	const struct late_site *late; /* or NULL */
 };
 
 /* The bytes of a site, on and off. */
@@ -34,16 +54,19 @@ struct forms {
 	uint8_t off[ARCH_SITE_FULL];
 };
 
-struct site sites_site_of(const struct area_object *row, const struct area_function *f);
+struct site sites_site_of(const struct object *o, uint32_t i);
 
-/* Call back for each function of the object with its site and both forms of it. */
+/*
+ * Call back for each function of the object whose site is settled, with its site and both forms of
+ * it.
+ */
 typedef void site_fn(const struct object *o, uint32_t i, const struct site *site,
 		     const struct forms *forms, void *arg);
 void sites_each(const struct object *o, site_fn *fn, void *arg);
 
-static inline int is_kept(const struct area_function *f)
+static inline int is_passed_on(const struct area_function *f)
 {
-	return f->flags & AREA_FUNCTION_KEPT;
+	return f->flags & AREA_FUNCTION_PASSED_ON;
 }
 
 static inline int has_site(const struct area_function *f)
@@ -53,43 +76,52 @@ static inline int has_site(const struct area_function *f)
 
 static inline int can_wrap(const struct area_function *f)
 {
-	return f->how != AREA_BY_MCOUNT && !is_kept(f);
+	return f->how != AREA_BY_MCOUNT && !is_passed_on(f);
 }
 
-static inline int has_ops(const struct sites *s, uint32_t i)
+static inline int is_settled(const struct sites *s, uint32_t i)
 {
-	return s->ops && (s->ops[i / 64] >> (i % 64) & 1);
+	return bitmap_has(s->settled, i);
+}
+
+/* Whether the function's slot leads to C. */
+static inline int is_by_c(const struct sites *s, uint32_t i)
+{
+	return bitmap_has(s->by_c, i);
 }
 
 /* Whether the site jumps to a stub when it is on; else it calls. */
 static inline int sites_wraps(const struct sites *s, uint32_t i, const struct area_function *f)
 {
-	return s->kind == RECORD_ENTRY && can_wrap(f) && !has_ops(s, i);
+	return s->kind == RECORD_ENTRY && can_wrap(f) && !is_by_c(s, i);
 }
 
 /* Where the slot of a function leads that makes RECORD_FUNCTION. */
 uint64_t sites_target_on(const struct area_function *f);
 
 /*
- * All sites are off when the kind changes, and nobody is inside them: let the slots lead elsewhere.
+ * The kind changes. All sites are off and no thread is inside one: let the slots lead elsewhere.
  * For the graph those of functions that are wanted; what is wanted and can have no stub is dropped
- * from @want, and counted. Return: 0 or -errno.
+ * from @how, and counted. Return: 0 or -errno.
  */
-int sites_aim(struct object *o, uint64_t *want, enum record_kind kind);
+int sites_aim(struct object *o, uint8_t *how, enum record_kind kind);
 
-/* Note which functions' slots are to lead to callbacks from now on. Return: 0 or -errno. */
-int sites_aim_ops(struct object *o);
+/* Note which functions' slots are to lead to C from now on. Return: 0 or -errno. */
+int sites_aim_by_c(struct object *o, const uint8_t *how);
 
-/*
- * Functions with callbacks are wanted, and what the tracers want of them comes behind those.
- * Return: 0 or -errno.
- */
-int sites_chain_ops(struct object *o, uint64_t *want, enum record_kind kind);
+/* Slots lead to C, and what the tracers want of those calls comes behind. Return: 0 or -errno. */
+int sites_chain_by_c(struct object *o, const uint8_t *how);
 
 /* The mapping of sites.stubs, and where the bits behind them begin. */
 size_t sites_stub_table_bytes(const struct object *o, size_t *stubs);
 
-/* What a site's jump goes through. For that of six bytes it is what its call goes through too. */
+/* A function's record head without its stamp. */
+static inline uint64_t sites_word(uint64_t id)
+{
+	return (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT;
+}
+
+/* What a site's jump goes through. Of a full site it is what its call goes through too. */
 static inline uint64_t *sites_graph_pointer(const struct sites *s, uint32_t i,
 					    const struct site *site)
 {

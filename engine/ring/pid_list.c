@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two levels of bits: a page for each 32,768 ids that were ever in it, found through a table that has
- * room for all and memory for what is used. Bits and pages appear by one store each and pages stay until
- * pid_list_free(), so that the ring's slow path reads without a lock. fork: the child has its own
- * copy. Costs: 4 KiB, and 4 KiB of the table, for the ids of one process. Tests:
+ * Two levels of bits: a page for each 32,768 ids that were ever in it, found through a table that
+ * has room for all and memory for what is used. Bits and pages appear by one store each and pages
+ * stay until pid_list_free(), so that the ring's slow path reads without a lock. fork: the child
+ * has its own copy. Costs: 4 KiB, and 4 KiB of the table, for the ids of one process. Tests:
  * tests/unit/test_pid_list.c.
  */
 #include "engine/ring/pid_list.h"
@@ -21,14 +21,6 @@
 #define NR_CHUNKS   (PID_LIST_MAX / CHUNK_BITS)
 #define TABLE_BYTES (NR_CHUNKS * sizeof(uint64_t *))
 
-static void *map(size_t bytes)
-{
-	long p = sys_mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return sys_failed(p) ? NULL : (void *)p;
-}
-
 /* The chunk's bits, or NULL. */
 static uint64_t *chunk_at(const struct pid_list *l, uint32_t i)
 {
@@ -45,13 +37,13 @@ int pid_list_has(const struct pid_list *l, uint32_t pid)
 	return bits && (load_relaxed(&bits[bit / 64]) >> (bit % 64) & 1);
 }
 
-/* Make it if need be. Whoever comes second gives back what it made. */
+/* Make it if it is not there. Of two threads that make one at once, the second frees its own. */
 static uint64_t *chunk_make(struct pid_list *l, uint32_t i)
 {
 	uint64_t **chunks = load_acquire(&l->chunks), *bits;
 
 	if (!chunks) {
-		chunks = map(TABLE_BYTES);
+		chunks = sys_map_table(TABLE_BYTES);
 		if (!chunks)
 			return NULL;
 		if (!compare_and_store(&l->chunks, NULL, chunks)) {
@@ -62,7 +54,7 @@ static uint64_t *chunk_make(struct pid_list *l, uint32_t i)
 	bits = load_acquire(&chunks[i]);
 	if (bits)
 		return bits;
-	bits = map(CHUNK_BYTES);
+	bits = sys_map_table(CHUNK_BYTES);
 	if (bits && !compare_and_store(&chunks[i], NULL, bits)) {
 		sys_munmap(bits, CHUNK_BYTES);
 		bits = load_acquire(&chunks[i]);

@@ -23,7 +23,7 @@ uint32_t pid_list_next(const struct pid_list *l, uint32_t from);
 
 void pid_list_clear(struct pid_list *l);
 
-/* Nobody reads it any more. */
+/* Free it. The caller makes sure that no thread reads it any more. */
 void pid_list_free(struct pid_list *l);
 
 #endif

@@ -4,7 +4,7 @@
  * and the one under the hand is the one taken longest ago. A share is backed by memory bit by bit,
  * when its backed part is in use: an idle CPU costs nothing, and a program that records little
  * starts fast. Pages change hands by compare-and-store on their descriptor alone: no lists, so a
- * thread that is suspended or killed anywhere holds up nobody.
+ * thread that is suspended or killed anywhere delays no other.
  *
  * Discarding buffers look through the whole share for a free page before they refuse (once for
  * each time that the reader freed some, see ring_ctl.failed_gen). Overwriting ones take what is
@@ -25,18 +25,6 @@
 #include "engine/base/mem.h"
 
 #define GROW_PAGES 64u
-
-static uint32_t no_growth; /* a fork's child has its parent's filter too */
-
-void ring_forbid_growth(void)
-{
-	store_relaxed(&no_growth, 1);
-}
-
-int ring_growth_forbidden(void)
-{
-	return (int)load_relaxed(&no_growth);
-}
 
 /* One of a CPU's two. */
 struct share {
@@ -102,42 +90,66 @@ static int share_back(struct ring *r, const struct share *s, uint32_t pages)
 
 	if (to > s->quota)
 		to = s->quota;
-	if (to <= n || ring_growth_forbidden())
+	if (to > n && sys_is_forbidden())
+		fetch_add(&s->row->no_growth, 1);
+	if (to <= n || sys_is_forbidden())
 		return -ENOSPC;
 	err = sys_back(pool_page(r, s->first + n), (size_t)(to - n) * PAGE_BYTES);
 	if (err < 0) {
 		fetch_add(&s->row->no_memory, 1);
 		return err;
 	}
-	/* somebody else may have added the same pages meanwhile: that is as good */
+	/* another thread may have added the same pages meanwhile: that is as good */
 	compare_and_store(s->nr_backed, n, to);
 	return 0;
 }
 
-int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages)
+void pool_back_ahead(struct ring *r, struct area_cpu *row, uint32_t pages)
 {
 	struct share s = live_share(r, row);
+	uint32_t n = load_relaxed(s.nr_backed);
 
-	return share_back(r, &s, pages);
+	if (n < pages)
+		share_back(r, &s, pages - n);
 }
 
 #define AT_ONCE 8u
 static_assert(RECORD_ENTRY == 2 && RECORD_CONTEXT == 7, "all_graph()");
 
+static uint64_t out_of_graph(uint64_t word)
+{
+	return word | (word - ((uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT)) |
+	       (word + ((uint64_t)1 << RECORD_KIND_SHIFT));
+}
+
 /*
- * Whether so many words from here on are records of eight bytes, the kinds 2 to 7: those whose upper
- * bit is clear, and still is when 2 is taken off.
+ * Whether the next words are records of eight bytes, the kinds 2 to 6: those whose upper bit is
+ * clear, and still is when 2 is taken off, or 1 is added. A RECORD_CONTEXT is no record of its own.
+ * Each page that is taken again comes through here, so it is no loop: compilers keep one of eight
+ * steps, which takes half as long again.
  */
 static int all_graph(const uint64_t *words)
 {
-	uint64_t bits = 0;
-	unsigned int i;
+	uint64_t low = out_of_graph(words[0]) | out_of_graph(words[1]) | out_of_graph(words[2]) |
+		       out_of_graph(words[3]);
+	uint64_t high = out_of_graph(words[4]) | out_of_graph(words[5]) | out_of_graph(words[6]) |
+			out_of_graph(words[7]);
 
-	for (i = 0; i < AT_ONCE; i++) {
-		bits |= words[i];
-		bits |= words[i] - ((uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT);
-	}
-	return !(bits >> 63);
+	return !((low | high) >> 63);
+}
+
+static uint64_t not_function(uint64_t word)
+{
+	return word ^ (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT;
+}
+
+/* Whether the words from here on are RECORD_FUNCTIONs, of two words each. */
+static int all_functions(const uint64_t *words)
+{
+	static_assert(RECORD_FUNCTION_BYTES == 16 && AT_ONCE == 8, "every other word is a head");
+	return !((not_function(words[0]) | not_function(words[2]) | not_function(words[4]) |
+		  not_function(words[6])) >>
+		 RECORD_KIND_SHIFT);
 }
 
 /* Those since the buffer was last cleared that no consuming reader has taken. */
@@ -158,8 +170,10 @@ static uint32_t count_records(const struct page_head *head, uint32_t read, uint6
 		if (one_by_one) {
 			one_by_one--;
 		} else if (all && end - pos >= AT_ONCE * 8) {
-			if (all_graph(at)) {
-				n += AT_ONCE;
+			int graph = all_graph(at);
+
+			if (graph || all_functions(at)) {
+				n += graph ? AT_ONCE : AT_ONCE * 8 / RECORD_FUNCTION_BYTES;
 				pos += AT_ONCE * 8;
 				continue;
 			}
@@ -168,6 +182,7 @@ static uint32_t count_records(const struct page_head *head, uint32_t read, uint6
 		if (!bytes)
 			break;
 		n += word && record_word_kind(word) != RECORD_UNCOMMITTED &&
+		     record_word_kind(word) != RECORD_CONTEXT &&
 		     head->base_stamp + record_word_stamp(word) >= cleared;
 		pos += bytes;
 	}
@@ -184,7 +199,7 @@ static int take_as(struct ring *r, const struct share *s, uint32_t i, uint32_t f
 
 	if (!compare_and_store(&desc->state, from, PAGE_TAKING))
 		return -EAGAIN;
-	/* asked when nobody else can change it */
+	/* read when no other thread can change it */
 	if (from == PAGE_PUBLISHED && unlikely(is_kept(r, row, index))) {
 		store_release(&desc->state, PAGE_PUBLISHED);
 		return -EAGAIN;
@@ -222,7 +237,7 @@ static uint32_t hand_step(const struct share *s, uint32_t nr_backed, int stop)
 	}
 }
 
-/* The first so many pages may be taken: backed, and not beyond the quota. */
+/* How many pages, from the first on, may be taken: they have memory, and are within the quota. */
 static uint32_t nr_usable(const struct share *s)
 {
 	uint32_t n = load_acquire(s->nr_backed);
@@ -336,8 +351,8 @@ static int is_garbage(const struct ring *r, const struct area_cpu *row, uint32_t
 }
 
 /*
- * Page @from beyond the quota, in our hands (TAKING), with records: to a place below, or overwritten. What
- * is in a share of which nothing is to be left goes to the live one.
+ * Page @from beyond the quota, in our hands (TAKING), with records: to a place below, or
+ * overwritten. What is in a share of which nothing is to be left goes to the live one.
  */
 static void move_page(struct ring *r, const struct share *s, uint32_t from)
 {
@@ -364,12 +379,13 @@ static void move_page(struct ring *r, const struct share *s, uint32_t from)
 	store_release(&r->descs[to].state, PAGE_PUBLISHED);
 }
 
-/* Page @i beyond the quota, if nobody owns it: it goes. */
+/* Remove page @i, which is beyond the quota, unless a thread owns it. */
 static void withdraw(struct ring *r, const struct share *s, uint32_t i)
 {
 	struct page_desc *d = &r->descs[s->first + i];
 
-	if (compare_and_store(&d->state, PAGE_FREE, PAGE_TAKING)) {
+	if (compare_and_store(&d->state, PAGE_FREE, PAGE_TAKING) ||
+	    compare_and_store(&d->state, PAGE_KEPT, PAGE_TAKING)) {
 		store_release(&d->state, PAGE_GONE);
 	} else if (compare_and_store(&d->state, PAGE_PUBLISHED, PAGE_TAKING)) {
 		move_page(r, s, s->first + i);
@@ -400,7 +416,7 @@ static void shrink(struct ring *r, const struct share *s)
 	give_back(r, s, s->quota, backed);
 }
 
-/* What went of the first @pages comes back. */
+/* Bring back those of the first @pages that were removed. */
 static int revive(struct ring *r, const struct share *s, uint32_t from, uint32_t pages)
 {
 	uint32_t backed = load_acquire(s->nr_backed), i;
@@ -493,6 +509,60 @@ void pool_clear(struct ring *r, struct area_cpu *row)
 	}
 }
 
+/* The share that writers do not use. */
+static struct share other_share(const struct ring *r, struct area_cpu *row)
+{
+	const struct area_snapshot *snap = pool_snapshot(r, row);
+
+	return share_at(r, row, !(snap && load_relaxed(&snap->live)));
+}
+
+int pool_take_kept(struct ring *r, struct area_cpu *row)
+{
+	struct share s = other_share(r, row);
+	uint32_t i = 0;
+
+	if (!pool_snapshot(r, row))
+		return -ENOBUFS;
+	for (;;) {
+		uint32_t n = nr_usable(&s);
+
+		for (; i < n; i++)
+			if (compare_and_store(&r->descs[s.first + i].state, PAGE_FREE, PAGE_TAKING))
+				return (int)(s.first + i);
+		if (share_back(r, &s, GROW_PAGES) < 0)
+			return -ENOBUFS;
+	}
+}
+
+void pool_keep(struct ring *r, uint32_t index)
+{
+	struct page_head *head = pool_page(r, index);
+
+	head->seq = fetch_add(&r->buffer->take_seq, 1) + 1;
+	r->descs[index].seq = head->seq;
+	store_relaxed(&r->descs[index].read, 0);
+	store_release(&r->descs[index].state, PAGE_KEPT);
+}
+
+void pool_leave_kept(struct ring *r, uint32_t index)
+{
+	store_release(&r->descs[index].state, PAGE_FREE);
+}
+
+void pool_drop_kept(struct ring *r, struct area_cpu *row)
+{
+	uint32_t which, i, n;
+
+	for (which = 0; which < nr_shares(r, row); which++) {
+		struct share s = share_at(r, row, which);
+
+		n = load_acquire(s.nr_backed);
+		for (i = 0; i < n; i++)
+			compare_and_store(&r->descs[s.first + i].state, PAGE_KEPT, PAGE_FREE);
+	}
+}
+
 void pool_publish(struct ring *r, uint32_t index)
 {
 	struct page_head *head = pool_page(r, index);
@@ -500,6 +570,8 @@ void pool_publish(struct ring *r, uint32_t index)
 	struct area_cpu *row;
 	struct share s;
 
+	/* asked while the page is ours: once it is published another thread may have taken it */
+	row = &r->cpus[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1];
 	if (head->commit > PAGE_BYTES)
 		head->commit = PAGE_BYTES;
 	if (head->commit == PAGE_HEAD_BYTES) {
@@ -508,7 +580,6 @@ void pool_publish(struct ring *r, uint32_t index)
 	}
 	desc->seq = fetch_add(&r->buffer->publish_seq, 1) + 1;
 	store_release(&desc->state, PAGE_PUBLISHED);
-	row = &r->cpus[head->cpu < r->nr_cpus ? head->cpu : r->nr_cpus - 1];
 	s = share_of(r, row, index);
 	if (unlikely(index - s.first >= s.quota))
 		withdraw(r, &s, index - s.first);

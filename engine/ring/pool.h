@@ -42,22 +42,35 @@ static inline int pool_is_before_snapshot(const struct ring *r, const struct pag
 	return head->base_stamp < to && stamp >= to;
 }
 
-/* Pages of older records than the live ones that are in nobody's hands, and not the snapshot's, are free. */
+/* Free the pages that hold only records older than the live ones, that no thread owns, and that are
+ * not the snapshot's. */
 void pool_clear(struct ring *r, struct area_cpu *row);
 
-/* The share that writers leave may be used: from now on snapshots can be taken. Return: 0 or -ENOSPC. */
+/* The share that writers leave may be used: from now on snapshots can be taken. Return: 0 or
+ * -ENOSPC. */
 int pool_spare_alloc(struct ring *r, struct area_cpu *row);
 
 /* Its memory goes; live records that are there move. There is no snapshot any more. */
 void pool_spare_free(struct ring *r, struct area_cpu *row);
 
+/*
+ * Pages for copies, of a CPU's share that writers do not use (ring/stretch.c); one caller at a
+ * time. pool_take_kept() - one in state TAKING, whatever is in it. Return: its index; -ENOBUFS.
+ * pool_keep() - the copy is complete: readers see it. pool_leave_kept() - it is none after all.
+ * pool_drop_kept() - all of them are free.
+ */
+int pool_take_kept(struct ring *r, struct area_cpu *row);
+void pool_keep(struct ring *r, uint32_t index);
+void pool_leave_kept(struct ring *r, uint32_t index);
+void pool_drop_kept(struct ring *r, struct area_cpu *row);
+
 /* pool_resize() - ring_resize() of one CPU. */
 int pool_resize(struct ring *r, struct area_cpu *row, uint32_t pages);
 
 /*
- * pool_back() - give a CPU's share @pages more pages of memory, at most its quota.
- * Return: 0, or -errno: -EFAULT when the file system is full.
+ * pool_back_ahead() - give a CPU's share memory until it has it for @pages pages, at most for its
+ * quota. A failure is counted when they are missed.
  */
-int pool_back(struct ring *r, struct area_cpu *row, uint32_t pages);
+void pool_back_ahead(struct ring *r, struct area_cpu *row, uint32_t pages);
 
 #endif

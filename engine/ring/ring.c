@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The ring's slow path: control blocks, and the change of pages. ring.h says how it works and what
- * fork does; pool.c decides which page is taken. Everything reachable from ring_new_page() may run
- * in a signal handler that interrupted any instruction, this file's own included: a handler that
- * finds the thread's block busy goes on with a second one (enter_nested, leave_nested).
+ * fork does; pool.c decides which page is taken, ring_settings.c changes what is asked here.
+ * Everything reachable from ring_new_page() may run in a signal handler that interrupted any
+ * instruction, this file's own included: a handler that finds the thread's block busy goes on with
+ * a second one (enter_nested, leave_nested). The file is long because all of it changes one thing,
+ * a thread's control block, and the compiler must see it whole to keep the slow path free of calls.
  */
 #include "engine/ring/ring.h"
 
 #include <errno.h>
-#include <linux/membarrier.h>
 #include <time.h>
 
 #include "abi/option.h"
@@ -18,7 +19,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
-#include "engine/ring/foreign.h"
+#include "engine/ring/proxy.h"
 #include "engine/ring/pid_list.h"
 #include "engine/ring/pool.h"
 #include "engine/ring/task.h"
@@ -37,7 +38,7 @@ static struct page_head no_page = {.commit = PAGE_BYTES};
 __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
 
 /* Of threads that may no longer read the counter: neither do we. */
-static struct ring_ctl forbidden_ctl = {.tid = -1};
+struct ring_ctl ring_forbidden_ctl = {.tid = -1};
 
 ptrdiff_t ring_rseq_offset;
 
@@ -52,17 +53,21 @@ static struct ring_private {
 struct ring rings[RING_MAX];
 static int (*mono_clock)(clockid_t, struct timespec *);
 
-/* The parent's set_ftrace_pid, its tracing_cpumask and its clock hold on. */
+/* The parent's set_ftrace_pid, its tracing_cpumask, its gate and its clock hold on. */
 static void keep_lists(struct ring *r, const struct ring *to)
 {
 	const struct pid_list *pids = r->pids, *no_pids = r->no_pids;
 	uint32_t off = r->some_cpus_off, stamps = r->stamps;
+	uint32_t gate = r->gate, last_gate = r->last_gate, contexts = r->contexts;
 
 	memcpy(r, to, offsetof(struct ring, some_cpus_off));
 	r->some_cpus_off = off;
 	r->stamps = stamps;
 	r->pids = pids;
 	r->no_pids = no_pids;
+	r->contexts = contexts;
+	r->gate = gate;
+	r->last_gate = last_gate;
 }
 
 /* The zeroed memory of the parent's blocks serves the child. */
@@ -71,12 +76,17 @@ int ring_is_forks_child(void)
 	return ring_ctl[0] != &null_ctl && !ring_ctl[0]->tid;
 }
 
+int ring_is_awake(void)
+{
+	return priv && load_relaxed(&priv->awake);
+}
+
 void ring_fork(const struct ring *r)
 {
 	uint32_t i;
 
 	null_ctl = (struct ring_ctl){0};
-	ring_foreign_fork();
+	ring_proxy_fork();
 	for (i = 0; i < RING_MAX; i++)
 		ring_ctl[i] = &null_ctl;
 	keep_lists(ring_top, r);
@@ -124,93 +134,6 @@ void ring_change_pages(void)
 	}
 }
 
-/*
- * Off is off at once: each thread is sent to the slow path. A thread that is there now either sees
- * that we are off, or has stored its cpu_key before the barrier, and we clear it behind it.
- */
-static void send_to_slow_path(void)
-{
-	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0)
-		sys_membarrier(MEMBARRIER_CMD_GLOBAL);
-	ring_change_pages();
-}
-
-static void run_or_not(struct ring *r)
-{
-	uint32_t running = load_relaxed(&r->on) && !load_relaxed(&r->paused);
-
-	store_relaxed(&r->running, running);
-	if (!running)
-		send_to_slow_path();
-}
-
-void ring_set_on(struct ring *r, int on)
-{
-	store_relaxed(&r->on, (uint32_t)on);
-	store_relaxed(&r->area->tracing_on, (uint32_t)on);
-	run_or_not(r);
-}
-
-void ring_pause(struct ring *r, int more)
-{
-	uint32_t paused = load_relaxed(&r->paused);
-
-	if (!more && !paused)
-		return;
-	store_relaxed(&r->paused, more ? paused + 1 : paused - 1);
-	run_or_not(r);
-}
-
-void ring_set_cpumask(struct ring *r, const uint64_t *off)
-{
-	uint32_t i, any = 0;
-
-	for (i = 0; i < RING_MAX_CPUS / 64; i++) {
-		store_relaxed(&r->cpus_off[i], off[i]);
-		any |= off[i] != 0;
-	}
-	store_relaxed(&r->some_cpus_off, any);
-	send_to_slow_path();
-}
-
-void ring_rethink(void)
-{
-	send_to_slow_path();
-}
-
-/*
- * Pages that are in nobody's hands are free at once. Those that a thread has stay with it: readers
- * leave out the records that are older than cleared_stamp.
- */
-static void clear_cpu(struct ring *r, struct area_cpu *row)
-{
-	row->cleared_overrun = load_relaxed(&row->overrun);
-	row->cleared_dropped = load_relaxed(&row->dropped_events);
-	row->cleared_commit = load_relaxed(&row->commit_overrun);
-	/* the next number: the last one is of a record that goes */
-	store_release(&row->cleared_stamp, ring_now(r) + (r->stamps == RING_STAMPS_COUNTER));
-	pool_clear(r, row);
-}
-
-void ring_clear(struct ring *r, uint32_t cpu)
-{
-	uint32_t i;
-
-	for (i = 0; i < r->nr_cpus; i++)
-		if (cpu == UINT32_MAX || cpu == i)
-			clear_cpu(r, &r->cpus[i]);
-	/* a thread that found no free page may look again */
-	fetch_add(&r->area->reader_gen, 1);
-}
-
-int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages)
-{
-	int err = pool_resize(r, &r->cpus[cpu], pages);
-
-	fetch_add(&r->area->reader_gen, 1);
-	return err;
-}
-
 uint64_t ring_clock_mono(void)
 {
 	struct timespec t;
@@ -235,44 +158,16 @@ uint64_t ring_stamp_top(void)
 	return ring_stamp(ring_top);
 }
 
-/*
- * Times are greater than numbers, so the pages that threads have now would stay behind ring_clear():
- * they count as read.
- */
-static void forget_owned(struct ring *r)
-{
-	uint32_t cpu, i;
-
-	for (cpu = 0; cpu < r->nr_cpus; cpu++) {
-		const struct area_cpu *row = &r->cpus[cpu];
-
-		for (i = row->first_page; i < row->first_page + load_acquire(&row->nr_backed); i++)
-			if (load_acquire(&r->descs[i].state) == PAGE_OWNED)
-				store_relaxed(&r->descs[i].read,
-					      page_read_mark(pool_page(r, i)->seq, PAGE_BYTES));
-	}
-}
-
-void ring_use_stamps(struct ring *r, enum ring_stamps stamps)
-{
-	int was_on = ring_is_on(r);
-
-	ring_set_on(r, 0);
-	if (stamps == RING_STAMPS_COUNTER && r->stamps != RING_STAMPS_COUNTER)
-		forget_owned(r);
-	r->counter = 0;
-	store_relaxed(&r->stamps, (uint32_t)stamps);
-	ring_clear(r, UINT32_MAX);
-	ring_set_on(r, was_on);
-}
-
 static struct area_cpu *cpu_row(const struct ring *r, uint32_t cpu)
 {
 	return &r->cpus[cpu < r->nr_cpus ? cpu : r->nr_cpus - 1];
 }
 
-/* A row in the table of tasks; UINT32_MAX if it is full: the thread then has no name. */
-static uint32_t task_new(const struct ring *r, int tid)
+/*
+ * A row in the table of tasks; UINT32_MAX if it is full: the thread then has no name. @comm: its
+ * name where it may not ask.
+ */
+static uint32_t task_new(struct ring *r, int tid, const char *comm)
 {
 	uint32_t i = ring_task_row(r);
 	struct area_task *t = &r->tasks[i];
@@ -281,7 +176,9 @@ static uint32_t task_new(const struct ring *r, int tid)
 		return i;
 	t->tgid = r->area->pid;
 	t->start_stamp = ring_clock();
-	if (ring_records_comm())
+	if (ring_records_comm() && sys_is_forbidden())
+		str_copy(t->comm, sizeof(t->comm), comm);
+	else if (ring_records_comm())
 		sys_get_comm(t->comm);
 	store_release(&t->tid, tid);
 	return i;
@@ -307,7 +204,9 @@ static struct ring_ctl *ctl_claim(int tid)
 	return NULL;
 }
 
-/* One that is free says so of ring_top: see ring_close(), which may come between claim and clear. */
+/*
+ * One that is free says so of ring_top: see ring_close(), which may come between claim and clear.
+ */
 static void ctl_free(struct ring_ctl *ctl)
 {
 	ctl->ring = 0;
@@ -318,6 +217,7 @@ static void ctl_free(struct ring_ctl *ctl)
 static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 {
 	memset(ctl, 0, offsetof(struct ring_ctl, tid));
+	ctl->gate_open = ctl->gate_words_of = 0;
 	ctl->ring = ring;
 	ctl->page_index = UINT32_MAX;
 	ctl->failed_gen = UINT64_MAX;
@@ -347,8 +247,8 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 		barrier();
 		nested = ctl->nested;
 	}
-	/* what its page was told last is older than what ours was */
-	nested->told = ((nested->told >> 32) + 1) << 32;
+	/* the state recorded last in its page is older than that in ours */
+	nested->last_state = ((nested->last_state >> 32) + 1) << 32;
 	ring_ctl[ctl->ring] = nested;
 	return nested;
 }
@@ -365,27 +265,34 @@ static void leave_nested(struct ring_ctl *ctl)
 
 /*
  * The thread's first record, or ring_thread_start(). A handler that comes meanwhile makes a block
- * too; the first one that is put into ring_ctl stays. NULL: none to be had, counted.
+ * too; the first one that is put into ring_ctl stays. @comm: see task_new(). NULL: none to be had,
+ * counted.
  */
-static struct ring_ctl *attach(struct ring *r)
+static struct ring_ctl *attach_as(struct ring *r, const char *comm)
 {
 	struct ring_ctl *before = ring_ctl[r->index], *ctl = NULL;
+	int tid = sys_own_tid();
 
 	/* a handler that forked amid a record of an instance goes on without it */
-	if (priv && load_relaxed(&priv->awake) && r->area)
-		ctl = ctl_claim(sys_gettid());
+	if (priv && load_relaxed(&priv->awake) && r->area && tid)
+		ctl = ctl_claim(tid);
 	if (!ctl) {
 		if (r->area)
 			fetch_add(&r->area->untraced_calls, 1);
 		return NULL;
 	}
 	ctl_clear(ctl, r->index);
-	ctl->task = task_new(r, ctl->tid);
+	ctl->task = task_new(r, ctl->tid, comm);
 	if (!compare_and_store(&ring_ctl[r->index], before, ctl)) {
 		ctl_free(ctl);
 		ctl = ring_ctl[r->index];
 	}
 	return ctl;
+}
+
+static struct ring_ctl *attach(struct ring *r)
+{
+	return attach_as(r, "<...>");
 }
 
 /* Publish those held pages that have no unfinished writer below @level. */
@@ -421,7 +328,9 @@ static void retire_page(struct ring_ctl *ctl)
 	if (ctl->page_nest >= level) {
 		pool_publish(&rings[ctl->ring], index);
 	} else {
-		/* not so many handlers: some have left by longjmp(), and their writers never end */
+		/*
+		 * too many to be handlers: some have left by longjmp(), and their writers never end
+		 */
 		if (ctl->nr_held == RING_MAX_HELD) {
 			publish_held(ctl, 0);
 			ctl->nest = 0;
@@ -432,23 +341,77 @@ static void retire_page(struct ring_ctl *ctl)
 	}
 }
 
+uint32_t (*ring_context)(void);
+
+static uint32_t with_contexts; /* a bit a ring */
+static_assert(RING_MAX <= 32, "with_contexts");
+
+void ring_set_contexts(struct ring *r, int on)
+{
+	uint32_t bit = UINT32_C(1) << r->index;
+
+	store_relaxed(&r->contexts, (uint32_t)on);
+	store_relaxed(&with_contexts, on ? with_contexts | bit : with_contexts & ~bit);
+	ring_invalidate();
+}
+
+/* A handler that comes between two blocks sees the context as it is. */
+void ring_context_changed(void)
+{
+	uint32_t left;
+
+	for (left = load_relaxed(&with_contexts); left; left &= left - 1) {
+		struct ring_ctl *ctl = ring_ctl[__builtin_ctz(left)];
+
+		if (ctl->tid <= 0)
+			continue;
+		for (ctl = ring_outermost(ctl); ctl; ctl = ctl->nested) {
+			store_relaxed(&ctl->cpu_key, 0);
+			store_relaxed(&ctl->event_key, 0);
+		}
+	}
+}
+
+/* There is room: see page_fits(). One store makes the record whole. */
+static void note_context(struct ring *r, struct ring_ctl *ctl)
+{
+	uint32_t now = load_relaxed(&r->contexts) ? ring_context() : 0;
+	struct page_head *head = ctl->page;
+	uint64_t at, stamp;
+
+	if (likely(now == ctl->context) || !head)
+		return;
+	at = arch_local_fetch_add(&head->commit, RECORD_GRAPH_BYTES);
+	if (at + RECORD_GRAPH_BYTES > PAGE_BYTES)
+		return;
+	stamp = r->stamps == RING_STAMPS_NONE ? 0 : ring_now(r) - head->base_stamp;
+	store_relaxed((uint64_t *)((uint8_t *)head + at),
+		      (uint64_t)RECORD_CONTEXT << RECORD_KIND_SHIFT |
+			      (uint64_t)now << RECORD_ID_SHIFT | (uint32_t)stamp);
+	ctl->context = now;
+}
+
 static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 {
 	const struct page_head *head = ctl->page;
 
 	/* a fork's child that goes on here has neither */
 	return head && ctl->page_index != UINT32_MAX && head->cpu == cpu &&
-	       head->commit + bytes <= PAGE_BYTES &&
+	       head->commit + bytes + RECORD_GRAPH_BYTES * !!rings[ctl->ring].contexts <=
+		       PAGE_BYTES &&
 	       !((ring_now(&rings[ctl->ring]) - head->base_stamp) >> 32) &&
 	       !pool_is_before_snapshot(&rings[ctl->ring], head, UINT64_MAX);
 }
 
-/* Whether set_ftrace_pid and set_ftrace_notrace_pid leave the thread's calls out. */
-static int is_unwanted(const struct ring *r, int tid)
+/* Whether set_ftrace_pid, set_ftrace_notrace_pid or the gate leave the thread's calls out. */
+static int is_unwanted(const struct ring *r, const struct ring_ctl *ctl)
 {
 	const struct pid_list *pids = load_acquire(&r->pids), *no_pids = load_acquire(&r->no_pids);
+	uint32_t gate = load_relaxed(&r->gate);
+	int tid = ctl->tid;
 
-	return (pids && !pid_list_has(pids, (uint32_t)tid)) ||
+	return (gate && load_relaxed(&ring_outermost(ctl)->gate_open) != gate) ||
+	       (pids && !pid_list_has(pids, (uint32_t)tid)) ||
 	       (no_pids && pid_list_has(no_pids, (uint32_t)tid));
 }
 
@@ -468,8 +431,8 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 		return RING_SKIP;
 	if (page_fits(ctl, cpu, bytes)) {
 		/*
-		 * A hook that was entered before trace_clock became counter has stamps that fit no page any
-		 * more: it would ask for ever.
+		 * A hook that was entered before trace_clock became counter has stamps that fit no
+		 * page any more: it would ask for ever.
 		 */
 		if (r->stamps == RING_STAMPS_COUNTER && ++ctl->nr_fits > MAX_FITS) {
 			ctl->nr_fits = 0;
@@ -502,17 +465,22 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 	pool_own(r, (uint32_t)index);
 	ctl->page_index = (uint32_t)index;
 	ctl->page_nest = ctl->nest;
+	ctl->context = 0;
 out:
+	if (unlikely(load_relaxed(&r->contexts) || ctl->context))
+		note_context(r, ctl);
 	store_relaxed(&ctl->event_key, key);
-	store_relaxed(&ctl->cpu_key, event && is_unwanted(r, ctl->tid) ? 0 : key);
+	store_relaxed(&ctl->cpu_key, event && is_unwanted(r, ctl) ? 0 : key);
 	barrier();
-	/* the other side of send_to_slow_path(); and of a fork by a handler: then the block is void */
+	/*
+	 * the other side of send_to_slow_path(); and of a fork by a handler: then the block is void
+	 */
 	if (unlikely(!load_relaxed(&r->running) || !load_relaxed(&ctl->tid) ||
 		     ring_cpu_is_off(r, cpu))) {
 		ctl->cpu_key = ctl->event_key = 0;
 		return RING_SKIP;
 	}
-	if (unlikely(is_unwanted(r, ctl->tid))) {
+	if (unlikely(is_unwanted(r, ctl))) {
 		ctl->cpu_key = 0;
 		return event ? RING_RETRY : RING_SKIP;
 	}
@@ -529,12 +497,12 @@ static enum ring_verdict new_page(struct ring *r, uint32_t bytes, int event)
 		if (!ctl)
 			return RING_SKIP;
 	}
-	if (unlikely(ctl == &forbidden_ctl)) {
+	if (unlikely(ctl == &ring_forbidden_ctl)) {
 		fetch_add(&r->area->untraced_calls, 1);
 		return RING_SKIP;
 	}
 	/* an unwanted thread's calls come here each time: see ring.h */
-	if (!event && unlikely(is_unwanted(r, ctl->tid)))
+	if (!event && unlikely(is_unwanted(r, ctl)))
 		return RING_SKIP;
 	while (unlikely(ctl->busy)) {
 		ctl = enter_nested(ctl);
@@ -548,7 +516,7 @@ static enum ring_verdict new_page(struct ring *r, uint32_t bytes, int event)
 	ctl->busy = 1;
 	barrier();
 	ctl->cpu_key = ctl->event_key = 0;
-	ctl->told = ((ctl->told >> 32) + 1) << 32;
+	ctl->last_state = ((ctl->last_state >> 32) + 1) << 32;
 	barrier();
 	if (unlikely(!load_relaxed(&r->running)))
 		verdict = RING_SKIP;
@@ -576,7 +544,8 @@ enum ring_verdict ring_new_page(uint32_t bytes)
 	return new_page(ring_top, bytes, 0);
 }
 
-/* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and _leave. */
+/* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and
+ * _leave. */
 static struct ring_ctl *own_block(uint32_t i)
 {
 	struct ring_ctl *ctl = ring_ctl[i];
@@ -603,8 +572,6 @@ void ring_jump(uint64_t sp)
 		if (ctl->tid > 0 && rings[i].swapping == (uint32_t)ctl->tid &&
 		    sp - rings[i].swapping_at < MAX_STACK_BYTES)
 			rings[i].swapping = 0;
-		if (ctl->inside && sp - ctl->inside_at < MAX_STACK_BYTES)
-			ctl->inside = 0;
 		for (ctl = ctl->below; ctl; ctl = ctl->below)
 			if (ctl->busy && sp - ctl->busy_at < MAX_STACK_BYTES)
 				left = ctl;
@@ -617,7 +584,7 @@ void ring_jump(uint64_t sp)
 
 enum ring_interrupted ring_interrupted(void)
 {
-	enum ring_interrupted what = RING_NOTHING;
+	enum ring_interrupted what = srcu_nest(SRCU_RING) ? RING_WRITER : RING_NOTHING;
 	const struct ring_ctl *ctl;
 	uint32_t i;
 
@@ -625,46 +592,20 @@ enum ring_interrupted ring_interrupted(void)
 		for (ctl = own_block(i); ctl; ctl = ctl->below) {
 			if (ctl->busy)
 				return RING_SLOW_PATH;
-			if (ctl->nest || ctl->inside)
+			if (ctl->nest)
 				what = RING_WRITER;
 		}
 	}
 	return what;
 }
 
-struct ring_ctl *ring_enter(void)
+struct srcu_thread *ring_enter(void)
 {
-	struct ring_ctl *ctl = ring_ctl[0];
+	const struct ring_ctl *ctl = ring_ctl[0];
 
-	if (unlikely(ctl->tid <= 0)) {
-		ctl = ctl->tid ? NULL : attach(ring_top);
-		if (!ctl)
-			return NULL;
-	}
-	if (!ctl->inside++)
-		ctl->inside_at = (uint64_t)__builtin_frame_address(0);
-	barrier(); /* the other half is ring_synchronize()'s membarrier */
-	return ctl;
-}
-
-#define PATIENCE_NS UINT64_C(1000000000)
-
-int ring_synchronize(void)
-{
-	uint64_t begin = ring_clock_mono();
-	uint32_t i, n;
-
-	if (sys_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED_SYNC_CORE) < 0)
-		sys_membarrier(MEMBARRIER_CMD_GLOBAL);
-	n = load_acquire(&priv->nr_used);
-	for (i = 0; i < n; i++) {
-		while (load_acquire(&priv->ctls[i].tid) && load_acquire(&priv->ctls[i].inside)) {
-			if (ring_clock_mono() - begin > PATIENCE_NS)
-				return -ETIMEDOUT;
-			arch_syscall(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-		}
-	}
-	return 0;
+	if (unlikely(ctl->tid <= 0) && (ctl->tid || !attach(ring_top)))
+		return NULL;
+	return srcu_read_lock(SRCU_RING);
 }
 
 struct ring *ring_open(const struct ring *ring)
@@ -690,13 +631,15 @@ struct ring *ring_open(const struct ring *ring)
 
 int ring_close(struct ring *r)
 {
-	uint32_t i, n = load_acquire(&priv->nr_used);
+	uint32_t i, n;
 	int err;
 
 	ring_set_on(r, 0);
 	err = ring_synchronize();
 	if (err)
 		return err;
+	/* read now: a thread that was inside may have got a block meanwhile */
+	n = load_acquire(&priv->nr_used);
 	/* from here on their owners do not take them for theirs */
 	fetch_add(&r->gen, 1);
 	for (i = 0; i < n; i++)
@@ -721,10 +664,10 @@ void ring_renew(const struct ring *r)
 	ring_gen[r->index] = gen;
 }
 
-void ring_thread_start(void)
+void ring_thread_start(const char *comm)
 {
 	if (!ring_ctl[0]->tid)
-		attach(ring_top);
+		attach_as(ring_top, comm);
 }
 
 const char *ring_thread_comm(void)
@@ -740,7 +683,7 @@ int ring_thread_id(void)
 {
 	if (unlikely(ring_as != NULL))
 		return ring_as->tid;
-	return ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_gettid();
+	return ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_own_tid();
 }
 
 uint32_t ring_record_cpu(void)
@@ -748,16 +691,23 @@ uint32_t ring_record_cpu(void)
 	return unlikely(ring_as != NULL) ? ring_as->cpu : arch_cpu();
 }
 
-void ring_thread_rename(void)
+void ring_thread_rename(const char *name)
 {
-	struct ring_ctl *inside = ring_records_comm() ? ring_enter() : NULL;
+	int may_ask = !sys_is_forbidden();
+	struct srcu_thread *inside = ring_records_comm() && (may_ask || name) ? ring_enter() : NULL;
 	uint32_t i;
 
 	for (i = 0; inside && i < RING_MAX; i++) {
 		const struct ring_ctl *ctl = own_block(i);
+		char *comm;
 
-		if (ctl && ctl->task != UINT32_MAX)
-			sys_get_comm(rings[i].tasks[ctl->task].comm);
+		if (!ctl || ctl->task == UINT32_MAX)
+			continue;
+		comm = rings[i].tasks[ctl->task].comm;
+		if (may_ask)
+			sys_get_comm(comm);
+		else
+			str_copy(comm, sizeof(rings[i].tasks->comm), name);
 	}
 	if (inside)
 		ring_leave(inside);
@@ -769,7 +719,7 @@ static void release(struct ring_ctl *ctl)
 	while (ctl) {
 		struct ring_ctl *nested = ctl->nested;
 
-		ctl->nest = 0; /* whoever had not finished never will */
+		ctl->nest = 0; /* a writer that has not finished never will */
 		retire_page(ctl);
 		ctl_free(ctl);
 		ctl = nested;
@@ -779,7 +729,8 @@ static void release(struct ring_ctl *ctl)
 /* The thread leaves its blocks, and goes on with @next, which is none. That of ring_top last. */
 static void leave_blocks(struct ring_ctl *next)
 {
-	struct ring_ctl *inside = ring_ctl[0]->tid > 0 ? ring_enter() : NULL, *ctl;
+	struct srcu_thread *inside = ring_ctl[0]->tid > 0 ? ring_enter() : NULL;
+	struct ring_ctl *ctl;
 	uint32_t i;
 
 	for (i = RING_MAX; i-- > 0;) {
@@ -798,7 +749,8 @@ static void leave_blocks(struct ring_ctl *next)
 
 void ring_thread_forbid(void)
 {
-	leave_blocks(&forbidden_ctl);
+	leave_blocks(&ring_forbidden_ctl);
+	srcu_thread_share(1);
 }
 
 void ring_thread_allow(void)
@@ -806,8 +758,9 @@ void ring_thread_allow(void)
 	uint32_t i;
 
 	for (i = 0; i < RING_MAX; i++)
-		if (ring_ctl[i] == &forbidden_ctl)
+		if (ring_ctl[i] == &ring_forbidden_ctl)
 			ring_ctl[i] = &null_ctl;
+	srcu_thread_share(0);
 }
 
 void ring_count_nested(struct ring *r)
@@ -831,6 +784,6 @@ void ring_thread_end(void)
 {
 	if (ring_ctl[0]->tid < 0)
 		return;
-	ring_thread_rename();
+	ring_thread_rename(NULL);
 	leave_blocks(&null_ctl);
 }

@@ -15,19 +15,21 @@
  *		raised, and page_nest says how far up the writers in the current page go down: a
  *		page with one below the level at which it is full is held back, not published
  *
- * Threads whose calls set_ftrace_pid leaves out have a cpu_key of 0 always: their calls find in the
- * slow path that they make no record. Events of such threads have a key of their own.
+ * Threads whose calls set_ftrace_pid leaves out, or a tracer's gate, have a cpu_key of 0 always:
+ * their calls find in the slow path that they make no record. Events of such threads have a key of
+ * their own.
  *
  * A handler that interrupts the slow path itself records through a second block, with a page of its
- * own, for as long as it runs. One that leaves by longjmp() leaves a writer that never ends: its page
- * is held back until the thread ends or has too many of the kind.
+ * own, for as long as it runs. One that leaves by longjmp() leaves a writer that never ends: its
+ * page is held back until the thread ends or has too many of the kind.
  *
  * There is a ring for each instance: ring_top, whose blocks the hooks in assembler use, and others,
  * which C writes (ring_write.h). A thread has a control block in each ring that it wrote to.
  *
  * fork: control blocks lie in memory that the child finds zeroed, so its first record takes the
- * slow path, which refuses it; a writer that a forking handler interrupted finds no page in its block,
- * or goes on writing to what is only an image of its parent's page. Costs: bench/entry.c. Tests: tests/engine/.
+ * slow path, which refuses it; a writer that a forking handler interrupted finds no page in its
+ * block, or goes on writing to what is only an image of its parent's page. Costs: bench/entry.c.
+ * Tests: tests/engine/.
  */
 #ifndef VESTIGE_RING_H
 #define VESTIGE_RING_H
@@ -39,21 +41,23 @@
 #include "abi/page.h"
 #include "abi/record.h"
 #include "arch_barrier.h"
+#include "engine/ring/srcu.h"
 
 struct pid_list;
 
-#define RING_MAX       17u /* the top instance's and 16 more */
-#define RING_MAX_HELD  6
-#define RING_MAX_CPUS  4096u /* that tracing_cpumask can leave out */
-#define RING_MIN_PAGES 16u   /* with fewer a CPU has no page for each of a few threads */
+#define RING_MAX	17u /* the top instance's and 16 more */
+#define RING_MAX_HELD	6
+#define RING_MAX_CPUS	4096u /* that tracing_cpumask can leave out */
+#define RING_GATE_WORDS 4u
+#define RING_MIN_PAGES	16u /* with fewer a CPU has no page for each of a few threads */
 
 /* A thread's control block. What entry.S reads has its offsets checked in hook/<cpu>/offsets.h. */
 struct ring_ctl {
 	struct page_head *page;
 	uint32_t cpu_key; /* the page's CPU ^ RING_CPU_KEY; 0: go the slow path */
 	uint32_t nest;	  /* xadd writers that have reserved and not finished, on this thread */
-	uint32_t
-		aborts; /* rseq restarts: every 32nd takes xadd, or a stepping debugger would hang */
+	/* rseq restarts: every 32nd takes xadd, or a stepping debugger would hang */
+	uint32_t aborts;
 	uint32_t page_nest; /* at which the page was taken, or the lowest of its xadd writers */
 	uint32_t busy;	    /* inside the slow path */
 	uint32_t task;	    /* row in AREA_TASKS */
@@ -70,17 +74,31 @@ struct ring_ctl {
 	struct ring_ctl *nested; /* for handlers that interrupt this one's slow path; made once */
 	struct ring_ctl *below;	 /* whose nested this is */
 	uint32_t ring;		 /* index of the ring into which it writes */
-	uint32_t inside;	 /* ring_enter(), in the thread's block of ring_top */
-	uint64_t inside_at;	 /* ... and the frame of the first of them */
-	/* what was said last in this page of what holds for the records behind it; 0 in a new page, or
-	 * when that is not sure: the low half is the writer's, the other one counts changes */
-	uint64_t told;
-	/* func-no-repeats (core/func_repeats.h): the last call, and how often it came again since */
+	uint32_t context;	 /* that its page has for the next record */
+	/* the state (such as the stack) recorded last in this page, valid for the records behind
+	 * it; 0 in a new page, or when that is not sure: the low half is the writer's, the other
+	 * one counts changes */
+	uint64_t last_state;
+	/*
+	 * func-no-repeats (core/func_repeats.h): the last call, and how often it came again since
+	 */
 	uint64_t call_parent, call_stamp;
 	uint32_t call_id, call_repeats;
 	uint32_t call_busy;
-	int32_t tid; /* 0: the block is free, or this is a fork's child. Last: see ctl_clear() */
+	int32_t tid; /* 0: the block is free, or this is a fork's child. Read with each record: in
+			the line of `last_state`. See ctl_clear() */
+	/* of the outermost block: the gate that is open for this thread, and a tracer's words */
+	uint32_t gate_open, gate_words_of;
+	uint64_t gate_words[RING_GATE_WORDS];
 } __attribute__((aligned(128)));
+
+/* The block that a thread has when none of its slow paths is interrupted. */
+static inline struct ring_ctl *ring_outermost(const struct ring_ctl *ctl)
+{
+	while (ctl->below)
+		ctl = ctl->below;
+	return (struct ring_ctl *)ctl;
+}
 
 #define RING_CPU_KEY 0x5a000000u
 
@@ -108,20 +126,25 @@ struct ring {
 	uint8_t *pages; /* page 0 of the area */
 	struct area_table *task_table;
 	struct area_task *tasks;
+	uint32_t tasks_backed; /* rows with memory behind them */
 	uint32_t nr_cpus;
 	uint32_t index; /* in rings[] */
 	uint32_t gen;	/* one more each time that the index serves another instance */
 	uint32_t buffer_index;
-	/* who swaps, 0 nobody, and the frame in which: see ring_jump() */
+	/* the thread that swaps, or 0, and its frame: see ring_jump() */
 	uint32_t swapping;
 	uint64_t swapping_at;
 	uint32_t on;	  /* tracing_on */
-	uint32_t paused;  /* so many want nothing to be recorded meanwhile */
+	uint32_t paused;  /* number of callers that have paused recording */
 	uint32_t running; /* on, and not paused */
 	uint32_t stamps;  /* enum ring_stamps */
 	uint64_t counter; /* the last number that a record has */
-	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no list */
+	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no
+	 * list */
 	const struct pid_list *pids, *no_pids;
+	uint32_t contexts; /* records say in which context they are made: RECORD_CONTEXT */
+	uint32_t gate;	   /* 0: there is none; else its number */
+	uint32_t last_gate;
 	uint32_t some_cpus_off; /* tracing_cpumask is not full */
 	uint64_t cpus_off[RING_MAX_CPUS / 64];
 };
@@ -145,8 +168,8 @@ void ring_renew(const struct ring *r);
 extern ptrdiff_t ring_rseq_offset;
 
 /*
- * ring_use_stamps() - trace_clock: what stamps are, from now on. What is in the buffer goes. One caller
- * at a time; of ring_top nothing is armed.
+ * ring_use_stamps() - trace_clock: the meaning of stamps from now on. Empties the buffer. One
+ * caller at a time; of ring_top nothing is armed.
  */
 void ring_use_stamps(struct ring *r, enum ring_stamps stamps);
 
@@ -160,8 +183,8 @@ int ring_start(const struct ring *ring, ptrdiff_t rseq_offset);
 
 /*
  * ring_fork() - in a fork's child, which has an area of its own now: begin anew. @ring: the top's.
- * ring_fork_instance() - the same of an instance, before anything is recorded; @to: NULL: the child does
- * not have it.
+ * ring_fork_instance() - the same of an instance, before anything is recorded; @to: NULL: the child
+ * does not have it.
  */
 void ring_fork(const struct ring *ring);
 void ring_fork_instance(struct ring *r, const struct ring *to);
@@ -173,41 +196,40 @@ void ring_fork_instance(struct ring *r, const struct ring *to);
 struct ring *ring_open(const struct ring *ring);
 
 /*
- * ring_close() - the instance goes: nobody writes into its ring any more when this returns, nor has
- * a block for it. No writer may find it any more. One caller at a time, not between ring_enter()
- * and ring_leave().
- * Return: 0; -ETIMEDOUT: as ring_synchronize(); the ring's memory has to stay then, and the index
- * is not used again.
+ * ring_close() - the instance is being removed: when this returns no thread writes into its ring,
+ * nor has a block for it. No writer may find it any more. One caller at a time, not between
+ * ring_enter() and ring_leave(). Return: 0; -ETIMEDOUT: as ring_synchronize(); the ring's memory
+ * has to stay then, and the index is not used again.
  */
 int ring_close(struct ring *r);
 
 /*
  * ring_enter() - from here to ring_leave() what was found meanwhile (an instance's ring, a list of
- * those that want calls) stays. May nest. Any context; no system call but on a thread's first record.
- * Return: what ring_leave() wants; NULL: this thread records nothing, and calls no ring_leave().
+ * those that want calls) stays. May nest. Any context; no system call but on a thread's first
+ * record. Return: what ring_leave() wants; NULL: this thread records nothing, and calls no
+ * ring_leave().
  */
-struct ring_ctl *ring_enter(void);
+struct srcu_thread *ring_enter(void);
 
-static inline void ring_leave(struct ring_ctl *ctl)
+static inline void ring_leave(struct srcu_thread *inside)
 {
-	__asm__ volatile("" ::: "memory");
-	/* 0 in a fork's child, where a handler forked meanwhile, and behind ring_jump() */
-	if (ctl->inside)
-		ctl->inside--;
+	srcu_read_unlock(SRCU_RING, inside);
 }
 
 /*
- * ring_synchronize() - wait until every thread that is between ring_enter() and ring_leave() has
- * come out. Return: 0; -ETIMEDOUT: one did not within a second: it is stopped, or a signal handler
- * left it by longjmp().
+ * ring_synchronize() - the grace period: wait until every thread that is between ring_enter() and
+ * ring_leave() now has come out. Return: as synchronize_srcu().
  */
-int ring_synchronize(void);
+static inline int ring_synchronize(void)
+{
+	return synchronize_srcu(SRCU_RING);
+}
 
 /*
- * ring_rethink() - each thread's next record in any ring takes the slow path, and finds nothing
- * told. From any thread.
+ * ring_invalidate() - each thread's next record in any ring takes the slow path, and writes
+ * the state (such as the stack) again. From any thread.
  */
-void ring_rethink(void);
+void ring_invalidate(void);
 
 /* Switch recording on or off (tracing_on). From any thread. */
 void ring_set_on(struct ring *r, int on);
@@ -216,13 +238,46 @@ static inline int ring_is_on(const struct ring *r)
 	return (int)load_relaxed(&r->on);
 }
 
-/* One more, or less, wants that nothing is recorded for now, whatever tracing_on says. One caller at a time. */
+/* One more, or less, wants that nothing is recorded for now, whatever tracing_on says. One caller
+ * at a time. */
 void ring_pause(struct ring *r, int more);
 
 /*
+ * A gate of the ring: calls make records only in threads that have opened it, and while they have
+ * it open, as a latency tracer wants them between the begin and the end of what it measures.
+ * Nothing is tested on the fast path. Events are not concerned.
+ *
+ * ring_set_gate() - there is one, closed for all threads; or none. From any thread, one at a time.
+ * ring_gate_open(), ring_gate_close() - for the calling thread, in its signal handlers too. Any
+ * context.
+ * ring_gate_words() - RING_GATE_WORDS words of the calling thread for the tracer that set the gate,
+ * zero at first. Return: NULL: there is no gate, or the thread cannot record. Any context. The
+ * three between ring_enter() and ring_leave() where the ring is an instance's.
+ */
+void ring_set_gate(struct ring *r, int on);
+void ring_gate_open(struct ring *r);
+void ring_gate_close(struct ring *r);
+uint64_t *ring_gate_words(struct ring *r);
+
+/*
+ * The context of records (irqs-off, need-resched, ..): a thread's next record comes behind a
+ * RECORD_CONTEXT if it is another than its page has. Nothing is tested on the fast path: what
+ * changes a context sends the thread to the slow path.
+ *
+ * ring_set_contexts() - whether a ring has them. One caller at a time.
+ * ring_context - the calling thread's, as common_flags and common_preempt_count above; any context.
+ * ring_context_changed() - the calling thread's has. Any context. For other threads' there is
+ * ring_change_pages().
+ */
+void ring_set_contexts(struct ring *r, int on);
+extern uint32_t (*ring_context)(void);
+void ring_context_changed(void);
+
+/*
  * ring_set_cpumask() - tracing_cpumask: records are made on these CPUs alone, from when it returns.
- * What runs on others asks for a page and gets none, for each record; nothing is tested where the mask
- * is full. @off: a bit for each CPU that makes none, RING_MAX_CPUS of them. One caller at a time.
+ * A thread on another CPU asks for a page with each record and gets none; nothing is tested where
+ * the mask is full. @off: a bit for each CPU that makes none, RING_MAX_CPUS of them. One caller at
+ * a time.
  */
 void ring_set_cpumask(struct ring *r, const uint64_t *off);
 
@@ -239,11 +294,11 @@ static inline int ring_cpu_is_off(const struct ring *r, uint32_t cpu)
 void ring_clear(struct ring *r, uint32_t cpu);
 
 /*
- * ring_resize() - change the quota of one CPU while threads write.
- * @pages: RING_MIN_PAGES or more; descriptors and addresses are there (area_cpu_reach).
- * Smaller: what is published moves into the pages that stay, the oldest are overwritten when they do
- * not fit; a page that a thread owns follows when it is published. One caller at a time.
- * Return: 0; -ENOSPC: no memory for what it had before.
+ * ring_resize() - change the quota of one CPU while threads write. @pages: RING_MIN_PAGES or more;
+ * descriptors and addresses are there (area_cpu_reach). Smaller: published pages move into the
+ * pages that stay, the oldest are overwritten when they do not fit; a page that a thread owns
+ * follows when it is published. One caller at a time. Return: 0; -ENOSPC: no memory for what it had
+ * before.
  */
 int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages);
 
@@ -258,7 +313,8 @@ int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages);
 int ring_snapshot(struct ring *r, uint32_t cpu);
 
 /*
- * ring_snapshot_alloc() - have the memory for it; area_cpu_reach_spare() was called for each CPU. ring_snapshot_free() - give it back; ring_snapshot_clear()
+ * ring_snapshot_alloc() - have the memory for it; area_cpu_reach_spare() was called for each CPU.
+ * ring_snapshot_free() - give it back; ring_snapshot_clear()
  * - empty it, for one CPU alone if @cpu is not UINT32_MAX. One caller at a time, no hooks.
  * Return: 0; -ENOMEM; -EBUSY: it is being taken at this moment.
  */
@@ -305,34 +361,38 @@ static inline uint64_t ring_now(const struct ring *r)
 /* The same of ring_top, for entry points that do not read the counter of the processor. */
 uint64_t ring_stamp_top(void);
 
-/* Give the calling thread a control block ahead of its first record. Normal context. */
-void ring_thread_start(void);
+/*
+ * Give the calling thread a control block ahead of its first record. Normal context.
+ * @comm: the name that it has where it may make no system call.
+ */
+void ring_thread_start(const char *comm);
 
 /* Whether this is a fork's child that has no ring of its own yet, or never will. Any context. */
 int ring_is_forks_child(void);
+
+/* Whether there is a ring, and this is its process or a child of vfork(). Any context. */
+int ring_is_awake(void);
 
 /* The thread ends: publish its pages, note its name, free its block. Normal context. */
 void ring_thread_end(void);
 
 /*
- * The calling thread is about to lose the right to read the counter (PR_SET_TSC, strict seccomp): it
- * records no more, its calls are counted as untraced. ring_thread_allow(): it came to nothing.
+ * The calling thread is about to lose the right to read the counter (PR_SET_TSC, strict seccomp):
+ * it records no more, its calls are counted as untraced. ring_thread_allow(): it came to nothing.
  */
 void ring_thread_forbid(void);
 void ring_thread_allow(void);
 
-/* System calls may be fatal from now on (a seccomp filter): the ring adds no memory any more. */
-void ring_forbid_growth(void);
-
-int ring_growth_forbidden(void);
+/* The control block of threads that may not read the counter: the entry points compare with it. */
+extern struct ring_ctl ring_forbidden_ctl;
 
 /*
- * ring_jump() - longjmp() is about to leave all frames below @sp: a slow path among them, which would
- * keep its block busy for good, is ended. Any context.
+ * ring_jump() - longjmp() is about to leave all frames below @sp: a slow path among them, which
+ * would keep its block busy for good, is ended. Any context.
  */
 void ring_jump(uint64_t sp);
 
-/* What a handler interrupted that now forks: the child goes on there. */
+/* The writer that a forking handler interrupted: the child goes on there. */
 enum ring_interrupted { RING_NOTHING, RING_WRITER, RING_SLOW_PATH };
 enum ring_interrupted ring_interrupted(void);
 
@@ -354,7 +414,10 @@ int ring_thread_id(void);
 /* The CPU of the record that is being made. Any context. */
 uint32_t ring_record_cpu(void);
 
-/* Read the calling thread's name again. Normal context: it makes a system call. */
-void ring_thread_rename(void);
+/*
+ * Read the calling thread's name again. Normal context: it makes a system call.
+ * @name: what it is to be where it may make none; NULL: not known, it stays.
+ */
+void ring_thread_rename(const char *name);
 
 #endif

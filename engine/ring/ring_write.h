@@ -64,8 +64,8 @@ static inline void ring_end_writer(struct ring_ctl *ctl)
 }
 
 /*
- * ring_ready() - have a page that takes @bytes, as far as can be: what takes long is then behind us.
- * Any context.
+ * ring_ready() - get a page that takes @bytes, if possible, so that the reservation that follows is
+ * short. Any context.
  */
 static inline void ring_ready(struct ring *r, uint32_t bytes)
 {

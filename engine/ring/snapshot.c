@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The snapshot of a ring. It is not copied and no writer is stopped: a moment parts the records by
- * their stamps (abi/area.h, struct area_snapshot), and writers go on in the CPU's other share of pages,
- * so that they do not overwrite it. What is being recorded meanwhile is on the one side or the other, by
- * its stamp, and a page may hold records of both: then it is kept as the snapshot's as long as that is.
+ * The snapshot of a ring. Nothing is copied and no writer is stopped. A point in time divides the
+ * records by their stamps (abi/area.h, struct area_snapshot), and writers go on in the CPU's other
+ * share of pages, so that they do not overwrite the snapshot. A record made during the swap is on
+ * one side or the other, by its stamp. A page may hold records of both; it is then kept as long as
+ * the snapshot.
  *
- * Swapping is one store for each count, a look at each page of the share that writers go to, and one store
- * for each thread, which takes a new page with its next record. Whoever comes to swap meanwhile, a signal
- * handler on top included, does not. fork: the child's area has no snapshot; one that was being taken is
- * its parent's. Tests: tests/unit/test_pool.c, tests/engine/fire/snapshot.
+ * Swapping is one store for each count, a look at each page of the share that writers go to, and
+ * one store for each thread, which takes a new page with its next record. A second swap meanwhile,
+ * also by a signal handler on top, does nothing. fork: the child's area has no snapshot; one that
+ * was being taken is its parent's. Tests: tests/unit/test_pool.c, tests/engine/fire/snapshot.
  */
 #include <errno.h>
 
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
+#include "engine/base/seqcount.h"
 #include "engine/ring/pool.h"
 #include "engine/ring/ring.h"
+#include "engine/ring/snapshot.h"
 
-static int begin(struct ring *r)
+int snapshot_begin(struct ring *r)
 {
 	if (!compare_and_store(&r->swapping, 0, (uint32_t)ring_thread_id()))
 		return -EBUSY;
@@ -25,7 +28,7 @@ static int begin(struct ring *r)
 	return 0;
 }
 
-static void end(struct ring *r)
+void snapshot_end(struct ring *r)
 {
 	store_release(&r->swapping, 0);
 }
@@ -45,7 +48,7 @@ static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_
 {
 	struct area_snapshot *snap = &r->snaps[row - r->cpus];
 
-	fetch_add(&snap->gen, 1);
+	write_seqcount_begin(&snap->gen);
 	snap->from_overrun = row->cleared_overrun;
 	snap->from_dropped = row->cleared_dropped;
 	snap->from_commit = row->cleared_commit;
@@ -60,7 +63,7 @@ static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_
 	row->cleared_commit = snap->to_commit = load_relaxed(&row->commit_overrun);
 	store_release(&row->cleared_stamp, now);
 	pool_clear(r, row);
-	fetch_add(&snap->gen, 1);
+	write_seqcount_end(&snap->gen);
 }
 
 /* The moment: records and pages from now on are not older, those before are. */
@@ -77,10 +80,10 @@ int ring_snapshot(struct ring *r, uint32_t cpu)
 
 	if (!ring_snapshot_allocated(r))
 		return -ENODEV;
-	err = begin(r);
+	err = snapshot_begin(r);
 	if (err)
 		return err;
-	/* in this order: what was published by then has only records from before */
+	/* in this order: pages published by then have only older records */
 	published = load_acquire(&r->buffer->publish_seq);
 	barrier();
 	now = cut_off(r);
@@ -90,7 +93,7 @@ int ring_snapshot(struct ring *r, uint32_t cpu)
 	ring_change_pages();
 	/* a thread that found no free page may look again */
 	fetch_add(&r->area->reader_gen, 1);
-	end(r);
+	snapshot_end(r);
 	return 0;
 }
 
@@ -98,12 +101,12 @@ static void clear_cpu(struct ring *r, struct area_cpu *row)
 {
 	struct area_snapshot *snap = &r->snaps[row - r->cpus];
 
-	fetch_add(&snap->gen, 1);
+	write_seqcount_begin(&snap->gen);
 	store_relaxed(&snap->from_stamp, 0);
 	store_release(&snap->to_stamp, 0);
 	/* only what was published after the last swap may have live records */
 	store_relaxed(&snap->from_publish, snap->to_publish);
-	fetch_add(&snap->gen, 1);
+	write_seqcount_end(&snap->gen);
 }
 
 int ring_snapshot_alloc(struct ring *r)
@@ -129,12 +132,12 @@ int ring_snapshot_clear(struct ring *r, uint32_t cpu)
 
 	if (!has_spare(r))
 		return 0;
-	err = begin(r);
+	err = snapshot_begin(r);
 	for (i = 0; i < r->nr_cpus && !err; i++)
 		if (cpu == UINT32_MAX || cpu == i)
 			clear_cpu(r, &r->cpus[i]);
 	if (!err)
-		end(r);
+		snapshot_end(r);
 	return err;
 }
 
@@ -145,13 +148,13 @@ int ring_snapshot_free(struct ring *r)
 
 	if (!has_spare(r))
 		return 0;
-	err = begin(r);
+	err = snapshot_begin(r);
 	for (i = 0; i < r->nr_cpus && !err; i++) {
 		clear_cpu(r, &r->cpus[i]);
 		if (r->snaps[i].allocated)
 			pool_spare_free(r, &r->cpus[i]);
 	}
 	if (!err)
-		end(r);
+		snapshot_end(r);
 	return err;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of AREA_TASKS of threads elsewhere, on whose behalf something was written from outside: the last
- * MAX_ELSEWHERE are kept, so that they do not take the rows of the process's own.
- * Under the tree's lock. fork: the child's table is another one. Tests: tests/tracefs/test_files.py.
+ * Rows of AREA_TASKS for threads of other processes, in whose name the tools wrote something. The
+ * last MAX_ELSEWHERE are kept, so that they do not use up the rows of the process's own threads.
+ * Under the tree's lock. fork: the child's table is another one. Tests:
+ * tests/tracefs/test_files.py.
  */
 #include "engine/ring/task.h"
 
@@ -31,7 +32,7 @@ static int is_known(const struct ring *r, int tid, int tgid, const char *comm)
 	return 0;
 }
 
-void ring_task_elsewhere(const struct ring *r, int tid, int tgid, const char *comm)
+void ring_task_elsewhere(struct ring *r, int tid, int tgid, const char *comm)
 {
 	uint32_t at = elsewhere[r->index].nr % MAX_ELSEWHERE, row;
 	struct area_task *t;

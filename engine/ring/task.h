@@ -8,15 +8,40 @@
 #include "engine/base/compiler.h"
 #include "engine/ring/ring.h"
 
-/* A row that nobody has; UINT32_MAX when the table is full. Any context. */
-static inline uint32_t ring_task_row(const struct ring *r)
-{
-	uint32_t i = fetch_add(&r->task_table->count, 1);
+#define TASK_ROWS_AT_ONCE (4096u / (uint32_t)sizeof(struct area_task))
 
-	if (i < r->task_table->capacity && sys_back(&r->tasks[i], sizeof(r->tasks[i])) >= 0)
-		return i;
-	__atomic_fetch_sub(&r->task_table->count, 1, __ATOMIC_RELAXED);
-	return UINT32_MAX;
+/* Memory for the first @nr rows, and what more a page holds. Any context. Return: 0 or -errno. */
+static inline int ring_task_back(struct ring *r, uint32_t nr)
+{
+	uint32_t to = (nr + TASK_ROWS_AT_ONCE - 1) / TASK_ROWS_AT_ONCE * TASK_ROWS_AT_ONCE, backed;
+	int err = 0;
+
+	if (to > r->task_table->capacity)
+		to = r->task_table->capacity;
+	while (!err && (backed = load_relaxed(&r->tasks_backed)) < nr) {
+		if (backed >= to)
+			return -ENOSPC;
+		err = sys_back(&r->tasks[backed], (to - backed) * sizeof(*r->tasks));
+		if (err >= 0)
+			compare_and_store(&r->tasks_backed, backed, to);
+	}
+	return err;
+}
+
+/*
+ * Claim a free row; UINT32_MAX when the table is full or there is no memory. Any context. The
+ * memory comes before the claim: a row that is counted stays its claimer's.
+ */
+static inline uint32_t ring_task_row(struct ring *r)
+{
+	uint32_t i;
+
+	do {
+		i = load_relaxed(&r->task_table->count);
+		if (ring_task_back(r, i + 1) < 0)
+			return UINT32_MAX;
+	} while (!compare_and_store(&r->task_table->count, i, i + 1));
+	return i;
 }
 
 /* Whether threads have names; the option is the top instance's alone. */
@@ -26,6 +51,6 @@ static inline int ring_records_comm(void)
 }
 
 /* A thread elsewhere has written something: readers know its name. Under the tree's lock. */
-void ring_task_elsewhere(const struct ring *r, int tid, int tgid, const char *comm);
+void ring_task_elsewhere(struct ring *r, int tid, int tgid, const char *comm);
 
 #endif

@@ -11,29 +11,29 @@
 #include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 
-static const struct tracer_ops function_ops = {
-	.name = "function",
-	.kind = RECORD_FUNCTION,
-};
-
 static int function_init(struct trace_array *tr)
 {
-	return ftrace_register_ops(tr, &function_ops);
+	return ftrace_start(tr, RECORD_FUNCTION);
 }
 
 static void function_reset(struct trace_array *tr)
 {
-	ftrace_unregister_ops(tr, &function_ops);
+	ftrace_stop(tr);
+}
+
+static int is_current(const struct trace_array *tr)
+{
+	return tr->ops.is_on && !(tr->ops.how & OPS_GRAPH);
 }
 
 /* Sites lead to other entry points, so they are armed anew. */
-static int function_set_option(struct trace_array *tr, const char *name, int value)
+static int function_set_option(struct trace_array *tr, enum area_option option, int value)
 {
-	int stacks = tracer_option_is(name, "func_stack_trace");
-	int repeats = tracer_option_is(name, "func-no-repeats");
-	int current = (stacks || trace_array_is_top(tr)) && tr->ops == &function_ops, err = 0;
+	int stacks = option == AREA_OPTION_FUNC_STACK_TRACE;
+	int repeats = option == AREA_OPTION_FUNC_NO_REPEATS;
+	int current = (stacks || trace_array_is_top(tr)) && is_current(tr), err = 0;
 
-	if (!stacks && !repeats && !tracer_option_is(name, "func-args"))
+	if (!stacks && !repeats && option != AREA_OPTION_FUNC_ARGS)
 		return 0;
 	if (value && stacks)
 		err = stack_start();
@@ -42,7 +42,7 @@ static int function_set_option(struct trace_array *tr, const char *name, int val
 	if (err)
 		return err;
 	if (current)
-		ftrace_unregister_ops(tr, &function_ops);
+		ftrace_stop(tr);
 	if (stacks)
 		tr->with_stacks = (uint8_t)value;
 	else if (repeats) /* others ask their option, too */
@@ -50,19 +50,18 @@ static int function_set_option(struct trace_array *tr, const char *name, int val
 	else if (trace_array_is_top(tr)) /* others ask their option for each record */
 		function_args = (uint32_t)value;
 	if (current)
-		err = ftrace_register_ops(tr, &function_ops);
+		err = ftrace_start(tr, RECORD_FUNCTION);
 	return err;
 }
-
-static const struct tracer_option function_options[] = {
-	{"func-args", 0}, {"func_stack_trace", 0}, {"func-no-repeats", 0}, {NULL, 0}};
 
 static const struct tracer function_tracer = {
 	.name = "function",
 	.init = function_init,
 	.reset = function_reset,
 	.set_option = function_set_option,
-	.options = function_options,
-	.record_kinds = 1u << RECORD_FUNCTION | 1u << RECORD_FUNCTION_ARGS | 1u << RECORD_EVENT,
+	.options = TRACER_OPTION(AREA_OPTION_FUNC_ARGS) |
+		   TRACER_OPTION(AREA_OPTION_FUNC_STACK_TRACE) |
+		   TRACER_OPTION(AREA_OPTION_FUNC_NO_REPEATS),
+	.allow_instances = 1,
 };
 TRACER_REGISTER(function_tracer);

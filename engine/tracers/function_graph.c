@@ -11,27 +11,22 @@
 
 #include "engine/core/tracer.h"
 
-static const struct tracer_ops graph_ops = {
-	.name = "function_graph",
-	.kind = RECORD_ENTRY,
-};
-
 static int graph_init(struct trace_array *tr)
 {
-	return ftrace_register_ops(tr, &graph_ops);
+	return ftrace_start(tr, RECORD_ENTRY);
 }
 
 static void graph_reset(struct trace_array *tr)
 {
-	ftrace_unregister_ops(tr, &graph_ops);
+	ftrace_stop(tr);
 }
 
-/* What records have besides; all other options only say how the outside prints. */
-static int graph_set_option(struct trace_array *tr, const char *name, int value)
+/* Options that add data to records; all others only control how the tools print. */
+static int graph_set_option(struct trace_array *tr, enum area_option option, int value)
 {
-	uint32_t *what = tracer_option_is(name, "funcgraph-args")     ? &graph_args
-			 : tracer_option_is(name, "funcgraph-retval") ? &graph_retval
-								      : NULL;
+	uint32_t *what = option == AREA_OPTION_FUNCGRAPH_ARGS	  ? &graph_args
+			 : option == AREA_OPTION_FUNCGRAPH_RETVAL ? &graph_retval
+								  : NULL;
 	uint32_t was;
 	int err;
 
@@ -45,29 +40,22 @@ static int graph_set_option(struct trace_array *tr, const char *name, int value)
 	return err;
 }
 
-/* Those of the kernel's that change anything for a process. */
-static const struct tracer_option graph_options[] = {
-	{"funcgraph-overrun", 0},
-	{"funcgraph-cpu", 1},
-	{"funcgraph-overhead", 1},
-	{"funcgraph-proc", 0},
-	{"funcgraph-duration", 1},
-	{"funcgraph-abstime", 0},
-	{"funcgraph-tail", 0},
-	{"funcgraph-retval", 0},
-	{"funcgraph-retval-hex", 0},
-	{"funcgraph-args", 0},
-	{NULL, 0},
-};
-
 static const struct tracer graph_tracer = {
 	.name = "function_graph",
 	.init = graph_init,
 	.reset = graph_reset,
 	.set_option = graph_set_option,
-	.options = graph_options,
-	.record_kinds = 1u << RECORD_ENTRY | 1u << RECORD_TAIL | 1u << RECORD_EXIT |
-			1u << RECORD_UNWOUND | 1u << RECORD_STACK | 1u << RECORD_RETURN |
-			1u << RECORD_ENTRY_ARGS | 1u << RECORD_EXIT_VALUE,
+	/* those of the kernel's that change anything for a process */
+	.options = TRACER_OPTION(AREA_OPTION_FUNCGRAPH_OVERRUN) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_CPU) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_OVERHEAD) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_PROC) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_DURATION) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_ABSTIME) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_TAIL) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_RETVAL) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_RETVAL_HEX) |
+		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_ARGS),
+	.allow_instances = 1,
 };
 TRACER_REGISTER(graph_tracer);

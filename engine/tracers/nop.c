@@ -1,29 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tracer that traces nothing: events alone reach the buffer. Its two options are the kernel's, for
- * who tries how a tracer takes and refuses one.
+ * The tracer that traces nothing: events alone reach the buffer. Its two options are the kernel's,
+ * to test that a tracer accepts and refuses an option.
  */
 #include <errno.h>
 #include <stddef.h>
 
 #include "engine/core/tracer.h"
 
-static int nop_set_option(struct trace_array *tr, const char *name, int value)
+static int nop_set_option(struct trace_array *tr, enum area_option option, int value)
 {
 	(void)tr;
 	(void)value;
-	return tracer_option_is(name, "test_nop_refuse") ? -EINVAL : 0;
+	return option == AREA_OPTION_TEST_NOP_REFUSE ? -EINVAL : 0;
 }
-
-static const struct tracer_option nop_options[] = {
-	{"test_nop_accept", 0},
-	{"test_nop_refuse", 0},
-	{NULL, 0},
-};
 
 static const struct tracer nop_tracer = {
 	.name = "nop",
 	.set_option = nop_set_option,
-	.options = nop_options,
+	.options = TRACER_OPTION(AREA_OPTION_TEST_NOP_ACCEPT) |
+		   TRACER_OPTION(AREA_OPTION_TEST_NOP_REFUSE),
+	.allow_instances = 1,
 };
 TRACER_REGISTER(nop_tracer);

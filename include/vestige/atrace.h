@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sections, counters and asynchronous sections in the manner of Android's atrace: lines of trace_marker
- * that Perfetto, systrace and catapult show as tracks. Each call has a tag, a word of its own
- * (gfx, input, db ...), which comes into being by being used. Tags are switched at run time:
+ * Sections, counters and asynchronous sections in the manner of Android's atrace: lines of
+ * trace_marker that Perfetto, systrace and catapult show as tracks. Each call has a tag, a word of
+ * its own (gfx, input, db ...), which comes into being by being used. Tags are switched at run
+ * time:
  *
  *	vestige_begin(gfx, "frame");	B|PID|frame	while `gfx` is in atrace_tags
  *	vestige_end(gfx);		E|PID
@@ -18,8 +19,8 @@
 #include <vestige/vestige.h>
 
 /**
- * vestige_tag_enabled() - is the tag on? For what costs something to find out before a call.
- * @tag: a word of letters, digits and `_`, at most 63 bytes.
+ * vestige_tag_enabled() - is the tag on? To compute arguments only when they are needed. @tag: a
+ * word of letters, digits and `_`, at most 63 bytes.
  */
 #define vestige_tag_enabled(tag) VESTIGE_TAG_ON_(#tag)
 
@@ -34,8 +35,8 @@
 #define vestige_counter(tag, name, value) VESTIGE_ATRACE_(#tag, 'C', name, value)
 
 /**
- * vestige_async_begin(), vestige_async_end() - a section begins in one thread and may end in another.
- * @cookie: an int64_t that tells those of the same name apart.
+ * vestige_async_begin(), vestige_async_end() - a section begins in one thread and may end in
+ * another. @cookie: an int64_t that distinguishes sections of the same name.
  */
 #define vestige_async_begin(tag, name, cookie) VESTIGE_ATRACE_(#tag, 'S', name, cookie)
 #define vestige_async_end(tag, name, cookie)   VESTIGE_ATRACE_(#tag, 'F', name, cookie)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The last line of a header of events. Where CREATE_TRACE_POINTS is defined it reads that header again
- * (TRACE_INCLUDE_FILE, by default TRACE_SYSTEM, in TRACE_INCLUDE_PATH), several times, to make of
- * each event its tracepoint, record, probe, fields and print format; elsewhere it does nothing.
+ * The last line of a header of events. Where CREATE_TRACE_POINTS is defined it reads that header
+ * again (TRACE_INCLUDE_FILE, by default TRACE_SYSTEM, in TRACE_INCLUDE_PATH), several times, to
+ * make of each event its tracepoint, record, probe, fields and print format; elsewhere it does
+ * nothing.
  */
 /* clang-format off */
 #ifdef CREATE_TRACE_POINTS

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events in one line, for who has no kernel habits:
+ * Events in one line, for programmers without the kernel's habits:
  *
  *	VESTIGE_EVENT(shop, order, (int, number), (const char *, item));
  *	...
  *		trace_order(17, "tea");
  *
- * defines events/shop/order, with a field for each pair, and trace_order(). Types are numbers, pointers
- * and strings (`char *`, `const char *`), which are copied; up to eight of them. It stands in one source
- * file, outside functions; others declare what they call:
+ * defines events/shop/order, with a field for each pair, and trace_order(). Types are numbers,
+ * pointers and strings (`char *`, `const char *`), which are copied; up to eight of them. Write it
+ * in one source file, outside functions; other files declare the functions that they call:
  *
  *	DECLARE_TRACE(order, TP_PROTO(int number, const char *item), TP_ARGS(number, item));
  */
@@ -35,7 +35,7 @@
 #define VESTIGE_COMMA_() ,
 #define VESTIGE_BLANK_()
 
-/* What becomes of a pair. */
+/* What each pass makes of a pair. */
 #define VESTIGE_PAIR_PROTO_(type, item)	 type item
 #define VESTIGE_PAIR_NAME_(type, item)	 item
 #define VESTIGE_PAIR_MEMBER_(type, item) VESTIGE_SLOT_(type) item;

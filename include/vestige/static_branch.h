@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places in the code that are switched while the program runs: off, one is the instruction
- * `test $imm32, %eax`, which sets flags that nobody reads and whose immediate is where a jump would go;
- * one byte makes it that jump. Used by tracepoint.h and atrace.h. Without libvestige nothing ever is on.
+ * Sites in the code that are switched while the program runs. Off, a site is the instruction `test
+ * $imm32, %eax`, whose result is not used. Its immediate is where a jump would go: one byte makes
+ * it that jump. Used by tracepoint.h, atrace.h and branch.h. Without libvestige they are always
+ * off.
  */
 #ifndef VESTIGE_STATIC_BRANCH_H
 #define VESTIGE_STATIC_BRANCH_H
@@ -18,11 +19,16 @@
 extern "C" {
 #endif
 
-/* What libvestige offers to objects with tracepoints; it only ever grows. */
+struct vestige_branch;
+
+/* The functions of libvestige for objects with tracepoints. The table only ever grows. */
 struct vestige_events_api {
 	size_t bytes;
-	/* The object with @address in it is relocated: what it has may be read. */
+	/* Tells libvestige that the object with @address in it is relocated: its arrays may be
+	 * read. */
 	void (*object_ready)(const void *address);
+	/* A place of branch.h ran while it was on. */
+	void (*branch)(struct vestige_branch *b, int value, int constant);
 };
 
 extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
@@ -49,9 +55,9 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 	".endif\n"
 
 /*
- * A place in the code that jumps to the label `yes` while what it belongs to is on: a row in @section,
- * which a note of type @kind tells. The section is one of a group where its function is, so that both
- * go together.
+ * A place in the code that jumps to the label `yes` while what it belongs to is on: a row in
+ * @section, which a note of type @kind names. The section is one of a group where its function is,
+ * so that both go together.
  */
 #define VESTIGE_PLACE_(section, kind, what)                                                        \
 	"1:	.byte	0xa9\n"                                                                    \
@@ -66,8 +72,8 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 
 #define VESTIGE_NOTRACE_ __attribute__((no_instrument_function, unused, patchable_function_entry(0)))
 /*
- * What dlopen() brings is seen by libvestige before it is relocated, so it tells when it is. Objects
- * that are there from the start need not, and nothing happens without the library.
+ * libvestige sees an object that dlopen() loads before it is relocated. So the object reports when
+ * it has been. Objects that are loaded at start need not, and nothing happens without the library.
  */
 __attribute__((constructor(101))) static VESTIGE_NOTRACE_ void vestige_object_ready_(void)
 {

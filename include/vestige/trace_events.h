@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What define_trace.h makes of a header of events, in passes: each gives TRACE_EVENT(), __field() and
- * the others another meaning, and reads the header again.
+ * What define_trace.h makes of a header of events, in passes: each gives TRACE_EVENT(), __field()
+ * and the others another meaning, and reads the header again.
  *
  *	1  the tracepoints, and names for print formats (TRACE_DEFINE_ENUM)
  *	2  struct trace_event_raw_CLASS: the record
  *	3  struct trace_event_data_offsets_CLASS: where the parts of variable length are
  *	4  trace_event_get_offsets_CLASS(): how long they are
  *	5  trace_event_raw_event_CLASS(): the probe, which writes a record
- *	6  vestige_fields_CLASS(): the fields, as `format` tells them; vestige_print_CLASS: its last line
+ *	6  vestige_fields_CLASS(): the fields, as in `format`; vestige_print_CLASS: its last line
  *	7  struct vestige_event: what libvestige finds
  *
- * All events are reduced to DECLARE_EVENT_CLASS(), which makes a class, and VESTIGE_EVENT_OF_(), which
- * makes an event of one.
+ * All events are reduced to DECLARE_EVENT_CLASS(), which makes a class, and VESTIGE_EVENT_OF_(),
+ * which makes an event of one.
  */
 #pragma GCC system_header
 #include <vestige/tracepoint.h>
@@ -41,7 +41,7 @@ VESTIGE_ITEMS_NOTE_;
 #undef TRACE_DEFINE_ENUM
 #undef TRACE_DEFINE_SIZEOF
 
-/* What means the same in every pass. */
+/* Macros that mean the same in every pass. */
 #define TRACE_EVENT(name, proto, args, tstruct, assign, print)                                     \
 	DECLARE_EVENT_CLASS(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct), PARAMS(assign),    \
 			    PARAMS(print))                                                         \
@@ -473,7 +473,7 @@ VESTIGE_ITEMS_NOTE_;
 
 #include VESTIGE_INCLUDE_(TRACE_INCLUDE_FILE)
 
-/* The names are free again: tracepoint.h, when it is included next, has them declare events. */
+/* The names are free again: the next inclusion of tracepoint.h makes them declare events. */
 #undef __entry
 #undef __field
 #undef __field_ext

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the macros of events ask of types and strings; not to be included by programs. */
+/* What the macros of events need to know of types and strings. Not to be included by programs. */
 #ifndef VESTIGE_TRACE_TYPES_H
 #define VESTIGE_TRACE_TYPES_H
 #pragma GCC system_header

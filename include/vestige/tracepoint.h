@@ -5,13 +5,13 @@
  * A header declares events with TRACE_EVENT() and its like; one source file of the program defines
  * CREATE_TRACE_POINTS before it includes that header, which ends by including
  * <vestige/define_trace.h>. Nothing has to be linked: without libvestige an event is five bytes of
- * code that do nothing. When the library is in the process it finds the events by themselves, in
- * the program and in whatever dlopen() brings, as events/SYSTEM/NAME.
+ * code that do nothing. When the library is in the process it finds the events, in the program and
+ * in objects that dlopen() loads, and shows them as events/SYSTEM/NAME.
  *
- * An event that is off is one instruction, `test $imm32, %eax`, which sets flags that nobody reads
- * and whose immediate is where a jump would go: one byte makes it that jump. What is reached then
- * calls the probes. The header knows nothing of the ring: the probe asks a table of functions for
- * room, writes the fields there and says that they are complete.
+ * An event that is off is one instruction, `test $imm32, %eax`, whose result is not used. Its
+ * immediate is where a jump would go: one byte makes it that jump, which leads to the
+ * calls of the probe functions. The header knows nothing of the ring: the probe function reserves
+ * room through a table of functions, writes the fields there and commits them.
  *
  * Any context, signal handlers included, may call trace_NAME().
  */
@@ -26,13 +26,14 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <vestige/kernel_types.h>
 #include <vestige/static_branch.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* What calls are made of: one probe of a tracepoint. */
+/* A probe function of a tracepoint. */
 struct tracepoint_func {
 	void *func; /* void (*)(void *data, PROTO) */
 	void *data;
@@ -40,14 +41,14 @@ struct tracepoint_func {
 
 struct tracepoint;
 
-/* What libvestige does for tracepoints; it only ever grows, `bytes` says what is there. */
+/* The functions of libvestige for tracepoints. The table only ever grows; `bytes` is its size. */
 struct vestige_tracepoint_api {
 	size_t bytes;
 	int (*probe_register)(struct tracepoint *tp, void *func, void *data, int prio);
 	int (*probe_unregister)(struct tracepoint *tp, void *func, void *data);
-	/* No thread is in a probe that was unregistered before. */
+	/* Return when no thread is in a probe function that was unregistered before. */
 	void (*synchronize)(void);
-	/* Around the calls of a tracepoint that has probes of the program's own. */
+	/* Before and after the calls of a tracepoint that has probe functions of the program. */
 	void *(*enter)(void);
 	void (*leave)(void *entered);
 };
@@ -61,12 +62,14 @@ struct tracepoint {
 	void (*unregfunc)(void);
 	const struct tracepoint_func *funcs; /* ended by a NULL; NULL: none */
 	const struct vestige_tracepoint_api *api;
-	uint32_t guarded; /* it has probes of the program's own */
+	uint32_t guarded; /* it has probe functions of the program */
 	uint32_t reserved2;
 	void *engine;
 };
 
-/* The beginning of each record: libvestige's own while it is in the ring, the kernel's when read. */
+/*
+ * The beginning of each record: libvestige's own while it is in the ring, the kernel's when read.
+ */
 struct trace_entry {
 	unsigned short type;
 	unsigned char flags;
@@ -82,13 +85,13 @@ struct vestige_event_slot {
 
 struct vestige_event_ops {
 	size_t bytes;
-	/* Room for a record of @bytes, zeroed or not, or NULL: there will be none. */
+	/* Reserve room for a record of @bytes, zeroed or not. NULL: there will be no record. */
 	void *(*reserve)(void *file, struct vestige_event_slot *slot, uint32_t bytes);
-	/* Its fields are written. */
+	/* Commit it: its fields are written. */
 	void (*commit)(void *file, struct vestige_event_slot *slot);
 };
 
-/* What a probe has for its data: the beginning of libvestige's own. */
+/* The data of a probe function; libvestige's own struct begins with it. */
 struct vestige_event_file {
 	const struct vestige_event_ops *ops;
 };
@@ -129,7 +132,7 @@ struct vestige_event {
 	void *engine;
 };
 
-/* TRACE_DEFINE_ENUM(), TRACE_DEFINE_SIZEOF(): a name in print formats and what it stands for. */
+/* TRACE_DEFINE_ENUM(), TRACE_DEFINE_SIZEOF(): a name in print formats and its value. */
 struct vestige_eval {
 	const char *system;
 	const char *name;
@@ -142,7 +145,7 @@ enum vestige_item_kind {
 	VESTIGE_ITEM_EVAL = 3,
 };
 
-/* What an object has: an array in section vestige_items, found by its note. */
+/* An object's definitions: an array in section vestige_items, found by its note. */
 struct vestige_item {
 	uint32_t kind;
 	uint32_t bytes; /* of this struct */
@@ -205,10 +208,11 @@ struct vestige_site {
 #define TP_ARGS(args...)  args
 #define TP_CONDITION(args...) args
 
-/* Once all probes that were unregistered before have ended. Normal context. */
+/* Wait until all probe functions that were unregistered before have ended. Not from a signal
+ * handler. */
 #define tracepoint_synchronize_unregister() vestige_tracepoint_synchronize_()
 
-/* Of the last tracepoint that libvestige told: the same for all. */
+/* Of the last tracepoint that libvestige filled in: the same for all. */
 __attribute__((weak, visibility("hidden")))
 const struct vestige_tracepoint_api *vestige_tracepoint_api_;
 
@@ -260,15 +264,19 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 		const struct tracepoint_func *vestige_f_;                                          \
 		void *vestige_in_ = NULL;                                                          \
                                                                                                    \
-		if (__atomic_load_n(&__tracepoint_##name.guarded, __ATOMIC_RELAXED))               \
-			vestige_in_ = __tracepoint_##name.api->enter();                            \
 		vestige_f_ = __atomic_load_n(&__tracepoint_##name.funcs, __ATOMIC_ACQUIRE);        \
+		/* behind funcs: those with a probe of the program come after `guarded` */         \
+		if (__atomic_load_n(&__tracepoint_##name.guarded, __ATOMIC_RELAXED)) {             \
+			vestige_in_ = __tracepoint_##name.api->enter();                            \
+			vestige_f_ =                                                               \
+				__atomic_load_n(&__tracepoint_##name.funcs, __ATOMIC_ACQUIRE);     \
+		}                                                                                  \
 		for (; vestige_f_ && vestige_f_->func; vestige_f_++)                               \
 			((void (*)(data_proto))vestige_f_->func)(data_args);                       \
 		if (vestige_in_)                                                                   \
 			__tracepoint_##name.api->leave(vestige_in_);                               \
 	}                                                                                          \
-	/* one probe, which is ours, is the usual case */                                          \
+	/* the usual case: one probe function, which is libvestige's */                                          \
 	static __attribute__((noinline)) VESTIGE_NOTRACE_ void __do_trace_##name(proto)            \
 	{                                                                                          \
 		const struct tracepoint_func *vestige_f_;                                          \
@@ -348,8 +356,8 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
 #endif
 
 /*
- * As events are declared: each is a tracepoint. This part is read again after define_trace.h, which
- * gives these names other meanings and takes them away at its end.
+ * How events are declared: each is a tracepoint. This part is read again after define_trace.h,
+ * which gives these names other meanings and takes them away at its end.
  */
 /* clang-format off */
 #ifndef TRACE_EVENT

@@ -25,9 +25,9 @@ extern "C" {
 struct ftrace_ops;
 
 /*
- * What libvestige offers, by a table that only ever grows: a program that was built with an older
- * header finds what it knows, one built with a newer sees by `bytes` what is not there. Not to be
- * used directly.
+ * The functions of libvestige, in a table that only ever grows: a program built with an older
+ * header finds the functions that it knows, one built with a newer header sees by `bytes` which are
+ * missing. Not to be used directly.
  */
 struct vestige_api {
 	size_t bytes;
@@ -43,9 +43,13 @@ struct vestige_api {
 	int (*instance_make)(const char *name, int make);
 	int (*trace_do)(int what, unsigned long arg);
 	int (*atrace)(int kind, const char *name, int64_t value);
-	/* @known: NULL at first, of this constant text alone. @args: NULL: it is no format.
-	 * Return: 0 or less; more: nothing is recorded, it has to be text. */
+	/* @known: a word of this constant text alone, NULL at first. @args: NULL if @fmt is no
+	 * format. Return: 0 or less; more: nothing is recorded, it has to be text. */
 	int (*print_known)(void **known, const void *ip, const char *text, va_list *args);
+	int (*warn)(const char *condition, const char *file, int line, const void *ip);
+	int (*on_oops)(void (*call)(const char *text, size_t bytes, const char *area, void *arg),
+		       void *arg);
+	int (*work)(int what, const char *pool, const void *item); /* of workqueue.h */
 };
 
 /* For trace_do(). Not to be used directly. */
@@ -59,8 +63,8 @@ enum vestige_trace_do_ {
 
 extern const struct vestige_api vestige_api_1 __attribute__((weak));
 
-/* The table, or NULL: libvestige is not loaded. By way of the GOT, so that without -fPIE too it is
- * looked for when the program starts. */
+/* The table, or NULL if libvestige is not loaded. Read through the GOT, so that without -fPIE too
+ * it is looked up when the program starts. */
 static inline const struct vestige_api *vestige_api_(void)
 {
 #if defined(__x86_64__) && defined(__ELF__)
@@ -129,13 +133,14 @@ static inline ssize_t vestige_append(const char *file, const char *buf, size_t b
 }
 
 /**
- * vestige_instance_create() - make an instance, as `mkdir instances/NAME` in tracefs: a trace of its own
- * with its own tracer, filters, options and buffer, beside all others.
- * @name: at most 63 bytes, no `/`. Its files are then "instances/NAME/current_tracer" and so on.
+ * vestige_instance_create() - make an instance, as `mkdir instances/NAME` in tracefs: a trace of
+ * its own with its own tracer, filters, options and buffer, beside all others. @name: at most 63
+ * bytes, no `/`. Its files are then "instances/NAME/current_tracer" and so on.
  *
- * Return: 0, or -1 with errno: EEXIST; ENOSPC there are 16, or the file system is full; ENOENT, EPERM,
- * ENAMETOOLONG the name is none; ENODEV the engine is asleep; ENOSYS libvestige is not loaded.
- * Any thread, not from a signal handler nor from a callback. A fork's child has no instances.
+ * Return: 0, or -1 with errno: EEXIST; ENOSPC there are 16, or the file system is full; ENOENT,
+ * EPERM, ENAMETOOLONG the name is not allowed; ENODEV the engine is asleep; ENOSYS libvestige is
+ * not loaded. Any thread, not from a signal handler nor from a callback. A fork's child has no
+ * instances.
  */
 static inline int vestige_instance_create(const char *name)
 {
@@ -147,8 +152,8 @@ static inline int vestige_instance_create(const char *name)
 }
 
 /**
- * vestige_instance_destroy() - remove an instance with what it recorded, as rmdir does.
- * Threads that are writing into it are waited for.
+ * vestige_instance_destroy() - remove an instance with what it recorded, as rmdir does. Waits for
+ * the threads that are writing into it.
  *
  * Return: 0, or -1 with errno: ENOENT there is none of that name; otherwise as
  * vestige_instance_create().
@@ -178,9 +183,9 @@ static inline int vestige_stop(void)
 }
 
 /**
- * tracing_on(), tracing_off(), tracing_is_on() - the same as the kernel's functions of these names have it:
- * a store and no more, from any context, signal handlers included, for the moment in which a program
- * finds its own fault. Without libvestige nothing happens, and it is off.
+ * tracing_on(), tracing_off(), tracing_is_on() - as the kernel's functions of these names: one
+ * store, from any context, signal handlers included, for the moment in which a program detects its
+ * own fault. Without libvestige nothing happens, and tracing_is_on() is 0.
  */
 static inline void tracing_on(void)
 {
@@ -200,9 +205,9 @@ static inline int tracing_is_on(void)
 }
 
 /**
- * tracing_snapshot() - put what is recorded aside into the file `snapshot`, as the kernel's does; recording
- * goes on. It needs memory that tracing_alloc_snapshot() or a write to `snapshot` has found before;
- * otherwise it does nothing. Any context.
+ * tracing_snapshot() - move the records so far into the file `snapshot`, as the kernel's function
+ * does; recording goes on. Does nothing unless tracing_alloc_snapshot() or a write to `snapshot`
+ * has allocated memory before. Any context.
  */
 static inline void tracing_snapshot(void)
 {
@@ -211,15 +216,15 @@ static inline void tracing_snapshot(void)
 }
 
 /**
- * tracing_alloc_snapshot() - have the memory for snapshots, as much as the buffer has.
- * Return: 0, or a negative errno: -ENOMEM; -ENODEV the engine is asleep; -ENOSYS libvestige is not
- * loaded. Any thread, not from a signal handler.
+ * tracing_alloc_snapshot() - allocate the memory for snapshots, as much as the buffer has. Return:
+ * 0, or a negative errno: -ENOMEM; -ENODEV the engine is asleep; -ENOSYS libvestige is not loaded.
+ * Any thread, not from a signal handler.
  */
 static inline int tracing_alloc_snapshot(void)
 {
 	if (!vestige_call_(file_write))
 		return -ENOSYS;
-	/* what is not 0 or 1 empties it; a `1` takes one, and so the memory comes */
+	/* a `1` takes a snapshot and so allocates the memory; any other number empties it again */
 	if (vestige_write("snapshot", "1", 1) < 0 || vestige_write("snapshot", "2", 1) < 0)
 		return -errno;
 	return 0;
@@ -232,12 +237,12 @@ static inline void tracing_snapshot_alloc(void)
 }
 
 /**
- * vestige_snapshot() - copy what is recorded, as it stands, to a file; recording goes on.
- * @path: is created; it must not exist. `vestige report PATH` and the others read it.
+ * vestige_snapshot() - copy the records so far to a file; recording goes on. @path: is created; it
+ * must not exist. `vestige report PATH` and the others read it.
  *
- * Return: 0, or -1 with errno: EEXIST; ENOSPC (nothing is left then); EACCES and what else open()
- * says; ENODEV the engine is asleep; ENOSYS libvestige is not loaded. Any thread, not from a signal
- * handler.
+ * Return: 0, or -1 with errno: EEXIST; ENOSPC (nothing is left then); EACCES and other errors of
+ * open(); ENODEV the engine is asleep; ENOSYS libvestige is not loaded. Any thread, not from a
+ * signal handler.
  */
 static inline int vestige_snapshot(const char *path)
 {
@@ -249,9 +254,10 @@ static inline int vestige_snapshot(const char *path)
 }
 
 /*
- * Of a constant text, a word in which the engine keeps what it knows of it, and its row of printk_formats: a
- * distance in section vestige_printk, found by a note. NULL of others. clang without optimization takes no
- * constant for one here; its formats are not listed, and their records are text.
+ * The address of a word in which the engine caches what it knows of a constant text; also puts the
+ * text into printk_formats, by a distance in section vestige_printk that a note names. NULL for
+ * other texts. clang without optimization takes no text for constant here; such formats are not
+ * listed, and their records are text.
  */
 #if defined(__x86_64__) && defined(__ELF__) && (defined(__OPTIMIZE__) || !defined(__clang__))
 #define VESTIGE_KNOWN_TEXT_(known, fmt)                                                            \
@@ -294,11 +300,11 @@ static inline int vestige_snapshot(const char *path)
  * @fmt: printf format; at most 1024 bytes of the result are kept.
  *
  * The record carries the calling function's address and appears in the trace as `FUNCTION: TEXT`.
- * Of a constant format it has the arguments as they are (the strings copied), and they are formatted when
- * the trace is read, unless a conversion is not among those of ftrace's bprint: %d %i %u %x %X %o, with l,
- * ll or z, %s and %p, width, precision and the flag 0. Then, and with other formats, it has the text.
- * Without libvestige it costs a test.
- * May be called from any context in which vsnprintf() may.
+ * With a constant format it has the arguments as they are (strings are copied), and they are
+ * formatted when the trace is read. That works for the conversions of ftrace's bprint: %d %i %u %x
+ * %X %o, with l, ll or z, %s and %p, width, precision and the flag 0. With any other conversion or
+ * format the record has the text. Without libvestige it costs a test. May be called from any
+ * context in which vsnprintf() may.
  */
 __attribute__((noinline, unused, no_instrument_function, patchable_function_entry(0),
 	       format(printf, 2, 0))) static void
@@ -337,7 +343,7 @@ vestige_printk_(void **known, const char *fmt, ...)
 			void **vestige_known_ = NULL;                                              \
 			VESTIGE_KNOWN_TEXT_(vestige_known_, VESTIGE_FIRST_(__VA_ARGS__, 0));       \
 			vestige_printk_(vestige_known_, __VA_ARGS__);                              \
-			__asm__ volatile(""); /* no tail call: the caller is told */               \
+			__asm__ volatile(""); /* no tail call: the caller is recorded */           \
 		}                                                                                  \
 	} while (0)
 
@@ -350,8 +356,8 @@ vestige_puts_(void **known, const char *text)
 }
 
 /**
- * trace_puts() - the same of a text as it is, as the kernel's.
- * @text: NUL-terminated; at most 1024 bytes are kept. Any context.
+ * trace_puts() - write a text into the trace as it is, as the kernel's function does. @text:
+ * NUL-terminated; at most 1024 bytes are kept. Any context.
  */
 #define trace_puts(text)                                                                           \
 	do {                                                                                       \
@@ -367,14 +373,14 @@ __attribute__((noinline, unused, no_instrument_function, patchable_function_entr
 vestige_dump_stack_(int skip)
 {
 	vestige_call_(trace_do)(VESTIGE_TRACE_DUMP_STACK_, skip > 0 ? (unsigned long)skip + 1 : 1);
-	__asm__ volatile(""); /* no tail call: it is one of those left out */
+	__asm__ volatile(""); /* no tail call: it counts in @skip */
 }
 
 /**
- * trace_dump_stack() - the stack here, in the trace, as the kernel's.
- * @skip: so many functions are left out, 0: it begins with the calling one.
- * Any context, but the first one of a program not in a signal handler. A program that has no unwinder
- * (libgcc_s, or libunwind) has none.
+ * trace_dump_stack() - record the current stack in the trace, as the kernel's function does. @skip:
+ * how many of the innermost functions to leave out; with 0 the stack begins with the caller. Any
+ * context, except that a program's first call must not be in a signal handler. Records nothing in a
+ * program without an unwinder (libgcc_s, or libunwind).
  */
 #define trace_dump_stack(skip)                                                                     \
 	do {                                                                                       \
@@ -383,6 +389,69 @@ vestige_dump_stack_(int skip)
 			__asm__ volatile("");                                                      \
 		}                                                                                  \
 	} while (0)
+
+/**
+ * vestige_warn_on() - where @condition is true, report it with the stack, as the kernel's
+ * WARN_ON(), and go on: to stderr, or where the control file `oops_file` says. `vestige crash`
+ * shows the last one of a process. Value: whether @condition was true. Any context, except that a
+ * program's first warning must not be in a signal handler. Without libvestige only @condition is
+ * evaluated.
+ */
+#define vestige_warn_on(condition)                                                                 \
+	__extension__({                                                                            \
+		const int vestige_true_ = !!(condition);                                           \
+		if (__builtin_expect(vestige_true_, 0))                                            \
+			VESTIGE_WARN_(#condition);                                                 \
+		vestige_true_;                                                                     \
+	})
+#define VESTIGE_WARN_(text)                                                                        \
+	do {                                                                                       \
+		if (vestige_call_(warn)) {                                                         \
+			void *vestige_ip_;                                                         \
+			VESTIGE_HERE_(vestige_ip_);                                                \
+			vestige_api_()->warn(text, __FILE__, __LINE__, vestige_ip_);               \
+		}                                                                                  \
+	} while (0)
+#if defined(__x86_64__)
+#define VESTIGE_HERE_(ip) __asm__ volatile("leaq 0(%%rip), %0" : "=r"(ip))
+#else
+#define VESTIGE_HERE_(ip) ((ip) = __builtin_return_address(0))
+#endif
+
+/* The same, at most once for each place in the source. */
+#define vestige_warn_on_once(condition)                                                            \
+	__extension__({                                                                            \
+		static char vestige_warned_;                                                       \
+		const int vestige_once_ = !!(condition);                                           \
+		if (__builtin_expect(vestige_once_, 0) &&                                          \
+		    !__atomic_exchange_n(&vestige_warned_, 1, __ATOMIC_RELAXED))                   \
+			VESTIGE_WARN_(#condition);                                                 \
+		vestige_once_;                                                                     \
+	})
+
+/**
+ * vestige_oops_fn - a callback at the end of the process by a fatal signal (while the control file
+ * `ftrace_dump_on_oops` is not 0) and at each vestige_warn_on().
+ * @text: the report, @bytes of it, no NUL behind them; borrowed. @area: path of the area.
+ *
+ * At a fatal signal it runs in the signal's handler, on a stack of 300 KiB, when the report has
+ * been written. It may call async-signal-safe functions alone; a fault in it ends it. When it
+ * returns the process dies as it would have died.
+ */
+typedef void (*vestige_oops_fn)(const char *text, size_t bytes, const char *area, void *arg);
+
+/**
+ * vestige_on_oops() - set the callback; NULL: none any more. One in the process.
+ * Return: 0, or -1 with errno: ENOSYS libvestige is not loaded. Any thread.
+ */
+static inline int vestige_on_oops(vestige_oops_fn call, void *arg)
+{
+	if (!vestige_call_(on_oops)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_call_(on_oops)(call, arg);
+}
 
 /**
  * vestige_mark() - write a mark into the trace, as a write to the kernel's trace_marker does.
@@ -396,10 +465,11 @@ static inline void vestige_mark(const char *text)
 }
 
 /*
- * ftrace_ops: callbacks of the program's own at the entry of functions, as a kernel module has them.
+ * ftrace_ops: callbacks of the program's own at the entry of functions, as a kernel module has
+ * them.
  */
 
-/* The registers as the function found them. Read them by the functions below. */
+/* The registers as the function found them. Read them with the functions below. */
 struct ftrace_regs {
 	unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di;
 	unsigned long ip;     /* in the function, behind its site */
@@ -414,8 +484,8 @@ struct ftrace_regs {
  * It is called in the thread that made the call, in whatever context that is, signal handlers
  * included. It may use floating point and vectors, and may call functions that are traced: those
  * calls are traced, but are not called back (FTRACE_OPS_FL_RECURSION is always on), nor are calls
- * of a signal handler that interrupts it. It must not use the control files, and must return: not by longjmp(), throw or exit of the
- * thread.
+ * of a signal handler that interrupts it. The control files are not for it: vestige_read() and its
+ * like fail with EDEADLK. It must not throw. It may leave by longjmp() or by the end of its thread.
  */
 typedef void (*ftrace_func_t)(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
 			      struct ftrace_regs *fregs);
@@ -440,8 +510,8 @@ struct ftrace_ops {
 
 /**
  * register_ftrace_function() - from now on call @ops->func when one of its functions is called.
- * Which ones, ftrace_set_filter() says; without a filter all that can be traced. Functions of
- * objects that are loaded later join when the filter is set again.
+ * ftrace_set_filter() selects them; without a filter these are all functions that can be traced.
+ * Functions of objects that are loaded later join when the filter is set again.
  *
  * Return: 0, or a negative errno as in the kernel: -EINVAL no func; -EBUSY it is registered;
  * -ENOSPC there are 64 already; -EDEADLK called from a callback; -ENODEV the engine is asleep;
@@ -454,10 +524,12 @@ static inline int register_ftrace_function(struct ftrace_ops *ops)
 
 /**
  * unregister_ftrace_function() - no more callbacks. When it returns no thread is inside one, and
- * @ops and what the callback uses may be freed. It waits for those that are, so it must not hold
- * what a callback waits for. Its filter is forgotten.
+ * @ops and what the callback uses may be freed. It waits for threads that are inside, so the caller
+ * must not hold anything that a callback waits for. Its filter is forgotten.
  *
- * Return: 0, or -EBUSY it is not registered; otherwise as register_ftrace_function().
+ * Return: 0; -EBUSY it is not registered; -ETIMEDOUT it is off, but for ten seconds a thread has
+ * been inside: nothing may be freed, a second call waits again; otherwise as
+ * register_ftrace_function().
  */
 static inline int unregister_ftrace_function(struct ftrace_ops *ops)
 {
@@ -465,9 +537,8 @@ static inline int unregister_ftrace_function(struct ftrace_ops *ops)
 }
 
 /**
- * ftrace_set_filter() - add functions to those that @ops wants.
- * @buf: words of set_ftrace_filter's grammar between blanks; NULL: none.
- * @len: their bytes. @reset: forget those that it had.
+ * ftrace_set_filter() - add functions to the filter of @ops. @buf: words of set_ftrace_filter's
+ * grammar between blanks; NULL: none. @len: their length in bytes. @reset: empty the filter first.
  *
  * May be called before and after registering. Return: 0, or -EINVAL a word names no function (those
  * before it count); otherwise as register_ftrace_function().
@@ -477,15 +548,16 @@ static inline int ftrace_set_filter(struct ftrace_ops *ops, const char *buf, int
 	VESTIGE_OPS_(ops_set_filter(ops, buf, len > 0 ? (size_t)len : 0, reset, 0));
 }
 
-/** ftrace_set_notrace() - the same of those that @ops does not want, whatever its filter says. */
+/** ftrace_set_notrace() - the same for functions to leave out, whatever the filter of @ops says. */
 static inline int ftrace_set_notrace(struct ftrace_ops *ops, const char *buf, int len, int reset)
 {
 	VESTIGE_OPS_(ops_set_filter(ops, buf, len > 0 ? (size_t)len : 0, reset, 1));
 }
 
 /**
- * ftrace_regs_get_argument() - the @n-th integer or pointer argument of the function, from 0; those
- * from the seventh on lie on the stack. As in the kernel it does not know the function's type.
+ * ftrace_regs_get_argument() - the @n-th integer or pointer argument of the function, from 0; from
+ * the seventh on they are read from the stack. As in the kernel it does not know the function's
+ * type.
  */
 static inline unsigned long ftrace_regs_get_argument(struct ftrace_regs *fregs, unsigned int n)
 {
@@ -519,9 +591,9 @@ static inline unsigned long ftrace_regs_get_stack_pointer(struct ftrace_regs *fr
 }
 
 /**
- * vestige_return_address() - the address that the calling function returns to, whether its calls
- * are wrapped by function_graph or not, where __builtin_return_address(0) shows the wrapping.
- * The caller must have a frame (it gets one by this). Any context.
+ * vestige_return_address() - the address to which the calling function returns, also while
+ * function_graph wraps its calls; __builtin_return_address(0) is then an address in libvestige.
+ * Gives the caller a frame. Any context.
  */
 #define vestige_return_address()                                                                   \
 	__extension__({                                                                            \

@@ -7,13 +7,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import traceback
+
+sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests")
+from compiled import compiled   # noqa: E402
 
 BIN = os.environ["VESTIGE_BIN"]
 FLAG = "-fpatchable-function-entry=6"
 
 CALLS = r"""
 #define _GNU_SOURCE
+#include <glob.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,6 +45,14 @@ int main(int argc, char **argv)
 	if (!strcmp(what, "cat")) for (int c; (c = getchar()) != EOF;) { leaf(c); putchar(c); }
 	if (!strcmp(what, "spin")) for (;; puts("ready"), fflush(stdout)) for (int i = 0; i < 100; i++) { mid(1); usleep(500); }
 	if (!strcmp(what, "exec")) execv(argv[2], argv + 2);
+	if (!strcmp(what, "agentless")) { /* once the agent of this image has its socket */
+		char path[4096];
+		glob_t found;
+		snprintf(path, sizeof(path), "%s/%d.*.sock", getenv("VESTIGE_DIR"), getpid());
+		while (glob(path, 0, NULL, &found)) usleep(1000);
+		setenv("VESTIGE_AGENT", "0", 1);
+		execl(argv[2], argv[2], "spin", NULL);
+	}
 	if (!strcmp(what, "fork")) for (int i = 0; i < n; i++) if (!fork()) { mid(i); _exit(0); } else wait(NULL);
 	if (!strcmp(what, "threads")) {
 		pthread_t t[2];
@@ -74,12 +87,11 @@ class World:
         return os.path.join(self.dir, name)
 
     def compile(self, name, text, *flags):
-        src = self.path(name + ".c")
-        with open(src, "w") as f:
+        with open(self.path(name + ".c"), "w") as f:
             f.write(text)
         if not any(f.startswith("-fpatchable") for f in flags):
             flags = (FLAG, *flags)
-        subprocess.run(["cc", "-O1", src, *flags, "-o", self.path(name), "-lpthread"], check=True)
+        compiled(["cc", "-O1", name + ".c", *flags, "-lpthread"], name, cwd=self.dir)
         return self.path(name)
 
     def run(self, *args, status=0, env=None, **more):
@@ -119,11 +131,13 @@ def main(tests):
         if not name.startswith("test_"):
             continue
         w = World()
+        begun, cpu = time.monotonic(), os.times()
         try:
             test(w)
             w.nothing_left()
             passed += 1
-            print(f"ok   {name}")
+            spent = sum(b - a for a, b in zip(cpu[:4], os.times()[:4]))
+            print(f"ok   {name}  ({time.monotonic() - begun:.1f} s, CPU {spent:.1f} s)")
         except Skip as why:
             skipped += 1
             print(f"skip {name}: {why}")
@@ -136,6 +150,15 @@ def main(tests):
         sys.stdout.flush()
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed else 0 if passed else 77)
+
+
+def until(what, seconds=120):
+    """Wait for a condition, on a machine however busy; its value."""
+    end = time.monotonic() + seconds
+    while not (value := what()):
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.01)
+    return value
 
 
 def need(program):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """vestige doctor, and list -f: by which flag of the compiler a function can be traced."""
+import os
 import subprocess
 
-from cli_test import FLAG, main
+from cli_test import BIN, FLAG, main
 
 TEXT = """
 __attribute__((noipa)) int one(int n) { return n + 1; }
@@ -45,6 +46,18 @@ def test_profiled(w):
 def test_cyg(w):
     out = said(w, ["-finstrument-functions"])
     assert "    3 by -finstrument-functions: two calls each" in out, out
+
+
+def test_the_command_it_names(w):
+    """Its last line is one that a shell takes, whatever the program's path is."""
+    folder = w.path("it's a $folder")
+    os.mkdir(folder)
+    w.compile("prog", TEXT, FLAG)
+    os.rename(w.path("prog"), f"{folder}/prog")
+    line = w.run("doctor", f"{folder}/prog").stdout.decode().splitlines()[-1]
+    command = line.partition(": vestige ")[2]
+    p = subprocess.run(["sh", "-c", f'"$0" {command}', BIN], cwd=w.dir, env=w.env, stderr=subprocess.PIPE, check=False)
+    assert p.returncode in (0, 1) and os.path.exists(w.path("trace.dat")), (line, p)
 
 
 def test_two_flags(w):

@@ -7,20 +7,70 @@ import subprocess
 
 from cli_test import BIN, CALLS, main
 
+SOURCE = os.environ["SOURCE_DIR"]
 NAMES = ["first", "last", "leaf", "mid", "thread", "main"]
 
 
 def test_help_and_version(w):
     assert b"record" in w.run("--help").stdout and w.run("--help").stderr == b""
     assert re.match(rb"vestige \d+\.\d+", w.run("--version").stdout)
+    assert w.run("-V").stdout == w.run("--version").stdout == w.run("version").stdout
+    assert w.run("help", "help").stdout == w.run("help").stdout == w.run("--help").stdout
     for name in ("record", "report", "profile", "list", "doctor"):
         one, two = w.run("help", name).stdout, w.run(name, "--help").stdout
         assert one == two and one.startswith(b"usage: vestige " + name.encode()), one
 
 
+COMMANDS = ("record report replay graph profile sched list doctor flags start stop show extract reset get hang set ls run mount umount "
+            "enter convert recover crash clean bootgraph leaks stacks").split()
+
+
+def test_help_of_each(w):
+    """Made of the table of flags: in 80 columns, each flag in the man page, too."""
+    assert sorted(COMMANDS) == sorted(re.findall(r"^  (\w+) ", w.run("help").stdout.decode(), re.M))
+    for name in COMMANDS:
+        text = w.run("help", name).stdout.decode()
+        assert text.startswith(f"usage: vestige {name}") and text.endswith("\n"), text
+        assert all(len(line) <= 80 and line == line.rstrip() for line in text.splitlines()), text
+        with open(f"{SOURCE}/docs/man/vestige-{'mount' if name == 'umount' else name}.1") as f:
+            page = f.read().replace("Fl Fl ", "Fl -")
+        for flags in re.findall(r"^  (-.*|    --.*?)(?:  |$)", text, re.M):
+            for flag in re.findall(r"(?<!\S)-+(\w[\w-]*)", flags):
+                assert flag in ("h", "help") or re.search(rf"\bFl -*{flag}\b", page), (name, flag)
+
+
+def test_unknown_flags(w):
+    """One wording for all commands, with what was meant."""
+    for name in COMMANDS:
+        p = w.run(name, "--nosuch", status=125 if name in ("record", "leaks") else 2)
+        assert p.stderr.decode() == f"vestige: {name}: there is no flag --nosuch (see vestige {name} --help)\n", p.stderr
+    for words, meant in ((["replay", "--demangel", "full"], "--demangle"), (["record", "--no-nativ2", "x"], "--no-native"),
+                         (["clean", "--dry-rnu"], "--dry-run"), (["replay", "--hlep"], "--help")):
+        err = w.run(*words, status=None).stderr.decode()
+        assert f"did you mean {meant}?" in err, err
+    assert "did you mean --version?" in w.run("--versoin", status=2).stderr.decode()
+    assert "-P: not a process id: x" in w.run("get", "-P", "x", "trace", status=2).stderr.decode()
+    assert "--tid wants a value: LIST" in w.run("replay", "--tid", status=2).stderr.decode()
+
+
+def test_empty_values(w):
+    """A flag's empty value is refused as a missing one is, by all of them."""
+    found = 0
+    for name in COMMANDS:
+        text = w.run(name, "--help").stdout.decode()
+        for letter, long, value in re.findall(r"^  (-\w)?(?:, |    )?(--[\w-]+)? ([A-Z][A-Z.:,|/=-]*)(?:$|  )", text, re.M):
+            for words in ([letter, ""],) * bool(letter) + ([long, ""], [f"{long}="]) * bool(long):
+                found += 1
+                p = w.run(name, *words, status=None)
+                err = p.stderr.decode()
+                assert p.returncode in (2, 125), (name, words, p)
+                assert f": {words[0].rstrip('=')} wants a value: {value} (" in err, (name, words, err)
+    assert found > 50, found
+
+
 def test_unknown_commands(w):
     assert b"record" in w.run("recrod", status=2).stderr
-    assert b"vestige help" in w.run("frobnicate", status=2).stderr
+    assert w.run("frobnicate", status=2).stderr == b"vestige: there is no command frobnicate (see vestige --help)\n"
     assert b"--nosuch" in w.run("--nosuch", status=2).stderr
     assert b"did you mean list" in w.run("help", "lits", status=2).stderr
     w.run(status=2)

@@ -12,7 +12,7 @@ import time
 from cli_test import BIN, Skip, main
 
 SOURCE = os.environ["SOURCE_DIR"]
-TAIL = 80
+TAIL = 56
 MAGIC = b"VESNATIV"
 
 PRINTS = r"""
@@ -87,7 +87,7 @@ def test_exec(w):
 
 
 def test_losses(w):
-    both(w, w.prog, "calls", 2000000, flags=("-b", "64"))
+    both(w, w.prog, "calls", 500000, flags=("-b", "64"))
     assert json.loads(w.run("profile", "--json").stdout)["lost"] is not None
 
 

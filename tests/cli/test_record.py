@@ -139,11 +139,44 @@ int main(void) { turn("first"); turn("second"); turn("third"); turn("first"); re
     assert callers == [n + "_code" for n in ("first", "second", "third", "first") for _ in range(100)], set(callers)
 
 
+def test_event_that_is_not_there_is_named(w):
+    p = w.run("record", "-q", "-e", "sched,nosuch", "--", w.prog, "calls", 1)
+    assert p.stderr.decode().splitlines() == [
+        "vestige: calls has no event nosuch: it is recorded only of programs that calls executes"], p.stderr
+
+
 def test_exec_is_followed(w):
     need("trace-cmd")
     w.run("record", "-q", "--", w.prog, "exec", w.prog, "calls", 10)
     counts = w.counts()
     assert counts == {"main": 2, "first": 2, "mid": 10, "leaf": 20, "last": 1}, counts
+
+
+def test_calls_between_fork_and_exec_are_recorded(w):
+    """However soon after: a child executes before the recorder has seen its area, some execute twice."""
+    need("trace-cmd")
+    prog = w.compile("execs", r"""
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) void before(void) { __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	if (argc > 1) { before(); execl("/bin/true", "true", NULL); return 1; }
+	for (int i = 0; i < 60; i++) {
+		if (!fork()) {
+			before();
+			if (i % 2) execl(argv[0], argv[0], "again", NULL);
+			execl("/bin/true", "true", NULL);
+			_exit(1);
+		}
+		wait(NULL);
+	}
+	return 0;
+}
+""")
+    w.run("record", "-q", "--", prog)
+    assert w.counts() == {"main": 31, "before": 90}, w.counts()
+    w.nothing_left()
 
 
 def test_forked_children_are_recorded(w):

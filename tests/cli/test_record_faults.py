@@ -4,13 +4,17 @@
 nothing that was recorded is lost."""
 import os
 import pty
+import resource
+import select
 import shutil
 import signal
 import struct
 import subprocess
 import time
 
-from cli_test import BIN, CALLS, Skip, main, need, own_mounts, root
+from cli_test import BIN, CALLS, Skip, main, need, own_mounts, root, until
+
+LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 
 
 def refused(w, status, words, *args, env=None):
@@ -30,8 +34,12 @@ def test_flags(w):
     refused(w, 125, ["-m", "-1"], "-m", "-1", w.prog)
     refused(w, 125, ["6 or 7"], "--file-version", "5", w.prog)
     refused(w, 125, ["no program"])
-    refused(w, 125, ["not a tracer"], "-p", "", w.prog)
-    refused(w, 125, ["no tracer nosuch", "-p function"], "-p", "nosuch", w.prog)
+    refused(w, 125, ["-p wants a value: TRACER"], "-p", "", w.prog)
+    refused(w, 125, ["not a tracer"], "-p", "a b", w.prog)
+    refused(w, 125, ["--native", "leave out --file-version"], "--native", "--file-version", "6", w.prog)
+    refused(w, 125, ["--native", "leave out --file-version"], "--file-version=7", "--native", w.prog)
+    refused(w, 125, ["--native", "leave out --no-native"], "--native", "--no-native", w.prog)
+    refused(w, 125, ["no tracer nosuch", "vestige-tracers"], "-p", "nosuch", w.prog)
     refused(w, 125, ["nosuch", "list -f"], "-l", "nosuch", w.prog)
     refused(w, 125, ["nosuch", "list -f"], "-l", "leaf", "-n", "nosuch*", w.prog)
     refused(w, 125, ["nosuch", "list -f"], "-l", "nosuch,leaf", w.prog)
@@ -141,6 +149,20 @@ def test_shm_missing_or_full(w):
     assert b"leaf" in w.run("profile", "x.dat").stdout
 
 
+def test_program_in_a_sandbox(w):
+    """As with bwrap --dev: what the program executes has another /dev/shm. The message names the remedy."""
+    env = dict(w.env)
+    del env["VESTIGE_DIR"]
+    p = own_mounts(f"cd {w.dir} && exec {BIN} record -q -o x.dat -- unshare -m sh -c 'mount -t tmpfs none /dev; exec {w.prog} calls 3'",
+                   env=env)
+    assert p.returncode == 125 and b"sandbox" in p.stderr and b"--bind /dev/shm/vestige-" in p.stderr, p
+    # what it advises
+    folder = f"/dev/shm/vestige-{os.geteuid()}"
+    p = own_mounts(f"cd {w.dir} && exec {BIN} record -q -o x.dat -- unshare -m sh -c 'mkdir areas; mount --bind {folder} areas; "
+                   f"mount -t tmpfs none /dev; mkdir -p {folder}; mount --bind areas {folder}; exec {w.prog} calls 3'", env=env)
+    assert p.returncode == 0 and b"leaf" in w.run("report", "x.dat").stdout, p
+
+
 def test_disk_full(w):
     disk = w.path("disk")
     os.mkdir(disk)
@@ -159,7 +181,7 @@ def test_disk_full(w):
 def spinning(w, *flags):
     p = subprocess.Popen([BIN, "record", "-q", *flags, w.prog, "spin"], cwd=w.dir, env=w.env,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-                         # whoever runs the tests may ignore SIGHUP (nohup): a program would inherit it
+                         # the tests may be run with SIGHUP ignored (nohup): a program would inherit that
                          preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL)
                                              for s in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)])
     assert p.stdout.readline() == b"ready\n"
@@ -175,15 +197,89 @@ def test_sigterm_and_sighup_reach_the_program(w):
     for sig in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         p = spinning(w)
         p.send_signal(sig)
-        assert p.wait(20) == 128 + sig
+        assert p.wait(60) == 128 + sig
         assert b"leaf <-mid" in w.run("report").stdout
 
 
 def test_program_is_killed(w):
     p = spinning(w)
     os.kill(child_of(p.pid), signal.SIGKILL)
-    assert p.wait(20) == 137
+    assert p.wait(60) == 137
     assert b"leaf <-mid" in w.run("report").stdout
+
+
+def test_nobody_reads_what_it_says(w):
+    """`record ... 2>&1 | head -1`: the file is written, and no spool is left."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    p = subprocess.run([BIN, "record", w.prog, "calls", "20"], cwd=w.dir, env=w.env, stdout=subprocess.DEVNULL,
+                       stderr=writer, timeout=100, check=False)
+    os.close(writer)
+    assert p.returncode == 0, p
+    assert [f for f in os.listdir(w.dir) if "trace.dat" in f] == ["trace.dat"], os.listdir(w.dir)
+    assert w.run("report").stdout.count(b"mid <-main") == 20
+
+
+def test_limit_of_file_size(w):
+    """As a full disk: the program runs on, and what was recorded so far is kept."""
+    p = spinning(w)
+    resource.prlimit(p.pid, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
+    until(lambda: p.poll() is not None or select.select([p.stderr], [], [], 0)[0])
+    if p.poll() is not None:    # the program lives on and has our pipes
+        os.killpg(p.pid, signal.SIGKILL)
+    assert p.returncode is None and b"File too large" in p.stderr.readline(), p.returncode
+    os.kill(child_of(p.pid), signal.SIGKILL)
+    assert p.wait(60) == 137
+    found = [f for f in os.listdir(w.dir) if f.startswith("trace.dat")]
+    assert len(found) == 1 and b"leaf" in w.run("profile", found[0]).stdout, found
+
+
+def test_limits_that_leave_no_room(w):
+    """A limit under which there can be no area, or no tracer, is named; nothing is left."""
+    def under(what, limit, *args):
+        p = subprocess.run([BIN, *args], cwd=w.dir, env=w.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                           timeout=100, check=False, preexec_fn=lambda: resource.setrlimit(what, (limit, limit)))
+        w.nothing_left()
+        return p.returncode, p.stderr
+    for args in (("record", w.prog, "calls", "2"), ("run", "s", w.prog, "calls", "2"), ("doctor", w.prog)):
+        status, said = under(resource.RLIMIT_FSIZE, 10240, *args)
+        assert status == (1 if args[0] == "doctor" else 125) and b"ulimit -f" in said, (args, status, said)
+    for args in (("record", w.prog, "calls", "2"), ("doctor", w.prog)):
+        status, said = under(resource.RLIMIT_FSIZE, 1 << 20, *args)
+        assert b"did not start" in said and b"`ulimit -f` leave room" in said, (args, status, said)
+    with open(BIN, "rb") as f:
+        sanitized = b"__asan_" in f.read()
+    if not sanitized:    # which takes terabytes of addresses
+        status, said = under(resource.RLIMIT_AS, 100 << 20, "record", "-p", "function_graph", w.prog, "calls", "2")
+        assert status == 125 and b"no memory for the tracer function_graph" in said and b"ulimit -v" in said, said
+
+
+SIGNALS = r"""
+#include <signal.h>
+#include <stdio.h>
+__attribute__((noipa)) static int ignored(int sig)
+{
+	struct sigaction sa;
+	return !sigaction(sig, NULL, &sa) && sa.sa_handler == SIG_IGN;
+}
+int main(void)
+{
+	printf("%d %d %d\n", ignored(SIGQUIT), ignored(SIGPIPE), ignored(SIGXFSZ));
+	return 0;
+}
+"""
+
+
+def test_signals_are_as_they_were(w):
+    """What `record` ignores for itself the program does not."""
+    program, signals = w.compile("signals", SIGNALS), (signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ)
+    for wanted in ((), (signal.SIGPIPE,), (signal.SIGQUIT, signal.SIGXFSZ)):
+        def before(wanted=wanted):
+            for sig in signals:
+                signal.signal(sig, signal.SIG_IGN if sig in wanted else signal.SIG_DFL)
+        p = subprocess.run([BIN, "record", "-q", program], cwd=w.dir, env=w.env, stdout=subprocess.PIPE,
+                           restore_signals=False, preexec_fn=before, text=True, timeout=100, check=True)
+        assert p.stdout.split() == [str(int(sig in wanted)) for sig in signals], (wanted, p.stdout)
 
 
 def test_ctrl_c(w):
@@ -209,11 +305,12 @@ def test_ctrl_c(w):
 def test_killed_recorder_leaves_a_readable_spool(w):
     p = spinning(w)
     child = child_of(p.pid)
-    time.sleep(1)
+    until(lambda: w.run("report", f"trace.dat.spool.{p.pid}", status=None).stdout.count(b"leaf <-mid") > 200)
     p.kill()
-    p.wait(20)
+    p.wait(60)
     # The program goes on: it never waits for the recorder.
-    time.sleep(0.1)
+    areas = [os.path.join(w.areas, n) for n in os.listdir(w.areas) if not n.endswith(".sock")]
+    until(lambda: b"leaf <-mid" in w.run("report", areas[0]).stdout)
     os.kill(child, 0)
     os.kill(child, signal.SIGKILL)
     spools = [n for n in os.listdir(w.dir) if ".spool" in n]
@@ -226,6 +323,39 @@ def test_killed_recorder_leaves_a_readable_spool(w):
     for name in left:
         os.unlink(name)
     os.unlink(w.path(spools[0]))
+
+
+AGAIN = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+__attribute__((noipa)) void leaf(void) { __asm__ volatile(""); }
+int main(int argc, char **argv)
+{
+	char left[16];
+	int n = argc > 1 ? atoi(argv[1]) : 0;
+
+	leaf();
+	snprintf(left, sizeof(left), "%d", n - 1);
+	return n ? execl("/proc/self/exe", argv[0], left, NULL) : 0;
+}
+"""
+
+
+def test_many_execs(w):
+    """Each image that exec replaces keeps its records: with a recorder, without one, and in a session of `run`."""
+    prog = w.compile("again", AGAIN)
+    w.run("record", "-p", "function", "-l", "leaf", prog, "60")
+    assert w.run("report").stdout.count(b": leaf <-") == 61
+    boot = {"VESTIGE_BOOT": "ftrace=function ftrace_filter=leaf"}
+    for start in (lambda: subprocess.run([prog, "60"], env=dict(w.env, LD_PRELOAD=LIBRARY, **boot), check=True),
+                  lambda: w.run("run", "execs", "--", prog, "60", env=boot)):
+        start()
+        left = [os.path.join(w.areas, n) for n in os.listdir(w.areas)]
+        kept = sum(w.run("report", n).stdout.count(b": leaf <-") for n in left if not n.endswith(".sock"))
+        assert kept == 61, (kept, len(left))
+        for name in left:
+            os.unlink(name)
 
 
 main(globals())

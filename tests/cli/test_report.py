@@ -63,7 +63,7 @@ def test_cpus(w):
         assert hits == len(want)
     nr = int(re.search(rb"#P:(\d+)", w.run("report").stdout).group(1))
     assert lines(w.run("report", "--cpu", f"0-{nr - 1}")) == whole
-    for bad in ("x", "", "0-", "999"):
+    for bad in "x", "0-", "999":
         err = w.run("report", "--cpu", bad, status=1).stderr
         assert err.count(b"\n") == 1 and err.startswith(b"vestige: "), err
 

@@ -25,6 +25,35 @@ int main() { return catcher(1) + catcher(0) == 4 ? 0 : 1; }
 """
 
 
+# one thread: what its two stacks do takes main()'s time, each moment on one of them
+COROUTINE = r"""
+#include <ucontext.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+static ucontext_t home, there;
+static char stack[65536];
+FN void step(void) { asm(""); }
+FN void nap(void) { usleep(20000); }
+FN void yields(void) { step(); swapcontext(&there, &home); step(); }
+FN void worker(void) { for (;;) yields(); }
+FN void resumes(void) { step(); swapcontext(&home, &there); step(); }
+int main(void)
+{
+	int i;
+
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	makecontext(&there, worker, 0);
+	for (i = 0; i < 10; i++) {
+		resumes();
+		nap();
+	}
+	return 0;
+}
+"""
+
+
 def record(w, *args, name="trace.dat", prog=None):
     return w.run("record", "-q", "-p", "function_graph", "-o", name, "--", prog or w.prog, *args)
 
@@ -82,7 +111,8 @@ def test_replay_filters(w):
     assert texts(replay(w, "-r", "0us~1m")) == texts(replay(w, "-t", "0ns")) == WHOLE
     for nothing in (["-t", "60m"], ["-r", "1m~"], ["-r", "~0.000001"], ["-F", "nosuch"], ["--tid", "1"]):
         p = w.run("replay", *nothing)
-        assert b"no call that was asked for" in p.stderr and p.stdout.count(b"\n") == 1, p
+        assert b"no call that was asked for" in p.stderr and p.stdout == b"", p
+        assert w.run("graph", *nothing).stdout == b""
     # a time that only main takes
     w.compile("sleeps", "#include <unistd.h>\n__attribute__((noipa)) void nap(void) { usleep(30000); }\n"
               "__attribute__((noipa)) void quick(void) { asm(\"\"); }\n"
@@ -210,6 +240,36 @@ def test_profile(w):
     assert functions(w, "-F", "mid").keys() == {"mid", "leaf"}
 
 
+def test_suspended_stacks(w):
+    """The time in which a coroutine does not run is no function's own time."""
+    w.compile("coroutine", COROUTINE)
+    record(w, prog=w.path("coroutine"))
+    w.run("record", "-q", "-p", "function_graph", "--file-version", "6", "-o", "v6.dat", "--", w.path("coroutine"))
+    for name in ("trace.dat", "v6.dat"):
+        f = functions(w, name)
+        assert f["yields"]["calls"] == 10 and f["nap"]["self"] == f["nap"]["total"] > 200_000_000, f
+        # but the moment between the coming of a new stack and the first call on it
+        own = sum(x["self"] for x in f.values())
+        assert 0.9 * f["main"]["total"] < own <= f["main"]["total"], f
+        assert f["main"]["suspended"] == f["nap"]["suspended"] == f["step"]["suspended"] == 0, f
+        # it waits for nine naps and for the end, or the last in the middle of a call
+        assert 9 * 20_000_000 < f["yields"]["suspended"] < f["main"]["total"], f
+        assert f["yields"]["suspended"] + f["yields"]["self"] <= f["yields"]["total"], f
+        assert 0 < f["resumes"]["suspended"] < f["resumes"]["total"], f
+        assert f["worker"]["total"] > 9 * 20_000_000 > f["worker"]["self"] + f["worker"]["suspended"], f
+        head = w.run("profile", "-s", "suspended", name).stdout.decode().splitlines()
+        assert head[0].split()[:4] == ["#", "SELF", "SHARE", "SUSPENDED"] and head[1].split()[-1] == "yields", head
+        tree = json.loads(w.run("graph", "--json", name).stdout)["tree"]
+        assert node(tree, "worker", "yields")["suspended"] == f["yields"]["suspended"], tree
+        beneath = json.loads(w.run("graph", "--json", "yields", name).stdout)
+        assert node(beneath["tree"], "yields")["suspended"] == f["yields"]["suspended"], beneath
+        assert "SUSPENDED" in w.run("graph", name).stdout.decode().splitlines()[0]
+        rows = json.loads(w.run("profile", "--by", "thread", "--json", name).stdout)
+        assert len(rows["threads"]) == 1 and rows["self"] == own, rows
+        assert rows["suspended"] == f["yields"]["suspended"] + f["resumes"]["suspended"] + \
+            f["worker"]["suspended"], rows
+
+
 def test_profile_by(w):
     record(w, "threads")
     rows = json.loads(w.run("profile", "--by", "thread", "--json").stdout)["threads"]
@@ -237,10 +297,17 @@ def test_profile_diff(w):
     assert b"plain.dat" in w.run("profile", "--diff", "plain.dat", "new.dat", status=1).stderr
 
 
+def test_function_records_have_no_calls(w):
+    """An error, and not a line of a table before it."""
+    w.run("record", "-q", "-p", "function", "--", w.prog, "calls", "2")
+    for words in (["replay"], ["graph"], ["graph", "leaf"], ["graph", "--json"]):
+        p = w.run(*words, status=1)
+        assert b"has no calls with entry and exit: record it with -p function_graph" in p.stderr, p.stderr
+        assert p.stdout == b"", p.stdout
+
+
 def test_function_records_have_no_times(w):
     w.run("record", "-q", w.prog)
-    assert b"function_graph" in w.run("replay").stderr
-    assert b"function_graph" in w.run("graph").stderr
     for args in (["--by", "thread"], ["-F", "main"], ["-s", "self"], ["--diff", "x"]):
         p = w.run("profile", *args, status=1)
         assert p.stderr.count(b"\n") == 1 and p.stdout == b"", p
@@ -249,7 +316,7 @@ def test_function_records_have_no_times(w):
 
 def test_errors(w):
     for command in ("replay", "graph", "profile"):
-        for bad in (["-D", "0"], ["-D", "x"], ["-t", "x"], ["-t", "5h"], ["-r", "5"], ["-r", "~"], ["-r", "x~"],
+        for bad in (["-D", "0"], ["-D", "x"], ["-t", "x"], ["-t", "5h"], ["-r", "5"], ["-r", "5~1"], ["-r", "2ms~1ms"], ["-r", "~"], ["-r", "x~"],
                     ["--tid", "x"], ["--tid", "1,"], ["--demangle", "some"], ["-F", ""], ["-F"], ["--nosuch"],
                     ["a", "b", "c"]):
             p = w.run(command, *bad, status=2)
@@ -341,7 +408,7 @@ def test_program_without_a_command(w):
     # a slip in a command's name is told, not run
     shutil.copy(w.prog, w.path("stat"))
     assert b"did you mean start" in w.run("stat", env=dict(env, PATH=w.dir), status=2).stderr
-    assert b"vestige help" in w.run("frobnicate", status=2).stderr
+    assert b"vestige --help" in w.run("frobnicate", status=2).stderr
 
 
 def test_pager(w):

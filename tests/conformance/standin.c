@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with the functions and the events that the kernel's ftracetest names, so that its cases have
- * something to trace. It does nothing of what the names say: a thread for each CPU goes through them all
- * some hundred times a second, as a kernel's idle machine does, each time that another thread wakes it; each
- * function calls the next of its list, so that there is a graph, too. Prints `ready`, loads and unloads objects when its input says so,
- * ends with it.
- * Built and started by tests/conformance/ftracetest.py.
+ * A program with the functions and the events that the kernel's ftracetest names, so that its cases
+ * have something to trace. It does nothing of what the names say: a thread for each CPU goes
+ * through them all some hundred times a second, as a kernel's idle machine does, each time that
+ * another thread wakes it; each function calls the next of its list, so that there is a graph, too.
+ * Prints `ready`, loads and unloads objects when its input says so, ends with it. Built and started
+ * by tests/conformance/ftracetest.py.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -67,6 +67,7 @@ CALLS(mutex_trylock, _raw_spin_trylock())
 CALLS(mutex_unlock, _raw_spin_unlock())
 CALLS(console_unlock, mutex_unlock())
 CALLS(clock_was_set)
+CALLS(locks_delete_block)
 CALLS(pin_page_lock)
 CALLS(sched_tick, _raw_spin_lock(); rcu_core(); _raw_spin_unlock())
 CALLS(sched_clock)
@@ -250,6 +251,7 @@ static void *busy(void *arg)
 		rcu_read_unlock_special();
 		pin_page_lock();
 		clock_was_set();
+		locks_delete_block();
 		Sys_sync();
 		sys_getpid();
 		SyS_read();
@@ -276,7 +278,9 @@ int main(int argc, char **argv)
 	cpu_set_t set;
 	void *lib = NULL;
 
-	/* cases look for an event a millisecond after they have asked for it, on a busy machine too */
+	/*
+	 * cases look for an event a millisecond after they have asked for it, on a busy machine too
+	 */
 	setpriority(PRIO_PROCESS, 0, -20);
 	quiet = argc > 1 && !strcmp(argv[1], "quiet");
 	sched_getaffinity(0, sizeof(set), &set);

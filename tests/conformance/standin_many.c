@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* More of standin.c: as many functions as a case wants that probes the first 256 of the kernel. Nobody calls them. */
+/* More of standin.c: as many functions as a case wants that probes the first 256 of the kernel.
+ * They are never called. */
 
 #define FN __attribute__((noipa, used))
 

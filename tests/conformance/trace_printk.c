@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `modprobe trace_printk` loads in the stand-in: an object with the functions that cases look for, which
- * write by each of the calls that the kernel's sample module is there to show.
+ * What `modprobe trace_printk` loads in the stand-in: an object with the functions that cases look
+ * for, which write by each of the calls that the kernel's sample module is there to show.
  */
 #include <vestige/vestige.h>
 

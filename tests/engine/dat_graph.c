@@ -15,9 +15,10 @@
  *	function IP CALLS TOTAL SELF
  *
  * PARENT: the number of the caller's context, 0 for none; CALLS: those that did not come from the
- * same function, RECURSIVE: those that did. TOTAL is of the calls that were not made beneath another of the
- * same function, SELF of all, without the calls that they made. At the end `entries N`, `exits N`, `wrong N` (exits of
- * another function than was entered at that depth, entries below no entry) and `missed N`.
+ * same function, RECURSIVE: those that did. TOTAL is of the calls that were not made beneath
+ * another of the same function, SELF of all, without the calls that they made. At the end `entries
+ * N`, `exits N`, `wrong N` (exits of another function than was entered at that depth, entries below
+ * no entry) and `missed N`.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -75,7 +76,8 @@ static struct thread *thread_of(int pid)
 	return NULL;
 }
 
-/* The context of @ip beneath @parent, made if it is new; the last one used comes first. 0: no memory. */
+/* The context of @ip beneath @parent, made if it is new; the last one used comes first. 0: no
+ * memory. */
 static uint32_t context_of(uint32_t parent, uint64_t ip)
 {
 	uint32_t *link = &contexts[parent].child, i;

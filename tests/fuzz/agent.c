@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to the agent of this very process, whose engine tells libFuzzer how far they lead. An input is
- * some requests, each behind two bytes of length and cut where they say, and what comes after a request is
- * done under what it has set: calls of functions, events, memory and system calls.
+ * Requests to the agent of this very process, whose engine tells libFuzzer how far they lead. An
+ * input is some requests, each behind two bytes of length and cut where they say, and what comes
+ * after a request is done under what it has set: calls of functions, events, memory and system
+ * calls.
  *
- * What is promised: each connection ends, with one of the protocol's replies or none; what the functions
- * compute is right; and behind all of them the process takes good requests as ever.
+ * What is promised: each connection ends, with one of the protocol's replies or none; what the
+ * functions compute is right; and behind all of them the process takes good requests as ever.
  */
 #include "fuzz.h"
 
@@ -78,7 +79,8 @@ static size_t ask(const void *bytes, size_t n)
 		n -= (size_t)got;
 	}
 	shutdown(fd, SHUT_WR);
-	/* libFuzzer's alarm ends it too, as there is a limit; closed with something unread is an end as well */
+	/* libFuzzer's alarm ends it too, as there is a limit; closed with something unread is an
+	 * end as well */
 	while ((got = recv(fd, answer + at, sizeof(answer) - at, 0)) > 0 ||
 	       (got < 0 && errno == EINTR))
 		at += got > 0 ? (size_t)got : 0;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The area's reader, and histograms as text; a hostile process changes or cuts its area while it is read. */
+/* The area's reader, and histograms as text; a hostile process changes or cuts its area while it is
+ * read. */
 #include "fuzz.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "tools/analysis/histogram_sum.h"
-#include "tools/reader/area.h"
+#include "tools/area/area.h"
 #include "tools/reader/reader.h"
 #include "tools/text/histogram_text.h"
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "engine/base/glob.h"
+#include "engine/base/text.h"
 #include "engine/control/boot_params.h"
 #include "engine/core/function_word.h"
 
@@ -116,12 +117,15 @@ static void run_boot(const char *text, size_t n)
 static void run_words(const char *text, size_t n)
 {
 	char *exact = copy(text, n);
-	size_t at = 0, bytes;
 	const char *word, *end = exact + n;
+	struct word rest = {exact, n}, one;
 	struct function_word w;
+	size_t bytes;
 
-	while ((word = function_word_next(exact, n, &at, &bytes))) {
-		PROMISE(bytes && word >= exact && word + bytes == exact + at);
+	while ((one = word_take(&rest)).n) {
+		word = one.at;
+		bytes = one.n;
+		PROMISE(word >= exact && word + bytes == rest.at && rest.at + rest.n == end);
 		PROMISE(!memchr(word, ' ', bytes) && !memchr(word, '\n', bytes));
 		if (function_word_parse(word, bytes, &w)) {
 			PROMISE((bytes == 1 && *word == '!') || *word == ':');
@@ -138,7 +142,7 @@ static void run_words(const char *text, size_t n)
 		if (w.module)
 			glob_match(w.module, w.module_bytes, "libfoo.so.1");
 	}
-	PROMISE(at == n);
+	PROMISE(!rest.n && rest.at == end);
 	free(exact);
 }
 

@@ -2,14 +2,16 @@
 /*
  * The reader of trace.dat, of our files and of the kernel's. Version 7 is followed through its
  * options and sections; in version 6 and in the data the fields of sub-buffers are what is changed,
- * in a native block its tables, with sums that agree.
+ * in a native block its tables and what its chunks unpack to, with sizes that agree.
  */
 #include "fuzz.h"
 
+#include <stdbool.h>
 #include <string.h>
 #include <zstd.h>
 
-#include "tools/reader/native.h"
+#include "tools/area/page_pack.h"
+#include "tools/dat/native.h"
 #include "tools/reader/reader.h"
 
 #define BASE	  sizeof(struct fuzz_file)
@@ -20,7 +22,8 @@ static void run(const uint8_t *data, size_t n)
 	fuzz_file_read(data, n, reader_open_dat, 0);
 }
 
-/* Places where a field of 2, 4 or 8 bytes stands: heads of sections and options, and what these say. */
+/* Places where a field of 2, 4 or 8 bytes stands: heads of sections and options, and what these
+ * say. */
 static unsigned int find_fields(const struct mangle *m, size_t *at)
 {
 	size_t pos = 12, options, end, len;
@@ -57,51 +60,168 @@ static unsigned int find_fields(const struct mangle *m, size_t *at)
 	return nr;
 }
 
-/* The tables of a native block, or its chunks, changed so that all sums agree again. */
+/* A native block, its tables unpacked. */
+struct block {
+	struct native_tail tail;
+	uint8_t *raw; /* tables */
+	size_t bytes, room;
+};
+
+static bool block_open(const struct mangle *m, struct block *b)
+{
+	static uint8_t raw[1u << 20];
+	struct native_tail *t = &b->tail;
+	size_t bytes, n;
+
+	if (m->n < BASE + sizeof(*t))
+		return false;
+	bytes = m->n - BASE;
+	memcpy(t, m->p + m->n - sizeof(*t), sizeof(*t));
+	if (t->magic != NATIVE_MAGIC || t->tables_offset > bytes - sizeof(*t) ||
+	    t->chunks_offset > t->tables_offset || t->tables_bytes > sizeof(raw) ||
+	    t->tables_packed != bytes - sizeof(*t) - t->tables_offset)
+		return false;
+	n = ZSTD_decompress(raw, sizeof(raw), m->p + BASE + t->tables_offset, t->tables_packed);
+	if (ZSTD_isError(n) || n != t->tables_bytes || n < sizeof(struct native_head))
+		return false;
+	b->raw = raw;
+	b->bytes = n;
+	b->room = sizeof(raw);
+	return true;
+}
+
+/* Put the tables behind the chunks, which end at tables_offset, and a tail that agrees. */
+static void block_close(struct mangle *m, struct block *b)
+{
+	static uint8_t packed[1u << 20];
+	struct native_tail *t = &b->tail;
+	size_t n = ZSTD_compress(packed, sizeof(packed), b->raw, b->bytes, 1);
+
+	if (ZSTD_isError(n) || BASE + t->tables_offset + n + sizeof(*t) > m->max)
+		return;
+	memcpy(m->p + BASE + t->tables_offset, packed, n);
+	t->tables_packed = n;
+	t->tables_bytes = b->bytes;
+	t->file_bytes = t->tables_offset + n + sizeof(*t);
+	m->n = BASE + (size_t)t->file_bytes;
+	memcpy(m->p + m->n - sizeof(*t), t, sizeof(*t));
+}
+
+/* Fields anywhere, most of them counts; or a count that grows, with the rows that it counts. */
+static void mangle_tables(struct mangle *m, struct block *b)
+{
+	struct mangle raw = {b->raw, b->bytes, b->room, mangle_random(m, 0)};
+
+	for (uint64_t i = mangle_random(m, 3) + 1; i; i--) {
+		size_t at = mangle_random(m, mangle_random(m, 2) ? 64 : raw.n) & ~(size_t)3;
+
+		if (mangle_random(m, 4))
+			mangle_set(&raw, at, 4, mangle_value(m));
+		else
+			mangle_grow(&raw, at, 4);
+	}
+	if (!mangle_random(m, 4))
+		mangle_repeat(&raw, 8 * mangle_random(m, raw.n / 8 + 1), 8);
+	b->bytes = raw.n;
+}
+
+/*
+ * A chunk unpacked, changed and packed again with sizes that agree: counts in its head that grow,
+ * its pages' heads, more or fewer words than it says.
+ */
+static void mangle_chunk(struct mangle *m, struct block *b)
+{
+	static uint8_t raw[2 * PACK_MAX_BYTES], packed[2 * PACK_MAX_BYTES];
+	struct native_head head;
+	struct native_chunk *chunk;
+	uint32_t sizes[2], had;
+	uint64_t at = BASE + b->tail.chunks_offset, nr;
+	struct mangle r = {raw, 0, sizeof(raw), mangle_random(m, 0)};
+	size_t n, rows;
+
+	memcpy(&head, b->raw, sizeof(head));
+	if (!head.nr_chunks || head.nr_chunks > b->bytes / sizeof(*chunk) ||
+	    head.nr_pages > b->bytes / sizeof(struct native_page))
+		return;
+	rows = head.nr_chunks * sizeof(*chunk) + head.nr_pages * sizeof(struct native_page);
+	if (rows > b->bytes)
+		return;
+	chunk = (struct native_chunk *)(b->raw + b->bytes - rows);
+	for (nr = mangle_random(m, head.nr_chunks); nr; nr--)
+		at += chunk++->packed;
+	had = chunk->packed;
+	if (at > m->n || had > m->n - at || had < sizeof(sizes))
+		return;
+	n = ZSTD_decompress(raw, sizeof(raw), m->p + at + sizeof(sizes), had - sizeof(sizes));
+	if (ZSTD_isError(n))
+		return;
+	r.n = n;
+	for (nr = mangle_random(m, 3) + 1; nr; nr--)
+		switch (mangle_random(m, 5)) {
+		case 0:
+			mangle_grow(&r, 4 * mangle_random(m, 6), 4);
+			break;
+		case 1:
+			mangle_field(&r, 4 * mangle_random(m, 6), 4);
+			break;
+		case 2: /* a page's head, or how many words it has */
+			mangle_page(&r, sizeof(struct pack_head) +
+						sizeof(struct pack_page) *
+							mangle_random(m, chunk->nr_pages + 1));
+			break;
+		case 3:
+			mangle_field(&r,
+				     sizeof(struct pack_head) +
+					     sizeof(struct pack_page) *
+						     mangle_random(m, chunk->nr_pages + 1) +
+					     sizeof(struct page_head) + 2 * mangle_random(m, 2),
+				     2);
+			break;
+		default:
+			mangle_repeat(&r, 2 * mangle_random(m, r.n / 2 + 1),
+				      2 << mangle_random(m, 3));
+		}
+	n = ZSTD_compress(packed, sizeof(packed), raw, r.n, 1);
+	if (ZSTD_isError(n) || n + sizeof(sizes) > m->max - (m->n - had))
+		return;
+	sizes[0] = (uint32_t)n;
+	sizes[1] = (uint32_t)r.n;
+	mangle_cut(m, at, had);
+	mangle_insert(m, at, packed, n);
+	mangle_insert(m, at, sizes, sizeof(sizes));
+	chunk->packed = (uint32_t)(n + sizeof(sizes));
+	b->tail.tables_offset += chunk->packed - (uint64_t)had;
+}
+
+/* A native block whose sizes agree: what unpacks is not what its writer packed. */
 static void mangle_native(struct mangle *m)
 {
-	static uint8_t raw[1u << 20], packed[1u << 20];
-	struct native_tail t;
-	size_t at, bytes, n;
+	struct block b;
 
-	if (m->n < BASE + sizeof(t))
+	if (!block_open(m, &b))
 		return;
-	bytes = m->n - BASE;
-	memcpy(&t, m->p + m->n - sizeof(t), sizeof(t));
-	if (t.magic != NATIVE_MAGIC || t.tables_offset > bytes - sizeof(t) ||
-	    t.chunks_offset > t.tables_offset || t.tables_bytes > sizeof(raw) ||
-	    t.tables_packed != bytes - sizeof(t) - t.tables_offset)
-		return;
-	n = ZSTD_decompress(raw, sizeof(raw), m->p + BASE + t.tables_offset, t.tables_packed);
-	if (ZSTD_isError(n) || n != t.tables_bytes || n < 8)
-		return;
-	for (uint64_t i = mangle_random(m, 3) + 1; i; i--) {
-		uint64_t value = mangle_value(m);
+	if (mangle_random(m, 2))
+		mangle_chunk(m, &b);
+	else
+		mangle_tables(m, &b);
+	block_close(m, &b);
+}
 
-		at = mangle_random(m, mangle_random(m, 2) ? 64 : n) & ~(size_t)3;
-		if (at + 4 <= n)
-			memcpy(raw + at, &value, 4);
-	}
-	if (mangle_random(m, 4) == 0 && t.tables_offset > t.chunks_offset)
-		mangle_field(m,
-			     BASE + t.chunks_offset +
-				     mangle_random(m, t.tables_offset - t.chunks_offset),
-			     1);
-	n = ZSTD_compress(packed, sizeof(packed), raw, n, 1);
-	if (ZSTD_isError(n) || BASE + t.tables_offset + n + sizeof(t) > m->max)
-		return;
-	memcpy(m->p + BASE + t.tables_offset, packed, n);
-	t.tables_packed = n;
-	t.tables_check = native_check(0, packed, n);
-	t.chunks_check = 0;
-	for (at = t.chunks_offset; at < t.tables_offset; at += NATIVE_PIECE)
-		t.chunks_check = native_check(
-			t.chunks_check, m->p + BASE + at,
-			t.tables_offset - at < NATIVE_PIECE ? t.tables_offset - at : NATIVE_PIECE);
-	t.file_bytes = t.tables_offset + n + sizeof(t);
-	t.check = native_check(0, &t, offsetof(struct native_tail, check));
-	m->n = BASE + (size_t)t.file_bytes;
-	memcpy(m->p + m->n - sizeof(t), &t, sizeof(t));
+/*
+ * The text of an option of version 7 becomes another number, greater the longer it is: what is
+ * added to all stamps, counts of CPUs and of losses.
+ */
+static void grow_number(struct mangle *m, const size_t *at, unsigned int nr)
+{
+	size_t i = at[mangle_random(m, nr)], end;
+
+	while (i < m->n && (m->p[i] < '0' || m->p[i] > '9'))
+		i++;
+	for (end = i; end < m->n && m->p[end] >= '0' && m->p[end] <= '9';)
+		end++;
+	/* in place: the sizes of options and sections stay right */
+	for (; i < end; i++)
+		m->p[i] = (uint8_t)(mangle_random(m, 3) ? '9' : '0' + mangle_random(m, 10));
 }
 
 static void mutate(struct mangle *m)
@@ -131,7 +251,9 @@ static void mutate(struct mangle *m)
 		break;
 	default:
 		nr = find_fields(m, at);
-		if (nr)
+		if (nr && !mangle_random(m, 4))
+			grow_number(m, at, nr);
+		else if (nr)
 			mangle_field(m, at[mangle_random(m, nr)] + 4 * mangle_random(m, 4),
 				     widths[mangle_random(m, 3)]);
 		else

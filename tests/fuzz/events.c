@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammars of events: filters and histograms. The first byte says which; the text behind it, copied to
- * a block of exactly its size, is compiled for an event with each kind of field, and what comes of it is
- * run on records of all zeros and of strings at their ends. What is promised: a place that is wrong lies in
- * the text or one behind it, a listing compiles again to the same, and a filter and its negation never agree.
+ * The grammars of events: filters and histograms. The first byte says which; the text behind it,
+ * copied to a block of exactly its size, is compiled for an event with each kind of field, and what
+ * comes of it is run on records of all zeros and of strings at their ends. What is promised: a
+ * place that is wrong lies in the text or one behind it, a listing compiles again to the same, and
+ * a filter and its negation never agree.
  */
 #include "fuzz.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "engine/core/clock.h"
-#include "engine/core/heap.h"
+#include "engine/core/context.h"
 #include "engine/core/stack.h"
-#include "engine/events/filter.h"
-#include "engine/events/hist.h"
-#include "engine/events/hist_room.h"
-#include "engine/events/probe_event.h"
-#include "engine/events/synth.h"
-#include "engine/events/trigger.h"
-#include "engine/ring/foreign.h"
+#include "engine/core/tracer.h"
+#include "engine/events/filter/filter.h"
+#include "engine/events/probe/probe_event.h"
+#include "engine/events/trigger/hist.h"
+#include "engine/events/trigger/hist_alloc.h"
+#include "engine/events/trigger/synth.h"
+#include "engine/events/trigger/trigger.h"
+#include "engine/process/clock.h"
+#include "engine/process/heap.h"
+#include "engine/ring/proxy.h"
 
 #define MAX_TEXT      2048
 #define HIST_MAX_TEXT 256
@@ -27,6 +30,8 @@
 struct area_header *area;
 struct trace_array global_trace;
 struct event *events;
+uint32_t (*ring_context)(void);
+uint32_t context_wants;
 
 /* Ranges are blocks of exactly their size, and a place is an address. */
 int hist_room_get(struct trace_array *tr, uint64_t bytes, uint64_t backed, uint64_t *at)
@@ -35,6 +40,12 @@ int hist_room_get(struct trace_array *tr, uint64_t bytes, uint64_t backed, uint6
 	PROMISE(backed <= bytes);
 	*at = (uint64_t)calloc(1, bytes);
 	return 0;
+}
+
+const void *area_kept_row(const struct area_header *parent, enum area_table_id id, uint32_t row)
+{
+	(void)parent, (void)id, (void)row;
+	return NULL;
 }
 
 int hist_room_again(struct trace_array *tr, uint64_t at, uint64_t bytes, uint64_t backed)
@@ -139,8 +150,9 @@ uint64_t ring_clock_mono(void)
 	return 1;
 }
 
-int ring_synchronize(void)
+int synchronize_srcu(enum srcu_domain d)
 {
+	(void)d;
 	return 0;
 }
 
@@ -213,9 +225,9 @@ int trace_array_alloc_snapshot(struct trace_array *t)
 	return 0;
 }
 
-int ring_snapshot(struct ring *r, uint32_t cpu)
+int tracer_snapshot(struct trace_array *tr, uint32_t cpu)
 {
-	PROMISE(r && cpu == UINT32_MAX);
+	PROMISE(tr && cpu == UINT32_MAX);
 	return 0;
 }
 
@@ -293,7 +305,8 @@ static struct trace_array tr = {.ring = &ring};
 static struct event_file file = {.event = &event, .tr = &tr};
 static struct event_trigger other = {.file = &file};
 
-/* Another histogram of the event, whose variables a line may name; synthetic events for its actions. */
+/* Another histogram of the event, whose variables a line may name; synthetic events for its
+ * actions. */
 static void make_others(void)
 {
 	static const char line[] = "hist:keys=i:other=ul,text=dyn,st=stacktrace";

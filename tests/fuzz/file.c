@@ -18,6 +18,8 @@
 
 unsigned long fuzz_file_changes, fuzz_file_records;
 
+#define MAX_HOLE (UINT64_C(1) << 36)
+
 static volatile uint8_t sink;
 
 static char folder[300], path[320];
@@ -105,6 +107,8 @@ void fuzz_file_use(const uint8_t *data, size_t n, void (*use)(const char *path))
 	memcpy(&plan, data, sizeof(plan));
 	file_bytes = n - sizeof(plan);
 	make_file(data + sizeof(plan), file_bytes);
+	if (plan.change % 4 == 3) /* large, and holds no more than before */
+		PROMISE(!ftruncate(file, (off_t)(file_bytes + plan.value % MAX_HOLE)));
 	nr_reads = 0;
 	use(path);
 	plan.reads = 0;

@@ -1,14 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* The consuming reader of areas, which writes into them; by turns, as trace_pipe. A second one joins. */
+/* The consuming reader of areas, which writes into them; by turns, as trace_pipe. A second one
+ * joins. */
 #include "fuzz.h"
 
 #include <errno.h>
 
 #include "tools/analysis/graph_events.h"
-#include "tools/reader/follow.h"
+#include "tools/area/follow.h"
+#include "tools/text/printk_text.h"
 
 #define TURNS	   4
 #define MAX_EVENTS 100000u
+
+/* As trace_pipe does: what the tables do not tell is looked for in the area. */
+static void print(struct reader *r, const struct record *rec)
+{
+	static char text[PRINTK_TEXT_BYTES];
+	struct record copy = *rec;
+
+	PROMISE(!printk_text_take(r, &copy, text) || copy.data_bytes < sizeof(text));
+}
 
 /* What there is now, as the events of a trace of calls; half of it is taken in every other turn. */
 static void turn(struct follow *f, struct graph_events *g, unsigned int number)
@@ -16,8 +27,8 @@ static void turn(struct follow *f, struct graph_events *g, unsigned int number)
 	const struct graph_event *ev;
 	unsigned int nr = 0;
 
-	while (nr < MAX_EVENTS && graph_events_next(g, &ev) > 0)
-		nr++;
+	for (; nr < MAX_EVENTS && graph_events_next(g, &ev) > 0; nr++)
+		print(follow_reader(f), ev->rec);
 	fuzz_file_records += nr;
 	for (unsigned int cpu = 0; cpu < follow_reader(f)->nr_cpus; cpu++) {
 		uint64_t taken = graph_events_nr_taken(g, cpu);

@@ -50,8 +50,14 @@ const struct fuzz_target *fuzz_target_find(const char *name);
 uint64_t mangle_random(struct mangle *m, uint64_t below);
 /* A value at which checks tend to be wrong. */
 uint64_t mangle_value(struct mangle *m);
-/* Put such a value, or one beside what stands there, into @width bytes at @at, if they are there. */
+/*
+ * Put such a value, or one beside what stands there, into @width bytes at @at, if they are there.
+ */
 void mangle_field(struct mangle *m, size_t at, unsigned int width);
+/* What is there grows: by a little, to a multiple, to a power of two more, or to its greatest. */
+void mangle_grow(struct mangle *m, size_t at, unsigned int width);
+/* The @len bytes at @at come up to some thousand times, as far as there is room. */
+void mangle_repeat(struct mangle *m, size_t at, size_t len);
 void mangle_set(struct mangle *m, size_t at, unsigned int width, uint64_t value);
 uint64_t mangle_get(const struct mangle *m, size_t at, unsigned int width);
 /* Take @len bytes at @at out; put @len bytes in; both do nothing when that cannot be. */
@@ -68,7 +74,9 @@ void mangle_page(struct mangle *m, size_t at);
  * the file's bytes follow.
  */
 struct fuzz_file {
-	uint8_t change; /* modulo 4: 1 truncate to `where`, 2 store `value` at `where`, else none */
+	/* modulo 4: 1 truncate to `where`, 2 store `value` at `where`, 3 `value` bytes of a hole behind it
+	 * (from the beginning on), else none */
+	uint8_t change;
 	uint8_t reserved;
 	uint16_t reads; /* the change comes before the reads-th pread(), counted from 1 */
 	uint32_t where; /* modulo the file's size */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text of `inject`, for an event with each kind of field. What comes of it is a record whose texts lie in
- * it and end; and its values, written as a text, make a record of the same values.
+ * The text of `inject`, for an event with each kind of field. What comes of it is a record whose
+ * texts lie in it and end; and its values, written as a text, make a record of the same values.
  */
 #include "fuzz.h"
 

@@ -64,6 +64,48 @@ void mangle_field(struct mangle *m, size_t at, unsigned int width)
 	mangle_set(m, at, width, v);
 }
 
+void mangle_grow(struct mangle *m, size_t at, unsigned int width)
+{
+	uint64_t v = mangle_get(m, at, width);
+
+	switch (mangle_random(m, 5)) {
+	case 0:
+		v += 1 + mangle_random(m, 16);
+		break;
+	case 1:
+		v *= 2 + mangle_random(m, 15);
+		break;
+	case 2:
+		v += UINT64_C(1) << mangle_random(m, 8 * width);
+		break;
+	case 3:
+		v |= v << mangle_random(m, 8 * width);
+		break;
+	default:
+		v = UINT64_MAX - mangle_random(m, 16);
+	}
+	mangle_set(m, at, width, v);
+}
+
+void mangle_repeat(struct mangle *m, size_t at, size_t len)
+{
+	uint64_t times = UINT64_C(1) << mangle_random(m, 13);
+	size_t room = m->max - m->n, all;
+	uint8_t *copy;
+
+	if (!len || at > m->n || len > m->n - at || room < len)
+		return;
+	times = times < room / len ? times : room / len;
+	all = times * len;
+	copy = malloc(all);
+	if (!copy)
+		return;
+	for (size_t i = 0; i < all; i++)
+		copy[i] = m->p[at + i % len];
+	mangle_insert(m, at, copy, all);
+	free(copy);
+}
+
 void mangle_cut(struct mangle *m, size_t at, size_t len)
 {
 	if (at > m->n || len > m->n - at)
@@ -87,7 +129,13 @@ void mangle_any(struct mangle *m)
 	size_t at = mangle_random(m, m->n + 1), len = mangle_random(m, 33);
 	uint8_t some[32];
 
-	switch (mangle_random(m, 5)) {
+	switch (mangle_random(m, 7)) {
+	case 5:
+		mangle_grow(m, at & ~(size_t)3, widths[mangle_random(m, 4)]);
+		break;
+	case 6:
+		mangle_repeat(m, at, len + 1);
+		break;
 	case 0:
 		if (at < m->n)
 			m->p[at] ^= (uint8_t)(1 << mangle_random(m, 8));
@@ -144,7 +192,11 @@ void mangle_area(struct mangle *m, size_t at, size_t n)
 	uint64_t count = mangle_get(m, table + 16, 4);
 	uint64_t pages = mangle_get(m, at + offsetof(struct area_header, pages_offset), 8);
 
-	switch (mangle_random(m, 6)) {
+	switch (mangle_random(m, 7)) {
+	case 6: /* a table's count or place, or the pages', is more than it was */
+		mangle_grow(m, mangle_random(m, 2) ? table + 16 : table,
+			    mangle_random(m, 2) ? 4 : 8);
+		break;
 	case 0:
 		mangle_field(m, at + heads[mangle_random(m, sizeof(heads) / 2)], 4);
 		break;

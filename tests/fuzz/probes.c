@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar of dynamic probes. The first byte says which: 0: lines of dynamic_events, whose words go
- * to two classes made here that take any definition; 7: operands of markers; else the arguments of one, parsed, listed, and
- * fetched from registers that are the input's own bytes, so that they are read as addresses, or from the record
- * of another event. What a
- * record holds must lie inside it, and an error inside its word.
+ * The grammar of dynamic probes. The first byte says which: 0: lines of dynamic_events, whose words
+ * go to two classes made here that take any definition; 7: operands of markers; else the arguments
+ * of one, parsed, listed, and fetched from registers that are the input's own bytes, so that they
+ * are read as addresses, or from the record of another event. What a record holds must lie inside
+ * it, and an error inside its word.
  */
 #include "fuzz.h"
 
@@ -12,22 +12,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "engine/events/dynevent.h"
-#include "engine/events/fetch.h"
-#include "engine/events/usdt.h"
+#include "engine/events/probe/dynevent.h"
+#include "engine/events/probe/fetch.h"
+#include "engine/events/probe/usdt.h"
 
 #define MAX_TEXT 2048
 
 /* Instead of those of probe_event.c. */
-extern const struct dyn_class kprobe_class, uprobe_class, fprobe_class, eprobe_class, tprobe_class,
-	synth_class;
-
-/* Of the ring: the fuzzer's thread may make system calls. */
-int ring_growth_forbidden(void);
-int ring_growth_forbidden(void)
-{
-	return 0;
-}
+static const struct dyn_class kprobe_class, uprobe_class;
 
 struct made {
 	struct dyn_event dyn;
@@ -99,12 +91,23 @@ static void release(struct dyn_event *e)
 	nr_made--;
 }
 
-const struct dyn_class kprobe_class = {1, create_p, show, is_busy, matches, release};
-const struct dyn_class uprobe_class = {2, create_u, show, is_busy, matches, release};
-const struct dyn_class fprobe_class = {4, create_u, show, is_busy, matches, release};
-const struct dyn_class eprobe_class = {16, create_u, show, is_busy, matches, release};
-const struct dyn_class tprobe_class = {32, create_u, show, is_busy, matches, release};
-const struct dyn_class synth_class = {8, create_u, show, is_busy, matches, release};
+static const struct dyn_class kprobe_class = {DYN_PROBE_KPROBE, create_p, show,
+					      is_busy,		matches,  release};
+static const struct dyn_class uprobe_class = {DYN_PROBE_UPROBE, create_u, show,
+					      is_busy,		matches,  release};
+static const struct dyn_class fprobe_class = {DYN_PROBE_FPROBE, create_u, show,
+					      is_busy,		matches,  release};
+static const struct dyn_class eprobe_class = {DYN_PROBE_EPROBE, create_u, show,
+					      is_busy,		matches,  release};
+static const struct dyn_class tprobe_class = {DYN_PROBE_TPROBE, create_u, show,
+					      is_busy,		matches,  release};
+static const struct dyn_class synth_class = {DYN_SYNTH, create_u, show, is_busy, matches, release};
+DYN_CLASS_REGISTER(kprobe_class);
+DYN_CLASS_REGISTER(uprobe_class);
+DYN_CLASS_REGISTER(fprobe_class);
+DYN_CLASS_REGISTER(eprobe_class);
+DYN_CLASS_REGISTER(tprobe_class);
+DYN_CLASS_REGISTER(synth_class);
 
 static void run_lines(const char *text, size_t n)
 {
@@ -225,7 +228,7 @@ static void check_texts(const struct fetch_arg *a, const char *word, size_t n)
 static void fetch(const struct fetch_arg *a, const uint8_t *data, size_t n)
 {
 	struct shop shop_record;
-	uint64_t r[FETCH_NR_SAVED] = {0};
+	uint64_t r[ARCH_NR_SAVED] = {0};
 	uint32_t fixed = a->offset + fetch_field_bytes(a), location;
 	char *kept = malloc(FETCH_KEPT);
 	struct fetch_regs regs = {.r = r,

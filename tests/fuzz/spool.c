@@ -4,8 +4,8 @@
 
 #include <string.h>
 
+#include "tools/area/spool_format.h"
 #include "tools/reader/reader.h"
-#include "tools/reader/spool_format.h"
 
 #define MAX_CHUNKS 64
 
@@ -33,6 +33,45 @@ static unsigned int find_chunks(const struct mangle *m, size_t *at)
 		pos += length;
 	}
 	return nr;
+}
+
+/*
+ * The packed page at @at in the long form, with up to as many words as its head has bytes for or
+ * more: what unpacks to no page, whose size in the file is more than a page's.
+ */
+static void grow_packed(struct mangle *m, size_t chunk, size_t at)
+{
+	const size_t head = sizeof(struct spool_packed);
+	uint64_t nr = 1 + mangle_random(m, mangle_random(m, 4) ? 600 : 5461);
+	uint64_t had = mangle_get(m, at + offsetof(struct spool_packed, bytes), 2);
+	uint64_t used = mangle_get(m, chunk + offsetof(struct spool_chunk, used), 8);
+	uint64_t length = mangle_get(m, chunk + offsetof(struct spool_chunk, length), 8);
+	size_t before = (had + 7) & ~(size_t)7, after = (12 * nr + 7) & ~(size_t)7;
+	uint8_t *data;
+
+	if (at > m->n || m->n - at < head + before || after < before)
+		return;
+	data = calloc(1, after);
+	if (!data)
+		return;
+	for (uint64_t i = 0; i < nr; i++) {
+		uint64_t word = i ? UINT64_C(2) << 60 | i : mangle_value(m);
+
+		memcpy(data + 12 * i, &(uint32_t){3u << 30}, 4);
+		memcpy(data + 12 * i + 4, &word, sizeof(word));
+	}
+	if (after <= m->max - (m->n - before)) {
+		mangle_cut(m, at + head, before);
+		mangle_insert(m, at + head, data, after);
+		mangle_set(m, at + offsetof(struct spool_packed, bytes), 2, 12 * nr);
+		mangle_set(m, at + offsetof(struct spool_packed, packed), 2, 1);
+		mangle_set(m, at + offsetof(struct spool_packed, head.commit), 8,
+			   mangle_random(m, 4) ? PAGE_HEAD_BYTES + 8 * nr : mangle_value(m));
+		mangle_set(m, chunk + offsetof(struct spool_chunk, used), 8, used + after - before);
+		mangle_set(m, chunk + offsetof(struct spool_chunk, length), 8,
+			   length + after - before);
+	}
+	free(data);
 }
 
 static void mutate_chunk(struct mangle *m, size_t at)
@@ -67,7 +106,9 @@ static void mutate_chunk(struct mangle *m, size_t at)
 				((mangle_get(m, slot + offsetof(struct spool_packed, bytes), 2) +
 				  7) &
 				 ~(uint64_t)7);
-		if (mangle_random(m, 4))
+		if (!mangle_random(m, 4))
+			grow_packed(m, at, slot);
+		else if (mangle_random(m, 4))
 			mangle_page(m, slot + offsetof(struct spool_packed, head));
 		else
 			mangle_field(m, slot + 4 * mangle_random(m, 4), 4);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grammar of synthetic events: lines of synthetic_events, or (the first byte odd) of dynamic_events. A
- * place that is wrong lies in its line; what is defined has a type, a name and a size each, and is listed as
- * a line that defines the same again.
+ * The grammar of synthetic events: lines of synthetic_events, or (the first byte odd) of
+ * dynamic_events. A place that is wrong lies in its line; what is defined has a type, a name and a
+ * size each, and is listed as a line that defines the same again.
  */
 #include "fuzz.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "engine/events/synth.h"
+#include "engine/events/trigger/synth.h"
 
 #define MAX_TEXT 2048
 

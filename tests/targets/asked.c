@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * asked: calls `often` all the time, and `seldom` once for each line on stdin, whose result it prints.
- * Ends with 0 when `often` was always right.
+ * asked: calls `often` all the time, and `seldom` once for each line on stdin, whose result it
+ * prints. Ends with 0 when `often` was always right.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * called: lines `FUNCTION N` on stdin, N calls of first, second or third, `threads N`: four threads
- * that call all three N times, `fork`: a child goes on with the rest. Each line is answered: `done PID`.
+ * that call all three N times, `fork`: a child goes on with the rest. Each line is answered: `done
+ * PID`.
  */
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain: for each number that it reads, so many times outer() -> middle() -> inner(), where inner() raises a
- * signal whose handler calls handled(). Prints how many return addresses backtrace() finds in inner().
+ * chain: for each number that it reads, so many times outer() -> middle() -> inner(), where inner()
+ * raises a signal whose handler calls handled(). Prints how many return addresses backtrace() finds
+ * in inner().
  */
 #include <execinfo.h>
 #include <signal.h>

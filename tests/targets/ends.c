@@ -2,19 +2,23 @@
 /*
  * How a program may end, or become another: `ends HOW`. What it called until then must be there.
  *
- *	return, exit, _exit, abort, segv, kill, thread (main's thread leaves by pthread_exit), fork (the
- *	child calls, too), exec (of itself as `return`), close (all descriptors), chdir (and umask),
- *	env (without an environment)
+ *	return, exit, _exit, raw (the system call), abort, segv, kill, thread (main's thread leaves by
+ *	pthread_exit), fork (the child calls, too), exec (of itself as `return`), close (all descriptors),
+ *	chdir (and umask), env (without an environment), hold (say `ready`, end when the input does), headless (the
+ *	same in another thread, when main's has ended), instances (exec as `return`, with two instances of which `full`
+ *	has 500 calls)
  */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "target.h"
+#include "vestige/vestige.h"
 
 static volatile int sink;
 
@@ -33,6 +37,18 @@ static void *late(void *arg)
 	return arg;
 }
 
+static NOTRACE void *hold(void *arg)
+{
+	char c;
+
+	puts("ready");
+	fflush(stdout);
+	while (read(0, &c, 1) == 1)
+		;
+	_exit(0);
+	return arg;
+}
+
 static NOTRACE void child(void)
 {
 	int i;
@@ -40,6 +56,18 @@ static NOTRACE void child(void)
 	for (i = 0; i < 300; i++)
 		work(i);
 	_exit(9);
+}
+
+/* What the engine refuses ends the program with a status of its own. */
+static NOTRACE void fill_instances(void)
+{
+	int i;
+
+	if (vestige_instance_create("full") || vestige_instance_create("empty") ||
+	    vestige_write("instances/full/current_tracer", "function", 8) < 0)
+		_exit(2);
+	for (i = 0; i < 500; i++)
+		work(i);
 }
 
 int main(int argc, char **argv)
@@ -76,12 +104,24 @@ int main(int argc, char **argv)
 	} else if (!strcmp(how, "thread")) {
 		pthread_create(&t, NULL, late, NULL);
 		pthread_exit(NULL);
+	} else if (!strcmp(how, "hold")) {
+		hold(NULL);
+	} else if (!strcmp(how, "headless")) {
+		pthread_create(&t, NULL, hold, NULL);
+		syscall(SYS_exit, 0);
 	}
 	print_counts();
+	fflush(stdout);
+	if (!strcmp(how, "instances")) {
+		fill_instances();
+		execv("/proc/self/exe", again);
+	}
 	if (!strcmp(how, "exit"))
 		exit(5);
 	if (!strcmp(how, "_exit"))
 		_exit(6);
+	if (!strcmp(how, "raw"))
+		syscall(SYS_exit_group, 7);
 	if (!strcmp(how, "abort"))
 		abort();
 	if (!strcmp(how, "segv"))

@@ -120,7 +120,7 @@ NOTRACE int main(int argc, char **argv)
 		if (setgid(65534) || setuid(65534))
 			return 1;
 		work("parent", 200);
-		/* whoever traces us may look now */
+		/* the test may look now */
 		fflush(stdout);
 		sleep(2);
 		return 0;

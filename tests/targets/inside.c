@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* inside FOLDER: a program that uses vestige.h, with the library and without it. Says what it saw. */
+/*
+ * inside FOLDER: a program that uses vestige.h, with the library and without it. Says what it saw.
+ */
 #include <string.h>
 
 #include "target.h"

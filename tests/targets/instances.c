@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several instances at once: threads and signal handlers call f_one, f_two and f_three, and count each
- * call beside it.
+ * Several instances at once: threads and signal handlers call f_one, f_two and f_three, and count
+ * each call beside it.
  *
  *	counts THREADS ROUNDS SIGNALS TRACER	instances a b c d beside the top one, see SETS
  *	churn THREADS SECONDS_OR_ROUNDS TURNS	instances come and go TURNS times under the threads

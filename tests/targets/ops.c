@@ -5,12 +5,22 @@
  *	calls	two ops with filters, arguments, floating point in callback and callee; counts
  *	storm N	callbacks come and go N times under threads that call, each checked
  *	errors	what register and its like refuse
+ *	files N	callbacks that use control files, come and go N times under threads that call
+ *	leave	callbacks that are left by longjmp() or an end of the thread
+ *	fork	a child is made in a callback, and goes on
+ *	slow	a callback that does not end while it is unregistered
+ *	later F	a callback without a filter, and a library that is loaded behind it
  */
+#include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -246,6 +256,185 @@ static NOTRACE int errors(void)
 	return 0;
 }
 
+/* A callback that calls what it may not gets an error at once, also while another thread waits. */
+static NOTRACE void on_files(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			     struct ftrace_regs *fregs)
+{
+	char buf[64];
+
+	errno = 0;
+	wrong += vestige_write("tracing_on", "1", 1) >= 0 || errno != EDEADLK;
+	errno = 0;
+	wrong += vestige_read("tracing_on", buf, sizeof(buf)) >= 0 || errno != EDEADLK;
+	errno = 0;
+	wrong += !vestige_instance_create("x") || errno != EDEADLK;
+	wrong += ftrace_set_filter(op, "busy_mix", 8, 0) != -EDEADLK;
+	wrong += register_ftrace_function(op) != -EDEADLK;
+	wrong += unregister_ftrace_function(op) != -EDEADLK;
+	__atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED);
+	(void)ip;
+	(void)parent_ip;
+	(void)fregs;
+}
+
+static NOTRACE int files(int n)
+{
+	pthread_t threads[3];
+	int i;
+
+	alarm(60);
+	for (i = 0; i < 3; i++)
+		pthread_create(&threads[i], NULL, worker, NULL);
+	for (i = 0; i < n; i++) {
+		struct ftrace_ops ops = {.func = on_files};
+		unsigned long before = __atomic_load_n(&seen, __ATOMIC_RELAXED);
+
+		if (ftrace_set_filter(&ops, "busy_mix", 8, 1) || register_ftrace_function(&ops))
+			abort();
+		while (__atomic_load_n(&seen, __ATOMIC_RELAXED) == before)
+			sched_yield();
+		if (unregister_ftrace_function(&ops))
+			abort();
+	}
+	stop = 1;
+	for (i = 0; i < 3; i++)
+		pthread_join(threads[i], NULL);
+	printf("files %d wrong %lu\n", n, wrong);
+	return 0;
+}
+
+/* Callbacks that do not return: the next call has its callback as ever, and no thread waits. */
+static sigjmp_buf back;
+static pid_t forked;
+static int how_to_leave;
+
+static NOTRACE void on_leave(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			     struct ftrace_regs *fregs)
+{
+	seen++;
+	if (how_to_leave == 1)
+		siglongjmp(back, 1);
+	if (how_to_leave == 2)
+		raise(SIGUSR1);
+	if (how_to_leave == 3)
+		pthread_exit(NULL);
+	if (how_to_leave == 4) {
+		forked = fork();
+		/* it is still in a callback, in the child too */
+		wrong += traced_helper(1) != 2;
+	}
+	(void)ip;
+	(void)parent_ip;
+	(void)op;
+	(void)fregs;
+}
+
+static NOTRACE void jump_back(int sig)
+{
+	siglongjmp(back, 1);
+	(void)sig;
+}
+
+static NOTRACE void *call_once(void *arg)
+{
+	traced_helper(1);
+	return arg;
+}
+
+static NOTRACE int leaves(void)
+{
+	struct ftrace_ops ops = {.func = on_leave};
+	struct sigaction sa = {.sa_handler = jump_back};
+	pthread_t thread;
+	int err;
+
+	alarm(60);
+	sigaction(SIGUSR1, &sa, NULL);
+	if (ftrace_set_filter(&ops, "traced_helper", 13, 1))
+		abort();
+	for (how_to_leave = 0; how_to_leave < 4; how_to_leave++) {
+		if (register_ftrace_function(&ops))
+			abort();
+		seen = 0;
+		if (!sigsetjmp(back, 1)) {
+			if (how_to_leave == 3) {
+				pthread_create(&thread, NULL, call_once, NULL);
+				pthread_join(thread, NULL);
+			} else {
+				traced_helper(1);
+			}
+		}
+		if (how_to_leave != 3 && !sigsetjmp(back, 1))
+			traced_helper(1);
+		err = unregister_ftrace_function(&ops);
+		printf("left %d seen %lu unregister %d\n", how_to_leave, seen, err);
+		if (ftrace_set_filter(&ops, "traced_helper", 13, 1))
+			abort();
+	}
+	return 0;
+}
+
+static NOTRACE int forks(void)
+{
+	struct ftrace_ops ops = {.func = on_leave};
+	int status = 0, err;
+
+	alarm(60);
+	how_to_leave = 4;
+	if (ftrace_set_filter(&ops, "traced_helper", 13, 1) || register_ftrace_function(&ops))
+		abort();
+	traced_helper(1);
+	how_to_leave = 0;
+	traced_helper(1);
+	err = unregister_ftrace_function(&ops);
+	if (!forked) {
+		/* one call in its parent, one of its own */
+		_exit(seen != 2 || wrong || err ? 1 : 0);
+	}
+	if (waitpid(forked, &status, 0) != forked)
+		status = -1;
+	printf("fork seen %lu wrong %lu unregister %d child %d\n", seen, wrong, err, status);
+	return 0;
+}
+
+/* A callback that takes longer than anybody waits for. */
+static NOTRACE void on_slow(unsigned long ip, unsigned long parent_ip, struct ftrace_ops *op,
+			    struct ftrace_regs *fregs)
+{
+	__atomic_fetch_add(&seen, 1, __ATOMIC_RELAXED);
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED))
+		usleep(1000);
+	(void)ip;
+	(void)parent_ip;
+	(void)op;
+	(void)fregs;
+}
+
+static NOTRACE int slow(void)
+{
+	struct ftrace_ops ops = {.func = on_slow};
+	char status[4096] = "";
+	pthread_t thread;
+	int err, again, files;
+
+	alarm(90);
+	if (ftrace_set_filter(&ops, "traced_helper", 13, 1) || register_ftrace_function(&ops))
+		abort();
+	pthread_create(&thread, NULL, call_once, NULL);
+	while (!__atomic_load_n(&seen, __ATOMIC_RELAXED))
+		usleep(1000);
+	err = unregister_ftrace_function(&ops);
+	files = (int)vestige_read("vestige_status", status, sizeof(status) - 1);
+	/* it is off, and not gone: its memory must stay */
+	again = register_ftrace_function(&ops);
+	stop = 1;
+	pthread_join(thread, NULL);
+	printf("slow %d files %d said %d again %d then %d\n", err, files > 0,
+	       !!strstr(status, "a thread stays in a callback"), again,
+	       unregister_ftrace_function(&ops));
+	return 0;
+}
+
 static NOINLINE unsigned long real_return(void)
 {
 	unsigned long a = (unsigned long)vestige_return_address();
@@ -265,6 +454,27 @@ static NOTRACE int returns(void)
 	return 0;
 }
 
+static NOTRACE int later(const char *path)
+{
+	struct ftrace_ops ops = {.func = on_busy};
+	int (*work)(int), state = 42;
+	unsigned long before;
+	void *lib;
+
+	ops.private_data = &state;
+	if (register_ftrace_function(&ops))
+		abort();
+	lib = dlopen(path, RTLD_NOW);
+	if (!lib)
+		abort();
+	*(void **)&work = dlsym(lib, "work_one");
+	before = seen;
+	work(100);
+	before = seen - before;
+	printf("later seen %lu unregister %d\n", before, unregister_ftrace_function(&ops));
+	return 0;
+}
+
 NOTRACE int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -275,5 +485,15 @@ NOTRACE int main(int argc, char **argv)
 		return storm(argc > 2 ? atoi(argv[2]) : 100);
 	if (!strcmp(what, "errors"))
 		return errors();
+	if (!strcmp(what, "leave"))
+		return leaves();
+	if (!strcmp(what, "fork"))
+		return forks();
+	if (!strcmp(what, "slow"))
+		return slow();
+	if (!strcmp(what, "later") && argc > 2)
+		return later(argv[2]);
+	if (!strcmp(what, "files"))
+		return files(argc > 2 ? atoi(argv[2]) : 100);
 	return returns();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profiled CPUS: is profiled while it makes 500 calls of outer(), with 10 of leaf() in each, and 3 of
- * rare(), which sleeps 20 ms; prints trace_stat/functionN of each CPU, a line `==` behind each.
+ * profiled CPUS: is profiled while it makes 500 calls of outer(), with 10 of leaf() in each, and 3
+ * of rare(), which sleeps 20 ms; prints trace_stat/functionN of each CPU, a line `==` behind each.
  */
 #include <stdio.h>
 #include <stdlib.h>

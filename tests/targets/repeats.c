@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * repeats: for each number N that it reads, N calls of again() from one place, one of other(), and one of
- * again() from another place; then `done`.
+ * repeats: for each number N that it reads, N calls of again() from one place, one of other(), and
+ * one of again() from another place; then `done`.
  */
 #include <stdio.h>
 

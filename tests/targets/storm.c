@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * storm THREADS SIGNALS CALLS [hold]: each thread has a timer of its own, every 12 us; its handlers (two
- * signals, which nest) make CALLS traced calls each, until the thread has had SIGNALS of them.
- * Meanwhile it calls too; with `hold` until the standard input ends. Prints how many calls were made, counted beside each.
+ * storm THREADS SIGNALS CALLS [hold]: each thread has a timer of its own, every 12 us; its handlers
+ * (two signals, which nest) make CALLS traced calls each, until the thread has had SIGNALS of them.
+ * Meanwhile it calls too; with `hold` until the standard input ends. Prints how many calls were
+ * made, counted beside each.
  */
 #include <pthread.h>
 #include <signal.h>

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the mount share: programs that call on demand, a mount that is taken away whatever
-happens."""
+"""Shared by the tests of the mount: programs that call on demand, a mount that is removed whatever happens."""
 import contextlib
 import os
 import re
@@ -11,7 +10,7 @@ import sys
 import time
 
 sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests/cli")
-from cli_test import BIN, Skip, main, need, root  # noqa: E402, F401
+from cli_test import BIN, Skip, main, need, root, until  # noqa: E402, F401
 
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 
@@ -97,7 +96,7 @@ def is_mounted(path):
 
 
 def is_kept(path):
-    """Has a mount namespace of somebody's (`vestige enter` of a test beside this one) a copy of the mount?"""
+    """Does another mount namespace (`vestige enter` of a test beside this one) have a copy of the mount?"""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/mounts", encoding="utf-8") as f:
             if any(line.split()[1] == path for line in f):
@@ -126,13 +125,18 @@ def mounted(w):
         except subprocess.TimeoutExpired:
             server.kill()
             said = server.communicate()[0] + b"its server did not end"
+        status = server.returncode
         if kept:
-            said = re.sub(rb"^fuse: failed to unmount .*\n", b"", said)
+            said = re.sub(rb"^fuse: failed to unmount .*\n", b"", said, flags=re.M)
+            # the signal may come when it ends already
+            status = 0 if status == -signal.SIGTERM else status
+        # said where nothing is traced yet
+        said = re.sub(rb"^vestige: no traced process .*\n", b"", said, flags=re.M)
         # also when something else failed, perhaps for that reason
-        if said or server.returncode:
-            print(f"the mount's server ended with {server.returncode}:\n{said.decode(errors='replace')}")
+        if said or status:
+            print(f"the mount's server ended with {status}:\n{said.decode(errors='replace')}")
     assert not is_mounted(path)
-    assert server.returncode == 0 and not said, (server.returncode, said.decode())
+    assert status == 0 and not said, (status, said.decode())
     os.rmdir(path)
 
 
@@ -147,7 +151,7 @@ def server_of(path):
 
 
 def cpu_seconds(pid):
-    """What a process's threads have used, those that are gone too."""
+    """CPU time of a process's threads, also of those that have ended."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
         fields = f.read().rsplit(") ", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -220,12 +224,3 @@ def sub_buffer_events(page, ordered=True):
 def untimed(text):
     """The text of a trace without its times: each reader measures the clock anew."""
     return re.sub(r"\d+\.\d{6}:", "TIME:", text)
-
-
-def until(what, seconds=60):
-    """Wait for a condition; its value."""
-    end = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < end, "waited too long"
-        time.sleep(0.01)
-    return value

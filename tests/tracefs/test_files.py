@@ -1,6 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The files of a process in the mount: what they read as, take and refuse, live, stopped and dead."""
+"""The files of a process in the mount: their contents, and which writes they accept and refuse, of a live, a
+stopped and a dead process."""
+import contextlib
 import errno
 import os
 import re
@@ -9,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from mount_test import LIBRARY, is_mounted, main, mounted, read, steps, until, untimed, write
+from mount_test import BIN, LIBRARY, is_mounted, main, mounted, read, steps, until, untimed, write
 
 ALL = "#### all functions enabled ####\n"
 
@@ -58,7 +60,7 @@ def test_what_it_reads_as_is_what_get_prints(w):
 
 
 def test_writes(w):
-    """Value, errno, what it reads as then."""
+    """Value, errno, contents then."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         for name, text, err, then in (
@@ -90,7 +92,7 @@ def test_writes(w):
 
 
 def test_events_come_and_go(w):
-    """Folders of events are asked for once, and again when there may be others, whoever made these."""
+    """Folders of events are requested once, and again when there may be new ones, by whatever means."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.mkdir(f"{at}/instances/foo")
@@ -238,11 +240,11 @@ def test_pause_on_trace(w):
                 p.call(1)
                 assert f.read(65536).count(b"leaf <-mid") == 2 + meanwhile
                 assert read(f"{at}/vestige_paused") == f"{option}\n" and read(f"{at}/tracing_on") == "1\n"
-            # whoever has closed it is not waited for
+            # a reader that has closed it is not waited for
             p.call(1)
             assert write(f"{at}/options/pause-on-trace", "0") == 0
             assert read(f"{at}/trace").count("leaf <-mid") == 4 + meanwhile
-        # what is switched off meanwhile stays off
+        # tracing_on that is switched off meanwhile stays off
         assert write(f"{at}/options/pause-on-trace", "1") == 0
         with open(f"{at}/trace", "rb", buffering=0) as f:
             assert write(f"{at}/tracing_on", "0") == 0
@@ -250,6 +252,25 @@ def test_pause_on_trace(w):
         with open(f"{at}/trace", "rb", buffering=0):
             pass
         assert read(f"{at}/tracing_on") == "0\n" and read(f"{at}/vestige_paused") == "0\n"
+
+
+def test_a_server_that_ends_closes_what_is_open(w):
+    """No release comes for a file that is open when the server is told to end: its pause ends all the same."""
+    path = w.path("ending")
+    with steps(w, boot="ftrace=function") as p, mounted(w) as m:
+        server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, stderr=subprocess.DEVNULL)
+        until(lambda: is_mounted(path))
+        assert write(f"{path}/{p.pid}/options/pause-on-trace", "1") == 0
+        fd = os.open(f"{path}/{p.pid}/trace", os.O_RDONLY)
+        os.read(fd, 4096)
+        assert read(f"{m}/{p.pid}/vestige_paused") == "1\n"
+        server.terminate()
+        server.wait()
+        assert read(f"{m}/{p.pid}/vestige_paused") == "0\n"
+        with contextlib.suppress(OSError):  # ENOTCONN
+            os.close(fd)
+        subprocess.run(["umount", "-l", path], stderr=subprocess.DEVNULL)
+        os.rmdir(path)
 
 
 def test_snapshot(w):
@@ -298,7 +319,7 @@ def test_nothing_else_can_be_done(w):
             except OSError as e:
                 assert e.errno == err, (e, err)
         os.truncate(f"{at}/trace", 100)
-        # what clients open with O_CREAT is there already
+        # files that clients open with O_CREAT exist already
         os.close(os.open(f"{at}/tracing_on", os.O_CREAT | os.O_WRONLY | os.O_TRUNC))
 
 
@@ -316,11 +337,17 @@ def test_a_stopped_process_holds_up_nobody(w):
         assert read(f"{at}/current_tracer") == "function\n"
         assert read(f"{at}/trace").count("leaf") == 4
         assert "trace" in os.listdir(at)
-        begin = time.monotonic()
-        assert read(f"{at}/options/overwrite") == "1\n"
-        assert time.monotonic() - begin < 1.5
         t.join()
-        assert answers == [errno.ETIMEDOUT]
+        # a file that needs no answer is read while the writer waits: on a busy machine, in one of some tries
+        for tries in range(20):
+            t = threading.Thread(target=lambda: answers.append(write(f"{at}/tracing_on", "0")))
+            t.start()
+            assert read(f"{at}/options/overwrite") == "1\n"
+            first = t.is_alive()
+            t.join()
+            if first:
+                break
+        assert first and set(answers) == {errno.ETIMEDOUT}, answers
         p.p.send_signal(18)
         assert until(lambda: read(f"{at}/tracing_on") == "1\n")
 
@@ -360,7 +387,7 @@ def test_mount_and_umount(w):
         w.run("umount", m)
         assert not is_mounted(m)
         p = w.run("umount", m, status=1)
-        assert b"nothing of vestige's is mounted" in p.stderr
+        assert b"vestige has no mount" in p.stderr
         w.run("mount", m)
     for args in (("mount", "--nosuch"), ("umount", "a", "b"), ("mount", "a", "b")):
         w.run(*args, status=2)

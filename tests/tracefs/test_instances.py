@@ -3,9 +3,12 @@
 """mkdir and rmdir in instances/: a buffer, a tracer and filters of its own each."""
 import errno
 import os
+import sys
 import threading
 import time
 
+sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests/engine/fire")
+import area  # noqa: E402
 from mount_test import main, mounted, read, steps, write
 
 
@@ -15,6 +18,17 @@ def failing(call):
     except OSError as e:
         return e.errno
     return 0
+
+
+def test_made_anew(w):
+    """What another way than the mount removed is gone for mkdir() at once, whatever was looked up there."""
+    with steps(w) as p, mounted(w) as m:
+        at = f"{m}/{p.pid}/instances"
+        for i in range(20):
+            os.mkdir(f"{at}/foo")
+            if i % 2:
+                assert os.listdir(at) == ["foo"] and read(f"{at}/foo/tracing_on") == "1\n"
+            assert area.request(w.areas, p.pid, 5, "instances/foo")[0] == 0
 
 
 def test_an_instance(w):
@@ -45,7 +59,7 @@ def test_an_instance(w):
         assert "Snapshot is freed" in read(f"{at}/snapshot")
         assert "header_page" in os.listdir(f"{foo}/events")
         assert write(f"{foo}/events/enable", "0") == 0
-        # what is open keeps it
+        # an open file keeps it
         assert failing(lambda: os.rmdir(foo)) == errno.EBUSY
         os.close(fd)
         deadline = time.monotonic() + 60
@@ -82,7 +96,7 @@ def test_under_load(w):
                 for err in (failing(lambda: os.mkdir(path)),
                             write(f"{path}/current_tracer", "function"),
                             failing(lambda: os.rmdir(path))):
-                    # FUSE tells of a close later than it is made
+                    # FUSE reports a close after it has returned
                     if err not in (0, errno.EBUSY, errno.EEXIST):
                         wrong.append((path, errno.errorcode[err]))
 

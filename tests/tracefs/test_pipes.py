@@ -4,6 +4,7 @@
 import contextlib
 import errno
 import os
+import re
 import select
 import signal
 import struct
@@ -11,7 +12,7 @@ import subprocess
 import threading
 import time
 
-from mount_test import drain, main, mounted, nonblock, read, steps, sub_buffer_events, until, untimed, write
+from mount_test import Skip, drain, main, mounted, nonblock, read, steps, sub_buffer_events, until, untimed, write
 
 
 def test_what_is_read_is_gone(w):
@@ -45,6 +46,70 @@ def take(path, texts):
     with open(path, "rb", buffering=0) as f:
         while chunk := f.read(65536):
             texts.append(chunk)
+
+
+SPLICE = """
+import os, signal, sys
+class Ended(Exception):
+    pass
+def end(*_):
+    raise Ended
+signal.signal(signal.SIGUSR1, end)
+fd = os.open(sys.argv[1], os.O_RDONLY | (os.O_NONBLOCK if "nonblock" in sys.argv else 0))
+r, w = os.pipe()
+try:
+    print("begins", flush=True)
+    while True:
+        n = os.splice(fd, w, 4096)
+        if n:
+            os.read(r, n)
+        print(n, flush=True)
+        if not n:
+            break
+except OSError as e:
+    print(e.strerror, flush=True)
+except Ended:
+    print("interrupted", flush=True)
+"""
+
+
+def test_splice_waits(w):
+    """As the kernel's, for a full sub-buffer; a signal or the end of the process ends it, and O_NONBLOCK."""
+    def start(*more):
+        p = subprocess.Popen(["/usr/bin/python3", "-c", SPLICE, f"{at}/per_cpu/{cpu}/trace_pipe_raw", *more],
+                             stdout=subprocess.PIPE, text=True)
+        assert p.stdout.readline() == "begins\n"
+        return p
+
+    def wait_until_it_sleeps(p):
+        until(lambda: open(f"/proc/{p.pid}/stat").read().split(") ")[1][0] in "SDZ")
+        time.sleep(0.2)
+        assert p.poll() is None
+
+    with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
+        at = f"{m}/{p.pid}"
+        cpu = f"cpu{min(os.sched_getaffinity(p.pid))}"
+        os.sched_setaffinity(p.pid, {int(cpu[3:])})
+        q = start("nonblock")
+        assert q.communicate()[0] == "Resource temporarily unavailable\n"
+        q = start()
+        wait_until_it_sleeps(q)
+        p.call(1000)
+        assert q.stdout.readline() == "4096\n"
+        wait_until_it_sleeps(q)
+        q.send_signal(signal.SIGUSR1)
+        assert q.communicate(timeout=60)[0].splitlines()[-1] == "interrupted"
+        # while tracing is off it takes what there is, and waits
+        p.call(10)
+        assert write(f"{at}/tracing_on", "0\n") == 0
+        q = start()
+        assert int(q.stdout.readline()) > 0
+        wait_until_it_sleeps(q)
+        assert write(f"{at}/tracing_on", "1\n") == 0
+        p.call(1000)
+        assert int(q.stdout.readline()) > 0
+        p.end()
+        assert q.communicate(timeout=60)[0].splitlines()[-1] == "0"
 
 
 def test_each_record_once_while_it_runs(w):
@@ -167,7 +232,7 @@ def ready(fd, seconds):
 
 
 def test_buffer_percent(w):
-    """A poll of one CPU's buffer tells when so much of it is full, as far as somebody records; a read waits for nothing."""
+    """poll() of one CPU's buffer reports when that much of it is full, while recording is on; a read does not wait for that."""
     cpu = min(os.sched_getaffinity(0))
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
@@ -199,7 +264,7 @@ def test_buffer_percent(w):
                 assert fill(kb, path) == want, (path, percent, kb)
         assert write(f"{at}/buffer_percent", "100") == 0
         assert fill(1, f"{at}/trace_pipe")
-        # who waits is told when nothing more comes
+        # a waiting reader is woken when no more will come
         for path in files:
             assert write(f"{at}/trace", None) == 0
             fd = nonblock(path)
@@ -276,8 +341,45 @@ def test_raw_pages(w):
         os.close(fd)
 
 
+def test_one_raw_file_of_several_threads(w):
+    """Threads that read one descriptor in pieces: none comes twice, none is missing."""
+    with steps(w, boot="trace_buf_size=16m") as p, mounted(w) as m:
+        fd = nonblock(f"{m}/{p.pid}/per_cpu/cpu0/trace_pipe_raw")
+        os.sched_setaffinity(p.pid, {0})
+        # its argument makes each piece another
+        assert write(f"{m}/{p.pid}/kprobe_events", "p:leaf leaf n=%di:u32\n") == 0
+        assert write(f"{m}/{p.pid}/events/kprobes/leaf/enable", "1\n") == 0
+        pieces, over = [], threading.Event()
+
+        def take_pieces():
+            while True:
+                ends = over.is_set()
+                try:
+                    pieces.append(os.pread(fd, 1024, 0))  # read() would take turns
+                except BlockingIOError:
+                    if ends:
+                        return
+
+        threads = [threading.Thread(target=take_pieces) for _ in range(6)]
+        for t in threads:
+            t.start()
+        p.call(40000)
+        over.set()
+        for t in threads:
+            t.join()
+        os.close(fd)
+        assert len(pieces) % 4 == 0 and {len(piece) for piece in pieces} == {1024}, len(pieces)
+        some = [piece for piece in pieces if any(piece)]
+        assert len(some) == len(set(some)), (len(some), len(set(some)))
+        read_events = int(re.search(r"read events: (\d+)", read(f"{m}/{p.pid}/per_cpu/cpu0/stats"))[1])
+        # by what begins a page, its time and how much is in it: each page's 4 pieces
+        heads = [piece for piece in some if 0 < struct.unpack_from("<I", piece, 4)[0] < 1 << 24 and
+                 0 < struct.unpack_from("<Q", piece, 8)[0] <= 4080]
+        assert len(heads) * 4 == len(pieces) and read_events > 10000, (len(heads), len(pieces), read_events)
+
+
 def test_raw_pages_of_other_sizes(w):
-    """buffer_subbuf_size_kb: what a reader gets is as long, and events/header_page says so."""
+    """buffer_subbuf_size_kb: a reader's sub-buffers have that size, and events/header_page says so."""
     with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.sched_setaffinity(p.pid, {0})
@@ -306,7 +408,7 @@ def test_raw_pages_of_other_sizes(w):
 
 
 def test_raw_pages_of_the_snapshot(w):
-    """snapshot_raw has what the snapshot has, for whoever reads it."""
+    """snapshot_raw has the records of the snapshot, for each reader."""
     with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.sched_setaffinity(p.pid, {0})
@@ -344,8 +446,35 @@ def test_raw_pages_while_it_runs(w):
             os.close(fd)
 
 
+def test_raw_pages_beside_a_reader_that_stands_still(w):
+    """One CPU's reader takes nothing, and its queue is full: another CPU's reader gets its records all the same."""
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    if len(cpus) < 2:
+        raise Skip("one CPU")
+    with steps(w, boot="ftrace=function ftrace_filter=leaf,mid trace_buf_size=32m") as p, mounted(w) as m:
+        still, fd = [nonblock(f"{m}/{p.pid}/per_cpu/cpu{c}/trace_pipe_raw") for c in cpus]
+        os.sched_setaffinity(p.pid, {cpus[0]})
+        p.call(260000)  # 28 bytes an event: more than 4,096 sub-buffers
+        os.sched_setaffinity(p.pid, {cpus[1]})
+        for i in range(3):
+            p.call(10)
+            seen = []
+            with contextlib.suppress(BlockingIOError):
+                while True:
+                    seen += sub_buffer_events(os.read(fd, 4096))
+            assert len(seen) == 30, (i, len(seen))
+        # and those that waited, in turn
+        seen = 0
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                seen += len(list(sub_buffer_events(os.read(still, 4096))))
+        assert seen == 3 * 260000, seen
+        os.close(still)
+        os.close(fd)
+
+
 def test_writers_and_readers(w):
-    """Nobody waits for ever, nothing breaks, and in the end all is as it was set."""
+    """No request waits for ever, nothing breaks, and in the end all is as it was set."""
     end = time.monotonic() + float(os.environ.get("STRESS", "3"))
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:
         at, wrong = f"{m}/{p.pid}", []

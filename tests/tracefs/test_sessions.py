@@ -57,8 +57,8 @@ int main(int argc, char **argv)
 
 
 @contextlib.contextmanager
-def session(w, name, boot=""):
-    prog = w.compile("nest", NEST)
+def session(w, name, boot="", prog=None):
+    prog = prog or w.compile("nest", NEST)
     p = subprocess.Popen([BIN, "run", name, "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
                          stdout=subprocess.PIPE, env=dict(w.env, VESTIGE_BOOT=boot))
     try:
@@ -112,6 +112,24 @@ def test_the_dead_cost_nothing(w):
         assert many < 3 * alone + 0.1, (alone, many)
 
 
+def test_what_is_gone_is_forgotten(w):
+    """A session that was looked at once, and written nothing, keeps no file of its members open."""
+    with mounted(w) as m:
+        server = server_of(m)
+
+        def areas_open():
+            links = []
+            for fd in os.listdir(f"/proc/{server}/fd"):
+                with contextlib.suppress(OSError):
+                    links.append(os.readlink(f"/proc/{server}/fd/{fd}"))
+            return [at for at in links if f"{w.areas}/" in at]
+
+        with session(w, "once"):
+            assert "trace" in os.listdir(f"{m}/once")
+            assert areas_open()
+        until(lambda: not areas_open())
+
+
 def test_all_that_it_starts(w):
     with session(w, "both") as p, mounted(w) as m:
         at = f"{m}/both"
@@ -121,7 +139,7 @@ def test_all_that_it_starts(w):
         expect(p, b"ready")
         until(lambda: len([n for n in os.listdir(m) if n.isdigit()]) == 2)
         child, = {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid}
-        # what is written goes to both, and to those that come later
+        # a write goes to both, and to members that come later
         assert write(f"{at}/set_ftrace_filter", "leaf\n") == 0
         assert write(f"{at}/current_tracer", "function") == 0
         for pid in (p.pid, child):
@@ -169,7 +187,7 @@ int main(int argc, char **argv) { return (int)shortly(argc) != 2; }
 
 
 def test_the_shortest_from_its_beginning(w):
-    """Who joins has done what was written before its own code runs, once."""
+    """A new member has carried out earlier writes before its own code runs, once."""
     prog = w.compile("short", SHORT, "-g")
     with session(w, "brief") as p, mounted(w) as m:
         at = f"{m}/brief"
@@ -186,14 +204,63 @@ def test_the_shortest_from_its_beginning(w):
         assert write(f"{at}/uprobe_events", f"p:early {prog}:{offset_of(prog, 'shortly')} n=%di:u32\n", os.O_APPEND) == 0
         assert write(f"{at}/events/uprobes/early/enable", "1\n") == 0
         run_some()
-        # constructor and main of each, and nobody was told twice
-        until(lambda: calls() == {("early", "100"): 5, ("early", "1"): 5}, 5)
+        # constructor and main of each, and no member got a write twice
+        until(lambda: calls() == {("early", "100"): 5, ("early", "1"): 5})
         assert "error" not in read(f"{at}/error_log"), read(f"{at}/error_log")
-        # a name means something else to each: it is told when the member is found
+        # a name means something else to each: the meaning is sent when the member is found
         assert write(f"{at}/events/uprobes/early/enable", "0\n") == 0
         assert write(f"{at}/uprobe_events", f"p:named {prog}:{offset_of(prog, 'shortly')} n\n", os.O_APPEND) == 0
         run_some(1)
         until(lambda: any(line.startswith("p:uprobes/named") for line in read(f"{at}/uprobe_events").splitlines()))
+    w.run("clean")
+
+
+BUILDS = r"""
+#include <unistd.h>
+__attribute__((noipa)) long shortly(%s) { __asm__ volatile("" ::: "memory"); return n + 1; }
+__attribute__((constructor)) static void first(void) { shortly(%s100); }
+int main(int argc, char **argv)
+{
+	char c;
+	if (argc > 1) while (read(0, &c, 1) == 1) ;
+	return (int)shortly(%s1) != 2;
+}
+"""
+
+
+def test_names_from_the_beginning(w):
+    """A probe that names an argument is in a new member from its first instruction on, as its build has the argument."""
+    progs = [w.compile("one", BUILDS % ("long n", "", ""), "-g"),
+             w.compile("two", BUILDS % ("long pad, long n", "7, ", "7, "), "-g")]
+    run = lambda prog, *more: subprocess.run([BIN, "run", "brief", "--", prog, *more], env=w.env, check=True, stdin=subprocess.DEVNULL)
+
+    def held(prog):
+        return subprocess.Popen([BIN, "run", "brief", "--", prog, "wait"], env=w.env, stdin=subprocess.PIPE)
+
+    first = held(progs[0])
+    with mounted(w) as m:
+        at = f"{m}/brief"
+        until(lambda: os.path.exists(f"{at}/kprobe_events"))
+        assert write(f"{at}/kprobe_events", "p:named shortly n number=$arg1\np:plain shortly\n") == 0
+        assert write(f"{at}/events/kprobes/named/enable", "1\n") == 0
+
+        def calls(name):
+            found = re.findall(rf"{name}-(\d+) .* named: .* n=(\d+) number=(\w+)", read(f"{at}/trace"))
+            return collections.Counter(line[1:] for line in found if int(line[0]) not in (first.pid, other.pid))
+
+        # another build: what was written in its order reaches it, the switch that came behind the definition too
+        other = held(progs[1])
+        switch = f"{m}/{other.pid}/events/kprobes/named/enable"
+        until(lambda: os.path.exists(switch) and read(switch) == "1\n")
+        for _ in range(5):
+            for prog in progs:
+                run(prog)
+        until(lambda: calls("one") == {("100", "0x64"): 5, ("1", "0x1"): 5})
+        until(lambda: calls("two") == {("100", "0x7"): 5, ("1", "0x7"): 5})
+        assert "error" not in read(f"{at}/error_log"), read(f"{at}/error_log")
+        for p in (first, other):
+            p.stdin.close()
+            assert p.wait() == 0
     w.run("clean")
 
 
@@ -293,7 +360,7 @@ def test_raw_pages(w):
             def look():
                 for fd in fds:
                     with contextlib.suppress(BlockingIOError):
-                        # who does not wait gets what is there, of another member an earlier record may come then
+                        # a reader that does not wait gets all records; an earlier one of another member may come later
                         for _, kind, data in sub_buffer_events(os.read(fd, 4096), ordered=False):
                             calls[kind, struct.unpack_from("<i", data, 4)[0]] += 1
                 return calls[10, known[-1]] == calls[11, known[-1]] == 3 * n
@@ -349,7 +416,8 @@ def test_instances(w):
         assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
 
 
-# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes `true`.
+# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes `true`, for `stay` one that
+# does not end.
 FORKS = r"""
 #include <stdio.h>
 #include <string.h>
@@ -368,10 +436,13 @@ int main(void)
 			for (int i = 1; i <= 3; i++) leaf(i);
 			if (!strcmp(line, "exec\n"))
 				execl("/bin/sh", "sh", "-c", "echo here; read x", NULL);
+			if (!strcmp(line, "stay\n"))
+				pause();
 			_exit(0);
 		}
 		if (strcmp(line, "exec\n")) {
-			waitpid(child, NULL, 0);
+			if (strcmp(line, "stay\n"))
+				waitpid(child, NULL, 0);
 			printf("%d\n", child); fflush(stdout);
 		}
 	}
@@ -410,10 +481,10 @@ def test_instances_of_children(w):
                 assert sum("leaf: (leaf" in line and "n=2" in line for line in lines) == 1, trace
                 assert len(lines) == 4 and not any(" d..." in line for line in lines)
                 assert read(f"{m}/{child}/instances/foo/current_tracer") == "function\n"
-            assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", read(f"{at}/events/mine/leaf/hist")) == [
-                ("2", "3"), ("3", "3")]
+            hist = read(f"{at}/events/mine/leaf/hist")
+            assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", hist) == [("2", "3"), ("3", "3")], hist
             assert "leaf" not in read(f"{m}/forks/trace")
-            # what exec replaces goes, as the area of the process itself does; what is the session's is made anew
+            # exec removes the instances, as it does the area of the process; the session's are made anew
             os.mkdir(f"{m}/{p.pid}/instances/own")
             tell(p, "exec")
             expect(p, b"here")
@@ -426,8 +497,46 @@ def test_instances_of_children(w):
         w.run("clean")
 
 
+def test_what_a_child_has_is_not_written_again(w):
+    """A fork's child that lives on when the mount finds it: it has what its parent was written, and its counts stay."""
+    prog = w.compile("forks", FORKS)
+    p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
+                         stdout=subprocess.PIPE, env=w.env)
+    child = 0
+    try:
+        expect(p, b"ready")
+        with mounted(w) as m:
+            at = f"{m}/forks/instances/foo"
+            os.mkdir(at)
+            assert write(f"{m}/forks/kprobe_events", "p:mine/leaf leaf n=%di:s32\n") == 0
+            for folder in at, f"{m}/forks":
+                assert write(f"{folder}/events/mine/leaf/trigger", "hist:keys=n if n >= 2\n") == 0
+            assert write(f"{at}/current_tracer", "function") == 0
+            tell(p, "stay")
+            child = int(p.stdout.readline())
+            calls = lambda: read(f"{at}/trace").count("leaf <-main")
+            until(lambda: calls() == 3)
+            # what the child alone is told stays, whatever the session was told before
+            assert write(f"{at}/options/irq-info", "0\n") == 0
+            until(lambda: read(f"{m}/{child}/instances/foo/options/irq-info") == "0\n")
+            for folder in at, f"{m}/forks":
+                hist = read(f"{folder}/events/mine/leaf/hist")
+                assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", hist) == [("2", "1"), ("3", "1")], (folder, hist)
+            assert calls() == 3
+            for name in "forks", child, p.pid:
+                assert read(f"{m}/{name}/error_log") == "", (name, read(f"{m}/{name}/error_log"))
+    finally:
+        if child:
+            os.kill(child, 9)
+            until(lambda: open(f"/proc/{child}/stat").read().rpartition(")")[2].split()[0] == "Z")
+        p.stdin.close()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
+
+
 def test_histograms(w):
-    """What a process and its children counted, those that have ended too: rows with the same keys are one."""
+    """The counts of a process and its children, also of ended ones: entries with the same keys are one."""
     source = os.environ["SOURCE_DIR"]
     with open(f"{source}/tests/targets/events/calc.c", encoding="utf-8") as f:
         prog = w.compile("calc", f.read(), "-g", f"-I{source}/include", f"-I{source}/tests/targets/events")
@@ -468,7 +577,7 @@ def test_histograms(w):
             tell(p, "linger")
             p.stdout.readline()
             assert "Hits: 7\n" in read(f"{fields}/hist"), read(f"{fields}/hist")
-            # cleared, or removed and made anew: what the dead had counted counts no more
+            # cleared, or removed and made anew: the counts of dead members are gone
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op:clear\n", 0) == 0
             assert "Hits: 0\n" in read(f"{fields}/hist")
             tell(p, "fork")
@@ -537,6 +646,26 @@ def test_variables(w):
         w.run("clean")
 
 
+def test_names_of_the_source(w):
+    """C++ names in the files of a process and of a session; a member that joins later gets them, too."""
+    need("g++")
+    with open(w.path("nest.cc"), "w") as f:
+        f.write(NEST.replace("FN void leaf", "namespace ns {\nFN void leaf").replace("FN void mid", "}\nusing ns::leaf;\nFN void mid")
+                .replace("noipa", "noinline"))
+    subprocess.run(["g++", "-O1", "-w", "-fpatchable-function-entry=6", w.path("nest.cc"), "-o", w.path("nestxx")], check=True)
+    with session(w, "nestxx", prog=w.path("nestxx")) as p, mounted(w) as m:
+        until(lambda: os.path.exists(f"{m}/{p.pid}") and os.path.exists(f"{m}/nestxx"))
+        for folder in f"{m}/{p.pid}", f"{m}/nestxx":
+            write(f"{folder}/set_ftrace_filter", "ns::* mid(int)")
+            assert read(f"{folder}/set_ftrace_filter").split() == ["_ZN2ns4leafEi", "_Z3midi"], folder
+        write(f"{m}/nestxx/current_tracer", "function")
+        child = child_of(p, m)
+        until(lambda: read(f"{m}/{child}/set_ftrace_filter").split() == ["_ZN2ns4leafEi", "_Z3midi"])
+        tell(p, ">1")
+        expect(p, b"1")
+        until(lambda: "ns4leaf" in read(f"{m}/{child}/trace"))
+
+
 def test_a_mark_is_one_record(w):
     with session(w, "both") as p, mounted(w) as m:
         child = child_of(p, m)
@@ -547,7 +676,7 @@ def test_a_mark_is_one_record(w):
 
 
 def test_emptied(w):
-    """What a member has left that has ended is emptied with the others' buffers."""
+    """The records of an ended member are removed with the others' buffers."""
     with session(w, "both", boot="ftrace=function") as p, mounted(w) as m:
         calls = lambda: [line.split()[0] for line in read(f"{m}/both/trace").splitlines() if " <-" in line]
         for file, text in ("trace", None), ("current_tracer", "function_graph"):
@@ -566,7 +695,7 @@ def test_emptied(w):
 
 
 def test_make(w):
-    """A build: what make starts, and what that starts."""
+    """A build: the processes that make starts, and their children."""
     need("make")
     tool = w.compile("tool", STEPS.replace('puts("ready"); fflush(stdout);', ""))
     with open(w.path("Makefile"), "w") as f:
@@ -626,6 +755,7 @@ def test_many_members(w):
     """More than a process may have files open at first."""
     tool = w.compile("tool", STEPS.replace('puts("ready"); fflush(stdout);', ""))
     n = 600
+    w.run("clean", "-k", "all")
     with mounted(w) as m:
         p = subprocess.run([BIN, "run", "many", "--", "sh", "-c",
                             f"i=0; while [ $i -lt {n} ]; do echo 1 | {tool} >/dev/null; i=$((i+1)); done"],
@@ -634,6 +764,7 @@ def test_many_members(w):
         assert p.returncode == 0
         assert read(f"{m}/many/trace").count(" leaf <-mid") == 2 * n
         w.run("clean")
+    os.unlink(f"{w.areas}/kept")
 
 
 def test_run(w):
@@ -646,7 +777,7 @@ def test_run(w):
 
 
 def test_from_the_first_moment(w):
-    """What was written holds for a program that lives for a moment, as if it had been there; once, and while it holds."""
+    """Earlier writes apply to a program that lives for a moment; once, and while they are in force."""
     exec_ = "events/sched/sched_process_exec"
     with session(w, "short") as p:
         with mounted(w) as m:
@@ -726,7 +857,7 @@ def test_trace_cmd(w):
             tell(p, "new")
             expect(p, b"ready")
             child, = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
-            # what was written goes to it too, soon
+            # it gets the writes too, soon
             until(lambda: w.run("get", "-P", child, "current_tracer").stdout == b"function_graph\n" and
                   w.run("get", "-P", child, "tracing_on").stdout == b"1\n")
             tell(p, ">2000")
@@ -739,7 +870,8 @@ def test_trace_cmd(w):
         text = subprocess.run(["trace-cmd", "report", "out.dat"], cwd=w.dir, stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, check=True).stdout.decode()
         entries = re.findall(r"nest-(\d+) .*\| +mid\(\) {", text)
-        assert collections.Counter(entries) == {str(p.pid): 1000, child: 2000}, (how, collections.Counter(entries))
+        assert collections.Counter(entries) == {str(p.pid): 1000, child: 2000}, \
+            (how, collections.Counter(entries), out[-1000:], text[:1000])
         assert len(re.findall(r"us +\| +leaf\(\);", text)) == 6000
 
 

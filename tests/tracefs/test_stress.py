@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Writers and readers over all files of several instances, while threads call at full speed: nothing
-breaks, nobody waits for ever, and an instance that nobody writes has each of its calls. STRESS: seconds."""
+breaks, no request waits for ever, and an instance that is not written to has each of its calls. STRESS: seconds."""
 import errno
 import os
 import random
@@ -63,7 +63,7 @@ NOTRACE int main(void)
 """
 
 NAMES = ("one", "two", "three")
-# What a live process may say; the others are what a hung, dead or broken one says
+# Answers of a live process; the others are those of a hung, dead or broken one
 REFUSALS = {errno.EINVAL, errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ERANGE, errno.ENOMEM, errno.EPERM,
             errno.ENODEV, errno.ESRCH, errno.EBADF, errno.EOVERFLOW, errno.EACCES, errno.EFBIG, errno.ENOSPC,
             errno.EISDIR, errno.EOPNOTSUPP}
@@ -103,7 +103,7 @@ class Storm:
         if f"/options/{name}" in path:
             name = "overwrite"
         text = rng.choice(self.texts.get(name) or [b"0", b"1", b"x"])
-        if rng.random() < 0.2:  # what nobody would write
+        if rng.random() < 0.2:  # texts that no user would write
             text = bytearray(text or b"x")
             for _ in range(rng.randrange(1, 4)):
                 text.insert(rng.randrange(len(text) + 1), rng.randrange(1, 256))
@@ -198,7 +198,7 @@ def test_all_files_at_full_speed(w):
             calls = int(tell(""))
             text = read(f"{counted}/trace")
             assert text.count(": counted <-run") == calls > 0, (text.count("counted <-"), calls)
-            # and the others do as they are told again
+            # and the others obey again
             for _, of_events in storm.files:
                 without_triggers(of_events)
             for root, tracer in ((at, "function"), *((f"{at}/instances/{n}", "function") for n in NAMES)):

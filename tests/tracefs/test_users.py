@@ -60,6 +60,41 @@ def test_others_are_refused(w):
         assert w.run("get", "-P", p.pid, "tracing_on").stdout == b"1\n"
 
 
+def test_root_looks_into_the_folder_of_another(w):
+    """VESTIGE_DIR names a folder of another user: root sees its areas, or an error that says why not."""
+    home, prefix = other_user(w)
+    areas = f"{home}/areas"
+    with steps_of_other(w, prefix, VESTIGE_DIR=areas) as p:
+        w.env["VESTIGE_DIR"] = areas
+        with mounted(w) as m:
+            until(lambda: os.path.exists(f"{m}/{p.pid}"))
+            with open(f"{m}/{p.pid}/current_tracer", "w") as f:
+                f.write("function")
+            call(p, 3)
+            with open(f"{m}/{p.pid}/trace") as f:
+                assert f.read().count("mid <-") == 3
+        os.chmod(areas, 0o755)
+        said = mount_says(w)
+        assert f"{areas} is open to others: chmod 700" in said and f"no traced process is in {areas}" in said, said
+        os.chmod(areas, 0o700)
+    # elsewhere: where it is looked for
+    w.env["VESTIGE_DIR"] = w.areas
+    said = mount_says(w)
+    assert f"no traced process is in {w.areas} (VESTIGE_DIR)" in said, said
+    # a program still does not put its area there
+    w.env["VESTIGE_DIR"] = areas
+    err = w.run("record", w.prog, status=125).stderr.decode()
+    assert f"belongs to user {OTHER}" in err, err
+    w.env["VESTIGE_DIR"] = w.areas
+
+
+def mount_says(w):
+    m = w.path("says")
+    err = w.run("mount", m).stderr.decode()
+    w.run("umount", m)
+    return err
+
+
 def own_fuse_device(w):
     """
     /dev/fuse is everybody's on most machines. Where it is not: in a mount namespace that ends with this
@@ -159,7 +194,7 @@ def test_another_user_enters(w):
             assert got.stdout.count(b"leaf <-mid") == 6, got
             got = as_other(w, prefix, BIN, "enter", p.pid, "--", "trace-cmd", "stat", **env)
             assert b"Tracer: function" in got.stdout, got
-        # what is root's stays root's
+        # root's processes stay root's
         with steps(w) as other:
             got = as_other(w, prefix, BIN, "enter", other.pid, "--", "true", **env)
             assert got.returncode == 125, got

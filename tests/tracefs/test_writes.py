@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Each line of writes.tsv, which a real kernel answered, through the three doors of a process: inside it,
-the mount, and the command line. What a process answers otherwise stands in OTHER, with the reason."""
+the mount, and the command line. Differences of a process are in OTHER, with the reason."""
 import errno
 import itertools
 import os
@@ -201,7 +201,7 @@ OTHER = {
     ("set_ftrace_notrace_pid", b"4194304"): (None, "4194304", "no thread has it; the kernel forgets it"),
 }
 
-# What is not made yet: texts with these words, refused with EINVAL. Each goes away when it is made.
+# Not implemented yet: texts with these words, refused with EINVAL. Remove a word when it is implemented.
 MISSING = [
     ("set_ftrace_filter", rb":mod:nosuch"),
     ("set_ftrace_notrace", rb":mod:nosuch"),
@@ -220,7 +220,7 @@ def answers(door, rows, name, how, text, kernel):
     if is_missing(name, text):
         return {kernel, "EINVAL"}
     if isinstance(door, Mount):
-        # FUSE does not tell of a write of nothing
+        # FUSE does not pass on a write of no bytes
         return {"0"} if not text and how != "R" and kernel == "EINVAL" else {kernel}
     # one call opens and writes, and its text is whole: there is no rest to be judged at the close
     right = {kernel.removeprefix("open:")}
@@ -233,7 +233,7 @@ def answers(door, rows, name, how, text, kernel):
 
 
 def reads(door, name, text, kernel, functions):
-    """What it reads as then, any of these."""
+    """Its contents then, any of these."""
     kernel = re.sub("^@([0-9]+)", lambda m: functions[int(m[1]) - 1], kernel)
     for key in ((name, text), (name, None)):
         other = OTHER.get(key, (None, None))[1]
@@ -272,7 +272,7 @@ def through(w, door):
                 if how == "R" and "trace_pipe" in name and not isinstance(door, Mount):
                     continue  # it would wait
                 checked += 1
-                # what is rendered outside is not to be had inside
+                # rendered files cannot be read inside the process
                 rendered = isinstance(door, Inside) and door.read(name)[1] in (
                     ("ENOTSUP", "ENOENT") if name in OUTSIDE else ("ENOTSUP",))
                 got = door.read(name)[1] if how == "R" else door.write(name, how, text)
@@ -308,7 +308,7 @@ def test_command_line(w):
         through(w, Command(w, m))
 
 
-# What set_ftrace_filter was told with >>, whether it took it, and what it lists then, the last first.
+# Words written to set_ftrace_filter with >>, whether they were accepted, and the list then, the last first.
 # Commands that are not there yet (MISSING) are left out of both.
 COMMANDS = (
     ("vfs_rmdir:traceoff", "ok"), ("vfs_rmdir:traceoff:3", "ok"), ("vfs_mknod:traceon:unlimited", "EINVAL"),
@@ -414,10 +414,12 @@ def test_modes(w):
             for folder, _, names in os.walk(door.path("")):
                 for name in names:
                     path = os.path.relpath(os.path.join(folder, name), door.path(""))
-                    # tracing_enabled is of ftrace's first years; the other one is in the kernel a sysctl;
-                    # the others are ours alone (tests/engine/events/atrace, test_files.py)
+                    # tracing_enabled and ksym_trace_filter are of ftrace's first years; three are in the kernel
+                    # sysctls; the others are ours alone (tests/engine/events/atrace, lock_order and guard,
+                    # test_files.py, tests/engine/tracers, tests/engine/fire/crash)
                     if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/|"
-                                    r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused)$", path) and \
+                                    r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused|"
+                                    r"kmemtrace_\w+|ksym_trace_filter|prove_locking|guard_budget|ftrace_dump_on_oops|oops_file)$", path) and \
                             os.stat(door.path(path)).st_mode & 0o222:
                         untold += [path] if path not in told else []
             assert not untold, untold

@@ -23,12 +23,16 @@ struct synth_stack {
 	int thread;  /* that runs on it, -1 none */
 	uint32_t id; /* as the engine names it */
 	bool own;
+	/* as its records show it: the thread of the last one, when that was, and when it left */
+	int seen;
+	uint64_t last, left;
 };
 
 struct synth_thread {
 	struct synth_stack own;
 	struct synth_stack *cur;
-	bool named; /* the engine has told its own stack's number */
+	struct synth_stack *told; /* of its last record */
+	bool named;		  /* the engine has told its own stack's number */
 	unsigned int cpu, process;
 	int32_t pid;
 };
@@ -81,6 +85,37 @@ static void record(struct world *w, struct synth_thread *t, enum record_kind kin
 	};
 }
 
+/* What a reader can know of the times at which no thread was on a stack. */
+static void see(struct world *w, struct synth_thread *t)
+{
+	struct synth_stack *s = t->cur, *was = t->told;
+	int me = (int)(t - w->thread);
+	uint64_t since = 0;
+
+	if (s->left || (s->seen >= 0 && s->seen != me))
+		since = s->left ? s->left : s->last;
+	if (since && s->nr)
+		w->g->call[s->frame[s->nr - 1].call].suspended += w->g->ts - since;
+	s->seen = me;
+	s->left = 0;
+	s->last = w->g->ts;
+	if (was != s && was->seen == me && !was->left)
+		was->left = w->g->ts;
+	t->told = s;
+}
+
+/* Before each record of a call: on which stack it is, if that is another one than before. */
+static void on_stack(struct world *w, struct synth_thread *t)
+{
+	if (t->cur != t->told && !t->named) {
+		record(w, t, RECORD_STACK, t->own.id);
+		t->named = true;
+	}
+	if (t->cur != t->told)
+		record(w, t, RECORD_STACK, t->cur->id);
+	see(w, t);
+}
+
 static uint64_t new_call(struct world *w, struct synth_stack *s, bool tail, uint64_t start)
 {
 	struct graph_synth *g = w->g;
@@ -102,8 +137,10 @@ static uint64_t new_call(struct world *w, struct synth_stack *s, bool tail, uint
 
 static void enter(struct world *w, struct synth_thread *t, bool tail)
 {
-	uint64_t call = new_call(w, t->cur, tail, w->g->ts);
+	uint64_t call;
 
+	on_stack(w, t);
+	call = new_call(w, t->cur, tail, w->g->ts);
 	record(w, t, tail ? RECORD_TAIL : RECORD_ENTRY, w->g->call[call].ip);
 	tell(w->g, TOLD_ENTER, call);
 }
@@ -115,7 +152,7 @@ static void pop(struct world *w, struct synth_stack *s, bool unwound)
 	call->end = w->g->ts;
 	call->unwound = unwound;
 	if (!call->start) {
-		/* nobody saw it begin; what vanished so is not told at all */
+		/* its begin was not seen; an unwound call of that kind is not reported at all */
 		if (!unwound)
 			tell(w->g, TOLD_UNMATCHED, (uint64_t)(call - w->g->call));
 		return;
@@ -149,6 +186,7 @@ static void leave(struct world *w, struct synth_thread *t)
 	struct synth_stack *s = t->cur;
 	unsigned int at = s->nr - 1;
 
+	on_stack(w, t);
 	while (s->frame[at].tail)
 		at--;
 	record(w, t, RECORD_EXIT, w->g->call[s->frame[at].call].ip);
@@ -159,6 +197,7 @@ static void throw(struct world * w, struct synth_thread *t)
 {
 	unsigned int n = 1 + dice(w, entries(t->cur));
 
+	on_stack(w, t);
 	record(w, t, RECORD_UNWOUND, n);
 	while (n--)
 		end_call(w, t->cur, true);
@@ -169,18 +208,16 @@ static void change_stack(struct world *w, struct synth_thread *t)
 	struct synth_stack *to = &t->own;
 	unsigned int n = dice(w, w->plan->coroutines + 1);
 
-	if (n)
+	if (t->cur !=
+	    t->told) /* without a record, and perhaps back where another one was meanwhile */
+		to = t->told;
+	else if (n)
 		to = &w->stack[t->process][n - 1];
 	if (to == t->cur || to->thread >= 0 || to->nr == MAX_FRAMES)
 		return;
-	if (!t->named) {
-		record(w, t, RECORD_STACK, t->own.id);
-		t->named = true;
-	}
 	t->cur->thread = -1;
 	t->cur = to;
 	to->thread = (int)(t - w->thread);
-	record(w, t, RECORD_STACK, to->id);
 }
 
 static void step(struct world *w)
@@ -197,11 +234,17 @@ static void step(struct world *w)
 			return;
 		}
 	}
+	if (w->plan->silent && t->cur != t->told && dice(w, 4))
+		what = dice(w, 2) ? 99 : 0;
+	if (what == 99) /* it rests */
+		return;
 	if (w->plan->coroutines && what < 8 && t->cur->nr < MAX_FRAMES) {
 		struct synth_stack *was = t->cur;
 
 		change_stack(w, t);
 		w->g->ts += 1;
+		if (w->plan->silent && dice(w, 2))
+			return;
 		/* the engine notices it at the next call or return; as above */
 		what = 8 + dice(w, 92);
 		if (t->cur != was && w->plan->calls_first)
@@ -225,15 +268,16 @@ static void start(struct world *w)
 		t->process = i % w->plan->processes;
 		t->pid = SYNTH_PID + (int32_t)i;
 		t->cpu = i % GRAPH_SYNTH_CPUS;
-		t->cur = &t->own;
+		t->cur = t->told = &t->own;
 		t->own.own = true;
+		t->own.seen = -1;
 		t->own.id = 100 + i;
 		t->own.thread = (int)i;
 		for (uint32_t n = w->plan->middle ? dice(w, MAX_BEFORE) : 0; n; n--)
 			new_call(w, &t->own, false, 0);
 		for (unsigned int s = 0; s < MAX_STACKS; s++) {
 			w->stack[i][s].id = 1 + s;
-			w->stack[i][s].thread = -1;
+			w->stack[i][s].thread = w->stack[i][s].seen = -1;
 		}
 	}
 }

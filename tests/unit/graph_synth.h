@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that does not exist: threads that call, return, jump, throw and change stacks at random,
- * and write down themselves what they did. Its records are what the engine would have written.
+ * A program that does not exist: threads that call, return, jump, throw and change stacks at
+ * random, and write down themselves what they did. Its records are what the engine would have
+ * written.
  */
 #ifndef VESTIGE_TESTS_GRAPH_SYNTH_H
 #define VESTIGE_TESTS_GRAPH_SYNTH_H
@@ -15,7 +16,7 @@
 /* What the program says has happened. */
 struct told_call {
 	uint64_t ip, start, end; /* start 0: before the trace; end 0: never */
-	uint64_t children, nr_children;
+	uint64_t children, nr_children, suspended;
 	int64_t parent; /* number of the call around it, -1 none */
 	uint32_t depth;
 	uint32_t stack; /* 0: the thread's own */
@@ -48,6 +49,7 @@ struct graph_synth_plan {
 	bool tails, throws, middle;	 /* middle: threads begin inside of calls */
 	bool calls_first; /* the first record on another stack or CPU is an entry: see report's leaves */
 	bool ends;	  /* all calls return at the end */
+	bool silent;	  /* a thread is on another stack for a while without a record there */
 };
 
 void graph_synth_run(struct graph_synth *g, const struct graph_synth_plan *plan);

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
 
 #define MAIN_BASE UINT64_C(0x100000000000)

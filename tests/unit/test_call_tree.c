@@ -14,8 +14,8 @@
 #define T0 1000
 
 /*
- * work_0 { foo_1 { work_2 } foo_1 { foo_1 } } by one thread, work_2 by another, and an exit of work_4
- * that was entered before.
+ * work_0 { foo_1 { work_2 } foo_1 { foo_1 } } by one thread, work_2 by another, and an exit of
+ * work_4 that was entered before.
  */
 static const struct {
 	uint8_t kind;
@@ -49,14 +49,15 @@ struct fixture {
 	struct call_tree tree;
 };
 
-static void build(struct fixture *f, const struct call_wish *wish, bool threads)
+static void build_of(struct fixture *f, const struct call_wish *wish, bool threads, uint64_t nr,
+		     void (*record)(struct record *rec, unsigned int cpu, uint64_t i))
 {
 	const struct record *rec;
 	struct merge *merge;
 	struct calls *calls;
 
 	memset(f, 0, sizeof(*f));
-	f->r = synth_new(1, NR_STORY, tell);
+	f->r = synth_new(1, nr, record);
 	if (wish)
 		f->wish = *wish;
 	f->filter = call_filter_new(f->r, &f->wish);
@@ -69,6 +70,11 @@ static void build(struct fixture *f, const struct call_wish *wish, bool threads)
 	assert_int_equal(f->tree.err, 0);
 	calls_free(calls);
 	merge_free(merge);
+}
+
+static void build(struct fixture *f, const struct call_wish *wish, bool threads)
+{
+	build_of(f, wish, threads, NR_STORY, tell);
 }
 
 static void drop(struct fixture *f)
@@ -231,6 +237,73 @@ static void test_one_function(void **state)
 	drop(&f);
 }
 
+/* work_0 { foo_1, suspended for 35 } on one stack; on another foo_1 { work_2 } meanwhile. */
+static const struct {
+	uint8_t kind;
+	uint64_t what, ts;
+} switching[] = {
+	{RECORD_STACK, 1, 100}, {RECORD_ENTRY, 0, 100}, {RECORD_ENTRY, 1, 110},
+	{RECORD_STACK, 2, 120}, {RECORD_ENTRY, 1, 120}, {RECORD_ENTRY, 2, 130},
+	{RECORD_STACK, 1, 150}, {RECORD_EXIT, 1, 155},	{RECORD_EXIT, 0, 170},
+	{RECORD_STACK, 2, 170}, {RECORD_EXIT, 2, 180},	{RECORD_EXIT, 1, 190},
+};
+
+#define NR_SWITCHING (sizeof(switching) / sizeof(switching[0]))
+
+static void tell_switching(struct record *rec, unsigned int cpu, uint64_t i)
+{
+	rec->kind = switching[i].kind;
+	rec->ip = rec->kind == RECORD_STACK ? switching[i].what
+					    : synth_addr((unsigned int)switching[i].what);
+	rec->ts = T0 + switching[i].ts;
+	rec->pid = SYNTH_PID;
+}
+
+static uint64_t suspended(const struct call_tree *t, const char *path)
+{
+	return call_tree_suspended(t, (uint32_t)(node(t, path) - t->nodes));
+}
+
+static void test_suspended(void **state)
+{
+	static const enum call_sort by_suspended = SORT_SUSPENDED;
+	struct call_tree beneath, callers;
+	struct call_table table;
+	struct fixture f;
+	bool *w;
+
+	build_of(&f, NULL, false, NR_SWITCHING, tell_switching);
+	check(&f.tree, "work_0", 1, 70, 25, 70, 70);
+	check(&f.tree, "work_0/foo_1", 1, 45, 10, 45, 45);
+	check(&f.tree, "foo_1", 1, 70, 20, 70, 70);
+	check(&f.tree, "foo_1/work_2", 1, 50, 25, 50, 50);
+	assert_int_equal(suspended(&f.tree, "work_0"), 0);
+	assert_int_equal(suspended(&f.tree, "work_0/foo_1"), 35);
+	assert_int_equal(suspended(&f.tree, "foo_1"), 0);
+	assert_int_equal(suspended(&f.tree, "foo_1/work_2"), 25);
+	w = wanted(&f, "foo_1");
+	assert_int_equal(call_tree_init(&beneath, f.filter, false, false), 0);
+	assert_int_equal(call_tree_init(&callers, f.filter, false, false), 0);
+	assert_int_equal(call_tree_beneath(&f.tree, w, &beneath), 0);
+	assert_int_equal(call_tree_callers(&f.tree, w, &callers), 0);
+	free(w);
+	assert_int_equal(suspended(&beneath, "foo_1"), 35);
+	assert_int_equal(suspended(&beneath, "foo_1/work_2"), 25);
+	assert_int_equal(suspended(&callers, "foo_1/work_0"), 35);
+	call_tree_clear(&beneath);
+	call_tree_clear(&callers);
+	assert_int_equal(call_table_make(&f.tree, TABLE_BY_FUNCTION, &table), 0);
+	call_table_sort(&table, &by_suspended, 1);
+	assert_string_equal(table.rows[0].name, "foo_1");
+	assert_int_equal(table.rows[0].suspended, 35);
+	assert_int_equal(table.rows[1].suspended, 25);
+	assert_int_equal(table.suspended, 60);
+	assert_int_equal(table.self,
+			 80); /* all the time but for 170 to 180, on a stack without calls */
+	call_table_free(&table);
+	drop(&f);
+}
+
 static const struct call_row *row_of(const struct call_table *t, const char *name, int32_t tid)
 {
 	for (size_t i = 0; i < t->nr; i++) {
@@ -330,7 +403,7 @@ static int by_value(const void *a, const void *b)
 static void test_spread(void **state)
 {
 	static uint64_t values[20000];
-	struct spread s = {0}, other = {0};
+	struct percentiles s = {0};
 	uint64_t x = 88172645463325252;
 
 	for (unsigned int i = 0; i < 20000; i++) {
@@ -338,23 +411,21 @@ static void test_spread(void **state)
 		x ^= x >> 7;
 		x ^= x << 17;
 		values[i] = x >> (20 + i % 44);
-		assert_int_equal(spread_add(i & 1 ? &s : &other, values[i]), 0);
+		assert_int_equal(percentiles_add(&s, values[i]), 0);
 	}
-	assert_int_equal(spread_merge(&s, &other), 0);
 	assert_int_equal(s.nr, 20000);
 	qsort(values, 20000, sizeof(values[0]), by_value);
 	for (unsigned int percent = 1; percent <= 100; percent++) {
 		double want = (double)values[percent * 200 - 1];
-		double got = (double)spread_percentile(&s, percent);
+		double got = (double)percentiles_at(&s, percent);
 
 		assert_true(got <= want * 1.0157 && got >= want / 1.0157);
 	}
-	spread_clear(&s);
-	spread_clear(&other);
-	assert_int_equal(spread_add(&s, UINT64_MAX), 0);
-	assert_int_equal(spread_add(&s, 3), 0);
-	assert_int_equal(spread_percentile(&s, 50), 3);
-	spread_clear(&s);
+	percentiles_clear(&s);
+	assert_int_equal(percentiles_add(&s, UINT64_MAX), 0);
+	assert_int_equal(percentiles_add(&s, 3), 0);
+	assert_int_equal(percentiles_at(&s, 50), 3);
+	percentiles_clear(&s);
 }
 
 static void test_durations(void **state)
@@ -402,9 +473,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tree),	     cmocka_unit_test(test_filters),
-		cmocka_unit_test(test_one_function), cmocka_unit_test(test_tables),
-		cmocka_unit_test(test_sort),	     cmocka_unit_test(test_spread),
-		cmocka_unit_test(test_durations),
+		cmocka_unit_test(test_one_function), cmocka_unit_test(test_suspended),
+		cmocka_unit_test(test_tables),	     cmocka_unit_test(test_sort),
+		cmocka_unit_test(test_spread),	     cmocka_unit_test(test_durations),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,7 @@ static void check_leave(void *arg, struct call *call, struct call *parent, const
 	assert_int_equal(call->end, t->end);
 	assert_int_equal(call->children, t->children);
 	assert_int_equal(call->nr_children, t->nr_children);
+	assert_int_equal(call->suspended, t->suspended);
 	assert_int_equal(!!(call->flags & CALL_UNWOUND), t->unwound);
 	assert_false(call->flags & (CALL_NO_EXIT | CALL_BROKEN));
 	if (t->parent >= 0 && k->g->call[t->parent].start)
@@ -106,9 +107,11 @@ static void test_random(void **state)
 			.coroutines = seed % 3 ? seed % 11 : 0,
 			.tails = seed % 4 > 1,
 			.throws = seed % 5 > 1,
-			/* what vanishes unseen is not told by name, nor are stacks that begin in a call */
+			/* what vanishes unseen is not told by name, nor are stacks that begin in a
+			 * call */
 			.middle = seed % 5 <= 1 && seed % 3 == 0,
 			.ends = seed % 2,
+			.silent = seed % 7 > 2,
 		};
 		struct graph_synth g;
 		struct check k = {.g = &g};
@@ -232,6 +235,9 @@ static void text_leave(void *arg, struct call *call, struct call *parent, const 
 		call->flags & CALL_NO_EXIT ? " no exit" : "",
 		call->flags & CALL_UNFINISHED ? " unfinished" : "",
 		call->flags & CALL_BROKEN ? " broken" : "", (int)(call->end - call->start));
+	if (call->suspended)
+		fprintf(told_file, "%*s suspended %d\n", (int)call->depth, "",
+			(int)call->suspended);
 }
 
 static void text_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)
@@ -298,9 +304,9 @@ static void test_rows(void **state)
 	/* a jump from what was not seen */
 	expect(">c)b)a", "  c tail\n  /c 10\n ?b\n?a\n");
 	/* two stacks; the first is named when it is left */
-	expect("(a$8$9(b$8)a$9)b", "a\nb\n/a 50\n/b 40\n");
+	expect("(a$8$9(b$8)a$9)b", "a\nb\n/a 50\n suspended 20\n/b 40\n suspended 20\n");
 	/* the first is not named: it is recognised by what returns */
-	expect("(a$9(b$8)a$9)b", "a\nb\n/a 40\n/b 40\n");
+	expect("(a$9(b$8)a$9)b", "a\nb\n/a 40\n suspended 20\n/b 40\n suspended 20\n");
 	/* exits and entries that were lost */
 	expect("(a(b#)a(c)c", "a\n b\n /b no exit broken 10\n/a broken 20\nc\n/c 10\n");
 	expect("(a#)b)a", "a\n ?b\n/a broken 20\n");

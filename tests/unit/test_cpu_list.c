@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The argument of --cpu, tools/cli/cpu_list.c. */
+/* The argument of --cpu, tools/base/cpu_list.c. */
 #include "cm.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-#include "tools/cli/cpu_list.h"
+#include "tools/base/cpu_list.h"
 
 /* The CPUs that @list names of six, as bits; or -errno. */
 static int bits(const char *list)

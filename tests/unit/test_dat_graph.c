@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls in a trace.dat: what random programs did (graph_synth.c), written and read again, is what they
- * did; and stock trace-cmd shows it with the same names, nesting and durations. Skipped in part
- * where trace-cmd is not installed.
+ * Calls in a trace.dat: what random programs did (graph_synth.c), written and read again, is what
+ * they did; and stock trace-cmd shows it with the same names, nesting and durations. Skipped in
+ * part where trace-cmd is not installed.
  */
 #include "cm.h"
 
@@ -19,8 +19,9 @@
 #include "tools/analysis/calls.h"
 #include "tools/analysis/graph_events.h"
 #include "tools/analysis/merge.h"
+#include "tools/code/symbols.h"
 #include "tools/export/dat_write.h"
-#include "tools/reader/symbols.h"
+#include "tools/target/graph_print.h"
 #include "tools/text/graph_text.h"
 
 static const struct dat_options kinds[] = {
@@ -66,7 +67,8 @@ static char *events_text(struct reader *r)
 	return text;
 }
 
-static char *report(struct reader *r)
+/* @two: by graph_print(). */
+static char *report_by(struct reader *r, bool two)
 {
 	char *path = scratch_path("report"), *text;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), ret;
@@ -78,6 +80,8 @@ static char *report(struct reader *r)
 	assert_int_equal(out_init(&o, fd), 0);
 	events = graph_events_new(r, NULL, true, &ret);
 	t = graph_text_new(r, &o, NULL, GRAPH_OPTIONS_DEFAULT | GRAPH_PRINT_PROC);
+	if (two)
+		assert_int_equal(graph_print(events, t, &o), 0);
 	while (graph_events_next(events, &ev) > 0)
 		graph_text_event(t, ev);
 	graph_text_free(t);
@@ -88,6 +92,42 @@ static char *report(struct reader *r)
 	unlink(path);
 	free(path);
 	return text;
+}
+
+static char *report(struct reader *r)
+{
+	return report_by(r, false);
+}
+
+/* The same lines when another thread prints them, with comments far apart and close together. */
+static void test_two_threads(void **state)
+{
+	struct graph_synth_plan plan = plan_of(7, true);
+
+	plan.steps = 60000;
+	for (unsigned int every = 5; every < 40000; every *= 20) {
+		char *want, *got;
+		struct graph_synth g;
+		struct reader *r;
+
+		graph_synth_run(&g, &plan);
+		for (unsigned int cpu = 0; cpu < GRAPH_SYNTH_CPUS; cpu++)
+			for (uint64_t i = 9000; i < g.nr[cpu]; i += every + i % 3) {
+				g.rec[cpu][i].kind = RECORD_PRINT;
+				g.rec[cpu][i].data = "between";
+				g.rec[cpu][i].data_bytes = 7;
+			}
+		r = graph_synth_reader(&g);
+		want = report_by(r, false);
+		r->ops->rewind(r);
+		got = report_by(r, true);
+		assert_non_null(strstr(want, "/* between */"));
+		assert_string_equal(got, want);
+		free(got);
+		free(want);
+		reader_close(r);
+		graph_synth_free(&g);
+	}
 }
 
 static void test_there_and_back(void **state)
@@ -276,7 +316,8 @@ static void check_trace_cmd(struct reader *r, char *text)
 	lines_open(&got);
 	line = strtok_r(text, "\n", &save);
 	assert_string_equal(line, "cpus=3");
-	/* it folds across a loss too, and does not tell of that then: test_dat_clients.c looks at them */
+	/* it folds across a loss too, and does not tell of that then: test_dat_clients.c looks at
+	 * them */
 	while ((line = strtok_r(NULL, "\n", &save)) != NULL)
 		if (strncmp(line, "CPU:", 4) != 0)
 			trace_cmd_line(&got, line);
@@ -322,6 +363,7 @@ static void test_trace_cmd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_two_threads),
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_trace_cmd),

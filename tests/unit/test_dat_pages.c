@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "scratch.h"
+#include "tools/dat/dat_format.h"
 #include "tools/export/dat_pages.h"
-#include "tools/reader/dat_format.h"
 
 #define CHUNK_BYTES (4 * SUBBUF_BYTES)
 #define FULL	    145 /* function events in a sub-buffer */

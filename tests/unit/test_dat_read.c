@@ -14,10 +14,11 @@
 #include "synth.h"
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
+#include "tools/code/symbols.h"
+#include "tools/dat/dat_cursor.h"
+#include "tools/dat/dat_format.h"
 #include "tools/export/dat_write.h"
-#include "tools/reader/dat_cursor.h"
-#include "tools/reader/dat_formats.h"
-#include "tools/reader/symbols.h"
+#include "tools/reader/formats.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/trace_text.h"
 
@@ -222,6 +223,56 @@ static void test_damaged_chunks(void **state)
 	free(to);
 }
 
+/* An option's text, which is of @bytes, becomes a number of another option. */
+static void set_option(char *text, size_t bytes, uint16_t id, const char *number)
+{
+	memset(text, 0, bytes);
+	strcpy(text, number);
+	memcpy(text - 6, &id, sizeof(id));
+}
+
+/* Offsets of the clock, as large as text can say, are added as the kernel's clocks are: modulo
+ * 2^64. */
+static void test_clock_offsets(void **state)
+{
+	static const struct {
+		uint16_t id;
+		const char *number;
+		uint64_t sum; /* of it twice */
+	} rows[] = {
+		{DAT_OFFSET, "9223372036854775807", UINT64_MAX - 1},
+		{DAT_OFFSET, "-9223372036854775808", 0},
+		{DAT_DATE, "0xffffffffffffffff", UINT64_MAX - 1999},
+		{DAT_DATE, "9223372036854775807", UINT64_MAX - 1999},
+		{DAT_DATE, "4611686018427387904", 0},
+	};
+	char *from = data_path("kernel-v7.dat"), *to = scratch_path("offset.dat");
+	size_t bytes, i;
+	char *file = scratch_read(from, &bytes);
+	char *at[2] = {memmem(file, bytes, "CPU: 0\n", 7), memmem(file, bytes, "CPU: 1\n", 7)};
+	struct record was[10], rec[10];
+	struct reader *r;
+
+	assert_int_equal(reader_open_dat(from, &r), 0);
+	assert_int_equal(reader_read(r, 0, was, 10), 10);
+	reader_close(r);
+	assert_true(at[0] && at[1]);
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		set_option(at[0], 60, rows[i].id, rows[i].number);
+		set_option(at[1], 60, rows[i].id, rows[i].number);
+		scratch_write(to, file, bytes);
+		assert_int_equal(reader_open_dat(to, &r), 0);
+		assert_int_equal(reader_read(r, 0, rec, 10), 10);
+		for (int k = 0; k < 10; k++)
+			assert_int_equal(rec[k].ts, was[k].ts + rows[i].sum);
+		reader_close(r);
+	}
+	unlink(to);
+	free(file);
+	free(from);
+	free(to);
+}
+
 /* libtraceevent leaks a few bytes of formats that it cannot parse. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
@@ -366,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_cursor),
 		cmocka_unit_test(test_deadly_format),
 		cmocka_unit_test(test_damaged_chunks),
+		cmocka_unit_test(test_clock_offsets),
 		cmocka_unit_test(test_mutations_of_kernel_files),
 		cmocka_unit_test(test_mutations_of_ours),
 	};

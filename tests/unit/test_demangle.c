@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/base/demangle.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/demangle.h"
+#include "tools/code/symbols.h"
 
 static const struct {
 	const char *symbol, *full, *brief;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's own glob, numbers and site encodings; libc's fnmatch() and strtoull() are oracles. */
+/*
+ * The engine's own glob, numbers and site encodings; libc's fnmatch() and strtoull() are oracles.
+ */
 #include <errno.h>
 #include <fnmatch.h>
 #include <setjmp.h>
@@ -9,9 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
+#include "arch_late.h"
 #include "arch_patch.h"
 #include "engine/base/glob.h"
 
@@ -165,7 +169,9 @@ static void made_nops_are_nops(void **state)
 	}
 }
 
-/* Only what one store may change differs, and the displacement stays for a hook that is under way. */
+/*
+ * Only what one store may change differs, and the displacement stays for a hook that is under way.
+ */
 static void forms_differ_in_front(void **state)
 {
 	uint8_t on[6], off[6];
@@ -186,6 +192,158 @@ static void forms_differ_in_front(void **state)
 	}
 }
 
+/* Runs the code at @at, which ends in a ret, and tells whether all registers are as they were. */
+static int does_nothing(const uint8_t *at)
+{
+	static const uint64_t before[10] = {0x1122334455667788, 2, 3, 4, 5, 6, 7, 8, 9, 10};
+	uint64_t r[11];
+
+	memcpy(r, before, sizeof(before));
+	r[10] = (uint64_t)at;
+	__asm__ volatile("subq $128, %%rsp; pushq %%rbx; movq %0, %%rbx\n"
+			 "movq (%%rbx), %%rax; movq 8(%%rbx), %%rcx; movq 16(%%rbx), %%rdx\n"
+			 "movq 24(%%rbx), %%rsi; movq 32(%%rbx), %%rdi; movq 40(%%rbx), %%r8\n"
+			 "movq 48(%%rbx), %%r9; movq 56(%%rbx), %%r10; movq 64(%%rbx), %%r11\n"
+			 "movq 72(%%rbx), %%r12; call *80(%%rbx)\n"
+			 "movq %%rax, (%%rbx); movq %%rcx, 8(%%rbx); movq %%rdx, 16(%%rbx)\n"
+			 "movq %%rsi, 24(%%rbx); movq %%rdi, 32(%%rbx); movq %%r8, 40(%%rbx)\n"
+			 "movq %%r9, 48(%%rbx); movq %%r10, 56(%%rbx); movq %%r11, 64(%%rbx)\n"
+			 "movq %%r12, 72(%%rbx); popq %%rbx; addq $128, %%rsp"
+			 :
+			 : "r"(r)
+			 : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "r12",
+			   "memory", "cc");
+	return !memcmp(r, before, sizeof(before));
+}
+
+/* NOPs as compilers have them, and where a thread may stand among them. */
+static const struct {
+	const char *bytes;
+	uint32_t n, stands;
+} late_nops[] = {
+	{"\x90\x90\x90\x90\x90", 5, 0x1f},
+	{"\x90\x90\x90\x90\x90\x90", 6, 0x3f},
+	{"\x90\x90\x90\x90\x90\x90\x90\x90\x90", 9, 0x1ff},
+	{"\x66\x90\x66\x90\x66\x90", 6, 0x15},
+	{"\x0f\x1f\x44\x00\x08", 5, 1},
+	{"\x66\x0f\x1f\x44\x00\x08", 6, 1},
+	{"\x0f\x1f\x80\x00\x02\x00\x00", 7, 1},
+	{"\x0f\x1f\x84\x00\x00\x02\x00\x00", 8, 1},
+	{"\x66\x0f\x1f\x84\x00\x00\x02\x00\x00", 9, 1},
+	{"\x66\x2e\x0f\x1f\x84\x00\x00\x02\x00\x00", 10, 1},
+};
+
+/*
+ * The bytes of a function while its site is changed, in each mixture of old and new: all do
+ * nothing.
+ */
+static void try_mixtures(uint8_t *code, const uint8_t *old, const uint8_t *new, uint32_t n,
+			 uint32_t stands, uint32_t skip)
+{
+	uint32_t mixture, i;
+
+	for (mixture = 0; mixture < 1u << n; mixture++) {
+		for (i = 0; i < n; i++)
+			code[i] = mixture >> i & 1 ? new[i] : old[i];
+		for (i = 0; i < n; i++)
+			/* behind prefixes that have become NOPs one may stand, too */
+			if ((stands >> i & 1 ||
+			     (i <= skip && (mixture & ((1u << i) - 1)) == (1u << i) - 1)) &&
+			    !does_nothing(code + i))
+				fail_msg("mixture %x of %u bytes does something from byte %u on",
+					 mixture, n, i);
+	}
+}
+
+static void late_sites_do_nothing(void **state)
+{
+	uint8_t *code = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC,
+			     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint32_t k, try, i;
+
+	(void)state;
+	assert_true(code != MAP_FAILED);
+	for (k = 0; k < sizeof(late_nops) / sizeof(late_nops[0]); k++) {
+		const uint8_t *old = (const uint8_t *)late_nops[k].bytes;
+		uint32_t n = late_nops[k].n;
+		struct arch_late late;
+		uint64_t end, to;
+
+		assert_true(arch_late_read(old, n, &late));
+		end = (uint64_t)code + late.skip + ARCH_LATE_BYTES;
+		/* what follows: code that a prefix would make another */
+		memcpy(code + n, "\x48\x89\xc0\xc3", 4);
+		for (try = 0; try < 24; try++) {
+			uint64_t from = end - 0x7fff0000 + (uint64_t)try * 0x0a123457;
+			uint8_t new[16], on[ARCH_LATE_BYTES];
+
+			to = arch_late_next(&late, end, from, from + 0x40000000);
+			if (!to)
+				continue;
+			assert_true(to >= from && to <= from + 0x40000000);
+			memcpy(new, old, n);
+			for (i = 0; i < late.skip; i++)
+				new[i] = 0x90;
+			arch_late_make(late.off, (int32_t)(to - end), 0, on, new + late.skip);
+			assert_memory_equal(on + 1, new + late.skip + 1, 4);
+			memcpy(new + late.skip + ARCH_LATE_BYTES, late.tail, late.nr_tail);
+			try_mixtures(code, old, new, n, late_nops[k].stands, late.skip);
+			/*
+			 * behind a call one comes to what is behind the site, where there is a NOP,
+			 * or nothing
+			 */
+			for (i = 0; i < n; i++)
+				code[i] = new[i];
+			assert_true(does_nothing((const uint8_t *)end));
+			/* a thread may come to each byte of a displacement of one-byte NOPs */
+			for (i = 1; i < ARCH_LATE_BYTES && !late.fixed; i++)
+				assert_true(does_nothing(code + i));
+		}
+	}
+	munmap(code, 4096);
+}
+
+/* The next address is the next one that each byte allows. */
+static void late_addresses_are_the_next(void **state)
+{
+	static const uint64_t end = 0x555555555123;
+	unsigned int seed = 1, k, i;
+
+	(void)state;
+	for (k = 0; k < 200; k++) {
+		uint32_t which =
+			(uint32_t)rand_r(&seed) % (sizeof(late_nops) / sizeof(late_nops[0]));
+		int64_t disp = ((int64_t)rand_r(&seed) << 1) - 0x80000000ll;
+		uint64_t from = end + (uint64_t)disp, at;
+		struct arch_late late;
+
+		assert_true(arch_late_read((const uint8_t *)late_nops[which].bytes,
+					   late_nops[which].n, &late));
+		if (disp >= 0x7fff0000)
+			continue;
+		for (at = from; at < from + 0xffff; at++) {
+			for (i = 0; i < 4; i++)
+				if (!arch_late_byte(&late, i, (uint8_t)((at - end) >> (8 * i))))
+					break;
+			if (i == 4)
+				break;
+		}
+		assert_true(arch_late_next(&late, end, from, from + 0xfffe) ==
+			    (at == from + 0xffff ? 0 : at));
+	}
+}
+
+static void late_sites_of_others(void **state)
+{
+	struct arch_late late;
+
+	(void)state;
+	assert_false(arch_late_read((const uint8_t *)"\x90\x90\x90\x90", 4, &late));
+	assert_false(arch_late_read((const uint8_t *)"\x0f\x1f\x40\x00\x90", 5, &late));
+	assert_false(arch_late_read((const uint8_t *)"\x0f\x1f\x80\x00\x00\x00", 6, &late));
+	assert_false(arch_late_read((const uint8_t *)"\x55\x48\x89\xe5\x90\x90", 6, &late));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +354,9 @@ int main(void)
 		cmocka_unit_test(calls_of_compilers),
 		cmocka_unit_test(made_nops_are_nops),
 		cmocka_unit_test(forms_differ_in_front),
+		cmocka_unit_test(late_sites_do_nothing),
+		cmocka_unit_test(late_addresses_are_the_next),
+		cmocka_unit_test(late_sites_of_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "engine/events/filter_impl.h"
+#include "engine/events/filter/filter_impl.h"
 
 #define NR_FIELDS 3u
 
@@ -85,7 +85,8 @@ static void test_chain(void **state)
 
 			for (uint32_t k = 0; k < NR_FIELDS; k++)
 				record[k] = (uint32_t)edge();
-			/* it may know nothing, but not refuse what is wanted, nor miss what it is for */
+			/* it may know nothing, but not refuse what is wanted, nor miss what it is
+			 * for */
 			if (filter_chain_refuses(&chain, record))
 				assert_false(told(filter, record));
 			else if (chain.refuses[0] || chain.refuses[1])

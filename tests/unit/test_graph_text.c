@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * function_graph's text, tools/text/graph_text.c: what a Linux 6.12 printed (tests/data/graph) is read
- * back into events, and these must print as it did.
+ * function_graph's text, tools/text/graph_text.c: what a Linux 6.12 printed (tests/data/graph) is
+ * read back into events, and these must print as it did.
  */
 #include "cm.h"
 
@@ -13,7 +13,7 @@
 
 #include "scratch.h"
 #include "synth.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/graph_text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The decoder of instructions against Zydis, over all code of libraries and programs of this machine:
- * lengths, what kind of branch, where it leads, and where it leads when it was moved. And moved
- * instructions are run.
+ * The decoder of instructions against Zydis, over all code of libraries and programs of this
+ * machine: lengths, what kind of branch, where it leads, and where it leads when it was moved. And
+ * moved instructions are run.
  */
 #include <elf.h>
 #include <errno.h>
@@ -297,7 +297,9 @@ static void a_call_returns_to_the_original(void **state)
 	munmap(w.from - 2048, NR_PAGES * 4096);
 }
 
-/* jrcxz and jne, taken and not; what is behind the moved one is as if it stood behind the original. */
+/*
+ * jrcxz and jne, taken and not; what is behind the moved one is as if it stood behind the original.
+ */
 static void branches_go_both_ways(void **state)
 {
 	struct place w = place();

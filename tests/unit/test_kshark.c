@@ -13,8 +13,8 @@
 #include "scratch.h"
 #include "synth.h"
 #include "tools/analysis/merge.h"
+#include "tools/code/symbols.h"
 #include "tools/export/dat_write.h"
-#include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
 /* libkshark forgets the name of each stream. */

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "engine/ring/pool.h"
+#include "step.h"
 
 #define NR_PAGES 256
 
@@ -114,7 +115,8 @@ static uint32_t fill_mixed(struct fixture *f, uint32_t seed)
 			left = (seed >> 8) % 30;
 		}
 		*word = kind ? (uint64_t)kind << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT : 0;
-		n += kind != RECORD_VOID && kind != RECORD_UNCOMMITTED;
+		/* a context is none of its own */
+		n += kind != RECORD_VOID && kind != RECORD_UNCOMMITTED && kind != RECORD_CONTEXT;
 		if (record_word_bytes(*word) == 16)
 			*++word = (uint64_t)RECORD_ENTRY << RECORD_KIND_SHIFT;
 		word++;
@@ -228,7 +230,7 @@ static void *worker(void *arg)
 			continue;
 		head = pool_page(&f->ring, (uint32_t)index);
 		pool_own(&f->ring, (uint32_t)index);
-		/* nobody else may have it meanwhile */
+		/* no other thread may have it meanwhile */
 		head->tid = (int32_t)(uintptr_t)&i;
 		word = (uint64_t *)(head + 1);
 		word[1] = 1;
@@ -277,7 +279,7 @@ static void *short_worker(void *arg)
 	return NULL;
 }
 
-/* Whoever comes to the end of what is backed while another does: nothing is overwritten yet. */
+/* Two threads reach the end of the backed pages at once: nothing is overwritten yet. */
 static void threads_grow_before_they_overwrite(void **state)
 {
 	static struct fixture f;
@@ -299,6 +301,71 @@ static void threads_grow_before_they_overwrite(void **state)
 	}
 }
 
+/*
+ * Two CPUs with half of the pages each; the first one's page is published, and at once taken anew.
+ */
+struct taken_at_once {
+	struct fixture f;
+	struct area_cpu cpus[2];
+	uint32_t index;
+	int done;
+};
+
+static void publish_it(void *arg)
+{
+	struct taken_at_once *t = arg;
+
+	pool_publish(&t->f.ring, t->index);
+}
+
+/* Another thread, as soon as it may: the page is its own, and says so. */
+static void take_it(void *arg, uint64_t n)
+{
+	struct taken_at_once *t = arg;
+	int index;
+
+	(void)n;
+	if (t->done ||
+	    __atomic_load_n(&t->f.descs[t->index].state, __ATOMIC_ACQUIRE) != PAGE_PUBLISHED)
+		return;
+	t->done = 1;
+	/* the hand goes round: the second look takes what was published lately */
+	index = pool_take(&t->f.ring, &t->cpus[1]);
+	if (index != (int)t->index)
+		t->done = -1;
+	else
+		pool_publish(&t->f.ring, t->index);
+}
+
+static void a_page_that_was_published_is_not_looked_at(void **state)
+{
+	static struct taken_at_once t;
+	struct page_head *head;
+	int i;
+
+	(void)state;
+	memset(&t, 0, sizeof(t));
+	set_up(&t.f, 0, 1);
+	for (i = 0; i < 2; i++)
+		t.cpus[i] = (struct area_cpu){
+			.cpu = (uint32_t)i, .first_page = (uint32_t)i * 64, .nr_pages = 64};
+	t.f.ring.cpus = t.cpus;
+	t.f.ring.nr_cpus = 2;
+	/* all of the second CPU's but one are in somebody's hands */
+	for (i = 64; i < 128; i++)
+		assert_int_equal(pool_take(&t.f.ring, &t.cpus[1]), i);
+	t.index = 100;
+	head = pool_page(&t.f.ring, t.index);
+	head->cpu = 1;
+	head->commit += RECORD_FUNCTION_BYTES;
+	pool_own(&t.f.ring, t.index);
+	assert_true(step_through(publish_it, &t, take_it, &t) > 10);
+	assert_int_equal(t.done, 1);
+	/* the page is no other CPU's, so it has a place where it is */
+	assert_int_equal(t.f.descs[t.index].state, PAGE_FREE);
+	tear_down(&t.f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +377,7 @@ int main(void)
 		cmocka_unit_test(a_commit_beyond_the_page_is_cut),
 		cmocka_unit_test(threads_never_share_a_page),
 		cmocka_unit_test(threads_grow_before_they_overwrite),
+		cmocka_unit_test(a_page_that_was_published_is_not_looked_at),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

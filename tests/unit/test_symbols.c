@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names of addresses, tools/reader/symbols.c; what libtraceevent reads of them. */
+/* Names of addresses, tools/code/symbols.c; what libtraceevent reads of them. */
 #include "cm.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
 
 static const char *name_at(struct symbols *s, uint64_t addr)
 {

@@ -14,7 +14,7 @@
 
 #include "scratch.h"
 #include "synth.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/number.h"
 #include "tools/text/trace_text.h"
@@ -216,7 +216,9 @@ static void test_notes(void **state)
 	expect(r, rec, 4,
 	       "CPU:0 [LOST 12 EVENTS]\n" LINE("0") "CPU:1 [LOST EVENTS]\n" LINE("1") LINE("1")
 		       LINE("0"));
-	/* where a CPU's records begin is told only when some were overwritten, and not at the top */
+	/*
+	 * where a CPU's records begin is told only when some were overwritten, and not at the top
+	 */
 	r->stats[2].overrun = 1;
 	expect(r, rec, 4,
 	       "CPU:0 [LOST 12 EVENTS]\n" LINE("0") "CPU:1 [LOST EVENTS]\n"

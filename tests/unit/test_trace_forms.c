@@ -10,7 +10,7 @@
 
 #include "scratch.h"
 #include "synth.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/trace_text.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values as text, tools/text/value_text.c, by prototypes in the form in which a trace.dat keeps them
- * (tools/reader/prototype_text.c); damaged ones must leave nothing but less knowledge.
+ * Values as text, tools/text/value_text.c, by prototypes in the form in which a trace.dat keeps
+ * them (tools/code/prototype_text.c); damaged ones must leave nothing but less knowledge.
  */
 #include "cm.h"
 
@@ -11,8 +11,8 @@
 
 #include "scratch.h"
 #include "synth.h"
-#include "tools/reader/prototype.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/prototype.h"
+#include "tools/code/symbols.h"
 #include "tools/text/value_text.h"
 
 #include <fcntl.h>

@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/name_pattern.h"
+#include "tools/code/symbols.h"
 
 #define FIRST_SLOTS 1024u
 
@@ -41,13 +43,17 @@ void call_filter_free(struct call_filter *f)
 
 static bool matches(const struct symbol *sym, const char *pattern)
 {
-	size_t n;
+	struct name_pattern p;
+	bool found;
 
 	if (!fnmatch(pattern, sym->name, 0) || !fnmatch(pattern, sym->raw, 0))
 		return true;
-	/* `ns::f` is enough where the name goes on with its parameters */
-	n = strlen(pattern);
-	return !strncmp(sym->name, pattern, n) && sym->name[n] == '(';
+	if (sym->raw[0] != '_' || (sym->raw[1] != 'Z' && sym->raw[1] != 'R') ||
+	    !name_pattern_init(&p, pattern, strlen(pattern)))
+		return false;
+	found = name_pattern_source(&p, sym->raw) != NAME_NO;
+	name_pattern_free(&p);
+	return found;
 }
 
 bool call_name_matches(struct reader *r, uint64_t ip, const char *pattern)
@@ -84,15 +90,8 @@ int call_filter_add(struct call_filter *f, uint64_t ip, uint32_t *function)
 
 	if (f->nr >= f->nr_slots / 2 && grow(f))
 		return fail(ENOMEM, "out of memory for %u functions", f->nr);
-	if (f->nr == f->room) {
-		uint32_t room = f->room ? f->room * 2 : 256;
-		struct call_function *more = realloc(f->functions, room * sizeof(*more));
-
-		if (!more)
-			return fail(ENOMEM, "out of memory for %u functions", room);
-		f->functions = more;
-		f->room = room;
-	}
+	if (ARRAY_ROOM(f->functions, f->nr, f->room, 256))
+		return fail(ENOMEM, "out of memory for %u functions", f->nr);
 	if (sym) {
 		fn.name = sym->name;
 		fn.module = sym->module;

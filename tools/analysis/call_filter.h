@@ -4,7 +4,7 @@
  * threads. And the functions' numbers: views count by them.
  *
  * A filter keeps what it knows of an open call in the upper half of struct call's data; the lower
- * half is the view's. Functions are told by address; their names, which patterns are matched with,
+ * half is the view's. Functions are known by address; their names, which patterns are matched with,
  * are looked up once. Costs 3 to 5 ns a call.
  * Tests: tests/unit/test_call_tree.c.
  */
@@ -45,8 +45,8 @@ struct call_filter;
 #define CALL_FILTER_SHOWN (UINT64_C(1) << 32)
 
 /*
- * call_filter_new() - a filter of @r's calls.
- * @wish: borrowed; `from` and `to` may be changed until the first call. Return: NULL with fail() set when memory is short.
+ * call_filter_new() - a filter of @r's calls. @wish: borrowed; `from` and `to` may be changed until
+ * the first call. Return: NULL with fail() set when memory is short.
  */
 struct call_filter *call_filter_new(struct reader *r, const struct call_wish *wish);
 void call_filter_free(struct call_filter *f);

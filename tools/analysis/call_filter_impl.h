@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What call_filter.c keeps, for loops that judge each call: call_tree.c. Nobody else includes it. */
+/*
+ * The state of call_filter.c, for loops that judge each call. call_tree.c alone includes it.
+ */
 #ifndef VESTIGE_TOOLS_CALL_FILTER_IMPL_H
 #define VESTIGE_TOOLS_CALL_FILTER_IMPL_H
 
 #include "tools/analysis/call_filter.h"
+#include "tools/base/hash.h"
 
 #define CALL_FILTER_EMPTY UINT32_MAX
 
@@ -32,7 +35,7 @@ struct call_filter {
 
 static inline struct slot *call_filter_slot(const struct call_filter *f, uint64_t ip)
 {
-	uint64_t h = ip * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t h = hash_u64(ip);
 	uint32_t i = (uint32_t)(h >> 32) & (f->nr_slots - 1);
 
 	while (f->slots[i].function != CALL_FILTER_EMPTY && f->slots[i].ip != ip)
@@ -49,6 +52,14 @@ static inline bool call_filter_thread(const struct call_wish *w, int32_t tid)
 		if (w->tids[i] == tid)
 			return true;
 	return !w->nr_tids;
+}
+
+/* Of a filter that leaves nothing out: what call_filter_judge() does with a call. */
+static inline void call_filter_pass(struct call *call, const struct call *parent)
+{
+	uint64_t level = parent ? (parent->data >> LEVEL_SHIFT) + 1 : call->depth;
+
+	call->data = STATE_SHOWN | (level < LEVEL_MAX ? level : LEVEL_MAX) << LEVEL_SHIFT;
 }
 
 /* call_filter_enter() itself. */
@@ -71,8 +82,7 @@ static inline __attribute__((always_inline)) int call_filter_judge(struct call_f
 	}
 	*function = slot->function;
 	if (f->all) {
-		level = parent ? (parent->data >> LEVEL_SHIFT) + 1 : call->depth;
-		call->data = STATE_SHOWN | (level < LEVEL_MAX ? level : LEVEL_MAX) << LEVEL_SHIFT;
+		call_filter_pass(call, parent);
 		return 1;
 	}
 	matched = slot->matched;

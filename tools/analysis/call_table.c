@@ -10,9 +10,10 @@
 #include "tools/base/fail.h"
 
 const char *const call_sort_names[SORT_NR] = {
-	[SORT_SELF] = "self", [SORT_TOTAL] = "total", [SORT_CALLS] = "calls", [SORT_AVG] = "avg",
-	[SORT_MIN] = "min",   [SORT_MAX] = "max",     [SORT_P50] = "p50",     [SORT_P90] = "p90",
-	[SORT_P99] = "p99",   [SORT_NAME] = "name",   [SORT_TID] = "tid",
+	[SORT_SELF] = "self", [SORT_TOTAL] = "total", [SORT_CALLS] = "calls",
+	[SORT_AVG] = "avg",   [SORT_MIN] = "min",     [SORT_MAX] = "max",
+	[SORT_P50] = "p50",   [SORT_P90] = "p90",     [SORT_P99] = "p99",
+	[SORT_NAME] = "name", [SORT_TID] = "tid",     [SORT_SUSPENDED] = "suspended",
 };
 
 /* What of a node makes its row. */
@@ -105,11 +106,11 @@ static void new_row(const struct making *m, struct call_row *row, const struct k
 		row->module = fn->module;
 		row->ip = fn->ip;
 		if (m->t->spreads && !m->t->by_thread && key->number < m->t->nr_spreads) {
-			const struct spread *s = &m->t->spreads[key->number];
+			const struct percentiles *s = &m->t->spreads[key->number];
 
-			row->p50 = spread_percentile(s, 50);
-			row->p90 = spread_percentile(s, 90);
-			row->p99 = spread_percentile(s, 99);
+			row->p50 = percentiles_at(s, 50);
+			row->p90 = percentiles_at(s, 90);
+			row->p99 = percentiles_at(s, 99);
 		}
 	} else if (m->by == TABLE_BY_OBJECT) {
 		row->name = m->modules[key->number];
@@ -150,6 +151,7 @@ static int make(struct making *m, struct call_table *out)
 		row = &out->rows[out->nr - 1];
 		row->calls += n->calls;
 		row->self += n->self;
+		row->suspended += call_tree_suspended(t, keys[i].node);
 		row->sum += n->total;
 		row->min = n->min < row->min ? n->min : row->min;
 		row->max = n->max > row->max ? n->max : row->max;
@@ -157,6 +159,7 @@ static int make(struct making *m, struct call_table *out)
 			row->total += n->total;
 		out->calls += n->calls;
 		out->self += n->self;
+		out->suspended += call_tree_suspended(t, keys[i].node);
 	}
 	for (size_t i = 0; i < out->nr; i++) {
 		struct call_row *row = &out->rows[i];
@@ -215,6 +218,8 @@ static uint64_t value_of(const struct call_row *row, enum call_sort key)
 		return row->self;
 	case SORT_TOTAL:
 		return row->total;
+	case SORT_SUSPENDED:
+		return row->suspended;
 	case SORT_CALLS:
 		return row->calls;
 	case SORT_AVG:

@@ -17,12 +17,13 @@ struct call_row {
 	int32_t tid;	    /* TABLE_BY_THREAD, and with @by_thread; else 0 */
 	uint64_t calls;
 	/*
-	 * Time in it and beneath it. What is called again beneath itself counts once. Of a thread: in
-	 * its outermost calls.
+	 * Time in it and beneath it. What is called again beneath itself counts once. Of a thread:
+	 * in its outermost calls.
 	 */
 	uint64_t total;
-	uint64_t self; /* not beneath it */
-	uint64_t sum;  /* of the times of all calls: avg = sum / calls */
+	uint64_t self;	    /* on the running stack, not beneath it */
+	uint64_t suspended; /* not beneath it, while its stack did not run: call_tree_suspended() */
+	uint64_t sum;	    /* of the times of all calls: avg = sum / calls */
 	uint64_t min, max;
 	uint64_t p50, p90, p99; /* of a call's time; TABLE_BY_FUNCTION without threads alone */
 };
@@ -30,13 +31,14 @@ struct call_row {
 struct call_table {
 	struct call_row *rows;
 	size_t nr;
-	uint64_t calls, self; /* of all rows */
+	uint64_t calls, self, suspended; /* of all rows */
 };
 
 /* Keys of call_table_sort(). The greatest first but for the name. */
 enum call_sort {
 	SORT_SELF,
 	SORT_TOTAL,
+	SORT_SUSPENDED,
 	SORT_CALLS,
 	SORT_AVG,
 	SORT_MIN,

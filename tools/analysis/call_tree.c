@@ -10,6 +10,7 @@
 #include "tools/analysis/call_filter_impl.h"
 #include "tools/analysis/calls_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 
 #define FIRST_NODES 1024u
 #define FIRST_SLOTS 4096u
@@ -37,8 +38,9 @@ int call_tree_init(struct call_tree *t, struct call_filter *filter, bool by_thre
 void call_tree_clear(struct call_tree *t)
 {
 	for (uint32_t i = 0; t->spreads && i < t->nr_spreads; i++)
-		spread_clear(&t->spreads[i]);
+		percentiles_clear(&t->spreads[i]);
 	free(t->spreads);
+	free(t->suspended);
 	free(t->nodes);
 	free(t->slots);
 	memset(t, 0, sizeof(*t));
@@ -46,7 +48,7 @@ void call_tree_clear(struct call_tree *t)
 
 static struct call_tree_slot *slot_of(const struct call_tree *t, uint32_t parent, uint32_t function)
 {
-	uint64_t h = ((uint64_t)parent << 32 | function) * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t h = hash_u64((uint64_t)parent << 32 | function);
 	uint32_t i = (uint32_t)(h >> 32) & (t->nr_slots - 1);
 
 	while (t->slots[i].node &&
@@ -121,11 +123,11 @@ uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function
 
 static_assert(sizeof(struct call_node) == 64, "a node is a cache line");
 
-static struct spread *spread_of(struct call_tree *t, uint32_t function)
+static struct percentiles *percentiles_of(struct call_tree *t, uint32_t function)
 {
 	if (function >= t->nr_spreads) {
 		uint32_t nr = t->nr_spreads * 2 > function ? t->nr_spreads * 2 : function + 1;
-		struct spread *more = realloc(t->spreads, nr * sizeof(*more));
+		struct percentiles *more = realloc(t->spreads, nr * sizeof(*more));
 
 		if (!more)
 			return NULL;
@@ -136,6 +138,23 @@ static struct spread *spread_of(struct call_tree *t, uint32_t function)
 	return &t->spreads[function];
 }
 
+/* Few trees have it, so it is beside the nodes. */
+static __attribute__((noinline)) void add_suspended(struct call_tree *t, uint32_t n, uint64_t time)
+{
+	if (n >= t->nr_suspended) {
+		uint64_t *more = realloc(t->suspended, t->room * sizeof(*more));
+
+		if (!more) {
+			t->err = fail(ENOMEM, "out of memory for a tree of %u calls", t->nr);
+			return;
+		}
+		memset(more + t->nr_suspended, 0, (t->room - t->nr_suspended) * sizeof(*more));
+		t->suspended = more;
+		t->nr_suspended = t->room;
+	}
+	t->suspended[n] += time;
+}
+
 /*
  * The lower half of a call's data is its node, or that of the nearest call around it that has one;
  * NODE_NONE marks the latter.
@@ -143,23 +162,50 @@ static struct spread *spread_of(struct call_tree *t, uint32_t function)
 #define NODE_NONE  (UINT64_C(1) << 31)
 #define NODE(data) ((uint32_t)(data) & (uint32_t)(NODE_NONE - 1))
 
-static inline void add_enter(struct call_tree *t, struct call *call, const struct call *parent)
+/* The way by the tables of functions and of nodes. Return: the node, 0 none. */
+static __attribute__((noinline)) uint32_t find_node(struct call_tree *t, struct call *call,
+						    const struct call *parent, uint32_t *up)
 {
-	uint32_t function, up = parent ? NODE(parent->data) : 0, n = 0;
+	uint32_t function, n;
 	int shown = call_filter_judge(t->filter, call, parent, &function);
 
 	if (shown < 0)
 		t->err = shown;
-	if (!up && t->by_thread && shown > 0)
-		up = call_tree_child(t, 0, (uint32_t)call->pid, true);
-	if (shown > 0) {
-		/* most have but one, or call the one that they called first */
-		n = t->nodes[up].first_child;
-		if (!n || t->nodes[n].function != function || t->nodes[n].thread)
-			n = call_tree_child(t, up, function, false);
-		t->left_out += !n;
-		__builtin_prefetch(&t->nodes[n], 1); /* leave() is not far */
+	if (!*up && t->by_thread && shown > 0)
+		*up = call_tree_child(t, 0, (uint32_t)call->pid, true);
+	if (shown <= 0)
+		return 0;
+	/* most have but one, or call the one that they called first */
+	n = t->nodes[*up].first_child;
+	if (!n || t->nodes[n].function != function || t->nodes[n].thread)
+		n = call_tree_child(t, *up, function, false);
+	t->left_out += !n;
+	if (n && t->nodes[t->left].parent == *up && t->left)
+		t->nodes[t->left].follower = n;
+	return n;
+}
+
+/*
+ * What a function calls it mostly calls in the same order: behind the child that was left last comes
+ * the one that came behind it the last time, which is looked at before any table.
+ */
+static inline void add_enter(struct call_tree *t, struct call *call, const struct call *parent)
+{
+	const struct call_filter *f = t->filter;
+	uint32_t up = parent ? NODE(parent->data) : 0, n = 0, left = t->left;
+
+	if (f->all && up) {
+		n = left && t->nodes[left].parent == up ? t->nodes[left].follower
+							: t->nodes[up].first_child;
+		if (n && f->functions[t->nodes[n].function].ip == call->ip)
+			call_filter_pass(call, parent);
+		else
+			n = 0;
 	}
+	if (!n)
+		n = find_node(t, call, parent, &up);
+	/* what is called first, and at leave() what is called next: large trees do not fit a cache */
+	__builtin_prefetch(&t->nodes[t->nodes[n].first_child], 1);
 	call->data |= n ? n : up | NODE_NONE;
 }
 
@@ -168,21 +214,27 @@ static inline void add_leave(struct call_tree *t, const struct call *call)
 	struct call_node *n;
 	uint64_t time;
 
-	if (call->data & NODE_NONE || !call_filter_long(t->filter, call))
+	t->left = call->data & NODE_NONE ? 0 : NODE(call->data);
+	if (!t->left || !call_filter_long(t->filter, call))
 		return;
 	n = &t->nodes[NODE(call->data)];
 	time = call->end - call->start;
+	__builtin_prefetch(&t->nodes[n->follower], 1);
 	n->calls++;
 	n->total += time;
-	n->self += time > call->children ? time - call->children : 0;
+	n->self += time > call->children + call->suspended ? time - call->children - call->suspended
+							   : 0;
+	if (call->suspended)
+		add_suspended(t, NODE(call->data), call->suspended);
 	n->min = time < n->min ? time : n->min;
 	n->max = time > n->max ? time : n->max;
 	t->nr_calls++;
 	if (t->spreads) {
-		struct spread *s = n->function < t->nr_spreads ? &t->spreads[n->function]
-							       : spread_of(t, n->function);
+		struct percentiles *s = n->function < t->nr_spreads
+						? &t->spreads[n->function]
+						: percentiles_of(t, n->function);
 
-		if (!s || spread_count(s, time))
+		if (!s || percentiles_count(s, time))
 			t->err = fail(ENOMEM, "out of memory");
 	}
 }
@@ -216,13 +268,19 @@ static int tree_run(struct calls *c, void *arg, const struct run *run)
 
 const struct calls_ops call_tree_ops = {.enter = tree_enter, .leave = tree_leave, .run = tree_run};
 
-void call_node_add(struct call_node *to, const struct call_node *from)
+/* Add what node @n counts to node @i of @out. */
+static void add_node(struct call_tree *out, uint32_t i, const struct call_tree *t, uint32_t n)
 {
+	const struct call_node *from = &t->nodes[n];
+	struct call_node *to = &out->nodes[i];
+
 	to->calls += from->calls;
 	to->total += from->total;
 	to->self += from->self;
 	to->min = from->min < to->min ? from->min : to->min;
 	to->max = from->max > to->max ? from->max : to->max;
+	if (call_tree_suspended(t, n))
+		add_suspended(out, i, call_tree_suspended(t, n));
 }
 
 /* Is a wanted function at a node above @n? */
@@ -248,7 +306,7 @@ int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call
 			continue;
 		to[i] = call_tree_child(out, to[n->parent], n->function, false);
 		if (to[i])
-			call_node_add(&out->nodes[to[i]], n);
+			add_node(out, to[i], t, i);
 	}
 	free(to);
 	return out->err;
@@ -268,7 +326,7 @@ int call_tree_callers(const struct call_tree *t, const bool *wanted, struct call
 			at = call_tree_child(out, at, t->nodes[up].function, false);
 			if (!at)
 				break;
-			call_node_add(&out->nodes[at], n);
+			add_node(out, at, t, i);
 		}
 	}
 	return out->err;

@@ -8,7 +8,7 @@
  * Unfinished calls count, up to the end of the trace.
  *
  * Memory: 100 bytes a node, CALL_TREE_MAX nodes at most; a call that would need one more is not
- * counted, and told by call_tree_left_out(). Costs 10 to 15 ns a call.
+ * counted, and reported by call_tree_left_out(). Costs 10 to 15 ns a call.
  * Tests: tests/unit/test_call_tree.c.
  */
 #ifndef VESTIGE_TOOLS_CALL_TREE_H
@@ -19,18 +19,21 @@
 
 #include "tools/analysis/call_filter.h"
 #include "tools/analysis/calls.h"
-#include "tools/analysis/spread.h"
+#include "tools/analysis/percentiles.h"
 
 #define CALL_TREE_MAX (1u << 22)
 
-/* Numbers of nodes; 0 is the root and no node's child. One cache line: an array of them is aligned. */
+/*
+ * Numbers of nodes; 0 is the root and no node's child. One cache line: an array of them is aligned.
+ */
 struct call_node {
 	uint32_t function; /* as in the filter; of a thread's node its pid */
 	uint32_t parent, first_child, next;
 	uint32_t same;			/* nearest node above of the same function, 0 none */
-	bool thread;			/* a thread's */
+	uint32_t thread : 1;		/* a thread's */
+	uint32_t follower : 31;		/* that its parent called behind it the last time, 0 none */
 	uint64_t calls;			/* that have ended, or were open at the end */
-	uint64_t total, self, min, max; /* in the reader's units */
+	uint64_t total, self, min, max; /* in the reader's units; see call_tree_suspended() */
 };
 
 struct call_tree {
@@ -41,9 +44,12 @@ struct call_tree {
 		uint32_t parent, function, node; /* node 0: empty */
 	} * slots;
 	uint32_t nr_slots;
-	struct spread *spreads; /* by function; NULL: not wanted */
+	uint64_t *suspended; /* by node, the first nr_suspended; NULL: no call was suspended */
+	uint32_t nr_suspended;
+	struct percentiles *spreads; /* by function; NULL: not wanted */
 	uint32_t nr_spreads;
 	bool by_thread;
+	uint32_t left; /* the node that was left last, 0 none */
 	uint64_t nr_calls, left_out;
 	int err;
 };
@@ -65,8 +71,11 @@ extern const struct calls_ops call_tree_ops;
  */
 uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function, bool thread);
 
-/* Add what @from counts to @to. */
-void call_node_add(struct call_node *to, const struct call_node *from);
+/* How long node @n was suspended as the innermost call of its stack: neither self nor beneath. */
+static inline uint64_t call_tree_suspended(const struct call_tree *t, uint32_t n)
+{
+	return n < t->nr_suspended ? t->suspended[n] : 0;
+}
 
 /*
  * call_tree_beneath() - make @out the tree beneath all functions that match @pattern: the calls of

@@ -3,9 +3,9 @@
  * See calls.h. Each stack is an array of its open calls. The usual record is an ENTRY that is put
  * on top or an EXIT that fits the top; whatever else comes goes the long way of close_exit().
  *
- * A call by RECORD_TAIL has no exit of its own (CALL_BARE) unless it comes of a trace.dat: it lies on
- * the stack above the call that jumped, and goes with that. Records of a trace.dat tell their depth,
- * which says what is still open even where records were lost.
+ * A call by RECORD_TAIL has no exit of its own (CALL_BARE) unless it comes of a trace.dat: it lies
+ * on the stack above the call that jumped, and goes with that. Records of a trace.dat tell their
+ * depth, which says what is still open even where records were lost.
  *
  * Costs 6 to 10 ns a record without callbacks. Tests: tests/unit/test_calls.c (random programs
  * against the program's own list of its calls), tests/fuzz/calls.c.
@@ -17,10 +17,11 @@
 #include <string.h>
 
 #include "tools/analysis/calls_impl.h"
-#include "tools/analysis/merge.h"
+#include "tools/analysis/runs.h"
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 
-/* Of calls that were jumped to from one another, so many lie above each other. */
+/* How many calls that were jumped to from one another lie above each other. */
 #define CALLS_MAX_TAILS 64u
 
 #define DEFAULT_DEPTH  (1u << 20)
@@ -100,7 +101,7 @@ static int enter(struct calls *c, struct stack *s, const struct record *rec, uin
 	return 0;
 }
 
-/* Its parent may still be told of, when it returns. */
+/* Its parent may still be reported, when it returns. */
 static void add_orphan(struct stack *s, uint32_t depth, uint64_t time)
 {
 	if (depth >= ORPHAN_DEPTHS)
@@ -140,6 +141,7 @@ static void leave(struct calls *c, struct stack *s, uint64_t ts, uint32_t flags,
 
 void calls_end_stack(struct calls *c, struct stack *s)
 {
+	calls_resume(s, c->last_ts);
 	while (s->nr)
 		leave(c, s, c->last_ts, CALL_UNFINISHED, NULL);
 	s->over = 0;
@@ -156,15 +158,14 @@ static uint32_t innermost(const struct stack *s)
 }
 
 /*
- * The nearest call of @ip below the first @nr that has an exit: its number + 1, 0 none. Where there was
- * none the last time and nothing has changed below, it is not looked for again: each exit without an
- * entry would cost the depth of the stack.
+ * The nearest call of @ip below the first @nr that has an exit: its number + 1, 0 none. Where there
+ * was none the last time and nothing has changed below, it is not looked for again: each exit
+ * without an entry would cost the depth of the stack.
  */
 static uint32_t find_open(struct calls *c, const struct stack *s, uint32_t nr, uint64_t ip)
 {
 	struct not_open *known =
-		&c->not_open[(ip ^ (uintptr_t)s >> 6) * UINT64_C(0x9e3779b97f4a7c15) >> 56 &
-			     (NOT_OPEN_SLOTS - 1)];
+		&c->not_open[hash_u64(ip ^ (uintptr_t)s >> 6) >> 56 & (NOT_OPEN_SLOTS - 1)];
 	uint32_t end = 0;
 
 	if (known->stack == s && known->ip == ip && known->nr <= nr && known->nr &&
@@ -301,12 +302,16 @@ static void close_unwound(struct calls *c, struct thread *t, const struct record
 
 int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec)
 {
-	struct stack *s = t->cur;
 	struct call *top;
+	struct stack *s;
 	int ret;
 
 	if (rec->kind == RECORD_STACK)
 		return calls_switch(c, t, t->process, (uint32_t)rec->ip);
+	ret = calls_settle(c, t, rec->ts);
+	if (ret)
+		return ret;
+	s = t->cur;
 	t->renamed = 0;
 	switch (rec->kind) {
 	case RECORD_TAIL:
@@ -351,6 +356,8 @@ static int told_record(struct calls *c, struct thread *t, const struct record *r
 	ret = calls_switch(c, t, PROCESS_TOLD, rec->task);
 	if (ret)
 		return ret;
+	if (t->moved)
+		calls_moved(c, t, rec->ts);
 	s = t->cur;
 	for (top = top_of(s); top && top->depth > rec->depth; top = top_of(s))
 		leave(c, s, rec->ts, CALL_NO_EXIT, rec);
@@ -379,6 +386,7 @@ static bool is_graph(const struct record *rec)
 int calls_record(struct calls *c, const struct record *rec)
 {
 	struct thread *t;
+	int ret;
 
 	c->last_ts = rec->ts;
 	if (rec->lost) {
@@ -391,8 +399,11 @@ int calls_record(struct calls *c, const struct record *rec)
 	if (!t)
 		return -ENOMEM;
 	c->cpu_seen[rec->cpu] = true;
-	return rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec)
-					      : calls_ring_record(c, t, rec);
+	ret = rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec)
+					     : calls_ring_record(c, t, rec);
+	if (rec->kind != RECORD_STACK)
+		t->cur->last_ts = rec->ts;
+	return ret;
 }
 
 static void tell_enter(struct calls *c, struct call *call, struct call *parent,
@@ -434,7 +445,9 @@ static const struct stack *stack_of(const struct calls *c, const struct record *
 
 	if (!t)
 		return NULL;
-	if (!(rec->graph & RECORD_GRAPH_TOLD) || t->cur->id == rec->task)
+	if (!(rec->graph & RECORD_GRAPH_TOLD))
+		return calls_current(c, t);
+	if (t->cur->id == rec->task)
 		return t->cur;
 	return rec->task ? NULL : &t->own;
 }
@@ -459,53 +472,45 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 	return !nr || s->calls[nr - 1].ip == rec->ip;
 }
 
-uint32_t calls_depth(const struct calls *c, const struct record *rec)
+/* Does a record of @run tell its depth itself? Then so do all, and there is nothing to learn. */
+static bool tells_depth(const struct run *run)
 {
-	const struct stack *s = stack_of(c, rec);
-
-	if (!s)
-		return 0;
-	return s->nr ? top_of(s)->depth + 1 : s->base;
+	for (unsigned int i = 0; run->recs && i < run->nr; i++)
+		if (is_graph(&run->recs[i]) && run->recs[i].graph & RECORD_GRAPH_TOLD &&
+		    !(run->recs[i].graph & RECORD_GRAPH_ALONE))
+			return true;
+	return false;
 }
 
 int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
 {
 	const struct calls_ops none = {0}, ops = c->ops;
-	const struct record *rec;
-	struct merge *m;
-	int ret = 1;
+	struct runs *runs;
+	struct run run;
+	int ret;
 
 	for (size_t i = 0; r->bases_known && i < r->nr_bases; i++)
 		calls_learn_base(c, &r->bases[i]);
 	if (!r->graph || !r->ops->rewind || r->bases_known)
 		return 0;
-	m = merge_new(r);
-	if (!m)
+	runs = runs_new(r);
+	if (!runs)
 		return fail(ENOMEM, "no memory");
 	for (unsigned int cpu = 0; cpus && cpu < r->nr_cpus; cpu++)
 		if (!cpus[cpu])
-			merge_skip_cpu(m, cpu);
+			runs_skip_cpu(runs, cpu);
 	c->ops = none;
 	c->learning = true;
-	while (ret > 0) {
-		ret = merge_next(m, &rec);
-		if (ret <= 0)
-			break;
-		if (is_graph(rec) && rec->graph & RECORD_GRAPH_TOLD &&
-		    !(rec->graph & RECORD_GRAPH_ALONE)) {
-			ret = 0; /* it tells its depth itself */
+	while ((ret = runs_next(runs, &run)) > 0 && !tells_depth(&run))
+		if (calls_run(c, &run)) {
+			ret = -ENOMEM;
 			break;
 		}
-		if (calls_record(c, rec))
-			ret = -ENOMEM;
-	}
-	merge_free(m);
+	runs_free(runs);
 	calls_reset(c);
 	c->ops = ops;
 	c->learning = false;
-	if (!ret)
-		ret = r->ops->rewind(r);
-	return ret;
+	return ret < 0 ? ret : r->ops->rewind(r);
 }
 
 uint64_t calls_too_deep(const struct calls *c)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * From a merged stream of records to calls: who called whom, from when to when.
+ * From a merged stream of records to calls: caller, function, begin and end.
  *
- * Each record of merge_next() is handed to calls_record(); the graph kinds among them (abi/record.h)
- * open and close calls, and each opening and closing is told through struct calls_ops, in the order
- * in which it happened. All else is ignored. Each stack of a process (a thread's, a coroutine's,
- * a signal handler's) has its own open calls, so nesting is exact where threads take turns, where
- * stacks are switched, and after a throw, longjmp or tail call. What losses took is made good as
- * far as the records tell: see enum call_flag.
+ * Each record of merge_next() is handed to calls_record(); the graph kinds among them
+ * (abi/record.h) open and close calls, and each opening and closing is reported through struct
+ * calls_ops, in the order in which it happened. All else is ignored. Each stack of a process (a
+ * thread's, a coroutine's, a signal handler's) has its own open calls, so nesting is exact where
+ * threads take turns, where stacks are switched, and after a throw, longjmp or tail call. What
+ * losses took is made good as far as the records tell: see enum call_flag.
  *
  * Memory is bounded: see struct calls_limits. Costs about 10 ns a record.
  */
@@ -23,7 +23,8 @@
 enum call_flag {
 	/*
 	 * It was entered by a tail call: the parent is what jumped to it. In a long row of jumps (a
-	 * state machine) the 65th and all behind it have the 64th's parent, and end with the next jump.
+	 * state machine) the 65th and all behind it have the 64th's parent, and end with the next
+	 * jump.
 	 */
 	CALL_TAIL = 1,
 	/* It did not return: throw, longjmp, cancel. `end` is when that was seen. */
@@ -35,9 +36,9 @@ enum call_flag {
 	/* Records were lost while it was open: `children` may be too small. */
 	CALL_BROKEN = 16,
 	/*
-	 * Its return alone is in the trace, and told when it began: tracing_thresh left the entry out,
-	 * or the trace of a kernel begins in it. enter() and leave() come together, at its end, after
-	 * those of the calls beneath it; `children` has what of those is known.
+	 * Its return alone is in the trace, and says when it began: tracing_thresh left the entry
+	 * out, or the trace of a kernel begins in it. enter() and leave() come together, at its
+	 * end, after those of the calls beneath it; `children` has what of those is known.
 	 */
 	CALL_RETURN_ONLY = 32,
 };
@@ -54,7 +55,12 @@ struct call {
 	uint32_t flags; /* enum call_flag */
 	uint32_t nr_children; /* calls made directly, at most UINT32_MAX */
 	uint64_t end;	      /* stamp of the exit */
-	uint64_t children;    /* of end - start, spent in calls beneath; the rest is self time */
+	uint64_t children;    /* of end - start, spent in calls beneath */
+	/*
+	 * Of end - start, while its stack was suspended with this call as the innermost: from the
+	 * first record of its thread on another stack to the first one back. The rest is self time.
+	 */
+	uint64_t suspended;
 };
 
 struct calls;
@@ -67,32 +73,35 @@ struct calls_ops {
 	 */
 	void (*enter)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
-	 * A call ends; of several that end at once the innermost is told first. @parent: as above.
+	 * A call ends; of several that end at once the innermost is reported first. @parent: as
+	 * above.
 	 * @rec: the record that ended it: EXIT, UNWOUND, or NULL in calls_finish().
 	 */
 	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
-	 * An exit whose entry is not in the trace and which does not tell when its call began: it was
-	 * made before the trace began, in the parent before fork(), or it was lost. @depth, @stack: of
-	 * the call that ended. @rec: EXIT.
+	 * An exit whose entry is not in the trace and which does not tell when its call began: it
+	 * was made before the trace began, in the parent before fork(), or it was lost. @depth,
+	 * @stack: of the call that ended. @rec: EXIT.
 	 */
 	void (*unmatched)(void *arg, uint32_t depth, uint32_t stack, const struct record *rec);
 	/*
-	 * calls_plain_run() (calls_impl.h) with enter and leave above compiled into it. NULL: they are
-	 * called.
+	 * calls_plain_run() (calls_impl.h) with enter and leave above compiled into it. NULL: they
+	 * are called.
 	 */
 	int (*run)(struct calls *c, void *arg, const struct run *run);
 };
 
 struct calls_limits {
 	/*
-	 * Calls deeper than this are not told one by one: they are counted, so that what is around
-	 * them stays right, and their time is their innermost told call's own. 0: 2^20.
+	 * Calls deeper than this are not reported one by one: they are counted, so that what is
+	 * around them stays right, and their time is their innermost reported call's own. 0: 2^20.
 	 */
 	uint32_t max_depth;
 	/* The same for the open calls of all stacks together (72 bytes each). 0: 2^22. */
 	uint32_t max_open;
-	/* Stacks with open calls; the one that was used longest ago is ended as unfinished. 0: 2^20 */
+	/*
+	 * Stacks with open calls; the one that was used longest ago is ended as unfinished. 0: 2^20
+	 */
 	uint32_t max_stacks;
 };
 
@@ -107,8 +116,8 @@ struct calls *calls_new(const struct calls_ops *ops, void *arg, const struct cal
 void calls_free(struct calls *c);
 
 /*
- * calls_learn() - read all of @r once, to know how deep each stack was when its records begin.
- * A trace that starts in the middle shows exits of calls that began before it. With this their depth
+ * calls_learn() - read all of @r once, to know how deep each stack was when its records begin. A
+ * trace that starts in the middle shows exits of calls that began before it. With this their depth
  * and that of all calls beneath them is what it was; without it depth counts from what was seen,
  * and never below 0. Before the first calls_record(); @r is then at its start again, or, where it
  * cannot be read twice, untouched. A reader that knows it (bases_known) is not read.
@@ -136,19 +145,16 @@ int calls_record(struct calls *c, const struct record *rec);
 int calls_run(struct calls *c, const struct run *run);
 
 /*
- * calls_finish() - the stream has ended: leave all that is open, as CALL_UNFINISHED, stack by stack,
- * the innermost call first. Their end is the last stamp of the stream.
+ * calls_finish() - the stream has ended: leave all that is open, as CALL_UNFINISHED, stack by
+ * stack, the innermost call first. Their end is the last stamp of the stream.
  */
 void calls_finish(struct calls *c);
 
 /*
- * calls_would_leave() - is @rec, which comes later, the end of the call that was entered last on the
- * stack on which its thread runs? For printers that fold a leaf into one line.
+ * calls_would_leave() - is @rec, which comes later, the end of the call that was entered last on
+ * the stack on which its thread runs? For printers that fold a leaf into one line.
  */
 bool calls_would_leave(const struct calls *c, const struct record *rec);
-
-/* The depth that a call entered now by @rec's thread would have; 0 for one not seen yet. */
-uint32_t calls_depth(const struct calls *c, const struct record *rec);
 
 /* Calls that were deeper than the limits; stacks ended by them; exits without an entry. */
 uint64_t calls_too_deep(const struct calls *c);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What calls.c and calls_stacks.c share: threads, their stacks, and where each runs. Nobody else
- * includes it.
+ * Shared by calls.c and calls_stacks.c alone: threads, their stacks, and the running stack of each.
  *
  * A thread begins on a stack of its own, which has no number until a record tells it. Numbered
  * stacks belong to a process and may be passed between threads; one without open calls is
@@ -29,7 +28,11 @@ struct stack {
 	uint32_t base;	      /* calls around them that began before the trace and are still open */
 	uint32_t process, id; /* id 0: a thread's own, not numbered */
 	struct thread *on;    /* the thread that ran on it last */
-	bool own;	      /* it is inside a struct thread */
+	struct thread *runner; /* of its last call record, unless that has made one elsewhere */
+	uint64_t last_ts;      /* when that was */
+	uint64_t left_ts;      /* when `runner` made one elsewhere, with is_left */
+	bool is_left;
+	bool own; /* it is inside a struct thread */
 	uint64_t first_ts;
 	uint64_t *orphans; /* time of calls that ended without a parent, by depth; NULL: none */
 	struct stack *next_hash;
@@ -42,6 +45,15 @@ struct thread {
 	int32_t pid;
 	uint32_t process, task;
 	uint32_t renamed; /* its last record was a STACK of this id, and it left its own; 0 no */
+	/*
+	 * Another thread ran on the stack of this number since. A record without a STACK before it
+	 * is on that stack again. 0: no.
+	 */
+	uint32_t taken;
+	uint64_t taken_ts;	   /* of the last record there before */
+	bool moved;		   /* `cur` has changed since its last call record */
+	bool fresh;		   /* it has made none yet */
+	uint32_t ran_process, ran; /* the stack of that record, 0: its own */
 	struct thread *next_hash;
 };
 
@@ -78,6 +90,7 @@ struct calls {
 	struct learnt *learnt;
 	size_t nr_learnt, learnt_slots;
 	bool learning;
+	uint32_t run_at; /* calls_plain_run(): the number of the record in its run */
 	uint64_t last_ts;
 	uint64_t loss_ts; /* of the record behind the last loss */
 	uint64_t too_deep, dropped, unmatched;
@@ -91,6 +104,34 @@ struct thread *calls_find_thread(const struct calls *c, const struct record *rec
 
 /* @t goes on on stack @id of @process. Return: 0 or -ENOMEM with fail() set. */
 int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t id);
+/* @t is back on the stack that another thread took. Return: as above. */
+int calls_switch_back(struct calls *c, struct thread *t);
+/*
+ * The first call record of @t, or the first on another stack than before: that one is suspended
+ * from
+ * @ts on, `cur` is resumed.
+ */
+void calls_moved(struct calls *c, struct thread *t, uint64_t ts);
+
+/*
+ * Before a record of @t at @ts that is no RECORD_STACK. Without one before it, it may be on the
+ * stack that another thread took. Return: as above.
+ */
+static inline int calls_settle(struct calls *c, struct thread *t, uint64_t ts)
+{
+	if (t->taken && calls_switch_back(c, t))
+		return -ENOMEM;
+	if (t->moved)
+		calls_moved(c, t, ts);
+	return 0;
+}
+
+/* The stack on which @t's next record is if it is no RECORD_STACK. */
+const struct stack *calls_current(const struct calls *c, const struct thread *t);
+
+/* What is open on @s was suspended until @ts, if it was. */
+void calls_resume(struct stack *s, uint64_t ts);
+
 /* The numbered stack on which @t runs turns out to be its own. */
 void calls_bind_own(struct calls *c, struct thread *t);
 
@@ -106,8 +147,8 @@ void calls_end_stack(struct calls *c, struct stack *s);
 int calls_ring_record(struct calls *c, struct thread *t, const struct record *rec);
 
 /*
- * calls_plain_run() - calls_run() of a run by columns: the usual records in a loop of their own, the
- * others go the way of calls_record().
+ * calls_plain_run() - calls_run() of a run by columns: the usual records in a loop of their own,
+ * the others go the way of calls_record().
  * @enter, @leave: tell of a call, as calls_ops do; constant, so that the compiler puts them here.
  */
 static inline __attribute__((always_inline)) int
@@ -129,12 +170,15 @@ calls_plain_run(struct calls *c, const struct run *run,
 	if (!t)
 		return -ENOMEM;
 	c->cpu_seen[rec.cpu] = true;
+	if (RECORD_RUN_KIND(run->words[0]) != RECORD_STACK && calls_settle(c, t, run->ts[0]))
+		return -ENOMEM;
 	s = t->cur;
 	for (unsigned int i = 0; i < run->nr; i++) {
 		uint32_t word = run->words[i], id = RECORD_RUN_ID(word);
 		struct call *call, *parent;
 		int ret;
 
+		c->run_at = i;
 		rec.kind = (uint8_t)RECORD_RUN_KIND(word);
 		rec.ip = rec.kind <= RECORD_EXIT ? run->functions[id] : id;
 		rec.ts = run->ts[i];
@@ -174,12 +218,20 @@ calls_plain_run(struct calls *c, const struct run *run,
 			continue;
 		}
 		c->last_ts = rec.ts;
+		if (rec.kind == RECORD_STACK && i &&
+		    RECORD_RUN_KIND(run->words[i - 1]) != RECORD_STACK)
+			s->last_ts = run->ts[i - 1];
 		ret = calls_ring_record(c, t, &rec);
+		if (!ret && rec.kind == RECORD_STACK && i + 1 < run->nr &&
+		    RECORD_RUN_KIND(run->words[i + 1]) != RECORD_STACK)
+			ret = calls_settle(c, t, run->ts[i + 1]);
 		if (ret)
 			return ret;
 		s = t->cur;
 	}
 	c->last_ts = rec.ts;
+	if (rec.kind != RECORD_STACK)
+		t->cur->last_ts = rec.ts;
 	return 0;
 }
 

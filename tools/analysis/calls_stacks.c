@@ -69,7 +69,7 @@ static int grow_tables(struct calls *c)
 		struct stack *s, *next;
 
 		for (t = c->threads[i]; t; t = next_thread) {
-			size_t at = thread_key(t->process, t->pid, t->task) & (nr - 1);
+			size_t at = mix((uint32_t)t->pid, 0) & (nr - 1);
 
 			next_thread = t->next_hash;
 			t->next_hash = threads[at];
@@ -89,6 +89,12 @@ static int grow_tables(struct calls *c)
 	c->stacks = stacks;
 	c->nr_slots = nr;
 	return 0;
+}
+
+/* Threads of one number in several images are together. */
+static struct thread **thread_slot(const struct calls *c, int32_t pid)
+{
+	return &c->threads[mix((uint32_t)pid, 0) & (c->nr_slots - 1)];
 }
 
 /* The order of use. */
@@ -150,15 +156,100 @@ static struct stack *find_stack(const struct calls *c, uint32_t process, uint32_
 	return s;
 }
 
+/* The thread on @s, if any, has lost it. */
+static void take(struct stack *s)
+{
+	if (!s->on)
+		return;
+	if (s->on->cur != &s->on->own) {
+		s->on->taken = s->id;
+		s->on->taken_ts = s->last_ts;
+	}
+	s->on->cur = &s->on->own;
+}
+
 /* @t runs on @s. A stack's `on` is NULL or a thread whose `cur` it is. */
 static void run_on(struct thread *t, struct stack *s)
 {
 	if (t->cur->on == t)
 		t->cur->on = NULL;
-	if (s->on)
-		s->on->cur = &s->on->own;
+	take(s);
 	t->cur = s;
+	t->taken = 0;
 	s->on = t;
+}
+
+void calls_resume(struct stack *s, uint64_t ts)
+{
+	if (s->is_left && s->nr && ts > s->left_ts)
+		s->calls[s->nr - 1].suspended += ts - s->left_ts;
+	s->is_left = false;
+}
+
+/* @t makes its next call elsewhere, if it ran on @s. */
+static void suspend(struct stack *s, const struct thread *t, uint64_t ts)
+{
+	if (!s || s->runner != t)
+		return;
+	s->runner = NULL;
+	s->is_left = true;
+	s->left_ts = ts;
+}
+
+static struct stack *ran_on(const struct calls *c, struct thread *t)
+{
+	return t->ran ? find_stack(c, t->ran_process, t->ran) : &t->own;
+}
+
+/* Threads of the same number in images that were there before: exec() has replaced them. */
+static void leave_replaced(struct calls *c, const struct thread *t, uint64_t ts)
+{
+	struct thread *o;
+
+	for (o = *thread_slot(c, t->pid); o; o = o->next_hash) {
+		if (o == t || o->pid != t->pid || o->process == t->process)
+			continue;
+		suspend(ran_on(c, o), o, ts);
+		o->moved = true;
+	}
+}
+
+void calls_moved(struct calls *c, struct thread *t, uint64_t ts)
+{
+	struct stack *s = t->cur, *was = ran_on(c, t);
+
+	t->moved = false;
+	if (t->fresh)
+		leave_replaced(c, t, ts);
+	t->fresh = false;
+	if (was != s)
+		suspend(was, t, ts);
+	if (s->runner && s->runner != t) /* it has left, but made no call since */
+		suspend(s, s->runner, s->last_ts);
+	calls_resume(s, ts);
+	s->runner = t;
+	t->ran = s == &t->own ? 0 : s->id;
+	t->ran_process = s->process;
+}
+
+/*
+ * The stack that another thread took from @t. NULL: none; or a RECORD_STACK since may be lost; or
+ * the stack turned out to be the other thread's own.
+ */
+static const struct stack *taken_stack(const struct calls *c, const struct thread *t)
+{
+	const struct stack *s = NULL;
+
+	if (t->taken && c->loss_ts <= t->taken_ts)
+		s = find_stack(c, t->process, t->taken);
+	return s && (!s->own || s == &t->own) ? s : NULL;
+}
+
+const struct stack *calls_current(const struct calls *c, const struct thread *t)
+{
+	const struct stack *s = taken_stack(c, t);
+
+	return s ? s : t->cur;
 }
 
 /* @s is not a thread's own. */
@@ -168,8 +259,7 @@ static void free_stack(struct calls *c, struct stack *s)
 	list_remove(c, s);
 	c->nr_stacks--;
 	c->nr_open -= s->nr;
-	if (s->on)
-		s->on->cur = &s->on->own;
+	take(s);
 	free(s->calls);
 	free(s->orphans);
 	free(s);
@@ -177,8 +267,7 @@ static void free_stack(struct calls *c, struct stack *s)
 
 static void free_thread(struct calls *c, struct thread *t)
 {
-	struct thread **at =
-		&c->threads[thread_key(t->process, t->pid, t->task) & (c->nr_slots - 1)];
+	struct thread **at = thread_slot(c, t->pid);
 
 	while (*at != t)
 		at = &(*at)->next_hash;
@@ -188,8 +277,8 @@ static void free_thread(struct calls *c, struct thread *t)
 			c->cpu_thread[i] = NULL;
 	if (t->cur->on == t)
 		t->cur->on = NULL;
-	if (t->own.on) /* another thread runs on what was this one's */
-		t->own.on->cur = &t->own.on->own;
+	take(&t->own); /* another thread may run on what was this one's */
+	suspend(ran_on(c, t), t, c->last_ts);
 	if (t->own.id)
 		unhash_stack(c, &t->own);
 	list_remove(c, &t->own);
@@ -342,7 +431,7 @@ struct thread *calls_find_thread(const struct calls *c, const struct record *rec
 		return t;
 	if (!c->nr_slots)
 		return NULL;
-	t = c->threads[thread_key(process, rec->pid, task) & (c->nr_slots - 1)];
+	t = *thread_slot(c, rec->pid);
 	while (t && (t->pid != rec->pid || t->process != process || t->task != task))
 		t = t->next_hash;
 	return t;
@@ -375,8 +464,7 @@ static int see_cpu(struct calls *c, uint32_t cpu)
 
 struct thread *calls_thread(struct calls *c, const struct record *rec)
 {
-	struct thread *t;
-	size_t at;
+	struct thread *t, **at;
 
 	if (rec->cpu >= c->nr_cpus && see_cpu(c, rec->cpu))
 		return NULL;
@@ -396,9 +484,10 @@ struct thread *calls_thread(struct calls *c, const struct record *rec)
 		t->own.own = true;
 		t->own.on = t;
 		init_stack(c, &t->own);
-		at = thread_key(t->process, t->pid, t->task) & (c->nr_slots - 1);
-		t->next_hash = c->threads[at];
-		c->threads[at] = t;
+		t->fresh = t->moved = true;
+		at = thread_slot(c, t->pid);
+		t->next_hash = *at;
+		*at = t;
 	}
 	if (c->cpu_thread[rec->cpu] != t) {
 		c->cpu_thread[rec->cpu] = t;
@@ -433,14 +522,15 @@ void calls_bind_own(struct calls *c, struct thread *t)
 {
 	number_own(c, t, t->cur->process, t->cur->id);
 	run_on(t, &t->own);
+	calls_moved(c, t, c->last_ts);
 }
 
 int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t id)
 {
 	struct stack *old = t->cur, *s = &t->own;
-	bool leaves_own = old == s && !s->id;
+	bool leaves_own = old == s && !s->id && !t->taken;
 
-	if (old->id == id && (!id || old->process == process))
+	if (old->id == id && (!id || old->process == process) && !t->taken)
 		return 0;
 	/* two numbers in a row: the first was the name of what is left */
 	if (t->renamed && !t->own.id && !old->own && old->id == t->renamed && is_empty(old))
@@ -462,10 +552,21 @@ int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t i
 		init_stack(c, s);
 	}
 	old = t->cur; /* what it was may be gone */
+	t->moved = true;
 	run_on(t, s);
 	t->renamed = leaves_own ? id : 0;
 	if (old != s && !old->own && is_empty(old))
 		free_stack(c, old);
+	return 0;
+}
+
+int calls_switch_back(struct calls *c, struct thread *t)
+{
+	if (taken_stack(c, t))
+		return calls_switch(c, t, t->process, t->taken);
+	/* where it is is not known: on its own, as good as any */
+	t->taken = 0;
+	t->moved = true;
 	return 0;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_events.h. The ring's records go through calls.h, whose callbacks queue what a record has
- * brought about; those of a trace.dat tell all themselves and pass as they are.
+ * See graph_events.h. The ring's records go through calls.h, whose callbacks queue what a record
+ * has brought about; those of a trace.dat tell all themselves and pass as they are.
  *
- * A leaf is what the kernel takes for one: an entry whose exit is the next record of the same CPU. The
- * exit's event is then left out when its record comes. Costs about 20 ns a record; bench: `report`.
- * Tests: tests/unit/test_dat_graph.c.
+ * A leaf is what the kernel takes for one: an entry whose exit is the next record of the same CPU.
+ * The exit's event is then left out when its record comes. Costs about 20 ns a record; bench:
+ * `report`. Tests: tests/unit/test_dat_graph.c.
  */
 #include "tools/analysis/graph_events.h"
 
@@ -15,6 +15,8 @@
 
 #include "tools/analysis/calls.h"
 #include "tools/analysis/merge.h"
+#include "tools/analysis/stack_numbers.h"
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 
 /* The last event of a CPU, if it is an entry, and what it would be as a leaf. */
@@ -37,54 +39,17 @@ struct graph_events {
 	struct foreseen *foreseen; /* a CPU each; NULL: not asked for */
 	bool missed;
 	uint64_t args[RECORD_NR_ARGS]; /* of rec, whose own may go before its event does */
-	/* numbers of stacks: open addressing by process and id */
-	struct stack_number {
-		uint64_t key;
-		uint32_t number;
-	} * numbers;
-	size_t nr_numbers, number_slots;
-	struct stack_number last; /* that was asked for; number 0: none */
+	struct stack_numbers numbers;
 };
 
-#define FIRST_SLOTS 64u
-
-static struct stack_number *number_slot(struct stack_number *at, size_t slots, uint64_t key)
+/* The number of stack @id, 0 of the thread's own. */
+static uint32_t number_of(struct graph_events *g, uint32_t process, uint32_t id)
 {
-	size_t i = key * UINT64_C(0x9e3779b97f4a7c15) >> 20 & (slots - 1);
+	uint32_t number = id ? stack_number(&g->numbers, process, id) : 0;
 
-	while (at[i].number && at[i].key != key)
-		i = (i + 1) & (slots - 1);
-	return &at[i];
-}
-
-/* One number for each of a process's stacks, in the order in which they appear; 0: no memory. */
-static uint32_t stack_number(struct graph_events *g, uint32_t process, uint32_t id)
-{
-	uint64_t key = (uint64_t)process << 32 | id;
-	struct stack_number *slot;
-
-	if (g->last.number && g->last.key == key)
-		return g->last.number;
-	if (g->nr_numbers >= g->number_slots / 2) {
-		size_t slots = g->number_slots ? g->number_slots * 2 : FIRST_SLOTS;
-		struct stack_number *more = calloc(slots, sizeof(*more));
-
-		if (!more) {
-			g->err = fail(ENOMEM, "no memory for the numbers of %zu stacks", slots);
-			return 0;
-		}
-		for (size_t i = 0; i < g->number_slots; i++)
-			if (g->numbers[i].number)
-				*number_slot(more, slots, g->numbers[i].key) = g->numbers[i];
-		free(g->numbers);
-		g->numbers = more;
-		g->number_slots = slots;
-	}
-	slot = number_slot(g->numbers, g->number_slots, key);
-	if (!slot->number)
-		*slot = (struct stack_number){.key = key, .number = (uint32_t)++g->nr_numbers};
-	g->last = *slot;
-	return slot->number;
+	if (id && !number)
+		g->err = -ENOMEM;
+	return number;
 }
 
 /* Room for an event of the current record; NULL when memory is short. */
@@ -92,16 +57,9 @@ static struct graph_event *queue_event(struct graph_events *g, enum graph_event_
 {
 	struct graph_event *ev;
 
-	if (g->nr == g->room) {
-		size_t room = g->room ? g->room * 2 : 16;
-
-		ev = realloc(g->queue, room * sizeof(*ev));
-		if (!ev) {
-			g->err = fail(ENOMEM, "no memory for %zu events", room);
-			return NULL;
-		}
-		g->queue = ev;
-		g->room = room;
+	if (ARRAY_ROOM(g->queue, g->nr, g->room, 16)) {
+		g->err = fail(ENOMEM, "no memory for more than %zu events", g->nr);
+		return NULL;
 	}
 	ev = &g->queue[g->nr++];
 	*ev = (struct graph_event){.type = type, .rec = g->rec};
@@ -121,7 +79,8 @@ static void take_args(struct graph_events *g, struct graph_event *ev, const stru
 	ev->flags |= GRAPH_ARGS;
 }
 
-/* What a call returned that ends with @rec: a call that it jumped to ends with it, and returned that. */
+/* What a call returned that ends with @rec: a call that it jumped to ends with it, and returned
+ * that. */
 static void take_retval(struct graph_event *ev, const struct record *rec)
 {
 	if (!(rec->graph & RECORD_GRAPH_RETVAL))
@@ -141,7 +100,7 @@ static void on_enter(void *arg, struct call *call, struct call *parent, const st
 	ev->start = call->start;
 	ev->depth = call->depth;
 	ev->flags = call->flags & CALL_TAIL ? GRAPH_TAIL : 0;
-	ev->stack = call->stack ? stack_number(g, rec->process, call->stack) : 0;
+	ev->stack = number_of(g, rec->process, call->stack);
 	take_args(g, ev, rec);
 }
 
@@ -164,7 +123,7 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 	ev->end = call->end;
 	ev->depth = call->depth;
 	ev->flags = call->flags & CALL_UNWOUND ? GRAPH_UNWOUND : 0;
-	ev->stack = call->stack ? stack_number(g, rec->process, call->stack) : 0;
+	ev->stack = number_of(g, rec->process, call->stack);
 	take_retval(ev, rec);
 }
 
@@ -179,7 +138,7 @@ static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct
 	ev->start = ev->end = rec->ts;
 	ev->depth = depth;
 	ev->flags = GRAPH_NO_START;
-	ev->stack = stack ? stack_number(g, rec->process, stack) : 0;
+	ev->stack = number_of(g, rec->process, stack);
 	take_retval(ev, rec);
 }
 
@@ -232,7 +191,7 @@ void graph_events_free(struct graph_events *g)
 	free(g->folded);
 	free(g->foreseen);
 	free(g->queue);
-	free(g->numbers);
+	stack_numbers_clear(&g->numbers);
 	free(g);
 }
 
@@ -277,7 +236,8 @@ static void told_record(struct graph_events *g, const struct record *rec)
 	}
 }
 
-/* Make a leaf of the entry @ev by g->rec, which was queued last, if the next record of its CPU ends it. */
+/* Make a leaf of the entry @ev by g->rec, which was queued last, if the next record of its CPU ends
+ * it. */
 static int fold(struct graph_events *g, struct graph_event *ev)
 {
 	bool told = g->rec->graph & RECORD_GRAPH_TOLD, ends;

@@ -29,17 +29,16 @@ int graph_events_foresee(struct graph_events *g);
 bool graph_events_missed(struct graph_events *g);
 
 /*
- * graph_events_bases() - what reading all has told of the stacks, for who reads it again.
- * @out: freed by the caller. Before the first graph_events_next(). Return: 0 or -ENOMEM with fail().
+ * graph_events_bases() - what reading all has shown of the stacks, for reading it again. @out:
+ * freed by the caller. Before the first graph_events_next(). Return: 0 or -ENOMEM with fail().
  */
 int graph_events_bases(const struct graph_events *g, struct record_base **out, size_t *nr);
 void graph_events_free(struct graph_events *g);
 
 /*
- * graph_events_next() - the next event.
- * A call that vanished ends when that was seen, a tail call with the call it was made from. Calls whose
- * exit was lost, or which are open at the end, have none.
- * Return: 1 and *@ev, borrowed until the next call; 0 at the end; -errno with fail() set.
+ * graph_events_next() - the next event. A call that vanished ends when that was seen, a tail call
+ * with the call it was made from. Calls whose exit was lost, or which are open at the end, have
+ * none. Return: 1 and *@ev, borrowed until the next call; 0 at the end; -errno with fail() set.
  */
 int graph_events_next(struct graph_events *g, const struct graph_event **ev);
 

@@ -7,15 +7,22 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
+
+/* How a row is read: one without rows takes over the other's. */
+static bool same_field(const struct area_hist_field *a, const struct area_hist_field *b)
+{
+	return a->kind == b->kind && a->type == b->type && a->modifier == b->modifier &&
+	       a->is_signed == b->is_signed && a->at == b->at && a->bytes == b->bytes &&
+	       a->param == b->param && a->comm == b->comm && a->flags == b->flags;
+}
 
 bool histogram_same(const struct histogram *a, const struct histogram *b)
 {
 	if (a->nr_fields != b->nr_fields || strcmp(a->trigger, b->trigger) != 0)
 		return false;
 	for (uint32_t i = 0; i < a->nr_fields; i++)
-		if (a->fields[i].kind != b->fields[i].kind ||
-		    a->fields[i].type != b->fields[i].type || a->fields[i].at != b->fields[i].at ||
-		    a->fields[i].bytes != b->fields[i].bytes)
+		if (!same_field(&a->fields[i], &b->fields[i]))
 			return false;
 	return a->row_bytes == b->row_bytes || !a->nr_rows || !b->nr_rows;
 }
@@ -29,13 +36,13 @@ static size_t key_bytes(const struct area_hist_field *f, const uint8_t *row)
 
 static uint64_t hash_keys(const struct histogram *h, const uint8_t *row)
 {
-	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	uint64_t hash = HASH_BYTES_SEED;
 
 	for (uint32_t i = 0; i < h->nr_fields; i++) {
 		size_t n = key_bytes(&h->fields[i], row);
 
-		for (size_t b = 0; h->fields[i].kind == AREA_HIST_KEY && b < n; b++)
-			hash = (hash ^ row[h->fields[i].at + b]) * UINT64_C(0x100000001b3);
+		if (h->fields[i].kind == AREA_HIST_KEY)
+			hash = hash_bytes(hash, row + h->fields[i].at, n);
 	}
 	return hash ^ hash >> 32;
 }

@@ -4,7 +4,7 @@
  * handed out against the second-best CPU's time alone, so that the heap is touched only when the
  * CPU changes: 2 to 3 ns a record. Tests: tests/unit/test_merge.c.
  */
-#include "merge.h"
+#include "tools/analysis/merge.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@
 
 #define BATCH_RECORDS 256u
 
-struct lane {
+struct stream {
 	unsigned int cpu;
 	unsigned int at, nr; /* in batch */
 	uint64_t taken;	     /* handed out, but those in batch */
@@ -23,13 +23,13 @@ struct lane {
 struct merge {
 	struct reader *r;
 	unsigned int nr_cpus;
-	struct lane *lanes; /* a CPU each */
+	struct stream *streams; /* a CPU each */
 	bool *skip;
-	struct lane **heap; /* those that have a record, the earliest first */
+	struct stream **heap; /* those that have a record, the earliest first */
 	unsigned int nr_heap;
 	bool begun;
-	struct lane *last; /* whose record was handed out last; it is stepped over next */
-	uint64_t bound_ts; /* of the earliest other CPU */
+	struct stream *last; /* whose record was handed out last; it is stepped over next */
+	uint64_t bound_ts;   /* of the earliest other CPU */
 	unsigned int bound_cpu;
 };
 
@@ -42,10 +42,10 @@ struct merge *merge_new(struct reader *r)
 		return NULL;
 	m->r = r;
 	m->nr_cpus = r->nr_cpus;
-	m->lanes = calloc(nr, sizeof(*m->lanes));
-	m->heap = calloc(nr, sizeof(struct lane *));
+	m->streams = calloc(nr, sizeof(*m->streams));
+	m->heap = calloc(nr, sizeof(struct stream *));
 	m->skip = calloc(nr, sizeof(*m->skip));
-	if (!m->lanes || !m->heap || !m->skip) {
+	if (!m->streams || !m->heap || !m->skip) {
 		merge_free(m);
 		errno = ENOMEM;
 		return NULL;
@@ -59,9 +59,9 @@ void merge_free(struct merge *m)
 
 	if (!m)
 		return;
-	for (cpu = 0; m->lanes && cpu < m->nr_cpus; cpu++)
-		free(m->lanes[cpu].batch);
-	free(m->lanes);
+	for (cpu = 0; m->streams && cpu < m->nr_cpus; cpu++)
+		free(m->streams[cpu].batch);
+	free(m->streams);
 	free(m->heap);
 	free(m->skip);
 	free(m);
@@ -73,20 +73,20 @@ void merge_skip_cpu(struct merge *m, unsigned int cpu)
 		m->skip[cpu] = true;
 }
 
-static const struct record *front(const struct lane *l)
+static const struct record *front(const struct stream *l)
 {
 	return &l->batch[l->at];
 }
 
-static bool before(const struct lane *a, const struct lane *b)
+static bool before(const struct stream *a, const struct stream *b)
 {
 	uint64_t ta = front(a)->ts, tb = front(b)->ts;
 
 	return ta < tb || (ta == tb && a->cpu < b->cpu);
 }
 
-/* The next batch of a lane that is used up. Return: 1, 0 at its end, -errno. */
-static int refill(struct merge *m, struct lane *l)
+/* The next batch of a stream that is used up. Return: 1, 0 at its end, -errno. */
+static int refill(struct merge *m, struct stream *l)
 {
 	int n = reader_read(m->r, l->cpu, l->batch, BATCH_RECORDS);
 
@@ -100,7 +100,7 @@ static int refill(struct merge *m, struct lane *l)
 
 static void sift_down(struct merge *m, unsigned int i)
 {
-	struct lane *l = m->heap[i];
+	struct stream *l = m->heap[i];
 
 	for (;;) {
 		unsigned int child = 2 * i + 1;
@@ -124,7 +124,7 @@ static int begin(struct merge *m)
 
 	m->begun = true;
 	for (cpu = 0; cpu < m->nr_cpus; cpu++) {
-		struct lane *l = &m->lanes[cpu];
+		struct stream *l = &m->streams[cpu];
 
 		l->cpu = cpu;
 		if (m->skip[cpu])
@@ -148,10 +148,10 @@ static int begin(struct merge *m)
 	return 0;
 }
 
-/* The first lane has changed or left: bring it to its place, and take the new first one. */
+/* The first stream has changed or left: bring it to its place, and take the new first one. */
 static void choose(struct merge *m)
 {
-	struct lane *second = NULL;
+	struct stream *second = NULL;
 
 	m->last = NULL;
 	if (!m->nr_heap)
@@ -168,7 +168,7 @@ static void choose(struct merge *m)
 
 int merge_next(struct merge *m, const struct record **rec)
 {
-	struct lane *l = m->last;
+	struct stream *l = m->last;
 	int ret;
 
 	if (l) {
@@ -217,14 +217,14 @@ void merge_go_on(struct merge *m, struct reader *r)
 
 uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu)
 {
-	const struct lane *l = &m->lanes[cpu];
+	const struct stream *l = &m->streams[cpu];
 
 	return l->taken + l->at + (l == m->last);
 }
 
 int merge_peek(struct merge *m, const struct record **rec, const struct record **next)
 {
-	struct lane *l = m->last;
+	struct stream *l = m->last;
 	int n;
 
 	if (!l)

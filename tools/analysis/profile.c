@@ -4,14 +4,14 @@
  * once for each pair, at the end. About 5 ns a record. Order does not matter here, so the CPUs are
  * read one after the other. Tests: tests/unit/test_profile.c.
  */
-#include "profile.h"
+#include "tools/analysis/profile.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tools/base/fail.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
 
 #define BATCH_RECORDS 512u
 #define FIRST_SLOTS   4096u /* a power of two */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See runs.h. A heap of CPUs by the time of their next record; a run is cut where the second-best CPU
- * takes over. Tests: tests/unit/test_merge.c.
+ * See runs.h. A heap of CPUs by the time of their next record; a run is cut where the second-best
+ * CPU takes over. Tests: tests/unit/test_merge.c.
  */
 #include "tools/analysis/runs.h"
 
@@ -12,7 +12,7 @@
 
 #define BATCH_RECORDS 256u
 
-struct lane {
+struct stream {
 	unsigned int cpu;
 	struct run run;	      /* what is left of it */
 	struct record *batch; /* of a reader that has no runs */
@@ -20,9 +20,9 @@ struct lane {
 
 struct runs {
 	struct reader *r;
-	struct lane *lanes; /* a CPU each */
+	struct stream *streams; /* a CPU each */
 	bool *skip;
-	struct lane **heap; /* those that have a record, the earliest first */
+	struct stream **heap; /* those that have a record, the earliest first */
 	unsigned int nr_heap;
 	bool begun;
 };
@@ -35,10 +35,10 @@ struct runs *runs_new(struct reader *r)
 	if (!s)
 		return NULL;
 	s->r = r;
-	s->lanes = calloc(nr, sizeof(*s->lanes));
-	s->heap = calloc(nr, sizeof(struct lane *));
+	s->streams = calloc(nr, sizeof(*s->streams));
+	s->heap = calloc(nr, sizeof(struct stream *));
 	s->skip = calloc(nr, sizeof(*s->skip));
-	if (!s->lanes || !s->heap || !s->skip) {
+	if (!s->streams || !s->heap || !s->skip) {
 		runs_free(s);
 		errno = ENOMEM;
 		return NULL;
@@ -50,9 +50,9 @@ void runs_free(struct runs *s)
 {
 	if (!s)
 		return;
-	for (unsigned int cpu = 0; s->lanes && cpu < s->r->nr_cpus; cpu++)
-		free(s->lanes[cpu].batch);
-	free(s->lanes);
+	for (unsigned int cpu = 0; s->streams && cpu < s->r->nr_cpus; cpu++)
+		free(s->streams[cpu].batch);
+	free(s->streams);
 	free(s->heap);
 	free(s->skip);
 	free(s);
@@ -64,7 +64,7 @@ void runs_skip_cpu(struct runs *s, unsigned int cpu)
 		s->skip[cpu] = true;
 }
 
-static bool before(const struct lane *a, const struct lane *b)
+static bool before(const struct stream *a, const struct stream *b)
 {
 	uint64_t ta = run_ts(&a->run, 0), tb = run_ts(&b->run, 0);
 
@@ -73,7 +73,7 @@ static bool before(const struct lane *a, const struct lane *b)
 
 static void sift_down(struct runs *s, unsigned int i)
 {
-	struct lane *l = s->heap[i];
+	struct stream *l = s->heap[i];
 
 	for (;;) {
 		unsigned int child = 2 * i + 1;
@@ -90,8 +90,8 @@ static void sift_down(struct runs *s, unsigned int i)
 	s->heap[i] = l;
 }
 
-/* The next run of a lane that is used up. Return: 1, 0 at its end, -errno. */
-static int refill(struct runs *s, struct lane *l)
+/* The next run of a stream that is used up. Return: 1, 0 at its end, -errno. */
+static int refill(struct runs *s, struct stream *l)
 {
 	int n;
 
@@ -117,7 +117,7 @@ static int begin(struct runs *s)
 
 	s->begun = true;
 	for (unsigned int cpu = 0; cpu < s->r->nr_cpus; cpu++) {
-		struct lane *l = &s->lanes[cpu];
+		struct stream *l = &s->streams[cpu];
 
 		l->cpu = cpu;
 		if (s->skip[cpu])
@@ -133,10 +133,10 @@ static int begin(struct runs *s)
 	return 0;
 }
 
-/* The first lane's run was handed out, or a part of it. */
+/* The first stream's run was handed out, or a part of it. */
 static int step(struct runs *s)
 {
-	struct lane *l = s->heap[0];
+	struct stream *l = s->heap[0];
 	int ret = 1;
 
 	if (!l->run.nr)
@@ -170,8 +170,8 @@ static unsigned int count_before(const struct run *run, uint64_t limit)
 
 int runs_next(struct runs *s, struct run *run)
 {
-	const struct lane *second;
-	struct lane *l;
+	const struct stream *second;
+	struct stream *l;
 	uint64_t limit;
 	unsigned int n;
 	int ret = 0;

@@ -26,4 +26,10 @@ size_t machine_breakpoint(const unsigned char **bytes);
 uint64_t machine_pc_get(pid_t pid);
 int machine_pc_set(pid_t pid, uint64_t pc);
 
+/*
+ * The @i-th register of a core's thread, first the program counter, in the order of an oops. @regs:
+ * elf_gregset_t. Return: its name; NULL: there is no more.
+ */
+const char *machine_core_register(const void *regs, unsigned int i, uint64_t *value);
+
 #endif

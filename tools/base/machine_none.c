@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "machine.h"
+#include "tools/base/machine.h"
 
 bool machine_has_counter(void)
 {
@@ -25,4 +25,9 @@ uint64_t machine_pc_get(pid_t pid)
 int machine_pc_set(pid_t pid, uint64_t pc)
 {
 	return -1;
+}
+
+const char *machine_core_register(const void *regs, unsigned int i, uint64_t *value)
+{
+	return NULL;
 }

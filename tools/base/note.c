@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "note.h"
+#include "tools/base/note.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,42 +5,23 @@
 
 #include <stdbool.h>
 
-/* Exit statuses of every command but record and run, which pass the child's on. */
-#define CMD_FAILURE 1
-#define CMD_USAGE   2
-/* record and run. */
-#define CMD_OURS	125 /* we failed, the program did not start or its trace is not complete */
-#define CMD_CANNOT_EXEC 126
-#define CMD_NOT_FOUND	127
+#include "tools/base/exit_status.h"
+#include "tools/cli/options.h"
 
 /*
- * A command gets its own name as argv[0] and the words behind it, and returns an exit status.
- * `--help` prints its usage to stdout and returns 0; a wrong flag prints one line that names it
- * and how to get help to stderr and returns CMD_USAGE.
+ * Each gets its own name as argv[0] and the words behind it, and returns an exit status. `--help`
+ * prints its help to stdout and returns 0; a wrong flag prints one line that names it and how to
+ * get help to stderr.
  */
-int cmd_clean(int argc, char **argv);
-int cmd_doctor(int argc, char **argv);
-int cmd_enter(int argc, char **argv);
-int cmd_extract(int argc, char **argv);
-int cmd_get(int argc, char **argv);
-int cmd_graph(int argc, char **argv);
-int cmd_list(int argc, char **argv);
-int cmd_ls(int argc, char **argv);
-int cmd_mount(int argc, char **argv);
-int cmd_profile(int argc, char **argv);
+extern const struct command command_bootgraph, command_clean, command_convert, command_crash,
+	command_doctor, command_enter, command_extract, command_flags, command_get, command_graph,
+	command_hang, command_stacks, command_leaks, command_list, command_ls, command_mount,
+	command_profile, command_record, command_recover, command_replay, command_report,
+	command_reset, command_run, command_sched, command_set, command_show, command_start,
+	command_stop, command_umount;
+
 /* `vestige ./prog args`: argv[0] is the program. */
 int cmd_program(int argc, char **argv);
-int cmd_record(int argc, char **argv);
-int cmd_recover(int argc, char **argv);
-int cmd_replay(int argc, char **argv);
-int cmd_report(int argc, char **argv);
-int cmd_reset(int argc, char **argv);
-int cmd_run(int argc, char **argv);
-int cmd_set(int argc, char **argv);
-int cmd_show(int argc, char **argv);
-int cmd_start(int argc, char **argv);
-int cmd_stop(int argc, char **argv);
-int cmd_umount(int argc, char **argv);
 
 /* Does a word that is no command name a program: by a path, or an executable in PATH? */
 bool cmd_is_program(const char *word);

@@ -2,28 +2,49 @@
 /*
  * vestige clean: remove what dead processes left in the areas' folder. Only names that an engine
  * gives are touched, only files and sockets, and never those of a process that lives: /proc tells
- * by pid and start time. A recorder that still drains such an area has it open and loses nothing.
- * Tests: tests/cli/test_control.py.
+ * by pid and start time, and where those are of another PID namespace, whether somebody has the
+ * area mapped. A recorder that still drains such an area has it open and loses nothing. Tests:
+ * tests/cli/test_control.py.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "abi/agent.h"
 #include "abi/area.h"
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/target/image.h"
+#include "tools/target/kept.h"
 
-static const char help[] =
-	"usage: vestige clean [-n]\n"
-	"Remove the areas and sockets of processes that have ended, and tell which.\n"
-	"\n"
-	"  -n, --dry-run  only tell\n";
+/* A socket's name without its end. */
+static char *process_of(char *name)
+{
+	char *end = strstr(name, AGENT_SUFFIX);
+
+	if (end)
+		*end = '\0';
+	return name;
+}
+
+static int keep(const char *limit)
+{
+	struct areas_dir dir;
+	int err = areas_dir_open(&dir);
+
+	if (err)
+		return err;
+	err = kept_set(&dir, limit);
+	if (!err)
+		kept_print(&dir, true);
+	areas_dir_close(&dir);
+	return err;
+}
 
 static int clean(bool dry)
 {
@@ -49,8 +70,8 @@ static int clean(bool dry)
 		/* an instance's area goes with its process's */
 		strcpy(name, e->d_name);
 		name[strcspn(name, instance_mark)] = '\0';
-		if (!target_parse_name(name, &pid, &start, &is_socket) ||
-		    target_lives(pid, start) ||
+		if (!image_parse_name(name, &pid, &start, &is_socket) || image_lives(pid, start) ||
+		    kept_is_in_use(&dir, process_of(name)) ||
 		    fstatat(dir.fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !(is_socket ? S_ISSOCK(st.st_mode) : S_ISREG(st.st_mode)))
 			continue;
@@ -67,28 +88,39 @@ static int clean(bool dry)
 	return err;
 }
 
-int cmd_clean(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"dry-run", no_argument, NULL, 'n'}, {"help", no_argument, NULL, 'h'}, {0}};
-	bool dry = false;
-	int c;
+struct clean {
+	const char *limit;
+	bool dry;
+};
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:nh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'n':
-			dry = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("clean", c, argv);
-		}
-	}
-	if (argc != optind)
-		return control_words("clean", "it takes no words");
-	return control_end(clean(dry));
+static const struct flag flags[] = {
+	{'k', "keep", "LIMIT",
+	 "set how much dead processes may leave, and remove nothing: a number of files, a size as "
+	 "500M or 2G, both as 100,2G; all, none or default. Above that the oldest are removed when "
+	 "another traced process starts or ends.",
+	 NULL, offsetof(struct clean, limit)},
+	{'n', "dry-run", NULL, "only tell", NULL, offsetof(struct clean, dry)},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct clean opt = {0};
+	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (argc)
+		return options_wrong(c, "it takes no arguments: %s", argv[0]);
+	if (opt.limit && opt.dry)
+		return options_wrong(c, "-n and -k cannot be used together");
+	return control_end(opt.limit ? keep(opt.limit) : clean(opt.dry));
 }
+
+const struct command command_clean = {
+	.name = "clean",
+	.words = "",
+	.what = "remove what processes that have ended left",
+	.help = "Remove the areas and sockets of processes that have ended, and name each one.\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};

@@ -1,33 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige doctor: what of a program can be traced, what not, why, and what to do about it. By the
- * engine's own scan (inspect.h), so that it tells what recording will do and nothing else.
- * Tests: tests/cli/test_doctor.py.
+ * vestige doctor: which functions of a program can be traced, which not, why, and what to do about
+ * it. Uses the engine's own scan (inspect.h), so it shows exactly what recording will do. Tests:
+ * tests/cli/test_doctor.py.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/shell_word.h"
 #include "tools/cli/cmd.h"
-#include "tools/cli/inspect.h"
+#include "tools/record/inspect.h"
+#include "tools/target/kept.h"
 #include "tools/target/names.h"
 
 #define THE_FLAG "-fpatchable-function-entry=6"
-
-static const char help[] =
-	"usage: vestige doctor [--all] [-v] PROG [ARGS]\n"
-	"Tell which functions of PROG and its objects can be traced, which not, and why.\n"
-	"\n"
-	"  -a, --all   list the functions by name\n"
-	"  -v          list those that cannot be traced, each with its reason\n"
-	"\n"
-	"PROG is started with the engine and ended before its main().\n"
-	"The exit status is 0 if something can be traced, 1 if nothing can.\n";
 
 static const struct {
 	const char *what;
@@ -39,10 +31,13 @@ static const struct {
 	[AREA_REFUSED_CHANGED] = {"changed by a debugger or another tool", NULL},
 	[AREA_REFUSED_RANGE] = {"too far from memory that a jump reaches", NULL},
 	[AREA_REFUSED_IDS] = {"beyond the number of functions that vestige can name", NULL},
+	[AREA_REFUSED_RUNNING] =
+		{"of a form that cannot be changed while the program runs",
+		 "name it before the program starts: `vestige record`, VESTIGE_BOOT"},
 };
 #define NR_REASONS (sizeof(reasons) / sizeof(*reasons))
 
-/* What each flag of the compiler gives; docs/hooks.md is the long form. */
+/* The effect of each compiler flag; docs/hooks.md is the long form. */
 static const struct {
 	const char *flag;
 	const char *gives;
@@ -90,6 +85,58 @@ static const char *left_alone(const struct area_object *o)
 	}
 }
 
+/* A system library of which nothing can be traced: it need not be built anew. */
+static bool is_system_library(const struct meta *m, uint32_t i)
+{
+	static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
+					      "/usr/libexec/"};
+	const char *path = meta_string(m, m->objects[i].path);
+
+	if (!i || m->objects[i].nr_functions)
+		return false;
+	for (unsigned int k = 0; k < sizeof(folders) / sizeof(*folders); k++)
+		if (!strncmp(path, folders[k], strlen(folders[k])))
+			return true;
+	return false;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void print_system_libraries(const struct meta *m)
+{
+	const char *between = "";
+
+	for (uint32_t i = 0; i < m->nr_objects; i++) {
+		if (left_alone(&m->objects[i]) || !is_system_library(m, i))
+			continue;
+		if (!*between)
+			printf("system libraries, which are not part of the program, were not "
+			       "built to be "
+			       "traced:\n  ");
+		printf("%s%s", between, base_name(meta_string(m, m->objects[i].path)));
+		between = ", ";
+	}
+	if (*between)
+		putchar('\n');
+}
+
+/* Does it use one of the C++ libraries? */
+static bool is_cxx(const struct meta *m)
+{
+	for (uint32_t i = 0; i < m->nr_objects; i++) {
+		const char *name = base_name(meta_string(m, m->objects[i].path));
+
+		if (!strncmp(name, "libstdc++.so", 12) || !strncmp(name, "libc++.so", 9))
+			return true;
+	}
+	return false;
+}
+
 static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 			  const struct flags *f)
 {
@@ -130,7 +177,7 @@ static void print_hows(const struct meta *m, uint32_t i)
 		if (f->object != i)
 			continue;
 		by_how[f->how < NR_HOWS ? f->how : NR_HOWS]++;
-		kept += (f->flags & AREA_FUNCTION_KEPT) != 0;
+		kept += (f->flags & AREA_FUNCTION_PASSED_ON) != 0;
 	}
 	for (unsigned int h = 0; h < NR_HOWS; h++)
 		if (by_how[h] && (h != AREA_BY_NOPS || by_how[h] < m->objects[i].nr_functions))
@@ -172,6 +219,8 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 		       strerror((int)o->errno_value));
 	if (o->nr_refused)
 		print_refused(m, i, names, f);
+	else if (is_system_library(m, i))
+		printf("  a system library, which is not part of the program\n");
 	else if (!o->nr_functions && o->status == AREA_OBJECT_NO_SITES)
 		printf("  none of its functions was built with the flag: build it with " THE_FLAG
 		       "\n");
@@ -183,17 +232,20 @@ static int print_all(const struct meta *m, const struct launch *l, const struct 
 {
 	struct names *names = names_new(m);
 	uint32_t nr = m->nr_functions;
+	char word[SHELL_WORD_BYTES];
 
 	if (!names)
 		return -ENOMEM;
 	if (l->script)
-		printf("%s is a script; this is about what runs it, %s\n\n", l->path, l->image);
+		printf("%s is a script; this is about its interpreter, %s\n\n", l->path, l->image);
 	for (uint32_t i = 0; i < m->nr_objects; i++) {
-		bool plain = !left_alone(&m->objects[i]);
+		bool is_foreign = left_alone(&m->objects[i]) || is_system_library(m, i);
 
-		if (plain || f->verbose)
+		if (!is_foreign || f->verbose)
 			print_object(m, i, names, f);
 	}
+	if (!f->verbose)
+		print_system_libraries(m);
 	names_free(names);
 	if (m->status[0])
 		printf("\nvestige_status:\n%s", m->status);
@@ -201,48 +253,37 @@ static int print_all(const struct meta *m, const struct launch *l, const struct 
 		printf("(%u more bytes did not fit)\n", m->head.status_bytes_lost);
 	if (nr)
 		printf("\n%u functions can be traced: vestige record %s%s\n", nr,
-		       strchr(l->path, '/') == l->path ? "" : "-- ", l->path);
+		       strchr(l->path, '/') == l->path ? "" : "-- ", shell_word(l->path, word));
 	else
 		printf("\nNothing can be traced: build %s with %s (gcc or clang), then try "
 		       "again.\n",
 		       l->script ? l->image : l->path, THE_FLAG);
+	if (!nr && is_cxx(m))
+		printf("It uses a C++ library. g++ 12 and older cannot link C++ with that flag "
+		       "alone: "
+		       "`vestige\nflags g++` prints the flags that your compiler can link with.\n");
 	return 0;
 }
 
-int cmd_doctor(int argc, char **argv)
+static const struct flag flag_rows[] = {
+	{'a', "all", NULL, "list the functions by name", NULL, offsetof(struct flags, all)},
+	{'v', NULL, NULL, "list those that cannot be traced, each with its reason", NULL,
+	 offsetof(struct flags, verbose)},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'},
-					      {"all", no_argument, NULL, 'a'},
-					      {NULL, 0, NULL, 0}};
 	struct flags flags = {0};
 	struct launch l = {0};
+	struct areas_dir dir;
 	struct meta *m;
-	int c, err;
+	int status = options_parse(c, (void *[]){&flags}, &argc, &argv), err;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+avh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'a':
-			flags.all = true;
-			break;
-		case 'v':
-			flags.verbose = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			note("doctor: no such flag: %s (vestige doctor --help tells the flags)",
-			     argv[optind - 1]);
-			return CMD_USAGE;
-		}
-	}
-	if (optind >= argc) {
-		note("doctor: no program is named: vestige doctor PROG [ARGS]");
-		return CMD_USAGE;
-	}
-	err = inspect_program(&l, argv + optind, &m);
+	if (status >= 0)
+		return status;
+	if (!argc)
+		return options_wrong(c, "no program is named");
+	err = inspect_program(&l, argv, &m);
 	if (err) {
 		note("%s", fail_text());
 		return CMD_FAILURE;
@@ -251,6 +292,23 @@ int cmd_doctor(int argc, char **argv)
 	if (err)
 		note("%s", fail_text());
 	err = err || !m->nr_functions;
+	if (!areas_dir_find(&dir, geteuid())) {
+		kept_print(&dir, false);
+		areas_dir_close(&dir);
+	}
 	meta_free(m);
 	return err ? CMD_FAILURE : 0;
 }
+
+const struct command command_doctor = {
+	.name = "doctor",
+	.words = "PROG [ARGS]",
+	.what = "show what of a program can be traced, what cannot, and why",
+	.help = "Show which functions of PROG and its objects can be traced, which cannot, and "
+		"why.\n",
+	.more = "PROG is started with the engine and ended before its main().\n"
+		"The exit status is 0 if something can be traced, 1 if nothing can.\n",
+	.flags = (const struct flag *const[]){flag_rows, NULL},
+	.runs_program = true,
+	.run = run,
+};

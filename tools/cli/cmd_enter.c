@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige enter: programs that know the kernel's tracefs, on a process. Tests: tests/tracefs/. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,67 +12,67 @@
 #include "tools/cli/control.h"
 #include "tools/mount/enter.h"
 
-static const char help[] = "usage: vestige enter [PID|SESSION] [-- COMMAND [ARGS]]\n"
-			   "Run COMMAND (default: a shell) where /sys/kernel/tracing is the tree "
-			   "of process PID (default:\n"
-			   "the only traced one that lives) and /proc/kallsyms its symbols: "
-			   "trace-cmd and scripts for the\n"
-			   "kernel's ftrace work on the process. Nobody else sees a change. Needs "
-			   "root, or user namespaces\n"
-			   "and a /dev/fuse that may be opened.\n"
-			   "The exit status is COMMAND's; 125 when it could not be started.\n";
+static const struct flag flags[] = {{'P', "pid", "PID", "the same as PID", control_take_pid, 0},
+				    FLAGS_END};
 
-int cmd_enter(int argc, char **argv)
+static int run(const struct command *c, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"pid", required_argument, NULL, 'P'}, {"help", no_argument, NULL, 'h'}, {0}};
-	char *shell[] = {getenv("SHELL"), NULL}, sh[] = "/bin/sh", name[16];
-	const char *session = NULL;
-	struct target t;
-	int pid = 0, c, err, status = CMD_OURS;
+	char *shell[] = {getenv("SHELL"), NULL}, sh[] = "/bin/sh", pid_name[16];
+	unsigned long long number;
+	const char *name = NULL;
+	char found[sizeof(((struct target *)0)->name)];
+	int pid = 0, err, status;
+	struct target *t;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'P':
-			pid = control_parse_pid("enter", optarg);
-			if (pid < 0)
-				return CMD_USAGE;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("enter", c, argv);
-		}
+	status = options_parse(c, (void *[]){&pid}, &argc, &argv);
+	if (status >= 0)
+		return status;
+	if (argc && strcmp(*argv, "--")) {
+		if (options_number(*argv, INT_MAX, &number))
+			pid = (int)number;
+		else if (**argv >= '0' && **argv <= '9' && !strchr(*argv, '-'))
+			return options_wrong(c, "not a process id: %s", *argv);
+		else
+			name = *argv;
+		argv++;
+		argc--;
+		if (argc && strcmp(*argv, "--"))
+			return options_wrong(c, "write a command behind --, as in -- %s", *argv);
 	}
-	/* getopt has stepped over a `--` that comes first */
-	if (optind < argc && strcmp(argv[optind - 1], "--")) {
-		if (*argv[optind] >= '0' && *argv[optind] <= '9' && !strchr(argv[optind], '-')) {
-			pid = control_parse_pid("enter", argv[optind]);
-			if (pid < 0)
-				return CMD_USAGE;
-		} else {
-			session = argv[optind];
-		}
-		optind++;
-		if (optind < argc && strcmp(argv[optind], "--"))
-			return control_words("enter", "a command stands behind --");
-		optind += optind < argc;
+	if (argc && !strcmp(*argv, "--")) {
+		argv++;
+		argc--;
 	}
 	if (!shell[0] || !*shell[0])
 		shell[0] = sh;
-	err = session ? target_open_session(&t, session) : target_open(&t, pid);
-	if (!err) {
-		snprintf(name, sizeof(name), "%d", t.pid);
-		err = enter_run(session ? session : name, &t, optind < argc ? argv + optind : shell,
-				&status);
-		target_close(&t);
+	status = CMD_OURS;
+	snprintf(pid_name, sizeof(pid_name), "%d", pid);
+	t = target_get(name ? name : pid ? pid_name : NULL, NULL, &err);
+	if (t) {
+		/* nothing of it may stay open: its owner is another one in a user namespace */
+		snprintf(found, sizeof(found), "%s", t->name);
+		target_put(t);
+		err = enter_run(found, argc ? argv : shell, &status);
 	}
-	if (err) {
+	if (!t || err) {
 		note("%s", fail_text());
 		return CMD_OURS;
 	}
 	return status;
 }
+
+const struct command command_enter = {
+	.name = "enter",
+	.words = "[PID|SESSION] [-- COMMAND [ARGS]]",
+	.what = "run trace-cmd or another tool of the kernel's on a process",
+	.help = "Run COMMAND (default: a shell) where /sys/kernel/tracing is the tree of process "
+		"PID\n(default: the only live traced one) and /proc/kallsyms has its symbols: "
+		"trace-cmd\nand scripts for the kernel's ftrace work on the process. No other "
+		"process sees a change.\nNeeds root, or user namespaces and a /dev/fuse that may "
+		"be opened.\n",
+	.more = "The exit status is COMMAND's; 125 when it could not be started.\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.runs_program = true,
+	.keeps_dashes = true,
+	.run = run,
+};

@@ -3,49 +3,69 @@
  * vestige extract: a trace.dat of what is in a process's ring, while it runs on.
  * Tests: tests/cli/test_control.py.
  */
+#include <errno.h>
 #include <stdio.h>
 
+#include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/export/dat_write.h"
+#include "tools/record/progress.h"
 
-static const char help[] =
-	"usage: vestige extract [-P PID] [-B NAME] [-o FILE]\n"
-	"Write what process PID (default: the only traced one that lives) has recorded into a\n"
-	"trace.dat. The process is not stopped, its buffer not emptied; a dead one left its area.\n"
-	"\n"
-	"  -B NAME  what its instance NAME has recorded\n"
-	"  -o FILE  output (default: trace.dat)\n";
+struct extract {
+	const char *output;
+	bool native;
+};
 
-static int extract(const struct control_which *which, const char *output)
+static int extract(const struct control_which *which, const struct extract *opt)
 {
-	const struct dat_options how = {.version = 7, .zstd_level = 1};
-	struct target t;
-	struct reader *r;
+	const struct exporter *to = opt->native ? exporter_find("native") : exporters;
+	const char *output = opt->output;
+	struct progress p;
+	struct target *t;
+	struct reader *r = NULL;
 	int err = control_open(&t, which, false);
 
 	if (err)
 		return err;
-	err = reader_open_area(t.path, &r);
-	if (!err) {
-		err = dat_write(output, r, &how);
-		reader_close(r);
-	}
-	target_close(&t);
+	progress_begin(&p, output, "Ctrl-C ends this; the process keeps what it has recorded",
+		       false);
+	err = t->ops->records(t, &r);
+	if (!err)
+		err = progress_write(&p, to, true, r);
+	if (progress_end(&p) && err)
+		err = fail(EINTR, "interrupted: %s is not written", output);
+	reader_close(r);
+	target_put(t);
 	return err;
 }
 
-int cmd_extract(int argc, char **argv)
-{
-	const char *output = "trace.dat";
-	const struct control_flag flags[] = {{'o', NULL, NULL, &output}, {0}};
-	struct control_which which;
-	int status;
+static const struct flag flags[] = {
+	{'o', NULL, "FILE", "output (default: trace.dat)", NULL, offsetof(struct extract, output)},
+	{0, "native", NULL,
+	 "the output is the native form, which `vestige` alone reads: `vestige convert` makes a "
+	 "trace.dat of it",
+	 NULL, offsetof(struct extract, native)},
+	FLAGS_END};
 
-	status = control_flags("extract", help, flags, argc, argv, &which);
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct extract opt = {.output = "trace.dat"};
+	struct control_which which = {0};
+	int status = options_parse(c, (void *[]){&which, &opt}, &argc, &argv);
+
 	if (status >= 0)
 		return status;
-	if (argc != optind)
-		return control_words("extract", "it takes no words");
-	return control_end(extract(&which, output));
+	if (argc)
+		return options_wrong(c, "it takes no arguments: %s", argv[0]);
+	return control_end(extract(&which, &opt));
 }
+
+const struct command command_extract = {
+	.name = "extract",
+	.words = "",
+	.what = "write what a process has recorded into a trace.dat",
+	.help = "Write what a process has recorded into a trace.dat. The process is not stopped "
+		"and\nits buffer is not emptied; it may be dead.\n",
+	.flags = (const struct flag *const[]){control_flags, flags, NULL},
+	.run = run,
+};

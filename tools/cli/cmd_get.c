@@ -1,41 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige get: read a control file of a traced process, as `cat` in its tracefs.
+ * vestige get: read a control file of a target, as `cat` in its tracefs.
  * Tests: tests/cli/test_control.py.
  */
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/target/render.h"
-
-static const char help[] =
-	"usage: vestige get [-P PID] [-B NAME] FILE\n"
-	"Print control file FILE of process PID (default: the only traced one that lives).\n"
-	"-B NAME: that of its instance NAME, as instances/NAME/FILE.\n"
-	"`vestige ls` lists the files. Of a stopped and of a dead process they read as it left "
-	"them.\n";
 
 static int print(struct target *t, const char *file, struct out *o)
 {
-	return render_any(t, file, o);
+	return t->ops->print(t, file, o);
 }
 
-int cmd_get(int argc, char **argv)
+static int run(const struct command *c, int argc, char **argv)
 {
-	struct target t;
-	struct control_which which;
+	struct control_which which = {0};
+	struct target *t;
 	const char *file;
-	int status, err;
+	int status = options_parse(c, (void *[]){&which}, &argc, &argv), err;
 
-	status = control_flags("get", help, NULL, argc, argv, &which);
 	if (status >= 0)
 		return status;
-	if (argc - optind != 1)
-		return control_words("get", "name one control file");
-	file = argv[optind];
+	if (argc != 1)
+		return options_wrong(c, "name one control file");
+	file = argv[0];
 	err = control_open_file(&t, &which, &file);
 	if (err)
 		return control_end(err);
-	err = control_print(&t, print, file);
-	target_close(&t);
+	err = control_print(t, print, file);
+	target_put(t);
 	return control_end(err);
 }
+
+const struct command command_get = {
+	.name = "get",
+	.words = "FILE",
+	.what = "read a control file of a process",
+	.help = "Print a control file of a process. `vestige ls` lists the files. A stopped or "
+		"dead process leaves them as they were. FILE may be instances/NAME/FILE, too.\n",
+	.flags = (const struct flag *const[]){control_flags, NULL},
+	.run = run,
+};

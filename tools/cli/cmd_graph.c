@@ -1,278 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige graph`: the tree of calls with counts and times; of one function, who called it and what
- * it called. Tests: tests/cli/test_views.py.
+ * `vestige graph`: the command; text/graph_tree.c prints. Tests: tests/cli/test_views.py.
  */
-#include "cmd.h"
+#include "tools/cli/cmd.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
-#include "tools/analysis/call_tree.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
-#include "tools/cli/view.h"
-#include "tools/text/duration.h"
-
-#define MAX_INDENT 400u
-
-static const char usage[] =
-	"usage: vestige graph [FLAGS] [FUNC] [FILE]\n"
-	"\n"
-	"Print the tree of calls of FILE (a trace.dat, a spool or an area of function_graph;\n"
-	"default: trace.dat): for each way to reach a function, how often it was gone and how "
-	"long\n"
-	"that took: in all, without what it called, and the average, least and most of a call.\n"
-	"With FUNC (a glob): who called it, and the tree beneath it.\n"
-	"\n" VIEW_HELP "      --threads     a tree for each thread\n"
-	"      --json        the same as JSON\n"
-	"  -h, --help        print this\n";
-
-enum { THREADS = VIEW_OWN, JSON };
-
-struct graph_options {
-	const char *function;
-	bool threads, json;
-};
-
-struct graph {
-	struct view *v;
-	const struct graph_options *opt;
-	struct out *o;
-	const struct call_tree *t;
-};
-
-static void put_time(struct out *o, uint64_t ns)
-{
-	char *to = out_room(o, DURATION_WIDTH + 1);
-
-	*to = ' ';
-	duration_put(to + 1, ns);
-	out_done(o, to + 1 + DURATION_WIDTH);
-}
-
-static void put_times(struct out *o, const struct call_node *n)
-{
-	put_time(o, n->total);
-	put_time(o, n->self);
-	out_printf(o, " %10" PRIu64, n->calls);
-	put_time(o, n->calls ? n->total / n->calls : 0);
-	put_time(o, n->calls ? n->min : 0);
-	put_time(o, n->max);
-}
-
-static void put_head(struct out *o)
-{
-	out_printf(o, "#%10s %10s %10s %10s %10s %10s  %s\n", "TOTAL", "SELF", "CALLS", "AVG",
-		   "MIN", "MAX", "FUNCTION");
-}
-
-static void put_node(const struct graph *g, uint32_t i, unsigned int depth, const char *mark)
-{
-	const struct call_node *n = &g->t->nodes[i];
-	const struct call_function *fn;
-	const char *place;
-	unsigned int indent = 2 * depth < MAX_INDENT ? 2 * depth : MAX_INDENT;
-
-	if (n->thread) {
-		out_printf(g->o, "# thread %d\n", (int)n->function);
-		return;
-	}
-	fn = call_filter_function(g->v->filter, n->function);
-	put_times(g->o, n);
-	out_printf(g->o, "  %*s%s", (int)indent, "", mark);
-	view_put_name(g->v, g->o, fn);
-	place = view_place(g->v, fn->ip);
-	if (place)
-		out_printf(g->o, " [%s]", place);
-	out_text(g->o, "\n");
-}
-
-static bool is_shown(const struct call_node *n)
-{
-	return n->calls || n->thread;
-}
-
-/* The next node in the order of printing, without a stack of our own; *depth follows. */
-static uint32_t next_node(const struct call_tree *t, uint32_t i, unsigned int *depth)
-{
-	if (t->nodes[i].first_child && (!i || is_shown(&t->nodes[i]))) {
-		++*depth;
-		return t->nodes[i].first_child;
-	}
-	while (i && !t->nodes[i].next) {
-		i = t->nodes[i].parent;
-		--*depth;
-	}
-	return i ? t->nodes[i].next : 0;
-}
-
-static void print_tree(struct graph *g, const struct call_tree *t, const char *mark)
-{
-	unsigned int depth = 0;
-
-	g->t = t;
-	for (uint32_t i = next_node(t, 0, &depth); i && !g->o->err; i = next_node(t, i, &depth)) {
-		unsigned int level = depth - 1 - (t->by_thread && depth > 1);
-
-		if (is_shown(&t->nodes[i]))
-			put_node(g, i, level, level ? mark : "");
-	}
-}
-
-static void print_json(struct graph *g, const struct call_tree *t)
-{
-	unsigned int depth = 0, last = 0;
-
-	g->t = t;
-	out_text(g->o, "[");
-	for (uint32_t i = next_node(t, 0, &depth); i && !g->o->err; i = next_node(t, i, &depth)) {
-		const struct call_node *n = &t->nodes[i];
-
-		if (!is_shown(n))
-			continue;
-		if (depth <= last)
-			out_text(g->o, "]}");
-		for (; last > depth; last--)
-			out_text(g->o, "]}");
-		if (depth == last)
-			out_text(g->o, ",\n");
-		last = depth;
-		if (n->thread) {
-			out_printf(g->o, "{\"tid\": %d, \"calls\": [", (int)n->function);
-			continue;
-		}
-		out_text(g->o, "{\"name\": ");
-		view_put_json(g->o, call_filter_function(g->v->filter, n->function)->name);
-		out_text(g->o, ", \"module\": ");
-		view_put_json(g->o, call_filter_function(g->v->filter, n->function)->module);
-		out_printf(g->o,
-			   ", \"address\": \"0x%" PRIx64 "\", \"count\": %" PRIu64
-			   ", \"total\": %" PRIu64 ", \"self\": %" PRIu64 ", \"min\": %" PRIu64
-			   ", \"max\": %" PRIu64 ", \"calls\": [",
-			   call_filter_function(g->v->filter, n->function)->ip, n->calls, n->total,
-			   n->self, n->min, n->max);
-	}
-	for (; last; last--)
-		out_text(g->o, "]}");
-	out_text(g->o, "]");
-}
-
-static bool *find_wanted(const struct graph *g)
-{
-	uint32_t nr = call_filter_nr(g->v->filter);
-	bool *wanted = calloc(nr + 1u, sizeof(*wanted)), any = false;
-
-	if (!wanted) {
-		fail(ENOMEM, "out of memory");
-		return NULL;
-	}
-	for (uint32_t i = 0; i < nr; i++) {
-		wanted[i] = call_name_matches(g->v->r, call_filter_function(g->v->filter, i)->ip,
-					      g->opt->function);
-		any |= wanted[i];
-	}
-	if (any)
-		return wanted;
-	free(wanted);
-	fail(ENOENT, "'%s' has no call of %s", g->v->path, g->opt->function);
-	return NULL;
-}
-
-static int print_function(struct graph *g, const struct call_tree *t)
-{
-	struct call_tree beneath = {0}, callers = {0};
-	bool *wanted = find_wanted(g);
-	int ret = wanted ? 0 : -ENOENT;
-
-	if (!ret)
-		ret = call_tree_init(&beneath, g->v->filter, false, false);
-	if (!ret)
-		ret = call_tree_init(&callers, g->v->filter, false, false);
-	if (!ret)
-		ret = call_tree_beneath(t, wanted, &beneath);
-	if (!ret)
-		ret = call_tree_callers(t, wanted, &callers);
-	if (!ret)
-		ret = call_tree_sort(&beneath);
-	if (!ret)
-		ret = call_tree_sort(&callers);
-	if (!ret && g->opt->json) {
-		out_text(g->o, "{\"callers\": ");
-		print_json(g, &callers);
-		out_text(g->o, ",\n\"tree\": ");
-		print_json(g, &beneath);
-		out_text(g->o, "}\n");
-	} else if (!ret) {
-		out_printf(g->o, "# who called %s\n", g->opt->function);
-		put_head(g->o);
-		print_tree(g, &callers, "<- ");
-		out_printf(g->o, "\n# beneath %s\n", g->opt->function);
-		put_head(g->o);
-		print_tree(g, &beneath, "");
-	}
-	call_tree_clear(&beneath);
-	call_tree_clear(&callers);
-	free(wanted);
-	return ret;
-}
-
-static int print(struct graph *g, struct call_tree *t)
-{
-	int ret;
-
-	if (g->opt->function)
-		return print_function(g, t);
-	ret = call_tree_sort(t);
-	if (ret)
-		return ret;
-	if (g->opt->json) {
-		out_text(g->o, "{\"tree\": ");
-		print_json(g, t);
-		out_text(g->o, "}\n");
-	} else {
-		put_head(g->o);
-		print_tree(g, t, "");
-	}
-	return 0;
-}
-
-static int graph(struct view *v, const struct graph_options *opt)
-{
-	struct graph g = {.v = v, .opt = opt};
-	struct call_tree t = {0};
-	struct out o;
-	int ret, err;
-
-	ret = view_open(v);
-	if (!ret)
-		ret = call_tree_init(&t, v->filter, opt->threads, false);
-	if (!ret)
-		ret = view_run(v, &call_tree_ops, &t, &t.err);
-	if (!ret && out_init(&o, STDOUT_FILENO))
-		ret = fail(ENOMEM, "out of memory");
-	if (!ret) {
-		g.o = &o;
-		if (t.nr_calls || !opt->function)
-			ret = print(&g, &t);
-		err = out_end(&o);
-		/* who closes the pipe has seen enough */
-		if (!ret && err && err != -EPIPE)
-			ret = fail_errno(-err, "cannot write the graph");
-	}
-	if (!ret)
-		view_notes(v, t.nr_calls);
-	if (t.left_out)
-		note("%" PRIu64 " calls were left out: the tree has more than %u branches",
-		     t.left_out, CALL_TREE_MAX);
-	call_tree_clear(&t);
-	return ret;
-}
+#include "tools/cli/view_flags.h"
+#include "tools/text/graph_tree.h"
 
 /* A program may have the name of its function: only what can be read is a recording. */
 static bool is_recording(const char *word)
@@ -288,48 +26,50 @@ static bool is_recording(const char *word)
 	return true;
 }
 
-int cmd_graph(int argc, char **argv)
+static const struct flag flags[] = {
+	{0, "threads", NULL, "a tree for each thread", NULL,
+	 offsetof(struct graph_options, threads)},
+	{0, "json", NULL, "the same as JSON", NULL, offsetof(struct graph_options, json)},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
 {
-	static const struct option options[] = {VIEW_OPTIONS,
-						{"threads", no_argument, NULL, THREADS},
-						{"json", no_argument, NULL, JSON},
-						{0}};
 	struct graph_options opt = {0};
 	struct view v;
-	int c, ret;
+	int status, ret;
 
-	view_init(&v, "graph");
-	opterr = 0;
-	optind = 0;
-	while ((c = getopt_long(argc, argv, VIEW_LETTERS, options, NULL)) >= 0) {
-		switch (c) {
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		case THREADS:
-			opt.threads = true;
-			break;
-		case JSON:
-			opt.json = true;
-			break;
-		default:
-			ret = view_option(&v, c, argv);
-			if (ret)
-				return ret;
-		}
-	}
+	view_init(&v);
+	status = options_parse(c, (void *[]){&v, &opt}, &argc, &argv);
+	if (status >= 0)
+		return status;
 	/* one word is a function, unless it names a recording; of two the second is the file */
-	if (argc - optind > 2 || (argc - optind == 2 && v.path))
-		return view_bad(&v, "one function and one file; one more is", argv[argc - 1]);
-	if (argc - optind == 2)
-		v.path = argv[optind + 1];
-	if (argc - optind == 1 && !v.path && is_recording(argv[optind]))
-		v.path = argv[optind];
-	else if (optind < argc)
-		opt.function = argv[optind];
-	ret = graph(&v, &opt);
+	if (argc > 2 || (argc == 2 && v.path))
+		return options_wrong(c, "one function and one file; one more is %s",
+				     argv[argc - 1]);
+	if (argc == 2)
+		v.path = argv[1];
+	if (argc == 1 && !v.path && is_recording(argv[0]))
+		v.path = argv[0];
+	else if (argc)
+		opt.function = argv[0];
+	ret = graph_tree_print(&v, &opt);
 	if (ret)
 		note("%s", fail_text());
 	view_close(&v);
 	return ret ? CMD_FAILURE : 0;
 }
+
+const struct command command_graph = {
+	.name = "graph",
+	.words = "[FUNC] [FILE]",
+	.what = "print a recording's tree of calls, or one function's",
+	.help = "Print the tree of calls of FILE (a trace.dat, a spool or an area of "
+		"function_graph;\ndefault: trace.dat): for each path of calls to a function, the "
+		"number of calls, their total time, their\ntime without the calls beneath, and the "
+		"average, minimum and maximum of a call.\nWith FUNC (a glob): its callers, and the "
+		"tree beneath it.\nWhere stacks of coroutines or signal handlers were suspended, "
+		"SUSPENDED is the\ntime in which the function was the innermost call of such a "
+		"stack. TOTAL includes\nit, SELF does not.\n",
+	.flags = (const struct flag *const[]){view_flags, flags, NULL},
+	.run = run,
+};

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,30 +13,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tools/area/area.h"
+#include "tools/area/pages.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
-#include "tools/cli/inspect.h"
-#include "tools/target/names.h"
-#include "tools/reader/area.h"
-#include "tools/reader/pages.h"
+#include "tools/cli/control.h"
+#include "tools/code/demangle.h"
 #include "tools/reader/reader.h"
-#include "tools/reader/spool_format.h"
+#include "tools/record/inspect.h"
+#include "tools/target/names.h"
+#include "tools/target/image.h"
 
-static const char help[] =
-	"usage: vestige list -f [PROG [ARGS] | FILE]\n"
-	"List the functions that can be traced, as `name` or `name [object]`.\n"
-	"\n"
-	"PROG is started with the engine and ended before its main(). FILE is an area, or a\n"
-	"trace.dat (default: trace.dat), which holds all names of code and not what can be "
-	"traced.\n";
-
+/* A name that C++ or Rust made is followed by what their source has. */
 static void print_name(const char *name, const char *module)
 {
+	char *source = demangle(name, DEMANGLE_FULL);
+
+	fputs(name, stdout);
 	if (module)
-		printf("%s [%s]\n", name, module);
-	else
-		puts(name);
+		printf(" [%s]", module);
+	if (source)
+		printf("\t%s", source);
+	putchar('\n');
+	free(source);
 }
 
 struct row {
@@ -77,17 +76,44 @@ static int list_meta(const struct meta *m)
 	return 0;
 }
 
-static int list_area(const char *path)
+static int load_area(const char *path, struct meta **out)
 {
-	struct meta *m;
 	uint64_t bytes;
 	int fd, err;
 
 	fd = area_open(AT_FDCWD, path, O_RDONLY, &bytes);
 	if (fd < 0)
 		return fd;
-	err = meta_load(fd, 0, bytes, path, &m);
+	err = meta_load(fd, 0, bytes, path, out);
 	close(fd);
+	return err;
+}
+
+/*
+ * The process that has the area, if it is where `-P PID` would find it: it may have to look them up
+ * first.
+ */
+static bool ask_process(const struct meta *m)
+{
+	struct image t;
+	bool did;
+
+	if (!meta_waits(m) || image_open(&t, m->head.pid))
+		return false;
+	did = t.start == m->head.start_time && image_functions(&t, m);
+	image_close(&t);
+	return did;
+}
+
+static int list_area(const char *path)
+{
+	struct meta *m;
+	int err = load_area(path, &m);
+
+	if (!err && ask_process(m)) {
+		meta_free(m);
+		err = load_area(path, &m);
+	}
 	if (err)
 		return err;
 	err = list_meta(m);
@@ -120,9 +146,9 @@ enum file_kind { NO_FILE, PROGRAM, AREA, RECORDING };
 
 static enum file_kind kind_of(const char *path)
 {
+	const struct reader_format *format;
 	unsigned char head[16] = {0};
 	struct stat st;
-	uint64_t magic;
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
 	if (fd < 0)
@@ -132,12 +158,10 @@ static enum file_kind kind_of(const char *path)
 		return NO_FILE;
 	}
 	close(fd);
-	memcpy(&magic, head, sizeof(magic));
-	if (magic == AREA_MAGIC)
-		return AREA;
-	if (magic == SPOOL_MAGIC || !memcmp(head, "\x17\x08\x44tracing", 10))
-		return RECORDING;
-	return PROGRAM;
+	format = reader_format_of(head);
+	if (!format)
+		return PROGRAM;
+	return format == &reader_format_area ? AREA : RECORDING;
 }
 
 static int list_program(char **argv)
@@ -159,49 +183,117 @@ static int list_program(char **argv)
 	return err;
 }
 
-int cmd_list(int argc, char **argv)
-{
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {NULL, 0, NULL, 0}};
-	char file[] = "trace.dat", *none[] = {file, NULL}, **rest;
-	bool functions = false;
-	int c, err;
+/* vestige_status, whose lines `no tracer NAME: REASON` are wanted. */
+struct status {
+	char *text;
+	size_t bytes;
+};
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+fh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'f':
-			functions = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			note("list: no such flag: %s (vestige list --help tells the flags)",
-			     argv[optind - 1]);
-			return CMD_USAGE;
-		}
+static int keep(void *arg, const char *text, size_t bytes)
+{
+	struct status *s = arg;
+	char *more = realloc(s->text, s->bytes + bytes + 1);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + s->bytes, text, bytes);
+	s->text = more;
+	s->bytes += bytes;
+	more[s->bytes] = '\0';
+	return 0;
+}
+
+static void print_absent(char *status, struct out *o)
+{
+	static const char prefix[] = "no tracer ";
+	char *next, *colon;
+
+	for (char *line = strtok_r(status, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
+		if (strncmp(line, prefix, sizeof(prefix) - 1) != 0)
+			continue;
+		line += sizeof(prefix) - 1;
+		colon = strchr(line, ':');
+		if (colon)
+			out_printf(o, "%.*s is absent%s\n", (int)(colon - line), line, colon);
 	}
-	if (!functions) {
-		note("list: say what to list: -f functions (vestige list --help)");
-		return CMD_USAGE;
-	}
-	rest = optind < argc ? argv + optind : none;
-	switch (kind_of(rest[0])) {
+}
+
+static int print_tracers(struct target *t, const char *file, struct out *o)
+{
+	struct status status = {0};
+	struct out kept;
+	int err = t->ops->print(t, file, o), end;
+
+	if (err)
+		return err;
+	if (out_init_sink(&kept, keep, &status))
+		return fail(ENOMEM, "no memory for vestige_status");
+	err = t->ops->print(t, "vestige_status", &kept);
+	end = out_end(&kept);
+	if (!err && end)
+		err = fail(-end, "cannot read vestige_status");
+	if (!err && status.text)
+		print_absent(status.text, o);
+	free(status.text);
+	return err;
+}
+
+static int list_tracers(const struct control_which *which)
+{
+	struct target *t;
+	int err = control_open(&t, which, false);
+
+	if (err)
+		return err;
+	err = control_print(t, print_tracers, "available_tracers");
+	target_put(t);
+	return err;
+}
+
+struct options {
+	bool functions, tracers;
+};
+
+static const struct flag flags[] = {{'f', NULL, NULL, "functions of a program or a file", NULL,
+				     offsetof(struct options, functions)},
+				    {'t', NULL, NULL,
+				     "tracers of a process (-P, -B), and why others are absent",
+				     NULL, offsetof(struct options, tracers)},
+				    FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	char file[] = "trace.dat", *none[] = {file, NULL};
+	struct options opt = {0};
+	struct control_which which = {0};
+	int status = options_parse(c, (void *[]){&opt, &which}, &argc, &argv), err;
+
+	if (status >= 0)
+		return status;
+	if (opt.functions == opt.tracers)
+		return options_wrong(c, "say what to list: -f functions, or -t tracers");
+	if (opt.tracers)
+		return argc ? options_wrong(c, "-t is about a process: -P PID")
+			    : control_end(list_tracers(&which));
+	if (which.pid || which.instance)
+		return options_wrong(c, "-P and -B go with -t");
+	if (!argc)
+		argv = none;
+	switch (kind_of(argv[0])) {
 	case AREA:
-		err = list_area(rest[0]);
+		err = list_area(argv[0]);
 		break;
 	case RECORDING:
-		err = list_symbols(rest[0]);
+		err = list_symbols(argv[0]);
 		break;
 	case NO_FILE:
-		if (rest == none) {
+		if (!argc) {
 			err = fail(ENOENT, "no trace.dat is here: name a program or a file");
 			break;
 		}
 		/* fall through */
 	default:
-		err = list_program(rest);
+		err = list_program(argv);
 		break;
 	}
 	if (!err)
@@ -209,3 +301,18 @@ int cmd_list(int argc, char **argv)
 	note("%s", fail_text());
 	return CMD_FAILURE;
 }
+
+const struct command command_list = {
+	.name = "list",
+	.words = "[PROG [ARGS] | FILE]",
+	.what = "list the functions that can be traced, or the tracers",
+	.help = "With -f: list the functions that can be traced, as `name` or `name [object]`. A "
+		"mangled "
+		"name of\nC++ or Rust is followed by a tab and the name in the source.\n",
+	.more = "PROG is started with the engine and ended before its main(). FILE is an area, or "
+		"a\ntrace.dat (default: trace.dat). A trace.dat does not know which functions can "
+		"be\ntraced: all are listed.\n",
+	.flags = (const struct flag *const[]){flags, control_flags, NULL},
+	.runs_program = true,
+	.run = run,
+};

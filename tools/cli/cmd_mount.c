@@ -9,20 +9,11 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/target/areas.h"
 #include "tools/mount/mount.h"
-
-static const char help[] =
-	"usage: vestige mount [-f] [DIR]\n"
-	"Mount the control files of all traced processes on DIR: DIR/PID/ for each that lives, and "
-	"for\n"
-	"each dead one whose area is still there, read-only; DIR/kernel leads to the kernel's.\n"
-	"DIR is made if it is not there; default: $XDG_RUNTIME_DIR/vestige, as root /run/vestige.\n"
-	"\n"
-	"  -f, --foreground  serve until interrupted or unmounted, instead of in the background\n"
-	"\n"
-	"`vestige umount [DIR]` takes it away.\n";
 
 /* Find or make the folder; its absolute path. Return: 0 or -errno with fail() set. */
 static int make_dir(const char *named, char path[PATH_MAX])
@@ -41,37 +32,44 @@ static int make_dir(const char *named, char path[PATH_MAX])
 	if (!realpath(named, path))
 		return fail_errno(errno, "cannot use %s", named);
 	if (mount_is_ours(path))
-		return fail(EBUSY, "%s is mounted already (`vestige umount` takes it away)", path);
+		return fail(EBUSY, "%s is mounted already (`vestige umount` unmounts it)", path);
 	return 0;
 }
 
-int cmd_mount(int argc, char **argv)
+static const struct flag flags[] = {
+	{'f', "foreground", NULL,
+	 "serve until interrupted or unmounted, instead of in the background", NULL,
+	 offsetof(struct mount_options, foreground)},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
 {
-	static const struct option longs[] = {
-		{"foreground", no_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {0}};
 	struct mount_options how = {0};
 	char path[PATH_MAX];
-	int c, err;
+	int status = options_parse(c, (void *[]){&how}, &argc, &argv), err;
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:fh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'f':
-			how.foreground = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("mount", c, argv);
-		}
-	}
-	if (argc - optind > 1)
-		return control_words("mount", "name one folder at most");
-	err = make_dir(argv[optind], path);
+	if (status >= 0)
+		return status;
+	if (argc > 1)
+		return options_wrong(c, "one folder at most; one more is %s", argv[1]);
+	err = make_dir(argv[0], path);
 	how.dir = path;
-	if (!err)
+	if (!err) {
+		areas_tell(note_line);
 		err = mount_serve(&how);
+	}
 	return control_end(err);
 }
+
+const struct command command_mount = {
+	.name = "mount",
+	.words = "[DIR]",
+	.what = "mount the control files of all traced processes, as the kernel's",
+	.help = "Mount the control files of all traced processes on DIR: DIR/PID/ for each live "
+		"one,\nand, read-only, for each dead one whose area still exists; DIR/kernel is "
+		"the\nkernel's tracefs. DIR is made if it is not there; default: "
+		"$XDG_RUNTIME_DIR/vestige, as root\n/run/vestige.\n",
+	.more = "`vestige umount [DIR]` unmounts it.\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};

@@ -3,7 +3,7 @@
  * `vestige ./prog args`: record it with function_graph into a file that vanishes, then show the
  * graph, on a terminal in a pager. The exit status is record's. Tests: tests/cli/test_views.py.
  */
-#include "cmd.h"
+#include "tools/cli/cmd.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +15,9 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/pager.h"
-#include "tools/cli/replay.h"
-#include "tools/cli/view.h"
+#include "tools/record/record.h"
+#include "tools/text/replay.h"
+#include "tools/text/view.h"
 
 static bool is_executable(const char *path)
 {
@@ -50,9 +51,9 @@ static int show(const char *path)
 	struct view v;
 	int ret;
 
-	view_init(&v, "replay");
+	view_init(&v);
 	v.path = path;
-	ret = view_open(&v);
+	ret = view_open_calls(&v);
 	if (!ret) {
 		pager_start(&pager);
 		ret = replay_print(&v, &opt);
@@ -62,28 +63,23 @@ static int show(const char *path)
 	return ret;
 }
 
-static int record_and_show(int argc, char **argv, char *path)
+static int record_and_show(char **argv, const char *path)
 {
-	static char name[] = "record", quiet[] = "-q", p[] = "-p", tracer[] = "function_graph",
-		    o[] = "-o", end[] = "--";
-	char *head[] = {name, quiet, p, tracer, o, path, end};
-	size_t nr_head = sizeof(head) / sizeof(head[0]);
-	char **words = calloc(nr_head + (size_t)argc + 1, sizeof(*words));
+	static struct record_options opt;
 	sigset_t mask;
 	int status;
 
-	if (!words) {
-		note("out of memory");
-		return CMD_OURS;
-	}
-	memcpy(words, head, sizeof(head));
-	memcpy(words + nr_head, argv, (size_t)argc * sizeof(*words));
+	opt = (struct record_options){.tracer = "function_graph",
+				      .output = path,
+				      .file_version = 7,
+				      .native = true,
+				      .no_statistics = true,
+				      .argv = argv};
 	/* record takes signals for the program; what it leaves of that is not for the pager */
 	sigprocmask(SIG_SETMASK, NULL, &mask);
-	status = cmd_record((int)nr_head + argc, words);
+	status = record(&opt);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	signal(SIGQUIT, SIG_DFL);
-	free(words);
 	if (!access(path, R_OK) && show(path)) {
 		note("%s", fail_text());
 		status = status ? status : CMD_OURS;
@@ -97,15 +93,16 @@ int cmd_program(int argc, char **argv)
 	char dir[3072], path[4096];
 	int status;
 
+	(void)argc;
 	snprintf(dir, sizeof(dir), "%s/vestige-XXXXXX", tmp && *tmp ? tmp : "/tmp");
 	if (!mkdtemp(dir)) {
 		note("cannot make a folder for the recording in %s: set TMPDIR", dir);
 		return CMD_OURS;
 	}
 	snprintf(path, sizeof(path), "%s/trace.dat", dir);
-	status = record_and_show(argc, argv, path);
+	status = record_and_show(argv, path);
 	unlink(path);
 	if (rmdir(dir))
-		note("what was recorded is left in %s", dir);
+		note("the recording is kept in %s", dir);
 	return status;
 }

@@ -1,56 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige replay`: the graph of calls with durations. Tests: tests/cli/test_views.py. */
-#include "cmd.h"
+#include "tools/cli/cmd.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
-#include "tools/cli/replay.h"
-#include "tools/cli/view.h"
+#include "tools/cli/view_flags.h"
+#include "tools/text/replay.h"
 
-static const char usage[] =
-	"usage: vestige replay [FLAGS] [FILE]\n"
-	"\n"
-	"Print who called whom, and how long it took, in order of time, from FILE (a trace.dat, a\n"
-	"spool or an area of function_graph; default: trace.dat). A call beneath which nothing is\n"
-	"shown takes one line.\n"
-	"\n" VIEW_HELP "      --column      a column for each thread\n"
-	"  -h, --help        print this\n";
+static const struct flag flags[] = {{0, "column", NULL, "a column for each thread", NULL,
+				     offsetof(struct replay_options, column)},
+				    FLAGS_END};
 
-enum { COLUMN = VIEW_OWN };
-
-int cmd_replay(int argc, char **argv)
+static int run(const struct command *c, int argc, char **argv)
 {
-	static const struct option options[] = {
-		VIEW_OPTIONS, {"column", no_argument, NULL, COLUMN}, {0}};
 	struct replay_options opt = {0};
 	struct view v;
-	int c, ret;
+	int status = view_parse(&v, c, &opt, argc, argv), ret;
 
-	view_init(&v, "replay");
-	opterr = 0;
-	optind = 0;
-	while ((c = getopt_long(argc, argv, VIEW_LETTERS, options, NULL)) >= 0) {
-		if (c == 'h') {
-			fputs(usage, stdout);
-			return 0;
-		}
-		if (c == COLUMN) {
-			opt.column = true;
-			continue;
-		}
-		ret = view_option(&v, c, argv);
-		if (ret)
-			return ret;
-	}
-	if (argc - optind > (v.path ? 0 : 1))
-		return view_bad(&v, "one file at a time; one more is",
-				argv[v.path ? optind : optind + 1]);
-	if (optind < argc)
-		v.path = argv[optind];
-	ret = view_open(&v);
+	if (status >= 0)
+		return status;
+	ret = view_open_calls(&v);
 	if (!ret)
 		ret = replay_print(&v, &opt);
 	if (ret)
@@ -58,3 +30,14 @@ int cmd_replay(int argc, char **argv)
 	view_close(&v);
 	return ret ? CMD_FAILURE : 0;
 }
+
+const struct command command_replay = {
+	.name = "replay",
+	.words = "[FILE]",
+	.what = "print a recording's calls with their durations",
+	.help = "Print each call, what it called and how long it took, in order of time, from FILE "
+		"(a trace.dat, a\nspool or an area of function_graph; default: trace.dat). A call "
+		"without\nshown calls of its own takes one line.\n",
+	.flags = (const struct flag *const[]){view_flags, flags, NULL},
+	.run = run,
+};

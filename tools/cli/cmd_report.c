@@ -1,33 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige report`: a trace as the kernel's `trace` file would show it. Tests: tests/cli. */
-#include "cmd.h"
+#include "tools/cli/cmd.h"
 
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu_list.h"
-#include "tools/target/trace_print.h"
+#include "tools/base/cpu_list.h"
 #include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/cli/view_flags.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/reader.h"
-#include "tools/reader/symbols.h"
+#include "tools/target/trace_print.h"
 #include "tools/text/graph_text.h"
-
-static const char usage[] =
-	"usage: vestige report [-i FILE] [--cpu LIST] [-O OPTION]... [--demangle=HOW] [FILE]\n"
-	"\n"
-	"Print the records of FILE (a trace.dat, a spool or an area; default: trace.dat) as the\n"
-	"kernel's trace file shows them, in order of time.\n"
-	"\n"
-	"  -i, --input FILE  the same as FILE\n"
-	"      --cpu LIST    only these CPUs: 0,2-3\n"
-	"  -O OPTION         of a trace of calls: one of the kernel's options, `no` before it\n"
-	"                    turns it off: funcgraph-proc, nofuncgraph-overhead, latency-format\n"
-	"      --demangle=short|full|none\n"
-	"                    names of C++ and Rust as the source has them, without or with\n"
-	"                    parameters; default: as the object has them\n"
-	"  -h, --help        print this\n";
 
 static int report(const char *path, const char *cpu_text, uint32_t set, uint32_t keep,
 		  enum demangle how)
@@ -49,81 +35,72 @@ static int report(const char *path, const char *cpu_text, uint32_t set, uint32_t
 	return ret;
 }
 
-static int bad_option(const char *name)
+struct options {
+	const char *path, *cpus;
+	uint32_t set, keep; /* options of the text */
+	enum demangle how;
+};
+
+static int take_option(const struct parsing *p, void *to, const char *value)
 {
+	struct options *opt = to;
+	char text[512] = "";
 	const char *known;
+	size_t n = 0;
 
-	fprintf(stderr, "vestige: report: -O: there is no option '%s'; there are", name);
-	for (unsigned int i = 0; (known = graph_option_name(i)) != NULL; i++)
-		fprintf(stderr, " %s", known);
-	fputc('\n', stderr);
-	return CMD_USAGE;
+	if (graph_option_set(&opt->set, value) && graph_option_set(&opt->keep, value))
+		return 0;
+	for (unsigned int i = 0; (known = graph_option_name(i)) && n < sizeof(text); i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " %s", known);
+	return options_wrong(p->command, "%s: there is no option %s; there are%s", p->typed, value,
+			     text);
 }
 
-int cmd_report(int argc, char **argv)
+static int take_demangle(const struct parsing *p, void *to, const char *value)
 {
-	static const struct option options[] = {
-		{"input", required_argument, NULL, 'i'},
-		{"cpu", required_argument, NULL, 'c'},
-		{"demangle", required_argument, NULL, 'd'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	const char *path = NULL, *cpus = NULL;
-	uint32_t set = 0, keep = UINT32_MAX;
-	enum demangle how = DEMANGLE_NONE; /* a name may hold blanks: the kernel's text has none */
-	int c;
-
-	opterr = 0;
-	optind = 0;
-	while ((c = getopt_long(argc, argv, ":i:O:h", options, NULL)) >= 0) {
-		switch (c) {
-		case 'i':
-			path = optarg;
-			break;
-		case 'c':
-			cpus = optarg;
-			break;
-		case 'd':
-			if (!demangle_parse(optarg, &how)) {
-				fprintf(stderr,
-					"vestige: report: --demangle is full, short or none, not "
-					"'%s'; see `vestige report --help`\n",
-					optarg);
-				return CMD_USAGE;
-			}
-			break;
-		case 'O':
-			if (!graph_option_set(&set, optarg) || !graph_option_set(&keep, optarg))
-				return bad_option(optarg);
-			break;
-		case 'h':
-			fputs(usage, stdout);
-			return 0;
-		case ':':
-			fprintf(stderr,
-				"vestige: report: %s needs a value; see `vestige report --help`\n",
-				argv[optind - 1]);
-			return CMD_USAGE;
-		default:
-			fprintf(stderr,
-				"vestige: report: unknown option %s; see `vestige report --help`\n",
-				argv[optind - 1]);
-			return CMD_USAGE;
-		}
-	}
-	if (argc - optind > (path ? 0 : 1)) {
-		fprintf(stderr,
-			"vestige: report: one file at a time, '%s' is one more; see "
-			"`vestige report --help`\n",
-			argv[path ? optind : optind + 1]);
-		return CMD_USAGE;
-	}
-	if (optind < argc)
-		path = argv[optind];
-	if (report(path ? path : "trace.dat", cpus, set, keep, how)) {
-		fprintf(stderr, "vestige: %s\n", fail_text());
-		return CMD_FAILURE;
-	}
-	return 0;
+	return view_take_demangle(p, &((struct options *)to)->how, value);
 }
+
+static const struct flag flags[] = {
+	{'i', "input", "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
+	{0, "cpu", "LIST", "only these CPUs: 0,2-3", NULL, offsetof(struct options, cpus)},
+	{'O', NULL, "OPTION",
+	 "for function_graph: one of the kernel's options, `no` before it turns it off: "
+	 "funcgraph-proc, nofuncgraph-overhead, latency-format (may be repeated)",
+	 take_option, 0},
+	{0, "demangle", "HOW",
+	 "names of C++ and Rust as the source has them: short, without parameters, or full; "
+	 "default: "
+	 "none, as the object has them",
+	 take_demangle, 0},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	/* a name may hold blanks: the kernel's text has none */
+	struct options opt = {.keep = UINT32_MAX, .how = DEMANGLE_NONE};
+	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (argc > (opt.path ? 0 : 1))
+		return options_wrong(c, "one file at a time; one more is %s",
+				     argv[opt.path ? 0 : 1]);
+	if (argc)
+		opt.path = argv[0];
+	if (!report(opt.path ? opt.path : "trace.dat", opt.cpus, opt.set, opt.keep, opt.how))
+		return 0;
+	note("%s", fail_text());
+	return CMD_FAILURE;
+}
+
+const struct command command_report = {
+	.name = "report",
+	.words = "[FILE]",
+	.what = "print a recording as the kernel's trace text",
+	.help = "Print the records of FILE (a trace.dat, a spool or an area; default: trace.dat) "
+		"as the\n"
+		"kernel's trace file shows them, in order of time.\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};

@@ -9,35 +9,45 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 
-static const char help[] =
-	"usage: vestige set [-P PID] [-B NAME] [--append] FILE TEXT\n"
-	"Write TEXT to control file FILE of process PID (default: the only traced one that "
-	"lives).\n"
-	"\n"
-	"  -B NAME       of its instance NAME, as instances/NAME/FILE\n"
-	"  -a, --append  as `echo TEXT >> FILE`: lists keep what they have\n"
-	"\n"
-	"A list of functions takes patterns between blanks: 'parse_* [rw]ead'.\n";
+struct set {
+	bool append;
+};
 
-int cmd_set(int argc, char **argv)
+static const struct flag flags[] = {{'a', "append", NULL,
+				     "as `echo TEXT >> FILE`: add to a list, do not replace it",
+				     NULL, offsetof(struct set, append)},
+				    FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
 {
-	bool append = false;
-	const struct control_flag flags[] = {{'a', "append", &append, NULL}, {0}};
-	struct target t;
-	struct control_which which;
+	struct control_which which = {0};
+	struct set opt = {0};
 	const char *file;
-	int status, err;
+	struct target *t;
+	int status = options_parse(c, (void *[]){&which, &opt}, &argc, &argv), err;
 
-	status = control_flags("set", help, flags, argc, argv, &which);
 	if (status >= 0)
 		return status;
-	if (argc - optind != 2)
-		return control_words("set", "name one control file and one text");
-	file = argv[optind];
+	if (argc != 2)
+		return options_wrong(c, "name one control file and one text");
+	file = argv[0];
 	err = control_open_file(&t, &which, &file);
 	if (err)
 		return control_end(err);
-	err = target_write(&t, file, argv[optind + 1], strlen(argv[optind + 1]), !append);
-	target_close(&t);
+	err = target_write(t, file, argv[1], strlen(argv[1]), !opt.append);
+	target_put(t);
 	return control_end(err);
 }
+
+const struct command command_set = {
+	.name = "set",
+	.words = "FILE TEXT",
+	.what = "write a control file of a process",
+	.help = "Write TEXT to control file FILE of a process, as `echo TEXT > FILE`. FILE may be\n"
+		"instances/NAME/FILE, too.\n",
+	.more = "A list of functions takes patterns between blanks: 'parse_* [rw]ead ns::*'.\n",
+	.flags = (const struct flag *const[]){control_flags, flags, NULL},
+	/* a text may begin with a dash */
+	.runs_program = true,
+	.run = run,
+};

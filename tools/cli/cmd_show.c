@@ -2,35 +2,29 @@
 /* vestige show: the trace of a process from its area. Tests: tests/cli/test_control.py. */
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/target/render.h"
-
-static const char help[] =
-	"usage: vestige show [-P PID] [-B NAME]\n"
-	"Print what process PID (default: the only traced one that lives) has recorded, as the\n"
-	"kernel's trace file; -B NAME: what its instance NAME has. Nothing is consumed or stopped. "
-	"A dead process shows what it left.\n";
 
 static int print(struct target *t, const char *file, struct out *o)
 {
 	(void)file;
-	return render_file(t, "trace", o);
+	return t->ops->print(t, "trace", o);
 }
 
-int cmd_show(int argc, char **argv)
+static int show(struct target *t)
 {
-	struct target t;
-	struct control_which which;
-	int status, err;
-
-	status = control_flags("show", help, NULL, argc, argv, &which);
-	if (status >= 0)
-		return status;
-	if (argc != optind)
-		return control_words("show", "it takes no words");
-	err = control_open(&t, &which, false);
-	if (err)
-		return control_end(err);
-	err = control_print(&t, print, NULL);
-	target_close(&t);
-	return control_end(err);
+	return control_print(t, print, NULL);
 }
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	return control_run(c, argc, argv, show);
+}
+
+const struct command command_show = {
+	.name = "show",
+	.words = "",
+	.what = "print what a process has recorded",
+	.help = "Print what a process has recorded, as the kernel's trace file. Nothing is "
+		"consumed, and\nthe process is not stopped; it may be dead.\n",
+	.flags = (const struct flag *const[]){control_flags, NULL},
+	.run = run,
+};

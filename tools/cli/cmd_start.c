@@ -12,20 +12,6 @@
 
 #define MAX_PATTERNS 256
 
-static const char help[] =
-	"usage: vestige start [-P PID] [-B NAME] [-p TRACER] [-l FUNC]... [-n FUNC]...\n"
-	"                     [-O OPTION]...\n"
-	"Start tracing in process PID (default: the only traced one that lives).\n"
-	"\n"
-	"  -B NAME    in its instance NAME, which is made if it is not there\n"
-	"  -p TRACER  function (default) or nop\n"
-	"  -l FUNC    trace only functions that match FUNC; without -l the filter stays as it is\n"
-	"  -n FUNC    trace no function that matches FUNC; without -n, too\n"
-	"  -O OPTION  set an option of trace_options (func-args), noOPTION clears it\n"
-	"\n"
-	"`vestige show` prints what is recorded, `vestige stop` stops, `vestige extract` writes\n"
-	"a trace.dat.\n";
-
 struct start {
 	const char *tracer;
 	unsigned int nr;
@@ -54,65 +40,78 @@ static int write_list(struct target *t, const struct start *s, char kind, const 
 
 static int start(const struct control_which *which, const struct start *s)
 {
-	struct target t;
+	struct target *t;
 	int err = control_open(&t, which, true);
 
 	if (err)
 		return err;
-	err = write_list(&t, s, 'l', "set_ftrace_filter");
+	err = write_list(t, s, 'l', "set_ftrace_filter");
 	if (!err)
-		err = write_list(&t, s, 'n', "set_ftrace_notrace");
+		err = write_list(t, s, 'n', "set_ftrace_notrace");
 	if (!err)
-		err = target_write(&t, "current_tracer", s->tracer, strlen(s->tracer), true);
+		err = target_set(t, "current_tracer", s->tracer);
 	for (unsigned int i = 0; i < s->nr && !err; i++)
 		if (s->patterns[i].kind == 'O')
-			err = target_write(&t, "trace_options", s->patterns[i].text,
-					   strlen(s->patterns[i].text), true);
+			err = target_set(t, "trace_options", s->patterns[i].text);
 	if (!err)
-		err = target_write(&t, "tracing_on", "1", 1, true);
-	target_close(&t);
+		err = target_set(t, "tracing_on", "1");
+	target_put(t);
 	return err;
 }
 
-int cmd_start(int argc, char **argv)
+static int take_pattern(const struct parsing *p, void *to, const char *value)
 {
-	static const struct option longs[] = {{"help", no_argument, NULL, 'h'}, {0}};
+	struct start *s = to;
+
+	if (s->nr == MAX_PATTERNS)
+		return options_bad(p, "too many of them, the last is", value);
+	s->patterns[s->nr].kind = p->flag->letter;
+	s->patterns[s->nr++].text = value;
+	return 0;
+}
+
+static const struct flag flags[] = {
+	{'p', NULL, "TRACER", "function (default), function_graph (entries and exits) or nop", NULL,
+	 offsetof(struct start, tracer)},
+	{'l', NULL, "FUNC",
+	 "trace only functions that match FUNC (may be repeated); without -l the filter stays as "
+	 "it is",
+	 take_pattern, 0},
+	{'n', NULL, "FUNC",
+	 "do not trace functions that match FUNC (may be repeated); without -n that filter stays, "
+	 "too",
+	 take_pattern, 0},
+	{'O', NULL, "OPTION",
+	 "set an option of trace_options (func-args), noOPTION clears it (may be repeated)",
+	 take_pattern, 0},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
 	static struct start s;
 	struct control_which which = {0};
-	int c;
+	int status;
 
 	s = (struct start){.tracer = "function"};
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:P:B:p:l:n:O:h", longs, NULL)) != -1) {
-		switch (c) {
-		case 'P':
-			which.pid = control_parse_pid("start", optarg);
-			if (which.pid < 0)
-				return CMD_USAGE;
-			break;
-		case 'B':
-			which.instance = optarg;
-			break;
-		case 'p':
-			s.tracer = optarg;
-			break;
-		case 'l':
-		case 'n':
-		case 'O':
-			if (s.nr == MAX_PATTERNS)
-				return control_words("start", "too many patterns");
-			s.patterns[s.nr].kind = (char)c;
-			s.patterns[s.nr++].text = optarg;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("start", c, argv);
-		}
-	}
-	if (argc != optind)
-		return control_words("start", "it starts no program, `vestige record` does");
+	status = options_parse(c, (void *[]){&which, &s}, &argc, &argv);
+	if (status >= 0)
+		return status;
+	if (argc)
+		return options_wrong(c, "it starts no program, use `vestige record` for that: %s",
+				     argv[0]);
 	return control_end(start(&which, &s));
 }
+
+const struct command command_start = {
+	.name = "start",
+	.words = "",
+	.what = "start tracing in a running process",
+	.help = "Choose tracer and functions of a process and switch recording on. An instance "
+		"that -B\n"
+		"names is made if it is not there.\n",
+	.more = "`vestige show` prints what is recorded, `vestige stop` stops, `vestige extract` "
+		"writes\n"
+		"a trace.dat.\n",
+	.flags = (const struct flag *const[]){control_flags, flags, NULL},
+	.run = run,
+};

@@ -1,30 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige stop: tracing_on 0; what was recorded stays. Tests: tests/cli/test_control.py. */
+/* vestige stop: tracing_on 0; the records stay. Tests: tests/cli/test_control.py. */
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 
-static const char help[] =
-	"usage: vestige stop [-P PID] [-B NAME]\n"
-	"Stop recording in process PID (default: the only traced one that lives), or in its\n"
-	"instance NAME. What is "
-	"recorded\n"
-	"stays, and tracer and filters too: `vestige set tracing_on 1` goes on.\n";
-
-int cmd_stop(int argc, char **argv)
+static int stop(struct target *t)
 {
-	struct target t;
-	struct control_which which;
-	int status, err;
-
-	status = control_flags("stop", help, NULL, argc, argv, &which);
-	if (status >= 0)
-		return status;
-	if (argc != optind)
-		return control_words("stop", "it takes no words");
-	err = control_open(&t, &which, false);
-	if (err)
-		return control_end(err);
-	err = target_write(&t, "tracing_on", "0", 1, true);
-	target_close(&t);
-	return control_end(err);
+	return target_set(t, "tracing_on", "0");
 }
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	return control_run(c, argc, argv, stop);
+}
+
+const struct command command_stop = {
+	.name = "stop",
+	.words = "",
+	.what = "stop recording in a process",
+	.help = "Stop recording in a process. The records, the tracer and the filters "
+		"stay:\n`vestige set tracing_on 1` goes on.\n",
+	.flags = (const struct flag *const[]){control_flags, NULL},
+	.run = run,
+};

@@ -14,12 +14,6 @@
 #include "tools/cli/control.h"
 #include "tools/mount/mount.h"
 
-static const char help[] =
-	"usage: vestige umount [-l] [DIR]\n"
-	"Take away the mount on DIR (default: as vestige mount's).\n"
-	"\n"
-	"  -l, --lazy  even while files in it are open: they stay until they are closed\n";
-
 /* As a user: by the helper, which may. Return: 0 or -errno with fail() set. */
 static int by_helper(const char *path, bool lazy)
 {
@@ -46,41 +40,49 @@ static int take_away(const char *path, bool lazy)
 	if (!umount2(path, lazy ? MNT_DETACH : 0))
 		return 0;
 	if (errno == EBUSY)
-		return fail(EBUSY, "%s is in use: close what is open there, or -l", path);
+		return fail(EBUSY, "%s is in use: close the files that are open there, or use -l",
+			    path);
 	return fail_errno(errno, "cannot unmount %s", path);
 }
 
-int cmd_umount(int argc, char **argv)
-{
-	static const struct option longs[] = {
-		{"lazy", no_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'}, {0}};
-	char standard[PATH_MAX], path[PATH_MAX];
-	bool lazy = false;
-	int c, err = 0;
+struct options {
+	bool lazy;
+};
 
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:lh", longs, NULL)) != -1) {
-		switch (c) {
-		case 'l':
-			lazy = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			return control_usage("umount", c, argv);
-		}
-	}
-	if (argc - optind > 1)
-		return control_words("umount", "name one folder at most");
-	if (!argv[optind])
+static const struct flag flags[] = {
+	{'l', "lazy", NULL, "even while files in it are open: they stay until they are closed",
+	 NULL, offsetof(struct options, lazy)},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	char standard[PATH_MAX], path[PATH_MAX];
+	const char *dir = standard;
+	struct options opt = {0};
+	int status = options_parse(c, (void *[]){&opt}, &argc, &argv), err = 0;
+
+	if (status >= 0)
+		return status;
+	if (argc > 1)
+		return options_wrong(c, "one folder at most; one more is %s", argv[1]);
+	if (argc)
+		dir = argv[0];
+	else
 		err = mount_default_dir(standard, sizeof(standard));
-	if (!err && !realpath(argv[optind] ? argv[optind] : standard, path))
-		err = fail_errno(errno, "%s", argv[optind] ? argv[optind] : standard);
+	if (!err && !realpath(dir, path))
+		err = fail_errno(errno, "%s", dir);
 	if (!err && !mount_is_ours(path))
-		err = fail(EINVAL, "nothing of vestige's is mounted on %s", path);
+		err = fail(EINVAL, "vestige has no mount on %s", path);
 	if (!err)
-		err = take_away(path, lazy);
+		err = take_away(path, opt.lazy);
 	return control_end(err);
 }
+
+const struct command command_umount = {
+	.name = "umount",
+	.words = "[DIR]",
+	.what = "unmount them",
+	.help = "Unmount DIR (default: as for vestige mount).\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};

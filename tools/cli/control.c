@@ -14,32 +14,28 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 
-int control_parse_pid(const char *command, const char *text)
+int control_take_pid(const struct parsing *p, void *to, const char *value)
 {
-	char *end;
-	long n;
+	unsigned long long n;
+	int status = options_take_number(p, value, INT_MAX, "not a process id", &n);
 
-	errno = 0;
-	n = strtol(text, &end, 10);
-	if (!errno && *text >= '0' && *text <= '9' && !*end && n > 0 && n <= INT_MAX)
-		return (int)n;
-	note("%s: -P: not a process id: %s (vestige %s --help tells the flags)", command, text,
-	     command);
-	return -1;
+	if (!status)
+		*(int *)to = (int)n;
+	return status;
 }
 
-int control_usage(const char *command, int c, char **argv)
+static int take_pid(const struct parsing *p, void *to, const char *value)
 {
-	note("%s: %s: %s (vestige %s --help tells the flags)", command,
-	     c == ':' ? "it wants a value" : "no such flag", argv[optind - 1], command);
-	return CMD_USAGE;
+	struct control_which *w = to;
+
+	return control_take_pid(p, &w->pid, value);
 }
 
-int control_words(const char *command, const char *what)
-{
-	note("%s: %s (vestige %s --help tells more)", command, what, command);
-	return CMD_USAGE;
-}
+const struct flag control_flags[] = {
+	{'P', NULL, "PID", "the process; default: the only traced one that lives", take_pid, 0},
+	{'B', NULL, "NAME", "its instance NAME, in place of the process itself", NULL,
+	 offsetof(struct control_which, instance)},
+	FLAGS_END};
 
 int control_end(int err)
 {
@@ -53,45 +49,60 @@ int control_print(struct target *t, int (*print)(struct target *t, const char *f
 		  const char *file)
 {
 	struct out o;
-	int err, end;
+	int err;
 
 	fflush(stdout);
 	if (out_init(&o, STDOUT_FILENO))
 		return fail(ENOMEM, "out of memory");
 	err = print(t, file, &o);
-	end = out_end(&o);
-	if (!err && end && end != -EPIPE)
-		err = fail_errno(-end, "cannot write to stdout");
+	return out_end_stdout(&o, err, "to stdout");
+}
+
+static int get(struct target **t, const char *name, const char *instance)
+{
+	int err = 0;
+
+	*t = target_get(name, instance, &err);
+	return *t ? 0 : err;
+}
+
+/* Make the instance in @top, which is given back, and open it. */
+static int make_instance(struct target **t, struct target *top, const char *instance)
+{
+	int err = top->ops->mkdir(top, instance);
+
+	if (!err)
+		err = get(t, top->name, instance);
+	target_put(top);
 	return err;
 }
 
-static int open_instance(struct target *t, const char *name, bool make)
+static int open_instance(struct target **t, const struct control_which *w, const char *instance,
+			 bool make)
 {
-	struct target top = *t;
-	int err = target_open_instance(&top, name, t);
+	char number[16];
+	const char *name = w->pid ? number : NULL;
+	struct target *top;
+	int err;
 
-	if (err == -ENOENT && make) {
-		err = target_mkdir(&top, name);
-		if (!err)
-			err = target_open_instance(&top, name, t);
-	}
-	target_close(&top);
-	return err;
+	snprintf(number, sizeof(number), "%d", w->pid);
+	err = get(t, name, instance);
+	if (err != -ENOENT || !make)
+		return err;
+	err = get(&top, name, NULL);
+	return err ? err : make_instance(t, top, instance);
 }
 
-int control_open(struct target *t, const struct control_which *w, bool make)
+int control_open(struct target **t, const struct control_which *w, bool make)
 {
-	int err = target_open(t, w->pid);
-
-	return err || !w->instance ? err : open_instance(t, w->instance, make);
+	return open_instance(t, w, w->instance, make && w->instance);
 }
 
-int control_open_file(struct target *t, const struct control_which *w, const char **file)
+int control_open_file(struct target **t, const struct control_which *w, const char **file)
 {
 	static const char prefix[] = "instances/";
 	char name[AREA_INSTANCE_BYTES];
 	const char *end;
-	int err;
 
 	if (w->instance || strncmp(*file, prefix, sizeof(prefix) - 1))
 		return control_open(t, w, false);
@@ -100,77 +111,24 @@ int control_open_file(struct target *t, const struct control_which *w, const cha
 		return fail_errno(ENOENT, "%s", *file);
 	snprintf(name, sizeof(name), "%.*s", (int)(end - (*file + sizeof(prefix) - 1)),
 		 *file + sizeof(prefix) - 1);
-	err = control_open(t, w, false);
-	if (!err)
-		err = open_instance(t, name, false);
 	*file = end + 1;
-	return err;
+	return open_instance(t, w, name, false);
 }
 
-/* What getopt_long() wants to know. */
-struct parsing {
-	struct option longs[CONTROL_MAX_FLAGS + 2];
-	char letters[8 + 2 * CONTROL_MAX_FLAGS];
-};
-
-static struct parsing parsing_of(const struct control_flag *flags)
+int control_run(const struct command *c, int argc, char **argv, int (*act)(struct target *t))
 {
-	struct parsing p = {.longs = {{"help", no_argument, NULL, 'h'}}, .letters = "+:P:B:h"};
-	size_t n = strlen(p.letters);
-	int nr = 1;
+	struct control_which which = {0};
+	struct target *t;
+	int status = options_parse(c, (void *[]){&which}, &argc, &argv), err;
 
-	for (; flags && flags->letter; flags++) {
-		p.letters[n++] = flags->letter;
-		if (flags->value)
-			p.letters[n++] = ':';
-		if (flags->name)
-			p.longs[nr++] = (struct option){
-				flags->name, flags->value ? required_argument : no_argument, NULL,
-				flags->letter};
-	}
-	return p;
-}
-
-static bool take_flag(const struct control_flag *flags, int c)
-{
-	for (; flags && flags->letter; flags++) {
-		if (flags->letter != c)
-			continue;
-		if (flags->value)
-			*flags->value = optarg;
-		else
-			*flags->on = true;
-		return true;
-	}
-	return false;
-}
-
-int control_flags(const char *command, const char *help, const struct control_flag *flags, int argc,
-		  char **argv, struct control_which *w)
-{
-	const struct parsing p = parsing_of(flags);
-	int c;
-
-	*w = (struct control_which){0};
-	optind = 0;
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, p.letters, p.longs, NULL)) != -1) {
-		switch (c) {
-		case 'P':
-			w->pid = control_parse_pid(command, optarg);
-			if (w->pid < 0)
-				return CMD_USAGE;
-			break;
-		case 'B':
-			w->instance = optarg;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return 0;
-		default:
-			if (!take_flag(flags, c))
-				return control_usage(command, c, argv);
-		}
-	}
-	return -1;
+	if (status >= 0)
+		return status;
+	if (argc)
+		return options_wrong(c, "it takes no arguments: %s", argv[0]);
+	err = control_open(&t, &which, false);
+	if (err)
+		return control_end(err);
+	err = act(t);
+	target_put(t);
+	return control_end(err);
 }

@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* What the commands on a live process share: their flags, and how they end. */
+/* Shared by the commands on a target: their flags, and their messages at the end. */
 #ifndef VESTIGE_TOOLS_CONTROL_H
 #define VESTIGE_TOOLS_CONTROL_H
 
-#include <getopt.h>
 #include <stdbool.h>
 
+#include "tools/cli/options.h"
 #include "tools/target/target.h"
 #include "tools/text/out.h"
 
-/*
- * control_parse_pid() - the value of -P.
- * @command: named in the message. Return: the pid, or -1 when it is none, which was told.
- */
-int control_parse_pid(const char *command, const char *text);
-
-/* A flag that getopt_long() did not know, or that lacks its value (@c is ':'). Return: CMD_USAGE. */
-int control_usage(const char *command, int c, char **argv);
-
-/* Too few or too many words: @what says what is wanted. Return: CMD_USAGE. */
-int control_words(const char *command, const char *what);
-
 /* The exit status of @err, 0 or -errno with fail() set, whose line is printed. */
 int control_end(int err);
+
+/*
+ * control_run() - a command that has no words and no flags but control_flags: open the target
+ * and call @act with it. Return: the exit status.
+ */
+int control_run(const struct command *c, int argc, char **argv, int (*act)(struct target *t));
 
 /*
  * control_print() - what @print puts out, on stdout. A reader that goes away has seen enough: 0.
@@ -38,31 +32,22 @@ struct control_which {
 };
 
 /*
- * control_open() - as target_open(), and on to the instance.
- * @make: one that is not there is made first.
+ * control_open() - the target that is meant, as target_get().
+ * @make: an instance that is not there is made first.
+ * Return: 0 and *@t, to be given back with target_put(); or -errno with fail() set.
  */
-int control_open(struct target *t, const struct control_which *w, bool make);
+int control_open(struct target **t, const struct control_which *w, bool make);
 
 /*
- * control_open_file() - the same for a file by its path: of `instances/NAME/FILE` it opens the instance.
- * @file: on success what the file is called there.
+ * control_open_file() - the same for a file by its path: of `instances/NAME/FILE` it opens the
+ * instance. @file: on success what the file is called there.
  */
-int control_open_file(struct target *t, const struct control_which *w, const char **file);
+int control_open_file(struct target **t, const struct control_which *w, const char **file);
 
-/* A flag of a command's own: one with a value or a switch. */
-struct control_flag {
-	char letter;	  /* 0: the last one */
-	const char *name; /* as --NAME; NULL: it has none */
-	bool *on;
-	const char **value; /* NULL: a switch */
-};
-#define CONTROL_MAX_FLAGS 4
+/* -P and -B, of a struct control_which. */
+extern const struct flag control_flags[];
 
-/*
- * control_flags() - parse `[-P PID] [-B NAME]`, `--help` and @flags; NULL: no others.
- * Return: -1 to go on with *@w set and the words from optind on, else an exit status.
- */
-int control_flags(const char *command, const char *help, const struct control_flag *flags, int argc,
-		  char **argv, struct control_which *w);
+/* A process id for a row of flags. @to: an int. */
+int control_take_pid(const struct parsing *p, void *to, const char *value);
 
 #endif

@@ -7,32 +7,13 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 
-static const struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *what;
-} commands[] = {
-	{"record", cmd_record, "run a program and record its functions into a trace.dat"},
-	{"report", cmd_report, "print a recording as the kernel's trace text"},
-	{"replay", cmd_replay, "print a recording's calls with their durations"},
-	{"graph", cmd_graph, "print a recording's tree of calls, or one function's"},
-	{"profile", cmd_profile, "tell where a recording's time went, by function"},
-	{"list", cmd_list, "list the functions that can be traced"},
-	{"doctor", cmd_doctor, "tell what of a program can be traced, what not, and why"},
-	{"start", cmd_start, "start tracing in a running process"},
-	{"stop", cmd_stop, "stop recording in a process"},
-	{"show", cmd_show, "print what a process has recorded"},
-	{"extract", cmd_extract, "write what a process has recorded into a trace.dat"},
-	{"reset", cmd_reset, "switch tracer and filters of a process off"},
-	{"get", cmd_get, "read a control file of a process"},
-	{"set", cmd_set, "write a control file of a process"},
-	{"ls", cmd_ls, "list the control files of a process"},
-	{"run", cmd_run, "run a program as a session: it and all that it starts, together"},
-	{"mount", cmd_mount, "mount the control files of all traced processes, as the kernel's"},
-	{"umount", cmd_umount, "take that away again"},
-	{"enter", cmd_enter, "run trace-cmd and its like on a process"},
-	{"recover", cmd_recover, "write the spool of a killed recorder into a trace.dat"},
-	{"clean", cmd_clean, "remove what processes that have ended left"},
+static const struct command *const commands[] = {
+	&command_record, &command_report,    &command_replay,  &command_graph,	 &command_profile,
+	&command_sched,	 &command_list,	     &command_doctor,  &command_flags,	 &command_start,
+	&command_stop,	 &command_show,	     &command_extract, &command_reset,	 &command_get,
+	&command_hang,	 &command_set,	     &command_ls,      &command_run,	 &command_mount,
+	&command_umount, &command_enter,     &command_convert, &command_recover, &command_crash,
+	&command_clean,	 &command_bootgraph, &command_leaks,   &command_stacks,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
@@ -40,78 +21,49 @@ static const struct command {
 static const struct command *find(const char *name)
 {
 	for (size_t i = 0; i < NR_COMMANDS; i++)
-		if (!strcmp(commands[i].name, name))
-			return &commands[i];
+		if (!strcmp(commands[i]->name, name))
+			return commands[i];
 	return NULL;
 }
 
 static void usage(FILE *f)
 {
-	fputs("usage: vestige COMMAND [ARGS]\n"
-	      "       vestige ./PROGRAM [ARGS]\n"
-	      "ftrace for your own programs. Without a command: run PROGRAM and show who called "
-	      "whom.\n"
-	      "\n",
+	fputs("usage: vestige COMMAND [ARGS]\n       vestige ./PROGRAM [ARGS]\nftrace for your own "
+	      "programs. Without a command: run PROGRAM and show its calls.\n\n",
 	      f);
 	for (size_t i = 0; i < NR_COMMANDS; i++)
-		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
-	fputs("\n`vestige help COMMAND` tells a command's flags, `vestige --version` the "
+		fprintf(f, "  %-9s %s\n", commands[i]->name, commands[i]->what);
+	fputs("\n`vestige help COMMAND` prints a command's flags, `vestige --version` the "
 	      "version.\n",
 	      f);
 }
 
-/* Letters to insert, remove or change from @a to @b; names are short. */
-static unsigned int distance(const char *a, const char *b)
+static const char *command_name(const void *arg, size_t i)
 {
-	unsigned int row[32];
-	size_t n = strlen(b);
+	static const char help[] = "help";
 
-	if (n >= 31 || strlen(a) >= 31)
-		return 99;
-	for (size_t j = 0; j <= n; j++)
-		row[j] = (unsigned int)j;
-	for (size_t i = 0; a[i]; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = (unsigned int)i + 1;
-		for (size_t j = 1; j <= n; j++) {
-			unsigned int change = diagonal + (a[i] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j - 1] + 1 < change)
-				change = row[j - 1] + 1;
-			if (row[j] + 1 < change)
-				change = row[j] + 1;
-			row[j] = change;
-		}
-	}
-	return row[n];
+	(void)arg;
+	return i < NR_COMMANDS ? commands[i]->name : i == NR_COMMANDS ? help : NULL;
 }
 
-static const struct command *near(const char *name)
+static const char *flag_name(const void *arg, size_t i)
 {
-	const struct command *nearest = NULL;
-	unsigned int best = 3;
+	static const char *const names[] = {"--help", "--version", NULL};
 
-	for (size_t i = 0; i < NR_COMMANDS; i++) {
-		unsigned int d = distance(name, commands[i].name);
-
-		if (d < best) {
-			best = d;
-			nearest = &commands[i];
-		}
-	}
-	return nearest;
+	(void)arg;
+	return names[i];
 }
 
-static int unknown(const char *name)
+static int unknown(const char *what, const char *name,
+		   const char *(*name_at)(const void *arg, size_t i))
 {
-	const struct command *nearest = near(name);
+	const char *nearest = options_nearest(name, name_at, NULL);
 
 	if (nearest)
-		note("there is no command %s: did you mean %s?", name, nearest->name);
+		note("there is no %s %s: did you mean %s? (see vestige --help)", what, name,
+		     nearest);
 	else
-		note("there is no command %s: `vestige help` lists them", name);
+		note("there is no %s %s (see vestige --help)", what, name);
 	return CMD_USAGE;
 }
 
@@ -123,33 +75,35 @@ static int run(int argc, char **argv)
 		usage(stderr);
 		return CMD_USAGE;
 	}
-	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "version")) {
+	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
+	    !strcmp(argv[1], "version")) {
 		puts("vestige " VESTIGE_VERSION);
 		return 0;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") ||
-	    (!strcmp(argv[1], "help") && argc == 2)) {
+	    (!strcmp(argv[1], "help") && (argc == 2 || !strcmp(argv[2], "help")))) {
 		usage(stdout);
 		return 0;
 	}
 	if (!strcmp(argv[1], "help")) {
-		char help[] = "--help";
-		char *ask[] = {argv[2], help, NULL};
-
 		c = find(argv[2]);
-		return c ? c->run(2, ask) : unknown(argv[2]);
+		if (!c)
+			return unknown("command", argv[2], command_name);
+		options_help(c);
+		return 0;
 	}
 	c = find(argv[1]);
 	if (c)
-		return c->run(argc - 1, argv + 1);
-	if (argv[1][0] == '-') {
-		note("there is no flag %s: `vestige --help` tells the commands", argv[1]);
-		return CMD_USAGE;
-	}
-	/* a command's name with a slip in it is not run, though there may be a program of that name */
-	if (strchr(argv[1], '/') || (!near(argv[1]) && cmd_is_program(argv[1])))
+		return c->run(c, argc - 1, argv + 1);
+	if (argv[1][0] == '-')
+		return unknown("flag", argv[1], flag_name);
+	/*
+	 * a command's name with a slip in it is not run, though there may be a program of that name
+	 */
+	if (strchr(argv[1], '/') ||
+	    (!options_nearest(argv[1], command_name, NULL) && cmd_is_program(argv[1])))
 		return cmd_program(argc - 1, argv + 1);
-	return unknown(argv[1]);
+	return unknown("command", argv[1], command_name);
 }
 
 int main(int argc, char **argv)

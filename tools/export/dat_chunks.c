@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ring behind dat_chunks.h. A slot's life: EMPTY, filled by the producer, RAW, packed by
- * whoever is free, PACKED, written when all before it are, EMPTY.
+ * The ring behind dat_chunks.h. A slot's life: EMPTY, filled by the producer, RAW, packed by any
+ * free worker, PACKED, written when all slots before it are, EMPTY.
  *
- * Everything but the bytes of a slot that somebody holds is under the lock; a chunk takes 20 to
- * 100 us to compress, so that the lock does not show. Bench: transcoding in `make bench`.
+ * The lock covers all but the bytes of a slot that a thread works on. A chunk takes 20 to 100 us to
+ * compress, so the lock costs nothing that can be measured. Bench: transcoding in `make bench`.
  * Tests: tests/unit/test_dat_write.c.
  */
-#include "dat_chunks.h"
+#include "tools/export/dat_chunks.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <zstd.h>
 
-#include "dat_file.h"
+#include "tools/base/array.h"
+#include "tools/export/dat_file.h"
 
 #define NR_SLOTS    32u
 #define MAX_WORKERS 3
@@ -64,6 +64,18 @@ static struct slot *slot_at(struct chunks *c, uint64_t n)
 	return &c->slots[n % NR_SLOTS];
 }
 
+ZSTD_CCtx *chunks_zstd(int level)
+{
+	ZSTD_CCtx *z = ZSTD_createCCtx();
+
+	if (z && (ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_compressionLevel, level)) ||
+		  ZSTD_isError(ZSTD_CCtx_setParameter(z, ZSTD_c_checksumFlag, 1)))) {
+		ZSTD_freeCCtx(z);
+		return NULL;
+	}
+	return z;
+}
+
 static int pack(struct chunks *c, struct slot *s, ZSTD_CCtx *z)
 {
 	size_t n, bound = ZSTD_compressBound(c->bytes);
@@ -75,7 +87,7 @@ static int pack(struct chunks *c, struct slot *s, ZSTD_CCtx *z)
 	}
 	if (!z)
 		return -ENOMEM;
-	n = ZSTD_compressCCtx(z, s->packed + HEAD_BYTES, bound, s->raw, s->raw_bytes, c->level);
+	n = ZSTD_compress2(z, s->packed + HEAD_BYTES, bound, s->raw, s->raw_bytes);
 	if (ZSTD_isError(n))
 		return -ENOMEM;
 	sizes[0] = (uint32_t)n;
@@ -87,15 +99,8 @@ static int pack(struct chunks *c, struct slot *s, ZSTD_CCtx *z)
 
 static int note(struct chunks *c, const struct slot *s)
 {
-	if (c->nr_notes == c->room_notes) {
-		size_t room = c->room_notes ? c->room_notes * 2 : 256;
-		struct chunk_note *more = realloc(c->notes, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		c->notes = more;
-		c->room_notes = room;
-	}
+	if (ARRAY_ROOM(c->notes, c->nr_notes, c->room_notes, 256))
+		return -ENOMEM;
 	c->notes[c->nr_notes++] = (struct chunk_note){s->tag, (uint32_t)s->packed_bytes};
 	return 0;
 }
@@ -151,7 +156,7 @@ static bool pack_one(struct chunks *c, ZSTD_CCtx *z)
 static void *worker(void *arg)
 {
 	struct chunks *c = arg;
-	ZSTD_CCtx *z = c->level ? ZSTD_createCCtx() : NULL;
+	ZSTD_CCtx *z = c->level ? chunks_zstd(c->level) : NULL;
 
 	pthread_mutex_lock(&c->lock);
 	/* one without a context leaves the work to the others */
@@ -199,7 +204,7 @@ struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level)
 	pthread_cond_init(&c->work, NULL);
 	pthread_cond_init(&c->done, NULL);
 	if (c->level)
-		c->own = ZSTD_createCCtx();
+		c->own = chunks_zstd(c->level);
 	if (c->level && !c->own)
 		goto fail;
 	for (i = 0; i < NR_SLOTS; i++) {

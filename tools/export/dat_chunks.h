@@ -11,8 +11,16 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <zstd.h>
 
 struct chunks;
+
+/*
+ * chunks_zstd() - what packs chunks: at @level, with a sum of what is packed in each frame, so that
+ * a reader that unpacks it notices damage. Return: to be freed with ZSTD_freeCCtx(), or NULL if
+ * memory is short.
+ */
+ZSTD_CCtx *chunks_zstd(int level);
 
 /*
  * @fd: where to write, by position.

@@ -4,11 +4,11 @@
  * every reader since knows (stack and how, behind the kernel's fields, are ours; see
  * docs/formats/trace-dat.md). To add one is to add a row here. Tests: tests/unit/test_dat_pages.c.
  */
-#include "dat_events.h"
+#include "tools/export/dat_events.h"
 
 #include <string.h>
 
-#include "tools/reader/dat_format.h"
+#include "tools/dat/dat_format.h"
 
 #define COMMON_FIELDS                                                                              \
 	"format:\n"                                                                                \
@@ -272,6 +272,33 @@ const struct dat_event dat_event_formatted = {
 };
 
 const unsigned int dat_nr_events = sizeof(dat_events) / sizeof(dat_events[0]);
+
+static const char compact_entry[] =
+	"name: funcgraph_entry\n"
+	"ID: 11\n" COMMON_FIELDS "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:short depth;\toffset:16;\tsize:2;\tsigned:1;\n"
+	"\tfield:unsigned char stack;\toffset:18;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char how;\toffset:19;\tsize:1;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"--> %ps (%d)\", (void *)REC->func, REC->depth\n";
+
+static const char compact_exit[] =
+	"name: funcgraph_exit\n"
+	"ID: 10\n" COMMON_FIELDS "\tfield:unsigned long func;\toffset:8;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long long calltime;\toffset:16;\tsize:8;\tsigned:0;\n"
+	"\tfield:unsigned long long rettime;\toffset:24;\tsize:8;\tsigned:0;\n"
+	"\tfield:short depth;\toffset:32;\tsize:2;\tsigned:1;\n"
+	"\tfield:unsigned char overrun;\toffset:3;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char stack;\toffset:34;\tsize:1;\tsigned:0;\n"
+	"\tfield:unsigned char how;\toffset:35;\tsize:1;\tsigned:0;\n"
+	"\n"
+	"print fmt: \"<-- %ps (%d) (start: %llx  end: %llx) over: %d\", "
+	"(void *)REC->func, REC->depth, REC->calltime, REC->rettime, REC->depth\n";
+
+const char *dat_compact_format(uint16_t id)
+{
+	return id == DAT_ID_ENTRY ? compact_entry : id == DAT_ID_EXIT ? compact_exit : NULL;
+}
 
 const struct dat_event *dat_event_of(uint8_t kind, bool values)
 {

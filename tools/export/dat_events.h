@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "tools/reader/reader.h"
 
@@ -36,8 +37,45 @@ extern const unsigned int dat_nr_events;
 extern const struct dat_event dat_event_formatted;
 
 /*
- * The row of a record's kind, in a file with values or without; NULL: such records cannot be written.
+ * The row of a record's kind, in a file with values or without; NULL: such records cannot be
+ * written.
  */
 const struct dat_event *dat_event_of(uint8_t kind, bool values);
+
+/*
+ * funcgraph_entry and funcgraph_exit of a file of plain calls, none deeper than DAT_COMPACT_DEPTH,
+ * on stacks with numbers to DAT_COMPACT_STACK: the kernel's fields as small as they may be, stack
+ * and how. overrun is 0 always, and lies where common_preempt_count is, which is 0, too.
+ */
+#define DAT_COMPACT_ENTRY_BYTES 20u
+#define DAT_COMPACT_EXIT_BYTES	36u
+#define DAT_COMPACT_DEPTH	INT16_MAX
+#define DAT_COMPACT_STACK	UINT8_MAX
+
+/* The format of the event @id then; NULL: it is as ever. */
+const char *dat_compact_format(uint16_t id);
+
+static inline void dat_compact_entry(unsigned char *data, uint64_t common, uint64_t ip,
+				     uint32_t depth, uint32_t stack, uint32_t how)
+{
+	uint32_t last = depth | stack << 16 | how << 24;
+
+	memcpy(data, &common, 8);
+	memcpy(data + 8, &ip, 8);
+	memcpy(data + 16, &last, 4);
+}
+
+static inline void dat_compact_exit(unsigned char *data, uint64_t common, uint64_t ip,
+				    uint64_t calltime, uint64_t rettime, uint32_t depth,
+				    uint32_t stack, uint32_t how)
+{
+	uint32_t last = depth | stack << 16 | how << 24;
+
+	memcpy(data, &common, 8);
+	memcpy(data + 8, &ip, 8);
+	memcpy(data + 16, &calltime, 8);
+	memcpy(data + 24, &rettime, 8);
+	memcpy(data + 32, &last, 4);
+}
 
 #endif

@@ -1,27 +1,55 @@
 /* SPDX-License-Identifier: MIT */
 /* See dat_file.h. Tests: tests/unit/test_dat_write.c. */
-#include "dat_file.h"
+#include "tools/export/dat_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+
+/* Hold SIGXFSZ off in this thread. Return: whether it was not held before. */
+static bool hold_xfsz(void)
+{
+	sigset_t set, old;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &set, &old);
+	return !sigismember(&old, SIGXFSZ);
+}
+
+static void release_xfsz(void)
+{
+	const struct timespec now = {0};
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	while (sigtimedwait(&set, NULL, &now) > 0)
+		;
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
 
 int dat_file_create(struct dat_file *f, const char *path)
 {
 	struct stat st;
 	int i, err;
 
-	*f = (struct dat_file){.fd = -1, .path = path};
+	*f = (struct dat_file){.fd = -1, .path = path, .held = hold_xfsz()};
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
 		f->target = realpath(path, NULL);
-		if (!f->target)
-			return fail_errno(errno, "cannot follow the link '%s'", path);
+		if (!f->target) {
+			err = errno;
+			dat_file_abort(f);
+			return fail_errno(err, "cannot follow the link '%s'", path);
+		}
 	} else {
 		f->target = strdup(path);
 	}
@@ -78,6 +106,9 @@ void dat_file_abort(struct dat_file *f)
 		unlink(f->tmp);
 	free(f->tmp);
 	free(f->target);
+	if (f->held)
+		release_xfsz();
+	f->held = false;
 	f->fd = -1;
 	f->tmp = f->target = NULL;
 }

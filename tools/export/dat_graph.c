@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_graph.h. A thread may enter a function on one CPU and return on another, and an exit tells
- * its depth and its call's time. So all CPUs are encoded at once, in the order of time, and their
- * chunks lie mixed in a file of their own until each CPU's are copied to where they belong.
+ * See dat_graph.h. A thread may enter a function on one CPU and return on another, and an exit
+ * tells its depth and its call's time. So all CPUs are encoded at once, in the order of time, and
+ * their chunks lie mixed in a file of their own until each CPU's are copied to where they belong.
  *
- * Costs about 40 ns a call and the compressed data's copy. Tests: tests/unit/test_dat_graph.c.
+ * Plain calls go the way of dat_graph_runs.c, all others that of graph_events.h, at 80 ns a record.
+ * Tests: tests/unit/test_dat_graph.c.
  */
-#include "dat_graph.h"
+#include "tools/export/dat_graph.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,14 +16,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dat_chunks.h"
-#include "dat_events.h"
-#include "dat_pages.h"
 #include "tools/analysis/graph_events.h"
 #include "tools/base/fail.h"
-#include "tools/reader/prototype.h"
-
-#define PROGRESS_EVERY (UINT64_C(1) << 20)
+#include "tools/code/prototype.h"
+#include "tools/export/dat_chunks.h"
+#include "tools/export/dat_events.h"
+#include "tools/export/dat_graph_runs.h"
+#include "tools/export/dat_pages.h"
 
 struct dat_graph {
 	const struct dat_file *file;
@@ -31,6 +31,7 @@ struct dat_graph {
 	unsigned int nr_cpus;
 	struct prototypes *prototypes;
 	int fd;
+	bool compact;
 	uint64_t events;
 	struct native_known known;
 };
@@ -117,23 +118,91 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 			ret = dat_file_failed(g->file, ret);
 		if (ret)
 			break;
-		if (++g->events % PROGRESS_EVERY == 0 && opt->progress)
-			opt->progress(opt->progress_arg, g->events);
+		dat_progress(opt, r, ++g->events, 1);
 	}
 	if (!ret && opt->native)
 		g->known.leaves_told = graph_events_missed(events);
 	graph_events_free(events);
-	for (unsigned int cpu = 0; !ret && cpu < g->nr_cpus; cpu++) {
-		ret = subbuf_end(&g->pages[cpu]);
-		if (ret)
-			ret = dat_file_failed(g->file, ret);
-	}
-	if (!ret) {
-		ret = chunks_flush(g->chunks);
-		if (ret)
-			ret = dat_file_failed(g->file, ret);
-	}
 	return ret;
+}
+
+/* What is left goes out. */
+static int end_output(struct dat_graph *g)
+{
+	int ret = 0;
+
+	for (unsigned int cpu = 0; !ret && cpu < g->nr_cpus; cpu++)
+		ret = subbuf_end(&g->pages[cpu]);
+	if (!ret)
+		ret = chunks_flush(g->chunks);
+	return ret ? dat_file_failed(g->file, ret) : 0;
+}
+
+/* What pages and chunks are begun with, and what ends them. */
+static void drop_output(struct dat_graph *g)
+{
+	for (unsigned int cpu = 0; g->pages && cpu < g->nr_cpus; cpu++)
+		subbuf_free(&g->pages[cpu]);
+	chunks_free(g->chunks);
+	free(g->pages);
+	free(g->known.bases);
+	g->pages = NULL;
+	g->chunks = NULL;
+	g->known = (struct native_known){0};
+	g->events = 0;
+}
+
+static int begin_output(struct dat_graph *g, const struct reader *r, int level,
+			uint32_t chunk_bytes)
+{
+	drop_output(g);
+	g->chunks = chunks_new(g->fd, chunk_bytes, level);
+	g->pages = calloc(g->nr_cpus + 1u, sizeof(*g->pages));
+	if (!g->chunks || !g->pages)
+		return dat_file_failed(g->file, -ENOMEM);
+	for (unsigned int cpu = 0; cpu < g->nr_cpus; cpu++) {
+		if (subbuf_init_own(&g->pages[cpu], g->chunks, chunk_bytes, cpu))
+			return dat_file_failed(g->file, -ENOMEM);
+		g->pages[cpu].values = r->values;
+	}
+	chunks_start(g->chunks, 0);
+	return 0;
+}
+
+/* The quick way of plain calls. Return: enum dat_graph_end, or -errno with fail() set. */
+static int encode_runs(struct dat_graph *g, struct reader *r, const struct dat_options *opt,
+		       bool learn)
+{
+	struct dat_graph_runs runs = {
+		.file = g->file, .r = r, .opt = opt, .pages = g->pages, .learn = learn};
+	int ret;
+
+	ret = dat_graph_runs(&runs);
+	g->compact = ret == DAT_GRAPH_DONE;
+	g->events = runs.events;
+	g->known = (struct native_known){
+		.bases = runs.bases, .nr_bases = runs.nr_bases, .leaves_told = runs.missed};
+	return ret;
+}
+
+/* By whatever way all can be had, from the start each time. */
+static int encode_all(struct dat_graph *g, struct reader *r, const struct dat_options *opt,
+		      int level, uint32_t chunk_bytes)
+{
+	bool quick = r->ops->read_run && r->ops->rewind && !r->values;
+	int ret = begin_output(g, r, level, chunk_bytes);
+
+	for (int learn = 0; quick && !ret && learn < 2; learn++) {
+		int end = encode_runs(g, r, opt, learn);
+
+		if (end <= DAT_GRAPH_DONE)
+			return end ? end : end_output(g);
+		quick = end == DAT_GRAPH_LEARN;
+		ret = r->ops->rewind(r);
+		if (!ret)
+			ret = begin_output(g, r, level, chunk_bytes);
+	}
+	return ret ? ret : encode(g, r, opt) ?: end_output(g);
 }
 
 int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
@@ -154,19 +223,7 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 		free(g);
 		return ret;
 	}
-	g->chunks = chunks_new(g->fd, chunk_bytes, level);
-	g->pages = calloc(r->nr_cpus + 1u, sizeof(*g->pages));
-	if (!g->chunks || !g->pages)
-		ret = dat_file_failed(file, -ENOMEM);
-	for (unsigned int cpu = 0; !ret && cpu < r->nr_cpus; cpu++) {
-		if (subbuf_init_own(&g->pages[cpu], g->chunks, chunk_bytes, cpu))
-			ret = dat_file_failed(file, -ENOMEM);
-		g->pages[cpu].values = r->values;
-	}
-	if (!ret) {
-		chunks_start(g->chunks, 0);
-		ret = encode(g, r, opt);
-	}
+	ret = encode_all(g, r, opt, level, chunk_bytes);
 	if (ret) {
 		dat_graph_free(g);
 		return ret;
@@ -179,13 +236,14 @@ void dat_graph_free(struct dat_graph *g)
 {
 	if (!g)
 		return;
-	for (unsigned int cpu = 0; g->pages && cpu < g->nr_cpus; cpu++)
-		subbuf_free(&g->pages[cpu]);
-	chunks_free(g->chunks);
-	free(g->pages);
-	free(g->known.bases);
+	drop_output(g);
 	close(g->fd);
 	free(g);
+}
+
+bool dat_graph_compact(const struct dat_graph *g)
+{
+	return g->compact;
 }
 
 void dat_graph_take_known(struct dat_graph *g, struct native_known *known)

@@ -3,9 +3,9 @@
 #ifndef VESTIGE_TOOLS_DAT_GRAPH_H
 #define VESTIGE_TOOLS_DAT_GRAPH_H
 
-#include "dat_file.h"
-#include "dat_write.h"
-#include "tools/reader/native.h"
+#include "tools/dat/native.h"
+#include "tools/export/dat_file.h"
+#include "tools/export/dat_write.h"
 
 struct dat_graph;
 struct graph_event;
@@ -23,6 +23,9 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 		  int level, uint32_t chunk_bytes, struct prototypes *prototypes,
 		  struct dat_graph **out);
 void dat_graph_free(struct dat_graph *g);
+
+/* Are its calls in the compact form of dat_events.h? */
+bool dat_graph_compact(const struct dat_graph *g);
 
 /* Events of all CPUs. */
 /* What is known of the calls, with opt->native; its bases are the caller's from now on. */

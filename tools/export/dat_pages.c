@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records into the kernel's sub-buffers (ring_buffer's format; see tools/reader/dat_format.h).
+ * Records into the kernel's sub-buffers (ring_buffer's format; see tools/dat/dat_format.h).
  *
  * A sub-buffer's first event has its time stamp, the others their distance from the event before;
- * one of 2^27 ns or more costs a TIME_EXTEND event, which must stand in the same sub-buffer. A loss
+ * one of 2^27 ns or more costs a TIME_EXTEND event, which must be in the same sub-buffer. A loss
  * ends the sub-buffer, since only a sub-buffer's head can tell of one. A time that runs backwards
- * (the sources do not, but a clock may) is told with a TIME_STAMP event, so that it stays true.
+ * (the sources do not, but a clock may) is written with a TIME_STAMP event, so that it stays true.
  *
  * Costs about 6 ns a function record; transcoding in `make bench`. Tests:
  * tests/unit/test_dat_pages.c.
  */
-#include "dat_pages.h"
+#include "tools/export/dat_pages.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "dat_events.h"
-#include "tools/reader/dat_format.h"
+#include "tools/dat/dat_format.h"
+#include "tools/export/dat_events.h"
 
 #define EXTEND_BYTES 8u
 
@@ -157,20 +157,20 @@ static void put_time(struct subbuf_writer *p, uint32_t type, uint64_t value)
 
 /*
  * All that is not a small step forward inside the sub-buffer: make room for an event of @bytes,
- * and bring the time to @rec's.
+ * and bring the time to @ts.
  */
-static int make_room(struct subbuf_writer *p, const struct record *rec, uint32_t bytes)
+int subbuf_make_room(struct subbuf_writer *p, uint64_t ts, uint64_t lost, uint32_t bytes)
 {
 	const uint64_t stamp_mask = (UINT64_C(1) << EVENT_STAMP_BITS) - 1;
 
-	if (!p->page || rec->lost || p->limit - p->used < bytes + EXTEND_BYTES ||
-	    (rec->ts & ~stamp_mask) != (p->ts & ~stamp_mask))
-		return page_open(p, rec->ts, rec->lost);
-	if (rec->ts < p->ts)
-		put_time(p, EVENT_TIME_STAMP, rec->ts & stamp_mask);
+	if (!p->page || lost || p->limit - p->used < bytes + EXTEND_BYTES ||
+	    (ts & ~stamp_mask) != (p->ts & ~stamp_mask))
+		return page_open(p, ts, lost);
+	if (ts < p->ts)
+		put_time(p, EVENT_TIME_STAMP, ts & stamp_mask);
 	else
-		put_time(p, EVENT_TIME_EXTEND, rec->ts - p->ts);
-	p->ts = rec->ts;
+		put_time(p, EVENT_TIME_EXTEND, ts - p->ts);
+	p->ts = ts;
 	return 0;
 }
 
@@ -202,7 +202,7 @@ int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int n
 		bytes = (data > 4u * EVENT_DATA_MAX ? 8u : 4u) + data;
 		if (!p->page || rec->lost || rec->ts - p->ts > EVENT_DELTA_MAX ||
 		    p->limit - p->used < bytes) {
-			ret = make_room(p, rec, bytes);
+			ret = subbuf_make_room(p, rec->ts, rec->lost, bytes);
 			if (ret)
 				return ret;
 		}

@@ -4,8 +4,10 @@
 #define VESTIGE_TOOLS_DAT_PAGES_H
 
 #include <stdint.h>
+#include <string.h>
 
-#include "dat_chunks.h"
+#include "tools/dat/dat_format.h"
+#include "tools/export/dat_chunks.h"
 #include "tools/reader/reader.h"
 
 struct subbuf_writer {
@@ -31,14 +33,14 @@ struct subbuf_writer {
 void subbuf_init(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes);
 
 /*
- * subbuf_init_own() - several CPUs at once: a chunk is filled in memory of its own and noted as @tag.
- * Return: 0 or -ENOMEM, without fail(). The memory is freed by subbuf_free().
+ * subbuf_init_own() - several CPUs at once: a chunk is filled in memory of its own and noted as
+ * @tag. Return: 0 or -ENOMEM, without fail(). The memory is freed by subbuf_free().
  */
 int subbuf_init_own(struct subbuf_writer *p, struct chunks *out, uint32_t chunk_bytes,
 		    uint32_t tag);
 /*
- * subbuf_init_sink() - each sub-buffer, of @page_bytes, goes to @sink when it is full, or by subbuf_end().
- * @sink: returns 0 or -errno, which subbuf_add() and subbuf_end() return then.
+ * subbuf_init_sink() - each sub-buffer, of @page_bytes, goes to @sink when it is full, or by
+ * subbuf_end(). @sink: returns 0 or -errno, which subbuf_add() and subbuf_end() return then.
  * Return: as subbuf_init_own().
  */
 int subbuf_init_sink(struct subbuf_writer *p, uint32_t page_bytes,
@@ -51,6 +53,37 @@ void subbuf_free(struct subbuf_writer *p);
  * another -errno when writing has failed.
  */
 int subbuf_add(struct subbuf_writer *p, const struct record *rec, unsigned int nr);
+
+/*
+ * subbuf_make_room() - room for an event of @bytes at @ts, its head included, @lost records after
+ * the one before it. Return: as subbuf_add().
+ */
+int subbuf_make_room(struct subbuf_writer *p, uint64_t ts, uint64_t lost, uint32_t bytes);
+
+/*
+ * subbuf_reserve() - an event's head, for a caller that encodes it itself.
+ * @data: bytes of its data, a multiple of 4, at most 4 * EVENT_DATA_MAX. @err: set when NULL is
+ * returned.
+ * Return: where its data goes, common fields first.
+ */
+static inline unsigned char *subbuf_reserve(struct subbuf_writer *p, uint64_t ts, uint64_t lost,
+					    uint32_t data, int *err)
+{
+	uint32_t bytes = 4 + data, word;
+	unsigned char *at;
+
+	if (!p->page || lost || ts - p->ts > EVENT_DELTA_MAX || p->limit - p->used < bytes) {
+		*err = subbuf_make_room(p, ts, lost, bytes);
+		if (*err)
+			return NULL;
+	}
+	at = p->page + p->used;
+	word = data / 4u | (uint32_t)(ts - p->ts) << EVENT_TYPE_BITS;
+	memcpy(at, &word, sizeof(word));
+	p->used += bytes;
+	p->ts = ts;
+	return at + sizeof(word);
+}
 
 /* Complete the last sub-buffer and hand over the last chunk. Return: 0 or -errno. */
 int subbuf_end(struct subbuf_writer *p);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See dat_sections.h. Tests: tests/unit/test_dat_write.c. */
-#include "dat_sections.h"
+#include "tools/export/dat_sections.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -8,11 +8,12 @@
 #include <sys/random.h>
 #include <time.h>
 
-#include "dat_events.h"
-#include "tools/reader/dat_formats.h"
+#include "tools/base/time_ns.h"
+#include "tools/code/prototype.h"
+#include "tools/code/symbols.h"
+#include "tools/export/dat_events.h"
+#include "tools/reader/formats.h"
 #include "tools/reader/printks.h"
-#include "tools/reader/prototype.h"
-#include "tools/reader/symbols.h"
 #include "tools/reader/tasks.h"
 
 #define DAT_PROTOTYPES_MAX (64u << 20)
@@ -87,17 +88,32 @@ static void put_system(FILE *f, const struct formats *fs, const char *system)
 			put_text64(f, fs->at[i].text, fs->at[i].bytes);
 }
 
-void dat_section_ftrace_events(FILE *f, struct reader *r)
+static void put_ftrace_events(FILE *f, struct reader *r, bool compact)
 {
 	uint32_t i, nr = 0;
 
 	for (i = 0; i < dat_nr_events; i++)
 		nr += has_event(r, &dat_events[i]);
 	dat_put_u32(f, nr + nr_of_system(r->formats, "ftrace"));
-	for (i = 0; i < dat_nr_events; i++)
-		if (has_event(r, &dat_events[i]))
-			put_text64(f, dat_events[i].format, strlen(dat_events[i].format));
+	for (i = 0; i < dat_nr_events; i++) {
+		const char *text = compact ? dat_compact_format(dat_events[i].id) : NULL;
+
+		if (!has_event(r, &dat_events[i]))
+			continue;
+		text = text ? text : dat_events[i].format;
+		put_text64(f, text, strlen(text));
+	}
 	put_system(f, r->formats, "ftrace");
+}
+
+void dat_section_ftrace_events(FILE *f, struct reader *r)
+{
+	put_ftrace_events(f, r, false);
+}
+
+void dat_section_compact_events(FILE *f, struct reader *r)
+{
+	put_ftrace_events(f, r, true);
 }
 
 /* Whether format @i is the first of its system. */
@@ -220,17 +236,16 @@ static void option_cpustat(FILE *f, unsigned int cpu, const struct reader_cpu_st
 /* What tells this file from every other: KernelShark pairs files by it. */
 static uint64_t trace_id(void)
 {
-	struct timespec now;
 	uint64_t id;
 
-	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) != (ssize_t)sizeof(id)) {
-		clock_gettime(CLOCK_REALTIME, &now);
-		id = (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-	}
+	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) != (ssize_t)sizeof(id))
+		id = time_ns(CLOCK_REALTIME);
 	return id;
 }
 
-/* Where each object's range is, so that its lines can be found: the map of a process, as it were. */
+/*
+ * Where each object's range is, so that its lines can be found: the map of a process, as it were.
+ */
 static void option_procmaps(FILE *f, struct reader *r)
 {
 	const struct task *first = tasks_at(r->tasks, 0);
@@ -253,6 +268,26 @@ static void option_procmaps(FILE *f, struct reader *r)
 	}
 	if (!fclose(mem) && bytes < UINT32_MAX)
 		option_text(f, DAT_PROCMAPS, text);
+	free(text);
+}
+
+/* Which threads are of traced processes. */
+static void option_traced(FILE *f, struct reader *r)
+{
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *mem = open_memstream(&text, &bytes);
+
+	if (!mem)
+		return;
+	for (size_t i = 0; i < tasks_count(r->tasks); i++) {
+		const struct task *t = tasks_at(r->tasks, i);
+
+		if (t->traced)
+			fprintf(mem, "%d %d\n", t->pid, t->tgid);
+	}
+	if (!fclose(mem) && bytes && bytes < UINT32_MAX)
+		option_text(f, DAT_TRACED, text);
 	free(text);
 }
 
@@ -283,6 +318,7 @@ void dat_options_put_common(FILE *f, struct reader *r)
 		option_text(f, DAT_UNAME, r->uname);
 	option_text(f, DAT_VERSION, VERSION_TEXT);
 	option_procmaps(f, r);
+	option_traced(f, r);
 	dat_option_put(f, DAT_TRACEID, &id, sizeof(id));
 	for (i = 0; r->stats && i < r->nr_cpus; i++)
 		option_cpustat(f, i, &r->stats[i], r->ts_is_ns);

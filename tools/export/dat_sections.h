@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "tools/reader/dat_format.h"
+#include "tools/dat/dat_format.h"
 #include "tools/reader/reader.h"
 
 void dat_put_u16(FILE *f, uint16_t v);
@@ -24,6 +24,8 @@ extern const char dat_header_page[], dat_header_event[];
 void dat_section_header_info(FILE *f, struct reader *r);
 /* The formats of dat_events. */
 void dat_section_ftrace_events(FILE *f, struct reader *r);
+/* The same where calls have the compact form. */
+void dat_section_compact_events(FILE *f, struct reader *r);
 /* No other events. */
 void dat_section_event_formats(FILE *f, struct reader *r);
 void dat_section_kallsyms(FILE *f, struct reader *r);

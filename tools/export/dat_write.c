@@ -4,32 +4,30 @@
  * offsets) is written over places left free before; all else goes out in order.
  *
  * The CPUs are read one after the other by the calling thread, which also encodes; dat_chunks.c
- * compresses and writes beside it. SIGXFSZ is held off meanwhile, so that a limit on file sizes is
- * an error and not the end. Tests: tests/unit/test_dat_write.c, test_dat_clients.c.
+ * compresses and writes beside it. Tests: tests/unit/test_dat_write.c, test_dat_clients.c.
  */
-#include "dat_write.h"
+#include "tools/export/dat_write.h"
 
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
-#include "dat_chunks.h"
-#include "dat_events.h"
-#include "dat_file.h"
-#include "dat_graph.h"
-#include "dat_native.h"
-#include "dat_pages.h"
-#include "dat_sections.h"
 #include "tools/base/fail.h"
-#include "tools/reader/dat_format.h"
-#include "tools/reader/native.h"
-#include "tools/reader/prototype.h"
+#include "tools/code/prototype.h"
+#include "tools/dat/dat_format.h"
+#include "tools/dat/native.h"
+#include "tools/export/dat_chunks.h"
+#include "tools/export/dat_events.h"
+#include "tools/export/dat_file.h"
+#include "tools/export/dat_graph.h"
+#include "tools/export/dat_native.h"
+#include "tools/export/dat_pages.h"
+#include "tools/export/dat_sections.h"
 
-#define BATCH_RECORDS  512u
-#define PLAIN_PAGES    64u /* in a chunk that is not compressed */
-#define PROGRESS_EVERY (UINT64_C(1) << 20)
+#define BATCH_RECORDS 512u
+#define CHUNK_PAGES   24u /* sub-buffers that are compressed together */
+#define PLAIN_PAGES   64u /* in a chunk that is not compressed */
 
 struct writer {
 	struct dat_file file;
@@ -49,6 +47,7 @@ struct writer {
 	size_t options_bytes;
 	FILE *options_mem;
 	struct native_known known; /* when it has calls */
+	struct dat_graph *graph;   /* the calls, encoded before all else; NULL: there are none */
 };
 
 static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
@@ -163,7 +162,13 @@ static int write_sections(struct writer *w)
 	int ret;
 
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-		ret = in_memory(w, sections[i].fill, &text, &bytes);
+		bool compact = w->graph && dat_graph_compact(w->graph);
+
+		ret = in_memory(w,
+				sections[i].id == DAT_FTRACE_EVENTS && compact
+					? dat_section_compact_events
+					: sections[i].fill,
+				&text, &bytes);
 		if (ret)
 			return ret;
 		if (w->version == 7) {
@@ -217,7 +222,6 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 		     uint32_t chunk_bytes, struct record *batch)
 {
 	uint32_t nr_chunks = 0;
-	uint64_t told = w->records;
 	struct subbuf_writer pages;
 	int n, ret = 0;
 
@@ -235,10 +239,7 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 		if (ret)
 			return stream_failed(w, batch, n, cpu, ret);
 		w->records += (uint64_t)n;
-		if (w->opt->progress && w->records - told >= PROGRESS_EVERY) {
-			w->opt->progress(w->opt->progress_arg, w->records);
-			told = w->records;
-		}
+		dat_progress(w->opt, w->r, w->records, (uint64_t)n);
 	}
 	if (n < 0)
 		return n;
@@ -276,16 +277,34 @@ static int write_streams(struct writer *w, uint32_t chunk_bytes)
 	return ret;
 }
 
-/* The same of a trace of calls, where no CPU stands alone. */
-static int write_graph(struct writer *w, uint32_t chunk_bytes)
+static uint32_t chunk_bytes_of(const struct writer *w)
 {
-	struct dat_graph *g;
-	int ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes, w->prototypes, &g);
+	return (w->level ? CHUNK_PAGES : PLAIN_PAGES) * SUBBUF_BYTES;
+}
 
+/*
+ * Of a trace of calls no CPU stands alone; which form the events have is known when all are
+ * encoded.
+ */
+static int encode_graph(struct writer *w)
+{
+	int ret;
+
+	if (!w->r->graph)
+		return 0;
+	ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes_of(w), w->prototypes,
+			    &w->graph);
 	if (ret)
 		return ret;
-	w->records = dat_graph_events(g);
-	dat_graph_take_known(g, &w->known);
+	w->records = dat_graph_events(w->graph);
+	dat_graph_take_known(w->graph, &w->known);
+	return 0;
+}
+
+static int write_graph(struct writer *w)
+{
+	int ret = 0;
+
 	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++) {
 		uint32_t nr_chunks, head = w->level ? sizeof(nr_chunks) : 0;
 		uint64_t bytes;
@@ -293,7 +312,7 @@ static int write_graph(struct writer *w, uint32_t chunk_bytes)
 		ret = pad_to_page(w);
 		w->cpu_offset[cpu] = w->offset;
 		if (!ret)
-			ret = dat_graph_copy(g, cpu, w->offset + head, &bytes, &nr_chunks);
+			ret = dat_graph_copy(w->graph, cpu, w->offset + head, &bytes, &nr_chunks);
 		if (ret || !nr_chunks)
 			continue;
 		if (head)
@@ -301,15 +320,14 @@ static int write_graph(struct writer *w, uint32_t chunk_bytes)
 		w->cpu_bytes[cpu] = bytes;
 		w->offset += head + bytes;
 	}
-	dat_graph_free(g);
+	dat_graph_free(w->graph);
+	w->graph = NULL;
 	return ret;
 }
 
 static int write_cpus(struct writer *w)
 {
-	uint32_t chunk_bytes = (w->level ? DAT_CHUNK_PAGES : PLAIN_PAGES) * SUBBUF_BYTES;
-
-	return w->r->graph ? write_graph(w, chunk_bytes) : write_streams(w, chunk_bytes);
+	return w->graph ? write_graph(w) : write_streams(w, chunk_bytes_of(w));
 }
 
 static int write_initial(struct writer *w)
@@ -335,7 +353,7 @@ static int write_initial(struct writer *w)
 	return append(w, head, n);
 }
 
-/* A section that nothing leads to; who walks from section to section steps over it. */
+/* A section that nothing leads to: a reader that walks from section to section steps over it. */
 static int write_native(struct writer *w, uint32_t name_at)
 {
 	uint64_t at = w->offset, bytes = 0;
@@ -344,7 +362,7 @@ static int write_native(struct writer *w, uint32_t name_at)
 	if (w->version == 7)
 		ret = append_section_head(w, NATIVE_SECTION_ID, false, name_at, bytes);
 	if (!ret)
-		ret = dat_native_write(&w->file, w->r, &w->known, &w->offset);
+		ret = dat_native_write(&w->file, w->r, w->opt, w->records, &w->known, &w->offset);
 	bytes = w->offset - at - DAT_SECTION_BYTES;
 	if (!ret && w->version == 7)
 		ret = write_at(w, &bytes, sizeof(bytes), at + 8);
@@ -489,32 +507,10 @@ static int write_v7(struct writer *w)
 	return ret ? ret : write_tail_v7(w, buffer_at, done_at);
 }
 
-/* Hold SIGXFSZ off in this thread. Return: whether it was not held before. */
-static bool hold_xfsz(sigset_t *set)
-{
-	sigset_t old;
-
-	sigemptyset(set);
-	sigaddset(set, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, set, &old);
-	return !sigismember(&old, SIGXFSZ);
-}
-
-static void release_xfsz(sigset_t *set)
-{
-	const struct timespec now = {0};
-
-	while (sigtimedwait(set, NULL, &now) > 0)
-		;
-	pthread_sigmask(SIG_UNBLOCK, set, NULL);
-}
-
 int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 {
 	struct dat_options with = *opt;
 	struct writer w = {.r = r, .opt = &with, .version = opt->version};
-	sigset_t xfsz;
-	bool held;
 	int ret;
 
 	if (opt->version != 6 && opt->version != 7)
@@ -526,7 +522,6 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	ret = dat_file_create(&w.file, path);
 	if (ret)
 		return ret;
-	held = hold_xfsz(&xfsz);
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
 	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
 	/* version 6 has no room for them */
@@ -535,9 +530,9 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	if (!w.cpu_offset || !w.cpu_bytes)
 		ret = dat_file_failed(&w.file, -ENOMEM);
 	else
+		ret = encode_graph(&w);
+	if (!ret)
 		ret = w.version == 7 ? write_v7(&w) : write_v6(&w);
-	if (held)
-		release_xfsz(&xfsz);
 	if (ret)
 		dat_file_abort(&w.file);
 	else
@@ -552,7 +547,8 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	free(w.cpu_offset);
 	free(w.cpu_bytes);
 	free(w.known.bases);
+	dat_graph_free(w.graph);
 	if (!ret && opt->progress)
-		opt->progress(opt->progress_arg, w.records);
+		opt->progress(opt->progress_arg, w.records, w.records);
 	return ret;
 }

@@ -11,10 +11,27 @@ struct dat_options {
 	int version;	/* 6 or 7 */
 	int zstd_level; /* 1..19; 0: do not compress. Version 6 is never compressed */
 	bool native; /* the ring's pages as well, for our own reader: native.h. Of a spool alone */
-	/* Called now and then with records written so far; NULL none. */
-	void (*progress)(void *arg, uint64_t records);
+	/* Called now and then with how much is done of about @total; NULL none. */
+	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
 };
+
+#define DAT_PROGRESS_EVERY (UINT64_C(1) << 16)
+#define DAT_NATIVE_SHARE   8 /* a native record costs an 8th of an event */
+
+/* @added more events are written, which makes @done; said where it is time to. */
+static inline void dat_progress(const struct dat_options *opt, const struct reader *r,
+				uint64_t done, uint64_t added)
+{
+	uint64_t total = 0;
+
+	if (!opt->progress || done / DAT_PROGRESS_EVERY == (done - added) / DAT_PROGRESS_EVERY)
+		return;
+	for (unsigned int cpu = 0; r->stats && cpu < r->nr_cpus; cpu++)
+		total += r->stats[cpu].entries;
+	opt->progress(opt->progress_arg, done,
+		      opt->native ? total + total / DAT_NATIVE_SHARE : total);
+}
 
 /*
  * dat_write() - write all that @r holds.

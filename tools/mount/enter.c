@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See enter.h. In a namespace of its own the mount lies over the mount point of the real tracefs: its
- * line in /proc/mounts is how libtracefs finds the folder, and a mount of FUSE can have none of that
- * type. A file of it with the processes' symbols lies over /proc/kallsyms, from which readers take names, and
- * files that take any value over the sysctls that clients write, so that the kernel's stay as they are;
- * over one that the process has, too, lies the process's.
- * What is needed for that is on a tmpfs of the namespace alone: nothing is left behind.
- * Tests: tests/tracefs/.
+ * See enter.h. In a namespace of its own the mount lies over the mount point of the real tracefs:
+ * its line in /proc/mounts is how libtracefs finds the folder, and a mount of FUSE can have none of
+ * that type. A file of it with the processes' symbols lies over /proc/kallsyms, from which readers
+ * take names, and files that take any value over the sysctls that clients write, so that the
+ * kernel's stay as they are; over one that the process has, too, lies the process's. All files for
+ * that are on a tmpfs of the namespace: nothing is left behind. Tests: tests/tracefs/.
  */
 #include "tools/mount/enter.h"
 
@@ -29,13 +28,14 @@
 
 #include "tools/base/fail.h"
 #include "tools/mount/mount.h"
-#include "tools/mount/process.h"
+#include "tools/target/areas_dir.h"
+#include "tools/target/target.h"
 
 #define TRACEFS	 "/sys/kernel/tracing"
 #define SYSCTLS	 "/proc/sys/kernel"
 #define READY_MS 10000
 
-/* What clients write, and what it reads as at first. */
+/* Files that clients write, and their initial contents. */
 static const struct {
 	const char *path, *text;
 } sysctls[] = {
@@ -49,6 +49,7 @@ static const struct {
 	const char *file, *name; /* below SYSCTLS */
 } forwarded[] = {
 	{"stack_tracer_enabled", "stack_tracer_enabled"},
+	{"ftrace_dump_on_oops", "ftrace_dump_on_oops"},
 };
 
 static int write_file(const char *path, const char *text)
@@ -64,18 +65,25 @@ static int write_file(const char *path, const char *text)
 }
 
 /* As a user: become root of a user namespace. The areas' folder is named by the real uid. */
-static int own_users(const struct target *t)
+static int own_users(void)
 {
 	unsigned int uid = geteuid(), gid = getegid();
+	struct areas_dir areas;
 	char map[64];
 	int err;
 
 	if (!uid)
 		return 0;
-	if (setenv("VESTIGE_DIR", t->dir.path, 1))
-		return fail(ENOMEM, "no memory");
+	err = areas_dir_find(&areas, uid);
+	if (err && err != -ENOENT)
+		return err;
+	if (!err) {
+		areas_dir_close(&areas);
+		if (setenv("VESTIGE_DIR", areas.path, 1))
+			return fail(ENOMEM, "no memory");
+	}
 	if (unshare(CLONE_NEWUSER))
-		return fail_errno(errno, "no user namespace can be had: become root");
+		return fail_errno(errno, "cannot make a user namespace: become root");
 	err = write_file("/proc/self/setgroups", "deny");
 	snprintf(map, sizeof(map), "0 %u 1", uid);
 	if (!err)
@@ -147,8 +155,8 @@ static int bring_sysctl(const char *dir, const char *name)
 }
 
 /*
- * A folder that has what SYSCTLS has, and @missing: a kernel that was built without lacks the name,
- * and nobody can make one in /proc.
+ * Make a folder with all that SYSCTLS has, and @missing. A kernel that was built without lacks the
+ * name, and no process can make one in /proc.
  */
 static int widen_sysctls(const char *missing)
 {
@@ -177,13 +185,13 @@ static int widen_sysctls(const char *missing)
 	return err;
 }
 
-/* What lies over the kernel's of @dir, where the process's files are. */
+/* The mounts over the kernel's files in @dir, where the process's files are. */
 static int forward(const char *dir)
 {
 	char from[PATH_MAX], over[PATH_MAX];
 	int err;
 
-	snprintf(from, sizeof(from), "%s/" PROCESS_KALLSYMS, dir);
+	snprintf(from, sizeof(from), "%s/" TARGET_KALLSYMS, dir);
 	err = bind_file(from, "/proc/kallsyms");
 	for (size_t i = 0; !err && i < sizeof(forwarded) / sizeof(*forwarded); i++) {
 		snprintf(from, sizeof(from), "%s/%s", dir, forwarded[i].file);
@@ -209,7 +217,7 @@ static int private_files(void)
 		err = fail_errno(errno, "cannot mount a tmpfs");
 	} else {
 		err = stand_in(dir);
-		/* what is bound stays */
+		/* the bind mount stays */
 		umount2(dir, MNT_DETACH);
 	}
 	rmdir(dir);
@@ -220,7 +228,7 @@ static int private_files(void)
 static int serve(const char *dir, const char *name, pid_t *server)
 {
 	const struct mount_options how = {
-		.dir = dir, .foreground = true, .process = name, .fsname = "tracefs"};
+		.dir = dir, .foreground = true, .target = name, .fsname = "tracefs"};
 	pid_t parent = getpid();
 
 	*server = fork();
@@ -273,14 +281,14 @@ static int run(char **argv)
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-int enter_run(const char *name, const struct target *t, char **argv, int *status)
+int enter_run(const char *name, char **argv, int *status)
 {
 	char dir[PATH_MAX];
 	pid_t server = 0;
-	int err = own_users(t);
+	int err = own_users();
 
 	if (!err && unshare(CLONE_NEWNS))
-		err = fail_errno(errno, "no mount namespace can be had: become root");
+		err = fail_errno(errno, "cannot make a mount namespace: become root");
 	if (!err && mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		err = fail_errno(errno, "cannot make the mounts private");
 	if (!err)

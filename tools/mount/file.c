@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open files. What the agent answers is asked once and handed out by offset; a read at offset 0 asks
- * anew, as the kernel's files do. `trace` is made as it is read, and begins anew when it is read from
- * the start. Writes go to the agent one by one; lists of words are cut behind whole words, and what is
- * left of a word waits for the next write or the close, as in the kernel. Where O_TRUNC means
- * "clear", the first write carries it, or the last close when there was none.
- * Any thread; a file has a lock. Tests: tests/tracefs/.
+ * Open files. A text from the agent is requested once and handed out by offset; a read at offset 0
+ * requests it anew, as the kernel's files do. `trace` is made as it is read, and begins anew when
+ * it is read from the start. Writes go to the agent one by one; lists of words are cut behind whole
+ * words, and the rest of a word waits for the next write or the close, as in the kernel. Where
+ * O_TRUNC means "clear", the first write carries it, or the last close when there was none. Any
+ * thread; a file has a lock. Tests: tests/tracefs/.
  */
 #include "tools/mount/file.h"
 
@@ -15,28 +15,24 @@
 #include <fcntl.h>
 #include <fuse3/fuse.h>
 #include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "abi/option.h"
 #include "tools/base/fail.h"
-#include "tools/mount/members_pipe.h"
-#include "tools/mount/members_raw.h"
 #include "tools/mount/text.h"
 #include "tools/mount/wake.h"
-#include "tools/target/pipe.h"
-#include "tools/target/raw.h"
-#include "tools/target/render.h"
+#include "tools/target/hist_file.h"
 
 #define MAX_WORD      4096u
-#define PAUSED	      "vestige_paused"
 #define CLAIM_TRIES   20
 #define CLAIM_WAIT_MS 10
 #define RAW_WAIT_MS   5
 
-/* What a file's O_TRUNC and its writes mean; all others take writes as they come. */
+/* Files whose O_TRUNC and writes have a special meaning; all others take writes as they come. */
 static const struct truncation {
 	const char *name;
 	bool at_open; /* it clears when it is opened, else with the first write or the close */
@@ -63,25 +59,28 @@ static const struct truncation {
 };
 
 struct file {
-	struct process *p;
-	struct session *session; /* NULL: the process's own */
-	struct process_file at;
+	struct target *t;
+	struct target *first; /* whose files represent those of @t: for as long as this is open */
+	struct target_file at;
 	const struct truncation *truncation; /* NULL: O_TRUNC means nothing */
 	bool readable, writable;
 	bool paused; /* nothing is recorded for as long as this is open */
 	char path[256];
-	pthread_mutex_t lock;		 /* of what follows */
-	struct text *text;		 /* what is read */
-	struct pipe *pipe;		 /* instead, of trace_pipe */
-	struct members_pipe *members;	 /* of a session's */
-	struct raw *raw;		 /* of trace_pipe_raw */
-	struct members_raw *members_raw; /* of a session's */
-	size_t raw_at;	  /* of a page read in pieces: what is handed out; 0 none is left */
+	pthread_mutex_t lock; /* of what follows */
+	struct text *text;    /* what is read */
+	void *pipe;	      /* instead, of trace_pipe */
+	void *raw;	      /* of trace_pipe_raw */
+	size_t raw_at;	  /* of a page read in pieces: how far it is handed out; 0 none is left */
 	size_t raw_bytes; /* of a page */
 	char *raw_page;
 	bool clear;	/* O_TRUNC has not been carried out */
 	size_t nr_left; /* of a word */
 	char left[MAX_WORD];
+	/* of a histogram, as poll() looks at it: what it had counted then */
+	bool is_hist;
+	unsigned int wanted; /* by who waits: POLLIN, POLLPRI */
+	uint64_t hits_read, hits_polled;
+	uint64_t hits, hits_ms; /* when it was looked at last */
 };
 
 static const struct truncation *truncation_of(const char *name)
@@ -92,50 +91,25 @@ static const struct truncation *truncation_of(const char *name)
 	return NULL;
 }
 
-/* The errno of a file system, of what the tools say. A live process has an ESRCH of its own: in a filter. */
+/* The errno of a file system, of what the tools say. A live process has an ESRCH of its own: in a
+ * filter. */
 static int fs_errno(const struct file *f, int err)
 {
-	return err == -ESRCH && !process_lives(f->p) ? -ENODEV : err;
-}
-
-/* The tracer cannot change while its records are read: as the kernel has it. */
-static int check_tracer(struct file *f, const char *text, size_t n)
-{
-	char word[64], names[512], *p, *next;
-	int busy = 0;
-
-	if (strcmp(f->at.name, "current_tracer") || n >= sizeof(word))
-		return 0;
-	if (!(f->session ? session_has_pipes(f->session) : process_has_pipes(f->p)))
-		return 0;
-	snprintf(word, sizeof(word), "%.*s", (int)n, text);
-	word[strcspn(word, " \t\n")] = '\0';
-	process_text(f->p, "available_tracers", names, sizeof(names));
-	for (p = strtok_r(names, " \n", &next); p; p = strtok_r(NULL, " \n", &next))
-		busy |= !strcmp(p, word);
-	process_text(f->p, "current_tracer", names, sizeof(names));
-	names[strcspn(names, "\n")] = '\0';
-	return busy && strcmp(names, word) ? -EBUSY : 0;
+	return err == -ESRCH && !f->first->ops->lives(f->first) ? -ENODEV : err;
 }
 
 static int send_write(struct file *f, const char *text, size_t n)
 {
 	const struct fuse_context *caller = fuse_get_context();
-	int err = check_tracer(f, text, n), tid = caller ? (int)caller->pid : 0;
-
-	if (err)
-		return err;
-	if (f->session)
-		err = session_write(f->session, f->path, text, n, f->clear, tid);
-	else
-		err = target_write_as(&f->p->t, f->path, text, n, f->clear, tid);
+	int tid = caller ? (int)caller->pid : 0;
+	int err = f->t->ops->write(f->t, f->path, text, n, f->clear, tid);
 
 	f->clear = false;
 	return fs_errno(f, err);
 }
 
 /* May the user open it so? The kernel lets root, and says EINVAL at the call instead. */
-static int check_mode(const struct process_file *at, bool readable, bool writable)
+static int check_mode(const struct target_file *at, bool readable, bool writable)
 {
 	if (!geteuid())
 		return 0;
@@ -144,190 +118,219 @@ static int check_mode(const struct process_file *at, bool readable, bool writabl
 	return 0;
 }
 
-/* FUSE tells of a last close behind its caller's back: who comes right after it is not refused. */
-static int claim(struct file *f)
+/* FUSE reports a last close after close() has returned: an open right after it is not refused. */
+static int open_pipe(struct file *f)
 {
 	int err, tries = CLAIM_TRIES;
 
 	do {
-		err = f->session ? session_claim(f->session, f->at.cpu)
-				 : process_claim(f->p, f->at.cpu);
+		err = f->t->ops->pipe_open(f->t, f->at.cpu, &f->pipe);
 	} while (err == -EBUSY && --tries && !fuse_interrupted() && !poll(NULL, 0, CLAIM_WAIT_MS));
-	return err;
-}
-
-static void unclaim(struct file *f)
-{
-	if (f->session)
-		session_unclaim(f->session, f->at.cpu);
-	else
-		process_unclaim(f->p, f->at.cpu);
-}
-
-static int open_pipe(struct file *f)
-{
-	int err = claim(f);
-
-	if (err)
-		return err;
-	err = f->session ? members_pipe_open(f->session, f->at.cpu, &f->members)
-			 : pipe_open(&f->p->t, f->at.cpu, &f->pipe);
-	if (err)
-		unclaim(f);
 	return fs_errno(f, err);
 }
 
-/* Option pause-on-trace: nothing is recorded while `trace` is open, so that it stays as it is. */
 static void pause_trace(struct file *f)
 {
-	if (!f->readable || f->session || strcmp(f->at.name, "trace") ||
-	    !process_option(f->p, AREA_OPTION_PAUSE_ON_TRACE) || !process_lives(f->p))
-		return;
-	f->paused = !target_write(&f->p->t, PAUSED, "1", 1, true);
+	if (f->readable && !strcmp(f->at.name, "trace") && f->t->ops->pause)
+		f->paused = f->t->ops->pause(f->t, true);
 }
 
 /*
- * At the first close, for which its caller waits, as it does not for the last one: what comes then is
- * recorded.
+ * At the first close(), which returns after this (FUSE's flush); the last close (FUSE's release)
+ * comes after close() has returned. So what happens after close() is recorded.
  */
 static void unpause_trace(struct file *f)
 {
-	if (f->paused && process_lives(f->p))
-		target_write(&f->p->t, PAUSED, "0", 1, true);
+	if (f->paused)
+		f->t->ops->pause(f->t, false);
 	f->paused = false;
-}
-
-static void close_raw(struct file *f)
-{
-	if (f->members_raw) {
-		session_raw_closed(f->session);
-		members_raw_put(f->members_raw, f->at.cpu);
-	} else {
-		process_raw_put(f->p, f->at.cpu);
-	}
-}
-
-static bool is_raw(const struct file *f)
-{
-	return f->raw || f->members_raw;
-}
-
-/* Of a session with those in it that have come. */
-static struct raw *raw_of(const struct file *f, bool look)
-{
-	return f->members_raw ? members_raw_now(f->members_raw, look) : f->raw;
 }
 
 static int open_raw(struct file *f)
 {
-	int err;
+	uint32_t bytes;
+	int err = f->t->ops->raw_open(f->t, f->at.cpu, &f->raw, &bytes);
 
-	if (f->session) {
-		err = members_raw_get(f->session, f->at.cpu, &f->members_raw);
-		if (!err)
-			session_raw_opened(f->session);
-	} else {
-		err = process_raw_get(f->p, f->at.cpu, &f->raw);
-	}
 	if (err)
 		return fs_errno(f, err);
-	f->raw_bytes = raw_page_bytes(raw_of(f, false));
-	f->raw_page = malloc(f->raw_bytes);
+	f->raw_bytes = bytes;
+	f->raw_page = malloc(bytes);
 	if (f->raw_page)
 		return 0;
-	close_raw(f);
+	f->t->ops->raw_close(f->t, f->at.cpu, f->raw);
 	f->raw = NULL;
-	f->members_raw = NULL;
 	return -ENOMEM;
 }
 
-int file_open(struct process *p, const char *path, int flags, struct file **out)
+#define HITS_MS 50 /* histograms are added up no more often for who waits */
+
+static uint64_t now_ms(void)
 {
-	return file_open_session(NULL, p, path, flags, out);
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-int file_open_session(struct session *s, struct process *p, const char *path, int flags,
-		      struct file **out)
+static struct text *new_text(struct file *f)
 {
-	int access = flags & O_ACCMODE, err;
-	struct process_file at;
-	struct file *f;
+	return text_new(f->t, f->path);
+}
 
-	err = process_find(p, path, &at);
+/* What the file's histograms have counted: the lines `Hits: N` of its text. */
+static uint64_t count_hits(struct file *f)
+{
+	static const char hits[] = "Hits: ";
+	char buf[4096 + 1], *at;
+	struct text *x = new_text(f);
+	uint64_t sum = 0, offset = 0;
+	ssize_t n;
+
+	while (x && (n = text_read(x, buf, sizeof(buf) - 1, offset)) > 0) {
+		size_t whole = (size_t)n;
+
+		buf[n] = 0;
+		/* a line goes on in the next piece */
+		at = strrchr(buf, '\n');
+		if (n == (ssize_t)sizeof(buf) - 1 && at) {
+			whole = (size_t)(at + 1 - buf);
+			*at = 0;
+		}
+		for (at = buf; (at = strstr(at, hits)); at += sizeof(hits) - 1)
+			sum += strtoull(at + sizeof(hits) - 1, NULL, 10);
+		offset += whole;
+	}
+	text_free(x);
+	return sum;
+}
+
+static uint64_t hits_now(struct file *f, bool at_once)
+{
+	const uint64_t now = now_ms();
+	bool due;
+
+	pthread_mutex_lock(&f->lock);
+	due = at_once || now - f->hits_ms >= HITS_MS;
+	if (due)
+		f->hits_ms = now;
+	pthread_mutex_unlock(&f->lock);
+	if (due)
+		f->hits = count_hits(f);
+	return f->hits;
+}
+
+/* As in the kernel: more was counted than when it was read, POLLIN; than when it was asked, POLLPRI. */
+static unsigned int hist_events(struct file *f, bool at_once)
+{
+	const uint64_t hits = hits_now(f, at_once);
+
+	return (hits != f->hits_read ? POLLIN | POLLRDNORM : 0) |
+	       (hits != f->hits_polled ? POLLPRI : 0);
+}
+
+/* What open(2) says before anything is done. */
+static int check_open(struct file *f, const char *path, int access)
+{
+	int err = f->first->ops->find(f->first, path, &f->at);
+
 	if (err)
 		return err;
-	if (at.is_dir)
+	if (f->at.is_dir)
 		return -EISDIR;
-	err = check_mode(&at, access != O_WRONLY, access != O_RDONLY);
-	if (err)
-		return err;
-	if (access != O_RDONLY && !process_lives(p))
-		return -EROFS;
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return -ENOMEM;
-	f->p = p;
-	f->session = s;
-	f->at = at;
 	f->readable = access != O_WRONLY;
 	f->writable = access != O_RDONLY;
+	err = check_mode(&f->at, f->readable, f->writable);
+	return err || !f->writable || f->first->ops->lives(f->first) ? err : -EROFS;
+}
+
+static int open_first(struct file *f, const char *path, int flags)
+{
+	int err;
+
+	f->first = f->t->ops->first(f->t);
+	err = f->first ? check_open(f, path, flags & O_ACCMODE) : -ENOENT;
+	if (err)
+		return err;
 	snprintf(f->path, sizeof(f->path), "%s", path);
-	f->truncation = truncation_of(at.name);
-	pthread_mutex_init(&f->lock, NULL);
-	if (f->readable && !strcmp(at.name, "trace_pipe"))
+	f->truncation = truncation_of(f->at.name);
+	if (f->readable && !strcmp(f->at.name, "trace_pipe"))
 		err = open_pipe(f);
-	if (f->readable && !strcmp(at.name, "trace_pipe_raw"))
+	if (f->readable && !strcmp(f->at.name, "trace_pipe_raw"))
 		err = open_raw(f);
 	if (!err && f->writable && (flags & O_TRUNC)) {
 		f->clear = true;
 		if (f->truncation && f->truncation->at_open)
 			err = send_write(f, "", 0);
 	}
+	return err;
+}
+
+int file_open(struct target *t, const char *path, int flags, struct file **out)
+{
+	struct file *f = calloc(1, sizeof(*f));
+	int err;
+
+	if (!f)
+		return -ENOMEM;
+	f->t = t;
+	pthread_mutex_init(&f->lock, NULL);
+	err = open_first(f, path, flags);
 	if (err) {
+		target_put(f->first);
 		pthread_mutex_destroy(&f->lock);
 		free(f);
 		return err;
 	}
+	f->is_hist = f->readable && hist_file_is(path);
+	if (f->is_hist)
+		f->hits_polled = hits_now(f, true);
 	pause_trace(f);
-	process_opened(p, 1);
-	if (s)
-		session_opened(s, 1);
+	t->ops->opened(t, 1);
+	f->first->ops->opened(f->first, 1);
 	*out = f;
 	return 0;
 }
 
-/* A sub-buffer, or the rest of one. */
-static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
+/* A sub-buffer, or the rest of one; without waiting. Two may read of the same file at once. */
+static ssize_t take_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
 {
 	static const enum raw_how raw_how[] = {
 		[FILE_WAIT] = RAW_PARTIAL,
 		[FILE_NONBLOCK] = RAW_ALL,
 		[FILE_SPLICE] = RAW_FULL,
 	};
-	size_t n;
-	int ret;
+	int ret = 1;
+	size_t n = 0;
 
-	while (!f->raw_at) {
-		struct raw *raw = raw_of(f, how == FILE_NONBLOCK);
+	pthread_mutex_lock(&f->lock);
+	if (!f->raw_at)
+		ret = f->t->ops->raw_page(f->raw, f->at.cpu, f->raw_page, raw_how[how]);
+	if (ret > 0) {
+		n = f->raw_bytes - f->raw_at;
+		n = n < bytes ? n : bytes;
+		memcpy(buf, f->raw_page + f->raw_at, n);
+		f->raw_at = (f->raw_at + n) % f->raw_bytes;
+	}
+	pthread_mutex_unlock(&f->lock);
+	return ret > 0 ? (ssize_t)n : ret ? ret : -EAGAIN;
+}
 
-		ret = raw_page(raw, f->at.cpu, f->raw_page, raw_how[how]);
-		if (ret < 0)
-			return ret;
-		if (ret)
-			break;
-		if (how != FILE_WAIT)
-			return -EAGAIN;
-		if (!raw_lives(raw))
-			return 0;
+static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
+{
+	for (;;) {
+		/* asked first: what is taken then has all records up to the end */
+		bool over = !f->t->ops->raw_lives(f->raw);
+		ssize_t n = take_raw(f, buf, bytes, how);
+
+		if (n != -EAGAIN || how == FILE_NONBLOCK)
+			return n;
+		/* an end that splice() has met is kept by the kernel, and more may come */
+		if (over)
+			return how == FILE_SPLICE && f->t->ops->grows ? -EAGAIN : 0;
 		if (fuse_interrupted())
 			return -EINTR;
 		poll(NULL, 0, RAW_WAIT_MS);
 	}
-	n = f->raw_bytes - f->raw_at;
-	n = n < bytes ? n : bytes;
-	memcpy(buf, f->raw_page + f->raw_at, n);
-	f->raw_at = (f->raw_at + n) % f->raw_bytes;
-	return (ssize_t)n;
 }
 
 /* In the kernel files that are written alone have no read(), but for inject, whose says this. */
@@ -344,18 +347,17 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 
 	if (!f->readable || !(f->at.mode & 0444))
 		return refuse_read(f);
-	if (f->members)
-		return members_pipe_read(f->members, buf, bytes, how == FILE_NONBLOCK,
-					 fuse_interrupted);
 	if (f->pipe)
-		return fs_errno(f, (int)pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
-						  fuse_interrupted));
-	if (is_raw(f))
+		return fs_errno(f,
+				(int)f->t->ops->pipe_read(f->pipe, buf, bytes, how == FILE_NONBLOCK,
+							  fuse_interrupted));
+	if (f->raw)
 		return fs_errno(f, (int)read_raw(f, buf, bytes, how));
+	if (f->is_hist && !offset)
+		f->hits_read = hits_now(f, true);
 	pthread_mutex_lock(&f->lock);
 	if (!f->text)
-		f->text = f->session ? text_new_session(f->session, f->path)
-				     : text_new(&f->p->t, f->path);
+		f->text = new_text(f);
 	n = f->text ? text_read(f->text, buf, bytes, (uint64_t)offset) : -ENOMEM;
 	pthread_mutex_unlock(&f->lock);
 	return n < 0 ? fs_errno(f, (int)n) : n;
@@ -366,7 +368,7 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\n';
 }
 
-/* Words: those that are whole go, what is left of the last waits. */
+/* Words: whole ones are written, the rest of the last one waits. */
 static int write_words(struct file *f, const char *buf, size_t bytes)
 {
 	size_t whole = bytes;
@@ -435,43 +437,59 @@ void file_release(struct file *f)
 	wake_forget(f);
 	unpause_trace(f);
 	text_free(f->text);
-	if (f->members) {
-		members_pipe_close(f->members);
-		unclaim(f);
-	}
-	if (f->pipe) {
-		pipe_close(f->pipe);
-		unclaim(f);
-	}
-	if (is_raw(f))
-		close_raw(f);
+	if (f->pipe)
+		f->t->ops->pipe_close(f->t, f->at.cpu, f->pipe);
+	if (f->raw)
+		f->t->ops->raw_close(f->t, f->at.cpu, f->raw);
 	free(f->raw_page);
-	process_opened(f->p, -1);
-	process_put(f->p);
-	if (f->session) {
-		session_opened(f->session, -1);
-		session_put(f->session);
-	}
+	f->first->ops->opened(f->first, -1);
+	f->t->ops->opened(f->t, -1);
+	target_put(f->first);
+	target_put(f->t);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
 }
 
 bool file_ready(struct file *f)
 {
-	if (is_raw(f))
-		return f->raw_at || raw_ready(raw_of(f, false), f->at.cpu);
-	if (f->members)
-		return members_pipe_ready(f->members);
-	return !f->pipe || pipe_ready(f->pipe);
+	bool rest;
+
+	if (f->raw) {
+		pthread_mutex_lock(&f->lock);
+		rest = f->raw_at != 0;
+		pthread_mutex_unlock(&f->lock);
+		return rest || f->t->ops->raw_ready(f->raw, f->at.cpu);
+	}
+	if (f->is_hist)
+		return hist_events(f, false) & f->wanted;
+	return !f->pipe || f->t->ops->pipe_ready(f->pipe);
 }
 
-unsigned int file_poll(struct file *f, void *handle)
+static unsigned int poll_hist(struct file *f, void *handle, unsigned int wanted)
+{
+	unsigned int now;
+
+	f->wanted = wanted;
+	now = hist_events(f, true);
+	if (!(now & wanted)) {
+		wake_when(f, handle);
+		return 0;
+	}
+	wake_drop(handle);
+	if (now & POLLPRI)
+		f->hits_polled = f->hits;
+	return now;
+}
+
+unsigned int file_poll(struct file *f, void *handle, unsigned int wanted)
 {
 	const unsigned int in = POLLIN | POLLRDNORM;
 
+	if (f->is_hist)
+		return poll_hist(f, handle, wanted);
 	if (file_ready(f)) {
 		wake_drop(handle);
-		return f->pipe || is_raw(f) || f->members ? in : in | POLLOUT | POLLWRNORM;
+		return f->pipe || f->raw ? in : in | POLLOUT | POLLWRNORM;
 	}
 	wake_when(f, handle);
 	/* it may have become so before it was waited for */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A file of a process that somebody has open: what is read from it and written to it. */
+/* An open file of a target: its reads and writes. */
 #ifndef VESTIGE_TOOLS_MOUNT_FILE_H
 #define VESTIGE_TOOLS_MOUNT_FILE_H
 
@@ -7,20 +7,16 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "tools/mount/session.h"
+#include "tools/target/target.h"
 
 struct file;
 
 /*
- * file_open() - open @path of @p's tree, as open(2) with @flags.
- * Return: 0 and *@out, to be given to file_release(), which gives @p back too; or -errno, @p being
+ * file_open() - open @path of @t's tree, as open(2) with @flags.
+ * Return: 0 and *@out, to be given to file_release(), which gives @t back, too; or -errno, @t being
  * the caller's still.
  */
-int file_open(struct process *p, const char *path, int flags, struct file **out);
-
-/* The same of a session; @p: its first member. file_release() gives both back. */
-int file_open_session(struct session *s, struct process *p, const char *path, int flags,
-		      struct file **out);
+int file_open(struct target *t, const char *path, int flags, struct file **out);
 
 enum file_how {
 	FILE_WAIT,     /* for what is not there yet */
@@ -33,7 +29,7 @@ ssize_t file_read(struct file *f, char *buf, size_t bytes, off_t offset, enum fi
 ssize_t file_write(struct file *f, const char *buf, size_t bytes);
 
 /*
- * file_flush() - close() of one of its descriptors. Return: what the close is to return.
+ * file_flush() - close() of one of its descriptors. Return: the result of the close.
  * file_wants_flush() - whether it does anything.
  */
 int file_flush(struct file *f);
@@ -43,9 +39,9 @@ void file_release(struct file *f);
 /*
  * file_poll() - what poll(2) says now.
  * @handle: a struct fuse_pollhandle to be told when there is something to read; NULL none. Taken.
- * Return: POLLIN, POLLOUT ...
+ * @wanted: what is asked for, POLLIN and its like. Return: POLLIN, POLLOUT ...
  */
-unsigned int file_poll(struct file *f, void *handle);
+unsigned int file_poll(struct file *f, void *handle, unsigned int wanted);
 
 /* Is there something to read now? */
 bool file_ready(struct file *f);

@@ -6,8 +6,9 @@
  *	DIR/SESSION/...	a process and all that it starts, together
  *	DIR/kernel	a link to the kernel's tracefs
  *
- * What the agent answers is passed on to it, with its errno; what shows records is rendered here,
- * from the area. A process that hangs costs its own requests some seconds each, and nobody else any.
+ * Files that the agent answers are passed on to it, with its errno; files that show records are
+ * rendered here, from the area. A process that hangs delays its own requests by some seconds each,
+ * and no others.
  */
 #ifndef VESTIGE_TOOLS_MOUNT_H
 #define VESTIGE_TOOLS_MOUNT_H
@@ -16,11 +17,11 @@
 #include <stddef.h>
 
 struct mount_options {
-	const char *dir;     /* absolute */
-	bool foreground;     /* do not detach */
-	const char *process; /* PID or session: its tree is the mount's root; NULL: all of them */
-	bool allow_other;    /* others than the user may look, as their permissions allow */
-	const char *fsname;  /* what /proc/mounts has first; NULL "vestige" */
+	const char *dir;    /* absolute */
+	bool foreground;    /* do not detach */
+	const char *target; /* its tree is the mount's root; NULL: all of them */
+	bool allow_other;   /* others than the user may look, as their permissions allow */
+	const char *fsname; /* what /proc/mounts has first; NULL "vestige" */
 };
 
 /*

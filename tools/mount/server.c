@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The FUSE server: paths to processes and their files, and the calls of the kernel to those of file.h.
+ * The FUSE server: paths to targets and their files, and the calls of the kernel to those of
+ * file.h.
  *
- * The kernel keeps names for a second and nothing else: attributes are asked for each time, so that what has gone
- * is not found by its name; what is not there is not kept. Files are direct_io with size 0, as tracefs has them. Each request has a thread of its own, so a process that does not
- * answer holds up only who asked for it. tools/mount/mount.h tells the tree.
- * Tests: tests/tracefs/.
+ * The kernel caches names for a second and nothing else. Attributes are requested each time, so a
+ * removed file is not found by its cached name, and failed lookups are not cached. Files are
+ * direct_io with size 0, as in tracefs. Each request has a thread of its own, so a process that
+ * does not answer delays only the requests to it. tools/mount/mount.h tells the tree. Tests:
+ * tests/tracefs/.
  */
 #define FUSE_USE_VERSION 314
 
@@ -14,6 +16,7 @@
 #include <fuse3/fuse.h>
 #include <fuse3/fuse_lowlevel.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,7 +29,7 @@
 #include "tools/base/fail.h"
 #include "tools/mount/file.h"
 #include "tools/mount/mount.h"
-#include "tools/mount/process.h"
+#include "tools/target/target.h"
 
 #define INSTANCES    "instances/"
 #define KERNEL_LINK  "kernel"
@@ -39,7 +42,7 @@
 static struct mount_options how;
 static time_t started;
 
-/* Behind `instances/NAME`: its rest, with the name copied; NULL: @rest is of the process itself. */
+/* Behind `instances/NAME`: its rest, with the name copied; NULL: @rest is of the target itself. */
 static const char *split_instance(const char *rest, char name[64])
 {
 	const char *end;
@@ -56,100 +59,76 @@ static const char *split_instance(const char *rest, char name[64])
 }
 
 /*
- * A session by its name, up to @end, or its instance: its first member, and itself in *@session if that
- * is wanted.
+ * Which target @path is about, and what is behind it ("" for its root).
+ * @instance: NULL, or set to whether it is an instance.
+ * Return: the target with a reference; NULL with *@err: 0 for the mount's own root and files.
  */
-static struct process *resolve_session(const char *name, const char *end, const char *instance,
-				       struct session **session, int *err)
-{
-	struct process *p = NULL;
-	struct session *s = NULL;
-	char *copy = strndup(name, (size_t)(end - name));
-
-	*err = -ENOMEM;
-	if (copy)
-		s = session_get(copy, instance, err);
-	free(copy);
-	if (s) {
-		p = session_first(s);
-		*err = p ? 0 : -ENOENT;
-	}
-	if (session && p)
-		*session = s;
-	else if (s)
-		session_put(s);
-	return p;
-}
-
-/*
- * Which process @path is about, and what is behind it ("" for its root).
- * @session: NULL, or set to the session, to be given back, of which it is the first member.
- * Return: the process with a reference; NULL with *@err: 0 for the mount's own root and files.
- */
-static struct process *resolve(const char *path, const char **rest, struct session **session,
-			       int *err)
+static struct target *resolve(const char *path, const char **rest, bool *instance, int *err)
 {
 	const char *first = path + 1, *inside, *end;
-	char name[64], *number_end;
-	unsigned long pid;
+	char name[64], *copy = NULL;
+	struct target *t;
 
 	*err = 0;
 	*rest = "";
-	if (session)
-		*session = NULL;
-	if (!how.process && (!*first || !strcmp(first, KERNEL_LINK)))
+	if (!how.target && (!*first || !strcmp(first, KERNEL_LINK)))
 		return NULL;
-	end = how.process ? first : strchrnul(first, '/');
-	*rest = how.process ? first : *end ? end + 1 : end;
-	if (how.process)
-		first = how.process;
+	end = how.target ? first : strchrnul(first, '/');
+	*rest = how.target ? first : *end ? end + 1 : end;
 	inside = split_instance(*rest, name);
 	if (inside)
 		*rest = inside;
-	pid = strtoul(first, &number_end, 10);
-	if (*first < '1' || *first > '9' || pid > INT_MAX ||
-	    (how.process ? *number_end : number_end != end))
-		return resolve_session(first, how.process ? strchr(first, '\0') : end,
-				       inside ? name : NULL, session, err);
-	return process_get((int)pid, inside ? name : NULL, err);
+	if (instance)
+		*instance = inside;
+	if (!how.target)
+		copy = strndup(first, (size_t)(end - first));
+	if (!how.target && !copy) {
+		*err = -ENOMEM;
+		return NULL;
+	}
+	t = target_get(how.target ? how.target : copy, inside ? name : NULL, err);
+	free(copy);
+	return t;
 }
 
-/*
- * The process, or first member of *@session, and the name of `.../instances/NAME`; NULL with *@err: it
- * is nothing of that kind.
- */
-static struct process *resolve_instance(const char *path, const char **name,
-					struct session **session, int *err)
+/* The target and the name of `.../instances/NAME`; NULL with *@err: it is nothing of that kind. */
+static struct target *resolve_instance(const char *path, const char **name, int *err)
 {
 	const char *slash = strrchr(path, '/'), *rest;
-	struct process *p = NULL;
 	char *dir = strndup(path, (size_t)(slash - path));
+	struct target *t = NULL;
+	bool instance;
 
 	*err = -EPERM;
 	*name = slash + 1;
-	*session = NULL;
 	if (!dir)
 		*err = -ENOMEM;
 	else if (*dir)
-		p = resolve(dir, &rest, session, err);
-	if (p && (strcmp(rest, "instances") || p->t.instance[0])) {
-		if (*session)
-			session_put(*session);
-		process_put(p);
-		p = NULL;
+		t = resolve(dir, &rest, &instance, err);
+	if (t && (strcmp(rest, "instances") || instance)) {
+		target_put(t);
+		t = NULL;
 		*err = -EPERM;
-	} else if (!p && !*err) {
+	} else if (!t && !*err) {
 		*err = -EPERM;
 	}
 	free(dir);
-	return p;
+	return t;
 }
 
-/* Behind fi->fh: the kernel names no path for what is open. */
+/*
+ * Behind fi->fh: the kernel names no path for what is open. All that are open stand in a list: a
+ * umount may come before the kernel's release of what was closed just now, and a lazy one while
+ * files are open. Then no release comes at all.
+ */
 struct handle {
-	struct file *file; /* NULL: a folder */
+	struct handle *next, **before; /* under opened_lock */
+	struct file *file;	       /* NULL: a folder */
 	char path[];
 };
+
+static struct handle *opened;
+static pthread_mutex_t opened_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct handle *handle_of(const struct fuse_file_info *fi)
 {
@@ -169,8 +148,27 @@ static int handle_new(const char *path, struct fuse_file_info *fi)
 		return -ENOMEM;
 	h->file = NULL;
 	strcpy(h->path, path);
+	pthread_mutex_lock(&opened_lock);
+	h->next = opened;
+	h->before = &opened;
+	if (opened)
+		opened->before = &h->next;
+	opened = h;
+	pthread_mutex_unlock(&opened_lock);
 	fi->fh = (uintptr_t)h;
 	return 0;
+}
+
+static void handle_free(struct handle *h)
+{
+	pthread_mutex_lock(&opened_lock);
+	*h->before = h->next;
+	if (h->next)
+		h->next->before = h->before;
+	pthread_mutex_unlock(&opened_lock);
+	if (h->file)
+		file_release(h->file);
+	free(h);
 }
 
 static int not_found(int err)
@@ -186,8 +184,8 @@ static void fill_dir(struct stat *st, mode_t mode)
 
 static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *fi)
 {
-	struct process_file at;
-	struct process *p;
+	struct target_file at;
+	struct target *t;
 	const char *rest;
 	int err;
 
@@ -197,8 +195,8 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	st->st_uid = geteuid();
 	st->st_gid = getegid();
 	st->st_atime = st->st_mtime = st->st_ctime = started;
-	p = resolve(path, &rest, NULL, &err);
-	if (!p) {
+	t = resolve(path, &rest, NULL, &err);
+	if (!t) {
 		if (err)
 			return not_found(err);
 		fill_dir(st, 0755);
@@ -208,8 +206,9 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 		}
 		return 0;
 	}
-	err = process_find(p, rest, &at);
-	st->st_uid = p->uid;
+	err = t->ops->find(t, rest, &at);
+	if (!err)
+		st->st_uid = at.uid;
 	if (!err && at.is_dir) {
 		fill_dir(st, at.mode);
 	} else if (!err) {
@@ -219,7 +218,7 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 		if (!strcmp(at.name, "trace_pipe_raw"))
 			st->st_size = ENDLESS;
 	}
-	process_put(p);
+	target_put(t);
 	return err;
 }
 
@@ -234,7 +233,7 @@ static int op_access(const char *path, int mask)
 
 static int op_readlink(const char *path, char *buf, size_t bytes)
 {
-	if (how.process || strcmp(path + 1, KERNEL_LINK))
+	if (how.target || strcmp(path + 1, KERNEL_LINK))
 		return -EINVAL;
 	snprintf(buf, bytes, "%s", KERNEL_TRACE);
 	return 0;
@@ -253,22 +252,9 @@ static int fill_file(void *arg, const char *name, bool is_dir)
 	return f->fill(f->buf, name, &st, 0, 0) ? -ENOMEM : 0;
 }
 
-static int fill_session(void *arg, const char *name)
+static int fill_target(void *arg, const char *name)
 {
-	struct filling *f = arg;
-	struct stat st = {.st_mode = S_IFDIR};
-
-	return f->fill(f->buf, name, &st, 0, 0);
-}
-
-static int fill_process(void *arg, int pid)
-{
-	struct filling *f = arg;
-	struct stat st = {.st_mode = S_IFDIR};
-	char name[16];
-
-	snprintf(name, sizeof(name), "%d", pid);
-	return f->fill(f->buf, name, &st, 0, 0);
+	return fill_file(arg, name, true);
 }
 
 static int op_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t offset,
@@ -276,26 +262,25 @@ static int op_readdir(const char *path, void *buf, fuse_fill_dir_t fill, off_t o
 {
 	struct filling f = {buf, fill};
 	struct stat link = {.st_mode = S_IFLNK};
-	struct process *p;
+	struct target *t;
 	const char *rest;
 	int err;
 
 	(void)path;
 	(void)offset;
 	(void)flags;
-	p = resolve(handle_of(fi)->path, &rest, NULL, &err);
-	if (!p && err)
+	t = resolve(handle_of(fi)->path, &rest, NULL, &err);
+	if (!t && err)
 		return not_found(err);
 	fill(buf, ".", NULL, 0, 0);
 	fill(buf, "..", NULL, 0, 0);
-	if (!p) {
-		process_list(fill_process, &f);
-		session_list(fill_session, &f);
+	if (!t) {
+		target_list(fill_target, &f);
 		fill(buf, KERNEL_LINK, &link, 0, 0);
 		return 0;
 	}
-	err = process_files(p, rest, fill_file, &f);
-	process_put(p);
+	err = t->ops->files(t, rest, fill_file, &f);
+	target_put(t);
 	return err;
 }
 
@@ -307,31 +292,28 @@ static int op_opendir(const char *path, struct fuse_file_info *fi)
 static int op_releasedir(const char *path, struct fuse_file_info *fi)
 {
 	(void)path;
-	free(handle_of(fi));
+	handle_free(handle_of(fi));
 	return 0;
 }
 
 static int op_open(const char *path, struct fuse_file_info *fi)
 {
-	struct session *s;
-	struct process *p;
+	struct target *t;
 	struct file *f;
 	const char *rest;
 	int err;
 
-	p = resolve(path, &rest, &s, &err);
-	if (!p)
+	t = resolve(path, &rest, NULL, &err);
+	if (!t)
 		return err ? not_found(err) : -EISDIR;
 	err = handle_new(path, fi);
 	if (!err) {
-		err = file_open_session(s, p, rest, fi->flags, &f);
+		err = file_open(t, rest, fi->flags, &f);
 		if (err)
-			free(handle_of(fi));
+			handle_free(handle_of(fi));
 	}
 	if (err) {
-		if (s)
-			session_put(s);
-		process_put(p);
+		target_put(t);
 		return err;
 	}
 	handle_of(fi)->file = f;
@@ -349,7 +331,7 @@ static int op_read(const char *path, char *buf, size_t bytes, off_t offset,
 	(void)path;
 	if (bytes > INT_MAX)
 		bytes = INT_MAX;
-	/* read(2) tells the owner of its locks, what fills the page cache for splice(2) has none */
+	/* read(2) has a lock owner; a read that fills the page cache for splice(2) has none */
 	if (fi->flags & O_NONBLOCK)
 		read_how = FILE_NONBLOCK;
 	else if (!fi->lock_owner)
@@ -374,8 +356,7 @@ static int op_flush(const char *path, struct fuse_file_info *fi)
 static int op_release(const char *path, struct fuse_file_info *fi)
 {
 	(void)path;
-	file_release(file_of(fi));
-	free(handle_of(fi));
+	handle_free(handle_of(fi));
 	return 0;
 }
 
@@ -390,36 +371,30 @@ static int op_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 
 static int op_mkdir(const char *path, mode_t mode)
 {
-	struct session *s;
-	struct process *p;
+	struct target *t;
 	const char *name;
 	int err;
 
 	(void)mode;
-	p = resolve_instance(path, &name, &s, &err);
-	if (!p)
+	t = resolve_instance(path, &name, &err);
+	if (!t)
 		return err;
-	err = s ? session_mkdir(s, name) : process_mkdir(p, name);
-	if (s)
-		session_put(s);
-	process_put(p);
+	err = t->ops->mkdir(t, name);
+	target_put(t);
 	return err;
 }
 
 static int op_rmdir(const char *path)
 {
-	struct session *s;
-	struct process *p;
+	struct target *t;
 	const char *name;
 	int err;
 
-	p = resolve_instance(path, &name, &s, &err);
-	if (!p)
+	t = resolve_instance(path, &name, &err);
+	if (!t)
 		return err;
-	err = s ? session_rmdir(s, name) : process_rmdir(p, name);
-	if (s)
-		session_put(s);
-	process_put(p);
+	err = t->ops->rmdir(t, name);
+	target_put(t);
 	return err;
 }
 
@@ -450,7 +425,7 @@ static int op_poll(const char *path, struct fuse_file_info *fi, struct fuse_poll
 		   unsigned int *events)
 {
 	(void)path;
-	*events = file_poll(file_of(fi), handle);
+	*events = file_poll(file_of(fi), handle, fi->poll_events);
 	return 0;
 }
 
@@ -462,7 +437,7 @@ static int op_ioctl(const char *path, unsigned int cmd, void *arg, struct fuse_f
 	(void)fi;
 	(void)flags;
 	(void)data;
-	/* 0 wakes the waiters of a raw pipe: nobody waits */
+	/* 0 wakes the waiters of a raw pipe: no reader waits */
 	return cmd ? -ENOTTY : 0;
 }
 
@@ -477,9 +452,11 @@ static void *op_init(struct fuse_conn_info *conn, struct fuse_config *config)
 	struct sigaction sa = {.sa_handler = on_interrupt};
 
 	conn->max_readahead = 0;
+	/* else a splice() that waits for us is interrupted by a deadly signal alone */
+	conn->want &= ~FUSE_CAP_ASYNC_READ;
 	config->nullpath_ok = 1;
-	/* a reader that is interrupted wakes the thread that waits for it; libfuse 3 leaves it to us to
-	 * have a handler when intr is set here */
+	/* a reader that is interrupted wakes the thread that waits for it; libfuse 3 leaves it
+	 * to us to have a handler when intr is set here */
 	sigaction(config->intr_signal, &sa, NULL);
 	config->intr = 1;
 	config->entry_timeout = NAME_SECONDS;
@@ -546,6 +523,7 @@ int mount_serve(const struct mount_options *options)
 
 	how = *options;
 	started = time(NULL);
+	targets_serve(true);
 	allow_files();
 	snprintf(flags, sizeof(flags), "fsname=%s,subtype=vestige%s",
 		 how.fsname ? how.fsname : "vestige", how.allow_other ? ",allow_other" : "");
@@ -570,7 +548,9 @@ int mount_serve(const struct mount_options *options)
 		if (err)
 			fail_errno(-err, "the mount on %s ended", how.dir);
 	}
-	sessions_end();
+	while (opened)
+		handle_free(opened);
+	targets_serve(false);
 	fuse_unmount(fuse);
 	fuse_destroy(fuse);
 	return err;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Text by offset. Small files are made whole; `trace`, which may be gigabytes, is a window that moves
- * on as it is read: what is before it is gone, and reading there begins anew. A reader of the area
- * is opened for each, so that what is handed out is one look at the buffer.
- * One thread at a time. Tests: tests/tracefs/.
+ * Text by offset. Small files are made whole; `trace`, which may be gigabytes, is a window that
+ * moves on as it is read: text before it is gone, and reading there begins anew. A reader of the
+ * area is opened for each, so that what is handed out is one look at the buffer. One thread at a
+ * time. Tests: tests/tracefs/.
  */
 #include "tools/mount/text.h"
 
@@ -13,16 +13,14 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/reader.h"
-#include "tools/reader/symbols.h"
-#include "tools/target/render.h"
 #include "tools/target/trace_stream.h"
 
 #define KEEP_BYTES (64u << 10) /* behind the place that was read last */
 
 struct text {
 	struct target *t;
-	struct session *session; /* instead */
 	char *path;
 	bool is_trace;
 	unsigned int cpu; /* of a trace; UINT32_MAX all */
@@ -86,15 +84,6 @@ struct text *text_new(struct target *t, const char *path)
 	return x;
 }
 
-struct text *text_new_session(struct session *s, const char *path)
-{
-	struct text *x = text_new(NULL, path);
-
-	if (x)
-		x->session = s;
-	return x;
-}
-
 static void end_trace(struct text *x)
 {
 	trace_stream_free(x->s);
@@ -117,32 +106,10 @@ void text_free(struct text *x)
 	free(x);
 }
 
-static int open_members(struct text *x)
-{
-	struct process **members;
-	const char **paths;
-	unsigned int nr;
-	int err;
-
-	session_look(x->session, true);
-	nr = session_members(x->session, &members);
-	paths = calloc(nr + 1u, sizeof(*paths));
-	err = paths ? 0 : fail(ENOMEM, "no memory");
-	for (unsigned int i = 0; i < nr && !err; i++)
-		paths[i] = members[i]->t.path;
-	if (!err)
-		err = nr ? reader_open_areas(paths, nr, &x->r) : fail(ENOENT, "no members");
-	for (unsigned int i = 0; i < nr; i++)
-		process_put(members[i]);
-	free(members);
-	free(paths);
-	return err;
-}
-
 static int open_reader(struct text *x)
 {
 	end_trace(x);
-	return x->session ? open_members(x) : reader_open_area(x->t->path, &x->r);
+	return x->t->ops->records(x->t, &x->r);
 }
 
 static int print_kallsyms(struct text *x, struct out *o)
@@ -202,11 +169,10 @@ static int begin(struct text *x)
 	}
 	if (out_init_sink(&o, append, x))
 		return fail(ENOMEM, "no memory");
-	if (!strcmp(x->path, PROCESS_KALLSYMS))
+	if (!strcmp(x->path, TARGET_KALLSYMS))
 		err = print_kallsyms(x, &o);
 	else
-		err = x->session ? session_print(x->session, x->path, &o)
-				 : render_any(x->t, x->path, &o);
+		err = x->t->ops->print(x->t, x->path, &o);
 	end = out_end(&o);
 	x->made = !err && !end;
 	x->end = true;
@@ -242,7 +208,7 @@ ssize_t text_read(struct text *x, char *buf, size_t bytes, uint64_t offset)
 		if (err)
 			return err;
 	}
-	/* what was read long ago goes, but not while a long way is skipped */
+	/* text that was read long ago is dropped, but not during a long skip */
 	while (x->is_trace && !x->end && x->start + x->used < offset + bytes) {
 		uint64_t keep = offset > KEEP_BYTES ? offset - KEEP_BYTES : 0;
 		size_t drop = keep > x->start ? (size_t)(keep - x->start) : 0;

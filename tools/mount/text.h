@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* What a file reads as, handed out by offset. */
+/* A file's contents, handed out by offset. */
 #ifndef VESTIGE_TOOLS_MOUNT_TEXT_H
 #define VESTIGE_TOOLS_MOUNT_TEXT_H
 
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tools/mount/session.h"
 #include "tools/target/target.h"
 
 struct text;
 
 /* @t is borrowed, @path copied. Nothing is read yet. NULL when memory is short. */
 struct text *text_new(struct target *t, const char *path);
-
-/* The same of a session, which is borrowed. */
-struct text *text_new_session(struct session *s, const char *path);
 void text_free(struct text *x);
 
 /*

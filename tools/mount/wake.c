@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See wake.h. A thread, made when somebody first waits, looks at the pipes that are waited for every
- * few milliseconds, and sleeps while there are none. A handle is told once, as FUSE has it: who still
+ * See wake.h. A thread, started at the first wait, checks the awaited pipes every few milliseconds,
+ * and sleeps while there are none. As FUSE requires, a handle is notified once: a caller that still
  * waits asks again. The lock is held while a pipe is looked at, so that none is closed meanwhile.
  * Tests: tests/tracefs/.
  */
@@ -36,7 +36,7 @@ void wake_drop(void *handle)
 		fuse_pollhandle_destroy(handle);
 }
 
-/* Tell those whose pipe has something. Locked. */
+/* Notify waiters whose pipe has something. Locked. */
 static void look(void)
 {
 	struct waiter **at = &waiters;

@@ -5,10 +5,10 @@
 
 struct file;
 
-/* Wake @handle (a struct fuse_pollhandle, NULL nobody; taken) when @file is file_ready(). */
+/* Wake @handle (a struct fuse_pollhandle or NULL; taken) when @file is file_ready(). */
 void wake_when(struct file *file, void *handle);
 
-/* @file is closed: nobody waits for it any more. */
+/* @file is closed: forget its waiters. */
 void wake_forget(struct file *file);
 
 void wake_drop(void *handle);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a printer or a writer of function_graph sees: entries and exits with their depth and times, as
+ * Input of printers and writers of function_graph: entries and exits with their depth and times, as
  * the kernel's funcgraph_entry and funcgraph_exit have them, and all other records between.
  * analysis/graph_events.h makes them of a reader.
  */
@@ -21,8 +21,8 @@ enum graph_event_flag {
 	GRAPH_UNWOUND = 2, /* EXIT, LEAF: it did not return */
 	GRAPH_NO_START =
 		4,	  /* EXIT: its entry is not in the trace: start is not known, and is end */
-	GRAPH_RETVAL = 8, /* EXIT, LEAF: retval is told */
-	GRAPH_ARGS = 16,  /* ENTRY, LEAF: args is told */
+	GRAPH_RETVAL = 8, /* EXIT, LEAF: retval is valid */
+	GRAPH_ARGS = 16,  /* ENTRY, LEAF: args is valid */
 };
 
 struct graph_event {

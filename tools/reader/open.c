@@ -1,23 +1,35 @@
 /* SPDX-License-Identifier: MIT */
-/* reader_open(): which of the formats a file has, its first bytes tell. */
+/* reader_open(): finds the format of a file by its first bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "abi/area.h"
 #include "tools/base/fail.h"
 #include "tools/reader/reader.h"
-#include "tools/reader/spool_format.h"
 
-static const unsigned char dat_magic[10] = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'};
+static const struct reader_format *const formats[] = {
+	&reader_format_dat,
+	&reader_format_spool,
+	&reader_format_area,
+};
+
+#define NR_FORMATS (sizeof(formats) / sizeof(formats[0]))
+
+const struct reader_format *reader_format_of(const unsigned char head[16])
+{
+	for (unsigned int i = 0; i < NR_FORMATS; i++)
+		if (!memcmp(head, formats[i]->magic, formats[i]->magic_bytes))
+			return formats[i];
+	return NULL;
+}
 
 int reader_open(const char *path, struct reader **out)
 {
+	const struct reader_format *format;
 	unsigned char head[16] = {0};
 	struct stat st;
-	uint64_t magic;
 	ssize_t n = 0;
 	int fd, err = 0;
 
@@ -33,13 +45,9 @@ int reader_open(const char *path, struct reader **out)
 	close(fd);
 	if (err)
 		return err;
-	memcpy(&magic, head, sizeof(magic));
-	if (!memcmp(head, dat_magic, sizeof(dat_magic)))
-		return reader_open_dat(path, out);
-	if (magic == SPOOL_MAGIC)
-		return reader_open_spool(path, out);
-	if (magic == AREA_MAGIC)
-		return reader_open_area(path, out);
+	format = reader_format_of(head);
+	if (format)
+		return format->open(path, out);
 	if (n == 0)
 		return fail(EINVAL, "%s is empty", path);
 	return fail(EINVAL, "%s is neither a trace.dat nor a spool nor an area", path);

@@ -6,65 +6,19 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/reader/meta.h"
 
 int printks_add(struct printks *p, uint64_t number, const char *text, size_t bytes)
 {
-	if (p->nr == p->room) {
-		size_t room = p->room ? 2 * p->room : 64;
-		struct printk *more = realloc(p->at, room * sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		p->at = more;
-		p->room = room;
-	}
+	if (ARRAY_ROOM(p->at, p->nr, p->room, 64))
+		return -ENOMEM;
 	p->at[p->nr] = (struct printk){number, strndup(text, bytes)};
 	if (!p->at[p->nr].text)
 		return -ENOMEM;
 	p->nr++;
 	return 0;
-}
-
-int printks_add_meta(struct printks *p, const struct meta *m)
-{
-	int err = 0;
-
-	for (uint32_t i = 0; i < m->nr_printks && !err; i++) {
-		const struct area_printk *row = &m->printks[i];
-		const char *text = m->formats + row->text;
-
-		if (row->text < m->format_bytes)
-			err = printks_add(p, row->number, text,
-					  strnlen(text, m->format_bytes - row->text));
-	}
-	return err;
-}
-
-int printks_add_new(struct printks *p, int fd, uint32_t *seen, const char *what)
-{
-	struct area_header head = {0};
-	uint32_t now;
-	struct meta *m;
-	struct stat st;
-	int err;
-
-	if (pread(fd, &head, sizeof(head), 0) < 0 || fstat(fd, &st) < 0)
-		return fail_errno(errno, "cannot read %s", what);
-	now = meta_has_table(&head, AREA_PRINTKS) ? AREA_TABLE(&head, AREA_PRINTKS)->count : 0;
-	if (now == *seen)
-		return 0;
-	*seen = now;
-	err = meta_load(fd, 0, (uint64_t)st.st_size, what, &m);
-	if (err)
-		return err;
-	err = printks_add_meta(p, m);
-	meta_free(m);
-	return err ? err : 1;
 }
 
 static int compare(const void *a, const void *b)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The texts that records ftrace:bprint and ftrace:bputs name by a number: of an area, a spool or a trace.dat
- * of ours. The number is made of the text, so several processes have one table. Texts are untrusted.
+ * The texts that records ftrace:bprint and ftrace:bputs name by a number: of an area, a spool or a
+ * trace.dat of ours. The number is made of the text, so several processes have one table. Texts are
+ * untrusted.
  */
 #ifndef VESTIGE_TOOLS_PRINTKS_H
 #define VESTIGE_TOOLS_PRINTKS_H
@@ -9,8 +10,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-
-struct meta;
 
 /* Their ids in what a reader gives. */
 #define PRINTK_BPRINT_ID 6u
@@ -29,16 +28,6 @@ struct printks {
 
 /* printks_add() - @text: @bytes of it are copied. Return: 0 or -ENOMEM. */
 int printks_add(struct printks *p, uint64_t number, const char *text, size_t bytes);
-
-/* All of an area's. Return: 0 or -ENOMEM. */
-int printks_add_meta(struct printks *p, const struct meta *m);
-
-/*
- * printks_add_new() - those that an area has got since, if any.
- * @fd: the area. @seen: so many it had, and has; 0 at first. @what: names it in errors.
- * Return: 1 there were some; 0; -errno with fail() set.
- */
-int printks_add_new(struct printks *p, int fd, uint32_t *seen, const char *what);
 
 /* Behind the last one that is added: what is asked for from now on is found. */
 void printks_settle(struct printks *p);

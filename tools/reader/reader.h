@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The stream of records: what every front end reads, whatever the records come from. An area (of a
- * live or a dead process), a spool and a trace.dat give the same stream; the kernel's tracefs joins.
+ * live or a dead process), a spool and a trace.dat give the same stream; the kernel's tracefs
+ * joins.
  *
  * A reader has one stream a CPU, each ordered by time; merge.h makes one of them. Addresses are
  * those of a trace.dat (see symbols.h), stamps are nanoseconds of CLOCK_MONOTONIC unless
@@ -12,12 +13,14 @@
 #ifndef VESTIGE_TOOLS_READER_H
 #define VESTIGE_TOOLS_READER_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/types.h>
 
+#include "abi/area.h"
 #include "abi/option.h"
 #include "abi/record.h"
 
@@ -39,7 +42,7 @@ enum record_graph {
 	 * an EXIT, a RECORD_TAIL too.
 	 */
 	RECORD_GRAPH_TOLD = 1,
-	/* EXIT: retval is told, the register of the result, whatever the function returns. */
+	/* EXIT: retval is set, the register of the result, whatever the function returns. */
 	RECORD_GRAPH_RETVAL = 2,
 	/* EXIT of a call that did not return. */
 	RECORD_GRAPH_UNWOUND = 4,
@@ -47,15 +50,15 @@ enum record_graph {
 	RECORD_GRAPH_NO_START = 8,
 	/* EXIT of a call that has no entry because of tracing_thresh; TOLD too. */
 	RECORD_GRAPH_ALONE = 16,
-	/* ENTRY, FUNCTION: args is told. */
+	/* ENTRY, FUNCTION: args is set. */
 	RECORD_GRAPH_ARGS = 32,
 };
 
 /*
- * A record. A RECORD_RETURN of the ring is a RECORD_EXIT here, told and alone; RECORD_ENTRY_ARGS,
- * RECORD_EXIT_VALUE and RECORD_FUNCTION_ARGS are the kinds without, with what they tell besides. Fields
- * of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND and RECORD_STACK it is the
- * number that the record has.
+ * A record. A RECORD_RETURN of the ring is a RECORD_EXIT here, with its retval and alone;
+ * RECORD_ENTRY_ARGS, RECORD_EXIT_VALUE and RECORD_FUNCTION_ARGS are the kinds without, with what
+ * they tell besides. Fields of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND
+ * and RECORD_STACK it is the number that the record has.
  */
 struct record {
 	/* ns, or units of the reader's clock */
@@ -85,8 +88,9 @@ struct record {
 	};
 	union {
 		/*
-		 * RECORD_EVENT: the payload, common fields included. RECORD_PRINT: the text, without
-		 * its NUL and the newline before that. Borrowed until the next read of this CPU.
+		 * RECORD_EVENT: the payload, common fields included. RECORD_PRINT: the text,
+		 * without its NUL and the newline before that. Borrowed until the next read of this
+		 * CPU.
 		 */
 		const void *data;
 		uint64_t retval; /* RECORD_GRAPH_RETVAL */
@@ -135,11 +139,19 @@ struct record_base {
 	uint32_t reserved;
 };
 
+/* What a tracer of latencies keeps; addresses of code are those of a trace.dat. */
+struct reader_latency {
+	struct area_latency of;
+	uint64_t begin_ts;  /* when it began, as record.ts */
+	char lock_name[64]; /* of the variable that it is, with its offset there; "": not known */
+};
+
 struct reader;
 
 /*
  * Records of one CPU that follow one another: `recs`, or, where that is NULL, graph records of the
- * ring (RECORD_ENTRY, _TAIL, _EXIT, _UNWOUND, _STACK) of one thread by columns, which costs a tenth.
+ * ring (RECORD_ENTRY, _TAIL, _EXIT, _UNWOUND, _STACK) of one thread by columns, which costs a
+ * tenth.
  */
 struct run {
 	unsigned int nr;
@@ -164,8 +176,8 @@ struct reader_ops {
 	/* Free the reader and all that it lent. */
 	void (*close)(struct reader *r);
 	/*
-	 * Begin all CPUs again. Of a live process the second reading may have lost some of the first.
-	 * NULL: this source can be read once. Return: 0 or -errno with fail() set.
+	 * Begin all CPUs again. Of a live process the second reading may have lost some of the
+	 * first. NULL: this source can be read once. Return: 0 or -errno with fail() set.
 	 */
 	int (*rewind)(struct reader *r);
 	/*
@@ -175,13 +187,13 @@ struct reader_ops {
 	 */
 	int (*read_run)(struct reader *r, unsigned int cpu, struct run *out);
 	/*
-	 * From now on each graph record tells its depth, if it can: for who does not read all CPUs.
-	 * Before the first read. NULL: it is so already, or cannot be.
+	 * From now on each graph record has its depth, if it can: for a caller that does not read
+	 * all CPUs. Before the first read. NULL: it is so already, or cannot be.
 	 */
 	void (*tell_depths)(struct reader *r);
 	/*
-	 * Look whether @process, of a record, has printed formats that are not in printks yet. NULL: it
-	 * has ended.
+	 * Look whether @process, of a record, has printed formats that are not in printks yet.
+	 * NULL: it has ended.
 	 */
 	void (*learn_printks)(struct reader *r, uint32_t process);
 };
@@ -207,13 +219,19 @@ struct reader {
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
 	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */
-	/* What reading all of it would tell of the stacks; bases_known: it need not be read for it. */
+	/*
+	 * What reading all of it would tell of the stacks; bases_known: it need not be read for it.
+	 */
 	struct record_base *bases;
 	size_t nr_bases;
 	bool bases_known;
 	bool leaves_told;	       /* which calls are leaves has to be asked of tell_depths() */
 	const struct formats *formats; /* their texts; NULL none */
-	const struct printks *printks; /* what bprint and bputs of ours name; NULL none */
+	/* Of pages: reading fails with EINTR once another thread has set it; NULL: it goes on.
+	 * Borrowed. */
+	const atomic_bool *stop;
+	const struct reader_latency *latency; /* NULL: the records are no stretch */
+	const struct printks *printks;	      /* what bprint and bputs of ours name; NULL none */
 };
 
 /* How the traced process wants it printed. */
@@ -243,16 +261,43 @@ static inline void reader_close(struct reader *r)
  */
 int reader_open(const char *path, struct reader **out);
 
-/* As reader_open(), for one kind of source each. */
+/*
+ * A file format that reader_open() knows by its first bytes. Each source defines one; the list is
+ * in open.c.
+ */
+struct reader_format {
+	const char *name; /* in errors, with its article */
+	unsigned char magic[16];
+	unsigned int magic_bytes;
+	int (*open)(const char *path, struct reader **out); /* as reader_open() */
+};
+
+/*
+ * reader_format_of() - the format of a file by its first bytes.
+ * @head: 16 of them, zeros behind a shorter file's end. Return: NULL if it has none of the formats.
+ */
+const struct reader_format *reader_format_of(const unsigned char head[16]);
+
+extern const struct reader_format reader_format_dat, reader_format_spool, reader_format_area;
+
+/* As reader_open(), for one format each. */
 int reader_open_dat(const char *path, struct reader **out);
 int reader_open_spool(const char *path, struct reader **out);
 int reader_open_area(const char *path, struct reader **out);
+/*
+ * A spool without its records, which takes no time: its symbols, tasks and what else its tables
+ * tell.
+ */
+int reader_open_spool_tables(const char *path, struct reader **out);
 
 /*
  * reader_open_areas() - several areas as one stream, in order of time.
  * @nr: at least 1; of several those that are gone are left out. Return: as reader_open().
  */
 int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out);
+
+/* Whether a tracer of latencies is on in an area: what it keeps is the snapshot. */
+bool reader_keeps_latency(struct reader *r);
 
 /* Their snapshots, in place of what is live. *@allocated: one of them has memory for it. */
 int reader_open_snapshots(const char *const *paths, unsigned int nr, struct reader **out,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table behind tasks.h: an array in order of pid. Tests: tests/unit/test_tasks.c. */
-#include "tasks.h"
+#include "tools/reader/tasks.h"
+#include "tools/base/array.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 struct tasks {
 	struct task *at;
 	size_t nr, room;
+	bool tells; /* of some it is said that they were traced */
 };
 
 struct tasks *tasks_new(void)
@@ -43,26 +45,28 @@ static size_t lower_bound(const struct tasks *t, int32_t pid)
 	return lo;
 }
 
-int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm)
+/* The thread's entry, a new one if there is none. */
+static struct task *entry_of(struct tasks *t, int32_t pid)
 {
-	size_t i = lower_bound(t, pid), n;
-	struct task *task;
+	size_t i = lower_bound(t, pid);
 
 	if (i == t->nr || t->at[i].pid != pid) {
-		if (t->nr == t->room) {
-			size_t room = t->room ? t->room * 2 : 64;
-			struct task *at = realloc(t->at, room * sizeof(*at));
-
-			if (!at)
-				return -ENOMEM;
-			t->at = at;
-			t->room = room;
-		}
+		if (ARRAY_ROOM(t->at, t->nr, t->room, 64))
+			return NULL;
 		memmove(&t->at[i + 1], &t->at[i], (t->nr - i) * sizeof(*t->at));
 		t->nr++;
 		t->at[i] = (struct task){.pid = pid};
 	}
-	task = &t->at[i];
+	return &t->at[i];
+}
+
+int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm)
+{
+	struct task *task = entry_of(t, pid);
+	size_t n;
+
+	if (!task)
+		return -ENOMEM;
 	if (tgid)
 		task->tgid = tgid;
 	memset(task->comm, 0, sizeof(task->comm));
@@ -71,6 +75,17 @@ int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm)
 
 		task->comm[n] = c < ' ' || c == 0x7f ? '?' : (char)c;
 	}
+	return 0;
+}
+
+int tasks_trace(struct tasks *t, int32_t pid, int32_t tgid)
+{
+	struct task *task = entry_of(t, pid);
+
+	if (!task)
+		return -ENOMEM;
+	task->tgid = tgid;
+	task->traced = t->tells = true;
 	return 0;
 }
 
@@ -89,6 +104,15 @@ int32_t tasks_tgid(const struct tasks *t, int32_t pid)
 	size_t i = lower_bound(t, pid);
 
 	return i < t->nr && t->at[i].pid == pid ? t->at[i].tgid : 0;
+}
+
+bool tasks_traced(const struct tasks *t, int32_t pid)
+{
+	size_t i = lower_bound(t, pid);
+
+	if (!t->tells)
+		return pid != 0;
+	return i < t->nr && t->at[i].pid == pid && t->at[i].traced;
 }
 
 size_t tasks_count(const struct tasks *t)

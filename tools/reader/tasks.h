@@ -3,6 +3,7 @@
 #ifndef VESTIGE_TOOLS_TASKS_H
 #define VESTIGE_TOOLS_TASKS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,7 @@
 struct task {
 	int32_t pid;
 	int32_t tgid; /* 0 unknown */
+	bool traced;  /* a thread of a process that was traced: others were met, woke one, say */
 	char comm[TASK_COMM_BYTES];
 };
 
@@ -27,11 +29,17 @@ void tasks_free(struct tasks *t);
  */
 int tasks_set(struct tasks *t, int32_t pid, int32_t tgid, const char *comm);
 
+/* It is a thread of a process @tgid that was traced. Return: 0 or -ENOMEM. */
+int tasks_trace(struct tasks *t, int32_t pid, int32_t tgid);
+
 /* The thread's name; "<idle>" for 0, "<...>" if it is not known. Borrowed. */
 const char *tasks_comm(const struct tasks *t, int32_t pid);
 
 /* The thread's process; 0 if it is not known. */
 int32_t tasks_tgid(const struct tasks *t, int32_t pid);
+
+/* Whether a thread is of a traced process; true of all where the source does not tell. */
+bool tasks_traced(const struct tasks *t, int32_t pid);
 
 /* How many there are, and the i-th in order of pid. */
 size_t tasks_count(const struct tasks *t);

@@ -19,9 +19,11 @@
 
 #include "abi/agent.h"
 #include "tools/base/fail.h"
+#include "tools/base/time_ns.h"
+#include "tools/target/function_names.h"
 #include "tools/target/object_address.h"
 #include "tools/target/probe_names.h"
-#include "tools/target/target.h"
+#include "tools/target/image.h"
 
 #define TIMEOUT_MS 2000 /* of a process that is stopped; */
 #define MORE_MS	   8000 /* one that is not may be starved of CPU */
@@ -30,29 +32,27 @@
 
 /* How long an answer is waited for. */
 struct patience {
-	const struct target *t;
+	const struct image *t;
 	int64_t until;
 	bool extended;
 };
 
 static int64_t now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+	return (int64_t)(time_ns(CLOCK_MONOTONIC) / 1000000);
 }
 
-static int ended(const struct target *t)
+static int ended(const struct image *t)
 {
-	return fail(ESRCH,
-		    "process %d has ended: what can still be read of it, `vestige ls -P %d` lists",
-		    t->pid, t->pid);
+	return fail(
+		ESRCH,
+		"process %d has ended: `vestige ls -P %d` lists the files that can still be read",
+		t->pid, t->pid);
 }
 
-static int silent(const struct target *t)
+static int silent(const struct image *t)
 {
-	if (!target_lives(t->pid, t->start))
+	if (!image_lives(t->pid, t->start))
 		return ended(t);
 	return fail(ETIMEDOUT, "process %d is stopped or hangs", t->pid);
 }
@@ -60,7 +60,7 @@ static int silent(const struct target *t)
 /* The time is over: is there a reason to go on waiting? Once. */
 static bool go_on(struct patience *w)
 {
-	if (w->extended || target_stopped(w->t->pid) || !target_lives(w->t->pid, w->t->start))
+	if (w->extended || image_stopped(w->t->pid) || !image_lives(w->t->pid, w->t->start))
 		return false;
 	w->until += MORE_MS;
 	w->extended = true;
@@ -112,7 +112,7 @@ static int transfer(int fd, bool out, void *buf, size_t n, struct patience *w)
 	return 0;
 }
 
-static int try_connect(const struct target *t)
+static int try_connect(const struct image *t)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), err;
@@ -129,7 +129,7 @@ static int try_connect(const struct target *t)
 }
 
 /* Is another area where that was which is meant? Then the process runs another program by now. */
-static bool is_replaced(const struct target *t)
+static bool is_replaced(const struct image *t)
 {
 	struct stat st;
 
@@ -139,7 +139,7 @@ static bool is_replaced(const struct target *t)
 }
 
 /* A connection to the agent, which may be about to start. Return: it or -errno with fail() set. */
-static int reach(const struct target *t, struct patience *w)
+static int reach(const struct image *t, struct patience *w)
 {
 	struct ucred cred = {0};
 	socklen_t n = sizeof(cred);
@@ -155,7 +155,7 @@ static int reach(const struct target *t, struct patience *w)
 		}
 		if (fd >= 0)
 			break;
-		if (!target_lives(t->pid, t->start))
+		if (!image_lives(t->pid, t->start))
 			return ended(t);
 		if (fd != -ENOENT && fd != -ECONNREFUSED && fd != -EAGAIN)
 			return fail_errno(-fd, "cannot reach the agent of process %d", t->pid);
@@ -179,9 +179,9 @@ static int reach(const struct target *t, struct patience *w)
 }
 
 /* The connection broke: does the process end? One that is killed takes a while for it. */
-static bool ends(const struct target *t)
+static bool ends(const struct image *t)
 {
-	for (int ms = 0; target_lives(t->pid, t->start); ms += RETRY_MS) {
+	for (int ms = 0; image_lives(t->pid, t->start); ms += RETRY_MS) {
 		if (ms >= ENDS_MS)
 			return false;
 		poll(NULL, 0, RETRY_MS);
@@ -189,7 +189,7 @@ static bool ends(const struct target *t)
 	return true;
 }
 
-static int exchange(const struct target *t, int fd, const struct agent_request *req,
+static int exchange(const struct image *t, int fd, const struct agent_request *req,
 		    const char *body, struct agent_reply *reply, char **text, struct patience *w)
 {
 	int err;
@@ -223,7 +223,7 @@ static int exchange(const struct target *t, int fd, const struct agent_request *
 	return 0;
 }
 
-static int request(struct target *t, struct agent_request *req, const char *file, const char *body,
+static int request(struct image *t, struct agent_request *req, const char *file, const char *body,
 		   char **text, size_t *bytes)
 {
 	struct patience w = {.t = t, .until = now_ms() + TIMEOUT_MS};
@@ -254,7 +254,7 @@ static int request(struct target *t, struct agent_request *req, const char *file
 	return 0;
 }
 
-int target_read(struct target *t, const char *file, char **text, size_t *bytes)
+int image_read(struct image *t, const char *file, char **text, size_t *bytes)
 {
 	struct agent_request req = {.op = AGENT_READ};
 	size_t n;
@@ -262,7 +262,7 @@ int target_read(struct target *t, const char *file, char **text, size_t *bytes)
 	return request(t, &req, file, NULL, text, bytes ? bytes : &n);
 }
 
-int target_list(struct target *t, const char *dir, char **text)
+int image_list(struct image *t, const char *dir, char **text)
 {
 	struct agent_request req = {.op = AGENT_LIST};
 	size_t n;
@@ -270,7 +270,7 @@ int target_list(struct target *t, const char *dir, char **text)
 	return request(t, &req, dir, NULL, text, &n);
 }
 
-static int change_instance(struct target *t, enum agent_op op, const char *instance)
+static int change_instance(struct image *t, enum agent_op op, const char *instance)
 {
 	struct agent_request req = {.op = (uint16_t)op};
 	char path[AGENT_PATH_BYTES], *none;
@@ -285,17 +285,17 @@ static int change_instance(struct target *t, enum agent_op op, const char *insta
 	return err;
 }
 
-int target_mkdir(struct target *t, const char *instance)
+int image_mkdir(struct image *t, const char *instance)
 {
 	return change_instance(t, AGENT_MKDIR, instance);
 }
 
-int target_rmdir(struct target *t, const char *instance)
+int image_rmdir(struct image *t, const char *instance)
 {
 	return change_instance(t, AGENT_RMDIR, instance);
 }
 
-bool target_is_marker(const char *file)
+bool image_is_marker(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 
@@ -320,7 +320,7 @@ static void tell_writer(int tid, struct agent_writer *w)
 		fclose(f);
 }
 
-static int put(struct target *t, struct agent_request *req, const char *file, const char *body,
+static int put(struct image *t, struct agent_request *req, const char *file, const char *body,
 	       size_t n)
 {
 	char *none;
@@ -335,16 +335,15 @@ static int put(struct target *t, struct agent_request *req, const char *file, co
 	return err;
 }
 
-static int write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
+static int write_as(struct image *t, const char *file, const char *text, size_t n, bool truncate,
 		    int tid)
 {
 	struct agent_request req = {.op = AGENT_WRITE_AS, .flags = truncate ? AGENT_TRUNCATE : 0};
 	struct agent_writer w;
-	char *body = NULL;
+	char *body;
 	int err = -EPROTO;
-	size_t told;
 
-	if (tid > 0 && target_is_marker(file)) {
+	if (tid > 0 && image_is_marker(file)) {
 		body = malloc(sizeof(w) + n);
 		if (!body)
 			return fail(ENOMEM, "no memory");
@@ -353,33 +352,61 @@ static int write_as(struct target *t, const char *file, const char *text, size_t
 		memcpy(body + sizeof(w), text, n);
 		err = put(t, &req, file, body, sizeof(w) + n);
 		free(body);
-		body = NULL;
 	}
 	if (err != -EPROTO)
 		return err;
 	req.op = AGENT_WRITE;
-	err = probe_names_tell(t, file, text, n, &body, &told);
-	if (!err)
-		err = put(t, &req, file, body ? body : text, body ? told : n);
-	free(body);
+	return put(t, &req, file, text, n);
+}
+
+int image_tell(const struct image *t, const char *file, const char *text, size_t n,
+	       struct told *told)
+{
+	int (*const tell[])(const struct image *t, const char *file, const char *text, size_t n,
+			    struct told *told) = {object_addresses_tell, function_names_tell,
+						  probe_names_tell};
+	struct told next;
+	int err = 0;
+
+	*told = (struct told){.text = malloc(n + 1), .n = n};
+	if (!told->text)
+		return fail(ENOMEM, "no memory");
+	if (n)
+		memcpy(told->text, text, n);
+	for (unsigned int i = 0; i < sizeof(tell) / sizeof(*tell) && !err; i++) {
+		next = (struct told){0};
+		err = tell[i](t, file, told->text, told->n, &next);
+		told->is_own |= next.is_own;
+		if (!err && next.text) {
+			free(told->text);
+			told->text = next.text;
+			told->n = next.n;
+		}
+	}
+	if (err)
+		free(told->text);
 	return err;
 }
 
-int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
-		    int tid)
+int image_write_as(struct image *t, const char *file, const char *text, size_t n, bool truncate,
+		   int tid)
 {
-	char *told;
-	size_t told_n;
-	int err = object_addresses_tell(t, file, text, n, &told, &told_n);
+	struct told told;
+	int err = image_tell(t, file, text, n, &told);
 
 	if (err)
 		return err;
-	err = write_as(t, file, told ? told : text, told ? told_n : n, truncate, tid);
-	free(told);
+	err = write_as(t, file, told.text, told.n, truncate, tid);
+	free(told.text);
 	return err;
 }
 
-int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate)
+int image_put(struct image *t, const char *file, const char *text, size_t n, bool truncate)
 {
-	return target_write_as(t, file, text, n, truncate, (int)gettid());
+	return write_as(t, file, text, n, truncate, 0);
+}
+
+int image_write(struct image *t, const char *file, const char *text, size_t n, bool truncate)
+{
+	return image_write_as(t, file, text, n, truncate, (int)gettid());
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -43,7 +44,7 @@ static int refuse_path(int err, const char *path)
 	case ENOSPC:
 		return fail(err,
 			    "%s: its file system is full: remove what fills it (`vestige clean` "
-			    "removes what dead programs left) or " ELSEWHERE,
+			    "removes the areas of dead programs) or " ELSEWHERE,
 			    path);
 	default:
 		return fail_errno(err, "cannot use %s", path);
@@ -53,9 +54,15 @@ static int refuse_path(int err, const char *path)
 /* A file like an area can be made, and memory for it had. */
 static int try_room(const struct areas_dir *dir)
 {
+	struct rlimit limit;
 	char name[64];
 	int fd, err = 0;
 
+	/* to try it would be the end, by SIGXFSZ */
+	if (!getrlimit(RLIMIT_FSIZE, &limit) && limit.rlim_cur < MIN_ROOM_BYTES)
+		return fail(EFBIG,
+			    "the limit on the size of files is too low for an area: raise it "
+			    "(`ulimit -f`)");
 	snprintf(name, sizeof(name), ".room.%d", getpid());
 	fd = openat(dir->fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
@@ -86,7 +93,8 @@ static int name_folder(struct areas_dir *dir, unsigned int uid)
 	return 0;
 }
 
-static int check_folder(struct areas_dir *dir, unsigned int uid)
+/* @root_may: root looks into anybody's folder that VESTIGE_DIR names. */
+static int check_folder(struct areas_dir *dir, unsigned int uid, bool root_may)
 {
 	const char *env = getenv("VESTIGE_DIR");
 	struct stat st;
@@ -95,7 +103,8 @@ static int check_folder(struct areas_dir *dir, unsigned int uid)
 		return refuse_path(errno, env);
 	if (fstat(dir->fd, &st))
 		return refuse_path(errno, dir->path);
-	if (st.st_uid != uid && !(dir->from_env && st.st_uid == geteuid()))
+	if (st.st_uid != uid &&
+	    !(dir->from_env && (st.st_uid == geteuid() || (root_may && !geteuid()))))
 		return fail(EPERM, "%s belongs to user %u, not to %s: " ELSEWHERE, dir->path,
 			    st.st_uid, uid == geteuid() ? "you" : "the process's user");
 	if (st.st_mode & 077)
@@ -120,7 +129,7 @@ int areas_dir_open(struct areas_dir *dir)
 	err = open_folder(dir);
 	if (err)
 		return refuse_path(-err, dir->path);
-	err = check_folder(dir, geteuid());
+	err = check_folder(dir, geteuid(), false);
 	if (!err)
 		err = try_room(dir);
 	if (err)
@@ -137,7 +146,7 @@ int areas_dir_find(struct areas_dir *dir, unsigned int uid)
 	err = open_folder(dir);
 	if (err)
 		return err == -ENOENT ? err : refuse_path(-err, dir->path);
-	err = check_folder(dir, uid);
+	err = check_folder(dir, uid, true);
 	if (err)
 		areas_dir_close(dir);
 	return err;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parsing the area's table of control files: file_tree.h. The text is untrusted: each line is checked
- * against what is left, names may hold neither slash nor dot-dot tricks (they become file names of the
- * mount). Tests: tests/tracefs/.
+ * Parsing the area's table of control files: file_tree.h. The text is untrusted: each line is
+ * checked against what is left, names may hold neither slash nor dot-dot tricks (they become file
+ * names of the mount). Tests: tests/tracefs/.
  */
 #include "tools/target/file_tree.h"
 
@@ -30,9 +30,9 @@ static int read_at(int fd, void *buf, size_t n, uint64_t at)
 }
 
 /*
- * The text when nobody wrote it meanwhile. A process that was stopped or killed while it wrote leaves it
- * half new, half old: then it is taken so, @torn, with an odd @gen.
- * Return: its bytes or -errno.
+ * Copy the text as it was between two writes of the process. A process that was stopped or killed
+ * while it wrote leaves the text half new, half old: it is copied as it is, with @torn set and an
+ * odd @gen. Return: its bytes or -errno.
  */
 static long read_text(int fd, const struct area_table *t, char **text, uint32_t *gen, bool *torn)
 {
@@ -130,7 +130,7 @@ int file_tree_load(int fd, const struct area_header *head, struct file_tree *tre
 
 	memset(tree, 0, sizeof(*tree));
 	if (t->count < sizeof(struct area_files))
-		return fail(ENODATA, "the process does not tell its control files");
+		return fail(ENODATA, "the process has no table of its control files");
 	bytes = read_text(fd, t, &tree->text, &tree->gen, &torn);
 	if (bytes < 0)
 		return fail_errno((int)-bytes, "the table of control files");

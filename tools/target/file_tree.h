@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The control files of a process as its area tells them (struct area_files). */
+/* The control files of a process, from its area (struct area_files). */
 #ifndef VESTIGE_TOOLS_FILE_TREE_H
 #define VESTIGE_TOOLS_FILE_TREE_H
 

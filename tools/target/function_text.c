@@ -27,9 +27,8 @@ static int by_place(const void *a, const void *b)
 
 /*
  * Print the functions for which @want says so, with their counts of callbacks if @count says so.
- * Those of objects that are gone are not printed, and count: a filter of nothing else lets nothing pass,
- * as in the kernel.
- * Return: how many or -errno with fail() set.
+ * Those of objects that are gone are not printed, and count: a filter of nothing else lets nothing
+ * pass, as in the kernel. Return: how many or -errno with fail() set.
  */
 static int print_functions(const struct meta *m, struct out *o,
 			   bool (*want)(const struct area_function *f), bool count)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control files that list functions, as the kernel prints them: one a line, in the order of their
- * places, and the commands of set_ftrace_filter behind them.
+ * The control files that list functions, as the kernel prints them: one a line, in the order of
+ * their places, and the commands of set_ftrace_filter behind them.
  */
 #ifndef VESTIGE_TOOLS_FUNCTION_TEXT_H
 #define VESTIGE_TOOLS_FUNCTION_TEXT_H
 
-#include "tools/reader/meta.h"
+#include "tools/area/meta.h"
 #include "tools/text/out.h"
 
 /* Print the file of that name. Return: 0 or more; -errno with fail() set. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See hist_file.h. Everything comes from the areas; a live process is asked only whether it has an event
- * that its area does not know. Tests: tests/engine/events/hist, tests/tracefs/test_sessions.py.
+ * See hist_file.h. All data comes from the areas. A live process is asked only whether it has an
+ * event that is not in its area. Tests: tests/engine/events/hist, tests/tracefs/test_sessions.py.
  */
 #include "tools/target/hist_file.h"
 
@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "tools/analysis/histogram_sum.h"
+#include "tools/area/area.h"
+#include "tools/area/object_space.h"
 #include "tools/base/fail.h"
-#include "tools/reader/area.h"
-#include "tools/reader/symbols_elf.h"
 #include "tools/text/histogram_text.h"
 
 struct member {
@@ -50,7 +50,7 @@ bool hist_file_is(const char *file)
 	return split(file, system, name);
 }
 
-static int load(const struct target *t, const char *system, const char *name, struct member *mb)
+static int load(const struct image *t, const char *system, const char *name, struct member *mb)
 {
 	uint64_t bytes;
 	int fd = area_open(t->dir.fd, t->name, O_RDONLY, &bytes), err;
@@ -64,7 +64,7 @@ static int load(const struct target *t, const char *system, const char *name, st
 	return err;
 }
 
-bool hist_file_has_since(const struct target *t, const char *trigger, uint64_t since_ns)
+bool hist_file_has_since(const struct image *t, const char *trigger, uint64_t since_ns)
 {
 	char system[256], name[256], end[9];
 	struct member mb = {0};
@@ -82,14 +82,14 @@ bool hist_file_has_since(const struct target *t, const char *trigger, uint64_t s
 }
 
 /* Of an event that was not used yet only the process knows whether there is such a one. */
-static int ask(struct target *t, const char *file)
+static int ask(struct image *t, const char *file)
 {
 	char *text;
 	int err;
 
-	if (!t->alive || target_stopped(t->pid))
+	if (!t->alive || image_stopped(t->pid))
 		return fail_errno(ENOENT, "%s", file);
-	err = target_read(t, file, &text, NULL);
+	err = image_read(t, file, &text, NULL);
 	if (!err)
 		free(text);
 	return err == -EOPNOTSUPP ? 0 : err;
@@ -178,8 +178,8 @@ static int name_symbol(void *arg, uint64_t addr, bool offset, char *buf, size_t 
 }
 
 /*
- * Whether a dead process's histogram is still one of its family's: since it began to count nobody who
- * lives has begun anew or done without.
+ * Whether a dead process's histogram still counts for its family: no living member has cleared or
+ * removed the histogram since that process began to count.
  */
 static bool still_counts(const struct gathering *g, const struct histogram *h)
 {
@@ -230,7 +230,8 @@ static int add_member(struct member *mb, struct histograms *sum)
 	return 0;
 }
 
-/* All that the others have into those of the first that has it; of who lives first, which is as it is now. */
+/* All that the others have into those of the first that has it; of who lives first, which is as it
+ * is now. */
 static int add_up(struct gathering *g, struct histograms *sum)
 {
 	int err = 0;
@@ -275,7 +276,7 @@ static int print(struct gathering *g, struct out *o)
 	return err;
 }
 
-int hist_file_print(struct target *const *targets, unsigned int nr, const char *file, struct out *o)
+int hist_file_print(struct image *const *targets, unsigned int nr, const char *file, struct out *o)
 {
 	struct gathering g = {.members = calloc(nr + 1u, sizeof(*g.members))};
 	char system[256], name[256];

@@ -5,13 +5,17 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "tools/area/object_space.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
-#include "tools/reader/symbols_elf.h"
+#include "tools/code/demangle.h"
+#include "tools/code/srcline.h"
 
 struct names {
 	struct symbols *symbols;
+	struct srcline *lines; /* NULL: not asked for yet */
 	struct object_space *space;
 	int *numbers;
 	uint32_t nr;
@@ -54,6 +58,7 @@ void names_free(struct names *n)
 {
 	if (!n)
 		return;
+	srcline_free(n->lines);
 	symbols_free(n->symbols);
 	object_space_free(n->space);
 	free(n->numbers);
@@ -102,4 +107,44 @@ void names_put(struct names *n, uint64_t addr, struct out *o)
 	out_printf(o, "+0x%" PRIx64 "/0x%" PRIx64, at - s->addr, symbols_size(n->symbols, s));
 	if (s->module)
 		out_printf(o, " [%s]", s->module);
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+void names_put_line(struct names *n, uint64_t addr, bool exact, struct out *o)
+{
+	const uint32_t object = object_at(n->m, addr);
+	const struct symbol *s;
+	const char *line, *file;
+	uint64_t base, at;
+	char *name;
+
+	if (object >= n->nr) {
+		out_printf(o, "0x%" PRIx64, addr);
+		return;
+	}
+	file = base_name(meta_string(n->m, n->m->objects[object].path));
+	base = object_space_base(n->space, n->numbers[object]);
+	at = object_space_addr(base, addr - n->m->objects[object].bias);
+	/* what is behind a call may be the next function's begin */
+	s = symbols_find(n->symbols, exact ? at : at - 1);
+	if (!s || s->addr < base) {
+		out_printf(o, "0x%" PRIx64 " [%s+0x%" PRIx64 "]", addr, file,
+			   addr - n->m->objects[object].bias);
+		return;
+	}
+	name = demangle(s->raw, DEMANGLE_SHORT);
+	out_printf(o, "%s+0x%" PRIx64 "/0x%" PRIx64 " [%s]", name ? name : s->name, at - s->addr,
+		   symbols_size(n->symbols, s), file);
+	free(name);
+	if (!n->lines)
+		n->lines = srcline_new(n->symbols);
+	line = n->lines ? srcline_find(n->lines, exact ? at : at - 1) : NULL;
+	if (line)
+		out_printf(o, " %s", line);
 }

@@ -3,10 +3,11 @@
 #ifndef VESTIGE_TOOLS_NAMES_H
 #define VESTIGE_TOOLS_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
-#include "tools/reader/meta.h"
-#include "tools/reader/symbols.h"
+#include "tools/area/meta.h"
+#include "tools/code/symbols.h"
 #include "tools/text/out.h"
 
 struct names;
@@ -26,5 +27,12 @@ const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offse
 
 /* names_put() - print a run-time address as the kernel's %pS: NAME+0xOFFSET/0xSIZE [OBJECT]. */
 void names_put(struct names *n, uint64_t addr, struct out *o);
+
+/*
+ * names_put_line() - the same with the name that the source has, the object of the program too, and
+ * where that is in the source: NAME+0xOFFSET/0xSIZE [OBJECT] FILE:LINE. @exact: @addr is an
+ * instruction; else it is what is behind a call.
+ */
+void names_put_line(struct names *n, uint64_t addr, bool exact, struct out *o);
 
 #endif

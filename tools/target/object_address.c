@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See object_address.h. Numbers `0x...` in filters and triggers; places of probes are probe_names.c's.
- * A number between 2^59 and 2^60 is no address of a process, so that nothing else can be meant.
- * Tests: tests/tracefs/test_enter.py.
+ * See object_address.h. Numbers `0x...` in filters and triggers; places of probes are
+ * probe_names.c's. A number between 2^59 and 2^60 is no address of a process, so it cannot be
+ * mistaken for one. Tests: tests/tracefs/test_enter.py.
  */
 #include "tools/target/object_address.h"
 
@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/area/object_space.h"
 #include "tools/base/fail.h"
-#include "tools/reader/symbols_elf.h"
 
 static bool takes_addresses(const char *file)
 {
@@ -28,7 +28,9 @@ static bool is_word(char c)
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-/* The number `0x...` that is a word of its own at text[@at]. Return: its bytes; 0: there is none. */
+/*
+ * The number `0x...` that is a word of its own at text[@at]. Return: its bytes; 0: there is none.
+ */
 static size_t number_at(const char *text, size_t n, size_t at, uint64_t *v)
 {
 	size_t i = at + 2;
@@ -67,22 +69,30 @@ uint64_t object_address_now(const struct meta *m, uint64_t address)
 	return at;
 }
 
-int object_addresses_tell(const struct target *t, const char *file, const char *text, size_t n,
-			  char **out, size_t *out_n)
+bool object_addresses_are_in(const char *file, const char *text, size_t n)
+{
+	uint64_t address;
+	size_t i = 0;
+
+	while (i < n && !number_at(text, n, i, &address))
+		i++;
+	return i < n && takes_addresses(file);
+}
+
+int object_addresses_tell(const struct image *t, const char *file, const char *text, size_t n,
+			  struct told *told)
 {
 	struct meta *meta = NULL;
-	size_t i = 0, bytes = 0;
+	size_t i, bytes = 0;
 	uint64_t address;
 	FILE *f;
 
-	*out = NULL;
-	if (!takes_addresses(file))
+	if (!object_addresses_are_in(file, text, n))
 		return 0;
-	while (i < n && !number_at(text, n, i, &address))
-		i++;
-	if (i == n || target_meta(t, &meta))
+	told->is_own = true;
+	if (image_meta(t, &meta))
 		return 0;
-	f = open_memstream(out, out_n);
+	f = open_memstream(&told->text, &told->n);
 	for (i = 0; f && i < n; i += bytes) {
 		bytes = number_at(text, n, i, &address);
 		if (bytes) {
@@ -96,7 +106,7 @@ int object_addresses_tell(const struct target *t, const char *file, const char *
 	if (f && !fclose(f))
 		return 0;
 	if (f)
-		free(*out);
-	*out = NULL;
+		free(told->text);
+	told->text = NULL;
 	return fail(ENOMEM, "no memory");
 }

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Addresses of code as /proc/kallsyms and traces have them, within `vestige enter`: in the ranges of objects
- * (tools/reader/symbols.h), the same in every process. Who writes one means the process's own.
+ * Addresses of code as /proc/kallsyms and traces have them, within `vestige enter`: in the ranges
+ * of objects (tools/code/symbols.h), the same in every process. An address in a write means the
+ * process's own.
  */
 #ifndef VESTIGE_TOOLS_OBJECT_ADDRESS_H
 #define VESTIGE_TOOLS_OBJECT_ADDRESS_H
 
-#include "tools/reader/meta.h"
-#include "tools/target/target.h"
+#include "tools/area/meta.h"
+#include "tools/target/image.h"
 
-/* No program has any of these (symbols_elf.h). */
+/* No program has any of these (object_space.h). */
 static inline bool object_address_is_of_trace(uint64_t address)
 {
 	return address >> 59 == 1;
@@ -20,10 +21,13 @@ uint64_t object_address_now(const struct meta *m, uint64_t address);
 
 /*
  * object_addresses_tell() - what to write to @file of the process in place of @text, @n bytes.
- * @out: malloced, *@out_n bytes; NULL: the text as it is: there is none in it that the process has.
- * Return: 0 or -ENOMEM with fail() set.
+ * @told: zero at first; its text stays NULL where it is @text: there is none in it that the process
+ * has. Return: 0 or -ENOMEM with fail() set.
  */
-int object_addresses_tell(const struct target *t, const char *file, const char *text, size_t n,
-			  char **out, size_t *out_n);
+int object_addresses_tell(const struct image *t, const char *file, const char *text, size_t n,
+			  struct told *told);
+
+/* Is there an address in it that each process has elsewhere? */
+bool object_addresses_are_in(const char *file, const char *text, size_t n);
 
 #endif

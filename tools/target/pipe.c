@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_pipe: see pipe.h. What was made text is taken from the buffer before it is handed out, so that
- * whoever reads `trace` meanwhile does not see it; a reader that goes away loses the rest of its last
- * read at most, as in the kernel. Nobody is woken by the traced program, which would cost it: the
- * area is looked at every few milliseconds.
- * Any thread; the lock is not held while waiting. Tests: tests/tracefs/.
+ * trace_pipe: see pipe.h. Records are consumed before their text is handed out, so a reader of
+ * `trace` does not see them meanwhile. A reader that goes away loses at most the rest of its last
+ * read, as in the kernel. The traced program wakes no reader, which would cost it time: the area is
+ * polled every few milliseconds. Any thread; the lock is not held while waiting. Tests:
+ * tests/tracefs/.
  */
 #include "tools/target/pipe.h"
 
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/area/follow.h"
 #include "tools/base/fail.h"
-#include "tools/reader/follow.h"
 #include "tools/target/trace_stream.h"
 
 #define FIRST_WAIT_MS 1
@@ -59,9 +59,9 @@ static int append(void *arg, const char *text, size_t bytes)
 	return 0;
 }
 
-static int open_follow(struct pipe *x, const struct target *t, unsigned int cpu)
+static int open_follow(struct pipe *x, const struct image *t, unsigned int cpu)
 {
-	const struct followed what = target_followed(t);
+	const struct followed what = image_followed(t);
 	int err = follow_open(&what, true, &x->f);
 
 	if (err)
@@ -80,7 +80,7 @@ static int open_follow(struct pipe *x, const struct target *t, unsigned int cpu)
 	return 0;
 }
 
-int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out)
+int pipe_open(const struct image *t, unsigned int cpu, struct pipe **out)
 {
 	struct pipe *x = calloc(1, sizeof(*x));
 	int err;
@@ -98,9 +98,9 @@ int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out)
 	return 0;
 }
 
-int pipe_add(struct pipe *x, const struct target *t)
+int pipe_add(struct pipe *x, const struct image *t)
 {
-	const struct followed what = target_followed(t);
+	const struct followed what = image_followed(t);
 	int err;
 
 	pthread_mutex_lock(&x->lock);
@@ -168,16 +168,8 @@ static int make_stream(struct pipe *x)
 /* Look for records. Return: 1 there are some, 0, -errno. */
 static int turn(struct pipe *x, uint64_t hold_ns)
 {
-	int ret = follow_turn(x->f, x->cpus, hold_ns);
+	int ret = follow_look(x->f, x->cpus, hold_ns, &x->renewed);
 
-	if (ret == -ESTALE) {
-		x->renewed = true;
-		ret = follow_renew(x->f);
-		if (!ret)
-			ret = follow_turn(x->f, x->cpus, hold_ns);
-		if (ret == -ESTALE)
-			ret = 0;
-	}
 	if (ret <= 0)
 		return ret;
 	ret = make_stream(x);
@@ -226,6 +218,8 @@ static size_t hand_out(struct pipe *x, char *buf, size_t bytes)
 /* Return: bytes, -EAGAIN nothing, 0 the end, -errno. Locked. */
 static ssize_t read_now(struct pipe *x, char *buf, size_t bytes, uint64_t hold_ns)
 {
+	/* asked before the look, which then has all that was recorded up to the end */
+	bool over = !follow_lives(x->f) || (x->has_read && !follow_tracing_on(x->f));
 	int err = 0;
 
 	if (x->at == x->used)
@@ -234,9 +228,7 @@ static ssize_t read_now(struct pipe *x, char *buf, size_t bytes, uint64_t hold_n
 		return (ssize_t)hand_out(x, buf, bytes);
 	if (err)
 		return err;
-	if (!follow_lives(x->f) || (x->has_read && !follow_tracing_on(x->f)))
-		return 0;
-	return -EAGAIN;
+	return over ? 0 : -EAGAIN;
 }
 
 ssize_t pipe_look(struct pipe *x, char *buf, size_t bytes, bool hold)
@@ -246,7 +238,7 @@ ssize_t pipe_look(struct pipe *x, char *buf, size_t bytes, bool hold)
 
 	pthread_mutex_lock(&x->lock);
 	n = read_now(x, buf, bytes, hold_ns);
-	/* the end has come: nobody comes any more whom it could wait for */
+	/* the end: no member comes any more, so no record has to wait */
 	if (!n && hold_ns)
 		n = read_now(x, buf, bytes, 0);
 	pthread_mutex_unlock(&x->lock);

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "tools/target/target.h"
+#include "tools/target/image.h"
 
 struct pipe;
 
@@ -15,27 +15,26 @@ struct pipe;
  * Two that read of the same CPU take each other's records: let there be one.
  * Return: 0 and *@out; -ENOENT there is no such CPU; -errno. With fail() set.
  */
-int pipe_open(const struct target *t, unsigned int cpu, struct pipe **out);
+int pipe_open(const struct image *t, unsigned int cpu, struct pipe **out);
 void pipe_close(struct pipe *x);
 
 /*
  * pipe_add() - and of @t, borrowed too: what all of them record, in order of time.
  * Return: 0 or -errno with fail() set, when nothing will come of it.
  */
-int pipe_add(struct pipe *x, const struct target *t);
+int pipe_add(struct pipe *x, const struct image *t);
 
 /*
- * pipe_look() - what is there now, without waiting.
- * @hold: of several processes leave what is so young that another may still come with something older.
- * Return: as pipe_read().
+ * pipe_look() - what is there now, without waiting. @hold: of several processes leave what is so
+ * young that another may still come with something older. Return: as pipe_read().
  */
 ssize_t pipe_look(struct pipe *x, char *buf, size_t bytes, bool hold);
 
 /*
- * pipe_read() - up to @bytes of text, whole lines where they fit.
- * @nonblock: do not wait for records. @interrupted: asked while waiting whether to give up; NULL: never.
- * Return: bytes; 0 at the end, which comes when something was read and tracing is off, or the process
- * is dead; -EAGAIN, -EINTR, -errno.
+ * pipe_read() - up to @bytes of text, whole lines where they fit. @nonblock: do not wait for
+ * records. @interrupted: asked while waiting whether to give up; NULL: never. Return: bytes; 0 at
+ * the end, which comes when something was read and tracing is off, or the process is dead; -EAGAIN,
+ * -EINTR, -errno.
  */
 ssize_t pipe_read(struct pipe *x, char *buf, size_t bytes, bool nonblock, int (*interrupted)(void));
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See probe_names.h. Only words in which a name is are looked at, and only then an area and DWARF are read. A
- * line with a name that means nothing goes as it is, with that name marked, so that the program's
- * error_log shows what was written; a line of a function that is not found, or has no DWARF, goes unmarked, and the engine
- * says what it says of names. Grammar and expansion are the kernel's (6.12).
+ * See probe_names.h. Only words with a name are examined, and only then an area and DWARF are read.
+ * A line with an unknown name is passed on with that name marked, so the program's error_log shows
+ * the line as it was written. A line of a function that is not found, or has no DWARF, is passed on
+ * unmarked, and the engine reports its own error. Grammar and expansion are the kernel's (6.12).
  *
  * Tests: tests/engine/events/names.
  */
@@ -17,7 +17,7 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
-#include "tools/reader/variable.h"
+#include "tools/code/variable.h"
 #include "tools/target/object_address.h"
 
 #define MAX_WORDS 131
@@ -49,9 +49,10 @@ struct line {
 };
 
 struct telling {
-	const struct target *t;
+	const struct image *t;
 	struct meta *meta; /* read when it is first needed */
 	FILE *f;
+	bool is_own; /* told.is_own */
 };
 
 static bool is_name_letter(char c)
@@ -147,7 +148,7 @@ static bool is_address_of_trace(const struct word *w)
 	return object_address_is_of_trace(strtoull(text, &end, 0)) && !*end;
 }
 
-/* Is it a definition of a probe with names in it, or at an address that is to be told? */
+/* Is it a definition of a probe with names in it, or at an address? */
 static bool is_wanted(const struct line *l)
 {
 	if (l->nr < 2 || !strchr("prft", *l->words[0].text))
@@ -162,7 +163,10 @@ static bool is_wanted(const struct line *l)
 
 static int load(struct telling *to)
 {
-	return to->meta ? 0 : target_meta(to->t, &to->meta);
+	int err = to->meta ? 0 : image_meta(to->t, &to->meta);
+
+	to->is_own |= !!err;
+	return err;
 }
 
 static bool is_object(const char *path, const char *name, size_t n)
@@ -174,8 +178,8 @@ static bool is_object(const char *path, const char *name, size_t n)
 }
 
 /*
- * The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it; or what
- * calls the probes of a tracepoint.
+ * The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it;
+ * or what calls the probes of a tracepoint.
  */
 static void find_symbol(struct telling *to, const char *text, size_t n, bool is_tracepoint,
 			struct variables **v)
@@ -192,13 +196,16 @@ static void find_symbol(struct telling *to, const char *text, size_t n, bool is_
 
 		if (row->unload_stamp || !*path || (colon && !is_object(path, text, object_bytes)))
 			continue;
-		if (!variables_open(path, row, &place, v))
+		if (!variables_open(path, row, &place, v)) {
+			to->is_own |= !!row->load_stamp;
 			return;
+		}
 	}
 }
 
 static void find_address(struct telling *to, uint64_t address, struct variables **v)
 {
+	to->is_own = true;
 	for (uint32_t i = 0; i < to->meta->nr_objects; i++) {
 		const struct area_object *row = &to->meta->objects[i];
 		struct variable_place place = {.at = address - row->bias};
@@ -453,16 +460,15 @@ bool probe_names_are_in(const char *file, const char *text, size_t n)
 	       n && !memchr(text, '\0', n) && any(text, n);
 }
 
-int probe_names_tell(const struct target *t, const char *file, const char *text, size_t n,
-		     char **out, size_t *out_n)
+int probe_names_tell(const struct image *t, const char *file, const char *text, size_t n,
+		     struct told *told)
 {
 	struct telling to = {.t = t};
 	size_t i, end, comment;
 
-	*out = NULL;
 	if (!probe_names_are_in(file, text, n))
 		return 0;
-	to.f = open_memstream(out, out_n);
+	to.f = open_memstream(&told->text, &told->n);
 	if (!to.f)
 		return fail(ENOMEM, "no memory");
 	for (i = 0; i < n; i = end + 1) {
@@ -475,9 +481,10 @@ int probe_names_tell(const struct target *t, const char *file, const char *text,
 			fputc('\n', to.f);
 	}
 	meta_free(to.meta);
+	told->is_own = to.is_own;
 	if (fclose(to.f)) {
-		free(*out);
-		*out = NULL;
+		free(told->text);
+		told->text = NULL;
 		return fail(ENOMEM, "no memory");
 	}
 	return 0;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See raw.h. In turns the records that are there are encoded, in order of time over all CPUs that were
- * joined, into each CPU's sub-buffers, which wait in a queue for their reader. When one CPU's reader
- * does not keep up, no more is taken of any, and the process's own buffer fills as it would.
- * Costs what follow.h and dat_graph.h cost. Any thread: a lock. Tests: tests/tracefs/.
+ * See raw.h. Each turn encodes the available records, in order of time over all joined CPUs, into
+ * each CPU's sub-buffers, which wait in a queue for their reader. When one CPU's reader falls
+ * behind, no more records are taken from that CPU, and its share of the process's own buffer fills
+ * up; the other CPUs' readers go on. A queue holds MAX_QUEUE sub-buffers and what one turn may add
+ * to them, which is what the CPU's share of the buffer held. Costs what follow.h and dat_graph.h
+ * cost. Any thread: a lock. Tests: tests/tracefs/.
  */
 #include "tools/target/raw.h"
 
@@ -13,10 +15,10 @@
 #include <string.h>
 
 #include "tools/analysis/graph_events.h"
+#include "tools/area/follow.h"
 #include "tools/base/fail.h"
 #include "tools/export/dat_graph.h"
 #include "tools/export/dat_pages.h"
-#include "tools/reader/follow.h"
 
 #define MAX_QUEUE 4096u /* sub-buffers of a CPU */
 #define AT_ONCE	  64u	/* are made before the first is handed out */
@@ -44,7 +46,7 @@ struct raw {
 	char clock[32];		     /* in which they began */
 	struct lane *lanes;	     /* by CPU */
 	uint32_t page_bytes;
-	bool *cpus; /* those joined */
+	bool *wanted; /* scratch of a turn: by CPU, whether its records are looked for */
 	unsigned int nr_cpus;
 	bool more; /* this turn is not at its end */
 };
@@ -80,9 +82,9 @@ uint32_t raw_page_bytes(const struct raw *x)
 	return x->page_bytes;
 }
 
-int raw_open(const struct target *t, struct raw **out)
+int raw_open(const struct image *t, struct raw **out)
 {
-	const struct followed what = target_followed(t);
+	const struct followed what = image_followed(t);
 	struct raw *x = calloc(1, sizeof(*x));
 	int err;
 
@@ -95,8 +97,8 @@ int raw_open(const struct target *t, struct raw **out)
 		x->nr_cpus = follow_reader(x->f)->nr_cpus;
 		x->page_bytes = page_bytes_of(follow_reader(x->f));
 		x->lanes = calloc(x->nr_cpus, sizeof(*x->lanes));
-		x->cpus = calloc(x->nr_cpus, sizeof(*x->cpus));
-		if (!x->lanes || !x->cpus)
+		x->wanted = calloc(x->nr_cpus, sizeof(*x->wanted));
+		if (!x->lanes || !x->wanted)
 			err = fail(ENOMEM, "no memory");
 	}
 	for (unsigned int c = 0; !err && c < x->nr_cpus; c++) {
@@ -112,9 +114,9 @@ int raw_open(const struct target *t, struct raw **out)
 	return 0;
 }
 
-int raw_add(struct raw *x, const struct target *t)
+int raw_add(struct raw *x, const struct image *t)
 {
-	const struct followed what = target_followed(t);
+	const struct followed what = image_followed(t);
 	int err;
 
 	pthread_mutex_lock(&x->lock);
@@ -141,7 +143,7 @@ void raw_close(struct raw *x)
 	if (x->f)
 		follow_close(x->f);
 	free(x->lanes);
-	free(x->cpus);
+	free(x->wanted);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
 }
@@ -152,7 +154,6 @@ static void count(struct raw *x, unsigned int cpu, int change)
 		return;
 	pthread_mutex_lock(&x->lock);
 	x->lanes[cpu].joined += (unsigned int)change;
-	x->cpus[cpu] = x->lanes[cpu].joined;
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -201,31 +202,18 @@ static int make_events(struct raw *x)
 	return x->events ? 0 : err;
 }
 
-/* Look for records. Return: 1 there are some, 0, -errno. */
+/* Look for records of the joined CPUs whose queues have room. Return: 1 there are some, 0, -errno. */
 static int turn(struct raw *x, uint64_t hold_ns)
 {
-	int ret = follow_turn(x->f, x->cpus, hold_ns);
+	int ret;
 
-	if (ret == -ESTALE) {
-		x->renewed = true;
-		ret = follow_renew(x->f);
-		if (!ret)
-			ret = follow_turn(x->f, x->cpus, hold_ns);
-		if (ret == -ESTALE)
-			ret = 0;
-	}
+	for (unsigned int c = 0; c < x->nr_cpus; c++)
+		x->wanted[c] = x->lanes[c].joined && x->lanes[c].nr < MAX_QUEUE;
+	ret = follow_look(x->f, x->wanted, hold_ns, &x->renewed);
 	if (ret <= 0)
 		return ret;
 	ret = make_events(x);
 	return ret < 0 ? ret : 1;
-}
-
-static bool is_full(const struct raw *x)
-{
-	for (unsigned int c = 0; c < x->nr_cpus; c++)
-		if (x->cpus[c] && x->lanes[c].nr >= MAX_QUEUE)
-			return true;
-	return false;
 }
 
 /* Encode until @cpu has some sub-buffers, or all that is there. Return: 0 or -errno. */
@@ -235,8 +223,6 @@ static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 	struct record rec;
 	int ret = 1, err = 0;
 
-	if (is_full(x))
-		return 0;
 	if (!x->more) {
 		ret = turn(x, hold_ns);
 		if (ret <= 0)
@@ -257,7 +243,8 @@ static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 	return err ? err : ret < 0 ? ret : 0;
 }
 
-/* Is one that is not full worth nothing? It is, where buffer_percent is 0, and when nobody records any more. */
+/* Does a reader wait for a full sub-buffer? Not where buffer_percent is 0, and not when no process
+ * records any more. */
 static bool waits_for_full(const struct raw *x)
 {
 	return follow_percent(x->f) && follow_tracing_on(x->f);

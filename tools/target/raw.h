@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_pipe_raw: the kernel's sub-buffers of live processes, consuming. One object serves all CPUs,
- * since a call may enter on one and return on another; those who read a CPU join it.
+ * trace_pipe_raw: the kernel's sub-buffers of live processes, consuming. One object serves all
+ * CPUs, since a call may enter on one and return on another; a reader of a CPU joins it.
  */
 #ifndef VESTIGE_TOOLS_RAW_H
 #define VESTIGE_TOOLS_RAW_H
@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "tools/reader/reader.h"
+#include "tools/target/image.h"
 #include "tools/target/target.h"
 #include "tools/text/out.h"
 
@@ -18,7 +19,7 @@
 struct raw;
 
 /* @t is borrowed. Return: 0 or -errno with fail() set. */
-int raw_open(const struct target *t, struct raw **out);
+int raw_open(const struct image *t, struct raw **out);
 void raw_close(struct raw *x);
 
 /* Of a sub-buffer: buffer_subbuf_size_kb of the first process when it was opened. */
@@ -28,17 +29,12 @@ uint32_t raw_page_bytes(const struct raw *x);
  * raw_add() - and of @t, borrowed too: what all of them record, in order of time.
  * Return: 0 or -errno with fail() set, when nothing will come of it.
  */
-int raw_add(struct raw *x, const struct target *t);
+int raw_add(struct raw *x, const struct image *t);
 
-/* From now on records of @cpu are taken; those of CPUs that nobody joined stay. Counts. */
+/* From now on, until as many calls of raw_leave(), records of @cpu are taken. Records of CPUs that
+ * no reader has joined stay. */
 void raw_join(struct raw *x, unsigned int cpu);
 void raw_leave(struct raw *x, unsigned int cpu);
-
-enum raw_how {
-	RAW_FULL, /* whole ones, while somebody records and buffer_percent is not 0; of several processes without what is so young that older may still come */
-	RAW_PARTIAL, /* the same, and one that is not full will do */
-	RAW_ALL,     /* all that is there now */
-};
 
 /*
  * raw_page() - the next sub-buffer of a CPU that was joined.
@@ -48,8 +44,8 @@ enum raw_how {
 int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how);
 
 /*
- * Is the buffer of @cpu as full as buffer_percent says, so that poll() is to tell it? Also when there is
- * anything and nobody records any more. raw_page() gives something then, of whatever kind.
+ * Is the buffer of @cpu as full as buffer_percent says, so that poll() reports it? Also when there
+ * is anything and no process records any more. raw_page() then gives a page, full or not.
  */
 bool raw_ready(struct raw *x, unsigned int cpu);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See render.h. The texts are the kernel's (6.12). Of a rendered file nothing is asked of the process:
- * what its area holds is copied once and printed. Tests: tests/cli/test_control.py, tests/tracefs/.
+ * See render.h. The texts are the kernel's (6.12). A rendered file needs no answer of the process:
+ * data of its area is copied once and printed. Tests: tests/cli/test_control.py, tests/tracefs/.
  */
 #include "tools/target/render.h"
 
@@ -15,19 +15,19 @@
 #include <unistd.h>
 
 #include "abi/option.h"
+#include "tools/area/area.h"
+#include "tools/area/area_printks.h"
 #include "tools/base/fail.h"
-#include "tools/target/events_left.h"
+#include "tools/reader/reader.h"
+#include "tools/target/dead_events.h"
 #include "tools/target/file_tree.h"
 #include "tools/target/function_text.h"
 #include "tools/target/hist_file.h"
-#include "tools/target/outside.h"
 #include "tools/target/pipe.h"
 #include "tools/target/raw.h"
 #include "tools/target/stack_text.h"
+#include "tools/target/static_files.h"
 #include "tools/target/trace_stream.h"
-#include "tools/reader/area.h"
-#include "tools/reader/printks.h"
-#include "tools/reader/reader.h"
 
 #define PER_CPU	    "per_cpu/cpu"
 #define RAW_WAIT_MS 10
@@ -41,11 +41,12 @@ struct file {
 		     struct out *o); /* of what the stack tracer left */
 	bool per_cpu;
 	bool snapshot;
-	bool raw; /* of it */
+	bool raw;	/* of it */
+	bool functions; /* all of them are listed */
 };
 
 /* The tables; the area's descriptor in *@keep, to be closed, if that is wanted. */
-static int load(const struct target *t, struct meta **out, int *keep)
+static int load(const struct image *t, struct meta **out, int *keep)
 {
 	uint64_t bytes;
 	int fd, err;
@@ -184,7 +185,7 @@ static int stats(struct reader *r, struct out *o, unsigned int cpu)
 }
 
 /* trace_pipe until its end. */
-static int render_pipe(const struct target *t, unsigned int cpu, struct out *o)
+static int render_pipe(const struct image *t, unsigned int cpu, struct out *o)
 {
 	static const size_t room = 65536;
 	char *buf = malloc(room);
@@ -209,7 +210,7 @@ static int render_pipe(const struct target *t, unsigned int cpu, struct out *o)
 }
 
 /* trace_pipe_raw until the process ends. */
-static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
+static int render_raw(const struct image *t, unsigned int cpu, struct out *o)
 {
 	struct raw *x;
 	bool lives;
@@ -225,7 +226,7 @@ static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
 	}
 	raw_join(x, cpu);
 	do {
-		lives = target_lives(t->pid, t->start);
+		lives = image_lives(t->pid, t->start);
 		ret = raw_page(x, cpu, page, RAW_ALL);
 		if (ret > 0)
 			out_write(o, page, raw_page_bytes(x));
@@ -241,9 +242,12 @@ static int render_raw(const struct target *t, unsigned int cpu, struct out *o)
 
 /* Those that are rendered whether the process tells of them or not. */
 static const struct file files[] = {
-	{.path = "available_filter_functions", .tables = function_text_available_filter_functions},
+	{.path = "available_filter_functions",
+	 .tables = function_text_available_filter_functions,
+	 .functions = true},
 	{.path = "available_filter_functions_addrs",
-	 .tables = function_text_available_filter_functions_addrs},
+	 .tables = function_text_available_filter_functions_addrs,
+	 .functions = true},
 	{.path = "enabled_functions", .tables = function_text_enabled_functions},
 	{.path = "latency_trace", .records = latency_trace},
 	{.path = "touched_functions", .tables = function_text_touched_functions},
@@ -307,7 +311,19 @@ int render_snapshots(const char *const *paths, unsigned int nr, const char *file
 	return render_snapshot(paths, nr, file, cpu, f->raw, o);
 }
 
-int render_file(const struct target *t, const char *file, struct out *o)
+/* What `trace` shows: the ring, or while a tracer of latencies is on what that keeps. */
+static int open_shown(const char *path, struct reader **r)
+{
+	bool allocated;
+	int err = reader_open_area(path, r);
+
+	if (err || !reader_keeps_latency(*r))
+		return err;
+	reader_close(*r);
+	return reader_open_snapshots(&path, 1, r, &allocated);
+}
+
+int render_file(const struct image *t, const char *file, struct out *o)
 {
 	unsigned int cpu;
 	const struct file *f = find(file, &cpu);
@@ -325,6 +341,11 @@ int render_file(const struct target *t, const char *file, struct out *o)
 						      : render_raw(t, cpu, o);
 	if (f->tables || f->stack) {
 		err = load(t, &m, &fd);
+		if (!err && f->functions && image_functions(t, m)) {
+			meta_free(m);
+			close(fd);
+			err = load(t, &m, &fd);
+		}
 		if (err)
 			return err;
 		err = f->tables ? f->tables(m, o) : f->stack(m, fd, o);
@@ -332,7 +353,7 @@ int render_file(const struct target *t, const char *file, struct out *o)
 		meta_free(m);
 		return err < 0 ? err : 0;
 	}
-	err = reader_open_area(t->path, &r);
+	err = f->records == stats ? reader_open_area(t->path, &r) : open_shown(t->path, &r);
 	if (err)
 		return err;
 	if (cpu != UINT32_MAX && cpu >= r->nr_cpus)
@@ -384,14 +405,14 @@ static int render_state(const struct meta *m, const struct file_at *at, struct o
 	return 0;
 }
 
-int render_left(const struct target *t, const char *file, struct out *o)
+int render_left(const struct image *t, const char *file, struct out *o)
 {
 	struct file_tree tree = {0};
 	struct file_at at;
 	struct meta *m;
 	int err, fd;
 
-	err = events_left_print(t, file, o);
+	err = dead_events_print(t, file, o);
 	if (err != -ENOENT)
 		return err;
 	err = load(t, &m, &fd);
@@ -404,21 +425,21 @@ int render_left(const struct target *t, const char *file, struct out *o)
 	if (!err && !at.row)
 		err = fail_errno(EISDIR, "%s", file);
 	if (!err && render_state(m, &at, o))
-		err = fail(ENODATA, "%s: the process left nothing to read of it", file);
+		err = fail(ENODATA, "%s: the process left no text of it", file);
 	file_tree_free(&tree);
 	meta_free(m);
 	return err;
 }
 
-static int ask(struct target *t, const char *file, struct out *o)
+static int ask(struct image *t, const char *file, struct out *o)
 {
 	size_t bytes;
 	char *text;
 	int err;
 
-	if (!t->alive || target_stopped(t->pid))
+	if (!t->alive || image_stopped(t->pid))
 		return render_left(t, file, o);
-	err = target_read(t, file, &text, &bytes);
+	err = image_read(t, file, &text, &bytes);
 	if (err == -ESRCH)
 		return render_left(t, file, o);
 	if (!err) {
@@ -428,14 +449,14 @@ static int ask(struct target *t, const char *file, struct out *o)
 	return err;
 }
 
-int render_any(struct target *t, const char *file, struct out *o)
+int render_any(struct image *t, const char *file, struct out *o)
 {
 	int err = hist_file_is(file) ? hist_file_print(&t, 1, file, o) : render_file(t, file, o);
 
 	if (err != -EOPNOTSUPP)
 		return err;
 	err = ask(t, file, o);
-	return err && outside_print(file, o) ? 0 : err;
+	return err && static_file_print(file, o) ? 0 : err;
 }
 
 struct listing {
@@ -472,7 +493,7 @@ static int list_dir(struct listing *l, const char *dir)
 	return file_tree_list(l->tree, dir, l->nr_cpus, list_name, l);
 }
 
-int render_list(const struct target *t, struct out *o)
+int render_list(const struct image *t, struct out *o)
 {
 	struct file_tree tree = {0};
 	struct meta *m;

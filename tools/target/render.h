@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control files of a process as the outside sees them: which there are, those that are rendered
- * from its area, whether it runs, is stopped or is dead, and what it left of the others.
+ * The control files of a process as the tools see them: their list, the files that are rendered
+ * from its area, whether the process runs, is stopped or is dead, and the text that it left of the
+ * other files.
  */
 #ifndef VESTIGE_TOOLS_RENDER_H
 #define VESTIGE_TOOLS_RENDER_H
 
-#include "tools/target/target.h"
+#include "tools/target/image.h"
 #include "tools/text/out.h"
 
 /*
  * render_file() - print control file @file to @o if it is a rendered one.
  * Return: 0; -EOPNOTSUPP without fail() when it is not: the engine has it; -errno with fail() set.
  */
-int render_file(const struct target *t, const char *file, struct out *o);
+int render_file(const struct image *t, const char *file, struct out *o);
 
 /*
  * render_snapshots() - the snapshots of several areas as one, in order of time.
@@ -26,18 +27,18 @@ int render_snapshots(const char *const *paths, unsigned int nr, const char *file
  * render_left() - print what a process that cannot be asked left of @file in its area.
  * Return: 0 or -errno with fail() set: ENOENT there is no such file, ENODATA nothing is left of it.
  */
-int render_left(const struct target *t, const char *file, struct out *o);
+int render_left(const struct image *t, const char *file, struct out *o);
 
 /*
  * render_any() - print @file: rendered, asked of the process, or what a stopped or dead one left.
- * Return: 0 or -errno with fail() set, as target_read().
+ * Return: 0 or -errno with fail() set, as image_read().
  */
-int render_any(struct target *t, const char *file, struct out *o);
+int render_any(struct image *t, const char *file, struct out *o);
 
 /*
  * render_list() - print the names of the control files, one a line.
  * Return: 0 or -errno with fail() set.
  */
-int render_list(const struct target *t, struct out *o);
+int render_list(const struct image *t, struct out *o);
 
 #endif

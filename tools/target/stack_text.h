@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* The stack tracer's files: what it left in the area (struct area_stack), as the kernel prints it. */
+/* The stack tracer's files: the stack in the area (struct area_stack), as the kernel prints it. */
 #ifndef VESTIGE_TOOLS_STACK_TEXT_H
 #define VESTIGE_TOOLS_STACK_TEXT_H
 
-#include "tools/reader/meta.h"
+#include "tools/area/meta.h"
 #include "tools/text/out.h"
 
 /*

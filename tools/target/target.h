@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* A traced process, live, stopped or dead, found through its area. */
+/*
+ * What a command works on and the mount shows as a tree of files: a process, a session. Commands
+ * and the mount know no kind of target: what they can do is a table of operations. A kind is a file
+ * with its table, and a row of target.c. Paths have no slash in front, "" is the root. Any thread.
+ * Errors are -errno, with fail() set where a person may read it. Tests: tests/cli/test_control.py,
+ * tests/tracefs/.
+ */
 #ifndef VESTIGE_TOOLS_TARGET_H
 #define VESTIGE_TOOLS_TARGET_H
 
@@ -8,109 +14,139 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "tools/reader/follow.h"
-#include "tools/target/areas_dir.h"
+#include "tools/reader/reader.h"
+#include "tools/text/out.h"
+
+struct target_ops;
 
 struct target {
-	struct areas_dir dir;
-	int pid;
-	unsigned long long start; /* field 22 of /proc/PID/stat */
-	bool alive;
-	char process[64];	   /* of its process's area in the folder: PID.START */
-	char instance[64];	   /* which of its instances is meant; "" the top one */
-	char name[136];		   /* of the area: PID.START, with @INSTANCE behind it */
-	char path[PATH_MAX + 160]; /* of the area */
-	dev_t dev;		   /* of the file that is meant, where one is; ino 0: whichever */
-	ino_t ino;
+	const struct target_ops *ops;
+	char name[64]; /* by which target_get() finds it */
+};
+
+/* A file that no folder lists: /proc/kallsyms as it would be if programs were kernels. */
+#define TARGET_KALLSYMS ".kallsyms"
+
+/* The object of a path, as it was at the lookup. */
+struct target_file {
+	bool is_dir;
+	mode_t mode; /* permission bits */
+	uid_t uid;
+	unsigned int cpu; /* UINT32_MAX: none */
+	char name[128];	  /* the last part of its path */
+};
+
+/* Which sub-buffers of trace_pipe_raw a reader takes. */
+enum raw_how {
+	/*
+	 * Full ones, while a process records and buffer_percent is not 0. Of several processes
+	 * without records so young that older ones may still come.
+	 */
+	RAW_FULL,
+	RAW_PARTIAL, /* the same, and one that is not full will do */
+	RAW_ALL,     /* all records that there are now, also of members that are not known yet */
+};
+
+typedef int target_put_file(void *arg, const char *name, bool is_dir);
+
+struct target_ops {
+	/* Is it a name of this kind? Of two kinds that say so the first of the table has it. */
+	bool (*has_name)(const char *name);
+
+	/* get() - as target_get(). put() - give it back. */
+	struct target *(*get)(const char *name, const char *instance, int *err);
+	void (*put)(struct target *t);
+
+	/* Each that there is, by its name. @put: returns non-zero to stop. */
+	void (*list)(int (*put)(void *arg, const char *name), void *arg);
+
+	/* As targets_serve(). NULL: nothing. */
+	void (*serve)(bool on);
+
+	/*
+	 * A target whose files represent all: a session's member, else @t itself. Return: a
+	 * reference, to be given back; NULL: there is none any more.
+	 */
+	struct target *(*first)(struct target *t);
+
+	bool (*lives)(struct target *t); /* its files can be written */
+	bool grows;			 /* more may come where nothing lives now */
+
+	/* find() - look up a path. files() - the names in a folder; @put: non-zero to stop. */
+	int (*find)(struct target *t, const char *path, struct target_file *file);
+	int (*files)(struct target *t, const char *dir, target_put_file *put, void *arg);
+
+	/* print() - a file's contents. names() - the paths of all control files, one a line. */
+	int (*print)(struct target *t, const char *path, struct out *o);
+	int (*names)(struct target *t, struct out *o);
+
+	/* All records that there are, not consuming; closed with reader_close(). */
+	int (*records)(struct target *t, struct reader **r);
+
+	/* One write on behalf of thread @tid. @truncate: as `>`; false as `>>`. */
+	int (*write)(struct target *t, const char *path, const char *text, size_t n, bool truncate,
+		     int tid);
+
+	/* Make and remove an instance. EBUSY files of it are open. */
+	int (*mkdir)(struct target *t, const char *instance);
+	int (*rmdir)(struct target *t, const char *instance);
+
+	/* opened() - a file of it was opened (1), or closed (-1). */
+	void (*opened)(struct target *t, int change);
+
+	/*
+	 * Hold recording while `trace` is open, or end that. Return: whether it is held. NULL:
+	 * never.
+	 */
+	bool (*pause)(struct target *t, bool on);
+
+	/*
+	 * trace_pipe of @cpu, UINT32_MAX: of all. Reading as pipe_read(). EBUSY it has a reader.
+	 * Of several threads one at a time reads.
+	 */
+	int (*pipe_open)(struct target *t, unsigned int cpu, void **pipe);
+	ssize_t (*pipe_read)(void *pipe, char *buf, size_t bytes, bool nonblock,
+			     int (*interrupted)(void));
+	bool (*pipe_ready)(void *pipe);
+	void (*pipe_close)(struct target *t, unsigned int cpu, void *pipe);
+
+	/*
+	 * trace_pipe_raw of @cpu. raw_open() - @bytes: of a sub-buffer, until raw_close().
+	 * raw_page() - the next one. Return: 1; 0 there is none now; -errno with fail() set.
+	 * raw_ready() - whether poll() reports it: full as buffer_percent says, or not empty
+	 * when raw_lives() is false. raw_lives() - whether a process can still add records.
+	 */
+	int (*raw_open)(struct target *t, unsigned int cpu, void **raw, uint32_t *bytes);
+	int (*raw_page)(void *raw, unsigned int cpu, void *page, enum raw_how how);
+	bool (*raw_ready)(void *raw, unsigned int cpu);
+	bool (*raw_lives)(void *raw);
+	void (*raw_close)(struct target *t, unsigned int cpu, void *raw);
 };
 
 /*
- * target_open() - find the area of process @pid; 0: of the one live process that has one.
- * A dead process has one as long as nobody removed it.
- * Return: 0 or -errno with fail() set: ESRCH no such process is traced, EINVAL several are.
- * To be closed with target_close().
+ * target_get() - the target of that name.
+ * @name: a PID, a session; NULL: the only traced process that lives. @instance: NULL, or that
+ * instance of it, which is as a target of its own.
+ * Return: it, to be given back with target_put(); NULL with *@err: ESRCH, ENOENT there is none,
+ * EINVAL without a name there are several.
  */
-int target_open(struct target *t, int pid);
-void target_close(struct target *t);
+struct target *target_get(const char *name, const char *instance, int *err);
+void target_put(struct target *t); /* NULL: nothing */
+
+/* Each target that there is, by its name. @put: returns non-zero to stop. */
+void target_list(int (*put)(void *arg, const char *name), void *arg);
 
 /*
- * target_open_session() - a live process of the session of that name.
- * Return: as target_open(), ESRCH there is none.
+ * targets_serve() - from now on (true) the caller serves many requests, so that targets stay for a
+ * while after they were given back; that ends (false), and what running programs read of us is
+ * removed.
  */
-int target_open_session(struct target *t, const char *session);
+void targets_serve(bool on);
 
-/*
- * target_open_instance() - the area of an instance of @top's process.
- * @t: on success to be closed with target_close(); paths of files are then the instance's.
- * Return: 0 or -errno with fail() set: ENOENT there is none of that name.
- */
-int target_open_instance(const struct target *top, const char *name, struct target *t);
+/* A write on behalf of the calling thread. */
+int target_write(struct target *t, const char *path, const char *text, size_t n, bool truncate);
 
-/*
- * target_open_area() - the area of process (@pid, @start), or of its @instance ("": its own), in the folder
- * @dir, whether it lives or not. Return: 0 or -errno with fail() set; on success to be closed with target_close().
- */
-int target_open_area(struct target *t, const struct areas_dir *dir, int pid,
-		     unsigned long long start, const char *instance);
-
-struct meta;
-
-/* The tables of its process's area, to be freed with meta_free(). Return: 0 or -errno with fail() set. */
-int target_meta(const struct target *t, struct meta **out);
-
-/* target_mkdir(), target_rmdir() - make and remove an instance. Return: as target_write(). */
-int target_mkdir(struct target *t, const char *instance);
-int target_rmdir(struct target *t, const char *instance);
-
-/* Does the process of @pid that began at @start live? One that nobody waited for does not. */
-bool target_lives(int pid, unsigned long long start);
-
-/* Does it live, and is not stopped? */
-bool target_answers(int pid, unsigned long long start);
-
-/* Has it ended for certain? Where the outside cannot tell (it has no descriptor left, say) neither is true. */
-bool target_has_ended(int pid, unsigned long long start);
-
-/* What is to be followed of it; @t is borrowed. */
-struct followed target_followed(const struct target *t);
-
-/* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
-bool target_stopped(int pid);
-
-/*
- * target_parse_name() - PID and START of an area's name, or of its agent's socket.
- * @is_socket: told which of them. Return: whether @name is either.
- */
-bool target_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket);
-
-/*
- * target_read() - read a control file through the agent.
- * @text: on success malloced, NUL behind it; @bytes its size, NULL not wanted.
- * Return: 0 or -errno with fail() set: what the kernel's file of that name would say; ETIMEDOUT
- * the process is stopped or hangs; ESRCH it has ended.
- */
-int target_read(struct target *t, const char *file, char **text, size_t *bytes);
-
-/*
- * target_list() - a folder of the control files, as AGENT_LIST tells it.
- * @text: on success malloced lines `MODE NAME`, NUL behind them. Return: as target_read().
- */
-int target_list(struct target *t, const char *dir, char **text);
-
-/*
- * target_write() - one write of @n bytes to a control file.
- * @truncate: as `>`; false as `>>`. Return: as target_read().
- */
-int target_write(struct target *t, const char *file, const char *text, size_t n, bool truncate);
-
-/*
- * target_write_as() - the same on behalf of thread @tid, which a mark in the trace (trace_marker) names.
- * target_write() names the caller.
- */
-int target_write_as(struct target *t, const char *file, const char *text, size_t n, bool truncate,
-		    int tid);
-
-/* Is it a file whose writer a record tells? */
-bool target_is_marker(const char *file);
+/* A text that ends with NUL in place of what is there, as `echo TEXT > PATH`. */
+int target_set(struct target *t, const char *path, const char *text);
 
 #endif

@@ -16,26 +16,18 @@ int trace_print(struct reader *r, const bool *cpus, uint32_t set, uint32_t keep)
 	const struct trace_shape shape = {.cpus = cpus, .set = set, .keep = keep};
 	struct trace_stream *s;
 	struct out o;
-	int ret, err;
+	int ret;
 
 	fflush(stdout);
 	if (out_init(&o, STDOUT_FILENO))
 		return fail(ENOMEM, "out of memory");
 	s = trace_stream_new(r, &o, &shape, &ret);
 	if (s) {
-		do {
-			ret = trace_stream_step(s);
-		} while (ret > 0 && !o.err);
+		ret = trace_stream_all(s);
 		if (!ret && trace_stream_too_deep(s))
 			note("%" PRIu64 " calls were nested deeper than is kept and are left out",
 			     trace_stream_too_deep(s));
 		trace_stream_free(s);
 	}
-	err = out_end(&o);
-	if (ret > 0)
-		ret = 0;
-	/* who closes the pipe has seen enough */
-	if (!ret && err && err != -EPIPE)
-		ret = fail_errno(-err, "cannot write the report");
-	return ret;
+	return out_end_stdout(&o, ret, "the report");
 }

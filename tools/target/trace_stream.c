@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See trace_stream.h: one way through merge and text for nop, function and events, another for a
- * trace of calls. Owns neither reader nor output. Costs per record what they cost.
- * Tests: tests/cli/test_report.py, tests/tracefs/.
+ * trace of calls. Owns neither reader nor output, and adds no cost of its own. Tests:
+ * tests/cli/test_report.py, tests/tracefs/.
  */
 #include "tools/target/trace_stream.h"
 
@@ -13,6 +13,7 @@
 #include "tools/analysis/graph_events.h"
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
+#include "tools/target/graph_print.h"
 #include "tools/text/graph_text.h"
 #include "tools/text/trace_text.h"
 
@@ -134,6 +135,18 @@ int trace_stream_step(struct trace_stream *s)
 	else
 		trace_text_flush(s->text);
 	return ret;
+}
+
+int trace_stream_all(struct trace_stream *s)
+{
+	int ret;
+
+	if (s->events)
+		return graph_print(s->events, s->graph, s->o);
+	do {
+		ret = trace_stream_step(s);
+	} while (ret > 0 && !s->o->err);
+	return ret > 0 ? 0 : ret;
 }
 
 uint64_t trace_stream_too_deep(const struct trace_stream *s)

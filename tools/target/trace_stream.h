@@ -32,13 +32,19 @@ void trace_stream_free(struct trace_stream *s);
  */
 int trace_stream_step(struct trace_stream *s);
 
+/*
+ * trace_stream_all() - print all that is left, a trace of calls with the help of a second thread.
+ * Return: 0, also when the output has failed; -errno with fail() set.
+ */
+int trace_stream_all(struct trace_stream *s);
+
 /* After the end: the reader has more records; go on with them. */
 void trace_stream_again(struct trace_stream *s);
 
 /*
- * trace_stream_go_on() - ... or @r has, a reader of the same processes made anew, of which everything is
- * borrowed from now on; calls that are open stay so. @shape: as at first, without a header.
- * Return: 1; 0 it is another kind of trace: make a new stream; -errno with fail() set.
+ * trace_stream_go_on() - ... or @r has, a reader of the same processes made anew, of which
+ * everything is borrowed from now on; calls that are open stay so. @shape: as at first, without a
+ * header. Return: 1; 0 it is another kind of trace: make a new stream; -errno with fail() set.
  */
 int trace_stream_go_on(struct trace_stream *s, struct reader *r, const struct trace_shape *shape);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See duration.h. Tests: tests/unit/test_call_tree.c. */
-#include "duration.h"
+#include "tools/text/duration.h"
 
 #include <ctype.h>
 #include <stddef.h>

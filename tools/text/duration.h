@@ -16,7 +16,7 @@ void duration_put(char to[DURATION_WIDTH], uint64_t ns);
 
 /*
  * duration_parse() - a number and its unit: ns, us, ms, s, m; without a unit @unit_ns is its unit.
- * @end: gets what stands behind it; NULL: nothing may.
+ * @end: set to what is behind it; NULL: nothing may.
  * Return: false when it is no duration.
  */
 bool duration_parse(const char *text, uint64_t unit_ns, uint64_t *ns, const char **end);

@@ -7,7 +7,7 @@
  * zeros behind, and only when all its fields, those of variable length too, lie inside.
  * Tests: tests/unit/test_text.c, test_dat_clients.c (the kernel's files against trace-cmd).
  */
-#include "event_text.h"
+#include "tools/text/event_text.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -16,7 +16,8 @@
 #include <traceevent/event-parse.h>
 #include <traceevent/trace-seq.h>
 
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
+#include "tools/text/ftrace_text.h"
 #include "tools/text/probe_text.h"
 #include "tools/text/synth_text.h"
 #include "tools/text/syscall_text.h"
@@ -261,6 +262,8 @@ bool event_text_body(struct event_text *e, struct out *o, const struct record *r
 		out_text(o, "[CORRUPTED]");
 		return true;
 	}
+	if (!strcmp(ev->system, "ftrace") && ftrace_text(e->r, o, ev, e->copy))
+		return true;
 	if (probe_text(o, ev, e->copy, e->r->symbols) ||
 	    synth_text(o, ev, e->copy, e->r->symbols, reader_option(e->r, AREA_OPTION_VERBOSE)))
 		return true;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* What stands behind the time stamp of a RECORD_EVENT: libtraceevent's text in the kernel's shape. */
+/*
+ * What is behind the time stamp of a RECORD_EVENT: libtraceevent's text in the kernel's shape.
+ */
 #ifndef VESTIGE_TOOLS_EVENT_TEXT_H
 #define VESTIGE_TOOLS_EVENT_TEXT_H
 
 #include <stdbool.h>
 
-#include "out.h"
 #include "tools/reader/reader.h"
+#include "tools/text/out.h"
 
 struct event_text;
 
@@ -19,7 +21,9 @@ void event_text_record(struct event_text *e, struct out *o, const struct record 
 /* Whether it is the kernel's stack behind another event. */
 bool event_text_is_stack(struct event_text *e, const struct record *rec);
 
-/* The same without the last newline. Return: whether one is due: the frames of a stack have theirs. */
+/*
+ * The same without the last newline. Return: whether one is due: the frames of a stack have theirs.
+ */
 bool event_text_body(struct event_text *e, struct out *o, const struct record *rec);
 
 /*

@@ -5,39 +5,45 @@
  * task of the last line, the depth (for comments), and which function was opened at each depth, so
  * that a `}` whose opening line is not above it names its function.
  *
- * Ours alone: the duration of a call whose entry is not in the trace is blank; from depth 1000 on lines
- * are not indented further. The options about irqs, sleep-time and graph-time are known and change
- * nothing here: a process sees no interrupts, and times are taken when recorded.
+ * Ours alone: the duration of a call whose entry is not in the trace is blank; from depth 1000 on
+ * lines are not indented further. The options about irqs, sleep-time and graph-time are known and
+ * change nothing here: a process sees no interrupts, and times are taken when recorded.
  *
- * Costs about 40 ns a line; bench: `report`. Tests: tests/unit/test_graph_text.c, against captures of
- * a kernel.
+ * Costs about 40 ns a line; bench: `report`. Tests: tests/unit/test_graph_text.c, against captures
+ * of a kernel.
  */
-#include "graph_text.h"
+#include "tools/text/graph_text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "event_text.h"
-#include "number.h"
-#include "printk_text.h"
-#include "trace_text.h"
-#include "value_text.h"
-#include "tools/reader/symbols.h"
+#include "tools/base/hash.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
+#include "tools/text/event_text.h"
+#include "tools/text/number.h"
+#include "tools/text/printk_text.h"
+#include "tools/text/trace_forms.h"
+#include "tools/text/trace_text.h"
+#include "tools/text/value_text.h"
 
 #define NAME_SLOTS  8192u /* a power of two */
 #define OPEN_DEPTHS 50u	  /* the kernel remembers so many */
 #define MAX_INDENT  1000u
 #define PROC_WIDTH  14
 #define LINE_BYTES  256u /* of a line, without indentation and names */
+#define NAME_BYTES  512u /* of a function and its module; longer ones go a way of their own */
+#define NAME_FIRST  32u	 /* that a slot has at hand */
+#define ROOM_BYTES  (LINE_BYTES + 2 * MAX_INDENT + 16 + NAME_BYTES)
 
 struct name_slot {
 	uint64_t addr;
 	const char *name; /* NULL: empty */
 	const char *module;
 	uint32_t name_bytes, module_bytes;
+	char first[NAME_FIRST]; /* of the name */
 };
 
 struct cpu_state {
@@ -152,6 +158,12 @@ void graph_text_free(struct graph_text *g)
 	free(g);
 }
 
+/* A tracer of latencies may keep calls, too. */
+static const char *tracer_of(const struct graph_text *g)
+{
+	return g->r->latency ? g->r->tracer : "function_graph";
+}
+
 static void latency_header(struct graph_text *g)
 {
 	static const char *const art[] = {
@@ -160,8 +172,7 @@ static void latency_header(struct graph_text *g)
 		"||| /                      ",
 	};
 	uint64_t in_buffer = 0, written = 0;
-	int indent = 0, n = 0;
-	char release[64] = "";
+	int indent = 0;
 
 	for (unsigned int cpu = 0; g->r->stats && cpu < g->r->nr_cpus; cpu++) {
 		if (g->cpus && !g->cpus[cpu])
@@ -169,18 +180,7 @@ static void latency_header(struct graph_text *g)
 		in_buffer += g->r->stats[cpu].entries;
 		written += g->r->stats[cpu].entries + g->r->stats[cpu].overrun;
 	}
-	sscanf(g->r->uname, "%*s %*s %63s", release);
-	out_printf(g->o, "# function_graph latency trace v1.1.5 on %s\n", release);
-	for (n = 0; n < 68; n++)
-		out_text(g->o, n ? "-" : "# -");
-	out_printf(g->o,
-		   "\n# latency: 0 us, #%" PRIu64 "/%" PRIu64
-		   ", CPU#0 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
-		   in_buffer, written, g->r->nr_cpus_online);
-	out_text(g->o, "#    -----------------\n"
-		       "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
-		       "#    -----------------\n"
-		       "#\n");
+	trace_latency_lines(g->r, g->o, tracer_of(g), in_buffer, written);
 	if (g->options & GRAPH_PRINT_ABSTIME)
 		indent += 16;
 	if (g->options & GRAPH_PRINT_CPU)
@@ -205,7 +205,7 @@ void graph_text_header(struct graph_text *g)
 		{0, {"               FUNCTION CALLS\n", "               |   |   |   |\n"}},
 	};
 
-	out_text(g->o, "# tracer: function_graph\n#\n");
+	out_printf(g->o, "# tracer: %s\n#\n", tracer_of(g));
 	if (!g->context)
 		return;
 	if (g->options & GRAPH_LATENCY_FORMAT)
@@ -223,7 +223,7 @@ static const struct name_slot *name_of(struct graph_text *g, uint64_t addr)
 	struct name_slot *slot;
 	const struct symbol *sym;
 
-	slot = &g->names[(addr * UINT64_C(0x9e3779b97f4a7c15)) >> 51 & (NAME_SLOTS - 1)];
+	slot = &g->names[hash_u64(addr) >> 51 & (NAME_SLOTS - 1)];
 	if (slot->name && slot->addr == addr)
 		return slot;
 	sym = symbols_find(g->r->symbols, addr);
@@ -234,17 +234,28 @@ static const struct name_slot *name_of(struct graph_text *g, uint64_t addr)
 	slot->name_bytes = (uint32_t)strlen(sym->name);
 	slot->module = sym->module;
 	slot->module_bytes = sym->module ? (uint32_t)strlen(sym->module) : 0;
+	memset(slot->first, 0, sizeof(slot->first));
+	memcpy(slot->first, sym->name,
+	       slot->name_bytes < NAME_FIRST ? slot->name_bytes : NAME_FIRST);
 	return slot;
 }
 
-/* As the kernel's %ps: `name`, `name [module]`, or the address. */
-static void put_name(struct graph_text *g, uint64_t addr)
+/* Room for a line, in one piece. */
+static inline char *line_room(struct graph_text *g)
 {
-	const struct name_slot *f = name_of(g, addr);
+	return out_room(g->o, ROOM_BYTES);
+}
 
+/* A text that is written down here: its length is known when compiled. */
+#define PUT(p, text) ((char *)memcpy((p), (text), sizeof(text) - 1) + sizeof(text) - 1)
+
+static __attribute__((noinline)) char *put_long_name(struct graph_text *g, char *p, uint64_t addr,
+						     const struct name_slot *f)
+{
+	out_done(g->o, p);
 	if (!f) {
 		out_printf(g->o, "0x%" PRIx64, addr);
-		return;
+		return line_room(g);
 	}
 	out_write(g->o, f->name, f->name_bytes);
 	if (f->module) {
@@ -252,6 +263,26 @@ static void put_name(struct graph_text *g, uint64_t addr)
 		out_write(g->o, f->module, f->module_bytes);
 		out_write(g->o, "]", 1);
 	}
+	return line_room(g);
+}
+
+/* As the kernel's %ps: `name`, `name [module]`, or the address. */
+static inline char *put_name(struct graph_text *g, char *p, uint64_t addr)
+{
+	const struct name_slot *f = name_of(g, addr);
+
+	if (!f || f->name_bytes > NAME_BYTES / 2 || f->module_bytes > NAME_BYTES / 2 - 3)
+		return put_long_name(g, p, addr, f);
+	memcpy(p, f->first, NAME_FIRST);
+	if (f->name_bytes > NAME_FIRST)
+		memcpy(p, f->name, f->name_bytes);
+	p += f->name_bytes;
+	if (f->module) {
+		p = PUT(p, " [");
+		p = (char *)memcpy(p, f->module, f->module_bytes) + f->module_bytes;
+		*p++ = ']';
+	}
+	return p;
 }
 
 /* comm cut to 7 and pid, in the middle of 14 columns. */
@@ -266,20 +297,12 @@ static char *put_proc(struct graph_text *g, char *p, int32_t pid)
 	return p + (n > PROC_WIDTH ? n : PROC_WIDTH);
 }
 
-static char *put_text(char *p, const char *text)
-{
-	size_t n = strlen(text);
-
-	memcpy(p, text, n);
-	return p + n;
-}
-
 /* ` %*d) ` */
 static char *put_cpu(struct graph_text *g, char *p, unsigned int cpu)
 {
 	*p++ = ' ';
 	p = number_right(p, cpu, g->cpu_width);
-	return put_text(p, ") ");
+	return PUT(p, ") ");
 }
 
 /* Another task than on this CPU's last line. */
@@ -296,7 +319,7 @@ static void put_task_change(struct graph_text *g, const struct record *rec)
 	out_text(g->o, rule);
 	p = put_cpu(g, out_room(g->o, LINE_BYTES), rec->cpu);
 	p = put_proc(g, p, last);
-	p = put_text(p, " => ");
+	p = PUT(p, " => ");
 	p = put_proc(g, p, rec->pid);
 	*p++ = '\n';
 	out_done(g->o, p);
@@ -304,25 +327,25 @@ static void put_task_change(struct graph_text *g, const struct record *rec)
 	out_text(g->o, "\n");
 }
 
-/* What stands before the duration. */
+/* What is before the duration. */
 static char *put_context(struct graph_text *g, char *p, const struct record *rec, uint64_t ts)
 {
 	if (g->options & GRAPH_PRINT_ABSTIME) {
 		p = number_right(p, ts / 1000000000, 5);
 		*p++ = '.';
 		p = number_six(p, (uint32_t)(ts % 1000000000 / 1000));
-		p = put_text(p, " |  ");
+		p = PUT(p, " |  ");
 	}
 	if (g->options & GRAPH_PRINT_CPU)
 		p = put_cpu(g, p, rec->cpu);
 	if (g->options & GRAPH_PRINT_PROC) {
 		p = put_proc(g, p, rec->pid);
-		p = put_text(p, " | ");
+		p = PUT(p, " | ");
 	}
 	if (g->options & GRAPH_LATENCY_FORMAT) {
 		*p++ = ' ';
 		trace_text_flags(p, rec->flags, rec->preempt_count);
-		p = put_text(p + 5, " | ");
+		p = PUT(p + 5, " | ");
 	}
 	return p;
 }
@@ -343,41 +366,47 @@ static char overhead_mark(uint64_t ns)
 }
 
 /* The cell of the duration: at most seven digits and a point, ` us `, blanks to twelve. */
-static char *put_duration(struct graph_text *g, char *p, uint64_t ns)
+static inline char *put_duration(struct graph_text *g, char *p, uint64_t ns)
 {
+	static const char end[16] = "    |  "; /* behind ` us `, by digits of the microseconds */
 	uint64_t us = ns / 1000;
-	unsigned int digits = number_width(us), used = digits;
+	unsigned int digits = number_width(us);
 
 	if (!(g->options & GRAPH_PRINT_DURATION))
 		return p;
 	*p++ = g->options & GRAPH_PRINT_OVERHEAD ? overhead_mark(ns) : ' ';
 	*p++ = ' ';
-	p = number_put(p, us);
+	p = number_zeros(p, us, digits);
+	if (digits <= 4) {
+		*p++ = '.';
+		p = number_zeros(p, ns % 1000, 3);
+		p = PUT(p, " us ");
+		memcpy(p, end + digits, 8);
+		return p + 7 - digits;
+	}
 	if (digits < 7) {
-		unsigned int room = 7 - digits;
-
 		*p++ = '.';
 		number_zeros(p, ns % 1000, 3);
-		room = room < 3 ? room : 3;
-		p += room;
-		used += room + 1;
+		p += 7 - digits;
 	}
-	p = put_text(p, " us ");
-	for (; used < 8; used++)
+	p = PUT(p, " us ");
+	if (digits == 7)
 		*p++ = ' ';
-	return put_text(p, "|  ");
+	return PUT(p, "|  ");
 }
 
-static char *put_no_duration(struct graph_text *g, char *p)
+static inline char *put_no_duration(const struct graph_text *g, char *p)
 {
-	return g->options & GRAPH_PRINT_DURATION ? put_text(p, "              |  ") : p;
+	return g->options & GRAPH_PRINT_DURATION ? PUT(p, "              |  ") : p;
 }
 
-static void put_indent(struct graph_text *g, uint64_t depth)
+static inline char *put_indent(char *p, uint64_t depth)
 {
 	size_t n = 2 * (depth < MAX_INDENT ? depth : MAX_INDENT);
 
-	out_done(g->o, (char *)memset(out_room(g->o, n), ' ', n) + n);
+	for (size_t i = 0; i < n; i += 16)
+		memset(p + i, ' ', 16);
+	return p + n;
 }
 
 static bool has_retval(struct graph_text *g, const struct graph_event *ev)
@@ -393,48 +422,47 @@ static void put_retval(struct graph_text *g, const struct graph_event *ev)
 }
 
 /* `name()`, with what it was passed. */
-static void put_call(struct graph_text *g, const struct graph_event *ev)
+static inline char *put_call(struct graph_text *g, char *p, const struct graph_event *ev)
 {
-	put_name(g, ev->ip);
-	if (g->options & GRAPH_PRINT_ARGS && ev->flags & GRAPH_ARGS)
-		value_text_args(g->values, g->o, ev->ip, ev->args);
-	else
-		out_text(g->o, "()");
+	p = put_name(g, p, ev->ip);
+	if (!(g->options & GRAPH_PRINT_ARGS && ev->flags & GRAPH_ARGS))
+		return PUT(p, "()");
+	out_done(g->o, p);
+	value_text_args(g->values, g->o, ev->ip, ev->args);
+	return line_room(g);
 }
 
 static void put_entry(struct graph_text *g, const struct graph_event *ev)
 {
 	struct cpu_state *cpu = &g->cpu[ev->rec->cpu];
-	char *p = put_context(g, out_room(g->o, LINE_BYTES), ev->rec, ev->rec->ts);
+	char *p = put_context(g, line_room(g), ev->rec, ev->rec->ts);
 
 	cpu->depth = (int32_t)(ev->depth & INT32_MAX);
 	if (ev->depth < OPEN_DEPTHS)
 		cpu->open[ev->depth] = ev->ip;
-	out_done(g->o, put_no_duration(g, p));
-	put_indent(g, ev->depth);
-	put_call(g, ev);
-	out_text(g->o, " {\n");
+	p = put_indent(put_no_duration(g, p), ev->depth);
+	p = put_call(g, p, ev);
+	out_done(g->o, PUT(p, " {\n"));
 }
 
 static void put_leaf(struct graph_text *g, const struct graph_event *ev)
 {
 	struct cpu_state *cpu = &g->cpu[ev->rec->cpu];
-	char *p = put_context(g, out_room(g->o, LINE_BYTES), ev->rec, ev->rec->ts);
+	char *p = put_context(g, line_room(g), ev->rec, ev->rec->ts);
 
 	/* a comment that follows is not inside it */
 	cpu->depth = (int32_t)(ev->depth & INT32_MAX) - 1;
 	if (ev->depth < OPEN_DEPTHS)
 		cpu->open[ev->depth] = 0;
-	out_done(g->o, put_duration(g, p, ev->end - ev->start));
-	put_indent(g, ev->depth);
-	put_call(g, ev);
-	out_text(g->o, ";");
-	if (has_retval(g, ev)) {
-		out_text(g->o, " /* ");
-		put_retval(g, ev);
-		out_text(g->o, " */");
+	p = put_indent(put_duration(g, p, ev->end - ev->start), ev->depth);
+	p = put_call(g, p, ev);
+	if (!has_retval(g, ev)) {
+		out_done(g->o, PUT(p, ";\n"));
+		return;
 	}
-	out_text(g->o, "\n");
+	out_done(g->o, PUT(p, "; /* "));
+	put_retval(g, ev);
+	out_text(g->o, " */\n");
 }
 
 static void put_exit(struct graph_text *g, const struct graph_event *ev)
@@ -442,48 +470,45 @@ static void put_exit(struct graph_text *g, const struct graph_event *ev)
 	struct cpu_state *cpu = &g->cpu[ev->rec->cpu];
 	bool retval = has_retval(g, ev);
 	bool named = retval || g->options & GRAPH_PRINT_TAIL;
-	char *p = put_context(g, out_room(g->o, LINE_BYTES), ev->rec, ev->rec->ts);
+	char *p = put_context(g, line_room(g), ev->rec, ev->rec->ts);
 
 	cpu->depth = (int32_t)(ev->depth & INT32_MAX) - 1;
 	if (ev->depth < OPEN_DEPTHS) {
 		named |= cpu->open[ev->depth] != ev->ip;
 		cpu->open[ev->depth] = 0;
 	}
-	if (ev->flags & GRAPH_NO_START)
-		out_done(g->o, put_no_duration(g, p));
-	else
-		out_done(g->o, put_duration(g, p, ev->end - ev->start));
-	put_indent(g, ev->depth);
-	if (named) {
-		out_text(g->o, "} /* ");
-		put_name(g, ev->ip);
+	p = ev->flags & GRAPH_NO_START ? put_no_duration(g, p)
+				       : put_duration(g, p, ev->end - ev->start);
+	p = put_indent(p, ev->depth);
+	if (!named) {
+		out_done(g->o, PUT(p, "}\n"));
+	} else {
+		out_done(g->o, put_name(g, PUT(p, "} /* "), ev->ip));
 		if (retval) {
 			out_text(g->o, " ");
 			put_retval(g, ev);
 		}
 		out_text(g->o, " */\n");
-	} else {
-		out_text(g->o, "}\n");
 	}
 	if (g->options & GRAPH_PRINT_OVERRUN)
 		out_printf(g->o, " (Overruns: %" PRIu32 ")\n", ev->overrun);
 }
 
-/* What is neither entry nor exit stands between them as a comment. */
+/* What is neither entry nor exit is a comment between them. */
 static void put_comment(struct graph_text *g, const struct record *rec)
 {
 	int32_t depth = g->cpu[rec->cpu].depth;
-	char *p = put_context(g, out_room(g->o, LINE_BYTES), rec, rec->ts);
+	char *p = put_context(g, line_room(g), rec, rec->ts);
 	char text[PRINTK_TEXT_BYTES];
 	struct record print = *rec;
 
 	if (printk_text_take(g->r, &print, text))
 		rec = &print;
 
-	out_done(g->o, put_no_duration(g, p));
+	p = put_no_duration(g, p);
 	if (depth > 0)
-		put_indent(g, (uint64_t)depth + 1);
-	out_text(g->o, "/* ");
+		p = put_indent(p, (uint64_t)depth + 1);
+	out_done(g->o, PUT(p, "/* "));
 	if (rec->kind == RECORD_PRINT)
 		out_write(g->o, rec->data, rec->data_bytes);
 	else if (rec->kind == RECORD_EVENT)

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "out.h"
 #include "tools/reader/graph_event.h"
+#include "tools/text/out.h"
 
 /* The options of the kernel that shape it; bits. */
 enum graph_option {

@@ -3,18 +3,20 @@
 #ifndef VESTIGE_TOOLS_HISTOGRAM_TEXT_H
 #define VESTIGE_TOOLS_HISTOGRAM_TEXT_H
 
-#include "tools/reader/histogram.h"
+#include "tools/area/histogram.h"
 #include "tools/text/out.h"
 
-/* Who names what is in a row. */
+/* Names of what is in a row. */
 struct histogram_names {
-	/* Print the function at @addr, with its offset and size if @offset. Return: bytes printed. */
+	/*
+	 * Print the function at @addr, with its offset and size if @offset. Return: bytes printed.
+	 */
 	int (*symbol)(void *arg, uint64_t addr, bool offset, char *buf, size_t bytes);
 	void *arg;
 };
 
 /*
- * histogram_print() - the whole of it; rows as they stand.
+ * histogram_print() - the whole of it; rows in their order.
  * @names: NULL: addresses have none.
  */
 void histogram_print(const struct histogram *h, const struct histogram_names *names, struct out *o);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See out.h. Tests: tests/unit/test_text.c. */
-#include "out.h"
+#include "tools/text/out.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tools/base/fail.h"
 
 int out_init(struct out *o, int fd)
 {
@@ -55,6 +57,15 @@ int out_end(struct out *o)
 	free(o->buf);
 	o->buf = NULL;
 	return o->err;
+}
+
+int out_end_stdout(struct out *o, int err, const char *what)
+{
+	int end = out_end(o);
+
+	if (!err && end && end != -EPIPE)
+		err = fail_errno(-end, "cannot write %s", what);
+	return err;
 }
 
 void out_write(struct out *o, const char *text, size_t bytes)

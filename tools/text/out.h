@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A large buffer in front of a file descriptor or a function. The first error is kept and everything after it is
- * dropped, so that a printer needs to look once a while only.
+ * A large buffer in front of a file descriptor or a function. The first error is kept and
+ * everything after it is dropped, so that a printer needs to look once a while only.
  */
 #ifndef VESTIGE_TOOLS_OUT_H
 #define VESTIGE_TOOLS_OUT_H
@@ -15,7 +15,7 @@ struct out {
 	int fd;
 	int (*sink)(void *arg, const char *text, size_t bytes); /* instead of fd: 0 or -errno */
 	void *arg;
-	int err; /* -errno of the first failure; -EPIPE when nobody reads any more */
+	int err; /* -errno of the first failure; -EPIPE when no process reads any more */
 	size_t used;
 	char *buf; /* OUT_BYTES */
 };
@@ -26,6 +26,13 @@ int out_init(struct out *o, int fd);
 int out_init_sink(struct out *o, int (*sink)(void *arg, const char *text, size_t bytes), void *arg);
 /* Write what is left and free the buffer. Return: 0 or the first error. */
 int out_end(struct out *o);
+/*
+ * out_end_stdout() - the same of an output on stdout, after @err, which is passed on if it is not
+ * 0.
+ * @what: names it in the error: "cannot write WHAT". A closed pipe is no error: the reader has seen
+ * enough. Return: 0 or -errno with fail() set.
+ */
+int out_end_stdout(struct out *o, int err, const char *what);
 void out_flush(struct out *o);
 
 /* Any number of bytes. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See printk_text.h. The arguments lie as the kernel packs them (engine/events/bprint.c); the conversions are
- * printf()'s, each given to it alone. Formats and arguments are untrusted: what is no conversion of such records,
- * or has no argument in the record, ends the text.
- * Tests: tests/unit/test_printk_text.c, tests/engine/events/bprint (against printf and trace-cmd).
+ * See printk_text.h. The arguments lie as the kernel packs them (engine/events/bprint.c); the
+ * conversions are printf()'s, each given to it alone. Formats and arguments are untrusted: what is
+ * no conversion of such records, or has no argument in the record, ends the text. Tests:
+ * tests/unit/test_printk_text.c, tests/engine/events/bprint (against printf and trace-cmd).
  */
 #include "tools/text/printk_text.h"
 
@@ -29,7 +29,7 @@ struct text {
 	size_t n, room; /* with its NUL */
 };
 
-/* One conversion: flags, width, precision and length as they stand there. */
+/* One conversion: flags, width, precision and length as they are there. */
 struct spec {
 	char text[SPEC_BYTES];
 	size_t n;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See probe_text.h. libtraceevent prints the places of a probe as numbers, as the print format says,
- * and does not know %c; the kernel prints symbols, and so do we, field by field, each as the format's
- * conversion says. An event is a probe's when its fields begin as one's do, or its print format with the
- * event that it hangs on, and its print format has a conversion of the kernel's for each field: whatever
- * else it is, libtraceevent prints it.
+ * See probe_text.h. libtraceevent prints the places of a probe as numbers, as the print format
+ * says, and does not know %c; the kernel prints symbols, and so do we, field by field, each as the
+ * format's conversion says. An event is a probe's when its fields begin as one's do, or its print
+ * format with the event that it hangs on, and its print format has a conversion of the kernel's for
+ * each field: whatever else it is, libtraceevent prints it.
  *
  * Costs: nothing to other events but one comparison of names. Tests: tests/engine/events/kprobe.
  */

@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <traceevent/event-parse.h>
 
-#include "out.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
+#include "tools/text/out.h"
 
 /*
  * probe_text() - ` (work+0x0/0x40) n=1 s="a"`, from the first parenthesis on.

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See synth_text.h. Their print format has commas between the fields, which the kernel's trace has
- * not, and __get_stacktrace(), which not every libtraceevent knows; so each field is printed here, as its
- * conversion says. An event is a synthetic one when it is in their system and its print format is
- * `FIELD=%CONVERSION` for each field.
+ * not, and __get_stacktrace(), which not every libtraceevent knows; so each field is printed here,
+ * as its conversion says. An event is a synthetic one when it is in their system and its print
+ * format is `FIELD=%CONVERSION` for each field.
  *
  * Costs: nothing to other events but one comparison of names. Tests: tests/engine/events/synth.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names are those of the C library's headers (make-syscall-names reads them when vestige is built),
- * but where the kernel's function bears another one. Tests: tests/engine/events/hist.
+ * The names are those of the C library's headers (make-syscall-names reads them when vestige is
+ * built), but where the kernel's function bears another one. Tests: tests/engine/events/hist.
  */
 #include "tools/text/syscall_names.h"
 

@@ -8,7 +8,9 @@
 extern const char *const syscall_names[];
 extern const unsigned int syscall_nr_names;
 
-/* The kernel's name for the function of a system call of this machine, without `sys_`; NULL: none. */
+/*
+ * The kernel's name for the function of a system call of this machine, without `sys_`; NULL: none.
+ */
 const char *syscall_names_find(uint64_t nr);
 
 #endif

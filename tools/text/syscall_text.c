@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See syscall_text.h. The kernel does not print these by their print format, which other readers use.
- * Tests: tests/engine/events/syscalls, against text of a real kernel.
+ * See syscall_text.h. The kernel does not print these by their print format, which other readers
+ * use. Tests: tests/engine/events/syscalls, against text of a real kernel.
  */
 #include "tools/text/syscall_text.h"
 

@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <traceevent/event-parse.h>
 
-#include "out.h"
+#include "tools/text/out.h"
 
 /*
- * syscall_text() - `sys_close(fd: 3)`, `sys_close -> 0x0`, in place of the event's name and its text.
- * @data: the record, whose fields were found to lie inside it. @verbose: with the arguments' types.
- * Return: whether it was written: false: the event is none of the system syscalls.
+ * syscall_text() - `sys_close(fd: 3)`, `sys_close -> 0x0`, in place of the event's name and its
+ * text. @data: the record, whose fields were found to lie inside it. @verbose: with the arguments'
+ * types. Return: whether it was written: false: the event is none of the system syscalls.
  */
 bool syscall_text(struct out *o, const struct tep_event *ev, const char *data, bool verbose);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See trace_forms.h. Texts are the kernel's (6.12). Records of ours that are no events of a system
- * have the kernel's numbers: a call is type 1 (function), a print type 5. The kernel's latency-format
- * counts from when the buffer was emptied, this from the first line.
- * Tests: tests/unit/test_trace_forms.c.
+ * have the kernel's numbers: a call is type 1 (function), a print type 5. The kernel's
+ * latency-format counts from when the buffer was emptied, this from the first line. Tests:
+ * tests/unit/test_trace_forms.c.
  */
-#include "trace_forms.h"
+#include "tools/text/trace_forms.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -14,8 +14,9 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
-#include "trace_text.h"
 #include "tools/reader/tasks.h"
+#include "tools/text/event_text.h"
+#include "tools/text/trace_text.h"
 
 #define TYPE_FUNCTION 1u
 #define TYPE_PRINT    5u
@@ -217,6 +218,70 @@ void trace_latency_free(struct trace_latency *l)
 	free(l);
 }
 
+static void put_place(const struct reader *r, struct out *o, const char *what, uint64_t addr)
+{
+	out_printf(o, "#  => %s", what);
+	place_put(r, o, addr);
+	out_text(o, "\n");
+}
+
+/* Where it began and ended; of a lock, which one, and who waited for it. */
+static void put_places(const struct reader *r, struct out *o, const struct area_latency *of)
+{
+	static const char *const sorts[] = {[AREA_LOCK_MUTEX] = "mutex",
+					    [AREA_LOCK_READER] = "rwlock, read",
+					    [AREA_LOCK_WRITER] = "rwlock, write",
+					    [AREA_LOCK_SPIN] = "spinlock",
+					    [AREA_LOCK_MTX] = "mtx",
+					    [AREA_LOCK_SEM] = "semaphore"};
+	const char *name = r->latency ? r->latency->lock_name : "";
+
+	if (!of->started_at && !of->ended_at)
+		return;
+	put_place(r, o, "started at: ", of->started_at);
+	put_place(r, o, "ended at:   ", of->ended_at);
+	if (of->lock) {
+		out_printf(o, "#  => lock:       0x%" PRIx64, of->lock);
+		if (name[0])
+			out_printf(o, " %s", name);
+		if (of->lock_sort < sizeof(sorts) / sizeof(sorts[0]) && sorts[of->lock_sort])
+			out_printf(o, " (%s)", sorts[of->lock_sort]);
+		out_text(o, "\n");
+	}
+	if (of->lock_site)
+		put_place(r, o, "allocated:  ", of->lock_site);
+	for (uint32_t i = 0; i < of->nr_waiters && i < AREA_LATENCY_WAITERS; i++)
+		out_printf(o, "#  => waited:     %.16s-%d for %" PRIu64 " us\n",
+			   of->waiters[i].comm, of->waiters[i].tid,
+			   of->waiters[i].waited_ns / 1000);
+	out_text(o, "#\n");
+}
+
+void trace_latency_lines(const struct reader *r, struct out *o, const char *tracer,
+			 uint64_t in_buffer, uint64_t written)
+{
+	static const struct area_latency none;
+	const struct area_latency *of = r->latency ? &r->latency->of : &none;
+	char release[64] = "";
+
+	sscanf(r->uname, "%*s %*s %63s", release);
+	out_printf(o,
+		   "# %s latency trace v1.1.5 on %s\n"
+		   "# --------------------------------------------------------------------\n",
+		   tracer, release);
+	out_printf(o,
+		   "# latency: %" PRIu64 " us, #%" PRIu64 "/%" PRIu64
+		   ", CPU#%u | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
+		   of->latency_ns / 1000, in_buffer, written, of->cpu, r->nr_cpus_online);
+	out_printf(o,
+		   "#    -----------------\n"
+		   "#    | task: %.16s-%d (uid:%u nice:%d policy:%u rt_prio:%u)\n"
+		   "#    -----------------\n",
+		   of->comm, of->tid, of->uid, of->nice, of->policy, of->rt_prio);
+	put_places(r, o, of);
+	out_text(o, "#\n");
+}
+
 void trace_latency_header(struct trace_latency *l, uint64_t in_buffer, uint64_t written)
 {
 	static const char art[] = "#                    _------=> CPU#            \n"
@@ -228,23 +293,10 @@ void trace_latency_header(struct trace_latency *l, uint64_t in_buffer, uint64_t 
 				  "#                  ||||| /     delay           \n"
 				  "#  cmd     pid     |||||| time  |   caller     \n"
 				  "#     \\   /        ||||||  \\    |    /       \n";
-	char release[64] = "";
 
 	if (!in_buffer)
 		return;
-	sscanf(l->r->uname, "%*s %*s %63s", release);
-	out_printf(l->o,
-		   "# %s latency trace v1.1.5 on %s\n"
-		   "# --------------------------------------------------------------------\n",
-		   l->r->tracer[0] ? l->r->tracer : "nop", release);
-	out_printf(l->o,
-		   "# latency: 0 us, #%" PRIu64 "/%" PRIu64
-		   ", CPU#0 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:%u)\n",
-		   in_buffer, written, l->r->nr_cpus_online);
-	out_text(l->o, "#    -----------------\n"
-		       "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
-		       "#    -----------------\n"
-		       "#\n");
+	trace_latency_lines(l->r, l->o, l->r->tracer[0] ? l->r->tracer : "nop", in_buffer, written);
 	if (!l->verbose)
 		out_text(l->o, art);
 }
@@ -304,6 +356,8 @@ void trace_latency_hold(struct trace_latency *l, const struct record *rec)
 	char flags[5];
 
 	if (!l->begun)
+		l->first_ts = l->r->latency ? l->r->latency->begin_ts : rec->ts;
+	if (l->first_ts > rec->ts)
 		l->first_ts = rec->ts;
 	l->index = l->begun ? l->index + 1 : 0;
 	l->begun = l->waits = true;

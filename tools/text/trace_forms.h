@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "out.h"
 #include "tools/reader/reader.h"
+#include "tools/text/out.h"
 
 enum trace_form {
 	TRACE_FORM_DEFAULT,
@@ -36,6 +36,12 @@ struct trace_latency;
 /* Return: it, to be freed; NULL: memory is short. @r, @o: borrowed. */
 struct trace_latency *trace_latency_new(const struct reader *r, struct out *o);
 void trace_latency_free(struct trace_latency *l);
+
+/*
+ * The part of the latency header that all tracers have. @in_buffer, @written: counts of records.
+ */
+void trace_latency_lines(const struct reader *r, struct out *o, const char *tracer,
+			 uint64_t in_buffer, uint64_t written);
 
 /* The lines that begin with `#`, behind the first two. @in_buffer, @written: counts of records. */
 void trace_latency_header(struct trace_latency *l, uint64_t in_buffer, uint64_t written);

@@ -6,19 +6,21 @@
  * A function record costs about 30 ns: names, the task's column and the seconds are kept ready as
  * text. Bench: `report` in `make bench`. Tests: tests/unit/test_text.c.
  */
-#include "trace_text.h"
+#include "tools/text/trace_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "event_text.h"
-#include "number.h"
-#include "printk_text.h"
-#include "trace_forms.h"
-#include "value_text.h"
-#include "tools/reader/symbols.h"
+#include "tools/base/hash.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
+#include "tools/text/event_text.h"
+#include "tools/text/ftrace_text.h"
+#include "tools/text/number.h"
+#include "tools/text/printk_text.h"
+#include "tools/text/trace_forms.h"
+#include "tools/text/value_text.h"
 
 #define NAME_SLOTS 8192u /* a power of two, as TASK_SLOTS */
 #define TASK_SLOTS 256u
@@ -162,7 +164,7 @@ void trace_text_header(struct trace_text *t)
 		written += t->r->stats[cpu].entries + t->r->stats[cpu].overrun;
 	}
 	out_printf(t->o, "# tracer: %s\n#\n", t->r->tracer[0] ? t->r->tracer : "nop");
-	if (!t->context)
+	if (ftrace_text_titles(t->o, t->r->tracer) || !t->context)
 		return;
 	if (t->latency) {
 		trace_latency_header(t->latency, in_buffer, written);
@@ -226,7 +228,7 @@ static struct name_slot name_of(struct trace_text *t, uint64_t addr, int which)
 	struct name_slot *slot;
 	const struct symbol *sym;
 
-	slot = &t->names[(addr * UINT64_C(0x9e3779b97f4a7c15)) >> 51 & (NAME_SLOTS - 1)];
+	slot = &t->names[hash_u64(addr) >> 51 & (NAME_SLOTS - 1)];
 	if (slot->name && slot->addr == addr)
 		return *slot;
 	sym = symbols_find(t->r->symbols, addr);

@@ -5,8 +5,8 @@
 
 #include <stdbool.h>
 
-#include "out.h"
 #include "tools/reader/reader.h"
+#include "tools/text/out.h"
 
 struct trace_text;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See value_text.h. The form of arguments is that of the kernel's func-args and funcgraph-args (6.15),
- * which has its types from BTF; bool, char and enum are ours. Costs about 100 ns an argument.
- * Tests: tests/engine/args, tests/unit/test_value_text.c.
+ * See value_text.h. The form of arguments is that of the kernel's func-args and funcgraph-args
+ * (6.15), which has its types from BTF; bool, char and enum are ours. Costs about 100 ns an
+ * argument. Tests: tests/engine/args, tests/unit/test_value_text.c.
  */
-#include "value_text.h"
+#include "tools/text/value_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "tools/reader/prototype.h"
+#include "tools/code/prototype.h"
 
 #define MAX_FLAGS 8 /* of an enum, named in one value */
 

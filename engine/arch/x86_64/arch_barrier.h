@@ -16,14 +16,25 @@
 #define store_relaxed(p, v) __atomic_store_n((p), (v), __ATOMIC_RELAXED)
 #define fetch_add(p, v)	    __atomic_fetch_add((p), (v), __ATOMIC_RELAXED)
 
-/* Add, and return what was there: one instruction, so whole for the thread's own signal handlers. */
+/* In a loop that waits for another CPU's store. */
+static inline void arch_relax(void)
+{
+	__asm__ volatile("pause");
+}
+
+/*
+ * Add, and return what was there: one instruction, so whole for the thread's own signal handlers.
+ */
 static inline uint64_t arch_local_fetch_add(uint64_t *p, uint64_t v)
 {
 	__asm__ volatile("xaddq %0, %1" : "+r"(v), "+m"(*p)::"memory", "cc");
 	return v;
 }
 
-/* Store @to if *@p is @from: whole for the thread's own signal handlers alone. Return whether it was. */
+/*
+ * Store @to if *@p is @from: whole for the thread's own signal handlers alone. Return whether it
+ * was.
+ */
 static inline int arch_local_compare_and_store(uint64_t *p, uint64_t from, uint64_t to)
 {
 	uint8_t was;

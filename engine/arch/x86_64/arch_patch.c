@@ -173,6 +173,18 @@ void arch_make_jump(uint8_t *bytes, int32_t disp)
 	memcpy(bytes + 1, &disp, 4);
 }
 
+void arch_make_numbered(uint8_t *bytes, uint32_t number, int32_t pointer_disp)
+{
+	/* endbr64; mov $number, %ecx; jmp *pointer; int3 */
+	static const uint8_t code[ARCH_NUMBERED_BYTES] = {0xf3, 0x0f, 0x1e, 0xfa, 0xb9, 0, 0, 0,
+							  0,	0xff, 0x25, 0,	  0,	0, 0, 0xcc};
+
+	memcpy(bytes, code, sizeof(code));
+	memcpy(bytes + 5, &number, 4);
+	pointer_disp += 1;
+	memcpy(bytes + 11, &pointer_disp, 4);
+}
+
 void arch_make_island(uint8_t bytes[16], int32_t pointer_disp, uint64_t word)
 {
 	bytes[0] = 0xff;

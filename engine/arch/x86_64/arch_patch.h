@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* The bytes at a patchable site on x86-64. Pure functions: nothing here writes to text. */
+/*
+ * The bytes at a patchable site on x86-64. Pure functions: nothing here writes to text.
+ *
+ *	6 bytes		function  ff 15 disp32	call *slot(%rip)
+ *			graph	  ff 25 disp32	jmp *slot(%rip)
+ *			off	  40 a9 disp32	test $disp32, %eax
+ *	5 bytes		function  e8 disp32	call island
+ *			graph	  e9 disp32	jmp graph island
+ *			off	  a9 disp32	test $disp32, %eax
+ *
+ * A test with an immediate does nothing but set flags, which are dead where a function begins.
+ */
 #ifndef VESTIGE_ARCH_PATCH_H
 #define VESTIGE_ARCH_PATCH_H
 
@@ -16,7 +27,7 @@ struct arch_slot {
 	uint64_t word;	 /* the record's head word with a stamp of 0 */
 };
 
-/* Whether endbr64 stands at @p, where @n bytes may be read. */
+/* Whether there is an endbr64 at @p, where @n bytes may be read. */
 int arch_is_marker(const uint8_t *p, uint64_t n);
 
 /* Whether endbr64 or a NOP may begin with this byte. */
@@ -32,15 +43,14 @@ uint32_t arch_nop_length(const uint8_t *p, uint64_t n);
 uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n);
 
 /*
- * arch_make_off() - the form of a site while it is off: `test $imm32, %eax` of the same length, with
- * the displacement of @on for its immediate.
- * @n: 5 or 6.
+ * arch_make_off() - the form of a site while it is off: `test $imm32, %eax` of the same length,
+ * with the displacement of @on for its immediate. @n: 5 or 6.
  */
 void arch_make_off(uint8_t *bytes, const uint8_t *on, uint32_t n);
 
 /*
- * A place of a static branch: ARCH_JUMP_BYTES, a jump when it is on, and a test of a constant, of which
- * the jump's displacement is the constant, when it is off. They differ in the first byte.
+ * A place of a static branch: ARCH_JUMP_BYTES, a jump when it is on, and a test of a constant, of
+ * which the jump's displacement is the constant, when it is off. They differ in the first byte.
  */
 #define ARCH_BRANCH_ON	0xe9
 #define ARCH_BRANCH_OFF 0xa9
@@ -89,24 +99,25 @@ static inline int arch_may_be_call(uint8_t first)
 
 /*
  * arch_read_call() - take apart the call at @p, of which @n bytes may be read: direct (the linker
- * may have put a prefix before it) or through a word relative to the instruction.
- * Return: 1, or 0: something else stands there.
+ * may have put a prefix before it) or through a word relative to the instruction. Return: 1, or 0
+ * if there is something else.
  */
 int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call);
 
 /*
- * In GNU C's nested functions gcc saves r10 around the call of __fentry__. Whether this stands around
- * the @bytes of a call at @p; where it does, ARCH_SAVED_BYTES before it and behind it.
+ * In GNU C's nested functions gcc saves r10 around the call of __fentry__. Whether this stands
+ * around the @bytes of a call at @p; where it does, ARCH_SAVED_BYTES before it and behind it.
  */
 int arch_is_saved_around(const uint8_t *p, uint32_t bytes);
 #define ARCH_SAVED_BYTES 2u
 
-/* The address of the word through which the stub of a PLT at @p jumps; 16 bytes are read. 0: no stub. */
+/* The address of the word through which the stub of a PLT at @p jumps; 16 bytes are read. 0: no
+ * stub. */
 uint64_t arch_stub_slot(const uint8_t *p);
 
 /*
- * Whether code at @p, 16 bytes of which may be read, is the way to the loader's binding of the @index-th
- * slot of an object: what such a slot holds before its first call.
+ * Whether code at @p, 16 bytes of which may be read, is the way to the loader's binding of the
+ * @index-th slot of an object: what such a slot holds before its first call.
  */
 int arch_is_unbound(const uint8_t *p, uint32_t index);
 
@@ -127,6 +138,14 @@ uint64_t arch_jump_through(const uint8_t *p, uint64_t n);
 
 /* A jump of ARCH_JUMP_BYTES; @disp: from its end. */
 void arch_make_jump(uint8_t *bytes, int32_t disp);
+
+/*
+ * arch_make_numbered() - ARCH_NUMBERED_BYTES of code, callable: it goes on to the function at
+ * @pointer_disp (from the end of the code), which gets @number as its fourth argument; the first
+ * three are as they were.
+ */
+#define ARCH_NUMBERED_BYTES 16u
+void arch_make_numbered(uint8_t *bytes, uint32_t number, int32_t pointer_disp);
 
 /*
  * arch_make_island() - 16 bytes of code and data: a jump through the pointer at @pointer_disp (from

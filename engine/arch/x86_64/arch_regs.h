@@ -26,6 +26,15 @@ static inline int arch_has_rdpid(void)
 	return arch_cpuid(7).c >> 22 & 1;
 }
 
+/* From where the thread's own memory is found. */
+static inline const char *arch_thread_pointer(void)
+{
+	const char *p;
+
+	__asm__("movq %%fs:0, %0" : "=r"(p));
+	return p;
+}
+
 /* The cpu_id of the thread's struct rseq, which lies @offset bytes from the thread pointer. */
 static inline int32_t arch_rseq_cpu(ptrdiff_t offset)
 {
@@ -44,7 +53,7 @@ static inline uint64_t arch_jump_sp(const uint64_t *jmpbuf)
 	return sp;
 }
 
-/* Clear so many 64-bit words: as fast as memory, without a vector register. */
+/* Clear @n 64-bit words: as fast as memory, without a vector register. */
 static inline void arch_clear(void *p, uint64_t nr)
 {
 	__asm__ volatile("rep stosq" : "+D"(p), "+c"(nr) : "a"(0) : "memory");

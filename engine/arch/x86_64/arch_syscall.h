@@ -2,8 +2,8 @@
 #ifndef VESTIGE_ARCH_SYSCALL_H
 #define VESTIGE_ARCH_SYSCALL_H
 
-/* One system call; the kernel's result, -errno on failure. */
-static inline long arch_syscall(long n, long a, long b, long c, long d, long e, long f)
+/* One system call, whatever the thread's rights (sys.h); the kernel's result, -errno on failure. */
+static inline long arch_raw_syscall(long n, long a, long b, long c, long d, long e, long f)
 {
 	register long r10 __asm__("r10") = d;
 	register long r8 __asm__("r8") = e;

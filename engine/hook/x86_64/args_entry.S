@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Where patched functions arrive while their arguments are recorded (func-args): as in entry.S and
- * mcount_entry.S, with a RECORD_FUNCTION_ARGS. Behind a prologue of -pg the registers still hold what
- * the caller passed, as mcount keeps them all. Costs: bench "arguments". Tests: tests/engine/args.
+ * mcount_entry.S, with a RECORD_FUNCTION_ARGS. Behind a prologue of -pg the registers still hold
+ * what the caller passed, as mcount keeps them all. Costs: bench "arguments". Tests:
+ * tests/engine/args.
  */
 #include "entry.inc"
 
@@ -28,36 +29,14 @@
 	mov	SLOT_WORD(%rsi,%rdi), %rdi
 	movabs	$WORD_ARGS, %rax
 	add	%rax, %rdi
-.L\name\()_again:
-	.ifc \cpu, rseq
-	RSEQ_RECORD \name, 64, \caller, \clock, .L\name\()_slow
-	.else
-	LOAD_CTL %rcx
-	XADD_RECORD 64, \caller, \clock, \cpu, .L\name\()_slow, .L\name\()_out
-	.endif
-.L\name\()_out:
-	.cfi_remember_state
-	RESTORE_ALL
-	.ifb \next
-	ret
-	.else
-	jmp	*\next(%rip)
-	.endif
-	.cfi_restore_state
-	.ifc \cpu, rseq
-	RSEQ_ABORT \name, 64, \caller, \clock, .L\name\()_slow, .L\name\()_out
-	.endif
-.L\name\()_slow:
-	NEW_PAGE \name, 64, \cpu, .L\name\()_again, .L\name\()_out
-	.cfi_endproc
-	.size	\name, . - \name
+	RECORD_AND_LEAVE \name, 64, \caller, \clock, \cpu, RESTORE_ALL, \next
 	.endm
 
 	.macro ALL way, clock, cpu
 	ARGS_ENTRY hook_function_args_\way, \clock, \cpu, ABOVE
 	ARGS_ENTRY hook_mcount_args_\way, \clock, \cpu, FRAME
-	ARGS_ENTRY hook_kept_fentry_args_\way, \clock, \cpu, ABOVE, hook_real_fentry
-	ARGS_ENTRY hook_kept_mcount_args_\way, \clock, \cpu, FRAME, hook_real_mcount
+	ARGS_ENTRY hook_passed_on_fentry_args_\way, \clock, \cpu, ABOVE, hook_real_fentry
+	ARGS_ENTRY hook_passed_on_mcount_args_\way, \clock, \cpu, FRAME, hook_real_mcount
 	.endm
 
 	EACH_WAY ALL

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the calls of functions arrive that instances want and no callback (core/calls.h): as the
+ * Where the calls of functions arrive that instances want and no callback (core/ops.h): as the
  * function hooks do, by a call from the site, so that
  *
  *	(%rsp)   the site's end, inside the function
  *	8(%rsp)  the return address of the function
  *
  * What C may change is saved: the engine is built without vector and x87 registers. What
- * calls_enter() returns is where the call goes on. Costs: bench "instances".
+ * ops_record_call() returns is where the call goes on. Costs: bench "instances".
  */
 #include "offsets.h"
 
@@ -32,8 +32,8 @@ hook_calls:
 	mov	88(%rbp), %rsi
 	movslq	-4(%rdx), %rax
 	mov	SLOT_WORD(%rdx,%rax), %rdi
-	lea	24(%rbp), %rcx		/* struct call_args */
-	call	calls_enter
+	lea	24(%rbp), %rcx		/* struct arch_args */
+	call	ops_record_call
 	mov	%rax, 80(%rbp)
 	mov	%rbp, %rsp
 	.cfi_def_cfa_register rsp

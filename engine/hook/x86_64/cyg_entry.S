@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the code that -finstrument-functions makes calls: __cyg_profile_func_enter(function, caller)
- * and __cyg_profile_func_exit. Ordinary functions to their callers, so that the registers a call may
- * clobber are free. Off they are a load, a test and a ret.
+ * and __cyg_profile_func_exit. Ordinary functions to their callers, so that the registers a call
+ * may clobber are free. Off they are a load, a test and a ret.
  *
  * On, the function's record word is looked up by its address (cyg.c): 0 there means that the
  * filters leave it out. Then one record, in the same ways as a site's (entry.S).
@@ -35,7 +35,9 @@
 	.set	hook_cyg_ours, __cyg_profile_func_enter
 	EXPORTED __cyg_profile_func_exit, hook_cyg_on_exit
 
-	/* rdi = the record's head word of function rdi, r8 = rsi; goes to @miss where there is none */
+	/*
+	 * rdi = the record's head word of function rdi, r8 = rsi; goes to @miss where there is none
+	 */
 	.macro LOOK_UP miss
 	mov	%rsi, %r8
 	mov	hook_cyg_table(%rip), %rdx
@@ -97,8 +99,8 @@
 	EACH_WAY ALL
 
 	/*
-	 * One of the program's libraries has functions of these names too, which ours has come before:
-	 * ours, if there is anything to record, and then that.
+	 * One of the program's libraries has functions of these names too, which ours has come
+	 * before: ours, if there is anything to record, and then that.
 	 */
 	.macro CHAINED name, ours, theirs
 	.globl	\name

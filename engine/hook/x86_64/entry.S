@@ -25,7 +25,7 @@
 
 #define CALLER	 48(%rsp)		/* after SAVE */
 
-	.macro FUNCTION_ENTRY name, clock, cpu
+	.macro FUNCTION_BEGIN name
 	.globl	\name
 	.hidden	\name
 	.type	\name, @function
@@ -33,31 +33,91 @@
 \name:
 	.cfi_startproc
 	endbr64
+	.endm
+
+	.macro FUNCTION_END name
+	.cfi_endproc
+	.size	\name, . - \name
+	.endm
+
+	.macro FUNCTION_XADD name, clock, cpu
+	FUNCTION_BEGIN \name
 	SAVE
 	HEAD_WORD
 .L\name\()_again:
-	.ifc \cpu, rseq
-	RSEQ_RECORD \name, 16, CALLER, \clock, .L\name\()_slow
-	.else
 	LOAD_CTL %rcx
 	XADD_RECORD 16, CALLER, \clock, \cpu, .L\name\()_slow, .L\name\()_out
-	.endif
 .L\name\()_out:
 	.cfi_remember_state
 	RESTORE
 	ret
 	.cfi_restore_state
-	.ifc \cpu, rseq
-	RSEQ_ABORT \name, 16, CALLER, \clock, .L\name\()_slow, .L\name\()_out
-	.endif
 .L\name\()_slow:
 	NEW_PAGE \name, 16, \cpu, .L\name\()_again, .L\name\()_out
-	.cfi_endproc
-	.size	\name, . - \name
+	FUNCTION_END \name
+	.endm
+
+	/*
+	 * By rseq: as RSEQ_RECORD, but the head word is looked up behind the stamp, and rdi is
+	 * saved only where a record goes by xadd.
+	 */
+	.macro FUNCTION_RSEQ name, clock
+	FUNCTION_BEGIN \name
+	SAVE_FOUR
+.L\name\()_rseq:
+	mov	ring_rseq_offset(%rip), %rcx
+	LOAD_CTL %rsi
+	lea	.L\name\()_cs(%rip), %rax
+	mov	%rax, %fs:RSEQ_CS(%rcx)
+.L\name\()_start:
+	mov	%fs:RSEQ_CPU_ID(%rcx), %ecx
+	xor	$CPU_KEY, %ecx
+	STAMP_ON_CPU \clock, .L\name\()_slow
+	STAMP_IN_PAGE \clock, .L\name\()_slow
+	mov	32(%rsp), %rcx		/* the site's end */
+	movslq	-4(%rcx), %rdx
+	add	SLOT_WORD(%rcx,%rdx), %rax
+	mov	40(%rsp), %rdx		/* the caller */
+	mov	HEAD_COMMIT(%rsi), %rcx
+	cmp	$PAGE_END - 16, %rcx
+	ja	.L\name\()_slow
+	mov	%rdx, 8(%rsi,%rcx)
+	mov	%rax, (%rsi,%rcx)
+	add	$16, %rcx
+	mov	%rcx, HEAD_COMMIT(%rsi)
+.L\name\()_end:
+.L\name\()_out:
+	.cfi_remember_state
+	RESTORE_FOUR
+	ret
+	.cfi_restore_state
+.L\name\()_slow:
+	NEW_PAGE \name, 16, rseq, .L\name\()_rseq, .L\name\()_out
+	RSEQ_ABORTED \name
+	push	%rdi
+	.cfi_adjust_cfa_offset 8
+	HEAD_WORD
+	LOAD_CTL %rcx
+	XADD_RECORD 16, CALLER, \clock, lsl, .L\name\()_full, .L\name\()_written
+	RSEQ_SEQUENCE \name
+.L\name\()_written:
+	.cfi_remember_state
+	RESTORE
+	ret
+	.cfi_restore_state
+.L\name\()_full:
+	pop	%rdi
+	.cfi_adjust_cfa_offset -8
+	jmp	.L\name\()_slow
+	FUNCTION_END \name
 	.endm
 
 	.macro ALL way, clock, cpu
-	FUNCTION_ENTRY hook_function_\way, \clock, \cpu
+	.ifc \cpu, rseq
+	FUNCTION_RSEQ hook_function_\way, \clock
+	.else
+	FUNCTION_XADD hook_function_\way, \clock, \cpu
+	.endif
 	.endm
 
 	EACH_WAY ALL

@@ -3,8 +3,8 @@
 #include <linux/rseq.h>
 
 #include "arch_patch.h"
-#include "engine/hook/graph.h"
-#include "engine/hook/graph_stack.h"
+#include "engine/hook/graph/graph.h"
+#include "engine/hook/graph/graph_stack.h"
 #include "engine/hook/cyg.h"
 #include "engine/hook/x86_64/offsets.h"
 #include "engine/ring/ring.h"
@@ -44,17 +44,23 @@ static_assert(offsetof(struct graph_stack, word) == ST_WORD, "ST_WORD");
 static_assert(offsetof(struct graph_stack, root) == ST_ROOT, "ST_ROOT");
 static_assert(offsetof(struct graph_stack, hidden) == ST_HIDDEN, "ST_HIDDEN");
 static_assert(offsetof(struct graph_stack, depth) == ST_DEPTH, "ST_DEPTH");
+static_assert(offsetof(struct graph_stack, shadow) == ST_SHADOW, "ST_SHADOW");
+static_assert(offsetof(struct graph_stack, filters) == ST_FILTERS, "ST_FILTERS");
 static_assert(offsetof(struct graph_tls, current) == GT_CURRENT, "GT_CURRENT");
 static_assert(offsetof(struct graph_tls, word) == GT_WORD, "GT_WORD");
 static_assert(offsetof(struct graph_tls, recent) == GT_RECENT, "GT_RECENT");
 static_assert(offsetof(struct graph_tls, busy) == GT_BUSY, "GT_BUSY");
 static_assert(GRAPH_RECENT == 1u << (64 - GT_RECENT_SHIFT), "graph_recent()");
 static_assert(GRAPH_STUBS == STUBS && GRAPH_STUB_BYTES == STUB_BYTES, "stubs");
-static_assert(sizeof(struct graph_target) == 16, "graph.S halves a stub's offset");
+static_assert(sizeof(struct graph_target) == STUB_BYTES, "graph.S: one stride");
 static_assert(offsetof(struct graph_target, body) == TARGET_BODY, "TARGET_BODY");
 static_assert(offsetof(struct graph_target, word) == TARGET_WORD, "TARGET_WORD");
+static_assert(offsetof(struct graph_target, exit) == TARGET_EXIT, "TARGET_EXIT");
 static_assert(offsetof(struct graph_shadow, return_address) == SHADOW_RETURN, "SHADOW_RETURN");
 static_assert(offsetof(struct graph_shadow, link) == SHADOW_LINK, "SHADOW_LINK");
+static_assert(SHADOW_TAILS == SHADOW_LINK + GRAPH_TAILS_SHIFT / 8, "SHADOW_TAILS");
+static_assert(LINK_BITS == 64 - GRAPH_TAILS_SHIFT, "LINK_BITS");
+static_assert(TAILS_MASK == GRAPH_TAILS_MASK, "TAILS_MASK");
 static_assert(offsetof(struct graph_shadow, stamp) == SHADOW_STAMP, "SHADOW_STAMP");
 static_assert(offsetof(struct graph_shadow, calls) == SHADOW_CALLS, "SHADOW_CALLS");
 static_assert(sizeof(struct graph_shadow) == 32, "graph_shadow()");

@@ -8,302 +8,27 @@
  *
  * A handler may run at any instruction, and everything it does is balanced. So an entry is recorded
  * first, then S is filled, then `open` moves; an exit is recorded first, then `open` moves back,
- * then S is restored: whoever looks in between sees a chain of which each link holds a stub's
- * address. Unwind rows are right at each instruction. From the moment S holds the stub's address,
+ * then S is restored. At each moment a reader finds a chain of which each link holds a stub's
+ * address. Unwind rules are right at each instruction. From the moment S holds the stub's address,
  * the return address is in the shadow; before, in S.
  *
  * r8 is the row of the call's stack (graph_stack.h) from the first check to the last store. Whether
- * the thread's records are told of that stack is asked once more where the record is made, inside the
- * restartable sequence. If they are not, but the thread ran there lately, a RECORD_STACK with the same
- * stamp goes before the record.
+ * the thread's records are told of that stack is asked once more where the record is made, inside
+ * the restartable sequence. If they are not, but the thread ran there lately, a RECORD_STACK with
+ * the same stamp goes before the record.
  *
  * Variants: how a record is reserved and stamped, as in entry.S; `filtered` ones know
  * set_graph_function, set_graph_notrace, max_graph_depth and tracing_thresh, and the options
  * funcgraph-args and funcgraph-retval; `multi` ones, filtered too, leave the records to C, which
- * writes them for each instance that wants the function (graph_calls.c): their calls are silent, so that whatever exit is current finds them. graph_enter
- * and graph_exit jump to the current variant through a pointer each, always the same and predicted.
+ * writes them for each instance that wants the function (graph_calls.c): their calls are silent, so
+ * that whatever exit is current finds them. graph_enter and graph_exit jump to the current variant
+ * through a pointer each, always the same and predicted. The pieces are in graph.inc.
  */
 #include "entry.inc"
+#include "graph.inc"
 
-#define WORD_TAIL  0x1000000000000000	/* from RECORD_ENTRY to RECORD_TAIL */
-#define WORD_EXIT  0x2000000000000000	/* ... and to RECORD_EXIT */
-#define WORD_VALUE 0x9000000000000000	/* from there to RECORD_EXIT_VALUE */
-#define WORD_ARGS  0x9000000000000000	/* from RECORD_ENTRY to RECORD_ENTRY_ARGS */
-
-	/*
-	 * The return address is at shadow(CFA - 8): DW_CFA_expression of the return column,
-	 * lit8 minus, const1u 21 shl, lit19 shr, SHADOW_BASE plus. The latter in two parts, const4u and
-	 * lit1 << 45: valgrind says a line of each row that has a const8u.
-	 */
-	.macro RETURN_IN_SHADOW
-	.cfi_escape 0x10,0x10,0x12, 0x38,0x1c, 0x08,0x15,0x24, 0x43,0x25, 0x0c,0x40,0x52,0x03,0x00, 0x22, 0x31, 0x08,0x2d, 0x24, 0x22
-	.endm
-
-	/* to = the address of S's shadow; S in \from */
-	.macro SHADOW_OF from, to, scratch
-	mov	\from, \to
-	shl	$21, \to
-	shr	$19, \to
-	movabs	$SHADOW_BASE, \scratch
-	add	\scratch, \to
-	.endm
-
-	/* rax = 16 * the stub's index + 2, from stub + 5 at \where; rdi = graph_stubs */
-	.macro STUB_INDEX where
-	mov	\where, %rax
-	sub	%rdi, %rax
-	shr	$1, %rax
-	.endm
-
-#define STUB	48(%rsp)		/* after SAVE_ALL in graph_enter: stub + 5 */
-#define SLOT	56(%rsp)		/* ... and S */
-#define EXIT_SLOT 48(%rsp)		/* after SAVE_ALL in graph_exit: S */
-#define RESULT	40(%rsp)		/* ... and rax */
-
-	/* @other: where to go when the thread's records are not told of the stack r8 */
-	.macro RECORD_8 name, clock, cpu, slow, out, other
-	.ifc \cpu, rseq
-	RSEQ_RECORD \name, 8, , \clock, \slow, \other
-	.else
-	SAME_STACK \other
-	LOAD_CTL %rcx
-	XADD_RECORD 8, , \clock, \cpu, \slow, \out
-	.endif
-\out:
-	.endm
-
-	.macro RECORD_8_REST name, clock, cpu, slow, out, other
-	.ifc \cpu, rseq
-	RSEQ_ABORT \name, 8, , \clock, \slow, \out, \other
-	.endif
-	.endm
-
-	/* A new page begins, of which readers must know the stack; goes on at @then with rdi kept. */
-	.macro NOTE_STACK then
-	push	%rdi
-	.cfi_adjust_cfa_offset 8
-	CALL_C	graph_stack_note
-	pop	%rdi
-	.cfi_adjust_cfa_offset -8
-	jmp	\then
-	.endm
-
-	/* A whole record with more than its head, then on at @done; at @lost if there is none. */
-	.macro RECORD_MORE name, bytes, payload, clock, cpu, done, lost, other
-.L\name\()_record:
-	.ifc \cpu, rseq
-	RSEQ_RECORD \name, \bytes, \payload, \clock, .L\name\()_page, \other
-	jmp	\done
-	RSEQ_ABORT \name, \bytes, \payload, \clock, .L\name\()_page, \done, \other
-	.else
-	SAME_STACK \other
-	LOAD_CTL %rcx
-	XADD_RECORD \bytes, \payload, \clock, \cpu, .L\name\()_page, \done
-	.endif
-.L\name\()_page:
-	NEW_PAGE \name, \bytes, \cpu, .L\name\()_noted, \lost
-.L\name\()_noted:
-	NOTE_STACK .L\name\()_record
-	.endm
-
-	/*
-	 * r8 = the stack on which this thread was lately when it was where S = rcx is; rsi =
-	 * graph_tls's offset, and is kept. The caller looks whether S is on it.
-	 */
-	.macro RECENT_STACK none
-	cmpl	$0, %fs:GT_BUSY(%rsi)
-	jne	\none
-	mov	%rcx, %rax
-	shr	$12, %rax
-	movabs	$GT_RECENT_HASH, %rdx
-	imul	%rdx, %rax
-	shr	$GT_RECENT_SHIFT, %rax
-	lea	(%rsi,%rax,8), %rax
-	mov	%fs:GT_RECENT(%rax), %r8
-	test	%r8, %r8
-	jz	\none
-	.endm
-
-	/*
-	 * The RECORD_STACK of r8, and behind it, with its stamp, the record rdi if there is @both. The
-	 * thread's word moves with them: a handler that comes in between moves it too, and makes us
-	 * begin again. Where this will not do, SWITCH_REST goes to its @slow, and the word is none.
-	 */
-	.macro SWITCH_RECORD name, both, clock
-.L\name\()_rseq:
-	LOAD_CTL %rcx
-	mov	ring_rseq_offset(%rip), %rdx
-	lea	.L\name\()_cs(%rip), %rax
-	mov	%rax, %fs:RSEQ_CS(%rdx)
-.L\name\()_start:
-	mov	%fs:RSEQ_CPU_ID(%rdx), %eax
-	xor	$CPU_KEY, %eax
-	cmp	%eax, CTL_CPU_KEY(%rcx)
-	jne	.L\name\()_xadd
-	mov	CTL_PAGE(%rcx), %rsi
-	mov	HEAD_COMMIT(%rsi), %rcx
-	cmp	$PAGE_END - 16, %rcx
-	ja	.L\name\()_xadd
-	mov	graph_tls@gottpoff(%rip), %rdx
-	mov	ST_WORD(%r8), %rax
-	mov	%rax, %fs:GT_WORD(%rdx)
-	.ifc \clock, none
-	xor	%eax, %eax
-	.else
-	rdtsc
-	shl	$32, %rdx
-	or	%rdx, %rax
-	sub	HEAD_BASE_STAMP(%rsi), %rax
-	mov	%rax, %rdx
-	shr	$32, %rdx
-	jnz	.L\name\()_xadd
-	.endif
-	mov	ST_WORD(%r8), %rdx
-	add	%rax, %rdx
-	mov	%rdx, (%rsi,%rcx)
-	.if \both
-	add	%rdi, %rax
-	mov	%rax, 8(%rsi,%rcx)
-	add	$16, %rcx
-	.else
-	add	$8, %rcx
-	.endif
-	mov	%rcx, HEAD_COMMIT(%rsi)
-.L\name\()_end:
-	mov	graph_tls@gottpoff(%rip), %rsi
-	mov	%r8, %fs:GT_CURRENT(%rsi)
-	.endm
-
-	.macro SWITCH_REST name, slow
-	RSEQ_ABORTED \name
-	mov	graph_tls@gottpoff(%rip), %rsi
-	movq	$0, %fs:GT_WORD(%rsi)
-	jmp	\slow
-	RSEQ_SEQUENCE \name
-	.endm
-
-	/*
-	 * The call is wrapped. \silent: 1: without a record; 2: with those that graph_enter_all() has
-	 * noted in the shadow. Leaves rcx = S, rdx = its shadow.
-	 */
-	.macro WRAP silent
-	lea	SLOT, %rcx
-	SHADOW_OF %rcx, %rdx, %rax
-	mov	SLOT, %rax
-	mov	%rax, SHADOW_RETURN(%rdx)
-	mov	ST_OPEN(%r8), %rax
-	.if \silent
-	bts	$63, %rax
-	.endif
-	.if \silent == 1
-	movq	$0, SHADOW_CALLS(%rdx)
-	.endif
-	mov	%rax, SHADOW_LINK(%rdx)
-	mov	STUB, %rax
-	mov	%rax, SLOT
-	RETURN_IN_SHADOW
-	mov	%rcx, ST_OPEN(%r8)
-	.endm
-
-	/* From the last instructions of graph_enter into the function. */
-	.macro GO_TO_BODY
-	lea	graph_stubs(%rip), %rdi
-	STUB_INDEX STUB
-	lea	graph_table(%rip), %rcx
-	mov	TARGET_BODY-2(%rcx,%rax), %rax
-	mov	%rax, STUB
-	RESTORE_ALL
-	lea	8(%rsp), %rsp
-	.cfi_adjust_cfa_offset -8
-	jmp	*-8(%rsp)
-	.endm
-
-	/*
-	 * What set_graph_function, set_graph_notrace and max_graph_depth have to say, then
-	 * tracing_thresh. rcx = S, rdi = graph_stubs; both kept.
-	 */
-	.macro FILTER name
-	mov	ST_HIDDEN(%r8), %rdx
-	test	%rdx, %rdx
-	jz	1f
-	cmp	%rdx, %rcx
-	jb	.L\name\()_unwrapped		/* beneath a set_graph_notrace */
-	movq	$0, ST_HIDDEN(%r8)		/* which has vanished */
-1:	STUB_INDEX STUB
-	shr	$4, %rax
-	lea	graph_flags(%rip), %rdx
-	movzbl	(%rdx,%rax), %eax
-	test	$FLAG_NOTRACE, %al
-	jnz	.L\name\()_hide
-	cmpl	$0, graph_roots(%rip)
-	je	3f
-	mov	ST_ROOT(%r8), %rdx
-	test	%rdx, %rdx
-	jz	2f
-	cmp	%rdx, %rcx
-	jb	3f				/* beneath a set_graph_function */
-	movq	$0, ST_ROOT(%r8)
-2:	test	$FLAG_ROOT, %al
-	jz	.L\name\()_unwrapped
-3:	mov	ST_OPEN(%r8), %rdx
-	cmp	ST_TOP(%r8), %rdx
-	jne	4f
-	movl	$0, ST_DEPTH(%r8)
-4:	mov	graph_max_depth(%rip), %edx
-	test	%edx, %edx
-	jz	5f
-	cmp	%edx, ST_DEPTH(%r8)
-	jae	.L\name\()_unwrapped
-5:	cmpq	$0, graph_thresh(%rip)
-	jne	.L\name\()_thresh
-	.endm
-
-	/* The call is going to be wrapped; rcx as above. */
-	.macro FILTER_COUNT
-	incl	ST_DEPTH(%r8)
-	cmpl	$0, graph_roots(%rip)
-	je	1f
-	cmpq	$0, ST_ROOT(%r8)
-	jne	1f
-	mov	%rcx, ST_ROOT(%r8)
-1:
-	.endm
-
-	.macro STAMP clock
-	.ifc \clock, mono
-	CALL_C	ring_clock
-	.else
-	rdtsc
-	shl	$32, %rdx
-	or	%rdx, %rax
-	.endif
-	.endm
-
-	/* Goes to @no unless r8's stack is where S = rcx is, with room for it; rdx = its open slot. */
-	.macro ON_STACK no
-	mov	ST_OPEN(%r8), %rdx
-	cmp	%rdx, %rcx
-	jae	\no
-	cmp	ST_LO(%r8), %rcx
-	jb	\no
-	.endm
-
-	/* Goes to @no unless there is a stub's address at rdx, the open slot; rdi = graph_stubs. */
-	.macro OPEN_IS_STUB no
-	mov	(%rdx), %rax
-	sub	%rdi, %rax
-	cmp	$STUBS_BYTES, %rax
-	jae	\no
-	.endm
-
-	/* rdi = the head word of the RECORD_ENTRY, from graph_stubs; rax is free */
-	.macro ENTRY_WORD where
-	STUB_INDEX \where
-	lea	graph_table(%rip), %rdi
-	mov	TARGET_WORD-2(%rdi,%rax), %rdi
-	.endm
-
-	.macro GRAPH_ENTER name, clock, cpu, filtered
+	/* @fast: 1: ENTER_FAST goes before the steps, of which the first record is made by xadd. */
+	.macro GRAPH_ENTER name, clock, cpu, filtered, fast=0
 	.globl	\name
 	.hidden	\name
 	.type	\name, @function
@@ -313,6 +38,10 @@
 	.cfi_def_cfa rsp, 16		/* the stub's frame is passed over */
 	SAVE_ALL
 .L\name\()_again:
+	.if \fast
+	ENTER_FAST \name, \clock
+	.endif
+.L\name\()_step:
 	mov	graph_tls@gottpoff(%rip), %rsi
 	lea	graph_stubs(%rip), %rdi
 	mov	%fs:GT_CURRENT(%rsi), %r8
@@ -334,7 +63,7 @@
 	.ifc \cpu, multi
 	lea	SLOT, %rsi
 	mov	%r8, %rdx
-	push	%r9			/* and SAVE_ALL above it: struct call_args */
+	push	%r9			/* and SAVE_ALL above it: struct arch_args */
 	.cfi_adjust_cfa_offset 8
 	mov	%rsp, %rcx
 	CALL_C	graph_enter_all
@@ -354,7 +83,11 @@
 	jne	.L\name\()_args
 	.endif
 .L\name\()_record:
+	.if \fast
+	RECORD_8 \name, \clock, lsl, .L\name\()_page, .L\name\()_wrap, .L\name\()_elsewhere
+	.else
 	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap, .L\name\()_elsewhere
+	.endif
 	.cfi_remember_state
 	.if \filtered
 	lea	SLOT, %rcx
@@ -363,12 +96,18 @@
 	WRAP 0
 	GO_TO_BODY
 	.cfi_restore_state
+	.if !\fast
 	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_wrap, .L\name\()_elsewhere
+	.endif
 
 .L\name\()_page:
 	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_unwrapped
 .L\name\()_noted:
+	.if \fast
+	NOTE_STACK .L\name\()_again
+	.else
 	NOTE_STACK .L\name\()_record
+	.endif
 	.endif
 
 	/* The thread comes back to a stack: the same must hold as above, and a little more. */
@@ -417,14 +156,15 @@
 
 	/* The caller is gone, its return address is a stub's: it will be told of one return. */
 .L\name\()_tail:
-	.if \filtered
-	cmpq	$0, ST_HIDDEN(%r8)
-	jne	.L\name\()_unwrapped
-	cmpq	$0, graph_thresh(%rip)
-	jne	.L\name\()_unwrapped
-	.endif
 	cmp	ST_OPEN(%r8), %rcx
 	jne	.L\name\()_tail_stack
+	.if \filtered
+	TAIL_FILTER \name
+	mov	graph_max_depth(%rip), %edx
+	dec	%edx				/* 0: no limit */
+	cmp	%edx, ST_DEPTH(%r8)
+	ja	.L\name\()_unwrapped
+	.endif
 	ENTRY_WORD STUB
 	.ifc \cpu, multi
 	lea	SLOT, %rsi
@@ -441,6 +181,7 @@
 	add	%rax, %rdi
 .L\name\()_tail_record:
 	RECORD_8 \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done, .L\name\()_tail_stack
+	TAIL_COUNT \filtered, .L\name\()_unwrapped
 	jmp	.L\name\()_unwrapped
 	RECORD_8_REST \name\()_tail, \clock, \cpu, .L\name\()_tail_page, .L\name\()_tail_done, .L\name\()_tail_stack
 .L\name\()_tail_page:
@@ -448,7 +189,8 @@
 .L\name\()_tail_noted:
 	NOTE_STACK .L\name\()_tail_record
 	.endif
-	/* on another stack than the last record, or calls above it have vanished: as before a return */
+	/* on another stack than the last record, or calls above it have vanished: as before a
+	 * return */
 .L\name\()_tail_stack:
 	lea	SLOT, %rdi
 	mov	$STEP_EXIT, %esi
@@ -464,6 +206,14 @@
 	add	%rax, %rdi
 	RECORD_MORE \name\()_args, 56, , \clock, \cpu, .L\name\()_wrap, .L\name\()_unwrapped, .L\name\()_elsewhere
 	.endif
+	/* calls that are open began under other filters, and were not counted, or others were */
+.L\name\()_count:
+	mov	%r8, %rdi
+	CALL_C	graph_stack_count
+	jmp	.L\name\()_step
+.L\name\()_tail_hide:
+	mov	%rcx, ST_HIDDEN(%r8)
+	jmp	.L\name\()_unwrapped
 .L\name\()_hide:
 	mov	%rcx, ST_HIDDEN(%r8)
 	.cfi_remember_state
@@ -495,7 +245,8 @@
 	jne	1f
 	.endif
 	mov	SHADOW_LINK(%rdx), %rax
-	btr	$63, %rax
+	shl	$LINK_BITS, %rax
+	shr	$LINK_BITS, %rax
 	mov	%rax, ST_OPEN(%r8)
 1:	mov	SHADOW_RETURN(%rdx), %rax
 	mov	%rax, EXIT_SLOT
@@ -504,7 +255,8 @@
 	ret
 	.endm
 
-	.macro GRAPH_EXIT name, clock, cpu, filtered
+	/* @fast: as GRAPH_ENTER's. */
+	.macro GRAPH_EXIT name, clock, cpu, filtered, fast=0
 	.globl	\name
 	.hidden	\name
 	.type	\name, @function
@@ -514,6 +266,10 @@
 	RETURN_IN_SHADOW
 	SAVE_ALL
 .L\name\()_again:
+	.if \fast
+	EXIT_FAST \name, \clock
+	.endif
+.L\name\()_step:
 	mov	graph_tls@gottpoff(%rip), %rsi
 	lea	EXIT_SLOT, %rcx
 	mov	%fs:GT_CURRENT(%rsi), %r8
@@ -529,26 +285,31 @@
 	jne	.L\name\()_value
 	.endif
 .L\name\()_record:
+	.if \fast
+	RECORD_8 \name, \clock, lsl, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
+	.else
 	RECORD_8 \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
 	.endif
+	.endif
 	.if \filtered
-	decl	ST_DEPTH(%r8)
-	lea	EXIT_SLOT, %rcx
-	cmp	ST_ROOT(%r8), %rcx
-	jne	1f
-	movq	$0, ST_ROOT(%r8)
-1:
+	FILTER_LEFT
 	.endif
 	.cfi_remember_state
 	UNWRAP 1
 	.cfi_restore_state
 	.ifnc \cpu, multi
+	.if !\fast
 	RECORD_8_REST \name, \clock, \cpu, .L\name\()_page, .L\name\()_done, .L\name\()_elsewhere
+	.endif
 
 .L\name\()_page:
 	NEW_PAGE \name, 8, \cpu, .L\name\()_noted, .L\name\()_done
 .L\name\()_noted:
+	.if \fast
+	NOTE_STACK .L\name\()_again
+	.else
 	NOTE_STACK .L\name\()_record
+	.endif
 	.endif
 
 	/* The thread comes back to a stack, by this return. */
@@ -609,16 +370,53 @@
 	/* rdi = the head word of the RECORD_EXIT; rax is free */
 	.macro EXIT_WORD
 	lea	graph_stubs(%rip), %rdi
-	ENTRY_WORD EXIT_SLOT
-	movabs	$WORD_EXIT, %rax
-	add	%rax, %rdi
+	STUB_INDEX EXIT_SLOT
+	lea	graph_table(%rip), %rdi
+	mov	TARGET_EXIT-5(%rdi,%rax), %rdi
 	.endm
+
+	/*
+	 * The stubs, under one row that holds at each of their instructions; o = (rip - 1) & 31:
+	 *	CFA = rsp + 4 + 8 * (o >= 5), which is S + 12: no other frame has this CFA
+	 *	SP  = CFA - 4
+	 *	RA  at shadow(CFA - 12) where o < 10, else at CFA - 12
+	 */
+	.section .text.graph_stubs, "ax", @progbits
+	.balign	4096
+	.globl	graph_stubs
+	.hidden	graph_stubs
+	.type	graph_stubs, @function
+	.cfi_startproc simple
+	.cfi_escape 0x0f,0x0b, 0x77,0x04, 0x80,0x7f,0x4f,0x1a,0x35,0x2a,0x33,0x24,0x22
+	.cfi_escape 0x16,0x07,0x02, 0x34,0x1c
+	.cfi_escape 0x10,0x10,0x1b, 0x3c,0x1c, 0x80,0x7f,0x4f,0x1a,0x3a,0x2a,0x28,0x10,0x00, 0x08,0x15,0x24, 0x43,0x25, 0x0c,0x40,0x52,0x03,0x00, 0x22, 0x31, 0x08,0x2d, 0x24, 0x22
+graph_stubs:
+	.set	i, 0
+	.rept	STUBS
+	call	graph_enter
+	lea	-8(%rsp), %rsp
+	.byte	0xe9			/* jmp graph_exit, long always */
+	.long	graph_exit - . - 4
+	int3
+	jmp	*graph_table + STUB_BYTES * i(%rip)
+	.balign	STUB_BYTES, 0xcc
+	.set	i, i + 1
+	.endr
+	.cfi_endproc
+	.size	graph_stubs, . - graph_stubs
 
 	.text
 	.macro ALL way, clock, cpu
+	.ifc \cpu, rseq
+	.section .text.graph_stubs		/* TARGET is a distance from there */
+	GRAPH_ENTER graph_enter_\way, \clock, \cpu, 0, 1
+	GRAPH_EXIT graph_exit_\way, \clock, \cpu, 0, 1
+	.text
+	.else
 	GRAPH_ENTER graph_enter_\way, \clock, \cpu, 0
-	GRAPH_ENTER graph_enter_filtered_\way, \clock, \cpu, 1
 	GRAPH_EXIT graph_exit_\way, \clock, \cpu, 0
+	.endif
+	GRAPH_ENTER graph_enter_filtered_\way, \clock, \cpu, 1
 	GRAPH_EXIT graph_exit_filtered_\way, \clock, \cpu, 1
 	.endm
 
@@ -659,36 +457,6 @@ graph_exit:
 	jmp	*graph_exit_to(%rip)
 	.cfi_endproc
 	.size	graph_exit, . - graph_exit
-
-	/*
-	 * The stubs, under one row that holds at each of their instructions; o = (rip - 1) & 31:
-	 *	CFA = rsp + 4 + 8 * (o >= 5), which is S + 12 and so nobody else's
-	 *	SP  = CFA - 4
-	 *	RA  at shadow(CFA - 12) where o < 10, else at CFA - 12
-	 */
-	.section .text.graph_stubs, "ax", @progbits
-	.balign	4096
-	.globl	graph_stubs
-	.hidden	graph_stubs
-	.type	graph_stubs, @function
-	.cfi_startproc simple
-	.cfi_escape 0x0f,0x0b, 0x77,0x04, 0x80,0x7f,0x4f,0x1a,0x35,0x2a,0x33,0x24,0x22
-	.cfi_escape 0x16,0x07,0x02, 0x34,0x1c
-	.cfi_escape 0x10,0x10,0x1b, 0x3c,0x1c, 0x80,0x7f,0x4f,0x1a,0x3a,0x2a,0x28,0x10,0x00, 0x08,0x15,0x24, 0x43,0x25, 0x0c,0x40,0x52,0x03,0x00, 0x22, 0x31, 0x08,0x2d, 0x24, 0x22
-graph_stubs:
-	.set	i, 0
-	.rept	STUBS
-	call	graph_enter
-	lea	-8(%rsp), %rsp
-	.byte	0xe9			/* jmp graph_exit, long always */
-	.long	graph_exit - . - 4
-	int3
-	jmp	*graph_table + 16 * i(%rip)
-	.balign	STUB_BYTES, 0xcc
-	.set	i, i + 1
-	.endr
-	.cfi_endproc
-	.size	graph_stubs, . - graph_stubs
 
 	/*
 	 * The same for the nongnu libunwind (graph_libunwind.h), where no other unwinder looks:

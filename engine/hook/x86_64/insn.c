@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See insn.h. What follows an opcode stands in a table for each map, a letter an opcode:
+ * See insn.h. What follows an opcode is in a table for each map, a letter an opcode:
  *
  *	.	nothing			m	modrm and what that asks for
  *	b	1 byte			B	modrm and 1 byte
@@ -11,8 +11,8 @@
  *	o	an address		F	modrm; an immediate when that says `test`
  *	p	a prefix		-	no instruction in 64-bit mode
  *
- * Vendors differ about a long branch with a prefix of 16 bits: it is refused. Tests: tests/unit/test_insn
- * (against another decoder, all of libc), tests/fuzz/insn.c.
+ * Vendors differ about a long branch with a prefix of 16 bits: it is refused. Tests:
+ * tests/unit/test_insn (against another decoder, all of libc), tests/fuzz/insn.c.
  */
 #include "engine/hook/x86_64/insn.h"
 
@@ -108,7 +108,9 @@ static void read_prefixes(struct insn *in, struct cursor *c)
 	}
 }
 
-/* What follows an opcode of the maps that VEX, EVEX and XOP share with no prefix; 0: no such map. */
+/*
+ * What follows an opcode of the maps that VEX, EVEX and XOP share with no prefix; 0: no such map.
+ */
 static char vector_letter(uint32_t map, uint8_t opcode)
 {
 	switch (map) {

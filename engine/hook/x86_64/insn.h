@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * How long an instruction of x86-64 is and what it does to the flow of control, and how it is moved
- * to another address. 64-bit mode alone: legacy opcodes, the 0F, 0F38 and 0F3A maps, 3DNow, VEX, EVEX
- * and XOP. Pure functions without state: any context. Whatever is not known is refused.
+ * to another address. 64-bit mode alone: legacy opcodes, the 0F, 0F38 and 0F3A maps, 3DNow, VEX,
+ * EVEX and XOP. Pure functions without state: any context. Whatever is not known is refused.
  */
 #ifndef VESTIGE_HOOK_INSN_H
 #define VESTIGE_HOOK_INSN_H
@@ -70,11 +70,11 @@ int insn_goes_on(const struct insn *in);
 int insn_has_target(const struct insn *in);
 
 /*
- * insn_move() - write what does the same at another address.
- * @code: the instruction, which stands at @from. @to: where it will run; @out: INSN_MAX_MOVED bytes.
- * A branch becomes a long one. A call pushes the return address that it would have had, and jumps: who
- * walks the stack, or asks who called, sees nothing of us.
- * Return: how many bytes, or -EOPNOTSUPP: it cannot be moved; -ERANGE: what it leads to is too far.
+ * insn_move() - write what does the same at another address. @code: the instruction, which stands
+ * at @from. @to: where it will run; @out: INSN_MAX_MOVED bytes. A branch becomes a long one. A call
+ * pushes the return address that it would have had, and jumps: who walks the stack, or asks who
+ * called, sees nothing of us. Return: how many bytes, or -EOPNOTSUPP: it cannot be moved; -ERANGE:
+ * what it leads to is too far.
  */
 int insn_move(const struct insn *in, const uint8_t *code, uint64_t from, uint64_t to, uint8_t *out);
 

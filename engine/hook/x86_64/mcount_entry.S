@@ -5,7 +5,7 @@
  * address lies, and what comes behind the record:
  *
  *	mcount       behind the prologue, which -pg gives a frame: 8(%rbp)
- *	kept_*       goes on, as if called, to libc's function or the program's own (callee.h)
+ *	passed_on_*       goes on, as if called, to libc's function or the program's own (callee.h)
  *
  * The registers survive as in entry.S; what the program's own function does with them is as it was.
  * Costs: bench "hooks". Tests: tests/engine/targets (mcount-*).
@@ -27,35 +27,13 @@
 	endbr64
 	SAVE
 	HEAD_WORD
-.L\name\()_again:
-	.ifc \cpu, rseq
-	RSEQ_RECORD \name, 16, \caller, \clock, .L\name\()_slow
-	.else
-	LOAD_CTL %rcx
-	XADD_RECORD 16, \caller, \clock, \cpu, .L\name\()_slow, .L\name\()_out
-	.endif
-.L\name\()_out:
-	.cfi_remember_state
-	RESTORE
-	.ifb \next
-	ret
-	.else
-	jmp	*\next(%rip)
-	.endif
-	.cfi_restore_state
-	.ifc \cpu, rseq
-	RSEQ_ABORT \name, 16, \caller, \clock, .L\name\()_slow, .L\name\()_out
-	.endif
-.L\name\()_slow:
-	NEW_PAGE \name, 16, \cpu, .L\name\()_again, .L\name\()_out
-	.cfi_endproc
-	.size	\name, . - \name
+	RECORD_AND_LEAVE \name, 16, \caller, \clock, \cpu, RESTORE, \next
 	.endm
 
 	.macro ALL way, clock, cpu
 	CALLED_ENTRY hook_mcount_\way, \clock, \cpu, FRAME
-	CALLED_ENTRY hook_kept_fentry_\way, \clock, \cpu, ABOVE, hook_real_fentry
-	CALLED_ENTRY hook_kept_mcount_\way, \clock, \cpu, FRAME, hook_real_mcount
+	CALLED_ENTRY hook_passed_on_fentry_\way, \clock, \cpu, ABOVE, hook_real_fentry
+	CALLED_ENTRY hook_passed_on_mcount_\way, \clock, \cpu, FRAME, hook_real_mcount
 	.endm
 
 	EACH_WAY ALL

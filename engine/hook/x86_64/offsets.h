@@ -34,13 +34,15 @@
 #define RSEQ_CS	    8
 #define RSEQ_SIG    0x53053053
 
-#define ST_OPEN	  0
-#define ST_LO	  8
-#define ST_TOP	  16
-#define ST_WORD	  24
-#define ST_ROOT	  32
-#define ST_HIDDEN 40
-#define ST_DEPTH  48
+#define ST_OPEN	   0
+#define ST_LO	   8
+#define ST_TOP	   16
+#define ST_WORD	   24
+#define ST_ROOT	   32
+#define ST_HIDDEN  40
+#define ST_DEPTH   48
+#define ST_SHADOW  56
+#define ST_FILTERS 72
 
 #define GT_CURRENT	0
 #define GT_WORD		8
@@ -54,13 +56,17 @@
 #define STUBS_BYTES   (STUBS * STUB_BYTES)
 #define TARGET_BODY   0
 #define TARGET_WORD   8
+#define TARGET_EXIT   16
 #define SHADOW_RETURN 0
 #define SHADOW_LINK   8
+#define SHADOW_TAILS  14 /* the upper bits of the link */
 #define SHADOW_STAMP  16
 #define SHADOW_CALLS  24
 #define SHADOW_BASE   0x200000035240
 #define FLAG_ROOT     1
 #define FLAG_NOTRACE  2
+#define LINK_BITS     16 /* of a link, which are no address */
+#define TAILS_MASK    0x7fff
 #define STEP_ENTER    0
 #define STEP_EXIT     1
 

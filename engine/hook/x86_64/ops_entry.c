@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 #include "engine/core/ops.h"
-#include "engine/hook/entry.h"
+#include "engine/hook/port.h"
 #include "engine/hook/x86_64/offsets.h"
 
 #define XFEATURE_MASK UINT64_C(0xe7) /* x87, SSE, AVX, AVX-512 */

@@ -2,16 +2,16 @@
 /*
  * How a `syscall` in a text is led to an island. Two ways, each one store:
  *
- *	the instruction itself, two bytes, becomes a short jump to five bytes of padding near by, which
- *	jump to the island. Whoever is blocked in the call is behind it, whoever comes to it takes one or
- *	the other, and nothing else of the function is touched
+ *	1. The instruction itself, two bytes, becomes a short jump to five bytes of padding near by,
+ *	which jump to the island. A thread that is blocked in the call is behind the instruction. A
+ *	thread that arrives executes the old or the new one. No other instruction changes.
  *
- *	where there is no padding within reach: an instruction of five bytes or more before it, with straight
- *	code between, becomes the jump, and the island begins with all that stands between. Who comes to that
- *	by a jump makes the call without us
+ *	2. Without padding within reach: an instruction of five bytes or more before it, in straight
+ *	code, becomes the jump, and the island begins with the code between. A thread that jumps
+ *	into that code makes the call without the engine.
  *
- * Padding is what stands between functions, and behind an instruction that does not go on and before the
- * next one that somebody jumps to. rt_sigreturn is left alone: debuggers know the return from a handler by its
+ * Padding lies between functions, and behind an instruction that does not continue, up to the next
+ * target of a jump. rt_sigreturn is left alone: debuggers know the return from a handler by its
  * bytes. Pure functions. Tests: tests/engine/events/syscalls.
  */
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "arch_patch.h"
 #include "engine/base/mem.h"
 #include "engine/core/text_patch.h"
-#include "engine/hook/syscall_sites.h"
+#include "engine/hook/libc/syscall_sites.h"
 #include "engine/hook/x86_64/insn.h"
 #include "engine/hook/x86_64/syscall_entry.h"
 
@@ -56,8 +56,8 @@ static int32_t loaded_number(const uint8_t *p, uint32_t bytes)
 }
 
 /*
- * Whether it surely leaves eax alone: of the instructions that prepare a call, by what is written: the
- * operand of modrm's lower bits, of its middle ones, nothing or a vector.
+ * Whether it surely leaves eax alone: of the instructions that prepare a call, by what is written:
+ * the operand of modrm's lower bits, of its middle ones, nothing or a vector.
  */
 static int keeps_eax(const struct insn *in)
 {
@@ -137,7 +137,7 @@ static int may_move(const struct insn *in)
 	       !moves_stack(in);
 }
 
-/* The last few instructions, by where they stand. */
+/* The last few instructions, by their addresses. */
 struct before {
 	uint8_t *at[MAX_BEFORE];
 	uint32_t nr;
@@ -169,8 +169,8 @@ static uint8_t *long_one(const struct before *b, const uint8_t *call)
 }
 
 /*
- * `mov %rsi, %rax`, which only __syscall_cancel_arch() of glibc from 2.41 on does before a call. To cancel a thread
- * asks whether it is there.
+ * `mov %rsi, %rax`, which only __syscall_cancel_arch() of glibc from 2.41 on does before a call. To
+ * cancel a thread asks whether it is there.
  */
 static int is_second_argument(const uint8_t *p, uint32_t bytes)
 {
@@ -224,7 +224,7 @@ void syscall_scan(uint8_t *lo, uint8_t *hi, uint8_t *is_target, const struct sys
 	uint8_t *p, *end;
 
 	for (p = lo; p < hi && insn_decode(&in, p, (size_t)(hi - p)); p += in.bytes) {
-		/* whoever jumps here may have another number */
+		/* a jump may come here with another number */
 		if (is_target[p - lo] || !whole)
 			nr = -1;
 		if (in.kind == INSN_SYSCALL && is_syscall(p) && nr != SYS_rt_sigreturn) {
@@ -252,7 +252,8 @@ void syscall_scan(uint8_t *lo, uint8_t *hi, uint8_t *is_target, const struct sys
 	}
 }
 
-/* What stands from @site->before on, at @to; @out has room for SYSCALL_PRE_MAX. Return: bytes or -errno. */
+/* The code from @site->before on, at @to; @out has room for SYSCALL_PRE_MAX. Return: bytes or
+ * -errno. */
 static int move_before(const struct syscall_site *site, uint64_t to, uint8_t *out)
 {
 	uint8_t one[INSN_MAX_MOVED];
@@ -300,7 +301,8 @@ static void put_to(struct code *c, const void *bytes, uint32_t n, const void *to
 	put(c, &disp, 4);
 }
 
-/* A call that comes back on another stack, or in a child too; then its number in ecx, and on to @next. */
+/* A call that comes back on another stack, or in a child too; then its number in ecx, and on to
+ * @next. */
 static void put_tail(struct code *c, uint32_t nr, const uint8_t *next)
 {
 	static const uint8_t syscall_and_move[] = {0x0f, 0x05, 0xb9};
@@ -339,14 +341,14 @@ static void make_island(const struct syscall_site *site, uint8_t *island, const 
 	put_to(&c, jump_by, sizeof(jump_by), &hooks[1]);
 }
 
-static void lead_by_spring(struct syscall_site *site, uint8_t *island, const uint64_t *hooks)
+static void lead_by_relay(struct syscall_site *site, uint8_t *island, const uint64_t *hooks)
 {
 	make_island(site, island, NULL, 0, hooks);
-	arch_make_jump(site->spring, from(site->spring + ARCH_JUMP_BYTES, island + ISLAND_MAIN));
+	arch_make_jump(site->relay, from(site->relay + ARCH_JUMP_BYTES, island + ISLAND_MAIN));
 	site->at = site->call;
 	site->bytes = SYSCALL_BYTES;
 	site->code_on[0] = 0xeb;
-	site->code_on[1] = (uint8_t)(site->spring - (site->call + SYSCALL_BYTES));
+	site->code_on[1] = (uint8_t)(site->relay - (site->call + SYSCALL_BYTES));
 }
 
 int syscall_lead(struct syscall_site *site, uint8_t *island, const uint64_t *hooks)
@@ -355,8 +357,8 @@ int syscall_lead(struct syscall_site *site, uint8_t *island, const uint64_t *hoo
 	uint8_t *entry = island + ISLAND_MAIN;
 	int n;
 
-	if (site->spring) {
-		lead_by_spring(site, island, hooks);
+	if (site->relay) {
+		lead_by_relay(site, island, hooks);
 	} else {
 		if (!site->before || site->refused)
 			return -EOPNOTSUPP;
@@ -384,14 +386,14 @@ uint8_t *syscall_take_pad(struct syscall_pad *pads, uint32_t nr, const struct sy
 	if (site->refused || !same_line(site->call, SYSCALL_BYTES))
 		return NULL;
 	for (i = 0; i < nr && pads[i].lo <= highest; i++) {
-		uint8_t *spring = pads[i].lo;
+		uint8_t *relay = pads[i].lo;
 
-		if (spring < lowest)
-			spring += lowest - spring;
-		if (spring > highest || spring + ARCH_JUMP_BYTES > pads[i].hi)
+		if (relay < lowest)
+			relay += lowest - relay;
+		if (relay > highest || relay + ARCH_JUMP_BYTES > pads[i].hi)
 			continue;
-		pads[i].lo = spring + ARCH_JUMP_BYTES;
-		return spring;
+		pads[i].lo = relay + ARCH_JUMP_BYTES;
+		return relay;
 	}
 	return NULL;
 }

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where system calls of libc arrive: a site jumps to its island, and that comes here with the island in
- * rcx. Of the registers a system call changes rax, rcx and r11, and compiled code expects of flags
- * nothing behind one; all others, and the red zone, are as they were.
+ * Where system calls of libc arrive: a site jumps to its island, and that comes here with the
+ * island in rcx. Of the registers a system call changes rax, rcx and r11, and compiled code expects
+ * of flags nothing behind one; all others, and the red zone, are as they were.
  *
- * The call is made here, under a frame below the red zone which to unwinders is one that the site had
- * called: its return address is the site's end. So a signal that interrupts a blocked call finds the
- * way up (pthread_cancel), and the kernel may restart the call at the instruction before. Those
- * that come back on another stack, or twice on the same one, are made by the island itself, with the
- * stack pointer as it was: hook_syscall_enter() says at which of its bytes.
+ * The call is made here, under a frame below the red zone which to unwinders is one that the site
+ * had called: its return address is the site's end. So a signal that interrupts a blocked call
+ * finds the way up (pthread_cancel), and the kernel may restart the call at the instruction before.
+ * Those that come back on another stack, or twice on the same one, are made by the island itself,
+ * with the stack pointer as it was: hook_syscall_enter() says at which of its bytes.
  *
  * Costs: bench "syscalls". Tests: tests/engine/events/syscalls.
  */
 #include "syscall_entry.h"
 
-	/* To where @reg, which has the island, says: DW_CFA_val_expression, *(reg + ISLAND_BACK). */
+	/*
+	 * To where @reg, which has the island, says: DW_CFA_val_expression, *(reg + ISLAND_BACK).
+	 */
 	.macro	back_by breg
 	.cfi_escape 0x16, 16, 3, \breg, ISLAND_BACK, 0x06
 	.endm

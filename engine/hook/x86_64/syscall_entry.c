@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What syscall_entry.S calls before and behind a system call. Any context. Tests: tests/engine/events/syscalls.
+ * The functions that syscall_entry.S calls before and after a system call. Any context. Tests:
+ * tests/engine/events/syscalls.
  */
 #include <assert.h>
 #include <linux/sched.h>
@@ -9,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "engine/core/syscalls.h"
-#include "engine/hook/syscall_sites.h"
+#include "engine/hook/libc/syscall_sites.h"
 #include "engine/hook/x86_64/syscall_entry.h"
 
 struct frame {

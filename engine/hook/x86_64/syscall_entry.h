@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What syscall_entry.S knows of C's structures, and where things are in an island; C checks each. */
+/*
+ * What syscall_entry.S knows of C's structures, and where things are in an island; C checks each.
+ */
 #ifndef VESTIGE_HOOK_SYSCALL_ENTRY_H
 #define VESTIGE_HOOK_SYSCALL_ENTRY_H
 

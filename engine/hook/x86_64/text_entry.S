@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the islands of probes call (text_island.c), below the red zone: all general registers and the
- * flags are saved as struct text_frame has them, and nothing else is touched, as the engine is
+ * Where the islands of probes call (text_island.c), below the red zone: all general registers and
+ * the flags are saved as struct text_frame has them, and nothing else is touched, as the engine is
  * built without vector registers. Costs: bench "events". Tests: tests/engine/events/inner.
  */
 #include "frame.inc"

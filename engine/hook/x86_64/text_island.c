@@ -16,14 +16,18 @@
  *
  * No state. Tests: tests/engine/events/inner, tests/unit/test_text_island.
  */
-#include "engine/hook/text_island.h"
+#include "engine/hook/text/text_island.h"
 
 #include <errno.h>
 
 #include "engine/base/mem.h"
-#include "engine/hook/entry.h"
+#include "engine/hook/port.h"
+#include "engine/hook/text/island_cfi.h"
 #include "engine/hook/x86_64/insn.h"
 #include "engine/hook/x86_64/offsets.h"
+
+/* The CFA is rsp + 8, and the return address at CFA - 8. */
+const uint8_t island_called_rules[] = {0x0c, 7, 8, 0x90, 1};
 
 #define BACK	 UINT64_C(0x80000000)
 #define MOVED_AT 19u
@@ -161,7 +165,7 @@ uint32_t text_insn_bytes(const uint8_t *code, size_t n, int *movable)
 
 	if (!insn_decode(&in, code, n))
 		return 0;
-	/* to where it stands: nothing is too far */
+	/* to where it is: nothing is too far */
 	*movable = insn_move(&in, code, (uint64_t)code, (uint64_t)code, out) > 0;
 	return in.bytes;
 }
@@ -195,8 +199,8 @@ int text_island_make(const uint8_t *code, struct text_place *place, uint64_t at,
 }
 
 /*
- * `jmp rel32` with @i prefixes that say nothing before it: each moves the displacement by a byte. Where
- * the writable bytes end, the displacement goes on in the next instruction's, which stay.
+ * `jmp rel32` with @i prefixes that say nothing before it: each moves the displacement by a byte.
+ * Where the writable bytes end, the displacement goes on in the next instruction's, which stay.
  */
 int text_jump_nth(uint32_t i, const uint8_t *code, uint64_t address, uint32_t writable,
 		  struct text_jump *jump)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork() for events/sched_calls.c. Parent and child return to the same place on the same stack, and what
- * the child does there would destroy the return address, so it stays in a register across the system
- * call. The parent then tells of its child. Where the call fails libc's function is asked, for errno.
+ * vfork() for events/system/sched_wrappers.c. Parent and child return to the same place on the same
+ * stack, and the child would overwrite the return address, so it is kept in a register across the
+ * system call. The parent then records its child. If the call fails, libc's function is called, for
+ * errno.
  */
 
 	.globl	sched_wrap_vfork

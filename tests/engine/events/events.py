@@ -17,7 +17,8 @@ sys.path.insert(0, os.path.join(SOURCE, "tests/engine/fire"))
 import area     # noqa: E402
 TARGETS = os.path.join(SOURCE, "tests/targets/events")
 LIBRARY = os.path.join(BUILD, "libvestige.so")
-OWN = {"kmem", "lock", "raw_syscalls", "sched", "signal", "syscalls", "timer"}     # systems that every process has
+PRIO = str(120 + os.nice(0))    # the kernel's `prio` of an ordinary thread: the tests may run under nice
+OWN = {"kmem", "lock", "lockdep", "raw_syscalls", "sched", "signal", "syscalls", "timer"}     # systems that every process has
 
 
 class Program:
@@ -70,6 +71,11 @@ class Program:
         p = self.vestige("set", *(["-a"] if append else []), path, text)
         return p.stderr.strip() or f"status {p.returncode}" if p.returncode else None
 
+    def write(self, path, text):
+        """To its agent at once, which is quicker than a process for each; appended. Return: 0 or -errno."""
+        self.wait_for_agent()
+        return min(area.write_file(self.bench.areas, self.p.pid, path, text, truncate=False), 0)
+
     def request(self, op, path, data=b""):
         """One request to its agent, as area.request(), once there is one."""
         self.wait_for_agent()
@@ -100,7 +106,7 @@ class Program:
             self.p.wait()
 
 
-def until(condition, what, seconds=30):
+def until(condition, what, seconds=120):
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"waited in vain for {what() if callable(what) else what}"
@@ -134,8 +140,8 @@ class Bench:
         lang = ["-x", "c++"] if compiler.endswith("++") else []
         if not shutil.which(compiler):
             return None
-        subprocess.run([compiler, *flags, "-Wall", "-Wextra", "-Werror", f"-I{SOURCE}/include",
-                        f"-I{TARGETS}", *lang, source, "-o", out], check=True)
+        area.compiled([compiler, *flags, "-Wall", "-Wextra", "-Werror", f"-I{SOURCE}/include",
+                       f"-I{TARGETS}", *lang, source], out)
         return out
 
     def program(self, *argv, **more):

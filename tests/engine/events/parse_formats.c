@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Formats of events as libtraceevent understands them: each argument is a file, SYSTEM is all before the
- * `-` of its name. Prints how many it took; ends with 1 at the first that it did not.
+ * Formats of events as libtraceevent understands them: each argument is a file, SYSTEM is all
+ * before the `-` of its name. Prints how many it took; ends with 1 at the first that it did not.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,14 +6,19 @@ The layouts are those of abi/area.h, abi/page.h, abi/record.h and abi/agent.h.
 import collections
 import contextlib
 import ctypes
+import gc
 import os
 import shutil
 import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
+from compiled import compiled   # noqa: E402
 
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
 FREE, OWNED, PUBLISHED, TAKING = range(4)
@@ -23,6 +28,47 @@ Page = collections.namedtuple("Page", "index state seq commit base tid cpu task 
                                       "commit_overrun take_seq records voids")
 # of ENTRY_ARGS, EXIT_VALUE and FUNCTION_ARGS the kind without, and a tuple as the payload
 Record = collections.namedtuple("Record", "kind stamp id payload")
+
+WITH_ARGS = {11: (ENTRY, 6), 13: (EXIT, 1), 12: (FUNCTION, 7)}
+# Millions of records are made and none refers to another.
+gc.disable()
+
+
+def records_of(page, end):
+    """The records of a page of @end bytes, and the number of words that are void."""
+    words = struct.unpack(f"<{len(page) // 8}Q", page)
+    records, voids, at, end = [], 0, 8, end // 8
+    new, add = tuple.__new__, records.append
+    while at < end:
+        word = words[at]
+        kind, ident, stamp = word >> 60, word >> 32 & 0xfffffff, word & 0xffffffff
+        if ENTRY <= kind <= STACK:
+            add(new(Record, (kind, stamp, ident, None)))
+            at += 1
+        elif kind in (FUNCTION, RETURN):
+            add(new(Record, (kind, stamp, ident, words[at + 1])))
+            at += 2
+        elif word == 0:
+            voids += 1
+            at += 1
+        elif kind in WITH_ARGS:
+            kind, nr = WITH_ARGS[kind]
+            assert at + nr < len(words), f"arguments at {8 * at} leave the page"
+            add(new(Record, (kind, stamp, ident, words[at + 1:at + 1 + nr])))
+            at += 1 + nr
+        elif kind == EVENT:
+            size = ident >> 16
+            assert size, "an event of no size"
+            add(new(Record, (kind, stamp, ident & 0xffff, page[8 * at + 8:8 * (at + size)])))
+            at += size
+        elif kind in (PRINT, UNCOMMITTED):
+            assert ident and ident % 8 == 0, f"size {ident}"
+            if kind == PRINT:
+                add(new(Record, (kind, stamp, ident, page[8 * at + 16:8 * at + ident])))
+            at += ident // 8
+        else:
+            raise AssertionError(f"no record begins with {word:#x} at {8 * at}")
+    return records, voids
 
 
 class Area:
@@ -43,7 +89,7 @@ class Area:
             for name, (offset, size, _, count) in self.tables.items():
                 f.seek(offset)
                 self.raw[name] = f.read(size * count)
-            self.cpus = [struct.unpack_from("<IIIIQQQQQ", self.raw["cpus"], i * 128)
+            self.cpus = [struct.unpack_from("<IIII13Q", self.raw["cpus"], i * 128)
                          for i in range(self.tables["cpus"][3])]
             self.pages = list(self._pages(f))
 
@@ -56,38 +102,10 @@ class Area:
             page = f.read(4096)
             commit, base, tid, cpu, task, _, over, drop, nest, take = \
                 struct.unpack_from("<QQiIIIQQQQ", page)
-            records, voids, at = [], 0, 64
-            end = min(commit, 4096)
-            while at + 8 <= end:
-                word, = struct.unpack_from("<Q", page, at)
-                kind, ident, stamp = word >> 60, word >> 32 & 0xfffffff, word & 0xffffffff
-                with_args = {11: (ENTRY, 6), 13: (EXIT, 1), 12: (FUNCTION, 7)}.get(kind)
-                if word == 0:
-                    at += 8
-                    voids += 1
-                elif with_args:
-                    kind, nr = with_args
-                    records.append(Record(kind, stamp, ident, struct.unpack_from(f"<{nr}Q", page, at + 8)))
-                    at += 8 + 8 * nr
-                elif ENTRY <= kind <= STACK:
-                    records.append(Record(kind, stamp, ident, None))
-                    at += 8
-                elif kind in (FUNCTION, RETURN):
-                    records.append(Record(kind, stamp, ident,
-                                          struct.unpack_from("<Q", page, at + 8)[0]))
-                    at += 16
-                elif kind == EVENT:
-                    size = (ident >> 16) * 8
-                    assert size, f"page {i}: an event of no size"
-                    records.append(Record(kind, stamp, ident & 0xffff, page[at + 8:at + size]))
-                    at += size
-                elif kind in (PRINT, UNCOMMITTED):
-                    assert ident and ident % 8 == 0, f"page {i}: size {ident}"
-                    if kind == PRINT:
-                        records.append(Record(kind, stamp, ident, page[at + 16:at + ident]))
-                    at += ident
-                else:
-                    raise AssertionError(f"page {i} at {at}: no record begins with {word:#x}")
+            try:
+                records, voids = records_of(page, min(commit, 4096))
+            except (AssertionError, IndexError, struct.error) as e:
+                raise AssertionError(f"page {i}: {e}") from e
             yield Page(i, state, seq, commit, base, tid, cpu, task, over, drop, nest, take, records,
                        voids)
 
@@ -98,8 +116,9 @@ class Area:
         for i in range(self.tables["objects"][3]):
             bias, lo, hi = struct.unpack_from("<QQQ", self.raw["objects"], i * 128)
             path, status, _, first, nr = struct.unpack_from("<IIIII", self.raw["objects"], i * 128 + 48)
+            unload, = struct.unpack_from("<Q", self.raw["objects"], i * 128 + 120)
             yield {"bias": bias, "lo": lo, "hi": hi, "path": self.string(path), "status": status,
-                   "first": first, "nr": nr}
+                   "first": first, "nr": nr, "unload": unload}
 
     def names(self):
         """id -> name, by nm."""
@@ -204,7 +223,7 @@ def wait_for_agent(folder, pid, seconds=60):
 class Bench:
     """A folder with a built target, and the means to run it traced; cleans up behind itself."""
 
-    def __init__(self, *sources, flags="-O2 -fpatchable-function-entry=6", cc="gcc", libs=()):
+    def __init__(self, *sources, flags="-O2 -fpatchable-function-entry=6", cc="gcc", libs=(), also=()):
         self.root = tempfile.mkdtemp(prefix="vestige-fire-")
         self.areas = f"{self.root}/areas"
         os.mkdir(self.areas, 0o700)
@@ -215,10 +234,10 @@ class Bench:
         targets = f"{self.source}/tests/targets"
         include = ["-I" + targets, "-I" + self.source + "/include"]
         for name, source, how in libs:
-            subprocess.run([cc, *flags.split(), *include, *how, "-fPIC", "-shared", "-o",
-                            f"{self.root}/{name}", f"{targets}/{source}"], check=True)
-        subprocess.run([cc, *flags.split(), *include, "-o", self.program,
-                        *[f"{targets}/{s}" for s in sources], "-lpthread", "-ldl"], check=True)
+            compiled([cc, *flags.split(), *include, *how, "-fPIC", "-shared", f"{targets}/{source}"],
+                     f"{self.root}/{name}")
+        compiled([cc, *flags.split(), *include, *[f"{targets}/{s}" for s in sources], *also,
+                  "-lpthread", "-ldl"], self.program)
 
     def __enter__(self):
         return self

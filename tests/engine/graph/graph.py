@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""graph - the calls that an area's graph records tell of, read without any code of the project.
+"""graph - the calls of an area's graph records, read without any code of the project.
 
 Strict: what the format says only of traces with losses (an exit of another call than the innermost)
 is an error here, since the tests look at the losses first.

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bprints: each line is printed by trace_printk() and by printf(), which says how it has to be recorded:
- * `bprint`, `bputs`, `print`. C and C++. With an argument: `fork`, also in a child; `one`, once by what the
- * objects that follow have; `read`, line by line for each line that it reads.
+ * bprints: each line is printed by trace_printk() and by printf(), which says how it has to be
+ * recorded: `bprint`, `bputs`, `print`. C and C++. With an argument: `fork`, also in a child;
+ * `one`, once by what the objects that follow have; `read`, line by line for each line that it
+ * reads.
  */
 #include <dlfcn.h>
 #include <limits.h>

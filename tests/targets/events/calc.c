@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with events, C and C++: each line of its input is a round. It answers each with `done N`, N
- * the events that it made if all were on; `text` has it print how they read, too; `fork` has a child do
- * it, `linger` one that does it twice, a tenth of a second apart.
+ * A program with events, C and C++: each line of its input is a round. It answers each with `done
+ * N`, N the events that it made if all were on; `text` has it print how they read, too; `fork` has
+ * a child do it, `linger` one that does it twice, a tenth of a second apart.
  */
 #define CREATE_TRACE_POINTS
 #include "calc.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program whose functions take probes at every instruction: each round goes through all of them and
- * checks what they compute. `threads N` does so in four threads for N ms, beneath signals whose
+ * A program whose functions take probes at every instruction: each round goes through all of them
+ * and checks what they compute. `threads N` does so in four threads for N ms, beneath signals whose
  * handler walks the stack.
  */
 #include <dlfcn.h>
@@ -107,7 +107,8 @@ int left(uint64_t deep)
 	return left(deep - 1) + 1;
 }
 
-/* instructions that compilers seldom choose: each length, rcx's branches, string ones, flags that live on */
+/* instructions that compilers seldom choose: each length, rcx's branches, string ones, flags that
+ * live on */
 uint64_t odd(uint64_t x)
 {
 	uint64_t r = x, count = 3;
@@ -151,7 +152,7 @@ uint64_t odd(uint64_t x)
 			 :
 			 : "rax", "rdx", "memory", "cc");
 	__asm__ volatile("rep movsb" : "+D"(d), "+S"(s), "+c"(n)::"memory");
-	/* below the stack pointer nobody writes */
+	/* nothing is written below the stack pointer */
 	__asm__ volatile("lea -128(%%rsp), %%rsp\n\t"
 			 ".cfi_adjust_cfa_offset 128\n\t"
 			 "mov %1, -120(%%rsp)\n\t"

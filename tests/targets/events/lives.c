@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Makes threads and processes, and says which: `PARENT CHILD` ids on a line each. A line of input is
- * `threads N`, `detached N`, `processes N`; ended by `done COUNT`.
+ * Makes threads and processes, and says which: `PARENT CHILD` ids on a line each. A line of input
+ * is `threads N`, `detached N`, `processes N`; ended by `done COUNT`.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects with events that come and go: `load PATH`, `round` (of each that is loaded), `unload PATH`.
- * Each line is answered with `done N`, N the events that were made if all were on.
+ * Objects with events that come and go: `load PATH`, `round` (of each that is loaded), `unload
+ * PATH`. Each line is answered with `done N`, N the events that were made if all were on.
  */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that counts what it does with locks. One command a line, answered by how often it was about to take
- * one, took one, found one taken, gave one back, and began and ended to wait (semaphores included):
+ * A program that counts what it does with locks. One command a line, answered by how often it was
+ * about to take one, took one, found one taken, gave one back, and began and ended to wait
+ * (semaphores included):
  *
  *	go		every function, nothing is contended
  *	contend		a thread of its own waits once for a lock of each sort

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with the markers of <sys/sdt.h>, with arguments of all sizes wherever a compiler may put
- * them; one is behind its semaphore. Each line of its input is a round, answered with `done N SKIPPED`:
- * how often the semaphore said no.
+ * A program with the markers of <sys/sdt.h>, with arguments of all sizes wherever a compiler may
+ * put them; one is behind its semaphore. Each line of its input is a round, answered with `done N
+ * SKIPPED`: how often the semaphore said no.
  */
 #define _SDT_HAS_SEMAPHORES 1
 #define SDT_USE_VARIADIC

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What mem.c loads: two pairs of malloc() and free(), one of them in its constructor, one more when it is called. */
+/* What mem.c loads: two pairs of malloc() and free(), one of them in its constructor, one more when
+ * it is called. */
 #include <stdlib.h>
 #include <string.h>
 

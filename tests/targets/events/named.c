@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions whose arguments a probe names. Each line of input is a round, answered with `done N`; what
- * they are called with follows from N. As C and as C++.
+ * Functions whose arguments a probe names. Each line of input is a round, answered with `done N`;
+ * what they are called with follows from N. As C and as C++.
  */
 #include <stdbool.h>
 #include <stdint.h>

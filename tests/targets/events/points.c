@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tracepoints with many arguments, one of which is no event. A line of input is a round, answered by `done N`:
- * in round N point(N, -N, "round N", &N, 5, 6, 7) and bare(N) are called, once each; with `storm N` by four
- * threads N times each, and by signals in their midst, answered by `done CALLS` of point().
+ * Tracepoints with many arguments, one of which is no event. A line of input is a round, answered
+ * by `done N`: in round N point(N, -N, "round N", &N, 5, 6, 7) and bare(N) are called, once each;
+ * with `storm N` by four threads N times each, and by signals in their midst, answered by `done
+ * CALLS` of point().
  */
 #include <vestige/tracepoint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * prints: for each line it does what the kernel's own code does inside itself, by vestige.h. C and C++.
- * `go`: prints of all sorts; `stack`, `alloc`, `snapshot`, `stop`, `is_on`. Answers `done N`.
+ * prints: for each line it does what the kernel's own code does inside itself, by vestige.h. C and
+ * C++. `go`: prints of all sorts; `stack`, `alloc`, `snapshot`, `stop`, `is_on`. Answers `done N`.
  */
 #include <signal.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A busy server with a fault: four threads look up accounts, each in a cache of its own, and one of them, once
- * in some ten thousand requests, keeps a line that it should have dropped. A later request for that
- * account, if it comes at all, gets another's balance. Serves from the line `go` to the line `stop`; then tells of
- * the first such request what happened: `failed ID KEY LINE`, ID of the request that kept the line.
+ * A busy server with a fault: four threads look up accounts, each in a cache of its own, and one of
+ * them, once in some ten thousand requests, keeps a line that it should have dropped. A later
+ * request for that account, if it comes at all, gets another's balance. Serves from the line `go`
+ * to the line `stop`; then tells of the first such request what happened: `failed ID KEY LINE`, ID
+ * of the request that kept the line.
  */
 #define _GNU_SOURCE
 #include <pthread.h>

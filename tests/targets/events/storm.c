@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Four threads make events, with a marker and a call of mix() each, while signals make more of the same in their
- * midst. One line of input, N:
- * N events a thread; the answer is `done TOTAL` and then a line `KEY COUNT` for each key, counted by the
- * program itself.
+ * Four threads make events, with a marker and a call of mix() each, while signals make more of the
+ * same in their midst. One line of input, N: N events a thread; the answer is `done TOTAL` and then
+ * a line `KEY COUNT` for each key, counted by the program itself.
  */
 #define _GNU_SOURCE
 #include <vestige/event.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * System calls that go through libc, the same ones each time, between two that nothing else makes. Does what its
- * arguments name; without, what the lines of its input name, and says so. What must not change is checked here.
+ * System calls that go through libc, the same ones each time, between two that nothing else makes.
+ * Does what its arguments name; without, what the lines of its input name, and says so. What must
+ * not change is checked here.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Calls with tags, a round for each line read; says how often an argument was computed. C and C++. */
+/*
+ * Calls with tags, a round for each line read; says how often an argument was computed. C and C++.
+ */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with timers of all sorts and sleeps. `go`: each once or more; answered by how often that initialises,
- * starts and cancels one, how many sleeps are over, and how often an interval timer is set.
+ * A program with timers of all sorts and sleeps. `go`: each once or more; answered by how often
+ * that initialises, starts and cancels one, how many sleeps are over, and how often an interval
+ * timer is set.
  */
 #define _GNU_SOURCE
 #include <errno.h>

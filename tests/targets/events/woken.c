@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that is woken from outside the process. A line of input, answered by `done N MAIN THREAD`, the threads'
- * ids, when a thread of its own, made for it, has done it:
+ * A thread that is woken from outside the process. A line of input, answered by `done N MAIN
+ * THREAD`, the threads' ids, when a thread of its own, made for it, has done it:
  *   sleep N	N sleeps of 300 us, which a timer's interrupt ends
  *   pipe N	N bytes read from a child process
  *   futex N	N waits at a word in memory shared with a child process
@@ -27,12 +27,33 @@ static long futex(int op, int value)
 	return syscall(SYS_futex, word, op, value, NULL, NULL, 0);
 }
 
+/*
+ * Until the thread that is to be woken sleeps: on a busy machine it may be long on its way there.
+ */
+static void wait_until_asleep(void)
+{
+	char path[64], line[256], state = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", getppid(), worker);
+	while (state != 'S') {
+		FILE *f;
+
+		usleep(300);
+		f = fopen(path, "re");
+		if (!f)
+			_exit(1);
+		if (fgets(line, sizeof(line), f) && strrchr(line, ')'))
+			state = strrchr(line, ')')[2];
+		fclose(f);
+	}
+}
+
 static void child(int to)
 {
 	char c = 'x';
 
 	for (int i = 0; i < rounds; i++) {
-		usleep(300);
+		wait_until_asleep();
 		if (!strcmp(what, "pipe")) {
 			if (write(to, &c, 1) != 1)
 				_exit(1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A switch of stacks as runtimes write it by hand: it saves what the convention says, changes the
- * stack, and returns there. A new stack begins with fiber_start as the return address, what to call in
- * r12 and its argument in rbx.
+ * stack, and returns there. A new stack begins with fiber_start as the return address, what to call
+ * in r12 and its argument in rbx.
  */
 #ifndef FIBER_SWITCH_H
 #define FIBER_SWITCH_H

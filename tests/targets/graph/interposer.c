@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * interposer - a program with a malloc of its own in front of libc's, found by dlsym(RTLD_NEXT) at the first
- * call; dlsym itself may allocate. Four threads allocate. Prints how often each was called since main
- * began, without allocating.
+ * interposer - a program with a malloc of its own in front of libc's, found by dlsym(RTLD_NEXT) at
+ * the first call; dlsym itself may allocate. Four threads allocate. Prints how often each was
+ * called since main began, without allocating.
  */
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manystacks N - one call on each of N stacks of which nobody is told, a page each, then one on the
+ * manystacks N - one call on each of N stacks that the engine is not told of, a page each, then one on the
  * thread's own; for tests/engine/graph/manystacks.
  */
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * nesting WHAT - calls that end in unusual ways, written down by the program itself (written.h), for
- * tests/engine/graph/nesting to compare with the recorded graph.
+ * nesting WHAT - calls that end in unusual ways, written down by the program itself (written.h),
+ * for tests/engine/graph/nesting to compare with the recorded graph.
  */
 #include <alloca.h>
 #include <pthread.h>
@@ -720,9 +720,9 @@ NOTRACE static void do_fibers(void)
 }
 
 /*
- * A stack used again while calls on it were open, from a lower end, too: the old slots are untouched then.
- * There is a traced call elsewhere in between, as of any scheduler: without, nothing tells the new calls
- * from calls of the innermost old one.
+ * A stack used again while calls on it were open, from a lower end, too: the old slots are
+ * untouched then. There is a traced call elsewhere in between, as of any scheduler: without,
+ * nothing tells the new calls from calls of the innermost old one.
  */
 NOTRACE static void do_abandoned(void)
 {
@@ -771,7 +771,8 @@ NOTRACE static void do_moved(void)
 	}
 }
 
-/* Two threads exchange two coroutines at each step; often neither has made a call of its own between. */
+/* Two threads exchange two coroutines at each step; often neither has made a call of its own
+ * between. */
 enum { W_STEPS = 400 };
 static struct fiber w_fibers[2];
 static pthread_barrier_t w_barrier;

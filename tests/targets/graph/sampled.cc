@@ -5,9 +5,9 @@
  * by backtrace() and by the nongnu libunwind.
  *
  * Every stack must be that chain: from some function of it, through each one's caller, to the
- * thread's first function; what runs beneath the program's own code (a hook, the unwinder, libc) may
- * come before it. Prints `tries N right N short N wrong N island N outside N` and the first bad stacks; handlers call traced
- * functions, too.
+ * thread's first function; what runs beneath the program's own code (a hook, the unwinder, libc)
+ * may come before it. Prints `tries N right N short N wrong N island N outside N` and the first bad
+ * stacks; handlers call traced functions, too.
  */
 #include <atomic>
 #include <csignal>
@@ -182,7 +182,8 @@ NOTRACE static const char *object_of(const Dl_info &info)
 	return slash ? slash + 1 : "";
 }
 
-/* The function of the chain: 0 ... CHAIN - 1; CHAIN: chain_thread; -1: the program's other; -2: not the program's */
+/* The function of the chain: 0 ... CHAIN - 1; CHAIN: chain_thread; -1: the program's other; -2: not
+ * the program's */
 NOTRACE static int function_at(void *ip, bool is_return)
 {
 	void *at = static_cast<char *>(ip) - is_return;

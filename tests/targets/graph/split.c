@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * split - built with -fsplit-stack: a deep recursion in small pieces of stack that libgcc makes as they are
- * needed. Prints the sum that the recursion makes.
+ * split - built with -fsplit-stack: a deep recursion in small pieces of stack that libgcc makes as
+ * they are needed. Prints the sum that the recursion makes.
  */
 #include <stdio.h>
 

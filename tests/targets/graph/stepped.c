@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stepped - runs a chain of calls with the processor's trap flag set, and walks the stack by backtrace() in
- * the handler of SIGTRAP, at each instruction: hooks, stubs and islands included.
+ * stepped - runs a chain of calls with the processor's trap flag set, and walks the stack by
+ * backtrace() in the handler of SIGTRAP, at each instruction: hooks, stubs and islands included.
  *
- * What a stack holds of the chain must be the chain, from where it is to main. Prints
- * `steps N outside N islands N bad N` (outside: not in the program's own text; islands: in memory that is no
+ * What a stack holds of the chain must be the chain, from where it is to main. Prints `steps N
+ * outside N islands N bad N` (outside: not in the program's own text; islands: in memory that is no
  * object's) and the first bad stacks.
  */
 #include <dlfcn.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * walked - prints its stack as the nongnu libunwind sees it, unw_step() by unw_step() and by
- * unw_backtrace(): in calls, in a function with an aligned frame, in signal handlers on both kinds of
- * stack, in a thread, in qsort's callback.
+ * unw_backtrace(): in calls, in a function with an aligned frame, in signal handlers on both kinds
+ * of stack, in a thread, in qsort's callback.
  */
 #include <dlfcn.h>
 #include <pthread.h>

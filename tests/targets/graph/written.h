@@ -22,8 +22,10 @@
 #define NOINLINE __attribute__((noinline))
 #define KEEP()	 __asm__ volatile("" ::: "memory")
 
+#ifndef WRITTEN_EVENTS
 #define WRITTEN_EVENTS (1u << 18)
-#define WRITTEN_DEPTH  4096
+#endif
+#define WRITTEN_DEPTH 4096
 
 struct written {
 	const char **event; /* a name: entered; NULL: the innermost was left */

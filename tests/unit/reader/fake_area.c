@@ -67,6 +67,7 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_PENDING] = {sizeof(struct area_pending), 0},
 		[AREA_HISTS] = {sizeof(struct area_hist), 0},
 		[AREA_PRINTKS] = {sizeof(struct area_printk), 4},
+		[AREA_LATENCIES] = {sizeof(struct area_latency), 0},
 		[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 	};
 	struct fake *f = calloc(1, sizeof(*f));

@@ -47,7 +47,9 @@ const char *fake_write(struct fake *f, size_t bytes);
 /* The same folder's file @name. The folder goes at exit. */
 const char *fake_path(const char *name);
 
-/* Read a reader to its end, checking that no stream goes back. Return: records; *@lost: their sum. */
+/*
+ * Read a reader to its end, checking that no stream goes back. Return: records; *@lost: their sum.
+ */
 uint64_t fake_read_all(struct reader *r, uint64_t *lost);
 
 #endif

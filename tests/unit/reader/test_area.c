@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "fake_area.h"
-#include "tools/reader/meta.h"
+#include "tools/area/meta.h"
 
 static struct fake *good(void)
 {
@@ -95,7 +95,7 @@ static void versions(void **state)
 	refused(f, EPROTO, "2.7");
 	f = good();
 	f->head->major = 2;
-	refused(f, EPROTO, "reads 1.3");
+	refused(f, EPROTO, "reads 1.5");
 	f = good();
 	f->head->magic = 0;
 	refused(f, EAGAIN, "not filled in");
@@ -173,6 +173,32 @@ static void tables_that_lie(void **state)
 		t->capacity = 1;
 		t->entry_bytes = 0;
 		refused(f, EINVAL, "entries of 0 bytes");
+	}
+}
+
+/* A file may be large and hold nothing: what is asked for is bounded by what it holds. */
+static void tables_in_holes(void **state)
+{
+	static const int tables[] = {AREA_FUNCTIONS, AREA_REFUSED, AREA_STRINGS, AREA_TASKS};
+
+	for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++) {
+		struct fake *f = good();
+		struct area_table *t = AREA_TABLE(f->head, tables[i]);
+		const off_t big = (off_t)1 << 36;
+		struct reader *r;
+		const char *path;
+
+		t->offset = (f->size + 4095) & ~UINT64_C(4095);
+		t->count = t->capacity = 1u << 20;
+		if (t->entry_bytes < 64)
+			t->entry_bytes = tables[i] == AREA_STRINGS ? 32 : 4096;
+		f->head->file_bytes = (uint64_t)big;
+		path = fake_write(f, 0);
+		assert_int_equal(truncate(path, big), 0);
+		assert_int_equal(reader_open_area(path, &r), -EINVAL);
+		if (!strstr(fail_text(), "of which it holds few"))
+			fail_msg("'%s' is another reason", fail_text());
+		fake_free(f);
 	}
 }
 
@@ -345,6 +371,7 @@ int main(void)
 		cmocka_unit_test(older_minor_is_read),
 		cmocka_unit_test(newer_minor_is_read),
 		cmocka_unit_test(tables_that_lie),
+		cmocka_unit_test(tables_in_holes),
 		cmocka_unit_test(numbers_that_lie),
 		cmocka_unit_test(pages_that_lie),
 		cmocka_unit_test(cut_files),

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "tools/reader/clock.h"
+#include "tools/area/clock.h"
 
 #define S UINT64_C(1000000000)
 

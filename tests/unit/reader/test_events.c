@@ -13,7 +13,9 @@
 #include <cmocka.h>
 
 #include "fake_area.h"
-#include "tools/reader/symbols.h"
+#include "tools/area/follow.h"
+#include "tools/base/time_ns.h"
+#include "tools/code/symbols.h"
 #include "tools/text/printk_text.h"
 
 #define COMMON                                                                                     \
@@ -24,7 +26,7 @@
 	"\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 
 static const char format[] =
-	"name: sale\nID: 30\n" COMMON
+	"name: sale\nID: 40\n" COMMON
 	"\tfield:unsigned long where;\toffset:8;\tsize:8;\tsigned:0;\n"
 	"\tfield:int n;\toffset:16;\tsize:4;\tsigned:1;\n"
 	"\nprint fmt: \"%d%% \\\"%*d\\\" at %pS, %s\", REC->n, 2, REC->n, (void *)REC->where, "
@@ -68,26 +70,26 @@ static void an_event_is_read_by_its_format(void **state)
 	struct reader *r;
 
 	(void)state;
-	tell(f, 0, 30, 0, format);
+	tell(f, 0, 40, 0, format);
 	fake_take(f, 0, 0, 100, 5000);
-	put(f, 30, 1, FAKE_BIAS + 0x1000 + 16 * 3 + 4, 7);
-	put(f, 31, 2, 0, 0); /* of which nothing is told */
-	put(f, 30, 3, FAKE_BIAS + 0x1000, 8);
+	put(f, 40, 1, FAKE_BIAS + 0x1000 + 16 * 3 + 4, 7);
+	put(f, 41, 2, 0, 0); /* of which nothing is told */
+	put(f, 40, 3, FAKE_BIAS + 0x1000, 8);
 	r = open_fake(f);
 	assert_int_equal(reader_read(r, 0, rec, 3), 2);
 	assert_int_equal(rec[0].kind, RECORD_EVENT);
-	assert_int_equal(rec[0].event, 30);
+	assert_int_equal(rec[0].event, 40);
 	assert_int_equal(rec[0].data_bytes, 24);
 	assert_int_equal(rec[0].pid, 100);
 	assert_int_equal(rec[1].lost, 1);
-	ev = tep_find_event(r->tep, 30);
+	ev = tep_find_event(r->tep, 40);
 	assert_non_null(ev);
 	assert_string_equal(ev->system, "shop");
 	trace_seq_init(&seq);
 	tr.data = (void *)(uintptr_t)rec[0].data;
 	tr.size = (int)rec[0].data_bytes;
 	assert_int_equal(tep_data_pid(r->tep, &tr), 100);
-	assert_int_equal(tep_data_type(r->tep, &tr), 30);
+	assert_int_equal(tep_data_type(r->tep, &tr), 40);
 	tep_print_event(r->tep, &seq, &tr, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&seq);
 	assert_string_equal(seq.buffer, "7% \" 7\" at sub_1030+0x4, a,b");
@@ -96,8 +98,8 @@ static void an_event_is_read_by_its_format(void **state)
 	fake_free(f);
 }
 
-/* A format that is printed for the first time behind the reader's look at the tables. */
-static void a_printed_format_comes_later(void **state)
+/* Two records of bprint, of formats 42 and 43, which the tables do not have. */
+static struct fake *printed(void)
 {
 	static const char bprint[] = "name: bprint\nID: 6\n" COMMON
 				     "\tfield:unsigned long ip;\toffset:8;\tsize:8;\tsigned:0;\n"
@@ -105,12 +107,7 @@ static void a_printed_format_comes_later(void **state)
 				     "\tfield:u32 buf[];\toffset:24;\tsize:0;\tsigned:0;\n"
 				     "\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->fmt\n";
 	struct fake *f = fake_new(1, 2, 10);
-	char text[PRINTK_TEXT_BYTES];
-	struct record rec[2];
-	struct reader *r;
-	FILE *file;
 
-	(void)state;
 	tell(f, 0, 6, 0, bprint);
 	strcpy(fake_row(f, AREA_STRINGS, 40), "ftrace");
 	fake_take(f, 0, 0, 100, 5000);
@@ -120,8 +117,14 @@ static void a_printed_format_comes_later(void **state)
 		fake_word(f, 0, 0, 42 + i);
 		fake_word(f, 0, 0, 7);
 	}
-	r = open_fake(f);
-	assert_int_equal(reader_read(r, 0, rec, 2), 2);
+	return f;
+}
+
+/* The process has printed format 42, and tells it. */
+static void format_comes(struct fake *f)
+{
+	FILE *file;
+
 	strcpy(fake_row(f, AREA_FORMATS, 2000), "came later: %d\n");
 	*(struct area_printk *)fake_row(f, AREA_PRINTKS, 0) =
 		(struct area_printk){.number = 42, .text = 2000};
@@ -130,6 +133,19 @@ static void a_printed_format_comes_later(void **state)
 	assert_non_null(file);
 	assert_int_equal(fwrite(f->bytes, f->size, 1, file), 1);
 	fclose(file);
+}
+
+/* A format that is printed for the first time behind the reader's look at the tables. */
+static void a_printed_format_comes_later(void **state)
+{
+	struct fake *f = printed();
+	char text[PRINTK_TEXT_BYTES];
+	struct record rec[2];
+	struct reader *r = open_fake(f);
+
+	(void)state;
+	assert_int_equal(reader_read(r, 0, rec, 2), 2);
+	format_comes(f);
 	assert_true(printk_text_take(r, &rec[0], text));
 	assert_int_equal(rec[0].data_bytes, strlen("came later: 7"));
 	assert_memory_equal(rec[0].data, "came later: 7", rec[0].data_bytes);
@@ -137,6 +153,84 @@ static void a_printed_format_comes_later(void **state)
 	assert_true(printk_text_take(r, &rec[1], text));
 	assert_memory_equal(rec[1].data, "(NO FORMAT", 10);
 	reader_close(r);
+	fake_free(f);
+}
+
+static bool lives(const void *arg)
+{
+	return true;
+}
+
+/* The same of a consuming reader, between its look at the tables and at the records. */
+static void a_follower_meets_an_unknown_format(void **state)
+{
+	const struct followed what = {.path = fake_path("area"), .lives = lives};
+	struct fake *f = printed();
+	char text[PRINTK_TEXT_BYTES];
+	struct follow *follow;
+	struct record rec[2];
+
+	(void)state;
+	fake_publish(f, 0, 0);
+	fake_write(f, 0);
+	assert_int_equal(follow_open(&what, false, &follow), 0);
+	assert_int_equal(follow_turn(follow, NULL, 0), 1);
+	assert_int_equal(reader_read(follow_reader(follow), 0, rec, 2), 2);
+	format_comes(f);
+	assert_true(printk_text_take(follow_reader(follow), &rec[1], text));
+	assert_memory_equal(rec[1].data, "(NO FORMAT", 10);
+	assert_true(printk_text_take(follow_reader(follow), &rec[0], text));
+	assert_memory_equal(rec[0].data, "came later: 7", rec[0].data_bytes);
+	/* nor is the reader made anew for it: one that is made every 10 ms reads nothing else */
+	assert_true(follow_turn(follow, NULL, 0) >= 0);
+	follow_close(follow);
+	fake_free(f);
+}
+
+/* A process that has one event more, or less, each time when it is asked for. */
+static bool lives_and_grows(const void *arg)
+{
+	const struct fake *f = arg;
+	struct area_table *t = AREA_TABLE(f->head, AREA_EVENTS);
+	FILE *file = fopen(fake_path("area"), "r+");
+
+	assert_non_null(file);
+	t->count = 3 - t->count;
+	assert_int_equal(fwrite(f->head, sizeof(*f->head), 1, file), 1);
+	fclose(file);
+	return true;
+}
+
+static void a_follower_reads_while_events_come(void **state)
+{
+	struct fake *f = fake_new(1, 2, 10);
+	const struct followed what = {
+		.path = fake_path("area"), .lives = lives_and_grows, .arg = f};
+	struct follow *follow;
+	struct record rec[2];
+	bool renewed = false;
+
+	(void)state;
+	tell(f, 0, 40, 0, format);
+	tell(f, 1, 41, 1000, format);
+	AREA_TABLE(f->head, AREA_EVENTS)->count = 1;
+	fake_take(f, 0, 0, 100, 5000);
+	put(f, 40, 1, FAKE_BIAS + 0x1000, 7);
+	fake_publish(f, 0, 0);
+	/* of the far future: the tables may not have its event yet */
+	fake_take(f, 0, 1, 100, time_ns(CLOCK_MONOTONIC) + UINT64_C(1000000000000));
+	fake_word(f, 0, 1, fake_record(RECORD_EVENT, RECORD_EVENT_ID(40, 24), 1));
+	fake_word(f, 0, 1, FAKE_BIAS + 0x1000);
+	fake_word(f, 0, 1, 8);
+	fake_publish(f, 0, 1);
+	fake_write(f, 0);
+	assert_int_equal(follow_open(&what, false, &follow), 0);
+	assert_int_equal(follow_look(follow, NULL, 0, &renewed), 1);
+	assert_true(renewed);
+	assert_int_equal(reader_read(follow_reader(follow), 0, rec, 2), 1);
+	assert_int_equal(rec[0].event, 40);
+	follow_take(follow, 0, 1);
+	follow_close(follow);
 	fake_free(f);
 }
 
@@ -148,24 +242,24 @@ static void one_event_has_one_id(void **state)
 	char other[sizeof(format)];
 
 	(void)state;
-	tell(f, 0, 30, 0, format);
+	tell(f, 0, 40, 0, format);
 	memcpy(other, format, sizeof(format));
 	memcpy(strstr(other, "sale"), "sell", 4);
-	tell(f, 1, 30, 1000, other); /* the same id again: another event */
+	tell(f, 1, 40, 1000, other); /* the same id again: another event */
 	memcpy(other, format, sizeof(format));
-	memcpy(strstr(other, "ID: 30"), "ID: 33", 6);
-	tell(f, 2, 33, 2000, other); /* the first one under another id */
+	memcpy(strstr(other, "ID: 40"), "ID: 43", 6);
+	tell(f, 2, 43, 2000, other); /* the first one under another id */
 	tell(f, 3, 5, 3000, format); /* and under one of the system ftrace */
 	fake_take(f, 0, 0, 100, 5000);
-	put(f, 33, 1, 0, 7);
-	put(f, 30, 2, 0, 7);
+	put(f, 43, 1, 0, 7);
+	put(f, 40, 2, 0, 7);
 	put(f, 5, 3, 0, 7);
 	r = open_fake(f);
 	assert_int_equal(reader_read(r, 0, rec, 4), 3);
-	assert_int_equal(rec[0].event, 30);
-	assert_int_equal(rec[1].event, 21);
-	assert_int_equal(rec[2].event, 30);
-	assert_string_equal(tep_find_event(r->tep, 21)->name, "sell");
+	assert_int_equal(rec[0].event, 40);
+	assert_int_equal(rec[1].event, 32);
+	assert_int_equal(rec[2].event, 40);
+	assert_string_equal(tep_find_event(r->tep, 32)->name, "sell");
 	reader_close(r);
 	fake_free(f);
 }
@@ -175,8 +269,8 @@ static void tables_that_lie(void **state)
 	static const char *const bad[] = {"",
 					  "nothing",
 					  "name: x\nID: \n",
-					  "name: x\nID: 30x\n",
-					  "ID: 30\nname: x\n",
+					  "name: x\nID: 40x\n",
+					  "ID: 40\nname: x\n",
 					  "name: \n\n\n"};
 	struct record rec[2];
 	struct reader *r;
@@ -186,7 +280,7 @@ static void tables_that_lie(void **state)
 		struct fake *f = fake_new(1, 2, 10);
 		struct area_event *e;
 
-		tell(f, 0, 30, 0, i < 6 ? bad[i] : format);
+		tell(f, 0, 40, 0, i < 6 ? bad[i] : format);
 		e = fake_row(f, AREA_EVENTS, 0);
 		if (i == 6)
 			e->format = 4095;
@@ -197,7 +291,7 @@ static void tables_that_lie(void **state)
 		if (i == 9)
 			e->system = 0;
 		fake_take(f, 0, 0, 100, 5000);
-		put(f, 30, 1, 0, 7);
+		put(f, 40, 1, 0, 7);
 		fake_call(f, 0, 0, 7, 3, 0);
 		r = open_fake(f);
 		assert_int_equal(reader_read(r, 0, rec, 2), 1);
@@ -213,6 +307,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_event_is_read_by_its_format),
 		cmocka_unit_test(a_printed_format_comes_later),
+		cmocka_unit_test(a_follower_meets_an_unknown_format),
+		cmocka_unit_test(a_follower_reads_while_events_come),
 		cmocka_unit_test(one_event_has_one_id),
 		cmocka_unit_test(tables_that_lie),
 	};

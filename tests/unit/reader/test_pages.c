@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "fake_area.h"
-#include "tools/reader/symbols.h"
+#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
 
 static struct reader *open_fake(struct fake *f)
@@ -317,7 +317,7 @@ static void words_that_are_no_records(void **state)
 	/* a word that no writer makes ends its page; so does a record that does not fit */
 	fake_take(f, 0, 2, 100, 3000);
 	fake_call(f, 0, 2, 0, 1, 0);
-	fake_word(f, 0, 2, fake_record(14, 1, 1));
+	fake_word(f, 0, 2, fake_record(RECORD_VOID, 1, 1));
 	fake_call(f, 0, 2, 2, 1, 0);
 	fake_publish(f, 0, 2);
 	fake_take(f, 0, 3, 100, 4000);

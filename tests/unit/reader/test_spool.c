@@ -20,10 +20,11 @@
 #include <cmocka.h>
 
 #include "fake_area.h"
-#include "tools/reader/area.h"
-#include "tools/reader/spool_format.h"
-#include "tools/reader/spool_pack.h"
-#include "tools/reader/spool_write.h"
+#include "tools/area/area.h"
+#include "tools/area/spool_format.h"
+#include "tools/area/spool_pack.h"
+#include "tools/area/spool_write.h"
+#include "tools/code/symbols.h"
 
 enum { CPUS = 2, PAGES = 30, CALLS = 200 };
 
@@ -118,6 +119,31 @@ static void area_and_spool_give_the_same_stream(void **state)
 	fake_free(f);
 }
 
+/* With names in it no object is asked, and there is no note of one that is not there. */
+static void names_are_those_that_were_put(void **state)
+{
+	static const char text[] = "0800000000001000 T one\n0800000000002000 t two\t[lib]";
+	struct fake *f = good();
+	struct spool_writer *w = begin(0);
+	struct meta *m = meta_of(f);
+	struct reader *r;
+
+	assert_int_equal(spool_put_meta(w, 0, m), 0);
+	assert_int_equal(put(w, f, 0, 0, 5), 0);
+	assert_int_equal(spool_end(w, 77777), 0);
+	assert_int_equal(spool_put_names(w, text, sizeof(text) - 1), 0);
+	spool_close_writer(w);
+	assert_int_equal(reader_open(fake_path("spool"), &r), 0);
+	assert_int_equal(r->stats[0].entries, 5 * CALLS);
+	/* SYMBOLS_MARK_NAME, and these */
+	assert_int_equal(symbols_count(r->symbols), 3);
+	assert_string_equal(symbols_find(r->symbols, 0x0800000000001234)->name, "one");
+	assert_string_equal(symbols_find(r->symbols, 0x0800000000002000)->module, "lib");
+	reader_close(r);
+	meta_free(m);
+	fake_free(f);
+}
+
 /* A killed recorder leaves any beginning of the file: whole chunks of it are read. */
 static void cut_anywhere(void **state)
 {
@@ -205,8 +231,8 @@ static void full_disk(void **state)
 }
 
 /*
- * With a limit pages are written from a mapping: when its file shrinks, nothing of them is there, and
- * there is no signal.
+ * With a limit pages are written from a mapping: when its file shrinks, nothing of them is there,
+ * and there is no signal.
  */
 static void mapping_that_shrinks(void **state)
 {
@@ -240,7 +266,7 @@ static void mapping_that_shrinks(void **state)
 	fake_free(f);
 }
 
-enum page_kind { GRAPH, WIDE_IDS, WIDE_STEPS, CALLERS, NOISE, NR_PAGE_KINDS };
+enum page_kind { GRAPH, CALLS_ALONE, WIDE_IDS, WIDE_STEPS, CALLERS, NOISE, NR_PAGE_KINDS };
 
 /* A page of one kind, with a commit that may lie beyond its end. */
 static void fill_page(uint64_t *page, enum page_kind kind, uint64_t commit)
@@ -252,7 +278,8 @@ static void fill_page(uint64_t *page, enum page_kind kind, uint64_t commit)
 	*head = (struct page_head){.commit = commit, .base_stamp = 12345, .tid = 7, .seq = 3};
 	for (uint64_t i = PAGE_HEAD_BYTES / 8; i < commit / 8 && i < PAGE_BYTES / 8; i++) {
 		uint64_t id = kind == WIDE_IDS ? 16383 + i % 2 : i % 50;
-		uint64_t type = i % 50 == 9 ? RECORD_STACK : RECORD_ENTRY + i % 3;
+		uint64_t type =
+			i % 50 == 9 && kind != CALLS_ALONE ? RECORD_STACK : RECORD_ENTRY + i % 3;
 
 		stamp += kind == WIDE_STEPS && i % 3 == 0 ? 65536 : 40 + i % 9;
 		page[i] = type << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT | (uint32_t)stamp;
@@ -287,11 +314,32 @@ static void packed_pages_come_back(void **state)
 	}
 }
 
+/* What spool_look() says of a page is what is in it. Return: whether it says something. */
+static bool look_is_right(const void *packed, size_t bytes, const uint64_t *page, long used)
+{
+	unsigned int nr = 0, calls = 0;
+	struct page_head head;
+	long n = spool_look(packed, bytes, &head, &nr);
+
+	if (!n)
+		return false;
+	assert_int_equal(n, used);
+	assert_memory_equal(&head, page, sizeof(head));
+	for (size_t i = PAGE_HEAD_BYTES / 8; i < PAGE_BYTES / 8; i++) {
+		uint32_t kind = (uint32_t)record_word_kind(page[i]);
+
+		calls += page[i] && kind >= RECORD_ENTRY && kind <= RECORD_EXIT;
+		assert_true(!page[i] || i - PAGE_HEAD_BYTES / 8 < nr);
+	}
+	assert_int_equal(calls, nr);
+	return true;
+}
+
 /* Whatever the bytes are, what comes back is a page or nothing. */
 static void damaged_packed_pages(void **state)
 {
 	uint64_t page[PAGE_BYTES / 8], packed[SPOOL_PACKED_MAX / 8];
-	unsigned int good_ones = 0;
+	unsigned int good_ones = 0, looked = 0;
 
 	srandom(6);
 	for (unsigned int i = 0; i < 20000; i++) {
@@ -305,8 +353,35 @@ static void damaged_packed_pages(void **state)
 		used = spool_unpack(packed, n, page);
 		assert_true(used == -EINVAL || (used > 0 && (size_t)used <= n && used % 8 == 0));
 		good_ones += used > 0;
+		looked += look_is_right(packed, n, page, used);
 	}
 	assert_in_range(good_ones, 100, 19900);
+	assert_in_range(looked, 100, good_ones);
+}
+
+/* Words in the long form say more bytes than any page has: 504 of them are 6,048. */
+static void packed_page_that_grows(void **state)
+{
+	uint64_t page[PAGE_BYTES / 8], packed[2 * PAGE_BYTES / 8];
+	struct spool_packed *p = (struct spool_packed *)packed;
+	unsigned char *data = (unsigned char *)(p + 1);
+
+	for (uint32_t nr = 1; nr <= PAGE_DATA_BYTES / 8; nr++) {
+		memset(packed, 0, sizeof(packed));
+		*p = (struct spool_packed){
+			.bytes = (uint16_t)(12 * nr),
+			.packed = 1,
+			.publish_seq = 1,
+			.head = {.commit = PAGE_HEAD_BYTES + 8 * nr, .seq = 1},
+		};
+		for (uint32_t i = 0; i < nr; i++) {
+			uint64_t word = fake_record(RECORD_ENTRY, 0, i);
+
+			memcpy(data + 12 * i, &(uint32_t){3u << 30}, 4);
+			memcpy(data + 12 * i + 4, &word, sizeof(word));
+		}
+		assert_int_equal(spool_unpack(packed, sizeof(packed), page), -EINVAL);
+	}
 }
 
 /* A packed page in the middle is damaged: the other chunks are read. */
@@ -350,8 +425,8 @@ static void versions(void **state)
 	pwrite(fd, &major, 2, offsetof(struct spool_head, major));
 	close(fd);
 	assert_int_equal(reader_open(fake_path("spool"), &r), -EPROTO);
-	assert_non_null(strstr(fail_text(), "9.0"));
-	assert_non_null(strstr(fail_text(), "2.0"));
+	assert_non_null(strstr(fail_text(), "9.1"));
+	assert_non_null(strstr(fail_text(), "2.1"));
 	fake_free(f);
 }
 
@@ -400,12 +475,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(area_and_spool_give_the_same_stream),
+		cmocka_unit_test(names_are_those_that_were_put),
 		cmocka_unit_test(cut_anywhere),
 		cmocka_unit_test(limit_keeps_the_newest_halves),
 		cmocka_unit_test(full_disk),
 		cmocka_unit_test(mapping_that_shrinks),
 		cmocka_unit_test(packed_pages_come_back),
 		cmocka_unit_test(damaged_packed_pages),
+		cmocka_unit_test(packed_page_that_grows),
 		cmocka_unit_test(damaged_chunk),
 		cmocka_unit_test(versions),
 		cmocka_unit_test(random_damage),

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stand-ins for what headers of events of Linux 6.12 name: enough of each type to compile them, and no
- * more. The values of constants that formats show are the kernel's.
+ * Stand-ins for what headers of events of Linux 6.12 name: enough of each type to compile them, and
+ * no more. The values of constants that formats show are the kernel's.
  */
 #ifndef STANDIN_H
 #define STANDIN_H
 
+#define VESTIGE_NO_KERNEL_TYPES /* dev_t and loff_t are the kernel's here */
 #include <stdint.h>
 #include <stddef.h>
 #include <string.h>

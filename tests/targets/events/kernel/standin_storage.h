@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stand-ins for what block.h, ext4.h and skb.h of Linux 6.12 name, as standin.h's. Where a format shows what
- * a macro becomes, it becomes the same here.
+ * Stand-ins for what block.h, ext4.h and skb.h of Linux 6.12 name, as standin.h's. Where a format
+ * shows what a macro becomes, it becomes the same here.
  */
 #ifndef STANDIN_STORAGE_H
 #define STANDIN_STORAGE_H

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See sys.h. Owns what is known of the threads' rights; core/sandbox.c changes it. fork: the child
+ * has its parent's filter, and these with it. Tests: tests/engine/fire/sandbox.
+ */
+#include "engine/arch/sys.h"
+
+#include "arch_regs.h"
+
+__thread enum sys_rights sys_rights __attribute__((tls_model("initial-exec")));
+uint32_t sys_nr_forbidden;
+ptrdiff_t sys_tid_at;
+
+int sys_own_tid(void)
+{
+	if (!sys_is_forbidden())
+		return sys_gettid();
+	return sys_tid_at ? load_relaxed((const int *)(arch_thread_pointer() + sys_tid_at)) : 0;
+}

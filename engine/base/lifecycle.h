@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What starts with the engine, begins anew in a fork's child, and ends with the process: one row a
+ * part, registered where the part is. The level says the order; within one level the order must not
+ * matter. What all of them need is not in the table: the area and the ring (control/boot.c),
+ * the locks that fork() takes (control/fork.c).
+ *
+ *	LIFECYCLE(LIFECYCLE_CORE, functions_start, NULL, NULL);
+ */
+#ifndef VESTIGE_BASE_LIFECYCLE_H
+#define VESTIGE_BASE_LIFECYCLE_H
+
+#include <stdint.h>
+
+#include "engine/base/registry.h"
+
+struct area_header;
+
+/* The start goes up, fork goes up, the exit goes down. */
+enum lifecycle_level {
+	LIFECYCLE_PROCESS, /* what a process is: areas of the dead, clock, threads, objects */
+	LIFECYCLE_THREAD,  /* the calling thread can make records */
+	LIFECYCLE_HOOK,	   /* the hooks register with core */
+	LIFECYCLE_HOOK_2,  /* the hook that looks at what the first one left */
+	LIFECYCLE_CORE,	   /* functions are found; what core has for events */
+	LIFECYCLE_SYSTEM,  /* the engine's own events */
+	LIFECYCLE_PROGRAM, /* events that the program's objects define */
+	LIFECYCLE_BOOT,	   /* VESTIGE_BOOT is carried out */
+	LIFECYCLE_SESSION, /* then what the session has beyond it */
+	LIFECYCLE_LIVE,	   /* from here on other threads run, and objects come and go */
+	LIFECYCLE_AGENT,   /* the agent's thread */
+	LIFECYCLE_AGENT_2, /* what waits for it */
+	LIFECYCLE_LEVELS
+};
+
+struct lifecycle_start {
+	const char *boot; /* VESTIGE_BOOT; NULL: none */
+	int with_agent;	  /* 0: the process is not steered from outside */
+};
+
+/* The child's side of fork(): the rows are called once for each of these, in this order. */
+enum lifecycle_fork_when {
+	LIFECYCLE_FORK_LEAVE,	 /* always: forget what is the parent's (threads, descriptors) */
+	LIFECYCLE_FORK_TAKE,	 /* the child has an area and rings; @parent is mapped still */
+	LIFECYCLE_FORK_RESUME,	 /* the parent's area is gone: records are made */
+	LIFECYCLE_FORK_UNLOCKED, /* the tree's lock is given back */
+};
+
+struct lifecycle_fork {
+	enum lifecycle_fork_when when;
+	const struct area_header *parent; /* of LIFECYCLE_FORK_TAKE */
+	int with_agent;
+};
+
+/*
+ * A row; each function NULL: nothing to do.
+ * @start: constructor context, one thread. What fails is a line of vestige_status.
+ * @fork: in the child, see above. @exit: at exit(), the agent's thread may still run.
+ */
+struct lifecycle {
+	uint8_t level;
+	void (*start)(const struct lifecycle_start *how);
+	void (*fork)(const struct lifecycle_fork *f);
+	void (*exit)(void);
+};
+
+REGISTRY(vestige_lifecycle, const struct lifecycle);
+
+#define LIFECYCLE(level, start, fork, exit)	   LIFECYCLE_ROW(__COUNTER__, level, start, fork, exit)
+#define LIFECYCLE_ROW(n, level, start, fork, exit) LIFECYCLE_NTH(n, level, start, fork, exit)
+#define LIFECYCLE_NTH(n, level, start, fork, exit)                                                 \
+	static const struct lifecycle lifecycle_##n = {level, start, fork, exit};                  \
+	REGISTRY_ADD(vestige_lifecycle, lifecycle_##n)
+
+/* Call the rows' functions in their order. */
+void lifecycle_start(const struct lifecycle_start *how);
+void lifecycle_fork(const struct lifecycle_fork *f);
+void lifecycle_exit(void);
+
+#endif

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Objects come and go: what dlopen() and dlclose() mean for everything that knows of objects. In
+ * the thread that loads, under the loader's lock, before new code is relocated or run. fork: the
+ * child has the same objects. Tests: tests/engine/fire/dlopen.
+ */
+#include <link.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/lifecycle.h"
+#include "engine/control/tree.h"
+#include "engine/events/object_items.h"
+#include "engine/process/area.h"
+#include "engine/process/libc.h"
+#include "engine/core/function.h"
+#include "engine/core/trace_array.h"
+#include "engine/events/tracepoint/tracepoint_api.h"
+#include "engine/hook/loader.h"
+
+/*
+ * dlopen() or dlclose(): see loader_follow(). No other thread writes to an object while it is
+ * unmapped. The loader's lock is held, so one thread does this at a time.
+ * fork() waits for the tree lock.
+ */
+static int removing;
+
+static void objects_going(void)
+{
+	if (!area || !area_is_own() || removing)
+		return;
+	removing = !tree_lock_take();
+}
+
+static void follow_objects(void)
+{
+	objects_follow();
+	tree_mirror(&global_trace);
+}
+
+/* The loader's lock comes before ours. */
+static int follow_inside(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	(void)info;
+	(void)bytes;
+	(void)arg;
+	tree_settle_later(NULL);
+	if (tree_lock_take())
+		return 1;
+	follow_objects();
+	tree_lock_release();
+	return 1;
+}
+
+/* What threads that may make no system call have loaded or unloaded. */
+static void follow_later(void)
+{
+	dl_iterate_phdr(follow_inside, NULL);
+}
+
+static void objects_changed(void)
+{
+	if (!area || !area_is_own())
+		return;
+	if (!removing && tree_lock_take())
+		return;
+	removing = 0;
+	if (sys_is_forbidden())
+		tree_settle_later(follow_later);
+	else
+		follow_objects();
+	tree_lock_release();
+}
+
+/*
+ * An object with tracepoints says that it is relocated. Where the loader is not followed it is new.
+ */
+static void object_ready(const void *address)
+{
+	int known;
+
+	if (!area || sys_is_forbidden() || !area_is_own() || tree_lock_take())
+		return;
+	known = object_items_ready(address);
+	if (known < 0) {
+		functions_update();
+		known = object_items_ready(address);
+	}
+	if (known)
+		tree_mirror(&global_trace);
+	tree_lock_release();
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	(void)how;
+	tracepoint_api_on_ready(object_ready);
+	if (!libc_is_static && loader_follow(objects_going, objects_changed))
+		area_status("objects that dlopen() loads are not traced", NULL, 0);
+	/* VESTIGE_BOOT may have had one loaded: libc's library for unwinding */
+	if (!libc_is_static && area && !tree_lock_take()) {
+		objects_follow_relocated();
+		tree_lock_release();
+	}
+}
+
+LIFECYCLE(LIFECYCLE_LIVE, start, NULL, NULL);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What fork() means for the engine. No thread may be amid a change when memory is copied, since
+ * that thread does not exist in the child: so fork() takes the tree's lock and the heap's first,
+ * with its signals blocked, and parent and child give them back. The area is not copied but
+ * shared, and the parent goes on to change it: what a child is to find in it is put aside before
+ * (area_before_fork()). What else begins anew in the child is a row of the lifecycle table
+ * (base/lifecycle.h).
+ *
+ * The wait is bounded, as a thread that has the lock may wait for the forking one to leave a
+ * callback: after FORK_PATIENCE_NS the child is made all the same, and is not traced. A thread that
+ * forks while it has the lock itself (a program's regfunc() does) goes on with it on both sides.
+ *
+ * Children by vfork() and raw clone() never come here. Tests: tests/engine/fire/forks.
+ */
+#include <errno.h>
+#include <pthread.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/lifecycle.h"
+#include "engine/base/mem.h"
+#include "engine/control/oops.h"
+#include "engine/control/tree.h"
+#include "engine/process/area.h"
+#include "engine/core/function.h"
+#include "engine/process/heap.h"
+#include "engine/core/ops.h"
+#include "engine/core/stack_tracer.h"
+#include "engine/core/thread.h"
+#include "engine/core/trace_array.h"
+#include "engine/events/atrace.h"
+#include "engine/events/event.h"
+#include "engine/ring/ring.h"
+
+#define FORK_PATIENCE_NS UINT64_C(1000000000)
+
+static int with_agent;
+
+/* What a thread knows when it forks. */
+static __thread struct forking {
+	enum ring_interrupted interrupted;
+	enum tree_forking locked;
+	int has_heap;  /* the heap's lock */
+	int has_child; /* the child is to have an area */
+	int tid;
+} forking __attribute__((tls_model("initial-exec")));
+
+/*
+ * The child has an area of its own where its records are wanted: in a session, or when a tracer or
+ * an event is on. Otherwise the engine sleeps in the child.
+ */
+static int wants_area(void)
+{
+	const struct area_buffer *buffer = area_entry(AREA_BUFFERS, 0);
+
+	return area->session[0] || !str_equal(buffer->tracer, "nop") ||
+	       events_any_on(&global_trace) || atrace_any_on() || stack_tracer_is_on() ||
+	       oops_get();
+}
+
+static void fork_prepare(void)
+{
+	forking = (struct forking){.interrupted = ring_interrupted(), .tid = threads_before_fork()};
+	if (!area)
+		return;
+	/*
+	 * who may make no system call has no area for a child; what is amid a change is not used
+	 * there
+	 */
+	forking.locked = TREE_FORK_REFUSED;
+	if (sys_is_forbidden())
+		return;
+	forking.locked = tree_fork_prepare(FORK_PATIENCE_NS);
+	if (forking.locked == TREE_FORK_REFUSED)
+		return;
+	forking.has_heap = !heap_fork_prepare(FORK_PATIENCE_NS);
+	forking.has_child = wants_area();
+	if (forking.has_child && area_before_fork())
+		forking.has_child = 0;
+}
+
+static void fork_parent(void)
+{
+	if (forking.has_child)
+		area_after_fork();
+	if (forking.has_heap)
+		heap_fork_parent();
+	tree_fork_end(forking.locked);
+}
+
+/* A fork's child says why in its parent's area, where its calls are counted. */
+static void stay_untraced(struct area_header *parent, const char *why, int err)
+{
+	area = parent;
+	area_status(why, NULL, err);
+	area = NULL;
+}
+
+/* The child as it is to be. The locks are its own. */
+static void begin_anew(void)
+{
+	/* who forked in the midst of the engine goes on there, with what it found */
+	int keep = forking.interrupted != RING_NOTHING || forking.locked == TREE_FORK_OWN;
+	struct lifecycle_fork f = {.when = LIFECYCLE_FORK_LEAVE, .with_agent = with_agent};
+	struct area_header *parent;
+	struct ring ring;
+	int all, on, err;
+	uint32_t i;
+
+	all = area->session[0] && forking.interrupted != RING_SLOW_PATH;
+	if (!all)
+		trace_arrays_fork(keep);
+	lifecycle_fork(&f);
+	if (!forking.has_child) {
+		area = NULL;
+		return;
+	}
+	on = ring_is_on(ring_top);
+	if (forking.interrupted == RING_SLOW_PATH) {
+		parent = area;
+		stay_untraced(parent, "a handler forked amid the engine: the child has no area", 0);
+		area_unmap(parent, 1);
+		return;
+	}
+	err = area_fork(&parent);
+	if (err && all)
+		trace_arrays_fork(keep);
+	if (err) {
+		stay_untraced(parent, "a child of fork has no area: its calls are not recorded",
+			      err);
+		return;
+	}
+	ring = trace_array_ring(area);
+	ring_fork(&ring);
+	err = all ? trace_arrays_fork_all() : 0;
+	if (err) {
+		area_status("a child of fork does not have its parent's instances", NULL, err);
+		trace_arrays_fork(keep);
+	}
+	f.when = LIFECYCLE_FORK_TAKE;
+	f.parent = parent;
+	lifecycle_fork(&f);
+	area_after_fork();
+	area_unmap(parent, keep);
+	trace_arrays_forked(keep);
+	ring_thread_start("<...>");
+	trace_arrays_thread_start(forking.tid, area->pid);
+	ring_set_on(ring_top, on);
+	f.when = LIFECYCLE_FORK_RESUME;
+	lifecycle_fork(&f);
+	for (i = 0; i < RING_MAX; i++)
+		if (trace_array_at(i))
+			tree_mirror(trace_array_at(i));
+}
+
+static void fork_child(void)
+{
+	srcu_fork();
+	heap_fork_child();
+	tree_fork_child(forking.locked);
+	if (!area)
+		return;
+	if (sys_is_forbidden())
+		area = NULL;
+	else if (forking.locked == TREE_FORK_REFUSED || !forking.has_heap)
+		stay_untraced(area, "a child of fork has no area: the engine was amid a change", 0);
+	else
+		begin_anew();
+	/* the agent wants the lock at once */
+	tree_fork_end(forking.locked);
+	if (area)
+		lifecycle_fork(&(struct lifecycle_fork){.when = LIFECYCLE_FORK_UNLOCKED,
+							.with_agent = with_agent});
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	with_agent = how->with_agent;
+	pthread_atfork(fork_prepare, fork_parent, fork_child);
+}
+
+LIFECYCLE(LIFECYCLE_LIVE, start, NULL, NULL);

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* A record that the engine builds in C, and the table of its fields: of built-in events, and of the
+ * kernel's records in our format. */
+#ifndef VESTIGE_CORE_BUILTIN_RECORD_H
+#define VESTIGE_CORE_BUILTIN_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vestige/tracepoint.h"
+
+/* Where the common fields are; a record's struct begins with it. */
+struct builtin_record {
+	uint64_t common;
+};
+
+/* A field: member of a record's struct, its type's text, is it signed. BUILTIN_FIELD_AS: named
+ * otherwise. */
+#define BUILTIN_FIELD(record, member, type, is_signed)                                             \
+	BUILTIN_FIELD_AS(record, member, #member, type, is_signed)
+#define BUILTIN_FIELD_AS(record, member, text, type, is_signed)                                    \
+	{                                                                                          \
+		(type), (text), sizeof(((record *)0)->member), offsetof(record, member),           \
+			(is_signed), FILTER_OTHER, 0                                               \
+	}
+#define BUILTIN_FIELDS_END                                                                         \
+	{                                                                                          \
+		0                                                                                  \
+	}
+
+/* A string's `__data_loc char[]`: @offset from the record's beginning, @bytes with its NUL. */
+#define BUILTIN_DATA_LOC(offset, bytes) ((uint32_t)(offset) | (uint32_t)(bytes) << 16)
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The context columns of records: irqs-off, need-resched, hardirq, preempt-depth, migrate-disable.
+ * What knows them is in sources/, which registers here.
+ */
+#ifndef VESTIGE_CORE_CONTEXT_H
+#define VESTIGE_CORE_CONTEXT_H
+
+#include "engine/core/trace_array.h"
+
+/* The kernel's TRACE_FLAG_* that a process has, and what lies above them. */
+enum {
+	CONTEXT_IRQS_OFF = 0x01,
+	CONTEXT_NEED_RESCHED = 0x24, /* and the counter's half of it: `N` */
+	CONTEXT_HARDIRQ = 0x08,
+	CONTEXT_SOFTIRQ = 0x10,
+	CONTEXT_DEPTH_SHIFT = 8,
+	CONTEXT_MIGRATE_DISABLED = 0x1000,
+};
+
+/*
+ * context_want() - one more, or one less, wants them in an instance: the option `context`, a tracer
+ * of latencies. Under the tree lock. Return: 0; -ENODEV: the program is static; -ENOMEM.
+ */
+int context_want(struct trace_array *tr, int on);
+
+/* The calling thread's context, for an instance; 0 while its columns are off. Any context. */
+static inline uint32_t context_now(const struct ring *r)
+{
+	return load_relaxed(&r->contexts) ? ring_context() : 0;
+}
+
+extern uint32_t context_wants; /* how many instances' users want them */
+
+/* Of the calling thread, for what looks at common_flags in any instance. Any context. */
+static inline uint32_t context_flags(void)
+{
+	return load_relaxed(&context_wants) ? ring_context() & 0xff : 0;
+}
+static inline uint32_t context_preempt_count(void)
+{
+	return load_relaxed(&context_wants) ? ring_context() >> CONTEXT_DEPTH_SHIFT & 0xff : 0;
+}
+
+/* What knows them registers itself. @listen: the first wants them; the last does no more. */
+void context_register(uint32_t (*now)(void), int (*listen)(int on));
+
+#endif

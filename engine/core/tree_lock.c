@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The lock of the tree of control files: the agent, threads of the program that write control
+ * files, and the loader's notification change what hangs on it, one after the other. Its owner's
+ * signals wait, as a handler may fork or write control files. fork: tree_fork_prepare(). Tests:
+ * tests/engine/fire/forks, ops.
+ */
+#include "engine/core/tree_lock.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/process/area.h"
+#include "engine/process/lock.h"
+#include "engine/core/ops.h"
+
+static struct lock tree_lock;
+static uint64_t signals_before; /* of the thread that has it */
+static void (*due)(void);	/* what a thread that may make no system call has left */
+
+#define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
+
+/* What a thread causes itself is not put off, nor that by which glibc changes the identity of all
+ * threads. */
+#define PUT_OFF                                                                                    \
+	(~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |    \
+	   SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS) | SIGNAL_BIT(33)))
+
+static int take_within(uint64_t ns)
+{
+	uint64_t before = sys_put_off_signals(PUT_OFF);
+	int err = lock_take_within(&tree_lock, ns);
+
+	if (err)
+		sys_set_signals(before);
+	else
+		signals_before = before;
+	return err;
+}
+
+void tree_settle_later(void (*settle)(void))
+{
+	store_release(&due, settle);
+}
+
+/* What is due comes first, and without the lock: it has others to take before. */
+int tree_lock_take(void)
+{
+	void (*settle)(void);
+	int err;
+
+	for (;;) {
+		settle = sys_is_forbidden() ? NULL : load_acquire(&due);
+		if (unlikely(settle))
+			settle();
+		err = take_within(LOCK_FOR_EVER);
+		if (err || likely(!load_relaxed(&due)) || sys_is_forbidden())
+			return err;
+		tree_lock_release();
+	}
+}
+
+/* The holder of the lock may wait for a callback to end. A child of vfork() or raw clone() has its
+ * parent's area. */
+int tree_enter(void)
+{
+	if (!area || !area_is_own())
+		return -ENODEV;
+	if (sys_is_forbidden())
+		return -EPERM;
+	return ops_is_inside() ? -EDEADLK : tree_lock_take();
+}
+
+#define TRY_NS UINT64_C(10000000)
+
+int tree_lock_try(void)
+{
+	return !take_within(TRY_NS);
+}
+
+void tree_lock_release(void)
+{
+	uint64_t before = signals_before;
+
+	lock_release(&tree_lock);
+	sys_set_signals(before);
+}
+
+enum tree_forking tree_fork_prepare(uint64_t ns)
+{
+	int err = take_within(ns);
+
+	return !err ? TREE_FORK_TAKEN : err == -EDEADLK ? TREE_FORK_OWN : TREE_FORK_REFUSED;
+}
+
+void tree_fork_child(enum tree_forking how)
+{
+	lock_fork(&tree_lock, how != TREE_FORK_REFUSED);
+}
+
+void tree_fork_end(enum tree_forking how)
+{
+	if (how == TREE_FORK_TAKEN)
+		tree_lock_release();
+}

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Event probes: `e[:[GRP/][EV]] SYSTEM.EVENT [ARGS] [if FILTER]`, an event of what the fields of
+ * another one say or lead to.
+ */
+#ifndef VESTIGE_EVENTS_PROBE_EPROBE_H
+#define VESTIGE_EVENTS_PROBE_EPROBE_H
+
+#include "engine/events/probe/dynevent.h"
+#include "engine/events/event.h"
+
+extern const struct dyn_class eprobe_class;
+extern const struct event_class eprobe_event_class;
+
+#endif

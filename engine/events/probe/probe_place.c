@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Where dynamic probes are: names, addresses and offsets of files to functions of the registry, or
+ * to instructions. Symbols are looked up in the objects' files, in the loader's order: the first
+ * object that has the name means it, as for the program's own calls. Control context; no state.
+ * Tests: tests/engine/events/kprobe.
+ */
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/core/function.h"
+#include "engine/events/probe/probe_event.h"
+
+struct lookup {
+	const char *name;
+	size_t n;
+	uint64_t value;
+	int data;  /* variables too */
+	int found; /* different values of the name */
+};
+
+static int match(void *arg, uint64_t value, const char *name)
+{
+	struct lookup *l = arg;
+
+	if (strlen(name) != l->n || memcmp(name, l->name, l->n))
+		return 0;
+	if (!l->found || value != l->value)
+		l->found++;
+	l->value = value;
+	return 0;
+}
+
+/*
+ * Return: how many there are in the first object that has some; -ENXIO: the object that is named is
+ * not loaded.
+ */
+static int find_symbol(const char *module, size_t module_bytes, struct lookup *l,
+		       const struct object **in)
+{
+	int err = module ? -ENXIO : 0;
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+		struct elf_file f;
+
+		if (!o->loaded || (module && (strlen(o->name) != module_bytes ||
+					      memcmp(o->name, module, module_bytes))))
+			continue;
+		err = 0;
+		if (elf_file_open(&f, o))
+			continue;
+		(l->data ? elf_file_all_symbols : elf_file_symbols)(&f, match, l);
+		elf_file_close(&f);
+		if (l->found) {
+			*in = o;
+			return l->found;
+		}
+	}
+	return err;
+}
+
+#define INIT_BYTES                                                                                 \
+	256u /* _init and _fini, of which a stripped object has neither symbol nor rows */
+
+/* Where the function begins that the loader calls at its start or end, if @address is in one; 0: it
+ * is not. */
+static uint64_t start_by_loader(const struct object *o, uint64_t address)
+{
+	uint64_t bias = object_row(o)->bias, start = 0;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Dyn) *d = (const ElfW(Dyn) *)(bias + o->phdr[i].p_vaddr);
+
+		for (; o->phdr[i].p_type == PT_DYNAMIC && d->d_tag != DT_NULL; d++)
+			if ((d->d_tag == DT_INIT || d->d_tag == DT_FINI) &&
+			    address - (bias + d->d_un.d_ptr) < INIT_BYTES)
+				start = bias + d->d_un.d_ptr;
+	}
+	return start;
+}
+
+/* Any instruction; @start: of its function. */
+static int at_instruction(const struct object *o, uint64_t start, struct probe_target *t)
+{
+	uint64_t row_start, end;
+
+	/* a symbol's beginning is as good, and assembler's functions have no rows */
+	if (text_function_start(o, t->address, &row_start, &end) || row_start < start)
+		row_start = start;
+	if (!row_start)
+		row_start = start_by_loader(o, t->address);
+	if (!row_start) {
+		t->why = "no probe: it is not known where its function begins";
+		return -EINVAL;
+	}
+	t->function = PROBE_NO_FUNCTION;
+	return text_probe_check(o, row_start, t->address, &t->why);
+}
+
+/* Where the function that begins at @start ends, at the latest. */
+static uint64_t end_of(const struct object *o, uint64_t start)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t id = function_at(o, start - row->bias);
+	uint64_t first, end;
+
+	if (text_function_start(o, start, &first, &end))
+		end = row->hi;
+	if (id != UINT32_MAX && id + 1 < row->first_function + row->nr_functions &&
+	    row->bias + area_function(id + 1)->offset < end)
+		end = row->bias + area_function(id + 1)->offset;
+	return end;
+}
+
+static int is_code(const struct object *o, uint64_t address)
+{
+	uint64_t vaddr = address - object_row(o)->bias;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *ph = &o->phdr[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X &&
+		    vaddr - ph->p_vaddr < ph->p_filesz)
+			return 1;
+	}
+	return 0;
+}
+
+/* @start: the function's symbol; 0: there is none. */
+static int place_in(const struct object *o, uint64_t start, struct probe_target *t)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t id = function_at(o, (start ? start : t->address) - row->bias);
+	const struct area_function *f = id == UINT32_MAX ? NULL : area_function(id);
+	uint64_t offset = start ? t->address - start : 0;
+
+	t->why = NULL;
+	/* behind endbr64 there is the same moment */
+	if (f && (!offset || offset == f->site) &&
+	    (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY) &&
+	    !(f->flags & AREA_FUNCTION_PASSED_ON)) {
+		t->function = id;
+		t->address -= offset;
+		return 0;
+	}
+	if (!start || t->address < end_of(o, start))
+		return at_instruction(o, start, t);
+	/* another function, or none */
+	return is_code(o, t->address) ? place_in(o, 0, t) : -EILSEQ;
+}
+
+int probe_place_symbol(const char *text, size_t n, uint64_t offset, struct probe_target *t)
+{
+	struct lookup l = {.name = text, .n = n};
+	const char *module = NULL;
+	size_t i, module_bytes = 0;
+	const struct object *o;
+	int found;
+
+	for (i = 0; i < n; i++) {
+		if (text[i] == ':') {
+			module = text;
+			module_bytes = i;
+			l.name = text + i + 1;
+			l.n = n - i - 1;
+			break;
+		}
+	}
+	found = find_symbol(module, module_bytes, &l, &o);
+	if (found <= 0)
+		return found ? found : -ENOENT;
+	if (found > 1)
+		return -EADDRNOTAVAIL;
+	l.value += object_row(o)->bias;
+	t->address = l.value + offset;
+	return place_in(o, l.value, t);
+}
+
+static const struct object *object_of(uint64_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+
+		if (o->loaded && address >= object_row(o)->lo && address < object_row(o)->hi)
+			return o;
+	}
+	return NULL;
+}
+
+int probe_place_address(uint64_t address, struct probe_target *t)
+{
+	const struct object *o = object_of(address);
+
+	t->address = address;
+	t->why = "no probe outside of the program's code";
+	return o ? place_in(o, 0, t) : -EINVAL;
+}
+
+int probe_place_again(const char *place, struct probe_target *t)
+{
+	size_t n = strlen(place), i;
+	uint64_t value;
+
+	if (!str_to_u64(place, n, &value))
+		return probe_place_address(value, t);
+	for (i = 0; i < n && place[i] != '+' && place[i] != '%'; i++)
+		;
+	value = 0;
+	if (i < n && place[i] == '+' && str_to_u64(place + i + 1, n - i - 1, &value))
+		return -EINVAL;
+	return probe_place_symbol(place, i, value, t);
+}
+
+int probe_symbol_address(const char *name, size_t n, uint64_t *address)
+{
+	struct lookup l = {.name = name, .n = n, .data = 1};
+	const struct object *o;
+
+	if (!find_symbol(NULL, 0, &l, &o))
+		return -ENOENT;
+	*address = object_row(o)->bias + l.value;
+	return 0;
+}
+
+int probe_function_named(const char *name, size_t n, uint64_t *lo, uint64_t *hi)
+{
+	struct lookup l = {.name = name, .n = n};
+	const struct object *o;
+
+	if (!find_symbol(NULL, 0, &l, &o))
+		return -ENOENT;
+	*lo = object_row(o)->bias + l.value;
+	*hi = end_of(o, *lo);
+	return *hi > *lo ? 0 : -ENOENT;
+}
+
+int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi)
+{
+	const struct object *o = object_of(address);
+
+	if (!o || !is_code(o, address) || text_function_start(o, address, lo, hi))
+		return -ENOENT;
+	*hi = end_of(o, *lo);
+	return address < *hi ? 0 : -ENOENT;
+}
+
+/* The same file, whatever it is called. */
+static int is_file(const struct object *o, const struct stat *st)
+{
+	struct stat theirs;
+	int fd = object_open(o), err;
+
+	if (fd < 0)
+		return 0;
+	err = sys_fstat(fd, &theirs);
+	sys_close(fd);
+	return !err && theirs.st_dev == st->st_dev && theirs.st_ino == st->st_ino;
+}
+
+int probe_file_address(const char *path, uint64_t offset, uint64_t *address)
+{
+	int fd = sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), err;
+	struct stat st;
+	uint32_t i, k;
+
+	if (fd < 0)
+		return fd;
+	err = sys_fstat(fd, &st);
+	sys_close(fd);
+	for (i = 0; i < object_count() && !err; i++) {
+		const struct object *o = object_at(i);
+
+		if (!o->loaded || !is_file(o, &st))
+			continue;
+		for (k = 0; k < o->nr_phdr; k++) {
+			const ElfW(Phdr) *ph = &o->phdr[k];
+
+			if (ph->p_type == PT_LOAD && offset >= ph->p_offset &&
+			    offset - ph->p_offset < ph->p_filesz) {
+				*address =
+					object_row(o)->bias + ph->p_vaddr + (offset - ph->p_offset);
+				return 0;
+			}
+		}
+	}
+	return -ENOENT;
+}

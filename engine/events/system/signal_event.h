@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* The system `signal` of every process. */
+#ifndef VESTIGE_EVENTS_SYSTEM_SIGNAL_EVENT_H
+#define VESTIGE_EVENTS_SYSTEM_SIGNAL_EVENT_H
+
+#include "engine/events/builtin_event.h"
+
+extern struct builtin_event signal_generate_event, signal_deliver_event;
+
+/*
+ * Where the kernel does not tell: see the calls that send signals, or the handlers that are called;
+ * or no more. Under the tree's lock. Return: 0 or -errno.
+ */
+int signal_calls_see(int on);
+int signal_handlers_see(int on);
+
+#endif

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Histograms of events: `hist:keys=op,size.log2:vals=bytes:sort=bytes.descending`. Under the tree's
+ * lock, but for hist_fire().
+ */
+#ifndef VESTIGE_EVENTS_TRIGGER_HIST_H
+#define VESTIGE_EVENTS_TRIGGER_HIST_H
+
+#include "engine/base/seq_buf.h"
+#include "engine/events/event.h"
+#include "engine/events/filter/filter.h"
+
+struct hist;
+
+/* Commands of a line other than making a histogram. */
+enum hist_wish { HIST_MAKE, HIST_PAUSE, HIST_CONTINUE, HIST_CLEAR };
+
+/*
+ * hist_parse() - `hist:...` without the `if`. The histogram counts nothing until hist_start().
+ * @text: @n bytes, `hist` itself included. @remove: it names one that is to go. @out: to be freed
+ * with hist_free(). Return: 0; -EINVAL, -EDOM with *@errors, which may be none: nothing is logged;
+ * -ENOMEM.
+ */
+int hist_parse(const struct event_file *f, const char *text, size_t n, int remove,
+	       struct hist **out, enum hist_wish *wish, struct parse_errors *errors);
+
+/*
+ * hist_actions_make() - have what its actions need, before hist_start().
+ * Return: as hist_parse(); -EBUSY: another one of the instance takes snapshots.
+ */
+int hist_actions_make(struct hist *h, const struct event_file *f, const char *text, size_t n,
+		      struct parse_errors *errors);
+
+/* Whether others name variables of it: it cannot go. */
+int hist_is_used(const struct hist *h);
+
+/* Another one goes all the same: what @h wanted of it has no value any more. */
+void hist_forget(struct hist *h, const struct hist *target);
+
+int hist_takes_snapshots(const struct hist *h);
+/*
+ * hist_start() - have what it needs to count, in the area of the instance.
+ * @filter: of its trigger, NULL: none.
+ * Return: 0; -ENOMEM, -ENOSPC.
+ */
+int hist_start(struct hist *h, const struct event_file *f, const char *filter);
+
+/*
+ * hist_join() - when it has a name: count into the rows of the histogram of that name which the
+ * instance has, if there is one. Before hist_start(). Return: 0; -EINVAL with *@error: that one is
+ * of other fields.
+ */
+int hist_join(struct hist *h, struct trace_array *tr, struct parse_errors *errors);
+
+/* Register the function that sets an instance's trace_clock. Constructor context. */
+void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, size_t n));
+
+/*
+ * hist_use_clock() - have the instance keep the time as it wants it, if it looks at times.
+ * Return: 0 or -errno with *@errors.
+ */
+int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_errors *errors);
+
+/* Remove it from the files. No thread may count any more when it is freed. */
+void hist_stop(struct hist *h);
+void hist_free(struct hist *h);
+
+/* Whether two are the same but for what they have counted. */
+int hist_same(const struct hist *a, const struct hist *b);
+
+void hist_pause(struct hist *h, int paused);
+int hist_paused(const struct hist *h);
+
+/* All counts are 0. Return: 0; -ENOMEM, -ENOSPC. */
+int hist_clear(struct hist *h);
+
+/* A record is counted. Any context, between ring_enter() and ring_leave(). */
+void hist_fire(struct hist *h, const void *record);
+
+/* Its part of hist_debug. */
+void hist_show_debug(const struct hist *h, const struct event *e, struct seq_buf *s);
+
+/*
+ * As it was asked for, with what was not said: `hist:keys=a:vals=hitcount:sort=hitcount:size=2048`.
+ */
+void hist_show_trigger(const struct hist *h, struct seq_buf *s);
+
+#endif

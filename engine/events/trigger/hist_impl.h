@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the files of histograms alone; no other file includes it. */
+#ifndef VESTIGE_EVENTS_TRIGGER_HIST_IMPL_H
+#define VESTIGE_EVENTS_TRIGGER_HIST_IMPL_H
+
+#include "engine/events/trigger/hist.h"
+
+#define HIST_MAX_KEYS	3u
+#define HIST_MAX_VALS	3u /* hitcount among them */
+#define HIST_MAX_SORTS	2u
+#define HIST_MIN_SIZE	128u
+#define HIST_MAX_SIZE	131072u
+#define HIST_MAX_STRING 256u
+#define HIST_MAX_STACK	16u  /* frames */
+#define HIST_MAX_KEY	384u /* bytes of all keys, as the kernel counts them */
+#define HIST_SPARES	8u
+
+enum hist_from {
+	HIST_FIELD,
+	HIST_STATIC, /* text in the record, or where a word of it says */
+	HIST_DYN,
+	HIST_RDYN,
+	HIST_PID,
+	HIST_CPU,
+	HIST_HITCOUNT,
+	HIST_TIME,    /* common_timestamp */
+	HIST_COMMON,  /* common_type: the same in all records of the event */
+	HIST_FLAGS,   /* common_flags */
+	HIST_PREEMPT, /* common_preempt_count */
+	HIST_STACK,   /* of the thread */
+	HIST_STACK_FIELD,
+	HIST_EXPR, /* made of others */
+};
+
+enum hist_modifier {
+	HIST_PLAIN = AREA_HIST_PLAIN,
+	HIST_HEX = AREA_HIST_HEX,
+	HIST_EXECNAME = AREA_HIST_EXECNAME,
+	HIST_LOG2 = AREA_HIST_LOG2,
+	HIST_BUCKETS = AREA_HIST_BUCKETS,
+	HIST_PERCENT = AREA_HIST_PERCENT,
+	HIST_GRAPH = AREA_HIST_GRAPH,
+	HIST_SYM = AREA_HIST_SYM,
+	HIST_SYM_OFFSET = AREA_HIST_SYM_OFFSET,
+	HIST_SYSCALL = AREA_HIST_SYSCALL,
+	HIST_USECS = AREA_HIST_USECS,
+	HIST_STACKTRACE, /* of a field that holds one */
+};
+
+struct hist_field {
+	uint8_t from;	  /* enum hist_from */
+	uint8_t modifier; /* enum hist_modifier */
+	uint8_t is_signed;
+	uint8_t reserved;
+	uint32_t offset, size; /* in the record */
+	uint32_t key_at;       /* a key: where it is among a row's keys */
+	uint32_t key_bytes;    /* its room there */
+	uint64_t buckets;
+	uint64_t value;		      /* HIST_COMMON */
+	const struct hist_expr *expr; /* HIST_EXPR */
+	char name[64];
+};
+
+struct hist_sort {
+	uint8_t is_key;
+	uint8_t descending;
+	uint8_t index; /* of keys or vals */
+};
+
+/*
+ * What was counted. Rows, and a table of their numbers + 1 by the hash of their keys, lie in the
+ * area, where readers find them; 0: nothing is there.
+ */
+struct hist_map {
+	struct area_hist_map *shown;
+	uint32_t *slots;
+	uint8_t *rows;
+	uint32_t nr_slots; /* twice the rows, a power of two */
+	uint32_t nr_rows;
+	uint32_t row_bytes;
+	uint32_t next;	 /* rows given out; may go beyond nr_rows */
+	uint32_t backed; /* the first so many have memory */
+	/* rows + 1 that were made for a key that another made first */
+	uint32_t spares[HIST_SPARES];
+	uint64_t at;	/* its place, see hist_room.h */
+	uint32_t users; /* histograms: those of one name share it */
+};
+
+/*
+ * A row: the hash of its keys, the values, and from key_at on its keys; then, where hist.execname
+ * says so, the thread's name, and from extra_at on what else is kept for a key (struct hist).
+ */
+struct hist_row {
+	uint64_t hash;
+	uint64_t vals[];
+};
+
+struct hist {
+	uint32_t nr_keys, nr_vals, nr_sorts;
+	struct hist_field keys[HIST_MAX_KEYS];
+	struct hist_field vals[HIST_MAX_VALS]; /* the first is hitcount */
+	struct hist_sort sorts[HIST_MAX_SORTS];
+	uint32_t size;
+	uint32_t key_bytes; /* a multiple of eight */
+	uint32_t key_at;    /* of a row; these are known when hist_lay_out() was called */
+	uint32_t comm_at;
+	uint32_t extra_at, extra_bytes;
+	uint32_t paused;
+	uint8_t execname;
+	uint8_t no_hitcount;
+	uint8_t has_time;  /* common_timestamp is looked at */
+	uint8_t has_stack; /* common_stacktrace is */
+	uint8_t in_usecs;  /* ... and is in us wherever it is */
+	char clock[16];	   /* `clock=` */
+	uint32_t clock_at; /* in the line */
+	uint32_t name_at;  /* the same, of `name=` */
+	char name[64];
+	struct hist_vars *more; /* variables and what uses them; NULL: there are none */
+	/* in the area of the instance, from hist_start() on */
+	struct trace_array *tr;
+	struct hist_map *map; /* NULL: a fork's child had no memory for it */
+	struct area_hist *row;
+	uint64_t about; /* its place */
+};
+
+static inline struct hist_row *hist_row(const struct hist_map *m, uint32_t i)
+{
+	return (struct hist_row *)(m->rows + (uint64_t)i * m->row_bytes);
+}
+
+static inline uint64_t *hist_row_key(const struct hist *h, const struct hist_row *row)
+{
+	return (uint64_t *)((uint8_t *)row + h->key_at);
+}
+
+static inline int hist_is_text(const struct hist_field *f)
+{
+	return f->from == HIST_STATIC || f->from == HIST_DYN || f->from == HIST_RDYN;
+}
+
+/* A key or value that is text: shown so, unless a modifier makes a number of its address. */
+static inline int hist_is_string(const struct hist_field *f)
+{
+	return hist_is_text(f) && f->modifier != HIST_LOG2 && f->modifier != HIST_BUCKETS;
+}
+
+static inline int hist_is_stack(const struct hist_field *f)
+{
+	return f->from == HIST_STACK || f->from == HIST_STACK_FIELD;
+}
+
+static inline uint32_t hist_row_number(const struct hist_map *m, const struct hist_row *row)
+{
+	return (uint32_t)((uint64_t)((const uint8_t *)row - m->rows) / m->row_bytes);
+}
+
+/* A number of a record. @refs: the values of references, for expressions. Any context. */
+uint64_t hist_value(const struct hist *h, const struct hist_field *f, const void *record,
+		    const uint64_t *refs);
+/* A text or a stack of it, into room that is cleared: of a text with a NUL behind it, see
+ * hist_var.c. */
+void hist_copy_bytes(const struct hist_field *f, const void *record, uint64_t *to);
+
+/* The row of a key, or NULL. Any context. */
+struct hist_row *hist_row_find(struct hist *h, const uint64_t *key);
+/* The same, one more hit of it, made when there is none; NULL: no room, counted. */
+struct hist_row *hist_row_get(const struct hist *h, struct hist_map *m, const uint64_t *key);
+
+/* A record is counted that has variables, see hist_var.c. @key: its keys as a row has them. */
+void hist_fire_more(struct hist *h, struct hist_map *map, const uint64_t *key, const void *record);
+/* What save() keeps. */
+void hist_save(const struct hist *h, struct hist_row *row, const void *record,
+	       const uint64_t *refs);
+
+/* A field as a line has it: `name.modifier`. */
+void hist_show_field(const struct hist_field *f, struct seq_buf *s);
+
+/* Give what a row holds its places. */
+void hist_lay_out(struct hist *h);
+
+/* The clock that it wants when it looks at times. */
+const char *hist_clock(const struct hist *h);
+
+/* How it is shown (struct area_hist_desc) into @s. @filter: of its trigger, NULL none. */
+void hist_describe(const struct hist *h, const char *filter, struct seq_buf *s);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* Shared by the parsers of a histogram's line. Control context. */
+#ifndef VESTIGE_EVENTS_TRIGGER_HIST_PARSE_H
+#define VESTIGE_EVENTS_TRIGGER_HIST_PARSE_H
+
+#include "engine/base/text.h"
+#include "engine/events/trigger/hist.h"
+
+#define HIST_MAX_VARS 16u /* of all kinds */
+
+struct line {
+	const struct event_file *file; /* whose trigger it is */
+	const struct event *event;
+	struct word all; /* the line */
+	struct parse_errors *errors;
+	struct hist *hist;
+	/* the variables that it defines, and what is left of their expressions: see
+	 * hist_vars_parse() */
+	struct {
+		struct word name, expr;
+	} defs[HIST_MAX_VARS];
+	uint32_t nr_defs;
+	int remove; /* it is to be removed: the names that it defines may be there already */
+	enum hist_wish wish;
+};
+
+/* Log an error, at a place of the line; or where the text of a word is found first, as the kernel
+ * points. */
+int bad(struct line *l, const char *text, const char *at);
+int bad_word(struct line *l, const char *text, const struct word *w);
+
+/* `field[.modifier]` */
+int hist_field_parse(struct line *l, struct hist_field *f, struct word text, int is_val);
+
+#endif

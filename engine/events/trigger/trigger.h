@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Triggers: what happens when an event does, events/SYSTEM/NAME/trigger. Under the tree's lock, but
+ * for triggers_fire().
+ */
+#ifndef VESTIGE_EVENTS_TRIGGER_TRIGGER_H
+#define VESTIGE_EVENTS_TRIGGER_TRIGGER_H
+
+#include "engine/base/registry.h"
+#include "engine/base/seq_buf.h"
+#include "engine/events/event.h"
+#include "engine/events/filter/filter.h"
+
+#define TRIGGER_UNLIMITED INT64_MAX
+
+struct event_trigger;
+struct hist;
+
+/* Of one group an event has one trigger (and target), but for histograms and probes. */
+enum trigger_group {
+	GROUP_HIST,
+	GROUP_TRACING,
+	GROUP_SWITCH,
+	GROUP_SWITCH_HIST,
+	GROUP_SNAPSHOT,
+	GROUP_STACK,
+	GROUP_PROBE, /* not a user's: trigger_attach() */
+};
+
+/* A trigger command. TRIGGER_REGISTER() makes it known; the files `trigger` list it by `order`. */
+struct trigger_ops {
+	const char *name;
+	uint8_t order;	  /* among those that are listed, as the kernel has them */
+	uint8_t group;	  /* enum trigger_group */
+	uint8_t targeted; /* `NAME:system:event` */
+	uint8_t post;	  /* it fires when the event is recorded */
+	/* Allocate what it needs, before it is attached; NULL: nothing. Return: 0 or -errno. */
+	int (*prepare)(struct trace_array *tr);
+	/* It fires. @record: the event's. Any context. */
+	void (*fire)(struct event_trigger *t, const void *record);
+};
+
+REGISTRY(vestige_triggers, const struct trigger_ops);
+#define TRIGGER_REGISTER(self) REGISTRY_ADD(vestige_triggers, self)
+
+/*
+ * One of the trigger's count, if there is any left: a command takes it when it changes something.
+ */
+int trigger_take_count(struct event_trigger *t);
+
+struct event_trigger {
+	struct event_trigger *next;
+	const struct trigger_ops *ops;
+	struct event_file *file;
+	struct event_file *target; /* of those that switch another event */
+	struct event_filter *filter;
+	int64_t count; /* how often it may still fire */
+	int counted;
+	struct hist *hist;
+	void *data; /* of trigger_attach(): it is not listed; else NULL */
+};
+
+/* Its filter as it was written; NULL: none. */
+const char *trigger_filter(const struct event_trigger *t);
+
+/*
+ * For histograms that need others: one more of @f, as if a user had written the line; and that it
+ * is not needed any more. Return: 0 or -errno.
+ */
+int trigger_make_hist(struct event_file *f, const char *text, size_t n);
+void trigger_drop_hist(struct hist *h);
+
+/*
+ * trigger_attach() - @ops fires whenever an event does, without being listed or written by a user.
+ * @data: not NULL, trigger_detach() finds it by. @filter: of the event's records, copied; NULL:
+ * none. Return: 0 or -errno. The event's end detaches it, too; no thread is in @ops any more then.
+ */
+int trigger_attach(struct event_file *f, const struct trigger_ops *ops, void *data,
+		   const char *filter);
+void trigger_detach(struct event_file *f, const struct trigger_ops *ops, const void *data);
+
+/* The error in a command: the parser, the error and its place. */
+struct trigger_error {
+	char location[96]; /* "": nothing to log */
+	const char *command;
+	size_t bytes;
+	struct parse_errors errors;
+};
+
+/*
+ * trigger_store() - one line of a trigger file: `[!]command[:arguments] [if filter]`.
+ * Return: 0; -EINVAL, -EEXIST, -EBUSY, -ENOENT, -ENOMEM and *@error.
+ */
+int trigger_store(struct event_file *f, const char *text, size_t n, struct trigger_error *error);
+
+/* The file's text; NULL: the event was never used. */
+void triggers_show(const struct event_file *f, struct seq_buf *s);
+
+/* The text of hist_debug. */
+void triggers_show_hists_debug(const struct event_file *f, struct seq_buf *s);
+
+/* O_TRUNC: its histograms go, other triggers stay. */
+void triggers_clear_hists(struct event_file *f);
+
+/* All of them go. */
+void triggers_clear(struct event_file *f);
+
+/*
+ * triggers_fire() - the event happened.
+ * @with_filter: those that have a filter, which is asked; or those that have none.
+ * Any context, between ring_enter() and ring_leave().
+ */
+void triggers_fire(struct event_file *f, const void *record, int with_filter);
+
+#endif

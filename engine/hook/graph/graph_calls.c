@@ -1,0 +1,352 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See graph_calls.h. Each ring, and each page of it, records by itself on which stack its records
+ * were made: a record on another stack than the last one in its page comes with a RECORD_STACK in
+ * the same reservation. ring_ctl.last_state is the stack of the page's last record. A handler that
+ * records above an unfinished writer always writes its stack, and marks the state as unknown; the
+ * writer below sees the mark, and begins anew if it has to. So no handler is refused, and no record
+ * is on a wrong stack.
+ *
+ * No state but that. fork: ring_invalidate() by way of graph_settle(). Costs: bench "instances".
+ * Tests: tests/engine/fire/instances.
+ */
+#include "engine/hook/graph/graph_calls.h"
+
+#include "abi/option.h"
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
+#include "engine/core/function_profile.h"
+#include "engine/core/ops.h"
+#include "engine/hook/graph/graph.h"
+#include "engine/ring/ring_write.h"
+
+uint32_t graph_multi;
+
+static uint64_t head_word(enum record_kind kind, uint32_t id, uint64_t stamp)
+{
+	return (uint64_t)kind << RECORD_KIND_SHIFT | (uint64_t)id << RECORD_ID_SHIFT | stamp;
+}
+
+/* A record with its payload. */
+struct entry {
+	uint64_t stack; /* head word of the RECORD_STACK before it */
+	uint64_t word;	/* its own, stamp 0 */
+	uint32_t nr;	/* words of payload */
+	const uint64_t *more;
+};
+
+/*
+ * A record in a slot that is reserved; told: what ctl->last_state was before. Return: 0: a handler told
+ * something else meanwhile, or the page is too old: nothing was written.
+ */
+static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
+		uint64_t told, const struct entry *e)
+{
+	uint64_t stamp = ring_stamp(&rings[ctl->ring]) - head->base_stamp;
+	uint64_t *record = alone ? words : words + 1;
+	uint32_t i;
+
+	if (stamp >> 32 || load_relaxed(&ctl->last_state) != told)
+		return 0;
+	if (rings[ctl->ring].stamps == RING_STAMPS_NONE)
+		stamp = 0;
+	for (i = 0; i < e->nr; i++)
+		record[i + 1] = e->more[i];
+	if (!alone)
+		*record = e->word + stamp;
+	barrier();
+	*(volatile uint64_t *)words = (alone ? e->word : e->stack) + stamp;
+	return 1;
+}
+
+/* Write a record that was made on stack @s. Return whether it was. Between ring_enter() and
+ * _leave(). */
+static int put_entry(struct ring *r, const struct entry *e)
+{
+	uint32_t stack = record_word_id(e->stack), whole = (2 + e->nr) * 8;
+
+	for (;;) {
+		struct ring_ctl *ctl = ring_block(r);
+		int below, alone, done = 0, full = 1;
+		struct page_head *head;
+		uint64_t told, at;
+		uint32_t bytes;
+
+		if (ctl->cpu_key == (ring_cpu() ^ RING_CPU_KEY)) {
+			head = ring_begin_writer(ctl);
+			below = ctl->nest > 1;
+			told = load_relaxed(&ctl->last_state);
+			alone = !below && (uint32_t)told == stack;
+			bytes = alone ? whole - RECORD_GRAPH_BYTES : whole;
+			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
+			full = at + bytes > PAGE_BYTES;
+			if (!full) {
+				uint64_t *words = (uint64_t *)((uint8_t *)head + at);
+
+				words[0] = head_word(RECORD_UNCOMMITTED, bytes, 0);
+				done = fill(ctl, head, words, alone, told, e);
+				full = !done && load_relaxed(&ctl->last_state) == told;
+			}
+			barrier();
+			if (done && below)
+				store_relaxed(&ctl->last_state, ((told >> 32) + 1) << 32);
+			else if (done && !alone)
+				arch_local_compare_and_store(&ctl->last_state, told,
+							     told >> 32 << 32 | stack);
+			ring_end_writer(ctl);
+		}
+		if (done)
+			return 1;
+		if (full && ring_new_page_in(r, whole) == RING_SKIP)
+			return 0;
+	}
+}
+
+static int put(struct ring *r, const struct graph_stack *s, enum record_kind kind, uint32_t id)
+{
+	const struct entry e = {.stack = s->word, .word = head_word(kind, id, 0)};
+
+	return put_entry(r, &e);
+}
+
+static int has_option(const struct ring *r, enum area_option option)
+{
+	return area_option_on(load_relaxed(&r->buffer->options), option);
+}
+
+static int put_call(struct ring *r, const struct graph_stack *s, uint32_t id,
+		    const struct arch_args *args)
+{
+	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_ARGS)))
+		return put(r, s, RECORD_ENTRY, id);
+	uint64_t more[RECORD_NR_ARGS];
+	const struct entry e = {.stack = s->word,
+				.word = head_word(RECORD_ENTRY_ARGS, id, 0),
+				.nr = RECORD_NR_ARGS,
+				.more = more};
+
+	arch_args_get(args, more);
+	return put_entry(r, &e);
+}
+
+static void put_exit(struct ring *r, const struct graph_stack *s, uint32_t id, uint64_t value)
+{
+	const struct entry e = {.stack = s->word,
+				.word = head_word(RECORD_EXIT_VALUE, id, 0),
+				.nr = 1,
+				.more = &value};
+
+	if (likely(!has_option(r, AREA_OPTION_FUNCGRAPH_RETVAL)))
+		put(r, s, RECORD_EXIT, id);
+	else
+		put_entry(r, &e);
+}
+
+/* @l: the users of calls, until ring_leave(). Return: 0: the thread may record nothing now. */
+static inline int begin(struct srcu_thread **inside, const struct ops_list **l)
+{
+	*inside = ring_enter();
+	if (!*inside)
+		return 0;
+	*l = ops_list();
+	return 1;
+}
+
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+			 const struct arch_args *args)
+{
+	struct srcu_thread *inside;
+	const struct ops_list *l;
+	uint32_t id = record_word_id(word), i;
+	uint64_t calls = 0;
+
+	if (!begin(&inside, &l))
+		return 0;
+	for (i = 0; i < l->nr_graph; i++) {
+		struct ring *r = l->graph[i].ring;
+
+		if (ops_user_wants(&l->graph[i], id) && put_call(r, s, id, args))
+			calls |= UINT64_C(1) << r->index;
+	}
+	if (ops_user_wants(&l->returns, id)) {
+		ops_call_begun(id, slot, s->word, args);
+		calls |= GRAPH_PROBED;
+	}
+	if (unlikely(ops_user_wants(&l->profile, id))) {
+		function_profile_enter(id);
+		calls |= GRAPH_PROFILED;
+		graph_shadow(slot)->stamp = ring_clock();
+	}
+	ring_leave(inside);
+	graph_shadow(slot)->calls = calls;
+	return calls != 0;
+}
+
+/*
+ * Whether an instance knows of the call around a tail call; the top one's plain way notes nothing.
+ */
+static int knows(const struct graph_shadow *shadow, const struct ring *r)
+{
+	if (!(shadow->link & GRAPH_SILENT))
+		return r == ring_top;
+	return (int)((shadow->calls | shadow->calls >> GRAPH_TAIL_SHIFT) >> r->index & 1);
+}
+
+/* Whether a function entered by a tail call can have an entry of its own: see graph_calls.h. */
+static int can_enter(const struct graph_shadow *shadow, uint32_t id)
+{
+	uint64_t tails = shadow->calls >> GRAPH_TAIL_SHIFT & GRAPH_CALLS_MASK;
+
+	tails |= shadow->calls & GRAPH_TAIL_PROBED;
+	return shadow->link & GRAPH_SILENT && shadow->calls &&
+	       (!tails || graph_tail_id(shadow->calls) == id);
+}
+
+/* As graph.S's TAIL_COUNT. */
+static void count_tail(struct graph_stack *s, struct graph_shadow *shadow)
+{
+	if (graph_tails(shadow) == GRAPH_TAILS_MASK)
+		return;
+	shadow->link += UINT64_C(1) << GRAPH_TAILS_SHIFT;
+	s->depth++;
+}
+
+void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
+		    const struct arch_args *args)
+{
+	struct graph_shadow *shadow = graph_shadow(slot);
+	struct srcu_thread *inside;
+	const struct ops_list *l;
+	uint32_t id = record_word_id(word), i;
+	int told = 0;
+
+	if (!begin(&inside, &l))
+		return;
+	for (i = 0; i < l->nr_graph; i++) {
+		struct ring *r = l->graph[i].ring;
+
+		if (!ops_user_wants(&l->graph[i], id))
+			continue;
+		told = 1;
+		if (knows(shadow, r) || !can_enter(shadow, id))
+			put(r, s, RECORD_TAIL, id);
+		else if (put(r, s, RECORD_ENTRY, id))
+			shadow->calls |= UINT64_C(1) << (GRAPH_TAIL_SHIFT + r->index) |
+					 (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
+	}
+	if (ops_user_wants(&l->returns, id) && can_enter(shadow, id)) {
+		ops_call_begun(id, slot | OPS_TAIL, s->word, args);
+		shadow->calls |= GRAPH_TAIL_PROBED | (uint64_t)id << GRAPH_TAIL_ID_SHIFT;
+	}
+	if (unlikely(ops_user_wants(&l->profile, id)))
+		function_profile_enter(id);
+	ring_leave(inside);
+	if (told)
+		count_tail(s, shadow);
+}
+
+static void exit_in(struct ring *r, uint64_t calls, uint32_t id, const struct graph_stack *s,
+		    uint64_t value)
+{
+	if (calls >> r->index & 1)
+		put_exit(r, s, id, value);
+	else if (calls >> (GRAPH_TAIL_SHIFT + r->index) & 1)
+		put_exit(r, s, graph_tail_id(calls), value);
+}
+
+void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip)
+{
+	uint64_t calls = graph_shadow(slot)->calls;
+
+	if (calls & GRAPH_TAIL_PROBED)
+		ops_call_returned(graph_tail_id(calls), slot | OPS_TAIL, retval, ip);
+	if (calls & GRAPH_PROBED)
+		ops_call_returned(id, slot, retval, ip);
+}
+
+void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
+		      int top)
+{
+	uint64_t calls = graph_shadow(slot)->calls;
+	uint64_t now = calls & GRAPH_PROFILED ? ring_clock() : 0;
+	struct srcu_thread *inside;
+	const struct ops_list *l;
+	uint32_t i;
+
+	if (!begin(&inside, &l))
+		return;
+	if (unlikely(calls & GRAPH_PROFILED))
+		function_profile_exit(id, now - graph_shadow(slot)->stamp);
+	for (i = 0; i < l->nr_graph; i++)
+		exit_in(l->graph[i].ring, calls, id, s, value);
+	if (!l->nr_graph && top && calls & 1) {
+		/* the plain way, by now: its word of the stack comes with the record */
+		ring_block(ring_top)->last_state = 0;
+		exit_in(ring_top, calls, id, s, value);
+		graph_tls.word = s->word;
+	}
+	ring_leave(inside);
+}
+
+void graph_calls_return(uint32_t id, uint64_t payload)
+{
+	struct srcu_thread *inside;
+	const struct ops_list *l;
+	struct ring_slot slot;
+	uint32_t i;
+
+	if (!begin(&inside, &l))
+		return;
+	for (i = 0; i < l->nr_graph; i++) {
+		if (!ops_user_wants(&l->graph[i], id) ||
+		    !ring_reserve_call(l->graph[i].ring, &slot, RECORD_RETURN_BYTES))
+			continue;
+		slot.words[1] = payload;
+		ring_commit(&slot, RECORD_RETURN, id);
+	}
+	ring_leave(inside);
+}
+
+void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX])
+{
+	uint64_t calls = graph_shadow(slot)->calls;
+	uint32_t i;
+
+	if (calls & GRAPH_TAIL_PROBED)
+		ops_call_unwound(slot | OPS_TAIL);
+	if (calls & GRAPH_PROBED)
+		ops_call_unwound(slot);
+	calls = (calls | calls >> GRAPH_TAIL_SHIFT) & GRAPH_CALLS_MASK;
+	for (i = 0; i < RING_MAX; i++)
+		gone[i] += calls >> i & 1;
+}
+
+void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_MAX])
+{
+	struct srcu_thread *inside;
+	const struct ops_list *l;
+	uint32_t i;
+
+	if (!begin(&inside, &l))
+		return;
+	for (i = 0; i < l->nr_graph; i++) {
+		struct ring *r = l->graph[i].ring;
+
+		if (gone[r->index])
+			put(r, s, RECORD_UNWOUND, gone[r->index]);
+	}
+	ring_leave(inside);
+}
+
+void graph_calls_count_nested(void)
+{
+	struct srcu_thread *inside;
+	const struct ops_list *l;
+	uint32_t i;
+
+	if (!begin(&inside, &l))
+		return;
+	for (i = 0; i < l->nr_graph; i++)
+		ring_count_nested(l->graph[i].ring);
+	ring_leave(inside);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The graph while several instances make one, or another than the top one: each record is written
+ * in C, into the ring of each instance that wants the function. graph.S's `multi` variants come
+ * here, and graph_stack.c with calls that have vanished.
+ *
+ * graph_shadow.calls of such a call says which instances have a RECORD_ENTRY of it, so that they
+ * and no others have its exit: bits 0.. by the ring's index. An instance that wants a function that
+ * took the place of this call by a tail call, and did not want this call, has an entry of that
+ * function instead (bits GRAPH_TAIL_SHIFT.., its id from GRAPH_TAIL_ID_SHIFT on), and its exit at
+ * the same moment.
+ */
+#ifndef VESTIGE_HOOK_GRAPH_GRAPH_CALLS_H
+#define VESTIGE_HOOK_GRAPH_GRAPH_CALLS_H
+
+#include <stdint.h>
+
+#include "engine/hook/graph/graph_stack.h"
+#include "engine/ring/ring.h"
+
+#define GRAPH_CALLS_MASK    ((UINT64_C(1) << RING_MAX) - 1)
+#define GRAPH_TAIL_SHIFT    RING_MAX
+#define GRAPH_TAIL_ID_SHIFT (2 * RING_MAX)
+/* A return probe wants to know of the call's end; of that of the tail call whose id is there. */
+#define GRAPH_PROBED	  (UINT64_C(1) << 63)
+#define GRAPH_TAIL_PROBED (UINT64_C(1) << 62)
+/* The call is profiled, and its stamp is that of its entry. */
+#define GRAPH_PROFILED	   (UINT64_C(1) << 61)
+#define GRAPH_TAIL_ID_BITS 27 /* more than the table of functions has room for */
+
+static inline uint32_t graph_tail_id(uint64_t calls)
+{
+	return (uint32_t)(calls >> GRAPH_TAIL_ID_SHIFT) & ((1u << GRAPH_TAIL_ID_BITS) - 1);
+}
+_Static_assert(GRAPH_TAIL_ID_SHIFT + GRAPH_TAIL_ID_BITS <= 61, "room for GRAPH_PROFILED");
+
+/* Whether calls are wrapped by the `multi` variants now. */
+extern uint32_t graph_multi;
+
+struct arch_args;
+
+/*
+ * Called by graph.S. @word: the head word of the function's RECORD_ENTRY. @slot: the call's slot,
+ * on @s. @args: the registers of the call, for instances with funcgraph-args and return probes.
+ * graph_enter_all() returns 0 when no instance wants the call: it then stays unwrapped. Any
+ * context.
+ */
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+			 const struct arch_args *args);
+void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
+		    const struct arch_args *args);
+
+/* The same call returns with @retval to @ip: tell the return probes that want it. */
+void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip);
+
+/*
+ * A call that graph_enter_all() noted returns. @id: its function. @value: its result, for instances
+ * with funcgraph-retval. @top: the top instance's graph is on.
+ */
+void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
+		      int top);
+
+/* RECORD_RETURN with this payload, for users that want the function. */
+void graph_calls_return(uint32_t id, uint64_t payload);
+
+/* graph_calls_gone() - add an unwound call to the counts of the instances that know of it. */
+void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX]);
+
+/* Tell each of them. */
+void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_MAX]);
+
+/*
+ * A call makes no record because a handler interrupted the engine itself: as ring_count_nested().
+ */
+void graph_calls_count_nested(void);
+
+#endif

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See graph_libunwind.h; graph.S has the rows. The structures are libunwind's, whose headers we do
+ * not need: 1.6 put a member into the middle of one, so we ask first which it reads. Owns one entry
+ * of its list; with the library that goes, too. fork: the child has the same. Costs nothing. Tests:
+ * tests/engine/graph/unwinders.
+ */
+#include "engine/hook/graph/graph_libunwind.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/process/libc.h"
+#include "engine/process/object.h"
+#include "engine/hook/graph/graph.h"
+
+enum { FORMAT_DYNAMIC = 0, FORMAT_REMOTE_TABLE = 2 };
+
+struct dyn_info {
+	struct dyn_info *next, *prev;
+	uint64_t start_ip, end_ip, gp;
+	int32_t format, pad;
+	uint64_t rest[7]; /* since 1.6 an offset first; then what the format wants */
+};
+
+struct dyn_list {
+	uint32_t version, generation;
+	struct dyn_info *first;
+};
+
+struct proc_info {
+	uint64_t start_ip, end_ip, lsda, handler, gp, rest[8];
+};
+
+/* From the first byte of graph.S's rows: a stub's start, its FDE. */
+struct table_entry {
+	int32_t start, fde;
+};
+
+extern const uint8_t graph_libunwind_rows[], graph_libunwind_fde[];
+
+static struct dyn_info info;
+static struct table_entry table;
+
+static int is_in_list(const struct dyn_list *list)
+{
+	const struct dyn_info *i;
+
+	for (i = list->first; i; i = i->next)
+		if (i == &info)
+			return 1;
+	return 0;
+}
+
+/*
+ * Where, in dyn_info.rest, the format's words begin: an entry for a byte of ours, whose handler
+ * has another value for each place where it may be read.
+ * Return: 0 or 1; -1: neither.
+ */
+static int find_layout(void (*add)(struct dyn_info *), void (*remove)(struct dyn_info *))
+{
+	typedef int get_fn(void *space, uint64_t ip, struct proc_info *out, void *arg);
+	get_fn *get = (get_fn *)libc_anywhere("_ULx86_64_get_proc_info_by_ip");
+	void **space = libc_anywhere("_ULx86_64_local_addr_space");
+	static const uint8_t byte[1];
+	struct proc_info out = {0};
+
+	if (!get || !space)
+		return -1;
+	info = (struct dyn_info){
+		.start_ip = (uint64_t)byte,
+		.end_ip = (uint64_t)byte + 1,
+		.format = FORMAT_DYNAMIC,
+		.rest = {0, 1, 2},
+	};
+	add(&info);
+	if (get(*space, (uint64_t)byte, &out, NULL) || !out.handler || out.handler > 2)
+		out.handler = 0;
+	remove(&info);
+	return (int)out.handler - 1;
+}
+
+static int is_loaded(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++)
+		if (object_at(i)->loaded && str_starts(object_at(i)->name, "libunwind"))
+			return 1;
+	return 0;
+}
+
+void graph_libunwind_meet(void)
+{
+	void (*add)(struct dyn_info *), (*remove)(struct dyn_info *);
+	const struct dyn_list *(*list)(void);
+	uint64_t rows = (uint64_t)graph_libunwind_rows;
+	int at;
+
+	if (libc_is_static || !is_loaded())
+		return;
+	add = (void (*)(struct dyn_info *))libc_anywhere("_U_dyn_register");
+	remove = (void (*)(struct dyn_info *))libc_anywhere("_U_dyn_cancel");
+	list = (const struct dyn_list *(*)(void))libc_anywhere("_U_dyn_info_list_addr");
+	if (!add || !remove || !list || is_in_list(list()))
+		return;
+	at = find_layout(add, remove);
+	if (at < 0)
+		return;
+	table = (struct table_entry){
+		(int32_t)((uint64_t)graph_stubs - rows),
+		(int32_t)((uint64_t)graph_libunwind_fde - rows),
+	};
+	info = (struct dyn_info){
+		.start_ip = (uint64_t)graph_stubs,
+		.end_ip = (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES,
+		.format = FORMAT_REMOTE_TABLE,
+	};
+	info.rest[at + 1] = rows; /* what the table counts from */
+	info.rest[at + 2] = sizeof(table) / sizeof(uint64_t);
+	info.rest[at + 3] = (uint64_t)&table;
+	add(&info);
+}

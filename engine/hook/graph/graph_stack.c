@@ -1,0 +1,682 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See graph_stack.h. A thread's way to the row of the stack that it is on (graph_rows.c).
+ *
+ * A row is written only by the thread that runs on its stack. A thread's `current` says only where
+ * it was last; its next call confirms that or not. So nothing has to be done when another thread
+ * resumes a coroutine.
+ *
+ * A handler may interrupt the slow path and take it itself; then the one below looks again. Only
+ * for its last few steps is the thread's fast path closed (graph_tls.current): the calls of a
+ * handler that comes just then stay unwrapped, and are counted.
+ *
+ * fork: the child has one thread, its stacks, coroutines' and their shadow; open calls return as in
+ * the parent.
+ * Costs: bench/stacks.c. Tests: tests/engine/graph.
+ */
+#include "engine/hook/graph/graph_stack.h"
+
+#include <errno.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/uio.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
+#include "engine/base/mem.h"
+#include "engine/core/ops.h"
+#include "engine/process/area.h"
+#include "engine/hook/graph/graph.h"
+#include "engine/hook/graph/graph_calls.h"
+#include "engine/hook/graph/graph_rows.h"
+#include "engine/hook/graph/graph_shadow.h"
+#include "engine/ring/ring_write.h"
+
+#define LEARN_REACH   UINT64_C(16384)
+#define FIND_NEAR     UINT64_C(2048)
+#define FIND_REACH    UINT64_C(65536)
+#define MAX_STACK     (UINT64_C(1) << 40) /* that somebody names: more is a mistake */
+#define ABANDONED_GAP UINT64_C(64)
+#define AHEAD_BYTES   (UINT64_C(1) << 20) /* of a stack whose thread gives up system calls */
+#define AHEAD_STACKS  (UINT64_C(4) << 30) /* addresses of stacks that are made afterwards */
+#define AHEAD_HOLES   (UINT64_C(1) << 30) /* in holes above those, at both ends */
+#define AHEAD_HEAP    (UINT64_C(256) << 20)
+#define USUAL_STACK   ((UINT64_C(8) << 20) + 4096)
+
+/* Nothing fits here: whose current stack it is takes the slow path. */
+static struct graph_stack no_stack = {.lo = UINT64_MAX};
+
+static int started; /* there are tables */
+static int active;  /* calls are being wrapped */
+
+/* Why calls were left unwrapped, to be reported in a context that allows it; 2: it was reported. */
+static int no_row, no_shadow, no_ahead;
+
+__thread struct graph_tls graph_tls
+	__attribute__((tls_model("initial-exec"))) = {.current = &no_stack};
+
+void graph_stacks_active(int on)
+{
+	store_relaxed(&active, on);
+}
+
+void graph_stacks_tell(void)
+{
+	if (compare_and_store(&no_row, 1, 2))
+		area_status("calls are left out of the graph: 130000 stacks are known, "
+			    "and none of them is gone",
+			    NULL, 0);
+	if (compare_and_store(&no_shadow, 1, 2))
+		area_status("calls are left out of the graph: no memory beside their stack", NULL,
+			    0);
+	if (compare_and_store(&no_ahead, 1, 2))
+		area_status("calls are left out of the graph: their threads have given up system "
+			    "calls, and nothing was kept for stacks where theirs are",
+			    NULL, 0);
+}
+
+int graph_stacks_start(void)
+{
+	if (load_acquire(&started))
+		return 0;
+	if (graph_shadow_start() || graph_rows_start())
+		return -ENOMEM;
+	ops_set_open(graph_row_may_be_open);
+	store_release(&started, 1);
+	return 0;
+}
+
+int graph_stacks_probe(void)
+{
+	uint64_t slot = (uint64_t)__builtin_frame_address(0);
+
+	if (graph_shadow_map(slot, slot))
+		return 0;
+	return graph_shadow_is_taken(slot) ? -EEXIST : -ENOMEM;
+}
+
+static struct graph_stack *known(uint64_t lo, uint64_t bytes)
+{
+	uint64_t top = (lo + bytes) & ~UINT64_C(7);
+
+	if (!load_acquire(&started) || bytes < 64 || bytes > MAX_STACK || lo + bytes < lo)
+		return NULL;
+	graph_rows_forget(lo, top);
+	return graph_row_make(lo, lo, top);
+}
+
+void graph_stack_known(uint64_t lo, uint64_t bytes)
+{
+	known(lo, bytes);
+}
+
+/* A row that may have become another stack's. */
+static void forget_if(struct graph_stack *s, uint64_t word)
+{
+	if (s && s->word == word)
+		graph_row_forget(s);
+}
+
+void graph_stack_signals(uint64_t lo, uint64_t bytes)
+{
+	struct graph_tls *t = &graph_tls;
+
+	forget_if(t->alt, t->alt_word);
+	t->alt = known(lo, bytes);
+	t->alt_word = t->alt ? t->alt->word : 0;
+}
+
+/* Where the thread was last, as far as it knows; NULL: nowhere. */
+static struct graph_stack *last_stack(const struct graph_tls *t)
+{
+	struct graph_stack *s = t->current == &no_stack ? t->last : t->current;
+
+	return s && s->top ? s : NULL;
+}
+
+static void close_fast_path(struct graph_tls *t)
+{
+	t->last = last_stack(t);
+	barrier();
+	t->current = &no_stack;
+	barrier();
+}
+
+void graph_thread_end(void)
+{
+	struct graph_tls *t = &graph_tls;
+	struct graph_stack *own = t->own;
+
+	/* further calls take the slow path, and learn the stack anew */
+	t->busy = 1;
+	barrier();
+	t->current = &no_stack;
+	t->last = t->own = NULL;
+	t->word = 0;
+	memset(t->recent, 0, sizeof(t->recent));
+	t->thread_top = 0;
+	barrier();
+	t->busy = 0;
+	forget_if(own, t->own_word);
+	forget_if(t->alt, t->alt_word);
+	t->alt = NULL;
+}
+
+void graph_thread_forbid(void)
+{
+	graph_tls.busy = 1;
+	barrier();
+	graph_tls.forbidden = 1;
+	graph_tls.current = &no_stack;
+}
+
+static void write_record(enum record_kind kind, uint32_t id)
+{
+	struct ring_slot slot;
+
+	if (ring_reserve_call(ring_top, &slot, RECORD_GRAPH_BYTES))
+		ring_commit(&slot, kind, id);
+}
+
+/*
+ * Whether the word at @slot of the stack @s may be read: a stack that was left for good may be
+ * unmapped by now. @near: an address of it that may be. A thread that may not ask takes it that a
+ * stack whose bounds were told is still there, up to its end.
+ */
+static int readable(const struct graph_stack *s, uint64_t slot, uint64_t near)
+{
+	uint8_t state;
+
+	if ((slot ^ near) < 4096)
+		return 1;
+	if (sys_is_forbidden())
+		return s->floor && slot > near;
+	return !sys_mincore((void *)(slot & ~UINT64_C(4095)), 4096, &state);
+}
+
+/*
+ * The innermost open call's function contains the address to which @slot returns: so the call was
+ * made from there, on the same stack.
+ */
+static int called_by_innermost(const struct graph_stack *s, uint64_t slot)
+{
+	uint64_t return_address = *(const uint64_t *)slot, stub, id;
+	const struct area_function *f;
+	uint64_t start, end;
+
+	if (s->open >= s->top || !readable(s, s->open, slot))
+		return 0;
+	stub = *(const uint64_t *)s->open;
+	if (!graph_is_stub(stub))
+		return 0;
+	id = record_word_id(graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word);
+	f = area_function((uint32_t)id);
+	start = area_object(f->object)->bias + f->offset;
+	end = start + 65536;
+	if (id + 1 < function_count_known() && area_function((uint32_t)id + 1)->object == f->object)
+		end = start - f->offset + area_function((uint32_t)id + 1)->offset;
+	return return_address >= start && return_address < end;
+}
+
+/* A row that is not @s. */
+static int see_other(struct graph_stack *other, void *s)
+{
+	return other == s || !other->top;
+}
+
+/*
+ * Whether all pages from @slot to @end can be read: a stack's can, while those between two mappings
+ * and a guard page cannot. A thread that may not ask takes it that another page is not the stack's.
+ */
+static int is_one_mapping(uint64_t slot, uint64_t end)
+{
+	uint64_t words[FIND_REACH / 4096 + 2], n = ((end - 1) >> 12) - (slot >> 12) + 1, i;
+	struct iovec to = {words, 0}, from[ARRAY_SIZE(words)];
+
+	if (n == 1)
+		return 1;
+	if (sys_is_forbidden() || n > ARRAY_SIZE(words))
+		return 0;
+	for (i = 0; i < n; i++)
+		from[i] = (struct iovec){(void *)((slot & ~UINT64_C(4095)) + i * 4096), 8};
+	to.iov_len = n * 8;
+	return arch_syscall(SYS_process_vm_readv, sys_own_tid(), (long)&to, 1, (long)from, (long)n,
+			    0) == (long)to.iov_len;
+}
+
+/*
+ * Whether a learned stack reaches down to @slot: never past another stack or out of its mapping;
+ * within these so near that it is likely, or so that the innermost open call made this one. See
+ * DECISIONS.md, "Stacks that nothing names".
+ */
+static int reaches(struct graph_stack *s, uint64_t slot, uint64_t near)
+{
+	if (s->floor || slot >= s->top || slot >= s->lo || s->lo - slot > FIND_REACH)
+		return 0;
+	return (s->lo - slot <= near || called_by_innermost(s, slot)) &&
+	       is_one_mapping(slot, s->lo) && graph_rows_each(slot, s->lo, see_other, s);
+}
+
+/*
+ * A learned stack in the page of a slot above it. It is the one on which the slot lies if it begins
+ * anew some bytes higher, or has no open call, which is where its calls then are.
+ */
+static int leave_below(struct graph_stack *s, void *arg)
+{
+	uint64_t slot = *(const uint64_t *)arg, top = load_acquire(&s->top);
+
+	if (top && !s->floor && top <= slot &&
+	    (slot - top < ABANDONED_GAP || load_relaxed(&s->open) >= top))
+		graph_row_forget(s);
+	return 1;
+}
+
+/* A new one. Its end is what was seen of it: the rest of the page may be another's. */
+static struct graph_stack *learn(uint64_t slot)
+{
+	graph_rows_each(slot & ~UINT64_C(4095), slot, leave_below, &slot);
+	return graph_row_make(0, slot, (slot | 15) + 1);
+}
+
+/* A slot, and the nearest stack that may reach down to it. */
+struct near {
+	uint64_t slot;
+	struct graph_stack *found;
+};
+
+static int see_near(struct graph_stack *s, void *arg)
+{
+	struct near *n = arg;
+
+	if (s->top && reaches(s, n->slot, FIND_NEAR) && (!n->found || s->lo < n->found->lo))
+		n->found = s;
+	return 1;
+}
+
+/* A stack whose thread has gone deeper than ever before when it comes back to it. */
+static struct graph_stack *find_above(uint64_t slot)
+{
+	struct near n = {slot, NULL};
+
+	graph_rows_each(slot, slot + FIND_REACH, see_near, &n);
+	return n.found;
+}
+
+/* The stack that the thread was given. */
+static struct graph_stack *own_stack(struct graph_tls *t, uint64_t floor, uint64_t slot)
+{
+	struct graph_stack *s = t->own;
+
+	if (s && s->word == t->own_word && s->top)
+		return s;
+	graph_rows_forget(floor, t->thread_top);
+	s = graph_row_make(floor, slot, t->thread_top);
+	if (s) {
+		s->is_thread = 1;
+		t->own_word = s->word;
+		t->own = s;
+	}
+	return s;
+}
+
+/* The stack on which @slot lies, when it is not the current one or that is too short. */
+static struct graph_stack *stack_of(struct graph_tls *t, struct graph_stack *current, uint64_t slot)
+{
+	struct graph_stack *s;
+	uint64_t floor;
+
+	if (current && graph_row_covers(current, slot))
+		return current;
+	floor = t->thread_top - t->thread_bytes;
+	if (t->thread_top && slot < t->thread_top && slot >= floor)
+		return own_stack(t, floor, slot);
+	s = graph_row_find(slot);
+	if (s)
+		return s;
+	if (current && reaches(current, slot, LEARN_REACH))
+		return current;
+	s = find_above(slot);
+	if (s)
+		return s;
+	return learn(slot);
+}
+
+/* Give the stack a shadow down to @slot, and some more. */
+static int extend(struct graph_stack *s, uint64_t slot)
+{
+	uint64_t lo = slot, top = load_acquire(&s->top);
+
+	if (slot >= top) /* somebody has forgotten it just now */
+		return 0;
+	if (s->floor) {
+		lo = graph_shadow_first(slot);
+		if (lo < s->floor)
+			lo = s->floor;
+	}
+	if (!graph_shadow_map(lo, top - 8))
+		return 0;
+	if (!s->floor)
+		graph_row_extend(s, lo);
+	s->lo = lo;
+	return 1;
+}
+
+/* How many levels an open call has: none if set_graph_notrace hides it with what it calls. */
+static uint32_t levels(const struct graph_stack *s, const struct graph_shadow *shadow, uint64_t at)
+{
+	return at == s->hidden && !graph_is_recorded(shadow) ? 0 : 1 + graph_tails(shadow);
+}
+
+/* The top instance knows of calls with a record of the plain way, others of what is noted. */
+static void count_gone(const struct graph_shadow *shadow, uint64_t slot, uint32_t gone[RING_MAX])
+{
+	if (shadow->link & GRAPH_SILENT)
+		graph_calls_gone(slot, gone);
+	else
+		gone[0]++;
+}
+
+static void tell_gone(const struct graph_stack *s, const uint32_t gone[RING_MAX])
+{
+	if (load_relaxed(&graph_multi))
+		graph_calls_unwound(s, gone);
+	else if (gone[0])
+		write_record(RECORD_UNWOUND, gone[0]);
+}
+
+/*
+ * Calls that have vanished: those below @slot, the one at it if this is an entry, and those whose
+ * slot no longer holds a stub's address. @returned: the thread comes back to this stack.
+ * @gone: counts those of which each instance has an entry record.
+ */
+static void drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int returned,
+		 uint32_t gone[RING_MAX])
+{
+	uint64_t at = s->open, outer;
+	uint32_t n = 0;
+
+	while (at < s->top) {
+		const struct graph_shadow *shadow;
+
+		if (step == GRAPH_EXIT && at >= slot)
+			break;
+		if (step == GRAPH_ENTER && at > slot && (!returned || readable(s, at, slot)) &&
+		    graph_is_stub(*(const uint64_t *)at))
+			break;
+		if (at < s->lo) /* cannot be: it had a shadow when it was opened */
+			break;
+		shadow = graph_shadow(at);
+		count_gone(shadow, at, gone);
+		n += levels(s, shadow, at);
+		if (s->root == at)
+			s->root = 0;
+		if (s->hidden == at)
+			s->hidden = 0;
+		outer = graph_link(shadow);
+		/* each lies further out: were it otherwise, the chain would have no end */
+		at = outer > at ? outer : s->top;
+	}
+	s->open = at < s->lo || at > s->top ? s->top : at;
+	s->depth = s->depth > n ? s->depth - n : 0;
+}
+
+void graph_stack_count(struct graph_stack *s)
+{
+	uint64_t at = s->open, root = 0, hidden = 0, outer;
+	uint32_t n = 0, beneath = 0;
+
+	while (at < s->top && at >= s->lo) {
+		const struct graph_shadow *shadow = graph_shadow(at);
+		uint64_t stub = *(const uint64_t *)at - (uint64_t)graph_stubs;
+
+		if (at == s->hidden)
+			hidden = at;
+		n += levels(s, shadow, at);
+		if (at == s->root && stub < sizeof(graph_flags) * GRAPH_STUB_BYTES &&
+		    graph_flags[stub / GRAPH_STUB_BYTES] & GRAPH_ROOT) {
+			root = at;
+			beneath = n;
+		}
+		outer = graph_link(shadow);
+		at = outer > at ? outer : s->top;
+	}
+	s->root = root;
+	s->hidden = hidden;
+	s->depth = graph_roots ? beneath : n;
+	s->filters = load_relaxed(&graph_filters);
+}
+
+/*
+ * A learned stack that was left with open calls and begins anew, a few bytes lower: the outermost
+ * old slot still holds a stub's address, but the new call was made where that one was, and not by
+ * it. @gone: as drop().
+ */
+static void drop_abandoned(struct graph_stack *s, uint64_t slot, uint32_t gone[RING_MAX])
+{
+	if (s->floor || s->open >= s->top || s->open - slot > ABANDONED_GAP ||
+	    graph_shadow(s->open)->return_address != *(const uint64_t *)slot ||
+	    called_by_innermost(s, slot))
+		return;
+	drop(s, s->open + 8, GRAPH_EXIT, 1, gone);
+}
+
+/*
+ * Close the thread's fast path. If it is closed, then by a slow path that we have interrupted, or
+ * by one that a handler's longjmp() left for good: then we are above it on the same stack.
+ */
+static int enter(struct graph_tls *t, uint64_t slot)
+{
+	if (t->busy) {
+		const struct graph_stack *s = t->last;
+
+		if (!s || slot <= t->busy_at || !graph_row_covers(s, slot) ||
+		    !graph_row_covers(s, t->busy_at))
+			return 0;
+	}
+	t->busy_at = slot;
+	t->busy = 1;
+	barrier();
+	close_fast_path(t);
+	return 1;
+}
+
+static void leave(struct graph_tls *t, struct graph_stack *s)
+{
+	barrier();
+	t->current = s ? s : &no_stack;
+	barrier();
+	t->busy = 0;
+}
+
+/* Make @s the stack on which what follows is recorded. Return whether it is another one. */
+static int become(struct graph_tls *t, const struct graph_stack *s)
+{
+	if (s->word == t->word)
+		return 0;
+	t->switched |= t->word != 0;
+	t->word = s->word;
+	if (!load_relaxed(&graph_multi))
+		write_record(RECORD_STACK, record_word_id(s->word));
+	return 1;
+}
+
+/* The stack on which @slot lies, with a shadow there; NULL: there is none to be had. */
+static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot)
+{
+	struct graph_stack *s = stack_of(t, last_stack(t), slot);
+
+	if (unlikely(!s))
+		compare_and_store(&no_row, 0, 1);
+	else if (unlikely(slot < s->lo && !extend(s, slot)))
+		compare_and_store(sys_is_forbidden() ? &no_ahead : &no_shadow, 0, 1);
+	else
+		return s;
+	return NULL;
+}
+
+int graph_stack_slow(uint64_t slot, enum graph_step step)
+{
+	struct graph_tls *t = &graph_tls;
+	uint32_t gone[RING_MAX] = {0}, turn;
+	struct graph_stack *s;
+	int returned;
+
+	if (unlikely(t->forbidden || !load_acquire(&started))) {
+		ring_count_untraced();
+		return 0;
+	}
+	do {
+		turn = t->turn;
+		barrier();
+		s = fitting_stack(t, slot);
+		if (!s) {
+			ring_count_untraced();
+			return 0;
+		}
+		if (!load_relaxed(&graph_multi))
+			ring_ready(ring_top, 3 * RECORD_GRAPH_BYTES);
+		if (!enter(t, slot)) {
+			if (load_relaxed(&graph_multi))
+				graph_calls_count_nested();
+			else
+				ring_count_nested(ring_top);
+			return 0;
+		}
+		/* if a handler ran meanwhile, our copy is old */
+		if (t->turn != turn)
+			leave(t, NULL);
+	} while (t->turn != turn);
+	returned = become(t, s);
+	drop(s, slot, step, returned, gone);
+	if (returned && step == GRAPH_ENTER)
+		drop_abandoned(s, slot, gone);
+	tell_gone(s, gone);
+	if (step == GRAPH_EXIT)
+		s->open = slot;
+	t->recent[graph_recent(slot)] = s;
+	t->turn++;
+	leave(t, s);
+	return 1;
+}
+
+void graph_thread_start(uint64_t top, uint64_t bytes)
+{
+	struct graph_tls *t = &graph_tls;
+
+	*t = (struct graph_tls){.current = &no_stack, .thread_top = top, .thread_bytes = bytes};
+	/* ahead of the first call, where a handler may interrupt it */
+	if (load_relaxed(&active))
+		fitting_stack(t, top - 256);
+}
+
+void graph_thread_ahead(void)
+{
+	const struct graph_tls *t = &graph_tls;
+	uint64_t sp = (uint64_t)__builtin_frame_address(0);
+	uint64_t below = sp - t->thread_top + t->thread_bytes;
+
+	if (load_relaxed(&active) && sp < t->thread_top && below <= t->thread_bytes)
+		graph_shadow_map(sp - min_of(below, AHEAD_BYTES), t->thread_top);
+	if (load_relaxed(&active))
+		graph_stacks_ahead();
+}
+
+static int is_unlimited(int what)
+{
+	struct rlimit limit;
+
+	return !getrlimit(what, &limit) && limit.rlim_cur == RLIM_INFINITY;
+}
+
+/* Whether addresses may be had for nothing. */
+static int addresses_are_free(void)
+{
+	char mode = '2'; /* all of it is counted as if it were used */
+	int fd = sys_open("/proc/sys/vm/overcommit_memory", O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd >= 0) {
+		sys_read(fd, &mode, 1);
+		sys_close(fd);
+	}
+	return mode != '2' && is_unlimited(RLIMIT_AS) && is_unlimited(RLIMIT_DATA);
+}
+
+/*
+ * Stacks will lie where the kernel puts the next mapping, and in holes above; where it counts
+ * upwards (no limit of the stack), behind. Or they are the program's, from its heap.
+ */
+void graph_stacks_ahead(void)
+{
+	uint64_t first = getauxval(AT_BASE), heap, next, end;
+	int err = -ENOMEM;
+	long p;
+
+	if (!first) /* a static program has no loader, which is mapped first */
+		first = getauxval(AT_SYSINFO_EHDR);
+
+	if (addresses_are_free()) {
+		p = sys_mmap(NULL, USUAL_STACK, PROT_NONE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+		err = sys_failed(p) ? (int)p : 0;
+	}
+	if (!err) {
+		sys_munmap((void *)p, USUAL_STACK);
+		next = (uint64_t)p + USUAL_STACK;
+		end = min_of(first, next + AHEAD_HOLES);
+		if (first > next)
+			err = graph_shadow_keep(next - AHEAD_STACKS, end);
+		if (!err && first > end)
+			err = graph_shadow_keep(
+				end < first - AHEAD_HOLES ? first - AHEAD_HOLES : end, first);
+		if (first < next)
+			err = graph_shadow_keep(next - AHEAD_HEAP, next + AHEAD_STACKS);
+		heap = (uint64_t)arch_syscall(SYS_brk, 0, 0, 0, 0, 0, 0);
+		if (!err && heap > AHEAD_HEAP && heap < next)
+			err = graph_shadow_keep(heap - AHEAD_HEAP, heap + AHEAD_HEAP);
+	}
+	if (err)
+		area_status("no memory is kept for the graph of threads that will have given up "
+			    "system calls",
+			    NULL, err);
+}
+
+void graph_stack_note(void)
+{
+	const struct graph_tls *t = &graph_tls;
+
+	if (t->switched && t->word)
+		write_record(RECORD_STACK, record_word_id(t->word));
+}
+
+void graph_stack_drop(uint64_t sp)
+{
+	struct graph_tls *t = &graph_tls;
+	uint32_t gone[RING_MAX] = {0};
+	struct graph_stack *s;
+
+	if (!load_acquire(&started) || t->forbidden || !t->word || !enter(t, sp))
+		return;
+	s = t->last && graph_row_covers(t->last, sp) ? t->last : graph_row_find(sp);
+	if (!s || s->open >= sp) {
+		leave(t, t->last);
+		return;
+	}
+	drop(s, sp, GRAPH_EXIT, become(t, s), gone);
+	tell_gone(s, gone);
+	t->turn++;
+	leave(t, s);
+}
+
+/* In the child: threads that it does not have have left calls open. */
+static void fork_stacks(const struct lifecycle_fork *f)
+{
+	const struct graph_tls *t = &graph_tls;
+
+	if (f->when == LIFECYCLE_FORK_LEAVE)
+		graph_rows_keep_thread(t->own && t->own->word == t->own_word ? t->own : NULL);
+}
+
+/* What was not reported yet. */
+LIFECYCLE(LIFECYCLE_HOOK, NULL, fork_stacks, graph_stacks_tell);

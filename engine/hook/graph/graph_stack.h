@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * On which stack a thread runs, and which wrapped calls are open on it. The fast paths in graph.S
+ * compare with the thread's current stack. When that does not fit, they look among those that the
+ * thread ran on lately; when none of them does (a new stack, frames that have vanished, no shadow
+ * yet), they come here.
+ *
+ * The bounds of a stack are known for threads made by pthread_create(), for main's, and for those
+ * that makecontext() and sigaltstack() name. Any other is learned: its top is the first slot seen,
+ * its lower end moves down with the calls, within its mapping and to the next stack at most.
+ */
+#ifndef VESTIGE_HOOK_GRAPH_GRAPH_STACK_H
+#define VESTIGE_HOOK_GRAPH_GRAPH_STACK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * A stack. What is true of it is here and nowhere else, whichever thread runs on it: so a coroutine
+ * may be resumed by another one. graph.S reads and writes it; offsets.h has the offsets.
+ */
+struct graph_stack {
+	uint64_t open; /* slot of the innermost open call; `top` when there is none */
+	uint64_t lo;   /* what is known to be in use: from here up there is a shadow */
+	uint64_t top;  /* 0: the row is free */
+	uint64_t word; /* head word of its RECORD_STACK, stamp 0: unlike that of any other stack */
+	uint64_t root; /* slot of the call of a set_graph_function that is open, 0 none */
+	uint64_t hidden;  /* the same of a set_graph_notrace */
+	uint32_t depth;	  /* open calls with an entry record, as far as filters need it */
+	uint32_t level;	  /* graph_rows.c's: how it is found; while it is free the next free row */
+	uint64_t shadow;  /* where a slot's struct graph_shadow lies: this + 4 * slot */
+	uint64_t floor;	  /* the stack's end; 0: learned, not known */
+	uint32_t filters; /* graph_filters when depth, root and hidden were last looked at whole */
+	uint32_t is_thread; /* it was given to a thread by pthread_create(), or is main's */
+} __attribute__((aligned(64)));
+
+#define GRAPH_RECENT 32u
+
+/* Of the calling thread. */
+struct graph_tls {
+	struct graph_stack *current; /* one that fits nothing while the slow path is at work */
+	uint64_t word;		     /* of the stack on which the thread's last record was made */
+	struct graph_stack *recent[GRAPH_RECENT]; /* that the thread ran on, by graph_recent() */
+	uint32_t busy;				  /* inside the slow path, or for good */
+	uint32_t switched;			  /* this thread has run on several stacks */
+	struct graph_stack *last;		  /* while `current` is none: the one before */
+	uint64_t busy_at;			  /* the slot for which it is busy */
+	uint32_t turn;				  /* how often the slow path was taken */
+	uint32_t forbidden;
+	struct graph_stack *own; /* the stack that the thread was given; own_word: if it still is */
+	uint64_t own_word;
+	struct graph_stack *alt; /* that of sigaltstack(); alt_word: the same */
+	uint64_t alt_word;
+	uint64_t thread_top, thread_bytes; /* its bounds, 0 unknown */
+};
+
+/* Where to look for the stack of a slot. graph.S does the same. */
+static inline uint32_t graph_recent(uint64_t slot)
+{
+	return (uint32_t)((slot >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
+}
+
+extern __thread struct graph_tls graph_tls __attribute__((tls_model("initial-exec")));
+
+/* What the fast path found. */
+enum graph_step { GRAPH_ENTER = 0, GRAPH_EXIT = 1 };
+
+/*
+ * graph_stack_slow() - make graph_tls fit for the call whose return address lies at @slot.
+ * Called by the hooks at any instruction: no lock, no libc; mmap() where a stack is new.
+ * Return: 1: it does; 0: leave this call unwrapped, it is counted. An exit is always made to fit.
+ */
+int graph_stack_slow(uint64_t slot, enum graph_step step);
+
+/* After a change of page: readers of this page must know the stack. Any context. */
+void graph_stack_note(void);
+
+/*
+ * graph_stack_count() - the filters have changed, and calls that are open began under other ones:
+ * set what filters know of the calling thread's stack @s from its open calls. Any context.
+ */
+void graph_stack_count(struct graph_stack *s);
+
+/*
+ * graph_stack_drop() - the calls of the stack around @sp whose slots lie below it have vanished.
+ * Return: nothing; what is no stack of ours is left alone. Any context.
+ */
+void graph_stack_drop(uint64_t sp);
+
+/* The tables, before the first wrapped call. Normal context. Return: 0 or -ENOMEM. */
+int graph_stacks_start(void);
+
+/*
+ * graph_stacks_probe() - whether there can be a shadow of the calling thread's stack.
+ * Normal context. Return: 0; -EEXIST: somebody else has its addresses; -ENOMEM.
+ */
+int graph_stacks_probe(void);
+
+/* Say in vestige_status why calls were left unwrapped, if some were. Normal context. */
+void graph_stacks_tell(void);
+
+/* Calls are being wrapped, or are not: threads that start get their shadow ahead. */
+void graph_stacks_active(int on);
+
+/* A stack's bounds are known: @lo .. @lo + @bytes. Normal context. */
+void graph_stack_known(uint64_t lo, uint64_t bytes);
+
+/* The calling thread's signal stack from now on; @bytes: 0: it has none. Normal context. */
+void graph_stack_signals(uint64_t lo, uint64_t bytes);
+
+/* The calling thread begins on a stack of @bytes that ends about here; its calls are new. */
+void graph_thread_start(uint64_t top, uint64_t bytes);
+
+/*
+ * It gives up system calls: as much of its stack as it may use is given a shadow. Normal context.
+ */
+void graph_thread_ahead(void);
+
+/*
+ * The same for stacks that are made later: a thread that has given up system calls may run on them.
+ * Normal context.
+ */
+void graph_stacks_ahead(void);
+
+/* It shares its thread-local memory with another from now on: its calls stay unwrapped. */
+void graph_thread_forbid(void);
+
+/* It ends: its stack may be another thread's. */
+void graph_thread_end(void);
+
+#endif

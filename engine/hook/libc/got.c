@@ -1,0 +1,513 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See core/interpose.h. Objects call each other through words that the loader fills by relocations
+ * JUMP_SLOT and GLOB_DAT. If such a word names a wanted function and leads to it, one store
+ * replaces the address by the wrapper's, and another puts it back when the function is not wanted
+ * any more. A word that the loader has not bound yet leads to the loader; the object's version of
+ * the name says what it would bind. Words that lead elsewhere (another version, a function of the
+ * object's own) are left alone. The engine's own words are never touched.
+ *
+ * RELRO makes most words read-only: they are writable during the store. Nothing may be stored while
+ * the loader works on an object in another thread. The loader reports an object that dlopen()
+ * brings before it relocates it (loader.h). Then the object's DT_INIT, its first own code, is made
+ * to lead to the engine first. An object is known to be relocated when that was called, or when the
+ * loader reports the next object. Where the loader is not followed, unloading is not seen: only
+ * objects from the start are touched.
+ *
+ * A thread that is in the loader to bind a word may store over ours: such words are looked at
+ * again. fork: the child has the same words. Costs nothing when nothing is wanted; a
+ * want or drop goes through all relocations, 2-20 ns each. Tests: tests/engine/events/kmem.
+ */
+#include <errno.h>
+
+#include "arch_patch.h"
+#include "arch_reloc.h"
+#include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
+#include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
+#include "engine/base/mem.h"
+#include "engine/core/tree_lock.h"
+#include "engine/process/heap.h"
+#include "engine/core/interpose.h"
+#include "engine/process/libc.h"
+#include "engine/process/elf_dynamic.h"
+#include "engine/hook/graph/graph.h"
+
+/* A word that leads to a wrapper. */
+struct word {
+	uint64_t *at;
+	uint64_t was, now;
+	struct interposed_function *f;
+	const struct object *object;
+};
+
+static struct word *words;
+static uint32_t nr_words, room_words;
+
+/*
+ * Objects from this one on may not be relocated yet. Of those, the first 16 whose DT_INIT leads to
+ * us: what it was.
+ */
+#define NR_INITS 16u
+
+static uint32_t first_pending, nr_known;
+typedef void init_fn(int argc, char **argv, char **envp);
+static struct init {
+	const struct object *object; /* NULL: free */
+	ElfW(Dyn) * dyn;
+	uint64_t was;
+	init_fn *run; /* where that leads */
+} inits[NR_INITS];
+
+static int has_words(const struct object *o)
+{
+	uint32_t status = object_row(o)->status;
+
+	return o->loaded && status != AREA_OBJECT_ENGINE && status != AREA_OBJECT_VDSO &&
+	       status != AREA_OBJECT_LOADER;
+}
+
+/* Make a range that is read-only after relocation writable for a moment, and back. */
+static int protect(const struct object *o, int prot)
+{
+	uint64_t bias = object_row(o)->bias, lo, hi;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		if (o->phdr[i].p_type != PT_GNU_RELRO)
+			continue;
+		lo = (bias + o->phdr[i].p_vaddr) & ~UINT64_C(4095);
+		hi = (bias + o->phdr[i].p_vaddr + o->phdr[i].p_memsz) & ~UINT64_C(4095);
+		return hi > lo ? sys_mprotect((void *)lo, hi - lo, prot) : 0;
+	}
+	return 0;
+}
+
+enum said { SAID_CLOSED = 1, SAID_ELSEWHERE = 2, SAID_MEMORY = 4 };
+
+/* Once an object: events may be switched often. */
+static void say(const struct object *o, enum said what, const char *text, int err)
+{
+	struct object *in = object_at(o->index);
+
+	if (!area || in->words_said & (int)what)
+		return;
+	in->words_said |= (int)what;
+	area_status(text, o->path, err);
+}
+
+static int words_open(const struct object *o)
+{
+	int err = protect(o, PROT_READ | PROT_WRITE);
+
+	if (err)
+		say(o, SAID_CLOSED,
+		    "calls out of an object are not seen: its tables cannot be written", err);
+	return err;
+}
+
+static void words_close(const struct object *o)
+{
+	protect(o, PROT_READ);
+}
+
+/* Whether it lies in what is mapped to be written. */
+static int is_data(const struct object *o, uint64_t at)
+{
+	uint64_t offset = at - object_row(o)->bias;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++)
+		if (o->phdr[i].p_type == PT_LOAD && o->phdr[i].p_flags & PF_W &&
+		    offset - o->phdr[i].p_vaddr < o->phdr[i].p_memsz)
+			return 1;
+	return 0;
+}
+
+static uint64_t find_function(const char *name, const char *version)
+{
+	uint64_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i < first_pending && !at; i++)
+		if (object_at(i)->loaded)
+			at = dynamic_function(object_at(i), name, version).address;
+	return at;
+}
+
+static void *beside(const void *address, const char *name)
+{
+	uint64_t at = (uint64_t)address;
+	uint32_t i;
+
+	for (i = 0; i < first_pending; i++) {
+		const struct object *o = object_at(i);
+
+		if (o->loaded && at >= object_row(o)->lo && at < object_row(o)->hi)
+			return (void *)dynamic_function(o, name, NULL).address;
+	}
+	return NULL;
+}
+
+static int is_loaded(uint64_t at)
+{
+	uint32_t i;
+
+	for (i = 0; i < object_count(); i++)
+		if (object_at(i)->loaded && at >= object_row(object_at(i))->lo &&
+		    at < object_row(object_at(i))->hi)
+			return 1;
+	return 0;
+}
+
+static uint64_t load_word(const struct word *w)
+{
+	return __atomic_load_n(w->at, __ATOMIC_RELAXED);
+}
+
+static void store_word(const struct word *w, uint64_t value)
+{
+	__atomic_store_n(w->at, value, __ATOMIC_RELEASE);
+}
+
+static int add_word(const struct word *w)
+{
+	uint32_t room = room_words ? 2 * room_words : 512;
+	struct word *more;
+
+	if (nr_words == room_words) {
+		more = heap_alloc(room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memcpy(more, words, nr_words * sizeof(*more));
+		heap_free(words);
+		words = more;
+		room_words = room;
+	}
+	words[nr_words++] = *w;
+	return 0;
+}
+
+/* The search through the words of one object. */
+struct search {
+	const struct object *object;
+	int all;     /* the object is new: functions that were found before, too */
+	int unbound; /* there were words that the loader has not bound */
+	int err;
+};
+
+/*
+ * One bit for each way in which a wanted name begins: most names of an object are of other sorts.
+ */
+#define START_BITS 1024u
+static uint64_t starts[START_BITS / 64];
+
+static uint32_t start_of(const char *name)
+{
+	const uint8_t *c = (const uint8_t *)name;
+
+	return c[0] && c[1] ? (c[0] * 33u + c[1] * 7u + c[2]) % START_BITS : 0;
+}
+
+static void know_starts(void)
+{
+	const struct interposed_function *f;
+
+	for (f = interposed_functions; f; f = f->next)
+		bitmap_set(starts, start_of(f->name));
+}
+
+static struct interposed_function *function_of(const struct dynamic_name *name)
+{
+	struct interposed_function *f;
+	uint32_t h = 5381, start;
+	uint64_t i;
+
+	start = name->room > 2 ? start_of(name->at) : 0;
+	if (!bitmap_has(starts, start))
+		return NULL;
+	for (i = 0; i < name->room && name->at[i]; i++)
+		h = h * 33 + (uint8_t)name->at[i];
+	for (f = interposed_functions; f; f = f->next)
+		if (f->hash == h && dynamic_name_is(name, f->name))
+			return f;
+	return NULL;
+}
+
+static int leads_there(struct search *s, uint64_t value, uint32_t type,
+		       const struct dynamic_name *name, const struct interposed_function *f)
+{
+	const struct area_object *o = object_row(s->object);
+
+	if (value == (uint64_t)f->real)
+		return 1;
+	if (!arch_reloc_is_call(type) || value < o->lo || value + 16 > o->hi ||
+	    !arch_is_unbound((const uint8_t *)value, name->index) ||
+	    find_function(f->name, dynamic_version(s->object, name->symbol)) != (uint64_t)f->real)
+		return 0;
+	s->unbound = 1;
+	return 1;
+}
+
+static int is_program(uint64_t at)
+{
+	const struct area_object *program = object_row(object_at(0));
+
+	return at >= program->lo && at < program->hi;
+}
+
+static void see_word(void *arg, uint64_t slot, uint32_t type, const struct dynamic_name *name)
+{
+	struct search *s = arg;
+	struct interposed_function *f;
+	struct word w;
+
+	if (!arch_reloc_is_address(type) || slot & 7 || !is_data(s->object, slot))
+		return;
+	f = function_of(name);
+	if (!f || !interposed_link(f) || (f->head && !s->all))
+		return;
+	w = (struct word){.at = (uint64_t *)slot, .f = f, .object = s->object};
+	w.was = w.now = load_word(&w);
+	if (!leads_there(s, w.was, type, name, f)) {
+		/* one that is not position-independent has stubs as addresses of functions */
+		if (!is_program(w.was))
+			say(s->object, SAID_ELSEWHERE,
+			    "some calls out of an object are not seen: they lead elsewhere than "
+			    "others of that name",
+			    0);
+		return;
+	}
+	if (!s->err)
+		s->err = add_word(&w);
+}
+
+/* Return: whether the loader may be about to bind some of its words. */
+static int take_object(const struct object *o, int all)
+{
+	struct search s = {.object = o, .all = all};
+
+	dynamic_names(o, see_word, &s);
+	if (s.err)
+		say(o, SAID_MEMORY, "calls out of an object are not all seen", s.err);
+	return s.unbound;
+}
+
+/* The value that a word must hold: its current value if it is not ours to change. */
+static uint64_t value_for(const struct word *w)
+{
+	uint64_t now = load_word(w), head = (uint64_t)w->f->head;
+
+	/* the loader may have bound it meanwhile */
+	if (head && (now == w->now || now == (uint64_t)w->f->real))
+		return head;
+	return now == w->now ? w->was : now;
+}
+
+/* Let all words lead where they are to; forget those that are again as they were, or gone. */
+static void store_all(void)
+{
+	const struct object *open = NULL;
+	uint32_t i, kept = 0;
+
+	for (i = 0; i < nr_words; i++) {
+		struct word *w = &words[i];
+		uint64_t value;
+		int failed = 0;
+
+		if (!w->object->loaded)
+			continue;
+		value = value_for(w);
+		if (value != load_word(w)) {
+			if (open != w->object) {
+				if (open)
+					words_close(open);
+				open = words_open(w->object) ? NULL : w->object;
+			}
+			failed = !open;
+			if (open)
+				store_word(w, w->now = value);
+		}
+		if (w->f->head || (failed && w->now != w->was))
+			words[kept++] = *w;
+	}
+	if (open)
+		words_close(open);
+	nr_words = kept;
+}
+
+static int anything_wanted(void)
+{
+	const struct interposed_function *f;
+
+	for (f = interposed_functions; f; f = f->next)
+		if (f->head)
+			return 1;
+	return 0;
+}
+
+static int apply(void)
+{
+	struct interposed_function *f;
+	int fresh = 0, unbound = 0;
+	uint32_t i;
+
+	know_starts();
+	for (f = interposed_functions; f; f = f->next) {
+		uint64_t real = 0;
+
+		if (interposed_wanted(f) && !f->head)
+			real = find_function(f->name, NULL);
+		if (real)
+			f->real = (void *)real;
+		fresh |= interposed_link(f) && !f->head;
+	}
+	for (i = 0; i < first_pending && fresh; i++)
+		if (has_words(object_at(i)))
+			unbound |= take_object(object_at(i), 0);
+	for (f = interposed_functions; f; f = f->next)
+		f->head = interposed_link(f);
+	store_all();
+	if (unbound) {
+		/* a thread that was in the loader for such a word has left it by now */
+		arch_syscall(SYS_poll, 0, 0, 1, 0, 0, 0);
+		store_all();
+	}
+	return 0;
+}
+
+/* What dlopen() has brought is relocated, up to object @to. */
+static void settle(uint32_t to)
+{
+	struct interposed_function *f;
+	uint32_t i, from = first_pending;
+
+	first_pending = to;
+	for (i = 0; i < NR_INITS; i++) {
+		struct init *in = &inits[i];
+
+		if (in->object && in->object->loaded) {
+			if (words_open(in->object))
+				continue;
+			in->dyn->d_un.d_val = in->was;
+			words_close(in->object);
+		}
+		in->object = NULL;
+	}
+	for (i = from; i < first_pending; i++)
+		if (has_words(object_at(i)))
+			take_object(object_at(i), 1);
+	/* a function may have gone with its object, or come with one */
+	for (f = interposed_functions; f; f = f->next)
+		if (f->head && !is_loaded((uint64_t)f->real))
+			f->head = NULL;
+	apply();
+}
+
+/* The first of what dlopen() has brought is about to run. */
+static void first_init(uint32_t n, int argc, char **argv, char **envp)
+{
+	if (!tree_lock_take()) {
+		settle(nr_known);
+		tree_lock_release();
+	}
+	inits[n].run(argc, argv, envp);
+}
+
+/* The loader does not say whose DT_INIT it calls. */
+#define INIT(n)                                                                                    \
+	static void init_##n(int argc, char **argv, char **envp)                                   \
+	{                                                                                          \
+		first_init(n, argc, argv, envp);                                                   \
+	}
+INIT(0)
+INIT(1)
+INIT(2)
+INIT(3)
+INIT(4)
+INIT(5)
+INIT(6)
+INIT(7)
+INIT(8)
+INIT(9)
+INIT(10)
+INIT(11)
+INIT(12)
+INIT(13)
+INIT(14)
+INIT(15)
+
+static init_fn *const our_init[NR_INITS] = {
+	init_0, init_1, init_2,	 init_3,  init_4,  init_5,  init_6,  init_7,
+	init_8, init_9, init_10, init_11, init_12, init_13, init_14, init_15,
+};
+
+/* It is mapped, and the loader has not read its tables but to find them. */
+static void lead_init(const struct object *o)
+{
+	uint64_t bias = object_row(o)->bias;
+	ElfW(Dyn) *dyn = NULL, *end = NULL;
+	uint32_t i, n = 0;
+
+	while (n < NR_INITS && inits[n].object)
+		n++;
+	if (n == NR_INITS)
+		return;
+	for (i = 0; i < o->nr_phdr; i++) {
+		if (o->phdr[i].p_type == PT_DYNAMIC) {
+			dyn = (void *)(bias + o->phdr[i].p_vaddr);
+			end = dyn + o->phdr[i].p_memsz / sizeof(*dyn);
+		}
+	}
+	while (dyn < end && dyn->d_tag != DT_INIT && dyn->d_tag != DT_NULL)
+		dyn++;
+	if (dyn == end || dyn->d_tag != DT_INIT || !is_data(o, (uint64_t)dyn))
+		return;
+	inits[n] = (struct init){o, dyn, dyn->d_un.d_val, (init_fn *)(bias + dyn->d_un.d_val)};
+	dyn->d_un.d_val = (uint64_t)our_init[n] - bias;
+}
+
+/*
+ * The loader's notification, behind objects_update(): forget what is gone, and see to it that what
+ * is new, and not relocated yet, is looked at before its first constructor.
+ */
+static void objects_changed(void)
+{
+	uint32_t i;
+
+	if (!interposer)
+		return;
+	/* pending objects are relocated or gone: the loader works on one object after the other */
+	settle(nr_known);
+	nr_known = object_count();
+	for (i = first_pending; i < object_count() && anything_wanted(); i++)
+		if (has_words(object_at(i)) && !object_at(i)->relocated)
+			lead_init(object_at(i));
+	if (first_pending < nr_known && object_at(first_pending)->relocated)
+		settle(nr_known);
+}
+
+static uint64_t real_caller(const uint64_t *slot)
+{
+	return graph_shadow((uint64_t)slot)->return_address;
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	static struct interposer ours = {.apply = apply, .beside = beside, .caller = real_caller};
+
+	(void)how;
+	if (libc_is_static) {
+		area_status("no events of malloc, locks and timers: the program is static", NULL,
+			    0);
+		return;
+	}
+	ours.stubs = (uint64_t)graph_stubs;
+	ours.stubs_bytes = (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
+	first_pending = nr_known = object_count();
+	interposer_register(&ours);
+}
+
+LIFECYCLE(LIFECYCLE_HOOK, start, NULL, NULL);
+OBJECT_FOLLOWER(OBJECT_FOLLOW_WORDS, objects_changed);

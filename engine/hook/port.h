@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Everything that a CPU gives the engine, on one page. A port is engine/arch/<cpu>/ and
+ * engine/hook/<cpu>/, with the symbols that are named here, and nothing else: no other file names a
+ * register, a relocation or the number of arguments in registers (scripts/check-layers looks for
+ * them, and that each arch_ function is named here). The full contract of a function is at its
+ * declaration.
+ *
+ * engine/arch/<cpu>/: functions without state, any context. Nothing there writes to text but
+ * arch_branch_set().
+ *
+ * arch_barrier.h barrier(), load_acquire(), store_release() and their like; arch_relax() in a loop
+ *			that waits. arch_local_fetch_add(), arch_local_compare_and_store(): whole for
+ *			the thread's own signal handlers, and without the cost of being so for others.
+ * arch_clock.h arch_clock_read() - the counter of stamps, unordered; arch_clock_read_ordered(),
+ *			for calibration; arch_clock_invariant() - it has one rate, on all CPUs;
+ *			ARCH_CLOCKSOURCE - the kernel's name for it.
+ * arch_regs.h arch_cpu() - which CPU, without a system call; arch_has_rdpid() - that is fast;
+ *			arch_thread_pointer(); arch_rseq_cpu() - cpu_id of struct rseq at that offset;
+ *			arch_jump_sp() - the stack pointer in libc's jmp_buf; arch_clear() - zero words
+ *			without vector registers.
+ * arch_syscall.h arch_raw_syscall() - one system call, -errno as the kernel gives it. arch_frame.h
+ * struct arch_regs, what an entry point saves; struct arch_args, the registers of
+ *			arguments; arch_args_get(), arch_args_of(), arch_arg_reg() - which they are;
+ *			arch_reg_named(), arch_reg_operand(), arch_operand_is_ip() - names in probes
+ *			and in a compiler's operands; arch_stub_rule(), arch_stub_cfa() - frames of the
+ *			linker's stubs.
+ * arch_reloc.h arch_reloc_is_call(), arch_reloc_is_address(). arch_patch.h Sites, which the
+ * compiler left: ARCH_SITE_MIN, ARCH_SITE_FULL, ARCH_MARKER_BYTES;
+ *			arch_may_be_site(), arch_is_marker(), arch_nop_length(), arch_nop_bytes() - find them;
+ *			arch_make_site(), arch_make_off() - on and off, which differ in a byte or two that one
+ *			store switches whatever runs there; arch_make_nops(), arch_one_nop.
+ *			struct arch_slot, to which a site leads; arch_make_island(), arch_make_jump(), arch_make_numbered().
+ *			Calls of mcount: arch_may_be_call(), arch_read_call(), arch_is_saved_around().
+ *			Static branches of tracepoints: arch_branch_is(), arch_branch_set().
+ *			The linker's code: arch_stub_slot(), arch_is_unbound(), arch_may_be_jump(),
+ *			arch_jump_target(), arch_jump_through(), arch_is_padded_return().
+ * arch_context.h	What the kernel saves for a signal handler: arch_context_regs(), arch_context_ip(),
+ *			arch_context_sp(), arch_context_fp(), arch_context_reg() (names), arch_fault_kind(); arch_signal_copy(),
+ *			arch_signal_run() - go on with a copy on another stack; arch_guarded(), arch_guard_leave() -
+ *			go back from a fault; arch_is_behind_call().
+ * arch_cpuid.h		arch_cpuid(), for the other headers: of this cpu alone.
+ * arch_late.h		Sites that are first used while the program runs: arch_late_read(),
+ *			arch_late_next(), arch_late_byte(), arch_late_make().
+ *
+ * engine/hook/<cpu>/: below, and in
+ *
+ * text/text_island.h probes at instructions: text_insn_bytes(), text_island_make(),
+ * text_jump_nth(),
+ *			text_jump_make(). An island calls hook_text() with a struct text_frame.
+ * text/island_cfi.h island_called_rules, how an unwinder leaves an island. libc/syscall_sites.h
+ * system calls in libc's text: syscall_scan(), syscall_lead(), hook_syscall() .. graph/graph.h
+ * graph_stubs, GRAPH_STUBS of GRAPH_STUB_BYTES, and what they read: graph_table,
+ *			graph_flags; graph_stack.h's struct graph_tls and struct graph_stack.
+ * graph/graph_libunwind.c graph_libunwind_rows, graph_libunwind_fde: the stubs' unwind rows. cyg.c
+ * hook_cyg_ours, hook_cyg_chained_enter, hook_cyg_chained_exit: what the functions of
+ *			-finstrument-functions jump through.
+ * sources/process.c	sched_wrap_vfork(): a wrapper of a function that returns twice.
+ *
+ * All entry points keep every register that the caller of the function may count on: those of the
+ * arguments, results and the scratch registers of the calling convention, and all vector state.
+ * They run at any instruction of the program, in signal handlers, on any stack: no stack below the
+ * red zone is touched without being skipped, and nothing there may fault. None is called from C.
+ * Tests: tests/unit/test_engine_base.c and test_insn.c (bytes), tests/engine/fire,
+ * tests/engine/graph.
+ */
+#ifndef VESTIGE_HOOK_PORT_H
+#define VESTIGE_HOOK_PORT_H
+
+typedef void hook_entry(void);
+
+/* One way of reserving and one clock. Data, because they are addresses. */
+struct hook_entries {
+	hook_entry *function;	      /* at a function's first instruction: entry.S */
+	hook_entry *mcount;	      /* behind its prologue, which made a frame: mcount_entry.S */
+	hook_entry *passed_on_fentry; /* as `function`, and on to hook_real_fentry */
+	hook_entry *passed_on_mcount; /* as `mcount`, and on to hook_real_mcount */
+	hook_entry *cyg_function;     /* __cyg_profile_func_enter: cyg_entry.S */
+	hook_entry *cyg_entry, *cyg_exit; /* the two of them for a graph */
+	/* the first four, with the registers of the arguments: args_entry.S */
+	hook_entry *function_args, *mcount_args, *passed_on_fentry_args, *passed_on_mcount_args;
+};
+
+extern const struct hook_entries hook_entries_rseq;
+extern const struct hook_entries hook_entries_xadd_rdpid;
+extern const struct hook_entries hook_entries_xadd_lsl;
+extern const struct hook_entries hook_entries_mono;
+extern const struct hook_entries hook_entries_none_rseq; /* no stamps */
+extern const struct hook_entries hook_entries_none_xadd;
+
+/* Those of graph.S, which stubs reach. */
+void graph_enter_rseq(void);
+void graph_enter_xadd_rdpid(void);
+void graph_enter_xadd_lsl(void);
+void graph_enter_mono(void);
+void graph_enter_filtered_rseq(void);
+void graph_enter_filtered_xadd_rdpid(void);
+void graph_enter_filtered_xadd_lsl(void);
+void graph_enter_filtered_mono(void);
+void graph_exit_rseq(void);
+void graph_exit_xadd_rdpid(void);
+void graph_exit_xadd_lsl(void);
+void graph_exit_mono(void);
+void graph_exit_filtered_rseq(void);
+void graph_exit_filtered_xadd_rdpid(void);
+void graph_exit_filtered_xadd_lsl(void);
+void graph_exit_filtered_mono(void);
+void graph_enter_none_rseq(void);
+void graph_enter_none_xadd(void);
+void graph_enter_filtered_none_rseq(void);
+void graph_enter_filtered_none_xadd(void);
+void graph_exit_none_rseq(void);
+void graph_exit_none_xadd(void);
+void graph_exit_filtered_none_rseq(void);
+void graph_exit_filtered_none_xadd(void);
+void graph_enter_multi(void);
+void graph_enter_multi_mono(void);
+void graph_exit_multi(void);
+void graph_exit_off(void);
+
+/*
+ * Where sites lead whose calls go through C (core/ops.h). hook_ops() saves all state of the
+ * processor and calls ops_call(); hook_calls() saves what C without vector registers may change,
+ * and calls ops_record_call(). Both go on where that says. ops_entry_start(): constructor context,
+ * before the first.
+ */
+void hook_ops(void);
+void hook_calls(void);
+void ops_entry_start(void);
+
+/*
+ * Where islands of probes lead (core/text_probe.h): saves a struct text_frame, calls
+ * text_probe_hit().
+ */
+void hook_text(void);
+
+#endif

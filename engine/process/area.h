@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The area of this process: the shared file through which the outside sees it (abi/area.h).
+ * Everything here runs in the constructor or in the agent, never in a hook, unless it says so.
+ */
+#ifndef VESTIGE_PROCESS_AREA_H
+#define VESTIGE_PROCESS_AREA_H
+
+#include "abi/area.h"
+#include "abi/page.h"
+
+/* NULL while there is none: the engine is asleep. */
+extern struct area_header *area;
+
+struct area_config {
+	const char *dir;     /* VESTIGE_DIR, or NULL for the default */
+	const char *session; /* VESTIGE_SESSION, or NULL */
+	uint32_t nr_cpus;    /* possible CPUs */
+	uint32_t cpu_pages;  /* pages a CPU of the top buffer */
+	uint32_t cpu_room;   /* pages to which it can grow; at least cpu_pages */
+	uint32_t snapshot;   /* 1: there is room for a second share of pages */
+	uint32_t hist_room;  /* pieces of AREA_HIST_ROOM */
+	enum area_clock_id clock;
+};
+
+/*
+ * area_create() - create, map and lay out the area; its top buffer has no memory behind its pages.
+ * Return: 0; -EEXIST if another engine of this program image has one already; -ENOSPC, -EACCES,
+ * -EPERM (the folder is not ours alone) and what open() and mmap() say. Nothing is left behind
+ * then.
+ */
+int area_create(const struct area_config *config);
+
+/*
+ * area_before_fork() - put aside what a child's areas begin with, under the tree's lock and the
+ * heap's.
+ * Return: 0 or -ENOMEM. area_after_fork() - it is not needed any more, in the parent or the child.
+ */
+int area_before_fork(void);
+void area_after_fork(void);
+
+/* In a fork's child: a row of its parent's table as it was at the fork; NULL: there was none. */
+const void *area_kept_row(const struct area_header *parent, enum area_table_id id, uint32_t row);
+
+/*
+ * area_fork() - in a fork's child: an area of its own, with the parent's tables of objects,
+ * functions and strings, instead of the parent's.
+ * @old_area: the parent's, for area_unmap().
+ * Return: 0, or -errno: there is no area then, and the parent's stays mapped.
+ */
+int area_fork(struct area_header **old_area);
+/*
+ * area_unmap() - the parent's area is out of the child's reach.
+ * @used: the child may still touch it, as a handler forked that had interrupted a writer: then
+ * private memory of no meaning takes its place.
+ */
+void area_unmap(struct area_header *old_area, int used);
+
+/*
+ * area_cpu_reach() - let the first @pages of a CPU's share, with their descriptors, be used.
+ * @head: the process's area, or an instance's.
+ * Return: 0; -ENOMEM: it has no room for them; -ENOSPC the file system is full.
+ */
+int area_cpu_reach(struct area_header *head, uint32_t cpu, uint32_t pages);
+
+/* The same of a CPU's share that writers leave, from its beginning. -ENOMEM: there is no second
+ * one. */
+int area_cpu_reach_spare(struct area_header *head, uint32_t cpu, uint32_t pages);
+
+/*
+ * area_add_instance() - one more area, of an instance of this process, beside the process's own.
+ * @name: not empty, without `/`, shorter than AREA_INSTANCE_BYTES. Its tables are as
+ * area_sync_instance() makes them; its buffer has no memory, and the size that the process's had at
+ * start. Return: 0 and the mapping in *@head; -ENAMETOOLONG, -ENOMEM, -ENOSPC and what open() says.
+ */
+int area_add_instance(const char *name, struct area_header **head);
+
+/*
+ * area_fork_instance() - in a fork's child, whose process has its area: one of its own for an
+ * instance that it had in its parent. @parent: the area there. Return: as area_add_instance().
+ */
+int area_fork_instance(const struct area_header *parent, struct area_header **head);
+
+/* Bring an instance's objects, functions and strings up to date with the process's. */
+void area_sync_instance(struct area_header *head);
+
+/* Its file goes; @unmap: its memory too. */
+void area_drop_instance(struct area_header *head, int unmap);
+
+/* The path of the area's file. */
+const char *area_file(void);
+
+/*
+ * Whether it is this process's, and not that of a parent by vfork() or clone(); of a thread that
+ * may not ask, by what fork() leaves of the ring. There is one. Any context.
+ */
+int area_is_own(void);
+
+/* Remove the file; the mapping stays. */
+void area_remove(void);
+
+/*
+ * area_unlink() - remove a file in the area's folder. @path: begins with the folder, as area_file()
+ * does. Return: 0 or -errno.
+ */
+int area_unlink(const char *path);
+
+/*
+ * Open the area's folder for all later area_unlink() of this thread, which has a table of
+ * descriptors of its own: the program may leave the folder by chroot(). @keep: 0: no more. One
+ * thread in the process.
+ */
+void area_keep_folder(int keep);
+
+/*
+ * area_reserve() - make sure that @count entries of a table have memory.
+ * Return: 0, -ENOSPC (the table or the file system is full).
+ */
+int area_reserve(enum area_table_id id, uint32_t count);
+
+/* The same in an instance's area. */
+int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count);
+
+/* The same for what the stack tracer writes. */
+int area_reserve_stack(void);
+
+static inline struct area_stack *area_stack(void)
+{
+	return (struct area_stack *)((uint8_t *)area + area->stack_offset);
+}
+
+/* The same for the call trace of a fatal signal. */
+int area_reserve_oops(void);
+
+static inline struct area_oops *area_oops(void)
+{
+	return (struct area_oops *)((uint8_t *)area + area->oops_offset);
+}
+
+/* The @i-th entry of a table; not checked. Any context. */
+static inline void *area_entry_in(const struct area_header *head, enum area_table_id id, uint32_t i)
+{
+	const struct area_table *t = AREA_TABLE(head, id);
+
+	return (uint8_t *)head + t->offset + (uint64_t)i * t->entry_bytes;
+}
+
+static inline void *area_entry(enum area_table_id id, uint32_t i)
+{
+	return area_entry_in(area, id, i);
+}
+
+static inline struct area_object *area_object(uint32_t i)
+{
+	return area_entry(AREA_OBJECTS, i);
+}
+
+static inline struct area_function *area_function(uint32_t i)
+{
+	return area_entry(AREA_FUNCTIONS, i);
+}
+
+static inline struct area_function *area_function_in(const struct area_header *head, uint32_t i)
+{
+	return area_entry_in(head, AREA_FUNCTIONS, i);
+}
+
+/* Keep a string; the offset of an equal or of the new one, 0 (the empty string) if there is no
+ * room. */
+uint32_t area_string(const char *s);
+const char *area_string_at(uint32_t offset);
+
+/*
+ * area_status() - add a line to vestige_status: something was refused, and why. @what: the line's
+ * beginning; @name: its subject, or NULL; @err: a -errno to add, or 0.
+ */
+void area_status(const char *what, const char *name, int err);
+
+#endif

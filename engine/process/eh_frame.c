@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See eh_frame.h. Of DWARF's rules those are known that compilers and libc use for the stack
+ * pointer, the frame pointer and the return address; any other one is EH_NONE. Tables are read
+ * where the loader put them, each read within its object.
+ *
+ * Owns the cache: a word says which instruction it is of, mixed with its rule, so that of two
+ * threads that write at once none leaves a wrong one. dlclose() makes all of it old. A handler may
+ * look at the list of objects while dlopen() adds to it: the objects of its own frames are there
+ * and stay. fork: the child has the same tables. Tests: tests/engine/tracers/sysprof.
+ */
+#include "engine/process/eh_frame.h"
+
+#include "arch_barrier.h"
+#include "arch_frame.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/process/object.h"
+
+#define CACHE_ROWS   16384u
+#define OFFSET_BITS  24
+#define MAX_REMEMBER 8u
+#define VALUE_MASK   ((UINT64_C(1) << OFFSET_BITS) - 1)
+
+static struct {
+	uint64_t key; /* of the instruction ^ rule */
+	uint64_t rule;
+} cache[CACHE_ROWS];
+static uint32_t generation;
+
+/* The bytes of a table; a read beyond them is 0 and sets bad. */
+struct bytes {
+	const uint8_t *at, *end;
+	int bad;
+};
+
+static uint64_t get(struct bytes *b, uint32_t n)
+{
+	uint64_t v = 0;
+
+	if (b->bad || (size_t)(b->end - b->at) < n) {
+		b->bad = 1;
+		return 0;
+	}
+	memcpy(&v, b->at, n);
+	b->at += n;
+	return v;
+}
+
+static void skip(struct bytes *b, uint64_t n)
+{
+	if (b->bad || (size_t)(b->end - b->at) < n)
+		b->bad = 1;
+	else
+		b->at += n;
+}
+
+static uint64_t get_leb(struct bytes *b, int is_signed)
+{
+	uint64_t v = 0, byte;
+	uint32_t shift = 0;
+
+	do {
+		byte = get(b, 1);
+		if (shift < 64)
+			v |= (byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte & 0x80);
+	if (is_signed && shift < 64 && byte & 0x40)
+		v |= ~UINT64_C(0) << shift;
+	return v;
+}
+
+/* Bytes of a pointer with that encoding; 0: one that is not known. */
+static uint32_t pointer_bytes(uint8_t encoding)
+{
+	switch (encoding & 7) {
+	case 0:
+	case 4:
+		return 8;
+	case 2:
+		return 2;
+	case 3:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+struct cie {
+	uint64_t code_align;
+	int64_t data_align;
+	uint8_t encoding; /* of pointers in an FDE */
+	int has_data, is_signal;
+	struct bytes program;
+};
+
+static int read_cie(struct cie *c, struct bytes b)
+{
+	const char *text;
+	uint64_t data_end;
+	uint8_t version;
+
+	*c = (struct cie){.encoding = 0};
+	if (get(&b, 4))
+		return -1;
+	version = (uint8_t)get(&b, 1);
+	text = (const char *)b.at;
+	while (get(&b, 1))
+		;
+	c->code_align = get_leb(&b, 0);
+	c->data_align = (int64_t)get_leb(&b, 1);
+	if ((version == 1 ? get(&b, 1) : get_leb(&b, 0)) != ARCH_DWARF_RETURN || b.bad)
+		return -1;
+	if (*text == 'z') {
+		c->has_data = 1;
+		data_end = get_leb(&b, 0);
+		if (b.bad || data_end > (size_t)(b.end - b.at))
+			return -1;
+		data_end += (uint64_t)b.at;
+		while (*++text)
+			if (*text == 'R')
+				c->encoding = (uint8_t)get(&b, 1);
+			else if (*text == 'P')
+				skip(&b, pointer_bytes((uint8_t)get(&b, 1)));
+			else if (*text == 'L')
+				get(&b, 1);
+			else if (*text == 'S')
+				c->is_signal = 1;
+			else
+				break;
+		b.at = (const uint8_t *)data_end;
+	} else if (*text) {
+		return -1;
+	}
+	c->program = b;
+	return b.bad ? -1 : 0;
+}
+
+/* A rule in the making. */
+struct row {
+	struct eh_rule r;
+	uint64_t reg; /* the CFA's; UINT64_MAX: it is an expression's */
+	int no_return;
+};
+
+struct run {
+	struct row now, first;
+	struct row kept[MAX_REMEMBER];
+	uint32_t nr_kept;
+	const struct cie *cie;
+	uint64_t at, ip;
+	int unknown;
+};
+
+static void set_cfa(struct row *r, uint64_t reg, uint64_t offset)
+{
+	r->reg = reg;
+	r->r.cfa = reg == ARCH_DWARF_SP ? EH_SP : reg == ARCH_DWARF_FP ? EH_FP : EH_NONE;
+	r->r.cfa_offset = (int32_t)offset;
+}
+
+/* Forms that compilers and linkers use: the word at the frame pointer + N, and a stub's. */
+static void set_cfa_expression(struct row *r, struct bytes e)
+{
+	uint32_t n = (uint32_t)(e.end - e.at);
+
+	r->reg = UINT64_MAX;
+	r->r.cfa = EH_NONE;
+	r->r.cfa_offset = (int32_t)arch_stub_rule(e.at, n);
+	if (r->r.cfa_offset) {
+		r->r.cfa = EH_STUB;
+		return;
+	}
+	if (get(&e, 1) != 0x70 + ARCH_DWARF_FP)
+		return;
+	r->r.cfa_offset = (int32_t)get_leb(&e, 1);
+	if (get(&e, 1) == 0x06 && !e.bad && e.at == e.end)
+		r->r.cfa = EH_FP_DEREF;
+}
+
+static void set_saved(struct run *u, uint64_t reg, int64_t offset)
+{
+	if (reg == ARCH_DWARF_FP) {
+		u->now.r.fp = EH_FP_AT_CFA;
+		u->now.r.fp_offset = (int32_t)offset;
+	} else if (reg == ARCH_DWARF_RETURN) {
+		u->now.no_return = 0;
+		u->unknown |= offset != -8;
+	}
+}
+
+static void set_saved_expression(struct run *u, uint64_t reg, struct bytes e)
+{
+	if (reg == ARCH_DWARF_FP) {
+		u->now.r.fp = EH_FP_AT_FP;
+		u->unknown |= get(&e, 1) != 0x70 + ARCH_DWARF_FP;
+		u->now.r.fp_offset = (int32_t)get_leb(&e, 1);
+		u->unknown |= e.bad || e.at != e.end;
+	} else if (reg == ARCH_DWARF_RETURN) {
+		u->unknown = 1;
+	}
+}
+
+static void restore(struct run *u, uint64_t reg)
+{
+	if (reg == ARCH_DWARF_FP) {
+		u->now.r.fp = u->first.r.fp;
+		u->now.r.fp_offset = u->first.r.fp_offset;
+	} else if (reg == ARCH_DWARF_RETURN) {
+		u->now.no_return = u->first.no_return;
+	}
+}
+
+/* It is where it was, or nowhere. */
+static void set_kept(struct run *u, uint64_t reg, int undefined)
+{
+	if (reg == ARCH_DWARF_FP)
+		u->now.r.fp = EH_FP_SAME;
+	else if (reg == ARCH_DWARF_RETURN)
+		u->now.no_return = undefined;
+}
+
+static struct bytes block(struct bytes *b)
+{
+	uint64_t n = get_leb(b, 0);
+	struct bytes e = {b->at, b->at, 0};
+
+	skip(b, n);
+	if (!b->bad)
+		e.end = b->at;
+	return e;
+}
+
+/* An operation that is all of its byte. Return: whether it was known. */
+static int run_other(struct run *u, struct bytes *b, uint8_t op)
+{
+	const int64_t align = u->cie->data_align;
+	uint64_t reg;
+
+	switch (op) {
+	case 0x00: /* nop */
+		return 1;
+	case 0x05: /* offset_extended */
+		reg = get_leb(b, 0);
+		set_saved(u, reg, (int64_t)get_leb(b, 0) * align);
+		return 1;
+	case 0x06: /* restore_extended */
+		restore(u, get_leb(b, 0));
+		return 1;
+	case 0x07: /* undefined */
+		set_kept(u, get_leb(b, 0), 1);
+		return 1;
+	case 0x08: /* same_value */
+		set_kept(u, get_leb(b, 0), 0);
+		return 1;
+	case 0x0a: /* remember_state */
+		if (u->nr_kept == MAX_REMEMBER)
+			return 0;
+		u->kept[u->nr_kept++] = u->now;
+		return 1;
+	case 0x0b: /* restore_state */
+		if (!u->nr_kept)
+			return 0;
+		u->now = u->kept[--u->nr_kept];
+		return 1;
+	case 0x0c: /* def_cfa */
+		reg = get_leb(b, 0);
+		set_cfa(&u->now, reg, get_leb(b, 0));
+		return 1;
+	case 0x0d: /* def_cfa_register */
+		set_cfa(&u->now, get_leb(b, 0), (uint64_t)u->now.r.cfa_offset);
+		return 1;
+	case 0x0e: /* def_cfa_offset */
+		set_cfa(&u->now, u->now.reg, get_leb(b, 0));
+		return 1;
+	case 0x0f: /* def_cfa_expression */
+		set_cfa_expression(&u->now, block(b));
+		return 1;
+	case 0x10: /* expression */
+		reg = get_leb(b, 0);
+		set_saved_expression(u, reg, block(b));
+		return 1;
+	case 0x11: /* offset_extended_sf */
+		reg = get_leb(b, 0);
+		set_saved(u, reg, (int64_t)get_leb(b, 1) * align);
+		return 1;
+	case 0x12: /* def_cfa_sf */
+		reg = get_leb(b, 0);
+		set_cfa(&u->now, reg, get_leb(b, 1) * (uint64_t)align);
+		return 1;
+	case 0x13: /* def_cfa_offset_sf */
+		set_cfa(&u->now, u->now.reg, get_leb(b, 1) * (uint64_t)align);
+		return 1;
+	case 0x2e: /* GNU_args_size */
+		get_leb(b, 0);
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+/* Up to the instruction. */
+static void run(struct run *u, struct bytes b)
+{
+	while (!b.bad && b.at < b.end && !u->unknown) {
+		uint8_t op = (uint8_t)get(&b, 1), low = op & 0x3f;
+		uint64_t step = 0, reg;
+
+		if (op >> 6 == 1) {
+			step = low;
+		} else if (op >> 6 == 2) {
+			reg = low;
+			set_saved(u, reg, (int64_t)get_leb(&b, 0) * u->cie->data_align);
+		} else if (op >> 6 == 3) {
+			restore(u, low);
+		} else if (op >= 0x02 && op <= 0x04) {
+			step = get(&b, 1u << (op - 2));
+		} else if (!run_other(u, &b, op)) {
+			u->unknown = 1;
+		}
+		u->at += step * u->cie->code_align;
+		if (u->at > u->ip)
+			return;
+	}
+	u->unknown |= b.bad;
+}
+
+/* Of an entry: its length is read. Nothing where that does not lie in the object. */
+static struct bytes entry(const uint8_t *at, const struct area_object *o)
+{
+	struct bytes b = {at, (const uint8_t *)o->hi, 0};
+	uint64_t n;
+
+	if ((uint64_t)at < o->lo || (uint64_t)at >= o->hi)
+		return (struct bytes){NULL, NULL, 1};
+	n = get(&b, 4);
+	if (b.bad || !n || n == UINT32_MAX || n > (size_t)(b.end - b.at))
+		return (struct bytes){NULL, NULL, 1};
+	b.end = b.at + n;
+	return b;
+}
+
+static struct eh_rule read_rule(const uint8_t *fde, uint64_t begin, uint64_t ip,
+				const struct area_object *o)
+{
+	static const struct eh_rule none;
+	struct bytes b = entry(fde, o);
+	const uint8_t *link = b.at;
+	struct run u = {.ip = ip, .at = begin};
+	struct cie c;
+	uint32_t n;
+
+	if (b.bad || read_cie(&c, entry(link - get(&b, 4), o)))
+		return none;
+	n = pointer_bytes(c.encoding);
+	skip(&b, n);
+	if (!n || ip - begin >= get(&b, n))
+		return none;
+	if (c.has_data)
+		block(&b);
+	if (c.is_signal)
+		return (struct eh_rule){.cfa = EH_SIGNAL};
+	u.cie = &c;
+	u.at = 0;
+	u.ip = UINT64_MAX;
+	run(&u, c.program);
+	u.first = u.now;
+	u.at = begin;
+	u.ip = ip;
+	run(&u, b);
+	if (u.unknown || b.bad)
+		return none;
+	if (u.now.no_return)
+		return (struct eh_rule){.cfa = EH_END};
+	return u.now.r;
+}
+
+/* The table that is sorted by address: GNU ld's and LLVM's have one form. */
+static struct eh_rule look_up(const uint8_t *head, uint64_t ip, const struct area_object *o)
+{
+	static const struct eh_rule none;
+	static const uint8_t form[4] = {1, 0x1b, 0x03, 0x3b};
+	struct {
+		int32_t begin, fde;
+	} row;
+	uint32_t nr, lo = 0, hi;
+
+	if ((uint64_t)head < o->lo || o->hi - (uint64_t)head < 12 ||
+	    memcmp(head, form, sizeof(form)) != 0)
+		return none;
+	memcpy(&nr, head + 8, sizeof(nr));
+	if (!nr || nr > (o->hi - (uint64_t)head - 12) / sizeof(row))
+		return none;
+	for (hi = nr; hi - lo > 1;) {
+		uint32_t middle = lo + (hi - lo) / 2;
+
+		memcpy(&row, head + 12 + (size_t)middle * sizeof(row), sizeof(row));
+		if ((uint64_t)head + (uint64_t)(int64_t)row.begin <= ip)
+			lo = middle;
+		else
+			hi = middle;
+	}
+	memcpy(&row, head + 12 + (size_t)lo * sizeof(row), sizeof(row));
+	if ((uint64_t)head + (uint64_t)(int64_t)row.begin > ip)
+		return none;
+	return read_rule(head + row.fde, (uint64_t)head + (uint64_t)(int64_t)row.begin, ip, o);
+}
+
+static struct eh_rule find(uint64_t ip)
+{
+	static const struct eh_rule none;
+	uint32_t i, k;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+		const struct area_object *row = object_row(o);
+
+		if (!o->loaded || ip < row->lo || ip >= row->hi)
+			continue;
+		for (k = 0; k < o->nr_phdr; k++)
+			if (o->phdr[k].p_type == PT_GNU_EH_FRAME)
+				return look_up((const uint8_t *)(row->bias + o->phdr[k].p_vaddr),
+					       ip, row);
+	}
+	return none;
+}
+
+static int32_t signed_bits(uint64_t v)
+{
+	return (int32_t)((uint32_t)(v & VALUE_MASK) << (32 - OFFSET_BITS)) >> (32 - OFFSET_BITS);
+}
+
+struct eh_rule eh_frame_rule(uint64_t ip)
+{
+	const uint64_t key = ip ^ (uint64_t)load_relaxed(&generation) << 48;
+	const uint32_t i = (uint32_t)((ip * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % CACHE_ROWS;
+	uint64_t rule = load_relaxed(&cache[i].rule);
+	struct eh_rule r;
+
+	if ((load_relaxed(&cache[i].key) ^ rule) == key)
+		return (struct eh_rule){.cfa = (enum eh_cfa)(rule & 7),
+					.fp = (enum eh_fp)(rule >> 3 & 3),
+					.cfa_offset = signed_bits(rule >> 5),
+					.fp_offset = signed_bits(rule >> (5 + OFFSET_BITS))};
+	r = find(ip);
+	if (r.cfa_offset != signed_bits((uint64_t)r.cfa_offset) ||
+	    r.fp_offset != signed_bits((uint64_t)r.fp_offset))
+		r = (struct eh_rule){.cfa = EH_NONE};
+	rule = (uint64_t)r.cfa | (uint64_t)r.fp << 3 | ((uint64_t)r.cfa_offset & VALUE_MASK) << 5 |
+	       ((uint64_t)r.fp_offset & VALUE_MASK) << (5 + OFFSET_BITS);
+	store_relaxed(&cache[i].key, key ^ rule);
+	store_relaxed(&cache[i].rule, rule);
+	return r;
+}
+
+/* Another object may be where one was. */
+static void follow(void)
+{
+	store_release(&generation, generation + 1);
+}
+
+OBJECT_FOLLOWER(OBJECT_FOLLOW_FUNCTIONS, follow);

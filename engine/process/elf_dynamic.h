@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which words of a loaded object its relocations fill with the address of a named function: those
+ * of its global offset table, through which it calls what lies in other objects. Neither section
+ * headers nor the file's symbols are needed, and nothing has to be relocated yet.
+ */
+#ifndef VESTIGE_PROCESS_ELF_DYNAMIC_H
+#define VESTIGE_PROCESS_ELF_DYNAMIC_H
+
+#include "engine/process/object.h"
+
+/* A name in the object's table of strings, which ends after @room bytes, as a relocation has it. */
+struct dynamic_name {
+	const char *at;
+	uint64_t room;
+	uint32_t symbol; /* its index in the table of symbols */
+	uint32_t index;	 /* the relocation's, in its table */
+};
+
+int dynamic_name_is(const struct dynamic_name *n, const char *name);
+
+/*
+ * dynamic_may_name() - whether dynamic_names() may tell one of @names; looks at few symbols, at no
+ * relocation.
+ */
+int dynamic_may_name(const struct object *o, const char *const *names, uint32_t nr);
+
+/*
+ * dynamic_names() - call @each for every relocation of the object that names a symbol.
+ * @slot: the address of the word that it fills. @type: R_<cpu>_*.
+ * The object is mapped, relocated or not; what does not lie in it is left out. Constructor or agent
+ * context.
+ */
+void dynamic_names(const struct object *o,
+		   void (*each)(void *arg, uint64_t slot, uint32_t type,
+				const struct dynamic_name *name),
+		   void *arg);
+
+/* A function that an object defines for others, as the loader would find it there. */
+struct dynamic_function {
+	uint64_t address; /* 0: there is none, or its address is for it to tell (IFUNC) */
+	const char *version;
+};
+
+/*
+ * dynamic_function() - look a function up in one object, by its DT_GNU_HASH.
+ * @version: that which a reference names; NULL: the one that new programs get.
+ */
+struct dynamic_function dynamic_function(const struct object *o, const char *name,
+					 const char *version);
+
+/* The version that the object's reference names, NULL: none. @symbol: of struct dynamic_name. */
+const char *dynamic_version(const struct object *o, uint32_t symbol);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/* The file of a loaded object, for what the loader does not map: section headers and .symtab. */
+#ifndef VESTIGE_PROCESS_ELF_FILE_H
+#define VESTIGE_PROCESS_ELF_FILE_H
+
+#include <elf.h>
+#include <link.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct object;
+
+struct elf_file {
+	const uint8_t *map;
+	size_t bytes;
+	const ElfW(Shdr) * sections;
+	uint32_t nr_sections;
+	struct stat st;
+};
+
+/*
+ * elf_file_open() - map an object's file read-only. It must have the program headers that the
+ * object has in memory, or it is another one. Return: 0, to be undone with elf_file_close();
+ * -ESTALE if the file was replaced; -ENOEXEC; what open() says. A file without section headers
+ * opens with nr_sections 0.
+ */
+int elf_file_open(struct elf_file *f, const struct object *o);
+void elf_file_close(struct elf_file *f);
+
+/* The section of that name, or NULL. Its contents are not checked to lie in the file. */
+const ElfW(Shdr) * elf_file_section(const struct elf_file *f, const char *name);
+
+/*
+ * elf_file_symbols() - call back for each function symbol that is defined, of .symtab and .dynsym.
+ * @value: its address in the program headers' terms. @name: borrowed.
+ * Stops when the callback returns non-zero, and returns that.
+ */
+int elf_file_symbols(const struct elf_file *f,
+		     int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
+
+/* The same with all that the table says of each. */
+int elf_file_sized_symbols(const struct elf_file *f,
+			   int (*callback)(void *arg, const ElfW(Sym) * sym, const char *name),
+			   void *arg);
+
+/* The same, those of variables too. */
+int elf_file_all_symbols(const struct elf_file *f,
+			 int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
+
+#endif

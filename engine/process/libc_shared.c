@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+/* libc.h for libvestige.so. Tests: all that preload it. */
+#include <dlfcn.h>
+#include <link.h>
+#include <stddef.h>
+
+#include "engine/base/compiler.h"
+#include "engine/process/libc.h"
+
+/* Of the linker: the library's first byte, and the last of its code. */
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char etext[] __attribute__((visibility("hidden")));
+
+const int libc_is_static = 0;
+
+void *libc_symbol(const char *name)
+{
+	return dlsym(RTLD_DEFAULT, name);
+}
+
+void *libc_next(const char *name)
+{
+	return dlsym(RTLD_NEXT, name);
+}
+
+#ifdef DLFO_STRUCT_HAS_EH_DBASE
+typedef int find_object_fn(void *pc, struct dl_find_object *result);
+
+static find_object_fn *real_find_object;
+static const void *(*find_rows)(uint64_t pc, uint64_t *lo, uint64_t *hi);
+
+void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi))
+{
+	if (!real_find_object)
+		real_find_object = (find_object_fn *)libc_next("_dl_find_object");
+	__atomic_store_n(&find_rows, find, __ATOMIC_RELEASE);
+}
+
+/* libgcc calls this for each frame. */
+VESTIGE_EXPORT int _dl_find_object(void *pc, struct dl_find_object *result)
+{
+	const void *(*find)(uint64_t pc, uint64_t * lo, uint64_t * hi);
+	uint64_t lo, hi;
+	const void *rows;
+
+	if (!real_find_object)
+		real_find_object = (find_object_fn *)libc_next("_dl_find_object");
+	if (real_find_object && !real_find_object(pc, result))
+		return 0;
+	find = __atomic_load_n(&find_rows, __ATOMIC_ACQUIRE);
+	rows = find ? find((uint64_t)pc, &lo, &hi) : NULL;
+	if (!rows)
+		return -1;
+	*result = (struct dl_find_object){
+		.dlfo_map_start = (void *)(uintptr_t)lo,
+		.dlfo_map_end = (void *)(uintptr_t)hi,
+		.dlfo_eh_frame = (void *)(uintptr_t)rows,
+	};
+	return 0;
+}
+#else
+void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi))
+{
+	(void)find;
+}
+#endif
+
+/* Where libc lies: looked up once, in constructor context; hi is 0 before. */
+static struct {
+	uint64_t at, lo, hi;
+} libc;
+
+static int find_bounds(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	uint64_t lo = UINT64_MAX, hi = 0;
+	uint32_t i;
+
+	(void)bytes;
+	(void)arg;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		uint64_t from = info->dlpi_addr + p->p_vaddr;
+
+		if (p->p_type != PT_LOAD)
+			continue;
+		lo = from < lo ? from : lo;
+		hi = from + p->p_memsz > hi ? from + p->p_memsz : hi;
+	}
+	if (libc.at - lo >= hi - lo)
+		return 0;
+	libc.lo = lo;
+	libc.hi = hi;
+	return 1;
+}
+
+/*
+ * Not by dladdr(), which goes through all of libc's symbols each time. The loader's lock is not
+ * taken under the tree's: a thread in dlopen() takes them in the other order.
+ */
+int libc_owns(const void *p)
+{
+	if (!libc.at) {
+		libc.at = (uint64_t)dlsym(RTLD_NEXT, "gnu_get_libc_version");
+		if (libc.at)
+			dl_iterate_phdr(find_bounds, NULL);
+	}
+	return p && (uint64_t)p - libc.lo < libc.hi - libc.lo;
+}
+
+void libc_own_text(uint64_t *lo, uint64_t *hi)
+{
+	*lo = (uint64_t)__ehdr_start;
+	*hi = (uint64_t)etext;
+}
+
+struct wanted {
+	const char *name;
+	void *found;
+};
+
+static int find_in(struct dl_phdr_info *info, size_t bytes, void *arg)
+{
+	struct wanted *w = arg;
+	void *object;
+
+	(void)bytes;
+	if (!info->dlpi_name || !info->dlpi_name[0])
+		return 0;
+	object = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+	if (!object)
+		return 0;
+	w->found = dlsym(object, w->name);
+	dlclose(object);
+	if ((const char *)w->found >= __ehdr_start && (const char *)w->found < etext)
+		w->found = NULL;
+	return w->found != NULL;
+}
+
+void *libc_anywhere(const char *name)
+{
+	struct wanted w = {name, libc_next(name)};
+
+	if (!w.found)
+		dl_iterate_phdr(find_in, &w);
+	return w.found;
+}

@@ -1,0 +1,490 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See perf.h. The ring of a CPU belongs to an event of the agent's own thread that counts nothing,
+ * so that kinds and threads come and go beside it. Threads are looked for until there is no new
+ * one: a thread that an event's thread makes from then on inherits the event (inherit_thread, Linux
+ * 5.13). So a thread may be reported twice, by two families of events. Such doubles are side by
+ * side in a ring, and the reader leaves one out. fork: the child has neither rings (the kernel does
+ * not copy them) nor descriptors, and opens its own. Tests: tests/engine/events/sched.
+ */
+#include "engine/process/perf.h"
+
+#include <errno.h>
+#include <time.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/process/area.h"
+#include "engine/process/heap.h"
+#include "engine/process/thread_list.h"
+#include "engine/ring/ring.h"
+
+#define ROOT_PAGES     256u /* of a ring */
+#define USER_PAGES     32u  /* all processes of a user share the limit of locked memory */
+#define PAGE	       4096u
+#define MAX_BYTES      2048u /* of a record of ours */
+#define MAX_ROUNDS     64u
+#define IOC_ENABLE     0x2400
+#define IOC_SET_OUTPUT 0x2405
+#define IOC_SET_FILTER 0x40082406
+#define IOC_ID	       0x80082407
+#define CLOEXEC	       8 /* PERF_FLAG_FD_CLOEXEC */
+
+struct ring_of_cpu {
+	struct perf_event_mmap_page *head; /* NULL: the CPU has none */
+	uint64_t bytes;			   /* of records */
+	int fd;
+	uint64_t at, end; /* of what perf_read() reads now */
+	struct perf_record rec;
+	uint64_t next; /* behind rec */
+	uint8_t copy[MAX_BYTES];
+};
+
+struct opened {
+	uint64_t id;
+	uint64_t closed_ns; /* 0: it is open; else its last records may not be read yet */
+	int fd;
+	uint32_t kind;
+};
+
+static struct ring_of_cpu *per_cpu;	       /* nr_cpus; NULL: there are none */
+static uint32_t nr_cpus, open_kinds, ip_kinds; /* the kinds: a bit each; with PERF_SAMPLE_IP */
+static struct opened *opened;
+static uint32_t nr_opened, room_opened;
+
+static long open_event(const struct perf_event_attr *attr, int tid, uint32_t cpu)
+{
+	return arch_syscall(SYS_perf_event_open, (long)attr, tid, (long)cpu, -1, CLOEXEC, 0);
+}
+
+/* Common to all events that write into one ring. */
+static void complete(struct perf_event_attr *attr)
+{
+	attr->size = sizeof(*attr);
+	/*
+	 * without the period, a tracepoint that counts by a field has a sample for each it counts
+	 */
+	attr->sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
+			     PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
+}
+
+static int make_ring(struct ring_of_cpu *c, uint32_t cpu)
+{
+	struct perf_event_attr attr = {.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_DUMMY};
+	uint32_t pages = sys_geteuid() ? USER_PAGES : ROOT_PAGES;
+	long fd, p = -ENOMEM;
+
+	complete(&attr);
+	attr.exclude_kernel = 1;
+	attr.exclude_hv = 1;
+	attr.watermark = 1;
+	for (; pages; pages /= 2) {
+		attr.wakeup_watermark = pages * PAGE / 2;
+		fd = open_event(&attr, 0, cpu);
+		if (fd < 0)
+			return (int)fd;
+		p = sys_mmap(NULL, (pages + 1) * (size_t)PAGE, PROT_READ | PROT_WRITE, MAP_SHARED,
+			     (int)fd, 0);
+		if (!sys_failed(p))
+			break;
+		sys_close((int)fd);
+	}
+	if (sys_failed(p))
+		return (int)p;
+	*c = (struct ring_of_cpu){
+		.head = (void *)p, .bytes = (uint64_t)pages * PAGE, .fd = (int)fd};
+	return 0;
+}
+
+static void close_rings(void)
+{
+	uint32_t i;
+
+	for (i = 0; per_cpu && i < nr_cpus; i++) {
+		if (!per_cpu[i].head)
+			continue;
+		sys_munmap(per_cpu[i].head, per_cpu[i].bytes + PAGE);
+		sys_close(per_cpu[i].fd);
+	}
+	heap_free(per_cpu);
+	per_cpu = NULL;
+}
+
+/* A CPU that is not there has none. */
+static int open_rings(void)
+{
+	uint32_t i, n = 0;
+	int err = 0;
+
+	nr_cpus = area->nr_cpus;
+	per_cpu = heap_alloc(nr_cpus * sizeof(*per_cpu));
+	if (!per_cpu)
+		return -ENOMEM;
+	for (i = 0; i < nr_cpus; i++) {
+		err = make_ring(&per_cpu[i], i);
+		if (err && err != -ENODEV)
+			break;
+		n += !err;
+	}
+	if (i == nr_cpus && n)
+		return 0;
+	close_rings();
+	return err;
+}
+
+static int remember(int fd, uint32_t kind)
+{
+	struct opened *more;
+
+	if (nr_opened == room_opened) {
+		uint32_t room = room_opened ? room_opened * 2 : 64;
+
+		more = heap_alloc(room * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memcpy(more, opened, nr_opened * sizeof(*more));
+		heap_free(opened);
+		opened = more;
+		room_opened = room;
+	}
+	more = &opened[nr_opened++];
+	*more = (struct opened){.fd = fd, .kind = kind};
+	arch_syscall(SYS_ioctl, fd, IOC_ID, (long)&more->id, 0, 0, 0);
+	return 0;
+}
+
+static int control(long fd, long op, long arg)
+{
+	return (int)arch_syscall(SYS_ioctl, fd, op, arg, 0, 0, 0);
+}
+
+/* @tid: a thread, or -1: any thread, on all CPUs. A thread that has just ended is no error. */
+static int open_on_cpus(uint32_t kind, const struct perf_event_attr *attr, int tid,
+			const char *filter)
+{
+	uint32_t cpu;
+	int err;
+
+	for (cpu = 0; cpu < nr_cpus; cpu++) {
+		long fd;
+
+		if (!per_cpu[cpu].head)
+			continue;
+		fd = open_event(attr, tid, cpu);
+		if (fd == -ESRCH)
+			return 0;
+		if (fd < 0)
+			return (int)fd;
+		err = control(fd, IOC_SET_OUTPUT, per_cpu[cpu].fd);
+		if (!err && filter)
+			err = control(fd, IOC_SET_FILTER, (long)filter);
+		if (!err && attr->disabled)
+			err = control(fd, IOC_ENABLE, 0);
+		if (!err)
+			err = remember((int)fd, kind);
+		if (err) {
+			sys_close((int)fd);
+			return err;
+		}
+	}
+	return 0;
+}
+
+struct seen {
+	int *tids;
+	uint32_t nr, room;
+};
+
+static int see(struct seen *s, int tid)
+{
+	uint32_t i;
+	int *more;
+
+	for (i = 0; i < s->nr; i++)
+		if (s->tids[i] == tid)
+			return 0;
+	if (s->nr == s->room) {
+		more = heap_alloc((s->room + 256) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		memcpy(more, s->tids, s->nr * sizeof(*more));
+		heap_free(s->tids);
+		s->tids = more;
+		s->room += 256;
+	}
+	s->tids[s->nr++] = tid;
+	return 1;
+}
+
+struct opening {
+	uint32_t kind, found;
+	const struct perf_event_attr *attr;
+	struct seen seen;
+};
+
+static int open_new_thread(int tid, void *data)
+{
+	struct opening *o = data;
+	int err = tid == sys_gettid() ? 0 : see(&o->seen, tid);
+
+	if (err <= 0)
+		return err;
+	o->found++;
+	return open_on_cpus(o->kind, o->attr, tid, NULL);
+}
+
+int perf_open(uint32_t kind, const struct perf_event_attr *kinds)
+{
+	struct perf_event_attr attr = *kinds;
+	struct opening o = {.kind = kind, .found = 1, .attr = &attr};
+	uint32_t round;
+	int err = 0;
+
+	if (!per_cpu)
+		err = open_rings();
+	if (err)
+		return err;
+	open_kinds |= 1u << kind;
+	ip_kinds &= ~(1u << kind);
+	if (attr.sample_type & PERF_SAMPLE_IP)
+		ip_kinds |= 1u << kind;
+	complete(&attr);
+	attr.inherit = 1;
+	attr.inherit_thread = 1;
+	for (round = 0; !err && o.found && round < MAX_ROUNDS; round++) {
+		o.found = 0;
+		err = thread_list_each(open_new_thread, &o);
+	}
+	heap_free(o.seen.tids);
+	if (err)
+		perf_close(kind);
+	return err;
+}
+
+/* Of a kind, the first @nr of all that are open. */
+static void close_events(uint32_t kind, uint32_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < nr; i++) {
+		if (opened[i].kind != kind || opened[i].closed_ns)
+			continue;
+		sys_close(opened[i].fd);
+		opened[i].closed_ns = ring_clock_mono();
+	}
+}
+
+/* Those of which all is read; they stay in order. */
+static void forget_closed(uint64_t until)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < nr_opened; i++)
+		if (!opened[i].closed_ns || opened[i].closed_ns >= until)
+			opened[n++] = opened[i];
+	nr_opened = n;
+}
+
+int perf_open_cpus(uint32_t kind, const struct perf_event_attr *kinds, const char *filter)
+{
+	struct perf_event_attr attr = *kinds;
+	uint32_t before;
+	int err = 0;
+
+	if (!per_cpu)
+		err = open_rings();
+	if (err)
+		return err;
+	complete(&attr);
+	attr.disabled = 1;
+	before = nr_opened;
+	err = open_on_cpus(kind, &attr, -1, filter);
+	if (!err) {
+		close_events(kind, before);
+		open_kinds |= 1u << kind;
+		return 0;
+	}
+	while (nr_opened > before)
+		sys_close(opened[--nr_opened].fd);
+	if (!open_kinds)
+		close_rings();
+	return err;
+}
+
+void perf_close(uint32_t kind)
+{
+	close_events(kind, nr_opened);
+	open_kinds &= ~(1u << kind);
+	if (open_kinds)
+		return;
+	close_rings();
+	nr_opened = 0;
+}
+
+/* They were opened in the order of their ids. */
+static uint32_t kind_of(uint64_t id)
+{
+	uint32_t first = 0, end = nr_opened;
+
+	while (first < end) {
+		uint32_t middle = first + (end - first) / 2;
+
+		if (opened[middle].id < id)
+			first = middle + 1;
+		else
+			end = middle;
+	}
+	return first < nr_opened && opened[first].id == id ? opened[first].kind : PERF_MAX_KINDS;
+}
+
+/* The end of every record that is no sample, and the beginning of a sample. */
+struct tail {
+	int32_t pid, tid;
+	uint64_t ns;
+	uint32_t cpu, reserved;
+};
+
+/* Behind it is the tracepoint's record. */
+struct sample {
+	struct tail t;
+	uint64_t period;
+	uint32_t raw_bytes;
+} __attribute__((packed));
+
+static void take_sample(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
+{
+	struct sample s;
+	struct tail t;
+	uint64_t id;
+
+	if (bytes < 24 + sizeof(t))
+		return;
+	memcpy(&id, p + 8, 8);
+	if (kind_of(id) < PERF_MAX_KINDS && (ip_kinds >> kind_of(id) & 1)) {
+		memcpy(&rec->ip, p + 16, 8);
+		memcpy(&t, p + 24, sizeof(t));
+		rec->id = id;
+		rec->kind = kind_of(id);
+		rec->pid = t.pid;
+		rec->tid = t.tid;
+		rec->ns = t.ns;
+		return;
+	}
+	if (bytes < 16 + sizeof(s))
+		return;
+	memcpy(&s, p + 16, sizeof(s));
+	if (s.raw_bytes > bytes - (16 + sizeof(s)))
+		return;
+	rec->id = id;
+	rec->kind = kind_of(id);
+	rec->pid = s.t.pid;
+	rec->tid = s.t.tid;
+	rec->ns = s.t.ns;
+	rec->raw = p + 16 + sizeof(s);
+	rec->raw_bytes = s.raw_bytes;
+}
+
+static void take_other(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
+{
+	struct tail t;
+	uint64_t id;
+
+	if (bytes < 8 + sizeof(t) + 8)
+		return;
+	memcpy(&t, p + bytes - 8 - sizeof(t), sizeof(t));
+	memcpy(&id, p + bytes - 8, 8);
+	rec->id = id;
+	rec->kind = kind_of(id);
+	rec->pid = t.pid;
+	rec->tid = t.tid;
+	rec->ns = t.ns;
+	if (rec->type == PERF_RECORD_LOST && bytes >= 24)
+		memcpy(&rec->lost, p + 16, 8);
+	if ((rec->type == PERF_RECORD_FORK || rec->type == PERF_RECORD_EXIT) && bytes >= 24)
+		memcpy(&rec->task, p + 8, sizeof(rec->task));
+}
+
+/* The record at c->at, into c->rec; 0: there is none. */
+static int look(struct ring_of_cpu *c, uint32_t cpu)
+{
+	const uint8_t *data = (const uint8_t *)c->head + PAGE;
+	struct perf_event_header h;
+	uint64_t i;
+
+	if (c->at >= c->end)
+		return 0;
+	/* headers are 8 bytes at a multiple of 8 */
+	memcpy(&h, data + c->at % c->bytes, sizeof(h));
+	if (h.size < sizeof(h) || h.size > c->end - c->at) {
+		c->at = c->end;
+		return 0;
+	}
+	c->next = c->at + h.size;
+	c->rec = (struct perf_record){
+		.kind = PERF_MAX_KINDS, .type = h.type, .misc = h.misc, .cpu = cpu};
+	if (h.size > MAX_BYTES)
+		return 1;
+	for (i = 0; i < h.size; i += 8)
+		memcpy(c->copy + i, data + (c->at + i) % c->bytes, 8);
+	if (h.type == PERF_RECORD_SAMPLE)
+		take_sample(&c->rec, c->copy, h.size);
+	else
+		take_other(&c->rec, c->copy, h.size);
+	return 1;
+}
+
+void perf_read(uint64_t until, void (*record)(const struct perf_record *rec))
+{
+	struct ring_of_cpu *c, *first;
+	uint32_t i;
+
+	for (i = 0; per_cpu && i < nr_cpus; i++) {
+		c = &per_cpu[i];
+		if (!c->head)
+			continue;
+		c->at = c->head->data_tail;
+		c->end = load_acquire(&c->head->data_head);
+		if (!look(c, i))
+			c->at = c->end;
+	}
+	while (per_cpu) {
+		first = NULL;
+		for (i = 0; i < nr_cpus; i++) {
+			c = &per_cpu[i];
+			if (c->head && c->at < c->end && c->rec.ns < until &&
+			    (!first || c->rec.ns < first->rec.ns))
+				first = c;
+		}
+		if (!first)
+			break;
+		record(&first->rec);
+		first->at = first->next;
+		if (!look(first, (uint32_t)(first - per_cpu)))
+			first->at = first->end;
+	}
+	for (i = 0; per_cpu && i < nr_cpus; i++)
+		if (per_cpu[i].head)
+			store_release(&per_cpu[i].head->data_tail, per_cpu[i].at);
+	forget_closed(until);
+}
+
+uint32_t perf_descriptors(int *fds, uint32_t max)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; per_cpu && i < nr_cpus && n < max; i++)
+		if (per_cpu[i].head)
+			fds[n++] = per_cpu[i].fd;
+	return n;
+}
+
+void perf_fork(void)
+{
+	per_cpu = NULL;
+	opened = NULL;
+	nr_opened = room_opened = open_kinds = 0;
+}

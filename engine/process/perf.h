@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Events by perf_event_open(). There is one ring for each CPU, into which events of any number of
+ * kinds write. A kind has an event for each of this process's threads and each CPU, which new
+ * threads inherit; or, where that is allowed, one event for each CPU and any thread on it. All of
+ * it is the agent's: its descriptors, its thread, under the tree's lock.
+ */
+#ifndef VESTIGE_PROCESS_PERF_H
+#define VESTIGE_PROCESS_PERF_H
+
+#include <linux/perf_event.h>
+#include <stdint.h>
+
+#define PERF_MAX_KINDS 16u
+
+/* One record of a ring. */
+struct perf_record {
+	uint32_t kind; /* of the event that made it, PERF_MAX_KINDS: unknown */
+	uint64_t id;   /* of the event: the same for what inherited it */
+	uint32_t type; /* PERF_RECORD_* */
+	uint32_t misc;
+	uint32_t cpu;
+	int32_t pid, tid; /* who ran */
+	uint64_t ns;	  /* CLOCK_MONOTONIC */
+	uint64_t lost;	  /* PERF_RECORD_LOST: how many */
+	/* PERF_RECORD_FORK: the new task, and its parent; PERF_RECORD_EXIT: the task that ends */
+	struct {
+		int32_t pid, ppid, tid, ptid;
+	} task;
+	uint64_t ip;	    /* PERF_RECORD_SAMPLE of a kind whose sample_type has PERF_SAMPLE_IP */
+	const uint8_t *raw; /* PERF_RECORD_SAMPLE of a tracepoint */
+	uint32_t raw_bytes;
+};
+
+/*
+ * perf_open() - have a kind of event from now on, of all threads but the caller's.
+ * @attr: its type, config and what else is the kind's own. Agent's thread.
+ * Return: 0 or -errno, and none is had: -EACCES, -EPERM not allowed, -EMFILE, -ENOMEM, -ENOENT.
+ */
+int perf_open(uint32_t kind, const struct perf_event_attr *attr);
+void perf_close(uint32_t kind);
+
+/*
+ * perf_open_cpus() - open a kind of event for each CPU and any thread on it, or change it. @filter:
+ * a tracepoint's, as its filter file takes it; NULL: none. The kernel changes no filter: a kind
+ * that is open is opened anew before the old one is closed, so both may report one event. Return:
+ * as perf_open(); a kind that was there stays as it was then.
+ */
+int perf_open_cpus(uint32_t kind, const struct perf_event_attr *attr, const char *filter);
+
+/*
+ * perf_read() - each record of all rings that is older than @until (CLOCK_MONOTONIC, ns), in order
+ * of their times; they are then gone. What was made before a time that was read before the call is
+ * in the rings by then, but for a CPU that was amid it. Any thread, signals blocked: it makes no
+ * system call.
+ */
+void perf_read(uint64_t until, void (*record)(const struct perf_record *rec));
+
+/* Descriptors that become readable when a ring is half full. Return: how many, at most @max. */
+uint32_t perf_descriptors(int *fds, uint32_t max);
+
+/* In a fork's child: the rings are not mapped, the descriptors not there. */
+void perf_fork(void);
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See thread_list.h. Owns the folder's descriptor in the agent's table, if that keeps it. fork: the
+ * child's agent opens its own. Tests: tests/engine/events/switches, tests/engine/fire/alone.
+ */
+#include "engine/process/thread_list.h"
+
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+
+static int kept = -1, kept_by;
+
+/* A path below /proc/self/task. Return: a descriptor or -errno. */
+static int open_at(const char *path, int flags)
+{
+	char whole[64];
+	struct seq_buf s;
+
+	if (kept >= 0 && kept_by == sys_gettid())
+		return (int)arch_syscall(SYS_openat, kept, (long)path, flags | O_CLOEXEC, 0, 0, 0);
+	seq_init(&s, whole, sizeof(whole) - 1);
+	seq_puts(&s, "/proc/self/task/");
+	seq_puts(&s, path);
+	whole[s.len] = 0;
+	return sys_open(whole, flags | O_CLOEXEC, 0);
+}
+
+void thread_list_keep(void)
+{
+	kept = -1;
+	kept = open_at(".", O_RDONLY | O_DIRECTORY);
+	kept_by = sys_gettid();
+}
+
+long thread_list_main(const char *file, char *text, size_t bytes)
+{
+	char path[32] = "../";
+	long n;
+	int fd;
+
+	str_copy(path + strlen(path), sizeof(path) - 4, file);
+	fd = open_at(path, O_RDONLY);
+
+	if (fd < 0)
+		return fd;
+	n = sys_read(fd, text, bytes - 1);
+	sys_close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n;
+}
+
+int thread_list_each(int (*each)(int tid, void *data), void *data)
+{
+	int fd = open_at(".", O_RDONLY | O_DIRECTORY), ret = 0;
+	char buf[4096] __attribute__((aligned(8)));
+	long n = 0, at;
+
+	if (fd < 0)
+		return fd;
+	while (!ret && (n = sys_getdents(fd, buf, sizeof(buf))) > 0) {
+		for (at = 0; !ret && at < n; at += ((const struct sys_dirent *)(buf + at))->bytes) {
+			const struct sys_dirent *e = (const struct sys_dirent *)(buf + at);
+			uint64_t tid;
+
+			if (!str_to_u64(e->name, strlen(e->name), &tid))
+				ret = each((int)tid, data);
+		}
+	}
+	sys_close(fd);
+	return ret ? ret : (int)n;
+}

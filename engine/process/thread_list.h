@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* The threads that this process has, as /proc/self/task lists them: those of raw clone() too. */
+#ifndef VESTIGE_PROCESS_THREAD_LIST_H
+#define VESTIGE_PROCESS_THREAD_LIST_H
+
+#include <stddef.h>
+
+/*
+ * thread_list_each() - call @each with every thread's id, the caller's among them, in the order of
+ * the ids; one that comes or goes meanwhile may be there or not. It ends when @each returns other
+ * than 0. Return: what @each returned last, or -errno: no /proc, no descriptor. Makes system calls,
+ * no memory.
+ */
+int thread_list_each(int (*each)(int tid, void *data), void *data);
+
+/*
+ * thread_list_main() - the text of /proc/self/FILE, which is the main thread's, also when that has
+ * ended. @file: status or stat. @text: NUL-terminated. @bytes: its room; what does not fit is left
+ * out. Return: bytes of text, or -errno: no /proc, no descriptor. Makes system calls, no memory.
+ */
+long thread_list_main(const char *file, char *text, size_t bytes);
+
+/*
+ * Open the folder once, for all later calls of this thread, which has a table of descriptors of its
+ * own: the program may leave /proc by chroot(). One thread in the process.
+ */
+void thread_list_keep(void);
+
+#endif

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The gate of a ring, see ring.h. Whether it is open for a thread, and a tracer's words, are in the
+ * thread's outermost control block, and say of which gate they are: a new gate finds all closed and
+ * no words. ring.c asks on the slow path alone; a key of 0 sends the thread there. fork: the
+ * child's blocks are new, so the gate is closed for its thread. Tests: tests/unit/test_ring.c.
+ */
+#include "arch_barrier.h"
+#include "engine/base/mem.h"
+#include "engine/ring/ring_write.h"
+
+void ring_set_gate(struct ring *r, int on)
+{
+	if (on && !++r->last_gate)
+		r->last_gate = 1;
+	store_relaxed(&r->gate, on ? r->last_gate : 0);
+	ring_invalidate();
+}
+
+/* The calling thread's outermost block, which it is given if it has none yet; or NULL. */
+static struct ring_ctl *own_block(struct ring *r)
+{
+	if (!ring_block(r)->tid)
+		ring_ready(r, 8);
+	return ring_block(r)->tid > 0 ? ring_outermost(ring_block(r)) : NULL;
+}
+
+/* A key of 0 sends the next call to the slow path, where it finds the gate open. */
+void ring_gate_open(struct ring *r)
+{
+	struct ring_ctl *ctl = own_block(r);
+
+	if (ctl)
+		store_relaxed(&ctl->gate_open, load_relaxed(&r->gate));
+}
+
+/* A handler that comes between the stores finds the gate closed, and makes no key again. */
+void ring_gate_close(struct ring *r)
+{
+	struct ring_ctl *ctl = own_block(r);
+
+	if (!ctl || !ctl->gate_open)
+		return;
+	store_relaxed(&ctl->gate_open, 0);
+	barrier();
+	for (; ctl; ctl = ctl->nested)
+		store_relaxed(&ctl->cpu_key, 0);
+}
+
+uint64_t *ring_gate_words(struct ring *r)
+{
+	struct ring_ctl *ctl = own_block(r);
+	uint32_t gate = load_relaxed(&r->gate);
+
+	if (!ctl || !gate)
+		return NULL;
+	if (ctl->gate_words_of != gate) {
+		memset(ctl->gate_words, 0, sizeof(ctl->gate_words));
+		barrier();
+		ctl->gate_words_of = gate;
+	}
+	return ctl->gate_words;
+}

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* The lock of what is beside the live records: the snapshot, or what a tracer of latencies keeps. */
+#ifndef VESTIGE_RING_SNAPSHOT_H
+#define VESTIGE_RING_SNAPSHOT_H
+
+#include "engine/ring/ring.h"
+
+/* One caller at a time until snapshot_end(). Return: 0; -EBUSY. Any context. */
+int snapshot_begin(struct ring *r);
+void snapshot_end(struct ring *r);
+
+#endif

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See allocators.h. A name becomes the range from its symbol to the next one of its object. A call
+ * site outside of all ranges, as most are, costs a look at each range. Out of one, the stack is
+ * walked, which takes a microsecond. A table that was replaced stays, since a thread may be in it.
+ * fork: the child has the same. Tests: tests/engine/tracers/kmemtrace.
+ */
+#include "engine/sources/allocators.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/base/mem.h"
+#include "engine/core/stack.h"
+#include "engine/process/elf_file.h"
+#include "engine/process/heap.h"
+#include "engine/process/object.h"
+
+#define MAX_RANGES 128u
+
+struct range {
+	uint64_t lo, hi;
+};
+
+struct ranges {
+	uint64_t lo, hi; /* of all */
+	uint32_t nr;
+	struct range at[MAX_RANGES];
+};
+
+static char names[1024] = "g_malloc g_malloc0 g_malloc_n g_malloc0_n g_realloc g_realloc_n "
+			  "g_try_malloc g_try_malloc0 g_strdup g_strndup g_memdup g_memdup2 "
+			  "g_slice_alloc g_slice_alloc0 xmalloc xcalloc xzalloc xrealloc xstrdup "
+			  "xstrndup zmalloc zcalloc zrealloc zstrdup";
+static struct ranges *current;
+
+void allocators_show(struct seq_buf *s)
+{
+	seq_puts(s, names);
+	seq_putc(s, '\n');
+}
+
+static int is_named(const char *name)
+{
+	const char *p = names;
+	size_t n = strlen(name), k;
+
+	while (*p) {
+		for (k = 0; p[k] && p[k] != ' '; k++)
+			;
+		if (k == n && !memcmp(p, name, n))
+			return 1;
+		p += k + (p[k] == ' ');
+	}
+	return 0;
+}
+
+struct search {
+	struct ranges *ranges;
+	uint32_t first; /* of the object */
+	uint64_t bias, end;
+};
+
+static int take_start(void *arg, uint64_t value, const char *name)
+{
+	struct search *s = arg;
+	struct ranges *r = s->ranges;
+
+	if (r->nr < MAX_RANGES && is_named(name))
+		r->at[r->nr++] = (struct range){s->bias + value, s->end};
+	return 0;
+}
+
+static int take_end(void *arg, uint64_t value, const char *name)
+{
+	struct search *s = arg;
+	uint64_t at = s->bias + value;
+	uint32_t i;
+
+	(void)name;
+	for (i = s->first; i < s->ranges->nr; i++)
+		if (at > s->ranges->at[i].lo && at < s->ranges->at[i].hi)
+			s->ranges->at[i].hi = at;
+	return 0;
+}
+
+int allocators_update(void)
+{
+	struct ranges *r = heap_alloc(sizeof(*r));
+	struct elf_file f;
+	uint32_t i;
+
+	if (!r)
+		return -ENOMEM;
+	for (i = 0; names[0] && i < object_count(); i++) {
+		const struct object *o = object_at(i);
+		struct search s = {r, r->nr, object_row(o)->bias, object_row(o)->hi};
+
+		if (!o->loaded || elf_file_open(&f, o))
+			continue;
+		elf_file_symbols(&f, take_start, &s);
+		if (r->nr > s.first)
+			elf_file_symbols(&f, take_end, &s);
+		elf_file_close(&f);
+	}
+	r->lo = UINT64_MAX;
+	for (i = 0; i < r->nr; i++) {
+		r->lo = r->at[i].lo < r->lo ? r->at[i].lo : r->lo;
+		r->hi = r->at[i].hi > r->hi ? r->at[i].hi : r->hi;
+	}
+	if (current && !memcmp(current, r, sizeof(*r)))
+		heap_free(r);
+	else
+		store_release(&current, r);
+	return 0;
+}
+
+int allocators_set(const char *text, size_t n)
+{
+	size_t i, k = 0;
+
+	if (n >= sizeof(names))
+		return -E2BIG;
+	for (i = 0; i < n; i++) {
+		int blank = text[i] == ' ' || text[i] == '\t' || text[i] == '\n';
+
+		if (!blank)
+			names[k++] = text[i];
+		else if (k && names[k - 1] != ' ')
+			names[k++] = ' ';
+	}
+	k -= k && names[k - 1] == ' ';
+	names[k] = 0;
+	return current ? allocators_update() : 0;
+}
+
+static int is_inside(const struct ranges *r, uint64_t site)
+{
+	uint32_t i;
+
+	/* the byte before: a call may be the last instruction */
+	if (site <= r->lo || site > r->hi)
+		return 0;
+	for (i = 0; i < r->nr; i++)
+		if (site > r->at[i].lo && site <= r->at[i].hi)
+			return 1;
+	return 0;
+}
+
+struct walk {
+	const struct ranges *ranges;
+	uint64_t site, found;
+	int inside; /* the site was passed */
+};
+
+static int step(void *arg, uint64_t ip, uint64_t sp)
+{
+	struct walk *w = arg;
+
+	(void)sp;
+	if (!w->inside) {
+		w->inside = ip == w->site;
+		return 0;
+	}
+	if (is_inside(w->ranges, ip))
+		return 0;
+	w->found = ip;
+	return 1;
+}
+
+uint64_t allocators_caller(uint64_t site)
+{
+	const struct ranges *r = load_acquire(&current);
+	struct walk w = {.ranges = r, .site = site};
+
+	if (!r || !is_inside(r, site))
+		return site;
+	stack_each_frame(step, &w);
+	return w.found ? w.found : site;
+}

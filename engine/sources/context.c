@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The context of the calling thread, of the sources held and mask (core/context.h). A thread whose
+ * context changes takes the slow path with its next record; one that begins to wait for a lock
+ * sends all threads there, since it does not know whose it is. Whether a thread is pinned to one
+ * CPU is asked once, and again when a call has changed it for any.
+ *
+ * Any context; a thread's first record makes one system call. fork: the child goes on. Costs: two
+ * stores at each change, a slow path with the next record. Tests: tests/engine/events/context.
+ */
+#include "engine/core/context.h"
+
+#include <sched.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
+#include "engine/sources/held.h"
+#include "engine/sources/mask.h"
+
+#define MAX_DEPTH 15u
+#define CPU_WORDS (RING_MAX_CPUS / 64)
+
+static __thread struct {
+	uint32_t gen;
+	uint32_t bits;
+} pinned __attribute__((tls_model("initial-exec")));
+static uint32_t pinned_gen = 1;
+
+/* Whether one CPU alone is left to the thread. */
+static uint32_t pinned_bits(void)
+{
+	uint64_t cpus[CPU_WORDS];
+	uint32_t gen = load_relaxed(&pinned_gen), i, n = 0;
+	long bytes;
+
+	if (likely(pinned.gen == gen) || sys_is_forbidden())
+		return pinned.bits;
+	bytes = arch_syscall(SYS_sched_getaffinity, 0, sizeof(cpus), (long)cpus, 0, 0, 0);
+	for (i = 0; bytes > 0 && i < (uint32_t)bytes / 8 && n < 2; i++)
+		n += (uint32_t)__builtin_popcountll(cpus[i]);
+	pinned.bits = n == 1 ? CONTEXT_MIGRATE_DISABLED : 0;
+	barrier();
+	pinned.gen = gen;
+	return pinned.bits;
+}
+
+static uint32_t now(void)
+{
+	uint32_t depth = held_depth(), mask = mask_state(), bits = pinned_bits();
+
+	if (mask)
+		bits |= CONTEXT_IRQS_OFF;
+	if (mask & MASK_HANDLER)
+		bits |= CONTEXT_HARDIRQ;
+	if (depth && held_is_awaited())
+		bits |= CONTEXT_NEED_RESCHED;
+	return bits | (depth < MAX_DEPTH ? depth : MAX_DEPTH) << CONTEXT_DEPTH_SHIFT;
+}
+
+static void note_held(const struct lock_call *c, uint32_t before, uint32_t after)
+{
+	(void)c;
+	if (before != after)
+		ring_context_changed();
+}
+
+static void note_mask(uint32_t before, uint32_t after, uint64_t function, uint64_t site)
+{
+	(void)before;
+	(void)after;
+	(void)function;
+	(void)site;
+	ring_context_changed();
+}
+
+static void note_wait(const struct lock_call *c)
+{
+	(void)c;
+	ring_change_pages();
+}
+
+enum { SCHED_SETAFFINITY, PTHREAD_SETAFFINITY };
+static int wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set);
+static int wrap_pthread_setaffinity(unsigned long thread, size_t bytes, const cpu_set_t *set);
+static struct interposed calls[] = {
+	INTERPOSED(SCHED_SETAFFINITY, "sched_setaffinity", wrap_sched_setaffinity),
+	INTERPOSED(PTHREAD_SETAFFINITY, "pthread_setaffinity_np", wrap_pthread_setaffinity),
+};
+
+static int wrap_sched_setaffinity(pid_t pid, size_t bytes, const cpu_set_t *set)
+{
+	int ret = INTERPOSE_REAL(calls[SCHED_SETAFFINITY],
+				 int(pid_t, size_t, const cpu_set_t *))(pid, bytes, set);
+
+	fetch_add(&pinned_gen, 1);
+	ring_change_pages();
+	return ret;
+}
+
+static int wrap_pthread_setaffinity(unsigned long thread, size_t bytes, const cpu_set_t *set)
+{
+	int ret = INTERPOSE_REAL(calls[PTHREAD_SETAFFINITY],
+				 int(unsigned long, size_t, const cpu_set_t *))(thread, bytes, set);
+
+	fetch_add(&pinned_gen, 1);
+	ring_change_pages();
+	return ret;
+}
+
+static struct held_listener held = {.call = note_held};
+static struct mask_listener mask = {.call = note_mask};
+static struct lock_listener waits = {.call = note_wait};
+
+static void ignore(void)
+{
+	source_ignore(&held_locks, &held.link);
+	source_ignore(&mask_changes, &mask.link);
+	source_ignore(&lock_sources[LOCK_BEGIN], &waits.link);
+	interpose_unregister(calls, ARRAY_SIZE(calls));
+}
+
+static int listen_to(int on)
+{
+	int err;
+
+	if (!on) {
+		ignore();
+		return 0;
+	}
+	fetch_add(&pinned_gen, 1);
+	err = interpose_register(calls, ARRAY_SIZE(calls));
+	if (err)
+		return err;
+	err = source_listen(&held_locks, &held.link);
+	if (!err)
+		err = source_listen(&lock_sources[LOCK_BEGIN], &waits.link);
+	if (!err)
+		err = source_listen(&mask_changes, &mask.link);
+	if (err)
+		ignore();
+	return err;
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	(void)how;
+	if (interpose_possible())
+		context_register(now, listen_to);
+}
+
+LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);

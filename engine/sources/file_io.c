@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See file_io.h. What a descriptor is, where the file is and how it was opened is asked of the
+ * kernel at each call, as the program may change all of it in ways that are not seen; a thread that
+ * may make no system call of ours is not seen. A call that a handler makes while another one is
+ * under way has its own place; one that longjmp() leaves is forgotten at the next.
+ *
+ * fork: the child has the same listeners. Costs: two to four system calls for each. Tests:
+ * tests/engine/tracers/blk.
+ */
+#include "engine/sources/file_io.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/sources/syscall.h"
+
+#define NESTED	   2u
+#define VECTORS	   32u	 /* that are read at once */
+#define MAX_VECTOR 1024u /* the kernel's */
+
+/* How the arguments say what is read or written: from where, and how much. */
+static const struct call {
+	uint16_t nr;
+	uint8_t op;
+	uint8_t has_offset; /* the fourth argument */
+	uint8_t is_vector;
+} calls[] = {
+	{SYS_read, FILE_IO_READ, 0, 0},	   {SYS_write, FILE_IO_WRITE, 0, 0},
+	{SYS_pread64, FILE_IO_READ, 1, 0}, {SYS_pwrite64, FILE_IO_WRITE, 1, 0},
+	{SYS_readv, FILE_IO_READ, 0, 1},   {SYS_writev, FILE_IO_WRITE, 0, 1},
+	{SYS_preadv, FILE_IO_READ, 1, 1},  {SYS_pwritev, FILE_IO_WRITE, 1, 1},
+	{SYS_preadv2, FILE_IO_READ, 1, 1}, {SYS_pwritev2, FILE_IO_WRITE, 1, 1},
+	{SYS_fsync, FILE_IO_FLUSH, 0, 0},  {SYS_fdatasync, FILE_IO_FLUSH, 0, 0},
+};
+
+static __thread struct {
+	uint32_t nr;
+	struct {
+		uint32_t call;
+		int is_ours; /* 0: it is about no file */
+		struct file_io io;
+	} at[NESTED];
+} under_way __attribute__((tls_model("initial-exec")));
+
+static const struct call *find_call(uint64_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i].nr == nr)
+			return &calls[i];
+	return NULL;
+}
+
+/* Their bytes together. They are the program's word: the kernel reads them. */
+static uint64_t bytes_of(uint64_t vectors, uint64_t nr)
+{
+	struct iovec copy[VECTORS], to, from;
+	uint64_t sum = 0, i, k;
+	long got;
+
+	if (nr > MAX_VECTOR)
+		return 0;
+	for (i = 0; i < nr; i += VECTORS) {
+		k = min_of(nr - i, (uint64_t)VECTORS);
+		to = (struct iovec){copy, k * sizeof(*copy)};
+		from = (struct iovec){(struct iovec *)vectors + i, k * sizeof(*copy)};
+		got = arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1,
+				   0);
+		if (got != (long)(k * sizeof(*copy)))
+			break;
+		while (k--)
+			sum += copy[k].iov_len;
+	}
+	return sum;
+}
+
+static int is_of_file(int fd, struct stat *st)
+{
+	return !sys_fstat(fd, st) && (S_ISREG(st->st_mode) || S_ISBLK(st->st_mode));
+}
+
+static int look(const struct call *c, const uint64_t *args, struct file_io *io)
+{
+	const int fd = (int)args[0];
+	struct stat st;
+	long flags, at;
+
+	if (!is_of_file(fd, &st))
+		return 0;
+	*io = (struct file_io){.op = (enum file_io_op)c->op,
+			       .device = S_ISBLK(st.st_mode) ? st.st_rdev : st.st_dev};
+	if (c->op == FILE_IO_FLUSH) {
+		io->sync = 1;
+		return 1;
+	}
+	flags = arch_syscall(SYS_fcntl, fd, F_GETFL, 0, 0, 0, 0);
+	io->sync = flags > 0 && flags & (O_SYNC | O_DSYNC | O_DIRECT);
+	io->bytes = c->is_vector ? bytes_of(args[1], args[2]) : args[2];
+	if (c->has_offset && args[3] != UINT64_MAX) {
+		io->offset = args[3];
+	} else if (c->op == FILE_IO_WRITE && flags > 0 && flags & O_APPEND) {
+		io->offset = (uint64_t)st.st_size;
+	} else {
+		at = arch_syscall(SYS_lseek, fd, 0, 1 /* SEEK_CUR */, 0, 0, 0);
+		io->offset = at > 0 ? (uint64_t)at : 0;
+	}
+	return 1;
+}
+
+static void tell(const struct file_io *io)
+{
+	SOURCE_TELL(struct file_io_listener, load_acquire(&file_ios.first), io);
+}
+
+static void enter(uint64_t nr, const uint64_t *args)
+{
+	const struct call *c = find_call(nr);
+	struct file_io io = {.done = 0};
+	uint32_t n;
+	int is_ours;
+
+	if (!c || !load_acquire(&file_ios.first))
+		return;
+	is_ours = look(c, args, &io);
+	n = under_way.nr < NESTED ? under_way.nr : 0;
+	under_way.at[n].call = c->nr;
+	under_way.at[n].is_ours = is_ours;
+	under_way.at[n].io = io;
+	barrier();
+	under_way.nr = n + 1;
+	if (is_ours)
+		tell(&io);
+}
+
+static void leave(uint64_t nr, uint64_t ret)
+{
+	struct file_io io;
+	uint32_t n = under_way.nr;
+	int is_ours;
+
+	if (!n || under_way.at[n - 1].call != nr)
+		return;
+	io = under_way.at[n - 1].io;
+	is_ours = under_way.at[n - 1].is_ours;
+	/* a handler may take the place from here on */
+	barrier();
+	under_way.nr = n - 1;
+	if (!is_ours)
+		return;
+	io.done = 1;
+	if (sys_failed((long)ret)) {
+		io.error = (int)ret;
+		io.bytes = 0;
+	} else if (io.op != FILE_IO_FLUSH) {
+		io.bytes = ret;
+	}
+	tell(&io);
+}
+
+static struct syscall_listener listener = {.enter.call = enter, .exit.call = leave};
+
+static int want(struct source *s, int on)
+{
+	uint32_t i;
+	int err = 0;
+
+	(void)s;
+	for (i = 0; i < ARRAY_SIZE(calls) && !err; i++)
+		err = syscall_listen(&listener, calls[i].nr, on);
+	if (!err || !on)
+		return 0;
+	while (--i)
+		syscall_listen(&listener, calls[i - 1].nr, 0);
+	return err;
+}
+
+struct source file_ios = {.want = want};

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See kmem_blocks.h. A hash table of buckets, one cache line of keys each. Neighbours in memory
+ * have neighbouring buckets: 128 bytes of heap are a bucket, so a small heap touches few pages. A
+ * bucket that is full counts those that went elsewhere, and only then a search goes on; so nothing
+ * is left behind by a block that goes. One block is added and taken by one thread at a time, as the
+ * program's own order is; other blocks of the bucket are not disturbed. A table is mapped once and
+ * stays. Any context, no lock. fork: the child has a copy. Costs: bench "kmemtrace". Tests:
+ * tests/engine/tracers/kmemtrace.
+ */
+#include "engine/sources/kmem_blocks.h"
+
+#include <errno.h>
+
+#include "arch_barrier.h"
+#include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
+#include "engine/base/mem.h"
+#include "engine/process/clock.h"
+#include "engine/ring/ring.h"
+
+#define NR_BUCKETS     (UINT64_C(1) << 21)
+#define WAYS	       7u
+#define MAX_STEPS      64u
+#define BUCKETS_A_PAGE (4096u / sizeof(struct bucket))
+
+struct bucket {
+	uint64_t key[WAYS]; /* 0: free */
+	uint32_t elsewhere, unused;
+};
+
+struct value {
+	uint64_t size;	/* bytes << 24 | waste */
+	uint64_t owner; /* moment << 24 | owner */
+};
+
+static struct bucket *buckets;
+static struct value *values;	    /* WAYS a bucket */
+static uint64_t *touched;	    /* a bit a page of buckets */
+static uint64_t ns_per_unit, start; /* << 32; of ring_clock() */
+
+#define BUCKET_BYTES  (NR_BUCKETS * sizeof(struct bucket))
+#define VALUE_BYTES   (NR_BUCKETS * WAYS * sizeof(struct value))
+#define TOUCHED_BYTES (NR_BUCKETS / BUCKETS_A_PAGE / 8)
+
+int kmem_blocks_start(void)
+{
+	if (!buckets) {
+		struct bucket *b = sys_map_table(BUCKET_BYTES);
+		struct value *v = sys_map_table(VALUE_BYTES);
+
+		touched = sys_map_table(TOUCHED_BYTES);
+		if (!b || !v || !touched) {
+			if (b)
+				sys_munmap(b, BUCKET_BYTES);
+			if (v)
+				sys_munmap(v, VALUE_BYTES);
+			if (touched)
+				sys_munmap(touched, TOUCHED_BYTES);
+			return -ENOMEM;
+		}
+		values = v;
+		store_release(&buckets, b);
+	} else {
+		sys_madvise(buckets, BUCKET_BYTES, MADV_DONTNEED);
+		sys_madvise(values, VALUE_BYTES, MADV_DONTNEED);
+		sys_madvise(touched, TOUCHED_BYTES, MADV_DONTNEED);
+	}
+	ns_per_unit = clock_unit_ns();
+	start = ring_clock();
+	return 0;
+}
+
+uint64_t kmem_blocks_now(void)
+{
+	return (uint64_t)((unsigned __int128)(ring_clock() - start) * ns_per_unit >> 48);
+}
+
+static uint64_t home_of(uint64_t key)
+{
+	return ((key >> 7) + (key >> 28) * 0x9e3779b1u) & (NR_BUCKETS - 1);
+}
+
+/* Where those that have no room at home go: not to the neighbours, whose homes are full, too. */
+static uint64_t next_of(uint64_t home, uint32_t step)
+{
+	return (home + step * UINT64_C(0x1f35b)) & (NR_BUCKETS - 1);
+}
+
+int kmem_block_add(const void *p, const struct kmem_block *b)
+{
+	uint64_t key = (uint64_t)p, home = home_of(key), at = home;
+	uint32_t step, way;
+
+	for (step = 0; step < MAX_STEPS; at = next_of(home, ++step)) {
+		struct bucket *k = &buckets[at];
+
+		for (way = 0; way < WAYS; way++) {
+			struct value *v = &values[at * WAYS + way];
+			uint64_t none = 0;
+
+			if (load_relaxed(&k->key[way]) ||
+			    !__atomic_compare_exchange_n(&k->key[way], &none, key, 0,
+							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+				continue;
+			v->size = b->bytes << 24 | (b->waste & 0xffffff);
+			v->owner = b->moment << 24 | (b->owner & 0xffffff);
+			if (!bitmap_has(touched, (uint32_t)(at / BUCKETS_A_PAGE)))
+				__atomic_fetch_or(&touched[at / BUCKETS_A_PAGE / 64],
+						  UINT64_C(1) << (at / BUCKETS_A_PAGE % 64),
+						  __ATOMIC_RELAXED);
+			return 1;
+		}
+		__atomic_fetch_add(&k->elsewhere, 1, __ATOMIC_ACQ_REL);
+	}
+	while (step--)
+		__atomic_fetch_sub(&buckets[next_of(home, step)].elsewhere, 1, __ATOMIC_ACQ_REL);
+	return 0;
+}
+
+static struct kmem_block block_of(const struct value *v)
+{
+	return (struct kmem_block){.bytes = v->size >> 24,
+				   .waste = v->size & 0xffffff,
+				   .owner = v->owner & 0xffffff,
+				   .moment = v->owner >> 24};
+}
+
+int kmem_block_take(const void *p, struct kmem_block *b)
+{
+	uint64_t key = (uint64_t)p, home = home_of(key), at = home;
+	uint32_t step, way;
+
+	for (step = 0; step < MAX_STEPS; at = next_of(home, ++step)) {
+		struct bucket *k = &buckets[at];
+
+		for (way = 0; way < WAYS; way++) {
+			if (load_relaxed(&k->key[way]) != key)
+				continue;
+			*b = block_of(&values[at * WAYS + way]);
+			store_release(&k->key[way], 0);
+			while (step--)
+				__atomic_fetch_sub(&buckets[next_of(home, step)].elsewhere, 1,
+						   __ATOMIC_ACQ_REL);
+			return 1;
+		}
+		if (!load_acquire(&k->elsewhere))
+			return 0;
+	}
+	return 0;
+}
+
+void kmem_blocks_each(void (*each)(void *arg, const struct kmem_block *b), void *arg)
+{
+	uint64_t page, at;
+	uint32_t way;
+
+	for (page = 0; buckets && page < NR_BUCKETS / BUCKETS_A_PAGE; page++) {
+		if (!bitmap_has(touched, (uint32_t)page))
+			continue;
+		for (at = page * BUCKETS_A_PAGE; at < (page + 1) * BUCKETS_A_PAGE; at++)
+			for (way = 0; way < WAYS; way++)
+				if (load_acquire(&buckets[at].key[way])) {
+					struct kmem_block b = block_of(&values[at * WAYS + way]);
+
+					each(arg, &b);
+				}
+	}
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Classes of locks, as lockdep has them: locks that one line of source initialises are one class;
+ * a lock that a constant initialises is a class of its own where it is static, else it is of the
+ * class of the line that took it first.
+ */
+#ifndef VESTIGE_SOURCES_LOCK_CLASS_H
+#define VESTIGE_SOURCES_LOCK_CLASS_H
+
+#include "engine/sources/lock.h"
+
+enum lock_class_by { LOCK_BY_INIT, LOCK_BY_VARIABLE, LOCK_BY_FIRST };
+
+struct lock_class {
+	uint64_t key; /* 0: a free slot */
+};
+
+/* The address of the call, or of the variable. */
+static inline uint64_t lock_class_address(const struct lock_class *c)
+{
+	return load_relaxed(&c->key) >> 2;
+}
+
+static inline enum lock_class_by lock_class_by(const struct lock_class *c)
+{
+	return (enum lock_class_by)(load_relaxed(&c->key) & 3);
+}
+
+/* What is known of a lock. Nothing of it: both are 0. */
+struct lock_known {
+	uint64_t serial; /* the lock's own, never used again */
+	uint32_t class;	 /* 0: there is no room for its class */
+};
+
+/*
+ * lock_class_start() - forget all locks and classes, and note from now on how locks are made.
+ * Under the tree's lock. Return: 0; -ENOMEM; -ENODEV: a static program. lock_class_stop(): no more.
+ */
+int lock_class_start(void);
+void lock_class_stop(void);
+
+/* The lock that is taken at @site; it is made known if it is not. Any context. */
+struct lock_known lock_class_of(const void *lock, uint64_t site);
+
+/* The class of that number; NULL: there is none. Any context. */
+const struct lock_class *lock_class_at(uint32_t class);
+
+/* Counts: classes, locks that were made known, and classes and locks that had no room. */
+struct lock_class_counts {
+	uint64_t classes, locks, lost;
+};
+struct lock_class_counts lock_class_count(void);
+
+#endif

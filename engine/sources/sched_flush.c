@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See sched_flush.h. Before a process leaves its memory without exit() the records that have come
+ * from the kernel so far are written. A child of vfork() has its parent's
+ * memory, whose agent goes on. Not seen: execl() and its kind, calls within libc, and a killed
+ * process; these lose the last milliseconds. fork: the child goes on. Tests:
+ * tests/engine/events/switches.
+ */
+#include "engine/sources/sched_flush.h"
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/core/tree_lock.h"
+#include "engine/process/area.h"
+#include "engine/sources/sched_perf.h"
+#include "engine/sources/process.h"
+
+/* A handler may have come here amid whatever holds the lock: then it is left as it is. */
+static void leave(void)
+{
+	if (!area || sys_is_forbidden() || !area_is_own() || !tree_lock_try())
+		return;
+	sched_perf_drain();
+	tree_lock_release();
+}
+
+void sched_flush_see(int on)
+{
+	static struct process_end_listener listener = {.call = leave};
+	static int seen;
+
+	/* a static program's calls are not seen: its records are late, as of who is killed */
+	if (on != seen && !source_switch(&process_leaves, &listener.link, on))
+		seen = on;
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What happens to this process's threads and the kernel alone sees, by perf: one source a kind
+ * (perf_kinds.h). The listeners are called by the agent, under the tree's lock, with ring_as set to
+ * the thread that did it.
+ */
+#ifndef VESTIGE_SOURCES_SCHED_PERF_H
+#define VESTIGE_SOURCES_SCHED_PERF_H
+
+#include <stdint.h>
+
+#include "engine/sources/perf_kinds.h"
+#include "engine/sources/source.h"
+
+struct perf_record;
+struct ring;
+struct ring_as;
+
+struct sched_call {
+	uint32_t kind;
+	const struct ring_as *as; /* whose it is, and when, in stamps */
+	uint64_t ns;		  /* the same in CLOCK_MONOTONIC */
+	const void *record;	  /* as the kind has it, in our format */
+	uint32_t bytes;
+};
+
+struct sched_listener {
+	struct source_link link;
+	void (*call)(const struct sched_call *c);
+};
+
+/* By enum sched_kind. */
+extern struct source sched_sources[NR_SCHED_KINDS];
+
+/* Records of a CPU were lost, of any kind that is open: a ring counts them once. */
+struct sched_loss {
+	uint32_t cpu;
+	uint64_t nr;
+	uint64_t counted; /* rings that did, a bit each */
+};
+
+struct sched_lost_listener {
+	struct source_link link;
+	void (*call)(struct sched_loss *loss);
+};
+
+/* For a listener: ring @r had one of the kinds on. */
+void sched_count_loss(struct sched_loss *loss, struct ring *r);
+
+extern struct source sched_lost;
+
+/*
+ * Others whose events are the agent's, too. Kinds are perf's, @first and behind it, of which records
+ * come by the same rings; @nr 0: none do, and @is_open and @record are not called. @apply: open and
+ * close what is wanted, of the agent; @wanted: whether anything is; @is_open: or is open; @record:
+ * one has come, ring_as is whose it is. Constructor context.
+ */
+struct perf_user {
+	uint32_t first, nr;
+	void (*apply)(void);
+	int (*wanted)(void);
+	int (*is_open)(void);
+	void (*fork)(void); /* the child has nothing open */
+	void (*record)(const struct perf_record *rec);
+};
+void sched_perf_add(const struct perf_user *user);
+
+/* The agent is to call apply(). Return: 1: the caller is the agent and may do it; 0: soon; -ENODEV:
+ * there is no agent. */
+int sched_perf_ask(void);
+
+/* @wake: makes the agent call sched_perf_work(). Constructor context. */
+void sched_perf_wake_by(void (*wake)(void));
+
+/*
+ * sched_perf_instead() - where the kernel's tracepoint may not be opened, see a kind otherwise, by
+ * any thread. @see: begins and ends it; it calls no listener. At LIFECYCLE_SYSTEM.
+ */
+void sched_perf_instead(uint32_t kind, int (*see)(int on));
+
+/*
+ * sched_perf_refused() - why the kernel's tracepoints cannot be opened for this process; NULL: they
+ * can, as far as may be said without trying. Any time; some system calls.
+ */
+const char *sched_perf_refused(void);
+
+/* The calling thread is the agent; or there will be none: what needs it is refused. */
+void sched_perf_agent(void);
+void sched_perf_no_agent(void);
+
+/*
+ * sched_perf_work() - open and close what was asked for, and write what has come. The agent, under
+ * the tree's lock. Return: in how many ms it wants to be called again; -1: when it is woken.
+ */
+int sched_perf_work(void);
+
+/* Descriptors that the agent waits for beside its own. Return: how many, at most @max. */
+uint32_t sched_perf_descriptors(int *fds, uint32_t max);
+
+/* Write what has come. Any thread, under the tree's lock; nothing where no such event is on. */
+void sched_perf_drain(void);
+
+/*
+ * The agent ends: what it has opened is read and closed; another one opens it again. The agent,
+ * under the tree's lock.
+ */
+void sched_perf_stop(void);
+
+#endif

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The program's handlers: while there is a listener, each that is installed is replaced in the
+ * kernel by a function of ours that calls the listeners and goes on to the handler. It has the same
+ * flags, and SA_SIGINFO always, so that the kernel says what the signal was. sigaction(), signal()
+ * and their like return and accept the program's own handlers, as if nothing was replaced.
+ *
+ * Replaced handlers stay in a table from then on: a signal may be on its way to our function when
+ * there is no listener any more. A handler that was installed by a system call of the program's or
+ * libc's own is not seen, and is not touched when the last listener goes. Ignored signals are not
+ * seen either. Signals that end the process lead to a handler while signals_fatal() has one for
+ * them; the program sees SIG_DFL then, and its own flags and mask.
+ *
+ * fork: kernel and table are the parent's in the child too. exec: the kernel forgets handlers.
+ * Tests: tests/engine/events/signals.
+ */
+#include "engine/sources/signal.h"
+
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/process/area.h"
+#include "engine/core/interpose.h"
+
+/* As rt_sigaction() has it. */
+struct action {
+	uint64_t handler;
+	uint64_t flags;
+	uint64_t restorer;
+	uint64_t mask;
+};
+
+/* The program's handlers by signal, as they were installed. */
+static struct {
+	uint64_t handler;
+	uint64_t flags;
+} own[NSIG];
+
+/* The same of signals that end the process, where signals_fatal() has put a handler. */
+static struct {
+	int flags;
+	sigset_t mask;
+} own_default[NSIG];
+static void (*fatal)(int sig, siginfo_t *info, void *context); /* NULL: never wanted */
+static uint64_t fatal_signals;				       /* a bit each; 0: none now */
+
+#define BIT(sig) (UINT64_C(1) << (sig))
+
+typedef void handler_fn(int sig, siginfo_t *info, void *context);
+
+static __attribute__((noinline)) void told(int sig, const siginfo_t *info, uint64_t handler)
+{
+	SOURCE_TELL(struct signal_handler_listener, load_acquire(&signal_handlers.first), sig, info,
+		    handler, load_relaxed(&own[sig].flags));
+}
+
+/* While somebody wants to know when it ends, it has not our place. */
+static __attribute__((noinline)) void deliver_between(int sig, siginfo_t *info, void *context,
+						      uint64_t handler)
+{
+	struct handler_frame f = {.handler = handler, .context = context};
+
+	SOURCE_TELL(struct handler_frame_listener, load_acquire(&handler_frames.first), &f, 1);
+	((handler_fn *)handler)(sig, info, context);
+	SOURCE_TELL(struct handler_frame_listener, load_acquire(&handler_frames.first), &f, 0);
+}
+
+/* What the kernel calls. The compiler makes the last call a jump: the handler has our place. */
+static void deliver(int sig, siginfo_t *info, void *context)
+{
+	uint64_t handler = load_acquire(&own[sig].handler);
+
+	if (load_relaxed(&signal_handlers.first))
+		told(sig, info, handler);
+	if (load_relaxed(&handler_frames.first)) {
+		deliver_between(sig, info, context, handler);
+		return;
+	}
+	((handler_fn *)handler)(sig, info, context);
+}
+
+static int is_handler(uint64_t handler)
+{
+	return handler != (uint64_t)SIG_DFL && handler != (uint64_t)SIG_IGN &&
+	       handler != (uint64_t)SIG_ERR;
+}
+
+static int is_ours(uint64_t handler)
+{
+	return handler == (uint64_t)deliver;
+}
+
+static int is_fatal(uint64_t handler)
+{
+	return fatal && handler == (uint64_t)fatal;
+}
+
+static int get_action(int sig, struct action *a)
+{
+	return (int)arch_syscall(SYS_rt_sigaction, sig, 0, (long)a, 8, 0, 0);
+}
+
+static int set_action(int sig, const struct action *a)
+{
+	return (int)arch_syscall(SYS_rt_sigaction, sig, (long)a, 0, 8, 0, 0);
+}
+
+static int can_handle(int sig)
+{
+	return sig > 0 && sig < NSIG && sig != SIGKILL && sig != SIGSTOP;
+}
+
+/*
+ * The handler of fatal signals: by libc's call, which brings the code that handlers return to and
+ * unwinders know. Faults in it are delivered too, all other signals wait.
+ */
+static void make_fatal(int sig)
+{
+	struct sigaction a = {.sa_sigaction = fatal,
+			      .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
+	struct sigaction was;
+
+	if (sigaction(sig, NULL, &was) || was.sa_handler != SIG_DFL)
+		return;
+	own_default[sig].flags = was.sa_flags;
+	own_default[sig].mask = was.sa_mask;
+	/* the last one is of the unwinder's; the kernel's part of it is the first word */
+	*(uint64_t *)&a.sa_mask = ~((BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) |
+				     BIT(SIGTRAP) | BIT(SIGABRT)) >>
+				    1);
+	sigaction(sig, &a, NULL);
+}
+
+static void make_default(int sig)
+{
+	struct sigaction a = {.sa_handler = SIG_DFL}, was;
+
+	if (sigaction(sig, NULL, &was) || !is_fatal((uint64_t)was.sa_handler))
+		return;
+	a.sa_flags = own_default[sig].flags;
+	a.sa_mask = own_default[sig].mask;
+	sigaction(sig, &a, NULL);
+}
+
+static int seen; /* handlers are ours now */
+
+/* The handler that the kernel has is the program's: ours from now on. */
+static void replace(int sig)
+{
+	struct action a;
+
+	if (get_action(sig, &a) || is_ours(a.handler) || is_fatal(a.handler))
+		return;
+	if (a.handler == (uint64_t)SIG_DFL && load_relaxed(&fatal_signals) >> sig & 1)
+		make_fatal(sig);
+	if (!is_handler(a.handler) || !load_relaxed(&seen))
+		return;
+	store_relaxed(&own[sig].flags, a.flags);
+	store_release(&own[sig].handler, a.handler);
+	a.handler = (uint64_t)deliver;
+	a.flags |= SA_SIGINFO;
+	set_action(sig, &a);
+}
+
+static void give_back(int sig)
+{
+	struct action a;
+
+	if (get_action(sig, &a) || !is_ours(a.handler))
+		return;
+	a.handler = own[sig].handler;
+	a.flags = (a.flags & ~(uint64_t)SA_SIGINFO) | (own[sig].flags & SA_SIGINFO);
+	set_action(sig, &a);
+}
+
+static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction *old);
+static sighandler_t wrap_signal(int sig, sighandler_t handler);
+static sighandler_t wrap_bsd_signal(int sig, sighandler_t handler);
+static sighandler_t wrap_sysv_signal(int sig, sighandler_t handler);
+static sighandler_t wrap_sigset(int sig, sighandler_t handler);
+
+enum { SIGACTION, SIGNAL, BSD_SIGNAL, SYSV_SIGNAL, SIGSET };
+static struct interposed calls[] = {
+	INTERPOSED(SIGACTION, "sigaction", wrap_sigaction),
+	INTERPOSED(SIGNAL, "signal", wrap_signal),
+	INTERPOSED(BSD_SIGNAL, "bsd_signal", wrap_bsd_signal),
+	INTERPOSED(SYSV_SIGNAL, "__sysv_signal", wrap_sysv_signal),
+	INTERPOSED(SIGSET, "sigset", wrap_sigset),
+};
+
+/* Libc may install what it likes; then what the kernel has is replaced. @before: the program's
+ * until now. */
+static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
+{
+	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
+	uint64_t flags = can_handle(sig) ? load_relaxed(&own[sig].flags) : 0;
+	struct sigaction was;
+	int ret = INTERPOSE_REAL(calls[SIGACTION], int(int, const struct sigaction *,
+						       struct sigaction *))(sig, act, &was);
+
+	if (ret)
+		return ret;
+	if (is_ours((uint64_t)was.sa_handler)) {
+		was.sa_handler = (sighandler_t)before;
+		was.sa_flags = (was.sa_flags & ~SA_SIGINFO) | ((int)flags & SA_SIGINFO);
+	} else if (is_fatal((uint64_t)was.sa_handler)) {
+		was.sa_handler = SIG_DFL;
+		was.sa_flags = own_default[sig].flags;
+		was.sa_mask = own_default[sig].mask;
+	}
+	if (old)
+		*old = was;
+	if (act)
+		replace(sig);
+	return 0;
+}
+
+static sighandler_t by_signal(struct interposed *row, int sig, sighandler_t handler)
+{
+	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
+	sighandler_t old = INTERPOSE_REAL(*row, sighandler_t(int, sighandler_t))(sig, handler);
+
+	if (old == SIG_ERR)
+		return old;
+	if (can_handle(sig))
+		replace(sig);
+	if (is_fatal((uint64_t)old))
+		return SIG_DFL;
+	return is_ours((uint64_t)old) ? (sighandler_t)before : old;
+}
+
+static sighandler_t wrap_signal(int sig, sighandler_t handler)
+{
+	return by_signal(&calls[SIGNAL], sig, handler);
+}
+
+static sighandler_t wrap_bsd_signal(int sig, sighandler_t handler)
+{
+	return by_signal(&calls[BSD_SIGNAL], sig, handler);
+}
+
+static sighandler_t wrap_sysv_signal(int sig, sighandler_t handler)
+{
+	return by_signal(&calls[SYSV_SIGNAL], sig, handler);
+}
+
+static sighandler_t wrap_sigset(int sig, sighandler_t handler)
+{
+	return by_signal(&calls[SIGSET], sig, handler);
+}
+
+static int want(struct source *s, int on)
+{
+	static int nr_wants;
+	int sig, err = 0;
+
+	(void)s;
+	if (on ? nr_wants++ : --nr_wants)
+		return 0; /* the other source wants it, too */
+	if (on)
+		err = interpose_register(calls, ARRAY_SIZE(calls));
+	if (err) {
+		nr_wants--;
+		return err;
+	}
+	store_release(&seen, on);
+	for (sig = 1; sig < NSIG; sig++) {
+		if (!can_handle(sig))
+			continue;
+		if (on)
+			replace(sig);
+		else
+			give_back(sig);
+	}
+	if (!on)
+		interpose_unregister(calls, ARRAY_SIZE(calls));
+	return 0;
+}
+
+struct source signal_handlers = {.want = want};
+struct source handler_frames = {.want = want};
+
+int signals_fatal(void (*handler)(int sig, siginfo_t *info, void *context), uint64_t signals)
+{
+	const uint64_t before = fatal_signals;
+	int sig, err = 0;
+
+	if (signals && !before)
+		err = interpose_register(calls, ARRAY_SIZE(calls));
+	if (err)
+		return err;
+	if (handler)
+		fatal = handler;
+	store_release(&fatal_signals, signals);
+	for (sig = 1; sig < NSIG && sig < 64; sig++) {
+		if (!can_handle(sig))
+			continue;
+		if (signals >> sig & 1)
+			replace(sig);
+		else if (before >> sig & 1)
+			make_default(sig);
+	}
+	if (!signals && before)
+		interpose_unregister(calls, ARRAY_SIZE(calls));
+	return 0;
+}

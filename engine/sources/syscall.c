@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See syscall.h. The hook (core/syscalls.h) reports to this file alone, and the lists here have who
+ * listens. Callbacks run in any context. fork: the child has the same listeners. Costs: bench
+ * "syscalls". Tests: tests/engine/events/syscalls.
+ */
+#include "engine/sources/syscall.h"
+
+/* Which sites are switched depends on the numbers alone. */
+static int want(struct source *s, int on)
+{
+	(void)s;
+	(void)on;
+	return 0;
+}
+
+static struct source enters = {.want = want};
+static struct source exits = {.want = want};
+
+static void enter(uint64_t nr, const uint64_t *args)
+{
+	SOURCE_TELL(struct syscall_enter_listener, load_acquire(&enters.first), nr, args);
+}
+
+static void leave(uint64_t nr, uint64_t ret)
+{
+	SOURCE_TELL(struct syscall_exit_listener, load_acquire(&exits.first), nr, ret);
+}
+
+static const struct syscalls_user user = {.enter = enter, .exit = leave};
+
+static void join(struct syscall_listener *l, int on)
+{
+	source_switch(&enters, &l->enter.link, on);
+	source_switch(&exits, &l->exit.link, on);
+}
+
+int syscall_listen(struct syscall_listener *l, uint32_t nr, int on)
+{
+	int err;
+
+	if (on && !l->nr_wanted++) {
+		syscalls_register_user(&user);
+		join(l, 1);
+	}
+	err = syscalls_want(nr, on);
+	if ((err && on) || (!err && !on))
+		l->nr_wanted--;
+	if (!l->nr_wanted)
+		join(l, 0);
+	return err;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work that threads do for others: items that are put into pools, and executed. Pools are those
+ * that say so (vestige/workqueue.h), libuv's (uv_queue_work()) and GLib's (g_thread_pool_push()).
+ */
+#ifndef VESTIGE_SOURCES_WORK_H
+#define VESTIGE_SOURCES_WORK_H
+
+#include <stdint.h>
+
+#include "engine/sources/source.h"
+
+#define WORK_POOLS	256u
+#define WORK_NAME_BYTES 48u
+
+enum work_what { WORK_QUEUE = 1, WORK_START, WORK_END, WORK_CANCEL };
+
+struct work {
+	enum work_what what;
+	uint32_t pool;
+	/* WORK_START: since it was queued; UINT64_MAX: not known. */
+	uint64_t waited_ns;
+};
+
+struct work_listener {
+	struct source_link link;
+	void (*call)(const struct work *w);
+};
+/* -ENOMEM. */
+extern struct source works;
+
+/* The @i-th pool: its name; of GLib's "", and its function. Return: 0: there is none. */
+int work_pool(uint32_t i, const char **name, uint64_t *function);
+
+/* Items that could not be told to a pool for want of room: more than WORK_POOLS. */
+uint64_t work_unknown(void);
+
+/* Of vestige/workqueue.h. Any context. Return: 0; -EINVAL. */
+int work_say(int what, const char *pool, const void *item);
+
+/*
+ * For pools that are seen by wrappers. work_pool_of() - the pool with that name, or with that
+ * function; WORK_POOLS: there is no room. work_queue() - an item with what to do: 1: it is kept
+ * until work_take(), 0: there is no room. @only: there is no other item of that address. Any
+ * context.
+ */
+uint32_t work_pool_of(const char *name, uint64_t function);
+int work_queue(uint32_t pool, const void *item, uint64_t function, int only);
+
+struct work_taken {
+	uint64_t function, waited_ns;
+};
+/* The item that was queued first. Return: whether there was one. */
+int work_take(uint32_t pool, const void *item, struct work_taken *taken);
+
+/* Tell the listeners. Any context. */
+void work_tell(enum work_what what, uint32_t pool, uint64_t waited_ns);
+
+/* The wrappers of work_pools.c. */
+int work_pools_want(int on);
+
+#endif

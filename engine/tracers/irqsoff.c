@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The tracers irqsoff, preemptoff and preemptirqsoff: the longest stretch in which a thread had
+ * signals blocked, held a lock, or either. A stretch begins with the first of its reasons and ends
+ * with the last; it is named by the call that began it. What is measured costs two stamps; only a
+ * stretch that is longer than all before (or than tracing_thresh) is recorded, when the lock has
+ * been given back. Such a one is also in the buffer: its end with the stack, and a line of text,
+ * so that trace_pipe and `record` have all of them.
+ *
+ * One of the three can be current, in one instance. Any context. fork: the child goes on with it; a
+ * stretch around fork() counts in both. Costs: bench "preemptoff", "irqsoff". Tests:
+ * tests/engine/events/preemptoff.
+ */
+#include <errno.h>
+#include <stddef.h>
+
+#include "arch_barrier.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+#include "engine/core/context.h"
+#include "engine/core/latency.h"
+#include "engine/core/stack.h"
+#include "engine/core/tracer.h"
+#include "engine/process/clock.h"
+#include "engine/ring/ring_write.h"
+#include "engine/sources/held.h"
+#include "engine/sources/mask.h"
+
+enum { REASON_LOCK = 1, REASON_SIGNALS = 2 };
+
+/* Of the calling thread. */
+static __thread struct {
+	uint32_t gen; /* of the tracer that it is for */
+	uint32_t reasons;
+	uint32_t ended; /* `to` is set, the report is still to be made */
+	uint32_t cpu, context;
+	uint64_t from, to;
+	uint64_t function, site; /* that began it */
+	const void *lock;
+	uint32_t lock_sort;
+} mine __attribute__((tls_model("initial-exec")));
+
+static struct trace_array *traced; /* NULL: none of the three is on */
+static uint32_t wanted;		   /* reasons */
+static uint32_t gen;
+static uint64_t ns_per_unit; /* << 32 */
+
+static inline void renew(void)
+{
+	uint32_t now = load_relaxed(&gen);
+
+	if (likely(mine.gen == now))
+		return;
+	mine.reasons = mine.ended = 0;
+	barrier();
+	mine.gen = now;
+}
+
+/*
+ * The instance, which stays until leave(); the top one does in any case. NULL: there is none, and no
+ * leave().
+ */
+static inline struct trace_array *enter(struct srcu_thread **inside)
+{
+	struct trace_array *tr = load_acquire(&traced);
+
+	*inside = NULL;
+	if (likely(tr == &global_trace) || !tr)
+		return tr;
+	*inside = ring_enter();
+	return *inside ? load_acquire(&traced) : NULL;
+}
+
+static inline void leave(struct srcu_thread *inside)
+{
+	if (inside)
+		ring_leave(inside);
+}
+
+/* A reason comes. @context: what it makes of the thread's. */
+static void begin(uint32_t reason, uint32_t context, uint64_t function, uint64_t site,
+		  const struct lock_call *c)
+{
+	struct srcu_thread *inside;
+	struct trace_array *tr;
+
+	renew();
+	mine.reasons |= reason;
+	if (mine.reasons != reason)
+		return;
+	tr = enter(&inside);
+	if (tr && ring_is_on(tr->ring)) {
+		mine.function = function;
+		mine.site = site;
+		mine.lock = c ? c->lock : NULL;
+		mine.lock_sort = c ? (uint32_t)c->sort + AREA_LOCK_MUTEX : AREA_LOCK_NONE;
+		mine.cpu = ring_cpu();
+		mine.context = context;
+		mine.ended = 0;
+		ring_gate_open(tr->ring);
+		barrier();
+		mine.from = ring_now(tr->ring);
+	} else {
+		mine.from = 0;
+	}
+	leave(inside);
+}
+
+/* A reason goes: the moment. report() is to follow. */
+static void end(uint32_t reason)
+{
+	struct srcu_thread *inside;
+	struct trace_array *tr;
+
+	renew();
+	if (!(mine.reasons & reason))
+		return;
+	mine.reasons &= ~reason;
+	if (mine.reasons || !mine.from)
+		return;
+	tr = enter(&inside);
+	if (tr) {
+		mine.to = ring_now(tr->ring);
+		ring_gate_close(tr->ring);
+		mine.ended = latency_is_news(tr, mine.to - mine.from);
+	}
+	leave(inside);
+}
+
+static const char *const lock_names[] = {[AREA_LOCK_MUTEX] = "mutex",
+					 [AREA_LOCK_READER] = "rwlock",
+					 [AREA_LOCK_WRITER] = "rwlock",
+					 [AREA_LOCK_SPIN] = "spinlock",
+					 [AREA_LOCK_MTX] = "mtx"};
+
+/* `SITE: 20012 us, lock 0x1234 (mutex)`: of each that is reported, in the live buffer. */
+static void print(struct ring *r, const struct latency_stretch *s)
+{
+	char text[96];
+	struct seq_buf b;
+	struct ring_slot slot;
+	uint32_t bytes;
+
+	seq_init(&b, text, sizeof(text));
+	seq_putu(&b, (uint64_t)((unsigned __int128)(s->to - s->from) * ns_per_unit >> 32) / 1000);
+	seq_puts(&b, " us");
+	if (s->lock) {
+		seq_puts(&b, ", lock 0x");
+		seq_putx(&b, s->lock);
+		seq_puts(&b, " (");
+		seq_puts(&b, lock_names[s->lock_sort]);
+		seq_puts(&b, ")");
+	}
+	if (s->nr_waiters) {
+		seq_puts(&b, ", waiting: ");
+		seq_putu(&b, s->nr_waiters);
+	}
+	bytes = 16 + (((uint32_t)b.len + 1 + 7) & ~7u);
+	if (!ring_reserve(r, &slot, bytes))
+		return;
+	slot.words[bytes / 8 - 1] = 0;
+	slot.words[1] = s->started_at;
+	memcpy(slot.words + 2, text, b.len);
+	ring_commit(&slot, RECORD_PRINT, bytes);
+}
+
+static void record_end(struct ring *r, uint64_t now, uint64_t function, uint64_t site)
+{
+	struct ring_slot slot;
+
+	if (ring_reserve_as(r, &slot, RECORD_CALL_BYTES, 1, now)) {
+		slot.words[1] = function;
+		slot.words[2] = site;
+		ring_commit(&slot, RECORD_CALL, 0);
+	}
+	if (stack_started())
+		stack_record(r);
+}
+
+/* What end() found is kept, if it is news. */
+static void report(uint64_t function, uint64_t site)
+{
+	struct latency_stretch s = {0};
+	struct srcu_thread *inside;
+	struct trace_array *tr;
+
+	if (likely(!mine.ended))
+		return;
+	mine.ended = 0;
+	tr = enter(&inside);
+	if (tr && latency_is_news(tr, mine.to - mine.from)) {
+		s.from = mine.from;
+		s.to = mine.to;
+		s.from_cpu = mine.cpu;
+		s.context = mine.context | (context_now(tr->ring) & CONTEXT_MIGRATE_DISABLED);
+		s.tid = ring_thread_id();
+		s.begin = (struct latency_call){mine.function, mine.site};
+		s.started_at = mine.site;
+		s.ended_at = site;
+		s.lock = (uint64_t)mine.lock;
+		s.lock_sort = mine.lock_sort;
+		if (mine.lock)
+			s.nr_waiters = held_waiters(mine.lock, ring_clock(), ns_per_unit, s.waiters,
+						    AREA_LATENCY_WAITERS);
+		record_end(tr->ring, s.to, function, site);
+		if (latency_report(tr, &s))
+			print(tr->ring, &s);
+	}
+	leave(inside);
+}
+
+static void note_held(const struct lock_call *c, uint32_t before, uint32_t after)
+{
+	if (after > before) {
+		if (!before)
+			begin(REASON_LOCK, 1u << CONTEXT_DEPTH_SHIFT, c->function, c->site, c);
+	} else if (after < before) {
+		if (!after)
+			end(REASON_LOCK);
+		if (mine.ended)
+			held_want_released();
+	} else {
+		report(c->function, c->site);
+	}
+}
+
+static struct held_listener held = {.call = note_held};
+
+static void note_mask(uint32_t before, uint32_t after, uint64_t function, uint64_t site)
+{
+	if (!before) {
+		begin(REASON_SIGNALS,
+		      CONTEXT_IRQS_OFF | (after & MASK_HANDLER ? CONTEXT_HARDIRQ : 0), function,
+		      site, NULL);
+	} else if (!after) {
+		end(REASON_SIGNALS);
+		report(function, site);
+	}
+}
+
+static struct mask_listener mask = {.call = note_mask};
+
+static void ignore(uint32_t reasons)
+{
+	if (reasons & REASON_LOCK)
+		source_ignore(&held_locks, &held.link);
+	if (reasons & REASON_SIGNALS)
+		source_ignore(&mask_changes, &mask.link);
+}
+
+static int listen_to(uint32_t reasons)
+{
+	int err = 0;
+
+	if (reasons & REASON_LOCK)
+		err = source_listen(&held_locks, &held.link);
+	if (!err && reasons & REASON_SIGNALS) {
+		err = source_listen(&mask_changes, &mask.link);
+		if (err)
+			ignore(reasons & REASON_LOCK);
+	}
+	return err;
+}
+
+static int init(struct trace_array *tr, uint32_t reasons)
+{
+	int err;
+
+	if (wanted)
+		return -EBUSY;
+	ns_per_unit = clock_unit_ns();
+	stack_start(); /* a program without an unwinder has no stacks */
+	err = latency_init(tr);
+	if (err)
+		return err;
+	store_release(&gen, gen + 1);
+	store_release(&traced, tr);
+	wanted = reasons;
+	err = listen_to(reasons);
+	if (err) {
+		store_release(&traced, NULL);
+		wanted = 0;
+		latency_reset(tr);
+	}
+	return err;
+}
+
+static int preemptoff_init(struct trace_array *tr)
+{
+	return init(tr, REASON_LOCK);
+}
+
+static int irqsoff_init(struct trace_array *tr)
+{
+	return init(tr, REASON_SIGNALS);
+}
+
+static int preemptirqsoff_init(struct trace_array *tr)
+{
+	return init(tr, REASON_LOCK | REASON_SIGNALS);
+}
+
+static void reset(struct trace_array *tr)
+{
+	ignore(wanted);
+	wanted = 0;
+	store_release(&traced, NULL);
+	ring_synchronize();
+	latency_reset(tr);
+}
+
+static const char *absent(void)
+{
+	return interpose_possible() ? NULL : "calls of libc cannot be seen in a static program";
+}
+
+LATENCY_TRACER(irqsoff, absent);
+LATENCY_TRACER(preemptoff, absent);
+LATENCY_TRACER(preemptirqsoff, absent);

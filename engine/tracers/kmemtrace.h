@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* What the kmemtrace tracer's control files set. Under the tree's lock. */
+#ifndef VESTIGE_TRACERS_KMEMTRACE_H
+#define VESTIGE_TRACERS_KMEMTRACE_H
+
+#include <stdint.h>
+
+/*
+ * kmemtrace_set_stacks() - 0: a row is a call site; N: a row is a stack, one for each N bytes that a
+ * thread allocates, 1: of each block. Return: 0; -EINVAL: above 1 GiB; -EBUSY: the tracer is
+ * current; -ENOSYS: this program has no unwinder.
+ */
+int kmemtrace_set_stacks(uint64_t bytes);
+uint64_t kmemtrace_stacks(void);
+
+#endif

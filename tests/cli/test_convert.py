@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The native form of a recording: complete at once, self-contained, and what convert makes of it."""
+import os
+import subprocess
+
+from cli_test import main
+
+VIEWS = (["report"], ["replay"], ["graph"], ["profile"], ["profile", "--callers", "--json"])
+
+
+def record(w, name, *flags):
+    return w.run("record", "-q", "--native", "-p", "function_graph", *flags, "-o", name, "--", w.prog, "calls", 50)
+
+
+def texts(w, name):
+    out = [w.run(*view, name) for view in VIEWS]
+    assert all(p.stdout and not p.stderr for p in out), [p.stderr for p in out]
+    return [p.stdout for p in out]
+
+
+def by_trace_cmd(w, name):
+    return subprocess.run(["trace-cmd", "report", "-R", "-i", name], cwd=w.dir, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=True).stdout
+
+
+def test_native_is_read_by_all(w):
+    """What the views print of it is what they print of the trace.dat; and nothing else is left."""
+    before = set(os.listdir(w.dir))
+    record(w, "native")
+    assert set(os.listdir(w.dir)) - before == {"native"}
+    with open(w.path("native"), "rb") as f:
+        assert f.read(8) == b"VESPOOL\0"
+    umask = os.umask(0)
+    os.umask(umask)
+    assert os.stat(w.path("native")).st_mode & 0o777 == 0o666 & ~umask
+    w.run("convert", "-q", "native", "of.dat")
+    assert texts(w, "native") == texts(w, "of.dat")
+    os.unlink(w.path("native"))
+    os.unlink(w.path("of.dat"))
+
+
+def test_statistics(w):
+    p = w.run("record", "--native", "-o", "native", "--", w.prog, "calls", 50)
+    assert b"entries: " in p.stderr and not os.path.exists(w.path("trace.dat")), p.stderr
+    os.unlink(w.path("native"))
+
+
+def test_it_needs_no_object(w):
+    """Its names are in it: with the program gone, everything reads the same."""
+    prog = w.compile("gone", open(w.path("calls.c")).read())
+    w.run("record", "-q", "--native", "-p", "function_graph", "-o", "native", "--", prog, "calls", 50)
+    here = texts(w, "native")
+    os.unlink(prog)
+    assert texts(w, "native") == here
+    assert any(b"mid" in text for text in here)
+    w.run("convert", "-q", "native", "of.dat")
+    assert texts(w, "of.dat") == here
+    assert b"mid" in by_trace_cmd(w, "of.dat") or b"funcgraph_entry" in by_trace_cmd(w, "of.dat")
+    os.unlink(w.path("native"))
+    os.unlink(w.path("of.dat"))
+
+
+def test_formats(w):
+    """A row a line; each of them is written, over the input too, and trace-cmd reads both alike."""
+    rows = dict(line.split(maxsplit=1) for line in w.run("convert", "--list").stdout.decode().splitlines())
+    assert sorted(rows) == ["dat", "dat6", "native"], rows
+    record(w, "native")
+    here = texts(w, "native")
+    for name, version in (("dat", b"7"), ("dat6", b"6")):
+        w.run("convert", "-q", "--to", name, "native", f"of.{name}")
+        with open(w.path(f"of.{name}"), "rb") as f:
+            assert f.read(11)[-1:] == version
+        assert texts(w, f"of.{name}") == here
+    assert by_trace_cmd(w, "of.dat") == by_trace_cmd(w, "of.dat6") != b""
+    w.run("convert", "-q", "--to", "dat", "--no-native", "of.dat6", "of.dat")
+    assert by_trace_cmd(w, "of.dat") == by_trace_cmd(w, "of.dat6")
+    w.run("convert", "-q", "--to", "native", "native", "again")
+    assert texts(w, "again") == here
+    w.run("convert", "-q", "again", "of.again")
+    assert by_trace_cmd(w, "of.again") == by_trace_cmd(w, "of.dat6")
+    said = w.run("convert", "-q", "--to", "native", "of.dat6", "no", status=1).stderr
+    assert b"made of an area or a spool" in said and not os.path.exists(w.path("no")), said
+    os.unlink(w.path("again"))
+    os.unlink(w.path("of.again"))
+    w.run("convert", "-q", "native", "native")
+    assert by_trace_cmd(w, "native") == by_trace_cmd(w, "of.dat6")
+    for name in ("native", "of.dat", "of.dat6"):
+        os.unlink(w.path(name))
+
+
+def test_errors(w):
+    record(w, "native")
+    assert b"not a format of --list: csv" in w.run("convert", "--to", "csv", "native", "x", status=2).stderr
+    assert b"name the input" in w.run("convert", "native", status=2).stderr
+    w.run("convert", "nothing", "x", status=1)
+    assert not os.path.exists(w.path("x"))
+    os.unlink(w.path("native"))
+
+
+def test_a_cut_one(w):
+    """Whatever its end is, it is read up to there or refused."""
+    record(w, "native")
+    size = os.path.getsize(w.path("native"))
+    for end in range(size, 0, -max(1, size // 40)):
+        os.truncate(w.path("native"), end)
+        assert w.run("report", "native", status=None).returncode in (0, 1), end
+    os.unlink(w.path("native"))
+
+
+main(globals())

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""What `vestige record` says while it writes the trace.dat, and what Ctrl-C does then. Where the writing
+has to last over a second, it is stopped for that long."""
+import glob
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import time
+
+from cli_test import BIN, main
+
+WAIT = 60
+
+
+class TooFast(Exception):
+    pass
+
+
+class Recording:
+    """A `vestige record`, up to where it writes its trace.dat."""
+
+    def __init__(self, w, calls, *flags, tty=False):
+        self.w = w
+        self.fd, stderr = pty.openpty() if tty else os.pipe()
+        self.p = subprocess.Popen([BIN, "record", *flags, "--", w.prog, "calls", str(calls)], cwd=w.dir, env=w.env,
+                                  stdout=subprocess.DEVNULL, stderr=stderr)
+        os.close(stderr)
+        self.said = b""
+        try:
+            self.wait_for_file()
+        except BaseException:
+            self.remove()
+            raise
+
+    def wait_for_file(self):
+        end = time.monotonic() + WAIT
+        # the file's temporary name, beside the spool that is there from the start
+        while not glob.glob(self.w.path("trace.dat.tmp*")):
+            if self.p.poll() is not None:
+                raise TooFast
+            assert time.monotonic() < end, os.listdir(self.w.dir)
+        self.stop()
+
+    def signal(self, number):
+        self.p.send_signal(number)
+
+    def stop(self):
+        self.signal(signal.SIGSTOP)
+        while True:
+            with open(f"/proc/{self.p.pid}/stat", encoding="ascii") as f:
+                state = f.read().rpartition(")")[2].split()[0]
+            if state == "T":
+                return
+            if state in "ZX":
+                raise TooFast
+            time.sleep(0.001)
+
+    def go_on_after_a_second(self):
+        time.sleep(1.1)
+        self.signal(signal.SIGCONT)
+
+    def read_until(self, word):
+        end = time.monotonic() + WAIT
+        while word not in self.said:
+            assert time.monotonic() < end, self.said
+            if select.select([self.fd], [], [], 0.5)[0]:
+                try:
+                    more = os.read(self.fd, 65536)
+                except OSError:     # of a terminal that is closed
+                    more = b""
+                if not more:
+                    return False
+                self.said += more
+        return True
+
+    def ended(self):
+        self.signal(signal.SIGCONT)
+        self.read_until(b"(what it never says)")
+        return self.p.wait(WAIT)
+
+    def remove(self):
+        if self.p.poll() is None:
+            self.p.kill()
+            self.p.wait()
+        for name in glob.glob(self.w.path("trace.dat*")):
+            os.unlink(name)
+        os.close(self.fd)
+
+
+def slow_enough(w, test, *flags, tty=False):
+    """Run it with twice as many calls as long as the writing ends too soon."""
+    calls = 200000
+    while True:
+        r = None
+        try:
+            r = Recording(w, calls, *flags, tty=tty)
+            test(r, calls)
+            return
+        except TooFast:
+            calls *= 2
+            assert calls < 100000000
+        finally:
+            if r:
+                r.remove()
+
+
+def test_line_after_a_second(w):
+    def test(r, calls):
+        r.go_on_after_a_second()
+        if r.ended() == 0 and b"Ctrl-C" not in r.said:
+            raise TooFast
+        lines = [line for line in r.said.decode().splitlines() if line.startswith("vestige:")]
+        assert len(lines) == 1 and "vestige: the recording has ended and is being written to trace.dat" in lines[0], lines
+        assert w.counts()["mid"] == calls
+
+    slow_enough(w, test)
+
+
+def test_ctrl_c_loses_nothing(w):
+    def test(r, calls):
+        r.go_on_after_a_second()
+        if not r.read_until(b"Ctrl-C"):
+            raise TooFast
+        r.stop()
+        r.signal(signal.SIGINT)
+        status = r.ended()
+        if status == 0:
+            raise TooFast
+        said = r.said.decode()
+        assert status == 125 and "interrupted: trace.dat is not written" in said, (status, said)
+        assert not os.path.exists(w.path("trace.dat")) and not glob.glob(w.path("*.tmp-*"))
+        convert = re.search(r"interrupted: .*`vestige (convert \S+ \S+)` writes it", said)
+        spool = convert[1].split()[1]
+        w.run(*convert[1].split())
+        assert w.counts()["mid"] == calls
+        assert "mid" in w.run("report", spool).stdout.decode()
+        os.unlink(w.path(spool))
+
+    slow_enough(w, test)
+
+
+def test_early_ctrl_c_is_of_the_program(w):
+    """Pressed before there is a line, it was meant for the program."""
+    def test(r, calls):
+        r.signal(signal.SIGINT)
+        assert r.ended() == 0, r.said
+        assert w.counts()["mid"] == calls
+
+    slow_enough(w, test)
+
+
+def test_quiet(w):
+    def test(r, calls):
+        r.go_on_after_a_second()
+        assert r.ended() == 0 and r.said == b"", r.said
+
+    slow_enough(w, test, "-q")
+
+
+def test_on_a_terminal(w):
+    """The line tells how far it is, and is gone at the end."""
+    def test(r, calls):
+        r.go_on_after_a_second()
+        assert r.ended() == 0, r.said
+        if b"\r\x1b[Kvestige: trace.dat: " not in r.said:
+            raise TooFast
+        assert re.search(rb"\r\x1b\[KCPU: 0", r.said), r.said
+
+    slow_enough(w, test, tty=True)
+
+
+main(globals())

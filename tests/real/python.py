@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""CPython's own tests of threads, signals, children and crashes, by Debian's python3 (package libpython3.11-testsuite).
+
+It is not built with the flag: what it shows is what the engine in the process does to it and to all that it starts.
+"""
+import glob
+import os
+import re
+import xml.etree.ElementTree
+
+import real
+
+SHORT = True
+TRACERS = ["nop"]
+LEAST = 0
+FULL_MODULES = ["test_threading", "test_signal", "test_subprocess", "test_fork1", "test_faulthandler", "test_asyncio",
+                "test_ctypes"]
+SHORT_MODULES = ["test_fork1", "test_ctypes"]
+PYTHON = "/usr/bin/python3"
+
+
+def prepare():
+    if not glob.glob("/usr/lib/python3.*/test/test_fork1.py"):
+        raise real.Skip("there is no package libpython3-testsuite")
+
+
+def run(it, full, only, env, folder):
+    modules = FULL_MODULES if full else SHORT_MODULES
+    match = []
+    if only:
+        modules = [m for m in modules if any(f".{m}." in t for t in only)]
+        for t in only:
+            match += ["-m", t]
+    verdicts = {}
+    for module in modules:
+        xml_file = f"{folder}/{module}.xml"
+        status, text = real.output([PYTHON, "-m", "test", "--junit-xml", xml_file, *match, module], 1200, cwd=folder,
+                                   env={**env, "HOME": folder})
+        verdicts[module] = re.search(r"== Tests result: (.*) ==", text)[1] if "== Tests result:" in text else f"status {status}"
+        if verdicts[module] == "SUCCESS":
+            verdicts[module] = "ok"
+        if not os.path.exists(xml_file):
+            continue
+        for case in xml.etree.ElementTree.parse(xml_file).iter("testcase"):
+            bad = case.find("failure") is not None or case.find("error") is not None
+            verdicts[case.get("name")] = "failed" if bad else "skip" if case.find("skipped") is not None else "ok"
+    return verdicts

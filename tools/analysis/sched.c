@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See sched.h. One pass over the merged records; what is in the middle of something at the
+ * recording's end is in the sums up to the last record, and no delay. A thread has one entry a pid.
+ * Tests: tests/cli/test_sched.py.
+ */
+#include "tools/analysis/sched.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "tools/analysis/merge.h"
+#include "tools/base/fail.h"
+#include "tools/base/hash.h"
+#include "tools/reader/tasks.h"
+
+#define NR_BUCKETS 4096u
+#define NR_EVENTS  65536u
+#define AGENT	   "vestige-agent" /* the engine's own thread, whose records are no account of it */
+
+/* Of prev_state. */
+#define SLEEPS	    0x03u /* S, D */
+#define STOPPED	    0x0cu /* T, t */
+#define ENDED	    0x30u /* X, Z */
+#define ALL_REPORTS 0xffu
+
+enum what {
+	UNSEEN,
+	OTHER,
+	SWITCH,
+	WAKING,
+	WAKEUP_NEW,
+	RUNTIME,
+	LOCK_TAKE, /* lock_acquire: taken at once where it is a try */
+	LOCK_TAKEN,
+	LOCK_GIVEN,
+	LOCK_WAITS,
+	LOCK_WAITED,
+	CALL_ENTER,
+	CALL_EXIT,
+	STACK,
+	ONE_CALL_ENTER,
+	ONE_CALL_EXIT,
+};
+
+/* Where the fields are, in the order of `names` below. */
+struct kind {
+	uint8_t what;
+	struct {
+		uint16_t at, bytes;
+	} field[4];
+	int32_t nr; /* of the system call that the event is about */
+};
+
+static const struct {
+	const char *system, *name;
+	enum what what;
+	const char *fields[4];
+} names[] = {
+	{"sched", "sched_switch", SWITCH, {"prev_pid", "prev_state", "next_pid"}},
+	{"sched", "sched_waking", WAKING, {"pid"}},
+	{"sched", "sched_wakeup", WAKING, {"pid"}},
+	{"sched", "sched_wakeup_new", WAKEUP_NEW, {"pid"}},
+	{"sched", "sched_stat_runtime", RUNTIME, {"pid", "runtime"}},
+	{"lock", "lock_acquire", LOCK_TAKE, {"lockdep_addr", "flags"}},
+	{"lock", "lock_acquired", LOCK_TAKEN, {"lockdep_addr"}},
+	{"lock", "lock_release", LOCK_GIVEN, {"lockdep_addr"}},
+	{"lock", "contention_begin", LOCK_WAITS, {"lock_addr", "flags"}},
+	{"lock", "contention_end", LOCK_WAITED, {"lock_addr"}},
+	{"raw_syscalls", "sys_enter", CALL_ENTER, {"id", "args"}},
+	{"raw_syscalls", "sys_exit", CALL_EXIT, {"id"}},
+	{"ftrace", "kernel_stack", STACK, {"caller"}},
+	{"ftrace", "user_stack", STACK, {"caller"}},
+};
+
+/* The holder of a lock. */
+struct holder {
+	uint64_t lock; /* 0: a free slot */
+	uint32_t process;
+	int32_t pid; /* 0: none */
+};
+
+struct sched {
+	struct reader *r;
+	const struct sched_ops *ops;
+	void *arg;
+	struct kind *kinds; /* by event */
+	struct sched_thread *bucket[NR_BUCKETS], **sorted;
+	size_t nr_threads, nr_sorted;
+	struct holder *holders;
+	size_t nr_holders, slots;
+	uint64_t end, lost;
+	bool has_switches, has_wakings, has_calls;
+	int err;
+};
+
+struct sched *sched_new(struct reader *r, const struct sched_ops *ops, void *arg)
+{
+	struct sched *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return NULL;
+	*s = (struct sched){.r = r, .ops = ops, .arg = arg};
+	s->kinds = calloc(NR_EVENTS, sizeof(*s->kinds));
+	s->slots = 1024;
+	s->holders = calloc(s->slots, sizeof(*s->holders));
+	if (s->kinds && s->holders)
+		return s;
+	sched_free(s);
+	return NULL;
+}
+
+void sched_free(struct sched *s)
+{
+	if (!s)
+		return;
+	for (unsigned int i = 0; i < NR_BUCKETS; i++) {
+		while (s->bucket[i]) {
+			struct sched_thread *t = s->bucket[i];
+
+			s->bucket[i] = t->next;
+			free(t);
+		}
+	}
+	free(s->sorted);
+	free(s->kinds);
+	free(s->holders);
+	free(s);
+}
+
+/* A thread of a traced process; NULL: it is none, or there is no memory. */
+static struct sched_thread *thread_of(struct sched *s, int32_t pid)
+{
+	struct sched_thread **at, *t;
+
+	if (pid <= 0)
+		return NULL;
+	at = &s->bucket[hash_u64((uint32_t)pid) >> 52];
+	for (t = *at; t; t = t->next)
+		if (t->pid == pid)
+			return t;
+	if (!tasks_traced(s->r->tasks, pid) || !strcmp(tasks_comm(s->r->tasks, pid), AGENT))
+		return NULL;
+	t = calloc(1, sizeof(*t));
+	if (!t) {
+		s->err = fail(ENOMEM, "no memory for thread %d", pid);
+		return NULL;
+	}
+	t->pid = pid;
+	t->waker = -1;
+	t->next = *at;
+	*at = t;
+	s->nr_threads++;
+	return t;
+}
+
+/* Which of the system calls `sys_enter_NAME` is about is in the record. */
+static void find_kind(struct kind *k, struct tep_event *ev)
+{
+	k->what = OTHER;
+	if (!ev)
+		return;
+	if (!strcmp(ev->system, "syscalls")) {
+		k->what = strncmp(ev->name, "sys_enter_", 10) ? ONE_CALL_EXIT : ONE_CALL_ENTER;
+		return;
+	}
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		if (strcmp(ev->system, names[i].system) || strcmp(ev->name, names[i].name))
+			continue;
+		k->what = (uint8_t)names[i].what;
+		for (unsigned int f = 0; f < 4 && names[i].fields[f]; f++) {
+			struct tep_format_field *field = tep_find_any_field(ev, names[i].fields[f]);
+
+			if (!field || field->offset < 0 || field->size < 0) {
+				k->what = OTHER;
+				return;
+			}
+			k->field[f].at = (uint16_t)field->offset;
+			k->field[f].bytes = (uint16_t)field->size;
+		}
+		return;
+	}
+}
+
+static const struct kind *kind_of(struct sched *s, const struct record *rec)
+{
+	struct kind *k = &s->kinds[rec->event];
+
+	if (k->what == UNSEEN)
+		find_kind(k, s->r->tep ? tep_find_event(s->r->tep, rec->event) : NULL);
+	return k;
+}
+
+static uint64_t value(const struct kind *k, const struct record *rec, unsigned int field)
+{
+	uint32_t bytes = k->field[field].bytes < 8 ? k->field[field].bytes : 8;
+	uint64_t v = 0;
+
+	if ((uint64_t)k->field[field].at + bytes <= rec->data_bytes)
+		memcpy(&v, (const char *)rec->data + k->field[field].at, bytes);
+	return v;
+}
+
+static int32_t pid_value(const struct kind *k, const struct record *rec, unsigned int field)
+{
+	return (int32_t)value(k, rec, field);
+}
+
+/* The lock's entry, a free one if it has none. */
+static struct holder *holder_of(struct sched *s, uint32_t process, uint64_t lock)
+{
+	size_t at = hash_u64(lock + process) >> 20 & (s->slots - 1);
+
+	while (s->holders[at].lock &&
+	       (s->holders[at].lock != lock || s->holders[at].process != process))
+		at = (at + 1) & (s->slots - 1);
+	return &s->holders[at];
+}
+
+static void grow_holders(struct sched *s)
+{
+	struct holder *old = s->holders;
+	size_t nr = s->slots;
+
+	s->holders = calloc(nr * 2, sizeof(*old));
+	if (!s->holders) {
+		s->holders = old;
+		s->err = fail(ENOMEM, "no memory for %zu locks", nr);
+		return;
+	}
+	s->slots = nr * 2;
+	for (size_t i = 0; i < nr; i++)
+		if (old[i].lock)
+			*holder_of(s, old[i].process, old[i].lock) = old[i];
+	free(old);
+}
+
+static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, int32_t pid)
+{
+	struct holder *h;
+
+	if (!lock)
+		return;
+	h = holder_of(s, rec->process, lock);
+	/* a reader's release is not another one's */
+	if (!pid && h->pid != rec->pid)
+		return;
+	if (!h->lock && ++s->nr_holders * 2 > s->slots) {
+		grow_holders(s);
+		if (s->err)
+			return;
+		h = holder_of(s, rec->process, lock);
+	}
+	*h = (struct holder){lock, rec->process, pid};
+}
+
+/* A thread's state ends and another begins. */
+static void change(struct sched *s, struct sched_thread *t, enum sched_state to, uint64_t ts)
+{
+	enum sched_state was = t->state;
+
+	if (t->since && ts >= t->since) {
+		t->in_state[was] += ts - t->since;
+		if (was != SCHED_UNKNOWN && s->ops->slice)
+			s->ops->slice(s->arg, t, to, t->since, ts);
+	}
+	if (was == SCHED_BLOCKED)
+		t->blocked_before = ts - t->since;
+	t->state = to;
+	t->since = ts;
+}
+
+static const char *sort_of(uint64_t flags)
+{
+	return flags & 1    ? "spin lock"
+	       : flags & 2  ? "rwlock (read)"
+	       : flags & 4  ? "rwlock (write)"
+	       : flags & 32 ? "mutex"
+			    : "semaphore";
+}
+
+static void decide_reason(struct sched *s, struct sched_thread *t, uint64_t state)
+{
+	struct sched_reason *r = &t->reason;
+
+	if (state & STOPPED)
+		*r = (struct sched_reason){.why = SCHED_WHY_STOPPED};
+	else if (state & ENDED)
+		*r = (struct sched_reason){.why = SCHED_WHY_ENDED};
+	else if (t->in_lock)
+		*r = t->now;
+	else if (t->in_syscall)
+		*r = t->call;
+	else
+		*r = (struct sched_reason){.why = s->has_calls ? SCHED_WHY_FAULT
+							       : SCHED_WHY_UNKNOWN};
+}
+
+static void leave(struct sched *s, struct sched_thread *t, uint64_t state, uint64_t ts)
+{
+	bool blocks = state & ALL_REPORTS;
+
+	if (blocks)
+		decide_reason(s, t, state);
+	change(s, t, blocks ? SCHED_BLOCKED : SCHED_RUNNABLE, ts);
+	t->waker = -1;
+	t->blocked_before = t->delay_before = 0;
+}
+
+static void come(struct sched *s, struct sched_thread *t, uint64_t ts)
+{
+	uint64_t delay = ts - t->since;
+
+	if (t->state == SCHED_RUNNABLE && ts >= t->since) {
+		t->nr_delays++;
+		t->delays += delay;
+		t->delay_before = delay;
+		if (delay > t->max_delay) {
+			t->max_delay = delay;
+			t->max_from = t->since;
+		}
+	}
+	t->nr_in++;
+	change(s, t, SCHED_RUNNING, ts);
+	t->run_from = ts;
+}
+
+static void on_switch(struct sched *s, const struct kind *k, const struct record *rec)
+{
+	struct sched_thread *out = thread_of(s, pid_value(k, rec, 0));
+	struct sched_thread *in = thread_of(s, pid_value(k, rec, 2));
+
+	s->has_switches = true;
+	if (in)
+		in->cpu = rec->cpu;
+	if (out) {
+		out->process = rec->process;
+		out->cpu = rec->cpu;
+	}
+	if (s->ops->switched && (in || out))
+		s->ops->switched(s->arg, rec->cpu, rec->ts, out, in);
+	if (out)
+		leave(s, out, value(k, rec, 1), rec->ts);
+	if (in)
+		come(s, in, rec->ts);
+}
+
+static void on_waking(struct sched *s, const struct kind *k, const struct record *rec)
+{
+	struct sched_thread *t = thread_of(s, pid_value(k, rec, 0));
+
+	s->has_wakings = true;
+	/*
+	 * one that has no state yet was asleep before the recording; a running one is not put off
+	 */
+	if (!t || t->state == SCHED_RUNNING || t->state == SCHED_RUNNABLE)
+		return;
+	t->waker = rec->pid;
+	change(s, t, SCHED_RUNNABLE, rec->ts);
+}
+
+/* What it is blocked in begins: the next stack is its. */
+static void on_lock_waits(struct sched *s, const struct kind *k, const struct record *rec,
+			  struct sched_thread *t)
+{
+	const struct holder *h;
+
+	t->in_lock = t->wants_stack = true;
+	t->now = (struct sched_reason){
+		.why = SCHED_WHY_LOCK, .lock = value(k, rec, 0), .sort = sort_of(value(k, rec, 1))};
+	h = holder_of(s, rec->process, t->now.lock);
+	t->now.holder = h->lock ? h->pid : 0;
+}
+
+static void on_call(struct sched *s, const struct kind *k, const struct record *rec,
+		    struct sched_thread *t)
+{
+	uint32_t at = k->what == CALL_ENTER ? k->field[1].at : 16u;
+
+	s->has_calls = t->in_syscall = t->wants_stack = true;
+	t->call = (struct sched_reason){.why = SCHED_WHY_SYSCALL, .own_frame = true};
+	if (k->what == CALL_ENTER)
+		t->call.nr = (int32_t)value(k, rec, 0);
+	else if (rec->data_bytes >= 12) /* __syscall_nr */
+		memcpy(&t->call.nr, (const char *)rec->data + 8, 4);
+	if (at < rec->data_bytes)
+		memcpy(t->call.args, (const char *)rec->data + at,
+		       rec->data_bytes - at < sizeof(t->call.args) ? rec->data_bytes - at
+								   : sizeof(t->call.args));
+}
+
+static void on_stack(const struct kind *k, const struct record *rec, struct sched_thread *t)
+{
+	struct sched_reason *to = t->in_syscall ? &t->call : &t->now;
+	uint32_t at = k->field[0].at;
+
+	if (!t->wants_stack)
+		return;
+	t->wants_stack = false;
+	for (; at + 8u <= rec->data_bytes && to->nr_frames < SCHED_FRAMES; at += 8) {
+		uint64_t ip;
+
+		memcpy(&ip, (const char *)rec->data + at, 8);
+		if (!ip || ip == UINT64_MAX)
+			break;
+		to->stack[to->nr_frames++] = ip;
+	}
+}
+
+static void on_own(struct sched *s, const struct kind *k, const struct record *rec)
+{
+	struct sched_thread *t = thread_of(s, rec->pid);
+
+	if (!t)
+		return;
+	t->process = rec->process;
+	if (k->what == STACK) {
+		on_stack(k, rec, t);
+		return;
+	}
+	t->wants_stack = false;
+	switch (k->what) {
+	case LOCK_TAKE:
+		if (value(k, rec, 1) & 1)
+			lock_held(s, rec, value(k, rec, 0), rec->pid);
+		break;
+	case LOCK_TAKEN:
+		t->in_lock = false;
+		lock_held(s, rec, value(k, rec, 0), rec->pid);
+		break;
+	case LOCK_GIVEN:
+		t->in_lock = false;
+		lock_held(s, rec, value(k, rec, 0), 0);
+		break;
+	case LOCK_WAITS:
+		on_lock_waits(s, k, rec, t);
+		break;
+	case LOCK_WAITED:
+		t->in_lock = false;
+		break;
+	case CALL_ENTER:
+	case ONE_CALL_ENTER:
+		on_call(s, k, rec, t);
+		break;
+	case CALL_EXIT:
+	case ONE_CALL_EXIT:
+		t->in_syscall = false;
+		break;
+	}
+}
+
+static void on_record(struct sched *s, const struct record *rec)
+{
+	const struct kind *k;
+	struct sched_thread *t;
+
+	s->end = rec->ts;
+	s->lost += rec->lost == RECORD_LOST_UNKNOWN ? 1 : rec->lost;
+	if (rec->kind != RECORD_EVENT)
+		return;
+	k = kind_of(s, rec);
+	switch (k->what) {
+	case OTHER:
+		break;
+	case SWITCH:
+		on_switch(s, k, rec);
+		break;
+	case WAKING:
+	case WAKEUP_NEW:
+		on_waking(s, k, rec);
+		break;
+	case RUNTIME:
+		t = thread_of(s, pid_value(k, rec, 0));
+		if (t)
+			t->runtime += value(k, rec, 1);
+		break;
+	default:
+		on_own(s, k, rec);
+	}
+}
+
+static int by_pid(const void *a, const void *b)
+{
+	const struct sched_thread *x = *(struct sched_thread *const *)a;
+	const struct sched_thread *y = *(struct sched_thread *const *)b;
+
+	return x->pid < y->pid ? -1 : x->pid > y->pid;
+}
+
+/* States that last up to the end, and the list of threads. */
+static int finish(struct sched *s)
+{
+	s->sorted = calloc(s->nr_threads + 1, sizeof(struct sched_thread *));
+	if (!s->sorted)
+		return fail(ENOMEM, "no memory for %zu threads", s->nr_threads);
+	for (unsigned int i = 0; i < NR_BUCKETS; i++)
+		for (struct sched_thread *t = s->bucket[i]; t; t = t->next)
+			s->sorted[s->nr_sorted++] = t;
+	qsort(s->sorted, s->nr_sorted, sizeof(struct sched_thread *), by_pid);
+	for (size_t i = 0; i < s->nr_sorted; i++) {
+		struct sched_thread *t = s->sorted[i];
+
+		if (t->state != SCHED_UNKNOWN &&
+		    !(t->state == SCHED_BLOCKED && t->reason.why == SCHED_WHY_ENDED))
+			change(s, t, SCHED_UNKNOWN, s->end);
+	}
+	return 0;
+}
+
+int sched_run(struct sched *s)
+{
+	const struct record *rec;
+	struct merge *m = merge_new(s->r);
+	int ret;
+
+	if (!m)
+		return fail(ENOMEM, "no memory for %u CPUs", s->r->nr_cpus);
+	while ((ret = merge_next(m, &rec)) > 0 && !s->err)
+		on_record(s, rec);
+	merge_free(m);
+	if (ret < 0)
+		return ret;
+	if (s->err)
+		return s->err;
+	if (!s->has_switches)
+		return fail(ENODATA, "no context switch is recorded: record with "
+				     "`vestige sched record`, or -e sched_switch");
+	return finish(s);
+}
+
+size_t sched_nr_threads(const struct sched *s)
+{
+	return s->nr_sorted;
+}
+
+const struct sched_thread *sched_thread_at(const struct sched *s, size_t i)
+{
+	return i < s->nr_sorted ? s->sorted[i] : NULL;
+}
+
+bool sched_has_wakings(const struct sched *s)
+{
+	return s->has_wakings;
+}
+
+uint64_t sched_lost(const struct sched *s)
+{
+	return s->lost;
+}

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the threads of a recording did: running, runnable, blocked and why. From sched_switch,
+ * sched_waking (or sched_wakeup), sched_wakeup_new and sched_stat_runtime; the reasons from lock:*,
+ * system calls and stacks, where they were recorded.
+ *
+ * Numbers are those of `perf sched latency`: a delay begins when the thread is woken or put off its
+ * CPU while it could go on, and ends when it runs.
+ */
+#ifndef VESTIGE_TOOLS_SCHED_H
+#define VESTIGE_TOOLS_SCHED_H
+
+#include <stdbool.h>
+
+#include "tools/reader/reader.h"
+
+#define SCHED_FRAMES 64u
+
+enum sched_state { SCHED_UNKNOWN, SCHED_RUNNING, SCHED_RUNNABLE, SCHED_BLOCKED, SCHED_NR_STATES };
+
+enum sched_why {
+	SCHED_WHY_UNKNOWN, /* no system call of it is recorded */
+	SCHED_WHY_LOCK,
+	SCHED_WHY_SYSCALL,
+	SCHED_WHY_FAULT, /* outside of system calls, where they are recorded */
+	SCHED_WHY_STOPPED,
+	SCHED_WHY_ENDED,
+};
+
+/* Why a thread is blocked. */
+struct sched_reason {
+	enum sched_why why;
+	int32_t holder;	  /* of a lock, when it was asked for; 0 unknown */
+	uint64_t lock;	  /* its address */
+	const char *sort; /* of the lock: "mutex", NULL unknown */
+	int32_t nr;	  /* of the system call */
+	uint64_t args[6]; /* ... and what it was called with */
+	bool own_frame;	  /* stack[0] is the function that called, libc's of a system call */
+	unsigned int nr_frames;
+	uint64_t stack[SCHED_FRAMES]; /* the innermost first */
+};
+
+struct sched_thread {
+	int32_t pid;
+	uint32_t process; /* of the reader's */
+	enum sched_state state;
+	uint64_t since; /* ns: in this state */
+	uint16_t cpu;	/* of the last record */
+	bool is_new;	/* it was made in the recording and has not run yet */
+	int32_t waker;	/* of the last wakeup; 0: an interrupt of an idle CPU; -1 unknown */
+	struct sched_reason reason; /* of the block that it is in, or was in last */
+	uint64_t in_state[SCHED_NR_STATES];
+	uint64_t runtime; /* of sched_stat_runtime */
+	uint64_t nr_in;	  /* how often it came to a CPU */
+	uint64_t nr_delays, delays, max_delay, max_from;
+	uint64_t run_from; /* its last time on a CPU, and what was before it */
+	uint64_t blocked_before, delay_before;
+	/* what it is in; the module's */
+	bool in_syscall, in_lock, wants_stack;
+	struct sched_reason now, call; /* the lock that it waits for; the system call */
+	struct sched_thread *next;
+};
+
+struct sched;
+
+/* Called in order of time; NULL: not wanted. */
+struct sched_ops {
+	/*
+	 * The thread's state lasted from @from to @to (ns), and @next begins; SCHED_UNKNOWN: the
+	 * recording ends. Of a block the waker is known; of a run that a block ends, its reason.
+	 */
+	void (*slice)(void *arg, const struct sched_thread *t, enum sched_state next, uint64_t from,
+		      uint64_t to);
+	/* @out leaves a CPU, @in comes; either NULL: it is no thread of the recording. */
+	void (*switched)(void *arg, unsigned int cpu, uint64_t ts, const struct sched_thread *out,
+			 const struct sched_thread *in);
+};
+
+/*
+ * sched_new() - read all of @r's records.
+ * @ops, @arg: called while sched_run() reads.
+ * Return: it, borrowing @r; NULL: no memory.
+ */
+struct sched *sched_new(struct reader *r, const struct sched_ops *ops, void *arg);
+void sched_free(struct sched *s);
+
+/* Return: 0 or -errno with fail() set; -ENODATA: no context switch is recorded. */
+int sched_run(struct sched *s);
+
+/* The threads of the traced processes, in order of pid, after sched_run(). */
+size_t sched_nr_threads(const struct sched *s);
+const struct sched_thread *sched_thread_at(const struct sched *s, size_t i);
+
+/* Whether wakings were recorded: without them a block lasts until the thread runs. */
+bool sched_has_wakings(const struct sched *s);
+
+/* How many records were lost. */
+uint64_t sched_lost(const struct sched *s);
+
+#endif

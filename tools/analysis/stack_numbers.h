@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* One number for each of the processes' stacks, from 1 in the order in which they are asked for. */
+#ifndef VESTIGE_TOOLS_STACK_NUMBERS_H
+#define VESTIGE_TOOLS_STACK_NUMBERS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Open addressing by process and id. All zero: none yet. */
+struct stack_numbers {
+	struct stack_number {
+		uint64_t key;
+		uint32_t number; /* 0: an empty slot */
+	} * at, last;		 /* last: that was asked for */
+	size_t nr, slots;
+};
+
+void stack_numbers_clear(struct stack_numbers *s);
+
+uint32_t stack_numbers_find(struct stack_numbers *s, uint64_t key);
+
+/* The number of stack @id (not 0) of @process; 0: no memory, with fail() set. */
+static inline uint32_t stack_number(struct stack_numbers *s, uint32_t process, uint32_t id)
+{
+	uint64_t key = (uint64_t)process << 32 | id;
+
+	return s->last.number && s->last.key == key ? s->last.number : stack_numbers_find(s, key);
+}
+
+#endif

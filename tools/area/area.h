@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Opening an area (abi/area.h) and reading its pages, for the reader and for the recorder.
+ *
+ * The owner of the folder and the file may be hostile: the file is opened without following links
+ * and without waiting, must be regular and ours (or we are root), and is read by pread(), so that
+ * one which shrinks is an error and no signal.
+ */
+#ifndef VESTIGE_TOOLS_AREA_H
+#define VESTIGE_TOOLS_AREA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/page.h"
+#include "tools/area/meta.h"
+
+/*
+ * area_open() - open and check the file. @dirfd: folder that @path starts from, or AT_FDCWD.
+ * @flags: O_RDONLY or O_RDWR. @bytes: its size. Return: a descriptor or -errno with fail() set:
+ * ELOOP a symbolic link, EINVAL not a regular file, EPERM another user's.
+ */
+int area_open(int dirfd, const char *path, int flags, uint64_t *bytes);
+
+/*
+ * Offset of descriptor @index, and of page @index, in the area; both in bounds after area_check().
+ */
+uint64_t area_desc_offset(const struct area_header *head, uint32_t index);
+uint64_t area_page_offset(const struct area_header *head, uint32_t index);
+
+/*
+ * area_read_page() - read a page and make sure that it was the same before and after. @page:
+ * PAGE_BYTES. @d: its descriptor as it was before. Return: 1; 0 when it has no records or was
+ * reused meanwhile; -errno with fail() set.
+ */
+int area_read_page(int fd, const struct area_header *head, uint32_t index, void *page,
+		   struct page_desc *d, const char *what);
+
+/*
+ * area_hide() - the page as if its buffer had begun when it was cleared last, without what a
+ * consuming reader has read: those records become words that were not written.
+ * @c: row of its CPU; NULL unknown.
+ */
+void area_hide(const struct area_cpu *c, const struct page_desc *d, uint64_t *page);
+
+/* Pages that follow one another. */
+struct area_share {
+	uint32_t first, nr;
+};
+
+/*
+ * area_share() - the backed pages of row @row of AREA_CPUS. @which: 0, or 1 for those that it has
+ * besides because of snapshots. In bounds after area_check(), whatever the area says; nr may be 0.
+ */
+struct area_share area_share(const struct meta *m, uint32_t row, unsigned int which);
+
+/*
+ * What a repeating reader has finished: for each page its last order of publication. 0 is none. All
+ * zero at first; free(seq) at the end.
+ */
+struct area_done {
+	uint64_t *seq; /* by page */
+	uint32_t nr;
+};
+
+/*
+ * area_done_fit() - make room for the pages of @m, which may be more than the last time.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int area_done_fit(struct area_done *d, const struct meta *m);
+
+/* Pages beyond the room are never done. */
+static inline bool area_done_has(const struct area_done *d, uint32_t index, uint64_t seq)
+{
+	return index < d->nr && d->seq[index] == seq;
+}
+
+static inline void area_done_put(struct area_done *d, uint32_t index, uint64_t seq)
+{
+	if (index < d->nr)
+		d->seq[index] = seq;
+}
+
+/* The losses of each CPU since the buffer was cleared, in place of those since it began. */
+void area_count_from_clear(struct meta *m);
+
+/*
+ * area_check() - do all pages that the tables name lie inside a file of @bytes?
+ * Return: 0 or -EINVAL with fail() set. nr_pages and the CPUs' nr_backed are cut to what is there.
+ */
+int area_check(struct meta *m, uint64_t bytes, const char *what);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The ELF objects of the processes of a recording: their place in the address space of a trace.dat
+ * and the symbols of their code.
+ *
+ * An object is known by its build-id; without one by device, inode and time of change; without a
+ * file by its name. Its range of 4 GiB begins at a hash of that, between 2^59 and 2^60, so that no
+ * address in it can be mistaken for a run-time one. When two objects of one recording hash alike,
+ * the one with the greater identity moves on: the result depends on the set alone.
+ */
+#ifndef VESTIGE_TOOLS_OBJECT_SPACE_H
+#define VESTIGE_TOOLS_OBJECT_SPACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/area/meta.h"
+#include "tools/code/object_identity.h"
+#include "tools/code/symbols.h"
+
+struct object_space;
+
+/* An empty space; NULL and errno if memory is short. */
+struct object_space *object_space_new(void);
+void object_space_free(struct object_space *s);
+
+/*
+ * object_space_add() - add object @i of @m, which must outlive the space.
+ * Return: the number of the distinct object, or -ENOMEM with fail() set.
+ */
+int object_space_add(struct object_space *s, const struct meta *m, uint32_t i);
+
+/* Give each distinct object its range; after the last add. Return: 0 or -ENOMEM. */
+int object_space_assign(struct object_space *s);
+
+/* First address of the range of distinct object @n. */
+uint64_t object_space_base(const struct object_space *s, int n);
+
+/*
+ * object_space_load() - read the symbols of every object and add them to @symbols.
+ *
+ * A file that is not the one that ran (another build-id, or inode or time) gives no names: what
+ * it holds is then named `NAME:changed`. Functions that the engine found and no symbol names are
+ * `sub_OFFSET`; code between symbols has the name of its section, stubs of the PLT are `NAME@plt`.
+ * @note: called with one line for each file that could not be used; may be NULL.
+ * Return: 0 or -ENOMEM with fail() set. A file that cannot be read is no error.
+ */
+int object_space_load(struct object_space *s, struct symbols *symbols,
+		      void (*note)(const char *line));
+
+/*
+ * object_space_paths() - tell @symbols where each object's range is and which file it was; no file
+ * is read. object_space_load() does it too. Return: 0 or -ENOMEM with fail() set.
+ */
+int object_space_paths(const struct object_space *s, struct symbols *symbols);
+
+#endif

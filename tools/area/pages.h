@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Raw pages of the ring (abi/page.h) as a reader: one stream a CPU, ordered by time.
+ *
+ * Each thread keeps a page of its own open, so pages of one CPU overlap in time. They are sorted by
+ * the stamp they begin with and merged through a heap of those that have begun. A record in a page
+ * may be older than the one before it (a signal handler ran between stamp and store): a page is
+ * sorted when it is opened. Per page 48 bytes are kept; pages are read when their turn comes, so
+ * that memory follows the number of pages open at one moment and not the size of the source.
+ *
+ * Losses: a page has its CPU's cumulative counts at the time when it was taken. Their growth since
+ * the page taken before was lost before its first record. In a buffer that overwrites, overwritten
+ * records are older than all that are left, and count before the CPU's first record.
+ *
+ * Only the top buffer (number 0) is read. Pages are untrusted: one whose head makes no sense is
+ * left out, a record that does not fit or names no function is counted as lost.
+ * Tests: tests/unit/reader/test_pages.c.
+ */
+#ifndef VESTIGE_TOOLS_PAGES_H
+#define VESTIGE_TOOLS_PAGES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "abi/page.h"
+#include "tools/area/meta.h"
+#include "tools/reader/reader.h"
+
+struct pages;
+
+/* Where a page is and what is known of it. */
+struct page_ref {
+	uint64_t base;	 /* ns (while pages are added: clock units) */
+	uint64_t offset; /* in the file */
+	uint64_t seq;	 /* order of taking, of its head */
+	uint64_t lost;	 /* before its first record (while pages are added: cumulative) */
+	uint32_t member;
+	uint32_t index; /* of its descriptor, in an area */
+	uint16_t cpu;
+	uint16_t nr_records;
+	uint16_t nr_bytes; /* of its records */
+	uint8_t owned;	   /* OWNED when it was added */
+};
+
+struct pages_source {
+	/*
+	 * Read a page again when its turn comes.
+	 * @page: PAGE_BYTES. Return: 1; 0 when it is not the page that was added any more; -errno
+	 * with fail() set.
+	 */
+	int (*fetch)(void *arg, const struct page_ref *ref, void *page);
+	void (*close)(void *arg);
+	void *arg;
+	/* As printks_add_new(), of one of its areas. NULL: they do not change. */
+	int (*printks)(void *arg, uint32_t member, struct printks *p);
+};
+
+/*
+ * pages_new() - a reader without members and pages yet.
+ * @source: copied; its close() is called by reader_close(), or here on failure.
+ * Return: NULL with fail() set when memory is short.
+ */
+struct pages *pages_new(const struct pages_source *source);
+void pages_free(struct pages *p);
+
+/*
+ * pages_set_member() - the tables of process number @member; a newer set replaces an older one.
+ * @m: is owned by the reader from now on, also on failure.
+ * Return: 0 or -errno with fail() set; EINVAL for a member that is out of all proportion.
+ */
+int pages_set_member(struct pages *p, uint32_t member, struct meta *m);
+
+/* Number of members so far, and the tables of one; NULL unknown. Borrowed. */
+uint32_t pages_nr_members(const struct pages *p);
+const struct meta *pages_member(const struct pages *p, uint32_t member);
+
+/*
+ * pages_add_page() - look at a page and remember it.
+ * @page: PAGE_BYTES. @offset, @index, @owned: as in struct page_ref.
+ * Return: 1 added, 0 left out (empty, or its head makes no sense), -ENOMEM with fail() set.
+ */
+int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t offset,
+		   uint32_t index, bool owned);
+
+/*
+ * The same of a page of which it is known that it has @nr records of 8 bytes and nothing else, each
+ * of RECORD_ENTRY, _TAIL or _EXIT. @head: its head.
+ */
+int pages_add_calls(struct pages *p, uint32_t member, const struct page_head *head, unsigned int nr,
+		    uint64_t offset, uint32_t index, bool owned);
+
+/* Add a pair of clocks that was taken outside. Return: 0 or -ENOMEM with fail() set. */
+int pages_add_clock(struct pages *p, const struct area_clock *pair);
+
+struct pages_finish {
+	bool sample_clock; /* the processes may be of this machine and this boot */
+	uint64_t now_ns;   /* for the statistics; 0: the last record's time */
+	const char *uname;
+	const char *cmdline;
+	unsigned int nr_cpus_online;
+	void (*note)(const char *line); /* see object_space_load() */
+	bool latency;			/* what tracers of latencies keep is read: reader.latency */
+	bool no_names; /* the symbols are not wanted, which saves reading objects */
+	/*
+	 * The symbols as a text in /proc/kallsyms' form: no object is read then. NULL: there is
+	 * none
+	 */
+	const char *names;
+	size_t names_bytes;
+};
+
+/*
+ * pages_finish() - sort, convert, read the symbols: after this records can be read.
+ * Return: the reader; NULL with fail() set, @p is freed then and *@err is -errno.
+ */
+struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int *err);
+
+/*
+ * To follow a live process: before pages_finish() pages_follow(); then in turns pages_again(),
+ * which forgets all pages, pages_set_member() and pages_add_page() with what is new, pages_ready(),
+ * after which the reader reads those, and pages_take(). Return: 0 or -ENOMEM with fail() set.
+ */
+int pages_follow(struct pages *p);
+void pages_again(struct pages *p);
+int pages_ready(struct pages *p);
+
+/* From now on records wait that are not as old as @ns; 0: none. Before pages are added. */
+void pages_hold(struct pages *p, uint64_t ns);
+
+/* Of a page that was read. */
+struct page_taken {
+	uint32_t bytes;	      /* from its start are taken now */
+	unsigned int records; /* have been since the last time */
+	bool whole;	      /* there is no more in it than was read */
+};
+
+/*
+ * pages_take() - the first @n records of a CPU that were read since pages_ready() are taken. @mark:
+ * is called for each page that this changes.
+ */
+void pages_take(struct pages *p, unsigned int cpu, uint64_t n,
+		void (*mark)(void *arg, const struct page_ref *ref, const struct page_taken *taken),
+		void *arg);
+
+/* The losses of a member's CPU that earlier readers have reported. */
+void pages_set_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
+		    uint64_t overrun);
+void pages_get_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
+		    uint64_t *overrun);
+
+/* Names and clock anew, from the tables of the members. Return: 0 or -errno with fail() set. */
+int pages_refresh(struct pages *p);
+
+/* The reader's pages again, for what reader.h does not tell; NULL: it does not come of
+ * pages_finish(). */
+struct pages *pages_of_reader(struct reader *r);
+
+/* The way back. */
+struct reader *pages_reader(struct pages *p);
+
+/* The pages in the order of their CPUs' streams: how many, where number @i is, and to read it. */
+size_t pages_nr_refs(const struct pages *p);
+const struct page_ref *pages_ref(const struct pages *p, size_t i);
+/* As pages_source.fetch. */
+int pages_fetch(const struct pages *p, size_t i, void *page);
+
+/* Pair of clocks number @i as it was added. Return: whether there is one. */
+bool pages_clock(const struct pages *p, size_t i, struct area_clock *pair);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Loading pages before their turn (pages_impl.h). A thread reads, unpacks and converts the next
+ * pages of each CPU while the caller makes use of those before; where it has not come to a CPU that
+ * the caller wants, the caller loads some itself. Without the thread (none could be had) it loads
+ * all.
+ *
+ * A queue has the loaded pages of a CPU. One thread at a time loads into it (`busy`), and so uses
+ * the source's state of that CPU alone. Pages that are ready and wait are MAX_READY at most, 8 KB
+ * each. Costs a lock for some ten pages. Tests: tests/cli/test_native.py (its recordings are long
+ * enough).
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/area/pages_impl.h"
+#include "tools/base/fail.h"
+
+#define LANE_PAGES 64u
+#define AT_ONCE	   16u
+#define MAX_READY  1024u
+
+struct ready {
+	struct open_page *page; /* NULL: it held nothing */
+	uint32_t gone;
+	int err;
+	char *why; /* of err; NULL: no memory for that either */
+};
+
+struct queue {
+	size_t first, next, end; /* references; next is loaded next */
+	uint64_t head, tail;	 /* numbers of those in the ring, as of the lock */
+	uint64_t at, until;	 /* the caller's: what it has been given */
+	bool busy;
+	struct ready ring[LANE_PAGES];
+};
+
+struct ahead {
+	const struct pages *p;
+	struct queue **of_cpu; /* NULL: no pages */
+	struct queue *queues;
+	unsigned int nr_queues, turn;
+	unsigned int ready; /* pages in all rings */
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* there may be something to load */
+	pthread_cond_t done; /* a queue is not busy any more */
+	pthread_t worker;
+	bool has_worker, idle, end, hold;
+};
+
+/* Load up to @max further pages. By the thread that has the queue. Return: how many. */
+static unsigned int load(const struct ahead *a, struct queue *l, uint64_t tail, unsigned int max)
+{
+	unsigned int nr = 0;
+
+	while (nr < max && l->next < l->end) {
+		struct ready *r = &l->ring[(tail + nr++) % LANE_PAGES];
+
+		*r = (struct ready){0};
+		r->err = page_load(a->p, &a->p->refs[l->next++], &r->page, &r->gone);
+		if (!r->err)
+			continue;
+		r->why = strdup(fail_text());
+		l->next = l->end;
+	}
+	return nr;
+}
+
+/* With the lock held, which is given up meanwhile. */
+static void fill(struct ahead *a, struct queue *l, unsigned int max)
+{
+	uint64_t tail = l->tail, room = LANE_PAGES - (tail - l->head);
+	unsigned int nr;
+
+	l->busy = true;
+	pthread_mutex_unlock(&a->lock);
+	nr = load(a, l, tail, room < max ? (unsigned int)room : max);
+	pthread_mutex_lock(&a->lock);
+	l->tail += nr;
+	a->ready += nr;
+	l->busy = false;
+	pthread_cond_broadcast(&a->done);
+}
+
+/* The next queue in turn that has room for a good number. */
+static struct queue *choose(struct ahead *a)
+{
+	if (a->hold || a->ready >= MAX_READY)
+		return NULL;
+	for (unsigned int i = 0; i < a->nr_queues; i++) {
+		struct queue *l = &a->queues[(a->turn + i) % a->nr_queues];
+
+		if (l->busy || l->next == l->end || l->tail - l->head > LANE_PAGES - AT_ONCE)
+			continue;
+		a->turn = (a->turn + i + 1) % a->nr_queues;
+		return l;
+	}
+	return NULL;
+}
+
+static void *work(void *arg)
+{
+	struct ahead *a = arg;
+
+	pthread_mutex_lock(&a->lock);
+	while (!a->end) {
+		struct queue *l = choose(a);
+
+		if (l) {
+			fill(a, l, AT_ONCE);
+			continue;
+		}
+		a->idle = true;
+		pthread_cond_wait(&a->work, &a->lock);
+		a->idle = false;
+	}
+	pthread_mutex_unlock(&a->lock);
+	return NULL;
+}
+
+static void start(struct ahead *a)
+{
+	sigset_t all, old;
+
+	/* signals are the program's: its handlers run in its own threads */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	a->has_worker = !pthread_create(&a->worker, NULL, work, a);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
+int ahead_new(const struct pages *p, struct ahead **out)
+{
+	unsigned int nr_cpus = p->reader.nr_cpus;
+	struct ahead *a = calloc(1, sizeof(*a));
+	size_t first, end;
+
+	if (a) {
+		a->p = p;
+		a->of_cpu = calloc(nr_cpus, sizeof(struct queue *));
+		for (unsigned int cpu = 0; cpu < nr_cpus; cpu++) {
+			pages_cpu_refs(p, cpu, &first, &end);
+			a->nr_queues += first < end;
+		}
+		a->queues = calloc(a->nr_queues + 1u, sizeof(*a->queues));
+	}
+	if (!a || !a->of_cpu || !a->queues) {
+		if (a) {
+			free(a->of_cpu);
+			free(a->queues);
+		}
+		free(a);
+		return fail(ENOMEM, "no memory for the pages of %u CPUs", nr_cpus);
+	}
+	for (unsigned int cpu = 0, nr = 0; cpu < nr_cpus; cpu++) {
+		pages_cpu_refs(p, cpu, &first, &end);
+		if (first == end)
+			continue;
+		a->of_cpu[cpu] = &a->queues[nr++];
+		*a->of_cpu[cpu] = (struct queue){.first = first, .next = first, .end = end};
+	}
+	pthread_mutex_init(&a->lock, NULL);
+	pthread_cond_init(&a->work, NULL);
+	pthread_cond_init(&a->done, NULL);
+	*out = a;
+	return 0;
+}
+
+/* Free the loaded pages that were not taken. No thread has the queue. */
+static void drop(struct queue *l)
+{
+	for (uint64_t i = l->at; i < l->tail; i++) {
+		free(l->ring[i % LANE_PAGES].page);
+		free(l->ring[i % LANE_PAGES].why);
+	}
+	l->head = l->tail = l->at = l->until = 0;
+	l->next = l->first;
+}
+
+void ahead_free(struct ahead *a)
+{
+	if (!a)
+		return;
+	if (a->has_worker) {
+		pthread_mutex_lock(&a->lock);
+		a->end = true;
+		pthread_cond_signal(&a->work);
+		pthread_mutex_unlock(&a->lock);
+		pthread_join(a->worker, NULL);
+	}
+	for (unsigned int i = 0; i < a->nr_queues; i++)
+		drop(&a->queues[i]);
+	pthread_cond_destroy(&a->done);
+	pthread_cond_destroy(&a->work);
+	pthread_mutex_destroy(&a->lock);
+	free(a->of_cpu);
+	free(a->queues);
+	free(a);
+}
+
+void ahead_rewind(struct ahead *a)
+{
+	pthread_mutex_lock(&a->lock);
+	a->hold = true;
+	for (unsigned int i = 0; i < a->nr_queues; i++) {
+		while (a->queues[i].busy)
+			pthread_cond_wait(&a->done, &a->lock);
+		drop(&a->queues[i]);
+	}
+	a->ready = 0;
+	a->hold = false;
+	pthread_cond_signal(&a->work);
+	pthread_mutex_unlock(&a->lock);
+}
+
+/* All that is ready is the caller's; if nothing is, it must come from somewhere. False: there is
+ * none. */
+static bool refill(struct ahead *a, struct queue *l)
+{
+	bool any = true;
+
+	pthread_mutex_lock(&a->lock);
+	a->ready -= (unsigned int)(l->at - l->head);
+	l->head = l->at;
+	while (l->tail == l->at) {
+		if (l->busy) {
+			pthread_cond_wait(&a->done, &a->lock);
+			continue;
+		}
+		any = l->next < l->end;
+		if (!any)
+			break;
+		fill(a, l, AT_ONCE);
+	}
+	l->until = l->tail;
+	if (a->idle)
+		pthread_cond_signal(&a->work);
+	pthread_mutex_unlock(&a->lock);
+	return any;
+}
+
+int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32_t *gone)
+{
+	struct queue *l = a->of_cpu[cpu];
+	struct ready *r;
+	int err;
+
+	if (!a->has_worker && !l->at && l->next == l->first)
+		start(a);
+	if (l->at == l->until && !refill(a, l))
+		return fail(EIO, "reading CPU %u has failed before", cpu);
+	r = &l->ring[l->at++ % LANE_PAGES];
+	*out = r->page;
+	*gone = r->gone;
+	err = r->err;
+	if (err)
+		fail(-err, "%s", r->why ? r->why : "no memory");
+	free(r->why);
+	return err;
+}

@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The spool as a reader: see spool_format.h and docs/formats/spool.md.
+ *
+ * One pass over the file looks at every page; a chunk that is cut off by the end of the file ends
+ * the pass, so that the spool of a killed recorder is read up to its last whole chunk.
+ * Tests: tests/unit/reader/test_spool.c.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/area/pages.h"
+#include "tools/area/spool_format.h"
+#include "tools/area/spool_pack.h"
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/reader/reader.h"
+
+#define SLOTS_AT_ONCE 256u
+#define MAX_CLOCKS    (1u << 20)
+
+struct spool {
+	int fd;
+	char *path;
+	uint64_t bytes;
+	bool tables_only; /* chunks of pages are passed over */
+	struct spool_head head;
+	struct spool_slot *slots; /* SLOTS_AT_ONCE, while the file is scanned */
+	char *names;		  /* the same; NULL: there are none */
+	size_t names_bytes;
+};
+
+static int read_at(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
+{
+	size_t done = 0;
+
+	while (done < bytes) {
+		ssize_t n = pread(s->fd, (char *)buf + done, bytes - done, (off_t)(offset + done));
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return fail_errno(errno, "cannot read %s", s->path);
+		if (n == 0)
+			return fail(EINVAL, "%s was cut while it was read", s->path);
+		done += (size_t)n;
+	}
+	return 0;
+}
+
+/* As much as there is, up to @bytes. Return: how much, or -errno with fail() set. */
+static long read_some(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
+{
+	if (offset >= s->bytes)
+		return 0;
+	if (bytes > s->bytes - offset)
+		bytes = s->bytes - offset;
+	return read_at(s, buf, bytes, offset) ?: (long)bytes;
+}
+
+/* A page_ref's index is how long its packed form is, 0: it is a slot's page. */
+static int spool_fetch(void *arg, const struct page_ref *ref, void *page)
+{
+	uint64_t packed[SPOOL_PACKED_MAX / 8];
+	int err;
+
+	if (!ref->index) {
+		err = read_at(arg, page, PAGE_BYTES, ref->offset);
+		return err ? err : 1;
+	}
+	if (ref->index > sizeof(packed))
+		return 0;
+	err = read_at(arg, packed, ref->index, ref->offset);
+	if (err)
+		return err;
+	return spool_unpack(packed, ref->index, page) > 0;
+}
+
+static void spool_close(void *arg)
+{
+	struct spool *s = arg;
+
+	close(s->fd);
+	free(s->path);
+	free(s->slots);
+	free(s->names);
+	free(s);
+}
+
+static int add_meta(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at)
+{
+	struct meta *m;
+	int err = meta_load(s->fd, at, c->used, s->path, &m);
+
+	if (err)
+		return err;
+	/* There are no descriptors in a spool. */
+	m->nr_pages = 0;
+	return pages_set_member(p, c->member, m);
+}
+
+static int add_pages(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at)
+{
+	uint64_t left = c->used / sizeof(struct spool_slot);
+
+	while (left) {
+		uint32_t nr = left < SLOTS_AT_ONCE ? (uint32_t)left : SLOTS_AT_ONCE;
+		int err = read_at(s, s->slots, nr * sizeof(*s->slots), at);
+
+		for (uint32_t i = 0; i < nr && err >= 0; i++) {
+			const struct spool_slot *slot = &s->slots[i];
+			uint64_t offset =
+				at + i * sizeof(*slot) + offsetof(struct spool_slot, page);
+
+			err = pages_add_page(p, slot->member, slot->page, offset, 0,
+					     !slot->publish_seq);
+		}
+		if (err < 0)
+			return err;
+		at += nr * sizeof(*s->slots);
+		left -= nr;
+	}
+	return 0;
+}
+
+/* Packed pages one behind the other; what comes behind a damaged one is not found. */
+static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at)
+{
+	uint64_t end = at + c->used, page[PAGE_BYTES / 8];
+	size_t room = SLOTS_AT_ONCE * sizeof(*s->slots), have = 0, pos = 0;
+
+	while (at < end) {
+		const unsigned char *here = (const unsigned char *)s->slots + pos;
+		struct spool_packed head;
+		struct page_head page_head;
+		unsigned int nr;
+		bool calls;
+		long n;
+		int err;
+
+		if (have - pos < SPOOL_PACKED_MAX && at + (have - pos) < end) {
+			n = read_some(s, s->slots, end - at < room ? end - at : room, at);
+			if (n < 0)
+				return (int)n;
+			have = (size_t)n;
+			pos = 0;
+			here = (const unsigned char *)s->slots;
+		}
+		n = spool_look(here, have - pos, &page_head, &nr);
+		calls = n > 0;
+		if (!calls)
+			n = spool_unpack(here, have - pos, page);
+		if (n < 0) {
+			note("%s is damaged at offset %llu: the rest of its chunk is left out",
+			     s->path, (unsigned long long)at);
+			return 0;
+		}
+		memcpy(&head, here, sizeof(head));
+		err = calls ? pages_add_calls(p, head.member, &page_head, nr, at, (uint32_t)n,
+					      !head.publish_seq)
+			    : pages_add_page(p, head.member, page, at, (uint32_t)n,
+					     !head.publish_seq);
+		if (err < 0)
+			return err;
+		at += (uint64_t)n;
+		pos += (size_t)n;
+	}
+	return 0;
+}
+
+static int add_clocks(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at,
+		      uint32_t *nr_clocks)
+{
+	uint64_t nr = c->used / sizeof(struct area_clock);
+
+	for (uint64_t i = 0; i < nr; i++) {
+		struct area_clock pair;
+		int err = read_at(s, &pair, sizeof(pair), at + i * sizeof(pair));
+
+		if (!err && ++*nr_clocks > MAX_CLOCKS)
+			err = fail(EINVAL, "%s is damaged: it has too many clock pairs", s->path);
+		if (!err)
+			err = pages_add_clock(p, &pair);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int take_names(struct spool *s, const struct spool_chunk *c, uint64_t at)
+{
+	char *names = malloc(c->used + 1);
+	int err;
+
+	if (!names)
+		return fail(ENOMEM, "%s: no memory for its symbols", s->path);
+	err = read_at(s, names, c->used, at);
+	if (err) {
+		free(names);
+		return err;
+	}
+	free(s->names);
+	s->names = names;
+	s->names_bytes = c->used;
+	return 0;
+}
+
+static int scan(struct spool *s, struct pages *p, struct spool_end *end)
+{
+	uint64_t at = s->head.head_bytes;
+	uint32_t nr_clocks = 0;
+	int err = 0;
+
+	while (!err && s->bytes - at >= sizeof(struct spool_chunk)) {
+		struct spool_chunk c;
+		uint64_t body = at + sizeof(c);
+
+		err = read_at(s, &c, sizeof(c), at);
+		if (err)
+			break;
+		if (c.magic != SPOOL_CHUNK_MAGIC || c.length % 8 || c.used > c.length) {
+			note("%s is damaged at offset %llu: what comes before it is read", s->path,
+			     (unsigned long long)at);
+			break;
+		}
+		if (c.length > s->bytes - body)
+			break;
+		switch (c.type) {
+		case SPOOL_META:
+			err = add_meta(s, p, &c, body);
+			break;
+		case SPOOL_PAGES:
+			err = s->tables_only ? 0 : add_pages(s, p, &c, body);
+			break;
+		case SPOOL_PACKED:
+			err = s->tables_only ? 0 : add_packed(s, p, &c, body);
+			break;
+		case SPOOL_CLOCK:
+			err = add_clocks(s, p, &c, body, &nr_clocks);
+			break;
+		case SPOOL_NAMES:
+			err = take_names(s, &c, body);
+			break;
+		case SPOOL_END:
+			if (c.used >= sizeof(*end))
+				err = read_at(s, end, sizeof(*end), body);
+			break;
+		}
+		at = body + c.length;
+	}
+	return err;
+}
+
+static int check_head(struct spool *s)
+{
+	struct spool_head *h = &s->head;
+	int err;
+
+	if (s->bytes < sizeof(*h))
+		return fail(EINVAL, "%s is too short to be a spool", s->path);
+	err = read_at(s, h, sizeof(*h), 0);
+	if (err)
+		return err;
+	if (h->magic != SPOOL_MAGIC)
+		return fail(EINVAL, "%s is not a spool", s->path);
+	if (h->major != SPOOL_MAJOR)
+		return fail(EPROTO,
+			    "%s has version %u.%u of the spool's format, this vestige reads %d.%d: "
+			    "use the vestige that recorded it",
+			    s->path, h->major, h->minor, SPOOL_MAJOR, SPOOL_MINOR);
+	if (h->head_bytes < sizeof(*h) || h->head_bytes > s->bytes ||
+	    h->slot_bytes != sizeof(struct spool_slot))
+		return fail(EINVAL, "%s is damaged: its header is not valid", s->path);
+	h->uname[sizeof(h->uname) - 1] = '\0';
+	h->cmdline[sizeof(h->cmdline) - 1] = '\0';
+	return 0;
+}
+
+static int open_spool(const char *path, bool tables_only, struct reader **out)
+{
+	struct pages_source source = {.fetch = spool_fetch, .close = spool_close};
+	struct pages_finish how = {.note = note_line};
+	struct spool_end end = {0};
+	struct spool *s;
+	struct pages *p;
+	struct stat st;
+	int err = 0;
+
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return fail(ENOMEM, "%s: no memory", path);
+	s->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (s->fd < 0) {
+		err = fail_errno(errno, "cannot open %s", path);
+		free(s);
+		return err;
+	}
+	s->tables_only = tables_only;
+	s->path = strdup(path);
+	s->slots = malloc(SLOTS_AT_ONCE * sizeof(*s->slots));
+	if (!s->path || !s->slots)
+		err = fail(ENOMEM, "%s: no memory", path);
+	else if (fstat(s->fd, &st))
+		err = fail_errno(errno, "cannot stat %s", path);
+	else if (!S_ISREG(st.st_mode))
+		err = fail(EINVAL, "%s is not a regular file", path);
+	if (!err) {
+		s->bytes = (uint64_t)st.st_size;
+		err = check_head(s);
+	}
+	if (err) {
+		spool_close(s);
+		return err;
+	}
+	source.arg = s;
+	p = pages_new(&source);
+	if (!p)
+		return -ENOMEM;
+	err = scan(s, p, &end);
+	if (err) {
+		pages_free(p);
+		return err;
+	}
+	free(s->slots);
+	s->slots = NULL;
+	how.names = s->names;
+	how.names_bytes = s->names_bytes;
+	how.uname = s->head.uname;
+	how.cmdline = s->head.cmdline;
+	how.nr_cpus_online = s->head.nr_cpus_online;
+	how.now_ns = end.end_mono_ns;
+	*out = pages_finish(p, &how, &err);
+	if (!*out)
+		return err;
+	free(s->names);
+	s->names = NULL;
+	/* What is here was read out of a ring. */
+	for (unsigned int c = 0; c < (*out)->nr_cpus; c++)
+		(*out)->stats[c].read_events = (*out)->stats[c].entries;
+	return 0;
+}
+
+const struct reader_format reader_format_spool = {
+	.name = "a spool",
+	.magic = "VESPOOL",
+	.magic_bytes = 8,
+	.open = reader_open_spool,
+};
+
+int reader_open_spool(const char *path, struct reader **out)
+{
+	return open_spool(path, false, out);
+}
+
+int reader_open_spool_tables(const char *path, struct reader **out)
+{
+	return open_spool(path, true, out);
+}

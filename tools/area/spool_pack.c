@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* See spool_pack.h. */
+#include "tools/area/spool_pack.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "abi/record.h"
+
+#define WORDS	   (PAGE_DATA_BYTES / 8)
+#define SHORT_ID   14
+#define SHORT_KIND 30 /* of a packed word: the kind, less RECORD_ENTRY */
+#define LONG_MARK  (3u << SHORT_KIND)
+#define SHORT_STEP 0xffffu
+
+static_assert(RECORD_TAIL == RECORD_ENTRY + 1 && RECORD_EXIT == RECORD_ENTRY + 2, "three kinds");
+
+/* Words that hold something; writers may push the commit of a full page past its end. */
+static size_t words_of(const struct page_head *head)
+{
+	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
+
+	return end > PAGE_HEAD_BYTES ? (end - PAGE_HEAD_BYTES) / 8 : 0;
+}
+
+/* Return: bytes at @out, or 0: it does not become smaller. */
+static size_t pack_words(const uint64_t *words, size_t nr, unsigned char *out)
+{
+	unsigned char *to = out;
+	uint32_t stamp = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint64_t word = words[i];
+		uint32_t step = record_word_stamp(word) - stamp;
+		uint32_t kind = (uint32_t)record_word_kind(word) - RECORD_ENTRY;
+		uint32_t id = record_word_id(word);
+
+		stamp = record_word_stamp(word);
+		if (kind < 3 && !(id >> SHORT_ID) && step <= SHORT_STEP) {
+			uint32_t packed = kind << SHORT_KIND | id << 16 | step;
+
+			memcpy(to, &packed, sizeof(packed));
+			to += sizeof(packed);
+			continue;
+		}
+		/* no more than the words themselves, counted with what is still to come */
+		if ((size_t)(to - out) + 12 + (nr - i - 1) * 4 >= nr * 8)
+			return 0;
+		memcpy(to, &(uint32_t){LONG_MARK}, 4);
+		memcpy(to + 4, &word, sizeof(word));
+		to += 12;
+	}
+	return (size_t)(to - out);
+}
+
+size_t spool_pack(const void *page, uint32_t member, uint64_t publish_seq, void *out)
+{
+	struct spool_packed *p = out;
+	unsigned char *data = (unsigned char *)(p + 1);
+	const uint64_t *words = (const uint64_t *)page + PAGE_HEAD_BYTES / 8;
+	size_t nr, bytes, padded;
+
+	*p = (struct spool_packed){.member = member, .publish_seq = publish_seq};
+	memcpy(&p->head, page, sizeof(p->head));
+	nr = words_of(&p->head);
+	bytes = pack_words(words, nr, data);
+	p->packed = bytes != 0;
+	if (!bytes) {
+		bytes = nr * 8;
+		memcpy(data, words, bytes);
+	}
+	p->bytes = (uint16_t)bytes;
+	padded = (bytes + 7) & ~(size_t)7;
+	memset(data + bytes, 0, padded - bytes);
+	return sizeof(*p) + padded;
+}
+
+/* Whether none of the words is one of 12 bytes: then all are records, of 8 bytes each. */
+static int all_short(const unsigned char *data, size_t nr)
+{
+	uint32_t marks = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t packed;
+
+		memcpy(&packed, data + i * sizeof(packed), sizeof(packed));
+		marks |= packed & packed << 1;
+	}
+	return !(marks >> 31);
+}
+
+long spool_look(const void *packed, size_t bytes, struct page_head *head, unsigned int *nr_records)
+{
+	struct spool_packed p;
+	size_t nr, padded;
+
+	if (bytes < sizeof(p))
+		return 0;
+	memcpy(&p, packed, sizeof(p));
+	nr = words_of(&p.head);
+	padded = (p.bytes + 7u) & ~7u;
+	if (!p.packed || p.bytes != nr * 4 || padded > bytes - sizeof(p) ||
+	    !all_short((const unsigned char *)packed + sizeof(p), nr))
+		return 0;
+	*head = p.head;
+	*nr_records = (unsigned int)nr;
+	return (long)(sizeof(p) + padded);
+}
+
+static int unpack_words(const unsigned char *data, size_t bytes, uint64_t *words, size_t nr)
+{
+	uint32_t stamp = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		uint32_t packed;
+
+		if (bytes - at < sizeof(packed))
+			return -EINVAL;
+		memcpy(&packed, data + at, sizeof(packed));
+		at += sizeof(packed);
+		if (packed >> SHORT_KIND < 3) {
+			uint64_t kind = (packed >> SHORT_KIND) + RECORD_ENTRY;
+			uint64_t id = packed >> 16 & ((1u << SHORT_ID) - 1);
+
+			stamp += packed & SHORT_STEP;
+			words[i] = kind << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT | stamp;
+			continue;
+		}
+		if (packed != LONG_MARK || bytes - at < sizeof(*words))
+			return -EINVAL;
+		memcpy(&words[i], data + at, sizeof(*words));
+		at += sizeof(*words);
+		stamp = record_word_stamp(words[i]);
+	}
+	return at == bytes ? 0 : -EINVAL;
+}
+
+long spool_unpack(const void *packed, size_t bytes, void *page)
+{
+	const unsigned char *data = (const unsigned char *)packed + sizeof(struct spool_packed);
+	uint64_t *words = (uint64_t *)page + PAGE_HEAD_BYTES / 8;
+	struct spool_packed p;
+	size_t nr, padded;
+
+	if (bytes < sizeof(p))
+		return -EINVAL;
+	memcpy(&p, packed, sizeof(p));
+	nr = words_of(&p.head);
+	padded = (p.bytes + 7u) & ~7u;
+	/* packed is never more than the words: no writer makes it, and no reader has the room for
+	 * it */
+	if (p.bytes > nr * 8 || padded > bytes - sizeof(p))
+		return -EINVAL;
+	memcpy(page, &p.head, sizeof(p.head));
+	memset(words + nr, 0, (WORDS - nr) * 8);
+	if (p.packed ? unpack_words(data, p.bytes, words, nr) : p.bytes != nr * 8)
+		return -EINVAL;
+	if (!p.packed)
+		memcpy(words, data, nr * 8);
+	return (long)(sizeof(p) + padded);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/* Arrays that grow by one. */
+#ifndef VESTIGE_TOOLS_ARRAY_H
+#define VESTIGE_TOOLS_ARRAY_H
+
+#include <errno.h>
+#include <stdlib.h>
+
+/*
+ * ARRAY_ROOM() - room for one more in a malloced array, which doubles when it is full.
+ * @array: the pointer to it. @nr: how many it has; @room: how many it has room for, 0 at first.
+ * @first: its first room. Arguments are evaluated more than once.
+ * Value: 0, or -ENOMEM without fail(), and then nothing has changed.
+ */
+#define ARRAY_ROOM(array, nr, room, first)                                                         \
+	({                                                                                         \
+		int err_ = 0;                                                                      \
+                                                                                                   \
+		if ((nr) == (room)) {                                                              \
+			size_t room_ = (room) ? (size_t)(room)*2 : (first);                        \
+			void *more_ = reallocarray((array), room_, sizeof(*(array)));              \
+                                                                                                   \
+			if (more_) {                                                               \
+				(array) = more_;                                                   \
+				(room) = (__typeof__(room))room_;                                  \
+			} else {                                                                   \
+				err_ = -ENOMEM;                                                    \
+			}                                                                          \
+		}                                                                                  \
+		err_;                                                                              \
+	})
+
+#endif

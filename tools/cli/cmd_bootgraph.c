@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/* `vestige bootgraph`: when the initialisers ran, as SVG. Tests: tests/engine/tracers/initcall. */
+#include "tools/cli/file_text.h"
+#include "tools/text/boot_graph.h"
+
+static const struct flag flags[] = {FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	return file_text_run(c, argc, argv, boot_graph_print, "the graph");
+}
+
+const struct command command_bootgraph = {
+	.name = "bootgraph",
+	.words = "[FILE]",
+	.what = "draw when the initialisers of a program ran (SVG)",
+	.help = "Print a picture of FILE, a recording of the tracer initcall (default: "
+		"trace.dat):\n"
+		"a bar for each initialiser, in the order in which they began.\n"
+		"\n"
+		"  vestige record -p initcall ./program && vestige bootgraph > boot.svg\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};

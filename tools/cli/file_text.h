@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Commands that have one FILE and no flag of their own, and print one text about it. */
+#ifndef VESTIGE_TOOLS_FILE_TEXT_H
+#define VESTIGE_TOOLS_FILE_TEXT_H
+
+#include "tools/cli/cmd.h"
+#include "tools/reader/reader.h"
+#include "tools/text/out.h"
+
+/*
+ * file_text_run() - a command's run(): parse its words, and print FILE (default: trace.dat).
+ * @print: writes the text of the reader's records. Return: 0 or -errno with fail() set.
+ * @what: of a message when stdout cannot be written, as in "the graph".
+ * Return: the exit status, after a message.
+ */
+int file_text_run(const struct command *c, int argc, char **argv,
+		  int (*print)(struct reader *r, struct out *o), const char *what);
+
+#endif

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The flags of all commands: one parser, one wording of errors, and the help text from the same
+ * rows.
+ *
+ *	-x  -xVALUE  -x VALUE  --name  --name=VALUE  --name VALUE
+ *
+ * Switches of one letter may be together (-av), and a long name may be cut where it is still the
+ * only one. `--` ends the flags. Flags may be behind words, unless the words are a program and
+ * its arguments.
+ */
+#ifndef VESTIGE_TOOLS_OPTIONS_H
+#define VESTIGE_TOOLS_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct command;
+struct flag;
+
+/* What is being parsed, for functions that take a flag's value. */
+struct parsing {
+	const struct command *command;
+	const struct flag *flag;
+	const char *typed; /* the flag as the user wrote it: -b, --cpu */
+};
+
+struct flag {
+	char letter;	   /* 0: it has none */
+	const char *name;  /* of --NAME; NULL: it has none */
+	const char *value; /* what its value is called in the help; NULL: it is a switch */
+	const char *help;  /* a paragraph, which is broken into lines where it is printed */
+	/*
+	 * What it does. @to: given to options_parse() for its table. @value: NULL of a switch.
+	 * Return: 0, or what options_bad() returned. NULL: the switch is a bool, the value a const
+	 * char *, at
+	 * @offset of @to.
+	 */
+	int (*take)(const struct parsing *p, void *to, const char *value);
+	size_t offset;
+};
+
+#define FLAGS_END                                                                                  \
+	{                                                                                          \
+		0                                                                                  \
+	}
+
+/* `vestige NAME`. */
+struct command {
+	const char *name;
+	const char *words;		 /* behind the flags in the usage line: "[FILE]" */
+	const char *what;		 /* one line for `vestige --help` */
+	const char *help;		 /* below the usage line; ends with a newline */
+	const struct flag *const *flags; /* tables of them, the last NULL; NULL: there are none */
+	const char *more;		 /* below the flags; NULL */
+	bool runs_program;		 /* the first word ends the flags */
+	bool keeps_dashes;		 /* a `--` in front of all words is one of them */
+	int usage_status;		 /* exit status of a wrong flag; 0: CMD_USAGE */
+	int (*run)(const struct command *c, int argc, char **argv);
+};
+
+/*
+ * options_parse() - take the flags of a command.
+ * @to: for each of its tables what its flags are stored in.
+ * @argc, @argv: the command's; on success the words that are left, and NULL behind them. Borrowed.
+ * Return: -1 to go on, else the exit status: 0 the help was printed; of a wrong flag the error was.
+ */
+int options_parse(const struct command *c, void *const *to, int *argc, char ***argv);
+
+/* A value that is none: `vestige: COMMAND: FLAG: WHAT: VALUE`. Return: the exit status. */
+int options_bad(const struct parsing *p, const char *what, const char *value);
+
+/*
+ * Anything else that is wrong with the words: one line with the way to the help. Return: the exit
+ * status.
+ */
+int options_wrong(const struct command *c, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* A number from 1 to @max. Return: whether it is one. */
+bool options_number(const char *text, unsigned long long max, unsigned long long *n);
+
+/* The same of a flag: @what tells what it is not. Return: 0, or the exit status. */
+int options_take_number(const struct parsing *p, const char *value, unsigned long long max,
+			const char *what, unsigned long long *n);
+
+/* Usage, flags and what else is to be said, on stdout. */
+void options_help(const struct command *c);
+
+/*
+ * options_nearest() - which of some names was meant.
+ * @name_at: the i-th name, NULL behind the last one. Return: it, or NULL: none is near.
+ */
+const char *options_nearest(const char *word, const char *(*name_at)(const void *arg, size_t i),
+			    const void *arg);
+
+#endif

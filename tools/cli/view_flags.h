@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The flags of `replay`, `graph` and `profile`: they fill a struct view (text/view.h). */
+#ifndef VESTIGE_TOOLS_VIEW_FLAGS_H
+#define VESTIGE_TOOLS_VIEW_FLAGS_H
+
+#include "tools/cli/options.h"
+#include "tools/text/view.h"
+
+/* The flags of all views; they are stored in a struct view. */
+extern const struct flag view_flags[];
+
+/* A flag --demangle. @to: an enum demangle. */
+int view_take_demangle(const struct parsing *p, void *to, const char *value);
+
+/*
+ * view_parse() - the words of a command whose flags are view_flags and @own's, and which takes one
+ * file.
+ * Return: as options_parse().
+ */
+int view_parse(struct view *v, const struct command *c, void *own, int argc, char **argv);
+
+#endif

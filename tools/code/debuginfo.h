@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The DWARF of a trace's objects, where these are at hand: what srcline.h and prototype.h have in
+ * common. An object is used if its file is the one that ran; its DWARF is taken from it, or from
+ * its debug file (by build-id below /usr/lib/debug, or by .gnu_debuglink).
+ */
+#ifndef VESTIGE_TOOLS_DEBUGINFO_H
+#define VESTIGE_TOOLS_DEBUGINFO_H
+
+#include <elfutils/libdwfl.h>
+#include <stdint.h>
+
+#include "tools/code/symbols.h"
+
+struct debuginfo;
+
+/* @symbols is borrowed: its objects are looked at. NULL and errno if memory is short. */
+struct debuginfo *debuginfo_new(const struct symbols *symbols);
+void debuginfo_free(struct debuginfo *d);
+
+/*
+ * debuginfo_module() - the object with the code at @addr, of a trace.dat's address space. @at: set
+ * to the address as libdwfl's functions with the module want it. Return: NULL: it is not at hand or
+ * has no DWARF. Opens it at the first question, which may take long.
+ */
+Dwfl_Module *debuginfo_module(struct debuginfo *d, uint64_t addr, Dwarf_Addr *at);
+
+#endif

@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading ELF files with libelf: see elf_code.h. libelf checks what it reads against the file's
+ * size; files are read, not mapped, so that one which shrinks meanwhile is an error and no signal.
+ * Tests: tests/unit/reader/test_object_space.c.
+ */
+#include "tools/code/elf_code.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <gelf.h>
+#include <libelf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+
+#define DEBUG_DIR  "/usr/lib/debug/.build-id"
+#define NAME_BLOCK 65536
+
+struct name_block {
+	struct name_block *next;
+	size_t used, size;
+	char text[];
+};
+
+/* Keep a copy of the first @n bytes of @name with @suffix behind it. */
+static const char *keep_name(struct elf_code *c, const char *name, size_t n, const char *suffix)
+{
+	size_t need = n + strlen(suffix) + 1;
+	struct name_block *b = c->names;
+	char *p;
+
+	if (!b || b->size - b->used < need) {
+		size_t size = need > NAME_BLOCK ? need : NAME_BLOCK;
+
+		b = malloc(sizeof(*b) + size);
+		if (!b)
+			return NULL;
+		*b = (struct name_block){.next = c->names, .size = size};
+		c->names = b;
+	}
+	p = b->text + b->used;
+	memcpy(p, name, n);
+	strcpy(p + n, suffix);
+	b->used += need;
+	return p;
+}
+
+static int add_symbol(struct elf_code *c, const struct elf_symbol *s, const char *name, size_t n,
+		      const char *suffix)
+{
+	if (ARRAY_ROOM(c->symbols, c->nr_symbols, c->room, 256))
+		return -ENOMEM;
+	name = keep_name(c, name, n, suffix);
+	if (!name)
+		return -ENOMEM;
+	c->symbols[c->nr_symbols] = *s;
+	c->symbols[c->nr_symbols++].name = name;
+	return 0;
+}
+
+int elf_code_add(struct elf_code *c, const struct elf_symbol *s, const char *name)
+{
+	return add_symbol(c, s, name, strlen(name), "");
+}
+
+/* Blanks and control characters would break the lines that names are written in. */
+static bool name_is_plain(const char *name)
+{
+	if (!*name)
+		return false;
+	for (; *name; name++)
+		if ((unsigned char)*name <= ' ' || *name == 127)
+			return false;
+	return true;
+}
+
+static int add_table(struct elf_code *c, Elf *e, Elf_Scn *scn, const GElf_Shdr *sh)
+{
+	Elf_Data *data = elf_getdata(scn, NULL);
+	size_t n;
+
+	if (!data || !sh->sh_entsize)
+		return 0;
+	n = data->d_size / sh->sh_entsize;
+	for (size_t i = 1; i < n; i++) {
+		struct elf_symbol s = {0};
+		unsigned int bind, type;
+		const char *name;
+		GElf_Sym sym;
+
+		if (!gelf_getsym(data, (int)i, &sym))
+			break;
+		bind = GELF_ST_BIND(sym.st_info);
+		type = GELF_ST_TYPE(sym.st_info);
+		if ((type != STT_FUNC && type != STT_GNU_IFUNC) || sym.st_shndx == SHN_UNDEF ||
+		    sym.st_shndx == SHN_ABS)
+			continue;
+		name = elf_strptr(e, sh->sh_link, sym.st_name);
+		if (!name || !name_is_plain(name))
+			continue;
+		s.addr = sym.st_value;
+		s.size = sym.st_size;
+		s.rank = bind == STB_GLOBAL || bind == STB_GNU_UNIQUE ? 0
+			 : bind == STB_WEAK			      ? 1
+								      : 2;
+		s.type = s.rank == 0 ? 'T' : s.rank == 1 ? 'W' : 't';
+		if (add_symbol(c, &s, name, name[0] == '@' ? strlen(name) : strcspn(name, "@"), ""))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* The symbols of the first section of type @type; *found when there was one. */
+static int add_tables(struct elf_code *c, Elf *e, unsigned int type, bool *found)
+{
+	Elf_Scn *scn = NULL;
+	GElf_Shdr sh;
+
+	while ((scn = elf_nextscn(e, scn))) {
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != type)
+			continue;
+		*found = true;
+		return add_table(c, e, scn, &sh);
+	}
+	return 0;
+}
+
+static void read_build_id(struct elf_code *c, Elf *e)
+{
+	size_t n = 0;
+	GElf_Phdr ph;
+
+	elf_getphdrnum(e, &n);
+	for (size_t i = 0; i < n; i++) {
+		GElf_Nhdr nh;
+		size_t name, desc, at = 0;
+		Elf_Data *data;
+
+		if (!gelf_getphdr(e, (int)i, &ph) || ph.p_type != PT_NOTE)
+			continue;
+		data = elf_getdata_rawchunk(e, (int64_t)ph.p_offset, ph.p_filesz,
+					    ph.p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+		while (data && (at = gelf_getnote(data, at, &nh, &name, &desc)) > 0) {
+			if (nh.n_type != NT_GNU_BUILD_ID || nh.n_namesz != 4 ||
+			    memcmp((char *)data->d_buf + name, "GNU", 4) ||
+			    nh.n_descsz > sizeof(c->build_id))
+				continue;
+			memcpy(c->build_id, (char *)data->d_buf + desc, nh.n_descsz);
+			c->build_id_bytes = nh.n_descsz;
+			return;
+		}
+	}
+}
+
+static int read_sections(struct elf_code *c, Elf *e)
+{
+	Elf_Scn *scn = NULL;
+	size_t names = 0, nr = 0;
+	GElf_Shdr sh;
+
+	elf_getshdrnum(e, &nr);
+	if (!nr)
+		return 0;
+	c->sections = calloc(nr, sizeof(*c->sections));
+	if (!c->sections)
+		return -ENOMEM;
+	elf_getshdrstrndx(e, &names);
+	while (c->nr_sections < nr && (scn = elf_nextscn(e, scn))) {
+		struct elf_section *s = &c->sections[c->nr_sections];
+		const char *name;
+
+		if (!gelf_getshdr(scn, &sh) || !(sh.sh_flags & SHF_EXECINSTR) ||
+		    !(sh.sh_flags & SHF_ALLOC) || !sh.sh_size ||
+		    sh.sh_addr + sh.sh_size < sh.sh_addr)
+			continue;
+		name = elf_strptr(e, names, sh.sh_name);
+		if (!name || !name_is_plain(name))
+			name = ".code";
+		s->addr = sh.sh_addr;
+		s->size = sh.sh_size;
+		s->name = keep_name(c, name, strlen(name), "");
+		if (!s->name)
+			return -ENOMEM;
+		c->nr_sections++;
+	}
+	return 0;
+}
+
+struct slot {
+	uint64_t addr;
+	const char *name; /* borrowed from libelf */
+};
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct slot *x = a, *y = b;
+
+	return x->addr < y->addr ? -1 : x->addr > y->addr;
+}
+
+/* The GOT slots that relocations fill, with the symbol each is filled with. */
+static int read_slots(Elf *e, struct slot **out, size_t *nr_out)
+{
+	Elf_Scn *scn = NULL;
+	struct slot *slots = NULL;
+	size_t nr = 0, room = 0;
+	GElf_Shdr sh, symsh;
+
+	while ((scn = elf_nextscn(e, scn))) {
+		Elf_Scn *symscn;
+		Elf_Data *data, *syms;
+		size_t n;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_RELA || !sh.sh_entsize ||
+		    !(sh.sh_flags & SHF_ALLOC))
+			continue;
+		symscn = elf_getscn(e, sh.sh_link);
+		data = elf_getdata(scn, NULL);
+		syms = symscn ? elf_getdata(symscn, NULL) : NULL;
+		if (!data || !syms || !gelf_getshdr(symscn, &symsh))
+			continue;
+		n = data->d_size / sh.sh_entsize;
+		for (size_t i = 0; i < n; i++) {
+			GElf_Rela rela;
+			GElf_Sym sym;
+			const char *name;
+
+			if (!gelf_getrela(data, (int)i, &rela) || !GELF_R_SYM(rela.r_info) ||
+			    !gelf_getsym(syms, (int)GELF_R_SYM(rela.r_info), &sym))
+				continue;
+			name = elf_strptr(e, symsh.sh_link, sym.st_name);
+			if (!name || !name_is_plain(name))
+				continue;
+			if (ARRAY_ROOM(slots, nr, room, 256)) {
+				free(slots);
+				return -ENOMEM;
+			}
+			slots[nr++] = (struct slot){rela.r_offset, name};
+		}
+	}
+	if (nr)
+		qsort(slots, nr, sizeof(*slots), by_slot);
+	*out = slots;
+	*nr_out = nr;
+	return 0;
+}
+
+/*
+ * Stubs of the PLT on x86-64: `jmp *disp32(%rip)`, with or without endbr64 and bnd before it. The
+ * GOT slot that it names is what a relocation fills with a symbol, whatever the linker.
+ */
+static int add_plt(struct elf_code *c, Elf *e)
+{
+	struct slot *slots;
+	size_t nr, names = 0;
+	Elf_Scn *scn = NULL;
+	int err;
+
+	err = read_slots(e, &slots, &nr);
+	if (err || !nr)
+		return err;
+	elf_getshdrstrndx(e, &names);
+	while (!err && (scn = elf_nextscn(e, scn))) {
+		GElf_Shdr sh;
+		const char *name;
+		Elf_Data *data;
+		const unsigned char *p;
+
+		if (!gelf_getshdr(scn, &sh) || sh.sh_type != SHT_PROGBITS ||
+		    !(sh.sh_flags & SHF_EXECINSTR))
+			continue;
+		name = elf_strptr(e, names, sh.sh_name);
+		if (!name || strncmp(name, ".plt", 4))
+			continue;
+		data = elf_getdata(scn, NULL);
+		if (!data)
+			continue;
+		p = data->d_buf;
+		for (size_t at = 0; at + 8 <= data->d_size; at += 8) {
+			size_t jmp = at;
+			struct elf_symbol s = {.rank = 3, .type = 't'};
+			struct slot key, *hit;
+			int32_t disp;
+
+			if (!memcmp(p + jmp, "\xf3\x0f\x1e\xfa", 4))
+				jmp += 4;
+			if (jmp < data->d_size && p[jmp] == 0xf2)
+				jmp++;
+			if (jmp + 6 > data->d_size || p[jmp] != 0xff || p[jmp + 1] != 0x25)
+				continue;
+			memcpy(&disp, p + jmp + 2, 4);
+			key.addr = sh.sh_addr + jmp + 6 + (uint64_t)(int64_t)disp;
+			hit = bsearch(&key, slots, nr, sizeof(*slots), by_slot);
+			if (!hit)
+				continue;
+			s.addr = sh.sh_addr + at;
+			s.size = at % 16 == 0 && sh.sh_entsize == 16 ? 16 : jmp + 6 - at;
+			err = add_symbol(c, &s, hit->name, strcspn(hit->name, "@"), "@plt");
+			if (err)
+				break;
+		}
+	}
+	free(slots);
+	return err;
+}
+
+static int open_regular(const char *path, struct stat *st)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	int err;
+
+	if (fd < 0)
+		return fail_errno(errno, "cannot open %s", path);
+	if (fstat(fd, st)) {
+		err = errno;
+		close(fd);
+		return fail_errno(err, "cannot stat %s", path);
+	}
+	if (!S_ISREG(st->st_mode)) {
+		close(fd);
+		return fail(EINVAL, "%s is not a regular file", path);
+	}
+	return fd;
+}
+
+static bool same_build_id(Elf *e, const struct elf_code *c)
+{
+	struct elf_code other = {0};
+
+	read_build_id(&other, e);
+	return other.build_id_bytes == c->build_id_bytes &&
+	       !memcmp(other.build_id, c->build_id, c->build_id_bytes);
+}
+
+/* The symbols of the debug file that Debian's -dbgsym packages install. */
+static int add_debug_file(struct elf_code *c, bool *found)
+{
+	char path[sizeof(DEBUG_DIR) + 2 * sizeof(c->build_id) + 16];
+	struct stat st;
+	size_t at;
+	int fd, err = 0;
+	Elf *e;
+
+	if (c->build_id_bytes < 2)
+		return 0;
+	at = (size_t)sprintf(path, DEBUG_DIR "/%02x/", c->build_id[0]);
+	for (unsigned int i = 1; i < c->build_id_bytes; i++)
+		at += (size_t)sprintf(path + at, "%02x", c->build_id[i]);
+	strcpy(path + at, ".debug");
+	fd = open_regular(path, &st);
+	if (fd < 0)
+		return 0;
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	if (e && same_build_id(e, c))
+		err = add_tables(c, e, SHT_SYMTAB, found);
+	elf_end(e);
+	close(fd);
+	return err;
+}
+
+/* The CRC-32 of a file, as .gnu_debuglink has it. */
+static uint32_t file_crc(int fd)
+{
+	unsigned char buf[16384];
+	uint32_t crc = UINT32_MAX;
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, buf, sizeof(buf), at)) > 0) {
+		at += n;
+		for (ssize_t i = 0; i < n; i++) {
+			crc ^= buf[i];
+			for (int bit = 0; bit < 8; bit++)
+				crc = crc >> 1 ^ (crc & 1 ? UINT32_C(0xedb88320) : 0);
+		}
+	}
+	return ~crc;
+}
+
+/* Take the symbols of @path if it is the file that .gnu_debuglink means. */
+static int add_linked_file(struct elf_code *c, const char *path, uint32_t crc, bool *found)
+{
+	struct stat st;
+	int fd = open_regular(path, &st), err = 0;
+	Elf *e;
+
+	if (fd < 0)
+		return 0;
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	if (e && (c->build_id_bytes ? same_build_id(e, c) : file_crc(fd) == crc))
+		err = add_tables(c, e, SHT_SYMTAB, found);
+	elf_end(e);
+	close(fd);
+	return err;
+}
+
+/* The debug file that the section .gnu_debuglink names: a name, padding, its CRC. */
+static int add_debug_link(struct elf_code *c, Elf *e, const char *object, bool *found)
+{
+	const char *const places[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
+	const char *slash = strrchr(object, '/');
+	int dir = slash ? (int)(slash - object) + 1 : 0;
+	Elf_Scn *scn = NULL;
+	size_t names = 0;
+	int err = 0;
+
+	elf_getshdrstrndx(e, &names);
+	while (!err && !*found && (scn = elf_nextscn(e, scn))) {
+		GElf_Shdr sh;
+		Elf_Data *data;
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(e, names, sh.sh_name) : NULL;
+		uint32_t crc;
+		size_t n;
+
+		if (!name || strcmp(name, ".gnu_debuglink"))
+			continue;
+		data = elf_rawdata(scn, NULL);
+		if (!data || data->d_size < 8)
+			continue;
+		name = data->d_buf;
+		n = strnlen(name, data->d_size);
+		if (!n || n > 255 || memchr(name, '/', n) ||
+		    ((n + 4) & ~(size_t)3) + 4 > data->d_size)
+			continue;
+		memcpy(&crc, name + ((n + 4) & ~(size_t)3), 4);
+		for (unsigned int i = 0; !err && !*found && i < 3; i++) {
+			char path[4096 + 300];
+
+			snprintf(path, sizeof(path), places[i], dir, object, name);
+			err = add_linked_file(c, path, crc, found);
+		}
+	}
+	return err;
+}
+
+int elf_code_load(const char *path, struct elf_code *c)
+{
+	bool found = false;
+	GElf_Ehdr eh;
+	struct stat st;
+	int fd, err;
+	Elf *e;
+
+	elf_version(EV_CURRENT);
+	fd = open_regular(path, &st);
+	if (fd < 0)
+		return fd;
+	c->dev = st.st_dev;
+	c->ino = st.st_ino;
+	c->mtime_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec;
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	if (!e || elf_kind(e) != ELF_K_ELF || !gelf_getehdr(e, &eh)) {
+		elf_end(e);
+		close(fd);
+		return fail(EINVAL, "%s is not an ELF file", path);
+	}
+	read_build_id(c, e);
+	err = read_sections(c, e);
+	if (!err)
+		err = add_tables(c, e, SHT_SYMTAB, &found);
+	if (!err && !found)
+		err = add_debug_file(c, &found);
+	if (!err && !found)
+		err = add_debug_link(c, e, path, &found);
+	if (!err && !found)
+		err = add_tables(c, e, SHT_DYNSYM, &found);
+	if (!err && eh.e_machine == EM_X86_64)
+		err = add_plt(c, e);
+	elf_end(e);
+	close(fd);
+	if (err) {
+		elf_code_free(c);
+		return fail(ENOMEM, "no memory for the symbols of %s", path);
+	}
+	return 0;
+}
+
+void elf_code_free(struct elf_code *c)
+{
+	while (c->names) {
+		struct name_block *b = c->names;
+
+		c->names = b->next;
+		free(b);
+	}
+	free(c->symbols);
+	free(c->sections);
+	memset(c, 0, sizeof(*c));
+}
+
+/* The note of libvestige.a: 64 bits, the way from themselves to its engine_ready(). */
+static uint64_t find_ready(Elf *e, const GElf_Phdr *ph)
+{
+	Elf_Data *data = elf_getdata_rawchunk(e, (int64_t)ph->p_offset, ph->p_filesz,
+					      ph->p_align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
+	size_t name, desc, at = 0;
+	int64_t way;
+	GElf_Nhdr nh;
+
+	while (data && (at = gelf_getnote(data, at, &nh, &name, &desc)) > 0) {
+		if (nh.n_type != 1 || nh.n_namesz != sizeof("vestige") ||
+		    nh.n_descsz != sizeof(way) ||
+		    memcmp((char *)data->d_buf + name, "vestige", sizeof("vestige")))
+			continue;
+		memcpy(&way, (char *)data->d_buf + desc, sizeof(way));
+		return ph->p_vaddr + desc + (uint64_t)way;
+	}
+	return 0;
+}
+
+int elf_start_read(int fd, const char *what, struct elf_start *out)
+{
+	int err = 0;
+	size_t n = 0;
+	GElf_Ehdr eh;
+	GElf_Phdr ph;
+	Elf *e;
+
+	memset(out, 0, sizeof(*out));
+	elf_version(EV_CURRENT);
+	e = elf_begin(fd, ELF_C_READ, NULL);
+	if (!e || elf_kind(e) != ELF_K_ELF || !gelf_getehdr(e, &eh)) {
+		elf_end(e);
+		return fail(ENOEXEC, "%s is not an ELF file", what);
+	}
+	out->class = eh.e_ident[EI_CLASS];
+	out->data = eh.e_ident[EI_DATA];
+	out->machine = eh.e_machine;
+	out->type = eh.e_type;
+	out->entry = eh.e_entry;
+	elf_getphdrnum(e, &n);
+	for (size_t i = 0; i < n; i++) {
+		ssize_t got;
+
+		if (!gelf_getphdr(e, (int)i, &ph))
+			break;
+		if (ph.p_type == PT_DYNAMIC)
+			out->has_dynamic = true;
+		if (ph.p_type == PT_NOTE && !out->ready)
+			out->ready = find_ready(e, &ph);
+		if (ph.p_type != PT_INTERP)
+			continue;
+		if (ph.p_filesz >= sizeof(out->interp)) {
+			err = fail(ENOEXEC, "%s names a loader of %llu bytes", what,
+				   (unsigned long long)ph.p_filesz);
+			break;
+		}
+		got = pread(fd, out->interp, ph.p_filesz, (off_t)ph.p_offset);
+		if (got < 0 || (size_t)got != ph.p_filesz) {
+			err = fail(ENOEXEC, "%s is cut short", what);
+			break;
+		}
+		out->interp[got] = '\0';
+	}
+	elf_end(e);
+	return err;
+}

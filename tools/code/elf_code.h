@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reads from an ELF file: its code sections, its function symbols (the file's, else those of its
+ * debug file (by build-id below /usr/lib/debug, or named by .gnu_debuglink), else the dynamic
+ * ones), the names of its PLT stubs, its build-id, and what it needs to be run.
+ */
+#ifndef VESTIGE_TOOLS_ELF_CODE_H
+#define VESTIGE_TOOLS_ELF_CODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct elf_symbol {
+	uint64_t addr; /* as in the program headers */
+	uint64_t size;
+	const char *name; /* without a version */
+	uint8_t rank;	  /* 0 global, 1 weak, 2 local, 3 stub of the PLT */
+	char type;	  /* nm's letter */
+};
+
+struct elf_section {
+	uint64_t addr;
+	uint64_t size;
+	const char *name;
+};
+
+struct elf_code {
+	struct elf_symbol *symbols; /* in the file's order, several may have one address */
+	size_t nr_symbols, room;
+	struct elf_section *sections; /* executable ones */
+	size_t nr_sections;
+	uint8_t build_id[64];
+	unsigned int build_id_bytes; /* 0 none */
+	uint64_t dev, ino;
+	int64_t mtime_ns;
+	struct name_block *names; /* owns the strings */
+};
+
+/*
+ * elf_code_load() - read @path.
+ * @code: zeroed by the caller; freed with elf_code_free(), after success only.
+ * Return: 0 or -errno with fail() set: ENOENT, EACCES, EINVAL (not ELF), ENOMEM.
+ */
+int elf_code_load(const char *path, struct elf_code *code);
+void elf_code_free(struct elf_code *code);
+
+/* Add a symbol; @name is copied, @s->name is not looked at. Return: 0 or -ENOMEM. */
+int elf_code_add(struct elf_code *code, const struct elf_symbol *s, const char *name);
+
+/* How an ELF file is started. */
+struct elf_start {
+	uint8_t class, data;
+	uint16_t machine, type;
+	bool has_dynamic;
+	char interp[256]; /* "" none */
+	uint64_t entry;	  /* as in the program headers */
+	uint64_t ready;	  /* libvestige.a is in it: where that has started; 0 it is not */
+};
+
+/*
+ * elf_start_read() - read the head of @fd's file.
+ * @what: names it in errors.
+ * Return: 0 or -errno with fail() set; ENOEXEC when it is not an ELF file.
+ */
+int elf_start_read(int fd, const char *what, struct elf_start *out);
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a function takes and returns, by the DWARF of its object, and where the System V ABI puts
+ * it: which of the registers that a record has belong to which parameter. Memory of the program is
+ * never read: what is not in such a register is not known.
+ */
+#ifndef VESTIGE_TOOLS_PROTOTYPE_H
+#define VESTIGE_TOOLS_PROTOTYPE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "tools/code/symbols.h"
+
+enum value_kind {
+	VALUE_UNKNOWN, /* in no register that is recorded: floating point, or in memory */
+	VALUE_VOID,    /* a function returns nothing */
+	VALUE_SIGNED,
+	VALUE_UNSIGNED,
+	VALUE_BOOL,
+	VALUE_CHAR, /* signed or not, one byte */
+	VALUE_POINTER,
+	VALUE_ENUM,
+	VALUE_WORDS, /* a structure, or an integer of 16 bytes: word by word */
+};
+
+struct value_name {
+	int64_t value;
+	char *name;
+};
+
+#define VALUE_MAX_WORDS 2
+
+struct value_type {
+	enum value_kind kind;
+	uint8_t bytes;
+	bool is_signed;			     /* VALUE_ENUM, VALUE_CHAR */
+	uint8_t nr_words;		     /* 0 of an empty structure */
+	uint8_t word_bytes[VALUE_MAX_WORDS]; /* VALUE_WORDS: what lies behind is not its own */
+	int8_t reg[VALUE_MAX_WORDS];	     /* which argument register has each word; < 0 none */
+	bool is_constant;		     /* every call passes `constant`, in no register */
+	uint64_t constant;
+	uint32_t nr_names;
+	struct value_name *names; /* VALUE_ENUM */
+};
+
+struct prototype_param {
+	char *name; /* NULL: it has none */
+	struct value_type type;
+	int16_t argument; /* which integer or pointer argument of the call it is, from 1, those on the stack
+			     counted on behind the registers'; 0: none, or it is not known */
+};
+
+struct prototype {
+	uint32_t nr;
+	struct prototype_param *params;
+	bool variadic;
+	struct value_type result; /* reg 0 is rax */
+};
+
+struct prototypes;
+
+/* @symbols is borrowed: its objects are looked at. NULL and errno if memory is short. */
+struct prototypes *prototypes_new(struct symbols *symbols);
+void prototypes_free(struct prototypes *p);
+
+/* Arguments are from now on where a call puts them, whatever the compiler made of the function. */
+void prototypes_as_written(struct prototypes *p);
+
+/*
+ * prototypes_find() - that of the function which begins at @addr, of a trace.dat's address space.
+ * Return: it, borrowed; NULL: its object or its DWARF is not at hand, or does not tell.
+ */
+const struct prototype *prototypes_find(struct prototypes *p, uint64_t addr);
+
+/*
+ * prototypes_put() - write all that were asked for and found as text, in order of address.
+ * Errors are those of @f.
+ */
+void prototypes_put(struct prototypes *p, FILE *f);
+
+/*
+ * prototypes_add_text() - know those of a text that prototypes_put() wrote, from now on.
+ * @text: ends with NUL; is changed. Lines that do not parse are skipped. Return: 0 or -ENOMEM.
+ */
+int prototypes_add_text(struct prototypes *p, char *text);
+
+#endif

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* What is between prototype.c, prototype_type.c and variable.c: types of DWARF and their classes of
+ * the System V ABI. */
+#ifndef VESTIGE_TOOLS_PROTOTYPE_TYPE_H
+#define VESTIGE_TOOLS_PROTOTYPE_TYPE_H
+
+#include <elfutils/libdw.h>
+
+#include "tools/code/prototype.h"
+
+/* Of an eightbyte, and of what has none. */
+enum value_class {
+	CLASS_NONE,    /* padding, an empty structure */
+	CLASS_SSE,     /* in vector registers */
+	CLASS_X87,     /* passed in memory, returned in x87 registers */
+	CLASS_INTEGER, /* in general registers */
+	CLASS_MEMORY,
+};
+
+struct classified {
+	uint8_t nr_words;
+	uint8_t class[VALUE_MAX_WORDS]; /* MEMORY: of the first, and there is no other */
+	uint8_t bytes[VALUE_MAX_WORDS]; /* up to the last that is used */
+	bool aggregate;
+};
+
+/*
+ * type_read() - the type of @die, of a parameter or a function (@die has no type: void).
+ * @type: zeroed; registers are not chosen. @c: set to its classes.
+ * Return: 0; -ENOENT: DWARF does not tell; -ENOMEM.
+ */
+int type_read(Dwarf_Die *die, struct value_type *type, struct classified *c);
+
+/* The type of @die behind names for it and qualifiers, in @mem; NULL: void or broken. */
+Dwarf_Die *type_of(Dwarf_Die *die, Dwarf_Die *mem);
+
+/* Where a member lies: false for a static one. */
+bool type_member_offset(Dwarf_Die *member, uint64_t *offset);
+
+/* The definition of the function that begins at @addr, where prototypes_find() has found it. */
+bool prototypes_function(struct prototypes *p, uint64_t addr, Dwarf_Die *die);
+
+/* Free what a type holds. */
+void type_free(struct value_type *type);
+
+#endif

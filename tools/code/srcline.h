@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Files and lines of functions, by the DWARF of their objects, where these are at hand. */
+#ifndef VESTIGE_TOOLS_SRCLINE_H
+#define VESTIGE_TOOLS_SRCLINE_H
+
+#include <stdint.h>
+
+#include "tools/code/symbols.h"
+
+struct srcline;
+
+/* @symbols is borrowed: its objects are looked at. NULL and errno if memory is short. */
+struct srcline *srcline_new(const struct symbols *symbols);
+void srcline_free(struct srcline *s);
+
+/*
+ * srcline_find() - where the code at @addr, of a trace.dat's address space, is in the source.
+ * Return: `folder/file.c:12` as the compiler was given it, or NULL. Borrowed until the next call.
+ */
+const char *srcline_find(struct srcline *s, uint64_t addr);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The variables that a function has at its entry and its return, by their names in the source:
+ * `fd`, `s->next->text`, `$retval->name`. What the DWARF of its object tells of them becomes what a
+ * probe can fetch: an argument of the call, offsets to go through memory by, and a type (the
+ * grammar of kprobe_events).
+ */
+#ifndef VESTIGE_TOOLS_VARIABLE_H
+#define VESTIGE_TOOLS_VARIABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "abi/area.h"
+#include "abi/probe_word.h"
+
+#define VARIABLE_BYTES 160
+
+/* A function of an object. */
+struct variable_place {
+	const char *symbol; /* its name, @symbol_bytes of it; NULL: it is the one at */
+	size_t symbol_bytes;
+	bool is_tracepoint; /* `symbol` is one's: what calls its probes has the arguments */
+	uint64_t at;	    /* this address of the object's program headers, or, */
+	bool is_offset;	    /* this offset of the file */
+};
+
+struct variable {
+	char fetch[VARIABLE_BYTES]; /* its value: `$arg1`, `+8($arg2)` */
+	char type[16]; /* that it has: `s32`, `b3@2/32`; "": none that can be fetched, */
+	enum probe_word_wrong wrong; /* for this reason */
+	char string
+		[VARIABLE_BYTES]; /* the characters that it points to, or has; "": it is no text */
+};
+
+struct variables;
+
+/*
+ * variables_open() - find a function.
+ * @path: of the object. @row: how it was when it ran; NULL: the file that is there now.
+ * Return: 0 and *@out, to be freed with variables_free(), NULL where DWARF does not tell of it;
+ * -ENOENT: there is no such symbol; -errno.
+ */
+int variables_open(const char *path, const struct area_object *row,
+		   const struct variable_place *place, struct variables **out);
+void variables_free(struct variables *v);
+
+/*
+ * The name of the @n-th parameter, from 0, borrowed; NULL: it has none, or there are fewer.
+ */
+const char *variables_name(const struct variables *v, unsigned int n);
+unsigned int variables_count(const struct variables *v);
+
+/* Does it take more than those that have names? */
+bool variables_variadic(const struct variables *v);
+
+/*
+ * variables_find() - what @text means, @n bytes: a parameter or `$retval`, and members of it.
+ * Return: 0 and *@out; else an enum probe_word_wrong, and *@position: where in the text it is.
+ */
+int variables_find(struct variables *v, const char *text, size_t n, struct variable *out,
+		   size_t *position);
+
+#endif

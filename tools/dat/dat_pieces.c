@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The pieces of a trace.dat around its CPUs' data: formats, symbols, names of tasks. Versions 6 and
+ * 7 have the same bodies, 7 in sections that may be compressed. Tests: tests/unit/test_dat_read.c.
+ */
+#include "tools/dat/dat_pieces.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+#include <zstd.h>
+
+#include "tools/base/fail.h"
+#include "tools/code/symbols.h"
+#include "tools/dat/dat_format.h"
+#include "tools/reader/formats.h"
+#include "tools/reader/tasks.h"
+
+#define MAX_SECTION (UINT64_C(512) << 20) /* unpacked */
+#define MAX_FORMATS (1u << 20)
+
+int dat_damaged(const struct dat_reader *d, const char *what)
+{
+	return fail(EINVAL, "'%s' is not a whole trace.dat: %s", d->path, what);
+}
+
+int dat_no_memory(const struct dat_reader *d)
+{
+	return fail(ENOMEM, "out of memory while reading '%s'", d->path);
+}
+
+int dat_check(const struct dat_reader *d, const struct cursor *c, const char *what)
+{
+	return c->bad ? dat_damaged(d, what) : 0;
+}
+
+static int read_header_info(struct dat_reader *d, struct cursor *c)
+{
+	char name[16];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		if (!cursor_string(c, name, sizeof(name)) ||
+		    strcmp(name, i ? "header_event" : "header_page"))
+			return dat_damaged(d, "no header_page or header_event where one is due");
+		/* its facts follow from the size of a long, which the file's head gives */
+		cursor_skip(c, cursor_u64(c));
+	}
+	return dat_check(d, c, "its header_page");
+}
+
+static int read_formats(struct dat_reader *d, struct cursor *c, const char *system)
+{
+	uint32_t nr = cursor_u32(c), i;
+
+	if (nr > MAX_FORMATS)
+		return dat_damaged(d, "too many event formats");
+	for (i = 0; i < nr && !c->bad; i++) {
+		uint64_t bytes = cursor_u64(c);
+		char *text = cursor_text(c, bytes);
+
+		if (text && formats_add(&d->formats, &d->layout, system, text, bytes))
+			return dat_no_memory(d);
+	}
+	return dat_check(d, c, "its event formats");
+}
+
+static int read_ftrace_events(struct dat_reader *d, struct cursor *c)
+{
+	return read_formats(d, c, "ftrace");
+}
+
+static int read_event_formats(struct dat_reader *d, struct cursor *c)
+{
+	uint32_t nr = cursor_u32(c), i;
+	char system[DAT_NAME_BYTES];
+	int ret;
+
+	for (i = 0; i < nr && !c->bad; i++) {
+		if (!cursor_string(c, system, sizeof(system)))
+			break;
+		ret = read_formats(d, c, system);
+		if (ret)
+			return ret;
+	}
+	return dat_check(d, c, "its event formats");
+}
+
+static int read_kallsyms(struct dat_reader *d, struct cursor *c)
+{
+	uint32_t bytes = cursor_u32(c);
+	char *text = cursor_text(c, bytes);
+	int ret = text ? symbols_add_kallsyms(d->head.symbols, text, bytes) : 0;
+
+	free(text);
+	return ret ? dat_no_memory(d) : dat_check(d, c, "its kallsyms");
+}
+
+/*
+ * `0xADDR : "text\n"`. libtraceevent 1.7.1 reads beyond lines that are not so (and before those
+ * with fewer than three bytes of text), so it gets each text alone, always ended by the \n" that it
+ * cuts.
+ */
+static void add_printk(struct dat_reader *d, const char *line, size_t bytes)
+{
+	const char *colon = memchr(line, ':', bytes), *text, *end = line + bytes;
+	char *copy;
+
+	if (!colon)
+		return;
+	text = colon + 1;
+	while (text < end && (*text == ' ' || *text == '"'))
+		text++;
+	if (end > text && end[-1] == '"')
+		end--;
+	if (end - text >= 2 && end[-2] == '\\' && end[-1] == 'n')
+		end -= 2;
+	if (asprintf(&copy, "%.*s\\n\"", (int)(end - text), text) < 0)
+		return;
+	tep_register_print_string(d->head.tep, copy, strtoull(line, NULL, 16));
+	free(copy);
+}
+
+static int read_printk(struct dat_reader *d, struct cursor *c)
+{
+	uint32_t bytes = cursor_u32(c);
+	char *text = cursor_text(c, bytes), *line;
+	size_t n;
+
+	for (line = text; line && *line; line += n + (line[n] != '\0')) {
+		n = strcspn(line, "\n");
+		add_printk(d, line, n);
+		if (printks_add_line(&d->printks, line, n)) {
+			free(text);
+			return dat_no_memory(d);
+		}
+	}
+	free(text);
+	printks_settle(&d->printks);
+	return dat_check(d, c, "its printk formats");
+}
+
+static int read_cmdlines(struct dat_reader *d, struct cursor *c)
+{
+	uint64_t bytes = cursor_u64(c);
+	char *text = cursor_text(c, bytes), *line, *next, *comm;
+	int ret = 0;
+
+	for (line = text; line && *line && !ret; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		comm = strchr(line, ' ');
+		if (comm)
+			ret = tasks_set(d->head.tasks, (int32_t)strtol(line, NULL, 10), 0,
+					comm + 1);
+	}
+	free(text);
+	return ret ? dat_no_memory(d) : dat_check(d, c, "its names of tasks");
+}
+
+const struct dat_piece dat_pieces[DAT_NR_PIECES] = {
+	{DAT_HEADER_INFO, read_header_info},
+	{DAT_FTRACE_EVENTS, read_ftrace_events},
+	{DAT_EVENT_FORMATS, read_event_formats},
+	{DAT_KALLSYMS, read_kallsyms},
+	{DAT_PRINTK, read_printk},
+	{DAT_CMDLINES, read_cmdlines},
+};
+
+int dat_section_head(struct dat_reader *d, struct cursor *c, uint16_t want, bool *packed,
+		     uint64_t *bytes)
+{
+	uint16_t id = cursor_u16(c), flags = cursor_u16(c);
+
+	cursor_u32(c);
+	*bytes = cursor_u64(c);
+	*packed = flags & DAT_SECTION_COMPRESSED;
+	if (c->bad || id != want || *bytes > c->end - c->pos)
+		return dat_damaged(d, "a section is not where its options say");
+	return 0;
+}
+
+int dat_section_read(struct dat_reader *d, const struct dat_piece *piece, uint64_t at)
+{
+	unsigned char *packed = NULL, *body = NULL;
+	struct cursor c;
+	uint32_t sizes[2];
+	uint64_t bytes;
+	bool is_packed;
+	size_t n;
+	int ret;
+
+	cursor_on_file(&c, d->layout.fd, at, d->file_bytes);
+	ret = dat_section_head(d, &c, piece->id, &is_packed, &bytes);
+	if (ret)
+		return ret;
+	c.end = c.pos + bytes;
+	if (!is_packed)
+		return piece->parse(d, &c);
+	sizes[0] = cursor_u32(&c);
+	sizes[1] = cursor_u32(&c);
+	packed = (unsigned char *)cursor_text(&c, sizes[0]);
+	if (!packed)
+		return dat_damaged(d, "a compressed section ends too early");
+	if (sizes[1] > MAX_SECTION || !cursor_zstd_agrees(packed, sizes[0], sizes[1]))
+		ret = dat_damaged(d, "a compressed section of an impossible size");
+	if (!ret) {
+		body = malloc(sizes[1] + 1u);
+		if (!body)
+			ret = dat_no_memory(d);
+	}
+	if (!ret) {
+		n = ZSTD_decompress(body, sizes[1], packed, sizes[0]);
+		if (ZSTD_isError(n) || n != sizes[1])
+			ret = dat_damaged(d, "a section that does not decompress");
+	}
+	free(packed);
+	if (!ret) {
+		cursor_on_memory(&c, body, sizes[1]);
+		ret = piece->parse(d, &c);
+	}
+	free(body);
+	return ret;
+}

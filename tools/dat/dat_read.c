@@ -1,0 +1,722 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trace.dat of version 6 or 7, plain or zstd, of any writer, as a reader of records: the top
+ * buffer's CPUs. Formats, symbols, names of tasks and options are read when it is opened; the CPUs'
+ * data piece by piece (dat_stream.c), so that the file may be larger than memory.
+ *
+ * Nothing in the file is believed: each offset, count and size is checked against the file, what
+ * is compressed must say how large it becomes. Tests: tests/unit/test_dat_read.c (files of ours and
+ * of the kernel, and mutated ones).
+ */
+#include "tools/reader/reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <traceevent/event-parse.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/code/prototype.h"
+#include "tools/code/symbols.h"
+#include "tools/dat/dat_cursor.h"
+#include "tools/dat/dat_format.h"
+#include "tools/dat/dat_pieces.h"
+#include "tools/dat/native.h"
+#include "tools/reader/tasks.h"
+
+#define MAX_CPUS     8192u
+#define MAX_OPTIONS  64 /* sections of options in a chain */
+#define MAX_PAGE     (1u << 20)
+#define OUR_VERSION  "vestige "
+#define SURVEY_BATCH 512u
+#define NR_EVENT_IDS 65536
+#define STATS_FIELDS 8
+
+static struct dat_reader *of(struct reader *r)
+{
+	return (struct dat_reader *)r;
+}
+
+static int dat_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
+{
+	return dat_stream_read(&of(r)->streams[cpu], out, max);
+}
+
+static void dat_close(struct reader *r)
+{
+	struct dat_reader *d = of(r);
+	unsigned int i;
+
+	for (i = 0; d->streams && i < r->nr_cpus; i++)
+		dat_stream_reset(&d->streams[i]);
+	free(d->streams);
+	pages_free(d->native);
+	free(d->stats);
+	formats_free(&d->formats);
+	printks_free(&d->printks);
+	/* before the symbols, which it asks for names */
+	if (r->tep)
+		tep_free(r->tep);
+	prototypes_free(r->prototypes);
+	symbols_free(r->symbols);
+	tasks_free(r->tasks);
+	if (d->layout.fd >= 0)
+		close(d->layout.fd);
+	free(d->path);
+	free(d);
+}
+
+static int dat_rewind(struct reader *r)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < r->nr_cpus; cpu++)
+		dat_stream_reset(&of(r)->streams[cpu]);
+	return 0;
+}
+
+static struct reader *native_of(struct reader *r)
+{
+	return pages_reader(of(r)->native);
+}
+
+static int native_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
+{
+	return reader_read(native_of(r), cpu, out, max);
+}
+
+static int native_read_run(struct reader *r, unsigned int cpu, struct run *out)
+{
+	return native_of(r)->ops->read_run(native_of(r), cpu, out);
+}
+
+static int native_rewind(struct reader *r)
+{
+	return native_of(r)->ops->rewind(native_of(r));
+}
+
+static void native_tell_depths(struct reader *r);
+
+static const struct reader_ops native_ops = {.read = native_read,
+					     .close = dat_close,
+					     .rewind = native_rewind,
+					     .read_run = native_read_run,
+					     .tell_depths = native_tell_depths};
+
+static const struct reader_ops dat_ops = {
+	.read = dat_read, .close = dat_close, .rewind = dat_rewind};
+
+/* The kernel's format does. */
+static void native_tell_depths(struct reader *r)
+{
+	struct dat_reader *d = of(r);
+
+	r->ops = &dat_ops;
+	r->bases_known = r->leaves_told = false;
+	pages_free(d->native);
+	d->native = NULL;
+}
+
+/* Take the records from the native pages, if there are any; the kernel's format has the same. */
+static int use_native(struct dat_reader *d)
+{
+	int ret = native_open(d->layout.fd, d->path, d->head.nr_cpus, &d->formats, &d->native);
+
+	if (ret || !d->native)
+		return ret;
+	d->head.ops = &native_ops;
+	d->head.bases = pages_reader(d->native)->bases;
+	d->head.nr_bases = pages_reader(d->native)->nr_bases;
+	d->head.bases_known = true;
+	d->head.leaves_told = pages_reader(d->native)->leaves_told;
+	return 0;
+}
+
+/* Where the top buffer's CPUs are. */
+static int add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes)
+{
+	/* the size of compressed data does not count the number of chunks before them */
+	if (bytes && d->layout.compressed)
+		bytes += sizeof(uint32_t);
+	if (bytes &&
+	    (bytes < sizeof(uint32_t) || start > d->file_bytes || bytes > d->file_bytes - start))
+		return dat_damaged(d, "the data of a CPU reach beyond its end");
+	dat_stream_init(&d->streams[cpu], &d->layout, cpu, bytes ? start : 0, bytes);
+	return 0;
+}
+
+static int alloc_streams(struct dat_reader *d, uint32_t nr_cpus)
+{
+	uint32_t cpu;
+
+	if (nr_cpus > MAX_CPUS)
+		return dat_damaged(d, "an impossible number of CPUs");
+	d->streams = calloc(nr_cpus + 1u, sizeof(*d->streams));
+	if (!d->streams)
+		return dat_no_memory(d);
+	d->head.nr_cpus = nr_cpus;
+	for (cpu = 0; cpu < nr_cpus; cpu++)
+		dat_stream_init(&d->streams[cpu], &d->layout, cpu, 0, 0);
+	return 0;
+}
+
+static int set_page_bytes(struct dat_reader *d, uint32_t bytes)
+{
+	if (bytes < 64 || bytes > MAX_PAGE || bytes & (bytes - 1))
+		return dat_damaged(d, "an impossible size of its sub-buffers");
+	d->layout.page_bytes = bytes;
+	return 0;
+}
+
+/*
+ * The BUFFER option of version 7; only the top buffer's is taken, and the first one for want of it.
+ */
+static int option_buffer(struct dat_reader *d, struct cursor *c)
+{
+	char name[DAT_NAME_BYTES], clock[DAT_NAME_BYTES];
+	uint32_t page, nr, i, nr_cpus = 0;
+	struct cursor section, again;
+	uint64_t at, bytes, start, size;
+	bool packed;
+	int ret;
+
+	at = cursor_u64(c);
+	cursor_string(c, name, sizeof(name));
+	cursor_string(c, clock, sizeof(clock));
+	page = cursor_u32(c);
+	nr = cursor_u32(c);
+	if (c->bad || nr > MAX_CPUS)
+		return dat_damaged(d, "its option about the buffer");
+	if (d->buffer_found && name[0])
+		return 0;
+	again = *c;
+	for (i = 0; i < nr && !c->bad; i++) {
+		uint32_t cpu = cursor_u32(c);
+
+		cursor_skip(c, 16);
+		if (cpu >= MAX_CPUS)
+			return dat_damaged(d, "an impossible number of CPUs");
+		if (cpu >= nr_cpus)
+			nr_cpus = cpu + 1;
+	}
+	if (c->bad)
+		return dat_damaged(d, "its option about the buffer");
+	cursor_on_file(&section, d->layout.fd, at, d->file_bytes);
+	ret = dat_section_head(d, &section, DAT_BUFFER, &packed, &bytes);
+	if (ret)
+		return ret;
+	ret = set_page_bytes(d, page);
+	if (ret)
+		return ret;
+	d->layout.compressed = packed;
+	snprintf(d->head.clock, sizeof(d->head.clock), "%.*s", (int)sizeof(d->head.clock) - 1,
+		 clock);
+	for (i = 0; d->streams && i < d->head.nr_cpus; i++)
+		dat_stream_reset(&d->streams[i]);
+	free(d->streams);
+	d->streams = NULL;
+	ret = alloc_streams(d, nr_cpus);
+	for (i = 0; i < nr && !ret; i++) {
+		uint32_t cpu = cursor_u32(&again);
+
+		start = cursor_u64(&again);
+		size = cursor_u64(&again);
+		ret = add_stream(d, cpu, start, size);
+	}
+	d->buffer_found = true;
+	return ret;
+}
+
+/* `[NAME]` in the text of trace_clock. */
+static void option_clock(struct dat_reader *d, const char *text)
+{
+	const char *open = strchr(text, '['), *close = open ? strchr(open, ']') : NULL;
+
+	if (!open || !close)
+		return;
+	snprintf(d->head.clock, sizeof(d->head.clock), "%.*s", (int)(close - open - 1), open + 1);
+}
+
+static uint64_t parse_stamp(const char *p)
+{
+	char *end;
+	uint64_t v = strtoull(p, &end, 10), us = 0;
+	int digits;
+
+	if (*end != '.')
+		return v;
+	for (digits = 0, end++; digits < 6; digits++)
+		us = us * 10 + (*end >= '0' && *end <= '9' ? (uint64_t)(*end++ - '0') : 0);
+	return (v * 1000000 + us) * 1000;
+}
+
+/* `CPU: N` and the lines of per_cpu/cpuN/stats. */
+static int option_cpustat(struct dat_reader *d, const char *text)
+{
+	static const char *const keys[STATS_FIELDS] = {
+		"entries: ",	     "overrun: ", "commit overrun: ", "bytes: ",
+		"oldest event ts: ", "now ts: ",  "dropped events: ", "read events: "};
+	uint64_t values[STATS_FIELDS] = {0};
+	struct reader_cpu_stats *stats;
+	unsigned long cpu;
+	const char *line;
+	int i;
+
+	if (strncmp(text, "CPU: ", 5) != 0)
+		return 0;
+	cpu = strtoul(text + 5, NULL, 10);
+	if (cpu >= MAX_CPUS)
+		return 0;
+	if (cpu >= d->nr_stats) {
+		stats = realloc(d->stats, (cpu + 1) * sizeof(*stats));
+		if (!stats)
+			return dat_no_memory(d);
+		memset(stats + d->nr_stats, 0, (cpu + 1 - d->nr_stats) * sizeof(*stats));
+		d->stats = stats;
+		d->nr_stats = (unsigned int)cpu + 1;
+	}
+	for (line = strchr(text, '\n'); line; line = strchr(line, '\n')) {
+		line++;
+		for (i = 0; i < STATS_FIELDS; i++) {
+			size_t n = strlen(keys[i]);
+
+			if (strncmp(line, keys[i], n) == 0)
+				values[i] = i == 4 || i == 5 ? parse_stamp(line + n)
+							     : strtoull(line + n, NULL, 10);
+		}
+	}
+	d->stats[cpu] = (struct reader_cpu_stats){
+		.entries = values[0],
+		.overrun = values[1],
+		.commit_overrun = values[2],
+		.bytes = values[3],
+		.oldest_ts = values[4],
+		.now_ts = values[5],
+		.dropped_events = values[6],
+		.read_events = values[7],
+	};
+	return 0;
+}
+
+/* `pid nr comm`, then a line `start end path` for each object, numbers in hex. */
+static void option_procmaps(struct dat_reader *d, const char *text)
+{
+	const char *line = strchr(text, '\n');
+	char path[4096];
+
+	for (; line && line[1]; line = strchr(line + 1, '\n')) {
+		unsigned long long start, end;
+
+		/* ours alone: the ranges of object_space.h */
+		if (sscanf(line + 1, "%llx %llx %4095[^\n]", &start, &end, path) == 3 &&
+		    start >> 59 == 1 && !(uint32_t)start)
+			symbols_add_object(d->head.symbols, start, path);
+	}
+}
+
+/* `pid tgid`, a line each. */
+static int option_traced(struct dat_reader *d, const char *text)
+{
+	const char *line = text;
+	int pid, tgid;
+
+	for (; line && sscanf(line, "%d %d", &pid, &tgid) == 2; line = line ? line + 1 : NULL) {
+		if (tasks_trace(d->head.tasks, pid, tgid))
+			return dat_no_memory(d);
+		line = strchr(line, '\n');
+	}
+	return 0;
+}
+
+static int option_prototypes(struct dat_reader *d, char *text)
+{
+	struct reader *r = &d->head;
+
+	if (!r->prototypes)
+		r->prototypes = prototypes_new(r->symbols);
+	if (!r->prototypes || prototypes_add_text(r->prototypes, text))
+		return dat_no_memory(d);
+	return 0;
+}
+
+static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t bytes)
+{
+	struct dat_layout *l = &d->layout;
+	struct cursor c;
+
+	switch (id) {
+	case DAT_DATE: /* microseconds */
+		l->ts_offset += strtoull(text, NULL, 0) * 1000u;
+		break;
+	case DAT_OFFSET:
+		l->ts_offset += (uint64_t)strtoll(text, NULL, 0);
+		break;
+	case DAT_CPUSTAT:
+		return option_cpustat(d, text);
+	case DAT_TRACECLOCK:
+		option_clock(d, text);
+		break;
+	case DAT_UNAME:
+		snprintf(d->head.uname, sizeof(d->head.uname), "%s", text);
+		break;
+	case DAT_PROCMAPS:
+		option_procmaps(d, text);
+		break;
+	case DAT_VERSION:
+		d->ours = strncmp(text, OUR_VERSION, strlen(OUR_VERSION)) == 0;
+		break;
+	case DAT_PROTOTYPES:
+		return option_prototypes(d, text);
+	case DAT_TRACED:
+		return option_traced(d, text);
+	case DAT_CPUCOUNT:
+		cursor_on_memory(&c, text, bytes);
+		if (d->version == 6)
+			d->cpus_given = cursor_u32(&c);
+		break;
+	case DAT_TSC2NSEC:
+		cursor_on_memory(&c, text, bytes);
+		l->mult = cursor_u32(&c);
+		l->shift = cursor_u32(&c);
+		if (l->shift > 63)
+			return dat_damaged(d, "its option about the clock");
+		break;
+	default: /* what we have no use for */
+		break;
+	}
+	return 0;
+}
+
+/*
+ * Options up to DONE. @at: offsets of the sections that they name, DAT_NR_PIECES of them; @next: of
+ * the next options, 0 none. Both for version 7 alone.
+ */
+static int read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, uint64_t *next)
+{
+	size_t i;
+	int ret = 0;
+
+	*next = 0;
+	while (!ret) {
+		uint16_t id = cursor_u16(c);
+		uint32_t bytes;
+		struct cursor body;
+		char *text;
+
+		if (id == DAT_DONE && d->version == 6)
+			return dat_check(d, c, "its options");
+		bytes = cursor_u32(c);
+		text = cursor_text(c, bytes);
+		if (!text)
+			return dat_damaged(d, "its options");
+		cursor_on_memory(&body, text, bytes);
+		if (id == DAT_DONE) {
+			*next = cursor_u64(&body);
+			free(text);
+			return 0;
+		}
+		for (i = 0; i < DAT_NR_PIECES && dat_pieces[i].id != id; i++)
+			;
+		if (i < DAT_NR_PIECES && d->version == 7)
+			at[i] = cursor_u64(&body);
+		else if (id == DAT_BUFFER && d->version == 7)
+			ret = option_buffer(d, &body);
+		else if (id != DAT_BUFFER)
+			ret = option_text(d, id, text, bytes);
+		free(text);
+	}
+	return ret;
+}
+
+static int open_v7(struct dat_reader *d, struct cursor *c)
+{
+	uint64_t at[DAT_NR_PIECES] = {0}, next, bytes;
+	char compressor[32], version[64];
+	bool packed;
+	size_t i;
+	int ret, n;
+
+	cursor_string(c, compressor, sizeof(compressor));
+	cursor_string(c, version, sizeof(version));
+	next = cursor_u64(c);
+	if (c->bad)
+		return dat_damaged(d, "its head");
+	if (strcmp(compressor, "none") != 0 && strcmp(compressor, "zstd") != 0)
+		return fail(EPROTO,
+			    "'%s' is compressed with %s, which this program does not read; "
+			    "`trace-cmd convert --compression zstd` makes one that it does",
+			    d->path, compressor);
+	for (n = 0; next; n++) {
+		if (n == MAX_OPTIONS)
+			return dat_damaged(d, "its options go round in a circle");
+		cursor_on_file(c, d->layout.fd, next, d->file_bytes);
+		ret = dat_section_head(d, c, DAT_DONE, &packed, &bytes);
+		if (ret)
+			return ret;
+		if (packed)
+			return dat_damaged(d, "its options are compressed");
+		c->end = c->pos + bytes;
+		ret = read_options(d, c, at, &next);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < DAT_NR_PIECES; i++) {
+		if (!at[i])
+			continue;
+		ret = dat_section_read(d, &dat_pieces[i], at[i]);
+		if (ret)
+			return ret;
+	}
+	return d->buffer_found ? 0 : dat_damaged(d, "it has no buffer of records");
+}
+
+static int open_v6(struct dat_reader *d, struct cursor *c)
+{
+	uint64_t next, start, bytes;
+	char kind[10];
+	uint32_t cpu;
+	size_t i;
+	int ret;
+
+	for (i = 0; i < DAT_NR_PIECES; i++) {
+		ret = dat_pieces[i].parse(d, c);
+		if (ret)
+			return ret;
+	}
+	d->cpus_given = cursor_u32(c);
+	cursor_get(c, kind, sizeof(kind));
+	if (memcmp(kind, "options  ", 10) == 0) {
+		ret = read_options(d, c, NULL, &next);
+		if (ret)
+			return ret;
+		cursor_get(c, kind, sizeof(kind));
+	}
+	if (memcmp(kind, "latency  ", 10) == 0)
+		return fail(EPROTO, "'%s' holds the text of a latency tracer, not records",
+			    d->path);
+	if (c->bad || memcmp(kind, "flyrecord", 10) != 0)
+		return dat_damaged(d, "no table of CPUs");
+	ret = alloc_streams(d, d->cpus_given);
+	for (cpu = 0; !ret && cpu < d->head.nr_cpus; cpu++) {
+		start = cursor_u64(c);
+		bytes = cursor_u64(c);
+		ret = c->bad ? dat_damaged(d, "its table of CPUs")
+			     : add_stream(d, cpu, start, bytes);
+	}
+	return ret;
+}
+
+/* trace-cmd's list of clocks that count nanoseconds. */
+static bool clock_is_ns(const char *clock)
+{
+	return !clock[0] || strcmp(clock, "local") == 0 || strcmp(clock, "global") == 0 ||
+	       strcmp(clock, "perf") == 0 || strncmp(clock, "mono", 4) == 0 ||
+	       strcmp(clock, "boot") == 0 || strcmp(clock, "tai") == 0 ||
+	       strcmp(clock, "tsc2nsec") == 0;
+}
+
+/*
+ * Read all of the CPU, or its first records when @peek: count them, and mark which events occur.
+ * Errors are reported when the data is really read.
+ */
+static uint64_t survey_cpu(struct dat_stream *s, struct record *batch, bool *seen, bool peek)
+{
+	uint64_t nr = 0;
+	int n, i;
+
+	while ((n = dat_stream_read(s, batch, SURVEY_BATCH)) > 0) {
+		for (i = 0; i < n; i++)
+			seen[batch[i].event] = true;
+		nr += (uint64_t)n;
+		if (peek)
+			break;
+	}
+	dat_stream_reset(s);
+	return nr;
+}
+
+/*
+ * Arguments and results are in the file because the user recorded them. The kernel's records have
+ * the field of a result always.
+ */
+static void take_options(struct dat_reader *d)
+{
+	const struct dat_layout *l = &d->layout;
+
+	if (l->entry_args)
+		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNCGRAPH_ARGS;
+	if (l->function_args)
+		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNC_ARGS;
+	if (l->exit_retval.bytes && l->exit_how.bytes)
+		d->head.options_flipped |= UINT64_C(1) << AREA_OPTION_FUNCGRAPH_RETVAL;
+	d->head.values = d->head.options_flipped;
+}
+
+/*
+ * Facts that the file does not state. Its tracer follows from its events. The number of its
+ * records: the kernel's `entries` are those that were still in the buffer when the recording had
+ * ended; only our own are those of the file.
+ */
+static int survey(struct dat_reader *d)
+{
+	struct record *batch = malloc(SURVEY_BATCH * sizeof(*batch));
+	bool *seen = calloc(NR_EVENT_IDS, sizeof(*seen));
+	bool peek = d->ours && d->nr_stats >= d->head.nr_cpus;
+	unsigned int cpu;
+	uint64_t nr;
+	int ret = 0;
+
+	if (!batch || !seen)
+		ret = dat_no_memory(d);
+	for (cpu = 0; !ret && cpu < d->head.nr_cpus; cpu++) {
+		nr = survey_cpu(&d->streams[cpu], batch, seen, peek);
+		if (!peek)
+			d->stats[cpu].entries = nr;
+	}
+	if (!ret) {
+		const struct dat_layout *l = &d->layout;
+		/* ours has their formats when it has such events */
+		bool entry = l->entry_id >= 0 && (peek || seen[l->entry_id]);
+		bool graph = entry || (l->exit_id >= 0 && seen[l->exit_id]);
+		bool function = d->layout.function_id >= 0 && seen[d->layout.function_id];
+		const char *other = formats_tracer(&d->formats, seen);
+
+		snprintf(d->head.tracer, sizeof(d->head.tracer), "%s",
+			 graph	    ? "function_graph"
+			 : function ? "function"
+			 : other    ? other
+				    : "nop");
+		d->head.graph = graph;
+		take_options(d);
+		if (peek)
+			memset(seen, true, NR_EVENT_IDS * sizeof(*seen));
+		ret = formats_parse(&d->formats, d->head.tep, seen);
+	}
+	free(batch);
+	free(seen);
+	return ret;
+}
+
+static int finish(struct dat_reader *d)
+{
+	struct reader_cpu_stats *stats;
+	unsigned int cpu;
+	int ret = 0;
+
+	d->head.nr_cpus_online = d->head.nr_cpus;
+	d->head.ts_is_ns = d->layout.mult || clock_is_ns(d->head.clock);
+	if (!d->layout.type.bytes)
+		return dat_damaged(d, "it has no event formats");
+	stats = calloc(d->head.nr_cpus + 1u, sizeof(*stats));
+	if (!stats)
+		return dat_no_memory(d);
+	for (cpu = 0; cpu < d->head.nr_cpus; cpu++) {
+		if (cpu < d->nr_stats)
+			stats[cpu] = d->stats[cpu];
+		if (stats[cpu].overrun)
+			d->head.overwrite = true;
+	}
+	free(d->stats);
+	d->stats = d->head.stats = stats;
+	ret = survey(d);
+	if (!d->formats.nr) {
+		tep_free(d->head.tep);
+		d->head.tep = NULL;
+	}
+	d->head.formats = &d->formats;
+	/* the kernel's are libtraceevent's: they name symbols and more */
+	if (d->ours)
+		d->head.printks = &d->printks;
+	return ret || !d->ours ? ret : use_native(d);
+}
+
+static int open_file(struct dat_reader *d)
+{
+	char magic[DAT_MAGIC_BYTES], version[4];
+	unsigned char endian = 0, long_bytes = 0;
+	struct cursor c;
+	uint32_t page;
+	int ret;
+
+	cursor_on_file(&c, d->layout.fd, 0, d->file_bytes);
+	cursor_get(&c, magic, sizeof(magic));
+	if (c.bad || memcmp(magic, DAT_MAGIC, sizeof(magic)) != 0)
+		return fail(EINVAL, "'%s' is not a trace.dat", d->path);
+	if (!cursor_string(&c, version, sizeof(version)))
+		return dat_damaged(d, "its head");
+	if (strcmp(version, "6") != 0 && strcmp(version, "7") != 0)
+		return fail(EPROTO, "'%s' is a trace.dat of version %s; this program reads 6 and 7",
+			    d->path, version);
+	d->version = version[0] - '0';
+	cursor_get(&c, &endian, 1);
+	cursor_get(&c, &long_bytes, 1);
+	page = cursor_u32(&c);
+	if (c.bad || (long_bytes != 4 && long_bytes != 8))
+		return dat_damaged(d, "its head");
+	if (endian)
+		return fail(EPROTO, "'%s' is of a big-endian machine, which is not read yet",
+			    d->path);
+	d->layout.head_bytes = 8u + long_bytes;
+	ret = set_page_bytes(d, page);
+	if (ret)
+		return ret;
+	d->head.symbols = symbols_new();
+	d->head.tasks = tasks_new();
+	if (d->head.symbols)
+		d->head.tep = formats_handle_new(d->head.symbols, long_bytes);
+	if (!d->head.tep || !d->head.tasks)
+		return dat_no_memory(d);
+	tep_set_page_size(d->head.tep, (int)page);
+	ret = d->version == 7 ? open_v7(d, &c) : open_v6(d, &c);
+	return ret ? ret : finish(d);
+}
+
+int reader_open_dat(const char *path, struct reader **out)
+{
+	struct dat_reader *d = calloc(1, sizeof(*d));
+	struct stat st;
+	int ret;
+
+	if (!d)
+		return fail(ENOMEM, "out of memory while opening '%s'", path);
+	d->head.ops = &dat_ops;
+	d->layout.fd = -1;
+	d->layout.function_id = -1;
+	d->layout.entry_id = d->layout.exit_id = -1;
+	d->layout.print_id = -1;
+	d->path = strdup(path);
+	d->layout.path = d->path;
+	if (!d->path) {
+		dat_close(&d->head);
+		return fail(ENOMEM, "out of memory while opening '%s'", path);
+	}
+	/* not to be held up by a pipe of that name */
+	d->layout.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (d->layout.fd < 0)
+		ret = fail_errno(errno, "cannot open '%s'", path);
+	else if (fstat(d->layout.fd, &st) < 0)
+		ret = fail_errno(errno, "cannot read '%s'", path);
+	else if (!S_ISREG(st.st_mode))
+		ret = fail(EINVAL, "'%s' is not a regular file", path);
+	else {
+		d->file_bytes = (uint64_t)st.st_size;
+		ret = open_file(d);
+	}
+	if (ret) {
+		dat_close(&d->head);
+		return ret;
+	}
+	*out = &d->head;
+	return 0;
+}
+
+const struct reader_format reader_format_dat = {
+	.name = "a trace.dat",
+	.magic = {0x17, 0x08, 0x44, 't', 'r', 'a', 'c', 'i', 'n', 'g'},
+	.magic_bytes = 10,
+	.open = reader_open_dat,
+};

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* The rows of exporter.c that are trace.dat. Tests: tests/cli/test_convert.py. */
+#include "tools/export/dat_write.h"
+#include "tools/export/exporter.h"
+
+#define ZSTD_LEVEL 1
+
+static int write_version(int version, const char *path, struct reader *r,
+			 const struct export_options *opt)
+{
+	const struct dat_options how = {.version = version,
+					.zstd_level = ZSTD_LEVEL,
+					.native = !opt->plain,
+					.progress = opt->progress,
+					.progress_arg = opt->progress_arg};
+
+	return dat_write(path, r, &how);
+}
+
+int dat_export(const char *path, struct reader *r, const struct export_options *opt)
+{
+	return write_version(7, path, r, opt);
+}
+
+int dat6_export(const char *path, struct reader *r, const struct export_options *opt)
+{
+	return write_version(6, path, r, opt);
+}

@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See dat_graph_runs.h. What graph_events.c tells of each record, calls_plain_run() tells of a run
+ * here, and it is encoded on the spot. Whatever has no place in the compact form goes the long way:
+ * the caller begins again then.
+ *
+ * Costs 15 to 20 ns a record. Tests: tests/engine/dat_graph.c, tests/cli/test_convert.py (both
+ * ways).
+ */
+#include "tools/export/dat_graph_runs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analysis/calls_impl.h"
+#include "tools/analysis/runs.h"
+#include "tools/analysis/stack_numbers.h"
+#include "tools/base/fail.h"
+#include "tools/export/dat_events.h"
+
+/*
+ * The last event of a CPU, while it is an entry: is it a leaf by the ring's records, where its exit
+ * is the next record, and by those of the file, where it is the next event?
+ */
+struct last_entry {
+	bool pending;
+	bool known; /* the next record was the first of a run: leaf, end and unwound are told */
+	bool leaf;
+	bool unwound;
+	bool any_exit;	      /* an exit of any function would end it */
+	uint32_t at;	      /* its number in the run */
+	uint64_t ip, exit_ip; /* the exit that would end it */
+	uint64_t start, end;
+	int32_t pid;
+	uint32_t process, task;
+	uint32_t stack; /* its number */
+};
+
+struct encoder {
+	struct dat_graph_runs *g;
+	struct calls *calls;
+	struct last_entry *last; /* a CPU each */
+	uint64_t *lost;		 /* not told yet, a CPU each */
+	struct stack_numbers numbers;
+	bool other;
+	int err;
+};
+
+static uint64_t common_fields(const struct record *rec, uint16_t id)
+{
+	return id | (uint64_t)rec->flags << 16 | (uint64_t)rec->preempt_count << 24 |
+	       (uint64_t)(uint32_t)rec->pid << 32;
+}
+
+/* Room for an event of @bytes; NULL after an error. */
+static inline unsigned char *put(struct encoder *e, const struct record *rec, uint32_t bytes)
+{
+	uint64_t *lost = &e->lost[rec->cpu];
+	unsigned char *at = subbuf_reserve(&e->g->pages[rec->cpu], rec->ts, *lost, bytes, &e->err);
+
+	*lost = 0;
+	e->g->events++;
+	return at;
+}
+
+/* Does @rec, the next record behind the entry, end it? */
+static bool would_end(const struct last_entry *l, const struct record *rec)
+{
+	if (rec->kind == RECORD_UNWOUND)
+		return rec->ip > 0;
+	return rec->kind == RECORD_EXIT && (l->any_exit || rec->ip == l->exit_ip);
+}
+
+/* The number of stack @id; what the compact form has no room for is found out, too. */
+static inline uint32_t number_of(struct encoder *e, uint32_t process, uint32_t id, uint32_t depth)
+{
+	uint32_t number = id ? stack_number(&e->numbers, process, id) : 0;
+
+	if (id && !number)
+		e->err = -ENOMEM;
+	e->other |= depth > DAT_COMPACT_DEPTH || number > DAT_COMPACT_STACK;
+	return number;
+}
+
+/*
+ * An event of @rec comes behind an entry: an exit of @ip on stack number @stack of a call that took
+ * @took, or another entry. @how: of the exit.
+ */
+static void check_leaf(struct encoder *e, struct last_entry *l, const struct record *rec, bool exit,
+		       uint64_t ip, uint32_t stack, uint64_t took, uint32_t how)
+{
+	bool ends = l->leaf, unwound = l->unwound, is_leaf;
+	uint64_t end = l->end;
+
+	l->pending = false;
+	if (!l->known) {
+		ends = e->calls->run_at == l->at + 1 && would_end(l, rec);
+		unwound = rec->kind == RECORD_UNWOUND;
+		end = rec->ts;
+	}
+	is_leaf = exit && !e->lost[rec->cpu] && ip == l->ip && rec->pid == l->pid &&
+		  stack == l->stack;
+	if (is_leaf != ends ||
+	    (is_leaf && (took != end - l->start || how != (unwound ? DAT_HOW_UNWOUND : 0))))
+		e->g->missed = true;
+}
+
+/*
+ * An entry by a tail call has no exit of its own: that of the nearest call below that has one ends
+ * it.
+ */
+static void find_exit(const struct encoder *e, struct last_entry *l, const struct record *rec)
+{
+	const struct stack *s = e->calls->cpu_thread[rec->cpu]->cur;
+	uint32_t nr = s->nr;
+
+	while (nr && s->calls[nr - 1].flags & CALL_BARE)
+		nr--;
+	l->any_exit = !nr;
+	l->exit_ip = nr ? s->calls[nr - 1].ip : 0;
+}
+
+static inline void encode_entry(struct encoder *e, const struct call *call,
+				const struct record *rec)
+{
+	uint32_t stack = number_of(e, rec->process, call->stack, call->depth);
+	struct last_entry *l = &e->last[rec->cpu];
+	unsigned char *data;
+
+	if (l->pending)
+		check_leaf(e, l, rec, false, call->ip, stack, 0, 0);
+	data = put(e, rec, DAT_COMPACT_ENTRY_BYTES);
+	if (data)
+		dat_compact_entry(data, common_fields(rec, DAT_ID_ENTRY), call->ip, call->depth,
+				  stack, call->flags & CALL_TAIL ? DAT_HOW_TAIL : 0);
+	l->pending = true;
+	l->known = l->any_exit = false;
+	l->at = e->calls->run_at;
+	l->ip = l->exit_ip = call->ip;
+	l->start = call->start;
+	l->pid = rec->pid;
+	l->process = rec->process;
+	l->task = rec->task;
+	l->stack = stack;
+	if (call->flags & CALL_BARE)
+		find_exit(e, l, rec);
+}
+
+static inline void put_exit(struct encoder *e, const struct record *rec, uint64_t ip, uint64_t took,
+			    uint32_t depth, uint32_t stack_id, uint32_t how)
+{
+	uint32_t stack = number_of(e, rec->process, stack_id, depth);
+	struct last_entry *l = &e->last[rec->cpu];
+	unsigned char *data;
+
+	if (l->pending)
+		check_leaf(e, l, rec, true, ip, stack, took, how);
+	data = put(e, rec, DAT_COMPACT_EXIT_BYTES);
+	if (data)
+		dat_compact_exit(data, common_fields(rec, DAT_ID_EXIT), ip, rec->ts - took, rec->ts,
+				 depth, stack, how);
+}
+
+static inline void encode_exit(struct encoder *e, const struct call *call, const struct record *rec)
+{
+	if (rec && !(call->flags & CALL_NO_EXIT))
+		put_exit(e, rec, call->ip, call->end - call->start, call->depth, call->stack,
+			 call->flags & CALL_UNWOUND ? DAT_HOW_UNWOUND : 0);
+}
+
+/* Of the calls of a run's usual records. */
+static void run_enter(struct calls *c, struct call *call, struct call *parent,
+		      const struct record *rec)
+{
+	(void)parent;
+	encode_entry(c->arg, call, rec);
+}
+
+static void run_leave(struct calls *c, struct call *call, struct call *parent,
+		      const struct record *rec)
+{
+	(void)parent;
+	encode_exit(c->arg, call, rec);
+}
+
+/* The same of the others. */
+static void on_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	(void)parent;
+	encode_entry(arg, call, rec);
+}
+
+static void on_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	(void)parent;
+	encode_exit(arg, call, rec);
+}
+
+static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)
+{
+	put_exit(arg, rec, rec->ip, 0, depth, stack, DAT_HOW_NO_START);
+}
+
+static int on_run(struct calls *c, void *arg, const struct run *run)
+{
+	(void)arg;
+	return calls_plain_run(c, run, run_enter, run_leave);
+}
+
+/* What the run before it has left open on this CPU, now that the next record is known. */
+static void begin_run(struct encoder *e, const struct run *run)
+{
+	struct last_entry *l = &e->last[run->head.cpu];
+	uint64_t *lost = &e->lost[run->head.cpu];
+	uint32_t word = run->words[0], id = RECORD_RUN_ID(word);
+	struct record rec = run->head;
+
+	*lost = *lost > RECORD_LOST_UNKNOWN - rec.lost ? RECORD_LOST_UNKNOWN : *lost + rec.lost;
+	if (!l->pending || l->known)
+		return;
+	rec.kind = (uint8_t)RECORD_RUN_KIND(word);
+	rec.ip = rec.kind <= RECORD_EXIT ? run->functions[id] : id;
+	l->known = true;
+	l->leaf = !rec.lost && rec.pid == l->pid && rec.process == l->process &&
+		  rec.task == l->task && would_end(l, &rec);
+	l->unwound = rec.kind == RECORD_UNWOUND;
+	l->end = run->ts[0];
+}
+
+static int encode(struct encoder *e)
+{
+	struct dat_graph_runs *g = e->g;
+	struct runs *runs = runs_new(g->r);
+	struct run run;
+	uint64_t done;
+	int ret;
+
+	if (!runs)
+		return fail(ENOMEM, "no memory");
+	while ((ret = runs_next(runs, &run)) > 0) {
+		e->other |= run.recs || run.head.preempt_count;
+		if (e->other)
+			break;
+		begin_run(e, &run);
+		done = g->events;
+		ret = calls_run(e->calls, &run);
+		if (!ret && e->err)
+			ret = dat_file_failed(g->file, e->err);
+		if (ret || (e->calls->learning && e->calls->nr_learnt))
+			break;
+		dat_progress(g->opt, g->r, g->events, g->events - done);
+	}
+	runs_free(runs);
+	if (ret < 0)
+		return ret;
+	if (e->other)
+		return DAT_GRAPH_OTHER;
+	if (e->calls->learning && e->calls->nr_learnt)
+		return DAT_GRAPH_LEARN;
+	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
+		g->missed |= e->last[cpu].pending && e->last[cpu].known && e->last[cpu].leaf;
+	return DAT_GRAPH_DONE;
+}
+
+int dat_graph_runs(struct dat_graph_runs *g)
+{
+	static const struct calls_ops ops = {
+		.enter = on_enter, .leave = on_leave, .unmatched = on_unmatched, .run = on_run};
+	static const struct calls_limits limits = {.max_open = 1u << 20};
+	bool learn = g->learn || g->r->bases_known;
+	struct encoder e = {.g = g};
+	int ret = -ENOMEM;
+
+	g->events = 0;
+	g->missed = false;
+	e.last = calloc(g->r->nr_cpus + 1u, sizeof(*e.last));
+	e.lost = calloc(g->r->nr_cpus + 1u, sizeof(*e.lost));
+	e.calls = calls_new(&ops, &e, &limits);
+	if (!e.last || !e.lost || !e.calls)
+		fail(ENOMEM, "no memory");
+	else
+		ret = learn ? calls_learn(e.calls, g->r, NULL) : 0;
+	/* where a stack turns out to be deeper, all is begun again */
+	if (!ret)
+		e.calls->learning = !learn;
+	if (!ret)
+		ret = calls_bases(e.calls, &g->bases, &g->nr_bases);
+	if (!ret)
+		ret = encode(&e);
+	calls_free(e.calls);
+	stack_numbers_clear(&e.numbers);
+	free(e.last);
+	free(e.lost);
+	return ret;
+}

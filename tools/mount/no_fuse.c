@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* In place of the server where vestige was built without libfuse3. */
+#include <errno.h>
+
+#include "tools/base/fail.h"
+#include "tools/target/areas.h"
+#include "tools/mount/mount.h"
+
+int mount_serve(const struct mount_options *options)
+{
+	(void)options;
+	return fail(ENOSYS, "this vestige was built without libfuse3 (Debian: libfuse3-dev)");
+}
+
+void areas_tell(void (*say)(const char *line))
+{
+	(void)say;
+}

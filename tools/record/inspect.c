@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/* See inspect.h. Tests: tests/cli/test_doctor.py. */
+#include "tools/record/inspect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/area/area.h"
+#include "tools/base/fail.h"
+#include "tools/target/areas_dir.h"
+
+static void area_name(const struct launch *l, char *name, size_t room)
+{
+	snprintf(name, room, "%d.%llu", l->pid, launch_start_time(l->pid, NULL));
+}
+
+/* The tables of a program that is held. Return: as inspect_program(). */
+static int inspect_tables(const struct areas_dir *dir, const struct launch *l, struct meta **out)
+{
+	uint64_t bytes;
+	char name[64];
+	int fd, err;
+
+	area_name(l, name, sizeof(name));
+	fd = area_open(dir->fd, name, O_RDONLY, &bytes);
+	err = fd < 0 ? fd : meta_load(fd, 0, bytes, name, out);
+	if (fd >= 0)
+		close(fd);
+	if (fd == -ENOENT)
+		return launch_no_engine(l);
+	if (err)
+		err = fail(ENOTSUP, "the engine did not start in %s: %s", l->image, fail_text());
+	return err;
+}
+
+/* End it, and remove its area. */
+static void inspect_end(const struct areas_dir *dir, struct launch *l)
+{
+	char name[64];
+
+	area_name(l, name, sizeof(name));
+	launch_kill(l);
+	areas_dir_remove(dir->fd, name, true);
+}
+
+int inspect_program(struct launch *l, char **argv, struct meta **out)
+{
+	struct areas_dir dir;
+	int err;
+
+	err = launch_find(l, argv[0]);
+	if (err)
+		return err;
+	err = areas_dir_open(&dir);
+	if (err)
+		return err;
+	l->areas_dir = dir.path;
+	l->boot = "ftrace=nop";
+	l->silent = true;
+	l->no_agent = true;
+	err = launch_start(l, argv, true);
+	if (!err && l->ended)
+		err = fail(ENOEXEC,
+			   "%s ended before its main(), with %s %d: does it run without vestige?",
+			   l->path, WIFEXITED(l->status) ? "status" : "signal",
+			   WIFEXITED(l->status) ? WEXITSTATUS(l->status) : WTERMSIG(l->status));
+	if (err) {
+		areas_dir_close(&dir);
+		return err;
+	}
+	err = inspect_tables(&dir, l, out);
+	inspect_end(&dir, l);
+	areas_dir_close(&dir);
+	return err;
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* Lets the engine scan a program without running it: main() never begins. */
+#ifndef VESTIGE_TOOLS_INSPECT_H
+#define VESTIGE_TOOLS_INSPECT_H
+
+#include "tools/area/meta.h"
+#include "tools/record/launch.h"
+
+/*
+ * inspect_program() - start @argv[0] with the engine, take the tables, end it.
+ * @l: zeroed; tells afterwards what was started.
+ * @out: on success the tables, freed with meta_free().
+ * Return: 0 or -errno with fail() set, as launch_find() and launch_start().
+ * Constructors of the objects that the loader brings do run; the program's own do not.
+ */
+int inspect_program(struct launch *l, char **argv, struct meta **out);
+
+#endif

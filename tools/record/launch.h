@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Starting a program with the engine in it: find it, say why preloading cannot work if it cannot,
+ * start it, and hold it at its entry point. The loader has run the engine's constructor by then,
+ * and main() has not begun: what the engine found can be judged before anything has happened. A
+ * static program with the engine inside is held where that has started.
+ */
+#ifndef VESTIGE_TOOLS_LAUNCH_H
+#define VESTIGE_TOOLS_LAUNCH_H
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define LAUNCH_NR_IGNORED 3
+
+struct launch {
+	char path[PATH_MAX]; /* of the program that was named */
+	char image
+		[PATH_MAX]; /* the file that is executed in the end: the interpreter of a script, else path */
+	bool script;
+	const char *areas_dir;	/* folder of the areas */
+	const char *boot;	/* VESTIGE_BOOT */
+	char session[64];	/* VESTIGE_SESSION: launch_find() makes one */
+	char library[PATH_MAX]; /* libvestige.so: launch_find() finds it */
+	char first[256];	/* what must be preloaded before it: the address sanitizer, or "" */
+	sigset_t mask;		/* signal mask of the program */
+	/* what the program does with signals that `record` ignores: launch_find() looks */
+	struct sigaction ignored[LAUNCH_NR_IGNORED];
+	uint64_t ready; /* its own engine starts so far behind its entry point; 0: it has none */
+	bool silent;	/* its standard streams are /dev/null */
+	bool no_agent;	/* VESTIGE_AGENT=0: all functions are looked up at start */
+	pid_t pid;
+	bool at_entry; /* held there (or where the engine inside is ready), by ptrace */
+	int status;    /* waitpid()'s, when it ended before its entry */
+	bool ended;
+};
+
+/*
+ * launch_ignore() - from now on ignore signals that are the program's, or that would end the
+ * recorder before the recording is written: Ctrl-\, a pipe without a reader, a limit of a file's
+ * size. The program has them as they were. Behind launch_find().
+ */
+void launch_ignore(void);
+
+/*
+ * launch_find() - find @prog as execvp() does, find libvestige.so, and check what prevents
+ * preloading. Return: 0 or -errno with fail() set: ENOENT no such program, EACCES cannot be
+ * executed, ENOTSUP the engine cannot be preloaded into it, ELIBACC no libvestige.so.
+ */
+int launch_find(struct launch *l, const char *prog);
+
+/*
+ * launch_find_part() - a file that is installed with vestige: beside this program, as after a
+ * build, else in the library folder. @path: room for PATH_MAX. Return: 0 or -ELIBACC with fail()
+ * set.
+ */
+int launch_find_part(const char *name, char *path);
+
+/*
+ * launch_no_engine() - say that the program has no area, and what may be the cause.
+ * @l: found, with areas_dir. Return: -ENOTSUP with fail() set.
+ */
+int launch_no_engine(const struct launch *l);
+
+/*
+ * launch_start() - start it and wait until it is at its entry point (l->at_entry), or has ended
+ * (l->ended), or runs because it could not be held (neither).
+ * @must_hold: fail with -ENOTSUP rather than let it run.
+ * Return: 0 or -errno with fail() set: what execve() said.
+ * The program is killed when this process ends, until launch_go().
+ */
+int launch_start(struct launch *l, char **argv, bool must_hold);
+
+/*
+ * launch_exec() - become the program, with the engine and the session in its environment.
+ * Return: -errno with fail() set: it could not be executed.
+ */
+int launch_exec(struct launch *l, char **argv);
+
+/* Let it run. */
+void launch_go(struct launch *l);
+
+/* End it and wait for it. */
+void launch_kill(struct launch *l);
+
+/* Field 22 of /proc/PID/stat, 0 if there is no such process; @comm: room for 16, or NULL. */
+unsigned long long launch_start_time(pid_t pid, char *comm);
+
+#endif

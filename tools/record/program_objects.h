@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The objects of a program and their functions, by its files: what the loader would map, without
+ * starting the program. For names that have to be known before it starts.
+ */
+#ifndef VESTIGE_TOOLS_PROGRAM_OBJECTS_H
+#define VESTIGE_TOOLS_PROGRAM_OBJECTS_H
+
+#include "tools/area/meta.h"
+#include "tools/record/launch.h"
+
+/*
+ * program_objects() - tables of the objects that were built for tracing, with a function for each
+ * symbol of a function: some of these the engine may not be able to trace.
+ * @l: of launch_find().
+ * @out: on success the tables, with strings, objects and functions alone; freed with meta_free().
+ * Return: 0; -ENOMEM with fail() set. An object that cannot be read is left out.
+ */
+int program_objects(const struct launch *l, struct meta **out);
+
+#endif

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* See progress.h. Tests: tests/cli/test_progress.py. */
+#include "tools/record/progress.h"
+
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/base/note.h"
+#include "tools/base/time_ns.h"
+
+#define SECOND_NS UINT64_C(1000000000)
+#define FIRST_MS  1000
+#define REDRAW_MS 200
+
+/* Has one of our signals come? All that have are taken. */
+static bool take_signals(const struct progress *p)
+{
+	struct signalfd_siginfo si;
+	bool any = false;
+
+	while (read(p->signals, &si, sizeof(si)) == sizeof(si))
+		any = true;
+	return any;
+}
+
+static void draw(struct progress *p)
+{
+	uint64_t done = atomic_load(&p->done), total = atomic_load(&p->total);
+	uint64_t now = time_ns(CLOCK_MONOTONIC);
+
+	if (done && !p->first_ns) {
+		p->first_ns = now;
+		p->first = done;
+	}
+	p->drawn = true;
+	fprintf(stderr, "\r\033[Kvestige: %s: ", p->file);
+	if (atomic_load(&p->stop))
+		fputs("ending", stderr);
+	else if (!done)
+		fprintf(stderr, "%" PRIu64 " s", (now - p->begun_ns) / SECOND_NS);
+	else if (!total)
+		fprintf(stderr, "%" PRIu64 " events", done);
+	else if (done >= total)
+		fputs("almost done", stderr);
+	else if (done == p->first)
+		fprintf(stderr, "%" PRIu64 " %%", 100 * done / total);
+	else
+		fprintf(stderr, "%" PRIu64 " %%, %.0f s left", 100 * done / total,
+			(double)(now - p->first_ns) / (double)SECOND_NS * (double)(total - done) /
+					(double)(done - p->first) +
+				0.5);
+	fflush(stderr);
+}
+
+static void *tell(void *arg)
+{
+	struct progress *p = arg;
+	struct pollfd fds[] = {{p->end, POLLIN, 0}, {p->signals, POLLIN, 0}};
+
+	if (poll(fds, 1, FIRST_MS))
+		return NULL;
+	take_signals(p);
+	if (!p->quiet)
+		note("%s", p->hint);
+	do {
+		if (take_signals(p))
+			atomic_store(&p->stop, true);
+		if (p->tty && !p->quiet)
+			draw(p);
+		poll(fds, 2, REDRAW_MS);
+	} while (!fds[0].revents);
+	return NULL;
+}
+
+void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet)
+{
+	sigset_t ours;
+
+	*p = (struct progress){.file = file, .hint = hint, .quiet = quiet};
+	p->tty = isatty(STDERR_FILENO);
+	p->begun_ns = time_ns(CLOCK_MONOTONIC);
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	p->signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
+	p->end = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	pthread_sigmask(SIG_BLOCK, &ours, &p->old);
+	p->running = p->signals >= 0 && p->end >= 0 && !pthread_create(&p->thread, NULL, tell, p);
+}
+
+/* For struct export_options. */
+static void progress_step(void *arg, uint64_t done, uint64_t total)
+{
+	struct progress *p = arg;
+
+	atomic_store_explicit(&p->done, done, memory_order_relaxed);
+	atomic_store_explicit(&p->total, total, memory_order_relaxed);
+}
+
+int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r)
+{
+	const struct export_options opt = {
+		.plain = plain, .progress = progress_step, .progress_arg = p};
+
+	r->stop = &p->stop;
+	return to->write(p->file, r, &opt);
+}
+
+bool progress_end(struct progress *p)
+{
+	if (p->running) {
+		eventfd_write(p->end, 1);
+		pthread_join(p->thread, NULL);
+	}
+	if (p->drawn)
+		fputs("\r\033[K", stderr);
+	if (p->signals >= 0) {
+		take_signals(p);
+		close(p->signals);
+	}
+	if (p->end >= 0)
+		close(p->end);
+	pthread_sigmask(SIG_SETMASK, &p->old, NULL);
+	return atomic_load(&p->stop);
+}

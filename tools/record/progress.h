@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Work that may take long: a line on stderr after the first second, and what Ctrl-C does until it
+ * is done. A thread of its own prints, so that nothing depends on how the work is done or how fast.
+ * The work tells how far it is and ends when `stop` is set: struct reader looks at it.
+ */
+#ifndef VESTIGE_TOOLS_PROGRESS_H
+#define VESTIGE_TOOLS_PROGRESS_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/export/exporter.h"
+
+struct progress {
+	atomic_bool stop; /* Ctrl-C: the work is to end */
+	const char *file; /* that is written: its path */
+	const char *hint; /* what is done, and what Ctrl-C does */
+	bool quiet;	  /* nothing is printed */
+	bool tty;	  /* the line is drawn anew while the work goes on */
+	bool drawn;
+	int signals, end; /* signalfd, eventfd */
+	pthread_t thread;
+	bool running;
+	sigset_t old;
+	uint64_t begun_ns;
+	uint64_t first_ns, first; /* when the first events were done, and how many */
+	_Atomic uint64_t done, total;
+};
+
+/*
+ * progress_begin() - from here on SIGINT, SIGTERM and SIGHUP are held back. They count once a
+ * second has passed and the line is out; those that come before are dropped: Ctrl-C pressed twice
+ * to end the program does not end the work. @file, @hint: one line each, borrowed.
+ */
+void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet);
+
+/*
+ * progress_write() - write p->file of what @r holds: the work of record, convert and extract. It
+ * ends early when `stop` is set. @plain: see struct export_options. Return: 0 or -errno with fail()
+ * set.
+ */
+int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r);
+
+/* The line goes, the signals are as before. Return: whether one of them has ended the work. */
+bool progress_end(struct progress *p);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* Running a program with the engine in it and writing what it did into a trace.dat. */
+#ifndef VESTIGE_TOOLS_RECORD_H
+#define VESTIGE_TOOLS_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define RECORD_MAX_PATTERNS 1024
+#define RECORD_MAX_OPTIONS  64
+
+struct record_options {
+	const char *tracer;
+	const char *output;
+	uint64_t buffer_kb;   /* a CPU */
+	uint64_t max_kb;      /* on disk, a CPU; 0 all */
+	uint64_t graph_depth; /* 0 all */
+	uint64_t thresh_us;   /* 0 none */
+	uint64_t budget;      /* percent of a thread's time; 0: no guard */
+	int file_version;
+	bool no_native;
+	bool native;	    /* the output is the native form */
+	bool no_statistics; /* at the end */
+	bool quiet;	    /* nor a line while the file is written */
+	struct {
+		char kind; /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
+		const char *text;
+		const char *names; /* what it means, in the objects' names; NULL: @text */
+	} patterns[RECORD_MAX_PATTERNS];
+	unsigned int nr_patterns;
+	const char *options[RECORD_MAX_OPTIONS]; /* words of trace_options */
+	unsigned int nr_options;
+	const char *boot; /* more words of VESTIGE_BOOT; NULL: none */
+	char **argv;
+};
+
+/*
+ * record() - run opt->argv and record it, once in this process.
+ * Return: the exit status: the program's, or CMD_OURS, CMD_CANNOT_EXEC, CMD_NOT_FOUND after a line
+ * on stderr.
+ */
+int record(const struct record_options *opt);
+
+#endif

@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: MIT */
+/* See record_text.h. */
+#include "tools/record/record_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/base/shell_word.h"
+
+#define THE_FLAG "-fpatchable-function-entry=6"
+
+/*
+ * The part of a line of vestige_status behind @what, up to its " (errno N)"; false: another line.
+ */
+static bool status_word(const char *line, size_t n, const char *what, char *word, size_t room)
+{
+	size_t k = strlen(what);
+
+	if (n < k || memcmp(line, what, k))
+		return false;
+	line += k;
+	n -= k;
+	for (size_t i = 0; i + 8 < n; i++)
+		if (!memcmp(line + i, " (errno ", 8)) {
+			n = i;
+			break;
+		}
+	snprintf(word, room, "%.*s", (int)n, line);
+	return true;
+}
+
+/* The number in a line's " (errno N)"; 0: it has none. */
+static int status_errno(const char *line, size_t n)
+{
+	const char *at = memmem(line, n, " (errno ", 8);
+
+	return at ? atoi(at + 8) : 0;
+}
+
+/* The word at *@list of a list with commas, which moves behind it; NULL: there is none. */
+static const char *next_word(const char **list, size_t *n)
+{
+	const char *word = *list;
+
+	if (!*word)
+		return NULL;
+	*n = strcspn(word, ",");
+	*list = word + *n + (word[*n] == ',');
+	return word;
+}
+
+static bool is_in(const char *list, const char *word, size_t n)
+{
+	const char *w;
+	size_t k;
+
+	while ((w = next_word(&list, &k)))
+		if (k == n && !memcmp(w, word, n))
+			return true;
+	return false;
+}
+
+/* Does the engine refuse that word of a list? */
+static bool is_refused(const struct meta *m, const char *what, const char *word, size_t n)
+{
+	char refused[512];
+
+	for (const char *line = m->status; *line; line += *line == '\n') {
+		size_t k = strcspn(line, "\n");
+
+		if (status_word(line, k, what, refused, sizeof(refused)) && strlen(refused) == n &&
+		    !memcmp(refused, word, n))
+			return true;
+		line += k;
+	}
+	return false;
+}
+
+/*
+ * A pattern that the engine refuses. Among the names that stand for a source's may be some which
+ * cannot be traced: then the others count. Return: 0; -EINVAL with fail() set.
+ */
+static int judge_patterns(const struct record_options *opt, const struct meta *m)
+{
+	static const struct {
+		char kind;
+		const char *what;
+	} lists[] = {{'l', "ftrace_filter: "},
+		     {'n', "ftrace_notrace: "},
+		     {'g', "ftrace_graph_filter: "},
+		     {'G', "ftrace_graph_notrace: "}};
+
+	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
+		const char *text = opt->patterns[i].text, *names = opt->patterns[i].names, *w;
+		const char *list = names ? names : text, *what = NULL;
+		bool any = !*list;
+		size_t n;
+
+		for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
+			if (lists[k].kind == opt->patterns[i].kind)
+				what = lists[k].what;
+		while (what && (w = next_word(&list, &n))) {
+			bool refused = n && is_refused(m, what, w, n);
+			char word[512];
+
+			any |= !refused;
+			snprintf(word, sizeof(word), "%.*s", (int)n, w);
+			if (refused && (!names || is_in(text, w, n)))
+				return fail(EINVAL, RECORD_NO_FUNCTION, word, opt->argv[0]);
+		}
+		if (what && !any)
+			return fail(EINVAL, RECORD_NO_FUNCTION, text, opt->argv[0]);
+	}
+	return 0;
+}
+
+/* A refusal that makes the recording something else than was asked for. */
+static int judge_status(const struct record_options *opt, const struct meta *m)
+{
+	const char *line = m->status;
+	char word[512];
+
+	while (*line) {
+		size_t n = strcspn(line, "\n");
+
+		if (status_word(line, n, "no function_graph: ", word, sizeof(word)))
+			return fail(ENODEV, "no function_graph here: %s; -p function is there",
+				    word);
+		if (status_word(line, n, "ftrace: ", word, sizeof(word)) &&
+		    status_errno(line, n) == ENOMEM)
+			return fail(ENOMEM,
+				    "%s has no memory for the tracer %s: raise the limit of its "
+				    "address space (`ulimit -v`)",
+				    m->head.exe, word);
+		if (status_word(line, n, "ftrace: ", word, sizeof(word)) &&
+		    status_errno(line, n) != EINVAL)
+			return fail(status_errno(line, n), "the tracer %s cannot start here: %s",
+				    word, strerror(status_errno(line, n)));
+		if (status_word(line, n, "ftrace: ", word, sizeof(word)))
+			return fail(EINVAL,
+				    "the engine has no tracer %s: man vestige-tracers lists them",
+				    word);
+		if (status_word(line, n, "trace_options: ", word, sizeof(word)))
+			return fail(EINVAL,
+				    "there is no option %s with the tracer %s: `vestige get "
+				    "trace_options -P PID` shows those of a process",
+				    word, opt->tracer);
+		line += n;
+		line += *line == '\n';
+	}
+	return m->nr_functions ? judge_patterns(opt, m) : 0;
+}
+
+/* The engine's other refusals, in its own words. */
+static void tell_status(const struct meta *m)
+{
+	for (const char *line = m->status; *line; line += *line == '\n') {
+		int n = (int)strcspn(line, "\n");
+
+		if (strncmp(line, "ftrace_", 7))
+			note("the engine says: %.*s", n, line);
+		line += n;
+	}
+}
+
+/* An event that is not there: a library that the program loads later may have it. */
+static void tell_events(const struct meta *m)
+{
+	char word[512];
+
+	for (const char *line = m->status; *line; line += *line == '\n') {
+		size_t n = strcspn(line, "\n");
+
+		if (status_word(line, n, "trace_event: ", word, sizeof(word)))
+			note("%s has no event %s: it is recorded only of programs that %s executes",
+			     m->head.exe, word, m->head.exe);
+		line += n;
+	}
+}
+
+/* Without functions these record nothing; other tracers have records of their own. */
+static bool needs_functions(const struct record_options *opt)
+{
+	return !strcmp(opt->tracer, "function") || !strcmp(opt->tracer, "function_graph");
+}
+
+int record_judge(const struct record_options *opt, const struct launch *l, const struct meta *m)
+{
+	int err;
+
+	if (!m)
+		return launch_no_engine(l);
+	err = judge_status(opt, m);
+	if (err)
+		return err;
+	if (!m->nr_functions && !meta_waits(m))
+		tell_status(m);
+	else if (!l->script)
+		tell_events(m);
+	if (!m->nr_functions && needs_functions(opt) && !l->script)
+		note("%s has no function that can be traced: build it with " THE_FLAG
+		     " (programs that it executes are recorded)",
+		     l->image);
+	return 0;
+}
+
+/* Does a process that runs @path have the name @comm, unless it gave itself another? */
+static bool is_comm_of(const char *path, const char *comm)
+{
+	const char *name = strrchr(path, '/');
+	char first[16];
+
+	snprintf(first, sizeof(first), "%.15s", name ? name + 1 : path);
+	return !strcmp(first, comm);
+}
+
+static void tell_nothing(const struct launch *l, const struct recorder_summary *sum,
+			 const char *last_comm)
+{
+	char path[SHELL_WORD_BYTES];
+
+	if (!sum->nr_members)
+		note("nothing was recorded: the engine did not start in %s", l->image);
+	else if (sum->asleep[0])
+		note("nothing was recorded: %s", sum->asleep);
+	else if (*last_comm && !is_comm_of(l->image, last_comm) &&
+		 !is_comm_of(l->path, last_comm) && sum->nr_members == 1)
+		note("nothing was recorded: %s has no function that can be traced, and it executed "
+		     "%s, which either was without LD_PRELOAD and VESTIGE_* in its environment or "
+		     "cannot be preloaded; record that program itself",
+		     l->image, last_comm);
+	else if (l->script)
+		note("nothing was recorded: %s is a script for %s, which has no function that can "
+		     "be traced, nor has what it ran: build that with " THE_FLAG,
+		     l->path, l->image);
+	else
+		note("nothing was recorded: %s has no function that can be traced: build it "
+		     "with " THE_FLAG " (`vestige doctor %s` tells more). A program that it "
+		     "executed in a sandbox has no %s: bind that folder into it (bwrap --bind %s "
+		     "%s), or set VESTIGE_DIR to one that both have",
+		     l->image, shell_word(l->path, path), l->areas_dir, l->areas_dir, l->areas_dir);
+}
+
+static bool wants_events(const struct record_options *opt)
+{
+	unsigned int i;
+
+	for (i = 0; i < opt->nr_patterns; i++)
+		if (opt->patterns[i].kind == 'e')
+			return true;
+	return false;
+}
+
+bool record_tell(const struct record_options *opt, const struct launch *l,
+		 const struct recorder_summary *sum, const char *last_comm)
+{
+	const struct meta_losses *loss = &sum->losses;
+
+	if (loss->no_memory)
+		note("%s was full: the ring buffer could not have all its memory; remove what "
+		     "fills it, or set VESTIGE_DIR to a folder with more room",
+		     l->areas_dir);
+	if (loss->dropped_events && loss->no_growth)
+		note("%" PRIu64 " events were dropped: the program has given up system calls "
+		     "(seccomp), after which no more of the ring buffer than it had then can be "
+		     "used: trace fewer functions with -l or -n",
+		     loss->dropped_events);
+	else if (loss->dropped_events)
+		note("%" PRIu64 " events were dropped because the ring buffer was full: enlarge it "
+		     "with -b (it has %" PRIu64
+		     " KB a CPU), or trace fewer functions with -l or -n",
+		     loss->dropped_events, opt->buffer_kb);
+	if (loss->overrun)
+		note("%" PRIu64 " events were overwritten before they were read: enlarge the "
+		     "buffer with -b",
+		     loss->overrun);
+	if (sum->untraced_calls)
+		note("%" PRIu64 " calls were not recorded: made by threads for which memory could "
+		     "not be mapped (there was none, or a sandbox such as seccomp forbids it), or "
+		     "in "
+		     "a forked child that had no area",
+		     sum->untraced_calls);
+	if (!needs_functions(opt) || wants_events(opt))
+		return false;
+	if (sum->refused[0])
+		note("no function of %s matches %s: where no -l matches, all its functions are "
+		     "recorded",
+		     sum->refused_exe, sum->refused);
+	if (sum->nr_functions && !sum->nr_enabled && opt->nr_patterns) {
+		note("nothing was recorded: no function was left by -l and -n: `vestige list -f "
+		     "%s` "
+		     "shows what there is",
+		     l->path);
+		return true;
+	}
+	if (sum->nr_functions)
+		return false;
+	tell_nothing(l, sum, last_comm);
+	return true;
+}
+
+static void print_ts(const char *what, uint64_t ns)
+{
+	uint64_t us = ns / 1000;
+
+	fprintf(stderr, "%s: %5" PRIu64 ".%06" PRIu64 "\n", what, us / 1000000, us % 1000000);
+}
+
+void record_print_stats(const struct reader *r)
+{
+	for (unsigned int c = 0; r->stats && c < r->nr_cpus; c++) {
+		const struct reader_cpu_stats *s = &r->stats[c];
+
+		fprintf(stderr, "CPU: %u\nentries: %" PRIu64 "\noverrun: %" PRIu64 "\n", c,
+			s->entries, s->overrun);
+		fprintf(stderr, "commit overrun: %" PRIu64 "\nbytes: %" PRIu64 "\n",
+			s->commit_overrun, s->bytes);
+		print_ts("oldest event ts", s->oldest_ts);
+		print_ts("now ts", s->now_ts);
+		fprintf(stderr, "dropped events: %" PRIu64 "\nread events: %" PRIu64 "\n\n",
+			s->dropped_events, s->read_events);
+	}
+}

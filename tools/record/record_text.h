@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What `vestige record` has to say: before the program runs, and when it has ended. */
+#ifndef VESTIGE_TOOLS_RECORD_TEXT_H
+#define VESTIGE_TOOLS_RECORD_TEXT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/reader/reader.h"
+#include "tools/record/launch.h"
+#include "tools/record/record.h"
+#include "tools/record/recorder.h"
+
+/* Of a pattern and the program. */
+#define RECORD_NO_FUNCTION                                                                         \
+	"no function that can be traced matches %s: `vestige list -f %s` shows them"
+
+/*
+ * record_judge() - may the program, held at its entry, run on?
+ * @m: its area, NULL when there is none.
+ * Return: 0 (with a note, perhaps) or -errno with fail() set: the engine did not start, the tracer
+ * or a pattern was refused.
+ */
+int record_judge(const struct record_options *opt, const struct launch *l, const struct meta *m);
+
+/*
+ * record_tell() - losses and the absence of anything to record, when the program has ended.
+ * @last_comm: name of the program when it ended, "" unknown.
+ * Return: true when nothing could be recorded.
+ */
+bool record_tell(const struct record_options *opt, const struct launch *l,
+		 const struct recorder_summary *sum, const char *last_comm);
+
+/* per_cpu/cpuN/stats of each CPU that has something to tell, to stderr. */
+void record_print_stats(const struct reader *r);
+
+#endif

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Draining the areas of a session into a spool while its processes run.
+ *
+ * A member is one image of one process: an area. Members are found in the areas' folder by their
+ * session; the file of an image that exec replaced is unlinked by the engine, but its descriptor
+ * stays here until it is drained. Published pages are written in order of publication, straight
+ * from a mapping that is never touched otherwise (a file that shrinks is an error of the write, not
+ * a signal), then handed back to the engine. The program never waits for any of this.
+ */
+#ifndef VESTIGE_TOOLS_RECORDER_H
+#define VESTIGE_TOOLS_RECORDER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/area/meta.h"
+#include "tools/area/spool_write.h"
+
+struct recorder;
+
+/* Summary of the members, for messages at the end. */
+struct recorder_summary {
+	unsigned int nr_members;
+	uint64_t nr_functions; /* that can be traced, the greatest of a member */
+	uint64_t nr_enabled;   /* of those, patched, the greatest of a member */
+	uint64_t untraced_calls;
+	struct meta_losses losses;
+	char refused[256];    /* first filter that named nothing in a program that has functions */
+	char refused_exe[64]; /* that program */
+	char asleep[128];     /* why a member traces nothing at all, in its own words */
+};
+
+/*
+ * recorder_new() - watch @dirfd for areas of @session, write to @spool.
+ * All are borrowed until recorder_free(). Return: 0 or -errno with fail() set.
+ */
+int recorder_new(int dirfd, const char *session, struct spool_writer *spool, struct recorder **out);
+void recorder_free(struct recorder *r);
+
+/*
+ * recorder_tick() - look for new members, drain all of them, take a pair of clocks if one is due.
+ * Return: true if some buffer was so full that the next tick should come at once. An error of the
+ * spool is remembered (spool_failed()); an error of an area is noted once.
+ */
+bool recorder_tick(struct recorder *r);
+
+/*
+ * recorder_finish() - the last drain: pages that were still owned too, and the last tables.
+ * The areas are removed from the folder.
+ */
+void recorder_finish(struct recorder *r, struct recorder_summary *sum);
+
+/* The tables of the member of process @pid (0: of any) as they are now; NULL none. Borrowed. */
+const struct meta *recorder_meta(struct recorder *r, int pid);
+
+#endif

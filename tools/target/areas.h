@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Which areas there are: the folders' names, read anew when a folder has changed. */
+#ifndef VESTIGE_TOOLS_AREAS_H
+#define VESTIGE_TOOLS_AREAS_H
+
+#include <sys/types.h>
+
+#include "tools/target/image.h"
+
+struct area_file {
+	int pid;
+	unsigned long long start;
+	unsigned int uid;  /* whose folder */
+	ino_t ino;	   /* exec puts another file in its place */
+	char instance[64]; /* "": the process itself, which comes before its instances */
+};
+
+/* By pid, start, uid and instance. */
+struct areas {
+	unsigned int refs;
+	size_t nr;
+	struct area_file files[];
+};
+
+/*
+ * areas_now() - what there is. As long as nothing changes it is the same object.
+ * Return: to be given back with areas_put(); NULL without memory.
+ */
+struct areas *areas_now(void);
+void areas_put(struct areas *a);
+
+/* Order of two files, whatever they are by now: negative, 0 or positive. */
+int areas_compare(const struct area_file *a, const struct area_file *b);
+
+/*
+ * areas_tell() - why nothing is there, or not all: a line for each folder that is not looked into,
+ * and one that says where was looked when there is no area.
+ */
+void areas_tell(void (*say)(const char *line));
+
+/*
+ * areas_open() - one of them as an image.
+ * @t: on success to be closed with image_close(). Return: 0 or -errno.
+ */
+int areas_open(const struct area_file *file, struct image *t);
+
+#endif

@@ -1,0 +1,792 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See function_names.h. The names of an object's functions are read once and kept for the next
+ * question, of this process or of another with the same object: a session asks for each of its
+ * members.
+ */
+#include "tools/target/function_names.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/area/object_space.h"
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/code/demangle.h"
+#include "tools/code/elf_code.h"
+#include "tools/code/name_pattern.h"
+
+#define KEPT_OBJECTS 32u /* between two questions */
+/* So many names are written one by one; of more, what they begin with, where no other name does. */
+#define MAX_NAMES 16u
+
+enum kind {
+	NONE,
+	SETS,	    /* words of functions, with commands */
+	PROBES,	    /* lines of definitions, the second word is one function */
+	PREDICATES, /* one function behind `.function` and an operator */
+};
+
+struct kept {
+	uint64_t identity;
+	unsigned int used;
+	bool readable;
+	bool has_source; /* names of C++ or Rust are among them */
+	struct elf_code code;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct kept *kept; /* nr_kept of them; none goes while a question is being answered */
+static unsigned int nr_kept, room_kept, clock_of_use;
+
+static enum kind kind_of(const char *file)
+{
+	static const struct {
+		const char *name;
+		enum kind kind;
+	} files[] = {{"set_ftrace_filter", SETS},  {"set_ftrace_notrace", SETS},
+		     {"set_graph_function", SETS}, {"set_graph_notrace", SETS},
+		     {"stack_trace_filter", SETS}, {"kprobe_events", PROBES},
+		     {"dynamic_events", PROBES},   {"filter", PREDICATES},
+		     {"trigger", PREDICATES}};
+	const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
+
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(files[i].name, name))
+			return files[i].kind;
+	return NONE;
+}
+
+static bool is_of_source(const char *symbol)
+{
+	return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
+}
+
+static struct kept *find_kept(uint64_t identity)
+{
+	for (unsigned int k = 0; k < nr_kept; k++)
+		if (kept[k].identity == identity)
+			return &kept[k];
+	return NULL;
+}
+
+static struct kept *new_kept(void)
+{
+	struct kept *more;
+
+	if (nr_kept == room_kept) {
+		room_kept = room_kept ? 2 * room_kept : KEPT_OBJECTS;
+		more = realloc(kept, room_kept * sizeof(*kept));
+		if (!more)
+			return NULL;
+		kept = more;
+	}
+	kept[nr_kept] = (struct kept){0};
+	return &kept[nr_kept++];
+}
+
+/*
+ * The functions' names of object @i; NULL: they cannot be read. Locked; a pointer until the next
+ * call.
+ */
+static const struct kept *names_of(const struct meta *m, uint32_t i)
+{
+	const struct area_object *row = &m->objects[i];
+	const char *path = meta_string(m, row->path);
+	uint64_t identity = object_identity_base(row, path);
+	struct kept *k = find_kept(identity);
+
+	if (k) {
+		k->used = ++clock_of_use;
+		return k->readable ? k : NULL;
+	}
+	k = *path == '/' ? new_kept() : NULL;
+	if (!k)
+		return NULL;
+	k->identity = identity;
+	k->used = ++clock_of_use;
+	if (elf_code_load(path, &k->code))
+		return NULL;
+	k->readable = object_file_is_the_one(row, &k->code);
+	for (size_t s = 0; s < k->code.nr_symbols && !k->has_source; s++)
+		k->has_source = is_of_source(k->code.symbols[s].name);
+	return k->readable ? k : NULL;
+}
+
+static int by_use(const void *a, const void *b)
+{
+	const struct kept *x = a, *y = b;
+
+	return x->used < y->used ? 1 : x->used > y->used ? -1 : 0;
+}
+
+static void begin_question(void)
+{
+	pthread_mutex_lock(&lock);
+}
+
+/* Those that were not used for long go, and those that could not be read: they may be next time. */
+static void end_question(void)
+{
+	unsigned int nr = 0;
+
+	if (nr_kept)
+		qsort(kept, nr_kept, sizeof(*kept), by_use);
+	for (unsigned int k = 0; k < nr_kept; k++) {
+		if (kept[k].readable && nr < KEPT_OBJECTS)
+			kept[nr++] = kept[k];
+		else
+			elf_code_free(&kept[k].code);
+	}
+	nr_kept = nr;
+	pthread_mutex_unlock(&lock);
+}
+
+/*
+ * The number of the function of object @i that begins at @addr; UINT32_MAX: none can be traced
+ * there.
+ */
+static uint32_t function_at(const struct meta *m, uint32_t i, uint64_t addr)
+{
+	uint32_t lo = m->objects[i].first_function, hi = lo + m->objects[i].nr_functions;
+
+	if (hi < lo || hi > m->nr_functions)
+		return UINT32_MAX;
+	for (uint32_t end = hi; lo < hi;) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (m->functions[mid].offset < addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+		if (lo == hi)
+			return lo < end && m->functions[lo].object == i &&
+					       m->functions[lo].offset == addr
+				       ? lo
+				       : UINT32_MAX;
+	}
+	return UINT32_MAX;
+}
+
+/* A word of a set: `[!]PATTERN[:mod:MODULE | :COMMAND...]`. */
+struct word {
+	const char *pattern, *module, *rest; /* rest: from the colon on */
+	size_t n, module_bytes, rest_bytes;
+	bool remove;
+};
+
+/* The colon behind the pattern, which is none of the `::` of a name; @n: there is none. */
+static size_t find_colon(const char *text, size_t n)
+{
+	int depth = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		depth += text[i] == '(' || text[i] == '{';
+		depth -= text[i] == ')' || text[i] == '}';
+		if (text[i] != ':' || depth > 0)
+			continue;
+		if (i + 1 < n && text[i + 1] == ':') {
+			i++;
+			continue;
+		}
+		return i;
+	}
+	return n;
+}
+
+static struct word split_word(const char *text, size_t n)
+{
+	static const char mod[] = ":mod:";
+	struct word w = {.pattern = text, .remove = n && *text == '!'};
+
+	w.pattern += w.remove;
+	n -= w.remove;
+	w.n = find_colon(w.pattern, n);
+	w.rest = w.pattern + w.n;
+	w.rest_bytes = n - w.n;
+	if (w.rest_bytes >= sizeof(mod) - 1 && !memcmp(w.rest, mod, sizeof(mod) - 1)) {
+		w.module = w.rest + sizeof(mod) - 1;
+		w.module_bytes = w.rest_bytes - (sizeof(mod) - 1);
+	}
+	return w;
+}
+
+/* `libfoo` names libfoo.so.1 too. */
+static bool is_module(const char *path, const struct word *w)
+{
+	const char *slash = strrchr(path, '/');
+	char glob[256], name[256], *end;
+
+	if (!w->module)
+		return true;
+	snprintf(glob, sizeof(glob), "%.*s", (int)w->module_bytes, w->module);
+	snprintf(name, sizeof(name), "%s", slash ? slash + 1 : path);
+	if (!*glob || name_pattern_fits(glob, name))
+		return true;
+	end = strstr(name, ".so");
+	if (end)
+		*end = '\0';
+	return end && name_pattern_fits(glob, name);
+}
+
+/* What a word names. */
+struct found {
+	uint32_t *ids; /* those that it does not name by their names in the objects */
+	size_t nr, room;
+	bool raw;   /* it names others by these */
+	bool exact; /* ids are of its very name */
+};
+
+static int add_id(struct found *f, uint32_t id)
+{
+	if (ARRAY_ROOM(f->ids, f->nr, f->room, 64))
+		return fail(ENOMEM, "no memory for more than %zu functions", f->nr);
+	f->ids[f->nr++] = id;
+	return 0;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	const uint32_t *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static int find_in(const struct meta *m, uint32_t i, const struct name_pattern *p, struct found *f)
+{
+	const struct kept *names = names_of(m, i);
+
+	for (size_t s = 0; names && s < names->code.nr_symbols; s++) {
+		const struct elf_symbol *symbol = &names->code.symbols[s];
+		enum name_match match;
+		uint32_t id;
+
+		if (name_pattern_raw(p, symbol->name)) {
+			f->raw |= function_at(m, i, symbol->addr) != UINT32_MAX;
+			continue;
+		}
+		if (!names->has_source || !is_of_source(symbol->name))
+			continue;
+		id = function_at(m, i, symbol->addr);
+		match = id == UINT32_MAX ? NAME_NO : name_pattern_source(p, symbol->name);
+		if (match == NAME_NO || (f->exact && match == NAME_GLOB))
+			continue;
+		if (match == NAME_EXACT && !f->exact) {
+			f->exact = true;
+			f->nr = 0;
+		}
+		if (add_id(f, id))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+/* Locked. @f: to be freed with free(f->ids), whatever is returned. */
+static int find(const struct meta *m, const struct word *w, struct found *f)
+{
+	bool any = name_pattern_is_source(w->pattern, w->n);
+	struct name_pattern p;
+	size_t nr = 0;
+	int err = 0;
+
+	*f = (struct found){0};
+	if (!w->n || strspn(w->pattern, "*") >= w->n)
+		return 0;
+	for (uint32_t i = 0; i < m->nr_objects && !any; i++) {
+		const struct kept *names = m->objects[i].nr_functions && !m->objects[i].unload_stamp
+						   ? names_of(m, i)
+						   : NULL;
+
+		any = names && names->has_source;
+	}
+	if (!any)
+		return 0;
+	if (!name_pattern_init(&p, w->pattern, w->n))
+		return fail(ENOMEM, "no memory");
+	for (uint32_t i = 0; i < m->nr_objects && !err; i++)
+		if (m->objects[i].nr_functions && !m->objects[i].unload_stamp &&
+		    is_module(meta_string(m, m->objects[i].path), w))
+			err = find_in(m, i, &p, f);
+	name_pattern_free(&p);
+	/* several names of one function */
+	if (f->nr)
+		qsort(f->ids, f->nr, sizeof(*f->ids), by_id);
+	for (size_t k = 0; k < f->nr; k++)
+		if (!nr || f->ids[nr - 1] != f->ids[k])
+			f->ids[nr++] = f->ids[k];
+	f->nr = nr;
+	return err;
+}
+
+/* A name in an object, and whether it is wanted. */
+struct entry {
+	const char *name;
+	bool wanted;
+};
+
+static int by_name(const void *a, const void *b)
+{
+	const struct entry *x = a, *y = b;
+	int order = strcmp(x->name, y->name);
+
+	return order ? order : (int)y->wanted - (int)x->wanted;
+}
+
+static bool is_wanted(const struct found *f, uint32_t id)
+{
+	return bsearch(&id, f->ids, f->nr, sizeof(id), by_id) != NULL;
+}
+
+/* The names of all functions that can be traced, in order; those of @f are wanted. Locked. */
+static struct entry *all_names(const struct meta *m, const struct found *f, size_t *nr)
+{
+	size_t room = 0, n = 0, unique = 0;
+	struct entry *all;
+
+	for (uint32_t i = 0; i < m->nr_objects; i++) {
+		const struct kept *names = m->objects[i].nr_functions ? names_of(m, i) : NULL;
+
+		room += names ? names->code.nr_symbols : 0;
+	}
+	all = calloc(room + 1, sizeof(*all));
+	for (uint32_t i = 0; all && i < m->nr_objects; i++) {
+		const struct kept *names = m->objects[i].nr_functions ? names_of(m, i) : NULL;
+
+		for (size_t s = 0; names && s < names->code.nr_symbols && n < room; s++) {
+			uint32_t id = function_at(m, i, names->code.symbols[s].addr);
+
+			if (id != UINT32_MAX)
+				all[n++] = (struct entry){names->code.symbols[s].name,
+							  is_wanted(f, id)};
+		}
+	}
+	if (!all) {
+		fail(ENOMEM, "no memory for %zu names", room);
+		return NULL;
+	}
+	qsort(all, n, sizeof(*all), by_name);
+	for (size_t k = 0; k < n; k++)
+		if (!unique || strcmp(all[unique - 1].name, all[k].name))
+			all[unique++] = all[k];
+	*nr = unique;
+	return all;
+}
+
+struct cover {
+	FILE *to;
+	const struct word *w;
+	char between;
+	bool any;
+};
+
+/* One name, or what names begin with, with what surrounds it in the word. */
+static void put_name(struct cover *c, const char *name, size_t n, const char *star)
+{
+	if (c->any)
+		fputc(c->between, c->to);
+	c->any = true;
+	fprintf(c->to, "%s%.*s%s%.*s", c->w->remove ? "!" : "", (int)n, name, star,
+		(int)c->w->rest_bytes, c->w->rest);
+}
+
+/*
+ * The wanted ones of @nr names that begin with the same @depth characters; @one_by_one: each by its
+ * name.
+ */
+static void put_names(struct cover *c, const struct entry *all, size_t nr, size_t depth,
+		      bool one_by_one)
+{
+	size_t wanted = 0, i, k;
+
+	for (i = 0; i < nr; i++)
+		wanted += all[i].wanted;
+	if (!wanted)
+		return;
+	if (one_by_one || wanted == 1) {
+		for (i = 0; i < nr; i++)
+			if (all[i].wanted)
+				put_name(c, all[i].name, strlen(all[i].name), "");
+		return;
+	}
+	if (wanted == nr && depth) {
+		put_name(c, all[0].name, depth, "*");
+		return;
+	}
+	for (i = 0; i < nr; i = k) {
+		for (k = i + 1; k < nr && all[k].name[depth] == all[i].name[depth]; k++)
+			;
+		/* a name that ends here is alone: it has no more characters */
+		put_names(c, all + i, k - i, depth + (all[i].name[depth] != 0), false);
+	}
+}
+
+/* Locked. Return: 0 or -ENOMEM with fail() set. */
+static int put_cover(FILE *to, const struct meta *m, const struct word *w, const struct found *f,
+		     char between)
+{
+	struct cover c = {.to = to, .w = w, .between = between};
+	struct entry *all;
+	size_t nr;
+
+	all = all_names(m, f, &nr);
+	if (!all)
+		return -ENOMEM;
+	if (f->raw)
+		put_name(&c, w->pattern, w->n, "");
+	put_names(&c, all, nr, 0, f->nr <= MAX_NAMES);
+	free(all);
+	return 0;
+}
+
+static int put_set_word(FILE *to, const struct meta *m, const char *text, size_t n)
+{
+	struct word w = split_word(text, n);
+	struct found f;
+	int err = find(m, &w, &f);
+
+	if (err || !f.nr) {
+		fwrite(text, 1, n, to);
+	} else if (w.rest_bytes && !w.module) {
+		err = put_cover(to, m, &w, &f, ' ');
+	} else {
+		if (f.raw)
+			fprintf(to, "%.*s", (int)n, text);
+		for (size_t i = 0; i < f.nr; i++)
+			fprintf(to, "%s%s%" PRIu32, i || f.raw ? " " : "", w.remove ? "!" : "",
+				f.ids[i] + 1);
+	}
+	free(f.ids);
+	return err;
+}
+
+/* Copy what lies between words. */
+static void put_between(FILE *to, const char *text, size_t from, size_t end)
+{
+	fwrite(text + from, 1, end - from, to);
+}
+
+static int tell_sets(FILE *to, const struct meta *m, const char *text, size_t n)
+{
+	size_t at = 0, last = 0, bytes;
+	const char *word;
+	int err = 0;
+
+	while (!err && (word = name_pattern_word(text, n, NAME_PATTERN_BLANKS, &at, &bytes))) {
+		put_between(to, text, last, (size_t)(word - text));
+		err = put_set_word(to, m, word, bytes);
+		last = at;
+	}
+	put_between(to, text, last, n);
+	return err;
+}
+
+/*
+ * The name in its object of the one function that has the source's name @text; NULL: there is none,
+ * or an object has that very name. Locked. Borrowed. Return: 0 or -errno with fail() set.
+ */
+static int find_one(const struct meta *m, const char *text, size_t n, const char **name)
+{
+	char *full = NULL, *other = NULL;
+	struct name_pattern p;
+	int err = 0;
+
+	*name = NULL;
+	if (!name_pattern_init(&p, text, n))
+		return fail(ENOMEM, "no memory");
+	for (uint32_t i = 0; i < m->nr_objects && !err; i++) {
+		const struct kept *names = m->objects[i].unload_stamp ? NULL : names_of(m, i);
+
+		for (size_t s = 0; names && s < names->code.nr_symbols && !err; s++) {
+			const char *symbol = names->code.symbols[s].name;
+
+			if (!strcmp(symbol, p.glob)) {
+				*name = NULL;
+				goto out;
+			}
+			if (!is_of_source(symbol) || strstr(symbol, ".cold") ||
+			    name_pattern_source(&p, symbol) != NAME_EXACT)
+				continue;
+			other = demangle(symbol, DEMANGLE_FULL);
+			/* constructors have several copies of one name */
+			if (full && other && strcmp(full, other))
+				err = fail(EADDRNOTAVAIL,
+					   "several functions have the name %.*s: give the "
+					   "parameters, as in '%s'",
+					   (int)n, text, full);
+			if (!full) {
+				*name = symbol;
+				full = other;
+				other = NULL;
+			}
+			free(other);
+			other = NULL;
+		}
+	}
+out:
+	free(full);
+	name_pattern_free(&p);
+	return err;
+}
+
+/* `[OBJECT:]FUNCTION[+OFFSET][%return]` of a probe. */
+static int put_place(FILE *to, const struct meta *m, const char *text, size_t n)
+{
+	size_t colon = find_colon(text, n), from = colon < n ? colon + 1 : 0, end = n, plus;
+	const char *name = NULL;
+	int err = 0;
+
+	if (end - from > 7 && !memcmp(text + end - 7, "%return", 7))
+		end -= 7;
+	plus = end;
+	while (plus > from && isxdigit((unsigned char)text[plus - 1]))
+		plus--;
+	if (plus > from + 2 && text[plus - 1] == 'x' && text[plus - 2] == '0')
+		plus -= 2;
+	if (plus > from + 1 && plus < end && text[plus - 1] == '+')
+		end = plus - 1;
+	if (name_pattern_is_source(text + from, end - from) || !memchr(text, '/', n))
+		err = find_one(m, text + from, end - from, &name);
+	if (err || !name)
+		fwrite(text, 1, n, to);
+	else
+		fprintf(to, "%.*s%s%.*s", (int)from, text, name, (int)(n - end), text + end);
+	return err;
+}
+
+/* One definition: the second word is where the probe is. */
+static int tell_probe(FILE *to, const struct meta *m, const char *text, size_t n)
+{
+	size_t at = 0, bytes, second = 0, second_bytes = 0;
+	const char *word = name_pattern_word(text, n, NAME_PATTERN_BLANKS, &at, &bytes);
+	int err;
+
+	if (word && strchr("prf", *word)) {
+		word = name_pattern_word(text, n, NAME_PATTERN_BLANKS, &at, &bytes);
+		if (word) {
+			second = (size_t)(word - text);
+			second_bytes = bytes;
+		}
+	}
+	if (!second_bytes || strchr("0123456789", text[second])) {
+		fwrite(text, 1, n, to);
+		return 0;
+	}
+	put_between(to, text, 0, second);
+	at = second + second_bytes;
+	err = put_place(to, m, text + second, second_bytes);
+	put_between(to, text, at, n);
+	return err;
+}
+
+static int tell_probes(FILE *to, const struct meta *m, const char *text, size_t n)
+{
+	int err = 0;
+
+	for (size_t i = 0, end; i < n && !err; i = end + 1) {
+		for (end = i; end < n && text[end] != '\n'; end++)
+			;
+		err = tell_probe(to, m, text + i, end - i);
+		if (end < n)
+			fputc('\n', to);
+	}
+	return err;
+}
+
+/* Where the name ends that a predicate has at @i. */
+static size_t operand_end(const char *text, size_t n, size_t i)
+{
+	int depth = 0;
+
+	for (; i < n; i++) {
+		depth += text[i] == '(' || text[i] == '<';
+		if (text[i] == ')' && !depth)
+			break;
+		depth -= (text[i] == ')' || text[i] == '>') && depth > 0;
+		if (!depth && strchr(" \t\n&|", text[i]) &&
+		    !(text[i] == ' ' && n - i > 6 && !memcmp(text + i, " const", 6)))
+			break;
+	}
+	return i;
+}
+
+static int tell_predicates(FILE *to, const struct meta *m, const char *text, size_t n)
+{
+	static const char suffix[] = ".function";
+	const size_t k = sizeof(suffix) - 1;
+	size_t last = 0, i = 0, end;
+	const char *name;
+	int err = 0;
+
+	while (!err && i + k < n) {
+		if (memcmp(text + i, suffix, k)) {
+			i++;
+			continue;
+		}
+		for (i += k; i < n && text[i] == ' '; i++)
+			;
+		if (n - i < 3 || (text[i] != '=' && text[i] != '!') || text[i + 1] != '=')
+			continue;
+		for (i += 2; i < n && text[i] == ' '; i++)
+			;
+		end = operand_end(text, n, i);
+		name = NULL;
+		if (end > i && !strchr("0123456789", text[i]))
+			err = find_one(m, text + i, end - i, &name);
+		if (name) {
+			put_between(to, text, last, i);
+			fputs(name, to);
+			last = end;
+		}
+		i = end;
+	}
+	put_between(to, text, last, n);
+	return err;
+}
+
+/* Is there a word that only a source has? */
+static bool has_source_word(enum kind kind, const char *text, size_t n)
+{
+	size_t at = 0, line = 0, bytes;
+	unsigned int number = 0;
+	struct word w;
+	const char *word;
+
+	if (kind == PREDICATES)
+		return memmem(text, n, ".function", 9) != NULL;
+	while ((word = name_pattern_word(text, n, NAME_PATTERN_BLANKS, &at, &bytes))) {
+		number = memchr(text + line, '\n', (size_t)(word - text) - line) ? 1 : number + 1;
+		line = (size_t)(word - text);
+		w = split_word(word, bytes);
+		/* of a probe the place alone */
+		if (kind == PROBES ? number == 2 && name_pattern_is_source(word, bytes)
+				   : name_pattern_is_source(w.pattern, w.n))
+			return true;
+	}
+	return false;
+}
+
+bool function_names_are_in(const char *file, const char *text, size_t n)
+{
+	enum kind kind = kind_of(file);
+
+	return kind != NONE && n && !memchr(text, '\0', n) && has_source_word(kind, text, n);
+}
+
+/* Nothing but numbers, `*` and removals of all: no table has to be read for it. */
+static bool is_plain(enum kind kind, const char *text, size_t n)
+{
+	if (kind == PREDICATES)
+		return !memmem(text, n, ".function", 9);
+	for (size_t i = 0; i < n; i++)
+		if (!strchr("0123456789*! \t\n", text[i]))
+			return false;
+	return true;
+}
+
+/* Were objects loaded, or unloaded, since the process began? */
+static bool any_later(const struct meta *m)
+{
+	for (uint32_t i = 0; i < m->nr_objects; i++)
+		if (m->objects[i].load_stamp || m->objects[i].unload_stamp)
+			return true;
+	return false;
+}
+
+int function_names_tell(const struct image *t, const char *file, const char *text, size_t n,
+			struct told *told)
+{
+	enum kind kind = kind_of(file);
+	struct meta *m;
+	FILE *to;
+	int err;
+
+	if (kind == NONE || !n || memchr(text, '\0', n) || is_plain(kind, text, n))
+		return 0;
+	if (image_meta(t, &m)) {
+		told->is_own = true;
+		return 0;
+	}
+	told->is_own = any_later(m);
+	to = open_memstream(&told->text, &told->n);
+	if (!to) {
+		meta_free(m);
+		return fail(ENOMEM, "no memory");
+	}
+	begin_question();
+	err = kind == SETS     ? tell_sets(to, m, text, n)
+	      : kind == PROBES ? tell_probes(to, m, text, n)
+			       : tell_predicates(to, m, text, n);
+	end_question();
+	meta_free(m);
+	if (fclose(to) && !err)
+		err = fail(ENOMEM, "no memory");
+	if (err || (told->n == n && !memcmp(told->text, text, n))) {
+		free(told->text);
+		told->text = NULL;
+	}
+	return err;
+}
+
+/*
+ * Words of the list, separated by what is in @between. Return: 1 some were told, 0 all stay, -errno
+ * with fail() set.
+ */
+static int tell_boot_words(FILE *to, const struct meta *m, const char *text, size_t n,
+			   const char *between)
+{
+	size_t at = 0, bytes;
+	bool is_first = true;
+	const char *word;
+	int one = 0, told = 0;
+
+	while (one >= 0 && (word = name_pattern_word(text, n, between, &at, &bytes))) {
+		struct word w = split_word(word, bytes);
+		struct found f;
+
+		if (!is_first)
+			fputc(',', to);
+		is_first = false;
+		one = find(m, &w, &f);
+		if (!one && f.nr) {
+			one = put_cover(to, m, &w, &f, ',');
+			told = 1;
+		} else if (!one && !f.raw && !strchr(between, ' ') && memchr(word, ' ', bytes)) {
+			/* `int f<int>(int)` is one name, `f g` are two */
+			one = tell_boot_words(to, m, word, bytes, NAME_PATTERN_BLANKS);
+			told |= one > 0;
+		} else if (!one && !f.raw && name_pattern_is_source(w.pattern, w.n)) {
+			one = fail(ENOENT, "%.*s", (int)bytes, word);
+		} else if (!one) {
+			fwrite(word, 1, bytes, to);
+		}
+		free(f.ids);
+	}
+	return one < 0 ? one : told;
+}
+
+int function_names_boot(const struct meta *m, const char *list, char **out)
+{
+	size_t bytes;
+	FILE *to = open_memstream(out, &bytes);
+	int told;
+
+	if (!to) {
+		*out = NULL;
+		return fail(ENOMEM, "no memory");
+	}
+	begin_question();
+	told = tell_boot_words(to, m, list, strlen(list), ",");
+	end_question();
+	if (fclose(to) && told >= 0)
+		told = fail(ENOMEM, "no memory");
+	if (told <= 0) {
+		free(*out);
+		*out = NULL;
+	}
+	return told < 0 ? told : 0;
+}

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds traced processes: image.h. The folder belongs to the user (areas_dir.h), but names in it
+ * prove nothing: /proc says whether a process lives. agent_client.c talks to the process itself.
+ * Tests: tests/cli/test_control.py.
+ */
+#include "tools/target/image.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "abi/agent.h"
+#include "abi/area.h"
+#include "tools/area/area.h"
+#include "tools/base/fail.h"
+
+/* The state of a process and when it began. Return: false when there is no such process. */
+static bool read_stat(int pid, char *state, unsigned long long *began)
+{
+	char path[64], text[1024], *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	p = strrchr(text, ')');
+	return p && sscanf(p + 1,
+			   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+			   "%*s %*s %llu",
+			   state, began) == 2;
+}
+
+bool image_lives(int pid, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	return read_stat(pid, &state, &began) && began == start && state != 'Z' && state != 'X';
+}
+
+static bool lives_still(const void *target)
+{
+	const struct image *t = target;
+
+	return image_lives(t->pid, t->start);
+}
+
+struct followed image_followed(const struct image *t)
+{
+	return (struct followed){
+		.path = t->path, .dev = t->dev, .ino = t->ino, .lives = lives_still, .arg = t};
+}
+
+bool image_answers(int pid, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	return read_stat(pid, &state, &began) && began == start && !strchr("ZXTt", state);
+}
+
+bool image_has_ended(int pid, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	if (read_stat(pid, &state, &began))
+		return began != start || state == 'Z' || state == 'X';
+	return kill(pid, 0) && errno == ESRCH;
+}
+
+bool image_stopped(int pid)
+{
+	unsigned long long began;
+	char state;
+
+	return read_stat(pid, &state, &began) && (state == 'T' || state == 't');
+}
+
+bool image_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket)
+{
+	unsigned long long n;
+	char *end;
+
+	if (!isdigit((unsigned char)*name))
+		return false;
+	errno = 0;
+	n = strtoull(name, &end, 10);
+	if (errno || !n || n > INT_MAX || *end != '.' || !isdigit((unsigned char)end[1]))
+		return false;
+	*pid = (int)n;
+	*start = strtoull(end + 1, &end, 10);
+	*is_socket = !strcmp(end, AGENT_SUFFIX);
+	return !errno && (*is_socket || !*end);
+}
+
+/* Take the area of (@pid, @start) if it is a better answer than what is there. */
+static void consider(struct image *t, int pid, unsigned long long start)
+{
+	bool alive = image_lives(pid, start);
+
+	if (t->pid && (t->alive > alive || (t->alive == alive && t->start > start)))
+		return;
+	t->pid = pid;
+	t->start = start;
+	t->alive = alive;
+}
+
+/* Look through the folder. Return: how many live processes there are. */
+static unsigned int look(struct image *t, int wanted)
+{
+	int fd = openat(t->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), pid;
+	DIR *d = fd < 0 ? NULL : fdopendir(fd);
+	unsigned long long start;
+	unsigned int nr = 0;
+	struct dirent *e;
+	bool is_socket;
+
+	while (d && (e = readdir(d))) {
+		if (!image_parse_name(e->d_name, &pid, &start, &is_socket) || is_socket)
+			continue;
+		if (wanted ? pid != wanted : !image_lives(pid, start))
+			continue;
+		consider(t, pid, start);
+		nr++;
+	}
+	if (d)
+		closedir(d);
+	return nr;
+}
+
+static int nothing_found(int pid)
+{
+	if (!pid)
+		return fail(ESRCH, "no traced process of yours lives: start one with `vestige "
+				   "record`, or with LD_PRELOAD=libvestige.so");
+	if (kill(pid, 0) && errno == ESRCH)
+		return fail(ESRCH, "there is no process %d, and it left no area", pid);
+	return fail(ESRCH,
+		    "process %d is not traced: it runs without libvestige.so, or with "
+		    "another VESTIGE_DIR",
+		    pid);
+}
+
+/* Open the folder of @uid and look there. Return: as look(), or -errno with fail() set. */
+static int look_in(struct image *t, unsigned int uid, int pid)
+{
+	int err = areas_dir_find(&t->dir, uid), nr;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	nr = (int)look(t, pid);
+	if (!nr)
+		areas_dir_close(&t->dir);
+	return nr;
+}
+
+/* The names of its area, from its process and instance. */
+static void name_area(struct image *t)
+{
+	snprintf(t->process, sizeof(t->process), "%d.%llu", t->pid, t->start);
+	if (t->instance[0])
+		snprintf(t->name, sizeof(t->name), "%s%c%s", t->process, AREA_INSTANCE_MARK,
+			 t->instance);
+	else
+		snprintf(t->name, sizeof(t->name), "%s", t->process);
+	snprintf(t->path, sizeof(t->path), "%s/%s", t->dir.path, t->name);
+}
+
+static int dup_dir(struct image *t, const struct areas_dir *dir)
+{
+	t->dir.fd = fcntl(dir->fd, F_DUPFD_CLOEXEC, 0);
+	return t->dir.fd < 0 ? fail_errno(errno, "%s", dir->path) : 0;
+}
+
+int image_open(struct image *t, int pid)
+{
+	unsigned int uid = geteuid();
+	char proc[64];
+	struct stat st;
+	int nr;
+
+	memset(t, 0, sizeof(*t));
+	t->dir.fd = -1;
+	snprintf(proc, sizeof(proc), "/proc/%d", pid);
+	if (pid && !uid && !stat(proc, &st))
+		uid = st.st_uid;
+	nr = look_in(t, uid, pid);
+	/* a server's worker that gave up root has its area where root made it */
+	if (!nr && uid != geteuid())
+		nr = look_in(t, geteuid(), pid);
+	if (nr <= 0)
+		return nr ? nr : nothing_found(pid);
+	if (!pid && nr > 1) {
+		image_close(t);
+		return fail(EINVAL, "%d traced processes live: name one with -P PID", nr);
+	}
+	name_area(t);
+	return 0;
+}
+
+int image_open_area(struct image *t, const struct areas_dir *dir, int pid, unsigned long long start,
+		    const char *instance)
+{
+	memset(t, 0, sizeof(*t));
+	t->dir = *dir;
+	t->pid = pid;
+	t->start = start;
+	t->alive = image_lives(pid, start);
+	snprintf(t->instance, sizeof(t->instance), "%s", instance);
+	name_area(t);
+	return dup_dir(t, dir);
+}
+
+/* The image of the program that made an area: exec leaves other images' areas. */
+static int read_image(const struct image *t, const char *name, uint8_t image[16])
+{
+	int fd = openat(t->dir.fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	ssize_t n;
+	int err;
+
+	if (fd < 0)
+		return -errno;
+	n = pread(fd, image, 16, offsetof(struct area_header, image_id));
+	err = n < 0 ? -errno : n != 16 ? -ENOENT : 0;
+	close(fd);
+	return err;
+}
+
+int image_open_instance(const struct image *top, const char *name, struct image *t)
+{
+	uint8_t image[2][16];
+	int err;
+
+	if (strlen(name) >= sizeof(t->instance) || strchr(name, '/'))
+		return fail_errno(ENOENT, "instances/%s", name);
+	*t = *top;
+	strcpy(t->instance, name);
+	name_area(t);
+	err = read_image(top, t->name, image[0]);
+	if (!err)
+		err = read_image(top, t->process, image[1]);
+	if (!err && memcmp(image[0], image[1], sizeof(image[0])))
+		err = -ENOENT;
+	if (err)
+		return fail_errno(-err, "instances/%s", name);
+	return dup_dir(t, &top->dir);
+}
+
+void image_close(struct image *t)
+{
+	areas_dir_close(&t->dir);
+}
+
+bool image_functions(const struct image *t, const struct meta *m)
+{
+	struct image asked = *t;
+	char *text;
+
+	if (!meta_waits(m) || !image_answers(t->pid, t->start))
+		return false;
+	/* a file of the top instance that tells how many there are */
+	asked.instance[0] = '\0';
+	if (image_read(&asked, "dyn_ftrace_total_info", &text, NULL))
+		return false;
+	free(text);
+	return true;
+}
+
+int image_tables(const struct image *t, struct meta **out)
+{
+	uint64_t bytes;
+	int fd = area_open(t->dir.fd, t->process, O_RDONLY, &bytes), err;
+
+	if (fd < 0)
+		return fd;
+	err = meta_load(fd, 0, bytes, t->path, out);
+	close(fd);
+	return err;
+}
+
+int image_meta(const struct image *t, struct meta **out)
+{
+	int err = image_tables(t, out);
+
+	if (err || !image_functions(t, *out))
+		return err;
+	meta_free(*out);
+	return image_tables(t, out);
+}

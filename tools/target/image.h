@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An image of a traced process, or one of its instances, found through its area: live, stopped or
+ * dead.
+ */
+#ifndef VESTIGE_TOOLS_IMAGE_H
+#define VESTIGE_TOOLS_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "tools/area/follow.h"
+#include "tools/target/areas_dir.h"
+
+struct image {
+	struct areas_dir dir;
+	int pid;
+	unsigned long long start; /* field 22 of /proc/PID/stat */
+	bool alive;
+	char process[64];	   /* of its process's area in the folder: PID.START */
+	char instance[64];	   /* which of its instances is meant; "" the top one */
+	char name[136];		   /* of the area: PID.START, with @INSTANCE behind it */
+	char path[PATH_MAX + 160]; /* of the area */
+	dev_t dev;		   /* of the file that is meant, where one is; ino 0: whichever */
+	ino_t ino;
+};
+
+/*
+ * image_open() - find the area of process @pid; 0: of the one live process that has one.
+ * A dead process has its area until that is removed.
+ * Return: 0 or -errno with fail() set: ESRCH no such process is traced, EINVAL several are.
+ * To be closed with image_close().
+ */
+int image_open(struct image *t, int pid);
+void image_close(struct image *t);
+
+/*
+ * image_open_instance() - the area of an instance of @top's process.
+ * @t: on success to be closed with image_close(); paths of files are then the instance's.
+ * Return: 0 or -errno with fail() set: ENOENT there is none of that name.
+ */
+int image_open_instance(const struct image *top, const char *name, struct image *t);
+
+/*
+ * image_open_area() - the area of process (@pid, @start), or of its @instance ("": its own), in
+ * the folder
+ * @dir, whether it lives or not. Return: 0 or -errno with fail() set; on success to be closed with
+ * image_close().
+ */
+int image_open_area(struct image *t, const struct areas_dir *dir, int pid, unsigned long long start,
+		    const char *instance);
+
+struct meta;
+
+/*
+ * The tables of its process's area, to be freed with meta_free(). A process that has not looked for
+ * its functions yet is asked to. Return: 0 or -errno with fail() set.
+ */
+int image_meta(const struct image *t, struct meta **out);
+
+/* image_tables() - the same as they are now: nothing is asked of the process. */
+int image_tables(const struct image *t, struct meta **out);
+
+/*
+ * image_functions() - have a process look for its functions, where its tables say that it has not
+ * (meta_waits()); they are to be read again then. Return: whether it did: it lives, and is not
+ * stopped.
+ */
+bool image_functions(const struct image *t, const struct meta *m);
+
+/* image_mkdir(), image_rmdir() - make and remove an instance. Return: as image_write(). */
+int image_mkdir(struct image *t, const char *instance);
+int image_rmdir(struct image *t, const char *instance);
+
+/* Does the process of @pid that began at @start live? A zombie does not. */
+bool image_lives(int pid, unsigned long long start);
+
+/* Does it live, and is not stopped? */
+bool image_answers(int pid, unsigned long long start);
+
+/*
+ * Has it ended for certain? Where the outside cannot tell (it has no descriptor left, say) neither
+ * is true.
+ */
+bool image_has_ended(int pid, unsigned long long start);
+
+/* What is to be followed of it; @t is borrowed. */
+struct followed image_followed(const struct image *t);
+
+/* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
+bool image_stopped(int pid);
+
+/*
+ * image_parse_name() - PID and START of an area's name, or of its agent's socket.
+ * @is_socket: set to which of them. Return: whether @name is either.
+ */
+bool image_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket);
+
+/*
+ * image_read() - read a control file through the agent.
+ * @text: on success malloced, NUL behind it; @bytes its size, NULL not wanted.
+ * Return: 0 or -errno with fail() set: what the kernel's file of that name would say; ETIMEDOUT
+ * the process is stopped or hangs; ESRCH it has ended.
+ */
+int image_read(struct image *t, const char *file, char **text, size_t *bytes);
+
+/*
+ * image_list() - a folder of the control files, as AGENT_LIST tells it.
+ * @text: on success malloced lines `MODE NAME`, NUL behind them. Return: as image_read().
+ */
+int image_list(struct image *t, const char *dir, char **text);
+
+/*
+ * image_write() - one write of @n bytes to a control file.
+ * @truncate: as `>`; false as `>>`. Return: as image_read().
+ */
+int image_write(struct image *t, const char *file, const char *text, size_t n, bool truncate);
+
+/*
+ * image_write_as() - the same on behalf of thread @tid, which a mark in the trace (trace_marker)
+ * names. image_write() names the caller.
+ */
+int image_write_as(struct image *t, const char *file, const char *text, size_t n, bool truncate,
+		   int tid);
+
+/* What a write says in one process. */
+struct told {
+	char *text; /* malloced */
+	size_t n;
+	bool is_own; /* an address, or an object loaded later, is in it: others have it elsewhere */
+};
+
+/*
+ * image_tell() - what @text, as its user writes it, says in the process: names of the source have
+ * their meanings there. image_write() writes that. Return: 0 or -errno with fail() set; then
+ * nothing is allocated.
+ */
+int image_tell(const struct image *t, const char *file, const char *text, size_t n,
+	       struct told *told);
+
+/* image_put() - write a text that image_tell() gave. Return: as image_write(). */
+int image_put(struct image *t, const char *file, const char *text, size_t n, bool truncate);
+
+/* Is it a file whose writer a record tells? */
+bool image_is_marker(const char *file);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See meaning.h. A meaning is that of all processes with the same objects (abi/session.h), unless
+ * it has an address of one process or names an object that was loaded later. Locks: the session's.
+ * Tests: tests/tracefs/test_sessions.py.
+ */
+#include "tools/target/meaning.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "abi/session.h"
+#include "tools/target/function_names.h"
+#include "tools/target/object_address.h"
+#include "tools/target/probe_names.h"
+
+#define MAX_MEANINGS 64u /* of a write; other builds are asked about each time */
+
+bool meaning_depends(const char *path, const char *text, size_t n)
+{
+	return probe_names_are_in(path, text, n) || function_names_are_in(path, text, n) ||
+	       object_addresses_are_in(path, text, n);
+}
+
+/* Which objects it began with. Return: false: that is not known. */
+static bool objects_of(const struct image *t, uint64_t *objects)
+{
+	struct meta *m;
+
+	if (image_tables(t, &m))
+		return false;
+	*objects = SESSION_OBJECTS_SEED;
+	for (uint32_t i = 0; i < m->nr_objects; i++)
+		*objects = session_objects_add(*objects, &m->objects[i]);
+	meta_free(m);
+	return true;
+}
+
+static const struct meaning *find(const struct written *w, uint64_t objects)
+{
+	for (unsigned int i = 0; i < w->nr_meanings; i++)
+		if (w->meanings[i].objects == objects)
+			return &w->meanings[i];
+	return NULL;
+}
+
+/* Return: whether it owns @text now. */
+static bool keep(struct written *w, uint64_t objects, char *text, size_t n)
+{
+	struct meaning *more;
+
+	if (w->nr_meanings == MAX_MEANINGS)
+		return false;
+	more = realloc(w->meanings, (w->nr_meanings + 1) * sizeof(*more));
+	if (!more)
+		return false;
+	w->meanings = more;
+	more[w->nr_meanings++] = (struct meaning){objects, text, n};
+	return true;
+}
+
+int meaning_write(struct written *w, struct image *t)
+{
+	uint64_t objects = 0;
+	bool is_known = objects_of(t, &objects), kept = false;
+	const struct meaning *m = is_known ? find(w, objects) : NULL;
+	struct told told;
+	int err;
+
+	if (m)
+		return image_put(t, w->path, m->text, m->n, w->truncate);
+	err = image_tell(t, w->path, w->text, w->n, &told);
+	if (err)
+		return err;
+	err = image_put(t, w->path, told.text, told.n, w->truncate);
+	if (is_known && !told.is_own)
+		kept = keep(w, objects, told.text, told.n);
+	if (!kept)
+		free(told.text);
+	return err;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* The members of a session that a reader knows already. */
+#ifndef VESTIGE_TOOLS_MEMBERS_H
+#define VESTIGE_TOOLS_MEMBERS_H
+
+#include "tools/target/session.h"
+
+/* Zero at first. */
+struct members {
+	struct process **of; /* each with a reference */
+	unsigned int nr;
+};
+
+/*
+ * members_join() - those that @m does not have yet. @add: is called for each new member, whose
+ * image stays until members_free(). Its result does not matter.
+ */
+void members_join(struct members *m, struct session *s,
+		  void (*add)(void *arg, const struct image *t), void *arg);
+void members_free(struct members *m);
+
+#endif

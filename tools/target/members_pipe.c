@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See members_pipe.h: one pipe of all members. Those that come later join when it is read.
+ * Any thread; the lock is not held while waiting. Tests: tests/tracefs/test_sessions.py.
+ */
+#include "tools/target/members_pipe.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+
+#include "tools/base/fail.h"
+#include "tools/target/members.h"
+#include "tools/target/pipe.h"
+
+#define WAIT_MS 10
+
+struct members_pipe {
+	struct session *s;
+	unsigned int cpu;
+	pthread_mutex_t lock; /* of what follows */
+	struct members members;
+	struct pipe *pipe; /* NULL: there was no member yet */
+	int err;	   /* why there is none */
+};
+
+static void add(void *arg, const struct image *t)
+{
+	struct members_pipe *x = arg;
+
+	if (x->pipe)
+		pipe_add(x->pipe, t);
+	else
+		x->err = pipe_open(t, x->cpu, &x->pipe);
+}
+
+/* Take in new members. Return: whether there is a pipe. */
+static bool join(struct members_pipe *x, bool look)
+{
+	if (look)
+		session_look(x->s, false);
+	pthread_mutex_lock(&x->lock);
+	members_join(&x->members, x->s, add, x);
+	pthread_mutex_unlock(&x->lock);
+	return x->pipe;
+}
+
+int members_pipe_open(struct session *s, unsigned int cpu, struct members_pipe **out)
+{
+	struct members_pipe *x = calloc(1, sizeof(*x));
+	int err;
+
+	if (!x)
+		return fail(ENOMEM, "no memory");
+	x->s = s;
+	x->cpu = cpu;
+	x->err = -ENOENT;
+	pthread_mutex_init(&x->lock, NULL);
+	if (!join(x, false)) {
+		err = x->err;
+		members_pipe_close(x);
+		return err;
+	}
+	*out = x;
+	return 0;
+}
+
+void members_pipe_close(struct members_pipe *x)
+{
+	if (x->pipe)
+		pipe_close(x->pipe);
+	members_free(&x->members);
+	pthread_mutex_destroy(&x->lock);
+	free(x);
+}
+
+ssize_t members_pipe_read(struct members_pipe *x, char *buf, size_t bytes, bool nonblock,
+			  int (*interrupted)(void))
+{
+	for (;;) {
+		ssize_t n;
+
+		join(x, nonblock);
+		n = pipe_look(x->pipe, buf, bytes, !nonblock);
+		if (n != -EAGAIN || nonblock)
+			return n;
+		if (interrupted && interrupted())
+			return -EINTR;
+		poll(NULL, 0, WAIT_MS);
+	}
+}
+
+bool members_pipe_ready(struct members_pipe *x)
+{
+	join(x, false);
+	return pipe_ready(x->pipe);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* How a traced process died, and what it did last: from its area, or from a core. */
+#ifndef VESTIGE_TOOLS_OOPS_H
+#define VESTIGE_TOOLS_OOPS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/text/out.h"
+
+/*
+ * oops_print() - the last oops in the area at @path, with the names of the source and its lines
+ * where the objects' files tell these.
+ * @tid: the id of its thread. Return: 1; 0 there is none; -errno with fail() set.
+ */
+int oops_print(const char *path, struct out *o, int *tid);
+
+/* Whether the area at @path has one. */
+bool oops_is_there(const char *path);
+
+/*
+ * oops_records() - the last @lines lines of the area's trace (0: all) under the kernel's heading.
+ * @tid: the records of this thread; 0: all. Return: 0 or -errno with fail() set.
+ */
+int oops_records(const char *path, int tid, uint64_t lines, struct out *o);
+
+/* Whether @path is a core. */
+bool core_is(const char *path);
+
+/*
+ * core_print() - the same of a core: its signal, registers and the stack of the thread that died;
+ * @all: those of its other threads too. @pid: of its process; 0: not known.
+ * Return: 0 or -errno with fail() set.
+ */
+int core_print(const char *path, bool all, struct out *o, int *pid);
+
+#endif

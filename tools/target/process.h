@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* A traced process as a target: its area, its tree of files. */
+#ifndef VESTIGE_TOOLS_PROCESS_H
+#define VESTIGE_TOOLS_PROCESS_H
+
+#include <pthread.h>
+#include <sys/types.h>
+
+#include "tools/target/agent_dir.h"
+#include "tools/target/areas.h"
+#include "tools/target/pipe_readers.h"
+#include "tools/target/file_tree.h"
+#include "tools/target/raw.h"
+#include "tools/target/image.h"
+#include "tools/target/target.h"
+
+/* Shared by the requests that are under way and the files that are open; see process_get(). */
+struct process {
+	struct target target;
+	unsigned int refs; /* under the table's lock */
+	struct process *next;
+	struct image image; /* image.alive is as it was when it was found: ask process_lives() */
+	bool ended;	    /* for good; by atomic access, as what follows: */
+	bool no_hists;	    /* it has ended and left no histograms */
+	int fd;		    /* of the area */
+	int top_fd;	    /* of an instance: of its process's area; else -1 */
+	dev_t dev;
+	ino_t ino;
+	uid_t uid;
+	struct area_header head; /* as it was when it was found */
+
+	pthread_mutex_t lock; /* of what follows */
+	struct file_tree tree;
+	bool has_tree;
+	struct agent_dir branch;
+	struct raw *raw; /* while trace_pipe_raw is open, so many times: */
+	unsigned int nr_raw;
+	unsigned int nr_open; /* files */
+	struct pipe_readers pipe_readers;
+};
+
+/*
+ * process_get() - the process of @pid; a live one before dead ones, the youngest before others.
+ * @instance: that one of its instances, NULL the process itself; each has a struct of its own.
+ * Return: it, to be given back with process_put(); NULL with *@err set to -errno.
+ */
+struct process *process_get(int pid, const char *instance, int *err);
+
+/* process_get_file() - that of an area, dead or alive. Return: as process_get(). */
+struct process *process_get_file(const struct area_file *file, int *err);
+struct process *process_ref(struct process *p);
+void process_put(struct process *p);
+/* Close processes that are not in use and whose area is gone. */
+void process_forget_gone(void);
+
+/*
+ * process_check_tracer() - the tracer cannot change while its records are read.
+ * Return: -EBUSY if the write would change it, else 0.
+ */
+int process_check_tracer(struct process *p, const char *path, const char *text, size_t n);
+
+/* A file of it was opened, or closed: an instance with open files cannot be removed. */
+void process_opened(struct process *p, int change);
+
+/*
+ * process_mkdir(), process_rmdir() - make or remove an instance. Return: 0 or -errno: EBUSY files
+ * of it are open, EROFS it has ended.
+ */
+int process_mkdir(struct process *p, const char *instance);
+int process_rmdir(struct process *p, const char *instance);
+
+/* One that has ended is asked no more. */
+bool process_lives(struct process *p);
+
+/* May its area have histograms? */
+bool process_has_hists(struct process *p);
+
+/* Is its area's file still there; does it live, too? */
+bool process_has_area(const struct process *p);
+bool process_is_current(struct process *p);
+
+/*
+ * process_list() - each process that has an area, once.
+ * @put: returns non-zero to stop.
+ */
+void process_list(int (*put)(void *arg, int pid), void *arg);
+
+/* What file_tree_find() and file_tree_list() say, of the tree as it is now. */
+int process_find(struct process *p, const char *path, struct target_file *file);
+int process_files(struct process *p, const char *dir, target_put_file *put, void *arg);
+
+/* A control file: rendered, asked of the process, or what a stopped or dead one left. */
+int process_print(struct process *p, const char *path, struct out *o);
+
+/* The paths of its control files, one a line, and its instances. */
+int process_names(struct process *p, struct out *o);
+
+/* As targets_serve(). */
+void processes_serve(bool on);
+
+extern const struct target_ops process_ops;
+
+#endif

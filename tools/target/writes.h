@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/* The writes to a session, kept for members that come later. */
+#ifndef VESTIGE_TOOLS_WRITES_H
+#define VESTIGE_TOOLS_WRITES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a write says in programs with these objects (abi/session.h). */
+struct meaning {
+	uint64_t objects;
+	char *text;
+	size_t n;
+};
+
+struct written {
+	char *path, *text; /* text NULL: path is an instance that is made */
+	size_t n;
+	bool truncate;
+	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC: when it was carried out */
+	bool depends;		   /* what it means depends on the program: meaning.h */
+	struct meaning *meanings;
+	unsigned int nr_meanings;
+};
+
+/* In the order in which they are to be repeated. Zero at first; one thread at a time. */
+struct writes {
+	struct written *at;
+	unsigned int nr, room;
+};
+
+/* Is a write to it kept for later members? */
+bool writes_keep(const char *path);
+
+/*
+ * writes_add() - one that was carried out; it takes the place of those to the same file, where it
+ * means the same. @new: @text NULL: an instance of that name was made; @meanings are taken over,
+ * whatever is returned. Return: 0, -ENOMEM, -ENOSPC: there are too many.
+ */
+int writes_add(struct writes *w, struct written *new);
+
+/* Free the meanings of a write that was not added. */
+void writes_free_meanings(struct written *w);
+
+/* Forget that an instance was made. */
+void writes_forget_instance(struct writes *w, const char *name);
+
+/* Forget them all. */
+void writes_free(struct writes *w);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* When the initialisers of a recording ran, as a picture (SVG). */
+#ifndef VESTIGE_TOOLS_BOOT_GRAPH_H
+#define VESTIGE_TOOLS_BOOT_GRAPH_H
+
+#include "tools/reader/reader.h"
+#include "tools/text/out.h"
+
+/*
+ * boot_graph_print() - a bar for each initialiser that returned, in the order in which they began,
+ * on one axis of time; its title has name and time. All of @r is read.
+ * Return: 0; -ENODATA: there is none; -errno; with fail() set.
+ */
+int boot_graph_print(struct reader *r, struct out *o);
+
+#endif

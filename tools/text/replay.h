@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The graph of calls as text, a line an entry and an exit, calls without shown calls in one line.
+ */
+#ifndef VESTIGE_TOOLS_REPLAY_H
+#define VESTIGE_TOOLS_REPLAY_H
+
+#include <stdbool.h>
+
+#include "tools/text/view.h"
+
+struct replay_options {
+	bool column; /* a column for each thread */
+};
+
+/*
+ * replay_print() - print all calls of @v, which is open, to stdout.
+ * Return: 0 or -errno with fail() set. A reader of stdout that goes away has seen enough: 0.
+ */
+int replay_print(struct view *v, const struct replay_options *opt);
+
+#endif

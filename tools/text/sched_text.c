@@ -1,0 +1,422 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See sched_text.h. `map` and `timehist` have the shape of perf sched's; `offcpu` is folded stacks,
+ * the outermost frame first, with microseconds, as flamegraph.pl reads them.
+ * Tests: tests/cli/test_sched.py.
+ */
+#include "tools/text/sched_text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analysis/sched.h"
+#include "tools/base/fail.h"
+#include "tools/base/hash.h"
+#include "tools/base/note.h"
+#include "tools/code/symbols.h"
+#include "tools/reader/tasks.h"
+#include "tools/text/duration.h"
+#include "tools/text/syscall_names.h"
+
+#define REASON_BYTES 256u
+#define LINE_BYTES   (SCHED_FRAMES * 128u)
+
+/* Blocks of one thread and one reason, or of one stack. */
+struct sum {
+	char *key; /* NULL: a free slot */
+	int32_t pid;
+	uint64_t nr, total, max, max_at;
+};
+
+/* Who is on a CPU, of map. */
+struct lane {
+	char name[3];
+};
+
+struct sched_text {
+	struct reader *r;
+	struct out *o;
+	enum sched_view view;
+	struct sched *s;
+	struct sum *sums;
+	size_t nr_sums, slots;
+	struct lane *lanes;
+	struct named {
+		int32_t pid;
+		char name[3];
+	} * names;
+	size_t nr_names;
+	int err;
+};
+
+static void put_duration(struct out *o, uint64_t ns)
+{
+	char text[DURATION_WIDTH];
+
+	duration_put(text, ns);
+	out_write(o, text, sizeof(text));
+}
+
+static void put_time(struct out *o, const struct reader *r, uint64_t ts)
+{
+	if (r->ts_is_ns)
+		out_printf(o, "%5" PRIu64 ".%06" PRIu64, ts / 1000000000u, ts / 1000u % 1000000u);
+	else
+		out_printf(o, "%12" PRIu64, ts);
+}
+
+static const char *task_name(const struct sched_text *t, int32_t pid, char to[40])
+{
+	snprintf(to, 40, "%s-%d", tasks_comm(t->r->tasks, pid), pid);
+	return to;
+}
+
+/* The system calls whose first argument is a descriptor, and those that sleep. */
+static const char *const of_descriptors[] = {
+	"read",	       "write",		  "pread64",   "pwrite64",   "readv",	"writev",
+	"preadv",      "pwritev",	  "recvfrom",  "sendto",     "recvmsg", "sendmsg",
+	"recvmmsg",    "sendmmsg",	  "accept",    "accept4",    "connect", "fsync",
+	"fdatasync",   "ftruncate",	  "fallocate", "flock",	     "fcntl",	"ioctl",
+	"close",       "sendfile",	  "splice",    "getdents64", "lseek",	"epoll_wait",
+	"epoll_pwait", "sync_file_range", NULL};
+static const char *const of_sleep[] = {"nanosleep", "clock_nanosleep", "pause", NULL};
+
+static bool is_one_of(const char *const *list, const char *name)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, name))
+			return true;
+	return false;
+}
+
+static void put_call(char *to, size_t room, const struct sched_reason *r)
+{
+	const char *name =
+		r->nr >= 0 && (unsigned int)r->nr < syscall_nr_names ? syscall_names[r->nr] : NULL;
+
+	if (!name)
+		snprintf(to, room, "system call %d", r->nr);
+	else if (is_one_of(of_sleep, name))
+		snprintf(to, room, "sleep (%s)", name);
+	else if (is_one_of(of_descriptors, name))
+		snprintf(to, room, "%s(%d)", name, (int)r->args[0]);
+	else if (!strcmp(name, "futex"))
+		snprintf(to, room, "futex 0x%" PRIx64, r->args[0]);
+	else
+		snprintf(to, room, "%s", name);
+}
+
+static const char *reason_text(const struct sched_text *t, const struct sched_reason *r,
+			       char to[REASON_BYTES])
+{
+	char name[40];
+
+	switch (r->why) {
+	case SCHED_WHY_LOCK:
+		snprintf(to, REASON_BYTES, "%s 0x%" PRIx64 "%s%s", r->sort ? r->sort : "lock",
+			 r->lock, r->holder ? " held by " : "",
+			 r->holder ? task_name(t, r->holder, name) : "");
+		break;
+	case SCHED_WHY_SYSCALL:
+		put_call(to, REASON_BYTES, r);
+		break;
+	case SCHED_WHY_FAULT:
+		snprintf(to, REASON_BYTES, "page fault");
+		break;
+	case SCHED_WHY_STOPPED:
+		snprintf(to, REASON_BYTES, "stopped");
+		break;
+	case SCHED_WHY_ENDED:
+		snprintf(to, REASON_BYTES, "ended");
+		break;
+	case SCHED_WHY_UNKNOWN:
+		snprintf(to, REASON_BYTES, "not known: no system calls are recorded");
+		break;
+	}
+	return to;
+}
+
+static struct sum *slot_of(struct sum *sums, size_t slots, int32_t pid, const char *key)
+{
+	uint64_t h = hash_bytes(hash_u64((uint32_t)pid), key, strlen(key));
+	size_t at = hash_u64(h) >> 20 & (slots - 1);
+
+	while (sums[at].key && (sums[at].pid != pid || strcmp(sums[at].key, key)))
+		at = (at + 1) & (slots - 1);
+	return &sums[at];
+}
+
+static void add_sum(struct sched_text *t, int32_t pid, const char *key, uint64_t from, uint64_t to)
+{
+	struct sum *sum, *more;
+
+	if (t->err)
+		return;
+	if (t->nr_sums * 2 >= t->slots) {
+		size_t slots = t->slots ? t->slots * 2 : 1024;
+
+		more = calloc(slots, sizeof(*more));
+		if (!more) {
+			t->err = fail(ENOMEM, "no memory for %zu reasons", slots);
+			return;
+		}
+		for (size_t i = 0; i < t->slots; i++)
+			if (t->sums[i].key)
+				*slot_of(more, slots, t->sums[i].pid, t->sums[i].key) = t->sums[i];
+		free(t->sums);
+		t->sums = more;
+		t->slots = slots;
+	}
+	sum = slot_of(t->sums, t->slots, pid, key);
+	if (!sum->key) {
+		sum->key = strdup(key);
+		if (!sum->key) {
+			t->err = fail(ENOMEM, "no memory for a reason");
+			return;
+		}
+		sum->pid = pid;
+		t->nr_sums++;
+	}
+	sum->nr++;
+	sum->total += to - from;
+	if (to - from >= sum->max) {
+		sum->max = to - from;
+		sum->max_at = from;
+	}
+}
+
+/* A frame's name: nothing in it ends a frame or the line's stack. */
+static size_t put_frame(const struct sched_text *t, char *to, size_t room, uint64_t ip)
+{
+	const struct symbol *sym = symbols_find(t->r->symbols, ip);
+	int n;
+
+	if (sym)
+		n = snprintf(to, room, ";%s", sym->name);
+	else
+		n = snprintf(to, room, ";0x%" PRIx64, ip);
+	if (n < 0 || (size_t)n >= room)
+		return 0;
+	for (char *p = to + 1; *p; p++)
+		if (*p == ';' || *p == ' ')
+			*p = *p == ';' ? ':' : '_';
+	return (size_t)n;
+}
+
+static void put_waker(const struct sched_text *t, char *to, size_t room, int32_t waker)
+{
+	char name[40];
+
+	if (waker > 0 && tasks_traced(t->r->tasks, waker))
+		snprintf(to, room, ";[woken by %s]", task_name(t, waker, name));
+	else if (waker >= 0)
+		snprintf(to, room, ";[woken from outside]");
+}
+
+static void add_offcpu(struct sched_text *t, const struct sched_thread *th, uint64_t from,
+		       uint64_t to)
+{
+	char line[LINE_BYTES], reason[REASON_BYTES];
+	const struct sched_reason *r = &th->reason;
+	size_t n = (size_t)snprintf(line, sizeof(line), "%s", tasks_comm(t->r->tasks, th->pid));
+
+	for (unsigned int i = r->nr_frames; i-- > 0;)
+		n += put_frame(t, line + n, sizeof(line) - n - REASON_BYTES - 80, r->stack[i]);
+	n += (size_t)snprintf(line + n, sizeof(line) - n, ";[%s]", reason_text(t, r, reason));
+	put_waker(t, line + n, sizeof(line) - n, th->waker);
+	add_sum(t, 0, line, from, to);
+}
+
+static void put_timehist(struct sched_text *t, const struct sched_thread *th, enum sched_state next,
+			 uint64_t from, uint64_t to)
+{
+	char name[40], reason[REASON_BYTES];
+
+	put_time(t->o, t->r, to);
+	out_printf(t->o, " [%03u] %-24s ", th->cpu, task_name(t, th->pid, name));
+	put_duration(t->o, th->blocked_before);
+	out_text(t->o, " ");
+	put_duration(t->o, th->delay_before);
+	out_text(t->o, " ");
+	put_duration(t->o, to - from);
+	out_printf(t->o, "  %s\n",
+		   next == SCHED_BLOCKED    ? reason_text(t, &th->reason, reason)
+		   : next == SCHED_RUNNABLE ? "put off"
+					    : "runs");
+}
+
+static void slice(void *arg, const struct sched_thread *th, enum sched_state next, uint64_t from,
+		  uint64_t to)
+{
+	struct sched_text *t = arg;
+	char reason[REASON_BYTES];
+
+	if (t->view == SCHED_TIMEHIST && th->state == SCHED_RUNNING)
+		put_timehist(t, th, next, from, to);
+	if (th->state != SCHED_BLOCKED)
+		return;
+	if (t->view == SCHED_WAITS)
+		add_sum(t, th->pid, reason_text(t, &th->reason, reason), from, to);
+	else if (t->view == SCHED_OFFCPU)
+		add_offcpu(t, th, from, to);
+}
+
+/* perf's names: A0, B0, ..., Z0, A1, ... *@is_new: it has none yet. */
+static const char *map_name(struct sched_text *t, int32_t pid, bool *is_new)
+{
+	struct named *more;
+	size_t i;
+
+	*is_new = false;
+	for (i = t->nr_names; i-- > 0;)
+		if (t->names[i].pid == pid)
+			return t->names[i].name;
+	if (!(t->nr_names & (t->nr_names - 1)) || !t->names) {
+		more = realloc(t->names, (t->nr_names ? t->nr_names * 2 : 1) * sizeof(*more));
+		if (!more) {
+			t->err = fail(ENOMEM, "no memory for %zu threads", t->nr_names);
+			return "??";
+		}
+		t->names = more;
+	}
+	i = t->nr_names++;
+	t->names[i] = (struct named){.pid = pid};
+	t->names[i].name[0] = (char)('A' + i % 26);
+	t->names[i].name[1] = (char)('0' + i / 26 % 10);
+	*is_new = true;
+	return t->names[i].name;
+}
+
+static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sched_thread *out,
+		     const struct sched_thread *in)
+{
+	struct sched_text *t = arg;
+	bool is_new = false;
+	const char *name = ".";
+	char task[40];
+
+	(void)out;
+	if (t->view != SCHED_MAP || cpu >= t->r->nr_cpus)
+		return;
+	if (in)
+		name = map_name(t, in->pid, &is_new);
+	snprintf(t->lanes[cpu].name, sizeof(t->lanes[cpu].name), "%s", name);
+	for (unsigned int i = 0; i < t->r->nr_cpus; i++)
+		out_printf(t->o, " %c%-2s", i == cpu ? '*' : ' ', t->lanes[i].name);
+	out_text(t->o, "  ");
+	put_time(t->o, t->r, ts);
+	if (is_new)
+		out_printf(t->o, " %s => %s", name, task_name(t, in->pid, task));
+	out_text(t->o, "\n");
+}
+
+static int by_total(const void *a, const void *b)
+{
+	const struct sum *x = a, *y = b;
+
+	if (!x->key || !y->key)
+		return !x->key - !y->key;
+	if (x->total != y->total)
+		return x->total < y->total ? 1 : -1;
+	return strcmp(x->key, y->key);
+}
+
+static void print_sums(struct sched_text *t)
+{
+	char name[40];
+
+	qsort(t->sums, t->slots, sizeof(*t->sums), by_total);
+	if (t->view == SCHED_WAITS)
+		out_text(t->o, "# TASK-PID                    BLOCKED      TIMES    AVERAGE    "
+			       "LONGEST           AT  WHY\n");
+	for (size_t i = 0; i < t->slots && t->sums[i].key; i++) {
+		const struct sum *s = &t->sums[i];
+
+		if (t->view == SCHED_OFFCPU) {
+			out_printf(t->o, "%s %" PRIu64 "\n", s->key, (s->total + 500) / 1000);
+			continue;
+		}
+		out_printf(t->o, "%-26s ", task_name(t, s->pid, name));
+		put_duration(t->o, s->total);
+		out_printf(t->o, " %10" PRIu64 " ", s->nr);
+		put_duration(t->o, s->total / s->nr);
+		out_text(t->o, " ");
+		put_duration(t->o, s->max);
+		out_text(t->o, " ");
+		put_time(t->o, t->r, s->max_at);
+		out_printf(t->o, "  %s\n", s->key);
+	}
+}
+
+static void print_latency(struct sched_text *t)
+{
+	out_text(t->o, "# TASK-PID                    RUNNING   RUNNABLE    BLOCKED   SWITCHES     "
+		       "DELAYS    AVERAGE    LONGEST           AT\n");
+	for (size_t i = 0; i < sched_nr_threads(t->s); i++) {
+		const struct sched_thread *th = sched_thread_at(t->s, i);
+		uint64_t running = th->runtime ? th->runtime : th->in_state[SCHED_RUNNING];
+		char name[40];
+
+		if (!th->nr_in && !running)
+			continue;
+		out_printf(t->o, "%-26s ", task_name(t, th->pid, name));
+		put_duration(t->o, running);
+		out_text(t->o, " ");
+		put_duration(t->o, th->in_state[SCHED_RUNNABLE]);
+		out_text(t->o, " ");
+		put_duration(t->o, th->in_state[SCHED_BLOCKED]);
+		out_printf(t->o, " %10" PRIu64 " %10" PRIu64 " ", th->nr_in, th->nr_delays);
+		put_duration(t->o, th->nr_delays ? th->delays / th->nr_delays : 0);
+		out_text(t->o, " ");
+		put_duration(t->o, th->max_delay);
+		out_text(t->o, " ");
+		put_time(t->o, t->r, th->max_from);
+		out_text(t->o, "\n");
+	}
+}
+
+static int print(struct sched_text *t)
+{
+	int ret;
+
+	for (unsigned int i = 0; i < t->r->nr_cpus; i++)
+		t->lanes[i].name[0] = ' ';
+	if (t->view == SCHED_TIMEHIST)
+		out_text(t->o,
+			 "#       TIME   CPU TASK-PID                    BLOCKED      DELAY    "
+			 "RUNNING  AND THEN\n");
+	ret = sched_run(t->s);
+	if (ret || t->err)
+		return ret ? ret : t->err;
+	if (t->view == SCHED_LATENCY)
+		print_latency(t);
+	else if (t->view == SCHED_WAITS || t->view == SCHED_OFFCPU)
+		print_sums(t);
+	if (!sched_has_wakings(t->s))
+		note("no wakings are recorded: a thread counts as blocked until it runs, and "
+		     "delays are counted after preemptions only");
+	if (sched_lost(t->s))
+		note("records are lost: %" PRIu64, sched_lost(t->s));
+	return 0;
+}
+
+int sched_print(struct reader *r, enum sched_view view, struct out *o)
+{
+	static const struct sched_ops ops = {.slice = slice, .switched = switched};
+	struct sched_text t = {.r = r, .o = o, .view = view};
+	int ret;
+
+	t.s = sched_new(r, &ops, &t);
+	t.lanes = calloc(r->nr_cpus + 1, sizeof(*t.lanes));
+	ret = t.s && t.lanes ? print(&t) : fail(ENOMEM, "no memory for a recording's threads");
+	sched_free(t.s);
+	for (size_t i = 0; i < t.slots; i++)
+		free(t.sums[i].key);
+	free(t.sums);
+	free(t.lanes);
+	free(t.names);
+	return ret;
+}

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/* See view.h. Tests: tests/cli/test_views.py. */
+#include "tools/text/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analysis/runs.h"
+#include "tools/base/cpu_list.h"
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/code/srcline.h"
+#include "tools/code/symbols.h"
+#include "tools/text/duration.h"
+#include "tools/text/value_text.h"
+
+void view_init(struct view *v)
+{
+	memset(v, 0, sizeof(*v));
+	v->demangle = DEMANGLE_SHORT;
+}
+
+int view_open(struct view *v)
+{
+	int ret;
+
+	if (!v->path)
+		v->path = "trace.dat";
+	ret = reader_open(v->path, &v->r);
+	if (ret)
+		return ret;
+	symbols_demangle(v->r->symbols, v->demangle);
+	if (v->cpu_text)
+		ret = cpu_list_parse(v->cpu_text, v->r->nr_cpus, &v->cpus);
+	if (ret)
+		return ret;
+	if (v->r->values) {
+		v->values = value_text_new(v->r);
+		if (!v->values)
+			return fail(ENOMEM, "out of memory");
+	}
+	if (v->srcline) {
+		v->lines = srcline_new(v->r->symbols);
+		if (!v->lines)
+			return fail(ENOMEM, "out of memory");
+	}
+	v->filter = call_filter_new(v->r, &v->wish);
+	return v->filter ? 0 : -ENOMEM;
+}
+
+int view_open_calls(struct view *v)
+{
+	int ret = view_open(v);
+
+	if (!ret && !v->r->graph)
+		ret = fail(EINVAL,
+			   "'%s' has no calls with entry and exit: record it with -p "
+			   "function_graph",
+			   v->path);
+	return ret;
+}
+
+void view_close(struct view *v)
+{
+	call_filter_free(v->filter);
+	srcline_free(v->lines);
+	value_text_free(v->values);
+	free(v->cpus);
+	reader_close(v->r);
+	v->filter = NULL;
+	v->lines = NULL;
+	v->values = NULL;
+	v->cpus = NULL;
+	v->r = NULL;
+}
+
+bool view_has_filters(const struct view *v)
+{
+	const struct call_wish *w = &v->wish;
+
+	return w->nr_under || w->nr_not_under || w->max_depth || w->min_ns || w->from || w->to ||
+	       w->nr_tids;
+}
+
+static void count_lost(struct view *v, uint64_t lost)
+{
+	if (lost == RECORD_LOST_UNKNOWN || v->lost == RECORD_LOST_UNKNOWN)
+		v->lost = RECORD_LOST_UNKNOWN;
+	else
+		v->lost += lost;
+}
+
+static void count_run(struct view *v, const struct run *run)
+{
+	v->last_ts = run_ts(run, run->nr - 1);
+	if (!run->recs && run->head.lost)
+		count_lost(v, run->head.lost);
+	for (unsigned int i = 0; run->recs && i < run->nr; i++)
+		if (run->recs[i].lost)
+			count_lost(v, run->recs[i].lost);
+}
+
+static int read_calls(struct view *v, struct runs *runs, struct calls *calls, const int *err)
+{
+	struct run run;
+	int ret = runs_next(runs, &run);
+
+	if (ret > 0) {
+		v->first_ts = run_ts(&run, 0);
+		if (v->range_from_start)
+			v->wish.from += v->first_ts;
+		if (v->range_to_start)
+			v->wish.to += v->first_ts;
+	}
+	while (ret > 0 && !*err) {
+		count_run(v, &run);
+		ret = calls_run(calls, &run);
+		if (!ret)
+			ret = runs_next(runs, &run);
+	}
+	if (!ret && !*err)
+		calls_finish(calls);
+	return ret < 0 ? ret : *err;
+}
+
+int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *err)
+{
+	struct runs *runs = runs_new(v->r);
+	struct calls *calls = calls_new(ops, arg, NULL);
+	int ret = 0;
+
+	if (!runs || !calls)
+		ret = fail(ENOMEM, "out of memory");
+	for (unsigned int cpu = 0; runs && v->cpus && cpu < v->r->nr_cpus; cpu++)
+		if (!v->cpus[cpu])
+			runs_skip_cpu(runs, cpu);
+	if (v->cpus && v->r->ops->tell_depths)
+		v->r->ops->tell_depths(v->r);
+	if (!ret && v->r->bases_known)
+		ret = calls_learn(calls, v->r, v->cpus);
+	if (!ret)
+		ret = read_calls(v, runs, calls, err);
+	if (calls)
+		v->left_out = calls_too_deep(calls);
+	runs_free(runs);
+	calls_free(calls);
+	return ret;
+}
+
+void view_notes(const struct view *v, uint64_t nr_calls)
+{
+	if (v->lost == RECORD_LOST_UNKNOWN)
+		note("records were lost, how many is not known: counts and times are too low");
+	else if (v->lost)
+		note("%" PRIu64 " records were lost: counts and times are too low", v->lost);
+	if (v->left_out)
+		note("%" PRIu64 " calls were nested too deep to be shown one by one", v->left_out);
+	if (!nr_calls)
+		note("'%s' has no call that was asked for", v->path);
+}
+
+void view_put_name(const struct view *v, struct out *o, const struct call_function *fn)
+{
+	if (fn->name)
+		out_text(o, fn->name);
+	else
+		out_printf(o, "0x%08" PRIx64, fn->ip);
+}
+
+const char *view_place(const struct view *v, uint64_t ip)
+{
+	return v->lines ? srcline_find(v->lines, ip) : NULL;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What `replay`, `graph` and `profile` share: which calls of which file are shown, their names, and
+ * the way from the file to the calls. The flags are in cli/view_flags.h.
+ */
+#ifndef VESTIGE_TOOLS_VIEW_H
+#define VESTIGE_TOOLS_VIEW_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/analysis/call_filter.h"
+#include "tools/analysis/calls.h"
+#include "tools/code/demangle.h"
+#include "tools/reader/reader.h"
+#include "tools/text/out.h"
+
+struct view {
+	const char *path; /* NULL: trace.dat */
+	const char *cpu_text;
+	struct call_wish wish;
+	bool range_from_start, range_to_start; /* from and to count from the first record */
+	enum demangle demangle;
+	bool srcline;
+	/* from view_open() on */
+	struct reader *r;
+	bool *cpus;
+	struct call_filter *filter;
+	struct srcline *lines;	   /* NULL: not asked for */
+	struct value_text *values; /* NULL: the trace has no arguments or results */
+	uint64_t first_ts, last_ts;
+	uint64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
+	uint64_t left_out; /* calls that were deeper than what is kept */
+};
+
+/* A view of nothing yet. */
+void view_init(struct view *v);
+
+/*
+ * view_open() - open the file and make the filter. Return: 0 or -errno with fail() set. Either way
+ * view_close().
+ */
+int view_open(struct view *v);
+/* The same of a recording that must have calls with entry and exit. */
+int view_open_calls(struct view *v);
+void view_close(struct view *v);
+
+/* Was anything asked for that takes calls with entry and exit? */
+bool view_has_filters(const struct view *v);
+
+/*
+ * view_run() - read the file to its end and tell its calls.
+ * @err: looked at after each record; not 0 ends it (with fail() set, or -EPIPE).
+ * Return: 0 or -errno with fail() set.
+ */
+int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *err);
+
+/* Print notes on what the view does not show to stderr. */
+void view_notes(const struct view *v, uint64_t nr_calls);
+
+/* The function's name, or its address. */
+void view_put_name(const struct view *v, struct out *o, const struct call_function *fn);
+/* `file.c:12`, NULL unknown or not asked for. Borrowed until the next call. */
+const char *view_place(const struct view *v, uint64_t ip);
+
+#endif
