@@ -33,14 +33,10 @@ void thread_list_keep(void)
 	kept_by = sys_gettid();
 }
 
-long thread_list_main(const char *file, char *text, size_t bytes)
+static long read_at(const char *path, char *text, size_t bytes)
 {
-	char path[32] = "../";
+	int fd = open_at(path, O_RDONLY);
 	long n;
-	int fd;
-
-	str_copy(path + strlen(path), sizeof(path) - 4, file);
-	fd = open_at(path, O_RDONLY);
 
 	if (fd < 0)
 		return fd;
@@ -48,6 +44,27 @@ long thread_list_main(const char *file, char *text, size_t bytes)
 	sys_close(fd);
 	text[n > 0 ? n : 0] = 0;
 	return n;
+}
+
+long thread_list_main(const char *file, char *text, size_t bytes)
+{
+	char path[32] = "../";
+
+	str_copy(path + strlen(path), sizeof(path) - 4, file);
+	return read_at(path, text, bytes);
+}
+
+long thread_list_read(int tid, const char *file, char *text, size_t bytes)
+{
+	char path[32];
+	struct seq_buf s;
+
+	seq_init(&s, path, sizeof(path) - 1);
+	seq_putu(&s, (uint64_t)tid);
+	seq_putc(&s, '/');
+	seq_puts(&s, file);
+	path[s.len] = 0;
+	return read_at(path, text, bytes);
 }
 
 int thread_list_each(int (*each)(int tid, void *data), void *data)

@@ -20,6 +20,10 @@ int thread_list_each(int (*each)(int tid, void *data), void *data);
  */
 long thread_list_main(const char *file, char *text, size_t bytes);
 
+/* The same of /proc/self/task/TID/FILE; @file: at most 16 characters. -ENOENT: no thread of this
+ * process has the id. */
+long thread_list_read(int tid, const char *file, char *text, size_t bytes);
+
 /*
  * Open the folder once, for all later calls of this thread, which has a table of descriptors of its
  * own: the program may leave /proc by chroot(). One thread in the process.

@@ -558,26 +558,40 @@ static int has_capability(void)
 		  caps[1].effective & 1u << (CAP_PERFMON - 32));
 }
 
-/* perf_event_paranoid is below 0: a user who may read tracefs may open its tracepoints. */
-static int anybody_may(void)
+/*
+ * perf_event_paranoid; below 0: a user who may read tracefs may open its tracepoints. Without perf
+ * there is no such file.
+ */
+static int paranoid(void)
 {
 	int fd = sys_open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC, 0);
-	char c = 0;
+	char c = '9';
 
 	if (fd < 0)
-		return 0;
+		return 9;
 	sys_read(fd, &c, 1);
 	sys_close(fd);
-	return c == '-';
+	return c == '-' ? -1 : c - '0';
 }
 
-const char *sched_perf_refused(void)
+const char *sched_perf_no_switches(void)
 {
 	if (sys_is_forbidden())
 		return "a thread of it gave up system calls";
 	if (agent_tid < 0)
 		return "no agent (VESTIGE_AGENT=0), or none with descriptors of its own";
-	if (!has_capability() && !anybody_may())
+	if (!has_capability() && paranoid() > 2)
+		return "perf is root's (CAP_PERFMON) alone where perf_event_paranoid is above 2";
+	return NULL;
+}
+
+const char *sched_perf_refused(void)
+{
+	const char *why = sched_perf_no_switches();
+
+	if (why)
+		return why;
+	if (!has_capability() && paranoid() >= 0)
 		return "the kernel tells wakeups to root (CAP_PERFMON) alone, or where "
 		       "perf_event_paranoid is -1";
 	if (!kernel_event_ids_are_ours())

@@ -2,7 +2,9 @@
 /*
  * wakeup, wakeup_rt and wakeup_dl: the longest time from the moment at which a thread was woken to
  * that at which it ran: of any thread, of one with a real-time priority, of a deadline's. From the
- * kernel's tracepoints; only these tell a wakeup.
+ * kernel's tracepoints; only these tell a wakeup. Where they are refused, from context switches and
+ * what each thread waited in all (run_delay.h): then the waker is not known, and some waits only
+ * have a limit, which is written in the buffer and is never the maximum.
  *
  * The agent finds a maximum some milliseconds after it happened, writes its two records (`+` and
  * `==>`) and keeps what was recorded between them: with function-trace the functions of all threads.
@@ -13,19 +15,27 @@
 #include <errno.h>
 
 #include "arch_barrier.h"
+#include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
 #include "engine/core/latency.h"
 #include "engine/core/tracer.h"
+#include "engine/process/area.h"
 #include "engine/process/heap.h"
+#include "engine/process/thread_list.h"
 #include "engine/ring/proxy.h"
 #include "engine/sources/ctx_record.h"
+#include "engine/sources/perf_clock.h"
+#include "engine/sources/run_delay.h"
+#include "engine/sources/task.h"
 #include "engine/sources/threads.h"
 
-/* A thread that was woken and has not run yet. */
+/* A thread that was woken and has not run yet; without tracepoints any thread. */
 struct woken {
 	int tid; /* 0: a free slot */
+	struct run_delay delay;
 	struct ring_as by;
 	struct sched_wakeup_record record;
 };
@@ -36,6 +46,7 @@ static uint32_t slots, used;
 
 static struct trace_array *traced; /* NULL: none of them is current */
 static int32_t below;		   /* only priorities below */
+static int by_delay;		   /* there are no tracepoints */
 
 static struct woken *slot_of(struct woken *at, uint32_t nr, int tid)
 {
@@ -44,6 +55,14 @@ static struct woken *slot_of(struct woken *at, uint32_t nr, int tid)
 	while (at[i].tid && at[i].tid != tid)
 		i = (i + 1) & (nr - 1);
 	return &at[i];
+}
+
+static int is_needed(const struct woken *w)
+{
+	if (!by_delay)
+		return w->by.stamp !=
+		       0; /* those that wait: others of many short-lived threads are gone */
+	return w->tid && !arch_syscall(SYS_tgkill, area->pid, w->tid, 0, 0, 0, 0);
 }
 
 static int make_room(void)
@@ -58,8 +77,7 @@ static int make_room(void)
 		return 0;
 	used = 0;
 	for (i = 0; i < slots; i++) {
-		/* those that wait: others of a process with many short-lived threads are gone */
-		if (!table[i].tid || !table[i].by.stamp)
+		if (!is_needed(&table[i]))
 			continue;
 		to = slot_of(more, nr, table[i].tid);
 		*to = table[i];
@@ -136,23 +154,122 @@ static void note_switch(const struct sched_call *c)
 	w->by.stamp = 0;
 }
 
+/* `wakeup: at most 812 us`: a thread waited, and it is not known how long. */
+static void write_limit(struct trace_array *tr, uint64_t ns)
+{
+	struct seq_buf s;
+	struct ring_slot slot;
+	char text[48] = {0};
+
+	seq_init(&s, text, sizeof(text) - 1);
+	seq_puts(&s, tr->current ? tr->current->name : "wakeup");
+	seq_puts(&s, ": at most ");
+	seq_putu(&s, ns / 1000);
+	seq_puts(&s, " us");
+	if (!ring_reserve_as_other(tr->ring, &slot, 16 + sizeof(text)))
+		return;
+	slot.words[1] = (uint64_t)(uintptr_t)write_limit;
+	memcpy(slot.words + 2, text, sizeof(text));
+	ring_commit(&slot, RECORD_PRINT, 16 + sizeof(text));
+}
+
+/* One of our threads came to a CPU, and had waited for @ns. */
+static void note_wait(const struct sched_call *c, uint64_t ns, int is_exact)
+{
+	const struct sched_switch_record *rec = c->record;
+	struct trace_array *tr = traced;
+	struct latency_stretch s = {
+		.from = perf_clock_stamp(c->ns - ns), .to = c->as->stamp, .tid = rec->next_pid};
+	const struct ring_as *as = ring_as;
+	struct ring_as own = *c->as;
+
+	if (!tr || s.to <= s.from || tr->ring->stamps == RING_STAMPS_COUNTER ||
+	    !latency_is_news(tr, s.to - s.from) || !ring_is_on(tr->ring))
+		return;
+	ring_proxy_flush();
+	if (is_exact) {
+		ctx_record_write(tr, c);
+	} else {
+		own.tid = own.other = rec->next_pid;
+		own.tgid = area->pid;
+		memcpy(own.comm, rec->next_comm, sizeof(own.comm));
+		ring_as = &own;
+		write_limit(tr, ns);
+		ring_as = as;
+	}
+	ring_proxy_flush();
+	if (!is_exact)
+		return;
+	s.from_cpu = c->as->cpu;
+	s.all = s.is_over = 1;
+	s.prio = rec->next_prio;
+	memcpy(s.comm, rec->next_comm, sizeof(s.comm));
+	latency_report(tr, &s);
+}
+
+/* Its row, made if there is none; NULL: no memory. */
+static struct woken *row_of(int tid)
+{
+	struct woken *w;
+
+	if (!make_room())
+		return NULL;
+	w = slot_of(table, slots, tid);
+	if (!w->tid) {
+		*w = (struct woken){.tid = tid};
+		used++;
+	}
+	return w;
+}
+
+/* The same, without tracepoints. A thread that is not ours has no run_delay here. */
+static void note_run(const struct sched_call *c)
+{
+	const struct sched_switch_record *rec = c->record;
+	enum run_delay_sort sort;
+	struct woken *w = slots ? slot_of(table, slots, rec->prev_pid) : NULL;
+	uint64_t ns = 0;
+
+	if (w && w->tid && rec->prev_pid > 0)
+		run_delay_left(&w->delay, rec->prev_state);
+	w = rec->next_pid > 0 ? row_of(rec->next_pid) : NULL;
+	if (!w)
+		return;
+	sort = run_delay_came(&w->delay, w->tid, c->ns, &ns);
+	if (sort != RUN_DELAY_UNKNOWN && rec->next_prio < below)
+		note_wait(c, ns, sort == RUN_DELAY_EXACT);
+}
+
+static int begin_thread(int tid, void *data)
+{
+	struct woken *w = row_of(tid);
+
+	(void)data;
+	if (w)
+		run_delay_begin(&w->delay, tid);
+	return 0;
+}
+
 static void note_lost(struct sched_loss *loss)
 {
 	uint32_t i;
 
-	/* a waiting thread may have run meanwhile */
-	for (i = 0; i < slots; i++)
+	/* a waiting thread may have run meanwhile; the reason why one left is lost */
+	for (i = 0; i < slots; i++) {
 		table[i].by.stamp = 0;
+		table[i].delay.slept = 0;
+	}
 	if (traced)
 		sched_count_loss(loss, traced->ring);
 }
 
 static struct sched_listener on_waking = {.call = note_waking}, on_new = {.call = note_waking},
-			     on_switch = {.call = note_switch};
+			     on_switch = {.call = note_switch}, on_run = {.call = note_run};
 static struct sched_lost_listener on_lost = {.call = note_lost};
 
 static void ignore(void)
 {
+	source_ignore(&sched_sources[SCHED_SWITCH], &on_run.link);
 	source_ignore(&sched_sources[SCHED_SWITCH], &on_switch.link);
 	source_ignore(&sched_sources[SCHED_WAKEUP_NEW], &on_new.link);
 	source_ignore(&sched_sources[SCHED_WAKING], &on_waking.link);
@@ -161,8 +278,15 @@ static void ignore(void)
 
 static int listen_to(void)
 {
-	int err = source_listen(&sched_sources[SCHED_WAKING], &on_waking.link);
+	int err;
 
+	if (by_delay) {
+		err = source_listen(&sched_sources[SCHED_SWITCH], &on_run.link);
+		if (!err)
+			thread_list_each(begin_thread, NULL);
+		return err ? err : source_listen(&sched_lost, &on_lost.link);
+	}
+	err = source_listen(&sched_sources[SCHED_WAKING], &on_waking.link);
 	if (!err)
 		err = source_listen(&sched_sources[SCHED_WAKEUP_NEW], &on_new.link);
 	if (!err)
@@ -176,6 +300,7 @@ static int listen_to(void)
 
 static int init(struct trace_array *tr, int32_t prio)
 {
+	const char *refused = sched_perf_refused();
 	int err;
 
 	if (traced)
@@ -188,10 +313,17 @@ static int init(struct trace_array *tr, int32_t prio)
 	/* which calls will have been within the maximum is not known when they are made */
 	ring_set_gate(tr->ring, 0);
 	below = prio;
+	by_delay = refused != NULL;
 	traced = tr;
 	err = listen_to();
-	if (!err)
+	if (!err) {
+		if (by_delay)
+			area_status("wakeup, wakeup_rt and wakeup_dl have no wakers, and some "
+				    "waits have a "
+				    "limit alone:",
+				    refused, 0);
 		return 0;
+	}
 	traced = NULL;
 	latency_reset(tr);
 	return err;
@@ -222,16 +354,24 @@ static int wakeup_dl_init(struct trace_array *tr)
 	return init(tr, 0);
 }
 
-LATENCY_TRACER(wakeup, sched_perf_refused);
-LATENCY_TRACER(wakeup_rt, sched_perf_refused);
-LATENCY_TRACER(wakeup_dl, sched_perf_refused);
+static const char *absent(void)
+{
+	return sched_perf_refused() ? run_delay_refused() : NULL;
+}
+
+LATENCY_TRACER(wakeup, absent);
+LATENCY_TRACER(wakeup_rt, absent);
+LATENCY_TRACER(wakeup_dl, absent);
 
 static void fork_wakeup(const struct lifecycle_fork *f)
 {
 	uint32_t i;
 
-	for (i = 0; f->when == LIFECYCLE_FORK_LEAVE && i < slots; i++)
+	/* the child's threads are other ones */
+	for (i = 0; f->when == LIFECYCLE_FORK_LEAVE && i < slots; i++) {
 		table[i].by.stamp = 0;
+		table[i].delay = (struct run_delay){0};
+	}
 }
 
 LIFECYCLE(LIFECYCLE_CORE, NULL, fork_wakeup, NULL);

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See run_delay.h. The kernel counts a run when the thread comes, so one run between two reads is
+ * the one that the record of the switch is about. A switch within MARGIN_NS of a read may be in it
+ * or not: it is not taken for exact. Costs: a file of /proc is read for each thread that came to a
+ * CPU, once in each turn of the agent. fork: the child reads anew. Tests: tests/engine/tracers/wakeup.
+ */
+#include "engine/sources/run_delay.h"
+
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/process/thread_list.h"
+#include "engine/ring/ring.h"
+#include "engine/sources/sched_perf.h"
+
+#define MARGIN_NS 50000u
+
+/* The next number of a text of numbers and blanks. */
+static uint64_t next_number(const char **text)
+{
+	uint64_t v = 0;
+
+	while (**text == ' ')
+		(*text)++;
+	for (; **text >= '0' && **text <= '9'; (*text)++)
+		v = v * 10 + (uint64_t)(**text - '0');
+	return v;
+}
+
+/* Return: 0; -errno: there is no such thread of this process, or no file. */
+static int read_delay(int tid, uint64_t *waited_ns, uint64_t *nr_runs)
+{
+	char text[96];
+	const char *at = text;
+	long n = thread_list_read(tid, "schedstat", text, sizeof(text));
+
+	if (n < 0)
+		return (int)n;
+	next_number(&at); /* how long it ran */
+	*waited_ns = next_number(&at);
+	*nr_runs = next_number(&at);
+	return 0;
+}
+
+/* Whether it sleeps now: the letter behind its name, which may have any character. */
+static int sleeps(int tid)
+{
+	char text[256];
+	long n = thread_list_read(tid, "stat", text, sizeof(text));
+
+	while (n > 0 && text[n - 1] != ')')
+		n--;
+	return n > 0 && (text[n + 1] == 'S' || text[n + 1] == 'D');
+}
+
+void run_delay_begin(struct run_delay *d, int tid)
+{
+	uint64_t waited_ns, nr_runs;
+
+	*d = (struct run_delay){0};
+	if (read_delay(tid, &waited_ns, &nr_runs))
+		return;
+	d->waited_ns = waited_ns;
+	d->nr_runs = nr_runs;
+	d->slept = (uint8_t)sleeps(tid);
+	d->read_ns = ring_clock_mono();
+}
+
+void run_delay_left(struct run_delay *d, int64_t state)
+{
+	d->slept = (state & 0xff) != 0;
+}
+
+enum run_delay_sort run_delay_came(struct run_delay *d, int tid, uint64_t ns, uint64_t *waited_ns)
+{
+	struct run_delay was = *d;
+	uint64_t runs;
+
+	d->slept = 0;
+	/* the last read counted it */
+	if (was.read_ns && ns < was.read_ns)
+		return RUN_DELAY_UNKNOWN;
+	if (read_delay(tid, &d->waited_ns, &d->nr_runs))
+		return RUN_DELAY_UNKNOWN;
+	d->read_ns = ring_clock_mono();
+	/* another thread had the id before */
+	if (d->nr_runs < was.nr_runs)
+		was = (struct run_delay){0};
+	runs = d->nr_runs - was.nr_runs;
+	*waited_ns = d->waited_ns - was.waited_ns;
+	/* one that is new was woken when it was made */
+	if (was.read_ns && (!was.slept || !runs))
+		return RUN_DELAY_UNKNOWN;
+	return runs == 1 && ns > was.read_ns + MARGIN_NS ? RUN_DELAY_EXACT : RUN_DELAY_AT_MOST;
+}
+
+const char *run_delay_refused(void)
+{
+	const char *why = sched_perf_no_switches();
+	uint64_t waited_ns, nr_runs = 0;
+
+	if (why)
+		return why;
+	/* a thread that asks has run */
+	if (read_delay(sys_gettid(), &waited_ns, &nr_runs) || !nr_runs)
+		return "the kernel has no run_delay in /proc/self/task/TID/schedstat "
+		       "(CONFIG_SCHED_INFO)";
+	return NULL;
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long a thread waited for its CPU, without privilege: /proc/self/task/TID/schedstat has the
+ * sum of all its waits and how often it came to a CPU. A wait is known where it came exactly once
+ * between two reads and had slept before; else its limit is.
+ */
+#ifndef VESTIGE_SOURCES_RUN_DELAY_H
+#define VESTIGE_SOURCES_RUN_DELAY_H
+
+#include <stdint.h>
+
+/* Of one thread; zeroed at first. */
+struct run_delay {
+	uint64_t waited_ns, nr_runs; /* at the last read */
+	uint64_t read_ns;	     /* CLOCK_MONOTONIC of it; 0: there was none */
+	uint8_t slept;		     /* it left its CPU last because it waited for something */
+};
+
+enum run_delay_sort {
+	RUN_DELAY_UNKNOWN,
+	RUN_DELAY_EXACT,   /* the wait */
+	RUN_DELAY_AT_MOST, /* its limit: the sum of several waits */
+};
+
+/*
+ * run_delay_begin() - read a thread for the first time. run_delay_left() - it left its CPU; @state:
+ * prev_state of sched_switch. run_delay_came() - it came to a CPU at @ns (CLOCK_MONOTONIC).
+ * *@waited_ns: how long it waited before, as the result says. The thread that reads perf's records,
+ * under the tree lock; run_delay_begin() and run_delay_came() make system calls.
+ */
+void run_delay_begin(struct run_delay *d, int tid);
+void run_delay_left(struct run_delay *d, int64_t state);
+enum run_delay_sort run_delay_came(struct run_delay *d, int tid, uint64_t ns, uint64_t *waited_ns);
+
+/* Why this process has none; NULL: it has. Some system calls; any time. */
+const char *run_delay_refused(void);
+
+#endif
