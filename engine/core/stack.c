@@ -105,18 +105,24 @@ void stack_record(struct ring *r)
 void stack_record_from(struct ring *r, uint32_t skip)
 {
 	uint64_t frames[MAX_FRAMES];
-	struct ring_slot slot;
-	uint32_t n, bytes;
+	uint32_t n;
 
 	if (!ring_is_on(r))
 		return;
 	n = stack_save(frames, MAX_FRAMES);
-	n = n > skip ? n - skip : 0;
-	bytes = HEAD_BYTES + n * 8;
-	if (!n || !ring_reserve(r, &slot, bytes))
+	if (n > skip)
+		stack_put(r, frames + skip, n - skip);
+}
+
+void stack_put(struct ring *r, const uint64_t *frames, uint32_t nr)
+{
+	uint32_t bytes = HEAD_BYTES + nr * 8;
+	struct ring_slot slot;
+
+	if (!nr || !ring_reserve(r, &slot, bytes))
 		return;
-	slot.words[1] = n;
-	memcpy(slot.words + 2, frames + skip, n * 8);
+	slot.words[1] = nr;
+	memcpy(slot.words + 2, frames, nr * 8);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KERNEL_STACK, bytes));
 }
 

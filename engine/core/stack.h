@@ -47,6 +47,12 @@ void stack_record(struct ring *r);
 /* The same without the innermost @skip functions. */
 void stack_record_from(struct ring *r, uint32_t skip);
 
+/*
+ * stack_put() - a record of a stack that was saved before: @nr addresses at @frames, innermost
+ * first. With 0 of them there is no record. Any context, after stack_start().
+ */
+void stack_put(struct ring *r, const uint64_t *frames, uint32_t nr);
+
 /* Whether stack_start() has been successful. */
 int stack_started(void);
 

@@ -526,7 +526,6 @@ static int leaks_show(struct seq_buf *s)
 /* A record of a row and its stack behind it, as event:stacktrace has it. */
 static void record_leak(const struct leak *l, uint64_t now)
 {
-	uint32_t n = l->row->nr_frames, i;
 	struct leak_record *r;
 	struct ring_slot slot;
 
@@ -537,12 +536,7 @@ static void record_leak(const struct leak *l, uint64_t now)
 	r->blocks = l->blocks;
 	r->age = age_ns(l, now);
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KMEM_LEAK, sizeof(*r)));
-	if (!ring_reserve(global_trace.ring, &slot, 16 + n * 8))
-		return;
-	slot.words[1] = n;
-	for (i = 0; i < n; i++)
-		slot.words[2 + i] = l->row->frames[i];
-	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KERNEL_STACK, 16 + n * 8));
+	stack_put(global_trace.ring, l->row->frames, l->row->nr_frames);
 }
 
 /* With stacks, the end of the program tells what is left. */

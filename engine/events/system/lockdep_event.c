@@ -8,7 +8,6 @@
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
-#include "engine/core/ftrace_formats.h"
 #include "engine/core/stack.h"
 #include "engine/events/builtin_event.h"
 #include "engine/ring/ring_write.h"
@@ -48,18 +47,6 @@ static struct builtin_event order_event[] = {
 	 .enable = enable},
 };
 
-static void put_stack(struct ring *r, const struct lock_dependency *d)
-{
-	uint32_t bytes = 16 + d->nr_frames * 8;
-	struct ring_slot slot;
-
-	if (!ring_is_on(r) || !ring_reserve(r, &slot, bytes))
-		return;
-	slot.words[1] = d->nr_frames;
-	memcpy(slot.words + 2, d->frames, d->nr_frames * 8);
-	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KERNEL_STACK, bytes));
-}
-
 static void put_stacks(const struct event *event, const struct lock_dependency *d)
 {
 	struct srcu_thread *in = stack_started() && event ? ring_enter() : NULL;
@@ -68,8 +55,9 @@ static void put_stacks(const struct event *event, const struct lock_dependency *
 	if (!in)
 		return;
 	for (f = load_acquire(&event->files); f; f = load_acquire(&f->next))
-		if (load_acquire(&f->pub.ops) != &event_ops_none && f->tr->ring)
-			put_stack(f->tr->ring, d);
+		if (load_acquire(&f->pub.ops) != &event_ops_none && f->tr->ring &&
+		    ring_is_on(f->tr->ring))
+			stack_put(f->tr->ring, d->frames, d->nr_frames);
 	ring_leave(in);
 }
 
