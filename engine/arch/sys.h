@@ -165,6 +165,18 @@ static inline void *sys_map_table(size_t bytes)
 	return sys_failed(p) ? NULL : (void *)p;
 }
 
+/*
+ * sys_map_table_once() - map the table of @bytes to which the pointer *@table leads, unless it is
+ * mapped. One thread at a time; other threads may read the pointer meanwhile.
+ * Return: 0; -ENOMEM.
+ */
+#define sys_map_table_once(table, bytes)                                                           \
+	({                                                                                         \
+		if (!*(table))                                                                     \
+			store_release((table), (__typeof__(*(table)))sys_map_table(bytes));        \
+		*(table) ? 0 : -ENOMEM;                                                            \
+	})
+
 static inline int sys_munmap(void *addr, size_t n)
 {
 	return (int)arch_syscall(SYS_munmap, (long)addr, (long)n, 0, 0, 0, 0);
@@ -178,6 +190,18 @@ static inline int sys_mprotect(void *addr, size_t n, int prot)
 static inline int sys_madvise(void *addr, size_t n, int advice)
 {
 	return (int)arch_syscall(SYS_madvise, (long)addr, (long)n, advice, 0, 0, 0);
+}
+
+/*
+ * sys_empty_table() - a table of @bytes, all zero: @table, emptied, or a new one if @table is NULL.
+ * Return: the table; NULL: there is no memory for a new one.
+ */
+static inline void *sys_empty_table(void *table, size_t bytes)
+{
+	if (!table)
+		return sys_map_table(bytes);
+	sys_madvise(table, bytes, MADV_DONTNEED);
+	return table;
 }
 
 /* @state: one byte a page. Return: 0; -ENOMEM where nothing is mapped. */

@@ -45,27 +45,16 @@ static uint64_t ns_per_unit, start; /* << 32; of ring_clock() */
 
 int kmem_blocks_start(void)
 {
-	if (!buckets) {
-		struct bucket *b = sys_map_table(BUCKET_BYTES);
-		struct value *v = sys_map_table(VALUE_BYTES);
+	struct bucket *b = sys_empty_table(buckets, BUCKET_BYTES);
 
-		touched = sys_map_table(TOUCHED_BYTES);
-		if (!b || !v || !touched) {
-			if (b)
-				sys_munmap(b, BUCKET_BYTES);
-			if (v)
-				sys_munmap(v, VALUE_BYTES);
-			if (touched)
-				sys_munmap(touched, TOUCHED_BYTES);
-			return -ENOMEM;
-		}
-		values = v;
-		store_release(&buckets, b);
-	} else {
-		sys_madvise(buckets, BUCKET_BYTES, MADV_DONTNEED);
-		sys_madvise(values, VALUE_BYTES, MADV_DONTNEED);
-		sys_madvise(touched, TOUCHED_BYTES, MADV_DONTNEED);
+	values = sys_empty_table(values, VALUE_BYTES);
+	touched = sys_empty_table(touched, TOUCHED_BYTES);
+	if (!b || !values || !touched) {
+		if (b && !buckets)
+			sys_munmap(b, BUCKET_BYTES);
+		return -ENOMEM;
 	}
+	store_release(&buckets, b);
 	ns_per_unit = clock_unit_ns();
 	start = ring_clock();
 	return 0;

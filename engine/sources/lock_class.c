@@ -213,10 +213,7 @@ int lock_class_start(void)
 
 	if (err)
 		return err;
-	if (!tables)
-		tables = sys_map_table(sizeof(*tables));
-	else
-		sys_madvise(tables, sizeof(*tables), MADV_DONTNEED);
+	tables = sys_empty_table(tables, sizeof(*tables));
 	if (!tables)
 		return -ENOMEM;
 	serials = lost = 0;

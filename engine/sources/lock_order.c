@@ -344,10 +344,7 @@ static int start(void)
 {
 	int err;
 
-	if (!tables)
-		tables = sys_map_table(sizeof(*tables));
-	else
-		sys_madvise(tables, sizeof(*tables), MADV_DONTNEED);
+	tables = sys_empty_table(tables, sizeof(*tables));
 	if (!tables)
 		return -ENOMEM;
 	counts = (struct lock_order_counts){0};

@@ -170,13 +170,11 @@ int work_say(int what, const char *name, const void *item)
 
 static int want(struct source *s, int on)
 {
+	int err = sys_map_table_once(&items, SLOTS * sizeof(*items));
+
 	(void)s;
-	if (!items)
-		items = sys_map_table(SLOTS * sizeof(*items));
-	if (!items)
-		return -ENOMEM;
-	/* what waited while nobody listened is not known */
-	return work_pools_want(on);
+	/* an item that was queued without a listener is not in the table: its wait is unknown */
+	return err ? err : work_pools_want(on);
 }
 
 struct source works = {.want = want};

@@ -242,10 +242,7 @@ static struct kmem_free_listener on_free = {.call = note_free};
 
 static int make_rows(void)
 {
-	if (!rows)
-		rows = sys_map_table(NR_ROWS * sizeof(*rows));
-	else
-		sys_madvise(rows, NR_ROWS * sizeof(*rows), MADV_DONTNEED);
+	rows = sys_empty_table(rows, NR_ROWS * sizeof(*rows));
 	older.frees = older.bytes = older.lost = 0;
 	return rows ? kmem_blocks_start() : -ENOMEM;
 }

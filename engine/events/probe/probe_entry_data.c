@@ -38,9 +38,7 @@ static struct row *table;
 
 int probe_entry_data_start(void)
 {
-	if (!table)
-		store_release(&table, (struct row *)sys_map_table(NR_ROWS * sizeof(*table)));
-	return table ? 0 : -ENOMEM;
+	return sys_map_table_once(&table, NR_ROWS * sizeof(*table));
 }
 
 int probe_entry_data_is_on(void)

@@ -53,9 +53,7 @@ static struct table {
 
 int graph_rows_start(void)
 {
-	if (!table)
-		store_release(&table, (struct table *)sys_map_table(sizeof(*table)));
-	return table ? 0 : -ENOMEM;
+	return sys_map_table_once(&table, sizeof(*table));
 }
 
 static uint32_t row_of(const struct graph_stack *s)

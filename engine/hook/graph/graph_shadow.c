@@ -58,9 +58,7 @@ static struct table {
 
 int graph_shadow_start(void)
 {
-	if (!table)
-		store_release(&table, (struct table *)sys_map_table(sizeof(*table)));
-	return table ? 0 : -ENOMEM;
+	return sys_map_table_once(&table, sizeof(*table));
 }
 
 /* Blocks are counted from the one of slot 0. */
