@@ -3,7 +3,7 @@
  * Size classes of powers of two, a list of free blocks each, carved from chunks that are mapped
  * when they are needed and never given back; larger blocks are mapped one by one. Each block begins
  * with its class. One lock: this is for control paths, which are rare. fork: the child has a copy,
- * made while no thread was changing the heap. Tests: tests/unit/test_engine_base.c.
+ * made while no thread was changing the heap. Tests: tests/unit/test_heap.c.
  */
 #include "engine/process/heap.h"
 
@@ -110,6 +110,22 @@ void heap_free(void *p)
 	b->next = free_blocks[b->shift];
 	free_blocks[b->shift] = b;
 	lock_release(&heap_lock);
+}
+
+void *heap_grow(void *array, uint32_t nr, uint32_t *room, size_t each)
+{
+	uint32_t more = *room * 2 + 64;
+	void *to;
+
+	if (nr < *room)
+		return array;
+	to = heap_alloc(more * each);
+	if (!to)
+		return NULL;
+	memcpy(to, array, nr * each);
+	heap_free(array);
+	*room = more;
+	return to;
 }
 
 char *heap_copy(const char *s, size_t n)

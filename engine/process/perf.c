@@ -138,19 +138,11 @@ static int open_rings(void)
 
 static int remember(int fd, uint32_t kind)
 {
-	struct opened *more;
+	struct opened *more = heap_grow(opened, nr_opened, &room_opened, sizeof(*more));
 
-	if (nr_opened == room_opened) {
-		uint32_t room = room_opened ? room_opened * 2 : 64;
-
-		more = heap_alloc(room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		memcpy(more, opened, nr_opened * sizeof(*more));
-		heap_free(opened);
-		opened = more;
-		room_opened = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	opened = more;
 	more = &opened[nr_opened++];
 	*more = (struct opened){.fd = fd, .kind = kind};
 	arch_syscall(SYS_ioctl, fd, IOC_ID, (long)&more->id, 0, 0, 0);
@@ -207,15 +199,10 @@ static int see(struct seen *s, int tid)
 	for (i = 0; i < s->nr; i++)
 		if (s->tids[i] == tid)
 			return 0;
-	if (s->nr == s->room) {
-		more = heap_alloc((s->room + 256) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		memcpy(more, s->tids, s->nr * sizeof(*more));
-		heap_free(s->tids);
-		s->tids = more;
-		s->room += 256;
-	}
+	more = heap_grow(s->tids, s->nr, &s->room, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->tids = more;
 	s->tids[s->nr++] = tid;
 	return 1;
 }

@@ -128,31 +128,16 @@ static void end_row(const struct row *r)
 		sys_close(r->fd);
 }
 
-static int make_room(void)
-{
-	uint32_t more = room ? 2 * room : 64;
-	struct row *to;
-
-	if (nr_rows < room)
-		return 0;
-	to = heap_alloc(more * sizeof(*to));
-	if (!to)
-		return -ENOMEM;
-	memcpy(to, rows, nr_rows * sizeof(*to));
-	heap_free(rows);
-	rows = to;
-	room = more;
-	return 0;
-}
-
 /* A thread that has just ended is no error. */
 static int begin_row(int tid)
 {
+	struct row *more = heap_grow(rows, nr_rows, &room, sizeof(*more));
 	struct row r = {.tid = tid, .seen = 1};
-	int err = make_room();
+	int err;
 
-	if (err)
-		return err;
+	if (!more)
+		return -ENOMEM;
+	rows = more;
 	err = perf_err ? perf_err : open_event(tid, &r);
 	if (err && err != -ESRCH) {
 		perf_err = err;

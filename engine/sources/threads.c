@@ -82,13 +82,11 @@ static int make_room(uint64_t now_ns)
 	prune(now_ns);
 	if (nr_known < room_known / 4 * 3)
 		return 0;
-	more = heap_alloc((room_known + 256) * 2 * sizeof(*more));
+	/* it counts as full: what little is free would soon have to be pruned for again */
+	more = heap_grow(known, room_known, &room_known, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
-	memcpy(more, known, nr_known * sizeof(*more));
-	heap_free(known);
 	known = more;
-	room_known = (room_known + 256) * 2;
 	return 0;
 }
 

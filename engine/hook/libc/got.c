@@ -173,18 +173,11 @@ static void store_word(const struct word *w, uint64_t value)
 
 static int add_word(const struct word *w)
 {
-	uint32_t room = room_words ? 2 * room_words : 512;
-	struct word *more;
+	struct word *more = heap_grow(words, nr_words, &room_words, sizeof(*more));
 
-	if (nr_words == room_words) {
-		more = heap_alloc(room * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		memcpy(more, words, nr_words * sizeof(*more));
-		heap_free(words);
-		words = more;
-		room_words = room;
-	}
+	if (!more)
+		return -ENOMEM;
+	words = more;
 	words[nr_words++] = *w;
 	return 0;
 }

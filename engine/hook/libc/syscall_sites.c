@@ -148,32 +148,16 @@ static int is_padding(const uint8_t *p, const uint8_t *end)
 	return 1;
 }
 
-/* Room for one more of a table. */
-static void *one_more(struct search *s, void *table, uint32_t nr, uint32_t *room, size_t bytes)
-{
-	void *more;
-
-	if (nr < *room)
-		return table;
-	more = heap_alloc((*room * 2 + 64) * bytes);
-	if (!more) {
-		s->no_memory = 1;
-		return NULL;
-	}
-	memcpy(more, table, nr * bytes);
-	heap_free(table);
-	*room = *room * 2 + 64;
-	return more;
-}
-
 static void add_site(void *arg, const struct syscall_site *site)
 {
 	struct search *s = arg;
 	struct syscall_site *sites =
-		one_more(s, s->sites, s->nr_sites, &s->sites_room, sizeof(*sites));
+		heap_grow(s->sites, s->nr_sites, &s->sites_room, sizeof(*sites));
 
-	if (!sites)
+	if (!sites) {
+		s->no_memory = 1;
 		return;
+	}
 	s->sites = sites;
 	sites[s->nr_sites++] = *site;
 }
@@ -181,10 +165,12 @@ static void add_site(void *arg, const struct syscall_site *site)
 static void add_pad(void *arg, uint8_t *lo, uint8_t *hi)
 {
 	struct search *s = arg;
-	struct syscall_pad *pads = one_more(s, s->pads, s->nr_pads, &s->pads_room, sizeof(*pads));
+	struct syscall_pad *pads = heap_grow(s->pads, s->nr_pads, &s->pads_room, sizeof(*pads));
 
-	if (!pads)
+	if (!pads) {
+		s->no_memory = 1;
 		return;
+	}
 	s->pads = pads;
 	pads[s->nr_pads++] = (struct syscall_pad){lo, hi};
 }
