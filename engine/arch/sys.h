@@ -249,6 +249,15 @@ static inline uint64_t sys_now_ns(void)
 	return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }
 
+/*
+ * sys_thread_clock() - the number of the CPU clock of the process's thread @tid, for
+ * clock_gettime() and timer_create(): the kernel's CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED.
+ */
+static inline int sys_thread_clock(int tid)
+{
+	return (int)(~(uint32_t)tid << 3 | 6);
+}
+
 static inline int sys_gettid(void)
 {
 	return (int)arch_syscall(SYS_gettid, 0, 0, 0, 0, 0, 0);

@@ -200,13 +200,11 @@ static uint64_t look(const struct ring *r, uint64_t from, uint64_t to)
 	return n ? all / n : 0;
 }
 
-/* clock_gettime() of another thread of the process: CPUCLOCK_PERTHREAD | CPUCLOCK_SCHED. */
 static uint64_t cpu_ns_of(int32_t tid)
 {
 	int64_t time[2];
 
-	if (arch_syscall(SYS_clock_gettime, (int32_t)(~(uint32_t)tid << 3 | 6), (long)time, 0, 0, 0,
-			 0))
+	if (arch_syscall(SYS_clock_gettime, sys_thread_clock(tid), (long)time, 0, 0, 0, 0))
 		return 0;
 	return (uint64_t)time[0] * 1000000000 + (uint64_t)time[1];
 }

@@ -99,8 +99,6 @@ static int timers_are_late(void)
 
 static int make_timer(int tid, struct row *r)
 {
-	/* the kernel's number of a thread's CPU clock */
-	const long clock = (long)(((uint64_t)~tid << 3 | 6) & UINT32_MAX);
 	struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID,
 				 .sigev_signo = SAMPLE_SIGNAL,
 				 .sigev_value.sival_ptr = &rows};
@@ -110,7 +108,8 @@ static int make_timer(int tid, struct row *r)
 	if (!timers_are_late())
 		return -EOPNOTSUPP;
 	event._sigev_un._tid = tid;
-	err = arch_syscall(SYS_timer_create, (int)clock, (long)&event, (long)&r->timer, 0, 0, 0);
+	err = arch_syscall(SYS_timer_create, sys_thread_clock(tid), (long)&event, (long)&r->timer,
+			   0, 0, 0);
 	if (err)
 		return (int)err;
 	r->fd = -1;
