@@ -107,7 +107,6 @@ static void handler(int sig, siginfo_t *info, void *context)
 	const int tid = own_tid();
 	siginfo_t *info_copy = info;
 	void *context_copy = context;
-	int free_one = 0;
 	uint64_t frame;
 
 	if (load_acquire(&owner) == tid && guard) {
@@ -115,9 +114,8 @@ static void handler(int sig, siginfo_t *info, void *context)
 		arch_guard_leave(&guard, context);
 		return;
 	}
-	if (!__atomic_compare_exchange_n(&owner, &free_one, tid, 0, __ATOMIC_ACQ_REL,
-					 __ATOMIC_RELAXED)) {
-		if (free_one != tid)
+	if (!compare_and_store(&owner, 0, tid)) {
+		if (load_relaxed(&owner) != tid)
 			wait_for_owner();
 		die(sig, info, context);
 		return;

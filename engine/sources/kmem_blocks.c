@@ -86,11 +86,8 @@ int kmem_block_add(const void *p, const struct kmem_block *b)
 
 		for (way = 0; way < WAYS; way++) {
 			struct value *v = &values[at * WAYS + way];
-			uint64_t none = 0;
 
-			if (load_relaxed(&k->key[way]) ||
-			    !__atomic_compare_exchange_n(&k->key[way], &none, key, 0,
-							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+			if (load_relaxed(&k->key[way]) || !compare_and_store(&k->key[way], 0, key))
 				continue;
 			v->size = b->bytes << 24 | (b->waste & 0xffffff);
 			v->owner = b->moment << 24 | (b->owner & 0xffffff);

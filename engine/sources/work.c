@@ -38,8 +38,7 @@ static uint64_t unknown;
 
 static int claim(uint64_t *state, uint64_t from)
 {
-	return __atomic_compare_exchange_n(state, &from, TAKEN, 0, __ATOMIC_ACQ_REL,
-					   __ATOMIC_RELAXED);
+	return compare_and_store(state, from, TAKEN);
 }
 
 static int is_pool(const struct pool *p, const char *name, uint64_t function)

@@ -107,14 +107,10 @@ static uint32_t number_of(struct g_pool *pool)
 {
 	uint32_t i;
 
-	for (i = 0; i < PER_PAGE; i++) {
-		struct g_pool *none = NULL;
-
-		if (__atomic_compare_exchange_n(&g_pools[i].pool, &none, pool, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE) ||
-		    none == pool)
+	for (i = 0; i < PER_PAGE; i++)
+		if (compare_and_store(&g_pools[i].pool, NULL, pool) ||
+		    load_acquire(&g_pools[i].pool) == pool)
 			return i;
-	}
 	return PER_PAGE;
 }
 

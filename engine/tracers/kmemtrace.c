@@ -88,14 +88,11 @@ static struct row *find_row(uint64_t key, const uint64_t *frames, uint32_t nr)
 
 	for (probe = 0; probe < MAX_PROBES; probe++) {
 		struct row *row = &rows[(i + probe) & (NR_ROWS - 1)];
-		uint64_t none = 0;
 
 		if (load_relaxed(&row->key) == key)
 			return row;
-		if (load_relaxed(&row->key) ||
-		    !__atomic_compare_exchange_n(&row->key, &none, key, 0, __ATOMIC_ACQ_REL,
-						 __ATOMIC_RELAXED)) {
-			if (none == key)
+		if (load_relaxed(&row->key) || !compare_and_store(&row->key, 0, key)) {
+			if (load_relaxed(&row->key) == key)
 				return row;
 			continue;
 		}
@@ -166,7 +163,7 @@ static int is_sampled(size_t bytes)
 static void note_alloc(uint64_t site, void *p, size_t bytes, int zeroed)
 {
 	struct kmem_block b = {.bytes = bytes};
-	uint64_t usable, live, peak, times;
+	uint64_t usable, live, times;
 	struct row *row;
 
 	if (!p)
@@ -195,11 +192,8 @@ static void note_alloc(uint64_t site, void *p, size_t bytes, int zeroed)
 	count(&row->requested, bytes * times);
 	live = __atomic_add_fetch(&row->usable, usable * times, __ATOMIC_RELAXED) -
 	       load_relaxed(&row->freed);
-	peak = load_relaxed(&row->peak);
-	while ((int64_t)(live - peak) > 0 &&
-	       !__atomic_compare_exchange_n(&row->peak, &peak, live, 1, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED))
-		;
+	if ((int64_t)live > 0)
+		store_greater(&row->peak, live);
 }
 
 static void note_free(uint64_t site, const void *p)

@@ -37,31 +37,23 @@ static struct counts *thread_counts(uint32_t pool, int tid)
 	const uint64_t who = (uint64_t)(uint32_t)tid << 32 | (pool + 1);
 	uint32_t i = (uint32_t)((who * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % THREADS, n;
 
-	for (n = 0; n < THREADS; n++, i = (i + 1) % THREADS) {
-		uint64_t none = 0;
-
+	for (n = 0; n < THREADS; n++, i = (i + 1) % THREADS)
 		if (load_acquire(&threads[i].who) == who ||
-		    __atomic_compare_exchange_n(&threads[i].who, &none, who, 0, __ATOMIC_ACQ_REL,
-						__ATOMIC_ACQUIRE) ||
-		    none == who)
+		    compare_and_store(&threads[i].who, 0, who) ||
+		    load_acquire(&threads[i].who) == who)
 			return &threads[i].counts;
-	}
 	fetch_add(&uncounted, 1);
 	return NULL;
 }
 
 static void note_start(struct counts *c, uint64_t waited_ns)
 {
-	uint64_t max = load_relaxed(&c->wait_max);
-
 	fetch_add(&c->executed, 1);
 	if (waited_ns == UINT64_MAX)
 		return;
 	fetch_add(&c->waits, 1);
 	fetch_add(&c->wait_sum, waited_ns);
-	while (waited_ns > max && !__atomic_compare_exchange_n(&c->wait_max, &max, waited_ns, 0,
-							       __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-		;
+	store_greater(&c->wait_max, waited_ns);
 }
 
 static void note(const struct work *w)

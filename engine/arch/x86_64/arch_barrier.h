@@ -54,4 +54,16 @@ static inline int arch_local_compare_and_store(uint64_t *p, uint64_t from, uint6
 					    __ATOMIC_RELAXED);                                     \
 	})
 
+/* Store @to unless *@p is as great. Return whether it was stored. Orders nothing. */
+#define store_greater(p, to)                                                                       \
+	({                                                                                         \
+		__typeof__(*(p)) greater_to = (to), greater_was = load_relaxed(p);                 \
+                                                                                                   \
+		while (greater_was < greater_to &&                                                 \
+		       !__atomic_compare_exchange_n((p), &greater_was, greater_to, 1,              \
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))           \
+			;                                                                          \
+		greater_was < greater_to;                                                          \
+	})
+
 #endif

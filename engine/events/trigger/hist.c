@@ -623,10 +623,8 @@ static int back_rows(struct hist_map *m, uint32_t n)
 		return 0;
 	err = hist_room_back(m->rows + (uint64_t)from * m->row_bytes,
 			     (uint64_t)(to - from) * m->row_bytes);
-	while (!err && from < to &&
-	       !__atomic_compare_exchange_n(&m->backed, &from, to, 1, __ATOMIC_RELAXED,
-					    __ATOMIC_RELAXED))
-		;
+	if (!err)
+		store_greater(&m->backed, to);
 	return err;
 }
 

@@ -474,10 +474,7 @@ static int keep(const struct hist_action *a, uint64_t *at, uint64_t v)
 
 	if (a->handler == HIST_ONCHANGE)
 		return old != v && __atomic_exchange_n(at, v, __ATOMIC_RELAXED) != v;
-	while (v > old)
-		if (__atomic_compare_exchange_n(at, &old, v, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-			return 1;
-	return 0;
+	return store_greater(at, v);
 }
 
 static void fire_trace(const struct hist_action *a, const uint64_t *refs)
