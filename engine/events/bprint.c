@@ -18,6 +18,7 @@
 
 #include "arch_barrier.h"
 #include "engine/base/compiler.h"
+#include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
 #include "engine/core/ftrace_formats.h"
@@ -61,7 +62,7 @@ uint64_t bprint_number(const char *text)
 
 	for (; *text; text++)
 		v = (v ^ (uint8_t)*text) * UINT64_C(0x100000001b3);
-	v = (v ^ v >> 32) * UINT64_C(0x9e3779b97f4a7c15);
+	v = hash_u64(v ^ v >> 32);
 	v >>= 5;
 	return v ? v : 1;
 }

@@ -14,6 +14,7 @@
 #include "arch_barrier.h"
 #include "arch_frame.h"
 #include "engine/base/compiler.h"
+#include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/process/object.h"
 
@@ -434,7 +435,7 @@ static int32_t signed_bits(uint64_t v)
 struct eh_rule eh_frame_rule(uint64_t ip)
 {
 	const uint64_t key = ip ^ (uint64_t)load_relaxed(&generation) << 48;
-	const uint32_t i = (uint32_t)((ip * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % CACHE_ROWS;
+	const uint32_t i = (uint32_t)(hash_u64(ip) >> 32) % CACHE_ROWS;
 	uint64_t rule = load_relaxed(&cache[i].rule);
 	struct eh_rule r;
 

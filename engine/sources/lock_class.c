@@ -13,6 +13,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/hash.h"
 #include "engine/process/object.h"
 #include "engine/sources/kmem.h"
 
@@ -23,7 +24,6 @@
 #define WAYS	    8u
 #define MANY_SETS   64u /* a block of more is looked for in all of the table */
 #define BUSY	    ((const void *)1)
-#define GOLDEN	    UINT64_C(0x9e3779b97f4a7c15)
 
 struct known_lock {
 	const void *lock; /* NULL: free; BUSY: it is being made */
@@ -45,14 +45,14 @@ static __thread char near_thread_pointer __attribute__((tls_model("initial-exec"
 
 static uint32_t set_of(uint64_t address)
 {
-	return (uint32_t)((address / SET_BYTES * GOLDEN) >> 50);
+	return (uint32_t)(hash_u64(address / SET_BYTES) >> 50);
 }
 
 /* The number of a class, made if it is new. 0: no room. */
 static uint32_t class_of(uint64_t address, enum lock_class_by by)
 {
 	uint64_t key = address << 2 | by;
-	uint32_t i = (uint32_t)((key * GOLDEN) >> 52), probe;
+	uint32_t i = (uint32_t)(hash_u64(key) >> 52), probe;
 
 	for (probe = 0; probe < NR_CLASSES; probe++, i = (i + 1) & (NR_CLASSES - 1)) {
 		struct lock_class *c = &tables->classes[i];

@@ -18,6 +18,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/hash.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/core/stack.h"
@@ -28,7 +29,6 @@
 #define NR_EDGES  8192u /* of a graph; a power of two */
 #define MAX_CHAIN 256u	/* seen without the lock */
 #define MAX_SPINS 20000u
-#define GOLDEN	  UINT64_C(0x9e3779b97f4a7c15)
 
 /* Bits of edge.types: 1 << (S * 2 + R). */
 #define TYPES_OF_E 0x3u
@@ -94,7 +94,7 @@ static inline void renew(void)
 
 static uint32_t hash_of(uint64_t from, uint64_t to)
 {
-	return (uint32_t)(((from * GOLDEN) ^ to) * GOLDEN >> 51);
+	return (uint32_t)(hash_u64(hash_u64(from) ^ to) >> 51);
 }
 
 /* Any thread may look while another one adds; @max: links that are followed. */

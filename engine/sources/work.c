@@ -11,6 +11,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/ring/ring.h"
 
@@ -89,7 +90,7 @@ uint64_t work_unknown(void)
 
 static struct item *places_of(const void *item)
 {
-	uint64_t h = (uint64_t)item * UINT64_C(0x9e3779b97f4a7c15);
+	uint64_t h = hash_u64((uint64_t)item);
 
 	return &items[(h >> 32) % (SLOTS - WINDOW)];
 }

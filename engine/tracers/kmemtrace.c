@@ -19,6 +19,7 @@
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
+#include "engine/base/hash.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/sort.h"
@@ -84,7 +85,7 @@ static void count(uint64_t *counter, uint64_t n)
 
 static struct row *find_row(uint64_t key, const uint64_t *frames, uint32_t nr)
 {
-	uint32_t i = (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 50), probe, k;
+	uint32_t i = (uint32_t)(hash_u64(key) >> 50), probe, k;
 
 	for (probe = 0; probe < MAX_PROBES; probe++) {
 		struct row *row = &rows[(i + probe) & (NR_ROWS - 1)];
@@ -119,7 +120,7 @@ static struct row *find_stack(uint64_t site)
 		frames[nr++] = site;
 	nr = nr - from > MAX_FRAMES ? MAX_FRAMES : nr - from;
 	for (i = 0; i < nr; i++)
-		key = (key ^ frames[from + i]) * UINT64_C(0x9e3779b97f4a7c15);
+		key = hash_u64(key ^ frames[from + i]);
 	return find_row(key | 1, frames + from, nr);
 }
 

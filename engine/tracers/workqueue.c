@@ -9,6 +9,7 @@
 #include <errno.h>
 
 #include "engine/arch/sys.h"
+#include "engine/base/hash.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/sort.h"
@@ -35,7 +36,7 @@ static uint64_t uncounted; /* of threads for which there is no room */
 static struct counts *thread_counts(uint32_t pool, int tid)
 {
 	const uint64_t who = (uint64_t)(uint32_t)tid << 32 | (pool + 1);
-	uint32_t i = (uint32_t)((who * UINT64_C(0x9e3779b97f4a7c15)) >> 32) % THREADS, n;
+	uint32_t i = (uint32_t)(hash_u64(who) >> 32) % THREADS, n;
 
 	for (n = 0; n < THREADS; n++, i = (i + 1) % THREADS)
 		if (load_acquire(&threads[i].who) == who ||

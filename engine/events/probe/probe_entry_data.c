@@ -20,6 +20,7 @@
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
+#include "engine/base/hash.h"
 #include "engine/events/probe/fetch.h"
 #include "engine/ring/ring.h"
 
@@ -51,7 +52,7 @@ static uint32_t first_row(uint64_t call)
 {
 	uint64_t region = call / (NR_ROWS * UINT64_C(16));
 
-	return (uint32_t)(call / 16 + (region * UINT64_C(0x9e3779b97f4a7c15) >> 40));
+	return (uint32_t)(call / 16 + (hash_u64(region) >> 40));
 }
 
 static struct row *find(uint64_t call)

@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "engine/base/hash.h"
+
 /* The table of what is mapped. Normal context. Return: 0 or -ENOMEM. */
 int graph_shadow_start(void);
 
@@ -41,7 +43,7 @@ uint64_t graph_shadow_first(uint64_t slot);
 /* Spread addresses, or what they were shifted to, over a table. */
 static inline uint32_t graph_hash(uint64_t key)
 {
-	return (uint32_t)((key * UINT64_C(0x9e3779b97f4a7c15)) >> 40);
+	return (uint32_t)(hash_u64(key) >> 40);
 }
 
 #endif

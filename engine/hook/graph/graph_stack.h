@@ -15,6 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "engine/base/hash.h"
+
 /*
  * A stack. What is true of it is here and nowhere else, whichever thread runs on it: so a coroutine
  * may be resumed by another one. graph.S reads and writes it; offsets.h has the offsets.
@@ -57,7 +59,7 @@ struct graph_tls {
 /* Where to look for the stack of a slot. graph.S does the same. */
 static inline uint32_t graph_recent(uint64_t slot)
 {
-	return (uint32_t)((slot >> 12) * UINT64_C(0x9e3779b97f4a7c15) >> 59);
+	return (uint32_t)(hash_u64(slot >> 12) >> 59);
 }
 
 extern __thread struct graph_tls graph_tls __attribute__((tls_model("initial-exec")));
