@@ -7,15 +7,16 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <traceevent/event-parse.h>
 
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
 #include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
+#include "tools/text/sums.h"
 
 #define MAX_FRAMES 512u
 #define LINE_BYTES (MAX_FRAMES * 128u)
@@ -29,17 +30,11 @@ struct sample {
 	uint64_t ip[MAX_FRAMES];
 };
 
-struct sum {
-	char *line; /* NULL: a free slot */
-	uint64_t nr;
-};
-
 struct folded {
 	struct reader *r;
 	struct sample **threads;
 	size_t nr_threads, last;
-	struct sum *sums;
-	size_t nr_sums, slots;
+	struct sums sums;
 	char line[LINE_BYTES];
 };
 
@@ -67,45 +62,7 @@ static struct sample *sample_of(struct folded *f, int32_t pid)
 	return more[i];
 }
 
-static struct sum *slot_of(struct sum *sums, size_t slots, const char *line)
-{
-	size_t at = hash_u64(hash_bytes(HASH_BYTES_SEED, line, strlen(line))) >> 20 & (slots - 1);
-
-	while (sums[at].line && strcmp(sums[at].line, line) != 0)
-		at = (at + 1) & (slots - 1);
-	return &sums[at];
-}
-
-static int add_line(struct folded *f)
-{
-	struct sum *sum;
-
-	if (f->nr_sums * 2 >= f->slots) {
-		size_t slots = f->slots ? f->slots * 2 : 1024;
-		struct sum *more = calloc(slots, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		for (size_t i = 0; i < f->slots; i++)
-			if (f->sums[i].line)
-				*slot_of(more, slots, f->sums[i].line) = f->sums[i];
-		free(f->sums);
-		f->sums = more;
-		f->slots = slots;
-	}
-	sum = slot_of(f->sums, f->slots, f->line);
-	if (!sum->line) {
-		sum->line = strdup(f->line);
-		if (!sum->line)
-			return -ENOMEM;
-		f->nr_sums++;
-	}
-	sum->nr++;
-	return 0;
-}
-
-/* Nothing in a name ends a frame or the line's stack. Names that do not fit are left out. */
-static size_t put_name(char *to, size_t room, const char *format, const char *name)
+size_t folded_put_name(char *to, size_t room, const char *format, const char *name)
 {
 	int n = snprintf(to, room, format, name);
 
@@ -117,19 +74,24 @@ static size_t put_name(char *to, size_t room, const char *format, const char *na
 	return (size_t)n;
 }
 
-static int add_sample(struct folded *f, const struct sample *s)
+size_t folded_put_frame(char *to, size_t room, struct symbols *symbols, uint64_t ip,
+			bool is_behind_call)
 {
-	size_t n = put_name(f->line, sizeof(f->line), "%s", tasks_comm(f->r->tasks, s->pid));
-	const struct symbol *sym;
+	const struct symbol *sym = symbols_find(symbols, ip - is_behind_call);
 	char address[24];
 
-	for (uint32_t i = s->nr; i-- > 0;) {
-		/* all but the innermost are behind a call, which may be a function's last */
-		sym = symbols_find(f->r->symbols, s->ip[i] - (i > 0));
-		snprintf(address, sizeof(address), "0x%" PRIx64, s->ip[i]);
-		n += put_name(f->line + n, sizeof(f->line) - n, ";%s", sym ? sym->name : address);
-	}
-	return add_line(f);
+	snprintf(address, sizeof(address), "0x%" PRIx64, ip);
+	return folded_put_name(to, room, ";%s", sym ? sym->name : address);
+}
+
+static int add_sample(struct folded *f, const struct sample *s)
+{
+	size_t n = folded_put_name(f->line, sizeof(f->line), "%s", tasks_comm(f->r->tasks, s->pid));
+
+	for (uint32_t i = s->nr; i-- > 0;)
+		n += folded_put_frame(f->line + n, sizeof(f->line) - n, f->r->symbols, s->ip[i],
+				      i > 0);
+	return sums_add(&f->sums, 0, f->line, 1, 0);
 }
 
 static uint64_t word(const struct record *rec, uint32_t at)
@@ -172,20 +134,11 @@ static int take(struct folded *f, const struct record *rec)
 	}
 }
 
-static int most_first(const void *x, const void *y)
-{
-	const struct sum *a = x, *b = y;
-
-	if (a->nr != b->nr)
-		return a->nr < b->nr ? 1 : -1;
-	return a->line && b->line ? strcmp(a->line, b->line) : !a->line - !b->line;
-}
-
 static void print_sums(struct folded *f, struct out *o)
 {
-	qsort(f->sums, f->slots, sizeof(*f->sums), most_first);
-	for (size_t i = 0; i < f->nr_sums; i++)
-		out_printf(o, "%s %" PRIu64 "\n", f->sums[i].line, f->sums[i].nr);
+	sums_sort(&f->sums);
+	for (size_t i = 0; i < f->sums.nr; i++)
+		out_printf(o, "%s %" PRIu64 "\n", f->sums.at[i].key, f->sums.at[i].total);
 }
 
 static void folded_free(struct folded *f)
@@ -193,9 +146,7 @@ static void folded_free(struct folded *f)
 	for (size_t i = 0; i < f->nr_threads; i++)
 		free(f->threads[i]);
 	free(f->threads);
-	for (size_t i = 0; i < f->slots; i++)
-		free(f->sums[i].line);
-	free(f->sums);
+	sums_free(&f->sums);
 	free(f);
 }
 
@@ -217,7 +168,7 @@ int folded_text_print(struct reader *r, struct out *o)
 			ret = fail(ENOMEM, "no memory for stacks");
 	}
 	merge_free(m);
-	if (!ret && !f->nr_sums)
+	if (!ret && !f->sums.nr)
 		ret = fail(ENODATA, "no sample is in the recording: `vestige record -p sysprof "
 				    "PROGRAM` makes them");
 	if (!ret)

@@ -14,25 +14,18 @@
 
 #include "tools/analysis/sched.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
 #include "tools/base/note.h"
-#include "tools/code/symbols.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/duration.h"
+#include "tools/text/folded_text.h"
+#include "tools/text/sums.h"
 #include "tools/text/syscall_names.h"
 
 #define REASON_BYTES 256u
 #define LINE_BYTES   (SCHED_FRAMES * 128u)
 
-/* Blocks of one thread and one reason, or of one stack. */
-struct sum {
-	char *key; /* NULL: a free slot */
-	int32_t pid;
-	uint64_t nr, total, max, max_at;
-};
-
-/* Who is on a CPU, of map. */
-struct lane {
+/* The thread that is on a CPU, of map. */
+struct on_cpu {
 	char name[3];
 };
 
@@ -41,9 +34,8 @@ struct sched_text {
 	struct out *o;
 	enum sched_view view;
 	struct sched *s;
-	struct sum *sums;
-	size_t nr_sums, slots;
-	struct lane *lanes;
+	struct sums sums; /* blocks of one thread and one reason, or of one stack */
+	struct on_cpu *cpus;
 	struct named {
 		int32_t pid;
 		char name[3];
@@ -139,71 +131,10 @@ static const char *reason_text(const struct sched_text *t, const struct sched_re
 	return to;
 }
 
-static struct sum *slot_of(struct sum *sums, size_t slots, int32_t pid, const char *key)
-{
-	uint64_t h = hash_bytes(hash_u64((uint32_t)pid), key, strlen(key));
-	size_t at = hash_u64(h) >> 20 & (slots - 1);
-
-	while (sums[at].key && (sums[at].pid != pid || strcmp(sums[at].key, key)))
-		at = (at + 1) & (slots - 1);
-	return &sums[at];
-}
-
 static void add_sum(struct sched_text *t, int32_t pid, const char *key, uint64_t from, uint64_t to)
 {
-	struct sum *sum, *more;
-
-	if (t->err)
-		return;
-	if (t->nr_sums * 2 >= t->slots) {
-		size_t slots = t->slots ? t->slots * 2 : 1024;
-
-		more = calloc(slots, sizeof(*more));
-		if (!more) {
-			t->err = fail(ENOMEM, "no memory for %zu reasons", slots);
-			return;
-		}
-		for (size_t i = 0; i < t->slots; i++)
-			if (t->sums[i].key)
-				*slot_of(more, slots, t->sums[i].pid, t->sums[i].key) = t->sums[i];
-		free(t->sums);
-		t->sums = more;
-		t->slots = slots;
-	}
-	sum = slot_of(t->sums, t->slots, pid, key);
-	if (!sum->key) {
-		sum->key = strdup(key);
-		if (!sum->key) {
-			t->err = fail(ENOMEM, "no memory for a reason");
-			return;
-		}
-		sum->pid = pid;
-		t->nr_sums++;
-	}
-	sum->nr++;
-	sum->total += to - from;
-	if (to - from >= sum->max) {
-		sum->max = to - from;
-		sum->max_at = from;
-	}
-}
-
-/* A frame's name: nothing in it ends a frame or the line's stack. */
-static size_t put_frame(const struct sched_text *t, char *to, size_t room, uint64_t ip)
-{
-	const struct symbol *sym = symbols_find(t->r->symbols, ip);
-	int n;
-
-	if (sym)
-		n = snprintf(to, room, ";%s", sym->name);
-	else
-		n = snprintf(to, room, ";0x%" PRIx64, ip);
-	if (n < 0 || (size_t)n >= room)
-		return 0;
-	for (char *p = to + 1; *p; p++)
-		if (*p == ';' || *p == ' ')
-			*p = *p == ';' ? ':' : '_';
-	return (size_t)n;
+	if (!t->err)
+		t->err = sums_add(&t->sums, pid, key, to - from, from);
 }
 
 static void put_waker(const struct sched_text *t, char *to, size_t room, int32_t waker)
@@ -224,7 +155,8 @@ static void add_offcpu(struct sched_text *t, const struct sched_thread *th, uint
 	size_t n = (size_t)snprintf(line, sizeof(line), "%s", tasks_comm(t->r->tasks, th->pid));
 
 	for (unsigned int i = r->nr_frames; i-- > 0;)
-		n += put_frame(t, line + n, sizeof(line) - n - REASON_BYTES - 80, r->stack[i]);
+		n += folded_put_frame(line + n, sizeof(line) - n - REASON_BYTES - 80, t->r->symbols,
+				      r->stack[i], false);
 	n += (size_t)snprintf(line + n, sizeof(line) - n, ";[%s]", reason_text(t, r, reason));
 	put_waker(t, line + n, sizeof(line) - n, th->waker);
 	add_sum(t, 0, line, from, to);
@@ -303,9 +235,9 @@ static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sche
 		return;
 	if (in)
 		name = map_name(t, in->pid, &is_new);
-	snprintf(t->lanes[cpu].name, sizeof(t->lanes[cpu].name), "%s", name);
+	snprintf(t->cpus[cpu].name, sizeof(t->cpus[cpu].name), "%s", name);
 	for (unsigned int i = 0; i < t->r->nr_cpus; i++)
-		out_printf(t->o, " %c%-2s", i == cpu ? '*' : ' ', t->lanes[i].name);
+		out_printf(t->o, " %c%-2s", i == cpu ? '*' : ' ', t->cpus[i].name);
 	out_text(t->o, "  ");
 	put_time(t->o, t->r, ts);
 	if (is_new)
@@ -313,27 +245,16 @@ static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sche
 	out_text(t->o, "\n");
 }
 
-static int by_total(const void *a, const void *b)
-{
-	const struct sum *x = a, *y = b;
-
-	if (!x->key || !y->key)
-		return !x->key - !y->key;
-	if (x->total != y->total)
-		return x->total < y->total ? 1 : -1;
-	return strcmp(x->key, y->key);
-}
-
 static void print_sums(struct sched_text *t)
 {
 	char name[40];
 
-	qsort(t->sums, t->slots, sizeof(*t->sums), by_total);
+	sums_sort(&t->sums);
 	if (t->view == SCHED_WAITS)
 		out_text(t->o, "# TASK-PID                    BLOCKED      TIMES    AVERAGE    "
 			       "LONGEST           AT  WHY\n");
-	for (size_t i = 0; i < t->slots && t->sums[i].key; i++) {
-		const struct sum *s = &t->sums[i];
+	for (size_t i = 0; i < t->sums.nr; i++) {
+		const struct sum *s = &t->sums.at[i];
 
 		if (t->view == SCHED_OFFCPU) {
 			out_printf(t->o, "%s %" PRIu64 "\n", s->key, (s->total + 500) / 1000);
@@ -383,7 +304,7 @@ static int print(struct sched_text *t)
 	int ret;
 
 	for (unsigned int i = 0; i < t->r->nr_cpus; i++)
-		t->lanes[i].name[0] = ' ';
+		t->cpus[i].name[0] = ' ';
 	if (t->view == SCHED_TIMEHIST)
 		out_text(t->o,
 			 "#       TIME   CPU TASK-PID                    BLOCKED      DELAY    "
@@ -410,13 +331,11 @@ int sched_print(struct reader *r, enum sched_view view, struct out *o)
 	int ret;
 
 	t.s = sched_new(r, &ops, &t);
-	t.lanes = calloc(r->nr_cpus + 1, sizeof(*t.lanes));
-	ret = t.s && t.lanes ? print(&t) : fail(ENOMEM, "no memory for a recording's threads");
+	t.cpus = calloc(r->nr_cpus + 1, sizeof(*t.cpus));
+	ret = t.s && t.cpus ? print(&t) : fail(ENOMEM, "no memory for a recording's threads");
 	sched_free(t.s);
-	for (size_t i = 0; i < t.slots; i++)
-		free(t.sums[i].key);
-	free(t.sums);
-	free(t.lanes);
+	sums_free(&t.sums);
+	free(t.cpus);
 	free(t.names);
 	return ret;
 }
