@@ -19,9 +19,9 @@
 #include "tools/area/pages_impl.h"
 #include "tools/base/fail.h"
 
-#define LANE_PAGES 64u
-#define AT_ONCE	   16u
-#define MAX_READY  1024u
+#define QUEUE_PAGES 64u
+#define AT_ONCE	    16u
+#define MAX_READY   1024u
 
 struct ready {
 	struct open_page *page; /* NULL: it held nothing */
@@ -35,7 +35,7 @@ struct queue {
 	uint64_t head, tail;	 /* numbers of those in the ring, as of the lock */
 	uint64_t at, until;	 /* the caller's: what it has been given */
 	bool busy;
-	struct ready ring[LANE_PAGES];
+	struct ready ring[QUEUE_PAGES];
 };
 
 struct ahead {
@@ -52,36 +52,36 @@ struct ahead {
 };
 
 /* Load up to @max further pages. By the thread that has the queue. Return: how many. */
-static unsigned int load(const struct ahead *a, struct queue *l, uint64_t tail, unsigned int max)
+static unsigned int load(const struct ahead *a, struct queue *q, uint64_t tail, unsigned int max)
 {
 	unsigned int nr = 0;
 
-	while (nr < max && l->next < l->end) {
-		struct ready *r = &l->ring[(tail + nr++) % LANE_PAGES];
+	while (nr < max && q->next < q->end) {
+		struct ready *r = &q->ring[(tail + nr++) % QUEUE_PAGES];
 
 		*r = (struct ready){0};
-		r->err = page_load(a->p, &a->p->refs[l->next++], &r->page, &r->gone);
+		r->err = page_load(a->p, &a->p->refs[q->next++], &r->page, &r->gone);
 		if (!r->err)
 			continue;
 		r->why = strdup(fail_text());
-		l->next = l->end;
+		q->next = q->end;
 	}
 	return nr;
 }
 
 /* With the lock held, which is given up meanwhile. */
-static void fill(struct ahead *a, struct queue *l, unsigned int max)
+static void fill(struct ahead *a, struct queue *q, unsigned int max)
 {
-	uint64_t tail = l->tail, room = LANE_PAGES - (tail - l->head);
+	uint64_t tail = q->tail, room = QUEUE_PAGES - (tail - q->head);
 	unsigned int nr;
 
-	l->busy = true;
+	q->busy = true;
 	pthread_mutex_unlock(&a->lock);
-	nr = load(a, l, tail, room < max ? (unsigned int)room : max);
+	nr = load(a, q, tail, room < max ? (unsigned int)room : max);
 	pthread_mutex_lock(&a->lock);
-	l->tail += nr;
+	q->tail += nr;
 	a->ready += nr;
-	l->busy = false;
+	q->busy = false;
 	pthread_cond_broadcast(&a->done);
 }
 
@@ -91,12 +91,12 @@ static struct queue *choose(struct ahead *a)
 	if (a->hold || a->ready >= MAX_READY)
 		return NULL;
 	for (unsigned int i = 0; i < a->nr_queues; i++) {
-		struct queue *l = &a->queues[(a->turn + i) % a->nr_queues];
+		struct queue *q = &a->queues[(a->turn + i) % a->nr_queues];
 
-		if (l->busy || l->next == l->end || l->tail - l->head > LANE_PAGES - AT_ONCE)
+		if (q->busy || q->next == q->end || q->tail - q->head > QUEUE_PAGES - AT_ONCE)
 			continue;
 		a->turn = (a->turn + i + 1) % a->nr_queues;
-		return l;
+		return q;
 	}
 	return NULL;
 }
@@ -107,10 +107,10 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&a->lock);
 	while (!a->end) {
-		struct queue *l = choose(a);
+		struct queue *q = choose(a);
 
-		if (l) {
-			fill(a, l, AT_ONCE);
+		if (q) {
+			fill(a, q, AT_ONCE);
 			continue;
 		}
 		a->idle = true;
@@ -170,14 +170,14 @@ int ahead_new(const struct pages *p, struct ahead **out)
 }
 
 /* Free the loaded pages that were not taken. No thread has the queue. */
-static void drop(struct queue *l)
+static void drop(struct queue *q)
 {
-	for (uint64_t i = l->at; i < l->tail; i++) {
-		free(l->ring[i % LANE_PAGES].page);
-		free(l->ring[i % LANE_PAGES].why);
+	for (uint64_t i = q->at; i < q->tail; i++) {
+		free(q->ring[i % QUEUE_PAGES].page);
+		free(q->ring[i % QUEUE_PAGES].why);
 	}
-	l->head = l->tail = l->at = l->until = 0;
-	l->next = l->first;
+	q->head = q->tail = q->at = q->until = 0;
+	q->next = q->first;
 }
 
 void ahead_free(struct ahead *a)
@@ -218,24 +218,24 @@ void ahead_rewind(struct ahead *a)
 
 /* All that is ready is the caller's; if nothing is, it must come from somewhere. False: there is
  * none. */
-static bool refill(struct ahead *a, struct queue *l)
+static bool refill(struct ahead *a, struct queue *q)
 {
 	bool any = true;
 
 	pthread_mutex_lock(&a->lock);
-	a->ready -= (unsigned int)(l->at - l->head);
-	l->head = l->at;
-	while (l->tail == l->at) {
-		if (l->busy) {
+	a->ready -= (unsigned int)(q->at - q->head);
+	q->head = q->at;
+	while (q->tail == q->at) {
+		if (q->busy) {
 			pthread_cond_wait(&a->done, &a->lock);
 			continue;
 		}
-		any = l->next < l->end;
+		any = q->next < q->end;
 		if (!any)
 			break;
-		fill(a, l, AT_ONCE);
+		fill(a, q, AT_ONCE);
 	}
-	l->until = l->tail;
+	q->until = q->tail;
 	if (a->idle)
 		pthread_cond_signal(&a->work);
 	pthread_mutex_unlock(&a->lock);
@@ -244,15 +244,15 @@ static bool refill(struct ahead *a, struct queue *l)
 
 int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32_t *gone)
 {
-	struct queue *l = a->of_cpu[cpu];
+	struct queue *q = a->of_cpu[cpu];
 	struct ready *r;
 	int err;
 
-	if (!a->has_worker && !l->at && l->next == l->first)
+	if (!a->has_worker && !q->at && q->next == q->first)
 		start(a);
-	if (l->at == l->until && !refill(a, l))
+	if (q->at == q->until && !refill(a, q))
 		return fail(EIO, "reading CPU %u has failed before", cpu);
-	r = &l->ring[l->at++ % LANE_PAGES];
+	r = &q->ring[q->at++ % QUEUE_PAGES];
 	*out = r->page;
 	*gone = r->gone;
 	err = r->err;

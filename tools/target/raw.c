@@ -29,7 +29,8 @@ struct subbuf {
 	unsigned char bytes[];
 };
 
-struct lane {
+/* Sub-buffers of a CPU that are made and not yet handed out. */
+struct stream {
 	struct subbuf_writer writer;
 	struct subbuf *first, **end;
 	unsigned int nr;
@@ -44,7 +45,7 @@ struct raw {
 	struct graph_events *events; /* NULL: none yet */
 	bool renewed;		     /* what they borrow is gone */
 	char clock[32];		     /* in which they began */
-	struct lane *lanes;	     /* by CPU */
+	struct stream *streams;	     /* by CPU */
 	uint32_t page_bytes;
 	bool *wanted; /* scratch of a turn: by CPU, whether its records are looked for */
 	unsigned int nr_cpus;
@@ -53,7 +54,7 @@ struct raw {
 
 static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
 {
-	struct lane *l = arg;
+	struct stream *st = arg;
 	struct subbuf *s = malloc(sizeof(*s) + bytes);
 
 	if (!s)
@@ -61,9 +62,9 @@ static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
 	memcpy(s->bytes, chunk, bytes);
 	s->nr = bytes;
 	s->next = NULL;
-	*l->end = s;
-	l->end = &s->next;
-	l->nr++;
+	*st->end = s;
+	st->end = &s->next;
+	st->nr++;
 	return 0;
 }
 
@@ -96,14 +97,14 @@ int raw_open(const struct image *t, struct raw **out)
 	if (!err) {
 		x->nr_cpus = follow_reader(x->f)->nr_cpus;
 		x->page_bytes = page_bytes_of(follow_reader(x->f));
-		x->lanes = calloc(x->nr_cpus, sizeof(*x->lanes));
+		x->streams = calloc(x->nr_cpus, sizeof(*x->streams));
 		x->wanted = calloc(x->nr_cpus, sizeof(*x->wanted));
-		if (!x->lanes || !x->wanted)
+		if (!x->streams || !x->wanted)
 			err = fail(ENOMEM, "no memory");
 	}
 	for (unsigned int c = 0; !err && c < x->nr_cpus; c++) {
-		x->lanes[c].end = &x->lanes[c].first;
-		if (subbuf_init_sink(&x->lanes[c].writer, x->page_bytes, queue, &x->lanes[c]))
+		x->streams[c].end = &x->streams[c].first;
+		if (subbuf_init_sink(&x->streams[c].writer, x->page_bytes, queue, &x->streams[c]))
 			err = fail(ENOMEM, "no memory");
 	}
 	if (err) {
@@ -129,20 +130,20 @@ int raw_add(struct raw *x, const struct image *t)
 void raw_close(struct raw *x)
 {
 	graph_events_free(x->events);
-	for (unsigned int c = 0; x->lanes && c < x->nr_cpus; c++) {
-		struct lane *l = &x->lanes[c];
+	for (unsigned int c = 0; x->streams && c < x->nr_cpus; c++) {
+		struct stream *st = &x->streams[c];
 
-		subbuf_free(&l->writer);
-		while (l->first) {
-			struct subbuf *s = l->first;
+		subbuf_free(&st->writer);
+		while (st->first) {
+			struct subbuf *s = st->first;
 
-			l->first = s->next;
+			st->first = s->next;
 			free(s);
 		}
 	}
 	if (x->f)
 		follow_close(x->f);
-	free(x->lanes);
+	free(x->streams);
 	free(x->wanted);
 	pthread_mutex_destroy(&x->lock);
 	free(x);
@@ -153,7 +154,7 @@ static void count(struct raw *x, unsigned int cpu, int change)
 	if (cpu >= x->nr_cpus)
 		return;
 	pthread_mutex_lock(&x->lock);
-	x->lanes[cpu].joined += (unsigned int)change;
+	x->streams[cpu].joined += (unsigned int)change;
 	pthread_mutex_unlock(&x->lock);
 }
 
@@ -172,8 +173,8 @@ static void take(struct raw *x)
 	for (unsigned int c = 0; x->events && c < x->nr_cpus; c++) {
 		uint64_t nr = graph_events_nr_taken(x->events, c);
 
-		follow_take(x->f, c, nr - x->lanes[c].taken);
-		x->lanes[c].taken = nr;
+		follow_take(x->f, c, nr - x->streams[c].taken);
+		x->streams[c].taken = nr;
 	}
 }
 
@@ -196,7 +197,7 @@ static int make_events(struct raw *x)
 	}
 	graph_events_free(x->events);
 	for (unsigned int c = 0; c < x->nr_cpus; c++)
-		x->lanes[c].taken = 0;
+		x->streams[c].taken = 0;
 	memcpy(x->clock, r->clock, sizeof(x->clock));
 	x->events = graph_events_new(r, NULL, false, &err);
 	return x->events ? 0 : err;
@@ -208,7 +209,7 @@ static int turn(struct raw *x, uint64_t hold_ns)
 	int ret;
 
 	for (unsigned int c = 0; c < x->nr_cpus; c++)
-		x->wanted[c] = x->lanes[c].joined && x->lanes[c].nr < MAX_QUEUE;
+		x->wanted[c] = x->streams[c].joined && x->streams[c].nr < MAX_QUEUE;
 	ret = follow_look(x->f, x->wanted, hold_ns, &x->renewed);
 	if (ret <= 0)
 		return ret;
@@ -229,9 +230,9 @@ static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 			return ret;
 		x->more = true;
 	}
-	while (x->lanes[cpu].nr < AT_ONCE && (ret = graph_events_next(x->events, &ev)) > 0) {
+	while (x->streams[cpu].nr < AT_ONCE && (ret = graph_events_next(x->events, &ev)) > 0) {
 		rec = dat_graph_record(ev);
-		err = subbuf_add(&x->lanes[rec.cpu].writer, &rec, 1);
+		err = subbuf_add(&x->streams[rec.cpu].writer, &rec, 1);
 		/* what has no event in the kernel's formats is left out */
 		if (err == -ENOTSUP)
 			err = 0;
@@ -255,40 +256,40 @@ static bool fill(struct raw *x, unsigned int cpu, enum raw_how how, int *err)
 {
 	const uint64_t hold_ns =
 		how != RAW_ALL && x->nr > 1 && follow_lives(x->f) ? FOLLOW_HOLD_NS : 0;
-	struct lane *l = &x->lanes[cpu];
+	struct stream *st = &x->streams[cpu];
 
 	*err = 0;
-	if (!l->nr && how == RAW_FULL && !waits_for_full(x))
+	if (!st->nr && how == RAW_FULL && !waits_for_full(x))
 		how = RAW_PARTIAL;
-	if (!l->nr) {
+	if (!st->nr) {
 		bool rest = x->more;
 
 		*err = encode(x, cpu, hold_ns);
 		/* what was left of the last look may be all of that and none of what came since */
-		if (!l->nr && !*err && rest && how == RAW_ALL)
+		if (!st->nr && !*err && rest && how == RAW_ALL)
 			*err = encode(x, cpu, 0);
 	}
-	if (!l->nr && !*err && how != RAW_FULL)
-		*err = subbuf_end(&l->writer);
-	return l->nr;
+	if (!st->nr && !*err && how != RAW_FULL)
+		*err = subbuf_end(&st->writer);
+	return st->nr;
 }
 
 int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how)
 {
 	struct subbuf *s = NULL;
-	struct lane *l;
+	struct stream *st;
 	int err;
 
 	if (cpu >= x->nr_cpus)
 		return fail_errno(ENOENT, "CPU %u", cpu);
 	pthread_mutex_lock(&x->lock);
-	l = &x->lanes[cpu];
+	st = &x->streams[cpu];
 	if (fill(x, cpu, how, &err)) {
-		s = l->first;
-		l->first = s->next;
-		if (!l->first)
-			l->end = &l->first;
-		l->nr--;
+		s = st->first;
+		st->first = s->next;
+		if (!st->first)
+			st->end = &st->first;
+		st->nr--;
 	}
 	pthread_mutex_unlock(&x->lock);
 	if (!s)
@@ -300,20 +301,21 @@ int raw_page(struct raw *x, unsigned int cpu, void *page, enum raw_how how)
 
 bool raw_ready(struct raw *x, unsigned int cpu)
 {
-	struct lane *l;
+	struct stream *st;
 	bool ready;
 	int err;
 
 	if (cpu >= x->nr_cpus)
 		return false;
 	pthread_mutex_lock(&x->lock);
-	l = &x->lanes[cpu];
-	ready = follow_is_full(
-		x->f, cpu, (uint64_t)l->nr * x->page_bytes + (l->writer.page ? l->writer.used : 0));
+	st = &x->streams[cpu];
+	ready = follow_is_full(x->f, cpu,
+			       (uint64_t)st->nr * x->page_bytes +
+				       (st->writer.page ? st->writer.used : 0));
 	/* what is there need not be records that go into a sub-buffer */
 	if (ready)
 		ready = fill(x, cpu, RAW_FULL, &err);
-	ready |= l->writer.page && !follow_lives(x->f);
+	ready |= st->writer.page && !follow_lives(x->f);
 	pthread_mutex_unlock(&x->lock);
 	return ready;
 }
