@@ -96,17 +96,15 @@ static int name_functions(struct record_run *run)
 	return err;
 }
 
+const struct record_param record_params[RECORD_NR_PARAMS] = {{'e', "trace_event"},
+							     {'l', "ftrace_filter"},
+							     {'n', "ftrace_notrace"},
+							     {'g', "ftrace_graph_filter"},
+							     {'G', "ftrace_graph_notrace"}};
+
 /* VESTIGE_BOOT, in the kernel's names of boot parameters. */
 static int make_boot(struct record_run *run)
 {
-	static const struct {
-		char kind;
-		const char *param;
-	} lists[] = {{'e', "trace_event"},
-		     {'l', "ftrace_filter"},
-		     {'n', "ftrace_notrace"},
-		     {'g', "ftrace_graph_filter"},
-		     {'G', "ftrace_graph_notrace"}};
 	const struct record_options *opt = &run->opt;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
 	FILE *f = fmemopen(run->boot, sizeof(run->boot), "w");
@@ -120,14 +118,14 @@ static int make_boot(struct record_run *run)
 	fprintf(f, "ftrace=%s", opt->tracer);
 	if (opt->boot)
 		fprintf(f, " %s", opt->boot);
-	for (unsigned int k = 0; k < sizeof(lists) / sizeof(*lists); k++) {
+	for (unsigned int k = 0; k < RECORD_NR_PARAMS; k++) {
 		const char *between = "";
 
 		for (unsigned int i = 0; i < opt->nr_patterns; i++) {
-			if (opt->patterns[i].kind != lists[k].kind)
+			if (opt->patterns[i].kind != record_params[k].kind)
 				continue;
 			if (!*between)
-				fprintf(f, " %s=\"", lists[k].param);
+				fprintf(f, " %s=\"", record_params[k].name);
 			fprintf(f, "%s%s", between,
 				opt->patterns[i].names ? opt->patterns[i].names
 						       : opt->patterns[i].text);

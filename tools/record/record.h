@@ -34,6 +34,14 @@ struct record_options {
 	char **argv;
 };
 
+/* The kernel's boot parameter that takes the patterns of a kind, in the order of VESTIGE_BOOT. */
+struct record_param {
+	char kind;
+	const char *name;
+};
+#define RECORD_NR_PARAMS 5
+extern const struct record_param record_params[RECORD_NR_PARAMS];
+
 /*
  * record() - run opt->argv and record it, once in this process.
  * Return: the exit status: the program's, or CMD_OURS, CMD_CANNOT_EXEC, CMD_NOT_FOUND after a line

@@ -87,24 +87,18 @@ static bool is_refused(const struct meta *m, const char *what, const char *word,
  */
 static int judge_patterns(const struct record_options *opt, const struct meta *m)
 {
-	static const struct {
-		char kind;
-		const char *what;
-	} lists[] = {{'l', "ftrace_filter: "},
-		     {'n', "ftrace_notrace: "},
-		     {'g', "ftrace_graph_filter: "},
-		     {'G', "ftrace_graph_notrace: "}};
-
 	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
 		const char *text = opt->patterns[i].text, *names = opt->patterns[i].names, *w;
-		const char *list = names ? names : text, *what = NULL;
+		const char *list = names ? names : text;
+		char what[32] = ""; /* of the engine's lines about it; "": no list of functions */
 		bool any = !*list;
 		size_t n;
 
-		for (size_t k = 0; k < sizeof(lists) / sizeof(*lists); k++)
-			if (lists[k].kind == opt->patterns[i].kind)
-				what = lists[k].what;
-		while (what && (w = next_word(&list, &n))) {
+		for (unsigned int k = 0; k < RECORD_NR_PARAMS; k++)
+			if (record_params[k].kind == opt->patterns[i].kind &&
+			    opt->patterns[i].kind != 'e')
+				snprintf(what, sizeof(what), "%s: ", record_params[k].name);
+		while (*what && (w = next_word(&list, &n))) {
 			bool refused = n && is_refused(m, what, w, n);
 			char word[512];
 
@@ -113,7 +107,7 @@ static int judge_patterns(const struct record_options *opt, const struct meta *m
 			if (refused && (!names || is_in(text, w, n)))
 				return fail(EINVAL, RECORD_NO_FUNCTION, word, opt->argv[0]);
 		}
-		if (what && !any)
+		if (*what && !any)
 			return fail(EINVAL, RECORD_NO_FUNCTION, text, opt->argv[0]);
 	}
 	return 0;
