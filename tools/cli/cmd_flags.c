@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/base/child.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
@@ -127,8 +128,7 @@ static int run(struct trial *t, const struct words *w)
 	posix_spawnattr_destroy(&attr);
 	if (err)
 		return 127;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = child_wait(pid);
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGINT)
 		t->interrupted = true;
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);

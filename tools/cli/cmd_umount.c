@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/base/child.h"
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
@@ -17,7 +18,7 @@
 /* As a user: by the helper, which may. Return: 0 or -errno with fail() set. */
 static int by_helper(const char *path, bool lazy)
 {
-	int status = 0;
+	int status;
 	pid_t pid = fork();
 
 	if (pid < 0)
@@ -26,8 +27,7 @@ static int by_helper(const char *path, bool lazy)
 		execlp("fusermount3", "fusermount3", lazy ? "-uz" : "-u", "--", path, NULL);
 		_exit(127);
 	}
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = child_wait(pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return fail(ENOENT, "there is no fusermount3 (Debian: fuse3)");
 	return status ? fail(EBUSY, "fusermount3 could not unmount %s", path) : 0;

@@ -2,14 +2,14 @@
 /* See pager.h. Tests: tests/cli/test_views.py. */
 #include "tools/cli/pager.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
+
+#include "tools/base/child.h"
 
 void pager_start(struct pager *p)
 {
@@ -47,15 +47,12 @@ void pager_start(struct pager *p)
 
 void pager_end(struct pager *p)
 {
-	int status;
-
 	if (!p->pid)
 		return;
 	fflush(stdout);
 	dup2(p->stdout_was, STDOUT_FILENO);
 	close(p->stdout_was);
-	while (waitpid(p->pid, &status, 0) < 0 && errno == EINTR)
-		;
+	child_wait(p->pid);
 	signal(SIGPIPE, SIG_DFL);
 	p->pid = 0;
 }

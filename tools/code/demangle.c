@@ -13,6 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/base/child.h"
+
 /* With so few references to earlier parts a name cannot grow beyond 2^(n/2) times its length. */
 #define FEW_REFERENCES 30u
 /* What a name with more of them may take, and after how many that took too much they are left. */
@@ -106,8 +108,8 @@ static char *demangle_apart(cxa_demangle lib, const char *symbol, int *status)
 			used += (size_t)got;
 	}
 	close(fds[0]);
-	while (pid > 0 && waitpid(pid, status, 0) < 0 && errno == EINTR)
-		;
+	if (pid > 0)
+		*status = child_wait(pid);
 	if (pid > 0 && WIFSIGNALED(*status))
 		given_up++;
 	if (pid < 0 || *status || !used) {

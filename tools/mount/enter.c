@@ -26,6 +26,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tools/base/child.h"
 #include "tools/base/fail.h"
 #include "tools/mount/mount.h"
 #include "tools/target/areas_dir.h"
@@ -276,8 +277,7 @@ static int run(char **argv)
 	/* the terminal's signals are the command's */
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	status = child_wait(pid);
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -305,8 +305,7 @@ int enter_run(const char *name, char **argv, int *status)
 		umount2("/proc/kallsyms", MNT_DETACH);
 		/* it takes its mount away itself, and complains when it is gone */
 		kill(server, SIGTERM);
-		while (waitpid(server, NULL, 0) < 0 && errno == EINTR)
-			;
+		child_wait(server);
 		umount2(dir, MNT_DETACH);
 	}
 	return err;

@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/wait.h>
 #include <traceevent/event-parse.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
+#include "tools/base/child.h"
 #include "tools/base/fail.h"
 
 #define CHILD_SECONDS 10
@@ -298,8 +298,7 @@ static ssize_t try_in_child(struct tep_handle *tep, const struct format *const *
 	close(fds[0]);
 	if (pid < 0)
 		return -err;
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	child_wait(pid);
 	return good;
 }
 

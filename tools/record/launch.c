@@ -7,6 +7,7 @@
  * Where ptrace is refused (some sandboxes), the program runs without a stop.
  * Tests: tests/cli/test_record.py, tests/cli/test_doctor.py.
  */
+#include "tools/base/child.h"
 #include "tools/code/elf_needed.h"
 #include "tools/record/launch.h"
 
@@ -450,8 +451,7 @@ void launch_kill(struct launch *l)
 	if (l->ended || l->pid <= 0)
 		return;
 	kill(l->pid, SIGKILL);
-	while (waitpid(l->pid, &l->status, 0) < 0 && errno == EINTR)
-		;
+	l->status = child_wait(l->pid);
 	l->at_entry = false;
 	l->ended = true;
 }

@@ -13,10 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
+#include "tools/base/child.h"
 #include "tools/base/fail.h"
 #include "tools/code/elf_code.h"
 
@@ -204,8 +204,7 @@ static int add_needed(struct tables *t, char *loader, char *image)
 	if (f)
 		fclose(f);
 	if (pid > 0)
-		while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-			;
+		child_wait(pid);
 	return err;
 }
 
