@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See lock_class.h. Two tables of fixed size, mapped once, which stay: classes, and locks by
- * address in sets of eight. A lock whose set is full takes the place of another one; from then on
- * the class of a lock that is found unknown is not guessed from where it is taken, since it may
- * have been initialised. A lock is forgotten when it is destroyed, initialised anew, or when the
- * block in which it lies is released: another one may be there next.
+ * address in sets of eight. A lock whose set is full takes the place of another one. From then on
+ * an unknown lock gets no class from where it is taken: it may have been initialised. A lock is
+ * forgotten when it is destroyed, when it is initialised anew, and when the block in which it lies
+ * is released: another lock may be there next.
  *
  * Any context, no lock. fork: the child goes on with a copy. Costs: bench "lock_order". Tests:
  * tests/engine/events/lock_order.
@@ -39,7 +39,7 @@ struct tables {
 static struct tables *tables;
 static uint64_t serials, lost;
 static uint32_t nr_classes;
-static uint32_t evicted; /* a known lock was forgotten for want of room */
+static uint32_t evicted; /* whether a lock's entry was given to another lock */
 static uint32_t nr_heap; /* whether there may be locks that free() ends */
 static __thread char near_thread_pointer __attribute__((tls_model("initial-exec")));
 

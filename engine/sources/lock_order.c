@@ -38,7 +38,7 @@ struct edge {
 	uint64_t from, to;
 	uint32_t types;
 	uint32_t next_pair, next_from; /* in the chain of its hash, + 1 */
-	uint32_t told;		       /* it is in a cycle that was reported */
+	uint32_t reported;	       /* it is in a cycle that was reported */
 	uint64_t seen;		       /* the search that came here, << 1, and 1: as N */
 	struct lock_dependency is;
 };
@@ -179,9 +179,9 @@ static const struct lock_cycle *keep_cycle(struct graph *g, struct edge *e, uint
 	struct lock_cycle *c;
 	uint32_t i;
 
-	e->told = 1;
+	e->reported = 1;
 	for (i = way; i; i = tables->visits[i - 1].from)
-		g->edges[tables->visits[i - 1].edge].told = 1;
+		g->edges[tables->visits[i - 1].edge].reported = 1;
 	if (counts.cycles++ >= LOCK_ORDER_REPORTS)
 		return NULL;
 	c = &tables->cycles[counts.cycles - 1];
@@ -210,7 +210,7 @@ static const struct lock_cycle *add(struct graph *g, uint64_t from, uint64_t to,
 	if (e->types >> type & 1)
 		return NULL;
 	store_release(&e->types, e->types | 1u << type);
-	way = e->told ? 0 : find_way(g, e, (int)(type >> 1), (int)(type & 1));
+	way = e->reported ? 0 : find_way(g, e, (int)(type >> 1), (int)(type & 1));
 	return way ? keep_cycle(g, e, way) : NULL;
 }
 

@@ -3,8 +3,8 @@
  * Cycles in the order in which threads take locks, as lockdep finds them: a lock of one class that
  * is waited for while one of another class is held makes a dependency, and a dependency that closes
  * a circle of them is reported once, before the thread waits. Locks of one class (lock_class.h)
- * are told apart one by one. trylock and its kind make no dependency to their lock; readers that
- * lock out no other reader make no cycle.
+ * have dependencies of their own, lock by lock. trylock and its kind make no dependency to their
+ * lock; readers that lock out no other reader make no cycle.
  */
 #ifndef VESTIGE_SOURCES_LOCK_ORDER_H
 #define VESTIGE_SOURCES_LOCK_ORDER_H
@@ -12,7 +12,7 @@
 #include "engine/sources/lock_class.h"
 
 #define LOCK_ORDER_FRAMES  16u
-#define LOCK_ORDER_LOCKS   8u /* of a cycle that are told */
+#define LOCK_ORDER_LOCKS   8u /* of a cycle that are reported */
 #define LOCK_ORDER_REPORTS 32u
 
 /* A dependency as it was first seen: @taken was waited for by a thread that held @held. */
@@ -30,7 +30,7 @@ struct lock_dependency {
 /* at[0] closed the circle; what each holds is what the next one takes. */
 struct lock_cycle {
 	uint32_t number; /* from 1 */
-	uint32_t nr;	 /* locks of the cycle; not all are told */
+	uint32_t nr;	 /* locks of the cycle, of which at most LOCK_ORDER_LOCKS are in at[] */
 	struct lock_dependency at[LOCK_ORDER_LOCKS];
 };
 

@@ -32,7 +32,7 @@ extern struct source works;
 /* The @i-th pool: its name; of GLib's "", and its function. Return: 0: there is none. */
 int work_pool(uint32_t i, const char **name, uint64_t *function);
 
-/* Items that could not be told to a pool for want of room: more than WORK_POOLS. */
+/* Items of pools that are not in the table: there are more than WORK_POOLS. */
 uint64_t work_unknown(void);
 
 /* Of vestige/workqueue.h. Any context. Return: 0; -EINVAL. */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Pools of libuv and GLib, as they are (work.h). uv_queue_work() gets a function of ours in place
- * of the program's, which is kept with the item. A pool of GLib is given code of ours with a number
- * as its function, at the first g_thread_pool_push() that is seen, and keeps it: what was queued
- * before is executed by it, too. It goes on to the pool's own function, whoever listens.
+ * of the program's, which is kept with the item. A pool of GLib gets code of ours, with a number,
+ * in place of its function. That happens at the first g_thread_pool_push() that is seen, and the
+ * pool keeps it: items that were queued before are executed by it, too. The code always goes on to
+ * the pool's own function, also when nothing listens.
  *
- * A pool that ends leaves its number to the next one at the same address. Not seen: work that
- * libuv and GLib give to their pools themselves, pools that have no number (there are PER_PAGE),
- * static programs. fork: the child has the same. Tests: tests/engine/tracers/workqueue.
+ * A pool that ends leaves its number to the next pool at the same address. Not seen: work that
+ * libuv and GLib give to their pools themselves, pools without a number (there are PER_PAGE
+ * numbers), static programs. fork: the child has the same. Tests: tests/engine/tracers/workqueue.
  */
 #include <errno.h>
 
