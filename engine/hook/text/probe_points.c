@@ -240,7 +240,7 @@ static int find_room(struct text_way *w, const struct text_jump *j, uint64_t tex
 	hi = (w->landing < text_lo ? w->landing : text_lo) + REACH;
 	w->island = text_alloc_get(lo, hi, TEXT_ISLAND_BYTES, text_lo, text_hi);
 	if (!w->island)
-		text_alloc_put(w->landing, TEXT_LANDING_BYTES);
+		text_alloc_put(w->landing);
 	return w->island ? 0 : -ENOMEM;
 }
 
@@ -268,9 +268,9 @@ static int write_island(const struct text_way *w, struct text_place *place)
 
 static void give_room(const struct text_way *w)
 {
-	text_alloc_put(w->island, TEXT_ISLAND_BYTES);
+	text_alloc_put(w->island);
 	if (has_landing(w))
-		text_alloc_put(w->landing, TEXT_LANDING_BYTES);
+		text_alloc_put(w->landing);
 }
 
 static int fill_way(struct text_way *w, struct text_place *place, const struct text_jump *j,

@@ -16,7 +16,8 @@
  */
 uint64_t text_alloc_get(uint64_t lo, uint64_t hi, uint32_t bytes, uint64_t text_lo,
 			uint64_t text_hi);
-void text_alloc_put(uint64_t at, uint32_t bytes);
+/* What text_alloc_get() gave at @at may be used again. */
+void text_alloc_put(uint64_t at);
 
 /* Write to memory that was taken, while others run in what is beside it. Return: 0 or -errno. */
 int text_alloc_write(uint64_t at, const uint8_t *from, uint32_t bytes);
