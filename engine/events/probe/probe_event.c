@@ -497,17 +497,42 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s)
 	}
 }
 
+/* Name the event, and how many of its places have no probe. */
+static void say_refused(const struct probe_event *pe)
+{
+	char text[2 * DYN_MAX_NAME + 64];
+	struct seq_buf s;
+
+	seq_init(&s, text, sizeof(text) - 1);
+	seq_puts(&s, pe->group);
+	seq_putc(&s, ':');
+	seq_puts(&s, pe->name);
+	seq_puts(&s, ", ");
+	seq_putu(&s, pe->nr_refused);
+	seq_puts(&s, " of ");
+	seq_putu(&s, pe->nr_probes);
+	text[s.len] = 0;
+	area_status("places of an event that have no probe", text, 0);
+}
+
 int probe_event_arm(struct probe_event *pe)
 {
-	int err = 0, on = pe->nr_on > 0, some = 0;
+	int err, first = 0, on = pe->nr_on > 0, some = 0;
 	struct probe *p;
 
-	for (p = pe->probes; p && (!err || pe->is_marker); p = p->sibling) {
-		if (p->armed != (uint32_t)on)
-			err = probe_arm(p, on);
+	pe->nr_refused = 0;
+	for (p = pe->probes; p; p = p->sibling) {
+		err = p->armed != (uint32_t)on ? probe_arm(p, on) : 0;
 		some |= !err;
+		if (!err)
+			continue;
+		pe->nr_refused++;
+		if (!first)
+			first = err;
 	}
-	return pe->is_marker && some ? 0 : err;
+	if (on && some && pe->nr_refused)
+		say_refused(pe);
+	return some ? 0 : first;
 }
 
 /* Its object is unloaded: the sites that were switched in it are gone. */

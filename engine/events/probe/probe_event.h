@@ -20,9 +20,10 @@ struct probe_event {
 	char group[DYN_MAX_NAME], name[DYN_MAX_NAME];
 	uint8_t is_return;
 	uint8_t kind;	   /* DYN_PROBE_*; 0: none of these */
-	uint8_t is_marker; /* a place that cannot be armed does not keep the others off */
+	uint8_t is_marker; /* a place that cannot be armed is one nevertheless: see probe_join() */
 	uint32_t nr_args;
 	uint32_t nr_probes;
+	uint32_t nr_refused;  /* places without a probe, when it was switched on last */
 	uint32_t nr_on;	      /* files in which it is on */
 	uint32_t fixed_bytes; /* of its records, without strings */
 	struct event *event;
@@ -136,7 +137,11 @@ int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi);
 /* Where offset @offset of the file is loaded. Return: 0; -ENOENT: it is not. */
 int probe_file_address(const char *path, uint64_t offset, uint64_t *address);
 
-/* The event is on in a file (more), or no more: its probes come and go. Return: 0 or -errno. */
+/*
+ * probe_event_arm() - the event is on in a file (more), or no more: its probes come and go. A place
+ * that is refused keeps none of the others off; vestige_status says why and how many are refused.
+ * Return: 0; -errno of the first place, when none has a probe. Control context.
+ */
 int probe_event_arm(struct probe_event *e);
 /* A probe goes, or came to an event that is on. Return: as probe_event_arm(). */
 int probe_arm(struct probe *p, int on);

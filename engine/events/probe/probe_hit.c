@@ -272,6 +272,14 @@ static int find_target(struct probe *p)
 	return err;
 }
 
+#define MAX_NAMED 8u /* places of an event of which vestige_status names the reason, one by one */
+
+static void say_why(const struct probe *p, const char *why, int err)
+{
+	if (p->event->nr_refused < MAX_NAMED)
+		area_status(why, p->place, err);
+}
+
 static int arm_text(struct probe *p)
 {
 	const char *why;
@@ -281,7 +289,7 @@ static int arm_text(struct probe *p)
 	p->text.hit = text_hit;
 	err = text_probe_on(&p->text, &why);
 	if (err)
-		area_status(why, p->place, err);
+		say_why(p, why, err);
 	p->armed = !err;
 	if (p->armed && p->semaphore)
 		__atomic_fetch_add(p->semaphore, 1, __ATOMIC_SEQ_CST);
@@ -316,7 +324,7 @@ int probe_arm(struct probe *p, int on)
 	if ((err == -ENOENT || err == -ENXIO) && p->may_come)
 		return 0;
 	if (err) {
-		area_status(p->at.why, p->place, 0);
+		say_why(p, p->at.why, 0);
 		return -EINVAL;
 	}
 	if (p->at.function == PROBE_NO_FUNCTION)
