@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing to text, see text_patch.h. Owns nothing but whether other threads may run. Text is
+ * Writing to text, see text_patch.h. Owns nothing but whether other threads may run: they
+ * do from LIFECYCLE_LIVE on, and from the start where there is more than one. Text is
  * written through its own addresses, writable for as long as it takes; pwrite() to /proc/self/mem
  * promises no 2-byte store. Constructor or agent context, one caller at a time. fork: the child
  * has the text as it is. Costs: bench
@@ -16,9 +17,24 @@
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
+#include "engine/process/thread_list.h"
 
 static int live;
 static int registered;
+
+static int count_one(int tid, void *data)
+{
+	(void)tid;
+	return ++*(int *)data > 1;
+}
+
+/* Where /proc tells nothing, the engine is loaded before main(), as it mostly is. */
+static int has_threads(void)
+{
+	int n = 0;
+
+	return thread_list_each(count_one, &n) > 0;
+}
 
 static void start(const struct lifecycle_start *how)
 {
@@ -26,6 +42,8 @@ static void start(const struct lifecycle_start *how)
 
 	(void)how;
 	registered = !err;
+	/* loaded by dlopen(), the engine comes into text that other threads execute */
+	live = has_threads();
 	if (err)
 		area_status("no membarrier: functions cannot be switched while threads run", NULL,
 			    0);
