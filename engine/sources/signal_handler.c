@@ -11,6 +11,10 @@
  * seen either. Signals that end the process lead to a handler while signals_fatal() has one for
  * them; the program sees SIG_DFL then, and its own flags and mask.
  *
+ * A signal that signals_take() has is the engine's own: the program's action for it is kept here
+ * and goes to the kernel again afterwards. Two threads that set it at once may leave one's handler
+ * with the other's flags, as nothing is locked.
+ *
  * fork: kernel and table are the parent's in the child too. exec: the kernel forgets handlers.
  * Tests: tests/engine/events/signals.
  */
@@ -44,6 +48,10 @@ static struct {
 } own_default[NSIG];
 static void (*fatal)(int sig, siginfo_t *info, void *context); /* NULL: never wanted */
 static uint64_t fatal_signals;				       /* a bit each; 0: none now */
+
+/* What signals_take() has, and the program's action for it meanwhile. */
+static int taken; /* 0: none */
+static struct sigaction program;
 
 #define BIT(sig) (UINT64_C(1) << (sig))
 
@@ -94,6 +102,11 @@ static int is_ours(uint64_t handler)
 static int is_fatal(uint64_t handler)
 {
 	return fatal && handler == (uint64_t)fatal;
+}
+
+static int is_taken(int sig)
+{
+	return sig && sig == load_acquire(&taken);
 }
 
 static int get_action(int sig, struct action *a)
@@ -150,7 +163,7 @@ static void replace(int sig)
 {
 	struct action a;
 
-	if (get_action(sig, &a) || is_ours(a.handler) || is_fatal(a.handler))
+	if (is_taken(sig) || get_action(sig, &a) || is_ours(a.handler) || is_fatal(a.handler))
 		return;
 	if (a.handler == (uint64_t)SIG_DFL && load_relaxed(&fatal_signals) >> sig & 1)
 		make_fatal(sig);
@@ -189,6 +202,25 @@ static struct interposed calls[] = {
 	INTERPOSED(SIGSET, "sigset", wrap_sigset),
 };
 
+static int taken_action(const struct sigaction *act, struct sigaction *old)
+{
+	struct sigaction was = program;
+
+	if (act)
+		program = *act;
+	if (old)
+		*old = was;
+	return 0;
+}
+
+static sighandler_t taken_handler(sighandler_t handler, int flags)
+{
+	sighandler_t was = program.sa_handler;
+
+	program = (struct sigaction){.sa_handler = handler, .sa_flags = flags};
+	return was;
+}
+
 /* Libc may install what it likes; then what the kernel has is replaced. @before: the program's
  * until now. */
 static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
@@ -196,9 +228,12 @@ static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction
 	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
 	uint64_t flags = can_handle(sig) ? load_relaxed(&own[sig].flags) : 0;
 	struct sigaction was;
-	int ret = INTERPOSE_REAL(calls[SIGACTION], int(int, const struct sigaction *,
-						       struct sigaction *))(sig, act, &was);
+	int ret;
 
+	if (is_taken(sig))
+		return taken_action(act, old);
+	ret = INTERPOSE_REAL(calls[SIGACTION], int(int, const struct sigaction *,
+						   struct sigaction *))(sig, act, &was);
 	if (ret)
 		return ret;
 	if (is_ours((uint64_t)was.sa_handler)) {
@@ -216,11 +251,15 @@ static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction
 	return 0;
 }
 
-static sighandler_t by_signal(struct interposed *row, int sig, sighandler_t handler)
+/* @flags: those that the function gives a handler. */
+static sighandler_t by_signal(struct interposed *row, int sig, sighandler_t handler, int flags)
 {
 	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
-	sighandler_t old = INTERPOSE_REAL(*row, sighandler_t(int, sighandler_t))(sig, handler);
+	sighandler_t old;
 
+	if (is_taken(sig) && handler != SIG_ERR && handler != SIG_HOLD)
+		return taken_handler(handler, flags);
+	old = INTERPOSE_REAL(*row, sighandler_t(int, sighandler_t))(sig, handler);
 	if (old == SIG_ERR)
 		return old;
 	if (can_handle(sig))
@@ -232,22 +271,22 @@ static sighandler_t by_signal(struct interposed *row, int sig, sighandler_t hand
 
 static sighandler_t wrap_signal(int sig, sighandler_t handler)
 {
-	return by_signal(&calls[SIGNAL], sig, handler);
+	return by_signal(&calls[SIGNAL], sig, handler, SA_RESTART);
 }
 
 static sighandler_t wrap_bsd_signal(int sig, sighandler_t handler)
 {
-	return by_signal(&calls[BSD_SIGNAL], sig, handler);
+	return by_signal(&calls[BSD_SIGNAL], sig, handler, SA_RESTART);
 }
 
 static sighandler_t wrap_sysv_signal(int sig, sighandler_t handler)
 {
-	return by_signal(&calls[SYSV_SIGNAL], sig, handler);
+	return by_signal(&calls[SYSV_SIGNAL], sig, handler, (int)SA_RESETHAND | SA_NODEFER);
 }
 
 static sighandler_t wrap_sigset(int sig, sighandler_t handler)
 {
-	return by_signal(&calls[SIGSET], sig, handler);
+	return by_signal(&calls[SIGSET], sig, handler, 0);
 }
 
 static int want(struct source *s, int on)
@@ -304,4 +343,59 @@ int signals_fatal(void (*handler)(int sig, siginfo_t *info, void *context), uint
 	if (!signals && before)
 		interpose_unregister(calls, ARRAY_SIZE(calls));
 	return 0;
+}
+
+int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *context))
+{
+	/* by libc's call, which brings the code that handlers return to */
+	struct sigaction a = {.sa_sigaction = handler,
+			      .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	int err = interpose_register(calls, ARRAY_SIZE(calls));
+
+	if (err)
+		return err;
+	/* no other handler comes between */
+	*(uint64_t *)&a.sa_mask = ~UINT64_C(0);
+	give_back(sig);
+	sigaction(sig, NULL, &program);
+	store_release(&taken, sig);
+	if (!sigaction(sig, &a, NULL))
+		return 0;
+	store_release(&taken, 0);
+	interpose_unregister(calls, ARRAY_SIZE(calls));
+	return -EINVAL;
+}
+
+void signals_give_back(void)
+{
+	const int sig = taken;
+
+	sigaction(sig, &program, NULL);
+	store_release(&taken, 0);
+	replace(sig);
+	interpose_unregister(calls, ARRAY_SIZE(calls));
+}
+
+int signals_taken_is_handled(void)
+{
+	return is_handler((uint64_t)program.sa_handler);
+}
+
+/* Under the mask that the handler would have. */
+void signals_forward(int sig, siginfo_t *info, void *context)
+{
+	struct sigaction a = program;
+	uint64_t mask = *(const uint64_t *)&((ucontext_t *)context)->uc_sigmask |
+			*(const uint64_t *)&a.sa_mask;
+
+	if (!is_handler((uint64_t)a.sa_handler))
+		return;
+	if (!(a.sa_flags & SA_NODEFER))
+		mask |= BIT(sig - 1);
+	if (a.sa_flags & (int)SA_RESETHAND)
+		program.sa_handler = SIG_DFL;
+	store_relaxed(&own[sig].flags, (uint32_t)a.sa_flags);
+	store_release(&own[sig].handler, (uint64_t)a.sa_handler);
+	sys_set_signals(mask);
+	deliver(sig, info, context);
 }
