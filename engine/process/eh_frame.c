@@ -302,7 +302,7 @@ static int run_other(struct run *u, struct bytes *b, uint8_t op)
 }
 
 /* Up to the instruction. */
-static void run(struct run *u, struct bytes b)
+static void run_rows(struct run *u, struct bytes b)
 {
 	while (!b.bad && b.at < b.end && !u->unknown) {
 		uint8_t op = (uint8_t)get(&b, 1), low = op & 0x3f;
@@ -365,11 +365,11 @@ static struct eh_rule read_rule(const uint8_t *fde, uint64_t begin, uint64_t ip,
 	u.cie = &c;
 	u.at = 0;
 	u.ip = UINT64_MAX;
-	run(&u, c.program);
+	run_rows(&u, c.program);
 	u.first = u.now;
 	u.at = begin;
 	u.ip = ip;
-	run(&u, b);
+	run_rows(&u, b);
 	if (u.unknown || b.bad)
 		return none;
 	if (u.now.no_return)

@@ -45,7 +45,8 @@ struct sample_frame {
 /*
  * sample_stack() - the functions that were interrupted, innermost first; all but the first by the
  * address behind a call. Those of the engine are left out. By the tables of exceptions, where there
- * are none by frame pointers. Nothing is read but the thread's own stacks. @to: @room of them.
+ * are none by frame pointers. Nothing is read but the thread's own stacks. @to: @room of them,
+ * one at least.
  * Return: how many. In a handler.
  */
 uint32_t sample_stack(const void *context, struct sample_frame *to, uint32_t room);
