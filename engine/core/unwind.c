@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See unwind.h. A return address that a stub of the graph has replaced is the real one here. No
- * state. fork: nothing to do. Costs: bench/sysprof.c. Tests: tests/engine/tracers/sysprof.
+ * state. fork: nothing to do. Costs: bench/sysprof.c. Tests: tests/engine/tracers/sysprof,
+ * tests/engine/graph/adjacent.
  */
 #include "engine/core/unwind.h"
 

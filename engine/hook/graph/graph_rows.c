@@ -277,6 +277,8 @@ struct graph_stack *graph_row_make(uint64_t floor, uint64_t lo, uint64_t top)
 	s->root = s->hidden = 0;
 	s->depth = 0;
 	s->is_thread = 0;
+	s->doubt_lo = 0;
+	s->is_crowded = 0;
 	s->filters = load_relaxed(&graph_filters);
 	if (!(load_relaxed(&table->levels) >> s->level & 1))
 		__atomic_fetch_or(&table->levels, 1u << s->level, __ATOMIC_RELAXED);
@@ -290,13 +292,21 @@ void graph_row_extend(struct graph_stack *s, uint64_t lo)
 	each_unit(s, lo, s->lo < s->top ? s->lo : s->top, index_add);
 }
 
+/* The lowest address by which the row is found. One in doubt keeps what it had. */
+static uint64_t found_from(const struct graph_stack *s, uint64_t top)
+{
+	uint64_t lo = s->floor ? s->floor : load_acquire(&s->lo);
+
+	return lo >= top && s->doubt_lo ? s->doubt_lo : lo;
+}
+
 void graph_row_forget(struct graph_stack *s)
 {
 	uint64_t top = load_acquire(&s->top);
 
 	if (!top || !compare_and_store(&s->top, top, 0))
 		return;
-	each_unit(s, s->floor ? s->floor : s->lo, top, index_remove);
+	each_unit(s, found_from(s, top), top, index_remove);
 	/* a thread that was there last takes the slow path */
 	store_relaxed(&s->open, 0);
 	store_release(&s->lo, UINT64_MAX);
@@ -308,7 +318,7 @@ static int reaches_into(const struct graph_stack *s, uint64_t lo, uint64_t hi)
 {
 	uint64_t top = load_acquire(&s->top);
 
-	return top > lo && (s->floor ? s->floor : s->lo) < hi;
+	return top > lo && found_from(s, top) < hi;
 }
 
 /* Row by row where the range has more units than there are rows. */

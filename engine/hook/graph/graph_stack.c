@@ -19,7 +19,6 @@
 #include <errno.h>
 #include <sys/auxv.h>
 #include <sys/resource.h>
-#include <sys/uio.h>
 
 #include "arch_barrier.h"
 #include "engine/arch/sys.h"
@@ -30,13 +29,11 @@
 #include "engine/process/area.h"
 #include "engine/hook/graph/graph.h"
 #include "engine/hook/graph/graph_calls.h"
+#include "engine/hook/graph/graph_learn.h"
 #include "engine/hook/graph/graph_rows.h"
 #include "engine/hook/graph/graph_shadow.h"
 #include "engine/ring/ring_write.h"
 
-#define LEARN_REACH   UINT64_C(16384)
-#define FIND_NEAR     UINT64_C(2048)
-#define FIND_REACH    UINT64_C(65536)
 #define MAX_STACK     (UINT64_C(1) << 40) /* that somebody names: more is a mistake */
 #define ABANDONED_GAP UINT64_C(64)
 #define AHEAD_BYTES   (UINT64_C(1) << 20) /* of a stack whose thread gives up system calls */
@@ -52,7 +49,7 @@ static int started; /* there are tables */
 static int active;  /* calls are being wrapped */
 
 /* Why calls were left unwrapped, to be reported in a context that allows it; 2: it was reported. */
-static int no_row, no_shadow, no_ahead;
+static int no_row, no_shadow, no_ahead, no_tables;
 
 __thread struct graph_tls graph_tls
 	__attribute__((tls_model("initial-exec"))) = {.current = &no_stack};
@@ -180,130 +177,6 @@ static void write_record(enum record_kind kind, uint32_t id)
 		ring_commit(&slot, kind, id);
 }
 
-/*
- * Whether the word at @slot of the stack @s may be read: a stack that was left for good may be
- * unmapped by now. @near: an address of it that may be. A thread that may not ask takes it that a
- * stack whose bounds were told is still there, up to its end.
- */
-static int readable(const struct graph_stack *s, uint64_t slot, uint64_t near)
-{
-	uint8_t state;
-
-	if ((slot ^ near) < 4096)
-		return 1;
-	if (sys_is_forbidden())
-		return s->floor && slot > near;
-	return !sys_mincore((void *)(slot & ~UINT64_C(4095)), 4096, &state);
-}
-
-/*
- * The innermost open call's function contains the address to which @slot returns: so the call was
- * made from there, on the same stack.
- */
-static int called_by_innermost(const struct graph_stack *s, uint64_t slot)
-{
-	uint64_t return_address = *(const uint64_t *)slot, stub, id;
-	const struct area_function *f;
-	uint64_t start, end;
-
-	if (s->open >= s->top || !readable(s, s->open, slot))
-		return 0;
-	stub = *(const uint64_t *)s->open;
-	if (!graph_is_stub(stub))
-		return 0;
-	id = record_word_id(graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word);
-	f = area_function((uint32_t)id);
-	start = area_object(f->object)->bias + f->offset;
-	end = start + 65536;
-	if (id + 1 < function_count_known() && area_function((uint32_t)id + 1)->object == f->object)
-		end = start - f->offset + area_function((uint32_t)id + 1)->offset;
-	return return_address >= start && return_address < end;
-}
-
-/* A row that is not @s. */
-static int see_other(struct graph_stack *other, void *s)
-{
-	return other == s || !other->top;
-}
-
-/*
- * Whether all pages from @slot to @end can be read: a stack's can, while those between two mappings
- * and a guard page cannot. A thread that may not ask takes it that another page is not the stack's.
- */
-static int is_one_mapping(uint64_t slot, uint64_t end)
-{
-	uint64_t words[FIND_REACH / 4096 + 2], n = ((end - 1) >> 12) - (slot >> 12) + 1, i;
-	struct iovec to = {words, 0}, from[ARRAY_SIZE(words)];
-
-	if (n == 1)
-		return 1;
-	if (sys_is_forbidden() || n > ARRAY_SIZE(words))
-		return 0;
-	for (i = 0; i < n; i++)
-		from[i] = (struct iovec){(void *)((slot & ~UINT64_C(4095)) + i * 4096), 8};
-	to.iov_len = n * 8;
-	return arch_syscall(SYS_process_vm_readv, sys_own_tid(), (long)&to, 1, (long)from, (long)n,
-			    0) == (long)to.iov_len;
-}
-
-/*
- * Whether a learned stack reaches down to @slot: never past another stack or out of its mapping;
- * within these so near that it is likely, or so that the innermost open call made this one. See
- * DECISIONS.md, "Stacks that nothing names".
- */
-static int reaches(struct graph_stack *s, uint64_t slot, uint64_t near)
-{
-	if (s->floor || slot >= s->top || slot >= s->lo || s->lo - slot > FIND_REACH)
-		return 0;
-	return (s->lo - slot <= near || called_by_innermost(s, slot)) &&
-	       is_one_mapping(slot, s->lo) && graph_rows_each(slot, s->lo, see_other, s);
-}
-
-/*
- * A learned stack in the page of a slot above it. It is the one on which the slot lies if it begins
- * anew some bytes higher, or has no open call, which is where its calls then are.
- */
-static int leave_below(struct graph_stack *s, void *arg)
-{
-	uint64_t slot = *(const uint64_t *)arg, top = load_acquire(&s->top);
-
-	if (top && !s->floor && top <= slot &&
-	    (slot - top < ABANDONED_GAP || load_relaxed(&s->open) >= top))
-		graph_row_forget(s);
-	return 1;
-}
-
-/* A new one. Its end is what was seen of it: the rest of the page may be another's. */
-static struct graph_stack *learn(uint64_t slot)
-{
-	graph_rows_each(slot & ~UINT64_C(4095), slot, leave_below, &slot);
-	return graph_row_make(0, slot, (slot | 15) + 1);
-}
-
-/* A slot, and the nearest stack that may reach down to it. */
-struct near {
-	uint64_t slot;
-	struct graph_stack *found;
-};
-
-static int see_near(struct graph_stack *s, void *arg)
-{
-	struct near *n = arg;
-
-	if (s->top && reaches(s, n->slot, FIND_NEAR) && (!n->found || s->lo < n->found->lo))
-		n->found = s;
-	return 1;
-}
-
-/* A stack whose thread has gone deeper than ever before when it comes back to it. */
-static struct graph_stack *find_above(uint64_t slot)
-{
-	struct near n = {slot, NULL};
-
-	graph_rows_each(slot, slot + FIND_REACH, see_near, &n);
-	return n.found;
-}
-
 /* The stack that the thread was given. */
 static struct graph_stack *own_stack(struct graph_tls *t, uint64_t floor, uint64_t slot)
 {
@@ -322,7 +195,8 @@ static struct graph_stack *own_stack(struct graph_tls *t, uint64_t floor, uint64
 }
 
 /* The stack on which @slot lies, when it is not the current one or that is too short. */
-static struct graph_stack *stack_of(struct graph_tls *t, struct graph_stack *current, uint64_t slot)
+static struct graph_stack *stack_of(struct graph_tls *t, struct graph_stack *current, uint64_t slot,
+				    uint64_t fp, int *unclear)
 {
 	struct graph_stack *s;
 	uint64_t floor;
@@ -333,14 +207,7 @@ static struct graph_stack *stack_of(struct graph_tls *t, struct graph_stack *cur
 	if (t->thread_top && slot < t->thread_top && slot >= floor)
 		return own_stack(t, floor, slot);
 	s = graph_row_find(slot);
-	if (s)
-		return s;
-	if (current && reaches(current, slot, LEARN_REACH))
-		return current;
-	s = find_above(slot);
-	if (s)
-		return s;
-	return learn(slot);
+	return s ? s : graph_learn(current, slot, fp, unclear);
 }
 
 /* Give the stack a shadow down to @slot, and some more. */
@@ -402,7 +269,8 @@ static void drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int
 
 		if (step == GRAPH_EXIT && at >= slot)
 			break;
-		if (step == GRAPH_ENTER && at > slot && (!returned || readable(s, at, slot)) &&
+		if (step == GRAPH_ENTER && at > slot &&
+		    (!returned || graph_may_read(s, at, slot)) &&
 		    graph_is_stub(*(const uint64_t *)at))
 			break;
 		if (at < s->lo) /* cannot be: it had a shadow when it was opened */
@@ -457,7 +325,7 @@ static void drop_abandoned(struct graph_stack *s, uint64_t slot, uint32_t gone[R
 {
 	if (s->floor || s->open >= s->top || s->open - slot > ABANDONED_GAP ||
 	    graph_shadow(s->open)->return_address != *(const uint64_t *)slot ||
-	    called_by_innermost(s, slot))
+	    graph_called_by_innermost(s, slot))
 		return;
 	drop(s, s->open + 8, GRAPH_EXIT, 1, gone);
 }
@@ -503,12 +371,19 @@ static int become(struct graph_tls *t, const struct graph_stack *s)
 }
 
 /* The stack on which @slot lies, with a shadow there; NULL: there is none to be had. */
-static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot)
+static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot, uint64_t fp)
 {
-	struct graph_stack *s = stack_of(t, last_stack(t), slot);
+	int is_unclear = 0;
+	struct graph_stack *s = stack_of(t, last_stack(t), slot, fp, &is_unclear);
 
+	if (unlikely(is_unclear && !t->busy)) {
+		/* what it calls is not the last stack's either */
+		t->last = NULL;
+		barrier();
+		t->current = &no_stack;
+	}
 	if (unlikely(!s))
-		compare_and_store(&no_row, 0, 1);
+		compare_and_store(is_unclear ? &no_tables : &no_row, 0, 1);
 	else if (unlikely(slot < s->lo && !extend(s, slot)))
 		compare_and_store(sys_is_forbidden() ? &no_ahead : &no_shadow, 0, 1);
 	else
@@ -516,7 +391,7 @@ static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot)
 	return NULL;
 }
 
-int graph_stack_slow(uint64_t slot, enum graph_step step)
+int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp)
 {
 	struct graph_tls *t = &graph_tls;
 	uint32_t gone[RING_MAX] = {0}, turn;
@@ -530,7 +405,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step)
 	do {
 		turn = t->turn;
 		barrier();
-		s = fitting_stack(t, slot);
+		s = fitting_stack(t, slot, fp);
 		if (!s) {
 			ring_count_untraced();
 			return 0;
@@ -568,7 +443,7 @@ void graph_thread_start(uint64_t top, uint64_t bytes)
 	*t = (struct graph_tls){.current = &no_stack, .thread_top = top, .thread_bytes = bytes};
 	/* ahead of the first call, where a handler may interrupt it */
 	if (load_relaxed(&active))
-		fitting_stack(t, top - 256);
+		fitting_stack(t, top - 256, 0);
 }
 
 void graph_thread_ahead(void)

@@ -34,6 +34,8 @@ struct graph_stack {
 	uint64_t floor;	  /* the stack's end; 0: learned, not known */
 	uint32_t filters; /* graph_filters when depth, root and hidden were last looked at whole */
 	uint32_t is_thread; /* it was given to a thread by pthread_create(), or is main's */
+	uint64_t doubt_lo; /* graph_learn.c's: what `lo` was before the row was doubted; 0: never */
+	uint64_t is_crowded; /* calls below it were left out: it was unclear whose they are */
 } __attribute__((aligned(64)));
 
 #define GRAPH_RECENT 32u
@@ -69,10 +71,11 @@ enum graph_step { GRAPH_ENTER = 0, GRAPH_EXIT = 1 };
 
 /*
  * graph_stack_slow() - make graph_tls fit for the call whose return address lies at @slot.
+ * @fp: the caller's frame pointer.
  * Called by the hooks at any instruction: no lock, no libc; mmap() where a stack is new.
  * Return: 1: it does; 0: leave this call unwrapped, it is counted. An exit is always made to fit.
  */
-int graph_stack_slow(uint64_t slot, enum graph_step step);
+int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp);
 
 /* After a change of page: readers of this page must know the stack. Any context. */
 void graph_stack_note(void);

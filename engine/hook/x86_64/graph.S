@@ -144,6 +144,7 @@
 .L\name\()_slow:
 	lea	SLOT, %rdi
 	mov	$STEP_ENTER, %esi
+	mov	%rbp, %rdx
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again
@@ -194,6 +195,7 @@
 .L\name\()_tail_stack:
 	lea	SLOT, %rdi
 	mov	$STEP_EXIT, %esi
+	mov	%rbp, %rdx
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again
@@ -337,6 +339,7 @@
 .L\name\()_slow:
 	lea	EXIT_SLOT, %rdi
 	mov	$STEP_EXIT, %esi
+	mov	%rbp, %rdx
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again

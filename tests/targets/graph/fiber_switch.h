@@ -11,6 +11,15 @@
 extern "C" {
 #endif
 
+/* With -DNO_TABLES no unwinder finds a way out of fiber_start. */
+#ifdef NO_TABLES
+#define FIBER_TABLE	""
+#define FIBER_TABLE_END ""
+#else
+#define FIBER_TABLE	".cfi_startproc; .cfi_undefined %rip\n"
+#define FIBER_TABLE_END ".cfi_endproc\n"
+#endif
+
 void fiber_switch(void **save, void *to);
 void fiber_start(void);
 __asm__(".text\n"
@@ -37,15 +46,10 @@ __asm__(".text\n"
 	"	.cfi_endproc\n"
 	".size fiber_switch,.-fiber_switch\n"
 	".type fiber_start,@function\n"
-	"fiber_start:\n"
-	"	.cfi_startproc\n"
-	"	.cfi_undefined %rip\n"
-	"	endbr64\n"
+	"fiber_start:\n" FIBER_TABLE "	endbr64\n"
 	"	movq %rbx, %rdi\n"
 	"	call *%r12\n"
-	"	ud2\n"
-	"	.cfi_endproc\n"
-	".size fiber_start,.-fiber_start\n");
+	"	ud2\n" FIBER_TABLE_END ".size fiber_start,.-fiber_start\n");
 
 #ifdef __cplusplus
 }
