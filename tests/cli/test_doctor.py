@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """vestige doctor, and list -f: by which flag of the compiler a function can be traced."""
 import os
+import re
 import subprocess
 
 from cli_test import BIN, FLAG, main
@@ -9,6 +10,21 @@ TEXT = """
 __attribute__((noipa)) int one(int n) { return n + 1; }
 __attribute__((noipa)) int two(int n) { return n + 2; }
 int main(int argc, char **argv) { (void)argv; return one(argc) + two(argc) == 5; }
+"""
+WAYS = r"""
+#define F(name, text) __asm__(".text\n.p2align 4,0xcc\n.type " name ",@function\n.globl " name "\n" \
+	name ": .cfi_startproc\n" text "\n.cfi_endproc\n.size " name ",.-" name "\n");
+F("begin", "xorl %ebp,%ebp\nmovl $60,%eax\nsyscall\nhlt")
+F("long_one", "movl $1,%eax\nret")
+F("moved", "pushq %rbp\nmovq %rsp,%rbp\npushq %rbx\npopq %rbx\npopq %rbp\nret")
+F("into", "pushq %rbp\n1: incl %eax\nnop\ndecl %edi\njnz 1b\npopq %rbp\nret")
+F("again", "decl %edi\ndecl %edi\nincl %eax\njnz again\nret")
+F("vfork", "movl $1,%eax\nret")
+F("calls", "pushq %rbp\ncall *%rax\nmovl $1,%eax\npopq %rbp\nret")
+F("outer.cold", "ud2\nnop\nnop\nnop\nnop")
+__asm__(".p2align 4,0xcc\n.type tiny,@function\n.globl tiny\ntiny: nop\nret\n.size tiny,2\n"
+	".type near,@function\n.globl near\nnear: movl $1,%eax\nret\n.size near,6\n.fill 300,1,0x90\nret\n");
+F("behind", "movl (%rdi),%eax\n1: incl %eax\nnop\ndecl %edi\njnz 1b\nret")
 """
 NAMES = ["main", "one", "two"]
 # compiled with -pg, but without the start-up code that profiles
@@ -46,6 +62,57 @@ def test_profiled(w):
 def test_cyg(w):
     out = said(w, ["-finstrument-functions"])
     assert "    3 by -finstrument-functions: two calls each" in out, out
+
+
+def starts_of(path):
+    """Where functions and pieces of them begin, by readelf, the linker's stubs among them."""
+    text = subprocess.run(["readelf", "-W", "--debug-dump=frames", path], check=False, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True).stdout
+    text = text[text.find(".eh_frame section"):]
+    return {int(at, 16) for at, end in re.findall(r" FDE .*pc=([0-9a-f]+)\.\.([0-9a-f]+)", text) if at != end}
+
+
+def test_unmodified(w):
+    """Objects of the system as they are: each function that readelf knows has a way or a reason."""
+    for path in "/bin/bash", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/lib/x86_64-linux-gnu/libc.so.6":
+        if not os.path.exists(path):
+            continue
+        # a stripped copy: all but what is exported goes by its address
+        copy = w.path(os.path.basename(path) + ".copy")
+        subprocess.run(["strip", "-o", copy, path], check=True)
+        out = w.run("doctor", "-o", "-a", copy).stdout.decode()
+        reached, functions = map(int, re.search(r"(\d+) of (\d+) functions could be reached", out).groups())
+        parts = int((re.search(r"(\d+) pieces", out) or [0, 0])[1])
+        starts = starts_of(path)
+        # the entry point has none everywhere, and the linker's stubs have up to three
+        assert len(starts) - 3 <= functions + parts <= len(starts) + 1, (path, functions, parts, len(starts))
+        unnamed = {int(at, 16) for at in re.findall(rf"^    {re.escape(os.path.basename(copy))}\+0x([0-9a-f]+): ", out, re.M)}
+        assert unnamed and unnamed <= starts, (path, [hex(at) for at in sorted(unnamed - starts)])
+        lines = re.findall(r"^    \S+: (by|not at all)", out, re.M)
+        assert len(lines) == functions and lines.count("by") == reached > 0.97 * functions, (path, len(lines), functions)
+
+
+def test_unmodified_reasons(w):
+    """What each way is for, and what is refused, of functions made for it."""
+    w.compile("ways", WAYS, "-fpatchable-function-entry=0", "-nostartfiles", "-Wl,-e,begin")
+    out = w.run("doctor", "-o", "-a", "./ways").stdout.decode()
+    ways = dict(re.findall(r"^    (\w+): (.*)$", out, re.M))
+    assert ways["long_one"].startswith("by one store, its first") and ways["moved"].startswith("by moving"), ways
+    assert ways["into"] == "not at all, a branch leads among its first instructions", ways
+    assert ways["tiny"] == "not at all, another function begins too near", ways
+    assert ways["again"] == "not at all, a branch leads back to its start", ways
+    assert ways["begin"] == "not at all, where the program begins", ways
+    assert ways["vfork"] == "not at all, returns twice", ways
+    assert ways["calls"] == "not at all, a call among its first instructions", ways
+    assert ways["behind"] == "by one store, through padding", ways
+    assert "1 pieces of functions" in out and "outer.cold" not in ways, out
+
+
+def test_unmodified_not_elf(w):
+    with open(w.path("text"), "w", encoding="utf-8") as f:
+        f.write("no program")
+    p = w.run("doctor", "-o", "./text", status=1)
+    assert b"not an ELF file" in p.stderr, p.stderr
 
 
 def test_the_command_it_names(w):

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "engine/hook/x86_64/insn.h"
+#include "object/x86_64/insn.h"
 
 #define FROM UINT64_C(0x555500001000)
 #define TO   UINT64_C(0x555501000000)

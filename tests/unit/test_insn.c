@@ -21,7 +21,7 @@
 
 #include <Zydis/Zydis.h>
 
-#include "engine/hook/x86_64/insn.h"
+#include "object/x86_64/insn.h"
 
 static ZydisDecoder decoder;
 static size_t nr_seen, nr_branches, nr_relative, nr_moved;

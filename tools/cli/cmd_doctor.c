@@ -15,6 +15,7 @@
 #include "tools/base/note.h"
 #include "tools/base/shell_word.h"
 #include "tools/cli/cmd.h"
+#include "tools/code/unmodified.h"
 #include "tools/record/inspect.h"
 #include "tools/target/kept.h"
 #include "tools/target/names.h"
@@ -53,6 +54,7 @@ static const struct {
 struct flags {
 	bool all;
 	bool verbose;
+	bool object;
 };
 
 static unsigned int reason_of(const struct area_refused *r)
@@ -191,6 +193,37 @@ static void print_hows(const struct meta *m, uint32_t i)
 		       kept);
 }
 
+/* The functions of an object that was built without any flag: how each could be reached. */
+static int print_unmodified(const char *path, const struct flags *f)
+{
+	struct unmodified u;
+	char text[512];
+
+	if (unmodified_load(path, &u))
+		return -1;
+	printf("  without the flag  %u of %u functions could be reached (no command does it yet)\n",
+	       u.nr - u.by_way[ENTRY_REFUSED], u.nr);
+	for (unsigned int w = 0; w < ENTRY_NR_WAYS; w++)
+		if (u.by_way[w])
+			printf("    %u %s\n", u.by_way[w], entry_way_text(w));
+	for (unsigned int w = 0; w < ENTRY_NR_WHYS; w++)
+		if (u.by_why[w])
+			printf("      %u %s\n", u.by_why[w], entry_why_text(w));
+	if (u.nr_parts)
+		printf("    %u pieces of functions lie elsewhere and are none\n", u.nr_parts);
+	for (uint32_t i = 0; i < u.entries.nr; i++) {
+		const struct entry *e = &u.entries.functions[i];
+		bool refused = e->way == ENTRY_REFUSED;
+
+		if (e->is_part || !(f->all || (f->verbose && refused)))
+			continue;
+		printf("    %s: %s%s%s\n", unmodified_name(&u, e, text, sizeof(text)),
+		       entry_way_text(e->way), refused ? ", " : "", entry_why_text(e->why));
+	}
+	unmodified_free(&u);
+	return 0;
+}
+
 static void print_object(const struct meta *m, uint32_t i, struct names *names,
 			 const struct flags *f)
 {
@@ -226,6 +259,8 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 		       "\n");
 	else if (!o->nr_functions)
 		printf("  no function is known in it: it has neither symbols nor unwind tables\n");
+	if (!o->nr_functions && *path == '/' && print_unmodified(path, f))
+		printf("  %s\n", fail_text());
 }
 
 static int print_all(const struct meta *m, const struct launch *l, const struct flags *f)
@@ -269,6 +304,8 @@ static const struct flag flag_rows[] = {
 	{'a', "all", NULL, "list the functions by name", NULL, offsetof(struct flags, all)},
 	{'v', NULL, NULL, "list those that cannot be traced, each with its reason", NULL,
 	 offsetof(struct flags, verbose)},
+	{'o', "object", NULL, "PROG is an object that is read and not started", NULL,
+	 offsetof(struct flags, object)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
@@ -283,6 +320,13 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (!argc)
 		return options_wrong(c, "no program is named");
+	if (flags.object) {
+		printf("%s\n", argv[0]);
+		if (!print_unmodified(argv[0], &flags))
+			return 0;
+		note("%s", fail_text());
+		return CMD_FAILURE;
+	}
 	err = inspect_program(&l, argv, &m);
 	if (err) {
 		note("%s", fail_text());
@@ -305,8 +349,9 @@ const struct command command_doctor = {
 	.words = "PROG [ARGS]",
 	.what = "show what of a program can be traced, what cannot, and why",
 	.help = "Show which functions of PROG and its objects can be traced, which cannot, and "
-		"why.\n",
-	.more = "PROG is started with the engine and ended before its main().\n"
+		"why. Of an object that was built without the flag, show how its functions could "
+		"be reached.\n",
+	.more = "PROG is started with the engine and ended before its main(), without --object.\n"
 		"The exit status is 0 if something can be traced, 1 if nothing can.\n",
 	.flags = (const struct flag *const[]){flag_rows, NULL},
 	.runs_program = true,

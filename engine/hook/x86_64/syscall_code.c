@@ -21,7 +21,7 @@
 #include "engine/base/mem.h"
 #include "engine/core/text_patch.h"
 #include "engine/hook/libc/syscall_sites.h"
-#include "engine/hook/x86_64/insn.h"
+#include "object/x86_64/insn.h"
 #include "engine/hook/x86_64/syscall_entry.h"
 
 #define SYSCALL_BYTES 2u

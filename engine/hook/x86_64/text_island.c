@@ -23,7 +23,7 @@
 #include "engine/base/mem.h"
 #include "engine/hook/port.h"
 #include "engine/hook/text/island_cfi.h"
-#include "engine/hook/x86_64/insn.h"
+#include "object/x86_64/insn.h"
 #include "engine/hook/x86_64/offsets.h"
 
 /* The CFA is rsp + 8, and the return address at CFA - 8. */

@@ -14,11 +14,11 @@
  * Vendors differ about a long branch with a prefix of 16 bits: it is refused. Tests:
  * tests/unit/test_insn (against another decoder, all of libc), tests/fuzz/insn.c.
  */
-#include "engine/hook/x86_64/insn.h"
+#include "object/x86_64/insn.h"
 
 #include <errno.h>
 
-#include "engine/base/mem.h"
+#include <string.h>
 
 static const char one_byte[] = "mmmmbz--mmmmbz-p" /* 00: 0f leads to the next map */
 			       "mmmmbz--mmmmbz--"

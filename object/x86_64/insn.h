@@ -4,8 +4,8 @@
  * to another address. 64-bit mode alone: legacy opcodes, the 0F, 0F38 and 0F3A maps, 3DNow, VEX,
  * EVEX and XOP. Pure functions without state: any context. Whatever is not known is refused.
  */
-#ifndef VESTIGE_HOOK_INSN_H
-#define VESTIGE_HOOK_INSN_H
+#ifndef VESTIGE_OBJECT_INSN_H
+#define VESTIGE_OBJECT_INSN_H
 
 #include <stddef.h>
 #include <stdint.h>

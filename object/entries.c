@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+/* See entries.h: where functions are. entry_ways.c finds the ways. */
+#include "object/entries_impl.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define DW_CFA_ADVANCE	    1u /* the two upper bits */
+#define DW_CFA_OFFSET	    2u
+#define DW_CFA_SET_LOC	    0x01u
+#define DW_CFA_ADVANCE4	    0x04u
+#define DW_CFA_UNDEFINED    0x07u
+#define DW_CFA_DEF_CFA	    0x0cu
+#define DW_CFA_DEF_CFA_EXPR 0x0fu
+#define DW_CFA_ARGS_SIZE    0x2eu
+#define DW_PE_OMIT	    0xffu
+#define RETURN_COLUMN	    16u
+
+static const char *const ways[ENTRY_NR_WAYS] = {
+	[ENTRY_LONG] = "by one store, its first instruction is long enough",
+	[ENTRY_MOVE] = "by moving several instructions, all threads stopped",
+	[ENTRY_PADDING] = "by one store, through padding",
+	[ENTRY_REFUSED] = "not at all",
+};
+
+static const char *const whys[ENTRY_NR_WHYS] = {
+	[ENTRY_WHY_NONE] = "",
+	[ENTRY_WHY_START] = "where the program begins",
+	[ENTRY_WHY_OUTERMOST] = "outermost function of a thread",
+	[ENTRY_WHY_TWICE] = "returns twice",
+	[ENTRY_WHY_TLS] = "gives the address of a thread's variable",
+	[ENTRY_WHY_DECODE] = "an instruction is not known",
+	[ENTRY_WHY_MOVE] = "an instruction cannot run elsewhere",
+	[ENTRY_WHY_CALL] = "a call among its first instructions",
+	[ENTRY_WHY_END] = "too short",
+	[ENTRY_WHY_NEXT] = "another function begins too near",
+	[ENTRY_WHY_BRANCH] = "a branch leads among its first instructions",
+	[ENTRY_WHY_ADDRESS] = "a jump table may lead among its first instructions",
+	[ENTRY_WHY_LOOP] = "a branch leads back to its start",
+	[ENTRY_WHY_LIMIT] = "its object has too many tables",
+};
+
+const char *entry_way_text(enum entry_way way)
+{
+	return way < ENTRY_NR_WAYS ? ways[way] : "";
+}
+
+const char *entry_why_text(enum entry_why why)
+{
+	return why < ENTRY_NR_WHYS ? whys[why] : "";
+}
+
+/* Functions that are never redirected, by name; `*` at the end: and what begins so. */
+static const struct {
+	const char *name;
+	uint8_t why;
+} never[] = {
+	{"_start", ENTRY_WHY_START},	    {"setjmp", ENTRY_WHY_TWICE},
+	{"_setjmp", ENTRY_WHY_TWICE},	    {"__setjmp", ENTRY_WHY_TWICE},
+	{"sigsetjmp", ENTRY_WHY_TWICE},	    {"__sigsetjmp*", ENTRY_WHY_TWICE},
+	{"getcontext", ENTRY_WHY_TWICE},    {"__getcontext", ENTRY_WHY_TWICE},
+	{"savectx", ENTRY_WHY_TWICE},	    {"vfork", ENTRY_WHY_TWICE},
+	{"__vfork", ENTRY_WHY_TWICE},	    {"__libc_vfork", ENTRY_WHY_TWICE},
+	{"__tls_get_addr*", ENTRY_WHY_TLS},
+};
+
+static uint8_t never_by_name(const char *name, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(never) / sizeof(*never); i++) {
+		size_t k = strlen(never[i].name);
+		int begins = never[i].name[k - 1] == '*';
+
+		if (begins ? n >= k - 1 && !memcmp(name, never[i].name, k - 1)
+			   : n == k && !memcmp(name, never[i].name, k))
+			return never[i].why;
+	}
+	return ENTRY_WHY_NONE;
+}
+
+/* A piece that the compiler has put elsewhere: NAME.cold, NAME.cold.N, NAME.part.N.cold */
+static int is_part(const char *name, size_t n)
+{
+	size_t i;
+
+	for (i = 1; i + 5 <= n; i++)
+		if (!memcmp(name + i, ".cold", 5) && (i + 5 == n || name[i + 5] == '.'))
+			return 1;
+	return 0;
+}
+
+static int grow(struct entries *e)
+{
+	uint32_t room = e->room ? e->room * 2 : 1024;
+	struct entry *more;
+
+	if (e->nr < e->room)
+		return 0;
+	more = room > e->room ? e->get((size_t)room * sizeof(*more)) : NULL;
+	if (!more)
+		return -ENOMEM;
+	if (e->room) {
+		memcpy(more, e->functions, e->nr * sizeof(*more));
+		e->put(e->functions, e->room * sizeof(*more));
+	}
+	e->functions = more;
+	e->room = room;
+	return 0;
+}
+
+static int add(struct entries *e, const struct entry *f)
+{
+	int err;
+
+	if (f->at < e->text_lo || f->at >= e->text_hi)
+		return 0;
+	err = grow(e);
+	if (!err)
+		e->functions[e->nr++] = *f;
+	return err;
+}
+
+static int add_named(struct entries *e, uint64_t at, uint64_t bytes, const char *name, size_t n)
+{
+	struct entry f = {.at = at, .source = ENTRY_BY_SYMBOL};
+
+	f.end = bytes && at + bytes > at ? at + bytes : 0;
+	f.is_part = (uint8_t)is_part(name, n);
+	f.never = never_by_name(name, n);
+	return add(e, &f);
+}
+
+int entries_add(struct entries *e, uint64_t at, uint64_t bytes, const char *name)
+{
+	return add_named(e, at, bytes, name ? name : "", name ? strlen(name) : 0);
+}
+
+/* The name of a symbol, up to its version. */
+static size_t name_bytes(const uint8_t *p, uint64_t n)
+{
+	size_t i;
+
+	for (i = 0; i < n && i < 4096 && p[i] && p[i] != '@'; i++)
+		;
+	return i;
+}
+
+static int read_symbols(struct entries *e, const Elf64_Shdr *s)
+{
+	const uint8_t *p = e->image.file + s->sh_offset, *names = NULL;
+	uint64_t n = s->sh_size / sizeof(Elf64_Sym), i;
+	Elf64_Shdr strings;
+	int err = 0;
+
+	if (!elf_image_section(&e->image, s->sh_link, &strings))
+		names = e->image.file + strings.sh_offset;
+	for (i = 0; i < n && !err; i++) {
+		const char *name = "";
+		size_t bytes = 0;
+		Elf64_Sym sym;
+
+		memcpy(&sym, p + i * sizeof(sym), sizeof(sym));
+		if ((ELF64_ST_TYPE(sym.st_info) != STT_FUNC &&
+		     ELF64_ST_TYPE(sym.st_info) != STT_GNU_IFUNC) ||
+		    sym.st_shndx == SHN_UNDEF || sym.st_shndx == SHN_ABS)
+			continue;
+		if (names && sym.st_name < strings.sh_size) {
+			name = (const char *)names + sym.st_name;
+			bytes = name_bytes(names + sym.st_name, strings.sh_size - sym.st_name);
+		}
+		err = add_named(e, sym.st_value, sym.st_size, name, bytes);
+	}
+	return err;
+}
+
+/* Bytes of a table of rows, which must not be left. */
+struct bytes {
+	const uint8_t *p;
+	uint64_t n;
+	uint64_t at; /* virtual address of p */
+	int bad;
+};
+
+static void skip(struct bytes *b, uint64_t n)
+{
+	if (n > b->n) {
+		b->bad = 1;
+		n = b->n;
+	}
+	b->p += n;
+	b->n -= n;
+	b->at += n;
+}
+
+static uint64_t get(struct bytes *b, uint32_t n)
+{
+	uint64_t v = 0;
+
+	if (n > b->n)
+		b->bad = 1;
+	else
+		memcpy(&v, b->p, n);
+	skip(b, n);
+	return v;
+}
+
+static uint64_t get_leb(struct bytes *b)
+{
+	uint64_t v = 0, c;
+	uint32_t shift;
+
+	for (shift = 0; shift < 70 && !b->bad; shift += 7) {
+		c = get(b, 1);
+		if (shift < 64)
+			v |= (c & 0x7f) << shift;
+		if (!(c & 0x80))
+			return v;
+	}
+	b->bad = 1;
+	return 0;
+}
+
+/* A pointer as DWARF's exception tables encode it; 0 stays 0. */
+static uint64_t get_pointer(struct bytes *b, uint8_t encoding)
+{
+	uint64_t here = b->at, v;
+
+	switch (encoding & 0x0f) {
+	case 0x00:
+	case 0x04:
+	case 0x0c:
+		v = get(b, 8);
+		break;
+	case 0x01:
+		v = get_leb(b);
+		break;
+	case 0x02:
+		v = get(b, 2);
+		break;
+	case 0x03:
+		v = get(b, 4);
+		break;
+	case 0x0a:
+		v = (uint64_t)(int64_t)(int16_t)get(b, 2);
+		break;
+	case 0x0b:
+		v = (uint64_t)(int64_t)(int32_t)get(b, 4);
+		break;
+	default:
+		b->bad = 1;
+		return 0;
+	}
+	if ((encoding & 0x70) == 0x10 && v)
+		v += here;
+	else if (encoding & 0x70)
+		b->bad = 1;
+	return v;
+}
+
+struct cie {
+	uint8_t pointers, landing; /* encodings */
+	uint8_t has_data, outermost;
+};
+
+/* What the rows of a CIE or FDE do before the first instruction has run. */
+static void first_row(struct bytes b, struct cie *c, int *begins_within)
+{
+	while (b.n && !b.bad) {
+		uint8_t op = (uint8_t)get(&b, 1);
+
+		if (op >> 6 == DW_CFA_ADVANCE || (op >= DW_CFA_SET_LOC && op <= DW_CFA_ADVANCE4))
+			return;
+		if (op == DW_CFA_UNDEFINED) {
+			if (get_leb(&b) == RETURN_COLUMN)
+				c->outermost = 1;
+		} else if (op == DW_CFA_ARGS_SIZE) {
+			get_leb(&b);
+		} else if (op) {
+			*begins_within = 1;
+			return;
+		}
+	}
+}
+
+static void read_cie(struct bytes b, struct cie *c)
+{
+	uint8_t text[8] = {0};
+	uint32_t i;
+
+	*c = (struct cie){.landing = DW_PE_OMIT};
+	get(&b, 1);
+	for (i = 0; !b.bad; i++) {
+		uint8_t letter = (uint8_t)get(&b, 1);
+
+		if (!letter)
+			break;
+		if (i < sizeof(text) - 1)
+			text[i] = letter;
+	}
+	get_leb(&b);
+	get_leb(&b);
+	get_leb(&b);
+	if (text[0] != 'z')
+		return;
+	c->has_data = 1;
+	get_leb(&b);
+	for (i = 1; text[i] && !b.bad; i++) {
+		if (text[i] == 'R')
+			c->pointers = (uint8_t)get(&b, 1);
+		else if (text[i] == 'L')
+			c->landing = (uint8_t)get(&b, 1);
+		else if (text[i] == 'P') {
+			uint8_t encoding = (uint8_t)get(&b, 1);
+
+			/* what it leads to does not matter */
+			get_pointer(&b, encoding & 0x0f);
+		}
+	}
+}
+
+typedef void pad_fn(struct entries *e, uint64_t pad);
+
+/* The landing pads of one function's table. */
+static void read_pads(struct entries *e, uint64_t table, uint64_t start, pad_fn *fn)
+{
+	struct bytes b = {.at = table};
+	uint64_t base = start, n;
+	uint8_t encoding;
+
+	b.p = elf_image_at(&e->image, table, &b.n);
+	if (!b.p)
+		return;
+	encoding = (uint8_t)get(&b, 1);
+	if (encoding != DW_PE_OMIT)
+		base = get_pointer(&b, encoding);
+	if (get(&b, 1) != DW_PE_OMIT)
+		get_leb(&b);
+	encoding = (uint8_t)get(&b, 1);
+	n = get_leb(&b);
+	if (n < b.n)
+		b.n = n;
+	while (b.n && !b.bad) {
+		uint64_t pad;
+
+		get_pointer(&b, encoding);
+		get_pointer(&b, encoding);
+		pad = get_pointer(&b, encoding);
+		get_leb(&b);
+		if (pad && !b.bad && e->work) {
+			e->work--;
+			fn(e, base + pad);
+		}
+	}
+}
+
+static int read_fde(struct entries *e, struct bytes b, const struct cie *c, pad_fn *fn)
+{
+	struct entry f = {.source = ENTRY_BY_FDE};
+	uint64_t table = 0, n;
+	struct cie rows = *c;
+	int within = 0;
+
+	f.at = get_pointer(&b, c->pointers);
+	n = get_pointer(&b, c->pointers & 0x0f);
+	if (c->has_data) {
+		struct bytes data;
+
+		n = b.bad ? 0 : n;
+		data = b;
+		data.n = get_leb(&b);
+		data.p = b.p;
+		data.at = b.at;
+		skip(&b, data.n);
+		if (!b.bad && data.n && c->landing != DW_PE_OMIT)
+			table = get_pointer(&data, c->landing);
+	}
+	if (b.bad || !n || f.at + n <= f.at)
+		return 0;
+	if (fn) {
+		if (table)
+			read_pads(e, table, f.at, fn);
+		return 0;
+	}
+	f.end = f.at + n;
+	first_row(b, &rows, &within);
+	f.is_part = (uint8_t)within;
+	if (rows.outermost)
+		f.never = ENTRY_WHY_OUTERMOST;
+	return add(e, &f);
+}
+
+/* All of .eh_frame: functions, or with @fn the landing pads of each. */
+static int read_eh_frame(struct entries *e, pad_fn *fn)
+{
+	struct bytes hdr = {.at = e->image.eh_frame_hdr}, b = {0};
+	struct cie c = {0};
+	uint64_t last = UINT64_MAX;
+	int err = 0;
+
+	hdr.p = elf_image_at(&e->image, hdr.at, &hdr.n);
+	if (!e->image.eh_frame_hdr || !hdr.p || get(&hdr, 1) != 1)
+		return 0;
+	b.at = get(&hdr, 1);
+	skip(&hdr, 2);
+	b.at = get_pointer(&hdr, (uint8_t)b.at);
+	b.p = hdr.bad ? NULL : elf_image_at(&e->image, b.at, &b.n);
+	while (b.p && b.n >= 8 && !err) {
+		struct bytes one = b;
+		uint64_t n = get(&one, 4), id, from;
+
+		if (!n || n == UINT32_MAX || n > one.n)
+			break;
+		one.n = n;
+		skip(&b, n + 4);
+		from = one.at;
+		id = get(&one, 4);
+		if (!id)
+			continue;
+		if (from - id != last) {
+			struct bytes cie = {.at = from - id};
+			uint64_t bytes;
+
+			last = cie.at;
+			cie.p = elf_image_at(&e->image, cie.at, &cie.n);
+			c = (struct cie){.landing = DW_PE_OMIT};
+			bytes = cie.p ? get(&cie, 4) : 0;
+			if (!bytes || bytes > cie.n || get(&cie, 4)) {
+				last = UINT64_MAX;
+				continue;
+			}
+			cie.n = bytes - 4;
+			read_cie(cie, &c);
+		}
+		err = read_fde(e, one, &c, fn);
+	}
+	return err;
+}
+
+void entries_landing_pads(struct entries *e, void (*fn)(struct entries *e, uint64_t pad))
+{
+	read_eh_frame(e, fn);
+}
+
+int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(*get_bytes)(size_t),
+		 void (*put)(void *p, size_t bytes))
+{
+	struct entry start = {.never = ENTRY_WHY_START, .source = ENTRY_BY_SYMBOL};
+	int has_symtab = 0, has_dynsym = 0, err;
+	Elf64_Shdr s;
+	uint32_t i;
+
+	memset(e, 0, sizeof(*e));
+	e->get = get_bytes;
+	e->put = put;
+	err = elf_image_open(&e->image, file, bytes);
+	if (err)
+		return err;
+	e->text_lo = UINT64_MAX;
+	for (i = 0; i < e->image.nr_segments; i++) {
+		uint64_t at = e->image.segments[i].at;
+
+		if (!(e->image.segments[i].flags & PF_X))
+			continue;
+		e->text_lo = at < e->text_lo ? at : e->text_lo;
+		at += e->image.segments[i].bytes;
+		e->text_hi = at > e->text_hi ? at : e->text_hi;
+	}
+	/* the map has a byte for each, so it may not be larger than a file of such text would be */
+	if (e->text_lo >= e->text_hi || e->text_hi - e->text_lo > 2 * bytes)
+		return -ENOEXEC;
+	e->work = 16 * bytes;
+	e->marks = e->get(e->text_hi - e->text_lo);
+	if (!e->marks)
+		return -ENOMEM;
+	for (i = 0; i < e->image.head.e_shnum && !err; i++) {
+		/* a good file has one of each */
+		if (elf_image_section(&e->image, i, &s) ||
+		    (s.sh_type == SHT_SYMTAB ? has_symtab++
+					     : s.sh_type != SHT_DYNSYM || has_dynsym++))
+			continue;
+		err = read_symbols(e, &s);
+	}
+	start.at = e->image.head.e_entry;
+	if (!err && start.at)
+		err = add(e, &start);
+	if (!err)
+		err = read_eh_frame(e, NULL);
+	if (err)
+		entries_close(e);
+	return err;
+}
+
+void entries_close(struct entries *e)
+{
+	if (e->marks)
+		e->put(e->marks, e->text_hi - e->text_lo);
+	if (e->room)
+		e->put(e->functions, e->room * sizeof(*e->functions));
+	e->marks = NULL;
+	e->room = 0;
+}

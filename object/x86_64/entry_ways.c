@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See entries.h: the map of branch targets, and the way to each function's entry. Code is swept from
+ * each start to the next one: compilers for this cpu put no data among instructions, and what does
+ * not decode spoils its function alone. Jump tables are words of 32 bits behind an address that an
+ * instruction takes, each the distance from there to code; every such address is read as a table
+ * until a word leads elsewhere.
+ */
+#include <string.h>
+
+#include "object/entries_impl.h"
+#include "object/x86_64/insn.h"
+
+#define WINDOW	    INSN_JUMP_BYTES
+#define ENDBR_BYTES 4u
+#define INT3	    0xccu
+#define LEA	    0x8du
+#define SHORT_REACH 127u
+#define R_RELATIVE  R_X86_64_RELATIVE
+#define R_IRELATIVE R_X86_64_IRELATIVE
+
+/* What `marks` has of a byte. */
+enum {
+	BY_BRANCH = 1,	/* a branch or call leads here */
+	BY_ADDRESS = 2, /* an address or a table does */
+	DEAD = 4,	/* padding that no code runs into */
+	START = 8,	/* a function begins */
+	LOOPED = 16,	/* a branch of the function that begins here leads back to it */
+	UNKNOWN = 32,	/* the function that begins here does not decode */
+	SWEPT = 64,	/* an instruction begins here, or one was tried */
+	READ = 128,	/* of the address of a table: it was read */
+};
+
+static uint8_t *mark_of(struct entries *e, uint64_t at)
+{
+	return at >= e->text_lo && at < e->text_hi ? &e->marks[at - e->text_lo] : NULL;
+}
+
+static void mark(struct entries *e, uint64_t at, uint8_t what)
+{
+	uint8_t *m = mark_of(e, at);
+
+	if (m)
+		*m |= what;
+}
+
+static uint8_t marked(struct entries *e, uint64_t at)
+{
+	const uint8_t *m = mark_of(e, at);
+
+	return m ? *m : 0;
+}
+
+/* Code alone: data may lie between two segments of it. */
+static const uint8_t *code_at(const struct entries *e, uint64_t at, uint64_t *n)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->image.nr_segments; i++)
+		if (at - e->image.segments[i].at < e->image.segments[i].bytes)
+			return e->image.segments[i].flags & PF_X ? elf_image_at(&e->image, at, n)
+								 : NULL;
+	return NULL;
+}
+
+static int has_work(struct entries *e)
+{
+	if (e->work) {
+		e->work--;
+		return 1;
+	}
+	e->limited = 1;
+	return 0;
+}
+
+static void read_table(struct entries *e, uint64_t at)
+{
+	uint64_t n, i;
+	const uint8_t *p = elf_image_at(&e->image, at, &n);
+	int32_t d;
+
+	for (i = 0; p && i + 4 <= n && has_work(e); i += 4) {
+		uint64_t to;
+
+		memcpy(&d, p + i, 4);
+		to = at + (uint64_t)(int64_t)d;
+		if (to < e->text_lo || to >= e->text_hi)
+			return;
+		mark(e, to, BY_ADDRESS);
+	}
+}
+
+/* An instruction takes an address. */
+static void take_address(struct entries *e, uint64_t at)
+{
+	uint8_t *m = mark_of(e, at);
+
+	if (!m) {
+		read_table(e, at);
+		return;
+	}
+	/* a table may lie beside the code, in a file whose segments are few */
+	if (!(*m & READ)) {
+		*m |= READ | BY_ADDRESS;
+		read_table(e, at);
+	}
+}
+
+/* An address as a number, where the file is not position-independent. */
+static void take_number(struct entries *e, const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, 4);
+	if (e->image.head.e_type == ET_EXEC)
+		take_address(e, v);
+}
+
+static void see_insn(struct entries *e, uint64_t at, const uint8_t *p, const struct insn *in,
+		     uint64_t start)
+{
+	int32_t d;
+
+	if (insn_has_target(in)) {
+		uint64_t to = at + (uint64_t)in->target;
+
+		mark(e, to, BY_BRANCH);
+		/* past endbr64 it is the same call, too */
+		if (in->kind != INSN_CALL && (to == start || to == start + ENDBR_BYTES))
+			mark(e, start, LOOPED);
+		return;
+	}
+	if (in->rip_relative && in->map == INSN_MAP_ONE && in->opcode == LEA) {
+		memcpy(&d, p + in->disp_at, 4);
+		take_address(e, at + in->bytes + (uint64_t)(int64_t)d);
+	}
+	if (in->imm_bytes == 4)
+		take_number(e, p + in->imm_at);
+	if (in->disp_bytes == 4 && !in->rip_relative)
+		take_number(e, p + in->disp_at);
+}
+
+/* The instructions of @lo .. @hi. Return: whether all of them are known. */
+static int sweep(struct entries *e, uint64_t lo, uint64_t hi)
+{
+	uint64_t at, n;
+	struct insn in;
+
+	for (at = lo; at < hi; at += in.bytes) {
+		const uint8_t *p = code_at(e, at, &n);
+
+		if (!p || !insn_decode(&in, p, n < hi - at ? n : hi - at))
+			return 0;
+		see_insn(e, at, p, &in, lo);
+	}
+	return 1;
+}
+
+/* What no function has: code that no table names, or padding. Its branches count, too. */
+static void sweep_gap(struct entries *e, uint64_t lo, uint64_t hi)
+{
+	uint64_t at, n;
+	struct insn in;
+
+	for (at = lo; at < hi;) {
+		const uint8_t *p = code_at(e, at, &n);
+
+		if (p && insn_decode(&in, p, n < hi - at ? n : hi - at)) {
+			see_insn(e, at, p, &in, UINT64_MAX - 2 * ENDBR_BYTES);
+			at += in.bytes;
+		} else {
+			at++;
+		}
+	}
+}
+
+static void take_word(struct entries *e, uint64_t at)
+{
+	uint64_t v;
+
+	if (!elf_image_read(&e->image, at, &v, 8))
+		mark(e, v, BY_ADDRESS);
+}
+
+static void read_rela(struct entries *e, uint64_t at, uint64_t bytes)
+{
+	Elf64_Rela r;
+
+	for (; bytes >= sizeof(r) && !elf_image_read(&e->image, at, &r, sizeof(r)) && has_work(e);
+	     at += sizeof(r), bytes -= sizeof(r))
+		if (ELF64_R_TYPE(r.r_info) == R_RELATIVE || ELF64_R_TYPE(r.r_info) == R_IRELATIVE)
+			mark(e, (uint64_t)r.r_addend, BY_ADDRESS);
+}
+
+static void read_relr(struct entries *e, uint64_t table, uint64_t bytes)
+{
+	uint64_t at = 0, word, bit;
+
+	for (; bytes >= 8 && !elf_image_read(&e->image, table, &word, 8) && has_work(e);
+	     table += 8, bytes -= 8) {
+		if (!(word & 1)) {
+			take_word(e, word);
+			at = word + 8;
+			continue;
+		}
+		for (bit = 1; bit < 64; bit++)
+			if (word >> bit & 1)
+				take_word(e, at + (bit - 1) * 8);
+		at += UINT64_C(63) * 8;
+	}
+}
+
+/* Without relocations the addresses are in the data as they are, of 8 bytes or of 4. */
+static void read_data(struct entries *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->image.nr_segments; i++) {
+		uint64_t at = e->image.segments[i].at, n;
+		const uint8_t *p = elf_image_at(&e->image, at, &n);
+
+		if (e->image.segments[i].flags & PF_X || !p)
+			continue;
+		for (; n >= 4; n -= 4, p += 4) {
+			uint32_t half;
+			uint64_t word = 0;
+
+			memcpy(&half, p, 4);
+			if (n >= 8)
+				memcpy(&word, p, 8);
+			mark(e, half, BY_ADDRESS);
+			mark(e, word, BY_ADDRESS);
+		}
+	}
+}
+
+static void mark_pad(struct entries *e, uint64_t pad)
+{
+	mark(e, pad, BY_ADDRESS);
+}
+
+/* NOPs and INT3 of @lo .. @hi that nothing leads to. */
+static void find_padding(struct entries *e, uint64_t lo, uint64_t hi)
+{
+	uint64_t at, n, k;
+	struct insn in;
+
+	for (at = lo; at < hi; at += in.bytes) {
+		const uint8_t *p = code_at(e, at, &n);
+
+		if (!p)
+			return;
+		if (*p == INT3)
+			in.bytes = 1;
+		else if (!insn_decode(&in, p, n < hi - at ? n : hi - at) || in.kind != INSN_NOP)
+			return;
+		if (marked(e, at) & (BY_BRANCH | BY_ADDRESS | START))
+			return;
+		for (k = 0; k < in.bytes; k++)
+			mark(e, at + k, DEAD);
+	}
+}
+
+static int before(const struct entry *a, const struct entry *b)
+{
+	return a->at < b->at;
+}
+
+static void sift(struct entry *f, uint32_t i, uint32_t n)
+{
+	struct entry moved = f[i];
+	uint32_t k;
+
+	for (; (k = 2 * i + 1) < n; i = k) {
+		if (k + 1 < n && before(&f[k], &f[k + 1]))
+			k++;
+		if (!before(&moved, &f[k]))
+			break;
+		f[i] = f[k];
+	}
+	f[i] = moved;
+}
+
+/* Sort by address, and make one of all that begin at one address. */
+static void sort(struct entries *e)
+{
+	struct entry *f = e->functions;
+	uint32_t i, n = e->nr;
+
+	for (i = n / 2; i-- > 0;)
+		sift(f, i, n);
+	for (i = n; i-- > 1;) {
+		struct entry first = f[0];
+
+		f[0] = f[i];
+		f[i] = first;
+		sift(f, 0, i);
+	}
+	for (e->nr = 0, i = 0; i < n; i++) {
+		struct entry *last = e->nr ? &f[e->nr - 1] : NULL;
+
+		if (!last || last->at != f[i].at) {
+			f[e->nr++] = f[i];
+			continue;
+		}
+		last->end = f[i].end > last->end ? f[i].end : last->end;
+		last->is_part |= f[i].is_part;
+		last->never = last->never ? last->never : f[i].never;
+		last->source |= f[i].source;
+	}
+}
+
+/* Stubs of the linker's are no functions, though they have rows. */
+static void drop_stubs(struct entries *e)
+{
+	Elf64_Shdr s;
+	uint32_t i, k, nr, nr_stubs = 0;
+
+	for (i = 0; i < e->image.head.e_shnum && nr_stubs < 8; i++) {
+		if (elf_image_section(&e->image, i, &s) ||
+		    !elf_image_section_is(&e->image, &s, ".plt"))
+			continue;
+		nr_stubs++;
+		for (nr = k = 0; k < e->nr; k++)
+			if (e->functions[k].at - s.sh_addr >= s.sh_size)
+				e->functions[nr++] = e->functions[k];
+		e->nr = nr;
+	}
+}
+
+static uint64_t next_start(const struct entries *e, uint32_t i)
+{
+	return i + 1 < e->nr ? e->functions[i + 1].at : e->text_hi;
+}
+
+static void make_map(struct entries *e)
+{
+	uint64_t last = e->text_lo;
+	uint32_t i;
+
+	for (i = 0; i < e->nr; i++) {
+		struct entry *f = &e->functions[i];
+		uint64_t next = next_start(e, i), end;
+
+		mark(e, f->at, START);
+		if (!f->end)
+			f->end = next;
+		if (last < f->at)
+			sweep_gap(e, last, f->at);
+		end = f->end < next ? f->end : next;
+		if (!sweep(e, f->at, end))
+			mark(e, f->at, UNKNOWN);
+		last = end;
+	}
+	sweep_gap(e, last, e->text_hi);
+	entries_landing_pads(e, mark_pad);
+	read_rela(e, elf_image_dynamic(&e->image, DT_RELA),
+		  elf_image_dynamic(&e->image, DT_RELASZ));
+	read_rela(e, elf_image_dynamic(&e->image, DT_JMPREL),
+		  elf_image_dynamic(&e->image, DT_PLTRELSZ));
+	read_relr(e, elf_image_dynamic(&e->image, 36), elf_image_dynamic(&e->image, 35));
+	if (e->image.head.e_type == ET_EXEC)
+		read_data(e);
+	for (i = 0; i < e->nr; i++)
+		if (e->functions[i].end < next_start(e, i))
+			find_padding(e, e->functions[i].end, next_start(e, i));
+}
+
+/*
+ * The instructions of a window that begins at @at. @least: bytes that it must have, of which the
+ * last instruction may have more. Return: why they cannot be moved.
+ */
+static enum entry_why see_window(struct entries *e, const struct entry *f, uint64_t at,
+				 uint32_t least, uint32_t *first)
+{
+	uint32_t off = 0;
+	struct insn in;
+	uint64_t n;
+
+	*first = 0;
+	while (off < least) {
+		uint8_t out[INSN_MAX_MOVED];
+		const uint8_t *p = code_at(e, at + off, &n);
+
+		if (at + off >= f->end) {
+			if (!(marked(e, at + off) & DEAD))
+				return ENTRY_WHY_END;
+			off++;
+			continue;
+		}
+		if (!p || !insn_decode(&in, p, n < f->end - at - off ? n : f->end - at - off))
+			return ENTRY_WHY_DECODE;
+		if (!*first)
+			*first = in.bytes;
+		if (insn_move(&in, p, at + off, at + off, out) < 0)
+			return ENTRY_WHY_MOVE;
+		if ((in.kind == INSN_CALL || in.kind == INSN_CALL_INDIRECT) &&
+		    off + in.bytes < least)
+			return ENTRY_WHY_CALL;
+		off += in.bytes;
+		if (insn_goes_on(&in))
+			continue;
+		for (; off < least; off++)
+			if (!(marked(e, at + off) & DEAD))
+				return ENTRY_WHY_END;
+	}
+	return ENTRY_WHY_NONE;
+}
+
+static enum entry_why leads_into(struct entries *e, uint64_t at, uint32_t n)
+{
+	uint32_t k;
+
+	for (k = 1; k < n; k++) {
+		uint8_t m = marked(e, at + k);
+
+		if (m & START)
+			return ENTRY_WHY_NEXT;
+		if (m & BY_BRANCH)
+			return ENTRY_WHY_BRANCH;
+		if (m & BY_ADDRESS)
+			return ENTRY_WHY_ADDRESS;
+	}
+	return ENTRY_WHY_NONE;
+}
+
+/* Padding that a short jump at @at reaches, before it or behind; what is found is taken. */
+static int take_padding(struct entries *e, uint64_t at)
+{
+	uint64_t lo = at + 2 - SHORT_REACH - 1, hi = at + 2 + SHORT_REACH, a;
+	uint32_t k = 0;
+
+	for (a = lo; a <= hi + WINDOW - 1; a++) {
+		k = marked(e, a) & DEAD ? k + 1 : 0;
+		if (k < WINDOW)
+			continue;
+		for (k = 0; k < WINDOW; k++)
+			*mark_of(e, a - k) &= (uint8_t)~DEAD;
+		return 1;
+	}
+	return 0;
+}
+
+static enum entry_why choose(struct entries *e, struct entry *f)
+{
+	uint64_t at = f->at, n;
+	const uint8_t *p = code_at(e, at, &n);
+	enum entry_why why, into;
+	struct insn in;
+	uint32_t first;
+
+	if (f->never)
+		return f->never;
+	if (e->limited)
+		return ENTRY_WHY_LIMIT;
+	if (!p || marked(e, at) & UNKNOWN || !insn_decode(&in, p, n))
+		return ENTRY_WHY_DECODE;
+	if (marked(e, at) & LOOPED)
+		return ENTRY_WHY_LOOP;
+	/* the site lies behind endbr64, as everywhere */
+	if (in.kind == INSN_ENDBR && at + in.bytes < f->end)
+		at += in.bytes;
+	why = see_window(e, f, at, WINDOW, &first);
+	into = leads_into(e, at, WINDOW);
+	if (!why && !into) {
+		f->way = first >= WINDOW ? ENTRY_LONG : ENTRY_MOVE;
+		return ENTRY_WHY_NONE;
+	}
+	/* two bytes alone change then, of an instruction that runs on the island */
+	if (!see_window(e, f, at, 2, &first) && first >= 2 && !leads_into(e, at, first) &&
+	    take_padding(e, at)) {
+		f->way = ENTRY_PADDING;
+		return ENTRY_WHY_NONE;
+	}
+	return into ? into : why;
+}
+
+void entries_find_ways(struct entries *e)
+{
+	uint32_t i;
+
+	sort(e);
+	drop_stubs(e);
+	make_map(e);
+	for (i = 0; i < e->nr; i++) {
+		struct entry *f = &e->functions[i];
+
+		f->way = ENTRY_REFUSED;
+		if (!f->is_part)
+			f->why = (uint8_t)choose(e, f);
+	}
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The functions of an ELF file as it is, built without any flag of ours: their names, and how each
+ * could be reached (object/entries.h). Names are those of elf_code.h; a function that has none is
+ * OBJECT+0xOFFSET.
+ */
+#ifndef VESTIGE_TOOLS_UNMODIFIED_H
+#define VESTIGE_TOOLS_UNMODIFIED_H
+
+#include "object/entries.h"
+#include "tools/code/elf_code.h"
+
+struct unmodified {
+	struct entries entries;
+	struct elf_code code; /* its symbols by address */
+	const char *base;     /* the file's base name, borrowed from the path */
+	void *map;
+	size_t bytes;
+	uint32_t by_way[ENTRY_NR_WAYS]; /* functions */
+	uint32_t by_why[ENTRY_NR_WHYS]; /* of those that are refused */
+	uint32_t nr, nr_parts;		/* functions; pieces of some that lie elsewhere */
+};
+
+/*
+ * unmodified_load() - read @path, which must stay valid until unmodified_free().
+ * Return: 0 or -errno with fail() set: what open() says, EINVAL (no ELF file of this machine, or
+ * without code), ENOMEM. After success unmodified_free() frees.
+ */
+int unmodified_load(const char *path, struct unmodified *u);
+void unmodified_free(struct unmodified *u);
+
+/* The name of a function, in @text where it is made. */
+const char *unmodified_name(const struct unmodified *u, const struct entry *f, char *text,
+			    size_t bytes);
+
+#endif
