@@ -22,7 +22,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 5
+#define AREA_MINOR 6
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -118,6 +118,10 @@ struct area_header {
 	uint32_t pid_ns, time_ns;
 	/* since 1.5: where the struct area_oops is; 0: there is none */
 	uint64_t oops_offset;
+	/* since 1.6: the agent writes records that the kernel has had for a while; not 0 while it
+	 * does. A read of any control file through the agent has it write all that there are. */
+	uint32_t late_records;
+	uint32_t reserved;
 };
 /* The table of that number (enum area_table_id), in a header that may be const. */
 #define AREA_TABLE(head, id)                                                                       \

@@ -29,6 +29,9 @@ void sched_flush_see(int on)
 	static struct process_end_listener listener = {.call = leave};
 	static int seen;
 
+	/* a reader asks the agent for what is late */
+	if (area)
+		store_relaxed(&area->late_records, (uint32_t) !!on);
 	/* a static program's calls are not seen: its records are late, as of who is killed */
 	if (on != seen && !source_switch(&process_leaves, &listener.link, on))
 		seen = on;

@@ -290,6 +290,7 @@ int hist_file_print(struct image *const *targets, unsigned int nr, const char *f
 	for (unsigned int i = 0; i < nr && !err; i++) {
 		struct member mb = {.alive = targets[i]->alive};
 
+		image_drain(targets[i]);
 		err = load(targets[i], system, name, &mb);
 		if (!err) {
 			g.members[g.nr++] = mb;

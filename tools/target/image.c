@@ -283,6 +283,28 @@ bool image_functions(const struct image *t, const struct meta *m)
 	return true;
 }
 
+void image_drain(const struct image *t)
+{
+	struct image asked = *t;
+	struct area_header head;
+	uint64_t bytes;
+	char *text;
+	int fd = area_open(t->dir.fd, t->process, O_RDONLY, &bytes);
+	bool late;
+
+	if (fd < 0)
+		return;
+	late = pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
+	       head.header_bytes >= sizeof(head) && head.late_records;
+	close(fd);
+	if (!late || !image_answers(t->pid, t->start))
+		return;
+	/* any file of the top instance that is short */
+	asked.instance[0] = '\0';
+	if (!image_read(&asked, "tracing_on", &text, NULL))
+		free(text);
+}
+
 int image_tables(const struct image *t, struct meta **out)
 {
 	uint64_t bytes;

@@ -70,6 +70,12 @@ int image_tables(const struct image *t, struct meta **out);
  */
 bool image_functions(const struct image *t, const struct meta *m);
 
+/*
+ * image_drain() - have the records that wait with the kernel written to the area: before a file is
+ * made of its records. Nothing if there are none, or if the process cannot answer.
+ */
+void image_drain(const struct image *t);
+
 /* image_mkdir(), image_rmdir() - make and remove an instance. Return: as image_write(). */
 int image_mkdir(struct image *t, const char *instance);
 int image_rmdir(struct image *t, const char *instance);

@@ -90,6 +90,7 @@ static int op_names(struct target *t, struct out *o)
 
 static int op_records(struct target *t, struct reader **r)
 {
+	image_drain(&of(t)->image);
 	return reader_open_area(of(t)->image.path, r);
 }
 

@@ -334,6 +334,8 @@ int render_file(const struct image *t, const char *file, struct out *o)
 
 	if (!f)
 		return -EOPNOTSUPP; /* the engine says whether there is such a file */
+	if (f->snapshot || f->records)
+		image_drain(t);
 	if (f->snapshot)
 		return render_snapshots(&path, 1, file, o);
 	if (!f->tables && !f->records && !f->stack)

@@ -347,8 +347,10 @@ static int op_records(struct target *t, struct reader **r)
 	nr = session_members(of(t), &members);
 	paths = calloc(nr + 1u, sizeof(*paths));
 	err = paths ? 0 : fail(ENOMEM, "no memory");
-	for (unsigned int i = 0; i < nr && !err; i++)
+	for (unsigned int i = 0; i < nr && !err; i++) {
 		paths[i] = members[i]->image.path;
+		image_drain(&members[i]->image);
+	}
 	if (!err)
 		err = nr ? reader_open_areas(paths, nr, r) : fail(ENOENT, "no members");
 	for (unsigned int i = 0; i < nr; i++)

@@ -209,8 +209,10 @@ static int print_snapshots(struct session *s, const char *path, struct out *o)
 	const char **paths = calloc(nr + 1u, sizeof(*paths));
 	int err = paths && nr ? 0 : -ENOENT;
 
-	for (unsigned int i = 0; i < nr && !err; i++)
+	for (unsigned int i = 0; i < nr && !err; i++) {
 		paths[i] = members[i]->image.path;
+		image_drain(&members[i]->image);
+	}
 	if (!err)
 		err = render_snapshots(paths, nr, path, o);
 	for (unsigned int i = 0; i < nr; i++)
