@@ -17,6 +17,7 @@
 #include <link.h>
 #include <pthread.h>
 
+#include "abi/limits.h"
 #include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
@@ -40,7 +41,7 @@
 
 #define DEFAULT_KB	 (16u * 1024) /* all CPUs together */
 #define GROW_MB		 512u
-#define MAX_TOTAL_PAGES	 (1u << 24) /* 64 GiB */
+#define MAX_TOTAL_PAGES	 ((uint32_t)(LIMIT_BUFFER_BYTES / PAGE_BYTES))
 #define HIST_ROOM_PIECES (1u << 17) /* 512 MiB of addresses for histograms */
 #define MAX_VALUE_BYTES	 65536u
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """hang: processes that stand still for known reasons, with and without the engine in them."""
+import ctypes
 import os
 import re
 import subprocess
@@ -170,6 +171,22 @@ def test_no_circle(w):
             stands_still(p.pid, ("main-one", "reads"))
             text = w.run("hang", p.pid).stdout.decode()
             assert "deadlock" not in text and "main-one" in threads(text), text
+        finally:
+            p.kill()
+
+
+def test_refused(w):
+    """One that another process traces: what can be had, and why there is no more."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    prog = w.compile("stuck", STUCK, "-g")
+    with subprocess.Popen([prog], stdout=subprocess.PIPE, env=w.env, text=True) as p:
+        try:
+            assert p.stdout.readline() == "ready\n"
+            stands_still(p.pid, ("main-one", "reads"))
+            assert libc.ptrace(0x4206, p.pid, None, None) == 0   # PTRACE_SEIZE
+            done = w.run("hang", p.pid)
+            assert done.stderr.decode() == f"vestige: no stacks of process {p.pid}: process {os.getpid()} traces it already\n"
+            assert "read(" in threads(done.stdout.decode())["reads"][0], done
         finally:
             p.kill()
 

@@ -72,6 +72,7 @@ def test_unknown_commands(w):
     assert b"record" in w.run("recrod", status=2).stderr
     assert w.run("frobnicate", status=2).stderr == b"vestige: there is no command frobnicate (see vestige --help)\n"
     assert b"--nosuch" in w.run("--nosuch", status=2).stderr
+    assert w.run("", status=2).stderr == b"vestige: no command is named: the word for it is empty (see vestige --help)\n"
     assert b"did you mean list" in w.run("help", "lits", status=2).stderr
     w.run(status=2)
 

@@ -59,7 +59,9 @@ static int unknown(const char *what, const char *name,
 {
 	const char *nearest = options_nearest(name, name_at, NULL);
 
-	if (nearest)
+	if (!*name)
+		note("no %s is named: the word for it is empty (see vestige --help)", what);
+	else if (nearest)
 		note("there is no %s %s: did you mean %s? (see vestige --help)", what, name,
 		     nearest);
 	else

@@ -72,7 +72,7 @@ static int find_program(const char *prog, char *path)
 	int denied = 0;
 
 	if (!*prog)
-		return fail(ENOENT, "no program is named: vestige record -- PROG ARGS");
+		return fail(ENOENT, "no program is named: the word for it is empty");
 	if (strchr(prog, '/')) {
 		if (runnable(prog)) {
 			snprintf(path, PATH_MAX, "%s", prog);

@@ -21,6 +21,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "abi/limits.h"
 #include "tools/base/exit_status.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
@@ -107,6 +108,7 @@ static int make_boot(struct record_run *run)
 {
 	const struct record_options *opt = &run->opt;
 	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t most;
 	FILE *f = fmemopen(run->boot, sizeof(run->boot), "w");
 
 	if (!f)
@@ -115,6 +117,14 @@ static int make_boot(struct record_run *run)
 		run->opt.buffer_kb = DEFAULT_TOTAL_KB / (uint64_t)(cpus > 0 ? cpus : 1);
 	if (run->opt.buffer_kb < 64)
 		run->opt.buffer_kb = 64;
+	most = LIMIT_BUFFER_BYTES / 1024 / (uint64_t)(cpus > 0 ? cpus : 1);
+	if (run->opt.buffer_kb > most) {
+		fclose(f);
+		return fail(EINVAL,
+			    "-b %" PRIu64 ": the buffer of a CPU can have %" PRIu64
+			    " KB at most on this machine",
+			    run->opt.buffer_kb, most);
+	}
 	fprintf(f, "ftrace=%s", opt->tracer);
 	if (opt->boot)
 		fprintf(f, " %s", opt->boot);

@@ -243,9 +243,14 @@ static void take_stacks(struct hang *h)
 		h->refused = err > 0 ? err : EPERM;
 		return;
 	}
-	for (size_t i = 0; i < h->nr; i++)
-		if (!would_end(&h->at[i]))
-			dwfl_getthread_frames(h->dwfl, h->at[i].tid, add_frame, &h->at[i]);
+	for (size_t i = 0; i < h->nr; i++) {
+		struct thread *t = &h->at[i];
+
+		errno = 0;
+		if (!would_end(t) && dwfl_getthread_frames(h->dwfl, t->tid, add_frame, t) &&
+		    !t->nr_frames && errno == EPERM)
+			h->refused = EPERM;
+	}
 }
 
 /* The symbol at an address of the process; NULL. */
@@ -496,6 +501,32 @@ static void put_order(int pid, struct out *o)
 	image_close(&t);
 }
 
+/* Field TracerPid of /proc/PID/status; 0: none. */
+static int debugger_of(int pid)
+{
+	char text[4096], *p;
+
+	if (read_task(pid, pid, "status", text, sizeof(text)) <= 0)
+		return 0;
+	p = strstr(text, "\nTracerPid:");
+	return p ? atoi(p + strlen("\nTracerPid:")) : 0;
+}
+
+static void explain_refusal(const struct hang *h)
+{
+	char text[64];
+	int debugger = debugger_of(h->pid);
+	bool calls = read_task(h->pid, h->pid, "syscall", text, sizeof(text)) > 0;
+
+	if (debugger)
+		note("no stacks of process %d: process %d traces it already", h->pid, debugger);
+	else
+		note("process %d refuses stacks%s: %s; its own user or root may have them, unless "
+		     "kernel.yama.ptrace_scope forbids it",
+		     h->pid, calls ? "" : " and what its threads wait for", strerror(h->refused));
+	fflush(stderr);
+}
+
 int hang_print(int pid, struct out *o)
 {
 	struct hang h = {.pid = pid};
@@ -508,7 +539,7 @@ int hang_print(int pid, struct out *o)
 	look_at_clocks(&h);
 	take_stacks(&h);
 	if (h.refused)
-		note("no stacks of process %d: %s", pid, strerror(h.refused));
+		explain_refusal(&h);
 	for (size_t i = 0; i < h.nr; i++)
 		explain(&h, &h.at[i]);
 	ret = put_circles(&h, o);

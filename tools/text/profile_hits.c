@@ -132,7 +132,7 @@ static int print_json(struct out *o, const struct profile *p, size_t nr,
 }
 
 /* Notes on what the table does not show. */
-static void print_notes(const struct profile *p, const char *path)
+static void print_notes(const struct profile *p, const char *path, const char *tracer)
 {
 	if (profile_lost(p) == RECORD_LOST_UNKNOWN)
 		fprintf(stderr, "vestige: records were lost, how many is not known: the counts are "
@@ -143,7 +143,11 @@ static void print_notes(const struct profile *p, const char *path)
 			" records were lost: the counts are too low by as many calls\n",
 			profile_lost(p));
 	if (!profile_hits(p))
-		fprintf(stderr, "vestige: '%s' has no function calls\n", path);
+		fprintf(stderr,
+			"vestige: '%s' has no function calls (tracer: %s): a profile needs a "
+			"recording "
+			"by -p function or function_graph\n",
+			path, tracer);
 }
 
 int profile_hits_print(struct view *v, const struct profile_options *opt)
@@ -173,10 +177,14 @@ int profile_hits_print(struct view *v, const struct profile_options *opt)
 		nr = profile_count(p);
 		if (opt->top && opt->top < nr)
 			nr = opt->top;
-		ret = opt->json ? print_json(&o, p, nr, opt) : print_table(&o, p, nr, opt);
+		/* a header alone says nothing: the notes say why */
+		if (opt->json)
+			ret = print_json(&o, p, nr, opt);
+		else if (profile_hits(p))
+			ret = print_table(&o, p, nr, opt);
 		ret = out_end_stdout(&o, ret, "the profile");
 		if (!ret)
-			print_notes(p, v->path);
+			print_notes(p, v->path, v->r->tracer);
 	}
 	profile_free(p);
 	return ret;
