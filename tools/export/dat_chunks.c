@@ -289,6 +289,25 @@ int chunks_put(struct chunks *c, uint32_t bytes)
 	return ret;
 }
 
+int chunks_swap(struct chunks *c, unsigned char **own, uint32_t bytes)
+{
+	unsigned char *room = chunks_get(c);
+	struct slot *s;
+	int ret;
+
+	if (!room) {
+		ret = chunks_flush(c);
+		return ret ? ret : -EIO;
+	}
+	/* an empty slot is the producer's */
+	s = slot_at(c, c->fill);
+	if (s->packed == room)
+		s->packed = *own;
+	s->raw = *own;
+	*own = room;
+	return chunks_put(c, bytes);
+}
+
 int chunks_flush(struct chunks *c)
 {
 	int ret;

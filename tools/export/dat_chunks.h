@@ -41,6 +41,14 @@ unsigned char *chunks_get(struct chunks *c);
 int chunks_put(struct chunks *c, uint32_t bytes);
 
 /*
+ * chunks_swap() - hand over the first @bytes of a chunk that was filled elsewhere.
+ * @own: the chunk, malloced with the size that chunks_new() was told; set to other memory of that
+ * size, which is the caller's from then on, also after an error.
+ * Return: as chunks_put().
+ */
+int chunks_swap(struct chunks *c, unsigned char **own, uint32_t bytes);
+
+/*
  * chunks_note() - from now on remember each chunk that is put by @tag and its size.
  */
 void chunks_note(struct chunks *c, uint32_t tag);

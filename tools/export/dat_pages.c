@@ -57,24 +57,14 @@ static int chunk_put(struct subbuf_writer *p)
 {
 	uint32_t bytes = p->chunk_used;
 
-	if (p->sink) {
-		p->chunk = NULL;
-		p->chunk_used = 0;
-		return p->sink(p->arg, p->own, bytes);
-	}
-	if (p->own) {
-		unsigned char *room = chunks_get(p->out);
-
-		if (!room) {
-			int ret = chunks_flush(p->out);
-
-			return ret ? ret : -EIO;
-		}
-		memcpy(room, p->own, bytes);
-		chunks_note(p->out, p->tag);
-	}
 	p->chunk = NULL;
 	p->chunk_used = 0;
+	if (p->sink)
+		return p->sink(p->arg, p->own, bytes);
+	if (p->own) {
+		chunks_note(p->out, p->tag);
+		return chunks_swap(p->out, &p->own, bytes);
+	}
 	return chunks_put(p->out, bytes);
 }
 
