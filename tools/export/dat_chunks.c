@@ -35,8 +35,16 @@ struct slot {
 	uint32_t tag;
 };
 
-struct chunks {
+/* Where chunks go: the next one to @offset. */
+struct place {
 	int fd;
+	uint64_t offset;
+};
+
+struct chunks {
+	struct place to, apart; /* apart: those of apart_tag, with has_apart */
+	bool has_apart;
+	uint32_t apart_tag;
 	int level;
 	uint32_t bytes;
 	int nr_workers;
@@ -47,7 +55,6 @@ struct chunks {
 	bool end;
 	bool writing;
 	int err; /* -errno of the first failure; nothing is written after it */
-	uint64_t offset;
 	uint32_t count;
 	bool noting;
 	uint32_t tag;
@@ -113,16 +120,17 @@ static void write_ready(struct chunks *c)
 	c->writing = true;
 	while (c->write < c->pack && slot_at(c, c->write)->state == PACKED) {
 		struct slot *s = slot_at(c, c->write);
+		struct place *to = c->has_apart && s->tag == c->apart_tag ? &c->apart : &c->to;
 		int ret = 0;
 
 		if (!c->err) {
 			pthread_mutex_unlock(&c->lock);
-			ret = dat_file_pwrite(c->fd, s->packed, s->packed_bytes, c->offset);
+			ret = dat_file_pwrite(to->fd, s->packed, s->packed_bytes, to->offset);
 			pthread_mutex_lock(&c->lock);
 		}
 		if (ret && !c->err)
 			c->err = ret;
-		c->offset += s->packed_bytes;
+		to->offset += s->packed_bytes;
 		c->count++;
 		if (c->noting && !c->err)
 			c->err = note(c, s);
@@ -197,7 +205,7 @@ struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level)
 
 	if (!c)
 		return NULL;
-	c->fd = fd;
+	c->to.fd = fd;
 	c->bytes = bytes;
 	c->level = zstd_level;
 	pthread_mutex_init(&c->lock, NULL);
@@ -252,8 +260,15 @@ void chunks_free(struct chunks *c)
 
 void chunks_start(struct chunks *c, uint64_t offset)
 {
-	c->offset = offset;
+	c->to.offset = offset;
 	c->count = 0;
+}
+
+void chunks_apart(struct chunks *c, uint32_t tag, int fd, uint64_t offset)
+{
+	c->has_apart = true;
+	c->apart_tag = tag;
+	c->apart = (struct place){fd, offset};
 }
 
 unsigned char *chunks_get(struct chunks *c)
@@ -338,7 +353,7 @@ const struct chunk_note *chunks_notes(const struct chunks *c, size_t *nr)
 
 uint64_t chunks_offset(const struct chunks *c)
 {
-	return c->offset;
+	return c->to.offset;
 }
 
 uint32_t chunks_count(const struct chunks *c)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See dat_graph.h. A thread may enter a function on one CPU and return on another, and an exit
- * tells its depth and its call's time. So all CPUs are encoded at once, in the order of time, and
- * their chunks lie mixed in a file of their own until each CPU's are copied to where they belong.
+ * tells its depth and its call's time. So all CPUs are encoded at once, in the order of time. Where the
+ * first CPU's chunks go is known, and they are written there. Those of the others lie mixed in a
+ * file of their own until each CPU's are copied to where they belong.
  *
  * Plain calls go the way of dat_graph_runs.c, all others that of graph_events.h, at 80 ns a record.
  * Tests: tests/unit/test_dat_graph.c.
@@ -30,8 +31,9 @@ struct dat_graph {
 	struct subbuf_writer *pages; /* a CPU each */
 	unsigned int nr_cpus;
 	struct prototypes *prototypes;
-	int fd;
-	bool compact;
+	int fd;		    /* of the file beside */
+	unsigned int first; /* the CPU whose chunks go into the file at once, */
+	uint64_t offset;    /* from here on */
 	uint64_t events;
 	struct native_known known;
 };
@@ -156,6 +158,8 @@ static int begin_output(struct dat_graph *g, const struct reader *r, int level,
 			uint32_t chunk_bytes)
 {
 	drop_output(g);
+	if (ftruncate(g->file->fd, (off_t)g->offset))
+		return dat_file_failed(g->file, -errno);
 	g->chunks = chunks_new(g->fd, chunk_bytes, level);
 	g->pages = calloc(g->nr_cpus + 1u, sizeof(*g->pages));
 	if (!g->chunks || !g->pages)
@@ -166,6 +170,7 @@ static int begin_output(struct dat_graph *g, const struct reader *r, int level,
 		g->pages[cpu].values = r->values;
 	}
 	chunks_start(g->chunks, 0);
+	chunks_apart(g->chunks, g->first, g->file->fd, g->offset);
 	return 0;
 }
 
@@ -178,36 +183,59 @@ static int encode_runs(struct dat_graph *g, struct reader *r, const struct dat_o
 	int ret;
 
 	ret = dat_graph_runs(&runs);
-	g->compact = ret == DAT_GRAPH_DONE;
 	g->events = runs.events;
 	g->known = (struct native_known){
 		.bases = runs.bases, .nr_bases = runs.nr_bases, .leaves_told = runs.missed};
 	return ret;
 }
 
-/* By whatever way all can be had, from the start each time. */
-static int encode_all(struct dat_graph *g, struct reader *r, const struct dat_options *opt,
-		      int level, uint32_t chunk_bytes)
+/* Return: 0; DAT_GRAPH_OTHER, with @r at its start; -errno with fail() set. */
+static int encode_compact(struct dat_graph *g, struct reader *r, const struct dat_options *opt,
+			  int level, uint32_t chunk_bytes)
 {
-	bool quick = r->ops->read_run && r->ops->rewind && !r->values;
-	int ret = begin_output(g, r, level, chunk_bytes);
+	int ret = 0, end = DAT_GRAPH_LEARN;
 
-	for (int learn = 0; quick && !ret && learn < 2; learn++) {
-		int end = encode_runs(g, r, opt, learn);
-
+	for (int learn = 0; end == DAT_GRAPH_LEARN && learn < 2; learn++) {
+		ret = begin_output(g, r, level, chunk_bytes);
+		end = ret ? ret : encode_runs(g, r, opt, learn);
 		if (end <= DAT_GRAPH_DONE)
 			return end ? end : end_output(g);
-		quick = end == DAT_GRAPH_LEARN;
 		ret = r->ops->rewind(r);
-		if (!ret)
-			ret = begin_output(g, r, level, chunk_bytes);
+		if (ret)
+			return ret;
 	}
+	return DAT_GRAPH_OTHER;
+}
+
+static int encode_all(struct dat_graph *g, struct reader *r, const struct dat_options *opt,
+		      int level, uint32_t chunk_bytes, bool compact)
+{
+	int ret;
+
+	if (compact)
+		return encode_compact(g, r, opt, level, chunk_bytes);
+	ret = begin_output(g, r, level, chunk_bytes);
 	return ret ? ret : encode(g, r, opt) ?: end_output(g);
 }
 
+bool dat_graph_may_be_compact(const struct reader *r)
+{
+	return r->ops->read_run && r->ops->rewind && !r->values;
+}
+
+static unsigned int cpu_of_most(const struct reader *r)
+{
+	unsigned int most = 0;
+
+	for (unsigned int cpu = 1; r->stats && cpu < r->nr_cpus; cpu++)
+		if (r->stats[cpu].entries > r->stats[most].entries)
+			most = cpu;
+	return most;
+}
+
 int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
-		  int level, uint32_t chunk_bytes, struct prototypes *prototypes,
-		  struct dat_graph **out)
+		  int level, uint32_t chunk_bytes, struct prototypes *prototypes, bool compact,
+		  uint64_t offset, struct dat_graph **out)
 {
 	struct dat_graph *g = calloc(1, sizeof(*g));
 	int ret = 0;
@@ -217,13 +245,15 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 	g->file = file;
 	g->nr_cpus = r->nr_cpus;
 	g->prototypes = prototypes;
+	g->first = cpu_of_most(r);
+	g->offset = offset;
 	g->fd = open_beside(file);
 	if (g->fd < 0) {
 		ret = g->fd;
 		free(g);
 		return ret;
 	}
-	ret = encode_all(g, r, opt, level, chunk_bytes);
+	ret = encode_all(g, r, opt, level, chunk_bytes, compact);
 	if (ret) {
 		dat_graph_free(g);
 		return ret;
@@ -241,9 +271,9 @@ void dat_graph_free(struct dat_graph *g)
 	free(g);
 }
 
-bool dat_graph_compact(const struct dat_graph *g)
+unsigned int dat_graph_first(const struct dat_graph *g)
 {
-	return g->compact;
+	return g->first;
 }
 
 void dat_graph_take_known(struct dat_graph *g, struct native_known *known)
@@ -288,12 +318,15 @@ int dat_graph_copy(const struct dat_graph *g, unsigned int cpu, uint64_t offset,
 		return dat_file_failed(g->file, -ENOMEM);
 	*bytes = *nr_chunks = 0;
 	for (size_t i = 0; i < nr && !ret; i++) {
+		bool placed = note[i].tag == g->first;
+
 		if (note[i].tag == cpu) {
-			ret = copy(g, buf, note[i].bytes, from, offset + *bytes);
+			if (!placed)
+				ret = copy(g, buf, note[i].bytes, from, offset + *bytes);
 			*bytes += note[i].bytes;
 			++*nr_chunks;
 		}
-		from += note[i].bytes;
+		from += placed ? 0 : note[i].bytes;
 	}
 	free(buf);
 	return ret ? dat_file_failed(g->file, ret) : 0;

@@ -13,27 +13,35 @@ struct graph_event;
 /* @ev as the record that is encoded: one that tells its depth and its call's time itself. */
 struct record dat_graph_record(const struct graph_event *ev);
 
+/* May the calls of @r have the compact form of dat_events.h? It is known when they are encoded. */
+bool dat_graph_may_be_compact(const struct reader *r);
+
 /*
- * dat_graph_new() - encode all that @r holds into a file without a name beside @file's.
+ * dat_graph_new() - encode all that @r holds. The chunks of one CPU, the one with the most records,
+ * are put into @file at once, at @offset; what was behind is cut off. Those of the others go into a
+ * file without a name beside it, see dat_graph_copy().
  * @level: zstd's, 0 none. @chunk_bytes: of a chunk before it is compressed.
  * @prototypes: is asked for each function whose arguments or results are there; NULL: not wanted.
- * Return: 0 and *@out, to be freed with dat_graph_free(); -errno with fail() set.
+ * @compact: in the compact form; only with dat_graph_may_be_compact().
+ * Return: 0 and *@out, to be freed with dat_graph_free(); DAT_GRAPH_OTHER: not in the compact form,
+ * @r is at its start again; -errno with fail() set.
  */
 int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
-		  int level, uint32_t chunk_bytes, struct prototypes *prototypes,
-		  struct dat_graph **out);
+		  int level, uint32_t chunk_bytes, struct prototypes *prototypes, bool compact,
+		  uint64_t offset, struct dat_graph **out);
 void dat_graph_free(struct dat_graph *g);
 
-/* Are its calls in the compact form of dat_events.h? */
-bool dat_graph_compact(const struct dat_graph *g);
+/* The CPU whose chunks are in the file already. */
+unsigned int dat_graph_first(const struct dat_graph *g);
 
-/* Events of all CPUs. */
 /* What is known of the calls, with opt->native; its bases are the caller's from now on. */
 void dat_graph_take_known(struct dat_graph *g, struct native_known *known);
+/* Events of all CPUs. */
 uint64_t dat_graph_events(const struct dat_graph *g);
 
 /*
- * dat_graph_copy() - put the chunks of @cpu at @offset of the file.
+ * dat_graph_copy() - put the chunks of @cpu at @offset of the file; those of dat_graph_first() are
+ * there and are only counted.
  * @bytes, @nr_chunks: set to how much that was.
  * Return: 0 or -errno with fail() set.
  */

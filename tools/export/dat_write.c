@@ -21,6 +21,7 @@
 #include "tools/export/dat_events.h"
 #include "tools/export/dat_file.h"
 #include "tools/export/dat_graph.h"
+#include "tools/export/dat_graph_runs.h"
 #include "tools/export/dat_native.h"
 #include "tools/export/dat_pages.h"
 #include "tools/export/dat_sections.h"
@@ -47,7 +48,11 @@ struct writer {
 	size_t options_bytes;
 	FILE *options_mem;
 	struct native_known known; /* when it has calls */
-	struct dat_graph *graph;   /* the calls, encoded before all else; NULL: there are none */
+	struct dat_graph *graph;   /* the calls; NULL: there are none */
+	bool compact;		   /* they are in the compact form, or are tried in it */
+	/* what is written over when it is known */
+	uint64_t table_at;	     /* version 6: of where the CPUs' data is */
+	uint64_t done_at, buffer_at; /* version 7: the end of the options, the buffer's section */
 };
 
 static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
@@ -162,10 +167,8 @@ static int write_sections(struct writer *w)
 	int ret;
 
 	for (i = 0; i < sizeof(sections) / sizeof(sections[0]); i++) {
-		bool compact = w->graph && dat_graph_compact(w->graph);
-
 		ret = in_memory(w,
-				sections[i].id == DAT_FTRACE_EVENTS && compact
+				sections[i].id == DAT_FTRACE_EVENTS && w->compact
 					? dat_section_compact_events
 					: sections[i].fill,
 				&text, &bytes);
@@ -283,17 +286,17 @@ static uint32_t chunk_bytes_of(const struct writer *w)
 }
 
 /*
- * Of a trace of calls no CPU stands alone; which form the events have is known when all are
- * encoded.
+ * Of a trace of calls no CPU stands alone: all are encoded now, one of them into its place. Return:
+ * as dat_graph_new().
  */
 static int encode_graph(struct writer *w)
 {
-	int ret;
+	uint32_t head = w->level ? sizeof(uint32_t) : 0; /* the number of chunks */
+	int ret = pad_to_page(w);
 
-	if (!w->r->graph)
-		return 0;
-	ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes_of(w), w->prototypes,
-			    &w->graph);
+	if (!ret)
+		ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes_of(w),
+				    w->prototypes, w->compact, w->offset + head, &w->graph);
 	if (ret)
 		return ret;
 	w->records = dat_graph_events(w->graph);
@@ -301,25 +304,32 @@ static int encode_graph(struct writer *w)
 	return 0;
 }
 
+static int write_graph_cpu(struct writer *w, unsigned int cpu)
+{
+	uint32_t nr_chunks, head = w->level ? sizeof(nr_chunks) : 0;
+	uint64_t bytes;
+	int ret = pad_to_page(w);
+
+	w->cpu_offset[cpu] = w->offset;
+	if (!ret)
+		ret = dat_graph_copy(w->graph, cpu, w->offset + head, &bytes, &nr_chunks);
+	if (ret || !nr_chunks)
+		return ret;
+	if (head)
+		ret = write_at(w, &nr_chunks, head, w->offset);
+	w->cpu_bytes[cpu] = bytes;
+	w->offset += head + bytes;
+	return ret;
+}
+
 static int write_graph(struct writer *w)
 {
-	int ret = 0;
+	unsigned int first = dat_graph_first(w->graph);
+	int ret = write_graph_cpu(w, first);
 
-	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++) {
-		uint32_t nr_chunks, head = w->level ? sizeof(nr_chunks) : 0;
-		uint64_t bytes;
-
-		ret = pad_to_page(w);
-		w->cpu_offset[cpu] = w->offset;
-		if (!ret)
-			ret = dat_graph_copy(w->graph, cpu, w->offset + head, &bytes, &nr_chunks);
-		if (ret || !nr_chunks)
-			continue;
-		if (head)
-			ret = write_at(w, &nr_chunks, head, w->offset);
-		w->cpu_bytes[cpu] = bytes;
-		w->offset += head + bytes;
-	}
+	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++)
+		if (cpu != first)
+			ret = write_graph_cpu(w, cpu);
 	dat_graph_free(w->graph);
 	w->graph = NULL;
 	return ret;
@@ -376,11 +386,9 @@ static void fill_options_v6(FILE *f, struct reader *r)
 	dat_put_u16(f, DAT_DONE);
 }
 
-static int write_v6(struct writer *w)
+static int write_front_v6(struct writer *w)
 {
 	uint32_t nr_cpus = w->r->nr_cpus;
-	uint64_t table, place[2];
-	unsigned int cpu;
 	size_t bytes;
 	char *text;
 	int ret;
@@ -398,21 +406,26 @@ static int write_v6(struct writer *w)
 	free(text);
 	if (!ret)
 		ret = append(w, "flyrecord", 10);
-	if (ret)
-		return ret;
-	table = w->offset;
-	w->offset += nr_cpus * sizeof(place);
-	ret = write_cpus(w);
-	for (cpu = 0; !ret && cpu < nr_cpus; cpu++) {
+	w->table_at = w->offset;
+	w->offset += nr_cpus * sizeof(uint64_t[2]);
+	return ret;
+}
+
+static int write_back_v6(struct writer *w)
+{
+	uint64_t place[2];
+	int ret = 0;
+
+	for (unsigned int cpu = 0; !ret && cpu < w->r->nr_cpus; cpu++) {
 		place[0] = w->cpu_offset[cpu];
 		place[1] = w->cpu_bytes[cpu];
-		ret = write_at(w, place, sizeof(place), table + cpu * sizeof(place));
+		ret = write_at(w, place, sizeof(place), w->table_at + cpu * sizeof(place));
 	}
 	return ret || !w->opt->native ? ret : write_native(w, 0);
 }
 
 /* The options about the recording, and where the sections are; the next options come later. */
-static int write_options_v7(struct writer *w, uint64_t head_at, uint64_t *done_at)
+static int write_options_v7(struct writer *w, uint64_t head_at)
 {
 	uint64_t at = w->offset, none = 0;
 	int ret;
@@ -423,7 +436,7 @@ static int write_options_v7(struct writer *w, uint64_t head_at, uint64_t *done_a
 		return dat_file_failed(&w->file, -ENOMEM);
 	ret = append_section(w, DAT_DONE, string_add(w, "options"), false, w->options,
 			     w->options_bytes);
-	*done_at = w->offset - sizeof(none);
+	w->done_at = w->offset - sizeof(none);
 	return ret ? ret : write_at(w, &at, sizeof(at), head_at);
 }
 
@@ -447,7 +460,7 @@ static void put_buffer_option(struct writer *w, FILE *f, uint64_t section_at)
 }
 
 /* The second options, with the buffer in them, and the strings behind all. */
-static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
+static int write_tail_v7(struct writer *w)
 {
 	uint64_t at = w->offset, none = 0;
 	uint32_t name_at, native_at;
@@ -458,7 +471,7 @@ static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 
 	if (!mem)
 		return dat_file_failed(&w->file, -ENOMEM);
-	put_buffer_option(w, mem, buffer_at);
+	put_buffer_option(w, mem, w->buffer_at);
 	if (w->prototypes)
 		dat_option_put_prototypes(mem, w->prototypes);
 	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
@@ -467,7 +480,7 @@ static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 		ret = append_section(w, DAT_DONE, string_add(w, "options"), false, text, bytes);
 	free(text);
 	if (!ret)
-		ret = write_at(w, &at, sizeof(at), done_at);
+		ret = write_at(w, &at, sizeof(at), w->done_at);
 	if (ret)
 		return ret;
 	name_at = string_add(w, "strings");
@@ -478,11 +491,24 @@ static int write_tail_v7(struct writer *w, uint64_t buffer_at, uint64_t done_at)
 	return ret || !w->opt->native ? ret : write_native(w, native_at);
 }
 
-static int write_v7(struct writer *w)
+static void close_texts(struct writer *w)
 {
-	uint64_t head_at, done_at = 0, buffer_at, bytes, none = 0;
+	if (w->strings_mem)
+		fclose(w->strings_mem);
+	if (w->options_mem)
+		fclose(w->options_mem);
+	free(w->strings);
+	free(w->options);
+	w->strings_mem = w->options_mem = NULL;
+	w->strings = w->options = NULL;
+}
+
+static int write_front_v7(struct writer *w)
+{
+	uint64_t head_at, none = 0;
 	int ret;
 
+	close_texts(w);
 	w->strings_mem = open_memstream(&w->strings, &w->strings_bytes);
 	w->options_mem = open_memstream(&w->options, &w->options_bytes);
 	if (!w->strings_mem || !w->options_mem)
@@ -494,17 +520,48 @@ static int write_v7(struct writer *w)
 	if (!ret)
 		ret = write_sections(w);
 	if (!ret)
-		ret = write_options_v7(w, head_at, &done_at);
-	buffer_at = w->offset;
-	if (!ret)
-		ret = append_section_head(w, DAT_BUFFER, w->level != 0,
-					  string_add(w, "buffer flyrecord"), 0);
+		ret = write_options_v7(w, head_at);
+	w->buffer_at = w->offset;
+	return ret ? ret
+		   : append_section_head(w, DAT_BUFFER, w->level != 0,
+					 string_add(w, "buffer flyrecord"), 0);
+}
+
+static int write_back_v7(struct writer *w)
+{
+	uint64_t bytes = w->offset - w->buffer_at - DAT_SECTION_BYTES;
+	int ret = write_at(w, &bytes, sizeof(bytes), w->buffer_at + 8);
+
+	return ret ? ret : write_tail_v7(w);
+}
+
+/* All that comes before the CPUs' data. */
+static int write_front(struct writer *w)
+{
+	w->offset = 0;
+	return w->version == 7 ? write_front_v7(w) : write_front_v6(w);
+}
+
+static int write_all(struct writer *w)
+{
+	int ret;
+
+	w->compact = w->r->graph && dat_graph_may_be_compact(w->r);
+	ret = write_front(w);
+	if (!ret && w->r->graph)
+		ret = encode_graph(w);
+	/* the calls have no compact form: the formats in front are others, too */
+	if (ret == DAT_GRAPH_OTHER) {
+		w->compact = false;
+		ret = write_front(w);
+		if (!ret)
+			ret = encode_graph(w);
+	}
 	if (!ret)
 		ret = write_cpus(w);
-	bytes = w->offset - buffer_at - DAT_SECTION_BYTES;
 	if (!ret)
-		ret = write_at(w, &bytes, sizeof(bytes), buffer_at + 8);
-	return ret ? ret : write_tail_v7(w, buffer_at, done_at);
+		ret = w->version == 7 ? write_back_v7(w) : write_back_v6(w);
+	return ret;
 }
 
 int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
@@ -530,20 +587,13 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	if (!w.cpu_offset || !w.cpu_bytes)
 		ret = dat_file_failed(&w.file, -ENOMEM);
 	else
-		ret = encode_graph(&w);
-	if (!ret)
-		ret = w.version == 7 ? write_v7(&w) : write_v6(&w);
+		ret = write_all(&w);
 	if (ret)
 		dat_file_abort(&w.file);
 	else
 		ret = dat_file_commit(&w.file);
-	if (w.strings_mem)
-		fclose(w.strings_mem);
-	if (w.options_mem)
-		fclose(w.options_mem);
+	close_texts(&w);
 	prototypes_free(w.prototypes);
-	free(w.strings);
-	free(w.options);
 	free(w.cpu_offset);
 	free(w.cpu_bytes);
 	free(w.known.bases);
