@@ -11,7 +11,7 @@
  * The file is untrusted: every read is within it (elf_image.h), and work grows with its size.
  * Memory is the caller's: about a byte for each of the text, and 40 a function. No state, no libc
  * but memcpy and its like; a caller at a time for one struct entries.
- * Tests: tests/unit/test_entries.c, tests/fuzz/entries.c, scripts/coverage.
+ * Tests: tests/cli/test_doctor.py, tests/fuzz/entries.c, scripts/coverage.
  */
 #ifndef VESTIGE_OBJECT_ENTRIES_H
 #define VESTIGE_OBJECT_ENTRIES_H
