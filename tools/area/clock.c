@@ -66,11 +66,24 @@ static struct clock_line line_between(const struct area_clock *a, const struct a
 	return l;
 }
 
-int clock_make(struct clock *c, struct area_clock *pairs, size_t nr)
+/*
+ * The pairs in order, each once: a recording that was converted has those of its areas twice. They
+ * are the caller's still, who writes them into a native form. NULL: no memory.
+ */
+static struct area_clock *copy_once(const struct area_clock *pairs, size_t *nr)
 {
-	memset(c, 0, sizeof(*c));
-	if (nr)
-		qsort(pairs, nr, sizeof(*pairs), by_stamp);
+	struct area_clock *once = malloc((*nr + 1) * sizeof(*once));
+	size_t kept = 0;
+
+	for (size_t i = 0; once && i < *nr; i++)
+		if (!kept || by_stamp(&once[kept - 1], &pairs[i]))
+			once[kept++] = pairs[i];
+	*nr = kept;
+	return once;
+}
+
+static int make_lines(struct clock *c, struct area_clock *pairs, size_t nr)
+{
 	nr = thin(pairs, nr);
 	if (nr && pairs[nr - 1].real_ns > pairs[nr - 1].mono_ns)
 		c->realtime_offset_ns = pairs[nr - 1].real_ns - pairs[nr - 1].mono_ns;
@@ -86,6 +99,20 @@ int clock_make(struct clock *c, struct area_clock *pairs, size_t nr)
 		c->lines[i] = line_between(&pairs[i], &pairs[i + 1]);
 	c->lines[nr - 2].end = UINT64_MAX;
 	return 0;
+}
+
+int clock_make(struct clock *c, struct area_clock *pairs, size_t nr)
+{
+	struct area_clock *once;
+	int ret;
+
+	memset(c, 0, sizeof(*c));
+	if (nr)
+		qsort(pairs, nr, sizeof(*pairs), by_stamp);
+	once = copy_once(pairs, &nr);
+	ret = once ? make_lines(c, once, nr) : fail(ENOMEM, "no memory for clock pairs");
+	free(once);
+	return ret;
 }
 
 /* Each line begins where a unit does, so that nothing is lost but what is below one. */

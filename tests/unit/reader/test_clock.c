@@ -48,6 +48,32 @@ static void a_long_stretch_is_exact(void **state)
 	clock_free(&c);
 }
 
+/* As a recording that was converted has them: the same pairs twice make the same line. */
+static void a_pair_counts_once(void **state)
+{
+	/* less than a stretch apart, the last one best */
+	const uint64_t ms = S / 1000;
+	struct area_clock pairs[] = {
+		{0, S, S, 9}, {6 * ms, S + 2 * ms, S, 8}, {9 * ms, S + 3 * ms, S, 1}};
+	struct area_clock twice[6];
+	struct clock c, d;
+
+	for (int i = 0; i < 6; i++)
+		twice[i] = pairs[i / 2];
+	assert_int_equal(clock_make(&c, pairs, 3), 0);
+	assert_int_equal(clock_make(&d, twice, 6), 0);
+	assert_false(c.identity);
+	assert_false(d.identity);
+	for (uint64_t at = 0; at < 20 * ms; at += 777777)
+		assert_int_equal(clock_ns(&c, at), clock_ns(&d, at));
+	/* they are the caller's */
+	assert_int_equal(pairs[0].stamp, 0);
+	assert_int_equal(pairs[1].stamp, 6 * ms);
+	assert_int_equal(twice[5].stamp, 9 * ms);
+	clock_free(&c);
+	clock_free(&d);
+}
+
 static void it_never_goes_back(void **state)
 {
 	struct area_clock pairs[200];
@@ -155,6 +181,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(pairs_are_met_and_joined_by_lines),
 		cmocka_unit_test(a_long_stretch_is_exact),
+		cmocka_unit_test(a_pair_counts_once),
 		cmocka_unit_test(it_never_goes_back),
 		cmocka_unit_test(nonsense_is_left_out),
 		cmocka_unit_test(near_pairs_do_not_bend_the_line),
