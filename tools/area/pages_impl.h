@@ -32,6 +32,9 @@ struct member {
 	uint16_t *events; /* by the id of an event here: that of the reader; NULL: it has none */
 };
 
+/* What a qsort() function returns for two numbers. */
+#define CMP(a, b) ((a) < (b) ? -1 : (a) > (b))
+
 struct stream;
 struct ahead;
 
