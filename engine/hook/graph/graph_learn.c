@@ -202,6 +202,9 @@ struct graph_stack *graph_learn(const struct graph_stack *current, uint64_t slot
 	case LEADS_NOWHERE:
 		break;
 	}
+	/* a thread that may not ask takes it that another page is not that stack's */
+	if (sys_is_forbidden() && ((a.lo - 1) ^ slot) >= PAGE)
+		return make(slot);
 	if (a.lo - slot > (a.s == current ? UNCLEAR_LAST : UNCLEAR_OTHER))
 		return make(slot);
 	a.s->is_crowded = 1;
