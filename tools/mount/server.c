@@ -41,6 +41,8 @@
 
 static struct mount_options how;
 static time_t started;
+static uid_t user;
+static gid_t group;
 
 /* Behind `instances/NAME`: its rest, with the name copied; NULL: @rest is of the target itself. */
 static const char *split_instance(const char *rest, char name[64])
@@ -192,8 +194,8 @@ static int op_getattr(const char *path, struct stat *st, struct fuse_file_info *
 	if (!path)
 		path = handle_of(fi)->path;
 	memset(st, 0, sizeof(*st));
-	st->st_uid = geteuid();
-	st->st_gid = getegid();
+	st->st_uid = user;
+	st->st_gid = group;
 	st->st_atime = st->st_mtime = st->st_ctime = started;
 	t = resolve(path, &rest, NULL, &err);
 	if (!t) {
@@ -523,6 +525,8 @@ int mount_serve(const struct mount_options *options)
 
 	how = *options;
 	started = time(NULL);
+	user = geteuid();
+	group = getegid();
 	targets_serve(true);
 	allow_files();
 	snprintf(flags, sizeof(flags), "fsname=%s,subtype=vestige%s",

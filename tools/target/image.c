@@ -11,11 +11,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "abi/agent.h"
@@ -23,19 +25,20 @@
 #include "tools/area/area.h"
 #include "tools/base/fail.h"
 
-/* The state of a process and when it began. Return: false when there is no such process. */
-static bool read_stat(int pid, char *state, unsigned long long *began)
+static int open_stat(int pid)
 {
-	char path[64], text[1024], *p;
-	ssize_t n;
-	int fd;
+	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The state of a process and when it began. Return: false when it is gone. */
+static bool parse_stat(int fd, char *state, unsigned long long *began)
+{
+	char text[1024], *p;
+	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
@@ -46,12 +49,62 @@ static bool read_stat(int pid, char *state, unsigned long long *began)
 			   state, began) == 2;
 }
 
+/* Return: false when there is no such process. */
+static bool read_stat(int pid, char *state, unsigned long long *began)
+{
+	int fd = open_stat(pid);
+	bool found = fd >= 0 && parse_stat(fd, state, began);
+
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
 bool image_lives(int pid, unsigned long long start)
 {
 	unsigned long long began;
 	char state;
 
 	return read_stat(pid, &state, &began) && began == start && state != 'Z' && state != 'X';
+}
+
+void image_watch(int pid, unsigned long long start, struct image_watch *w)
+{
+	/*
+	 * The start time is read behind pidfd_open(). If the number changed hands in between, the
+	 * pidfd is of the process before, which has ended: then it never says that it lives.
+	 */
+	w->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	w->stat_fd = open_stat(pid);
+	if (image_watch_state(w, start) != 'Z')
+		return;
+	image_unwatch(w);
+}
+
+void image_unwatch(struct image_watch *w)
+{
+	if (w->pidfd >= 0)
+		close(w->pidfd);
+	if (w->stat_fd >= 0)
+		close(w->stat_fd);
+	*w = IMAGE_NO_WATCH;
+}
+
+bool image_watch_runs(const struct image_watch *w)
+{
+	struct pollfd p = {.fd = w->pidfd, .events = POLLIN};
+
+	return w->pidfd >= 0 && !poll(&p, 1, 0);
+}
+
+char image_watch_state(const struct image_watch *w, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	if (w->stat_fd < 0 || !parse_stat(w->stat_fd, &state, &began) || began != start)
+		return 'Z';
+	return state == 'X' ? 'Z' : state == 't' ? 'T' : state;
 }
 
 static bool lives_still(const void *target)

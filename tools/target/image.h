@@ -83,6 +83,31 @@ int image_rmdir(struct image *t, const char *instance);
 /* Does the process of @pid that began at @start live? A zombie does not. */
 bool image_lives(int pid, unsigned long long start);
 
+/*
+ * What is kept open of a live process, so that to ask for its state again costs less: both are of
+ * that process for ever, its number may go to another one.
+ */
+struct image_watch {
+	int pidfd;   /* -1: none, as of */
+	int stat_fd; /* /proc/PID/stat */
+};
+
+#define IMAGE_NO_WATCH ((struct image_watch){-1, -1})
+
+/*
+ * image_watch() - open both. What cannot be had is -1: then the process looks as if it had ended, and
+ * image_lives() is to be asked. image_unwatch() - close them.
+ *
+ * image_watch_runs() - has it a thread, of which a main thread that is a zombie is none? One poll().
+ *
+ * image_watch_state() - the letter of its state; 'T' for all that is stopped; 'Z' it has ended, as
+ * image_lives() means it. One read.
+ */
+void image_watch(int pid, unsigned long long start, struct image_watch *w);
+void image_unwatch(struct image_watch *w);
+bool image_watch_runs(const struct image_watch *w);
+char image_watch_state(const struct image_watch *w, unsigned long long start);
+
 /* Does it live, and is not stopped? */
 bool image_answers(int pid, unsigned long long start);
 

@@ -28,6 +28,7 @@ static unsigned int max_idle; /* as many stay */
 
 static void process_free(struct process *p)
 {
+	image_unwatch(&p->watch);
 	if (p->fd >= 0)
 		close(p->fd);
 	if (p->top_fd >= 0)
@@ -90,7 +91,8 @@ bool process_lives(struct process *p)
 {
 	if (__atomic_load_n(&p->ended, __ATOMIC_RELAXED))
 		return false;
-	if (image_lives(p->image.pid, p->image.start))
+	if (image_watch_state(&p->watch, p->image.start) != 'Z' ||
+	    image_lives(p->image.pid, p->image.start))
 		return true;
 	if (image_has_ended(p->image.pid, p->image.start))
 		__atomic_store_n(&p->ended, true, __ATOMIC_RELAXED);
@@ -122,7 +124,7 @@ bool process_has_area(const struct process *p)
 
 bool process_is_current(struct process *p)
 {
-	return process_has_area(p) && process_lives(p);
+	return process_has_area(p) && (image_watch_runs(&p->watch) || process_lives(p));
 }
 
 void process_forget_gone(void)
@@ -184,6 +186,7 @@ static struct process *make(int (*open)(struct process *p, const void *arg), con
 	}
 	p->target.ops = &process_ops;
 	p->fd = p->top_fd = -1;
+	p->watch = IMAGE_NO_WATCH;
 	pthread_mutex_init(&p->lock, NULL);
 	*err = open(p, arg);
 	if (*err) {
@@ -201,6 +204,8 @@ static struct process *make(int (*open)(struct process *p, const void *arg), con
 		p->image.dev = st.st_dev;
 		p->image.ino = st.st_ino;
 		p->uid = st.st_uid;
+		if (p->image.alive)
+			image_watch(p->image.pid, p->image.start, &p->watch);
 		snprintf(p->target.name, sizeof(p->target.name), "%d", p->image.pid);
 		if (p->image.instance[0])
 			p->top_fd = area_open(p->image.dir.fd, p->image.process, O_RDONLY, &bytes);

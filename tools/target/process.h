@@ -22,8 +22,9 @@ struct process {
 	struct image image; /* image.alive is as it was when it was found: ask process_lives() */
 	bool ended;	    /* for good; by atomic access, as what follows: */
 	bool no_hists;	    /* it has ended and left no histograms */
-	int fd;		    /* of the area */
-	int top_fd;	    /* of an instance: of its process's area; else -1 */
+	struct image_watch watch;
+	int fd;	    /* of the area */
+	int top_fd; /* of an instance: of its process's area; else -1 */
 	dev_t dev;
 	ino_t ino;
 	uid_t uid;
@@ -75,7 +76,10 @@ bool process_lives(struct process *p);
 /* May its area have histograms? */
 bool process_has_hists(struct process *p);
 
-/* Is its area's file still there; does it live, too? */
+/*
+ * process_has_area() - is its area's file still there?
+ * process_is_current() - has it a thread, too? It may end in the next moment, as any other.
+ */
 bool process_has_area(const struct process *p);
 bool process_is_current(struct process *p);
 

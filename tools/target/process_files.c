@@ -46,7 +46,11 @@ static int refresh_tree(struct process *p)
  * of them waits. */
 static int can_answer(struct process *p)
 {
-	if (image_answers(p->image.pid, p->image.start))
+	const char state = image_watch_state(&p->watch, p->image.start);
+
+	if (state == 'T')
+		return -ETIMEDOUT;
+	if (state != 'Z' || image_answers(p->image.pid, p->image.start))
 		return 0;
 	return process_lives(p) ? -ETIMEDOUT : -ENOENT;
 }
