@@ -23,6 +23,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -255,7 +256,7 @@ def check_machine():
 
 
 def run(names, again, jobs, each):
-    """Run cases; each(name, results) as they end, in the order of the names.
+    """Run cases; each(name, results, seconds) as they end, in the order of the names.
 
     Those of @again get a second and a third try: the suite waits a second or less for things to happen, which on a
     machine that is busy with other tests is not always enough.
@@ -270,15 +271,16 @@ def run(names, again, jobs, each):
             def attempt(name):
                 suite = suites[NEWER if name.startswith(NEWER) else ""]
                 if not suite:
-                    return [("SKIP", "no archive of the suite of 7.2 is here")]
+                    return [("SKIP", "no archive of the suite of 7.2 is here")], 0
+                start = time.monotonic()
                 for _ in range(3):
                     results = run_case(suite, name, folder)
                     if passed(results) or name not in again:
                         break
-                return results
+                return results, time.monotonic() - start
 
-            for name, results in zip(names, pool.map(attempt, names)):
-                each(name, results)
+            for name, (results, seconds) in zip(names, pool.map(attempt, names)):
+                each(name, results, seconds)
 
 
 def main():
@@ -296,7 +298,7 @@ def main():
              and (row[0] == "works" or not args.works)]
     lost, count = [], {}
 
-    def each(name, results):
+    def each(name, results, seconds):
         row, ok = by_name[name], passed(results)
         if results[0][0] == "SKIP":
             print(f"SKIP     {name}: {results[0][1]}")
@@ -308,7 +310,7 @@ def main():
         bad = [(r, log) for r, log in results if r not in ("PASS", "XFAIL")]
         where = " (instance)" if len(results) > 1 and results[0][0] in ("PASS", "XFAIL") else ""
         if ok:
-            print(f"PASS     {name}: {row[2]}{' (also in an instance)' if len(results) > 1 else ''}")
+            print(f"PASS     {name}: {row[2]}{' (also in an instance)' if len(results) > 1 else ''} [{seconds:.1f} s]")
         else:
             print(f"not yet  {name}{where}: {bad[0][0]}: {row[3] or reason(bad[0][1])}")
             if args.v:
