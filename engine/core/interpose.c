@@ -17,6 +17,7 @@
 
 struct interposed_function *interposed_functions;
 const struct interposer *interposer;
+struct return_stubs return_stubs;
 __thread uint32_t interpose_mutes;
 jump_listener *jump_listening;
 

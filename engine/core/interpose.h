@@ -97,13 +97,20 @@ const void *interposed_link(const struct interposed_function *f);
 struct interposer {
 	int (*apply)(void);
 	void *(*beside)(const void *address, const char *name);
-	/* A return address that is not the caller's, in these bounds, and the caller's then. */
-	uint64_t stubs, stubs_bytes;
-	uint64_t (*caller)(const uint64_t *slot);
 };
 
 void interposer_register(const struct interposer *interposer);
-extern const struct interposer *interposer;
+extern const struct interposer *interposer; /* NULL: none, as in a static program */
+
+/*
+ * Stubs that a hook leads returns through: a return address in these bounds is not the caller's,
+ * which caller() gives. The hook fills it at its start; without one no address is in it.
+ */
+struct return_stubs {
+	uint64_t start, bytes;
+	uint64_t (*caller)(const uint64_t *slot);
+};
+extern struct return_stubs return_stubs;
 
 /*
  * Calls that the engine itself or the agent makes are not the program's: while this thread has
@@ -129,9 +136,9 @@ static inline int interpose_muted(void)
 /* The address behind the call of the function of which @slot holds the return address. */
 static inline uint64_t interpose_caller(const uint64_t *slot)
 {
-	const struct interposer *i = interposer;
+	const struct return_stubs *r = &return_stubs;
 
-	return *slot - i->stubs < i->stubs_bytes ? i->caller(slot) : *slot;
+	return *slot - r->start < r->bytes ? r->caller(slot) : *slot;
 }
 #define INTERPOSE_CALLER() interpose_caller((const uint64_t *)__builtin_frame_address(0) + 1)
 

@@ -22,6 +22,7 @@
 #include "engine/process/area.h"
 #include "engine/process/libc.h"
 #include "engine/core/altstack.h"
+#include "engine/core/interpose.h"
 #include "engine/core/jump.h"
 #include "engine/core/sandbox.h"
 #include "engine/core/stack.h"
@@ -141,6 +142,11 @@ static int prepare_walk(void)
 }
 
 /* In main's thread. */
+static uint64_t caller_of(const uint64_t *slot)
+{
+	return graph_shadow((uint64_t)slot)->return_address;
+}
+
 static void start(const struct lifecycle_start *how)
 {
 	const uint64_t *const *stack_end = libc_symbol("__libc_stack_end");
@@ -151,6 +157,8 @@ static void start(const struct lifecycle_start *how)
 	libc_own_text(&library_lo, &library_hi);
 	if (library_hi < (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES)
 		library_hi = (uint64_t)graph_stubs + (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
+	return_stubs = (struct return_stubs){(uint64_t)graph_stubs,
+					     (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES, caller_of};
 	find_all();
 	stack_register(walk, prepare_walk);
 	if (!getrlimit(RLIMIT_STACK, &limit) && limit.rlim_cur < bytes)

@@ -32,7 +32,6 @@
 #include "engine/core/interpose.h"
 #include "engine/process/libc.h"
 #include "engine/process/elf_dynamic.h"
-#include "engine/hook/graph/graph.h"
 
 /* A word that leads to a wrapper. */
 struct word {
@@ -481,14 +480,9 @@ static void objects_changed(void)
 		settle(nr_known);
 }
 
-static uint64_t real_caller(const uint64_t *slot)
-{
-	return graph_shadow((uint64_t)slot)->return_address;
-}
-
 static void start(const struct lifecycle_start *how)
 {
-	static struct interposer ours = {.apply = apply, .beside = beside, .caller = real_caller};
+	static struct interposer ours = {.apply = apply, .beside = beside};
 
 	(void)how;
 	if (libc_is_static) {
@@ -496,8 +490,6 @@ static void start(const struct lifecycle_start *how)
 			    0);
 		return;
 	}
-	ours.stubs = (uint64_t)graph_stubs;
-	ours.stubs_bytes = (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
 	first_pending = nr_known = object_count();
 	interposer_register(&ours);
 }
