@@ -157,9 +157,25 @@ def recorded(w):
     return {f[0]: (float(f[1]), int(f[2])) for f in (l.split() for l in said.splitlines())}
 
 
+def one_of_a_few(attempt, *args):
+    """The kernel's perf may have lost a sample on a busy machine, for us or for another user of it."""
+    for run in range(12):
+        try:
+            attempt(*args)
+            return
+        except AssertionError as e:
+            if run == 11:
+                raise
+            print(f"once more: {e}")
+
+
 def test_waits(w):
     """Each wait's reason, and its time: the program's clock has the thread's way back to a CPU as well."""
     kernel_tells()
+    one_of_a_few(waits_as_said, w)
+
+
+def waits_as_said(w):
     said = recorded(w)
     waits, delays = (table(w.run("sched", v, "t.dat").stdout.decode()) for v in ("waits", "latency"))
     for what, reason in (("lock", r"mutex 0x[0-9a-f]+ held by holder-\d+$"), ("read", r"read\(\d+\)"),
@@ -176,18 +192,17 @@ def test_waits(w):
 
 
 def test_offcpu(w):
-    """Folded stacks: the way into the wait, and who ended it. Their sum is what waits has. Of one of a few runs: perf may
-    have lost the sample of a wakeup on a busy machine."""
+    """Folded stacks: the way into the wait, and who ended it. Their sum is what waits has."""
     kernel_tells()
-    for _ in range(5):
-        recorded(w)
-        text = w.run("sched", "offcpu", "t.dat").stdout.decode()
-        rows = [l.rsplit(" ", 1) for l in text.splitlines()]
-        by_lock = [l for l, _ in rows if re.search(r"\[mutex .* held by holder-\d+\]", l)]
-        whole = by_lock and all(re.match(r"waiter;.*;wait_for_lock;.*\[woken by holder-\d+\]$", l) for l in by_lock)
-        if whole:
-            break
-    assert whole, by_lock
+    one_of_a_few(folded_waits, w)
+
+
+def folded_waits(w):
+    recorded(w)
+    text = w.run("sched", "offcpu", "t.dat").stdout.decode()
+    rows = [l.rsplit(" ", 1) for l in text.splitlines()]
+    by_lock = [l for l, _ in rows if re.search(r"\[mutex .* held by holder-\d+\]", l)]
+    assert by_lock and all(re.match(r"waiter;.*;wait_for_lock;.*\[woken by holder-\d+\]$", l) for l in by_lock), by_lock
     assert any(re.match(r"writer;.*;usleep;.*\[sleep", l) for l, _ in rows), rows
     assert any(re.match(r"reader;.*;(__)?read;\[read\(\d+\)\];\[woken by writer-\d+\]$", l) for l, _ in rows), rows
     total = sum(d[0] for rows_ in table(w.run("sched", "waits", "t.dat").stdout.decode()).values() for d, _ in rows_)
@@ -217,18 +232,10 @@ def test_views(w):
 
 
 def test_as_perf(w):
-    """The same run's figures by perf sched latency, within 1 %: of one of a few runs, as perf may have lost a sample
-    for one of the two on a busy machine."""
+    """The same run's figures by perf sched latency, within 1 %."""
     kernel_tells()
     need("perf")
-    prog = w.compile("waiters", WAITERS)
-    for run in range(12):
-        try:
-            same_as_perf(w, prog)
-            return
-        except AssertionError:
-            if run == 11:
-                raise
+    one_of_a_few(same_as_perf, w, w.compile("waiters", WAITERS))
 
 
 def same_as_perf(w, prog):
