@@ -4,13 +4,13 @@
  * tests/engine/tracers/kmemtrace.
  */
 #include "engine/control/tree.h"
-#include "engine/sources/allocators.h"
+#include "engine/sources/deputies.h"
 #include "engine/tracers/kmemtrace.h"
 
 static int kmemtrace_allocators_show(const struct tree_at *at, struct seq_buf *s)
 {
 	(void)at;
-	allocators_show(s);
+	deputies_show(&allocators, s);
 	return 0;
 }
 
@@ -19,7 +19,7 @@ static int kmemtrace_allocators_store(const struct tree_at *at, const char *text
 {
 	(void)at;
 	(void)truncate;
-	return allocators_set(text, n);
+	return deputies_set(&allocators, text, n);
 }
 
 static uint64_t kmemtrace_stacks_get(const struct tree_at *at)

@@ -11,6 +11,7 @@
 #include "engine/core/stack.h"
 #include "engine/core/symbol_names.h"
 #include "engine/core/trace_stat.h"
+#include "engine/sources/deputies.h"
 #include "engine/sources/lock_order.h"
 
 #define CYCLE_BYTES (LOCK_ORDER_LOCKS * (LOCK_ORDER_FRAMES + 4) * 96u)
@@ -46,11 +47,28 @@ static int prove_locking_set(const struct tree_at *at, uint64_t on)
 	return err;
 }
 
+static int lockdep_lockers_show(const struct tree_at *at, struct seq_buf *s)
+{
+	(void)at;
+	deputies_show(&lockers, s);
+	return 0;
+}
+
+static int lockdep_lockers_store(const struct tree_at *at, const char *text, size_t n, int truncate)
+{
+	(void)at;
+	(void)truncate;
+	return deputies_set(&lockers, text, n);
+}
+
 /* clang-format off */
 static const struct tree_row rows[] = {
 	{"prove_locking", 0644, .scope = TREE_GLOBAL, .type = TREE_BOOL,
 	 .get = prove_locking_get, .set = prove_locking_set,
 	 .help = "1: find cycles in the order of locks, see trace_stat/lockdep"},
+	{"lockdep_lockers", 0644, .scope = TREE_GLOBAL,
+	 .show = lockdep_lockers_show, .store = lockdep_lockers_store,
+	 .help = "functions that make or take locks for their callers, for prove_locking"},
 };
 /* clang-format on */
 TREE_FILES(rows);

@@ -15,6 +15,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/hash.h"
 #include "engine/process/object.h"
+#include "engine/sources/deputies.h"
 #include "engine/sources/kmem.h"
 
 #define NR_CLASSES  4096u
@@ -164,7 +165,7 @@ struct lock_known lock_class_of(const void *lock, uint64_t site)
 	} else {
 		store_relaxed(&nr_heap, 1);
 		if (!load_relaxed(&evicted))
-			class = class_of(site, LOCK_BY_FIRST);
+			class = class_of(deputies_caller(&lockers, site), LOCK_BY_FIRST);
 	}
 	return add(lock, class);
 }
@@ -173,7 +174,7 @@ static void note_init(const struct lock_call *c)
 {
 	forget(c->lock);
 	store_relaxed(&nr_heap, 1);
-	add(c->lock, class_of(c->site, LOCK_BY_INIT));
+	add(c->lock, class_of(deputies_caller(&lockers, c->site), LOCK_BY_INIT));
 }
 
 static void note_destroy(const struct lock_call *c)
@@ -218,7 +219,9 @@ int lock_class_start(void)
 		return -ENOMEM;
 	serials = lost = 0;
 	nr_classes = evicted = nr_heap = 0;
-	err = source_listen(&lock_sources[LOCK_INIT], &on_init.link);
+	err = deputies_update(&lockers);
+	if (!err)
+		err = source_listen(&lock_sources[LOCK_INIT], &on_init.link);
 	if (!err)
 		err = source_listen(&lock_sources[LOCK_DESTROY], &on_destroy.link);
 	if (!err)

@@ -29,7 +29,7 @@
 #include "engine/core/trace_stat.h"
 #include "engine/core/tracer.h"
 #include "engine/ring/ring_write.h"
-#include "engine/sources/allocators.h"
+#include "engine/sources/deputies.h"
 #include "engine/sources/kmem.h"
 #include "engine/sources/kmem_blocks.h"
 
@@ -170,7 +170,7 @@ static void note_alloc(uint64_t site, void *p, size_t bytes, int zeroed)
 	if (!p)
 		return;
 	usable = kmem_usable(p, bytes);
-	site = allocators_caller(site);
+	site = deputies_caller(&allocators, site);
 	mine.last = p;
 	if (!stack_bytes && ring_is_on(global_trace.ring))
 		record_alloc(site, p, bytes, usable, zeroed);
@@ -254,7 +254,7 @@ static int kmemtrace_init(struct trace_array *tr)
 	if (!err)
 		err = ftrace_format_text(FTRACE_KMEM_LEAK);
 	if (!err)
-		err = allocators_update();
+		err = deputies_update(&allocators);
 	/* releases first: else a block that comes and goes between would stay */
 	if (!err)
 		err = source_listen(&kmem_frees, &on_free.link);

@@ -7,6 +7,10 @@
  *	three		three threads, three mutexes of one allocation each, in a circle
  *	philosophers	five threads, five forks of one array: one line initialises all
  *	boxes		two boxes with two mutexes each: one is locked in one order, one in the other
+ *	wrapped		two sorts of locks in both orders, each of four locks in one: the program has functions
+ *			of its own that initialise and take a lock
+ *	found		the same, with locks that a constant initialises
+ *	kept		one sort of lock, in one order of the locks, of a function that makes and takes them
  *	try		ordered as it should be, and with trylock and timedlock against it
  *	readers		readers of two rwlocks in both orders, one reader within itself
  *	readwrite	the same where each waits for a writer's lock
@@ -144,6 +148,90 @@ FN static void boxes(void)
 	in_thread(take_pair, &two);
 	free(a);
 	free(b);
+}
+
+/* What everything below calls, and a layer above that. */
+FN static void own_mutex_init(pthread_mutex_t *m)
+{
+	pthread_mutex_init(m, NULL);
+}
+
+FN static void base_mutex_init(pthread_mutex_t *m)
+{
+	own_mutex_init(m);
+	__asm__ volatile("" ::: "memory");
+}
+
+FN static int own_mutex_lock(pthread_mutex_t *m)
+{
+	int err = pthread_mutex_lock(m);
+
+	__asm__ volatile("" ::: "memory");
+	return err;
+}
+
+FN static pthread_mutex_t *new_table(int init)
+{
+	pthread_mutex_t *m = new_mutex();
+
+	*m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	if (init) {
+		base_mutex_init(m);
+	} else {
+		own_mutex_lock(m);
+		pthread_mutex_unlock(m);
+	}
+	return m;
+}
+
+FN static pthread_mutex_t *new_row(int init)
+{
+	pthread_mutex_t *m = new_mutex();
+
+	*m = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+	if (init) {
+		base_mutex_init(m);
+	} else {
+		own_mutex_lock(m);
+		pthread_mutex_unlock(m);
+	}
+	return m;
+}
+
+static void *own_pair(void *arg)
+{
+	const struct pair *p = arg;
+
+	own_mutex_lock(p->first);
+	own_mutex_lock(p->second);
+	pthread_mutex_unlock(p->second);
+	pthread_mutex_unlock(p->first);
+	return NULL;
+}
+
+FN static void wrapped(int init)
+{
+	pthread_mutex_t *table[2] = {new_table(init), new_table(init)};
+	pthread_mutex_t *row[2] = {new_row(init), new_row(init)};
+	struct pair one = {NULL, table[0], row[0]}, two = {NULL, row[1], table[1]};
+
+	in_thread(own_pair, &one);
+	in_thread(own_pair, &two);
+	for (int i = 0; i < 2; i++) {
+		free(table[i]);
+		free(row[i]);
+	}
+}
+
+FN static void kept(void)
+{
+	pthread_mutex_t *table[3] = {new_table(1), new_table(1), new_table(0)};
+	struct pair one = {NULL, table[0], table[1]}, two = {NULL, table[1], table[2]};
+
+	in_thread(own_pair, &one);
+	in_thread(own_pair, &two);
+	for (int i = 0; i < 3; i++)
+		free(table[i]);
 }
 
 FN static void try_ordered(void)
@@ -295,6 +383,12 @@ int main(void)
 			philosophers();
 		else if (!strcmp(word, "boxes"))
 			boxes();
+		else if (!strcmp(word, "wrapped"))
+			wrapped(1);
+		else if (!strcmp(word, "found"))
+			wrapped(0);
+		else if (!strcmp(word, "kept"))
+			kept();
 		else if (!strcmp(word, "try"))
 			try_ordered();
 		else if (!strcmp(word, "readers"))

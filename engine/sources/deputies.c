@@ -1,62 +1,75 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See allocators.h. A name becomes the range from its symbol to the next one of its object. A call
+ * See deputies.h. A name becomes the range from its symbol to the next one of its object. A call
  * site outside of all ranges, as most are, costs a look at each range. Out of one, the stack is
  * walked, which takes a microsecond. A table that was replaced stays, since a thread may be in it.
- * fork: the child has the same. Tests: tests/engine/tracers/kmemtrace.
+ * fork: the child has the same. Tests: tests/engine/tracers/kmemtrace, events/lock_order.
  */
-#include "engine/sources/allocators.h"
+#include "engine/sources/deputies.h"
 
 #include <errno.h>
 
 #include "arch_barrier.h"
+#include "engine/base/glob.h"
 #include "engine/base/mem.h"
 #include "engine/core/stack.h"
 #include "engine/process/elf_file.h"
 #include "engine/process/heap.h"
 #include "engine/process/object.h"
 
-#define MAX_RANGES 128u
+#define MAX_RANGES 256u
 
 struct range {
 	uint64_t lo, hi;
 };
 
-struct ranges {
+struct deputy_ranges {
 	uint64_t lo, hi; /* of all */
 	uint32_t nr;
 	struct range at[MAX_RANGES];
 };
 
-static char names[1024] = "g_malloc g_malloc0 g_malloc_n g_malloc0_n g_realloc g_realloc_n "
-			  "g_try_malloc g_try_malloc0 g_strdup g_strndup g_memdup g_memdup2 "
-			  "g_slice_alloc g_slice_alloc0 xmalloc xcalloc xzalloc xrealloc xstrdup "
-			  "xstrndup zmalloc zcalloc zrealloc zstrdup";
-static struct ranges *current;
+struct deputies allocators = {
+	"g_malloc g_malloc0 g_malloc_n g_malloc0_n g_realloc g_realloc_n g_try_malloc "
+	"g_try_malloc0 g_strdup g_strndup g_memdup g_memdup2 g_slice_alloc g_slice_alloc0 xmalloc "
+	"xcalloc xzalloc xrealloc xstrdup xstrndup zmalloc zcalloc zrealloc zstrdup",
+	NULL,
+};
 
-void allocators_show(struct seq_buf *s)
+/* C's by habit; those of C++ are functions of their own where the compiler does not put them in. */
+struct deputies lockers = {
+	"*mutex_init *mutex_new *mutex_create *mutex_alloc *MutexInit *MutexNew *MutexCreate "
+	"*MutexAlloc *rwlock_init *rwlock_create *RWLockCreate *spin_init *lock_init mutex_lock "
+	"*_mutex_lock *mutex_enter *MutexLock *MutexEnter *rwlock_rdlock *rwlock_wrlock "
+	"*rwlock_reader_lock *rwlock_writer_lock *rdlock *wrlock spin_lock *_spin_lock "
+	"*gthread_mutex_lock* *glibcxx_rwlock_* _ZNSt*mutex4lockEv _ZNSt*mutex11lock_sharedEv "
+	"_ZNSt10lock_guard* _ZNSt11unique_lock* _ZNSt11shared_lock* _ZNSt11scoped_lock* "
+	"_ZSt4lock*",
+	NULL,
+};
+
+void deputies_show(const struct deputies *d, struct seq_buf *s)
 {
-	seq_puts(s, names);
+	seq_puts(s, d->names);
 	seq_putc(s, '\n');
 }
 
-static int is_named(const char *name)
+static int is_named(const char *names, const char *name)
 {
-	const char *p = names;
-	size_t n = strlen(name), k;
+	size_t k;
 
-	while (*p) {
-		for (k = 0; p[k] && p[k] != ' '; k++)
+	for (; *names; names += k + (names[k] == ' ')) {
+		for (k = 0; names[k] && names[k] != ' '; k++)
 			;
-		if (k == n && !memcmp(p, name, n))
+		if (glob_match(names, k, name))
 			return 1;
-		p += k + (p[k] == ' ');
 	}
 	return 0;
 }
 
 struct search {
-	struct ranges *ranges;
+	const char *names;
+	struct deputy_ranges *ranges;
 	uint32_t first; /* of the object */
 	uint64_t bias, end;
 };
@@ -64,9 +77,9 @@ struct search {
 static int take_start(void *arg, uint64_t value, const char *name)
 {
 	struct search *s = arg;
-	struct ranges *r = s->ranges;
+	struct deputy_ranges *r = s->ranges;
 
-	if (r->nr < MAX_RANGES && is_named(name))
+	if (r->nr < MAX_RANGES && is_named(s->names, name))
 		r->at[r->nr++] = (struct range){s->bias + value, s->end};
 	return 0;
 }
@@ -84,17 +97,17 @@ static int take_end(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
-int allocators_update(void)
+int deputies_update(struct deputies *d)
 {
-	struct ranges *r = heap_alloc(sizeof(*r));
+	struct deputy_ranges *r = heap_alloc(sizeof(*r));
 	struct elf_file f;
 	uint32_t i;
 
 	if (!r)
 		return -ENOMEM;
-	for (i = 0; names[0] && i < object_count(); i++) {
+	for (i = 0; d->names[0] && i < object_count(); i++) {
 		const struct object *o = object_at(i);
-		struct search s = {r, r->nr, object_row(o)->bias, object_row(o)->hi};
+		struct search s = {d->names, r, r->nr, object_row(o)->bias, object_row(o)->hi};
 
 		if (!o->loaded || elf_file_open(&f, o))
 			continue;
@@ -108,18 +121,19 @@ int allocators_update(void)
 		r->lo = r->at[i].lo < r->lo ? r->at[i].lo : r->lo;
 		r->hi = r->at[i].hi > r->hi ? r->at[i].hi : r->hi;
 	}
-	if (current && !memcmp(current, r, sizeof(*r)))
+	if (d->ranges && !memcmp(d->ranges, r, sizeof(*r)))
 		heap_free(r);
 	else
-		store_release(&current, r);
+		store_release(&d->ranges, r);
 	return 0;
 }
 
-int allocators_set(const char *text, size_t n)
+int deputies_set(struct deputies *d, const char *text, size_t n)
 {
+	char *names = d->names;
 	size_t i, k = 0;
 
-	if (n >= sizeof(names))
+	if (n >= sizeof(d->names))
 		return -E2BIG;
 	for (i = 0; i < n; i++) {
 		int blank = text[i] == ' ' || text[i] == '\t' || text[i] == '\n';
@@ -131,10 +145,10 @@ int allocators_set(const char *text, size_t n)
 	}
 	k -= k && names[k - 1] == ' ';
 	names[k] = 0;
-	return current ? allocators_update() : 0;
+	return d->ranges ? deputies_update(d) : 0;
 }
 
-static int is_inside(const struct ranges *r, uint64_t site)
+static int is_inside(const struct deputy_ranges *r, uint64_t site)
 {
 	uint32_t i;
 
@@ -148,7 +162,7 @@ static int is_inside(const struct ranges *r, uint64_t site)
 }
 
 struct walk {
-	const struct ranges *ranges;
+	const struct deputy_ranges *ranges;
 	uint64_t site, found;
 	int inside; /* the site was passed */
 };
@@ -168,9 +182,9 @@ static int step(void *arg, uint64_t ip, uint64_t sp)
 	return 1;
 }
 
-uint64_t allocators_caller(uint64_t site)
+uint64_t deputies_caller(const struct deputies *d, uint64_t site)
 {
-	const struct ranges *r = load_acquire(&current);
+	const struct deputy_ranges *r = load_acquire(&d->ranges);
 	struct walk w = {.ranges = r, .site = site};
 
 	if (!r || !is_inside(r, site))
