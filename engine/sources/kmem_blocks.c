@@ -38,12 +38,14 @@ static struct bucket *buckets;
 static struct value *values;	    /* WAYS a bucket */
 static uint64_t *touched;	    /* a bit a page of buckets */
 static uint64_t ns_per_unit, start; /* << 32; of ring_clock() */
+static uint64_t (*owner_site)(uint32_t owner);
 
+#define HOME_BYTES    128u /* of memory share a home */
 #define BUCKET_BYTES  (NR_BUCKETS * sizeof(struct bucket))
 #define VALUE_BYTES   (NR_BUCKETS * WAYS * sizeof(struct value))
 #define TOUCHED_BYTES (NR_BUCKETS / BUCKETS_A_PAGE / 8)
 
-int kmem_blocks_start(void)
+int kmem_blocks_start(uint64_t (*site_of)(uint32_t owner))
 {
 	struct bucket *b = sys_empty_table(buckets, BUCKET_BYTES);
 
@@ -57,7 +59,13 @@ int kmem_blocks_start(void)
 	store_release(&buckets, b);
 	ns_per_unit = clock_unit_ns();
 	start = ring_clock();
+	store_release(&owner_site, site_of);
 	return 0;
+}
+
+void kmem_blocks_stop(void)
+{
+	store_release(&owner_site, NULL);
 }
 
 uint64_t kmem_blocks_now(void)
@@ -67,7 +75,7 @@ uint64_t kmem_blocks_now(void)
 
 static uint64_t home_of(uint64_t key)
 {
-	return ((key >> 7) + (key >> 28) * 0x9e3779b1u) & (NR_BUCKETS - 1);
+	return (key / HOME_BYTES + (key >> 28) * 0x9e3779b1u) & (NR_BUCKETS - 1);
 }
 
 /* Where those that have no room at home go: not to the neighbours, whose homes are full, too. */
@@ -133,6 +141,39 @@ int kmem_block_take(const void *p, struct kmem_block *b)
 		if (!load_acquire(&k->elsewhere))
 			return 0;
 	}
+	return 0;
+}
+
+/* The last block that begins in the home of @from, and not behind @to. Return: 1; 0: there is none. */
+static int last_block(uint64_t from, uint64_t to, uint64_t *begin, struct kmem_block *b)
+{
+	uint64_t home = home_of(from), at = home, key;
+	uint32_t step, way;
+
+	*begin = 0;
+	for (step = 0; step < MAX_STEPS; at = next_of(home, ++step)) {
+		for (way = 0; way < WAYS; way++) {
+			key = load_acquire(&buckets[at].key[way]);
+			if (key / HOME_BYTES != from / HOME_BYTES || key > to || key < *begin)
+				continue;
+			*begin = key;
+			*b = block_of(&values[at * WAYS + way]);
+		}
+		if (!load_acquire(&buckets[at].elsewhere))
+			break;
+	}
+	return *begin != 0;
+}
+
+uint64_t kmem_block_site(const void *p)
+{
+	uint64_t (*site_of)(uint32_t owner) = load_acquire(&owner_site);
+	uint64_t to = (uint64_t)p, from = to & ~(uint64_t)(HOME_BYTES - 1), begin;
+	struct kmem_block b = {0};
+
+	for (; site_of && to - from < KMEM_BLOCK_BACK && from; from -= HOME_BYTES)
+		if (last_block(from, to, &begin, &b))
+			return to - begin < b.bytes + b.waste ? site_of(b.owner) : 0;
 	return 0;
 }
 

@@ -17,8 +17,13 @@ struct kmem_block {
 };
 #define KMEM_BLOCK_TICK_NS 65536u
 
-/* Forget all blocks. Under the tree's lock; threads may go on meanwhile. 0 or -ENOMEM. */
-int kmem_blocks_start(void);
+/*
+ * kmem_blocks_start() - forget all blocks. @site_of: where an owner's blocks were allocated, in any
+ * context. Under the tree's lock; threads may go on meanwhile. 0 or -ENOMEM. kmem_blocks_stop():
+ * nothing is known of a block any more.
+ */
+int kmem_blocks_start(uint64_t (*site_of)(uint32_t owner));
+void kmem_blocks_stop(void);
 
 /* The moment now. Any context. */
 uint64_t kmem_blocks_now(void);
@@ -28,6 +33,13 @@ int kmem_block_add(const void *p, const struct kmem_block *b);
 
 /* Take it out. Return: 1; 0: it is not known. Any context. */
 int kmem_block_take(const void *p, struct kmem_block *b);
+
+/*
+ * Where the block in which @p lies was allocated; 0: none is known, or it begins more than
+ * KMEM_BLOCK_BACK bytes before. Any context; up to 100 us.
+ */
+#define KMEM_BLOCK_BACK (UINT64_C(1) << 20)
+uint64_t kmem_block_site(const void *p);
 
 /* Call @each for every block. Others may come and go meanwhile. */
 void kmem_blocks_each(void (*each)(void *arg, const struct kmem_block *b), void *arg);

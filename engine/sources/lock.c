@@ -5,7 +5,8 @@
  * the same for all kinds of locks (recursive, error checking, robust, priority inheriting); but an
  * error checking lock is reported as contended before its EDEADLK. pthread_cond_wait() is a release
  * and then an acquisition of the mutex; the condition is no lock. Cancellation leaves a contention
- * without an end.
+ * without an end. The thread
+ * that comes last to a barrier is reported as the others, which wait.
  *
  * Any context. fork: the child goes on. Costs: bench "lock". Tests: tests/engine/events/lock.
  */
@@ -18,11 +19,14 @@
 #include "engine/core/interpose.h"
 
 /*
- * The functions, in such an order that each source wants a range of them: those of semaphores;
- * those that wait for a lock; those that give it up and take it again; those that do not wait;
+ * The functions, in such an order that each source wants a range of them: those that wait
+ * for what has no holder; those that wait for a lock; those that give it up and take it again; those that do not wait;
  * those that give it back; those that make it, and that end it.
  */
 enum {
+	BARRIER_WAIT,
+	ONCE,
+	CALL_ONCE,
 	SEM_WAIT,
 	SEM_TIMEDWAIT,
 	SEM_CLOCKWAIT,
@@ -78,8 +82,8 @@ static const struct {
 } wants[LOCK_NR] = {
 	[LOCK_ACQUIRE] = {MUTEX_LOCK, MUTEX_UNLOCK}, [LOCK_ACQUIRED] = {MUTEX_LOCK, MUTEX_TRYLOCK},
 	[LOCK_CONTENDED] = {MUTEX_LOCK, COND_WAIT},  [LOCK_RELEASE] = {MUTEX_LOCK, MUTEX_INIT},
-	[LOCK_RELEASED] = {COND_WAIT, MUTEX_INIT},   [LOCK_BEGIN] = {SEM_WAIT, COND_WAIT},
-	[LOCK_END] = {SEM_WAIT, COND_WAIT},	     [LOCK_INIT] = {MUTEX_INIT, MUTEX_DESTROY},
+	[LOCK_RELEASED] = {COND_WAIT, MUTEX_INIT},   [LOCK_BEGIN] = {BARRIER_WAIT, COND_WAIT},
+	[LOCK_END] = {BARRIER_WAIT, COND_WAIT},	     [LOCK_INIT] = {MUTEX_INIT, MUTEX_DESTROY},
 	[LOCK_DESTROY] = {MUTEX_DESTROY, NR_CALLS},
 };
 
@@ -91,7 +95,7 @@ struct sort {
 	int (*trylock)(void *lock); /* NULL: there is none, or not known yet */
 };
 
-enum { MUTEX, READER, WRITER, SPIN, MTX, SEM };
+enum { MUTEX, READER, WRITER, SPIN, MTX, SEM, BARRIER, IS_ONCE };
 
 static struct sort sorts[] = {
 	[MUTEX] = {LOCK_IS_MUTEX, EBUSY, "pthread_mutex_trylock", NULL},
@@ -100,6 +104,8 @@ static struct sort sorts[] = {
 	[SPIN] = {LOCK_IS_SPIN, EBUSY, "pthread_spin_trylock", NULL},
 	[MTX] = {LOCK_IS_MTX, thrd_busy, "mtx_trylock", NULL},
 	[SEM] = {LOCK_IS_SEM, 0, NULL, NULL},
+	[BARRIER] = {LOCK_IS_BARRIER, 0, NULL, NULL},
+	[IS_ONCE] = {LOCK_IS_ONCE, 0, NULL, NULL},
 };
 
 static int (*sem_trywait_now)(void *sem);
@@ -248,6 +254,35 @@ static int wait_sem(uint32_t call, void *sem, long a, long b, uint64_t site)
 	return ret;
 }
 
+static int wait_at(uint32_t call, void *barrier, uint64_t site)
+{
+	int ret;
+
+	tell(LOCK_BEGIN, &sorts[BARRIER], call, barrier, site, 0, 0);
+	ret = go_on(call, barrier, 0, 0, 0);
+	/* one of them is told another value */
+	tell(LOCK_END, &sorts[BARRIER], call, barrier, site, 0, ret > 0 ? ret : 0);
+	return ret;
+}
+
+/* A thread is in the function: of glibc and of musl, of pthread_once_t and of once_flag. */
+static int once_is_busy(const void *once)
+{
+	return load_acquire((const int *)once) & 1;
+}
+
+static int wait_once(uint32_t call, void *once, long fn, uint64_t site)
+{
+	int ret;
+
+	if (!once_is_busy(once))
+		return go_on(call, once, fn, 0, 0);
+	tell(LOCK_BEGIN, &sorts[IS_ONCE], call, once, site, 0, 0);
+	ret = go_on(call, once, fn, 0, 0);
+	tell(LOCK_END, &sorts[IS_ONCE], call, once, site, 0, 0);
+	return ret;
+}
+
 #define SITE() INTERPOSE_CALLER()
 
 #define TAKES(sort, call)                                                                          \
@@ -285,6 +320,21 @@ static int wait_sem(uint32_t call, void *sem, long a, long b, uint64_t site)
 	{                                                                                          \
 		return wait_sem(call, sem, a, b, SITE());                                          \
 	}
+
+static int wrap_BARRIER_WAIT(void *barrier)
+{
+	return wait_at(BARRIER_WAIT, barrier, SITE());
+}
+
+static int wrap_ONCE(void *once, long fn)
+{
+	return wait_once(ONCE, once, fn, SITE());
+}
+
+static int wrap_CALL_ONCE(void *once, long fn)
+{
+	return wait_once(CALL_ONCE, once, fn, SITE());
+}
 
 WAITS_SEM(SEM_WAIT)
 WAITS_SEM(SEM_TIMEDWAIT)
@@ -327,6 +377,9 @@ ENDS(MTX, MTX_DESTROY)
 #define CALL(call, function) INTERPOSED(call, function, wrap_##call)
 
 static struct interposed calls[NR_CALLS] = {
+	CALL(BARRIER_WAIT, "pthread_barrier_wait"),
+	CALL(ONCE, "pthread_once"),
+	CALL(CALL_ONCE, "call_once"),
 	CALL(SEM_WAIT, "sem_wait"),
 	CALL(SEM_TIMEDWAIT, "sem_timedwait"),
 	CALL(SEM_CLOCKWAIT, "sem_clockwait"),

@@ -4,7 +4,8 @@
  *
  *	LOCK_ACQUIRE	one is about to be taken, or (try) was taken by a call that does not wait
  *	LOCK_CONTENDED, LOCK_BEGIN, LOCK_END
- *			it was not free: the call waits, and has waited; of a semaphore, the last two
+ *			it was not free: the call waits, and has waited; of what has no holder (a semaphore,
+ *			a barrier, a pthread_once() that another thread is in), the last two
  *	LOCK_ACQUIRED	it is taken
  *	LOCK_RELEASE	it is about to be given back; or it was not taken after all (timeout, error)
  *	LOCK_RELEASED	it was given back, where that does not wait; a condition gives it back behind this
@@ -37,6 +38,8 @@ enum lock_sort {
 	LOCK_IS_SPIN,
 	LOCK_IS_MTX, /* C11 */
 	LOCK_IS_SEM,
+	LOCK_IS_BARRIER,
+	LOCK_IS_ONCE, /* C11's call_once(), too */
 	LOCK_NR_SORTS
 };
 

@@ -25,6 +25,7 @@
 #include "engine/process/clock.h"
 #include "engine/ring/ring_write.h"
 #include "engine/sources/held.h"
+#include "engine/sources/kmem_blocks.h"
 #include "engine/sources/mask.h"
 
 enum { REASON_LOCK = 1, REASON_SIGNALS = 2 };
@@ -200,9 +201,11 @@ static void report(uint64_t function, uint64_t site)
 		s.ended_at = site;
 		s.lock = (uint64_t)mine.lock;
 		s.lock_sort = mine.lock_sort;
-		if (mine.lock)
+		if (mine.lock) {
 			s.nr_waiters = held_waiters(mine.lock, ring_clock(), ns_per_unit, s.waiters,
 						    AREA_LATENCY_WAITERS);
+			s.lock_site = kmem_block_site(mine.lock);
+		}
 		record_end(tr->ring, s.to, function, site);
 		if (latency_report(tr, &s))
 			print(tr->ring, &s);

@@ -235,11 +235,16 @@ static void note_free(uint64_t site, const void *p)
 static struct kmem_alloc_listener on_alloc = {.call = note_alloc};
 static struct kmem_free_listener on_free = {.call = note_free};
 
+static uint64_t site_of(uint32_t owner)
+{
+	return rows[owner & (NR_ROWS - 1)].frames[0];
+}
+
 static int make_rows(void)
 {
 	rows = sys_empty_table(rows, NR_ROWS * sizeof(*rows));
 	older.frees = older.bytes = older.lost = 0;
-	return rows ? kmem_blocks_start() : -ENOMEM;
+	return rows ? kmem_blocks_start(site_of) : -ENOMEM;
 }
 
 static int kmemtrace_init(struct trace_array *tr)
@@ -269,6 +274,7 @@ static void kmemtrace_reset(struct trace_array *tr)
 	(void)tr;
 	source_ignore(&kmem_allocs, &on_alloc.link);
 	source_ignore(&kmem_frees, &on_free.link);
+	kmem_blocks_stop();
 	is_current = 0;
 }
 

@@ -274,11 +274,13 @@ static void change(struct sched *s, struct sched_thread *t, enum sched_state to,
 
 static const char *sort_of(uint64_t flags)
 {
-	return flags & 1    ? "spin lock"
-	       : flags & 2  ? "rwlock (read)"
-	       : flags & 4  ? "rwlock (write)"
-	       : flags & 32 ? "mutex"
-			    : "semaphore";
+	return flags & 1	 ? "spin lock"
+	       : flags & 2	 ? "rwlock (read)"
+	       : flags & 4	 ? "rwlock (write)"
+	       : flags & 32	 ? "mutex"
+	       : flags >> 16 & 1 ? "barrier"
+	       : flags >> 17 & 1 ? "once"
+				 : "semaphore";
 }
 
 static void decide_reason(struct sched *s, struct sched_thread *t, uint64_t state)

@@ -2,7 +2,8 @@
 /*
  * lock:* are the program's calls of libc's locks (sources/lock.h), with names, fields and print
  * formats of the kernel (6.12, those of lockdep as well): lock_acquire, lock_contended,
- * contention_begin and contention_end (a semaphore's, too), lock_acquired, lock_release.
+ * contention_begin and contention_end (also of
+ * semaphores, barriers and pthread_once(): the last two by flags that the kernel does not have), lock_acquired, lock_release.
  *
  * Any context. fork: the child goes on. Tests: tests/engine/events/lock.
  */
@@ -68,6 +69,7 @@ static const struct vestige_event_field end_fields[] = {
 
 enum { TRY = 1, READ = 2 };				    /* lock_acquire's flags */
 enum { F_SPIN = 1, F_READ = 2, F_WRITE = 4, F_MUTEX = 32 }; /* contention_begin's */
+enum { F_BARRIER = 1 << 16, F_ONCE = 1 << 17 };		    /* ours */
 
 static int lock_enable(struct builtin_event *e, int on);
 
@@ -96,15 +98,16 @@ static struct builtin_event lock_events[] = {
 			  .fields = lock_fields,
 			  .print_fmt = LOCK_PRINT,
 			  .enable = lock_enable},
-	[LOCK_BEGIN] = {.system = "lock",
-			.name = "contention_begin",
-			.fields = begin_fields,
-			.print_fmt =
-				"\"%p (flags=%s)\", REC->lock_addr, __print_flags(REC->flags, "
-				"\"|\", { (1U << 0), \"SPIN\" }, { (1U << 1), \"READ\" }, { (1U << "
-				"2), \"WRITE\" }, { (1U << 3), \"RT\" }, { (1U << 4), \"PERCPU\" "
-				"}, { (1U << 5), \"MUTEX\" })",
-			.enable = lock_enable},
+	[LOCK_BEGIN] =
+		{.system = "lock",
+		 .name = "contention_begin",
+		 .fields = begin_fields,
+		 .print_fmt = "\"%p (flags=%s)\", REC->lock_addr, __print_flags(REC->flags, "
+			      "\"|\", { (1U << 0), \"SPIN\" }, { (1U << 1), \"READ\" }, { (1U << "
+			      "2), \"WRITE\" }, { (1U << 3), \"RT\" }, { (1U << 4), \"PERCPU\" "
+			      "}, { (1U << 5), \"MUTEX\" }, { (1U << 16), \"BARRIER\" }, { (1U << "
+			      "17), \"ONCE\" })",
+		 .enable = lock_enable},
 	[LOCK_END] = {.system = "lock",
 		      .name = "contention_end",
 		      .fields = end_fields,
@@ -118,9 +121,10 @@ static const struct {
 	unsigned int acquire; /* TRY is added */
 	unsigned int contention;
 } sorts[LOCK_NR_SORTS] = {
-	[LOCK_IS_MUTEX] = {"mutex", 0, F_MUTEX},   [LOCK_IS_READER] = {"rwlock", READ, F_READ},
-	[LOCK_IS_WRITER] = {"rwlock", 0, F_WRITE}, [LOCK_IS_SPIN] = {"spin", 0, F_SPIN},
-	[LOCK_IS_MTX] = {"mtx", 0, F_MUTEX},	   [LOCK_IS_SEM] = {"sem", 0, 0},
+	[LOCK_IS_MUTEX] = {"mutex", 0, F_MUTEX},       [LOCK_IS_READER] = {"rwlock", READ, F_READ},
+	[LOCK_IS_WRITER] = {"rwlock", 0, F_WRITE},     [LOCK_IS_SPIN] = {"spin", 0, F_SPIN},
+	[LOCK_IS_MTX] = {"mtx", 0, F_MUTEX},	       [LOCK_IS_SEM] = {"sem", 0, 0},
+	[LOCK_IS_BARRIER] = {"barrier", 0, F_BARRIER}, [LOCK_IS_ONCE] = {"once", 0, F_ONCE},
 };
 
 static void note_acquire(const struct lock_call *c)

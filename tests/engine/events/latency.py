@@ -4,7 +4,7 @@ import re
 
 LATENCY = re.compile(r"^# latency: (\d+) us, #(\d+)/(\d+), CPU#(\d+) \| \(M:preempt VP:0, KP:0, SP:0 HP:0 #P:\d+\)$", re.M)
 TASK = re.compile(r"^#    \| task: (.+)-(\d+) \(uid:(\d+) nice:(-?\d+) policy:(\d+) rt_prio:(\d+)\)$", re.M)
-PLACE = re.compile(r"^#  => (started at|ended at|lock|waited): +(.*)$", re.M)
+PLACE = re.compile(r"^#  => (started at|ended at|lock|allocated|waited): +(.*)$", re.M)
 LINE = re.compile(r"^ *(\S.*)-(\d+) +(\d+)([d.])([N.])([hs.H])([\d.])([\d.]) +(\d+)us(.): (.*)$", re.M)
 
 

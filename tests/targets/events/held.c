@@ -6,6 +6,7 @@
  *	hold MS		a thread holds big_lock so long, among thousands of short holds of others
  *	overlap MS	one thread holds a lock so long; another one its own for half of that, within it
  *	wait MS		a thread holds big_lock so long while another one waits for it
+ *	made MS		holds a lock in the middle of a block of memory that make_lock() gets
  *	sorts MS	each sort of lock once, each 1 ms longer than the one before, from MS on
  *	nested MS	a recursive mutex three times, a lock within it, in crossed order
  *	before MS	takes big_lock; `after` gives it back
@@ -148,6 +149,26 @@ static unsigned long waited(long ms, int *tid)
 	return took;
 }
 
+__attribute__((noinline)) char *make_lock(void)
+{
+	char *block = malloc(3000);
+
+	pthread_mutex_init((pthread_mutex_t *)(block + 1600), NULL);
+	return block;
+}
+
+static unsigned long made(long ms)
+{
+	char *block = make_lock();
+	unsigned long took;
+
+	pthread_mutex_lock((pthread_mutex_t *)(block + 1600));
+	took = spend(ms);
+	pthread_mutex_unlock((pthread_mutex_t *)(block + 1600));
+	free(block);
+	return took;
+}
+
 static void set_up(void)
 {
 	pthread_mutexattr_t a;
@@ -222,6 +243,8 @@ int main(void)
 			took = keep_around(n);
 		else if (!strcmp(word, "wait"))
 			took = waited(n, &tid);
+		else if (!strcmp(word, "made"))
+			took = made(n);
 		else if (!strcmp(word, "nested"))
 			took = nested(n);
 		else if (!strcmp(word, "before"))

@@ -31,6 +31,9 @@ static pthread_spinlock_t spin;
 static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
 static mtx_t mtx;
 static sem_t sem;
+static pthread_barrier_t barrier;
+static pthread_once_t once;
+static once_flag c11_once;
 
 #define EXPECT(call, value)                                                                        \
 	do {                                                                                       \
@@ -114,6 +117,10 @@ static void go(void)
 static int stage;
 static pid_t waiter;
 
+static void at_last(void)
+{
+}
+
 static void tell(int n)
 {
 	__atomic_store_n(&stage, n, __ATOMIC_SEQ_CST);
@@ -124,7 +131,7 @@ static void *waits(void *arg)
 	int sort;
 
 	__atomic_store_n(&waiter, gettid(), __ATOMIC_SEQ_CST);
-	for (sort = 1; sort <= 7; sort++) {
+	for (sort = 1; sort <= 10; sort++) {
 		while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 10 * sort)
 			usleep(100);
 		tell(10 * sort + 1);
@@ -138,6 +145,12 @@ static void *waits(void *arg)
 			EXPECT(mtx_lock(&mtx) || mtx_unlock(&mtx), 0);
 		else if (sort == 5)
 			EXPECT(sem_wait(&sem), 0);
+		else if (sort == 8)
+			EXPECT(pthread_barrier_wait(&barrier) > 0, 0);
+		else if (sort == 9)
+			EXPECT(pthread_once(&once, at_last), 0);
+		else if (sort == 10)
+			call_once(&c11_once, at_last);
 		else if (sort == 6)
 			EXPECT(pthread_spin_lock(&spin) || pthread_spin_unlock(&spin), 0);
 		else
@@ -174,11 +187,36 @@ static void wait_until(int sort)
 		usleep(100);
 }
 
+static void slowly(void)
+{
+	let_wait(9, 1);
+}
+
+static void slowly_too(void)
+{
+	let_wait(10, 1);
+}
+
+/* No thread waits for these. */
+static void once_alone(void)
+{
+	pthread_once_t mine = PTHREAD_ONCE_INIT;
+	once_flag flag = ONCE_FLAG_INIT;
+
+	for (int i = 0; i < 2; i++) {
+		EXPECT(pthread_once(&mine, at_last), 0);
+		call_once(&flag, at_last);
+	}
+}
+
 static void contend(void)
 {
 	pthread_t t;
 
 	tell(0);
+	once = (pthread_once_t)PTHREAD_ONCE_INIT;
+	c11_once = (once_flag)ONCE_FLAG_INIT;
+	pthread_barrier_init(&barrier, NULL, 2);
 	pthread_create(&t, NULL, waits, NULL);
 	EXPECT(pthread_mutex_lock(&mutex), 0);
 	let_wait(1, 1);
@@ -215,6 +253,16 @@ static void contend(void)
 	wait_until(7);
 	takes(3);
 	release += 3;
+	let_wait(8, 1);
+	EXPECT(pthread_barrier_wait(&barrier) > 0, 0);
+	wait_until(8);
+	EXPECT(pthread_once(&once, slowly), 0);
+	wait_until(9);
+	call_once(&c11_once, slowly_too);
+	wait_until(10);
+	once_alone();
+	begin += 4;
+	end += 4;
 	pthread_join(t, NULL);
 }
 
