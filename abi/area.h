@@ -22,7 +22,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 6
+#define AREA_MINOR 7
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 

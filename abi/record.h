@@ -37,7 +37,8 @@ enum record_kind {
 			      units, bits 48..63 how many calls were open around it */
 	RECORD_EVENT =
 		10, /* id: bits 0..15 the event's id, bits 16..24 the record's size in words, head
-			      word included; payload: the event's fields as its format has them, from
+			      word included, bit 25 (since 1.7) that its last 4 bytes are not the
+			      event's; payload: the event's fields as its format has them, from
 			      offset 8 on: where its common fields would be is the head word */
 	RECORD_ENTRY_ARGS = 11,	   /* as RECORD_ENTRY; payload: rdi rsi rdx rcx r8 r9 at the call */
 	RECORD_FUNCTION_ARGS = 12, /* as RECORD_FUNCTION; payload: its own, then the same six */
@@ -64,6 +65,8 @@ enum record_kind {
 #define RECORD_MAX_TID (1u << 22)
 
 #define RECORD_EVENT_WORDS_SHIFT 16
+#define RECORD_EVENT_WORDS	 0x1ffu
+#define RECORD_EVENT_HALF	 (1u << 25)
 
 /* For the head word of an event: its id and the record's size, a multiple of 8. */
 #define RECORD_EVENT_ID(id, bytes)                                                                 \
@@ -118,7 +121,7 @@ static inline uint32_t record_word_bytes(uint64_t word)
 	case RECORD_CONTEXT:
 		return RECORD_GRAPH_BYTES;
 	case RECORD_EVENT:
-		return record_word_id(word) >> RECORD_EVENT_WORDS_SHIFT << 3;
+		return (record_word_id(word) >> RECORD_EVENT_WORDS_SHIFT & RECORD_EVENT_WORDS) << 3;
 	case RECORD_PRINT:
 	case RECORD_UNCOMMITTED:
 		return record_word_id(word) & 7 ? 0 : record_word_id(word);

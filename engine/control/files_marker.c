@@ -108,7 +108,8 @@ static int trace_marker_raw_store(const struct tree_at *at, const char *text, si
 				  int truncate)
 {
 	struct ring *ring = at->tr->ring;
-	uint32_t bytes = 8 + (((uint32_t)n + 7) & ~7u);
+	/* as the kernel's, which is a multiple of 4 */
+	uint32_t of_event = 8 + (((uint32_t)n + 3) & ~3u), bytes = (of_event + 7) & ~7u;
 	struct ring_slot slot;
 	int err;
 
@@ -126,7 +127,9 @@ static int trace_marker_raw_store(const struct tree_at *at, const char *text, si
 		return -EBADF;
 	/* the number and the data lie there as they came; the page was cleared */
 	memcpy(slot.words + 1, text, n);
-	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_RAW_DATA, bytes));
+	ring_commit(&slot, RECORD_EVENT,
+		    RECORD_EVENT_ID(FTRACE_RAW_DATA, bytes) |
+			    (of_event < bytes ? RECORD_EVENT_HALF : 0));
 	return 0;
 }
 

@@ -165,6 +165,14 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	return true;
 }
 
+/* What a probe of a built-in event has for a place: the event's id, here as the reader has it. */
+static uint64_t event_place(const struct open_page *o, uint64_t addr)
+{
+	uint16_t id = addr && o->member->events ? o->member->events[addr] : 0;
+
+	return id ? id : addr;
+}
+
 /* The addresses in @bytes of a record. */
 static void translate(struct stream *s, const struct open_page *o, const struct slot *slot,
 		      unsigned char *data, uint32_t bytes)
@@ -173,7 +181,8 @@ static void translate(struct stream *s, const struct open_page *o, const struct 
 		uint64_t addr;
 
 		memcpy(&addr, data + at, 8);
-		addr = canonical(s, o->member, addr, slot_stamp(o, slot));
+		addr = addr <= UINT16_MAX ? event_place(o, addr)
+					  : canonical(s, o->member, addr, slot_stamp(o, slot));
 		memcpy(data + at, &addr, 8);
 	}
 }
@@ -213,7 +222,7 @@ static bool take_event(const struct pages *p, struct stream *s, const struct ope
 	}
 	rec->event = id;
 	rec->data = data;
-	rec->data_bytes = bytes;
+	rec->data_bytes = bytes - (slot->word >> RECORD_ID_SHIFT & RECORD_EVENT_HALF ? 4 : 0);
 	return true;
 }
 

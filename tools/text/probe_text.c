@@ -197,6 +197,17 @@ static void put_args(struct out *o, const char *p, const struct tep_format_field
 	}
 }
 
+/* Of a probe of a tracepoint that has no place in the program: which one that is. */
+static bool put_event_place(struct out *o, const struct tep_event *ev, uint64_t at)
+{
+	const struct tep_event *of =
+		at && at <= UINT16_MAX && ev->tep ? tep_find_event(ev->tep, (int)at) : NULL;
+
+	if (of)
+		out_text(o, of->name);
+	return of;
+}
+
 bool probe_text(struct out *o, const struct tep_event *ev, const char *data, struct symbols *s)
 {
 	const struct tep_format_field *f = ev->format.fields;
@@ -223,7 +234,7 @@ bool probe_text(struct out *o, const struct tep_event *ev, const char *data, str
 		else
 			out_printf(o, "0x%llx", (unsigned long long)at);
 		f = f->next;
-	} else {
+	} else if (!put_event_place(o, ev, at)) {
 		place_put_sized(o, s, at);
 	}
 	out_text(o, ")");

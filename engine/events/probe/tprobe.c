@@ -5,7 +5,8 @@
  * of one name, and they may come later, with dlopen(). One function is called for all of them; its
  * arguments are where a call has them: numbers and pointers of any function. A built-in event is a
  * tracepoint as well; its arguments are the fields of its records, and it has no place in the
- * program.
+ * program:
+ * its id is there, which is lower than all code.
  *
  * A tracepoint holds a hook, which is never freed, as a thread may be about to call it; the probe
  * is found in it between ring_enter() and ring_leave(). Any context there, no lock, no libc; else
@@ -62,7 +63,8 @@ static void hit(void *data, uint64_t a, uint64_t b, uint64_t c, uint64_t d, uint
 /* Of an event of the engine's own. */
 static void fire(struct event_trigger *t, const void *record)
 {
-	struct fetch_regs regs = {.record = record};
+	const struct probe *p = t->data;
+	struct fetch_regs regs = {.record = record, .ip = p->attached->id};
 
 	probe_hit(t->data, &regs, 0, NULL);
 }
