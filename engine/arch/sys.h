@@ -35,7 +35,7 @@
 enum sys_rights {
 	SYS_UNKNOWN,   /* a thread that we have not seen begin: forbidden when any thread is */
 	SYS_FREE,      /* forbidden when all are */
-	SYS_FORBIDDEN, /* it, or who made it, has set a filter */
+	SYS_FORBIDDEN, /* it, or the thread that made it, has set a filter */
 	SYS_OURS,      /* the agent */
 };
 extern __thread enum sys_rights sys_rights __attribute__((tls_model("initial-exec")));

@@ -8,10 +8,11 @@
  *	VESTIGE_SESSION	tag of the area
  *	VESTIGE_AGENT=0	no agent: the process cannot be steered from outside
  *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
- *			 trace_options=nooverwrite trace_clock=local"; a value may stand in "..."
+ *			 trace_options=nooverwrite trace_clock=local"; a value may be in "..."
  *
  * It never prints and never fails the program: vestige_status says what was refused, and without an
- * area the engine sleeps. Costs: bench "start-up". Tests: tests/engine/test_boot.py.
+ * area the engine sleeps. Costs: bench "start-up". Tests: tests/engine/fire,
+ * tests/cli/test_record.py.
  */
 #include <errno.h>
 #include <link.h>
@@ -275,7 +276,7 @@ static int make_area(struct area_config *config)
 	return err;
 }
 
-/* A grace period did not end: who waited for it keeps what it wanted to free. */
+/* A grace period did not end: the writer keeps what it wanted to free. */
 static void tell_inside(enum srcu_domain d, int tid)
 {
 	static const char *const where[] = {

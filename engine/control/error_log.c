@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * error_log: the last eight errors that parsers of commands found, oldest first, as the kernel
- * shows them (6.12): when, who, what, the command, and a caret under the place. Only parsers of
- * events' commands log; everything else fails with its errno alone. State: the ring of entries
- * below, written under the tree's lock. fork: the child has its parent's. Tests:
+ * shows them (6.12): the time, the parser, the error, the command, and a caret under the place.
+ * Only parsers of events' commands log; everything else fails with its errno alone. State: the ring
+ * of entries below, written under the tree's lock. fork: the child has its parent's. Tests:
  * tests/unit/test_error_log.c.
  */
 #include "engine/control/error_log.h"

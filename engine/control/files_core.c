@@ -2,7 +2,7 @@
 /*
  * The files of the instance itself: tracer, switch, clock, status. Texts and errno
  * are the kernel's (6.12). Constructor context for stores, any thread for shows. Tests:
- * tests/engine/test_boot.py.
+ * tests/engine/fire/control.
  */
 #include <errno.h>
 #include <time.h>
@@ -78,7 +78,7 @@ static int vestige_paused_set(const struct tree_at *at, uint64_t more)
 static const struct {
 	const char *name;
 	uint8_t id;	  /* enum area_trace_clock */
-	uint8_t by_pairs; /* a reader needs pairs of clocks: the stamps are the processor's counter */
+	uint8_t by_pairs; /* readers need pairs of clocks: stamps are the CPU's counter */
 	int posix;	  /* >= 0: shown by its distance from CLOCK_MONOTONIC */
 } clocks[] = {
 	{"local", AREA_TRACE_LOCAL, 0, -1},

@@ -2,7 +2,7 @@
 /*
  * The files that choose functions. Grammar: words separated by blanks, see function_set_apply();
  * with O_TRUNC the list is emptied first, and a word that names nothing is EINVAL, the words before
- * it stay. Constructor context. Tests: tests/engine/test_filter.py.
+ * it stay. Constructor context. Tests: tests/engine/fire/control, late.
  */
 #include <errno.h>
 

@@ -99,7 +99,7 @@ static void stay_untraced(struct area_header *parent, const char *why, int err)
 /* The child as it is to be. The locks are its own. */
 static void begin_anew(void)
 {
-	/* who forked in the midst of the engine goes on there, with what it found */
+	/* a thread that forked amid the engine goes on there, with what it found */
 	int keep = forking.interrupted != RING_NOTHING || forking.locked == TREE_FORK_OWN;
 	struct lifecycle_fork f = {.when = LIFECYCLE_FORK_LEAVE, .with_agent = with_agent};
 	struct area_header *parent;

@@ -162,8 +162,8 @@ static int copy_page(const struct ring *r, uint32_t index, uint64_t seq)
 }
 
 /*
- * Count what was published behind @from, up to @to, as far as it is not overwritten. Return: one page
- * of how many was looked at.
+ * Count what was published behind @from, up to @to, as far as it is not overwritten. Return: one
+ * page of how many was looked at.
  */
 static uint64_t look(const struct ring *r, uint64_t from, uint64_t to)
 {

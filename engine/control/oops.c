@@ -295,7 +295,7 @@ static void write_all(int fd, const char *text, size_t n)
 	}
 }
 
-/* In the child: the tool, with an environment that says where the areas are and starts no engine. */
+/* In the child: the tool; its environment says where the areas are and starts no engine. */
 static void exec_tool(int fd, int tid)
 {
 	static const char *const envp[] = {"VESTIGE=0", "PATH=/usr/local/bin:/usr/bin:/bin", NULL};

@@ -104,7 +104,7 @@ void oops_put_name(struct seq_buf *s, const struct oops_name *n)
 	if (named) {
 		uint64_t end = n->next == UINT64_MAX ? row->hi - row->bias : n->next;
 
-		/* its own size, where it has one: of a stripped object most functions have no name */
+		/* by its size: most functions of a stripped object have no name */
 		if (n->bytes)
 			end = n->value + n->bytes;
 

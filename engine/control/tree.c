@@ -3,7 +3,7 @@
  * The tree of control files and the two ways through it. The rows are registered by the files_*.c
  * that answer them; names, modes and texts are the kernel's (tracefs). Runs in the constructor and
  * wherever the program calls vestige_read(). Nothing for fork: a child reads what its parent had.
- * Tests: tests/engine/test_boot.py.
+ * Tests: tests/engine/fire/control, inside.
  */
 #include "engine/control/tree.h"
 

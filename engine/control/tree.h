@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The tracefs of this process: one table of files, whose rows are registered by the files_*.c that
- * answer them. A read is answered by the engine, or rendered by
- * the tools from the area (inside the process it then fails with EOPNOTSUPP); writes always go to
- * the engine. The doors are the environment, which replays writes at start, vestige_read() and
- * vestige_write() inside the process, and the agent for all that comes from outside. One call at a
- * time: the table has a lock.
+ * answer them. A read is answered by the engine, or rendered by the tools from the area (inside the
+ * process it then fails with EOPNOTSUPP); writes always go to the engine. The doors are the
+ * environment, which replays writes at start, vestige_read() and vestige_write() inside the
+ * process, and the agent for all that comes from outside. One call at a time: the table has a lock.
  */
 #ifndef VESTIGE_CONTROL_TREE_H
 #define VESTIGE_CONTROL_TREE_H
@@ -110,7 +109,7 @@ struct tree_branch {
 	/* Each name in the folder @rest beneath it, "" is itself. Return: 0 or -ENOENT. */
 	int (*list)(const char *rest, tree_emit *emit, void *arg);
 	uint8_t scope; /* TREE_INSTANCE or TREE_GLOBAL */
-	/* For who cannot ask: text of the folder's own form. NULL: there is none. */
+	/* For readers that cannot ask: text in the folder's own form. NULL: none. */
 	void (*left)(const struct trace_array *tr, struct seq_buf *s);
 };
 

@@ -175,7 +175,7 @@ int functions_need(void)
 	needed = 1;
 	if (!nr_waiting)
 		return 0;
-	if (starved) /* one try costs a look through the text: ftrace_register() makes the next one */
+	if (starved) /* a try goes through all of the text: ftrace_register() makes the next */
 		return -ENOMEM;
 	for (i = 0; i < object_count(); i++) {
 		if (object_row(object_at(i))->status != AREA_OBJECT_WAITING)

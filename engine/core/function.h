@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The registry of functions that can be traced (AREA_FUNCTIONS: the index is the id in records;
- * function.c), and their text as those want it who want calls (function_arm.c).
+ * function.c), and their text as the users of calls want it (function_arm.c).
  */
 #ifndef VESTIGE_CORE_FUNCTION_H
 #define VESTIGE_CORE_FUNCTION_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Writing to text, see text_patch.h. Owns nothing but whether other threads may run: they
- * do from LIFECYCLE_LIVE on, and from the start where there is more than one. Text is
- * written through its own addresses, writable for as long as it takes; pwrite() to /proc/self/mem
- * promises no 2-byte store. Constructor or agent context, one caller at a time. fork: the child
- * has the text as it is. Costs: bench
- * "switching". Tests: tests/engine/.
+ * Writing to text, see text_patch.h. Owns nothing but whether other threads may run: they do from
+ * LIFECYCLE_LIVE on, and from the start where there is more than one. Text is written through its
+ * own addresses, writable for as long as it takes; pwrite() to /proc/self/mem promises no 2-byte
+ * store. Constructor or agent context, one caller at a time. fork: the child has the text as it is.
+ * Costs: bench "switching". Tests: tests/engine/.
  */
 #include "engine/core/text_patch.h"
 

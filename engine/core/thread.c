@@ -36,11 +36,11 @@ struct start {
 	uint64_t stack_lo; /* of a stack that the program brings; 0: libc makes it */
 	size_t stack_bytes;
 	int c11;    /* the routine returns an int */
-	int parent; /* who makes it */
-	int refs;   /* who still reads it: the new thread, its creator */
+	int parent; /* its creator */
+	int refs;   /* readers that are left: the new thread, its creator */
 	int tid;    /* of the new thread, once it runs */
 	enum sys_rights rights;
-	char comm[16]; /* who makes it: the name of one that may not ask */
+	char comm[16]; /* the creator's: the name of a thread that may not ask */
 };
 
 static pthread_key_t end_key;

@@ -2,7 +2,7 @@
 /*
  * Which tracers there are and which one is current. They register through a linker section, so
  * that adding one is adding a file. The area shows the current one's name. Nothing for fork. Tests:
- * tests/unit/test_tracer.c, tests/engine/test_boot.py.
+ * tests/unit/test_tracer.c, tests/engine/fire/control.
  */
 #include "engine/core/tracer.h"
 

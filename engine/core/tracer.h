@@ -7,10 +7,10 @@
  *
  * What a tracer asks of the rest:
  *	ftrace_start(), ftrace_stop()		the calls of functions (ops.h)
- *	ring_set_gate(), ring_gate_open(), ..	... in threads and at times that it chooses; and words
- *						of its own in each thread (ring.h)
+ *	ring_set_gate(), ring_gate_open(), ..	... in threads and at times that it chooses; and
+ *						words of its own in each thread (ring.h)
  *	ring_reserve(), ring_commit()		its records (ring_write.h)
- *	ring_snapshot()				with use_max_tr: what was recorded is the new maximum
+ *	ring_snapshot()				use_max_tr: what was recorded is the new maximum
  */
 #ifndef VESTIGE_CORE_TRACER_H
 #define VESTIGE_CORE_TRACER_H
@@ -51,7 +51,7 @@ struct tracer {
 	 */
 	const char *(*absent)(void);
 	uint8_t allow_instances; /* else it can be current in the top instance alone */
-	uint8_t use_max_tr; /* the snapshot is its own: allocated for it, and no other user takes one */
+	uint8_t use_max_tr; /* the snapshot is its own: allocated for it, and nobody else takes one */
 };
 
 #define TRACER_OPTION(option) (UINT64_C(1) << (option))

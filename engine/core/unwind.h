@@ -32,7 +32,7 @@ enum unwind_step {
 	UNWIND_NO_TABLE,    /* no table tells; see unwind_by_frame_pointer() */
 };
 
-/* unwind_step() - to the caller. @u: stays as it is unless a caller or interrupted code is found. */
+/* unwind_step() - to the caller. @u changes if a caller or interrupted code is found. */
 enum unwind_step unwind_step(struct unwind *u, const struct unwind_memory *memory);
 
 /*

@@ -3,11 +3,11 @@
  * Events: the registry, and which are on in which instance. All of it under the tree's lock (or the
  * loader's notification, which has it), but for what says that it is called by probes.
  *
- *	event		SYSTEM:NAME, its id, fields and print format; made once, never freed: records
- *			of it may be there, and it may come back with the object that has it
+ *	event		SYSTEM:NAME, its id, fields and print format; made once, never freed: there
+ *			may be records of it, and it may come back with the object that has it
  *	event_class	how an event of that sort is switched on and off
- *	event_file	an event in an instance, events/SYSTEM/NAME of it: what a probe is given; made
- *			at the event's first use there, never freed: a probe may hold it
+ *	event_file	an event in an instance, events/SYSTEM/NAME of it: what a probe is given;
+ *			made at the event's first use there, never freed: a probe may hold it
  */
 #ifndef VESTIGE_EVENTS_EVENT_H
 #define VESTIGE_EVENTS_EVENT_H
@@ -78,7 +78,7 @@ struct event_file {
 	struct trace_array *tr;
 	uint32_t soft_count;
 	struct event_filter *filter; /* NULL: none */
-	struct filter_chain chain;   /* what the filter comes to, if it can be told so */
+	struct filter_chain chain;   /* the filter, where it is so simple */
 	struct event_trigger *triggers;
 	char *filter_error;	 /* what its file shows after a bad filter; NULL: there was none */
 	struct event_file *next; /* of the event */

@@ -2,7 +2,8 @@
 /*
  * Finds the callers of __fentry__, mcount and __cyg_profile_func_enter. A call is a direct call to
  * a stub of the PLT, or one through the GOT. Either leads to a word that a relocation of that name
- * fills (dynamic.h). The word need not be relocated yet: dlopen() reports an object before it is.
+ * fills (elf_dynamic.h). The word need not be relocated yet: dlopen() reports an object before it
+ * is.
  *
  * -pg has two uses. Linked with -pg, the program is profiled: its start-up code calls monstartup(),
  * and the calls of mcount are the arcs of its gmon.out. They are passed on then, in this process as

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tables of entry.h, and the names of the entry points. No code. */
+/* The tables of port.h, and the names of the entry points. No code. */
 #include "engine/hook/port.h"
 
 #define ENTRIES(way)                                                                               \

@@ -14,7 +14,7 @@
  * lead into that. But the flag is the same for a whole file and mostly for the whole object: each
  * site is at least as long as the shortest run of the object. A first NOP that is longer by itself
  * cannot be jumped into either. Constructor context; nothing for fork; costs a few ns a function
- * (bench: "start-up"). Tests: tests/engine/test_scan.py.
+ * (bench: "start-up"). Tests: tests/engine/hooks, tests/engine/targets.
  */
 #include <errno.h>
 

@@ -9,53 +9,69 @@
  * engine/arch/<cpu>/: functions without state, any context. Nothing there writes to text but
  * arch_branch_set().
  *
- * arch_barrier.h barrier(), load_acquire(), store_release() and their like; arch_relax() in a loop
- *			that waits. arch_local_fetch_add(), arch_local_compare_and_store(): whole for
- *			the thread's own signal handlers, and without the cost of being so for others.
- * arch_clock.h arch_clock_read() - the counter of stamps, unordered; arch_clock_read_ordered(),
- *			for calibration; arch_clock_invariant() - it has one rate, on all CPUs;
- *			ARCH_CLOCKSOURCE - the kernel's name for it.
- * arch_regs.h arch_cpu() - which CPU, without a system call; arch_has_rdpid() - that is fast;
- *			arch_thread_pointer(); arch_rseq_cpu() - cpu_id of struct rseq at that offset;
- *			arch_jump_sp() - the stack pointer in libc's jmp_buf; arch_clear() - zero words
- *			without vector registers.
- * arch_syscall.h arch_raw_syscall() - one system call, -errno as the kernel gives it. arch_frame.h
- * struct arch_regs, what an entry point saves; struct arch_args, the registers of
- *			arguments; arch_args_get(), arch_args_of(), arch_arg_reg() - which they are;
- *			arch_reg_named(), arch_reg_operand(), arch_operand_is_ip() - names in probes
- *			and in a compiler's operands; arch_stub_rule(), arch_stub_cfa() - frames of the
- *			linker's stubs.
- * arch_reloc.h arch_reloc_is_call(), arch_reloc_is_address(). arch_patch.h Sites, which the
- * compiler left: ARCH_SITE_MIN, ARCH_SITE_FULL, ARCH_MARKER_BYTES;
- *			arch_may_be_site(), arch_is_marker(), arch_nop_length(), arch_nop_bytes() - find them;
- *			arch_make_site(), arch_make_off() - on and off, which differ in a byte or two that one
- *			store switches whatever runs there; arch_make_nops(), arch_one_nop.
- *			struct arch_slot, to which a site leads; arch_make_island(), arch_make_jump(), arch_make_numbered().
- *			Calls of mcount: arch_may_be_call(), arch_read_call(), arch_is_saved_around().
- *			Static branches of tracepoints: arch_branch_is(), arch_branch_set().
- *			The linker's code: arch_stub_slot(), arch_is_unbound(), arch_may_be_jump(),
- *			arch_jump_target(), arch_jump_through(), arch_is_padded_return().
- * arch_context.h	What the kernel saves for a signal handler: arch_context_regs(), arch_context_ip(),
- *			arch_context_sp(), arch_context_fp(), arch_context_reg() (names), arch_fault_kind(); arch_signal_copy(),
- *			arch_signal_run() - go on with a copy on another stack; arch_guarded(), arch_guard_leave() -
- *			go back from a fault; arch_is_behind_call().
- * arch_cpuid.h		arch_cpuid(), for the other headers: of this cpu alone.
- * arch_late.h		Sites that are first used while the program runs: arch_late_read(),
- *			arch_late_next(), arch_late_byte(), arch_late_make().
+ * arch_barrier.h
+ *	barrier(), load_acquire(), store_release() and their like; arch_relax() in a loop that
+ *	waits. arch_local_fetch_add(), arch_local_compare_and_store(): whole for the thread's own
+ *	signal handlers, and without the cost of being so for others.
+ * arch_clock.h
+ *	arch_clock_read() - the counter of stamps, unordered; arch_clock_read_ordered(), for
+ *	calibration; arch_clock_invariant() - it has one rate, on all CPUs; ARCH_CLOCKSOURCE - the
+ *	kernel's name for it.
+ * arch_regs.h
+ *	arch_cpu() - which CPU, without a system call; arch_has_rdpid() - that is fast;
+ *	arch_thread_pointer(); arch_rseq_cpu() - cpu_id of struct rseq at that offset;
+ *	arch_jump_sp() - the stack pointer in libc's jmp_buf; arch_clear() - zero words without
+ *	vector registers.
+ * arch_syscall.h
+ *	arch_raw_syscall() - one system call, -errno as the kernel gives it.
+ * arch_frame.h
+ *	struct arch_regs, what an entry point saves; struct arch_args, the registers of arguments;
+ *	arch_args_get(), arch_args_of(), arch_arg_reg() - which they are; arch_reg_named(),
+ *	arch_reg_operand(), arch_operand_is_ip() - names in probes and in a compiler's operands;
+ *	arch_stub_rule(), arch_stub_cfa() - frames of the linker's stubs.
+ * arch_reloc.h
+ *	arch_reloc_is_call(), arch_reloc_is_address().
+ * arch_patch.h
+ *	Sites, which the compiler left: ARCH_SITE_MIN, ARCH_SITE_FULL, ARCH_MARKER_BYTES;
+ *	arch_may_be_site(), arch_is_marker(), arch_nop_length(), arch_nop_bytes() - find them;
+ *	arch_make_site(), arch_make_off() - on and off, which differ in a byte or two that one
+ *	store switches whatever runs there; arch_make_nops(), arch_one_nop.
+ *	struct arch_slot, to which a site leads; arch_make_island(), arch_make_jump(),
+ *	arch_make_numbered().
+ *	Calls of mcount: arch_may_be_call(), arch_read_call(), arch_is_saved_around().
+ *	Static branches of tracepoints: arch_branch_is(), arch_branch_set().
+ *	The linker's code: arch_stub_slot(), arch_is_unbound(), arch_may_be_jump(),
+ *	arch_jump_target(), arch_jump_through(), arch_is_padded_return().
+ * arch_context.h
+ *	What the kernel saves for a signal handler: arch_context_regs(), arch_context_ip(),
+ *	arch_context_sp(), arch_context_fp(), arch_context_reg() (names), arch_fault_kind();
+ *	arch_signal_copy(), arch_signal_run() - go on with a copy on another stack;
+ *	arch_guarded(), arch_guard_leave() - go back from a fault; arch_is_behind_call().
+ * arch_cpuid.h
+ *	arch_cpuid(), for the other headers: of this cpu alone.
+ * arch_late.h
+ *	Sites that are first used while the program runs: arch_late_read(), arch_late_next(),
+ *	arch_late_byte(), arch_late_make().
  *
  * engine/hook/<cpu>/: below, and in
  *
- * text/text_island.h probes at instructions: text_insn_bytes(), text_island_make(),
- * text_jump_nth(),
- *			text_jump_make(). An island calls hook_text() with a struct text_frame.
- * text/island_cfi.h island_called_rules, how an unwinder leaves an island. libc/syscall_sites.h
- * system calls in libc's text: syscall_scan(), syscall_lead(), hook_syscall() .. graph/graph.h
- * graph_stubs, GRAPH_STUBS of GRAPH_STUB_BYTES, and what they read: graph_table,
- *			graph_flags; graph_stack.h's struct graph_tls and struct graph_stack.
- * graph/graph_libunwind.c graph_libunwind_rows, graph_libunwind_fde: the stubs' unwind rows. cyg.c
- * hook_cyg_ours, hook_cyg_chained_enter, hook_cyg_chained_exit: what the functions of
- *			-finstrument-functions jump through.
- * sources/process.c	sched_wrap_vfork(): a wrapper of a function that returns twice.
+ * text/text_island.h
+ *	Probes at instructions: text_insn_bytes(), text_island_make(), text_jump_nth(),
+ *	text_jump_make(). An island calls hook_text() with a struct text_frame.
+ * text/island_cfi.h
+ *	island_called_rules, how an unwinder leaves an island.
+ * libc/syscall_sites.h
+ *	System calls in libc's text: syscall_scan(), syscall_lead(), hook_syscall() ..
+ * graph/graph.h
+ *	graph_stubs, GRAPH_STUBS of GRAPH_STUB_BYTES, and what they read: graph_table,
+ *	graph_flags; graph_stack.h's struct graph_tls and struct graph_stack.
+ * graph/graph_libunwind.c
+ *	graph_libunwind_rows, graph_libunwind_fde: the stubs' unwind rows.
+ * cyg.c
+ *	hook_cyg_ours, hook_cyg_chained_enter, hook_cyg_chained_exit: what the functions of
+ *	-finstrument-functions jump through.
+ * sources/process.c
+ *	sched_wrap_vfork(): a wrapper of a function that returns twice.
  *
  * All entry points keep every register that the caller of the function may count on: those of the
  * arguments, results and the scratch registers of the calling convention, and all vector state.

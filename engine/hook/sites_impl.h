@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by sites.c (bytes of text) and sites_aim.c (where sites lead), and by no other file. */
+/* Of sites.c (bytes of text) and sites_target.c (where sites lead) alone. */
 #ifndef VESTIGE_HOOK_SITES_IMPL_H
 #define VESTIGE_HOOK_SITES_IMPL_H
 

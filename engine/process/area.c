@@ -3,7 +3,8 @@
  * Creating and filling the area. Owns the file and its mapping; not the ring in it (ring/) nor the
  * meaning of its tables. Runs in the constructor. A fork's child inherits the mapping and must not
  * write to it: nothing here is called there. Memory is put behind a range before it is used
- * (sys_back), so a full /dev/shm is an error and not SIGBUS. Tests: tests/engine/test_area.py.
+ * (sys_back), so a full /dev/shm is an error and not SIGBUS. Tests:
+ * tests/engine/fire/leftovers, full.
  */
 #include "engine/process/area_impl.h"
 

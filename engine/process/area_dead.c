@@ -368,7 +368,7 @@ static void count_removed(struct sweep *s, uint64_t files, uint64_t bytes)
 	sys_close(fd);
 }
 
-/* vestige_status of who did it. */
+/* A line in vestige_status of the process that removed them. */
 static void say_removed(uint64_t files, uint64_t bytes)
 {
 	char text[128];

@@ -37,9 +37,10 @@ int area_map(int fd, const struct area_config *config, const struct area_header 
 uint32_t area_unlink_instances(int folder, const char *file);
 
 /*
- * The image that exec replaced has left areas of instances. area_drop_replaced_instances(): they go.
- * area_replaced_instances_hold(): whether one has records. area_keep_replaced_instances(): those
- * that have some become those of the area @file, which is the kept one of that image; the others go.
+ * The image that exec replaced has left areas of instances. area_drop_replaced_instances(): they
+ * go. area_replaced_instances_hold(): whether one has records. area_keep_replaced_instances():
+ * those that have some become those of the area @file, which is the kept one of that image; the
+ * others go.
  */
 void area_drop_replaced_instances(void);
 int area_replaced_instances_hold(void);

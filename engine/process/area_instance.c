@@ -175,7 +175,7 @@ void area_drop_instance(struct area_header *head, int unmap)
 		sys_munmap(head, head->file_bytes);
 }
 
-/* Call @what for each: they are in @folder, with the mark behind the name @file. Return: the sum. */
+/* Call @what for each in @folder whose name is @file and the mark. Return: the sum. */
 static uint32_t each_instance(int folder, const char *file,
 			      uint32_t (*what)(int folder, const char *name, const void *arg),
 			      const void *arg)

@@ -3,7 +3,7 @@
  * Which clock, and how its units relate to CLOCK_MONOTONIC: pairs of both, taken at start and at
  * exit (the recorder takes more), between which readers interpolate. A pair is {stamp, mono, stamp}
  * with the smallest bracket of many tries, so a preemption between the reads does not count.
- * Nothing for fork. Tests: tests/engine/test_area.py.
+ * Nothing for fork. Tests: tests/unit/reader/test_clock.c.
  */
 #include "engine/process/clock.h"
 
@@ -17,7 +17,7 @@
 #include "engine/ring/ring.h"
 
 #define TRIES	 200
-#define NS_SHIFT 20 /* a unit is measured over so many ns */
+#define NS_SHIFT 20 /* a unit is measured over 2^NS_SHIFT ns */
 
 static int makes_calls;
 

@@ -2,7 +2,7 @@
 /*
  * A bounded reader of ELF64 files. Runs in the constructor and wherever a filter is written; no
  * state; nothing for fork. A damaged file must not crash the program that it belongs to: every
- * offset is checked against the file. Tests: tests/engine/test_scan.py.
+ * offset is checked against the file. Tests: tests/engine/targets.
  */
 #include "engine/process/elf_file.h"
 

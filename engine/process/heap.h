@@ -18,9 +18,9 @@ void heap_free(void *p);
 
 /*
  * heap_grow() - have room for one more in an array of the heap: @nr entries of @each bytes, of
- * which there is room for *@room (0, with @array NULL, for a new array). A full array is copied to a
- * larger one and freed. Return: the array; NULL: no memory, and @array is as it was. Same contexts
- * as heap_alloc().
+ * which there is room for *@room (0, with @array NULL, for a new array). A full array is copied to
+ * a larger one and freed. Return: the array; NULL: no memory, and @array is as it was. Same
+ * contexts as heap_alloc().
  */
 void *heap_grow(void *array, uint32_t nr, uint32_t *room, size_t each);
 

@@ -92,7 +92,8 @@ static void read_identity(struct object *o, struct area_object *row)
 	}
 	seq_init(&s, link, sizeof(link) - 1);
 	/*
-	 * the agent has descriptors of its own, and may be who loads: libc's library for unwinding
+	 * the agent has descriptors of its own, and may be the loading thread: libc's library for
+	 * unwinding
 	 */
 	seq_puts(&s, "/proc/thread-self/fd/");
 	seq_putu(&s, (uint64_t)fd);

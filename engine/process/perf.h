@@ -20,7 +20,7 @@ struct perf_record {
 	uint32_t type; /* PERF_RECORD_* */
 	uint32_t misc;
 	uint32_t cpu;
-	int32_t pid, tid; /* who ran */
+	int32_t pid, tid; /* the thread that ran */
 	uint64_t ns;	  /* CLOCK_MONOTONIC */
 	uint64_t lost;	  /* PERF_RECORD_LOST: how many */
 	/* PERF_RECORD_FORK: the new task, and its parent; PERF_RECORD_EXIT: the task that ends */

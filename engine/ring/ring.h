@@ -113,7 +113,7 @@ enum ring_verdict {
 enum ring_stamps {
 	RING_STAMPS_CLOCK,   /* the area's clock */
 	RING_STAMPS_COUNTER, /* trace_clock counter: the number of the record */
-	RING_STAMPS_NONE, /* trace_clock none: 0, so that those of the hooks and of C keep their order */
+	RING_STAMPS_NONE,    /* trace_clock none: 0, so the hooks' and C's keep their order */
 };
 
 /* One instance's buffer, as the writers see it. */

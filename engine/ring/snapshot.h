@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The lock of what is beside the live records: the snapshot, or what a tracer of latencies keeps. */
+/* The lock of the snapshot, or of the stretch that a tracer of latencies keeps in its place. */
 #ifndef VESTIGE_RING_SNAPSHOT_H
 #define VESTIGE_RING_SNAPSHOT_H
 

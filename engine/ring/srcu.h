@@ -34,7 +34,7 @@ enum srcu_domain {
 #define SRCU_LEVELS 3u /* of nested sections, whose frames are known */
 
 struct srcu_thread {
-	int32_t tid; /* 0: the record is free. Negative: its thread ended, and a coroutine is in a section */
+	int32_t tid; /* 0: free. Negative: its thread ended, and a coroutine is in a section */
 	struct srcu_sections {
 		/*
 		 * the lower half: open sections. The upper half: how often the outermost was closed

@@ -2,9 +2,9 @@
 /*
  * See held.h. A thread's list is its own: a handler that takes a lock gives it back before it
  * returns, and each change of the list is such that this may come between any two stores. A lock
- * that another thread gives back stays in the list of who took it until the next listener. Beyond
- * MAX_HELD locks are counted, not known. Who waits has a row in a table of all threads; one that is
- * cancelled leaves its row until it waits again or the last listener goes.
+ * that another thread gives back stays in the list of the thread that took it until the next
+ * listener. Beyond MAX_HELD locks are counted, not known. A waiting thread has a row in a table of
+ * all threads; one that is cancelled leaves its row until it waits again or the last listener goes.
  *
  * Any context. fork: the thread that forked holds in the child what it held. Costs: bench
  * "preemptoff". Tests: tests/engine/events/preemptoff.

@@ -10,9 +10,9 @@
 #include "engine/sources/lock.h"
 
 /*
- * The thread took a lock (@after is @before + 1), is about to give one back (@after is @before - 1),
- * or has given it back (both are the same; what takes long may be done now). @before, @after: how
- * many it holds; a lock that it took twice counts twice.
+ * The thread took a lock (@after is @before + 1), is about to give one back (@after is @before -
+ * 1), or has given it back (both are the same; what takes long may be done now). @before, @after:
+ * how many it holds; a lock that it took twice counts twice.
  */
 struct held_listener {
 	struct source_link link;
@@ -21,8 +21,8 @@ struct held_listener {
 extern struct source held_locks;
 
 /*
- * A listener that is told of a release wants to hear that the lock was given back, too: else it does
- * not. Any context.
+ * A listener that is told of a release wants to hear that the lock was given back, too: else it
+ * does not. Any context.
  */
 void held_want_released(void);
 

@@ -30,8 +30,7 @@ struct kernel_event_places {
  */
 uint64_t kernel_event_find(const struct kernel_tracepoint *e, struct kernel_event_places *places);
 
-/* Return: the bytes of our record, from its struct builtin_record on, zeroed before; 0: the kernel's is
- * cut. */
+/* Return: bytes of our record, from its struct builtin_record on, zeroed before; 0: it is cut. */
 uint32_t kernel_event_convert(const struct kernel_tracepoint *e,
 			      const struct kernel_event_places *places, const uint8_t *raw,
 			      uint32_t raw_bytes, uint8_t *to);

@@ -144,7 +144,7 @@ int kmem_block_take(const void *p, struct kmem_block *b)
 	return 0;
 }
 
-/* The last block that begins in the home of @from, and not behind @to. Return: 1; 0: there is none. */
+/* The last block that begins in the home of @from, up to @to. Return: 1; 0: there is none. */
 static int last_block(uint64_t from, uint64_t to, uint64_t *begin, struct kmem_block *b)
 {
 	uint64_t home = home_of(from), at = home, key;

@@ -5,8 +5,7 @@
  * the same for all kinds of locks (recursive, error checking, robust, priority inheriting); but an
  * error checking lock is reported as contended before its EDEADLK. pthread_cond_wait() is a release
  * and then an acquisition of the mutex; the condition is no lock. Cancellation leaves a contention
- * without an end. The thread
- * that comes last to a barrier is reported as the others, which wait.
+ * without an end. The thread that comes last to a barrier is reported as the others, which wait.
  *
  * Any context. fork: the child goes on. Costs: bench "lock". Tests: tests/engine/events/lock.
  */
@@ -19,9 +18,9 @@
 #include "engine/core/interpose.h"
 
 /*
- * The functions, in such an order that each source wants a range of them: those that wait
- * for what has no holder; those that wait for a lock; those that give it up and take it again; those that do not wait;
- * those that give it back; those that make it, and that end it.
+ * The functions, in such an order that each source wants a range of them: those that wait for what
+ * has no holder; those that wait for a lock; those that give it up and take it again; those that do
+ * not wait; those that give it back; those that make it, and that end it.
  */
 enum {
 	BARRIER_WAIT,
@@ -260,7 +259,7 @@ static int wait_at(uint32_t call, void *barrier, uint64_t site)
 
 	tell(LOCK_BEGIN, &sorts[BARRIER], call, barrier, site, 0, 0);
 	ret = go_on(call, barrier, 0, 0, 0);
-	/* one of them is told another value */
+	/* one of them gets another value */
 	tell(LOCK_END, &sorts[BARRIER], call, barrier, site, 0, ret > 0 ? ret : 0);
 	return ret;
 }

@@ -4,11 +4,12 @@
  *
  *	LOCK_ACQUIRE	one is about to be taken, or (try) was taken by a call that does not wait
  *	LOCK_CONTENDED, LOCK_BEGIN, LOCK_END
- *			it was not free: the call waits, and has waited; of what has no holder (a semaphore,
- *			a barrier, a pthread_once() that another thread is in), the last two
+ *			it was not free: the call waits, and has waited; what has no holder
+ *			(a semaphore, a barrier, a pthread_once() that another thread is in) has
+ *			the last two
  *	LOCK_ACQUIRED	it is taken
  *	LOCK_RELEASE	it is about to be given back; or it was not taken after all (timeout, error)
- *	LOCK_RELEASED	it was given back, where that does not wait; a condition gives it back behind this
+ *	LOCK_RELEASED	it was given back, where that does not wait; a condition does it after this
  *	LOCK_INIT	it was initialised by a call (not those that a constant initialises)
  *	LOCK_DESTROY	it is about to be destroyed
  */
@@ -47,7 +48,7 @@ struct lock_call {
 	enum lock_source_id id;
 	enum lock_sort sort;
 	const void *lock;
-	uint64_t site;	   /* who called */
+	uint64_t site;	   /* the caller's address */
 	uint64_t function; /* the function of libc that was called */
 	int try;	   /* of LOCK_ACQUIRE: by a call that does not wait */
 	int timed;	   /* of LOCK_ACQUIRE: by a call that does not wait for ever */

@@ -2,9 +2,10 @@
 /*
  * See mask.h. A thread's mask is known from its first call that changes it, or its first handler,
  * on; what it blocked before is its base, and leaves that when it is unblocked once. Calls that
- * wait with another mask (sigsuspend(), ppoll() and their kind), and sigwait() and its kind for what
- * they accept, are without a mask meanwhile as far as theirs says. A handler has the mask that the
- * kernel gives it, and that of its context when it returns; longjmp() tells where it leaves one.
+ * wait with another mask (sigsuspend(), ppoll() and their kind), and sigwait() and its kind for
+ * what they accept, are without a mask meanwhile as far as theirs says. A handler has the mask that
+ * the kernel gives it, and that of its context when it returns; longjmp() tells where it leaves
+ * one.
  *
  * Not seen: masks that system calls of the program's own set, and those that swapcontext() brings.
  * Any context. fork: the child's thread has the same mask. Costs: bench "irqsoff". Tests:

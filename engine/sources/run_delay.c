@@ -3,7 +3,8 @@
  * See run_delay.h. The kernel counts a run when the thread comes, so one run between two reads is
  * the one that the record of the switch is about. A switch within MARGIN_NS of a read may be in it
  * or not: it is not taken for exact. Costs: a file of /proc is read for each thread that came to a
- * CPU, once in each turn of the agent. fork: the child reads anew. Tests: tests/engine/tracers/wakeup.
+ * CPU, once in each turn of the agent. fork: the child reads anew. Tests:
+ * tests/engine/tracers/wakeup.
  */
 #include "engine/sources/run_delay.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SAMPLE_SIGNAL, taken from the program and hidden from it: sigaction() and its like tell and set
- * what the program has for it, which is called for signals that are not ours; sigwait() and its like
- * do not get it. Under the tree's lock.
+ * what the program has for it, which is called for signals that are not ours; sigwait() and its
+ * like do not get it. Under the tree's lock.
  */
 #ifndef VESTIGE_SOURCES_SAMPLE_SIGNAL_H
 #define VESTIGE_SOURCES_SAMPLE_SIGNAL_H
@@ -10,9 +10,9 @@
 #include <signal.h>
 
 /*
- * sample_signal_take() - @handle is called for each. It returns whether the signal was ours. Return:
- * 0; -ENODEV: the program is static; -ENOMEM. sample_signal_give_back() - the program's again: one
- * that is on its way is the program's, too.
+ * sample_signal_take() - @handle is called for each. It returns whether the signal was ours.
+ * Return: 0; -ENODEV: the program is static; -ENOMEM. sample_signal_give_back() - the program's
+ * again: one that is on its way is the program's, too.
  */
 int sample_signal_take(int (*handle)(const siginfo_t *info, void *context));
 void sample_signal_give_back(void);

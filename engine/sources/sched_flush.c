@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See sched_flush.h. Before a process leaves its memory without exit() the records that have come
- * from the kernel so far are written. A child of vfork() has its parent's
- * memory, whose agent goes on. Not seen: execl() and its kind, calls within libc, and a killed
- * process; these lose the last milliseconds. fork: the child goes on. Tests:
- * tests/engine/events/switches.
+ * from the kernel so far are written. A child of vfork() has its parent's memory, whose agent goes
+ * on. Not seen: execl() and its kind, calls within libc, and a killed process; these lose the last
+ * milliseconds. fork: the child goes on. Tests: tests/engine/events/switches.
  */
 #include "engine/sources/sched_flush.h"
 
@@ -32,7 +31,7 @@ void sched_flush_see(int on)
 	/* a reader asks the agent for what is late */
 	if (area)
 		store_relaxed(&area->late_records, (uint32_t) !!on);
-	/* a static program's calls are not seen: its records are late, as of who is killed */
+	/* a static program's calls are not seen: its records are late, as a killed one's */
 	if (on != seen && !source_switch(&process_leaves, &listener.link, on))
 		seen = on;
 }

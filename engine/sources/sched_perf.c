@@ -6,7 +6,7 @@
  * at most.
  *
  * Where the kernel's tracepoints may be opened, a record is the kernel's own, field by field. They
- * are opened for whole CPUs, with filters that pass records about our threads (sched_threads.h),
+ * are opened for whole CPUs, with filters that pass records about our threads (threads.h),
  * also those made by interrupts and other processes. In a PID namespace a process does not know its
  * threads' ids in the kernel's records: then they are opened for each thread, and a wakeup is seen
  * by the waker and in the woken thread's context. Elsewhere sched_switch is made of context-switch
@@ -106,7 +106,7 @@ struct cpu_state {
 };
 static struct cpu_state *cpus;
 
-/* @tid: of the thread that did it, @tgid: of its process; @other: a second thread that it is about. */
+/* @tid: the thread that did it, @tgid: its process; @other: a second thread that it is about. */
 static void tell(uint32_t kind, int tid, int tgid, int other, const char *comm,
 		 const struct perf_record *rec, const void *record, uint32_t bytes)
 {

@@ -50,10 +50,10 @@ void sched_count_loss(struct sched_loss *loss, struct ring *r);
 extern struct source sched_lost;
 
 /*
- * Others whose events are the agent's, too. Kinds are perf's, @first and behind it, of which records
- * come by the same rings; @nr 0: none do, and @is_open and @record are not called. @apply: open and
- * close what is wanted, of the agent; @wanted: whether anything is; @is_open: or is open; @record:
- * one has come, ring_as is whose it is. Constructor context.
+ * Others whose events are the agent's, too. Kinds are perf's, @first and behind it, of which
+ * records come by the same rings; @nr 0: none do, and @is_open and @record are not called. @apply:
+ * open and close what is wanted, of the agent; @wanted: whether anything is; @is_open: or is open;
+ * @record: one has come, ring_as is whose it is. Constructor context.
  */
 struct perf_user {
 	uint32_t first, nr;

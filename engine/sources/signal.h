@@ -36,24 +36,24 @@ int signals_fatal(void (*handler)(int sig, siginfo_t *info, void *context), uint
 
 /*
  * signals_take() - one signal is the engine's: @handler gets each, with all others blocked. The
- * program sees and sets its own action for it, as if it had the signal. It is a signal whose default
- * is that nothing happens. One signal at a time. Under the tree's lock. Return: 0; -ENODEV: the
- * program is static; -ENOMEM; -EINVAL.
+ * program sees and sets its own action for it, as if it had the signal. It is a signal whose
+ * default is that nothing happens. One signal at a time. Under the tree's lock. Return: 0; -ENODEV:
+ * the program is static; -ENOMEM; -EINVAL.
  */
 int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *context));
 
 /* The program's again: one that is on its way is the program's, too. Under the tree's lock. */
 void signals_give_back(void);
 
-/* From the taken signal's handler: call the program's handler, if it has one, as the kernel would. */
+/* From the taken signal's handler: call the program's handler, if any, as the kernel would. */
 void signals_forward(int sig, siginfo_t *info, void *context);
 
 /* Whether the program has a handler for the taken signal. Any context. */
 int signals_taken_is_handled(void);
 
 /*
- * A handler begins, and ends by a return; one that longjmp() leaves does not end here. @context: the
- * ucontext_t that it gets.
+ * A handler begins, and ends by a return; one that longjmp() leaves does not end here. @context:
+ * the ucontext_t that it gets.
  */
 struct handler_frame {
 	struct handler_frame *below; /* the listener's: of the handler that this one interrupted */

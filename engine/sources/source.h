@@ -30,7 +30,7 @@ struct source_link {
 
 struct source {
 	struct source_link *first;
-	/* The first listener comes (@on), or the last one went. Under the tree's lock. Return: 0; -errno. */
+	/* The first listener comes (@on), or the last one went. Tree's lock. Return: 0; -errno. */
 	int (*want)(struct source *s, int on);
 };
 

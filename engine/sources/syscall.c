@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See syscall.h. The hook (core/syscalls.h) reports to this file alone, and the lists here have who
- * listens. Callbacks run in any context. fork: the child has the same listeners. Costs: bench
+ * See syscall.h. The hook (core/syscalls.h) reports to this file alone, and the lists here have the
+ * listeners. Callbacks run in any context. fork: the child has the same listeners. Costs: bench
  * "syscalls". Tests: tests/engine/events/syscalls.
  */
 #include "engine/sources/syscall.h"

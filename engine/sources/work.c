@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See work.h. Owns the pools' names, for ever, and the items that wait: a table in which an item has
- * one of a few places next to each other, so that it can be found without a lock. fork: the child
- * has the same pools and items. Costs: two stamps and two look-ups an item. Tests:
+ * See work.h. Owns the pools' names, for ever, and the items that wait: a table in which an item
+ * has one of a few places next to each other, so that it can be found without a lock. fork: the
+ * child has the same pools and items. Costs: two stamps and two look-ups an item. Tests:
  * tests/engine/tracers/workqueue.
  */
 #include "engine/sources/work.h"
@@ -62,7 +62,7 @@ uint32_t work_pool_of(const char *from, uint64_t function)
 			store_release(&p->state, WAITS);
 			return i;
 		}
-		/* another thread is about to say which it is; what a handler interrupted never does */
+		/* another thread is about to name it; one that a handler interrupted never does */
 		for (spins = 0; load_acquire(&p->state) == TAKEN && spins < MAX_SPINS; spins++)
 			arch_relax();
 		if (load_acquire(&p->state) == TAKEN)

@@ -3,7 +3,7 @@
  * The function tracer: which function was called, and from where. Each call of a function that the
  * filters leave makes one RECORD_FUNCTION, with func-args one RECORD_FUNCTION_ARGS; the hook writes
  * it, so this file has no hot path.
- * Costs: bench "function tracer". Tests: tests/engine/test_calls.py.
+ * Costs: bench "function tracer". Tests: tests/engine/hooks, tests/engine/fire.
  */
 #include <stddef.h>
 

@@ -59,8 +59,8 @@ static inline void renew(void)
 }
 
 /*
- * The instance, which stays until leave(); the top one does in any case. NULL: there is none, and no
- * leave().
+ * The instance, which stays until leave(); the top one does in any case. NULL: there is none, and
+ * no leave().
  */
 static inline struct trace_array *enter(struct srcu_thread **inside)
 {

@@ -3,9 +3,9 @@
  * The kmemtrace tracer: a record for each allocation and release, and counts by call site, which is
  * the first frame outside of operator new, strdup() and their kind, and of the functions that
  * kmemtrace_allocators names. With kmemtrace_stacks counts are by stack, of all blocks or of one
- * for each so many bytes, no call makes a record, and the program's end makes one of each stack that
- * has blocks left. trace_stat/kmemtrace has the counts, trace_stat/kmemtrace_leaks what is
- * not released. They count while the tracer is current, tracing_on or not, and begin anew when it
+ * for each so many bytes, no call makes a record, and the program's end makes one of each stack
+ * that has blocks left. trace_stat/kmemtrace has the counts, trace_stat/kmemtrace_leaks what is not
+ * released. They count while the tracer is current, tracing_on or not, and begin anew when it
  * becomes current; blocks that are older are counted apart when they are released.
  *
  * Owns the rows: a hash table that is mapped once and stays. Any context, no lock. The top
@@ -141,7 +141,7 @@ static void record_alloc(uint64_t site, const void *p, size_t bytes, size_t usab
 	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KMEM_ALLOC, sizeof(*r)));
 }
 
-/* How many blocks one that is kept stands for. */
+/* How many blocks one kept block represents. */
 static uint64_t times_of(uint64_t bytes)
 {
 	return bytes && bytes < stack_bytes ? stack_bytes / bytes : 1;
@@ -329,7 +329,7 @@ static int any(const struct row *row)
 	return row->allocs != 0;
 }
 
-/* @frames: so many of each row's are named. */
+/* @frames: how many of each row's frames are named. */
 static int make_table(struct table *t, int (*wanted)(const struct row *), uint32_t frames,
 		      int (*before)(const void *a, const void *b))
 {

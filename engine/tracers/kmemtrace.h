@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * kmemtrace_set_stacks() - 0: a row is a call site; N: a row is a stack, one for each N bytes that a
- * thread allocates, 1: of each block. Return: 0; -EINVAL: above 1 GiB; -EBUSY: the tracer is
+ * kmemtrace_set_stacks() - 0: a row is a call site; N: a row is a stack, one for each N bytes that
+ * a thread allocates, 1: of each block. Return: 0; -EINVAL: above 1 GiB; -EBUSY: the tracer is
  * current; -ENOSYS: this program has no unwinder.
  */
 int kmemtrace_set_stacks(uint64_t bytes);

@@ -2,8 +2,8 @@
 /*
  * The ksym_tracer: a record for each access to a variable that ksym_trace_filter names, by the
  * processor's debug registers (sources/watch.h), and counts in trace_stat/ksym_tracer. Names and
- * forms are those of the kernel's (2.6.33). Of a variable its first 8 bytes at most are watched. The
- * address in a record is behind the access, as the processor says it. The top instance's alone.
+ * forms are those of the kernel's (2.6.33). Of a variable its first 8 bytes at most are watched.
+ * The address in a record is behind the access, as the processor says it. The top instance's alone.
  * fork: the child has the same filter, and counts of its own. Tests:
  * tests/engine/tracers/ksym_tracer.
  */

@@ -10,8 +10,8 @@
 void ksym_filter_show(struct seq_buf *s);
 
 /*
- * ksym_filter_write() - `SYMBOL:-w-` or `SYMBOL:rw-` watches one, `SYMBOL:---` ends that, nothing or
- * 0 ends all. Return: 0; -EINVAL: another form, no such variable, or r--, which the processor
+ * ksym_filter_write() - `SYMBOL:-w-` or `SYMBOL:rw-` watches one, `SYMBOL:---` ends that; 0 or
+ * nothing ends all. Return: 0; -EINVAL: another form, no such variable, or r--, which the processor
  * cannot; -ENOSPC: there are four; -errno of perf.
  */
 int ksym_filter_write(const char *text, size_t n);

@@ -7,10 +7,10 @@
  * have a limit, which is written in the buffer and is never the maximum.
  *
  * The agent finds a maximum some milliseconds after it happened, writes its two records (`+` and
- * `==>`) and keeps what was recorded between them: with function-trace the functions of all threads.
- * One of the three at a time, in one instance. fork: the child goes on with its own maximum. Costs:
- * perf's at each wakeup and switch; with function-trace those of the function tracer. Tests:
- * tests/engine/tracers/wakeup.
+ * `==>`) and keeps what was recorded between them: with function-trace the functions of all
+ * threads. One of the three at a time, in one instance. fork: the child goes on with its own
+ * maximum. Costs: perf's at each wakeup and switch; with function-trace those of the function
+ * tracer. Tests: tests/engine/tracers/wakeup.
  */
 #include <errno.h>
 

@@ -3,7 +3,7 @@
  * See fetch.h: the grammar. Words and positions of what is wrong are the kernel's (6.12). An
  * argument becomes a base (a register, a word of the stack, a number ...), offsets to go through
  * memory by, and a type that says what is stored. Arrays of strings and symstr are refused, and
- * names whose meaning was not told with them (abi/probe_word.h).
+ * names that came without their meaning (abi/probe_word.h).
  *
  * Nothing is allocated. Control context; no state. Tests: tests/engine/events/kprobe,
  * tests/fuzz/probes.c.

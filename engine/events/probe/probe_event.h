@@ -53,8 +53,8 @@ struct probe {
 	struct text_probe text; /* of one that is at no function's site */
 	uint32_t armed;
 	uint64_t nr_hits, nr_missed;
-	uint32_t nr_begun;	 /* so many arguments of the call are wanted when it returns */
-	uint16_t *semaphore;	 /* of a marker: counts who listens; NULL: it has none */
+	uint32_t nr_begun;	 /* arguments of the call that are wanted when it returns */
+	uint16_t *semaphore;	 /* of a marker: counts its listeners; NULL: it has none */
 	struct event *attached;	 /* where it hangs, of an event's probe; else NULL */
 	const char *filter;	 /* of that event's records; NULL: none */
 	struct probe *next_at;	 /* armed, in the same chain */

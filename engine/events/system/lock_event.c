@@ -2,8 +2,8 @@
 /*
  * lock:* are the program's calls of libc's locks (sources/lock.h), with names, fields and print
  * formats of the kernel (6.12, those of lockdep as well): lock_acquire, lock_contended,
- * contention_begin and contention_end (also of
- * semaphores, barriers and pthread_once(): the last two by flags that the kernel does not have), lock_acquired, lock_release.
+ * contention_begin and contention_end (also of semaphores, barriers and pthread_once(): the last
+ * two by flags that the kernel does not have), lock_acquired, lock_release.
  *
  * Any context. fork: the child goes on. Tests: tests/engine/events/lock.
  */

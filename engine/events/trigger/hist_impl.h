@@ -79,10 +79,10 @@ struct hist_map {
 	uint32_t nr_rows;
 	uint32_t row_bytes;
 	uint32_t next;	 /* rows given out; may go beyond nr_rows */
-	uint32_t backed; /* the first so many have memory */
+	uint32_t backed; /* how many, from the first, have memory */
 	/* rows + 1 that were made for a key that another made first */
 	uint32_t spares[HIST_SPARES];
-	uint64_t at;	/* its place, see hist_room.h */
+	uint64_t at;	/* its place, see hist_alloc.h */
 	uint32_t users; /* histograms: those of one name share it */
 };
 

@@ -39,7 +39,7 @@ struct graph_shadow {
 	uint64_t return_address;
 	uint64_t link;	/* the next outer open slot, and in its bits from 48 on: GRAPH_SILENT .. */
 	uint64_t stamp; /* of the entry, where tracing_thresh wants it */
-	uint64_t calls; /* of a silent call: which instances were told of it, see graph_calls.h */
+	uint64_t calls; /* of a silent call: which instances have its entry, see graph_calls.h */
 };
 
 /* The call has no entry record, or those that `calls` tells of. */

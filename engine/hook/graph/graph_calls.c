@@ -36,8 +36,8 @@ struct entry {
 };
 
 /*
- * A record in a slot that is reserved; told: what ctl->last_state was before. Return: 0: a handler told
- * something else meanwhile, or the page is too old: nothing was written.
+ * A record in a slot that is reserved; told: what ctl->last_state was before. Return: 0: a handler
+ * told something else meanwhile, or the page is too old: nothing was written.
  */
 static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
 		uint64_t told, const struct entry *e)

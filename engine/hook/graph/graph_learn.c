@@ -35,7 +35,7 @@ int graph_may_read(const struct graph_stack *s, uint64_t slot, uint64_t near)
 
 	if ((slot ^ near) < PAGE)
 		return 1;
-	/* a stack whose bounds were told is still there, up to its end */
+	/* a stack of known bounds is still there, up to its end */
 	if (sys_is_forbidden())
 		return s->floor && slot > near;
 	return !sys_mincore((void *)(slot & ~(PAGE - 1)), PAGE, &state);

@@ -12,7 +12,7 @@
  * graph_learn() - the stack of a call whose slot lies on no known stack: a learned one that is
  * deeper now, or a new one. System calls where the next stack above is on another page.
  * @current: the stack on which the thread was last, NULL: none. @fp: the caller's frame pointer.
- * @unclear: set if the call must be left out, since it cannot be told which stack it is on.
+ * @unclear: set if the call must be left out, since its stack is unknown.
  * Return: its row; NULL: unclear, or all rows are taken.
  */
 struct graph_stack *graph_learn(const struct graph_stack *current, uint64_t slot, uint64_t fp,

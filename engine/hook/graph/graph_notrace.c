@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which functions must not find a stub where their caller's address belongs:
+ * Finds functions whose calls must not be wrapped, since they would go wrong with a stub in place
+ * of the return address:
  *
- *   those that end with a jump into a function of libc that looks up its caller (dlsym() with RTLD_NEXT, dlopen() for its search path): the caller would be this library;
- *   those that return twice under the names that compilers know, made by the program itself: the
- *   second time the shadow of their slot may be another call's.
+ *   - those that end with a jump into a function of libc that looks up its caller (dlsym() with
+ *     RTLD_NEXT, dlopen() for its search path): the caller would be this library;
+ *   - those that return twice under the names that compilers know, made by the program itself: the
+ *     second time the shadow of their slot may be another call's.
  *
  * The jumps are searched byte by byte, without decoding. Bytes that only look like one keep a
  * function out of the graph, and do no other harm. Constructor or agent context, nothing is kept.

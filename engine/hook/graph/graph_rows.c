@@ -7,8 +7,8 @@
  * have one of five sizes, so that each stack has few: NR_UNITS and one more. A removed entry leaves
  * a mark, which the next entry may take. A search reads WINDOW places at most.
  *
- * The end of a coroutine's stack is not reported. Its row goes when another stack is made in the same
- * place, or after its memory has been unmapped: each new row examines SWEEP others.
+ * The end of a coroutine's stack is not reported. Its row goes when another stack is made in the
+ * same place, or after its memory has been unmapped: each new row examines SWEEP others.
  *
  * Any context: no lock. fork: a copy, without the stacks of threads that are not in the child.
  * Costs: bench/stacks.c. Tests: tests/engine/graph/rounds, manystacks.

@@ -13,8 +13,7 @@
  * mapped as it is, and kept.
  *
  * fork: the child has the parent's shadow and table, both private. Costs an mmap() for 64 KiB of a
- * stack, once. Tests: tests/engine/graph/rounds,
- * tests/engine/fire/sandbox.
+ * stack, once. Tests: tests/engine/graph/rounds, tests/engine/fire/sandbox.
  */
 #include "engine/hook/graph/graph_shadow.h"
 

@@ -32,7 +32,7 @@ int graph_shadow_is_taken(uint64_t slot);
 /*
  * graph_shadow_keep() - have a shadow for all slots of @lo .. @hi, whatever is mapped there now or
  * later, for as long as the process lives: what threads get that may not ask for memory any more.
- * Costs addresses alone until it is used. Normal context. Return: 0; -ENOSPC: so many ranges are
+ * Costs addresses alone until it is used. Normal context. Return: 0; -ENOSPC: too many ranges are
  * kept; -EBUSY: another thread does so just now; -errno of mmap().
  */
 int graph_shadow_keep(uint64_t lo, uint64_t hi);

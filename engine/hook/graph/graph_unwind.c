@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Operations of a program on its stacks other than call and return: it throws, jumps, makes new
- * stacks, walks them. libc or the compiler's library does each; the functions here stand in front
+ * stacks, walks them. libc or the compiler's library does each; the functions here are in front
  * of theirs and call them, note which wrapped calls were unwound, and hide the engine's frames from
  * the program. Nothing is owned. fork: nothing to do. Tests: tests/engine/graph.
  */

@@ -13,8 +13,7 @@
 #define ISLAND_ROWS_BYTES 128u
 #define ISLAND_RULES_MAX  23u /* the rows' other members are aligned behind them */
 
-/* The cpu's rules (DWARF's CFA instructions) for an island that is called or jumped to where a function
- * begins. */
+/* The cpu's CFA instructions for an island that is called or jumped to where a function begins. */
 extern const uint8_t island_called_rules[5];
 
 /*

@@ -2,7 +2,7 @@
 /*
  * Memory within 2 GiB of a text. Probes addresses with MAP_FIXED_NOREPLACE instead of reading
  * /proc/self/maps, which may not be there: below the object first (above a program lies its heap),
- * in steps that grow. Constructor context. Tests: tests/engine/test_scan.py.
+ * in steps that grow. Constructor context. Tests: tests/engine/hooks.
  */
 #include "engine/hook/text/near_map.h"
 

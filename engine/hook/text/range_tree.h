@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges of addresses that do not overlap, each free or taken: what islands are put into. A treap in
- * order of address; each node has the longest free range below it, so that a request looks at as
+ * Ranges of addresses that do not overlap, each free or taken: what islands are put into. A treap
+ * in order of address; each node has the longest free range below it, so that a request looks at as
  * many nodes as the tree is deep. Ranges are joined when both are free. Its memory is the heap's
  * (process/heap.h). Control context, one caller at a time. fork: the child has the same.
  * Tests: tests/unit/test_range_tree.c.
@@ -23,8 +23,8 @@ int range_tree_has(struct range_tree *t, uint64_t address);
 
 /*
  * range_tree_add() - @lo .. @hi, of which the tree has nothing, is free.
- * @narrow: it is kept for requests that have little choice. A range that is joined with a narrow one
- * is narrow. Return: 0 or -ENOMEM.
+ * @narrow: it is kept for requests that have little choice. A range that is joined with a narrow
+ * one is narrow. Return: 0 or -ENOMEM.
  */
 int range_tree_add(struct range_tree *t, uint64_t lo, uint64_t hi, int narrow);
 

@@ -15,7 +15,7 @@
  * touch), flags do not. No vector or x87 register is read or written. No word above 8(%rsp) and
  * none in the red zone below the hook's own frame is touched.
  *
- * A record costs about one rdtsc (bench: "function tracer"): what stands around it runs in its
+ * A record costs about one rdtsc (bench: "function tracer"): the code around it runs in its
  * shadow. Variants differ in how they reserve (rseq; xadd, which asks for the CPU by rdpid or lsl)
  * and in the clock (tsc, mono, none); the slots and islands say which one a site calls.
  */

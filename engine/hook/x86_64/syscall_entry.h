@@ -6,7 +6,7 @@
 #define VESTIGE_HOOK_SYSCALL_ENTRY_H
 
 #define ISLAND_BYTES 128 /* and aligned so: from any pc in it leads to its return address */
-#define ISLAND_MAIN  32	 /* what stands in place of the site's code ends here */
+#define ISLAND_MAIN  32	 /* the code in place of the site's ends here */
 #define ISLAND_BACK  48
 #define ISLAND_TAILS 64
 #define TAIL_VFORK   64

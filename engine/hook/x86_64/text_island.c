@@ -14,7 +14,7 @@
  * A walk of the stack from here goes on at the place itself, as if the island were the frame of a
  * signal handler: the CFA is the program's stack pointer, the return address a constant.
  *
- * No state. Tests: tests/engine/events/inner, tests/unit/test_text_island.
+ * No state. Tests: tests/engine/events/inner, tests/unit/test_engine_base.c.
  */
 #include "engine/hook/text/text_island.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vfork() for events/system/sched_wrappers.c. Parent and child return to the same place on the same
+ * vfork() for sources/process.c. Parent and child return to the same place on the same
  * stack, and the child would overwrite the return address, so it is kept in a register across the
  * system call. The parent then records its child. If the call fails, libc's function is called, for
  * errno.
