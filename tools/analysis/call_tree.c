@@ -186,8 +186,8 @@ static __attribute__((noinline)) uint32_t find_node(struct call_tree *t, struct 
 }
 
 /*
- * What a function calls it mostly calls in the same order: behind the child that was left last comes
- * the one that came behind it the last time, which is looked at before any table.
+ * What a function calls it mostly calls in the same order: behind the child that was left last
+ * comes the one that came behind it the last time, which is looked at before any table.
  */
 static inline void add_enter(struct call_tree *t, struct call *call, const struct call *parent)
 {
@@ -204,7 +204,7 @@ static inline void add_enter(struct call_tree *t, struct call *call, const struc
 	}
 	if (!n)
 		n = find_node(t, call, parent, &up);
-	/* what is called first, and at leave() what is called next: large trees do not fit a cache */
+	/* the likely next call, ahead: large trees do not fit a cache */
 	__builtin_prefetch(&t->nodes[t->nodes[n].first_child], 1);
 	call->data |= n ? n : up | NODE_NONE;
 }

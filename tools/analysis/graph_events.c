@@ -34,8 +34,8 @@ struct graph_events {
 	const struct record *rec;
 	struct graph_event *queue;
 	size_t nr, at, room;
-	uint64_t *lost;		   /* not told yet, a CPU each */
-	bool *folded;		   /* the next exit of this CPU is told already */
+	uint64_t *lost;		   /* not reported yet, a CPU each */
+	bool *folded;		   /* the next exit of this CPU is out already */
 	struct foreseen *foreseen; /* a CPU each; NULL: not asked for */
 	bool missed;
 	uint64_t args[RECORD_NR_ARGS]; /* of rec, whose own may go before its event does */

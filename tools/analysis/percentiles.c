@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See spread.h. */
+/* See percentiles.h. */
 #include "tools/analysis/percentiles.h"
 
 #include <errno.h>

@@ -43,7 +43,7 @@ size_t profile_count(const struct profile *p);
 const struct profile_row *profile_at(const struct profile *p, size_t i);
 
 /*
- * profile_callers() - who called a function, the most frequent first.
+ * profile_callers() - the callers of a function, the most frequent first.
  * Return: an array of row->nr_callers, to be freed; NULL if memory is short.
  */
 struct profile_caller *profile_callers(const struct profile *p, const struct profile_row *row);

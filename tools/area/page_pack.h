@@ -32,7 +32,7 @@ struct pack_head {
 
 struct pack_page {
 	struct page_head head;
-	uint16_t heads; /* head words; behind each so many as it says */
+	uint16_t heads; /* head words; each says how many words follow it */
 	uint16_t rest;	/* words behind the last record */
 	uint32_t reserved;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Following: the pages of a reader are forgotten and filled in anew, again and again, and it is
- * told which records were used, so that a consuming reader can say in the area how far it has read
+ * given which records were used, so that a consuming reader can say in the area how far it has read
  * each page. Of a page the mark is where the first record lies that was not used: records may be
  * used out of their order in the page (a signal handler's lie before what they interrupted). Keeps
  * 64 bytes for each page of a turn and 8 for each record read ahead. Tests: tests/tracefs/.
@@ -36,10 +36,11 @@ struct log {
 };
 
 struct pages_follow {
-	uint64_t (*told)[2]; /* by member and CPU: refused and overwritten records, told already */
-	uint32_t nr_told;    /* members */
-	struct log *logs;    /* by CPU */
-	struct taken *taken; /* by page */
+	uint64_t (*told)
+		[2];	  /* by member and CPU: refused and overwritten records, reported already */
+	uint32_t nr_told; /* members */
+	struct log *logs; /* by CPU */
+	struct taken *taken;	 /* by page */
 	struct carried *carried; /* by CPU */
 	uint64_t sampled_ns;	 /* when the clock was last looked at */
 	unsigned int nr_cpus;
@@ -69,7 +70,7 @@ void follow_free(struct pages *p)
 
 uint64_t *follow_told(struct pages *p, uint32_t member, unsigned int cpu)
 {
-	static _Thread_local uint64_t none[2]; /* no memory: losses are told twice */
+	static _Thread_local uint64_t none[2]; /* no memory: losses are reported twice */
 	struct pages_follow *f = p->follow;
 
 	f->nr_cpus = p->reader.nr_cpus;

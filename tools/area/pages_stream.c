@@ -21,7 +21,7 @@ struct stream {
 	struct open_page *done;	 /* read to the end, but still lent out */
 	size_t nr, room;
 	uint64_t last_ts;
-	uint64_t lost; /* to be told with the next record */
+	uint64_t lost; /* to be reported with the next record */
 	const struct map *map;
 	struct record *recs; /* RUN_RECORDS of them, for runs that are not plain */
 };

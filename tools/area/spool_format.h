@@ -47,7 +47,7 @@ struct spool_chunk {
 	uint32_t member; /* SPOOL_META: the process, counted from 0 */
 	uint32_t reserved;
 	uint64_t length; /* bytes from the end of this head to the next chunk; a multiple of 8 */
-	uint64_t used;	 /* of those, the first so many hold something */
+	uint64_t used;	 /* of those, how many, from the first, hold something */
 };
 static_assert(sizeof(struct spool_chunk) == 32, "spool_chunk is part of the format");
 

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <sys/wait.h>
 
-/* child_wait() - wait until the child @pid has ended. Return: waitpid()'s status; 0: no such child. */
+/* child_wait() - wait until the child @pid has ended. Return: waitpid()'s status; 0: none such. */
 static inline int child_wait(pid_t pid)
 {
 	int status = 0;

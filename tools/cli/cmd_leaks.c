@@ -20,7 +20,7 @@
 
 struct options {
 	struct control_which which;
-	unsigned long long bytes; /* one stack for each so many */
+	unsigned long long bytes; /* one stack for each such number of bytes */
 };
 
 static int print_file(struct target *t, const char *file, struct out *o)

@@ -48,8 +48,8 @@ struct value_type {
 struct prototype_param {
 	char *name; /* NULL: it has none */
 	struct value_type type;
-	int16_t argument; /* which integer or pointer argument of the call it is, from 1, those on the stack
-			     counted on behind the registers'; 0: none, or it is not known */
+	int16_t argument; /* which integer or pointer argument it is, from 1, those on the stack
+			     behind those in registers; 0: none, or it is not known */
 };
 
 struct prototype {

@@ -54,8 +54,8 @@ int chunks_swap(struct chunks *c, unsigned char **own, uint32_t bytes);
 void chunks_note(struct chunks *c, uint32_t tag);
 
 /*
- * chunks_apart() - chunks of @tag go to a place of their own: @fd, from @offset on. Before the first
- * chunk; chunks_offset() is of the others alone.
+ * chunks_apart() - chunks of @tag go to a place of their own: @fd, from @offset on. Before the
+ * first chunk; chunks_offset() is of the others alone.
  */
 void chunks_apart(struct chunks *c, uint32_t tag, int fd, uint64_t offset);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See dat_graph.h. A thread may enter a function on one CPU and return on another, and an exit
- * tells its depth and its call's time. So all CPUs are encoded at once, in the order of time. Where the
- * first CPU's chunks go is known, and they are written there. Those of the others lie mixed in a
- * file of their own until each CPU's are copied to where they belong.
+ * tells its depth and its call's time. So all CPUs are encoded at once, in the order of time. Where
+ * the first CPU's chunks go is known, and they are written there. Those of the others lie mixed in
+ * a file of their own until each CPU's are copied to where they belong.
  *
  * Plain calls go the way of dat_graph_runs.c, all others that of graph_events.h, at 80 ns a record.
  * Tests: tests/unit/test_dat_graph.c.

@@ -25,7 +25,7 @@
  */
 struct last_entry {
 	bool pending;
-	bool known; /* the next record was the first of a run: leaf, end and unwound are told */
+	bool known; /* the next record was the first of a run: leaf, end and unwound are known */
 	bool leaf;
 	bool unwound;
 	bool any_exit;	      /* an exit of any function would end it */
@@ -41,7 +41,7 @@ struct encoder {
 	struct dat_graph_runs *g;
 	struct calls *calls;
 	struct last_entry *last; /* a CPU each */
-	uint64_t *lost;		 /* not told yet, a CPU each */
+	uint64_t *lost;		 /* not reported yet, a CPU each */
 	struct stack_numbers numbers;
 	bool other;
 	int err;

@@ -26,7 +26,7 @@ struct dat_graph_runs {
 enum dat_graph_end {
 	DAT_GRAPH_DONE,
 	DAT_GRAPH_LEARN, /* stacks were deeper at first: begin again with `learn` */
-	DAT_GRAPH_OTHER, /* a record that has no columns, or a call that the compact form has no room for */
+	DAT_GRAPH_OTHER, /* a record without columns, or a call without room in the compact form */
 };
 
 /*

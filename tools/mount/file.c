@@ -78,7 +78,7 @@ struct file {
 	char left[MAX_WORD];
 	/* of a histogram, as poll() looks at it: what it had counted then */
 	bool is_hist;
-	unsigned int wanted; /* by who waits: POLLIN, POLLPRI */
+	unsigned int wanted; /* by waiters: POLLIN, POLLPRI */
 	uint64_t hits_read, hits_polled;
 	uint64_t hits, hits_ms; /* when it was looked at last */
 };
@@ -162,7 +162,7 @@ static int open_raw(struct file *f)
 	return -ENOMEM;
 }
 
-#define HITS_MS 50 /* histograms are added up no more often for who waits */
+#define HITS_MS 50 /* histograms are added up no more often for waiters */
 
 static uint64_t now_ms(void)
 {
@@ -219,7 +219,7 @@ static uint64_t hits_now(struct file *f, bool at_once)
 	return f->hits;
 }
 
-/* As in the kernel: more was counted than when it was read, POLLIN; than when it was asked, POLLPRI. */
+/* As in the kernel. POLLIN: more was counted since it was read; POLLPRI: since it was asked. */
 static unsigned int hist_events(struct file *f, bool at_once)
 {
 	const uint64_t hits = hits_now(f, at_once);

@@ -38,7 +38,8 @@ void file_release(struct file *f);
 
 /*
  * file_poll() - what poll(2) says now.
- * @handle: a struct fuse_pollhandle to be told when there is something to read; NULL none. Taken.
+ * @handle: a struct fuse_pollhandle to be notified when there is something to read; NULL none.
+ * Taken.
  * @wanted: what is asked for, POLLIN and its like. Return: POLLIN, POLLOUT ...
  */
 unsigned int file_poll(struct file *f, void *handle, unsigned int wanted);

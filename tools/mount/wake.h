@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Those who wait in poll(2) or select(2) for a pipe are woken when it has something to read. */
+/* Wakes callers of poll(2) or select(2) on a pipe when it has something to read. */
 #ifndef VESTIGE_TOOLS_MOUNT_WAKE_H
 #define VESTIGE_TOOLS_MOUNT_WAKE_H
 

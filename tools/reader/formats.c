@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* See dat_formats.h. Tests: tests/unit/test_dat_read.c. */
+/* See formats.h. Tests: tests/unit/test_dat_read.c. */
 #include "tools/reader/formats.h"
 
 #include <ctype.h>

@@ -17,9 +17,8 @@
 #define LAUNCH_NR_IGNORED 3
 
 struct launch {
-	char path[PATH_MAX]; /* of the program that was named */
-	char image
-		[PATH_MAX]; /* the file that is executed in the end: the interpreter of a script, else path */
+	char path[PATH_MAX];  /* of the program that was named */
+	char image[PATH_MAX]; /* the file that is executed: a script's interpreter, else path */
 	bool script;
 	const char *areas_dir;	/* folder of the areas */
 	const char *boot;	/* VESTIGE_BOOT */

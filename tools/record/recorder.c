@@ -256,9 +256,10 @@ static void scan(struct recorder *r)
 }
 
 /*
- * By the folder's time of change, asked at each tick. It is as coarse as the kernel's tick: what was
- * made right behind a scan may have the time of before it, so a change is new for a while. inotify
- * would tell more exactly, but to close it waits for a grace period, 14 ms behind the program's end.
+ * By the folder's time of change, asked at each tick. It is as coarse as the kernel's tick: what
+ * was made right behind a scan may have the time of before it, so a change is new for a while.
+ * inotify would tell more exactly, but to close it waits for a grace period, 14 ms behind the
+ * program's end.
  */
 static bool folder_changed(struct recorder *r)
 {

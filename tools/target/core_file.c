@@ -186,7 +186,7 @@ static void put_head(struct core *c)
 	}
 }
 
-/* It goes on behind the last one that is printed: libdwfl 0.188 leaks where a walk is broken off. */
+/* The walk goes on behind the last printed one: libdwfl 0.188 leaks where a walk is cut short. */
 static int put_thread(Dwfl_Thread *thread, void *arg)
 {
 	struct core *c = arg;

@@ -4,7 +4,7 @@
  * the engine knows names as the objects have them. What they mean in the process is written in
  * their place.
  *
- *	set_ftrace_filter and its like	numbers of functions, as the kernel takes them; before a command, names
+ *	set_ftrace_filter and its like	numbers, as the kernel takes them; names before a command
  *	kprobe_events, dynamic_events	the name in the object
  *	filters and triggers		the same, behind `FIELD.function ==`
  *

@@ -119,7 +119,7 @@ static int last_cpu(const char *from)
 
 /*
  * Each CPU's scheduler has a clock of its own, which leaves out interrupts: what it is now a thread
- * that runs there is told.
+ * that runs there is printed.
  */
 static void look_at_clocks(struct hang *h)
 {

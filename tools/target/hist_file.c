@@ -230,7 +230,7 @@ static int add_member(struct member *mb, struct histograms *sum)
 	return 0;
 }
 
-/* All that the others have into those of the first that has it; of who lives first, which is as it
+/* All that the others have into those of the first that has it; live ones first, which is as it
  * is now. */
 static int add_up(struct gathering *g, struct histograms *sum)
 {

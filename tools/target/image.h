@@ -95,10 +95,11 @@ struct image_watch {
 #define IMAGE_NO_WATCH ((struct image_watch){-1, -1})
 
 /*
- * image_watch() - open both. What cannot be had is -1: then the process looks as if it had ended, and
- * image_lives() is to be asked. image_unwatch() - close them.
+ * image_watch() - open both. What cannot be had is -1: then the process looks as if it had ended,
+ * and image_lives() is to be asked. image_unwatch() - close them.
  *
- * image_watch_runs() - has it a thread, of which a main thread that is a zombie is none? One poll().
+ * image_watch_runs() - has it a thread, of which a main thread that is a zombie is none? One
+ * poll().
  *
  * image_watch_state() - the letter of its state; 'T' for all that is stopped; 'Z' it has ended, as
  * image_lives() means it. One read.

@@ -74,7 +74,7 @@ static void put_text(struct out *o, const char *text, size_t n)
 	}
 }
 
-/* The process's lines before its call trace; @n: how long. Its line RIP has a name that is better. */
+/* The process's lines before its call trace, @n bytes. Its line RIP gets a better name. */
 static void put_head(const struct area_oops *oops, size_t n, struct names *names, struct out *o)
 {
 	const char *at = oops->text, *end = oops->text + n;

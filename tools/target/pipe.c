@@ -31,7 +31,7 @@ struct pipe {
 	struct out o;
 	bool *cpus;	  /* those wanted, NULL all */
 	unsigned int cpu; /* the one that is wanted, else UINT32_MAX */
-	uint64_t *taken;  /* by CPU: of this stream, told to the follower */
+	uint64_t *taken;  /* by CPU: of this stream, reported to the follower */
 	bool more;	  /* this turn is not at its end */
 	bool has_read;
 	/* made and not handed out */

@@ -34,7 +34,7 @@ struct process {
 	struct file_tree tree;
 	bool has_tree;
 	struct agent_dir branch;
-	struct raw *raw; /* while trace_pipe_raw is open, so many times: */
+	struct raw *raw; /* while trace_pipe_raw is open, and how often: */
 	unsigned int nr_raw;
 	unsigned int nr_open; /* files */
 	struct pipe_readers pipe_readers;

@@ -203,7 +203,7 @@ static int make_events(struct raw *x)
 	return x->events ? 0 : err;
 }
 
-/* Look for records of the joined CPUs whose queues have room. Return: 1 there are some, 0, -errno. */
+/* Look for records of joined CPUs whose queues have room. Return: 1 there are some, 0, -errno. */
 static int turn(struct raw *x, uint64_t hold_ns)
 {
 	int ret;

@@ -79,7 +79,7 @@ static uint64_t done_until(struct process *p)
 	if (fd < 0)
 		return 0;
 	for (int ms = 0; ms < START_MS && process_lives(p); ms++) {
-		/* of a fork's child the own area lives first, and an instance's has session_ns later */
+		/* a fork's child has its own area first, and session_ns in an instance's later */
 		if (!is_starting(fd) && !is_starting(p->fd))
 			break;
 		poll(NULL, 0, 1);

@@ -111,7 +111,7 @@ static void put_ksym(const struct reader *r, struct out *o, const struct tep_eve
 	put_function(r, o, number(ev, data, "ip"));
 }
 
-/* The kernel's numbers, as it printed them: what, address, frame; the last two of a mark its own. */
+/* The kernel's numbers, as it printed them: what, address, frame; a mark's own last two. */
 static void put_special(const struct reader *r, struct out *o, const struct tep_event *ev,
 			const char *data)
 {

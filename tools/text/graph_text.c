@@ -30,7 +30,7 @@
 #include "tools/text/value_text.h"
 
 #define NAME_SLOTS  8192u /* a power of two */
-#define OPEN_DEPTHS 50u	  /* the kernel remembers so many */
+#define OPEN_DEPTHS 50u	  /* as many as the kernel remembers */
 #define MAX_INDENT  1000u
 #define PROC_WIDTH  14
 #define LINE_BYTES  256u /* of a line, without indentation and names */

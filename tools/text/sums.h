@@ -26,7 +26,7 @@ struct sums {
  */
 int sums_add(struct sums *s, int32_t pid, const char *key, uint64_t amount, uint64_t at);
 
-/* Sort by total, the largest first; at[0] to at[nr - 1] are the sums then. Nothing is added after. */
+/* Sort by total, the largest first: at[0] to at[nr - 1]. Nothing may be added afterwards. */
 void sums_sort(struct sums *s);
 
 void sums_free(struct sums *s);

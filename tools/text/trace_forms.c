@@ -225,7 +225,7 @@ static void put_place(const struct reader *r, struct out *o, const char *what, u
 	out_text(o, "\n");
 }
 
-/* Where it began and ended; of a lock, which one, and who waited for it. */
+/* Where it began and ended; of a lock, which one, and the thread that waited for it. */
 static void put_places(const struct reader *r, struct out *o, const struct area_latency *of)
 {
 	static const char *const sorts[] = {[AREA_LOCK_MUTEX] = "mutex",
