@@ -14,9 +14,8 @@
  * of functions, nor in constexpr functions. VESTIGE_BRANCH_OFF, defined before, leaves nothing but
  * the expectation. In C++ a place is listed once it has run.
  *
- * With -DVESTIGE_BRANCH_ALL each `if` of a C source behind this header is counted, too,
- * and makes no records
- * (trace_stat/branch_all).
+ * With -DVESTIGE_BRANCH_ALL each `if` of a C source behind this header is counted, too, and makes
+ * no records (trace_stat/branch_all).
  */
 #ifndef VESTIGE_BRANCH_H
 #define VESTIGE_BRANCH_H

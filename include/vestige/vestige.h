@@ -230,7 +230,7 @@ static inline int tracing_alloc_snapshot(void)
 	return 0;
 }
 
-/** tracing_snapshot_alloc() - tracing_snapshot(), with the memory for it. As tracing_alloc_snapshot(). */
+/** tracing_snapshot_alloc() - tracing_alloc_snapshot(), then tracing_snapshot(). */
 static inline void tracing_snapshot_alloc(void)
 {
 	vestige_write("snapshot", "1", 1);
