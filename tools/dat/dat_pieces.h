@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace.dat being opened, and the pieces around its CPUs' data: for dat_read.c alone. */
+/* A trace.dat being opened, and the pieces around its CPUs' data: for dat_read.c, dat_options.c. */
 #ifndef VESTIGE_TOOLS_DAT_PIECES_H
 #define VESTIGE_TOOLS_DAT_PIECES_H
 

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The options of a trace.dat (clock, statistics, objects, threads, prototypes, version 7's buffer),
+ * and where its CPUs' data are. For dat_read.c alone. Nothing in the file is believed.
+ */
+#ifndef VESTIGE_TOOLS_DAT_OPTIONS_H
+#define VESTIGE_TOOLS_DAT_OPTIONS_H
+
+#include "tools/dat/dat_pieces.h"
+
+/*
+ * Options up to DONE. @at: offsets of the sections that they name, DAT_NR_PIECES of them; @next: of
+ * the next options, 0 none. Both for version 7 alone. Return: 0, or as dat_damaged(), as below.
+ */
+int dat_read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, uint64_t *next);
+
+/* Streams for @nr_cpus, without data; then where the data of each CPU are. */
+int dat_alloc_streams(struct dat_reader *d, uint32_t nr_cpus);
+int dat_add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes);
+int dat_set_page_bytes(struct dat_reader *d, uint32_t bytes);
+
+#endif
