@@ -14,6 +14,10 @@
 #define HIST_MAX_STACK	16u  /* frames */
 #define HIST_MAX_KEY	384u /* bytes of all keys, as the kernel counts them */
 #define HIST_SPARES	8u
+#define HIST_GROW_BYTES 65536u /* of rows, which get their memory so */
+
+/* Of the area's clock, times 2^32; known when a histogram looks at times. */
+extern uint64_t hist_unit_ns;
 
 enum hist_from {
 	HIST_FIELD,
