@@ -157,6 +157,8 @@ static void test_nearest(void **state)
 	assert_string_equal(options_nearest("recrod", name_at, NULL), "record");
 	assert_string_equal(options_nearest("rport", name_at, NULL), "report");
 	assert_null(options_nearest("nosuchthing", name_at, NULL));
+	assert_null(options_nearest("x", name_at, NULL));
+	assert_null(options_nearest("xx", name_at, NULL));
 	assert_null(options_nearest("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", name_at,
 				    NULL));
 }

@@ -97,8 +97,11 @@ static int find_program(const char *prog, char *path)
 	}
 	if (denied)
 		return fail(EACCES, "cannot execute %s: %s", prog, strerror(denied));
-	return fail(ENOENT, "%s: no such program in PATH (there is one in this folder: ./%s)", prog,
-		    prog);
+	if (runnable(prog))
+		return fail(ENOENT,
+			    "%s: no such program in PATH (there is one in this folder: ./%s)", prog,
+			    prog);
+	return fail(ENOENT, "%s: no such program in PATH", prog);
 }
 
 int launch_find_part(const char *name, char *path)
