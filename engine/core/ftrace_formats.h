@@ -30,6 +30,7 @@ enum ftrace_id {
 	FTRACE_KSYM = 26,
 	FTRACE_SPECIAL = 27,
 	FTRACE_BLK = 28,
+	FTRACE_POWER = 29,
 };
 
 /*

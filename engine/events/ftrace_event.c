@@ -121,6 +121,13 @@ static const struct event_field blk_fields[] = {
 	{"int", "pid", 4, 40, 1, FILTER_OTHER},
 };
 
+static const struct event_field power_fields[] = {
+	{"unsigned int", "kind", 4, 8, 0, FILTER_OTHER},
+	{"unsigned int", "state", 4, 12, 0, FILTER_OTHER},
+	{"unsigned int", "cpu_id", 4, 16, 0, FILTER_OTHER},
+	{"unsigned int", "below", 4, 20, 0, FILTER_OTHER},
+};
+
 /* of context_switch and wakeup */
 static const struct event_field switch_fields[] = {
 	{"unsigned int", "prev_pid", 4, 8, 0, FILTER_OTHER},
@@ -154,6 +161,9 @@ static const struct event_field switch_fields[] = {
 	}
 
 struct event ftrace_events[FTRACE_NR_EVENTS] = {
+	EVENT(18, "power", FTRACE_POWER, power_fields,
+	      "\"kind=%u state=%u cpu_id=%u below=%u\", REC->kind, REC->state, REC->cpu_id, "
+	      "REC->below"),
 	EVENT(17, "blk", FTRACE_BLK, blk_fields,
 	      "\"%u,%u %c %s %llu + %u [%d]\", REC->major, REC->minor, REC->act, REC->rwbs, "
 	      "(unsigned long long)REC->sector, REC->nr_sector, REC->error"),

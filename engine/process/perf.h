@@ -11,7 +11,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#define PERF_MAX_KINDS 16u
+#define PERF_MAX_KINDS 24u
 
 /* One record of a ring. */
 struct perf_record {

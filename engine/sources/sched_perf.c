@@ -88,7 +88,7 @@ static struct {
 static uint32_t strangers;   /* since the filters were made */
 static uint64_t filtered_ns; /* when that was */
 
-#define MAX_USERS 3u
+#define MAX_USERS 5u
 static const struct perf_user *users[MAX_USERS];
 static uint32_t nr_users;
 static void (*wake_agent)(void);
@@ -226,22 +226,30 @@ static int maker_of(const struct perf_record *rec)
 	return tid;
 }
 
-static void maker_comm(const struct perf_record *rec, int tid, const void *record, char *comm)
+/* @tid: 0: the CPU's idle task. */
+static void task_comm(int tid, uint32_t cpu, char *comm)
 {
-	const struct sched_switch_record *sw = record;
 	struct seq_buf s;
 	int32_t prio;
 
-	if (rec->kind == SCHED_SWITCH) {
-		memcpy(comm, sw->prev_comm, TASK_COMM_BYTES);
-	} else if (tid) {
+	if (tid) {
 		fill_task(tid, comm, &prio);
-	} else {
-		seq_init(&s, comm, TASK_COMM_BYTES - 1);
-		seq_puts(&s, "swapper/");
-		seq_putu(&s, rec->cpu);
-		comm[s.len] = 0;
+		return;
 	}
+	seq_init(&s, comm, TASK_COMM_BYTES - 1);
+	seq_puts(&s, "swapper/");
+	seq_putu(&s, cpu);
+	comm[s.len] = 0;
+}
+
+static void maker_comm(const struct perf_record *rec, int tid, const void *record, char *comm)
+{
+	const struct sched_switch_record *sw = record;
+
+	if (rec->kind == SCHED_SWITCH)
+		memcpy(comm, sw->prev_comm, TASK_COMM_BYTES);
+	else
+		task_comm(tid, rec->cpu, comm);
 }
 
 static int is_ours(uint32_t kind, int tid, int other)
@@ -314,9 +322,8 @@ static void users_record(const struct perf_user *user, const struct perf_record 
 			     .other = rec->tid,
 			     .cpu = rec->cpu,
 			     .stamp = perf_clock_stamp(rec->ns)};
-	int32_t prio;
 
-	fill_task(rec->tid, as.comm, &prio);
+	task_comm(rec->tid, rec->cpu, as.comm);
 	ring_as = &as;
 	user->record(rec);
 	ring_as = NULL;
@@ -582,6 +589,18 @@ const char *sched_perf_no_switches(void)
 		return "no agent (VESTIGE_AGENT=0), or none with descriptors of its own";
 	if (!has_capability() && paranoid() > 2)
 		return "perf is root's (CAP_PERFMON) alone where perf_event_paranoid is above 2";
+	return NULL;
+}
+
+const char *sched_perf_no_cpus(void)
+{
+	const char *why = sched_perf_no_switches();
+
+	if (why)
+		return why;
+	if (!has_capability() && paranoid() >= 0)
+		return "the kernel tells what CPUs do to root (CAP_PERFMON) alone, or where "
+		       "perf_event_paranoid is -1";
 	return NULL;
 }
 

@@ -84,8 +84,9 @@ void sched_perf_instead(uint32_t kind, int (*see)(int on));
  */
 const char *sched_perf_refused(void);
 
-/* The same of context switches, which need no tracepoint. */
+/* The same of context switches, which need no tracepoint; and of what whole CPUs do. */
 const char *sched_perf_no_switches(void);
+const char *sched_perf_no_cpus(void);
 
 /* The calling thread is the agent; or there will be none: what needs it is refused. */
 void sched_perf_agent(void);

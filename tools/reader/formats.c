@@ -347,6 +347,7 @@ const char *formats_tracer(const struct formats *f, const bool *seen)
 		{"name: ksym_trace\n", "ksym_tracer"},
 		{"name: special\n", "sysprof"},
 		{"name: blk\n", "blk"},
+		{"name: power\n", "power"},
 	};
 
 	for (size_t i = 0; i < f->nr; i++) {

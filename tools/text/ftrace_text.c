@@ -144,6 +144,30 @@ static void put_blk(const struct reader *r, struct out *o, const struct tep_even
 		out_printf(o, "[%s]", tasks_comm(r->tasks, (int32_t)number(ev, data, "pid")));
 }
 
+/* In the words of the kernel's first events of power: type 1 is an idle state, 2 a frequency. */
+static void put_power(const struct reader *r, struct out *o, const struct tep_event *ev,
+		      const char *data)
+{
+	unsigned int state = (unsigned int)number(ev, data, "state");
+	unsigned int cpu = (unsigned int)number(ev, data, "cpu_id");
+
+	(void)r;
+	switch (number(ev, data, "kind")) {
+	case 0:
+		if (state == UINT32_MAX)
+			out_printf(o, "power_end: cpu_id=%u", cpu);
+		else
+			out_printf(o, "power_start: type=1 state=%u cpu_id=%u", state, cpu);
+		break;
+	case 1:
+		out_printf(o, "power_frequency: type=2 state=%u cpu_id=%u", state, cpu);
+		break;
+	default:
+		out_printf(o, "cpu_idle_miss: cpu_id=%u state=%u type=%s", cpu, state,
+			   number(ev, data, "below") ? "below" : "above");
+	}
+}
+
 static char state_of(uint64_t index)
 {
 	static const char letters[] = "RSDTtXZPI";
@@ -199,6 +223,7 @@ static const struct {
 	 "#              | |       |          |        |    |      |\n"},
 	{"special", "sysprof", put_special, NULL},
 	{"blk", "blk", put_blk, ""},
+	{"power", "power", put_power, NULL},
 	{"context_switch", "sched_switch", put_switch, NULL},
 	{"wakeup", "sched_switch", put_wakeup, NULL},
 };

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See power.h. The tracepoints are opened for whole CPUs; records of others' CPUs are dropped here.
+ * Which CPUs are ours says the kernel's sched_switch, which comes by the same rings in order of
+ * time; at the start /proc says where each thread ran last. A kernel that lacks one of the latter
+ * two goes without. fork: the child's agent opens its own and begins with no CPU but its thread's.
+ * Tests: tests/engine/tracers/power, tests/unit/test_power.c.
+ */
+#include "engine/sources/power.h"
+
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
+#include "engine/base/lifecycle.h"
+#include "engine/base/mem.h"
+#include "engine/process/area.h"
+#include "engine/process/perf.h"
+#include "engine/process/thread_list.h"
+#include "engine/ring/proxy.h"
+#include "engine/sources/kernel_event.h"
+#include "engine/sources/sched_perf.h"
+#include "engine/sources/watch.h"
+
+#define FIRST_KIND     (SCHED_TASKS + 1u + WATCH_MAX)
+#define MAX_CPUS       8192u
+#define FIELD_OF_CPU   37u /* of /proc/TID/stat, behind the name */
+#define MAX_STAT_BYTES 1024u
+
+_Static_assert(FIRST_KIND + NR_POWER_KINDS <= PERF_MAX_KINDS,
+	       "perf.h tells kinds apart by numbers");
+
+struct power_record {
+	struct builtin_record head;
+	uint32_t state;
+	uint32_t cpu_id;
+	uint8_t below;
+};
+
+static const struct vestige_event_field plain_fields[] = {
+	BUILTIN_FIELD(struct power_record, state, "u32", 0),
+	BUILTIN_FIELD(struct power_record, cpu_id, "u32", 0),
+	BUILTIN_FIELDS_END,
+};
+static const struct vestige_event_field miss_fields[] = {
+	BUILTIN_FIELD(struct power_record, state, "u32", 0),
+	BUILTIN_FIELD(struct power_record, cpu_id, "u32", 0),
+	BUILTIN_FIELD(struct power_record, below, "bool", 0),
+	BUILTIN_FIELDS_END,
+};
+
+static const struct kernel_tracepoint tracepoints[NR_POWER_KINDS] = {
+	[POWER_IDLE] = {"power", "cpu_idle", plain_fields},
+	[POWER_FREQUENCY] = {"power", "cpu_frequency", plain_fields},
+	[POWER_MISS] = {"power", "cpu_idle_miss", miss_fields},
+};
+
+static struct kernel_event_places places[NR_POWER_KINDS];
+static uint64_t ours[MAX_CPUS / 64]; /* the CPUs */
+static int is_wanted;
+static int is_opened;
+
+static void see_cpu(uint32_t cpu)
+{
+	if (cpu < MAX_CPUS)
+		bitmap_set(ours, cpu);
+}
+
+static void on_switch(const struct sched_call *c)
+{
+	see_cpu(c->as->cpu);
+}
+
+static struct sched_listener switches = {.call = on_switch};
+
+/* Behind the last `)`: FIELD_OF_CPU numbers, of which the last is the CPU's. */
+static int see_thread(int tid, void *data)
+{
+	char text[MAX_STAT_BYTES];
+	uint32_t fields = 0;
+	uint64_t cpu = 0;
+	long n, i;
+
+	(void)data;
+	if (tid == sys_gettid()) /* the agent */
+		return 0;
+	n = thread_list_read(tid, "stat", text, sizeof(text));
+	for (i = n - 1; i >= 0 && text[i] != ')'; i--)
+		;
+	for (; i >= 0 && i < n && fields < FIELD_OF_CPU; i++)
+		fields += text[i] == ' ';
+	for (; i >= 0 && i < n && text[i] >= '0' && text[i] <= '9'; i++)
+		cpu = cpu * 10 + (uint64_t)(text[i] - '0');
+	if (fields == FIELD_OF_CPU && cpu < MAX_CPUS)
+		see_cpu((uint32_t)cpu);
+	return 0;
+}
+
+static void close_all(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < NR_POWER_KINDS; i++)
+		perf_close(FIRST_KIND + i);
+}
+
+static int open_all(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW, .sample_period = 1};
+	uint32_t i;
+	int err = 0;
+
+	memset(ours, 0, sizeof(ours));
+	for (i = 0; i < NR_POWER_KINDS && !err; i++) {
+		attr.config = kernel_event_find(&tracepoints[i], &places[i]);
+		if (attr.config)
+			err = perf_open_cpus(FIRST_KIND + i, &attr, NULL);
+		else if (i == POWER_IDLE)
+			err = -ENOENT;
+	}
+	if (err)
+		close_all();
+	else
+		thread_list_each(see_thread, NULL);
+	return err;
+}
+
+/* The agent. */
+static int apply_now(void)
+{
+	int err = 0;
+
+	if (is_wanted == is_opened)
+		return 0;
+	if (is_wanted) {
+		err = open_all();
+	} else {
+		sched_perf_drain();
+		close_all();
+		ring_proxy_flush();
+	}
+	if (!err)
+		is_opened = is_wanted;
+	return err;
+}
+
+static void apply(void)
+{
+	int err = apply_now();
+
+	if (!err)
+		return;
+	is_wanted = 0;
+	area_status("the kernel does not tell this process of its CPUs' power", NULL, err);
+}
+
+static int wanted(void)
+{
+	return is_wanted;
+}
+
+static int is_open(void)
+{
+	return is_opened;
+}
+
+static void forget(void)
+{
+	is_opened = 0;
+}
+
+static void record(const struct perf_record *rec)
+{
+	uint64_t words[(sizeof(struct power_record) + 7) / 8] = {0};
+	const struct power_record *r = (const struct power_record *)words;
+	uint32_t kind = rec->kind - FIRST_KIND;
+	struct power p;
+
+	if (!kernel_event_convert(&tracepoints[kind], &places[kind], rec->raw, rec->raw_bytes,
+				  (uint8_t *)words))
+		return;
+	if (r->cpu_id >= MAX_CPUS || !bitmap_has(ours, r->cpu_id))
+		return;
+	p = (struct power){.kind = kind, .cpu = r->cpu_id, .state = r->state, .below = r->below};
+	SOURCE_TELL(struct power_listener, load_acquire(&powers.first), &p);
+}
+
+static const struct perf_user user = {FIRST_KIND, NR_POWER_KINDS, apply, wanted,
+				      is_open,	  forget,	  record};
+
+static int want(struct source *s, int on)
+{
+	int ask = sched_perf_ask(), err;
+
+	(void)s;
+	if (!on) {
+		is_wanted = 0;
+		if (ask > 0)
+			apply_now();
+		source_ignore(&sched_sources[SCHED_SWITCH], &switches.link);
+		return 0;
+	}
+	if (ask < 0)
+		return ask;
+	err = source_listen(&sched_sources[SCHED_SWITCH], &switches.link);
+	if (err)
+		return err;
+	is_wanted = 1;
+	err = ask > 0 ? apply_now() : 0;
+	if (err) {
+		is_wanted = 0;
+		source_ignore(&sched_sources[SCHED_SWITCH], &switches.link);
+	}
+	return err;
+}
+
+struct source powers = {.want = want};
+
+static void start(const struct lifecycle_start *how)
+{
+	(void)how;
+	sched_perf_add(&user);
+}
+
+LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);
