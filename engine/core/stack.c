@@ -16,9 +16,13 @@
 #include "engine/core/ftrace_formats.h"
 #include "engine/core/interpose.h"
 #include "engine/core/ops.h"
+#include "engine/core/thread.h"
+#include "engine/core/unwind.h"
+#include "engine/process/libc.h"
 #include "engine/ring/proxy.h"
 #include "engine/ring/ring_write.h"
 
+#define MAX_OWN_FRAMES	32u /* of the engine's, between here and the program */
 #define HEAD_BYTES	16u
 #define MAX_FRAMES	64u
 #define MAX_USER_FRAMES 8u /* as in the kernel, zeros behind them */
@@ -73,6 +77,20 @@ void stack_each_frame(stack_each *each, void *arg)
 	interpose_unmute();
 }
 
+/* Whether an address is in the engine: the walker leaves those out, too. */
+static int stack_is_own(uint64_t ip)
+{
+	static uint64_t lo, hi;
+	uint64_t from, to = load_acquire(&hi);
+
+	if (unlikely(!to)) {
+		libc_own_text(&from, &to);
+		store_relaxed(&lo, from);
+		store_release(&hi, to);
+	}
+	return ip - load_relaxed(&lo) < to - load_relaxed(&lo);
+}
+
 struct frames {
 	uint64_t *to;
 	uint32_t n, room;
@@ -87,12 +105,38 @@ static int keep(void *arg, uint64_t ip, uint64_t sp)
 	return f->n == f->room;
 }
 
-uint32_t stack_save(uint64_t *to, uint32_t room)
+/*
+ * The walk by our own tables, which costs a tenth of the unwinder's a frame, where all of it lies on
+ * the thread's own stack and has tables. @frame: a frame's, as __builtin_frame_address(0) has it.
+ * Return: how many; 0: the unwinder is to say.
+ */
+static uint32_t save_by_tables(const uint64_t *frame, uint64_t *to, uint32_t room)
+{
+	const uint64_t top = thread_stack.top, at = (uint64_t)frame;
+	const struct unwind_memory memory = {.of = {{at, top}}};
+	struct unwind u = {interpose_caller(frame + 1), at + 16, frame[0], 0};
+	uint32_t n = 0, steps = room + MAX_OWN_FRAMES;
+	enum unwind_step how = UNWIND_CALLER;
+
+	if (top - at >= thread_stack.bytes)
+		return 0;
+	for (; n < room && steps && how == UNWIND_CALLER; steps--) {
+		if (!stack_is_own(u.ip))
+			to[n++] = u.ip;
+		how = unwind_step(&u, &memory);
+	}
+	return n == room || how == UNWIND_END ? n : 0;
+}
+
+__attribute__((noinline)) uint32_t stack_save(uint64_t *to, uint32_t room)
 {
 	struct frames f = {.to = to, .room = room};
 
 	/* a proxy record has no stack here */
-	if (!ring_as)
+	if (ring_as || !load_acquire(&prepared) || !room)
+		return 0;
+	f.n = save_by_tables(__builtin_frame_address(0), to, room);
+	if (!f.n)
 		stack_each_frame(keep, &f);
 	return f.n;
 }
@@ -120,6 +164,18 @@ void stack_put(struct ring *r, const uint64_t *frames, uint32_t nr)
 	struct ring_slot slot;
 
 	if (!nr || !ring_reserve(r, &slot, bytes))
+		return;
+	slot.words[1] = nr;
+	memcpy(slot.words + 2, frames, nr * 8);
+	ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KERNEL_STACK, bytes));
+}
+
+void stack_put_as_other(struct ring *r, const uint64_t *frames, uint32_t nr)
+{
+	uint32_t bytes = HEAD_BYTES + nr * 8;
+	struct ring_slot slot;
+
+	if (!started || !nr || !ring_reserve_as_other(r, &slot, bytes))
 		return;
 	slot.words[1] = nr;
 	memcpy(slot.words + 2, frames, nr * 8);

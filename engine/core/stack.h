@@ -53,6 +53,9 @@ void stack_record_from(struct ring *r, uint32_t skip);
  */
 void stack_put(struct ring *r, const uint64_t *frames, uint32_t nr);
 
+/* The same for ring_as. Nothing before stack_start(). */
+void stack_put_as_other(struct ring *r, const uint64_t *frames, uint32_t nr);
+
 /* Whether stack_start() has been successful. */
 int stack_started(void);
 

@@ -180,14 +180,12 @@ static void record_end(struct ring *r, uint64_t now, uint64_t function, uint64_t
 }
 
 /* What end() found is kept, if it is news. */
-static void report(uint64_t function, uint64_t site)
+static __attribute__((noinline)) void report_now(uint64_t function, uint64_t site)
 {
 	struct latency_stretch s = {0};
 	struct srcu_thread *inside;
 	struct trace_array *tr;
 
-	if (likely(!mine.ended))
-		return;
 	mine.ended = 0;
 	tr = enter(&inside);
 	if (tr && latency_is_news(tr, mine.to - mine.from)) {
@@ -211,6 +209,12 @@ static void report(uint64_t function, uint64_t site)
 			print(tr->ring, &s);
 	}
 	leave(inside);
+}
+
+static inline void report(uint64_t function, uint64_t site)
+{
+	if (unlikely(mine.ended))
+		report_now(function, site);
 }
 
 static void note_held(const struct lock_call *c, uint32_t before, uint32_t after)
