@@ -133,6 +133,12 @@ static inline int interpose_muted(void)
 	return interpose_mutes != 0;
 }
 
+/* Whether a return address is one that a stub of the graph has put in the place of another. */
+static inline int interpose_is_stub(uint64_t address)
+{
+	return address - return_stubs.start < return_stubs.bytes;
+}
+
 /* The address behind the call of the function of which @slot holds the return address. */
 static inline uint64_t interpose_caller(const uint64_t *slot)
 {

@@ -21,7 +21,8 @@ static const uint64_t *words(const struct unwind_memory *m, uint64_t at, uint64_
 
 	for (i = 0; i < UNWIND_RANGES && !(at & 7); i++)
 		if (at >= m->of[i].lo && at < m->of[i].hi && m->of[i].hi - at >= bytes)
-			return (const uint64_t *)at;
+			return m->of[i].copy ? m->of[i].copy + (at - m->of[i].lo) / 8
+					     : (const uint64_t *)at;
 	return NULL;
 }
 
@@ -58,6 +59,12 @@ static uint64_t end_of_frame(const struct unwind *u, const struct unwind_memory 
 	}
 }
 
+/* The caller in the word at @at. Of a copy, what a stub of the graph has replaced is not known. */
+static uint64_t caller_at(const struct unwind_memory *m, const uint64_t *word)
+{
+	return m->of[0].copy && interpose_is_stub(*word) ? 0 : interpose_caller(word);
+}
+
 static enum unwind_step by_rule(struct unwind *u, const struct unwind_memory *m,
 				const struct eh_rule *rule)
 {
@@ -72,7 +79,7 @@ static enum unwind_step by_rule(struct unwind *u, const struct unwind_memory *m,
 			   8);
 	if (!ret || !fp)
 		return UNWIND_LOST;
-	ip = interpose_caller(ret);
+	ip = caller_at(m, ret);
 	if (!ip)
 		return UNWIND_END;
 	*u = (struct unwind){ip, cfa, *fp, 0};
@@ -98,7 +105,7 @@ enum unwind_step unwind_step(struct unwind *u, const struct unwind_memory *memor
 enum unwind_step unwind_by_frame_pointer(struct unwind *u, const struct unwind_memory *memory)
 {
 	const uint64_t *frame = u->fp >= u->sp ? words(memory, u->fp, 16) : NULL;
-	uint64_t ip = frame ? interpose_caller(&frame[1]) : 0;
+	uint64_t ip = frame ? caller_at(memory, &frame[1]) : 0;
 
 	if (!ip)
 		return UNWIND_LOST;

@@ -21,6 +21,7 @@ struct unwind {
 struct unwind_memory {
 	struct {
 		uint64_t lo, hi;
+		const uint64_t *copy; /* of what is at lo and behind it; NULL: it is read there */
 	} of[UNWIND_RANGES];
 };
 

@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "arch_barrier.h"
+#include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
@@ -38,14 +39,15 @@ struct ring_of_cpu {
 	uint64_t at, end; /* of what perf_read() reads now */
 	struct perf_record rec;
 	uint64_t next; /* behind rec */
-	uint8_t copy[MAX_BYTES];
+	uint8_t copy[MAX_BYTES] __attribute__((aligned(8)));
 };
 
 struct opened {
 	uint64_t id;
 	uint64_t closed_ns; /* 0: it is open; else its last records may not be read yet */
 	int fd;
-	uint32_t kind;
+	uint32_t kind : 31;
+	uint32_t with_stack : 1;
 };
 
 static struct ring_of_cpu *per_cpu;	       /* nr_cpus; NULL: there are none */
@@ -136,7 +138,7 @@ static int open_rings(void)
 	return err;
 }
 
-static int remember(int fd, uint32_t kind)
+static int remember(int fd, uint32_t kind, const struct perf_event_attr *attr)
 {
 	struct opened *more = heap_grow(opened, nr_opened, &room_opened, sizeof(*more));
 
@@ -144,7 +146,11 @@ static int remember(int fd, uint32_t kind)
 		return -ENOMEM;
 	opened = more;
 	more = &opened[nr_opened++];
-	*more = (struct opened){.fd = fd, .kind = kind};
+	*more = (struct opened){
+		.fd = fd,
+		.kind = kind,
+		.with_stack = !!(attr->sample_type & PERF_SAMPLE_STACK_USER),
+	};
 	arch_syscall(SYS_ioctl, fd, IOC_ID, (long)&more->id, 0, 0, 0);
 	return 0;
 }
@@ -177,7 +183,7 @@ static int open_on_cpus(uint32_t kind, const struct perf_event_attr *attr, int t
 		if (!err && attr->disabled)
 			err = control(fd, IOC_ENABLE, 0);
 		if (!err)
-			err = remember((int)fd, kind);
+			err = remember((int)fd, kind, attr);
 		if (err) {
 			sys_close((int)fd);
 			return err;
@@ -312,8 +318,8 @@ void perf_close(uint32_t kind)
 	nr_opened = 0;
 }
 
-/* They were opened in the order of their ids. */
-static uint32_t kind_of(uint64_t id)
+/* They were opened in the order of their ids. NULL: unknown. */
+static const struct opened *opened_of(uint64_t id)
 {
 	uint32_t first = 0, end = nr_opened;
 
@@ -325,7 +331,14 @@ static uint32_t kind_of(uint64_t id)
 		else
 			end = middle;
 	}
-	return first < nr_opened && opened[first].id == id ? opened[first].kind : PERF_MAX_KINDS;
+	return first < nr_opened && opened[first].id == id ? &opened[first] : NULL;
+}
+
+static uint32_t kind_of(uint64_t id)
+{
+	const struct opened *o = opened_of(id);
+
+	return o ? o->kind : PERF_MAX_KINDS;
 }
 
 /* The end of every record that is no sample, and the beginning of a sample. */
@@ -341,6 +354,24 @@ struct sample {
 	uint64_t period;
 	uint32_t raw_bytes;
 } __attribute__((packed));
+
+/* At @p, a multiple of 8: which registers there are, they, the stack's size, it, and what of it is
+ * filled. */
+static void take_stack(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
+{
+	const uint64_t *word = (const uint64_t *)p;
+	uint32_t words = bytes / 8, at = 1 + ARCH_NR_PERF_REGS;
+	uint64_t size;
+
+	if (words <= at || word[0] != PERF_SAMPLE_REGS_ABI_64)
+		return;
+	size = word[at++];
+	if (!size || size / 8 >= words - at || word[at + size / 8] > size)
+		return;
+	rec->regs = word + 1;
+	rec->stack = word + at;
+	rec->stack_bytes = (uint32_t)word[at + size / 8];
+}
 
 static void take_sample(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
 {
@@ -373,6 +404,9 @@ static void take_sample(struct perf_record *rec, const uint8_t *p, uint32_t byte
 	rec->ns = s.t.ns;
 	rec->raw = p + 16 + sizeof(s);
 	rec->raw_bytes = s.raw_bytes;
+	if (opened_of(id) && opened_of(id)->with_stack)
+		take_stack(rec, rec->raw + rec->raw_bytes,
+			   bytes - 16 - (uint32_t)sizeof(s) - s.raw_bytes);
 }
 
 static void take_other(struct perf_record *rec, const uint8_t *p, uint32_t bytes)

@@ -30,6 +30,11 @@ struct perf_record {
 	uint64_t ip;	    /* PERF_RECORD_SAMPLE of a kind whose sample_type has PERF_SAMPLE_IP */
 	const uint8_t *raw; /* PERF_RECORD_SAMPLE of a tracepoint */
 	uint32_t raw_bytes;
+	/* of a kind with PERF_SAMPLE_STACK_USER, where the thread has code of its own: its registers
+	 * as ARCH_PERF_REGS has them, and its stack from the stack pointer on; NULL: there is none */
+	const uint64_t *regs;
+	const uint64_t *stack;
+	uint32_t stack_bytes;
 };
 
 /*

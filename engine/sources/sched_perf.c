@@ -22,14 +22,17 @@
 #include <time.h>
 
 #include "arch_barrier.h"
+#include "arch_regs.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/core/tree_lock.h"
+#include "engine/core/unwind.h"
 #include "engine/process/area.h"
 #include "engine/process/heap.h"
+#include "engine/process/libc.h"
 #include "engine/process/perf.h"
 #include "engine/sources/perf_clock.h"
 #include "engine/sources/kernel_event.h"
@@ -49,6 +52,7 @@
 #define REFILTER_NS                                                                                \
 	1000000000u /* not oftener: events are opened anew, which takes ms on a busy machine */
 #define TASK_REPORT_MAX 0x100 /* prev_state of one that could go on */
+#define STACK_BYTES	1024u /* of a waker's */
 #define TASK_SLEEPS	1     /* S: which sleep it is, a context switch does not say */
 
 _Static_assert(SCHED_TASKS < PERF_MAX_KINDS, "perf.h tells kinds apart by these numbers");
@@ -85,6 +89,7 @@ static struct {
 	[SCHED_SWITCH] = {.instead = open_switches},
 };
 
+static uint32_t stacks_wanted;
 static uint32_t strangers;   /* since the filters were made */
 static uint64_t filtered_ns; /* when that was */
 
@@ -106,6 +111,27 @@ struct cpu_state {
 };
 static struct cpu_state *cpus;
 
+/* Of a thread that was on its way into the kernel, or interrupted. */
+static uint32_t walk_stack(const struct perf_record *rec, uint64_t *to)
+{
+	const uint64_t sp = rec->regs[ARCH_PERF_SP];
+	const struct unwind_memory memory = {.of = {{sp, sp + rec->stack_bytes, rec->stack}}};
+	struct unwind u = {rec->regs[ARCH_PERF_IP], sp, rec->regs[ARCH_PERF_FP], 1};
+	enum unwind_step how;
+	uint64_t lo, hi; /* the engine's text */
+	uint32_t n = 0, steps = 2 * SCHED_FRAMES;
+
+	libc_own_text(&lo, &hi);
+	do {
+		if (u.ip - lo >= hi - lo)
+			to[n++] = u.ip;
+		how = unwind_step(&u, &memory);
+		if (how == UNWIND_NO_TABLE)
+			how = unwind_by_frame_pointer(&u, &memory);
+	} while (how == UNWIND_CALLER && n < SCHED_FRAMES && --steps);
+	return n;
+}
+
 /* @tid: the thread that did it, @tgid: its process; @other: a second thread that it is about. */
 static void tell(uint32_t kind, int tid, int tgid, int other, const char *comm,
 		 const struct perf_record *rec, const void *record, uint32_t bytes)
@@ -117,7 +143,12 @@ static void tell(uint32_t kind, int tid, int tgid, int other, const char *comm,
 			     .stamp = perf_clock_stamp(rec->ns)};
 	struct sched_call call = {
 		.kind = kind, .as = &as, .ns = rec->ns, .record = record, .bytes = bytes};
+	uint64_t frames[SCHED_FRAMES];
 
+	if (rec->regs && tgid == (int)area->pid) {
+		call.frames = frames;
+		call.nr_frames = walk_stack(rec, frames);
+	}
 	memcpy(as.comm, comm, sizeof(as.comm));
 	ring_as = &as;
 	SOURCE_TELL(struct sched_listener, load_acquire(&sched_sources[kind].first), &call);
@@ -488,6 +519,11 @@ static int open_kind(uint32_t kind)
 	config = attr->config; /* of before: a fork's child, say */
 	*attr = (struct perf_event_attr){
 		.type = PERF_TYPE_TRACEPOINT, .sample_type = PERF_SAMPLE_RAW, .sample_period = 1};
+	if (stacks_wanted && (kind == SCHED_WAKING || kind == SCHED_WAKEUP_NEW)) {
+		attr->sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+		attr->sample_regs_user = ARCH_PERF_REGS;
+		attr->sample_stack_user = STACK_BYTES;
+	}
 	if (!cpus)
 		cpus = heap_alloc(area->nr_cpus * sizeof(*cpus));
 	if (!cpus)
@@ -737,6 +773,11 @@ static void leave_parent(void)
 	settled = 0;
 	if (agent_tid > 0)
 		agent_tid = 0;
+}
+
+void sched_perf_want_stacks(int on)
+{
+	stacks_wanted = on ? stacks_wanted + 1 : stacks_wanted - 1;
 }
 
 void sched_perf_add(const struct perf_user *user)

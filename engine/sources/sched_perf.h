@@ -22,6 +22,9 @@ struct sched_call {
 	uint64_t ns;		  /* the same in CLOCK_MONOTONIC */
 	const void *record;	  /* as the kind has it, in our format */
 	uint32_t bytes;
+	/* the stack of who did it, innermost first, where sched_perf_want_stacks() is on and it is ours */
+	const uint64_t *frames;
+	uint32_t nr_frames;
 };
 
 struct sched_listener {
@@ -87,6 +90,13 @@ const char *sched_perf_refused(void);
 /* The same of context switches, which need no tracepoint; and of what whole CPUs do. */
 const char *sched_perf_no_switches(void);
 const char *sched_perf_no_cpus(void);
+
+/*
+ * sched_perf_want_stacks() - have the stacks of those that wake a thread: @on 1, or no more, for
+ * events that are opened from now on. Under the tree's lock.
+ */
+#define SCHED_FRAMES 16u
+void sched_perf_want_stacks(int on);
 
 /* The calling thread is the agent; or there will be none: what needs it is refused. */
 void sched_perf_agent(void);

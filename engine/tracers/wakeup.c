@@ -6,11 +6,11 @@
  * what each thread waited in all (run_delay.h): then the waker is not known, and some waits only
  * have a limit, which is written in the buffer and is never the maximum.
  *
- * The agent finds a maximum some milliseconds after it happened, writes its two records (`+` and
- * `==>`) and keeps what was recorded between them: with function-trace the functions of all
- * threads. One of the three at a time, in one instance. fork: the child goes on with its own
- * maximum. Costs: perf's at each wakeup and switch; with function-trace those of the function
- * tracer. Tests: tests/engine/tracers/wakeup.
+ * The agent finds a maximum some milliseconds after it happened, writes its two records (`+`, with
+ * the waker's stack where that is ours, and `==>`) and keeps what was recorded between them: with
+ * function-trace the functions of all threads. One of the three at a time, in one instance. fork:
+ * the child goes on with its own maximum. Costs: perf's at each wakeup and switch; with
+ * function-trace those of the function tracer. Tests: tests/engine/tracers/wakeup.
  */
 #include <errno.h>
 
@@ -21,6 +21,7 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 #include "engine/core/latency.h"
+#include "engine/core/stack.h"
 #include "engine/core/tracer.h"
 #include "engine/process/area.h"
 #include "engine/process/heap.h"
@@ -38,6 +39,8 @@ struct woken {
 	struct run_delay delay;
 	struct ring_as by;
 	struct sched_wakeup_record record;
+	uint32_t nr_frames;
+	uint64_t frames[SCHED_FRAMES]; /* of the waker */
 };
 
 /* Open addressing by tid; one that has run leaves its slot, which its next wakeup takes. */
@@ -104,6 +107,9 @@ static void note_waking(const struct sched_call *c)
 	w->tid = rec->pid;
 	w->by = *c->as;
 	w->record = *rec;
+	w->nr_frames = c->nr_frames;
+	if (c->nr_frames)
+		memcpy(w->frames, c->frames, c->nr_frames * sizeof(*w->frames));
 }
 
 /* Both records, in pages of their own: others of these threads may be younger. */
@@ -118,6 +124,7 @@ static void write_both(struct trace_array *tr, struct woken *w, const struct sch
 	ring_proxy_flush();
 	ring_as = &w->by;
 	ctx_record_write(tr, &woken);
+	stack_put_as_other(tr->ring, w->frames, w->nr_frames);
 	ring_as = as;
 	ctx_record_write(tr, c);
 	ring_proxy_flush();
@@ -315,6 +322,8 @@ static int init(struct trace_array *tr, int32_t prio)
 	below = prio;
 	by_delay = refused != NULL;
 	traced = tr;
+	stack_start(); /* a program without an unwinder has no stacks */
+	sched_perf_want_stacks(1);
 	err = listen_to();
 	if (!err) {
 		if (by_delay)
@@ -325,6 +334,7 @@ static int init(struct trace_array *tr, int32_t prio)
 		return 0;
 	}
 	traced = NULL;
+	sched_perf_want_stacks(0);
 	latency_reset(tr);
 	return err;
 }
@@ -332,6 +342,7 @@ static int init(struct trace_array *tr, int32_t prio)
 static void reset(struct trace_array *tr)
 {
 	ignore();
+	sched_perf_want_stacks(0);
 	traced = NULL;
 	heap_free(table);
 	table = NULL;

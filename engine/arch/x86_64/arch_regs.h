@@ -26,6 +26,11 @@ static inline int arch_has_rdpid(void)
 	return arch_cpuid(7).c >> 22 & 1;
 }
 
+/* Of perf's samples: frame pointer, stack pointer and instruction, in its order. */
+#define ARCH_PERF_REGS	  (1u << 6 | 1u << 7 | 1u << 8)
+#define ARCH_NR_PERF_REGS 3u
+enum { ARCH_PERF_FP, ARCH_PERF_SP, ARCH_PERF_IP };
+
 /* From where the thread's own memory is found. */
 static inline const char *arch_thread_pointer(void)
 {
