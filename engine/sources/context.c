@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The context of the calling thread, of the sources held and mask (core/context.h). A thread whose
+ * The context of the calling thread, of the sources held, mask and work (core/context.h). A thread whose
  * context changes takes the slow path with its next record; one that begins to wait for a lock
  * sends all threads there, since it does not know whose it is. Whether a thread is pinned to one
  * CPU is asked once, and again when a call has changed it for any.
@@ -17,15 +17,21 @@
 #include "engine/base/lifecycle.h"
 #include "engine/sources/held.h"
 #include "engine/sources/mask.h"
+#include "engine/sources/work.h"
 
 #define MAX_DEPTH 15u
-#define CPU_WORDS (RING_MAX_CPUS / 64)
+/* In pinned.bits, above the context's: work items that the thread is in, and since when that counts. */
+#define WORK_ONE       (1u << 16)
+#define WORK_DEPTH     (0xffu << 16)
+#define WORK_GEN_SHIFT 24
+#define CPU_WORDS      (RING_MAX_CPUS / 64)
 
 static __thread struct {
 	uint32_t gen;
 	uint32_t bits;
 } pinned __attribute__((tls_model("initial-exec")));
 static uint32_t pinned_gen = 1;
+static uint32_t work_gen; /* listeners of work items, since the start; 8 bits */
 
 /* Whether one CPU alone is left to the thread. */
 static uint32_t pinned_bits(void)
@@ -39,15 +45,40 @@ static uint32_t pinned_bits(void)
 	bytes = arch_syscall(SYS_sched_getaffinity, 0, sizeof(cpus), (long)cpus, 0, 0, 0);
 	for (i = 0; bytes > 0 && i < (uint32_t)bytes / 8 && n < 2; i++)
 		n += (uint32_t)__builtin_popcountll(cpus[i]);
-	pinned.bits = n == 1 ? CONTEXT_MIGRATE_DISABLED : 0;
+	pinned.bits = (pinned.bits & ~(uint32_t)CONTEXT_MIGRATE_DISABLED) |
+		      (n == 1 ? CONTEXT_MIGRATE_DISABLED : 0);
 	barrier();
 	pinned.gen = gen;
 	return pinned.bits;
 }
 
+static uint32_t works_now(void)
+{
+	return pinned.bits >> WORK_GEN_SHIFT == load_relaxed(&work_gen) ? pinned.bits & WORK_DEPTH
+									: 0;
+}
+
+static void note_work(const struct work *w)
+{
+	uint32_t in = works_now(), other = pinned.bits & (WORK_ONE - 1);
+
+	if (w->what == WORK_START && in != WORK_DEPTH)
+		in += WORK_ONE;
+	else if (w->what == WORK_END && in)
+		in -= WORK_ONE;
+	else
+		return;
+	pinned.bits = load_relaxed(&work_gen) << WORK_GEN_SHIFT | in | other;
+	ring_context_changed();
+}
+
 static uint32_t now(void)
 {
-	uint32_t depth = held_depth(), mask = mask_state(), bits = pinned_bits();
+	uint32_t depth = held_depth(), mask = mask_state();
+	uint32_t bits = pinned_bits() & CONTEXT_MIGRATE_DISABLED;
+
+	if (works_now())
+		bits |= CONTEXT_SOFTIRQ;
 
 	if (mask)
 		bits |= CONTEXT_IRQS_OFF;
@@ -111,9 +142,11 @@ static int wrap_pthread_setaffinity(unsigned long thread, size_t bytes, const cp
 static struct held_listener held = {.call = note_held};
 static struct mask_listener mask = {.call = note_mask};
 static struct lock_listener waits = {.call = note_wait};
+static struct work_listener items = {.call = note_work};
 
 static void ignore(void)
 {
+	source_ignore(&works, &items.link);
 	source_ignore(&held_locks, &held.link);
 	source_ignore(&mask_changes, &mask.link);
 	source_ignore(&lock_sources[LOCK_BEGIN], &waits.link);
@@ -129,6 +162,7 @@ static int listen_to(int on)
 		return 0;
 	}
 	fetch_add(&pinned_gen, 1);
+	store_relaxed(&work_gen, (load_relaxed(&work_gen) + 1) & 0xff);
 	err = interpose_register(calls, ARRAY_SIZE(calls));
 	if (err)
 		return err;
@@ -137,6 +171,8 @@ static int listen_to(int on)
 		err = source_listen(&lock_sources[LOCK_BEGIN], &waits.link);
 	if (!err)
 		err = source_listen(&mask_changes, &mask.link);
+	if (!err)
+		err = source_listen(&works, &items.link);
 	if (err)
 		ignore();
 	return err;

@@ -6,6 +6,7 @@
  *	mask MS		SIGUSR1 blocked so long, among thousands of short masks
  *	thread MS	the same in a thread that was made while SIGUSR2 was blocked, which it stays
  *	handler MS	a handler runs so long; own		on a stack of its own
+ *	work MS		a work item takes so long, and then a handler that interrupts it
  *	leave MS	a handler runs so long and leaves by siglongjmp()
  *	inside MS	a handler that blocks more, waits so long, and returns
  *	wait MS		SIGUSR1 is blocked but for the time that sigsuspend() waits: the longer part, by an alarm
@@ -25,6 +26,8 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <vestige/workqueue.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char other_stack[65536];
@@ -176,6 +179,18 @@ static void set_up(void)
 	signal(SIGALRM, nothing);
 }
 
+static unsigned long work(long ms)
+{
+	unsigned long took;
+
+	vestige_work_queue("pool", &usr1);
+	vestige_work_start("pool", &usr1);
+	took = spend(ms);
+	handler_for(ms, SIGURG);
+	vestige_work_end("pool", &usr1);
+	return took;
+}
+
 int main(void)
 {
 	char line[256], word[64];
@@ -199,6 +214,8 @@ int main(void)
 		} else if (!strcmp(word, "leave")) {
 			handler_leaves = 1;
 			took = handler_for(n, SIGURG);
+		} else if (!strcmp(word, "work")) {
+			took = work(n);
 		} else if (!strcmp(word, "inside")) {
 			handler_blocks = 1;
 			took = handler_for(n, SIGUSR1);
