@@ -1,28 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See function_names.h. The names of an object's functions are read once and kept for the next
- * question, of this process or of another with the same object: a session asks for each of its
- * members.
+ * See function_names.h: the files, and the words in them. function_find.c says which functions a
+ * word names.
  */
 #include "tools/target/function_names.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/area/object_space.h"
-#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/code/demangle.h"
-#include "tools/code/elf_code.h"
 #include "tools/code/name_pattern.h"
+#include "tools/target/function_find.h"
 
-#define KEPT_OBJECTS 32u /* between two questions */
-/* So many names are written one by one; of more, what they begin with, where no other name does. */
+/* Up to this many are written one by one; of more, a prefix that no other name has. */
 #define MAX_NAMES 16u
 
 enum kind {
@@ -31,18 +25,6 @@ enum kind {
 	PROBES,	    /* lines of definitions, the second word is one function */
 	PREDICATES, /* one function behind `.function` and an operator */
 };
-
-struct kept {
-	uint64_t identity;
-	unsigned int used;
-	bool readable;
-	bool has_source; /* names of C++ or Rust are among them */
-	struct elf_code code;
-};
-
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct kept *kept; /* nr_kept of them; none goes while a question is being answered */
-static unsigned int nr_kept, room_kept, clock_of_use;
 
 static enum kind kind_of(const char *file)
 {
@@ -62,267 +44,6 @@ static enum kind kind_of(const char *file)
 	return NONE;
 }
 
-static bool is_of_source(const char *symbol)
-{
-	return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
-}
-
-static struct kept *find_kept(uint64_t identity)
-{
-	for (unsigned int k = 0; k < nr_kept; k++)
-		if (kept[k].identity == identity)
-			return &kept[k];
-	return NULL;
-}
-
-static struct kept *new_kept(void)
-{
-	struct kept *more;
-
-	if (nr_kept == room_kept) {
-		room_kept = room_kept ? 2 * room_kept : KEPT_OBJECTS;
-		more = realloc(kept, room_kept * sizeof(*kept));
-		if (!more)
-			return NULL;
-		kept = more;
-	}
-	kept[nr_kept] = (struct kept){0};
-	return &kept[nr_kept++];
-}
-
-/*
- * The functions' names of object @i; NULL: they cannot be read. Locked; a pointer until the next
- * call.
- */
-static const struct kept *names_of(const struct meta *m, uint32_t i)
-{
-	const struct area_object *row = &m->objects[i];
-	const char *path = meta_string(m, row->path);
-	uint64_t identity = object_identity_base(row, path);
-	struct kept *k = find_kept(identity);
-
-	if (k) {
-		k->used = ++clock_of_use;
-		return k->readable ? k : NULL;
-	}
-	k = *path == '/' ? new_kept() : NULL;
-	if (!k)
-		return NULL;
-	k->identity = identity;
-	k->used = ++clock_of_use;
-	if (elf_code_load(path, &k->code))
-		return NULL;
-	k->readable = object_file_is_the_one(row, &k->code);
-	for (size_t s = 0; s < k->code.nr_symbols && !k->has_source; s++)
-		k->has_source = is_of_source(k->code.symbols[s].name);
-	return k->readable ? k : NULL;
-}
-
-static int by_use(const void *a, const void *b)
-{
-	const struct kept *x = a, *y = b;
-
-	return x->used < y->used ? 1 : x->used > y->used ? -1 : 0;
-}
-
-static void begin_question(void)
-{
-	pthread_mutex_lock(&lock);
-}
-
-/* Those that were not used for long go, and those that could not be read: they may be next time. */
-static void end_question(void)
-{
-	unsigned int nr = 0;
-
-	if (nr_kept)
-		qsort(kept, nr_kept, sizeof(*kept), by_use);
-	for (unsigned int k = 0; k < nr_kept; k++) {
-		if (kept[k].readable && nr < KEPT_OBJECTS)
-			kept[nr++] = kept[k];
-		else
-			elf_code_free(&kept[k].code);
-	}
-	nr_kept = nr;
-	pthread_mutex_unlock(&lock);
-}
-
-/*
- * The number of the function of object @i that begins at @addr; UINT32_MAX: none can be traced
- * there.
- */
-static uint32_t function_at(const struct meta *m, uint32_t i, uint64_t addr)
-{
-	uint32_t lo = m->objects[i].first_function, hi = lo + m->objects[i].nr_functions;
-
-	if (hi < lo || hi > m->nr_functions)
-		return UINT32_MAX;
-	for (uint32_t end = hi; lo < hi;) {
-		uint32_t mid = lo + (hi - lo) / 2;
-
-		if (m->functions[mid].offset < addr)
-			lo = mid + 1;
-		else
-			hi = mid;
-		if (lo == hi)
-			return lo < end && m->functions[lo].object == i &&
-					       m->functions[lo].offset == addr
-				       ? lo
-				       : UINT32_MAX;
-	}
-	return UINT32_MAX;
-}
-
-/* A word of a set: `[!]PATTERN[:mod:MODULE | :COMMAND...]`. */
-struct word {
-	const char *pattern, *module, *rest; /* rest: from the colon on */
-	size_t n, module_bytes, rest_bytes;
-	bool remove;
-};
-
-/* The colon behind the pattern, which is none of the `::` of a name; @n: there is none. */
-static size_t find_colon(const char *text, size_t n)
-{
-	int depth = 0;
-
-	for (size_t i = 0; i < n; i++) {
-		depth += text[i] == '(' || text[i] == '{';
-		depth -= text[i] == ')' || text[i] == '}';
-		if (text[i] != ':' || depth > 0)
-			continue;
-		if (i + 1 < n && text[i + 1] == ':') {
-			i++;
-			continue;
-		}
-		return i;
-	}
-	return n;
-}
-
-static struct word split_word(const char *text, size_t n)
-{
-	static const char mod[] = ":mod:";
-	struct word w = {.pattern = text, .remove = n && *text == '!'};
-
-	w.pattern += w.remove;
-	n -= w.remove;
-	w.n = find_colon(w.pattern, n);
-	w.rest = w.pattern + w.n;
-	w.rest_bytes = n - w.n;
-	if (w.rest_bytes >= sizeof(mod) - 1 && !memcmp(w.rest, mod, sizeof(mod) - 1)) {
-		w.module = w.rest + sizeof(mod) - 1;
-		w.module_bytes = w.rest_bytes - (sizeof(mod) - 1);
-	}
-	return w;
-}
-
-/* `libfoo` names libfoo.so.1 too. */
-static bool is_module(const char *path, const struct word *w)
-{
-	const char *slash = strrchr(path, '/');
-	char glob[256], name[256], *end;
-
-	if (!w->module)
-		return true;
-	snprintf(glob, sizeof(glob), "%.*s", (int)w->module_bytes, w->module);
-	snprintf(name, sizeof(name), "%s", slash ? slash + 1 : path);
-	if (!*glob || name_pattern_fits(glob, name))
-		return true;
-	end = strstr(name, ".so");
-	if (end)
-		*end = '\0';
-	return end && name_pattern_fits(glob, name);
-}
-
-/* What a word names. */
-struct found {
-	uint32_t *ids; /* those that it does not name by their names in the objects */
-	size_t nr, room;
-	bool raw;   /* it names others by these */
-	bool exact; /* ids are of its very name */
-};
-
-static int add_id(struct found *f, uint32_t id)
-{
-	if (ARRAY_ROOM(f->ids, f->nr, f->room, 64))
-		return fail(ENOMEM, "no memory for more than %zu functions", f->nr);
-	f->ids[f->nr++] = id;
-	return 0;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	const uint32_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
-static int find_in(const struct meta *m, uint32_t i, const struct name_pattern *p, struct found *f)
-{
-	const struct kept *names = names_of(m, i);
-
-	for (size_t s = 0; names && s < names->code.nr_symbols; s++) {
-		const struct elf_symbol *symbol = &names->code.symbols[s];
-		enum name_match match;
-		uint32_t id;
-
-		if (name_pattern_raw(p, symbol->name)) {
-			f->raw |= function_at(m, i, symbol->addr) != UINT32_MAX;
-			continue;
-		}
-		if (!names->has_source || !is_of_source(symbol->name))
-			continue;
-		id = function_at(m, i, symbol->addr);
-		match = id == UINT32_MAX ? NAME_NO : name_pattern_source(p, symbol->name);
-		if (match == NAME_NO || (f->exact && match == NAME_GLOB))
-			continue;
-		if (match == NAME_EXACT && !f->exact) {
-			f->exact = true;
-			f->nr = 0;
-		}
-		if (add_id(f, id))
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-/* Locked. @f: to be freed with free(f->ids), whatever is returned. */
-static int find(const struct meta *m, const struct word *w, struct found *f)
-{
-	bool any = name_pattern_is_source(w->pattern, w->n);
-	struct name_pattern p;
-	size_t nr = 0;
-	int err = 0;
-
-	*f = (struct found){0};
-	if (!w->n || strspn(w->pattern, "*") >= w->n)
-		return 0;
-	for (uint32_t i = 0; i < m->nr_objects && !any; i++) {
-		const struct kept *names = m->objects[i].nr_functions && !m->objects[i].unload_stamp
-						   ? names_of(m, i)
-						   : NULL;
-
-		any = names && names->has_source;
-	}
-	if (!any)
-		return 0;
-	if (!name_pattern_init(&p, w->pattern, w->n))
-		return fail(ENOMEM, "no memory");
-	for (uint32_t i = 0; i < m->nr_objects && !err; i++)
-		if (m->objects[i].nr_functions && !m->objects[i].unload_stamp &&
-		    is_module(meta_string(m, m->objects[i].path), w))
-			err = find_in(m, i, &p, f);
-	name_pattern_free(&p);
-	/* several names of one function */
-	if (f->nr)
-		qsort(f->ids, f->nr, sizeof(*f->ids), by_id);
-	for (size_t k = 0; k < f->nr; k++)
-		if (!nr || f->ids[nr - 1] != f->ids[k])
-			f->ids[nr++] = f->ids[k];
-	f->nr = nr;
-	return err;
-}
-
 /* A name in an object, and whether it is wanted. */
 struct entry {
 	const char *name;
@@ -337,28 +58,30 @@ static int by_name(const void *a, const void *b)
 	return order ? order : (int)y->wanted - (int)x->wanted;
 }
 
-static bool is_wanted(const struct found *f, uint32_t id)
+static bool is_wanted(const struct functions_found *f, uint32_t id)
 {
-	return bsearch(&id, f->ids, f->nr, sizeof(id), by_id) != NULL;
+	return bsearch(&id, f->ids, f->nr, sizeof(id), function_by_id) != NULL;
 }
 
 /* The names of all functions that can be traced, in order; those of @f are wanted. Locked. */
-static struct entry *all_names(const struct meta *m, const struct found *f, size_t *nr)
+static struct entry *all_names(const struct meta *m, const struct functions_found *f, size_t *nr)
 {
 	size_t room = 0, n = 0, unique = 0;
 	struct entry *all;
 
 	for (uint32_t i = 0; i < m->nr_objects; i++) {
-		const struct kept *names = m->objects[i].nr_functions ? names_of(m, i) : NULL;
+		const struct object_functions *names =
+			m->objects[i].nr_functions ? function_names_of(m, i) : NULL;
 
 		room += names ? names->code.nr_symbols : 0;
 	}
 	all = calloc(room + 1, sizeof(*all));
 	for (uint32_t i = 0; all && i < m->nr_objects; i++) {
-		const struct kept *names = m->objects[i].nr_functions ? names_of(m, i) : NULL;
+		const struct object_functions *names =
+			m->objects[i].nr_functions ? function_names_of(m, i) : NULL;
 
 		for (size_t s = 0; names && s < names->code.nr_symbols && n < room; s++) {
-			uint32_t id = function_at(m, i, names->code.symbols[s].addr);
+			uint32_t id = function_find_at(m, i, names->code.symbols[s].addr);
 
 			if (id != UINT32_MAX)
 				all[n++] = (struct entry){names->code.symbols[s].name,
@@ -379,7 +102,7 @@ static struct entry *all_names(const struct meta *m, const struct found *f, size
 
 struct cover {
 	FILE *to;
-	const struct word *w;
+	const struct function_word *w;
 	char between;
 	bool any;
 };
@@ -426,8 +149,8 @@ static void put_names(struct cover *c, const struct entry *all, size_t nr, size_
 }
 
 /* Locked. Return: 0 or -ENOMEM with fail() set. */
-static int put_cover(FILE *to, const struct meta *m, const struct word *w, const struct found *f,
-		     char between)
+static int put_cover(FILE *to, const struct meta *m, const struct function_word *w,
+		     const struct functions_found *f, char between)
 {
 	struct cover c = {.to = to, .w = w, .between = between};
 	struct entry *all;
@@ -445,9 +168,9 @@ static int put_cover(FILE *to, const struct meta *m, const struct word *w, const
 
 static int put_set_word(FILE *to, const struct meta *m, const char *text, size_t n)
 {
-	struct word w = split_word(text, n);
-	struct found f;
-	int err = find(m, &w, &f);
+	struct function_word w = function_word_split(text, n);
+	struct functions_found f;
+	int err = function_find(m, &w, &f);
 
 	if (err || !f.nr) {
 		fwrite(text, 1, n, to);
@@ -485,58 +208,11 @@ static int tell_sets(FILE *to, const struct meta *m, const char *text, size_t n)
 	return err;
 }
 
-/*
- * The name in its object of the one function that has the source's name @text; NULL: there is none,
- * or an object has that very name. Locked. Borrowed. Return: 0 or -errno with fail() set.
- */
-static int find_one(const struct meta *m, const char *text, size_t n, const char **name)
-{
-	char *full = NULL, *other = NULL;
-	struct name_pattern p;
-	int err = 0;
-
-	*name = NULL;
-	if (!name_pattern_init(&p, text, n))
-		return fail(ENOMEM, "no memory");
-	for (uint32_t i = 0; i < m->nr_objects && !err; i++) {
-		const struct kept *names = m->objects[i].unload_stamp ? NULL : names_of(m, i);
-
-		for (size_t s = 0; names && s < names->code.nr_symbols && !err; s++) {
-			const char *symbol = names->code.symbols[s].name;
-
-			if (!strcmp(symbol, p.glob)) {
-				*name = NULL;
-				goto out;
-			}
-			if (!is_of_source(symbol) || strstr(symbol, ".cold") ||
-			    name_pattern_source(&p, symbol) != NAME_EXACT)
-				continue;
-			other = demangle(symbol, DEMANGLE_FULL);
-			/* constructors have several copies of one name */
-			if (full && other && strcmp(full, other))
-				err = fail(EADDRNOTAVAIL,
-					   "several functions have the name %.*s: give the "
-					   "parameters, as in '%s'",
-					   (int)n, text, full);
-			if (!full) {
-				*name = symbol;
-				full = other;
-				other = NULL;
-			}
-			free(other);
-			other = NULL;
-		}
-	}
-out:
-	free(full);
-	name_pattern_free(&p);
-	return err;
-}
-
 /* `[OBJECT:]FUNCTION[+OFFSET][%return]` of a probe. */
 static int put_place(FILE *to, const struct meta *m, const char *text, size_t n)
 {
-	size_t colon = find_colon(text, n), from = colon < n ? colon + 1 : 0, end = n, plus;
+	size_t colon = function_word_colon(text, n), from = colon < n ? colon + 1 : 0, end = n,
+	       plus;
 	const char *name = NULL;
 	int err = 0;
 
@@ -550,7 +226,7 @@ static int put_place(FILE *to, const struct meta *m, const char *text, size_t n)
 	if (plus > from + 1 && plus < end && text[plus - 1] == '+')
 		end = plus - 1;
 	if (name_pattern_is_source(text + from, end - from) || !memchr(text, '/', n))
-		err = find_one(m, text + from, end - from, &name);
+		err = function_find_one(m, text + from, end - from, &name);
 	if (err || !name)
 		fwrite(text, 1, n, to);
 	else
@@ -636,7 +312,7 @@ static int tell_predicates(FILE *to, const struct meta *m, const char *text, siz
 		end = operand_end(text, n, i);
 		name = NULL;
 		if (end > i && !strchr("0123456789", text[i]))
-			err = find_one(m, text + i, end - i, &name);
+			err = function_find_one(m, text + i, end - i, &name);
 		if (name) {
 			put_between(to, text, last, i);
 			fputs(name, to);
@@ -653,7 +329,7 @@ static bool has_source_word(enum kind kind, const char *text, size_t n)
 {
 	size_t at = 0, line = 0, bytes;
 	unsigned int number = 0;
-	struct word w;
+	struct function_word w;
 	const char *word;
 
 	if (kind == PREDICATES)
@@ -661,7 +337,7 @@ static bool has_source_word(enum kind kind, const char *text, size_t n)
 	while ((word = name_pattern_word(text, n, NAME_PATTERN_BLANKS, &at, &bytes))) {
 		number = memchr(text + line, '\n', (size_t)(word - text) - line) ? 1 : number + 1;
 		line = (size_t)(word - text);
-		w = split_word(word, bytes);
+		w = function_word_split(word, bytes);
 		/* of a probe the place alone */
 		if (kind == PROBES ? number == 2 && name_pattern_is_source(word, bytes)
 				   : name_pattern_is_source(w.pattern, w.n))
@@ -717,11 +393,11 @@ int function_names_tell(const struct image *t, const char *file, const char *tex
 		meta_free(m);
 		return fail(ENOMEM, "no memory");
 	}
-	begin_question();
+	function_find_begin();
 	err = kind == SETS     ? tell_sets(to, m, text, n)
 	      : kind == PROBES ? tell_probes(to, m, text, n)
 			       : tell_predicates(to, m, text, n);
-	end_question();
+	function_find_end();
 	meta_free(m);
 	if (fclose(to) && !err)
 		err = fail(ENOMEM, "no memory");
@@ -745,13 +421,13 @@ static int tell_boot_words(FILE *to, const struct meta *m, const char *text, siz
 	int one = 0, told = 0;
 
 	while (one >= 0 && (word = name_pattern_word(text, n, between, &at, &bytes))) {
-		struct word w = split_word(word, bytes);
-		struct found f;
+		struct function_word w = function_word_split(word, bytes);
+		struct functions_found f;
 
 		if (!is_first)
 			fputc(',', to);
 		is_first = false;
-		one = find(m, &w, &f);
+		one = function_find(m, &w, &f);
 		if (!one && f.nr) {
 			one = put_cover(to, m, &w, &f, ',');
 			told = 1;
@@ -779,9 +455,9 @@ int function_names_boot(const struct meta *m, const char *list, char **out)
 		*out = NULL;
 		return fail(ENOMEM, "no memory");
 	}
-	begin_question();
+	function_find_begin();
 	told = tell_boot_words(to, m, list, strlen(list), ",");
-	end_question();
+	function_find_end();
 	if (fclose(to) && told >= 0)
 		told = fail(ENOMEM, "no memory");
 	if (told <= 0) {
