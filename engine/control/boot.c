@@ -44,7 +44,6 @@
 #define GROW_MB		 512u
 #define MAX_TOTAL_PAGES	 ((uint32_t)(LIMIT_BUFFER_BYTES / PAGE_BYTES))
 #define HIST_ROOM_PIECES (1u << 17) /* 512 MiB of addresses for histograms */
-#define MAX_VALUE_BYTES	 65536u
 
 static const char *const *environment;
 

@@ -13,6 +13,9 @@
  * records, which say that a thread left or came and no more: both are one record when one came as
  * the other left; else the other side is pid -1.
  *
+ * The file is long because what is open and what is made of its records are one state: a kind that
+ * opens or closes changes how the next record of each CPU is read.
+ *
  * fork: the child's agent opens its own. Tests: tests/engine/events/sched, switches, wakings.
  */
 #include "engine/sources/sched_perf.h"

@@ -19,7 +19,11 @@
 
 static struct sched_task cache[NR_ROWS];
 
-int32_t sched_task_prio(int tid)
+/*
+ * A thread's priority as the kernel counts: 0 to 98 are real-time, 120 is nice 0, -1 a deadline's.
+ * By three system calls.
+ */
+static int32_t prio_of(int tid)
 {
 	struct sched_param param = {0};
 	long policy = arch_syscall(SYS_sched_getscheduler, tid, 0, 0, 0, 0, 0);
@@ -54,7 +58,7 @@ void sched_task_own(char *comm, int32_t *prio)
 		return;
 	}
 	sys_get_comm(comm);
-	*prio = sched_task_prio(0);
+	*prio = prio_of(0);
 }
 
 /* Return: whether the thread is there. */
@@ -105,7 +109,7 @@ const struct sched_task *sched_task_find(int tid, uint64_t now_ns)
 	if (tid <= 0)
 		memcpy(t->comm, tid ? "<...>" : "<idle>", 7);
 	else if (read_comm(tid, t->comm))
-		t->prio = sched_task_prio(tid);
+		t->prio = prio_of(tid);
 	else if (!t->comm[0])
 		sched_task_comm(tid, t->comm);
 	return t;

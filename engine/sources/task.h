@@ -31,10 +31,4 @@ void sched_task_comm(int tid, char *comm);
 int sched_task_own_tid(void);
 void sched_task_own(char *comm, int32_t *prio);
 
-/*
- * A thread's priority as the kernel counts: 0 to 98 are real-time, 120 is nice 0, -1 a deadline's.
- * By three system calls.
- */
-int32_t sched_task_prio(int tid);
-
 #endif

@@ -21,7 +21,6 @@
 #define AGENT	   "vestige-agent" /* the engine's own thread, whose records are no account of it */
 
 /* Of prev_state. */
-#define SLEEPS	    0x03u /* S, D */
 #define STOPPED	    0x0cu /* T, t */
 #define ENDED	    0x30u /* X, Z */
 #define ALL_REPORTS 0xffu

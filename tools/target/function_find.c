@@ -21,7 +21,7 @@ static struct object_functions
 	*kept; /* nr_kept of them; none goes while a question is being answered */
 static unsigned int nr_kept, room_kept, clock_of_use;
 
-bool function_is_of_source(const char *symbol)
+static bool is_of_source(const char *symbol)
 {
 	return symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
 }
@@ -69,7 +69,7 @@ const struct object_functions *function_names_of(const struct meta *m, uint32_t 
 		return NULL;
 	k->readable = object_file_is_the_one(row, &k->code);
 	for (size_t s = 0; s < k->code.nr_symbols && !k->has_source; s++)
-		k->has_source = function_is_of_source(k->code.symbols[s].name);
+		k->has_source = is_of_source(k->code.symbols[s].name);
 	return k->readable ? k : NULL;
 }
 
@@ -206,7 +206,7 @@ static int find_in(const struct meta *m, uint32_t i, const struct name_pattern *
 			f->raw |= function_find_at(m, i, symbol->addr) != UINT32_MAX;
 			continue;
 		}
-		if (!names->has_source || !function_is_of_source(symbol->name))
+		if (!names->has_source || !is_of_source(symbol->name))
 			continue;
 		id = function_find_at(m, i, symbol->addr);
 		match = id == UINT32_MAX ? NAME_NO : name_pattern_source(p, symbol->name);
@@ -279,7 +279,7 @@ int function_find_one(const struct meta *m, const char *text, size_t n, const ch
 				*name = NULL;
 				goto out;
 			}
-			if (!function_is_of_source(symbol) || strstr(symbol, ".cold") ||
+			if (!is_of_source(symbol) || strstr(symbol, ".cold") ||
 			    name_pattern_source(&p, symbol) != NAME_EXACT)
 				continue;
 			other = demangle(symbol, DEMANGLE_FULL);

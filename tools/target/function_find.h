@@ -3,8 +3,7 @@
  * Which functions of a process a word of a control file names, by their names in the objects or in
  * the source. For function_names.c. The names of an object's functions are read once and kept for
  * the next question, of this process or of another with the same object: a session asks for each of
- * its members. All but the words and function_is_of_source() between function_find_begin() and
- * function_find_end().
+ * its members. All but the words between function_find_begin() and _end().
  */
 #ifndef VESTIGE_TOOLS_FUNCTION_FIND_H
 #define VESTIGE_TOOLS_FUNCTION_FIND_H
@@ -45,8 +44,6 @@ void function_find_end(void);
 struct function_word function_word_split(const char *text, size_t n);
 /* The colon behind the pattern, which is none of the `::` of a name; @n: there is none. */
 size_t function_word_colon(const char *text, size_t n);
-/* Is it a mangled name? */
-bool function_is_of_source(const char *symbol);
 
 /* The functions' names of object @i until the next question; NULL: they cannot be read. */
 const struct object_functions *function_names_of(const struct meta *m, uint32_t i);

@@ -31,7 +31,8 @@ static int open_kept(const struct areas_dir *dir, int flags)
 	return openat(dir->fd, KEPT_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-void kept_read(const struct areas_dir *dir, struct kept *k)
+/* What was set and what was removed; defaults where there is no such file. */
+static void read_kept(const struct areas_dir *dir, struct kept *k)
 {
 	int fd = open_kept(dir, O_RDONLY);
 
@@ -100,7 +101,7 @@ int kept_set(const struct areas_dir *dir, const char *text)
 	ssize_t n;
 	int fd;
 
-	kept_read(dir, &k);
+	read_kept(dir, &k);
 	if (!parse_limit(text, &k))
 		return fail(EINVAL,
 			    "not a limit: %s (a number of files, a size as 500M or 2G, both as "
@@ -178,7 +179,7 @@ void kept_print(const struct areas_dir *dir, bool always)
 	time_t first;
 	struct tm tm;
 
-	kept_read(dir, &k);
+	read_kept(dir, &k);
 	count(dir, &files, &bytes);
 	if (!files && !k.removed_files && !always)
 		return;

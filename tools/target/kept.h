@@ -9,9 +9,6 @@
 #include "abi/kept.h"
 #include "tools/target/areas_dir.h"
 
-/* What was set and what was removed; defaults where there is no such file. */
-void kept_read(const struct areas_dir *dir, struct kept *k);
-
 /*
  * kept_set() - set the limit; what was removed stays counted.
  * @text: `FILES`, `SIZE` with K, M or G, both with a comma between; `all`, `none`, `default`.

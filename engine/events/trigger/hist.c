@@ -23,7 +23,8 @@
 
 #define MAX_ABOUT_BYTES 65536u
 
-void hist_lay_out(struct hist *h)
+/* Give what a row holds its places. */
+static void lay_out(struct hist *h)
 {
 	h->key_at = (uint32_t)sizeof(struct hist_row) + 8 * h->nr_vals;
 	h->comm_at = h->key_at + h->key_bytes;
@@ -228,7 +229,7 @@ int hist_start(struct hist *h, const struct event_file *f, const char *filter)
 	int err;
 
 	h->tr = f->tr;
-	hist_lay_out(h);
+	lay_out(h);
 	err = h->has_stack ? stack_start() : 0;
 	if (h->has_time && !hist_unit_ns)
 		hist_unit_ns = clock_unit_ns();

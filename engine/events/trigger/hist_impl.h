@@ -106,7 +106,7 @@ struct hist {
 	struct hist_sort sorts[HIST_MAX_SORTS];
 	uint32_t size;
 	uint32_t key_bytes; /* a multiple of eight */
-	uint32_t key_at;    /* of a row; these are known when hist_lay_out() was called */
+	uint32_t key_at;    /* of a row; these are known from hist_start() on */
 	uint32_t comm_at;
 	uint32_t extra_at, extra_bytes;
 	uint32_t paused;
@@ -178,9 +178,6 @@ void hist_save(const struct hist *h, struct hist_row *row, const void *record,
 
 /* A field as a line has it: `name.modifier`. */
 void hist_show_field(const struct hist_field *f, struct seq_buf *s);
-
-/* Give what a row holds its places. */
-void hist_lay_out(struct hist *h);
 
 /* The clock that it wants when it looks at times. */
 const char *hist_clock(const struct hist *h);
