@@ -165,6 +165,29 @@ static int trace_clock_store(const struct tree_at *at, const char *text, size_t 
 	return trace_clock_set(at->tr, text, n);
 }
 
+/* A line of vestige_status and vestige_absent, which `vestige list -t` reads. */
+#define NO_TRACER "no tracer "
+
+static int vestige_absent_show(const struct tree_at *at, struct seq_buf *s)
+{
+	const struct tracer *t;
+	const char *why;
+	uint32_t i;
+
+	(void)at;
+	for (i = 0; (t = tracer_at(i)); i++) {
+		why = t->absent ? t->absent() : NULL;
+		if (!why)
+			continue;
+		seq_puts(s, NO_TRACER);
+		seq_puts(s, t->name);
+		seq_puts(s, ": ");
+		seq_puts(s, why);
+		seq_putc(s, '\n');
+	}
+	return 0;
+}
+
 static int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
 {
 	const char *text = area_entry(AREA_STATUS, 0);
@@ -286,6 +309,8 @@ static const struct tree_row rows[] = {
 	 .help = "processes of threads by id, once the option record-tgid was on"},
 	{"vestige_status", 0444, .scope = TREE_GLOBAL, .unmirrored = 1, .show = vestige_status_show,
 	 .help = "what is refused in this process, and why"},
+	{"vestige_absent", 0444, .scope = TREE_GLOBAL, .unmirrored = 1, .show = vestige_absent_show,
+	 .help = "tracers that this process or machine cannot have, and why"},
 	{"vestige_paused", 0644, .type = TREE_BOOL,
 	 .get = vestige_paused_get, .set = vestige_paused_set,
 	 .help = "how many want that nothing is recorded for now (option pause-on-trace); write 1 for one "
@@ -294,14 +319,13 @@ static const struct tree_row rows[] = {
 /* clang-format on */
 TREE_FILES(rows);
 
-/* A line that `vestige list -t` reads. */
 static void say_absent(const struct tracer *t)
 {
 	char what[64];
 	struct seq_buf s;
 
 	seq_init(&s, what, sizeof(what) - 1);
-	seq_puts(&s, "no tracer ");
+	seq_puts(&s, NO_TRACER);
 	seq_puts(&s, t->name);
 	what[s.len] = '\0';
 	area_status(what, t->absent(), 0);
@@ -315,7 +339,7 @@ static void start(const struct lifecycle_start *how)
 	(void)how;
 	hists_set_clock_by(trace_clock_set);
 	for (i = 0; (t = tracer_at(i)); i++)
-		if (t->absent && t->absent())
+		if (t->absent && !t->absent_by_machine && t->absent())
 			say_absent(t);
 }
 

@@ -31,6 +31,7 @@ enum ftrace_id {
 	FTRACE_SPECIAL = 27,
 	FTRACE_BLK = 28,
 	FTRACE_POWER = 29,
+	FTRACE_HW_BRANCH = 30,
 };
 
 /*

@@ -50,6 +50,8 @@ struct tracer {
 	 * without this function: always. Any time.
 	 */
 	const char *(*absent)(void);
+	/* no privilege changes that: vestige_absent says it, not each process's vestige_status */
+	uint8_t absent_by_machine;
 	uint8_t allow_instances; /* else it can be current in the top instance alone */
 	uint8_t use_max_tr; /* the snapshot is its own: allocated for it, and nobody else takes one */
 };

@@ -128,6 +128,12 @@ static const struct event_field power_fields[] = {
 	{"unsigned int", "below", 4, 20, 0, FILTER_OTHER},
 };
 
+static const struct event_field hw_branch_fields[] = {
+	{ULONG, "from", 8, 8, 0, FILTER_OTHER},
+	{ULONG, "to", 8, 16, 0, FILTER_OTHER},
+	{"unsigned int", "cpu_id", 4, 24, 0, FILTER_OTHER},
+};
+
 /* of context_switch and wakeup */
 static const struct event_field switch_fields[] = {
 	{"unsigned int", "prev_pid", 4, 8, 0, FILTER_OTHER},
@@ -161,6 +167,8 @@ static const struct event_field switch_fields[] = {
 	}
 
 struct event ftrace_events[FTRACE_NR_EVENTS] = {
+	EVENT(19, "hw_branch", FTRACE_HW_BRANCH, hw_branch_fields,
+	      "\"%u %ps -> %ps\", REC->cpu_id, (void *)REC->from, (void *)REC->to"),
 	EVENT(18, "power", FTRACE_POWER, power_fields,
 	      "\"kind=%u state=%u cpu_id=%u below=%u\", REC->kind, REC->state, REC->cpu_id, "
 	      "REC->below"),

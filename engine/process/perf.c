@@ -18,6 +18,7 @@
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
 #include "engine/process/heap.h"
+#include "engine/process/perf_sample.h"
 #include "engine/process/thread_list.h"
 #include "engine/ring/ring.h"
 
@@ -50,8 +51,9 @@ struct opened {
 	uint32_t with_stack : 1;
 };
 
-static struct ring_of_cpu *per_cpu;	       /* nr_cpus; NULL: there are none */
-static uint32_t nr_cpus, open_kinds, ip_kinds; /* the kinds: a bit each; with PERF_SAMPLE_IP */
+static struct ring_of_cpu *per_cpu;  /* nr_cpus; NULL: there are none */
+static uint32_t nr_cpus, open_kinds; /* the kinds: a bit each */
+static uint64_t sample_types[PERF_MAX_KINDS];
 static struct opened *opened;
 static uint32_t nr_opened, room_opened;
 
@@ -67,8 +69,7 @@ static void complete(struct perf_event_attr *attr)
 	/*
 	 * without the period, a tracepoint that counts by a field has a sample for each it counts
 	 */
-	attr->sample_type |= PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			     PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD;
+	attr->sample_type |= PERF_SAMPLE_COMMON;
 	attr->sample_id_all = 1;
 	attr->use_clockid = 1;
 	attr->clockid = CLOCK_MONOTONIC;
@@ -242,10 +243,8 @@ int perf_open(uint32_t kind, const struct perf_event_attr *kinds)
 	if (err)
 		return err;
 	open_kinds |= 1u << kind;
-	ip_kinds &= ~(1u << kind);
-	if (attr.sample_type & PERF_SAMPLE_IP)
-		ip_kinds |= 1u << kind;
 	complete(&attr);
+	sample_types[kind] = attr.sample_type;
 	attr.inherit = 1;
 	attr.inherit_thread = 1;
 	for (round = 0; !err && o.found && round < MAX_ROUNDS; round++) {
@@ -293,6 +292,7 @@ int perf_open_cpus(uint32_t kind, const struct perf_event_attr *kinds, const cha
 	if (err)
 		return err;
 	complete(&attr);
+	sample_types[kind] = attr.sample_type;
 	attr.disabled = 1;
 	before = nr_opened;
 	err = open_on_cpus(kind, &attr, -1, filter);
@@ -348,13 +348,6 @@ struct tail {
 	uint32_t cpu, reserved;
 };
 
-/* Behind it is the tracepoint's record. */
-struct sample {
-	struct tail t;
-	uint64_t period;
-	uint32_t raw_bytes;
-} __attribute__((packed));
-
 /* At @p, a multiple of 8: which registers there are, they, the stack's size, it, and what of it is
  * filled. */
 static void take_stack(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
@@ -375,38 +368,18 @@ static void take_stack(struct perf_record *rec, const uint8_t *p, uint32_t bytes
 
 static void take_sample(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
 {
-	struct sample s;
-	struct tail t;
 	uint64_t id;
+	uint32_t kind;
 
-	if (bytes < 24 + sizeof(t))
+	if (!perf_sample_id(p, bytes, &id))
 		return;
-	memcpy(&id, p + 8, 8);
-	if (kind_of(id) < PERF_MAX_KINDS && (ip_kinds >> kind_of(id) & 1)) {
-		memcpy(&rec->ip, p + 16, 8);
-		memcpy(&t, p + 24, sizeof(t));
-		rec->id = id;
-		rec->kind = kind_of(id);
-		rec->pid = t.pid;
-		rec->tid = t.tid;
-		rec->ns = t.ns;
+	kind = kind_of(id);
+	if (kind >= PERF_MAX_KINDS || !perf_sample_take(rec, sample_types[kind], p, bytes))
 		return;
-	}
-	if (bytes < 16 + sizeof(s))
-		return;
-	memcpy(&s, p + 16, sizeof(s));
-	if (s.raw_bytes > bytes - (16 + sizeof(s)))
-		return;
-	rec->id = id;
-	rec->kind = kind_of(id);
-	rec->pid = s.t.pid;
-	rec->tid = s.t.tid;
-	rec->ns = s.t.ns;
-	rec->raw = p + 16 + sizeof(s);
-	rec->raw_bytes = s.raw_bytes;
-	if (opened_of(id) && opened_of(id)->with_stack)
+	rec->kind = kind;
+	if (rec->raw && opened_of(id)->with_stack)
 		take_stack(rec, rec->raw + rec->raw_bytes,
-			   bytes - 16 - (uint32_t)sizeof(s) - s.raw_bytes);
+			   (uint32_t)(p + bytes - rec->raw) - rec->raw_bytes);
 }
 
 static void take_other(struct perf_record *rec, const uint8_t *p, uint32_t bytes)

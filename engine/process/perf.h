@@ -35,6 +35,8 @@ struct perf_record {
 	const uint64_t *regs;
 	const uint64_t *stack;
 	uint32_t stack_bytes;
+	const uint8_t *branches; /* nr_branches, see perf_sample_branch(); the latest first */
+	uint32_t nr_branches;
 };
 
 /*

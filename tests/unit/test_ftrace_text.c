@@ -81,10 +81,34 @@ static void power(void **state)
 	tep_free(tep);
 }
 
+static void hw_branch(void **state)
+{
+	static const char format[] =
+		"name: hw_branch\nID: 30\nformat:\n" COMMON
+		"\tfield:unsigned long from;\toffset:8;\tsize:8;\tsigned:0;\n"
+		"\tfield:unsigned long to;\toffset:16;\tsize:8;\tsigned:0;\n"
+		"\tfield:unsigned int cpu_id;\toffset:24;\tsize:4;\tsigned:0;\n"
+		"\nprint fmt: \"%u\", REC->cpu_id\n";
+	struct tep_handle *tep = tep_alloc();
+	struct tep_event *ev = parse(tep, format);
+	struct reader *r = synth_new(2, 0, NULL);
+	const uint64_t known[] = {30, 0x401010, 0x401050, 1}, strange[] = {30, 0, 1, 12};
+
+	(void)state;
+	symbols_add(r->symbols, 0x401000, 'T', "caller", NULL);
+	symbols_add(r->symbols, 0x401050, 'T', "callee", NULL);
+	symbols_add(r->symbols, 0x401060, 'T', "behind", NULL);
+	expect(r, ev, known, "   1  caller+0x10/0x50 -> callee+0x0/0x10");
+	expect(r, ev, strange, "  12  0x0 -> 0x1");
+	reader_close(r);
+	tep_free(tep);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(power),
+		cmocka_unit_test(hw_branch),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -136,6 +136,7 @@ static uint32_t ftrace_id(const char *system, const char *text)
 		     {"name: special\n", 27},
 		     {"name: blk\n", 28},
 		     {"name: power\n", 29},
+		     {"name: hw_branch\n", 30},
 		     {"name: context_switch\n", 2},
 		     {"name: wakeup\n", 3}};
 

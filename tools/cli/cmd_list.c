@@ -183,7 +183,7 @@ static int list_program(char **argv)
 	return err;
 }
 
-/* vestige_status, whose lines `no tracer NAME: REASON` are wanted. */
+/* vestige_absent, or of a dead process vestige_status, whose lines `no tracer NAME: REASON` are wanted. */
 struct status {
 	char *text;
 	size_t bytes;
@@ -228,10 +228,12 @@ static int print_tracers(struct target *t, const char *file, struct out *o)
 		return err;
 	if (out_init_sink(&kept, keep, &status))
 		return fail(ENOMEM, "no memory for vestige_status");
-	err = t->ops->print(t, "vestige_status", &kept);
+	err = t->ops->print(t, "vestige_absent", &kept);
+	if (err)
+		err = t->ops->print(t, "vestige_status", &kept);
 	end = out_end(&kept);
 	if (!err && end)
-		err = fail(-end, "cannot read vestige_status");
+		err = fail(-end, "cannot read why tracers are absent");
 	if (!err && status.text)
 		print_absent(status.text, o);
 	free(status.text);

@@ -348,6 +348,7 @@ const char *formats_tracer(const struct formats *f, const bool *seen)
 		{"name: special\n", "sysprof"},
 		{"name: blk\n", "blk"},
 		{"name: power\n", "power"},
+		{"name: hw_branch\n", "hw-branch"},
 	};
 
 	for (size_t i = 0; i < f->nr; i++) {

@@ -38,6 +38,7 @@ static enum how_to_read how_to_read(const char *path)
 		{"set_ftrace_notrace", READ_UNION},
 		{"set_graph_function", READ_UNION},
 		{"set_graph_notrace", READ_UNION},
+		{"vestige_absent", READ_UNION},
 		{"vestige_status", READ_UNION},
 		{"error_log", READ_UNION},
 		{"printk_formats", READ_UNION},

@@ -168,6 +168,16 @@ static void put_power(const struct reader *r, struct out *o, const struct tep_ev
 	}
 }
 
+/* `CPU FROM -> TO` */
+static void put_hw_branch(const struct reader *r, struct out *o, const struct tep_event *ev,
+			  const char *data)
+{
+	out_printf(o, "%4u  ", (unsigned int)number(ev, data, "cpu_id"));
+	put_function(r, o, number(ev, data, "from"));
+	out_text(o, " -> ");
+	put_function(r, o, number(ev, data, "to"));
+}
+
 static char state_of(uint64_t index)
 {
 	static const char letters[] = "RSDTtXZPI";
@@ -224,6 +234,7 @@ static const struct {
 	{"special", "sysprof", put_special, NULL},
 	{"blk", "blk", put_blk, ""},
 	{"power", "power", put_power, NULL},
+	{"hw_branch", "hw-branch", put_hw_branch, NULL},
 	{"context_switch", "sched_switch", put_switch, NULL},
 	{"wakeup", "sched_switch", put_wakeup, NULL},
 };
