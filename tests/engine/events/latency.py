@@ -31,6 +31,23 @@ def is_near(us, own_us):
     return own_us - 50 <= us <= own_us + max(50, own_us * 0.05)
 
 
+def preempted_a_few_times(test):
+    """
+    A test of a stretch that another process may lengthen by taking the CPU, in it or between the two clocks: up to
+    six runs, each with a program of its own. A stretch that is wrong is wrong in all of them.
+    """
+    def run(b):
+        for attempt in range(6):
+            try:
+                test(b)
+                return
+            except AssertionError as e:
+                if attempt == 5:
+                    raise
+                print(f"once more: {str(e)[:200]!r}")
+    return run
+
+
 def ask(p, line):
     """Return: us by the program's own clock, the thread's id."""
     words = p.ask(line).split()
