@@ -64,7 +64,7 @@ def test_it_needs_no_object(w):
 def test_formats(w):
     """A row a line; each of them is written, over the input too, and trace-cmd reads both alike."""
     rows = dict(line.split(maxsplit=1) for line in w.run("convert", "--list").stdout.decode().splitlines())
-    assert sorted(rows) == ["dat", "dat6", "native"], rows
+    assert {"dat", "dat6", "native"} <= set(rows), rows
     record(w, "native")
     here = texts(w, "native")
     for name, version in (("dat", b"7"), ("dat6", b"6")):
@@ -91,7 +91,7 @@ def test_formats(w):
 
 def test_errors(w):
     record(w, "native")
-    assert b"not a format of --list: csv" in w.run("convert", "--to", "csv", "native", "x", status=2).stderr
+    assert b"not a format of --list: nosuch" in w.run("convert", "--to", "nosuch", "native", "x", status=2).stderr
     assert b"name the input" in w.run("convert", "native", status=2).stderr
     w.run("convert", "nothing", "x", status=1)
     assert not os.path.exists(w.path("x"))

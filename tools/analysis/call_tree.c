@@ -366,3 +366,30 @@ int call_tree_sort(struct call_tree *t)
 	free(kids);
 	return 0;
 }
+
+static bool is_counted(const struct call_node *n)
+{
+	return n->calls || n->thread;
+}
+
+/* The next node in that order, counted or not; no stack of our own is needed. */
+static uint32_t next_node(const struct call_tree *t, uint32_t i, unsigned int *depth)
+{
+	if (t->nodes[i].first_child && (!i || is_counted(&t->nodes[i]))) {
+		++*depth;
+		return t->nodes[i].first_child;
+	}
+	while (i && !t->nodes[i].next) {
+		i = t->nodes[i].parent;
+		--*depth;
+	}
+	return i ? t->nodes[i].next : 0;
+}
+
+uint32_t call_tree_next(const struct call_tree *t, uint32_t i, unsigned int *depth)
+{
+	do {
+		i = next_node(t, i, depth);
+	} while (i && !is_counted(&t->nodes[i]));
+	return i;
+}

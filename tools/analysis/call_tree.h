@@ -87,6 +87,13 @@ static inline uint64_t call_tree_suspended(const struct call_tree *t, uint32_t n
 int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call_tree *out);
 int call_tree_callers(const struct call_tree *t, const bool *wanted, struct call_tree *out);
 
+/*
+ * call_tree_next() - walk the tree: a node before those beneath it.
+ * @i: 0 at first, then what was returned. @depth: 0 at first; of the root's children 1.
+ * Return: the next node that was counted, or a thread's; 0: there are no more.
+ */
+uint32_t call_tree_next(const struct call_tree *t, uint32_t i, unsigned int *depth);
+
 /* Order the children of each node by total time, the longest first. Return: 0 or -ENOMEM. */
 int call_tree_sort(struct call_tree *t);
 

@@ -5,15 +5,25 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/cli/view_flags.h"
 #include "tools/export/exporter.h"
 #include "tools/record/progress.h"
 
+struct options {
+	const struct exporter *to;
+	bool list, plain, quiet;
+	const char *output;
+	struct view view;
+};
+
+/* @v: what of_calls formats write; it is closed. NULL: there are none. */
 static int convert(const char *input, const char *output, const struct exporter *to, bool plain,
-		   bool quiet, int (*open)(const char *path, struct reader **out))
+		   bool quiet, struct view *v, int (*open)(const char *path, struct reader **out))
 {
 	struct reader *r = NULL;
 	struct progress p;
@@ -21,19 +31,20 @@ static int convert(const char *input, const char *output, const struct exporter 
 
 	progress_begin(&p, output, "Ctrl-C ends this and loses nothing: the input stays", quiet);
 	err = open(input, &r);
+	if (!err && to->of_calls) {
+		err = view_use(v, r);
+		p.view = v;
+	}
 	if (!err)
 		err = progress_write(&p, to, plain, r);
 	if (progress_end(&p) && err)
 		err = fail(EINTR, "interrupted: %s is not written, %s is as it was", output, input);
-	reader_close(r);
+	if (p.view)
+		view_close(p.view);
+	else
+		reader_close(r);
 	return err;
 }
-
-struct options {
-	const struct exporter *to;
-	bool list, plain, quiet;
-	const char *output;
-};
 
 static int take_format(const struct parsing *p, void *to, const char *value)
 {
@@ -44,7 +55,10 @@ static int take_format(const struct parsing *p, void *to, const char *value)
 }
 
 static const struct flag convert_flags[] = {
-	{0, "to", "FORMAT", "the format of OUT, one of --list (default: dat)", take_format, 0},
+	{0, "to", "FORMAT",
+	 "the format of OUT, one of --list (default: by the end of OUT's name, else dat)",
+	 take_format, 0},
+	{'o', "output", "OUT", "the same as OUT", NULL, offsetof(struct options, output)},
 	{0, "list", NULL, "print the formats", NULL, offsetof(struct options, list)},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
 	 offsetof(struct options, plain)},
@@ -52,21 +66,67 @@ static const struct flag convert_flags[] = {
 	 offsetof(struct options, quiet)},
 	FLAGS_END};
 
+static void print_list(void)
+{
+	for (const struct exporter *e = exporters; e->name; e++) {
+		printf("%-10s %s", e->name, e->help);
+		for (unsigned int i = 0; i < 3 && e->suffixes[i]; i++)
+			printf("%s%s", i ? ", " : " (", e->suffixes[i]);
+		puts(e->suffixes[0] ? ")" : "");
+	}
+}
+
+static bool asks_for_part(const struct view *v)
+{
+	return view_has_filters(v) || v->cpu_text || v->demangle != DEMANGLE_SHORT;
+}
+
+static int check_format(const struct command *c, const struct options *opt)
+{
+	if (opt->view.srcline)
+		return options_wrong(c, "--srcline: no format has lines of the source");
+	if (opt->to->of_calls && opt->plain)
+		return options_wrong(c, "--no-native goes with the formats dat and dat6");
+	if (!opt->to->of_calls && asks_for_part(&opt->view))
+		return options_wrong(c,
+				     "the format %s holds the whole recording: flags that choose "
+				     "calls go with formats of calls, see --list",
+				     opt->to->name);
+	if (!opt->to->of_calls && !strcmp(opt->output, "-"))
+		return options_wrong(c, "the format %s is a file: - goes with formats of calls",
+				     opt->to->name);
+	return -1;
+}
+
 static int run_convert(const struct command *c, int argc, char **argv)
 {
-	struct options opt = {.to = exporters};
-	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+	struct options opt = {0};
+	const char *input;
+	int status;
 
+	view_init(&opt.view);
+	status = options_parse(c, (void *[]){&opt, &opt.view}, &argc, &argv);
 	if (status >= 0)
 		return status;
 	if (opt.list) {
-		for (const struct exporter *e = exporters; e->name; e++)
-			printf("%-8s %s\n", e->name, e->help);
+		print_list();
 		return 0;
 	}
-	if (argc != 2)
+	input = opt.view.path ? opt.view.path : argc ? *argv++ : NULL;
+	if (!opt.output && *argv)
+		opt.output = *argv++;
+	if (!input || !opt.output || *argv)
 		return options_wrong(c, "name the input and the output");
-	return control_end(convert(argv[0], argv[1], opt.to, opt.plain, opt.quiet, reader_open));
+	if (!opt.to)
+		opt.to = exporter_of_path(opt.output);
+	if (!opt.to)
+		opt.to = exporters;
+	status = check_format(c, &opt);
+	if (status >= 0)
+		return status;
+	opt.view.path = input;
+	return control_end(
+		convert(input, opt.output, opt.to, opt.plain, opt.quiet, &opt.view, reader_open));
 }
 
 const struct command command_convert = {
@@ -75,8 +135,10 @@ const struct command command_convert = {
 	.what = "write a recording in another format",
 	.help = "Write all of IN into OUT. IN is a recording in the native form\n(`vestige record "
 		"--native`), the spool of an interrupted recording, a trace.dat or\nan area. An "
-		"existing OUT is replaced when the new one is complete.\n",
-	.flags = (const struct flag *const[]){convert_flags, NULL},
+		"existing OUT is replaced when the new one is complete.\nFormats of calls (chrome, "
+		"folded, csv ...) take the flags that choose calls, and - as\nOUT for stdout. "
+		"Their times are nanoseconds of the trace's clock.\n",
+	.flags = (const struct flag *const[]){convert_flags, view_flags, NULL},
 	.run = run_convert,
 };
 
@@ -94,7 +156,7 @@ static int run_recover(const struct command *c, int argc, char **argv)
 	if (argc != 1)
 		return options_wrong(c, "name one spool");
 	return control_end(
-		convert(argv[0], opt.output, exporters, false, false, reader_open_spool));
+		convert(argv[0], opt.output, exporters, false, false, NULL, reader_open_spool));
 }
 
 const struct command command_recover = {

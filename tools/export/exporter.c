@@ -1,15 +1,53 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of exporter.h. Tests: tests/cli/test_convert.py. */
+/* The table of exporter.h. Tests: tests/cli/test_convert.py, test_export.py. */
 #include "tools/export/exporter.h"
 
 #include <string.h>
 
 const struct exporter exporters[] = {
-	{"dat", "a trace.dat of version 7, compressed: trace-cmd, KernelShark, vestige",
+	{"dat",
+	 "a trace.dat of version 7, compressed: trace-cmd, KernelShark, vestige",
+	 {".dat"},
+	 false,
 	 dat_export},
-	{"dat6", "a trace.dat of version 6, for older readers", dat6_export},
-	{"native", "the native form of a recording, of an area or a spool: vestige", native_export},
-	{NULL, NULL, NULL},
+	{"dat6", "a trace.dat of version 6, for older readers", {NULL}, false, dat6_export},
+	{"native",
+	 "the native form of a recording, of an area or a spool: vestige",
+	 {".vst"},
+	 false,
+	 native_export},
+	{"chrome",
+	 "Chrome's JSON: chrome://tracing, Perfetto's viewer",
+	 {".json"},
+	 true,
+	 chrome_export},
+	{"perfetto",
+	 "Perfetto's protobuf: its viewer and trace_processor",
+	 {".pftrace", ".perfetto-trace"},
+	 true,
+	 perfetto_export},
+	{"folded", "folded stacks: flamegraph.pl, inferno", {".folded"}, true, folded_export},
+	{"flame", "a flame graph (SVG): a browser", {".svg"}, true, flame_export},
+	{"speedscope", "speedscope's JSON", {".speedscope.json"}, true, speedscope_export},
+	{"callgrind",
+	 "callgrind's profile: KCachegrind, callgrind_annotate",
+	 {".callgrind"},
+	 true,
+	 callgrind_export},
+	{"pprof",
+	 "pprof's protobuf, gzipped: go tool pprof",
+	 {".pb.gz", ".pprof"},
+	 true,
+	 pprof_export},
+	{"dot", "the graph of calls: Graphviz", {".dot", ".gv"}, true, dot_export},
+	{"csv", "a line for each call and event, with a header", {".csv"}, true, csv_export},
+	{"jsonl", "the same as lines of JSON", {".jsonl"}, true, jsonl_export},
+	{"order",
+	 "the program's functions by first call: a linker's symbol order file",
+	 {".order"},
+	 true,
+	 order_export},
+	{0},
 };
 
 const struct exporter *exporter_find(const char *name)
@@ -18,4 +56,22 @@ const struct exporter *exporter_find(const char *name)
 		if (!strcmp(e->name, name))
 			return e;
 	return NULL;
+}
+
+const struct exporter *exporter_of_path(const char *path)
+{
+	const struct exporter *found = NULL;
+	size_t bytes = strlen(path), longest = 0;
+
+	for (const struct exporter *e = exporters; e->name; e++) {
+		for (unsigned int i = 0; i < 3 && e->suffixes[i]; i++) {
+			size_t n = strlen(e->suffixes[i]);
+
+			if (n <= longest || n >= bytes || strcmp(path + bytes - n, e->suffixes[i]))
+				continue;
+			found = e;
+			longest = n;
+		}
+	}
+	return found;
 }

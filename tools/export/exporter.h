@@ -9,18 +9,23 @@
 
 #include "tools/reader/reader.h"
 
+struct view;
+
 struct export_options {
-	bool plain; /* without what only vestige reads */
+	bool plain;	   /* without what only vestige reads */
+	struct view *view; /* of the reader: what of_calls formats write; NULL for others */
 	/* Called now and then with how much is done of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
 };
 
 struct exporter {
-	const char *name; /* of `vestige convert --to NAME` */
-	const char *help; /* one line */
+	const char *name;	 /* of `vestige convert --to NAME` */
+	const char *help;	 /* one line */
+	const char *suffixes[3]; /* of a file that has this format, unless --to says otherwise */
+	bool of_calls; /* writes what opt->view shows, to stdout too ("-"); others all, to a file */
 	/*
-	 * Write all that @r holds; it is read to its end.
+	 * Write what @r holds; it is read to its end.
 	 * @path: replaced when the new file is complete. Return: 0 or -errno with fail() set.
 	 */
 	int (*write)(const char *path, struct reader *r, const struct export_options *opt);
@@ -32,10 +37,25 @@ extern const struct exporter exporters[];
 /* The one of that name; NULL: there is none. */
 const struct exporter *exporter_find(const char *name);
 
+/* The one whose suffix @path has, the longest if it has several; NULL: none has. */
+const struct exporter *exporter_of_path(const char *path);
+
 /* The rows. tools/export/dat_export.c */
 int dat_export(const char *path, struct reader *r, const struct export_options *opt);
 int dat6_export(const char *path, struct reader *r, const struct export_options *opt);
 /* tools/export/native_export.c */
 int native_export(const char *path, struct reader *r, const struct export_options *opt);
+/* Formats of calls: call_export.h. */
+int chrome_export(const char *path, struct reader *r, const struct export_options *opt);
+int perfetto_export(const char *path, struct reader *r, const struct export_options *opt);
+int folded_export(const char *path, struct reader *r, const struct export_options *opt);
+int flame_export(const char *path, struct reader *r, const struct export_options *opt);
+int speedscope_export(const char *path, struct reader *r, const struct export_options *opt);
+int callgrind_export(const char *path, struct reader *r, const struct export_options *opt);
+int pprof_export(const char *path, struct reader *r, const struct export_options *opt);
+int dot_export(const char *path, struct reader *r, const struct export_options *opt);
+int csv_export(const char *path, struct reader *r, const struct export_options *opt);
+int jsonl_export(const char *path, struct reader *r, const struct export_options *opt);
+int order_export(const char *path, struct reader *r, const struct export_options *opt);
 
 #endif

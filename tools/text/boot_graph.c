@@ -11,6 +11,7 @@
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
 #include "tools/code/symbols.h"
+#include "tools/text/xml.h"
 
 #define WIDTH	  1200.0
 #define LEFT	  20.0
@@ -73,26 +74,12 @@ static int by_start(const void *x, const void *y)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* A name may have <, > and & of a C++ template in it. */
-static void put_escaped(struct out *o, const char *text)
-{
-	for (; *text; text++)
-		if (*text == '<')
-			out_text(o, "&lt;");
-		else if (*text == '>')
-			out_text(o, "&gt;");
-		else if (*text == '&')
-			out_text(o, "&amp;");
-		else
-			out_write(o, text, 1);
-}
-
 static void put_name(struct reader *r, struct out *o, uint64_t function)
 {
 	const struct symbol *sym = symbols_find(r->symbols, function);
 
 	if (sym)
-		put_escaped(o, sym->name);
+		xml_put(o, sym->name);
 	else
 		out_printf(o, "0x%" PRIx64, function);
 }

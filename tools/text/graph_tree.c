@@ -74,35 +74,16 @@ static void put_node(const struct graph *g, uint32_t i, unsigned int depth, cons
 	out_text(g->o, "\n");
 }
 
-static bool is_shown(const struct call_node *n)
-{
-	return n->calls || n->thread;
-}
-
-/* The next node in the order of printing, without a stack of our own; *depth follows. */
-static uint32_t next_node(const struct call_tree *t, uint32_t i, unsigned int *depth)
-{
-	if (t->nodes[i].first_child && (!i || is_shown(&t->nodes[i]))) {
-		++*depth;
-		return t->nodes[i].first_child;
-	}
-	while (i && !t->nodes[i].next) {
-		i = t->nodes[i].parent;
-		--*depth;
-	}
-	return i ? t->nodes[i].next : 0;
-}
-
 static void print_tree(struct graph *g, const struct call_tree *t, const char *mark)
 {
 	unsigned int depth = 0;
 
 	g->t = t;
-	for (uint32_t i = next_node(t, 0, &depth); i && !g->o->err; i = next_node(t, i, &depth)) {
+	for (uint32_t i = call_tree_next(t, 0, &depth); i && !g->o->err;
+	     i = call_tree_next(t, i, &depth)) {
 		unsigned int level = depth - 1 - (t->by_thread && depth > 1);
 
-		if (is_shown(&t->nodes[i]))
-			put_node(g, i, level, level ? mark : "");
+		put_node(g, i, level, level ? mark : "");
 	}
 }
 
@@ -112,11 +93,10 @@ static void print_json(struct graph *g, const struct call_tree *t)
 
 	g->t = t;
 	out_text(g->o, "[");
-	for (uint32_t i = next_node(t, 0, &depth); i && !g->o->err; i = next_node(t, i, &depth)) {
+	for (uint32_t i = call_tree_next(t, 0, &depth); i && !g->o->err;
+	     i = call_tree_next(t, i, &depth)) {
 		const struct call_node *n = &t->nodes[i];
 
-		if (!is_shown(n))
-			continue;
 		if (depth <= last)
 			out_text(g->o, "]}");
 		for (; last > depth; last--)

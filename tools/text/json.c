@@ -4,33 +4,7 @@
 
 #include <stddef.h>
 
-/*
- * The bytes of the character of UTF-8 at @p, which ends with NUL; 0: it is none (RFC 3629, section
- * 4: no longer form than needed, no surrogates, nothing beyond U+10FFFF).
- */
-static size_t utf8_bytes(const unsigned char *p)
-{
-	unsigned char lo = 0x80, hi = 0xbf;
-	size_t n;
-
-	if (p[0] < 0x80)
-		return 1;
-	if (p[0] < 0xc2 || p[0] > 0xf4)
-		return 0;
-	n = p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-	if (p[0] == 0xe0)
-		lo = 0xa0;
-	else if (p[0] == 0xed)
-		hi = 0x9f;
-	else if (p[0] == 0xf0)
-		lo = 0x90;
-	else if (p[0] == 0xf4)
-		hi = 0x8f;
-	for (size_t i = 1; i < n; i++, lo = 0x80, hi = 0xbf)
-		if (p[i] < lo || p[i] > hi)
-			return 0;
-	return n;
-}
+#include "tools/text/utf8.h"
 
 void json_put(struct out *o, const char *text)
 {

@@ -23,15 +23,11 @@ void view_init(struct view *v)
 	v->demangle = DEMANGLE_SHORT;
 }
 
-int view_open(struct view *v)
+int view_use(struct view *v, struct reader *r)
 {
-	int ret;
+	int ret = 0;
 
-	if (!v->path)
-		v->path = "trace.dat";
-	ret = reader_open(v->path, &v->r);
-	if (ret)
-		return ret;
+	v->r = r;
 	symbols_demangle(v->r->symbols, v->demangle);
 	if (v->cpu_text)
 		ret = cpu_list_parse(v->cpu_text, v->r->nr_cpus, &v->cpus);
@@ -51,16 +47,31 @@ int view_open(struct view *v)
 	return v->filter ? 0 : -ENOMEM;
 }
 
+int view_open(struct view *v)
+{
+	struct reader *r;
+	int ret;
+
+	if (!v->path)
+		v->path = "trace.dat";
+	ret = reader_open(v->path, &r);
+	return ret ? ret : view_use(v, r);
+}
+
+int view_must_have_calls(const struct view *v)
+{
+	if (v->r->graph)
+		return 0;
+	return fail(EINVAL,
+		    "'%s' has no calls with entry and exit: record it with -p function_graph",
+		    v->path);
+}
+
 int view_open_calls(struct view *v)
 {
 	int ret = view_open(v);
 
-	if (!ret && !v->r->graph)
-		ret = fail(EINVAL,
-			   "'%s' has no calls with entry and exit: record it with -p "
-			   "function_graph",
-			   v->path);
-	return ret;
+	return ret ? ret : view_must_have_calls(v);
 }
 
 void view_close(struct view *v)
@@ -103,6 +114,30 @@ static void count_run(struct view *v, const struct run *run)
 			count_lost(v, run->recs[i].lost);
 }
 
+static bool is_of_calls(const struct record *rec)
+{
+	return rec->kind != RECORD_EVENT && rec->kind != RECORD_PRINT &&
+	       rec->kind != RECORD_FUNCTION;
+}
+
+static int take_run(struct view *v, struct calls *calls, const struct run *run)
+{
+	int ret = 0;
+
+	count_run(v, run);
+	v->nr_records += run->nr;
+	if (v->progress)
+		v->progress(v->progress_arg, v->nr_records, v->nr_expected);
+	if (v->r->stop && atomic_load_explicit(v->r->stop, memory_order_relaxed))
+		return fail(EINTR, "interrupted");
+	if (!v->other || !run->recs)
+		return calls_run(calls, run);
+	for (unsigned int i = 0; i < run->nr && !ret; i++)
+		ret = is_of_calls(&run->recs[i]) ? calls_record(calls, &run->recs[i])
+						 : v->other(v->other_arg, &run->recs[i]);
+	return ret;
+}
+
 static int read_calls(struct view *v, struct runs *runs, struct calls *calls, const int *err)
 {
 	struct run run;
@@ -116,8 +151,7 @@ static int read_calls(struct view *v, struct runs *runs, struct calls *calls, co
 			v->wish.to += v->first_ts;
 	}
 	while (ret > 0 && !*err) {
-		count_run(v, &run);
-		ret = calls_run(calls, &run);
+		ret = take_run(v, calls, &run);
 		if (!ret)
 			ret = runs_next(runs, &run);
 	}

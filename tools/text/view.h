@@ -31,10 +31,27 @@ struct view {
 	uint64_t first_ts, last_ts;
 	uint64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
 	uint64_t left_out; /* calls that were deeper than what is kept */
+	/*
+	 * Called with each record that is neither entry nor exit of a call, and by CPU in order;
+	 * NULL: they are not wanted. Return: 0, or -errno with fail() set, which ends the reading.
+	 */
+	int (*other)(void *arg, const struct record *rec);
+	void *other_arg;
+	void (*progress)(void *arg, uint64_t done, uint64_t total); /* records; NULL: none */
+	void *progress_arg;
+	uint64_t nr_records, nr_expected; /* read so far; about how many there are, 0 unknown */
 };
 
 /* A view of nothing yet. */
 void view_init(struct view *v);
+
+/*
+ * view_use() - the view is of @r from now on, which is open; it owns it. Return: 0 or -errno with
+ * fail() set. Either way view_close().
+ */
+int view_use(struct view *v, struct reader *r);
+/* Fail where the recording has no calls with entry and exit. Return: 0 or -EINVAL with fail() set. */
+int view_must_have_calls(const struct view *v);
 
 /*
  * view_open() - open the file and make the filter. Return: 0 or -errno with fail() set. Either way

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a call tree says of each function, and of each pair of a caller and a function that it
+ * called, wherever in the tree.
+ */
+#ifndef VESTIGE_TOOLS_CALL_EDGES_H
+#define VESTIGE_TOOLS_CALL_EDGES_H
+
+#include "tools/analysis/call_tree.h"
+
+struct call_edge {
+	uint32_t caller, callee; /* functions, as in the tree's filter */
+	uint64_t calls;
+	uint64_t total; /* of the callee, called so; within itself, called so again, counts once */
+};
+
+struct call_edges {
+	uint32_t nr_functions;
+	uint64_t *self, *total, *calls; /* by function; total: within itself counts once */
+	struct call_edge *at;		/* by caller, then callee */
+	size_t nr;
+};
+
+/* Return: 0 or -ENOMEM with fail() set; freed with call_edges_free() either way. */
+int call_edges_make(const struct call_tree *t, struct call_edges *out);
+void call_edges_free(struct call_edges *e);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the formats of calls share: the file, the way from the records to calls or to their tree,
+ * and the names. A format is one file with two or three functions and its row in exporter.c.
+ *
+ * Names go out as the view shows them (--demangle). Times are nanoseconds of the trace's clock, or
+ * its units where it counts something else.
+ */
+#ifndef VESTIGE_TOOLS_CALL_EXPORT_H
+#define VESTIGE_TOOLS_CALL_EXPORT_H
+
+#include "tools/analysis/call_tree.h"
+#include "tools/export/dat_file.h"
+#include "tools/export/exporter.h"
+#include "tools/text/out.h"
+#include "tools/text/view.h"
+
+struct call_export {
+	struct view *v;
+	struct out o;
+	void *own;   /* of the format */
+	uint64_t nr; /* calls and other records written */
+	int err;     /* not 0: stop; fail() is set, or o.err is the reason */
+	bool to_stdout;
+	struct dat_file file;
+};
+
+/* How a format writes each call by itself, with little memory. Each may be NULL. */
+struct call_format {
+	size_t own_bytes; /* of ->own, zeros at first */
+	/* Return: 0 or -errno with fail() set. */
+	int (*begin)(struct call_export *x);
+	/* A call begins that the view shows, as far as is known then: its length is not. */
+	void (*enter)(struct call_export *x, const struct call *call,
+		      const struct call_function *fn);
+	/*
+	 * A call that the view shows, when it ends: those beneath it came before. @fn: borrowed.
+	 * @parent: the call around it, NULL none known.
+	 */
+	void (*call)(struct call_export *x, const struct call *call, const struct call *parent,
+		     const struct call_function *fn);
+	/* A RECORD_EVENT, RECORD_PRINT or RECORD_FUNCTION that the view shows, in order of time. */
+	void (*other)(struct call_export *x, const struct record *rec);
+	/* The end of the file; then what begin() made is freed by free(), also after an error. */
+	void (*end)(struct call_export *x);
+	void (*free)(struct call_export *x);
+};
+
+/*
+ * call_export_each() - write @path of the calls and records of opt->view.
+ * @path: "-" is stdout. Return: 0 or -errno with fail() set.
+ */
+int call_export_each(const char *path, const struct export_options *opt,
+		     const struct call_format *format);
+
+/*
+ * call_export_tree() - write @path of the tree of calls, by thread, the children of a node in the
+ * order of their time. Memory: that of the tree.
+ * @put: writes it all to x->o; x->err if that fails.
+ * Return: 0 or -errno with fail() set: EINVAL where the recording has no calls with entry and exit.
+ */
+int call_export_tree(const char *path, const struct export_options *opt,
+		     void (*put)(struct call_export *x, const struct call_tree *t));
+
+/* The function's name, or its address as 0x...: @buf holds that. */
+#define CALL_NAME_BYTES 24
+const char *call_export_name(const struct call_function *fn, char buf[CALL_NAME_BYTES]);
+/* Its object; of the program itself the name of the first traced process. Borrowed. */
+const char *call_export_object(const struct view *v, const struct call_function *fn);
+
+/*
+ * call_export_track() - the row of a picture on which a call lies. Calls of one row nest. A thread
+ * and each other stack that it ran on (a coroutine's, a signal handler's) have rows of their own.
+ * Return: its number in the process: the thread's id, or above INT32_MAX that of a stack.
+ */
+uint64_t call_export_track(const struct call *call);
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Chrome's trace event format ("Trace Event Format", the JSON object form), as chrome://tracing,
+ * Perfetto's viewer and many others read it: an event of phase X for each call, i for each other
+ * record, M for names. Times are microseconds with three decimals. Tests: tests/cli/test_export.py.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "tools/export/call_export.h"
+#include "tools/export/other_text.h"
+#include "tools/reader/tasks.h"
+#include "tools/text/json.h"
+
+#define NAMED_STACKS 4096u /* later ones have their numbers alone */
+
+struct chrome {
+	struct other_text *text;
+	uint64_t stacks[NAMED_STACKS]; /* process << 32 | stack, as their names were written */
+	unsigned int nr_stacks;
+	bool any;
+};
+
+static void next_event(struct call_export *x)
+{
+	struct chrome *own = x->own;
+
+	out_text(&x->o, own->any ? ",\n" : "\n");
+	own->any = true;
+}
+
+static int32_t process_of(const struct call_export *x, int32_t tid)
+{
+	int32_t tgid = tasks_tgid(x->v->r->tasks, tid);
+
+	return tgid ? tgid : tid;
+}
+
+static void put_thread_name(struct call_export *x, int32_t pid, uint64_t tid, const char *comm,
+			    uint32_t stack)
+{
+	next_event(x);
+	out_printf(&x->o,
+		   "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%d,\"tid\":%" PRIu64
+		   ",\"args\":{\"name\":",
+		   (int)pid, tid);
+	if (stack)
+		out_printf(&x->o, "\"stack %u\"", stack);
+	else
+		json_put(&x->o, comm);
+	out_text(&x->o, "}}");
+}
+
+static int chrome_begin(struct call_export *x)
+{
+	const struct tasks *tasks = x->v->r->tasks;
+	struct chrome *own = x->own;
+
+	own->text = other_text_new(x->v->r);
+	if (!own->text)
+		return -ENOMEM;
+	out_text(&x->o, "{\"displayTimeUnit\":\"ns\",\"otherData\":{\"command\":");
+	json_put(&x->o, x->v->r->cmdline);
+	out_text(&x->o, "},\"traceEvents\":[");
+	for (size_t i = 0; i < tasks_count(tasks); i++) {
+		const struct task *t = tasks_at(tasks, i);
+
+		put_thread_name(x, process_of(x, t->pid), (uint64_t)t->pid, t->comm, 0);
+	}
+	return 0;
+}
+
+static void name_stack(struct call_export *x, const struct call *call, int32_t pid)
+{
+	struct chrome *own = x->own;
+	uint64_t key = (uint64_t)call->process << 32 | call->stack;
+
+	for (unsigned int i = own->nr_stacks; i-- > 0;)
+		if (own->stacks[i] == key)
+			return;
+	if (own->nr_stacks == NAMED_STACKS)
+		return;
+	own->stacks[own->nr_stacks++] = key;
+	put_thread_name(x, pid, call_export_track(call), NULL, call->stack);
+}
+
+static void put_us(struct out *o, uint64_t ns)
+{
+	out_printf(o, "%" PRIu64 ".%03u", ns / 1000, (unsigned int)(ns % 1000));
+}
+
+static void chrome_call(struct call_export *x, const struct call *call, const struct call *parent,
+			const struct call_function *fn)
+{
+	int32_t pid = process_of(x, call->pid);
+	char buf[CALL_NAME_BYTES];
+
+	(void)parent;
+	if (call->stack)
+		name_stack(x, call, pid);
+	next_event(x);
+	out_text(&x->o, "{\"ph\":\"X\",\"name\":");
+	json_put(&x->o, call_export_name(fn, buf));
+	out_text(&x->o, ",\"cat\":");
+	json_put(&x->o, call_export_object(x->v, fn));
+	out_printf(&x->o, ",\"pid\":%d,\"tid\":%" PRIu64 ",\"ts\":", (int)pid,
+		   call_export_track(call));
+	put_us(&x->o, call->start);
+	out_text(&x->o, ",\"dur\":");
+	put_us(&x->o, call->end - call->start);
+	if (call->flags & CALL_UNWOUND)
+		out_text(&x->o, ",\"args\":{\"unwound\":true}");
+	else if (call->flags & CALL_UNFINISHED)
+		out_text(&x->o, ",\"args\":{\"unfinished\":true}");
+	out_text(&x->o, "}");
+}
+
+static void chrome_other(struct call_export *x, const struct record *rec)
+{
+	struct chrome *own = x->own;
+	const char *name, *text;
+
+	x->err = other_text_take(own->text, rec, &name, &text);
+	next_event(x);
+	out_text(&x->o, "{\"ph\":\"i\",\"s\":\"t\",\"name\":");
+	json_put(&x->o, name);
+	out_printf(&x->o, ",\"pid\":%d,\"tid\":%d,\"ts\":", (int)process_of(x, rec->pid),
+		   (int)rec->pid);
+	put_us(&x->o, rec->ts);
+	out_printf(&x->o, ",\"args\":{\"cpu\":%u,\"text\":", rec->cpu);
+	json_put(&x->o, text);
+	out_text(&x->o, "}}");
+}
+
+static void chrome_end(struct call_export *x)
+{
+	out_text(&x->o, "\n]}\n");
+}
+
+static void chrome_free(struct call_export *x)
+{
+	other_text_free(((struct chrome *)x->own)->text);
+}
+
+int chrome_export(const char *path, struct reader *r, const struct export_options *opt)
+{
+	static const struct call_format format = {.own_bytes = sizeof(struct chrome),
+						  .begin = chrome_begin,
+						  .call = chrome_call,
+						  .other = chrome_other,
+						  .end = chrome_end,
+						  .free = chrome_free};
+
+	(void)r;
+	return call_export_each(path, opt, &format);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT */
+/* Records that are no calls, as a name and a text, for formats that have both. */
+#ifndef VESTIGE_TOOLS_OTHER_TEXT_H
+#define VESTIGE_TOOLS_OTHER_TEXT_H
+
+#include "tools/reader/reader.h"
+
+struct other_text;
+
+/* NULL with fail() set when memory is short. @r: borrowed. Freed with other_text_free(). */
+struct other_text *other_text_new(struct reader *r);
+void other_text_free(struct other_text *t);
+
+/*
+ * other_text_take() - a RECORD_EVENT, _PRINT or _FUNCTION.
+ * @name: `sched:sched_switch`, `print`, or the function's name. @text: what report prints of it
+ * behind the name; of a function its caller. Both are borrowed until the next call.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int other_text_take(struct other_text *t, const struct record *rec, const char **name,
+		    const char **text);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Perfetto's trace (perfetto.dev/docs/reference/trace-packet-proto: field numbers below): a track
+ * for each thread and each other stack, a slice for each call, an instant for each other record.
+ * Names are interned. A packet is far below 1 MiB. Tests: tests/cli/test_export.py, with protoc.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/base/hash.h"
+#include "tools/export/call_export.h"
+#include "tools/export/other_text.h"
+#include "tools/export/protobuf.h"
+#include "tools/reader/tasks.h"
+
+enum trace { TRACE_PACKET = 1 };
+enum packet {
+	PACKET_TIMESTAMP = 8,
+	PACKET_SEQUENCE = 10,
+	PACKET_TRACK_EVENT = 11,
+	PACKET_INTERNED = 12,
+	PACKET_FLAGS = 13,
+	PACKET_DESCRIPTOR = 60
+};
+enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
+enum descriptor {
+	DESCRIPTOR_UUID = 1,
+	DESCRIPTOR_NAME,
+	DESCRIPTOR_PROCESS,
+	DESCRIPTOR_THREAD,
+	DESCRIPTOR_PARENT
+};
+enum process { PROCESS_PID = 1, PROCESS_NAME = 6 };
+enum thread { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
+enum event {
+	EVENT_ANNOTATION = 4,
+	EVENT_TYPE = 9,
+	EVENT_NAME_IID = 10,
+	EVENT_TRACK = 11,
+	EVENT_NAME = 23
+};
+enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
+enum { ANNOTATION_TEXT = 6, ANNOTATION_NAME = 10 };
+enum interned { INTERNED_NAMES = 2 };
+enum name { NAME_IID = 1, NAME_TEXT };
+
+struct perfetto {
+	struct other_text *text;
+	struct protobuf packet, part, inner, all;
+	bool *named; /* by number of function: its name is interned */
+	uint32_t nr_named;
+	uint64_t *tracks; /* a hash table of uuids that are described */
+	size_t nr_tracks, room_tracks;
+};
+
+static void put_packet(struct call_export *x)
+{
+	struct perfetto *own = x->own;
+
+	protobuf_number(&own->packet, PACKET_SEQUENCE, 1);
+	protobuf_clear(&own->all);
+	protobuf_message(&own->all, TRACE_PACKET, &own->packet);
+	protobuf_clear(&own->packet);
+	if (own->all.err)
+		x->err = fail(ENOMEM, "out of memory");
+	else
+		out_write(&x->o, (const char *)own->all.bytes, own->all.nr);
+}
+
+static uint64_t *find_track(uint64_t *tracks, size_t room, uint64_t uuid)
+{
+	size_t i = hash_u64(uuid) >> 32 & (room - 1);
+
+	while (tracks[i] && tracks[i] != uuid)
+		i = (i + 1) & (room - 1);
+	return &tracks[i];
+}
+
+/* Return: whether it was not there, and is now. */
+static bool is_new_track(struct call_export *x, uint64_t uuid)
+{
+	struct perfetto *own = x->own;
+	uint64_t *slot;
+
+	if (2 * own->nr_tracks >= own->room_tracks) {
+		size_t room = own->room_tracks ? 2 * own->room_tracks : 1024;
+		uint64_t *more = calloc(room, sizeof(*more));
+
+		if (!more) {
+			x->err = fail(ENOMEM, "out of memory");
+			return false;
+		}
+		for (size_t i = 0; i < own->room_tracks; i++)
+			if (own->tracks[i])
+				*find_track(more, room, own->tracks[i]) = own->tracks[i];
+		free(own->tracks);
+		own->tracks = more;
+		own->room_tracks = room;
+	}
+	slot = find_track(own->tracks, own->room_tracks, uuid);
+	if (*slot)
+		return false;
+	*slot = uuid;
+	own->nr_tracks++;
+	return true;
+}
+
+static void put_descriptor(struct call_export *x)
+{
+	struct perfetto *own = x->own;
+
+	protobuf_message(&own->packet, PACKET_DESCRIPTOR, &own->part);
+	protobuf_clear(&own->part);
+	put_packet(x);
+}
+
+static uint64_t thread_uuid(struct call_export *x, int32_t tid)
+{
+	const struct tasks *tasks = x->v->r->tasks;
+	struct perfetto *own = x->own;
+	int32_t pid = tasks_tgid(tasks, tid);
+	uint64_t uuid = (uint64_t)(uint32_t)tid << 32 | 1;
+
+	if (!is_new_track(x, uuid))
+		return uuid;
+	protobuf_number(&own->part, DESCRIPTOR_UUID, uuid);
+	protobuf_clear(&own->inner);
+	protobuf_number(&own->inner, THREAD_PID, (uint64_t)(pid ? pid : tid));
+	protobuf_number(&own->inner, THREAD_TID, (uint64_t)tid);
+	protobuf_text(&own->inner, THREAD_NAME, tasks_comm(tasks, tid));
+	protobuf_message(&own->part, DESCRIPTOR_THREAD, &own->inner);
+	put_descriptor(x);
+	return uuid;
+}
+
+static uint64_t track_of(struct call_export *x, const struct call *call)
+{
+	struct perfetto *own = x->own;
+	uint64_t thread = thread_uuid(x, call->pid), uuid;
+	char name[32];
+
+	if (!call->stack)
+		return thread;
+	uuid = (uint64_t)(call->process + 1) << 40 | (uint64_t)call->stack << 1 | UINT64_C(1) << 63;
+	if (!is_new_track(x, uuid))
+		return uuid;
+	snprintf(name, sizeof(name), "stack %u", call->stack);
+	protobuf_number(&own->part, DESCRIPTOR_UUID, uuid);
+	protobuf_text(&own->part, DESCRIPTOR_NAME, name);
+	protobuf_number(&own->part, DESCRIPTOR_PARENT, thread);
+	put_descriptor(x);
+	return uuid;
+}
+
+static int perfetto_begin(struct call_export *x)
+{
+	struct perfetto *own = x->own;
+
+	if (x->v->wish.min_ns)
+		return fail(EINVAL, "this format has each call's beginning before its length is "
+				    "known: --time-filter goes with chrome, csv and jsonl");
+	own->text = other_text_new(x->v->r);
+	if (!own->text)
+		return -ENOMEM;
+	protobuf_number(&own->packet, PACKET_FLAGS, FLAG_CLEARED);
+	put_packet(x);
+	return x->err;
+}
+
+/* The name goes with the first packet that has its number. */
+static void intern(struct call_export *x, uint32_t function, const struct call_function *fn)
+{
+	struct perfetto *own = x->own;
+	char buf[CALL_NAME_BYTES];
+
+	while (own->nr_named <= function) {
+		uint32_t room = own->nr_named ? 2 * own->nr_named : 1024;
+		bool *more = realloc(own->named, room);
+
+		if (!more) {
+			x->err = fail(ENOMEM, "out of memory");
+			return;
+		}
+		memset(more + own->nr_named, 0, room - own->nr_named);
+		own->named = more;
+		own->nr_named = room;
+	}
+	if (own->named[function])
+		return;
+	own->named[function] = true;
+	protobuf_clear(&own->inner);
+	protobuf_number(&own->inner, NAME_IID, function + UINT64_C(1));
+	protobuf_text(&own->inner, NAME_TEXT, call_export_name(fn, buf));
+	protobuf_message(&own->part, INTERNED_NAMES, &own->inner);
+	protobuf_message(&own->packet, PACKET_INTERNED, &own->part);
+	protobuf_clear(&own->part);
+}
+
+/* own->part is the event. */
+static void put_event(struct call_export *x, uint64_t ts)
+{
+	struct perfetto *own = x->own;
+
+	protobuf_message(&own->packet, PACKET_TRACK_EVENT, &own->part);
+	protobuf_clear(&own->part);
+	protobuf_number(&own->packet, PACKET_TIMESTAMP, ts);
+	protobuf_number(&own->packet, PACKET_FLAGS, FLAG_NEEDS_STATE);
+	put_packet(x);
+}
+
+static void perfetto_enter(struct call_export *x, const struct call *call,
+			   const struct call_function *fn)
+{
+	struct perfetto *own = x->own;
+	uint32_t function = (uint32_t)call->data;
+	uint64_t track = track_of(x, call);
+
+	intern(x, function, fn);
+	protobuf_number(&own->part, EVENT_TYPE, TYPE_BEGIN);
+	protobuf_number(&own->part, EVENT_TRACK, track);
+	protobuf_number(&own->part, EVENT_NAME_IID, function + UINT64_C(1));
+	put_event(x, call->start);
+}
+
+static void perfetto_call(struct call_export *x, const struct call *call, const struct call *parent,
+			  const struct call_function *fn)
+{
+	struct perfetto *own = x->own;
+	uint64_t track = track_of(x, call);
+
+	(void)parent;
+	(void)fn;
+	protobuf_number(&own->part, EVENT_TYPE, TYPE_END);
+	protobuf_number(&own->part, EVENT_TRACK, track);
+	put_event(x, call->end);
+}
+
+static void perfetto_other(struct call_export *x, const struct record *rec)
+{
+	struct perfetto *own = x->own;
+	uint64_t track = thread_uuid(x, rec->pid);
+	const char *name, *text;
+
+	x->err = other_text_take(own->text, rec, &name, &text);
+	protobuf_number(&own->part, EVENT_TYPE, TYPE_INSTANT);
+	protobuf_number(&own->part, EVENT_TRACK, track);
+	protobuf_text(&own->part, EVENT_NAME, name);
+	protobuf_clear(&own->inner);
+	protobuf_text(&own->inner, ANNOTATION_NAME, "text");
+	protobuf_text(&own->inner, ANNOTATION_TEXT, text);
+	protobuf_message(&own->part, EVENT_ANNOTATION, &own->inner);
+	put_event(x, rec->ts);
+}
+
+static void perfetto_free(struct call_export *x)
+{
+	struct perfetto *own = x->own;
+
+	other_text_free(own->text);
+	protobuf_free(&own->packet);
+	protobuf_free(&own->part);
+	protobuf_free(&own->inner);
+	protobuf_free(&own->all);
+	free(own->named);
+	free(own->tracks);
+}
+
+int perfetto_export(const char *path, struct reader *r, const struct export_options *opt)
+{
+	static const struct call_format format = {.own_bytes = sizeof(struct perfetto),
+						  .begin = perfetto_begin,
+						  .enter = perfetto_enter,
+						  .call = perfetto_call,
+						  .other = perfetto_other,
+						  .free = perfetto_free};
+
+	(void)r;
+	return call_export_each(path, opt, &format);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Messages of Protocol Buffers, as far as exports need them (the encoding is documented at
+ * protobuf.dev/programming-guides/encoding): numbers, texts, messages within messages. A message is
+ * put together in memory; its parts are put into others when they are complete.
+ */
+#ifndef VESTIGE_TOOLS_PROTOBUF_H
+#define VESTIGE_TOOLS_PROTOBUF_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* All zero: empty. */
+struct protobuf {
+	unsigned char *bytes;
+	size_t nr, room;
+	int err; /* -ENOMEM: it is not whole */
+};
+
+void protobuf_free(struct protobuf *p);
+/* Empty again, with its memory. */
+void protobuf_clear(struct protobuf *p);
+
+/* Field @field of type uint64, int64 (as uint64), bool or enum. 0 is written, too. */
+void protobuf_number(struct protobuf *p, unsigned int field, uint64_t v);
+/* ... of type string or bytes. */
+void protobuf_bytes(struct protobuf *p, unsigned int field, const void *bytes, size_t nr);
+void protobuf_text(struct protobuf *p, unsigned int field, const char *text);
+/* ... of a message type: what @part holds. */
+void protobuf_message(struct protobuf *p, unsigned int field, const struct protobuf *part);
+/* One element of a packed field, into the part that becomes it by protobuf_message(). */
+void protobuf_packed(struct protobuf *p, uint64_t v);
+
+#endif
