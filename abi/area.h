@@ -277,7 +277,8 @@ enum area_function_flag {
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
 	AREA_FUNCTION_PASSED_ON =
 		16, /* the call that the compiler made is still made: gmon.out's arcs */
-	AREA_FUNCTION_TOUCHED = 32, /* it was enabled once: touched_functions */
+	AREA_FUNCTION_TOUCHED = 32,    /* it was enabled once: touched_functions */
+	AREA_FUNCTION_REDIRECTED = 64, /* AREA_BY_REDIRECT: its first instructions were replaced */
 };
 
 /* Which flag of the compiler makes a function traceable. */
@@ -286,6 +287,7 @@ enum area_function_how {
 	AREA_BY_FENTRY = 1, /* -pg -mfentry: a call before the prologue */
 	AREA_BY_MCOUNT = 2, /* -pg: a call behind the prologue; its calls, not its returns */
 	AREA_BY_CYG = 3,    /* -finstrument-functions: calls at its entry and before its returns */
+	AREA_BY_REDIRECT = 4, /* none: its first instructions run elsewhere, behind a site there */
 };
 
 enum area_function_filter {
@@ -351,6 +353,7 @@ enum area_refusal {
 	AREA_REFUSED_RANGE = 4,	  /* farther than 2 GiB from its island */
 	AREA_REFUSED_IDS = 5,	  /* the table of functions is full */
 	AREA_REFUSED_RUNNING = 6, /* its NOPs cannot be changed while the program runs */
+	AREA_REFUSED_ENTRY = 7,	  /* it cannot be redirected; nop_bytes: enum entry_why (object/) */
 };
 
 struct area_refused {

@@ -38,6 +38,7 @@ static const char *const whys[ENTRY_NR_WHYS] = {
 	[ENTRY_WHY_ADDRESS] = "a jump table may lead among its first instructions",
 	[ENTRY_WHY_LOOP] = "a branch leads back to its start",
 	[ENTRY_WHY_LIMIT] = "its object has too many tables",
+	[ENTRY_WHY_RSEQ] = "its object has restartable sequences",
 };
 
 const char *entry_way_text(enum entry_way way)

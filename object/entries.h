@@ -45,6 +45,7 @@ enum entry_why {
 	ENTRY_WHY_ADDRESS,   /* a table or an address in data may lead into the window */
 	ENTRY_WHY_LOOP,	     /* a branch of its own leads back to its start */
 	ENTRY_WHY_LIMIT,     /* the map of branch targets could not be made */
+	ENTRY_WHY_RSEQ,	     /* its object has restartable sequences, which end where code lies */
 	ENTRY_NR_WHYS
 };
 
@@ -55,6 +56,9 @@ struct entry {
 	uint8_t is_part; /* .cold and its like: a piece of another function, and none itself */
 	uint8_t never;	 /* enum entry_why: it is never redirected */
 	uint8_t source;	 /* ENTRY_BY_* */
+	uint8_t skip;	 /* bytes of endbr64, behind which the jump is */
+	uint8_t bytes;	 /* of the instructions behind those that run elsewhere then */
+	int16_t padding; /* ENTRY_PADDING: where the long jump is, from the short one */
 };
 
 #define ENTRY_BY_SYMBOL 1u
@@ -67,7 +71,7 @@ struct entries {
 	uint64_t text_lo, text_hi;
 	uint8_t *marks; /* what is known of each byte of text_lo .. text_hi */
 	uint64_t work;	/* words of tables that may still be looked at */
-	int limited;
+	int limited, has_rseq;
 	void *(*get)(size_t bytes); /* zeroed; NULL: there is none */
 	void (*put)(void *p, size_t bytes);
 };

@@ -7,6 +7,7 @@
  *	VESTIGE_DIR	folder of the area
  *	VESTIGE_SESSION	tag of the area
  *	VESTIGE_AGENT=0	no agent: the process cannot be steered from outside
+ *	VESTIGE_UNMODIFIED  functions that were built without a flag, too: hook/redirect.h
  *	VESTIGE_BOOT	"ftrace=function ftrace_filter=a*,b ftrace_notrace=c trace_buf_size=64k
  *			 trace_options=nooverwrite trace_clock=local"; a value may be in "..."
  *
@@ -37,6 +38,7 @@
 #include "engine/events/system/sched_event.h"
 #include "engine/hook/graph/graph.h"
 #include "engine/hook/cyg.h"
+#include "engine/hook/redirect.h"
 #include "engine/hook/sites.h"
 #include "engine/ring/ring.h"
 
@@ -329,6 +331,7 @@ static void start(void)
 	config.snapshot = 1;
 	config.hist_room = HIST_ROOM_PIECES;
 	config.clock = clock_choose();
+	redirect_choose(env("VESTIGE_UNMODIFIED"));
 	if (make_area(&config))
 		return;
 	if (under_valgrind()) {

@@ -119,11 +119,29 @@ static int match_symbol(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
+/* `sub_OFFSET`, as the tools name a function that has no symbol. */
+static uint32_t unnamed(const struct match *m)
+{
+	char number[20] = "0x";
+	uint64_t offset;
+
+	if (m->n < 5 || m->n > sizeof(number) + 1 || memcmp(m->glob, "sub_", 4))
+		return UINT32_MAX;
+	memcpy(number + 2, m->glob + 4, m->n - 4);
+	return str_to_u64(number, m->n - 2, &offset) ? UINT32_MAX : function_at(m->o, offset);
+}
+
 static void match_object(struct match *m)
 {
 	struct elf_file f;
 	const struct area_object *row = object_row(m->o);
-	uint32_t id;
+	uint32_t id = unnamed(m);
+
+	if (id != UINT32_MAX && may_change(m->set, id, m->add)) {
+		m->found = 1;
+		set_change(m->set, id, m->add);
+		return;
+	}
 
 	if (m->n == 1 && *m->glob == '*') {
 		for (id = row->first_function; id < row->first_function + row->nr_functions; id++) {

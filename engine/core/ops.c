@@ -58,7 +58,7 @@ static int wants(const struct call_ops *o, uint32_t id)
 /* Only at a function's first instruction can one call serve several users. */
 static int serves_all(const struct area_function *f)
 {
-	return (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY) &&
+	return (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY || f->how == AREA_BY_REDIRECT) &&
 	       !(f->flags & AREA_FUNCTION_PASSED_ON);
 }
 

@@ -28,6 +28,7 @@
 #include "engine/process/libc.h"
 #include "engine/hook/callee.h"
 #include "engine/hook/graph/graph.h"
+#include "engine/hook/redirect.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/text/text_island.h"
 
@@ -359,14 +360,15 @@ static int map_marks(struct scan *s)
 }
 
 /*
- * What the compiler made calls costs until they are replaced; and NOPs of an object at low
- * addresses may be ones that cannot be replaced later (sites_late.c).
+ * What the compiler made calls costs until they are replaced; NOPs of an object at low addresses may
+ * be ones that cannot be replaced later (sites_late.c); and redirects cannot be made later.
  */
 static int patchable_urgent(struct object *o)
 {
 	struct callees c;
 
-	return object_row(o)->lo <= INT32_MAX || (callees_maybe(o) && callees_find(&c, o));
+	return object_row(o)->lo <= INT32_MAX || (redirect_all() && redirect_is_wanted(o)) ||
+	       (callees_maybe(o) && callees_find(&c, o));
 }
 
 /*
@@ -384,7 +386,9 @@ static int is_plain_libc(const struct object *o, const struct elf_file *f)
 
 static int patchable_scan(struct object *o)
 {
+	const uint32_t nr_refused = area->tables[AREA_REFUSED].count;
 	struct scan s = {.o = o, .counting = 1};
+	struct redirect *redirects = NULL;
 	struct elf_file f;
 	int err, calls;
 	uint32_t i;
@@ -417,8 +421,14 @@ static int patchable_scan(struct object *o)
 	for (i = 0; i < s.nr_segments; i++)
 		if (s.segments[i].marks)
 			sys_munmap(s.segments[i].marks, s.segments[i].bytes);
+	if (!err && !object_row(o)->nr_functions && redirect_is_wanted(o)) {
+		/* what it lacks does not matter then */
+		area->tables[AREA_REFUSED].count = nr_refused;
+		object_row(o)->nr_refused = 0;
+		redirects = redirect_scan(o, &f, &err);
+	}
 	elf_file_close(&f);
-	if (object_row(o)->nr_functions && sites_prepare(o) < 0)
+	if (object_row(o)->nr_functions && sites_prepare(o, redirects) < 0)
 		err = 0; /* the object's status says why */
 	return err;
 }

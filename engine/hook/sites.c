@@ -98,6 +98,8 @@ struct site sites_site_of(const struct object *o, uint32_t i)
 	const struct area_function *f = area_function(row->first_function + i);
 	const struct sites *s = o->hook_data;
 
+	if (s->redirects)
+		return (struct site){.at = redirect_island(&s->moved, i), .bytes = ARCH_SITE_FULL};
 	if (!s->late || !s->late[i].off)
 		return plain_site_of(row, f);
 	return (struct site){
@@ -236,6 +238,27 @@ static int settle_quiet(struct object *o, uint32_t i)
 	return 1;
 }
 
+/* The same for one that was built without a site: it gets one on an island. */
+static int settle_redirect(struct object *o, uint32_t i)
+{
+	const struct area_object *row = object_row(o);
+	struct area_function *f = area_function(row->first_function + i);
+	uint64_t from = row->bias + f->offset + f->site;
+	struct sites *s = o->hook_data;
+	struct site site = sites_site_of(o, i);
+	struct forms forms;
+	int err = redirect_make(&s->moved, i, &s->redirects[i], from);
+
+	if (err)
+		return refuse(o, i, err == -ERANGE ? AREA_REFUSED_RANGE : AREA_REFUSED_CHANGED);
+	fill(o, i, &site);
+	make_forms(s, i, &site, f, &forms);
+	memcpy(site.at, forms.off, site.bytes);
+	redirect_write(&s->moved, i, &s->redirects[i], from);
+	f->flags |= AREA_FUNCTION_REDIRECTED;
+	return 1;
+}
+
 static int settle_late(struct object *o, uint32_t i)
 {
 	const struct area_object *row = object_row(o);
@@ -262,6 +285,8 @@ static int open_all(struct sites *s, int quiet)
 {
 	int err = text_open(s->lo, s->hi);
 
+	if (!err && quiet && s->redirects)
+		err = text_open(s->text_lo, s->text_hi);
 	if (!err && quiet && s->islands)
 		err = sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_WRITE);
 	if (!err && !quiet)
@@ -275,6 +300,8 @@ static void close_all(struct sites *s, int quiet)
 		sys_mprotect(s->islands, s->islands_bytes, PROT_READ | PROT_EXEC);
 	if (!quiet)
 		sites_late_close(s);
+	if (quiet && s->redirects)
+		text_close(s->text_lo, s->text_hi);
 	text_close(s->lo, s->hi);
 }
 
@@ -284,6 +311,8 @@ static int is_urgent(const struct area_object *row, const struct area_function *
 	const uint8_t *first = (const uint8_t *)(row->bias + f->offset + f->site);
 	struct arch_late late;
 
+	if (f->how == AREA_BY_REDIRECT)
+		return redirect_all();
 	return f->how != AREA_BY_NOPS || !arch_late_read(first, f->nop_bytes, &late) ||
 	       (late.plain && row->lo <= INT32_MAX);
 }
@@ -300,6 +329,15 @@ static int is_due(const struct object *o, uint32_t i, const uint8_t *how)
 	if (!has_site(f) || is_settled(s, i))
 		return 0;
 	return how ? how[i] : is_urgent(row, f);
+}
+
+static int settle_one(struct object *o, uint32_t i, int quiet)
+{
+	const struct sites *s = o->hook_data;
+
+	if (!quiet)
+		return settle_late(o, i);
+	return s->redirects ? settle_redirect(o, i) : settle_quiet(o, i);
 }
 
 /*
@@ -321,7 +359,7 @@ static int settle(struct object *o, uint8_t *how)
 	for (; i < row->nr_functions && !err; i++) {
 		if (!is_due(o, i, how))
 			continue;
-		if (quiet ? settle_quiet(o, i) : settle_late(o, i))
+		if (settle_one(o, i, quiet))
 			note_settled(s, i);
 		else if (how)
 			how[i] = 0;
@@ -330,10 +368,27 @@ static int settle(struct object *o, uint8_t *how)
 	return err ? err : text_sync();
 }
 
+/* Sites and slots of redirects are in one mapping. */
+static int map_redirects(struct sites *s, const struct area_object *row)
+{
+	int err = redirect_map(&s->moved, s->text_lo, s->text_hi, row->nr_functions,
+			       sizeof(*s->slots));
+
+	if (err)
+		return err;
+	s->slots = s->moved.slots;
+	s->lo = (uint64_t)s->moved.islands;
+	s->hi = s->lo + s->moved.code_bytes;
+	return 0;
+}
+
 static int map_near(struct sites *s, const struct area_object *row)
 {
 	uint32_t i, nr_full = 0;
 	int err;
+
+	if (s->redirects)
+		return map_redirects(s, row);
 
 	s->slots = near_map(s->lo, s->hi, (size_t)row->nr_functions * sizeof(*s->slots));
 	if (!s->slots)
@@ -364,7 +419,7 @@ static int prepare(struct object *o, struct sites *s)
 		row->status = AREA_OBJECT_NO_ISLANDS;
 		return err;
 	}
-	err = text_try(s->lo, s->hi);
+	err = s->redirects ? text_try(s->text_lo, s->text_hi) : text_try(s->lo, s->hi);
 	if (!err && is_quiet(o))
 		err = settle(o, NULL);
 	if (err)
@@ -392,7 +447,7 @@ static int find_bounds(struct sites *s, const struct area_object *row)
 	return s->hi != 0;
 }
 
-int sites_prepare(struct object *o)
+int sites_prepare(struct object *o, struct redirect *redirects)
 {
 	struct area_object *row = object_row(o);
 	struct sites bounds = {0}, *s;
@@ -405,11 +460,16 @@ int sites_prepare(struct object *o)
 	bounds.bytes = sizeof(*s) + 2 * words * 8;
 	s = sys_map_anon(bounds.bytes);
 	if (!s) {
+		if (redirects)
+			redirect_free(redirects, row->nr_functions);
 		row->errno_value = ENOMEM; /* sites_arm() returns it */
 		area_status("no memory for its sites", o->path, -ENOMEM);
 		return -ENOMEM;
 	}
 	*s = bounds;
+	s->redirects = redirects;
+	s->text_lo = bounds.lo;
+	s->text_hi = bounds.hi;
 	s->by_c = s->settled + words;
 	s->kind = RECORD_FUNCTION;
 	s->aimed = entries;
@@ -561,8 +621,12 @@ void sites_forget(struct object *o)
 				graph_stub_give(s->stubs[i] - 1);
 		sys_munmap(s->stubs, sites_stub_table_bytes(o, &stubs));
 	}
-	if (s->slots)
+	if (s->redirects) {
+		redirect_unmap(&s->moved, sizeof(*s->slots));
+		redirect_free(s->redirects, object_row(o)->nr_functions);
+	} else if (s->slots) {
 		sys_munmap(s->slots, object_row(o)->nr_functions * sizeof(*s->slots));
+	}
 	if (s->islands) {
 		island_cfi_forget(s->islands);
 		sys_munmap(s->islands, s->islands_bytes);

@@ -7,13 +7,15 @@
 #include "engine/process/object.h"
 #include "engine/hook/port.h"
 
+struct redirect;
+
 /*
  * sites_prepare() - map the slots and islands of a scanned object. Where the compiler made calls
  * they become NOPs; its NOPs stay until their functions are wanted.
  * Return: 0; -ENOMEM if there is no room near the text, -EACCES and the like if the text cannot be
  * written: the object's row then says so and its functions are not traced.
  */
-int sites_prepare(struct object *o);
+int sites_prepare(struct object *o, struct redirect *redirects);
 
 /* struct hook's arm. */
 int sites_arm(struct object *o, uint8_t *how, enum record_kind kind);

@@ -6,6 +6,7 @@
 #include "arch_patch.h"
 #include "engine/base/bitmap.h"
 #include "engine/process/area.h"
+#include "engine/hook/redirect.h"
 #include "engine/hook/sites.h"
 
 /* A site that was first used while the program ran: sites_late.c. */
@@ -19,10 +20,13 @@ struct late_block;
 
 /* What a struct object keeps for this hook. */
 struct sites {
-	size_t bytes;		 /* of this and what follows it */
-	uint64_t lo, hi;	 /* pages of text that hold sites */
-	struct arch_slot *slots; /* one a function */
-	uint8_t *islands;	 /* ISLAND_BYTES a function; NULL if all sites are ARCH_SITE_FULL */
+	size_t bytes;		   /* of this and what follows it */
+	uint64_t lo, hi;	   /* pages that hold sites: of the text, or islands of redirects */
+	uint64_t text_lo, text_hi; /* pages that redirects change */
+	struct redirect *redirects; /* one a function; NULL: they have sites in the text */
+	struct redirect_map moved;  /* of those: islands, each with its site, and the slots */
+	struct arch_slot *slots;    /* one a function */
+	uint8_t *islands; /* ISLAND_BYTES a function; NULL if all sites are ARCH_SITE_FULL */
 	size_t islands_bytes;
 	uint64_t *by_c;	       /* one bit a function: its slot leads to C; in this mapping */
 	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */

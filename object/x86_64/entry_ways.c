@@ -27,7 +27,7 @@ enum {
 	START = 8,	/* a function begins */
 	LOOPED = 16,	/* a branch of the function that begins here leads back to it */
 	UNKNOWN = 32,	/* the function that begins here does not decode */
-	SWEPT = 64,	/* an instruction begins here, or one was tried */
+	RUNS_ON = 64,	/* the function that begins here may run on behind its end */
 	READ = 128,	/* of the address of a table: it was read */
 };
 
@@ -140,11 +140,17 @@ static void see_insn(struct entries *e, uint64_t at, const uint8_t *p, const str
 		take_number(e, p + in->disp_at);
 }
 
+/* Behind a call as its last instruction a function does not go on: what was called does not return. */
+static int runs_on(const struct insn *in)
+{
+	return insn_goes_on(in) && in->kind != INSN_CALL && in->kind != INSN_CALL_INDIRECT;
+}
+
 /* The instructions of @lo .. @hi. Return: whether all of them are known. */
 static int sweep(struct entries *e, uint64_t lo, uint64_t hi)
 {
+	struct insn in = {.kind = INSN_OTHER};
 	uint64_t at, n;
-	struct insn in;
 
 	for (at = lo; at < hi; at += in.bytes) {
 		const uint8_t *p = code_at(e, at, &n);
@@ -153,6 +159,8 @@ static int sweep(struct entries *e, uint64_t lo, uint64_t hi)
 			return 0;
 		see_insn(e, at, p, &in, lo);
 	}
+	if (runs_on(&in))
+		mark(e, lo, RUNS_ON);
 	return 1;
 }
 
@@ -328,6 +336,19 @@ static void drop_stubs(struct entries *e)
 	}
 }
 
+/* Their beginnings, ends and where they are aborted are in tables of their own. */
+static int has_rseq(const struct entries *e)
+{
+	Elf64_Shdr s;
+	uint32_t i;
+
+	for (i = 0; i < e->image.head.e_shnum; i++)
+		if (!elf_image_section(&e->image, i, &s) &&
+		    elf_image_section_is(&e->image, &s, "__rseq_cs"))
+			return 1;
+	return 0;
+}
+
 static uint64_t next_start(const struct entries *e, uint32_t i)
 {
 	return i + 1 < e->nr ? e->functions[i + 1].at : e->text_hi;
@@ -362,22 +383,24 @@ static void make_map(struct entries *e)
 	if (e->image.head.e_type == ET_EXEC)
 		read_data(e);
 	for (i = 0; i < e->nr; i++)
-		if (e->functions[i].end < next_start(e, i))
+		if (e->functions[i].end < next_start(e, i) &&
+		    !(marked(e, e->functions[i].at) & (RUNS_ON | UNKNOWN)))
 			find_padding(e, e->functions[i].end, next_start(e, i));
 }
 
 /*
  * The instructions of a window that begins at @at. @least: bytes that it must have, of which the
- * last instruction may have more. Return: why they cannot be moved.
+ * last instruction may have more. @first: the first one's bytes; @moved: all of them. Return: why
+ * they cannot be moved.
  */
 static enum entry_why see_window(struct entries *e, const struct entry *f, uint64_t at,
-				 uint32_t least, uint32_t *first)
+				 uint32_t least, uint32_t *first, uint32_t *moved)
 {
 	uint32_t off = 0;
 	struct insn in;
 	uint64_t n;
 
-	*first = 0;
+	*first = *moved = 0;
 	while (off < least) {
 		uint8_t out[INSN_MAX_MOVED];
 		const uint8_t *p = code_at(e, at + off, &n);
@@ -398,6 +421,7 @@ static enum entry_why see_window(struct entries *e, const struct entry *f, uint6
 		    off + in.bytes < least)
 			return ENTRY_WHY_CALL;
 		off += in.bytes;
+		*moved = off;
 		if (insn_goes_on(&in))
 			continue;
 		for (; off < least; off++)
@@ -425,7 +449,7 @@ static enum entry_why leads_into(struct entries *e, uint64_t at, uint32_t n)
 }
 
 /* Padding that a short jump at @at reaches, before it or behind; what is found is taken. */
-static int take_padding(struct entries *e, uint64_t at)
+static int take_padding(struct entries *e, uint64_t at, int16_t *where)
 {
 	uint64_t lo = at + 2 - SHORT_REACH - 1, hi = at + 2 + SHORT_REACH, a;
 	uint32_t k = 0;
@@ -436,6 +460,7 @@ static int take_padding(struct entries *e, uint64_t at)
 			continue;
 		for (k = 0; k < WINDOW; k++)
 			*mark_of(e, a - k) &= (uint8_t)~DEAD;
+		*where = (int16_t)(int64_t)(a - (WINDOW - 1) - at);
 		return 1;
 	}
 	return 0;
@@ -447,12 +472,14 @@ static enum entry_why choose(struct entries *e, struct entry *f)
 	const uint8_t *p = code_at(e, at, &n);
 	enum entry_why why, into;
 	struct insn in;
-	uint32_t first;
+	uint32_t first, moved, k;
 
 	if (f->never)
 		return f->never;
 	if (e->limited)
 		return ENTRY_WHY_LIMIT;
+	if (e->has_rseq)
+		return ENTRY_WHY_RSEQ;
 	if (!p || marked(e, at) & UNKNOWN || !insn_decode(&in, p, n))
 		return ENTRY_WHY_DECODE;
 	if (marked(e, at) & LOOPED)
@@ -460,16 +487,22 @@ static enum entry_why choose(struct entries *e, struct entry *f)
 	/* the site lies behind endbr64, as everywhere */
 	if (in.kind == INSN_ENDBR && at + in.bytes < f->end)
 		at += in.bytes;
-	why = see_window(e, f, at, WINDOW, &first);
+	f->skip = (uint8_t)(at - f->at);
+	why = see_window(e, f, at, WINDOW, &first, &moved);
 	into = leads_into(e, at, WINDOW);
 	if (!why && !into) {
 		f->way = first >= WINDOW ? ENTRY_LONG : ENTRY_MOVE;
+		f->bytes = (uint8_t)moved;
+		/* the padding behind a short function is its jump's, and no other's */
+		for (k = moved; k < WINDOW; k++)
+			*mark_of(e, at + k) &= (uint8_t)~DEAD;
 		return ENTRY_WHY_NONE;
 	}
 	/* two bytes alone change then, of an instruction that runs on the island */
-	if (!see_window(e, f, at, 2, &first) && first >= 2 && !leads_into(e, at, first) &&
-	    take_padding(e, at)) {
+	if (!see_window(e, f, at, 2, &first, &moved) && first >= 2 && !leads_into(e, at, first) &&
+	    take_padding(e, at, &f->padding)) {
 		f->way = ENTRY_PADDING;
+		f->bytes = (uint8_t)first;
 		return ENTRY_WHY_NONE;
 	}
 	return into ? into : why;
@@ -482,6 +515,7 @@ void entries_find_ways(struct entries *e)
 	sort(e);
 	drop_stubs(e);
 	make_map(e);
+	e->has_rseq = has_rseq(e);
 	for (i = 0; i < e->nr; i++) {
 		struct entry *f = &e->functions[i];
 

@@ -35,6 +35,8 @@ static const struct {
 	[AREA_REFUSED_RUNNING] =
 		{"of a form that cannot be changed while the program runs",
 		 "name it before the program starts: `vestige record`, VESTIGE_BOOT"},
+	[AREA_REFUSED_ENTRY] = {"built without the flag, with an entry that cannot be redirected",
+				NULL},
 };
 #define NR_REASONS (sizeof(reasons) / sizeof(*reasons))
 
@@ -47,6 +49,7 @@ static const struct {
 	[AREA_BY_FENTRY] = {"-pg -mfentry", NULL},
 	[AREA_BY_MCOUNT] = {"-pg",
 			    "calls alone, no function_graph: build it with " THE_FLAG " for that"},
+	[AREA_BY_REDIRECT] = {"a redirect, they were built without a flag", NULL},
 	[AREA_BY_CYG] = {"-finstrument-functions", "two calls each, also while it is not traced"},
 };
 #define NR_HOWS (sizeof(hows) / sizeof(*hows))
@@ -55,6 +58,7 @@ struct flags {
 	bool all;
 	bool verbose;
 	bool object;
+	bool unmodified;
 };
 
 static unsigned int reason_of(const struct area_refused *r)
@@ -143,12 +147,15 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 			  const struct flags *f)
 {
 	const struct area_object *o = &m->objects[i];
-	uint32_t by_reason[NR_REASONS] = {0}, known = 0;
+	uint32_t by_reason[NR_REASONS] = {0}, by_why[ENTRY_NR_WHYS] = {0}, known = 0;
 
 	for (uint32_t r = 0; r < m->nr_refused; r++) {
 		if (m->refused[r].object != i)
 			continue;
 		by_reason[reason_of(&m->refused[r])]++;
+		if (m->refused[r].reason == AREA_REFUSED_ENTRY &&
+		    m->refused[r].nop_bytes < ENTRY_NR_WHYS)
+			by_why[m->refused[r].nop_bytes]++;
 		known++;
 	}
 	printf("  cannot be traced  %u\n", o->nr_refused);
@@ -158,6 +165,9 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 		printf("    %u %s%s%s\n", by_reason[r], reasons[r].what,
 		       reasons[r].remedy ? ": " : "", reasons[r].remedy ? reasons[r].remedy : "");
 	}
+	for (unsigned int w = 0; w < ENTRY_NR_WHYS; w++)
+		if (by_why[w])
+			printf("      %u %s\n", by_why[w], entry_why_text(w));
 	if (o->nr_refused > known)
 		printf("    %u more\n", o->nr_refused - known);
 	if (!f->verbose)
@@ -165,7 +175,9 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 	for (uint32_t r = 0; r < m->nr_refused; r++)
 		if (m->refused[r].object == i)
 			print_function(names, i, m->refused[r].offset,
-				       reasons[reason_of(&m->refused[r])].what);
+				       m->refused[r].reason == AREA_REFUSED_ENTRY
+					       ? entry_why_text(m->refused[r].nop_bytes)
+					       : reasons[reason_of(&m->refused[r])].what);
 }
 
 /* By which flags its functions can be traced; nothing to say where that is the usual one. */
@@ -201,7 +213,8 @@ static int print_unmodified(const char *path, const struct flags *f)
 
 	if (unmodified_load(path, &u))
 		return -1;
-	printf("  without the flag  %u of %u functions could be reached (no command does it yet)\n",
+	printf("  without the flag  %u of %u functions could be reached: `vestige record "
+	       "--unmodified`\n",
 	       u.nr - u.by_way[ENTRY_REFUSED], u.nr);
 	for (unsigned int w = 0; w < ENTRY_NR_WAYS; w++)
 		if (u.by_way[w])
@@ -287,7 +300,8 @@ static int print_all(const struct meta *m, const struct launch *l, const struct 
 	if (m->head.status_bytes_lost)
 		printf("(%u more bytes did not fit)\n", m->head.status_bytes_lost);
 	if (nr)
-		printf("\n%u functions can be traced: vestige record %s%s\n", nr,
+		printf("\n%u functions can be traced: vestige record %s%s%s\n", nr,
+		       f->unmodified ? "--unmodified " : "",
 		       strchr(l->path, '/') == l->path ? "" : "-- ", shell_word(l->path, word));
 	else
 		printf("\nNothing can be traced: build %s with %s (gcc or clang), then try "
@@ -306,6 +320,9 @@ static const struct flag flag_rows[] = {
 	 offsetof(struct flags, verbose)},
 	{'o', "object", NULL, "PROG is an object that is read and not started", NULL,
 	 offsetof(struct flags, object)},
+	{0, "unmodified", NULL,
+	 "show what of PROG `record --unmodified` traces, which needs no flag", NULL,
+	 offsetof(struct flags, unmodified)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
@@ -327,6 +344,7 @@ static int run(const struct command *c, int argc, char **argv)
 		note("%s", fail_text());
 		return CMD_FAILURE;
 	}
+	l.unmodified = flags.unmodified ? "1" : NULL;
 	err = inspect_program(&l, argv, &m);
 	if (err) {
 		note("%s", fail_text());

@@ -164,9 +164,9 @@ static enum file_kind kind_of(const char *path)
 	return format == &reader_format_area ? AREA : RECORDING;
 }
 
-static int list_program(char **argv)
+static int list_program(char **argv, bool unmodified)
 {
-	struct launch l = {0};
+	struct launch l = {.unmodified = unmodified ? "1" : NULL};
 	struct meta *m;
 	int err = inspect_program(&l, argv, &m);
 
@@ -253,15 +253,17 @@ static int list_tracers(const struct control_which *which)
 }
 
 struct options {
-	bool functions, tracers;
+	bool functions, tracers, unmodified;
 };
 
-static const struct flag flags[] = {{'f', NULL, NULL, "functions of a program or a file", NULL,
-				     offsetof(struct options, functions)},
-				    {'t', NULL, NULL,
-				     "tracers of a process (-P, -B), and why others are absent",
-				     NULL, offsetof(struct options, tracers)},
-				    FLAGS_END};
+static const struct flag flags[] = {
+	{'f', NULL, NULL, "functions of a program or a file", NULL,
+	 offsetof(struct options, functions)},
+	{'t', NULL, NULL, "tracers of a process (-P, -B), and why others are absent", NULL,
+	 offsetof(struct options, tracers)},
+	{0, "unmodified", NULL, "functions that were built without any flag, too", NULL,
+	 offsetof(struct options, unmodified)},
+	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
 {
@@ -295,7 +297,7 @@ static int run(const struct command *c, int argc, char **argv)
 		}
 		/* fall through */
 	default:
-		err = list_program(argv);
+		err = list_program(argv, opt.unmodified);
 		break;
 	}
 	if (!err)

@@ -149,6 +149,10 @@ static const struct flag flags[] = {
 	 offsetof(struct record_options, max_kb)},
 	{'o', NULL, "FILE", "output (default: trace.dat)", NULL,
 	 offsetof(struct record_options, output)},
+	{0, "unmodified", NULL,
+	 "functions that were built without any flag, too: of the program, of objects outside the "
+	 "system's folders, and of those that FUNC:mod:OBJECT names",
+	 NULL, offsetof(struct record_options, unmodified)},
 	{0, "file-version", "N", "version of the trace.dat: 7 (default, compressed) or 6",
 	 take_version, 0},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
@@ -192,8 +196,9 @@ const struct command command_record = {
 	.words = "[--] PROG [ARGS]",
 	.what = "run a program and record its functions into a trace.dat",
 	.help = "Run PROG, trace its functions or events, write a trace.dat.\n",
-	.more = "PROG is built with -fpatchable-function-entry=6; `vestige doctor PROG` shows what "
-		"can\nbe traced. Read the recording with `vestige report`, `vestige profile` or "
+	.more = "PROG is built with -fpatchable-function-entry=6, or is traced as it is with "
+		"--unmodified;\n`vestige doctor PROG` shows what can be traced. Read the recording "
+		"with `vestige report`, `vestige profile` or "
 		"trace-cmd\nreport.\nThe exit status is PROG's; 125 vestige failed, 126 PROG "
 		"cannot be executed, 127 no\nPROG.\n",
 	.flags = (const struct flag *const[]){flags, NULL},

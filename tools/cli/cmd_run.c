@@ -2,6 +2,8 @@
 /* vestige run: a program and all that it starts as a session. Tests:
  * tests/tracefs/test_sessions.py. */
 #include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,12 +23,22 @@ static bool is_name(const char *name)
 	       !(*name >= '0' && *name <= '9') && strcmp(name, "kernel") != 0;
 }
 
+struct flags {
+	bool unmodified;
+};
+
+static const struct flag flag_rows[] = {
+	{0, "unmodified", NULL, "functions that were built without any flag can be traced, too",
+	 NULL, offsetof(struct flags, unmodified)},
+	FLAGS_END};
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	const char *boot = getenv("VESTIGE_BOOT"), *name;
+	struct flags flags = {0};
 	struct launch l = {.boot = boot ? boot : ""};
 	struct areas_dir dir;
-	int status = options_parse(c, NULL, &argc, &argv), err;
+	int status = options_parse(c, (void *[]){&flags}, &argc, &argv), err;
 
 	if (status >= 0)
 		return status;
@@ -47,6 +59,7 @@ static int run(const struct command *c, int argc, char **argv)
 		err = launch_find(&l, *argv);
 	}
 	if (!err) {
+		l.unmodified = flags.unmodified ? "all" : NULL;
 		snprintf(l.session, sizeof(l.session), "%s", name);
 		err = launch_exec(&l, argv);
 	}
@@ -64,6 +77,7 @@ const struct command command_run = {
 		"enter NAME` runs\ntrace-cmd on it. VESTIGE_BOOT can switch something on from the "
 		"start.\n",
 	.more = "The exit status is PROGRAM's.\n",
+	.flags = (const struct flag *const[]){flag_rows, NULL},
 	.runs_program = true,
 	.run = run,
 };

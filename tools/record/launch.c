@@ -288,6 +288,7 @@ static int set_environment(const struct launch *l)
 		return -ENOMEM;
 	if (setenv("LD_PRELOAD", preload, 1) || setenv("VESTIGE_DIR", l->areas_dir, 1) ||
 	    setenv("VESTIGE_SESSION", l->session, 1) || setenv("VESTIGE_BOOT", l->boot, 1) ||
+	    (l->unmodified && setenv("VESTIGE_UNMODIFIED", l->unmodified, 1)) ||
 	    unsetenv("VESTIGE") || (l->no_agent && setenv("VESTIGE_AGENT", "0", 1)))
 		err = -errno;
 	free(preload);

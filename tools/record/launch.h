@@ -29,8 +29,9 @@ struct launch {
 	/* what the program does with signals that `record` ignores: launch_find() looks */
 	struct sigaction ignored[LAUNCH_NR_IGNORED];
 	uint64_t ready; /* its own engine starts so far behind its entry point; 0: it has none */
-	bool silent;	/* its standard streams are /dev/null */
-	bool no_agent;	/* VESTIGE_AGENT=0: all functions are looked up at start */
+	const char *unmodified; /* VESTIGE_UNMODIFIED; NULL: as it is in the environment */
+	bool silent;		/* its standard streams are /dev/null */
+	bool no_agent;		/* VESTIGE_AGENT=0: all functions are looked up at start */
 	pid_t pid;
 	bool at_entry; /* held there (or where the engine inside is ready), by ptrace */
 	int status;    /* waitpid()'s, when it ended before its entry */

@@ -135,12 +135,13 @@ static int add_rows(struct tables *t, const char *path, const struct elf_code *c
 	return 0;
 }
 
-static int add_object(struct tables *t, const char *path, bool is_static)
+/* @any: also one that was built by none. */
+static int add_object(struct tables *t, const char *path, bool is_static, bool any)
 {
 	struct elf_code code = {0};
 	int err;
 
-	if (!has_sites(path, is_static) || elf_code_load(path, &code))
+	if ((!any && !has_sites(path, is_static)) || elf_code_load(path, &code))
 		return 0;
 	err = add_rows(t, path, &code);
 	elf_code_free(&code);
@@ -185,7 +186,7 @@ static FILE *ask_loader(char *loader, char *image, pid_t *pid)
 	return f;
 }
 
-static int add_needed(struct tables *t, char *loader, char *image)
+static int add_needed(struct tables *t, char *loader, char *image, bool any)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -198,7 +199,7 @@ static int add_needed(struct tables *t, char *loader, char *image)
 		const char *path = path_in(line);
 
 		if (path)
-			err = add_object(t, path, false);
+			err = add_object(t, path, false, any);
 	}
 	free(line);
 	if (f)
@@ -226,9 +227,9 @@ int program_objects(const struct launch *l, struct meta **out)
 		close(fd);
 	/* one that cannot be read has no names here */
 	if (!err) {
-		err = add_object(&t, image, !elf.interp[0]);
+		err = add_object(&t, image, !elf.interp[0], l->unmodified != NULL);
 		if (!err && elf.interp[0])
-			err = add_needed(&t, elf.interp, image);
+			err = add_needed(&t, elf.interp, image, l->unmodified != NULL);
 	} else {
 		err = 0;
 	}

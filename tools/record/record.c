@@ -51,11 +51,32 @@ struct record_run {
 	struct recorder_summary sum;
 	char spool_path[PATH_MAX];
 	char boot[BOOT_BYTES];
-	char last_comm[16]; /* of the program when it ended */
-	int status;	    /* of the program, as exit() gives it */
-	bool ended;	    /* the program has */
-	bool ours;	    /* we failed */
+	char unmodified[BOOT_BYTES]; /* names of objects, see hook/redirect.h */
+	char last_comm[16];	     /* of the program when it ended */
+	int status;		     /* of the program, as exit() gives it */
+	bool ended;		     /* the program has */
+	bool ours;		     /* we failed */
 };
+
+/* The program's objects, and those that a pattern names: `FUNC:mod:OBJECT`. */
+static void name_unmodified(struct record_run *run)
+{
+	size_t n = (size_t)snprintf(run->unmodified, sizeof(run->unmodified), "1");
+
+	for (unsigned int i = 0; i < run->opt.nr_patterns; i++) {
+		const char *at = run->opt.patterns[i].text;
+
+		while (run->opt.patterns[i].kind != 'e' && (at = strstr(at, ":mod:"))) {
+			size_t bytes;
+
+			at += strlen(":mod:");
+			bytes = strcspn(at, ", ");
+			if (n + bytes + 4 > sizeof(run->unmodified))
+				return;
+			n += (size_t)sprintf(run->unmodified + n, ",%.*s*", (int)bytes, at);
+		}
+	}
+}
 
 /*
  * Where a pattern is a name of the C++ or Rust source: the names in the program's objects in its
@@ -389,6 +410,10 @@ static int record_program(struct record_run *run)
 	err = areas_dir_open(&run->dir);
 	if (err)
 		return fail(EIO, "%s", fail_text());
+	if (run->opt.unmodified) {
+		name_unmodified(run);
+		run->launch.unmodified = run->unmodified;
+	}
 	err = name_functions(run);
 	if (!err)
 		err = make_boot(run);

@@ -142,7 +142,8 @@ static int place_in(const struct object *o, uint64_t start, struct probe_target 
 	t->why = NULL;
 	/* behind endbr64 there is the same moment */
 	if (f && (!offset || offset == f->site) &&
-	    (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY) &&
+	    (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY ||
+	     f->flags & AREA_FUNCTION_REDIRECTED) &&
 	    !(f->flags & AREA_FUNCTION_PASSED_ON)) {
 		t->function = id;
 		t->address -= offset;

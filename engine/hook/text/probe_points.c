@@ -152,6 +152,8 @@ static const struct area_function *site_in(uint64_t lo, uint64_t hi, uint64_t *s
 		const struct area_function *f = area_function(row->first_function + i - 1);
 
 		*site = row->bias + f->offset + f->site;
+		if (f->how == AREA_BY_REDIRECT && !(f->flags & AREA_FUNCTION_REDIRECTED))
+			continue;
 		if (f->how != AREA_BY_CYG && *site<hi && * site + f->nop_bytes> lo)
 			return f;
 	}

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See redirect.h. The file is analysed when its object is scanned. What was found is used only
+ * where memory has the same bytes as the file, and only while no thread can be in the object's code:
+ * at start, and while dlopen() loads it. So several instructions may be replaced at once.
+ *
+ * Constructor and notification contexts. fork: the child has the same text and islands. dlclose():
+ * sites.c frees. Costs: the analysis of the file; 272 bytes of addresses a function, of which those that are
+ * traced need memory. Tests: tests/cli/test_unmodified.py.
+ */
+#include "engine/hook/redirect.h"
+
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/glob.h"
+#include "engine/base/mem.h"
+#include "engine/core/function.h"
+#include "engine/hook/text/island_cfi.h"
+#include "engine/hook/text/near_map.h"
+#include "engine/process/libc.h"
+#include "object/entries.h"
+
+#define PAGE 4096u
+
+static const char *chosen;
+
+void redirect_choose(const char *names)
+{
+	chosen = names && *names && !str_equal(names, "0") ? names : NULL;
+}
+
+int redirect_all(void)
+{
+	const char *at = chosen;
+
+	while (at && *at) {
+		if (str_starts(at, "all") && (!at[3] || at[3] == ','))
+			return 1;
+		while (*at && *at++ != ',')
+			;
+	}
+	return 0;
+}
+
+static int is_named(const char *name)
+{
+	const char *at = chosen;
+
+	while (*at) {
+		size_t n = 0;
+
+		while (at[n] && at[n] != ',')
+			n++;
+		if (n && glob_match(at, n, name))
+			return 1;
+		at += n + (at[n] == ',');
+	}
+	return 0;
+}
+
+static int is_of_system(const char *path)
+{
+	static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
+					      "/usr/libexec/"};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (str_starts(path, folders[i]))
+			return 1;
+	return 0;
+}
+
+/* In a static program the engine's own functions are among the object's. */
+int redirect_is_wanted(const struct object *o)
+{
+	if (!chosen || libc_is_static)
+		return 0;
+	return !o->index || !is_of_system(o->path) || is_named(o->name);
+}
+
+static void *get(size_t bytes)
+{
+	return sys_map_table(bytes);
+}
+
+static void put(void *p, size_t bytes)
+{
+	sys_munmap(p, bytes);
+}
+
+/* The loader will write to the text, behind us. */
+static int is_relocated(const struct entries *e)
+{
+	return (elf_image_dynamic(&e->image, DT_FLAGS) & DF_TEXTREL) != 0;
+}
+
+/* Whether memory has the @n bytes that the file has. */
+static int is_as_in_file(const struct entries *e, uint64_t bias, uint64_t at, uint64_t n)
+{
+	uint64_t left;
+	const uint8_t *p = elf_image_at(&e->image, at, &left);
+
+	return p && left >= n && !memcmp((const void *)(bias + at), p, n);
+}
+
+static int add(struct object *o, const struct entries *e, const struct entry *f, struct redirect *r)
+{
+	const uint64_t bias = object_row(o)->bias, at = f->at + f->skip;
+	struct area_function row = {
+		.offset = (uint32_t)f->at,
+		.flags = (uint8_t)((f->source & ENTRY_BY_SYMBOL ? AREA_FUNCTION_SYMBOL : 0) |
+				   (f->source & ENTRY_BY_FDE ? AREA_FUNCTION_FDE : 0) |
+				   (f->skip ? AREA_FUNCTION_ENDBR : 0)),
+		.nop_bytes = f->bytes,
+		.site = f->skip,
+		.how = AREA_BY_REDIRECT,
+	};
+	uint64_t jump = f->way == ENTRY_PADDING ? at + (uint64_t)(int64_t)f->padding : at;
+
+	if (f->bytes > REDIRECT_MAX_MOVED || !is_as_in_file(e, bias, at, f->bytes) ||
+	    !is_as_in_file(e, bias, jump, REDIRECT_MAX_WRITTEN)) {
+		function_refuse(o, (uint32_t)f->at, AREA_REFUSED_CHANGED, 0);
+		return 0;
+	}
+	*r = (struct redirect){.bytes = f->bytes, .padding = f->padding};
+	memcpy(r->text, (const void *)(bias + at), f->bytes);
+	return function_add(o, &row);
+}
+
+static int add_all(struct object *o, const struct entries *e, struct redirect *rows)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < e->nr && !err; i++) {
+		const struct entry *f = &e->functions[i];
+
+		if (f->is_part || f->at > UINT32_MAX)
+			continue;
+		if (f->way == ENTRY_REFUSED)
+			function_refuse(o, (uint32_t)f->at, AREA_REFUSED_ENTRY, f->why);
+		else
+			err = add(o, e, f, &rows[row->nr_functions]);
+	}
+	return err;
+}
+
+static size_t rows_bytes(uint32_t nr)
+{
+	return (size_t)nr * sizeof(struct redirect);
+}
+
+/* A table of a row for each that is found may be larger than the functions that are added. */
+static struct redirect *shrink(struct redirect *all, uint32_t room, uint32_t nr)
+{
+	struct redirect *rows = nr ? sys_map_table(rows_bytes(nr)) : NULL;
+
+	if (rows)
+		memcpy(rows, all, rows_bytes(nr));
+	sys_munmap(all, rows_bytes(room));
+	return rows;
+}
+
+struct redirect *redirect_scan(struct object *o, const struct elf_file *file, int *err)
+{
+	struct redirect *all, *rows = NULL;
+	struct entries e;
+
+	*err = 0;
+	if (!file->map)
+		return NULL;
+	*err = entries_open(&e, file->map, file->bytes, get, put);
+	if (*err) {
+		*err = *err == -ENOMEM ? -ENOMEM : 0;
+		return NULL;
+	}
+	entries_find_ways(&e);
+	all = e.nr ? sys_map_table(rows_bytes(e.nr)) : NULL;
+	if (e.nr && !all)
+		*err = -ENOMEM;
+	if (is_relocated(&e))
+		area_status("its code is relocated when it is loaded: not redirected", o->path, 0);
+	else if (all)
+		*err = add_all(o, &e, all);
+	if (all)
+		rows = shrink(all, e.nr, object_row(o)->nr_functions);
+	if (object_row(o)->nr_functions && !rows)
+		*err = -ENOMEM;
+	entries_close(&e);
+	return rows;
+}
+
+void redirect_free(struct redirect *r, uint32_t nr)
+{
+	sys_munmap(r, rows_bytes(nr));
+}
+
+static size_t head_at(uint32_t nr)
+{
+	return (size_t)nr * REDIRECT_ISLAND_BYTES;
+}
+
+static size_t rows_at(uint32_t nr)
+{
+	size_t end = head_at(nr) + REDIRECT_HEAD_BYTES + (size_t)nr * REDIRECT_TABLE_BYTES;
+
+	return (end + 15) & ~(size_t)15;
+}
+
+int redirect_map(struct redirect_map *m, uint64_t text_lo, uint64_t text_hi, uint32_t nr,
+		 size_t slot_bytes)
+{
+	size_t end = rows_at(nr) + (size_t)nr * REDIRECT_ROW_BYTES;
+	uint8_t *p;
+
+	m->nr = nr;
+	m->code_bytes = (end + PAGE - 1) & ~(size_t)(PAGE - 1);
+	p = near_map(text_lo, text_hi, m->code_bytes + nr * slot_bytes);
+	if (!p)
+		return -ENOMEM;
+	m->islands = p;
+	m->slots = p + m->code_bytes;
+	redirect_head_make(p + head_at(nr), (uint64_t)p, (uint64_t)(p + rows_at(nr)), nr);
+	island_cfi_add((uint64_t)p, (uint64_t)p + head_at(nr),
+		       p + head_at(nr) + REDIRECT_HEADER_AT);
+	return sys_mprotect(p, m->code_bytes, PROT_READ | PROT_EXEC);
+}
+
+void redirect_unmap(struct redirect_map *m, size_t slot_bytes)
+{
+	if (!m->islands)
+		return;
+	island_cfi_forget(m->islands);
+	sys_munmap(m->islands, m->code_bytes + m->nr * slot_bytes);
+	m->islands = NULL;
+}
+
+int redirect_make(const struct redirect_map *m, uint32_t i, const struct redirect *r, uint64_t from)
+{
+	uint8_t *island = redirect_island(m, i);
+	uint8_t *row = m->islands + rows_at(m->nr) + (size_t)i * REDIRECT_ROW_BYTES;
+
+	if (memcmp((const void *)from, r->text, r->bytes))
+		return -EBUSY;
+	return redirect_island_make(r->text, r->bytes, from, (uint64_t)island, island, row,
+				    (uint64_t)row, (uint64_t)(m->islands + head_at(m->nr)));
+}
+
+void redirect_write(const struct redirect_map *m, uint32_t i, const struct redirect *r,
+		    uint64_t from)
+{
+	uint64_t where = from + (uint64_t)(int64_t)r->padding;
+	uint8_t jump[REDIRECT_MAX_WRITTEN];
+	uint32_t n = redirect_jump_make(where, (uint64_t)redirect_island(m, i), jump);
+
+	memcpy((void *)where, jump, n);
+	if (where == from)
+		return;
+	n = redirect_short_jump_make(from, where, jump);
+	memcpy((void *)from, jump, n);
+}

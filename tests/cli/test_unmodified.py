@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: MIT
+"""record --unmodified: programs that were built without any flag, traced by redirects. What they print is as
+without, calls are those that the program counts itself, and unwinders find their way through the islands."""
+import os
+import re
+import subprocess
+
+from cli_test import compiled, main
+
+PLAIN = "-fpatchable-function-entry=0"
+
+# One function a kind of entry. Each counts its calls, and gives a number that goes into the sum.
+WAYS = r"""
+#include <stdio.h>
+#define F(name, text) __asm__(".text\n.p2align 4,0xcc\n.type " name ",@function\n.globl " name "\n" \
+	name ": .cfi_startproc\n" text "\n.cfi_endproc\n.size " name ",.-" name "\n");
+#define FRAME "pushq %rbp\n.cfi_adjust_cfa_offset 8\nmovq %rsp,%rbp\n"
+#define LEAVE "popq %rbp\n.cfi_adjust_cfa_offset -8\nret"
+long values[64] = {3, 5, 7}, counted[16];
+long helper(long n) { return n * 3; }
+F("first_long", "addq $1, counted(%rip)\nmovl $7,%eax\nret")
+F("pushes", FRAME "leaq 1(%rdi),%rax\naddq $1, counted+8(%rip)\n" LEAVE)
+F("relative", "nop\nmovq values+8(%rip),%rax\naddq $1, counted+16(%rip)\nret")
+F("branches", "testq %rdi,%rdi\nje 1f\nmovl $2,%eax\n1: addq $1, counted+24(%rip)\naddq %rdi,%rax\nmovl $4,%eax\nret")
+F("jumps", "nop\njmp 1f\n.fill 300,1,0x90\n1: addq $1, counted+32(%rip)\nleaq 9(%rdi),%rax\nret")
+F("calls", "pushq %rbx\n.cfi_adjust_cfa_offset 8\nnop\nnop\ncall helper\naddq $1, counted+40(%rip)\npopq %rbx\n"
+	".cfi_adjust_cfa_offset -8\nret")
+F("through", "pushq %rbx\n.cfi_adjust_cfa_offset 8\nnop\ncall *pointer(%rip)\naddq $1, counted+48(%rip)\npopq %rbx\n"
+	".cfi_adjust_cfa_offset -8\nret")
+F("marked", "endbr64\n" FRAME "leaq 2(%rdi),%rax\naddq $1, counted+56(%rip)\n" LEAVE)
+F("counts_down", "movq %rdi,%rcx\njrcxz 1f\n1: addq $1, counted+64(%rip)\nmovq %rcx,%rax\nret")
+F("tail", "nop\nnop\naddq $1, counted+72(%rip)\njmp helper")
+F("looped", "addl $1,%eax\ndecq %rdi\njns looped\naddq $1, counted+80(%rip)\nmovl $1,%eax\nret")
+F("into", "pushq %rbx\n.cfi_adjust_cfa_offset 8\n1: nop\nnop\nnop\ndecq %rdi\njns 1b\naddq $1, counted+88(%rip)\n"
+	"popq %rbx\n.cfi_adjust_cfa_offset -8\nmovl $1,%eax\nret")
+__asm__(".p2align 4,0xcc\nret\n.fill 30,1,0x90\n");
+F("behind", "movl (%rsi),%eax\n1: nop\nnop\ndecq %rdi\njns 1b\naddq $1, counted+96(%rip)\nret")
+__asm__(".p2align 4,0xcc\n.type tiny,@function\n.globl tiny\ntiny: .cfi_startproc\nxorl %eax,%eax\nret\n"
+	".cfi_endproc\n.size tiny,3\n.fill 13,1,0xcc\n");
+long (*pointer)(long) = helper;
+#define ALL(X) X(first_long) X(pushes) X(relative) X(branches) X(jumps) X(calls) X(through) X(marked) X(counts_down) \
+	X(tail) X(looped) X(into) X(behind)
+#define DECLARE(f) long f(long, long *);
+ALL(DECLARE) DECLARE(tiny)
+#define NAME(f) #f,
+#define POINTER(f) f,
+int main(void)
+{
+	static const char *const names[] = {ALL(NAME)};
+	static long (*const all[])(long, long *) = {ALL(POINTER)};
+	unsigned long sum = 0, i, k;
+
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		for (k = 0; k < 5 + i; k++)
+			sum = sum * 31 + (unsigned long)all[i]((long)k % 3, values) + (unsigned long)tiny(1, values);
+	printf("sum %lu\n", sum);
+	for (i = 0; i < sizeof(all) / sizeof(*all); i++)
+		printf("%s %ld\n", names[i], counted[i]);
+	return 0;
+}
+"""
+
+
+def calls(w, name="trace.dat"):
+    """Calls by function, by our own table."""
+    out = w.run("profile", name, "-s", "name").stdout.decode()
+    return {row.split()[-1]: row for row in out.splitlines()[1:]}
+
+
+def test_ways(w):
+    """Each kind of entry does what it did, and is counted as the program counts; refused ones say why."""
+    w.compile("ways", WAYS, PLAIN, "-O1", "-fcf-protection=none")
+    plain = subprocess.run(["./ways"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+    own = {n: int(c) for n, c in re.findall(r"^(\w+) (\d+)$", plain.decode(), re.M) if n != "sum"}
+    doctor = w.run("doctor", "--unmodified", "-v", "./ways").stdout.decode()
+    assert "a redirect, they were built without a flag" in doctor, doctor
+    for name, why in ("looped", "a branch leads back to its start"), ("into", "a branch leads among its first"):
+        assert re.search(rf"^    {name}: {why}", doctor, re.M), doctor
+        del own[name]
+    names = w.run("list", "-f", "--unmodified", "./ways").stdout.decode().split()
+    assert set(own) | {"main", "helper", "tiny"} <= set(names) and "looped" not in names and "_start" not in names, names
+    own["tiny"] = sum(5 + i for i in range(13))
+    for tracer in "function", "function_graph":
+        p = w.run("record", "--unmodified", "-p", tracer, "-q", "./ways")
+        assert p.stdout == plain, (tracer, p.stdout, plain)
+        if tracer == "function":
+            seen = w.counts()
+        else:
+            text = w.run("report").stdout.decode()
+            seen = {}
+            for name in re.findall(r"(\w+)\(\)(?:;| \{)", text):
+                seen[name] = seen.get(name, 0) + 1
+        assert {n: seen.get(n, 0) for n in own} == own, (tracer, seen, own)
+        assert "looped" not in seen and seen["main"] == 1, seen
+    w.nothing_left()
+
+
+def test_without_it(w):
+    """Nothing changes where it is not asked for."""
+    w.compile("ways", WAYS, PLAIN)
+    p = w.run("record", "-p", "function", "./ways", status=None)
+    assert b"--unmodified" not in p.stdout and b"no function" in p.stderr, p
+    assert w.run("list", "-f", "./ways", status=1).stdout == b""
+
+
+def test_filters(w):
+    """By name, by address where there is no name; what is not wanted stays as it is."""
+    w.compile("ways", WAYS, PLAIN)
+    w.run("record", "--unmodified", "-l", "pushes", "-l", "mark*", "-q", "./ways")
+    assert set(w.counts()) == {"pushes", "marked"}, w.counts()
+    at = subprocess.run(["nm", "ways"], cwd=w.dir, stdout=subprocess.PIPE, check=True, text=True).stdout
+    at = re.search(r"^0*([0-9a-f]+) . pushes$", at, re.M).group(1)
+    subprocess.run(["strip", "ways"], cwd=w.dir, check=True)
+    w.run("record", "--unmodified", "-l", "sub_" + at, "-q", "./ways")
+    assert w.counts() == {"sub_" + at: 6}, w.counts()
+
+
+UNWINDS = r"""
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <execinfo.h>
+#include <stdexcept>
+#include <sys/time.h>
+#define FN __attribute__((noinline))
+static volatile sig_atomic_t samples, lost;
+static void *main_lo, *main_hi;
+static void on_prof(int)
+{
+	void *at[64];
+	int n = backtrace(at, 64), found = 0;
+
+	for (int i = 0; i < n; i++)
+		found |= at[i] >= main_lo && at[i] < main_hi;
+	samples = samples + 1;
+	lost = lost + !found;
+}
+struct counted {
+	long *n;
+	~counted() { ++*n; }
+};
+FN static long deep(int n, long *left)
+{
+	counted c = {left};
+	if (!n)
+		throw std::runtime_error("at the bottom");
+	return deep(n - 1, left) + 1;
+}
+FN static long small(long n) { __asm__ volatile(""); return n * 2 + 1; }
+FN static long work(long n) { long s = 0; for (long i = 0; i < n; i++) s += small(i) ^ small(s); return s; }
+int main()
+{
+	struct itimerval every = {{0, 1000}, {0, 1000}};
+	struct sigaction sa;
+	long left = 0, caught = 0, sum = 0;
+	void *warm[4];
+
+	main_lo = (void *)main;
+	main_hi = (char *)main + 4096;
+	backtrace(warm, 4);
+	memset(&sa, 0, sizeof(sa));
+	sa.sa_handler = on_prof;
+	sa.sa_flags = SA_RESTART;
+	sigaction(SIGPROF, &sa, nullptr);
+	setitimer(ITIMER_PROF, &every, nullptr);
+	for (int i = 0; samples < 100; i++) {
+		try {
+			sum += deep(i % 20, &left);
+		} catch (const std::runtime_error &e) {
+			caught += !strcmp(e.what(), "at the bottom");
+		}
+		if (i == 99)
+			printf("left %ld caught %ld\n", left, caught);
+		sum += work(1000);
+	}
+	fprintf(stderr, "lost %d\n", (int)lost);
+	return sum == 1;
+}
+"""
+
+
+def test_unwinds(w):
+    """Exceptions and backtraces of a handler, through islands, find main() each time."""
+    with open(w.path("unwinds.cc"), "w", encoding="utf-8") as f:
+        f.write(UNWINDS)
+    compiled(["g++", "-O2", PLAIN, "unwinds.cc"], "unwinds", cwd=w.dir)
+    for tracer in "function", "function_graph":
+        p = w.run("record", "--unmodified", "-p", tracer, "-m", "1000", "-q", "./unwinds")
+        assert p.stdout == b"left 1050 caught 100\n", (tracer, p.stdout)
+        assert b"lost 0\n" in p.stderr, (tracer, p.stderr)
+
+
+LOADS = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noipa)) long own(long n) { return n + 1; }
+int main(int argc, char **argv)
+{
+	long sum = 0;
+	for (int i = 0; i < 3; i++) {
+		void *h = dlopen("./plugin.so", RTLD_NOW);
+		long (*f)(long) = h ? (long (*)(long))dlsym(h, "plugged") : NULL;
+		if (!f) return 9;
+		sum += f(i);
+		dlclose(h);
+	}
+	if (!fork()) { printf("child %ld\n", own(sum)); fflush(stdout); _exit(0); }
+	wait(NULL);
+	if (argc > 1) return 0;
+	printf("sum %ld\n", own(sum));
+	fflush(stdout);
+	execl(argv[0], argv[0], "again", NULL);
+	return 8;
+}
+"""
+
+
+def test_loads(w):
+    """dlopen() and dlclose(), fork and exec."""
+    with open(w.path("plugin.c"), "w", encoding="utf-8") as f:
+        f.write("long plugged(long n) { return n * 7 + 1; }\n")
+    compiled(["cc", "-O1", PLAIN, "-shared", "-fPIC", "plugin.c"], "plugin.so", cwd=w.dir)
+    w.compile("loads", LOADS, PLAIN, "-ldl")
+    plain = subprocess.run(["./loads"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+    for tracer in "function", "function_graph":
+        p = w.run("record", "--unmodified", "-p", tracer, "-q", "./loads")
+        assert p.stdout == plain, (tracer, p.stdout, plain)
+        out = w.run("report").stdout.decode()
+        assert len(re.findall(r"\bplugged\b", out)) >= 6 and len(re.findall(r"\bown\b", out)) >= 3, out
+
+
+SQL = """create table t(a integer primary key, b text);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < 2000) insert into t select x, hex(x * 37 % 100) from c;
+create index i on t(b); select count(*), sum(a), max(b) from t; select b, count(*) from t group by b order by 2 desc, 1 limit 5;
+delete from t where a % 3 = 0; select count(*) from t; pragma integrity_check;"""
+SHELL = """f() { local a=$1; [ $a -gt 0 ] && f $((a - 1)); echo $a; }; f 5; x=$(echo sub | tr a-z A-Z); echo $x
+declare -A m; m[a]=1; echo ${!m[@]}; [[ abc =~ a(.)c ]] && echo ${BASH_REMATCH[1]}; trap 'echo end' EXIT; (exit 3); echo $?"""
+PYTHON = """import re, json, threading
+print(re.sub(r'(a+)', r'<\\1>', 'baab'), json.dumps({'a': [1, None]}), sum(i * i for i in range(3000)))
+try: 1 / 0
+except ZeroDivisionError as e: print(e)
+r = []; t = [threading.Thread(target=r.append, args=(i,)) for i in range(8)]
+[x.start() for x in t]; [x.join() for x in t]; print(sorted(r))"""
+
+
+def test_debian(w):
+    """Programs of the system as they are, with all of their functions: they print what they print without."""
+    for path, args, objects in (("/usr/bin/sqlite3", [":memory:", SQL], ["-l", "*", "-l", "*:mod:libsqlite3*"]),
+                                ("/bin/bash", ["-c", SHELL], []),
+                                ("/usr/bin/git", ["--no-pager", "init", "-q", "--bare", w.path("repository")], []),
+                                ("/usr/bin/python3", ["-c", PYTHON], [])):
+        if not os.path.exists(path):
+            continue
+        plain = subprocess.run([path, *args], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+        for tracer in "function", "function_graph":
+            p = w.run("record", "--unmodified", "-p", tracer, "-m", "500", "--native", "-o", "native", *objects,
+                      "--", path, *args)
+            assert p.stdout == plain, (path, tracer, p.stdout, plain)
+            assert w.stats(p.stderr, "entries") > 300, (path, tracer, p.stderr)
+
+
+main(globals())
