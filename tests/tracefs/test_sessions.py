@@ -776,6 +776,33 @@ def test_run(w):
     w.run("clean")
 
 
+EXECS = r"""
+#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	puts("ready");
+	fflush(stdout);
+	if (getchar() != EOF)
+		execl(argv[0], argv[0], NULL);
+	return 0;
+}
+"""
+
+
+def test_write_at_exec(w):
+    """A write that comes as a member executes another program reaches it, however early."""
+    where = "events/sched/sched_process_exec/filter"
+    with session(w, "execs", prog=w.compile("execs", EXECS)) as p, mounted(w) as m:
+        assert write(f"{m}/execs/{where}", "pid > 1000000\n") == 0
+        for i in range(60):
+            tell(p, "")
+            expect(p, b"ready")
+            # while the session's only member changes it may have no files for a moment
+            until(lambda: write(f"{m}/execs/{where}", f"pid > {i}\n") == 0, 20)
+            until(lambda: read(f"{m}/{p.pid}/{where}") == f"pid > {i}\n", 20)
+
+
 def test_from_the_first_moment(w):
     """Earlier writes apply to a program that lives for a moment; once, and while they are in force."""
     exec_ = "events/sched/sched_process_exec"

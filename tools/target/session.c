@@ -90,13 +90,18 @@ static uint64_t done_until(struct process *p)
 
 void session_set_done(const struct process *p, uint64_t until_ns)
 {
+	struct area_header head;
 	uint64_t bytes;
 	int fd = area_open(p->image.dir.fd, p->image.name, O_RDWR, &bytes);
 
 	if (fd < 0)
 		return;
-	/* where that fails the children are written it again */
-	if (bytes < sizeof(struct area_header) ||
+	/*
+	 * After exec the file of that name is of another image, which has had no write but those that
+	 * it found itself. Where this fails the children are written it again.
+	 */
+	if (bytes < sizeof(head) || !read_area(fd, &head) ||
+	    memcmp(head.image_id, p->head.image_id, sizeof(head.image_id)) ||
 	    pwrite(fd, &until_ns, sizeof(until_ns), offsetof(struct area_header, session_ns)) < 0)
 		until_ns = 0;
 	close(fd);
