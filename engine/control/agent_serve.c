@@ -52,7 +52,8 @@ static int wait_for(int fd, short events, uint64_t until)
 			return -ECANCELED;
 		n = arch_syscall(SYS_poll, (long)&p, 1, (long)min_of(until - now, SLICE_MS), 0, 0,
 				 0);
-		if (n)
+		/* by the signal with which glibc's setuid() reaches all threads */
+		if (n && n != -EINTR)
 			return n > 0 ? 0 : (int)n;
 	}
 }
@@ -68,6 +69,8 @@ static int read_all(int fd, void *buf, size_t n, uint64_t until)
 		if (err)
 			return err;
 		got = sys_read(fd, p, n);
+		if (got == -EINTR)
+			continue;
 		if (got <= 0)
 			return got ? (int)got : -EPIPE;
 		p += got;
@@ -88,7 +91,7 @@ static int send_all(int fd, const void *buf, size_t n, uint64_t until)
 			return err;
 		put = arch_syscall(SYS_sendto, fd, (long)p, (long)n, MSG_NOSIGNAL | MSG_DONTWAIT, 0,
 				   0);
-		if (put == -EAGAIN)
+		if (put == -EAGAIN || put == -EINTR)
 			continue;
 		if (put <= 0)
 			return put ? (int)put : -EPIPE;

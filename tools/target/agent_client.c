@@ -203,7 +203,7 @@ static int exchange(const struct image *t, int fd, const struct agent_request *r
 		return silent(t);
 	if (err && ends(t))
 		return ended(t);
-	if (err == -EPIPE)
+	if (err == -EPIPE && geteuid())
 		return fail(EPERM, "process %d does not answer you: it is another user's", t->pid);
 	if (err)
 		return silent(t);
