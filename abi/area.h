@@ -277,8 +277,9 @@ enum area_function_flag {
 	AREA_FUNCTION_ENDBR = 8,  /* endbr64 precedes the NOPs */
 	AREA_FUNCTION_PASSED_ON =
 		16, /* the call that the compiler made is still made: gmon.out's arcs */
-	AREA_FUNCTION_TOUCHED = 32,    /* it was enabled once: touched_functions */
-	AREA_FUNCTION_REDIRECTED = 64, /* AREA_BY_REDIRECT: its first instructions were replaced */
+	AREA_FUNCTION_TOUCHED = 32,	/* it was enabled once: touched_functions */
+	AREA_FUNCTION_REDIRECTED = 64,	/* AREA_BY_REDIRECT: its first instructions were replaced */
+	AREA_FUNCTION_ENTRY_ONLY = 128, /* it touches its return address: not in the graph */
 };
 
 /* Which flag of the compiler makes a function traceable. */

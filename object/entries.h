@@ -51,14 +51,15 @@ enum entry_why {
 
 struct entry {
 	uint64_t at, end;
-	uint8_t way;	 /* enum entry_way */
-	uint8_t why;	 /* enum entry_why */
-	uint8_t is_part; /* .cold and its like: a piece of another function, and none itself */
-	uint8_t never;	 /* enum entry_why: it is never redirected */
-	uint8_t source;	 /* ENTRY_BY_* */
-	uint8_t skip;	 /* bytes of endbr64, behind which the jump is */
-	uint8_t bytes;	 /* of the instructions behind those that run elsewhere then */
-	int16_t padding; /* ENTRY_PADDING: where the long jump is, from the short one */
+	uint8_t way;	    /* enum entry_way */
+	uint8_t why;	    /* enum entry_why */
+	uint8_t is_part;    /* .cold and its like: a piece of another function, and none itself */
+	uint8_t never;	    /* enum entry_why: it is never redirected */
+	uint8_t source;	    /* ENTRY_BY_* */
+	uint8_t skip;	    /* bytes of endbr64, behind which the jump is */
+	uint8_t bytes;	    /* of the instructions behind those that run elsewhere then */
+	uint8_t entry_only; /* it touches its return address: its calls must not be wrapped */
+	int16_t padding;    /* ENTRY_PADDING: where the long jump is, from the short one */
 };
 
 #define ENTRY_BY_SYMBOL 1u

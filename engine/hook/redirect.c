@@ -111,7 +111,8 @@ static int add(struct object *o, const struct entries *e, const struct entry *f,
 		.offset = (uint32_t)f->at,
 		.flags = (uint8_t)((f->source & ENTRY_BY_SYMBOL ? AREA_FUNCTION_SYMBOL : 0) |
 				   (f->source & ENTRY_BY_FDE ? AREA_FUNCTION_FDE : 0) |
-				   (f->skip ? AREA_FUNCTION_ENDBR : 0)),
+				   (f->skip ? AREA_FUNCTION_ENDBR : 0) |
+				   (f->entry_only ? AREA_FUNCTION_ENTRY_ONLY : 0)),
 		.nop_bytes = f->bytes,
 		.site = f->skip,
 		.how = AREA_BY_REDIRECT,

@@ -84,8 +84,8 @@ static int make_stub_table(struct object *o)
 	s->avoid = (uint64_t *)((uint8_t *)p + stubs);
 	avoided = graph_notrace_find(o, s->avoid);
 	if (avoided)
-		area_status("functions are left out of the graph: they return twice, or pass on "
-			    "their caller's address (dlsym, dlopen, vfork)",
+		area_status("functions are left out of the graph: they return twice, use their "
+			    "return address, or pass it on (dlsym, dlopen, vfork)",
 			    o->path, 0);
 	return 0;
 }

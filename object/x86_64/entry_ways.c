@@ -10,6 +10,7 @@
 
 #include "object/entries_impl.h"
 #include "object/x86_64/insn.h"
+#include "object/x86_64/return_slot.h"
 
 #define WINDOW	    INSN_JUMP_BYTES
 #define ENDBR_BYTES 4u
@@ -146,21 +147,25 @@ static int runs_on(const struct insn *in)
 	return insn_goes_on(in) && in->kind != INSN_CALL && in->kind != INSN_CALL_INDIRECT;
 }
 
-/* The instructions of @lo .. @hi. Return: whether all of them are known. */
-static int sweep(struct entries *e, uint64_t lo, uint64_t hi)
+/* The instructions of a function up to @hi. Return: whether all of them are known. */
+static int sweep(struct entries *e, struct entry *f, uint64_t hi)
 {
 	struct insn in = {.kind = INSN_OTHER};
-	uint64_t at, n;
+	uint64_t at, n, lo = f->at;
+	struct return_slot slot;
 
+	return_slot_begin(&slot);
 	for (at = lo; at < hi; at += in.bytes) {
 		const uint8_t *p = code_at(e, at, &n);
 
 		if (!p || !insn_decode(&in, p, n < hi - at ? n : hi - at))
 			return 0;
 		see_insn(e, at, p, &in, lo);
+		return_slot_see(&slot, &in, p, (int64_t)(at - lo));
 	}
 	if (runs_on(&in))
 		mark(e, lo, RUNS_ON);
+	f->entry_only = (uint8_t)slot.touched;
 	return 1;
 }
 
@@ -369,7 +374,7 @@ static void make_map(struct entries *e)
 		if (last < f->at)
 			sweep_gap(e, last, f->at);
 		end = f->end < next ? f->end : next;
-		if (!sweep(e, f->at, end))
+		if (!sweep(e, f, end))
 			mark(e, f->at, UNKNOWN);
 		last = end;
 	}

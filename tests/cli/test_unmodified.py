@@ -115,6 +115,94 @@ def test_filters(w):
     assert w.counts() == {"sub_" + at: 6}, w.counts()
 
 
+# Functions that touch their return address, that return twice, and that leave for another stack.
+RETURNS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#define FN __attribute__((noinline))
+FN void *asks(long n) { __asm__ volatile("" : "+r"(n)); return __builtin_return_address(0); }
+FN void *asks_late(long n)
+{
+	volatile long sum[20] = {n};
+
+	for (long i = 0; i < 20; i++)
+		sum[i] = sum[(i + 7) % 20] + i;
+	return sum[3] == 99 ? NULL : __builtin_return_address(0);
+}
+FN long ordinary(long n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+int keep(void **context) __attribute__((returns_twice));
+void resume(void **context, int value) __attribute__((noreturn));
+void *to_stack(void **from, void *to, void *what);
+__asm__(".text\n"
+	".type keep,@function\n.globl keep\nkeep: .cfi_startproc\n"
+	"movq (%rsp),%rax\nmovq %rax,(%rdi)\nmovq %rsp,8(%rdi)\nmovq %rbx,16(%rdi)\nmovq %rbp,24(%rdi)\n"
+	"movq %r12,32(%rdi)\nmovq %r13,40(%rdi)\nmovq %r14,48(%rdi)\nmovq %r15,56(%rdi)\nxorl %eax,%eax\nret\n"
+	".cfi_endproc\n.size keep,.-keep\n"
+	".type resume,@function\n.globl resume\nresume: .cfi_startproc\n"
+	"movl %esi,%eax\nmovq 16(%rdi),%rbx\nmovq 24(%rdi),%rbp\nmovq 32(%rdi),%r12\nmovq 40(%rdi),%r13\n"
+	"movq 48(%rdi),%r14\nmovq 56(%rdi),%r15\nmovq 8(%rdi),%rsp\naddq $8,%rsp\njmp *(%rdi)\n"
+	".cfi_endproc\n.size resume,.-resume\n"
+	".type to_stack,@function\n.globl to_stack\nto_stack: .cfi_startproc\n"
+	"pushq %rbp\npushq %rbx\npushq %r12\npushq %r13\npushq %r14\npushq %r15\nmovq %rsp,(%rdi)\n"
+	"movq %rdx,%rax\nmovq %rsi,%rsp\npopq %r15\npopq %r14\npopq %r13\npopq %r12\npopq %rbx\npopq %rbp\nret\n"
+	".cfi_endproc\n.size to_stack,.-to_stack\n");
+static void *mine, *other;
+static FN void coroutine(void)
+{
+	long n = 0;
+
+	for (;;)
+		n += (long)to_stack(&other, mine, (void *)ordinary(n));
+}
+FN long in_coroutine(long n) { return (long)to_stack(&mine, other, (void *)n); }
+FN long comes_back(void)
+{
+	void *context[8];
+	volatile long times = 0;
+
+	if (keep(context) < 5)
+		times = ordinary(times);
+	if (times < 5)
+		resume(context, (int)times);
+	return times;
+}
+int main(void)
+{
+	void **stack = malloc(65536);
+	long sum = 0, i;
+
+	other = stack + 8000 - 7;
+	stack[7999] = (void *)coroutine;
+	for (i = 0; i < 10; i++) {
+		sum += comes_back() + in_coroutine(i);
+		printf("%ld %ld\n", (long)((char *)asks(i) - (char *)main), (long)((char *)asks_late(i) - (char *)main));
+	}
+	printf("%ld\n", sum);
+	return 0;
+}
+"""
+
+
+def test_entry_only(w):
+    """What touches its return address is not in the graph, and says what it says without; all else is."""
+    w.compile("returns", RETURNS, PLAIN, "-O2")
+    plain = subprocess.run(["./returns"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+    calls_of = {"asks": 10, "asks_late": 10, "keep": 10, "resume": 40, "to_stack": 20}
+    wrapped = {"ordinary": 60, "comes_back": 10, "in_coroutine": 10, "main": 1}
+    p = w.run("record", "--unmodified", "-p", "function", "-q", "./returns")
+    assert p.stdout == plain, (p.stdout, plain)
+    seen = w.counts()
+    assert {n: seen.get(n) for n in calls_of | wrapped} == calls_of | wrapped, seen
+    p = w.run("record", "--unmodified", "-p", "function_graph", "-q", "./returns")
+    assert p.stdout == plain, (p.stdout, plain)
+    text = w.run("report").stdout.decode()
+    seen = {n: len(re.findall(rf" {n}\(\)(?:;| \{{)", text)) for n in calls_of | wrapped}
+    assert seen == dict.fromkeys(calls_of, 0) | wrapped, seen
+    doctor = w.run("doctor", "--unmodified", "-v", "./returns").stdout.decode()
+    for name in calls_of:
+        assert re.search(rf"^    {name}: .*return address", doctor, re.M), doctor
+
+
 UNWINDS = r"""
 #include <csignal>
 #include <cstdio>

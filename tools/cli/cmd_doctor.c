@@ -181,17 +181,18 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 }
 
 /* By which flags its functions can be traced; nothing to say where that is the usual one. */
-static void print_hows(const struct meta *m, uint32_t i)
+static void print_hows(const struct meta *m, uint32_t i, struct names *names, const struct flags *f)
 {
-	uint32_t by_how[NR_HOWS + 1] = {0}, kept = 0;
+	uint32_t by_how[NR_HOWS + 1] = {0}, kept = 0, entry_only = 0;
 
 	for (uint32_t k = 0; k < m->nr_functions; k++) {
-		const struct area_function *f = &m->functions[k];
+		const struct area_function *row = &m->functions[k];
 
-		if (f->object != i)
+		if (row->object != i)
 			continue;
-		by_how[f->how < NR_HOWS ? f->how : NR_HOWS]++;
-		kept += (f->flags & AREA_FUNCTION_PASSED_ON) != 0;
+		by_how[row->how < NR_HOWS ? row->how : NR_HOWS]++;
+		kept += (row->flags & AREA_FUNCTION_PASSED_ON) != 0;
+		entry_only += (row->flags & AREA_FUNCTION_ENTRY_ONLY) != 0;
 	}
 	for (unsigned int h = 0; h < NR_HOWS; h++)
 		if (by_how[h] && (h != AREA_BY_NOPS || by_how[h] < m->objects[i].nr_functions))
@@ -203,6 +204,14 @@ static void print_hows(const struct meta *m, uint32_t i)
 		printf("    %u profile the program, as it was built to (gmon.out): traced or not, "
 		       "they do so; no function_graph\n",
 		       kept);
+	if (!entry_only)
+		return;
+	printf("    %u use their return address, or leave for another stack: no function_graph\n",
+	       entry_only);
+	for (uint32_t k = 0; f->verbose && k < m->nr_functions; k++)
+		if (m->functions[k].object == i && m->functions[k].flags & AREA_FUNCTION_ENTRY_ONLY)
+			print_function(names, i, m->functions[k].offset,
+				       "uses its return address: no function_graph");
 }
 
 /* The functions of an object that was built without any flag: how each could be reached. */
@@ -252,7 +261,7 @@ static void print_object(const struct meta *m, uint32_t i, struct names *names,
 	if (o->nr_functions)
 		printf(" (%u by its table, %u found by scan)", o->nr_from_table, o->nr_from_scan);
 	putchar('\n');
-	print_hows(m, i);
+	print_hows(m, i, names, f);
 	if (f->all)
 		for (uint32_t k = 0; k < m->nr_functions; k++)
 			if (m->functions[k].object == i)

@@ -6,7 +6,10 @@
  *   - those that end with a jump into a function of libc that looks up its caller (dlsym() with
  *     RTLD_NEXT, dlopen() for its search path): the caller would be this library;
  *   - those that return twice under the names that compilers know, made by the program itself: the
- *     second time the shadow of their slot may be another call's.
+ *     second time the shadow of their slot may be another call's;
+ *   - of functions that were built without any flag those that touch their return address or leave
+ *     for another stack (object/): the author of a program that is built to be traced has
+ *     vestige_return_address() for that.
  *
  * The jumps are searched byte by byte, without decoding. Bytes that only look like one keep a
  * function out of the graph, and do no other harm. Constructor or agent context, nothing is kept.
@@ -126,6 +129,9 @@ uint32_t graph_notrace_find(const struct object *o, uint64_t *bits)
 	uint32_t i;
 
 	find_cells(o, &j);
+	for (i = 0; i < row->nr_functions; i++)
+		if (area_function(row->first_function + i)->flags & AREA_FUNCTION_ENTRY_ONLY)
+			mark(bits, i, &named.count);
 	for (i = 0; i < row->nr_functions && j.nr_cells; i++) {
 		uint64_t p = row->bias + area_function(row->first_function + i)->offset;
 		uint64_t end = p + MAX_BYTES;
