@@ -14,6 +14,7 @@ sys.path.insert(0, os.environ["SOURCE_DIR"] + "/tests")
 from compiled import compiled   # noqa: E402
 
 BIN = os.environ["VESTIGE_BIN"]
+LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 FLAG = "-fpatchable-function-entry=6"
 
 CALLS = r"""

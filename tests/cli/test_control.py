@@ -11,10 +11,9 @@ import socket
 import subprocess
 import time
 
-from cli_test import BIN, main, need, until
+from cli_test import BIN, LIBRARY, main, need, until
 
 SOURCE = os.environ["SOURCE_DIR"]
-LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 
 
 @contextlib.contextmanager

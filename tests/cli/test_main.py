@@ -22,7 +22,7 @@ def test_help_and_version(w):
 
 
 COMMANDS = ("record report replay graph profile sched list doctor flags start stop show extract reset get hang set ls run mount umount "
-            "enter convert recover crash clean bootgraph leaks stacks").split()
+            "enter convert recover crash clean bootgraph leaks stacks clear restart snapshot").split()
 
 
 def test_help_of_each(w):
@@ -32,7 +32,7 @@ def test_help_of_each(w):
         text = w.run("help", name).stdout.decode()
         assert text.startswith(f"usage: vestige {name}") and text.endswith("\n"), text
         assert all(len(line) <= 80 and line == line.rstrip() for line in text.splitlines()), text
-        with open(f"{SOURCE}/docs/man/vestige-{'mount' if name == 'umount' else name}.1") as f:
+        with open(f"{SOURCE}/docs/man/vestige-{ {'umount': 'mount', 'restart': 'stop'}.get(name, name)}.1") as f:
             page = f.read().replace("Fl Fl ", "Fl -")
         for flags in re.findall(r"^  (-.*|    --.*?)(?:  |$)", text, re.M):
             for flag in re.findall(r"(?<!\S)-+(\w[\w-]*)", flags):

@@ -240,6 +240,11 @@ static int print_tracers(struct target *t, const char *file, struct out *o)
 	return err;
 }
 
+static int print_file(struct target *t, const char *file, struct out *o)
+{
+	return t->ops->print(t, file, o);
+}
+
 static int list_tracers(const struct control_which *which)
 {
 	struct target *t;
@@ -247,7 +252,7 @@ static int list_tracers(const struct control_which *which)
 
 	if (err)
 		return err;
-	err = control_print(t, print_tracers, "available_tracers");
+	err = control_print(t, which->kernel ? print_file : print_tracers, "available_tracers");
 	target_put(t);
 	return err;
 }
@@ -279,8 +284,8 @@ static int run(const struct command *c, int argc, char **argv)
 	if (opt.tracers)
 		return argc ? options_wrong(c, "-t is about a process: -P PID")
 			    : control_end(list_tracers(&which));
-	if (which.pid || which.instance)
-		return options_wrong(c, "-P and -B go with -t");
+	if (which.pid || which.instance || which.kernel)
+		return options_wrong(c, "-P, -B and -k go with -t");
 	if (!argc)
 		argv = none;
 	switch (kind_of(argv[0])) {

@@ -1,33 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige reset: the state a process starts in. Tests: tests/cli/test_control.py. */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 
-/* @global: files that instances do not have. */
+enum whose { ALL, TOP, KERNEL };
+
+/* TOP: files that instances do not have. KERNEL: a process's events have other users. */
 static const struct {
 	const char *file, *text;
-	bool global;
+	enum whose whose;
 } writes[] = {
-	{"current_tracer", "nop", false},
-	{"set_ftrace_filter", "", false},
-	{"set_ftrace_notrace", "", false},
-	{"set_ftrace_pid", "", false},
-	{"set_ftrace_notrace_pid", "", false},
-	{"set_graph_function", "", true},
-	{"set_graph_notrace", "", true},
-	{"max_graph_depth", "0", true},
-	{"tracing_thresh", "0", true},
-	{"ksym_trace_filter", "0", true},
-	{"kmemtrace_stacks", "0", true},
-	{"prove_locking", "0", true},
-	{"guard_budget", "5", true},
-	{"trace_clock", "local", false},
-	{"trace", "", false},
-	{"tracing_on", "1", false},
+	{"current_tracer", "nop", ALL},	 {"events/enable", "0", KERNEL},
+	{"set_ftrace_filter", "", ALL},	 {"set_ftrace_notrace", "", ALL},
+	{"set_ftrace_pid", "", ALL},	 {"set_ftrace_notrace_pid", "", ALL},
+	{"set_graph_function", "", TOP}, {"set_graph_notrace", "", TOP},
+	{"max_graph_depth", "0", TOP},	 {"tracing_thresh", "0", TOP},
+	{"ksym_trace_filter", "0", TOP}, {"kmemtrace_stacks", "0", TOP},
+	{"prove_locking", "0", TOP},	 {"guard_budget", "5", TOP},
+	{"trace_clock", "local", ALL},	 {"trace", "", ALL},
+	{"tracing_on", "1", ALL},
 };
+
+/* A kernel has not all files, and one that is locked down refuses some: those stay. */
+static int without(const char *file, int err)
+{
+	if (err == -EPERM)
+		note("%s stays as it is: %s", file, strerror(EPERM));
+	return err == -EPERM || err == -ENOENT ? 0 : err;
+}
 
 static int reset(const struct control_which *which)
 {
@@ -36,9 +41,14 @@ static int reset(const struct control_which *which)
 
 	if (err)
 		return err;
-	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes) && !err; i++)
-		if (!writes[i].global || !which->instance)
-			err = target_set(t, writes[i].file, writes[i].text);
+	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes) && !err; i++) {
+		if ((writes[i].whose == TOP && which->instance) ||
+		    (writes[i].whose == KERNEL && !which->kernel))
+			continue;
+		err = target_set(t, writes[i].file, writes[i].text);
+		if (which->kernel)
+			err = without(writes[i].file, err);
+	}
 	target_put(t);
 	return err;
 }
@@ -46,7 +56,8 @@ static int reset(const struct control_which *which)
 static int remove_instance(const struct control_which *which)
 {
 	struct target *t;
-	int err = control_open(&t, &(struct control_which){.pid = which->pid}, false);
+	int err = control_open(
+		&t, &(struct control_which){.pid = which->pid, .kernel = which->kernel}, false);
 
 	if (err)
 		return err;

@@ -1,30 +1,186 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige show: the trace of a process from its area. Tests: tests/cli/test_control.py. */
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 
+#define NO_CPU UINT32_MAX
+
+struct show {
+	bool pipe, snapshot, name;
+	unsigned int cpu;
+	const char *file; /* of a flag that names it */
+};
+
 static int print(struct target *t, const char *file, struct out *o)
 {
-	(void)file;
-	return t->ops->print(t, "trace", o);
+	return t->ops->print(t, file, o);
 }
 
-static int show(struct target *t)
+static volatile sig_atomic_t ended;
+
+static void end(int sig)
 {
-	return control_print(t, print, NULL);
+	(void)sig;
+	ended = 1;
+}
+
+static int has_ended(void)
+{
+	return ended;
+}
+
+/* trace_pipe until it ends or ^C, which is no failure. */
+static int follow(struct target *t, unsigned int cpu)
+{
+	struct sigaction sa = {.sa_handler = end};
+	char text[16384];
+	void *pipe;
+	ssize_t n;
+	int err = t->ops->pipe_open(t, cpu, &pipe);
+
+	if (err)
+		return err;
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	while ((n = t->ops->pipe_read(pipe, text, sizeof(text), false, has_ended)) > 0)
+		for (ssize_t done = 0, some; done < n; done += some) {
+			some = write(STDOUT_FILENO, text + done, (size_t)(n - done));
+			if (some < 0) {
+				err = errno == EPIPE || errno == EINTR
+					      ? 0
+					      : fail_errno(errno, "cannot write to stdout");
+				t->ops->pipe_close(t, cpu, pipe);
+				return err;
+			}
+		}
+	t->ops->pipe_close(t, cpu, pipe);
+	return n < 0 && n != -EINTR ? fail_errno((int)-n, "trace_pipe") : 0;
+}
+
+static int take_cpu(const struct parsing *p, void *to, const char *value)
+{
+	struct show *s = to;
+	char *rest;
+	unsigned long n = strtoul(value, &rest, 10);
+
+	if (*value < '0' || *value > '9' || *rest || n >= INT_MAX)
+		return options_bad(p, "not a CPU", value);
+	s->cpu = (unsigned int)n;
+	return 0;
+}
+
+static const struct {
+	const char *flag, *file;
+} files[] = {
+	{"tracing_on", "tracing_on"},
+	{"current_tracer", "current_tracer"},
+	{"buffer_size", "buffer_size_kb"},
+	{"buffer_total_size", "buffer_total_size_kb"},
+	{"buffer_subbuf_size", "buffer_subbuf_size_kb"},
+	{"ftrace_filter", "set_ftrace_filter"},
+	{"ftrace_notrace", "set_ftrace_notrace"},
+	{"ftrace_pid", "set_ftrace_pid"},
+	{"graph_function", "set_graph_function"},
+	{"graph_notrace", "set_graph_notrace"},
+	{"cpumask", "tracing_cpumask"},
+};
+
+static int take_file(const struct parsing *p, void *to, const char *value)
+{
+	struct show *s = to;
+
+	(void)value;
+	if (s->file)
+		return options_wrong(p->command, "one file at a time; one more is %s", p->typed);
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
+		if (!strcmp(files[i].flag, p->flag->name))
+			s->file = files[i].file;
+	return 0;
+}
+
+static const struct flag flags[] = {
+	{'p', NULL, NULL, "trace_pipe: wait for more until Ctrl-C; what is printed is consumed",
+	 NULL, offsetof(struct show, pipe)},
+	{'s', NULL, NULL, "the snapshot, see `vestige snapshot`", NULL,
+	 offsetof(struct show, snapshot)},
+	{'c', NULL, "CPU", "of that CPU alone", take_cpu, 0},
+	{'f', NULL, NULL, "print first which file it is", NULL, offsetof(struct show, name)},
+	{0, "tracing_on", NULL, "whether it records, in place of the trace", take_file, 0},
+	{0, "current_tracer", NULL, "its tracer", take_file, 0},
+	{0, "buffer_size", NULL, "the size of each CPU's buffer in KB", take_file, 0},
+	{0, "buffer_total_size", NULL, "the size of all of them", take_file, 0},
+	{0, "buffer_subbuf_size", NULL, "the size of their pages", take_file, 0},
+	{0, "ftrace_filter", NULL, "the functions that are traced", take_file, 0},
+	{0, "ftrace_notrace", NULL, "the functions that are not", take_file, 0},
+	{0, "ftrace_pid", NULL, "the threads whose functions are traced", take_file, 0},
+	{0, "graph_function", NULL, "set_graph_function", take_file, 0},
+	{0, "graph_notrace", NULL, "set_graph_notrace", take_file, 0},
+	{0, "cpumask", NULL, "the CPUs that are traced", take_file, 0},
+	FLAGS_END};
+
+static void file_of(const struct show *s, char *path, size_t bytes)
+{
+	const char *file = s->file	 ? s->file
+			   : s->pipe	 ? "trace_pipe"
+			   : s->snapshot ? "snapshot"
+					 : "trace";
+
+	if (s->cpu == NO_CPU)
+		snprintf(path, bytes, "%s", file);
+	else
+		snprintf(path, bytes, "per_cpu/cpu%u/%s", s->cpu, file);
+}
+
+static int show(struct target *t, const struct show *s)
+{
+	char path[128];
+
+	file_of(s, path, sizeof(path));
+	if (s->name) {
+		printf("%s\n", path);
+		fflush(stdout);
+	}
+	return s->pipe && !s->file ? follow(t, s->cpu) : control_print(t, print, path);
 }
 
 static int run(const struct command *c, int argc, char **argv)
 {
-	return control_run(c, argc, argv, show);
+	struct control_which which = {0};
+	struct show s = {.cpu = NO_CPU};
+	struct target *t;
+	int status = options_parse(c, (void *[]){&which, &s}, &argc, &argv), err;
+
+	if (status >= 0)
+		return status;
+	if (argc)
+		return options_wrong(c, "it takes no arguments: %s", argv[0]);
+	if (s.pipe + s.snapshot + (s.file != NULL) > 1)
+		return options_wrong(c, "-p, -s and the flags of files are one or the other");
+	if (s.file && s.cpu != NO_CPU)
+		return options_wrong(c, "-c goes with the trace, -p and -s alone");
+	err = control_open(&t, &which, false);
+	if (err)
+		return control_end(err);
+	err = show(t, &s);
+	target_put(t);
+	return control_end(err);
 }
 
 const struct command command_show = {
 	.name = "show",
 	.words = "",
 	.what = "print what a process has recorded",
-	.help = "Print what a process has recorded, as the kernel's trace file. Nothing is "
-		"consumed, and\nthe process is not stopped; it may be dead.\n",
-	.flags = (const struct flag *const[]){control_flags, NULL},
+	.help = "Print what a process has recorded, as the kernel's trace file. But with -p "
+		"nothing is consumed, and\nthe process is not stopped; it may be dead.\n",
+	.flags = (const struct flag *const[]){control_flags, flags, NULL},
 	.run = run,
 };

@@ -48,8 +48,16 @@ static int start(const struct control_which *which, const struct start *s)
 	err = write_list(t, s, 'l', "set_ftrace_filter");
 	if (!err)
 		err = write_list(t, s, 'n', "set_ftrace_notrace");
-	if (!err)
+	if (!err && s->tracer)
 		err = target_set(t, "current_tracer", s->tracer);
+	for (unsigned int i = 0; i < s->nr && !err; i++) {
+		const char *text = s->patterns[i].text;
+
+		if (s->patterns[i].kind != 'e')
+			continue;
+		text = strcmp(text, "all") ? text : "*:*";
+		err = target_write(t, "set_event", text, strlen(text), false);
+	}
 	for (unsigned int i = 0; i < s->nr && !err; i++)
 		if (s->patterns[i].kind == 'O')
 			err = target_set(t, "trace_options", s->patterns[i].text);
@@ -71,8 +79,10 @@ static int take_pattern(const struct parsing *p, void *to, const char *value)
 }
 
 static const struct flag flags[] = {
-	{'p', NULL, "TRACER", "function (default), function_graph (entries and exits) or nop", NULL,
-	 offsetof(struct start, tracer)},
+	{'p', NULL, "TRACER",
+	 "function (default, unless -e or -k is given), function_graph (entries and exits) or "
+	 "another of available_tracers",
+	 NULL, offsetof(struct start, tracer)},
 	{'l', NULL, "FUNC",
 	 "trace only functions that match FUNC (may be repeated); without -l the filter stays as "
 	 "it is",
@@ -80,6 +90,9 @@ static const struct flag flags[] = {
 	{'n', NULL, "FUNC",
 	 "do not trace functions that match FUNC (may be repeated); without -n that filter stays, "
 	 "too",
+	 take_pattern, 0},
+	{'e', NULL, "EVENT",
+	 "record EVENT, too: SYSTEM:NAME, SYSTEM or NAME, with * and ?, or all (may be repeated)",
 	 take_pattern, 0},
 	{'O', NULL, "OPTION",
 	 "set an option of trace_options (func-args), noOPTION clears it (may be repeated)",
@@ -90,15 +103,20 @@ static int run(const struct command *c, int argc, char **argv)
 {
 	static struct start s;
 	struct control_which which = {0};
+	bool events = false;
 	int status;
 
-	s = (struct start){.tracer = "function"};
+	s = (struct start){0};
 	status = options_parse(c, (void *[]){&which, &s}, &argc, &argv);
 	if (status >= 0)
 		return status;
 	if (argc)
 		return options_wrong(c, "it starts no program, use `vestige record` for that: %s",
 				     argv[0]);
+	for (unsigned int i = 0; i < s.nr; i++)
+		events |= s.patterns[i].kind == 'e';
+	if (!s.tracer && !events && !which.kernel)
+		s.tracer = "function";
 	return control_end(start(&which, &s));
 }
 

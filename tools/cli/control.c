@@ -35,6 +35,32 @@ const struct flag control_flags[] = {
 	{'P', NULL, "PID", "the process; default: the only traced one that lives", take_pid, 0},
 	{'B', NULL, "NAME", "its instance NAME, in place of the process itself", NULL,
 	 offsetof(struct control_which, instance)},
+	{'k', NULL, NULL, "the kernel of this machine, in place of a process", NULL,
+	 offsetof(struct control_which, kernel)},
+	FLAGS_END};
+
+static int take_buffer(const struct parsing *p, void *to, const char *value)
+{
+	struct control_buffers *b = to;
+
+	if (b->nr == CONTROL_MAX_BUFFERS)
+		return options_bad(p, "too many of them, the last is", value);
+	b->names[b->nr++] = value;
+	return 0;
+}
+
+static int take_buffers_pid(const struct parsing *p, void *to, const char *value)
+{
+	return take_pid(p, &((struct control_buffers *)to)->which, value);
+}
+
+const struct flag control_buffers_flags[] = {
+	{'P', NULL, "PID", "the process; default: the only traced one that lives", take_buffers_pid,
+	 0},
+	{'B', NULL, "NAME", "its instance NAME, in place of the process itself (may be repeated)",
+	 take_buffer, 0},
+	{'k', NULL, NULL, "the kernel of this machine, in place of a process", NULL,
+	 offsetof(struct control_buffers, which) + offsetof(struct control_which, kernel)},
 	FLAGS_END};
 
 int control_end(int err)
@@ -77,6 +103,29 @@ static int make_instance(struct target **t, struct target *top, const char *inst
 	return err;
 }
 
+static int get_kernel(struct target **t, const char *instance)
+{
+	int err = 0;
+
+	*t = target_kernel(instance, &err);
+	return *t ? 0 : err;
+}
+
+static int open_kernel(struct target **t, const char *instance, bool make)
+{
+	struct target *top;
+	int err = get_kernel(t, instance);
+
+	if (err != -ENOENT || !make)
+		return err;
+	err = get_kernel(&top, NULL);
+	if (err)
+		return err;
+	err = top->ops->mkdir(top, instance);
+	target_put(top);
+	return err ? err : get_kernel(t, instance);
+}
+
 static int open_instance(struct target **t, const struct control_which *w, const char *instance,
 			 bool make)
 {
@@ -85,6 +134,10 @@ static int open_instance(struct target **t, const struct control_which *w, const
 	struct target *top;
 	int err;
 
+	if (w->kernel && w->pid)
+		return fail(EINVAL, "-k is the kernel and -P a process: name one of them");
+	if (w->kernel)
+		return open_kernel(t, instance, make);
 	snprintf(number, sizeof(number), "%d", w->pid);
 	err = get(t, name, instance);
 	if (err != -ENOENT || !make)
@@ -113,6 +166,56 @@ int control_open_file(struct target **t, const struct control_which *w, const ch
 		 *file + sizeof(prefix) - 1);
 	*file = end + 1;
 	return open_instance(t, w, name, false);
+}
+
+struct all {
+	const struct control_buffers *of;
+	int (*act)(struct target *t, const char *name, void *arg);
+	void *arg;
+	int err;
+};
+
+static int act_on(struct all *a, const char *name)
+{
+	struct control_which which = a->of->which;
+	struct target *t;
+
+	which.instance = name;
+	a->err = control_open(&t, &which, false);
+	if (a->err)
+		return a->err;
+	a->err = a->act(t, name, a->arg);
+	target_put(t);
+	return a->err;
+}
+
+static int act_on_instance(void *arg, const char *name, bool is_dir)
+{
+	return is_dir ? act_on(arg, name) : 0;
+}
+
+static int act_on_all(struct all *a)
+{
+	struct target *t;
+	int err = control_open(&t, &a->of->which, false);
+
+	if (err)
+		return err;
+	err = t->ops->files(t, "instances", act_on_instance, a);
+	target_put(t);
+	return a->err ? a->err : err;
+}
+
+int control_buffers_run(const struct control_buffers *b,
+			int (*act)(struct target *t, const char *name, void *arg), void *arg)
+{
+	struct all a = {b, act, arg, 0};
+
+	if (b->top || (!b->all && !b->nr))
+		act_on(&a, NULL);
+	for (unsigned int i = 0; i < b->nr && !b->all && !a.err; i++)
+		act_on(&a, b->names[i]);
+	return control_end(a.err || !b->all ? a.err : act_on_all(&a));
 }
 
 int control_run(const struct command *c, int argc, char **argv, int (*act)(struct target *t))

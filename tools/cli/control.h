@@ -29,6 +29,7 @@ int control_print(struct target *t, int (*print)(struct target *t, const char *f
 struct control_which {
 	int pid;	      /* 0: the only traced process that lives */
 	const char *instance; /* -B; NULL: the process itself */
+	bool kernel;	      /* -k: this machine's kernel in place of a process */
 };
 
 /*
@@ -44,8 +45,30 @@ int control_open(struct target **t, const struct control_which *w, bool make);
  */
 int control_open_file(struct target **t, const struct control_which *w, const char **file);
 
-/* -P and -B, of a struct control_which. */
+/* -P, -B and -k, of a struct control_which. */
 extern const struct flag control_flags[];
+
+#define CONTROL_MAX_BUFFERS 64u
+
+/* The buffers of one target that a command is about. */
+struct control_buffers {
+	struct control_which which; /* without an instance */
+	unsigned int nr;
+	const char *names[CONTROL_MAX_BUFFERS];
+	bool all; /* each instance that there is */
+	bool top; /* the target itself, besides the others */
+};
+
+/* -P, -k and -B, which may be repeated, of a struct control_buffers. */
+extern const struct flag control_buffers_flags[];
+
+/*
+ * control_buffers_run() - open each of the buffers in turn and call @act with it. Without -B, all
+ * and top it is the target itself. @name: NULL, or the instance that it is.
+ * Return: the exit status.
+ */
+int control_buffers_run(const struct control_buffers *b,
+			int (*act)(struct target *t, const char *name, void *arg), void *arg);
 
 /* A process id for a row of flags. @to: an int. */
 int control_take_pid(const struct parsing *p, void *to, const char *value);

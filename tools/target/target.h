@@ -133,6 +133,13 @@ struct target_ops {
 struct target *target_get(const char *name, const char *instance, int *err);
 void target_put(struct target *t); /* NULL: nothing */
 
+/*
+ * target_kernel() - the kernel of this machine, or that instance of it. No name of target_get() is
+ * it, and no list has it. It has no records() and no raw_open().
+ * Return: as target_get(), *@err with fail() set.
+ */
+struct target *target_kernel(const char *instance, int *err);
+
 /* Each target that there is, by its name. @put: returns non-zero to stop. */
 void target_list(int (*put)(void *arg, const char *name), void *arg);
 

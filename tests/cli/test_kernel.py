@@ -1,0 +1,229 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The kernel as a target (-k), in an instance of the test's own; clear, restart, show and snapshot of
+the kernel and of a process, against what trace-cmd says and does."""
+import contextlib
+import glob
+import os
+import subprocess
+
+from cli_test import BIN, LIBRARY, Skip, main, need, root, until
+
+TRACING = "/sys/kernel/tracing"
+
+
+@contextlib.contextmanager
+def instance(w, name=""):
+    """The name and the folder of an instance of the kernel's."""
+    root()
+    if not os.path.isdir(TRACING + "/instances"):
+        raise Skip("no tracefs")
+    name = f"vestige-test-{os.getpid()}{name}"
+    folder = f"{TRACING}/instances/{name}"
+    os.mkdir(folder)
+    try:
+        yield name, folder
+    finally:
+        with contextlib.suppress(FileNotFoundError):
+            os.rmdir(folder)
+
+
+def read(*path):
+    with open("/".join(path)) as f:
+        return f.read()
+
+
+def write(text, *path):
+    with open("/".join(path), "w") as f:
+        f.write(text)
+
+
+def settings(folder):
+    """What a command could have changed of it."""
+    return {f: read(folder, f) for f in ("tracing_on", "current_tracer", "buffer_size_kb", "trace_clock",
+                                         "tracing_cpumask", "trace_options", "set_event")}
+
+
+def trace_cmd(w, *args):
+    need("trace-cmd")
+    p = subprocess.run(["trace-cmd", *args], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=True)
+    return p.stdout.decode()
+
+
+def lines(text):
+    return [l for l in text.splitlines() if l and not l.startswith("#")]
+
+
+def test_files(w):
+    top = settings(TRACING)
+    with instance(w) as (name, folder):
+        at = ("-k", "-B", name)
+        assert w.run("get", *at, "tracing_on").stdout == b"1\n"
+        w.run("set", *at, "buffer_size_kb", "64")
+        assert read(folder, "buffer_size_kb") == w.run("get", *at, "buffer_size_kb").stdout.decode()
+        assert 64 <= int(read(folder, "buffer_size_kb")) < 100  # it rounds
+        assert w.run("get", "-k", f"instances/{name}/buffer_size_kb").stdout.decode() == read(folder, "buffer_size_kb")
+        names = w.run("ls", *at).stdout.decode().split()
+        assert {"trace", "events/enable", "per_cpu/cpu0/stats", "events/sched/sched_switch/format"} <= set(names)
+        assert not any(n.startswith("instances") for n in names)
+        for words, why in ((["get", *at, "nosuch"], "nosuch: No such file"), (["get", "-k", "-P", "1", "trace"], "name one of them"),
+                           (["set", *at, "tracing_on", "x"], "tracing_on: Invalid argument"),
+                           (["get", "-k", "-B", "..", "trace"], "Invalid argument"),
+                           (["get", "-k", "-B", "no/such", "trace"], "Invalid argument"),
+                           (["get", "-k", "-B", "nosuch", "trace"], "No such file"), (["extract", *at], "vestige show -k")):
+            err = w.run(*words, status=1).stderr.decode()
+            assert why in err and err.count("\n") == 1, err
+    assert settings(TRACING) == top
+
+
+def test_list(w):
+    root()
+    if os.path.isdir(TRACING + "/instances"):
+        assert w.run("list", "-t", "-k").stdout.decode() == read(TRACING, "available_tracers")
+    assert b"go with -t" in w.run("list", "-f", "-k", status=2).stderr
+
+
+def test_clear(w):
+    """As trace-cmd's: the buffer alone, of those that are named."""
+    with instance(w, "a") as (one, a), instance(w, "b") as (two, b):
+        for folder in (a, b):
+            write("100", folder, "buffer_size_kb")
+            write("1", folder, "tracing_on")
+            write("from a test\n", folder, "trace_marker")
+        before = settings(a)
+        assert "from a test" in read(a, "trace")
+        w.run("clear", "-k", "-B", one)
+        assert lines(read(a, "trace")) == [] and "from a test" in read(b, "trace") and settings(a) == before
+        write("again\n", a, "trace_marker")
+        w.run("clear", "-k", "-B", one, "-B", two)
+        assert lines(read(a, "trace")) == lines(read(b, "trace")) == []
+        write("again\n", a, "trace_marker")
+        trace_cmd(w, "clear", "-B", one)
+        assert lines(read(a, "trace")) == []
+        assert b"nosuch" in w.run("clear", "-k", "-B", "nosuch", status=1).stderr
+
+
+def test_stop_and_restart(w):
+    with instance(w, "a") as (one, a), instance(w, "b") as (two, b):
+        w.run("stop", "-k", "-B", one)
+        assert (read(a, "tracing_on"), read(b, "tracing_on"), read(TRACING, "tracing_on")) == ("0\n", "1\n", "1\n")
+        w.run("restart", "-k", "-B", one)
+        w.run("stop", "-k", "-B", one, "-B", two)
+        assert read(a, "tracing_on") == read(b, "tracing_on") == "0\n" and read(TRACING, "tracing_on") == "1\n"
+        trace_cmd(w, "restart", "-B", one, "-B", two)
+        assert read(a, "tracing_on") == read(b, "tracing_on") == "1\n"
+        w.run("stop", "-k", "-B", two)
+        w.run("restart", "-k", "-B", two)
+        assert read(b, "tracing_on") == "1\n"
+
+
+def test_show(w):
+    with instance(w) as (name, folder):
+        at = ("-k", "-B", name)
+        write("one line\n", folder, "trace_marker")
+        assert w.run("show", *at).stdout.decode() == read(folder, "trace") == trace_cmd(w, "show", "-B", name)
+        cpus = [glob.glob(f"{folder}/per_cpu/cpu*")[0][-1]]
+        for cpu in cpus:
+            assert w.run("show", *at, "-c", cpu).stdout.decode() == trace_cmd(w, "show", "-B", name, "-c", cpu)
+        for flag in ("tracing_on", "current_tracer", "buffer_size", "buffer_total_size", "cpumask"):
+            ours, theirs = w.run("show", *at, "--" + flag).stdout.decode(), trace_cmd(w, "show", "-B", name, "--" + flag)
+            assert ours.strip() == theirs.strip() and ours.strip(), (flag, ours, theirs)
+        assert w.run("show", *at, "-f", "--tracing_on").stdout == b"tracing_on\n1\n"
+        with subprocess.Popen([BIN, "show", *at, "-p"], stdout=subprocess.PIPE) as p:
+            assert b"one line" in p.stdout.readline()
+            write("and one more\n", folder, "trace_marker")
+            assert b"and one more" in p.stdout.readline()
+            p.send_signal(2)
+            assert p.wait() == 0
+        assert lines(read(folder, "trace")) == []
+        for words in (["-p", "-s"], ["-c", "x"], ["-s", "--tracing_on"], ["--tracing_on", "--cpumask"], ["-c", "0", "--cpumask"]):
+            assert b"(see vestige show --help)" in w.run("show", *at, *words, status=2).stderr
+
+
+def test_start_and_reset(w):
+    with instance(w) as (name, folder):
+        at = ("-k", "-B", name)
+        write("0", folder, "tracing_on")
+        w.run("start", *at, "-e", "sched:sched_switch", "-e", "irq")
+        events = read(folder, "set_event").split()
+        assert "sched:sched_switch" in events and all(e.startswith("irq:") for e in events if e != "sched:sched_switch") \
+            and len(events) > 2 and read(folder, "tracing_on") == "1\n" and read(folder, "current_tracer") == "nop\n"
+        until(lambda: "sched_switch:" in read(folder, "trace"))
+        err = w.run("start", *at, "-e", "nosuch", status=1).stderr
+        assert b"set_event: Invalid argument" in err, err
+        err = w.run("reset", *at).stderr.decode()
+        assert all("stays as it is: Operation not permitted" in l for l in err.splitlines()), err
+        assert lines(read(folder, "trace")) == [] and read(folder, "set_event") == "" and read(folder, "tracing_on") == "1\n"
+        w.run("start", "-k", "-B", name + "x", "-e", "sched_switch")
+        assert os.path.isdir(folder + "x")
+        w.run("reset", "-k", "-B", name + "x", "-d")
+        assert not os.path.exists(folder + "x")
+
+
+def test_snapshot_of_a_kernel_without(w):
+    with instance(w) as (name, folder):
+        if os.path.exists(folder + "/snapshot"):
+            w.run("snapshot", "-k", "-B", name, "-s")
+            assert w.run("snapshot", "-k", "-B", name).stdout.decode() == read(folder, "snapshot")
+            w.run("snapshot", "-k", "-B", name, "-f")
+        else:
+            assert b"has no snapshots" in w.run("snapshot", "-k", "-B", name, status=1).stderr
+
+
+@contextlib.contextmanager
+def process(w):
+    p = subprocess.Popen([w.prog, "spin"], stdout=subprocess.PIPE, cwd=w.dir,
+                         env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="ftrace=function"))
+    try:
+        assert p.stdout.readline() == b"ready\n"
+        yield p
+    finally:
+        p.kill()
+        p.wait()
+        p.stdout.close()
+        w.run("clean")
+
+
+def test_of_a_process(w):
+    def recorded(*words):
+        return len(lines(w.run("show", *words).stdout.decode()))
+
+    with process(w):
+        until(recorded)
+        w.run("stop")
+        assert w.run("show", "--tracing_on").stdout == b"0\n" and recorded() > 0
+        w.run("clear")
+        assert recorded() == 0 and w.run("show", "--current_tracer").stdout == b"function\n"
+        w.run("restart")
+        assert w.run("show", "--tracing_on").stdout == b"1\n"
+        until(recorded)
+        w.run("snapshot", "-s")
+        until(lambda: recorded("-s"))
+        held = w.run("snapshot").stdout
+        assert lines(held.decode()) and held == w.run("get", "snapshot").stdout == w.run("show", "-s").stdout
+        w.run("snapshot", "-r")
+        assert recorded("-s") == 0
+        w.run("snapshot", "-f")
+        assert b"Snapshot is freed" in w.run("snapshot").stdout
+        # instances, and all of them
+        w.run("start", "-B", "one", "-p", "nop")
+        w.run("start", "-B", "two", "-p", "nop")
+        w.run("stop", "-a")
+        assert [w.run("get", f).stdout for f in ("tracing_on", "instances/one/tracing_on", "instances/two/tracing_on")] == \
+            [b"1\n", b"0\n", b"0\n"]
+        w.run("restart", "-B", "one")
+        w.run("stop", "-t", "-B", "one")
+        assert w.run("get", "tracing_on").stdout == w.run("get", "instances/one/tracing_on").stdout == b"0\n"
+        w.run("restart", "-a", "-t")
+        w.run("stop", "-a", "-t")
+        w.run("clear", "-a")
+        assert recorded() == recorded("-B", "one") == 0
+        with subprocess.Popen([BIN, "show", "-p"], stdout=subprocess.PIPE, env=w.env) as p:
+            w.run("restart")
+            assert b"<-" in p.stdout.readline()
+            p.send_signal(2)
+            p.stdout.read()
+            assert p.wait() == 0
+
+
+main(globals())
