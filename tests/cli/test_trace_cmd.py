@@ -1,0 +1,84 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""docs/trace-cmd.md against trace-cmd's manual pages and our own --help."""
+import glob
+import gzip
+import os
+import re
+
+from cli_test import Skip, main
+
+SOURCE = os.environ["SOURCE_DIR"]
+PAGES = "/usr/share/man/man1/trace-cmd-*.1*"
+STATES = ("works", "differs", "other", "nothing", "not yet")
+
+
+def pages():
+    """Of each command the flags that its page's options begin with, and those named in their text's first place."""
+    found = {}
+    for path in glob.glob(PAGES):
+        with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as f:
+            text = f.read().replace("\\-", "-")
+        command = re.search(r"trace-cmd-([\w-]+)\.1", path).group(1)
+        options = text[text.index('.SH "DESCRIPTION"'):text.index('.SH "SEE ALSO"')].split('.SH "EXAMPLES"')[0]
+        heads = "\n".join(l for l in options.splitlines() if l.startswith(r"\fB-"))
+        if '.SH "OPTIONS"' not in options:  # they are named in sentences
+            heads = options
+        flags = set()
+        for group in re.findall(r"\\fB(-[^\\]*)\\fR", heads):
+            flags |= set(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", group))
+        found[command] = flags
+    if not found:
+        raise Skip("no manual pages of trace-cmd")
+    return found
+
+
+def table():
+    """By command: {flag: (state, what is said of it)}."""
+    found, at = {}, []
+    with open(f"{SOURCE}/docs/trace-cmd.md") as f:
+        for line in f:
+            if line.startswith("## "):
+                at = line[3:].strip().split(", ")
+                for command in at:
+                    assert command not in found, f"{command} is there twice"
+                    found[command] = {}
+            elif line.startswith("| `"):
+                flags, state, said = (c.strip() for c in line.strip().strip("|").split("|", 2))
+                assert state in STATES, line
+                assert said or state in ("works", "not yet"), f"nothing is said: {line}"
+                for flag in re.findall(r"`(-[^`]*)`", flags):
+                    for command in at:
+                        assert flag not in found[command], f"{command} {flag} is there twice"
+                        found[command][flag] = (state, said)
+    return found
+
+
+def test_every_flag_is_there(w):
+    theirs, ours = pages(), table()
+    assert len(theirs) >= 25 and sum(map(len, theirs.values())) > 200, theirs
+    lacks = {c: sorted(f - set(ours.get(c, {}))) for c, f in theirs.items()}
+    lacks = {c: f for c, f in lacks.items() if f or c not in ours}
+    assert not lacks, f"docs/trace-cmd.md lacks {lacks}"
+
+
+def test_what_works_is_there(w):
+    checked = 0
+    commands = set(re.findall(r"^  ([\w-]+) ", w.run("help").stdout.decode(), re.M))
+    for command, flags in table().items():
+        mine = set()
+        if command in commands:
+            text = w.run("help", command).stdout.decode()
+            for head in re.findall(r"^  (-.*?|    --.*?)(?:  |$)", text, re.M):
+                mine |= set(re.findall(r"(?<!\S)--?\w[\w-]*", head))
+        for flag, (state, said) in flags.items():
+            assert (flag in mine) == (state in ("works", "differs")) or state in ("nothing", "other"), \
+                f"{command} {flag} is said to be {state!r}: --help has {sorted(mine)}"
+            checked += 1
+            # what it names is there
+            for word in re.findall(r"`vestige (\w+)", said):
+                assert word in commands, said
+    assert checked > 200, checked
+
+
+main(globals())
