@@ -19,6 +19,7 @@
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/record/kernel.h"
 #include "tools/target/image.h"
 #include "tools/target/kept.h"
 
@@ -88,6 +89,23 @@ static int clean(bool dry)
 	return err;
 }
 
+static void tell_removed(const char *path)
+{
+	printf("removed %s\n", path);
+}
+
+static void tell_would(const char *path)
+{
+	printf("would remove %s\n", path);
+}
+
+static int clean_all(bool dry)
+{
+	int err = clean(dry);
+
+	return err ? err : kernel_record_clean(dry, dry ? tell_would : tell_removed);
+}
+
 struct clean {
 	const char *limit;
 	bool dry;
@@ -113,7 +131,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	if (opt.limit && opt.dry)
 		return options_wrong(c, "-n and -k cannot be used together");
-	return control_end(opt.limit ? keep(opt.limit) : clean(opt.dry));
+	return control_end(opt.limit ? keep(opt.limit) : clean_all(opt.dry));
 }
 
 const struct command command_clean = {

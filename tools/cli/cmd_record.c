@@ -119,6 +119,11 @@ static const struct flag flags[] = {
 	 take_tracer, 0},
 	{'e', NULL, "EVENT", "record EVENT: SYSTEM:NAME, SYSTEM or NAME (may be repeated)",
 	 take_pattern, 0},
+	{'k', NULL, NULL,
+	 "the kernel's events, too, into a buffer of their own: -e names them, and -e prog:EVENT "
+	 "the "
+	 "program's",
+	 NULL, offsetof(struct record_options, kernel)},
 	{'l', NULL, "FUNC",
 	 "trace only functions that match FUNC (may be repeated): a name of the object or of the "
 	 "C++ or "
@@ -166,6 +171,28 @@ static const struct flag flags[] = {
 	 offsetof(struct record_options, quiet)},
 	FLAGS_END};
 
+/* With -k, `-e EVENT` is the kernel's and `-e prog:EVENT` the program's. */
+static void part_events(struct record_options *opt)
+{
+	static const char prefix[] = "prog:";
+	unsigned int kept = 0;
+
+	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
+		const char *text = opt->patterns[i].text;
+		bool event = opt->patterns[i].kind == 'e';
+
+		if (event && strncmp(text, prefix, sizeof(prefix) - 1) != 0) {
+			opt->kernel_events[opt->nr_kernel_events++] = text;
+			continue;
+		}
+		opt->patterns[kept] = opt->patterns[i];
+		if (event)
+			opt->patterns[kept].text += sizeof(prefix) - 1;
+		kept++;
+	}
+	opt->nr_patterns = kept;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	static struct record_options opt;
@@ -181,6 +208,13 @@ static int run(const struct command *c, int argc, char **argv)
 	if (opt.native && (opt.file_version || opt.no_native))
 		return options_wrong(c, "--native writes no trace.dat: leave out %s",
 				     opt.no_native ? "--no-native" : "--file-version");
+	if (opt.kernel && (opt.native || opt.file_version == 6))
+		return options_wrong(c, "-k writes a trace.dat of version 7: leave out %s",
+				     opt.native ? "--native" : "--file-version");
+	if (opt.kernel)
+		part_events(&opt);
+	if (opt.kernel && !opt.nr_kernel_events)
+		return options_wrong(c, "-k: name the kernel's events with -e");
 	opt.file_version = opt.file_version ? opt.file_version : 7;
 	/* where events are named, those are wanted, and calls only with -p */
 	for (unsigned int i = 0; i < opt.nr_patterns && !opt.tracer; i++)

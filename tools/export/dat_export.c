@@ -10,7 +10,8 @@ static int write_version(int version, const char *path, struct reader *r,
 {
 	const struct dat_options how = {.version = version,
 					.zstd_level = ZSTD_LEVEL,
-					.native = !opt->plain,
+					.native = !opt->plain && !opt->kernel,
+					.kernel = opt->kernel,
 					.progress = opt->progress,
 					.progress_arg = opt->progress_arg};
 

@@ -24,6 +24,7 @@
 #include "tools/export/dat_graph_runs.h"
 #include "tools/export/dat_native.h"
 #include "tools/export/dat_pages.h"
+#include "tools/export/dat_second.h"
 #include "tools/export/dat_sections.h"
 
 #define BATCH_RECORDS 512u
@@ -50,6 +51,9 @@ struct writer {
 	struct native_known known; /* when it has calls */
 	struct dat_graph *graph;   /* the calls; NULL: there are none */
 	bool compact;		   /* they are in the compact form, or are tried in it */
+	struct dat_second *second; /* NULL: there is one buffer */
+	uint64_t *second_offset, *second_bytes;
+	uint64_t second_at; /* its section */
 	/* what is written over when it is known */
 	uint64_t table_at;	     /* version 6: of where the CPUs' data is */
 	uint64_t done_at, buffer_at; /* version 7: the end of the options, the buffer's section */
@@ -221,6 +225,12 @@ static void note_functions(struct prototypes *p, const struct record *rec, unsig
 			prototypes_find(p, rec->ip);
 }
 
+/* What @w->r is while its records are written. */
+static bool is_second(const struct writer *w)
+{
+	return w->second && w->r == w->second->second;
+}
+
 static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 		     uint32_t chunk_bytes, struct record *batch)
 {
@@ -236,7 +246,9 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	subbuf_init(&pages, chunks, chunk_bytes);
 	pages.values = w->r->values;
 	while ((n = reader_read(w->r, cpu, batch, BATCH_RECORDS)) > 0) {
-		if (w->prototypes)
+		if (is_second(w))
+			dat_second_shift(w->second, batch, (unsigned int)n);
+		else if (w->prototypes)
 			note_functions(w->prototypes, batch, (unsigned int)n);
 		ret = subbuf_add(&pages, batch, (unsigned int)n);
 		if (ret)
@@ -440,22 +452,24 @@ static int write_options_v7(struct writer *w, uint64_t head_at)
 	return ret ? ret : write_at(w, &at, sizeof(at), head_at);
 }
 
-static void put_buffer_option(struct writer *w, FILE *f, uint64_t section_at)
+static void put_buffer_option(FILE *f, const struct reader *r, const char *name,
+			      uint64_t section_at, const uint64_t *offset, const uint64_t *bytes)
 {
-	const char *clock = w->r->clock[0] ? w->r->clock : "local";
+	const char *clock = r->clock[0] ? r->clock : "local";
 	unsigned int cpu;
 
 	dat_put_u16(f, DAT_BUFFER);
-	dat_put_u32(f, (uint32_t)(8 + 1 + strlen(clock) + 1 + 4 + 4 + 20u * w->r->nr_cpus));
+	dat_put_u32(
+		f, (uint32_t)(8 + strlen(name) + 1 + strlen(clock) + 1 + 4 + 4 + 20u * r->nr_cpus));
 	dat_put_u64(f, section_at);
-	fwrite("", 1, 1, f);
+	fwrite(name, strlen(name) + 1, 1, f);
 	fwrite(clock, strlen(clock) + 1, 1, f);
 	dat_put_u32(f, SUBBUF_BYTES);
-	dat_put_u32(f, w->r->nr_cpus);
-	for (cpu = 0; cpu < w->r->nr_cpus; cpu++) {
+	dat_put_u32(f, r->nr_cpus);
+	for (cpu = 0; cpu < r->nr_cpus; cpu++) {
 		dat_put_u32(f, cpu);
-		dat_put_u64(f, w->cpu_offset[cpu]);
-		dat_put_u64(f, w->cpu_bytes[cpu]);
+		dat_put_u64(f, offset[cpu]);
+		dat_put_u64(f, bytes[cpu]);
 	}
 }
 
@@ -471,7 +485,10 @@ static int write_tail_v7(struct writer *w)
 
 	if (!mem)
 		return dat_file_failed(&w->file, -ENOMEM);
-	put_buffer_option(w, mem, w->buffer_at);
+	put_buffer_option(mem, w->r, "", w->buffer_at, w->cpu_offset, w->cpu_bytes);
+	if (w->second)
+		put_buffer_option(mem, w->second->second, "kernel", w->second_at, w->second_offset,
+				  w->second_bytes);
 	if (w->prototypes)
 		dat_option_put_prototypes(mem, w->prototypes);
 	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
@@ -527,11 +544,34 @@ static int write_front_v7(struct writer *w)
 					 string_add(w, "buffer flyrecord"), 0);
 }
 
+/* The second buffer: a section like the first one's. */
+static int write_second(struct writer *w)
+{
+	struct reader *r = w->r;
+	uint64_t *offset = w->cpu_offset, *cpu_bytes = w->cpu_bytes, bytes;
+	int ret;
+
+	w->second_at = w->offset;
+	ret = append_section_head(w, DAT_BUFFER, w->level != 0, string_add(w, "buffer kernel"), 0);
+	w->r = w->second->second;
+	w->cpu_offset = w->second_offset;
+	w->cpu_bytes = w->second_bytes;
+	if (!ret)
+		ret = write_streams(w, chunk_bytes_of(w));
+	w->r = r;
+	w->cpu_offset = offset;
+	w->cpu_bytes = cpu_bytes;
+	bytes = w->offset - w->second_at - DAT_SECTION_BYTES;
+	return ret ? ret : write_at(w, &bytes, sizeof(bytes), w->second_at + 8);
+}
+
 static int write_back_v7(struct writer *w)
 {
 	uint64_t bytes = w->offset - w->buffer_at - DAT_SECTION_BYTES;
 	int ret = write_at(w, &bytes, sizeof(bytes), w->buffer_at + 8);
 
+	if (!ret && w->second)
+		ret = write_second(w);
 	return ret ? ret : write_tail_v7(w);
 }
 
@@ -572,6 +612,8 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 
 	if (opt->version != 6 && opt->version != 7)
 		return fail(EINVAL, "trace.dat has the versions 6 and 7, not %d", opt->version);
+	if (opt->kernel && opt->version != 7)
+		return fail(EINVAL, "version 6 has no second buffer");
 	w.level = opt->version == 7 ? opt->zstd_level : 0;
 	if (w.level < 0 || w.level > 19)
 		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);
@@ -581,12 +623,20 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 		return ret;
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
 	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
+	if (opt->kernel) {
+		w.second_offset = calloc(opt->kernel->nr_cpus + 1u, sizeof(*w.second_offset));
+		w.second_bytes = calloc(opt->kernel->nr_cpus + 1u, sizeof(*w.second_bytes));
+		w.second = dat_second_join(r, opt->kernel);
+		if (!w.second)
+			ret = -ENOMEM;
+	}
 	/* version 6 has no room for them */
 	if (r->values && opt->version == 7)
 		w.prototypes = prototypes_new(r->symbols);
-	if (!w.cpu_offset || !w.cpu_bytes)
+	if (!ret && (!w.cpu_offset || !w.cpu_bytes ||
+		     (opt->kernel && (!w.second_offset || !w.second_bytes))))
 		ret = dat_file_failed(&w.file, -ENOMEM);
-	else
+	else if (!ret)
 		ret = write_all(&w);
 	if (ret)
 		dat_file_abort(&w.file);
@@ -596,6 +646,9 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	prototypes_free(w.prototypes);
 	free(w.cpu_offset);
 	free(w.cpu_bytes);
+	dat_second_leave(w.second);
+	free(w.second_offset);
+	free(w.second_bytes);
 	free(w.known.bases);
 	dat_graph_free(w.graph);
 	if (!ret && opt->progress)

@@ -8,8 +8,9 @@
 #include "tools/reader/reader.h"
 
 struct dat_options {
-	int version;	/* 6 or 7 */
-	int zstd_level; /* 1..19; 0: do not compress. Version 6 is never compressed */
+	int version;	       /* 6 or 7 */
+	int zstd_level;	       /* 1..19; 0: do not compress. Version 6 is never compressed */
+	struct reader *kernel; /* a second buffer, of version 7; NULL: there is none */
 	bool native; /* the ring's pages as well, for our own reader: native.h. Of a spool alone */
 	/* Called now and then with how much is done of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);

@@ -12,8 +12,9 @@
 struct view;
 
 struct export_options {
-	bool plain;	   /* without what only vestige reads */
-	struct view *view; /* of the reader: what of_calls formats write; NULL for others */
+	bool plain;	       /* without what only vestige reads */
+	struct reader *kernel; /* the kernel's records, for a trace.dat; NULL */
+	struct view *view;     /* of the reader: what of_calls formats write; NULL for others */
 	/* Called now and then with how much is done of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;

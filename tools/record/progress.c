@@ -105,8 +105,11 @@ static void progress_step(void *arg, uint64_t done, uint64_t total)
 
 int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r)
 {
-	const struct export_options opt = {
-		.plain = plain, .view = p->view, .progress = progress_step, .progress_arg = p};
+	const struct export_options opt = {.plain = plain,
+					   .kernel = p->kernel,
+					   .view = p->view,
+					   .progress = progress_step,
+					   .progress_arg = p};
 
 	r->stop = &p->stop;
 	return to->write(p->file, r, &opt);

@@ -16,12 +16,13 @@
 #include "tools/export/exporter.h"
 
 struct progress {
-	atomic_bool stop;  /* Ctrl-C: the work is to end */
-	const char *file;  /* that is written: its path */
-	const char *hint;  /* what is done, and what Ctrl-C does */
-	bool quiet;	   /* nothing is printed */
-	struct view *view; /* see struct export_options; set by the caller, NULL at first */
-	bool tty;	   /* the line is drawn anew while the work goes on */
+	atomic_bool stop;      /* Ctrl-C: the work is to end */
+	const char *file;      /* that is written: its path */
+	const char *hint;      /* what is done, and what Ctrl-C does */
+	bool quiet;	       /* nothing is printed */
+	struct reader *kernel; /* see struct export_options; set by the caller, NULL at first */
+	struct view *view;     /* see struct export_options; set by the caller, NULL at first */
+	bool tty;	       /* the line is drawn anew while the work goes on */
 	bool drawn;
 	int signals, end; /* signalfd, eventfd */
 	pthread_t thread;

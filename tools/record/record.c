@@ -29,6 +29,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/code/symbols.h"
 #include "tools/export/exporter.h"
+#include "tools/record/kernel.h"
 #include "tools/record/launch.h"
 #include "tools/record/program_objects.h"
 #include "tools/record/progress.h"
@@ -48,6 +49,9 @@ struct record_run {
 	struct launch launch;
 	struct spool_writer *spool;
 	struct recorder *recorder;
+	struct kernel_record *kernel; /* NULL: the program alone */
+	struct reader *kernel_reader;
+	char kernel_path[PATH_MAX]; /* of its trace.dat; "" none */
 	struct recorder_summary sum;
 	char spool_path[PATH_MAX];
 	char boot[BOOT_BYTES];
@@ -257,6 +261,10 @@ static int drain_until_end(struct record_run *run, int signals)
 
 		if (!recorder_tick(run->recorder))
 			poll(fds, 2, 1000);
+		if (run->kernel && kernel_record_drain(run->kernel) && !run->ours) {
+			run->ours = true;
+			note("%s", fail_text());
+		}
 		if (read(timer, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 			break;
 		forward(run, signals);
@@ -302,6 +310,43 @@ static void print_stats(const struct record_run *run, struct reader **r)
 	record_print_stats(*r);
 }
 
+/* The names of the kernel's functions, for its events that tell addresses. */
+static void add_kernel_symbols(struct symbols *s)
+{
+	FILE *f = fopen("/proc/kallsyms", "re"), *mem;
+	char part[65536], *text = NULL;
+	size_t bytes = 0, n;
+
+	if (!f)
+		return;
+	mem = open_memstream(&text, &bytes);
+	while (mem && (n = fread(part, 1, sizeof(part), f)) > 0)
+		fwrite(part, 1, n, mem);
+	fclose(f);
+	if (!mem || fclose(mem))
+		return;
+	/* who may not know them is told 0 */
+	if (strstr(text, "\nf"))
+		symbols_add_kallsyms(s, text, bytes);
+	free(text);
+}
+
+/* What is said of the kernel's part at the end. */
+static void tell_kernel(struct record_run *run)
+{
+	uint64_t bracket, off, lost = kernel_record_lost(run->kernel);
+	int err = kernel_record_check(run->kernel, run->kernel_reader, &bracket, &off);
+
+	if (err == -ENOENT)
+		note("the kernel's clock was not compared: its buffer has lost the marks");
+	else if (off)
+		note("the kernel's stamps are up to %" PRIu64 " ns off", off);
+	if (lost)
+		note("the kernel's buffer lost %" PRIu64 " events", lost);
+	if (!err && !run->opt.quiet && !run->opt.no_statistics)
+		fprintf(stderr, "kernel clock: within %" PRIu64 " ns\n", bracket + off);
+}
+
 /* What was recorded becomes the output. Where that fails, the spool stays and is named. */
 static void make_output(struct record_run *run)
 {
@@ -325,6 +370,11 @@ static void make_output(struct record_run *run)
 	/* the spool needs no object from then on */
 	if (!err && spool_put_symbols(run->spool, r->symbols))
 		note("%s: the symbols are read from the program when it is shown", fail_text());
+	if (!err && run->kernel_reader) {
+		tell_kernel(run);
+		add_kernel_symbols(r->symbols);
+		p.kernel = run->kernel_reader;
+	}
 	if (!err)
 		err = run->opt.native ? keep_native(run)
 				      : progress_write(&p, to, run->opt.no_native, r);
@@ -337,12 +387,17 @@ static void make_output(struct record_run *run)
 	if (!err) {
 		if (!run->opt.native)
 			unlink(run->spool_path);
+		if (run->kernel_path[0])
+			unlink(run->kernel_path);
 		return;
 	}
 	run->ours = true;
 	note("%s", fail_text());
 	note("what was recorded is in %s: `vestige report %s` reads it", run->spool_path,
 	     shell_word(run->spool_path, words[0]));
+	if (run->kernel_path[0])
+		note("what the kernel recorded is in %s, which `trace-cmd report` reads, too",
+		     run->kernel_path);
 }
 
 /* Hold the program before main() and see whether there is anything to record. */
@@ -372,6 +427,25 @@ static int start(struct record_run *run)
 	return 0;
 }
 
+/* The kernel's part ends: the program's stays whole, whatever becomes of it. */
+static void end_kernel(struct record_run *run)
+{
+	int err;
+
+	if (snprintf(run->kernel_path, sizeof(run->kernel_path), "%s.kernel", run->spool_path) >=
+	    (int)sizeof(run->kernel_path))
+		err = fail(ENAMETOOLONG, "%s is too long a name", run->opt.output);
+	else
+		err = kernel_record_end(run->kernel, run->kernel_path);
+	if (!err)
+		err = reader_open_dat(run->kernel_path, &run->kernel_reader);
+	if (!err)
+		return;
+	run->ours = true;
+	run->kernel_path[0] = '\0';
+	note("the kernel's records are lost: %s", fail_text());
+}
+
 static int run_it(struct record_run *run, int signals)
 {
 	int err;
@@ -379,7 +453,10 @@ static int run_it(struct record_run *run, int signals)
 	err = recorder_new(run->dir.fd, run->launch.session, run->spool, &run->recorder);
 	if (err)
 		return err;
-	err = start(run);
+	if (run->kernel)
+		err = kernel_record_start(run->kernel);
+	if (!err)
+		err = start(run);
 	if (!err && !run->ended)
 		err = drain_until_end(run, signals);
 	if (err) {
@@ -391,6 +468,8 @@ static int run_it(struct record_run *run, int signals)
 		return fail(-err, "%s", why);
 	}
 	recorder_finish(run->recorder, &run->sum);
+	if (run->kernel)
+		end_kernel(run);
 	if (spool_failed(run->spool)) {
 		if (!run->ours)
 			note("%s", fail_text());
@@ -419,6 +498,12 @@ static int record_program(struct record_run *run)
 		err = make_boot(run);
 	if (!err)
 		err = make_spool(run);
+	if (!err && run->opt.kernel) {
+		err = kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events,
+					run->opt.output, &run->kernel);
+		if (err)
+			unlink(run->spool_path);
+	}
 	if (err)
 		return fail(EIO, "%s", fail_text());
 	run->launch.areas_dir = run->dir.path;
@@ -457,6 +542,8 @@ int record(const struct record_options *opt)
 	err = record_program(&run);
 	if (err)
 		note("%s", fail_text());
+	reader_close(run.kernel_reader);
+	kernel_record_free(run.kernel);
 	recorder_free(run.recorder);
 	spool_close_writer(run.spool);
 	areas_dir_close(&run.dir);

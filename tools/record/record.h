@@ -29,6 +29,9 @@ struct record_options {
 		const char *names; /* what it means, in the objects' names; NULL: @text */
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;
+	bool kernel; /* its events, too */
+	const char *kernel_events[RECORD_MAX_PATTERNS];
+	unsigned int nr_kernel_events;
 	const char *options[RECORD_MAX_OPTIONS]; /* words of trace_options */
 	unsigned int nr_options;
 	const char *boot; /* more words of VESTIGE_BOOT; NULL: none */

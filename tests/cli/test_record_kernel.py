@@ -1,0 +1,170 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""record -k: the kernel's events beside the program's in one trace.dat, and what is left of it."""
+import bisect
+import os
+import re
+import signal
+import subprocess
+
+from cli_test import BIN, Skip, main, need, root, until
+
+TRACING = "/sys/kernel/tracing"
+WRITES = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static int fd;
+__attribute__((noipa)) void put(int i)
+{
+	char c = (char)i;
+	if (write(fd, &c, 1) != 1)
+		_exit(3);
+}
+static void *many(void *n)
+{
+	for (long i = 0; i < (long)n; i++)
+		put(i);
+	return NULL;
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+	fd = open("/dev/null", O_WRONLY);
+	pthread_create(&t, NULL, many, (void *)atol(argv[1]));
+	many((void *)atol(argv[1]));
+	pthread_join(t, NULL);
+	return 0;
+}
+"""
+
+
+def tracefs():
+    root()
+    need("trace-cmd")
+    if not os.path.isdir(TRACING + "/events/sched"):
+        raise Skip("no tracefs")
+
+
+def instances(pid=None):
+    """That recorder's; of None those of recorders that have ended, whoever they were."""
+    names = [n for n in os.listdir(TRACING + "/instances") if re.fullmatch(r"vestige\.\d+", n)]
+    return [n for n in names if (n == f"vestige.{pid}" if pid else not os.path.exists("/proc/" + n.split(".")[1]))]
+
+
+def settings():
+    found = {}
+    for name in ("tracing_on", "current_tracer", "buffer_size_kb", "trace_clock", "tracing_cpumask", "trace_options",
+                 "set_event", "buffer_total_size_kb"):
+        with open(f"{TRACING}/{name}") as f:
+            found[name] = f.read()
+    return found
+
+
+def report(w, *flags):
+    """By trace-cmd: (whether it is the kernel's, thread, ns, event, the rest) a line."""
+    text = subprocess.run(["trace-cmd", "report", "-t", *flags, "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, check=True).stdout.decode()
+    found = []
+    for m in re.finditer(r"^(kernel:)? +(.*)-(\d+) +\[\d+\] +(\d+)\.(\d{9}): (\w+): *(.*)$", text, re.M):
+        found.append((bool(m[1]), int(m[3]), int(m[4]) * 1000000000 + int(m[5]), m[6], m[7]))
+    return found
+
+
+def test_each_write_encloses_its_system_call(w):
+    tracefs()
+    before = settings()
+    nr = 5000
+    prog = w.compile("writes", WRITES)
+    p = w.run("record", "-k", "-e", "syscalls:sys_*_write", "-e", "sched", "-p", "function_graph", "-l", "put", "--", prog, nr)
+    said = re.search(rb"^kernel clock: within (\d+) ns$", p.stderr, re.M)
+    assert said and int(said[1]) < 1000000, p.stderr
+    lines = report(w)
+    stamps = [l[2] for l in lines]
+    assert stamps == sorted(stamps)
+    calls, begun = {}, {}
+    for kernel, tid, ts, event, rest in lines:
+        if not kernel and event == "funcgraph_entry":
+            leaf = re.match(r"[!+#*@$]* *([\d.]+) us +\| +put\(\);", rest)
+            assert leaf or "put() {" in rest, rest
+            if leaf:
+                calls.setdefault(tid, []).append((ts, ts + round(float(leaf[1]) * 1000)))
+            else:
+                begun[tid] = ts
+        elif not kernel and event == "funcgraph_exit":
+            calls.setdefault(tid, []).append((begun.pop(tid), ts))
+    assert len(calls) == 2 and all(len(c) == nr for c in calls.values()), {t: len(c) for t, c in calls.items()}
+    begins = {tid: [b for b, _ in c] for tid, c in calls.items()}
+    seen = {tid: ([], []) for tid in calls}
+    for kernel, tid, ts, event, rest in lines:
+        if kernel and tid in calls and event in ("sys_enter_write", "sys_exit_write"):
+            i = bisect.bisect_right(begins[tid], ts) - 1
+            # what the library writes when a thread starts is more than a byte, and in no call
+            if not re.search(r"count: 0x0*1$" if event == "sys_enter_write" else r"^0x1$", rest):
+                continue
+            assert i >= 0 and ts <= calls[tid][i][1], f"{event} {rest} of {tid} at {ts} is in no call: {calls[tid][i:i + 2]}"
+            seen[tid][event == "sys_exit_write"].append(i)
+    assert all(enters == exits == list(range(nr)) for enters, exits in seen.values())
+    assert any(k and e == "sched_switch" and "==>" in r for k, _, _, e, r in lines)
+    assert instances() == [] and settings() == before
+
+
+def test_events_of_both(w):
+    """-e is the kernel's, prog: the program's; the same event of both is told apart."""
+    tracefs()
+    p = w.run("record", "-q", "-k", "-e", "sched_process_exit", "-e", "prog:sched_process_fork", "-e", "prog:sched_process_exit",
+              "--", w.prog, "fork", "3")
+    assert p.stderr == b"", p.stderr
+    lines = report(w)
+    events = {(l[0], l[3]) for l in lines}
+    assert (True, "sched_process_exit") in events and (False, "sched_process_fork") in events, events
+    assert (True, "sched_process_fork") not in events, events
+    assert instances() == []
+
+
+def test_nothing_is_left(w):
+    tracefs()
+    before = settings()
+    for words, why in ((["-e", "nosuch"], "-e nosuch: the kernel has no such event"),
+                       (["-e", "no*such"], "-e no*such: the kernel has no such event")):
+        err = w.run("record", "-k", *words, "--", w.prog, status=125).stderr.decode()
+        assert why in err and err.count("\n") == 1, err
+    for words in (["-k"], ["-k", "-e", "prog:sched"], ["-k", "-e", "sched", "--native"], ["-k", "-e", "sched", "--file-version", "6"]):
+        assert b"(see vestige record --help)" in w.run("record", *words, "--", w.prog, status=125).stderr
+    w.run("record", "-k", "-e", "sched", "--", "./nosuch", status=127)
+    assert instances() == [] and settings() == before
+    # Ctrl-C
+    with subprocess.Popen([BIN, "record", "-q", "-k", "-e", "sched_switch", "--", w.prog, "spin"], cwd=w.dir, env=w.env,
+                          stdout=subprocess.PIPE) as p:
+        assert p.stdout.readline() == b"ready\n"
+        assert len(instances(p.pid)) == 1
+        # a live recorder's is not removed
+        assert b"vestige." + str(p.pid).encode() not in w.run("clean").stdout and len(instances(p.pid)) == 1
+        p.send_signal(signal.SIGINT)
+        p.stdout.read()
+        p.wait()
+    assert instances() == [] and any(l[3] == "sched_switch" for l in report(w))
+    assert settings() == before
+
+
+def test_after_sigkill(w):
+    tracefs()
+    before = settings()
+    with subprocess.Popen([BIN, "record", "-q", "-k", "-e", "sched_switch", "--", w.prog, "spin"], cwd=w.dir, env=w.env,
+                          stdout=subprocess.PIPE) as p:
+        assert p.stdout.readline() == b"ready\n"
+        name, = instances(p.pid)
+        p.kill()
+        p.wait()
+    path = f"{TRACING}/instances/{name}"
+    assert f"would remove {path}\n" in w.run("clean", "-n").stdout.decode() and os.path.isdir(path)
+    assert f"removed {path}\n" in until(lambda: w.run("clean").stdout.decode())
+    assert instances() == [] and settings() == before
+    for left in os.listdir(w.dir):
+        if ".spool" in left:
+            os.unlink(w.path(left))
+    until(lambda: w.run("clean") and not os.listdir(w.areas))
+
+
+main(globals())

@@ -1,0 +1,699 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See kernel.h. The instance's clock is mono, CLOCK_MONOTONIC, which stamps of ours are in, too:
+ * nothing is shifted, and marks between two looks at our clock show that it is so. Pages are taken
+ * whenever the recorder looks (every 10 ms). At the end they become a trace.dat of
+ * version 6, which the reader of trace.dat opens. Tests: tests/cli/test_record_kernel.py.
+ */
+#include "tools/record/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <tracefs.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/time_ns.h"
+#include "tools/dat/dat_format.h"
+#include "tools/export/dat_sections.h"
+#include "tools/target/target.h"
+
+#define PREFIX	  "vestige."
+#define LOCK_FILE "tracing_on"
+#define MARK	  "vestige clock "
+#define MARKS	  16u /* at the start, and at the end */
+#define BUFFER_KB "8192"
+#define DRAIN_NS  10000000u
+
+struct mark {
+	uint64_t before, after;
+};
+
+struct cpu {
+	int from; /* its trace_pipe_raw; -1: it is offline */
+	int fd;	  /* of the file where its pages wait */
+	uint64_t bytes;
+};
+
+struct kernel_record {
+	char name[NAME_MAX];
+	struct target *top, *at; /* the kernel, and the instance */
+	int lock;
+	unsigned int nr_cpus;
+	struct cpu *cpus;
+	uint32_t page_bytes;
+	void *page;
+	struct mark marks[2 * MARKS];
+	unsigned int nr_marks;
+	uint64_t lost;
+	uint64_t drained_ns; /* when it was looked last */
+};
+
+/* The whole of a file, ended by NUL; malloced. Return: 0 or -errno with fail() set. */
+struct text {
+	char *at;
+	size_t n;
+};
+
+static int keep(void *arg, const char *text, size_t bytes)
+{
+	struct text *t = arg;
+	char *more = realloc(t->at, t->n + bytes + 1);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + t->n, text, bytes);
+	t->at = more;
+	t->n += bytes;
+	more[t->n] = '\0';
+	return 0;
+}
+
+static int read_all(struct target *t, const char *path, struct text *text)
+{
+	struct out o;
+	int err, end;
+
+	*text = (struct text){0};
+	if (out_init_sink(&o, keep, text))
+		return fail(ENOMEM, "out of memory");
+	err = t->ops->print(t, path, &o);
+	end = out_end(&o);
+	if (!err && (end || (!text->at && keep(text, "", 0))))
+		err = fail(ENOMEM, "out of memory");
+	if (err) {
+		free(text->at);
+		*text = (struct text){0};
+	}
+	return err;
+}
+
+/* A lock on an instance that ends with its holder. Return: it, or -errno without fail(). */
+static int take_lock(const char *name)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/instances/%s/" LOCK_FILE, tracefs_tracing_dir(), name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return fd;
+	close(fd);
+	return -EBUSY;
+}
+
+static int remove_dead(struct target *top, const char *name)
+{
+	int lock = take_lock(name);
+
+	if (lock < 0)
+		return lock;
+	close(lock);
+	return top->ops->rmdir(top, name);
+}
+
+static int make_instance(struct kernel_record *k)
+{
+	int err;
+
+	snprintf(k->name, sizeof(k->name), PREFIX "%d", getpid());
+	err = k->top->ops->mkdir(k->top, k->name);
+	/* of an earlier process that had our number */
+	if (err == -EEXIST && !remove_dead(k->top, k->name))
+		err = k->top->ops->mkdir(k->top, k->name);
+	if (err) {
+		k->name[0] = '\0';
+		return err;
+	}
+	k->lock = take_lock(k->name);
+	k->at = target_kernel(k->name, &err);
+	if (k->lock >= 0 && k->at)
+		return 0;
+	return k->at ? fail(EIO, "cannot use the kernel's instance %s", k->name) : err;
+}
+
+static bool matches(const char *pattern, const char *event)
+{
+	const char *colon = strchr(event, ':');
+	char system[NAME_MAX];
+
+	if (strchr(pattern, ':'))
+		return !fnmatch(pattern, event, 0);
+	snprintf(system, sizeof(system), "%.*s", (int)(colon - event), event);
+	return !fnmatch(pattern, system, 0) || !fnmatch(pattern, colon + 1, 0);
+}
+
+/* A pattern against all events: the file set_event knows none. */
+static int enable_matching(struct kernel_record *k, const char *pattern)
+{
+	struct text list;
+	unsigned int nr = 0;
+	int err = read_all(k->top, "available_events", &list);
+	char *rest, *event;
+
+	if (err)
+		return err;
+	for (event = strtok_r(list.at, "\n", &rest); event && !err;
+	     event = strtok_r(NULL, "\n", &rest)) {
+		if (!strchr(event, ':') || !matches(pattern, event))
+			continue;
+		err = target_write(k->at, "set_event", event, strlen(event), false);
+		nr++;
+	}
+	free(list.at);
+	return err ? err : nr ? 0 : -EINVAL;
+}
+
+static int enable(struct kernel_record *k, const char *event)
+{
+	const char *text = strcmp(event, "all") ? event : "*:*";
+	int err = strpbrk(event, "*?[")
+			  ? enable_matching(k, event)
+			  : target_write(k->at, "set_event", text, strlen(text), false);
+
+	return err == -EINVAL ? fail(EINVAL,
+				     "-e %s: the kernel has no such event (the program's are "
+				     "named prog:EVENT)",
+				     event)
+			      : err;
+}
+
+/* Where a CPU's pages wait: a file without a name beside the output. */
+static int open_spool(const char *output)
+{
+	char path[PATH_MAX];
+	int fd;
+
+	if (snprintf(path, sizeof(path), "%s.XXXXXX.tmp", output) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = mkostemps(path, 4, O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	unlink(path);
+	return fd;
+}
+
+/* libtracefs opens files that the program would inherit. */
+static int open_file(const struct kernel_record *k, const char *file, int flags)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/instances/%s/%s", tracefs_tracing_dir(), k->name, file);
+	return open(path, flags | O_CLOEXEC);
+}
+
+static int open_raw(const struct kernel_record *k, unsigned int cpu)
+{
+	char file[64];
+
+	snprintf(file, sizeof(file), "per_cpu/cpu%u/trace_pipe_raw", cpu);
+	return open_file(k, file, O_RDONLY | O_NONBLOCK);
+}
+
+/* Kernels without the file have pages of memory. */
+static uint32_t subbuf_bytes(const struct kernel_record *k)
+{
+	int fd = open_file(k, "buffer_subbuf_size_kb", O_RDONLY);
+	char text[32] = "";
+	unsigned long kb;
+
+	if (fd >= 0) {
+		if (read(fd, text, sizeof(text) - 1) < 0)
+			text[0] = '\0';
+		close(fd);
+	}
+	kb = strtoul(text, NULL, 10);
+	return kb && kb < 1024 ? (uint32_t)kb * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
+}
+
+static int open_cpus(struct kernel_record *k, const char *output)
+{
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
+
+	k->cpus = calloc(nr > 0 ? (size_t)nr : 1, sizeof(*k->cpus));
+	if (!k->cpus)
+		return fail(ENOMEM, "out of memory");
+	for (long i = 0; i < nr; i++)
+		k->cpus[k->nr_cpus++] = (struct cpu){.from = -1, .fd = -1};
+	for (unsigned int i = 0; i < k->nr_cpus; i++) {
+		struct cpu *c = &k->cpus[i];
+
+		c->from = open_raw(k, i);
+		if (c->from < 0)
+			continue;
+		c->fd = open_spool(output);
+		if (c->fd < 0)
+			return fail_errno(-c->fd, "cannot make a file beside '%s'", output);
+	}
+	k->page_bytes = subbuf_bytes(k);
+	k->page = malloc(k->page_bytes);
+	return k->page ? 0 : fail(ENOMEM, "out of memory");
+}
+
+int kernel_record_new(const char *const *events, unsigned int nr, const char *output,
+		      struct kernel_record **out)
+{
+	static const struct {
+		const char *file, *text;
+	} settings[] = {
+		{"tracing_on", "0"}, {"trace_clock", "mono"}, {"buffer_size_kb", BUFFER_KB}};
+	struct kernel_record *k = calloc(1, sizeof(*k));
+	int err = 0;
+
+	if (!k)
+		return fail(ENOMEM, "out of memory");
+	k->lock = -1;
+	k->top = target_kernel(NULL, &err);
+	if (k->top)
+		err = make_instance(k);
+	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(*settings); i++)
+		err = target_set(k->at, settings[i].file, settings[i].text);
+	for (unsigned int i = 0; !err && i < nr; i++)
+		err = enable(k, events[i]);
+	if (!err)
+		err = open_cpus(k, output);
+	if (!err) {
+		*out = k;
+		return 0;
+	}
+	kernel_record_free(k);
+	return err;
+}
+
+static void close_instance(struct kernel_record *k)
+{
+	for (unsigned int i = 0; i < k->nr_cpus; i++) {
+		if (k->cpus[i].from >= 0)
+			close(k->cpus[i].from);
+		k->cpus[i].from = -1;
+	}
+	target_put(k->at);
+	k->at = NULL;
+	if (k->lock >= 0)
+		close(k->lock);
+	k->lock = -1;
+	if (k->name[0])
+		k->top->ops->rmdir(k->top, k->name);
+	k->name[0] = '\0';
+}
+
+void kernel_record_free(struct kernel_record *k)
+{
+	char why[1024];
+
+	if (!k)
+		return;
+	snprintf(why, sizeof(why), "%s", fail_text());
+	close_instance(k);
+	target_put(k->top);
+	for (unsigned int i = 0; i < k->nr_cpus; i++)
+		if (k->cpus[i].fd >= 0)
+			close(k->cpus[i].fd);
+	free(k->cpus);
+	free(k->page);
+	free(k);
+	/* the caller's reason stays */
+	fail(EIO, "%s", why);
+}
+
+/* Marks in the kernel's buffer, each between two looks at our clock. */
+static void put_marks(struct kernel_record *k)
+{
+	char text[64];
+
+	for (unsigned int i = 0; i < MARKS && k->nr_marks < 2 * MARKS; i++) {
+		struct mark *m = &k->marks[k->nr_marks];
+		int n = snprintf(text, sizeof(text), MARK "%u\n", k->nr_marks);
+		int fd = open_file(k, "trace_marker", O_WRONLY);
+		bool done;
+
+		if (fd < 0)
+			return;
+		m->before = time_ns(CLOCK_MONOTONIC);
+		done = write(fd, text, (size_t)n) == n;
+		m->after = time_ns(CLOCK_MONOTONIC);
+		close(fd);
+		if (!done)
+			return;
+		k->nr_marks++;
+	}
+}
+
+int kernel_record_start(struct kernel_record *k)
+{
+	int err = target_set(k->at, "tracing_on", "1");
+
+	if (!err)
+		put_marks(k);
+	return err;
+}
+
+/* How much of the page is used: the long behind its stamp. */
+static uint64_t committed(const void *page)
+{
+	uint64_t commit;
+
+	memcpy(&commit, (const char *)page + 8, sizeof(commit));
+	return commit & SUBBUF_COMMIT_MASK;
+}
+
+/* While it records a page that is not full ends it: our own writes make events. */
+static int drain_cpu(struct kernel_record *k, struct cpu *c, bool to_end)
+{
+	ssize_t n;
+
+	while (c->from >= 0 && (n = read(c->from, k->page, k->page_bytes)) > 0) {
+		memset((char *)k->page + n, 0, k->page_bytes - (size_t)n);
+		if (write(c->fd, k->page, k->page_bytes) != (ssize_t)k->page_bytes)
+			return fail_errno(errno, "cannot keep the kernel's records");
+		c->bytes += k->page_bytes;
+		if (!to_end && committed(k->page) < k->page_bytes / 4 * 3)
+			break;
+	}
+	return 0;
+}
+
+static int drain(struct kernel_record *k, bool to_end)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < k->nr_cpus && !err; i++)
+		err = drain_cpu(k, &k->cpus[i], to_end);
+	return err;
+}
+
+int kernel_record_drain(struct kernel_record *k)
+{
+	uint64_t now = time_ns(CLOCK_MONOTONIC);
+
+	if (now - k->drained_ns < DRAIN_NS)
+		return 0;
+	k->drained_ns = now;
+	return drain(k, false);
+}
+
+static void count_lost(struct kernel_record *k)
+{
+	for (unsigned int i = 0; i < k->nr_cpus; i++) {
+		char path[64];
+		struct text text;
+		const char *at;
+
+		snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", i);
+		if (k->cpus[i].from < 0 || read_all(k->at, path, &text))
+			continue;
+		at = strstr(text.at, "\noverrun: ");
+		k->lost += at ? strtoull(at + strlen("\noverrun: "), NULL, 10) : 0;
+		free(text.at);
+	}
+}
+
+static int put_format(struct kernel_record *k, const char *system, const char *event, FILE *f)
+{
+	char path[PATH_MAX];
+	struct text text;
+	int err;
+
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, event);
+	err = read_all(k->top, path, &text);
+	if (err)
+		return err;
+	dat_put_u64(f, text.n);
+	fwrite(text.at, 1, text.n, f);
+	free(text.at);
+	return 0;
+}
+
+struct ftrace_events {
+	struct kernel_record *k;
+	FILE *f;
+	uint32_t nr;
+};
+
+static int put_ftrace_event(void *arg, const char *name, bool is_dir)
+{
+	struct ftrace_events *e = arg;
+
+	if (is_dir && !put_format(e->k, "ftrace", name, e->f))
+		e->nr++;
+	return 0;
+}
+
+/* Formats into memory, so that their number can stand before them. */
+static int put_ftrace_events(struct kernel_record *k, FILE *f)
+{
+	struct text text = {0};
+	struct ftrace_events e = {k, open_memstream(&text.at, &text.n), 0};
+	int err;
+
+	if (!e.f)
+		return fail(ENOMEM, "out of memory");
+	err = k->top->ops->files(k->top, "events/ftrace", put_ftrace_event, &e);
+	fclose(e.f);
+	dat_put_u32(f, e.nr);
+	fwrite(text.at, 1, text.n, f);
+	free(text.at);
+	return err;
+}
+
+/* Those of the events that are on: `SYSTEM:NAME` lines, a system's together. */
+static int put_events(struct kernel_record *k, FILE *f)
+{
+	struct text list;
+	char *line, *next, system[NAME_MAX] = "";
+	long count_at = ftell(f), systems_at = count_at;
+	uint32_t systems = 0, nr = 0;
+	int err = read_all(k->at, "set_event", &list);
+
+	if (err)
+		return err;
+	dat_put_u32(f, 0);
+	for (line = list.at; *line && !err; line = next) {
+		char *colon = strchr(line, ':');
+
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		if (!colon || colon > next)
+			continue;
+		*colon = '\0';
+		if (strcmp(system, line) != 0) {
+			if (nr) {
+				fseek(f, count_at, SEEK_SET);
+				dat_put_u32(f, nr);
+				fseek(f, 0, SEEK_END);
+			}
+			snprintf(system, sizeof(system), "%s", line);
+			fwrite(system, strlen(system) + 1, 1, f);
+			count_at = ftell(f);
+			dat_put_u32(f, 0);
+			systems++;
+			nr = 0;
+		}
+		err = put_format(k, system, colon + 1, f);
+		nr++;
+	}
+	if (nr) {
+		fseek(f, count_at, SEEK_SET);
+		dat_put_u32(f, nr);
+	}
+	fseek(f, systems_at, SEEK_SET);
+	dat_put_u32(f, systems);
+	fseek(f, 0, SEEK_END);
+	free(list.at);
+	return err;
+}
+
+static int put_cpus(struct kernel_record *k, FILE *f)
+{
+	uint64_t at;
+	char text[65536];
+
+	fwrite("flyrecord", 10, 1, f);
+	at = (uint64_t)ftell(f) + k->nr_cpus * sizeof(uint64_t[2]);
+	at = (at + k->page_bytes - 1) / k->page_bytes * k->page_bytes;
+	for (unsigned int i = 0; i < k->nr_cpus; i++) {
+		dat_put_u64(f, at);
+		dat_put_u64(f, k->cpus[i].bytes);
+		at += k->cpus[i].bytes;
+	}
+	while ((uint64_t)ftell(f) % k->page_bytes)
+		fputc(0, f);
+	for (unsigned int i = 0; i < k->nr_cpus; i++) {
+		ssize_t n;
+
+		for (uint64_t done = 0; done < k->cpus[i].bytes; done += (uint64_t)n) {
+			n = pread(k->cpus[i].fd, text, sizeof(text), (off_t)done);
+			if (n <= 0)
+				return fail_errno(n ? errno : EIO,
+						  "cannot read the kernel's records");
+			fwrite(text, 1, (size_t)n, f);
+		}
+	}
+	return 0;
+}
+
+/* Version 6, for reader_open_dat(): names of functions are the caller's. */
+static int put_file(struct kernel_record *k, FILE *f)
+{
+	static const char clock[] = "[mono]\n";
+	struct text names;
+	int err;
+
+	fwrite(DAT_MAGIC, DAT_MAGIC_BYTES, 1, f);
+	fwrite("6\0\0\10", 4, 1, f);
+	dat_put_u32(f, k->page_bytes);
+	dat_section_header_info(f, NULL);
+	err = put_ftrace_events(k, f);
+	if (!err)
+		err = put_events(k, f);
+	dat_put_u32(f, 0); /* kallsyms */
+	dat_put_u32(f, 0); /* printk */
+	if (!err)
+		err = read_all(k->top, "saved_cmdlines", &names);
+	if (err)
+		return err;
+	dat_put_u64(f, names.n);
+	fwrite(names.at, 1, names.n, f);
+	free(names.at);
+	dat_put_u32(f, k->nr_cpus);
+	fwrite("options  ", 10, 1, f);
+	dat_option_put(f, DAT_TRACECLOCK, clock, sizeof(clock));
+	dat_put_u16(f, DAT_DONE);
+	return put_cpus(k, f);
+}
+
+int kernel_record_end(struct kernel_record *k, const char *path)
+{
+	FILE *f;
+	int err;
+
+	put_marks(k);
+	err = target_set(k->at, "tracing_on", "0");
+	if (!err)
+		err = drain(k, true);
+	if (err)
+		return err;
+	count_lost(k);
+	f = fopen(path, "we");
+	if (!f)
+		return fail_errno(errno, "cannot write '%s'", path);
+	err = put_file(k, f);
+	if (ferror(f) && !err)
+		err = fail_errno(EIO, "cannot write '%s'", path);
+	if (fclose(f) && !err)
+		err = fail_errno(errno, "cannot write '%s'", path);
+	if (err)
+		unlink(path);
+	close_instance(k);
+	return err;
+}
+
+uint64_t kernel_record_lost(const struct kernel_record *k)
+{
+	return k->lost;
+}
+
+static void check_mark(const struct kernel_record *k, const struct record *rec, bool *found,
+		       uint64_t *bracket_ns, uint64_t *off_ns)
+{
+	const struct mark *m;
+	unsigned long i;
+	char text[64];
+	uint64_t off;
+
+	if (rec->kind != RECORD_PRINT || rec->data_bytes >= sizeof(text))
+		return;
+	memcpy(text, rec->data, rec->data_bytes);
+	text[rec->data_bytes] = '\0';
+	if (strncmp(text, MARK, strlen(MARK)) != 0)
+		return;
+	i = strtoul(text + strlen(MARK), NULL, 10);
+	if (i >= k->nr_marks)
+		return;
+	m = &k->marks[i];
+	off = rec->ts < m->before  ? m->before - rec->ts
+	      : rec->ts > m->after ? rec->ts - m->after
+				   : 0;
+	if (!*found || m->after - m->before < *bracket_ns)
+		*bracket_ns = m->after - m->before;
+	if (off > *off_ns)
+		*off_ns = off;
+	*found = true;
+}
+
+int kernel_record_check(const struct kernel_record *k, struct reader *r, uint64_t *bracket_ns,
+			uint64_t *off_ns)
+{
+	struct record batch[64];
+	bool found = false;
+	int n = 0;
+
+	*bracket_ns = *off_ns = 0;
+	for (unsigned int cpu = 0; cpu < r->nr_cpus && n >= 0; cpu++)
+		while ((n = reader_read(r, cpu, batch, 64)) > 0)
+			for (int i = 0; i < n; i++)
+				check_mark(k, &batch[i], &found, bracket_ns, off_ns);
+	if (n >= 0)
+		n = r->ops->rewind(r);
+	return n < 0 ? n : found ? 0 : -ENOENT;
+}
+
+struct cleaning {
+	struct target *top;
+	void (*tell)(const char *path);
+	bool dry;
+	int err;
+};
+
+static int clean_instance(void *arg, const char *name, bool is_dir)
+{
+	struct cleaning *c = arg;
+	char path[PATH_MAX];
+	int lock;
+
+	if (!is_dir || strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
+	    strspn(name + strlen(PREFIX), "0123456789") != strlen(name) - strlen(PREFIX))
+		return 0;
+	lock = take_lock(name);
+	if (lock < 0)
+		return 0;
+	close(lock);
+	if (!c->dry) {
+		int err = c->top->ops->rmdir(c->top, name);
+
+		if (err) {
+			c->err = err;
+			return 0;
+		}
+	}
+	snprintf(path, sizeof(path), "%s/instances/%s", tracefs_tracing_dir(), name);
+	c->tell(path);
+	return 0;
+}
+
+int kernel_record_clean(bool dry, void (*tell)(const char *path))
+{
+	struct cleaning c = {.tell = tell, .dry = dry};
+	int err = 0;
+
+	/* where nobody may look there is nothing of ours */
+	if (access("/sys/kernel/tracing/instances", W_OK))
+		return 0;
+	c.top = target_kernel(NULL, &err);
+	if (!c.top)
+		return 0;
+	err = c.top->ops->files(c.top, "instances", clean_instance, &c);
+	target_put(c.top);
+	return c.err ? c.err : err;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The kernel's events beside a program's, in an instance `vestige.PID` of the kernel's tracefs. What
+ * others use there is not touched, and set_ftrace_filter is not opened. The instance is removed by
+ * kernel_record_free(), and what a killed recorder left by kernel_record_clean(): its recorder holds
+ * a lock on it while it lives.
+ */
+#ifndef VESTIGE_TOOLS_RECORD_KERNEL_H
+#define VESTIGE_TOOLS_RECORD_KERNEL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "tools/reader/reader.h"
+
+struct kernel_record;
+
+/*
+ * kernel_record_new() - make the instance; nothing is recorded yet.
+ * @events: SYSTEM, NAME, SYSTEM:NAME with globs, or all. @output: beside this file the records wait,
+ * in files without a name. Return: 0 or -errno with fail() set.
+ */
+int kernel_record_new(const char *const *events, unsigned int nr, const char *output,
+		      struct kernel_record **out);
+void kernel_record_free(struct kernel_record *k); /* NULL: nothing */
+
+/* Record from now on. Take what there is; now and then, and at the end. Return: as above. */
+int kernel_record_start(struct kernel_record *k);
+int kernel_record_drain(struct kernel_record *k);
+
+/*
+ * kernel_record_end() - end it and remove the instance.
+ * @path: of the trace.dat of the kernel alone that is written. Return: as above.
+ */
+int kernel_record_end(struct kernel_record *k, const char *path);
+
+/*
+ * kernel_record_check() - how near the kernel's stamps are to ours, by marks whose time is known.
+ * @r: what kernel_record_end() wrote; it is read and begun again. @bracket_ns: the narrowest
+ * stretch of ours around a mark; @off_ns: how far outside of its stretch a mark is at most, 0: none
+ * is. Return: 0; -ENOENT no mark is left in the buffer.
+ */
+int kernel_record_check(const struct kernel_record *k, struct reader *r, uint64_t *bracket_ns,
+			uint64_t *off_ns);
+
+/* Events that the kernel's buffer had no room for. */
+uint64_t kernel_record_lost(const struct kernel_record *k);
+
+/*
+ * Each instance that a recorder left which has ended: @tell with its path, after it was removed
+ * unless @dry. Return: as above.
+ */
+int kernel_record_clean(bool dry, void (*tell)(const char *path));
+
+#endif
