@@ -5,6 +5,7 @@ the kernel and of a process, against what trace-cmd says and does."""
 import contextlib
 import glob
 import os
+import re
 import subprocess
 
 from cli_test import BIN, LIBRARY, Skip, main, need, root, until
@@ -205,6 +206,14 @@ def test_of_a_process(w):
         assert recorded("-s") == 0
         w.run("snapshot", "-f")
         assert b"Snapshot is freed" in w.run("snapshot").stdout
+        w.run("stack", "--start")
+        until(lambda: re.search(rb"\d+\) +\d+ +\d+ +\w+", w.run("stack").stdout))
+        w.run("stack", "--stop")
+        assert w.run("get", "stack_tracer_enabled").stdout == b"0\n"
+        assert w.run("stack").stdout == w.run("get", "stack_trace").stdout
+        w.run("stack", "--reset")
+        assert w.run("get", "stack_max_size").stdout == b"0\n"
+        assert b"one at a time" in w.run("stack", "--start", "--stop", status=2).stderr
         # instances, and all of them
         w.run("start", "-B", "one", "-p", "nop")
         w.run("start", "-B", "two", "-p", "nop")
