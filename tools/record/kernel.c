@@ -12,6 +12,7 @@
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,16 +224,13 @@ static int open_raw(const struct kernel_record *k, unsigned int cpu)
 /* Kernels without the file have pages of memory. */
 static uint32_t subbuf_bytes(const struct kernel_record *k)
 {
-	int fd = open_file(k, "buffer_subbuf_size_kb", O_RDONLY);
-	char text[32] = "";
-	unsigned long kb;
+	unsigned long kb = 0;
+	struct text text;
 
-	if (fd >= 0) {
-		if (read(fd, text, sizeof(text) - 1) < 0)
-			text[0] = '\0';
-		close(fd);
+	if (!read_all(k->at, "buffer_subbuf_size_kb", &text)) {
+		kb = strtoul(text.at, NULL, 10);
+		free(text.at);
 	}
-	kb = strtoul(text, NULL, 10);
 	return kb && kb < 1024 ? (uint32_t)kb * 1024 : (uint32_t)sysconf(_SC_PAGESIZE);
 }
 
@@ -664,6 +662,9 @@ static int clean_instance(void *arg, const char *name, bool is_dir)
 
 	if (!is_dir || strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
 	    strspn(name + strlen(PREFIX), "0123456789") != strlen(name) - strlen(PREFIX))
+		return 0;
+	/* it may be so young that it is not locked yet */
+	if (!kill((pid_t)strtol(name + strlen(PREFIX), NULL, 10), 0) || errno == EPERM)
 		return 0;
 	lock = take_lock(name);
 	if (lock < 0)
