@@ -122,7 +122,11 @@ def test_none_works(w):
         f.write("#!/bin/sh\nexit 1\n")
     os.chmod(w.path("cc-without"), 0o755)
     err = w.run("flags", "./cc-without", status=1).stderr.decode()
-    assert "no flag works with ./cc-without" in err, err
+    assert "no flag works with ./cc-without" in err and "record --unmodified" in err, err
+    assert "rustc" not in err, err
+    os.rename(w.path("cc-without"), w.path("rustc"))
+    err = w.run("flags", "./rustc", status=1).stderr.decode()
+    assert "-Zpatchable-function-entry=6" in err, err
     err = w.run("flags", "no-such-compiler++", status=1).stderr.decode()
     assert "no-such-compiler++: no such compiler" in err, err
     w.run("flags", "--cflags", "--ldflags", status=2)

@@ -265,6 +265,7 @@ static const struct choice *find(struct trial *t)
 {
 	struct words w = compiler_words(t);
 	int err = write_files(t);
+	const char *name;
 
 	if (err)
 		return NULL;
@@ -282,8 +283,14 @@ static const struct choice *find(struct trial *t)
 		if (err < 0)
 			return NULL;
 	}
-	fail(ENOTSUP, "no flag works with %s: `vestige flags -v %s` shows its messages",
-	     t->compiler[0], t->compiler[0]);
+	name = strrchr(t->compiler[0], '/');
+	fail(ENOTSUP,
+	     "no flag works with %s: `vestige record --unmodified` traces programs without one, "
+	     "and `vestige flags -v %s` shows the messages%s",
+	     t->compiler[0], t->compiler[0],
+	     strcmp(name ? name + 1 : t->compiler[0], "rustc")
+		     ? ""
+		     : ". rustc has -Zpatchable-function-entry=6: nightly, or RUSTC_BOOTSTRAP=1");
 	return NULL;
 }
 
