@@ -19,6 +19,9 @@
 #include "tools/reader/tasks.h"
 
 #define MAX_SECTION (UINT64_C(512) << 20) /* unpacked */
+/* Formats and symbols become 5 to 30 times smaller: a small file must not ask for much memory. */
+#define MAX_RATIO   256u
+#define FREE_BYTES  (UINT64_C(1) << 20)
 #define MAX_FORMATS (1u << 20)
 
 int dat_damaged(const struct dat_reader *d, const char *what)
@@ -205,7 +208,8 @@ int dat_section_read(struct dat_reader *d, const struct dat_piece *piece, uint64
 	packed = (unsigned char *)cursor_text(&c, sizes[0]);
 	if (!packed)
 		return dat_damaged(d, "a compressed section ends too early");
-	if (sizes[1] > MAX_SECTION || !cursor_zstd_agrees(packed, sizes[0], sizes[1]))
+	if (sizes[1] > MAX_SECTION || sizes[1] > FREE_BYTES + (uint64_t)sizes[0] * MAX_RATIO ||
+	    !cursor_zstd_agrees(packed, sizes[0], sizes[1]))
 		ret = dat_damaged(d, "a compressed section of an impossible size");
 	if (!ret) {
 		body = malloc(sizes[1] + 1u);
