@@ -13,6 +13,7 @@
  * prints its help to stdout and returns 0; a wrong flag prints one line that names it and how to
  * get help to stderr.
  */
+extern const struct command command_attach;
 extern const struct command command_bootgraph, command_clean, command_clear, command_convert,
 	command_crash, command_doctor, command_enter, command_extract, command_flags, command_get,
 	command_graph, command_hang, command_stacks, command_leaks, command_list, command_ls,

@@ -206,9 +206,9 @@ static int nothing_found(int pid)
 	if (kill(pid, 0) && errno == ESRCH)
 		return fail(ESRCH, "there is no process %d, and it left no area", pid);
 	return fail(ESRCH,
-		    "process %d is not traced: it runs without libvestige.so, or with "
-		    "another VESTIGE_DIR",
-		    pid);
+		    "process %d is not traced: it runs without libvestige.so (`vestige attach %d` "
+		    "loads it), or with another VESTIGE_DIR",
+		    pid, pid);
 }
 
 /* Open the folder of @uid and look there. Return: as look(), or -errno with fail() set. */

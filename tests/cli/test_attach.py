@@ -1,0 +1,344 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""attach: the engine comes into programs that were started without it. They say and return what they do
+without, whatever they were in the middle of, and whenever the tool is killed."""
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+
+from cli_test import BIN, main, until
+
+# Says `ready`, does one thing until a line comes on stdin or it is over, and says what came of it.
+DOES = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/select.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#define FN __attribute__((noinline))
+static volatile int over;
+static int mark;
+static long counted;
+FN long work(long n)
+{
+	double x = n;
+
+	for (int i = 0; i < 100; i++)
+		x = x * 1.0000001 + i;
+	counted++;
+	return (long)x;
+}
+static void *reader(void *arg)
+{
+	char c;
+
+	if (read(0, &c, 1) >= 0)
+		over = 1;
+	return arg;
+}
+FN int allocates(void)
+{
+	unsigned long sum = 0, again = 0;
+	long n = 0;
+
+	for (; !over; n++) {
+		void *p = malloc((size_t)(n * 37 % 3000));
+		char *s = strdup("a text");
+
+		sum += (unsigned long)work(n) + strlen(s);
+		free(p);
+		free(s);
+	}
+	for (long i = 0; i < n; i++)
+		again += (unsigned long)work(i) + 6;
+	return printf("allocates %d\n", sum == again);
+}
+static void *one(void *arg) { return (void *)work((long)arg); }
+static void *churner(void *arg)
+{
+	for (long n = 0; !over; n++) {
+		pthread_t t;
+		void *got;
+
+		if (pthread_create(&t, NULL, one, (void *)n) || pthread_join(t, &got) || (long)got != work(n))
+			return NULL;
+	}
+	return arg;
+}
+static int churns(int threads)
+{
+	pthread_t t[64];
+	int good = 0;
+
+	for (int i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, churner, &mark);
+	for (int i = 0; i < threads; i++) {
+		void *got;
+
+		pthread_join(t[i], &got);
+		good += got == &mark;
+	}
+	return printf("threads %d\n", good);
+}
+static int forks(void)
+{
+	int good = 1;
+
+	while (!over) {
+		int status = 0, pid = fork();
+
+		if (!pid)
+			_exit(7);
+		good &= waitpid(pid, &status, 0) == pid && status == 7 << 8;
+	}
+	return printf("forks %d\n", good);
+}
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+static int waits(const char *how)
+{
+	struct timespec t = {1, 500000000};
+	struct pollfd p = {.fd = 0, .events = POLLIN};
+	int ret = -2, fd = epoll_create1(0);
+	struct epoll_event e = {.events = EPOLLIN};
+	pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+	pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+	double begun = now();
+	char b;
+
+	epoll_ctl(fd, EPOLL_CTL_ADD, 0, &e);
+	if (!strcmp(how, "read"))
+		ret = (int)read(0, &b, 1);
+	else if (!strcmp(how, "poll"))
+		ret = poll(&p, 1, -1);
+	else if (!strcmp(how, "poll-time"))
+		ret = poll(NULL, 0, 1500);
+	else if (!strcmp(how, "nanosleep"))
+		ret = nanosleep(&t, NULL);
+	else if (!strcmp(how, "epoll"))
+		ret = epoll_wait(fd, &e, 1, -1);
+	else if (!strcmp(how, "select"))
+		ret = select(0, NULL, NULL, NULL, &(struct timeval){1, 500000});
+	else if (!strcmp(how, "sem-time")) {
+		sem_t s;
+
+		sem_init(&s, 0, 0);
+		clock_gettime(CLOCK_REALTIME, &t);
+		t.tv_sec += 2;
+		ret = sem_timedwait(&s, &t) ? errno == ETIMEDOUT ? 7 : -1 : 0;
+	} else if (!strcmp(how, "cond")) {
+		pthread_mutex_lock(&m);
+		clock_gettime(CLOCK_REALTIME, &t);
+		t.tv_sec += 2;
+		ret = pthread_cond_timedwait(&c, &m, &t);
+	} else if (!strcmp(how, "wait")) {
+		int status = 0, pid = fork();
+
+		if (!pid)
+			_exit(read(0, &b, 1) == 1 ? 5 : 6);
+		ret = waitpid(pid, &status, 0) == pid ? status >> 8 : -1;
+	}
+	return printf("%s %d %s\n", how, ret, ret < 0 ? strerror(errno) : now() - begun >= 1.45 ? "late" : "soon");
+}
+int main(int argc, char **argv)
+{
+	pthread_t t;
+
+	(void)argc;
+	puts("ready");
+	fflush(stdout);
+	if (!strcmp(argv[1], "waits")) {
+		waits(argv[2]);
+	} else {
+		pthread_create(&t, NULL, reader, NULL);
+		if (!strcmp(argv[1], "allocates"))
+			allocates();
+		else if (!strcmp(argv[1], "churns"))
+			churns(atoi(argv[2]));
+		else if (!strcmp(argv[1], "forks"))
+			forks();
+		pthread_join(t, NULL);
+	}
+	printf("calls %d\n", counted > 0);
+	return 0;
+}
+"""
+
+
+class Program:
+    def __init__(self, w, *words, **more):
+        self.p = subprocess.Popen([w.path("does"), *words], cwd=w.dir, env=w.env, stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+        assert self.p.stdout.readline() == "ready\n"
+        self.pid = self.p.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.p.poll() is None:
+            self.p.kill()
+        self.p.communicate()
+
+    def end(self, line="\n"):
+        out, _ = self.p.communicate(line, timeout=60)
+        return self.p.returncode, out
+
+
+def has_engine(pid):
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        return "libvestige.so" in f.read()
+
+
+def still_ms(p):
+    return float(re.search(r"stood still for ([0-9.]+) ms", p.stderr.decode()).group(1))
+
+
+def test_is_traced(w):
+    """Functions that were built with the flag, and events that need none, of a program that runs."""
+    w.compile("does", DOES, "-O2")
+    with Program(w, "allocates") as p:
+        said = w.run("attach", "-v", p.pid)
+        assert f"vestige start -P {p.pid}" in said.stderr.decode(), said.stderr
+        assert b"already" in w.run("attach", p.pid).stderr
+        w.run("start", "-P", p.pid, "-l", "work")
+        until(lambda: b": work <-allocates" in w.run("show", "-P", p.pid).stdout)
+        w.run("start", "-P", p.pid, "-p", "function_graph", "-l", "work")
+        until(lambda: re.search(rb" us +\| +work\(\);", w.run("show", "-P", p.pid).stdout))
+        w.run("start", "-P", p.pid, "-p", "nop", "-e", "kmem:kmalloc")
+        until(lambda: b" kmalloc: call_site=" in w.run("show", "-P", p.pid).stdout)
+        assert p.end() == (0, "allocates 1\ncalls 1\n")
+    w.run("clean")
+
+
+def test_waits(w):
+    """A thread that waits in the kernel waits on, as long as it would have."""
+    w.compile("does", DOES, "-O2", "-fpatchable-function-entry=0")
+    ways = {"read": "read 1", "poll": "poll 1", "poll-time": "poll-time 0 late", "nanosleep": "nanosleep 0 late",
+            "epoll": "epoll 1", "select": "select 0 late", "sem-time": "sem-time 7 late", "cond": "cond 110 late",
+            "wait": "wait 5"}
+    programs = {how: Program(w, "waits", how) for how in ways}
+    try:
+        for how, p in programs.items():
+            until(lambda p=p: open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "S")
+            w.run("attach", p.pid)
+            assert p.p.poll() is None, how
+            assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
+        for how, p in programs.items():
+            status, out = p.end()
+            assert status == 0 and out.startswith(ways[how]) and out.endswith("calls 0\n"), (how, status, out)
+    finally:
+        for p in programs.values():
+            p.__exit__()
+    w.run("clean")
+
+
+def test_busy(w):
+    """Programs that allocate, make threads and fork all the time: their results are as without."""
+    w.compile("does", DOES, "-O2")
+    stood = []
+    for words, want in ((("allocates",), "allocates 1\n"), (("churns", "4"), "threads 4\n"),
+                        (("churns", "60"), "threads 60\n"), (("forks",), "forks 1\n")):
+        for _ in range(3):
+            with Program(w, *words) as p:
+                stood.append(still_ms(w.run("attach", "-v", p.pid)))
+                time.sleep(0.05)
+                status, out = p.end()
+                assert status == 0 and out.startswith(want), (words, status, out)
+        w.run("clean")
+    print(f"a thread stood still for {min(stood):.1f} to {max(stood):.1f} ms, half of them below "
+          f"{sorted(stood)[len(stood) // 2]:.1f}")
+
+
+def test_tool_is_killed(w):
+    """At any moment of it: the program goes on as without, with the engine or not."""
+    w.compile("does", DOES, "-O2")
+    came = 0
+    for _ in range(30):
+        with Program(w, "allocates") as p:
+            tool = subprocess.Popen([BIN, "attach", str(p.pid)], env=w.env, stderr=subprocess.DEVNULL)
+            time.sleep(random.random() * 0.03)
+            tool.kill()
+            tool.wait()
+            time.sleep(0.02)
+            came += has_engine(p.pid)
+            assert p.p.poll() is None
+            status, out = p.end()
+            assert status == 0 and out.startswith("allocates 1\n"), (status, out)
+    w.run("clean")
+    print(f"the engine came {came} times of 30")
+
+
+def test_refusals(w):
+    """What cannot be attached to is named, with what to do, and is not touched."""
+    def refused(pid, why, **more):
+        p = w.run("attach", pid, status=1, **more)
+        assert why in p.stderr.decode() and len(p.stderr.splitlines()) == 1, p.stderr
+
+    w.compile("does", DOES, "-O2")
+    refused(2, "thread of the kernel")
+    refused(4194303, "there is no process 4194303")
+    with Program(w, "waits", "read") as p:
+        os.kill(p.pid, signal.SIGSTOP)
+        until(lambda: open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "T")
+        refused(p.pid, f"kill -CONT {p.pid}")
+        os.kill(p.pid, signal.SIGCONT)
+        gone = subprocess.Popen(["true"])
+        until(lambda: open(f"/proc/{gone.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z")
+        refused(gone.pid, "zombie")
+        gone.wait()
+        traced = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p", str(p.pid)])
+        until(lambda: not re.search(r"^TracerPid:\t0$", open(f"/proc/{p.pid}/status").read(), re.M))
+        refused(p.pid, f"traced by process {traced.pid}")
+        traced.terminate()
+        traced.wait()
+        if not os.geteuid():
+            areas = dict(w.env)
+            other = subprocess.run([BIN, "attach", str(p.pid)], env=areas, stderr=subprocess.PIPE, user=65534, check=False)
+            assert other.returncode == 1 and b"another user" in other.stderr, other
+        assert not has_engine(p.pid)
+        status, out = p.end()
+        assert status == 0 and out.startswith("read 1 "), (status, out)
+    w.compile("does", DOES, "-O2", "-static")
+    with Program(w, "waits", "read") as p:
+        refused(p.pid, "is static")
+    p = w.run("attach", "x", status=2)
+    assert b"vestige attach PID" in p.stderr, p.stderr
+
+
+def test_seccomp(w):
+    """A filter may answer a call of the engine with the death of the process."""
+    with open(w.path("filtered.py"), "w", encoding="utf-8") as f:
+        f.write("import ctypes, struct, sys\n"
+                "class F(ctypes.Structure): _fields_ = [('nr', ctypes.c_ushort), ('code', ctypes.c_char_p)]\n"
+                "libc = ctypes.CDLL(None)\n"
+                "code = struct.pack('<HBBI', 6, 0, 0, 0x7fff0000)\n"
+                "assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, ctypes.byref(F(1, code)), 0, 0)\n"
+                "print('ready', flush=True)\nsys.stdin.readline()\nprint('right')\n")
+    p = subprocess.Popen(["/usr/bin/python3", w.path("filtered.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert p.stdout.readline() == "ready\n"
+    said = w.run("attach", p.pid, status=1).stderr
+    assert b"seccomp" in said and b"vestige run" in said, said
+    assert p.communicate("\n", timeout=60)[0] == "right\n" and p.returncode == 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(globals()))

@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: MIT */
+/* See attach.h. Tests: tests/cli/test_attach.py. */
+#include "tools/attach/attach.h"
+
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tools/attach/attach_impl.h"
+#include "tools/base/fail.h"
+#include "tools/base/time_ns.h"
+#include "tools/record/launch.h"
+#include "tools/target/image.h"
+
+#define SAFE_MS	  10000 /* until a thread is at a safe point */
+#define FINISH_MS 10000 /* until dlopen() comes back */
+#define AGENT_MS  10000 /* until the agent answers */
+#define STEP_MS	  2
+#define MAX_ROUND 16 /* threads that are tried before the next pause */
+#define PAGE	  4096u
+
+struct attach {
+	int pid;
+	struct attach_points *points;
+	struct attach_call call;
+	uint64_t code;	 /* where the code goes */
+	const char *why; /* the last reason against a thread */
+	bool warm;	 /* unwind tables were read once, while a thread stood for a moment */
+	unsigned int next;
+	struct attach_result *result;
+};
+
+/* Padding behind the text of an object, of zeros: no code and no data of the program. */
+struct room {
+	int pid;
+	uint64_t base, at;
+	char path[PATH_MAX];
+};
+
+static uint64_t padding_of(const struct room *r)
+{
+	uint8_t zeros[PAGE] = {0}, there[PAGE];
+	Elf64_Ehdr head;
+	Elf64_Phdr p;
+	uint64_t end, left;
+
+	if (attach_peek(r->pid, r->base, &head, sizeof(head)) || head.e_phentsize != sizeof(p))
+		return 0;
+	for (unsigned int i = 0; i < head.e_phnum; i++) {
+		if (attach_peek(r->pid, r->base + head.e_phoff + i * sizeof(p), &p, sizeof(p)))
+			return 0;
+		if (p.p_type != PT_LOAD || !(p.p_flags & PF_X))
+			continue;
+		end = (head.e_type == ET_EXEC ? 0 : r->base) + p.p_vaddr + p.p_memsz;
+		end = (end + 63) & ~UINT64_C(63);
+		left = -end & (PAGE - 1);
+		if (left >= attach_code_bytes() && !attach_peek(r->pid, end, there, left) &&
+		    !memcmp(there, zeros, left))
+			return end;
+	}
+	return 0;
+}
+
+static int find_room(const struct attach_map *m, void *arg)
+{
+	struct room *r = arg;
+
+	if (m->path[0] != '/') {
+		r->path[0] = '\0';
+		return 0;
+	}
+	if (!m->offset) {
+		r->base = m->lo;
+		snprintf(r->path, sizeof(r->path), "%s", m->path);
+	}
+	if (!m->exec || !m->is_private || strcmp(m->path, r->path) != 0)
+		return 0;
+	r->at = padding_of(r);
+	return r->at >= m->lo && r->at + attach_code_bytes() <= m->hi;
+}
+
+static int find_code(struct attach *a)
+{
+	struct room *r = calloc(1, sizeof(*r));
+	int ret;
+
+	if (!r)
+		return fail(ENOMEM, "no memory");
+	r->pid = a->pid;
+	ret = attach_each_map(a->pid, find_room, r);
+	a->code = r->at;
+	free(r);
+	if (ret < 0)
+		return ret;
+	return ret ? 0
+		   : fail(ENOTSUP, "no object of process %d has room behind its text for the code",
+			  a->pid);
+}
+
+/* The library by the path by which the process finds the same file. */
+static int find_library(struct attach *a)
+{
+	char there[PATH_MAX + 32];
+	struct stat mine, its;
+	int err = launch_find_part("libvestige.so", a->call.path);
+
+	if (err)
+		return err;
+	snprintf(there, sizeof(there), "/proc/%d/root%s", a->pid, a->call.path);
+	if (stat(a->call.path, &mine))
+		return fail_errno(errno, "%s", a->call.path);
+	if (stat(there, &its) || its.st_ino != mine.st_ino || its.st_dev != mine.st_dev)
+		return fail(ELIBACC,
+			    "process %d has another root or mount namespace, in which %s is not: "
+			    "copy it there, to the same path",
+			    a->pid, a->call.path);
+	return 0;
+}
+
+/* Wait for a stop. Return: 1 stopped; 0 not within @ms; -errno. */
+static int wait_stop(int tid, int ms, int *status)
+{
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)ms * 1000000;
+
+	for (;;) {
+		int got = waitpid(tid, status, __WALL | WNOHANG);
+
+		if (got == tid)
+			return WIFSTOPPED(*status) ? 1 : -ESRCH;
+		if (got < 0 && errno != EINTR)
+			return -errno;
+		if (time_ns(CLOCK_MONOTONIC) > until)
+			return 0;
+		usleep(20);
+	}
+}
+
+/* Stop a thread. Return: 1; 0: it has other things to do (a signal comes, it ends); -errno. */
+static int stop(int tid, int *sig)
+{
+	int status, got;
+
+	*sig = 0;
+	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
+		return errno == ESRCH ? 0 : -errno;
+	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+		return 0;
+	got = wait_stop(tid, 1000, &status);
+	if (got <= 0) {
+		/* in a wait that nothing interrupts: vfork()'s, a disk's. It goes on as it is. */
+		return 0;
+	}
+	if (status >> 16 != PTRACE_EVENT_STOP)
+		*sig = WSTOPSIG(status);
+	return 1;
+}
+
+static void let_go(int tid, int sig)
+{
+	if (!sig)
+		attach_restart(tid);
+	ptrace(PTRACE_DETACH, tid, 0, (long)sig);
+}
+
+/* The thread goes: wait until the code is through. */
+static int follow(struct attach *a, uint64_t at)
+{
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)FINISH_MS * 1000000;
+	struct attach_answer answer = {0};
+	char text[512] = "";
+
+	while (!answer.finished) {
+		if (attach_peek(a->pid, at, &answer, sizeof(answer)) == -ESRCH)
+			return fail(ESRCH, "process %d ended while it was attached to", a->pid);
+		if (answer.finished > 1)
+			/* it went on, and its stack is in use again: the agent tells more */
+			return 0;
+		if (!answer.finished && time_ns(CLOCK_MONOTONIC) > until)
+			return fail(EDEADLK,
+				    "dlopen() in process %d has not come back after %d s: it waits "
+				    "for a lock; the engine is there when it does",
+				    a->pid, FINISH_MS / 1000);
+		if (!answer.finished)
+			usleep(50);
+	}
+	if (answer.handle)
+		return 0;
+	for (size_t i = 0; answer.error && i < sizeof(text) - 1; i++)
+		if (attach_peek(a->pid, answer.error + i, &text[i], 1) || !text[i])
+			break;
+	return answer.error ? fail(ELIBACC, "its loader refuses the library: %s", text)
+			    : fail(ENOMEM, "process %d has no memory for a stack", a->pid);
+}
+
+struct stack {
+	uint64_t sp, least;
+};
+
+static int find_stack(const struct attach_map *m, void *arg)
+{
+	const struct stack *s = arg;
+
+	if (s->sp < m->lo || s->sp > m->hi)
+		return 0;
+	return m->write && s->sp - m->lo >= s->least ? 2 : 1;
+}
+
+static bool has_stack(struct attach *a, uint64_t sp)
+{
+	struct stack s = {sp, attach_stack_bytes()};
+
+	return attach_each_map(a->pid, find_stack, &s) == 2;
+}
+
+/* Try one thread. Return: 1 done; 0 not now; -errno with fail() set. */
+static int try_thread(struct attach *a, int tid)
+{
+	uint64_t pc, sp, answer, begun = time_ns(CLOCK_MONOTONIC);
+	const char *why = NULL;
+	int sig, got = stop(tid, &sig), err;
+
+	if (got <= 0) {
+		a->why = "a thread cannot be stopped now";
+		return got ? attach_refused(a->pid, -got) : 0;
+	}
+	err = attach_registers(tid, &pc, &sp);
+	if (err || sig)
+		why = sig ? "a signal comes" : "its registers cannot be read";
+	else if (!has_stack(a, sp))
+		why = "its stack has too little room";
+	else
+		why = attach_point_refused(a->points, tid, pc, sp);
+	if (!why && !a->warm) {
+		/* the second look is quick: the thread stands only for that */
+		a->warm = true;
+		let_go(tid, 0);
+		return try_thread(a, tid);
+	}
+	if (!why) {
+		err = attach_go(a->pid, tid, a->code, &a->call, &answer);
+		if (err) {
+			let_go(tid, 0);
+			return attach_refused(a->pid, -err);
+		}
+		ptrace(PTRACE_DETACH, tid, 0, 0);
+		err = follow(a, answer);
+		a->result->tid = tid;
+		a->result->still_ns = time_ns(CLOCK_MONOTONIC) - begun;
+		return err ? err : 1;
+	}
+	a->why = why;
+	let_go(tid, sig);
+	return 0;
+}
+
+/* A round over some of its threads. Return: as try_thread(). */
+static int try_round(struct attach *a)
+{
+	int tids[MAX_ROUND], ret = 0;
+	unsigned int nr = 0, seen = 0;
+	struct dirent *e;
+	char path[64];
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", a->pid);
+	dir = opendir(path);
+	if (!dir)
+		return fail(ESRCH, "process %d has ended", a->pid);
+	while (nr < MAX_ROUND && (e = readdir(dir)))
+		if (e->d_name[0] != '.' && seen++ >= a->next)
+			tids[nr++] = atoi(e->d_name);
+	closedir(dir);
+	a->next = nr < MAX_ROUND ? 0 : a->next + nr;
+	for (unsigned int i = 0; i < nr && !ret; i++) {
+		a->result->tries++;
+		ret = try_thread(a, tids[i]);
+	}
+	return ret;
+}
+
+static int inject(struct attach *a)
+{
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)SAFE_MS * 1000000;
+	int ret;
+
+	for (;;) {
+		ret = try_round(a);
+		if (ret)
+			return ret < 0 ? ret : 0;
+		if (time_ns(CLOCK_MONOTONIC) > until)
+			return fail(EAGAIN,
+				    "no thread of process %d came to a point at which the engine "
+				    "can be "
+				    "loaded within %d s (the last one: %s)",
+				    a->pid, SAFE_MS / 1000, a->why ? a->why : "there was none");
+		poll(NULL, 0, STEP_MS);
+	}
+}
+
+/* Its areas are in the folder that its environment names. */
+static void use_its_folder(int pid)
+{
+	static char text[65536];
+	char path[64];
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+	}
+	text[n] = '\0';
+	for (size_t i = 0; i < n; i += strlen(text + i) + 1)
+		if (!strncmp(text + i, "VESTIGE_DIR=", 12))
+			setenv("VESTIGE_DIR", text + i + 12, 1);
+}
+
+static int wait_agent(int pid)
+{
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)AGENT_MS * 1000000;
+	struct image t;
+	size_t bytes;
+	char *text;
+	int err;
+
+	for (;;) {
+		err = image_open(&t, pid);
+		if (!err) {
+			err = image_read(&t, "tracing_on", &text, &bytes);
+			image_close(&t);
+		}
+		if (!err) {
+			free(text);
+			return 0;
+		}
+		if (time_ns(CLOCK_MONOTONIC) > until)
+			return err;
+		poll(NULL, 0, STEP_MS);
+	}
+}
+
+int attach_process(int pid, struct attach_result *r)
+{
+	struct attach a = {.pid = pid, .result = r};
+	int err;
+
+	*r = (struct attach_result){0};
+	err = attach_check(pid, &r->was_there);
+	if (err)
+		return err;
+	use_its_folder(pid);
+	if (r->was_there)
+		return wait_agent(pid);
+	if (!attach_code_bytes())
+		return fail(ENOTSUP, "vestige cannot attach on this CPU yet");
+	err = find_library(&a);
+	if (!err)
+		err = find_code(&a);
+	if (!err)
+		err = attach_points_open(pid, &a.points, &a.call.f);
+	if (err)
+		return err;
+	err = inject(&a);
+	attach_points_close(a.points);
+	return err ? err : wait_agent(pid);
+}

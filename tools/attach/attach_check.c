@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See attach_impl.h: what can be said of a process before it is touched. /proc and its program's
+ * file say it. Tests: tests/cli/test_attach.py.
+ */
+#include <dirent.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tools/attach/attach_impl.h"
+#include "tools/base/fail.h"
+
+#define MAX_PHDR 128u
+
+/* A small file of /proc as text. Return: its bytes or -errno. */
+static ssize_t read_text(const char *path, char *to, size_t room)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -errno : read(fd, to, room - 1);
+
+	if (fd >= 0) {
+		n = n < 0 ? -errno : n;
+		close(fd);
+	}
+	to[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+/* The number behind @key in a file of lines `key:<tab>number`; -1: it is not there. */
+static long number_of(const char *text, const char *key)
+{
+	const char *at = strstr(text, key);
+
+	return at ? strtol(at + strlen(key), NULL, 10) : -1;
+}
+
+static int no_process(int pid, int err)
+{
+	return err == ENOENT || err == ESRCH ? fail(ESRCH, "there is no process %d", pid)
+					     : fail_errno(err, "process %d", pid);
+}
+
+int attach_each_map(int pid, int (*fn)(const struct attach_map *m, void *arg), void *arg)
+{
+	char path[64], *line = NULL;
+	struct attach_map *m = malloc(sizeof(*m));
+	size_t room = 0;
+	FILE *f;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+	f = m ? fopen(path, "re") : NULL;
+	if (!f) {
+		ret = m ? no_process(pid, errno) : fail(ENOMEM, "no memory");
+		free(m);
+		return ret;
+	}
+	while (!ret && getline(&line, &room, f) > 0) {
+		char perms[5] = "";
+		int at = 0;
+
+		if (sscanf(line, "%lx-%lx %4s %lx %*s %*s %n", &m->lo, &m->hi, perms, &m->offset,
+			   &at) < 4 ||
+		    !at)
+			continue;
+		m->read = perms[0] == 'r';
+		m->write = perms[1] == 'w';
+		m->exec = perms[2] == 'x';
+		m->is_private = perms[3] == 'p';
+		snprintf(m->path, sizeof(m->path), "%.*s", (int)strcspn(line + at, "\n"),
+			 line + at);
+		ret = fn(m, arg);
+	}
+	free(line);
+	fclose(f);
+	free(m);
+	return ret;
+}
+
+int attach_peek(int pid, uint64_t at, void *to, size_t bytes)
+{
+	struct iovec local = {to, bytes}, remote = {(void *)(uintptr_t)at, bytes};
+	ssize_t n = process_vm_readv(pid, &local, 1, &remote, 1, 0);
+
+	return n < 0 ? -errno : n == (ssize_t)bytes ? 0 : -EFAULT;
+}
+
+int attach_poke(int pid, uint64_t at, const void *from, size_t bytes)
+{
+	char path[64];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", pid);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	n = pwrite(fd, from, bytes, (off_t)at);
+	n = n < 0 ? -errno : n == (ssize_t)bytes ? 0 : -EFAULT;
+	close(fd);
+	return (int)n;
+}
+
+int attach_refused(int pid, int err)
+{
+	char text[64];
+	long yama = -1;
+
+	if (err != EPERM && err != EACCES)
+		return no_process(pid, err);
+	if (read_text("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) > 0)
+		yama = strtol(text, NULL, 10);
+	if (yama == 3)
+		return fail(
+			EPERM,
+			"this system forbids ptrace() for good (kernel.yama.ptrace_scope is 3): "
+			"start the program with `vestige run`");
+	if (yama > 0 && geteuid())
+		return fail(
+			EPERM,
+			"ptrace() of process %d is not allowed (kernel.yama.ptrace_scope is %ld): "
+			"attach as root, or start the program with `vestige run`",
+			pid, yama);
+	return fail(
+		EPERM,
+		"ptrace() of process %d is not allowed: it is another user's, gave up or got "
+		"rights, or a container forbids it; attach as root, or start it with `vestige run`",
+		pid);
+}
+
+static int check_status(int pid)
+{
+	char path[64], text[8192];
+	const char *state;
+	ssize_t n;
+	long tracer;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	n = read_text(path, text, sizeof(text));
+	if (n <= 0)
+		return no_process(pid, n < 0 ? (int)-n : ENOENT);
+	if (number_of(text, "\nTgid:") != pid)
+		return fail(EINVAL, "%d is a thread of process %ld: name that", pid,
+			    number_of(text, "\nTgid:"));
+	if (number_of(text, "\nKthread:") == 1 || !strstr(text, "\nVmSize:")) {
+		if (strstr(text, "\nState:\tZ") || strstr(text, "\nState:\tX"))
+			return fail(ESRCH, "process %d has ended (it is a zombie)", pid);
+		return fail(ENOTSUP, "process %d is a thread of the kernel", pid);
+	}
+	state = strstr(text, "\nState:\t");
+	if (state && state[8] == 'T')
+		return fail(EBUSY, "process %d is stopped: let it go on first (kill -CONT %d)", pid,
+			    pid);
+	tracer = number_of(text, "\nTracerPid:");
+	if (tracer > 0)
+		return fail(
+			EBUSY,
+			"process %d is traced by process %ld (a debugger, strace): end that first",
+			pid, tracer);
+	return 0;
+}
+
+/* A filter may answer a call of the engine with the death of the process. */
+static int check_seccomp(int pid)
+{
+	char path[300], text[8192];
+	struct dirent *e;
+	DIR *dir;
+	int ret = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return no_process(pid, errno);
+	while (!ret && (e = readdir(dir))) {
+		if (e->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, e->d_name);
+		if (read_text(path, text, sizeof(text)) > 0 && number_of(text, "\nSeccomp:") > 0)
+			ret = fail(EPERM,
+				   "thread %s of process %d has a seccomp filter, which may forbid "
+				   "what the engine needs: start the program with `vestige run`",
+				   e->d_name, pid);
+	}
+	closedir(dir);
+	return ret;
+}
+
+static int check_program(int pid)
+{
+	Elf64_Phdr phdr[MAX_PHDR];
+	char path[64], interp[PATH_MAX] = "";
+	Elf64_Ehdr head;
+	size_t bytes;
+	int fd, i;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM ? attach_refused(pid, errno)
+							 : no_process(pid, errno);
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG)) {
+		close(fd);
+		return fail(ENOTSUP, "the program of process %d is no ELF file", pid);
+	}
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(*phdr) ||
+	    head.e_phnum > MAX_PHDR) {
+		close(fd);
+		return fail(ENOTSUP, "process %d is a program of 32 bits, libvestige.so is of 64",
+			    pid);
+	}
+	bytes = head.e_phnum * sizeof(*phdr);
+	if (pread(fd, phdr, bytes, (off_t)head.e_phoff) != (ssize_t)bytes)
+		head.e_phnum = 0;
+	for (i = 0; i < head.e_phnum; i++)
+		if (phdr[i].p_type == PT_INTERP && phdr[i].p_filesz < sizeof(interp) &&
+		    pread(fd, interp, phdr[i].p_filesz, (off_t)phdr[i].p_offset) < 0)
+			interp[0] = '\0';
+	close(fd);
+	if (!interp[0])
+		return fail(
+			ENOTSUP,
+			"the program of process %d is static: nothing can be loaded into it; link "
+			"libvestige.a into it",
+			pid);
+	if (strstr(interp, "musl"))
+		return fail(
+			ENOTSUP,
+			"process %d uses another C library (its loader is %s), libvestige.so is "
+			"for glibc",
+			pid, interp);
+	return 0;
+}
+
+static int is_engine(const struct attach_map *m, void *arg)
+{
+	const char *slash = strrchr(m->path, '/');
+
+	(void)arg;
+	return slash && !strncmp(slash, "/libvestige.so", 14);
+}
+
+int attach_check(int pid, bool *loaded)
+{
+	int ret = check_status(pid);
+
+	*loaded = false;
+	if (ret)
+		return ret;
+	ret = attach_each_map(pid, is_engine, NULL);
+	if (ret == -EACCES || ret == -EPERM)
+		return attach_refused(pid, -ret);
+	if (ret > 0)
+		*loaded = true;
+	if (ret)
+		return ret < 0 ? ret : 0;
+	ret = check_program(pid);
+	return ret ? ret : check_seccomp(pid);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* See attach_impl.h: a CPU that is not known. */
+#include <errno.h>
+
+#include "tools/attach/attach_impl.h"
+
+size_t attach_code_bytes(void)
+{
+	return 0;
+}
+
+size_t attach_stack_bytes(void)
+{
+	return 0;
+}
+
+int attach_registers(int tid, uint64_t *pc, uint64_t *sp)
+{
+	(void)tid;
+	*pc = *sp = 0;
+	return -ENOTSUP;
+}
+
+bool attach_behind_syscall(int pid, uint64_t pc)
+{
+	(void)pid;
+	(void)pc;
+	return false;
+}
+
+int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, uint64_t *answer)
+{
+	(void)pid;
+	(void)tid;
+	(void)code;
+	(void)call;
+	*answer = 0;
+	return -ENOTSUP;
+}
+
+void attach_restart(int tid)
+{
+	(void)tid;
+}

@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See attach_impl.h. dlopen() and the engine's constructor take locks of the loader, of malloc() and
+ * of libc. A thread that may hold one must not call them: one in the loader, in an allocator, in
+ * libc outside of a system call, in a restartable sequence, or with a frame of a function that takes
+ * such a lock. What cannot be walked refuses, too. Other threads may hold the locks: they run on.
+ */
+#include <elfutils/libdwfl.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <unistd.h>
+
+#include "tools/attach/attach_impl.h"
+#include "tools/base/fail.h"
+
+#ifndef PTRACE_GET_RSEQ_CONFIGURATION
+#define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
+#endif
+
+#define MAX_FRAMES 1024u
+
+struct attach_points {
+	int pid;
+	Dwfl *dwfl;
+	const char *why; /* of the walk */
+	unsigned int nr_frames;
+};
+
+/* Exported functions that hold such a lock while they run or call back; `*`: and what begins so. */
+static const char *const locking[] = {
+	"malloc",
+	"free",
+	"calloc",
+	"realloc",
+	"reallocarray",
+	"memalign",
+	"aligned_alloc",
+	"posix_memalign",
+	"valloc",
+	"pvalloc",
+	"malloc_*",
+	"mallopt",
+	"mallinfo*",
+	"cfree",
+	"_int_*",
+	"fork",
+	"_Fork",
+	"__libc_fork",
+	"vfork",
+	"__vfork",
+	"posix_spawn*",
+	"__posix_spawn*",
+	"system",
+	"popen",
+	"daemon",
+	"pthread_create*",
+	"pthread_join*",
+	"pthread_atfork",
+	"__register_atfork",
+	"pthread_exit",
+	"pthread_cancel",
+	"pthread_key_*",
+	"pthread_setname_np",
+	"pthread_getattr_np",
+	"__cxa_*atexit*",
+	"atexit",
+	"exit",
+	"quick_exit",
+	"__cxa_finalize",
+	"dl*",
+	"_dl_*",
+	"__libc_dlopen*",
+	"__tls_get_addr*",
+	"setlocale",
+	"newlocale",
+	"freelocale",
+	"iconv_open",
+	"iconv_close",
+	"getaddrinfo",
+	"getpw*",
+	"getgr*",
+	"sem_open",
+	"sem_close",
+	"longjmp",
+	"_longjmp",
+	"siglongjmp",
+	"*setcontext",
+	"swapcontext",
+	"setuid",
+	"setgid",
+	"seteuid",
+	"setegid",
+	"setre?id",
+	"setres?id",
+	"setgroups",
+	"_Unwind_*",
+	"__gthread_*",
+};
+
+static bool is_like(const char *name, const char *pattern)
+{
+	for (; *pattern; name++, pattern++) {
+		if (*pattern == '*') {
+			for (; !is_like(name, pattern + 1); name++)
+				if (!*name)
+					return false;
+			return true;
+		}
+		if (!*name || (*pattern != '?' && *pattern != *name))
+			return false;
+	}
+	return !*name;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = path ? strrchr(path, '/') : NULL;
+
+	return slash ? slash + 1 : path ? path : "";
+}
+
+static const char *object_at(struct attach_points *p, uint64_t pc)
+{
+	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
+
+	return m ? base_name(dwfl_module_info(m, NULL, NULL, NULL, NULL, NULL, NULL, NULL)) : NULL;
+}
+
+static bool is_libc(const char *object)
+{
+	return !strncmp(object, "libc.so.", 8) || !strncmp(object, "libc-2", 6) ||
+	       !strncmp(object, "libpthread", 10);
+}
+
+static const char *why_not_in(struct attach_points *p, uint64_t pc)
+{
+	const char *object = object_at(p, pc), *name;
+	Dwfl_Module *m = dwfl_addrmodule(p->dwfl, pc);
+
+	if (!object)
+		return "it is in code that no file has";
+	if (!strncmp(object, "ld-", 3) || !strncmp(object, "ld.so", 5))
+		return "it is in the loader";
+	if (strstr(object, "jemalloc") || strstr(object, "tcmalloc") || strstr(object, "mimalloc"))
+		return "it is in an allocator";
+	name = dwfl_module_addrname(m, pc);
+	for (size_t i = 0; name && i < sizeof(locking) / sizeof(*locking); i++)
+		if (is_like(name, locking[i]))
+			return "it is in a function that may hold a lock";
+	return NULL;
+}
+
+static int see_frame(Dwfl_Frame *frame, void *arg)
+{
+	struct attach_points *p = arg;
+	bool activation;
+	Dwarf_Addr pc;
+
+	if (!dwfl_frame_pc(frame, &pc, &activation) || ++p->nr_frames > MAX_FRAMES) {
+		p->why = "its stack cannot be followed to the end";
+		return DWARF_CB_ABORT;
+	}
+	p->why = why_not_in(p, activation ? pc : pc - 1);
+	return p->why ? DWARF_CB_ABORT : DWARF_CB_OK;
+}
+
+static bool in_sequence(int pid, int tid, uint64_t pc)
+{
+	struct {
+		uint64_t ptr;
+		uint32_t size, sig, flags, pad;
+	} c = {0};
+	struct {
+		uint32_t version, flags;
+		uint64_t start, bytes, abort;
+	} cs;
+	uint64_t at = 0;
+
+	if (ptrace(PTRACE_GET_RSEQ_CONFIGURATION, tid, sizeof(c), &c) <= 0 || !c.ptr ||
+	    attach_peek(pid, c.ptr + 8, &at, sizeof(at)) || !at ||
+	    attach_peek(pid, at, &cs, sizeof(cs)))
+		return false;
+	return pc - cs.start < cs.bytes;
+}
+
+const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, uint64_t sp)
+{
+	const char *object;
+
+	(void)sp;
+	if (in_sequence(p->pid, tid, pc))
+		return "it is in a restartable sequence";
+	object = object_at(p, pc);
+	if (object && is_libc(object) && !attach_behind_syscall(p->pid, pc))
+		return "it is in libc, outside of a system call";
+	p->why = NULL;
+	p->nr_frames = 0;
+	if (dwfl_getthread_frames(p->dwfl, tid, see_frame, p) && !p->why)
+		return "its stack cannot be followed to the end";
+	return p->why;
+}
+
+/* Names come from the objects alone: debug files would be looked for while the thread stands. */
+static int no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base,
+			const char *file, const char *link, GElf_Word crc, char **to)
+{
+	(void)m;
+	(void)data;
+	(void)name;
+	(void)base;
+	(void)file;
+	(void)link;
+	(void)crc;
+	(void)to;
+	return -1;
+}
+
+static int find_functions(Dwfl_Module *m, void **data, const char *path, Dwarf_Addr base, void *arg)
+{
+	struct attach_functions *f = arg;
+	const char *object = base_name(path);
+	int n, i;
+
+	(void)data;
+	(void)base;
+	if (!is_libc(object) && strncmp(object, "libdl", 5) != 0)
+		return DWARF_CB_OK;
+	n = dwfl_module_getsymtab(m);
+	for (i = 0; i < n; i++) {
+		GElf_Addr value;
+		GElf_Sym sym;
+		const char *name = dwfl_module_getsym_info(m, i, &sym, &value, NULL, NULL, NULL);
+
+		if (!name || GELF_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF)
+			continue;
+		if (!strcmp(name, "dlopen"))
+			f->dlopen = value;
+		else if (!strcmp(name, "dlerror"))
+			f->dlerror = value;
+	}
+	return DWARF_CB_OK;
+}
+
+int attach_points_open(int pid, struct attach_points **points, struct attach_functions *f)
+{
+	static char *no_path;
+	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
+						 .find_debuginfo = no_debuginfo,
+						 .debuginfo_path = &no_path};
+	struct attach_points *p = calloc(1, sizeof(*p));
+	int err;
+
+	*f = (struct attach_functions){0};
+	if (!p)
+		return fail(ENOMEM, "no memory");
+	p->pid = pid;
+	p->dwfl = dwfl_begin(&callbacks);
+	err = p->dwfl ? dwfl_linux_proc_report(p->dwfl, pid) : ENOMEM;
+	if (!err) {
+		dwfl_report_end(p->dwfl, NULL, NULL);
+		err = dwfl_linux_proc_attach(p->dwfl, pid, true);
+	}
+	if (err) {
+		attach_points_close(p);
+		return err > 0 ? attach_refused(pid, err)
+			       : fail(ENOTSUP, "the objects of process %d cannot be read: %s", pid,
+				      dwfl_errmsg(-1));
+	}
+	dwfl_getmodules(p->dwfl, find_functions, f, 0);
+	if (!f->dlopen || !f->dlerror) {
+		attach_points_close(p);
+		return fail(ENOTSUP, "process %d has no dlopen(): it has not loaded glibc", pid);
+	}
+	*points = p;
+	return 0;
+}
+
+void attach_points_close(struct attach_points *p)
+{
+	if (p->dwfl)
+		dwfl_end(p->dwfl);
+	free(p);
+}

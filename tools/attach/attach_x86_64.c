@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See attach_impl.h. The code lies in the padding behind an object's text. It finds a block below
+ * the thread's stack pointer: registers, what to call. It blocks signals, maps a stack, saves the
+ * vector registers there, calls, and undoes each step. Nothing is restored by ptrace, and not by
+ * rt_sigreturn either, which would end a sleep that the kernel restarts (restart_block).
+ */
+#include <elf.h>
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/user.h>
+
+#include "tools/attach/attach_impl.h"
+
+#define RED_ZONE     128u
+#define STACK_BYTES  0x80000 /* with the saved vector registers at its beginning */
+#define XSAVE_MASK   464u    /* in the area of registers: which parts the kernel saves */
+#define ANSWER_BELOW 8192u
+#define SIGNAL_BYTES 16384u /* below the block: a signal may come before all are blocked */
+
+/* Return values by which the kernel restarts a system call (linux/errno.h). */
+#define RESTARTSYS	     (-512)
+#define RESTARTNOINTR	     (-513)
+#define RESTARTNOHAND	     (-514)
+#define RESTART_RESTARTBLOCK (-516)
+
+struct block {
+	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp;	      /* 0 .. 48 */
+	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, flags; /* 56 .. 120 */
+	uint64_t dlopen, dlerror, xmask;		      /* 128, 136, 144 */
+	uint64_t all, old;				      /* 152, 160: masks of signals */
+	uint32_t mxcsr, pad;				      /* 168 */
+	char path[PATH_MAX];				      /* 176 */
+};
+_Static_assert(offsetof(struct block, r8) == 56 && offsetof(struct block, flags) == 120 &&
+		       offsetof(struct block, xmask) == 144 && offsetof(struct block, old) == 160 &&
+		       offsetof(struct block, mxcsr) == 168 && offsetof(struct block, path) == 176,
+	       "the code below has these numbers");
+
+__asm__(".pushsection .rodata\n"
+	"	.balign 16\n"
+	"vestige_attach_code:\n"
+	"	movq	%rsp, %rbx\n"
+	"	movl	$14, %eax\n" /* rt_sigprocmask(SIG_SETMASK, all, old) */
+	"	movl	$2, %edi\n"
+	"	leaq	152(%rbx), %rsi\n"
+	"	leaq	160(%rbx), %rdx\n"
+	"	movl	$8, %r10d\n"
+	"	syscall\n"
+	"	movl	$9, %eax\n" /* mmap */
+	"	xorl	%edi, %edi\n"
+	"	movl	$0x80000, %esi\n"
+	"	movl	$3, %edx\n"
+	"	movl	$0x22, %r10d\n"
+	"	movq	$-1, %r8\n"
+	"	xorl	%r9d, %r9d\n"
+	"	syscall\n"
+	"	movq	%rax, %r12\n"
+	"	xorl	%r13d, %r13d\n"
+	"	xorl	%r14d, %r14d\n"
+	"	cmpq	$-4096, %rax\n"
+	"	ja	2f\n"
+	"	movl	144(%rbx), %eax\n"
+	"	movl	148(%rbx), %edx\n"
+	"	xsave64	(%r12)\n"
+	"	fninit\n"
+	"	ldmxcsr	168(%rbx)\n"
+	"	cld\n"
+	"	leaq	0x80000(%r12), %rsp\n"
+	"	xorl	%ebp, %ebp\n"
+	"	leaq	176(%rbx), %rdi\n"
+	"	movl	$0x102, %esi\n" /* RTLD_NOW | RTLD_GLOBAL */
+	"	call	*128(%rbx)\n"
+	"	movq	%rax, %r13\n"
+	"	testq	%rax, %rax\n"
+	"	jnz	1f\n"
+	"	call	*136(%rbx)\n"
+	"	movq	%rax, %r14\n"
+	"1:	movl	144(%rbx), %eax\n"
+	"	movl	148(%rbx), %edx\n"
+	"	xrstor64 (%r12)\n"
+	"	movq	%rbx, %rsp\n"
+	"2:	movq	%r12, %rdi\n" /* munmap */
+	"	movl	$0x80000, %esi\n"
+	"	movl	$11, %eax\n"
+	"	syscall\n"
+	"	movq	%r13, -8184(%rbx)\n" /* struct attach_answer */
+	"	movq	%r14, -8176(%rbx)\n"
+	"	movq	$1, -8192(%rbx)\n"
+	"	movl	$14, %eax\n"
+	"	movl	$2, %edi\n"
+	"	leaq	160(%rbx), %rsi\n"
+	"	xorl	%edx, %edx\n"
+	"	movl	$8, %r10d\n"
+	"	syscall\n"
+	"	pushq	120(%rbx)\n"
+	"	popfq\n"
+	"	movq	0(%rbx), %rax\n"
+	"	movq	16(%rbx), %rcx\n"
+	"	movq	24(%rbx), %rdx\n"
+	"	movq	32(%rbx), %rsi\n"
+	"	movq	40(%rbx), %rdi\n"
+	"	movq	48(%rbx), %rbp\n"
+	"	movq	56(%rbx), %r8\n"
+	"	movq	64(%rbx), %r9\n"
+	"	movq	72(%rbx), %r10\n"
+	"	movq	80(%rbx), %r11\n"
+	"	movq	88(%rbx), %r12\n"
+	"	movq	96(%rbx), %r13\n"
+	"	movq	104(%rbx), %r14\n"
+	"	movq	112(%rbx), %r15\n"
+	"	movq	8(%rbx), %rbx\n"
+	"	movq	vestige_attach_sp(%rip), %rsp\n"
+	"	jmp	*vestige_attach_pc(%rip)\n"
+	"	.balign 8\n"
+	"vestige_attach_pc: .quad 0\n"
+	"vestige_attach_sp: .quad 0\n"
+	"vestige_attach_end:\n"
+	".popsection\n");
+
+extern const uint8_t vestige_attach_code[], vestige_attach_pc[], vestige_attach_sp[],
+	vestige_attach_end[];
+
+size_t attach_code_bytes(void)
+{
+	return (size_t)(vestige_attach_end - vestige_attach_code);
+}
+
+size_t attach_stack_bytes(void)
+{
+	return RED_ZONE + sizeof(struct block) + 64 + SIGNAL_BYTES;
+}
+
+static int get(int tid, struct user_regs_struct *r)
+{
+	struct iovec v = {r, sizeof(*r)};
+
+	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &v) ? -errno : 0;
+}
+
+static int set(int tid, struct user_regs_struct *r)
+{
+	struct iovec v = {r, sizeof(*r)};
+
+	return ptrace(PTRACE_SETREGSET, tid, NT_PRSTATUS, &v) ? -errno : 0;
+}
+
+int attach_registers(int tid, uint64_t *pc, uint64_t *sp)
+{
+	struct user_regs_struct r;
+	int err = get(tid, &r);
+
+	/* code of 32 bits: another mode of the processor */
+	if (!err && r.cs != 0x33)
+		return -ENOTSUP;
+	*pc = err ? 0 : r.rip;
+	*sp = err ? 0 : r.rsp;
+	return err;
+}
+
+bool attach_behind_syscall(int pid, uint64_t pc)
+{
+	uint8_t b[2];
+
+	return !attach_peek(pid, pc - 2, b, 2) && b[0] == 0x0f && b[1] == 0x05;
+}
+
+/* Calls that a stop ends with EINTR, though no handler ran: signal(7). */
+static bool is_ended_by_stops(long nr)
+{
+	static const long calls[] = {SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
+				     SYS_semop,	     SYS_semtimedop,  SYS_rt_sigtimedwait,
+				     SYS_msgrcv,     SYS_msgsnd,      SYS_io_getevents};
+
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i] == nr)
+			return true;
+	return false;
+}
+
+/* The registers with which an interrupted system call begins again. Return: whether it must. */
+static bool restarted(struct user_regs_struct *r)
+{
+	long ret = (long)r->rax, nr = (long)r->orig_rax;
+
+	if (nr < 0)
+		return false;
+	switch (ret) {
+	case RESTARTSYS:
+	case RESTARTNOINTR:
+	case RESTARTNOHAND:
+		r->rax = (uint64_t)nr;
+		break;
+	case RESTART_RESTARTBLOCK:
+		r->rax = SYS_restart_syscall;
+		break;
+	case -EINTR:
+		if (!is_ended_by_stops(nr))
+			return false;
+		r->rax = (uint64_t)nr;
+		break;
+	default:
+		return false;
+	}
+	r->rip -= 2;
+	r->orig_rax = (uint64_t)-1;
+	return true;
+}
+
+void attach_restart(int tid)
+{
+	struct user_regs_struct r;
+
+	/* the kernel itself restarts all but these */
+	if (!get(tid, &r) && (long)r.rax == -EINTR && restarted(&r))
+		set(tid, &r);
+}
+
+static int read_mask(int tid, uint64_t *mask)
+{
+	uint8_t x[16384];
+	struct iovec v = {x, sizeof(x)};
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &v))
+		return -errno;
+	if (v.iov_len < XSAVE_MASK + sizeof(*mask))
+		return -ENOTSUP;
+	memcpy(mask, x + XSAVE_MASK, sizeof(*mask));
+	return 0;
+}
+
+int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, uint64_t *answer)
+{
+	static const struct attach_answer none;
+	struct user_regs_struct r, now;
+	uint8_t text[1024];
+	struct block b = {.dlopen = call->f.dlopen,
+			  .dlerror = call->f.dlerror,
+			  .all = UINT64_MAX,
+			  .mxcsr = 0x1f80};
+	uint64_t at;
+	int err = get(tid, &r);
+
+	if (!err)
+		err = read_mask(tid, &b.xmask);
+	if (err || attach_code_bytes() > sizeof(text))
+		return err ? err : -E2BIG;
+	now = r;
+	restarted(&now);
+	memcpy(b.path, call->path, sizeof(b.path));
+	b.rax = now.rax, b.rbx = now.rbx, b.rcx = now.rcx, b.rdx = now.rdx, b.rsi = now.rsi;
+	b.rdi = now.rdi, b.rbp = now.rbp, b.r8 = now.r8, b.r9 = now.r9, b.r10 = now.r10;
+	b.r11 = now.r11, b.r12 = now.r12, b.r13 = now.r13, b.r14 = now.r14, b.r15 = now.r15;
+	b.flags = now.eflags;
+	memcpy(text, vestige_attach_code, attach_code_bytes());
+	memcpy(text + (vestige_attach_pc - vestige_attach_code), &now.rip, 8);
+	memcpy(text + (vestige_attach_sp - vestige_attach_code), &now.rsp, 8);
+	at = (now.rsp - RED_ZONE - sizeof(b)) & ~UINT64_C(63);
+	*answer = at - ANSWER_BELOW;
+	err = attach_poke(pid, at, &b, sizeof(b));
+	if (!err)
+		err = attach_poke(pid, *answer, &none, sizeof(none));
+	if (!err)
+		err = attach_poke(pid, code, text, attach_code_bytes());
+	if (err)
+		return err;
+	r.rip = code;
+	r.rsp = at;
+	r.orig_rax = (uint64_t)-1; /* the kernel restarts nothing while these are there */
+	return set(tid, &r);
+}
