@@ -200,8 +200,9 @@ def test_of_a_process(w):
         until(recorded)
         w.run("snapshot", "-s")
         until(lambda: recorded("-s"))
-        held = w.run("snapshot").stdout
-        assert lines(held.decode()) and held == w.run("get", "snapshot").stdout == w.run("show", "-s").stdout
+        # a thread leaves the page that the snapshot took with its next record
+        until(lambda: lines((held := w.run("snapshot").stdout).decode()) and
+              held == w.run("get", "snapshot").stdout == w.run("show", "-s").stdout)
         w.run("snapshot", "-r")
         assert recorded("-s") == 0
         w.run("snapshot", "-f")

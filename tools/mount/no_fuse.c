@@ -11,8 +11,3 @@ int mount_serve(const struct mount_options *options)
 	(void)options;
 	return fail(ENOSYS, "this vestige was built without libfuse3 (Debian: libfuse3-dev)");
 }
-
-void areas_tell(void (*say)(const char *line))
-{
-	(void)say;
-}
