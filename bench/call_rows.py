@@ -97,8 +97,9 @@ def bench_arguments():
 
 def beside(what, runs, bar):
     """
-    A row: what the second of two traced runs adds to a call, over what the first adds. @runs: program,
-    kind and settings of each. The best of interleaved runs: a busy neighbour only ever adds.
+    A row: what the second of two traced runs adds to a call, over what the first adds. @runs:
+    program, kind and settings of each. The best of interleaved runs: a busy neighbour only ever
+    adds.
     """
     best = {}
     for _ in range(pairs(9)):
@@ -112,7 +113,8 @@ def beside(what, runs, bar):
 
 
 def bench_instances():
-    """Several instances at once, and set_ftrace_pid: what a call costs beside that of the top instance alone."""
+    """Several instances at once, and set_ftrace_pid: what a call costs beside that of the top
+    instance alone."""
     print("a call that instances want, over one that the top instance alone records; leaf")
     program = compiled("instances", [*PATCHABLE, f"-I{ROOT}/include"], f"{BENCH}/calls.c", f"{BENCH}/instances.c")
     runs = [("function", "", "", None), ("function", "", "set_ftrace_pid", 1.4), ("function", "", "set_ftrace_notrace_pid", 1.4),
@@ -135,7 +137,8 @@ def bench_instances():
 
 
 def bench_hooks():
-    """Each of the other flags: what it costs while nothing is traced, and traced. crt1.o: not profiled."""
+    """Each of the other flags: what it costs while nothing is traced, and traced. crt1.o: not
+    profiled."""
     print("the other flags of the compiler, fib: off, over a program built without; on, over bare rdtsc")
     plain = compiled("hooks_plain", PLAIN)
     for flag, words, graph in HOOKS:
@@ -171,7 +174,8 @@ def clock_names(program):
 
 
 def graph_peers(program, rotating):
-    """The peers that record entry and exit, on the same program: under `record`, as they are used."""
+    """The peers that record entry and exit, on the same program: under `record`, as they are
+    used."""
     dat, data = f"{harness.folder}/graph.dat", f"{harness.folder}/graph.uftrace"
     ours = peer("vestige record, function_graph, fib", lambda: calls(program, "fib", 10, "ftrace=nop")[0],
                 lambda: calls(program, "fib", 10, prefix=(

@@ -47,7 +47,8 @@ def bench_strace(program, plain, ours):
 
 
 def bench_kmem():
-    """Calls into libc, seen: a malloc() and its free(), a mutex taken and given back, a system call."""
+    """Calls into libc, seen: a malloc() and its free(), a mutex taken and given back, a system
+    call."""
     program = compiled("kmem", ["-O2", "-fno-builtin", f"-I{ROOT}/include"], f"{BENCH}/kmem.c", libs=("-pthread",))
     cost = event_costs(program, {"LD_PRELOAD": LIBRARY})
     ours = cost["kmalloc"] - cost["malloc"]

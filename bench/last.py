@@ -34,7 +34,8 @@ XRay) or what the tracepoint says (LTTng); the function tracer records entry and
 
 
 def read_last():
-    """{CPU model: [its line about the machine, {row: (figure, bar, verdict and note)}]} of LAST.md."""
+    """{CPU model: [its line about the machine, {row: (figure, bar, verdict and note)}]} of
+    LAST.md."""
     sections, model = {}, None
     try:
         with open(LAST, encoding="utf-8") as f:
@@ -60,7 +61,8 @@ def number(figure):
 
 
 def print_worse(rows, before):
-    """The rows that are worse than those of the same CPU model in LAST.md, by more than a quick look's noise."""
+    """The rows that are worse than those of the same CPU model in LAST.md, by more than a quick
+    look's noise."""
     worse = []
     for what, figure, bar, _, _ in rows:
         then = before.get(what)

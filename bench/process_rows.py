@@ -102,7 +102,8 @@ def bench_live():
 
 
 def first_record(program):
-    """ms from the beginning of a write to current_tracer, by the vestige program, to the first record."""
+    """ms from the beginning of a write to current_tracer, by the vestige program, to the first
+    record."""
     env = {**os.environ, "VESTIGE_DIR": f"{harness.folder}/areas", "LD_PRELOAD": LIBRARY,
            "VESTIGE_BOOT": "trace_options=nooverwrite trace_buf_size=1m"}
     p = subprocess.Popen([program, "until"], env=env, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)

@@ -92,7 +92,8 @@ def read_in_a_loop(path, going, end, sizes):
 
 
 def slowed(program, mnt):
-    """CPU time of laps while `trace` is read in a loop, over that of laps while it is not; how much was read."""
+    """CPU time of laps while `trace` is read in a loop, over that of laps while it is not; how much
+    was read."""
     with traced(program, "lap", "300000", boot="ftrace=function ftrace_filter=leaf") as p:
         p.stdout.readline()
         going, end, times, sizes = threading.Event(), threading.Event(), ([], []), []

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Real programs under load, for scripts/bench: the same work untraced and with each tracer, in turn.
+"""Real programs under load, for scripts/bench: the same work untraced and with each tracer, in
+turn.
 
 A program is built once, with the flag; untraced is that without the library.
 """
@@ -45,8 +46,9 @@ def until_it_listens(port, server):
 
 def load_rows(bench, what, unit, runs):
     """
-    A row a mode, of rounds of interleaved runs. @runs: {mode: function that loads it once and gives (operations a
-    second, ms of the slowest hundredth)}. The first mode is what the others are compared with.
+    A row a mode, of rounds of interleaved runs. @runs: {mode: function that loads it once and gives
+    (operations a second, ms of the slowest hundredth)}. The first mode is what the others are
+    compared with.
     """
     got = {name: [] for name in runs}
     for _ in range(1 if bench.quick else 3):
@@ -71,7 +73,8 @@ MS = {"us": 1e-3, "ms": 1, "s": 1e3}
 
 
 def wrk(port, seconds):
-    """(requests a second, ms of the slowest hundredth): 16 connections that are kept, one thread."""
+    """(requests a second, ms of the slowest hundredth): 16 connections that are kept, one
+    thread."""
     p = subprocess.run(["wrk", "-t1", "-c16", f"-d{seconds}s", "--latency", f"http://127.0.0.1:{port}/page"],
                        stdout=subprocess.PIPE, text=True, check=True)
     assert "Non-2xx" not in p.stdout, p.stdout

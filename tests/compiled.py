@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """compiled - the programs of the tests, each compiled once.
 
-Many tests run the same program, and each build of vestige runs them again. What a compiler made of the same
-files by the same words is kept in .cache/tests and copied from there.
+Many tests run the same program, and each build of vestige runs them again. What a compiler made of
+the same files by the same words is kept in .cache/tests and copied from there.
 """
 import fcntl
 import functools
@@ -17,9 +17,11 @@ NR_LOCKS = 64
 
 
 def compiled(argv, out, cwd=None, **more):
-    """Compile: subprocess.run([*argv, "-o", out], cwd=cwd, check=True, **more), or a copy of what it made before.
+    """Compile: subprocess.run([*argv, "-o", out], cwd=cwd, check=True, **more), or a copy of what
+    it made before.
 
-    @argv names the compiler and its words, without -o and its word. Raises subprocess.CalledProcessError.
+    @argv names the compiler and its words, without -o and its word. Raises
+    subprocess.CalledProcessError.
     """
     made = os.path.join(cwd or ".", out)
     key = key_of(argv, cwd)
@@ -85,7 +87,8 @@ def content(path):
 
 @functools.cache
 def headers(folder):
-    """Of all files that a source may include from there: headers, and sources, which some include."""
+    """Of all files that a source may include from there: headers, and sources, which some
+    include."""
     digest = hashlib.sha256()
     for root, folders, names in os.walk(folder):
         folders.sort()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""attach: the engine comes into programs that were started without it. They say and return what they do
-without, whatever they were in the middle of, and whenever the tool is killed."""
+"""attach: the engine comes into programs that were started without it. They say and return what
+they do without, whatever they were in the middle of, and whenever the tool is killed."""
 import os
 import random
 import re
@@ -213,7 +213,8 @@ def still_ms(p):
 
 
 def test_is_traced(w):
-    """Functions that were built with the flag, and events that need none, of a program that runs."""
+    """Functions that were built with the flag, and events that need none, of a program that
+    runs."""
     w.compile("does", DOES, "-O2")
     with Program(w, "allocates") as p:
         said = w.run("attach", "-v", p.pid)

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The commands on live, stopped and dead processes: get, set, ls, start, stop, show, reset, extract;
-clean and recover."""
+"""The commands on live, stopped and dead processes: get, set, ls, start, stop, show, reset,
+extract; clean and recover."""
 import contextlib
 import glob
 import os
@@ -273,7 +273,8 @@ def test_a_dead_process(w):
 
 
 def test_depth_is_changed_while_calls_are_open(w):
-    """Those that began under another max_graph_depth count, once; what takes a call's place is as deep as that."""
+    """Those that began under another max_graph_depth count, once; what takes a call's place is as
+    deep as that."""
     prog = w.compile("steps", r"""
 #include <unistd.h>
 __attribute__((noipa)) void last(void) { __asm__ volatile(""); }

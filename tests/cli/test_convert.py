@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The native form of a recording: complete at once, self-contained, and what convert makes of it."""
+"""The native form of a recording: complete at once, self-contained, and what convert makes of
+it."""
 import os
 import subprocess
 

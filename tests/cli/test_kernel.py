@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The kernel as a target (-k), in an instance of the test's own; clear, restart, show and snapshot of
-the kernel and of a process, against what trace-cmd says and does."""
+"""The kernel as a target (-k), in an instance of the test's own; clear, restart, show and snapshot
+of the kernel and of a process, against what trace-cmd says and does."""
 import contextlib
 import glob
 import os

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Functions named as the C++ or Rust source has them, wherever a command or a control file names functions."""
+"""Functions named as the C++ or Rust source has them, wherever a command or a control file names
+functions."""
 import contextlib
 import os
 import re
@@ -118,8 +119,8 @@ def test_record_graph(w):
 
 
 def test_started_once(w):
-    """Names are known before the program starts: constructors of its libraries run once. Names of a library count,
-    and functions of the name that cannot be traced do not matter."""
+    """Names are known before the program starts: constructors of its libraries run once. Names of a
+    library count, and functions of the name that cannot be traced do not matter."""
     need("g++")
     with open(w.path("lib.cc"), "w") as f:
         f.write("""#include <cstdio>
@@ -161,7 +162,8 @@ def test_what_a_script_executes(w):
 
 
 def test_many(w):
-    """More than the environment could hold name by name: what the names begin with stands for them."""
+    """More than the environment could hold name by name: what the names begin with stands for
+    them."""
     need("g++")
     names = [f"function_of_a_long_name_{'x' * 60}_{i}" for i in range(2000)]
     with open(w.path("many.cc"), "w") as f:

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""A trace.dat is read from its native block; without it (a byte cut off) all commands print the same."""
+"""A trace.dat is read from its native block; without it (a byte cut off) all commands print the
+same."""
 import json
 import os
 import re
@@ -38,7 +39,8 @@ def is_native(path):
 
 
 def same(w, commands, name="trace.dat"):
-    """What is printed with the block and without it; the latter is what says that it is not there."""
+    """What is printed with the block and without it; the latter is what says that it is not
+    there."""
     whole, cut = w.path(name), w.path("cut.dat")
     assert is_native(whole)
     shutil.copy(whole, cut)
@@ -107,7 +109,8 @@ def test_prints(w):
 
 
 def test_events(w):
-    """Events of a program, alone and between its calls; their fields that are places in the code too."""
+    """Events of a program, alone and between its calls; their fields that are places in the code
+    too."""
     folder = f"{SOURCE}/tests/targets/events"
     subprocess.run(["gcc", "-O1", "-D_GNU_SOURCE", "-fpatchable-function-entry=6", f"-I{SOURCE}/include",
                     f"-I{folder}", "-o", w.path("calc"), f"{folder}/calc.c"], check=True)
@@ -118,7 +121,8 @@ def test_events(w):
 
 
 def test_stacks_and_throws(w):
-    """The program of the nesting oracle: throws, jumps, coroutines, tail calls, signals on other stacks."""
+    """The program of the nesting oracle: throws, jumps, coroutines, tail calls, signals on other
+    stacks."""
     if not shutil.which("g++"):
         raise Skip("g++ is not installed")
     for level in ("-O0", "-O2"):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `vestige record` says while it writes the trace.dat, and what Ctrl-C does then. Where the writing
-has to last over a second, it is stopped for that long."""
+"""What `vestige record` says while it writes the trace.dat, and what Ctrl-C does then. Where the
+writing has to last over a second, it is stopped for that long."""
 import glob
 import os
 import pty

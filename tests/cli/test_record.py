@@ -153,7 +153,8 @@ def test_exec_is_followed(w):
 
 
 def test_calls_between_fork_and_exec_are_recorded(w):
-    """However soon after: a child executes before the recorder has seen its area, some execute twice."""
+    """However soon after: a child executes before the recorder has seen its area, some execute
+    twice."""
     need("trace-cmd")
     prog = w.compile("execs", r"""
 #include <sys/wait.h>

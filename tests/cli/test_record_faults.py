@@ -153,7 +153,8 @@ def test_shm_missing_or_full(w):
 
 
 def test_program_in_a_sandbox(w):
-    """As with bwrap --dev: what the program executes has another /dev/shm. The message names the remedy."""
+    """As with bwrap --dev: what the program executes has another /dev/shm. The message names the
+    remedy."""
     env = dict(w.env)
     del env["VESTIGE_DIR"]
     p = own_mounts(f"cd {w.dir} && exec {BIN} record -q -o x.dat -- unshare -m sh -c 'mount -t tmpfs none /dev; exec {w.prog} calls 3'",
@@ -184,7 +185,8 @@ def test_disk_full(w):
 def spinning(w, *flags):
     p = subprocess.Popen([BIN, "record", "-q", *flags, w.prog, "spin"], cwd=w.dir, env=w.env,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True,
-                         # the tests may be run with SIGHUP ignored (nohup): a program would inherit that
+                         # the tests may be run with SIGHUP ignored (nohup): a program would inherit
+                         # that
                          preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL)
                                              for s in (signal.SIGHUP, signal.SIGTERM, signal.SIGINT)])
     assert p.stdout.readline() == b"ready\n"
@@ -346,7 +348,8 @@ int main(int argc, char **argv)
 
 
 def test_many_execs(w):
-    """Each image that exec replaces keeps its records: with a recorder, without one, and in a session of `run`."""
+    """Each image that exec replaces keeps its records: with a recorder, without one, and in a
+    session of `run`."""
     prog = w.compile("again", AGAIN)
     w.run("record", "-p", "function", "-l", "leaf", prog, "60")
     assert w.run("report").stdout.count(b": leaf <-") == 61

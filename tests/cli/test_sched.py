@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""sched: threads that wait for known reasons and times, against the program's own clock and perf sched."""
+"""sched: threads that wait for known reasons and times, against the program's own clock and perf
+sched."""
 import os
 import re
 import subprocess
@@ -158,7 +159,8 @@ def recorded(w):
 
 
 def one_of_a_few(attempt, *args):
-    """The kernel's perf may have lost a sample on a busy machine, for us or for another user of it."""
+    """The kernel's perf may have lost a sample on a busy machine, for us or for another user of
+    it."""
     for run in range(12):
         try:
             attempt(*args)
@@ -170,7 +172,8 @@ def one_of_a_few(attempt, *args):
 
 
 def test_waits(w):
-    """Each wait's reason, and its time: the program's clock has the thread's way back to a CPU as well."""
+    """Each wait's reason, and its time: the program's clock has the thread's way back to a CPU as
+    well."""
     kernel_tells()
     one_of_a_few(waits_as_said, w)
 
@@ -211,7 +214,8 @@ def folded_waits(w):
 
 
 def test_views(w):
-    """Every stay on a CPU is in timehist, every switch in map; what they add up to is in latency."""
+    """Every stay on a CPU is in timehist, every switch in map; what they add up to is in
+    latency."""
     kernel_tells()
     recorded(w)
     latency = table(w.run("sched", "latency", "t.dat").stdout.decode())
@@ -232,7 +236,8 @@ def test_views(w):
 
 
 def preemptions(text, tid):
-    """The delays of a thread that was put off its CPU in the kernel (R+), and the longest of its other ones."""
+    """The delays of a thread that was put off its CPU in the kernel (R+), and the longest of its
+    other ones."""
     since, preempted, others = None, [], [0]
     for line in text.splitlines():
         m = re.search(r" (\d+\.\d+): (\w+): (.*)$", line)
@@ -295,8 +300,8 @@ def same_as_perf(w, prog):
             continue    # the first thread has a life before the engine's
         (running, _, _, average, longest), line = mine[int(tid)][0]
         delays = int(re.search(r"s +\d+ +(\d+) +\d", line)[1])
-        # perf of before 6.12 has no letter for the state of a thread that was preempted in the kernel, and takes it for one
-        # that sleeps: the time until it runs again is no delay to it
+        # perf of before 6.12 has no letter for the state of a thread that was preempted in the
+        # kernel, and takes it for one that sleeps: the time until it runs again is no delay to it
         preempted, others = preemptions(records, int(tid))
         if preempted and delays == int(nr) + len(preempted):
             delays -= len(preempted)

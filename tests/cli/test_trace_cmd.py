@@ -14,7 +14,8 @@ STATES = ("works", "differs", "other", "nothing", "not yet")
 
 
 def pages():
-    """Of each command the flags that its page's options begin with, and those named in their text's first place."""
+    """Of each command the flags that its page's options begin with, and those named in their text's
+    first place."""
     found = {}
     for path in glob.glob(PAGES):
         with (gzip.open(path, "rt") if path.endswith(".gz") else open(path)) as f:

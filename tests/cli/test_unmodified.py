@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""record --unmodified: programs that were built without any flag, traced by redirects. What they print is as
-without, calls are those that the program counts itself, and unwinders find their way through the islands."""
+"""record --unmodified: programs that were built without any flag, traced by redirects. What they
+print is as without, calls are those that the program counts itself, and unwinders find their way
+through the islands."""
 import os
 import re
 import subprocess
@@ -68,7 +69,8 @@ def calls(w, name="trace.dat"):
 
 
 def test_ways(w):
-    """Each kind of entry does what it did, and is counted as the program counts; refused ones say why."""
+    """Each kind of entry does what it did, and is counted as the program counts; refused ones say
+    why."""
     w.compile("ways", WAYS, PLAIN, "-O1", "-fcf-protection=none")
     plain = subprocess.run(["./ways"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
     own = {n: int(c) for n, c in re.findall(r"^(\w+) (\d+)$", plain.decode(), re.M) if n != "sum"}
@@ -184,7 +186,8 @@ int main(void)
 
 
 def test_entry_only(w):
-    """What touches its return address is not in the graph, and says what it says without; all else is."""
+    """What touches its return address is not in the graph, and says what it says without; all else
+    is."""
     w.compile("returns", RETURNS, PLAIN, "-O2")
     plain = subprocess.run(["./returns"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
     calls_of = {"asks": 10, "asks_late": 10, "keep": 10, "resume": 40, "to_stack": 20}
@@ -336,7 +339,8 @@ r = []; t = [threading.Thread(target=r.append, args=(i,)) for i in range(8)]
 
 
 def test_debian(w):
-    """Programs of the system as they are, with all of their functions: they print what they print without."""
+    """Programs of the system as they are, with all of their functions: they print what they print
+    without."""
     for path, args, objects in (("/usr/bin/sqlite3", [":memory:", SQL], ["-l", "*", "-l", "*:mod:libsqlite3*"]),
                                 ("/bin/bash", ["-c", SHELL], []),
                                 ("/usr/bin/git", ["--no-pager", "init", "-q", "--bare", w.path("repository")], []),

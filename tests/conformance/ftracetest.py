@@ -1,14 +1,14 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The kernel's own test suite of ftrace on a process: unmodified, from Debian's package of the kernel's
-source, unpacked below .cache/ (or $VESTIGE_CACHE) and nowhere else.
+"""The kernel's own test suite of ftrace on a process: unmodified, from Debian's package of the
+kernel's source, unpacked below .cache/ (or $VESTIGE_CACHE) and nowhere else.
 
 	ftracetest.py [-v] [-j N] [--update] [CASE...]
 
-Runs the cases (parts of their names; default: all that can mean something in a process), each in a `vestige enter`
-of its own over a stand-in program that has the functions and events which the cases name (standin.c),
-and prints for each PASS or `not yet` and why. The exit status is 1 if a case that docs/conformance/cases.tsv
-calls `works` does not pass. --update writes what passed into that list.
+Runs the cases (parts of their names; default: all that can mean something in a process), each in a
+`vestige enter` of its own over a stand-in program that has the functions and events which the cases
+name (standin.c), and prints for each PASS or `not yet` and why. The exit status is 1 if a case that
+docs/conformance/cases.tsv calls `works` does not pass. --update writes what passed into that list.
 """
 import argparse
 import concurrent.futures
@@ -33,16 +33,16 @@ LIBRARY = os.path.join(BUILD, "libvestige.so")
 CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(ROOT, ".cache"))
 CASES = os.path.join(ROOT, "docs/conformance/cases.tsv")
 SOURCE = "/usr/src/linux-source-6.12.tar.xz"
-# Cases that came with 7.2 are `7.2/test.d/...` in the list. No package has that suite: it is an archive of
-# tools/testing/selftests/ftrace, as ftrace/, in one of these places.
+# Cases that came with 7.2 are `7.2/test.d/...` in the list. No package has that suite: it is an
+# archive of tools/testing/selftests/ftrace, as ftrace/, in one of these places.
 NEWER = "7.2/"
 NEWER_SOURCES = (os.environ.get("FTRACETEST_7_2", ""), os.path.join(CACHE, "ftracetest-7.2.tar.xz"),
                  os.path.join(os.path.dirname(ROOT), "shared/reference/ftracetest-7.2.tar.xz"))
 SESSION = "conformance"
 SUITE = "tools/testing/selftests/ftrace/"
 TIMEOUT = 120
-# Cases about what their own shell does: they run over a session of which it is a member, too (shell.c).
-# In some of them only the shell and its children may make events.
+# Cases about what their own shell does: they run over a session of which it is a member, too
+# (shell.c). In some of them only the shell and its children may make events.
 ALONE = {"trigger/trigger-hist-mod.tc", "trigger/trigger-multihist.tc"}
 # Of these it is a program that they start, and which is woken from outside.
 INTER = "trigger/inter-event/trigger-"
@@ -78,7 +78,8 @@ def source():
 
 
 def newer_source():
-    """The same of the suite of 7.2, with the program that one of its cases compiles; None: it is not here."""
+    """The same of the suite of 7.2, with the program that one of its cases compiles; None: it is
+    not here."""
     archive = next((a for a in NEWER_SOURCES if a and os.path.exists(a)), None)
     if not archive:
         return None
@@ -158,7 +159,8 @@ def standin(folder, tmp, env, *words):
 
 
 def reason(log):
-    """What a failed case's log says: the last command that the shell ran, and what was said after it."""
+    """What a failed case's log says: the last command that the shell ran, and what was said after
+    it."""
     lines = [line for line in log.splitlines() if line.strip()]
     required = [line for line in lines if line.startswith("Required ")]
     if required:
@@ -258,8 +260,8 @@ def check_machine():
 def run(names, again, jobs, each):
     """Run cases; each(name, results, seconds) as they end, in the order of the names.
 
-    Those of @again get a second and a third try: the suite waits a second or less for things to happen, which on a
-    machine that is busy with other tests is not always enough.
+    Those of @again get a second and a third try: the suite waits a second or less for things to
+    happen, which on a machine that is busy with other tests is not always enough.
     """
     check_machine()
     suites = {"": source()}

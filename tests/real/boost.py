@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Boost.Context's and Boost.Coroutine2's own tests: contexts by assembler and by ucontext, with exceptions in and across them.
+"""Boost.Context's and Boost.Coroutine2's own tests: contexts by assembler and by ucontext, with
+exceptions in and across them.
 
 Built by g++ with what `vestige flags g++` says; the headers are Debian's.
 """

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Scripts of git's own tests: each runs git some hundred times, with pipes, signals, hooks, editors and daemons."""
+"""Scripts of git's own tests: each runs git some hundred times, with pipes, signals, hooks, editors
+and daemons."""
 import concurrent.futures
 import glob
 import inspect

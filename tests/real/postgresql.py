@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""PostgreSQL's regression: a server with a process for each session, run by a user without rights."""
+"""PostgreSQL's regression: a server with a process for each session, run by a user without
+rights."""
 import inspect
 import os
 import pwd

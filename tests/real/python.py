@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""CPython's own tests of threads, signals, children and crashes, by Debian's python3 (package libpython3.11-testsuite).
+"""CPython's own tests of threads, signals, children and crashes, by Debian's python3 (package
+libpython3.11-testsuite).
 
-It is not built with the flag: what it shows is what the engine in the process does to it and to all that it starts.
+It is not built with the flag: what it shows is what the engine in the process does to it and to all
+that it starts.
 """
 import glob
 import os

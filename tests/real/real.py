@@ -49,7 +49,8 @@ def fetch(package):
 
 
 def built(name, package, make, *, recipe):
-    """A folder under .cache/build where make(source, folder) was carried out once for this source and recipe.
+    """A folder under .cache/build where make(source, folder) was carried out once for this source
+    and recipe.
 
     @recipe: text that stands for how it is built.
     """
@@ -88,7 +89,8 @@ def end_with_parent():
 
 
 def output(argv, timeout, **more):
-    """Return: (status, what it wrote). A test that hangs is killed with all that it started: status -9."""
+    """Return: (status, what it wrote). A test that hangs is killed with all that it started: status
+    -9."""
     with tempfile.TemporaryFile() as out:
         p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                              preexec_fn=in_group, **more)
@@ -118,7 +120,8 @@ def children():
 
 
 def none_is_left():
-    """Wait for our children, those that lost their parent among them. Return: "ok", or the names of those that had to be killed."""
+    """Wait for our children, those that lost their parent among them. Return: "ok", or the names of
+    those that had to be killed."""
     left, end = set(), time.monotonic() + LEFT_S
     with contextlib.suppress(ChildProcessError):
         while True:
@@ -133,8 +136,8 @@ def none_is_left():
 
 def with_init(function):
     """
-    Carry out function(), which returns a dict of strings, in a process of its own; what it leaves behind becomes a child of another.
-    Return: the dict, and under LEFT what none_is_left() says.
+    Carry out function(), which returns a dict of strings, in a process of its own; what it leaves
+    behind becomes a child of another. Return: the dict, and under LEFT what none_is_left() says.
     """
     def init(out):
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1)
@@ -204,7 +207,8 @@ class Areas:
 
 
 def kept_as_promised(areas, tracer, least):
-    """What is left of a run: nothing without records; else those of so many processes, and no more than the limit."""
+    """What is left of a run: nothing without records; else those of so many processes, and no more
+    than the limit."""
     found = sum("." in n and not n.endswith(".sock") for n in areas.files())
     assert tracer == "nop" or found >= least, f"{tracer}: {found} processes recorded something, not {least}"
     for _ in range(200):
@@ -224,7 +228,8 @@ TRIES = 3
 
 
 def compare(program, it, full, areas, folder):
-    """Each tracer's verdicts against those without the engine. Return: (tests, those that differ)."""
+    """Each tracer's verdicts against those without the engine. Return: (tests, those that
+    differ)."""
     def run(tracer, only=()):
         place = tempfile.mkdtemp(dir=folder)
         if areas.uid is not None:

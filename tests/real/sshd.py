@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""sshd with logins on a loopback port: privilege separation, the seccomp sandbox, a fork and an exec a connection.
+"""sshd with logins on a loopback port: privilege separation, the seccomp sandbox, a fork and an
+exec a connection.
 
-The user who logs in is in no /etc/passwd but the one that sshd sees, in a mount namespace of its own.
+The user who logs in is in no /etc/passwd but the one that sshd sees, in a mount namespace of its
+own.
 """
 import concurrent.futures
 import contextlib
@@ -123,7 +125,8 @@ class Server:
         return p.returncode, out
 
     def of_ours(self):
-        """{a process of sshd's that lives: its state}, and as a zombie what has not been waited for."""
+        """{a process of sshd's that lives: its state}, and as a zombie what has not been waited
+        for."""
         found, all_of = {self.process.pid: "self"}, sorted(int(n) for n in os.listdir("/proc") if n.isdigit())
         grew = True
         while grew:
@@ -148,7 +151,8 @@ def until(condition):
 
 
 def sandboxed(server):
-    """A connection that has said but what it is is served by a process with another user's rights and a filter."""
+    """A connection that has said but what it is is served by a process with another user's rights
+    and a filter."""
     def found():
         for pid in server.of_ours():
             with contextlib.suppress(OSError):

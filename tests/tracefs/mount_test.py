@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the tests of the mount: programs that call on demand, a mount that is removed whatever happens."""
+"""Shared by the tests of the mount: programs that call on demand, a mount that is removed whatever
+happens."""
 import contextlib
 import os
 import re
@@ -96,7 +97,8 @@ def is_mounted(path):
 
 
 def is_kept(path):
-    """Does another mount namespace (`vestige enter` of a test beside this one) have a copy of the mount?"""
+    """Does another mount namespace (`vestige enter` of a test beside this one) have a copy of the
+    mount?"""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/mounts", encoding="utf-8") as f:
             if any(line.split()[1] == path for line in f):
@@ -106,7 +108,8 @@ def is_kept(path):
 
 @contextlib.contextmanager
 def mounted(w):
-    """The folder on which the mount is; away afterwards, and its server has ended without complaint."""
+    """The folder on which the mount is; away afterwards, and its server has ended without
+    complaint."""
     fuse()
     path = w.path("mnt")
     server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, cwd=w.dir,
@@ -201,7 +204,8 @@ def drain(fd, size=65536):
 
 
 def sub_buffer_events(page, ordered=True):
-    """(stamp, type, bytes) of a sub-buffer's events. Not @ordered: a time may be absolute and an earlier one."""
+    """(stamp, type, bytes) of a sub-buffer's events. Not @ordered: a time may be absolute and an
+    earlier one."""
     ts, commit = struct.unpack_from("<QQ", page)
     assert not commit >> 31, "a loss"
     at, end = 16, 16 + (commit & 0xfffff)

@@ -26,7 +26,8 @@ def report(w, *args):
 
 
 def stacked():
-    """The mounts, outside of `enter`, at the places where it mounts: other processes' mounts come and go."""
+    """The mounts, outside of `enter`, at the places where it mounts: other processes' mounts come
+    and go."""
     with open("/proc/self/mounts", encoding="utf-8") as f:
         return [line for line in f if line.split()[1].startswith(("/sys/", "/proc/"))]
 
@@ -100,7 +101,8 @@ def taken(w, p):
 
 
 def recorded(w, p, *args, calls=2000):
-    """Record while the process makes its calls: when trace-cmd has switched on, until they are made."""
+    """Record while the process makes its calls: when trace-cmd has switched on, until they are
+    made."""
     fifo = w.path("go")
     os.mkfifo(fifo)
     cmd = subprocess.Popen([BIN, "enter", str(p.pid), "--", "trace-cmd", "record", *args, "-o",
@@ -183,7 +185,8 @@ def calls_of(text):
 
 
 def test_trace_cmd_counts_what_record_does(w):
-    """Call by call the same, of the same program, by pages that it spliced, that it read, and our own file."""
+    """Call by call the same, of the same program, by pages that it spliced, that it read, and our
+    own file."""
     need("trace-cmd")
     fuse()
     root()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The files of a process in the mount: their contents, and which writes they accept and refuse, of a live, a
-stopped and a dead process."""
+"""The files of a process in the mount: their contents, and which writes they accept and refuse, of
+a live, a stopped and a dead process."""
 import contextlib
 import errno
 import os
@@ -92,7 +92,8 @@ def test_writes(w):
 
 
 def test_events_come_and_go(w):
-    """Folders of events are requested once, and again when there may be new ones, by whatever means."""
+    """Folders of events are requested once, and again when there may be new ones, by whatever
+    means."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.mkdir(f"{at}/instances/foo")
@@ -255,7 +256,8 @@ def test_pause_on_trace(w):
 
 
 def test_a_server_that_ends_closes_what_is_open(w):
-    """No release comes for a file that is open when the server is told to end: its pause ends all the same."""
+    """No release comes for a file that is open when the server is told to end: its pause ends all
+    the same."""
     path = w.path("ending")
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:
         server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, stderr=subprocess.DEVNULL)
@@ -338,7 +340,8 @@ def test_a_stopped_process_holds_up_nobody(w):
         assert read(f"{at}/trace").count("leaf") == 4
         assert "trace" in os.listdir(at)
         t.join()
-        # a file that needs no answer is read while the writer waits: on a busy machine, in one of some tries
+        # a file that needs no answer is read while the writer waits: on a busy machine, in one of
+        # some tries
         for tries in range(20):
             t = threading.Thread(target=lambda: answers.append(write(f"{at}/tracing_on", "0")))
             t.start()

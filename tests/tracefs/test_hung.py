@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Processes that are stopped, killed and gone: a request gets an answer or ETIMEDOUT, and no other request waits."""
+"""Processes that are stopped, killed and gone: a request gets an answer or ETIMEDOUT, and no other
+request waits."""
 import contextlib
 import errno
 import os
@@ -15,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from mount_test import STEPS, main, mounted, read, steps, until, write
 
 SECONDS = 60  # no answer takes that long, however busy the machine
-# Of write-only files (inject's is EPERM), of empty pipes, and of a pipe that another look has not closed yet
+# Of write-only files (inject's is EPERM), of empty pipes, and of a pipe that another look has not
+# closed yet
 FINE = {0, errno.EINVAL, errno.EPERM, errno.EAGAIN, errno.EBUSY}
 
 
@@ -65,8 +67,8 @@ def test_every_file_of_a_stopped_process(w):
             wrong = {f: errno.errorcode[e] for f, e in answers.items() if e not in FINE
                      and e not in (errno.ETIMEDOUT, errno.ENODATA)}
             assert not wrong, wrong
-            # only the process itself knows its profile, hist_debug, events that were never on and system calls
-            # that were never looked up
+            # only the process itself knows its profile, hist_debug, events that were never on and
+            # system calls that were never looked up
             known = {e.split(":")[0] for e in read(f"{at}/available_events").split()} | {"ftrace"}
             assert "sched" in known
             silent = [f for f, e in answers.items() if e == errno.ETIMEDOUT and "/trace_stat/" not in f and
@@ -98,7 +100,8 @@ VESTIGE_EVENT(shop, closed);""", 1).replace("mid(i);", "{ mid(i); trace_order(i)
 
 
 def test_events_of_who_cannot_answer(w):
-    """Stopped, then dead: which events there are, which are on, their filters and triggers read as they did."""
+    """Stopped, then dead: which events there are, which are on, their filters and triggers read as
+    they did."""
     prog = w.compile("shop", EVENTS, f"-I{os.environ['SOURCE_DIR']}/include")
     with steps(w, prog=prog) as p, mounted(w) as m:
         at = f"{m}/{p.pid}/events"
@@ -224,7 +227,8 @@ def test_a_reader_of_a_stopped_process_can_be_interrupted(w):
 
 
 def test_stopped_while_it_told_its_files(w):
-    """The table of files half new and half old, as a process leaves it that is killed or stopped there."""
+    """The table of files half new and half old, as a process leaves it that is killed or stopped
+    there."""
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         names = set(os.listdir(at))

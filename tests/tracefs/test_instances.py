@@ -21,7 +21,8 @@ def failing(call):
 
 
 def test_made_anew(w):
-    """What another way than the mount removed is gone for mkdir() at once, whatever was looked up there."""
+    """What another way than the mount removed is gone for mkdir() at once, whatever was looked up
+    there."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}/instances"
         for i in range(20):

@@ -74,7 +74,8 @@ except Ended:
 
 
 def test_splice_waits(w):
-    """As the kernel's, for a full sub-buffer; a signal or the end of the process ends it, and O_NONBLOCK."""
+    """As the kernel's, for a full sub-buffer; a signal or the end of the process ends it, and
+    O_NONBLOCK."""
     def start(*more):
         p = subprocess.Popen(["/usr/bin/python3", "-c", SPLICE, f"{at}/per_cpu/{cpu}/trace_pipe_raw", *more],
                              stdout=subprocess.PIPE, text=True)
@@ -232,7 +233,8 @@ def ready(fd, seconds):
 
 
 def test_buffer_percent(w):
-    """poll() of one CPU's buffer reports when that much of it is full, while recording is on; a read does not wait for that."""
+    """poll() of one CPU's buffer reports when that much of it is full, while recording is on; a
+    read does not wait for that."""
     cpu = min(os.sched_getaffinity(0))
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
@@ -379,7 +381,8 @@ def test_one_raw_file_of_several_threads(w):
 
 
 def test_raw_pages_of_other_sizes(w):
-    """buffer_subbuf_size_kb: a reader's sub-buffers have that size, and events/header_page says so."""
+    """buffer_subbuf_size_kb: a reader's sub-buffers have that size, and events/header_page says
+    so."""
     with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.sched_setaffinity(p.pid, {0})
@@ -447,7 +450,8 @@ def test_raw_pages_while_it_runs(w):
 
 
 def test_raw_pages_beside_a_reader_that_stands_still(w):
-    """One CPU's reader takes nothing, and its queue is full: another CPU's reader gets its records all the same."""
+    """One CPU's reader takes nothing, and its queue is full: another CPU's reader gets its records
+    all the same."""
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         raise Skip("one CPU")

@@ -15,7 +15,8 @@ from mount_test import (BIN, STEPS, cpu_seconds, drain, fuse, main, mounted, nee
 
 ALL = "#### all functions enabled ####\n"
 
-# Starts a copy of itself for each line `new`, and tells the youngest what else it reads; `end` waits.
+# Starts a copy of itself for each line `new`, and tells the youngest what else it reads; `end`
+# waits.
 NEST = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -229,7 +230,8 @@ int main(int argc, char **argv)
 
 
 def test_names_from_the_beginning(w):
-    """A probe that names an argument is in a new member from its first instruction on, as its build has the argument."""
+    """A probe that names an argument is in a new member from its first instruction on, as its build
+    has the argument."""
     progs = [w.compile("one", BUILDS % ("long n", "", ""), "-g"),
              w.compile("two", BUILDS % ("long pad, long n", "7, ", "7, "), "-g")]
     run = lambda prog, *more: subprocess.run([BIN, "run", "brief", "--", prog, *more], env=w.env, check=True, stdin=subprocess.DEVNULL)
@@ -248,7 +250,8 @@ def test_names_from_the_beginning(w):
             found = re.findall(rf"{name}-(\d+) .* named: .* n=(\d+) number=(\w+)", read(f"{at}/trace"))
             return collections.Counter(line[1:] for line in found if int(line[0]) not in (first.pid, other.pid))
 
-        # another build: what was written in its order reaches it, the switch that came behind the definition too
+        # another build: what was written in its order reaches it, the switch that came behind the
+        # definition too
         other = held(progs[1])
         switch = f"{m}/{other.pid}/events/kprobes/named/enable"
         until(lambda: os.path.exists(switch) and read(switch) == "1\n")
@@ -343,7 +346,8 @@ def test_pipe_in_order_of_time(w):
 
 
 def test_raw_pages(w):
-    """Every CPU's, of all members, those that come while they are read too; a call in one of them goes on."""
+    """Every CPU's, of all members, those that come while they are read too; a call in one of them
+    goes on."""
     with session(w, "both", boot="ftrace=function_graph ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at, known = f"{m}/both/per_cpu", []
         fds = [nonblock(f"{at}/{c}/trace_pipe_raw") for c in os.listdir(at)]
@@ -360,7 +364,8 @@ def test_raw_pages(w):
             def look():
                 for fd in fds:
                     with contextlib.suppress(BlockingIOError):
-                        # a reader that does not wait gets all records; an earlier one of another member may come later
+                        # a reader that does not wait gets all records; an earlier one of another
+                        # member may come later
                         for _, kind, data in sub_buffer_events(os.read(fd, 4096), ordered=False):
                             calls[kind, struct.unpack_from("<i", data, 4)[0]] += 1
                 return calls[10, known[-1]] == calls[11, known[-1]] == 3 * n
@@ -416,8 +421,8 @@ def test_instances(w):
         assert failing(os.mkdir, f"{at}/options/x") == failing(os.mkdir, f"{at}/x") == errno.EPERM
 
 
-# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes `true`, for `stay` one that
-# does not end.
+# For each line a child that calls leaf(1..3) at once, and ends; for `exec` one that becomes `true`,
+# for `stay` one that does not end.
 FORKS = r"""
 #include <stdio.h>
 #include <string.h>
@@ -484,7 +489,8 @@ def test_instances_of_children(w):
             hist = read(f"{at}/events/mine/leaf/hist")
             assert re.findall(r"{ n: +(\d) } hitcount: +(\d+)", hist) == [("2", "3"), ("3", "3")], hist
             assert "leaf" not in read(f"{m}/forks/trace")
-            # exec removes the instances, as it does the area of the process; the session's are made anew
+            # exec removes the instances, as it does the area of the process; the session's are made
+            # anew
             os.mkdir(f"{m}/{p.pid}/instances/own")
             tell(p, "exec")
             expect(p, b"here")
@@ -498,7 +504,8 @@ def test_instances_of_children(w):
 
 
 def test_what_a_child_has_is_not_written_again(w):
-    """A fork's child that lives on when the mount finds it: it has what its parent was written, and its counts stay."""
+    """A fork's child that lives on when the mount finds it: it has what its parent was written, and
+    its counts stay."""
     prog = w.compile("forks", FORKS)
     p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
                          stdout=subprocess.PIPE, env=w.env)
@@ -536,7 +543,8 @@ def test_what_a_child_has_is_not_written_again(w):
 
 
 def test_histograms(w):
-    """The counts of a process and its children, also of ended ones: entries with the same keys are one."""
+    """The counts of a process and its children, also of ended ones: entries with the same keys are
+    one."""
     source = os.environ["SOURCE_DIR"]
     with open(f"{source}/tests/targets/events/calc.c", encoding="utf-8") as f:
         prog = w.compile("calc", f.read(), "-g", f"-I{source}/include", f"-I{source}/tests/targets/events")
@@ -602,7 +610,8 @@ def test_histograms(w):
 
 
 def test_variables(w):
-    """Synthetic events, then the triggers that make them: a member that comes later has all of it, in order."""
+    """Synthetic events, then the triggers that make them: a member that comes later has all of it,
+    in order."""
     source = os.environ["SOURCE_DIR"]
     with open(f"{source}/tests/targets/events/pairs.c", encoding="utf-8") as f:
         prog = w.compile("pairs", f.read(), "-pthread", f"-I{source}/include")
@@ -647,7 +656,8 @@ def test_variables(w):
 
 
 def test_names_of_the_source(w):
-    """C++ names in the files of a process and of a session; a member that joins later gets them, too."""
+    """C++ names in the files of a process and of a session; a member that joins later gets them,
+    too."""
     need("g++")
     with open(w.path("nest.cc"), "w") as f:
         f.write(NEST.replace("FN void leaf", "namespace ns {\nFN void leaf").replace("FN void mid", "}\nusing ns::leaf;\nFN void mid")
@@ -724,7 +734,8 @@ PARTS = {
 
 
 def test_make_of_a_project(w):
-    """make, the compiler's driver and what it starts, the program that was built: all are members."""
+    """make, the compiler's driver and what it starts, the program that was built: all are
+    members."""
     need("make")
     need("gcc")
     folder = w.path("project")
@@ -804,7 +815,8 @@ def test_write_at_exec(w):
 
 
 def test_from_the_first_moment(w):
-    """Earlier writes apply to a program that lives for a moment; once, and while they are in force."""
+    """Earlier writes apply to a program that lives for a moment; once, and while they are in
+    force."""
     exec_ = "events/sched/sched_process_exec"
     with session(w, "short") as p:
         with mounted(w) as m:
@@ -865,7 +877,8 @@ def test_enter(w):
 
 
 def test_trace_cmd(w):
-    """Stock trace-cmd on a session, by pages that it splices and that it reads; a member comes meanwhile."""
+    """Stock trace-cmd on a session, by pages that it splices and that it reads; a member comes
+    meanwhile."""
     need("trace-cmd")
     fuse()
     root()

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Writers and readers over all files of several instances, while threads call at full speed: nothing
-breaks, no request waits for ever, and an instance that is not written to has each of its calls. STRESS: seconds."""
+"""Writers and readers over all files of several instances, while threads call at full speed:
+nothing breaks, no request waits for ever, and an instance that is not written to has each of its
+calls. STRESS: seconds."""
 import errno
 import os
 import random
@@ -13,8 +14,8 @@ import time
 from mount_test import LIBRARY, main, mounted, read, until, write
 from test_writes import INCLUDE, table
 
-# Threads that call mid() and, every thousandth time, counted(), until a line comes; then they tell how
-# often that was. `once N` calls mid() so often in one thread.
+# Threads that call mid() and, every thousandth time, counted(), until a line comes; then they tell
+# how often that was. `once N` calls mid() so often in one thread.
 PROGRAM = r"""
 #include <pthread.h>
 #include <stdio.h>

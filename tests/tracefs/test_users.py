@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Whose the mount is: another user mounts through fusermount3, and each is refused what is not theirs."""
+"""Whose the mount is: another user mounts through fusermount3, and each is refused what is not
+theirs."""
 import contextlib
 import ctypes
 import os
@@ -46,7 +47,8 @@ def test_others_are_refused(w):
                       ("set", "-P", p.pid, "tracing_on", "0"), ("list",)):
             got = as_other(w, prefix, BIN, *words)
             assert got.returncode == 1 or (words == ("list",) and str(p.pid).encode() not in got.stdout), got
-        # the folder opened wide, the agent itself says no, and the tools do not trust a folder like that
+        # the folder opened wide, the agent itself says no, and the tools do not trust a folder like
+        # that
         os.chmod(w.areas, 0o777)
         sock = next(f"{w.areas}/{n}" for n in os.listdir(w.areas) if n.endswith(".sock"))
         os.chmod(sock, 0o777)
@@ -61,7 +63,8 @@ def test_others_are_refused(w):
 
 
 def test_root_looks_into_the_folder_of_another(w):
-    """VESTIGE_DIR names a folder of another user: root sees its areas, or an error that says why not."""
+    """VESTIGE_DIR names a folder of another user: root sees its areas, or an error that says why
+    not."""
     home, prefix = other_user(w)
     areas = f"{home}/areas"
     with steps_of_other(w, prefix, VESTIGE_DIR=areas) as p:
@@ -97,8 +100,8 @@ def mount_says(w):
 
 def own_fuse_device(w):
     """
-    /dev/fuse is everybody's on most machines. Where it is not: in a mount namespace that ends with this
-    process, one of our own is put over it.
+    /dev/fuse is everybody's on most machines. Where it is not: in a mount namespace that ends with
+    this process, one of our own is put over it.
     """
     if os.stat("/dev/fuse").st_mode & 0o006 == 0o006:
         return

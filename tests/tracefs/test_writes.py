@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Each line of writes.tsv, which a real kernel answered, through the three doors of a process: inside it,
-the mount, and the command line. Differences of a process are in OTHER, with the reason."""
+"""Each line of writes.tsv, which a real kernel answered, through the three doors of a process:
+inside it, the mount, and the command line. Differences of a process are in OTHER, with the
+reason."""
 import errno
 import itertools
 import os
@@ -178,7 +179,8 @@ def table():
                 name, how, text, result, then = line.rstrip("\n").split("\t")
                 yield name, how, text.encode().decode("unicode_escape").encode(), result, then
 
-# (file, text) with what a process answers and reads then; None: as the kernel. Another answer is a defect.
+# (file, text) with what a process answers and reads then; None: as the kernel. Another answer is a
+# defect.
 PAGES = "whole pages of 4 KiB, at least 16 of them"
 WORDS = "all words of a write at once: a short count would cost a change of code each"
 OTHER = {
@@ -201,7 +203,8 @@ OTHER = {
     ("set_ftrace_notrace_pid", b"4194304"): (None, "4194304", "no thread has it; the kernel forgets it"),
 }
 
-# Not implemented yet: texts with these words, refused with EINVAL. Remove a word when it is implemented.
+# Not implemented yet: texts with these words, refused with EINVAL. Remove a word when it is
+# implemented.
 MISSING = [
     ("set_ftrace_filter", rb":mod:nosuch"),
     ("set_ftrace_notrace", rb":mod:nosuch"),
@@ -308,8 +311,8 @@ def test_command_line(w):
         through(w, Command(w, m))
 
 
-# Words written to set_ftrace_filter with >>, whether they were accepted, and the list then, the last first.
-# Commands that are not there yet (MISSING) are left out of both.
+# Words written to set_ftrace_filter with >>, whether they were accepted, and the list then, the
+# last first. Commands that are not there yet (MISSING) are left out of both.
 COMMANDS = (
     ("vfs_rmdir:traceoff", "ok"), ("vfs_rmdir:traceoff:3", "ok"), ("vfs_mknod:traceon:unlimited", "EINVAL"),
     ("vfs_mknod:traceon:5", "ok"), ("vfs_rmdir:snapshot:1", "ok"), ("vfs_rmdir:stacktrace:5", "ok"),
@@ -414,9 +417,10 @@ def test_modes(w):
             for folder, _, names in os.walk(door.path("")):
                 for name in names:
                     path = os.path.relpath(os.path.join(folder, name), door.path(""))
-                    # tracing_enabled and ksym_trace_filter are of ftrace's first years; three are in the kernel
-                    # sysctls; the others are ours alone (tests/engine/events/atrace, lock_order and guard,
-                    # test_files.py, tests/engine/tracers, tests/engine/fire/crash)
+                    # tracing_enabled and ksym_trace_filter are of ftrace's first years; three are
+                    # in the kernel sysctls; the others are ours alone (tests/engine/events/atrace,
+                    # lock_order and guard, test_files.py, tests/engine/tracers,
+                    # tests/engine/fire/crash)
                     if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/|"
                                     r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused|"
                                     r"kmemtrace_\w+|ksym_trace_filter|prove_locking|lockdep_lockers|guard_budget|ftrace_dump_on_oops|oops_file)$", path) and \

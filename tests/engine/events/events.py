@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""events - what the tests of events share: programs with tracepoints, control files, traces as text."""
+"""events - what the tests of events share: programs with tracepoints, control files, traces as
+text."""
 import contextlib
 import os
 import re
@@ -72,7 +73,8 @@ class Program:
         return p.stderr.strip() or f"status {p.returncode}" if p.returncode else None
 
     def write(self, path, text):
-        """To its agent at once, which is quicker than a process for each; appended. Return: 0 or -errno."""
+        """To its agent at once, which is quicker than a process for each; appended. Return: 0 or
+        -errno."""
         self.wait_for_agent()
         return min(area.write_file(self.bench.areas, self.p.pid, path, text, truncate=False), 0)
 

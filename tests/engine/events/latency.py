@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""latency - what the tests of the tracers of latencies share: the text that `trace` shows under one."""
+"""latency - what the tests of the tracers of latencies share: the text that `trace` shows under
+one."""
 import re
 
 LATENCY = re.compile(r"^# latency: (\d+) us, #(\d+)/(\d+), CPU#(\d+) \| \(M:preempt VP:0, KP:0, SP:0 HP:0 #P:\d+\)$", re.M)
@@ -33,8 +34,9 @@ def is_near(us, own_us):
 
 def preempted_a_few_times(test):
     """
-    A test of a stretch that another process may lengthen by taking the CPU, in it or between the two clocks: up to
-    six runs, each with a program of its own. A stretch that is wrong is wrong in all of them.
+    A test of a stretch that another process may lengthen by taking the CPU, in it or between the
+    two clocks: up to six runs, each with a program of its own. A stretch that is wrong is wrong in
+    all of them.
     """
     def run(b):
         for attempt in range(6):
@@ -56,7 +58,8 @@ def ask(p, line):
 
 
 def measured(p, line):
-    """A stretch that is as long as the program says: again where another process took the CPU between the clocks."""
+    """A stretch that is as long as the program says: again where another process took the CPU
+    between the clocks."""
     for _ in range(20):
         assert p.set("tracing_max_latency", "0") is None
         us, tid = ask(p, line)

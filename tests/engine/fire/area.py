@@ -144,11 +144,12 @@ class Area:
                                    if r.kind in (FUNCTION, ENTRY, TAIL))
 
     def graphs(self):
-        """For each (thread, stack) its records of the graph in order, and those that fit no open call.
+        """For each (thread, stack) its records of the graph in order, and those that fit no open
+        call.
 
-        In order of time, as any reader: a handler that interrupts the change of a page has pages of its own, which
-        may have been taken before and after that one. Raises AssertionError if an exit is not that of the innermost
-        open call.
+        In order of time, as any reader: a handler that interrupts the change of a page has pages of
+        its own, which may have been taken before and after that one. Raises AssertionError if an
+        exit is not that of the innermost open call.
         """
         current, open_calls, out = {}, {}, {}
         records = [(p.base + r.stamp, p.take_seq, i, p, r) for p in self.pages for i, r in enumerate(p.records)]

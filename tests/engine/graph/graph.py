@@ -42,7 +42,8 @@ def plain(name):
 
 
 def records(a):
-    """(tid, record) in each thread's order, threads merged by their stamps: a stack may change threads."""
+    """(tid, record) in each thread's order, threads merged by their stamps: a stack may change
+    threads."""
     threads = {}
     for p in sorted(a.pages, key=lambda p: p.take_seq):
         threads.setdefault(p.tid, []).extend((p.base + r.stamp, p.tid, r) for r in p.records)
