@@ -39,6 +39,7 @@ static const char *const whys[ENTRY_NR_WHYS] = {
 	[ENTRY_WHY_LOOP] = "a branch leads back to its start",
 	[ENTRY_WHY_LIMIT] = "its object has too many tables",
 	[ENTRY_WHY_RSEQ] = "its object has restartable sequences",
+	[ENTRY_WHY_GO] = "its object is of Go",
 };
 
 const char *entry_way_text(enum entry_way way)
@@ -78,6 +79,23 @@ static uint8_t never_by_name(const char *name, size_t n)
 			return never[i].why;
 	}
 	return ENTRY_WHY_NONE;
+}
+
+/*
+ * Runtimes that find their frames by return addresses: OCaml's and Haskell's collectors, V8, HotSpot.
+ * A function that each of them exports.
+ */
+static const char *const walkers[] = {"caml_main", "hs_init", "_ZN2v87Isolate10GetCurrentEv",
+				      "JNI_CreateJavaVM"};
+
+static int is_walker(const char *name, size_t n)
+{
+	size_t i;
+
+	for (i = 0; i < sizeof(walkers) / sizeof(*walkers); i++)
+		if (n == strlen(walkers[i]) && !memcmp(name, walkers[i], n))
+			return 1;
+	return 0;
 }
 
 /* A piece that the compiler has put elsewhere: NAME.cold, NAME.cold.N, NAME.part.N.cold */
@@ -129,6 +147,7 @@ static int add_named(struct entries *e, uint64_t at, uint64_t bytes, const char 
 	f.end = bytes && at + bytes > at ? at + bytes : 0;
 	f.is_part = (uint8_t)is_part(name, n);
 	f.never = never_by_name(name, n);
+	e->walks |= is_walker(name, n);
 	return add(e, &f);
 }
 

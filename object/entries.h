@@ -46,6 +46,7 @@ enum entry_why {
 	ENTRY_WHY_LOOP,	     /* a branch of its own leads back to its start */
 	ENTRY_WHY_LIMIT,     /* the map of branch targets could not be made */
 	ENTRY_WHY_RSEQ,	     /* its object has restartable sequences, which end where code lies */
+	ENTRY_WHY_GO,	     /* its object is of Go, whose runtime knows each place of its code */
 	ENTRY_NR_WHYS
 };
 
@@ -73,6 +74,8 @@ struct entries {
 	uint8_t *marks; /* what is known of each byte of text_lo .. text_hi */
 	uint64_t work;	/* words of tables that may still be looked at */
 	int limited, has_rseq;
+	int walks; /* its code walks its own stacks by their return addresses: all is entry_only */
+	int is_go; /* it moves its stacks, and asks where each of its threads stands */
 	void *(*get)(size_t bytes); /* zeroed; NULL: there is none */
 	void (*put)(void *p, size_t bytes);
 };

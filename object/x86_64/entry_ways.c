@@ -341,15 +341,14 @@ static void drop_stubs(struct entries *e)
 	}
 }
 
-/* Their beginnings, ends and where they are aborted are in tables of their own. */
-static int has_rseq(const struct entries *e)
+static int has_section(const struct entries *e, const char *name)
 {
 	Elf64_Shdr s;
 	uint32_t i;
 
 	for (i = 0; i < e->image.head.e_shnum; i++)
 		if (!elf_image_section(&e->image, i, &s) &&
-		    elf_image_section_is(&e->image, &s, "__rseq_cs"))
+		    elf_image_section_is(&e->image, &s, name))
 			return 1;
 	return 0;
 }
@@ -485,6 +484,8 @@ static enum entry_why choose(struct entries *e, struct entry *f)
 		return ENTRY_WHY_LIMIT;
 	if (e->has_rseq)
 		return ENTRY_WHY_RSEQ;
+	if (e->is_go)
+		return ENTRY_WHY_GO;
 	if (!p || marked(e, at) & UNKNOWN || !insn_decode(&in, p, n))
 		return ENTRY_WHY_DECODE;
 	if (marked(e, at) & LOOPED)
@@ -520,11 +521,14 @@ void entries_find_ways(struct entries *e)
 	sort(e);
 	drop_stubs(e);
 	make_map(e);
-	e->has_rseq = has_rseq(e);
+	/* their beginnings, ends and where they are aborted are in tables of their own */
+	e->has_rseq = has_section(e, "__rseq_cs");
+	e->is_go = has_section(e, ".gopclntab") || has_section(e, ".data.rel.ro.gopclntab");
 	for (i = 0; i < e->nr; i++) {
 		struct entry *f = &e->functions[i];
 
 		f->way = ENTRY_REFUSED;
+		f->entry_only |= (uint8_t)e->walks;
 		if (!f->is_part)
 			f->why = (uint8_t)choose(e, f);
 	}

@@ -206,6 +206,20 @@ def test_entry_only(w):
         assert re.search(rf"^    {name}: .*return address", doctor, re.M), doctor
 
 
+def test_runtimes(w):
+    """Objects whose runtime walks its stacks are not in a graph; those of Go are left as they are."""
+    w.compile("camel", "void caml_main(void) {}\nint other(void) { return 1; }\n"
+              "int main(void) { caml_main(); return other() - 1; }\n", PLAIN, "-O0")
+    doctor = w.run("doctor", "--unmodified", "-v", "./camel").stdout.decode()
+    for name in "caml_main", "other", "main":
+        assert re.search(rf"^    {name}: .*no function_graph", doctor, re.M), doctor
+    w.run("record", "--unmodified", "-p", "function", "-q", "./camel")
+    assert {"caml_main", "other", "main"} <= set(w.counts()), w.counts()
+    subprocess.run(["objcopy", "--add-section", ".gopclntab=camel.c", "camel", "gopher"], cwd=w.dir, check=True)
+    doctor = w.run("doctor", "--unmodified", "-v", "./gopher", status=1).stdout.decode()
+    assert re.search(r"^    other: its object is of Go", doctor, re.M), doctor
+
+
 UNWINDS = r"""
 #include <csignal>
 #include <cstdio>
