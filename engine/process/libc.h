@@ -12,6 +12,12 @@
 /* The address that the program gets for @name, or NULL. */
 void *libc_symbol(const char *name);
 
+/*
+ * The first one in the order in which the program's names are looked up: another one where the
+ * engine came by dlopen(). Not in a static program. NULL: there is none.
+ */
+void *libc_first(const char *name);
+
 /* The address that it would get if the engine did not define @name, or NULL. */
 void *libc_next(const char *name);
 

@@ -18,6 +18,16 @@ void *libc_symbol(const char *name)
 	return dlsym(RTLD_DEFAULT, name);
 }
 
+void *libc_first(const char *name)
+{
+	void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
+	void *found = program ? dlsym(program, name) : NULL;
+
+	if (program)
+		dlclose(program);
+	return found;
+}
+
 void *libc_next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * An engine that dlopen() brings comes behind libc in the order in which names are looked up: what
+ * libvestige.so exports under the names of libc's functions (vestige.map) is called by nobody. The
+ * words of the loader's tables lead there then, from the start to the end of the process, as the
+ * order does where the engine is preloaded.
+ *
+ * Owns a row for each name. Constructor context, under the loader's lock. fork: the child has the
+ * same words. An engine that another library comes before (a sanitizer's, which has some of these
+ * names itself) is left as it is. Tests: tests/engine/graph/transcript gcc-late, tests/cli/attach.
+ */
+#include "engine/base/compiler.h"
+#include "engine/base/lifecycle.h"
+#include "engine/core/interpose.h"
+#include "engine/core/tree_lock.h"
+#include "engine/process/area.h"
+#include "engine/process/libc.h"
+
+/* Their types do not matter here. */
+#define NAMES(X)                                                                                   \
+	X(pthread_create)                                                                          \
+	X(thrd_create)                                                                             \
+	X(pthread_setname_np)                                                                      \
+	X(prctl)                                                                                   \
+	X(syscall)                                                                                 \
+	X(_exit)                                                                                   \
+	X(_Exit)                                                                                   \
+	X(longjmp)                                                                                 \
+	X(_longjmp)                                                                                \
+	X(siglongjmp)                                                                              \
+	X(__longjmp_chk)                                                                           \
+	X(__cxa_begin_catch)                                                                       \
+	X(makecontext)                                                                             \
+	X(make_fcontext)                                                                           \
+	X(sigaltstack)                                                                             \
+	X(clone)                                                                                   \
+	X(backtrace)                                                                               \
+	X(_Unwind_Backtrace)                                                                       \
+	X(_dl_find_object)
+
+#define DECLARE(name) extern const char late_##name[] __asm__(#name);
+NAMES(DECLARE)
+
+#define ROW(fn) {.name = #fn, .wrapper = late_##fn},
+static struct interposed rows[] = {NAMES(ROW)};
+
+static int is_late(void)
+{
+	const void *first = libc_first("pthread_create");
+
+	return first != late_pthread_create && libc_owns(first);
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	int err;
+
+	(void)how;
+	if (!is_late() || tree_lock_take())
+		return;
+	err = interpose_register(rows, ARRAY_SIZE(rows));
+	tree_lock_release();
+	if (err)
+		area_status("calls of libc that tell of threads and jumps are not seen", NULL, err);
+}
+
+LIFECYCLE(LIFECYCLE_CORE, start, NULL, NULL);
