@@ -149,6 +149,16 @@ static int waits(const char *how)
 		clock_gettime(CLOCK_REALTIME, &t);
 		t.tv_sec += 2;
 		ret = pthread_cond_timedwait(&c, &m, &t);
+	} else if (!strcmp(how, "vfork")) {
+		int status = 0, pid = vfork();
+
+		if (!pid) {
+			poll(NULL, 0, 1500);
+			_exit(5);
+		}
+		ret = waitpid(pid, &status, 0) == pid ? status >> 8 : -1;
+		while (read(0, &b, 1) < 0)
+			;
 	} else if (!strcmp(how, "wait")) {
 		int status = 0, pid = fork();
 
@@ -227,6 +237,12 @@ def test_is_traced(w):
         w.run("start", "-P", p.pid, "-p", "nop", "-e", "kmem:kmalloc")
         until(lambda: b" kmalloc: call_site=" in w.run("show", "-P", p.pid).stdout)
         assert p.end() == (0, "allocates 1\ncalls 1\n")
+    # `start` loads it where it is not
+    with Program(w, "allocates") as p:
+        assert b"was loaded" in w.run("start", "-P", p.pid, "-l", "work").stderr
+        assert w.run("start", "-P", p.pid, "-l", "work").stderr == b""
+        until(lambda: b": work <-allocates" in w.run("show", "-P", p.pid).stdout)
+        assert p.end() == (0, "allocates 1\ncalls 1\n")
     w.run("clean")
 
 
@@ -235,11 +251,11 @@ def test_waits(w):
     w.compile("does", DOES, "-O2", "-fpatchable-function-entry=0")
     ways = {"read": "read 1", "poll": "poll 1", "poll-time": "poll-time 0 late", "nanosleep": "nanosleep 0 late",
             "epoll": "epoll 1", "select": "select 0 late", "sem-time": "sem-time 7 late", "cond": "cond 110 late",
-            "wait": "wait 5"}
+            "wait": "wait 5", "vfork": "vfork 5 late"}
     programs = {how: Program(w, "waits", how) for how in ways}
     try:
         for how, p in programs.items():
-            until(lambda p=p: open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "S")
+            until(lambda p=p: open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[0] in "SD")
             w.run("attach", p.pid)
             assert p.p.poll() is None, how
             assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"

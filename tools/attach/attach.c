@@ -25,7 +25,9 @@
 #define FINISH_MS 10000 /* until dlopen() comes back */
 #define AGENT_MS  10000 /* until the agent answers */
 #define STEP_MS	  2
-#define MAX_ROUND 16 /* threads that are tried before the next pause */
+#define MAX_ROUND 16  /* threads that are tried before the next pause */
+#define STOP_MS	  100 /* until a thread has stopped */
+#define MAX_LATE  16u
 #define PAGE	  4096u
 
 struct attach {
@@ -36,6 +38,9 @@ struct attach {
 	const char *why; /* the last reason against a thread */
 	bool warm;	 /* unwind tables were read once, while a thread stood for a moment */
 	unsigned int next;
+	/* threads that are to stop and have not yet: in a vfork(), or in a wait for a disk */
+	int late[MAX_LATE];
+	unsigned int nr_late;
 	struct attach_result *result;
 };
 
@@ -144,21 +149,35 @@ static int wait_stop(int tid, int ms, int *status)
 	}
 }
 
-/* Stop a thread. Return: 1; 0: it has other things to do (a signal comes, it ends); -errno. */
-static int stop(int tid, int *sig)
+static bool take_late(struct attach *a, int tid)
+{
+	for (unsigned int i = 0; i < a->nr_late; i++)
+		if (a->late[i] == tid) {
+			a->late[i] = a->late[--a->nr_late];
+			return true;
+		}
+	return false;
+}
+
+/* Stop a thread. Return: 1; 0: it ends, or does not stop now; -errno. @sig: what comes instead. */
+static int stop(struct attach *a, int tid, int *sig)
 {
 	int status, got;
 
 	*sig = 0;
-	if (ptrace(PTRACE_SEIZE, tid, 0, 0))
-		return errno == ESRCH ? 0 : -errno;
-	if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
-		return 0;
-	got = wait_stop(tid, 1000, &status);
-	if (got <= 0) {
-		/* in a wait that nothing interrupts: vfork()'s, a disk's. It goes on as it is. */
-		return 0;
+	if (!take_late(a, tid)) {
+		if (a->nr_late == MAX_LATE)
+			return 0;
+		if (ptrace(PTRACE_SEIZE, tid, 0, 0))
+			return errno == ESRCH ? 0 : -errno;
+		if (ptrace(PTRACE_INTERRUPT, tid, 0, 0))
+			return 0;
 	}
+	got = wait_stop(tid, STOP_MS, &status);
+	if (!got)
+		a->late[a->nr_late++] = tid;
+	if (got <= 0)
+		return 0;
 	if (status >> 16 != PTRACE_EVENT_STOP)
 		*sig = WSTOPSIG(status);
 	return 1;
@@ -226,7 +245,7 @@ static int try_thread(struct attach *a, int tid)
 {
 	uint64_t pc, sp, answer, begun = time_ns(CLOCK_MONOTONIC);
 	const char *why = NULL;
-	int sig, got = stop(tid, &sig), err;
+	int sig, got = stop(a, tid, &sig), err;
 
 	if (got <= 0) {
 		a->why = "a thread cannot be stopped now";
@@ -306,6 +325,17 @@ static int inject(struct attach *a)
 	}
 }
 
+/* Those that have stopped by now; the kernel lets the others go when this program ends. */
+static void let_late_go(struct attach *a)
+{
+	int status;
+
+	for (unsigned int i = 0; i < a->nr_late; i++)
+		if (wait_stop(a->late[i], 0, &status) > 0)
+			let_go(a->late[i],
+			       status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status));
+}
+
 /* Its areas are in the folder that its environment names. */
 static void use_its_folder(int pid)
 {
@@ -373,5 +403,6 @@ int attach_process(int pid, struct attach_result *r)
 		return err;
 	err = inject(&a);
 	attach_points_close(a.points);
+	let_late_go(&a);
 	return err ? err : wait_agent(pid);
 }

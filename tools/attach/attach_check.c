@@ -135,6 +135,15 @@ int attach_refused(int pid, int err)
 		pid);
 }
 
+/* NSpid has its number in each PID namespace, ours first. */
+static bool in_other_namespace(const char *text)
+{
+	const char *at = strstr(text, "\nNSpid:\t"), *end = at ? strchr(at + 1, '\n') : NULL;
+	const char *second = at ? strchr(at + 8, '\t') : NULL;
+
+	return end && second && second < end;
+}
+
 static int check_status(int pid)
 {
 	char path[64], text[8192];
@@ -154,6 +163,12 @@ static int check_status(int pid)
 			return fail(ESRCH, "process %d has ended (it is a zombie)", pid);
 		return fail(ENOTSUP, "process %d is a thread of the kernel", pid);
 	}
+	if (in_other_namespace(text))
+		return fail(
+			ENOTSUP,
+			"process %d has its own numbers of processes (a container): run vestige "
+			"there, or start the program with `vestige run`",
+			pid);
 	state = strstr(text, "\nState:\t");
 	if (state && state[8] == 'T')
 		return fail(EBUSY, "process %d is stopped: let it go on first (kill -CONT %d)", pid,
