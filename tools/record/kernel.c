@@ -657,14 +657,17 @@ struct cleaning {
 static int clean_instance(void *arg, const char *name, bool is_dir)
 {
 	struct cleaning *c = arg;
+	const char *number;
 	char path[PATH_MAX];
 	int lock;
 
-	if (!is_dir || strncmp(name, PREFIX, strlen(PREFIX)) != 0 ||
-	    strspn(name + strlen(PREFIX), "0123456789") != strlen(name) - strlen(PREFIX))
+	if (!is_dir || strncmp(name, PREFIX, strlen(PREFIX)) != 0)
+		return 0;
+	number = name + strlen(PREFIX);
+	if (!*number || number[strspn(number, "0123456789")])
 		return 0;
 	/* it may be so young that it is not locked yet */
-	if (!kill((pid_t)strtol(name + strlen(PREFIX), NULL, 10), 0) || errno == EPERM)
+	if (!kill((pid_t)strtol(number, NULL, 10), 0) || errno == EPERM)
 		return 0;
 	lock = take_lock(name);
 	if (lock < 0)
