@@ -92,6 +92,10 @@ static int check_format(const struct command *c, const struct options *opt)
 				     "the format %s holds the whole recording: flags that choose "
 				     "calls go with formats of calls, see --list",
 				     opt->to->name);
+	if (opt->to->is_folder && !strcmp(opt->output, "-"))
+		return options_wrong(c,
+				     "the format %s is a folder: - goes with formats of one file",
+				     opt->to->name);
 	if (!opt->to->of_calls && !strcmp(opt->output, "-"))
 		return options_wrong(c, "the format %s is a file: - goes with formats of calls",
 				     opt->to->name);

@@ -105,7 +105,7 @@ static void enter(void *arg, struct call *call, struct call *parent, const struc
 	uint32_t function = 0;
 	int ret = call_filter_enter(e->x->v->filter, call, parent, &function);
 
-	(void)rec;
+	e->x->rec = rec;
 	if (ret < 0)
 		e->x->err = ret;
 	call->data = (call->data & ~(uint64_t)UINT32_MAX) | function;
@@ -118,7 +118,7 @@ static void leave(void *arg, struct call *call, struct call *parent, const struc
 	struct each *e = arg;
 	struct call_export *x = e->x;
 
-	(void)rec;
+	x->rec = rec;
 	if (x->err || !call_filter_leave(x->v->filter, call))
 		return;
 	x->nr++;
@@ -136,6 +136,7 @@ static int other(void *arg, const struct record *rec)
 	if (!call_filter_unmatched(x->v->filter, rec))
 		return 0;
 	x->nr++;
+	x->rec = rec;
 	e->format->other(x, rec);
 	x->err = x->o.err;
 	return x->err;

@@ -18,9 +18,10 @@
 struct call_export {
 	struct view *v;
 	struct out o;
-	void *own;   /* of the format */
-	uint64_t nr; /* calls and other records written */
-	int err;     /* not 0: stop; fail() is set, or o.err is the reason */
+	void *own;		  /* of the format */
+	uint64_t nr;		  /* calls and other records written */
+	const struct record *rec; /* that is being told; NULL: what is open at the end is closed */
+	int err;		  /* not 0: stop; fail() is set, or o.err is the reason */
 	bool to_stdout;
 	struct dat_file file;
 };

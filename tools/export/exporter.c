@@ -47,6 +47,13 @@ const struct exporter exporters[] = {
 	 {".order"},
 	 true,
 	 order_export},
+	{"ctf",
+	 "a folder in the Common Trace Format 1.8, as LTTng-UST makes it: babeltrace2, Trace "
+	 "Compass",
+	 {".ctf"},
+	 true,
+	 ctf_export,
+	 .is_folder = true},
 	{0},
 };
 

@@ -30,6 +30,7 @@ struct exporter {
 	 * @path: replaced when the new file is complete. Return: 0 or -errno with fail() set.
 	 */
 	int (*write)(const char *path, struct reader *r, const struct export_options *opt);
+	bool is_folder; /* @path is a folder, which must not be there, or be empty */
 };
 
 /* All of them; the first is what `vestige record` makes. The last has no name. */
@@ -58,5 +59,6 @@ int dot_export(const char *path, struct reader *r, const struct export_options *
 int csv_export(const char *path, struct reader *r, const struct export_options *opt);
 int jsonl_export(const char *path, struct reader *r, const struct export_options *opt);
 int order_export(const char *path, struct reader *r, const struct export_options *opt);
+int ctf_export(const char *path, struct reader *r, const struct export_options *opt);
 
 #endif
