@@ -30,6 +30,17 @@ def sh(*argv, env=None, cwd=None, check=True, **more):
                           env={**os.environ, "VESTIGE_DIR": f"{folder}/areas", **(env or {})}, **more)
 
 
+def cpu_seconds(argv, env, stdin, cwd):
+    """User and system time of one run."""
+    pid = os.posix_spawn(argv[0], argv, {**os.environ, **env}, file_actions=[
+        (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
+    _, status, usage = os.wait4(pid, 0)
+    if status:
+        raise SystemExit(f"bench: {argv[0]} ended with status {status}")
+    return usage.ru_utime + usage.ru_stime
+
+
 def empty_areas():
     for name in os.listdir(f"{folder}/areas"):
         os.unlink(f"{folder}/areas/{name}")

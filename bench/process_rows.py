@@ -7,18 +7,7 @@ import subprocess
 import time
 
 import harness
-from harness import BENCH, LIBRARY, PATCHABLE, ROOT, VESTIGE, compiled, empty_areas, live, pairs, recorded, row, sh
-
-
-def cpu_seconds(argv, env, stdin, cwd):
-    """User and system time of one run."""
-    pid = os.posix_spawn(argv[0], argv, {**os.environ, **env}, file_actions=[
-        (os.POSIX_SPAWN_OPEN, 0, stdin, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)])
-    _, status, usage = os.wait4(pid, 0)
-    if status:
-        raise SystemExit(f"bench: {argv[0]} ended with status {status}")
-    return usage.ru_utime + usage.ru_stime
+from harness import BENCH, LIBRARY, PATCHABLE, ROOT, VESTIGE, compiled, cpu_seconds, empty_areas, live, pairs, recorded, row, sh
 
 
 def bench_nop():
