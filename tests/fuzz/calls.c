@@ -91,6 +91,7 @@ static void take(struct memory *m, const uint8_t *data, uint64_t *ts)
 
 struct balance {
 	uint64_t entered, left, open;
+	bool cutting;
 };
 
 static const struct calls_limits limits = {.max_depth = 9, .max_open = 24, .max_stacks = 6};
@@ -99,7 +100,7 @@ static void on_enter(void *arg, struct call *call, struct call *parent, const st
 {
 	struct balance *b = arg;
 
-	PROMISE(rec && call->data == 0);
+	PROMISE(!rec == b->cutting && call->data == 0);
 	call->data = ++b->entered;
 	/* one whose return alone is known is not kept */
 	PROMISE(++b->open <= limits.max_open + 1);
@@ -113,11 +114,23 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 
 	PROMISE(call->data && b->open);
 	PROMISE(call->start <= call->end);
-	PROMISE(!rec == !!(call->flags & CALL_UNFINISHED) || !rec);
+	PROMISE(!rec == !!(call->flags & (CALL_UNFINISHED | CALL_CUT_END)) || !rec);
 	PROMISE(!parent || parent->data);
 	call->data = 0;
 	b->left++;
 	b->open--;
+}
+
+static void nothing_open(void *arg)
+{
+	PROMISE(!((struct balance *)arg)->open);
+}
+
+static void cut(struct calls *c, struct balance *b, uint64_t ts)
+{
+	b->cutting = true;
+	calls_cut(c, ts, nothing_open, b);
+	b->cutting = false;
 }
 
 static void through_calls(struct memory *m)
@@ -136,7 +149,8 @@ static void through_calls(struct memory *m)
 	while (merge_next(merge, &rec) > 0) {
 		calls_would_leave(c, rec);
 		PROMISE(calls_record(c, rec) == 0);
-		fuzz_file_records++;
+		if (++fuzz_file_records % 16 == 0)
+			cut(c, &b, rec->ts + rec->ip % 3);
 	}
 	calls_finish(c);
 	PROMISE(b.entered == b.left && !b.open);

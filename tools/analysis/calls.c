@@ -213,13 +213,17 @@ static void returned(struct calls *c, struct stack *s, const struct record *rec)
 	}
 	if (parent && parent->depth >= rec->depth)
 		parent = NULL;
+	if (call.start < c->cut_ts) {
+		call.start = c->cut_ts;
+		call.flags |= CALL_CUT_BEGIN;
+	}
 	if (c->ops.enter)
 		c->ops.enter(c->arg, &call, parent, rec);
-	call.end = rec->ts;
+	call.end = rec->ts > call.start ? rec->ts : call.start;
 	if (s->orphans && rec->depth + 1 < ORPHAN_DEPTHS) {
 		uint64_t beneath = s->orphans[rec->depth + 1];
 
-		call.children = beneath < rec->duration ? beneath : call.end - call.start;
+		call.children = beneath < call.end - call.start ? beneath : call.end - call.start;
 		s->orphans[rec->depth + 1] = 0;
 	}
 	if (call.start < c->loss_ts)
@@ -436,6 +440,49 @@ void calls_finish(struct calls *c)
 {
 	for (struct stack *s = c->oldest; s; s = s->newer)
 		calls_end_stack(c, s);
+}
+
+/* calls_cut(), the first half of one stack. */
+static void cut_leave(struct calls *c, struct stack *s, uint64_t ts)
+{
+	if (s->is_left && s->nr && ts > s->left_ts) {
+		s->calls[s->nr - 1].suspended += ts - s->left_ts;
+		s->left_ts = ts;
+	}
+	for (uint32_t i = s->nr; i-- > 0;) {
+		struct call *call = &s->calls[i], *parent = i ? call - 1 : NULL;
+		uint32_t flags = call->flags;
+
+		call->end = ts > call->start ? ts : call->start;
+		call->flags = (flags & ~CALL_BARE) | CALL_CUT_END;
+		if (call->start < c->loss_ts)
+			call->flags |= CALL_BROKEN;
+		add_child(s, parent, call, NULL);
+		tell_leave(c, call, parent, NULL);
+		call->flags = (flags & (CALL_TAIL | CALL_BARE)) | CALL_CUT_BEGIN;
+	}
+	if (s->orphans)
+		memset(s->orphans, 0, ORPHAN_DEPTHS * sizeof(*s->orphans));
+}
+
+void calls_cut(struct calls *c, uint64_t ts, void (*between)(void *arg), void *arg)
+{
+	for (struct stack *s = c->oldest; s; s = s->newer)
+		cut_leave(c, s, ts);
+	if (between)
+		between(arg);
+	for (struct stack *s = c->oldest; s; s = s->newer) {
+		for (uint32_t i = 0; i < s->nr; i++) {
+			struct call *call = &s->calls[i];
+
+			call->start = call->end;
+			call->data = call->end = call->children = call->suspended = 0;
+			call->nr_children = 0;
+			if (c->ops.enter)
+				c->ops.enter(c->arg, call, i ? call - 1 : NULL, NULL);
+		}
+	}
+	c->cut_ts = ts;
 }
 
 /* The stack on which @rec happens; NULL: one that is not known yet. */

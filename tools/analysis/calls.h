@@ -41,6 +41,9 @@ enum call_flag {
 	 * end, after those of the calls beneath it; `children` has what of those is known.
 	 */
 	CALL_RETURN_ONLY = 32,
+	/* calls_cut(): it was open before, and began anew; it goes on, in a call that does that. */
+	CALL_CUT_BEGIN = 64,
+	CALL_CUT_END = 128,
 };
 
 /* A call. In enter() the fields up to `flags` are set, in leave() all. */
@@ -69,13 +72,14 @@ struct calls;
 struct calls_ops {
 	/*
 	 * A call begins. @parent: the call around it, NULL when there is none (or it is not known);
-	 * its fields up to `data` may be used and its data set. @rec: ENTRY or TAIL.
+	 * its fields up to `data` may be used and its data set. @rec: ENTRY or TAIL; NULL in
+	 * calls_cut().
 	 */
 	void (*enter)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
 	 * A call ends; of several that end at once the innermost is reported first. @parent: as
 	 * above.
-	 * @rec: the record that ended it: EXIT, UNWOUND, or NULL in calls_finish().
+	 * @rec: the record that ended it: EXIT, UNWOUND, or NULL in calls_finish() and calls_cut().
 	 */
 	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
@@ -149,6 +153,15 @@ int calls_run(struct calls *c, const struct run *run);
  * stack, the innermost call first. Their end is the last stamp of the stream.
  */
 void calls_finish(struct calls *c);
+
+/*
+ * calls_cut() - between two records, at @ts: leave all that is open, as CALL_CUT_END, stack by
+ * stack, the innermost call first; then enter all of it again, the outermost first, as
+ * CALL_CUT_BEGIN, with nothing beneath it so far. The times of the two add up to the call's.
+ * @between: called in the middle; NULL: nothing is. A call of CALL_RETURN_ONLY that ends later
+ * begins here at the earliest: what it had before is in no call.
+ */
+void calls_cut(struct calls *c, uint64_t ts, void (*between)(void *arg), void *arg);
 
 /*
  * calls_would_leave() - is @rec, which comes later, the end of the call that was entered last on

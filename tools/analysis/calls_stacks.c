@@ -577,7 +577,7 @@ void calls_reset(struct calls *c)
 	if (c->nr_cpus)
 		memset(c->cpu_seen, 0, c->nr_cpus * sizeof(*c->cpu_seen));
 	memset(c->not_open, 0, sizeof(c->not_open));
-	c->last_ts = c->loss_ts = 0;
+	c->last_ts = c->loss_ts = c->cut_ts = 0;
 	c->too_deep = c->dropped = c->unmatched = 0;
 }
 

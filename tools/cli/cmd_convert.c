@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "tools/base/fail.h"
@@ -18,18 +19,21 @@ struct options {
 	const struct exporter *to;
 	bool list, plain, quiet;
 	const char *output;
+	uint64_t part_bytes;
 	struct view view;
 };
 
 /* @v: what of_calls formats write; it is closed. NULL: there are none. */
 static int convert(const char *input, const char *output, const struct exporter *to, bool plain,
-		   bool quiet, struct view *v, int (*open)(const char *path, struct reader **out))
+		   bool quiet, uint64_t part_bytes, struct view *v,
+		   int (*open)(const char *path, struct reader **out))
 {
 	struct reader *r = NULL;
 	struct progress p;
 	int err;
 
 	progress_begin(&p, output, "Ctrl-C ends this and loses nothing: the input stays", quiet);
+	p.part_bytes = part_bytes;
 	err = open(input, &r);
 	if (!err && to->of_calls) {
 		err = view_use(v, r);
@@ -54,6 +58,31 @@ static int take_format(const struct parsing *p, void *to, const char *value)
 	return opt->to ? 0 : options_bad(p, "not a format of --list", value);
 }
 
+/* A number of bytes, with K, M or G those of 1024 and its powers. */
+static int take_size(const struct parsing *p, void *to, const char *value)
+{
+	struct options *opt = to;
+	char *end;
+	uint64_t n = strtoull(value, &end, 10);
+	unsigned int shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+
+	if (*value < '1' || *value > '9' || (*end && !shift) || (shift && end[1]) ||
+	    n > (uint64_t)INT64_MAX >> shift)
+		return options_bad(p, "not a size, as in 100M", value);
+	opt->part_bytes = n << shift;
+	return 0;
+}
+
+static int take_functions(const struct parsing *p, void *to, const char *value)
+{
+	return view_take_under(p, &((struct options *)to)->view, value);
+}
+
+static int take_tids(const struct parsing *p, void *to, const char *value)
+{
+	return view_take_tids(p, &((struct options *)to)->view, value);
+}
+
 static const struct flag convert_flags[] = {
 	{0, "to", "FORMAT",
 	 "the format of OUT, one of --list (default: by the end of OUT's name, else dat)",
@@ -62,6 +91,11 @@ static const struct flag convert_flags[] = {
 	{0, "list", NULL, "print the formats", NULL, offsetof(struct options, list)},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
 	 offsetof(struct options, plain)},
+	{0, "split-size", "SIZE",
+	 "begin a new file, OUT with .001, .002 ... before its suffix, when one has SIZE (100M)",
+	 take_size, 0},
+	{0, "functions", "FUNC", "the same as --filter", take_functions, 0},
+	{0, "tids", "LIST", "the same as --tid", take_tids, 0},
 	{'q', NULL, NULL, "no line while the file is written", NULL,
 	 offsetof(struct options, quiet)},
 	FLAGS_END};
@@ -96,6 +130,14 @@ static int check_format(const struct command *c, const struct options *opt)
 		return options_wrong(c,
 				     "the format %s is a folder: - goes with formats of one file",
 				     opt->to->name);
+	if (opt->part_bytes && !opt->to->splits)
+		return options_wrong(
+			c,
+			"--split-size: the format %s is one %s; --time-range chooses a "
+			"part of it",
+			opt->to->name, opt->to->is_folder ? "folder" : "whole");
+	if (opt->part_bytes && !strcmp(opt->output, "-"))
+		return options_wrong(c, "--split-size makes files: name one instead of -");
 	if (!opt->to->of_calls && !strcmp(opt->output, "-"))
 		return options_wrong(c, "the format %s is a file: - goes with formats of calls",
 				     opt->to->name);
@@ -109,6 +151,7 @@ static int run_convert(const struct command *c, int argc, char **argv)
 	int status;
 
 	view_init(&opt.view);
+	opt.view.cuts = true;
 	status = options_parse(c, (void *[]){&opt, &opt.view}, &argc, &argv);
 	if (status >= 0)
 		return status;
@@ -129,8 +172,8 @@ static int run_convert(const struct command *c, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	opt.view.path = input;
-	return control_end(
-		convert(input, opt.output, opt.to, opt.plain, opt.quiet, &opt.view, reader_open));
+	return control_end(convert(input, opt.output, opt.to, opt.plain, opt.quiet, opt.part_bytes,
+				   &opt.view, reader_open));
 }
 
 const struct command command_convert = {
@@ -141,7 +184,9 @@ const struct command command_convert = {
 		"--native`), the spool of an interrupted recording, a trace.dat or\nan area. An "
 		"existing OUT is replaced when the new one is complete.\nFormats of calls (chrome, "
 		"folded, csv ...) take the flags that choose calls, and - as\nOUT for stdout. "
-		"Their times are nanoseconds of the trace's clock.\n",
+		"Their times are nanoseconds of the trace's clock.\n"
+		"A call that is open at an end of --time-range, or where a file of --split-size "
+		"ends, is\ncut there: the parts add up.\n",
 	.flags = (const struct flag *const[]){convert_flags, view_flags, NULL},
 	.run = run_convert,
 };
@@ -160,7 +205,7 @@ static int run_recover(const struct command *c, int argc, char **argv)
 	if (argc != 1)
 		return options_wrong(c, "name one spool");
 	return control_end(
-		convert(argv[0], opt.output, exporters, false, false, NULL, reader_open_spool));
+		convert(argv[0], opt.output, exporters, false, false, 0, NULL, reader_open_spool));
 }
 
 const struct command command_recover = {

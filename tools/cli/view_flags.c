@@ -18,7 +18,7 @@ static int add_pattern(const struct parsing *p, const char **list, unsigned int 
 	return 0;
 }
 
-static int take_under(const struct parsing *p, void *to, const char *value)
+int view_take_under(const struct parsing *p, void *to, const char *value)
 {
 	struct call_wish *w = &((struct view *)to)->wish;
 
@@ -80,7 +80,7 @@ static int take_range(const struct parsing *p, void *to, const char *value)
 	return parse_range(to, value) ? 0 : options_bad(p, "not FROM~TO", value);
 }
 
-static int take_tids(const struct parsing *parsing, void *to, const char *value)
+int view_take_tids(const struct parsing *parsing, void *to, const char *value)
 {
 	struct view *v = to;
 	const char *p = value;
@@ -119,7 +119,7 @@ static int take_no_demangle(const struct parsing *p, void *to, const char *value
 const struct flag view_flags[] = {
 	{'i', "input", "FILE", "the same as FILE", NULL, offsetof(struct view, path)},
 	{'F', "filter", "FUNC", "only calls of FUNC and what they call (a glob; may be repeated)",
-	 take_under, 0},
+	 view_take_under, 0},
 	{'N', "notrace", "FUNC", "leave out FUNC and what it calls (may be repeated)",
 	 take_not_under, 0},
 	{'D', "depth", "DEPTH", "only DEPTH levels of calls", take_depth, 0},
@@ -129,7 +129,7 @@ const struct flag view_flags[] = {
 	 "only calls that began in this time: with a unit, since the first record (10ms~20ms), "
 	 "without one, seconds of the trace's clock; either may be left out",
 	 take_range, 0},
-	{0, "tid", "LIST", "only these threads: 4711,4712", take_tids, 0},
+	{0, "tid", "LIST", "only these threads: 4711,4712", view_take_tids, 0},
 	{0, "cpu", "LIST", "only what these CPUs recorded: 0,2-3", NULL,
 	 offsetof(struct view, cpu_text)},
 	{0, "demangle", "HOW",

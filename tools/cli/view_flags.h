@@ -12,6 +12,10 @@ extern const struct flag view_flags[];
 /* A flag --demangle. @to: an enum demangle. */
 int view_take_demangle(const struct parsing *p, void *to, const char *value);
 
+/* Those of --filter and --tid, for commands that have them by another name too. @to: a view. */
+int view_take_under(const struct parsing *p, void *to, const char *value);
+int view_take_tids(const struct parsing *p, void *to, const char *value);
+
 /*
  * view_parse() - the words of a command whose flags are view_flags and @own's, and which takes one
  * file.

@@ -13,27 +13,35 @@
 #include "tools/base/note.h"
 #include "tools/reader/tasks.h"
 
-static int begin(struct call_export *x, const char *path, const struct export_options *opt)
+/* Open x->o at @path. */
+static int open_out(struct call_export *x, const char *path)
 {
-	struct view *v = opt->view;
 	int fd = STDOUT_FILENO, err = 0;
 
-	*x = (struct call_export){.v = v, .to_stdout = !strcmp(path, "-")};
+	x->to_stdout = !strcmp(path, "-");
 	if (!x->to_stdout) {
 		err = dat_file_create(&x->file, path);
 		fd = x->file.fd;
 	}
 	if (err)
 		return err;
-	v->progress = opt->progress;
-	v->progress_arg = opt->progress_arg;
-	for (unsigned int cpu = 0; v->r->stats && cpu < v->r->nr_cpus; cpu++)
-		v->nr_expected += v->r->stats[cpu].entries;
 	if (!out_init(&x->o, fd))
 		return 0;
 	if (!x->to_stdout)
 		dat_file_abort(&x->file);
 	return fail(ENOMEM, "out of memory");
+}
+
+static int begin(struct call_export *x, const char *path, const struct export_options *opt)
+{
+	struct view *v = opt->view;
+
+	*x = (struct call_export){.v = v, .opt = opt, .path = path};
+	v->progress = opt->progress;
+	v->progress_arg = opt->progress_arg;
+	for (unsigned int cpu = 0; v->r->stats && cpu < v->r->nr_cpus; cpu++)
+		v->nr_expected += v->r->stats[cpu].entries;
+	return opt->part_bytes ? 0 : open_out(x, path);
 }
 
 static int end(struct call_export *x, int err)
@@ -94,52 +102,106 @@ int call_export_tree(const char *path, const struct export_options *opt,
 	return err;
 }
 
-struct each {
-	struct call_export *x;
-	const struct call_format *format;
-};
-
 static void enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
-	struct each *e = arg;
+	struct call_export *x = arg;
 	uint32_t function = 0;
-	int ret = call_filter_enter(e->x->v->filter, call, parent, &function);
+	int ret = call_filter_enter(x->v->filter, call, parent, &function);
 
-	e->x->rec = rec;
+	x->rec = rec;
 	if (ret < 0)
-		e->x->err = ret;
+		x->err = ret;
 	call->data = (call->data & ~(uint64_t)UINT32_MAX) | function;
-	if (ret > 0 && e->format->enter && !e->x->err)
-		e->format->enter(e->x, call, call_filter_function(e->x->v->filter, function));
+	if (ret > 0 && x->format->enter && !x->err)
+		x->format->enter(x, call, call_filter_function(x->v->filter, function));
 }
 
 static void leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
-	struct each *e = arg;
-	struct call_export *x = e->x;
+	struct call_export *x = arg;
 
 	x->rec = rec;
 	if (x->err || !call_filter_leave(x->v->filter, call))
 		return;
 	x->nr++;
-	if (e->format->call)
-		e->format->call(x, call, parent,
+	if (x->format->call)
+		x->format->call(x, call, parent,
 				call_filter_function(x->v->filter, (uint32_t)call->data));
-	x->err = x->o.err;
+	if (!x->err)
+		x->err = x->o.err;
 }
 
 static int other(void *arg, const struct record *rec)
 {
-	struct each *e = arg;
-	struct call_export *x = e->x;
+	struct call_export *x = arg;
 
-	if (!call_filter_unmatched(x->v->filter, rec))
-		return 0;
+	if (x->err || !call_filter_unmatched(x->v->filter, rec))
+		return x->err;
 	x->nr++;
 	x->rec = rec;
-	e->format->other(x, rec);
-	x->err = x->o.err;
+	x->format->other(x, rec);
+	if (!x->err)
+		x->err = x->o.err;
 	return x->err;
+}
+
+/* The file, or the next one: out.json is out.001.json, out.002.json. */
+static int begin_part(struct call_export *x)
+{
+	const char *suffix;
+
+	if (x->opt->part_bytes) {
+		suffix = exporter_suffix(x->opt->to, x->path);
+		if (asprintf(&x->part_path, "%.*s.%03u%s", (int)(suffix - x->path), x->path,
+			     ++x->nr_parts, suffix) < 0) {
+			x->part_path = NULL;
+			return fail(ENOMEM, "out of memory");
+		}
+		x->err = open_out(x, x->part_path);
+		if (x->err) {
+			free(x->part_path);
+			x->part_path = NULL;
+			return x->err;
+		}
+	}
+	x->own = calloc(1, x->format->own_bytes + 1);
+	if (!x->own)
+		return fail(ENOMEM, "out of memory");
+	return x->format->begin ? x->format->begin(x) : 0;
+}
+
+/* Return: @err, or 0 or what this fails with. */
+static int end_part(struct call_export *x, int err)
+{
+	if (x->opt->part_bytes && !x->part_path) /* it was not begun */
+		return err;
+	if (!err && x->format->end)
+		x->format->end(x);
+	if (x->own && x->format->free)
+		x->format->free(x);
+	free(x->own);
+	x->own = NULL;
+	err = end(x, err ? err : x->err);
+	free(x->part_path);
+	x->part_path = NULL;
+	return err;
+}
+
+static bool part_full(void *arg)
+{
+	struct call_export *x = arg;
+	off_t written = x->err ? -1 : lseek(x->o.fd, 0, SEEK_CUR);
+
+	return written >= 0 && (uint64_t)written + x->o.used >= x->opt->part_bytes;
+}
+
+static void part_next(void *arg)
+{
+	struct call_export *x = arg;
+
+	x->err = end_part(x, x->err);
+	if (!x->err)
+		x->err = begin_part(x);
 }
 
 int call_export_each(const char *path, const struct export_options *opt,
@@ -147,29 +209,24 @@ int call_export_each(const char *path, const struct export_options *opt,
 {
 	const struct calls_ops ops = {.enter = enter, .leave = leave};
 	struct call_export x;
-	struct each e = {.x = &x, .format = format};
 	int err = begin(&x, path, opt);
 
 	if (err)
 		return err;
-	x.own = calloc(1, format->own_bytes + 1);
-	if (!x.own)
-		err = fail(ENOMEM, "out of memory");
-	if (!err && format->begin)
-		err = format->begin(&x);
+	x.format = format;
+	err = begin_part(&x);
 	if (format->other)
 		x.v->other = other;
-	x.v->other_arg = &e;
+	x.v->other_arg = x.v->part_arg = &x;
+	if (opt->part_bytes) {
+		x.v->part_full = part_full;
+		x.v->part_next = part_next;
+	}
 	if (!err)
-		err = view_run(x.v, &ops, &e, &x.err);
+		err = view_run(x.v, &ops, &x, &x.err);
 	if (!err && !x.nr)
 		err = nothing(x.v);
-	if (!err && format->end)
-		format->end(&x);
-	if (x.own && format->free)
-		format->free(&x);
-	free(x.own);
-	err = end(&x, err ? err : x.err);
+	err = end_part(&x, err);
 	if (!err)
 		view_notes(x.v, x.nr);
 	return err;

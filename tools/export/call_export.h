@@ -15,6 +15,8 @@
 #include "tools/text/out.h"
 #include "tools/text/view.h"
 
+struct call_format;
+
 struct call_export {
 	struct view *v;
 	struct out o;
@@ -24,6 +26,12 @@ struct call_export {
 	int err;		  /* not 0: stop; fail() is set, or o.err is the reason */
 	bool to_stdout;
 	struct dat_file file;
+	/* of call_export_each() */
+	const struct call_format *format;
+	const struct export_options *opt;
+	const char *path;
+	char *part_path; /* of the file that is written, where there are several; else NULL */
+	unsigned int nr_parts;
 };
 
 /* How a format writes each call by itself, with little memory. Each may be NULL. */

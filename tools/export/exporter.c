@@ -20,12 +20,14 @@ const struct exporter exporters[] = {
 	 "Chrome's JSON: chrome://tracing, Perfetto's viewer",
 	 {".json"},
 	 true,
-	 chrome_export},
+	 chrome_export,
+	 .splits = true},
 	{"perfetto",
 	 "Perfetto's protobuf: its viewer and trace_processor",
 	 {".pftrace", ".perfetto-trace"},
 	 true,
-	 perfetto_export},
+	 perfetto_export,
+	 .splits = true},
 	{"folded", "folded stacks: flamegraph.pl, inferno", {".folded"}, true, folded_export},
 	{"flame", "a flame graph (SVG): a browser", {".svg"}, true, flame_export},
 	{"speedscope", "speedscope's JSON", {".speedscope.json"}, true, speedscope_export},
@@ -40,8 +42,13 @@ const struct exporter exporters[] = {
 	 true,
 	 pprof_export},
 	{"dot", "the graph of calls: Graphviz", {".dot", ".gv"}, true, dot_export},
-	{"csv", "a line for each call and event, with a header", {".csv"}, true, csv_export},
-	{"jsonl", "the same as lines of JSON", {".jsonl"}, true, jsonl_export},
+	{"csv",
+	 "a line for each call and event, with a header",
+	 {".csv"},
+	 true,
+	 csv_export,
+	 .splits = true},
+	{"jsonl", "the same as lines of JSON", {".jsonl"}, true, jsonl_export, .splits = true},
 	{"order",
 	 "the program's functions by first call: a linker's symbol order file",
 	 {".order"},
@@ -65,20 +72,31 @@ const struct exporter *exporter_find(const char *name)
 	return NULL;
 }
 
+const char *exporter_suffix(const struct exporter *e, const char *path)
+{
+	size_t bytes = strlen(path), longest = 0;
+
+	for (unsigned int i = 0; i < 3 && e->suffixes[i]; i++) {
+		size_t n = strlen(e->suffixes[i]);
+
+		if (n > longest && n < bytes && !strcmp(path + bytes - n, e->suffixes[i]))
+			longest = n;
+	}
+	return path + bytes - longest;
+}
+
 const struct exporter *exporter_of_path(const char *path)
 {
 	const struct exporter *found = NULL;
-	size_t bytes = strlen(path), longest = 0;
+	size_t longest = 0;
 
 	for (const struct exporter *e = exporters; e->name; e++) {
-		for (unsigned int i = 0; i < 3 && e->suffixes[i]; i++) {
-			size_t n = strlen(e->suffixes[i]);
+		size_t n = strlen(exporter_suffix(e, path));
 
-			if (n <= longest || n >= bytes || strcmp(path + bytes - n, e->suffixes[i]))
-				continue;
-			found = e;
-			longest = n;
-		}
+		if (n <= longest)
+			continue;
+		found = e;
+		longest = n;
 	}
 	return found;
 }

@@ -12,9 +12,11 @@
 struct view;
 
 struct export_options {
-	bool plain;	       /* without what only vestige reads */
-	struct reader *kernel; /* the kernel's records, for a trace.dat; NULL */
-	struct view *view;     /* of the reader: what of_calls formats write; NULL for others */
+	bool plain;		   /* without what only vestige reads */
+	const struct exporter *to; /* whose write() has this */
+	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL */
+	struct view *view;	   /* of the reader: what of_calls formats write; NULL for others */
+	uint64_t part_bytes;	   /* splits: a file with so many is full; 0: there is one file */
 	/* Called now and then with how much is done of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
@@ -30,6 +32,7 @@ struct exporter {
 	 * @path: replaced when the new file is complete. Return: 0 or -errno with fail() set.
 	 */
 	int (*write)(const char *path, struct reader *r, const struct export_options *opt);
+	bool splits;	/* knows part_bytes */
 	bool is_folder; /* @path is a folder, which must not be there, or be empty */
 };
 
@@ -41,6 +44,9 @@ const struct exporter *exporter_find(const char *name);
 
 /* The one whose suffix @path has, the longest if it has several; NULL: none has. */
 const struct exporter *exporter_of_path(const char *path);
+
+/* The suffix of @e that @path has; "": none. */
+const char *exporter_suffix(const struct exporter *e, const char *path);
 
 /* The rows. tools/export/dat_export.c */
 int dat_export(const char *path, struct reader *r, const struct export_options *opt);

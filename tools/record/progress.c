@@ -106,8 +106,10 @@ static void progress_step(void *arg, uint64_t done, uint64_t total)
 int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r)
 {
 	const struct export_options opt = {.plain = plain,
+					   .to = to,
 					   .kernel = p->kernel,
 					   .view = p->view,
+					   .part_bytes = p->part_bytes,
 					   .progress = progress_step,
 					   .progress_arg = p};
 

@@ -22,6 +22,7 @@ struct progress {
 	bool quiet;	       /* nothing is printed */
 	struct reader *kernel; /* see struct export_options; set by the caller, NULL at first */
 	struct view *view;     /* see struct export_options; set by the caller, NULL at first */
+	uint64_t part_bytes;   /* the same */
 	bool tty;	       /* the line is drawn anew while the work goes on */
 	bool drawn;
 	int signals, end; /* signalfd, eventfd */

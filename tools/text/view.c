@@ -138,8 +138,61 @@ static int take_run(struct view *v, struct calls *calls, const struct run *run)
 	return ret;
 }
 
+#define PART_RECORDS 256u /* of a run, between two looks at whether a part is full */
+
+/* The first @nr records of @run, which loses them. */
+static struct run take_first(struct run *run, unsigned int nr)
+{
+	struct run first = *run;
+
+	first.nr = nr;
+	run->nr -= nr;
+	if (run->recs) {
+		run->recs += nr;
+	} else {
+		run->ts += nr;
+		run->words += nr;
+		run->head.lost = 0;
+	}
+	return first;
+}
+
+static unsigned int nr_before(const struct run *run, uint64_t ts)
+{
+	unsigned int i = 0;
+
+	while (i < run->nr && run_ts(run, i) < ts)
+		i++;
+	return i;
+}
+
+/* A run, with the cuts that lie in it. @cuts: those that are to come, 0 none. */
+static int take_cut_run(struct view *v, struct calls *calls, struct run *run, uint64_t cuts[2],
+			const int *err)
+{
+	int ret = 0;
+
+	while (run->nr && !ret && !*err) {
+		uint64_t *cut = cuts[0] ? &cuts[0] : &cuts[1];
+		unsigned int nr = *cut ? nr_before(run, *cut) : run->nr;
+		struct run first;
+
+		if (!nr) {
+			calls_cut(calls, *cut, NULL, NULL);
+			*cut = 0;
+			continue;
+		}
+		if (v->part_full && v->part_full(v->part_arg))
+			calls_cut(calls, v->last_ts, v->part_next, v->part_arg);
+		first = take_first(run, v->part_full && nr > PART_RECORDS ? PART_RECORDS : nr);
+		ret = take_run(v, calls, &first);
+	}
+	return ret;
+}
+
 static int read_calls(struct view *v, struct runs *runs, struct calls *calls, const int *err)
 {
+	uint64_t cuts[2] = {0};
 	struct run run;
 	int ret = runs_next(runs, &run);
 
@@ -149,9 +202,12 @@ static int read_calls(struct view *v, struct runs *runs, struct calls *calls, co
 			v->wish.from += v->first_ts;
 		if (v->range_to_start)
 			v->wish.to += v->first_ts;
+		cuts[0] = v->cuts ? v->wish.from : 0;
+		cuts[1] = v->cuts ? v->wish.to : 0;
 	}
 	while (ret > 0 && !*err) {
-		ret = take_run(v, calls, &run);
+		ret = cuts[0] || cuts[1] || v->part_full ? take_cut_run(v, calls, &run, cuts, err)
+							 : take_run(v, calls, &run);
 		if (!ret)
 			ret = runs_next(runs, &run);
 	}

@@ -39,6 +39,19 @@ struct view {
 	void *other_arg;
 	void (*progress)(void *arg, uint64_t done, uint64_t total); /* records; NULL: none */
 	void *progress_arg;
+	/*
+	 * The calls that are open at the ends of the range in `wish` are cut there (calls_cut()):
+	 * what of them lies in it counts. Else they are as long as they are, and those that began
+	 * before it are left out.
+	 */
+	bool cuts;
+	/*
+	 * Asked every few records: are the calls to be cut here? Then part_next() is called in the
+	 * middle. NULL: there is one part.
+	 */
+	bool (*part_full)(void *arg);
+	void (*part_next)(void *arg);
+	void *part_arg;
 	uint64_t nr_records, nr_expected; /* read so far; about how many there are, 0 unknown */
 };
 
