@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/hash.h"
 #include "tools/base/note.h"
 #include "tools/reader/tasks.h"
 
@@ -102,6 +103,50 @@ int call_export_tree(const char *path, const struct export_options *opt,
 	return err;
 }
 
+static struct call_home *home_at(struct call_home *homes, size_t room, uint64_t thread)
+{
+	size_t i = hash_u64(thread) >> 32 & (room - 1);
+
+	while (homes[i].used && homes[i].thread != thread)
+		i = (i + 1) & (room - 1);
+	return &homes[i];
+}
+
+static struct call_home *home_of(const struct call_export *x, const struct call *call)
+{
+	return home_at(x->homes, x->room_homes,
+		       (uint64_t)call->process << 32 | (uint32_t)call->pid);
+}
+
+/* The stack of a thread's first call is its own. */
+static void note_home(struct call_export *x, const struct call *call)
+{
+	struct call_home *home;
+
+	if (2 * x->nr_homes >= x->room_homes) {
+		size_t room = x->room_homes ? 2 * x->room_homes : 256;
+		struct call_home *more = calloc(room, sizeof(*more));
+
+		if (!more) {
+			x->err = fail(ENOMEM, "out of memory");
+			return;
+		}
+		for (size_t i = 0; i < x->room_homes; i++)
+			if (x->homes[i].used)
+				*home_at(more, room, x->homes[i].thread) = x->homes[i];
+		free(x->homes);
+		x->homes = more;
+		x->room_homes = room;
+	}
+	home = home_of(x, call);
+	if (home->used)
+		return;
+	*home = (struct call_home){.thread = (uint64_t)call->process << 32 | (uint32_t)call->pid,
+				   .stack = call->stack,
+				   .used = true};
+	x->nr_homes++;
+}
+
 static void enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct call_export *x = arg;
@@ -109,6 +154,8 @@ static void enter(void *arg, struct call *call, struct call *parent, const struc
 	int ret = call_filter_enter(x->v->filter, call, parent, &function);
 
 	x->rec = rec;
+	if (call->stack)
+		note_home(x, call);
 	if (ret < 0)
 		x->err = ret;
 	call->data = (call->data & ~(uint64_t)UINT32_MAX) | function;
@@ -227,6 +274,7 @@ int call_export_each(const char *path, const struct export_options *opt,
 	if (!err && !x.nr)
 		err = nothing(x.v);
 	err = end_part(&x, err);
+	free(x.homes);
 	if (!err)
 		view_notes(x.v, x.nr);
 	return err;
@@ -255,7 +303,11 @@ const char *call_export_object(const struct view *v, const struct call_function 
 	return fn->module ? fn->module : program_name(v->r->tasks);
 }
 
-uint64_t call_export_track(const struct call *call)
+uint64_t call_export_track(const struct call_export *x, const struct call *call)
 {
-	return call->stack ? (UINT64_C(1) << 31) + call->stack : (uint64_t)call->pid;
+	const struct call_home *home = x->nr_homes ? home_of(x, call) : NULL;
+
+	if (!call->stack || (home && home->used && home->stack == call->stack))
+		return (uint64_t)call->pid;
+	return (UINT64_C(1) << 31) + call->stack;
 }

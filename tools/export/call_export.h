@@ -17,6 +17,13 @@
 
 struct call_format;
 
+/* Which stack is a thread's own. */
+struct call_home {
+	uint64_t thread; /* process << 32 | pid */
+	uint32_t stack;
+	bool used;
+};
+
 struct call_export {
 	struct view *v;
 	struct out o;
@@ -32,6 +39,8 @@ struct call_export {
 	const char *path;
 	char *part_path; /* of the file that is written, where there are several; else NULL */
 	unsigned int nr_parts;
+	struct call_home *homes; /* a hash table by thread */
+	size_t nr_homes, room_homes;
 };
 
 /* How a format writes each call by itself, with little memory. Each may be NULL. */
@@ -79,9 +88,10 @@ const char *call_export_object(const struct view *v, const struct call_function 
 
 /*
  * call_export_track() - the row of a picture on which a call lies. Calls of one row nest. A thread
- * and each other stack that it ran on (a coroutine's, a signal handler's) have rows of their own.
+ * and each other stack that it ran on (a coroutine's, a signal handler's) have rows of their own;
+ * a thread's own stack is the one of its first call. Of call_export_each().
  * Return: its number in the process: the thread's id, or above INT32_MAX that of a stack.
  */
-uint64_t call_export_track(const struct call *call);
+uint64_t call_export_track(const struct call_export *x, const struct call *call);
 
 #endif

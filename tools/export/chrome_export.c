@@ -81,7 +81,7 @@ static void name_stack(struct call_export *x, const struct call *call, int32_t p
 	if (own->nr_stacks == NAMED_STACKS)
 		return;
 	own->stacks[own->nr_stacks++] = key;
-	put_thread_name(x, pid, call_export_track(call), NULL, call->stack);
+	put_thread_name(x, pid, call_export_track(x, call), NULL, call->stack);
 }
 
 static void put_us(struct out *o, uint64_t ns)
@@ -96,7 +96,7 @@ static void chrome_call(struct call_export *x, const struct call *call, const st
 	char buf[CALL_NAME_BYTES];
 
 	(void)parent;
-	if (call->stack)
+	if (call_export_track(x, call) > INT32_MAX)
 		name_stack(x, call, pid);
 	next_event(x);
 	out_text(&x->o, "{\"ph\":\"X\",\"name\":");
@@ -104,7 +104,7 @@ static void chrome_call(struct call_export *x, const struct call *call, const st
 	out_text(&x->o, ",\"cat\":");
 	json_put(&x->o, call_export_object(x->v, fn));
 	out_printf(&x->o, ",\"pid\":%d,\"tid\":%" PRIu64 ",\"ts\":", (int)pid,
-		   call_export_track(call));
+		   call_export_track(x, call));
 	put_us(&x->o, call->start);
 	out_text(&x->o, ",\"dur\":");
 	put_us(&x->o, call->end - call->start);

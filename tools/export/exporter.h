@@ -65,6 +65,8 @@ int dot_export(const char *path, struct reader *r, const struct export_options *
 int csv_export(const char *path, struct reader *r, const struct export_options *opt);
 int jsonl_export(const char *path, struct reader *r, const struct export_options *opt);
 int order_export(const char *path, struct reader *r, const struct export_options *opt);
+int systrace_export(const char *path, struct reader *r, const struct export_options *opt);
+int lcov_export(const char *path, struct reader *r, const struct export_options *opt);
 int ctf_export(const char *path, struct reader *r, const struct export_options *opt);
 
 #endif

@@ -143,7 +143,7 @@ static uint64_t track_of(struct call_export *x, const struct call *call)
 	uint64_t thread = thread_uuid(x, call->pid), uuid;
 	char name[32];
 
-	if (!call->stack)
+	if (call_export_track(x, call) <= INT32_MAX)
 		return thread;
 	uuid = (uint64_t)(call->process + 1) << 40 | (uint64_t)call->stack << 1 | UINT64_C(1) << 63;
 	if (!is_new_track(x, uuid))

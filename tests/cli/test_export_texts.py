@@ -1,0 +1,113 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Texts of calls for other tools: lcov's, systrace's."""
+import collections
+import json
+import os
+import re
+import subprocess
+
+from cli_test import main, need
+
+PROGRAM = r"""
+#include <pthread.h>
+#include <ucontext.h>
+#define FN __attribute__((noipa))
+volatile long sum;
+static ucontext_t back, there;
+static char stack[1 << 16];
+FN void leaf(int i) { sum += i; }
+FN void never(int i) { sum += i; }
+FN void beside(void) { for (;;) { leaf(1); swapcontext(&there, &back); } }
+FN void visit(void) { leaf(2); swapcontext(&back, &there); }
+FN void *thread(void *a) { for (int i = 0; i < 5; i++) leaf(i); return a; }
+int main(int argc, char **argv) {
+	pthread_t t;
+	if (argc > 5) never(argc);
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	makecontext(&there, beside, 0);
+	for (int i = 0; i < 3; i++) visit();
+	pthread_create(&t, NULL, thread, NULL);
+	pthread_join(t, NULL);
+}
+"""
+CALLS = {"main": 1, "visit": 3, "beside": 1, "thread": 1, "leaf": 11}
+
+
+def recorded(w):
+    prog = w.compile("p", PROGRAM, "-g")
+    w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", prog)
+
+
+def test_lcov(w):
+    """lcov counts the functions, genhtml shows the source with them."""
+    need("lcov")
+    need("genhtml")
+    recorded(w)
+    w.run("convert", "-q", "t.dat", "t.info")
+    with open(w.path("t.info")) as f:
+        text = f.read()
+    assert dict((n, int(c)) for c, n in re.findall(r"^FNDA:(\d+),(.*)$", text, re.M)) == dict(CALLS, never=0), text
+    lines = {n: int(l) for l, n in re.findall(r"^FN:(\d+),(.*)$", text, re.M)}
+    source = PROGRAM.splitlines()
+    assert all(f" {n}(" in source[l - 1] or f" *{n}(" in source[l - 1] for n, l in lines.items()), lines
+    p = subprocess.run(["lcov", "--summary", "t.info"], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=True)
+    assert re.search(rb"functions\.*: 83\.3% \(5 of 6 functions\)", p.stdout), p.stdout
+    subprocess.run(["genhtml", "-q", "-o", "html", "t.info"], cwd=w.dir, check=True)
+    pages = [os.path.join(d, n) for d, _, names in os.walk(w.path("html")) for n in names if n.endswith(".c.gcov.html")]
+    with open(pages[0]) as f:
+        assert re.search(r" 11 : FN void leaf", f.read()), pages
+    w.run("record", "-q", "-p", "function", "-o", "f.dat", "--", w.path("p"))
+    assert "FNDA:11,leaf\n" in w.run("convert", "--to", "lcov", "f.dat", "-").stdout.decode()
+    plain = w.compile("plain", PROGRAM)
+    w.run("record", "-q", "-p", "function_graph", "-o", "n.dat", "--", plain)
+    p = w.run("convert", "--to", "lcov", "n.dat", "n.info", status=1)
+    assert b"-g" in p.stderr and not os.path.exists(w.path("n.info")), p.stderr
+
+
+LINE = re.compile(r" *(.+)-(\d+) +\( *(\d+)\) \[(\d+)\] (.{5}) (\d+)\.(\d{9}): (\w+): (.*)$")
+
+
+def test_systrace(w):
+    """Marks nest in each row with the calls and times of profile; a thread's row is the thread's."""
+    recorded(w)
+    profile = {r["name"]: (r["calls"], r["total"]) for r in json.loads(w.run("profile", "--json", "t.dat").stdout)["functions"]}
+    assert {n: c for n, (c, _) in profile.items()} == CALLS
+    text = w.run("convert", "--to", "systrace", "t.dat", "-").stdout.decode().splitlines()
+    assert text[:2] == ["# tracer: nop", "#"]
+    open_, calls, total, rows, last = collections.defaultdict(list), collections.Counter(), collections.Counter(), {}, 0
+    for l in text[2:]:
+        comm, row, pid, _, _, s, ns, word, mark = LINE.match(l).groups()
+        ts = int(s) * 10 ** 9 + int(ns)
+        assert comm == "p" and word == "tracing_mark_write" and ts >= last, l
+        last = ts
+        if mark.startswith("B|"):
+            name = re.fullmatch(rf"B\|{pid}\|(.*)", mark)[1]
+            open_[row].append((name, ts))
+            rows.setdefault(name, set()).add(int(row))
+        else:
+            assert mark == f"E|{pid}", l
+            name, begun = open_[row].pop()
+            calls[name] += 1
+            total[name] += ts - begun
+    assert {n: (calls[n], total[n]) for n in calls} == profile and not any(open_.values())
+    assert rows["main"] == rows["visit"] == {int(pid)} and rows["thread"] < rows["leaf"] and len(rows["leaf"]) == 3, rows
+    assert max(rows["thread"]) < 2 ** 31 <= min(rows["beside"]), rows
+
+
+def test_systrace_events(w):
+    """Lines of the kernel's events are the kernel's own."""
+    data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"
+    text = [LINE.match(l).groups() for l in w.run("convert", "--to", "systrace", data, "-").stdout.decode().splitlines()[2:]]
+    report = [re.match(r" *(.+)-(\d+) +\[(\d+)\] (\S+) +([\d.]+): (\w+): (.*)$", l)
+              for l in w.run("report", data).stdout.decode().splitlines()]
+    want = [m.groups() for m in report if m]
+    assert len(want) == len(text) > 100, (len(want), len(text))
+    for t, m in zip(text, want):
+        assert (*t[:2], *t[3:5], *t[7:]) == (*m[:4], *m[5:]) and abs(float(f"{t[5]}.{t[6]}") - float(m[4])) < 1e-6, (t, m)
+
+
+if __name__ == "__main__":
+    main(globals())
