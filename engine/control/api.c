@@ -22,6 +22,7 @@
 #include "engine/events/ftrace_event.h"
 #include "engine/ring/ring_write.h"
 #include "engine/sources/work.h"
+#include "engine/tracers/mmiotrace.h"
 #include "vestige/vestige.h"
 
 static ssize_t file_read(const char *file, char *buf, size_t bytes)
@@ -246,6 +247,21 @@ static int atrace(int kind, const char *name, int64_t value)
 	return print(NULL, text, s.len);
 }
 
+static int watch(const void *at, size_t bytes, const char *name)
+{
+	int err = tree_enter();
+
+	if (!err) {
+		err = mmio_watch(at, bytes, name);
+		tree_lock_release();
+	}
+	if (err) {
+		errno = -err;
+		return -1;
+	}
+	return 0;
+}
+
 VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.bytes = sizeof(struct vestige_api),
 	.file_read = file_read,
@@ -263,4 +279,5 @@ VESTIGE_EXPORT const struct vestige_api vestige_api_1 = {
 	.warn = oops_warn,
 	.on_oops = oops_on,
 	.work = work_say,
+	.watch = watch,
 };

@@ -134,6 +134,23 @@ static const struct event_field hw_branch_fields[] = {
 	{"unsigned int", "cpu_id", 4, 24, 0, FILTER_OTHER},
 };
 
+static const struct event_field mmio_rw_fields[] = {
+	{"resource_size_t", "phys", 8, 8, 0, FILTER_OTHER},
+	{ULONG, "value", 8, 16, 0, FILTER_OTHER},
+	{ULONG, "pc", 8, 24, 0, FILTER_OTHER},
+	{"int", "map_id", 4, 32, 1, FILTER_OTHER},
+	{"unsigned char", "opcode", 1, 36, 0, FILTER_OTHER},
+	{"unsigned char", "width", 1, 37, 0, FILTER_OTHER},
+};
+
+static const struct event_field mmio_map_fields[] = {
+	{"resource_size_t", "phys", 8, 8, 0, FILTER_OTHER},
+	{ULONG, "virt", 8, 16, 0, FILTER_OTHER},
+	{ULONG, "len", 8, 24, 0, FILTER_OTHER},
+	{"int", "map_id", 4, 32, 1, FILTER_OTHER},
+	{"unsigned char", "opcode", 1, 36, 0, FILTER_OTHER},
+};
+
 /* of context_switch and wakeup */
 static const struct event_field switch_fields[] = {
 	{"unsigned int", "prev_pid", 4, 8, 0, FILTER_OTHER},
@@ -167,6 +184,12 @@ static const struct event_field switch_fields[] = {
 	}
 
 struct event ftrace_events[FTRACE_NR_EVENTS] = {
+	EVENT(21, "mmiotrace_map", FTRACE_MMIO_MAP, mmio_map_fields,
+	      "\"%lx %lx %lx %d %x\", (unsigned long)REC->phys, REC->virt, REC->len, REC->map_id, "
+	      "REC->opcode"),
+	EVENT(20, "mmiotrace_rw", FTRACE_MMIO_RW, mmio_rw_fields,
+	      "\"%lx %lx %lx %d %x %x\", (unsigned long)REC->phys, REC->value, REC->pc, "
+	      "REC->map_id, REC->opcode, REC->width"),
 	EVENT(19, "hw_branch", FTRACE_HW_BRANCH, hw_branch_fields,
 	      "\"%u %ps -> %ps\", REC->cpu_id, (void *)REC->from, (void *)REC->to"),
 	EVENT(18, "power", FTRACE_POWER, power_fields,

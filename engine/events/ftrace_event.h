@@ -13,7 +13,7 @@
 #include "engine/events/event.h"
 
 /* The list of events begins with them, the last one is the newest. */
-#define FTRACE_NR_EVENTS 20
+#define FTRACE_NR_EVENTS 22
 extern struct event ftrace_events[FTRACE_NR_EVENTS];
 
 struct event *ftrace_event_by_id(uint32_t id);

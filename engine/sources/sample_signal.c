@@ -33,7 +33,7 @@ static struct interposed calls[];
 /* @set without the signal, in @copy: one that the program has blocked is ours all the same. */
 static const sigset_t *without(const sigset_t *set, sigset_t *copy)
 {
-	if (!set || !load_acquire(&taken) || signals_taken_is_handled())
+	if (!set || !load_acquire(&taken) || signals_taken_is_handled(SAMPLE_SIGNAL))
 		return set;
 	*copy = *set;
 	*(uint64_t *)copy &= ~(UINT64_C(1) << (SAMPLE_SIGNAL - 1));
@@ -97,7 +97,7 @@ int sample_signal_take(int (*handle)(const siginfo_t *info, void *context))
 
 void sample_signal_give_back(void)
 {
-	signals_give_back();
+	signals_give_back(SAMPLE_SIGNAL);
 	store_release(&taken, 0);
 	interpose_unregister(calls, ARRAY_SIZE(calls));
 }

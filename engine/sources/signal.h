@@ -37,19 +37,22 @@ int signals_fatal(void (*handler)(int sig, siginfo_t *info, void *context), uint
 /*
  * signals_take() - one signal is the engine's: @handler gets each, with all others blocked. The
  * program sees and sets its own action for it, as if it had the signal. It is a signal whose
- * default is that nothing happens. One signal at a time. Under the tree's lock. Return: 0; -ENODEV:
- * the program is static; -ENOMEM; -EINVAL.
+ * default is that nothing happens, or SIGSEGV, which with its like is not blocked. Under the tree's
+ * lock. Return: 0; -ENODEV: the program is static; -EBUSY: two are taken; -ENOMEM; -EINVAL.
  */
 int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *context));
 
 /* The program's again: one that is on its way is the program's, too. Under the tree's lock. */
-void signals_give_back(void);
+void signals_give_back(int sig);
 
 /* From the taken signal's handler: call the program's handler, if any, as the kernel would. */
 void signals_forward(int sig, siginfo_t *info, void *context);
 
+/* From there, where the program has no handler: what happens without one. */
+void signals_by_default(int sig, siginfo_t *info, void *context);
+
 /* Whether the program has a handler for the taken signal. Any context. */
-int signals_taken_is_handled(void);
+int signals_taken_is_handled(int sig);
 
 /*
  * A handler begins, and ends by a return; one that longjmp() leaves does not end here. @context:

@@ -49,11 +49,14 @@ static struct {
 static void (*fatal)(int sig, siginfo_t *info, void *context); /* NULL: never wanted */
 static uint64_t fatal_signals;				       /* a bit each; 0: none now */
 
-/* What signals_take() has, and the program's action for it meanwhile. */
-static int taken; /* 0: none */
-static struct sigaction program;
+/* What signals_take() has, and the program's action for each meanwhile. */
+static struct taken {
+	int sig; /* 0: the row is free */
+	struct sigaction program;
+} takens[2];
 
 #define BIT(sig) (UINT64_C(1) << (sig))
+#define FAULTS	 (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP))
 
 typedef void handler_fn(int sig, siginfo_t *info, void *context);
 
@@ -104,9 +107,15 @@ static int is_fatal(uint64_t handler)
 	return fatal && handler == (uint64_t)fatal;
 }
 
-static int is_taken(int sig)
+/* NULL: the signal is the program's. */
+static struct taken *find_taken(int sig)
 {
-	return sig && sig == load_acquire(&taken);
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(takens); i++)
+		if (sig && load_acquire(&takens[i].sig) == sig)
+			return &takens[i];
+	return NULL;
 }
 
 static int get_action(int sig, struct action *a)
@@ -163,7 +172,7 @@ static void replace(int sig)
 {
 	struct action a;
 
-	if (is_taken(sig) || get_action(sig, &a) || is_ours(a.handler) || is_fatal(a.handler))
+	if (find_taken(sig) || get_action(sig, &a) || is_ours(a.handler) || is_fatal(a.handler))
 		return;
 	if (a.handler == (uint64_t)SIG_DFL && load_relaxed(&fatal_signals) >> sig & 1)
 		make_fatal(sig);
@@ -202,22 +211,22 @@ static struct interposed calls[] = {
 	INTERPOSED(SIGSET, "sigset", wrap_sigset),
 };
 
-static int taken_action(const struct sigaction *act, struct sigaction *old)
+static int taken_action(struct taken *t, const struct sigaction *act, struct sigaction *old)
 {
-	struct sigaction was = program;
+	struct sigaction was = t->program;
 
 	if (act)
-		program = *act;
+		t->program = *act;
 	if (old)
 		*old = was;
 	return 0;
 }
 
-static sighandler_t taken_handler(sighandler_t handler, int flags)
+static sighandler_t taken_handler(struct taken *t, sighandler_t handler, int flags)
 {
-	sighandler_t was = program.sa_handler;
+	sighandler_t was = t->program.sa_handler;
 
-	program = (struct sigaction){.sa_handler = handler, .sa_flags = flags};
+	t->program = (struct sigaction){.sa_handler = handler, .sa_flags = flags};
 	return was;
 }
 
@@ -227,11 +236,12 @@ static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction
 {
 	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
 	uint64_t flags = can_handle(sig) ? load_relaxed(&own[sig].flags) : 0;
+	struct taken *t = find_taken(sig);
 	struct sigaction was;
 	int ret;
 
-	if (is_taken(sig))
-		return taken_action(act, old);
+	if (t)
+		return taken_action(t, act, old);
 	ret = INTERPOSE_REAL(calls[SIGACTION], int(int, const struct sigaction *,
 						   struct sigaction *))(sig, act, &was);
 	if (ret)
@@ -255,10 +265,11 @@ static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction
 static sighandler_t by_signal(struct interposed *row, int sig, sighandler_t handler, int flags)
 {
 	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
+	struct taken *t = find_taken(sig);
 	sighandler_t old;
 
-	if (is_taken(sig) && handler != SIG_ERR && handler != SIG_HOLD)
-		return taken_handler(handler, flags);
+	if (t && handler != SIG_ERR && handler != SIG_HOLD)
+		return taken_handler(t, handler, flags);
 	old = INTERPOSE_REAL(*row, sighandler_t(int, sighandler_t))(sig, handler);
 	if (old == SIG_ERR)
 		return old;
@@ -350,52 +361,87 @@ int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *contex
 	/* by libc's call, which brings the code that handlers return to */
 	struct sigaction a = {.sa_sigaction = handler,
 			      .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
-	int err = interpose_register(calls, ARRAY_SIZE(calls));
+	struct taken *t = takens;
+	int err;
 
+	while (t->sig)
+		if (++t == takens + ARRAY_SIZE(takens))
+			return -EBUSY;
+	err = interpose_register(calls, ARRAY_SIZE(calls));
 	if (err)
 		return err;
-	/* no other handler comes between */
-	*(uint64_t *)&a.sa_mask = ~UINT64_C(0);
+	/* no other handler comes between; what instructions do is delivered at once */
+	*(uint64_t *)&a.sa_mask = sig == SIGSEGV ? ~(FAULTS >> 1) : ~UINT64_C(0);
+	if (sig == SIGSEGV)
+		a.sa_flags |= SA_NODEFER;
 	give_back(sig);
-	sigaction(sig, NULL, &program);
-	store_release(&taken, sig);
+	sigaction(sig, NULL, &t->program);
+	if (is_fatal((uint64_t)t->program.sa_handler))
+		t->program = (struct sigaction){.sa_handler = SIG_DFL,
+						.sa_flags = own_default[sig].flags,
+						.sa_mask = own_default[sig].mask};
+	store_release(&t->sig, sig);
 	if (!sigaction(sig, &a, NULL))
 		return 0;
-	store_release(&taken, 0);
+	store_release(&t->sig, 0);
 	interpose_unregister(calls, ARRAY_SIZE(calls));
 	return -EINVAL;
 }
 
-void signals_give_back(void)
+void signals_give_back(int sig)
 {
-	const int sig = taken;
+	struct taken *t = find_taken(sig);
 
-	sigaction(sig, &program, NULL);
-	store_release(&taken, 0);
+	sigaction(sig, &t->program, NULL);
+	store_release(&t->sig, 0);
 	replace(sig);
 	interpose_unregister(calls, ARRAY_SIZE(calls));
 }
 
-int signals_taken_is_handled(void)
+int signals_taken_is_handled(int sig)
 {
-	return is_handler((uint64_t)program.sa_handler);
+	const struct taken *t = find_taken(sig);
+
+	return t && is_handler((uint64_t)t->program.sa_handler);
 }
 
 /* Under the mask that the handler would have. */
 void signals_forward(int sig, siginfo_t *info, void *context)
 {
-	struct sigaction a = program;
-	uint64_t mask = *(const uint64_t *)&((ucontext_t *)context)->uc_sigmask |
-			*(const uint64_t *)&a.sa_mask;
+	struct taken *t = find_taken(sig);
+	struct sigaction a;
+	uint64_t mask;
 
-	if (!is_handler((uint64_t)a.sa_handler))
+	if (!t || !is_handler((uint64_t)t->program.sa_handler))
 		return;
+	a = t->program;
+	mask = *(const uint64_t *)&((ucontext_t *)context)->uc_sigmask |
+	       *(const uint64_t *)&a.sa_mask;
 	if (!(a.sa_flags & SA_NODEFER))
 		mask |= BIT(sig - 1);
+	if (sig == SIGSEGV) /* the handler may touch memory that is watched */
+		mask &= ~BIT(sig - 1);
 	if (a.sa_flags & (int)SA_RESETHAND)
-		program.sa_handler = SIG_DFL;
+		t->program.sa_handler = SIG_DFL;
 	store_relaxed(&own[sig].flags, (uint32_t)a.sa_flags);
 	store_release(&own[sig].handler, (uint64_t)a.sa_handler);
 	sys_set_signals(mask);
 	deliver(sig, info, context);
+}
+
+void signals_by_default(int sig, siginfo_t *info, void *context)
+{
+	const uint64_t by_default[4] = {0};
+	const struct taken *t = find_taken(sig);
+
+	if (fatal && load_relaxed(&fatal_signals) >> sig & 1) {
+		fatal(sig, info, context);
+		return;
+	}
+	if (info->si_code <= 0 && t && t->program.sa_handler == SIG_IGN)
+		return;
+	arch_raw_syscall(SYS_rt_sigaction, sig, (long)by_default, 0, 8, 0, 0);
+	if (info->si_code <= 0)
+		arch_raw_syscall(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), sig, (long)info,
+				 0, 0);
 }

@@ -50,6 +50,7 @@ struct vestige_api {
 	int (*on_oops)(void (*call)(const char *text, size_t bytes, const char *area, void *arg),
 		       void *arg);
 	int (*work)(int what, const char *pool, const void *item); /* of workqueue.h */
+	int (*watch)(const void *at, size_t bytes, const char *name);
 };
 
 /* For trace_do(). Not to be used directly. */
@@ -451,6 +452,39 @@ static inline int vestige_on_oops(vestige_oops_fn call, void *arg)
 		return -1;
 	}
 	return vestige_call_(on_oops)(call, arg);
+}
+
+/**
+ * vestige_watch() - name memory whose accesses the tracer `mmiotrace` is to record, as a line of
+ * the control file `mmiotrace_filter` does. They are recorded while that tracer is current.
+ * @at, @bytes: where; it lies in one shared mapping (memfd, shm_open(), MAP_SHARED). @name: for
+ * mmiotrace_filter; NULL: none. At most 63 bytes of it are kept.
+ *
+ * Return: 0, or -1 with errno: EINVAL no bytes, no such mapping, a private one, one that cannot be
+ * read, or some of its pages are watched; ENOSPC there are 16; ENODEV the engine is asleep; ENOSYS
+ * libvestige is not loaded, or is an older one. Any thread, not from a signal handler.
+ */
+static inline int vestige_watch(const void *at, size_t bytes, const char *name)
+{
+	if (!bytes) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!vestige_call_(watch)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_call_(watch)(at, bytes, name);
+}
+
+/** vestige_unwatch() - no longer what begins at @at. Errors: EINVAL there is none; as above. */
+static inline int vestige_unwatch(const void *at)
+{
+	if (!vestige_call_(watch)) {
+		errno = ENOSYS;
+		return -1;
+	}
+	return vestige_call_(watch)(at, 0, NULL);
 }
 
 /**

@@ -137,6 +137,8 @@ static uint32_t ftrace_id(const char *system, const char *text)
 		     {"name: blk\n", 28},
 		     {"name: power\n", 29},
 		     {"name: hw_branch\n", 30},
+		     {"name: mmiotrace_rw\n", 7},
+		     {"name: mmiotrace_map\n", 8},
 		     {"name: context_switch\n", 2},
 		     {"name: wakeup\n", 3}};
 

@@ -15,14 +15,23 @@ static const struct {
 	const char *file, *text;
 	enum whose whose;
 } writes[] = {
-	{"current_tracer", "nop", ALL},	 {"events/enable", "0", KERNEL},
-	{"set_ftrace_filter", "", ALL},	 {"set_ftrace_notrace", "", ALL},
-	{"set_ftrace_pid", "", ALL},	 {"set_ftrace_notrace_pid", "", ALL},
-	{"set_graph_function", "", TOP}, {"set_graph_notrace", "", TOP},
-	{"max_graph_depth", "0", TOP},	 {"tracing_thresh", "0", TOP},
-	{"ksym_trace_filter", "0", TOP}, {"kmemtrace_stacks", "0", TOP},
-	{"prove_locking", "0", TOP},	 {"guard_budget", "5", TOP},
-	{"trace_clock", "local", ALL},	 {"trace", "", ALL},
+	{"current_tracer", "nop", ALL},
+	{"events/enable", "0", KERNEL},
+	{"set_ftrace_filter", "", ALL},
+	{"set_ftrace_notrace", "", ALL},
+	{"set_ftrace_pid", "", ALL},
+	{"set_ftrace_notrace_pid", "", ALL},
+	{"set_graph_function", "", TOP},
+	{"set_graph_notrace", "", TOP},
+	{"max_graph_depth", "0", TOP},
+	{"tracing_thresh", "0", TOP},
+	{"ksym_trace_filter", "0", TOP},
+	{"mmiotrace_filter", "0", TOP},
+	{"kmemtrace_stacks", "0", TOP},
+	{"prove_locking", "0", TOP},
+	{"guard_budget", "5", TOP},
+	{"trace_clock", "local", ALL},
+	{"trace", "", ALL},
 	{"tracing_on", "1", ALL},
 };
 

@@ -349,6 +349,8 @@ const char *formats_tracer(const struct formats *f, const bool *seen)
 		{"name: blk\n", "blk"},
 		{"name: power\n", "power"},
 		{"name: hw_branch\n", "hw-branch"},
+		{"name: mmiotrace_rw\n", "mmiotrace"},
+		{"name: mmiotrace_map\n", "mmiotrace"},
 	};
 
 	for (size_t i = 0; i < f->nr; i++) {

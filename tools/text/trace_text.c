@@ -17,6 +17,7 @@
 #include "tools/reader/tasks.h"
 #include "tools/text/event_text.h"
 #include "tools/text/ftrace_text.h"
+#include "tools/text/mmio_text.h"
 #include "tools/text/number.h"
 #include "tools/text/printk_text.h"
 #include "tools/text/trace_forms.h"
@@ -51,6 +52,7 @@ struct trace_text {
 	bool context, irq_info, tgid, plain_names, plain_places, args, verbose, msg_only, fields;
 	enum trace_form form;
 	struct trace_latency *latency; /* NULL: not this format */
+	bool is_mmio;		       /* the tracer has lines of its own */
 	bool plain_lines;	       /* none of the four above changes a line */
 	bool annotate; /* something was overwritten: say where each CPU's records start */
 	bool *started; /* a CPU each */
@@ -97,6 +99,7 @@ struct trace_text *trace_text_new(struct reader *r, struct out *o, const bool *c
 	t->msg_only = reader_option(r, AREA_OPTION_TRACE_PRINTK) &&
 		      reader_option(r, AREA_OPTION_PRINTK_MSG_ONLY);
 	t->fields = reader_option(r, AREA_OPTION_FIELDS);
+	t->is_mmio = !strcmp(r->tracer, "mmiotrace");
 	t->form = trace_form_of(r);
 	if (reader_option(r, AREA_OPTION_LATENCY_FORMAT)) {
 		t->latency = trace_latency_new(r, o);
@@ -422,6 +425,8 @@ void trace_text_record(struct trace_text *t, const struct record *rec)
 	if (rec->lost || !t->started[rec->cpu])
 		put_notes(t, rec);
 	t->any = true;
+	if (t->is_mmio && t->plain_lines && mmio_text(t->r, t->o, rec))
+		return;
 	if (!t->plain_lines) {
 		put_otherwise(t, rec);
 	} else if (rec->kind == RECORD_FUNCTION && t->plain_names &&

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* What an instruction does with its operand in memory. Pure functions. */
+#ifndef VESTIGE_ARCH_OPERAND_H
+#define VESTIGE_ARCH_OPERAND_H
+
+#include <stdint.h>
+
+#include "object/x86_64/insn.h"
+
+enum operand_how {
+	OPERAND_PLAIN,
+	OPERAND_STRING, /* movs and its kind: at rsi, rdi or both */
+	OPERAND_PUSH,
+	OPERAND_POP,
+	OPERAND_CALL,
+	OPERAND_JUMP,
+};
+
+enum operand_vex { OPERAND_LEGACY, OPERAND_VEX, OPERAND_EVEX };
+
+struct operand {
+	uint16_t bytes;
+	uint8_t how; /* enum operand_how */
+	uint8_t reads, writes;
+	uint8_t compares;   /* it writes only if it finds what it expects */
+	uint8_t bits;	    /* a register has a distance in bits from the address */
+	uint8_t vectors;    /* it has registers other than the general ones */
+	uint8_t vex;	    /* enum operand_vex */
+	uint8_t first;	    /* where its vector prefix stands */
+	uint8_t is_masked;  /* by a register of masks: parts of it are left as they are */
+	uint8_t reg_is_gpr; /* modrm's register is a general one of 2 bytes or more */
+	uint8_t third;	    /* a third general register; 0xff: none */
+};
+
+/*
+ * operand_read() - see what @in, whose bytes are at @code, does. @writes: whether its fault was a
+ * write. Return: 0; -EOPNOTSUPP.
+ */
+int operand_read(struct operand *o, const struct insn *in, const uint8_t *code, int writes);
+
+#endif

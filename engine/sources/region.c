@@ -1,0 +1,483 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See region.h. A region's pages have no protection in the program's mapping; the alias has that of
+ * the program. The handler of SIGSEGV does the instruction by way of the alias
+ * (arch_access.h), so other threads' accesses fault like any. A fault that is not of a region is
+ * the program's: its handler is called, or the process dies, as without us. An instruction that is
+ * not known ends the region: the program goes on, and region_show() says where it was.
+ *
+ * SIGSEGV is ours from the first use on for ever, as a fault may be on its way when the last region
+ * goes; the program sees and sets its own action (signals_take()). An alias is unmapped when no
+ * thread is in the handler.
+ *
+ * Handler: any context, no lock. All else under the tree's lock. fork: the child has the same
+ * regions, as the memory is shared. Costs: some 2 us an access. Tests:
+ * tests/engine/tracers/mmiotrace.
+ */
+#include "engine/sources/region.h"
+
+#include <errno.h>
+
+#include "arch_access.h"
+#include "arch_context.h"
+#include "engine/arch/sys.h"
+#include "engine/base/lifecycle.h"
+#include "engine/base/mem.h"
+#include "engine/base/text.h"
+#include "engine/sources/signal.h"
+
+#define PAGE	  UINT64_C(4096)
+#define WAIT_NS	  1000000
+#define MAX_WAITS 1000u /* a second, for handlers to end */
+
+enum {
+	REGION_FREE,
+	REGION_OFF, /* nobody listens */
+	REGION_ON,
+	REGION_LOST, /* an instruction could not be followed */
+};
+
+static struct region regions[REGION_MAX];
+static uint32_t users; /* handlers that use an alias */
+static int taken;
+
+/* The last fault on pages that are no longer watched: tried again once. */
+static struct {
+	uint64_t at, ip, sp;
+} late;
+
+/* What the program may do by itself: nothing. */
+static void close_pages(const struct region *r)
+{
+	sys_mprotect((void *)r->lo, r->hi - r->lo, PROT_NONE);
+}
+
+/* A thread that may make no system call would come here for ever. */
+static void open_pages(const struct region *r)
+{
+	arch_raw_syscall(SYS_mprotect, (long)r->lo, (long)(r->hi - r->lo), (long)r->prot, 0, 0, 0);
+}
+
+static void tell_map(uint32_t i, int on)
+{
+	const struct source_link *link;
+
+	for (link = load_acquire(&region_accesses.first); link; link = load_acquire(&link->next))
+		((const struct region_listener *)link)->map(i, &regions[i], on);
+}
+
+static struct region *find(uint64_t at)
+{
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++)
+		if (load_acquire(&regions[i].state) == REGION_ON && at >= regions[i].lo &&
+		    at < regions[i].hi)
+			return &regions[i];
+	return NULL;
+}
+
+static uint8_t *reach(struct arch_access_user *u, uint64_t at, uint32_t bytes, int *watched)
+{
+	const struct region *r = find(at), *last = find(at + bytes - 1);
+
+	(void)u;
+	*watched = r != NULL;
+	if (r != last)
+		return NULL;
+	return (uint8_t *)(r ? r->alias + (at - r->lo) : at);
+}
+
+static void note(struct arch_access_user *u, uint64_t at, uint32_t bytes, int is_write,
+		 uint64_t value, uint64_t pc)
+{
+	const struct region *r = find(at);
+	const struct source_link *link = source_heard(&region_accesses);
+
+	(void)u;
+	if (!r || at >= r->to || at + bytes <= r->from)
+		return;
+	for (; link; link = load_acquire(&link->next))
+		((const struct region_listener *)link)
+			->access((uint32_t)(r - regions), at, bytes, is_write, value, pc);
+}
+
+/* The program goes on without us. */
+static void lose(struct region *r, uint64_t pc)
+{
+	if (!compare_and_store(&r->state, REGION_ON, REGION_LOST))
+		return;
+	r->refused = pc;
+	open_pages(r);
+	tell_map((uint32_t)(r - regions), 0);
+}
+
+/* Whether the pages were watched until a moment ago: then the instruction may do now. */
+static int was_watched(uint64_t at, const void *context)
+{
+	const uint64_t ip = *arch_context_ip((void *)(uintptr_t)context);
+	const uint64_t sp = *arch_context_sp((void *)(uintptr_t)context);
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++)
+		if (regions[i].hi && at >= regions[i].lo && at < regions[i].hi)
+			break;
+	if (i == REGION_MAX || (late.at == at && late.ip == ip && late.sp == sp))
+		return 0;
+	late.at = at;
+	late.ip = ip;
+	late.sp = sp;
+	return 1;
+}
+
+/* Return: whether the fault was ours. */
+static int do_access(siginfo_t *info, void *context)
+{
+	struct arch_access_user u = {
+		.reach = reach, .note = note, .fault = (uint64_t)info->si_addr};
+	const uint64_t pc = *arch_context_ip(context);
+	struct region *r = find(u.fault);
+	int present, err, kind = arch_fault_kind(arch_context_regs(context), &present);
+
+	if (!r)
+		return was_watched(u.fault, context);
+	if (kind != 0 && kind != 1)
+		return 0;
+	if (!(r->prot & (kind ? PROT_WRITE : PROT_READ)))
+		return 0;
+	err = arch_access_do(context, &u);
+	if (err == -EFAULT) {
+		info->si_addr = (void *)u.fault;
+		return 0;
+	}
+	if (err)
+		lose(r, pc);
+	return 1;
+}
+
+static void handler(int sig, siginfo_t *info, void *context)
+{
+	int ours = 0;
+
+	if (info->si_code > 0) {
+		if (arch_access_recover(context, (uint64_t)info->si_addr))
+			return;
+		if (info->si_code == SEGV_ACCERR) {
+			__atomic_fetch_add(&users, 1, __ATOMIC_SEQ_CST);
+			ours = do_access(info, context);
+			__atomic_fetch_sub(&users, 1, __ATOMIC_SEQ_CST);
+		}
+	}
+	if (ours)
+		return;
+	if (signals_taken_is_handled(sig))
+		signals_forward(sig, info, context);
+	else
+		signals_by_default(sig, info, context);
+}
+
+static int wait_for_handlers(void)
+{
+	uint32_t i;
+
+	for (i = 0; __atomic_load_n(&users, __ATOMIC_SEQ_CST) && i < MAX_WAITS; i++)
+		sys_sleep_ns(WAIT_NS);
+	return i < MAX_WAITS;
+}
+
+static int switch_on(uint32_t i)
+{
+	struct region *r = &regions[i];
+	long p = arch_syscall(SYS_mremap, (long)r->lo, 0, (long)(r->hi - r->lo), MREMAP_MAYMOVE, 0,
+			      0);
+
+	if (sys_failed(p))
+		return (int)p;
+	r->alias = (uint64_t)p;
+	r->refused = 0;
+	tell_map(i, 1);
+	store_release(&r->state, REGION_ON);
+	close_pages(r);
+	return 0;
+}
+
+static void switch_off(uint32_t i)
+{
+	struct region *r = &regions[i];
+
+	if (compare_and_store(&r->state, REGION_ON, REGION_OFF)) {
+		open_pages(r);
+		tell_map(i, 0);
+	}
+	store_release(&r->state, REGION_OFF);
+	/* one that is in use stays mapped for good */
+	if (r->alias && wait_for_handlers())
+		sys_munmap((void *)r->alias, r->hi - r->lo);
+	r->alias = 0;
+}
+
+static int take(void)
+{
+	int err;
+
+	if (taken)
+		return 0;
+	err = arch_access_start();
+	if (!err)
+		err = signals_take(SIGSEGV, handler);
+	taken = !err;
+	return err;
+}
+
+static int want(struct source *s, int on)
+{
+	uint32_t i;
+	int err = on ? take() : 0;
+
+	(void)s;
+	if (err)
+		return err;
+	for (i = 0; i < REGION_MAX; i++) {
+		if (!regions[i].state)
+			continue;
+		if (!on)
+			switch_off(i);
+		else if (switch_on(i))
+			regions[i].state = REGION_LOST; /* the program has unmapped it */
+	}
+	return 0;
+}
+
+struct source region_accesses = {.want = want};
+
+/* A mapping, as /proc/self/maps has it. */
+struct mapping {
+	uint64_t lo, hi, offset;
+	uint32_t prot;
+	int shared;
+	const char *path;
+	size_t path_bytes;
+};
+
+static uint64_t take_hex(const char **p, const char *end)
+{
+	uint64_t v = 0;
+
+	for (; *p < end; ++*p) {
+		const char c = **p;
+
+		if (c >= '0' && c <= '9')
+			v = v << 4 | (uint64_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v << 4 | (uint64_t)(c - 'a' + 10);
+		else
+			break;
+	}
+	return v;
+}
+
+static int read_mapping(const char *p, const char *end, struct mapping *m)
+{
+	static const char deleted[] = " (deleted)";
+	uint32_t fields;
+
+	m->lo = take_hex(&p, end);
+	p++;
+	m->hi = take_hex(&p, end);
+	if (end - p < 7)
+		return -1;
+	p++;
+	m->prot = (p[0] == 'r' ? PROT_READ : 0u) | (p[1] == 'w' ? PROT_WRITE : 0u) |
+		  (p[2] == 'x' ? PROT_EXEC : 0u);
+	m->shared = p[3] == 's';
+	p += 5;
+	m->offset = take_hex(&p, end);
+	for (fields = 0; fields < 3; fields++) {
+		while (p < end && *p == ' ')
+			p++;
+		while (p < end && *p != ' ' && fields < 2)
+			p++;
+	}
+	m->path = p;
+	m->path_bytes = (size_t)(end - p);
+	if (m->path_bytes > sizeof(deleted) - 1 &&
+	    !memcmp(end - (sizeof(deleted) - 1), deleted, sizeof(deleted) - 1))
+		m->path_bytes -= sizeof(deleted) - 1;
+	return 0;
+}
+
+/* The first mapping that @is. Return: 0; -EINVAL: there is none; -errno of /proc. */
+static int find_mapping(int (*is)(const struct mapping *m, const void *arg), const void *arg,
+			struct mapping *m)
+{
+	char text[8192];
+	int fd = sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0), found = 0;
+	size_t n = 0, line;
+	long got;
+
+	if (fd < 0)
+		return fd;
+	while (!found && (got = sys_read(fd, text + n, sizeof(text) - n)) > 0) {
+		const char *p = text;
+
+		n += (size_t)got;
+		while (!found && (line = text_find(p, n, '\n')) < n) {
+			found = !read_mapping(p, p + line, m) && is(m, arg);
+			p += line + 1;
+			n -= line + 1;
+		}
+		memmove(text, p, n);
+		if (n == sizeof(text))
+			break;
+	}
+	sys_close(fd);
+	m->path = NULL;
+	return found ? 0 : -EINVAL;
+}
+
+static int has_address(const struct mapping *m, const void *arg)
+{
+	const uint64_t at = *(const uint64_t *)arg;
+
+	return at >= m->lo && at < m->hi;
+}
+
+static int has_name(const struct mapping *m, const void *arg)
+{
+	static const char memfd[] = "/memfd:";
+	const char *name = arg;
+	const size_t n = strlen(name);
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++)
+		if (regions[i].alias == m->lo)
+			return 0;
+	if (!m->shared || m->path_bytes < n || memcmp(m->path + m->path_bytes - n, name, n) != 0)
+		return 0;
+	if (m->path_bytes == n || m->path[m->path_bytes - n - 1] == '/')
+		return 1;
+	return m->path_bytes == n + sizeof(memfd) - 1 && !memcmp(m->path, memfd, sizeof(memfd) - 1);
+}
+
+static int add(const struct mapping *m, uint64_t from, uint64_t to, const char *name,
+	       int is_programs)
+{
+	struct region *r = NULL, one = {.from = from,
+					.to = to,
+					.lo = from & ~(PAGE - 1),
+					.hi = (to + PAGE - 1) & ~(PAGE - 1),
+					.prot = m->prot,
+					.is_programs = is_programs,
+					.offset = m->offset + (from - m->lo),
+					.state = REGION_OFF};
+	uint32_t i;
+	int err;
+
+	if (!m->shared || !(m->prot & PROT_READ) || to > m->hi || one.hi > m->hi)
+		return -EINVAL;
+	for (i = REGION_MAX; i--;)
+		if (!regions[i].state)
+			r = &regions[i];
+		else if (regions[i].lo < one.hi && one.lo < regions[i].hi)
+			return -EINVAL;
+	if (!r)
+		return -ENOSPC;
+	str_copy(one.name, sizeof(one.name), name);
+	*r = one;
+	if (!region_accesses.first)
+		return 0;
+	err = switch_on((uint32_t)(r - regions));
+	if (err)
+		r->state = REGION_FREE;
+	return err;
+}
+
+int region_add(uint64_t at, uint64_t bytes, const char *name, int is_programs)
+{
+	struct mapping m;
+	int err;
+
+	if (!bytes || at + bytes < at)
+		return -EINVAL;
+	err = find_mapping(has_address, &at, &m);
+	return err ? err : add(&m, at, at + bytes, name, is_programs);
+}
+
+int region_add_named(const char *name)
+{
+	struct mapping m;
+	int err = *name ? find_mapping(has_name, name, &m) : -EINVAL;
+
+	return err ? err : add(&m, m.lo, m.hi, name, 0);
+}
+
+static void remove_one(uint32_t i)
+{
+	switch_off(i);
+	/* the bounds stay, for faults that are on their way */
+	regions[i].state = REGION_FREE;
+}
+
+int region_remove(const char *name, uint64_t at)
+{
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++)
+		if (regions[i].state &&
+		    (name ? str_equal(regions[i].name, name) : regions[i].from == at)) {
+			remove_one(i);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+void region_remove_all(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++)
+		if (regions[i].state && !regions[i].is_programs)
+			remove_one(i);
+}
+
+void region_each(void (*each)(uint32_t i, const struct region *r))
+{
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++)
+		if (regions[i].state == REGION_ON)
+			each(i, &regions[i]);
+}
+
+void region_show(struct seq_buf *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++) {
+		const struct region *r = &regions[i];
+
+		if (!r->state)
+			continue;
+		seq_puts(s, "0x");
+		seq_putx(s, r->from);
+		seq_puts(s, "-0x");
+		seq_putx(s, r->to);
+		seq_putc(s, ' ');
+		seq_puts(s, r->name);
+		if (r->state == REGION_LOST) {
+			seq_puts(s, " ended by 0x");
+			seq_putx(s, r->refused);
+		}
+		seq_putc(s, '\n');
+	}
+}
+
+static void fork_region(const struct lifecycle_fork *f)
+{
+	if (f->when != LIFECYCLE_FORK_LEAVE)
+		return;
+	users = 0;
+	arch_access_fork();
+}
+
+LIFECYCLE(LIFECYCLE_CORE, NULL, fork_region, NULL);
