@@ -97,6 +97,269 @@ static void moves(void)
 	check(load_1(), 0x11, "load_1");
 }
 
+/* Read, modify, write: what each finds and leaves is in the test. */
+static CALLED void rmw_add(void)
+{
+	__asm__ volatile("addl $5, 16(%0)" : : "r"(device) : "memory", "cc");
+}
+
+static CALLED void rmw_inc(void)
+{
+	__asm__ volatile("lock incq 24(%0)" : : "r"(device) : "memory", "cc");
+}
+
+static CALLED uint64_t rmw_xchg(void)
+{
+	uint64_t v = 0x77;
+
+	__asm__ volatile("xchgb %b0, 16(%1)" : "+q"(v) : "r"(device) : "memory");
+	return v;
+}
+
+static CALLED uint64_t rmw_xadd(void)
+{
+	uint64_t v = 0x10;
+
+	__asm__ volatile("lock xaddq %0, 24(%1)" : "+r"(v) : "r"(device) : "memory", "cc");
+	return v;
+}
+
+static CALLED uint64_t rmw_cmpxchg(uint64_t expected)
+{
+	__asm__ volatile("lock cmpxchgq %2, 24(%1)"
+			 : "+a"(expected)
+			 : "r"(device), "r"(0x99l)
+			 : "memory", "cc");
+	return expected;
+}
+
+static CALLED uint64_t rmw_bts(void)
+{
+	uint8_t was;
+
+	__asm__ volatile("btsq %2, 16(%1); setc %0"
+			 : "=q"(was)
+			 : "r"(device), "r"(128l + 3)
+			 : "memory", "cc");
+	return was;
+}
+
+static CALLED int compare(void)
+{
+	uint8_t less;
+
+	__asm__ volatile("cmpw $0x1234, 34(%1); setb %0"
+			 : "=q"(less)
+			 : "r"(device)
+			 : "memory", "cc");
+	return less;
+}
+
+static CALLED uint64_t push_pop(void)
+{
+	uint64_t v;
+
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpushq 24(%1)\n\tpopq 40(%1)\n\tpushq 40(%1)\n\t"
+			 "popq %0\n\tlea 128(%%rsp), %%rsp"
+			 : "=&r"(v)
+			 : "r"(device)
+			 : "memory");
+	return v;
+}
+
+static void rmw(void)
+{
+	rmw_add();
+	rmw_inc();
+	check(rmw_xchg(), 5, "xchg");
+	check(rmw_xadd(), 1, "xadd");
+	check(rmw_cmpxchg(5), 0x11, "cmpxchg that fails");
+	check(rmw_cmpxchg(0x11), 0x11, "cmpxchg");
+	check(rmw_bts(), 0, "bts");
+	check((uint64_t)compare(), 1, "cmp");
+	check(push_pop(), 0x99, "push and pop");
+}
+
+static CALLED void rep_stos(void)
+{
+	void *to = device + 64;
+	long n = 5;
+
+	__asm__ volatile("rep stosl" : "+D"(to), "+c"(n) : "a"(0x01020304) : "memory");
+	check((uint64_t)to, (uint64_t)device + 84, "stos");
+	check((uint64_t)n, 0, "stos' count");
+}
+
+static CALLED void rep_movs(void)
+{
+	void *from = device + 64, *to = device + 128;
+	long n = 3;
+
+	__asm__ volatile("rep movsq" : "+S"(from), "+D"(to), "+c"(n) : : "memory");
+	check((uint64_t)from, (uint64_t)device + 88, "movs");
+}
+
+/* From the second page, which is not watched, into the first, backwards. */
+static CALLED void movs_into(void)
+{
+	uint8_t *from = device + 4096 + 3, *to = device + 4096 - 1;
+	long n = 4;
+
+	memcpy(device + 4096, "abcd", 4);
+	__asm__ volatile("std; rep movsb; cld" : "+S"(from), "+D"(to), "+c"(n) : : "memory");
+	check((uint64_t)to, (uint64_t)device + 4091, "backwards");
+}
+
+static CALLED void scas(void)
+{
+	void *at = device + 64;
+	long n = 100;
+
+	__asm__ volatile("repne scasb" : "+D"(at), "+c"(n) : "a"(1) : "memory", "cc");
+	check((uint64_t)at, (uint64_t)device + 68, "scas");
+	check((uint64_t)n, 96, "scas' count");
+}
+
+static void strings(void)
+{
+	rep_stos();
+	rep_movs();
+	movs_into();
+	scas();
+}
+
+static CALLED void sse_store(void)
+{
+	static const uint64_t v[2] __attribute__((aligned(16))) = {0x1111111111111111, 0x2222};
+
+	__asm__ volatile("movdqa %1, %%xmm9\n\tmovdqa %%xmm9, 256(%0)\n\tmovss %%xmm9, 272(%0)"
+			 :
+			 : "r"(device), "m"(v)
+			 : "xmm9", "memory");
+}
+
+static CALLED uint64_t sse_load(void)
+{
+	uint64_t v;
+
+	__asm__ volatile("movups 256(%1), %%xmm3\n\tpsrldq $8, %%xmm3\n\tmovq %%xmm3, %0"
+			 : "=r"(v)
+			 : "r"(device)
+			 : "xmm3");
+	return v;
+}
+
+static CALLED double x87(void)
+{
+	double d;
+
+	__asm__ volatile("fld1\n\tfstl 280(%1)\n\tfaddl 280(%1)\n\tfstpl %0"
+			 : "=m"(d)
+			 : "r"(device)
+			 : "memory");
+	return d;
+}
+
+static CALLED uint64_t avx(void)
+{
+	uint64_t v;
+
+	__asm__ volatile("vpcmpeqd %%ymm8, %%ymm8, %%ymm8\n\tvmovdqu %%ymm8, 320(%1)\n\t"
+			 "vpaddq 320(%1), %%ymm8, %%ymm11\n\tvextracti128 $1, %%ymm11, %%xmm11\n\t"
+			 "vmovq %%xmm11, %0\n\tvzeroupper"
+			 : "=r"(v)
+			 : "r"(device)
+			 : "xmm8", "xmm11", "memory");
+	return v;
+}
+
+static void vectors(void)
+{
+	sse_store();
+	check(sse_load(), 0x2222, "sse");
+	check(x87() == 2.0, 1, "x87");
+	if (__builtin_cpu_supports("avx2"))
+		check(avx(), (uint64_t)-2, "avx");
+}
+
+/* Four threads: each adds to a counter of all and stores to a word of its own. */
+#define TURNS 2000
+static CALLED void *hammer(void *arg)
+{
+	volatile uint32_t *own = (volatile uint32_t *)(device + 512) + (long)arg;
+	uint64_t *all = (uint64_t *)(device + 640);
+
+	for (uint32_t i = 0; i < TURNS; i++) {
+		__atomic_fetch_add(all, 1, __ATOMIC_RELAXED);
+		*own = i;
+	}
+	return NULL;
+}
+
+static void threads(void)
+{
+	pthread_t t[4];
+
+	*(uint64_t *)(device + 640) = 0;
+	for (long i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, hammer, (void *)i);
+	for (long i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+	check(*(uint64_t *)(device + 640), 4 * TURNS, "the counter of all");
+}
+
+static sigjmp_buf back;
+static void *faulted;
+static int handled;
+
+static void on_fault(int sig, siginfo_t *info, void *context)
+{
+	(void)sig;
+	(void)context;
+	faulted = info->si_addr;
+	handled++;
+	device[700] = (uint8_t)handled; /* watched, in the handler */
+	siglongjmp(back, 1);
+}
+
+/* Faults of its own, by an address that is not mapped, from watched memory, too. */
+static CALLED void own_fault(void)
+{
+	struct sigaction a = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO}, was;
+	uint8_t *bad = (uint8_t *)4096;
+
+	handled = 0;
+	sigaction(SIGSEGV, &a, &was);
+	check(was.sa_handler == SIG_DFL, 1, "the handler before");
+	if (!sigsetjmp(back, 1))
+		*(volatile uint8_t *)bad = 1;
+	check((uint64_t)faulted, 4096, "where it faulted");
+	if (!sigsetjmp(back, 1))
+		__asm__ volatile("movsb" : : "S"(device), "D"(bad + 8) : "memory");
+	check((uint64_t)faulted, 4104, "where movs faulted");
+	check((uint64_t)handled, 2, "faults");
+	sigaction(SIGSEGV, &was, &a);
+	check(a.sa_sigaction == on_fault, 1, "the handler");
+}
+
+static CALLED void child_store(uint32_t v)
+{
+	*(volatile uint32_t *)(device + 800) = v;
+}
+
+static void forks(void)
+{
+	int status, pid = fork();
+
+	if (!pid) {
+		child_store(0xc1);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	check((uint64_t)status, 0, "the child's end");
+	check(*(volatile uint32_t *)(device + 800), 0xc1, "the child's store");
+}
+
 static uint64_t sum(void)
 {
 	uint64_t s = 0;
@@ -110,7 +373,9 @@ static const struct {
 	const char *word;
 	void (*work)(void);
 } works[] = {
-	{"moves", moves},
+	{"moves", moves},     {"rmw", rmw},	    {"strings", strings},
+	{"vectors", vectors}, {"threads", threads}, {"own_fault", own_fault},
+	{"forks", forks},
 };
 
 int main(int argc, char **argv)
