@@ -85,6 +85,12 @@ static inline long sys_getdents(int fd, void *buf, size_t n)
 	return arch_syscall(SYS_getdents64, fd, (long)buf, (long)n, 0, 0, 0);
 }
 
+/* To the beginning of a file or folder. */
+static inline void sys_rewind(int fd)
+{
+	arch_syscall(SYS_lseek, fd, 0, 0 /* SEEK_SET */, 0, 0, 0);
+}
+
 static inline long sys_read(int fd, void *buf, size_t n)
 {
 	return arch_syscall(SYS_read, fd, (long)buf, (long)n, 0, 0, 0);

@@ -331,7 +331,9 @@ static void start(void)
 	config.snapshot = 1;
 	config.hist_room = HIST_ROOM_PIECES;
 	config.clock = clock_choose();
-	redirect_choose(env("VESTIGE_UNMODIFIED"));
+	/* such a program was not started for us, so its functions have no sites */
+	redirect_choose(env("VESTIGE_UNMODIFIED") || !libc_is_late() ? env("VESTIGE_UNMODIFIED")
+								     : "1");
 	if (make_area(&config))
 		return;
 	if (under_valgrind()) {

@@ -141,8 +141,8 @@ static void make_forms_as(const struct sites *s, uint32_t i, const struct site *
 		arch_make_off(forms->off, forms->on, site->bytes);
 }
 
-static void make_forms(const struct sites *s, uint32_t i, const struct site *site,
-		       const struct area_function *f, struct forms *forms)
+void sites_make_forms(const struct sites *s, uint32_t i, const struct site *site,
+		      const struct area_function *f, struct forms *forms)
 {
 	make_forms_as(s, i, site, f, sites_wraps(s, i, f), forms);
 }
@@ -161,13 +161,13 @@ void sites_each(const struct object *o, site_fn *fn, void *arg)
 		if (!is_settled(s, i))
 			continue;
 		site = sites_site_of(o, i);
-		make_forms(s, i, &site, f, &forms);
+		sites_make_forms(s, i, &site, f, &forms);
 		fn(o, i, &site, &forms, arg);
 	}
 }
 
 /* The words that the entry points find: the record's head without its stamp. */
-static void fill(struct object *o, uint32_t i, const struct site *site)
+void sites_fill(struct object *o, uint32_t i, const struct site *site)
 {
 	struct sites *s = o->hook_data;
 	uint64_t id = object_row(o)->first_function + i;
@@ -196,17 +196,12 @@ static void write_off(const struct object *o, uint32_t i, const struct site *sit
 	uint8_t *end = first + f->nop_bytes, *rest = site->at + site->bytes;
 	struct forms forms;
 
-	make_forms(o->hook_data, i, site, f, &forms);
+	sites_make_forms(o->hook_data, i, site, f, &forms);
 	if (first < site->at)
 		*first = arch_one_nop;
 	memcpy(site->at, forms.off, site->bytes);
 	if (rest < end)
 		arch_make_nops(rest, (uint32_t)(end - rest));
-}
-
-static void note_settled(struct sites *s, uint32_t i)
-{
-	bitmap_set(s->settled, i);
 }
 
 /* The first five bytes of it at least; a breakpoint of a debugger is none. */
@@ -217,7 +212,7 @@ static int has_nops(const struct area_object *row, const struct area_function *f
 	return f->how != AREA_BY_NOPS || arch_nop_bytes(first, f->nop_bytes) == f->nop_bytes;
 }
 
-static int refuse(struct object *o, uint32_t i, enum area_refusal why)
+int sites_refuse(struct object *o, uint32_t i, enum area_refusal why)
 {
 	const struct area_function *f = area_function(object_row(o)->first_function + i);
 
@@ -232,30 +227,9 @@ static int settle_quiet(struct object *o, uint32_t i)
 	struct site site = sites_site_of(o, i);
 
 	if (!has_nops(row, area_function(row->first_function + i)))
-		return refuse(o, i, AREA_REFUSED_CHANGED);
-	fill(o, i, &site);
+		return sites_refuse(o, i, AREA_REFUSED_CHANGED);
+	sites_fill(o, i, &site);
 	write_off(o, i, &site);
-	return 1;
-}
-
-/* The same for one that was built without a site: it gets one on an island. */
-static int settle_redirect(struct object *o, uint32_t i)
-{
-	const struct area_object *row = object_row(o);
-	struct area_function *f = area_function(row->first_function + i);
-	uint64_t from = row->bias + f->offset + f->site;
-	struct sites *s = o->hook_data;
-	struct site site = sites_site_of(o, i);
-	struct forms forms;
-	int err = redirect_make(&s->moved, i, &s->redirects[i], from);
-
-	if (err)
-		return refuse(o, i, err == -ERANGE ? AREA_REFUSED_RANGE : AREA_REFUSED_CHANGED);
-	fill(o, i, &site);
-	make_forms(s, i, &site, f, &forms);
-	memcpy(site.at, forms.off, site.bytes);
-	redirect_write(&s->moved, i, &s->redirects[i], from);
-	f->flags |= AREA_FUNCTION_REDIRECTED;
 	return 1;
 }
 
@@ -268,11 +242,12 @@ static int settle_late(struct object *o, uint32_t i)
 	int err = -EINVAL;
 
 	if (!has_nops(row, f))
-		return refuse(o, i, AREA_REFUSED_CHANGED);
+		return sites_refuse(o, i, AREA_REFUSED_CHANGED);
 	s->slots[i] = (struct arch_slot){sites_target_on(f), sites_word(id)};
 	err = sites_late_settle(o, i, sites_word(id));
 	if (err)
-		return refuse(o, i, err == -EINVAL ? AREA_REFUSED_RUNNING : AREA_REFUSED_RANGE);
+		return sites_refuse(o, i,
+				    err == -EINVAL ? AREA_REFUSED_RUNNING : AREA_REFUSED_RANGE);
 	return 1;
 }
 
@@ -320,7 +295,7 @@ static int is_urgent(const struct area_object *row, const struct area_function *
 /*
  * Whether the site of a function is to be settled: it is wanted (@how NULL: urgent) and is not yet.
  */
-static int is_due(const struct object *o, uint32_t i, const uint8_t *how)
+int sites_is_due(const struct object *o, uint32_t i, const uint8_t *how)
 {
 	const struct area_object *row = object_row(o);
 	const struct area_function *f = area_function(row->first_function + i);
@@ -337,7 +312,7 @@ static int settle_one(struct object *o, uint32_t i, int quiet)
 
 	if (!quiet)
 		return settle_late(o, i);
-	return s->redirects ? settle_redirect(o, i) : settle_quiet(o, i);
+	return s->redirects ? sites_redirect_quiet(o, i) : settle_quiet(o, i);
 }
 
 /*
@@ -351,16 +326,18 @@ static int settle(struct object *o, uint8_t *how)
 	int quiet = is_quiet(o), err;
 	uint32_t i;
 
-	for (i = 0; i < row->nr_functions && !is_due(o, i, how); i++)
+	for (i = 0; i < row->nr_functions && !sites_is_due(o, i, how); i++)
 		;
 	if (i == row->nr_functions)
 		return 0;
+	if (!quiet && s->redirects)
+		return sites_redirect_live(o, how);
 	err = open_all(s, quiet);
 	for (; i < row->nr_functions && !err; i++) {
-		if (!is_due(o, i, how))
+		if (!sites_is_due(o, i, how))
 			continue;
 		if (settle_one(o, i, quiet))
-			note_settled(s, i);
+			bitmap_set(s->settled, i);
 		else if (how)
 			how[i] = 0;
 	}

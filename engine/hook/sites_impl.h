@@ -100,6 +100,31 @@ static inline int sites_wraps(const struct sites *s, uint32_t i, const struct ar
 	return s->kind == RECORD_ENTRY && can_wrap(f) && !is_by_c(s, i);
 }
 
+/* Both forms of its bytes, as it is aimed now. */
+void sites_make_forms(const struct sites *s, uint32_t i, const struct site *site,
+		      const struct area_function *f, struct forms *forms);
+
+/* The words that the entry points find in its slot and islands: the record's head without a stamp. */
+void sites_fill(struct object *o, uint32_t i, const struct site *site);
+
+/* Note why the function has no site. Return: 0. */
+int sites_refuse(struct object *o, uint32_t i, enum area_refusal why);
+
+/* Whether its site is to be settled: it is wanted (@how NULL: urgent) and is not yet. */
+int sites_is_due(const struct object *o, uint32_t i, const uint8_t *how);
+
+/*
+ * sites_redirect_quiet() - settle a function that was built without a site, in an object whose code
+ * no thread executes yet. Return: whether it could be.
+ */
+int sites_redirect_quiet(struct object *o, uint32_t i);
+
+/*
+ * sites_redirect_live() - settle all that are due while threads run; the others are refused, named,
+ * and taken out of @how. Return: 0 or -errno: nothing was done.
+ */
+int sites_redirect_live(struct object *o, uint8_t *how);
+
 /* Where the slot of a function leads that makes RECORD_FUNCTION. */
 uint64_t sites_target_on(const struct area_function *f);
 

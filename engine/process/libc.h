@@ -18,6 +18,12 @@ void *libc_symbol(const char *name);
  */
 void *libc_first(const char *name);
 
+/*
+ * Whether dlopen() brought the engine into a program that had started: libc's names are found
+ * before its own. 0 too where a sanitizer's library comes before libc, and in a static program.
+ */
+int libc_is_late(void);
+
 /* The address that it would get if the engine did not define @name, or NULL. */
 void *libc_next(const char *name);
 

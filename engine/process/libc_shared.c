@@ -28,6 +28,15 @@ void *libc_first(const char *name)
 	return found;
 }
 
+extern const char own_pthread_create[] __asm__("pthread_create");
+
+int libc_is_late(void)
+{
+	const void *first = libc_first("pthread_create");
+
+	return first != own_pthread_create && libc_owns(first);
+}
+
 void *libc_next(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);

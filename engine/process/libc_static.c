@@ -51,6 +51,11 @@ extern const char __stop_vestige_text[] __attribute__((visibility("hidden")));
 
 const int libc_is_static = 1;
 
+int libc_is_late(void)
+{
+	return 0;
+}
+
 struct name {
 	const char *name;
 	const void *at;

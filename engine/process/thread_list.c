@@ -67,15 +67,19 @@ long thread_list_read(int tid, const char *file, char *text, size_t bytes)
 	return read_at(path, text, bytes);
 }
 
-int thread_list_each(int (*each)(int tid, void *data), void *data)
+int thread_list_open(void)
 {
-	int fd = open_at(".", O_RDONLY | O_DIRECTORY), ret = 0;
+	return open_at(".", O_RDONLY | O_DIRECTORY);
+}
+
+int thread_list_each_in(int folder, int (*each)(int tid, void *data), void *data)
+{
 	char buf[4096] __attribute__((aligned(8)));
 	long n = 0, at;
+	int ret = 0;
 
-	if (fd < 0)
-		return fd;
-	while (!ret && (n = sys_getdents(fd, buf, sizeof(buf))) > 0) {
+	sys_rewind(folder);
+	while (!ret && (n = sys_getdents(folder, buf, sizeof(buf))) > 0) {
 		for (at = 0; !ret && at < n; at += ((const struct sys_dirent *)(buf + at))->bytes) {
 			const struct sys_dirent *e = (const struct sys_dirent *)(buf + at);
 			uint64_t tid;
@@ -84,6 +88,40 @@ int thread_list_each(int (*each)(int tid, void *data), void *data)
 				ret = each((int)tid, data);
 		}
 	}
-	sys_close(fd);
 	return ret ? ret : (int)n;
+}
+
+int thread_list_each(int (*each)(int tid, void *data), void *data)
+{
+	int fd = thread_list_open(), ret;
+
+	if (fd < 0)
+		return fd;
+	ret = thread_list_each_in(fd, each, data);
+	sys_close(fd);
+	return ret;
+}
+
+/* `TID (NAME) STATE ...`, and NAME may have anything in it. */
+int thread_list_has_ended(int folder, int tid)
+{
+	char path[32], text[256], *state = NULL, *p;
+	struct seq_buf s;
+	long n;
+	int fd;
+
+	seq_init(&s, path, sizeof(path) - 1);
+	seq_putu(&s, (uint64_t)tid);
+	seq_puts(&s, "/stat");
+	path[s.len] = 0;
+	fd = (int)arch_syscall(SYS_openat, folder, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return 1;
+	n = sys_read(fd, text, sizeof(text) - 1);
+	sys_close(fd);
+	text[n > 0 ? n : 0] = 0;
+	for (p = text; *p; p++)
+		if (*p == ')')
+			state = p + 1;
+	return n <= 0 || (state && *state == ' ' && (state[1] == 'Z' || state[1] == 'X'));
 }

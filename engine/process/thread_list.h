@@ -14,6 +14,15 @@
 int thread_list_each(int (*each)(int tid, void *data), void *data);
 
 /*
+ * The same in steps, for a process that has inherited the descriptor. thread_list_open(): the folder,
+ * closed with sys_close(); or -errno. thread_list_each_in(): read it from the beginning.
+ * thread_list_has_ended(): the thread does not run any more; its row may stay as long as the process.
+ */
+int thread_list_open(void);
+int thread_list_each_in(int folder, int (*each)(int tid, void *data), void *data);
+int thread_list_has_ended(int folder, int tid);
+
+/*
  * thread_list_main() - the text of /proc/self/FILE, which is the main thread's, also when that has
  * ended. @file: status or stat. @text: NUL-terminated. @bytes: its room; what does not fit is left
  * out. Return: bytes of text, or -errno: no /proc, no descriptor. Makes system calls, no memory.

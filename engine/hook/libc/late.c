@@ -44,19 +44,12 @@ NAMES(DECLARE)
 #define ROW(fn) {.name = #fn, .wrapper = late_##fn},
 static struct interposed rows[] = {NAMES(ROW)};
 
-static int is_late(void)
-{
-	const void *first = libc_first("pthread_create");
-
-	return first != late_pthread_create && libc_owns(first);
-}
-
 static void start(const struct lifecycle_start *how)
 {
 	int err;
 
 	(void)how;
-	if (!is_late() || tree_lock_take())
+	if (!libc_is_late() || tree_lock_take())
 		return;
 	err = interpose_register(rows, ARRAY_SIZE(rows));
 	tree_lock_release();

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/* Other threads as ptrace() shows them, and a child that shares the memory. */
+#ifndef VESTIGE_ARCH_PTRACE_H
+#define VESTIGE_ARCH_PTRACE_H
+
+#include <sched.h>
+#include <stdint.h>
+#include <sys/syscall.h>
+#include <sys/user.h>
+
+#include "arch_syscall.h"
+
+#define ARCH_PTRACE_GETREGS 12
+
+/*
+ * arch_ptrace_regs() - where a stopped tracee is.
+ * @ip: the next instruction. @before: where it goes back to instead, when it is in a system call
+ * that begins again; else as @ip. Return: 0 or -errno.
+ */
+static inline int arch_ptrace_regs(int tid, uint64_t *ip, uint64_t *before, uint64_t *sp)
+{
+	struct user_regs_struct r = {0};
+	long err = arch_raw_syscall(SYS_ptrace, ARCH_PTRACE_GETREGS, tid, 0, (long)&r, 0, 0);
+
+	*ip = r.rip;
+	*before = (int64_t)r.orig_rax >= 0 ? r.rip - 2 : r.rip;
+	*sp = r.rsp;
+	return (int)err;
+}
+
+/*
+ * arch_vfork_call() - call @fn(@arg) in a child that shares the memory and the thread's own data,
+ * with descriptors of its own. It stops at @fn's return. The caller stands still until then. No
+ * signal tells of its end; wait4() with __WALL collects it.
+ * @stack: the end of its stack, aligned to 16. All signals are blocked. Return: its id or -errno.
+ */
+static inline long arch_vfork_call(void (*fn)(void *), void *arg, void *stack)
+{
+	register void (*call)(void *) __asm__("r12") = fn;
+	register void *with __asm__("r13") = arg;
+	register long ptid __asm__("r10") = 0;
+	register long tls __asm__("r8") = 0;
+	long ret = SYS_clone;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %%r13, %%rdi\n\t"
+			 "call *%%r12\n\t"
+			 "xor %%edi, %%edi\n\t"
+			 "mov %[exit], %%eax\n\t"
+			 "syscall\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "+a"(ret)
+			 : "D"((long)(CLONE_VM | CLONE_VFORK)), "S"(stack), "d"(0L), "r"(ptid),
+			   "r"(tls), "r"(call), "r"(with), [exit] "i"(SYS_exit)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
+#endif

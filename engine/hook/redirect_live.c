@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See redirect_live.h. A jump takes the place of several instructions, so no thread may be between
+ * two of them: not by its next instruction, and not by an address that it will go back to. Return
+ * addresses lie behind calls, and a call is the last of a window if it is in one; but what a signal
+ * handler goes back to may be any instruction. So each word of a stopped thread's stack, from its
+ * red zone to the end of the mapping, is compared.
+ *
+ * A context that was saved in a signal handler, on a stack that no thread stands on now, is not
+ * seen. Nothing is written where a jump would replace one whole instruction, and is one store, unless
+ * threads cannot be stopped otherwise.
+ *
+ * No state. Runs in stop_machine()'s child: system calls and memory alone. Each write is one store,
+ * so the text is whole whenever the child is killed. Tests: tests/cli/attach, unmodified.
+ */
+#include "engine/hook/redirect_live.h"
+
+#include <errno.h>
+
+#include "arch_patch.h"
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/core/text_patch.h"
+#include "engine/hook/text/text_island.h"
+#include "engine/process/stop_machine.h"
+
+#define RED_ZONE  128u
+#define PAGE	  4096u
+#define MAX_STACK (UINT64_C(64) << 20) /* of it, where it lies in a larger mapping */
+#define PAUSE_NS  2000000
+#define MS	  UINT64_C(1000000)
+
+/* How long threads may stand still until the last one has stopped: a busy machine needs more. */
+static const uint8_t within_ms[] = {5, 5, 5, 5, 5, 5, 5, 5, 20, 20, 100, 200};
+
+/* Rounds in which a window may be busy. */
+#define MAX_BUSY 50u
+
+struct batch {
+	struct redirect_window *windows;
+	uint32_t nr, nr_busy;
+	uint64_t own_sp; /* of the thread that asks */
+};
+
+/* Mark the window that @at is inside of, behind its first byte. */
+static void mark(struct batch *b, uint64_t at)
+{
+	uint32_t lo = 0, hi = b->nr;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (b->windows[mid].from < at)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo && at - b->windows[lo - 1].from < b->windows[lo - 1].bytes)
+		b->windows[lo - 1].busy = 1;
+}
+
+/* The thread's stack has the addresses that it will go back to. */
+static void mark_stack(struct batch *b, uint64_t sp)
+{
+	uint64_t first = b->windows[0].from, last = b->windows[b->nr - 1].from + PAGE;
+	uint64_t words[PAGE / 8], at = (sp - RED_ZONE) & ~UINT64_C(7), end = at + MAX_STACK;
+	long i, bytes = (long)(PAGE - (at & (PAGE - 1)));
+
+	/* page by page: a read that goes beyond the mapping may give nothing */
+	for (; at < end && stopped_read(at, words, (size_t)bytes) == bytes; bytes = PAGE) {
+		for (i = 0; i < bytes / 8; i++)
+			if (unlikely(words[i] - first < last - first))
+				mark(b, words[i]);
+		at += (uint64_t)bytes;
+	}
+}
+
+static void store(uint64_t at, const uint8_t *bytes, uint32_t n)
+{
+	uint64_t word, to = at;
+
+	/* what lies behind may be the mapping's end */
+	if ((at & (PAGE - 1)) > PAGE - 8 && (at & (PAGE - 1)) + n <= PAGE)
+		to = (at | (PAGE - 1)) - 7;
+	memcpy(&word, (const void *)to, 8);
+	memcpy((uint8_t *)&word + (at - to), bytes, n);
+	*(volatile uint64_t *)to = word;
+}
+
+/* The long jump first: until the short one leads there nothing does. */
+static void write_one(struct redirect_window *w)
+{
+	uint64_t where = w->from + (uint64_t)(int64_t)w->padding;
+	uint8_t jump[REDIRECT_MAX_WRITTEN];
+	uint32_t n = redirect_jump_make(where, w->island, jump);
+
+	store(where, jump, n);
+	if (w->padding) {
+		barrier();
+		n = redirect_short_jump_make(w->from, where, jump);
+		store(w->from, jump, n);
+	}
+	w->written = 1;
+}
+
+/* In the child, while all threads stand still. */
+static void write_all(const struct stopped_thread *threads, uint32_t nr, void *arg)
+{
+	struct batch *b = arg;
+	uint32_t i;
+
+	for (i = 0; i < b->nr; i++)
+		b->windows[i].busy = 0;
+	for (i = 0; i < nr; i++) {
+		if (!threads[i].sp)
+			continue;
+		mark(b, threads[i].ip);
+		mark(b, threads[i].before);
+		mark_stack(b, threads[i].sp);
+	}
+	/* the caller's own: what a signal handler that led here has interrupted */
+	mark_stack(b, b->own_sp);
+	b->nr_busy = 0;
+	for (i = 0; i < b->nr; i++) {
+		if (b->windows[i].written)
+			continue;
+		if (b->windows[i].busy)
+			b->nr_busy++;
+		else
+			write_one(&b->windows[i]);
+	}
+}
+
+static int in_line(uint64_t at, uint32_t n)
+{
+	return at / TEXT_LINE_BYTES == (at + n - 1) / TEXT_LINE_BYTES;
+}
+
+/* Threads run: one instruction is replaced, and a CPU fetches the old one or the new one. */
+static void write_alone(struct redirect_window *w)
+{
+	uint64_t where = w->from + (uint64_t)(int64_t)w->padding;
+	uint8_t jump[REDIRECT_MAX_WRITTEN];
+	uint32_t n;
+	int movable;
+
+	if (text_insn_bytes((const uint8_t *)w->from, w->bytes, &movable) != w->bytes)
+		return;
+	n = redirect_jump_make(where, w->island, jump);
+	if (!w->padding) {
+		if (!in_line(where, n))
+			return;
+		text_store((uint8_t *)where, jump, n);
+		w->written = 1;
+		return;
+	}
+	if (!text_pair_in_line((const void *)w->from))
+		return;
+	memcpy((void *)where, jump, n);
+	if (text_sync())
+		return;
+	redirect_short_jump_make(w->from, where, jump);
+	text_switch((uint8_t *)w->from, jump, ARCH_SITE_FULL);
+	w->written = 1;
+}
+
+int redirect_write_live(struct redirect_window *windows, uint32_t nr, int *tid)
+{
+	struct batch b = {.windows = windows,
+			  .nr = nr,
+			  .nr_busy = nr,
+			  .own_sp = (uint64_t)__builtin_frame_address(0)};
+	uint32_t late = 0, busy, i;
+	int err = 0;
+
+	*tid = 0;
+	for (busy = 0; b.nr_busy && busy < MAX_BUSY; busy++) {
+		err = stop_machine(write_all, &b, within_ms[late] * MS, tid);
+		if (err && err != -EAGAIN && err != -ECHILD)
+			break;
+		if (err && ++late == ARRAY_SIZE(within_ms))
+			break;
+		if (err || b.nr_busy)
+			sys_sleep_ns(PAUSE_NS);
+	}
+	for (i = 0; err && i < nr; i++)
+		if (!windows[i].written)
+			write_alone(&windows[i]);
+	return err;
+}

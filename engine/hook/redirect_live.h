@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* Jumps to islands, written while threads run in the functions. */
+#ifndef VESTIGE_HOOK_REDIRECT_LIVE_H
+#define VESTIGE_HOOK_REDIRECT_LIVE_H
+
+#include "engine/hook/redirect.h"
+
+/* The instructions of one function that a jump is to replace. */
+struct redirect_window {
+	uint64_t from;	 /* the first of them */
+	uint64_t island; /* to which the jump leads, ready */
+	uint32_t i;	 /* the caller's number of the function */
+	int16_t padding; /* as in struct redirect */
+	uint8_t bytes;
+	uint8_t written;
+	uint8_t busy; /* a thread was among them */
+};
+
+/*
+ * redirect_write_live() - write the jumps of @nr windows, which are in order of address; `written`
+ * says which could be. The text is writable. All threads are stopped for it, and a window that a
+ * thread is in, or will come back to, is tried again for a while. Where threads cannot be stopped
+ * those are written alone that one store changes.
+ * @tid: a thread that could not be stopped, 0: none.
+ * Return: 0; or why threads could not be stopped, -errno as stop_machine() says. Agent context.
+ */
+int redirect_write_live(struct redirect_window *windows, uint32_t nr, int *tid);
+
+#endif

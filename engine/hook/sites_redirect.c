@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Functions that were built without a site get one on an island (redirect.h): before their object's
+ * code runs, or while threads run in it (redirect_live.h). What is wanted of an object at once is
+ * settled at once, so that threads stop once for all.
+ *
+ * A site that has been made stays: off, it costs a jump there and back. Constructor and agent
+ * context, under the tree's lock. fork: the child has the same. Tests: tests/cli/test_unmodified.py,
+ * test_attach.py.
+ */
+#include <errno.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/bitmap.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+#include "engine/core/function.h"
+#include "engine/core/text_patch.h"
+#include "engine/hook/redirect_live.h"
+#include "engine/hook/sites_impl.h"
+
+static uint64_t entry_of(const struct object *o, uint32_t i)
+{
+	const struct area_object *row = object_row(o);
+	const struct area_function *f = area_function(row->first_function + i);
+
+	return row->bias + f->offset + f->site;
+}
+
+/* The island with its site, which is off. Return: whether it could be made. */
+static int make_island(struct object *o, uint32_t i)
+{
+	const struct area_function *f = area_function(object_row(o)->first_function + i);
+	struct sites *s = o->hook_data;
+	struct site site = sites_site_of(o, i);
+	struct forms forms;
+	int err = redirect_make(&s->moved, i, &s->redirects[i], entry_of(o, i));
+
+	if (err)
+		return sites_refuse(o, i,
+				    err == -ERANGE ? AREA_REFUSED_RANGE : AREA_REFUSED_CHANGED);
+	sites_fill(o, i, &site);
+	sites_make_forms(s, i, &site, f, &forms);
+	memcpy(site.at, forms.off, site.bytes);
+	return 1;
+}
+
+static void note_redirected(const struct object *o, uint32_t i)
+{
+	area_function(object_row(o)->first_function + i)->flags |= AREA_FUNCTION_REDIRECTED;
+}
+
+int sites_redirect_quiet(struct object *o, uint32_t i)
+{
+	const struct sites *s = o->hook_data;
+
+	if (!make_island(o, i))
+		return 0;
+	redirect_write(&s->moved, i, &s->redirects[i], entry_of(o, i));
+	note_redirected(o, i);
+	return 1;
+}
+
+static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_window *windows)
+{
+	const struct area_object *row = object_row(o);
+	const struct sites *s = o->hook_data;
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < row->nr_functions; i++) {
+		if (!sites_is_due(o, i, how))
+			continue;
+		if (!make_island(o, i)) {
+			if (how)
+				how[i] = 0;
+			continue;
+		}
+		windows[nr++] = (struct redirect_window){
+			.from = entry_of(o, i),
+			.island = (uint64_t)redirect_island(&s->moved, i),
+			.i = i,
+			.padding = s->redirects[i].padding,
+			.bytes = s->redirects[i].bytes,
+		};
+	}
+	return nr;
+}
+
+/* Why threads could not be stopped. */
+static void tell(const struct object *o, int err, int tid)
+{
+	char text[96];
+	struct seq_buf s;
+
+	if (err == -EPERM) {
+		area_status("functions that need all threads to stop are left out: ptrace() of the "
+			    "process by itself is refused (a debugger, Yama)",
+			    o->path, 0);
+		return;
+	}
+	seq_init(&s, text, sizeof(text) - 1);
+	seq_puts(&s, "functions that need all threads to stop are left out: thread ");
+	seq_putu(&s, (uint64_t)tid);
+	seq_puts(&s, " did not");
+	text[s.len] = 0;
+	area_status(tid ? text : "functions that need all threads to stop are left out", o->path,
+		    tid ? 0 : err);
+}
+
+int sites_redirect_live(struct object *o, uint8_t *how)
+{
+	const struct area_object *row = object_row(o);
+	size_t bytes = (size_t)row->nr_functions * sizeof(struct redirect_window);
+	struct redirect_window *windows = sys_map_table(bytes);
+	struct sites *s = o->hook_data;
+	uint32_t i, nr;
+	int err, tid, late = 0;
+
+	if (!windows)
+		return -ENOMEM;
+	err = text_open(s->lo, s->hi);
+	if (!err)
+		err = text_open(s->text_lo, s->text_hi);
+	if (!err) {
+		nr = make_windows(o, how, windows);
+		late = nr ? redirect_write_live(windows, nr, &tid) : 0;
+		if (late)
+			tell(o, late, tid);
+		for (i = 0; i < nr; i++) {
+			if (windows[i].written) {
+				bitmap_set(s->settled, windows[i].i);
+				note_redirected(o, windows[i].i);
+				continue;
+			}
+			sites_refuse(o, windows[i].i, AREA_REFUSED_RUNNING);
+			if (how)
+				how[windows[i].i] = 0;
+		}
+	}
+	text_close(s->text_lo, s->text_hi);
+	text_close(s->lo, s->hi);
+	sys_munmap(windows, bytes);
+	return err ? err : text_sync();
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See stop_machine.h. A thread cannot ptrace() its own process, so a child does it, made by clone()
+ * with the memory shared; the caller stands still meanwhile (CLONE_VFORK), and lends it its
+ * thread's data. PTRACE_SEIZE and PTRACE_INTERRUPT interrupt no system call for the program: it
+ * begins again, with what is left of its time. A signal that a thread was about to take is given
+ * back with PTRACE_DETACH.
+ *
+ * Owns nothing beyond the call. fork: nothing. Costs some 10 us a thread. Tests: tests/cli/attach,
+ * tests/engine/fire/stop_machine.
+ */
+#include "engine/process/stop_machine.h"
+
+#include <errno.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "arch_ptrace.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/process/thread_list.h"
+
+#define STACK_BYTES 65536u
+#define MORE	    64u /* threads that may begin meanwhile */
+#define MAX_ROUNDS  64u /* of listing them */
+#define PAUSE_NS    20000
+
+enum state {
+	STATE_RUNS, /* seized, and asked to stop */
+	STATE_STOPPED,
+	STATE_GONE,
+};
+
+struct stop {
+	void (*fn)(const struct stopped_thread *threads, uint32_t nr, void *arg);
+	void *arg;
+	uint64_t within_ns, began;
+	int folder; /* /proc/self/task of the process */
+	int caller, late;
+	int err;
+	uint32_t nr, room, nr_new;
+	struct stopped_thread *threads; /* by id */
+};
+
+static long do_ptrace(long what, int tid, long data)
+{
+	return arch_raw_syscall(SYS_ptrace, what, tid, 0, data, 0, 0);
+}
+
+static int fail_at(struct stop *s, int tid, int err)
+{
+	s->late = tid;
+	s->err = err;
+	return err;
+}
+
+/* Where a thread is in the table, or belongs. */
+static uint32_t place_of(const struct stop *s, int tid)
+{
+	uint32_t lo = 0, hi = s->nr;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (s->threads[mid].tid < tid)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Take a thread that is new. */
+static int take(int tid, void *data)
+{
+	struct stop *s = data;
+	uint32_t at = place_of(s, tid), k;
+	long err;
+
+	if (tid == s->caller || (at < s->nr && s->threads[at].tid == tid))
+		return 0;
+	if (s->nr == s->room)
+		return fail_at(s, tid, -EAGAIN);
+	err = do_ptrace(PTRACE_SEIZE, tid, 0);
+	if (err == -ESRCH || (err == -EPERM && thread_list_has_ended(s->folder, tid)))
+		return 0;
+	if (err)
+		return fail_at(s, tid, (int)err);
+	do_ptrace(PTRACE_INTERRUPT, tid, 0);
+	for (k = s->nr++; k > at; k--)
+		s->threads[k] = s->threads[k - 1];
+	s->threads[at] = (struct stopped_thread){.tid = tid};
+	s->nr_new++;
+	return 0;
+}
+
+static void look(struct stopped_thread *t)
+{
+	int status = 0;
+	long got = arch_raw_syscall(SYS_wait4, t->tid, (long)&status, __WALL | WNOHANG, 0, 0, 0);
+
+	if (!got)
+		return;
+	if (got < 0 || !WIFSTOPPED(status)) {
+		t->state = STATE_GONE;
+		return;
+	}
+	t->state = STATE_STOPPED;
+	t->signal = status >> 16 ? 0 : WSTOPSIG(status);
+	if (arch_ptrace_regs(t->tid, &t->ip, &t->before, &t->sp))
+		t->state = STATE_GONE;
+}
+
+static int wait_all(struct stop *s)
+{
+	uint32_t i = 0;
+
+	while (i < s->nr) {
+		if (s->threads[i].state != STATE_RUNS) {
+			i++;
+			continue;
+		}
+		look(&s->threads[i]);
+		if (s->threads[i].state != STATE_RUNS)
+			continue;
+		if (sys_now_ns() - s->began > s->within_ns)
+			return fail_at(s, s->threads[i].tid, -EAGAIN);
+		sys_sleep_ns(PAUSE_NS);
+	}
+	return 0;
+}
+
+/* A thread that makes threads until it is stopped is why the list is read again. */
+static int stop_all(struct stop *s)
+{
+	uint32_t round;
+
+	for (round = 0; round < MAX_ROUNDS; round++) {
+		int err;
+
+		s->nr_new = 0;
+		err = thread_list_each_in(s->folder, take, s);
+		if (!err && s->nr_new)
+			err = wait_all(s);
+		if (err || !s->nr_new)
+			return err;
+	}
+	return fail_at(s, 0, -EAGAIN);
+}
+
+/* In the child. A thread that could not be let go is so by the child's end. */
+static void run(void *arg)
+{
+	struct stop *s = arg;
+	uint32_t i;
+
+	s->began = sys_now_ns();
+	s->err = stop_all(s);
+	if (!s->err)
+		s->fn(s->threads, s->nr, s->arg);
+	for (i = 0; i < s->nr; i++)
+		if (s->threads[i].state == STATE_STOPPED)
+			do_ptrace(PTRACE_DETACH, s->threads[i].tid, s->threads[i].signal);
+}
+
+static int count_one(int tid, void *data)
+{
+	(void)tid;
+	++*(uint32_t *)data;
+	return 0;
+}
+
+int stop_machine(void (*fn)(const struct stopped_thread *threads, uint32_t nr, void *arg),
+		 void *arg, uint64_t within_ns, int *tid)
+{
+	struct stop s = {.fn = fn, .arg = arg, .within_ns = within_ns, .caller = sys_gettid()};
+	size_t bytes = 0;
+	uint8_t *memory;
+	uint64_t signals;
+	long child;
+	int err;
+
+	*tid = 0;
+	s.folder = thread_list_open();
+	if (s.folder < 0)
+		return s.folder;
+	err = thread_list_each_in(s.folder, count_one, &s.room);
+	s.room += MORE;
+	bytes = STACK_BYTES + (size_t)s.room * sizeof(*s.threads);
+	memory = err ? NULL : sys_map_anon(bytes);
+	if (!memory) {
+		sys_close(s.folder);
+		return err ? err : -ENOMEM;
+	}
+	s.threads = (struct stopped_thread *)(memory + STACK_BYTES);
+	s.err = -ECHILD; /* it was killed */
+	signals = sys_set_signals(UINT64_MAX);
+	child = arch_vfork_call(run, &s, memory + STACK_BYTES);
+	if (child > 0)
+		arch_syscall(SYS_wait4, child, 0, __WALL, 0, 0, 0);
+	sys_set_signals(signals);
+	sys_munmap(memory, bytes);
+	sys_close(s.folder);
+	*tid = s.late;
+	return child < 0 ? (int)child : s.err;
+}
+
+long stopped_read(uint64_t at, void *to, size_t bytes)
+{
+	const uint64_t here[2] = {(uint64_t)to, bytes}, there[2] = {at, bytes};
+
+	return arch_raw_syscall(SYS_process_vm_readv, sys_getpid(), (long)here, 1, (long)there, 1,
+				0);
+}

@@ -1,0 +1,211 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""attach: functions that were built without any flag, switched on while threads run in them. What
+the programs print is as without."""
+import os
+import re
+import subprocess
+
+from cli_test import main, until
+
+PLAIN = "-fpatchable-function-entry=0"
+
+# Threads are nearly always among the first instructions of a function, by themselves or where a
+# handler goes back to: the jump would replace three of them.
+FILLS = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+#define F(n) __asm__(".text\n.p2align 4,0xcc\n.type fill" #n ",@function\n.globl fill" #n "\nfill" #n ":\n" \
+	".cfi_startproc\npushq %rbx\n.cfi_adjust_cfa_offset 8\nmovq %rdx,%rcx\nrep stosb\nmovl $" #n ",%eax\n" \
+	"popq %rbx\n.cfi_adjust_cfa_offset -8\nret\n.cfi_endproc\n.size fill" #n ",.-fill" #n "\n"); \
+	long fill##n(void *to, long unused, long bytes);
+#define EIGHT(X, n) X(n##0) X(n##1) X(n##2) X(n##3) X(n##4) X(n##5) X(n##6) X(n##7)
+#define ALL(X) EIGHT(X, 1) EIGHT(X, 2) EIGHT(X, 3) EIGHT(X, 4)
+ALL(F)
+#define P(n) fill##n,
+static long (*const fills[])(void *, long, long) = {ALL(P)};
+#define NR (sizeof(fills) / sizeof(*fills))
+static volatile int over;
+static long loops[4];
+__attribute__((noinline)) void in_handler(int sig)
+{
+	char some[64];
+
+	(void)sig;
+	fills[3](some, 0, sizeof(some));
+}
+static void *work(void *arg)
+{
+	static __thread unsigned char bytes[4096];
+	long *n = arg, k, got, wrong = 0;
+
+	for (; !over; ++*n)
+		for (k = 0; k < (long)NR; k++) {
+			memset(bytes, 1, 16);
+			__asm__ volatile("" : : : "memory");
+			got = fills[k](bytes, 0, sizeof(bytes));
+			wrong += got != 10 * (1 + k / 8) + k % 8 || bytes[0] != bytes[4095];
+		}
+	return (void *)wrong;
+}
+int main(void)
+{
+	const struct itimerval often = {{0, 1000}, {0, 1000}};
+	struct sigaction sa = {.sa_handler = in_handler, .sa_flags = SA_RESTART};
+	pthread_t t[4];
+	void *wrong;
+	long sum = 0;
+	char c;
+
+	sigaction(SIGPROF, &sa, NULL);
+	setitimer(ITIMER_PROF, &often, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, work, &loops[i]);
+	puts("ready");
+	fflush(stdout);
+	if (read(0, &c, 1) >= 0)
+		over = 1;
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &wrong);
+		sum += (long)wrong;
+	}
+	printf("wrong %ld\n", sum);
+	return 0;
+}
+"""
+
+# A call that waits for a child with the same memory: such a thread cannot be stopped.
+VFORKS = r"""
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+__attribute__((noinline)) long often(long n)
+{
+	volatile long a[4] = {n, 2, 3};
+
+	return a[n & 3] + 1;
+}
+static void *waits(void *arg)
+{
+	char c;
+	int status, pid = vfork();
+
+	if (!pid)
+		_exit(read(0, &c, 1) == 1 ? 5 : 9);
+	waitpid(pid, &status, 0);
+	printf("status %d\n", status >> 8);
+	fflush(stdout);
+	return arg;
+}
+int main(void)
+{
+	pthread_t t;
+	long n = 0;
+
+	pthread_create(&t, NULL, waits, NULL);
+	puts("ready");
+	fflush(stdout);
+	pthread_join(t, NULL);
+	while (!poll(&(struct pollfd){.fd = 0, .events = POLLIN}, 1, 1))
+		n ^= often(n);
+	return n == 12345678;
+}
+"""
+
+
+class Program:
+    def __init__(self, w, *words):
+        self.p = subprocess.Popen(words, cwd=w.dir, env=w.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+        assert self.p.stdout.readline() == b"ready\n"
+        self.pid = self.p.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.p.poll() is None:
+            self.p.kill()
+        self.p.communicate()
+
+    def end(self):
+        out, _ = self.p.communicate(b"\n", timeout=60)
+        return self.p.returncode, out.decode()
+
+
+def enabled(w, pid):
+    return {line.split()[0] for line in w.run("get", "-P", pid, "enabled_functions").stdout.decode().splitlines()}
+
+
+def test_threads_are_in_them(w):
+    """32 functions are redirected while four threads run in them, and a signal's handler goes back
+    to them."""
+    fills = {f"fill{a}{b}" for a in range(1, 5) for b in range(8)}
+    w.compile("fills", FILLS, PLAIN, "-O2", "-fcf-protection=none")
+    with Program(w, "./fills") as p:
+        w.run("start", "-P", p.pid, "-l", "fill*")
+        assert enabled(w, p.pid) == fills, enabled(w, p.pid)
+        until(lambda: b": fill13 <-in_handler" in w.run("show", "-P", p.pid).stdout)
+        for _ in range(5):
+            w.run("start", "-P", p.pid, "-p", "function_graph", "-l", "fill*", "-l", "in_handler")
+            w.run("start", "-P", p.pid, "-p", "function", "-l", "fill1*")
+        w.run("start", "-P", p.pid, "-p", "function_graph", "-l", "fill*", "-l", "in_handler")
+        until(lambda: re.search(rb"in_handler\(\) \{\n.* us .* fill13\(\);\n", w.run("show", "-P", p.pid).stdout))
+        assert p.end() == (0, "wrong 0\n")
+    w.run("clean")
+
+
+def test_a_thread_cannot_stop(w):
+    """It is named; what one store changes is traced even so, and the rest when it goes on."""
+    w.compile("vforks", VFORKS, PLAIN, "-O2", "-fcf-protection=none")
+    with Program(w, "./vforks") as p:
+        w.run("start", "-P", p.pid, "-l", "often", "-l", "main")
+        said = w.run("get", "-P", p.pid, "vestige_status").stdout.decode()
+        assert re.search(r"left out: thread \d+ did not", said), said
+        before = enabled(w, p.pid)
+        p.p.stdin.write(b"\n")
+        p.p.stdin.flush()
+        assert p.p.stdout.readline() == b"status 5\n"
+        w.run("start", "-P", p.pid, "-l", "often", "-l", "main")
+        assert enabled(w, p.pid) == {"often", "main"} > before, (before, enabled(w, p.pid))
+        until(lambda: b": often <-main" in w.run("show", "-P", p.pid).stdout)
+        assert p.end() == (0, "")
+    w.run("clean")
+
+
+def test_python(w):
+    """A program of the system, with its libraries outside of the system's folders."""
+    script = ("import json, re, sys, threading\n"
+              "over, sums = [], []\n"
+              "def work():\n"
+              "    n = 0\n"
+              "    while not over:\n"
+              "        n += json.loads(json.dumps({'a': [n, 'x']}))['a'][0] == n and re.sub('a+', 'b', 'caat') == 'cbt'\n"
+              "        sums.append(n)\n"
+              "        del sums[:-4]\n"
+              "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+              "for t in threads: t.start()\n"
+              "print('ready', flush=True)\n"
+              "sys.stdin.readline()\n"
+              "over.append(1)\n"
+              "for t in threads: t.join()\n"
+              "print('right', all(sums))\n")
+    python = os.path.realpath("/usr/bin/python3")
+    with Program(w, python, "-c", script) as p:
+        for tracer in "function", "function_graph", "function", "function_graph":
+            w.run("start", "-P", p.pid, "-p", tracer)
+            until(lambda: b"PyObject_" in w.run("show", "-P", p.pid).stdout)
+        assert len(enabled(w, p.pid)) > 3000
+        w.run("start", "-P", p.pid, "-p", "nop")
+        assert p.end() == (0, "right True\n")
+    w.run("clean")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(globals()))
