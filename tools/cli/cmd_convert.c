@@ -181,7 +181,8 @@ const struct command command_convert = {
 	.words = "IN OUT",
 	.what = "write a recording in another format",
 	.help = "Write all of IN into OUT. IN is a recording in the native form\n(`vestige record "
-		"--native`), the spool of an interrupted recording, a trace.dat or\nan area. An "
+		"--native`), the spool of an interrupted recording, a trace.dat, an\narea, or "
+		"what another tool wrote: Chrome's JSON, ftrace's text, perf script's.\nAn "
 		"existing OUT is replaced when the new one is complete.\nFormats of calls (chrome, "
 		"folded, csv ...) take the flags that choose calls, and - as\nOUT for stdout. "
 		"Their times are nanoseconds of the trace's clock.\n"

@@ -50,5 +50,8 @@ int reader_open(const char *path, struct reader **out)
 		return format->open(path, out);
 	if (n == 0)
 		return fail(EINVAL, "%s is empty", path);
+	err = reader_open_import(path, out);
+	if (err <= 0)
+		return err;
 	return fail(EINVAL, "%s is neither a trace.dat nor a spool nor an area", path);
 }

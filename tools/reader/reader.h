@@ -253,7 +253,8 @@ static inline void reader_close(struct reader *r)
 }
 
 /*
- * reader_open() - open whatever @path is: a trace.dat, a spool or an area.
+ * reader_open() - open whatever @path is: a trace.dat, a spool, an area, or a trace of another
+ * tool (tools/import).
  * @path: the file.
  * @out: on success the reader, to be closed with reader_close().
  * Return: 0 or -errno with fail() set: ENOENT, EACCES, EINVAL (none of the formats), EPROTO (a
@@ -284,6 +285,11 @@ extern const struct reader_format reader_format_dat, reader_format_spool, reader
 int reader_open_dat(const char *path, struct reader **out);
 int reader_open_spool(const char *path, struct reader **out);
 int reader_open_area(const char *path, struct reader **out);
+/*
+ * What another tool wrote: a text or JSON that tools/import knows by its beginning.
+ * Return: 0; 1 if it is none of them; -errno with fail() set.
+ */
+int reader_open_import(const char *path, struct reader **out);
 /*
  * A spool without its records, which takes no time: its symbols, tasks and what else its tables
  * tell.

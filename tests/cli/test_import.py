@@ -1,0 +1,142 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Traces of other tools as input: what was exported says the same when it comes back; files as others write them."""
+import collections
+import json
+import os
+import re
+import subprocess
+
+from cli_test import main, need
+
+PROGRAM = r"""
+#include <pthread.h>
+#define FN __attribute__((noipa))
+volatile long sum;
+FN void leaf(int i) { sum += i; }
+FN void deep(int n) { leaf(n); if (n) deep(n - 1); leaf(n); }
+FN void *thread(void *a) { for (int i = 0; i < 20; i++) deep(i % 5); return a; }
+int main(void)
+{
+	pthread_t t;
+	pthread_create(&t, NULL, thread, NULL);
+	for (int i = 0; i < 20; i++) deep(i % 3);
+	pthread_join(t, NULL);
+}
+"""
+
+
+def recorded(w):
+    prog = w.compile("p", PROGRAM)
+    w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", prog)
+
+
+def profile(w, name):
+    return {r["name"]: (r["calls"], r["self"], r["total"]) for r in json.loads(w.run("profile", "--json", name).stdout)["functions"]}
+
+
+def written(w, name, text):
+    with open(w.path(name), "w") as f:
+        f.write(text)
+    return name
+
+
+def folded(w, name):
+    return dict((s, int(v)) for s, v in (l.rsplit(" ", 1) for l in w.run("convert", "--to", "folded", name, "-").stdout.decode().splitlines()))
+
+
+def test_back(w):
+    """Calls go out as Chrome's JSON and systrace's text, and come back with their times, in every command."""
+    recorded(w)
+    want = profile(w, "t.dat")
+    for name in ("t.json", "t.systrace"):
+        w.run("convert", "-q", "t.dat", name)
+        assert profile(w, name) == want, name
+        w.run("convert", "-q", name, name + ".dat")
+        assert profile(w, name + ".dat") == want, name
+        assert folded(w, name) == folded(w, "t.dat")
+        lines = [len(w.run(*c).stdout.splitlines()) for f in ("t.dat", name) for c in (("replay", f), ("graph", f))]
+        assert lines[:2] == lines[2:], lines
+        assert len(re.findall(rb"\bleaf\b", w.run("report", name).stdout)) == want["leaf"][0], name
+
+
+def test_chrome(w):
+    """Phases, units, strings, and an array that a program has left without its end."""
+    t = written(w, "a.json", r"""[
+{"ph":"B","name":"a \"\u00e9\ud83d\ude00\\","cat":"lib","pid":7,"tid":7,"ts":1.5,"args":{"deep":[{"x":[1,2,{"y":"}]"}]}]}},
+{"ph":"X","name":"b","pid":7,"tid":7,"ts":2,"dur":0.25}, {"ph":"X","name":"c","pid":"8","tid":"7","ts":2e0,"dur":1},
+{"ph":"E","pid":7,"tid":7,"ts":10.001}, {"ph":"C","name":"n","pid":7,"ts":3,"args":{"v":1}},
+{"ph":"i","name":"here","pid":7,"tid":7,"ts":4,"s":"t"},
+{"ph":"M","name":"thread_name","pid":8,"tid":7,"args":{"name":"other"}},
+""")
+    assert folded(w, t) == {'<...>;a_"é😀\\': 8251, '<...>;a_"é😀\\;b': 250, "other;c": 1000}, folded(w, t)
+    assert re.search(r"/\* here \*/", w.run("report", t).stdout.decode()), w.run("report", t).stdout
+    for text, word in (('{"traceEvents":[{"ph":"X",}]}', b"key"), ('{"traceEvents":[{"ph":"X"', b"brace"), ('{"traceEvents":{}}', b"array"),
+                       ('{"traceEvents":[]}', b"no record"), ('[{"ph":"\\q"}]', b"escape")):
+        p = w.run("report", written(w, "bad.json", text), status=1)
+        assert word in p.stderr and b"Chrome" in p.stderr, (text, p.stderr)
+
+
+def lines_of(text):
+    found = [re.match(r" *(.+)-(\d+) +\[(\d+)\] +(?:\S+ +)?(\d+\.\d+): +(\w+): *(.*)$", l) for l in text.splitlines()]
+    return [m.groups() for m in found if m]
+
+
+def test_ftrace(w):
+    """The kernel's lines and trace-cmd's: the same report."""
+    data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"
+    text = w.run("report", data).stdout.decode()
+    back = w.run("report", written(w, "k.txt", text)).stdout.decode()
+    assert len(lines_of(text)) > 100 and lines_of(back) == lines_of(text), (lines_of(back)[:3], lines_of(text)[:3])
+    need("trace-cmd")
+    text = subprocess.run(["trace-cmd", "report", data], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout.decode()
+    back = w.run("report", written(w, "c.txt", text)).stdout.decode()
+    assert len(lines_of(text)) > 100 and lines_of(back) == lines_of(text), (lines_of(back)[:3], lines_of(text)[:3])
+    w.run("record", "-q", "-p", "function", "-o", "f.dat", "--", w.prog, "calls", 4)
+    text = w.run("report", "f.dat").stdout.decode()
+    assert len(re.findall(": leaf <-mid", w.run("report", written(w, "f.txt", text)).stdout.decode())) == 8
+    p = w.run("report", written(w, "g.txt", "# tracer: function_graph\n#\n 0)   0.1 us    |  leaf();\n"), status=1)
+    assert b"no stamps" in p.stderr, p.stderr
+
+
+PERF = """# captured on: today
+prog thread  123/124 [001]    10.000000:     101010 cycles:u:
+\t    55d0 leaf+0x4 (/usr/bin/prog)
+\t    55e0 mid+0x10 (/usr/bin/prog)
+\t    55f0 main+0x1 (/usr/bin/prog)
+
+prog thread  123/124 [001]    10.000003:     101010 cycles:u:
+\t    5600 operator+(x)+0x4 (/usr/lib/libx.so.1)
+\t    55e0 mid+0x20 (/usr/bin/prog)
+\t    55f0 main+0x1 (/usr/bin/prog)
+
+other   130    10.000004:          1 sched:sched_waking: comm=prog pid=124
+
+prog thread  123/124 [000]    10.000010:     101010 cycles:u:
+\t    55f0 main+0x9 (/usr/bin/prog)
+
+prog thread  123/124 [000]    10.000011:     101010 cycles:u:
+\tffffffff81000000 [unknown] ([unknown])
+"""
+
+
+def test_perf(w):
+    """Stacks of samples: what goes on from one to the next is one call."""
+    t = written(w, "perf.txt", PERF)
+    want = {"prog_thread;main;mid;leaf": 3000, "prog_thread;main;mid;operator+(x)": 7000, "prog_thread;main": 1000}
+    got = {s.replace(" ", "_"): v for s, v in folded(w, t).items() if v}
+    assert got == want, got
+    assert {n: c for n, (c, _, _) in profile(w, t).items()} == {"main": 1, "mid": 1, "leaf": 1, "operator+(x)": 1, "[unknown]": 1}
+    report = w.run("report", t).stdout.decode()
+    assert re.search(r"/\* sched:sched_waking: comm=prog pid=124 \*/", report), report
+
+
+def test_refused(w):
+    for text in ("hello\nworld\n", "{}", "\0\0\0", "[1, 2]", "# a comment\n"):
+        p = w.run("report", written(w, "x", text), status=1)
+        assert b"neither a trace.dat" in p.stderr, (text, p.stderr)
+    assert b"is empty" in w.run("report", written(w, "x", ""), status=1).stderr
+
+
+if __name__ == "__main__":
+    main(globals())
