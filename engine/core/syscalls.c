@@ -18,6 +18,7 @@
 #include "engine/ring/ring.h"
 
 struct syscalls_user syscalls_user;
+const struct syscalls_changer *syscalls_changer;
 
 static const struct syscalls_hook *hook;
 static uint32_t wanted[SYSCALLS_MAX];

@@ -36,6 +36,20 @@ void syscalls_register_user(const struct syscalls_user *user);
 extern struct syscalls_user syscalls_user;
 
 /*
+ * Who has the kernel get other arguments than the program gave: one in the process. It sees the
+ * calls that are wanted (syscalls_want()), the engine's own through libc among them. Any context,
+ * as the user's.
+ */
+#define SYSCALLS_WORDS 32u
+struct syscalls_changer {
+	/* @args: to be changed, what the kernel gets. @words: its own until the call has returned. */
+	void (*before)(uint64_t nr, uint64_t *args, uint64_t *words);
+	/* Not for calls that start a thread or process. @args: as the program gave them. */
+	void (*after)(uint64_t nr, uint64_t ret, const uint64_t *args, uint64_t *words);
+};
+extern const struct syscalls_changer *syscalls_changer; /* NULL: nobody */
+
+/*
  * syscalls_want() - calls with this number are wanted once more, or once less. @nr: SYSCALLS_MAX:
  * all numbers. Return: 0 or -errno, and then nothing has changed. Under the tree's lock.
  */

@@ -29,7 +29,8 @@
 
 static __thread struct {
 	uint32_t gen;	/* of the listeners that the other fields are for */
-	uint32_t known; /* the mask is */
+	uint16_t known; /* the mask is */
+	uint16_t segv;	/* mask_wish_segv() */
 	uint64_t base, mask;
 	struct handler_frame *top; /* of the handlers that run */
 } mine __attribute__((tls_model("initial-exec")));
@@ -56,6 +57,16 @@ static inline uint32_t state_now(void)
 uint32_t mask_state(void)
 {
 	return mine.gen == load_relaxed(&gen) && mine.known ? state_now() : 0;
+}
+
+int mask_wishes_segv(void)
+{
+	return mine.segv;
+}
+
+void mask_wish_segv(int on)
+{
+	mine.segv = (uint16_t)on;
 }
 
 static inline void tell(uint32_t before, uint64_t function, uint64_t site)

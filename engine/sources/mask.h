@@ -23,4 +23,11 @@ extern struct source mask_changes;
 /* The calling thread's state, as far as it is known. Any context. */
 uint32_t mask_state(void);
 
+/*
+ * Whether the calling thread's mask has SIGSEGV to the program, where the kernel's has it not
+ * (region_calls.c). Any context.
+ */
+int mask_wishes_segv(void);
+void mask_wish_segv(int on);
+
 #endif

@@ -4,19 +4,21 @@
  * the program. The handler of SIGSEGV does the instruction by way of the alias
  * (arch_access.h), so other threads' accesses fault like any. A fault that is not of a region is
  * the program's: its handler is called, or the process dies, as without us. An instruction that is
- * not known ends the region: the program goes on, and region_show() says where it was.
+ * not known ends the region: the program goes on, and region_show() says where it was;
+ * so does a call that changes the mapping. System calls get the alias (region_calls.h).
  *
  * SIGSEGV is ours from the first use on for ever, as a fault may be on its way when the last region
  * goes; the program sees and sets its own action (signals_take()). An alias is unmapped when no
  * thread is in the handler.
  *
  * Handler: any context, no lock. All else under the tree's lock. fork: the child has the same
- * regions, as the memory is shared. Costs: some 2 us an access. Tests:
+ * regions, as the memory is shared. Costs: some 4 us an access. Tests:
  * tests/engine/tracers/mmiotrace.
  */
 #include "engine/sources/region.h"
 
 #include <errno.h>
+#include <linux/futex.h>
 
 #include "arch_access.h"
 #include "arch_context.h"
@@ -24,27 +26,31 @@
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/base/text.h"
+#include "engine/sources/region_calls.h"
 #include "engine/sources/signal.h"
 
-#define PAGE	  UINT64_C(4096)
-#define WAIT_NS	  1000000
-#define MAX_WAITS 1000u /* a second, for handlers to end */
+#define PAGE	       UINT64_C(4096)
+#define WAIT_NS	       1000000
+#define MAX_WAITS      1000u /* a second, for handlers to end */
+#define MAX_CALL_WAITS 20u
 
 enum {
 	REGION_FREE,
 	REGION_OFF, /* nobody listens */
 	REGION_ON,
 	REGION_LOST, /* an instruction could not be followed */
+	REGION_GONE, /* the program changed what is mapped there */
 };
 
 static struct region regions[REGION_MAX];
 static uint32_t users; /* handlers that use an alias */
 static int taken;
 
-/* The last fault on pages that are no longer watched: tried again once. */
+/* The last fault on pages that are no longer watched: tried again once since they are not. */
 static struct {
-	uint64_t at, ip, sp;
+	uint64_t at, ip, sp, nr_ended;
 } late;
+static uint64_t nr_ended;
 
 /* What the program may do by itself: nothing. */
 static void close_pages(const struct region *r)
@@ -102,14 +108,64 @@ static void note(struct arch_access_user *u, uint64_t at, uint32_t bytes, int is
 			->access((uint32_t)(r - regions), at, bytes, is_write, value, pc);
 }
 
+/*
+ * The pages are the program's again before their faults are: one that is on its way does what it
+ * has to do by the alias, or finds them open. Return: whether it was on.
+ */
+static int end_region(struct region *r, uint32_t state)
+{
+	if (load_acquire(&r->state) != REGION_ON)
+		return 0;
+	open_pages(r);
+	__atomic_fetch_add(&nr_ended, 1, __ATOMIC_RELEASE);
+	if (!compare_and_store(&r->state, REGION_ON, state))
+		return 0;
+	tell_map((uint32_t)(r - regions), 0);
+	return 1;
+}
+
 /* The program goes on without us. */
 static void lose(struct region *r, uint64_t pc)
 {
-	if (!compare_and_store(&r->state, REGION_ON, REGION_LOST))
-		return;
-	r->refused = pc;
-	open_pages(r);
-	tell_map((uint32_t)(r - regions), 0);
+	if (end_region(r, REGION_LOST))
+		r->refused = pc;
+}
+
+uint64_t region_alias(uint64_t at)
+{
+	const struct region *r = find(at);
+
+	return r ? r->alias + (at - r->lo) : 0;
+}
+
+void region_change(uint64_t lo, uint64_t hi)
+{
+	uint32_t i;
+
+	for (i = 0; i < REGION_MAX; i++) {
+		struct region *r = &regions[i];
+
+		if (lo < r->hi && hi > r->lo)
+			end_region(r, REGION_GONE);
+	}
+}
+
+void region_waits(uint64_t at)
+{
+	struct region *r = find(at);
+
+	if (r)
+		store_relaxed(&r->has_waits, 1);
+}
+
+/* Who waits by the alias looks again, and waits by the program's address. */
+static void wake(struct region *r)
+{
+	uint64_t at;
+
+	for (at = r->alias; r->has_waits && at < r->alias + (r->hi - r->lo); at += 4)
+		arch_syscall(SYS_futex, (long)at, FUTEX_WAKE_PRIVATE, INT32_MAX, 0, 0, 0);
+	r->has_waits = 0;
 }
 
 /* Whether the pages were watched until a moment ago: then the instruction may do now. */
@@ -117,16 +173,19 @@ static int was_watched(uint64_t at, const void *context)
 {
 	const uint64_t ip = *arch_context_ip((void *)(uintptr_t)context);
 	const uint64_t sp = *arch_context_sp((void *)(uintptr_t)context);
+	const uint64_t now = load_acquire(&nr_ended);
 	uint32_t i;
 
 	for (i = 0; i < REGION_MAX; i++)
 		if (regions[i].hi && at >= regions[i].lo && at < regions[i].hi)
 			break;
-	if (i == REGION_MAX || (late.at == at && late.ip == ip && late.sp == sp))
+	if (i == REGION_MAX ||
+	    (late.at == at && late.ip == ip && late.sp == sp && late.nr_ended == now))
 		return 0;
 	late.at = at;
 	late.ip = ip;
 	late.sp = sp;
+	late.nr_ended = now;
 	return 1;
 }
 
@@ -176,13 +235,13 @@ static void handler(int sig, siginfo_t *info, void *context)
 		signals_by_default(sig, info, context);
 }
 
-static int wait_for_handlers(void)
+static int is_zero_soon(const uint32_t *nr, uint32_t max_waits)
 {
 	uint32_t i;
 
-	for (i = 0; __atomic_load_n(&users, __ATOMIC_SEQ_CST) && i < MAX_WAITS; i++)
+	for (i = 0; __atomic_load_n(nr, __ATOMIC_SEQ_CST) && i < max_waits; i++)
 		sys_sleep_ns(WAIT_NS);
-	return i < MAX_WAITS;
+	return i < max_waits;
 }
 
 static int switch_on(uint32_t i)
@@ -205,13 +264,11 @@ static void switch_off(uint32_t i)
 {
 	struct region *r = &regions[i];
 
-	if (compare_and_store(&r->state, REGION_ON, REGION_OFF)) {
-		open_pages(r);
-		tell_map(i, 0);
-	}
-	store_release(&r->state, REGION_OFF);
-	/* one that is in use stays mapped for good */
-	if (r->alias && wait_for_handlers())
+	end_region(r, REGION_OFF);
+	wake(r);
+	/* one that is in use stays mapped for good; a call may take as long as it likes */
+	if (r->alias && is_zero_soon(&users, MAX_WAITS) &&
+	    is_zero_soon(&region_calls_busy, MAX_CALL_WAITS))
 		sys_munmap((void *)r->alias, r->hi - r->lo);
 	r->alias = 0;
 }
@@ -234,17 +291,24 @@ static int want(struct source *s, int on)
 	uint32_t i;
 	int err = on ? take() : 0;
 
+	if (on && !err)
+		err = region_calls_start();
+
 	(void)s;
 	if (err)
 		return err;
 	for (i = 0; i < REGION_MAX; i++) {
-		if (!regions[i].state)
+		const uint32_t state = regions[i].state;
+
+		if (state == REGION_FREE || state == REGION_GONE || (on && state == REGION_LOST))
 			continue;
 		if (!on)
 			switch_off(i);
 		else if (switch_on(i))
-			regions[i].state = REGION_LOST; /* the program has unmapped it */
+			regions[i].state = REGION_GONE; /* the program has unmapped it */
 	}
+	if (!on)
+		region_calls_stop();
 	return 0;
 }
 
@@ -359,6 +423,13 @@ static int has_name(const struct mapping *m, const void *arg)
 	return m->path_bytes == n + sizeof(memfd) - 1 && !memcmp(m->path, memfd, sizeof(memfd) - 1);
 }
 
+static void remove_one(uint32_t i)
+{
+	switch_off(i);
+	/* the bounds stay, for faults that are on their way */
+	regions[i].state = REGION_FREE;
+}
+
 static int add(const struct mapping *m, uint64_t from, uint64_t to, const char *name,
 	       int is_programs)
 {
@@ -373,6 +444,9 @@ static int add(const struct mapping *m, uint64_t from, uint64_t to, const char *
 	uint32_t i;
 	int err;
 
+	for (i = 0; i < REGION_MAX; i++)
+		if (regions[i].state == REGION_GONE)
+			remove_one(i);
 	if (!m->shared || !(m->prot & PROT_READ) || to > m->hi || one.hi > m->hi)
 		return -EINVAL;
 	for (i = REGION_MAX; i--;)
@@ -409,13 +483,6 @@ int region_add_named(const char *name)
 	int err = *name ? find_mapping(has_name, name, &m) : -EINVAL;
 
 	return err ? err : add(&m, m.lo, m.hi, name, 0);
-}
-
-static void remove_one(uint32_t i)
-{
-	switch_off(i);
-	/* the bounds stay, for faults that are on their way */
-	regions[i].state = REGION_FREE;
 }
 
 int region_remove(const char *name, uint64_t at)
@@ -467,6 +534,8 @@ void region_show(struct seq_buf *s)
 		if (r->state == REGION_LOST) {
 			seq_puts(s, " ended by 0x");
 			seq_putx(s, r->refused);
+		} else if (r->state == REGION_GONE) {
+			seq_puts(s, " unmapped");
 		}
 		seq_putc(s, '\n');
 	}
@@ -477,6 +546,7 @@ static void fork_region(const struct lifecycle_fork *f)
 	if (f->when != LIFECYCLE_FORK_LEAVE)
 		return;
 	users = 0;
+	region_calls_busy = 0;
 	arch_access_fork();
 }
 

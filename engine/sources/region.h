@@ -23,6 +23,7 @@ struct region {
 	uint64_t refused;  /* the instruction that could not be followed, which ended it; or 0 */
 	uint32_t state;	   /* of region.c */
 	uint32_t prot;	   /* of the program */
+	int has_waits;	   /* threads may wait for words of it */
 	int is_programs;   /* region_remove_all() leaves it */
 	char name[REGION_NAME_BYTES];
 };

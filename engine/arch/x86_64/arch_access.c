@@ -117,6 +117,11 @@ static const uint8_t *get_copy(const uint8_t *code, uint32_t n)
 	return NULL;
 }
 
+int arch_access_get_word(uint64_t *value, const void *from)
+{
+	return arch_access_get(value, from, 8);
+}
+
 int arch_access_start(void)
 {
 	long p;

@@ -35,6 +35,9 @@ int arch_access_do(void *context, struct arch_access_user *u);
  */
 int arch_access_recover(void *context, uint64_t address);
 
+/* A word of memory that may not be there, in a handler or not. Return: 0; -EFAULT. */
+int arch_access_get_word(uint64_t *value, const void *from);
+
 /* Memory for the copies of instructions. Control context. Return: 0; -ENOMEM; -errno of /proc. */
 int arch_access_start(void);
 

@@ -45,13 +45,13 @@
 	.cfi_rel_offset rbx, FRAME_RBX
 	.endm
 
-	.macro	restore_args
-	mov	FRAME_ARGS(%rsp), %rdi
-	mov	FRAME_ARGS+8(%rsp), %rsi
-	mov	FRAME_ARGS+16(%rsp), %rdx
-	mov	FRAME_ARGS+24(%rsp), %r10
-	mov	FRAME_ARGS+32(%rsp), %r8
-	mov	FRAME_ARGS+40(%rsp), %r9
+	.macro	restore_args from
+	mov	\from(%rsp), %rdi
+	mov	\from+8(%rsp), %rsi
+	mov	\from+16(%rsp), %rdx
+	mov	\from+24(%rsp), %r10
+	mov	\from+32(%rsp), %r8
+	mov	\from+40(%rsp), %r9
 	mov	FRAME_RBX(%rsp), %rbx
 	.cfi_restore rbx
 	.endm
@@ -76,7 +76,7 @@ hook_syscall:
 	save_args
 	call_c	hook_syscall_enter
 	mov	%rax, %r11
-	restore_args
+	restore_args FRAME_USED
 	mov	FRAME_NR(%rsp), %rax
 	test	%r11, %r11
 	jnz	2f
@@ -86,7 +86,7 @@ hook_syscall:
 	.cfi_rel_offset rbx, FRAME_RBX
 1:	mov	%rax, FRAME_RET(%rsp)
 	call_c	hook_syscall_exit
-	restore_args
+	restore_args FRAME_ARGS
 	mov	FRAME_RET(%rsp), %rax
 	mov	FRAME_BACK(%rsp), %r11
 	lea	FRAME_BYTES+RED_ZONE(%rsp), %rsp
@@ -121,6 +121,7 @@ hook_syscall_tail:
 	mov	ISLAND_BACK(%r11), %r11
 	mov	%r11, FRAME_BACK(%rsp)
 	.cfi_rel_offset rip, FRAME_BACK
+	movq	$0, FRAME_CHANGER(%rsp)
 	save_args
 	jmp	1b
 	.cfi_endproc

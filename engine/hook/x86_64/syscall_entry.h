@@ -19,7 +19,10 @@
 #define FRAME_ISLAND  64
 #define FRAME_RBX     72
 #define FRAME_BACK    80
-#define FRAME_BYTES   88
+#define FRAME_USED    88  /* the arguments that the kernel gets */
+#define FRAME_CHANGER 136 /* of syscalls_changer: who changed them, and its words */
+#define FRAME_WORDS   144
+#define FRAME_BYTES   400
 #define RED_ZONE      128
 #define FRAME_TO_BACK (FRAME_BACK - FRAME_BYTES - RED_ZONE) /* from where the stack pointer was */
 

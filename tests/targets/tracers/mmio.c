@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vestige/vestige.h>
@@ -360,6 +362,154 @@ static void forks(void)
 	check(*(volatile uint32_t *)(device + 800), 0xc1, "the child's store");
 }
 
+/* System calls with pointers to watched memory: what they do there is not seen. */
+static CALLED void calls(void)
+{
+	struct iovec v[2] = {{device + 900, 3}, {device + 4096 + 8, 3}};
+	struct msghdr m = {.msg_iov = v, .msg_iovlen = 2};
+	char text[8] = {0};
+	int p[2], s[2];
+
+	check((uint64_t)pipe(p), 0, "pipe");
+	check((uint64_t)socketpair(AF_UNIX, SOCK_DGRAM, 0, s), 0, "socketpair");
+	check((uint64_t)write(p[1], "abcdef", 6), 6, "write");
+	check((uint64_t)read(p[0], device + 904, 6), 6, "read");
+	check((uint64_t)write(p[1], device + 904, 6), 6, "write from it");
+	check((uint64_t)readv(p[0], v, 2), 6, "readv");
+	check((uint64_t)sendmsg(s[0], &m, 0), 6, "sendmsg");
+	check((uint64_t)recv(s[1], text, sizeof(text), 0), 6, "recv");
+	check((uint64_t)strcmp(text, "abcdef"), 0, "what was sent");
+	check((uint64_t)send(s[1], "uvwxyz", 6, 0), 6, "send");
+	check((uint64_t)recvmsg(s[0], &m, 0), 6, "recvmsg");
+	close(p[0]);
+	close(p[1]);
+	close(s[0]);
+	close(s[1]);
+}
+
+static CALLED void calls_check(void)
+{
+	check((uint64_t)memcmp(device + 4096 + 8, "xyz", 3), 0, "the second vector");
+	check(device[900] == 'u' && device[902] == 'w' && device[909] == 'f', 1, "the first");
+}
+
+static void calls_all(void)
+{
+	calls();
+	calls_check();
+}
+
+static CALLED void in_handler(int sig)
+{
+	device[701] = (uint8_t)sig;
+}
+
+/* SIGSEGV is blocked, as far as the program sees. */
+static CALLED void masks(void)
+{
+	struct sigaction a = {.sa_handler = in_handler}, was;
+	sigset_t all, old;
+
+	sigfillset(&all);
+	sigfillset(&a.sa_mask);
+	sigaction(SIGUSR1, &a, NULL);
+	sigaction(SIGUSR1, NULL, &was);
+	check((uint64_t)sigismember(&was.sa_mask, SIGSEGV), 1, "the handler's mask");
+	sigprocmask(SIG_SETMASK, &all, &old);
+	check((uint64_t)sigismember(&old, SIGSEGV), 0, "the mask before");
+	device[702] = 1;
+	sigprocmask(SIG_SETMASK, NULL, &all);
+	check((uint64_t)sigismember(&all, SIGSEGV), 1, "the mask");
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	sigprocmask(SIG_SETMASK, NULL, &all);
+	check((uint64_t)sigismember(&all, SIGSEGV), 0, "the mask again");
+	raise(SIGUSR1);
+}
+
+static CALLED void wait_there(pthread_mutex_t *m)
+{
+	pthread_mutex_lock(m);
+	pthread_mutex_unlock(m);
+}
+
+static CALLED void *waiter(void *arg)
+{
+	for (int i = 0; i < 200; i++)
+		wait_there(arg);
+	return NULL;
+}
+
+/* Threads that wait for a lock that is in watched memory. */
+static void locks(void)
+{
+	pthread_mutex_t *m = (pthread_mutex_t *)(device + 1024);
+	pthread_t t[4];
+
+	pthread_mutex_init(m, NULL);
+	pthread_mutex_lock(m);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, waiter, m);
+	usleep(1000);
+	pthread_mutex_unlock(m);
+	for (int i = 0; i < 4; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void unmap(void)
+{
+	store_4();
+	munmap(device, 4096);
+	device = mmap(device, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_ANONYMOUS,
+		      -1, 0);
+	store_4();
+}
+
+static int stop;
+
+static CALLED void *until_stopped(void *arg)
+{
+	uint64_t *all = (uint64_t *)(device + 640), *own = all + 1 + (long)arg, n = 0;
+	pthread_mutex_t *m = (pthread_mutex_t *)(device + 1024);
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		__atomic_fetch_add(all, 1, __ATOMIC_RELAXED);
+		++*(volatile uint64_t *)own;
+		pthread_mutex_lock(m);
+		++*(volatile uint64_t *)(all + 8);
+		pthread_mutex_unlock(m);
+		n++;
+	}
+	check(*own, n, "a thread's own");
+	return (void *)n;
+}
+
+/* The tracer comes and goes while threads work there. */
+static void toggle(void)
+{
+	pthread_mutex_t *m = (pthread_mutex_t *)(device + 1024);
+	uint64_t all = 0;
+	pthread_t t[4];
+	void *n;
+
+	memset(device + 640, 0, 80);
+	pthread_mutex_init(m, NULL);
+	stop = 0;
+	for (long i = 0; i < 4; i++)
+		pthread_create(&t[i], NULL, until_stopped, (void *)i);
+	for (int i = 0; i < 20; i++) {
+		if (vestige_write("current_tracer", i & 1 ? "nop" : "mmiotrace", i & 1 ? 3 : 9) < 0)
+			printf("current_tracer: %s; ", strerror(errno));
+		usleep(2000);
+	}
+	__atomic_store_n(&stop, 1, __ATOMIC_RELAXED);
+	for (int i = 0; i < 4; i++) {
+		pthread_join(t[i], &n);
+		all += (uint64_t)n;
+	}
+	check(*(uint64_t *)(device + 640), all, "the counter of all");
+	check(*(uint64_t *)(device + 704), all, "the one with a lock");
+}
+
 static uint64_t sum(void)
 {
 	uint64_t s = 0;
@@ -375,7 +525,8 @@ static const struct {
 } works[] = {
 	{"moves", moves},     {"rmw", rmw},	    {"strings", strings},
 	{"vectors", vectors}, {"threads", threads}, {"own_fault", own_fault},
-	{"forks", forks},
+	{"forks", forks},     {"calls", calls_all}, {"masks", masks},
+	{"locks", locks},     {"unmap", unmap},	    {"toggle", toggle},
 };
 
 int main(int argc, char **argv)
@@ -387,7 +538,7 @@ int main(int argc, char **argv)
 		return 1;
 	device = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (argc > 1 && vestige_watch(device, 4096, argv[1]))
-		perror("vestige_watch");
+		printf("vestige_watch: %s; ", strerror(errno));
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = 0;
 		for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++)
