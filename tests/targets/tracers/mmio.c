@@ -464,6 +464,19 @@ static void unmap(void)
 	store_4();
 }
 
+/* An instruction that mmiotrace does not know. */
+static CALLED void unknown(void)
+{
+	__asm__ volatile("fxsave 2048(%0)" : : "r"(device) : "memory");
+	store_4();
+}
+
+static CALLED void die(void)
+{
+	store_4();
+	*(volatile int *)4096 = 1;
+}
+
 static int stop;
 
 static CALLED void *until_stopped(void *arg)
@@ -527,6 +540,7 @@ static const struct {
 	{"vectors", vectors}, {"threads", threads}, {"own_fault", own_fault},
 	{"forks", forks},     {"calls", calls_all}, {"masks", masks},
 	{"locks", locks},     {"unmap", unmap},	    {"toggle", toggle},
+	{"unknown", unknown}, {"die", die},
 };
 
 int main(int argc, char **argv)
