@@ -109,5 +109,60 @@ def test_systrace_events(w):
         assert (*t[:2], *t[3:5], *t[7:]) == (*m[:4], *m[5:]) and abs(float(f"{t[5]}.{t[6]}") - float(m[4])) < 1e-6, (t, m)
 
 
+SYSCALLS = r"""
+#include <fcntl.h>
+#include <pthread.h>
+#include <time.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+static void *thread(void *a) { syscall(SYS_getppid); return a; }
+int main(void)
+{
+	char buf[16];
+	struct timespec t = {0, 2000000};
+	pthread_t other;
+	int fd = open("/dev/zero", O_RDONLY);
+	syscall(SYS_read, fd, buf, 10);
+	syscall(SYS_close, 99);
+	openat(AT_FDCWD, "/nonexistent", 0);
+	nanosleep(&t, 0);
+	pthread_create(&other, NULL, thread, NULL);
+	pthread_join(other, NULL);
+	close(fd);
+	return 0;
+}
+"""
+
+
+def test_strace(w):
+    """The program's calls and results are strace's own, and a sleep is as long as it was."""
+    need("strace")
+    prog = w.compile("s", SYSCALLS)
+    w.run("record", "-q", "-e", "syscalls", "-o", "s.dat", "--", prog)
+    w.run("convert", "-q", "s.dat", "s.strace")
+    with open(w.path("s.strace")) as f:
+        ours = f.read()
+    subprocess.run(["strace", "-f", "-T", "-e", "openat,read,close,clock_nanosleep,getppid,exit_group", "-o", "real", prog],
+                   cwd=w.dir, check=True)
+    with open(w.path("real")) as f:
+        real = f.read()
+    want = [(n, r) for n, r in re.findall(r"^\d+ +(\w+)\(.*\) += ([^<\n]*?)(?: <[\d.]+>)?$", real, re.M)]
+    want = want[[i for i, l in enumerate(real.splitlines()) if "/dev/zero" in l][0]:]
+    lines = [re.match(r"(\d+) +(\d+\.\d{9}) (\w+)\((.*)\) = (.*?)(?: <(\d+\.\d{9})>)?$", l) for l in ours.splitlines()]
+    assert all(lines), ours
+    names = {n for n, _ in want}
+    got = [m for m in lines if m[3] in names]
+    first = next(i for i, m in enumerate(got) if got[i + 1][3] == "read" and got[i + 1][5] == "10")
+    got = got[first:]
+    parent = [(n, r) for n, r in want if n != "getppid"]
+    assert [(m[3], m[5]) for m in got if m[3] != "getppid"] == parent, (ours, real)
+    assert len({m[1] for m in got}) == 2 and [m[3] for m in got if m[1] != got[0][1]] == ["getppid"], ours
+    slept = next(m for m in got if m[3] == "clock_nanosleep")
+    assert float(slept[6]) >= 0.002 and got[1][4].split(", ")[0] == "3" and got[1][4].split(", ")[2] == "10", ours
+    w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", w.prog, "calls", 2)
+    p = w.run("convert", "--to", "strace", "t.dat", "-", status=1)
+    assert b"-e syscalls" in p.stderr or b"no call" in p.stderr, p.stderr
+
+
 if __name__ == "__main__":
     main(globals())

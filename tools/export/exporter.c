@@ -65,6 +65,11 @@ const struct exporter exporters[] = {
 	 {".info", ".lcov"},
 	 true,
 	 lcov_export},
+	{"strace",
+	 "system calls as strace -f -ttt -T prints them",
+	 {".strace"},
+	 true,
+	 strace_export},
 	{"ctf",
 	 "a folder in the Common Trace Format 1.8, as LTTng-UST makes it: babeltrace2, Trace "
 	 "Compass",

@@ -67,6 +67,7 @@ int jsonl_export(const char *path, struct reader *r, const struct export_options
 int order_export(const char *path, struct reader *r, const struct export_options *opt);
 int systrace_export(const char *path, struct reader *r, const struct export_options *opt);
 int lcov_export(const char *path, struct reader *r, const struct export_options *opt);
+int strace_export(const char *path, struct reader *r, const struct export_options *opt);
 int ctf_export(const char *path, struct reader *r, const struct export_options *opt);
 
 #endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * System calls in the manner of `strace -f -ttt -T`: thread, the stamp of the entry, the call with
+ * its arguments, its result, how long it took. A line is written when the call ends, so that none
+ * is in two pieces; one that has not ended has a question mark. What a pointer points to is not in
+ * a recording: it is an address. Of the events syscalls:sys_enter_* and sys_exit_*.
+ * Tests: tests/cli/test_export_texts.py.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/hash.h"
+#include "tools/export/call_export.h"
+
+#define TEXT_BYTES 512u
+
+/* A thread, and the call that it is in. */
+struct open {
+	int32_t tid;
+	bool is_open;
+	uint64_t ts;
+	char text[TEXT_BYTES]; /* name(args) */
+};
+
+struct strace {
+	struct open **threads; /* a hash table */
+	size_t nr, room;
+	bool any;
+};
+
+static struct open **slot_of(struct open **threads, size_t room, int32_t tid)
+{
+	size_t i = hash_u64((uint32_t)tid) >> 32 & (room - 1);
+
+	while (threads[i] && threads[i]->tid != tid)
+		i = (i + 1) & (room - 1);
+	return &threads[i];
+}
+
+static struct open *thread_of(struct call_export *x, int32_t tid)
+{
+	struct strace *own = x->own;
+	struct open **slot;
+
+	if (2 * own->nr >= own->room) {
+		size_t room = own->room ? 2 * own->room : 64;
+		struct open **more = calloc(room, sizeof(*more));
+
+		if (!more) {
+			x->err = fail(ENOMEM, "out of memory");
+			return NULL;
+		}
+		for (size_t i = 0; i < own->room; i++)
+			if (own->threads[i])
+				*slot_of(more, room, own->threads[i]->tid) = own->threads[i];
+		free(own->threads);
+		own->threads = more;
+		own->room = room;
+	}
+	slot = slot_of(own->threads, own->room, tid);
+	if (!*slot) {
+		*slot = calloc(1, sizeof(**slot));
+		if (!*slot) {
+			x->err = fail(ENOMEM, "out of memory");
+			return NULL;
+		}
+		(*slot)->tid = tid;
+		own->nr++;
+	}
+	return *slot;
+}
+
+static void begin_line(struct call_export *x, const struct open *t)
+{
+	out_printf(&x->o, "%-6d %" PRIu64 ".%09u %s", (int)t->tid, t->ts / 1000000000,
+		   (unsigned int)(t->ts % 1000000000), t->text);
+	((struct strace *)x->own)->any = true;
+}
+
+/* A field's value; 0 where it does not lie inside the record. */
+static uint64_t value_of(const struct tep_event *ev, const struct tep_format_field *f,
+			 const struct record *rec)
+{
+	if (f->offset < 0 || f->size < 1 || f->size > 8 ||
+	    (uint64_t)f->offset + (uint64_t)f->size > rec->data_bytes)
+		return 0;
+	return tep_read_number(ev->tep, (const char *)rec->data + f->offset, f->size);
+}
+
+/* An argument's register, by its type: an int has 32 bits of it. */
+static void put_argument(char *to, size_t room, const struct tep_format_field *f, uint64_t v)
+{
+	bool is_pointer = strchr(f->type, '*') != NULL, is_signed = !strstr(f->type, "unsigned");
+	bool is_int = strstr(f->type, "int") != NULL || strstr(f->type, "pid_t") != NULL;
+
+	if (is_pointer)
+		snprintf(to, room, v ? "0x%" PRIx64 : "NULL", v);
+	else if (is_int && is_signed)
+		snprintf(to, room, "%d", (int)v);
+	else if (is_int && (uint32_t)v > INT32_MAX) /* fd_set's and dirfd's -100 */
+		snprintf(to, room, "%d", (int)v);
+	else if (v > 0xffff)
+		snprintf(to, room, "0x%" PRIx64, v);
+	else
+		snprintf(to, room, "%" PRIu64, v);
+}
+
+static void enter(struct call_export *x, const struct tep_event *ev, const char *name,
+		  const struct record *rec)
+{
+	struct open *t = thread_of(x, rec->pid);
+	size_t n;
+
+	if (!t)
+		return;
+	if (t->is_open) { /* its end is lost, or it has none: rt_sigreturn */
+		begin_line(x, t);
+		out_text(&x->o, " = ?\n");
+	}
+	t->is_open = true;
+	t->ts = rec->ts;
+	n = (size_t)snprintf(t->text, TEXT_BYTES, "%.64s(", name);
+	for (const struct tep_format_field *f = ev->format.fields; f && n < TEXT_BYTES - 64;
+	     f = f->next) {
+		if (!strcmp(f->name, "__syscall_nr") || !strcmp(f->name, "nr"))
+			continue;
+		if (t->text[n - 1] != '(')
+			n += (size_t)snprintf(t->text + n, TEXT_BYTES - n, ", ");
+		put_argument(t->text + n, TEXT_BYTES - n, f, value_of(ev, f, rec));
+		n += strlen(t->text + n);
+	}
+	snprintf(t->text + n, TEXT_BYTES - n, ")");
+}
+
+static void leave(struct call_export *x, const struct tep_event *ev, const char *name,
+		  const struct record *rec)
+{
+	struct tep_format_field *f = tep_find_field((struct tep_event *)(uintptr_t)ev, "ret");
+	struct open *t = thread_of(x, rec->pid);
+	int64_t ret = f ? (int64_t)value_of(ev, f, rec) : 0;
+	const char *error = ret < 0 && ret > -4096 ? strerrorname_np((int)-ret) : NULL;
+	size_t n = strlen(name);
+	uint64_t ns;
+	bool begun;
+
+	if (!t)
+		return;
+	begun = t->is_open && !strncmp(t->text, name, n) && t->text[n] == '(';
+	if (!begun) { /* it was made before the recording began, or its entry is lost */
+		t->ts = rec->ts;
+		snprintf(t->text, TEXT_BYTES, "%.64s(...)", name);
+	}
+	ns = rec->ts - t->ts;
+	begin_line(x, t);
+	if (error)
+		out_printf(&x->o, " = -1 %s (%s)", error, strerrordesc_np((int)-ret));
+	else if (ret < 0 || ret > 0xffffff)
+		out_printf(&x->o, " = 0x%" PRIx64, (uint64_t)ret);
+	else
+		out_printf(&x->o, " = %" PRId64, ret);
+	if (begun)
+		out_printf(&x->o, " <%" PRIu64 ".%09u>", ns / 1000000000,
+			   (unsigned int)(ns % 1000000000));
+	out_text(&x->o, "\n");
+	t->is_open = false;
+}
+
+static void strace_other(struct call_export *x, const struct record *rec)
+{
+	struct tep_event *ev = NULL;
+
+	if (rec->kind == RECORD_EVENT && x->v->r->tep)
+		ev = tep_find_event(x->v->r->tep, rec->event);
+	if (!ev || strcmp(ev->system, "syscalls") != 0)
+		return;
+	if (!strncmp(ev->name, "sys_enter_", 10))
+		enter(x, ev, ev->name + 10, rec);
+	else if (!strncmp(ev->name, "sys_exit_", 9))
+		leave(x, ev, ev->name + 9, rec);
+}
+
+static void strace_end(struct call_export *x)
+{
+	struct strace *own = x->own;
+
+	for (size_t i = 0; i < own->room; i++) {
+		if (!own->threads[i] || !own->threads[i]->is_open)
+			continue;
+		begin_line(x, own->threads[i]);
+		out_text(&x->o, " = ?\n");
+	}
+	if (!own->any)
+		x->err = fail(ENODATA, "'%s' has no system call: record it with -e syscalls",
+			      x->v->path);
+}
+
+static void strace_free(struct call_export *x)
+{
+	struct strace *own = x->own;
+
+	for (size_t i = 0; i < own->room; i++)
+		free(own->threads[i]);
+	free(own->threads);
+}
+
+int strace_export(const char *path, struct reader *r, const struct export_options *opt)
+{
+	static const struct call_format format = {.own_bytes = sizeof(struct strace),
+						  .other = strace_other,
+						  .end = strace_end,
+						  .free = strace_free};
+
+	(void)r;
+	return call_export_each(path, opt, &format);
+}
