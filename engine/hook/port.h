@@ -26,7 +26,7 @@
  *	arch_raw_syscall() - one system call, -errno as the kernel gives it.
  * arch_ptrace.h
  *	arch_vfork_call() - call a function in a child that shares the memory; arch_ptrace_regs() -
- *	where a stopped thread is.
+ *	where a stopped thread is; arch_ptrace_interrupted(), arch_ptrace_again() - its system call.
  * arch_frame.h
  *	struct arch_regs, what an entry point saves; struct arch_args, the registers of arguments;
  *	arch_args_get(), arch_args_of(), arch_arg_reg() - which they are; arch_reg_named(),

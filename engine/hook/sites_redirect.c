@@ -98,6 +98,12 @@ static void tell(const struct object *o, int err, int tid)
 			    o->path, 0);
 		return;
 	}
+	if (err == -EACCES) {
+		area_status("functions that need all threads to stop are left out: the process has "
+			    "a seccomp filter",
+			    o->path, 0);
+		return;
+	}
 	seq_init(&s, text, sizeof(text) - 1);
 	seq_puts(&s, "functions that need all threads to stop are left out: thread ");
 	seq_putu(&s, (uint64_t)tid);

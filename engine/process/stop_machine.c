@@ -3,8 +3,11 @@
  * See stop_machine.h. A thread cannot ptrace() its own process, so a child does it, made by clone()
  * with the memory shared; the caller stands still meanwhile (CLONE_VFORK), and lends it its
  * thread's data. PTRACE_SEIZE and PTRACE_INTERRUPT interrupt no system call for the program: it
- * begins again, with what is left of its time. A signal that a thread was about to take is given
- * back with PTRACE_DETACH.
+ * begins again, with what is left of its time (with its full time, where the kernel itself would
+ * end it). A signal that a thread was about to take is given back with PTRACE_DETACH.
+ *
+ * A filter of system calls may answer ptrace() with the death of all that share the memory, so
+ * where there is one nothing is tried.
  *
  * Owns nothing beyond the call. fork: nothing. Costs some 10 us a thread. Tests: tests/cli/attach,
  * tests/engine/fire/stop_machine.
@@ -15,15 +18,18 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
+#include "abi/stopped_calls.h"
 #include "arch_ptrace.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/process/thread_list.h"
 
-#define STACK_BYTES 65536u
-#define MORE	    64u /* threads that may begin meanwhile */
-#define MAX_ROUNDS  64u /* of listing them */
-#define PAUSE_NS    20000
+#define STACK_BYTES  65536u
+#define MORE	     64u /* threads that may begin meanwhile */
+#define MAX_ROUNDS   64u /* of listing them */
+#define PAUSE_NS     20000
+#define STATUS_BYTES 4096u
+#define LATE_NS	     UINT64_C(1000000000)
 
 enum state {
 	STATE_RUNS, /* seized, and asked to stop */
@@ -70,6 +76,13 @@ static uint32_t place_of(const struct stop *s, int tid)
 	return lo;
 }
 
+static int has_ended(const struct stop *s, int tid)
+{
+	char state = thread_list_state(s->folder, tid);
+
+	return state == 'Z' || state == 'X';
+}
+
 /* Take a thread that is new. */
 static int take(int tid, void *data)
 {
@@ -82,7 +95,7 @@ static int take(int tid, void *data)
 	if (s->nr == s->room)
 		return fail_at(s, tid, -EAGAIN);
 	err = do_ptrace(PTRACE_SEIZE, tid, 0);
-	if (err == -ESRCH || (err == -EPERM && thread_list_has_ended(s->folder, tid)))
+	if (err == -ESRCH || (err == -EPERM && has_ended(s, tid)))
 		return 0;
 	if (err)
 		return fail_at(s, tid, (int)err);
@@ -148,10 +161,76 @@ static int stop_all(struct stop *s)
 	return fail_at(s, 0, -EAGAIN);
 }
 
-/* In the child. A thread that could not be let go is so by the child's end. */
+/* The number behind @name in the text of a status file; ~0: it is not there. */
+static uint64_t status_field(const char *text, const char *name)
+{
+	size_t n = strlen(name);
+	uint64_t value = 0;
+
+	while (memcmp(text, name, n)) {
+		while (*text && *text != '\n')
+			text++;
+		if (!*text || strlen(++text) < n)
+			return UINT64_MAX;
+	}
+	for (text += n; *text == '\t'; text++)
+		;
+	for (; *text && *text != '\n'; text++)
+		value = value << 4 | (uint64_t)(*text <= '9' ? *text - '0' : *text - 'a' + 10);
+	return value;
+}
+
+/* Whether a signal waits that the thread will take: then its call ends with EINTR rightly. */
+static int has_signal(const struct stop *s, const struct stopped_thread *t)
+{
+	char text[STATUS_BYTES];
+
+	if (t->signal || thread_list_read_in(s->folder, t->tid, "status", text, sizeof(text)) <= 0)
+		return 1;
+	return (status_field(text, "SigPnd:") | status_field(text, "ShdPnd:")) &
+			       ~status_field(text, "SigBlk:")
+		       ? 1
+		       : 0;
+}
+
+static void let_go(const struct stop *s, const struct stopped_thread *t)
+{
+	if (stop_ends_call(arch_ptrace_interrupted(t->tid)) && !has_signal(s, t))
+		arch_ptrace_again(t->tid);
+	do_ptrace(PTRACE_DETACH, t->tid, t->signal);
+}
+
+static int is_filtered(int folder)
+{
+	char text[STATUS_BYTES];
+	uint64_t how;
+
+	if (thread_list_read_in(folder, sys_gettid(), "status", text, sizeof(text)) <= 0)
+		return 1;
+	how = status_field(text, "Seccomp:");
+	return how && how != UINT64_MAX;
+}
+
+/*
+ * A thread that was asked to stop, and did not in time: its system call is interrupted even so. It
+ * is not waited for where it cannot be: that is in no call that a stop ends.
+ */
+static void let_late_go(const struct stop *s, struct stopped_thread *t, uint64_t until)
+{
+	while (t->state == STATE_RUNS && sys_now_ns() < until &&
+	       thread_list_state(s->folder, t->tid) != 'D') {
+		sys_sleep_ns(PAUSE_NS);
+		look(t);
+	}
+	if (t->state == STATE_STOPPED)
+		let_go(s, t);
+}
+
+/* In the child. The kernel lets go what is left when it ends. */
 static void run(void *arg)
 {
 	struct stop *s = arg;
+	uint64_t until;
 	uint32_t i;
 
 	s->began = sys_now_ns();
@@ -160,7 +239,11 @@ static void run(void *arg)
 		s->fn(s->threads, s->nr, s->arg);
 	for (i = 0; i < s->nr; i++)
 		if (s->threads[i].state == STATE_STOPPED)
-			do_ptrace(PTRACE_DETACH, s->threads[i].tid, s->threads[i].signal);
+			let_go(s, &s->threads[i]);
+	until = sys_now_ns() + LATE_NS;
+	for (i = 0; i < s->nr; i++)
+		if (s->threads[i].state == STATE_RUNS)
+			let_late_go(s, &s->threads[i], until);
 }
 
 static int count_one(int tid, void *data)
@@ -184,7 +267,7 @@ int stop_machine(void (*fn)(const struct stopped_thread *threads, uint32_t nr, v
 	s.folder = thread_list_open();
 	if (s.folder < 0)
 		return s.folder;
-	err = thread_list_each_in(s.folder, count_one, &s.room);
+	err = is_filtered(s.folder) ? -EACCES : thread_list_each_in(s.folder, count_one, &s.room);
 	s.room += MORE;
 	bytes = STACK_BYTES + (size_t)s.room * sizeof(*s.threads);
 	memory = err ? NULL : sys_map_anon(bytes);

@@ -23,7 +23,8 @@ struct stopped_thread {
  * @within_ns: how long threads may stand still before @fn is called.
  * @tid: the thread for which it failed, 0: none.
  * Return: 0; -EAGAIN: a thread did not stop in time (it is in a vfork(), or has no CPU), or there
- * are more and more threads; -EPERM: ptrace() is refused, or a debugger is there; -ENOMEM, and what
+ * are more and more threads; -EPERM: ptrace() is refused, or a debugger is there; -EACCES: a filter
+ * of system calls holds for the caller; -ENOMEM, and what
  * clone() and open() of /proc say. Agent or constructor context, all signals may be open; one
  * caller at a time.
  */

@@ -102,26 +102,37 @@ int thread_list_each(int (*each)(int tid, void *data), void *data)
 	return ret;
 }
 
-/* `TID (NAME) STATE ...`, and NAME may have anything in it. */
-int thread_list_has_ended(int folder, int tid)
+long thread_list_read_in(int folder, int tid, const char *file, char *text, size_t bytes)
 {
-	char path[32], text[256], *state = NULL, *p;
+	char path[32];
 	struct seq_buf s;
 	long n;
 	int fd;
 
 	seq_init(&s, path, sizeof(path) - 1);
 	seq_putu(&s, (uint64_t)tid);
-	seq_puts(&s, "/stat");
+	seq_putc(&s, '/');
+	seq_puts(&s, file);
 	path[s.len] = 0;
 	fd = (int)arch_syscall(SYS_openat, folder, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	if (fd < 0)
-		return 1;
-	n = sys_read(fd, text, sizeof(text) - 1);
+		return fd;
+	n = sys_read(fd, text, bytes - 1);
 	sys_close(fd);
 	text[n > 0 ? n : 0] = 0;
+	return n;
+}
+
+/* `TID (NAME) STATE ...`, and NAME may have anything in it. */
+char thread_list_state(int folder, int tid)
+{
+	char text[256], *state = NULL, *p;
+	long n = thread_list_read_in(folder, tid, "stat", text, sizeof(text));
+
+	if (n <= 0)
+		return 'X';
 	for (p = text; *p; p++)
 		if (*p == ')')
 			state = p + 1;
-	return n <= 0 || (state && *state == ' ' && (state[1] == 'Z' || state[1] == 'X'));
+	return state && *state == ' ' ? state[1] : 'R';
 }

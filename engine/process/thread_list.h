@@ -16,11 +16,15 @@ int thread_list_each(int (*each)(int tid, void *data), void *data);
 /*
  * The same in steps, for a process that has inherited the descriptor. thread_list_open(): the folder,
  * closed with sys_close(); or -errno. thread_list_each_in(): read it from the beginning.
- * thread_list_has_ended(): the thread does not run any more; its row may stay as long as the process.
+ * thread_list_state(): the letter of /proc, S (waits), D (and cannot be interrupted), Z and X (has
+ * ended; the main thread's row stays as long as the process) and so on.
  */
 int thread_list_open(void);
 int thread_list_each_in(int folder, int (*each)(int tid, void *data), void *data);
-int thread_list_has_ended(int folder, int tid);
+char thread_list_state(int folder, int tid);
+
+/* As thread_list_read(), in such a folder. */
+long thread_list_read_in(int folder, int tid, const char *file, char *text, size_t bytes);
 
 /*
  * thread_list_main() - the text of /proc/self/FILE, which is the main thread's, also when that has

@@ -78,6 +78,43 @@ int main(void)
 }
 """
 
+# Calls that a stop ends with EINTR, unless they are begun again.
+WAITS = FILLS.replace("static volatile int over;", r"""
+#include <errno.h>
+#include <sys/epoll.h>
+#include <time.h>
+static volatile int over;
+static void *polls(void *arg)
+{
+	int fd = epoll_create1(0);
+	struct epoll_event e;
+	long ended = 0;
+
+	while (!over)
+		ended += epoll_wait(fd, &e, 1, 100) < 0 && errno == EINTR;
+	printf("epoll_wait %ld\n", ended);
+	return arg;
+}
+static void *sigwaits(void *arg)
+{
+	long ended = 0;
+	sigset_t none;
+
+	sigemptyset(&none);
+	while (!over)
+		ended += sigtimedwait(&none, NULL, &(struct timespec){0, 100000000}) < 0 && errno == EINTR;
+	printf("sigtimedwait %ld\n", ended);
+	return arg;
+}
+""").replace("sigaction(SIGPROF", r"""
+	pthread_t p[2];
+
+	pthread_create(&p[0], NULL, polls, NULL);
+	pthread_create(&p[1], NULL, sigwaits, NULL);
+	sigaction(SIGUSR2""").replace("setitimer(ITIMER_PROF, &often, NULL);", "(void)often;").replace(
+    "\tfor (int i = 0; i < 4; i++) {", "\tpthread_join(p[0], NULL);\n\tpthread_join(p[1], NULL);\n"
+    "\tfor (int i = 0; i < 4; i++) {")
+
 # A call that waits for a child with the same memory: such a thread cannot be stopped.
 VFORKS = r"""
 #include <poll.h>
@@ -158,6 +195,18 @@ def test_threads_are_in_them(w):
         w.run("start", "-P", p.pid, "-p", "function_graph", "-l", "fill*", "-l", "in_handler")
         until(lambda: re.search(rb"in_handler\(\) \{\n.* us .* fill13\(\);\n", w.run("show", "-P", p.pid).stdout))
         assert p.end() == (0, "wrong 0\n")
+    w.run("clean")
+
+
+def test_waits_go_on(w):
+    """Threads that wait are stopped once for each function that is new, and see nothing of it."""
+    w.compile("waits", WAITS, PLAIN, "-O2", "-fcf-protection=none")
+    with Program(w, "./waits") as p:
+        for n in range(8):
+            w.run("start", "-P", p.pid, "-l", f"fill1{n}", "-l", f"fill2{n}")
+        assert enabled(w, p.pid) == {"fill17", "fill27"}, enabled(w, p.pid)
+        status, out = p.end()
+        assert status == 0 and set(out.splitlines()) == {"epoll_wait 0", "sigtimedwait 0", "wrong 0"}, (status, out)
     w.run("clean")
 
 

@@ -14,6 +14,7 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 
+#include "abi/stopped_calls.h"
 #include "tools/attach/attach_impl.h"
 
 #define RED_ZONE     128u
@@ -169,19 +170,6 @@ bool attach_behind_syscall(int pid, uint64_t pc)
 	return !attach_peek(pid, pc - 2, b, 2) && b[0] == 0x0f && b[1] == 0x05;
 }
 
-/* Calls that a stop ends with EINTR, though no handler ran: signal(7). */
-static bool is_ended_by_stops(long nr)
-{
-	static const long calls[] = {SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2,
-				     SYS_semop,	     SYS_semtimedop,  SYS_rt_sigtimedwait,
-				     SYS_msgrcv,     SYS_msgsnd,      SYS_io_getevents};
-
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if (calls[i] == nr)
-			return true;
-	return false;
-}
-
 /* The registers with which an interrupted system call begins again. Return: whether it must. */
 static bool restarted(struct user_regs_struct *r)
 {
@@ -199,7 +187,7 @@ static bool restarted(struct user_regs_struct *r)
 		r->rax = SYS_restart_syscall;
 		break;
 	case -EINTR:
-		if (!is_ended_by_stops(nr))
+		if (!stop_ends_call(nr))
 			return false;
 		r->rax = (uint64_t)nr;
 		break;

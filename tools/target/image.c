@@ -138,12 +138,34 @@ bool image_has_ended(int pid, unsigned long long start)
 	return kill(pid, 0) && errno == ESRCH;
 }
 
+/* A number of /proc/PID/status; 0: it is not there. */
+static int status_number(int pid, const char *name)
+{
+	char path[64], line[256];
+	int value = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, name, strlen(name)))
+			value = (int)strtol(line + strlen(name), NULL, 10);
+	if (f)
+		fclose(f);
+	return value;
+}
+
 bool image_stopped(int pid)
 {
 	unsigned long long began;
 	char state;
 
-	return read_stat(pid, &state, &began) && (state == 'T' || state == 't');
+	if (!read_stat(pid, &state, &began))
+		return false;
+	if (state != 't')
+		return state == 'T';
+	/* the engine's own child holds it for a moment (engine/process/stop_machine.h) */
+	return status_number(status_number(pid, "TracerPid:"), "PPid:") != pid;
 }
 
 bool image_parse_name(const char *name, int *pid, unsigned long long *start, bool *is_socket)

@@ -11,6 +11,7 @@
 #include "arch_syscall.h"
 
 #define ARCH_PTRACE_GETREGS 12
+#define ARCH_PTRACE_SETREGS 13
 
 /*
  * arch_ptrace_regs() - where a stopped tracee is.
@@ -25,6 +26,31 @@ static inline int arch_ptrace_regs(int tid, uint64_t *ip, uint64_t *before, uint
 	*ip = r.rip;
 	*before = (int64_t)r.orig_rax >= 0 ? r.rip - 2 : r.rip;
 	*sp = r.rsp;
+	return (int)err;
+}
+
+/*
+ * arch_ptrace_interrupted() - the number of the system call that gives a stopped tracee EINTR when it
+ * goes on, or -1. arch_ptrace_again(): it begins again instead. Return: 0 or -errno.
+ */
+static inline long arch_ptrace_interrupted(int tid)
+{
+	struct user_regs_struct r = {0};
+	long err = arch_raw_syscall(SYS_ptrace, ARCH_PTRACE_GETREGS, tid, 0, (long)&r, 0, 0);
+
+	return err || (int64_t)r.rax != -4 /* EINTR */ ? -1 : (long)r.orig_rax;
+}
+
+static inline int arch_ptrace_again(int tid)
+{
+	struct user_regs_struct r = {0};
+	long err = arch_raw_syscall(SYS_ptrace, ARCH_PTRACE_GETREGS, tid, 0, (long)&r, 0, 0);
+
+	r.rax = r.orig_rax;
+	r.rip -= 2;
+	r.orig_rax = UINT64_MAX;
+	if (!err)
+		err = arch_raw_syscall(SYS_ptrace, ARCH_PTRACE_SETREGS, tid, 0, (long)&r, 0, 0);
 	return (int)err;
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* What a stop by ptrace() does to system calls. */
+#ifndef VESTIGE_ABI_STOPPED_CALLS_H
+#define VESTIGE_ABI_STOPPED_CALLS_H
+
+#include <stddef.h>
+#include <sys/syscall.h>
+
+/*
+ * stop_ends_call() - whether the system call of number @nr ends with EINTR when its thread is
+ * stopped, though no signal handler ran: signal(7). Others go on by themselves. Any context.
+ */
+static inline int stop_ends_call(long nr)
+{
+	static const long calls[] = {
+#ifdef SYS_epoll_wait
+		SYS_epoll_wait,
+#endif
+		SYS_epoll_pwait,     SYS_epoll_pwait2, SYS_semop,  SYS_semtimedop,
+		SYS_rt_sigtimedwait, SYS_msgrcv,       SYS_msgsnd, SYS_io_getevents,
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if (calls[i] == nr)
+			return 1;
+	return 0;
+}
+
+#endif
