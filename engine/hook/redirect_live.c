@@ -11,7 +11,7 @@
  * threads cannot be stopped otherwise.
  *
  * No state. Runs in stop_machine()'s child: system calls and memory alone. Each write is one store,
- * so the text is whole whenever the child is killed. Tests: tests/cli/attach, unmodified.
+ * so the text is whole whenever the child is killed. Tests: tests/cli/test_attach_functions.py.
  */
 #include "engine/hook/redirect_live.h"
 

@@ -6,7 +6,7 @@
  *
  * A site that has been made stays: off, it costs a jump there and back. Constructor and agent
  * context, under the tree's lock. fork: the child has the same. Tests: tests/cli/test_unmodified.py,
- * test_attach.py.
+ * test_attach_functions.py.
  */
 #include <errno.h>
 

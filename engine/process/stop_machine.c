@@ -9,8 +9,8 @@
  * A filter of system calls may answer ptrace() with the death of all that share the memory, so
  * where there is one nothing is tried.
  *
- * Owns nothing beyond the call. fork: nothing. Costs some 10 us a thread. Tests: tests/cli/attach,
- * tests/engine/fire/stop_machine.
+ * Owns nothing beyond the call. fork: nothing. Costs some 10 us a thread. Tests:
+ * tests/cli/test_attach_functions.py.
  */
 #include "engine/process/stop_machine.h"
 
