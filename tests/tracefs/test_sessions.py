@@ -434,6 +434,7 @@ FN void leaf(int i) { sum += i; }
 int main(void)
 {
 	char line[64];
+	pid_t replaced = 0;
 	puts("ready"); fflush(stdout);
 	while (fgets(line, sizeof(line), stdin)) {
 		pid_t child = fork();
@@ -449,8 +450,11 @@ int main(void)
 			if (strcmp(line, "stay\n"))
 				waitpid(child, NULL, 0);
 			printf("%d\n", child); fflush(stdout);
-		}
+		} else
+			replaced = child;
 	}
+	if (replaced) /* it ends as its input does */
+		waitpid(replaced, NULL, 0);
 	return 0;
 }
 """
