@@ -276,12 +276,15 @@ static int compare_spans(const void *a, const void *b)
 /* Spans become begins and ends, thread by thread: a stack of those that are open. */
 static int open_spans(struct import *im)
 {
-	uint64_t *ends = malloc(MAX_DEPTH * sizeof(*ends));
+	uint64_t *ends;
 	size_t nr = 0;
-	int err = ends ? 0 : no_memory();
+	int err;
 
-	if (im->nr_spans)
-		qsort(im->spans, im->nr_spans, sizeof(*im->spans), compare_spans);
+	if (!im->nr_spans)
+		return 0;
+	ends = malloc(MAX_DEPTH * sizeof(*ends));
+	err = ends ? 0 : no_memory();
+	qsort(im->spans, im->nr_spans, sizeof(*im->spans), compare_spans);
 	for (size_t i = 0; !err && i <= im->nr_spans; i++) {
 		struct span *s = &im->spans[i];
 		bool is_last = i == im->nr_spans || (i && s->thread != s[-1].thread);
