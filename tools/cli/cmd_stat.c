@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/* vestige stat: what is switched on in a target. Tests: tests/cli/test_stat.py. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/cli/cmd.h"
+#include "tools/cli/control.h"
+
+struct flags {
+	bool top, options;
+};
+
+struct stat_of {
+	struct control_buffers buffers;
+	struct flags flags;
+	unsigned int nr; /* that were printed */
+};
+
+static const struct flag flags[] = {
+	{'t', NULL, NULL, "with -B: the process itself, too", NULL, offsetof(struct flags, top)},
+	{'o', NULL, NULL, "its options, too", NULL, offsetof(struct flags, options)},
+	FLAGS_END};
+
+/* A text in memory that grows. */
+struct kept {
+	char *text;
+	size_t used;
+};
+
+static int keep(void *arg, const char *text, size_t bytes)
+{
+	struct kept *k = arg;
+	char *more = realloc(k->text, k->used + bytes + 1);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + k->used, text, bytes);
+	k->text = more;
+	k->used += bytes;
+	more[k->used] = '\0';
+	return 0;
+}
+
+/* Return: the file's text, to be freed; NULL: it is not there, not readable, or empty. */
+static char *text_of(struct target *t, const char *path)
+{
+	struct kept k = {0};
+	struct out o;
+	int err;
+
+	if (out_init_sink(&o, keep, &k))
+		return NULL;
+	err = t->ops->print(t, path, &o);
+	if (out_end(&o) || err) {
+		free(k.text);
+		return NULL;
+	}
+	if (k.text)
+		k.text[k.used - (k.text[k.used - 1] == '\n')] = '\0';
+	return k.text;
+}
+
+static int keep_name(void *arg, const char *name, bool is_dir)
+{
+	return is_dir && (keep(arg, name, strlen(name)) || keep(arg, "\n", 1));
+}
+
+/* Return: the folders in a folder, one a line, to be freed; NULL: none. */
+static char *folders(struct target *t, const char *dir)
+{
+	struct kept k = {0};
+
+	t->ops->files(t, dir, keep_name, &k);
+	return k.text;
+}
+
+static char *line(char **rest)
+{
+	char *l;
+
+	while ((l = strsep(rest, "\n")))
+		if (*l && *l != '#')
+			return l;
+	return NULL;
+}
+
+/* Call @put for each event of @system, or of each system where it is NULL. */
+static void each_event(struct target *t, const char *system, const char *file,
+		       void (*put)(const char *system, const char *event, char *text, bool *first),
+		       bool *first)
+{
+	char dir[256], path[600];
+	char *names, *rest, *name, *text;
+
+	snprintf(dir, sizeof(dir), "events%s%s", system ? "/" : "", system ? system : "");
+	names = rest = folders(t, dir);
+	while ((name = line(&rest))) {
+		if (!system) {
+			each_event(t, name, file, put, first);
+			continue;
+		}
+		snprintf(path, sizeof(path), "%s/%s/%s", dir, name, file);
+		text = text_of(t, path);
+		if (text)
+			put(system, name, text, first);
+		free(text);
+	}
+	free(names);
+}
+
+static void put_lines(const char *title, const char *system, const char *event, char *text,
+		      bool *first)
+{
+	char *l;
+
+	while ((l = line(&text))) {
+		if (!strcmp(l, "none"))
+			continue;
+		if (*first)
+			printf("\n%s:\n", title);
+		*first = false;
+		printf("  %s:%s \"%s\"\n", system, event, l);
+	}
+}
+
+static void put_filter(const char *system, const char *event, char *text, bool *first)
+{
+	put_lines("Filters", system, event, text, first);
+}
+
+static void put_trigger(const char *system, const char *event, char *text, bool *first)
+{
+	put_lines("Triggers", system, event, text, first);
+}
+
+static void put_enabled(const char *system, const char *event, char *text, bool *first)
+{
+	if (*text != '1')
+		return;
+	if (*first)
+		printf("    %s\n", system);
+	*first = false;
+	printf("        %s\n", event);
+}
+
+/* The systems whose file enable begins with @state: by name, or those of their events that are on. */
+static void put_systems(struct target *t, char state, const char *title)
+{
+	char *names = folders(t, "events"), *rest = names, *name, *text;
+	char path[300];
+	bool any = false, first;
+
+	while ((name = line(&rest))) {
+		snprintf(path, sizeof(path), "events/%s/enable", name);
+		text = text_of(t, path);
+		if (text && *text == state) {
+			if (!any)
+				printf(" %s:\n", title);
+			any = true;
+			first = true;
+			if (state == '1')
+				printf("   %s\n", name);
+			else
+				each_event(t, name, "enable", put_enabled, &first);
+		}
+		free(text);
+	}
+	free(names);
+}
+
+static void put_events(struct target *t)
+{
+	char *on = text_of(t, "events/enable");
+
+	printf("\nEvents:\n");
+	if (!on || *on == '0') {
+		printf(" All disabled\n");
+	} else if (*on == '1') {
+		printf(" All enabled\n");
+	} else {
+		put_systems(t, '1', "Individual systems");
+		put_systems(t, 'X', "Individual events");
+	}
+	free(on);
+}
+
+/* A file's lines that are no comments. */
+static void put_file(struct target *t, const char *path, const char *title, const char *indent)
+{
+	char *text = text_of(t, path), *rest = text, *l;
+	bool first = true;
+
+	while ((l = line(&rest))) {
+		if (first)
+			printf("\n%s:\n", title);
+		first = false;
+		printf("%s%s\n", indent, l);
+	}
+	free(text);
+}
+
+static void put_cpu_buffers(struct target *t)
+{
+	char path[64], *text;
+	long nr = sysconf(_SC_NPROCESSORS_CONF);
+
+	printf("\n");
+	for (long i = 0; i < nr; i++) {
+		snprintf(path, sizeof(path), "per_cpu/cpu%ld/buffer_size_kb", i);
+		text = text_of(t, path);
+		if (text)
+			printf("CPU %ld buffer size (kb): %s\n", i, text);
+		free(text);
+	}
+}
+
+/* Not of a buffer that is small because nothing has used it. */
+static void put_buffers(struct target *t)
+{
+	char *size = text_of(t, "buffer_size_kb");
+
+	if (size && !strstr(size, "expanded")) {
+		if (*size == 'X')
+			put_cpu_buffers(t);
+		else
+			put_file(t, "buffer_size_kb", "Buffer size in kilobytes (per cpu)", "   ");
+		put_file(t, "buffer_total_size_kb", "Buffer total size in kilobytes", "   ");
+	}
+	free(size);
+}
+
+static void put_clock(struct target *t)
+{
+	char *text = text_of(t, "trace_clock"), *from = text ? strchr(text, '[') : NULL;
+
+	if (from) {
+		from[strcspn(from, "]")] = '\0';
+		if (strcmp(from + 1, "local"))
+			printf("\nClock: %s\n", from + 1);
+	}
+	free(text);
+}
+
+static void put_cpus(struct target *t)
+{
+	char *text = text_of(t, "tracing_cpumask");
+	long nr = 0;
+
+	for (const char *c = text; c && *c; c++) {
+		const char digit[] = {*c, '\0'};
+
+		nr += __builtin_popcountl(strtoul(digit, NULL, 16));
+	}
+	if (text && nr < sysconf(_SC_NPROCESSORS_CONF))
+		printf("\nCPU mask: %s\n", text);
+	free(text);
+}
+
+static void put_latency(struct target *t)
+{
+	char *text = text_of(t, "tracing_max_latency");
+
+	if (text && strcmp(text, "0"))
+		printf("\nMax Latency: %s\n", text);
+	free(text);
+}
+
+static int keep_file(void *arg, const char *name, bool is_dir)
+{
+	return !is_dir && (keep(arg, name, strlen(name)) || keep(arg, "\n", 1));
+}
+
+static void put_options(struct target *t)
+{
+	struct kept names = {0};
+	char path[300], *rest, *name, *on;
+
+	t->ops->files(t, "options", keep_file, &names);
+	rest = names.text;
+	printf("\nOptions:\n");
+	while ((name = line(&rest))) {
+		snprintf(path, sizeof(path), "options/%s", name);
+		on = text_of(t, path);
+		if (on)
+			printf("   %s%s\n", *on == '1' ? "" : "no", name);
+		free(on);
+	}
+	free(names.text);
+}
+
+static void put_instances(struct target *t)
+{
+	char *names = folders(t, "instances"), *rest = names, *name;
+
+	if (names)
+		printf("\nInstances:\n");
+	while ((name = line(&rest)))
+		printf(" %s\n", name);
+	free(names);
+}
+
+static int put(struct target *t, const char *name, void *arg)
+{
+	struct stat_of *s = arg;
+	char *on = text_of(t, "tracing_on"), *tracer = text_of(t, "current_tracer");
+	bool first = true;
+
+	if (!on) {
+		free(tracer);
+		return fail(ENODATA, "tracing_on: it cannot be read");
+	}
+	if (s->nr++)
+		printf("---------------\n");
+	if (name)
+		printf("Instance: %s\n", name);
+	if (tracer && strcmp(tracer, "nop"))
+		printf("\nTracer: %s\n", tracer);
+	free(tracer);
+	put_events(t);
+	each_event(t, NULL, "filter", put_filter, &first);
+	first = true;
+	each_event(t, NULL, "trigger", put_trigger, &first);
+	put_file(t, "set_ftrace_filter", "Function Filter", " ");
+	put_file(t, "set_ftrace_notrace", "No Function Filter", " ");
+	put_file(t, "set_graph_function", "Function Graph Filter", " ");
+	put_file(t, "set_graph_notrace", "No Function Graph Filter", " ");
+	put_buffers(t);
+	put_clock(t);
+	put_cpus(t);
+	put_latency(t);
+	put_file(t, "kprobe_events", "Kprobe events", " ");
+	put_file(t, "uprobe_events", "Uprobe events", " ");
+	put_file(t, "error_log", "Error log", " ");
+	if (s->flags.options)
+		put_options(t);
+	printf("\nTracing is %s\n\n", *on == '1' ? "enabled" : "disabled");
+	if (!name)
+		put_instances(t);
+	free(on);
+	return 0;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct stat_of s = {0};
+	int status = options_parse(c, (void *[]){&s.buffers, &s.flags}, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (argc)
+		return options_wrong(c, "it takes no arguments: %s", argv[0]);
+	s.buffers.top = s.flags.top;
+	status = control_buffers_run(&s.buffers, put, &s);
+	if (fflush(stdout) && errno != EPIPE)
+		return control_end(fail_errno(errno, "cannot write to stdout"));
+	return status;
+}
+
+const struct command command_stat = {
+	.name = "stat",
+	.words = "",
+	.what = "print what is switched on in a process",
+	.help = "Print what is switched on in a process: tracer, events, filters, triggers, "
+		"buffers, "
+		"clock and CPUs, where they are not as at its start.\n",
+	.flags = (const struct flag *const[]){control_buffers_flags, flags, NULL},
+	.run = run,
+};
