@@ -406,8 +406,8 @@ def test_program_without_a_command(w):
     assert b"main() {" in p.stdout
     assert os.listdir(tmp) == [], os.listdir(tmp)
     # a slip in a command's name is told, not run
-    shutil.copy(w.prog, w.path("stat"))
-    assert b"did you mean start" in w.run("stat", env=dict(env, PATH=w.dir), status=2).stderr
+    shutil.copy(w.prog, w.path("sart"))
+    assert b"did you mean start" in w.run("sart", env=dict(env, PATH=w.dir), status=2).stderr
     assert b"vestige --help" in w.run("frobnicate", status=2).stderr
 
 
