@@ -6,7 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/base/fail.h"
+#include "tools/cli/control.h"
 #include "tools/record/record.h"
 #include "tools/text/duration.h"
 
@@ -70,6 +73,35 @@ static int take_budget(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+/* @value: `PID`, or several with commas. */
+static int take_pids(const struct parsing *p, void *to, const char *value)
+{
+	struct record_options *opt = to;
+	char one[16];
+
+	for (const char *at = value;; at++) {
+		size_t n = strcspn(at, ",");
+		int pid = 0, status;
+
+		snprintf(one, sizeof(one), "%.*s", n < sizeof(one) ? (int)n : 0, at);
+		status = control_take_pid(p, &pid, one);
+		if (status)
+			return status;
+		if (pid < 1)
+			return options_bad(p, "not a process id", value);
+		for (unsigned int i = 0; i < opt->nr_pids && pid; i++)
+			if (opt->pids[i] == pid)
+				pid = 0;
+		if (opt->nr_pids == RECORD_MAX_PIDS)
+			return options_bad(p, "too many processes, the last is", value);
+		if (pid)
+			opt->pids[opt->nr_pids++] = pid;
+		at += n;
+		if (!*at)
+			return 0;
+	}
+}
+
 static int add_option(const struct parsing *p, struct record_options *opt, const char *option)
 {
 	if (opt->nr_options == RECORD_MAX_OPTIONS)
@@ -124,6 +156,10 @@ static const struct flag flags[] = {
 	 "the "
 	 "program's",
 	 NULL, offsetof(struct record_options, kernel)},
+	{'P', NULL, "PID",
+	 "record process PID, which runs already, until Ctrl-C or its end; it gets the engine if "
+	 "it has none (may be repeated)",
+	 take_pids, 0},
 	{'l', NULL, "FUNC",
 	 "trace only functions that match FUNC (may be repeated): a name of the object or of the "
 	 "C++ or "
@@ -193,6 +229,21 @@ static void part_events(struct record_options *opt)
 	opt->nr_patterns = kept;
 }
 
+/* Processes that run without the engine get it. Return: 0, or an exit status. */
+static int attach_all(const struct record_options *opt)
+{
+	for (unsigned int i = 0; i < opt->nr_pids; i++) {
+		struct target *t;
+
+		if (control_open_attached(&t, &(struct control_which){.pid = opt->pids[i]})) {
+			note("%s", fail_text());
+			return CMD_OURS;
+		}
+		target_put(t);
+	}
+	return 0;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	static struct record_options opt;
@@ -202,7 +253,10 @@ static int run(const struct command *c, int argc, char **argv)
 	status = options_parse(c, (void *[]){&opt}, &argc, &argv);
 	if (status >= 0)
 		return status;
-	if (!argc)
+	if (opt.nr_pids && (argc || opt.unmodified))
+		return options_wrong(c, "-P names processes that run: leave out %s",
+				     argc ? argv[0] : "--unmodified, which is for their start");
+	if (!argc && !opt.nr_pids)
 		return options_wrong(c, "no program is named: vestige record [FLAGS] -- PROG ARGS");
 	opt.argv = argv;
 	if (opt.native && (opt.file_version || opt.no_native))
@@ -222,12 +276,13 @@ static int run(const struct command *c, int argc, char **argv)
 			opt.tracer = "nop";
 	if (!opt.tracer)
 		opt.tracer = "function";
-	return record(&opt);
+	status = attach_all(&opt);
+	return status ? status : record(&opt);
 }
 
 const struct command command_record = {
 	.name = "record",
-	.words = "[--] PROG [ARGS]",
+	.words = "-P PID | [--] PROG [ARGS]",
 	.what = "run a program and record its functions into a trace.dat",
 	.help = "Run PROG, trace its functions or events, write a trace.dat.\n",
 	.more = "PROG is built with -fpatchable-function-entry=6, or is traced as it is with "

@@ -4,12 +4,9 @@
  * trace-cmd start does for the kernel. Filters come before the tracer, so that nothing else is
  * recorded in between. Tests: tests/cli/test_control.py.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/attach/attach.h"
-#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 
@@ -41,25 +38,10 @@ static int write_list(struct target *t, const struct start *s, char kind, const 
 	return err;
 }
 
-/* A process that runs without the engine gets it. */
-static int open_target(struct target **t, const struct control_which *which)
-{
-	struct attach_result r;
-	int err = control_open(t, which, true);
-
-	if (err != -ESRCH || !which->pid || which->kernel)
-		return err;
-	err = attach_process(which->pid, &r);
-	if (err)
-		return err;
-	note("the engine was loaded into process %d", which->pid);
-	return control_open(t, which, true);
-}
-
 static int start(const struct control_which *which, const struct start *s)
 {
 	struct target *t;
-	int err = open_target(&t, which);
+	int err = control_open_attached(&t, which);
 
 	if (err)
 		return err;

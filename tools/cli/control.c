@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "abi/area.h"
+#include "tools/attach/attach.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
@@ -149,6 +150,20 @@ static int open_instance(struct target **t, const struct control_which *w, const
 int control_open(struct target **t, const struct control_which *w, bool make)
 {
 	return open_instance(t, w, w->instance, make && w->instance);
+}
+
+int control_open_attached(struct target **t, const struct control_which *w)
+{
+	struct attach_result r;
+	int err = control_open(t, w, true);
+
+	if (err != -ESRCH || !w->pid || w->kernel)
+		return err;
+	err = attach_process(w->pid, &r);
+	if (err)
+		return err;
+	note("the engine was loaded into process %d", w->pid);
+	return control_open(t, w, true);
 }
 
 int control_open_file(struct target **t, const struct control_which *w, const char **file)

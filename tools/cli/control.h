@@ -40,6 +40,12 @@ struct control_which {
 int control_open(struct target **t, const struct control_which *w, bool make);
 
 /*
+ * control_open_attached() - the same with the instance made; a process that runs without the engine
+ * gets it.
+ */
+int control_open_attached(struct target **t, const struct control_which *w);
+
+/*
  * control_open_file() - the same for a file by its path: of `instances/NAME/FILE` it opens the
  * instance. @file: on success what the file is called there.
  */

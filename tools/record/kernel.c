@@ -58,45 +58,6 @@ struct kernel_record {
 	uint64_t drained_ns; /* when it was looked last */
 };
 
-/* The whole of a file, ended by NUL; malloced. Return: 0 or -errno with fail() set. */
-struct text {
-	char *at;
-	size_t n;
-};
-
-static int keep(void *arg, const char *text, size_t bytes)
-{
-	struct text *t = arg;
-	char *more = realloc(t->at, t->n + bytes + 1);
-
-	if (!more)
-		return -ENOMEM;
-	memcpy(more + t->n, text, bytes);
-	t->at = more;
-	t->n += bytes;
-	more[t->n] = '\0';
-	return 0;
-}
-
-static int read_all(struct target *t, const char *path, struct text *text)
-{
-	struct out o;
-	int err, end;
-
-	*text = (struct text){0};
-	if (out_init_sink(&o, keep, text))
-		return fail(ENOMEM, "out of memory");
-	err = t->ops->print(t, path, &o);
-	end = out_end(&o);
-	if (!err && (end || (!text->at && keep(text, "", 0))))
-		err = fail(ENOMEM, "out of memory");
-	if (err) {
-		free(text->at);
-		*text = (struct text){0};
-	}
-	return err;
-}
-
 /* A lock on an instance that ends with its holder. Return: it, or -errno without fail(). */
 static int take_lock(const char *name)
 {
@@ -157,9 +118,9 @@ static bool matches(const char *pattern, const char *event)
 /* A pattern against all events: the file set_event knows none. */
 static int enable_matching(struct kernel_record *k, const char *pattern)
 {
-	struct text list;
+	struct target_text list;
 	unsigned int nr = 0;
-	int err = read_all(k->top, "available_events", &list);
+	int err = target_read(k->top, "available_events", &list);
 	char *rest, *event;
 
 	if (err)
@@ -225,9 +186,9 @@ static int open_raw(const struct kernel_record *k, unsigned int cpu)
 static uint32_t subbuf_bytes(const struct kernel_record *k)
 {
 	unsigned long kb = 0;
-	struct text text;
+	struct target_text text;
 
-	if (!read_all(k->at, "buffer_subbuf_size_kb", &text)) {
+	if (!target_read(k->at, "buffer_subbuf_size_kb", &text)) {
 		kb = strtoul(text.at, NULL, 10);
 		free(text.at);
 	}
@@ -404,11 +365,11 @@ static void count_lost(struct kernel_record *k)
 {
 	for (unsigned int i = 0; i < k->nr_cpus; i++) {
 		char path[64];
-		struct text text;
+		struct target_text text;
 		const char *at;
 
 		snprintf(path, sizeof(path), "per_cpu/cpu%u/stats", i);
-		if (k->cpus[i].from < 0 || read_all(k->at, path, &text))
+		if (k->cpus[i].from < 0 || target_read(k->at, path, &text))
 			continue;
 		at = strstr(text.at, "\noverrun: ");
 		k->lost += at ? strtoull(at + strlen("\noverrun: "), NULL, 10) : 0;
@@ -419,11 +380,11 @@ static void count_lost(struct kernel_record *k)
 static int put_format(struct kernel_record *k, const char *system, const char *event, FILE *f)
 {
 	char path[PATH_MAX];
-	struct text text;
+	struct target_text text;
 	int err;
 
 	snprintf(path, sizeof(path), "events/%s/%s/format", system, event);
-	err = read_all(k->top, path, &text);
+	err = target_read(k->top, path, &text);
 	if (err)
 		return err;
 	dat_put_u64(f, text.n);
@@ -450,7 +411,7 @@ static int put_ftrace_event(void *arg, const char *name, bool is_dir)
 /* Formats into memory, so that their number can stand before them. */
 static int put_ftrace_events(struct kernel_record *k, FILE *f)
 {
-	struct text text = {0};
+	struct target_text text = {0};
 	struct ftrace_events e = {k, open_memstream(&text.at, &text.n), 0};
 	int err;
 
@@ -467,11 +428,11 @@ static int put_ftrace_events(struct kernel_record *k, FILE *f)
 /* Those of the events that are on: `SYSTEM:NAME` lines, a system's together. */
 static int put_events(struct kernel_record *k, FILE *f)
 {
-	struct text list;
+	struct target_text list;
 	char *line, *next, system[NAME_MAX] = "";
 	long count_at = ftell(f), systems_at = count_at;
 	uint32_t systems = 0, nr = 0;
-	int err = read_all(k->at, "set_event", &list);
+	int err = target_read(k->at, "set_event", &list);
 
 	if (err)
 		return err;
@@ -545,7 +506,7 @@ static int put_cpus(struct kernel_record *k, FILE *f)
 static int put_file(struct kernel_record *k, FILE *f)
 {
 	static const char clock[] = "[mono]\n";
-	struct text names;
+	struct target_text names;
 	int err;
 
 	fwrite(DAT_MAGIC, DAT_MAGIC_BYTES, 1, f);
@@ -558,7 +519,7 @@ static int put_file(struct kernel_record *k, FILE *f)
 	dat_put_u32(f, 0); /* kallsyms */
 	dat_put_u32(f, 0); /* printk */
 	if (!err)
-		err = read_all(k->top, "saved_cmdlines", &names);
+		err = target_read(k->top, "saved_cmdlines", &names);
 	if (err)
 		return err;
 	dat_put_u64(f, names.n);

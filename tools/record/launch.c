@@ -245,9 +245,18 @@ static int check_image(struct launch *l, const char *path, int depth)
 	return check_image(l, at, depth + 1);
 }
 
-int launch_find(struct launch *l, const char *prog)
+void launch_session(char session[64])
 {
 	uint64_t random[2] = {0};
+
+	if (getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
+		random[0] = (uint64_t)getpid() << 32 | (uintptr_t)&random;
+	snprintf(session, 64, "%d-%016llx%016llx", getpid(), (unsigned long long)random[0],
+		 (unsigned long long)random[1]);
+}
+
+int launch_find(struct launch *l, const char *prog)
+{
 	char found[PATH_MAX];
 	int err;
 
@@ -261,10 +270,7 @@ int launch_find(struct launch *l, const char *prog)
 	err = check_image(l, found, 0);
 	if (err)
 		return err;
-	if (getrandom(random, sizeof(random), GRND_NONBLOCK) != sizeof(random))
-		random[0] = (uint64_t)getpid() << 32 | (uintptr_t)&random;
-	snprintf(l->session, sizeof(l->session), "%d-%016llx%016llx", getpid(),
-		 (unsigned long long)random[0], (unsigned long long)random[1]);
+	launch_session(l->session);
 	sigprocmask(SIG_SETMASK, NULL, &l->mask);
 	for (int i = 0; i < LAUNCH_NR_IGNORED; i++)
 		sigaction(ignored[i], NULL, &l->ignored[i]);

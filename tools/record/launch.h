@@ -52,6 +52,9 @@ void launch_ignore(void);
  */
 int launch_find(struct launch *l, const char *prog);
 
+/* The name of a session that is this process's alone. */
+void launch_session(char session[64]);
+
 /*
  * launch_find_part() - a file that is installed with vestige: beside this program, as after a
  * build, else in the library folder. @path: room for PATH_MAX. Return: 0 or -ELIBACC with fail()

@@ -8,14 +8,11 @@
  * the recording; the file is still written. Tests: tests/cli/test_record.py.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -25,42 +22,13 @@
 #include "tools/base/exit_status.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
-#include "tools/base/shell_word.h"
-#include "tools/base/time_ns.h"
-#include "tools/code/symbols.h"
-#include "tools/export/exporter.h"
-#include "tools/record/kernel.h"
-#include "tools/record/launch.h"
 #include "tools/record/program_objects.h"
-#include "tools/record/progress.h"
-#include "tools/record/record.h"
+#include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
-#include "tools/record/recorder.h"
-#include "tools/target/areas_dir.h"
 #include "tools/target/function_names.h"
 
 #define TICK_NS		 10000000
 #define DEFAULT_TOTAL_KB 65536u
-#define BOOT_BYTES	 (124 * 1024) /* the kernel takes 128 KiB for a variable */
-
-struct record_run {
-	struct record_options opt;
-	struct areas_dir dir;
-	struct launch launch;
-	struct spool_writer *spool;
-	struct recorder *recorder;
-	struct kernel_record *kernel; /* NULL: the program alone */
-	struct reader *kernel_reader;
-	char kernel_path[PATH_MAX]; /* of its trace.dat; "" none */
-	struct recorder_summary sum;
-	char spool_path[PATH_MAX];
-	char boot[BOOT_BYTES];
-	char unmodified[BOOT_BYTES]; /* names of objects, see hook/redirect.h */
-	char last_comm[16];	     /* of the program when it ended */
-	int status;		     /* of the program, as exit() gives it */
-	bool ended;		     /* the program has */
-	bool ours;		     /* we failed */
-};
 
 /* The program's objects, and those that a pattern names: `FUNC:mod:OBJECT`. */
 static void name_unmodified(struct record_run *run)
@@ -128,27 +96,37 @@ const struct record_param record_params[RECORD_NR_PARAMS] = {{'e', "trace_event"
 							     {'g', "ftrace_graph_filter"},
 							     {'G', "ftrace_graph_notrace"}};
 
+int record_buffer_kb(struct record_options *opt)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+	uint64_t most, nr = cpus > 0 ? (uint64_t)cpus : 1;
+
+	if (!opt->buffer_kb)
+		opt->buffer_kb = DEFAULT_TOTAL_KB / nr;
+	if (opt->buffer_kb < 64)
+		opt->buffer_kb = 64;
+	most = LIMIT_BUFFER_BYTES / 1024 / nr;
+	if (opt->buffer_kb > most)
+		return fail(EINVAL,
+			    "-b %" PRIu64 ": the buffer of a CPU can have %" PRIu64
+			    " KB at most on this machine",
+			    opt->buffer_kb, most);
+	return 0;
+}
+
 /* VESTIGE_BOOT, in the kernel's names of boot parameters. */
 static int make_boot(struct record_run *run)
 {
 	const struct record_options *opt = &run->opt;
-	long cpus = sysconf(_SC_NPROCESSORS_CONF);
-	uint64_t most;
 	FILE *f = fmemopen(run->boot, sizeof(run->boot), "w");
+	int err;
 
 	if (!f)
 		return fail(ENOMEM, "no memory");
-	if (!run->opt.buffer_kb)
-		run->opt.buffer_kb = DEFAULT_TOTAL_KB / (uint64_t)(cpus > 0 ? cpus : 1);
-	if (run->opt.buffer_kb < 64)
-		run->opt.buffer_kb = 64;
-	most = LIMIT_BUFFER_BYTES / 1024 / (uint64_t)(cpus > 0 ? cpus : 1);
-	if (run->opt.buffer_kb > most) {
+	err = record_buffer_kb(&run->opt);
+	if (err) {
 		fclose(f);
-		return fail(EINVAL,
-			    "-b %" PRIu64 ": the buffer of a CPU can have %" PRIu64
-			    " KB at most on this machine",
-			    run->opt.buffer_kb, most);
+		return err;
 	}
 	fprintf(f, "ftrace=%s", opt->tracer);
 	if (opt->boot)
@@ -189,27 +167,6 @@ static int make_boot(struct record_run *run)
 	return 0;
 }
 
-static int make_spool(struct record_run *run)
-{
-	char cmdline[256] = "", *at = cmdline;
-	struct stat st;
-
-	if (!stat(run->opt.output, &st) && !S_ISREG(st.st_mode))
-		return fail(EINVAL, "%s is not a regular file: name another one with -o",
-			    run->opt.output);
-	if (snprintf(run->spool_path, PATH_MAX, "%s.spool.%d", run->opt.output, getpid()) >=
-	    PATH_MAX)
-		return fail(ENAMETOOLONG, "%s is too long a name", run->opt.output);
-	for (char **a = run->opt.argv; *a && at < cmdline + sizeof(cmdline) - 1; a++)
-		at += snprintf(at, (size_t)(cmdline + sizeof(cmdline) - at), "%s%s",
-			       at > cmdline ? " " : "", *a);
-	unlink(run->spool_path);
-	if (spool_create(run->spool_path, cmdline, run->opt.max_kb, &run->spool))
-		return fail(EIO, "%s (say with -o where %s may be written)", fail_text(),
-			    run->opt.output);
-	return 0;
-}
-
 static void forward(struct record_run *run, int fd)
 {
 	struct signalfd_siginfo si;
@@ -247,7 +204,9 @@ static void reap(struct record_run *run)
 	}
 }
 
-static int drain_until_end(struct record_run *run, int signals)
+int record_drain(struct record_run *run, int signals,
+		 void (*signalled)(struct record_run *run, int signals),
+		 void (*look)(struct record_run *run))
 {
 	struct itimerspec every = {{0, TICK_NS}, {0, TICK_NS}};
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
@@ -267,8 +226,8 @@ static int drain_until_end(struct record_run *run, int signals)
 		}
 		if (read(timer, &ticks, sizeof(ticks)) < 0 && errno != EAGAIN)
 			break;
-		forward(run, signals);
-		reap(run);
+		signalled(run, signals);
+		look(run);
 		if (spool_failed(run->spool) && !told) {
 			told = true;
 			run->ours = true;
@@ -279,125 +238,6 @@ static int drain_until_end(struct record_run *run, int signals)
 	}
 	close(timer);
 	return 0;
-}
-
-/* The spool takes the output's place, with the permissions of a new file. */
-static int keep_native(const struct record_run *run)
-{
-	char *target = realpath(run->opt.output, NULL);
-	const char *output = target ? target : run->opt.output;
-	mode_t mask = umask(0);
-	int err = 0;
-
-	umask(mask);
-	if (chmod(run->spool_path, 0666 & ~mask) || rename(run->spool_path, output))
-		err = fail_errno(errno, "cannot write '%s'", run->opt.output);
-	free(target);
-	return err;
-}
-
-/* Of the native form, which is complete, the records are counted for it. */
-static void print_stats(const struct record_run *run, struct reader **r)
-{
-	if (run->opt.native) {
-		reader_close(*r);
-		*r = NULL;
-		if (reader_open_spool(run->opt.output, r)) {
-			note("no statistics: %s", fail_text());
-			return;
-		}
-	}
-	record_print_stats(*r);
-}
-
-/* The names of the kernel's functions, for its events that tell addresses. */
-static void add_kernel_symbols(struct symbols *s)
-{
-	FILE *f = fopen("/proc/kallsyms", "re"), *mem;
-	char part[65536], *text = NULL;
-	size_t bytes = 0, n;
-
-	if (!f)
-		return;
-	mem = open_memstream(&text, &bytes);
-	while (mem && (n = fread(part, 1, sizeof(part), f)) > 0)
-		fwrite(part, 1, n, mem);
-	fclose(f);
-	if (!mem || fclose(mem))
-		return;
-	/* who may not know them is told 0 */
-	if (strstr(text, "\nf"))
-		symbols_add_kallsyms(s, text, bytes);
-	free(text);
-}
-
-/* What is said of the kernel's part at the end. */
-static void tell_kernel(struct record_run *run)
-{
-	uint64_t bracket, off, lost = kernel_record_lost(run->kernel);
-	int err = kernel_record_check(run->kernel, run->kernel_reader, &bracket, &off);
-
-	if (err == -ENOENT)
-		note("the kernel's clock was not compared: its buffer has lost the marks");
-	else if (off)
-		note("the kernel's stamps are up to %" PRIu64 " ns off", off);
-	if (lost)
-		note("the kernel's buffer lost %" PRIu64 " events", lost);
-	if (!err && !run->opt.quiet && !run->opt.no_statistics)
-		fprintf(stderr, "kernel clock: within %" PRIu64 " ns\n", bracket + off);
-}
-
-/* What was recorded becomes the output. Where that fails, the spool stays and is named. */
-static void make_output(struct record_run *run)
-{
-	const struct exporter *to = exporter_find(run->opt.file_version == 6 ? "dat6" : "dat");
-	char convert[5 * PATH_MAX], hint[6 * PATH_MAX];
-	char words[2][SHELL_WORD_BYTES];
-	struct reader *r = NULL;
-	struct progress p;
-	int err;
-
-	snprintf(convert, sizeof(convert), "vestige convert %s%s %s",
-		 run->opt.file_version == 6 ? "--to dat6 " : "",
-		 shell_word(run->spool_path, words[0]), shell_word(run->opt.output, words[1]));
-	snprintf(hint, sizeof(hint),
-		 "the recording has ended and is being written to %s. Ctrl-C ends that and loses "
-		 "nothing: `%s` writes it later",
-		 run->opt.output, convert);
-	progress_begin(&p, run->opt.output, hint, run->opt.quiet);
-	err = run->opt.native ? reader_open_spool_tables(run->spool_path, &r)
-			      : reader_open_spool(run->spool_path, &r);
-	/* the spool needs no object from then on */
-	if (!err && spool_put_symbols(run->spool, r->symbols))
-		note("%s: the symbols are read from the program when it is shown", fail_text());
-	if (!err && run->kernel_reader) {
-		tell_kernel(run);
-		add_kernel_symbols(r->symbols);
-		p.kernel = run->kernel_reader;
-	}
-	if (!err)
-		err = run->opt.native ? keep_native(run)
-				      : progress_write(&p, to, run->opt.no_native, r);
-	if (progress_end(&p) && err)
-		err = fail(EINTR, "interrupted: %s is not written: `%s` writes it", run->opt.output,
-			   convert);
-	if (!err && !run->opt.quiet && !run->opt.no_statistics)
-		print_stats(run, &r);
-	reader_close(r);
-	if (!err) {
-		if (!run->opt.native)
-			unlink(run->spool_path);
-		if (run->kernel_path[0])
-			unlink(run->kernel_path);
-		return;
-	}
-	run->ours = true;
-	note("%s", fail_text());
-	note("what was recorded is in %s: `vestige report %s` reads it", run->spool_path,
-	     shell_word(run->spool_path, words[0]));
-	if (run->kernel_path[0])
-		note("what the kernel recorded is in %s, which `trace-cmd report` reads, too",
-		     run->kernel_path);
 }
 
 /* Hold the program before main() and see whether there is anything to record. */
@@ -427,30 +267,13 @@ static int start(struct record_run *run)
 	return 0;
 }
 
-/* The kernel's part ends: the program's stays whole, whatever becomes of it. */
-static void end_kernel(struct record_run *run)
-{
-	int err;
-
-	if (snprintf(run->kernel_path, sizeof(run->kernel_path), "%s.kernel", run->spool_path) >=
-	    (int)sizeof(run->kernel_path))
-		err = fail(ENAMETOOLONG, "%s is too long a name", run->opt.output);
-	else
-		err = kernel_record_end(run->kernel, run->kernel_path);
-	if (!err)
-		err = reader_open_dat(run->kernel_path, &run->kernel_reader);
-	if (!err)
-		return;
-	run->ours = true;
-	run->kernel_path[0] = '\0';
-	note("the kernel's records are lost: %s", fail_text());
-}
-
 static int run_it(struct record_run *run, int signals)
 {
 	int err;
 
-	err = recorder_new(run->dir.fd, run->launch.session, run->spool, &run->recorder);
+	err = recorder_new(
+		&(struct recorder_of){.dirfd = run->dir.fd, .session = run->launch.session},
+		run->spool, &run->recorder);
 	if (err)
 		return err;
 	if (run->kernel)
@@ -458,7 +281,7 @@ static int run_it(struct record_run *run, int signals)
 	if (!err)
 		err = start(run);
 	if (!err && !run->ended)
-		err = drain_until_end(run, signals);
+		err = record_drain(run, signals, forward, reap);
 	if (err) {
 		char why[1024];
 
@@ -467,20 +290,28 @@ static int run_it(struct record_run *run, int signals)
 		recorder_finish(run->recorder, &run->sum);
 		return fail(-err, "%s", why);
 	}
-	recorder_finish(run->recorder, &run->sum);
-	if (run->kernel)
-		end_kernel(run);
-	if (spool_failed(run->spool)) {
-		if (!run->ours)
-			note("%s", fail_text());
-		run->ours = true;
-	}
+	record_end(run);
 	return 0;
+}
+
+int record_signals(void)
+{
+	sigset_t block;
+	int fd;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigaddset(&block, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+	fd = signalfd(-1, &block, SFD_NONBLOCK | SFD_CLOEXEC);
+	return fd < 0 ? fail_errno(errno, "cannot read signals") : fd;
 }
 
 static int record_program(struct record_run *run)
 {
-	sigset_t block;
+	char cmdline[256] = "", *at = cmdline;
 	int signals, err;
 
 	err = launch_find(&run->launch, run->opt.argv[0]);
@@ -496,28 +327,21 @@ static int record_program(struct record_run *run)
 	err = name_functions(run);
 	if (!err)
 		err = make_boot(run);
+	for (char **a = run->opt.argv; *a && at < cmdline + sizeof(cmdline) - 1; a++)
+		at += snprintf(at, (size_t)(cmdline + sizeof(cmdline) - at), "%s%s",
+			       at > cmdline ? " " : "", *a);
 	if (!err)
-		err = make_spool(run);
-	if (!err && run->opt.kernel) {
-		err = kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events,
-					run->opt.output, &run->kernel);
-		if (err)
-			unlink(run->spool_path);
-	}
+		err = record_spool(run, cmdline);
+	if (!err)
+		err = record_kernel(run);
 	if (err)
 		return fail(EIO, "%s", fail_text());
 	run->launch.areas_dir = run->dir.path;
 	run->launch.boot = run->boot;
 
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigaddset(&block, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &block, NULL);
-	signals = signalfd(-1, &block, SFD_NONBLOCK | SFD_CLOEXEC);
+	signals = record_signals();
 	if (signals < 0)
-		return fail(EIO, "cannot read signals: %s", strerror(errno));
+		return fail(EIO, "%s", fail_text());
 	launch_ignore();
 	err = run_it(run, signals);
 	close(signals);
@@ -525,8 +349,7 @@ static int record_program(struct record_run *run)
 		unlink(run->spool_path);
 		return err == -EACCES ? err : fail(EIO, "%s", fail_text());
 	}
-	spool_end(run->spool, time_ns(CLOCK_MONOTONIC));
-	make_output(run);
+	record_output(run);
 	if (record_tell(&run->opt, &run->launch, &run->sum, run->last_comm))
 		run->ours = true;
 	return 0;
@@ -539,7 +362,7 @@ int record(const struct record_options *opt)
 
 	run.opt = *opt;
 	run.dir.fd = -1;
-	err = record_program(&run);
+	err = run.opt.nr_pids ? record_processes(&run) : record_program(&run);
 	if (err)
 		note("%s", fail_text());
 	reader_close(run.kernel_reader);

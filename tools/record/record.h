@@ -8,6 +8,7 @@
 
 #define RECORD_MAX_PATTERNS 1024
 #define RECORD_MAX_OPTIONS  64
+#define RECORD_MAX_PIDS	    64
 
 struct record_options {
 	const char *tracer;
@@ -34,8 +35,10 @@ struct record_options {
 	unsigned int nr_kernel_events;
 	const char *options[RECORD_MAX_OPTIONS]; /* words of trace_options */
 	unsigned int nr_options;
-	const char *boot; /* more words of VESTIGE_BOOT; NULL: none */
-	char **argv;
+	const char *boot;	   /* more words of VESTIGE_BOOT; NULL: none */
+	int pids[RECORD_MAX_PIDS]; /* processes that run already, with the engine */
+	unsigned int nr_pids;
+	char **argv; /* where no process is named */
 };
 
 /* The kernel's boot parameter that takes the patterns of a kind, in the order of VESTIGE_BOOT. */
@@ -47,8 +50,8 @@ struct record_param {
 extern const struct record_param record_params[RECORD_NR_PARAMS];
 
 /*
- * record() - run opt->argv and record it, once in this process.
- * Return: the exit status: the program's, or CMD_OURS, CMD_CANNOT_EXEC, CMD_NOT_FOUND after a line
+ * record() - run opt->argv and record it, or record the processes opt->pids until a signal or their
+ * end. Once in this process. Return: the exit status: the program's, 0 of processes, or CMD_OURS, CMD_CANNOT_EXEC, CMD_NOT_FOUND after a line
  * on stderr.
  */
 int record(const struct record_options *opt);

@@ -177,8 +177,7 @@ static void tell_events(const struct meta *m)
 	}
 }
 
-/* Without functions these record nothing; other tracers have records of their own. */
-static bool needs_functions(const struct record_options *opt)
+bool record_needs_functions(const struct record_options *opt)
 {
 	return !strcmp(opt->tracer, "function") || !strcmp(opt->tracer, "function_graph");
 }
@@ -196,7 +195,7 @@ int record_judge(const struct record_options *opt, const struct launch *l, const
 		tell_status(m);
 	else if (!l->script)
 		tell_events(m);
-	if (!m->nr_functions && needs_functions(opt) && !l->script)
+	if (!m->nr_functions && record_needs_functions(opt) && !l->script)
 		note("%s has no function that can be traced: build it with " THE_FLAG
 		     " (programs that it executes are recorded)",
 		     l->image);
@@ -250,15 +249,15 @@ static bool wants_events(const struct record_options *opt)
 	return false;
 }
 
-bool record_tell(const struct record_options *opt, const struct launch *l,
-		 const struct recorder_summary *sum, const char *last_comm)
+void record_tell_losses(const struct record_options *opt, const char *areas_dir,
+			const struct recorder_summary *sum)
 {
 	const struct meta_losses *loss = &sum->losses;
 
 	if (loss->no_memory)
 		note("%s was full: the ring buffer could not have all its memory; remove what "
 		     "fills it, or set VESTIGE_DIR to a folder with more room",
-		     l->areas_dir);
+		     areas_dir);
 	if (loss->dropped_events && loss->no_growth)
 		note("%" PRIu64 " events were dropped: the program has given up system calls "
 		     "(seccomp), after which no more of the ring buffer than it had then can be "
@@ -279,7 +278,13 @@ bool record_tell(const struct record_options *opt, const struct launch *l,
 		     "in "
 		     "a forked child that had no area",
 		     sum->untraced_calls);
-	if (!needs_functions(opt) || wants_events(opt))
+}
+
+bool record_tell(const struct record_options *opt, const struct launch *l,
+		 const struct recorder_summary *sum, const char *last_comm)
+{
+	record_tell_losses(opt, l->areas_dir, sum);
+	if (!record_needs_functions(opt) || wants_events(opt))
 		return false;
 	if (sum->refused[0])
 		note("no function of %s matches %s: where no -l matches, all its functions are "

@@ -23,6 +23,13 @@
  */
 int record_judge(const struct record_options *opt, const struct launch *l, const struct meta *m);
 
+/* What was lost, and how to lose less. @areas_dir: the folder of the areas. */
+void record_tell_losses(const struct record_options *opt, const char *areas_dir,
+			const struct recorder_summary *sum);
+
+/* Without functions this tracer records nothing; others have records of their own. */
+bool record_needs_functions(const struct record_options *opt);
+
 /*
  * record_tell() - losses and the absence of anything to record, when the program has ended.
  * @last_comm: name of the program when it ended, "" unknown.

@@ -4,7 +4,7 @@
  * while nothing is published; else the descriptors of the pages in use and one copy of the pages.
  * Tests: tests/cli/test_record.py.
  */
-#include "tools/record/recorder.h"
+#include "tools/record/recorder_impl.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,14 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "tools/area/area.h"
 #include "tools/area/clock.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/base/time_ns.h"
-#include "tools/record/launch.h"
 #include "tools/target/areas_dir.h"
+#include "tools/target/image.h"
 
 #define NS_PER_MS	UINT64_C(1000000)
 #define CLOCK_EVERY_NS	(1000 * NS_PER_MS)
@@ -37,54 +35,14 @@
 #define MANY_MEMBERS	64 /* from here on, those that ended are let go early */
 #define VERY_MANY	300
 #define MAX_UNFILLED	1000 /* ticks that a file may stay without a header */
-#define DRAIN_AT_ONCE	500  /* pages between two hand-backs */
 
-struct published {
-	uint64_t seq;
-	uint32_t index;
-	uint32_t cpu;
-};
-
-struct member {
-	char name[64];
-	uint64_t dev, ino;
-	int fd;
-	uint32_t id; /* in the spool */
-	const unsigned char *map;
-	uint64_t map_bytes;
-	struct meta *meta;
-	uint64_t publish_seq;	  /* of the buffer when it was drained last */
-	uint64_t meta_ns;	  /* when its tables were written */
-	uint64_t active_ns;	  /* when it published last */
-	struct area_done drained; /* pages that were written, where the buffer overwrites */
-	bool damaged;
-};
-
-struct recorder {
-	int dirfd;
-	uint64_t folder_ns; /* the folder's change that was scanned last; 0: to be scanned again */
-	const char *session;
-	struct spool_writer *spool;
-	struct member *members;
-	unsigned int nr_members, room;
-	uint32_t next_id;
-	unsigned int unfilled; /* ticks in a row with a file that has no header yet */
-	bool rescan;
-	bool counter; /* some member has the stamp counter for its clock */
-	uint64_t clock_ns, let_go_ns;
-	struct recorder_summary sum;
-	struct published *found;
-	size_t room_found;
-	unsigned char *copies; /* room for DRAIN_AT_ONCE pages */
-};
-
-int recorder_new(int dirfd, const char *session, struct spool_writer *spool, struct recorder **out)
+int recorder_new(const struct recorder_of *of, struct spool_writer *spool, struct recorder **out)
 {
 	struct recorder *r = calloc(1, sizeof(*r));
 
 	if (!r)
 		return fail(ENOMEM, "no memory for the recorder");
-	*r = (struct recorder){.dirfd = dirfd, .session = session, .spool = spool, .rescan = true};
+	*r = (struct recorder){.of = *of, .spool = spool, .rescan = true};
 	*out = r;
 	return 0;
 }
@@ -111,21 +69,6 @@ void recorder_free(struct recorder *r)
 	free(r);
 }
 
-/* Into the area. One that was cut is found out by the next look at it. */
-static void put(const struct member *m, const void *from, size_t bytes, uint64_t at)
-{
-	if (pwrite(m->fd, from, bytes, (off_t)at) < 0)
-		return;
-}
-
-/* Say once what is wrong with a member, and leave it alone. */
-static void give_up(struct member *m)
-{
-	if (!m->damaged)
-		note("%s", fail_text());
-	m->damaged = true;
-}
-
 static int load_meta(struct member *m)
 {
 	struct stat st;
@@ -148,6 +91,8 @@ static int load_meta(struct member *m)
 	}
 	meta_free(m->meta);
 	m->meta = meta;
+	if (m->is_named)
+		area_count_from_clear(meta);
 	return 0;
 }
 
@@ -165,6 +110,50 @@ static struct member *add_member(struct recorder *r)
 	return &r->members[r->nr_members++];
 }
 
+static bool is_named(const struct recorder *r, const struct area_header *h)
+{
+	for (unsigned int i = 0; i < r->of.nr_processes; i++)
+		if (r->of.processes[i].pid == h->pid && r->of.processes[i].start == h->start_time)
+			return true;
+	return false;
+}
+
+/* Is it the session of a recorder that was killed? */
+static bool is_left(const char *session)
+{
+	long pid = strtol(session, NULL, 10);
+
+	return pid > 0 && session[strspn(session, "0123456789")] == '-' && pid <= INT32_MAX &&
+	       kill((pid_t)pid, 0) && errno == ESRCH;
+}
+
+/*
+ * Children that a named process forks are members by its session. Its first byte is written last:
+ * the engine may copy it in between.
+ */
+static void give_session(struct recorder *r, struct member *m)
+{
+	const char *session = r->of.session, *had = m->meta->head.session;
+	uint64_t at = offsetof(struct area_header, session);
+
+	if (*had && !is_left(had))
+		return;
+	member_put(m, "", 1, at);
+	member_put(m, session + 1, strlen(session), at + 1);
+	member_put(m, session, 1, at);
+	m->has_our_session = true;
+}
+
+/* A member that lives on is nobody's any more. */
+static void give_back(struct recorder *r, struct member *m)
+{
+	int32_t nobody = 0;
+
+	if (m->has_our_session || !strcmp(m->meta->head.session, r->of.session))
+		member_put(m, "", 1, offsetof(struct area_header, session));
+	member_put(m, &nobody, sizeof(nobody), offsetof(struct area_header, recorder));
+}
+
 /* An area of our session that is not known yet. Return: false when it is not filled in yet. */
 static bool attach(struct recorder *r, const char *name)
 {
@@ -173,7 +162,7 @@ static bool attach(struct recorder *r, const char *name)
 	struct stat st;
 	uint64_t bytes;
 
-	if (fstatat(r->dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
+	if (fstatat(r->of.dirfd, name, &st, AT_SYMLINK_NOFOLLOW))
 		return true;
 	for (unsigned int i = 0; i < r->nr_members; i++)
 		if (r->members[i].dev == st.st_dev && r->members[i].ino == st.st_ino) {
@@ -182,7 +171,7 @@ static bool attach(struct recorder *r, const char *name)
 			return true;
 		}
 	snprintf(m.name, sizeof(m.name), "%s", name);
-	m.fd = area_open(r->dirfd, name, O_RDWR, &bytes);
+	m.fd = area_open(r->of.dirfd, name, O_RDWR, &bytes);
 	if (m.fd < 0)
 		return true;
 	m.dev = st.st_dev;
@@ -198,7 +187,8 @@ static bool attach(struct recorder *r, const char *name)
 		member_close(&m);
 		return true;
 	}
-	if (strcmp(m.meta->head.session, r->session)) {
+	m.is_named = is_named(r, &m.meta->head);
+	if (strcmp(m.meta->head.session, r->of.session) != 0 && !m.is_named) {
 		member_close(&m);
 		return true;
 	}
@@ -212,14 +202,16 @@ static bool attach(struct recorder *r, const char *name)
 	m.map_bytes = bytes;
 	m.id = r->next_id++;
 	m.active_ns = time_ns(CLOCK_MONOTONIC);
-	put(&m, &self, sizeof(self), offsetof(struct area_header, recorder));
+	member_put(&m, &self, sizeof(self), offsetof(struct area_header, recorder));
+	if (m.is_named)
+		give_session(r, &m);
 	r->counter |= m.meta->head.clock == AREA_CLOCK_TSC;
 	r->sum.nr_members++;
 	write_meta(r, &m);
 	place = add_member(r);
 	if (!place) {
 		fail(ENOMEM, "no memory for %s: it is not recorded", m.name);
-		give_up(&m);
+		member_give_up(&m);
 		member_close(&m);
 		return true;
 	}
@@ -237,7 +229,7 @@ static bool is_area_name(const char *name)
 
 static void scan(struct recorder *r)
 {
-	int fd = openat(r->dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = openat(r->of.dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
 	bool filled = true;
 	struct dirent *e;
@@ -266,255 +258,13 @@ static bool folder_changed(struct recorder *r)
 	uint64_t then, now = time_ns(CLOCK_REALTIME);
 	struct stat st;
 
-	if (fstat(r->dirfd, &st))
+	if (fstat(r->of.dirfd, &st))
 		return true;
 	then = (uint64_t)st.st_mtim.tv_sec * UINT64_C(1000000000) + (uint64_t)st.st_mtim.tv_nsec;
 	if (then == r->folder_ns && !r->rescan)
 		return false;
 	r->folder_ns = then < now && now - then > SETTLED_NS ? then : 0;
 	return true;
-}
-
-/* The numbers that move while the program runs: header, top buffer, CPUs. */
-static int refresh(struct member *m)
-{
-	const struct area_header *h = &m->meta->head;
-	const struct area_table *b = &h->tables[AREA_BUFFERS], *c = &h->tables[AREA_CPUS];
-	const struct area_table *s = &h->tables[AREA_SNAPSHOTS];
-	struct area_buffer *buffer = m->meta->buffers;
-	struct area_buffer now;
-
-	if (!m->meta->nr_buffers)
-		return -ENODATA;
-	if (pread(m->fd, &now, sizeof(now), (off_t)b->offset) != sizeof(now))
-		return fail(EIO, "%s was cut", m->name);
-	buffer->flags = now.flags;
-	buffer->take_seq = now.take_seq;
-	buffer->publish_seq = now.publish_seq;
-	for (uint32_t i = buffer->first_cpu; i < buffer->first_cpu + buffer->nr_cpus; i++) {
-		struct area_cpu row, *mine = &m->meta->cpus[i];
-		uint64_t at = c->offset + (uint64_t)i * c->entry_bytes;
-
-		if (pread(m->fd, &row, sizeof(row), (off_t)at) != sizeof(row))
-			return fail(EIO, "%s was cut", m->name);
-		/* Bounds were checked once and stay; only what is backed grows. */
-		if ((uint64_t)mine->first_page + row.nr_backed <= m->meta->nr_pages)
-			mine->nr_backed = row.nr_backed;
-		mine->overrun = row.overrun;
-		mine->dropped_events = row.dropped_events;
-		mine->commit_overrun = row.commit_overrun;
-		mine->no_memory = row.no_memory;
-		mine->no_growth = row.no_growth;
-		if (i < m->meta->nr_snapshots &&
-		    pread(m->fd, &m->meta->snapshots[i], sizeof(*m->meta->snapshots),
-			  (off_t)(s->offset + (uint64_t)i * s->entry_bytes)) !=
-			    sizeof(*m->meta->snapshots))
-			return fail(EIO, "%s was cut", m->name);
-	}
-	return 0;
-}
-
-static int by_seq(const void *a, const void *b)
-{
-	const struct published *x = a, *y = b;
-
-	return x->seq < y->seq ? -1 : x->seq > y->seq;
-}
-
-/* Find the published pages of one CPU, with @owned the owned ones too (seq 0, at the end). */
-static size_t find_pages(struct recorder *r, struct member *m, uint32_t row, unsigned int which,
-			 bool owned)
-{
-	const struct area_cpu *c = &m->meta->cpus[row];
-	struct area_share s = area_share(m->meta, row, which);
-	uint32_t stride = m->meta->head.tables[AREA_PAGES].entry_bytes;
-	bool overwrite = meta_overwrites(m->meta);
-	size_t nr = 0, nr_owned = 0;
-	unsigned char *descs;
-	ssize_t n;
-
-	if (!s.nr)
-		return 0;
-	if (r->room_found < s.nr) {
-		struct published *more = realloc(r->found, s.nr * sizeof(*more));
-
-		if (!more)
-			return 0;
-		r->found = more;
-		r->room_found = s.nr;
-	}
-	descs = malloc((size_t)s.nr * stride + 1);
-	if (!descs)
-		return 0;
-	n = pread(m->fd, descs, (size_t)s.nr * stride,
-		  (off_t)area_desc_offset(&m->meta->head, s.first));
-	for (uint32_t i = 0; n > 0 && i < (size_t)n / stride; i++) {
-		struct page_desc d;
-		uint32_t index = s.first + i;
-
-		memcpy(&d, descs + (size_t)i * stride, sizeof(d));
-		if (d.state == PAGE_OWNED && owned) {
-			/* From the far end, so that both kinds fit. */
-			nr_owned++;
-			r->found[r->room_found - nr_owned] = (struct published){0, index, c->cpu};
-		}
-		if (d.state != PAGE_PUBLISHED || !d.seq ||
-		    (overwrite && area_done_has(&m->drained, index, d.seq)))
-			continue;
-		r->found[nr++] = (struct published){d.seq, index, c->cpu};
-	}
-	free(descs);
-	if (nr)
-		qsort(r->found, nr, sizeof(*r->found), by_seq);
-	memmove(r->found + nr, r->found + r->room_found - nr_owned, nr_owned * sizeof(*r->found));
-	return nr + nr_owned;
-}
-
-/* Set a run of descriptors to FREE. They are the reader's: no other process writes them. */
-static void free_pages(struct member *m, const struct published *found, size_t nr)
-{
-	const struct area_header *h = &m->meta->head;
-	struct page_desc run[64];
-	size_t i = 0;
-
-	while (i < nr) {
-		uint32_t first = found[i].index;
-		size_t n = 0;
-
-		do {
-			run[n++] = (struct page_desc){.seq = found[i++].seq, .state = PAGE_FREE};
-		} while (i < nr && n < 64 && found[i].index == first + n &&
-			 h->tables[AREA_PAGES].entry_bytes == sizeof(*run));
-		put(m, run, n * sizeof(*run), area_desc_offset(h, first));
-	}
-}
-
-static void bump_reader_gen(struct member *m)
-{
-	uint64_t gen;
-	off_t at = offsetof(struct area_header, reader_gen);
-
-	if (pread(m->fd, &gen, sizeof(gen), at) == sizeof(gen)) {
-		gen++;
-		put(m, &gen, sizeof(gen), (uint64_t)at);
-	}
-}
-
-/* Copies of pages that stay as they are, run by run. Return: 0 or -EFAULT with fail() set. */
-static int copy_runs(const struct member *m, const struct published *found, unsigned int nr,
-		     unsigned char *copies)
-{
-	for (unsigned int i = 0, n; i < nr; i += n) {
-		for (n = 1; i + n < nr && found[i + n].index == found[i].index + n;)
-			n++;
-		if (pread(m->fd, copies + (size_t)i * PAGE_BYTES, (size_t)n * PAGE_BYTES,
-			  (off_t)area_page_offset(&m->meta->head, found[i].index)) !=
-		    (ssize_t)((size_t)n * PAGE_BYTES))
-			return fail(EFAULT, "%s shrank while it was read", m->name);
-	}
-	return 0;
-}
-
-/* Copies of pages that may be overwritten meanwhile; those that were are left out. */
-static unsigned int copy_stable(struct member *m, struct published *found, unsigned int nr,
-				unsigned char *copies)
-{
-	unsigned int kept = 0;
-
-	for (unsigned int i = 0; i < nr; i++) {
-		const struct area_header *h = &m->meta->head;
-		unsigned char *to = copies + (size_t)kept * PAGE_BYTES;
-		struct page_desc d;
-
-		if (pread(m->fd, to, PAGE_BYTES, (off_t)area_page_offset(h, found[i].index)) !=
-			    PAGE_BYTES ||
-		    pread(m->fd, &d, sizeof(d), (off_t)area_desc_offset(h, found[i].index)) !=
-			    sizeof(d))
-			continue;
-		if (found[i].seq && (d.state != PAGE_PUBLISHED || d.seq != found[i].seq))
-			continue;
-		found[kept++] = found[i];
-	}
-	return kept;
-}
-
-static int write_pages(struct recorder *r, struct member *m, struct published *found,
-		       unsigned int nr, bool overwrite)
-{
-	/* the kernel may read from the mapping: a file that shrinks is an error to it, no signal */
-	bool copy = overwrite || !m->map || spool_reads_pages(r->spool);
-	struct spool_page pages[DRAIN_AT_ONCE];
-
-	if (copy && !r->copies)
-		r->copies = malloc((size_t)DRAIN_AT_ONCE * PAGE_BYTES);
-	if (copy && !r->copies)
-		return fail(ENOMEM, "no memory to read %s", m->name);
-	if (overwrite)
-		nr = copy_stable(m, found, nr, r->copies);
-	else if (copy && copy_runs(m, found, nr, r->copies))
-		return -EFAULT;
-	for (unsigned int i = 0; i < nr; i++) {
-		uint64_t at = area_page_offset(&m->meta->head, found[i].index);
-
-		pages[i].page = copy ? r->copies + (size_t)i * PAGE_BYTES : m->map + at;
-		pages[i].publish_seq = found[i].seq;
-		area_done_put(&m->drained, found[i].index, found[i].seq);
-	}
-	return nr ? spool_put_pages(r->spool, m->id, found[0].cpu, pages, nr) : 0;
-}
-
-/* Drain one member. Return: true if a CPU's share was more than a quarter full. */
-static bool drain(struct recorder *r, struct member *m, bool last)
-{
-	const struct area_buffer *b;
-	bool full = false, overwrite;
-	int err;
-
-	if (m->damaged || spool_failed(r->spool))
-		return false;
-	err = refresh(m);
-	if (err == -ENODATA)
-		return false;
-	if (err) {
-		give_up(m);
-		return false;
-	}
-	b = m->meta->buffers;
-	if (b->publish_seq == m->publish_seq && !last)
-		return false;
-	if (b->publish_seq != m->publish_seq)
-		m->active_ns = time_ns(CLOCK_MONOTONIC);
-	m->publish_seq = b->publish_seq;
-	overwrite = meta_overwrites(m->meta);
-	/* without the memory some pages may be there twice, which readers expect */
-	if (overwrite)
-		area_done_fit(&m->drained, m->meta);
-	/* of each CPU the one share, and then the other */
-	for (uint32_t c = 2 * b->first_cpu; c < 2 * (b->first_cpu + b->nr_cpus); c++) {
-		const struct area_cpu *row = &m->meta->cpus[c / 2];
-		size_t nr = find_pages(r, m, c / 2, c % 2, last);
-
-		full |= nr > row->nr_pages / 4;
-		for (size_t i = 0; i < nr; i += DRAIN_AT_ONCE) {
-			unsigned int n =
-				nr - i < DRAIN_AT_ONCE ? (unsigned int)(nr - i) : DRAIN_AT_ONCE;
-			unsigned int p = n;
-
-			err = write_pages(r, m, r->found + i, n, overwrite);
-			if (err) {
-				if (!spool_failed(r->spool))
-					give_up(m);
-				return false;
-			}
-			while (p && !r->found[i + p - 1].seq)
-				p--;
-			if (!overwrite && p) {
-				free_pages(m, r->found + i, p);
-				bump_reader_gen(m);
-			}
-		}
-	}
-	return full;
 }
 
 /*
@@ -536,7 +286,7 @@ static void update_meta(struct recorder *r, struct member *m, uint64_t now)
 		    AREA_TABLE(&h, grow[i])->count == AREA_TABLE(&m->meta->head, grow[i])->count)
 			continue;
 		if (load_meta(m))
-			give_up(m);
+			member_give_up(m);
 		else
 			write_meta(r, m);
 		return;
@@ -601,7 +351,7 @@ static bool is_gone(const struct member *m)
 	const struct area_header *h = &m->meta->head;
 
 	return strtoull(m->name + strcspn(m->name, ".") + 1, NULL, 10) != h->start_time ||
-	       h->pid <= 0 || launch_start_time(h->pid, NULL) != h->start_time;
+	       h->pid <= 0 || image_has_ended(h->pid, h->start_time);
 }
 
 /* The last drain of a member; its file goes. */
@@ -609,17 +359,19 @@ static void finish_member(struct recorder *r, struct member *m)
 {
 	struct stat st;
 
-	drain(r, m, true);
+	member_drain(r, m, true);
 	if (!m->damaged) {
 		if (load_meta(m))
-			give_up(m);
+			member_give_up(m);
 		else
 			write_meta(r, m);
 	}
 	sum_up(r, m->meta);
-	if (!fstatat(r->dirfd, m->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == m->dev &&
-	    st.st_ino == m->ino)
-		areas_dir_remove(r->dirfd, m->name, is_gone(m));
+	if (r->of.nr_processes && !is_gone(m))
+		give_back(r, m);
+	else if (!fstatat(r->of.dirfd, m->name, &st, AT_SYMLINK_NOFOLLOW) && st.st_dev == m->dev &&
+		 st.st_ino == m->ino)
+		areas_dir_remove(r->of.dirfd, m->name, is_gone(m));
 	member_close(m);
 }
 
@@ -662,7 +414,7 @@ bool recorder_tick(struct recorder *r)
 	if (folder_changed(r))
 		scan(r);
 	for (unsigned int i = 0; i < r->nr_members; i++) {
-		full |= drain(r, &r->members[i], false);
+		full |= member_drain(r, &r->members[i], false);
 		update_meta(r, &r->members[i], now);
 	}
 	if (now - r->clock_ns >= CLOCK_EVERY_NS)
@@ -680,6 +432,30 @@ void recorder_finish(struct recorder *r, struct recorder_summary *sum)
 	r->nr_members = 0;
 	take_clock(r, time_ns(CLOCK_MONOTONIC));
 	*sum = r->sum;
+}
+
+int recorder_living(struct recorder *r, int **pids)
+{
+	struct stat st;
+	int nr = 0;
+
+	if (pids) {
+		scan(r);
+		*pids = calloc(r->nr_members + 1, sizeof(**pids));
+		if (!*pids)
+			return fail(ENOMEM, "no memory for the recorder");
+	}
+	for (unsigned int i = 0; i < r->nr_members; i++) {
+		const struct member *m = &r->members[i];
+
+		/* exec removes the name */
+		if (is_gone(m) || fstat(m->fd, &st) || !st.st_nlink)
+			continue;
+		if (pids)
+			(*pids)[nr] = m->meta->head.pid;
+		nr++;
+	}
+	return nr;
 }
 
 const struct meta *recorder_meta(struct recorder *r, int pid)

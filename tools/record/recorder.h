@@ -31,11 +31,28 @@ struct recorder_summary {
 	char asleep[128];     /* why a member traces nothing at all, in its own words */
 };
 
+/* A process that ran before it was recorded. */
+struct recorder_process {
+	int pid;
+	unsigned long long start; /* field 22 of /proc/PID/stat */
+};
+
 /*
- * recorder_new() - watch @dirfd for areas of @session, write to @spool.
+ * Whose areas: those of @session, and those of @processes, which live on when the recording ends.
+ * An area of theirs that has no session gets this one until then, so that children have it, too.
+ */
+struct recorder_of {
+	int dirfd;
+	const char *session;
+	const struct recorder_process *processes;
+	unsigned int nr_processes;
+};
+
+/*
+ * recorder_new() - watch the folder @of->dirfd for areas, write to @spool.
  * All are borrowed until recorder_free(). Return: 0 or -errno with fail() set.
  */
-int recorder_new(int dirfd, const char *session, struct spool_writer *spool, struct recorder **out);
+int recorder_new(const struct recorder_of *of, struct spool_writer *spool, struct recorder **out);
 void recorder_free(struct recorder *r);
 
 /*
@@ -47,9 +64,17 @@ bool recorder_tick(struct recorder *r);
 
 /*
  * recorder_finish() - the last drain: pages that were still owned too, and the last tables.
- * The areas are removed from the folder.
+ * The areas are removed from the folder. Where processes were named, those of what lives stay and
+ * are as before.
  */
 void recorder_finish(struct recorder *r, struct recorder_summary *sum);
+
+/*
+ * recorder_living() - the processes of the members that live and have not executed another program.
+ * @pids: malloced, to be freed, and new members are looked for; NULL: those that are known are
+ * counted. Return: how many, or -ENOMEM with fail() set.
+ */
+int recorder_living(struct recorder *r, int **pids);
 
 /* The tables of the member of process @pid (0: of any) as they are now; NULL none. Borrowed. */
 const struct meta *recorder_meta(struct recorder *r, int pid);

@@ -33,20 +33,29 @@ static int open_stat(int pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* The state of a process and when it began. Return: false when it is gone. */
+/*
+ * The state of a process and when it began. Return: false when it is gone. Where the first thread
+ * has ended and others live on, it is a sleeping one's.
+ */
 static bool parse_stat(int fd, char *state, unsigned long long *began)
 {
 	char text[1024], *p;
 	ssize_t n = pread(fd, text, sizeof(text) - 1, 0);
+	long threads;
 
 	if (n <= 0)
 		return false;
 	text[n] = '\0';
 	p = strrchr(text, ')');
-	return p && sscanf(p + 1,
-			   " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			   "%*s %*s %llu",
-			   state, began) == 2;
+	if (!p || sscanf(p + 1,
+			 " %c"
+			 " %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s"
+			 " %ld %*s %llu",
+			 state, &threads, began) != 3)
+		return false;
+	if (*state == 'Z' && threads > 1)
+		*state = 'S';
+	return true;
 }
 
 /* Return: false when there is no such process. */

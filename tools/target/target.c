@@ -3,9 +3,11 @@
 #include "tools/target/target.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/base/fail.h"
 #include "tools/target/process.h"
 #include "tools/target/session.h"
 
@@ -66,4 +68,37 @@ int target_write(struct target *t, const char *path, const char *text, size_t n,
 int target_set(struct target *t, const char *path, const char *text)
 {
 	return target_write(t, path, text, strlen(text), true);
+}
+
+static int keep(void *arg, const char *text, size_t bytes)
+{
+	struct target_text *t = arg;
+	char *more = realloc(t->at, t->n + bytes + 1);
+
+	if (!more)
+		return -ENOMEM;
+	memcpy(more + t->n, text, bytes);
+	t->at = more;
+	t->n += bytes;
+	more[t->n] = '\0';
+	return 0;
+}
+
+int target_read(struct target *t, const char *path, struct target_text *text)
+{
+	struct out o;
+	int err, end;
+
+	*text = (struct target_text){0};
+	if (out_init_sink(&o, keep, text))
+		return fail(ENOMEM, "out of memory");
+	err = t->ops->print(t, path, &o);
+	end = out_end(&o);
+	if (!err && (end || (!text->at && keep(text, "", 0))))
+		err = fail(ENOMEM, "out of memory");
+	if (err) {
+		free(text->at);
+		*text = (struct target_text){0};
+	}
+	return err;
 }

@@ -153,6 +153,18 @@ void targets_serve(bool on);
 /* A write on behalf of the calling thread. */
 int target_write(struct target *t, const char *path, const char *text, size_t n, bool truncate);
 
+/* The whole of a file, ended by NUL. */
+struct target_text {
+	char *at; /* malloced */
+	size_t n; /* bytes, without the NUL */
+};
+
+/*
+ * target_read() - read a control file. @text: on success its `at` is to be freed.
+ * Return: 0 or -errno with fail() set.
+ */
+int target_read(struct target *t, const char *path, struct target_text *text);
+
 /* A text that ends with NUL in place of what is there, as `echo TEXT > PATH`. */
 int target_set(struct target *t, const char *path, const char *text);
 

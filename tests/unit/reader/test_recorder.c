@@ -82,7 +82,9 @@ static struct recorder *begin(struct fake *f, uint64_t max_kb, struct spool_writ
 	assert_int_equal(rename(fake_write(f, 0), fake_path("100.1")), 0);
 	unlink(fake_path("spool"));
 	assert_int_equal(spool_create(fake_path("spool"), "fake", max_kb, w), 0);
-	assert_int_equal(recorder_new(folder, session, *w, &r), 0);
+	assert_int_equal(
+		recorder_new(&(struct recorder_of){.dirfd = folder, .session = session}, *w, &r),
+		0);
 	recorder_tick(r);
 	return r;
 }

@@ -1,0 +1,267 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""record -P: processes that run already. All their calls are there, they go on when the recording
+ends, and their settings are as before."""
+import os
+import re
+import signal
+import subprocess
+
+from cli_test import BIN, main, need
+
+# Does what a line on stdin says.
+OBEYS = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+volatile long sum;
+#define FN __attribute__((noipa))
+FN void leaf(int i) { sum += i; }
+FN void mid(int i) { leaf(i); leaf(i + 1); }
+static void *calls(void *n) { for (long i = 0; i < (long)n; i++) mid((int)i); return NULL; }
+int main(void)
+{
+	char line[256];
+
+	puts("ready");
+	fflush(stdout);
+	while (fgets(line, sizeof(line), stdin)) {
+		long n = atol(line + 1);
+		pthread_t t;
+
+		line[strcspn(line, "\n")] = '\0';
+		if (*line == 'c')
+			calls((void *)n);
+		if (*line == 't' && !pthread_create(&t, NULL, calls, (void *)n))
+			pthread_join(t, NULL);
+		if (*line == 'f' && !(n = fork())) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			calls((void *)50);
+			printf("%d\n", getpid());
+			fflush(stdout);
+			for (;;)
+				pause();
+		}
+		if (*line == 'f')
+			continue;
+		if (*line == 'x')
+			execl(line + 1, line + 1, "0", (char *)NULL);
+		puts("done");
+		fflush(stdout);
+	}
+	return 0;
+}
+"""
+FILES = ("tracing_on", "current_tracer", "buffer_size_kb", "trace_options", "guard_budget", "set_ftrace_filter",
+         "set_ftrace_notrace", "set_graph_function", "max_graph_depth", "tracing_thresh", "set_event")
+
+
+class Program:
+    def __init__(self, w, *words, **env):
+        if not words:
+            words = (w.path("obeys") if os.path.exists(w.path("obeys")) else w.compile("obeys", OBEYS),)
+        self.p = subprocess.Popen(words, cwd=w.dir, env=dict(w.env, **env), stdin=subprocess.PIPE,
+                                  stdout=subprocess.PIPE)
+        self.pid = self.p.pid
+        assert self.p.stdout.readline() == b"ready\n"
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.p.poll() is None:
+            self.p.kill()
+        self.p.communicate()
+
+    def does(self, line):
+        self.p.stdin.write(line.encode() + b"\n")
+        self.p.stdin.flush()
+        return self.p.stdout.readline().decode().strip()
+
+    def end(self):
+        self.p.communicate(timeout=60)
+        assert self.p.returncode == 0, self.p.returncode
+
+
+class Recording:
+    """Of processes, until it is told to end."""
+
+    def __init__(self, w, *args):
+        self.p = subprocess.Popen([BIN, "record", *map(str, args)], cwd=w.dir, env=w.env, stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE)
+        self.said = b""
+        while not self.said.endswith(b"Hit Ctrl-C to end the recording\n"):
+            line = self.p.stderr.readline()
+            self.said += line
+            assert line, self.said
+
+    def end(self, sig=signal.SIGINT, status=0):
+        if sig:
+            self.p.send_signal(sig)
+        _, err = self.p.communicate(timeout=100)
+        self.said += err
+        assert self.p.returncode == status, (self.p.returncode, self.said)
+        return self.said.decode()
+
+
+def settings(w, pid):
+    return {f: w.run("get", "-P", pid, f).stdout for f in FILES}
+
+
+def refused(w, *args, status=125):
+    return w.run("record", *args, status=status).stderr.decode()
+
+
+def test_all_calls_and_the_settings(w):
+    """Of a process that gets the engine for it, and again when it has it, under both signals."""
+    need("trace-cmd")
+    with Program(w) as p:
+        for sig, tracer in (signal.SIGINT, "function"), (signal.SIGTERM, "function"):
+            before = settings(w, p.pid) if sig == signal.SIGTERM else None
+            r = Recording(w, "-P", p.pid, "-p", tracer, "-l", "mid", "-l", "leaf", "--budget", "100")
+            p.does("c1000")
+            p.does("t500")
+            said = r.end(sig)
+            assert ("engine was loaded" in said) == (before is None), said
+            assert w.counts() == {"mid": 1500, "leaf": 3000}, w.counts()
+            assert before in (None, settings(w, p.pid)), settings(w, p.pid)
+            assert b": mid" not in w.run("show", "-P", p.pid).stdout
+        assert p.does("c1") == "done"
+        p.end()
+    w.run("clean")
+
+
+def test_graph_with_options(w):
+    with Program(w) as p:
+        w.run("attach", p.pid)
+        before = settings(w, p.pid)
+        r = Recording(w, "-P", p.pid, "-p", "function_graph", "-g", "mid", "--max-graph-depth", 1, "-O",
+                      "funcgraph-proc", "-O", "nooverwrite", "-b", 512)
+        p.does("c100")
+        r.end()
+        text = w.run("report").stdout.decode()
+        assert text.count(" mid();\n") == 100 and "leaf" not in text, text[:2000]
+        assert settings(w, p.pid) == before, (before, settings(w, p.pid))
+        p.end()
+    w.run("clean")
+
+
+def test_its_end_ends_the_recording(w):
+    need("trace-cmd")
+    with Program(w) as p:
+        r = Recording(w, "-P", p.pid, "-l", "mid")
+        p.does("c77")
+        p.end()
+        assert "the process has ended" in r.end(sig=None)
+        assert w.counts() == {"mid": 77}, w.counts()
+    w.run("clean")
+
+
+def test_it_executes_another_program(w):
+    need("trace-cmd")
+    with Program(w) as p:
+        r = Recording(w, "-P", p.pid, "-l", "mid")
+        p.does("c70")
+        p.p.stdin.write(b"x/bin/sleep\n")
+        p.p.stdin.flush()
+        assert "executes another program" in r.end(sig=None)
+        assert w.counts() == {"mid": 70}, w.counts()
+    w.run("clean")
+
+
+def test_children(w):
+    """Those that are forked meanwhile are recorded, and live on as if nothing had been."""
+    need("trace-cmd")
+    with Program(w) as p:
+        r = Recording(w, "-P", p.pid, "-l", "mid")
+        children = [int(p.does("f")) for _ in range(3)]
+        r.end()
+        assert w.counts() == {"mid": 150}, w.counts()
+        text = subprocess.run(["trace-cmd", "report"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout.decode()
+        assert {int(n) for n in re.findall(r"obeys-(\d+) ", text)} == set(children), text[:1000]
+        for pid in children:
+            assert settings(w, pid) == settings(w, p.pid), (settings(w, pid), settings(w, p.pid))
+            os.kill(pid, signal.SIGKILL)
+        p.end()
+    w.run("clean")
+
+
+def test_two_processes(w):
+    need("trace-cmd")
+    with Program(w) as p, Program(w) as q:
+        r = Recording(w, "-P", f"{p.pid},{q.pid}", "-P", p.pid, "-l", "mid")
+        p.does("c10")
+        q.does("c20")
+        p.end()
+        q.does("c30")
+        r.end()
+        assert w.counts() == {"mid": 60}, w.counts()
+        q.end()
+    w.run("clean")
+
+
+def test_events_alone(w):
+    with Program(w) as p:
+        r = Recording(w, "-P", p.pid, "-e", "sched:sched_process_fork")
+        r.end()
+        p.end()
+    w.run("clean")
+
+
+def test_refusals(w):
+    with Program(w) as p:
+        assert "leave out ./obeys" in refused(w, "-P", p.pid, "./obeys")
+        assert "leave out --unmodified" in refused(w, "-P", p.pid, "--unmodified")
+        assert "not a process id" in refused(w, "-P", "0")
+        assert "not a process id" in refused(w, "-P", f"{p.pid},x")
+        assert "no process 999999999" in refused(w, "-P", 999999999)
+        w.run("attach", p.pid)
+        before = settings(w, p.pid)
+        assert "has no tracer none: `vestige list -t" in refused(w, "-P", p.pid, "-p", "none")
+        assert "there is no option nix" in refused(w, "-P", p.pid, "-O", "nix")
+        assert settings(w, p.pid) == before, (before, settings(w, p.pid))
+        assert "matches nothing_has" in refused(w, "-P", p.pid, "-l", "nothing_has_this_name")
+        assert "has no event nothing" in refused(w, "-P", p.pid, "-e", "nothing")
+        assert settings(w, p.pid) == before, (before, settings(w, p.pid))
+        refused(w, "-P", p.pid, "-o", "/")
+        w.run("start", "-P", p.pid)
+        assert "traced already, by the tracer function" in refused(w, "-P", p.pid)
+        w.run("reset", "-P", p.pid)
+        w.run("set", "-P", p.pid, "set_ftrace_filter", "mid")
+        assert "has a filter in set_ftrace_filter already" in refused(w, "-P", p.pid, "-l", "leaf")
+        w.run("set", "-P", p.pid, "set_ftrace_filter", "")
+        r = Recording(w, "-P", p.pid)
+        assert f"by process {r.p.pid}" in refused(w, "-P", p.pid)
+        r.end()
+        assert settings(w, p.pid) == before, (before, settings(w, p.pid))
+        p.end()
+    w.run("clean")
+
+
+def test_recorder_is_killed(w):
+    """The process goes on; `reset` is enough for the next recording."""
+    need("trace-cmd")
+    with Program(w) as p:
+        r = Recording(w, "-P", p.pid, "-l", "mid", "-b", 64)
+        p.does("c10")
+        r.end(signal.SIGKILL, -signal.SIGKILL)
+        assert p.does("c100000") == "done"
+        assert "`vestige reset -P" in refused(w, "-P", p.pid)
+        w.run("reset", "-P", p.pid)
+        r = Recording(w, "-P", p.pid, "-l", "mid")
+        p.does("c20")
+        r.end()
+        assert w.counts() == {"mid": 20}, w.counts()
+        p.end()
+    for name in os.listdir(w.dir):
+        if ".spool." in name:
+            os.unlink(w.path(name))
+    w.run("clean")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(globals()))

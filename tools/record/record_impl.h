@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of `record` share: record.c, record_output.c, record_process.c. */
+#ifndef VESTIGE_TOOLS_RECORD_IMPL_H
+#define VESTIGE_TOOLS_RECORD_IMPL_H
+
+#include <limits.h>
+#include <stdbool.h>
+
+#include "tools/reader/reader.h"
+#include "tools/record/kernel.h"
+#include "tools/record/launch.h"
+#include "tools/record/record.h"
+#include "tools/record/recorder.h"
+#include "tools/target/areas_dir.h"
+
+#define RECORD_BOOT_BYTES (124 * 1024) /* the kernel takes 128 KiB for a variable */
+
+struct record_run {
+	struct record_options opt;
+	struct areas_dir dir;
+	struct launch launch;
+	struct spool_writer *spool;
+	struct recorder *recorder;
+	struct kernel_record *kernel; /* NULL: the program alone */
+	struct reader *kernel_reader;
+	char kernel_path[PATH_MAX]; /* of its trace.dat; "" none */
+	struct recorder_summary sum;
+	char spool_path[PATH_MAX];
+	char boot[RECORD_BOOT_BYTES];
+	char unmodified[RECORD_BOOT_BYTES]; /* names of objects, see hook/redirect.h */
+	char last_comm[16];		    /* of the program when it ended */
+	int status;			    /* of the program, as exit() gives it */
+	bool ended;			    /* the program has, or the recording of processes */
+	bool ours;			    /* we failed */
+};
+
+/* record_buffer_kb() - make opt->buffer_kb what is asked for, or the default. As record_spool(). */
+int record_buffer_kb(struct record_options *opt);
+
+/*
+ * record_spool() - make the file beside the output into which the records go.
+ * @cmdline: what trace.dat names as the command. Return: 0 or -errno with fail() set.
+ */
+int record_spool(struct record_run *run, const char *cmdline);
+
+/* The kernel's part, if one is asked for: it is made, nothing is recorded yet. As record_spool(). */
+int record_kernel(struct record_run *run);
+
+/* The signals that end a recording, or are the program's: blocked, a descriptor of them. As above. */
+int record_signals(void);
+
+/*
+ * record_drain() - take the records until run->ended.
+ * @signals: of record_signals(); readable, @signalled is called. @look: sets run->ended when that
+ * is so, called every 10 ms. Return: as above.
+ */
+int record_drain(struct record_run *run, int signals,
+		 void (*signalled)(struct record_run *run, int signals),
+		 void (*look)(struct record_run *run));
+
+/* record_end() - recorder_finish(), and the kernel's part ends. */
+void record_end(struct record_run *run);
+
+/*
+ * record_output() - what was recorded becomes the output. Where that fails, the spool stays and is
+ * named on stderr.
+ */
+void record_output(struct record_run *run);
+
+/* The way of -P: see record_process.c. Return: as above. */
+int record_processes(struct record_run *run);
+
+#endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The files of a recording: the spool while it lasts, then the output that is written of it. See
+ * record_impl.h. Tests: tests/cli/test_record.py.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/base/shell_word.h"
+#include "tools/base/time_ns.h"
+#include "tools/code/symbols.h"
+#include "tools/export/exporter.h"
+#include "tools/record/progress.h"
+#include "tools/record/record_impl.h"
+#include "tools/record/record_text.h"
+
+int record_spool(struct record_run *run, const char *cmdline)
+{
+	struct stat st;
+
+	if (!stat(run->opt.output, &st) && !S_ISREG(st.st_mode))
+		return fail(EINVAL, "%s is not a regular file: name another one with -o",
+			    run->opt.output);
+	if (snprintf(run->spool_path, PATH_MAX, "%s.spool.%d", run->opt.output, getpid()) >=
+	    PATH_MAX)
+		return fail(ENAMETOOLONG, "%s is too long a name", run->opt.output);
+	unlink(run->spool_path);
+	if (spool_create(run->spool_path, cmdline, run->opt.max_kb, &run->spool))
+		return fail(EIO, "%s (say with -o where %s may be written)", fail_text(),
+			    run->opt.output);
+	return 0;
+}
+
+int record_kernel(struct record_run *run)
+{
+	int err;
+
+	if (!run->opt.kernel)
+		return 0;
+	err = kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events, run->opt.output,
+				&run->kernel);
+	if (err)
+		unlink(run->spool_path);
+	return err;
+}
+
+/* The kernel's part ends: the program's stays whole, whatever becomes of it. */
+static void end_kernel(struct record_run *run)
+{
+	int err;
+
+	if (snprintf(run->kernel_path, sizeof(run->kernel_path), "%s.kernel", run->spool_path) >=
+	    (int)sizeof(run->kernel_path))
+		err = fail(ENAMETOOLONG, "%s is too long a name", run->opt.output);
+	else
+		err = kernel_record_end(run->kernel, run->kernel_path);
+	if (!err)
+		err = reader_open_dat(run->kernel_path, &run->kernel_reader);
+	if (!err)
+		return;
+	run->ours = true;
+	run->kernel_path[0] = '\0';
+	note("the kernel's records are lost: %s", fail_text());
+}
+
+void record_end(struct record_run *run)
+{
+	recorder_finish(run->recorder, &run->sum);
+	if (run->kernel)
+		end_kernel(run);
+	if (spool_failed(run->spool)) {
+		if (!run->ours)
+			note("%s", fail_text());
+		run->ours = true;
+	}
+}
+
+/* The spool takes the output's place, with the permissions of a new file. */
+static int keep_native(const struct record_run *run)
+{
+	char *target = realpath(run->opt.output, NULL);
+	const char *output = target ? target : run->opt.output;
+	mode_t mask = umask(0);
+	int err = 0;
+
+	umask(mask);
+	if (chmod(run->spool_path, 0666 & ~mask) || rename(run->spool_path, output))
+		err = fail_errno(errno, "cannot write '%s'", run->opt.output);
+	free(target);
+	return err;
+}
+
+/* Of the native form, which is complete, the records are counted for it. */
+static void print_stats(const struct record_run *run, struct reader **r)
+{
+	if (run->opt.native) {
+		reader_close(*r);
+		*r = NULL;
+		if (reader_open_spool(run->opt.output, r)) {
+			note("no statistics: %s", fail_text());
+			return;
+		}
+	}
+	record_print_stats(*r);
+}
+
+/* The names of the kernel's functions, for its events that tell addresses. */
+static void add_kernel_symbols(struct symbols *s)
+{
+	FILE *f = fopen("/proc/kallsyms", "re"), *mem;
+	char part[65536], *text = NULL;
+	size_t bytes = 0, n;
+
+	if (!f)
+		return;
+	mem = open_memstream(&text, &bytes);
+	while (mem && (n = fread(part, 1, sizeof(part), f)) > 0)
+		fwrite(part, 1, n, mem);
+	fclose(f);
+	if (!mem || fclose(mem))
+		return;
+	/* who may not know them is told 0 */
+	if (strstr(text, "\nf"))
+		symbols_add_kallsyms(s, text, bytes);
+	free(text);
+}
+
+/* What is said of the kernel's part at the end. */
+static void tell_kernel(struct record_run *run)
+{
+	uint64_t bracket, off, lost = kernel_record_lost(run->kernel);
+	int err = kernel_record_check(run->kernel, run->kernel_reader, &bracket, &off);
+
+	if (err == -ENOENT)
+		note("the kernel's clock was not compared: its buffer has lost the marks");
+	else if (off)
+		note("the kernel's stamps are up to %" PRIu64 " ns off", off);
+	if (lost)
+		note("the kernel's buffer lost %" PRIu64 " events", lost);
+	if (!err && !run->opt.quiet && !run->opt.no_statistics)
+		fprintf(stderr, "kernel clock: within %" PRIu64 " ns\n", bracket + off);
+}
+
+void record_output(struct record_run *run)
+{
+	const struct exporter *to = exporter_find(run->opt.file_version == 6 ? "dat6" : "dat");
+	char convert[5 * PATH_MAX], hint[6 * PATH_MAX];
+	char words[2][SHELL_WORD_BYTES];
+	struct reader *r = NULL;
+	struct progress p;
+	int err;
+
+	snprintf(convert, sizeof(convert), "vestige convert %s%s %s",
+		 run->opt.file_version == 6 ? "--to dat6 " : "",
+		 shell_word(run->spool_path, words[0]), shell_word(run->opt.output, words[1]));
+	snprintf(hint, sizeof(hint),
+		 "the recording has ended and is being written to %s. Ctrl-C ends that and loses "
+		 "nothing: `%s` writes it later",
+		 run->opt.output, convert);
+	spool_end(run->spool, time_ns(CLOCK_MONOTONIC));
+	progress_begin(&p, run->opt.output, hint, run->opt.quiet);
+	err = run->opt.native ? reader_open_spool_tables(run->spool_path, &r)
+			      : reader_open_spool(run->spool_path, &r);
+	/* the spool needs no object from then on */
+	if (!err && spool_put_symbols(run->spool, r->symbols))
+		note("%s: the symbols are read from the program when it is shown", fail_text());
+	if (!err && run->kernel_reader) {
+		tell_kernel(run);
+		add_kernel_symbols(r->symbols);
+		p.kernel = run->kernel_reader;
+	}
+	if (!err)
+		err = run->opt.native ? keep_native(run)
+				      : progress_write(&p, to, run->opt.no_native, r);
+	if (progress_end(&p) && err)
+		err = fail(EINTR, "interrupted: %s is not written: `%s` writes it", run->opt.output,
+			   convert);
+	if (!err && !run->opt.quiet && !run->opt.no_statistics)
+		print_stats(run, &r);
+	reader_close(r);
+	if (!err) {
+		if (!run->opt.native)
+			unlink(run->spool_path);
+		if (run->kernel_path[0])
+			unlink(run->kernel_path);
+		return;
+	}
+	run->ours = true;
+	note("%s", fail_text());
+	note("what was recorded is in %s: `vestige report %s` reads it", run->spool_path,
+	     shell_word(run->spool_path, words[0]));
+	if (run->kernel_path[0])
+		note("what the kernel recorded is in %s, which `trace-cmd report` reads, too",
+		     run->kernel_path);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* What recorder.c (members) and recorder_pages.c (their pages) share. */
+#ifndef VESTIGE_TOOLS_RECORDER_IMPL_H
+#define VESTIGE_TOOLS_RECORDER_IMPL_H
+
+#include "tools/area/area.h"
+#include "tools/record/recorder.h"
+
+struct published {
+	uint64_t seq;
+	uint32_t index;
+	uint32_t cpu;
+};
+
+struct member {
+	char name[64];
+	uint64_t dev, ino;
+	int fd;
+	uint32_t id; /* in the spool */
+	const unsigned char *map;
+	uint64_t map_bytes;
+	struct meta *meta;
+	uint64_t publish_seq;	  /* of the buffer when it was drained last */
+	uint64_t meta_ns;	  /* when its tables were written */
+	uint64_t active_ns;	  /* when it published last */
+	struct area_done drained; /* pages that were written, where the buffer overwrites */
+	bool is_named;		  /* it ran before: what it has from then is not recorded */
+	bool has_our_session;	  /* it had none */
+	bool damaged;
+};
+
+struct recorder {
+	struct recorder_of of;
+	uint64_t folder_ns; /* the folder's change that was scanned last; 0: to be scanned again */
+	struct spool_writer *spool;
+	struct member *members;
+	unsigned int nr_members, room;
+	uint32_t next_id;
+	unsigned int unfilled; /* ticks in a row with a file that has no header yet */
+	bool rescan;
+	bool counter; /* some member has the stamp counter for its clock */
+	uint64_t clock_ns, let_go_ns;
+	struct recorder_summary sum;
+	struct published *found;
+	size_t room_found;
+	unsigned char *copies; /* room for DRAIN_AT_ONCE pages */
+};
+
+/* Into the area. One that was cut is found out by the next look at it. */
+void member_put(const struct member *m, const void *from, size_t bytes, uint64_t at);
+
+/* Say once what is wrong with a member, fail_text(), and leave it alone. */
+void member_give_up(struct member *m);
+
+/*
+ * member_drain() - write what it has published to the spool. @last: pages that are owned, too.
+ * Return: true if a CPU's share was more than a quarter full.
+ */
+bool member_drain(struct recorder *r, struct member *m, bool last);
+
+#endif
