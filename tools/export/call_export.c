@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
 #include "tools/base/note.h"
 #include "tools/reader/tasks.h"
 
@@ -103,50 +102,6 @@ int call_export_tree(const char *path, const struct export_options *opt,
 	return err;
 }
 
-static struct call_home *home_at(struct call_home *homes, size_t room, uint64_t thread)
-{
-	size_t i = hash_u64(thread) >> 32 & (room - 1);
-
-	while (homes[i].used && homes[i].thread != thread)
-		i = (i + 1) & (room - 1);
-	return &homes[i];
-}
-
-static struct call_home *home_of(const struct call_export *x, const struct call *call)
-{
-	return home_at(x->homes, x->room_homes,
-		       (uint64_t)call->process << 32 | (uint32_t)call->pid);
-}
-
-/* The stack of a thread's first call is its own. */
-static void note_home(struct call_export *x, const struct call *call)
-{
-	struct call_home *home;
-
-	if (2 * x->nr_homes >= x->room_homes) {
-		size_t room = x->room_homes ? 2 * x->room_homes : 256;
-		struct call_home *more = calloc(room, sizeof(*more));
-
-		if (!more) {
-			x->err = fail(ENOMEM, "out of memory");
-			return;
-		}
-		for (size_t i = 0; i < x->room_homes; i++)
-			if (x->homes[i].used)
-				*home_at(more, room, x->homes[i].thread) = x->homes[i];
-		free(x->homes);
-		x->homes = more;
-		x->room_homes = room;
-	}
-	home = home_of(x, call);
-	if (home->used)
-		return;
-	*home = (struct call_home){.thread = (uint64_t)call->process << 32 | (uint32_t)call->pid,
-				   .stack = call->stack,
-				   .used = true};
-	x->nr_homes++;
-}
-
 static void enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct call_export *x = arg;
@@ -154,8 +109,8 @@ static void enter(void *arg, struct call *call, struct call *parent, const struc
 	int ret = call_filter_enter(x->v->filter, call, parent, &function);
 
 	x->rec = rec;
-	if (call->stack)
-		note_home(x, call);
+	if (!x->err)
+		x->err = stack_homes_enter(&x->homes, call);
 	if (ret < 0)
 		x->err = ret;
 	call->data = (call->data & ~(uint64_t)UINT32_MAX) | function;
@@ -274,7 +229,7 @@ int call_export_each(const char *path, const struct export_options *opt,
 	if (!err && !x.nr)
 		err = nothing(x.v);
 	err = end_part(&x, err);
-	free(x.homes);
+	stack_homes_clear(&x.homes);
 	if (!err)
 		view_notes(x.v, x.nr);
 	return err;
@@ -305,9 +260,7 @@ const char *call_export_object(const struct view *v, const struct call_function 
 
 uint64_t call_export_track(const struct call_export *x, const struct call *call)
 {
-	const struct call_home *home = x->nr_homes ? home_of(x, call) : NULL;
-
-	if (!call->stack || (home && home->used && home->stack == call->stack))
+	if (stack_homes_is_own(&x->homes, call))
 		return (uint64_t)call->pid;
 	return (UINT64_C(1) << 31) + call->stack;
 }

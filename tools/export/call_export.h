@@ -10,19 +10,13 @@
 #define VESTIGE_TOOLS_CALL_EXPORT_H
 
 #include "tools/analysis/call_tree.h"
+#include "tools/analysis/stack_homes.h"
 #include "tools/export/dat_file.h"
 #include "tools/export/exporter.h"
 #include "tools/text/out.h"
 #include "tools/text/view.h"
 
 struct call_format;
-
-/* Which stack is a thread's own. */
-struct call_home {
-	uint64_t thread; /* process << 32 | pid */
-	uint32_t stack;
-	bool used;
-};
 
 struct call_export {
 	struct view *v;
@@ -39,8 +33,7 @@ struct call_export {
 	const char *path;
 	char *part_path; /* of the file that is written, where there are several; else NULL */
 	unsigned int nr_parts;
-	struct call_home *homes; /* a hash table by thread */
-	size_t nr_homes, room_homes;
+	struct stack_homes homes;
 };
 
 /* How a format writes each call by itself, with little memory. Each may be NULL. */

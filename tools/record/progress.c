@@ -12,6 +12,7 @@
 
 #include "tools/base/note.h"
 #include "tools/base/time_ns.h"
+#include "tools/text/view.h"
 
 #define SECOND_NS UINT64_C(1000000000)
 #define FIRST_MS  1000
@@ -101,6 +102,16 @@ static void progress_step(void *arg, uint64_t done, uint64_t total)
 
 	atomic_store_explicit(&p->done, done, memory_order_relaxed);
 	atomic_store_explicit(&p->total, total, memory_order_relaxed);
+}
+
+void progress_view(struct progress *p, struct view *v)
+{
+	v->progress = progress_step;
+	v->progress_arg = p;
+	v->nr_expected = 0;
+	for (unsigned int cpu = 0; v->r->stats && cpu < v->r->nr_cpus; cpu++)
+		v->nr_expected += v->r->stats[cpu].entries;
+	v->r->stop = &p->stop;
 }
 
 int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r)

@@ -48,6 +48,9 @@ void progress_begin(struct progress *p, const char *file, const char *hint, bool
  */
 int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r);
 
+/* The reading of @v, which is open, is the work: it tells how far it is, and ends when `stop` is set. */
+void progress_view(struct progress *p, struct view *v);
+
 /* The line goes, the signals are as before. Return: whether one of them has ended the work. */
 bool progress_end(struct progress *p);
 

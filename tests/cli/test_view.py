@@ -1,0 +1,370 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""`vestige view`: the page in a file, and the server, whose answers are compared with convert's rows."""
+import base64
+import collections
+import contextlib
+import csv
+import hashlib
+import http.client
+import io
+import json
+import os
+import random
+import re
+import signal
+import socket
+import stat
+import subprocess
+import urllib.parse
+
+from cli_test import BIN, main
+
+PROGRAM = r"""
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+volatile long sum;
+static jmp_buf back;
+FN int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+FN void jump(int n) { if (!n) longjmp(back, 1); jump(n - 1); sum++; }
+FN void work(int n) { sum += fib(n); if (!setjmp(back)) jump(2); }
+FN void *thread(void *a) { for (int i = 0; i < 20; i++) { sum += fib(4 + i % 6); usleep(100); } return a; }
+int main(void)
+{
+	pthread_t t[2];
+	for (int i = 0; i < 2; i++) pthread_create(&t[i], NULL, thread, NULL);
+	for (int i = 0; i < 2; i++) pthread_join(t[i], NULL);
+	for (int i = 0; i < 10; i++) work(i);
+}
+"""
+MANY = r"""
+__attribute__((noipa)) int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int main(void) { return fib(30) == 0; }
+"""
+
+
+def read(w, name):
+    with open(w.path(name), encoding="utf-8") as f:
+        return f.read()
+
+
+def recorded(w, *flags):
+    prog = w.compile("p", PROGRAM)
+    w.run("record", "-q", "-p", "function_graph", *flags, "-o", "t.dat", "--", prog)
+    rows = list(csv.DictReader(io.StringIO(w.run("convert", "-q", "--to", "csv", "-o", "-", "t.dat").stdout.decode())))
+    assert rows
+    return rows
+
+
+class Client:
+    """A browser's requests."""
+
+    def __init__(self, path):
+        with open(path, encoding="utf-8") as f:
+            self.port, self.token = re.search(r"url=http://127.0.0.1:(\d+)/#token=([0-9a-f]{32})\"", f.read()).groups()
+
+    def request(self, path, method="GET", **headers):
+        c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=60)
+        with contextlib.closing(c):
+            c.request(method, path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+            answer = c.getresponse()
+            return answer.status, answer.read(), answer
+
+    def ask(self, what, **args):
+        status, body, _ = self.request(f"/api/{what}?{urllib.parse.urlencode(args)}", X_Vestige_Token=self.token)
+        assert status == 200, (what, args, status, body)
+        return json.loads(body)
+
+
+@contextlib.contextmanager
+def server(w, *words):
+    """A server that ends with Ctrl-C, and removes its file."""
+    p = subprocess.Popen([BIN, "view", *words], cwd=w.dir, env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        line = p.stdout.readline()
+        path = re.fullmatch(r"Open file://(/.*/view-\d+\.html) in a browser\.\n", line)
+        assert path, (line, p.stderr.read() if not line else "")
+        client = Client(path[1])
+        client.path, client.pid = path[1], p.pid
+        yield client
+        p.send_signal(signal.SIGINT)
+        assert p.wait(60) == 0 and not p.stderr.read()
+        assert not os.path.exists(path[1])
+    finally:
+        if p.poll() is None:
+            p.kill()
+            p.wait()
+        p.stdout.close()
+        p.stderr.close()
+
+
+def calls_of(client, info, pixel=0):
+    """All spans of the calls, as (name, thread, start)."""
+    out = collections.Counter()
+    rows = [(t, r) for t, track in enumerate(info["tracks"]) if track["kind"] == "calls" for r in range(len(track["rows"]))]
+    answer = client.ask("spans", **{"from": 0, "to": info["duration"] + 1}, pixel=pixel, rows=",".join(f"{t}.{r}" for t, r in rows))
+    assert len(answer) == len(rows)
+    for (t, _), blocks in zip(rows, answer):
+        for i in range(0, len(blocks), 7):
+            out[info["names"][blocks[i + 2]], info["tracks"][t]["id"], blocks[i] + int(info["first"]), blocks[i + 1]] += blocks[i + 3]
+    return out
+
+
+def test_answers(w):
+    """The server's spans, list, search, functions and flame graph are what the rows of `convert --to csv` say."""
+    rows = recorded(w, "-e", "sched")
+    calls = [r for r in rows if r["kind"] == "call"]
+    events = [r for r in rows if r["kind"] != "call"]
+    with server(w, "t.dat") as c:
+        info = c.ask("info")
+        assert info["calls"] == len(calls) and info["events"] == len(events) and info["list"] == len(rows)
+        expected = collections.Counter((r["name"], int(r["tid"]), int(r["time"]), int(r["duration"])) for r in calls)
+        assert calls_of(c, info) == expected
+        # of what is drawn together no call gets lost, and the longest one gives the name
+        drawn = calls_of(c, info, pixel=info["duration"] // 100)
+        assert sum(drawn.values()) == len(calls) > len(drawn)
+        longest = max(calls, key=lambda r: int(r["duration"]) if r["name"] == "fib" else -1)
+        assert any(k[0] == "fib" and k[2] <= int(longest["time"]) < k[2] + k[3] for k in drawn)
+        check_list(c, info, rows)
+        check_functions(c, info, calls)
+        check_states(c, info)
+
+
+def check_list(c, info, rows):
+    times = sorted(int(r["time"]) for r in rows)
+    entries = []
+    while len(entries) < len(rows):
+        part = c.ask("list", at=len(entries), nr=997)
+        assert part
+        entries += part
+    assert [e[0] + int(info["first"]) for e in entries] == times
+    seen = collections.Counter((info["names"][e[2]], e[0] + int(info["first"])) for e in entries)
+    assert seen == collections.Counter((r["name"], int(r["time"])) for r in rows)
+    texts = collections.Counter((e[7], e[6], e[8]) for e in entries if len(e) > 6)
+    assert texts == collections.Counter((int(r["tid"]), int(r["cpu"]), r["text"]) for r in rows if r["kind"] != "call")
+    assert c.ask("list", at=len(rows), nr=5) == [] and c.ask("list", at=2 ** 63, nr=5) == []
+    rng = random.Random(1)
+    for _ in range(20):
+        ts = rng.randrange(info["duration"])
+        assert c.ask("number", **{"from": ts}) == sum(t < ts + int(info["first"]) for t in times)
+        at = rng.randrange(len(rows))
+        assert c.ask("list", at=at, nr=3) == entries[at:at + 3]
+    match = [i for i, e in enumerate(entries) if "jum" in info["names"][e[2]] or (len(e) > 6 and "jum" in e[8])]
+    assert match
+    for at in (-1, match[0], match[0] + 1, match[-1] - 1, match[-1]):
+        found = c.ask("find", text="JUM", at=at, backward=0)
+        after = [i for i in match if i > at]
+        assert found["nr"] == len(match) and found["at"] == (after[0] if after else -1)
+        if after:
+            assert found["before"] == match.index(after[0])
+    assert c.ask("find", text="jum", at=match[3], backward=1) == {"at": match[2], "nr": len(match), "before": 2}
+
+
+def check_functions(c, info, calls):
+    table = {info["names"][r[0]]: r[1:] for r in c.ask("table", **{"from": 0, "to": info["duration"] + 1})}
+    assert set(table) == {r["name"] for r in calls}
+    for name, (nr, total, own, least, most) in table.items():
+        mine = [r for r in calls if r["name"] == name]
+        assert nr == len(mine)
+        assert least == min(int(r["duration"]) for r in mine) and most == max(int(r["duration"]) for r in mine)
+        assert own == sum(int(r["self"]) for r in mine), name
+        if name == "work":
+            assert total == sum(int(r["duration"]) for r in mine)
+    fib = [r for r in calls if r["name"] == "fib"]
+    outermost = {}
+    for r in sorted(fib, key=lambda r: (r["tid"], int(r["time"]), int(r["depth"]))):
+        start, end = int(r["time"]), int(r["time"]) + int(r["duration"])
+        done = outermost.setdefault(r["tid"], [0, 0])
+        if start >= done[1]:
+            outermost[r["tid"]] = [done[0] + end - start, end]
+    assert table["fib"][1] == sum(total for total, _ in outermost.values())
+    flame = c.ask("flame", **{"from": 0, "to": info["duration"] + 1})
+    by_name = collections.Counter()
+    for _, name, nr, _, own in flame:
+        by_name[info["names"][name], "nr"] += nr
+        by_name[info["names"][name], "self"] += own
+    assert all(by_name[n, "nr"] == t[0] and by_name[n, "self"] == t[2] for n, t in table.items())
+    paths = {info["names"][name]: info["names"][flame[up - 1][1]] if up else None for up, name, *_ in flame}
+    assert paths["work"] == "main" and paths["main"] is None and paths["jump"] in ("work", "jump")
+    # a range: what lies in it
+    a, b = info["duration"] // 3, info["duration"] // 2
+    part = {info["names"][r[0]]: r[3] for r in c.ask("table", **{"from": a, "to": b})}
+    rest = collections.Counter()
+    for start, end in ((0, a), (b, info["duration"] + 1)):
+        rest.update({info["names"][r[0]]: r[3] for r in c.ask("table", **{"from": start, "to": end})})
+    assert all(part.get(n, 0) + rest[n] == t[2] for n, t in table.items())
+
+
+def check_states(c, info):
+    """A thread is in one state at a time, and where it runs its CPU runs it."""
+    kinds = collections.Counter(t["kind"] for t in info["tracks"])
+    assert kinds["states"] >= 3 and kinds["cpu"] >= 1 and kinds["calls"] == 3 and kinds["events"] >= 3, kinds
+    whole = {"from": 0, "to": info["duration"] + 1, "pixel": 0}
+    for t, track in enumerate(info["tracks"]):
+        if track["kind"] not in ("states", "cpu"):
+            continue
+        (blocks,) = c.ask("spans", rows=f"{t}.0", **whole)
+        assert blocks
+        names = {info["names"][n] for n in blocks[2::7]}
+        assert track["kind"] == "cpu" or names <= {"running", "woken", "preempted", "blocked"}, names
+        ends = [s + n for s, n in zip(blocks[0::7], blocks[1::7])]
+        assert all(end <= start for end, start in zip(ends, blocks[7::7]))
+
+
+def test_page_in_a_file(w):
+    """One file: the data as it is in the recording, one script that the policy names, nothing from outside."""
+    rows = recorded(w)
+    w.run("view", "--html", "t.html", "t.dat")
+    page = read(w, "t.html")
+    data, script = re.fullmatch(r'.*<script type="application/json" id="recording">(.*?)</script>\n<script>(.*?)</script>\n</body>\n</html>\n',
+                                page, re.S).groups()
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)[1]
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"script-src 'sha256-{digest}'" in policy and "default-src 'none'" in policy
+    style = re.search(r"<style>(.*?)</style>", page, re.S)[1]
+    assert f"style-src 'sha256-{base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()}'" in policy
+    head = page[:page.index("<style>")] + page[page.index("</style>"):page.index('<script type=')]
+    assert not re.search(r"https?:|\bsrc=|\bhref=", head) and "http" not in style
+    recording = json.loads(data)
+    info = recording["info"]
+    calls = collections.Counter()
+    for track, columns in zip(info["tracks"], recording["rows"]):
+        for starts, lengths, names, *_ in columns or ():
+            at = int(info["first"])
+            for start, length, name in zip(starts, lengths, names):
+                at += start
+                if track["kind"] == "calls":
+                    calls[info["names"][name], track["id"], at, length] += 1
+    assert calls == collections.Counter((r["name"], int(r["tid"]), int(r["time"]), int(r["duration"])) for r in rows if r["kind"] == "call")
+    assert info["leftOut"] == info["leftEvents"] == 0
+
+
+def test_source_lines(w):
+    prog = w.compile("p", PROGRAM, "-g")
+    w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", prog)
+    w.run("view", "--html", "t.html", "--srcline", "t.dat")
+    info = json.loads(re.search(r'id="recording">(.*?)</script>', read(w, "t.html"), re.S)[1])["info"]
+    line = 1 + PROGRAM[:PROGRAM.index("FN int fib")].count("\n")
+    assert info["places"][info["names"].index("fib")] .endswith(f"/p.c:{line}"), info["places"]
+
+
+def test_hostile_names(w):
+    """A name or a text that ends elements does not end them."""
+    bad = "</script><script>alert(1)</script><!--"
+    with open(w.path("bad.json"), "w", encoding="utf-8") as f:
+        json.dump([{"ph": "X", "name": bad, "pid": 1, "tid": 2, "ts": 1, "dur": 5},
+                                    {"ph": "i", "name": bad, "pid": 1, "tid": 2, "ts": 2, "args": {"x": bad}}], f)
+    w.run("view", "--html", "bad.html", "bad.json")
+    page = read(w, "bad.html")
+    assert page.count("</script>") == 2 and "<!--" not in page.replace("<!-- SPDX", "") and "alert(1)" in page
+    data = re.search(r'id="recording">(.*?)</script>', page, re.S)[1]
+    assert bad in json.loads(data)["info"]["names"]
+
+
+def test_page_is_small(w):
+    """Over 20 MB the shortest calls are left out, and it is said how many."""
+    prog = w.compile("many", MANY)
+    w.run("record", "-q", "-p", "function_graph", "-b", "200000", "-o", "many.dat", "--", prog)
+    err = w.run("view", "--html", "many.html", "many.dat").stderr.decode()
+    size = os.path.getsize(w.path("many.html"))
+    assert 5 << 20 < size <= 20 << 20, size
+    nr, shortest = map(int, re.search(r"vestige: (\d+) calls shorter than (\d+) ns are left out", err).groups())
+    data = json.loads(re.search(r'id="recording">(.*?)</script>', read(w, "many.html"), re.S)[1])
+    assert data["info"]["leftOut"] == nr and data["info"]["shortest"] == shortest
+    kept = [n for track in data["rows"] for row in track or () for n in row[1]]
+    assert min(kept) >= shortest and len(kept) == data["info"]["calls"]
+    assert len(kept) + nr == 2692537 + 1  # calls of fib(30), and main
+
+
+def test_refusals(w):
+    """Only the page that has the token gets data; no other site's page gets anything."""
+    recorded(w)
+    with server(w, "t.dat") as c:
+        for path in ("/", "/view.js", "/view.css"):
+            status, body, answer = c.request(path)
+            assert status == 200 and body and c.token.encode() not in body
+            for name, value in (("Cache-Control", "no-store"), ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"),
+                                ("Cross-Origin-Resource-Policy", "same-origin")):
+                assert answer.getheader(name) == value
+            policy = answer.getheader("Content-Security-Policy")
+            assert "default-src 'none'" in policy and "frame-ancestors 'none'" in policy and "unsafe" not in policy
+            assert not answer.getheader("Access-Control-Allow-Origin")
+        assert b"<script defer src=" in c.request("/")[1]
+        good = {"X_Vestige_Token": c.token}
+        assert c.request("/api/info", **good)[0] == 200
+        for host in ("localhost", "localhost:1", "[::1]:80", "127.0.0.1"):
+            assert c.request("/api/info", Host=host, **good)[0] == 200
+        for host in ("evil.example", "127.0.0.1.evil.example", "localhost.evil", "127.0.0.1:80a", "127.0.0.1@evil", ""):
+            assert c.request("/api/info", Host=host, **good)[0] == 403, host
+            assert c.request("/", Host=host)[0] == 403
+        for origin in ("http://evil.example", "null", f"https://127.0.0.1:{c.port}", f"http://127.0.0.1:{int(c.port) ^ 1}"):
+            assert c.request("/api/info", Origin=origin, **good)[0] == 403, origin
+        assert c.request("/api/info", Origin=f"http://127.0.0.1:{c.port}", **good)[0] == 200
+        for token in (None, "", c.token[:-1], c.token[:-1] + ("1" if c.token[-1] == "0" else "0"), c.token + "0", c.token.upper() + " "):
+            assert c.request("/api/info", **({} if token is None else {"X_Vestige_Token": token}))[0] == 403 or token == c.token.upper() + " "
+        assert c.request(f"/api/info?token={c.token}")[0] == 403
+        assert c.request("/api/info", method="POST", **good)[0] == 405
+        assert c.request("/api/nosuch", **good)[0] == 404 and c.request("/../etc/passwd")[0] == 404
+        for query in ("spans?rows=0", "spans?rows=0.0,", "spans?rows=a.b", "spans?rows=-1.0", "spans?from=-1", "spans?pixel=1e3",
+                      "list?at=99999999999999999999", "table?tracks=1,,2", "spans?rows=" + ",".join(["0.0"] * 5000)):
+            assert c.request(f"/api/{query}", **good)[0] == 400, query
+        # what is not there is empty
+        assert c.ask("spans", rows="4000000000.0,0.4000000000", to=2 ** 64 - 1) == [[], []]
+        assert c.ask("table", tracks="4000000000") == [] and c.ask("spans", **{"from": 2 ** 64 - 1, "rows": "0.0"}) == [[]]
+        check_place(c)
+
+
+def check_place(c):
+    """It listens on 127.0.0.1 alone; the token is in one file of this user's."""
+    assert stat.S_IMODE(os.stat(c.path).st_mode) == 0o600
+    with open(f"/proc/{c.pid}/cmdline", encoding="utf-8") as f:
+        assert c.token not in f.read()
+    listening = []
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(FileNotFoundError), open(f"/proc/{c.pid}/net/{name}", encoding="utf-8") as f:
+            listening += [line.split()[1] for line in f.readlines()[1:] if line.split()[3] == "0A"]
+    assert f"0100007F:{int(c.port):04X}" in listening
+    assert sum(place.endswith(f":{int(c.port):04X}") for place in listening) == 1
+
+
+def test_torn_requests(w):
+    """Half a request, rubbish, or a very long one: the server goes on."""
+    recorded(w)
+    with server(w, "t.dat") as c:
+        rng = random.Random(2)
+        for i in range(60):
+            with contextlib.closing(socket.create_connection(("127.0.0.1", int(c.port)))) as s, contextlib.suppress(OSError):
+                request = f"GET /api/spans?rows=0.0 HTTP/1.1\r\nHost: localhost\r\nX-Vestige-Token: {c.token}\r\n\r\n".encode()
+                if i % 3 == 0:
+                    request = request[:rng.randrange(len(request))]
+                elif i % 3 == 1:
+                    request = bytes(rng.randrange(256) for _ in range(200))
+                else:
+                    request = request[:-2] + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n"
+                s.sendall(request)
+        assert c.ask("info")["calls"]
+
+
+def test_errors(w):
+    assert "no-such.dat" in w.run("view", "no-such.dat", status=1).stderr.decode()
+    with open(w.path("empty"), "w", encoding="utf-8"):
+        pass
+    w.run("view", "empty", status=1)
+    recorded(w)
+    assert "has nothing to be shown" in w.run("view", "--tid", "1", "t.dat", status=1).stderr.decode()
+    assert "--port: not a port: 65536" in w.run("view", "--port", "65536", "t.dat", status=2).stderr.decode()
+    with contextlib.closing(socket.socket()) as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        port = str(s.getsockname()[1])
+        err = w.run("view", "--port", port, "t.dat", status=1).stderr.decode()
+        assert f"cannot listen on 127.0.0.1:{port}" in err and "in use" in err, err
+    err = w.run("view", "--html", "no/such/folder.html", "t.dat", status=1).stderr.decode()
+    assert "no/such" in err
+
+
+if __name__ == "__main__":
+    main(globals())

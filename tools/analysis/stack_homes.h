@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Which stack is a thread's own: that of its first call. Others are coroutines' or handlers'. */
+#ifndef VESTIGE_TOOLS_STACK_HOMES_H
+#define VESTIGE_TOOLS_STACK_HOMES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "tools/analysis/calls.h"
+
+struct stack_home;
+
+/* Zeros at first; a hash table by thread. */
+struct stack_homes {
+	struct stack_home *homes;
+	size_t nr, room;
+};
+
+/*
+ * stack_homes_enter() - a call begins. To be called for each one, in order.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int stack_homes_enter(struct stack_homes *h, const struct call *call);
+
+/* Is @call on the own stack of its thread? */
+bool stack_homes_is_own(const struct stack_homes *h, const struct call *call);
+
+void stack_homes_clear(struct stack_homes *h);
+
+#endif

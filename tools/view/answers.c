@@ -1,0 +1,378 @@
+/* SPDX-License-Identifier: MIT */
+/* See answers.h. Tests: tests/cli/test_view.py. */
+#include "tools/view/answers.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/text/json.h"
+#include "tools/view/list.h"
+#include "tools/view/span_walk.h"
+
+static void put_lost(const struct columns *c, struct out *o)
+{
+	out_text(o, "\"lost\":[");
+	for (size_t i = 0; i < c->nr_lost; i++) {
+		const struct column_lost *l = &c->lost[i];
+
+		out_printf(o, "%s[%" PRIu64 ",%u,", i ? "," : "",
+			   l->ts > c->first ? l->ts - c->first : 0, l->cpu);
+		if (l->nr == RECORD_LOST_UNKNOWN)
+			out_text(o, "-1]");
+		else
+			out_printf(o, "%" PRIu64 "]", l->nr);
+	}
+	out_text(o, "]");
+}
+
+static void put_names(const struct columns *c, struct out *o)
+{
+	out_text(o, "\"names\":[");
+	for (size_t i = 0; i < c->nr_names; i++) {
+		if (i)
+			out_text(o, ",\n");
+		json_put(o, c->names[i].text);
+	}
+	out_text(o, "],\n\"objects\":[");
+	for (size_t i = 0; i < c->nr_names; i++) {
+		if (i)
+			out_text(o, ",");
+		json_put(o, c->names[i].object);
+	}
+	out_text(o, "],\n\"places\":[");
+	for (size_t i = 0; c->v->lines && i < c->nr_names; i++) {
+		if (i)
+			out_text(o, ",");
+		json_put(o, c->names[i].place);
+	}
+	out_text(o, "]");
+}
+
+static void put_track(const struct track *t, struct out *o)
+{
+	out_printf(o, "{\"kind\":\"%s\",\"id\":%d,\"pid\":%d,\"stack\":%u,\"name\":",
+		   columns_kind_names[t->kind], (int)t->id, (int)t->pid, t->stack);
+	json_put(o, t->name);
+	out_text(o, ",\"rows\":[");
+	for (uint32_t row = 0; row < t->nr_rows; row++)
+		out_printf(o, "%s%zu", row ? "," : "", t->rows[row].nr);
+	out_text(o, "]}");
+}
+
+void answer_info(const struct columns *c, struct out *o, const struct answer_cut *cut)
+{
+	static const struct answer_cut none;
+	const struct answer_cut *left = cut ? cut : &none;
+	const struct reader *r = c->v->r;
+
+	out_text(o, "{\"version\":1,\"path\":");
+	json_put(o, c->v->path);
+	out_text(o, ",\"command\":");
+	json_put(o, r->cmdline);
+	out_text(o, ",\"uname\":");
+	json_put(o, r->uname);
+	out_text(o, ",\"clock\":");
+	json_put(o, r->clock);
+	out_printf(o,
+		   ",\"ns\":%s,\"first\":\"%" PRIu64 "\",\"duration\":%" PRIu64
+		   ",\"calls\":%" PRIu64 ",\"events\":%" PRIu64 ",\"list\":%" PRIu64
+		   ",\"tooDeep\":%" PRIu64 ",\"leftOut\":%" PRIu64 ",\"shortest\":%" PRIu64
+		   ",\"leftEvents\":%" PRIu64 ",\n",
+		   r->ts_is_ns ? "true" : "false", c->first, c->last - c->first,
+		   c->nr_calls - left->calls, c->events.nr - left->events,
+		   list_length(c) - left->calls - left->events, c->too_deep, left->calls,
+		   left->shortest, left->events);
+	put_lost(c, o);
+	out_text(o, ",\n");
+	put_names(c, o);
+	out_text(o, ",\n\"tracks\":[");
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		if (i)
+			out_text(o, ",\n");
+		put_track(&c->tracks[i], o);
+	}
+	out_text(o, "]}");
+}
+
+struct spans {
+	const struct columns *c;
+	const struct span_row *row;
+	struct out *o;
+	bool any;
+};
+
+static int put_block(void *arg, const struct span_block *b)
+{
+	struct spans *s = arg;
+
+	out_printf(s->o, "%s%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u",
+		   s->any ? "," : "", b->start - s->c->first, b->end - b->start, b->name, b->count,
+		   b->busy, b->which, s->row->has_extra ? s->row->extra[b->which] : 0);
+	s->any = true;
+	return s->o->err;
+}
+
+/* A time of the trace's clock, from ns since the first. */
+static uint64_t clock_of(const struct columns *c, uint64_t ns)
+{
+	return ns > UINT64_MAX - c->first ? UINT64_MAX : c->first + ns;
+}
+
+void answer_spans(const struct columns *c, struct out *o, const uint32_t (*rows)[2], size_t nr,
+		  uint64_t from, uint64_t to, uint64_t pixel)
+{
+	struct spans s = {.c = c, .o = o};
+
+	out_text(o, "[");
+	for (size_t i = 0; i < nr; i++) {
+		const struct track *t = rows[i][0] < c->nr_tracks ? &c->tracks[rows[i][0]] : NULL;
+
+		out_text(o, i ? ",\n[" : "[");
+		s.any = false;
+		if (t && rows[i][1] < t->nr_rows) {
+			s.row = &t->rows[rows[i][1]];
+			span_row_query(s.row, clock_of(c, from), clock_of(c, to), pixel, put_block,
+				       &s);
+		}
+		out_text(o, "]");
+	}
+	out_text(o, "]");
+}
+
+/* A function's calls in a range. */
+struct function_sum {
+	uint64_t calls, total, self, shortest, longest;
+	uint32_t open; /* so many of them are around what is being looked at */
+};
+
+struct table {
+	struct function_sum *sums; /* by name */
+};
+
+static void table_enter(void *arg, const struct walk_call *call)
+{
+	struct table *t = arg;
+
+	t->sums[call->name].open++;
+}
+
+static void table_leave(void *arg, const struct walk_call *call)
+{
+	struct function_sum *f = &((struct table *)arg)->sums[call->name];
+
+	f->shortest = !f->calls || call->length < f->shortest ? call->length : f->shortest;
+	f->longest = call->length > f->longest ? call->length : f->longest;
+	f->calls++;
+	f->self += call->length - call->beneath;
+	/* what is called again beneath itself counts once */
+	if (!--f->open)
+		f->total += call->length;
+}
+
+/* Tell the calls of some tracks, or of all, that lie in a range. */
+static int walk_tracks(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
+		       uint64_t to, const struct walk_ops *ops, void *arg)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < (nr ? nr : c->nr_tracks) && !ret; i++) {
+		size_t track = nr ? tracks[i] : i;
+
+		if (track < c->nr_tracks && c->tracks[track].kind == TRACK_CALLS)
+			ret = walk_calls(&c->tracks[track], clock_of(c, from), clock_of(c, to), ops,
+					 arg);
+	}
+	return ret;
+}
+
+int answer_table(const struct columns *c, struct out *o, const uint32_t *tracks, size_t nr,
+		 uint64_t from, uint64_t to)
+{
+	static const struct walk_ops ops = {table_enter, table_leave};
+	struct table t = {calloc(c->nr_names + 1, sizeof(*t.sums))};
+	int ret = t.sums ? walk_tracks(c, tracks, nr, from, to, &ops, &t)
+			 : fail(ENOMEM, "out of memory");
+	bool any = false;
+
+	out_text(o, "[");
+	for (size_t i = 0; !ret && i < c->nr_names; i++) {
+		const struct function_sum *f = &t.sums[i];
+
+		if (!f->calls)
+			continue;
+		out_printf(o, "%s[%zu,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]",
+			   any ? "," : "", i, f->calls, f->total, f->self, f->shortest, f->longest);
+		any = true;
+	}
+	out_text(o, "]");
+	free(t.sums);
+	return ret;
+}
+
+/* A function where it was called from: one node a path. */
+struct flame_node {
+	uint32_t name, parent;
+	uint32_t child, next; /* its first one; the next one of its parent; 0 none */
+	uint64_t calls, total, self;
+};
+
+struct flame {
+	struct flame_node *nodes; /* [0]: no function, above all */
+	size_t nr, room;
+	uint32_t at; /* where the call is that is open */
+	int err;
+};
+
+static void flame_enter(void *arg, const struct walk_call *call)
+{
+	struct flame *f = arg;
+	uint32_t i = f->nodes[f->at].child;
+
+	while (i && f->nodes[i].name != call->name)
+		i = f->nodes[i].next;
+	if (!i && !f->err && ARRAY_ROOM(f->nodes, f->nr, f->room, 64))
+		f->err = fail(ENOMEM, "out of memory");
+	if (f->err)
+		return;
+	if (!i) {
+		i = (uint32_t)f->nr++;
+		f->nodes[i] = (struct flame_node){
+			.name = call->name, .parent = f->at, .next = f->nodes[f->at].child};
+		f->nodes[f->at].child = i;
+	}
+	f->at = i;
+}
+
+static void flame_leave(void *arg, const struct walk_call *call)
+{
+	struct flame *f = arg;
+	struct flame_node *node = &f->nodes[f->at];
+
+	if (f->err)
+		return;
+	node->calls++;
+	node->total += call->length;
+	node->self += call->length - call->beneath;
+	f->at = node->parent;
+}
+
+int answer_flame(const struct columns *c, struct out *o, const uint32_t *tracks, size_t nr,
+		 uint64_t from, uint64_t to)
+{
+	static const struct walk_ops ops = {flame_enter, flame_leave};
+	struct flame f = {calloc(64, sizeof(*f.nodes)), 1, 64, 0, 0};
+	int ret = f.nodes ? walk_tracks(c, tracks, nr, from, to, &ops, &f)
+			  : fail(ENOMEM, "out of memory");
+
+	ret = ret ? ret : f.err;
+	out_text(o, "[");
+	for (size_t i = 1; !ret && i < f.nr; i++) {
+		const struct flame_node *n = &f.nodes[i];
+
+		out_printf(o, "%s[%u,%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 "]", i > 1 ? "," : "",
+			   n->parent, n->name, n->calls, n->total, n->self);
+	}
+	out_text(o, "]");
+	free(f.nodes);
+	return ret;
+}
+
+static void put_entry(const struct columns *c, struct out *o, const struct list_entry *e)
+{
+	const struct column_events *ev = &c->events;
+
+	out_printf(o, "[%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%zu", e->start - c->first, e->length,
+		   e->name, e->track, e->row, e->nr);
+	if (e->is_event) {
+		out_printf(o, ",%u,%d,", ev->cpu[e->nr], (int)ev->tid[e->nr]);
+		json_put(o, c->texts[ev->text[e->nr]]);
+	}
+	out_text(o, "]");
+}
+
+int answer_list(const struct columns *c, struct out *o, uint64_t at, unsigned int nr)
+{
+	struct list *l = list_new(c);
+	struct list_entry e;
+
+	if (!l)
+		return -ENOMEM;
+	out_text(o, "[");
+	list_seek(l, at);
+	for (unsigned int i = 0; i < nr && list_next(l, &e); i++) {
+		if (i)
+			out_text(o, ",\n");
+		put_entry(c, o, &e);
+	}
+	out_text(o, "]");
+	list_free(l);
+	return 0;
+}
+
+int answer_number(const struct columns *c, struct out *o, uint64_t ts)
+{
+	struct list *l = list_new(c);
+
+	if (!l)
+		return -ENOMEM;
+	out_printf(o, "%" PRIu64, list_number(l, clock_of(c, ts)));
+	list_free(l);
+	return 0;
+}
+
+/* Which strings have a text in them, by number. */
+static bool *matching(const char *text, size_t nr, const char *(*string)(const void *, size_t),
+		      const void *arg)
+{
+	bool *match = calloc(nr + 1, 1);
+
+	for (size_t i = 0; match && i < nr; i++)
+		match[i] = strcasestr(string(arg, i), text);
+	return match;
+}
+
+static const char *name_at(const void *arg, size_t i)
+{
+	return ((const struct columns *)arg)->names[i].text;
+}
+
+static const char *text_at(const void *arg, size_t i)
+{
+	return ((const struct columns *)arg)->texts[i];
+}
+
+int answer_find(const struct columns *c, struct out *o, const char *text, uint64_t at,
+		bool backward)
+{
+	bool *names = matching(text, c->nr_names, name_at, c);
+	bool *texts = matching(text, c->nr_texts, text_at, c);
+	struct list *l = list_new(c);
+	uint64_t nr = 0, before = 0, i = 0;
+	int64_t found = -1;
+	struct list_entry e;
+
+	if (l && names && texts) {
+		list_seek(l, 0);
+		for (; list_next(l, &e); i++) {
+			if (!names[e.name] && !(e.is_event && texts[c->events.text[e.nr]]))
+				continue;
+			if (backward ? i < at : (at == UINT64_MAX || i > at) && found < 0) {
+				found = (int64_t)i;
+				before = nr;
+			}
+			nr++;
+		}
+	}
+	out_printf(o, "{\"at\":%" PRId64 ",\"nr\":%" PRIu64 ",\"before\":%" PRIu64 "}", found, nr,
+		   before);
+	free(names);
+	free(texts);
+	if (!l)
+		return -ENOMEM;
+	list_free(l);
+	return names && texts ? 0 : fail(ENOMEM, "out of memory");
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT */
+/* See columns.h. Tests: tests/cli/test_view.py. */
+#include "tools/view/columns.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/analysis/sched.h"
+#include "tools/analysis/stack_homes.h"
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/base/hash.h"
+#include "tools/export/call_export.h"
+#include "tools/export/other_text.h"
+#include "tools/reader/tasks.h"
+
+const char *const columns_state_names[STATE_NR] = {"running", "woken", "preempted", "blocked"};
+const char *const columns_kind_names[TRACK_NR_KINDS] = {"cpu", "cpu-events", "states", "events",
+							"calls"};
+
+/* Numbers by the hash of a key; what has a number is elsewhere. */
+struct number_table {
+	uint32_t *slots; /* number + 1; 0 none */
+	size_t nr, room;
+};
+
+struct building {
+	struct columns *c;
+	struct view *v;
+	struct other_text *text;
+	struct stack_homes homes;
+	struct number_table tracks, names, texts;
+	uint32_t *functions; /* number of a function to its name's + 1; 0: it has none yet */
+	size_t room_functions;
+	uint32_t states[STATE_NR]; /* their names */
+	struct {
+		int32_t pid; /* what it runs; 0: no thread of the recording */
+		uint64_t since;
+	} * cpus;
+	bool has_switches;
+	int err;
+};
+
+static int no_memory(void)
+{
+	return fail(ENOMEM, "out of memory");
+}
+
+/*
+ * The number that a key has, or the free slot for it.
+ * @same: has number @i this key?
+ */
+static uint32_t *slot_of(struct number_table *t, uint64_t hash, const void *key,
+			 bool (*same)(const struct building *b, uint32_t i, const void *key),
+			 const struct building *b)
+{
+	size_t i = hash >> 20 & (t->room - 1);
+
+	while (t->slots[i] && !same(b, t->slots[i] - 1, key))
+		i = (i + 1) & (t->room - 1);
+	return &t->slots[i];
+}
+
+/* Room for one more. @hash_at: the hash of number @i. */
+static int make_room(struct number_table *t, const struct building *b,
+		     uint64_t (*hash_at)(const struct building *b, uint32_t i))
+{
+	struct number_table more = {.room = t->room ? 2 * t->room : 1024};
+
+	if (2 * t->nr < t->room)
+		return 0;
+	more.slots = calloc(more.room, sizeof(*more.slots));
+	if (!more.slots)
+		return no_memory();
+	for (size_t i = 0; i < t->room; i++) {
+		size_t at;
+
+		if (!t->slots[i])
+			continue;
+		at = hash_at(b, t->slots[i] - 1) >> 20 & (more.room - 1);
+		while (more.slots[at])
+			at = (at + 1) & (more.room - 1);
+		more.slots[at] = t->slots[i];
+	}
+	free(t->slots);
+	t->slots = more.slots;
+	t->room = more.room;
+	return 0;
+}
+
+static uint64_t hash_text(const char *text)
+{
+	return hash_u64(hash_bytes(HASH_BYTES_SEED, text, strlen(text)));
+}
+
+static bool same_name(const struct building *b, uint32_t i, const void *key)
+{
+	return !b->c->names[i].object && !strcmp(b->c->names[i].text, key);
+}
+
+static uint64_t hash_name(const struct building *b, uint32_t i)
+{
+	return hash_text(b->c->names[i].text);
+}
+
+static bool same_text(const struct building *b, uint32_t i, const void *key)
+{
+	return !strcmp(b->c->texts[i], key);
+}
+
+static uint64_t hash_text_at(const struct building *b, uint32_t i)
+{
+	return hash_text(b->c->texts[i]);
+}
+
+static uint32_t failed(struct building *b)
+{
+	b->err = no_memory();
+	return 0;
+}
+
+/* @object, @place: NULL none. Return: its number; 0 with b->err set. */
+static uint32_t add_name(struct building *b, const char *text, const char *object,
+			 const char *place)
+{
+	struct columns *c = b->c;
+	struct column_name name = {strdup(text), object ? strdup(object) : NULL,
+				   place ? strdup(place) : NULL};
+
+	if (!name.text || (object && !name.object) || (place && !name.place) ||
+	    ARRAY_ROOM(c->names, c->nr_names, c->room_names, 256)) {
+		free(name.text);
+		free(name.object);
+		free(name.place);
+		return failed(b);
+	}
+	c->names[c->nr_names] = name;
+	return (uint32_t)c->nr_names++;
+}
+
+static uint32_t name_of(struct building *b, const char *text)
+{
+	uint32_t *slot, nr;
+
+	if (make_room(&b->names, b, hash_name))
+		return failed(b);
+	slot = slot_of(&b->names, hash_text(text), text, same_name, b);
+	if (*slot)
+		return *slot - 1;
+	nr = add_name(b, text, NULL, NULL);
+	if (b->err)
+		return 0;
+	*slot = nr + 1;
+	b->names.nr++;
+	return nr;
+}
+
+static uint32_t text_of(struct building *b, const char *text)
+{
+	struct columns *c = b->c;
+	char *copy;
+	uint32_t *slot;
+
+	if (make_room(&b->texts, b, hash_text_at))
+		return failed(b);
+	slot = slot_of(&b->texts, hash_text(text), text, same_text, b);
+	if (*slot)
+		return *slot - 1;
+	copy = strdup(text);
+	if (!copy || ARRAY_ROOM(c->texts, c->nr_texts, c->room_texts, 256)) {
+		free(copy);
+		return failed(b);
+	}
+	c->texts[c->nr_texts++] = copy;
+	b->texts.nr++;
+	*slot = (uint32_t)c->nr_texts;
+	return *slot - 1;
+}
+
+/* The function numbered @function by the filter. */
+static uint32_t function_name(struct building *b, uint32_t function)
+{
+	const struct call_function *fn;
+	char buf[CALL_NAME_BYTES];
+
+	while (function >= b->room_functions) {
+		size_t room = b->room_functions ? 2 * b->room_functions : 1024;
+		uint32_t *more = reallocarray(b->functions, room, sizeof(*more));
+
+		if (!more)
+			return failed(b);
+		memset(more + b->room_functions, 0, (room - b->room_functions) * sizeof(*more));
+		b->functions = more;
+		b->room_functions = room;
+	}
+	if (!b->functions[function]) {
+		fn = call_filter_function(b->v->filter, function);
+		b->functions[function] =
+			add_name(b, call_export_name(fn, buf), call_export_object(b->v, fn),
+				 view_place(b->v, fn->ip)) +
+			1;
+	}
+	return b->functions[function] - 1;
+}
+
+struct track_key {
+	enum track_kind kind;
+	int32_t id;
+	uint32_t process, stack;
+};
+
+static uint64_t hash_key(const struct track_key *key)
+{
+	uint64_t h = hash_u64((uint64_t)key->process << 32 | (uint32_t)key->id);
+
+	return hash_u64((h >> 16) + ((uint64_t)key->stack << 4 | key->kind));
+}
+
+static bool same_track(const struct building *b, uint32_t i, const void *key_)
+{
+	const struct track *t = &b->c->tracks[i];
+	const struct track_key *key = key_;
+
+	return t->kind == key->kind && t->id == key->id && t->process == key->process &&
+	       t->stack == key->stack;
+}
+
+static uint64_t hash_track(const struct building *b, uint32_t i)
+{
+	const struct track *t = &b->c->tracks[i];
+
+	return hash_key(&(struct track_key){t->kind, t->id, t->process, t->stack});
+}
+
+/* Borrowed until the next call. NULL with b->err set. */
+static struct track *track_of(struct building *b, struct track_key key)
+{
+	struct columns *c = b->c;
+	struct track *t;
+	uint32_t *slot;
+
+	if (make_room(&b->tracks, b, hash_track)) {
+		failed(b);
+		return NULL;
+	}
+	slot = slot_of(&b->tracks, hash_key(&key), &key, same_track, b);
+	if (*slot)
+		return &c->tracks[*slot - 1];
+	if (ARRAY_ROOM(c->tracks, c->nr_tracks, c->room_tracks, 64)) {
+		failed(b);
+		return NULL;
+	}
+	t = &c->tracks[c->nr_tracks++];
+	*t = (struct track){.kind = key.kind,
+			    .id = key.id,
+			    .process = key.process,
+			    .stack = key.stack,
+			    .name = ""};
+	if (key.kind != TRACK_CPU && key.kind != TRACK_CPU_EVENTS) {
+		t->pid = tasks_tgid(b->v->r->tasks, key.id);
+		t->name = tasks_comm(b->v->r->tasks, key.id);
+	}
+	*slot = (uint32_t)c->nr_tracks;
+	b->tracks.nr++;
+	return t;
+}
+
+static void add_span(struct building *b, struct track_key key, uint32_t depth, uint64_t start,
+		     uint64_t length, uint32_t name, uint32_t extra)
+{
+	struct track *t = b->err ? NULL : track_of(b, key);
+	struct columns *c = b->c;
+
+	if (!t)
+		return;
+	while (depth >= t->nr_rows) {
+		if (ARRAY_ROOM(t->rows, t->nr_rows, t->room_rows, 1)) {
+			failed(b);
+			return;
+		}
+		t->rows[t->nr_rows++] = (struct span_row){.has_extra = key.kind != TRACK_CALLS};
+	}
+	if (start < c->first)
+		c->first = start;
+	if (start + length > c->last)
+		c->last = start + length;
+	b->err = span_row_add(&t->rows[depth], start, length, name, extra);
+}
+
+static void enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	struct building *b = arg;
+	uint32_t function = 0;
+	int ret = call_filter_enter(b->v->filter, call, parent, &function);
+
+	(void)rec;
+	if (ret < 0)
+		b->err = ret;
+	if (!b->err)
+		b->err = stack_homes_enter(&b->homes, call);
+	call->data = (call->data & ~(uint64_t)UINT32_MAX) | function;
+}
+
+static void leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	struct building *b = arg;
+	struct track_key key = {TRACK_CALLS, call->pid, call->process, 0};
+	uint32_t depth = view_has_filters(b->v) ? call_filter_level(call) : call->depth;
+
+	(void)parent;
+	(void)rec;
+	if (b->err || !call_filter_leave(b->v->filter, call))
+		return;
+	if (depth >= COLUMNS_MAX_ROWS) {
+		b->c->too_deep++;
+		return;
+	}
+	if (!stack_homes_is_own(&b->homes, call))
+		key.stack = call->stack;
+	b->c->nr_calls++;
+	add_span(b, key, depth, call->start, call->end - call->start,
+		 function_name(b, (uint32_t)call->data), 0);
+}
+
+static int grow_events(struct column_events *e)
+{
+	size_t room = e->room ? 2 * e->room : 1024;
+	void **columns[] = {(void **)&e->ts, (void **)&e->cpu, (void **)&e->tid, (void **)&e->name,
+			    (void **)&e->text};
+
+	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
+		void *more = reallocarray(*columns[i], room, i ? sizeof(uint32_t) : sizeof(*e->ts));
+
+		if (!more)
+			return no_memory();
+		*columns[i] = more;
+	}
+	e->room = room;
+	return 0;
+}
+
+static void note_lost(struct building *b, const struct record *rec)
+{
+	struct columns *c = b->c;
+
+	if (ARRAY_ROOM(c->lost, c->nr_lost, c->room_lost, 64)) {
+		failed(b);
+		return;
+	}
+	c->lost[c->nr_lost++] = (struct column_lost){rec->ts, rec->lost, rec->cpu};
+}
+
+static int other(void *arg, const struct record *rec)
+{
+	struct building *b = arg;
+	struct column_events *e = &b->c->events;
+	struct track_key of_cpu = {TRACK_CPU_EVENTS, rec->cpu, 0, 0},
+			 of_thread = {TRACK_EVENTS, rec->pid, rec->process, 0};
+	const char *name, *text;
+	size_t nr = e->nr;
+
+	if (rec->lost)
+		note_lost(b, rec);
+	if (b->err || !call_filter_unmatched(b->v->filter, rec))
+		return b->err;
+	b->err = other_text_take(b->text, rec, &name, &text);
+	if (!b->err && nr == e->room)
+		b->err = grow_events(e);
+	if (b->err)
+		return b->err;
+	if (!strcmp(name, "sched:sched_switch"))
+		b->has_switches = true;
+	e->ts[nr] = rec->ts;
+	e->cpu[nr] = rec->cpu;
+	e->tid[nr] = rec->pid;
+	e->name[nr] = name_of(b, name);
+	e->text[nr] = text_of(b, text);
+	e->nr++;
+	add_span(b, of_cpu, 0, rec->ts, 0, e->name[nr], (uint32_t)nr);
+	add_span(b, of_thread, 0, rec->ts, 0, e->name[nr], (uint32_t)nr);
+	return b->err;
+}
+
+static void slice(void *arg, const struct sched_thread *t, enum sched_state next, uint64_t from,
+		  uint64_t to)
+{
+	struct building *b = arg;
+	enum column_state state = STATE_BLOCKED;
+
+	(void)next;
+	if (t->state == SCHED_UNKNOWN || to <= from)
+		return;
+	if (t->state == SCHED_RUNNING)
+		state = STATE_RUNNING;
+	else if (t->state == SCHED_RUNNABLE)
+		state = t->waker >= 0 || t->is_new ? STATE_WOKEN : STATE_PREEMPTED;
+	add_span(b, (struct track_key){TRACK_STATES, t->pid, t->process, 0}, 0, from, to - from,
+		 b->states[state], t->cpu);
+}
+
+/*
+ * When a thread came to a CPU on which another one, or none, was before @to as far as is known: its
+ * first event there since @since. Kernels do not tell each switch away from the idle task.
+ */
+static uint64_t first_event_of(struct building *b, unsigned int cpu, int32_t pid, uint64_t since,
+			       uint64_t to)
+{
+	struct track *t = track_of(b, (struct track_key){TRACK_CPU_EVENTS, (int32_t)cpu, 0, 0});
+	const struct span_row *row = t && t->nr_rows ? t->rows : NULL;
+
+	for (size_t i = row ? span_row_begins(row, since) : 0; row && i < row->nr; i++) {
+		if (row->start[i] > to)
+			break;
+		if (b->c->events.tid[row->extra[i]] == pid)
+			return row->start[i];
+	}
+	return to;
+}
+
+/* @pid left the CPU; 0: no thread of the recording did. */
+static void cpu_ran(struct building *b, unsigned int cpu, int32_t pid, uint64_t to)
+{
+	uint64_t from = b->cpus[cpu].since;
+
+	if (!pid)
+		return;
+	if (b->cpus[cpu].pid != pid)
+		from = first_event_of(b, cpu, pid, from, to);
+	add_span(b, (struct track_key){TRACK_CPU, (int32_t)cpu, 0, 0}, 0, from, to - from,
+		 name_of(b, tasks_comm(b->v->r->tasks, pid)), (uint32_t)pid);
+}
+
+static void switched(void *arg, unsigned int cpu, uint64_t ts, const struct sched_thread *out,
+		     const struct sched_thread *in)
+{
+	struct building *b = arg;
+
+	if (cpu >= b->v->r->nr_cpus || b->err || ts < b->cpus[cpu].since)
+		return;
+	cpu_ran(b, cpu, out ? out->pid : 0, ts);
+	b->cpus[cpu].pid = in ? in->pid : 0;
+	b->cpus[cpu].since = ts;
+}
+
+/* The second reading: what CPUs and threads did. */
+static int read_switches(struct building *b)
+{
+	const struct sched_ops ops = {.slice = slice, .switched = switched};
+	struct reader *r = b->v->r;
+	struct sched *s;
+	int ret;
+
+	if (!b->has_switches || !r->ops->rewind)
+		return 0;
+	b->cpus = calloc(r->nr_cpus, sizeof(*b->cpus));
+	if (!b->cpus)
+		return no_memory();
+	for (unsigned int cpu = 0; cpu < r->nr_cpus; cpu++)
+		b->cpus[cpu].since = b->v->first_ts;
+	for (int i = 0; i < STATE_NR; i++)
+		b->states[i] = name_of(b, columns_state_names[i]);
+	ret = b->err ? b->err : r->ops->rewind(r);
+	if (ret)
+		return ret;
+	s = sched_new(r, &ops, b);
+	if (!s)
+		return no_memory();
+	ret = sched_run(s);
+	sched_free(s);
+	for (unsigned int cpu = 0; !ret && cpu < r->nr_cpus; cpu++)
+		cpu_ran(b, cpu, b->cpus[cpu].pid, b->v->last_ts);
+	b->c->has_states = true;
+	return ret == -ENODATA ? 0 : ret;
+}
+
+static bool of_cpu(const struct track *t)
+{
+	return t->kind == TRACK_CPU || t->kind == TRACK_CPU_EVENTS;
+}
+
+static int64_t by(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+static int track_order(const void *a_, const void *b_)
+{
+	const struct track *a = a_, *b = b_;
+	int64_t ret = by(!of_cpu(a), !of_cpu(b));
+
+	ret = ret ? ret : by(a->pid ? a->pid : a->id, b->pid ? b->pid : b->id);
+	ret = ret ? ret : by(a->id, b->id);
+	ret = ret ? ret : by(a->process, b->process);
+	ret = ret ? ret : by(a->kind, b->kind);
+	return (int)(ret ? ret : by(a->stack, b->stack));
+}
+
+/* Where a recording begins in the middle of calls, the outermost depths have none. */
+static void drop_empty_rows(struct track *t)
+{
+	uint32_t empty = 0;
+
+	while (empty < t->nr_rows && !t->rows[empty].nr)
+		empty++;
+	memmove(t->rows, t->rows + empty, (t->nr_rows - empty) * sizeof(*t->rows));
+	t->nr_rows -= empty;
+}
+
+static int finish(struct columns *c)
+{
+	int ret = 0;
+
+	if (c->first > c->last)
+		return fail(ENODATA, "'%s' has nothing to be shown", c->v->path);
+	qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), track_order);
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		drop_empty_rows(&c->tracks[i]);
+		for (uint32_t row = 0; row < c->tracks[i].nr_rows && !ret; row++)
+			ret = span_row_finish(&c->tracks[i].rows[row]);
+	}
+	return ret;
+}
+
+int columns_read(struct view *v, struct columns **out)
+{
+	const struct calls_ops ops = {.enter = enter, .leave = leave};
+	struct columns *c = calloc(1, sizeof(*c));
+	struct building b = {.c = c, .v = v};
+	int ret = 0;
+
+	*out = NULL;
+	if (!c)
+		return no_memory();
+	c->v = v;
+	c->first = UINT64_MAX;
+	b.text = other_text_new(v->r);
+	v->other = other;
+	v->other_arg = &b;
+	ret = b.text ? view_run(v, &ops, &b, &b.err) : -ENOMEM;
+	if (!ret)
+		ret = read_switches(&b);
+	if (!ret)
+		ret = b.err ? b.err : finish(c);
+	v->other = NULL;
+	other_text_free(b.text);
+	stack_homes_clear(&b.homes);
+	free(b.tracks.slots);
+	free(b.names.slots);
+	free(b.texts.slots);
+	free(b.functions);
+	free(b.cpus);
+	if (ret)
+		columns_free(c);
+	else
+		*out = c;
+	return ret;
+}
+
+void columns_free(struct columns *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		for (uint32_t row = 0; row < c->tracks[i].nr_rows; row++)
+			span_row_clear(&c->tracks[i].rows[row]);
+		free(c->tracks[i].rows);
+	}
+	for (size_t i = 0; i < c->nr_names; i++) {
+		free(c->names[i].text);
+		free(c->names[i].object);
+		free(c->names[i].place);
+	}
+	for (size_t i = 0; i < c->nr_texts; i++)
+		free(c->texts[i]);
+	free(c->tracks);
+	free(c->names);
+	free(c->texts);
+	free(c->events.ts);
+	free(c->events.cpu);
+	free(c->events.tid);
+	free(c->events.name);
+	free(c->events.text);
+	free(c->lost);
+	free(c);
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording as the viewer draws it: tracks, each of rows of spans (span_row.h), and the events by
+ * columns. Everything is in memory: a call takes 20 bytes, an event 28 and its text, which is kept
+ * once where several events have the same.
+ */
+#ifndef VESTIGE_TOOLS_COLUMNS_H
+#define VESTIGE_TOOLS_COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/text/view.h"
+#include "tools/view/span_row.h"
+
+/* A stack deeper than this is cut: struct columns.too_deep. */
+#define COLUMNS_MAX_ROWS 4096u
+
+enum track_kind {
+	/*
+	 * What a CPU runs: one row. Name: the thread's; extra: its pid. Only where context switches
+	 * are recorded.
+	 */
+	TRACK_CPU,
+	/* The events of a CPU: one row, no lengths. Name: the event's; extra: its number. */
+	TRACK_CPU_EVENTS,
+	/*
+	 * States of a thread, where context switches are recorded: one row. Name: one of
+	 * columns_state_names; extra: the CPU.
+	 */
+	TRACK_STATES,
+	/* The events of a thread: as TRACK_CPU_EVENTS. */
+	TRACK_EVENTS,
+	/* Calls on one stack: a row for each depth, the outermost first. Name: the function's. */
+	TRACK_CALLS,
+	TRACK_NR_KINDS
+};
+
+enum column_state {
+	STATE_RUNNING,
+	STATE_WOKEN,	 /* it could run after a wakeup, and did not yet */
+	STATE_PREEMPTED, /* it could go on, another had the CPU */
+	STATE_BLOCKED,
+	STATE_NR
+};
+
+extern const char *const columns_state_names[STATE_NR];
+extern const char *const columns_kind_names[TRACK_NR_KINDS];
+
+struct track {
+	enum track_kind kind;
+	int32_t id;	  /* of a CPU its number, else the thread */
+	int32_t pid;	  /* the thread's process; 0 unknown, or a CPU */
+	uint32_t process; /* as struct record */
+	uint32_t stack;	  /* TRACK_CALLS of another stack than the thread's own; 0 */
+	const char *name; /* the thread's; "" of a CPU */
+	struct span_row *rows;
+	uint32_t nr_rows, room_rows;
+};
+
+struct column_name {
+	char *text;
+	char *object; /* of a function its object's name; NULL of others */
+	char *place;  /* of a function `file.c:12`, where view.srcline asks for it; NULL */
+};
+
+/* By number, in order of time. */
+struct column_events {
+	uint64_t *ts;
+	uint32_t *cpu;
+	int32_t *tid;
+	uint32_t *name;
+	uint32_t *text; /* number of its text: columns.texts */
+	size_t nr, room;
+};
+
+struct column_lost {
+	uint64_t ts; /* of the record behind the gap */
+	uint64_t nr; /* or RECORD_LOST_UNKNOWN */
+	uint32_t cpu;
+};
+
+struct columns {
+	struct view *v;	      /* borrowed: where it was read from */
+	uint64_t first, last; /* ns of the trace's clock: of all that is shown */
+	uint64_t nr_calls;
+	uint64_t too_deep; /* calls left out: COLUMNS_MAX_ROWS */
+	bool has_states;
+	struct track *tracks; /* CPUs first, then by process and thread */
+	size_t nr_tracks, room_tracks;
+	struct column_name *names;
+	size_t nr_names, room_names;
+	char **texts;
+	size_t nr_texts, room_texts;
+	struct column_events events;
+	struct column_lost *lost;
+	size_t nr_lost, room_lost;
+};
+
+/*
+ * columns_read() - read all that @v shows.
+ * @v: open; borrowed until columns_free().
+ * Return: 0 or -errno with fail() set: ENODATA where nothing was recorded.
+ */
+int columns_read(struct view *v, struct columns **out);
+void columns_free(struct columns *c);
+
+#endif

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A row of the picture: spans in order of time that do not overlap, by columns, with an implicit
+ * tree over them that answers what a screen can show of any range.
+ *
+ * The tree's leaves are SPAN_LEAF spans each, and each node above is made of SPAN_FANOUT nodes. A
+ * node tells when it begins and ends, how long its spans are together, the longest of them, and the
+ * name that most of the time has. It takes less than 5 % of the columns.
+ * Tests: tests/unit/view/test_span_row.c, against a search through all spans.
+ */
+#ifndef VESTIGE_TOOLS_SPAN_ROW_H
+#define VESTIGE_TOOLS_SPAN_ROW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SPAN_LEAF   64u
+#define SPAN_FANOUT 8u
+#define SPAN_LEVELS 16u /* enough for 64 * 8^15 spans */
+
+/* A leaf or what is above it. */
+struct span_node {
+	uint64_t start, end; /* of its first span, of its last */
+	uint64_t busy;	     /* all lengths together */
+	uint64_t longest;    /* length of the longest span */
+	uint64_t which;	     /* its number in the row */
+	uint64_t name_busy;  /* how much of the time the name has, at least */
+	uint32_t name;	     /* of the most time, as far as the nodes beneath tell */
+	uint32_t reserved;
+};
+
+struct span_row {
+	uint64_t *start;  /* ns of the trace's clock, rising */
+	uint64_t *length; /* ns; 0: something that happened, with no length */
+	uint32_t *name;	  /* a number of the columns' names */
+	uint32_t *extra;  /* what the kind of track says of it; NULL: nothing */
+	size_t nr, room;
+	bool has_extra;			      /* set before the first span_row_add() */
+	struct span_node *nodes[SPAN_LEVELS]; /* [0] the leaves; the last level has one node */
+	size_t nr_nodes[SPAN_LEVELS];
+	unsigned int nr_levels;
+};
+
+/* What a screen shows in one place: a span, or several that are too short to be shown apart. */
+struct span_block {
+	uint64_t start, end;
+	uint64_t busy;
+	uint64_t count;
+	uint64_t longest; /* length of the longest span in it; the first of several as long */
+	uint64_t which;	  /* number of that span */
+	uint32_t name;	  /* its name */
+};
+
+/*
+ * span_row_add() - one more span, behind all others.
+ * @start: a span that begins before the last one ended begins where that ends.
+ * Return: 0 or -ENOMEM with fail() set; then the row is as it was.
+ */
+int span_row_add(struct span_row *row, uint64_t start, uint64_t length, uint32_t name,
+		 uint32_t extra);
+
+/* Make the tree, once all spans are there. Return: 0 or -ENOMEM with fail() set. */
+int span_row_finish(struct span_row *row);
+void span_row_clear(struct span_row *row);
+
+/* The number of the first span that ends behind @ts, or has no length and is not before it. */
+size_t span_row_from(const struct span_row *row, uint64_t ts);
+/* The number of the first span that begins at @ts or later. */
+size_t span_row_begins(const struct span_row *row, uint64_t ts);
+
+/*
+ * span_row_query() - what is to be seen of [@from, @to).
+ * @pixel: ns that one pixel shows, 0: all spans. A span of at least so long is a block of its own;
+ * shorter ones that begin in the same pixel are one block. Pixels are counted from @from.
+ * @emit: called with each block in order; not 0 ends the query. Return: what @emit returned last.
+ * Cost: about 16 nodes or a leaf of spans a pixel, whatever the row's size.
+ */
+int span_row_query(const struct span_row *row, uint64_t from, uint64_t to, uint64_t pixel,
+		   int (*emit)(void *arg, const struct span_block *block), void *arg);
+
+#endif

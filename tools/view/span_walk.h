@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* The calls of a track that lie in a range of time, each between those around and beneath it. */
+#ifndef VESTIGE_TOOLS_SPAN_WALK_H
+#define VESTIGE_TOOLS_SPAN_WALK_H
+
+#include "tools/view/columns.h"
+
+struct walk_call {
+	uint32_t name;
+	uint32_t row;
+	size_t nr;	  /* its number in the row */
+	uint64_t start;	  /* ns; of what lies in the range */
+	uint64_t length;  /* of what lies in the range */
+	uint64_t beneath; /* of that, in calls that it made; leave() alone */
+};
+
+struct walk_ops {
+	void (*enter)(void *arg, const struct walk_call *call);
+	/* In the order in which they end: those beneath it come before. */
+	void (*leave)(void *arg, const struct walk_call *call);
+};
+
+/*
+ * walk_calls() - tell each call of @t (TRACK_CALLS) that overlaps [@from, @to), cut to it.
+ * A call whose caller is not in the recording is as the outermost.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int walk_calls(const struct track *t, uint64_t from, uint64_t to, const struct walk_ops *ops,
+	       void *arg);
+
+#endif

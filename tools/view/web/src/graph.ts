@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: MIT
+// The timeline: one canvas for all tracks. A row is drawn as one line of pixels that is stretched to
+// the row's height, which costs a tenth of a rectangle a span.
+import { COLOURS, PIXELS, colourNumber, tick } from "./format";
+import { COUNT, EXTRA, Info, LENGTH, NAME, START, Source, Track, WHICH, WORDS } from "./source";
+
+export interface Range {
+  from: number;
+  to: number;
+}
+
+// A span that was chosen or pointed at.
+export interface Span {
+  track: number;
+  row: number;
+  start: number;
+  length: number;
+  name: number;
+  count: number;
+  which: number;
+  extra: number;
+}
+
+export interface Line {
+  track: number;
+  row: number;
+  top: number;
+  height: number;
+}
+
+export interface GraphEvents {
+  moved(range: Range): void;
+  pointed(span: Span | null, ts: number, x: number, y: number): void;
+  clicked(span: Span | null, ts: number): void;
+  area(range: Range | null): void;
+  failed(error: Error): void;
+  laidOut(): void;
+}
+
+const HEIGHTS = { cpu: 18, "cpu-events": 10, states: 13, events: 13, calls: 16 };
+const GAP = 6; // between threads
+export const SCALE = 24; // height of the scale of time
+const STATES = ["running", "woken", "preempted", "blocked"];
+const MIN_NS = 10; // the shortest range
+
+export class Graph {
+  range: Range;
+  lines: Line[] = [];
+  hidden = new Set<number>(); // tracks
+  markers: { a: number | null; b: number | null } = { a: null, b: null };
+  area: Range | null = null;
+  chosen: Span | null = null;
+  lit: number | null = null; // a name: its spans stand out
+  scroll = 0;
+  height = 0; // of all lines
+  frames = 0; // drawn so far
+  private width = 0;
+  private view = 0;
+  private ratio = 1;
+  private asked: { key: string } | null = null;
+  private answered: { from: number; to: number; pixel: number; rows: Map<string, ArrayLike<number>>; key: string } | null = null;
+  private wanted = false;
+  private pointer: number | null = null;
+  private raster: ImageData | null = null;
+  private strip = document.createElement("canvas");
+  private states: number[];
+
+  constructor(private canvas: HTMLCanvasElement, private source: Source, private info: Info, private events: GraphEvents) {
+    this.range = { from: 0, to: Math.max(info.duration, MIN_NS) };
+    this.states = STATES.map((s) => info.names.findIndex((n, i) => n === s && info.objects[i] === null));
+    this.layOut();
+    this.listen();
+  }
+
+  // Where each row is, from the tracks that are not hidden.
+  layOut() {
+    let top = SCALE;
+    this.lines = [];
+    this.info.tracks.forEach((track, i) => {
+      if (this.hidden.has(i)) return;
+      const before = this.info.tracks[i - 1];
+      if (before && (before.id !== track.id || isCpu(before) !== isCpu(track))) top += GAP;
+      track.rows.forEach((_, row) => {
+        this.lines.push({ track: i, row, top, height: HEIGHTS[track.kind] });
+        top += HEIGHTS[track.kind];
+      });
+    });
+    this.height = top + GAP;
+    this.events.laidOut();
+    this.want();
+  }
+
+  resize(width: number, height: number) {
+    this.ratio = window.devicePixelRatio || 1;
+    this.width = width;
+    this.view = height;
+    this.canvas.width = Math.max(1, Math.round(width * this.ratio));
+    this.canvas.height = Math.max(1, Math.round(height * this.ratio));
+    this.raster = null;
+    this.want();
+  }
+
+  // Show a range; its ends are kept within the recording and apart.
+  show(from: number, to: number) {
+    const length = Math.min(Math.max(to - from, MIN_NS), Math.max(this.info.duration * 1.1, MIN_NS));
+    const margin = this.info.duration * 0.05;
+    from = Math.min(Math.max(from, -margin), this.info.duration + margin - length);
+    this.range = { from, to: from + length };
+    this.events.moved(this.range);
+    this.want();
+  }
+
+  zoom(factor: number, at: number) {
+    this.show(at - (at - this.range.from) * factor, at + (this.range.to - at) * factor);
+  }
+
+  pan(part: number) {
+    const by = (this.range.to - this.range.from) * part;
+    this.show(this.range.from + by, this.range.to + by);
+  }
+
+  // Bring a time, and a row, on the screen.
+  reveal(ts: number, track?: number, row?: number) {
+    const { from, to } = this.range;
+    if (ts < from || ts > to) this.show(ts - (to - from) / 2, ts + (to - from) / 2);
+    const line = this.lines.find((l) => l.track === track && l.row === row);
+    if (line && (line.top < this.scroll + SCALE || line.top + line.height > this.scroll + this.view))
+      this.scrollTo(line.top - this.view / 2);
+    this.want();
+  }
+
+  scrollTo(top: number) {
+    this.scroll = Math.max(0, Math.min(top, this.height - this.view));
+    this.events.laidOut();
+    this.want();
+  }
+
+  // Draw when the browser next does.
+  want() {
+    if (this.wanted) return;
+    this.wanted = true;
+    requestAnimationFrame(() => {
+      this.wanted = false;
+      this.fetch();
+      this.draw();
+    });
+  }
+
+  x(ts: number): number {
+    return ((ts - this.range.from) / (this.range.to - this.range.from)) * this.width;
+  }
+
+  ts(x: number): number {
+    return this.range.from + (x / this.width) * (this.range.to - this.range.from);
+  }
+
+  private visible(): Line[] {
+    return this.lines.filter((l) => l.top + l.height > this.scroll && l.top < this.scroll + this.view);
+  }
+
+  // Ask for what is on the screen, and half a screen to each side; one question at a time.
+  private fetch() {
+    if (this.asked || !this.width) return;
+    const { from, to } = this.range, half = (to - from) / 2;
+    const pixel = (to - from) / (this.width * this.ratio);
+    const rows = this.visible().map((l): [number, number] => [l.track, l.row]);
+    const a = this.answered;
+    if (a && from >= a.from && to <= a.to && Math.abs(a.pixel - pixel) < pixel * 0.05 && rows.every(([t, r]) => a.rows.has(`${t}.${r}`)))
+      return;
+    const asked = { key: `${from} ${to}` };
+    this.asked = asked;
+    const begin = Math.max(0, from - half), end = to + half;
+    this.source.spans(rows, begin, end, pixel).then(
+      (answer) => {
+        this.answered = { from: from - half, to: end, pixel, key: asked.key, rows: new Map(rows.map(([t, r], i) => [`${t}.${r}`, answer[i]])) };
+        this.asked = null;
+        this.want();
+      },
+      (error) => {
+        this.asked = null;
+        this.events.failed(error);
+      }
+    );
+  }
+
+  // Is everything on the screen that is to be there?
+  settled(): boolean {
+    return !this.asked && !this.wanted;
+  }
+
+  private colour(track: Track, blocks: ArrayLike<number>, i: number): number {
+    if (track.kind === "cpu") return colourNumber(blocks[i + EXTRA]);
+    if (track.kind === "states") return blocks[i + NAME] === this.states[0] ? colourNumber(blocks[i + EXTRA]) : -1;
+    return colourNumber(blocks[i + NAME]);
+  }
+
+  private draw() {
+    const g = this.canvas.getContext("2d")!;
+    const style = getComputedStyle(this.canvas);
+    const dark = style.getPropertyValue("--dark").trim() === "1";
+    const ink = style.getPropertyValue("--ink").trim() || "#000", grey = style.getPropertyValue("--line").trim() || "#ccc";
+    const paper = style.getPropertyValue("--paper").trim() || "#fff";
+    g.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    g.fillStyle = paper;
+    g.fillRect(0, 0, this.width, this.view);
+    this.drawScale(g, ink, grey);
+    g.save();
+    g.beginPath();
+    g.rect(0, SCALE, this.width, this.view - SCALE);
+    g.clip();
+    g.font = "11px system-ui, sans-serif";
+    g.textBaseline = "middle";
+    for (const line of this.visible()) this.drawLine(g, line, dark);
+    this.drawLost(g);
+    g.restore();
+    this.drawMarks(g, ink);
+    this.frames++;
+  }
+
+  private drawScale(g: CanvasRenderingContext2D, ink: string, grey: string) {
+    const { from, to } = this.range;
+    const about = ((to - from) / this.width) * 110, power = 10 ** Math.floor(Math.log10(about));
+    const step = Math.max(1, [1, 2, 5, 10].map((n) => n * power).find((n) => n >= about)!);
+    g.fillStyle = ink;
+    g.strokeStyle = grey;
+    g.font = "11px system-ui, sans-serif";
+    g.textBaseline = "middle";
+    g.beginPath();
+    for (let t = Math.ceil(from / step) * step; t <= to; t += step) {
+      const x = Math.round(this.x(t)) + 0.5;
+      g.moveTo(x, SCALE - 6);
+      g.lineTo(x, this.view);
+      g.fillText(tick(t, step), x + 3, SCALE / 2);
+    }
+    g.stroke();
+  }
+
+  private drawLine(g: CanvasRenderingContext2D, line: Line, dark: boolean) {
+    const blocks = this.answered?.rows.get(`${line.track}.${line.row}`);
+    const track = this.info.tracks[line.track];
+    if (!blocks) return;
+    const wide = this.canvas.width, top = line.top - this.scroll, height = line.height - 1;
+    if (!this.raster || this.raster.width !== wide) {
+      this.raster = new ImageData(wide, 1);
+      this.strip.width = wide;
+      this.strip.height = 1;
+    }
+    const pixels = new Uint32Array(this.raster.data.buffer);
+    const scale = wide / (this.range.to - this.range.from);
+    const texts: [number, number, number][] = [];
+    const hollow: [number, number, string][] = [];
+    pixels.fill(0);
+    for (let i = 0; i < blocks.length; i += WORDS) {
+      const x0 = (blocks[i + START] - this.range.from) * scale, x1 = x0 + blocks[i + LENGTH] * scale;
+      if (x1 < 0 || x0 > wide) continue;
+      const left = Math.max(0, Math.floor(x0)), right = Math.min(wide, Math.max(left + 1, Math.floor(x1)));
+      const colour = this.colour(track, blocks, i);
+      if (colour < 0) {
+        const name = blocks[i + NAME];
+        if (name === this.states[1] || name === this.states[2])
+          hollow.push([left / this.ratio, (right - left) / this.ratio, name === this.states[1] ? "#1a9a3c" : "#d23030"]);
+        continue;
+      }
+      let pixel = PIXELS[colour];
+      if (this.lit !== null && blocks[i + NAME] !== this.lit) pixel = (pixel & 0xffffff) | 0x50000000;
+      pixels.fill(pixel, left, right);
+      // a gap between calls that are side by side
+      if (right - left > 3 && blocks[i + COUNT] === 1) pixels[right - 1] = (pixel & 0xffffff) | 0x60000000;
+      if (right - left > 24 * this.ratio && track.kind !== "events" && track.kind !== "cpu-events")
+        texts.push([left / this.ratio, right / this.ratio, i]);
+    }
+    this.strip.getContext("2d")!.putImageData(this.raster, 0, 0);
+    g.imageSmoothingEnabled = false;
+    g.drawImage(this.strip, 0, 0, wide, 1, 0, top, this.width, height);
+    g.fillStyle = "#101418";
+    for (const [left, right, i] of texts) {
+      const room = right - left - 6, text = this.label(track, blocks, i);
+      const chars = Math.floor(room / 6);
+      if (chars < 2) continue;
+      g.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5);
+    }
+    for (const [left, w, colour] of hollow) {
+      g.strokeStyle = colour;
+      g.strokeRect(left + 0.5, top + 1.5, Math.max(0, w - 1), height - 3);
+    }
+    const c = this.chosen;
+    if (c && c.track === line.track && c.row === line.row) {
+      g.strokeStyle = dark ? "#fff" : "#000";
+      g.lineWidth = 2;
+      g.strokeRect(this.x(c.start), top, Math.max(2, this.x(c.start + c.length) - this.x(c.start)), height);
+      g.lineWidth = 1;
+    }
+  }
+
+  label(track: Track, blocks: ArrayLike<number>, i: number): string {
+    const name = this.info.names[blocks[i + NAME]];
+    if (track.kind === "cpu") return `${name}-${blocks[i + EXTRA]}`;
+    if (track.kind === "states") return `${name} on CPU ${blocks[i + EXTRA]}`;
+    return name;
+  }
+
+  // Records that the recording has not: a red line where they are missing.
+  private drawLost(g: CanvasRenderingContext2D) {
+    g.strokeStyle = "#d23030";
+    g.setLineDash([3, 3]);
+    g.beginPath();
+    for (const [ts] of this.info.lost) {
+      const x = Math.round(this.x(ts)) + 0.5;
+      if (x < 0 || x > this.width) continue;
+      g.moveTo(x, SCALE);
+      g.lineTo(x, this.view);
+    }
+    g.stroke();
+    g.setLineDash([]);
+  }
+
+  private drawMarks(g: CanvasRenderingContext2D, ink: string) {
+    if (this.area) {
+      const x = this.x(this.area.from);
+      g.fillStyle = "rgba(60,120,220,0.18)";
+      g.fillRect(x, SCALE, this.x(this.area.to) - x, this.view - SCALE);
+    }
+    for (const [at, colour, name] of [[this.markers.a, COLOURS[9], "A"], [this.markers.b, COLOURS[2], "B"], [this.pointer, ink, ""]] as const) {
+      if (at === null) continue;
+      const x = Math.round(this.x(at)) + 0.5;
+      g.strokeStyle = colour;
+      g.lineWidth = name ? 2 : 1;
+      g.beginPath();
+      g.moveTo(x, name ? 0 : SCALE);
+      g.lineTo(x, this.view);
+      g.stroke();
+      g.lineWidth = 1;
+      if (!name) continue;
+      g.fillStyle = colour;
+      g.fillRect(x, 0, 14, 14);
+      g.fillStyle = "#000";
+      g.fillText(name, x + 3, 8);
+    }
+  }
+
+  // The span at a place, the nearest within 3 pixels.
+  spanAt(x: number, y: number): Span | null {
+    const line = this.lines.find((l) => y + this.scroll >= l.top && y + this.scroll < l.top + l.height);
+    const blocks = line && this.answered?.rows.get(`${line.track}.${line.row}`);
+    if (!line || !blocks || y < SCALE) return null;
+    let best = -1, near = 3;
+    for (let i = 0; i < blocks.length; i += WORDS) {
+      const x0 = this.x(blocks[i + START]), x1 = this.x(blocks[i + START] + blocks[i + LENGTH]);
+      const away = x < x0 ? x0 - x : x > x1 ? x - x1 : 0;
+      if (away < near) {
+        best = i;
+        near = away;
+      }
+    }
+    if (best < 0) return null;
+    return { track: line.track, row: line.row, start: blocks[best + START], length: blocks[best + LENGTH], name: blocks[best + NAME], count: blocks[best + COUNT], which: blocks[best + WHICH], extra: blocks[best + EXTRA] };
+  }
+
+  private listen() {
+    const c = this.canvas;
+    let from: { x: number; range: Range; area: boolean; moved: boolean } | null = null;
+    const place = (e: MouseEvent): [number, number] => {
+      const box = c.getBoundingClientRect();
+      return [e.clientX - box.left, e.clientY - box.top];
+    };
+    c.addEventListener("wheel", (e) => {
+      e.preventDefault();
+      if (e.shiftKey) this.pan(Math.sign(e.deltaY || e.deltaX) * 0.1);
+      else if (e.ctrlKey || e.metaKey || !this.scrolls()) this.zoom(e.deltaY > 0 ? 1.25 : 0.8, this.ts(place(e)[0]));
+      else this.scrollTo(this.scroll + e.deltaY);
+    }, { passive: false });
+    c.addEventListener("pointerdown", (e) => {
+      if (e.button !== 0) return;
+      const [x, y] = place(e);
+      c.setPointerCapture(e.pointerId);
+      from = { x, range: this.range, area: e.shiftKey || y < SCALE, moved: false };
+    });
+    c.addEventListener("pointermove", (e) => {
+      const [x, y] = place(e);
+      this.pointer = this.ts(x);
+      if (from && Math.abs(x - from.x) > 3) from.moved = true;
+      if (from && from.moved && from.area) {
+        const [a, b] = [this.ts(from.x), this.ts(x)].sort((p, q) => p - q);
+        this.area = { from: Math.max(0, a), to: b };
+      } else if (from && from.moved) {
+        const by = ((from.x - x) / this.width) * (from.range.to - from.range.from);
+        this.show(from.range.from + by, from.range.to + by);
+      } else this.events.pointed(this.spanAt(x, y), this.pointer, e.clientX, e.clientY);
+      this.want();
+    });
+    c.addEventListener("pointerup", (e) => {
+      const [x, y] = place(e);
+      if (from && from.moved && from.area) this.events.area(this.area);
+      else if (from && !from.moved) this.events.clicked(this.spanAt(x, y), this.ts(x));
+      from = null;
+    });
+    c.addEventListener("pointercancel", () => (from = null));
+    c.addEventListener("pointerleave", () => {
+      this.pointer = null;
+      this.events.pointed(null, 0, 0, 0);
+      this.want();
+    });
+    c.addEventListener("dblclick", (e) => {
+      const span = this.spanAt(...place(e));
+      if (span && span.length) this.show(span.start - span.length * 0.1, span.start + span.length * 1.1);
+    });
+  }
+
+  private scrolls(): boolean {
+    return this.height > this.view;
+  }
+}
+
+export function isCpu(track: Track): boolean {
+  return track.kind === "cpu" || track.kind === "cpu-events";
+}
+
+export function trackTitle(track: Track): string {
+  if (track.kind === "cpu") return `CPU ${track.id}`;
+  if (track.kind === "cpu-events") return `CPU ${track.id} events`;
+  if (track.stack) return `${track.name}-${track.id} stack ${track.stack}`;
+  return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}`;
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// The recording in the page itself (vestige view --html): the same answers as the server's, from
+// the columns that html.c wrote.
+import type { Entry, FlameRow, Found, Info, Source, TableRow } from "./source";
+
+// Differences of starts, lengths, names; for CPUs and states what is extra to them.
+type RowColumns = [number[], number[], number[], number[]?];
+
+export interface Recording {
+  info: Info;
+  rows: (RowColumns[] | null)[]; // by track; null: made of the events
+  events: { ts: number[]; cpu: number[]; tid: number[]; name: number[]; text: number[] };
+  texts: string[];
+}
+
+interface Row {
+  start: number[];
+  length: number[];
+  name: number[];
+  extra: number[] | null;
+}
+
+function sums(differences: number[]): number[] {
+  let at = 0;
+  return differences.map((d) => (at += d));
+}
+
+// The first number of `sorted` that is at least `value`.
+function lower(sorted: number[], value: number): number {
+  let low = 0, high = sorted.length;
+  while (low < high) {
+    const mid = (low + high) >> 1;
+    if (sorted[mid] < value) low = mid + 1;
+    else high = mid;
+  }
+  return low;
+}
+
+interface Walker {
+  enter(name: number): void;
+  leave(name: number, length: number, beneath: number): void;
+}
+
+export class LocalSource implements Source {
+  private tracks: Row[][];
+  private ts: number[];
+  private order: Uint32Array | null = null; // the list: 0 an event, else 1 + index of a row
+  private callRows: { track: number; row: number; columns: Row }[] = [];
+
+  constructor(private all: Recording) {
+    this.ts = sums(all.events.ts);
+    this.tracks = all.info.tracks.map((track, i) => {
+      const rows = all.rows[i];
+      if (!rows) return [this.eventRow(track.kind === "cpu-events" ? all.events.cpu : all.events.tid, track.id)];
+      return rows.map(([start, length, name, extra]) => ({ start: sums(start), length, name, extra: extra || null }));
+    });
+    all.info.tracks.forEach((track, i) => {
+      if (track.kind === "calls")
+        this.tracks[i].forEach((columns, row) => this.callRows.push({ track: i, row, columns }));
+    });
+  }
+
+  private eventRow(by: number[], id: number): Row {
+    const row: Row = { start: [], length: [], name: [], extra: [] };
+    by.forEach((value, i) => {
+      if (value !== id) return;
+      row.start.push(this.ts[i]);
+      row.length.push(0);
+      row.name.push(this.all.events.name[i]);
+      row.extra!.push(i);
+    });
+    return row;
+  }
+
+  async info(): Promise<Info> {
+    return this.all.info;
+  }
+
+  async spans(rows: [number, number][], from: number, to: number, pixel: number): Promise<number[][]> {
+    pixel = Math.floor(pixel);
+    return rows.map(([track, row]) => {
+      const columns = this.tracks[track]?.[row];
+      return columns ? query(columns, Math.floor(from), Math.floor(to), pixel) : [];
+    });
+  }
+
+  // Which row the entry of each number is of.
+  private listOrder(): Uint32Array {
+    if (this.order) return this.order;
+    const next = new Array(this.callRows.length + 1).fill(0);
+    const starts = [this.ts, ...this.callRows.map((r) => r.columns.start)];
+    const order = new Uint32Array(starts.reduce((nr, s) => nr + s.length, 0));
+    // a heap of the sources by their next start, then by their place
+    const heap: number[] = [];
+    const less = (a: number, b: number) =>
+      starts[a][next[a]] < starts[b][next[b]] || (starts[a][next[a]] === starts[b][next[b]] && a < b);
+    const down = (i: number) => {
+      for (;;) {
+        let least = i;
+        for (const child of [2 * i + 1, 2 * i + 2])
+          if (child < heap.length && less(heap[child], heap[least])) least = child;
+        if (least === i) return;
+        [heap[i], heap[least]] = [heap[least], heap[i]];
+        i = least;
+      }
+    };
+    starts.forEach((s, i) => s.length && heap.push(i));
+    for (let i = heap.length >> 1; i >= 0; i--) down(i);
+    for (let i = 0; heap.length; i++) {
+      const s = heap[0];
+      order[i] = s;
+      if (++next[s] === starts[s].length) {
+        heap[0] = heap[heap.length - 1];
+        heap.pop();
+      }
+      down(0);
+    }
+    this.order = order;
+    return order;
+  }
+
+  private entry(source: number, i: number): Entry {
+    const { events, texts } = this.all;
+    if (source === 0)
+      return [this.ts[i], 0, events.name[i], 0, 0, i, events.cpu[i], events.tid[i], texts[events.text[i]]];
+    const { track, row, columns } = this.callRows[source - 1];
+    return [columns.start[i], columns.length[i], columns.name[i], track, row, i];
+  }
+
+  private each(from: number, to: number, tell: (entry: Entry, at: number) => void) {
+    const order = this.listOrder();
+    const next = new Array(this.callRows.length + 1).fill(0);
+    for (let i = 0; i < Math.min(to, order.length); i++) {
+      const nr = next[order[i]]++;
+      if (i >= from) tell(this.entry(order[i], nr), i);
+    }
+  }
+
+  async list(at: number, nr: number): Promise<Entry[]> {
+    const out: Entry[] = [];
+    this.each(at, at + nr, (entry) => out.push(entry));
+    return out;
+  }
+
+  async number(ts: number): Promise<number> {
+    ts = Math.floor(ts);
+    return this.callRows.reduce((nr, r) => nr + lower(r.columns.start, ts), lower(this.ts, ts));
+  }
+
+  async find(text: string, at: number, backward: boolean): Promise<Found> {
+    const found: Found = { at: -1, nr: 0, before: 0 };
+    text = text.toLowerCase();
+    const names = this.all.info.names.map((n) => n.toLowerCase().includes(text));
+    const texts = this.all.texts.map((t) => t.toLowerCase().includes(text));
+    this.each(0, Infinity, (entry, i) => {
+      if (!names[entry[2]] && !(entry.length > 6 && texts[this.all.events.text[entry[5]]])) return;
+      if (backward ? i < at : i > at && found.at < 0) {
+        found.at = i;
+        found.before = found.nr;
+      }
+      found.nr++;
+    });
+    return found;
+  }
+
+  async table(from: number, to: number, tracks: number[]): Promise<TableRow[]> {
+    const rows: (TableRow | undefined)[] = [];
+    const open: number[] = [];
+    this.walk(from, to, tracks, {
+      enter: (name) => (open[name] = (open[name] || 0) + 1),
+      leave: (name, length, beneath) => {
+        const r = (rows[name] = rows[name] || [name, 0, 0, 0, length, 0]);
+        r[1]++;
+        r[3] += length - beneath;
+        r[4] = Math.min(r[4], length);
+        r[5] = Math.max(r[5], length);
+        if (!--open[name]) r[2] += length; // what is called again beneath itself counts once
+      },
+    });
+    return rows.filter((r): r is TableRow => !!r);
+  }
+
+  async flame(from: number, to: number, tracks: number[]): Promise<FlameRow[]> {
+    const nodes: FlameRow[] = [[0, 0, 0, 0, 0]];
+    const children = new Map<string, number>();
+    let at = 0;
+    this.walk(from, to, tracks, {
+      enter: (name) => {
+        const key = `${at} ${name}`;
+        let node = children.get(key);
+        if (node === undefined) {
+          node = nodes.push([at, name, 0, 0, 0]) - 1;
+          children.set(key, node);
+        }
+        at = node;
+      },
+      leave: (_name, length, beneath) => {
+        nodes[at][2]++;
+        nodes[at][3] += length;
+        nodes[at][4] += length - beneath;
+        at = nodes[at][0];
+      },
+    });
+    return nodes.slice(1);
+  }
+
+  // The calls of a range as tools/view/span_walk.c tells them.
+  private walk(from: number, to: number, tracks: number[], walker: Walker) {
+    from = Math.floor(from);
+    to = Math.floor(to);
+    this.tracks.forEach((rows, i) => {
+      if (this.all.info.tracks[i].kind !== "calls" || (tracks.length && !tracks.includes(i))) return;
+      const next = rows.map((r) => overlapping(r, from));
+      const walkRow = (row: number, since: number, limit: number): number => {
+        const r = rows[row];
+        let sum = 0;
+        while (row < rows.length && next[row] < r.start.length && r.start[next[row]] < limit) {
+          const nr = next[row]++;
+          walkRow(row + 1, Infinity, r.start[nr]);
+          const start = Math.max(r.start[nr], from);
+          const end = Math.min(r.start[nr] + r.length[nr], to);
+          const length = Math.max(0, end - start);
+          walker.enter(r.name[nr]);
+          const beneath = walkRow(row + 1, start, end);
+          walker.leave(r.name[nr], length, beneath);
+          if (start >= since) sum += length;
+        }
+        return sum;
+      };
+      for (let row = rows.length - 1; row > 0; row--) {
+        const around = rows[row - 1].start[next[row - 1]];
+        walkRow(row, Infinity, around < to ? around : to);
+      }
+      for (let row = 0; row < rows.length; row++) walkRow(row, Infinity, to);
+    });
+  }
+}
+
+// The first span that ends behind `ts`, or has no length and is not before it.
+function overlapping(row: Row, ts: number): number {
+  const i = lower(row.start, ts);
+  return i > 0 && row.start[i - 1] + row.length[i - 1] > ts ? i - 1 : i;
+}
+
+// span_row_query(): a span of a pixel or more by itself, shorter ones that begin in one together.
+function query(row: Row, from: number, to: number, pixel: number): number[] {
+  const out: number[] = [];
+  let at = -1; // the pixel of the block that is last in `out`; -1: it is a span by itself
+  for (let i = overlapping(row, from); i < row.start.length && row.start[i] < to; i++) {
+    const start = row.start[i], length = row.length[i];
+    const here = pixel && length < pixel ? Math.floor(Math.max(0, start - from) / pixel) : -1;
+    const last = out.length - 7;
+    if (here >= 0 && here === at) {
+      out[last + 1] = start + length - out[last];
+      out[last + 3]++;
+      out[last + 4] += length;
+      if (length > row.length[out[last + 5]]) {
+        out[last + 2] = row.name[i];
+        out[last + 5] = i;
+        out[last + 6] = row.extra ? row.extra[i] : 0;
+      }
+    } else {
+      out.push(start, length, row.name[i], 1, length, i, row.extra ? row.extra[i] : 0);
+    }
+    at = here;
+  }
+  return out;
+}
