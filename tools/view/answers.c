@@ -360,7 +360,8 @@ int answer_find(const struct columns *c, struct out *o, const char *text, uint64
 		for (; list_next(l, &e); i++) {
 			if (!names[e.name] && !(e.is_event && texts[c->events.text[e.nr]]))
 				continue;
-			if (backward ? i < at : (at == UINT64_MAX || i > at) && found < 0) {
+			if (backward ? at != UINT64_MAX && i < at
+				     : (at == UINT64_MAX || i > at) && found < 0) {
 				found = (int64_t)i;
 				before = nr;
 			}

@@ -858,7 +858,7 @@
           from.moved = true;
         if (from && from.moved && from.area) {
           const [a3, b] = [this.ts(from.x), this.ts(x2)].sort((p3, q2) => p3 - q2);
-          this.area = { from: Math.max(0, a3), to: b };
+          this.area = { from: Math.max(0, a3), to: Math.min(b, this.info.duration) };
         } else if (from && from.moved) {
           const by = (from.x - x2) / this.width * (from.range.to - from.range.from);
           this.show(from.range.from + by, from.range.to + by);
@@ -964,9 +964,9 @@
       const to = Math.max(0, Math.min(info.list - 1, chosen + by));
       source.list(to, 1).then(([entry]) => entry && choose(to, entry), failed);
     };
-    return /* @__PURE__ */ u3("div", { class: "list", role: "grid", "aria-label": "Events and calls", "aria-rowcount": info.list, tabIndex: 0, onKeyDown: key, children: [
+    return /* @__PURE__ */ u3("div", { class: "list", role: "grid", "aria-label": "Events and calls", "aria-rowcount": info.list, children: [
       /* @__PURE__ */ u3("div", { class: "line head", role: "row", children: ["#", "CPU", "Time", "Task", "Length", "Event", "Info"].map((title) => /* @__PURE__ */ u3("span", { role: "columnheader", children: title })) }),
-      /* @__PURE__ */ u3("div", { class: "rows", ref: box, onScroll: (e3) => setFirst(scrolled(e3.currentTarget.scrollTop)), children: /* @__PURE__ */ u3("div", { class: "tall", style: { height: `${total}px` }, children: /* @__PURE__ */ u3("div", { class: "lines", style: { transform: `translateY(${total < MAX ? shown.first * LINE : box.current?.scrollTop || 0}px)` }, children: shown.entries.map((entry, i4) => {
+      /* @__PURE__ */ u3("div", { class: "rows", role: "rowgroup", ref: box, tabIndex: 0, onKeyDown: key, onScroll: (e3) => setFirst(scrolled(e3.currentTarget.scrollTop)), children: /* @__PURE__ */ u3("div", { class: "tall", role: "presentation", style: { height: `${total}px` }, children: /* @__PURE__ */ u3("div", { class: "lines", role: "presentation", style: { transform: `translateY(${total < MAX ? shown.first * LINE : box.current?.scrollTop || 0}px)` }, children: shown.entries.map((entry, i4) => {
         const at = shown.first + i4;
         return /* @__PURE__ */ u3(
           "div",

@@ -381,7 +381,7 @@ export class Graph {
       if (from && Math.abs(x - from.x) > 3) from.moved = true;
       if (from && from.moved && from.area) {
         const [a, b] = [this.ts(from.x), this.ts(x)].sort((p, q) => p - q);
-        this.area = { from: Math.max(0, a), to: b };
+        this.area = { from: Math.max(0, a), to: Math.min(b, this.info.duration) };
       } else if (from && from.moved) {
         const by = ((from.x - x) / this.width) * (from.range.to - from.range.from);
         this.show(from.range.from + by, from.range.to + by);

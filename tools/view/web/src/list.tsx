@@ -62,15 +62,15 @@ export function List({ source, info, chosen, reveal, choose, failed }: ListProps
   };
 
   return (
-    <div class="list" role="grid" aria-label="Events and calls" aria-rowcount={info.list} tabIndex={0} onKeyDown={key}>
+    <div class="list" role="grid" aria-label="Events and calls" aria-rowcount={info.list}>
       <div class="line head" role="row">
         {["#", "CPU", "Time", "Task", "Length", "Event", "Info"].map((title) => (
           <span role="columnheader">{title}</span>
         ))}
       </div>
-      <div class="rows" ref={box} onScroll={(e) => setFirst(scrolled(e.currentTarget.scrollTop))}>
-        <div class="tall" style={{ height: `${total}px` }}>
-          <div class="lines" style={{ transform: `translateY(${total < MAX ? shown.first * LINE : box.current?.scrollTop || 0}px)` }}>
+      <div class="rows" role="rowgroup" ref={box} tabIndex={0} onKeyDown={key} onScroll={(e) => setFirst(scrolled(e.currentTarget.scrollTop))}>
+        <div class="tall" role="presentation" style={{ height: `${total}px` }}>
+          <div class="lines" role="presentation" style={{ transform: `translateY(${total < MAX ? shown.first * LINE : box.current?.scrollTop || 0}px)` }}>
             {shown.entries.map((entry, i) => {
               const at = shown.first + i;
               return (

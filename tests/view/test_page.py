@@ -1,0 +1,77 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""The page of `vestige view`: web/dist is what esbuild makes of web/src, and page.mjs uses it in a browser."""
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.environ["SOURCE_DIR"], "tests/cli"))
+
+from cli_test import Skip, main, need  # noqa: E402
+from test_view import PROGRAM, server  # noqa: E402
+
+SOURCE = os.environ["SOURCE_DIR"]
+WEB = os.path.join(SOURCE, "tools/view/web")
+CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(SOURCE, ".cache"))
+
+
+def node_modules():
+    """The packages that package-lock.json names, installed once."""
+    need("node")
+    need("npm")
+    with open(os.path.join(WEB, "package-lock.json"), "rb") as f:
+        folder = os.path.join(CACHE, "node-" + hashlib.sha256(f.read()).hexdigest()[:16])
+    if not os.path.isdir(folder):
+        made = f"{folder}.{os.getpid()}"
+        os.makedirs(made)
+        try:
+            for name in ("package.json", "package-lock.json"):
+                shutil.copy(os.path.join(WEB, name), made)
+            for _ in range(2):
+                p = subprocess.run(["npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund"], cwd=made, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, timeout=200, check=False)
+                if p.returncode == 0:
+                    break
+            else:
+                raise Skip("npm ci did not get the packages of tools/view/web: " + " ".join(p.stdout.split())[-300:])
+            os.rename(made, folder)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    return os.path.join(folder, "node_modules")
+
+
+def test_bundle(w):
+    """The types fit, and the script in the repository is made of the sources in it."""
+    modules = node_modules()
+    shutil.copytree(os.path.join(WEB, "src"), w.path("src"))
+    shutil.copy(os.path.join(WEB, "tsconfig.json"), w.dir)
+    shutil.copy(os.path.join(WEB, "package.json"), w.dir)
+    os.symlink(modules, w.path("node_modules"))
+    subprocess.run([f"{modules}/.bin/tsc", "--preserveSymlinks", "--noEmit", "-p", "."], cwd=w.dir, check=True)
+    # the paths in its comments are those of the package's folder
+    subprocess.run(["npm", "run", "--silent", "bundle", "--", "--preserve-symlinks"], cwd=w.dir, check=True)
+    with open(w.path("dist/view.js"), "rb") as made, open(f"{WEB}/dist/view.js", "rb") as kept:
+        assert made.read() == kept.read(), "tools/view/web/dist/view.js is not what npm run bundle makes of src"
+    with open(f"{modules}/preact/LICENSE", "rb") as theirs, open(f"{WEB}/dist/LICENSE-preact", "rb") as kept:
+        assert theirs.read() == kept.read()
+
+
+def test_page(w):
+    modules = node_modules()
+    chromium = shutil.which("chromium")
+    if not chromium:
+        raise Skip("no chromium")
+    prog = w.compile("p", PROGRAM)
+    w.run("record", "-q", "-p", "function_graph", "-e", "sched", "-o", "t.dat", "--", prog)
+    w.run("view", "--html", "t.html", "t.dat")
+    env = dict(w.env, HOME=w.dir, XDG_CONFIG_HOME=w.dir, XDG_CACHE_HOME=w.dir)
+    with server(w, "t.dat") as c:
+        p = subprocess.run(["node", os.path.join(SOURCE, "tests/view/page.mjs"), modules, chromium, w.path("t.html"), c.path], env=env,
+                           cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=250, check=False)
+    assert p.returncode == 0 and "ok " in p.stdout, p.stdout[-5000:]
+
+
+if __name__ == "__main__":
+    main(globals())
