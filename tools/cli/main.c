@@ -15,7 +15,7 @@ static const struct command *const commands[] = {
 	&command_umount,  &command_enter,     &command_convert, &command_recover, &command_crash,
 	&command_clean,	  &command_bootgraph, &command_leaks,	&command_stacks,  &command_clear,
 	&command_restart, &command_snapshot,  &command_stack,	&command_attach,  &command_stat,
-	&command_view,
+	&command_view,	  &command_sql,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))

@@ -10,8 +10,8 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/text/json.h"
+#include "tools/view/function_sums.h"
 #include "tools/view/list.h"
-#include "tools/view/span_walk.h"
 
 static void put_lost(const struct columns *c, struct out *o)
 {
@@ -143,64 +143,16 @@ void answer_spans(const struct columns *c, struct out *o, const uint32_t (*rows)
 	out_text(o, "]");
 }
 
-/* A function's calls in a range. */
-struct function_sum {
-	uint64_t calls, total, self, shortest, longest;
-	uint32_t open; /* so many of them are around what is being looked at */
-};
-
-struct table {
-	struct function_sum *sums; /* by name */
-};
-
-static void table_enter(void *arg, const struct walk_call *call)
-{
-	struct table *t = arg;
-
-	t->sums[call->name].open++;
-}
-
-static void table_leave(void *arg, const struct walk_call *call)
-{
-	struct function_sum *f = &((struct table *)arg)->sums[call->name];
-
-	f->shortest = !f->calls || call->length < f->shortest ? call->length : f->shortest;
-	f->longest = call->length > f->longest ? call->length : f->longest;
-	f->calls++;
-	f->self += call->length - call->beneath;
-	/* what is called again beneath itself counts once */
-	if (!--f->open)
-		f->total += call->length;
-}
-
-/* Tell the calls of some tracks, or of all, that lie in a range. */
-static int walk_tracks(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
-		       uint64_t to, const struct walk_ops *ops, void *arg)
-{
-	int ret = 0;
-
-	for (size_t i = 0; i < (nr ? nr : c->nr_tracks) && !ret; i++) {
-		size_t track = nr ? tracks[i] : i;
-
-		if (track < c->nr_tracks && c->tracks[track].kind == TRACK_CALLS)
-			ret = walk_calls(&c->tracks[track], clock_of(c, from), clock_of(c, to), ops,
-					 arg);
-	}
-	return ret;
-}
-
 int answer_table(const struct columns *c, struct out *o, const uint32_t *tracks, size_t nr,
 		 uint64_t from, uint64_t to)
 {
-	static const struct walk_ops ops = {table_enter, table_leave};
-	struct table t = {calloc(c->nr_names + 1, sizeof(*t.sums))};
-	int ret = t.sums ? walk_tracks(c, tracks, nr, from, to, &ops, &t)
-			 : fail(ENOMEM, "out of memory");
+	struct function_sum *sums;
 	bool any = false;
+	int ret = function_sums(c, tracks, nr, clock_of(c, from), clock_of(c, to), &sums);
 
 	out_text(o, "[");
 	for (size_t i = 0; !ret && i < c->nr_names; i++) {
-		const struct function_sum *f = &t.sums[i];
+		const struct function_sum *f = &sums[i];
 
 		if (!f->calls)
 			continue;
@@ -209,7 +161,7 @@ int answer_table(const struct columns *c, struct out *o, const uint32_t *tracks,
 		any = true;
 	}
 	out_text(o, "]");
-	free(t.sums);
+	free(sums);
 	return ret;
 }
 
@@ -265,7 +217,7 @@ int answer_flame(const struct columns *c, struct out *o, const uint32_t *tracks,
 {
 	static const struct walk_ops ops = {flame_enter, flame_leave};
 	struct flame f = {calloc(64, sizeof(*f.nodes)), 1, 64, 0, 0};
-	int ret = f.nodes ? walk_tracks(c, tracks, nr, from, to, &ops, &f)
+	int ret = f.nodes ? walk_tracks(c, tracks, nr, clock_of(c, from), clock_of(c, to), &ops, &f)
 			  : fail(ENOMEM, "out of memory");
 
 	ret = ret ? ret : f.err;

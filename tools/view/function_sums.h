@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* Times of functions in a range of a recording. */
+#ifndef VESTIGE_TOOLS_FUNCTION_SUMS_H
+#define VESTIGE_TOOLS_FUNCTION_SUMS_H
+
+#include "tools/view/span_walk.h"
+
+struct function_sum {
+	uint64_t calls; /* 0: it has none in the range */
+	uint64_t total; /* ns; what is called again beneath itself counts once */
+	uint64_t self, shortest, longest;
+	uint32_t open; /* of what is being looked at */
+};
+
+/*
+ * walk_tracks() - walk_calls() of some tracks, or of all.
+ * @tracks: numbers, @nr of them; those that have no calls are left out; 0: all. @from, @to: ns of
+ * the trace's clock. Return: 0 or -ENOMEM with fail() set.
+ */
+int walk_tracks(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
+		uint64_t to, const struct walk_ops *ops, void *arg);
+
+/*
+ * function_sums() - the sums of all functions, by the number of their names.
+ * @out: c->nr_names of them, to be freed. Return: as walk_tracks().
+ */
+int function_sums(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
+		  uint64_t to, struct function_sum **out);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * SELECT over a recording's columns, by SQLite's virtual tables: nothing is copied into a database.
+ * A question can read these tables and nothing else: no file, no setting, no extension.
+ */
+#ifndef VESTIGE_TOOLS_SQL_H
+#define VESTIGE_TOOLS_SQL_H
+
+#include <stdatomic.h>
+
+#include "tools/view/columns.h"
+
+struct sql;
+
+enum sql_type { SQL_NULL, SQL_NUMBER, SQL_TEXT };
+
+/* A cell of an answer. Borrowed until the next row. */
+struct sql_cell {
+	enum sql_type type;
+	const char *text; /* of a number, too; "" of NULL */
+};
+
+struct sql_limits {
+	uint64_t rows;		 /* of the answer; 0: any number */
+	unsigned int seconds;	 /* 0: any time */
+	const atomic_bool *stop; /* ends the question once it is set; NULL */
+};
+
+/* Whether SQLite's memory was limited before makes no difference: it is from now on. */
+#define SQL_MAX_HEAP (1u << 30)
+
+/*
+ * sql_open() - @c: borrowed until sql_close(). Return: 0 or -errno with fail() set. For one thread
+ * at a time.
+ */
+int sql_open(const struct columns *c, struct sql **out);
+void sql_close(struct sql *s);
+
+/*
+ * sql_select() - ask one SELECT.
+ * @head: called once with the columns' names. @row: called with each row; not 0 ends it, and is
+ * returned. @cut: set to whether the answer has more rows than @limits allows.
+ * Return: 0 or -errno with fail() set: EINVAL (it is no such question, and why), EPERM (it is no
+ * SELECT of our tables), ETIME, EINTR, ENOMEM.
+ */
+int sql_select(struct sql *s, const char *query, const struct sql_limits *limits,
+	       int (*head)(void *arg, const char *const *names, unsigned int nr),
+	       int (*row)(void *arg, const struct sql_cell *cells, unsigned int nr), void *arg,
+	       bool *cut);
+
+/* A table's name and its columns, NULL behind the last one. */
+const char *sql_table_name(unsigned int i);
+const char *sql_table_text(unsigned int i);
+
+#endif
