@@ -60,6 +60,8 @@ struct ops_return_funcs {
 	void (*begun)(uint32_t id, uint64_t call, uint64_t stack, const struct arch_args *args);
 	/* @retval: its result. @ip: where it returns to. */
 	void (*returned)(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
+	/* It began and is not followed: none of the others will be called for it. */
+	void (*missed)(uint32_t id);
 	/* It was unwound, by a throw or longjmp(). With `begun`. */
 	void (*unwound)(uint64_t call);
 };
@@ -184,11 +186,12 @@ static inline int ops_any_graph(void)
 	       ops_current->profile.nr_bits;
 }
 
-/* The return probes' functions, for what wraps calls. ops_call_begun(): inside ring_enter(). */
+/* The return probes' functions, for what wraps calls. ops_call_begun() and _missed(): inside ring_enter(). */
 void ops_set_returns(const struct ops_return_funcs *funcs);
 void ops_call_begun(uint32_t id, uint64_t call, uint64_t stack, const struct arch_args *args);
 void ops_call_returned(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
 void ops_call_unwound(uint64_t call);
+void ops_call_missed(uint32_t id);
 
 /*
  * ops_call_may_be_open() - whether a call has not ended yet, as far as that is known without asking

@@ -180,6 +180,11 @@ void ops_call_unwound(uint64_t call)
 		funcs->unwound(call);
 }
 
+void ops_call_missed(uint32_t id)
+{
+	load_acquire(&on_return)->missed(id);
+}
+
 void ops_set_open(ops_open_func *func)
 {
 	is_open = func;

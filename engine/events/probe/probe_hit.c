@@ -162,10 +162,21 @@ static void return_hit(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip)
 		probe_entry_data_drop(call);
 }
 
+static void return_missed(uint32_t id)
+{
+	struct probe *p;
+
+	for (p = load_acquire(&returns.chains[id % NR_CHAINS]); p; p = load_acquire(&p->next_at))
+		if (p->at.function == id)
+			__atomic_fetch_add(&p->nr_missed, 1, __ATOMIC_RELAXED);
+}
+
 /* Until a probe wants entry data, begins of calls are not reported. */
-static const struct ops_return_funcs on_return = {.returned = return_hit};
-static const struct ops_return_funcs on_return_begun = {
-	.begun = call_begun, .returned = return_hit, .unwound = probe_entry_data_drop};
+static const struct ops_return_funcs on_return = {.returned = return_hit, .missed = return_missed};
+static const struct ops_return_funcs on_return_begun = {.begun = call_begun,
+							.returned = return_hit,
+							.missed = return_missed,
+							.unwound = probe_entry_data_drop};
 
 static struct call_ops entry_ops = {
 	.kind = OPS_ENTRY,

@@ -99,6 +99,13 @@ static inline int graph_is_stub(uint64_t addr)
 	return addr - (uint64_t)graph_stubs < (uint64_t)GRAPH_STUBS * GRAPH_STUB_BYTES;
 }
 
+/* The function of a stub. @stub: its address, or one behind it by less than a stub. Any context. */
+static inline uint32_t graph_stub_function(uint64_t stub)
+{
+	return (uint32_t)record_word_id(
+		graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word);
+}
+
 /*
  * graph_stub_take() - a stub for a function that has none.
  * @body: where its text goes on behind the site. @id: the function.

@@ -350,3 +350,15 @@ void graph_calls_count_nested(void)
 		ring_count_nested(l->graph[i].ring);
 	ring_leave(inside);
 }
+
+void graph_calls_missed(uint32_t id)
+{
+	struct srcu_thread *inside;
+	const struct ops_list *l;
+
+	if (!begin(&inside, &l))
+		return;
+	if (ops_user_wants(&l->returns, id))
+		ops_call_missed(id);
+	ring_leave(inside);
+}

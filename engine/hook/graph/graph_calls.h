@@ -74,4 +74,7 @@ void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_M
  */
 void graph_calls_count_nested(void);
 
+/* A call of function @id is not followed: the probes of its return count it as missed. Any context. */
+void graph_calls_missed(uint32_t id);
+
 #endif

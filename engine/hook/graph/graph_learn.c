@@ -52,7 +52,7 @@ int graph_called_by_innermost(const struct graph_stack *s, uint64_t slot)
 	stub = *(const uint64_t *)s->open;
 	if (!graph_is_stub(stub))
 		return 0;
-	id = record_word_id(graph_table[(stub - (uint64_t)graph_stubs) / GRAPH_STUB_BYTES].word);
+	id = graph_stub_function(stub);
 	f = area_function((uint32_t)id);
 	start = area_object(f->object)->bias + f->offset;
 	end = start + 65536;

@@ -391,7 +391,15 @@ static struct graph_stack *fitting_stack(struct graph_tls *t, uint64_t slot, uin
 	return NULL;
 }
 
-int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp)
+/* A call is not followed. @stub: see graph_stack_slow(). Return: 0. */
+static int leave_alone(uint64_t stub)
+{
+	if (stub && load_relaxed(&graph_multi))
+		graph_calls_missed(graph_stub_function(stub));
+	return 0;
+}
+
+int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp, uint64_t stub)
 {
 	struct graph_tls *t = &graph_tls;
 	uint32_t gone[RING_MAX] = {0}, turn;
@@ -400,7 +408,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp)
 
 	if (unlikely(t->forbidden || !load_acquire(&started))) {
 		ring_count_untraced();
-		return 0;
+		return leave_alone(stub);
 	}
 	do {
 		turn = t->turn;
@@ -408,7 +416,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp)
 		s = fitting_stack(t, slot, fp);
 		if (!s) {
 			ring_count_untraced();
-			return 0;
+			return leave_alone(stub);
 		}
 		if (!load_relaxed(&graph_multi))
 			ring_ready(ring_top, 3 * RECORD_GRAPH_BYTES);
@@ -417,7 +425,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp)
 				graph_calls_count_nested();
 			else
 				ring_count_nested(ring_top);
-			return 0;
+			return leave_alone(stub);
 		}
 		/* if a handler ran meanwhile, our copy is old */
 		if (t->turn != turn)

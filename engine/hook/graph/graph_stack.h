@@ -71,11 +71,12 @@ enum graph_step { GRAPH_ENTER = 0, GRAPH_EXIT = 1 };
 
 /*
  * graph_stack_slow() - make graph_tls fit for the call whose return address lies at @slot.
- * @fp: the caller's frame pointer.
+ * @fp: the caller's frame pointer. @stub: of the function that is called, or behind it by less than
+ * a stub; 0 at an exit.
  * Called by the hooks at any instruction: no lock, no libc; mmap() where a stack is new.
  * Return: 1: it does; 0: leave this call unwrapped, it is counted. An exit is always made to fit.
  */
-int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp);
+int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp, uint64_t stub);
 
 /* After a change of page: readers of this page must know the stack. Any context. */
 void graph_stack_note(void);

@@ -145,6 +145,7 @@
 	lea	SLOT, %rdi
 	mov	$STEP_ENTER, %esi
 	mov	%rbp, %rdx
+	mov	STUB, %rcx
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again
@@ -196,6 +197,7 @@
 	lea	SLOT, %rdi
 	mov	$STEP_EXIT, %esi
 	mov	%rbp, %rdx
+	mov	STUB, %rcx
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again
@@ -340,6 +342,7 @@
 	lea	EXIT_SLOT, %rdi
 	mov	$STEP_EXIT, %esi
 	mov	%rbp, %rdx
+	xor	%ecx, %ecx
 	CALL_C	graph_stack_slow
 	test	%eax, %eax
 	jnz	.L\name\()_again
