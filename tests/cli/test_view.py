@@ -130,6 +130,7 @@ def test_answers(w):
         assert any(k[0] == "fib" and k[2] <= int(longest["time"]) < k[2] + k[3] for k in drawn)
         check_list(c, info, rows)
         check_functions(c, info, calls)
+        check_times(c, info, calls)
         check_states(c, info)
 
 
@@ -198,6 +199,21 @@ def check_functions(c, info, calls):
     assert all(part.get(n, 0) + rest[n] == t[2] for n, t in table.items())
 
 
+def check_times(c, info, calls):
+    """All calls of a function: percentiles by nearest rank, powers of two, the longest ones."""
+    for number, name in enumerate(info["names"]):
+        mine = sorted((int(r["duration"]) for r in calls if r["name"] == name), reverse=True)
+        times = c.ask("function", nr=number)
+        assert times["calls"] == len(mine) and times["total"] == sum(mine)
+        assert [n[1] for n in times["longest"]] == mine[:10]
+        for p in (50, 90, 99):
+            assert times[f"p{p}"] == (sorted(mine)[-(-len(mine) * p // 100) - 1] if mine else 0), (name, p)
+        assert {i: n for i, n in enumerate(times["buckets"]) if n} == collections.Counter(max(d, 1).bit_length() - 1 for d in mine)
+    assert c.ask("sql", text="SELECT count(*) AS n FROM slices") == {"names": ["n"], "rows": [[str(len(calls))]], "cut": False}
+    assert c.ask("sql", text="SELECT name FROM slices LIMIT 1001")["cut"] == (len(calls) > 1000)
+    assert "only SELECT" in c.ask("sql", text="PRAGMA x")["error"] and "error" in c.ask("sql") and "error" in c.ask("sql", text="SELECT 1; SELECT 2")
+
+
 def check_states(c, info):
     """A thread is in one state at a time, and where it runs its CPU runs it."""
     kinds = collections.Counter(t["kind"] for t in info["tracks"])
@@ -212,6 +228,22 @@ def check_states(c, info):
         assert track["kind"] == "cpu" or names <= {"running", "woken", "preempted", "blocked"}, names
         ends = [s + n for s, n in zip(blocks[0::7], blocks[1::7])]
         assert all(end <= start for end, start in zip(ends, blocks[7::7]))
+        if track["kind"] == "cpu":
+            check_cpu(c, info, track["id"], list(zip(blocks[0::7], ends, blocks[6::7])))
+
+
+def check_cpu(c, info, cpu, runs):
+    """A thread's events on a CPU lie in times when that ran it; it is not there from when it left until it comes."""
+    tracks = [t for t, track in enumerate(info["tracks"]) if track["kind"] == "cpu-events" and track["id"] == cpu]
+    assert len(tracks) == 1
+    events = [e for e in c.ask("list", at=0, nr=1000) if len(e) > 6 and e[6] == cpu]
+    left = [(e[0], int(m[1])) for e in events for m in [re.search(r"prev_pid=(\d+) .*==> .*next_pid=0 ", e[8])] if m]
+    threads = {tid for _, _, tid in runs}
+    for ts, tid in left:
+        assert not any(start <= ts < end and who == tid for start, end, who in runs), (ts, tid)
+    for e in events:
+        if e[7] in threads and "stat_runtime" in info["names"][e[2]] and f"pid={e[7]} " in e[8]:
+            assert any(start <= e[0] <= end and who == e[7] for start, end, who in runs), e
 
 
 def test_page_in_a_file(w):
@@ -346,6 +378,34 @@ def test_torn_requests(w):
                     request = request[:-2] + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n"
                 s.sendall(request)
         assert c.ask("info")["calls"]
+
+
+def test_hostile_files(w):
+    """A recording with changed bytes gives a page or one line that says why not."""
+    recorded(w, "-e", "sched")
+    w.run("convert", "-q", "--no-native", "-o", "plain.dat", "t.dat")
+    rng = random.Random(3)
+    good = 0
+    for name in ("t.dat", "plain.dat"):
+        with open(w.path(name), "rb") as f:
+            data = f.read()
+        for _ in range(20):
+            bad = bytearray(data)
+            for _ in range(rng.choice((1, 3, 30))):
+                at = rng.randrange(len(bad))
+                bad[at] = rng.choice((0, 0xff, 0x80, bad[at] ^ 1 << rng.randrange(8), rng.randrange(256)))
+            if not rng.randrange(4):
+                del bad[rng.randrange(len(bad)):]
+            with open(w.path("bad.dat"), "wb") as f:
+                f.write(bad)
+            p = w.run("view", "--html", "bad.html", "bad.dat", status=None)
+            assert p.returncode in (0, 1) and (p.returncode == 0 or p.stderr.startswith(b"vestige: ")), (p.returncode, p.stderr[-2000:])
+            if p.returncode == 0:
+                good += 1
+                json.loads(re.search(r'id="recording">(.*?)</script>', read(w, "bad.html"), re.S)[1])
+                p = w.run("sql", "bad.dat", "SELECT name, median(duration) FROM slices GROUP BY 1 UNION ALL SELECT name, self FROM functions", status=None)
+                assert p.returncode in (0, 1), p.stderr[-2000:]
+    assert good, "no file with changes was read"
 
 
 def test_errors(w):

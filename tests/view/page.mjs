@@ -77,6 +77,7 @@ const tests = {
           out.push(await source.number(from));
           out.push(await source.list(await source.number(from), 50));
         }
+        for (let name = 0; name < info.names.length; name++) out.push(await source.function(name));
         for (const at of [-1, 100, info.list - 1]) for (const back of [false, true]) out.push(await source.find("FIB", at, back));
         return out;
       });
@@ -232,6 +233,40 @@ const tests = {
     const r = await range(page);
     assert.ok(r.from <= area.from && r.to >= area.to && r.to - r.from < (area.to - area.from) * 1.2, JSON.stringify([r, area]));
     await page.close();
+  },
+
+  async all_calls_of_a_function() {
+    const page = await open(`file://${file}`);
+    const at = await place(page, "thread");
+    await page.mouse.click(at.x, at.y);
+    await page.waitForSelector(".buckets tr");
+    assert.match(await text(page, ".panel .hint >> nth=0"), /^2 calls of thread: p50 /);
+    await page.locator(".longest button").nth(1).click();
+    const lengths = await page.evaluate(async (n) => (await window.vestige.source.function(n)).longest.map((l) => l[1]), at.span.name);
+    assert.equal((await chosen(page)).length, lengths[1]);
+    assert.ok(lengths[0] >= lengths[1]);
+    await page.close();
+  },
+
+  async sql_in_the_page() {
+    const page = await open(`file://${redirect}`);
+    await page.getByRole("tab", { name: "SQL" }).click();
+    await page.locator(".sql textarea").fill("SELECT start, duration, name FROM slices WHERE name = 'jump' ORDER BY start LIMIT 3");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForSelector(".sql tbody tr");
+    assert.equal(await page.locator(".sql tbody tr").count(), 3);
+    await page.locator(".sql tbody tr").first().click();
+    const r = await range(page);
+    assert.ok(r.to - r.from < 1e7);
+    await page.locator(".sql textarea").fill("SELECT * FROM sqlite_master");
+    await page.getByRole("button", { name: "Run" }).click();
+    await page.waitForSelector(".sql [role=alert]");
+    assert.match(await text(page, ".sql [role=alert]"), /only SELECT of the tables/);
+    await page.close();
+    const alone = await open(`file://${file}`);
+    await alone.getByRole("tab", { name: "SQL" }).click();
+    assert.match(await text(alone, ".panel .body"), /no server/);
+    await alone.close();
   },
 
   async the_list_goes_to_its_end() {

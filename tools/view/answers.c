@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
@@ -231,6 +232,78 @@ int answer_flame(const struct columns *c, struct out *o, const uint32_t *tracks,
 	out_text(o, "]");
 	free(f.nodes);
 	return ret;
+}
+
+struct one_call {
+	uint64_t start, length;
+	uint32_t track, row;
+	size_t nr;
+};
+
+static int longest_first(const void *a_, const void *b_)
+{
+	const struct one_call *a = a_, *b = b_;
+
+	if (a->length != b->length)
+		return a->length < b->length ? 1 : -1;
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+/* All calls of the function. Return: how many; -ENOMEM with fail() set. */
+static ssize_t gather(const struct columns *c, uint64_t name, struct one_call **out)
+{
+	size_t nr = 0, room = 0;
+
+	for (uint32_t i = 0; i < c->nr_tracks; i++)
+		for (uint32_t row = 0;
+		     c->tracks[i].kind == TRACK_CALLS && row < c->tracks[i].nr_rows; row++) {
+			const struct span_row *r = &c->tracks[i].rows[row];
+
+			for (size_t k = 0; k < r->nr; k++) {
+				if (r->name[k] != name)
+					continue;
+				if (ARRAY_ROOM(*out, nr, room, 256))
+					return fail(ENOMEM, "out of memory");
+				(*out)[nr++] =
+					(struct one_call){r->start[k], r->length[k], i, row, k};
+			}
+		}
+	return (ssize_t)nr;
+}
+
+int answer_function(const struct columns *c, struct out *o, uint64_t name)
+{
+	static const unsigned int percents[] = {50, 90, 99};
+	struct one_call *calls = NULL;
+	uint64_t buckets[64] = {0}, total = 0;
+	ssize_t nr = gather(c, name, &calls);
+	unsigned int last = 0;
+
+	if (nr > 0)
+		qsort(calls, (size_t)nr, sizeof(*calls), longest_first);
+	for (ssize_t i = 0; i < nr; i++) {
+		unsigned int bucket =
+			calls[i].length ? 63u - (unsigned int)__builtin_clzll(calls[i].length) : 0;
+
+		buckets[bucket]++;
+		last = bucket > last ? bucket : last;
+		total += calls[i].length;
+	}
+	out_printf(o, "{\"calls\":%zd,\"total\":%" PRIu64, nr < 0 ? 0 : nr, total);
+	for (unsigned int i = 0; i < 3; i++)
+		out_printf(o, ",\"p%u\":%" PRIu64, percents[i],
+			   nr > 0 ? calls[nr - (nr * (ssize_t)percents[i] + 99) / 100].length : 0);
+	out_text(o, ",\"buckets\":[");
+	for (unsigned int i = 0; nr > 0 && i <= last; i++)
+		out_printf(o, "%s%" PRIu64, i ? "," : "", buckets[i]);
+	out_text(o, "],\"longest\":[");
+	for (ssize_t i = 0; i < nr && i < 10; i++)
+		out_printf(o, "%s[%" PRIu64 ",%" PRIu64 ",%u,%u,%zu]", i ? "," : "",
+			   calls[i].start - c->first, calls[i].length, calls[i].track, calls[i].row,
+			   calls[i].nr);
+	out_text(o, "]}");
+	free(calls);
+	return nr < 0 ? -ENOMEM : 0;
 }
 
 static void put_entry(const struct columns *c, struct out *o, const struct list_entry *e)

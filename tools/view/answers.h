@@ -49,6 +49,15 @@ int answer_flame(const struct columns *c, struct out *o, const uint32_t *tracks,
 		 uint64_t from, uint64_t to);
 
 /*
+ * answer_function() - the calls of one function in all of the recording: {"calls", "total",
+ * "p50", "p90", "p99" (the shortest time that so many per cent do not exceed), "buckets": how many
+ * took at least 2^i ns and less than 2^(i+1) (the first: 0 and 1 ns), "longest": at most 10 of
+ * [start, length, track, row, number in it], the longest first}.
+ * @name: its number. Return: 0 or -ENOMEM with fail() set.
+ */
+int answer_function(const struct columns *c, struct out *o, uint64_t name);
+
+/*
  * answer_list() - @nr entries of the list (list.h) from number @at on.
  * Each: start, length, name, track, row, number in it (of an event its number), then of an event
  * its CPU, thread and text. Return: 0 or -ENOMEM with fail() set.

@@ -274,6 +274,8 @@ static void add_span(struct building *b, struct track_key key, uint32_t depth, u
 
 	if (!t)
 		return;
+	if (length > UINT64_MAX - start)
+		length = UINT64_MAX - start;
 	while (depth >= t->nr_rows) {
 		if (ARRAY_ROOM(t->rows, t->nr_rows, t->room_rows, 1)) {
 			failed(b);
@@ -401,7 +403,7 @@ static void slice(void *arg, const struct sched_thread *t, enum sched_state next
 
 /*
  * When a thread came to a CPU on which another one, or none, was before @to as far as is known: its
- * first event there since @since. Kernels do not tell each switch away from the idle task.
+ * first event there behind @since. Kernels do not tell each switch away from the idle task.
  */
 static uint64_t first_event_of(struct building *b, unsigned int cpu, int32_t pid, uint64_t since,
 			       uint64_t to)
@@ -409,7 +411,7 @@ static uint64_t first_event_of(struct building *b, unsigned int cpu, int32_t pid
 	struct track *t = track_of(b, (struct track_key){TRACK_CPU_EVENTS, (int32_t)cpu, 0, 0});
 	const struct span_row *row = t && t->nr_rows ? t->rows : NULL;
 
-	for (size_t i = row ? span_row_begins(row, since) : 0; row && i < row->nr; i++) {
+	for (size_t i = row ? span_row_begins(row, since + 1) : 0; row && i < row->nr; i++) {
 		if (row->start[i] > to)
 			break;
 		if (b->c->events.tid[row->extra[i]] == pid)

@@ -24,7 +24,8 @@
 #include "tools/base/fail.h"
 #include "tools/view/answers.h"
 #include "tools/view/bundle.h"
-#include "tools/view/list.h"
+#include "tools/text/json.h"
+#include "tools/view/sql.h"
 
 #define TOKEN_BYTES	32u /* hexadecimal digits: 128 bits */
 #define MAX_CONNECTIONS 32u
@@ -33,9 +34,12 @@
 #define MAX_ROWS	4096u /* of one question */
 #define MAX_ENTRIES	1000u
 #define MAX_ANSWER	(256u << 20)
+#define SQL_ROWS	1000u
+#define SQL_SECONDS	10u
 
 struct view_server {
 	const struct columns *c;
+	struct sql *sql; /* made with the first question; of the daemon's thread */
 	struct MHD_Daemon *daemon;
 	char token[TOKEN_BYTES + 1];
 	char address[96];
@@ -239,55 +243,120 @@ static bool take_question(struct question *q, struct MHD_Connection *con)
 	return (!rows || take_rows(q, rows)) && (!tracks || take_tracks(q, tracks));
 }
 
-static int ask_info(const struct columns *c, struct out *o, const struct question *q)
+static int ask_info(struct view_server *s, struct out *o, const struct question *q)
 {
 	(void)q;
-	answer_info(c, o, NULL);
+	answer_info(s->c, o, NULL);
 	return 0;
 }
 
-static int ask_spans(const struct columns *c, struct out *o, const struct question *q)
+static int ask_spans(struct view_server *s, struct out *o, const struct question *q)
 {
-	answer_spans(c, o, (const uint32_t(*)[2])q->rows, q->nr_rows, q->from, q->to, q->pixel);
+	answer_spans(s->c, o, (const uint32_t(*)[2])q->rows, q->nr_rows, q->from, q->to, q->pixel);
 	return 0;
 }
 
-static int ask_list(const struct columns *c, struct out *o, const struct question *q)
+static int ask_list(struct view_server *s, struct out *o, const struct question *q)
 {
-	return answer_list(c, o, q->at, q->nr < MAX_ENTRIES ? (unsigned int)q->nr : MAX_ENTRIES);
+	return answer_list(s->c, o, q->at, q->nr < MAX_ENTRIES ? (unsigned int)q->nr : MAX_ENTRIES);
 }
 
-static int ask_number(const struct columns *c, struct out *o, const struct question *q)
+static int ask_number(struct view_server *s, struct out *o, const struct question *q)
 {
-	return answer_number(c, o, q->from);
+	return answer_number(s->c, o, q->from);
 }
 
-static int ask_find(const struct columns *c, struct out *o, const struct question *q)
+static int ask_find(struct view_server *s, struct out *o, const struct question *q)
 {
-	return answer_find(c, o, q->text ? q->text : "", q->at, q->backward);
+	return answer_find(s->c, o, q->text ? q->text : "", q->at, q->backward);
 }
 
-static int ask_table(const struct columns *c, struct out *o, const struct question *q)
+static int ask_table(struct view_server *s, struct out *o, const struct question *q)
 {
-	return answer_table(c, o, q->tracks, q->nr_tracks, q->from, q->to);
+	return answer_table(s->c, o, q->tracks, q->nr_tracks, q->from, q->to);
 }
 
-static int ask_flame(const struct columns *c, struct out *o, const struct question *q)
+static int ask_flame(struct view_server *s, struct out *o, const struct question *q)
 {
-	return answer_flame(c, o, q->tracks, q->nr_tracks, q->from, q->to);
+	return answer_flame(s->c, o, q->tracks, q->nr_tracks, q->from, q->to);
+}
+
+static int ask_function(struct view_server *s, struct out *o, const struct question *q)
+{
+	return answer_function(s->c, o, q->nr);
+}
+
+/* Rows on their way to the page. */
+struct sql_rows {
+	struct out *o;
+	bool any;
+};
+
+static int sql_head(void *arg, const char *const *names, unsigned int nr)
+{
+	struct sql_rows *r = arg;
+
+	out_text(r->o, "{\"names\":[");
+	for (unsigned int i = 0; i < nr; i++) {
+		out_text(r->o, i ? "," : "");
+		json_put(r->o, names[i]);
+	}
+	out_text(r->o, "],\"rows\":[");
+	return 0;
+}
+
+/* Numbers are texts, too: a page's numbers do not hold all times of a clock. */
+static int sql_row(void *arg, const struct sql_cell *cells, unsigned int nr)
+{
+	struct sql_rows *r = arg;
+
+	out_text(r->o, r->any ? ",\n[" : "[");
+	r->any = true;
+	for (unsigned int i = 0; i < nr; i++) {
+		out_text(r->o, i ? "," : "");
+		json_put(r->o, cells[i].type == SQL_NULL ? NULL : cells[i].text);
+	}
+	out_text(r->o, "]");
+	return r->o->err;
+}
+
+/* What is wrong with a question is an answer: {"error": ...}. */
+static int ask_sql(struct view_server *s, struct out *o, const struct question *q)
+{
+	const struct sql_limits limits = {.rows = SQL_ROWS, .seconds = SQL_SECONDS};
+	struct body body = {0};
+	struct out rows;
+	struct sql_rows to = {.o = &rows};
+	bool cut = false;
+	int err = s->sql ? 0 : sql_open(s->c, &s->sql);
+
+	if (err || out_init_sink(&rows, body_add, &body))
+		return -ENOMEM;
+	err = sql_select(s->sql, q->text ? q->text : "", &limits, sql_head, sql_row, &to, &cut);
+	if (out_end(&rows))
+		err = fail(ENOMEM, "sql: the answer is too large");
+	if (err) {
+		out_text(o, "{\"error\":");
+		json_put(o, fail_text());
+		out_text(o, "}");
+	} else {
+		out_write(o, body.at, body.nr);
+		out_printf(o, "],\"cut\":%s}", cut ? "true" : "false");
+	}
+	free(body.at);
+	return 0;
 }
 
 static const struct {
 	const char *path;
-	int (*answer)(const struct columns *c, struct out *o, const struct question *q);
+	int (*answer)(struct view_server *s, struct out *o, const struct question *q);
 } questions[] = {
-	{"/api/info", ask_info},     {"/api/spans", ask_spans}, {"/api/list", ask_list},
-	{"/api/number", ask_number}, {"/api/find", ask_find},	{"/api/table", ask_table},
-	{"/api/flame", ask_flame},
+	{"/api/info", ask_info},     {"/api/spans", ask_spans},	      {"/api/list", ask_list},
+	{"/api/number", ask_number}, {"/api/find", ask_find},	      {"/api/table", ask_table},
+	{"/api/flame", ask_flame},   {"/api/function", ask_function}, {"/api/sql", ask_sql},
 };
 
-static enum MHD_Result send_answer(const struct view_server *s, struct MHD_Connection *con,
-				   size_t which)
+static enum MHD_Result send_answer(struct view_server *s, struct MHD_Connection *con, size_t which)
 {
 	struct question q = {.to = UINT64_MAX};
 	struct body body = {0};
@@ -301,7 +370,7 @@ static enum MHD_Result send_answer(const struct view_server *s, struct MHD_Conne
 	}
 	err = out_init_sink(&o, body_add, &body);
 	if (!err) {
-		err = questions[which].answer(s->c, &o, &q);
+		err = questions[which].answer(s, &o, &q);
 		err = out_end(&o) ? -ENOMEM : err;
 	}
 	free(q.rows);
@@ -339,7 +408,7 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *con, const c
 				  const char *method, const char *version, const char *upload,
 				  size_t *upload_bytes, void **state)
 {
-	const struct view_server *s = arg;
+	struct view_server *s = arg;
 
 	(void)version;
 	(void)upload;
@@ -464,6 +533,7 @@ void view_server_stop(struct view_server *s)
 		MHD_stop_daemon(s->daemon);
 	if (s->made_file)
 		unlink(s->file);
+	sql_close(s->sql);
 	free(s->file);
 	free(s);
 }

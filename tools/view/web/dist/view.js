@@ -995,7 +995,7 @@
   }
 
   // src/panel.tsx
-  function SpanPanel({ info, span }) {
+  function SpanPanel({ source, info, span, go, failed }) {
     if (!span)
       return /* @__PURE__ */ u3("p", { class: "hint", children: "Click a call or an event. Drag with Shift for a range." });
     const track = info.tracks[span.track];
@@ -1019,10 +1019,89 @@
       facts.push(["CPU", String(span.extra)]);
     if (span.count > 1)
       facts.push(["Together", `${span.count} are too short to be shown apart: this is the longest's name`]);
-    return /* @__PURE__ */ u3("dl", { class: "facts", children: facts.map(([name, value]) => /* @__PURE__ */ u3(k, { children: [
-      /* @__PURE__ */ u3("dt", { children: name }),
-      /* @__PURE__ */ u3("dd", { children: value })
-    ] })) });
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("dl", { class: "facts", children: facts.map(([name, value]) => /* @__PURE__ */ u3(k, { children: [
+        /* @__PURE__ */ u3("dt", { children: name }),
+        /* @__PURE__ */ u3("dd", { children: value })
+      ] })) }),
+      track.kind === "calls" && /* @__PURE__ */ u3(TimesPanel, { source, info, name: span.name, go, failed })
+    ] });
+  }
+  function TimesPanel({ source, info, name, go, failed }) {
+    const [times, setTimes] = d2(null);
+    y2(() => {
+      source.function(name).then(setTimes, failed);
+    }, [name]);
+    if (!times)
+      return null;
+    const most = Math.max(...times.buckets, 1), first = times.buckets.findIndex((n2) => n2 > 0);
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("p", { class: "hint", children: [
+        times.calls,
+        " calls of ",
+        info.names[name],
+        ": p50 ",
+        duration(times.p50),
+        ", p90 ",
+        duration(times.p90),
+        ", p99 ",
+        duration(times.p99)
+      ] }),
+      /* @__PURE__ */ u3("table", { class: "buckets", "aria-label": "How many calls took how long", children: times.buckets.map(
+        (nr, i4) => i4 < first ? null : /* @__PURE__ */ u3("tr", { children: [
+          /* @__PURE__ */ u3("th", { scope: "row", children: duration(i4 ? 2 ** i4 : 0) }),
+          /* @__PURE__ */ u3("td", { children: nr }),
+          /* @__PURE__ */ u3("td", { class: "bar", children: /* @__PURE__ */ u3("div", { style: { width: `${nr / most * 100}%` } }) })
+        ] })
+      ) }),
+      /* @__PURE__ */ u3("p", { class: "hint", children: "The longest:" }),
+      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(([start, length, track, row, which]) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => go({ track, row, start, length, name, count: 1, which, extra: 0 }), children: [
+        duration(length),
+        " at ",
+        clockTime(info.first, start)
+      ] }) })) })
+    ] });
+  }
+  var EXAMPLE = "SELECT name, count(*) AS calls, percentile(duration, 99) AS p99, max(duration)\nFROM slices GROUP BY name ORDER BY 4 DESC LIMIT 20";
+  function SqlPanel({ source, info, goTo }) {
+    const [question, setQuestion] = d2(EXAMPLE);
+    const [answer, setAnswer] = d2(null);
+    const [busy, setBusy] = d2(false);
+    if (!source.sql)
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server. Ask the recording with vestige sql FILE 'SELECT ...'." });
+    const run = async () => {
+      setBusy(true);
+      try {
+        setAnswer(await source.sql(question));
+      } catch (error) {
+        setAnswer({ error: error.message, names: [], rows: [], cut: false });
+      }
+      setBusy(false);
+    };
+    const start = answer && !answer.error ? answer.names.indexOf("start") : -1, length = answer && !answer.error ? answer.names.indexOf("duration") : -1;
+    const go = (row) => {
+      if (start >= 0 && /^\d+$/.test(row[start] || ""))
+        goTo(Number(BigInt(row[start]) - BigInt(info.first)), Number(row[length] || 0));
+    };
+    return /* @__PURE__ */ u3("div", { class: "sql", children: [
+      /* @__PURE__ */ u3(
+        "textarea",
+        {
+          "aria-label": "SELECT of the tables slices, events, states, cpus, tracks, functions",
+          rows: 3,
+          value: question,
+          onInput: (e3) => setQuestion(e3.currentTarget.value),
+          onKeyDown: (e3) => e3.ctrlKey && e3.key === "Enter" && run()
+        }
+      ),
+      /* @__PURE__ */ u3("button", { onClick: run, disabled: busy, children: "Run" }),
+      answer && answer.error && /* @__PURE__ */ u3("p", { class: "hint", role: "alert", children: answer.error }),
+      answer && !answer.error && /* @__PURE__ */ u3("table", { class: "functions", children: [
+        /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: answer.names.map((name) => /* @__PURE__ */ u3("th", { scope: "col", children: name })) }) }),
+        /* @__PURE__ */ u3("tbody", { children: answer.rows.map((row) => /* @__PURE__ */ u3("tr", { onClick: () => go(row), children: row.map((cell) => /* @__PURE__ */ u3("td", { title: cell || "", children: cell })) })) })
+      ] }),
+      answer && answer.cut && /* @__PURE__ */ u3("p", { class: "hint", children: "There are more rows." })
+    ] });
   }
   var HEADS = ["Function", "Calls", "Total", "Self", "Min", "Max"];
   function TablePanel({ source, info, area, tracks, light, failed }) {
@@ -1184,6 +1263,10 @@
       choose({ track: t3, row: isCall ? row : 0, start, length, name, count: 1, which, extra: isCall ? 0 : which }, start);
       graph.current.reveal(start, t3, isCall ? row : 0);
     };
+    const goTo = (s3) => {
+      clicked.current(s3, s3.start);
+      graph.current.reveal(s3.start, s3.track, s3.row);
+    };
     const find = async (backward, what = text) => {
       if (!what)
         return;
@@ -1238,7 +1321,7 @@
       const g3 = graph.current, middle = span ? span.start : (range.from + range.to) / 2;
       if (e3.key === "Escape")
         return nothing();
-      if (e3.target.tagName === "INPUT" || e3.ctrlKey || e3.metaKey || e3.altKey)
+      if (["INPUT", "TEXTAREA"].includes(e3.target.tagName) || e3.ctrlKey || e3.metaKey || e3.altKey)
         return;
       const act = {
         w: () => g3.zoom(0.7, middle),
@@ -1361,7 +1444,7 @@
         /* @__PURE__ */ u3(List, { source, info, chosen: entry, reveal: entry, choose: chooseEntry, failed }),
         /* @__PURE__ */ u3("div", { class: "panel", children: [
           /* @__PURE__ */ u3("div", { class: "tabs", role: "tablist", children: [
-            ["chosen", "table", "flame"].map((t3) => /* @__PURE__ */ u3("button", { role: "tab", "aria-selected": tab === t3, onClick: () => setTab(t3), children: { chosen: "Chosen", table: "Functions", flame: "Flame graph" }[t3] })),
+            ["chosen", "table", "flame", "sql"].map((t3) => /* @__PURE__ */ u3("button", { role: "tab", "aria-selected": tab === t3, onClick: () => setTab(t3), children: { chosen: "Chosen", table: "Functions", flame: "Flame graph", sql: "SQL" }[t3] })),
             area && /* @__PURE__ */ u3("span", { children: [
               duration(area.to - area.from),
               " from ",
@@ -1369,9 +1452,10 @@
             ] })
           ] }),
           /* @__PURE__ */ u3("div", { class: "body", role: "tabpanel", children: [
-            tab === "chosen" && /* @__PURE__ */ u3(SpanPanel, { info, span }),
+            tab === "chosen" && /* @__PURE__ */ u3(SpanPanel, { source, info, span, go: goTo, failed }),
             tab === "table" && /* @__PURE__ */ u3(TablePanel, { source, info, area: area || everything(info), tracks, light, failed }),
-            tab === "flame" && /* @__PURE__ */ u3(FlamePanel, { source, info, area: area || everything(info), tracks, light, failed })
+            tab === "flame" && /* @__PURE__ */ u3(FlamePanel, { source, info, area: area || everything(info), tracks, light, failed }),
+            tab === "sql" && /* @__PURE__ */ u3(SqlPanel, { source, info, goTo: (from, length) => g2.show(from - Math.max(length * 0.1, 500), from + Math.max(length * 1.1, 500)) })
           ] })
         ] })
       ] })
@@ -1597,6 +1681,22 @@
       });
       return nodes.slice(1);
     }
+    async function(name) {
+      const calls = [];
+      this.callRows.forEach(
+        ({ track, row, columns: columns2 }) => columns2.name.forEach((n2, i4) => n2 === name && calls.push([columns2.start[i4], columns2.length[i4], track, row, i4]))
+      );
+      calls.sort((a3, b) => b[1] - a3[1] || a3[0] - b[0]);
+      const nr = calls.length, buckets = [];
+      for (const call of calls) {
+        const bucket = call[1] < 2 ? 0 : Math.floor(Math.log2(call[1]));
+        while (buckets.length <= bucket)
+          buckets.push(0);
+        buckets[bucket]++;
+      }
+      const percent = (p3) => nr ? calls[nr - Math.ceil(nr * p3 / 100)][1] : 0;
+      return { calls: nr, total: calls.reduce((sum, c3) => sum + c3[1], 0), p50: percent(50), p90: percent(90), p99: percent(99), buckets, longest: calls.slice(0, 10) };
+    }
     // The calls of a range as tools/view/span_walk.c tells them.
     walk(from, to, tracks, walker) {
       from = Math.floor(from);
@@ -1701,6 +1801,12 @@
     }
     flame(from, to, tracks) {
       return this.ask("flame", { from: whole(from), to: whole(to), tracks: tracks.join(",") });
+    }
+    function(name) {
+      return this.ask("function", { nr: name });
+    }
+    sql(question) {
+      return this.ask("sql", { text: question });
     }
   };
   function whole(n2) {

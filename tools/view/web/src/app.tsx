@@ -4,7 +4,7 @@ import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { clockTime, duration } from "./format";
 import { Graph, Range, SCALE, Span, isCpu, trackTitle } from "./graph";
 import { List } from "./list";
-import { FlamePanel, SpanPanel, TablePanel } from "./panel";
+import { FlamePanel, SpanPanel, SqlPanel, TablePanel } from "./panel";
 import type { Entry, Info, Source } from "./source";
 
 const KEYS: [string, string][] = [
@@ -36,7 +36,7 @@ export function App({ source, info }: { source: Source; info: Info }) {
   const [span, setSpan] = useState<Span | null>(null);
   const [entry, setEntry] = useState(-1);
   const [area, setArea] = useState<Range | null>(null);
-  const [tab, setTab] = useState<"chosen" | "table" | "flame">("chosen");
+  const [tab, setTab] = useState<"chosen" | "table" | "flame" | "sql">("chosen");
   const [marker, setMarker] = useState<"a" | "b">("a");
   const [text, setText] = useState("");
   const [found, setFound] = useState("");
@@ -113,6 +113,11 @@ export function App({ source, info }: { source: Source; info: Info }) {
     graph.current!.reveal(start, t, isCall ? row : 0);
   };
 
+  const goTo = (s: Span) => {
+    clicked.current(s, s.start);
+    graph.current!.reveal(s.start, s.track, s.row);
+  };
+
   const find = async (backward: boolean, what = text) => {
     if (!what) return;
     try {
@@ -166,7 +171,7 @@ export function App({ source, info }: { source: Source; info: Info }) {
   keys.current = (e) => {
     const g = graph.current!, middle = span ? span.start : (range.from + range.to) / 2;
     if (e.key === "Escape") return nothing();
-    if ((e.target as HTMLElement).tagName === "INPUT" || e.ctrlKey || e.metaKey || e.altKey) return;
+    if (["INPUT", "TEXTAREA"].includes((e.target as HTMLElement).tagName) || e.ctrlKey || e.metaKey || e.altKey) return;
     const act: Record<string, () => void> = {
       w: () => g.zoom(0.7, middle), "+": () => g.zoom(0.7, middle), "=": () => g.zoom(0.7, middle),
       s: () => g.zoom(1.4, middle), "-": () => g.zoom(1.4, middle),
@@ -257,15 +262,16 @@ export function App({ source, info }: { source: Source; info: Info }) {
         <List source={source} info={info} chosen={entry} reveal={entry} choose={chooseEntry} failed={failed} />
         <div class="panel">
           <div class="tabs" role="tablist">
-            {(["chosen", "table", "flame"] as const).map((t) => (
-              <button role="tab" aria-selected={tab === t} onClick={() => setTab(t)}>{{ chosen: "Chosen", table: "Functions", flame: "Flame graph" }[t]}</button>
+            {(["chosen", "table", "flame", "sql"] as const).map((t) => (
+              <button role="tab" aria-selected={tab === t} onClick={() => setTab(t)}>{{ chosen: "Chosen", table: "Functions", flame: "Flame graph", sql: "SQL" }[t]}</button>
             ))}
             {area && <span>{duration(area.to - area.from)} from {clockTime(info.first, area.from)}</span>}
           </div>
           <div class="body" role="tabpanel">
-            {tab === "chosen" && <SpanPanel info={info} span={span} />}
+            {tab === "chosen" && <SpanPanel source={source} info={info} span={span} go={goTo} failed={failed} />}
             {tab === "table" && <TablePanel source={source} info={info} area={area || everything(info)} tracks={tracks} light={light} failed={failed} />}
             {tab === "flame" && <FlamePanel source={source} info={info} area={area || everything(info)} tracks={tracks} light={light} failed={failed} />}
+            {tab === "sql" && <SqlPanel source={source} info={info} goTo={(from, length) => g!.show(from - Math.max(length * 0.1, 500), from + Math.max(length * 1.1, 500))} />}
           </div>
         </div>
       </section>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The recording in the page itself (vestige view --html): the same answers as the server's, from
 // the columns that html.c wrote.
-import type { Entry, FlameRow, Found, Info, Source, TableRow } from "./source";
+import type { Entry, FlameRow, Found, FunctionTimes, Info, Source, TableRow } from "./source";
 
 // Differences of starts, lengths, names; for CPUs and states what is extra to them.
 type RowColumns = [number[], number[], number[], number[]?];
@@ -202,6 +202,22 @@ export class LocalSource implements Source {
       },
     });
     return nodes.slice(1);
+  }
+
+  async function(name: number): Promise<FunctionTimes> {
+    const calls: [number, number, number, number, number][] = [];
+    this.callRows.forEach(({ track, row, columns }) =>
+      columns.name.forEach((n, i) => n === name && calls.push([columns.start[i], columns.length[i], track, row, i]))
+    );
+    calls.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
+    const nr = calls.length, buckets: number[] = [];
+    for (const call of calls) {
+      const bucket = call[1] < 2 ? 0 : Math.floor(Math.log2(call[1]));
+      while (buckets.length <= bucket) buckets.push(0);
+      buckets[bucket]++;
+    }
+    const percent = (p: number) => (nr ? calls[nr - Math.ceil((nr * p) / 100)][1] : 0);
+    return { calls: nr, total: calls.reduce((sum, c) => sum + c[1], 0), p50: percent(50), p90: percent(90), p99: percent(99), buckets, longest: calls.slice(0, 10) };
   }
 
   // The calls of a range as tools/view/span_walk.c tells them.

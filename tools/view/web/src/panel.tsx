@@ -3,9 +3,17 @@
 import { useEffect, useState } from "preact/hooks";
 import { COLOURS, clockTime, colourNumber, duration } from "./format";
 import { Range, Span, trackTitle } from "./graph";
-import type { FlameRow, Info, Source, TableRow } from "./source";
+import type { FlameRow, FunctionTimes, Info, Source, SqlAnswer, TableRow } from "./source";
 
-export function SpanPanel({ info, span }: { info: Info; span: Span | null }) {
+interface SpanProps {
+  source: Source;
+  info: Info;
+  span: Span | null;
+  go(span: Span): void;
+  failed(error: Error): void;
+}
+
+export function SpanPanel({ source, info, span, go, failed }: SpanProps) {
   if (!span) return <p class="hint">Click a call or an event. Drag with Shift for a range.</p>;
   const track = info.tracks[span.track];
   const object = info.objects[span.name];
@@ -22,14 +30,95 @@ export function SpanPanel({ info, span }: { info: Info; span: Span | null }) {
   if (track.kind === "states") facts.push(["CPU", String(span.extra)]);
   if (span.count > 1) facts.push(["Together", `${span.count} are too short to be shown apart: this is the longest's name`]);
   return (
-    <dl class="facts">
-      {facts.map(([name, value]) => (
-        <>
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-        </>
-      ))}
-    </dl>
+    <>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </>
+        ))}
+      </dl>
+      {track.kind === "calls" && <TimesPanel source={source} info={info} name={span.name} go={go} failed={failed} />}
+    </>
+  );
+}
+
+// How long all calls of a function took, with the longest ones as links.
+function TimesPanel({ source, info, name, go, failed }: { source: Source; info: Info; name: number; go(span: Span): void; failed(error: Error): void }) {
+  const [times, setTimes] = useState<FunctionTimes | null>(null);
+  useEffect(() => {
+    source.function(name).then(setTimes, failed);
+  }, [name]);
+  if (!times) return null;
+  const most = Math.max(...times.buckets, 1), first = times.buckets.findIndex((n) => n > 0);
+  return (
+    <>
+      <p class="hint">
+        {times.calls} calls of {info.names[name]}: p50 {duration(times.p50)}, p90 {duration(times.p90)}, p99 {duration(times.p99)}
+      </p>
+      <table class="buckets" aria-label="How many calls took how long">
+        {times.buckets.map((nr, i) =>
+          i < first ? null : (
+            <tr>
+              <th scope="row">{duration(i ? 2 ** i : 0)}</th>
+              <td>{nr}</td>
+              <td class="bar"><div style={{ width: `${(nr / most) * 100}%` }} /></td>
+            </tr>
+          )
+        )}
+      </table>
+      <p class="hint">The longest:</p>
+      <ol class="longest">
+        {times.longest.map(([start, length, track, row, which]) => (
+          <li>
+            <button onClick={() => go({ track, row, start, length, name, count: 1, which, extra: 0 })}>
+              {duration(length)} at {clockTime(info.first, start)}
+            </button>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}
+
+const EXAMPLE = "SELECT name, count(*) AS calls, percentile(duration, 99) AS p99, max(duration)\nFROM slices GROUP BY name ORDER BY 4 DESC LIMIT 20";
+
+// A question to the recording; a row with a `start` leads there.
+export function SqlPanel({ source, info, goTo }: { source: Source; info: Info; goTo(from: number, length: number): void }) {
+  const [question, setQuestion] = useState(EXAMPLE);
+  const [answer, setAnswer] = useState<SqlAnswer | null>(null);
+  const [busy, setBusy] = useState(false);
+  if (!source.sql) return <p class="hint">This page has no server. Ask the recording with vestige sql FILE 'SELECT ...'.</p>;
+  const run = async () => {
+    setBusy(true);
+    try {
+      setAnswer(await source.sql!(question));
+    } catch (error) {
+      setAnswer({ error: (error as Error).message, names: [], rows: [], cut: false });
+    }
+    setBusy(false);
+  };
+  const start = answer && !answer.error ? answer.names.indexOf("start") : -1, length = answer && !answer.error ? answer.names.indexOf("duration") : -1;
+  const go = (row: (string | null)[]) => {
+    if (start >= 0 && /^\d+$/.test(row[start] || "")) goTo(Number(BigInt(row[start]!) - BigInt(info.first)), Number(row[length] || 0));
+  };
+  return (
+    <div class="sql">
+      <textarea aria-label="SELECT of the tables slices, events, states, cpus, tracks, functions" rows={3} value={question}
+        onInput={(e) => setQuestion(e.currentTarget.value)} onKeyDown={(e) => e.ctrlKey && e.key === "Enter" && run()} />
+      <button onClick={run} disabled={busy}>Run</button>
+      {answer && answer.error && <p class="hint" role="alert">{answer.error}</p>}
+      {answer && !answer.error && (
+        <table class="functions">
+          <thead><tr>{answer.names.map((name) => <th scope="col">{name}</th>)}</tr></thead>
+          <tbody>
+            {answer.rows.map((row) => <tr onClick={() => go(row)}>{row.map((cell) => <td title={cell || ""}>{cell}</td>)}</tr>)}
+          </tbody>
+        </table>
+      )}
+      {answer && answer.cut && <p class="hint">There are more rows.</p>}
+    </div>
   );
 }
 

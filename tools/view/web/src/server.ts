@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The recording as the server of `vestige view` gives it. The token goes with each request.
-import type { Entry, FlameRow, Found, Info, Source, TableRow } from "./source";
+import type { Entry, FlameRow, Found, FunctionTimes, Info, Source, SqlAnswer, TableRow } from "./source";
 
 export class ServerSource implements Source {
   constructor(private token: string) {}
@@ -47,6 +47,14 @@ export class ServerSource implements Source {
 
   flame(from: number, to: number, tracks: number[]): Promise<FlameRow[]> {
     return this.ask("flame", { from: whole(from), to: whole(to), tracks: tracks.join(",") });
+  }
+
+  function(name: number): Promise<FunctionTimes> {
+    return this.ask("function", { nr: name });
+  }
+
+  sql(question: string): Promise<SqlAnswer> {
+    return this.ask("sql", { text: question });
   }
 }
 

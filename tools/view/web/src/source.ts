@@ -54,6 +54,25 @@ export interface Found {
   before: number;
 }
 
+// All calls of one function.
+export interface FunctionTimes {
+  calls: number;
+  total: number;
+  p50: number;
+  p90: number;
+  p99: number;
+  buckets: number[]; // [i]: from 2^i ns to less than 2^(i+1)
+  longest: [number, number, number, number, number][]; // start, length, track, row, number in it
+}
+
+// Cells are texts, null where there is none.
+export interface SqlAnswer {
+  error?: string;
+  names: string[];
+  rows: (string | null)[][];
+  cut: boolean; // there are more rows
+}
+
 export interface Source {
   info(): Promise<Info>;
   spans(rows: [number, number][], from: number, to: number, pixel: number): Promise<ArrayLike<number>[]>;
@@ -63,4 +82,6 @@ export interface Source {
   find(text: string, at: number, backward: boolean): Promise<Found>;
   table(from: number, to: number, tracks: number[]): Promise<TableRow[]>;
   flame(from: number, to: number, tracks: number[]): Promise<FlameRow[]>;
+  function(name: number): Promise<FunctionTimes>;
+  sql?(question: string): Promise<SqlAnswer>; // a page in a file has none
 }
