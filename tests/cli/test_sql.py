@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige sql`: the answers of sqlite3 to the same questions, with the rows of `vestige convert --to csv` in tables of its own."""
+"""`vestige sql`: the answers of sqlite3 to the same queries, with the rows of `vestige convert --to csv` in tables of its own."""
 import csv
 import io
 import json
@@ -35,8 +35,8 @@ QUESTIONS = (
 )
 
 
-def ask(w, question, *flags, status=0):
-    return w.run("sql", *flags, "t.dat", question, status=status)
+def ask(w, query, *flags, status=0):
+    return w.run("sql", *flags, "t.dat", query, status=status)
 
 
 def test_as_sqlite3(w):
@@ -51,13 +51,13 @@ def test_as_sqlite3(w):
             db.execute("INSERT INTO events VALUES(?,?,?,?,?)", [r[k] for k in ("time", "cpu", "tid", "name", "text")])
     times = sorted(int(r["time"]) for r in rows)
     tid = next(r["tid"] for r in rows if r["name"] == "thread")
-    for question in QUESTIONS:
-        question = question.format(a=times[len(times) // 3], b=times[2 * len(times) // 3], tid=tid)
-        question = question.replace("*) FROM", "*) FROM").replace("SELECT * FROM slices WHERE name", "SELECT start, duration, name, object, depth, tid FROM slices WHERE name")
-        expected = [["" if v is None else str(v) for v in row] for row in db.execute(question)]
-        assert expected or "NULL" in question, question
-        found = list(csv.reader(io.StringIO(ask(w, question, "--csv").stdout.decode())))[1:]
-        assert found == expected, (question, found[:5], expected[:5])
+    for query in QUESTIONS:
+        query = query.format(a=times[len(times) // 3], b=times[2 * len(times) // 3], tid=tid)
+        query = query.replace("*) FROM", "*) FROM").replace("SELECT * FROM slices WHERE name", "SELECT start, duration, name, object, depth, tid FROM slices WHERE name")
+        expected = [["" if v is None else str(v) for v in row] for row in db.execute(query)]
+        assert expected or "NULL" in query, query
+        found = list(csv.reader(io.StringIO(ask(w, query, "--csv").stdout.decode())))[1:]
+        assert found == expected, (query, found[:5], expected[:5])
     check_percentiles(w, db)
 
 
@@ -93,14 +93,14 @@ def test_nothing_else(w):
     """One SELECT of our tables: no file, no setting, no extension; the limits hold."""
     recorded(w)
     before = sorted(os.listdir(w.dir))
-    for question in ("ATTACH 'x.db' AS x", "PRAGMA user_version", "SELECT * FROM sqlite_master", "SELECT * FROM sqlite_schema",
+    for query in ("ATTACH 'x.db' AS x", "PRAGMA user_version", "SELECT * FROM sqlite_master", "SELECT * FROM sqlite_schema",
                      "SELECT * FROM pragma_database_list", "CREATE TABLE x(y)", "CREATE VIRTUAL TABLE x USING fts5(y)", "DELETE FROM slices",
                      "INSERT INTO slices VALUES(1)", "UPDATE slices SET tid = 1", "DROP TABLE slices", "SELECT load_extension('x')", "VACUUM INTO 'x.db'",
                      "BEGIN", "EXPLAIN SELECT 1 FROM sqlite_master", "ANALYZE", "DETACH main", "REINDEX", "SAVEPOINT a"):
-        err = ask(w, question, status=1).stderr.decode()
+        err = ask(w, query, status=1).stderr.decode()
         assert "vestige: sql: " in err, err
     assert sorted(os.listdir(w.dir)) == before
-    assert "one question at a time" in ask(w, "SELECT 1; SELECT 2", status=1).stderr.decode()
+    assert "one query at a time" in ask(w, "SELECT 1; SELECT 2", status=1).stderr.decode()
     assert "syntax error" in ask(w, "SELEC", status=1).stderr.decode()
     assert "no such column" in ask(w, "SELECT nosuch FROM slices", status=1).stderr.decode()
     ask(w, "", status=1)
@@ -143,7 +143,7 @@ def test_output(w):
     tables = w.run("sql", "--tables").stdout.decode()
     for name in ("slices", "events", "states", "cpus", "tracks", "functions"):
         assert f"{name}(" in tables
-    assert "there is no question" in w.run("sql", status=2).stderr.decode()
+    assert "there is no query" in w.run("sql", status=2).stderr.decode()
     with open("/dev/full", "wb") as full:
         p = subprocess.run([BIN, "sql", "t.dat", "SELECT 1"], cwd=w.dir, env=w.env, stdout=full, stderr=subprocess.PIPE, check=False)
         assert p.returncode == 1 and b"No space left" in p.stderr

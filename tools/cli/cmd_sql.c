@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige sql`: questions to a recording. Tests: tests/cli/test_sql.py. */
+/* `vestige sql`: queries to a recording. Tests: tests/cli/test_sql.py. */
 #include "tools/cli/cmd.h"
 
 #include <errno.h>
@@ -40,8 +40,8 @@ static int take_seconds(const struct parsing *p, void *to, const char *value)
 static const struct flag flags[] = {
 	{0, "csv", NULL, "print rows as CSV", NULL, offsetof(struct options, csv)},
 	{0, "json", NULL, "print an array of objects", NULL, offsetof(struct options, json)},
-	{0, "max-rows", "ROWS", "end after so many rows", take_rows, 0},
-	{0, "max-time", "SECONDS", "end a question that takes longer", take_seconds, 0},
+	{0, "max-rows", "ROWS", "end after this number of rows", take_rows, 0},
+	{0, "max-time", "SECONDS", "end a query that takes longer", take_seconds, 0},
 	{0, "tables", NULL, "print the tables and their columns, and end", NULL,
 	 offsetof(struct options, tables)},
 	FLAGS_END};
@@ -247,8 +247,8 @@ static int run(const struct command *c, int argc, char **argv)
 		argc--;
 	}
 	if (argc != 1)
-		return options_wrong(c, argc ? "one question at a time: put it in quotes"
-					     : "there is no question");
+		return options_wrong(c, argc ? "one query at a time: put it in quotes"
+					     : "there is no query");
 	ret = view_open(&v);
 	if (!ret) {
 		progress_begin(&p, v.path, "Ctrl-C ends this", false);

@@ -402,8 +402,8 @@ static void slice(void *arg, const struct sched_thread *t, enum sched_state next
 }
 
 /*
- * When a thread came to a CPU on which another one, or none, was before @to as far as is known: its
- * first event there behind @since. Kernels do not tell each switch away from the idle task.
+ * The time at which a thread came to a CPU, where no switch to it was recorded: its first event
+ * there after @since and before @to. Kernels do not report each switch away from the idle task.
  */
 static uint64_t first_event_of(struct building *b, unsigned int cpu, int32_t pid, uint64_t since,
 			       uint64_t to)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A recording as the viewer draws it: tracks, each of rows of spans (span_row.h), and the events by
- * columns. Everything is in memory: a call takes 20 bytes, an event 28 and its text, which is kept
- * once where several events have the same.
+ * A recording as the viewer draws it: tracks, each with rows of spans (span_row.h), and the columns
+ * of the events. Everything is in memory. A call takes 20 bytes; an event takes 28 and its text,
+ * and equal texts are kept once.
  */
 #ifndef VESTIGE_TOOLS_COLUMNS_H
 #define VESTIGE_TOOLS_COLUMNS_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See html.h. The page has one script, which its Content-Security-Policy names by its hash; the
- * recording is data of JSON, in which no `<` is written as such, so that no name can end the
- * element. The shapes are those of tools/view/web/src/local.ts. Tests: tests/cli/test_view.py.
+ * See html.h. The page has one script, and the Content-Security-Policy names its hash. The
+ * recording is JSON data without any literal `<`, so no name in it can end the element. The shapes
+ * are those of tools/view/web/src/local.ts. Tests: tests/cli/test_view.py.
  */
 #include "tools/view/html.h"
 
@@ -19,7 +19,7 @@
 #include "tools/view/bundle.h"
 
 #define NR_CLASSES 64u
-#define PAGE_ROOM  (1u << 20) /* for the page itself, its tracks and what else is small */
+#define PAGE_ROOM  (1u << 20) /* for the page itself, its tracks and other small parts */
 
 static unsigned int digits(uint64_t n)
 {

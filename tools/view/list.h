@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The list of a recording: all its events and calls in order of their beginning. Of what begins at
- * once the events come first, then the calls by their tracks and depths. Entries count from 0.
+ * The list of a recording: all its events and calls in order of their start. At one start, events
+ * come first, then calls by track and depth. Entries count from 0.
  *
- * There is no table of them: the number of an entry is how many begin before it, which is found by
- * halving in each row.
+ * No table of entries exists. The number of an entry is the number of entries that start before it,
+ * and a binary search in each row finds that.
  */
 #ifndef VESTIGE_TOOLS_LIST_H
 #define VESTIGE_TOOLS_LIST_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See server.h. A web page of another site can send requests to 127.0.0.1 through the user's
- * browser, and name it with a name of its own: a request must have one of our names as its Host, no
- * foreign Origin, and for data the token in a header, which no other site can know or set. Tests:
- * tests/cli/test_view.py.
+ * browser, also under a host name of that site. So a request must have one of our names as its Host
+ * and no other site's Origin. A request for data must also have the token in a header, which no
+ * other site can know or set. Tests: tests/cli/test_view.py.
  */
 #include "tools/view/server.h"
 
@@ -143,7 +143,7 @@ static bool is_foreign(struct MHD_Connection *con)
 	return origin && (strncmp(origin, "http://", 7) || strcmp(origin + 7, host));
 }
 
-/* In a time that does not depend on where they differ. */
+/* Takes the same time wherever they differ. */
 static bool has_token(const struct view_server *s, struct MHD_Connection *con)
 {
 	const char *given = header(con, "X-Vestige-Token");

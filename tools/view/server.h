@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The viewer's server: HTTP on 127.0.0.1 alone, for whoever has the token. It reads, starts nothing
- * and writes nothing but the file that leads a browser to it.
+ * The viewer's server: HTTP on 127.0.0.1 alone, for requests that carry the token. It starts no
+ * program, and the only file it writes is the one that leads a browser to it.
  */
 #ifndef VESTIGE_TOOLS_SERVER_H
 #define VESTIGE_TOOLS_SERVER_H

@@ -72,8 +72,8 @@ static uint64_t end_of(const struct span_row *row, size_t i)
 }
 
 /*
- * The name of the most time, by votes (Boyer and Moore, MJRTY, 1991): it is right where one name has
- * over half of it.
+ * The name of the most time, by votes (Boyer and Moore, MJRTY, 1991): it is right if one name has
+ * over half of the time.
  */
 static void vote(struct span_node *node, uint32_t name, uint64_t busy)
 {

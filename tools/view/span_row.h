@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A row of the picture: spans in order of time that do not overlap, by columns, with an implicit
- * tree over them that answers what a screen can show of any range.
+ * A row of the picture: spans in order of time that do not overlap, as columns. An implicit tree
+ * over them gives what a screen can show of any range.
  *
  * The tree's leaves are SPAN_LEAF spans each, and each node above is made of SPAN_FANOUT nodes. A
- * node tells when it begins and ends, how long its spans are together, the longest of them, and the
- * name that most of the time has. It takes less than 5 % of the columns.
+ * node has its start and end, the sum of its spans' lengths, the longest span, and the name that
+ * has most of the time. It takes less than 5 % of the columns.
  * Tests: tests/unit/view/test_span_row.c, against a search through all spans.
  */
 #ifndef VESTIGE_TOOLS_SPAN_ROW_H
@@ -25,14 +25,14 @@ struct span_node {
 	uint64_t busy;	     /* all lengths together */
 	uint64_t longest;    /* length of the longest span */
 	uint64_t which;	     /* its number in the row */
-	uint64_t name_busy;  /* how much of the time the name has, at least */
-	uint32_t name;	     /* of the most time, as far as the nodes beneath tell */
+	uint64_t name_busy;  /* a lower bound of the name's time */
+	uint32_t name;	     /* the name with most of the time, as far as the nodes beneath show */
 	uint32_t reserved;
 };
 
 struct span_row {
 	uint64_t *start;  /* ns of the trace's clock, rising */
-	uint64_t *length; /* ns; 0: something that happened, with no length */
+	uint64_t *length; /* ns; 0: an event, which has no length */
 	uint32_t *name;	  /* a number of the columns' names */
 	uint32_t *extra;  /* what the kind of track says of it; NULL: nothing */
 	size_t nr, room;
@@ -70,9 +70,9 @@ size_t span_row_from(const struct span_row *row, uint64_t ts);
 size_t span_row_begins(const struct span_row *row, uint64_t ts);
 
 /*
- * span_row_query() - what is to be seen of [@from, @to).
- * @pixel: ns that one pixel shows, 0: all spans. A span of at least so long is a block of its own;
- * shorter ones that begin in the same pixel are one block. Pixels are counted from @from.
+ * span_row_query() - the blocks to draw for [@from, @to).
+ * @pixel: ns that one pixel shows, 0: all spans. A span of at least this length is a block of its
+ * own. Shorter spans that begin in the same pixel are one block. Pixels are counted from @from.
  * @emit: called with each block in order; not 0 ends the query. Return: what @emit returned last.
  * Cost: about 16 nodes or a leaf of spans a pixel, whatever the row's size.
  */

@@ -21,8 +21,8 @@ struct walk_ops {
 };
 
 /*
- * walk_calls() - tell each call of @t (TRACK_CALLS) that overlaps [@from, @to), cut to it.
- * A call whose caller is not in the recording is as the outermost.
+ * walk_calls() - call @ops for each call of @t (TRACK_CALLS) that overlaps [@from, @to), cut to
+ * that range. A call whose caller is not in the recording is as the outermost.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int walk_calls(const struct track *t, uint64_t from, uint64_t to, const struct walk_ops *ops,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * SELECT over a recording's columns, by SQLite's virtual tables: nothing is copied into a database.
- * A question can read these tables and nothing else: no file, no setting, no extension.
+ * A query can read these tables and nothing else: no file, no setting, no extension.
  */
 #ifndef VESTIGE_TOOLS_SQL_H
 #define VESTIGE_TOOLS_SQL_H
@@ -23,7 +23,7 @@ struct sql_cell {
 struct sql_limits {
 	uint64_t rows;		 /* of the answer; 0: any number */
 	unsigned int seconds;	 /* 0: any time */
-	const atomic_bool *stop; /* ends the question once it is set; NULL */
+	const atomic_bool *stop; /* ends the query once it is set; NULL */
 };
 
 /* Whether SQLite's memory was limited before makes no difference: it is from now on. */
@@ -40,7 +40,7 @@ void sql_close(struct sql *s);
  * sql_select() - ask one SELECT.
  * @head: called once with the columns' names. @row: called with each row; not 0 ends it, and is
  * returned. @cut: set to whether the answer has more rows than @limits allows.
- * Return: 0 or -errno with fail() set: EINVAL (it is no such question, and why), EPERM (it is no
+ * Return: 0 or -errno with fail() set: EINVAL (it is no such query, and why), EPERM (it is no
  * SELECT of our tables), ETIME, EINTR, ENOMEM.
  */
 int sql_select(struct sql *s, const char *query, const struct sql_limits *limits,
