@@ -364,6 +364,9 @@ static void make_latency(struct pages *p)
 		to->of.started_at = pages_canonical(p->members[i], l->started_at, l->from_stamp);
 		if (l->lock)
 			name_lock(m, to);
+		if (l->lock_site)
+			to->of.lock_site =
+				pages_canonical(p->members[i], l->lock_site, l->from_stamp);
 		to->of.ended_at = pages_canonical(p->members[i], l->ended_at, l->to_stamp);
 		to->begin_ts =
 			p->members[i]->counter ? clock_ns(&p->clock, l->from_stamp) : l->from_stamp;
