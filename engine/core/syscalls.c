@@ -15,6 +15,7 @@
 #include "engine/arch/sys.h"
 #include "engine/base/bitmap.h"
 #include "engine/base/compiler.h"
+#include "engine/core/interpose.h"
 #include "engine/ring/ring.h"
 
 struct syscalls_user syscalls_user;
@@ -104,6 +105,9 @@ int syscalls_are_programs(void)
 {
 	/* calls of libc in a fork's child before it has an area are not counted as lost */
 	if (ring_is_forks_child())
+		return 0;
+	/* of an unwinder that walks for a record's stack, say: another record would walk again */
+	if (unlikely(interpose_muted()))
 		return 0;
 	if (likely(thread_is == THREAD_SEEN))
 		return 1;
