@@ -213,6 +213,34 @@ def folded_waits(w):
     assert abs(total - folded) < 1e-6 * len(rows) + total * 1e-3, (total, folded)
 
 
+def test_as_strace(w):
+    """Each thread's waits in futex() by strace's clock, in the same run: as many and as long. Its
+    times have the way back to a CPU, and its own stops."""
+    kernel_tells()
+    need("strace")
+    one_of_a_few(same_as_strace, w, w.compile("waiters", WAITERS))
+
+
+def same_as_strace(w, prog):
+    said = w.run("sched", "record", "-q", "-o", "t.dat", "--", "strace", "-f", "-T", "-e", "trace=futex", "-o", "s.txt",
+                 prog).stdout.decode()
+    tid = {f[0]: int(f[2]) for f in (line.split() for line in said.splitlines())}["lock"]
+    with open(os.path.join(w.dir, "s.txt"), encoding="utf-8") as f:
+        text = f.read()
+    # a call that others' come between is in two lines, the second of which has the time
+    calls = re.findall(rf"^{tid} +(?:futex\(|<\.\.\. futex resumed).*<(\d+\.\d+)>$", text, re.M)
+    theirs = [float(t) for t in calls if float(t) > 0.01]
+    waits, delays = (table(w.run("sched", v, "t.dat").stdout.decode()) for v in ("waits", "latency"))
+    (rows, line), = [(d, line) for d, line in waits[tid] if re.search(r"mutex 0x[0-9a-f]+ held by holder-\d+$", line)]
+    # TIMES is behind the first duration
+    nr = int(re.search(r"s +(\d+) ", line)[1])
+    assert len(theirs) == nr == 10, (theirs, line)
+    delay = delays[tid][0][0][1]
+    slack = 0.05 * sum(theirs)
+    assert rows[0] <= sum(theirs) + slack and rows[0] + delay >= sum(theirs) - slack, (rows, delay, theirs)
+    print(f"strace: {len(theirs)} waits, {sum(theirs) * 1e3:.3f} ms; ours {rows[0] * 1e3:.3f} ms, delays {delay * 1e3:.3f} ms")
+
+
 def test_views(w):
     """Every stay on a CPU is in timehist, every switch in map; what they add up to is in
     latency."""
