@@ -227,7 +227,7 @@ static void forget(void)
 	agent = 0;
 }
 
-static const struct perf_user user = {.apply = apply, .wanted = wanted, .fork = forget};
+static const struct perf_user user = {.apply = apply, .wanted = wanted, .forget = forget};
 
 static void look_again(int id)
 {

@@ -715,10 +715,25 @@ void sched_perf_agent(void)
 	agent_tid = sys_gettid();
 }
 
+/* What a user has open goes with the agent's descriptors; its apply() opens it again. */
+static void stop_user(const struct perf_user *user)
+{
+	uint32_t i;
+
+	if (!user->is_open || !user->is_open())
+		return;
+	sched_perf_drain();
+	for (i = 0; i < user->nr; i++)
+		perf_close(user->first + i);
+	user->forget();
+}
+
 void sched_perf_stop(void)
 {
 	uint32_t i;
 
+	for (i = 0; i < nr_users; i++)
+		stop_user(users[i]);
 	for (i = 0; i < NR_SCHED_KINDS; i++)
 		if (kinds[i].how == CPUS || kinds[i].how == THREADS)
 			close_kind(i);
@@ -766,7 +781,7 @@ static void leave_parent(void)
 	perf_fork();
 	sched_threads_fork();
 	for (i = 0; i < nr_users; i++)
-		users[i]->fork();
+		users[i]->forget();
 	for (i = 0; i < NR_SCHED_KINDS; i++)
 		if (kinds[i].how == THREADS || !kinds[i].anywhere)
 			kinds[i].how = CLOSED;

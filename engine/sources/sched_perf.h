@@ -63,7 +63,7 @@ struct perf_user {
 	void (*apply)(void);
 	int (*wanted)(void);
 	int (*is_open)(void);
-	void (*fork)(void); /* the child has nothing open */
+	void (*forget)(void); /* nothing is open any more: a fork's child, or the agent has ended */
 	void (*record)(const struct perf_record *rec);
 };
 void sched_perf_add(const struct perf_user *user);

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ksym: for each line `go` 100 stores to `counter` by writer(), 50 loads of it by reader(), and as
+ * ksym: a line `refused` asks for a seccomp filter in vain; for each line `go` 100 stores to `counter` by writer(), 50 loads of it by reader(), and as
  * many stores to `counter` by another thread's thread_writer() as its number says; then `done N`,
  * all stores to it so far.
  */
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #define CALLED __attribute__((noipa, noinline))
 
@@ -15,6 +18,7 @@ volatile long other;
 volatile char third, fourth, fifth;
 
 static int stores;
+static struct sock_fprog none; /* of no instruction, which is not valid */
 
 static CALLED void writer(void)
 {
@@ -51,6 +55,9 @@ int main(void)
 			pthread_create(&t, NULL, thread_writer, NULL);
 			pthread_join(t, NULL);
 			stores += 130;
+		} else if (!strcmp(line, "refused\n") &&
+			   !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &none, 0, 0)) {
+			return 1;
 		}
 		printf("done %d\n", stores);
 		fflush(stdout);
