@@ -275,6 +275,30 @@ static CALLED uint64_t avx(void)
 	return v;
 }
 
+/* 64 bytes, an offset that is counted in them, registers above the 16th, one word for all eight. */
+__attribute__((target("avx512f,avx512vl,avx512dq"))) static CALLED uint64_t evex(void)
+{
+	uint64_t v;
+
+	__asm__ volatile(
+		"vpternlogd $0xff, %%zmm20, %%zmm20, %%zmm20\n\t"
+		"vmovdqu64 %%zmm20, 512(%1)\n\tvpaddq 512(%1)%{1to8%}, %%zmm20, %%zmm21\n\t"
+		"vpaddq 512(%1), %%zmm21, %%zmm21\n\tvmovdqu32 %%ymm21, 576(%1)\n\t"
+		"vextracti64x4 $1, %%zmm21, %%ymm21\n\tvextracti64x2 $1, %%ymm21, %%xmm21\n\t"
+		"vmovq %%xmm21, %0"
+		: "=r"(v)
+		: "r"(device)
+		: "xmm20", "xmm21", "memory");
+	return v;
+}
+
+static void evexes(void)
+{
+	if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+	    __builtin_cpu_supports("avx512dq"))
+		check(evex(), (uint64_t)-3, "evex");
+}
+
 static void vectors(void)
 {
 	sse_store();
@@ -471,6 +495,25 @@ static CALLED void unknown(void)
 	store_4();
 }
 
+/* SIGSEGV is blocked until the next line. */
+static void block(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+}
+
+static void unblock(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGSEGV);
+	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static CALLED void die(void)
 {
 	store_4();
@@ -540,7 +583,8 @@ static const struct {
 	{"vectors", vectors}, {"threads", threads}, {"own_fault", own_fault},
 	{"forks", forks},     {"calls", calls_all}, {"masks", masks},
 	{"locks", locks},     {"unmap", unmap},	    {"toggle", toggle},
-	{"unknown", unknown}, {"die", die},
+	{"unknown", unknown}, {"die", die},	    {"evex", evexes},
+	{"block", block},     {"unblock", unblock},
 };
 
 int main(int argc, char **argv)

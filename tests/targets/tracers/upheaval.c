@@ -2,8 +2,8 @@
 /*
  * A program that forks, executes itself, loads and unloads an object, ends threads (one with a lock,
  * one by cancellation) and gets signals, with locks held and signals blocked meanwhile. Of each line
- * of input it makes one round, and at the end of it holds known_lock and blocks a signal for 5 ms.
- * `done US` by its own clock. With -DLIBRARY: the object.
+ * of input it makes one round, and at the end of it holds known_lock and blocks a signal for 5 ms
+ * and does once each what known_things() has. `done US` by its own clock. With -DLIBRARY: the object.
  *
  *	upheaval LIBRARY
  */
@@ -16,17 +16,28 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "vestige/branch.h"
+#include "vestige/workqueue.h"
+
 #ifdef LIBRARY
 static pthread_mutex_t library_lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int began;
+
+__attribute__((constructor)) static void library_begin(void)
+{
+	began = 1;
+}
 
 int library_work(int v)
 {
 	pthread_mutex_lock(&library_lock);
-	v++;
+	v += began;
 	pthread_mutex_unlock(&library_lock);
 	return v;
 }
@@ -37,6 +48,10 @@ pthread_mutex_t known_lock = PTHREAD_MUTEX_INITIALIZER, small_lock = PTHREAD_MUT
 static pthread_mutex_t robust_lock;
 static sigjmp_buf back;
 static volatile int handled;
+volatile int known_word;
+static volatile int *shared; /* of the memfd `upheaval` */
+static int file;
+static void *volatile kept;
 
 static unsigned long now_ns(void)
 {
@@ -161,6 +176,27 @@ FN void tick(unsigned long until)
 	}
 }
 
+static int memfd(const char *name)
+{
+	int fd = memfd_create(name, MFD_CLOEXEC);
+
+	check(!ftruncate(fd, 4096), "no file");
+	return fd;
+}
+
+FN void known_things(void)
+{
+	kept = malloc(1000);
+	known_word++;
+	shared[5] = known_word;
+	if (unlikely(known_word < 0))
+		abort();
+	check(pwrite(file, "known", 5, 0) == 5, "the file failed");
+	vestige_work_queue("known", &known_lock);
+	vestige_work_start("known", &known_lock);
+	vestige_work_end("known", &known_lock);
+}
+
 FN unsigned long keep_known(void)
 {
 	unsigned long from;
@@ -176,6 +212,7 @@ FN unsigned long keep_known(void)
 	from = now_ns() - from;
 	pthread_mutex_unlock(&known_lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	known_things();
 	return from;
 }
 
@@ -189,6 +226,9 @@ int main(int argc, char **argv)
 	pthread_mutexattr_init(&a);
 	pthread_mutexattr_setrobust(&a, PTHREAD_MUTEX_ROBUST);
 	pthread_mutex_init(&robust_lock, &a);
+	file = memfd("known");
+	shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, memfd("upheaval"), 0);
+	check(shared != MAP_FAILED, "no memory");
 	signal(SIGUSR1, handler);
 	signal(SIGALRM, handler);
 	while (fgets(line, sizeof(line), stdin)) {
