@@ -135,7 +135,7 @@ struct area_header {
 static_assert(sizeof(struct area_header) <= 4096, "the header fits its page");
 
 /*
- * What the stack tracer found: the deepest stack of a thread of the program, its functions from the
+ * The stack tracer's result: the deepest stack of any thread of the program, its functions from the
  * innermost outwards, at most AREA_STACK_FRAMES.
  */
 #define AREA_STACK_FRAMES 500u
@@ -155,8 +155,8 @@ static_assert(sizeof(struct area_stack) == 24 + 16 * AREA_STACK_FRAMES,
 	      "area_stack is part of the format");
 
 /*
- * How the process died of a fatal signal, or the last vestige_warn_on(): its last oops. What the
- * tools show of it beyond the text (source lines, demangled names) is from the numbers.
+ * The last oops of the process: the fatal signal of which it died, or its last vestige_warn_on().
+ * From the numbers the tools make what the text does not have: source lines, demangled names.
  */
 #define AREA_OOPS_FRAMES 128u
 #define AREA_OOPS_REGS	 32u
@@ -179,7 +179,7 @@ struct area_oops_frame {
 struct area_oops {
 	uint32_t gen;  /* odd while it is written; a copy is good when it was even and the same */
 	uint32_t kind; /* enum area_oops_kind */
-	uint32_t dump; /* ftrace_dump_on_oops: 0 nothing, 1 all records, 2 those of the thread */
+	uint32_t dump; /* ftrace_dump_on_oops: 0 nothing, 1 all records, 2 the thread's records */
 	uint32_t nr;   /* how many there were */
 	int32_t sig, code; /* si_signo, si_code */
 	int32_t tid, cpu;
@@ -189,7 +189,7 @@ struct area_oops {
 	uint64_t stamp; /* clock units */
 	char comm[16];	/* of the thread, NUL-terminated */
 	uint32_t nr_regs, nr_frames, text_bytes;
-	uint32_t given; /* the process has written the text where it was wanted */
+	uint32_t given; /* the process has written the text to oops_file */
 	/* x86-64: r8 to r15, di, si, bp, bx, dx, ax, cx, sp, ip, flags, segments, err, trapno,
 	 * oldmask, cr2: as <sys/ucontext.h> has them */
 	uint64_t regs[AREA_OOPS_REGS];
@@ -205,7 +205,7 @@ static_assert(sizeof(struct area_oops) ==
 
 /*
  * The tree of control files as the process last wrote it, for tools that cannot or need not ask the
- * process. Text follows this head. Each file is a line
+ * process. Text follows this struct. Each file is a line
  *
  *	MODE KIND SCOPE BYTES PATH\n
  *
@@ -282,7 +282,7 @@ enum area_function_flag {
 	AREA_FUNCTION_ENTRY_ONLY = 128, /* it touches its return address: not in the graph */
 };
 
-/* Which flag of the compiler makes a function traceable. */
+/* The compiler's flag that makes a function traceable. */
 enum area_function_how {
 	AREA_BY_NOPS = 0,   /* -fpatchable-function-entry, -mnop-mcount */
 	AREA_BY_FENTRY = 1, /* -pg -mfentry: a call before the prologue */
@@ -417,7 +417,7 @@ static_assert(sizeof(struct area_hist) == 64, "area_hist is part of the format")
 #define AREA_HIST_MAX_SORTS  4u
 #define AREA_HIST_MAX_FIELDS 128u
 
-/* What a field of a histogram's rows is. */
+/* The kind of a field in a histogram's rows. */
 enum area_hist_kind {
 	AREA_HIST_KEY = 1,
 	AREA_HIST_VAL = 2,   /* u64, added up; the first is the hitcount */
@@ -466,7 +466,7 @@ struct area_hist_field {
 };
 static_assert(sizeof(struct area_hist_field) == 32, "area_hist_field is part of the format");
 
-/* How a histogram is shown: this struct, its fields, and text. */
+/* The description of a histogram, for printing: this struct, its fields, and text. */
 struct area_hist_desc {
 	uint32_t bytes; /* with all that follows */
 	/* keys, vals and what follows them, in the order in which they are shown */
@@ -484,7 +484,7 @@ struct area_hist_desc {
 };
 static_assert(sizeof(struct area_hist_desc) == 40, "area_hist_desc is part of the format");
 
-/* What was counted: this struct, slots, rows. A slot is the number of a row + 1, or 0. */
+/* The counts of a histogram: this struct, slots, rows. A slot is the number of a row + 1, or 0. */
 struct area_hist_map {
 	uint64_t hits;
 	uint64_t drops;	   /* keys for which there was no room */
@@ -536,7 +536,7 @@ enum area_trace_clock {
 	AREA_TRACE_BOOT = 3,	/* CLOCK_BOOTTIME: mono + clock_offset_ns */
 	AREA_TRACE_TAI = 4,	/* CLOCK_TAI: the same */
 	AREA_TRACE_X86_TSC = 5, /* the stamp itself */
-	AREA_TRACE_NONE = 6,	/* calls have no stamps of their own, but that of their page */
+	AREA_TRACE_NONE = 6,	/* calls have the stamp of their page, none of their own */
 	AREA_TRACE_COUNTER =
 		7, /* stamps are no time: each record of the buffer has the next number */
 	AREA_TRACE_UPTIME = 8,	  /* CLOCK_MONOTONIC in hundredths of a second */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much of what dead processes left is kept: a file `kept` in the folder of the areas. It is
- * there when somebody set a limit (`vestige clean --keep`), or when one was reached.
- * docs/formats/area.md.
+ * The limits on areas of dead processes: a file `kept` in the folder of the areas. It exists once a
+ * limit was set (`vestige clean --keep`) or reached. docs/formats/area.md.
  */
 #ifndef VESTIGE_ABI_KEPT_H
 #define VESTIGE_ABI_KEPT_H
@@ -14,7 +13,7 @@
 #define KEPT_MAGIC   0x4b545356u /* "VSTK" */
 #define KEPT_VERSION 1u
 
-/* The limits where there is no such file. */
+/* The limits that hold without such a file. */
 #define KEPT_DEFAULT_FILES 4000u
 #define KEPT_DEFAULT_BYTES (UINT64_C(1) << 30) /* and no more than this part of the file system: */
 #define KEPT_DEFAULT_PART  8u		       /* an eighth */
@@ -35,8 +34,8 @@ struct kept {
 static_assert(sizeof(struct kept) == 56, "struct kept is part of the format");
 
 /*
- * Of the mode of an area's file: its process was found dead. The time of change of such a file is
- * when that was, or when a reader last took records from it.
+ * A bit in the mode of an area's file: its process was found dead. The file's time of change is the
+ * time of that, or the last time a reader took records from it.
  */
 #define KEPT_FOUND_DEAD 01000u /* S_ISVTX */
 

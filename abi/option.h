@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace_options: one bit of area_buffer.options each, in the order of this list, which is the
- * kernel's; first those of every tracer, then each tracer's own. A new option gets the next free
- * bit, wherever it is in the order of the list. Names and defaults are the kernel's (6.12; -args:
- * 6.15). The engine keeps the bits; most of them only say how the outside prints.
+ * trace_options: each option is one bit of area_buffer.options. The list is in the kernel's order:
+ * first the options of every tracer, then each tracer's own. A new option gets the next free bit,
+ * wherever it is in the order of the list. Names and defaults are the kernel's (6.12; -args: 6.15).
+ * The engine keeps the bits. Most of them only change how the tools print.
  */
 #ifndef VESTIGE_ABI_OPTION_H
 #define VESTIGE_ABI_OPTION_H

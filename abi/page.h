@@ -31,7 +31,7 @@ struct page_head {
 	uint32_t cpu;	     /* the CPU on which all of them were written */
 	uint32_t task;	     /* index into the area's table of tasks */
 	uint32_t buffer;     /* index into the area's table of buffers */
-	/* losses on this CPU since the buffer began, as they stood when the page was taken */
+	/* losses on this CPU since the buffer began, at the time the page was taken */
 	uint64_t overrun;
 	uint64_t dropped_events;
 	uint64_t commit_overrun;
@@ -72,7 +72,7 @@ static inline uint32_t page_read_mark(uint64_t seq, uint32_t bytes)
 	return (uint32_t)seq << PAGE_READ_BITS | bytes / 8;
 }
 
-/* How many bytes from its start were read of the page taken as @seq; 0: none. */
+/* The number of bytes, from the page's start, that were read of the page taken as @seq; 0: none. */
 static inline uint32_t page_read_bytes(uint32_t mark, uint64_t seq)
 {
 	uint32_t bytes = (mark & ((1u << PAGE_READ_BITS) - 1)) * 8;

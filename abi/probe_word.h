@@ -21,7 +21,7 @@ enum probe_word_wrong {
 	PROBE_WRONG_ALL,	/* `$arg*` with a name, or within brackets */
 	PROBE_WRONG_ALL_INSIDE, /* `$arg*` at no function's entry or return */
 	PROBE_WRONG_ALL_TWICE,
-	PROBE_WRONG_NO_POINTER, /* `->` behind something that is no pointer to a structure */
+	PROBE_WRONG_NO_POINTER, /* `->` behind an expression that is no pointer to a structure */
 	PROBE_WRONG_STRUCTURE,	/* a whole structure where a number is needed */
 	PROBE_WRONG_HYPHEN,
 	PROBE_WRONG_MEMBER,

@@ -22,9 +22,11 @@ struct session_head {
 	uint32_t magic;
 	uint32_t version;
 	uint64_t gen; /* odd while it is written; a copy is good when it was even and the same */
-	/* CLOCK_MONOTONIC of the last write in the file; a member that has carried them out copies
-	 * it into its area's header. Where it stopped before, its header has session_write.end_ns
-	 * of the last that it carried out, 0: none. */
+	/*
+	 * CLOCK_MONOTONIC of the last write in the file. A member copies it into its area's header
+	 * when it has carried all writes out. If it stopped before, its header has
+	 * session_write.end_ns of the last write that it carried out; 0: none.
+	 */
 	uint64_t until_ns;
 	uint32_t bytes; /* of the writes that follow: each has its head, its path and its text */
 	uint32_t nr;
@@ -34,7 +36,7 @@ static_assert(sizeof(struct session_head) == 32, "session_head is part of the fo
 enum session_write_flags {
 	SESSION_MKDIR = 1,    /* make the instance that the path names */
 	SESSION_TRUNCATE = 2, /* the write begins with an open that truncates */
-	/* The text depends on the program: it is that of one SESSION_MEANING that follows. */
+	/* The text depends on the program: one of the SESSION_MEANING that follow has it. */
 	SESSION_DEPENDS = 4,
 	/* The text of the SESSION_DEPENDS before it, in a program with those objects. No path. */
 	SESSION_MEANING = 8,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a stop by ptrace() does to system calls. */
+/* System calls that a stop by ptrace() interrupts. */
 #ifndef VESTIGE_ABI_STOPPED_CALLS_H
 #define VESTIGE_ABI_STOPPED_CALLS_H
 
@@ -7,8 +7,8 @@
 #include <sys/syscall.h>
 
 /*
- * stop_ends_call() - whether the system call of number @nr ends with EINTR when its thread is
- * stopped, though no signal handler ran: signal(7). Others go on by themselves. Any context.
+ * stop_ends_call() - whether a stop of its thread ends the system call of number @nr with EINTR
+ * although no signal handler ran: signal(7). Other calls go on by themselves. Any context.
  */
 static inline int stop_ends_call(long nr)
 {

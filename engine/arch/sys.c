@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sys.h. Owns what is known of the threads' rights; core/sandbox.c changes it. fork: the child
- * has its parent's filter, and these with it. Tests: tests/engine/fire/sandbox.
+ * See sys.h. Owns the record of each thread's rights; core/sandbox.c changes it. fork: the child
+ * has its parent's filter and the same rights. Tests: tests/engine/fire/sandbox.
  */
 #include "engine/arch/sys.h"
 

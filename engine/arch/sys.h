@@ -28,12 +28,12 @@
 #endif
 
 /*
- * What a thread may do of the engine's. Once the program has set a seccomp filter, a system call of
- * ours in a thread that it holds for could end the program. Nothing is asked of the kernel to know
- * it: core/sandbox.c sees the program's calls.
+ * The system calls that a thread may make for the engine. Once the program has set a seccomp
+ * filter, a system call of ours in a thread under that filter could end the program. The kernel is
+ * not asked: core/sandbox.c sees the program's calls.
  */
 enum sys_rights {
-	SYS_UNKNOWN,   /* a thread that we have not seen begin: forbidden when any thread is */
+	SYS_UNKNOWN,   /* a thread whose start we have not seen: forbidden when any thread is */
 	SYS_FREE,      /* forbidden when all are */
 	SYS_FORBIDDEN, /* it, or the thread that made it, has set a filter */
 	SYS_OURS,      /* the agent */
@@ -71,7 +71,7 @@ static inline int sys_close(int fd)
 	return (int)arch_syscall(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-/* What sys_getdents() puts into a buffer, each `bytes` long. */
+/* An entry that sys_getdents() puts into a buffer; it is `bytes` long. */
 struct sys_dirent {
 	uint64_t ino;
 	int64_t off;
@@ -216,7 +216,10 @@ static inline int sys_mincore(void *addr, size_t n, uint8_t *state)
 	return (int)arch_syscall(SYS_mincore, (long)addr, (long)n, (long)state, 0, 0, 0);
 }
 
-/* Block the signals of @mask, UINT64_MAX: all, and no others. Return: those that were. */
+/*
+ * Block the signals of @mask and no others; UINT64_MAX: all. Return: the signals that were blocked
+ * before.
+ */
 static inline uint64_t sys_set_signals(uint64_t mask)
 {
 	uint64_t before = 0;
@@ -235,7 +238,7 @@ static inline void sys_sleep_ns(long ns)
 }
 
 /*
- * Block the signals of @mask beside those that are blocked. Return: the latter, for
+ * Block the signals of @mask, too. Return: the signals that were blocked before, for
  * sys_set_signals().
  */
 static inline uint64_t sys_put_off_signals(uint64_t mask)
@@ -270,12 +273,13 @@ static inline int sys_gettid(void)
 }
 
 /*
- * sys_own_tid() - the calling thread's id; where it may not ask, as libc knows it. Any context.
+ * sys_own_tid() - the calling thread's id. A thread that may make no system call takes it from
+ * libc's memory. Any context.
  * Return: the id; 0: not known.
  */
 int sys_own_tid(void);
 
-/* Where libc keeps the id: so far from the thread pointer. Not before this is known. 0: nowhere. */
+/* Where libc keeps the id: bytes from the thread pointer. Not before this is known. 0: nowhere. */
 extern ptrdiff_t sys_tid_at;
 
 static inline int sys_getpid(void)

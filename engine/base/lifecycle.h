@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What starts with the engine, begins anew in a fork's child, and ends with the process: one row a
- * part, registered where the part is. The level says the order; within one level the order must not
- * matter. What all of them need is not in the table: the area and the ring (control/boot.c),
- * the locks that fork() takes (control/fork.c).
+ * The table of all parts that start with the engine, begin anew in a fork's child, and end with the
+ * process. Each part registers its row in its own file. The level gives the order; within a level
+ * the order must not matter. The area and the ring (control/boot.c) and the locks that fork() takes
+ * (control/fork.c) are not in the table, because all rows need them.
  *
  *	LIFECYCLE(LIFECYCLE_CORE, functions_start, NULL, NULL);
  */
@@ -40,7 +40,7 @@ struct lifecycle_start {
 
 /* The child's side of fork(): the rows are called once for each of these, in this order. */
 enum lifecycle_fork_when {
-	LIFECYCLE_FORK_LEAVE,	 /* always: forget what is the parent's (threads, descriptors) */
+	LIFECYCLE_FORK_LEAVE,	 /* always: forget the parent's threads and descriptors */
 	LIFECYCLE_FORK_TAKE,	 /* the child has an area and rings; @parent is mapped still */
 	LIFECYCLE_FORK_RESUME,	 /* the parent's area is gone: records are made */
 	LIFECYCLE_FORK_UNLOCKED, /* the tree's lock is given back */

@@ -20,7 +20,7 @@ int str_equal(const char *a, const char *b);
 /* Whether @s begins with @prefix. */
 int str_starts(const char *s, const char *prefix);
 
-/* A hash of it: that of DT_GNU_HASH. */
+/* The hash of a string that DT_GNU_HASH uses. */
 uint32_t str_hash(const char *s);
 
 /*

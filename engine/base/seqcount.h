@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Data behind a count that is odd while it changes: one writer at a time, who never waits, and
- * readers who see by the count that what they read is of one state. A writer that was interrupted
- * for good (a fork's child, a longjmp()) leaves the count odd; the next one makes it right. The
- * fences cost nothing on x86, whose loads and stores keep their order; a reader outside the process
- * reads by pread().
+ * Data behind a count that is odd while the data changes. One writer at a time, which never waits.
+ * Readers see by the count whether all they read belongs together. A writer that was interrupted
+ * for good (in a fork's child, by a longjmp()) leaves the count odd; the next writer corrects it.
+ * The fences cost nothing on x86, whose loads and stores keep their order; a reader outside the
+ * process reads by pread().
  */
 #ifndef VESTIGE_BASE_SEQCOUNT_H
 #define VESTIGE_BASE_SEQCOUNT_H
@@ -23,7 +23,7 @@ static inline void write_seqcount_end(uint32_t *count)
 	__atomic_store_n(count, (*count | 1) + 1, __ATOMIC_RELEASE);
 }
 
-/* Odd: it changes at this moment, what is read now is of no state. */
+/* Odd: the data is changing now, and a read would mix two states. */
 static inline uint32_t read_seqcount_begin(const uint32_t *count)
 {
 	return __atomic_load_n(count, __ATOMIC_ACQUIRE);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* What parsers of control text share. Text is @n bytes and need not end with NUL. Any context. */
+/*
+ * Helpers of all parsers of control text. Text is @n bytes and need not end with NUL. Any context.
+ */
 #ifndef VESTIGE_BASE_TEXT_H
 #define VESTIGE_BASE_TEXT_H
 

@@ -58,7 +58,7 @@
 #define SCAN_MS	    100	 /* after the start: objects are scanned, if not asked for before */
 #define PATIENCE_MS 2000 /* with an agent that is to end */
 #define WAKE	    32	 /* glibc's own, for pthread_cancel(): see settle() */
-#define MAX_PERF    64u	 /* rings that may wake it; those of more CPUs wait for its next turn */
+#define MAX_PERF    64u	 /* rings that may wake it; further CPUs' rings wait for its next turn */
 
 static char socket_path[108];
 static pthread_t agent;
@@ -156,8 +156,8 @@ static int work(void)
 }
 
 /*
- * Who cannot ask, since the process was stopped or has been killed, finds the functions of one that
- * lived for some time.
+ * Scan functions of a process that has lived for some time. A tool that reads a stopped or killed
+ * process then finds them.
  */
 static void scan(void)
 {
@@ -167,8 +167,10 @@ static void scan(void)
 	tree_lock_release();
 }
 
-/* Wait for a client, and do what else there is to do meanwhile. Return: whether there is one, or
- * -errno. */
+/*
+ * Wait for a client, and do the agent's other work meanwhile. Return: whether there is one, or
+ * -errno.
+ */
 static int wait_client(int fd, int wake_fd)
 {
 	struct pollfd p[2 + MAX_PERF] = {{.fd = fd, .events = POLLIN},
@@ -281,8 +283,8 @@ static int is_time_to_look(void)
 }
 
 /*
- * The process ends with the last thread and has its status: that of the main thread is due. A
- * signal of which that died is the end of all threads.
+ * The process ends with its last thread and gets that thread's status, but it must be the main
+ * thread's. If the main thread died of a signal, that signal ends all threads.
  */
 static void end_as(uint32_t status)
 {
@@ -403,7 +405,7 @@ static void *agent_main(void *arg)
 	return NULL;
 }
 
-/* Where it has no descriptor for signals: as a client that says nothing. */
+/* If it has no descriptor for signals, it is woken by a client that sends nothing. */
 static void knock(void)
 {
 	struct sockaddr_un addr = {.sun_family = AF_UNIX};
@@ -416,7 +418,7 @@ static void knock(void)
 	sys_close((int)fd);
 }
 
-/* Make the agent look at what it does beside answering (sched_perf_work()). Normal context. */
+/* Make the agent do its other work (sched_perf_work()). Normal context. */
 static void agent_wake(void)
 {
 	int tid = load_acquire(&agent_tid);
@@ -508,7 +510,7 @@ void agent_remove(void)
 	int tries;
 
 	store_release(&state, GONE);
-	/* one that is at its socket would leave it behind if the process ended now */
+	/* an agent that is making its socket would leave it behind if the process ended now */
 	if (!socket_path[0] || compare_and_store(&naming, UNNAMED, NEVER))
 		return;
 	for (tries = 0; load_acquire(&naming) == NAMING && tries < NAMING_MS; tries++)

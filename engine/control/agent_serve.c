@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One request of the outside: it is read, carried out and answered (abi/agent.h). Owns the memory
- * of what is sent and answered. Two seconds for what a client sends and two for what it takes,
- * however it comes in pieces. In the agent. fork: the memory is used again. Tests:
+ * of requests and answers. A client has two seconds to send its request and two to take the answer,
+ * in any number of pieces. In the agent. fork: the memory is used again. Tests:
  * tests/engine/fire/agent.
  */
 #include "engine/control/agent_serve.h"
@@ -112,7 +112,9 @@ static int peer_allowed(int fd)
 	return cred.uid == 0 || cred.uid == sys_geteuid();
 }
 
-/* Gone before it was served, because we were stopped meanwhile: then it no longer wants it. */
+/*
+ * The client left before it was served, because we were stopped meanwhile: its request is dropped.
+ */
 static int hung_up(int fd)
 {
 	struct pollfd p = {.fd = fd};

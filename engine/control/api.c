@@ -149,8 +149,8 @@ static int print(const void *ip, const char *text, size_t bytes)
 }
 
 /*
- * The first print of a format. NULL: it has to be text this time, as a handler may have interrupted
- * who has the lock, or a system call may be fatal.
+ * The first print of a format. NULL: print text this time, because a handler may have interrupted
+ * the thread that holds the lock, or a system call may be fatal.
  */
 static const struct bprint_format *learn_format(void **known, const char *text, int puts)
 {
@@ -176,7 +176,7 @@ static int print_known(void **known, const void *ip, const char *text, va_list *
 	return p.format ? printk(&p) : 1;
 }
 
-/* The first one has what it needs made ready, and is not from a signal handler. */
+/* The first call makes ready what later ones need, and is not in a signal handler. */
 static int dump_stack(uint32_t skip)
 {
 	int err = 0;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What inside.c puts into the table of functions and does not have itself; vestige.h says more. */
+/*
+ * Functions that inside.c puts into its table and that other files define; vestige.h documents
+ * them.
+ */
 #ifndef VESTIGE_CONTROL_API_H
 #define VESTIGE_CONTROL_API_H
 

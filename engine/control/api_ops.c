@@ -13,7 +13,7 @@
 #include "engine/core/ops.h"
 #include "engine/hook/graph/graph.h"
 
-/* What vestige.h calls struct ftrace_ops, as far as it is read here. */
+/* The fields of vestige.h's struct ftrace_ops that are read here. */
 struct program_ops {
 	ops_func *func;
 };
@@ -107,7 +107,7 @@ int inside_ops_unregister(struct ftrace_ops *ops)
 
 	if (err != -ETIMEDOUT)
 		return err;
-	/* it is off: others may have the tree while its last callbacks take their time */
+	/* it is off: other threads may take the tree lock while its last callbacks return */
 	for (i = 1; i < PATIENCE && synchronize_srcu(SRCU_OPS) == -ETIMEDOUT; i++)
 		;
 	return locked(do_unregister, (struct program_ops *)ops);

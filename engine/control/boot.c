@@ -120,7 +120,8 @@ static uint32_t cpu_pages(const char *boot, uint32_t nr_cpus)
 }
 
 /*
- * To how much buffer_size_kb may grow: 512 MiB, or four times what was asked for. Costs only names.
+ * The limit to which buffer_size_kb may grow: 512 MiB, or four times what was asked for. It costs
+ * address space, not memory.
  */
 static uint32_t cpu_room(uint32_t pages, uint32_t nr_cpus)
 {
@@ -331,7 +332,7 @@ static void start(void)
 	config.snapshot = 1;
 	config.hist_room = HIST_ROOM_PIECES;
 	config.clock = clock_choose();
-	/* such a program was not started for us, so its functions have no sites */
+	/* such a program was not started to be traced, so its functions have no sites */
 	redirect_choose(env("VESTIGE_UNMODIFIED") || !libc_is_late() ? env("VESTIGE_UNMODIFIED")
 								     : "1");
 	if (make_area(&config))
@@ -375,8 +376,8 @@ __attribute__((noinline)) void engine_ready(void)
 }
 
 /*
- * libc starts after us, unless we load an object (the unwinder, for stacks that VESTIGE_BOOT
- * wants): then it starts with what it finds in these, which is nothing yet, and never again.
+ * libc starts after us. If we load an object first (the unwinder, for stacks that VESTIGE_BOOT
+ * wants), libc starts then, and takes its arguments and environment from these variables, once.
  */
 static void lend_environment(char **envp)
 {
@@ -433,7 +434,7 @@ void control_leave(void)
 		area_remove();
 }
 
-/* Any other area stays for its readers, and so does that of instances which have some records. */
+/* Any other area stays for its readers, and so do the areas of instances that have records. */
 void control_end(void)
 {
 	uint32_t kept;

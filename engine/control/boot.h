@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The engine's start, for what runs before its constructor does. */
+/* The engine's start, for code that runs before its constructor. */
 #ifndef VESTIGE_CONTROL_BOOT_H
 #define VESTIGE_CONTROL_BOOT_H
 

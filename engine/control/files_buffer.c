@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The files of the buffer: its size, and `trace`, which the outside prints and which is emptied
- * here. A size is the bytes of one CPU's pages, heads included. A requested size is rounded up to
- * whole pages, and to the least with which a CPU can record. Any thread; nothing for fork. Tests:
+ * The files of the buffer: its size, and `trace`, which the tools print and this file empties. A
+ * size is the bytes of one CPU's pages, heads included. A requested size is rounded up to whole
+ * pages, and to the least with which a CPU can record. Any thread; nothing for fork. Tests:
  * tests/engine/fire/control, tests/engine/fire/resize.
  */
 #include <errno.h>
@@ -85,8 +85,8 @@ static int buffer_percent_set(const struct tree_at *at, uint64_t v)
 }
 
 /*
- * Sub-buffers are made of the ring's pages when trace_pipe_raw is read, so their size is a word to
- * the outside. As in the kernel: whole powers of two of its pages, and the buffer is emptied.
+ * The tools make sub-buffers of the ring's pages when trace_pipe_raw is read, so only they need
+ * this size. As in the kernel: whole powers of two of its pages, and the buffer is emptied.
  */
 static uint64_t buffer_subbuf_size_kb_get(const struct tree_at *at)
 {

@@ -121,8 +121,8 @@ static int trace_clock_show(const struct tree_at *at, struct seq_buf *s)
 }
 
 /*
- * Armed sites lead to entry points with or without stamps, so they are armed anew. Those of
- * instances ask their ring.
+ * Armed sites lead to entry points with or without stamps, so they are armed anew. The calls of
+ * instances look at their ring instead.
  */
 static void use_clock(struct trace_array *tr, uint32_t i)
 {
@@ -248,7 +248,8 @@ static void put_format(void *arg, const char *format)
 }
 
 /*
- * Those that have been printed, whatever became of their objects, and the others of what is loaded.
+ * The formats that have been printed, also of unloaded objects, and the other formats of loaded
+ * objects.
  */
 static void put_unprinted(void *arg, const char *format)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events/, available_events and set_event: texts and errno as the kernel's (6.12). Which events
- * there are is known by events/; a folder for each system, and in it one for each event. Tests:
+ * events/, available_events and set_event: texts and errno as the kernel's (6.12). events/ knows
+ * the events; the tree has a folder for each system, and in it one for each event. Tests:
  * tests/engine/events/.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include "engine/events/trigger/trigger.h"
 #include "engine/ring/ring.h"
 
-/* A system is known by the name of one of its events or of what makes them. */
+/* A system exists if one of its events or an event source has its name. */
 static const char *find_system(const char *system, size_t n)
 {
 	const struct event *e;
@@ -36,7 +36,7 @@ static const char *system_of(const struct tree_at *at)
 	return at->object;
 }
 
-/* The kernel's systems without enable: those of ftrace itself. */
+/* The kernel's systems without a file `enable`: ftrace itself. */
 static int can_enable(const struct event *e)
 {
 	return !e->gone && e->class;

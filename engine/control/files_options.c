@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace_options and options/: names, order and errno as the kernel's (6.12). trace_options lists
- * the options of all tracers and those of the current one; options/ has a file for each. Any
+ * the options that every tracer has and the current tracer's own; options/ has a file for each. Any
  * thread; nothing for fork. Tests: tests/engine/fire/control.
  */
 #include <errno.h>

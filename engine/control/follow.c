@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Objects come and go: what dlopen() and dlclose() mean for everything that knows of objects. In
- * the thread that loads, under the loader's lock, before new code is relocated or run. fork: the
+ * Objects come and go: passes dlopen() and dlclose() on to all parts that keep a list of objects.
+ * In the thread that loads, under the loader's lock, before new code is relocated or run. fork: the
  * child has the same objects. Tests: tests/engine/fire/dlopen.
  */
 #include <link.h>
@@ -51,7 +51,7 @@ static int follow_inside(struct dl_phdr_info *info, size_t bytes, void *arg)
 	return 1;
 }
 
-/* What threads that may make no system call have loaded or unloaded. */
+/* Objects that threads without system calls have loaded or unloaded. */
 static void follow_later(void)
 {
 	dl_iterate_phdr(follow_inside, NULL);

@@ -2,10 +2,9 @@
 /*
  * What fork() means for the engine. No thread may be amid a change when memory is copied, since
  * that thread does not exist in the child: so fork() takes the tree's lock and the heap's first,
- * with its signals blocked, and parent and child give them back. The area is not copied but
- * shared, and the parent goes on to change it: what a child is to find in it is put aside before
- * (area_before_fork()). What else begins anew in the child is a row of the lifecycle table
- * (base/lifecycle.h).
+ * with its signals blocked, and parent and child give them back. The area is shared, not copied,
+ * and the parent goes on to change it. So area_before_fork() saves what the child needs of it. All
+ * else that begins anew in the child is a row of the lifecycle table (base/lifecycle.h).
  *
  * The wait is bounded, as a thread that has the lock may wait for the forking one to leave a
  * callback: after FORK_PATIENCE_NS the child is made all the same, and is not traced. A thread that
@@ -36,7 +35,7 @@
 
 static int with_agent;
 
-/* What a thread knows when it forks. */
+/* The state of a thread that forks. */
 static __thread struct forking {
 	enum ring_interrupted interrupted;
 	enum tree_forking locked;
@@ -64,7 +63,7 @@ static void fork_prepare(void)
 	if (!area)
 		return;
 	/*
-	 * who may make no system call has no area for a child; what is amid a change is not used
+	 * a thread without system calls makes no area for its child; data amid a change is not used
 	 * there
 	 */
 	forking.locked = TREE_FORK_REFUSED;
@@ -99,7 +98,7 @@ static void stay_untraced(struct area_header *parent, const char *why, int err)
 /* The child as it is to be. The locks are its own. */
 static void begin_anew(void)
 {
-	/* a thread that forked amid the engine goes on there, with what it found */
+	/* a thread that forked inside the engine goes on there in the same state */
 	int keep = forking.interrupted != RING_NOTHING || forking.locked == TREE_FORK_OWN;
 	struct lifecycle_fork f = {.when = LIFECYCLE_FORK_LEAVE, .with_agent = with_agent};
 	struct area_header *parent;

@@ -2,9 +2,9 @@
 /*
  * See guard.h. Ten times a second the agent looks at up to 64 of the pages that were published
  * since, counts their records by thread and by function, and multiplies by the pages that it left
- * out. A record counts as RECORD_NS of the CPU time that the thread used meanwhile. Of a thread
- * above the budget the function with most calls that called no traced function is added to
- * set_ftrace_notrace, by name, one a turn; a line in the trace and one in vestige_status say so.
+ * out. A record counts as RECORD_NS of the CPU time that the thread used meanwhile. In a thread
+ * above the budget, one function a turn is added by name to set_ftrace_notrace: the one with most
+ * calls that called no traced function. A line in the trace and one in vestige_status report it.
  * What was switched off stays off until set_ftrace_notrace is changed.
  *
  * Of the top instance. Nothing in hot paths. The agent alone; the switch under the tree's lock.
@@ -35,7 +35,7 @@
 struct seen_thread {
 	int32_t tid; /* 0: a free row */
 	uint32_t records;
-	uint32_t met; /* in the last turn, too: cpu_ns is what it had used then */
+	uint32_t met; /* seen in the last turn, too: cpu_ns is its CPU time then */
 	uint64_t cpu_ns;
 };
 
@@ -135,7 +135,7 @@ static void count_page(struct seen_thread *t)
 			return;
 		if (is_call(kind) || is_exit(kind)) {
 			t->records++;
-			/* a call that is followed by what is not within it */
+			/* a call behind which no call within it follows */
 			if (is_exit(kind) ? is_call(last_kind) && last == id
 					  : plain && is_call(last_kind) &&
 						    !is_in(at.page[pos / 8 + 1], last))
@@ -162,8 +162,8 @@ static int copy_page(const struct ring *r, uint32_t index, uint64_t seq)
 }
 
 /*
- * Count what was published behind @from, up to @to, as far as it is not overwritten. Return: one
- * page of how many was looked at.
+ * Count the pages published after @from, up to @to, that are not overwritten. Return: N, where one
+ * page of N was looked at.
  */
 static uint64_t look(const struct ring *r, uint64_t from, uint64_t to)
 {

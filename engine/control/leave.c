@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * _exit() and _Exit(), which run no destructor: a shell leaves by it, and so does each child that
- * only wanted to exec. Any context: both may be called in signal handlers and in a vfork's child.
- * Of libvestige.so alone: in a static program exit() itself ends by them. Tests:
+ * _exit() and _Exit(), which run no destructor: a shell ends by it, and so does each child whose
+ * exec failed. Any context: both may be called in signal handlers and in a vfork's child. Of
+ * libvestige.so alone: in a static program exit() itself ends by them. Tests:
  * tests/engine/fire/leftovers.
  */
 #include <stdlib.h>

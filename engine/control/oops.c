@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See oops.h. Nothing here allocates or takes a lock; what may run into damaged memory runs guarded
- * (sources/fatal.h), and what is known up to a fault there is shown. The numbers are in the area
- * first, so they are there whatever happens then. A thread that may make no system call leaves the
- * text in the area, from where the agent gives it out.
+ * See oops.h. Nothing here allocates or takes a lock. Code that may run into damaged memory runs
+ * guarded (sources/fatal.h); after a fault there, what was found before it is shown. The numbers
+ * are written to the area first, so they are kept whatever happens next. A thread that may make no
+ * system call leaves the text in the area, and the agent writes it out.
  *
- * The last records are the tools' to print: after the text `vestige crash` is run, where it lies
- * beside the engine or in a usual place, and is waited for.
+ * The tools print the last records: after the text, `vestige crash` is run and waited for, if it is
+ * beside the engine or in a usual place.
  *
  * fork: the child's oopses are in its own area. Tests: tests/engine/fire/crash.
  */
@@ -78,7 +78,7 @@ static int in_engine(uint64_t ip)
 	return i != UINT32_MAX && object_row(object_at(i))->status == AREA_OBJECT_ENGINE;
 }
 
-/* Reading what may not be there. */
+/* Reading memory that may not be mapped. */
 struct reading {
 	void *to;
 	uint64_t from;
@@ -171,8 +171,8 @@ static void scan(struct area_oops *o, uint64_t sp)
 }
 
 /*
- * The frames behind @context. After a call of something that is no code the caller is on top of the
- * stack, and unwinders start there.
+ * The frames behind @context. After a call to an address that is no code, the caller is on top of
+ * the stack, and unwinders start there.
  */
 static void collect(struct area_oops *o, void *context, int copied)
 {
@@ -392,7 +392,9 @@ static void report(int sig, siginfo_t *info, void *context, int copied)
 
 	if (!area || !reserved)
 		return;
-	/* a warning of another thread; not for long, it may be what died */
+	/*
+	 * another thread is writing a warning; wait only a while, as it may be the thread that died
+	 */
 	for (i = 0; i < 200 && __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE); i++)
 		hold_up();
 	if (dump)
@@ -439,7 +441,7 @@ int oops_warn(const char *condition, const char *where, int line, const void *ip
 		stack_prepare();
 	for (i = 0; __atomic_exchange_n(&busy, 1, __ATOMIC_ACQUIRE); i++) {
 		if (i == 50)
-			return -EBUSY; /* it may be what this thread was at when a signal came */
+			return -EBUSY; /* this thread may have been writing one when a signal came */
 		hold_up();
 	}
 	o = area_oops();

@@ -26,7 +26,7 @@ int oops_warn(const char *condition, const char *file, int line, const void *ip)
 typedef void oops_callback(const char *text, size_t bytes, const char *path, void *arg);
 int oops_on(oops_callback *call, void *arg);
 
-/* In the agent: give out what a thread could not that may make no system call. */
+/* In the agent: write out the text of a thread that may make no system call. */
 void oops_serve(void);
 
 /* oops_names.c: functions by the symbol tables of the objects' files. */

@@ -14,7 +14,7 @@ uint32_t oops_object(uint64_t ip)
 {
 	uint32_t i, found = UINT32_MAX;
 
-	/* of several the one that was loaded last */
+	/* of several objects, the one that was loaded last */
 	for (i = 0; i < object_count(); i++) {
 		const struct area_object *o = object_row(object_at(i));
 
@@ -42,7 +42,7 @@ static int see(void *arg, const ElfW(Sym) * sym, const char *name)
 
 		if (n->object != l->object)
 			continue;
-		/* what is behind a call may be the next function's begin */
+		/* the address behind a call may be the start of the next function */
 		at = n->ip - l->bias - !n->exact;
 		if (value > at) {
 			if (value < n->next)

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carries out what was written to this process's session before it came (abi/session.h), so that it
- * holds from the program's first instruction. Errors of single writes are not reported.
+ * Carries out the writes that were made to this process's session before it started
+ * (abi/session.h), so that they hold from the program's first instruction. Errors of single writes
+ * are not reported.
  *
- * The file comes from another process: only its owner is trusted, since that user could write to
- * the agent as well. Constructor context, before the agent. fork: a child has what its parent has.
+ * The file comes from another process. It is trusted only if its owner is this user, who could
+ * write to the agent as well. Constructor context, before the agent. fork: a child has what its
+ * parent has.
  * Tests: tests/tracefs/test_sessions.py.
  */
 #include <sys/file.h>

@@ -21,7 +21,7 @@
 #include "engine/core/tracer.h"
 #include "engine/sources/sched_perf.h"
 
-/* The files of an event, which are no rows of the table; clients look for some of these words. */
+/* The files of an event are no rows of the table; clients look for some of these words. */
 static const char readme_events[] =
 	"\n  events/SYSTEM/NAME/ of each event: enable, filter, format, id, trigger, hist\n"
 	"  trigger\t- what happens when the event does, a command a write; `!` takes it back\n"
@@ -373,7 +373,7 @@ long tree_read(const char *path, struct seq_buf *s)
 	return err ? err : (long)s->len;
 }
 
-/* Whether it is about stack traces, as far as the words tell. */
+/* Whether the words are about stack traces. */
 static int names_stacks(const char *text, size_t n)
 {
 	size_t i;

@@ -2,9 +2,9 @@
 /*
  * The tracefs of this process: one table of files, whose rows are registered by the files_*.c that
  * answer them. A read is answered by the engine, or rendered by the tools from the area (inside the
- * process it then fails with EOPNOTSUPP); writes always go to the engine. The doors are the
+ * process it then fails with EOPNOTSUPP); writes always go to the engine. Callers are the
  * environment, which replays writes at start, vestige_read() and vestige_write() inside the
- * process, and the agent for all that comes from outside. One call at a time: the table has a lock.
+ * process, and the agent for requests from outside. One call at a time: the table has a lock.
  */
 #ifndef VESTIGE_CONTROL_TREE_H
 #define VESTIGE_CONTROL_TREE_H
@@ -43,7 +43,7 @@ struct tree_at {
 	const struct agent_writer *writer;
 };
 
-/* What a write means that goes to a row's set(). */
+/* The type of the number that a row's set() gets. */
 enum tree_type {
 	TREE_NUMBER, /* decimal, one newline behind it at most; else -EINVAL, -ERANGE */
 	TREE_SWITCH, /* a number; all but 0 are 1 */
@@ -72,7 +72,10 @@ struct tree_row {
 	int (*store)(const struct tree_at *at, const char *text, size_t n, int truncate);
 };
 
-/* The rows of one files_*.c. Their order is kept; that of the files is of no meaning. */
+/*
+ * The rows of one files_*.c, in the order in which they are listed. The order of the files means
+ * nothing.
+ */
 struct tree_files {
 	const struct tree_row *rows;
 	uint32_t nr;
@@ -106,7 +109,10 @@ struct tree_branch {
 	/* The row of @rest, the path beneath the folder, and at->object; NULL: there is no such
 	 * file. */
 	const struct tree_row *(*find)(const char *rest, struct tree_at *at);
-	/* Each name in the folder @rest beneath it, "" is itself. Return: 0 or -ENOENT. */
+	/*
+	 * Call for each name in the folder @rest beneath it; "" is the folder itself. Return: 0 or
+	 * -ENOENT.
+	 */
 	int (*list)(const char *rest, tree_emit *emit, void *arg);
 	uint8_t scope; /* TREE_INSTANCE or TREE_GLOBAL */
 	/* For readers that cannot ask: text in the folder's own form. NULL: none. */
@@ -145,7 +151,7 @@ void tree_mirror(struct trace_array *tr);
 /* Whether the instance has the folder. */
 int tree_has_branch(const struct trace_array *tr, const struct tree_branch *b);
 
-/* Whether instances lack the option: it is about what all of them share. */
+/* Whether instances lack the option, because it is about state that all of them share. */
 int tree_option_is_global(int option);
 
 /*

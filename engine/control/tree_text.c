@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree of control files as text in the area (struct area_files): what lists and reads when the
- * process is stopped, hangs or is dead. Owns the table AREA_FILES; it is written anew after each
- * write to a control file, under the tree's lock, which costs some 20 us and no hook anything. An
- * outside reader sees by `gen` that it read while we wrote. Per CPU there is one row
- * for all, without text: the area tells those, and the options, by its own tables.
+ * The tree of control files as text in the area (struct area_files), for reading and listing when
+ * the process is stopped, hangs or is dead. Owns the table AREA_FILES; it is written anew after
+ * each write to a control file, under the tree's lock, which costs some 20 us and no hook anything.
+ * A reader outside sees by `gen` that it read while we wrote. Files of a CPU have one row for all
+ * CPUs, without text: their contents, and the options', are in the area's own tables.
  * fork: the child's area begins with none and gets its own. Tests: tests/engine/fire/control.
  */
 #include "arch_barrier.h"
@@ -30,7 +30,7 @@ static void put_octal(struct seq_buf *s, uint32_t mode)
 	seq_putc(s, (char)('0' + (mode & 7)));
 }
 
-/* Does its text follow its line? */
+/* Whether its text follows its line. */
 static int has_text(const struct tree_row *row)
 {
 	return row->kind == TREE_ENGINE && tree_row_reads(row) && !row->unmirrored &&

@@ -13,8 +13,8 @@
 
 /*
  * altstack_start() - threads that begin from now on have one, and so has the calling thread.
- * @placed: called in a thread when ours is put in place. Those that run already, and those that may
- * make no system call, have none. For ever. Under the tree's lock.
+ * @placed: called in a thread when ours is put in place. Threads that run already, and threads that
+ * may make no system call, have none. It cannot be undone. Under the tree's lock.
  */
 void altstack_start(void (*placed)(uint64_t lo, size_t bytes));
 

@@ -4,8 +4,8 @@
  * shared memory, which the parent goes on to change at once: rows appear, a filter's bits and a
  * site's `enabled` are switched with text that the child has no part in. So before the fork, under
  * the tree's lock, the tables whose rows change are copied into private memory, and of those that
- * only grow the length is noted. What the child copies is that. Costs: 16 bytes a function and
- * fork(), where a child will have an area. Tests: tests/engine/fire/forks.
+ * only grow the length is noted. The child copies these. Costs: 16 bytes a function and fork(),
+ * where a child will have an area. Tests: tests/engine/fire/forks.
  */
 #include "engine/process/area_impl.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The context columns of records: irqs-off, need-resched, hardirq, preempt-depth, migrate-disable.
- * What knows them is in sources/, which registers here.
+ * sources/ computes them, and registers here.
  */
 #ifndef VESTIGE_CORE_CONTEXT_H
 #define VESTIGE_CORE_CONTEXT_H
@@ -32,7 +32,7 @@ static inline uint32_t context_now(const struct ring *r)
 
 extern uint32_t context_wants; /* how many instances' users want them */
 
-/* Of the calling thread, for what looks at common_flags in any instance. Any context. */
+/* The calling thread's common_flags, for readers in any instance. Any context. */
 static inline uint32_t context_flags(void)
 {
 	return load_relaxed(&context_wants) ? ring_context() & 0xff : 0;
@@ -42,7 +42,10 @@ static inline uint32_t context_preempt_count(void)
 	return load_relaxed(&context_wants) ? ring_context() >> CONTEXT_DEPTH_SHIFT & 0xff : 0;
 }
 
-/* What knows them registers itself. @listen: the first wants them; the last does no more. */
+/*
+ * Register the functions that compute them. @listen: called when the first user wants them, and
+ * when the last one no longer does.
+ */
 void context_register(uint32_t (*now)(void), int (*listen)(int on));
 
 #endif

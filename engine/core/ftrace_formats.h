@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of the kernel's system ftrace whose records the engine makes itself: they are not
- * switched on, but their records need a format in the area to be read by. The formats are those of
- * events/, which says here how they get there.
+ * switched on, but their records need a format in the area to be read by. events/ has the formats,
+ * and registers here the function that puts them there.
  */
 #ifndef VESTIGE_CORE_FTRACE_FORMATS_H
 #define VESTIGE_CORE_FTRACE_FORMATS_H

@@ -5,8 +5,9 @@
  * set is all of its functions, and has a row of AREA_PROBES for each, where the count is; readers
  * list the rows.
  *
- * dump and cpudump are printed to the kernel's console there. Here what was recorded is kept in the
- * area, which outlives the process: they stop recording, once, and anybody may read it then.
+ * dump and cpudump are printed to the kernel's console there. Here the records are in the area,
+ * which outlives the process. So these commands stop recording, once, and the records can be read
+ * later.
  *
  * Commands act at any instruction: they change a count and tracing_on, take a snapshot (the call
  * is in it when the tracer wrote it before) or record the stack. fork: the child's areas have the
@@ -35,7 +36,7 @@ struct group {
 	void *object; /* of the command */
 	uint16_t id;  /* the object's, for rows */
 	uint8_t counted;
-	uint8_t is_lost; /* it is off for good, and a thread may be in it */
+	uint8_t is_lost; /* it is off for ever, and a thread may still be in it */
 	uint64_t order;
 	struct function_set members;
 	uint32_t *row_of; /* by id: its row + 1 */

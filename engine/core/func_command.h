@@ -26,7 +26,10 @@ struct func_command {
 		      uint16_t *id);
 	/* Functions are given the command. Return: 0 or -errno. NULL: nothing to do. */
 	int (*prepare)(void *object);
-	/* The first function has it, or the last one no more. 0 or -errno. NULL: nothing to do. */
+	/*
+	 * Called when the first function gets the command, and when the last one loses it. Return:
+	 * 0 or -errno. NULL: nothing to do.
+	 */
 	int (*get)(void *object);
 	void (*put)(void *object);
 	/* Whether a call would change anything; only then it counts. Any context. NULL: yes. */

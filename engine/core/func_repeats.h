@@ -13,9 +13,9 @@
 int func_repeats_start(void);
 
 /*
- * func_repeats_take() - a function is called; whether that is all there is to be done. @parent_ip:
- * where it returns to. @now: the stamp of what is recorded of it, 0: it has none yet. Between
- * ring_enter() and ring_leave().
+ * func_repeats_take() - a function is called. Return: whether the call was counted, so that it
+ * needs no record. @parent_ip: where it returns to. @now: the stamp of what is recorded of it, 0:
+ * it has none yet. Between ring_enter() and ring_leave().
  */
 int func_repeats_take(struct ring *r, uint32_t id, uint64_t parent_ip, uint64_t now);
 

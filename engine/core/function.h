@@ -22,11 +22,11 @@ int function_add(struct object *o, const struct area_function *found);
 void function_refuse(struct object *o, uint32_t offset, enum area_refusal why, uint32_t nop_bytes);
 
 /*
- * Objects are scanned when somebody asks for functions: a program that is started and not traced
- * pays nothing for them. From the first time on, those that dlopen() brings are scanned at once.
+ * Objects are scanned when functions are first asked for: a program that is started and not traced
+ * pays nothing. From then on, objects that dlopen() brings are scanned at once.
  *
- * functions_need() - scan what waits. In the constructor, or under the tree's lock. Return: 0 or
- * -errno.
+ * functions_need() - scan the objects that wait. In the constructor, or under the tree's lock.
+ * Return: 0 or -errno.
  */
 int functions_need(void);
 
@@ -50,14 +50,18 @@ uint32_t function_count_known(void);
 uint32_t function_at(const struct object *o, uint64_t offset);
 
 /*
- * For parts that follow what functions_need() finds: REGISTRY_ADD(vestige_functions_found, self).
+ * For parts that want to see each function that functions_need() finds:
+ * REGISTRY_ADD(vestige_functions_found, self).
  */
 struct functions_found {
 	void (*call)(void);
 };
 REGISTRY(vestige_functions_found, const struct functions_found);
 
-/* For functions_update(): an object is new: scan it, or let it wait; it is not mapped any more. */
+/*
+ * For functions_update(). The first: an object is new; scan it, or let it wait. The second: it is
+ * no longer mapped.
+ */
 void functions_meet(struct object *o);
 void functions_forget(struct object *o);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Brings the text of functions to what is wanted of their calls (ops.h), by the hooks; at each
- * change of the users of calls, and when objects come. Under the tree's lock. fork: the child's
- * text stays patched. Costs: bench "start". Tests: tests/engine/fire/late, control, dlopen.
+ * Has the hooks patch functions as the users of calls want (ops.h): at each change of the users,
+ * and when objects come. Under the tree's lock. fork: the child's text stays patched. Costs: bench
+ * "start". Tests: tests/engine/fire/late, control, dlopen.
  */
 #include <errno.h>
 

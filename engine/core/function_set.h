@@ -34,7 +34,7 @@ int function_set_apply_words(struct function_set *set, const char *text, size_t 
 void function_set_clear(struct function_set *set);
 void function_set_free(struct function_set *set);
 
-/* Add or remove one function. Nothing in the area shows it. Return: 0 or -ENOMEM. */
+/* Add or remove one function. It does not change the area. Return: 0 or -ENOMEM. */
 int function_set_put(struct function_set *set, uint32_t id, int add);
 
 int function_set_has(const struct function_set *set, uint32_t id);

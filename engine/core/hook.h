@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What core needs from a hook. A hook is a way in which a call of a function reaches the engine. A
- * hook registers itself; core never names one. Constructor context.
+ * The operations of a hook. A hook is a way in which a call of a function reaches the engine. Hooks
+ * register themselves in constructor context; core never names one.
  */
 #ifndef VESTIGE_CORE_HOOK_H
 #define VESTIGE_CORE_HOOK_H
@@ -24,9 +24,10 @@ struct hook {
 	int (*scan)(struct object *o);
 	/*
 	 * Make the text of one object agree with @how.
-	 * @how: one byte a function of the object, enum ops_how. What the hook cannot do it takes
-	 * out. @kind: what the top instance's tracer makes, or made last: RECORD_FUNCTION, or
-	 * RECORD_ENTRY of the graph; it changes only when nothing of it is armed.
+	 * @how: one byte a function of the object, enum ops_how. The hook clears the bytes of
+	 * functions that it cannot patch. @kind: what the top instance's tracer makes, or made
+	 * last: RECORD_FUNCTION, or RECORD_ENTRY of the graph; it changes only when nothing of it
+	 * is armed.
 	 * Return: 0, or -errno when none of it could be done; single refusals are counted.
 	 */
 	int (*arm)(struct object *o, uint8_t *how, enum record_kind kind);
@@ -42,7 +43,7 @@ struct hook {
 	 * or -errno. NULL: nothing to do.
 	 */
 	int (*settle)(void);
-	/* The object is no longer mapped: give back what scan made. */
+	/* The object is no longer mapped: free what scan() made. */
 	void (*forget)(struct object *o);
 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See arch_access.h. The instruction is copied with its operand in memory replaced by one through a
- * register that it has no other use for. With up to 8 bytes the copy works on a word of ours: what
- * it reads was read there at once, what it writes is stored at once, and one that does both is
- * tried again until nobody wrote between. So the values that are told are those that the program
- * got. A wider one works on the memory itself, and what is told was there before or is there
- * behind it.
+ * register that it has no other use for. With up to 8 bytes the copy works on a word of ours: its
+ * value is read from memory in one access and stored in one access. An instruction that does both
+ * is tried again until no other thread wrote in between. So the reported values are exactly what
+ * the program read and wrote. A wider instruction works on the memory itself, and the reported
+ * value is what was there before it or after it.
  *
  * A copy depends on its bytes alone, and stays: the memory of all of them is readable and
  * executable, and written through /proc/self/mem. It runs on registers of the handler's context;
@@ -48,7 +48,7 @@ static const uint8_t context_reg[NR_REGS] = {
 	REG_R8,	 REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15,
 };
 
-/* What one handler works with. */
+/* The state of one handler. */
 struct access {
 	greg_t *context;
 	uint64_t regs[NR_REGS + 1];
@@ -145,7 +145,7 @@ void arch_access_fork(void)
 			copy_states[i] = COPY_EMPTY;
 }
 
-/* What the instruction's own numbers say of the registers, with those of a vector prefix. */
+/* The registers that the instruction names, with the bits of a vector prefix. */
 static uint32_t reg_of(const struct access *a)
 {
 	return (a->in.modrm >> 3 & 7) | (a->in.rex & 4 ? 8 : 0);
@@ -224,7 +224,7 @@ static uint32_t rewrite(const struct access *a, uint32_t at, uint32_t sp, uint8_
 		if (a->o.vex == OPERAND_LEGACY &&
 		    (b == 0x67 || b == 0x2e || b == 0x36 || b == 0x3e || b == 0x26))
 			continue;
-		/* a rex that counts stands before the opcode and its 0f */
+		/* a rex that counts is right before the opcode and its 0f */
 		out[n++] =
 			a->o.vex == OPERAND_LEGACY && in->rex && b == in->rex && (b & 0xf0) == 0x40
 				? b & ~3
@@ -559,7 +559,7 @@ static int do_string(struct access *a)
 		return err;
 	if (!nr && a->regs[1])
 		return -EOPNOTSUPP;
-	/* those that were done stay; the rest begins anew */
+	/* repetitions that were done stay; the rest begins anew */
 	finish(a, a->regs[1] ? 0 : a->in.bytes);
 	return 0;
 }
@@ -602,7 +602,7 @@ int arch_access_do(void *context, struct arch_access_user *u)
 		a.regs[i] = (uint64_t)a.context[context_reg[i]];
 	a.regs[FLAGS] = (uint64_t)a.context[REG_EFL];
 	a.pc = (uint64_t)a.context[REG_RIP];
-	/* what was executed can be read as far as it goes; its last page may be the last one */
+	/* code that ran can be read to its end; the page behind it may not be mapped */
 	for (i = 0; i < INSN_MAX_BYTES; i++) {
 		uint64_t byte;
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An instruction that faulted on memory: what it reads and writes there, and the same done to
- * another place in memory that has the same contents. Any context.
+ * Takes an instruction that faulted on memory, and does its reads and writes at another address
+ * that maps the same memory. Any context.
  */
 #ifndef VESTIGE_ARCH_ACCESS_H
 #define VESTIGE_ARCH_ACCESS_H
 
 #include <stdint.h>
 
-/* Where the operands are, and who is told of them. */
+/* Where the operands are, and the functions that accesses are reported to. */
 struct arch_access_user {
 	/*
 	 * Where the @bytes at @at can be reached. *@watched: whether they are of the memory that
@@ -22,10 +22,10 @@ struct arch_access_user {
 };
 
 /*
- * arch_access_do() - do the instruction that faulted, by @u->reach, and make @context what it is
- * behind it. @context: of the fault's handler. Return: 0; -EOPNOTSUPP: it is one that is not known;
- * -EFAULT: it faults for another reason, at @u->fault. Nothing has changed then, but that of a
- * repeated one some are done.
+ * arch_access_do() - do the instruction that faulted, at the addresses that @u->reach gives, and
+ * set @context to the state after it. @context: of the fault's handler. Return: 0; -EOPNOTSUPP: it
+ * is one that is not known; -EFAULT: it faults for another reason, at @u->fault. Then nothing has
+ * changed, except that some repetitions of a repeated instruction may be done.
  */
 int arch_access_do(void *context, struct arch_access_user *u);
 

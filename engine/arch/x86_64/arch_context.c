@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See arch_context.h. What the kernel puts on the stack for a handler is, upwards: the address that
+ * See arch_context.h. The kernel puts this on the stack for a handler, upwards: the address that
  * the handler returns to, struct ucontext, siginfo; the extended state of the processor is where
  * ucontext says, its size in its own words 464 to 471. No state. Tests: tests/engine/fire/crash.
  */

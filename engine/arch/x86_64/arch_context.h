@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the kernel saved of a thread when it called a signal handler, and what only the CPU's
- * instructions can do there: to go on with a copy of it on another stack, and to go back from a
- * fault. Any context.
+ * The state of a thread that the kernel saved when it called a signal handler, and the steps with
+ * it that need assembler: to go on with a copy of it on another stack, and to go back from a fault.
+ * Any context.
  */
 #ifndef VESTIGE_ARCH_CONTEXT_H
 #define VESTIGE_ARCH_CONTEXT_H
@@ -33,8 +33,8 @@ int arch_fault_kind(const uint64_t *regs, int *present);
 
 /*
  * arch_signal_copy() - copy what the kernel put on the stack for a handler, with the state of
- * floating point and vectors, to below @top. @sig, @info, @context: as the handler got them; the
- * last two become those of the copy.
+ * floating point and vectors, to below @top. @sig, @info, @context: as the handler got them; @info
+ * and @context then point into the copy.
  * Return: where the copy begins, for arch_signal_run(); 0: it has a form that is not known, or
  * needs more than @room bytes.
  */

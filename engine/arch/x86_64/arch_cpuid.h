@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the processor says of itself. */
+/* The CPUID instruction. */
 #ifndef VESTIGE_ARCH_CPUID_H
 #define VESTIGE_ARCH_CPUID_H
 

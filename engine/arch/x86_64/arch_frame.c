@@ -59,7 +59,7 @@ int arch_operand_is_ip(const char *text, size_t n)
 
 uint32_t arch_stub_rule(const uint8_t *expression, uint32_t n)
 {
-	/* rsp + 8 + ((rip & 15) >= N) << 3: the push is so far in a stub of 16 bytes */
+	/* rsp + 8 + ((rip & 15) >= N) << 3: in a stub of 16 bytes the push ends at offset N */
 	static const uint8_t form[] = {0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a,
 				       0x30, 0x2a, 0x33, 0x24, 0x22};
 	uint32_t i;

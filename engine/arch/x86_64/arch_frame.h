@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The registers of a call, as the entry points of hook/<cpu>/ save them: which there are, what
- * probes call them, and which of them are arguments and results. Any context, no state.
+ * The registers of a call, as the entry points of hook/<cpu>/ save them: their numbers, their names
+ * in probes, and the arguments and results among them. Any context, no state.
  */
 #ifndef VESTIGE_ARCH_FRAME_H
 #define VESTIGE_ARCH_FRAME_H
@@ -91,8 +91,8 @@ uint32_t arch_reg_operand(const char *text, size_t n);
 
 /*
  * arch_stub_rule() - whether @expression, @n bytes of DWARF, is the linker's for the end of a frame
- * in its stubs. Return: what arch_stub_cfa() takes to tell where it is at @ip; 0: it is another
- * one.
+ * in its stubs. Return: the value with which arch_stub_cfa() computes it at @ip; 0: it is another
+ * expression.
  */
 uint32_t arch_stub_rule(const uint8_t *expression, uint32_t n);
 static inline uint64_t arch_stub_cfa(uint64_t sp, uint64_t ip, uint32_t rule)

@@ -2,15 +2,15 @@
 /*
  * See arch_late.h. Two kinds of NOPs:
  *
- *	90 90 90 90 90	a byte each (gcc). Whatever byte of them a thread comes to next, the rest
- *			must do nothing: bytes that are whole instructions which change flags at
- *			most (dead where a function begins), and prefixes that say nothing.
+ * 	90 90 90 90 90 a byte each (gcc). A thread may continue at any of these bytes, and from
+ * 	there on the rest must do nothing. So each byte is a whole instruction that changes at most
+ * 	flags (dead where a function begins), or a prefix without effect.
  *	0f 1f 44 xx xx	one instruction (clang, gcc's -mnop-mcount): no thread is within it. Its last
  *			two bytes are an address that a NOP does not use, so they are free. Longer
  *			NOPs (0f 1f 80, 0f 1f 84) have more such bytes. What is behind the site
  *			becomes a NOP of its own; prefixes before it become NOPs one by one.
  *
- * The encodings are those of the AMD and Intel manuals. Tests: tests/unit/test_engine_base.c.
+ * The encodings are from the AMD and Intel manuals. Tests: tests/unit/test_engine_base.c.
  */
 #include "arch_late.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sites on x86-64 that are first used while the program runs: a thread may be between any two of
- * the compiler's NOPs, for as long as it likes. So of the bytes that it has yet to execute each
- * must go on doing nothing, whatever is written there: the site becomes a call (or jump) of five
- * bytes of which the first alone is switched, and the four behind it are a displacement that does
- * nothing wherever one begins to execute it. Pure functions: nothing here writes to text.
+ * the compiler's NOPs, for as long as it likes. So each byte that it has yet to execute must still
+ * do nothing after the change. The site becomes a call (or jump) of five bytes. Only the first byte
+ * is switched; the other four are a displacement that does nothing when it is executed from any of
+ * its bytes on. Pure functions: nothing here writes to text.
  */
 #ifndef VESTIGE_ARCH_LATE_H
 #define VESTIGE_ARCH_LATE_H
@@ -26,9 +26,9 @@ struct arch_late {
 };
 
 /*
- * arch_late_read() - see what NOPs a function has.
+ * arch_late_read() - find out which NOPs a function has.
  * @p: its NOPs as the compiler made them, @n bytes, 5 or more.
- * Return: 1, or 0: such NOPs cannot be changed while somebody may be among them.
+ * Return: 1, or 0: such NOPs cannot be changed while a thread may be among them.
  */
 int arch_late_read(const uint8_t *p, uint32_t n, struct arch_late *late);
 

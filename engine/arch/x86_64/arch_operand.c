@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See arch_operand.h. Widths are those of Intel's manual, volume 2. What is not named here has the
- * width of its vectors, where it has some, and is refused else. A masked operand counts whole.
+ * See arch_operand.h. Widths are from Intel's manual, volume 2. An instruction that is not named
+ * here has the width of its vectors; without vectors it is refused. A masked operand counts whole.
  * Tests: tests/engine/tracers/mmiotrace.
  */
 #include "arch_operand.h"
@@ -152,7 +152,7 @@ static int read_one(struct operand *o, const struct insn *in, int writes)
 	}
 }
 
-/* Those of the map 0f that have to do with general registers. Return: 1: it is none of them. */
+/* Instructions of the map 0f on general registers. Return: 1: it is none of them. */
 static int read_0f(struct operand *o, const struct insn *in)
 {
 	const uint8_t op = in->opcode;
@@ -400,7 +400,7 @@ static uint32_t pp_of(const struct insn *in)
 	return in->rep == 0xf3 ? PP_F3 : in->rep == 0xf2 ? PP_F2 : in->operand16 ? PP_66 : PP_NONE;
 }
 
-/* What VEX and EVEX say, from their first byte on. */
+/* The fields of VEX and EVEX. @p: their first byte. */
 static int read_payload(struct vector *v, struct operand *o, const struct insn *in,
 			const uint8_t *code)
 {

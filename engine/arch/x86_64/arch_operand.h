@@ -26,15 +26,15 @@ struct operand {
 	uint8_t bits;	    /* a register has a distance in bits from the address */
 	uint8_t vectors;    /* it has registers other than the general ones */
 	uint8_t vex;	    /* enum operand_vex */
-	uint8_t first;	    /* where its vector prefix stands */
+	uint8_t first;	    /* offset of its vector prefix */
 	uint8_t is_masked;  /* by a register of masks: parts of it are left as they are */
 	uint8_t reg_is_gpr; /* modrm's register is a general one of 2 bytes or more */
 	uint8_t third;	    /* a third general register; 0xff: none */
 };
 
 /*
- * operand_read() - see what @in, whose bytes are at @code, does. @writes: whether its fault was a
- * write. Return: 0; -EOPNOTSUPP.
+ * operand_read() - fill in the operand of @in, whose bytes are at @code. @writes: whether its fault
+ * was a write. Return: 0; -EOPNOTSUPP.
  */
 int operand_read(struct operand *o, const struct insn *in, const uint8_t *code, int writes);
 

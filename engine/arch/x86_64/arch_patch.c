@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Encodings of sites, slots and islands. No state. The NOP forms are those of the AMD and Intel
- * manuals, and what gcc (one-byte NOPs) and clang (the longest ones) emit. Tests:
+ * Encodings of sites, slots and islands. No state. The NOP forms are from the AMD and Intel
+ * manuals; gcc emits NOPs of one byte, clang the longest ones. Tests:
  * tests/unit/test_engine_base.c.
  */
 #include "arch_patch.h"

@@ -39,7 +39,7 @@ static inline int arch_may_be_site(uint8_t first)
 /* The length of the NOP at @p, of which @n bytes may be read; 0 if there is another instruction. */
 uint32_t arch_nop_length(const uint8_t *p, uint64_t n);
 
-/* How many bytes from @p on are NOPs, of whatever lengths; at most @n are read. */
+/* The number of bytes from @p on that are NOPs, of any length; at most @n are read. */
 uint32_t arch_nop_bytes(const uint8_t *p, uint64_t n);
 
 /*
@@ -105,8 +105,8 @@ static inline int arch_may_be_call(uint8_t first)
 int arch_read_call(const uint8_t *p, uint64_t n, struct arch_call *call);
 
 /*
- * In GNU C's nested functions gcc saves r10 around the call of __fentry__. Whether this stands
- * around the @bytes of a call at @p; where it does, ARCH_SAVED_BYTES before it and behind it.
+ * In GNU C's nested functions gcc saves r10 around the call of __fentry__. Whether it does so
+ * around the @bytes of a call at @p; then it takes ARCH_SAVED_BYTES before the call and behind it.
  */
 int arch_is_saved_around(const uint8_t *p, uint32_t bytes);
 #define ARCH_SAVED_BYTES 2u

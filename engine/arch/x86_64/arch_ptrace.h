@@ -56,8 +56,8 @@ static inline int arch_ptrace_again(int tid)
 
 /*
  * arch_vfork_call() - call @fn(@arg) in a child that shares the memory and the thread's own data,
- * with descriptors of its own. It stops at @fn's return. The caller stands still until then. No
- * signal tells of its end; wait4() with __WALL collects it.
+ * with descriptors of its own. It stops at @fn's return. The caller waits until then. Its end sends
+ * no signal; wait4() with __WALL collects it.
  * @stack: the end of its stack, aligned to 16. All signals are blocked. Return: its id or -errno.
  */
 static inline long arch_vfork_call(void (*fn)(void *), void *arg, void *stack)

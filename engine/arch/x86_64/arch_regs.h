@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the thread can learn about itself from registers. */
+/* Facts about the calling thread that registers hold. */
 #ifndef VESTIGE_ARCH_REGS_H
 #define VESTIGE_ARCH_REGS_H
 
@@ -20,7 +20,9 @@ static inline uint32_t arch_cpu(void)
 	return limit & 0xfff;
 }
 
-/* Whether the processor has rdpid, which tells the same some twenty times faster than lsl. */
+/*
+ * Whether the processor has rdpid, which gives the same number some twenty times faster than lsl.
+ */
 static inline int arch_has_rdpid(void)
 {
 	return arch_cpuid(7).c >> 22 & 1;

@@ -12,7 +12,7 @@ static inline int arch_reloc_is_call(uint32_t type)
 	return type == R_X86_64_JUMP_SLOT;
 }
 
-/* The word holds a symbol's address; those of calls too. */
+/* The word holds a symbol's address, also one that is only called. */
 static inline int arch_reloc_is_address(uint32_t type)
 {
 	return type == R_X86_64_GLOB_DAT || arch_reloc_is_call(type);
