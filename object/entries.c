@@ -88,6 +88,24 @@ static uint8_t never_by_name(const char *name, size_t n)
 static const char *const walkers[] = {"caml_main", "hs_init", "_ZN2v87Isolate10GetCurrentEv",
 				      "JNI_CreateJavaVM"};
 
+const struct entry_copier entry_copiers[] = {
+	{"PyInit__greenlet", "greenlet"},
+	{"initgreenlet", "greenlet"},
+	{"Init_continuation", "callcc of Ruby"},
+	{"scm_boot_guile", "Guile"},
+	{NULL, NULL},
+};
+
+static const char *copier(const char *name, size_t n)
+{
+	const struct entry_copier *c;
+
+	for (c = entry_copiers; c->symbol; c++)
+		if (n == strlen(c->symbol) && !memcmp(name, c->symbol, n))
+			return c->what;
+	return NULL;
+}
+
 static int is_walker(const char *name, size_t n)
 {
 	size_t i;
@@ -148,6 +166,7 @@ static int add_named(struct entries *e, uint64_t at, uint64_t bytes, const char 
 	f.is_part = (uint8_t)is_part(name, n);
 	f.never = never_by_name(name, n);
 	e->walks |= is_walker(name, n);
+	e->copies = e->copies ? e->copies : copier(name, n);
 	return add(e, &f);
 }
 

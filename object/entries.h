@@ -66,6 +66,12 @@ struct entry {
 #define ENTRY_BY_SYMBOL 1u
 #define ENTRY_BY_FDE	2u
 
+/* What copies stacks elsewhere and back, by a function that its object exports. */
+struct entry_copier {
+	const char *symbol, *what;
+};
+extern const struct entry_copier entry_copiers[]; /* the last has no symbol */
+
 struct entries {
 	struct elf_image image;
 	struct entry *functions; /* by address */
@@ -75,7 +81,8 @@ struct entries {
 	uint64_t work;	/* words of tables that may still be looked at */
 	int limited, has_rseq;
 	int walks; /* its code walks its own stacks by their return addresses: all is entry_only */
-	int is_go; /* it moves its stacks, and asks where each of its threads stands */
+	const char *copies; /* entry_copier.what: beside it there is no graph at all; or NULL */
+	int is_go;	    /* it moves its stacks, and asks where each of its threads stands */
 	void *(*get)(size_t bytes); /* zeroed; NULL: there is none */
 	void (*put)(void *p, size_t bytes);
 };

@@ -16,7 +16,10 @@
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
 #include "engine/process/area.h"
+#include "engine/process/object.h"
 #include "engine/process/thread_list.h"
+
+#define PAGE UINT64_C(4096)
 
 static int live;
 static int registered;
@@ -59,9 +62,56 @@ int text_is_live(void)
 	return live;
 }
 
+static int is_code(const ElfW(Phdr) * p)
+{
+	return p->p_type == PT_LOAD && p->p_flags & PF_X;
+}
+
+/* The object that has code at @at; NULL: it is the engine's own memory. */
+static const struct object *object_with(uint64_t at)
+{
+	uint32_t i, k;
+
+	for (i = 0; i < object_count(); i++) {
+		const struct object *o = object_at(i);
+		uint64_t bias = object_row(o)->bias;
+
+		for (k = 0; o->loaded && k < o->nr_phdr; k++) {
+			uint64_t begin = (bias + o->phdr[k].p_vaddr) & ~(PAGE - 1);
+
+			if (is_code(&o->phdr[k]) && at >= begin &&
+			    at < bias + o->phdr[k].p_vaddr + o->phdr[k].p_memsz)
+				return o;
+		}
+	}
+	return NULL;
+}
+
+/* Between two segments of code there may be other pages, or none. */
+static int protect(uint64_t lo, uint64_t hi, int how)
+{
+	const struct object *o = object_with(lo);
+	uint32_t k;
+	int err = 0;
+
+	if (!o)
+		return sys_mprotect((void *)lo, hi - lo, how);
+	for (k = 0; k < o->nr_phdr && !err; k++) {
+		uint64_t begin = object_row(o)->bias + o->phdr[k].p_vaddr;
+		uint64_t end = (begin + o->phdr[k].p_memsz + PAGE - 1) & ~(PAGE - 1);
+
+		begin &= ~(PAGE - 1);
+		begin = begin < lo ? lo : begin;
+		end = end > hi ? hi : end;
+		if (is_code(&o->phdr[k]) && begin < end)
+			err = sys_mprotect((void *)begin, end - begin, how);
+	}
+	return err;
+}
+
 static int make_writable(uint64_t lo, uint64_t hi)
 {
-	return sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_WRITE | PROT_EXEC);
+	return protect(lo, hi, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 int text_open(uint64_t lo, uint64_t hi)
@@ -73,7 +123,7 @@ int text_open(uint64_t lo, uint64_t hi)
 
 void text_close(uint64_t lo, uint64_t hi)
 {
-	sys_mprotect((void *)lo, hi - lo, PROT_READ | PROT_EXEC);
+	protect(lo, hi, PROT_READ | PROT_EXEC);
 }
 
 int text_try(uint64_t lo, uint64_t hi)

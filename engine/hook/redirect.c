@@ -26,8 +26,21 @@
 
 static const char *chosen;
 
+/* `pid:N,` before it: for process N alone, which leaves it to what it executes. */
+static const char *of_this_process(const char *names)
+{
+	uint32_t pid = 0;
+
+	if (!str_starts(names, "pid:"))
+		return names;
+	for (names += 4; *names >= '0' && *names <= '9'; names++)
+		pid = 10 * pid + (uint32_t)(*names - '0');
+	return *names == ',' && pid == (uint32_t)sys_getpid() ? names + 1 : NULL;
+}
+
 void redirect_choose(const char *names)
 {
+	names = names ? of_this_process(names) : NULL;
 	chosen = names && *names && !str_equal(names, "0") ? names : NULL;
 }
 

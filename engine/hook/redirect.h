@@ -21,6 +21,7 @@ struct redirect {
  * redirect_choose() - say for which objects, before the first is scanned.
  * @names: NULL or "0": none. Else the program, objects outside of the system's folders for
  * libraries, and those that it names with *, ?, [], separated by commas ("1" names none). It stays.
+ * `pid:N,` in front: in process N alone, not in those that inherit the text.
  * With the word "all" each function is redirected when its object is loaded; else those alone are
  * that are wanted then, and others when they are first wanted, while all threads stand still.
  */

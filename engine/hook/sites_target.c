@@ -13,6 +13,7 @@
 #include "engine/core/text_patch.h"
 #include "engine/hook/port.h"
 #include "engine/hook/graph/graph.h"
+#include "engine/hook/graph/graph_copiers.h"
 #include "engine/hook/graph/graph_notrace.h"
 #include "engine/hook/sites_impl.h"
 
@@ -38,7 +39,7 @@ static int stub_of(struct object *o, uint32_t i, const struct site *site)
 	uint32_t id = object_row(o)->first_function + i;
 	int stub;
 
-	if (bitmap_has(s->avoid, i))
+	if (bitmap_has(s->avoid, i) || graph_is_refused())
 		return -EOPNOTSUPP;
 	if (!s->stubs[i]) {
 		stub = graph_stub_take((uint64_t)site->at + site->bytes, id);
@@ -106,6 +107,8 @@ int sites_aim(struct object *o, uint8_t *how, enum record_kind kind)
 		struct area_function *f = area_function(row->first_function + i);
 		struct site site = sites_site_of(o, i);
 
+		if (kind == RECORD_ENTRY && !is_by_c(s, i) && graph_is_refused())
+			how[i] = 0;
 		if (f->enabled || !has_site(f) || !is_settled(s, i) || is_by_c(s, i))
 			continue;
 		if (kind == RECORD_FUNCTION) {

@@ -50,6 +50,7 @@ int object_open(const struct object *o);
  */
 enum object_follow {
 	OBJECT_FOLLOW_FUNCTIONS, /* objects are known, and their functions */
+	OBJECT_FOLLOW_GRAPH,	 /* whether calls may be wrapped */
 	OBJECT_FOLLOW_WORDS,	 /* calls into libc */
 	OBJECT_FOLLOW_ITEMS,	 /* what objects define */
 	OBJECT_FOLLOW_MARKERS,

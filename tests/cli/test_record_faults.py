@@ -107,12 +107,13 @@ def test_setuid(w):
 
 def test_nothing_to_trace(w):
     w.compile("plain", CALLS, "-fpatchable-function-entry=0")
-    p = w.run("record", "-q", "./plain", "calls", 3, status=125)
+    p = w.run("record", "-q", "--built-only", "./plain", "calls", 3, status=125)
     assert b"-fpatchable-function-entry=6" in p.stderr and b"doctor" in p.stderr
     w.run("record", "-q", "./plain", "exit", 9, status=9)
     w.run("record", "-q", "-p", "nop", "./plain")
-    p = w.run("record", "-q", "env", "-i", w.prog, "calls", 3, status=125)
-    assert b"calls" in p.stderr and b"LD_PRELOAD" in p.stderr, p.stderr
+    for flags, status in (["--built-only"], 125), ([], 0):
+        p = w.run("record", "-q", *flags, "env", "-i", w.prog, "calls", 3, status=status)
+        assert b"calls" in p.stderr and b"LD_PRELOAD" in p.stderr, p.stderr
     with open(w.path("s.sh"), "w") as f:
         f.write("#!/bin/sh\ntrue\n")
     os.chmod(w.path("s.sh"), 0o755)
@@ -157,7 +158,7 @@ def test_program_in_a_sandbox(w):
     remedy."""
     env = dict(w.env)
     del env["VESTIGE_DIR"]
-    p = own_mounts(f"cd {w.dir} && exec {BIN} record -q -o x.dat -- unshare -m sh -c 'mount -t tmpfs none /dev; exec {w.prog} calls 3'",
+    p = own_mounts(f"cd {w.dir} && exec {BIN} record -q --built-only -o x.dat -- unshare -m sh -c 'mount -t tmpfs none /dev; exec {w.prog} calls 3'",
                    env=env)
     assert p.returncode == 125 and b"sandbox" in p.stderr and b"--bind /dev/shm/vestige-" in p.stderr, p
     # what it advises

@@ -97,12 +97,33 @@ def test_ways(w):
     w.nothing_left()
 
 
-def test_without_it(w):
-    """Nothing changes where it is not asked for."""
+def test_default(w):
+    """A program without sites is traced as it is, and one line says so; not where it is there for
+    what it executes, nor with --built-only, nor for events."""
     w.compile("ways", WAYS, PLAIN)
-    p = w.run("record", "-p", "function", "./ways", status=None)
-    assert b"--unmodified" not in p.stdout and b"no function" in p.stderr, p
+    plain = subprocess.run(["./ways"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+    p = w.run("record", "-p", "function", "./ways")
+    assert p.stdout == plain and w.counts()["pushes"] == 6, (p.stdout, w.counts())
+    said = [n for n in p.stderr.decode().splitlines() if "built without a flag" in n]
+    assert len(said) == 1 and "ways was built" in said[0], p.stderr
+    w.run("record", "-p", "function", "-q", "-l", "pushes", "./ways")
+    assert w.counts() == {"pushes": 6}, w.counts()
+    for flags in ["--built-only"], ["-e", "sched_switch"]:
+        p = w.run("record", *flags, "./ways", status=None)
+        assert p.stdout == plain and b"without a flag" not in p.stderr, p
+    assert b"exclude" in w.run("record", "--built-only", "--unmodified", "./ways", status=125).stderr
     assert w.run("list", "-f", "./ways", status=1).stdout == b""
+    # what it executes is traced by its sites alone
+    with open(w.path("outer.c"), "w", encoding="utf-8") as f:
+        f.write("#include <stdlib.h>\nlong twice(long n) { return 2 * n; }\n"
+                "int main(int n, char **a) { return (int)twice(system(a[1])) + (n > 9); }\n")
+    compiled(["cc", "-O0", PLAIN, "outer.c"], "outer", cwd=w.dir)
+    w.run("record", "-q", "./outer", "./calls; ./ways")
+    seen = w.counts()
+    assert seen["twice"] == 1 and "first" in seen and "pushes" not in seen, seen
+    # no pattern names a function of the shell: the program that it starts is meant
+    w.run("record", "-q", "-l", "first", "/bin/sh", "-c", "./calls; true")
+    assert set(w.counts()) == {"first"}, w.counts()
 
 
 def test_filters(w):
@@ -218,6 +239,118 @@ def test_runtimes(w):
     subprocess.run(["objcopy", "--add-section", ".gopclntab=camel.c", "camel", "gopher"], cwd=w.dir, check=True)
     doctor = w.run("doctor", "--unmodified", "-v", "./gopher", status=1).stdout.decode()
     assert re.search(r"^    other: its object is of Go", doctor, re.M), doctor
+
+
+# callcc() as Ruby and Guile have it: what is below an address of the stack is copied away, and back.
+COPIER = r"""
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+#define FN __attribute__((noinline))
+static char *base, *saved;
+static size_t bytes;
+static jmp_buf context;
+static volatile int value;
+void MARK(void) {}
+void copier_base(void *at) { base = at; }
+FN int capture(void)
+{
+	char here, *from = &here - 256;
+
+	if (_setjmp(context))
+		return value;
+	bytes = (size_t)(base - from);
+	saved = realloc(saved, bytes);
+	memcpy(saved, from, bytes);
+	return 0;
+}
+FN void put_back(int v)
+{
+	char room[512];
+
+	memset(room, v, sizeof(room));
+	__asm__ volatile("" : : "r"(room) : "memory");
+	if (room > base - bytes - 4096)
+		put_back(v);
+	value = v;
+	memcpy(base - bytes, saved, bytes);
+	_longjmp(context, 1);
+}
+"""
+CONTINUES = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#define FN __attribute__((noinline))
+static int (*capture)(void);
+static void (*put_back)(int), (*copier_base)(void *);
+FN int other(int n) { __asm__ volatile("" : "+r"(n)); return n + 1; }
+FN int down(int n) { __asm__ volatile("" : "+r"(n)); return n ? down(n - 1) + 1 : capture(); }
+FN int across(int n) { __asm__ volatile("" : "+r"(n)); return n ? across(n - 1) + other(n) : 0; }
+FN int play(void)
+{
+	static int times;
+	int got = down(20);
+
+	printf("%d %d\n", got, across(10));
+	if (++times < 5)
+		put_back(times * 100);
+	return times;
+}
+int main(void)
+{
+	void *h = dlopen(COPIER, RTLD_NOW);
+
+	other(1);
+	*(void **)&capture = dlsym(h, "capture");
+	*(void **)&put_back = dlsym(h, "put_back");
+	*(void **)&copier_base = dlsym(h, "copier_base");
+	copier_base(__builtin_frame_address(0));
+	printf("%d\n", play());
+	return 0;
+}
+"""
+GREENLETS = """import greenlet
+def gen(n): return sum(greenlet.getcurrent().parent.switch(i) or 0 for i in range(n))
+def deep(d, g, v): return deep(d - 1, g, v) if d else g.switch(v)
+gs = [greenlet.greenlet(gen) for _ in range(20)]
+print([g.switch(5) for g in gs], [deep(k % 7, g, r) for r in range(6) for k, g in enumerate(gs) if not g.dead])"""
+
+
+def test_stack_copiers(w):
+    """No graph beside an object that copies stacks, be it there at the start or by dlopen() amid
+    a graph; the function tracer is there."""
+    with open(w.path("copier.c"), "w", encoding="utf-8") as f:
+        f.write(COPIER)
+    for mark in "PyInit__greenlet", "Init_continuation":
+        compiled(["cc", "-O1", PLAIN, "-shared", "-fPIC", "-DMARK=" + mark, "copier.c"], "copier.so", cwd=w.dir)
+        w.compile("continues", CONTINUES, PLAIN, "-O1", '-DCOPIER="./copier.so"', "-ldl")
+        plain = subprocess.run(["./continues"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+        assert plain.split()[-3:] == b"420 65 5".split(), plain
+        for flag in "-fpatchable-function-entry=6", PLAIN:
+            w.compile("continues", CONTINUES, flag, "-O1", '-DCOPIER="./copier.so"', "-ldl")
+            for tracer in "function", "function_graph":
+                p = w.run("record", "-p", tracer, "./continues")
+                assert p.stdout == plain, (flag, tracer, p.stdout)
+                ended = re.search(rb"graph ended amid the run: \S*copier.so \(.*\) copies stacks", p.stderr)
+                assert bool(ended) == (tracer == "function_graph"), (tracer, p.stderr)
+            text = w.run("report").stdout.decode()
+            assert re.search(r"\bmain\(\)", text) and "across" not in text, text
+        # an object of the program itself
+        compiled(["cc", "-O1", PLAIN, "-fno-builtin", "continues.c", '-DCOPIER="./copier.so"', "-Wl,--no-as-needed",
+                  "./copier.so"], "linked", cwd=w.dir)
+        p = w.run("record", "-p", "function_graph", "./linked", status=125)
+        assert b"copies stacks elsewhere" in p.stderr and b"-p function is there" in p.stderr and not p.stdout, p
+        w.run("record", "-q", "-p", "function", "./linked")
+        assert w.counts()["across"] == 55, w.counts()
+    doctor = w.run("doctor", "-o", "./copier.so").stdout.decode()
+    assert "no function_graph in a process that has it" in doctor, doctor
+    python = "/usr/bin/python3"
+    if subprocess.run([python, "-c", "import greenlet"], stderr=subprocess.DEVNULL, check=False).returncode:
+        return
+    plain = subprocess.run([python, "-c", GREENLETS], stdout=subprocess.PIPE, check=True).stdout
+    for tracer in "function", "function_graph":
+        p = w.run("record", "-p", tracer, "-m", "500", "--native", "-o", "native", "--", python, "-c", GREENLETS)
+        assert p.stdout == plain and (b"(greenlet)" in p.stderr) == (tracer == "function_graph"), p
 
 
 UNWINDS = r"""

@@ -233,6 +233,9 @@ static int print_unmodified(const char *path, const struct flags *f)
 			printf("      %u %s\n", u.by_why[w], entry_why_text(w));
 	if (u.nr_parts)
 		printf("    %u pieces of functions lie elsewhere and are none\n", u.nr_parts);
+	if (u.entries.copies)
+		printf("    %s copies stacks: no function_graph in a process that has it\n",
+		       u.entries.copies);
 	for (uint32_t i = 0; i < u.entries.nr; i++) {
 		const struct entry *e = &u.entries.functions[i];
 		bool refused = e->way == ENTRY_REFUSED;

@@ -191,9 +191,12 @@ static const struct flag flags[] = {
 	{'o', NULL, "FILE", "output (default: trace.dat)", NULL,
 	 offsetof(struct record_options, output)},
 	{0, "unmodified", NULL,
-	 "functions that were built without any flag, too: of the program, of objects outside the "
-	 "system's folders, and of those that FUNC:mod:OBJECT names",
+	 "functions that were built without any flag, too: of the program and what it executes, of "
+	 "objects outside the system's folders, and of those that FUNC:mod:OBJECT names (default "
+	 "for a program that has no others, without what it executes)",
 	 NULL, offsetof(struct record_options, unmodified)},
+	{0, "built-only", NULL, "only functions that were built with a flag for it", NULL,
+	 offsetof(struct record_options, built_only)},
 	{0, "file-version", "N", "version of the trace.dat: 7 (default, compressed) or 6",
 	 take_version, 0},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
@@ -256,6 +259,8 @@ static int run(const struct command *c, int argc, char **argv)
 	if (opt.nr_pids && (argc || opt.unmodified))
 		return options_wrong(c, "-P names processes that run: leave out %s",
 				     argc ? argv[0] : "--unmodified, which is for their start");
+	if (opt.unmodified && opt.built_only)
+		return options_wrong(c, "--unmodified and --built-only exclude each other");
 	if (!argc && !opt.nr_pids)
 		return options_wrong(c, "no program is named: vestige record [FLAGS] -- PROG ARGS");
 	opt.argv = argv;
@@ -285,8 +290,9 @@ const struct command command_record = {
 	.words = "-P PID | [--] PROG [ARGS]",
 	.what = "run a program and record its functions into a trace.dat",
 	.help = "Run PROG, trace its functions or events, write a trace.dat.\n",
-	.more = "PROG is built with -fpatchable-function-entry=6, or is traced as it is with "
-		"--unmodified;\n`vestige doctor PROG` shows what can be traced. Read the recording "
+	.more = "PROG is any program of glibc; one that was built with "
+		"-fpatchable-function-entry=6 costs less. `vestige\ndoctor PROG` shows what can be "
+		"traced. Read the recording "
 		"with `vestige report`, `vestige profile` or "
 		"trace-cmd\nreport.\nThe exit status is PROG's; 125 vestige failed, 126 PROG "
 		"cannot be executed, 127 no\nPROG.\n",

@@ -283,6 +283,21 @@ void launch_ignore(void)
 		signal(ignored[i], SIG_IGN);
 }
 
+static int set_unmodified(const char *names)
+{
+	size_t k = strlen(LAUNCH_THIS_PROCESS);
+	char *text;
+	int err;
+
+	if (!names || strncmp(names, LAUNCH_THIS_PROCESS ",", k + 1) != 0)
+		return names ? setenv("VESTIGE_UNMODIFIED", names, 1) : 0;
+	if (asprintf(&text, "%s:%d%s", LAUNCH_THIS_PROCESS, getpid(), names + k) < 0)
+		return -1;
+	err = setenv("VESTIGE_UNMODIFIED", text, 1);
+	free(text);
+	return err;
+}
+
 static int set_environment(const struct launch *l)
 {
 	const char *old = getenv("LD_PRELOAD");
@@ -294,8 +309,8 @@ static int set_environment(const struct launch *l)
 		return -ENOMEM;
 	if (setenv("LD_PRELOAD", preload, 1) || setenv("VESTIGE_DIR", l->areas_dir, 1) ||
 	    setenv("VESTIGE_SESSION", l->session, 1) || setenv("VESTIGE_BOOT", l->boot, 1) ||
-	    (l->unmodified && setenv("VESTIGE_UNMODIFIED", l->unmodified, 1)) ||
-	    unsetenv("VESTIGE") || (l->no_agent && setenv("VESTIGE_AGENT", "0", 1)))
+	    set_unmodified(l->unmodified) || unsetenv("VESTIGE") ||
+	    (l->no_agent && setenv("VESTIGE_AGENT", "0", 1)))
 		err = -errno;
 	free(preload);
 	return err;

@@ -16,6 +16,9 @@
 
 #define LAUNCH_NR_IGNORED 3
 
+/* Of launch.unmodified, at its beginning: in the program's process alone, not in its children. */
+#define LAUNCH_THIS_PROCESS "pid"
+
 struct launch {
 	char path[PATH_MAX];  /* of the program that was named */
 	char image[PATH_MAX]; /* the file that is executed: a script's interpreter, else path */
@@ -29,9 +32,10 @@ struct launch {
 	/* what the program does with signals that `record` ignores: launch_find() looks */
 	struct sigaction ignored[LAUNCH_NR_IGNORED];
 	uint64_t ready; /* its own engine starts so far behind its entry point; 0: it has none */
-	const char *unmodified; /* VESTIGE_UNMODIFIED; NULL: as it is in the environment */
-	bool silent;		/* its standard streams are /dev/null */
-	bool no_agent;		/* VESTIGE_AGENT=0: all functions are looked up at start */
+	/* VESTIGE_UNMODIFIED, see LAUNCH_THIS_PROCESS; NULL: as it is in the environment */
+	const char *unmodified;
+	bool silent;   /* its standard streams are /dev/null */
+	bool no_agent; /* VESTIGE_AGENT=0: all functions are looked up at start */
 	pid_t pid;
 	bool at_entry; /* held there (or where the engine inside is ready), by ptrace */
 	int status;    /* waitpid()'s, when it ended before its entry */

@@ -240,3 +240,14 @@ int program_objects(const struct launch *l, struct meta **out)
 	*out = t.m;
 	return 0;
 }
+
+bool program_has_sites(const struct launch *l)
+{
+	struct elf_start elf;
+	int fd = open(l->image, O_RDONLY | O_CLOEXEC | O_NOCTTY), err;
+
+	err = fd < 0 || elf_start_read(fd, l->image, &elf);
+	if (fd >= 0)
+		close(fd);
+	return err || !elf.interp[0] || has_sites(l->image, false);
+}

@@ -18,4 +18,10 @@
  */
 int program_objects(const struct launch *l, struct meta **out);
 
+/*
+ * program_has_sites() - whether the program's own file was built by one of the flags, so that its
+ * functions have sites. @l: of launch_find(). A static one has them or is not traced: true.
+ */
+bool program_has_sites(const struct launch *l);
+
 #endif

@@ -25,15 +25,20 @@
 #include "tools/record/program_objects.h"
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
+#include "tools/target/function_find.h"
 #include "tools/target/function_names.h"
 
 #define TICK_NS		 10000000
 #define DEFAULT_TOTAL_KB 65536u
 
-/* The program's objects, and those that a pattern names: `FUNC:mod:OBJECT`. */
+/*
+ * The program's objects, and those that a pattern names: `FUNC:mod:OBJECT`. Where nobody asked, the
+ * program alone, not what it executes.
+ */
 static void name_unmodified(struct record_run *run)
 {
-	size_t n = (size_t)snprintf(run->unmodified, sizeof(run->unmodified), "1");
+	size_t n = (size_t)snprintf(run->unmodified, sizeof(run->unmodified), "%s",
+				    run->opt.unmodified ? "1" : LAUNCH_THIS_PROCESS ",1");
 
 	for (unsigned int i = 0; i < run->opt.nr_patterns; i++) {
 		const char *at = run->opt.patterns[i].text;
@@ -88,6 +93,71 @@ static int name_functions(struct record_run *run)
 	}
 	meta_free(m);
 	return err;
+}
+
+/* Does a pattern name a function of the program, or need we not look? */
+static int any_named(const struct record_run *run, bool *any)
+{
+	bool asked = false;
+	struct meta *m;
+	int err = 0;
+
+	*any = false;
+	for (unsigned int i = 0; i < run->opt.nr_patterns; i++)
+		asked |= run->opt.patterns[i].kind == 'l' || run->opt.patterns[i].kind == 'g';
+	if (!asked) {
+		*any = true;
+		return 0;
+	}
+	err = program_objects(&run->launch, &m);
+	if (err)
+		return err;
+	function_find_begin();
+	for (unsigned int i = 0; i < run->opt.nr_patterns && !err && !*any; i++) {
+		const char *text = run->opt.patterns[i].text;
+		struct function_word w = function_word_split(text, strlen(text));
+
+		if (run->opt.patterns[i].kind != 'l' && run->opt.patterns[i].kind != 'g')
+			continue;
+		/* what has no name has its address */
+		if (w.module || !strncmp(text, "sub_", 4))
+			*any = true;
+		else
+			err = function_is_named(m, &w, any);
+	}
+	function_find_end();
+	meta_free(m);
+	return err;
+}
+
+/*
+ * A program that was built without a flag is traced as it is, where nobody said otherwise; one whose
+ * functions no pattern names is there for what it executes. Of a script the interpreter would be
+ * meant. Return: 0 or -errno with fail() set.
+ */
+static int choose_unmodified(struct record_run *run)
+{
+	bool any = true;
+	int err = 0;
+
+	if (!run->opt.unmodified) {
+		if (run->opt.built_only || run->launch.script || !record_needs_functions(&run->opt))
+			return 0;
+		if (program_has_sites(&run->launch))
+			return 0;
+		name_unmodified(run);
+		run->launch.unmodified = run->unmodified;
+		err = any_named(run, &any);
+		if (err || !any) {
+			run->launch.unmodified = NULL;
+			return err;
+		}
+		run->as_it_is = true;
+		return 0;
+	}
+	name_unmodified(run);
+	run->launch.unmodified = run->unmodified;
+	return 0;
 }
 
 const struct record_param record_params[RECORD_NR_PARAMS] = {{'e', "trace_event"},
@@ -241,6 +311,19 @@ int record_drain(struct record_run *run, int signals,
 }
 
 /* Hold the program before main() and see whether there is anything to record. */
+/* In one line, as its calls cost more than those of a program that was built for it. */
+static void tell_as_it_is(const struct record_run *run, const struct meta *m)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < m->nr_functions; i++)
+		nr += m->functions[i].how == AREA_BY_REDIRECT;
+	if (nr && !run->opt.quiet)
+		note("%s was built without a flag: %u functions are traced as they are "
+		     "(docs/hooks.md)",
+		     run->launch.image, nr);
+}
+
 static int start(struct record_run *run)
 {
 	struct launch *l = &run->launch;
@@ -262,6 +345,8 @@ static int start(struct record_run *run)
 		err = record_judge(&run->opt, l, m);
 		if (err)
 			return err;
+		if (run->as_it_is)
+			tell_as_it_is(run, m);
 	}
 	launch_go(l);
 	return 0;
@@ -320,11 +405,9 @@ static int record_program(struct record_run *run)
 	err = areas_dir_open(&run->dir);
 	if (err)
 		return fail(EIO, "%s", fail_text());
-	if (run->opt.unmodified) {
-		name_unmodified(run);
-		run->launch.unmodified = run->unmodified;
-	}
-	err = name_functions(run);
+	err = choose_unmodified(run);
+	if (!err)
+		err = name_functions(run);
 	if (!err)
 		err = make_boot(run);
 	for (char **a = run->opt.argv; *a && at < cmdline + sizeof(cmdline) - 1; a++)

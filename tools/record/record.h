@@ -20,6 +20,7 @@ struct record_options {
 	uint64_t budget;      /* percent of a thread's time; 0: no guard */
 	int file_version;
 	bool unmodified; /* functions that were built without a flag, too */
+	bool built_only; /* never those; neither: where the program has no others */
 	bool no_native;
 	bool native;	    /* the output is the native form */
 	bool no_statistics; /* at the end */

@@ -212,6 +212,14 @@ static bool is_comm_of(const char *path, const char *comm)
 	return !strcmp(first, comm);
 }
 
+/* The program has become another one, which left no area. */
+static bool became_another(const struct launch *l, const struct recorder_summary *sum,
+			   const char *last_comm)
+{
+	return *last_comm && !is_comm_of(l->image, last_comm) && !is_comm_of(l->path, last_comm) &&
+	       sum->nr_members == 1;
+}
+
 static void tell_nothing(const struct launch *l, const struct recorder_summary *sum,
 			 const char *last_comm)
 {
@@ -221,8 +229,7 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 		note("nothing was recorded: the engine did not start in %s", l->image);
 	else if (sum->asleep[0])
 		note("nothing was recorded: %s", sum->asleep);
-	else if (*last_comm && !is_comm_of(l->image, last_comm) &&
-		 !is_comm_of(l->path, last_comm) && sum->nr_members == 1)
+	else if (became_another(l, sum, last_comm))
 		note("nothing was recorded: %s has no function that can be traced, and it executed "
 		     "%s, which either was without LD_PRELOAD and VESTIGE_* in its environment or "
 		     "cannot be preloaded; record that program itself",
@@ -284,6 +291,9 @@ bool record_tell(const struct record_options *opt, const struct launch *l,
 		 const struct recorder_summary *sum, const char *last_comm)
 {
 	record_tell_losses(opt, l->areas_dir, sum);
+	if (sum->graph_ended[0])
+		note("function_graph ended amid the run: %s; -p function goes on",
+		     sum->graph_ended);
 	if (!record_needs_functions(opt) || wants_events(opt))
 		return false;
 	if (sum->refused[0])
@@ -297,6 +307,11 @@ bool record_tell(const struct record_options *opt, const struct launch *l,
 		     l->path);
 		return true;
 	}
+	if (sum->nr_functions && l->unmodified && became_another(l, sum, last_comm))
+		note("nothing was recorded of %s, which %s executed: it either was without "
+		     "LD_PRELOAD and VESTIGE_* in its environment or cannot be preloaded; record "
+		     "that program itself",
+		     last_comm, l->image);
 	if (sum->nr_functions)
 		return false;
 	tell_nothing(l, sum, last_comm);

@@ -293,14 +293,14 @@ static void update_meta(struct recorder *r, struct member *m, uint64_t now)
 	}
 }
 
-static void note_asleep(struct recorder_summary *s, const struct meta *meta)
+/* The rest of a member's line that begins with @what. */
+static void note_line(const struct meta *meta, const char *what, char *text, size_t room)
 {
-	static const char what[] = "nothing is traced: ";
 	const char *at = strstr(meta->status, what);
 
 	if (at)
-		snprintf(s->asleep, sizeof(s->asleep), "%.*s",
-			 (int)strcspn(at + strlen(what), "\n"), at + strlen(what));
+		snprintf(text, room, "%.*s", (int)strcspn(at + strlen(what), "\n"),
+			 at + strlen(what));
 }
 
 /* A filter that names nothing leaves the engine's list empty: all functions are traced. */
@@ -333,7 +333,8 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 	if (enabled > s->nr_enabled)
 		s->nr_enabled = enabled;
 	s->untraced_calls += meta->head.untraced_calls;
-	note_asleep(s, meta);
+	note_line(meta, "nothing is traced: ", s->asleep, sizeof(s->asleep));
+	note_line(meta, "function_graph has ended: ", s->graph_ended, sizeof(s->graph_ended));
 	note_refusal(s, meta);
 	s->losses.overrun += l.overrun;
 	s->losses.dropped_events += l.dropped_events;

@@ -26,9 +26,10 @@ struct recorder_summary {
 	uint64_t nr_enabled;   /* of those, patched, the greatest of a member */
 	uint64_t untraced_calls;
 	struct meta_losses losses;
-	char refused[256];    /* first filter that named nothing in a program that has functions */
-	char refused_exe[64]; /* that program */
-	char asleep[128];     /* why a member traces nothing at all, in its own words */
+	char refused[256];     /* first filter that named nothing in a program that has functions */
+	char refused_exe[64];  /* that program */
+	char graph_ended[256]; /* why a member's graph has, in its own words */
+	char asleep[128];      /* why a member traces nothing at all, in its own words */
 };
 
 /* A process that ran before it was recorded. */

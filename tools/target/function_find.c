@@ -222,12 +222,41 @@ static int find_in(const struct meta *m, uint32_t i, const struct name_pattern *
 	return 0;
 }
 
+/* In all objects that it may mean. */
+static int find_in_all(const struct meta *m, const struct function_word *w,
+		       struct functions_found *f)
+{
+	struct name_pattern p;
+	int err = 0;
+
+	if (!name_pattern_init(&p, w->pattern, w->n))
+		return fail(ENOMEM, "no memory");
+	for (uint32_t i = 0; i < m->nr_objects && !err; i++)
+		if (m->objects[i].nr_functions && !m->objects[i].unload_stamp &&
+		    is_module(meta_string(m, m->objects[i].path), w))
+			err = find_in(m, i, &p, f);
+	name_pattern_free(&p);
+	return err;
+}
+
+int function_is_named(const struct meta *m, const struct function_word *w, bool *is)
+{
+	struct functions_found f = {0};
+	int err = 0;
+
+	*is = !w->n || strspn(w->pattern, "*") >= w->n;
+	if (!*is)
+		err = find_in_all(m, w, &f);
+	*is |= f.raw || f.nr;
+	free(f.ids);
+	return err;
+}
+
 int function_find(const struct meta *m, const struct function_word *w, struct functions_found *f)
 {
 	bool any = name_pattern_is_source(w->pattern, w->n);
-	struct name_pattern p;
 	size_t nr = 0;
-	int err = 0;
+	int err;
 
 	*f = (struct functions_found){0};
 	if (!w->n || strspn(w->pattern, "*") >= w->n)
@@ -242,13 +271,7 @@ int function_find(const struct meta *m, const struct function_word *w, struct fu
 	}
 	if (!any)
 		return 0;
-	if (!name_pattern_init(&p, w->pattern, w->n))
-		return fail(ENOMEM, "no memory");
-	for (uint32_t i = 0; i < m->nr_objects && !err; i++)
-		if (m->objects[i].nr_functions && !m->objects[i].unload_stamp &&
-		    is_module(meta_string(m, m->objects[i].path), w))
-			err = find_in(m, i, &p, f);
-	name_pattern_free(&p);
+	err = find_in_all(m, w, f);
 	/* several names of one function */
 	if (f->nr)
 		qsort(f->ids, f->nr, sizeof(*f->ids), function_by_id);

@@ -55,6 +55,8 @@ uint32_t function_find_at(const struct meta *m, uint32_t i, uint64_t addr);
  * ids in order. Return: 0 or -errno with fail() set, as below.
  */
 int function_find(const struct meta *m, const struct function_word *w, struct functions_found *f);
+/* Whether it names any function at all; *@is is set. Return: 0 or -ENOMEM with fail() set. */
+int function_is_named(const struct meta *m, const struct function_word *w, bool *is);
 int function_by_id(const void *a, const void *b);
 
 /*

@@ -17,6 +17,7 @@
 #include "engine/process/clock.h"
 #include "engine/hook/port.h"
 #include "engine/hook/graph/graph_calls.h"
+#include "engine/hook/graph/graph_copiers.h"
 #include "engine/hook/graph/graph_libunwind.h"
 #include "engine/hook/graph/graph_stack.h"
 #include "engine/ring/ring_write.h"
@@ -146,6 +147,11 @@ static int choose(int top, int multi)
 	int filtered = 0, err;
 
 	if (top || multi) {
+		/* those that were there before it was refused go on without calls */
+		if (graph_is_refused() && ((top && !top_on) || (multi && !was_multi))) {
+			graph_tell_refused("no function_graph");
+			return -ENODEV;
+		}
 		err = have_stacks();
 		if (err)
 			return err;

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Finds objects that copy pieces of a stack elsewhere and back (greenlet, callcc). A wrapped call's
+ * shadow belongs to the address of its stack slot, and such an object lets calls of several stacks
+ * take turns at one address: they would return to each other's callers. So no call is wrapped once
+ * such an object is there, in none of the objects; the function tracer has all of them.
+ *
+ * Where it comes by dlopen() under a graph, the functions are switched off before its code runs.
+ * Calls that are open then lie further out on their stacks than what the object will copy: it
+ * copies from where it was called inwards. They return as they would.
+ *
+ * Constructor and notification contexts. fork: the child has the same objects. dlclose(): the graph
+ * stays refused. Costs: a few look-ups by hash for each object. Tests: tests/cli/test_unmodified.py.
+ */
+#include "engine/hook/graph/graph_copiers.h"
+
+#include "engine/base/lifecycle.h"
+#include "engine/base/seq_buf.h"
+#include "engine/core/function.h"
+#include "engine/core/ops.h"
+#include "engine/process/elf_dynamic.h"
+#include "engine/process/libc.h"
+#include "object/entries.h"
+
+static int refused;
+static uint32_t nr_seen; /* objects that were looked at */
+static char why[384];
+
+int graph_is_refused(void)
+{
+	return refused;
+}
+
+void graph_tell_refused(const char *what)
+{
+	area_status(what, why, 0);
+}
+
+static void look(const struct object *o)
+{
+	const struct entry_copier *c;
+	struct seq_buf s;
+
+	for (c = entry_copiers; c->symbol && !refused; c++) {
+		if (!dynamic_function(o, c->symbol, NULL).address)
+			continue;
+		seq_init(&s, why, sizeof(why) - 1);
+		seq_puts(&s, o->path);
+		seq_puts(&s, " (");
+		seq_puts(&s, c->what);
+		seq_puts(&s, ") copies stacks elsewhere and back");
+		refused = 1;
+	}
+}
+
+static void look_at_new(void)
+{
+	for (; nr_seen < object_count() && !libc_is_static && !refused; nr_seen++)
+		if (object_at(nr_seen)->loaded)
+			look(object_at(nr_seen));
+}
+
+static void follow(void)
+{
+	int before = refused;
+
+	look_at_new();
+	if (refused == before || !ftrace_any())
+		return;
+	if (ftrace_top_graph() || ops_any_graph())
+		graph_tell_refused("function_graph has ended");
+	ftrace_update();
+}
+
+static void start(const struct lifecycle_start *how)
+{
+	(void)how;
+	look_at_new();
+}
+
+LIFECYCLE(LIFECYCLE_HOOK, start, NULL, NULL);
+OBJECT_FOLLOWER(OBJECT_FOLLOW_GRAPH, follow);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VESTIGE_HOOK_GRAPH_GRAPH_COPIERS_H
+#define VESTIGE_HOOK_GRAPH_GRAPH_COPIERS_H
+
+/*
+ * graph_is_refused() - whether the process has an object that copies stacks away and back, beside
+ * which no call is wrapped. Once true it stays. Any context.
+ */
+int graph_is_refused(void);
+
+/* A line of vestige_status: @what, and which object it is. */
+void graph_tell_refused(const char *what);
+
+#endif
