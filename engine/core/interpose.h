@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of libc's functions (or of the program's replacements) that pass through a wrapper of ours
- * while they are wanted, and lead directly to the function otherwise.
+ * Leads calls of libc's functions (or of the program's replacements) through a wrapper of ours
+ * while they are wanted, and directly to the function otherwise.
  *
  *	static struct interposed rows[] = {{.name = "free", .wrapper = wrap_free}, ...};
  *	err = interpose_register(rows, ARRAY_SIZE(rows));
@@ -40,7 +40,10 @@ struct interposed {
 	struct interposed *next; /* of the same function: nearer to it */
 };
 
-/* A row of a table of them; where the wrapper of a row goes on, as the function's type. */
+/*
+ * A row of a table of functions. The second: where the wrapper of a row goes on, as the function's
+ * type.
+ */
 #define INTERPOSED(index, function, by)                                                            \
 	[index] = {.name = (function), .wrapper = (const void *)(by)}
 #define INTERPOSE_REAL(row, type) ((__typeof__(type) *)(row).real)
@@ -74,7 +77,7 @@ static inline int interpose_switch(struct interposed *rows, uint32_t n, int on)
  */
 void *interpose_beside(const void *address, const char *name);
 
-/* A function that was ever wanted. */
+/* A function that some user has wanted at least once. */
 struct interposed_function {
 	const char *name;
 	uint32_t hash; /* str_hash() */
@@ -114,7 +117,7 @@ extern struct return_stubs return_stubs;
 
 /*
  * Calls that the engine itself or the agent makes are not the program's: while this thread has
- * muted its wrappers, they go on without a word. Pairs may nest.
+ * muted its wrappers, they go on and report nothing. Pairs may nest.
  */
 extern __thread uint32_t interpose_mutes __attribute__((tls_model("initial-exec")));
 
@@ -133,7 +136,7 @@ static inline int interpose_muted(void)
 	return interpose_mutes != 0;
 }
 
-/* Whether a return address is one that a stub of the graph has put in the place of another. */
+/* Whether a return address is a stub's, with which the graph has replaced the real one. */
 static inline int interpose_is_stub(uint64_t address)
 {
 	return address - return_stubs.start < return_stubs.bytes;

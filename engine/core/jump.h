@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What longjmp() tells the engine's other rooms. */
+/* The listener for longjmp(), for the engine's other rooms. */
 #ifndef VESTIGE_CORE_JUMP_H
 #define VESTIGE_CORE_JUMP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See latency.h. The limit is one word in units of the clock, so that a stretch that is not news
- * costs a comparison. fork: a child begins with the parent's limits and without a maximum. Costs:
+ * See latency.h. The limit is one word in units of the clock, so a stretch below it costs a
+ * comparison. fork: a child begins with the parent's limits and without a maximum. Costs:
  * latency_report() some 50 us. Tests: tests/engine/events/preemptoff.
  */
 #include "engine/core/latency.h"
@@ -118,13 +118,13 @@ void latency_reset(struct trace_array *tr)
 	set_flag(tr, AREA_OPTION_LATENCY_FORMAT, tr->had_latency_format);
 }
 
-/* The bit changes behind this call, so that what is started goes by @value. */
+/* The bit changes after this call, so the start goes by @value. */
 int latency_set_option(struct trace_array *tr, enum area_option option, int value)
 {
 	int graph = option_is_on(tr, AREA_OPTION_DISPLAY_GRAPH);
 	int functions = option_is_on(tr, AREA_OPTION_FUNCTION_TRACE);
 
-	/* the end of a stretch is what is wanted */
+	/* only the end of a stretch is wanted */
 	if (option == AREA_OPTION_OVERWRITE && !value && tr->keeps_overwrite)
 		return -EINVAL;
 	if (option == AREA_OPTION_FUNCTION_TRACE)
@@ -143,7 +143,7 @@ int latency_set_option(struct trace_array *tr, enum area_option option, int valu
 	return start_functions(tr, functions, graph);
 }
 
-/* One that is not the caller may have ended: what its priority says. */
+/* A thread other than the caller may have ended: then only its priority is known. */
 static void describe_other(struct area_latency *l, const struct latency_stretch *s)
 {
 	memcpy(l->comm, s->comm, sizeof(l->comm));
@@ -158,7 +158,7 @@ static void describe_other(struct area_latency *l, const struct latency_stretch 
 	}
 }
 
-/* Who it was, as far as may be asked. */
+/* The thread's data, as far as it may be asked for. */
 static void describe_task(struct area_latency *l, int tid)
 {
 	uint32_t prio = 0;
@@ -217,7 +217,7 @@ int latency_report(struct trace_array *tr, const struct latency_stretch *s)
 		if (s->begin.ip)
 			stretch_call(tr->ring, s->from, s->from_cpu, s->context, s->begin.ip,
 				     s->begin.parent_ip);
-		/* what was recorded at its end, too */
+		/* also the records that were made at its end */
 		stretch_copy(tr->ring, s->all ? 0 : s->tid, s->from,
 			     s->is_over ? s->to : ring_now(tr->ring));
 		describe(tr, s);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the tracers of latencies share (irqsoff, preemptoff, wakeup and their kind): the limits
+ * Code that the tracers of latencies share (irqsoff, preemptoff, wakeup and their kind): the limits
  * tracing_max_latency and tracing_thresh, the options that they need, the functions that are called
  * meanwhile, and the maximum: its records, and its row of AREA_LATENCIES.
  *
  * A tracer measures in the ring's stamps (ring_now()) and asks latency_is_news() at the end of a
- * stretch. If so, it records what ends the stretch and calls latency_report().
+ * stretch. If that says yes, it records the end of the stretch and calls latency_report().
  */
 #ifndef VESTIGE_CORE_LATENCY_H
 #define VESTIGE_CORE_LATENCY_H
@@ -25,7 +25,7 @@ struct latency_stretch {
 	uint32_t context;  /* of the thread then: context_now() */
 	int32_t tid;	   /* whose stretch it is */
 	uint32_t all;	   /* keep the records of all threads, not of @tid alone */
-	uint32_t is_over;  /* it ended a while ago: what was recorded since is not its */
+	uint32_t is_over;  /* it ended a while ago: later records are not part of it */
 	char comm[16];	   /* of @tid where that is not the caller; NUL-terminated */
 	int32_t prio;	   /* ... as the kernel counts: 120 is nice 0, below 100 real-time */
 	struct latency_call begin;     /* shown as the first record; of the calling thread */
@@ -58,9 +58,9 @@ static inline int latency_is_news(const struct trace_array *tr, uint64_t units)
 }
 
 /*
- * latency_report() - keep this stretch as the maximum, if it is still news when the others are done
- * with theirs. Return: 1: it is kept; 0: it is not. Any context; system calls: sched_yield(),
- * madvise(), and those that ask for the thread's priority.
+ * latency_report() - keep this stretch as the maximum, if it is still longer than the limit when
+ * other threads have reported theirs. Return: 1: it is kept; 0: it is not. Any context; system
+ * calls: sched_yield(), madvise(), and calls that ask for the thread's priority.
  */
 int latency_report(struct trace_array *tr, const struct latency_stretch *s);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See ops.h: the users of calls that are on, and what is computed from them. Whenever a user or a
+ * See ops.h: the users of calls that are on, and the lists computed from them. Whenever a user or a
  * filter changes, both lists are made anew with all bits, published, and the text is patched; the
  * old lists are freed after their grace periods, or kept where those do not end. The list of
  * callbacks is made anew only if one of them has changed or functions have come: its readers may
@@ -55,7 +55,7 @@ static int wants(const struct call_ops *o, uint32_t id)
 	return o->wants_all || function_set_has(o->filter, id);
 }
 
-/* Only at a function's first instruction can one call serve several users. */
+/* One call can serve several users only at a function's first instruction. */
 static int serves_all(const struct area_function *f)
 {
 	return (f->how == AREA_BY_NOPS || f->how == AREA_BY_FENTRY || f->how == AREA_BY_REDIRECT) &&
@@ -254,8 +254,8 @@ static int publish(struct old_lists *old)
 }
 
 /*
- * Free what was replaced, after its grace period; what a thread does not leave stays. Return:
- * whether no thread can be in a callback that was there before.
+ * Free the replaced lists after their grace period. A list that a thread does not leave is kept.
+ * Return: whether no thread can be in a callback that was there before.
  */
 static int retire(const struct old_lists *old)
 {
@@ -300,7 +300,7 @@ static void link_user(struct call_ops *ops, int on)
 	callbacks_are_stale |= is_callback(ops);
 }
 
-/* @settled: whether no thread can be in what was there before. */
+/* @settled: whether no thread can be in a callback that was there before. */
 static int change(struct call_ops *ops, int on, int *settled)
 {
 	int was = ops->is_on, err;
@@ -382,7 +382,7 @@ int ftrace_graph_update(void)
 	return ftrace_top_graph() ? functions_prepare(RECORD_ENTRY) : functions_settle();
 }
 
-/* Functions whose calls an instance would want, and cannot have. */
+/* Functions whose calls an instance wants but cannot have. */
 static void tell_left_out(const struct call_ops *ops)
 {
 	static int told;

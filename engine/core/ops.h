@@ -23,7 +23,7 @@ struct call_ops;
 struct ops_frame;
 struct trace_array;
 
-/* What is done with a call, all bits together. 0: its function's site is off. */
+/* Bits that say how a function's calls are handled. 0: its site is off. */
 enum ops_how {
 	OPS_RECORD = 1, /* RECORD_FUNCTION of the top instance */
 	OPS_GRAPH = 2,	/* it is wrapped: its return is seen, too */
@@ -60,7 +60,7 @@ struct ops_return_funcs {
 	void (*begun)(uint32_t id, uint64_t call, uint64_t stack, const struct arch_args *args);
 	/* @retval: its result. @ip: where it returns to. */
 	void (*returned)(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
-	/* It began and is not followed: none of the others will be called for it. */
+	/* The call began and is not followed: no other function will be called for it. */
 	void (*missed)(uint32_t id);
 	/* It was unwound, by a throw or longjmp(). With `begun`. */
 	void (*unwound)(uint64_t call);
@@ -106,7 +106,7 @@ int ftrace_follow(struct call_ops *ops);
 /*
  * ftrace_start() - an instance's tracer wants the calls that its filters leave. @kind:
  * RECORD_FUNCTION, or RECORD_ENTRY of a graph. Return: 0; -EBUSY: it does already; -errno of the
- * hook: nothing is patched. ftrace_stop() - no more.
+ * hook: nothing is patched. ftrace_stop() - it no longer wants them.
  */
 int ftrace_start(struct trace_array *tr, enum record_kind kind);
 void ftrace_stop(struct trace_array *tr);
@@ -130,7 +130,7 @@ uint8_t ops_how(uint32_t id, uint32_t *nr);
 void ops_fork(int instances);
 
 /*
- * Where a call goes behind ops_call() or ops_record_call(); said by the hook before it arms the
+ * Where a call goes after ops_call() or ops_record_call(). The hook says this before it arms the
  * function. OPS_GO_ON: on in the function; else an even address to jump to as if the function had
  * been called there. With OPS_RECORD in it: a RECORD_FUNCTION of the top instance before.
  */
@@ -138,7 +138,10 @@ void ops_fork(int instances);
 int ops_set_next(uint32_t id, uint64_t next);
 uint64_t ops_next(uint32_t id);
 
-/* The lists, read during calls and replaced as a whole, with the bits of what each user wants. */
+/*
+ * The lists, read during calls and replaced as a whole, with the bits of the functions that each
+ * user wants.
+ */
 struct ops_user {
 	struct ring *ring;    /* NULL: it has none */
 	const uint64_t *bits; /* one a function */
@@ -179,14 +182,17 @@ static inline int ops_user_wants(const struct ops_user *u, uint32_t id)
 	return id < u->nr_bits && bitmap_has(u->bits, id);
 }
 
-/* Whether anybody but the top instance's tracer wants a graph. */
+/* Whether any user other than the top instance's tracer wants a graph. */
 static inline int ops_any_graph(void)
 {
 	return ops_current->nr_graph || ops_current->returns.nr_bits ||
 	       ops_current->profile.nr_bits;
 }
 
-/* The return probes' functions, for what wraps calls. ops_call_begun() and _missed(): inside ring_enter(). */
+/*
+ * The return probes' functions, for the code that wraps calls. ops_call_begun() and _missed():
+ * inside ring_enter().
+ */
 void ops_set_returns(const struct ops_return_funcs *funcs);
 void ops_call_begun(uint32_t id, uint64_t call, uint64_t stack, const struct arch_args *args);
 void ops_call_returned(uint32_t id, uint64_t call, uint64_t retval, uint64_t ip);
@@ -205,11 +211,11 @@ void ops_set_open(ops_open_func *func);
 int ops_call_may_be_open(uint64_t call, uint64_t stack, uint64_t now);
 
 /*
- * ops_enter() - a section of SRCU_OPS until ops_leave(), for what is called at calls that come by
- * other ways. Any context.
+ * ops_enter() - begin a section of SRCU_OPS, until ops_leave(), for calls that come by other ways
+ * than ops_call(). Any context.
  * Return: OPS_ON_TOP: the call is a signal handler's on top of another, for the engine's own
  * functions; OPS_MISSED: code that the engine has called makes it, or it is on top of too many: it
- * is to be counted alone.
+ * is only to be counted.
  */
 enum ops_entered { OPS_MISSED, OPS_FIRST, OPS_ON_TOP };
 enum ops_entered ops_enter(struct srcu_thread **inside);
@@ -234,7 +240,10 @@ static inline void ops_outside_end(struct srcu_thread *outside)
 	srcu_read_unlock(SRCU_OUTSIDE, outside);
 }
 
-/* What hook/<cpu>/ops_entry.S has saved: the low words are the program's struct ftrace_regs. */
+/*
+ * The registers that hook/<cpu>/ops_entry.S has saved: the low words are the program's struct
+ * ftrace_regs.
+ */
 struct ops_frame {
 	struct arch_regs regs;
 	uint64_t ip; /* behind the site; set to where the call goes on */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done at the entry of a call that more users want than the top instance's tracer: see
+ * Handles the entry of a call that other users want than the top instance's tracer alone: see
  * ops.h. The entry points of hook/<cpu>/ come here, with all state of the processor saved where a
  * callback or an unwinder may run (ops_call()), else with the general registers
  * (ops_record_call()).
@@ -44,7 +44,7 @@ static void record_function(struct ring *r, uint32_t id, uint64_t parent_ip,
 	ring_commit(&slot, with_args ? RECORD_FUNCTION_ARGS : RECORD_FUNCTION, id);
 }
 
-/* In line: where not all registers are saved nothing leads to the walk. */
+/* In line: the caller that does not save all registers must not reach the stack walk. */
 static inline __attribute__((always_inline)) void record_call(struct ring *r, uint32_t id,
 							      uint64_t parent_ip,
 							      const struct arch_args *args,
@@ -129,7 +129,7 @@ uint64_t ops_call(struct ops_frame *frame, uint64_t word)
 {
 	uint32_t id = record_word_id(word), i;
 	uint64_t site_end = frame->ip;
-	/* as the function found them, whatever a callback does */
+	/* the registers as the function found them, even if a callback changes them */
 	const struct arch_args args = arch_args_of(&frame->regs);
 	struct srcu_thread *inside;
 	enum ops_entered entered = ops_enter(&inside);

@@ -24,8 +24,10 @@ int option_is_on(const struct trace_array *tr, int bit);
 /* Whether trace_options shows it: all tracers have it, or the current one. */
 int option_listed(const struct trace_array *tr, int bit);
 
-/* What switches an option of all tracers. set(): 0, or -errno: it keeps its
- * value. Under the tree's lock. */
+/*
+ * The owner of an option that all tracers have. set(): 0, or -errno: it keeps its value. Under the
+ * tree's lock.
+ */
 struct option_owner {
 	uint32_t bit; /* enum area_option */
 	int (*set)(struct trace_array *tr, int on);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See sandbox.h. prctl() and syscall() are ours and call libc's: the doors through which libc,
- * libseccomp and nearly all programs go. Owns the number of threads that are free. What a program
- * does by an instruction of its own is seen by the agent's look alone, late. A filter that the
- * process began with is no change: the engine started under it. A child of vfork() has its
+ * libseccomp and nearly all programs go. Owns the number of threads that are free. A system call
+ * that a program makes by its own instruction is found late, when the agent looks. A filter that
+ * the process began with is no change: the engine started under it. A child of vfork() has its
  * parent's memory: nothing is changed for it. fork: sandbox_fork(); a child by raw clone() has no
  * engine, and notes what it gives up. Tests: tests/engine/fire/sandbox.
  */
@@ -34,7 +34,8 @@
 #define AHEAD_TASKS 64u
 #define AHEAD_TEXT  1024u /* of vestige_status */
 
-static uint32_t nr_free; /* threads that we have seen begin, and neither end nor give up */
+static uint32_t
+	nr_free; /* threads whose start we have seen, and that have neither ended nor given up system calls */
 static int (*agent_stop)(void);
 static void (*agent_start)(void);
 static void (*on_enter)(void);
@@ -43,7 +44,10 @@ static int told_growth;
 /* Whether the thread is among them. */
 static __thread uint8_t counted __attribute__((tls_model("initial-exec")));
 
-/* Its system calls go to a handler of its own (syscall user dispatch); what it could do before. */
+/*
+ * Its system calls go to a handler of its own (syscall user dispatch). Keeps the rights that it had
+ * before.
+ */
 static __thread uint8_t dispatched __attribute__((tls_model("initial-exec")));
 static __thread enum sys_rights undispatched __attribute__((tls_model("initial-exec")));
 
@@ -128,7 +132,7 @@ void sandbox_was_entered(void)
 	__atomic_fetch_or(&sys_nr_forbidden, SYS_ALL, __ATOMIC_SEQ_CST);
 }
 
-/* What a call changes, and how it was before. */
+/* The changes that a call makes, and the state before. */
 struct change {
 	uint8_t calls;	  /* the thread gives up system calls */
 	uint8_t dispatch; /* ... to a handler of its own: not its children, nor other threads */
@@ -158,7 +162,7 @@ static void back_ring(struct ring *r)
 	ring_task_back(r, load_relaxed(&r->task_table->count) + AHEAD_TASKS);
 }
 
-/* Memory for what it may not ask for any more, so that little is lost. */
+/* Memory that the thread may not ask for any more, so that few records are lost. */
 static void prepare(void)
 {
 	uint32_t i;
@@ -332,7 +336,7 @@ static long first_syscall(long nr, unsigned long a, unsigned long b, unsigned lo
 }
 
 /*
- * syscall() with one of three numbers: instead.S has passed by what else it is called with.
+ * syscall() with one of three numbers; instead.S lets all others pass.
  * @nr: SYS_seccomp, SYS_prctl or SYS_exit.
  */
 syscall_fn sandbox_syscall;

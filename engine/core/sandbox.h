@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that give up system calls (seccomp, syscall user dispatch) or the processor's counter:
- * what the engine keeps to from then on. From before the program's call on the thread makes no
- * system call of the engine's (sys_is_forbidden()), nor do the threads that it makes, the children
- * that it forks and, with SECCOMP_FILTER_FLAG_TSYNC, all others.
+ * Threads that give up system calls (seccomp, syscall user dispatch) or the processor's counter.
+ * From just before the program's call on, the engine makes no system call in that thread
+ * (sys_is_forbidden()), nor in the threads that it makes, the children that it forks and, with
+ * SECCOMP_FILTER_FLAG_TSYNC, in any other thread.
  */
 #ifndef VESTIGE_CORE_SANDBOX_H
 #define VESTIGE_CORE_SANDBOX_H
@@ -17,15 +17,15 @@ void sandbox_start(void);
 void sandbox_fork(void);
 
 /*
- * The agent may do what the program may no longer: it ends with the last thread that is free (by
- * its end, or since that gives up system calls), and before a filter is set for all threads.
+ * The agent has rights that the program has given up. So it ends with the last thread that is free
+ * (which ends, or gives up system calls), and before a filter is set for all threads.
  * @stop: return whether there was one, and it has ended. @start: the program's call failed. One
  * pair.
  */
 void sandbox_use_agent(int (*stop)(void), void (*start)(void));
 
 /*
- * Give the calling thread what it will need ahead, before it gives up system calls. Constructor
+ * Get the memory that the calling thread will need, before it gives up system calls. Constructor
  * context, one callback.
  */
 void sandbox_on_enter(void (*ahead)(void));
@@ -37,9 +37,8 @@ void sandbox_on_enter(void (*ahead)(void));
 void sandbox_was_entered(void);
 
 /*
- * sandbox_new_thread() - the calling thread is about to make one. sandbox_no_thread(): it came to
- * nothing.
- * Return: what the new one will say with sandbox_thread_starts().
+ * sandbox_new_thread() - the calling thread is about to make one. sandbox_no_thread(): that failed.
+ * Return: the value that the new thread passes to sandbox_thread_starts().
  */
 enum sys_rights sandbox_new_thread(void);
 void sandbox_no_thread(enum sys_rights rights);

@@ -106,9 +106,10 @@ static int keep(void *arg, uint64_t ip, uint64_t sp)
 }
 
 /*
- * The walk by our own tables, which costs a tenth of the unwinder's a frame, where all of it lies on
- * the thread's own stack and has tables. @frame: a frame's, as __builtin_frame_address(0) has it.
- * Return: how many; 0: the unwinder is to say.
+ * The walk by our own tables, if all of the stack is the thread's own and all frames have tables. A
+ * frame costs a tenth of the unwinder's time. @frame: a frame's, as __builtin_frame_address(0) has
+ * it.
+ * Return: the number of frames; 0: the unwinder has to walk.
  */
 static uint32_t save_by_tables(const uint64_t *frame, uint64_t *to, uint32_t room)
 {

@@ -14,15 +14,15 @@
 typedef int stack_each(void *arg, uint64_t ip, uint64_t sp);
 
 /*
- * The walker: each of the calling thread's, innermost first: where it goes on, when the ones before
- * it have returned. Any context. Said in constructor context.
+ * The walker: calls back for each function of the calling thread's stack, innermost first, with the
+ * address at which it goes on. Any context. Set in constructor context.
  */
 typedef void stack_walk(stack_each *each, void *arg);
 void stack_register(stack_walk *walk, int (*prepare)(void));
 
 /*
- * stack_prepare() - have what walking needs, which may load an object: not under the tree's lock,
- * nor in a hook. Return: 0; -ENOSYS: this program has no unwinder.
+ * stack_prepare() - make ready for walks, which may load an object: not under the tree's lock, nor
+ * in a hook. Return: 0; -ENOSYS: this program has no unwinder.
  */
 int stack_prepare(void);
 
@@ -60,8 +60,8 @@ void stack_put_as_other(struct ring *r, const uint64_t *frames, uint32_t nr);
 int stack_started(void);
 
 /*
- * stack_record_wanted() - what the options stacktrace and userstacktrace want behind a record that
- * was just made. In a process both are the same stack.
+ * stack_record_wanted() - record the stacks that the options stacktrace and userstacktrace ask for
+ * behind a record that was just made. In a process both are the same stack.
  */
 void stack_record_wanted(struct ring *r);
 static inline int stack_is_wanted(const struct ring *r)

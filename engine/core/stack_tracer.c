@@ -2,14 +2,14 @@
 /*
  * See stack_tracer.h. A callback of ops.h at the entry of functions: one comparison of the stack
  * pointer with the deepest so far, and a walk of the stack when it lies deeper. Calls on other
- * stacks (of sigaltstack, of coroutines) do not count, as those of interrupts do not in the kernel.
+ * stacks (sigaltstack, coroutines) do not count, as interrupt stacks do not in the kernel.
  *
  * A recursion reaches a new depth with each call. So that each does not cost a walk of all of the
  * stack, the walk ends at the first function that the one before it had seen at the same place, if
  * the return addresses further out are still in the same words of the stack.
  *
  * One thread at a time measures; a call that comes meanwhile, a signal handler's too, is not looked
- * at. fork: the child goes on in its own area. Costs: what a callback costs, bench "steady". Tests:
+ * at. fork: the child goes on in its own area. Costs: one callback, bench "steady". Tests:
  * tests/engine/fire/stack_tracer.
  */
 #include "engine/core/stack_tracer.h"
@@ -51,7 +51,7 @@ struct walk {
 	int same_thread, joined;
 };
 
-/* Whether the frames of `last` from the @i-th on are those of this stack. */
+/* Whether the frames of `last` from the @i-th on are also this stack's. */
 static int still_there(uint32_t i)
 {
 	for (; i < last.nr; i++)
@@ -171,7 +171,7 @@ int stack_tracer_set(int on)
 		err = reserve();
 	if (!err)
 		err = on ? ftrace_register(&stack_ops) : ftrace_unregister(&stack_ops);
-	/* what a thread that is still inside uses is static */
+	/* a thread that is still inside uses static memory only */
 	if (err == -ETIMEDOUT)
 		err = 0;
 	if (!err) {

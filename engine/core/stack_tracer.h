@@ -10,7 +10,7 @@
 
 #include "engine/core/function.h"
 
-/* stack_trace_filter: at whose entries depths are looked at; empty: at all functions'. */
+/* stack_trace_filter: the functions at whose entry the depth is checked; empty: all. */
 extern struct function_set stack_trace_filter;
 
 int stack_tracer_is_on(void);
@@ -27,7 +27,7 @@ int stack_tracer_found(void);
 /* The filter has changed. Return: 0 or -errno. */
 int stack_tracer_update(void);
 
-/* stack_max_size is that from now on. Return: 0 or -ENOSPC. */
+/* Set stack_max_size. Return: 0 or -ENOSPC. */
 int stack_tracer_set_max(uint64_t bytes);
 
 #endif

@@ -14,7 +14,7 @@
 
 struct lookup {
 	struct symbol_name *rows;
-	uint32_t nr; /* those of the object */
+	uint32_t nr; /* rows of the object */
 	uint64_t bias;
 };
 

@@ -36,18 +36,20 @@ void syscalls_register_user(const struct syscalls_user *user);
 extern struct syscalls_user syscalls_user;
 
 /*
- * Who has the kernel get other arguments than the program gave: one in the process. It sees the
- * calls that are wanted (syscalls_want()), the engine's own through libc among them. Any context,
- * as the user's.
+ * The one part of the engine that may change the arguments that the kernel gets. It sees the calls
+ * that are wanted (syscalls_want()), also the engine's own through libc. Any context, as the
+ * user's.
  */
 #define SYSCALLS_WORDS 32u
 struct syscalls_changer {
-	/* @args: to be changed, what the kernel gets. @words: its own until the call has returned. */
+	/*
+	 * @args: to be changed: the kernel gets these. @words: its own until the call has returned.
+	 */
 	void (*before)(uint64_t nr, uint64_t *args, uint64_t *words);
 	/* Not for calls that start a thread or process. @args: as the program gave them. */
 	void (*after)(uint64_t nr, uint64_t ret, const uint64_t *args, uint64_t *words);
 };
-extern const struct syscalls_changer *syscalls_changer; /* NULL: nobody */
+extern const struct syscalls_changer *syscalls_changer; /* NULL: none */
 
 /*
  * syscalls_want() - calls with this number are wanted once more, or once less. @nr: SYSCALLS_MAX:
@@ -56,9 +58,9 @@ extern const struct syscalls_changer *syscalls_changer; /* NULL: nobody */
 int syscalls_want(uint32_t nr, int on);
 
 /*
- * The engine makes a thread of its own: from syscalls_own_begin() on the calls of the thread that
- * makes it and those of threads that were not there are the engine's. The new one says
- * syscalls_own_thread(), the other one syscalls_own_end(). @made: whether there is a new one.
+ * The engine makes a thread of its own: from syscalls_own_begin() on, the calls of the creating
+ * thread and of threads that did not exist before are the engine's. The new thread calls
+ * syscalls_own_thread(), the creating thread syscalls_own_end(). @made: whether there is a new one.
  */
 void syscalls_own_begin(void);
 void syscalls_own_end(int made);

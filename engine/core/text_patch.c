@@ -30,7 +30,7 @@ static int count_one(int tid, void *data)
 	return ++*(int *)data > 1;
 }
 
-/* Where /proc tells nothing, the engine is loaded before main(), as it mostly is. */
+/* Without /proc, assume that the engine is loaded before main(), the usual case. */
 static int has_threads(void)
 {
 	int n = 0;

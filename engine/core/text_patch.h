@@ -5,7 +5,7 @@
  * A site is one whole instruction, and the two that it can be differ in the first byte, or in the
  * first two within one cache line (sites.c). So one store changes it, and a thread fetches one or
  * the other. text_sync() behind a batch makes every CPU that runs a thread of ours drop what it has
- * prefetched (membarrier SYNC_CORE): after it no thread enters by what was there before.
+ * prefetched (membarrier SYNC_CORE): after it no thread executes the old bytes.
  */
 #ifndef VESTIGE_CORE_TEXT_PATCH_H
 #define VESTIGE_CORE_TEXT_PATCH_H
@@ -43,8 +43,8 @@ void text_switch(uint8_t *at, const uint8_t *bytes, uint32_t n);
 void text_store(uint8_t *at, const uint8_t *bytes, uint32_t n);
 
 /*
- * text_switch_branch() - switch a static branch of the program's code on or off.
- * @changed: is set when it was not so before: text_sync() is due when all are switched.
+ * text_switch_branch() - switch a static branch of the program's code on or off. @changed: set if
+ * the code changed; text_sync() is due when all are switched.
  * Return: 0; -EBUSY: it is not as the compiler left it; -errno of the text.
  */
 int text_switch_branch(uint8_t *code, int on, int *changed);

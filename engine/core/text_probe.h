@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Calls of the engine at any instruction of the program, with the registers as they are there: what
- * dynamic probes inside functions and markers are made of. The user of one has a struct
+ * Calls of the engine at any instruction of the program, with the registers as they are there.
+ * Dynamic probes inside functions, and markers, are made of these. The user of one has a struct
  * text_probe in a structure of its own. All but hits under the tree's lock.
  */
 #ifndef VESTIGE_CORE_TEXT_PROBE_H
@@ -13,7 +13,7 @@
 #include "arch_frame.h"
 #include "engine/process/object.h"
 
-/* What hook/<cpu>/text_entry.S has saved. */
+/* The registers that hook/<cpu>/text_entry.S has saved. */
 struct text_frame {
 	uint64_t flags;
 	struct arch_regs regs;
@@ -95,8 +95,8 @@ void text_probe_hit(const struct text_frame *frame, struct text_place *place);
 void text_place_gone(struct text_place *place);
 
 /*
- * text_function_start() - where the function begins that has @address, as the rows for unwinders
- * tell; *@end: where the next one does. Return: 0, or -ENOENT: no row is known.
+ * text_function_start() - the start of the function that has @address, by the unwind rules; *@end:
+ * the start of the next one. Return: 0, or -ENOENT: no row is known.
  */
 int text_function_start(const struct object *o, uint64_t address, uint64_t *start, uint64_t *end);
 

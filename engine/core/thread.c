@@ -64,8 +64,8 @@ static int get_tid(void)
 }
 
 /*
- * What passes from creator to thread lies in a slot of a small pool, not on the heap: the program's
- * malloc may be traced, and must not see calls that are not its own.
+ * The data that a creator passes to its thread lies in a slot of a small pool, not on the heap: the
+ * program's malloc may be traced, and must see only the program's calls.
  */
 #define NR_STARTS 1024u
 static struct start starts[NR_STARTS];
@@ -190,8 +190,8 @@ static void start_release(struct start *s)
 }
 
 /*
- * The id of a thread that was just made. Before it runs the kernel has stored it in its pthread_t's
- * memory; once it runs it tells us, and that memory may be gone.
+ * The id of a thread that was just made. Before it runs, the kernel has stored the id in the memory
+ * of its pthread_t. Once it runs it gives us the id, and that memory may be gone.
  */
 static int made_tid(const struct start *s, pthread_t thread)
 {

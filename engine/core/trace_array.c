@@ -4,8 +4,8 @@
  * its row in the table here, filters, options and a tracer. The top instance is not made here and
  * is never removed. Runs under the tree's lock, in the agent or a thread of the program.
  *
- * An instance may be removed while threads write into it. First it is unlinked (ops.c), then all
- * threads leave it, then its blocks and its memory are freed (ring_close).
+ * An instance may be removed while threads write into it. First it is unlinked (ops.c). When all
+ * threads have left it, its blocks and its memory are freed (ring_close).
  *
  * fork: see trace_arrays_fork_all(). Costs: bench "instances". Tests:
  * tests/engine/fire/instances.

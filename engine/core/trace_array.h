@@ -96,9 +96,9 @@ void trace_array_destroy(struct trace_array *tr);
 
 /*
  * trace_array_set_pids() - one write to set_ftrace_pid, or to set_ftrace_notrace_pid if @notrace.
- * @text: @n bytes, ids between blanks, in base 10, 8 or 16; they are added to those that there are,
- * all or none of them. @reset: forget those before. No id at all: there is no list, all threads
- * count. Return: 0, -EINVAL, -ENOMEM.
+ * @text: @n bytes, ids between blanks, in base 10, 8 or 16; they are added to the list, all or
+ * none. @reset: forget those before. No id at all: there is no list, all threads count. Return: 0,
+ * -EINVAL, -ENOMEM.
  */
 int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, size_t n,
 			 int reset);
@@ -107,7 +107,7 @@ int trace_array_set_pids(struct trace_array *tr, int notrace, const char *text, 
 int trace_array_set_event_pids(struct trace_array *tr, int notrace, const char *text, size_t n,
 			       int reset);
 
-/* Whether the events of a thread are recorded, by those lists. Any context. */
+/* Whether the lists let the events of a thread be recorded. Any context. */
 int trace_array_wants_events_of(const struct trace_array *tr, int tid);
 
 /* The list as it counts, NULL: there is none. */
@@ -123,7 +123,7 @@ void trace_arrays_thread_end(int tid);
 /* Call back before an instance goes, for what refers to it. One callback. Constructor context. */
 void trace_array_on_destroy(void (*callback)(const struct trace_array *tr));
 
-/* Objects came or went, or clocks were read: its areas say so too. */
+/* Objects came or went, or clocks were read: write that into all areas, too. */
 void trace_arrays_sync(void);
 
 /* The process ends: instances that hold records stay for their readers. Return: how many do. */
@@ -140,7 +140,7 @@ void trace_arrays_fork(int keep);
 int trace_arrays_fork_all(void);
 void trace_arrays_forked(int keep);
 
-/* What a buffer's trace_clock makes of stamps. */
+/* How a buffer's trace_clock converts stamps. */
 enum ring_stamps trace_clock_stamps(const struct area_buffer *b);
 
 /* The ring of an area that was just made. */

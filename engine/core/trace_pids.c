@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * set_ftrace_pid and set_ftrace_notrace_pid: of which threads an instance's tracer records calls.
+ * set_ftrace_pid and set_ftrace_notrace_pid: the threads whose calls an instance's tracer records.
  * The ring asks the lists where a thread has no page, and a thread that is not wanted never has one
  * for calls (ring.h), so nothing is tested on the way of a call. Writes under the tree's lock;
  * threads come and go at any time. fork: the child has its parent's lists, its own id in them where

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which tracers there are and which one is current. They register through a linker section, so
- * that adding one is adding a file. The area shows the current one's name. Nothing for fork. Tests:
+ * The list of tracers, and the current one. Tracers register through a linker section, so adding
+ * one is adding a file. The area shows the current one's name. Nothing for fork. Tests:
  * tests/unit/test_tracer.c, tests/engine/fire/control.
  */
 #include "engine/core/tracer.h"
@@ -73,7 +73,7 @@ static void show_current(const struct trace_array *tr)
 	str_copy(buffer->tracer, sizeof(buffer->tracer), tr->current ? tr->current->name : "nop");
 }
 
-/* What `trace` and `snapshot` show: the stretch that the tracer keeps, or not. */
+/* Whether `trace` and `snapshot` show the stretch that the tracer keeps. */
 static void show_max(struct trace_array *tr, int on)
 {
 	struct area_buffer *buffer = trace_array_buffer(tr);

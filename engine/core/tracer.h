@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The plug-in contract of tracers. A tracer is one file in tracers/ with one struct tracer and one
- * TRACER_REGISTER(); it includes this header and what of core it uses, and nothing of another
+ * TRACER_REGISTER(); it includes this header and other headers of core, and nothing of another
  * tracer. The engine picks it up by the linker section alone. docs/design/ARCHITECTURE.md, "A new
  * tracer", says how one is written.
  *
- * What a tracer asks of the rest:
+ * The functions that a tracer calls:
  *	ftrace_start(), ftrace_stop()		the calls of functions (ops.h)
  *	ring_set_gate(), ring_gate_open(), ..	... in threads and at times that it chooses; and
  *						words of its own in each thread (ring.h)
  *	ring_reserve(), ring_commit()		its records (ring_write.h)
- *	ring_snapshot()				use_max_tr: what was recorded is the new maximum
+ * 	ring_snapshot() use_max_tr: the records are the new maximum
  */
 #ifndef VESTIGE_CORE_TRACER_H
 #define VESTIGE_CORE_TRACER_H
@@ -46,14 +46,14 @@ struct tracer {
 	/* its own, TRACER_OPTION() of each; abi/option.h has their first values */
 	uint64_t options;
 	/*
-	 * Why this process cannot have it, as vestige_status says it; NULL: it can. Of a tracer
-	 * without this function: always. Any time.
+	 * Why this process cannot have it, as a text for vestige_status; NULL: it can. A tracer
+	 * without this function is always there. Any time.
 	 */
 	const char *(*absent)(void);
 	/* no privilege changes that: vestige_absent says it, not each process's vestige_status */
 	uint8_t absent_by_machine;
 	uint8_t allow_instances; /* else it can be current in the top instance alone */
-	uint8_t use_max_tr; /* the snapshot is its own: allocated for it, and nobody else takes one */
+	uint8_t use_max_tr; /* the snapshot is allocated for it, and no other user may take one */
 };
 
 #define TRACER_OPTION(option) (UINT64_C(1) << (option))
@@ -77,7 +77,7 @@ const struct tracer *tracer_with_option(int option);
  */
 int tracer_set(struct trace_array *tr, const char *name, size_t n);
 
-/* Switch tracing_on; all that switch it call this. Any context. */
+/* Switch tracing_on. Every switch of it goes through here. Any context. */
 void tracing_set(struct trace_array *tr, int on);
 
 /*

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The lock of the tree of control files: the agent, threads of the program that write control
- * files, and the loader's notification change what hangs on it, one after the other. Its owner's
- * signals wait, as a handler may fork or write control files. fork: tree_fork_prepare(). Tests:
- * tests/engine/fire/forks, ops.
+ * files, and the loader's notification make their changes one after the other. While a thread holds
+ * it, its signals wait, as a handler may fork or write control files. fork: tree_fork_prepare().
+ * Tests: tests/engine/fire/forks, ops.
  */
 #include "engine/core/tree_lock.h"
 
@@ -19,12 +19,14 @@
 
 static struct lock tree_lock;
 static uint64_t signals_before; /* of the thread that has it */
-static void (*due)(void);	/* what a thread that may make no system call has left */
+static void (*due)(void);	/* work that a thread without system calls has left */
 
 #define SIGNAL_BIT(sig) (UINT64_C(1) << ((sig)-1))
 
-/* What a thread causes itself is not put off, nor that by which glibc changes the identity of all
- * threads. */
+/*
+ * Signals that a thread causes itself are not put off, nor the signal by which glibc changes the
+ * identity of all threads.
+ */
 #define PUT_OFF                                                                                    \
 	(~(SIGNAL_BIT(SIGSEGV) | SIGNAL_BIT(SIGBUS) | SIGNAL_BIT(SIGILL) | SIGNAL_BIT(SIGFPE) |    \
 	   SIGNAL_BIT(SIGTRAP) | SIGNAL_BIT(SIGSYS) | SIGNAL_BIT(33)))

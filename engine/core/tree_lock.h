@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock of the tree: one change at a time of the control files and of what hangs on them
- * (functions, events, instances). See tree_lock.c.
+ * The lock of the tree: one change at a time of the control files and their objects (functions,
+ * events, instances). See tree_lock.c.
  */
 #ifndef VESTIGE_CORE_TREE_LOCK_H
 #define VESTIGE_CORE_TREE_LOCK_H
@@ -12,7 +12,7 @@
  * tree_lock_take() - no other thread changes the tree and its objects until tree_lock_release().
  * Signals of the calling thread wait meanwhile. For the loader's notification and its like.
  * Return: 0; -EDEADLK: the thread has it already.
- * tree_enter() - the same for what a program calls.
+ * tree_enter() - the same for functions that a program calls.
  * Return: also -ENODEV: the process has no area; -EDEADLK: a callback at a function's entry calls;
  * -EPERM: the thread may make no system call of ours (core/sandbox.h).
  * tree_lock_try() - waits ten milliseconds at most. Return: whether the lock was taken.

@@ -59,7 +59,10 @@ static uint64_t end_of_frame(const struct unwind *u, const struct unwind_memory 
 	}
 }
 
-/* The caller in the word at @at. Of a copy, what a stub of the graph has replaced is not known. */
+/*
+ * The caller in the word at @at. In a copy of a stack, an address that the graph has replaced stays
+ * a stub's.
+ */
 static uint64_t caller_at(const struct unwind_memory *m, const uint64_t *word)
 {
 	return m->of[0].copy && interpose_is_stub(*word) ? 0 : interpose_caller(word);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See atrace.h. A tag comes into being with the first place that has its name, or when it is
- * switched on, and stays: what dlopen() brings later finds it on or off. Its places are the static
+ * See atrace.h. A tag is made with the first place that has its name, or when it is switched on,
+ * and stays: an object that dlopen() brings later finds it on or off. Its places are the static
  * branches of tracepoints; off, one costs a NOP. Records are made by control/api.c's atrace().
  * fork: the child has the same tags and the same text. Costs: bench "events". Tests:
  * tests/engine/events/atrace.
@@ -95,7 +95,7 @@ static int switch_tag(struct tag *t, int on)
 	t->on = on;
 	for (h = holders; h; h = h->next) {
 		one = switch_places(h, t, &changed);
-		/* a site that was changed by others is reported, and left alone */
+		/* a site that another tool has changed is reported and left alone */
 		if (one && one != -EBUSY)
 			err = one;
 	}
@@ -105,8 +105,8 @@ static int switch_tag(struct tag *t, int on)
 }
 
 /*
- * The places of an object, which stay as long as it is mapped; those of tags that are on are
- * switched.
+ * The places of an object, which stay as long as it is mapped. Places of tags that are on are
+ * switched on.
  */
 static void add(const struct object_items *items)
 {

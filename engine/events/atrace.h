@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tags of vestige/atrace.h: which there are, which are on, and their places in the text. Under the
- * tree's lock.
+ * The tags of vestige/atrace.h, whether they are on, and their places in the text. Under the tree's
+ * lock.
  */
 #ifndef VESTIGE_EVENTS_ATRACE_H
 #define VESTIGE_EVENTS_ATRACE_H
@@ -10,7 +10,7 @@
 
 #define ATRACE_MAX_TAG 64u /* bytes of a name, its NUL included */
 
-/* Each tag in a line, those that are on in brackets. */
+/* Each tag on a line; tags that are on are in brackets. */
 void atrace_show(struct seq_buf *s);
 
 /*

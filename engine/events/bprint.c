@@ -9,8 +9,8 @@
  * A text is identified by a hash of 59 bits. A collision is detected when the second text comes,
  * which from then on is printed as text.
  *
- * Any context: no lock, libc, errno. fork: the child knows what was known, and its area has the
- * rows (area_fork). Costs: bench "events". Tests: tests/engine/events/bprint.
+ * Any context: no lock, libc, errno. fork: the child has its parent's cached data, and its area has
+ * the rows (area_fork). Costs: bench "events". Tests: tests/engine/events/bprint.
  */
 #include "engine/events/bprint.h"
 
@@ -47,7 +47,7 @@ struct bprint_format {
 	uint16_t next;	  /* of its bucket, + 1 */
 	uint16_t id;	  /* enum ftrace_id; 0: it has to be text */
 	uint16_t nr_args; /* 0: what is printed is the text itself */
-	uint16_t most;	  /* bytes of what is printed, without its strings and stars */
+	uint16_t most;	  /* bytes of the printed text at most, without its strings and stars */
 	struct arg args[MAX_ARGS];
 };
 
@@ -130,7 +130,7 @@ static const char *parse_conversion(struct bprint_format *f, const char *p)
 		f->most += 22;
 		break;
 	case 'p':
-		/* the kernel's extensions are no business of printf() */
+		/* printf() does not have the kernel's extensions */
 		if (p != begin || is_word(p[1]))
 			return NULL;
 		kind = ARG_LONG;
@@ -189,7 +189,7 @@ static int has_percent(const char *p)
 	return *p;
 }
 
-/* What its records are; 0: it has to be text. @puts: it is no format. */
+/* The kind of its records; 0: it has to be text. @puts: it is no format. */
 static enum ftrace_id record_of(const char *text, int puts)
 {
 	int percent = has_percent(text);
@@ -279,7 +279,7 @@ const struct bprint_format *bprint_format_get(const char *text, int puts)
 
 /* The arguments, packed. */
 struct packed {
-	uint32_t at, most; /* bytes here; of what is printed, at most */
+	uint32_t at, most; /* bytes here; bytes of the printed text, at most */
 	uint32_t limit;	   /* the last star */
 	uint64_t words[MAX_TEXT / 8 + MAX_ARGS + 1];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Records ftrace:bprint and ftrace:bputs: what trace_printk() and trace_puts() with a constant text
- * come to. A format is read once, when it is first printed, and its text is put into the area.
+ * Records ftrace:bprint and ftrace:bputs, which trace_printk() and trace_puts() make of a constant
+ * text. A format is read once, when it is first printed, and its text is put into the area.
  */
 #ifndef VESTIGE_EVENTS_BPRINT_H
 #define VESTIGE_EVENTS_BPRINT_H
@@ -14,13 +14,12 @@
 struct bprint_format;
 
 /*
- * bprint_number() - by which a text is known, in records and in printk_formats: made of the text
- * alone.
+ * bprint_number() - the number of a text in records and in printk_formats: a hash of the text.
  */
 uint64_t bprint_number(const char *text);
 
 /*
- * bprint_format_get() - what is known of a constant text, for good.
+ * bprint_format_get() - the data of a constant text, which is never freed.
  * @puts: it is no format, %% is %%.
  * Under the tree's lock; no heap. Return: never NULL.
  */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See builtin_event.h. The event's files, which are never freed, say which instances want a record;
- * event_act() applies their filters and triggers. fork: the child's events are on as they were.
+ * See builtin_event.h. The event's files, which are never freed, hold which instances want a
+ * record; event_act() applies their filters and triggers. fork: the child's events are on as they
+ * were.
  * Tests: tests/engine/events/sched.
  */
 #include "engine/events/builtin_event.h"

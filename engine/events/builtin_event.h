@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Built-in events, which every process has without a line in its source: a table row each. The code
- * that sees what happens builds the records in C. An event that is off costs its source a call of
+ * Built-in events, which every process has without a line in its source: a table row each. The
+ * source of an event builds the records in C. An event that is off costs its source a call of
  * builtin_event_is_on(); the row switches a source that can be switched. A program that defines an
  * event of the same name by TRACE_EVENT() has its own instead.
  */
@@ -21,8 +21,8 @@ struct builtin_event {
 	const struct vestige_event_field *fields; /* one without a type ends them */
 	const char *print_fmt;
 	/*
-	 * The first instance wants records, or the last one no more; NULL: nothing is to be done.
-	 * Under the tree's lock. Return: 0 or -errno: it is not switched then.
+	 * Called when the first instance wants records, and when the last one no longer does; NULL:
+	 * nothing to do. Under the tree's lock. Return: 0 or -errno: it is not switched then.
 	 */
 	int (*enable)(struct builtin_event *e, int on);
 	void *data; /* enable()'s own */
@@ -44,8 +44,8 @@ static inline int builtin_event_is_on(const struct builtin_event *e)
 
 /*
  * builtin_event_write() - a record for each instance that wants it.
- * @record: of @bytes, from its struct builtin_record on; copied. What has no field in it is 0.
- * Any context.
+ * @record: of @bytes, from its struct builtin_record on; copied. Bytes between fields are 0. Any
+ * context.
  */
 void builtin_event_write(const struct builtin_event *e, const void *record, uint32_t bytes);
 

@@ -318,7 +318,7 @@ void event_file_switch(struct event_file *f, int on)
 					      __ATOMIC_RELAXED));
 }
 
-/* Its probe is wanted, or no more. */
+/* Its probe is wanted, or no longer. */
 static int bring_probe(struct event_file *f)
 {
 	int want = (f->flags & (EVENT_FILE_ENABLED | EVENT_FILE_SOFT_MODE)) != 0, err;
@@ -331,7 +331,7 @@ static int bring_probe(struct event_file *f)
 		if (err)
 			return err;
 	}
-	/* those of the system ftrace are written in any case */
+	/* events of the system ftrace are written in any case */
 	err = f->event->class ? f->event->class->enable(f->event, f, want) : 0;
 	if (!err)
 		__atomic_xor_fetch(&f->flags, EVENT_FILE_REGISTERED, __ATOMIC_RELAXED);

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events: the registry, and which are on in which instance. All of it under the tree's lock (or the
- * loader's notification, which has it), but for what says that it is called by probes.
+ * Events: the registry, and which are on in which instance. Everything under the tree's lock (or in
+ * the loader's notification, which has it), except functions whose comment says that probes call
+ * them.
  *
  *	event		SYSTEM:NAME, its id, fields and print format; made once, never freed: there
  *			may be records of it, and it may come back with the object that has it
  *	event_class	how an event of that sort is switched on and off
- *	event_file	an event in an instance, events/SYSTEM/NAME of it: what a probe is given;
- *			made at the event's first use there, never freed: a probe may hold it
+ * 	event_file an event in an instance, events/SYSTEM/NAME of it: passed to a probe; made at the
+ * 	event's first use there, never freed: a probe may hold it
  */
 #ifndef VESTIGE_EVENTS_EVENT_H
 #define VESTIGE_EVENTS_EVENT_H
@@ -50,7 +51,7 @@ struct event {
 	uint16_t id;
 	uint8_t gone;	   /* its object was unloaded: there are no files of it */
 	uint8_t described; /* its row of AREA_EVENTS is there */
-	uint8_t padded;	   /* there may be bytes in its records that are no field's */
+	uint8_t padded;	   /* its records may have bytes that belong to no field */
 	uint32_t nr_users; /* event probes that hang on it: it cannot be removed */
 	uint32_t nr_fields;
 	const struct event_field *fields; /* common fields excluded */
@@ -113,8 +114,8 @@ const struct event_field *event_field(const struct event *e, const char *name, s
 int event_name_is(const char *s, const char *name, size_t n);
 
 /*
- * event_name_fits() - whether a pattern names an event: of nothing and `*` any part fits.
- * @either: @name alone is there, and may be either's.
+ * event_name_fits() - whether a pattern names an event; an empty part and `*` match anything.
+ * @either: only @name is given, and may be the system's or the event's.
  */
 int event_name_fits(const char *event_system, const char *event_name, const char *system,
 		    size_t system_bytes, const char *name, size_t name_bytes, int either);
@@ -171,7 +172,7 @@ int event_describe(struct event *e);
 /* Set what a probe of @file does from now on, by its flags, filter and triggers. */
 void event_file_update(struct event_file *f);
 
-/* The table for each: a record, whatever else happens; or nothing at all. */
+/* The two tables: make a record in any case; do nothing at all. */
 extern const struct vestige_event_ops event_ops_plain;
 extern const struct vestige_event_ops event_ops_none;
 

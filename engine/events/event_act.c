@@ -21,7 +21,7 @@
 #include "engine/events/trigger/trigger.h"
 #include "engine/ring/proxy.h"
 
-/* What a struct vestige_event_slot holds for us. */
+/* Our part of a struct vestige_event_slot. */
 struct act_slot {
 	void *scratch;
 	uint64_t bytes;
@@ -65,7 +65,9 @@ static void put_record(struct event_file *f, const void *record, uint32_t bytes)
 	event_commit(f, &slot);
 }
 
-/* Of two threads, one that leaves its CPU and one that comes, either counts, as in the kernel. */
+/*
+ * Of two threads, one that leaves its CPU and one that comes, either may match, as in the kernel.
+ */
 static int wants_thread(const struct trace_array *tr)
 {
 	return trace_array_wants_events_of(tr, ring_thread_id()) ||
@@ -174,7 +176,7 @@ static void replace_filter(struct event_file *f, struct event_filter *filter)
 		filter_free(old);
 }
 
-/* The text, a caret under the place, and what is wrong there, as the filter file shows it. */
+/* The text, a caret under the error's place, and the error, as the filter file shows them. */
 static char *describe(const char *text, size_t n, const struct parse_error *error)
 {
 	char buf[5000];

@@ -7,10 +7,13 @@
 #include "engine/events/event.h"
 #include "engine/events/filter/filter.h"
 
-/* For event_file.pub: records that something acts on, or of an instance other than the top one. */
+/*
+ * For event_file.pub: for records that a filter or trigger acts on, or of an instance other than
+ * the top one.
+ */
 extern const struct vestige_event_ops event_ops_act;
 
-/* For records of the top instance that a filter alone acts on. */
+/* For records of the top instance on which only a filter acts. */
 extern const struct vestige_event_ops event_ops_filter;
 
 /*

@@ -16,7 +16,7 @@
 #include "engine/ring/proxy.h"
 #include "engine/ring/ring_write.h"
 
-/* What a struct vestige_event_slot holds for us. */
+/* Our part of a struct vestige_event_slot. */
 struct event_slot {
 	void *scratch;
 	uint64_t *words; /* the record */
@@ -72,8 +72,8 @@ static void plain_commit(void *file, struct vestige_event_slot *slot)
 }
 
 /*
- * As ring_reserve() in the top instance's ring, where rseq gives the thread's CPU and the stamps
- * are the counter's; whatever is not the usual case goes there.
+ * As ring_reserve() in the top instance's ring, for the usual case: rseq gives the thread's CPU,
+ * and the stamps are the counter's. Every other case calls ring_reserve().
  */
 static void *quick_reserve(void *file, struct vestige_event_slot *slot, uint32_t bytes)
 {

@@ -9,7 +9,7 @@
 #include "engine/process/heap.h"
 
 static struct event_source *sources;
-static int making; /* the name that is looked for is that of the one which is made */
+static int making; /* the name that is looked for is the name of the event that is being made */
 
 void event_source_add(struct event_source *s)
 {

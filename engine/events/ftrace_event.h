@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of the kernel's system ftrace that processes write as events or print: events/ftrace.
- * They are not switched on, since other files do that. Those of calls are not here: how a trace.dat
- * and trace_pipe_raw write them, the outside alone knows (tools/target/static_files.c).
+ * They are not switched on, since other files do that. Events of calls are not here: only the tools
+ * know how a trace.dat and trace_pipe_raw write them (tools/target/static_files.c).
  */
 #ifndef VESTIGE_EVENTS_FTRACE_EVENT_H
 #define VESTIGE_EVENTS_FTRACE_EVENT_H
@@ -18,15 +18,15 @@ extern struct event ftrace_events[FTRACE_NR_EVENTS];
 
 struct event *ftrace_event_by_id(uint32_t id);
 
-/* What acts on one of them in an instance has changed. */
+/* The filter or triggers of one of them have changed in an instance. */
 void ftrace_event_update(struct event_file *f);
 
-/* Whether it is ftrace:print, which alone can have something that acts on it. */
+/* Whether it is ftrace:print, the only one that can have a filter or triggers. */
 int ftrace_event_is_print(const struct event *e);
 
 /*
- * ftrace_print() - a record ftrace:print: what trace_printk() and marks come to. @ip: of
- * trace_printk(); of a mark its writer, 0 this thread. @text: @n bytes, at most FTRACE_PRINT_MAX.
+ * ftrace_print() - make a record ftrace:print, for trace_printk() and marks. @ip: of
+ * trace_printk(); for a mark its writer, 0 this thread. @text: @n bytes, at most FTRACE_PRINT_MAX.
  * Return: 1; 0: its filter does not want it; -EBADF: recording is off, or the record is lost. Any
  * context.
  */

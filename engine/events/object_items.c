@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See object_items.h. An object tells what it has by notes of owner "vestige" (tracepoint.h of the
- * program): type 2 names the array of places in its text, type 3 that of what it defines, type 5
- * that of the places of tags, type 6 that of the places of likely() and unlikely(). They are read
- * where they are mapped, so that no section headers are needed.
+ * See object_items.h. An object has notes of owner "vestige" (tracepoint.h of the program), each of
+ * which names an array: type 2 of places in its text, type 3 of its definitions, type 5 of the
+ * places of tags, type 6 of the places of likely() and unlikely(). The arrays are read where they
+ * are mapped, so no section headers are needed.
  *
  * What dlopen() brings is announced by the loader before it is relocated: its arrays hold no
- * addresses yet. Its own constructor, the first one, tells when they do (tracepoint_api.c's
+ * addresses yet. Its own constructor, the first one, reports when they do (tracepoint_api.c's
  * object_ready).
  *
  * fork: the child has the same. Tests: tests/engine/events/static, atrace.
@@ -124,7 +124,7 @@ int object_items_ready(const void *address)
 	return -ENOENT;
 }
 
-/* Objects are gone, perhaps. */
+/* Objects may have been unloaded. */
 static void follow(void)
 {
 	struct object_items **at = &object_items, *h;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the program's objects have for the engine in sections of their own: tracepoints, their
- * places in the text, events, names of numbers, tags. The code for one of these registers a
- * reader. Under the tree's lock.
+ * The items that the program's objects have for the engine in sections of their own: tracepoints,
+ * their places in the text, events, names of numbers, tags. The code for one kind of item registers
+ * a reader. Under the tree's lock.
  */
 #ifndef VESTIGE_EVENTS_OBJECT_ITEMS_H
 #define VESTIGE_EVENTS_OBJECT_ITEMS_H
@@ -64,8 +64,8 @@ const struct vestige_item *object_items_next(const struct object_items *h,
 					     enum vestige_item_kind kind);
 
 /*
- * object_items_ready() - the object with @address in it is relocated by now: take what it has.
- * Those that are there at start are taken then. Return: 1; 0: it was known; -ENOENT: there is no
+ * object_items_ready() - the object with @address in it is relocated by now: read its items.
+ * Objects that are there at start are read then. Return: 1; 0: it was known; -ENOENT: there is no
  * such object.
  */
 int object_items_ready(const void *address);

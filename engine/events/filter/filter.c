@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Compiling a filter. Grammar, messages, positions and errno are the kernel's (6.12), as recorded
- * from one: a first pass looks at quotes and parentheses alone; positions of what is wrong in a
- * term count from one, others from zero. The terms become a tree, and from its right end on the
- * program, in which each comparison knows where to go on: `&&` binds tighter than `||`, `!` turns
- * the ways around. Control context. Costs nothing that is measured. Tests:
+ * from one: a first pass looks at quotes and parentheses alone. The position of an error in a term
+ * counts from one, other positions from zero. The terms become a tree, and from its right end on
+ * the program, in which each comparison knows where to go on: `&&` binds tighter than `||`, `!`
+ * turns the ways around. Control context. Costs nothing that is measured. Tests:
  * tests/engine/events/filter.
  */
 #include "engine/events/filter/filter.h"
@@ -25,7 +25,7 @@
 
 #define MAX_DIGITS 23u /* of an address */
 
-/* A term, or what joins two. */
+/* A term, or an operator that joins two. */
 struct node {
 	enum { NODE_PRED, NODE_AND, NODE_OR, NODE_NOT } type;
 	uint32_t a, b; /* nodes; of a term: a is its number */
@@ -106,8 +106,10 @@ static int name_is(const char *s, size_t n, const char *name)
 	return strlen(name) == n && !memcmp(s, name, n);
 }
 
-/* The left side of a term: a field of the event, or what each record has. Return: whether there is
- * one. */
+/*
+ * The left side of a term: a field of the event, or a field that each record has. Return: whether
+ * there is one.
+ */
 static int find_left(const struct parser *p, const char *name, size_t n, struct filter_pred *t)
 {
 	static const uint8_t froms[] = {
@@ -557,7 +559,7 @@ int filter_compile(const struct event *e, const char *text, size_t n, struct eve
 	*error = (struct parse_error){0};
 	if (!n || n > MAX_TEXT)
 		return -EINVAL;
-	/* a term takes four characters at least, and what joins two another two */
+	/* a term takes four characters at least, and an operator two */
 	p.max = (uint32_t)n + 2 < FILTER_MAX_PREDS ? (uint32_t)n + 2 : FILTER_MAX_PREDS;
 	p.nodes = heap_alloc(p.max * sizeof(*p.nodes));
 	p.preds = heap_alloc(p.max * sizeof(*p.preds));

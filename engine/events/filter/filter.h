@@ -17,7 +17,7 @@ struct parse_error {
 	uint32_t position; /* in the command */
 };
 
-/* All that a parser found wrong, as the error log has it. */
+/* The errors that a parser found, as the error log has them. */
 struct parse_errors {
 	uint32_t nr;
 	struct parse_error e[4];

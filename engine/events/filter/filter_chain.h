@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The usual filter as a few comparisons, without a program: numbers of four bytes, each in a range,
- * and the first one that is not settles it. `a == 1 && b < 5` is such a one, and so is `a == 1 || b
- * < 5`, where the first one that is settles it.
+ * The usual filter as a few comparisons, without a program: each tests whether a number of four
+ * bytes is in a range. For `a == 1 && b < 5` the first test that fails decides; for `a == 1 || b <
+ * 5` the first that holds.
  */
 #ifndef VESTIGE_EVENTS_FILTER_FILTER_CHAIN_H
 #define VESTIGE_EVENTS_FILTER_FILTER_CHAIN_H
@@ -26,7 +26,7 @@ struct filter_term {
 struct filter_chain {
 	uint32_t gen; /* as in seqcount.h */
 	/*
-	 * by whether one of the terms does not hold: the record is not wanted. {0, 0}: it is none
+	 * by whether a term does not hold: whether the record is dropped. {0, 0}: there is no chain
 	 */
 	uint32_t refuses[2];
 	/* those that are not used hold always */
@@ -39,8 +39,8 @@ static inline uint32_t filter_term_fails(const struct filter_term *term, const u
 }
 
 /*
- * Whether it says that the record is not wanted. No branch but one: of those that are taken there
- * are enough on the way here. Any context.
+ * Whether the chain drops the record. It has only one branch, because the way to it has enough
+ * taken branches. Any context.
  */
 static inline int filter_chain_refuses(const struct filter_chain *chain, const void *record)
 {
@@ -55,7 +55,7 @@ static inline int filter_chain_refuses(const struct filter_chain *chain, const v
 	return (refuses & ~gen & 1) && !read_seqcount_retry(&chain->gen, gen);
 }
 
-/* From now on it is that one. @from: NULL: none. One caller at a time. */
+/* Set the chain. @from: NULL: none. One caller at a time. */
 void filter_chain_set(struct filter_chain *chain, const struct filter_chain *from);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dynevent.h: the list, the words of a command, `-:` and `!`. What a definition means is its
- * class's, and a class is registered where it is defined. Errors as the kernel's (6.12). Control
- * context. fork: the child has the same. Tests: tests/engine/events/kprobe, tests/fuzz/probes.c.
+ * See dynevent.h: the list, the words of a command, `-:` and `!`. A definition is understood by its
+ * class, and a class is registered in the file that defines it. Errors as the kernel's (6.12).
+ * Control context. fork: the child has the same. Tests: tests/engine/events/kprobe,
+ * tests/fuzz/probes.c.
  */
 #include "engine/events/probe/dynevent.h"
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Events that are defined by a write: dynamic_events and the files that know one kind alone,
- * kprobe_events and uprobe_events. One list of all of them, in order of their definition. Under the
- * tree's lock.
+ * Events that a write defines: dynamic_events, and kprobe_events and uprobe_events, which know one
+ * kind each. One list of all of them, in order of their definition. Under the tree's lock.
  */
 #ifndef VESTIGE_EVENTS_PROBE_DYNEVENT_H
 #define VESTIGE_EVENTS_PROBE_DYNEVENT_H
@@ -33,14 +32,17 @@ struct dyn_command {
 	uint32_t bytes[DYN_MAX_WORDS];
 	/* positions in `text`; of a word that is missing, and the last one: behind it */
 	uint32_t at[DYN_MAX_WORDS + 1];
-	/* What the writer said of each with it (abi/probe_word.h), from its mark on; 0: nothing. */
+	/*
+	 * The meaning that the writer added to each word (abi/probe_word.h), from its mark on; 0:
+	 * none.
+	 */
 	const char *said[DYN_MAX_WORDS];
 	uint32_t said_bytes[DYN_MAX_WORDS];
 	char text[DYN_MAX_COMMAND + DYN_MAX_WORDS];
 	uint32_t text_bytes;
 };
 
-/* What was wrong. */
+/* The error. */
 struct dyn_error {
 	const char *location; /* of the error log; NULL: nothing is to be logged */
 	struct parse_error error;
@@ -89,11 +91,11 @@ void dyn_event_remove(struct dyn_event *e);
 /* A line of text -> its words. Return: 0 (none: nr_words is 0) or -E2BIG. */
 int dyn_command_split(struct dyn_command *c, const char *text, size_t n);
 
-/* Whether the words from @first on are those of @words, a text with single blanks. */
+/* Whether the words from @first on equal @words, a text with single blanks. */
 int dyn_command_words_are(const struct dyn_command *c, uint32_t first, const char *words, size_t n);
 
 /*
- * dyn_event_command() - run one command, a definition or what removes some.
+ * dyn_event_command() - run one command, which defines an event or removes some.
  * @kinds: DYN_* that it may be about. Return: 0 or -errno and *@error.
  */
 int dyn_event_command(const struct dyn_command *c, uint32_t kinds, struct dyn_error *error);

@@ -2,9 +2,9 @@
 /*
  * See eprobe.h. Grammar, errors and positions are the kernel's (6.12, trace_eprobe). An event probe
  * that is on in an instance hangs on the other event there as a trigger that is not listed, and
- * fires behind its record; so the other event's probe runs, whether it is on or not, and what
- * filters events by threads holds for both. One that hangs on an event of an object that was
- * unloaded is silent until it is switched on again.
+ * fires behind its record; so the other event's probe runs, whether it is on or not, and filters by
+ * thread hold for both. One that hangs on an event of an object that was unloaded is silent until
+ * it is switched on again.
  *
  * Control context, but for fire(). fork: the child has the same probes, on as they were; without
  * the instances. Costs: a record that is put together, and what it fetches; tests:
@@ -134,7 +134,7 @@ static int read_filter(struct probe_definition *d, uint32_t at)
 	}
 	if (err == -ENOMEM)
 		return err;
-	/* of the filter alone, as of one that is written to a filter file */
+	/* the filter alone, as if it were written to a filter file */
 	d->error->location = "event filter parse error";
 	d->error->error = error;
 	if (!error.text)

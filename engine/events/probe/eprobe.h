@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Event probes: `e[:[GRP/][EV]] SYSTEM.EVENT [ARGS] [if FILTER]`, an event of what the fields of
- * another one say or lead to.
+ * Event probes: `e[:[GRP/][EV]] SYSTEM.EVENT [ARGS] [if FILTER]`, an event made of the fields of
+ * another event, or of memory that they point to.
  */
 #ifndef VESTIGE_EVENTS_PROBE_EPROBE_H
 #define VESTIGE_EVENTS_PROBE_EPROBE_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See fetch.h: the grammar. Words and positions of what is wrong are the kernel's (6.12). An
- * argument becomes a base (a register, a word of the stack, a number ...), offsets to go through
- * memory by, and a type that says what is stored. Arrays of strings and symstr are refused, and
- * names that came without their meaning (abi/probe_word.h).
+ * See fetch.h: the grammar. The texts and positions of errors are the kernel's (6.12). An argument
+ * becomes a base (a register, a word of the stack, a number ...), offsets to go through memory by,
+ * and a type that says what is stored. Arrays of strings and symstr are refused, and names that
+ * came without their meaning (abi/probe_word.h).
  *
  * Nothing is allocated. Control context; no state. Tests: tests/engine/events/kprobe,
  * tests/fuzz/probes.c.
@@ -123,7 +123,7 @@ static int parse_argument_number(struct parse *p, const char *text, size_t n, ui
 		p->arg->field = &p->ctx->event->fields[v - 1];
 		return 0;
 	}
-	/* the first one of a tracepoint's probe is whose it is */
+	/* the first argument of a tracepoint's probe is its private data */
 	v += p->ctx->is_tracepoint != 0;
 	if (p->ctx->is_return) {
 		p->arg->base = FETCH_BEGUN;
@@ -295,7 +295,7 @@ static int parse_expression(struct parse *p, const char *text, size_t n, uint32_
 		open = text_find(text, n, '(');
 		if (open == n)
 			return bad(p, start, "Dereference needs a brace");
-		/* memory of the program is what there is: `u` says no more */
+		/* all memory is the program's: `u` makes no difference */
 		skip = open > 1 && text[1] == 'u' ? 2 : 1;
 		if (!is_digit(skip < open ? text[skip] : 0) ||
 		    number(text + skip, open - skip, &levels[depth].offset))

@@ -103,7 +103,7 @@ const struct fetch_type *fetch_integer(uint32_t size, int is_signed);
 /* Whether the arguments have the same names and types: of one event then. */
 int fetch_same_field(const struct fetch_arg *a, const struct fetch_arg *b);
 
-/* Bytes in the record's fixed part. */
+/* The size of the argument in the record's fixed part, in bytes. */
 uint32_t fetch_field_bytes(const struct fetch_arg *arg);
 
 /* `0x%Lx` and the like, an array's in braces; the argument behind it: `REC->name`. */
@@ -119,7 +119,7 @@ struct fetch_regs {
 	uint64_t ip, sp, retval;
 	const uint64_t *begun; /* FETCH_BEGUN: their number */
 	uint32_t nr_begun;
-	const uint8_t *record; /* that of an event's probe */
+	const uint8_t *record; /* the other event's record, for an event's probe */
 	int tid;	       /* of the calling thread */
 	char *kept; /* FETCH_KEPT bytes: short strings stay there between the two below */
 	uint32_t nr_kept;
@@ -135,9 +135,8 @@ struct fetch_string {
 };
 
 /*
- * fetch_measure() - how long the argument's string is, to be given to fetch_store(), cut if need
- * be. Any context: no lock, no libc; memory is read by a system call, so that an address that is
- * none does no harm.
+ * fetch_measure() - the length of the argument's string, for fetch_store(), which may cut it. Any
+ * context: no lock, no libc; memory is read by a system call, so a wrong address does no harm.
  */
 struct fetch_string fetch_measure(const struct fetch_arg *arg, struct fetch_regs *regs);
 

@@ -241,8 +241,8 @@ static int looks_like_file(const struct dyn_command *c)
 }
 
 /*
- * `(REFERENCE COUNTER)` behind an offset, in text at @at: a tool that writes one wants the kernel
- * to increment it, so that a marker is passed at all. We do not.
+ * `(REFERENCE COUNTER)` behind an offset, in text at @at. The kernel increments the counter, so
+ * that the program passes the marker. We do not, so it is refused.
  */
 static int read_counter(struct probe_definition *d, const char *text, size_t *n, uint32_t at)
 {
@@ -457,7 +457,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 	if (!err && colon < c->bytes[0])
 		err = probe_read_name(d, c->word[0] + colon + 1, c->bytes[0] - colon - 1,
 				      colon + 1);
-	/* the place was found, if not looked at: the kernel does that later, too */
+	/* the place exists; its instruction is checked later, as in the kernel */
 	if (!err)
 		err = probe_told_wrong(d);
 	d->word = 1;

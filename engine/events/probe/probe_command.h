@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A command that defines a probe, between its reading and what it makes. */
+/* A command that defines a probe: shared by its parser and the code that makes the probe. */
 #ifndef VESTIGE_EVENTS_PROBE_PROBE_COMMAND_H
 #define VESTIGE_EVENTS_PROBE_PROBE_COMMAND_H
 
@@ -52,7 +52,7 @@ int probe_read_kind(struct probe_definition *d, uint32_t *colon);
 /* The arguments, when the place and the name are known, and what is left to do. */
 int probe_finish(struct probe_definition *d);
 
-/* The command is read: make of it what it says. @bytes: of a record without its strings. */
+/* The command is read: make the probe. @bytes: of a record without its strings. */
 int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint32_t nr,
 		 uint32_t bytes);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See probe_entry_data.h: one table for the process, by the slot's address, so that neither
- * coroutines nor threads that leave matter. A row has one writer: the thread on whose stack the
- * word is. Words that are near each other have rows near each other, so a stack's calls touch few
- * pages, and a stretch of stack as long as the table never collides with itself.
+ * See probe_entry_data.h: one table for the process, by the slot's address, so coroutines and ended
+ * threads make no difference. A row has one writer: the thread on whose stack the word is. Words
+ * that are near each other have rows near each other, so a stack's calls touch few pages, and a
+ * stretch of stack as long as the table never collides with itself.
  *
  * Calls that end unseen (with their thread, with a coroutine that is dropped, by a handler's
  * longjmp() amid the engine) leave their rows taken. A call that finds NR_TRIES rows taken takes
@@ -72,11 +72,11 @@ static int claim(struct row *r, uint64_t was, uint64_t call)
 	return compare_and_store(&r->call, was, call | FILLING);
 }
 
-/* That of a call which cannot be open any more. */
+/* The row of a call that cannot be open any more. */
 static int claim_stale(struct row *r, uint64_t call)
 {
 	uint64_t was = load_acquire(&r->call);
-	/* of a row that is being written the stack may be that of the call before */
+	/* a row that is being written may still have the stack of the call before */
 	uint64_t stack = was & FILLING ? 0 : load_relaxed(&r->stack);
 
 	return !ops_call_may_be_open(was & ~FILLING, stack, call) && claim(r, was, call);
@@ -88,7 +88,7 @@ static struct row *take(uint64_t call)
 	uint32_t first = first_row(call), i;
 	struct row *r;
 
-	/* what was left there by a call that had the same word */
+	/* the row of an older call with the same word */
 	for (i = 0; i < NR_TRIES; i++) {
 		r = &table[(first + i) % NR_ROWS];
 		if ((load_relaxed(&r->call) & ~FILLING) == call &&

@@ -24,7 +24,10 @@ int probe_entry_data_is_on(void);
  */
 void probe_entry_data_keep(uint64_t call, uint64_t stack, const struct arch_args *args, uint32_t n);
 
-/* probe_entry_data_find() - what was kept of a call that ends. Return: *@n arguments; NULL and 0. */
+/*
+ * probe_entry_data_find() - the kept arguments of a call that ends. Return: *@n arguments; NULL and
+ * 0.
+ */
 const uint64_t *probe_entry_data_find(uint64_t call, uint32_t *n);
 
 /* The call is over. */

@@ -295,7 +295,7 @@ void probe_dyn_free(struct dyn_event *e)
 	probe_free(as_probe(e));
 }
 
-/* The command is read: make of it what it says. */
+/* The command is read: make the probe. */
 int probe_define(struct probe_definition *d, const struct fetch_arg *args, uint32_t nr,
 		 uint32_t bytes)
 {
@@ -544,7 +544,7 @@ static void forget_gone(struct probe *p)
 		probe_arm(p, 0);
 }
 
-/* Objects have come or gone: probes of files that are on are to be on in what came. */
+/* Objects have come or gone: probes of files that are on are armed in the new objects. */
 static void follow(void)
 {
 	struct dyn_event *e;

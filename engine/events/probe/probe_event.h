@@ -48,7 +48,7 @@ struct probe {
 	uint64_t file_offset;
 	uint64_t maxactive;	/* as it was written; 0: it was not */
 	uint8_t may_come;	/* its object, when it is not loaded */
-	uint8_t is_fixed;	/* `at` is what it is, and need not be looked for */
+	uint8_t is_fixed;	/* `at` is final, and need not be looked up */
 	struct probe_target at; /* when it was armed last */
 	struct text_probe text; /* of one that is at no function's site */
 	uint32_t armed;
@@ -59,13 +59,13 @@ struct probe {
 	const char *filter;	 /* of that event's records; NULL: none */
 	struct probe *next_at;	 /* armed, in the same chain */
 	struct probe *sibling;	 /* of the same event */
-	struct fetch_arg args[]; /* those of the event, as they are written here */
+	struct fetch_arg args[]; /* the event's arguments, as this definition writes them */
 };
 
 /* What an event of probes is made of. */
 struct probe_event_spec {
 	const char *group, *name;
-	const struct event_class *class; /* with probe_event_enable(), or that of eprobe.c */
+	const struct event_class *class; /* its enable() is probe_event_enable(), or eprobe.c's */
 	uint32_t kind;			 /* DYN_PROBE_*; 0: none of these */
 	int is_return;
 	const struct event *attached; /* of an event's probe; else NULL */
@@ -97,7 +97,7 @@ int probe_matches(const struct dyn_event *e, const char *group, size_t group_byt
 		  const char *name, size_t name_bytes, const struct dyn_command *c);
 void probe_dyn_free(struct dyn_event *e);
 
-/* What makes the event, when that is a probe's; NULL: it is not. */
+/* The probe_event of an event that probes make; NULL: it is another event. */
 const struct probe_event *probe_event_of(const struct event *e);
 
 /*

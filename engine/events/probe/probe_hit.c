@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Dynamic probes that are on: which functions call us, and the records that their hits make. An
+ * Dynamic probes that are on: the functions whose calls come here, and the records of the hits. An
  * entry comes by one callback of core/ops.h for all probes, with the registers as the call left
  * them; a return by core/ops.h, as a wrapped call of the graph's; any other instruction by
  * core/text_probe.h. The first two find the probes of a function in chains that change only under
- * the tree lock. A probe that is unlinked is freed when no thread can be in it any more, after
- * the grace period in ftrace_unregister() and its like, or after ring_synchronize().
+ * the tree lock. A probe that is unlinked is freed when no thread can be in it any more, after the
+ * grace period in ftrace_unregister() and its like, or after ring_synchronize().
  *
  * Hits come in any context: no lock, no libc; memory of the program is read by system calls
  * (fetch_run.c). fork: the child's hits go on. Tests: tests/engine/events/kprobe.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Tracepoint probes: `t[:[GRP/][EV]] TRACEPOINT [ARGS]`, an event of what a tracepoint is called
- * with. */
+/*
+ * Tracepoint probes: `t[:[GRP/][EV]] TRACEPOINT [ARGS]`, an event made of a tracepoint's arguments.
+ */
 #ifndef VESTIGE_EVENTS_PROBE_TPROBE_H
 #define VESTIGE_EVENTS_PROBE_TPROBE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See usdt.h. The notes of an object (.note.stapsdt) are in its file and not in memory. Each tells
- * a place in the text, a NOP, and how its arguments are found there; several places with one name
- * are one event, whose fields are wide enough for all of them. The places are probes at
- * instructions like others (core/text_probe.h). Many markers compute their arguments only while a
- * counter of theirs, the semaphore, is not 0: it counts us while we listen.
+ * See usdt.h. The notes of an object (.note.stapsdt) are in its file and not in memory. Each has a
+ * place in the text, a NOP, and how its arguments are found there; several places with one name are
+ * one event, whose fields are wide enough for all of them. The places are probes at instructions
+ * like others (core/text_probe.h). Many markers compute their arguments only while a counter of
+ * theirs, the semaphore, is not 0: it counts us while we listen.
  *
  * Control context. fork: the child has the same. Tests: tests/engine/events/usdt.
  */
@@ -47,7 +47,7 @@ struct reading {
 	const struct object *object;
 	struct elf_file file;
 	const uint8_t *notes, *end;
-	uint64_t moved; /* from what a note says: prelink */
+	uint64_t moved; /* distance to a note's addresses: prelink */
 };
 
 /* A string of a note, which must end in it. */

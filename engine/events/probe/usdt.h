@@ -14,9 +14,9 @@
 #define USDT_MAX_ARGS 12u /* as <sys/sdt.h> has them */
 
 /*
- * usdt_arg_parse() - what a note says of an argument: `-4@%REG`, `8@-24(%REG)`, `4@$7`,
- * `8@x+4(%IP)`. @text: @n bytes. @symbol: the address of a name; @from: for it. Return: 0;
- * -EINVAL: it is not understood: *@arg is a 0 of the size that could be read, or 8.
+ * usdt_arg_parse() - read an argument of a note: `-4@%REG`, `8@-24(%REG)`, `4@$7`, `8@x+4(%IP)`.
+ * @text: @n bytes. @symbol: the address of a name; @from: for it. Return: 0; -EINVAL: it is not
+ * understood: *@arg is a 0 of the size that could be read, or 8.
  */
 int usdt_arg_parse(struct fetch_arg *arg, const char *text, size_t n,
 		   int (*symbol)(void *from, const char *name, size_t n, uint64_t *address),

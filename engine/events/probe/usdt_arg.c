@@ -2,8 +2,8 @@
 /*
  * Arguments of markers: operands as gcc and clang print them for an assembler, behind `SIZE@`, a
  * negative size for a signed one. Registers of any width, constants, memory by base, index and
- * displacement, variables by name. Those in vector registers, ah and its like, and memory of a
- * segment (thread-local) are not understood. Pure. Tests: tests/engine/events/usdt,
+ * displacement, variables by name. Arguments in vector registers, in ah and its like, and in memory
+ * of a segment (thread-local) are refused. Pure. Tests: tests/engine/events/usdt,
  * tests/fuzz/probes.c.
  */
 #include <errno.h>

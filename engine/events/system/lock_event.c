@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lock:* are the program's calls of libc's locks (sources/lock.h), with names, fields and print
- * formats of the kernel (6.12, those of lockdep as well): lock_acquire, lock_contended,
- * contention_begin and contention_end (also of semaphores, barriers and pthread_once(): the last
- * two by flags that the kernel does not have), lock_acquired, lock_release.
+ * formats of the kernel (6.12, lockdep's as well): lock_acquire, lock_contended, contention_begin
+ * and contention_end (also of semaphores, barriers and pthread_once(): the last two by flags that
+ * the kernel does not have), lock_acquired, lock_release.
  *
  * Any context. fork: the child goes on. Tests: tests/engine/events/lock.
  */
@@ -15,7 +15,7 @@
 
 #define NAME_BYTES 8u
 
-/* lock_acquire's, and what the other three of lockdep have. */
+/* The fields of lock_acquire, and of lockdep's other three events. */
 struct acquire {
 	struct builtin_record head;
 	unsigned int flags;

@@ -8,8 +8,8 @@
 extern struct builtin_event signal_generate_event, signal_deliver_event;
 
 /*
- * Where the kernel does not tell: see the calls that send signals, or the handlers that are called;
- * or no more. Under the tree's lock. Return: 0 or -errno.
+ * For a process to which the kernel reports no signals: begin or end to watch the calls that send
+ * signals, or the handlers that are called. Under the tree's lock. Return: 0 or -errno.
  */
 int signal_calls_see(int on);
 int signal_handlers_see(int on);

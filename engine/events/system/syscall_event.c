@@ -2,8 +2,8 @@
 /*
  * syscalls:sys_enter_NAME and sys_exit_NAME, two for each call of the table, and
  * raw_syscalls:sys_enter and sys_exit, with the kernel's names, fields and print formats; made at
- * their first use (event_source.h). Where they come from: sources/syscall.h. The number is the one
- * with which the call was made, so syscall(2) has the events of what it calls.
+ * their first use (event_source.h). Their source is sources/syscall.h. A call through syscall(2)
+ * has the event of the number that it passes.
  *
  * Records are made in any context, where the program calls libc: no lock, no libc. fork: nothing.
  * Costs: bench "syscalls". Tests: tests/engine/events/syscalls.

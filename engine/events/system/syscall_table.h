@@ -11,8 +11,8 @@
 const char *syscall_name(uint64_t nr);
 
 /*
- * syscall_arg() - what follows a call's name, or what this gave before: type, name, type, name ...
- * Return: NULL: that was the last.
+ * syscall_arg() - the next text: first after a call's name, then after the text that this function
+ * gave: type, name, type, name ... Return: NULL: that was the last.
  */
 const char *syscall_arg(const char *before);
 

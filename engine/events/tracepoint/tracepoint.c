@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See tracepoint.h. Which there are, and their places, objects tell (object_items.h).
+ * See tracepoint.h. Objects define them and their places (object_items.h).
  *
  * A place is a test of a constant when it is off and a jump when it is on (arch_patch.h): the first
- * byte is stored, whatever runs there (core/text_patch.h). What is not one of the two is left alone
- * and said in vestige_status.
+ * byte is stored, whatever runs there (core/text_patch.h). A place with other bytes is left alone
+ * and reported in vestige_status.
  *
  * Probes are called through an array that never changes: a change makes another one. Arrays are
  * kept, and used again when the same probes are wanted, because a thread may be going through one;
@@ -37,7 +37,7 @@ struct funcs {
 	struct tracepoint_func at[];
 };
 
-/* What struct tracepoint's `engine` is. */
+/* The target of struct tracepoint's `engine`. */
 struct point {
 	struct point *next;
 	const struct object *object; /* that defines it */
@@ -232,7 +232,7 @@ int tracepoint_probe_remove(struct tracepoint *tp, void *func, void *data)
 		return -ENOENT;
 	p->nr_program -= p->probes[i].whose == PROBE_PROGRAM;
 	take_out(p, i);
-	/* the places first: less than nothing is called meanwhile */
+	/* the places first: until the probes are replaced, no place leads to them */
 	if (!p->nr) {
 		switch_all(tp, 0);
 		if (tp->unregfunc)
@@ -303,7 +303,9 @@ int tracepoint_each(const char *name, int (*callback)(struct tracepoint *tp, voi
 	return err;
 }
 
-/* The places of what other objects have defined, and which is on, join. */
+/*
+ * Places of tracepoints that other objects have defined: they join, switched as the tracepoint is.
+ */
 static void join_sites(const struct object_items *h)
 {
 	const struct vestige_site *site;

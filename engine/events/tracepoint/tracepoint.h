@@ -10,7 +10,7 @@
 #include "vestige/tracepoint.h"
 
 enum probe_whose {
-	PROBE_OURS,    /* what it uses stays for ever */
+	PROBE_OURS,    /* the memory that it uses is never freed */
 	PROBE_PROGRAM, /* of the program's own */
 };
 

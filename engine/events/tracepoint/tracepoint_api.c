@@ -23,7 +23,7 @@ void tracepoint_api_on_ready(void (*ready)(const void *address))
 	object_is_ready = ready;
 }
 
-/* Those that are there from the start come before their constructors do: nothing is new. */
+/* Objects that are there from the start were read before their constructors ran: nothing is new. */
 static void object_ready(const void *address)
 {
 	if (object_is_ready)
@@ -47,8 +47,8 @@ static void leave(void *entered)
 }
 
 /*
- * What a probe function uses may go when this returns, so it does not return before: only a probe
- * function that waits for its own end is not waited for.
+ * When this returns, the caller may free what a probe function uses. So it waits for all probe
+ * functions, except one that calls it and so waits for its own end.
  */
 static void synchronize(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of a histogram: its rows, which those of one name share, its description, and its row in
- * the area's table. hist_count.c counts. Control context. Rows lie in the area (abi/area.h) and get
- * their memory when they are first used. fork: the child has the same histograms, empty. Tests:
- * tests/engine/events/hist.
+ * The life of a histogram: its rows, which histograms of one name share, its description, and its
+ * row in the area's table. hist_count.c counts. Control context. Rows lie in the area (abi/area.h)
+ * and get their memory when they are first used. fork: the child has the same histograms, empty.
+ * Tests: tests/engine/events/hist.
  */
 #include "engine/events/trigger/hist.h"
 
@@ -95,7 +95,7 @@ static void free_map(struct trace_array *tr, struct hist_map *m)
 	heap_free(m);
 }
 
-/* How it is shown, where its readers find it. */
+/* Write its description where its readers find it. */
 static int put_about(struct hist *h, const char *filter)
 {
 	char *text = heap_alloc(MAX_ABOUT_BYTES);
@@ -168,11 +168,11 @@ int hist_join(struct hist *h, struct trace_array *tr, struct parse_errors *error
 	return 0;
 }
 
-/* Those of one name count into the same rows. */
+/* Histograms of one name count into the same rows. */
 struct lending {
 	const struct hist *h;
 	struct hist_map *map;
-	struct hist_map *old; /* what they had; NULL: a fork's child had no memory for it */
+	struct hist_map *old; /* their rows before; NULL: a fork's child had no memory for them */
 };
 
 static void lend(struct hist *h, void *arg)
@@ -191,7 +191,7 @@ static void lend(struct hist *h, void *arg)
 	hist_room_changed(h->row);
 }
 
-/* Its first rows, and those of the others of its name if they have none. */
+/* Its first rows, also for the others of its name if they have none. */
 static int make_rows(struct hist *h)
 {
 	struct lending l = {.h = h};
@@ -312,7 +312,8 @@ static int is_in(const struct area_header *head, const void *p)
 }
 
 /*
- * Rows where they were in the parent's area. Of those that share them the first one sets them up.
+ * Rows where they were in the parent's area. If several histograms share them, the first one sets
+ * them up.
  */
 static int fork_map(const struct hist *h, struct hist_map *m)
 {
@@ -370,7 +371,7 @@ static void fork_one(struct hist *h, uint32_t index, const struct area_header *p
 		free_map(h->tr, m);
 }
 
-/* One without rows has those of another of its name, for which there was memory. */
+/* A histogram without rows takes the rows of another of its name, for which there was memory. */
 static void fork_name(struct event_trigger *t, const struct area_header *parent)
 {
 	struct hist *h = t->hist;
