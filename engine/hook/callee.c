@@ -6,9 +6,9 @@
  * is.
  *
  * -pg has two uses. Linked with -pg, the program is profiled: its start-up code calls monstartup(),
- * and the calls of mcount are the arcs of its gmon.out. They are passed on then, in this process as
- * a whole, and so they are where mcount is not libc's but somebody's own. Everywhere else they do
- * nothing and are patched away. Constructor context, and the loader's notification; nothing for
+ * and the calls of mcount are the arcs of its gmon.out. Then all calls in this process are passed
+ * on, and also where mcount is not libc's but a function of the program's own. Everywhere else they
+ * do nothing and are patched away. Constructor context, and the loader's notification; nothing for
  * fork. Costs a few ns a relocation, and the search 1 ns a byte of objects that have such calls.
  * Tests: tests/engine/targets (fentry-*, mcount-*, cyg-*).
  */

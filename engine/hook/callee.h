@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The functions that compiler flags make a program call (__fentry__, mcount, ...): their callers,
- * and which calls must be passed on. */
+/*
+ * The functions that compiler flags make a program call (__fentry__, mcount, ...), their callers,
+ * and the calls that must be passed on.
+ */
 #ifndef VESTIGE_HOOK_CALLEE_H
 #define VESTIGE_HOOK_CALLEE_H
 
@@ -14,7 +16,7 @@ enum callee_id {
 	CALLEE_NR
 };
 
-/* How the code of one object reaches them. */
+/* The ways in which the code of one object reaches them. */
 struct callees {
 	uint64_t lo, hi; /* the object's addresses */
 	uint32_t nr_found;

@@ -240,5 +240,5 @@ void cyg_start(void)
 	settle(RECORD_FUNCTION);
 }
 
-/* Behind the hook of sites: what that one traces is not traced twice. */
+/* After the hook of sites, so that no function is traced twice. */
 LIFECYCLE(LIFECYCLE_HOOK_2, start, NULL, NULL);

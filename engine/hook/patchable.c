@@ -37,7 +37,7 @@ struct segment {
 	const uint8_t *text;
 	uint64_t bytes;
 	uint64_t vaddr;
-	uint8_t *marks; /* lazily zero memory: only what is touched costs */
+	uint8_t *marks; /* lazily zero memory: only touched pages cost memory */
 };
 
 struct scan {
@@ -184,8 +184,8 @@ static void note_all(struct scan *s, const struct elf_file *f)
 
 /*
  * The NOPs at a table's entry may lie before a function (-fpatchable-function-entry=N,M), and an
- * FDE may begin with the padding before one (libc's return from signal handlers). @better: what the
- * function is known by.
+ * FDE may begin with the padding before one (libc's return from signal handlers). @better: the
+ * source by which the function is known.
  */
 static int another_starts_within(const struct segment *seg, uint64_t at, uint32_t bytes,
 				 uint8_t better)
@@ -306,7 +306,7 @@ static int add_functions(struct scan *s)
 	return 0;
 }
 
-/* See the head: cut each site to what the flag surely gave it. */
+/* See the head: cut each site to the bytes that the flag surely made. */
 static void settle_lengths(struct object *o)
 {
 	const struct area_object *row = object_row(o);
@@ -360,8 +360,9 @@ static int map_marks(struct scan *s)
 }
 
 /*
- * What the compiler made calls costs until they are replaced; NOPs of an object at low addresses may
- * be ones that cannot be replaced later (sites_late.c); and redirects cannot be made later.
+ * Reasons to scan at once: calls that the compiler made cost until they are replaced; the NOPs of
+ * an object at low addresses may not be replaceable later (sites_late.c); redirects cannot be made
+ * later.
  */
 static int patchable_urgent(struct object *o)
 {
@@ -422,7 +423,7 @@ static int patchable_scan(struct object *o)
 		if (s.segments[i].marks)
 			sys_munmap(s.segments[i].marks, s.segments[i].bytes);
 	if (!err && !object_row(o)->nr_functions && redirect_is_wanted(o)) {
-		/* what it lacks does not matter then */
+		/* then the functions that it lacks do not matter */
 		area->tables[AREA_REFUSED].count = nr_refused;
 		object_row(o)->nr_refused = 0;
 		redirects = redirect_scan(o, &f, &err);

@@ -92,7 +92,7 @@
 
 typedef void hook_entry(void);
 
-/* One way of reserving and one clock. Data, because they are addresses. */
+/* The entry points for one way of reserving and one clock. Data, because they are addresses. */
 struct hook_entries {
 	hook_entry *function;	      /* at a function's first instruction: entry.S */
 	hook_entry *mcount;	      /* behind its prologue, which made a frame: mcount_entry.S */
@@ -111,7 +111,7 @@ extern const struct hook_entries hook_entries_mono;
 extern const struct hook_entries hook_entries_none_rseq; /* no stamps */
 extern const struct hook_entries hook_entries_none_xadd;
 
-/* Those of graph.S, which stubs reach. */
+/* The entry points of graph.S, which stubs reach. */
 void graph_enter_rseq(void);
 void graph_enter_xadd_rdpid(void);
 void graph_enter_xadd_lsl(void);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See redirect.h. The file is analysed when its object is scanned. What was found is used only
- * where memory has the same bytes as the file, and only while no thread is among the instructions
- * that are replaced: at start, while dlopen() loads the object, or later, when all threads stand
- * still (redirect_live.h). So several instructions may be replaced at once.
+ * See redirect.h. The file is analysed when its object is scanned. A way is used only where memory
+ * has the same bytes as the file, and only while no thread is among the instructions that are
+ * replaced: at start, while dlopen() loads the object, or later, when all threads stand still
+ * (redirect_live.h). So several instructions may be replaced at once.
  *
  * Constructor and notification contexts. fork: the child has the same text and islands. dlclose():
- * sites.c frees. Costs: the analysis of the file; 272 bytes of addresses a function, of which those
- * that are traced need memory. Tests: tests/cli/test_unmodified.py.
+ * sites.c frees. Costs: the analysis of the file; 272 bytes of addresses a function, and memory for
+ * the traced ones. Tests: tests/cli/test_unmodified.py.
  */
 #include "engine/hook/redirect.h"
 
@@ -103,7 +103,7 @@ static void put(void *p, size_t bytes)
 	sys_munmap(p, bytes);
 }
 
-/* The loader will write to the text, behind us. */
+/* The loader will still write to the text (text relocations). */
 static int is_relocated(const struct entries *e)
 {
 	return (elf_image_dynamic(&e->image, DT_FLAGS) & DF_TEXTREL) != 0;

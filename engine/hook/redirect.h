@@ -2,7 +2,7 @@
 /*
  * Functions that were built without any flag. The jump that replaces a function's first
  * instructions leads to an island, which begins with an ordinary site (text/redirect_island.h).
- * Which functions can be reached, and how, says object/entries.h.
+ * object/entries.h finds the functions that can be reached, and how.
  */
 #ifndef VESTIGE_HOOK_REDIRECT_H
 #define VESTIGE_HOOK_REDIRECT_H
@@ -10,7 +10,7 @@
 #include "engine/hook/text/redirect_island.h"
 #include "engine/process/object.h"
 
-/* What is to be replaced, as it is in the file. */
+/* The instructions to be replaced, as the file has them. */
 struct redirect {
 	uint8_t text[REDIRECT_MAX_MOVED];
 	uint8_t bytes;	 /* of it */
@@ -22,8 +22,9 @@ struct redirect {
  * @names: NULL or "0": none. Else the program, objects outside of the system's folders for
  * libraries, and those that it names with *, ?, [], separated by commas ("1" names none). It stays.
  * `pid:N,` in front: in process N alone, not in those that inherit the text.
- * With the word "all" each function is redirected when its object is loaded; else those alone are
- * that are wanted then, and others when they are first wanted, while all threads stand still.
+ * With the word "all" each function is redirected when its object is loaded. Without it, the
+ * functions that are wanted then are redirected, and any other when it is first wanted, with all
+ * threads stopped.
  */
 void redirect_choose(const char *names);
 int redirect_all(void);
@@ -58,7 +59,7 @@ static inline uint8_t *redirect_island(const struct redirect_map *m, uint32_t i)
 }
 
 /*
- * redirect_make() - make the @i-th island behind its site, and say what the text will be.
+ * redirect_make() - make the @i-th island behind its site, and the bytes that the text will get.
  * @from: the first instruction that is replaced. The map's code is writable. Return: 0; -EBUSY: the
  * text is not as it was; -ERANGE, -EOPNOTSUPP: an instruction cannot run there.
  */

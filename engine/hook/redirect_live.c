@@ -2,13 +2,13 @@
 /*
  * See redirect_live.h. A jump takes the place of several instructions, so no thread may be between
  * two of them: not by its next instruction, and not by an address that it will go back to. Return
- * addresses lie behind calls, and a call is the last of a window if it is in one; but what a signal
- * handler goes back to may be any instruction. So each word of a stopped thread's stack, from its
- * red zone to the end of the mapping, is compared.
+ * addresses lie behind calls, and a call can only be the last instruction of a window. But a signal
+ * handler may go back to any instruction. So each word of a stopped thread's stack, from its red
+ * zone to the end of the mapping, is compared.
  *
- * A context that was saved in a signal handler, on a stack that no thread stands on now, is not
- * seen. Nothing is written where a jump would replace one whole instruction, and is one store, unless
- * threads cannot be stopped otherwise.
+ * A context that was saved in a signal handler, on a stack on which no thread runs now, is not
+ * seen. Nothing is written where a jump would replace one whole instruction, and is one store,
+ * unless threads cannot be stopped otherwise.
  *
  * No state. Runs in stop_machine()'s child: system calls and memory alone. Each write is one store,
  * so the text is whole whenever the child is killed. Tests: tests/cli/test_attach_functions.py.
@@ -31,7 +31,7 @@
 #define PAUSE_NS  2000000
 #define MS	  UINT64_C(1000000)
 
-/* How long threads may stand still until the last one has stopped: a busy machine needs more. */
+/* The limit of time until the last thread has stopped. A busy machine needs more. */
 static const uint8_t within_ms[] = {5, 5, 5, 5, 5, 5, 5, 5, 20, 20, 100, 200};
 
 /* Rounds in which a window may be busy. */
@@ -80,7 +80,7 @@ static void store(uint64_t at, const uint8_t *bytes, uint32_t n)
 {
 	uint64_t word, to = at;
 
-	/* what lies behind may be the mapping's end */
+	/* the page behind may not be mapped */
 	if ((at & (PAGE - 1)) > PAGE - 8 && (at & (PAGE - 1)) + n <= PAGE)
 		to = (at | (PAGE - 1)) - 7;
 	memcpy(&word, (const void *)to, 8);
@@ -104,7 +104,7 @@ static void write_one(struct redirect_window *w)
 	w->written = 1;
 }
 
-/* In the child, while all threads stand still. */
+/* In the child, while all threads are stopped. */
 static void write_all(const struct stopped_thread *threads, uint32_t nr, void *arg)
 {
 	struct batch *b = arg;

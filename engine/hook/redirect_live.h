@@ -17,12 +17,12 @@ struct redirect_window {
 };
 
 /*
- * redirect_write_live() - write the jumps of @nr windows, which are in order of address; `written`
- * says which could be. The text is writable. All threads are stopped for it, and a window that a
- * thread is in, or will come back to, is tried again for a while. Where threads cannot be stopped
- * those are written alone that one store changes.
+ * redirect_write_live() - write the jumps of @nr windows, which are in order of address, and set
+ * `written` of each that was. The text is writable. All threads are stopped for it. A window that a
+ * thread is in, or will return to, is tried again for a while. If threads cannot be stopped, only
+ * windows that one store changes are written.
  * @tid: a thread that could not be stopped, 0: none.
- * Return: 0; or why threads could not be stopped, -errno as stop_machine() says. Agent context.
+ * Return: 0; or -errno of stop_machine(): why threads could not be stopped. Agent context.
  */
 int redirect_write_live(struct redirect_window *windows, uint32_t nr, int *tid);
 

@@ -46,13 +46,14 @@
 #include "engine/core/text_patch.h"
 
 /*
- * area_function.enabled of a site that could not be switched off: somebody else has written there.
+ * area_function.enabled of a site that could not be switched off because another tool has written
+ * there.
  */
 #define LEFT_ON 2
 
-#define ISLAND_BYTES 48u /* the one that is called, and before or behind it the graph's */
+#define ISLAND_BYTES 48u /* the island that is called, and before or behind it the graph's */
 
-/* By what the process has: how it reserves, and its clock. */
+/* By the process's way of reserving, and its clock. */
 static const struct hook_entries *entries = &hook_entries_xadd_lsl;
 
 void sites_choose_entry(int rseq, int tsc, int stamps)
@@ -73,7 +74,7 @@ const struct hook_entries *sites_entries(void)
 	return entries;
 }
 
-/* Where that of a passed-on site leads when it is off. */
+/* Where the slot of a passed-on site leads when it is off. */
 static uint64_t target_passed_on(const struct area_function *f)
 {
 	return (uint64_t)(f->how == AREA_BY_MCOUNT ? hook_real_mcount : hook_real_fentry);
@@ -280,7 +281,7 @@ static void close_all(struct sites *s, int quiet)
 	text_close(s->lo, s->hi);
 }
 
-/* What the compiler made costs while it is there, or cannot be replaced later. */
+/* A call that the compiler made costs while it is there, or cannot be replaced later. */
 static int is_urgent(const struct area_object *row, const struct area_function *f)
 {
 	const uint8_t *first = (const uint8_t *)(row->bias + f->offset + f->site);
@@ -386,7 +387,7 @@ static int map_near(struct sites *s, const struct area_object *row)
 	return err;
 }
 
-/* What can be known ahead: whether there is room near by, and the text can be changed. */
+/* Check in advance that there is room near by, and that the text can be changed. */
 static int prepare(struct object *o, struct sites *s)
 {
 	struct area_object *row = object_row(o);
@@ -465,8 +466,8 @@ int sites_prepare(struct object *o, struct redirect *redirects)
 }
 
 /*
- * Those that were left on and are as we left them by now, whatever was recorded there then: off. A
- * passed-on site is the same on and off, its slot tells.
+ * Switch off the sites that could not be switched off before, if they have our bytes again. A
+ * passed-on site has the same bytes on and off; its slot makes the difference.
  */
 static void take_back(const struct object *o, uint32_t i, const struct site *site,
 		      const struct forms *forms, void *arg)

@@ -18,7 +18,7 @@ struct late_site {
 
 struct late_block;
 
-/* What a struct object keeps for this hook. */
+/* The data that a struct object keeps for this hook. */
 struct sites {
 	size_t bytes;		   /* of this and what follows it */
 	uint64_t lo, hi;	   /* pages that hold sites: of the text, or islands of redirects */
@@ -28,10 +28,11 @@ struct sites {
 	struct arch_slot *slots;    /* one a function */
 	uint8_t *islands; /* ISLAND_BYTES a function; NULL if all sites are ARCH_SITE_FULL */
 	size_t islands_bytes;
-	uint64_t *by_c;	       /* one bit a function: its slot leads to C; in this mapping */
-	uint32_t *stubs;       /* one a function: its wrap stub + 1; NULL before the first graph */
-	uint64_t *avoid;       /* one bit a function: not to be wrapped; behind the stubs */
-	enum record_kind kind; /* RECORD_FUNCTION or RECORD_ENTRY: what the sites that are on do */
+	uint64_t *by_c;	 /* one bit a function: its slot leads to C; in this mapping */
+	uint32_t *stubs; /* one a function: its wrap stub + 1; NULL before the first graph */
+	uint64_t *avoid; /* one bit a function: not to be wrapped; behind the stubs */
+	enum record_kind
+		kind; /* RECORD_FUNCTION or RECORD_ENTRY: the records of the sites that are on */
 	const struct hook_entries *aimed; /* where the slots lead */
 	uint32_t aimed_args;		  /* function_args then */
 	uint32_t nr_left;		  /* LEFT_ON */
@@ -120,8 +121,8 @@ int sites_is_due(const struct object *o, uint32_t i, const uint8_t *how);
 int sites_redirect_quiet(struct object *o, uint32_t i);
 
 /*
- * sites_redirect_live() - settle all that are due while threads run; the others are refused, named,
- * and taken out of @how. Return: 0 or -errno: nothing was done.
+ * sites_redirect_live() - settle all sites that are due while threads run. Sites that cannot be
+ * settled are refused, named, and taken out of @how. Return: 0 or -errno: nothing was done.
  */
 int sites_redirect_live(struct object *o, uint8_t *how);
 
@@ -129,16 +130,16 @@ int sites_redirect_live(struct object *o, uint8_t *how);
 uint64_t sites_target_on(const struct area_function *f);
 
 /*
- * The kind changes. All sites are off and no thread is inside one: let the slots lead elsewhere.
- * For the graph those of functions that are wanted; what is wanted and can have no stub is dropped
- * from @how, and counted. Return: 0 or -errno.
+ * The kind changes, while all sites are off and no thread is inside one: lead the slots elsewhere.
+ * For the graph, only slots of wanted functions change; a wanted function that can have no stub is
+ * dropped from @how, and counted. Return: 0 or -errno.
  */
 int sites_aim(struct object *o, uint8_t *how, enum record_kind kind);
 
 /* Note which functions' slots are to lead to C from now on. Return: 0 or -errno. */
 int sites_aim_by_c(struct object *o, const uint8_t *how);
 
-/* Slots lead to C, and what the tracers want of those calls comes behind. Return: 0 or -errno. */
+/* Slots lead to C, which then does what the tracers want of the calls. Return: 0 or -errno. */
 int sites_chain_by_c(struct object *o, const uint8_t *how);
 
 /* The mapping of sites.stubs, and where the bits behind them begin. */
@@ -150,7 +151,7 @@ static inline uint64_t sites_word(uint64_t id)
 	return (uint64_t)RECORD_FUNCTION << RECORD_KIND_SHIFT | id << RECORD_ID_SHIFT;
 }
 
-/* What a site's jump goes through. Of a full site it is what its call goes through too. */
+/* The word that a site's jump goes through; a full site's call goes through it, too. */
 static inline uint64_t *sites_graph_pointer(const struct sites *s, uint32_t i,
 					    const struct site *site)
 {

@@ -29,9 +29,9 @@
 #define LOWEST	     UINT64_C(0x20000)
 #define MAX_TRIES    256u /* addresses of new blocks */
 #define MAX_PLACES   64u  /* places in a block that are looked at for one site */
-#define MAX_MISSES   16u  /* sites in a row that found none there: no more are sent there */
+#define MAX_MISSES   16u  /* sites in a row without a place there: the block is given up */
 
-/* At its beginning this, behind it islands, at its end their unwind rows. */
+/* A block begins with this; then come islands, and at its end their unwind rows. */
 struct late_block {
 	struct late_block *next;
 	uint32_t misses;
@@ -92,7 +92,7 @@ static struct late_block *block_again(const struct sites *s, uint64_t at, struct
 }
 
 /*
- * A block that has room at @at, behind its head: some sites can lead to one place in 64 KiB alone.
+ * A block that has room at @at, behind its head. Some sites can lead to only one place in 64 KiB.
  */
 static struct late_block *add_block(struct sites *s, uint64_t at)
 {

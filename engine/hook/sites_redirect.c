@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that were built without a site get one on an island (redirect.h): before their object's
- * code runs, or while threads run in it (redirect_live.h). What is wanted of an object at once is
- * settled at once, so that threads stop once for all.
+ * code runs, or while threads run in it (redirect_live.h). All functions of an object that are
+ * wanted in one change are settled together, so threads stop once.
  *
  * A site that has been made stays: off, it costs a jump there and back. Constructor and agent
  * context, under the tree's lock. fork: the child has the same. Tests: tests/cli/test_unmodified.py,
@@ -86,7 +86,7 @@ static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_win
 	return nr;
 }
 
-/* Why threads could not be stopped. */
+/* The reason why threads could not be stopped. */
 static void tell(const struct object *o, int err, int tid)
 {
 	char text[96];

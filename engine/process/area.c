@@ -55,7 +55,7 @@ static const struct {
 	[AREA_LATENCIES] = {sizeof(struct area_latency), 1},
 };
 
-/* The name in it may hold anything. */
+/* The name in it may hold any characters. */
 int area_read_stat(const char *path, struct proc_stat *stat)
 {
 	char text[1024];
@@ -161,7 +161,7 @@ static int check_dir(const char *dir, int make)
 	return 0;
 }
 
-/* Another engine of this image was first: say in its vestige_status that we are here, asleep. */
+/* Another engine of this image was first: add to its vestige_status that we are here, asleep. */
 static void tell_first(const struct area_header *head)
 {
 	static const char line[] = "another engine in this process sleeps: this one was first\n";
@@ -193,8 +193,8 @@ size_t area_name_at(const char *path)
  * Keep the area of the image that exec replaced, if it has records that no reader has taken. It
  * becomes the area of a dead process; its name says that the process began some ticks earlier (the
  * first such name that is free). `vestige record` has the file open and needs no name. Instances
- * with records go along; in a session, which makes them anew, the image leaves nothing if it had
- * some. Return: 0, or -errno: the area has to be removed.
+ * with records are kept, too. A session makes its instances anew, so there an image with instances
+ * leaves nothing. Return: 0, or -errno: the area has to be removed.
  */
 static int keep_replaced(const struct area_header *head, int fd)
 {
@@ -235,7 +235,7 @@ static int keep_replaced(const struct area_header *head, int fd)
 	return err;
 }
 
-/* That of the agent which exec ended. Ours may never get so far as to take the name over. */
+/* Remove the socket of the agent that exec ended. Ours may never get to take the name over. */
 static void drop_replaced_socket(void)
 {
 	char path[AREA_PATH_BYTES + sizeof(AGENT_SUFFIX)];
@@ -246,8 +246,8 @@ static void drop_replaced_socket(void)
 }
 
 /*
- * A file of our name exists: it is that of the image which exec replaced, then it makes room; or of
- * another engine in this image, then that one was first.
+ * A file of our name exists. If it belongs to the image that exec replaced, it makes room. If it
+ * belongs to another engine in this image, that one was first.
  */
 static int settle_existing(const uint8_t image_id[16])
 {
@@ -357,7 +357,7 @@ static int back_table(struct area_header *head, enum area_table_id id, uint64_t 
 	if (head == area && to <= load_relaxed(&backed[id]))
 		return 0;
 	err = back_range(head, AREA_TABLE(head, id)->offset + from, to - from);
-	/* two at once: the lower one is as good */
+	/* two threads at once: the lower value is as good */
 	if (!err && head == area)
 		store_relaxed(&backed[id], page_up(to));
 	return err;
@@ -366,7 +366,7 @@ static int back_table(struct area_header *head, enum area_table_id id, uint64_t 
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count)
 {
 	const struct area_table *t = AREA_TABLE(head, id);
-	/* once: hits and vestige_status add rows at any moment */
+	/* read once: hits and vestige_status add rows at any moment */
 	uint32_t from = __atomic_load_n(&t->count, __ATOMIC_RELAXED);
 
 	if (count > t->capacity)
@@ -684,8 +684,7 @@ void area_status(const char *what, const char *name, int err)
 	}
 	line[s.len++] = '\n';
 	/*
-	 * others may say something too: each has memory where it is to write, and a place of its
-	 * own
+	 * other threads may add lines too: each has its own place, with memory behind it
 	 */
 	at = __atomic_load_n(&t->count, __ATOMIC_RELAXED);
 	do {

@@ -32,8 +32,8 @@ struct area_config {
 int area_create(const struct area_config *config);
 
 /*
- * area_before_fork() - put aside what a child's areas begin with, under the tree's lock and the
- * heap's.
+ * area_before_fork() - save the rows with which a child's areas begin, under the tree's lock and
+ * the heap's.
  * Return: 0 or -ENOMEM. area_after_fork() - it is not needed any more, in the parent or the child.
  */
 int area_before_fork(void);
@@ -51,8 +51,8 @@ const void *area_kept_row(const struct area_header *parent, enum area_table_id i
 int area_fork(struct area_header **old_area);
 /*
  * area_unmap() - the parent's area is out of the child's reach.
- * @used: the child may still touch it, as a handler forked that had interrupted a writer: then
- * private memory of no meaning takes its place.
+ * @used: the child may still touch it, because a handler that had interrupted a writer forked: then
+ * private memory, which no reader sees, takes its place.
  */
 void area_unmap(struct area_header *old_area, int used);
 
@@ -91,8 +91,8 @@ void area_drop_instance(struct area_header *head, int unmap);
 const char *area_file(void);
 
 /*
- * Whether it is this process's, and not that of a parent by vfork() or clone(); of a thread that
- * may not ask, by what fork() leaves of the ring. There is one. Any context.
+ * Whether the area is this process's, and not its parent's after vfork() or clone(). A thread that
+ * may not ask decides by the ring's state after fork(). There must be an area. Any context.
  */
 int area_is_own(void);
 
@@ -121,7 +121,7 @@ int area_reserve(enum area_table_id id, uint32_t count);
 /* The same in an instance's area. */
 int area_reserve_in(struct area_header *head, enum area_table_id id, uint32_t count);
 
-/* The same for what the stack tracer writes. */
+/* The same for the stack tracer's table. */
 int area_reserve_stack(void);
 
 static inline struct area_stack *area_stack(void)

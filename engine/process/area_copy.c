@@ -86,7 +86,10 @@ int snapshot_to_file(const char *path)
 	err = sys_ftruncate(fd, area->file_bytes);
 	if (!err)
 		err = copy_range(fd, 0, sizeof(*area));
-	/* pages before their descriptors: one that is published meanwhile is then seen as it was */
+	/*
+	 * pages before their descriptors: a page that is published meanwhile is then copied as it
+	 * was before
+	 */
 	if (!err)
 		err = copy_pages(fd);
 	if (!err)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See area_dead.h. A process that ends by itself removes an area that holds nothing
- * (control/boot.c); one that is killed cannot, so those that start and end after it do. Owns
- * nothing: all state is in the folder. Its time of access tells when the next sweep may be; a lock
- * on it, that there is one; the mode of a file, that its process was found dead, so that it is
- * looked at once alone.
+ * (control/boot.c). One that is killed cannot, so processes that start or end later do. Owns
+ * nothing: all state is in the folder. Its time of access is the earliest time of the next sweep. A
+ * lock on it says that a sweep is under way. The mode of a file says that its process was found
+ * dead, so each dead process is looked for once.
  *
  * Pid and start time, which count in their namespaces, say which process is dead: an area names its
  * own. Files are of the same user, and still nothing in them is trusted: they are read by pread(),
@@ -89,7 +89,7 @@ static int holds(struct look *l, const struct area_header *head)
 		if (!hist || hist->event)
 			return 1;
 	}
-	/* to touch a mapped one that was never used would ask for memory */
+	/* touching a mapped page that was never used would allocate memory */
 	stack = head->stack_offset && !l->mapped
 			? look_at(l, head->stack_offset, offsetof(struct area_stack, frames))
 			: NULL;
@@ -118,7 +118,7 @@ int area_file_holds(int fd)
 	       head.header_bytes >= sizeof(head) && holds(&l, &head);
 }
 
-/* What is found in the folder. */
+/* A file in the folder. */
 struct file {
 	char name[NAME_BYTES];
 	uint64_t bytes;
@@ -172,7 +172,7 @@ static int is_there(int pid)
 	return arch_syscall(SYS_kill, pid, 0, 0, 0, 0, 0) != -ESRCH;
 }
 
-/* By its number in our namespace. What cannot be found out lives. */
+/* By its number in our namespace. If it cannot be found out, the process counts as alive. */
 static int is_alive(uint64_t pid, uint64_t start)
 {
 	struct proc_stat stat;
@@ -207,8 +207,10 @@ static void unlink_socket(const struct sweep *s, const char *name)
 	sys_unlink_at(s->dir, path);
 }
 
-/* The one of a session that somebody records goes to its recorder, which fetches it after its
- * process's end. */
+/*
+ * An area of a session that is being recorded is left to its recorder, which fetches it after the
+ * process's end.
+ */
 int area_has_recorder(const struct area_header *head)
 {
 	const char *p = head->session;
@@ -219,7 +221,7 @@ int area_has_recorder(const struct area_header *head)
 	return !take_number(&p, &pid) && *p == '-' && pid && pid <= INT32_MAX && is_there((int)pid);
 }
 
-/* Dead areas that hold something, the oldest NR_OLDEST of them. */
+/* The oldest NR_OLDEST areas of dead processes that hold something. */
 static void put_oldest(struct sweep *s, const char *name, const struct stat *st)
 {
 	uint64_t changed = (uint64_t)st->st_ctim.tv_sec * NS_PER_S + (uint64_t)st->st_ctim.tv_nsec;
@@ -323,7 +325,7 @@ static int open_kept(const struct sweep *s, int flags)
 				 flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600, 0, 0);
 }
 
-/* What was set, or the default. */
+/* The limit that was set, or the default. */
 static void read_kept(struct sweep *s)
 {
 	int fd = open_kept(s, O_RDONLY);
@@ -338,7 +340,7 @@ static void read_kept(struct sweep *s)
 		sys_close(fd);
 }
 
-/* How much of it is kept here and now. */
+/* The limit in this file system, now. */
 static void set_limits(struct sweep *s, uint64_t *max_files, uint64_t *max_bytes)
 {
 	struct statfs fs;
@@ -394,7 +396,7 @@ static int remove_oldest(struct sweep *s, uint64_t max_files, uint64_t max_bytes
 
 		if (s->nr_files <= max_files && s->bytes <= max_bytes)
 			break;
-		/* however large: of the last one that died something is kept */
+		/* the last process that died is kept, however large */
 		if (s->nr_files == 1 && max_files && max_bytes)
 			break;
 		if (sys_unlink_at(s->dir, f->name))

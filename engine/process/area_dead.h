@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What dead processes left in the folder of the areas. */
+/* Areas of dead processes in the folder of the areas. */
 #ifndef VESTIGE_PROCESS_AREA_DEAD_H
 #define VESTIGE_PROCESS_AREA_DEAD_H
 
 struct area_header;
 
 /*
- * area_holds() - whether anybody could want to know of an area: it holds a record, the count of one
- * that was lost or a histogram. Of the deepest stack the stack tracer knows. Any context. @head: a
- * mapped area.
+ * area_holds() - whether an area holds anything to read: a record, a count of lost records, a
+ * histogram or a result of the stack tracer. Any context. @head: a mapped area.
  */
 int area_holds(const struct area_header *head);
 
@@ -23,8 +22,8 @@ int area_has_recorder(const struct area_header *head);
 
 /*
  * areas_sweep() - remove the areas of dead processes that hold nothing, and the oldest of the
- * others while they are more than is kept (abi/kept.h). It does nothing when a sweep was just made:
- * all of a user's together take a twentieth of a CPU's time at most. It leaves alone the areas of
+ * others while they exceed the limits (abi/kept.h). It does nothing when a sweep was just made: all
+ * of a user's together take a twentieth of a CPU's time at most. It leaves alone the areas of
  * processes in other namespaces, where it cannot see whether they live, and areas of a session that
  * has a recorder. Constructor and exit() alone: it opens files.
  */

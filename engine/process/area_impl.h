@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What area.c and area_instance.c share. */
+/* Shared by area.c and area_instance.c. */
 #ifndef VESTIGE_PROCESS_AREA_IMPL_H
 #define VESTIGE_PROCESS_AREA_IMPL_H
 
@@ -10,7 +10,7 @@
 /* Where the last part of a path begins. */
 size_t area_name_at(const char *path);
 
-/* What of /proc/PID/stat is asked for. */
+/* The fields of /proc/PID/stat that are needed. */
 struct proc_stat {
 	char state;
 	uint64_t nr_threads, start_time;
@@ -32,15 +32,17 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config);
 int area_map(int fd, const struct area_config *config, const struct area_header *h,
 	     struct area_header **head);
 
-/* The areas of the instances of a process go. @file: the name of its own in @folder. Return: how
- * many went. */
+/*
+ * Remove the areas of a process's instances. @file: the name of the process's own area in @folder.
+ * Return: the number of areas removed.
+ */
 uint32_t area_unlink_instances(int folder, const char *file);
 
 /*
- * The image that exec replaced has left areas of instances. area_drop_replaced_instances(): they
- * go. area_replaced_instances_hold(): whether one has records. area_keep_replaced_instances():
- * those that have some become those of the area @file, which is the kept one of that image; the
- * others go.
+ * Areas of instances that the image replaced by exec has left. area_drop_replaced_instances():
+ * remove them. area_replaced_instances_hold(): whether one has records.
+ * area_keep_replaced_instances(): areas with records become instances of the area @file, the kept
+ * one of that image; the others are removed.
  */
 void area_drop_replaced_instances(void);
 int area_replaced_instances_hold(void);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The areas of instances: PID.STARTTIME@NAME beside the process's own, with the same format and the
- * same ids of objects and functions, so that each reads by itself. The tables that tell what there
- * is to trace are copied when the instance is made and again when objects come or go; a function's
+ * same ids of objects and functions, so that each reads by itself. The tables of objects and
+ * functions are copied when the instance is made and again when objects come or go; a function's
  * `filter` is the instance's own; `enabled` and `callbacks` are in the process's area alone. Runs
  * under the tree's lock. fork: see area_fork_instance(). Costs: 16 bytes a function. Tests:
  * tests/engine/fire/instances.
@@ -208,7 +208,7 @@ uint32_t area_unlink_instances(int folder, const char *file)
 	return each_instance(folder, file, unlink_one, NULL);
 }
 
-/* The same of those with our area's name, in its folder. */
+/* The same for the instances of our area. */
 static uint32_t each_replaced(uint32_t (*what)(int folder, const char *name, const void *arg),
 			      const void *arg)
 {

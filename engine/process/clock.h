@@ -8,8 +8,8 @@
 enum area_clock_id clock_choose(void);
 
 /*
- * Whether reading the area's clock is a system call: the kernel's clock source is none that the
- * vdso reads.
+ * Whether reading the area's clock is a system call, because the vdso cannot read the kernel's
+ * clock source.
  */
 int clock_makes_calls(void);
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See eh_frame.h. Of DWARF's rules those are known that compilers and libc use for the stack
- * pointer, the frame pointer and the return address; any other one is EH_NONE. Tables are read
- * where the loader put them, each read within its object.
+ * See eh_frame.h. Knows the DWARF rules that compilers and libc use for the stack pointer, the
+ * frame pointer and the return address; any other rule is EH_NONE. Tables are read where the loader
+ * put them, each read within its object.
  *
- * Owns the cache: a word says which instruction it is of, mixed with its rule, so that of two
- * threads that write at once none leaves a wrong one. dlclose() makes all of it old. A handler may
+ * Owns the cache. A word of it holds the instruction's address mixed with its rule, so two threads
+ * that write at once cannot leave a wrong rule. dlclose() makes all of it invalid. A handler may
  * look at the list of objects while dlopen() adds to it: the objects of its own frames are there
  * and stay. fork: the child has the same tables. Tests: tests/engine/tracers/sysprof.
  */
@@ -72,7 +72,7 @@ static uint64_t get_leb(struct bytes *b, int is_signed)
 	return v;
 }
 
-/* Bytes of a pointer with that encoding; 0: one that is not known. */
+/* The size of a pointer with that encoding, in bytes; 0: the encoding is not known. */
 static uint32_t pointer_bytes(uint8_t encoding)
 {
 	switch (encoding & 7) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the caller of a function is, by the tables that each object has for exceptions (.eh_frame,
- * through .eh_frame_hdr): as libc's unwinder finds it, but with no lock, no memory, and no read of
- * the stack. What a table says of an instruction is kept, so most answers are one look-up.
+ * Finds the caller of a function by the tables that each object has for exceptions (.eh_frame,
+ * through .eh_frame_hdr), as libc's unwinder does, but with no lock, no memory, and no read of the
+ * stack. The rule of an instruction is cached, so most calls are one look-up.
  */
 #ifndef VESTIGE_PROCESS_EH_FRAME_H
 #define VESTIGE_PROCESS_EH_FRAME_H
@@ -16,8 +16,8 @@ enum eh_cfa {
 	EH_FP,	     /* frame pointer + cfa_offset */
 	EH_FP_DEREF, /* the word at frame pointer + cfa_offset */
 	EH_STUB,     /* a stub of the linker's: see arch_stub_cfa() */
-	EH_SIGNAL, /* a handler returns here: the kernel's struct ucontext is at the stack pointer */
-	EH_END,	   /* the outermost function */
+	EH_SIGNAL, /* the return from a signal handler: the kernel's struct ucontext is at the stack pointer */
+	EH_END, /* the outermost function */
 };
 
 /* Where the caller's frame pointer is. */

@@ -205,7 +205,7 @@ static const char *defined_version(const struct dynamic *d, uint32_t version)
 	return NULL;
 }
 
-/* Whether a definition of version @v is what a reference to @version means. */
+/* Whether a definition of version @v fulfils a reference to @version. */
 static int version_fits(const struct dynamic *d, uint32_t v, const char *version,
 			const char **found)
 {
@@ -264,9 +264,9 @@ struct dynamic_function dynamic_function(const struct object *o, const char *nam
 }
 
 /*
- * The end of the symbols that an object wants from others: they are not hashed, and lie before what
- * is. Where nothing is hashed, there are no more than fit before the strings. 0: that cannot be
- * told.
+ * The end of the symbols that an object takes from others: these are not hashed, and lie before the
+ * hashed ones. If none is hashed, their number is bounded by the start of the strings. 0: not
+ * known.
  */
 static uint32_t end_of_wanted(const struct dynamic *d)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which words of a loaded object its relocations fill with the address of a named function: those
- * of its global offset table, through which it calls what lies in other objects. Neither section
- * headers nor the file's symbols are needed, and nothing has to be relocated yet.
+ * Finds the words of a loaded object that its relocations fill with the address of a named
+ * function: the global offset table, through which it calls other objects. Needs neither section
+ * headers nor the file's symbols, and the object need not be relocated yet.
  */
 #ifndef VESTIGE_PROCESS_ELF_DYNAMIC_H
 #define VESTIGE_PROCESS_ELF_DYNAMIC_H
@@ -20,8 +20,8 @@ struct dynamic_name {
 int dynamic_name_is(const struct dynamic_name *n, const char *name);
 
 /*
- * dynamic_may_name() - whether dynamic_names() may tell one of @names; looks at few symbols, at no
- * relocation.
+ * dynamic_may_name() - whether dynamic_names() may report one of @names. Looks at few symbols and
+ * at no relocation.
  */
 int dynamic_may_name(const struct object *o, const char *const *names, uint32_t nr);
 
@@ -38,13 +38,14 @@ void dynamic_names(const struct object *o,
 
 /* A function that an object defines for others, as the loader would find it there. */
 struct dynamic_function {
-	uint64_t address; /* 0: there is none, or its address is for it to tell (IFUNC) */
+	uint64_t
+		address; /* 0: there is none, or it is an IFUNC, which has to be called for the address */
 	const char *version;
 };
 
 /*
  * dynamic_function() - look a function up in one object, by its DT_GNU_HASH.
- * @version: that which a reference names; NULL: the one that new programs get.
+ * @version: a reference's; NULL: the one that new programs get.
  */
 struct dynamic_function dynamic_function(const struct object *o, const char *name,
 					 const char *version);

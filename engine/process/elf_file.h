@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The file of a loaded object, for what the loader does not map: section headers and .symtab. */
+/* The file of a loaded object, for section headers and .symtab, which the loader does not map. */
 #ifndef VESTIGE_PROCESS_ELF_FILE_H
 #define VESTIGE_PROCESS_ELF_FILE_H
 
@@ -39,12 +39,12 @@ const ElfW(Shdr) * elf_file_section(const struct elf_file *f, const char *name);
 int elf_file_symbols(const struct elf_file *f,
 		     int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
 
-/* The same with all that the table says of each. */
+/* The same with the symbol's whole entry. */
 int elf_file_sized_symbols(const struct elf_file *f,
 			   int (*callback)(void *arg, const ElfW(Sym) * sym, const char *name),
 			   void *arg);
 
-/* The same, those of variables too. */
+/* The same for variables, too. */
 int elf_file_all_symbols(const struct elf_file *f,
 			 int (*callback)(void *arg, uint64_t value, const char *name), void *arg);
 

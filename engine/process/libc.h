@@ -13,8 +13,8 @@
 void *libc_symbol(const char *name);
 
 /*
- * The first one in the order in which the program's names are looked up: another one where the
- * engine came by dlopen(). Not in a static program. NULL: there is none.
+ * The first one in the order in which the program's names are looked up. Differs from the above if
+ * dlopen() brought the engine. Not in a static program. NULL: there is none.
  */
 void *libc_first(const char *name);
 
@@ -28,16 +28,16 @@ int libc_is_late(void);
 void *libc_next(const char *name);
 
 /*
- * The same, or a function of that name in an object that only those see that loaded it: not the
- * engine's. Also from the loader's notification.
+ * The same, or a function of that name in an object that is visible only to the objects that loaded
+ * it (RTLD_LOCAL); never the engine's. Also from the loader's notification.
  */
 void *libc_anywhere(const char *name);
 
 /*
  * libc_find_rows() - let unwinders find rows for code that is no object's. @find: for an address
  * that libc does not know, what a PT_GNU_EH_FRAME segment would be, and the bounds for which it
- * holds; NULL: not its either. Called in any context. Not called in static programs. Constructor or
- * notification context.
+ * holds; NULL: it does not know the address either. Called in any context. Not called in static
+ * programs. Constructor or notification context.
  */
 void libc_find_rows(const void *(*find)(uint64_t pc, uint64_t *lo, uint64_t *hi));
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * libc.h for libvestige.a. In glibc's libc.a the functions that the engine has as well are weak
- * names of others, so both fit into one program. What a program may not have is weak here; what it
- * defines itself is distinguished from libc's by a neighbour in libc's object: _mcount is defined
- * beside mcount and __fentry__. The C++ runtime's, the unwinder's and Boost.Context's have no
- * second name: for those the program is linked with --wrap (vestige.pc). No state. Tests:
- * tests/engine/targets (static-*).
+ * names of others, so both fit into one program. A name that a program may lack is weak here. A
+ * function that the program defines itself is distinguished from libc's by a neighbour in libc's
+ * object: _mcount is defined beside mcount and __fentry__. The C++ runtime's, the unwinder's and
+ * Boost.Context's have no second name: for those the program is linked with --wrap (vestige.pc). No
+ * state. Tests: tests/engine/targets (static-*).
  */
 #include <pthread.h>
 #include <setjmp.h>

@@ -2,8 +2,8 @@
 /*
  * A lock for control paths, never taken in a hook: the agent and threads of the program may write
  * control files at once. A futex with priority inheritance, so that a waiting real-time thread
- * lends its priority to the owner; where the kernel has none, a waiter sleeps and looks again. A
- * thread that ends with it leaves it to the next one.
+ * lends its priority to the owner; on a kernel without it, a waiter sleeps and looks again. If a
+ * thread ends while it holds the lock, the next one gets it.
  */
 #ifndef VESTIGE_PROCESS_LOCK_H
 #define VESTIGE_PROCESS_LOCK_H

@@ -64,7 +64,7 @@ static const char *base_name(const char *path)
 	return name;
 }
 
-/* Nothing is to be asked of the folder that the program is in: a path like "[vdso]" is none. */
+/* A name like "[vdso]" is no path: it must not be looked up in the current folder. */
 int object_open(const struct object *o)
 {
 	return object_row(o)->status == AREA_OBJECT_VDSO
@@ -104,7 +104,7 @@ static void read_identity(struct object *o, struct area_object *row)
 	sys_close(fd);
 }
 
-/* Where its file is to be opened; the loader's own string goes with the object. */
+/* The path for opening its file; the loader's own string is freed with the object. */
 static const char *lasting_path(const struct object *o)
 {
 	return o->index ? area_string_at(object_row(o)->path) : "/proc/self/exe";

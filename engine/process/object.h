@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The loaded objects of the process (the program, its shared objects), as rows of AREA_OBJECTS and
- * with what only this process needs of them. Constructor context.
+ * with data that only this process needs. Constructor context.
  */
 #ifndef VESTIGE_PROCESS_OBJECT_H
 #define VESTIGE_PROCESS_OBJECT_H
@@ -22,7 +22,7 @@ struct object {
 	const char *name;    /* base name, for :mod: and messages */
 	void *hook_data;     /* of the hook that patches it */
 	uint32_t nr_callers; /* functions without a site, which call the engine */
-	int words_said;	     /* hook/libc/got.c's: what vestige_status has of it */
+	int words_said;	     /* hook/libc/got.c's: the reasons that vestige_status has already */
 	int loaded;	     /* not removed by dlclose() */
 	int fresh;	     /* dlopen() is loading it: no thread executes its code yet */
 	int relocated;	     /* the loader had done so when it was first seen */
@@ -52,7 +52,7 @@ enum object_follow {
 	OBJECT_FOLLOW_FUNCTIONS, /* objects are known, and their functions */
 	OBJECT_FOLLOW_GRAPH,	 /* whether calls may be wrapped */
 	OBJECT_FOLLOW_WORDS,	 /* calls into libc */
-	OBJECT_FOLLOW_ITEMS,	 /* what objects define */
+	OBJECT_FOLLOW_ITEMS,	 /* definitions in objects */
 	OBJECT_FOLLOW_MARKERS,
 	OBJECT_FOLLOW_PROBES,
 	OBJECT_FOLLOW_INITIALISERS,
@@ -70,7 +70,10 @@ REGISTRY(vestige_object_followers, const struct object_follower);
 /* Call them all. */
 void objects_follow(void);
 
-/* The same where the loader is done with all that is new: what the engine itself has loaded. */
+/*
+ * The same when the loader has finished with all new objects: for objects that the engine itself
+ * has loaded.
+ */
 void objects_follow_relocated(void);
 
 /* Read the loader's list. Return: 0 or -ENOSPC, -ENOMEM. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ELF notes of owner "vestige" by which an object tells where its arrays are
- * (vestige/tracepoint.h, vestige/vestige.h). They survive strip and need no relocation.
+ * The ELF notes of owner "vestige", which say where an object's arrays are (vestige/tracepoint.h,
+ * vestige/vestige.h). They survive strip and need no relocation.
  */
 #ifndef VESTIGE_PROCESS_OBJECT_NOTE_H
 #define VESTIGE_PROCESS_OBJECT_NOTE_H

@@ -37,7 +37,7 @@ struct ring_of_cpu {
 	struct perf_event_mmap_page *head; /* NULL: the CPU has none */
 	uint64_t bytes;			   /* of records */
 	int fd;
-	uint64_t at, end; /* of what perf_read() reads now */
+	uint64_t at, end; /* of the data that perf_read() reads now */
 	struct perf_record rec;
 	uint64_t next; /* behind rec */
 	uint8_t copy[MAX_BYTES] __attribute__((aligned(8)));
@@ -117,7 +117,7 @@ static void close_rings(void)
 	per_cpu = NULL;
 }
 
-/* A CPU that is not there has none. */
+/* A CPU that is not there has no event. */
 static int open_rings(void)
 {
 	uint32_t i, n = 0;
@@ -270,7 +270,7 @@ static void close_events(uint32_t kind, uint32_t nr)
 	}
 }
 
-/* Those of which all is read; they stay in order. */
+/* Remove events whose records are all read; the others stay in order. */
 static void forget_closed(uint64_t until)
 {
 	uint32_t i, n = 0;
@@ -348,8 +348,10 @@ struct tail {
 	uint32_t cpu, reserved;
 };
 
-/* At @p, a multiple of 8: which registers there are, they, the stack's size, it, and what of it is
- * filled. */
+/*
+ * At @p, a multiple of 8: the registers' ABI, the registers, the stack's size, the stack, and the
+ * number of bytes of it that are filled.
+ */
 static void take_stack(struct perf_record *rec, const uint8_t *p, uint32_t bytes)
 {
 	const uint64_t *word = (const uint64_t *)p;

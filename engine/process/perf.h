@@ -16,7 +16,7 @@
 /* One record of a ring. */
 struct perf_record {
 	uint32_t kind; /* of the event that made it, PERF_MAX_KINDS: unknown */
-	uint64_t id;   /* of the event: the same for what inherited it */
+	uint64_t id;   /* of the event; events that threads inherit have the same */
 	uint32_t type; /* PERF_RECORD_* */
 	uint32_t misc;
 	uint32_t cpu;
@@ -40,8 +40,8 @@ struct perf_record {
 };
 
 /*
- * perf_open() - have a kind of event from now on, of all threads but the caller's.
- * @attr: its type, config and what else is the kind's own. Agent's thread.
+ * perf_open() - open a kind of event for all threads except the caller. @attr: its type, config and
+ * the kind's other settings. Agent's thread.
  * Return: 0 or -errno, and none is had: -EACCES, -EPERM not allowed, -EMFILE, -ENOMEM, -ENOENT.
  */
 int perf_open(uint32_t kind, const struct perf_event_attr *attr);
@@ -57,8 +57,8 @@ int perf_open_cpus(uint32_t kind, const struct perf_event_attr *attr, const char
 
 /*
  * perf_read() - each record of all rings that is older than @until (CLOCK_MONOTONIC, ns), in order
- * of their times; they are then gone. What was made before a time that was read before the call is
- * in the rings by then, but for a CPU that was amid it. Any thread, signals blocked: it makes no
+ * of their times; they are then gone. If @until was read before the call, the rings have all older
+ * records by then, except one that a CPU is just writing. Any thread, signals blocked: it makes no
  * system call.
  */
 void perf_read(uint64_t until, void (*record)(const struct perf_record *rec));

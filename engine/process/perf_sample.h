@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A sample of perf's (PERF_RECORD_SAMPLE), as process/perf.c asks for them: id, thread, time, CPU
- * and period, and what else its kind has. What does not fit into the record's bytes is not taken.
+ * and period, and the kind's other fields. A field that does not fit into the record's bytes is
+ * left out.
  */
 #ifndef VESTIGE_PROCESS_PERF_SAMPLE_H
 #define VESTIGE_PROCESS_PERF_SAMPLE_H
 
 #include "engine/process/perf.h"
 
-/* What all samples have. */
+/* The fields of all samples. */
 #define PERF_SAMPLE_COMMON                                                                         \
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |           \
 	 PERF_SAMPLE_PERIOD)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See stop_machine.h. A thread cannot ptrace() its own process, so a child does it, made by clone()
- * with the memory shared; the caller stands still meanwhile (CLONE_VFORK), and lends it its
- * thread's data. PTRACE_SEIZE and PTRACE_INTERRUPT interrupt no system call for the program: it
- * begins again, with what is left of its time (with its full time, where the kernel itself would
- * end it). A signal that a thread was about to take is given back with PTRACE_DETACH.
+ * with the memory shared; the caller waits meanwhile (CLONE_VFORK), and the child uses its thread's
+ * data. PTRACE_SEIZE and PTRACE_INTERRUPT interrupt no system call for the program: it begins
+ * again, with what is left of its time (with its full time, where the kernel itself would end it).
+ * A signal that a thread was about to take is given back with PTRACE_DETACH.
  *
- * A filter of system calls may answer ptrace() with the death of all that share the memory, so
- * where there is one nothing is tried.
+ * A filter of system calls may answer ptrace() by killing all processes that share the memory. So
+ * with a filter nothing is tried.
  *
  * Owns nothing beyond the call. fork: nothing. Costs some 10 us a thread. Tests:
  * tests/cli/test_attach_functions.py.
@@ -83,7 +83,7 @@ static int has_ended(const struct stop *s, int tid)
 	return state == 'Z' || state == 'X';
 }
 
-/* Take a thread that is new. */
+/* Seize a new thread. */
 static int take(int tid, void *data)
 {
 	struct stop *s = data;
@@ -143,7 +143,7 @@ static int wait_all(struct stop *s)
 	return 0;
 }
 
-/* A thread that makes threads until it is stopped is why the list is read again. */
+/* The list is read again because a thread may make others until it is stopped. */
 static int stop_all(struct stop *s)
 {
 	uint32_t round;
@@ -180,7 +180,7 @@ static uint64_t status_field(const char *text, const char *name)
 	return value;
 }
 
-/* Whether a signal waits that the thread will take: then its call ends with EINTR rightly. */
+/* Whether a signal is pending that the thread will take: then its call ends with EINTR anyway. */
 static int has_signal(const struct stop *s, const struct stopped_thread *t)
 {
 	char text[STATUS_BYTES];
@@ -212,8 +212,8 @@ static int is_filtered(int folder)
 }
 
 /*
- * A thread that was asked to stop, and did not in time: its system call is interrupted even so. It
- * is not waited for where it cannot be: that is in no call that a stop ends.
+ * A thread that was asked to stop and did not in time: its system call is interrupted all the same.
+ * It is not waited for if it is in no call that a stop ends.
  */
 static void let_late_go(const struct stop *s, struct stopped_thread *t, uint64_t until)
 {
@@ -226,7 +226,7 @@ static void let_late_go(const struct stop *s, struct stopped_thread *t, uint64_t
 		let_go(s, t);
 }
 
-/* In the child. The kernel lets go what is left when it ends. */
+/* In the child. The kernel detaches the rest when the child ends. */
 static void run(void *arg)
 {
 	struct stop *s = arg;

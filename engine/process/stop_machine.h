@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A thread that stands still. */
+/* A stopped thread. */
 struct stopped_thread {
 	int tid;
 	uint8_t state;	 /* of stop_machine.c */
@@ -20,20 +20,19 @@ struct stopped_thread {
  * stop_machine() - call @fn while no other thread of the process runs. It is called in a child
  * process that shares the memory: it may read and write memory and call stopped_read(), and takes
  * no lock. The kernel lets all threads go on when the child ends or is killed.
- * @within_ns: how long threads may stand still before @fn is called.
+ * @within_ns: how long threads may be stopped before @fn is called.
  * @tid: the thread for which it failed, 0: none.
  * Return: 0; -EAGAIN: a thread did not stop in time (it is in a vfork(), or has no CPU), or there
  * are more and more threads; -EPERM: ptrace() is refused, or a debugger is there; -EACCES: a filter
- * of system calls holds for the caller; -ENOMEM, and what
- * clone() and open() of /proc say. Agent or constructor context, all signals may be open; one
- * caller at a time.
+ * of system calls holds for the caller; -ENOMEM, and errors of clone() and of open() in /proc.
+ * Agent or constructor context, all signals may be open; one caller at a time.
  */
 int stop_machine(void (*fn)(const struct stopped_thread *threads, uint32_t nr, void *arg),
 		 void *arg, uint64_t within_ns, int *tid);
 
 /*
- * stopped_read() - read the process's memory at @at, in what stop_machine() calls. Return: bytes,
- * fewer where the mapping ends, or -errno.
+ * stopped_read() - read the process's memory at @at, in the function that stop_machine() calls.
+ * Return: bytes, fewer where the mapping ends, or -errno.
  */
 long stopped_read(uint64_t at, void *to, size_t bytes);
 

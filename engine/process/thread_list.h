@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* The threads that this process has, as /proc/self/task lists them: those of raw clone() too. */
+/*
+ * The threads that this process has, as /proc/self/task lists them, also threads made by raw
+ * clone().
+ */
 #ifndef VESTIGE_PROCESS_THREAD_LIST_H
 #define VESTIGE_PROCESS_THREAD_LIST_H
 
@@ -7,9 +10,9 @@
 
 /*
  * thread_list_each() - call @each with every thread's id, the caller's among them, in the order of
- * the ids; one that comes or goes meanwhile may be there or not. It ends when @each returns other
- * than 0. Return: what @each returned last, or -errno: no /proc, no descriptor. Makes system calls,
- * no memory.
+ * the ids; a thread that starts or ends meanwhile may be in it or not. It ends when @each returns
+ * other than 0. Return: what @each returned last, or -errno: no /proc, no descriptor. Makes system
+ * calls, no memory.
  */
 int thread_list_each(int (*each)(int tid, void *data), void *data);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The gate of a ring, see ring.h. Whether it is open for a thread, and a tracer's words, are in the
- * thread's outermost control block, and say of which gate they are: a new gate finds all closed and
- * no words. ring.c asks on the slow path alone; a key of 0 sends the thread there. fork: the
- * child's blocks are new, so the gate is closed for its thread. Tests: tests/unit/test_ring.c.
+ * thread's outermost control block, with the gate's number: a new gate is closed for all threads
+ * and has no words. ring.c asks on the slow path alone; a key of 0 sends the thread there. fork:
+ * the child's blocks are new, so the gate is closed for its thread. Tests: tests/unit/test_ring.c.
  */
 #include "arch_barrier.h"
 #include "engine/base/mem.h"

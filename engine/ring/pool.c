@@ -71,8 +71,8 @@ static uint32_t nr_shares(const struct ring *r, const struct area_cpu *row)
 }
 
 /*
- * Whether a published page holds records of the snapshot: it was begun before that was taken and
- * published after the one before was.
+ * Whether a published page holds records of the snapshot: it was begun before this snapshot was
+ * taken and published after the one before.
  */
 static int is_kept(const struct ring *r, const struct area_cpu *row, uint32_t index)
 {
@@ -123,8 +123,8 @@ static uint64_t out_of_graph(uint64_t word)
 }
 
 /*
- * Whether the next words are records of eight bytes, the kinds 2 to 6: those whose upper bit is
- * clear, and still is when 2 is taken off, or 1 is added. A RECORD_CONTEXT is no record of its own.
+ * Whether the next words are records of eight bytes, the kinds 2 to 6: their upper bit is clear,
+ * and stays clear when 2 is subtracted or 1 is added. A RECORD_CONTEXT is no record of its own.
  * Each page that is taken again comes through here, so it is no loop: compilers keep one of eight
  * steps, which takes half as long again.
  */
@@ -152,7 +152,7 @@ static int all_functions(const uint64_t *words)
 		 RECORD_KIND_SHIFT);
 }
 
-/* Those since the buffer was last cleared that no consuming reader has taken. */
+/* Records since the buffer was last cleared that no consuming reader has taken. */
 static uint32_t count_records(const struct page_head *head, uint32_t read, uint64_t cleared)
 {
 	uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES;
@@ -279,7 +279,7 @@ static int take_overwrite(struct ring *r, struct area_cpu *row)
 		int index;
 
 		at = n || may_grow ? hand_step(&s, n, may_grow) : AT_END;
-		/* add to it rather than lose something */
+		/* allocate more pages rather than lose records */
 		if (at == AT_END && may_grow) {
 			may_grow = !share_back(r, &s, GROW_PAGES);
 			continue;
@@ -310,7 +310,9 @@ void pool_own(struct ring *r, uint32_t index)
 	store_release(&r->descs[index].state, PAGE_OWNED);
 }
 
-/* A place below the quota for a page published as @seq: a free one, or that of an older page. */
+/*
+ * A place below the quota for a page published as @seq: a free one, or the place of an older page.
+ */
 static int find_place(struct ring *r, const struct share *s, uint64_t seq)
 {
 	struct area_cpu *row = s->row;
@@ -341,7 +343,7 @@ static int find_place(struct ring *r, const struct share *s, uint64_t seq)
 	}
 }
 
-/* Whether there is nothing in a published page that anybody wants. */
+/* Whether a published page has no record that is still needed. */
 static int is_garbage(const struct ring *r, const struct area_cpu *row, uint32_t index)
 {
 	const struct area_snapshot *snap = pool_snapshot(r, row);
@@ -351,8 +353,8 @@ static int is_garbage(const struct ring *r, const struct area_cpu *row, uint32_t
 }
 
 /*
- * Page @from beyond the quota, in our hands (TAKING), with records: to a place below, or
- * overwritten. What is in a share of which nothing is to be left goes to the live one.
+ * Move page @from, which is beyond the quota and ours (TAKING) and has records, to a place below,
+ * or overwrite it. Pages of a share that is given up go to the live one.
  */
 static void move_page(struct ring *r, const struct share *s, uint32_t from)
 {
@@ -416,7 +418,7 @@ static void shrink(struct ring *r, const struct share *s)
 	give_back(r, s, s->quota, backed);
 }
 
-/* Bring back those of the first @pages that were removed. */
+/* Bring back the removed pages among the first @pages. */
 static int revive(struct ring *r, const struct share *s, uint32_t from, uint32_t pages)
 {
 	uint32_t backed = load_acquire(s->nr_backed), i;
@@ -482,7 +484,7 @@ void pool_spare_free(struct ring *r, struct area_cpu *row)
 	shrink(r, &s);
 }
 
-/* Published, and neither the snapshot's nor begun since the buffer was cleared. */
+/* Whether it is published, not the snapshot's, and older than the last clearing of the buffer. */
 static int is_old(const struct ring *r, const struct area_cpu *row, uint32_t index)
 {
 	return !is_kept(r, row, index) &&

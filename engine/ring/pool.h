@@ -18,7 +18,7 @@ static inline struct page_head *pool_page(const struct ring *r, uint32_t index)
  */
 int pool_take(struct ring *r, struct area_cpu *row);
 
-/* The header is complete: let readers see it. TAKING -> OWNED. */
+/* The header is complete: show it to readers. TAKING -> OWNED. */
 void pool_own(struct ring *r, uint32_t index);
 
 /* No writer will touch it again. OWNED -> PUBLISHED, or FREE if it has no record. */

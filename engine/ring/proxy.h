@@ -10,8 +10,7 @@
 
 #include "engine/ring/ring_write.h"
 
-/* The thread for which a record is being made; code that asks for the recording thread gets this
- * one. */
+/* The thread for which a record is being made: code that asks for the recording thread gets it. */
 struct ring_as {
 	int tid, tgid;
 	int other; /* a second thread that it is about: lists of threads match either */
@@ -20,7 +19,7 @@ struct ring_as {
 	char comm[16];
 };
 
-/* NULL: the calling thread records what is its own, as always. */
+/* NULL: the calling thread records for itself, as usual. */
 extern __thread const struct ring_as *ring_as __attribute__((tls_model("initial-exec")));
 
 /*

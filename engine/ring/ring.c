@@ -37,12 +37,12 @@ static struct page_head no_page = {.commit = PAGE_BYTES};
 
 __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
 
-/* Of threads that may no longer read the counter: neither do we. */
+/* The block of threads that may no longer read the counter: the engine does not read it either. */
 struct ring_ctl ring_forbidden_ctl = {.tid = -1};
 
 ptrdiff_t ring_rseq_offset;
 
-/* In memory that a fork's child finds zeroed: there nothing is awake. */
+/* In memory that a fork's child finds zeroed: there all is off. */
 static struct ring_private {
 	uint32_t awake;
 	uint32_t ctl_hint;
@@ -205,7 +205,7 @@ static struct ring_ctl *ctl_claim(int tid)
 }
 
 /*
- * One that is free says so of ring_top: see ring_close(), which may come between claim and clear.
+ * A free block has the index of ring_top: see ring_close(), which may come between claim and clear.
  */
 static void ctl_free(struct ring_ctl *ctl)
 {
@@ -213,7 +213,7 @@ static void ctl_free(struct ring_ctl *ctl)
 	store_release(&ctl->tid, 0);
 }
 
-/* A claimed block as a thread begins with it; its tid is what others claim it by, and stays. */
+/* Clear a claimed block for a new thread. Its tid stays, as blocks are claimed by it. */
 static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 {
 	memset(ctl, 0, offsetof(struct ring_ctl, tid));
@@ -225,8 +225,8 @@ static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 
 /*
  * The slow path of @ctl was interrupted by a handler that records: give the thread another block
- * until leave_nested() by the one that was interrupted. A handler that leaves by a jump which we do
- * not see leaves the thread with this one, which is as good. NULL: none to be had.
+ * until leave_nested() by the one that was interrupted. If a handler leaves by a jump that we do
+ * not see, the thread keeps this block, which is as good. NULL: none to be had.
  */
 static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 {
@@ -395,7 +395,7 @@ static int page_fits(const struct ring_ctl *ctl, uint32_t cpu, uint32_t bytes)
 {
 	const struct page_head *head = ctl->page;
 
-	/* a fork's child that goes on here has neither */
+	/* a fork's child that continues here has neither */
 	return head && ctl->page_index != UINT32_MAX && head->cpu == cpu &&
 	       head->commit + bytes + RECORD_GRAPH_BYTES * !!rings[ctl->ring].contexts <=
 		       PAGE_BYTES &&
@@ -431,8 +431,8 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 		return RING_SKIP;
 	if (page_fits(ctl, cpu, bytes)) {
 		/*
-		 * A hook that was entered before trace_clock became counter has stamps that fit no
-		 * page any more: it would ask for ever.
+		 * A hook that was entered before trace_clock became counter has a stamp that fits
+		 * no page any more, and would ask for ever.
 		 */
 		if (r->stamps == RING_STAMPS_COUNTER && ++ctl->nr_fits > MAX_FITS) {
 			ctl->nr_fits = 0;
@@ -455,7 +455,7 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 		return RING_SKIP;
 	}
 	ctl->failed_gen = UINT64_MAX;
-	/* not by ctl->page: it is gone when a handler forked meanwhile and this is the child */
+	/* not by ctl->page: that is gone if a handler forked meanwhile and this is the child */
 	head = pool_page(r, (uint32_t)index);
 	head->tid = ctl->tid;
 	head->cpu = cpu;
@@ -556,8 +556,9 @@ static struct ring_ctl *own_block(uint32_t i)
 }
 
 /*
- * Where the slow path was is not known: its page is complete, or lost to everybody but readers. No
- * stack is so large that a frame far below @sp could be on the same one.
+ * It is not known how far the slow path had got: its page is complete, or no writer will use it
+ * again; readers can read it in both cases. No stack is so large that a frame far below @sp could
+ * be on the same one.
  */
 void ring_jump(uint64_t sp)
 {
@@ -610,7 +611,8 @@ struct srcu_thread *ring_enter(void)
 
 struct ring *ring_open(const struct ring *ring)
 {
-	static uint32_t last; /* not the same index again at once: see graph_exit_all() */
+	static uint32_t
+		last; /* so that the same index is not used again at once: see graph_exit_all() */
 	uint32_t i, n;
 
 	for (n = 0; n < RING_MAX - 1; n++) {
@@ -640,7 +642,7 @@ int ring_close(struct ring *r)
 		return err;
 	/* read now: a thread that was inside may have got a block meanwhile */
 	n = load_acquire(&priv->nr_used);
-	/* from here on their owners do not take them for theirs */
+	/* from here on their former owners do not use them */
 	fetch_add(&r->gen, 1);
 	for (i = 0; i < n; i++)
 		if (priv->ctls[i].ring == r->index && load_relaxed(&priv->ctls[i].tid) > 0)
@@ -726,7 +728,10 @@ static void release(struct ring_ctl *ctl)
 	}
 }
 
-/* The thread leaves its blocks, and goes on with @next, which is none. That of ring_top last. */
+/*
+ * The thread leaves its blocks, and continues with @next, which is none. Its block in ring_top goes
+ * last.
+ */
 static void leave_blocks(struct ring_ctl *next)
 {
 	struct srcu_thread *inside = ring_ctl[0]->tid > 0 ? ring_enter() : NULL;

@@ -4,7 +4,7 @@
  *
  * A thread writes into a page that it owns; the page belongs to the CPU on which it was taken, and
  * a thread that has moved takes another one. Memory is bounded by the pool and not by the number
- * of threads. The hot path is in hook/<cpu>/entry.S; here is what it falls back to when its page is
+ * of threads. The hot path is in hook/<cpu>/entry.S; here is the slow path, for a page that is
  * full, belongs to another CPU, is too old for a 32-bit stamp, or does not exist.
  *
  * Writers reserve in one of two ways, which may nest in each other in signal handlers:
@@ -51,7 +51,10 @@ struct pid_list;
 #define RING_GATE_WORDS 4u
 #define RING_MIN_PAGES	16u /* with fewer a CPU has no page for each of a few threads */
 
-/* A thread's control block. What entry.S reads has its offsets checked in hook/<cpu>/offsets.h. */
+/*
+ * A thread's control block. hook/<cpu>/offsets.h checks the offsets of the fields that entry.S
+ * reads.
+ */
 struct ring_ctl {
 	struct page_head *page;
 	uint32_t cpu_key; /* the page's CPU ^ RING_CPU_KEY; 0: go the slow path */
@@ -63,16 +66,16 @@ struct ring_ctl {
 	uint32_t task;	    /* row in AREA_TASKS */
 	uint32_t page_index;
 	uint32_t nr_held;
-	uint32_t nr_fits; /* how often its page was right as it was when it was asked for another */
+	uint32_t nr_fits; /* how often its page still fitted when another was asked for */
 	struct {
 		uint32_t page_index;
 		uint32_t nest;
 	} held[RING_MAX_HELD];	 /* left above an unfinished writer; oldest first, nest rises */
 	uint64_t failed_gen;	 /* reader_gen when last no page was free */
 	uint64_t busy_at;	 /* the slow path's frame */
-	uint32_t event_key;	 /* as cpu_key, for what set_ftrace_pid has no say in */
+	uint32_t event_key;	 /* as cpu_key, for records that set_ftrace_pid does not concern */
 	struct ring_ctl *nested; /* for handlers that interrupt this one's slow path; made once */
-	struct ring_ctl *below;	 /* whose nested this is */
+	struct ring_ctl *below;	 /* the block whose `nested` this is */
 	uint32_t ring;		 /* index of the ring into which it writes */
 	uint32_t context;	 /* that its page has for the next record */
 	/* the state (such as the stack) recorded last in this page, valid for the records behind
@@ -102,14 +105,14 @@ static inline struct ring_ctl *ring_outermost(const struct ring_ctl *ctl)
 
 #define RING_CPU_KEY 0x5a000000u
 
-/* What ring_new_page() tells the hook. */
+/* The result of ring_new_page() for the hook. */
 enum ring_verdict {
 	RING_SKIP = 0,	/* no record: off, refused or counted as lost */
 	RING_RETRY = 1, /* the page is right now */
 	RING_XADD = 2,	/* this thread has no rseq: take the other path */
 };
 
-/* What a record's stamp is. */
+/* The meaning of a record's stamp. */
 enum ring_stamps {
 	RING_STAMPS_CLOCK,   /* the area's clock */
 	RING_STAMPS_COUNTER, /* trace_clock counter: the number of the record */
@@ -139,8 +142,10 @@ struct ring {
 	uint32_t running; /* on, and not paused */
 	uint32_t stamps;  /* enum ring_stamps */
 	uint64_t counter; /* the last number that a record has */
-	/* set_ftrace_pid: the calls of these threads alone; of all but those. NULL: there is no
-	 * list */
+	/*
+	 * set_ftrace_pid: only calls of these threads; set_ftrace_notrace_pid: no calls of these.
+	 * NULL: there is no list
+	 */
 	const struct pid_list *pids, *no_pids;
 	uint32_t contexts; /* records say in which context they are made: RECORD_CONTEXT */
 	uint32_t gate;	   /* 0: there is none; else its number */
@@ -158,7 +163,7 @@ extern struct ring rings[RING_MAX];
  */
 extern __thread struct ring_ctl *ring_ctl[RING_MAX] __attribute__((tls_model("initial-exec")));
 
-/* For which instance of that index the block is; not of ring_top, which stays. */
+/* ring.gen of the instance that the block is for; unused for ring_top, which stays. */
 extern __thread uint32_t ring_gen[RING_MAX] __attribute__((tls_model("initial-exec")));
 
 /* See ring_block(). Any context. */
@@ -204,10 +209,10 @@ struct ring *ring_open(const struct ring *ring);
 int ring_close(struct ring *r);
 
 /*
- * ring_enter() - from here to ring_leave() what was found meanwhile (an instance's ring, a list of
- * those that want calls) stays. May nest. Any context; no system call but on a thread's first
- * record. Return: what ring_leave() wants; NULL: this thread records nothing, and calls no
- * ring_leave().
+ * ring_enter() - from here to ring_leave(), pointers that are read (an instance's ring, the list of
+ * the users of calls) stay valid. May nest. Any context; no system call but on a thread's first
+ * record. Return: the argument of ring_leave(); NULL: this thread records nothing, and does not
+ * call ring_leave().
  */
 struct srcu_thread *ring_enter(void);
 
@@ -238,14 +243,13 @@ static inline int ring_is_on(const struct ring *r)
 	return (int)load_relaxed(&r->on);
 }
 
-/* One more, or less, wants that nothing is recorded for now, whatever tracing_on says. One caller
- * at a time. */
+/* Pause recording, whatever tracing_on says, or end a pause; counted. One caller at a time. */
 void ring_pause(struct ring *r, int more);
 
 /*
  * A gate of the ring: calls make records only in threads that have opened it, and while they have
- * it open, as a latency tracer wants them between the begin and the end of what it measures.
- * Nothing is tested on the fast path. Events are not concerned.
+ * it open, as a latency tracer wants them between the begin and the end of a stretch. Nothing is
+ * tested on the fast path. Events are not concerned.
  *
  * ring_set_gate() - there is one, closed for all threads; or none. From any thread, one at a time.
  * ring_gate_open(), ring_gate_close() - for the calling thread, in its signal handlers too. Any
@@ -261,8 +265,8 @@ uint64_t *ring_gate_words(struct ring *r);
 
 /*
  * The context of records (irqs-off, need-resched, ..): a thread's next record comes behind a
- * RECORD_CONTEXT if it is another than its page has. Nothing is tested on the fast path: what
- * changes a context sends the thread to the slow path.
+ * RECORD_CONTEXT if it is another than its page has. Nothing is tested on the fast path: a change
+ * of context sends the thread to the slow path.
  *
  * ring_set_contexts() - whether a ring has them. One caller at a time.
  * ring_context - the calling thread's, as common_flags and common_preempt_count above; any context.
@@ -288,7 +292,7 @@ static inline int ring_cpu_is_off(const struct ring *r, uint32_t cpu)
 }
 
 /*
- * ring_clear() - what was recorded on a CPU is gone, and its losses begin at 0.
+ * ring_clear() - drop the records of a CPU, and begin its losses at 0.
  * @cpu: UINT32_MAX: on all of them. Records that are made meanwhile may go or stay. Any thread.
  */
 void ring_clear(struct ring *r, uint32_t cpu);
@@ -297,15 +301,15 @@ void ring_clear(struct ring *r, uint32_t cpu);
  * ring_resize() - change the quota of one CPU while threads write. @pages: RING_MIN_PAGES or more;
  * descriptors and addresses are there (area_cpu_reach). Smaller: published pages move into the
  * pages that stay, the oldest are overwritten when they do not fit; a page that a thread owns
- * follows when it is published. One caller at a time. Return: 0; -ENOSPC: no memory for what it had
- * before.
+ * follows when it is published. One caller at a time. Return: 0; -ENOSPC: no memory for the pages
+ * that it had before.
  */
 int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages);
 
 /*
- * ring_snapshot() - what was recorded becomes the snapshot, in place of what was the snapshot, and
- * the buffer is empty: tracing_snapshot(). The moment of the call parts all threads' records: those
- * that are being made belong to one side or the other. Recording goes on, or stays off.
+ * ring_snapshot() - the buffer's records become the snapshot, in place of the old one, and the
+ * buffer is empty: tracing_snapshot(). The moment of the call divides all threads' records; a
+ * record that is being made belongs to one side or the other. Recording goes on, or stays off.
  * @cpu: of this one alone; UINT32_MAX: of all.
  * Return: 0; -ENODEV: none is allocated; -EBUSY: another snapshot is being taken at this moment.
  * Any context: no lock, no system call. Costs a store for each thread and a look at each page.
@@ -378,7 +382,7 @@ void ring_thread_end(void);
 
 /*
  * The calling thread is about to lose the right to read the counter (PR_SET_TSC, strict seccomp):
- * it records no more, its calls are counted as untraced. ring_thread_allow(): it came to nothing.
+ * it records no more, its calls are counted as untraced. ring_thread_allow(): that failed.
  */
 void ring_thread_forbid(void);
 void ring_thread_allow(void);
@@ -416,7 +420,7 @@ uint32_t ring_record_cpu(void);
 
 /*
  * Read the calling thread's name again. Normal context: it makes a system call.
- * @name: what it is to be where it may make none; NULL: not known, it stays.
+ * @name: the name of a thread that may make no system call; NULL: not known, the old one stays.
  */
 void ring_thread_rename(const char *name);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The settings of a ring: tracing_on and pauses, tracing_cpumask, the clock, clearing and resizing.
- * What writers must see sends all threads to the slow path (ring.c), which reads the settings anew.
- * ring.h says how, and in which context. fork: the child has its parent's. Tests:
+ * A change that writers must see sends all threads to the slow path (ring.c), which reads the
+ * settings anew. Contexts are in ring.h. fork: the child has its parent's. Tests:
  * tests/unit/test_ring.c, tests/engine/fire/{switches,resize}.
  */
 #include <linux/membarrier.h>
@@ -95,8 +95,8 @@ int ring_resize(struct ring *r, uint32_t cpu, uint32_t pages)
 }
 
 /*
- * Times are greater than numbers, so the pages that threads have now would stay behind
- * ring_clear(): they count as read.
+ * Times are greater than numbers, so the pages that threads own now would survive ring_clear():
+ * they are marked as read.
  */
 static void forget_owned(struct ring *r)
 {

@@ -20,8 +20,8 @@ struct ring_slot {
 };
 
 /*
- * The thread's block in a ring. In that of an instance a block may be left of one that had the same
- * index before: it is no longer ours.
+ * The thread's block in a ring. An instance's index may have been another's before: then an old
+ * block may be left, which is not ours.
  */
 static inline struct ring_ctl *ring_block(const struct ring *r)
 {
@@ -93,7 +93,7 @@ static inline int ring_reserve_as(struct ring *r, struct ring_slot *slot, uint32
 				slot->words = (uint64_t *)((uint8_t *)head + at);
 				slot->words[0] = (uint64_t)RECORD_UNCOMMITTED << RECORD_KIND_SHIFT |
 						 (uint64_t)bytes << RECORD_ID_SHIFT;
-				/* another page than @now was meant for: anew */
+				/* not the page that @now was read for: read it again */
 				if (now < head->base_stamp || r->stamps == RING_STAMPS_COUNTER)
 					now = ring_stamp(r);
 				stamp = now - head->base_stamp;
@@ -121,7 +121,7 @@ static inline int ring_reserve(struct ring *r, struct ring_slot *slot, uint32_t 
 	return ring_reserve_as(r, slot, bytes, 1, 0);
 }
 
-/* The same for a record of a call: none of threads that set_ftrace_pid leaves out. */
+/* The same for a record of a call: threads that set_ftrace_pid leaves out make none. */
 static inline int ring_reserve_call(struct ring *r, struct ring_slot *slot, uint32_t bytes)
 {
 	return ring_reserve_as(r, slot, bytes, 0, 0);

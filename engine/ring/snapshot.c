@@ -54,7 +54,7 @@ static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_
 	snap->from_commit = row->cleared_commit;
 	store_relaxed(&snap->from_stamp, load_relaxed(&row->cleared_stamp));
 	store_relaxed(&snap->from_publish, load_relaxed(&snap->to_publish));
-	/* from here on takers leave the pages alone that were live */
+	/* from here on no writer takes pages that were live */
 	store_release(&snap->to_stamp, now);
 	store_relaxed(&snap->to_publish, published);
 	store_release(&snap->live, !snap->live);
@@ -66,7 +66,7 @@ static void swap_cpu(struct ring *r, struct area_cpu *row, uint64_t now, uint64_
 	write_seqcount_end(&snap->gen);
 }
 
-/* The moment: records and pages from now on are not older, those before are. */
+/* The moment that divides: later records and pages are not older than this, earlier ones are. */
 static uint64_t cut_off(struct ring *r)
 {
 	return r->stamps == RING_STAMPS_COUNTER ? fetch_add(&r->counter, 1) + 1 : ring_now(r);
@@ -104,7 +104,7 @@ static void clear_cpu(struct ring *r, struct area_cpu *row)
 	write_seqcount_begin(&snap->gen);
 	store_relaxed(&snap->from_stamp, 0);
 	store_release(&snap->to_stamp, 0);
-	/* only what was published after the last swap may have live records */
+	/* only pages published after the last swap may have live records */
 	store_relaxed(&snap->from_publish, snap->to_publish);
 	write_seqcount_end(&snap->gen);
 }
@@ -116,7 +116,7 @@ int ring_snapshot_alloc(struct ring *r)
 
 	if (!has_spare(r))
 		return -ENOMEM;
-	/* the first one last: it says that all are */
+	/* the first one last: readers take it as the sign that all are */
 	for (i = r->nr_cpus; i-- > 0 && !err;)
 		if (!r->snaps[i].allocated)
 			err = pool_spare_alloc(r, &r->cpus[i]);

@@ -152,7 +152,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Where the kernel does not make the readers' stores visible, time does. */
+/* Without membarrier, wait until the readers' stores must be visible. */
 static void barrier_everywhere(void)
 {
 	uint64_t begin_ns = now_ns();
@@ -163,7 +163,7 @@ static void barrier_everywhere(void)
 			arch_relax();
 }
 
-/* Its thread has ended without a word. */
+/* Its thread has ended unseen. */
 static int is_gone(const struct srcu_thread *t)
 {
 	int tid = load_relaxed(&t->tid);
@@ -171,7 +171,7 @@ static int is_gone(const struct srcu_thread *t)
 	return tid > 0 && arch_syscall(SYS_tgkill, sys_getpid(), tid, 0, 0, 0, 0) == -ESRCH;
 }
 
-/* What was open when it was looked at first is still so. */
+/* Whether a section that was open at the first look is still open. */
 static int stays(const struct srcu_sections *s, uint64_t first)
 {
 	return nr_open(s) && load_acquire(&s->count) >> 32 == first >> 32;
@@ -221,8 +221,8 @@ int synchronize_srcu(enum srcu_domain d)
 }
 
 /*
- * How many sections stay when those are left whose frames lie in @lo to @hi: these are the
- * innermost ones.
+ * The number of sections that stay when the sections with frames in @lo to @hi are left: these are
+ * the innermost ones.
  */
 static uint32_t nr_kept(const struct srcu_sections *s, uint64_t lo, uint64_t hi)
 {

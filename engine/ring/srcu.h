@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The grace period of the engine: the wait until no thread can hold what was unlinked. A reader
- * opens a section, uses what it finds there, and closes it. A writer unlinks, calls
+ * opens a section, follows pointers in it, and closes it. A writer unlinks, calls
  * synchronize_srcu(), and frees.
  *
  * A reader counts in a record of its own thread, with plain stores; the writer makes the barrier
@@ -9,8 +9,8 @@
  * like, by atomic additions. Sections nest, in signal handlers too. They may run code of the
  * program (callbacks), which may leave them by longjmp(), fork, or go on in another thread.
  *
- * The wait is bounded. A reader that does not come out in time costs the writer's memory, which it
- * then has to keep, and a line of vestige_status.
+ * The wait is bounded. If a reader does not leave in time, the writer has to keep the memory, and
+ * vestige_status gets a line.
  */
 #ifndef VESTIGE_RING_SRCU_H
 #define VESTIGE_RING_SRCU_H
@@ -60,7 +60,7 @@ static inline uint64_t srcu_one_less(uint64_t count)
 /*
  * srcu_read_lock() - open a section. Any context; a thread's first one makes a system call
  * (gettid).
- * Return: what srcu_read_unlock() wants.
+ * Return: the argument of srcu_read_unlock().
  */
 static inline struct srcu_thread *srcu_read_lock(enum srcu_domain d)
 {
@@ -109,8 +109,8 @@ static inline void srcu_read_unlock(enum srcu_domain d, struct srcu_thread *t)
 uint32_t srcu_nest(enum srcu_domain d);
 
 /*
- * synchronize_srcu() - wait until each section of the domain that is open now has been closed, and
- * whatever was stored before is seen by those that open later. A second at most.
+ * synchronize_srcu() - wait until each section of the domain that is open now has been closed.
+ * Sections that open later see all earlier stores. A second at most.
  * Return: 0; -ETIMEDOUT: a thread did not come out: it is stopped, or left in a way that is not
  * seen; -EDEADLK: the calling thread is in such a section. Normal context.
  */

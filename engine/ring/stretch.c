@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See stretch.h. The copies are whole pages of state PAGE_KEPT, in the share that writers do not
- * use; what is not of the stretch in them is zero. A source page that changes hands meanwhile is
- * left out: it held the oldest records. The lock is that of snapshots. fork: the child's area has
- * none. Costs: some 10 us for a ring of 700 pages, and 1 us a page that is copied. Tests:
- * tests/engine/events/preemptoff.
+ * use; words that are not of the stretch are zero in them. A source page that changes hands
+ * meanwhile is left out: it held the oldest records. The lock is the snapshot's. fork: the child's
+ * area has none. Costs: some 10 us for a ring of 700 pages, and 1 us a page that is copied.
+ * Tests: tests/engine/events/preemptoff.
  */
 #include "engine/ring/stretch.h"
 
@@ -81,8 +81,8 @@ static int is_state(uint64_t word)
 }
 
 /*
- * Zero in a page what is not of the stretch. The last records of a state before it hold for those
- * behind them, and count as made when it began. Return: how many records of the stretch there are.
+ * Zero all words of a page that are not of the stretch. The last records of a state before it hold
+ * for later records, and count as made at its begin. Return: the number of records of the stretch.
  */
 static uint32_t cut_out(uint64_t *page, uint64_t from, uint64_t to)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a tracer of latencies keeps of the ring: a copy of the records of one stretch of time, of
- * one thread or of all, in the pages that are otherwise the snapshot's. Recording goes on, and no
- * record leaves the ring: stretches of several threads may overlap.
+ * A copy of the records of one stretch of time, of one thread or of all, for a tracer of latencies.
+ * It is in the pages that are otherwise the snapshot's. Recording goes on, and no record leaves the
+ * ring: stretches of several threads may overlap.
  *
  *	if (!stretch_begin(r)) {
  *		stretch_empty(r);

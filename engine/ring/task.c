@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Rows of AREA_TASKS for threads of other processes, in whose name the tools wrote something. The
- * last MAX_ELSEWHERE are kept, so that they do not use up the rows of the process's own threads.
- * Under the tree's lock. fork: the child's table is another one. Tests:
- * tests/tracefs/test_files.py.
+ * Rows of AREA_TASKS for threads of other processes for which the tools wrote records. The last
+ * MAX_ELSEWHERE are kept, so that they do not use up the rows of the process's own threads. Under
+ * the tree's lock. fork: the child's table is another one. Tests: tests/tracefs/test_files.py.
  */
 #include "engine/ring/task.h"
 

@@ -22,7 +22,7 @@ static struct holder {
 
 static int is_on;
 
-/* Those whose data is another object's are left alone. */
+/* Places whose data belongs to another object are left alone. */
 static int is_own(const struct holder *h, const struct branch_site *s)
 {
 	const struct area_object *row = object_row(h->object);

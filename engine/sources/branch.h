@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The sites of vestige/branch.h: which there are, how often each was right, and listeners. */
+/* The sites of vestige/branch.h, their counts, and listeners. */
 #ifndef VESTIGE_SOURCES_BRANCH_H
 #define VESTIGE_SOURCES_BRANCH_H
 
@@ -19,7 +19,7 @@ struct branch_listener {
 	void (*call)(const struct vestige_branch *b, int right, int constant);
 };
 
-/* While somebody listens, the places lead here and are counted. */
+/* While there is a listener, the places lead here and are counted. */
 extern struct source branch_hits;
 
 /* The program's door: a place that is on ran, and its condition was @value. Any context. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Branches that the processor took in this process's own code, by perf's branch stacks (Intel's LBR,
- * AMD's BRS and LBR): the last ones before each sample. The agent tells them, with ring_as set to
+ * AMD's BRS and LBR): the last ones before each sample. The agent reports them, with ring_as set to
  * the thread.
  */
 #ifndef VESTIGE_SOURCES_BRANCH_STACK_H

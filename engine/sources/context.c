@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The context of the calling thread, of the sources held, mask and work (core/context.h). A thread whose
- * context changes takes the slow path with its next record; one that begins to wait for a lock
- * sends all threads there, since it does not know whose it is. Whether a thread is pinned to one
- * CPU is asked once, and again when a call has changed it for any.
+ * context changes takes the slow path with its next record; a thread that begins to wait for a lock
+ * sends all threads there, since it does not know the owner. Whether a thread is pinned to one CPU
+ * is asked once, and again when a call has changed it for any.
  *
  * Any context; a thread's first record makes one system call. fork: the child goes on. Costs: two
  * stores at each change, a slow path with the next record. Tests: tests/engine/events/context.

@@ -36,7 +36,9 @@ struct deputies allocators = {
 	NULL,
 };
 
-/* C's by habit; those of C++ are functions of their own where the compiler does not put them in. */
+/*
+ * C programs name them so; in C++ they are functions of their own unless the compiler inlines them.
+ */
 struct deputies lockers = {
 	"*mutex_init *mutex_new *mutex_create *mutex_alloc *MutexInit *MutexNew *MutexCreate "
 	"*MutexAlloc *rwlock_init *rwlock_create *RWLockCreate *spin_init *lock_init mutex_lock "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Functions that call libc for others: g_malloc() or a program's xmalloc(), which allocate, a
- * program's own mutex_init(). What is called out of one of them is its caller's.
+ * program's own mutex_init(). A call of libc from one of them counts as its caller's.
  */
 #ifndef VESTIGE_SOURCES_DEPUTIES_H
 #define VESTIGE_SOURCES_DEPUTIES_H
@@ -17,7 +17,7 @@ struct deputies {
 };
 
 extern struct deputies allocators; /* of malloc() and its kind */
-extern struct deputies lockers;	   /* of what makes or takes a lock */
+extern struct deputies lockers;	   /* of functions that make or take a lock */
 
 /* The names. */
 void deputies_show(const struct deputies *d, struct seq_buf *s);

@@ -73,12 +73,12 @@ static void die(int sig, siginfo_t *info, void *context)
 	arch_syscall(SYS_rt_sigaction, sig, (long)by_default, 0, 8, 0, 0);
 	if (is_fault(sig, info))
 		return;
-	/* it comes when the handler has returned */
+	/* the signal comes when the handler has returned */
 	sys_put_off_signals(BIT(sig) >> 1);
 	arch_syscall(SYS_rt_tgsigqueueinfo, sys_getpid(), sys_gettid(), sig, (long)info, 0, 0);
 }
 
-/* What the handler goes on to, on the other stack. Its return ends the signal. */
+/* The rest of the handler, on the other stack. Its return ends the signal. */
 static void on_own_stack(int sig, siginfo_t *info, void *context)
 {
 	const uint64_t ip = *arch_context_ip(context), sp = *arch_context_sp(context);
@@ -145,7 +145,7 @@ int fatal_start(fatal_report *report)
 		if (!stack)
 			return -ENOMEM;
 		sys_mprotect(stack, GUARD_BYTES, PROT_NONE);
-		/* there is memory for it when there is none for others */
+		/* this memory is kept for the case that no other is left */
 		sys_back(stack + GUARD_BYTES, STACK_BYTES);
 	}
 	store_release(&reporter, report);

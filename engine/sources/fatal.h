@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The death of the process by a signal that the program leaves to its default action: a fault,
- * abort(), one that somebody sent.
+ * abort(), a signal that another process sent.
  */
 #ifndef VESTIGE_SOURCES_FATAL_H
 #define VESTIGE_SOURCES_FATAL_H
@@ -10,16 +10,16 @@
 
 /*
  * A reporter runs in the handler, on a stack of its own, while other threads go on: once a process,
- * for the first thread that gets here. @context: the interrupted registers, a copy: what is changed
- * there for an unwinder is undone before the process dies. @copied: unwinders that start in the
- * reporter come to the interrupted code.
+ * for the first thread that gets here. @context: a copy of the interrupted registers; changes for
+ * an unwinder are undone before the process dies. @copied: unwinders that start in the reporter
+ * come to the interrupted code.
  * Any context, and worse: memory, stacks and the engine's own state may be damaged.
  */
 typedef void fatal_report(int sig, siginfo_t *info, void *context, int copied);
 
 /*
  * fatal_start() - have @report called. Under the tree's lock. Return: 0; -ENODEV: the program is
- * static; -ENOMEM. fatal_stop() - no more.
+ * static; -ENOMEM. fatal_stop() - end that.
  */
 int fatal_start(fatal_report *report);
 void fatal_stop(void);

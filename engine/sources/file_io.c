@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See file_io.h. What a descriptor is, where the file is and how it was opened is asked of the
- * kernel at each call, as the program may change all of it in ways that are not seen; a thread that
- * may make no system call of ours is not seen. A call that a handler makes while another one is
- * under way has its own place; one that longjmp() leaves is forgotten at the next.
+ * See file_io.h. Each call asks the kernel for the kind of the descriptor, the file's place and the
+ * flags with which it was opened, as the program may change all of these unseen. Threads in which
+ * we may make no system call are left out. A call that a handler makes while another one is under
+ * way has its own place; one that longjmp() leaves is forgotten at the next.
  *
  * fork: the child has the same listeners. Costs: two to four system calls for each. Tests:
  * tests/engine/tracers/blk.
@@ -21,7 +21,7 @@
 #define VECTORS	   32u	 /* that are read at once */
 #define MAX_VECTOR 1024u /* the kernel's */
 
-/* How the arguments say what is read or written: from where, and how much. */
+/* The form of the arguments that give offset and length. */
 static const struct call {
 	uint16_t nr;
 	uint8_t op;
@@ -55,7 +55,7 @@ static const struct call *find_call(uint64_t nr)
 	return NULL;
 }
 
-/* Their bytes together. They are the program's word: the kernel reads them. */
+/* The sum of the lengths, in the program's memory. */
 static uint64_t bytes_of(uint64_t vectors, uint64_t nr)
 {
 	struct iovec copy[VECTORS], to, from;

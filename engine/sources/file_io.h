@@ -19,7 +19,7 @@ struct file_io {
 	int error;	 /* done: 0 or -errno */
 	uint64_t device; /* where the file is, or which it is, as st_dev */
 	uint64_t offset; /* in the file */
-	uint64_t bytes;	 /* as many as are asked for; done: as were read or written */
+	uint64_t bytes;	 /* asked for; if done: read or written */
 };
 
 /* Any context. */

@@ -21,7 +21,7 @@
 #define NO_ROW	    UINT32_MAX
 
 static __thread struct {
-	uint32_t gen; /* of the listeners that the other fields are for */
+	uint32_t gen; /* generation of listeners for which the other fields hold */
 	uint32_t nr;  /* in `locks` */
 	uint32_t more;
 	uint32_t row; /* in waiters[], + 1 */

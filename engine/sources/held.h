@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The locks that each thread holds: mutexes, rwlocks, spin locks, C11's mutexes. A lock that was
- * taken before anybody listened counts nothing, nor does its release. Semaphores have no holder.
+ * taken before there was a listener does not count, nor does its release. Semaphores have no
+ * holder.
  */
 #ifndef VESTIGE_SOURCES_HELD_H
 #define VESTIGE_SOURCES_HELD_H
@@ -11,8 +12,8 @@
 
 /*
  * The thread took a lock (@after is @before + 1), is about to give one back (@after is @before -
- * 1), or has given it back (both are the same; what takes long may be done now). @before, @after:
- * how many it holds; a lock that it took twice counts twice.
+ * 1), or has given it back (both are the same; slow work may be done now). @before, @after: how
+ * many it holds; a lock that it took twice counts twice.
  */
 struct held_listener {
 	struct source_link link;
@@ -21,8 +22,8 @@ struct held_listener {
 extern struct source held_locks;
 
 /*
- * A listener that is told of a release wants to hear that the lock was given back, too: else it
- * does not. Any context.
+ * For a listener, when a release is reported: have it called again when the lock was given back.
+ * Any context.
  */
 void held_want_released(void);
 
@@ -33,9 +34,9 @@ uint32_t held_depth(void);
 int held_is_awaited(void);
 
 /*
- * Who waits now for a lock, while somebody listens to held_locks: up to @room of them into @to,
- * with how long by @now. @ns: of a unit of the ring's clock, << 32. Return: how many there are. Any
- * context.
+ * The threads that wait for a lock now, while there is a listener to held_locks: up to @room of
+ * them into @to, with the time that they have waited at @now. @ns: of a unit of the ring's clock,
+ * << 32. Return: how many there are. Any context.
  */
 uint32_t held_waiters(const void *lock, uint64_t now, uint64_t ns, struct area_waiter *to,
 		      uint32_t room);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See initcall.h. The loader reads where an object's initialisers are from its dynamic section, at
- * the moment when it calls them. While somebody listens these entries name a function of ours for
- * the object, which calls the object's own functions in the loader's order, with the loader's
- * arguments. It is code with a number in it, as the loader says nothing of the object.
+ * the moment when it calls them. While there is a listener, these entries name a function of ours
+ * for the object, which calls the object's own functions in the loader's order, with the loader's
+ * arguments. It is generated code with the object's number, as the loader passes nothing that
+ * identifies the object.
  *
  * Objects are seen when the listener comes and when dlopen() announces them, before they are
  * relocated; the dynamic section is not relocated. It is written through /proc/self/mem, since it
@@ -69,7 +70,7 @@ static void call_one(uint64_t function, int argc, char **argv, char **env)
 	tell(function, 1, sys_now_ns() - start);
 }
 
-/* What the loader calls. @number: of the object's entry. */
+/* Called by the loader. @number: of the object's entry. */
 static void run(int argc, char **argv, char **env, uint32_t number)
 {
 	const struct calls *c = &pages[number / NR_KINDS / PER_PAGE][number / NR_KINDS % PER_PAGE];
@@ -249,7 +250,7 @@ static void take_object(int mem, const struct object *o)
 	area_status("its initialisers cannot be timed", o->name, err);
 }
 
-/* All that are there; those that are gone leave their rows. */
+/* All objects that are there. Unloaded ones leave their rows. */
 static int take_objects(void)
 {
 	int mem = sys_open("/proc/self/mem", O_RDWR | O_CLOEXEC, 0);

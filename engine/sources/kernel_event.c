@@ -45,7 +45,7 @@ static int open_tracefs(void)
 	uint32_t i;
 
 	for (i = 0; i < ARRAY_SIZE(names); i++)
-		/* a process's own files would be asked of us */
+		/* a process's own files would be answered by us */
 		if (!arch_syscall(SYS_statfs, (long)names[i], (long)&fs, 0, 0, 0, 0) &&
 		    fs.f_type == TRACEFS_MAGIC)
 			return sys_open(names[i], O_RDONLY | O_CLOEXEC | O_DIRECTORY, 0);

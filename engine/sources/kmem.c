@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See kmem.h. Each call passes through a wrapper while somebody listens (core/interpose.h).
+ * See kmem.h. Each call passes through a wrapper while there is a listener (core/interpose.h).
  *
  * A release is reported before it is made and an allocation after it, so an address is reported
- * before it can be given to another. realloc() is a release and an allocation, moved or not, as if
- * it had been done by hand; one that fails takes its release back by an allocation of the block
- * that is still there. A function that allocates for others (strdup(), operator new) tells its own
+ * before it can be given to another. realloc() is a release and an allocation, moved or not. If it
+ * fails, an allocation of the block that is still there takes the release back. An allocation by a
+ * function that allocates for others (strdup(), operator new) is reported with that function's
  * caller. An allocator with its own operator new and delete calls no malloc() there: these are then
  * reported as allocations themselves.
  *
@@ -28,7 +28,7 @@ static inline void released(uint64_t site, const void *p)
 	SOURCE_TELL(struct kmem_free_listener, source_heard(&kmem_frees), site, p);
 }
 
-/* Allocations are those before FREE, releases those from REALLOC on. */
+/* Functions before FREE allocate, functions from REALLOC on release. */
 enum {
 	STRDUP,
 	STRNDUP,
@@ -59,8 +59,9 @@ typedef void *realloc_fn(void *, size_t);
 typedef void free_fn(void *);
 
 /*
- * This thread is inside a function that calls malloc() for another: its caller, and its frame. The
- * first allocation out of it takes that; one that is further from there is not its.
+ * The caller and frame of a function that this thread is in and that calls malloc() for its caller.
+ * The first allocation it makes is reported with that caller; an allocation from another frame is
+ * not.
  */
 #define OUTER_BYTES 1024u
 

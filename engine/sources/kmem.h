@@ -23,10 +23,10 @@ struct kmem_free_listener {
 };
 extern struct source kmem_frees;
 
-/* malloc_usable_size() of the allocator that the program has; NULL: it does not tell. */
+/* malloc_usable_size() of the allocator that the program has; NULL: it has no such function. */
 extern size_t (*kmem_usable_size)(void *);
 
-/* The bytes that the block at @p has; @bytes where that is not known. Any context. */
+/* The size of the block at @p in bytes; @bytes if that is not known. Any context. */
 static inline size_t kmem_usable(void *p, size_t bytes)
 {
 	size_t (*usable)(void *) = kmem_usable_size;

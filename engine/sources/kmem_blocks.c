@@ -2,11 +2,11 @@
 /*
  * See kmem_blocks.h. A hash table of buckets, one cache line of keys each. Neighbours in memory
  * have neighbouring buckets: 128 bytes of heap are a bucket, so a small heap touches few pages. A
- * bucket that is full counts those that went elsewhere, and only then a search goes on; so nothing
- * is left behind by a block that goes. One block is added and taken by one thread at a time, as the
- * program's own order is; other blocks of the bucket are not disturbed. A table is mapped once and
- * stays. Any context, no lock. fork: the child has a copy. Costs: bench "kmemtrace". Tests:
- * tests/engine/tracers/kmemtrace.
+ * full bucket counts the blocks that went to other buckets, and a search goes on only if that count
+ * is not 0. So a removed block leaves no mark. One block is added and taken by one thread at a
+ * time, as the program's own order is; other blocks of the bucket are not disturbed. A table is
+ * mapped once and stays. Any context, no lock. fork: the child has a copy. Costs: bench
+ * "kmemtrace". Tests: tests/engine/tracers/kmemtrace.
  */
 #include "engine/sources/kmem_blocks.h"
 
@@ -78,7 +78,7 @@ static uint64_t home_of(uint64_t key)
 	return (key / HOME_BYTES + (key >> 28) * 0x9e3779b1u) & (NR_BUCKETS - 1);
 }
 
-/* Where those that have no room at home go: not to the neighbours, whose homes are full, too. */
+/* The bucket for blocks without room at home: not a neighbour, whose own blocks fill it, too. */
 static uint64_t next_of(uint64_t home, uint32_t step)
 {
 	return (home + step * UINT64_C(0x1f35b)) & (NR_BUCKETS - 1);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Blocks that are allocated and not yet released, each with what it belongs to (a call site, a
- * stack), for listeners of kmem.h.
+ * Blocks that are allocated and not yet released, each with its owner (a call site, a stack), for
+ * listeners of kmem.h.
  */
 #ifndef VESTIGE_SOURCES_KMEM_BLOCKS_H
 #define VESTIGE_SOURCES_KMEM_BLOCKS_H
@@ -20,7 +20,7 @@ struct kmem_block {
 /*
  * kmem_blocks_start() - forget all blocks. @site_of: where an owner's blocks were allocated, in any
  * context. Under the tree's lock; threads may go on meanwhile. 0 or -ENOMEM. kmem_blocks_stop():
- * nothing is known of a block any more.
+ * all blocks are forgotten.
  */
 int kmem_blocks_start(uint64_t (*site_of)(uint32_t owner));
 void kmem_blocks_stop(void);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See lock.h. The lock's own trylock says whether it is free: only if it fails is the waiting
- * function called, and trylock is only tried while somebody listens to contentions. The two return
- * the same for all kinds of locks (recursive, error checking, robust, priority inheriting); but an
- * error checking lock is reported as contended before its EDEADLK. pthread_cond_wait() is a release
- * and then an acquisition of the mutex; the condition is no lock. Cancellation leaves a contention
- * without an end. The thread that comes last to a barrier is reported as the others, which wait.
+ * See lock.h. The lock's own trylock is tried first, while there is a listener to contentions; only
+ * if it fails is the waiting function called. The two return the same for all kinds of locks
+ * (recursive, error checking, robust, priority inheriting); but an error checking lock is reported
+ * as contended before its EDEADLK. pthread_cond_wait() is a release and then an acquisition of the
+ * mutex; the condition is no lock. Cancellation leaves a contention without an end. The thread that
+ * comes last to a barrier is reported as the others, which wait.
  *
  * Any context. fork: the child goes on. Costs: bench "lock". Tests: tests/engine/events/lock.
  */
@@ -18,9 +18,9 @@
 #include "engine/core/interpose.h"
 
 /*
- * The functions, in such an order that each source wants a range of them: those that wait for what
- * has no holder; those that wait for a lock; those that give it up and take it again; those that do
- * not wait; those that give it back; those that make it, and that end it.
+ * The functions, in an order in which each source wants a range of them: functions that wait for an
+ * object without a holder; that wait for a lock; that give a lock up and take it again; that do not
+ * wait; that give it back; that make it, and that destroy it.
  */
 enum {
 	BARRIER_WAIT,
@@ -111,7 +111,7 @@ static int (*sem_trywait_now)(void *sem);
 static void (*testcancel)(void);
 
 /*
- * All of them: a lock, or a condition and a mutex, and what else there is in up to three registers.
+ * The arguments of all of them: a lock, or a condition and a mutex, and up to three more words.
  */
 typedef int lock_fn(void *lock, long a, long b, long c);
 static struct interposed calls[];
@@ -234,8 +234,8 @@ static int end(const struct sort *s, uint32_t call, void *lock, uint64_t site)
 }
 
 /*
- * These tell by errno, which stays where nothing is wrong, and a cancelled thread ends even where
- * it would not have to wait.
+ * These report errors in errno and leave it alone on success; a cancelled thread ends in them even
+ * if it need not wait.
  */
 static int wait_sem(uint32_t call, void *sem, long a, long b, uint64_t site)
 {

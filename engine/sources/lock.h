@@ -4,14 +4,13 @@
  *
  *	LOCK_ACQUIRE	one is about to be taken, or (try) was taken by a call that does not wait
  *	LOCK_CONTENDED, LOCK_BEGIN, LOCK_END
- *			it was not free: the call waits, and has waited; what has no holder
- *			(a semaphore, a barrier, a pthread_once() that another thread is in) has
- *			the last two
- *	LOCK_ACQUIRED	it is taken
- *	LOCK_RELEASE	it is about to be given back; or it was not taken after all (timeout, error)
- *	LOCK_RELEASED	it was given back, where that does not wait; a condition does it after this
- *	LOCK_INIT	it was initialised by a call (not those that a constant initialises)
- *	LOCK_DESTROY	it is about to be destroyed
+ * 			it was not free: the call waits, and has waited; objects without a holder (a
+ * 			semaphore, a barrier, a pthread_once() that another thread is in) have the
+ * 			last two LOCK_ACQUIRED it is taken LOCK_RELEASE it is about to be given
+ * 			back; or it was not taken after all (timeout, error) LOCK_RELEASED it was
+ * 			given back, where that does not wait; a condition does it after this
+ * 			LOCK_INIT it was initialised by a call, not by a constant LOCK_DESTROY it is
+ * 			about to be destroyed
  */
 #ifndef VESTIGE_SOURCES_LOCK_H
 #define VESTIGE_SOURCES_LOCK_H
@@ -25,7 +24,7 @@ enum lock_source_id {
 	LOCK_RELEASE,
 	LOCK_BEGIN,
 	LOCK_END,
-	LOCK_NR_EVENTS, /* those of events/lock */
+	LOCK_NR_EVENTS, /* the events of events/lock */
 	LOCK_RELEASED = LOCK_NR_EVENTS,
 	LOCK_INIT,
 	LOCK_DESTROY,

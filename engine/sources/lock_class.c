@@ -21,9 +21,9 @@
 #define NR_CLASSES  4096u
 #define MAX_CLASSES 3072u
 #define NR_SETS	    16384u
-#define SET_BYTES   256u /* locks of so much memory share a set */
+#define SET_BYTES   256u /* locks in the same SET_BYTES of memory share a set */
 #define WAYS	    8u
-#define MANY_SETS   64u /* a block of more is looked for in all of the table */
+#define MANY_SETS   64u /* for a block with more sets, all of the table is searched */
 #define BUSY	    ((const void *)1)
 
 struct known_lock {
@@ -139,7 +139,10 @@ static int is_static(const void *lock)
 	return 0;
 }
 
-/* A local variable of the thread's: its place will be another lock's, without a word. */
+/*
+ * A local variable of the thread: another lock will have its address later, without a call that
+ * says so.
+ */
 static int is_on_own_stack(const void *lock)
 {
 	uint64_t at = (uint64_t)lock, sp = (uint64_t)__builtin_frame_address(0),

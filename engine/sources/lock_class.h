@@ -26,7 +26,7 @@ static inline enum lock_class_by lock_class_by(const struct lock_class *c)
 	return (enum lock_class_by)(load_relaxed(&c->key) & 3);
 }
 
-/* What is known of a lock. Nothing of it: both are 0. */
+/* A known lock. Unknown: both are 0. */
 struct lock_known {
 	uint64_t serial; /* the lock's own, never used again */
 	uint32_t class;	 /* 0: there is no room for its class */
@@ -34,7 +34,8 @@ struct lock_known {
 
 /*
  * lock_class_start() - forget all locks and classes, and note from now on how locks are made.
- * Under the tree's lock. Return: 0; -ENOMEM; -ENODEV: a static program. lock_class_stop(): no more.
+ * Under the tree's lock. Return: 0; -ENOMEM; -ENODEV: a static program. lock_class_stop(): end
+ * that.
  */
 int lock_class_start(void);
 void lock_class_stop(void);

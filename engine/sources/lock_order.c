@@ -7,8 +7,8 @@
  * circle is reported.
  *
  * A dependency has lockdep's types: its first lock is held shared (S) or not (E), its second one
- * taken by a reader (R) or not (N). A way that comes to a lock as R and leaves it as S is none,
- * since readers let readers in.
+ * taken by a reader (R) or not (N). A path that comes to a lock as R and leaves it as S does not
+ * count, since readers let readers in.
  *
  * Any context: a handler that interrupts its thread here, and a thread that would wait too long for
  * another one, go on; the dependency is seen the next time. fork: the child goes on with a copy.
@@ -68,7 +68,7 @@ struct held_lock {
 };
 
 static __thread struct {
-	uint32_t gen; /* of the listeners for whom the rest holds */
+	uint32_t gen; /* generation of listeners for which the rest holds */
 	uint32_t nr;
 	uint32_t inside;
 	struct held_lock held[MAX_HELD];
@@ -135,7 +135,7 @@ static struct edge *append(struct graph *g, uint64_t from, uint64_t to)
 	return e;
 }
 
-/* Put those that go out from @at on the list. Return: its new length. */
+/* Put the dependencies that leave @at on the list. Return: its new length. */
 static uint32_t go_out(struct graph *g, uint64_t at, int as_reader, uint32_t from, uint32_t nr)
 {
 	uint32_t i = g->by_from[hash_of(at, 0)];

@@ -27,7 +27,7 @@ struct lock_dependency {
 	uint64_t frames[LOCK_ORDER_FRAMES]; /* where @taken was taken, innermost first */
 };
 
-/* at[0] closed the circle; what each holds is what the next one takes. */
+/* at[0] closed the circle; the lock that each holds is the one that the next takes. */
 struct lock_cycle {
 	uint32_t number; /* from 1 */
 	uint32_t nr;	 /* locks of the cycle, of which at most LOCK_ORDER_LOCKS are in at[] */
@@ -35,8 +35,8 @@ struct lock_cycle {
 };
 
 /*
- * A cycle was found; the thread has not begun to wait. While there is a listener, order is looked
- * at: the first one begins with an empty table. -ENODEV: a static program.
+ * A cycle was found; the thread has not begun to wait. The order is checked while there is a
+ * listener; the first one begins with an empty table. -ENODEV: a static program.
  */
 struct lock_cycle_listener {
 	struct source_link link;

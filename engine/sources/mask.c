@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See mask.h. A thread's mask is known from its first call that changes it, or its first handler,
- * on; what it blocked before is its base, and leaves that when it is unblocked once. Calls that
- * wait with another mask (sigsuspend(), ppoll() and their kind), and sigwait() and its kind for
- * what they accept, are without a mask meanwhile as far as theirs says. A handler has the mask that
- * the kernel gives it, and that of its context when it returns; longjmp() tells where it leaves
- * one.
+ * on. Signals that it blocked before are its base; a signal leaves the base when it is unblocked
+ * once. Calls that wait with another mask (sigsuspend(), ppoll() and their kind), and sigwait() and
+ * its kind for what they accept, count as calls without a mask, for the signals that they let in. A
+ * handler has the mask that the kernel gives it, and after its return the mask of its context.
+ * longjmp() reports when it leaves a handler.
  *
- * Not seen: masks that system calls of the program's own set, and those that swapcontext() brings.
- * Any context. fork: the child's thread has the same mask. Costs: bench "irqsoff". Tests:
+ * Not seen: masks set by the program's own system call instructions or by swapcontext(). Any
+ * context. fork: the child's thread has the same mask. Costs: bench "irqsoff". Tests:
  * tests/engine/events/irqsoff.
  */
 #include "engine/sources/mask.h"
@@ -21,14 +21,14 @@
 #include "engine/core/jump.h"
 #include "engine/sources/signal.h"
 
-/* SIGKILL, SIGSTOP, and those that libc keeps for itself */
+/* SIGKILL, SIGSTOP, and the signals that libc keeps for itself */
 #define NEVER (UINT64_C(1) << (SIGKILL - 1) | UINT64_C(1) << (SIGSTOP - 1) | UINT64_C(3) << 31)
 
 #define MAX_STACK_BYTES (UINT64_C(1) << 30)
 #define SMALL_STACK	(UINT64_C(1) << 20)
 
 static __thread struct {
-	uint32_t gen;	/* of the listeners that the other fields are for */
+	uint32_t gen;	/* generation of listeners for which the other fields hold */
 	uint16_t known; /* the mask is */
 	uint16_t segv;	/* mask_wish_segv() */
 	uint64_t base, mask;
@@ -254,8 +254,8 @@ static int wrap_sigsetmask(int mask)
 typedef long wait_fn(long a, long b, long c, long d, long e, long f);
 
 /*
- * A call that waits while the mask is another. @set: NULL: it is not. @accept: they are accepted,
- * not blocked, beside the mask as it is.
+ * A call that waits with another mask. @set: NULL: with the same. @accept: @set is accepted in
+ * addition, instead of being the mask.
  */
 static inline long wait_with(uint32_t call, const sigset_t *set, int accept, const long *a,
 			     uint64_t site)

@@ -12,7 +12,8 @@ enum mask_state { MASK_BLOCKED = 1, MASK_HANDLER = 2 };
 
 /*
  * The calling thread's state changes from @before to @after (bits of mask_state, not the same).
- * @function: that did it: of libc, or the handler. @site: its caller; where the signal came.
+ * @function: the function of libc that changed it, or the handler. @site: its caller, or where the
+ * signal came.
  */
 struct mask_listener {
 	struct source_link link;

@@ -49,7 +49,7 @@ extern const struct vestige_event_field sched_switch_fields[], sched_wakeup_fiel
 
 extern const struct kernel_tracepoint sched_tracepoints[NR_SCHED_KINDS];
 
-/* The fields of the kernel's that say whose record it is; NULL ends them. */
+/* The kernel's fields that name the threads of a record; NULL ends them. */
 extern const char *const *const sched_whom[NR_SCHED_KINDS];
 
 /* The thread that a record is about beside @tid, the thread that made it; @tid if there is none. */

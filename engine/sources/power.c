@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See power.h. The tracepoints are opened for whole CPUs; records of others' CPUs are dropped here.
- * Which CPUs are ours says the kernel's sched_switch, which comes by the same rings in order of
- * time; at the start /proc says where each thread ran last. A kernel that lacks one of the latter
+ * The kernel's sched_switch, which comes by the same rings in order of time, says which CPUs are
+ * ours; at the start /proc says where each thread ran last. A kernel that lacks one of the latter
  * two goes without. fork: the child's agent opens its own and begins with no CPU but its thread's.
  * Tests: tests/engine/tracers/power, tests/unit/test_power.c.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Idle states and frequencies of the CPUs on which threads of this process have run since somebody
- * listens, by the kernel's tracepoints power:cpu_idle, cpu_frequency and cpu_idle_miss. The agent
- * tells them, with ring_as set to the task that the CPU had: mostly its idle task.
+ * Idle states and frequencies of the CPUs on which threads of this process have run since there is
+ * a listener, by the kernel's tracepoints power:cpu_idle, cpu_frequency and cpu_idle_miss. The
+ * agent reports them, with ring_as set to the task that the CPU had: mostly its idle task.
  */
 #ifndef VESTIGE_SOURCES_POWER_H
 #define VESTIGE_SOURCES_POWER_H

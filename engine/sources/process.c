@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See process.h. The parent tells a new process when the call has returned, and a wait before it
+ * See process.h. The parent reports a new process when the call has returned, and a wait before it
  * begins, as the kernel does. Threads are seen by core/thread.h. vfork() has its wrapper in
  * assembler, since it returns twice. fork: the child goes on with the same wrappers. Tests:
  * tests/engine/events/sched.
@@ -103,7 +103,10 @@ static int wrap_spawnp(pid_t *pid, const char *file, const posix_spawn_file_acti
 
 typedef int clone_fn(int (*)(void *), void *, int, void *, void *, void *, void *);
 
-/* Those that the caller does not give are what happens to lie there, and go on as that. */
+/*
+ * Arguments that the caller does not give are whatever is in the registers, and are passed on
+ * unchanged.
+ */
 static int wrap_clone(int (*fn)(void *), void *stack, int flags, void *arg, void *ptid, void *tls,
 		      void *ctid)
 {
@@ -130,7 +133,7 @@ static void tell_wait(int pid)
 	SOURCE_TELL(struct process_listener, load_acquire(&process_waits.first), pid);
 }
 
-/* Whom wait4() waits for: a process, a group of them; 0: its own group, or any. */
+/* The process that wait4() waits for, or a group of them; 0: its own group, or any. */
 static void waits_for(pid_t pid)
 {
 	tell_wait(pid == -1 ? 0 : pid < 0 ? -pid : pid);

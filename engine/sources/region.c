@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See region.h. A region's pages have no protection in the program's mapping; the alias has that of
- * the program. The handler of SIGSEGV does the instruction by way of the alias
+ * See region.h. A region's pages allow no access in the program's mapping; the alias has the
+ * program's protection. The handler of SIGSEGV does the instruction by way of the alias
  * (arch_access.h), so other threads' accesses fault like any. A fault that is not of a region is
  * the program's: its handler is called, or the process dies, as without us. An instruction that is
- * not known ends the region: the program goes on, and region_show() says where it was;
- * so does a call that changes the mapping. System calls get the alias (region_calls.h).
+ * not known ends the region: the program goes on, and region_show() says where it was; so does a
+ * call that changes the mapping. System calls get the alias (region_calls.h).
  *
  * SIGSEGV is ours from the first use on for ever, as a fault may be on its way when the last region
  * goes; the program sees and sets its own action (signals_take()). An alias is unmapped when no
@@ -36,7 +36,7 @@
 
 enum {
 	REGION_FREE,
-	REGION_OFF, /* nobody listens */
+	REGION_OFF, /* there is no listener */
 	REGION_ON,
 	REGION_LOST, /* an instruction could not be followed */
 	REGION_GONE, /* the program changed what is mapped there */
@@ -46,13 +46,13 @@ static struct region regions[REGION_MAX];
 static uint32_t users; /* handlers that use an alias */
 static int taken;
 
-/* The last fault on pages that are no longer watched: tried again once since they are not. */
+/* The last fault on pages that are no longer watched: the instruction is tried again once. */
 static struct {
 	uint64_t at, ip, sp, nr_ended;
 } late;
 static uint64_t nr_ended;
 
-/* What the program may do by itself: nothing. */
+/* The program's own protection of the pages: none. */
 static void close_pages(const struct region *r)
 {
 	sys_mprotect((void *)r->lo, r->hi - r->lo, PROT_NONE);

@@ -25,7 +25,7 @@ int hist_parse(const struct event_file *f, const char *text, size_t n, int remov
 	       struct hist **out, enum hist_wish *wish, struct parse_errors *errors);
 
 /*
- * hist_actions_make() - have what its actions need, before hist_start().
+ * hist_actions_make() - make the events and histograms that its actions need, before hist_start().
  * Return: as hist_parse(); -EBUSY: another one of the instance takes snapshots.
  */
 int hist_actions_make(struct hist *h, const struct event_file *f, const char *text, size_t n,
@@ -34,7 +34,7 @@ int hist_actions_make(struct hist *h, const struct event_file *f, const char *te
 /* Whether others name variables of it: it cannot go. */
 int hist_is_used(const struct hist *h);
 
-/* Another one goes all the same: what @h wanted of it has no value any more. */
+/* Another histogram goes all the same: @h's references to it have no value from now on. */
 void hist_forget(struct hist *h, const struct hist *target);
 
 int hist_takes_snapshots(const struct hist *h);
@@ -46,9 +46,9 @@ int hist_takes_snapshots(const struct hist *h);
 int hist_start(struct hist *h, const struct event_file *f, const char *filter);
 
 /*
- * hist_join() - when it has a name: count into the rows of the histogram of that name which the
- * instance has, if there is one. Before hist_start(). Return: 0; -EINVAL with *@error: that one is
- * of other fields.
+ * hist_join() - if it has a name, and the instance has a histogram of that name: count into the
+ * rows of that one. Before hist_start(). Return: 0; -EINVAL with *@error: the other has other
+ * fields.
  */
 int hist_join(struct hist *h, struct trace_array *tr, struct parse_errors *errors);
 
@@ -56,7 +56,7 @@ int hist_join(struct hist *h, struct trace_array *tr, struct parse_errors *error
 void hists_set_clock_by(int (*set)(struct trace_array *tr, const char *name, size_t n));
 
 /*
- * hist_use_clock() - have the instance keep the time as it wants it, if it looks at times.
+ * hist_use_clock() - set the instance's clock to the one that it wants, if it uses times.
  * Return: 0 or -errno with *@errors.
  */
 int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_errors *errors);
@@ -65,7 +65,7 @@ int hist_use_clock(const struct hist *h, struct trace_array *tr, struct parse_er
 void hist_stop(struct hist *h);
 void hist_free(struct hist *h);
 
-/* Whether two are the same but for what they have counted. */
+/* Whether two are the same except for their counts. */
 int hist_same(const struct hist *a, const struct hist *b);
 
 void hist_pause(struct hist *h, int paused);
@@ -81,7 +81,8 @@ void hist_fire(struct hist *h, const void *record);
 void hist_show_debug(const struct hist *h, const struct event *e, struct seq_buf *s);
 
 /*
- * As it was asked for, with what was not said: `hist:keys=a:vals=hitcount:sort=hitcount:size=2048`.
+ * Its line as it was written, with the defaults:
+ * `hist:keys=a:vals=hitcount:sort=hitcount:size=2048`.
  */
 void hist_show_trigger(const struct hist *h, struct seq_buf *s);
 

@@ -467,7 +467,7 @@ int hist_takes_snapshots(const struct hist *h)
 	return 0;
 }
 
-/* Whether @v is news to what is kept at @at, which it is then. */
+/* Store @v at @at if it is larger (onmax) or different (onchange). Return: whether it was. */
 static int keep(const struct hist_action *a, uint64_t *at, uint64_t v)
 {
 	uint64_t old = load_relaxed(at);

@@ -105,7 +105,7 @@ void hist_room_put(struct trace_array *tr, uint64_t at)
 	if (!r)
 		return;
 	*link = r->next;
-	/* where memory is locked it cannot be given back: the next one finds zeros all the same */
+	/* locked memory cannot be given back; the next user finds zeros all the same */
 	if (sys_madvise(hist_room_at(tr, at), (size_t)r->nr * AREA_HIST_PIECE, MADV_REMOVE) &&
 	    !sys_back(hist_room_at(tr, at), (uint64_t)r->nr * AREA_HIST_PIECE))
 		memset(hist_room_at(tr, at), 0, (size_t)r->nr * AREA_HIST_PIECE);

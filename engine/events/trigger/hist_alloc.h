@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Memory for histograms in an instance's area (AREA_HIST_ROOM), and the rows of AREA_HISTS that
- * name it: so their readers need not ask the process, and find them when it has ended. Under the
- * tree's lock.
+ * name it: readers need not ask the process, and find them after its end. Under the tree's lock.
  */
 #ifndef VESTIGE_EVENTS_TRIGGER_HIST_ALLOC_H
 #define VESTIGE_EVENTS_TRIGGER_HIST_ALLOC_H

@@ -139,7 +139,7 @@ static void copy_string(const struct hist_field *f, const uint8_t *record, char 
 		to[i] = from[i];
 }
 
-/* Of a field: how many there are, and they. */
+/* The values of a field: their number, and where they are. */
 static void copy_stack(const struct hist_field *f, const uint8_t *record, uint64_t *to)
 {
 	const char *from;

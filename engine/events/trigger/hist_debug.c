@@ -21,7 +21,7 @@ static void put_number(struct seq_buf *s, const char *what, uint64_t v)
 	seq_putc(s, '\n');
 }
 
-/* Those that are of no event have a type of their own. */
+/* Fields that are no event's have a type of their own. */
 static const char *type_of(const struct hist_field *f, const struct event_field *field)
 {
 	if (field)

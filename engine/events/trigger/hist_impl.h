@@ -72,8 +72,8 @@ struct hist_sort {
 };
 
 /*
- * What was counted. Rows, and a table of their numbers + 1 by the hash of their keys, lie in the
- * area, where readers find them; 0: nothing is there.
+ * The counts. Rows, and a table of their numbers + 1 by the hash of their keys, lie in the area,
+ * where readers find them; 0: an empty place.
  */
 struct hist_map {
 	struct area_hist_map *shown;
@@ -87,12 +87,12 @@ struct hist_map {
 	/* rows + 1 that were made for a key that another made first */
 	uint32_t spares[HIST_SPARES];
 	uint64_t at;	/* its place, see hist_alloc.h */
-	uint32_t users; /* histograms: those of one name share it */
+	uint32_t users; /* histograms that use it: all of one name */
 };
 
 /*
- * A row: the hash of its keys, the values, and from key_at on its keys; then, where hist.execname
- * says so, the thread's name, and from extra_at on what else is kept for a key (struct hist).
+ * A row: the hash of its keys, the values, and from key_at on its keys; then, at hist.execname, the
+ * thread's name, and from extra_at on the other data of a key (struct hist).
  */
 struct hist_row {
 	uint64_t hash;
@@ -119,7 +119,7 @@ struct hist {
 	uint32_t clock_at; /* in the line */
 	uint32_t name_at;  /* the same, of `name=` */
 	char name[64];
-	struct hist_vars *more; /* variables and what uses them; NULL: there are none */
+	struct hist_vars *more; /* variables and their users; NULL: there are none */
 	/* in the area of the instance, from hist_start() on */
 	struct trace_array *tr;
 	struct hist_map *map; /* NULL: a fork's child had no memory for it */
@@ -172,7 +172,7 @@ struct hist_row *hist_row_get(const struct hist *h, struct hist_map *m, const ui
 
 /* A record is counted that has variables, see hist_var.c. @key: its keys as a row has them. */
 void hist_fire_more(struct hist *h, struct hist_map *map, const uint64_t *key, const void *record);
-/* What save() keeps. */
+/* The values that save() keeps. */
 void hist_save(const struct hist *h, struct hist_row *row, const void *record,
 	       const uint64_t *refs);
 

@@ -138,7 +138,7 @@ static int set_modifier(struct line *l, struct hist_field *f, const struct word 
 	else if (take_buckets(f, m))
 		f->modifier = HIST_BUCKETS;
 	else if (m->n >= 7 && word_is(&percent, "percent") &&
-		 is_val) /* the kernel compares so much */
+		 is_val) /* the kernel compares this many bytes */
 		f->modifier = HIST_PERCENT;
 	else if (m->n >= 5 && word_is(&graph, "graph") && is_val)
 		f->modifier = HIST_GRAPH;

@@ -14,8 +14,10 @@ struct line {
 	struct word all; /* the line */
 	struct parse_errors *errors;
 	struct hist *hist;
-	/* the variables that it defines, and what is left of their expressions: see
-	 * hist_vars_parse() */
+	/*
+	 * the variables that it defines, and the first operands of their expressions: see
+	 * hist_vars_parse()
+	 */
 	struct {
 		struct word name, expr;
 	} defs[HIST_MAX_VARS];

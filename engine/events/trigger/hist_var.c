@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Variables of histograms: a value that a row keeps for others that have a row with the same keys,
- * and what happens when a histogram that has any counts a record. First the variables of others
- * that it names are looked up; if one has no value, it is as if there had been no record. Then the
- * row is counted and its own variables are set; variables that an action of its own names have the
- * values that this record set, even if another thread sets them meanwhile. A variable that is an
- * operand of an expression is read once.
+ * Variables of histograms. A variable is a value that a row keeps for other histograms with the
+ * same keys. This file also counts the records of histograms that have variables. First the
+ * variables of others that it names are looked up; if one has no value, it is as if there had been
+ * no record. Then the row is counted and its own variables are set; variables that an action of its
+ * own names have the values that this record set, even if another thread sets them meanwhile. A
+ * variable that is an operand of an expression is read once.
  *
  * Firing: any context, no lock: values are stored and marked as set atomically, of two records with
  * the same keys the later one stays. Texts and stacks may be torn by a writer of the same row, but
@@ -198,8 +198,10 @@ static int not_unique(struct line *l, const struct word *name)
 	return -ENOENT;
 }
 
-/* Combine the variable found so far with that of one more event; only one event may have it.
- * Return: 0 or -ENOENT. */
+/*
+ * Combine the variable found so far with the one of another event; only one event may have it.
+ * Return: 0 or -ENOENT.
+ */
 static int look_in(struct line *l, const struct event_file *f, const struct word *name, int *found,
 		   struct hist **target)
 {
@@ -215,7 +217,7 @@ static int look_in(struct line *l, const struct event_file *f, const struct word
 	return 0;
 }
 
-/* In those of the events of onmatch(). */
+/* In the histograms of the events of onmatch(). */
 static int find_in_matches(struct line *l, const struct word *name, struct hist **target)
 {
 	int found = -ENOENT;
@@ -443,7 +445,7 @@ void hist_vars_lay_out(struct hist *h)
 	h->extra_bytes = at - h->extra_at;
 }
 
-/* A copy of what a row keeps: a text's last byte is always 0. */
+/* A copy of a value that a row keeps. The last byte of a text is always 0. */
 static void copy_words(uint8_t *to, const uint8_t *from, uint32_t bytes)
 {
 	uint32_t i;

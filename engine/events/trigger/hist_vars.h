@@ -8,7 +8,7 @@
  *	var	a value that each row keeps: named by the user, a field that an action wants, or a
  *		value of onmax(), onchange() or save()
  *	ref	a variable of this or another histogram, whose row with the same keys is looked up
- *	action	what happens when a record was counted and all references had values
+ * 	action is carried out when a record was counted and all references had values
  */
 #ifndef VESTIGE_EVENTS_TRIGGER_HIST_VARS_H
 #define VESTIGE_EVENTS_TRIGGER_HIST_VARS_H
@@ -27,7 +27,7 @@ struct hist_expr {
 	uint8_t op;   /* enum hist_op */
 	uint8_t type; /* enum area_hist_type */
 	uint8_t is_signed;
-	uint8_t is_usecs; /* a time in us, or what is made of one */
+	uint8_t is_usecs; /* a time in us, or an expression of one */
 	uint8_t ref;	  /* HIST_REF: its number */
 	uint32_t size;
 	uint64_t constant;
@@ -87,7 +87,7 @@ struct hist_vars {
 	uint32_t set_at;	/* in a row: a bit for each variable that has a value */
 	uint32_t scratch_bytes; /* of its texts and stacks while a record is counted */
 	uint32_t nr_users;	/* references that others have */
-	uint8_t made; /* for an action of another one, with whose last reference it goes */
+	uint8_t made; /* for an action of another histogram; it goes with the last reference of that */
 	struct hist_bytes *memory; /* of all that is named here */
 };
 
@@ -136,8 +136,7 @@ void hist_vars_lay_out(struct hist *h);
 
 /* hist_action.c */
 
-/* `onmatch(...).name(...)` and its like: what the text says; what it means is for
- * hist_actions_create(). */
+/* Parse `onmatch(...).name(...)` and its like. hist_actions_create() looks up the names. */
 int hist_action_parse(struct line *l, const struct word *text);
 int hist_is_action(const struct word *text);
 int hist_actions_create(struct line *l);

@@ -100,7 +100,7 @@ static void fill_fields(const struct synth_event *e, struct scratch *w)
 
 		seq_init(&s, w->types[i], MAX_TYPE_BYTES - 1);
 		if (f->kind == SYNTH_STRING) {
-			/* the kernel does not tell its length here, nor where others follow */
+			/* the kernel prints neither its length nor the fields behind it here */
 			seq_puts(&s, "char[]");
 		} else {
 			seq_puts(&s, f->kind == SYNTH_NUMBER ? "" : DATA_LOC);

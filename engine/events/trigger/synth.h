@@ -11,7 +11,7 @@
 #include "engine/events/event.h"
 
 #define SYNTH_MAX_FIELDS   64u
-#define SYNTH_STRING_BYTES 256u /* NUL included; what a string takes that is not dynamic */
+#define SYNTH_STRING_BYTES 256u /* of a string that is not dynamic, NUL included */
 #define SYNTH_STACK_FRAMES 16u
 
 enum synth_kind { SYNTH_NUMBER, SYNTH_STRING, SYNTH_DYN_STRING, SYNTH_STACK };
@@ -31,7 +31,7 @@ struct synth_event {
 	struct event *event;
 	uint32_t nr_users; /* actions that make it: it cannot go */
 	uint32_t nr_fields;
-	uint32_t fixed_bytes; /* of its records, without what varies */
+	uint32_t fixed_bytes; /* of its records, without data of variable length */
 	struct synth_field fields[];
 };
 
@@ -51,7 +51,7 @@ int synth_remove(const char *name, size_t n);
 /* The text of synthetic_events. */
 void synth_show_all(struct seq_buf *s);
 
-/* What a field's type means. */
+/* A field's type. */
 struct synth_type {
 	uint8_t kind;
 	uint8_t is_signed;
@@ -73,9 +73,9 @@ int synth_define(const char *name, size_t name_bytes, const struct synth_field *
 		 uint32_t nr);
 
 /*
- * synth_fire() - make a record in each instance in which it is on. @vals: of each field: a number;
- * a string's address; that of a stack, SYNTH_STACK_FRAMES places or up to a zero. Any context,
- * between ring_enter() and ring_leave().
+ * synth_fire() - make a record in each instance in which it is on. @vals: for each field: a number,
+ * the address of a string, or the address of a stack: SYNTH_STACK_FRAMES places, or fewer and a
+ * zero. Any context, between ring_enter() and ring_leave().
  */
 void synth_fire(const struct synth_event *e, const uint64_t *vals);
 

@@ -598,7 +598,7 @@ void triggers_clear_hists(struct event_file *f)
 	for (at = &f->triggers; *at; at = &(*at)->next)
 		if ((*at)->hist && hist_is_used((*at)->hist))
 			return;
-	/* with one, others that were made for it may go */
+	/* with it, histograms that were made for it may go */
 	for (at = &f->triggers; *at;) {
 		if ((*at)->hist) {
 			take_out(at);
@@ -617,7 +617,7 @@ void triggers_clear(struct event_file *f)
 
 	while (f->triggers)
 		take_out(&f->triggers);
-	/* those of others that switch it */
+	/* triggers of other events that switch it */
 	for (e = events; e; e = e->next) {
 		other = event_file_find(e, f->tr);
 		for (at = other ? &other->triggers : NULL; at && *at;)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Triggers: what happens when an event does, events/SYSTEM/NAME/trigger. Under the tree's lock, but
- * for triggers_fire().
+ * Triggers: actions at an event, events/SYSTEM/NAME/trigger. Under the tree's lock, but for
+ * triggers_fire().
  */
 #ifndef VESTIGE_EVENTS_TRIGGER_TRIGGER_H
 #define VESTIGE_EVENTS_TRIGGER_TRIGGER_H
@@ -64,8 +64,8 @@ struct event_trigger {
 const char *trigger_filter(const struct event_trigger *t);
 
 /*
- * For histograms that need others: one more of @f, as if a user had written the line; and that it
- * is not needed any more. Return: 0 or -errno.
+ * For histograms that need another one. The first makes one for @f, as if a user had written the
+ * line; the second says that it is no longer needed. Return: 0 or -errno.
  */
 int trigger_make_hist(struct event_file *f, const char *text, size_t n);
 void trigger_drop_hist(struct hist *h);
@@ -106,8 +106,8 @@ void triggers_clear_hists(struct event_file *f);
 void triggers_clear(struct event_file *f);
 
 /*
- * triggers_fire() - the event happened.
- * @with_filter: those that have a filter, which is asked; or those that have none.
+ * triggers_fire() - the event happened. @with_filter: fire the triggers with a filter, where it
+ * matches; else the triggers without one.
  * Any context, between ring_enter() and ring_leave().
  */
 void triggers_fire(struct event_file *f, const void *record, int with_filter);

@@ -25,7 +25,7 @@
 struct graph_target graph_table[GRAPH_STUBS];
 uint8_t graph_flags[GRAPH_STUBS];
 
-/* What graph.S jumps through and compares with. */
+/* Pointers and values that graph.S reads. */
 void (*graph_enter_to)(void) = graph_enter_xadd_lsl;
 void (*graph_exit_to)(void) = graph_exit_off;
 uint32_t graph_roots;
@@ -159,7 +159,10 @@ static int choose(int top, int multi)
 	}
 	if (top || multi)
 		graph_libunwind_meet();
-	/* threads that can no longer ask for themselves: not by the agent for those that can */
+	/*
+	 * for threads that can no longer map memory themselves; not by the agent for threads that
+	 * can
+	 */
 	if ((top || multi) && load_relaxed(&sys_nr_forbidden))
 		graph_stacks_ahead();
 	graph_stacks_active(top || multi);
@@ -199,9 +202,9 @@ void graph_finish(enum record_kind kind)
 }
 
 /*
- * A call without an entry record of the plain way returns: one that several instances know of, the
- * end of what set_graph_notrace hides, or a call that tracing_thresh may want. Called by graph.S,
- * in any context. @slot: S, on @s. @stub: what it holds. @value: its result.
+ * A call without a plain entry record returns: several instances know it, set_graph_notrace hid it,
+ * or tracing_thresh may want it. Called by graph.S, in any context. @slot: S, on @s. @stub: what it
+ * holds. @value: its result.
  */
 void graph_silent_exit(uint64_t slot, uint64_t stub, struct graph_stack *s, uint64_t value);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Wrapped calls: how function_graph sees a function return without touching what the program sees.
+ * Wrapped calls: function_graph sees a function return, and the program sees no difference.
  *
  * The site jumps to a stub of the function's own, static code of this library:
  *
@@ -42,7 +42,7 @@ struct graph_shadow {
 	uint64_t calls; /* of a silent call: which instances have its entry, see graph_calls.h */
 };
 
-/* The call has no entry record, or those that `calls` tells of. */
+/* The call has no entry record, or the ones that `calls` names. */
 #define GRAPH_SILENT (UINT64_C(1) << 63)
 
 /*
@@ -73,8 +73,7 @@ static inline struct graph_shadow *graph_shadow(uint64_t slot)
 	return (struct graph_shadow *)((slot << 21 >> 19) + GRAPH_SHADOW);
 }
 
-/* What a stub leads to; read by graph.S, which addresses it from the stub: the stride is the
- * stubs'. */
+/* The data of a stub. graph.S addresses it from the stub: both have the same stride. */
 struct graph_target {
 	uint64_t body; /* the function, behind its site */
 	uint64_t word; /* the head word of its RECORD_ENTRY, stamp 0 */

@@ -36,8 +36,8 @@ struct entry {
 };
 
 /*
- * A record in a slot that is reserved; told: what ctl->last_state was before. Return: 0: a handler
- * told something else meanwhile, or the page is too old: nothing was written.
+ * A record in a slot that is reserved. @told: ctl->last_state before. Return: 0: a handler changed
+ * that meanwhile, or the page is too old: nothing was written.
  */
 static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
 		uint64_t told, const struct entry *e)
@@ -183,7 +183,8 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 }
 
 /*
- * Whether an instance knows of the call around a tail call; the top one's plain way notes nothing.
+ * Whether an instance knows the call around a tail call. The plain way of the top instance notes
+ * nothing.
  */
 static int knows(const struct graph_shadow *shadow, const struct ring *r)
 {

@@ -21,12 +21,12 @@
 #define GRAPH_CALLS_MASK    ((UINT64_C(1) << RING_MAX) - 1)
 #define GRAPH_TAIL_SHIFT    RING_MAX
 #define GRAPH_TAIL_ID_SHIFT (2 * RING_MAX)
-/* A return probe wants to know of the call's end; of that of the tail call whose id is there. */
+/* A return probe wants the end of the call; the end of the tail call whose id is there. */
 #define GRAPH_PROBED	  (UINT64_C(1) << 63)
 #define GRAPH_TAIL_PROBED (UINT64_C(1) << 62)
-/* The call is profiled, and its stamp is that of its entry. */
+/* The call is profiled, and its stamp is the time of its entry. */
 #define GRAPH_PROFILED	   (UINT64_C(1) << 61)
-#define GRAPH_TAIL_ID_BITS 27 /* more than the table of functions has room for */
+#define GRAPH_TAIL_ID_BITS 27 /* enough for all ids of the table of functions */
 
 static inline uint32_t graph_tail_id(uint64_t calls)
 {
@@ -50,7 +50,7 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 		    const struct arch_args *args);
 
-/* The same call returns with @retval to @ip: tell the return probes that want it. */
+/* The same call returns with @retval to @ip: call the return probes that want it. */
 void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip);
 
 /*
@@ -63,10 +63,10 @@ void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, u
 /* RECORD_RETURN with this payload, for users that want the function. */
 void graph_calls_return(uint32_t id, uint64_t payload);
 
-/* graph_calls_gone() - add an unwound call to the counts of the instances that know of it. */
+/* graph_calls_gone() - add an unwound call to the counts of the instances that know it. */
 void graph_calls_gone(uint64_t slot, uint32_t gone[RING_MAX]);
 
-/* Tell each of them. */
+/* Report it to each of them. */
 void graph_calls_unwound(const struct graph_stack *s, const uint32_t gone[RING_MAX]);
 
 /*

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See graph_learn.h. Several stacks that nothing names may touch, so nearness says nothing: the
- * walk from the call up to its callers does (core/unwind.h). It comes to the stack above, or it
- * ends before. Where the caller has no table, the innermost open call of the stack on which the
- * thread was last may have made this one. If that is not so either, a call so near that both may be
- * true is left out. See DECISIONS.md, "Stacks that nothing names".
+ * See graph_learn.h. Stacks that nothing names may be next to each other, so nearness decides
+ * nothing. The walk from the call up to its callers decides (core/unwind.h): it reaches the stack
+ * above, or it ends before. Where the caller has no table, the innermost open call of the stack on
+ * which the thread was last may have made this one. If that is not so either, a call so near that
+ * both may be true is left out. See DECISIONS.md, "Stacks that nothing names".
  *
  * Owns nothing. fork: nothing to do. Costs: a walk of few frames for each call that is deeper on a
  * learned stack than all before. Tests: tests/engine/graph/adjacent.
@@ -23,7 +23,7 @@
 #include "engine/process/area.h"
 
 #define PAGE	      UINT64_C(4096)
-#define FIND_REACH    UINT64_C(65536) /* a stack above is looked for so far */
+#define FIND_REACH    UINT64_C(65536) /* bytes in which a stack above is looked for */
 #define UNCLEAR_LAST  UINT64_C(16384) /* without tables: the thread was there last, */
 #define UNCLEAR_OTHER UINT64_C(2048)  /* or on another stack */
 #define ABANDONED_GAP UINT64_C(64)
@@ -62,8 +62,8 @@ int graph_called_by_innermost(const struct graph_stack *s, uint64_t slot)
 }
 
 /*
- * Whether all pages from @slot to @end can be read: a stack's can, while those between two mappings
- * and a guard page cannot.
+ * Whether all pages from @slot to @end can be read. A stack's pages can; guard pages and gaps
+ * between mappings cannot.
  */
 static int is_one_mapping(uint64_t slot, uint64_t end)
 {
@@ -117,7 +117,10 @@ enum leads {
 	LEADS_UNKNOWN, /* nor for the caller */
 };
 
-/* Whether the callers of the call at @slot are on the stack @a->s. @end: so far may be read. */
+/*
+ * Whether the callers of the call at @slot are on the stack @a->s. @end: the end of readable
+ * memory.
+ */
 static enum leads leads_to(const struct above *a, uint64_t fp, uint64_t end)
 {
 	const struct unwind_memory memory = {.of = {{a->slot, end}}};
@@ -145,7 +148,7 @@ static enum leads leads_to(const struct above *a, uint64_t fp, uint64_t end)
  * A learned stack in the page of a slot above it. If that lies a few bytes higher, it is the same
  * one, which begins anew. If the other one has no open call, it may be the same one, seen deeper
  * then, or another, on which a thread makes its first call just now. So it is doubted: it covers
- * nothing, and the next call there tells. An open call shows that it was another.
+ * nothing, and the next call there decides. An open call shows that it was another.
  */
 static int leave_below(struct graph_stack *s, void *arg)
 {
@@ -163,7 +166,7 @@ static int leave_below(struct graph_stack *s, void *arg)
 	return 1;
 }
 
-/* A new one. Its end is what was seen of it: the rest of the page may be another's. */
+/* A new stack. It ends where it was seen: the rest of the page may be another's. */
 static struct graph_stack *make(uint64_t slot)
 {
 	graph_rows_each(slot & ~(PAGE - 1), slot, leave_below, &slot);
@@ -202,7 +205,7 @@ struct graph_stack *graph_learn(const struct graph_stack *current, uint64_t slot
 	case LEADS_NOWHERE:
 		break;
 	}
-	/* a thread that may not ask takes it that another page is not that stack's */
+	/* a thread that may not ask assumes that another page belongs to another stack */
 	if (sys_is_forbidden() && ((a.lo - 1) ^ slot) >= PAGE)
 		return make(slot);
 	if (a.lo - slot > (a.s == current ? UNCLEAR_LAST : UNCLEAR_OTHER))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Stacks that nothing names: which one a slot lies on that is on no known stack. Any context, any
+ * Stacks that nothing names: finds the stack of a slot that is on no known stack. Any context, any
  * instruction; no lock.
  */
 #ifndef VESTIGE_HOOK_GRAPH_GRAPH_LEARN_H
@@ -12,7 +12,7 @@
  * graph_learn() - the stack of a call whose slot lies on no known stack: a learned one that is
  * deeper now, or a new one. System calls where the next stack above is on another page.
  * @current: the stack on which the thread was last, NULL: none. @fp: the caller's frame pointer.
- * @unclear: set if the call must be left out, since its stack is unknown.
+ * @unclear: set if the call must be left out because its stack is unknown.
  * Return: its row; NULL: unclear, or all rows are taken.
  */
 struct graph_stack *graph_learn(const struct graph_stack *current, uint64_t slot, uint64_t fp,

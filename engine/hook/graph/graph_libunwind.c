@@ -22,7 +22,7 @@ struct dyn_info {
 	struct dyn_info *next, *prev;
 	uint64_t start_ip, end_ip, gp;
 	int32_t format, pad;
-	uint64_t rest[7]; /* since 1.6 an offset first; then what the format wants */
+	uint64_t rest[7]; /* since 1.6 an offset first; then the words of the format */
 };
 
 struct dyn_list {

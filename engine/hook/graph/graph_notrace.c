@@ -31,7 +31,7 @@ static const char *const callees[] = {"dlsym", "dlvsym", "dlopen", "dlmopen", "v
 static const char *const twice[] = {"setjmp",	  "_setjmp", "sigsetjmp", "__sigsetjmp",
 				    "getcontext", "savectx", "vfork",	  "swapcontext"};
 
-/* What is needed of an object to find its jumps. */
+/* The parts of an object that the search for jumps needs. */
 struct jumps {
 	uint64_t lo, hi; /* its executable segment */
 	uint64_t cells[MAX_CELLS];

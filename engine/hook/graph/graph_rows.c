@@ -168,8 +168,8 @@ struct graph_stack *graph_row_find(uint64_t slot)
 }
 
 /*
- * A coroutine's stack goes without a word. So one that the thread is not
- * on is looked at: an open call's slot holds a stub's address.
+ * A coroutine's stack goes without notice. So a stack that the thread is not on is checked: the
+ * slot of an open call must hold a stub's address.
  */
 int graph_row_may_be_open(uint64_t slot, uint64_t stack, uint64_t at)
 {

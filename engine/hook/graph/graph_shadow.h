@@ -18,29 +18,31 @@ int graph_shadow_start(void);
  * @lo: not below the block (graph_shadow_first()) of the lowest mapped address of the stack: a
  * block of which no address is mapped may be unmapped at any time.
  * At any instruction, of any thread: no lock, no libc; mmap() where there is none yet.
- * Return: 1; 0: there is none (somebody else's memory is there, or system calls are fatal, or no
- * memory).
+ * Return: 1; 0: there is none (other memory is at its addresses, system calls are fatal, or there
+ * is no memory).
  */
 int graph_shadow_map(uint64_t lo, uint64_t hi);
 
 /*
- * After graph_shadow_map() of @slot returned 0: whether somebody else has the addresses. Any
+ * After graph_shadow_map() of @slot returned 0: whether other memory is at its addresses. Any
  * context.
  */
 int graph_shadow_is_taken(uint64_t slot);
 
 /*
  * graph_shadow_keep() - have a shadow for all slots of @lo .. @hi, whatever is mapped there now or
- * later, for as long as the process lives: what threads get that may not ask for memory any more.
+ * later, until the process ends. For threads that may not ask for memory any more.
  * Costs addresses alone until it is used. Normal context. Return: 0; -ENOSPC: too many ranges are
  * kept; -EBUSY: another thread does so just now; -errno of mmap().
  */
 int graph_shadow_keep(uint64_t lo, uint64_t hi);
 
-/* graph_shadow_first() - the lowest slot whose shadow is in the same block as that of @slot. */
+/*
+ * graph_shadow_first() - the lowest slot whose shadow is in the same block as the shadow of @slot.
+ */
 uint64_t graph_shadow_first(uint64_t slot);
 
-/* Spread addresses, or what they were shifted to, over a table. */
+/* Spread addresses, or shifted addresses, over a table. */
 static inline uint32_t graph_hash(uint64_t key)
 {
 	return (uint32_t)(hash_u64(key) >> 40);

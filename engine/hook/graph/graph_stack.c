@@ -42,7 +42,7 @@
 #define AHEAD_HEAP    (UINT64_C(256) << 20)
 #define USUAL_STACK   ((UINT64_C(8) << 20) + 4096)
 
-/* Nothing fits here: whose current stack it is takes the slow path. */
+/* No slot fits it: a thread whose current stack this is takes the slow path. */
 static struct graph_stack no_stack = {.lo = UINT64_MAX};
 
 static int started; /* there are tables */
@@ -236,7 +236,7 @@ static uint32_t levels(const struct graph_stack *s, const struct graph_shadow *s
 	return at == s->hidden && !graph_is_recorded(shadow) ? 0 : 1 + graph_tails(shadow);
 }
 
-/* The top instance knows of calls with a record of the plain way, others of what is noted. */
+/* The top instance knows calls with a plain record; other instances know calls that are noted. */
 static void count_gone(const struct graph_shadow *shadow, uint64_t slot, uint32_t gone[RING_MAX])
 {
 	if (shadow->link & GRAPH_SILENT)
@@ -254,9 +254,9 @@ static void tell_gone(const struct graph_stack *s, const uint32_t gone[RING_MAX]
 }
 
 /*
- * Calls that have vanished: those below @slot, the one at it if this is an entry, and those whose
- * slot no longer holds a stub's address. @returned: the thread comes back to this stack.
- * @gone: counts those of which each instance has an entry record.
+ * Drop calls that were unwound: all below @slot, the one at it if this is an entry, and all whose
+ * slot no longer holds a stub's address. @returned: the thread comes back to this stack. @gone:
+ * counts, for each instance, the calls that have an entry record.
  */
 static void drop(struct graph_stack *s, uint64_t slot, enum graph_step step, int returned,
 		 uint32_t gone[RING_MAX])
@@ -331,8 +331,8 @@ static void drop_abandoned(struct graph_stack *s, uint64_t slot, uint32_t gone[R
 }
 
 /*
- * Close the thread's fast path. If it is closed, then by a slow path that we have interrupted, or
- * by one that a handler's longjmp() left for good: then we are above it on the same stack.
+ * Close the thread's fast path. If it is closed already, we have interrupted a slow path, or a
+ * handler's longjmp() has left one for good: in that case we are above it on the same stack.
  */
 static int enter(struct graph_tls *t, uint64_t slot)
 {
@@ -487,8 +487,8 @@ static int addresses_are_free(void)
 }
 
 /*
- * Stacks will lie where the kernel puts the next mapping, and in holes above; where it counts
- * upwards (no limit of the stack), behind. Or they are the program's, from its heap.
+ * New stacks will lie where the kernel puts the next mapping, or in holes above; if it counts
+ * upwards (no limit of the stack), behind. Or the program takes them from its heap.
  */
 void graph_stacks_ahead(void)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * On which stack a thread runs, and which wrapped calls are open on it. The fast paths in graph.S
- * compare with the thread's current stack. When that does not fit, they look among those that the
- * thread ran on lately; when none of them does (a new stack, frames that have vanished, no shadow
- * yet), they come here.
+ * The stack on which a thread runs, and the wrapped calls that are open on it. The fast paths in
+ * graph.S compare with the thread's current stack. When that does not fit, they look among those
+ * that the thread ran on lately; when none of them does (a new stack, frames that have vanished, no
+ * shadow yet), they come here.
  *
  * The bounds of a stack are known for threads made by pthread_create(), for main's, and for those
  * that makecontext() and sigaltstack() name. Any other is learned: its top is the first slot seen,
@@ -18,15 +18,15 @@
 #include "engine/base/hash.h"
 
 /*
- * A stack. What is true of it is here and nowhere else, whichever thread runs on it: so a coroutine
- * may be resumed by another one. graph.S reads and writes it; offsets.h has the offsets.
+ * A stack. All its state is here, whichever thread runs on it, so another thread may resume a
+ * coroutine. graph.S reads and writes it; offsets.h has the offsets.
  */
 struct graph_stack {
-	uint64_t open; /* slot of the innermost open call; `top` when there is none */
-	uint64_t lo;   /* what is known to be in use: from here up there is a shadow */
-	uint64_t top;  /* 0: the row is free */
-	uint64_t word; /* head word of its RECORD_STACK, stamp 0: unlike that of any other stack */
-	uint64_t root; /* slot of the call of a set_graph_function that is open, 0 none */
+	uint64_t open;	  /* slot of the innermost open call; `top` when there is none */
+	uint64_t lo;	  /* lowest address known to be in use: from here up there is a shadow */
+	uint64_t top;	  /* 0: the row is free */
+	uint64_t word;	  /* head word of its RECORD_STACK, stamp 0: no other stack has the same */
+	uint64_t root;	  /* slot of the call of a set_graph_function that is open, 0 none */
 	uint64_t hidden;  /* the same of a set_graph_notrace */
 	uint32_t depth;	  /* open calls with an entry record, as far as filters need it */
 	uint32_t level;	  /* graph_rows.c's: how it is found; while it is free the next free row */
@@ -42,7 +42,7 @@ struct graph_stack {
 
 /* Of the calling thread. */
 struct graph_tls {
-	struct graph_stack *current; /* one that fits nothing while the slow path is at work */
+	struct graph_stack *current; /* a stack that fits no slot while the slow path runs */
 	uint64_t word;		     /* of the stack on which the thread's last record was made */
 	struct graph_stack *recent[GRAPH_RECENT]; /* that the thread ran on, by graph_recent() */
 	uint32_t busy;				  /* inside the slow path, or for good */
@@ -53,7 +53,7 @@ struct graph_tls {
 	uint32_t forbidden;
 	struct graph_stack *own; /* the stack that the thread was given; own_word: if it still is */
 	uint64_t own_word;
-	struct graph_stack *alt; /* that of sigaltstack(); alt_word: the same */
+	struct graph_stack *alt; /* the stack of sigaltstack(); alt_word: the same */
 	uint64_t alt_word;
 	uint64_t thread_top, thread_bytes; /* its bounds, 0 unknown */
 };
@@ -66,7 +66,7 @@ static inline uint32_t graph_recent(uint64_t slot)
 
 extern __thread struct graph_tls graph_tls __attribute__((tls_model("initial-exec")));
 
-/* What the fast path found. */
+/* The result of the fast path. */
 enum graph_step { GRAPH_ENTER = 0, GRAPH_EXIT = 1 };
 
 /*
@@ -89,7 +89,7 @@ void graph_stack_count(struct graph_stack *s);
 
 /*
  * graph_stack_drop() - the calls of the stack around @sp whose slots lie below it have vanished.
- * Return: nothing; what is no stack of ours is left alone. Any context.
+ * A stack that is not known is left alone. Any context.
  */
 void graph_stack_drop(uint64_t sp);
 
@@ -98,7 +98,7 @@ int graph_stacks_start(void);
 
 /*
  * graph_stacks_probe() - whether there can be a shadow of the calling thread's stack.
- * Normal context. Return: 0; -EEXIST: somebody else has its addresses; -ENOMEM.
+ * Normal context. Return: 0; -EEXIST: other memory is at its addresses; -ENOMEM.
  */
 int graph_stacks_probe(void);
 

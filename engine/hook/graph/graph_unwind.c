@@ -36,7 +36,7 @@
 
 typedef _Unwind_Reason_Code backtrace_fn(_Unwind_Trace_Fn, void *);
 
-/* What graph.S goes on to. */
+/* The functions of libc to which graph.S goes on. */
 void (*graph_real_makecontext)(void);
 void (*graph_real_make_fcontext)(void);
 void (*graph_real_clone)(void);
@@ -136,7 +136,7 @@ static int prepare_walk(void)
 	}
 	if (!can_walk())
 		return -ENOSYS;
-	/* the first one makes what it needs */
+	/* the first call makes ready what it needs */
 	walk(stop, NULL);
 	return 0;
 }
@@ -174,8 +174,9 @@ static void start(const struct lifecycle_start *how)
 }
 
 /*
- * All frames up to @sp are about to go, and with them their sections of srcu. Which frames these
- * are is known on the thread's own stack and on its signal stack; on another, between here and @sp.
+ * All frames up to @sp are about to go, and with them their sections of srcu. On the thread's own
+ * stack and on its signal stack these frames are known; on another stack they are the frames
+ * between here and @sp.
  */
 static void leave_sections(uint64_t here, uint64_t sp)
 {
@@ -195,8 +196,8 @@ static void leave_sections(uint64_t here, uint64_t sp)
 }
 
 /*
- * An exception was caught: the calls below the frame that did it have vanished. The stubs could
- * have a personality routine that is told of each, but LLVM's unwinder ends the process when one
+ * An exception was caught: the calls below the frame that caught it were unwound. A personality
+ * routine of the stubs would see each of them, but LLVM's unwinder ends the process when a stub
  * lies next to the frame that catches.
  */
 void *__cxa_begin_catch(void *exception);

@@ -85,7 +85,7 @@ static int protect(const struct object *o, int prot)
 
 enum said { SAID_CLOSED = 1, SAID_ELSEWHERE = 2, SAID_MEMORY = 4 };
 
-/* Once an object: events may be switched often. */
+/* Once for each object, as events may be switched often. */
 static void say(const struct object *o, enum said what, const char *text, int err)
 {
 	struct object *in = object_at(o->index);
@@ -297,7 +297,10 @@ static uint64_t value_for(const struct word *w)
 	return now == w->now ? w->was : now;
 }
 
-/* Let all words lead where they are to; forget those that are again as they were, or gone. */
+/*
+ * Make all words lead where they should. Forget words that are back to their old values, or
+ * unmapped.
+ */
 static void store_all(void)
 {
 	const struct object *open = NULL;
@@ -369,7 +372,7 @@ static int apply(void)
 	return 0;
 }
 
-/* What dlopen() has brought is relocated, up to object @to. */
+/* The objects that dlopen() has brought are relocated, up to object @to. */
 static void settle(uint32_t to)
 {
 	struct interposed_function *f;
@@ -397,7 +400,7 @@ static void settle(uint32_t to)
 	apply();
 }
 
-/* The first of what dlopen() has brought is about to run. */
+/* The first object that dlopen() has brought is about to run. */
 static void first_init(uint32_t n, int argc, char **argv, char **envp)
 {
 	if (!tree_lock_take()) {
@@ -435,7 +438,7 @@ static init_fn *const our_init[NR_INITS] = {
 	init_8, init_9, init_10, init_11, init_12, init_13, init_14, init_15,
 };
 
-/* It is mapped, and the loader has not read its tables but to find them. */
+/* It is mapped, and the loader has found its tables but not read them. */
 static void lead_init(const struct object *o)
 {
 	uint64_t bias = object_row(o)->bias;
@@ -461,8 +464,8 @@ static void lead_init(const struct object *o)
 }
 
 /*
- * The loader's notification, behind objects_update(): forget what is gone, and see to it that what
- * is new, and not relocated yet, is looked at before its first constructor.
+ * The loader's notification, after objects_update(): forget objects that are gone, and have new
+ * ones, which are not relocated yet, looked at before their first constructor.
  */
 static void objects_changed(void)
 {
@@ -470,7 +473,7 @@ static void objects_changed(void)
 
 	if (!interposer)
 		return;
-	/* pending objects are relocated or gone: the loader works on one object after the other */
+	/* pending objects are relocated or gone: the loader works on one load at a time */
 	settle(nr_known);
 	nr_known = object_count();
 	for (i = first_pending; i < object_count() && anything_wanted(); i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An engine that dlopen() brings comes behind libc in the order in which names are looked up: what
- * libvestige.so exports under the names of libc's functions (vestige.map) is called by nobody. The
- * words of the loader's tables lead there then, from the start to the end of the process, as the
- * order does where the engine is preloaded.
+ * An engine that dlopen() brings is behind libc in the order in which names are looked up, so the
+ * program does not call the functions that libvestige.so exports under libc's names (vestige.map).
+ * So the words of the loader's tables are made to lead there, from the engine's start to the end of
+ * the process, as the order of objects does for a preloaded engine.
  *
  * Owns a row for each name. Constructor context, under the loader's lock. fork: the child has the
  * same words. An engine that another library comes before (a sanitizer's, which has some of these

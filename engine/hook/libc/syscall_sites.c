@@ -43,11 +43,11 @@ static int searched;
 
 struct function {
 	uint8_t *lo, *hi;
-	/* what a handler returns to: it begins amid an instruction, and stays as it is */
+	/* the return from a handler: it begins inside an instruction, and stays as it is */
 	int is_signal_return;
 };
 
-/* What one object is searched with. */
+/* The state of the search through one object. */
 struct search {
 	const struct object *o;
 	struct function *functions;
@@ -191,8 +191,8 @@ static void scan(struct search *s, uint8_t *lo, uint8_t *hi)
 }
 
 /*
- * Between two functions: padding, into which none falls through; or what has no rows, as clone()
- * from its system call on.
+ * Between two functions: padding, into which no code falls through; or code without rows, as
+ * clone() from its system call on.
  */
 static void scan_gap(struct search *s, uint8_t *lo, uint8_t *hi)
 {
@@ -338,7 +338,7 @@ static int is_wanted(const struct syscall_site *site, const uint64_t *wanted)
 	return 0;
 }
 
-/* Something else is there, a debugger's breakpoint: it is left alone. */
+/* Other bytes are there, such as a debugger's breakpoint: they are left alone. */
 static void switch_site(struct syscall_site *site, int on)
 {
 	if (memcmp(site->at, on ? site->code_off : site->code_on, site->bytes))

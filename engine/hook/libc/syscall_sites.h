@@ -51,7 +51,7 @@ int syscall_may_be_in(const uint8_t *lo, const uint8_t *hi);
 void syscall_scan(uint8_t *lo, uint8_t *hi, uint8_t *is_target, const struct syscall_found *found,
 		  void *arg);
 
-/* Take what a relay needs from the pads, which are in order of address; NULL: there is none. */
+/* Take the bytes of a relay from the pads, which are in order of address; NULL: there are none. */
 uint8_t *syscall_take_pad(struct syscall_pad *pads, uint32_t nr, const struct syscall_site *site);
 
 /*

@@ -15,7 +15,7 @@
 #include "engine/process/libc.h"
 #include "engine/process/object.h"
 
-/* What a PT_GNU_EH_FRAME segment leads to, with what it leads to. */
+/* The header of a PT_GNU_EH_FRAME segment, and the tables behind it. */
 struct rows {
 	uint8_t version, frame_encoding, count_encoding, table_encoding;
 	int32_t frame; /* from here */

@@ -22,8 +22,10 @@ extern const uint8_t island_called_rules[5];
  */
 void island_cfi_make(uint8_t *islands, size_t bytes, const uint8_t *rules, size_t rules_bytes);
 
-/* Rows that are there already, as a PT_GNU_EH_FRAME segment has them, for @lo .. @hi. Also the
- * tree's lock. */
+/*
+ * The same for rows that are made already, as a PT_GNU_EH_FRAME segment has them, for @lo .. @hi.
+ * Also under the tree's lock.
+ */
 void island_cfi_add(uint64_t lo, uint64_t hi, const void *rows);
 
 /* They are going to be unmapped. The same contexts. */

@@ -298,7 +298,7 @@ static int fill_way(struct text_way *w, struct text_place *place, const struct t
 	return 0;
 }
 
-/* One way of jumping after the other. @now: the text. */
+/* Try one way of jumping after the other. @now: the text. */
 static int make_way(struct text_place *place, const uint8_t *now, uint64_t lo, uint64_t hi,
 		    const char **why)
 {
@@ -392,7 +392,7 @@ static int write_text(uint64_t at, const uint8_t *bytes, uint32_t n)
 	return err ? err : text_sync();
 }
 
-/* Where the text is as it is expected, it becomes what it is to be. */
+/* If the text is as expected, write the new bytes. */
 static int replace(const struct text_place *place, const uint8_t *was, const uint8_t *bytes)
 {
 	uint32_t n = place->way->written;
@@ -461,8 +461,8 @@ static int disarm_one(struct text_place *place)
 }
 
 /*
- * The places below whose jumps rely on the bytes of @place, and those that rely on theirs: the
- * lowest one, from which `above` leads to the others.
+ * The places below whose jumps rely on the bytes of @place, and places that rely on those in turn.
+ * Return: the lowest one; `above` leads from it to the others.
  */
 static struct text_place *find_below(const struct text_place *place)
 {
@@ -541,8 +541,8 @@ static int places_disarm(struct text_place *place)
 	int err = change(place, 0, &ignored);
 
 	/*
-	 * One below can jump only as long as this one does: it stays, without a probe. And some
-	 * above may have stayed for this one.
+	 * A place below may be able to jump only while this one does: then this one stays, without
+	 * a probe. And places above may have stayed for this one.
 	 */
 	if (err)
 		return place->armed && err != -EBUSY ? 0 : err;

@@ -11,7 +11,7 @@ struct range {
 	struct range *left, *right;
 	uint64_t lo, hi;
 	uint64_t longest[2]; /* free ranges from here down: wide ones, all of them */
-	uint32_t priority;   /* not less than that of left and right */
+	uint32_t priority;   /* not less than the priority of left and right */
 	uint8_t taken, narrow;
 };
 

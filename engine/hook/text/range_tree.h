@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranges of addresses that do not overlap, each free or taken: what islands are put into. A treap
- * in order of address; each node has the longest free range below it, so that a request looks at as
- * many nodes as the tree is deep. Ranges are joined when both are free. Its memory is the heap's
+ * Ranges of addresses that do not overlap, each free or taken, for islands. A treap in order of
+ * address; each node has the longest free range below it, so that a request looks at as many nodes
+ * as the tree is deep. Ranges are joined when both are free. Its memory is the heap's
  * (process/heap.h). Control context, one caller at a time. fork: the child has the same.
  * Tests: tests/unit/test_range_tree.c.
  */
@@ -36,7 +36,7 @@ int range_tree_add(struct range_tree *t, uint64_t lo, uint64_t hi, int narrow);
 uint64_t range_tree_take(struct range_tree *t, uint64_t lo, uint64_t hi, uint32_t bytes,
 			 int narrow);
 
-/* What was taken at @at is free again. Where nothing was taken, nothing happens. */
+/* Free the range that was taken at @at. If none was, nothing happens. */
 void range_tree_give(struct range_tree *t, uint64_t at);
 
 #endif

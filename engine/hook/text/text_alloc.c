@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See text_alloc.h. Pages, mapped where a jump can lead and nothing else is; which of their bytes
- * are taken is in a tree (range_tree.h). An island may begin at any address and lie in two pages.
+ * See text_alloc.h. Owns pages, mapped at free addresses to which a jump can lead, and a tree of
+ * the bytes that are taken (range_tree.h). An island may begin at any address and lie in two pages.
  * Pages are kept: the next island often fits. Control context; fork: the child has the same.
  * Tests: tests/unit/test_range_tree.c, tests/engine/events/inner.
  */

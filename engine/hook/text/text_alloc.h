@@ -12,11 +12,11 @@
 /*
  * text_alloc_get() - @bytes, less than a page, that begin at @lo .. @hi.
  * @text_lo, @text_hi: the text that leads there, for a range that is wide.
- * Return: the address, or 0: what is there is not free.
+ * Return: the address, or 0: no address there is free.
  */
 uint64_t text_alloc_get(uint64_t lo, uint64_t hi, uint32_t bytes, uint64_t text_lo,
 			uint64_t text_hi);
-/* What text_alloc_get() gave at @at may be used again. */
+/* Free the memory that text_alloc_get() gave at @at. */
 void text_alloc_put(uint64_t at);
 
 /* Write to memory that was taken, while others run in what is beside it. Return: 0 or -errno. */

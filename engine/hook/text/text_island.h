@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The bytes of a probe at an instruction: the jump in its place, and the island to which that
- * leads, which calls the engine, does what the instruction did, and goes back behind it. Each cpu
- * has its own (hook/<cpu>/text_island.c).
+ * leads, which calls the engine, does the instruction's work, and goes back behind it. Each cpu has
+ * its own (hook/<cpu>/text_island.c).
  */
 #ifndef VESTIGE_HOOK_TEXT_TEXT_ISLAND_H
 #define VESTIGE_HOOK_TEXT_TEXT_ISLAND_H
@@ -23,14 +23,14 @@ uint32_t text_insn_bytes(const uint8_t *code, size_t n, int *movable);
  * text_island_make() - write the island of @place.
  * @code: its instruction, place->bytes. @at: where the island will run; @out: TEXT_ISLAND_BYTES.
  * @landing: where the place's jump leads, if not to the island; its rows are there, too.
- * Return: 0; -ERANGE: what the instruction leads to is too far from there.
+ * Return: 0; -ERANGE: the instruction's target is too far from there.
  */
 int text_island_make(const uint8_t *code, struct text_place *place, uint64_t at, uint64_t landing,
 		     uint8_t *out);
 
 /*
- * A way of jumping from a place: the first bytes of its instruction are written, and what they do
- * not hold of the jump's displacement is what is behind them.
+ * A way of jumping from a place: the first bytes of its instruction are written, and the rest of
+ * the jump's displacement is the bytes behind them.
  */
 struct text_jump {
 	uint32_t written; /* bytes of the instruction that change */
@@ -53,7 +53,7 @@ void text_jump_make(const struct text_jump *jump, uint64_t address, uint64_t to,
 /* The first two bytes of a probe point while the others are written: a jump to itself. */
 #define TEXT_STAY 0xfeebu
 
-/* Tell core of this hook, and the objects' one what to do when an object is gone. */
+/* Register this hook with core, and its handler with the list of objects. */
 void probe_points_register(void);
 void probe_points_forget(const struct object *o);
 

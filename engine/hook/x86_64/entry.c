@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Nothing but the proof that entry.S's numbers are C's. */
+/* Checks that entry.S's numbers are C's; no code. */
 #include <linux/rseq.h>
 
 #include "arch_patch.h"

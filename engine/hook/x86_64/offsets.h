@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What entry.S knows of C's structures; entry.c checks each against offsetof(). */
+/* Offsets in C's structures for entry.S; entry.c checks each with offsetof(). */
 #ifndef VESTIGE_HOOK_OFFSETS_H
 #define VESTIGE_HOOK_OFFSETS_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How much state of the processor a callback may change: all that is enabled but what no compiled C
- * touches by itself (protection keys, AMX tiles). Read once, at start.
+ * The processor's state that a callback may change: all enabled components except protection keys
+ * and AMX tiles, which compiled C does not touch by itself. Read once, at start.
  */
 #include <assert.h>
 #include <cpuid.h>

@@ -56,8 +56,8 @@ static int32_t loaded_number(const uint8_t *p, uint32_t bytes)
 }
 
 /*
- * Whether it surely leaves eax alone: of the instructions that prepare a call, by what is written:
- * the operand of modrm's lower bits, of its middle ones, nothing or a vector.
+ * Whether it surely leaves eax alone. Knows the instructions that prepare a call, by the operand
+ * that they write: modrm's lower bits, its middle bits, nothing or a vector.
  */
 static int keeps_eax(const struct insn *in)
 {
@@ -316,7 +316,7 @@ static void put_tail(struct code *c, uint32_t nr, const uint8_t *next)
 	put(c, jump, sizeof(jump));
 }
 
-/* What the site's code did first, at @pre, @n bytes of it before the island's own. */
+/* The code at @pre that the site did first: @n bytes before the island's own. */
 static void make_island(const struct syscall_site *site, uint8_t *island, const uint8_t *pre,
 			uint32_t n, const uint64_t *hooks)
 {

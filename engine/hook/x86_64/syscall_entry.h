@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What syscall_entry.S knows of C's structures, and where things are in an island; C checks each.
+ * Offsets in C's structures and in an island for syscall_entry.S; C checks each.
  */
 #ifndef VESTIGE_HOOK_SYSCALL_ENTRY_H
 #define VESTIGE_HOOK_SYSCALL_ENTRY_H

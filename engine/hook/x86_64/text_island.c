@@ -90,7 +90,7 @@ static int32_t from(uint64_t here, uint64_t to)
 	return (int32_t)(int64_t)(to - here);
 }
 
-/* The landing's are the CIE's alone. */
+/* The landing has only the CIE's rules. */
 static void add_landing(struct rows *r, uint64_t here, uint64_t landing)
 {
 	const int before = landing < here;
