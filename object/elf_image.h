@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An ELF file of 64 bits in memory, with every read within its bounds: the file is untrusted. What
- * is missing or broken is as if it were not there. Pure functions, no memory, any context.
+ * An ELF file of 64 bits in memory, with every read within its bounds: the file is untrusted. A
+ * missing or broken part counts as absent. Pure functions, no memory, any context.
  * Tests: tests/fuzz/entries.c.
  */
 #ifndef VESTIGE_OBJECT_ELF_IMAGE_H
@@ -18,7 +18,7 @@ struct elf_image {
 	uint64_t bytes;
 	Elf64_Ehdr head;
 	struct {
-		uint64_t at, bytes, offset; /* what of it is in the file */
+		uint64_t at, bytes, offset; /* the part of it that is in the file */
 		uint32_t flags;
 	} segments[ELF_IMAGE_SEGMENTS]; /* PT_LOAD */
 	uint32_t nr_segments;

@@ -52,7 +52,7 @@ const char *entry_why_text(enum entry_why why)
 	return why < ENTRY_NR_WHYS ? whys[why] : "";
 }
 
-/* Functions that are never redirected, by name; `*` at the end: and what begins so. */
+/* Functions that are never redirected, by name; `*` at the end: and all names that begin so. */
 static const struct {
 	const char *name;
 	uint8_t why;
@@ -82,8 +82,8 @@ static uint8_t never_by_name(const char *name, size_t n)
 }
 
 /*
- * Runtimes that find their frames by return addresses: OCaml's and Haskell's collectors, V8, HotSpot.
- * A function that each of them exports.
+ * A function that each runtime exports which finds its frames by return addresses: OCaml's and
+ * Haskell's collectors, V8, HotSpot.
  */
 static const char *const walkers[] = {"caml_main", "hs_init", "_ZN2v87Isolate10GetCurrentEv",
 				      "JNI_CreateJavaVM"};
@@ -302,7 +302,7 @@ struct cie {
 	uint8_t has_data, outermost;
 };
 
-/* What the rows of a CIE or FDE do before the first instruction has run. */
+/* Run the rules of a CIE or FDE that hold before the first instruction. */
 static void first_row(struct bytes b, struct cie *c, int *begins_within)
 {
 	while (b.n && !b.bad) {
@@ -352,7 +352,7 @@ static void read_cie(struct bytes b, struct cie *c)
 		else if (text[i] == 'P') {
 			uint8_t encoding = (uint8_t)get(&b, 1);
 
-			/* what it leads to does not matter */
+			/* its target does not matter */
 			get_pointer(&b, encoding & 0x0f);
 		}
 	}

@@ -4,9 +4,9 @@
  * be redirected to an island (engine/hook), or why not. Looks at the file alone and changes nothing.
  *
  * Functions are the starts that .symtab, .dynsym and the whole of .eh_frame name, and those that
- * the caller adds. A map has each address of code that something else leads to: direct branches,
- * relocations, landing pads, jump tables, addresses in code and data. It has more than there are,
- * never fewer that are known, and what it has within a window refuses that way.
+ * the caller adds. A map marks each address of code that may be a target: of direct branches,
+ * relocations, landing pads, jump tables, addresses in code and data. It marks more than the real
+ * targets, and never misses a known one. A mark within a window rules that way out.
  *
  * The file is untrusted: every read is within it (elf_image.h), and work grows with its size.
  * Memory is the caller's: about a byte for each of the text, and 40 a function. No state, no libc
@@ -35,7 +35,7 @@ enum entry_why {
 	ENTRY_WHY_START,     /* the program's entry point */
 	ENTRY_WHY_OUTERMOST, /* its rows say that it returns to no caller */
 	ENTRY_WHY_TWICE,     /* setjmp() and its kind, vfork(): it returns more than once */
-	ENTRY_WHY_TLS,	     /* __tls_get_addr(): what the engine itself may need */
+	ENTRY_WHY_TLS,	     /* __tls_get_addr(): the engine itself may need it */
 	ENTRY_WHY_DECODE,    /* an instruction is not known */
 	ENTRY_WHY_MOVE,	     /* an instruction cannot run elsewhere */
 	ENTRY_WHY_CALL,	     /* a call before the window's last instruction */
@@ -46,7 +46,7 @@ enum entry_why {
 	ENTRY_WHY_LOOP,	     /* a branch of its own leads back to its start */
 	ENTRY_WHY_LIMIT,     /* the map of branch targets could not be made */
 	ENTRY_WHY_RSEQ,	     /* its object has restartable sequences, which end where code lies */
-	ENTRY_WHY_GO,	     /* its object is of Go, whose runtime knows each place of its code */
+	ENTRY_WHY_GO,	     /* its object is Go's, whose runtime has tables of all its code */
 	ENTRY_NR_WHYS
 };
 
@@ -58,7 +58,7 @@ struct entry {
 	uint8_t never;	    /* enum entry_why: it is never redirected */
 	uint8_t source;	    /* ENTRY_BY_* */
 	uint8_t skip;	    /* bytes of endbr64, behind which the jump is */
-	uint8_t bytes;	    /* of the instructions behind those that run elsewhere then */
+	uint8_t bytes;	    /* of the instructions behind these that run elsewhere then */
 	uint8_t entry_only; /* it touches its return address: its calls must not be wrapped */
 	int16_t padding;    /* ENTRY_PADDING: where the long jump is, from the short one */
 };
@@ -82,7 +82,7 @@ struct entries {
 	int limited, has_rseq;
 	int walks; /* its code walks its own stacks by their return addresses: all is entry_only */
 	const char *copies; /* entry_copier.what: beside it there is no graph at all; or NULL */
-	int is_go;	    /* it moves its stacks, and asks where each of its threads stands */
+	int is_go; /* it is Go's: it moves its stacks, and checks where each of its threads is */
 	void *(*get)(size_t bytes); /* zeroed; NULL: there is none */
 	void (*put)(void *p, size_t bytes);
 };
@@ -97,7 +97,7 @@ int entries_open(struct entries *e, const uint8_t *file, uint64_t bytes, void *(
 void entries_close(struct entries *e);
 
 /*
- * entries_add() - one more start, that the file itself does not tell (its debug file does).
+ * entries_add() - add a start that the file itself does not have (its debug file has it).
  * @bytes: the function's, 0: not known. @name: NULL: it has none. Before entries_find_ways().
  * Return: 0 or -ENOMEM.
  */

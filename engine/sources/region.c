@@ -109,8 +109,8 @@ static void note(struct arch_access_user *u, uint64_t at, uint32_t bytes, int is
 }
 
 /*
- * The pages are the program's again before their faults are: one that is on its way does what it
- * has to do by the alias, or finds them open. Return: whether it was on.
+ * Give the pages back to the program, then its faults: a fault that is on its way is done by the
+ * alias, or finds the pages open. Return: whether it was on.
  */
 static int end_region(struct region *r, uint32_t state)
 {
@@ -158,7 +158,7 @@ void region_waits(uint64_t at)
 		store_relaxed(&r->has_waits, 1);
 }
 
-/* Who waits by the alias looks again, and waits by the program's address. */
+/* A thread that waits by the alias wakes, looks again, and waits by the program's address. */
 static void wake(struct region *r)
 {
 	uint64_t at;
@@ -168,7 +168,7 @@ static void wake(struct region *r)
 	r->has_waits = 0;
 }
 
-/* Whether the pages were watched until a moment ago: then the instruction may do now. */
+/* Whether the pages were watched until a moment ago: then the instruction may succeed now. */
 static int was_watched(uint64_t at, const void *context)
 {
 	const uint64_t ip = *arch_context_ip((void *)(uintptr_t)context);
@@ -266,7 +266,7 @@ static void switch_off(uint32_t i)
 
 	end_region(r, REGION_OFF);
 	wake(r);
-	/* one that is in use stays mapped for good; a call may take as long as it likes */
+	/* an alias in use stays mapped for ever, as a call may take any time */
 	if (r->alias && is_zero_soon(&users, MAX_WAITS) &&
 	    is_zero_soon(&region_calls_busy, MAX_CALL_WAITS))
 		sys_munmap((void *)r->alias, r->hi - r->lo);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Memory of which each access is seen: shared mappings, whose pages the program cannot reach while
- * somebody listens, so that each access faults and is done through a second mapping of the same.
+ * Memory of which each access is seen. While there is a listener, the program cannot reach the
+ * pages of these shared mappings, so each access faults, and is done through a second mapping of
+ * the same memory.
  */
 #ifndef VESTIGE_SOURCES_REGION_H
 #define VESTIGE_SOURCES_REGION_H
@@ -16,9 +17,9 @@
 #define REGION_NAME_BYTES 64u
 
 struct region {
-	uint64_t from, to; /* what is watched */
+	uint64_t from, to; /* the watched bytes */
 	uint64_t lo, hi;   /* its pages */
-	uint64_t offset;   /* of @from in what is mapped */
+	uint64_t offset;   /* of @from in the mapped file */
 	uint64_t alias;	   /* of @lo; 0: none */
 	uint64_t refused;  /* the instruction that could not be followed, which ended it; or 0 */
 	uint32_t state;	   /* of region.c */
@@ -43,8 +44,9 @@ extern struct source region_accesses;
 
 /*
  * region_add() - watch memory. @name: at most REGION_NAME_BYTES - 1 bytes are kept. Under the
- * tree's lock. @is_programs: it is the program's wish. Return: 0; -EINVAL: no bytes, or they are not in one mapping that is shared and can
- * be read, and that is not watched yet; -ENOSPC: there are REGION_MAX; -ENOMEM; -errno of mmap.
+ * tree's lock. @is_programs: the program asked for it (vestige_watch()). Return: 0; -EINVAL: no
+ * bytes, or they are not in one mapping that is shared and can be read, and that is not watched
+ * yet; -ENOSPC: there are REGION_MAX; -ENOMEM; -errno of mmap.
  */
 int region_add(uint64_t at, uint64_t bytes, const char *name, int is_programs);
 

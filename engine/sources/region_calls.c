@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See region_calls.h. Each argument that is an address of watched memory becomes one of the alias,
- * in system calls that libc makes; in vectors and messages, too, as many as there are words for:
- * longer vectors are cut, which reads and writes may be. What the program sees of its arguments is
+ * in system calls that libc makes; in vectors and messages, too, up to the room for copies: longer
+ * vectors are cut, as short reads and writes are allowed. The program's own arguments are
  * unchanged.
  *
  * SIGSEGV: calls that block it have it left out, and the thread's wish is kept, for what they tell
@@ -42,7 +42,7 @@ enum {
 	WORD_BUSY, /* an alias is in use */
 	WORD_MASK, /* the mask before had SIGSEGV, as the program sees it */
 	WORD_MESSAGE,
-	WORD_DATA, /* what the kernel gets in the place of the program's */
+	WORD_DATA, /* the copy that the kernel gets instead of the program's data */
 };
 #define DATA_WORDS (SYSCALLS_WORDS - WORD_DATA)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What system calls have to do with watched memory, for region.c: the kernel cannot reach it by the
- * program's addresses, may change what is mapped there, and must not block SIGSEGV.
+ * System calls and watched memory, for region.c: the kernel cannot reach it by the program's
+ * addresses, may change the mapping, and must not block SIGSEGV.
  */
 #ifndef VESTIGE_SOURCES_REGION_CALLS_H
 #define VESTIGE_SOURCES_REGION_CALLS_H
@@ -20,7 +20,7 @@ extern uint32_t region_calls_busy;
 
 /* Of region.c: the alias of watched memory, or 0; any context. */
 uint64_t region_alias(uint64_t at);
-/* What is mapped in these bounds is about to change: no longer watched. Any context. */
+/* The mapping in these bounds is about to change: it is no longer watched. Any context. */
 void region_change(uint64_t lo, uint64_t hi);
 /* Some thread may wait by an address there (futex). */
 void region_waits(uint64_t at);

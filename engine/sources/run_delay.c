@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See run_delay.h. The kernel counts a run when the thread comes, so one run between two reads is
- * the one that the record of the switch is about. A switch within MARGIN_NS of a read may be in it
- * or not: it is not taken for exact. Costs: a file of /proc is read for each thread that came to a
+ * See run_delay.h. The kernel counts a run when the thread comes to a CPU, so a single run between
+ * two reads is the one of the switch's record. A switch within MARGIN_NS of a read may be in it or
+ * not, so it does not count as exact. Costs: a file of /proc is read for each thread that came to a
  * CPU, once in each turn of the agent. fork: the child reads anew. Tests:
  * tests/engine/tracers/wakeup.
  */
@@ -89,7 +89,7 @@ enum run_delay_sort run_delay_came(struct run_delay *d, int tid, uint64_t ns, ui
 		was = (struct run_delay){0};
 	runs = d->nr_runs - was.nr_runs;
 	*waited_ns = d->waited_ns - was.waited_ns;
-	/* one that is new was woken when it was made */
+	/* a new thread was woken when it was made */
 	if (was.read_ns && (!was.slept || !runs))
 		return RUN_DELAY_UNKNOWN;
 	return runs == 1 && ns > was.read_ns + MARGIN_NS ? RUN_DELAY_EXACT : RUN_DELAY_AT_MOST;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a thread waited for its CPU, without privilege: /proc/self/task/TID/schedstat has the
- * sum of all its waits and how often it came to a CPU. A wait is known where it came exactly once
- * between two reads and had slept before; else its limit is.
+ * The time that a thread waited for its CPU, without privilege: /proc/self/task/TID/schedstat has
+ * the sum of its waits and the number of times it came to a CPU. A wait is known exactly if the
+ * thread came once between two reads and had slept before; else only an upper limit is known.
  */
 #ifndef VESTIGE_SOURCES_RUN_DELAY_H
 #define VESTIGE_SOURCES_RUN_DELAY_H

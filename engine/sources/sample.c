@@ -34,7 +34,7 @@
 #define CLOEXEC	   8 /* PERF_FLAG_FD_CLOEXEC */
 #define IOC_ENABLE 0x2400
 
-/* What a thread has. */
+/* The event or timer of a thread. */
 struct row {
 	int tid;
 	int fd;	   /* of its event; -1: it has a timer */
@@ -44,7 +44,7 @@ struct row {
 
 static struct row *rows;
 static uint32_t nr_rows, room;
-static int agent; /* whose descriptors those are */
+static int agent; /* the agent that has these descriptors */
 static int is_on;
 static int perf_err; /* why there are timers */
 static uint32_t tick_ns;
@@ -189,7 +189,7 @@ static void take_over(void)
 	agent = sys_gettid();
 }
 
-/* As it is wanted now: the agent. */
+/* Open or close as is wanted now. The agent. */
 static int apply_now(void)
 {
 	uint32_t i, before;
@@ -198,7 +198,9 @@ static int apply_now(void)
 	take_over();
 	for (i = 0; i < nr_rows; i++)
 		rows[i].seen = 0;
-	/* a thread that comes meanwhile is made by one that is seen, or wakes the agent again */
+	/*
+	 * a thread that starts meanwhile is made by a thread that is seen, or wakes the agent again
+	 */
 	do {
 		before = nr_rows;
 		if (is_on)
@@ -263,7 +265,7 @@ static uint64_t missed_since(void)
 		thread_last.generation = now_is;
 		return 0;
 	}
-	/* one that is a little late is none that was missed */
+	/* a sample that is a little late does not mean that one was missed */
 	return ns - before > PERIOD_NS + PERIOD_NS / 2 ? (ns - before - PERIOD_NS / 2) / PERIOD_NS
 						       : 0;
 }

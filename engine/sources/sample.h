@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Samples: each thread of the program is interrupted for each so much of its own CPU time, by a
- * signal (SIGURG). Where perf may be asked that is a thousand times a second, in the program's own
- * code alone; elsewhere by timers, with the clock of the kernel's ticks.
+ * Samples: a signal (SIGURG) interrupts each thread of the program after each period of its CPU
+ * time. With perf that is a thousand times a second, only in the program's own code; without, by
+ * timers, at the kernel's ticks.
  */
 #ifndef VESTIGE_SOURCES_SAMPLE_H
 #define VESTIGE_SOURCES_SAMPLE_H
@@ -15,7 +15,7 @@
 #define SAMPLE_HZ     1000u
 
 struct sample {
-	const void *context; /* what was interrupted: for sample_stack() */
+	const void *context; /* the interrupted context, for sample_stack() */
 	/*
 	 * Samples that should have been between this thread's last one and this: it was in the
 	 * kernel, blocked the signal, or the machine was late.
@@ -31,7 +31,7 @@ struct sample_listener {
 /* -ENODEV: the program is static, or there is no agent. */
 extern struct source samples;
 
-/* How it is done now. Under the tree's lock. */
+/* The way in which samples are made now. Under the tree's lock. */
 struct sample_how {
 	uint32_t hz;  /* at most */
 	int perf_err; /* why perf is not asked; 0: it is */
@@ -44,9 +44,9 @@ struct sample_frame {
 
 /*
  * sample_stack() - the functions that were interrupted, innermost first; all but the first by the
- * address behind a call. Those of the engine are left out. By the tables of exceptions, where there
- * are none by frame pointers. Nothing is read but the thread's own stacks. @to: @room of them,
- * one at least.
+ * address behind a call. Functions of the engine are left out. Walks by the tables of exceptions;
+ * without tables by frame pointers. Nothing is read but the thread's own stacks. @to: @room of
+ * them, one at least.
  * Return: how many. In a handler.
  */
 uint32_t sample_stack(const void *context, struct sample_frame *to, uint32_t room);

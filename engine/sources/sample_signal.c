@@ -30,7 +30,7 @@ static void handler(int sig, siginfo_t *info, void *context)
 enum { WAIT, WAIT_INFO, WAIT_TIMED, SIGNALFD };
 static struct interposed calls[];
 
-/* @set without the signal, in @copy: one that the program has blocked is ours all the same. */
+/* @set without the signal, in @copy: the signal is ours even if the program blocks it. */
 static const sigset_t *without(const sigset_t *set, sigset_t *copy)
 {
 	if (!set || !load_acquire(&taken) || signals_taken_is_handled(SAMPLE_SIGNAL))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SAMPLE_SIGNAL, taken from the program and hidden from it: sigaction() and its like tell and set
- * what the program has for it, which is called for signals that are not ours; sigwait() and its
- * like do not get it. Under the tree's lock.
+ * SAMPLE_SIGNAL, taken from the program and hidden from it: sigaction() and its like return and set
+ * the program's own action, which is called for signals that are not ours; sigwait() and its like
+ * do not get ours. Under the tree's lock.
  */
 #ifndef VESTIGE_SOURCES_SAMPLE_SIGNAL_H
 #define VESTIGE_SOURCES_SAMPLE_SIGNAL_H
@@ -11,8 +11,8 @@
 
 /*
  * sample_signal_take() - @handle is called for each. It returns whether the signal was ours.
- * Return: 0; -ENODEV: the program is static; -ENOMEM. sample_signal_give_back() - the program's
- * again: one that is on its way is the program's, too.
+ * Return: 0; -ENODEV: the program is static; -ENOMEM. sample_signal_give_back() - it is the
+ * program's again, also a signal that is on its way.
  */
 int sample_signal_take(int (*handle)(const siginfo_t *info, void *context));
 void sample_signal_give_back(void);

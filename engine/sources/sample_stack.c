@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sample_stack(), see sample.h. A word is read where it is certain that it may be: on the thread's
- * own stack, on its stack for handlers, and in the page of the interrupted stack pointer, which is
- * the kernel's word for a coroutine's stack; deeper frames of such a stack are left out. No state.
+ * sample_stack(), see sample.h. A word is read only where that is safe: on the thread's own stack,
+ * on its stack for handlers, and in the page of the interrupted stack pointer, which may be a
+ * coroutine's; deeper frames of such a stack are left out. No state.
  * fork: nothing to do. Tests: tests/engine/tracers/sysprof.
  */
 #include <ucontext.h>

@@ -14,7 +14,7 @@
 #include "engine/sources/sched_perf.h"
 #include "engine/sources/process.h"
 
-/* A handler may have come here amid whatever holds the lock: then it is left as it is. */
+/* A handler may have come here while its thread holds the lock: then nothing is written. */
 static void leave(void)
 {
 	if (!area || sys_is_forbidden() || !area_is_own() || !tree_lock_try())
@@ -28,7 +28,7 @@ void sched_flush_see(int on)
 	static struct process_end_listener listener = {.call = leave};
 	static int seen;
 
-	/* a reader asks the agent for what is late */
+	/* a reader has the agent write late records */
 	if (area)
 		store_relaxed(&area->late_records, (uint32_t) !!on);
 	/* a static program's calls are not seen: its records are late, as a killed one's */

@@ -88,8 +88,8 @@ static const struct perf_user *users[MAX_USERS];
 static uint32_t nr_users;
 static void (*wake_agent)(void);
 static int agent_tid; /* 0: it has not come yet; -1: there is none */
-static int changed;   /* a kind is wanted or not, and the agent has not seen it yet */
-static int settled;   /* the agent has seen what was wanted when it came */
+static int changed;   /* what is wanted has changed, and the agent has not seen it yet */
+static int settled;   /* the agent has opened what was wanted at its start */
 
 /* Whose kind it is; NULL: ours. */
 static const struct perf_user *user_of(uint32_t kind)
@@ -185,7 +185,7 @@ static int open_switches(int on)
 	return 0;
 }
 
-/* Of those that are known by now, and all that come later. */
+/* Open a kind for the threads that are known by now and all that come later. */
 static int open_filtered(uint32_t kind, uint32_t newest)
 {
 	char *filter = heap_alloc(SCHED_FILTER_BYTES);
@@ -212,7 +212,10 @@ static void refilter(void)
 	filtered_ns = perf_clock_now();
 }
 
-/* All that comes to one kind comes to all: filters of before let pass who came since. */
+/*
+ * A new kind also needs the threads that the older kinds have: their filters pass threads that came
+ * since.
+ */
 static int open_on_cpus(uint32_t kind)
 {
 	struct perf_event_attr tasks = {.type = PERF_TYPE_SOFTWARE,
@@ -298,7 +301,7 @@ static void close_kind(uint32_t kind)
 		ring_proxy_flush();
 }
 
-/* As @kind is wanted now. */
+/* Open or close @kind as is wanted now. */
 static int apply(uint32_t kind)
 {
 	int err = 0;
@@ -477,7 +480,7 @@ void sched_perf_no_agent(void)
 }
 
 /*
- * The agent was just started: wait until it has opened what is wanted, so that nothing of the
+ * The agent was just started: wait until it has opened what is wanted, so that no event of the
  * program's start is missed; a fifth of a second at most. Not under the tree's lock.
  */
 static void wait_for_agent(void)

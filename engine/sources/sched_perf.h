@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What happens to this process's threads and the kernel alone sees, by perf: one source a kind
- * (perf_kinds.h). The listeners are called by the agent, under the tree's lock, with ring_as set to
- * the thread that did it.
+ * Events of this process's threads that only the kernel sees, by perf: one source a kind
+ * (perf_kinds.h). The agent calls the listeners, under the tree's lock, with ring_as set to the
+ * acting thread.
  */
 #ifndef VESTIGE_SOURCES_SCHED_PERF_H
 #define VESTIGE_SOURCES_SCHED_PERF_H
@@ -18,11 +18,14 @@ struct ring_as;
 
 struct sched_call {
 	uint32_t kind;
-	const struct ring_as *as; /* whose it is, and when, in stamps */
+	const struct ring_as *as; /* the thread, and the time as a stamp */
 	uint64_t ns;		  /* the same in CLOCK_MONOTONIC */
 	const void *record;	  /* as the kind has it, in our format */
 	uint32_t bytes;
-	/* the stack of who did it, innermost first, where sched_perf_want_stacks() is on and it is ours */
+	/*
+	 * the acting thread's stack, innermost first, if sched_perf_want_stacks() is on and the
+	 * thread is ours
+	 */
 	const uint64_t *frames;
 	uint32_t nr_frames;
 };
@@ -76,8 +79,8 @@ int sched_perf_ask(void);
 void sched_perf_wake_by(void (*wake)(void));
 
 /*
- * sched_perf_instead() - where the kernel's tracepoint may not be opened, see a kind otherwise, by
- * any thread. @see: begins and ends it; it calls no listener. At LIFECYCLE_SYSTEM.
+ * sched_perf_instead() - another way to see a kind where the kernel's tracepoint may not be opened,
+ * by any thread. @see: begins and ends it; it calls no listener. At LIFECYCLE_SYSTEM.
  */
 void sched_perf_instead(uint32_t kind, int (*see)(int on));
 
@@ -92,19 +95,19 @@ const char *sched_perf_no_switches(void);
 const char *sched_perf_no_cpus(void);
 
 /*
- * sched_perf_want_stacks() - have the stacks of those that wake a thread: @on 1, or no more, for
- * events that are opened from now on. Under the tree's lock.
+ * sched_perf_want_stacks() - have the stacks of waking threads (@on 1), or no longer, in events
+ * that are opened from now on. Under the tree's lock.
  */
 #define SCHED_FRAMES 16u
 void sched_perf_want_stacks(int on);
 
-/* The calling thread is the agent; or there will be none: what needs it is refused. */
+/* The calling thread is the agent; or there will be none, and events that need it are refused. */
 void sched_perf_agent(void);
 void sched_perf_no_agent(void);
 
 /*
  * sched_perf_work() - open and close what was asked for, and write what has come. The agent, under
- * the tree's lock. Return: in how many ms it wants to be called again; -1: when it is woken.
+ * the tree's lock. Return: in how many ms it wants to be called again; -1: only when it is woken.
  */
 int sched_perf_work(void);
 
@@ -115,8 +118,8 @@ uint32_t sched_perf_descriptors(int *fds, uint32_t max);
 void sched_perf_drain(void);
 
 /*
- * The agent ends: what it has opened is read and closed; another one opens it again. The agent,
- * under the tree's lock.
+ * The agent ends: its events are read and closed; another agent opens them again. The agent, under
+ * the tree's lock.
  */
 void sched_perf_stop(void);
 

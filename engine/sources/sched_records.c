@@ -42,7 +42,7 @@ static struct cpu_state *cpus;
 
 static uint32_t strangers; /* see sched_records_strangers() */
 
-/* Of a thread that was on its way into the kernel, or interrupted. */
+/* The stack of a thread that was on its way into the kernel, or interrupted. */
 static uint32_t walk_stack(const struct perf_record *rec, uint64_t *to)
 {
 	const uint64_t sp = rec->regs[ARCH_PERF_SP];
@@ -101,7 +101,9 @@ static void unknown_task(char *comm, int32_t *pid, int32_t *prio)
 	*prio = 0;
 }
 
-/* A thread leaves or comes, or one for the other. @out, @in: NULL: it is not ours. */
+/*
+ * A thread leaves a CPU, comes to one, or takes another's place. @out, @in: NULL: it is not ours.
+ */
 static void write_switch(const struct perf_record *out, const struct perf_record *in)
 {
 	const struct perf_record *at = out ? out : in;
@@ -143,8 +145,10 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
 	if (same)
 		return;
 	if (sched_open[SCHED_SWITCH].how == SCHED_BY_THREADS) {
-		/* the kernel's record has the thread that left; the one that came only if one of
-		 * ours left */
+		/*
+		 * the kernel's record has the thread that left; it has the thread that came only if
+		 * one of ours left
+		 */
 		if (!out && c->expected != rec->tid)
 			write_switch(NULL, rec);
 		if (!out)
@@ -164,8 +168,8 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
 }
 
 /*
- * Whether a sample may be the last one again: from another family of events, by two filters of
- * which one is about to go, or a wakeup by the other thread's context.
+ * Whether a sample may report the last event again: from another family of events, by two filters
+ * of which one is about to be closed, or a wakeup in the other thread's context.
  */
 static int is_double(const struct cpu_state *c, const struct perf_record *rec)
 {
@@ -220,7 +224,7 @@ static int is_ours(uint32_t kind, int tid, int other)
 	return sched_threads_find(tid) == SCHED_THREAD || sched_threads_find(other) == SCHED_THREAD;
 }
 
-/* A record of the kernel's, in our format. */
+/* Report a record of the kernel's, in our format. */
 static void sample(struct cpu_state *c, const struct perf_record *rec)
 {
 	int everywhere = sched_open[rec->kind].how == SCHED_BY_CPUS;

@@ -2,9 +2,9 @@
 /*
  * Signals by the calls that send one. A signal to the own thread or process cannot fail and is
  * reported before the call: else its handler would come first. Any other is reported after it was
- * sent. Not known here: signals of the kernel's own making, what libc sends within itself
- * (abort()), each of the processes of a group (pid is then that of the call, negative or 0), and
- * whether the signal was ignored or waits already. fork: the child goes on with the same wrappers.
+ * sent. Not known here: signals that the kernel itself makes, signals that libc sends (abort()),
+ * the single processes of a group (pid is then the call's argument, negative or 0), and whether the
+ * signal was ignored or is pending already. fork: the child goes on with the same wrappers.
  * Tests: tests/engine/events/signals.
  */
 #include "engine/sources/signal.h"

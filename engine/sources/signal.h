@@ -48,7 +48,7 @@ void signals_give_back(int sig);
 /* From the taken signal's handler: call the program's handler, if any, as the kernel would. */
 void signals_forward(int sig, siginfo_t *info, void *context);
 
-/* From there, where the program has no handler: what happens without one. */
+/* From there, if the program has no handler: take the default action. */
 void signals_by_default(int sig, siginfo_t *info, void *context);
 
 /* Whether the program has a handler for the taken signal. Any context. */

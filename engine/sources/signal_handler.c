@@ -2,8 +2,8 @@
 /*
  * The program's handlers: while there is a listener, each that is installed is replaced in the
  * kernel by a function of ours that calls the listeners and goes on to the handler. It has the same
- * flags, and SA_SIGINFO always, so that the kernel says what the signal was. sigaction(), signal()
- * and their like return and accept the program's own handlers, as if nothing was replaced.
+ * flags, and SA_SIGINFO always, so that the kernel passes the siginfo. sigaction(), signal() and
+ * their like return and accept the program's own handlers, as if nothing was replaced.
  *
  * Replaced handlers stay in a table from then on: a signal may be on its way to our function when
  * there is no listener any more. A handler that was installed by a system call of the program's or
@@ -49,7 +49,7 @@ static struct {
 static void (*fatal)(int sig, siginfo_t *info, void *context); /* NULL: never wanted */
 static uint64_t fatal_signals;				       /* a bit each; 0: none now */
 
-/* What signals_take() has, and the program's action for each meanwhile. */
+/* The signals that signals_take() has, with the program's action for each. */
 static struct taken {
 	int sig; /* 0: the row is free */
 	struct sigaction program;
@@ -66,7 +66,7 @@ static __attribute__((noinline)) void told(int sig, const siginfo_t *info, uint6
 		    handler, load_relaxed(&own[sig].flags));
 }
 
-/* While somebody wants to know when it ends, it has not our place. */
+/* While there is a listener to the end of handlers, the handler is called, not jumped to. */
 static __attribute__((noinline)) void deliver_between(int sig, siginfo_t *info, void *context,
 						      uint64_t handler)
 {
@@ -77,7 +77,9 @@ static __attribute__((noinline)) void deliver_between(int sig, siginfo_t *info, 
 	SOURCE_TELL(struct handler_frame_listener, load_acquire(&handler_frames.first), &f, 0);
 }
 
-/* What the kernel calls. The compiler makes the last call a jump: the handler has our place. */
+/*
+ * The kernel calls this. The compiler makes the last call a jump, so the handler runs in our place.
+ */
 static void deliver(int sig, siginfo_t *info, void *context)
 {
 	uint64_t handler = load_acquire(&own[sig].handler);
@@ -230,8 +232,10 @@ static sighandler_t taken_handler(struct taken *t, sighandler_t handler, int fla
 	return was;
 }
 
-/* Libc may install what it likes; then what the kernel has is replaced. @before: the program's
- * until now. */
+/*
+ * Libc installs its own code; then the kernel's action is replaced. @before: the program's until
+ * now.
+ */
 static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction *old)
 {
 	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
@@ -261,7 +265,7 @@ static int wrap_sigaction(int sig, const struct sigaction *act, struct sigaction
 	return 0;
 }
 
-/* @flags: those that the function gives a handler. */
+/* @flags: the flags that this function sets for a handler. */
 static sighandler_t by_signal(struct interposed *row, int sig, sighandler_t handler, int flags)
 {
 	uint64_t before = can_handle(sig) ? load_acquire(&own[sig].handler) : 0;
@@ -370,7 +374,7 @@ int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *contex
 	err = interpose_register(calls, ARRAY_SIZE(calls));
 	if (err)
 		return err;
-	/* no other handler comes between; what instructions do is delivered at once */
+	/* no other handler comes between, except for faults */
 	*(uint64_t *)&a.sa_mask = sig == SIGSEGV ? ~(FAULTS >> 1) : ~UINT64_C(0);
 	if (sig == SIGSEGV)
 		a.sa_flags |= SA_NODEFER;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See source.h. A list of a few. One that leaves keeps its `next`, as a thread may be at it; one
- * that comes goes to the end, so a thread in the list meets each once at most. Tests:
+ * See source.h. A short list. A listener that leaves keeps its `next`, as a thread may be at it. A
+ * new one goes to the end, so a thread in the list meets each once at most. Tests:
  * tests/engine/events/kmem, lock, timer.
  */
 #include "engine/sources/source.h"

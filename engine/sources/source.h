@@ -8,10 +8,9 @@
  *	static struct kmem_alloc_listener mine = {.call = note_alloc};
  *	err = source_listen(&kmem_allocs, &mine.link);	...	source_ignore(&kmem_allocs, &mine.link);
  *
- * A callback runs in any context (no libc, no lock, no errno) in the thread that did it. It may be
- * called once more by a thread that was in the source when the listener left, so what it needs
- * stays for ever. fork: the child has the same listeners. Costs: a load and an indirect call a
- * listener.
+ * A callback runs in any context (no libc, no lock, no errno) in the acting thread. A thread that
+ * was in the source when the listener left may call it once more, so its data must stay for ever.
+ * fork: the child has the same listeners. Costs: a load and an indirect call a listener.
  */
 #ifndef VESTIGE_SOURCES_SOURCE_H
 #define VESTIGE_SOURCES_SOURCE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See task.h. A small cache: a thread that has ended keeps what was known of it. fork: the child
- * has the parent's rows, which age. Tests: tests/engine/events/sched.
+ * See task.h. A small cache: the data of an ended thread stays. fork: the child has the parent's
+ * rows, which age. Tests: tests/engine/events/sched.
  */
 #include "engine/sources/task.h"
 

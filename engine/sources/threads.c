@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See threads.h. An array in the order of ids, which is nearly that of coming. A filter is of
- * a few ranges of ids, between which the widest gaps are, and of all ids above the newest of its
- * time: a thread passes from its first moment on. So do threads of other processes, which the
- * reader of the records drops by the array. An ended thread is kept for KEEP_NS, as the kernel's
- * last records of it come later; a process until it is freed. fork: the child knows none. Tests:
+ * See threads.h. An array in the order of ids, which is nearly the order of creation. A filter has
+ * a few ranges of ids, with the widest gaps between them, and all ids above the newest of its time:
+ * a new thread passes from its first moment on. So do threads of other processes, which the reader
+ * of the records drops by the array. An ended thread is kept for KEEP_NS, as the kernel's last
+ * records of it come later; a process until it is freed. fork: the child knows none. Tests:
  * tests/engine/events/switches.
  */
 #include "engine/sources/threads.h"
@@ -35,7 +35,8 @@ static int agent_tid, want_children;
 struct range {
 	int first, last;
 };
-static struct range ranges[MAX_RANGES + 1]; /* of the last filter, and one that is about to go */
+static struct range
+	ranges[MAX_RANGES + 1]; /* of the last filter, and one that is about to be dropped */
 static uint32_t nr_ranges, newest_then;
 static int missed;
 
@@ -82,7 +83,7 @@ static int make_room(uint64_t now_ns)
 	prune(now_ns);
 	if (nr_known < room_known / 4 * 3)
 		return 0;
-	/* it counts as full: what little is free would soon have to be pruned for again */
+	/* it counts as full: the few free rows would soon be used up again */
 	more = heap_grow(known, room_known, &room_known, sizeof(*more));
 	if (!more)
 		return -ENOMEM;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The threads whose scheduling is recorded: those of this process, and the processes that it makes,
- * by the kernel's records of their begin and end, in order of time; and a filter that passes the
+ * The threads whose scheduling is recorded: this process's threads and the processes that it makes,
+ * by the kernel's records of their start and end, in order of time; and a filter that passes the
  * kernel's events of these and few others. The agent's thread is not among them. All under the tree
  * lock; the filter is the agent's alone.
  */
@@ -26,26 +26,25 @@ void sched_threads_see(const struct perf_record *rec);
 
 enum { SCHED_THREAD = 1, SCHED_CHILD = 2 };
 
-/* Whether the processes that this one makes are wanted: those of later. */
+/* Whether the processes that this one makes from now on are wanted. */
 void sched_threads_children(int want);
 
-/* What @tid is to us; 0: nothing. One that has ended is still what it was, until another has its
- * id. */
+/* The kind of @tid; 0: not ours. An ended thread keeps its kind until another has its id. */
 uint32_t sched_threads_find(int tid);
 
-/* Nothing of it comes any more. */
+/* No more records of it will come. */
 void sched_threads_freed(int tid);
 
 /*
- * sched_threads_newest() - the id that the kernel gave last: a filter made for it lets all pass
- * that are made later, but for ids that begin anew at the lowest. sched_threads_filter() is of
- * those that are known by now. @fields: the tracepoint's that hold a thread's id, of which one is
- * enough; NULL ends them.
+ * sched_threads_newest() - the id that the kernel gave last: a filter made for it passes all
+ * threads that are made later, unless ids begin anew at the lowest. sched_threads_filter() - write
+ * the filter for the threads that are known by now. @fields: the tracepoint's fields that hold a
+ * thread's id; one that matches is enough; NULL ends them.
  */
 uint32_t sched_threads_newest(void);
 void sched_threads_filter(char *text, const char *const *fields, uint32_t newest);
 
-/* Whether the last filter lacks one of those that came since. */
+/* Whether the last filter lacks a thread that came since. */
 int sched_threads_missed(void);
 
 /* In a fork's child: none is known. */

@@ -12,7 +12,7 @@
 #include "engine/base/compiler.h"
 #include "engine/core/interpose.h"
 
-/* The functions, in such an order that each source wants a range of them. */
+/* The functions, in an order in which each source wants a range of them. */
 enum {
 	SETITIMER,
 	ALARM,

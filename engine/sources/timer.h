@@ -29,7 +29,7 @@ enum timer_source_id {
 
 enum { TIMER_ABS, TIMER_REL };
 
-/* What is not said of a source is 0. */
+/* A field that is not named for a source is 0. */
 struct timer_call {
 	const void *timer;    /* its id, descriptor, or an address of the sleeping thread's stack */
 	const void *function; /* of libc, that set it: TIMER_START, TIMER_EXPIRE */

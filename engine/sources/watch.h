@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Variables that the processor watches (debug registers), by perf: up to four, in all threads. The
- * agent opens them and tells what they saw.
+ * agent opens them and reports their samples.
  */
 #ifndef VESTIGE_SOURCES_WATCH_H
 #define VESTIGE_SOURCES_WATCH_H
@@ -21,7 +21,7 @@ struct watch {
 	uint32_t type;	/* 0: the row is free */
 };
 
-/* Row @i saw an access by the code at @ip, which is behind it. ring_as is whose it was. */
+/* Row @i saw an access. @ip: the instruction behind it. ring_as is the thread. */
 struct watch_listener {
 	struct source_link link;
 	void (*call)(uint32_t i, uint64_t ip);
@@ -29,7 +29,7 @@ struct watch_listener {
 extern struct source watch_hits;
 
 /*
- * watch_set() - row @i is to be that, from now on while somebody listens. Under the tree's lock.
+ * watch_set() - set row @i; it is watched while there is a listener. Under the tree's lock.
  * Return: 0; -errno of perf, and the row is free, where the agent calls; elsewhere vestige_status
  * has it.
  */

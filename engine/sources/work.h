@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work that threads do for others: items that are put into pools, and executed. Pools are those
- * that say so (vestige/workqueue.h), libuv's (uv_queue_work()) and GLib's (g_thread_pool_push()).
+ * Work that threads do for others: items that are put into pools, and executed. Pools are the
+ * program's, by vestige/workqueue.h, libuv's (uv_queue_work()) and GLib's (g_thread_pool_push()).
  */
 #ifndef VESTIGE_SOURCES_WORK_H
 #define VESTIGE_SOURCES_WORK_H
@@ -40,7 +40,7 @@ int work_say(int what, const char *pool, const void *item);
 
 /*
  * For pools that are seen by wrappers. work_pool_of() - the pool with that name, or with that
- * function; WORK_POOLS: there is no room. work_queue() - an item with what to do: 1: it is kept
+ * function; WORK_POOLS: there is no room. work_queue() - an item with its function: 1: it is kept
  * until work_take(), 0: there is no room. @only: there is no other item of that address. Any
  * context.
  */
@@ -53,7 +53,7 @@ struct work_taken {
 /* The item that was queued first. Return: whether there was one. */
 int work_take(uint32_t pool, const void *item, struct work_taken *taken);
 
-/* Tell the listeners. Any context. */
+/* Call the listeners. Any context. */
 void work_tell(enum work_what what, uint32_t pool, uint64_t waited_ns);
 
 /* The wrappers of work_pools.c. */

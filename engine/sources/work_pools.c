@@ -47,7 +47,7 @@ static void uv_executes(void *req)
 {
 	struct work_taken taken;
 
-	/* it is there: it was put there before the queue had it */
+	/* it is there, as it was put there before it was queued */
 	if (!work_take(uv_pool, req, &taken))
 		return;
 	work_tell(WORK_START, uv_pool, taken.waited_ns);
@@ -82,7 +82,7 @@ static int wrap_uv_cancel(void *req)
 	return ret;
 }
 
-/* What the numbered code goes on to. */
+/* The function that the numbered code calls. */
 static void g_executes(void *data, void *user_data, void *unused, uint32_t number)
 {
 	g_func *func = load_acquire(&g_pools[number].func);
@@ -179,7 +179,7 @@ int work_pools_want(int on)
 {
 	int err = code ? 0 : make_code();
 
-	/* pools that say so themselves are seen in a static program, too */
+	/* pools of vestige/workqueue.h are seen in a static program, too */
 	if (err || !interpose_possible())
 		return err;
 	if (on)

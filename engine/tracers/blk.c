@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The blk tracer: the program's file I/O in the letters of blktrace: Q for a call that is about to
- * be made, C for its return, as the kernel's tracer of that name prints them. The sectors are those
- * of the file, 512 bytes each, on the device of its file system: where they are on a disk only the
- * kernel knows, and the page cache may have them. The top instance's alone. fork: the child goes
- * on. Tests: tests/engine/tracers/blk.
+ * be made, C for its return, as the kernel's tracer of that name prints them. The sectors are
+ * offsets in the file, in units of 512 bytes, on the device of its file system: only the kernel
+ * knows where they are on the disk, and the page cache may have them. The top instance's alone.
+ * fork: the child goes on. Tests: tests/engine/tracers/blk.
  */
 #include "engine/arch/sys.h"
 #include "engine/core/ftrace_formats.h"

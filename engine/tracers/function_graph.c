@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The function_graph tracer: each call with its return, so how long it took and what it called.
- * The hook wraps the calls of the functions that the filters leave and writes RECORD_ENTRY and
+ * The function_graph tracer: each call with its return, and so its duration and the calls within
+ * it. The hook wraps the calls of the functions that the filters leave and writes RECORD_ENTRY and
  * RECORD_EXIT around each, RECORD_TAIL where a call took the place of its caller, RECORD_UNWOUND
  * where calls vanished, RECORD_STACK where the thread changed stacks; with funcgraph-args
  * RECORD_ENTRY_ARGS, with funcgraph-retval RECORD_EXIT_VALUE. No hot path in this file.
@@ -45,7 +45,7 @@ static const struct tracer graph_tracer = {
 	.init = graph_init,
 	.reset = graph_reset,
 	.set_option = graph_set_option,
-	/* those of the kernel's that change anything for a process */
+	/* the kernel's options that have an effect in a process */
 	.options = TRACER_OPTION(AREA_OPTION_FUNCGRAPH_OVERRUN) |
 		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_CPU) |
 		   TRACER_OPTION(AREA_OPTION_FUNCGRAPH_OVERHEAD) |

@@ -2,7 +2,7 @@
 /*
  * The initcall tracer: a line when an initialiser of the program or a shared object is called, and
  * one when it has returned, with its time; the same of their counterparts at the end. Initialisers
- * return nothing: the result is 0. Texts are those of the kernel's initcall_debug and of its first
+ * return nothing: the result is 0. Texts are from the kernel's initcall_debug and its first
  * initcall tracer. The top instance's alone. fork: the child goes on. Tests:
  * tests/engine/tracers/initcall.
  */

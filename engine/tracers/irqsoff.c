@@ -2,10 +2,10 @@
 /*
  * The tracers irqsoff, preemptoff and preemptirqsoff: the longest stretch in which a thread had
  * signals blocked, held a lock, or either. A stretch begins with the first of its reasons and ends
- * with the last; it is named by the call that began it. What is measured costs two stamps; only a
- * stretch that is longer than all before (or than tracing_thresh) is recorded, when the lock has
- * been given back. Such a one is also in the buffer: its end with the stack, and a line of text,
- * so that trace_pipe and `record` have all of them.
+ * with the last; it is named by the call that began it. Measuring costs two stamps. Only a stretch
+ * that is longer than all before (or than tracing_thresh) is recorded, when the lock has been given
+ * back. Its end with the stack, and a line of text, are in the buffer too, so trace_pipe and
+ * `record` have all such stretches.
  *
  * One of the three can be current, in one instance. Any context. fork: the child goes on with it; a
  * stretch around fork() counts in both. Costs: bench "preemptoff", "irqsoff". Tests:
@@ -79,7 +79,7 @@ static inline void leave(struct srcu_thread *inside)
 		ring_leave(inside);
 }
 
-/* A reason comes. @context: what it makes of the thread's. */
+/* A reason begins. @context: the thread's context with it. */
 static void begin(uint32_t reason, uint32_t context, uint64_t function, uint64_t site,
 		  const struct lock_call *c)
 {
@@ -108,7 +108,7 @@ static void begin(uint32_t reason, uint32_t context, uint64_t function, uint64_t
 	leave(inside);
 }
 
-/* A reason goes: the moment. report() is to follow. */
+/* A reason ends now. report() follows. */
 static void end(uint32_t reason)
 {
 	struct srcu_thread *inside;
@@ -179,7 +179,7 @@ static void record_end(struct ring *r, uint64_t now, uint64_t function, uint64_t
 		stack_record(r);
 }
 
-/* What end() found is kept, if it is news. */
+/* Keep the stretch that end() found, if it is longer than the limit. */
 static __attribute__((noinline)) void report_now(uint64_t function, uint64_t site)
 {
 	struct latency_stretch s = {0};

@@ -3,10 +3,10 @@
  * The kmemtrace tracer: a record for each allocation and release, and counts by call site, which is
  * the first frame outside of operator new, strdup() and their kind, and of the functions that
  * kmemtrace_allocators names. With kmemtrace_stacks counts are by stack, of all blocks or of one
- * for each so many bytes, no call makes a record, and the program's end makes one of each stack
- * that has blocks left. trace_stat/kmemtrace has the counts, trace_stat/kmemtrace_leaks what is not
- * released. They count while the tracer is current, tracing_on or not, and begin anew when it
- * becomes current; blocks that are older are counted apart when they are released.
+ * for each N bytes. Then no call makes a record, and the program's end makes one for each stack
+ * that has blocks left. trace_stat/kmemtrace has the counts, trace_stat/kmemtrace_leaks the blocks
+ * that are not released. They count while the tracer is current, tracing_on or not, and begin anew
+ * when it becomes current; blocks that are older are counted apart when they are released.
  *
  * Owns the rows: a hash table that is mapped once and stays. Any context, no lock. The top
  * instance's alone. fork: the child goes on with a copy. Costs: bench "kmemtrace". Tests:
@@ -65,7 +65,7 @@ struct leak_record {
 };
 
 static struct row *rows;
-/* Blocks from before the tracer, and such as found no room. */
+/* Blocks from before the tracer, and blocks for which there was no room. */
 static struct {
 	uint64_t frees, bytes, lost;
 } older;
@@ -215,7 +215,7 @@ static void note_free(uint64_t site, const void *p)
 		ring_commit(&slot, RECORD_EVENT, RECORD_EVENT_ID(FTRACE_KMEM_FREE, sizeof(*r)));
 	}
 	if (!kmem_block_take(p, &b)) {
-		/* where only some blocks are kept, another one says nothing */
+		/* where only some blocks are kept, an unknown block means nothing */
 		if (stack_bytes <= 1) {
 			count(&older.frees, 1);
 			count(&older.bytes, kmem_usable((void *)(uintptr_t)p, 0));
@@ -301,7 +301,7 @@ static const struct tracer kmemtrace_tracer = {
 };
 TRACER_REGISTER(kmemtrace_tracer);
 
-/* What a table shows: rows in its order, and the names of their frames. */
+/* The contents of a table: rows in its order, and the names of their frames. */
 struct table {
 	struct row **at;
 	struct symbol_name *names;
@@ -418,7 +418,7 @@ static int kmemtrace_show(struct seq_buf *s)
 	return 0;
 }
 
-/* What is live of a row, by its blocks. */
+/* The live blocks of a row. */
 struct leak {
 	uint64_t bytes, blocks, oldest; /* requested; the moment of the oldest, and 1 */
 	const struct row *row;
@@ -537,7 +537,7 @@ static void record_leak(const struct leak *l, uint64_t now)
 	stack_put(global_trace.ring, l->row->frames, l->row->nr_frames);
 }
 
-/* With stacks, the end of the program tells what is left. */
+/* With stacks, the end of the program writes a record for the blocks that are left. */
 static void tell_at_exit(void)
 {
 	uint64_t now;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the kmemtrace tracer's control files set. Under the tree's lock. */
+/* Settings of the kmemtrace tracer, from its control files. Under the tree's lock. */
 #ifndef VESTIGE_TRACERS_KMEMTRACE_H
 #define VESTIGE_TRACERS_KMEMTRACE_H
 

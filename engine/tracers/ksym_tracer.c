@@ -2,8 +2,9 @@
 /*
  * The ksym_tracer: a record for each access to a variable that ksym_trace_filter names, by the
  * processor's debug registers (sources/watch.h), and counts in trace_stat/ksym_tracer. Names and
- * forms are those of the kernel's (2.6.33). Of a variable its first 8 bytes at most are watched.
- * The address in a record is behind the access, as the processor says it. The top instance's alone.
+ * forms are the kernel's (2.6.33). Of a variable its first 8 bytes at most are watched. The address
+ * in a record is the instruction behind the access, as the processor reports it. The top instance's
+ * alone.
  * fork: the child has the same filter, and counts of its own. Tests:
  * tests/engine/tracers/ksym_tracer.
  */
@@ -121,7 +122,7 @@ static int find_variable(const char *name, struct watch *w)
 	if (!s.at)
 		return -EINVAL;
 	w->address = s.at;
-	/* what the processor can: 8 bytes, or as many as the variable and its address allow */
+	/* the processor watches 8 bytes, or fewer if the variable's size or address requires */
 	for (w->bytes = 8; w->bytes > 1 && (s.at % w->bytes || s.end - s.at < w->bytes);)
 		w->bytes /= 2;
 	return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* ksym_trace_filter: which variables the ksym_tracer watches. Under the tree's lock. */
+/* ksym_trace_filter: the variables that the ksym_tracer watches. Under the tree's lock. */
 #ifndef VESTIGE_TRACERS_KSYM_TRACER_H
 #define VESTIGE_TRACERS_KSYM_TRACER_H
 

@@ -2,8 +2,8 @@
 /*
  * mmiotrace: each read and write of the memory that mmiotrace_filter or vestige_watch() names, with
  * its value, width and instruction, as the kernel's tracer prints them for a device's registers.
- * There is no physical address: the program's stands in its place. The top instance's alone. fork:
- * the child goes on. Tests: tests/engine/tracers/mmiotrace.
+ * There is no physical address; the program's address is in its place. The top instance's alone.
+ * fork: the child goes on. Tests: tests/engine/tracers/mmiotrace.
  */
 #include "engine/tracers/mmiotrace.h"
 

@@ -58,7 +58,7 @@ static int sched_switch_init(struct trace_array *tr)
 		return err;
 	}
 	source_listen(&sched_lost, &on_lost.link);
-	/* what else the kernel tells: vestige_status says what it does not */
+	/* further events of the kernel; vestige_status names those that it refuses */
 	source_listen(&sched_sources[SCHED_WAKEUP], &on_wakeup.link);
 	source_listen(&sched_sources[SCHED_WAKEUP_NEW], &on_new.link);
 	return 0;

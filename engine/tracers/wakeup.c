@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wakeup, wakeup_rt and wakeup_dl: the longest time from the moment at which a thread was woken to
- * that at which it ran: of any thread, of one with a real-time priority, of a deadline's. From the
- * kernel's tracepoints; only these tell a wakeup. Where they are refused, from context switches and
- * what each thread waited in all (run_delay.h): then the waker is not known, and some waits only
- * have a limit, which is written in the buffer and is never the maximum.
+ * wakeup, wakeup_rt and wakeup_dl: the longest time from a thread's wakeup to its run: for any
+ * thread, for real-time threads, for deadline threads. From the kernel's tracepoints, the only
+ * source of wakeups. Where they are refused, from context switches and each thread's sum of waits
+ * (run_delay.h): then the waker is not known, and of some waits only an upper limit, which is
+ * written to the buffer and is never the maximum.
  *
  * The agent finds a maximum some milliseconds after it happened, writes its two records (`+`, with
- * the waker's stack where that is ours, and `==>`) and keeps what was recorded between them: with
+ * the waker's stack where that is ours, and `==>`) and keeps the records between them: with
  * function-trace the functions of all threads. One of the three at a time, in one instance. fork:
  * the child goes on with its own maximum. Costs: perf's at each wakeup and switch; with
- * function-trace those of the function tracer. Tests: tests/engine/tracers/wakeup.
+ * function-trace the function tracer's as well. Tests: tests/engine/tracers/wakeup.
  */
 #include <errno.h>
 
@@ -64,7 +64,7 @@ static int is_needed(const struct woken *w)
 {
 	if (!by_delay)
 		return w->by.stamp !=
-		       0; /* those that wait: others of many short-lived threads are gone */
+		       0; /* keep waiting threads: of many short-lived threads the others have ended */
 	return w->tid && !arch_syscall(SYS_tgkill, area->pid, w->tid, 0, 0, 0, 0);
 }
 
@@ -317,7 +317,7 @@ static int init(struct trace_array *tr, int32_t prio)
 		err = latency_init(tr);
 	if (err)
 		return err;
-	/* which calls will have been within the maximum is not known when they are made */
+	/* when a call is made it is not known whether it will be within the maximum */
 	ring_set_gate(tr->ring, 0);
 	below = prio;
 	by_delay = refused != NULL;

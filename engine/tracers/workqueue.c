@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The workqueue tracer: what pools of threads were given and executed, who executed it, and how
- * long it waited (sources/work.h). As the kernel's (2.6.29) it makes no records: the table is
- * trace_stat/workqueues, since the tracer became current, tracing_on or not. The top instance's
+ * The workqueue tracer: the items that pools of threads got and executed, the executing threads,
+ * and the waiting times (sources/work.h). As the kernel's (2.6.29) it makes no records: the table
+ * is trace_stat/workqueues, since the tracer became current, tracing_on or not. The top instance's
  * alone. fork: the child counts from 0. Costs: some 100 ns an item. Tests:
  * tests/engine/tracers/workqueue.
  */
@@ -20,10 +20,10 @@
 
 #define THREADS 1024u
 
-/* A pool's, or those of a thread in a pool. */
+/* The counts of a pool, or of a thread in a pool. */
 struct counts {
 	uint64_t inserted, executed, cancelled;
-	uint64_t waits, wait_sum, wait_max; /* of those of which it is known; ns */
+	uint64_t waits, wait_sum, wait_max; /* of items whose wait is known; ns */
 };
 
 static struct counts pools[WORK_POOLS];
@@ -126,7 +126,7 @@ static void put_counts(struct seq_buf *s, const struct counts *c, int of_thread)
 
 static void put_pool(struct seq_buf *s, const char *name, uint64_t function)
 {
-	/* an entry is looked up as what is behind it would be */
+	/* a function's entry is looked up as if it were a return address */
 	struct symbol_name row = {.address = function + 1};
 
 	if (!function) {

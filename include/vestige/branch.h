@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * likely() and unlikely(), and whether they are right.
+ * likely() and unlikely(), with counts of how often they are right.
  *
  *	if (unlikely(error))
  *		return error;

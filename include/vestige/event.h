@@ -35,7 +35,7 @@
 #define VESTIGE_COMMA_() ,
 #define VESTIGE_BLANK_()
 
-/* What each pass makes of a pair. */
+/* The expansion of a pair in each pass. */
 #define VESTIGE_PAIR_PROTO_(type, item)	 type item
 #define VESTIGE_PAIR_NAME_(type, item)	 item
 #define VESTIGE_PAIR_MEMBER_(type, item) VESTIGE_SLOT_(type) item;

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* The compiler shows the line where one meets a type of the program's. */
+/* In a conflict with a type of the program, the compiler shows the line. */
 /* clang-format off */
 #ifndef u8
 typedef uint8_t u8;			/* another one of yours: define VESTIGE_NO_KERNEL_TYPES */

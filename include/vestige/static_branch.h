@@ -24,8 +24,10 @@ struct vestige_branch;
 /* The functions of libvestige for objects with tracepoints. The table only ever grows. */
 struct vestige_events_api {
 	size_t bytes;
-	/* Tells libvestige that the object with @address in it is relocated: its arrays may be
-	 * read. */
+	/*
+	 * Reports to libvestige that the object with @address in it is relocated: its arrays may be
+	 * read.
+	 */
 	void (*object_ready)(const void *address);
 	/* A place of branch.h ran while it was on. */
 	void (*branch)(struct vestige_branch *b, int value, int constant);
@@ -39,7 +41,7 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 
 /* clang-format off */
 
-/* An ELF note, once in what is assembled: type @kind, where section @name begins and ends. */
+/* An ELF note, once in each assembled file: type @kind, with the begin and end of section @name. */
 #define VESTIGE_NOTE_(name, kind)                                                                  \
 	".ifndef .L" name "_note\n"                                                                \
 	".set .L" name "_note, 1\n"                                                                \
@@ -55,9 +57,9 @@ extern const struct vestige_events_api vestige_events_1 __attribute__((weak));
 	".endif\n"
 
 /*
- * A place in the code that jumps to the label `yes` while what it belongs to is on: a row in
- * @section, which a note of type @kind names. The section is one of a group where its function is,
- * so that both go together.
+ * A place in the code that jumps to the label `yes` while its tracepoint, tag or tracer is on: a
+ * row in @section, which a note of type @kind names. The section is one of a group where its
+ * function is, so that both go together.
  */
 #define VESTIGE_PLACE_(section, kind, what)                                                        \
 	"1:	.byte	0xa9\n"                                                                    \

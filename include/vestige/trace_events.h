@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What define_trace.h makes of a header of events, in passes: each gives TRACE_EVENT(), __field()
- * and the others another meaning, and reads the header again.
+ * The passes of define_trace.h over a header of events: each gives TRACE_EVENT(), __field() and the
+ * others another meaning, and reads the header again.
  *
  *	1  the tracepoints, and names for print formats (TRACE_DEFINE_ENUM)
  *	2  struct trace_event_raw_CLASS: the record
@@ -301,7 +301,7 @@ VESTIGE_ITEMS_NOTE_;
 #define __rel_cpumask(item)		     VESTIGE_REL_PART_(item)
 #define __rel_sockaddr(item, len)	     VESTIGE_REL_PART_(item)
 
-/* What TP_fast_assign() may use. */
+/* Macros for TP_fast_assign(). */
 #undef __entry
 #define __entry entry
 #define __get_dynamic_array(item)	 ((void *)((char *)__entry + (__entry->__data_loc_##item & 0xffff)))
@@ -318,7 +318,7 @@ VESTIGE_ITEMS_NOTE_;
 #define __get_rel_bitmask(item)	   __get_rel_dynamic_array(item)
 #define __get_cpumask(item)	   __get_dynamic_array(item)
 #define __get_rel_cpumask(item)	   __get_rel_dynamic_array(item)
-/* The second argument is that of __string(), as up to Linux 6.9. */
+/* The second argument is the same as __string()'s, as up to Linux 6.9. */
 #define __assign_str(item, src...)                                                                 \
 	vestige_put_string_(__get_str(item), __get_dynamic_array_len(item),                        \
 			    __data_offsets.item##_ptr_)

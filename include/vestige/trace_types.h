@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the macros of events need to know of types and strings. Not to be included by programs. */
+/* Types and strings for the macros of events. Not to be included by programs. */
 #ifndef VESTIGE_TRACE_TYPES_H
 #define VESTIGE_TRACE_TYPES_H
 #pragma GCC system_header
@@ -29,8 +29,8 @@ template <> struct vestige_signed_<bool, false> {
 #endif
 
 /*
- * A string, which a record holds as the length and offset of a copy; and what a record holds of an
- * argument of that type.
+ * A string, which a record holds as the length and offset of a copy; and the form in which a record
+ * holds an argument of a type.
  */
 #ifdef __cplusplus
 template <class T> struct vestige_held_ {
@@ -56,7 +56,7 @@ template <> struct vestige_held_<const char *> {
 
 #define VESTIGE_NULL_STRING_ "(null)"
 
-/* The length and offset of a part, and what comes behind it. */
+/* The length and offset of a part, and the offset of the next one. */
 static inline VESTIGE_NOTRACE_ uint32_t vestige_part_(int *size, size_t start, size_t bytes)
 {
 	uint32_t word = (uint32_t)(start + (size_t)*size) | (uint32_t)bytes << 16;

@@ -53,7 +53,7 @@ struct vestige_tracepoint_api {
 	void (*leave)(void *entered);
 };
 
-/* One tracepoint. The program defines it, libvestige fills in what is behind `unregfunc`. */
+/* One tracepoint. The program defines it, libvestige fills in the fields behind `unregfunc`. */
 struct tracepoint {
 	uint32_t bytes; /* of this struct */
 	uint32_t reserved;
@@ -246,8 +246,8 @@ static inline VESTIGE_NOTRACE_ int vestige_probe_unregister_(struct tracepoint *
  * unregister_trace_NAME(probe, data)
  *				probes of the program's own: 0, or -errno: -EEXIST, -ENOENT, -ENOMEM,
  *				-ENOSYS (libvestige is not in the process). Any thread, not from a
- *				signal handler. Before what a probe uses goes away:
- *				tracepoint_synchronize_unregister().
+ * 				signal handler. Call tracepoint_synchronize_unregister() before you
+ * 				free anything that a probe uses.
  */
 #define VESTIGE_DECLARE_WITH_(name, proto, args, condition, data_proto, data_args)                 \
 	VESTIGE_C_ struct tracepoint __tracepoint_##name;                                          \

@@ -2,7 +2,7 @@
 /*
  * vestige: ftrace for your own programs.
  *
- * A program may include this header and call what is in it whether libvestige is loaded or not:
+ * A program may include this header and call its functions whether libvestige is loaded or not:
  * nothing has to be linked. Without the library every call fails with ENOSYS.
  */
 #ifndef VESTIGE_VESTIGE_H
@@ -255,9 +255,9 @@ static inline int vestige_snapshot(const char *path)
 }
 
 /*
- * The address of a word in which the engine caches what it knows of a constant text; also puts the
+ * The address of a word in which the engine caches its data of a constant text. It also puts the
  * text into printk_formats, by a distance in section vestige_printk that a note names. NULL for
- * other texts. clang without optimization takes no text for constant here; such formats are not
+ * other texts. For clang without optimization no text is constant here; such formats are not
  * listed, and their records are text.
  */
 #if defined(__x86_64__) && defined(__ELF__) && (defined(__OPTIMIZE__) || !defined(__clang__))
@@ -430,20 +430,19 @@ vestige_dump_stack_(int skip)
 		vestige_once_;                                                                     \
 	})
 
-/**
- * vestige_oops_fn - a callback at the end of the process by a fatal signal (while the control file
- * `ftrace_dump_on_oops` is not 0) and at each vestige_warn_on().
- * @text: the report, @bytes of it, no NUL behind them; borrowed. @area: path of the area.
- *
- * At a fatal signal it runs in the signal's handler, on a stack of 300 KiB, when the report has
- * been written. It may call async-signal-safe functions alone; a fault in it ends it. When it
- * returns the process dies as it would have died.
+/*
+ * * vestige_oops_fn - a callback at the end of the process by a fatal signal (while the control
+ * file `ftrace_dump_on_oops` is not 0) and at each vestige_warn_on(). @text: the report, @bytes of
+ * it, no NUL behind them; borrowed. @area: path of the area. * At a fatal signal it runs in the
+ * signal's handler, on a stack of 300 KiB, when the report has been written. It may only call
+ * async-signal-safe functions; a fault in it ends it. When it returns the process dies as it would
+ * have died.
  */
 typedef void (*vestige_oops_fn)(const char *text, size_t bytes, const char *area, void *arg);
 
-/**
- * vestige_on_oops() - set the callback; NULL: none any more. One in the process.
- * Return: 0, or -1 with errno: ENOSYS libvestige is not loaded. Any thread.
+/*
+ * * vestige_on_oops() - set the callback; NULL: remove it. There is one in the process. Return: 0,
+ * or -1 with errno: ENOSYS libvestige is not loaded. Any thread.
  */
 static inline int vestige_on_oops(vestige_oops_fn call, void *arg)
 {
@@ -477,7 +476,10 @@ static inline int vestige_watch(const void *at, size_t bytes, const char *name)
 	return vestige_call_(watch)(at, bytes, name);
 }
 
-/** vestige_unwatch() - no longer what begins at @at. Errors: EINVAL there is none; as above. */
+/*
+ * * vestige_unwatch() - stop watching the memory that begins at @at. Errors: EINVAL there is none;
+ * as above.
+ */
 static inline int vestige_unwatch(const void *at)
 {
 	if (!vestige_call_(watch)) {
@@ -542,28 +544,25 @@ struct ftrace_ops {
 		return vestige_api_()->call;                                                       \
 	} while (0)
 
-/**
- * register_ftrace_function() - from now on call @ops->func when one of its functions is called.
+/*
+ * * register_ftrace_function() - call @ops->func from now on when one of its functions is called.
  * ftrace_set_filter() selects them; without a filter these are all functions that can be traced.
- * Functions of objects that are loaded later join when the filter is set again.
- *
- * Return: 0, or a negative errno as in the kernel: -EINVAL no func; -EBUSY it is registered;
- * -ENOSPC there are 64 already; -EDEADLK called from a callback; -ENODEV the engine is asleep;
- * -ENOSYS libvestige is not loaded. Any thread, not from a signal handler.
+ * Functions of objects that are loaded later join when the filter is set again. * Return: 0, or a
+ * negative errno as in the kernel: -EINVAL no func; -EBUSY it is registered; -ENOSPC there are 64
+ * already; -EDEADLK called from a callback; -ENODEV the engine is asleep; -ENOSYS libvestige is not
+ * loaded. Any thread, not from a signal handler.
  */
 static inline int register_ftrace_function(struct ftrace_ops *ops)
 {
 	VESTIGE_OPS_(ops_register(ops));
 }
 
-/**
- * unregister_ftrace_function() - no more callbacks. When it returns no thread is inside one, and
- * @ops and what the callback uses may be freed. It waits for threads that are inside, so the caller
- * must not hold anything that a callback waits for. Its filter is forgotten.
- *
- * Return: 0; -EBUSY it is not registered; -ETIMEDOUT it is off, but for ten seconds a thread has
- * been inside: nothing may be freed, a second call waits again; otherwise as
- * register_ftrace_function().
+/*
+ * * unregister_ftrace_function() - no more callbacks. When it returns no thread is inside one, and
+ * @ops and the callback's data may be freed. It waits for threads that are inside, so the caller
+ * must not hold anything that a callback waits for. Its filter is forgotten. * Return: 0; -EBUSY it
+ * is not registered; -ETIMEDOUT it is off, but a thread has been inside for ten seconds: free
+ * nothing and call again, which waits again; otherwise as register_ftrace_function().
  */
 static inline int unregister_ftrace_function(struct ftrace_ops *ops)
 {

@@ -6,14 +6,14 @@
  *	vestige_work_queue("mail", job);	... push(queue, job)
  *	job = pop(queue); vestige_work_start("mail", job); run(job); vestige_work_end("mail", job);
  *
- * trace_stat/workqueues then has the items of each pool, who executed them, and how long they
- * waited. Nothing has to be linked; without libvestige, and while the tracer is not current, a call
- * is a load and a test. Pools of libuv and GLib are seen as they are.
+ * trace_stat/workqueues then has the items of each pool, the threads that executed them, and their
+ * waiting times. Nothing has to be linked; without libvestige, and while the tracer is not current,
+ * a call is a load and a test. Pools of libuv and GLib are seen as they are.
  *
  * @pool: its name; up to 47 bytes count. @item: any address or number but 0 that no other item of
- * the pool has meanwhile. Any thread and signal handler. An item that was queued before the tracer
- * was on, and one of which there is no room to remember when (65,536 that wait), is counted, but
- * not how long it waited.
+ * the pool has meanwhile. Any thread and signal handler. The waiting time is not known for an item
+ * that was queued before the tracer was on, or when 65,536 others waited; such an item is only
+ * counted.
  */
 #ifndef VESTIGE_WORKQUEUE_H
 #define VESTIGE_WORKQUEUE_H

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See entries.h: the map of branch targets, and the way to each function's entry. Code is swept from
- * each start to the next one: compilers for this cpu put no data among instructions, and what does
- * not decode spoils its function alone. Jump tables are words of 32 bits behind an address that an
- * instruction takes, each the distance from there to code; every such address is read as a table
- * until a word leads elsewhere.
+ * each start to the next one: compilers for this cpu put no data among instructions, and code that
+ * does not decode rules out only its own function. Jump tables are words of 32 bits behind an
+ * address that an instruction takes, each the distance from there to code; every such address is
+ * read as a table until a word leads elsewhere.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@
 #define R_RELATIVE  R_X86_64_RELATIVE
 #define R_IRELATIVE R_X86_64_IRELATIVE
 
-/* What `marks` has of a byte. */
+/* The bits of `marks` for a byte. */
 enum {
 	BY_BRANCH = 1,	/* a branch or call leads here */
 	BY_ADDRESS = 2, /* an address or a table does */
@@ -141,7 +141,9 @@ static void see_insn(struct entries *e, uint64_t at, const uint8_t *p, const str
 		take_number(e, p + in->disp_at);
 }
 
-/* Behind a call as its last instruction a function does not go on: what was called does not return. */
+/*
+ * A function does not go on behind a call that is its last instruction: the callee does not return.
+ */
 static int runs_on(const struct insn *in)
 {
 	return insn_goes_on(in) && in->kind != INSN_CALL && in->kind != INSN_CALL_INDIRECT;
@@ -169,7 +171,7 @@ static int sweep(struct entries *e, struct entry *f, uint64_t hi)
 	return 1;
 }
 
-/* What no function has: code that no table names, or padding. Its branches count, too. */
+/* Bytes of no function: code that no table names, or padding. Its branches count, too. */
 static void sweep_gap(struct entries *e, uint64_t lo, uint64_t hi)
 {
 	uint64_t at, n;
@@ -452,7 +454,10 @@ static enum entry_why leads_into(struct entries *e, uint64_t at, uint32_t n)
 	return ENTRY_WHY_NONE;
 }
 
-/* Padding that a short jump at @at reaches, before it or behind; what is found is taken. */
+/*
+ * Padding that a short jump at @at reaches, before it or behind; the padding that is found is then
+ * taken.
+ */
 static int take_padding(struct entries *e, uint64_t at, int16_t *where)
 {
 	uint64_t lo = at + 2 - SHORT_REACH - 1, hi = at + 2 + SHORT_REACH, a;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See insn.h. What follows an opcode is in a table for each map, a letter an opcode:
+ * See insn.h. A table for each map has the form of the bytes behind an opcode, a letter an opcode:
  *
  *	.	nothing			m	modrm and what that asks for
  *	b	1 byte			B	modrm and 1 byte
@@ -109,7 +109,7 @@ static void read_prefixes(struct insn *in, struct cursor *c)
 }
 
 /*
- * What follows an opcode of the maps that VEX, EVEX and XOP share with no prefix; 0: no such map.
+ * The form for an opcode of the maps that belong to VEX, EVEX and XOP alone; 0: no such map.
  */
 static char vector_letter(uint32_t map, uint8_t opcode)
 {
@@ -466,7 +466,7 @@ int insn_move(const struct insn *in, const uint8_t *code, uint64_t from, uint64_
 		return move_call_indirect(in, code, from, to, out);
 	case INSN_INT3:
 	case INSN_TRANSACTION:
-	case INSN_SYSCALL: /* somebody may ask where it, or a trap, was met */
+	case INSN_SYSCALL: /* the program may ask for the address of it, or of a trap */
 	case INSN_TRAP:
 		return -EOPNOTSUPP;
 	default:

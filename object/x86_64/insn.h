@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long an instruction of x86-64 is and what it does to the flow of control, and how it is moved
- * to another address. 64-bit mode alone: legacy opcodes, the 0F, 0F38 and 0F3A maps, 3DNow, VEX,
- * EVEX and XOP. Pure functions without state: any context. Whatever is not known is refused.
+ * Decodes an instruction of x86-64: its length, its effect on the flow of control, and its form at
+ * another address. 64-bit mode alone: legacy opcodes, the 0F, 0F38 and 0F3A maps, 3DNow, VEX, EVEX
+ * and XOP. Pure functions without state: any context. An unknown instruction is refused.
  */
 #ifndef VESTIGE_OBJECT_INSN_H
 #define VESTIGE_OBJECT_INSN_H
@@ -45,7 +45,7 @@ struct insn {
 	uint8_t kind; /* enum insn_kind */
 	uint8_t map;  /* enum insn_map */
 	uint8_t opcode;
-	uint8_t opcode_at; /* where it stands in the instruction, as all `_at` */
+	uint8_t opcode_at; /* offset in the instruction, as all `_at` */
 	uint8_t rex;	   /* 0: none */
 	uint8_t rep;	   /* 0xf2, 0xf3, or 0: none */
 	uint8_t operand16, address32, lock;
@@ -63,18 +63,18 @@ struct insn {
  */
 uint32_t insn_decode(struct insn *in, const uint8_t *code, size_t n);
 
-/* Whether what follows the instruction may run next. */
+/* Whether the next instruction may run after it. */
 int insn_goes_on(const struct insn *in);
 
 /* Whether `target` is one. */
 int insn_has_target(const struct insn *in);
 
 /*
- * insn_move() - write what does the same at another address. @code: the instruction, which stands
+ * insn_move() - write code that does the same at another address. @code: the instruction, which is
  * at @from. @to: where it will run; @out: INSN_MAX_MOVED bytes. A branch becomes a long one. A call
- * pushes the return address that it would have had, and jumps: who walks the stack, or asks who
- * called, sees nothing of us. Return: how many bytes, or -EOPNOTSUPP: it cannot be moved; -ERANGE:
- * what it leads to is too far.
+ * pushes the return address that it would have had, and jumps, so a walk of the stack sees no
+ * difference. Return: how many bytes, or -EOPNOTSUPP: it cannot be moved; -ERANGE: its target is
+ * too far.
  */
 int insn_move(const struct insn *in, const uint8_t *code, uint64_t from, uint64_t to, uint8_t *out);
 

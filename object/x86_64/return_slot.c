@@ -21,7 +21,7 @@ void return_slot_begin(struct return_slot *r)
 
 static int32_t add(int32_t depth, int64_t n)
 {
-	/* frames are smaller; what grows beyond is no frame */
+	/* no frame is larger */
 	if (depth == LOST || n > 1 << 28 || n < -(1 << 28) || depth > 1 << 28 || depth < -(1 << 28))
 		return LOST;
 	return depth + (int32_t)n;

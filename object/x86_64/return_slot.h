@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Finds functions whose calls must not be wrapped: those that touch the word of their own return
- * address (they ask who called, return twice, or lead the return elsewhere), and those that leave
- * for another stack (longjmp(), switches of coroutines). A stub of the graph in that word would
- * change what they do.
+ * Finds functions whose calls must not be wrapped. Such a function touches the word of its own
+ * return address (it reads its caller, returns twice, or changes its return), or leaves for another
+ * stack (longjmp(), a switch of coroutines). A stub of the graph in that word would change what
+ * they do.
  *
  * The instructions of one function are shown in the order of their addresses. The distance of the
  * stack pointer from the word is followed through pushes, pops and sums, and taken from the branch
- * that leads there behind a jump or a return. Where it is not known nothing is found: alloca()
+ * that leads there behind a jump or a return. If it is not known, nothing is found: alloca()
  * without a frame pointer, and code that only a jump table leads to. No state but the caller's; any
  * context. Tests: tests/unit/test_insn.
  */
@@ -25,8 +25,8 @@ struct return_slot {
 	int touched;	/* found: nothing else is looked for */
 	int32_t depth;	/* from the stack pointer to the word, in bytes; or RETURN_SLOT_LOST */
 	int32_t at[16]; /* the same from registers that the stack pointer was copied to */
-	int32_t table;	/* `depth` where an indirect jump was, which may be a jump table's */
-	int is_behind;	/* what was last does not go on here */
+	int32_t table;	/* `depth` at an indirect jump, which may use a jump table */
+	int is_behind;	/* the instruction before does not continue here */
 	uint32_t nr;	/* branches so far; the last ones are kept */
 	struct {
 		int64_t to; /* from the function's first byte */

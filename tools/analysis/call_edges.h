@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a call tree says of each function, and of each pair of a caller and a function that it
- * called, wherever in the tree.
+ * The sums of a call tree for each function, and for each pair of a caller and a callee, over the
+ * whole tree.
  */
 #ifndef VESTIGE_TOOLS_CALL_EDGES_H
 #define VESTIGE_TOOLS_CALL_EDGES_H
@@ -11,7 +11,8 @@
 struct call_edge {
 	uint32_t caller, callee; /* functions, as in the tree's filter */
 	uint64_t calls;
-	uint64_t total; /* of the callee, called so; within itself, called so again, counts once */
+	uint64_t
+		total; /* of the callee from this caller; a call within another one of the same pair counts once */
 };
 
 struct call_edges {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which calls a view shows: under a function, not under one, so deep, so long, of a time and of
- * threads. And the functions' numbers: views count by them.
+ * The calls that a view shows: under a function, not under one, up to a depth, of at least a
+ * duration, in a range of time, of some threads. Also numbers the functions; views count by these
+ * numbers.
  *
  * A filter keeps what it knows of an open call in the upper half of struct call's data; the lower
  * half is the view's. Functions are known by address; their names, which patterns are matched with,
@@ -20,13 +21,13 @@
 
 #define CALL_FILTER_MAX 256
 
-/* What was asked for; all zero: everything. Strings are borrowed. */
+/* The filters; all zero: everything. Strings are borrowed. */
 struct call_wish {
 	const char *under[CALL_FILTER_MAX]; /* globs of names: only these and what they call */
 	const char *not_under[CALL_FILTER_MAX];
 	unsigned int nr_under, nr_not_under;
 	uint32_t max_depth; /* levels, the outermost shown call's being the first; 0 all */
-	uint64_t min_ns;    /* only calls that took at least so long */
+	uint64_t min_ns;    /* only calls of at least this duration */
 	uint64_t from, to;  /* only calls that began at or after, and before; to 0: no end */
 	int32_t tids[CALL_FILTER_MAX];
 	unsigned int nr_tids; /* 0: all threads */
@@ -65,13 +66,13 @@ bool call_filter_leave(const struct call_filter *f, const struct call *call);
 /* Is an exit without an entry shown? */
 bool call_filter_unmatched(const struct call_filter *f, const struct record *rec);
 
-/* Is it shown, as call_filter_enter() said? */
+/* The result of call_filter_enter(). */
 static inline bool call_filter_shown(const struct call *call)
 {
 	return call->data & CALL_FILTER_SHOWN;
 }
 
-/* At which level it is shown: 0 the outermost. */
+/* The level at which it is shown: 0 the outermost. */
 static inline uint32_t call_filter_level(const struct call *call)
 {
 	return (uint32_t)(call->data >> 36);

@@ -30,7 +30,7 @@ struct call_filter {
 		uint8_t matched; /* the function's, at hand */
 	} * slots;
 	uint32_t nr_slots; /* a power of two */
-	bool all;	   /* from the first function on: nothing was asked for but times */
+	bool all;	   /* there are no filters but times */
 };
 
 static inline struct slot *call_filter_slot(const struct call_filter *f, uint64_t ip)
@@ -54,7 +54,7 @@ static inline bool call_filter_thread(const struct call_wish *w, int32_t tid)
 	return !w->nr_tids;
 }
 
-/* Of a filter that leaves nothing out: what call_filter_judge() does with a call. */
+/* call_filter_judge() for a filter that leaves nothing out. */
 static inline void call_filter_pass(struct call *call, const struct call *parent)
 {
 	uint64_t level = parent ? (parent->data >> LEVEL_SHIFT) + 1 : call->depth;

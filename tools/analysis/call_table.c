@@ -16,7 +16,7 @@ const char *const call_sort_names[SORT_NR] = {
 	[SORT_NAME] = "name", [SORT_TID] = "tid",     [SORT_SUSPENDED] = "suspended",
 };
 
-/* What of a node makes its row. */
+/* The parts of a node that choose its row. */
 struct key {
 	int32_t tid;
 	uint32_t number; /* of the function or object */

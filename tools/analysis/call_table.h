@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A table of what a call tree counted: a row a function, a thread or an object. */
+/* A table of a call tree's counts: a row a function, a thread or an object. */
 #ifndef VESTIGE_TOOLS_CALL_TABLE_H
 #define VESTIGE_TOOLS_CALL_TABLE_H
 
@@ -17,8 +17,8 @@ struct call_row {
 	int32_t tid;	    /* TABLE_BY_THREAD, and with @by_thread; else 0 */
 	uint64_t calls;
 	/*
-	 * Time in it and beneath it. What is called again beneath itself counts once. Of a thread:
-	 * in its outermost calls.
+	 * Time in it and beneath it. A call beneath another call of the same function counts once.
+	 * For a thread: time in its outermost calls.
 	 */
 	uint64_t total;
 	uint64_t self;	    /* on the running stack, not beneath it */
@@ -34,7 +34,7 @@ struct call_table {
 	uint64_t calls, self, suspended; /* of all rows */
 };
 
-/* Keys of call_table_sort(). The greatest first but for the name. */
+/* Keys of call_table_sort(). The greatest first, except for the name. */
 enum call_sort {
 	SORT_SELF,
 	SORT_TOTAL,
@@ -61,7 +61,7 @@ extern const char *const call_sort_names[SORT_NR];
 int call_table_make(const struct call_tree *t, enum call_table_by by, struct call_table *out);
 void call_table_free(struct call_table *table);
 
-/* Sort by @nr keys, the first one first; what is equal by all of them, by name. */
+/* Sort by @nr keys, the first one first; rows that are equal by all of them, by name. */
 void call_table_sort(struct call_table *table, const enum call_sort *keys, unsigned int nr);
 
 /* The row of the same name, module and thread, NULL none. @table sorted by SORT_NAME alone. */

@@ -156,8 +156,8 @@ static __attribute__((noinline)) void add_suspended(struct call_tree *t, uint32_
 }
 
 /*
- * The lower half of a call's data is its node, or that of the nearest call around it that has one;
- * NODE_NONE marks the latter.
+ * The lower half of a call's data is its node. A call without a node has the node of the nearest
+ * call around it, marked by NODE_NONE.
  */
 #define NODE_NONE  (UINT64_C(1) << 31)
 #define NODE(data) ((uint32_t)(data) & (uint32_t)(NODE_NONE - 1))
@@ -268,7 +268,7 @@ static int tree_run(struct calls *c, void *arg, const struct run *run)
 
 const struct calls_ops call_tree_ops = {.enter = tree_enter, .leave = tree_leave, .run = tree_run};
 
-/* Add what node @n counts to node @i of @out. */
+/* Add the counts of node @n to node @i of @out. */
 static void add_node(struct call_tree *out, uint32_t i, const struct call_tree *t, uint32_t n)
 {
 	const struct call_node *from = &t->nodes[n];

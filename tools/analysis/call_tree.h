@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The tree of calls: a node for each way to reach a function, with how often it was gone and how
- * long that took.
+ * The tree of calls: a node for each path of callers to a function, with the number of calls and
+ * their time.
  *
  * Built from the calls of calls.h that a filter lets through; a call whose caller is hidden hangs
  * under the nearest one that is not. Where threads are kept apart, the root's children are threads.
@@ -56,13 +56,13 @@ struct call_tree {
 
 /*
  * call_tree_init() - an empty tree.
- * @filter: borrowed. @spreads: keep how durations are spread for each function.
+ * @filter: borrowed. @spreads: keep a histogram of durations for each function.
  * Return: 0 or -ENOMEM with fail() set; either way call_tree_clear() frees it.
  */
 int call_tree_init(struct call_tree *t, struct call_filter *filter, bool by_thread, bool spreads);
 void call_tree_clear(struct call_tree *t);
 
-/* To be given to calls_new(), with the tree as argument; t->err tells of failures (fail() set). */
+/* For calls_new(), with the tree as argument; t->err has failures (fail() set). */
 extern const struct calls_ops call_tree_ops;
 
 /*
@@ -78,10 +78,10 @@ static inline uint64_t call_tree_suspended(const struct call_tree *t, uint32_t n
 }
 
 /*
- * call_tree_beneath() - make @out the tree beneath all functions that match @pattern: the calls of
- * each that are not within another of them, put together.
- * call_tree_callers() - the same upside down: under a function those who called it, and who called
- * these. Counts are those of the function at the top.
+ * call_tree_beneath() - make @out the tree beneath all functions that match @pattern, from their
+ * calls that are not within one another. call_tree_callers() - the same upside down: under a
+ * function its callers, and under these their callers. Counts are the counts of the function at the
+ * top.
  * @out: initialised. Return: 0 or -ENOMEM with fail() set.
  */
 int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call_tree *out);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See calls.h. Each stack is an array of its open calls. The usual record is an ENTRY that is put
- * on top or an EXIT that fits the top; whatever else comes goes the long way of close_exit().
+ * on top or an EXIT that fits the top; any other record takes the slow path, close_exit().
  *
  * A call by RECORD_TAIL has no exit of its own (CALL_BARE) unless it comes of a trace.dat: it lies
- * on the stack above the call that jumped, and goes with that. Records of a trace.dat tell their
- * depth, which says what is still open even where records were lost.
+ * on the stack above the call that jumped, and goes with that. Records of a trace.dat have their
+ * depth, which shows the open calls even where records were lost.
  *
  * Costs 6 to 10 ns a record without callbacks. Tests: tests/unit/test_calls.c (random programs
  * against the program's own list of its calls), tests/fuzz/calls.c.
@@ -194,7 +194,7 @@ static void unmatched(struct calls *c, const struct stack *s, uint32_t depth,
 		c->ops.unmatched(c->arg, depth, s->own ? 0 : s->id, rec);
 }
 
-/* An exit without an entry that tells its depth, and when its call began unless it is not known. */
+/* An exit without an entry, with its depth, and the start of its call if that is known. */
 static void returned(struct calls *c, struct stack *s, const struct record *rec)
 {
 	struct call *parent = top_of(s);
@@ -250,7 +250,7 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 	struct stack *s = t->cur;
 	uint32_t nr = innermost(s), at;
 
-	/* the first record that tells that the thread is back where it began */
+	/* the first record that shows that the thread is back on its first stack */
 	if (!nr && !s->own && !t->own.id && !s->nr) {
 		uint32_t own = innermost(&t->own);
 
@@ -262,7 +262,7 @@ static void close_exit(struct calls *c, struct thread *t, const struct record *r
 	}
 	at = nr ? find_open(c, s, nr, rec->ip) : 0;
 	if (at) {
-		/* what was jumped to from the call that ends has ended with it */
+		/* calls that the ended call jumped to have ended with it */
 		for (nr = at; nr < s->nr && s->calls[nr].flags & CALL_BARE;)
 			nr++;
 		while (s->nr >= at)
@@ -348,7 +348,7 @@ int calls_ring_record(struct calls *c, struct thread *t, const struct record *re
 	}
 }
 
-/* A record of a trace.dat: its depth says what else has ended. */
+/* A record of a trace.dat: its depth shows which other calls have ended. */
 static int told_record(struct calls *c, struct thread *t, const struct record *rec)
 {
 	uint32_t flags = rec->graph & RECORD_GRAPH_UNWOUND ? CALL_UNWOUND : 0;
@@ -519,7 +519,7 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 	return !nr || s->calls[nr - 1].ip == rec->ip;
 }
 
-/* Does a record of @run tell its depth itself? Then so do all, and there is nothing to learn. */
+/* Whether a record of @run has its depth. Then all have, and there is nothing to learn. */
 static bool tells_depth(const struct run *run)
 {
 	for (unsigned int i = 0; run->recs && i < run->nr; i++)

@@ -6,8 +6,8 @@
  * (abi/record.h) open and close calls, and each opening and closing is reported through struct
  * calls_ops, in the order in which it happened. All else is ignored. Each stack of a process (a
  * thread's, a coroutine's, a signal handler's) has its own open calls, so nesting is exact where
- * threads take turns, where stacks are switched, and after a throw, longjmp or tail call. What
- * losses took is made good as far as the records tell: see enum call_flag.
+ * threads take turns, where stacks are switched, and after a throw, longjmp or tail call. Lost
+ * records are repaired as far as the other records allow: see enum call_flag.
  *
  * Memory is bounded: see struct calls_limits. Costs about 10 ns a record.
  */
@@ -36,9 +36,9 @@ enum call_flag {
 	/* Records were lost while it was open: `children` may be too small. */
 	CALL_BROKEN = 16,
 	/*
-	 * Its return alone is in the trace, and says when it began: tracing_thresh left the entry
-	 * out, or the trace of a kernel begins in it. enter() and leave() come together, at its
-	 * end, after those of the calls beneath it; `children` has what of those is known.
+	 * Only its return is in the trace, with the time of its start: tracing_thresh left the
+	 * entry out, or the trace of a kernel begins in it. enter() and leave() come together, at
+	 * its end, after the calls beneath it; `children` has the known part of these.
 	 */
 	CALL_RETURN_ONLY = 32,
 	/* calls_cut(): it was open before, and began anew; it goes on, in a call that does that. */
@@ -121,17 +121,17 @@ void calls_free(struct calls *c);
 
 /*
  * calls_learn() - read all of @r once, to know how deep each stack was when its records begin. A
- * trace that starts in the middle shows exits of calls that began before it. With this their depth
- * and that of all calls beneath them is what it was; without it depth counts from what was seen,
- * and never below 0. Before the first calls_record(); @r is then at its start again, or, where it
- * cannot be read twice, untouched. A reader that knows it (bases_known) is not read.
+ * trace that starts in the middle shows exits of calls that began before it. With this their depth,
+ * and the depth of all calls beneath them, is right; without it the depth counts from the first
+ * records, and never below 0. Before the first calls_record(); @r is then at its start again, or,
+ * where it cannot be read twice, untouched. A reader that knows it (bases_known) is not read.
  * @cpus: as for merge_skip_cpu(): false leaves a CPU out; NULL: all.
  * Return: 0 or -errno with fail() set.
  */
 int calls_learn(struct calls *c, struct reader *r, const bool *cpus);
 
 /*
- * calls_bases() - what calls_learn() has found.
+ * calls_bases() - the results of calls_learn().
  * @out: freed by the caller. Before the first calls_record(). Return: 0 or -ENOMEM with fail() set.
  */
 int calls_bases(const struct calls *c, struct record_base **out, size_t *nr);
@@ -149,17 +149,17 @@ int calls_record(struct calls *c, const struct record *rec);
 int calls_run(struct calls *c, const struct run *run);
 
 /*
- * calls_finish() - the stream has ended: leave all that is open, as CALL_UNFINISHED, stack by
- * stack, the innermost call first. Their end is the last stamp of the stream.
+ * calls_finish() - the stream has ended: leave all open calls, as CALL_UNFINISHED, stack by stack,
+ * the innermost call first. Their end is the last stamp of the stream.
  */
 void calls_finish(struct calls *c);
 
 /*
- * calls_cut() - between two records, at @ts: leave all that is open, as CALL_CUT_END, stack by
- * stack, the innermost call first; then enter all of it again, the outermost first, as
- * CALL_CUT_BEGIN, with nothing beneath it so far. The times of the two add up to the call's.
+ * calls_cut() - between two records, at @ts: leave all open calls, as CALL_CUT_END, stack by stack,
+ * the innermost call first; then enter all of them again, the outermost first, as CALL_CUT_BEGIN,
+ * with nothing beneath it so far. The times of the two add up to the call's.
  * @between: called in the middle; NULL: nothing is. A call of CALL_RETURN_ONLY that ends later
- * begins here at the earliest: what it had before is in no call.
+ * begins here at the earliest: its time before is in no call.
  */
 void calls_cut(struct calls *c, uint64_t ts, void (*between)(void *arg), void *arg);
 

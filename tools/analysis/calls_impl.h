@@ -2,9 +2,9 @@
 /*
  * Shared by calls.c and calls_stacks.c alone: threads, their stacks, and the running stack of each.
  *
- * A thread begins on a stack of its own, which has no number until a record tells it. Numbered
- * stacks belong to a process and may be passed between threads; one without open calls is
- * forgotten when it is left, so that a program may have any number of coroutines one after another.
+ * A thread begins on a stack of its own, which has no number until a record gives it. Numbered
+ * stacks belong to a process and may be passed between threads; one without open calls is forgotten
+ * when it is left, so that a program may have any number of coroutines one after another.
  */
 #ifndef VESTIGE_TOOLS_CALLS_IMPL_H
 #define VESTIGE_TOOLS_CALLS_IMPL_H
@@ -130,7 +130,7 @@ static inline int calls_settle(struct calls *c, struct thread *t, uint64_t ts)
 /* The stack on which @t's next record is if it is no RECORD_STACK. */
 const struct stack *calls_current(const struct calls *c, const struct thread *t);
 
-/* What is open on @s was suspended until @ts, if it was. */
+/* End the suspension of the open calls on @s, if there is one, at @ts. */
 void calls_resume(struct stack *s, uint64_t ts);
 
 /* The numbered stack on which @t runs turns out to be its own. */
@@ -138,7 +138,7 @@ void calls_bind_own(struct calls *c, struct thread *t);
 
 /* One more call was open on @s when its records began. */
 void calls_learn_one(struct calls *c, const struct stack *s, uint32_t nr);
-/* As much is known of the stack that @base names. */
+/* Set the calls that were open on the stack that @base names. */
 void calls_learn_base(struct calls *c, const struct record_base *base);
 
 /* End all calls of @s as unfinished. In calls.c. */
@@ -150,7 +150,7 @@ int calls_ring_record(struct calls *c, struct thread *t, const struct record *re
 /*
  * calls_plain_run() - calls_run() of a run by columns: the usual records in a loop of their own,
  * the others go the way of calls_record().
- * @enter, @leave: tell of a call, as calls_ops do; constant, so that the compiler puts them here.
+ * @enter, @leave: as in calls_ops; constant, so that the compiler inlines them.
  */
 static inline __attribute__((always_inline)) int
 calls_plain_run(struct calls *c, const struct run *run,

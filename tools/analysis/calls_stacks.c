@@ -502,7 +502,7 @@ static bool is_empty(const struct stack *s)
 	return !s->nr && !s->over && !s->base;
 }
 
-/* @t's own stack, which had no number, is @id: what was taken for that one is not. */
+/* @t's own stack, which had no number, is @id: the stack that was taken for @id is another. */
 static void number_own(struct calls *c, struct thread *t, uint32_t process, uint32_t id)
 {
 	struct stack *s = find_stack(c, process, id);
@@ -532,7 +532,7 @@ int calls_switch(struct calls *c, struct thread *t, uint32_t process, uint32_t i
 
 	if (old->id == id && (!id || old->process == process) && !t->taken)
 		return 0;
-	/* two numbers in a row: the first was the name of what is left */
+	/* two numbers in a row: the first was the number of the stack that is left */
 	if (t->renamed && !t->own.id && !old->own && old->id == t->renamed && is_empty(old))
 		number_own(c, t, old->process, old->id);
 	if (id) {
@@ -564,7 +564,7 @@ int calls_switch_back(struct calls *c, struct thread *t)
 {
 	if (taken_stack(c, t))
 		return calls_switch(c, t, t->process, t->taken);
-	/* where it is is not known: on its own, as good as any */
+	/* its stack is not known: assume its own */
 	t->taken = 0;
 	t->moved = true;
 	return 0;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See graph_events.h. The ring's records go through calls.h, whose callbacks queue what a record
- * has brought about; those of a trace.dat tell all themselves and pass as they are.
+ * has brought about; records of a trace.dat have all of it and pass as they are.
  *
- * A leaf is what the kernel takes for one: an entry whose exit is the next record of the same CPU.
- * The exit's event is then left out when its record comes. Costs about 20 ns a record; bench:
- * `report`. Tests: tests/unit/test_dat_graph.c.
+ * A leaf is the same as the kernel's: an entry whose exit is the next record of the same CPU. The
+ * exit's event is then left out when its record comes. Costs about 20 ns a record; bench: `report`.
+ * Tests: tests/unit/test_dat_graph.c.
  */
 #include "tools/analysis/graph_events.h"
 
@@ -79,8 +79,10 @@ static void take_args(struct graph_events *g, struct graph_event *ev, const stru
 	ev->flags |= GRAPH_ARGS;
 }
 
-/* What a call returned that ends with @rec: a call that it jumped to ends with it, and returned
- * that. */
+/*
+ * The result of a call that ends with @rec. A call that it jumped to ends with it and has the same
+ * result.
+ */
 static void take_retval(struct graph_event *ev, const struct record *rec)
 {
 	if (!(rec->graph & RECORD_GRAPH_RETVAL))
@@ -292,7 +294,7 @@ static bool foresaw(const struct foreseen *f, const struct graph_event *ev)
 	       (ev->flags & how) == (f->entry.flags & how);
 }
 
-/* What a record has brought about is held against what was foreseen, and the next is foreseen. */
+/* Compare a record's events with the foreseen ones, and foresee the next. */
 static int foresee(struct graph_events *g)
 {
 	for (size_t i = 0; i < g->nr; i++) {
