@@ -18,27 +18,27 @@ struct graph_events;
  */
 struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool fold, int *err);
 /*
- * graph_events_foresee() - go and look at each entry whether it would be folded, and at what comes
- * whether that was right: it may be wrong where a thread goes to another CPU and back, or where
- * records were lost. Before the first graph_events_next() of events that are not folded.
- * graph_events_missed() - was it ever wrong? At the end. If so, leaves are what the records of a
- * trace.dat tell, and not what those of the ring do.
+ * graph_events_foresee() - foresee at each entry whether it would be folded, and check that with
+ * the records that follow. It may be wrong if a thread goes to another CPU and back, or if records
+ * were lost. Before the first graph_events_next() of events that are not folded.
+ * graph_events_missed() - was it ever wrong? At the end. If so, leaves have to be found in the
+ * records of a trace.dat, not in the ring's.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int graph_events_foresee(struct graph_events *g);
 bool graph_events_missed(struct graph_events *g);
 
 /*
- * graph_events_bases() - what reading all has shown of the stacks, for reading it again. @out:
+ * graph_events_bases() - what a whole reading has found of the stacks, for another reading. @out:
  * freed by the caller. Before the first graph_events_next(). Return: 0 or -ENOMEM with fail().
  */
 int graph_events_bases(const struct graph_events *g, struct record_base **out, size_t *nr);
 void graph_events_free(struct graph_events *g);
 
 /*
- * graph_events_next() - the next event. A call that vanished ends when that was seen, a tail call
- * with the call it was made from. Calls whose exit was lost, or which are open at the end, have
- * none. Return: 1 and *@ev, borrowed until the next call; 0 at the end; -errno with fail() set.
+ * graph_events_next() - the next event. An unwound call ends when that was seen, a tail call with
+ * the call that made it. Calls whose exit was lost, or which are open at the end, have none.
+ * Return: 1 and *@ev, borrowed until the next call; 0 at the end; -errno with fail() set.
  */
 int graph_events_next(struct graph_events *g, const struct graph_event **ev);
 

@@ -6,9 +6,9 @@
 #include "tools/area/histogram.h"
 
 /*
- * histogram_add() - count what @from has in @to, too: values of rows with the same keys are added,
- * what else is kept for a key stays @to's. One with other fields is left out. Return: 0 or -ENOMEM
- * with fail() set.
+ * histogram_add() - add the counts of @from to @to: values of rows with the same keys are added;
+ * other data of a key stays @to's. One with other fields is left out. Return: 0 or -ENOMEM with
+ * fail() set.
  */
 int histogram_add(struct histogram *to, const struct histogram *from);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How durations are spread: counts in buckets that are a 32nd of a power of two wide, so that a
- * percentile is right to 1.6 % (and exact below 64) whatever the number of values. A power of two
- * takes 256 bytes from its first value on. Tests: tests/unit/test_call_tree.c.
+ * A histogram of durations. A bucket is a 32nd of a power of two wide, so a percentile is right to
+ * 1.6 % (and exact below 64) for any number of values. A power of two takes 256 bytes from its
+ * first value on. Tests: tests/unit/test_call_tree.c.
  */
 #ifndef VESTIGE_TOOLS_PERCENTILES_H
 #define VESTIGE_TOOLS_PERCENTILES_H

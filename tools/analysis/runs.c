@@ -14,7 +14,7 @@
 
 struct stream {
 	unsigned int cpu;
-	struct run run;	      /* what is left of it */
+	struct run run;	      /* the part that is left */
 	struct record *batch; /* of a reader that has no runs */
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All CPUs of a reader as one stream in order of time, as merge.h has it, but by runs: as many
- * records of one CPU as come before any other's. What order costs is then paid for a run, and a
+ * All CPUs of a reader as one stream in order of time, as merge.h has it, but by runs: the records
+ * of one CPU that come before any other CPU's. The cost of merging is then paid once a run, and a
  * reader that has columns (struct run) need not make records of them.
  */
 #ifndef VESTIGE_TOOLS_RUNS_H

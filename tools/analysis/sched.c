@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See sched.h. One pass over the merged records; what is in the middle of something at the
- * recording's end is in the sums up to the last record, and no delay. A thread has one entry a pid.
+ * See sched.h. One pass over the merged records. A state that lasts at the recording's end counts
+ * in the sums up to the last record, and is no delay. A thread has one entry a pid.
  * Tests: tests/cli/test_sched.py.
  */
 #include "tools/analysis/sched.h"
@@ -155,7 +155,7 @@ static struct sched_thread *thread_of(struct sched *s, int32_t pid)
 	return t;
 }
 
-/* Which of the system calls `sys_enter_NAME` is about is in the record. */
+/* The record has the number of the system call, not `sys_enter_NAME`. */
 static void find_kind(struct kind *k, struct tep_event *ev)
 {
 	k->what = OTHER;
@@ -243,7 +243,7 @@ static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, 
 	if (!lock)
 		return;
 	h = holder_of(s, rec->process, lock);
-	/* a reader's release is not another one's */
+	/* a reader's release does not end another reader's hold */
 	if (!pid && h->pid != rec->pid)
 		return;
 	if (!h->lock && ++s->nr_holders * 2 > s->slots) {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the threads of a recording did: running, runnable, blocked and why. From sched_switch,
+ * The states of a recording's threads: running, runnable, blocked and why. From sched_switch,
  * sched_waking (or sched_wakeup), sched_wakeup_new and sched_stat_runtime; the reasons from lock:*,
  * system calls and stacks, where they were recorded.
  *
- * Numbers are those of `perf sched latency`: a delay begins when the thread is woken or put off its
- * CPU while it could go on, and ends when it runs.
+ * Delays are as in `perf sched latency`: a delay begins when the thread is woken, or preempted, and
+ * ends when it runs.
  */
 #ifndef VESTIGE_TOOLS_SCHED_H
 #define VESTIGE_TOOLS_SCHED_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which stack is a thread's own: that of its first call. Others are coroutines' or handlers'. */
+/* Finds a thread's own stack: the stack of its first call. Others are coroutines' or handlers'. */
 #ifndef VESTIGE_TOOLS_STACK_HOMES_H
 #define VESTIGE_TOOLS_STACK_HOMES_H
 

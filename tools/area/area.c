@@ -233,7 +233,7 @@ static void hide(const struct area *a, const struct page_desc *d, uint64_t *page
 		hide_later(&a->snaps[head->cpu], page);
 }
 
-/* Those of one reader: a member each. */
+/* The areas of one reader, one for each member. */
 struct areas {
 	unsigned int nr;
 	struct area *of[];
@@ -280,7 +280,7 @@ static void areas_close(void *arg)
 	free(all);
 }
 
-/* Whether a page is of what is read: the stretch that a tracer keeps, or what the ring holds. */
+/* Whether a page is to be read: it belongs to the stretch that a tracer keeps, or to the ring. */
 static bool is_of_view(const struct area *a, uint32_t state)
 {
 	return a->kept ? state == PAGE_KEPT : state == PAGE_OWNED || state == PAGE_PUBLISHED;
@@ -329,7 +329,7 @@ static int add_share(struct pages *p, uint32_t member, const struct area *a,
 	return err < 0 ? err : 0;
 }
 
-/* The rows of CPUs as if what is in the snapshot had been all there was. */
+/* Change the rows of CPUs so that the snapshot looks like the whole buffer. */
 static void count_snapshot(struct meta *m, uint32_t first, uint32_t nr)
 {
 	for (uint32_t i = first; i < first + nr; i++) {
@@ -379,8 +379,10 @@ static bool is_swapped(const struct area *a, const struct meta *m)
 	return false;
 }
 
-/* Open one area and its tables, as if its snapshot were all there is if @snapshot. Return: 0 or
- * -errno with fail() set. */
+/*
+ * Open one area and its tables; with @snapshot its snapshot alone. Return: 0 or -errno with fail()
+ * set.
+ */
 static int open_one(const char *path, bool snapshot, struct area **out, struct meta **meta)
 {
 	struct area *a;

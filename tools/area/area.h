@@ -37,8 +37,8 @@ int area_read_page(int fd, const struct area_header *head, uint32_t index, void 
 		   struct page_desc *d, const char *what);
 
 /*
- * area_hide() - the page as if its buffer had begun when it was cleared last, without what a
- * consuming reader has read: those records become words that were not written.
+ * area_hide() - hide the records from before the last clearing of the buffer, and the records that
+ * a consuming reader has read: they become words that were not written.
  * @c: row of its CPU; NULL unknown.
  */
 void area_hide(const struct area_cpu *c, const struct page_desc *d, uint64_t *page);
@@ -55,8 +55,8 @@ struct area_share {
 struct area_share area_share(const struct meta *m, uint32_t row, unsigned int which);
 
 /*
- * What a repeating reader has finished: for each page its last order of publication. 0 is none. All
- * zero at first; free(seq) at the end.
+ * The pages that a repeating reader has finished: for each page its last order of publication. 0 is
+ * none. All zero at first; free(seq) at the end.
  */
 struct area_done {
 	uint64_t *seq; /* by page */

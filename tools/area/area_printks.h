@@ -11,7 +11,7 @@ struct meta;
 int printks_add_meta(struct printks *p, const struct meta *m);
 
 /*
- * printks_add_new() - those that an area has got since, if any.
+ * printks_add_new() - add the formats that an area has got since, if any.
  * @fd: the area. @seen: how many it had, set to how many it has; 0 at first. @what: names it in
  * errors.
  * Return: 1 there were some; 0; -errno with fail() set.

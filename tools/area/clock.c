@@ -67,8 +67,8 @@ static struct clock_line line_between(const struct area_clock *a, const struct a
 }
 
 /*
- * The pairs in order, each once: a recording that was converted has those of its areas twice. They
- * are the caller's still, who writes them into a native form. NULL: no memory.
+ * The pairs in order, each once: a converted recording has the pairs of its areas twice. The caller
+ * keeps the original ones, for writing a native form. NULL: no memory.
  */
 static struct area_clock *copy_once(const struct area_clock *pairs, size_t *nr)
 {
@@ -115,7 +115,7 @@ int clock_make(struct clock *c, struct area_clock *pairs, size_t nr)
 	return ret;
 }
 
-/* Each line begins where a unit does, so that nothing is lost but what is below one. */
+/* Each line begins at a unit, so only parts of a unit are lost. */
 void clock_divide(struct clock *c, uint32_t ns)
 {
 	for (size_t i = 0; i < c->nr_lines; i++) {

@@ -75,16 +75,16 @@ static inline uint64_t clock_ns(const struct clock *c, uint64_t stamp)
 bool clock_sample(struct area_clock *pair, unsigned int best_of);
 
 /*
- * clock_sample_of() - the same, but what was read before reads the same again. @who: of which
- * process, @what: a hash of the records that are read. As long as both are as they were, the pair
- * is that of the last time: the times of records are the same when they are read twice. Any
- * thread.
+ * clock_sample_of() - the same, but it gives the last pair again as long as @who (the process) and
+ * @what (a hash of the records that are read) are the same: so records that are read twice have the
+ * same times. Any thread.
  */
 bool clock_sample_of(uint64_t who, uint64_t what, struct area_clock *pair, unsigned int best_of);
 
 /*
  * clock_sample_fits() - does a pair of this moment continue @old, that is: were both taken on this
- * machine since it was started? Tells by the two clocks' difference to the wall clock and by rate.
+ * machine since it was started? Compares the two clocks' differences to the wall clock, and their
+ * rates.
  */
 bool clock_sample_fits(const struct area_clock *old, const struct area_clock *now);
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See follow.h. How far a page was read is in its descriptor (page_desc.read), and a page of a
- * discarding buffer that was taken whole is given back: so readers that come and go, and `trace`,
- * agree on what is left. A writer that reuses a page meanwhile makes its mark void
+ * See follow.h. The read position of a page is in its descriptor (page_desc.read), and a page of a
+ * discarding buffer that was taken whole is freed: so readers that come and go, and `trace`, agree
+ * on the records that are left. A writer that reuses a page meanwhile makes its mark void
  * (page_read_mark). Per turn the descriptors of the pages in use are read, and the pages that have
  * something new twice. A process that has ended and was read to its end costs nothing any more. Of
- * several processes one whose area cannot be read is left out; the only one says why. The area is
- * untrusted: bounds are checked as area.h says. One thread at a time. Tests: tests/tracefs/.
+ * several processes, one whose area cannot be read is left out; a single one is an error. The area
+ * is untrusted: bounds are checked as area.h says. One thread at a time. Tests: tests/tracefs/.
  */
 #include "tools/area/follow.h"
 
@@ -25,7 +25,9 @@
 #include "tools/base/note.h"
 #include "tools/base/time_ns.h"
 
-/* Readers made of tables that grow on; with a clock that has a time, then records before that. */
+/*
+ * Attempts at a reader while its tables grow. A clock with a time has records of before that time.
+ */
 #define MAX_RENEWALS	   16
 #define MAX_RENEWALS_TIMED 2
 
@@ -266,7 +268,7 @@ static int renew_meta(struct follow *f, struct member *m)
 	return pages_set_member(f->pages, m->number, meta);
 }
 
-/* Of several processes the options, the tracer and the clock of the first are what is shown. */
+/* Of several processes, the first one's options, tracer and clock are shown. */
 static bool is_first(const struct follow *f, const struct member *m)
 {
 	uint32_t i = 0;
@@ -428,7 +430,7 @@ static int read_pages(struct follow *f, const bool *cpus)
 			return nr;
 		some |= nr > 0;
 		/*
-		 * the first one tells what the reader is of; CPUs that are not wanted may have some
+		 * the first one gives the reader's facts; CPUs that are not wanted may have records
 		 */
 		if (!nr && m->meta && m->dead && !cpus && !is_first(f, m))
 			member_over(m);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reading and consuming the buffers of processes, live or dead, as trace_pipe does: in turns, each
- * of which gives the records that are there and were not taken, of all processes in order of time.
+ * of which gives the records that were not taken yet, of all processes in order of time.
  *
  *	follow_turn(f, ...)	the reader has what is there now
  *	reader_read() ...	(merge_again() and its like go on with them)
- *	follow_take(f, ...)	mark that many of them as read
+ * 	follow_take(f, ...) mark the first ones as read
  *
  * A record that has not been written yet but is older than one of this turn comes in a later one.
  */
@@ -49,11 +49,11 @@ int follow_add(struct follow *f, const struct followed *what);
 struct reader *follow_reader(struct follow *f);
 
 /*
- * follow_turn() - look for records. @cpus: those wanted; NULL all. @hold_ns: records that are not
- * as old as that wait for a later turn, so that older records that are found meanwhile come before
- * them; 0: none wait. Return: 0 there are none; 1 there are some, though they may all wait; -ESTALE
- * the reader does not do any more (objects were loaded, another tracer records, a process came):
- * follow_renew(), and let go what borrows of the old one; -errno with fail() set.
+ * follow_turn() - look for records. @cpus: the wanted ones; NULL all. @hold_ns: younger records
+ * than this wait for a later turn, so that older records that are found meanwhile come before them;
+ * 0: none wait. Return: 0 there are none; 1 there are some, though they may all wait; -ESTALE the
+ * reader is out of date (objects were loaded, another tracer records, a process came): call
+ * follow_renew(), and drop all that borrows from the old one; -errno with fail() set.
  */
 int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns);
 
@@ -62,8 +62,8 @@ int follow_renew(struct follow *f);
 
 /*
  * follow_look() - follow_turn(), with follow_renew() as often as tables grow meanwhile: functions
- * that are looked up, new events. Where they do not cease to grow, what was recorded before they
- * were read last. @renewed: set when the reader is another one. Return: as follow_turn().
+ * that are looked up, new events. If they never cease to grow, it gives the records from before
+ * they were read last. @renewed: set when the reader is another one. Return: as follow_turn().
  */
 int follow_look(struct follow *f, const bool *cpus, uint64_t hold_ns, bool *renewed);
 

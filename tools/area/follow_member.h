@@ -20,7 +20,7 @@ struct member {
 	int fd;		   /* -1: there is nothing more of it */
 	struct meta *meta; /* the reader's, its counts refreshed; NULL: it has none of it */
 	bool dead;	   /* it had ended before the last turn */
-	bool taken;	   /* records were, which its counts do not say yet */
+	bool taken;	   /* records were taken, which its counts do not have yet */
 	bool freed;	   /* pages were given back */
 	uint32_t number;
 	uint32_t nr_printks;   /* it had when they were asked for last */

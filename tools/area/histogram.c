@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See histogram.h. A row of AREA_HISTS is read before and after what it names; when its `gen` was
- * odd or is another one, all of it is read again. Slots are read before rows: a row that a slot
- * names is whole. Tests: tests/engine/events/hist, tests/fuzz/area.c.
+ * See histogram.h. A row of AREA_HISTS is read before and after its data; if its `gen` was odd or
+ * has changed, all of it is read again. Slots are read before rows: a row that a slot names is
+ * whole. Tests: tests/engine/events/hist, tests/fuzz/area.c.
  */
 #include "tools/area/histogram.h"
 
@@ -167,7 +167,7 @@ static int read_map(const struct source *s, uint64_t at, struct histogram *h)
 	struct area_hist_map map;
 	int err;
 
-	/* one without rows may get those of another, whose fields are the same */
+	/* a histogram without rows may get another one's, whose fields are the same */
 	if (!at)
 		return check_fields(s, h, MAX_ROW_BYTES);
 	err = read_room(s, &map, sizeof(map), at);

@@ -33,8 +33,8 @@ struct histogram {
 	uint32_t nr_rows;
 	uint8_t *rows;
 	uint64_t snapshot_value;      /* for which the last snapshot was taken */
-	uint8_t *snapshot_row;	      /* whose key that was; NULL: none was taken */
-	struct area_hist_desc *about; /* what the names and the line are in */
+	uint8_t *snapshot_row;	      /* the row whose key it was; NULL: none was taken */
+	struct area_hist_desc *about; /* has the names and the line */
 };
 
 static inline const uint8_t *histogram_row(const struct histogram *h, uint32_t i)

@@ -67,7 +67,7 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 void meta_free(struct meta *m);
 
 /*
- * meta_check_head() - what meta_load() checks before it reads a table.
+ * meta_check_head() - the checks of meta_load() before it reads a table.
  * @head: as read; the rest beyond what the file gave is zero.
  * @bytes: size of the area. Return: as meta_load().
  */
@@ -98,7 +98,7 @@ static inline bool meta_overwrites(const struct meta *m)
 	return m->nr_buffers && (m->buffers[0].flags & AREA_BUFFER_OVERWRITE);
 }
 
-/* Sums over the CPUs of the top buffer, for the losses that a status line tells. */
+/* Sums over the CPUs of the top buffer, for the losses in a status line. */
 struct meta_losses {
 	uint64_t overrun;
 	uint64_t dropped_events;

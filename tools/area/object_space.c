@@ -2,7 +2,8 @@
 /*
  * The objects of a recording and their symbols: see object_space.h. This file decides where an
  * object lies, which of several names of an address is kept, and the names of code without one.
- * code/elf_code.c reads the ELF files, code/object_identity.c compares them with what ran.
+ * code/elf_code.c reads the ELF files, code/object_identity.c compares them with the objects that
+ * ran.
  * Tests: tests/unit/reader/test_object_space.c.
  */
 #include "tools/area/object_space.h"

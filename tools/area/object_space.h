@@ -39,8 +39,8 @@ uint64_t object_space_base(const struct object_space *s, int n);
 /*
  * object_space_load() - read the symbols of every object and add them to @symbols.
  *
- * A file that is not the one that ran (another build-id, or inode or time) gives no names: what
- * it holds is then named `NAME:changed`. Functions that the engine found and no symbol names are
+ * A file that is not the one that ran (another build-id, or inode or time) gives no names: its code
+ * is then named `NAME:changed`. Functions that the engine found and no symbol names are
  * `sub_OFFSET`; code between symbols has the name of its section, stubs of the PLT are `NAME@plt`.
  * @note: called with one line for each file that could not be used; may be NULL.
  * Return: 0 or -ENOMEM with fail() set. A file that cannot be read is no error.
@@ -49,8 +49,8 @@ int object_space_load(struct object_space *s, struct symbols *symbols,
 		      void (*note)(const char *line));
 
 /*
- * object_space_paths() - tell @symbols where each object's range is and which file it was; no file
- * is read. object_space_load() does it too. Return: 0 or -ENOMEM with fail() set.
+ * object_space_paths() - add each object's range and file to @symbols; no file is read.
+ * object_space_load() does it too. Return: 0 or -ENOMEM with fail() set.
  */
 int object_space_paths(const struct object_space *s, struct symbols *symbols);
 

@@ -255,7 +255,9 @@ static int copy_behind(struct unpacking *u, uint64_t *to, uint32_t nr)
 	return 0;
 }
 
-/* @behind: words behind a head word with each of the uppers; 255: the word tells. */
+/*
+ * @behind: words behind a head word with each of the uppers; 255: the word itself has the number.
+ */
 static int unpack_page(struct unpacking *u, const struct pack_page *p, uint64_t *page,
 		       const uint8_t *behind)
 {

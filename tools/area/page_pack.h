@@ -3,10 +3,10 @@
  * Pages of the ring (abi/page.h), a chunk of them at a time, in a form that a general compressor
  * makes small and that is quick to read back: docs/formats/trace-dat.md.
  *
- * Head words are split: stamps become differences of 16 bits, the upper halves and the words behind
- * them numbers into tables of those that the chunk has. What a page's commit covers comes back as
- * it was, the rest as zeros. Costs 3 ns a record to pack, 1 ns to unpack. Tests:
- * tests/unit/reader/test_native.c.
+ * Head words are split: stamps become differences of 16 bits; the upper halves, and the words
+ * behind them, become numbers into tables of the chunk's distinct values. The bytes up to a page's
+ * commit come back as they were, the rest as zeros. Costs 3 ns a record to pack, 1 ns to unpack.
+ * Tests: tests/unit/reader/test_native.c.
  */
 #ifndef VESTIGE_TOOLS_PAGE_PACK_H
 #define VESTIGE_TOOLS_PAGE_PACK_H

@@ -151,7 +151,7 @@ static int add_ref(struct pages *p, uint32_t member, const struct page_head *hea
 		.nr_records = (uint16_t)has->nr,
 		.nr_bytes = (uint16_t)has->bytes,
 		.owned = owned,
-		/* overrun is the business of overwritten() */
+		/* overrun is handled by overwritten() */
 		.lost = head->dropped_events + head->commit_overrun,
 	};
 	return 1;
@@ -204,7 +204,7 @@ static int by_time(const void *a, const void *b)
 	return c ? c : CMP(x->offset, y->offset);
 }
 
-/* Overwritten records of one CPU's share, as the tables tell it last. */
+/* Overwritten records of one CPU's share, by the last tables. */
 static uint64_t overwritten(const struct meta *m, unsigned int cpu)
 {
 	const struct area_buffer *b = m->buffers;

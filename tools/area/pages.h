@@ -28,7 +28,7 @@
 
 struct pages;
 
-/* Where a page is and what is known of it. */
+/* Where a page is, and the data of its head. */
 struct page_ref {
 	uint64_t base;	 /* ns (while pages are added: clock units) */
 	uint64_t offset; /* in the file */
@@ -83,8 +83,8 @@ int pages_add_page(struct pages *p, uint32_t member, const void *page, uint64_t 
 		   uint32_t index, bool owned);
 
 /*
- * The same of a page of which it is known that it has @nr records of 8 bytes and nothing else, each
- * of RECORD_ENTRY, _TAIL or _EXIT. @head: its head.
+ * The same for a page that is known to have @nr records of 8 bytes and nothing else, each of
+ * RECORD_ENTRY, _TAIL or _EXIT. @head: its head.
  */
 int pages_add_calls(struct pages *p, uint32_t member, const struct page_head *head, unsigned int nr,
 		    uint64_t offset, uint32_t index, bool owned);
@@ -99,7 +99,7 @@ struct pages_finish {
 	const char *cmdline;
 	unsigned int nr_cpus_online;
 	void (*note)(const char *line); /* see object_space_load() */
-	bool latency;			/* what tracers of latencies keep is read: reader.latency */
+	bool latency;  /* read the stretch that tracers of latencies keep: reader.latency */
 	bool no_names; /* the symbols are not wanted, which saves reading objects */
 	/*
 	 * The symbols as a text in /proc/kallsyms' form: no object is read then. NULL: there is
@@ -151,8 +151,10 @@ void pages_get_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t
 /* Names and clock anew, from the tables of the members. Return: 0 or -errno with fail() set. */
 int pages_refresh(struct pages *p);
 
-/* The reader's pages again, for what reader.h does not tell; NULL: it does not come of
- * pages_finish(). */
+/*
+ * The pages behind a reader, for data that reader.h does not give; NULL: it is not from
+ * pages_finish().
+ */
 struct pages *pages_of_reader(struct reader *r);
 
 /* The way back. */

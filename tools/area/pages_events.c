@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The events of processes: an area tells each event's format (AREA_EVENTS), under ids that are the
- * process's own. Those of all members are brought under one set of ids, as a trace.dat needs it:
- * the same event has the same id, the process's own where that is free. Tables are untrusted: a row
- * that names no format, or one that is none, is left out, and its records count as lost.
+ * process's own. The events of all members get one set of ids, as a trace.dat needs it: the same
+ * event has the same id, the process's own where that is free. Tables are untrusted: a row that
+ * names no format, or one that is none, is left out, and its records count as lost.
  *
  * Addresses of code in a record are run-time addresses of the process. A field that the print
  * format reads with %ps, %pS and their like is such an address, and is translated (pages_stream.c),
@@ -26,7 +26,7 @@
 #define STACK_ID      4u /* ftrace:kernel_stack */
 #define USER_STACK_ID 12u
 
-/* What is gathered while the members are gone through. */
+/* The state of the loop over the members. */
 struct gather {
 	struct pages *p;
 	bool *used; /* by id */
@@ -113,8 +113,10 @@ static bool is_stack(const char *system, const char *text)
 		!strncmp(text, "name: user_stack\n", 17));
 }
 
-/* The kernel's id of those of the system ftrace that processes write as events; 0: it is none of
- * them. */
+/*
+ * The kernel's id of an event of the system ftrace that processes write as events; 0: it is none of
+ * them.
+ */
 static uint32_t ftrace_id(const char *system, const char *text)
 {
 	static const struct {

@@ -19,7 +19,7 @@
 
 #define NS_PER_TICK 10000000u /* of trace_clock uptime */
 
-/* The way from stamps to what the first process's trace_clock says. */
+/* The conversion from stamps to the first process's trace_clock. */
 static int make_trace_clock(struct pages *p)
 {
 	static const char *const names[] = {
@@ -56,7 +56,7 @@ static int make_trace_clock(struct pages *p)
 	return err;
 }
 
-/* Tells whether there are other records than at another time. */
+/* A number that changes whenever the records do. */
 static uint64_t hash_pages(const struct pages *p)
 {
 	uint64_t hash = p->nr_refs;
@@ -143,7 +143,7 @@ void pages_settle_maps(struct member *m)
 	}
 }
 
-/* The way of run-time addresses and of ids to the space of a trace.dat. */
+/* The conversion of run-time addresses and ids to the space of a trace.dat. */
 static int make_maps(struct member *mb, const struct object_space *space, const int *numbers)
 {
 	const struct meta *m = mb->meta;
@@ -341,7 +341,7 @@ static void name_lock(const struct meta *m, struct reader_latency *l)
 	}
 }
 
-/* The longest of what the processes' tracers keep. */
+/* The longest stretch that the processes' tracers keep. */
 static void make_latency(struct pages *p)
 {
 	struct reader_latency *to = &p->latency;

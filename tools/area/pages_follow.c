@@ -2,9 +2,9 @@
 /*
  * Following: the pages of a reader are forgotten and filled in anew, again and again, and it is
  * given which records were used, so that a consuming reader can say in the area how far it has read
- * each page. Of a page the mark is where the first record lies that was not used: records may be
- * used out of their order in the page (a signal handler's lie before what they interrupted). Keeps
- * 64 bytes for each page of a turn and 8 for each record read ahead. Tests: tests/tracefs/.
+ * each page. A page's mark is the place of its first record that was not used: records may be used
+ * out of their order in the page (a signal handler's lie before what they interrupted). Keeps 64
+ * bytes for each page of a turn and 8 for each record read ahead. Tests: tests/tracefs/.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -198,7 +198,7 @@ static bool log_room(struct log *log)
 
 	if (log->nr < log->room)
 		return true;
-	/* what is taken need not be kept */
+	/* taken records need not be kept */
 	if (log->at > log->room / 2) {
 		log->nr -= log->at;
 		memmove(log->e, log->e + log->at, log->nr * sizeof(*log->e));

@@ -29,7 +29,7 @@ struct member {
 	uint64_t *functions; /* canonical address by id */
 	uint32_t nr_functions;
 	bool counter;	  /* stamps are the stamp counter's */
-	uint16_t *events; /* by the id of an event here: that of the reader; NULL: it has none */
+	uint16_t *events; /* the reader's id, by the id of an event here; NULL: it has none */
 };
 
 /* What a qsort() function returns for two numbers. */
@@ -60,7 +60,7 @@ struct pages {
 	struct reader_latency latency; /* reader.latency is this, or NULL */
 };
 
-/* Read a page again: what every reading of one goes through. Return: as pages_source.fetch. */
+/* Read a page again; all reading of pages goes through this. Return: as pages_source.fetch. */
 static inline int page_fetch(const struct pages *p, const struct page_ref *ref, void *page)
 {
 	if (p->reader.stop && atomic_load_explicit(p->reader.stop, memory_order_relaxed))
@@ -158,7 +158,7 @@ int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32
 /* The references of a CPU: first and behind the last. */
 void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size_t *end);
 
-/* What of @m's maps follows of the others; they are in order. */
+/* Complete @m's maps from the others; they are in order. */
 void pages_settle_maps(struct member *m);
 
 /* Records that lend what lies in the page. */
@@ -168,13 +168,13 @@ void pages_settle_maps(struct member *m);
 /* The address in a trace.dat of a run-time address at a time. */
 uint64_t pages_canonical(const struct member *m, uint64_t addr, uint64_t stamp);
 
-/* Turn the pages that were added into what can be read: losses, times, order. */
+/* Make the added pages readable: losses, times, order. */
 void pages_settle(struct pages *p);
 
 /*
- * What a follower keeps of its pages: which records the streams have handed out, and the losses
- * told. follow_opened() before the slots are sorted; follow_emitted() for each that became a record
- * or (@lost) names nothing.
+ * A follower's state: the records that the streams have handed out, and the reported losses.
+ * follow_opened() before the slots are sorted; follow_emitted() for each that became a record or
+ * (@lost) names nothing.
  */
 void follow_opened(const struct pages *p, const struct page_ref *ref, const void *page,
 		   const struct slot *slots, unsigned int nr);

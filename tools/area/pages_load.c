@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page's way from its source to an open page (pages_impl.h): its records found, in order of their
- * stamps, those of plain pages with their times. By any thread: see page_load().
+ * Makes an open page (pages_impl.h) of a page: finds its records, sorts them by their stamps, and
+ * converts the stamps of plain pages to times. By any thread: see page_load().
  *
  * Costs 2 to 3 ns a record. Tests: tests/unit/reader/test_pages.c.
  */

@@ -88,9 +88,9 @@ static int open_next(struct pages *p, struct stream *s, unsigned int cpu)
 }
 
 /*
- * The address in a trace.dat of a run-time address that a record of @stamp has. Of objects that lay
- * there one after the other it is in the first that was not unloaded yet: what loads an object is
- * seen a little after the fact, and so is what unloads it.
+ * The address in a trace.dat of a run-time address that a record of @stamp has. If several objects
+ * lay there one after another, it is in the first that was not unloaded yet: loading and unloading
+ * are both seen a little late.
  */
 static uint64_t canonical(struct stream *s, const struct member *m, uint64_t addr, uint64_t stamp)
 {
@@ -165,7 +165,7 @@ static bool take_print(struct stream *s, const struct open_page *o, const struct
 	return true;
 }
 
-/* What a probe of a built-in event has for a place: the event's id, here as the reader has it. */
+/* The place of a probe of a built-in event: the event's id, converted to the reader's. */
 static uint64_t event_place(const struct open_page *o, uint64_t addr)
 {
 	uint16_t id = addr && o->member->events ? o->member->events[addr] : 0;
@@ -189,7 +189,7 @@ static void translate(struct stream *s, const struct open_page *o, const struct 
 
 /*
  * The payload of an event, with the kernel's common fields where the ring has its head word;
- * addresses of code as those of a trace.dat.
+ * addresses of code are converted to a trace.dat's.
  */
 static bool take_event(const struct pages *p, struct stream *s, const struct open_page *o,
 		       const struct slot *slot, struct record *rec)
@@ -226,7 +226,7 @@ static bool take_event(const struct pages *p, struct stream *s, const struct ope
 	return true;
 }
 
-/* How long a call took and how deep it was, of a record that tells both. */
+/* The duration and depth of a call, from a record that has both. */
 static void take_return(const struct pages *p, const struct open_page *o, const struct slot *slot,
 			struct record *rec)
 {
@@ -244,7 +244,7 @@ static void take_return(const struct pages *p, const struct open_page *o, const 
 	}
 }
 
-/* What a record tells besides of the call, and the kind that it is apart from that. */
+/* Take the arguments or the result off a record. Return: its kind without them. */
 static void take_values(const struct open_page *o, const struct slot *slot, struct record *rec)
 {
 	switch (rec->kind) {
@@ -529,7 +529,7 @@ static void stream_close(struct reader *r)
 	pages_free((struct pages *)r);
 }
 
-/* What a stream holds of open pages. */
+/* Drop the open pages of a stream. */
 static void stream_drop(struct stream *s)
 {
 	for (size_t i = 0; i < s->nr; i++)
@@ -554,7 +554,7 @@ static int stream_rewind(struct reader *r)
 	return 0;
 }
 
-/* What a follower has read it has read. */
+/* Records that a follower has read stay read. */
 const struct reader_ops pages_follow_ops = {
 	.read = stream_read, .close = stream_close, .learn_printks = pages_learn_printks};
 

@@ -63,7 +63,7 @@ static long read_some(const struct spool *s, void *buf, size_t bytes, uint64_t o
 	return read_at(s, buf, bytes, offset) ?: (long)bytes;
 }
 
-/* A page_ref's index is how long its packed form is, 0: it is a slot's page. */
+/* A page_ref's index is the length of its packed form; 0: the page of a slot. */
 static int spool_fetch(void *arg, const struct page_ref *ref, void *page)
 {
 	uint64_t packed[SPOOL_PACKED_MAX / 8];
@@ -128,7 +128,7 @@ static int add_pages(struct spool *s, struct pages *p, const struct spool_chunk 
 	return 0;
 }
 
-/* Packed pages one behind the other; what comes behind a damaged one is not found. */
+/* Packed pages, one after another; pages behind a damaged one are not found. */
 static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at)
 {
 	uint64_t end = at + c->used, page[PAGE_BYTES / 8];
@@ -339,7 +339,7 @@ static int open_spool(const char *path, bool tables_only, struct reader **out)
 		return err;
 	free(s->names);
 	s->names = NULL;
-	/* What is here was read out of a ring. */
+	/* All pages here were read from a ring. */
 	for (unsigned int c = 0; c < (*out)->nr_cpus; c++)
 		(*out)->stats[c].read_events = (*out)->stats[c].entries;
 	return 0;

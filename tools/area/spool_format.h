@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The spool: what `vestige record` writes while the program runs, and the native form of a
+ * The spool: the file that `vestige record` writes while the program runs, and the native form of a
  * recording. Normative text: docs/formats/spool.md. A head, then chunks back to back.
  */
 #ifndef VESTIGE_TOOLS_SPOOL_FORMAT_H
@@ -47,7 +47,7 @@ struct spool_chunk {
 	uint32_t member; /* SPOOL_META: the process, counted from 0 */
 	uint32_t reserved;
 	uint64_t length; /* bytes from the end of this head to the next chunk; a multiple of 8 */
-	uint64_t used;	 /* of those, how many, from the first, hold something */
+	uint64_t used;	 /* the number of slots, from the first, that are used */
 };
 static_assert(sizeof(struct spool_chunk) == 32, "spool_chunk is part of the format");
 
@@ -59,7 +59,7 @@ struct spool_slot {
 };
 static_assert(sizeof(struct spool_slot) == 16 + PAGE_BYTES, "spool_slot is part of the format");
 
-/* A page that is as long as what it holds; its data follows, up to a multiple of 8. */
+/* A page without its unused end; its data follows, up to a multiple of 8. */
 struct spool_packed {
 	uint32_t member;
 	uint16_t bytes;	      /* of its data */
@@ -73,7 +73,7 @@ static_assert(sizeof(struct spool_packed) == 80, "spool_packed is part of the fo
 
 struct spool_end {
 	uint64_t end_mono_ns;
-	uint64_t nr_pages; /* all that were written, those that -m let go included */
+	uint64_t nr_pages; /* all that were written, also pages that -m has dropped */
 	uint32_t flags;
 	uint32_t reserved;
 };

@@ -75,7 +75,10 @@ static int write_at(struct spool_writer *w, const void *data, size_t bytes, uint
 	return write_iov(w, &iov, 1, offset);
 }
 
-/* A write failed: cut off what is not whole, and remember. EFAULT is the area's fault, not ours. */
+/*
+ * A write failed: cut off the incomplete chunk, and remember. EFAULT comes from the area, not from
+ * our file.
+ */
 static int refuse(struct spool_writer *w, int err)
 {
 	if (ftruncate(w->fd, (off_t)w->end))
@@ -197,7 +200,7 @@ struct slot_head {
 	uint64_t publish_seq;
 };
 
-/* Lay out @nr slots behind what @iov has already. */
+/* Add @nr slots to @iov. */
 static int lay_out(struct iovec *iov, struct slot_head *heads, uint32_t member,
 		   const struct spool_page *pages, unsigned int nr)
 {

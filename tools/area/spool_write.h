@@ -25,7 +25,7 @@ struct symbols;
  */
 int spool_create(const char *path, const char *cmdline, uint64_t max_kb, struct spool_writer **out);
 
-/* What the head of a spool tells of the recording. */
+/* Facts about the recording in the head of a spool. */
 struct spool_origin {
 	const char *cmdline, *uname;
 	unsigned int nr_cpus_online;
@@ -72,7 +72,7 @@ int spool_failed(const struct spool_writer *w);
 int spool_end(struct spool_writer *w, uint64_t end_mono_ns);
 
 /*
- * spool_put_names() - the symbols of all objects, behind all else: a reader of the spool needs no
+ * spool_put_names() - write the symbols of all objects, at the end: a reader of the spool needs no
  * object then.
  * @text: in /proc/kallsyms' form. Return: 0 or -errno with fail() set; without them the spool is as
  * it was.

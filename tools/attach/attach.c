@@ -201,7 +201,7 @@ static int follow(struct attach *a, uint64_t at)
 		if (attach_peek(a->pid, at, &answer, sizeof(answer)) == -ESRCH)
 			return fail(ESRCH, "process %d ended while it was attached to", a->pid);
 		if (answer.finished > 1)
-			/* it went on, and its stack is in use again: the agent tells more */
+			/* it went on, and its stack is in use again: the agent gives the details */
 			return 0;
 		if (!answer.finished && time_ns(CLOCK_MONOTONIC) > until)
 			return fail(EDEADLK,
@@ -325,7 +325,10 @@ static int inject(struct attach *a)
 	}
 }
 
-/* Those that have stopped by now; the kernel lets the others go when this program ends. */
+/*
+ * Detach the threads that have stopped by now; the kernel detaches the others when this program
+ * ends.
+ */
 static void let_late_go(struct attach *a)
 {
 	int status;

@@ -3,12 +3,12 @@
  * Loading the engine into a process that runs without it: one of its threads is stopped by ptrace
  * where it can hold no lock that dlopen() needs, and its registers are set once, to code that calls
  * dlopen() on a stack of its own, restores all that it has changed, and goes on where the thread
- * was. From that moment the thread needs nobody: it finishes also if this program is killed.
+ * was. From that moment the thread needs no help: it finishes even if this program is killed.
  *
  *	attach_check.c	 whether the process can be attached to, and what to do if not
  *	attach_point.c	 whether a thread is at a safe point, by unwinding its stack (libdw)
  *	attach_<cpu>.c	 the code, and registers
- *	attach.c	 the order of all that
+ * 	attach.c the order of these steps
  */
 #ifndef VESTIGE_TOOLS_ATTACH_H
 #define VESTIGE_TOOLS_ATTACH_H
@@ -27,8 +27,8 @@ struct attach_result {
 /*
  * attach_process() - load libvestige.so into process @pid and wait until its agent answers.
  * Return: 0, also where it was there; or -errno with fail() set: ESRCH no such process, EPERM not
- * allowed, EBUSY a debugger has it, or it is stopped, ENOTSUP it is no program that this can be
- * done to, EAGAIN no thread came to a safe point, ELIBACC its loader refused the library.
+ * allowed, EBUSY a debugger has it, or it is stopped, ENOTSUP it is a program to which this cannot
+ * be done, EAGAIN no thread came to a safe point, ELIBACC its loader refused the library.
  */
 int attach_process(int pid, struct attach_result *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See attach_impl.h: what can be said of a process before it is touched. /proc and its program's
- * file say it. Tests: tests/cli/test_attach.py.
+ * See attach_impl.h: checks a process by /proc and its program's file, before it is touched. Tests:
+ * tests/cli/test_attach.py.
  */
 #include <dirent.h>
 #include <elf.h>
@@ -182,7 +182,7 @@ static int check_status(int pid)
 	return 0;
 }
 
-/* A filter may answer a call of the engine with the death of the process. */
+/* A filter may kill the process at a system call of the engine. */
 static int check_seccomp(int pid)
 {
 	char path[300], text[8192];

@@ -30,7 +30,7 @@ int attach_poke(int pid, uint64_t at, const void *from, size_t bytes);
  */
 int attach_check(int pid, bool *loaded);
 
-/* What of ptrace() was refused, in words: fail(). */
+/* Explain a refused ptrace(): fail(). */
 int attach_refused(int pid, int err);
 
 /* The functions of the process that the code calls. */
@@ -69,7 +69,7 @@ bool attach_behind_syscall(int pid, uint64_t pc);
 /* Bytes below the stack pointer that are needed there. */
 size_t attach_stack_bytes(void);
 
-/* What the code leaves below the thread's stack, for the moment until that is used again. */
+/* The answer that the code leaves below the thread's stack, until that memory is used again. */
 struct attach_answer {
 	uint64_t finished; /* 1: it is through with dlopen() */
 	uint64_t handle;   /* what that returned */
@@ -77,8 +77,8 @@ struct attach_answer {
 };
 
 /*
- * attach_go() - write the code to @code and what it needs below the thread's stack pointer, and set
- * the registers: the last thing that is done. @answer: where a struct attach_answer will be.
+ * attach_go() - write the code to @code and its data below the thread's stack pointer, and then set
+ * the registers. @answer: where a struct attach_answer will be.
  * Return: 0; -errno: nothing that runs has changed.
  */
 int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, uint64_t *answer);

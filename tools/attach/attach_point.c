@@ -3,7 +3,8 @@
  * See attach_impl.h. dlopen() and the engine's constructor take locks of the loader, of malloc() and
  * of libc. A thread that may hold one must not call them: one in the loader, in an allocator, in
  * libc outside of a system call, in a restartable sequence, or with a frame of a function that takes
- * such a lock. What cannot be walked refuses, too. Other threads may hold the locks: they run on.
+ * such a lock. A stack that cannot be walked refuses, too. Other threads may hold the locks: they
+ * run on.
  */
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -29,7 +30,10 @@ struct attach_points {
 	unsigned int nr_frames;
 };
 
-/* Exported functions that hold such a lock while they run or call back; `*`: and what begins so. */
+/*
+ * Exported functions that hold such a lock while they run or call back; `*`: and all names that
+ * begin so.
+ */
 static const char *const locking[] = {
 	"malloc",
 	"free",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a function of tools/ tells what went wrong: it returns -errno and leaves one line of text,
- * which the command prints as `vestige: TEXT`. The line names the thing (file, flag, function)
- * and, where there is one, the remedy.
+ * How a function of tools/ reports an error: it returns -errno and leaves one line of text, which
+ * the command prints as `vestige: TEXT`. The line names the thing (file, flag, function) and, where
+ * there is one, the remedy.
  */
 #ifndef VESTIGE_TOOLS_FAIL_H
 #define VESTIGE_TOOLS_FAIL_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Hashes of tables in memory and of identities. Not for what a stranger may choose to collide. */
+/* Hashes of tables in memory and of identities. Not for keys that an attacker may choose. */
 #ifndef VESTIGE_TOOLS_HASH_H
 #define VESTIGE_TOOLS_HASH_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What tools/ need to know of the CPU: its stamp counter, and how to stop a traced process at an
- * address. machine_<cpu>.c has it for a CPU, machine_none.c for one that we do not know; the build
- * picks one.
+ * The CPU, for tools/: its stamp counter, and how to stop a traced process at an address.
+ * machine_<cpu>.c has it for a CPU, machine_none.c for one that we do not know; the build picks
+ * one.
  */
 #ifndef VESTIGE_TOOLS_MACHINE_H
 #define VESTIGE_TOOLS_MACHINE_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user should know although nothing failed: one line on stderr, `vestige: TEXT`. Commands
- * print the text of a fail() the same way.
+ * A note to the user although nothing failed: one line on stderr, `vestige: TEXT`. Commands print
+ * the text of a fail() the same way.
  */
 #ifndef VESTIGE_TOOLS_NOTE_H
 #define VESTIGE_TOOLS_NOTE_H

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* time_ns() - what clock @id says now, in ns: CLOCK_MONOTONIC, CLOCK_REALTIME ... Any thread. */
+/* time_ns() - the time of clock @id now, in ns: CLOCK_MONOTONIC, CLOCK_REALTIME ... Any thread. */
 static inline uint64_t time_ns(clockid_t id)
 {
 	struct timespec ts;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * vestige clean: remove what dead processes left in the areas' folder. Only names that an engine
- * gives are touched, only files and sockets, and never those of a process that lives: /proc tells
- * by pid and start time, and where those are of another PID namespace, whether somebody has the
- * area mapped. A recorder that still drains such an area has it open and loses nothing. Tests:
+ * gives are touched, only files and sockets, and never an area of a live process. /proc shows by
+ * pid and start time whether it lives; for another PID namespace, whether a process has the area
+ * mapped. A recorder that still drains such an area has it open and loses nothing. Tests:
  * tests/cli/test_control.py.
  */
 #include <dirent.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige convert and recover: a recording in another format. What is read stays, unless the output
- * has its name. Tests: tests/cli/test_convert.py, test_control.py.
+ * vestige convert and recover: a recording in another format. The input file stays, unless the
+ * output has its name. Tests: tests/cli/test_convert.py, test_control.py.
  */
 #include <errno.h>
 #include <stdio.h>

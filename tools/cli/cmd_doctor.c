@@ -180,7 +180,7 @@ static void print_refused(const struct meta *m, uint32_t i, struct names *names,
 					       : reasons[reason_of(&m->refused[r])].what);
 }
 
-/* By which flags its functions can be traced; nothing to say where that is the usual one. */
+/* The flags by which its functions can be traced; nothing if it is the usual one. */
 static void print_hows(const struct meta *m, uint32_t i, struct names *names, const struct flags *f)
 {
 	uint32_t by_how[NR_HOWS + 1] = {0}, kept = 0, entry_only = 0;

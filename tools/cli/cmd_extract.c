@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige extract: a trace.dat of what is in a process's ring, while it runs on.
+ * vestige extract: a trace.dat of the records in a process's ring, while the process runs on.
  * Tests: tests/cli/test_control.py.
  */
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige flags: the flags by which the compiler at hand makes functions traceable. Nothing is
- * concluded from its name or version: a program of two files is built, and the engine looks at what
- * came out.
+ * vestige flags: the flags by which the compiler at hand makes functions traceable. The compiler's
+ * name and version are not looked at: a program of two files is built, and the engine scans the
+ * result.
  *
  * In C++ both files have a function of which the linker keeps one (COMDAT), of different sizes, and
  * each begins with a function of its own: what g++ 12 with -fpatchable-function-entry cannot link.
@@ -28,7 +28,7 @@
 
 #define MAX_WORDS 256
 
-/* In the order of what is best. */
+/* The best first. */
 static const struct choice {
 	const char *compile, *link;
 	bool script;	    /* and with the linker script */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * `vestige leaks`: what a program has allocated and not released, by stack. Of a program that it
- * runs: at its end; of a process: now. Tests: tests/engine/tracers/kmemtrace.
+ * `vestige leaks`: the memory that a program has allocated and not released, by stack. Of a program
+ * that it runs: at its end; of a process: now. Tests: tests/engine/tracers/kmemtrace.
  */
 #include "tools/cli/cmd.h"
 

@@ -25,7 +25,7 @@
 #include "tools/target/names.h"
 #include "tools/target/image.h"
 
-/* A name that C++ or Rust made is followed by what their source has. */
+/* A mangled name of C++ or Rust is followed by the source's name. */
 static void print_name(const char *name, const char *module)
 {
 	char *source = demangle(name, DEMANGLE_FULL);

@@ -75,7 +75,7 @@ static int record_and_show(char **argv, const char *path)
 				      .native = true,
 				      .no_statistics = true,
 				      .argv = argv};
-	/* record takes signals for the program; what it leaves of that is not for the pager */
+	/* record handles signals for the program; the pager must not inherit that */
 	sigprocmask(SIG_SETMASK, NULL, &mask);
 	status = record(&opt);
 	sigprocmask(SIG_SETMASK, &mask, NULL);

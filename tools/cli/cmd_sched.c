@@ -32,7 +32,7 @@ static int run_record(const struct command *c, int argc, char **argv)
 	static const char *const events[] = {
 		"sched_switch",	      "sched_waking", "sched_wakeup_new",
 		"sched_stat_runtime", "lock",	      "raw_syscalls"};
-	/* what needs the kernel's tracepoints is refused without privilege */
+	/* events that need the kernel's tracepoints are refused without privilege */
 	unsigned int nr = sizeof(events) / sizeof(*events);
 	static struct record_options opt;
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige stat: what is switched on in a target. Tests: tests/cli/test_stat.py. */
+/* vestige stat: the settings of a target that are switched on. Tests: tests/cli/test_stat.py. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* vestige umount: take away what vestige mount made. Tests: tests/tracefs/. */
+/* vestige umount: end a mount of vestige mount. Tests: tests/tracefs/. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -43,7 +43,7 @@ static const struct flag flags[] = {
 	{0, "port", "PORT", "listen there; default: any that is free", take_port, 0},
 	FLAGS_END};
 
-/* All that the picture is made of. Ctrl-C ends the reading. */
+/* Read the whole recording. Ctrl-C ends the reading. */
 static int read_columns(struct view *v, struct columns **out)
 {
 	struct progress p;
@@ -88,7 +88,7 @@ static int serve(const struct columns *c, const struct options *opt)
 	if (!err)
 		err = view_server_start(c, opt->port, dir, &s);
 	if (!err) {
-		/* the token is for a person who looks at it, and not for a log */
+		/* the token is for a person at the terminal, and not for a log */
 		if (isatty(STDOUT_FILENO))
 			printf("Open %s\nor   file://%s in a browser. Ctrl-C ends it.\n",
 			       view_server_address(s), view_server_file(s));

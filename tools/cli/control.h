@@ -19,13 +19,13 @@ int control_end(int err);
 int control_run(const struct command *c, int argc, char **argv, int (*act)(struct target *t));
 
 /*
- * control_print() - what @print puts out, on stdout. A reader that goes away has seen enough: 0.
+ * control_print() - print @print's text on stdout. If the reader goes away, that is no error: 0.
  * Return: what @print returned, or -errno with fail() set.
  */
 int control_print(struct target *t, int (*print)(struct target *t, const char *file, struct out *o),
 		  const char *file);
 
-/* Whose files a command is about. */
+/* The target of a command. */
 struct control_which {
 	int pid;	      /* 0: the only traced process that lives */
 	const char *instance; /* -B; NULL: the process itself */
@@ -47,7 +47,7 @@ int control_open_attached(struct target **t, const struct control_which *w);
 
 /*
  * control_open_file() - the same for a file by its path: of `instances/NAME/FILE` it opens the
- * instance. @file: on success what the file is called there.
+ * instance. @file: on success the file's name there.
  */
 int control_open_file(struct target **t, const struct control_which *w, const char **file);
 

@@ -102,7 +102,8 @@ static int run(int argc, char **argv)
 	if (argv[1][0] == '-')
 		return unknown("flag", argv[1], flag_name);
 	/*
-	 * a command's name with a slip in it is not run, though there may be a program of that name
+	 * a word that is nearly a command's name is not run, even if there is a program of that
+	 * name
 	 */
 	if (strchr(argv[1], '/') ||
 	    (!options_nearest(argv[1], command_name, NULL) && cmd_is_program(argv[1])))
@@ -114,7 +115,7 @@ int main(int argc, char **argv)
 {
 	int status = run(argc, argv);
 
-	/* What was printed into a full disk or a closed pipe was not printed. */
+	/* Report a full disk or a closed pipe: the output is not complete. */
 	if (fflush(stdout) && !status) {
 		note("cannot write to stdout");
 		return CMD_FAILURE;

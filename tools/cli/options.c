@@ -90,7 +90,7 @@ const char *options_nearest(const char *word, const char *(*name_at)(const void 
 	for (size_t i = 0; (name = name_at(arg, i)); i++) {
 		unsigned int d = distance(word, name);
 
-		/* something of the word has to be left */
+		/* at least one letter has to be the same */
 		if (d < best && d < strlen(word) && d < strlen(name)) {
 			best = d;
 			nearest = name;

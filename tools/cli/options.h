@@ -18,7 +18,7 @@
 struct command;
 struct flag;
 
-/* What is being parsed, for functions that take a flag's value. */
+/* The command being parsed, for functions that take a flag's value. */
 struct parsing {
 	const struct command *command;
 	const struct flag *flag;
@@ -31,7 +31,7 @@ struct flag {
 	const char *value; /* what its value is called in the help; NULL: it is a switch */
 	const char *help;  /* a paragraph, which is broken into lines where it is printed */
 	/*
-	 * What it does. @to: given to options_parse() for its table. @value: NULL of a switch.
+	 * Takes the flag. @to: given to options_parse() for its table. @value: NULL of a switch.
 	 * Return: 0, or what options_bad() returned. NULL: the switch is a bool, the value a const
 	 * char *, at
 	 * @offset of @to.
@@ -67,12 +67,11 @@ struct command {
  */
 int options_parse(const struct command *c, void *const *to, int *argc, char ***argv);
 
-/* A value that is none: `vestige: COMMAND: FLAG: WHAT: VALUE`. Return: the exit status. */
+/* Report a wrong value: `vestige: COMMAND: FLAG: WHAT: VALUE`. Return: the exit status. */
 int options_bad(const struct parsing *p, const char *what, const char *value);
 
 /*
- * Anything else that is wrong with the words: one line with the way to the help. Return: the exit
- * status.
+ * Report any other error in the words, with the way to the help. Return: the exit status.
  */
 int options_wrong(const struct command *c, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -80,15 +79,18 @@ int options_wrong(const struct command *c, const char *fmt, ...)
 /* A number from 1 to @max. Return: whether it is one. */
 bool options_number(const char *text, unsigned long long max, unsigned long long *n);
 
-/* The same of a flag: @what tells what it is not. Return: 0, or the exit status. */
+/*
+ * The same for a flag. @what: the text of the error, such as "not a number of rows". Return: 0, or
+ * the exit status.
+ */
 int options_take_number(const struct parsing *p, const char *value, unsigned long long max,
 			const char *what, unsigned long long *n);
 
-/* Usage, flags and what else is to be said, on stdout. */
+/* Print usage, flags and the other paragraphs of the help on stdout. */
 void options_help(const struct command *c);
 
 /*
- * options_nearest() - which of some names was meant.
+ * options_nearest() - the name that was probably meant.
  * @name_at: the i-th name, NULL behind the last one. Return: it, or NULL: none is near.
  */
 const char *options_nearest(const char *word, const char *(*name_at)(const void *arg, size_t i),

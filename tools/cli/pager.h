@@ -11,12 +11,12 @@ struct pager {
 };
 
 /*
- * pager_start() - if stdout is a terminal, what is written to it from now on goes to $PAGER (less,
- * when that is not set; none when it is empty or "cat").
- * A pager that cannot be had is none. Until pager_end() SIGPIPE is ignored.
+ * pager_start() - if stdout is a terminal, send its output from now on to $PAGER (less, if that is
+ * not set; none if it is empty or "cat"). If the pager cannot be run, there is none. Until
+ * pager_end() SIGPIPE is ignored.
  */
 void pager_start(struct pager *p);
-/* Wait until the reader has seen enough; stdout is the terminal again. */
+/* Wait until the user quits the pager; stdout is the terminal again. */
 void pager_end(struct pager *p);
 
 #endif

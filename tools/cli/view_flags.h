@@ -12,7 +12,10 @@ extern const struct flag view_flags[];
 /* A flag --demangle. @to: an enum demangle. */
 int view_take_demangle(const struct parsing *p, void *to, const char *value);
 
-/* Those of --filter and --tid, for commands that have them by another name too. @to: a view. */
+/*
+ * The values of --filter and --tid, for commands that have these flags under other names, too. @to:
+ * a view.
+ */
 int view_take_under(const struct parsing *p, void *to, const char *value);
 int view_take_tids(const struct parsing *p, void *to, const char *value);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The DWARF of a trace's objects, where these are at hand: what srcline.h and prototype.h have in
- * common. An object is used if its file is the one that ran; its DWARF is taken from it, or from
- * its debug file (by build-id below /usr/lib/debug, or by .gnu_debuglink).
+ * The DWARF of a trace's objects, where the files are at hand, for srcline.h and prototype.h. An
+ * object is used if its file is the one that ran; its DWARF is taken from it, or from its debug
+ * file (by build-id below /usr/lib/debug, or by .gnu_debuglink).
  */
 #ifndef VESTIGE_TOOLS_DEBUGINFO_H
 #define VESTIGE_TOOLS_DEBUGINFO_H
@@ -20,8 +20,8 @@ void debuginfo_free(struct debuginfo *d);
 
 /*
  * debuginfo_module() - the object with the code at @addr, of a trace.dat's address space. @at: set
- * to the address as libdwfl's functions with the module want it. Return: NULL: it is not at hand or
- * has no DWARF. Opens it at the first question, which may take long.
+ * to the address for libdwfl's functions with the module. Return: NULL: it is not at hand or has no
+ * DWARF. The first call for an object opens it, which may take long.
  */
 Dwfl_Module *debuginfo_module(struct debuginfo *d, uint64_t addr, Dwarf_Addr *at);
 

@@ -17,7 +17,10 @@
 
 /* With so few references to earlier parts a name cannot grow beyond 2^(n/2) times its length. */
 #define FEW_REFERENCES 30u
-/* What a name with more of them may take, and after how many that took too much they are left. */
+/*
+ * Limits for a name with more of them, and the number of names over the limit after which such
+ * names are left as they are.
+ */
 #define NAME_SECONDS   1u
 #define NAME_SPACE     (1u << 30)
 #define NAMES_GIVEN_UP 2u
@@ -64,7 +67,7 @@ static unsigned int references(const char *symbol)
 	return n;
 }
 
-/* In a process of its own: what it writes to @fd is the name. */
+/* In a process of its own, which writes the name to @fd. */
 __attribute__((noreturn)) static void demangle_and_exit(cxa_demangle lib, const char *symbol,
 							int fd)
 {
@@ -82,7 +85,7 @@ __attribute__((noreturn)) static void demangle_and_exit(cxa_demangle lib, const 
 
 /*
  * A name whose parts refer to earlier parts can stand for one of any length, and the library takes
- * any time and memory for it: that is left to a process that may be killed.
+ * any time and memory for it: so it is done in a process that may be killed.
  */
 static char *demangle_apart(cxa_demangle lib, const char *symbol, int *status)
 {

@@ -4,7 +4,7 @@
  * demangle_rust_legacy.c.
  *
  * Recursion, output and the number of steps are bounded: a reference back may otherwise repeat a
- * name without end. What is nested is decoded by functions named for the grammar's rules. Tests:
+ * name without end. Each function is named for its rule of the grammar. Tests:
  * tests/unit/test_demangle.c, with c++filt as oracle.
  */
 #include "tools/code/demangle.h"
@@ -339,7 +339,7 @@ static void nested(struct rust *r, bool in_value)
 	}
 }
 
-/* The path of the impl's place tells nothing that its type does not. */
+/* The path of the impl's place adds nothing to its type. */
 static void impl_path(struct rust *r)
 {
 	r->muted++;
@@ -562,8 +562,10 @@ static void type(struct rust *r)
 	r->depth--;
 }
 
-/* Hexadecimal digits up to `_`; those of a number that needs more than 64 bits are shown as they
- * are. */
+/*
+ * Hexadecimal digits up to `_`. A number that needs more than 64 bits is shown as hexadecimal
+ * digits.
+ */
 static void hex_number(struct rust *r)
 {
 	size_t from = r->at, n;
@@ -646,7 +648,7 @@ static char *v0(const char *symbol, enum demangle how)
 	struct rust r = {.name = symbol + 2, .brief = how == DEMANGLE_SHORT};
 	char *shrunk;
 
-	/* what the linker or LLVM added is behind a dot */
+	/* suffixes of the linker or LLVM are behind a dot */
 	r.end = strcspn(r.name, ".");
 	if (r.name[0] < 'A' || r.name[0] > 'Z')
 		return NULL;

@@ -36,7 +36,7 @@ size_t demangle_utf8(char b[4], uint32_t c)
 	return 4;
 }
 
-/* `$LT$` and its like, at @p. Return: bytes that it takes, 0 none; *@c what it stands for. */
+/* `$LT$` and its like, at @p. Return: bytes that it takes, 0 none; *@c: the character. */
 static size_t escape(const char *p, size_t n, uint32_t *c)
 {
 	static const struct {
@@ -70,7 +70,7 @@ static size_t escape(const char *p, size_t n, uint32_t *c)
 	return 0;
 }
 
-/* What a part stands for is never longer than the part. Return: behind what was written. */
+/* The text of a part is never longer than the part. Return: the end of the written text. */
 static char *put_part(char *to, const char *p, size_t n)
 {
 	size_t i = n > 1 && p[0] == '_' && p[1] == '$' ? 1 : 0;

@@ -2,7 +2,7 @@
 /*
  * Reads from an ELF file: its code sections, its function symbols (the file's, else those of its
  * debug file (by build-id below /usr/lib/debug, or named by .gnu_debuglink), else the dynamic
- * ones), the names of its PLT stubs, its build-id, and what it needs to be run.
+ * ones), the names of its PLT stubs, its build-id, and its interpreter.
  */
 #ifndef VESTIGE_TOOLS_ELF_CODE_H
 #define VESTIGE_TOOLS_ELF_CODE_H

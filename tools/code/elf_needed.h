@@ -5,7 +5,8 @@
 #include <stddef.h>
 
 /*
- * elf_needed() - the first shared object that a program is linked with and whose name begins so.
+ * elf_needed() - the first shared object that a program is linked with and whose name begins with
+ * @prefix.
  * @fd: of the program. @prefix: for example "libasan.so".
  * @name: receives it, or "": the program needs none, or is no ELF file. @bytes: room there.
  */

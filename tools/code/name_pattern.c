@@ -99,7 +99,7 @@ bool name_pattern_raw(const struct name_pattern *p, const char *symbol)
 	return !fnmatch(p->glob, symbol, 0);
 }
 
-/* The bracket that is opened at @p is closed at; the end when it is not. */
+/* Where the bracket that opens at @p is closed; the end if it is not. */
 static const char *behind_brackets(const char *p)
 {
 	int depth = 0;
@@ -115,8 +115,8 @@ static const char *behind_brackets(const char *p)
 }
 
 /*
- * Of a full name: where the name itself begins, behind what the function returns, and where its
- * parameters begin. Operators are taken as one word with their sign.
+ * For a full name: where the name itself begins, behind the return type, and where the parameters
+ * begin. Operators are taken as one word with their sign.
  */
 static void take_apart(char *full, char **name, char **parameters)
 {
@@ -175,7 +175,7 @@ static enum name_match best_of(enum name_match a, enum name_match b)
 	return a > b ? a : b;
 }
 
-/* A full name, and what is left of it without what it returns and without parameters. */
+/* A full name, and the same without return type and parameters. */
 static enum name_match match_full(const struct name_pattern *p, char *full)
 {
 	static const char clone[] = " [clone ";

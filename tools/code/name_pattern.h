@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Patterns of function names as users write them: the name in the object (`_ZN2ns4leafEi`), or that
- * of the C++ or Rust source as it is printed, with or without parameters and arguments of templates
- * (`ns::leaf`, `ns::leaf(int)`, `shared<int>`), each a glob (*, ?, []). Blanks of source names do
- * not count. Not thread-safe (demangle.h). Tests: tests/unit/test_name_pattern.c.
+ * Patterns of function names as users write them: the name in the object (`_ZN2ns4leafEi`), or the
+ * name of the C++ or Rust source as it is printed, with or without parameters and arguments of
+ * templates (`ns::leaf`, `ns::leaf(int)`, `shared<int>`), each a glob (*, ?, []). Blanks of source
+ * names do not count. Not thread-safe (demangle.h). Tests: tests/unit/test_name_pattern.c.
  */
 #ifndef VESTIGE_TOOLS_NAME_PATTERN_H
 #define VESTIGE_TOOLS_NAME_PATTERN_H
@@ -14,13 +14,13 @@
 enum name_match {
 	NAME_NO,
 	NAME_GLOB,
-	NAME_EXACT, /* the very name: where one is meant, those that the glob matches too are not */
+	NAME_EXACT, /* the same name: if one function is meant, others that the glob matches are not */
 };
 
 struct name_pattern {
 	char *glob;  /* as written */
 	char *tight; /* without blanks */
-	char *part; /* what the name in the object must hold for the source's to match; "" anything */
+	char *part; /* a text that the name in the object must contain for the source's name to match; "" anything */
 };
 
 /* Return: false without memory. */
@@ -41,8 +41,8 @@ enum name_match name_pattern_source(const struct name_pattern *p, const char *sy
 
 /*
  * name_pattern_word() - the next word of a text.
- * @between: what separates words; a newline does, too. What is within brackets is a word's, and so
- * are blanks behind `operator` and before a closing `const`.
+ * @between: what separates words; a newline does, too. Blanks within brackets, behind `operator`
+ * and before a closing `const` belong to the word.
  * @at: where to begin; moves behind the word. @bytes: of the word. Return: it; NULL at the end.
  */
 #define NAME_PATTERN_BLANKS " \t\r"

@@ -20,8 +20,8 @@ static inline unsigned int object_id_bytes(const struct area_object *o)
 }
 
 /*
- * object_identity_base() - the first address of the range of 4 GiB that an object's identity asks
- * for. Two objects may ask for the same: object_space_assign() moves one of them.
+ * object_identity_base() - the first address of the range of 4 GiB for an object's identity. If two
+ * objects have the same, object_space_assign() moves one of them.
  * @path: of the object; counts where it has neither build-id nor inode.
  */
 uint64_t object_identity_base(const struct area_object *row, const char *path);

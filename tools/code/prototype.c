@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See prototype.h. A unit's functions are listed, by address, when the first of them is asked for.
- * What a function's parameters are is read from the definition in it; the registers follow from the
- * types. Where the compiler has changed how a function of its own is called (a clone:
- * name.constprop.0, name.isra.0; DW_CC_nocall), the locations at its entry tell where a parameter
- * is, or which constant.
+ * A function's parameters are read from its definition there; the registers follow from the types.
+ * Where the compiler has changed how a function of its own is called (a clone: name.constprop.0,
+ * name.isra.0; DW_CC_nocall), the locations at its entry give a parameter's place, or its constant.
  *
  * Answers are kept. Costs about as long as the unit's DWARF takes to be gone through once, and then
  * some 10 us a function. Tests: tests/engine/args.
@@ -241,7 +240,7 @@ static bool is_c(Dwarf_Die *cu)
 	}
 }
 
-/* How the compiler calls it is not how its type says. */
+/* Whether the compiler does not call it as its type says. */
 static bool is_altered(Dwarf_Die *die, const char *symbol)
 {
 	static const char *const clones[] = {".constprop.", ".isra.", ".part."};
@@ -256,9 +255,9 @@ static bool is_altered(Dwarf_Die *die, const char *symbol)
 }
 
 /*
- * Has clang changed how it is called, which it does under the same name and before version 17
- * without a word? Then a parameter that is left out, or always the same, has no place. What other
- * files may call is called as its type says.
+ * Whether clang has changed how it is called, which it does under the same name, and before version
+ * 17 without a note in DWARF. Then a parameter that is left out, or always the same, has no place.
+ * A function that other files may call is called as its type says.
  */
 static bool lacks_places(Dwarf_Die *die, Dwarf_Die *cu, const struct symbol *symbol)
 {
@@ -337,7 +336,10 @@ static void place(struct value_type *t, const struct classified *c, int *used)
 	}
 }
 
-/* What of the result is in rax; whether its place is passed in the first register. */
+/*
+ * The part of the result that is in rax; whether the result's address is passed in the first
+ * register.
+ */
 static bool place_result(struct value_type *t, const struct classified *c)
 {
 	t->nr_words = c->nr_words;
@@ -370,8 +372,9 @@ struct reading {
 };
 
 /*
- * Which argument of the call a parameter is, behind place(); an aggregate is none. Where something
- * of another size or alignment than a word is on the stack, what follows is not looked for.
+ * The number of the call's argument that a parameter is, after place(); an aggregate has none.
+ * Behind an argument on the stack with another size or alignment than a word, arguments are not
+ * numbered.
  */
 static int16_t argument_of(struct reading *r, const struct value_type *t,
 			   const struct classified *c)
@@ -397,7 +400,7 @@ static int16_t argument_of(struct reading *r, const struct value_type *t,
 	return r->stack_lost ? 0 : (int16_t)(NR_REGISTERS + ++r->used_stack);
 }
 
-/* Of a parameter as the source has it, what the function has of it; NULL: nothing. */
+/* The function's own DIE of a parameter of the source; NULL: it has none. */
 static Dwarf_Die *copy_of(struct reading *r, Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;

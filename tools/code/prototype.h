@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a function takes and returns, by the DWARF of its object, and where the System V ABI puts
- * it: which of the registers that a record has belong to which parameter. Memory of the program is
- * never read: what is not in such a register is not known.
+ * The parameters and the result of a function, by the DWARF of its object, and the registers in
+ * which the System V ABI passes them. Memory of the program is never read: a value that is in no
+ * recorded register is not known.
  */
 #ifndef VESTIGE_TOOLS_PROTOTYPE_H
 #define VESTIGE_TOOLS_PROTOTYPE_H
@@ -65,23 +65,27 @@ struct prototypes;
 struct prototypes *prototypes_new(struct symbols *symbols);
 void prototypes_free(struct prototypes *p);
 
-/* Arguments are from now on where a call puts them, whatever the compiler made of the function. */
+/*
+ * From now on take arguments from where a call puts them, even if the compiler changed the
+ * function.
+ */
 void prototypes_as_written(struct prototypes *p);
 
 /*
- * prototypes_find() - that of the function which begins at @addr, of a trace.dat's address space.
- * Return: it, borrowed; NULL: its object or its DWARF is not at hand, or does not tell.
+ * prototypes_find() - the prototype of the function that begins at @addr, of a trace.dat's address
+ * space. Return: it, borrowed; NULL: its object or its DWARF is not at hand, or has no prototype.
  */
 const struct prototype *prototypes_find(struct prototypes *p, uint64_t addr);
 
 /*
- * prototypes_put() - write all that were asked for and found as text, in order of address.
+ * prototypes_put() - write all prototypes that were asked for and found, as text, in order of
+ * address.
  * Errors are those of @f.
  */
 void prototypes_put(struct prototypes *p, FILE *f);
 
 /*
- * prototypes_add_text() - know those of a text that prototypes_put() wrote, from now on.
+ * prototypes_add_text() - add the prototypes of a text that prototypes_put() wrote.
  * @text: ends with NUL; is changed. Lines that do not parse are skipped. Return: 0 or -ENOMEM.
  */
 int prototypes_add_text(struct prototypes *p, char *text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A prototype as a line of text, as trace.dat files of ours keep it (docs/formats/arguments.md).
- * What is read is untrusted: what would name a register that no record has is taken for not known.
+ * The text is untrusted: a register that no record has counts as not known.
  * Tests: tests/unit/test_value_text.c, tests/engine/args.
  */
 #include "tools/code/prototype_text.h"

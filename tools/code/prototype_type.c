@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See prototype_type.h. The classes are those of the System V ABI for x86-64, "Parameter Passing":
- * what is larger than two eightbytes, or has unaligned fields, is passed in memory; of others each
+ * See prototype_type.h. The classes are from the System V ABI for x86-64, "Parameter Passing": a
+ * type larger than two eightbytes, or with unaligned fields, is passed in memory; otherwise each
  * eightbyte has a class of its own. A C++ class that is not trivial to copy is passed by reference.
  * DWARF is untrusted: depths and counts have limits. Tests: tests/engine/args.
  */
@@ -283,7 +283,7 @@ static enum value_kind kind_of_base(Dwarf_Die *die, struct value_type *type)
 	}
 }
 
-/* A function of its own, of those that a class has without being asked? */
+/* Whether it is a special member function that the class defines itself. */
 static bool is_own(Dwarf_Die *method)
 {
 	uint64_t defaulted;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What is between prototype.c, prototype_type.c and variable.c: types of DWARF and their classes of
- * the System V ABI. */
+/*
+ * Shared by prototype.c, prototype_type.c and variable.c: types of DWARF and their classes of the
+ * System V ABI.
+ */
 #ifndef VESTIGE_TOOLS_PROTOTYPE_TYPE_H
 #define VESTIGE_TOOLS_PROTOTYPE_TYPE_H
 
@@ -27,7 +29,7 @@ struct classified {
 /*
  * type_read() - the type of @die, of a parameter or a function (@die has no type: void).
  * @type: zeroed; registers are not chosen. @c: set to its classes.
- * Return: 0; -ENOENT: DWARF does not tell; -ENOMEM.
+ * Return: 0; -ENOENT: DWARF does not have it; -ENOMEM.
  */
 int type_read(Dwarf_Die *die, struct value_type *type, struct classified *c);
 

@@ -15,7 +15,8 @@ void srcline_free(struct srcline *s);
 
 /*
  * srcline_find() - where the code at @addr, of a trace.dat's address space, is in the source.
- * Return: `folder/file.c:12` as the compiler was given it, or NULL. Borrowed until the next call.
+ * Return: `folder/file.c:12`, with the path as it was passed to the compiler, or NULL. Borrowed
+ * until the next call.
  */
 const char *srcline_find(struct srcline *s, uint64_t addr);
 

@@ -42,7 +42,7 @@ struct symbols {
 	size_t nr_modules, modules_room;
 	struct symbols_object *objects;
 	size_t nr_objects;
-	size_t last_module; /* that of the previous symbol: nearly always the next one's too */
+	size_t last_module; /* the previous symbol's module: nearly always the next one's too */
 	struct cache_slot cache[CACHE_SLOTS];
 };
 
@@ -122,7 +122,7 @@ static const char *module_intern(struct symbols *s, const char *text, size_t byt
 	return copy;
 }
 
-/* What was answered before a change does not hold after it. */
+/* A change makes cached results invalid. */
 static void cache_clear(struct symbols *s)
 {
 	memset(s->cache, 0, sizeof(s->cache));
@@ -190,7 +190,7 @@ static int add_line(struct symbols *s, const char *p, const char *end)
 	for (name_end = name; name_end < end && !is_blank(*name_end); name_end++)
 		;
 	/*
-	 * absolute and mapping symbols are no code; a hidden address (kptr_restrict) tells nothing
+	 * absolute and mapping symbols are no code; a hidden address (kptr_restrict) is useless
 	 */
 	if (name == name_end || *name == '$' || type == 'a' || type == 'A' || !addr)
 		return 0;

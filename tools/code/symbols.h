@@ -32,8 +32,8 @@ struct symbol {
 struct symbols;
 
 /*
- * The address, below all objects', of the kernel's name for what writes marks, so that a mark
- * appears as `tracing_mark_write: TEXT` in every program that reads the kernel's.
+ * The address, below all objects', of the function that writes marks in the kernel, so that a mark
+ * appears as `tracing_mark_write: TEXT` in every program that reads the kernel's traces.
  */
 #define SYMBOLS_MARK_ADDR UINT64_C(0x07fffffe00000000)
 #define SYMBOLS_MARK_NAME "tracing_mark_write"
@@ -68,9 +68,9 @@ const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
 uint64_t symbols_size(struct symbols *s, const struct symbol *sym);
 
 /*
- * symbols_demangle() - from now on symbols_find() and symbols_at() give the names that C++ and
- * Rust sources have (see demangle.h). Once, before names are borrowed. A name is decoded when it is
- * first asked for.
+ * symbols_demangle() - have symbols_find() and symbols_at() give the names of the C++ and Rust
+ * sources (see demangle.h) from now on. Once, before names are borrowed. A name is decoded when it
+ * is first asked for.
  */
 void symbols_demangle(struct symbols *s, enum demangle how);
 
@@ -81,8 +81,8 @@ struct symbols_object {
 };
 
 /*
- * symbols_add_object() - add an object's range; the path is copied. What is added twice is
- * kept once. Return: 0 or -ENOMEM.
+ * symbols_add_object() - add an object's range; the path is copied. Adding it twice does no harm.
+ * Return: 0 or -ENOMEM.
  */
 int symbols_add_object(struct symbols *s, uint64_t base, const char *path);
 /* How many were added, and the i-th. Borrowed until the next is added. */

@@ -23,7 +23,7 @@ struct unmodified {
 
 /*
  * unmodified_load() - read @path, which must stay valid until unmodified_free().
- * Return: 0 or -errno with fail() set: what open() says, EINVAL (no ELF file of this machine, or
+ * Return: 0 or -errno with fail() set: errors of open(), EINVAL (no ELF file of this machine, or
  * without code), ENOMEM. After success unmodified_free() frees.
  */
 int unmodified_load(const char *path, struct unmodified *u);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See variable.h. Where parameters are follows from the calling convention, as prototype.h tells
- * it, not from their locations: at the entry of a function that was not optimised these are not
- * true yet. An expression is gone through from its left: what it means so far is an argument of the
- * call, or memory at an offset from one; each `->` makes of memory a pointer that is followed.
+ * See variable.h. The places of parameters follow from the calling convention, by prototype.h, not
+ * from their locations, which do not hold yet at the entry of a function that was not optimised. An
+ * expression is read from its left: its value so far is an argument of the call, or memory at an
+ * offset from one; each `->` follows a pointer in memory.
  *
- * DWARF is untrusted: depths have limits, and what does not fit is refused.
+ * DWARF is untrusted: depths have limits, and an expression that does not fit is refused.
  * Tests: tests/engine/events/names.
  */
 #include "tools/code/variable.h"
@@ -69,8 +69,10 @@ static int address_of_offset(const char *path, uint64_t offset, uint64_t *addr)
 
 #define CALLER "__do_trace_"
 
-/* Whether it is what calls the probes of a tracepoint, as C or C++ names it; copies of it end with
- * `.N`. */
+/*
+ * Whether it is the function that calls the probes of a tracepoint, as C or C++ names it; copies of
+ * it end with `.N`.
+ */
 static bool is_caller(const char *name, const char *tracepoint, size_t n)
 {
 	char *own;
@@ -193,7 +195,7 @@ bool variables_variadic(const struct variables *v)
 	return v->prototype->variadic;
 }
 
-/* What an expression means so far. */
+/* The value of an expression so far. */
 struct walk {
 	Dwarf_Die type;	 /* without names for it and qualifiers */
 	char value[128]; /* what is fetched, */

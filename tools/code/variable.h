@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The variables that a function has at its entry and its return, by their names in the source:
- * `fd`, `s->next->text`, `$retval->name`. What the DWARF of its object tells of them becomes what a
- * probe can fetch: an argument of the call, offsets to go through memory by, and a type (the
- * grammar of kprobe_events).
+ * `fd`, `s->next->text`, `$retval->name`. Converts the DWARF of a variable to a form that a probe
+ * can fetch: an argument of the call, offsets for following pointers, and a type (the grammar of
+ * kprobe_events).
  */
 #ifndef VESTIGE_TOOLS_VARIABLE_H
 #define VESTIGE_TOOLS_VARIABLE_H
@@ -21,9 +21,9 @@
 struct variable_place {
 	const char *symbol; /* its name, @symbol_bytes of it; NULL: it is the one at */
 	size_t symbol_bytes;
-	bool is_tracepoint; /* `symbol` is one's: what calls its probes has the arguments */
-	uint64_t at;	    /* this address of the object's program headers, or, */
-	bool is_offset;	    /* this offset of the file */
+	bool is_tracepoint; /* `symbol` is a tracepoint's: the function that calls its probes has the arguments */
+	uint64_t at;	/* this address of the object's program headers, or, */
+	bool is_offset; /* this offset of the file */
 };
 
 struct variable {
