@@ -2,8 +2,8 @@
 """CPython's own tests of threads, signals, children and crashes, by Debian's python3 (package
 libpython3.11-testsuite).
 
-It is not built with the flag: what it shows is what the engine in the process does to it and to all
-that it starts.
+It is not built with the flag: nop shows what the engine in the process does to it and to all that
+it starts, the others have all of its functions redirected.
 """
 import glob
 import os
@@ -13,8 +13,8 @@ import xml.etree.ElementTree
 import real
 
 SHORT = True
-TRACERS = ["nop"]
-LEAST = 0
+TRACERS = ["nop", "+function", "+function_graph"]
+LEAST = 1
 FULL_MODULES = ["test_threading", "test_signal", "test_subprocess", "test_fork1", "test_faulthandler", "test_asyncio",
                 "test_ctypes"]
 SHORT_MODULES = ["test_fork1", "test_ctypes"]

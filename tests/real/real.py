@@ -4,7 +4,8 @@
 A program is a file beside this one with
 
 	SHORT		whether the checks run its short form; `make soak` runs the full form of all
-	TRACERS		with which tracers it is run, besides without the engine
+	TRACERS		with which tracers it is run, besides without the engine; +TRACER: with all functions that were
+			built without any flag, too, of all objects but the system's own (libc, the loader, ...)
 	prepare()	builds it if it has to be. Return: what run() is given. Raises Skip.
 	run(it, full, only, env, folder)
 			runs its tests (only: these names alone; one that cannot choose may run more) with that
@@ -30,6 +31,9 @@ import traceback
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(ROOT, ".cache"))
 FLAG = "-fpatchable-function-entry=6"
+# libraries of the system's folders that do the work of the programs here
+UNMODIFIED = "1,libsqlite3*,libcrypto*,libssl*,libz.*,libpcre2*,libreadline*,libtinfo*,libgmp*,libmpfr*,libisl*,liblzma*," \
+             "libstdc++*,libpq*,libjemalloc*,liblua*,libuv*,_*.cpython*"
 ALL_TRACERS = ["nop", "function", "function_graph"]
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 LEFT_S = 20	# how long what a run has started may live on
@@ -195,8 +199,9 @@ class Areas:
         env = {k: v for k, v in os.environ.items() if not k.startswith("VESTIGE") and k != "LD_PRELOAD"}
         if not tracer:
             return env
-        return {**env, "LD_PRELOAD": os.environ["BUILD_DIR"] + "/libvestige.so", "VESTIGE_DIR": self.path,
-                "VESTIGE_BOOT": f"ftrace={tracer} trace_buf_size=256k"}
+        env = {**env, "LD_PRELOAD": os.environ["BUILD_DIR"] + "/libvestige.so", "VESTIGE_DIR": self.path,
+               "VESTIGE_BOOT": f"ftrace={tracer.lstrip('+')} trace_buf_size=256k"}
+        return {**env, "VESTIGE_UNMODIFIED": UNMODIFIED} if tracer.startswith("+") else env
 
     def files(self):
         return [n for n in os.listdir(self.path) if n != "kept"]
