@@ -38,9 +38,9 @@ struct variables;
 
 /*
  * variables_open() - find a function.
- * @path: of the object. @row: how it was when it ran; NULL: the file that is there now.
- * Return: 0 and *@out, to be freed with variables_free(), NULL where DWARF does not tell of it;
- * -ENOENT: there is no such symbol; -errno.
+ * @path: of the object. @row: the object as it ran; NULL: the file that is there now. Return: 0 and
+ * *@out, to be freed with variables_free(), NULL if DWARF does not have it; -ENOENT: there is no
+ * such symbol; -errno.
  */
 int variables_open(const char *path, const struct area_object *row,
 		   const struct variable_place *place, struct variables **out);
@@ -52,11 +52,11 @@ void variables_free(struct variables *v);
 const char *variables_name(const struct variables *v, unsigned int n);
 unsigned int variables_count(const struct variables *v);
 
-/* Does it take more than those that have names? */
+/* Whether it takes more parameters than the ones with names. */
 bool variables_variadic(const struct variables *v);
 
 /*
- * variables_find() - what @text means, @n bytes: a parameter or `$retval`, and members of it.
+ * variables_find() - look up @text, @n bytes: a parameter or `$retval`, and members of it.
  * Return: 0 and *@out; else an enum probe_word_wrong, and *@position: where in the text it is.
  */
 int variables_find(struct variables *v, const char *text, size_t n, struct variable *out,

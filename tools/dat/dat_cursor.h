@@ -43,8 +43,8 @@ char *cursor_text(struct cursor *c, uint64_t bytes);
 int cursor_pread(int fd, void *to, size_t bytes, uint64_t offset);
 
 /*
- * Whether @packed may unpack to @bytes: zstd frames of trace-cmd do not say how large they become,
- * those that do must agree.
+ * Whether @packed may unpack to @bytes. A zstd frame with its size must have that size; trace-cmd's
+ * frames have none.
  */
 bool cursor_zstd_agrees(const void *packed, size_t packed_bytes, uint64_t bytes);
 

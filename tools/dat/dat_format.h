@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers of the trace.dat format, versions 6 and 7, and of the kernel's sub-buffers in it: what
- * the reader here and the writer in tools/export agree on. trace-cmd.dat.v6(5), trace-cmd.dat.v7(5)
- * and the kernel's events/header_page and header_event are the sources.
+ * Numbers of the trace.dat format, versions 6 and 7, and of the kernel's sub-buffers in it, for the
+ * reader here and the writer in tools/export. trace-cmd.dat.v6(5), trace-cmd.dat.v7(5) and the
+ * kernel's events/header_page and header_event are the sources.
  */
 #ifndef VESTIGE_TOOLS_DAT_FORMAT_H
 #define VESTIGE_TOOLS_DAT_FORMAT_H

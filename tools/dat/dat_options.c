@@ -264,7 +264,7 @@ static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t byt
 		if (l->shift > 63)
 			return dat_damaged(d, "its option about the clock");
 		break;
-	default: /* what we have no use for */
+	default: /* options that we do not need */
 		break;
 	}
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The options of a trace.dat (clock, statistics, objects, threads, prototypes, version 7's buffer),
- * and where its CPUs' data are. For dat_read.c alone. Nothing in the file is believed.
+ * and where its CPUs' data are. For dat_read.c alone. The file is untrusted.
  */
 #ifndef VESTIGE_TOOLS_DAT_OPTIONS_H
 #define VESTIGE_TOOLS_DAT_OPTIONS_H

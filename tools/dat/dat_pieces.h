@@ -29,10 +29,10 @@ struct dat_reader {
 	struct pages *native; /* read in place of the streams; NULL: native.h */
 };
 
-/* fail() for a file that is not what it says, for want of memory. Return: -EINVAL, -ENOMEM. */
+/* fail() for a damaged file; for lack of memory. Return: -EINVAL, -ENOMEM. */
 int dat_damaged(const struct dat_reader *d, const char *what);
 int dat_no_memory(const struct dat_reader *d);
-/* What a piece's cursor says at its end. Return: 0, or as dat_damaged(). */
+/* The state of a piece's cursor at its end. Return: 0, or as dat_damaged(). */
 int dat_check(const struct dat_reader *d, const struct cursor *c, const char *what);
 
 /*

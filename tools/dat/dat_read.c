@@ -5,9 +5,9 @@
  * read when it is opened; the CPUs' data piece by piece (dat_stream.c), so that the file may be
  * larger than memory.
  *
- * Nothing in the file is believed: each offset, count and size is checked against the file, what
- * is compressed must say how large it becomes. Tests: tests/unit/test_dat_read.c (files of ours and
- * of the kernel, and mutated ones).
+ * The file is untrusted: each offset, count and size is checked against the file, and compressed
+ * data must state its unpacked size. Tests: tests/unit/test_dat_read.c (files of ours and of the
+ * kernel, and mutated ones).
  */
 #include "tools/reader/reader.h"
 
@@ -259,9 +259,9 @@ static void take_options(struct dat_reader *d)
 }
 
 /*
- * Facts that the file does not state. Its tracer follows from its events. The number of its
- * records: the kernel's `entries` are those that were still in the buffer when the recording had
- * ended; only our own are those of the file.
+ * Facts that the file does not state. Its tracer follows from its events. As for the number of
+ * records: the kernel's `entries` counts the records that were in the buffer after the recording;
+ * only in our own files it counts the file's.
  */
 static int survey(struct dat_reader *d)
 {

@@ -4,8 +4,8 @@
  * one window of sub-buffers at a time, however large the file is.
  *
  * A sub-buffer that makes no sense is left where it stops making sense, and the next record says
- * that something was lost; a chunk that does not unpack ends the stream with an error, since
- * nothing tells where the next one begins. Costs about 3 ns a record and zstd's 15 to 25 ns; bench:
+ * that something was lost; a chunk that does not unpack ends the stream with an error, since the
+ * begin of the next one is not known. Costs about 3 ns a record and zstd's 15 to 25 ns; bench:
  * `report` in `make bench`. Tests: tests/unit/test_dat_read.c.
  */
 #include "tools/dat/dat_stream.h"

@@ -7,8 +7,8 @@
  *
  *	... kernel's format | chunks of pages | tables | tail
  *
- * Names, tasks and statistics are the kernel format's. What the way from a page to records needs
- * besides is in the tables: the line of the clock, the functions' and objects' addresses.
+ * Names, tasks and statistics are the kernel format's. The tables have the rest that is needed to
+ * make records of a page: the line of the clock, the functions' and objects' addresses.
  */
 #ifndef VESTIGE_TOOLS_NATIVE_H
 #define VESTIGE_TOOLS_NATIVE_H
@@ -53,8 +53,8 @@ static inline uint64_t native_tables_max(uint64_t file_bytes)
 
 enum native_flag {
 	/*
-	 * Which calls are leaves (their exit is the next event of their CPU) is another question
-	 * here than in the kernel's format: a command that prints leaves reads that.
+	 * The calls that are leaves (their exit is the next event of their CPU) may differ here
+	 * from the kernel's format: a command that prints leaves reads the latter.
 	 */
 	NATIVE_LEAVES_TOLD = 1,
 };
@@ -93,7 +93,7 @@ struct native_map {
 	uint64_t lo, hi, bias, base, unload;
 };
 
-/* An event's id in a member, and that which it has in the trace.dat. */
+/* An event's id in a member, and its id in the trace.dat. */
 struct native_event {
 	uint32_t member;
 	uint16_t from, to;
@@ -125,7 +125,7 @@ struct native_known {
 
 /*
  * native_tables_pack() - the tables of @p.
- * @chunks: in the order of p's pages. @known: what is known of their records, which were read once.
+ * @chunks: in the order of p's pages. @known: facts about their records, from reading them once.
  * @out: freed by the caller. Return: 0 or -ENOMEM with fail() set.
  */
 int native_tables_pack(const struct pages *p, const struct native_chunk *chunks, size_t nr_chunks,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native block as a source of pages: see native.h. What is not as its writer made it (a file
- * that was cut or appended to, damaged tables, another version) is not used: the same records are
- * there in the kernel's format. A chunk is read when its turn comes, and zstd's sum over it tells
- * damage: an error then. What agrees in its sums is still untrusted: each count, offset and size is
- * checked.
+ * The native block as a source of pages: see native.h. A block that is not as its writer made it
+ * (the file was cut or appended to, tables are damaged, it has another version) is not used: the
+ * same records are there in the kernel's format. A chunk is read when its turn comes; if zstd's
+ * checksum shows damage, that is an error. Data with right checksums is still untrusted: each
+ * count, offset and size is checked.
  *
  * Of each CPU a chunk is kept unpacked, 128 KB. Tests: tests/unit/reader/test_native.c, fuzz target
  * dat.
@@ -154,7 +154,7 @@ static bool find_tail(int fd, struct native_tail *t)
 	       t->tables_bytes <= native_tables_max(bytes);
 }
 
-/* The tables, unpacked; NULL: they are not what the tail says, or there is no memory for them. */
+/* The tables, unpacked; NULL: they do not match the tail, or there is no memory for them. */
 static void *load_tables(int fd, const struct native_tail *t)
 {
 	void *packed = malloc(t->tables_packed + 1), *raw = NULL;

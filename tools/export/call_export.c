@@ -64,7 +64,7 @@ static int end(struct call_export *x, int err)
 	return err;
 }
 
-/* What was asked for cannot be given when nothing of it is there: an empty file misleads. */
+/* An error if there is nothing to write: an empty file misleads. */
 static int nothing(const struct view *v)
 {
 	return fail(ENODATA, "'%s' has no call that was asked for", v->path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the formats of calls share: the file, the way from the records to calls or to their tree,
+ * Code that the formats of calls share: the file, the loop from records to calls or to their tree,
  * and the names. A format is one file with two or three functions and its row in exporter.c.
  *
  * Names go out as the view shows them (--demangle). Times are nanoseconds of the trace's clock, or
@@ -23,7 +23,7 @@ struct call_export {
 	struct out o;
 	void *own;		  /* of the format */
 	uint64_t nr;		  /* calls and other records written */
-	const struct record *rec; /* that is being told; NULL: what is open at the end is closed */
+	const struct record *rec; /* the current record; NULL: open calls are closed at the end */
 	int err;		  /* not 0: stop; fail() is set, or o.err is the reason */
 	bool to_stdout;
 	struct dat_file file;
@@ -41,18 +41,19 @@ struct call_format {
 	size_t own_bytes; /* of ->own, zeros at first */
 	/* Return: 0 or -errno with fail() set. */
 	int (*begin)(struct call_export *x);
-	/* A call begins that the view shows, as far as is known then: its length is not. */
+	/* A call begins that the view shows, as far as that is known without its length. */
 	void (*enter)(struct call_export *x, const struct call *call,
 		      const struct call_function *fn);
 	/*
-	 * A call that the view shows, when it ends: those beneath it came before. @fn: borrowed.
+	 * A call that the view shows, when it ends: the calls beneath it came before. @fn:
+	 * borrowed.
 	 * @parent: the call around it, NULL none known.
 	 */
 	void (*call)(struct call_export *x, const struct call *call, const struct call *parent,
 		     const struct call_function *fn);
 	/* A RECORD_EVENT, RECORD_PRINT or RECORD_FUNCTION that the view shows, in order of time. */
 	void (*other)(struct call_export *x, const struct record *rec);
-	/* The end of the file; then what begin() made is freed by free(), also after an error. */
+	/* The end of the file; then free() frees what begin() made, also after an error. */
 	void (*end)(struct call_export *x);
 	void (*free)(struct call_export *x);
 };
@@ -66,7 +67,7 @@ int call_export_each(const char *path, const struct export_options *opt,
 
 /*
  * call_export_tree() - write @path of the tree of calls, by thread, the children of a node in the
- * order of their time. Memory: that of the tree.
+ * order of their time. Memory: the tree's.
  * @put: writes it all to x->o; x->err if that fails.
  * Return: 0 or -errno with fail() set: EINVAL where the recording has no calls with entry and exit.
  */
@@ -83,7 +84,7 @@ const char *call_export_object(const struct view *v, const struct call_function 
  * call_export_track() - the row of a picture on which a call lies. Calls of one row nest. A thread
  * and each other stack that it ran on (a coroutine's, a signal handler's) have rows of their own;
  * a thread's own stack is the one of its first call. Of call_export_each().
- * Return: its number in the process: the thread's id, or above INT32_MAX that of a stack.
+ * Return: its number in the process: the thread's id, or above INT32_MAX a stack's number.
  */
 uint64_t call_export_track(const struct call_export *x, const struct call *call);
 

@@ -123,7 +123,7 @@ void ctf_event_put(struct ctf_bytes *b, const struct tep_event *ev, const struct
 	}
 }
 
-/* A word of the metadata's language; @number tells apart what becomes the same. */
+/* A word of the metadata's language; @number distinguishes names that become equal. */
 static void put_token(struct out *o, const char *name, unsigned int number)
 {
 	char token[TOKEN_BYTES];

@@ -6,9 +6,10 @@
  * flame chart; the function's name is an enumeration's label, which is written once, at the end,
  * with the rest of the metadata.
  *
- * All is aligned to bytes. The stamps of a stream do not go back: one that would is that of the
- * event before. A stream's file is open only while a packet is written: there may be many CPUs.
- * Memory: a packet for each CPU. Tests: tests/cli/test_export_ctf.py, with babeltrace2.
+ * All is aligned to bytes. The stamps of a stream do not go back: an earlier stamp is replaced by
+ * the stamp of the event before. A stream's file is open only while a packet is written: there may
+ * be many CPUs. Memory: a packet for each CPU. Tests: tests/cli/test_export_ctf.py, with
+ * babeltrace2.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -33,7 +34,7 @@
 #define HEAD_BYTES   (8u + 6u * 8u + 4u) /* packet.header and packet.context */
 #define NR_EVENTS    65536u
 
-/* Of events of ours; those of the kernel's kind have FIRST_EVENT and their number. */
+/* Ids of our own events; the kernel's events have FIRST_EVENT and their number. */
 enum { ENTRY_ID, EXIT_ID, FUNCTION_ID, PRINT_ID, UNKNOWN_ID, FIRST_EVENT = 16 };
 
 /* How a call ended: the labels of `how`. */
@@ -49,7 +50,7 @@ struct ctf {
 	char *folder; /* of the metadata */
 	struct stream *streams;
 	unsigned int nr_streams, cpu;
-	uint64_t lost; /* of the view's, those that a packet has told */
+	uint64_t lost; /* of the view's losses, the ones that a packet has reported */
 	bool seen[NR_EVENTS];
 	char text[PRINTK_TEXT_BYTES];
 };
@@ -62,7 +63,7 @@ static int stream_path(const struct ctf *own, unsigned int cpu, char **path)
 	return fail(ENOMEM, "out of memory");
 }
 
-/* What was lost since the last packet of any stream is told by this one. */
+/* This packet reports the losses since the last packet of any stream. */
 static void count_discarded(struct call_export *x, struct stream *s)
 {
 	struct ctf *own = x->own;
@@ -126,7 +127,7 @@ static void put_packet(struct call_export *x, unsigned int cpu)
 	s->packet.nr = 0;
 }
 
-/* The stream of the record that is being told; at the end of all that of the last one. */
+/* The stream of the current record; at the end of all, the last record's. */
 static struct stream *current(struct call_export *x)
 {
 	struct ctf *own = x->own;
@@ -266,7 +267,7 @@ static int ctf_begin(struct call_export *x)
 	return own->folder && own->streams ? 0 : fail(ENOMEM, "out of memory");
 }
 
-/* Within quotes: a backslash before what would end them, octal for what no text has. */
+/* Within quotes: a backslash before quotes and backslashes, octal for control characters. */
 static void put_quoted(struct out *o, const char *text)
 {
 	out_text(o, "\"");

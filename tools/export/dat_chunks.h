@@ -3,7 +3,7 @@
  * A CPU's sub-buffers on their way into a trace.dat: chunks of whole sub-buffers, compressed by as
  * many threads as there are CPUs to spare and written in order.
  *
- * The one that fills a chunk (the producer) never waits idly: when all chunks are under way, it
+ * The thread that fills chunks (the producer) never waits idly: when all chunks are under way, it
  * compresses one itself. Without threads (none could be had) all works as before, by one.
  */
 #ifndef VESTIGE_TOOLS_DAT_CHUNKS_H
@@ -16,9 +16,8 @@
 struct chunks;
 
 /*
- * chunks_zstd() - what packs chunks: at @level, with a sum of what is packed in each frame, so that
- * a reader that unpacks it notices damage. Return: to be freed with ZSTD_freeCCtx(), or NULL if
- * memory is short.
+ * chunks_zstd() - a context that packs chunks at @level, with a checksum in each frame, so that a
+ * reader notices damage. Return: to be freed with ZSTD_freeCCtx(), or NULL if memory is short.
  */
 ZSTD_CCtx *chunks_zstd(int level);
 
@@ -42,8 +41,8 @@ int chunks_put(struct chunks *c, uint32_t bytes);
 
 /*
  * chunks_swap() - hand over the first @bytes of a chunk that was filled elsewhere.
- * @own: the chunk, malloced with the size that chunks_new() was told; set to other memory of that
- * size, which is the caller's from then on, also after an error.
+ * @own: the chunk, malloced with the size passed to chunks_new(); set to other memory of that size,
+ * which is the caller's from then on, also after an error.
  * Return: as chunks_put().
  */
 int chunks_swap(struct chunks *c, unsigned char **own, uint32_t bytes);

@@ -12,15 +12,15 @@
 /* An event's data must fit a sub-buffer, with a loss's count and its own head beside it. */
 #define DAT_EVENT_MAX 4048u
 
-/* Files whose records tell arguments and results have other forms of some events. */
+/* Files whose records have arguments and results have other forms of some events. */
 enum dat_values { DAT_EITHER, DAT_WITHOUT_VALUES, DAT_WITH_VALUES };
 
 struct dat_event {
 	uint8_t kind;	  /* the record's */
 	uint16_t id;	  /* common_type, as in the kernel */
-	uint16_t bytes;	  /* of the event's data: a multiple of 4, at most 112; 0: size() tells */
+	uint16_t bytes;	  /* of the event's data: a multiple of 4, at most 112; 0: see size() */
 	const char *name; /* in the system ftrace */
-	/* The text of events/ftrace/NAME/format; NULL: that of an earlier row with this id. */
+	/* The text of events/ftrace/NAME/format; NULL: as in an earlier row with this id. */
 	const char *format;
 	bool graph; /* only files of a graph have it */
 	enum dat_values values;
@@ -33,7 +33,7 @@ struct dat_event {
 extern const struct dat_event dat_events[];
 extern const unsigned int dat_nr_events;
 
-/* Of events whose formats the reader has: the record tells the id. */
+/* For events whose formats the reader has: the record has the id. */
 extern const struct dat_event dat_event_formatted;
 
 /*
@@ -52,7 +52,7 @@ const struct dat_event *dat_event_of(uint8_t kind, bool values);
 #define DAT_COMPACT_DEPTH	INT16_MAX
 #define DAT_COMPACT_STACK	UINT8_MAX
 
-/* The format of the event @id then; NULL: it is as ever. */
+/* The format of the event @id in such a file; NULL: it is the same as in others. */
 const char *dat_compact_format(uint16_t id);
 
 static inline void dat_compact_entry(unsigned char *data, uint64_t common, uint64_t ip,

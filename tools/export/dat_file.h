@@ -10,14 +10,15 @@
 struct dat_file {
 	int fd;
 	const char *path; /* as the user gave it */
-	char *target;	  /* what is replaced: behind symbolic links */
+	char *target;	  /* the file that is replaced: behind symbolic links */
 	char *tmp;	  /* the unfinished file, beside it; NULL when it is gone */
 	bool held;	  /* SIGXFSZ is held off by us */
 };
 
 /*
  * dat_file_create() - begin a new file that is to be @path. SIGXFSZ is held off in this thread from
- * now until it is committed or aborted: a limit on file sizes is an error and not the end.
+ * now until it is committed or aborted: a limit on file sizes is an error and does not end the
+ * program.
  * Return: 0, and dat_file_commit() or dat_file_abort() is owed; or -errno with fail() set: EISDIR,
  * EINVAL (a device or pipe), EACCES, ENOENT (of the folder), ENOSPC, ...
  */

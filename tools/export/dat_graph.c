@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_graph.h. A thread may enter a function on one CPU and return on another, and an exit
- * tells its depth and its call's time. So all CPUs are encoded at once, in the order of time. Where
- * the first CPU's chunks go is known, and they are written there. Those of the others lie mixed in
- * a file of their own until each CPU's are copied to where they belong.
+ * See dat_graph.h. A thread may enter a function on one CPU and return on another, and an exit has
+ * its depth and its call's time. So all CPUs are encoded at once, in the order of time. The place
+ * of the first CPU's chunks is known, and they are written there. The other CPUs' chunks are mixed
+ * in a file of their own until they are copied to their places.
  *
- * Plain calls go the way of dat_graph_runs.c, all others that of graph_events.h, at 80 ns a record.
+ * dat_graph_runs.c encodes plain calls; all others go through graph_events.h, at 80 ns a record.
  * Tests: tests/unit/test_dat_graph.c.
  */
 #include "tools/export/dat_graph.h"
@@ -140,7 +140,7 @@ static int end_output(struct dat_graph *g)
 	return ret ? dat_file_failed(g->file, ret) : 0;
 }
 
-/* What pages and chunks are begun with, and what ends them. */
+/* Begin pages and chunks, and end them. */
 static void drop_output(struct dat_graph *g)
 {
 	for (unsigned int cpu = 0; g->pages && cpu < g->nr_cpus; cpu++)

@@ -10,7 +10,7 @@
 struct dat_graph;
 struct graph_event;
 
-/* @ev as the record that is encoded: one that tells its depth and its call's time itself. */
+/* @ev as the record that is encoded: a record with its depth and its call's time. */
 struct record dat_graph_record(const struct graph_event *ev);
 
 /* May the calls of @r have the compact form of dat_events.h? It is known when they are encoded. */
@@ -18,8 +18,8 @@ bool dat_graph_may_be_compact(const struct reader *r);
 
 /*
  * dat_graph_new() - encode all that @r holds. The chunks of one CPU, the one with the most records,
- * are put into @file at once, at @offset; what was behind is cut off. Those of the others go into a
- * file without a name beside it, see dat_graph_copy().
+ * are put into @file at once, at @offset; the rest of the file is cut off. The other CPUs' chunks
+ * go into a file without a name beside it, see dat_graph_copy().
  * @level: zstd's, 0 none. @chunk_bytes: of a chunk before it is compressed.
  * @prototypes: is asked for each function whose arguments or results are there; NULL: not wanted.
  * @compact: in the compact form; only with dat_graph_may_be_compact().
@@ -34,7 +34,7 @@ void dat_graph_free(struct dat_graph *g);
 /* The CPU whose chunks are in the file already. */
 unsigned int dat_graph_first(const struct dat_graph *g);
 
-/* What is known of the calls, with opt->native; its bases are the caller's from now on. */
+/* Facts about the calls, with opt->native; the caller owns its bases from now on. */
 void dat_graph_take_known(struct dat_graph *g, struct native_known *known);
 /* Events of all CPUs. */
 uint64_t dat_graph_events(const struct dat_graph *g);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_graph_runs.h. What graph_events.c tells of each record, calls_plain_run() tells of a run
- * here, and it is encoded on the spot. Whatever has no place in the compact form goes the long way:
- * the caller begins again then.
+ * See dat_graph_runs.h. calls_plain_run() gives the events of a whole run, as graph_events.c does
+ * for each record, and they are encoded at once. If a call does not fit the compact form, the
+ * caller begins again with the slow way.
  *
  * Costs 15 to 20 ns a record. Tests: tests/engine/dat_graph.c, tests/cli/test_convert.py (both
  * ways).
@@ -72,7 +72,7 @@ static bool would_end(const struct last_entry *l, const struct record *rec)
 	return rec->kind == RECORD_EXIT && (l->any_exit || rec->ip == l->exit_ip);
 }
 
-/* The number of stack @id; what the compact form has no room for is found out, too. */
+/* The number of stack @id; also notes a number that does not fit the compact form. */
 static inline uint32_t number_of(struct encoder *e, uint32_t process, uint32_t id, uint32_t depth)
 {
 	uint32_t number = id ? stack_number(&e->numbers, process, id) : 0;
@@ -107,8 +107,8 @@ static void check_leaf(struct encoder *e, struct last_entry *l, const struct rec
 }
 
 /*
- * An entry by a tail call has no exit of its own: that of the nearest call below that has one ends
- * it.
+ * An entry by a tail call has no exit of its own: the exit of the nearest call below that has one
+ * ends it.
  */
 static void find_exit(const struct encoder *e, struct last_entry *l, const struct record *rec)
 {
@@ -208,7 +208,10 @@ static int on_run(struct calls *c, void *arg, const struct run *run)
 	return calls_plain_run(c, run, run_enter, run_leave);
 }
 
-/* What the run before it has left open on this CPU, now that the next record is known. */
+/*
+ * Complete the event that the run before has left open on this CPU, now that the next record is
+ * known.
+ */
 static void begin_run(struct encoder *e, const struct run *run)
 {
 	struct last_entry *l = &e->last[run->head.cpu];

@@ -4,8 +4,9 @@
  *
  * A sub-buffer's first event has its time stamp, the others their distance from the event before;
  * one of 2^27 ns or more costs a TIME_EXTEND event, which must be in the same sub-buffer. A loss
- * ends the sub-buffer, since only a sub-buffer's head can tell of one. A time that runs backwards
- * (the sources do not, but a clock may) is written with a TIME_STAMP event, so that it stays true.
+ * ends the sub-buffer, since only a sub-buffer's head can hold one. A time that goes backwards
+ * (which a clock may, though the sources do not) is written with a TIME_STAMP event, so it stays
+ * right.
  *
  * Costs about 6 ns a function record; transcoding in `make bench`. Tests:
  * tests/unit/test_dat_pages.c.

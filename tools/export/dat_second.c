@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_second.h. A trace.dat has one table of events: the ids of the kernel's begin behind the
- * greatest of the program's. Tests: tests/cli/test_record_kernel.py.
+ * See dat_second.h. A trace.dat has one table of events: the kernel's ids begin behind the
+ * program's greatest id. Tests: tests/cli/test_record_kernel.py.
  */
 #include "tools/export/dat_second.h"
 

@@ -233,7 +233,7 @@ static void option_cpustat(FILE *f, unsigned int cpu, const struct reader_cpu_st
 	option_text(f, DAT_CPUSTAT, text);
 }
 
-/* What tells this file from every other: KernelShark pairs files by it. */
+/* The id of this file: KernelShark pairs files by it. */
 static uint64_t trace_id(void)
 {
 	uint64_t id;

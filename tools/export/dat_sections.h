@@ -2,7 +2,7 @@
 /*
  * The pieces of a trace.dat around the CPUs' data. Version 6 has them one after the other, version
  * 7 as sections with a head each; the bodies are the same. Each function appends to a stream;
- * errors are those of the stream.
+ * errors are the stream's.
  */
 #ifndef VESTIGE_TOOLS_DAT_SECTIONS_H
 #define VESTIGE_TOOLS_DAT_SECTIONS_H
@@ -29,7 +29,7 @@ void dat_section_compact_events(FILE *f, struct reader *r);
 /* No other events. */
 void dat_section_event_formats(FILE *f, struct reader *r);
 void dat_section_kallsyms(FILE *f, struct reader *r);
-/* What its records ftrace:bprint and ftrace:bputs name. */
+/* The texts that its records ftrace:bprint and ftrace:bputs name. */
 void dat_section_printk(FILE *f, struct reader *r);
 void dat_section_cmdlines(FILE *f, struct reader *r);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat from any reader's streams: dat_write.h. What is known at the end alone (sizes,
- * offsets) is written over places left free before; all else goes out in order.
+ * A trace.dat from any reader's streams: dat_write.h. Sizes and offsets that are only known at the
+ * end are written into places left free before; all else is written in order.
  *
  * The CPUs are read one after the other by the calling thread, which also encodes; dat_chunks.c
  * compresses and writes beside it. Tests: tests/unit/test_dat_write.c, test_dat_clients.c.
@@ -217,7 +217,7 @@ static int stream_failed(struct writer *w, const struct record *rec, int nr, uns
 		w->file.path, cpu, rec->kind);
 }
 
-/* What is asked for once is put into the file at its end. */
+/* Written at the end of the file. */
 static void note_functions(struct prototypes *p, const struct record *rec, unsigned int nr)
 {
 	for (; nr--; rec++)
@@ -225,7 +225,7 @@ static void note_functions(struct prototypes *p, const struct record *rec, unsig
 			prototypes_find(p, rec->ip);
 }
 
-/* What @w->r is while its records are written. */
+/* A reader that replaces @w->r while its records are written. */
 static bool is_second(const struct writer *w)
 {
 	return w->second && w->r == w->second->second;
@@ -298,8 +298,8 @@ static uint32_t chunk_bytes_of(const struct writer *w)
 }
 
 /*
- * Of a trace of calls no CPU stands alone: all are encoded now, one of them into its place. Return:
- * as dat_graph_new().
+ * The CPUs of a trace of calls depend on one another: all are encoded now, one of them into its
+ * place. Return: as dat_graph_new().
  */
 static int encode_graph(struct writer *w)
 {

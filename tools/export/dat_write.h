@@ -35,7 +35,7 @@ static inline void dat_progress(const struct dat_options *opt, const struct read
 }
 
 /*
- * dat_write() - write all that @r holds.
+ * dat_write() - write all records of @r.
  * @path: replaced atomically: the old file stays until the new one is complete.
  * @r: is read to its end.
  * Return: 0, or -errno with fail() set (ENOSPC names the file and what was needed); the unfinished

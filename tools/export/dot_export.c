@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The graph of calls for Graphviz: a node for each function, an arrow for each pair of caller and
- * function with its calls and time, red what has much time of its own. Of many functions the
- * NODES with the most time. Tests: tests/cli/test_export.py.
+ * function with its calls and time, with more red for more time of its own. If there are many
+ * functions, the NODES with the most time. Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -12,12 +12,13 @@
 struct view;
 
 struct export_options {
-	bool plain;		   /* without what only vestige reads */
+	bool plain;		   /* without parts that only vestige reads */
 	const struct exporter *to; /* whose write() has this */
 	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL */
-	struct view *view;	   /* of the reader: what of_calls formats write; NULL for others */
-	uint64_t part_bytes;	   /* splits: a file with so many is full; 0: there is one file */
-	/* Called now and then with how much is done of about @total; NULL none. */
+	struct view *view;	   /* of the reader, for of_calls formats; NULL for others */
+	uint64_t
+		part_bytes; /* with `splits`: the size at which a file is full; 0: there is one file */
+	/* Called now and then with the amount done, of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
 };
@@ -26,9 +27,9 @@ struct exporter {
 	const char *name;	 /* of `vestige convert --to NAME` */
 	const char *help;	 /* one line */
 	const char *suffixes[3]; /* of a file that has this format, unless --to says otherwise */
-	bool of_calls; /* writes what opt->view shows, to stdout too ("-"); others all, to a file */
+	bool of_calls; /* writes the calls that opt->view shows, to stdout too ("-"); others write all, to a file */
 	/*
-	 * Write what @r holds; it is read to its end.
+	 * Write all records of @r; it is read to its end.
 	 * @path: replaced when the new file is complete. Return: 0 or -errno with fail() set.
 	 */
 	int (*write)(const char *path, struct reader *r, const struct export_options *opt);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A flame graph as one SVG file that a browser opens from disk: a box for each way to reach a
- * function, as wide as its time is of all, above it what it called. A click shows a box at full
- * width, a text in the field marks the functions that have it in their names. It loads nothing.
- * Boxes of less than a tenth of a pixel are left out. Tests: tests/cli/test_export.py.
+ * A flame graph as one SVG file that a browser opens from disk: a box for each path of callers to a
+ * function, as wide as its part of the time; above it the functions that it called. A click shows a
+ * box at full width, a text in the field marks the functions that have it in their names. It loads
+ * nothing. Boxes of less than a tenth of a pixel are left out. Tests: tests/cli/test_export.py.
  */
 #include <inttypes.h>
 #include <stdio.h>

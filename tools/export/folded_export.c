@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Folded stacks, as flamegraph.pl, inferno and speedscope read them: a line for each way to reach a
- * function, the thread's name first, with the time of the function's own in nanoseconds behind.
- * The sum of the lines is the time of all outermost calls, less what their stacks were suspended.
- * Threads of one name have lines of their own, which readers add up. Tests: tests/cli/test_export.py.
+ * Folded stacks, as flamegraph.pl, inferno and speedscope read them: a line for each path of
+ * callers to a function, the thread's name first, the function's own time in nanoseconds last. The
+ * sum of the lines is the time of all outermost calls, less what their stacks were suspended.
+ * Threads of one name have lines of their own, which readers add up. Tests:
+ * tests/cli/test_export.py.
  */
 #include <inttypes.h>
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A tracefile of lcov (geninfo(1)): which functions were called, and how often. Of the source files
- * that have one that was, the others are there with 0. A function's first line stands for it among
- * the lines. Functions without
- * a place in the source, by their objects' DWARF, are left out. Names are the linker's: genhtml
- * --demangle-cpp decodes them. Tests: tests/cli/test_export_texts.py.
+ * A tracefile of lcov (geninfo(1)): the functions that were called, and their counts. Functions
+ * that were not called are there with 0 if their source file has one that was. A function's first
+ * line stands for it among the lines. Functions without a place in the source, by their objects'
+ * DWARF, are left out. Names are the linker's: genhtml --demangle-cpp decodes them. Tests:
+ * tests/cli/test_export_texts.py.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native form (docs/formats/spool.md) of what a reader of pages holds: the pages as they are,
- * with the tables of their processes and the symbols, as `vestige record --native` leaves them.
+ * The native form (docs/formats/spool.md) of a reader's pages: the pages as they are, with the
+ * tables of their processes and the symbols, as `vestige record --native` leaves them.
  * Costs a copy of each page and its packing, some 2 ns a record. Tests: tests/cli/test_convert.py,
  * test_control.py.
  */
@@ -66,7 +66,7 @@ static int put_pages(struct spool_writer *w, const struct pages *p,
 	return 0;
 }
 
-/* Of what has tables at all: a trace.dat keeps what was made of them. */
+/* Only of a reader with tables: a trace.dat does not keep them. */
 static bool has_tables(const struct pages *p)
 {
 	for (uint32_t i = 0; p && i < pages_nr_members(p); i++)

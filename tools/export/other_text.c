@@ -74,7 +74,7 @@ static void put_event(struct other_text *t, const struct record *rec)
 	snprintf(t->name, sizeof(t->name), "%s:%s", ev->system, ev->name);
 	event_text_body(t->events, &t->o, rec);
 	out_flush(&t->o);
-	/* The text begins with the event's name, which is told already. */
+	/* The text begins with the event's name, which the caller has already. */
 	n = strlen(ev->name);
 	if (t->nr > n + 1 && !strncmp(t->text, ev->name, n) && t->text[n] == ':') {
 		n += t->text[n + 1] == ' ' ? 2 : 1;

@@ -13,8 +13,8 @@ void other_text_free(struct other_text *t);
 
 /*
  * other_text_take() - a RECORD_EVENT, _PRINT or _FUNCTION.
- * @name: `sched:sched_switch`, `print`, or the function's name. @text: what report prints of it
- * behind the name; of a function its caller. Both are borrowed until the next call.
+ * @name: `sched:sched_switch`, `print`, or the function's name. @text: the text that report prints
+ * behind the name; for a function its caller. Both are borrowed until the next call.
  * Return: 0 or -ENOMEM with fail() set.
  */
 int other_text_take(struct other_text *t, const struct record *rec, const char **name,

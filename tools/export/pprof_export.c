@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * pprof's profile (profile.proto of github.com/google/pprof: field numbers below), packed by gzip,
- * as `go tool pprof` and many services read it: a sample for each way to reach a function, with the
- * number of calls and the function's own time in nanoseconds, and the thread's name as label.
+ * as `go tool pprof` and many services read it: a sample for each path of callers to a function,
+ * with the number of calls and the function's own time in nanoseconds, and the thread's name as
+ * label.
  * Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
@@ -33,7 +34,7 @@ enum location { LOCATION_ID = 1, LOCATION_ADDRESS = 3, LOCATION_LINE };
 enum line { LINE_FUNCTION = 1 };
 enum function { FUNCTION_ID = 1, FUNCTION_NAME, FUNCTION_SYSTEM_NAME, FUNCTION_FILE };
 
-/* The first strings; those of functions follow, two each, then those of threads. */
+/* The first strings; then two for each function, then the threads' strings. */
 static const char *const strings[] = {"", "calls", "count", "time", "nanoseconds", "thread"};
 enum { STR_NONE, STR_CALLS, STR_COUNT, STR_TIME, STR_NS, STR_THREAD, STR_FIRST };
 
@@ -48,7 +49,7 @@ struct pprof {
 	z_stream z;
 };
 
-/* What is complete goes through gzip into the file. */
+/* Complete parts go through gzip into the file. */
 static void pack(struct pprof *p, int flush)
 {
 	if (p->all.err) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A row for each call and each other record, for spreadsheets, databases and scripts: CSV (RFC
- * 4180, with a header) and lines of JSON. A call's row comes when it ends, so after those of the
- * calls beneath it; sort by time if another order is wanted. Tests: tests/cli/test_export.py.
+ * 4180, with a header) and lines of JSON. A call's row comes when it ends, so after the rows of the
+ * calls beneath it; sort by time for another order. Tests: tests/cli/test_export.py.
  */
 #include <errno.h>
 #include <inttypes.h>

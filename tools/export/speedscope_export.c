@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * speedscope's file format (https://www.speedscope.app/file-format-schema.json): a profile of type
- * `sampled` for each thread, of one stack for each way to reach a function, weighed by the
- * function's own time in nanoseconds, the longest way first. Which call came when is not in it.
+ * `sampled` for each thread, of one stack for each path of callers to a function, weighed by the
+ * function's own time in nanoseconds, the longest way first. It has no order in time.
  * Tests: tests/cli/test_export.py.
  */
 #include <inttypes.h>

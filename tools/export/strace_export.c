@@ -2,8 +2,8 @@
 /*
  * System calls in the manner of `strace -f -ttt -T`: thread, the stamp of the entry, the call with
  * its arguments, its result, how long it took. A line is written when the call ends, so that none
- * is in two pieces; one that has not ended has a question mark. What a pointer points to is not in
- * a recording: it is an address. Of the events syscalls:sys_enter_* and sys_exit_*.
+ * is in two pieces; one that has not ended has a question mark. A recording has no memory behind
+ * pointers, so a pointer is an address. Of the events syscalls:sys_enter_* and sys_exit_*.
  * Tests: tests/cli/test_export_texts.py.
  */
 #include <errno.h>

@@ -35,7 +35,7 @@ static void begin_line(struct call_export *x, uint64_t row, int32_t tid, uint64_
 		   ts / 1000000000, (unsigned int)(ts % 1000000000));
 }
 
-/* A bar separates the parts of a mark, and a line is a line. */
+/* Replace bars, which separate the parts of a mark, and ends of lines. */
 static void put_name(struct out *o, const char *name)
 {
 	for (; *name; name++) {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Chrome's trace event format: an array of events, or an object that has one as traceEvents. Phases
- * X, and B and E, are calls, i, I and R instants, M names threads; others are skipped. Values are
- * looked at by the first level of an event alone, but for the name in a metadata's args; what is
- * nested deeper is skipped without a stack.
+ * X, and B and E, are calls, i, I and R instants, M names threads; others are skipped. Only the
+ * first level of an event is read, and the name in a metadata's args; deeper levels are skipped
+ * without recursion.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -136,7 +136,7 @@ static int take_string(struct import_text *in, char to[STRING_BYTES])
 	return 0;
 }
 
-/* A number or a word, as it stands. */
+/* A number or a word, unchanged. */
 static int take_word(struct import_text *in, char to[STRING_BYTES])
 {
 	size_t n = 0;
@@ -177,8 +177,8 @@ static int take_value(struct import_text *in, char to[STRING_BYTES])
 }
 
 /*
- * What is between two braces: @take is called with each key, and takes the value. Return: 0 or
- * -errno with fail() set.
+ * An object: @take is called with each key, and takes the value. Return: 0 or -errno with fail()
+ * set.
  */
 static int each_key(struct import_text *in,
 		    int (*take)(struct import_text *in, const char *key, void *arg), void *arg)

@@ -16,7 +16,7 @@
 
 struct line {
 	char *comm, *text; /* text: behind the stamp */
-	int64_t tid, pid;  /* pid 0: it is not told */
+	int64_t tid, pid;  /* pid 0: not given */
 	unsigned int cpu;
 	uint64_t ts;
 };

@@ -28,7 +28,7 @@ struct block {
 	char bytes[BLOCK_BYTES];
 };
 
-/* What is known by a key: a function by the hash of its name, a thread by its numbers. */
+/* An entry by key: a function by the hash of its name, a thread by its numbers. */
 struct slot {
 	uint64_t key, value;
 	const char *name, *object; /* of a function */
@@ -327,7 +327,7 @@ struct open {
 	uint32_t nr, room;
 };
 
-/* Depths and lengths. What ends without a begin is no record any more. */
+/* Compute depths and lengths, and drop ends without a begin. */
 static int match_calls(struct import *im)
 {
 	struct open *opens = NULL;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Traces that other tools wrote, as a reader: each format is one file with a function that tells
- * what it finds to a struct import, and its row in importers.c. All is in memory then: 64 bytes for
- * a record, and the texts.
+ * Traces that other tools wrote, as a reader: each format is one file with a function that adds
+ * what it finds to a struct import, and its row in importers.c. All of it is in memory: 64 bytes
+ * for a record, and the texts.
  *
- * Calls begin and end in order of time within each thread; what has no begin is left out. Functions
- * are known by name: their addresses are numbers of ours. Texts of events are as they were: a
- * record RECORD_PRINT of a function that has the event's name; where there are calls, a mark of
- * name and text.
+ * Calls begin and end in order of time within each thread; an end without a begin is left out.
+ * Functions are known by name: their addresses are numbers of ours. Texts of events are as they
+ * were: a record RECORD_PRINT of a function that has the event's name; where there are calls, a
+ * mark of name and text.
  */
 #ifndef VESTIGE_TOOLS_IMPORT_H
 #define VESTIGE_TOOLS_IMPORT_H
@@ -38,7 +38,10 @@ extern const struct importer chrome_importer, ftrace_importer, perf_importer;
  * @ip: gets the number of the function of that name.
  */
 int import_function(struct import *im, const char *name, const char *object, uint64_t *ip);
-/* The thread that the file calls @pid, @tid; of other processes' of that number it is told apart. */
+/*
+ * The thread that the file calls @pid, @tid; threads of other processes with that number are
+ * different ones.
+ */
 int import_thread(struct import *im, int64_t pid, int64_t tid, int32_t *thread);
 /* @thread: as import_thread() has it. */
 int import_task(struct import *im, int32_t thread, int32_t pid, const char *comm);

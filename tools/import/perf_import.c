@@ -6,9 +6,9 @@
  *		    55d0 leaf+0x4 (/usr/bin/prog)
  *		    ...
  *
- * A sample with a stack says which functions were running: those that are in the sample before,
- * too, are taken to have gone on since, the others begin or end here. So times are as good as there
- * are samples. One without a stack is an event with its text.
+ * A sample with a stack has the functions that were running. A function that is in the sample
+ * before, too, is taken to have gone on since; the others begin or end here. So times are as exact
+ * as samples are frequent. One without a stack is an event with its text.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -60,7 +60,7 @@ static const struct truncation {
 
 struct file {
 	struct target *t;
-	struct target *first; /* whose files represent those of @t: for as long as this is open */
+	struct target *first; /* the process whose files represent @t's, while this is open */
 	struct target_file at;
 	const struct truncation *truncation; /* NULL: O_TRUNC means nothing */
 	bool readable, writable;
@@ -91,8 +91,10 @@ static const struct truncation *truncation_of(const char *name)
 	return NULL;
 }
 
-/* The errno of a file system, of what the tools say. A live process has an ESRCH of its own: in a
- * filter. */
+/*
+ * The errno of a file system for an error of the tools. A live process has an ESRCH of its own, for
+ * filters.
+ */
 static int fs_errno(const struct file *f, int err)
 {
 	return err == -ESRCH && !f->first->ops->lives(f->first) ? -ENODEV : err;
@@ -228,7 +230,7 @@ static unsigned int hist_events(struct file *f, bool at_once)
 	       (hits != f->hits_polled ? POLLPRI : 0);
 }
 
-/* What open(2) says before anything is done. */
+/* The errors of open(2) before anything is done. */
 static int check_open(struct file *f, const char *path, int access)
 {
 	int err = f->first->ops->find(f->first, path, &f->at);
@@ -318,13 +320,13 @@ static ssize_t take_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how how)
 {
 	for (;;) {
-		/* asked first: what is taken then has all records up to the end */
+		/* asked first: then the records that are taken are all up to the end */
 		bool over = !f->t->ops->raw_lives(f->raw);
 		ssize_t n = take_raw(f, buf, bytes, how);
 
 		if (n != -EAGAIN || how == FILE_NONBLOCK)
 			return n;
-		/* an end that splice() has met is kept by the kernel, and more may come */
+		/* the kernel remembers an end that splice() has met, and more may come */
 		if (over)
 			return how == FILE_SPLICE && f->t->ops->grows ? -EAGAIN : 0;
 		if (fuse_interrupted())
@@ -333,7 +335,9 @@ static ssize_t read_raw(struct file *f, char *buf, size_t bytes, enum file_how h
 	}
 }
 
-/* In the kernel files that are written alone have no read(), but for inject, whose says this. */
+/*
+ * In the kernel, files that are only written have no read(), except inject, whose read() says this.
+ */
 static int refuse_read(const struct file *f)
 {
 	const char *slash = strrchr(f->path, '/');

@@ -19,7 +19,7 @@ struct file;
 int file_open(struct target *t, const char *path, int flags, struct file **out);
 
 enum file_how {
-	FILE_WAIT,     /* for what is not there yet */
+	FILE_WAIT,     /* for data that is not there yet */
 	FILE_NONBLOCK, /* O_NONBLOCK is set now */
 	FILE_SPLICE,   /* by splice(2): whole sub-buffers alone, without waiting */
 };
@@ -37,7 +37,7 @@ bool file_wants_flush(const struct file *f);
 void file_release(struct file *f);
 
 /*
- * file_poll() - what poll(2) says now.
+ * file_poll() - the result of poll(2) now.
  * @handle: a struct fuse_pollhandle to be notified when there is something to read; NULL none.
  * Taken.
  * @wanted: what is asked for, POLLIN and its like. Return: POLLIN, POLLOUT ...

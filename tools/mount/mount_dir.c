@@ -16,7 +16,7 @@ bool mount_is_ours(const char *dir)
 	bool ours = false;
 	struct mntent *m;
 
-	/* the last line of a place is what is on top there */
+	/* the last line of a place is the mount on top */
 	while (f && (m = getmntent(f)))
 		if (!strcmp(m->mnt_dir, dir))
 			ours = !strcmp(m->mnt_type, "fuse.vestige");

@@ -6,7 +6,7 @@
  * The kernel caches names for a second and nothing else. Attributes are requested each time, so a
  * removed file is not found by its cached name, and failed lookups are not cached. Files are
  * direct_io with size 0, as in tracefs. Each request has a thread of its own, so a process that
- * does not answer delays only the requests to it. tools/mount/mount.h tells the tree. Tests:
+ * does not answer delays only the requests to it. tools/mount/mount.h describes the tree. Tests:
  * tests/tracefs/.
  */
 #define FUSE_USE_VERSION 314
@@ -61,7 +61,7 @@ static const char *split_instance(const char *rest, char name[64])
 }
 
 /*
- * Which target @path is about, and what is behind it ("" for its root).
+ * The target of @path, and the rest of the path ("" for its root).
  * @instance: NULL, or set to whether it is an instance.
  * Return: the target with a reference; NULL with *@err: 0 for the mount's own root and files.
  */
@@ -119,9 +119,9 @@ static struct target *resolve_instance(const char *path, const char **name, int 
 }
 
 /*
- * Behind fi->fh: the kernel names no path for what is open. All that are open stand in a list: a
- * umount may come before the kernel's release of what was closed just now, and a lazy one while
- * files are open. Then no release comes at all.
+ * Behind fi->fh: the kernel gives no path of an open file. All open files are in a list: a umount
+ * may come before the kernel's release of a file that was just closed, and a lazy one while files
+ * are open. Then no release comes at all.
  */
 struct handle {
 	struct handle *next, **before; /* under opened_lock */
@@ -362,7 +362,7 @@ static int op_release(const char *path, struct fuse_file_info *fi)
 	return 0;
 }
 
-/* tracefs makes no files but its own. */
+/* In tracefs no user can make files. */
 static int op_create(const char *path, mode_t mode, struct fuse_file_info *fi)
 {
 	(void)path;

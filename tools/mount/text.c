@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Text by offset. Small files are made whole; `trace`, which may be gigabytes, is a window that
- * moves on as it is read: text before it is gone, and reading there begins anew. A reader of the
- * area is opened for each, so that what is handed out is one look at the buffer. One thread at a
- * time. Tests: tests/tracefs/.
+ * moves on as it is read: text before it is gone, and reading there begins anew. Each has its own
+ * reader of the area, so its text is one consistent look at the buffer. One thread at a time.
+ * Tests: tests/tracefs/.
  */
 #include "tools/mount/text.h"
 

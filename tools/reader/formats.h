@@ -76,7 +76,7 @@ void formats_free(struct formats *f);
  * formats_parse() - give libtraceevent the formats of the events that occur.
  * @wanted: by id, 65536 of them.
  * libtraceevent 1.7.1 crashes on many texts that are no format. So a child process reads them
- * first; those on which it ends are left out.
+ * first, and texts on which it crashes are left out.
  * Return: 0, or -errno with fail() set when there can be no child.
  */
 int formats_parse(const struct formats *f, struct tep_handle *tep, const bool *wanted);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stream of records: what every front end reads, whatever the records come from. An area (of a
- * live or a dead process), a spool and a trace.dat give the same stream; the kernel's tracefs
- * joins.
+ * The stream of records that every front end reads, from any source. An area (of a live or a dead
+ * process), a spool and a trace.dat give the same stream; the kernel's tracefs joins.
  *
  * A reader has one stream a CPU, each ordered by time; merge.h makes one of them. Addresses are
  * those of a trace.dat (see symbols.h), stamps are nanoseconds of CLOCK_MONOTONIC unless
@@ -31,15 +30,15 @@ struct tep_handle;
 struct formats;
 struct printks;
 
-/* For struct record.lost: something was lost, how much is not known. */
+/* For struct record.lost: records were lost, the number is not known. */
 #define RECORD_LOST_UNKNOWN UINT64_MAX
 
-/* What a record of a graph kind tells beyond the ring's own records: struct record.graph. */
+/* The additional data of a record of a graph kind beyond the ring's own: struct record.graph. */
 enum record_graph {
 	/*
-	 * It was a funcgraph_entry or funcgraph_exit of a trace.dat: depth (and duration, overrun)
-	 * are told by it, `task` is the number of its stack, 0 the thread's own, and each call has
-	 * an EXIT, a RECORD_TAIL too.
+	 * It was a funcgraph_entry or funcgraph_exit of a trace.dat: it has depth (and duration,
+	 * overrun), `task` is the number of its stack, 0 the thread's own, and each call has an
+	 * EXIT, a RECORD_TAIL too.
 	 */
 	RECORD_GRAPH_TOLD = 1,
 	/* EXIT: retval is set, the register of the result, whatever the function returns. */
@@ -56,16 +55,16 @@ enum record_graph {
 
 /*
  * A record. A RECORD_RETURN of the ring is a RECORD_EXIT here, with its retval and alone;
- * RECORD_ENTRY_ARGS, RECORD_EXIT_VALUE and RECORD_FUNCTION_ARGS are the kinds without, with what
- * they tell besides. Fields of which none of its kind is said are 0, but for ip: of RECORD_UNWOUND
- * and RECORD_STACK it is the number that the record has.
+ * RECORD_ENTRY_ARGS, RECORD_EXIT_VALUE and RECORD_FUNCTION_ARGS are the kinds without values, with
+ * args or retval set. Other fields are 0, except ip: for RECORD_UNWOUND and RECORD_STACK it is the
+ * record's number.
  */
 struct record {
 	/* ns, or units of the reader's clock */
 	uint64_t ts;
 	/*
-	 * RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry. RECORD_PRINT: who wrote it,
-	 * SYMBOLS_MARK_ADDR for a mark of ours.
+	 * RECORD_FUNCTION, _ENTRY, _TAIL, _EXIT: the function's entry. RECORD_PRINT: the writing
+	 * function, SYMBOLS_MARK_ADDR for a mark of ours.
 	 */
 	uint64_t ip;
 	union {
@@ -127,8 +126,8 @@ struct reader_cpu_stats {
 };
 
 /*
- * So many calls were open on a stack when its records began: thread @pid's own (as its records tell
- * process, pid and task), or stack number @stack of the process.
+ * The number of calls that were open on a stack when its records began: thread @pid's own (as its
+ * records tell process, pid and task), or stack number @stack of the process.
  */
 struct record_base {
 	uint32_t process;
@@ -139,7 +138,7 @@ struct record_base {
 	uint32_t reserved;
 };
 
-/* What a tracer of latencies keeps; addresses of code are those of a trace.dat. */
+/* The stretch that a tracer of latencies keeps; addresses of code are a trace.dat's. */
 struct reader_latency {
 	struct area_latency of;
 	uint64_t begin_ts;  /* when it began, as record.ts */
@@ -159,7 +158,7 @@ struct run {
 	const uint64_t *ts;
 	const uint32_t *words;	   /* upper half of the head word: id, kind above it; id is good */
 	const uint64_t *functions; /* by id: ip */
-	struct record head;	   /* what they share; lost is before the first one */
+	struct record head;	   /* the fields that all share; lost is before the first one */
 };
 
 #define RECORD_RUN_KIND(word) ((word) >> (RECORD_KIND_SHIFT - 32))
@@ -173,7 +172,7 @@ struct reader_ops {
 	 * Return: how many were stored; 0 at the end; -errno with fail() set.
 	 */
 	int (*read)(struct reader *r, unsigned int cpu, struct record *out, unsigned int max);
-	/* Free the reader and all that it lent. */
+	/* Free the reader and all data borrowed from it. */
 	void (*close)(struct reader *r);
 	/*
 	 * Begin all CPUs again. Of a live process the second reading may have lost some of the
@@ -215,12 +214,13 @@ struct reader {
 	uint64_t options_flipped; /* trace_options that are not as at first: reader_option() */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, 0 unknown */
 	struct symbols *symbols;
-	struct prototypes *prototypes;	/* that the source tells, see prototype.h; NULL: none */
+	struct prototypes *prototypes;	/* from the source, see prototype.h; NULL: none */
 	struct tasks *tasks;		/* comm by pid */
 	struct reader_cpu_stats *stats; /* nr_cpus of them, NULL unknown */
 	struct tep_handle *tep;		/* formats of RECORD_EVENT; NULL when there is none */
 	/*
-	 * What reading all of it would tell of the stacks; bases_known: it need not be read for it.
+	 * The facts about stacks that need a whole reading; bases_known: they are known without
+	 * one.
 	 */
 	struct record_base *bases;
 	size_t nr_bases;
@@ -286,7 +286,7 @@ int reader_open_dat(const char *path, struct reader **out);
 int reader_open_spool(const char *path, struct reader **out);
 int reader_open_area(const char *path, struct reader **out);
 /*
- * What another tool wrote: a text or JSON that tools/import knows by its beginning.
+ * A trace of another tool: a text or JSON that tools/import knows by its beginning.
  * Return: 0; 1 if it is none of them; -errno with fail() set.
  */
 int reader_open_import(const char *path, struct reader **out);
@@ -298,14 +298,16 @@ int reader_open_spool_tables(const char *path, struct reader **out);
 
 /*
  * reader_open_areas() - several areas as one stream, in order of time.
- * @nr: at least 1; of several those that are gone are left out. Return: as reader_open().
+ * @nr: at least 1; of several, areas that are gone are left out. Return: as reader_open().
  */
 int reader_open_areas(const char *const *paths, unsigned int nr, struct reader **out);
 
-/* Whether a tracer of latencies is on in an area: what it keeps is the snapshot. */
+/*
+ * Whether a tracer of latencies is on in an area: the snapshot is then the stretch that it keeps.
+ */
 bool reader_keeps_latency(struct reader *r);
 
-/* Their snapshots, in place of what is live. *@allocated: one of them has memory for it. */
+/* Their snapshots, in place of the live records. *@allocated: one of them has memory for it. */
 int reader_open_snapshots(const char *const *paths, unsigned int nr, struct reader **out,
 			  bool *allocated);
 

@@ -12,7 +12,7 @@
 struct task {
 	int32_t pid;
 	int32_t tgid; /* 0 unknown */
-	bool traced;  /* a thread of a process that was traced: others were met, woke one, say */
+	bool traced; /* a thread of a process that was traced; others only appear in records, as wakers for example */
 	char comm[TASK_COMM_BYTES];
 };
 

@@ -8,7 +8,7 @@
 
 /*
  * inspect_program() - start @argv[0] with the engine, take the tables, end it.
- * @l: zeroed; tells afterwards what was started.
+ * @l: zeroed; describes the started program afterwards.
  * @out: on success the tables, freed with meta_free().
  * Return: 0 or -errno with fail() set, as launch_find() and launch_start().
  * Constructors of the objects that the loader brings do run; the program's own do not.

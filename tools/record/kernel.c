@@ -408,7 +408,7 @@ static int put_ftrace_event(void *arg, const char *name, bool is_dir)
 	return 0;
 }
 
-/* Formats into memory, so that their number can stand before them. */
+/* Formats are written into memory, so that their number can come before them. */
 static int put_ftrace_events(struct kernel_record *k, FILE *f)
 {
 	struct target_text text = {0};
@@ -425,7 +425,7 @@ static int put_ftrace_events(struct kernel_record *k, FILE *f)
 	return err;
 }
 
-/* Those of the events that are on: `SYSTEM:NAME` lines, a system's together. */
+/* The formats of the events that are on: `SYSTEM:NAME` lines, a system's together. */
 static int put_events(struct kernel_record *k, FILE *f)
 {
 	struct target_text list;
@@ -652,7 +652,7 @@ int kernel_record_clean(bool dry, void (*tell)(const char *path))
 	struct cleaning c = {.tell = tell, .dry = dry};
 	int err = 0;
 
-	/* where nobody may look there is nothing of ours */
+	/* a tracefs that we may not read has nothing of ours */
 	if (access("/sys/kernel/tracing/instances", W_OK))
 		return 0;
 	c.top = target_kernel(NULL, &err);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's events beside a program's, in an instance `vestige.PID` of the kernel's tracefs. What
- * others use there is not touched, and set_ftrace_filter is not opened. The instance is removed by
- * kernel_record_free(), and what a killed recorder left by kernel_record_clean(): its recorder holds
- * a lock on it while it lives.
+ * The kernel's events beside a program's, in an instance `vestige.PID` of the kernel's tracefs.
+ * Other instances are not touched, and set_ftrace_filter is not opened. kernel_record_free()
+ * removes the instance. kernel_record_clean() removes the instances of killed recorders: a recorder
+ * holds a lock on its instance while it lives.
  */
 #ifndef VESTIGE_TOOLS_RECORD_KERNEL_H
 #define VESTIGE_TOOLS_RECORD_KERNEL_H

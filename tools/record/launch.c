@@ -208,7 +208,7 @@ static int check_elf(struct launch *l, const char *path, int fd)
 	return 0;
 }
 
-/* Follow a script to what runs it. */
+/* Follow a script to its interpreter. */
 static int check_image(struct launch *l, const char *path, int depth)
 {
 	char head[256], *at, *end;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Starting a program with the engine in it: find it, say why preloading cannot work if it cannot,
- * start it, and hold it at its entry point. The loader has run the engine's constructor by then,
- * and main() has not begun: what the engine found can be judged before anything has happened. A
- * static program with the engine inside is held where that has started.
+ * Starting a program with the engine in it: find it, report why preloading cannot work if it
+ * cannot, start it, and stop it at its entry point. The loader has run the engine's constructor by
+ * then, and main() has not begun: so the engine's findings can be checked before the program runs.
+ * A static program with the engine inside is stopped where the engine has started.
  */
 #ifndef VESTIGE_TOOLS_LAUNCH_H
 #define VESTIGE_TOOLS_LAUNCH_H
@@ -29,9 +29,10 @@ struct launch {
 	char library[PATH_MAX]; /* libvestige.so: launch_find() finds it */
 	char first[256];	/* what must be preloaded before it: the address sanitizer, or "" */
 	sigset_t mask;		/* signal mask of the program */
-	/* what the program does with signals that `record` ignores: launch_find() looks */
+	/* the program's actions for signals that `record` ignores, from launch_find() */
 	struct sigaction ignored[LAUNCH_NR_IGNORED];
-	uint64_t ready; /* its own engine starts so far behind its entry point; 0: it has none */
+	uint64_t
+		ready; /* bytes from its entry point to the place where its own engine has started; 0: it has none */
 	/* VESTIGE_UNMODIFIED, see LAUNCH_THIS_PROCESS; NULL: as it is in the environment */
 	const char *unmodified;
 	bool silent;   /* its standard streams are /dev/null */
@@ -50,7 +51,7 @@ struct launch {
 void launch_ignore(void);
 
 /*
- * launch_find() - find @prog as execvp() does, find libvestige.so, and check what prevents
+ * launch_find() - find @prog as execvp() does, find libvestige.so, and check that nothing prevents
  * preloading. Return: 0 or -errno with fail() set: ENOENT no such program, EACCES cannot be
  * executed, ENOTSUP the engine cannot be preloaded into it, ELIBACC no libvestige.so.
  */
@@ -67,7 +68,8 @@ void launch_session(char session[64]);
 int launch_find_part(const char *name, char *path);
 
 /*
- * launch_no_engine() - say that the program has no area, and what may be the cause.
+ * launch_no_engine() - fail() with the message that the program has no area, and the probable
+ * cause.
  * @l: found, with areas_dir. Return: -ENOTSUP with fail() set.
  */
 int launch_no_engine(const struct launch *l);
@@ -76,7 +78,7 @@ int launch_no_engine(const struct launch *l);
  * launch_start() - start it and wait until it is at its entry point (l->at_entry), or has ended
  * (l->ended), or runs because it could not be held (neither).
  * @must_hold: fail with -ENOTSUP rather than let it run.
- * Return: 0 or -errno with fail() set: what execve() said.
+ * Return: 0 or -errno with fail() set: execve()'s error.
  * The program is killed when this process ends, until launch_go().
  */
 int launch_start(struct launch *l, char **argv, bool must_hold);

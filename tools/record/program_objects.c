@@ -27,7 +27,7 @@ struct tables {
 	size_t room_objects, room_functions, room_strings;
 };
 
-/* What functions call, or how their beginnings are listed, when they were built for tracing. */
+/* Functions that code built for tracing calls, and sections that list its sites. */
 static bool is_marker(const char *symbol)
 {
 	static const char *const names[] = {"mcount", "_mcount", "__fentry__",

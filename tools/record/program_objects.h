@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The objects of a program and their functions, by its files: what the loader would map, without
+ * The objects of a program and their functions, from the files that the loader would map, without
  * starting the program. For names that have to be known before it starts.
  */
 #ifndef VESTIGE_TOOLS_PROGRAM_OBJECTS_H

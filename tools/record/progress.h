@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Work that may take long: a line on stderr after the first second, and what Ctrl-C does until it
- * is done. A thread of its own prints, so that nothing depends on how the work is done or how fast.
- * The work tells how far it is and ends when `stop` is set: struct reader looks at it.
+ * Work that may take long: a line on stderr after the first second, and the handling of Ctrl-C
+ * until it is done. A thread of its own prints, independently of the work. The work reports its
+ * progress and ends when `stop` is set: struct reader looks at it.
  */
 #ifndef VESTIGE_TOOLS_PROGRESS_H
 #define VESTIGE_TOOLS_PROGRESS_H
@@ -18,7 +18,7 @@
 struct progress {
 	atomic_bool stop;      /* Ctrl-C: the work is to end */
 	const char *file;      /* that is written: its path */
-	const char *hint;      /* what is done, and what Ctrl-C does */
+	const char *hint;      /* the current work, and the effect of Ctrl-C */
 	bool quiet;	       /* nothing is printed */
 	struct reader *kernel; /* see struct export_options; set by the caller, NULL at first */
 	struct view *view;     /* see struct export_options; set by the caller, NULL at first */
@@ -42,13 +42,15 @@ struct progress {
 void progress_begin(struct progress *p, const char *file, const char *hint, bool quiet);
 
 /*
- * progress_write() - write p->file of what @r holds: the work of record, convert and extract. It
- * ends early when `stop` is set. @plain: see struct export_options. Return: 0 or -errno with fail()
- * set.
+ * progress_write() - write p->file from @r: the work of record, convert and extract. It ends early
+ * when `stop` is set. @plain: see struct export_options. Return: 0 or -errno with fail() set.
  */
 int progress_write(struct progress *p, const struct exporter *to, bool plain, struct reader *r);
 
-/* The reading of @v, which is open, is the work: it tells how far it is, and ends when `stop` is set. */
+/*
+ * The work is the reading of @v, which is open: it reports its progress, and ends when `stop` is
+ * set.
+ */
 void progress_view(struct progress *p, struct view *v);
 
 /* The line goes, the signals are as before. Return: whether one of them has ended the work. */

@@ -32,8 +32,8 @@
 #define DEFAULT_TOTAL_KB 65536u
 
 /*
- * The program's objects, and those that a pattern names: `FUNC:mod:OBJECT`. Where nobody asked, the
- * program alone, not what it executes.
+ * The program's objects, and objects that a pattern names: `FUNC:mod:OBJECT`. Where nobody asked,
+ * the program alone, not what it executes.
  */
 static void name_unmodified(struct record_run *run)
 {
@@ -258,7 +258,7 @@ static void forward(struct record_run *run, int fd)
 	}
 }
 
-/* Has the program ended? Its last name tells whether it executed something else. */
+/* Has the program ended? Its last name shows whether it executed another program. */
 static void reap(struct record_run *run)
 {
 	siginfo_t si = {0};

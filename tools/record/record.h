@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Running a program with the engine in it and writing what it did into a trace.dat. */
+/* Running a program with the engine in it and writing its records into a trace.dat. */
 #ifndef VESTIGE_TOOLS_RECORD_H
 #define VESTIGE_TOOLS_RECORD_H
 
@@ -28,7 +28,7 @@ struct record_options {
 	struct {
 		char kind; /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
 		const char *text;
-		const char *names; /* what it means, in the objects' names; NULL: @text */
+		const char *names; /* the names in the objects that it stands for; NULL: @text */
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;
 	bool kernel; /* its events, too */

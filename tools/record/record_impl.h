@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of `record` share: record.c, record_output.c, record_process.c. */
+/* Shared by the files of `record`: record.c, record_output.c, record_process.c. */
 #ifndef VESTIGE_TOOLS_RECORD_IMPL_H
 #define VESTIGE_TOOLS_RECORD_IMPL_H
 
@@ -35,12 +35,14 @@ struct record_run {
 	bool ours;			    /* we failed */
 };
 
-/* record_buffer_kb() - make opt->buffer_kb what is asked for, or the default. As record_spool(). */
+/*
+ * record_buffer_kb() - set opt->buffer_kb to the user's value, or the default. As record_spool().
+ */
 int record_buffer_kb(struct record_options *opt);
 
 /*
  * record_spool() - make the file beside the output into which the records go.
- * @cmdline: what trace.dat names as the command. Return: 0 or -errno with fail() set.
+ * @cmdline: the command in trace.dat. Return: 0 or -errno with fail() set.
  */
 int record_spool(struct record_run *run, const char *cmdline);
 
@@ -63,8 +65,8 @@ int record_drain(struct record_run *run, int signals,
 void record_end(struct record_run *run);
 
 /*
- * record_output() - what was recorded becomes the output. Where that fails, the spool stays and is
- * named on stderr.
+ * record_output() - write the output from the spool. If that fails, the spool stays and is named on
+ * stderr.
  */
 void record_output(struct record_run *run);
 

@@ -98,7 +98,7 @@ static int keep_native(const struct record_run *run)
 	return err;
 }
 
-/* Of the native form, which is complete, the records are counted for it. */
+/* The native form is complete; only its records are counted. */
 static void print_stats(const struct record_run *run, struct reader **r)
 {
 	if (run->opt.native) {
@@ -127,13 +127,13 @@ static void add_kernel_symbols(struct symbols *s)
 	fclose(f);
 	if (!mem || fclose(mem))
 		return;
-	/* who may not know them is told 0 */
+	/* a user without the right to see them gets 0 */
 	if (strstr(text, "\nf"))
 		symbols_add_kallsyms(s, text, bytes);
 	free(text);
 }
 
-/* What is said of the kernel's part at the end. */
+/* The messages about the kernel's part at the end. */
 static void tell_kernel(struct record_run *run)
 {
 	uint64_t bracket, off, lost = kernel_record_lost(run->kernel);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * `record -P PID`: record processes that run already. Their own buffer is used, as an instance's
- * records cost more: so a process must not be traced by anybody else. Its settings are changed by
- * its files and are as before at the end, in the children that it has forked, too. See
- * record_impl.h. Tests: tests/cli/test_record_process.py.
+ * records cost more, so no other user may trace the process. Its settings are changed through its
+ * control files and restored at the end, also in children that it has forked. See record_impl.h.
+ * Tests: tests/cli/test_record_process.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,7 @@ static bool has_kind(const struct record_options *opt, char kind)
 	return false;
 }
 
-/* Does somebody trace this process? What is asked for must be as at its start. */
+/* Is this process traced already? The settings to be changed must have their initial values. */
 static int check_free(struct target *t, const struct record_options *opt)
 {
 	char line[128];
@@ -129,7 +129,7 @@ static int check_recorder(const struct image *i)
 	return 0;
 }
 
-/* What a file has, as it is written to it. */
+/* A file's contents, in the form in which it is written. */
 static int keep(struct changes *c, struct target *t, const char *file)
 {
 	struct change *row = &c->rows[c->nr];
@@ -237,7 +237,7 @@ static int prepare(struct changes *c, struct target *t, const struct record_opti
 	return err;
 }
 
-/* What is traced. The tracer comes behind the filters, recording last. */
+/* Set what is traced: filters first, then the tracer, recording last. */
 static int choose(struct changes *c, struct target *t, const struct record_options *opt)
 {
 	int err = change_number(c, t, "guard_budget", opt->budget ? opt->budget : 5);
@@ -276,7 +276,7 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 	return err;
 }
 
-/* No more records. What fails here ends with the process. */
+/* End recording. Errors are ignored: they end with the process. */
 static void stop(struct target *t)
 {
 	target_set(t, "tracing_on", "0");
@@ -294,7 +294,10 @@ static void restore(const struct changes *c, struct target *t, const struct reco
 		target_set(t, c->rows[i - 1].file, c->rows[i - 1].before);
 }
 
-/* The settings of a named process; a child has those of the first, which it was forked from. */
+/*
+ * The settings of a named process; a child is restored to the settings of the first one, from which
+ * it was forked.
+ */
 static const struct changes *changes_of(const struct record_run *run, int pid)
 {
 	for (unsigned int i = 0; i < run->opt.nr_pids; i++)
@@ -482,7 +485,7 @@ static int run_it(struct record_run *run, int signals)
 	return err ? fail(-err, "%s", why) : 0;
 }
 
-/* What trace.dat names as the command: that of the first process. */
+/* The command in trace.dat: the first process's. */
 static void read_cmdline(char *line, size_t room)
 {
 	char path[64];

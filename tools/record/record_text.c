@@ -82,8 +82,8 @@ static bool is_refused(const struct meta *m, const char *what, const char *word,
 }
 
 /*
- * A pattern that the engine refuses. Among the names that stand for a source's may be some which
- * cannot be traced: then the others count. Return: 0; -EINVAL with fail() set.
+ * A pattern that the engine refuses. A name of the source may stand for several names, of which
+ * some cannot be traced: then the others count. Return: 0; -EINVAL with fail() set.
  */
 static int judge_patterns(const struct record_options *opt, const struct meta *m)
 {
@@ -113,7 +113,7 @@ static int judge_patterns(const struct record_options *opt, const struct meta *m
 	return 0;
 }
 
-/* A refusal that makes the recording something else than was asked for. */
+/* A refusal that would give another recording than the user asked for. */
 static int judge_status(const struct record_options *opt, const struct meta *m)
 {
 	const char *line = m->status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What `vestige record` has to say: before the program runs, and when it has ended. */
+/* The messages of `vestige record`: before the program runs, and when it has ended. */
 #ifndef VESTIGE_TOOLS_RECORD_TEXT_H
 #define VESTIGE_TOOLS_RECORD_TEXT_H
 
@@ -16,14 +16,14 @@
 	"no function that can be traced matches %s: `vestige list -f %s` shows them"
 
 /*
- * record_judge() - may the program, held at its entry, run on?
+ * record_judge() - whether the program, stopped at its entry, may run on.
  * @m: its area, NULL when there is none.
  * Return: 0 (with a note, perhaps) or -errno with fail() set: the engine did not start, the tracer
  * or a pattern was refused.
  */
 int record_judge(const struct record_options *opt, const struct launch *l, const struct meta *m);
 
-/* What was lost, and how to lose less. @areas_dir: the folder of the areas. */
+/* The losses, and how to avoid them. @areas_dir: the folder of the areas. */
 void record_tell_losses(const struct record_options *opt, const char *areas_dir,
 			const struct recorder_summary *sum);
 

@@ -80,7 +80,7 @@ static int load_meta(struct member *m)
 	err = meta_load(m->fd, 0, (uint64_t)st.st_size, m->name, &meta);
 	if (err)
 		return err;
-	/* no area grows; what has is not where the mapping is */
+	/* no area grows; a page in a grown part would not be in the mapping */
 	if (m->map && (uint64_t)st.st_size > m->map_bytes)
 		err = fail(EINVAL, "%s is damaged: it has grown", m->name);
 	else
@@ -144,7 +144,7 @@ static void give_session(struct recorder *r, struct member *m)
 	m->has_our_session = true;
 }
 
-/* A member that lives on is nobody's any more. */
+/* A member that lives on belongs to no recorder any more. */
 static void give_back(struct recorder *r, struct member *m)
 {
 	int32_t nobody = 0;
@@ -248,9 +248,9 @@ static void scan(struct recorder *r)
 }
 
 /*
- * By the folder's time of change, asked at each tick. It is as coarse as the kernel's tick: what
- * was made right behind a scan may have the time of before it, so a change is new for a while.
- * inotify would tell more exactly, but to close it waits for a grace period, 14 ms behind the
+ * By the folder's time of change, asked at each tick. It is as coarse as the kernel's tick: a file
+ * that was made just after a scan may have a time before it, so a recent change counts as new for a
+ * while. inotify would be more exact, but closing it takes a grace period, 14 ms after the
  * program's end.
  */
 static bool folder_changed(struct recorder *r)

@@ -26,7 +26,7 @@ struct recorder_summary {
 	uint64_t nr_enabled;   /* of those, patched, the greatest of a member */
 	uint64_t untraced_calls;
 	struct meta_losses losses;
-	char refused[256];     /* first filter that named nothing in a program that has functions */
+	char refused[256];     /* first filter without a match in a program that has functions */
 	char refused_exe[64];  /* that program */
 	char graph_ended[256]; /* why a member's graph has, in its own words */
 	char asleep[128];      /* why a member traces nothing at all, in its own words */
@@ -39,8 +39,9 @@ struct recorder_process {
 };
 
 /*
- * Whose areas: those of @session, and those of @processes, which live on when the recording ends.
- * An area of theirs that has no session gets this one until then, so that children have it, too.
+ * The areas to drain: the areas of @session, and of @processes, which live on when the recording
+ * ends. An area of @processes without a session gets this one until then, so that children have it,
+ * too.
  */
 struct recorder_of {
 	int dirfd;
@@ -65,14 +66,14 @@ bool recorder_tick(struct recorder *r);
 
 /*
  * recorder_finish() - the last drain: pages that were still owned too, and the last tables.
- * The areas are removed from the folder. Where processes were named, those of what lives stay and
+ * The areas are removed from the folder. If processes were named, the areas of live ones stay and
  * are as before.
  */
 void recorder_finish(struct recorder *r, struct recorder_summary *sum);
 
 /*
  * recorder_living() - the processes of the members that live and have not executed another program.
- * @pids: malloced, to be freed, and new members are looked for; NULL: those that are known are
+ * @pids: malloced, to be freed, and new members are looked for; NULL: only the known ones are
  * counted. Return: how many, or -ENOMEM with fail() set.
  */
 int recorder_living(struct recorder *r, int **pids);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What recorder.c (members) and recorder_pages.c (their pages) share. */
+/* Shared by recorder.c (members) and recorder_pages.c (their pages). */
 #ifndef VESTIGE_TOOLS_RECORDER_IMPL_H
 #define VESTIGE_TOOLS_RECORDER_IMPL_H
 
@@ -24,7 +24,7 @@ struct member {
 	uint64_t meta_ns;	  /* when its tables were written */
 	uint64_t active_ns;	  /* when it published last */
 	struct area_done drained; /* pages that were written, where the buffer overwrites */
-	bool is_named;		  /* it ran before: what it has from then is not recorded */
+	bool is_named;		  /* it ran before: its older records are not recorded */
 	bool has_our_session;	  /* it had none */
 	bool damaged;
 };
@@ -49,7 +49,7 @@ struct recorder {
 /* Into the area. One that was cut is found out by the next look at it. */
 void member_put(const struct member *m, const void *from, size_t bytes, uint64_t at);
 
-/* Say once what is wrong with a member, fail_text(), and leave it alone. */
+/* Report the error of a member once, fail_text(), and leave it alone. */
 void member_give_up(struct member *m);
 
 /*

@@ -2,8 +2,8 @@
 /*
  * The outside's half of abi/agent.h: one connection, one request, one reply. The socket is reached
  * through the folder's descriptor, so that nothing else can be put in its place and its path may be
- * long. A process that starts has no socket yet: it is waited for; one that is stopped answers
- * nothing: after some seconds that is said. Tests: tests/cli/test_control.py.
+ * long. A process that starts has no socket yet: it is waited for. A stopped process does not
+ * answer: after some seconds that is the error. Tests: tests/cli/test_control.py.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@
 #define RETRY_MS   10
 #define ENDS_MS	   1000
 
-/* How long an answer is waited for. */
+/* The time to wait for an answer. */
 struct patience {
 	const struct image *t;
 	int64_t until;
@@ -128,7 +128,7 @@ static int try_connect(const struct image *t)
 	return err;
 }
 
-/* Is another area where that was which is meant? Then the process runs another program by now. */
+/* Is another area in the place of ours? Then the process runs another program by now. */
 static bool is_replaced(const struct image *t)
 {
 	struct stat st;
@@ -147,7 +147,9 @@ static int reach(const struct image *t, struct patience *w)
 
 	for (;;) {
 		fd = try_connect(t);
-		/* asked behind connect(): its agent is not the program's that took its place */
+		/*
+		 * asked after connect(): the agent is not the one of a program that took its place
+		 */
 		if (is_replaced(t)) {
 			if (fd >= 0)
 				close(fd);
@@ -304,7 +306,7 @@ bool image_is_marker(const char *file)
 	return !strcmp(name, "trace_marker") || !strcmp(name, "trace_marker_raw");
 }
 
-/* What is to be known of thread @tid; one that is gone has no name. */
+/* The data of thread @tid; an ended thread has no name. */
 static void tell_writer(int tid, struct agent_writer *w)
 {
 	char path[64], line[128];

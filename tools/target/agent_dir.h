@@ -37,7 +37,7 @@ struct agent_dir {
 const struct agent_dir_listing *agent_dir_find(struct agent_dir *b, uint32_t gen, const char *path);
 
 /*
- * agent_dir_listing_new() - a folder, of the text of AGENT_LIST, which is its own from then on.
+ * agent_dir_listing_new() - a folder from the text of AGENT_LIST, which it then owns.
  * Return: to be given to agent_dir_keep() or agent_dir_listing_free(); NULL without memory.
  */
 struct agent_dir_listing *agent_dir_listing_new(const char *path, char *text);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See areas.h. A folder's time of change tells whether a name came or went. It is as coarse as the
- * clock's tick: a listing that was made within the tick of a change is not trusted, and made again.
- * Any thread; the lock is taken last. Tests: tests/tracefs/test_sessions.py.
+ * See areas.h. A folder's time of change shows whether a name came or went. It is as coarse as the
+ * clock's tick: a listing made within the tick of a change is made again. Any thread; the lock is
+ * taken last. Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/areas.h"
 

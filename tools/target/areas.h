@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which areas there are: the folders' names, read anew when a folder has changed. */
+/* The list of areas: the folders' names, read again when a folder has changed. */
 #ifndef VESTIGE_TOOLS_AREAS_H
 #define VESTIGE_TOOLS_AREAS_H
 
@@ -23,7 +23,7 @@ struct areas {
 };
 
 /*
- * areas_now() - what there is. As long as nothing changes it is the same object.
+ * areas_now() - the current list. As long as nothing changes it is the same object.
  * Return: to be given back with areas_put(); NULL without memory.
  */
 struct areas *areas_now(void);
@@ -33,8 +33,8 @@ void areas_put(struct areas *a);
 int areas_compare(const struct area_file *a, const struct area_file *b);
 
 /*
- * areas_tell() - why nothing is there, or not all: a line for each folder that is not looked into,
- * and one that says where was looked when there is no area.
+ * areas_tell() - report why areas are missing: a line for each folder that is not read, and one
+ * with the folders that were read if there is no area.
  */
 void areas_tell(void (*say)(const char *line));
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The folder of the areas: see areas_dir.h. The engine cannot print why it did not start, so what
- * it would stumble over (a full or missing file system, a folder of somebody else) is tried here
- * first. Tests: tests/cli/test_record.py.
+ * The folder of the areas: see areas_dir.h. The engine cannot print why it did not start, so its
+ * likely errors (a full or missing file system, another user's folder) are found here first. Tests:
+ * tests/cli/test_record.py.
  */
 #include "tools/target/areas_dir.h"
 
@@ -93,7 +93,7 @@ static int name_folder(struct areas_dir *dir, unsigned int uid)
 	return 0;
 }
 
-/* @root_may: root looks into anybody's folder that VESTIGE_DIR names. */
+/* @root_may: root may read any user's folder that VESTIGE_DIR names. */
 static int check_folder(struct areas_dir *dir, unsigned int uid, bool root_may)
 {
 	const char *env = getenv("VESTIGE_DIR");

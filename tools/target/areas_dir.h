@@ -21,9 +21,9 @@ struct areas_dir {
 int areas_dir_open(struct areas_dir *dir);
 
 /*
- * areas_dir_find() - the folder as it is: nothing is made and no room is needed. @uid: whose it is;
- * another one than ours is root's to ask for. A folder that VESTIGE_DIR names may be anybody's for
- * root. Return: as areas_dir_open(); -ENOENT without fail() when there is no folder.
+ * areas_dir_find() - the folder as it is: nothing is made and no room is needed. @uid: its owner;
+ * only root may ask for another user's. For root, a folder that VESTIGE_DIR names may have any
+ * owner. Return: as areas_dir_open(); -ENOENT without fail() when there is no folder.
  */
 int areas_dir_find(struct areas_dir *dir, unsigned int uid);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A core in the form of an oops, by elfutils: the first thread in it is the one that died.
- * Functions are those of the files that the core names, where they still are what ran. Tests:
+ * Functions are from the files that the core names, if they are still the files that ran. Tests:
  * tests/engine/fire/crash.
  */
 #include <elfutils/libdwfl.h>
@@ -131,7 +131,7 @@ static void put_place(struct core *c, Dwarf_Addr pc, bool exact)
 		out_printf(c->o, " %s:%d", source, number);
 }
 
-/* What a call returns to that function_graph has wrapped is no function of the program. */
+/* The return address of a call that function_graph has wrapped is no function of the program. */
 static bool is_stub(struct core *c, Dwarf_Addr pc)
 {
 	Dwfl_Module *m = dwfl_addrmodule(c->dwfl, pc);

@@ -35,7 +35,7 @@ struct left {
 	char *text; /* of names */
 };
 
-/* What events/SYSTEM/NAME/... reads as. */
+/* The contents of events/SYSTEM/NAME/... */
 struct state {
 	bool on, soft;
 	const char *filter, *trigger;
@@ -101,7 +101,7 @@ static int load_area(const struct image *t, const char *name, struct meta **m,
 	return err;
 }
 
-/* What available_events reads as, in which an instance has none of its own; freed by the caller. */
+/* The contents of available_events, which lists none of an instance's own; freed by the caller. */
 static char *listed_events(const struct image *t, const struct left *l)
 {
 	struct file_tree top = {0};

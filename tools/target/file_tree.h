@@ -20,9 +20,9 @@ struct file_row {
 	const char *path;
 	uint16_t mode;	  /* permission bits */
 	bool rendered;	  /* from the area, by the outside */
-	bool branch;	  /* a folder of whose files only the process knows */
+	bool branch;	  /* a folder whose files only the process knows */
 	uint8_t scope;	  /* enum file_scope */
-	const char *text; /* what it read as last; NULL: the row has none */
+	const char *text; /* its last contents; NULL: the row has none */
 	size_t bytes;
 };
 
@@ -43,12 +43,12 @@ struct file_tree {
 int file_tree_load(int fd, const struct area_header *head, struct file_tree *tree);
 void file_tree_free(struct file_tree *tree);
 
-/* What a path of the tree names. */
+/* The file that a path of the tree names. */
 struct file_at {
 	const struct file_row *row; /* NULL: a folder */
 	unsigned int cpu;	    /* UINT32_MAX: none */
 	int option;		    /* FILE_OPTION: enum area_option, else -1 */
-	bool branch;		    /* it is or lies in a folder of which only the process knows */
+	bool branch; /* it is, or lies in, a folder whose files only the process knows */
 };
 
 /*
@@ -63,7 +63,7 @@ const struct file_row *file_tree_row(const struct file_tree *tree, const char *n
 
 /*
  * file_tree_list() - the names in a folder of the tree.
- * @put: called with each; returns non-zero to stop. Return: 0, what @put said, or -ENOENT.
+ * @put: called with each; returns non-zero to stop. Return: 0, @put's result, or -ENOENT.
  */
 int file_tree_list(const struct file_tree *tree, const char *dir, uint32_t nr_cpus,
 		   int (*put)(void *arg, const char *name, const struct file_at *at), void *arg);

@@ -17,8 +17,7 @@
 #define KEPT_OBJECTS 32u /* between two questions */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct object_functions
-	*kept; /* nr_kept of them; none goes while a question is being answered */
+static struct object_functions *kept; /* nr_kept of them; none is freed during a call */
 static unsigned int nr_kept, room_kept, clock_of_use;
 
 static bool is_of_source(const char *symbol)
@@ -85,7 +84,10 @@ void function_find_begin(void)
 	pthread_mutex_lock(&lock);
 }
 
-/* Those that were not used for long go, and those that could not be read: they may be next time. */
+/*
+ * Free objects that were not used for long, and objects that could not be read: they may be
+ * readable next time.
+ */
 void function_find_end(void)
 {
 	unsigned int nr = 0;
