@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See record.h: run a program with the engine in it and write what it did into a trace.dat.
+ * See record.h: run a program with the engine in it and write its records into a trace.dat.
  *
- * Look up names in its files, start it once and judge it before main(); drain while it runs
- * (recorder.c); when it has ended, write the output of the spool. The program's streams, status and
- * signals are its own. vestige prints to stderr, and a Ctrl-C that the terminal sends to both ends
- * the recording; the file is still written. Tests: tests/cli/test_record.py.
+ * Look up names in its files, start it once and check it before main(); drain while it runs
+ * (recorder.c); when it has ended, write the output from the spool. The program's streams, status
+ * and signals are its own. vestige prints to stderr, and a Ctrl-C that the terminal sends to both
+ * ends the recording; the file is still written. Tests: tests/cli/test_record.py.
  */
 #include <errno.h>
 #include <inttypes.h>

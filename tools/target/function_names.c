@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See function_names.h: the files, and the words in them. function_find.c says which functions a
- * word names.
+ * See function_names.h: the files, and the words in them. function_find.c finds the functions that
+ * a word names.
  */
 #include "tools/target/function_names.h"
 
@@ -107,7 +107,7 @@ struct cover {
 	bool any;
 };
 
-/* One name, or what names begin with, with what surrounds it in the word. */
+/* One name, or a common prefix, with the text around it in the word. */
 static void put_name(struct cover *c, const char *name, size_t n, const char *star)
 {
 	if (c->any)
@@ -118,7 +118,7 @@ static void put_name(struct cover *c, const char *name, size_t n, const char *st
 }
 
 /*
- * The wanted ones of @nr names that begin with the same @depth characters; @one_by_one: each by its
+ * The wanted names among @nr that begin with the same @depth characters; @one_by_one: each by its
  * name.
  */
 static void put_names(struct cover *c, const struct entry *all, size_t nr, size_t depth,
@@ -409,8 +409,8 @@ int function_names_tell(const struct image *t, const char *file, const char *tex
 }
 
 /*
- * Words of the list, separated by what is in @between. Return: 1 some were told, 0 all stay, -errno
- * with fail() set.
+ * Translate the words of the list; @between: the separators. Return: 1 some were translated, 0 all
+ * stay, -errno with fail() set.
  */
 static int tell_boot_words(FILE *to, const struct meta *m, const char *text, size_t n,
 			   const char *between)

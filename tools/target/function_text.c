@@ -26,8 +26,8 @@ static int by_place(const void *a, const void *b)
 }
 
 /*
- * Print the functions for which @want says so, with their counts of callbacks if @count says so.
- * Those of objects that are gone are not printed, and count: a filter of nothing else lets nothing
+ * Print the functions that @want selects, with their counts of callbacks if @count is set.
+ * Functions of unloaded objects are not printed, but count: a filter with only these lets nothing
  * pass, as in the kernel. Return: how many or -errno with fail() set.
  */
 static int print_functions(const struct meta *m, struct out *o,
@@ -222,7 +222,7 @@ static void print_probe(const struct meta *m, struct out *o, const char *name,
 	out_printf(o, "%s:%s:", name, commands[p->command]);
 	if (p->command == AREA_PROBE_ENABLE_EVENT || p->command == AREA_PROBE_DISABLE_EVENT)
 		print_event(m, o, p->event);
-	/* the kernel does not tell that cpudump comes once */
+	/* the kernel does not print that cpudump comes once */
 	if (p->count < 0 || p->command == AREA_PROBE_CPUDUMP)
 		out_printf(o, "unlimited\n");
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See graph_print.h. This thread makes the events, another one their lines; between them go copies,
- * by batches. An event that lends what lies in its record (a comment, a print) is printed here when
- * all before it are, and so are those that follow it soon: a trace full of them is not handed to
- * and fro. A short trace has no second thread, nor has one where none could be had.
+ * by batches. An event that borrows from its record (a comment, a print) is printed here when all
+ * events before it are, and so are the events soon after it: a trace full of them is not passed to
+ * and fro. A short trace has no second thread.
  *
  * Costs some 5 ns an event; bench: `report`. Tests: tests/cli/test_report.py, test_native.py.
  */

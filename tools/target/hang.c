@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See hang.h. A futex says where a thread waits; the function of libc that it is in says what lies
- * there, and glibc's locks have their holder's id beside the futex. A thread has at most one thing
- * that it waits for, so circles are found by following. Tests: tests/cli/test_hang.py.
+ * See hang.h. A futex gives the address at which a thread waits; the function of libc that it is in
+ * gives the kind of object there, and glibc's locks have their holder's id beside the futex. A
+ * thread waits for at most one object, so circles are found by following. Tests:
+ * tests/cli/test_hang.py.
  */
 #include "tools/target/hang.h"
 
@@ -79,7 +80,7 @@ static int read_task(int pid, int tid, const char *name, char *to, size_t room)
 	return (int)n;
 }
 
-/* When the thread ran last, ms of the scheduler's clock; 0: the kernel does not tell. */
+/* When the thread ran last, ms of the scheduler's clock; 0: the kernel does not say. */
 static double ran_ms(int pid, int tid)
 {
 	char text[4096];
@@ -118,8 +119,8 @@ static int last_cpu(const char *from)
 }
 
 /*
- * Each CPU's scheduler has a clock of its own, which leaves out interrupts: what it is now a thread
- * that runs there is printed.
+ * Each CPU's scheduler has a clock of its own, which leaves out interrupts. A thread that runs on
+ * the CPU now shows its time.
  */
 static void look_at_clocks(struct hang *h)
 {
@@ -268,7 +269,7 @@ static const char *name_at(const struct hang *h, uint64_t addr, uint64_t *offset
 
 enum sort { FUTEX, MUTEX, RWLOCK, JOIN, CONDITION, SEMAPHORE, BARRIER, ONCE };
 
-/* What the thread is in: the innermost function of libc's that says so. */
+/* The call that the thread is in: the innermost function of libc that identifies one. */
 static enum sort sort_of(const struct hang *h, const struct thread *t)
 {
 	static const struct {
@@ -376,7 +377,7 @@ static void explain_futex(struct hang *h, struct thread *t)
 	}
 }
 
-/* A call's first argument, where that is a descriptor: what it is. */
+/* Describe a call's first argument if that is a descriptor. */
 static bool put_file(const struct hang *h, struct thread *t, const char *name)
 {
 	static const char *const with[] = {"read",     "write",	     "readv",	    "writev",
@@ -464,7 +465,7 @@ static int put_circles(struct hang *h, struct out *o)
 	for (size_t i = 0; i < h->nr; i++) {
 		struct thread *t = &h->at[i], *slow = t;
 
-		/* where it leads: after as many steps as there are threads it is in a circle */
+		/* after as many steps as there are threads, the walk is in a circle */
 		for (size_t n = 0; n < h->nr && slow; n++)
 			slow = slow->waits_for ? find(h, slow->waits_for) : NULL;
 		if (!slow || slow->told)
@@ -484,7 +485,7 @@ static int put_circles(struct hang *h, struct out *o)
 	return nr;
 }
 
-/* What the engine, if it is there and looks (prove_locking), found of the order of locks. */
+/* The cycles of locks that the engine has found, if it is there and prove_locking is on. */
 static void put_order(int pid, struct out *o)
 {
 	struct image t;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * For a process that makes no progress: what each thread waits for, how long, and which thread
- * could end the wait. From /proc, the process's memory and its stacks (libdw); it needs no record,
- * and no engine in the process.
+ * For a process that makes no progress: the object that each thread waits for, the time, and the
+ * thread that could end the wait. From /proc, the process's memory and its stacks (libdw); it needs
+ * no record, and no engine in the process.
  */
 #ifndef VESTIGE_TOOLS_HANG_H
 #define VESTIGE_TOOLS_HANG_H
@@ -11,8 +11,8 @@
 
 /*
  * hang_print() - print each thread of process @pid with its stack, and circles of threads that wait
- * for one another. Each thread is stopped while its stack is taken, but for those in a system call
- * that this would end. Return: how many circles there are, or -errno with fail() set: ESRCH there
+ * for one another. Each thread is stopped while its stack is taken, except threads in a system call
+ * that a stop would end. Return: how many circles there are, or -errno with fail() set: ESRCH there
  * is no such process, EPERM, EACCES.
  */
 int hang_print(int pid, struct out *o);

@@ -81,7 +81,7 @@ bool hist_file_has_since(const struct image *t, const char *trigger, uint64_t si
 	return found;
 }
 
-/* Of an event that was not used yet only the process knows whether there is such a one. */
+/* Only the process knows an event that was not used yet. */
 static int ask(struct image *t, const char *file)
 {
 	char *text;
@@ -230,8 +230,10 @@ static int add_member(struct member *mb, struct histograms *sum)
 	return 0;
 }
 
-/* All that the others have into those of the first that has it; live ones first, which is as it
- * is now. */
+/*
+ * Add all other processes' counts to the first one that has the histogram; live processes first, as
+ * their histograms are current.
+ */
 static int add_up(struct gathering *g, struct histograms *sum)
 {
 	int err = 0;

@@ -84,8 +84,8 @@ int image_rmdir(struct image *t, const char *instance);
 bool image_lives(int pid, unsigned long long start);
 
 /*
- * What is kept open of a live process, so that to ask for its state again costs less: both are of
- * that process for ever, its number may go to another one.
+ * Descriptors of a live process, which make repeated checks of its state cheap. Both belong to that
+ * process for ever, even if its number goes to another one.
  */
 struct image_watch {
 	int pidfd;   /* -1: none, as of */
@@ -95,8 +95,8 @@ struct image_watch {
 #define IMAGE_NO_WATCH ((struct image_watch){-1, -1})
 
 /*
- * image_watch() - open both. What cannot be had is -1: then the process looks as if it had ended,
- * and image_lives() is to be asked. image_unwatch() - close them.
+ * image_watch() - open both. One that cannot be opened is -1: then the process looks as if it had
+ * ended, and image_lives() has to be called. image_unwatch() - close them.
  *
  * image_watch_runs() - has it a thread, of which a main thread that is a zombie is none? One
  * poll().
@@ -113,12 +113,12 @@ char image_watch_state(const struct image_watch *w, unsigned long long start);
 bool image_answers(int pid, unsigned long long start);
 
 /*
- * Has it ended for certain? Where the outside cannot tell (it has no descriptor left, say) neither
- * is true.
+ * Whether it has ended for certain. If the tools cannot find out (without a free descriptor, say),
+ * neither is true.
  */
 bool image_has_ended(int pid, unsigned long long start);
 
-/* What is to be followed of it; @t is borrowed. */
+/* The image as a source for follow.h; @t is borrowed. */
 struct followed image_followed(const struct image *t);
 
 /* Is the process stopped (by a signal or a debugger), so that its agent cannot answer? */
@@ -133,13 +133,13 @@ bool image_parse_name(const char *name, int *pid, unsigned long long *start, boo
 /*
  * image_read() - read a control file through the agent.
  * @text: on success malloced, NUL behind it; @bytes its size, NULL not wanted.
- * Return: 0 or -errno with fail() set: what the kernel's file of that name would say; ETIMEDOUT
- * the process is stopped or hangs; ESRCH it has ended.
+ * Return: 0 or -errno with fail() set: the errno of the kernel's file of that name; ETIMEDOUT the
+ * process is stopped or hangs; ESRCH it has ended.
  */
 int image_read(struct image *t, const char *file, char **text, size_t *bytes);
 
 /*
- * image_list() - a folder of the control files, as AGENT_LIST tells it.
+ * image_list() - a folder of the control files, by AGENT_LIST.
  * @text: on success malloced lines `MODE NAME`, NUL behind them. Return: as image_read().
  */
 int image_list(struct image *t, const char *dir, char **text);
@@ -157,17 +157,16 @@ int image_write(struct image *t, const char *file, const char *text, size_t n, b
 int image_write_as(struct image *t, const char *file, const char *text, size_t n, bool truncate,
 		   int tid);
 
-/* What a write says in one process. */
+/* The text of a write in one process. */
 struct told {
 	char *text; /* malloced */
 	size_t n;
-	bool is_own; /* an address, or an object loaded later, is in it: others have it elsewhere */
+	bool is_own; /* it has an address, or an object loaded later, which other processes have elsewhere */
 };
 
 /*
- * image_tell() - what @text, as its user writes it, says in the process: names of the source have
- * their meanings there. image_write() writes that. Return: 0 or -errno with fail() set; then
- * nothing is allocated.
+ * image_tell() - translate the user's @text for the process: names of the source get their meanings
+ * there. image_write() writes that. Return: 0 or -errno with fail() set; then nothing is allocated.
  */
 int image_tell(const struct image *t, const char *file, const char *text, size_t n,
 	       struct told *told);
@@ -175,7 +174,7 @@ int image_tell(const struct image *t, const char *file, const char *text, size_t
 /* image_put() - write a text that image_tell() gave. Return: as image_write(). */
 int image_put(struct image *t, const char *file, const char *text, size_t n, bool truncate);
 
-/* Is it a file whose writer a record tells? */
+/* Whether records of writes to the file name their writer. */
 bool image_is_marker(const char *file);
 
 #endif

@@ -31,7 +31,7 @@ static int open_kept(const struct areas_dir *dir, int flags)
 	return openat(dir->fd, KEPT_FILE, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 }
 
-/* What was set and what was removed; defaults where there is no such file. */
+/* The limit and the counts of removed areas; defaults if there is no such file. */
 static void read_kept(const struct areas_dir *dir, struct kept *k)
 {
 	int fd = open_kept(dir, O_RDONLY);

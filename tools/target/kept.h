@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How much of what dead processes left is kept in a folder of areas: abi/kept.h. Engines keep to
- * it. */
+/* The limit on areas of dead processes in a folder of areas: abi/kept.h. Engines obey it. */
 #ifndef VESTIGE_TOOLS_KEPT_H
 #define VESTIGE_TOOLS_KEPT_H
 
@@ -10,22 +9,21 @@
 #include "tools/target/areas_dir.h"
 
 /*
- * kept_set() - set the limit; what was removed stays counted.
+ * kept_set() - set the limit; the counts of removed areas stay.
  * @text: `FILES`, `SIZE` with K, M or G, both with a comma between; `all`, `none`, `default`.
  * Return: 0 or -errno with fail() set: EINVAL it is none of these.
  */
 int kept_set(const struct areas_dir *dir, const char *text);
 
 /*
- * kept_print() - one line on standard output: how much there is, how much is kept, what was
- * removed. @always: also where there is nothing and nothing was removed.
+ * kept_print() - one line on standard output: the present amount, the limit, and what was removed.
+ * @always: also if there is nothing and nothing was removed.
  */
 void kept_print(const struct areas_dir *dir, bool always);
 
 /*
- * kept_is_in_use() - may the process of an area live, though no process of that number does? So it
- * is when it is of another PID namespace, and has the area mapped. @name: of the file, in the
- * folder.
+ * kept_is_in_use() - whether the process of an area may live although no process has its number: it
+ * is in another PID namespace, and has the area mapped. @name: of the file, in the folder.
  */
 bool kept_is_in_use(const struct areas_dir *dir, const char *name);
 

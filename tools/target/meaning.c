@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See meaning.h. A meaning is that of all processes with the same objects (abi/session.h), unless
- * it has an address of one process or names an object that was loaded later. Locks: the session's.
+ * See meaning.h. A meaning holds for all processes with the same objects (abi/session.h), unless it
+ * has an address of one process or names an object that was loaded later. Locks: the session's.
  * Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/meaning.h"

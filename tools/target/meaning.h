@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a write to a session means in its members, where that depends on the program: names of the
- * source. It is found out once a build and kept with the write, for members that come later.
+ * The meaning of a write to a session in its members, if it depends on the program because of names
+ * of the source. It is found once for each build and kept with the write, for members that come
+ * later.
  */
 #ifndef VESTIGE_TOOLS_MEANING_H
 #define VESTIGE_TOOLS_MEANING_H
@@ -9,7 +10,7 @@
 #include "tools/target/writes.h"
 #include "tools/target/image.h"
 
-/* Does what a write of @text, @n bytes, to @path means depend on the program? */
+/* Whether the meaning of a write of @text, @n bytes, to @path depends on the program. */
 bool meaning_depends(const char *path, const char *text, size_t n);
 
 /*

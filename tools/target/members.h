@@ -12,8 +12,8 @@ struct members {
 };
 
 /*
- * members_join() - those that @m does not have yet. @add: is called for each new member, whose
- * image stays until members_free(). Its result does not matter.
+ * members_join() - add the members that @m does not have yet. @add: is called for each new member,
+ * whose image stays until members_free(). Its result does not matter.
  */
 void members_join(struct members *m, struct session *s,
 		  void (*add)(void *arg, const struct image *t), void *arg);

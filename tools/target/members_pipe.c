@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See members_pipe.h: one pipe of all members. Those that come later join when it is read.
+ * See members_pipe.h: one pipe of all members. Later members join when it is read.
  * Any thread; the lock is not held while waiting. Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/members_pipe.h"

@@ -10,7 +10,7 @@
 struct members_raw;
 
 /*
- * members_raw_get() - that of @s, which is borrowed; the caller has joined @cpu.
+ * members_raw_get() - the object of @s, which is borrowed; the caller has joined @cpu.
  * Return: 0 or -errno. To be given back with members_raw_put().
  */
 int members_raw_get(struct session *s, unsigned int cpu, struct members_raw **out);

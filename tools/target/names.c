@@ -131,7 +131,7 @@ void names_put_line(struct names *n, uint64_t addr, bool exact, struct out *o)
 	file = base_name(meta_string(n->m, n->m->objects[object].path));
 	base = object_space_base(n->space, n->numbers[object]);
 	at = object_space_addr(base, addr - n->m->objects[object].bias);
-	/* what is behind a call may be the next function's begin */
+	/* the address behind a call may be the start of the next function */
 	s = symbols_find(n->symbols, exact ? at : at - 1);
 	if (!s || s->addr < base) {
 		out_printf(o, "0x%" PRIx64 " [%s+0x%" PRIx64 "]", addr, file,

@@ -29,9 +29,9 @@ const struct symbol *names_find(struct names *n, uint32_t object, uint32_t offse
 void names_put(struct names *n, uint64_t addr, struct out *o);
 
 /*
- * names_put_line() - the same with the name that the source has, the object of the program too, and
- * where that is in the source: NAME+0xOFFSET/0xSIZE [OBJECT] FILE:LINE. @exact: @addr is an
- * instruction; else it is what is behind a call.
+ * names_put_line() - the same with the source's name, also the program's object, and the place in
+ * the source: NAME+0xOFFSET/0xSIZE [OBJECT] FILE:LINE. @exact: @addr is an instruction; else it is
+ * the address behind a call.
  */
 void names_put_line(struct names *n, uint64_t addr, bool exact, struct out *o);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Addresses of code as /proc/kallsyms and traces have them, within `vestige enter`: in the ranges
- * of objects (tools/code/symbols.h), the same in every process. An address in a write means the
- * process's own.
+ * of objects (tools/code/symbols.h), the same in every process. An address in a write is translated
+ * to the process's own.
  */
 #ifndef VESTIGE_TOOLS_OBJECT_ADDRESS_H
 #define VESTIGE_TOOLS_OBJECT_ADDRESS_H
@@ -20,9 +20,9 @@ static inline bool object_address_is_of_trace(uint64_t address)
 uint64_t object_address_now(const struct meta *m, uint64_t address);
 
 /*
- * object_addresses_tell() - what to write to @file of the process in place of @text, @n bytes.
- * @told: zero at first; its text stays NULL where it is @text: there is none in it that the process
- * has. Return: 0 or -ENOMEM with fail() set.
+ * object_addresses_tell() - the text to write to @file of the process in place of @text, @n bytes.
+ * @told: zero at first; its text stays NULL if @text has no address of the process. Return: 0 or
+ * -ENOMEM with fail() set.
  */
 int object_addresses_tell(const struct image *t, const char *file, const char *text, size_t n,
 			  struct told *told);

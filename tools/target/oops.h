@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How a traced process died, and what it did last: from its area, or from a core. */
+/* The death of a traced process and its last records: from its area, or from a core. */
 #ifndef VESTIGE_TOOLS_OOPS_H
 #define VESTIGE_TOOLS_OOPS_H
 
@@ -9,8 +9,8 @@
 #include "tools/text/out.h"
 
 /*
- * oops_print() - the last oops in the area at @path, with the names of the source and its lines
- * where the objects' files tell these.
+ * oops_print() - the last oops in the area at @path, with names and lines of the source if the
+ * objects' files have them.
  * @tid: the id of its thread. Return: 1; 0 there is none; -errno with fail() set.
  */
 int oops_print(const char *path, struct out *o, int *tid);
@@ -28,8 +28,8 @@ int oops_records(const char *path, int tid, uint64_t lines, struct out *o);
 bool core_is(const char *path);
 
 /*
- * core_print() - the same of a core: its signal, registers and the stack of the thread that died;
- * @all: those of its other threads too. @pid: of its process; 0: not known.
+ * core_print() - the same for a core: its signal, registers and the stack of the thread that died;
+ * @all: the other threads, too. @pid: of its process; 0: not known.
  * Return: 0 or -errno with fail() set.
  */
 int core_print(const char *path, bool all, struct out *o, int *pid);

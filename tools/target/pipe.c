@@ -26,7 +26,7 @@ struct pipe {
 	pthread_mutex_t lock; /* of what follows */
 	struct follow *f;
 	struct trace_stream *s; /* NULL: none yet */
-	bool renewed;		/* what it borrows is gone */
+	bool renewed;		/* the data that it borrows is gone */
 	unsigned int nr;	/* of processes */
 	struct out o;
 	bool *cpus;	  /* those wanted, NULL all */
@@ -126,7 +126,7 @@ void pipe_close(struct pipe *x)
 	free(x);
 }
 
-/* Of each CPU what the text holds now. */
+/* The records of each CPU that the text has now. */
 static void take(struct pipe *x)
 {
 	for (unsigned int c = 0; x->s && c < x->nr_cpus; c++) {
@@ -218,7 +218,7 @@ static size_t hand_out(struct pipe *x, char *buf, size_t bytes)
 /* Return: bytes, -EAGAIN nothing, 0 the end, -errno. Locked. */
 static ssize_t read_now(struct pipe *x, char *buf, size_t bytes, uint64_t hold_ns)
 {
-	/* asked before the look, which then has all that was recorded up to the end */
+	/* asked before the look, which then has all records up to the end */
 	bool over = !follow_lives(x->f) || (x->has_read && !follow_tracing_on(x->f));
 	int err = 0;
 

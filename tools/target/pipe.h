@@ -12,21 +12,21 @@ struct pipe;
 
 /*
  * pipe_open() - the pipe of @cpu of @t, UINT32_MAX all of them; @t is borrowed.
- * Two that read of the same CPU take each other's records: let there be one.
+ * Two readers of the same CPU take each other's records, so there should be one.
  * Return: 0 and *@out; -ENOENT there is no such CPU; -errno. With fail() set.
  */
 int pipe_open(const struct image *t, unsigned int cpu, struct pipe **out);
 void pipe_close(struct pipe *x);
 
 /*
- * pipe_add() - and of @t, borrowed too: what all of them record, in order of time.
+ * pipe_add() - add @t, borrowed too: the pipe then has the records of all, in order of time.
  * Return: 0 or -errno with fail() set, when nothing will come of it.
  */
 int pipe_add(struct pipe *x, const struct image *t);
 
 /*
- * pipe_look() - what is there now, without waiting. @hold: of several processes leave what is so
- * young that another may still come with something older. Return: as pipe_read().
+ * pipe_look() - read what is there now, without waiting. @hold: with several processes, leave
+ * records so young that older ones of another process may still come. Return: as pipe_read().
  */
 ssize_t pipe_look(struct pipe *x, char *buf, size_t bytes, bool hold);
 

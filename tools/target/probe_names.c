@@ -38,8 +38,9 @@ struct parts {
 struct line {
 	struct word words[MAX_WORDS];
 	size_t nr;
-	uint64_t address; /* at which it is to be, in place of its second word; 0: that says it */
-	bool inside;	  /* not where the function begins */
+	uint64_t
+		address; /* the address for the probe, in place of its second word; 0: the second word holds */
+	bool inside; /* not where the function begins */
 	bool is_tracepoint;
 	struct variables *v;
 	bool has_all; /* `$arg*` was there */
@@ -179,7 +180,7 @@ static bool is_object(const char *path, const char *name, size_t n)
 
 /*
  * The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it;
- * or what calls the probes of a tracepoint.
+ * or the function that calls the probes of a tracepoint.
  */
 static void find_symbol(struct telling *to, const char *text, size_t n, bool is_tracepoint,
 			struct variables **v)
@@ -274,7 +275,7 @@ static void is_wrong(struct line *l, size_t word, int wrong, size_t position)
 	l->position = position;
 }
 
-/* A word, and what it means. @shown: the text of BASE. */
+/* A word, and its meaning. @shown: the text of BASE. */
 static void put(const struct telling *to, struct line *l, size_t i, const struct parts *p,
 		const char *shown, const struct variable *x)
 {
@@ -347,7 +348,7 @@ static bool put_argument(const struct telling *to, struct line *l, size_t i, con
 		put(to, l, i, p, name, &x);
 		return true;
 	}
-	/* under a name of the user's it is what it is without all this, but for its place */
+	/* with a name of the user's own, only its place is translated */
 	strcpy(x.type, "x64");
 	put(to, l, i, p, shown, &x);
 	return true;
@@ -388,7 +389,7 @@ static void put_word(const struct telling *to, struct line *l, size_t i)
 		fprintf(to->f, "0x%" PRIx64, l->address);
 		return;
 	}
-	/* a tracepoint returns nothing: the engine says so */
+	/* a tracepoint returns nothing: the engine reports the error */
 	if (i >= 2 && l->v && has_name(w) && !(l->is_tracepoint && begins(w, p.base, "$retval"))) {
 		if (is_base(w, &p, "$arg*")) {
 			put_all(to, l, i, &p);

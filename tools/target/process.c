@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes as targets: a table of those in use, each found by its PID when it is asked for. One
- * that was found is used again as long as its area's file is the same and lives; a dead one is
- * looked for anew, since its number may have gone to another. Any thread. Locks: the table's,
- * then nothing; a process's own, then nothing. Tests: tests/tracefs/.
+ * Processes as targets: a table of the ones in use, each found by its PID. One that was found is
+ * used again as long as its area's file is the same and lives; a dead one is looked for anew, since
+ * its number may have gone to another. Any thread. Locks: the table's, then nothing; a process's
+ * own, then nothing. Tests: tests/tracefs/.
  */
 #include "tools/target/process.h"
 

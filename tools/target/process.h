@@ -47,7 +47,7 @@ struct process {
  */
 struct process *process_get(int pid, const char *instance, int *err);
 
-/* process_get_file() - that of an area, dead or alive. Return: as process_get(). */
+/* process_get_file() - the process of an area, dead or alive. Return: as process_get(). */
 struct process *process_get_file(const struct area_file *file, int *err);
 struct process *process_ref(struct process *p);
 void process_put(struct process *p);
@@ -89,11 +89,11 @@ bool process_is_current(struct process *p);
  */
 void process_list(int (*put)(void *arg, int pid), void *arg);
 
-/* What file_tree_find() and file_tree_list() say, of the tree as it is now. */
+/* As file_tree_find() and file_tree_list(), in the tree as it is now. */
 int process_find(struct process *p, const char *path, struct target_file *file);
 int process_files(struct process *p, const char *dir, target_put_file *put, void *arg);
 
-/* A control file: rendered, asked of the process, or what a stopped or dead one left. */
+/* A control file: rendered, from the process, or from the text that a stopped or dead one left. */
 int process_print(struct process *p, const char *path, struct out *o);
 
 /* The paths of its control files, one a line, and its instances. */

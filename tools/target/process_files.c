@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The files of a process: see process.h. Their tree is read from the area when the process has
- * changed it; the process is asked for the folders that it alone knows (agent_dir.h). Any thread;
+ * changed it; the process is asked for the folders that only it knows (agent_dir.h). Any thread;
  * under the process's lock, which is not held while it is asked. Tests: tests/tracefs/.
  */
 #include <dirent.h>
@@ -220,7 +220,7 @@ int process_find(struct process *p, const char *path, struct target_file *file)
 	return err;
 }
 
-/* Names that were put already, so that those of the outside are added once. */
+/* Names that were put already, so that the tools' own files are added once. */
 struct union_list {
 	target_put_file *put;
 	void *arg;

@@ -3,9 +3,9 @@
  * See raw.h. Each turn encodes the available records, in order of time over all joined CPUs, into
  * each CPU's sub-buffers, which wait in a queue for their reader. When one CPU's reader falls
  * behind, no more records are taken from that CPU, and its share of the process's own buffer fills
- * up; the other CPUs' readers go on. A queue holds MAX_QUEUE sub-buffers and what one turn may add
- * to them, which is what the CPU's share of the buffer held. Costs what follow.h and dat_graph.h
- * cost. Any thread: a lock. Tests: tests/tracefs/.
+ * up; the other CPUs' readers go on. A queue holds MAX_QUEUE sub-buffers and what one turn adds to
+ * them, at most the CPU's share of the buffer. Costs as follow.h and dat_graph.h. Any thread: a
+ * lock. Tests: tests/tracefs/.
  */
 #include "tools/target/raw.h"
 
@@ -68,7 +68,7 @@ static int queue(void *arg, const unsigned char *chunk, uint32_t bytes)
 	return 0;
 }
 
-/* What the process says, as far as the kernel would take it. */
+/* The process's own size, within the kernel's limits. */
 static uint32_t page_bytes_of(const struct reader *r)
 {
 	uint32_t bytes = RAW_MIN_BYTES;
@@ -233,7 +233,7 @@ static int encode(struct raw *x, unsigned int cpu, uint64_t hold_ns)
 	while (x->streams[cpu].nr < AT_ONCE && (ret = graph_events_next(x->events, &ev)) > 0) {
 		rec = dat_graph_record(ev);
 		err = subbuf_add(&x->streams[rec.cpu].writer, &rec, 1);
-		/* what has no event in the kernel's formats is left out */
+		/* records without an event in the kernel's formats are left out */
 		if (err == -ENOTSUP)
 			err = 0;
 		if (err)
@@ -265,7 +265,7 @@ static bool fill(struct raw *x, unsigned int cpu, enum raw_how how, int *err)
 		bool rest = x->more;
 
 		*err = encode(x, cpu, hold_ns);
-		/* what was left of the last look may be all of that and none of what came since */
+		/* the rest of the last look may have older records and none that came since */
 		if (!st->nr && !*err && rest && how == RAW_ALL)
 			*err = encode(x, cpu, 0);
 	}
@@ -312,7 +312,7 @@ bool raw_ready(struct raw *x, unsigned int cpu)
 	ready = follow_is_full(x->f, cpu,
 			       (uint64_t)st->nr * x->page_bytes +
 				       (st->writer.page ? st->writer.used : 0));
-	/* what is there need not be records that go into a sub-buffer */
+	/* the available records may all be of kinds that no sub-buffer has */
 	if (ready)
 		ready = fill(x, cpu, RAW_FULL, &err);
 	ready |= st->writer.page && !follow_lives(x->f);

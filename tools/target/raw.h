@@ -26,7 +26,7 @@ void raw_close(struct raw *x);
 uint32_t raw_page_bytes(const struct raw *x);
 
 /*
- * raw_add() - and of @t, borrowed too: what all of them record, in order of time.
+ * raw_add() - add @t, borrowed too: the object then has the records of all, in order of time.
  * Return: 0 or -errno with fail() set, when nothing will come of it.
  */
 int raw_add(struct raw *x, const struct image *t);

@@ -38,7 +38,7 @@ struct file {
 	int (*tables)(const struct meta *m, struct out *o);
 	int (*records)(struct reader *r, struct out *o, unsigned int cpu);
 	int (*stack)(const struct meta *m, int fd,
-		     struct out *o); /* of what the stack tracer left */
+		     struct out *o); /* of the stack tracer's result */
 	bool per_cpu;
 	bool snapshot;
 	bool raw;	/* of it */
@@ -113,7 +113,7 @@ static bool is_empty(const struct reader *r, unsigned int cpu)
 	return true;
 }
 
-/* What the kernel says in place of an empty one. */
+/* The kernel's text in place of an empty one. */
 static void print_snapshot_help(struct out *o, bool allocated, bool of_cpu)
 {
 	out_printf(o, "#\n# * Snapshot is %s *\n#\n# Snapshot commands:\n",
@@ -240,7 +240,7 @@ static int render_raw(const struct image *t, unsigned int cpu, struct out *o)
 	return ret;
 }
 
-/* Those that are rendered whether the process tells of them or not. */
+/* Files that are rendered even if the process does not list them. */
 static const struct file files[] = {
 	{.path = "available_filter_functions",
 	 .tables = function_text_available_filter_functions,
@@ -311,7 +311,10 @@ int render_snapshots(const char *const *paths, unsigned int nr, const char *file
 	return render_snapshot(paths, nr, file, cpu, f->raw, o);
 }
 
-/* What `trace` shows: the ring, or while a tracer of latencies is on what that keeps. */
+/*
+ * The contents of `trace`: the ring, or the stretch that a tracer of latencies keeps while it is
+ * on.
+ */
 static int open_shown(const char *path, struct reader **r)
 {
 	bool allocated;
@@ -366,7 +369,7 @@ int render_file(const struct image *t, const char *file, struct out *o)
 	return err;
 }
 
-/* Those that have been printed: the others are in objects. */
+/* The formats that have been printed; the others are in objects. */
 static void put_printks(const struct meta *m, struct out *o)
 {
 	struct printks printks = {0};
@@ -386,7 +389,7 @@ static void put_printks(const struct meta *m, struct out *o)
 	printks_free(&printks);
 }
 
-/* What the area's own tables tell of a file without text: of a CPU, of an option, the status. */
+/* A file without text, from the area's own tables: of a CPU, of an option, the status. */
 static int render_state(const struct meta *m, const struct file_at *at, struct out *o)
 {
 	const struct area_buffer *b = m->buffers;

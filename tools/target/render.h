@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The control files of a process as the tools see them: their list, the files that are rendered
- * from its area, whether the process runs, is stopped or is dead, and the text that it left of the
- * other files.
+ * The control files of a process in the tools: their list, the files that are rendered from its
+ * area while the process runs, is stopped or is dead, and the text that it left of the other files.
  */
 #ifndef VESTIGE_TOOLS_RENDER_H
 #define VESTIGE_TOOLS_RENDER_H
@@ -24,13 +23,14 @@ bool render_is_snapshot(const char *file);
 int render_snapshots(const char *const *paths, unsigned int nr, const char *file, struct out *o);
 
 /*
- * render_left() - print what a process that cannot be asked left of @file in its area.
+ * render_left() - print the text of @file that a process which cannot be asked left in its area.
  * Return: 0 or -errno with fail() set: ENOENT there is no such file, ENODATA nothing is left of it.
  */
 int render_left(const struct image *t, const char *file, struct out *o);
 
 /*
- * render_any() - print @file: rendered, asked of the process, or what a stopped or dead one left.
+ * render_any() - print @file: rendered, from the process, or from the text that a stopped or dead
+ * one left.
  * Return: 0 or -errno with fail() set, as image_read().
  */
 int render_any(struct image *t, const char *file, struct out *o);

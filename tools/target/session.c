@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Sessions: see session.h. A session is found by the tag in the areas of its members; the folder is
- * looked through when it is asked for, and every few milliseconds once something was written, so
- * that a member that comes later gets what was written before it. Any thread. Locks: the table's,
- * then a session's, then a process's. Tests: tests/tracefs/test_sessions.py.
+ * read when the session is asked for, and every few milliseconds once something was written, so
+ * that a member that comes later gets the earlier writes. Any thread. Locks: the table's, then a
+ * session's, then a process's. Tests: tests/tracefs/test_sessions.py.
  */
 #include "tools/target/session.h"
 
@@ -65,8 +65,10 @@ static bool is_starting(int fd)
 	return read_area(fd, &head) && head.state == AREA_STARTING;
 }
 
-/* Wait until the process has carried out what it found when it started. Return: up to when that was
- * written. */
+/*
+ * Wait until the process has carried out the writes that it found when it started. Return: the time
+ * of the last of these.
+ */
 static uint64_t done_until(struct process *p)
 {
 	struct area_header head = {0};
@@ -97,8 +99,8 @@ void session_set_done(const struct process *p, uint64_t until_ns)
 	if (fd < 0)
 		return;
 	/*
-	 * After exec the file of that name is of another image, which has had no write but those that
-	 * it found itself. Where this fails the children are written it again.
+	 * After exec the file of that name is another image's, which has only the writes that it
+	 * found itself. If this fails, the children get the write again.
 	 */
 	if (bytes < sizeof(head) || !read_area(fd, &head) ||
 	    memcmp(head.image_id, p->head.image_id, sizeof(head.image_id)) ||
@@ -123,7 +125,7 @@ int session_carry_out(struct process *p, struct written *w)
 	return image_write(&p->image, w->path, w->text, w->n, w->truncate);
 }
 
-/* It gets what was written before it came. */
+/* A new member gets the writes from before it came. */
 static void add_member(void *arg, struct process *p)
 {
 	struct session *s = arg;
@@ -277,8 +279,8 @@ static void unlink_session(struct session *s)
 }
 
 /*
- * Is it kept for the next request alone? What was written to it is for members to come; such a
- * session has a watcher, unless there was no thread for one. Table locked.
+ * Is it kept only for the next request? If something was written to it, it is kept for later
+ * members; such a session has a watcher, unless there was no thread for one. Table locked.
  */
 static bool is_idle(const struct session *s)
 {
@@ -310,8 +312,10 @@ static struct session *take_idle(bool *more)
 	return gone;
 }
 
-/* A thread that forgets idle sessions until there are none: no request would find out that their
- * members are gone. */
+/*
+ * A thread that drops idle sessions until there are none, since no request would notice that their
+ * members are gone.
+ */
 static void *forget(void *arg)
 {
 	bool more = true;

@@ -51,8 +51,8 @@ void session_put(struct session *s);
 unsigned int session_members(struct session *s, struct process ***out);
 
 /*
- * session_look() - find those that have come, or come and ended, since the last look; without @now
- * not if that was a few milliseconds ago.
+ * session_look() - find members that have come, or come and ended, since the last look; without
+ * @now not if that was a few milliseconds ago.
  */
 void session_look(struct session *s, bool now);
 
@@ -60,8 +60,8 @@ void session_look(struct session *s, bool now);
 struct process *session_first(struct session *s);
 
 /*
- * session_print() - what a file of the session reads as: the union of the members' lists, the sum
- * of their counts, and of all others what the first member says. Not trace. Return: 0 or -errno.
+ * session_print() - the contents of a file of the session: the union of the members' lists, the sum
+ * of their counts, and for all other files the first member's text. Not trace. Return: 0 or -errno.
  */
 int session_print(struct session *s, const char *path, struct out *o);
 
@@ -70,13 +70,13 @@ int session_print(struct session *s, const char *path, struct out *o);
 /* Find new members, let those go whose areas are gone. */
 void session_refresh(struct session *s);
 
-/* Show what was written to processes that start from now on. */
+/* Show the writes to processes that start from now on. */
 void session_show_writes(struct session *s);
 
 /* One write in one member, in its meaning there. Return: as image_write(). */
 int session_carry_out(struct process *p, struct written *w);
 
-/* It has carried out what was written up to then: its fork's children have that from it. */
+/* It has carried out the writes up to then, and its fork's children have them from it. */
 void session_set_done(const struct process *p, uint64_t until_ns);
 
 /* Look for new members every few milliseconds from now on, until there are none left. */

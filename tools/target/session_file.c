@@ -44,7 +44,7 @@ static char *put_write(char *p, const struct session_write *s, const char *path,
 	return p + s->text_bytes;
 }
 
-/* Room for a write, with what it means. */
+/* Room for a write, with its meaning. */
 static size_t bytes_of(const struct written *one)
 {
 	size_t n = sizeof(struct session_write) + strlen(one->path) + one->n;

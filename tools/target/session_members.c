@@ -34,7 +34,7 @@ static struct process *top_of(const struct areas *a, size_t at, int *err)
 	return NULL;
 }
 
-/* An instance of the image that runs: exec leaves those of others. */
+/* An instance of the image that runs: exec leaves other images' instances. */
 static struct process *examine_instance(const struct areas *a, size_t at, const char *session)
 {
 	int err;
@@ -91,7 +91,7 @@ static void carry_over(struct session_members *r, const struct areas *now, struc
 	}
 }
 
-/* Take what there is now as seen. Return: whether there is something to look at. */
+/* Mark the current state as seen. Return: whether there is something to look at. */
 static bool take_areas(struct session_members *r, const struct session_member_calls *calls)
 {
 	struct areas *now = areas_now();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which of the areas that there are belong to a session. */
+/* Finds the areas that belong to a session. */
 #ifndef VESTIGE_TOOLS_SESSION_MEMBERS_H
 #define VESTIGE_TOOLS_SESSION_MEMBERS_H
 

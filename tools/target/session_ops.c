@@ -31,8 +31,8 @@ static bool is_emptying(const char *path, bool truncate)
 }
 
 /*
- * The records of dead members are removed with those of the others: no other command can, and they
- * would be in `trace` for ever.
+ * The records of dead members are removed, too: no other command can remove them, and they would be
+ * in `trace` for ever.
  */
 static void empty_dead(struct session *s)
 {
@@ -86,7 +86,7 @@ static int check_tracer(struct session *s, const char *path, const char *text, s
 	return err;
 }
 
-/* It was carried out by all members; those to come get it. Locked. */
+/* It was carried out by all members; later ones will get it. Locked. */
 static int add_write(struct session *s, struct written *w)
 {
 	int err;
@@ -303,7 +303,7 @@ static bool op_lives(struct target *t)
 	return lives;
 }
 
-/* The files are those of a member. */
+/* The files are a member's. */
 static int op_find(struct target *t, const char *path, struct target_file *file)
 {
 	struct process *p = session_first(of(t));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How reads of a session combine the members' texts: see session_print(). One table says how for
+ * How reads of a session combine the members' texts: see session_print(). A table has the way for
  * each file. Any thread, no lock is held while members are asked. Tests:
  * tests/tracefs/test_sessions.py.
  */
@@ -150,7 +150,7 @@ static unsigned long long depth_of(const char *text)
 	return strtoull(first ? first + 4 : text, NULL, 10);
 }
 
-/* That of one member stays, which is the deepest; its text is @t's no more. */
+/* The deepest stack of a member stays; its text no longer belongs to @t. */
 static int take_deeper(struct text_of *all, struct text_of *t)
 {
 	if (all->text && depth_of(t->text) <= depth_of(all->text))
@@ -185,7 +185,7 @@ static int print_hists(struct session *s, const char *path, struct out *o)
 	int err = now && at ? 0 : -ENOMEM;
 
 	for (unsigned int i = 0; i < nr && !err; i++) {
-		/* the last one tells at least whether there is such an event */
+		/* the last one shows at least whether there is such an event */
 		if (!process_has_hists(members[i]) && (nr_at || i + 1 < nr))
 			continue;
 		now[nr_at] = members[i]->image;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a command works on and the mount shows as a tree of files: a process, a session. Commands
- * and the mount know no kind of target: what they can do is a table of operations. A kind is a file
+ * A target is what a command works on and the mount shows as a tree of files: a process, a session.
+ * Commands and the mount know no kind of target; a kind is a table of operations. A kind is a file
  * with its table, and a row of target.c. Paths have no slash in front, "" is the root. Any thread.
  * Errors are -errno, with fail() set where a person may read it. Tests: tests/cli/test_control.py,
  * tests/tracefs/.
@@ -50,7 +50,9 @@ enum raw_how {
 typedef int target_put_file(void *arg, const char *name, bool is_dir);
 
 struct target_ops {
-	/* Is it a name of this kind? Of two kinds that say so the first of the table has it. */
+	/*
+	 * Whether it is a name of this kind. If two kinds say yes, the first of the table has it.
+	 */
 	bool (*has_name)(const char *name);
 
 	/* get() - as target_get(). put() - give it back. */
@@ -134,8 +136,8 @@ struct target *target_get(const char *name, const char *instance, int *err);
 void target_put(struct target *t); /* NULL: nothing */
 
 /*
- * target_kernel() - the kernel of this machine, or that instance of it. No name of target_get() is
- * it, and no list has it. It has no records() and no raw_open().
+ * target_kernel() - the kernel of this machine, or that instance of it. target_get() has no name
+ * for it, and no list has it. It has no records() and no raw_open().
  * Return: as target_get(), *@err with fail() set.
  */
 struct target *target_kernel(const char *instance, int *err);
@@ -144,8 +146,8 @@ struct target *target_kernel(const char *instance, int *err);
 void target_list(int (*put)(void *arg, const char *name), void *arg);
 
 /*
- * targets_serve() - from now on (true) the caller serves many requests, so that targets stay for a
- * while after they were given back; that ends (false), and what running programs read of us is
+ * targets_serve() - true: from now on the caller serves many requests, so targets stay for a while
+ * after they were given back. False: that ends, and the files that running programs read of us are
  * removed.
  */
 void targets_serve(bool on);

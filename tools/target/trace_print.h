@@ -12,7 +12,7 @@
  * @cpus: those wanted, nr_cpus of them; NULL: all.
  * @set, @keep: of a trace of calls the options (enum graph_option) that the process had on and that
  * are in @keep, and those in @set.
- * Return: 0 or -errno with fail() set. A reader of stdout that goes away has seen enough: 0.
+ * Return: 0 or -errno with fail() set. If the reader of stdout goes away, that is no error: 0.
  */
 int trace_print(struct reader *r, const bool *cpus, uint32_t set, uint32_t keep);
 

@@ -12,7 +12,7 @@
 
 bool writes_keep(const char *path)
 {
-	/* these are about what is there now */
+	/* these act on the present state alone */
 	static const char *const now[] = {"trace",     "trace_marker", "trace_marker_raw",
 					  "error_log", "snapshot",     "free_buffer"};
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -23,7 +23,7 @@ bool writes_keep(const char *path)
 	return true;
 }
 
-/* Does a write to it add to those before, when it is not truncated? */
+/* Whether a write to it adds to earlier ones, when it is not truncated. */
 static bool is_list(const char *path)
 {
 	return !strncmp(path, "set_", 4) || !strcmp(path, "trace_options") ||

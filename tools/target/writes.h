@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a write says in programs with these objects (abi/session.h). */
+/* The text of a write in programs with these objects (abi/session.h). */
 struct meaning {
 	uint64_t objects;
 	char *text;
@@ -19,7 +19,7 @@ struct written {
 	size_t n;
 	bool truncate;
 	uint64_t begin_ns, end_ns; /* CLOCK_MONOTONIC: when it was carried out */
-	bool depends;		   /* what it means depends on the program: meaning.h */
+	bool depends;		   /* its meaning depends on the program: meaning.h */
 	struct meaning *meanings;
 	unsigned int nr_meanings;
 };
@@ -34,9 +34,9 @@ struct writes {
 bool writes_keep(const char *path);
 
 /*
- * writes_add() - one that was carried out; it takes the place of those to the same file, where it
- * means the same. @new: @text NULL: an instance of that name was made; @meanings are taken over,
- * whatever is returned. Return: 0, -ENOMEM, -ENOSPC: there are too many.
+ * writes_add() - add a write that was carried out; it replaces earlier writes to the same file if
+ * it has the same effect. @new: @text NULL: an instance of that name was made; @meanings are taken
+ * over, whatever is returned. Return: 0, -ENOMEM, -ENOSPC: there are too many.
  */
 int writes_add(struct writes *w, struct written *new);
 

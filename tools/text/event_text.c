@@ -185,7 +185,7 @@ static void put_raw_data(struct out *o, const struct record *rec)
 		out_printf(o, " %02x", data[at]);
 }
 
-/* func_repeats: calls that came again, the last of them so long before this record. */
+/* func_repeats: calls that came again, and the time from the last of them to this record. */
 static void put_repeats(struct event_text *e, struct out *o, const struct record *rec)
 {
 	uint64_t ip, parent, word, last;

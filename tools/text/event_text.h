@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is behind the time stamp of a RECORD_EVENT: libtraceevent's text in the kernel's shape.
+ * The text behind the time stamp of a RECORD_EVENT: libtraceevent's text in the kernel's shape.
  */
 #ifndef VESTIGE_TOOLS_EVENT_TEXT_H
 #define VESTIGE_TOOLS_EVENT_TEXT_H

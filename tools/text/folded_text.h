@@ -27,8 +27,8 @@ size_t folded_put_name(char *to, size_t room, const char *format, const char *na
 
 /*
  * folded_put_frame() - `;FUNCTION`, or `;0xADDRESS`. @is_behind_call: @ip is a return address, so
- * the function is that of the byte before it: a call may be a function's last instruction. Return:
- * as folded_put_name().
+ * the function is looked up by the byte before it: a call may be a function's last instruction.
+ * Return: as folded_put_name().
  */
 size_t folded_put_frame(char *to, size_t room, struct symbols *symbols, uint64_t ip,
 			bool is_behind_call);

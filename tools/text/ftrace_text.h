@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The text of tracers whose records are events of the system ftrace, in the kernel's own form, and
- * the header of those that have their own.
+ * the header of tracers that have their own.
  */
 #ifndef VESTIGE_TOOLS_FTRACE_TEXT_H
 #define VESTIGE_TOOLS_FTRACE_TEXT_H

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See graph_text.h. The kernel's text under function_graph, byte for byte as Linux 6.12 prints it,
- * with the options that shape it. Of what the kernel keeps for each CPU, this keeps the same: the
- * task of the last line, the depth (for comments), and which function was opened at each depth, so
- * that a `}` whose opening line is not above it names its function.
+ * with the options that shape it. For each CPU it keeps the same data as the kernel: the task of
+ * the last line, the depth (for comments), and the function that was opened at each depth, so that
+ * a `}` whose opening line is not above it names its function.
  *
  * Ours alone: the duration of a call whose entry is not in the trace is blank; from depth 1000 on
  * lines are not indented further. The options about irqs, sleep-time and graph-time are known and
@@ -327,7 +327,7 @@ static void put_task_change(struct graph_text *g, const struct record *rec)
 	out_text(g->o, "\n");
 }
 
-/* What is before the duration. */
+/* The text before the duration. */
 static char *put_context(struct graph_text *g, char *p, const struct record *rec, uint64_t ts)
 {
 	if (g->options & GRAPH_PRINT_ABSTIME) {
@@ -421,7 +421,7 @@ static void put_retval(struct graph_text *g, const struct graph_event *ev)
 	value_text_result(g->values, g->o, ev->ip, ev->retval, g->options & GRAPH_PRINT_RETVAL_HEX);
 }
 
-/* `name()`, with what it was passed. */
+/* `name()`, with its arguments. */
 static inline char *put_call(struct graph_text *g, char *p, const struct graph_event *ev)
 {
 	p = put_name(g, p, ev->ip);
@@ -494,7 +494,7 @@ static void put_exit(struct graph_text *g, const struct graph_event *ev)
 		out_printf(g->o, " (Overruns: %" PRIu32 ")\n", ev->overrun);
 }
 
-/* What is neither entry nor exit is a comment between them. */
+/* A record that is neither entry nor exit is a comment between them. */
 static void put_comment(struct graph_text *g, const struct record *rec)
 {
 	int32_t depth = g->cpu[rec->cpu].depth;

@@ -36,7 +36,7 @@ enum graph_option {
  */
 bool graph_option_set(uint32_t *options, const char *name);
 
-/* What the traced process had on; a source that does not tell has the kernel's defaults. */
+/* The options that the traced process had on; a source without them has the kernel's defaults. */
 uint32_t graph_options_of(const struct reader *r);
 
 /* The i-th name; NULL behind the last. */

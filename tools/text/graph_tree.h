@@ -18,8 +18,8 @@ struct graph_options {
 
 /*
  * graph_tree_print() - open @v and print its tree to stdout, notes on what is missing to stderr.
- * Return: 0 or -errno with fail() set; either way the caller calls view_close(). A reader of stdout
- * that goes away has seen enough: 0.
+ * Return: 0 or -errno with fail() set; either way the caller calls view_close(). If the reader of
+ * stdout goes away, that is no error: 0.
  */
 int graph_tree_print(struct view *v, const struct graph_options *opt);
 

@@ -152,7 +152,7 @@ static void put_val(const struct histogram *h, uint32_t field, const uint8_t *ro
 	}
 }
 
-/* What onmax() and onchange() keep, and what is saved with it. */
+/* The value that onmax() or onchange() keeps, and the values saved with it. */
 static void put_kept(const struct histogram *h, uint32_t field, const uint8_t *row, struct out *o)
 {
 	const struct area_hist_field *f = &h->fields[field];

@@ -6,7 +6,7 @@
 #include "tools/area/histogram.h"
 #include "tools/text/out.h"
 
-/* Names of what is in a row. */
+/* Names for the values of a row. */
 struct histogram_names {
 	/*
 	 * Print the function at @addr, with its offset and size if @offset. Return: bytes printed.

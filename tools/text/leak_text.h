@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program had not released at its end, by stack (the tracer kmemtrace with stacks). */
+/*
+ * The memory that a program had not released at its end, by stack (the tracer kmemtrace with
+ * stacks).
+ */
 #ifndef VESTIGE_TOOLS_LEAK_TEXT_H
 #define VESTIGE_TOOLS_LEAK_TEXT_H
 

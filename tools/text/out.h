@@ -29,8 +29,8 @@ int out_end(struct out *o);
 /*
  * out_end_stdout() - the same of an output on stdout, after @err, which is passed on if it is not
  * 0.
- * @what: names it in the error: "cannot write WHAT". A closed pipe is no error: the reader has seen
- * enough. Return: 0 or -errno with fail() set.
+ * @what: names it in the error: "cannot write WHAT". A closed pipe is no error. Return: 0 or -errno
+ * with fail() set.
  */
 int out_end_stdout(struct out *o, int err, const char *what);
 void out_flush(struct out *o);

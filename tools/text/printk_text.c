@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See printk_text.h. The arguments lie as the kernel packs them (engine/events/bprint.c); the
- * conversions are printf()'s, each given to it alone. Formats and arguments are untrusted: what is
- * no conversion of such records, or has no argument in the record, ends the text. Tests:
+ * conversions are printf()'s, each given to it alone. Formats and arguments are untrusted: an
+ * unknown conversion, or one without an argument in the record, ends the text. Tests:
  * tests/unit/test_printk_text.c, tests/engine/events/bprint (against printf and trace-cmd).
  */
 #include "tools/text/printk_text.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of records ftrace:bprint and ftrace:bputs: what trace_printk() would have written. */
+/* The text of records ftrace:bprint and ftrace:bputs, as trace_printk() would have written it. */
 #ifndef VESTIGE_TOOLS_PRINTK_TEXT_H
 #define VESTIGE_TOOLS_PRINTK_TEXT_H
 
@@ -10,10 +10,9 @@
 #define PRINTK_TEXT_BYTES 4096u
 
 /*
- * printk_text_take() - such a record as the RECORD_PRINT that it stands for; its event is still the
- * one that it was.
- * @rec: is that from now on, if it returns true; else it is another record, and as it was.
- * @text: room for what it lends, PRINTK_TEXT_BYTES.
+ * printk_text_take() - change such a record to the RECORD_PRINT that it stands for; its event
+ * stays. @rec: changed if this returns true; else it is another record, and unchanged. @text: room
+ * for the record's text, PRINTK_TEXT_BYTES.
  */
 bool printk_text_take(struct reader *r, struct record *rec, char *text);
 

@@ -2,9 +2,9 @@
 /*
  * See probe_text.h. libtraceevent prints the places of a probe as numbers, as the print format
  * says, and does not know %c; the kernel prints symbols, and so do we, field by field, each as the
- * format's conversion says. An event is a probe's when its fields begin as one's do, or its print
- * format with the event that it hangs on, and its print format has a conversion of the kernel's for
- * each field: whatever else it is, libtraceevent prints it.
+ * format's conversion says. An event is a probe's if its fields begin like a probe's, or its print
+ * format begins with the event that it is attached to, and its print format has a conversion of the
+ * kernel's for each field. libtraceevent prints all others.
  *
  * Costs: nothing to other events but one comparison of names. Tests: tests/engine/events/kprobe.
  */
@@ -197,7 +197,7 @@ static void put_args(struct out *o, const char *p, const struct tep_format_field
 	}
 }
 
-/* Of a probe of a tracepoint that has no place in the program: which one that is. */
+/* The tracepoint of a probe whose tracepoint has no place in the program. */
 static bool put_event_place(struct out *o, const struct tep_event *ev, uint64_t at)
 {
 	const struct tep_event *of =

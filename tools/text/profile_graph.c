@@ -16,7 +16,7 @@
 #include "tools/text/duration.h"
 #include "tools/text/json.h"
 
-/* A recording and what was counted of it. */
+/* A recording and its counts. */
 struct counted {
 	struct view *v;
 	struct call_tree tree;

@@ -131,7 +131,7 @@ static int print_json(struct out *o, const struct profile *p, size_t nr,
 	return 0;
 }
 
-/* Notes on what the table does not show. */
+/* Notes on records that the table does not show. */
 static void print_notes(const struct profile *p, const char *path, const char *tracer)
 {
 	if (profile_lost(p) == RECORD_LOST_UNKNOWN)
@@ -177,7 +177,7 @@ int profile_hits_print(struct view *v, const struct profile_options *opt)
 		nr = profile_count(p);
 		if (opt->top && opt->top < nr)
 			nr = opt->top;
-		/* a header alone says nothing: the notes say why */
+		/* no header alone: the notes give the reason */
 		if (opt->json)
 			ret = print_json(&o, p, nr, opt);
 		else if (profile_hits(p))

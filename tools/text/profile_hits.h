@@ -9,7 +9,7 @@
 
 /*
  * profile_hits_print() - print the counts of @v, which is open, to stdout.
- * Return: 0 or -errno with fail() set: EINVAL if @opt asks for what needs entries and exits.
+ * Return: 0 or -errno with fail() set: EINVAL if @opt needs entries and exits.
  */
 int profile_hits_print(struct view *v, const struct profile_options *opt);
 

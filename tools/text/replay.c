@@ -205,7 +205,7 @@ static struct line *line_at(struct replay *p, uint64_t number)
 	return &p->ring[number & (RING_LINES - 1)];
 }
 
-/* Print what is known. */
+/* Print the lines that are complete. */
 static void flush(struct replay *p)
 {
 	while (p->head < p->tail && line_at(p, p->head)->kind != LINE_WAITS)
@@ -240,7 +240,7 @@ static void take_args(struct replay *p, uint64_t number, const struct record *re
 	v->has_args = true;
 }
 
-/* A call that it jumped to ends with the same record, and returned the same. */
+/* A call that it jumped to ends with the same record, and has the same result. */
 static void take_retval(struct replay *p, uint64_t number, const struct record *rec)
 {
 	struct values *v = p->values ? values_at(p, number) : NULL;
@@ -388,7 +388,7 @@ int replay_print(struct view *v, const struct replay_options *opt)
 	err = out_end(&p.out);
 	free(p.values);
 	free(p.ring);
-	/* a closed pipe is no error: the reader has seen enough */
+	/* a closed pipe is no error */
 	if (err == -EPIPE)
 		return 0;
 	if (err)

@@ -15,7 +15,7 @@ struct replay_options {
 
 /*
  * replay_print() - print all calls of @v, which is open, to stdout.
- * Return: 0 or -errno with fail() set. A reader of stdout that goes away has seen enough: 0.
+ * Return: 0 or -errno with fail() set. If the reader of stdout goes away, that is no error: 0.
  */
 int replay_print(struct view *v, const struct replay_options *opt);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Amounts that are added up by a text: samples of a stack, times by what a thread waited for. */
+/* Sums by a text: samples of a stack, times by the object that a thread waited for. */
 #ifndef VESTIGE_TOOLS_SUMS_H
 #define VESTIGE_TOOLS_SUMS_H
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The names are those of the C library's headers (make-syscall-names reads them when vestige is
- * built), but where the kernel's function bears another one. Tests: tests/engine/events/hist.
+ * The names are from the C library's headers (make-syscall-names reads them when vestige is built),
+ * except where the kernel's function has another one. Tests: tests/engine/events/hist.
  */
 #include "tools/text/syscall_names.h"
 
 #include <stddef.h>
 #include <string.h>
 
-/* What is called so by programs, and so in the kernel. */
+/* Programs' name, kernel's name. */
 static const char *const others[][2] = {
 	{"stat", "newstat"},   {"fstat", "newfstat"},	   {"lstat", "newlstat"},
 	{"uname", "newuname"}, {"sendfile", "sendfile64"}, {"umount2", "umount"},

@@ -44,7 +44,7 @@ static void put_raw(struct out *o, const struct record *rec, bool context)
 	if (rec->kind == RECORD_FUNCTION) {
 		out_printf(o, "%" PRIx64 " %" PRIx64 "\n", rec->ip, rec->parent_ip);
 	} else if (rec->kind == RECORD_PRINT) {
-		/* what was one with binary arguments shows it, as in the kernel */
+		/* a record that had binary arguments shows it, as in the kernel */
 		out_printf(o, type_of(rec) != TYPE_PRINT ? ": %" PRIx64 " : " : "# %" PRIx64 " ",
 			   rec->ip);
 		out_write(o, rec->data, rec->data_bytes);
@@ -225,7 +225,7 @@ static void put_place(const struct reader *r, struct out *o, const char *what, u
 	out_text(o, "\n");
 }
 
-/* Where it began and ended; of a lock, which one, and the thread that waited for it. */
+/* Where it began and ended; for a lock, its name, and the thread that waited for it. */
 static void put_places(const struct reader *r, struct out *o, const struct area_latency *of)
 {
 	static const char *const sorts[] = {[AREA_LOCK_MUTEX] = "mutex",

@@ -18,18 +18,18 @@ enum trace_form {
 	TRACE_FORM_RAW,
 };
 
-/* Which one the options of @r choose; where several are set the kernel's order holds. */
+/* The form that the options of @r choose; if several are set the kernel's order holds. */
 enum trace_form trace_form_of(const struct reader *r);
 
 /* trace_form_put() - a whole line (bin: its bytes) in a form other than the default one. */
 void trace_form_put(const struct reader *r, struct out *o, const struct record *rec,
 		    enum trace_form form);
 
-/* What the option fields prints in place of an event's text, its newline too. */
+/* The text of the option `fields` in place of an event's text, newline included. */
 void trace_fields_put(const struct reader *r, struct out *o, const struct record *rec);
 
 /*
- * Latency-format: a line tells how long it is to the next one, so it is printed when that comes.
+ * Latency-format: a line has the time to the next one, so it is printed when that comes.
  */
 struct trace_latency;
 

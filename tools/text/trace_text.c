@@ -355,7 +355,7 @@ static void put_print_body(struct trace_text *t, const struct record *rec)
 	out_text(t->o, "\n");
 }
 
-/* What is said before a record's line. */
+/* The lines before a record's line. */
 static void put_notes(struct trace_text *t, const struct record *rec)
 {
 	if (rec->lost == RECORD_LOST_UNKNOWN)
@@ -394,7 +394,7 @@ static void put_latency(struct trace_text *t, const struct record *rec)
 	t->o = o;
 }
 
-/* As one of the options has it that change a line as a whole. */
+/* A line in the form of an option that changes it as a whole. */
 static void put_otherwise(struct trace_text *t, const struct record *rec)
 {
 	if (t->msg_only && rec->kind == RECORD_PRINT) {

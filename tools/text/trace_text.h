@@ -27,7 +27,9 @@ void trace_text_pipe(struct trace_text *t);
 /* A record's line, after those about losses and the CPU's start where they are due. */
 void trace_text_record(struct trace_text *t, const struct record *rec);
 
-/* There are no more records for now: print what waits for the next one (latency-format). */
+/*
+ * There are no more records for now: print the line that waits for the next one (latency-format).
+ */
 void trace_text_flush(struct trace_text *t);
 
 /* The five characters of latency flags. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See value_text.h. The form of arguments is that of the kernel's func-args and funcgraph-args
- * (6.15), which has its types from BTF; bool, char and enum are ours. Costs about 100 ns an
- * argument. Tests: tests/engine/args, tests/unit/test_value_text.c.
+ * See value_text.h. Arguments have the form of the kernel's func-args and funcgraph-args (6.15),
+ * which gets its types from BTF; bool, char and enum are ours. Costs about 100 ns an argument.
+ * Tests: tests/engine/args, tests/unit/test_value_text.c.
  */
 #include "tools/text/value_text.h"
 
@@ -67,7 +67,7 @@ static void put_char(struct out *o, const struct value_type *t, uint64_t v)
 		out_printf(o, "%" PRId64, t->is_signed ? signed_low(v, 1) : (int64_t)c);
 }
 
-/* The name of a value, else those of the bits that it is made of, else the number. */
+/* The name of a value, else the names of its bits, else the number. */
 static void put_enum(struct out *o, const struct value_type *t, uint64_t v)
 {
 	int64_t value = t->is_signed ? signed_low(v, t->bytes) : (int64_t)low(v, t->bytes);
@@ -96,7 +96,7 @@ static void put_enum(struct out *o, const struct value_type *t, uint64_t v)
 	}
 }
 
-/* @words: the registers, of which the type says which are its. */
+/* @words: the registers; the type says which of them it uses. */
 static void put_value(struct out *o, const struct value_type *t, const uint64_t *words)
 {
 	uint64_t v = t->is_constant ? t->constant : t->reg[0] >= 0 ? words[t->reg[0]] : 0;

@@ -166,7 +166,7 @@ static unsigned int nr_before(const struct run *run, uint64_t ts)
 	return i;
 }
 
-/* A run, with the cuts that lie in it. @cuts: those that are to come, 0 none. */
+/* A run, with the cuts that lie in it. @cuts: later cuts, 0 none. */
 static int take_cut_run(struct view *v, struct calls *calls, struct run *run, uint64_t cuts[2],
 			const int *err)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `replay`, `graph` and `profile` share: which calls of which file are shown, their names, and
- * the way from the file to the calls. The flags are in cli/view_flags.h.
+ * Shared by `replay`, `graph` and `profile`: the file, the calls that are shown, their names, and
+ * the loop from the file to the calls. The flags are in cli/view_flags.h.
  */
 #ifndef VESTIGE_TOOLS_VIEW_H
 #define VESTIGE_TOOLS_VIEW_H
@@ -30,7 +30,7 @@ struct view {
 	struct value_text *values; /* NULL: the trace has no arguments or results */
 	uint64_t first_ts, last_ts;
 	uint64_t lost;	   /* records, or RECORD_LOST_UNKNOWN */
-	uint64_t left_out; /* calls that were deeper than what is kept */
+	uint64_t left_out; /* calls left out because they were too deep */
 	/*
 	 * Called with each record that is neither entry nor exit of a call, and by CPU in order;
 	 * NULL: they are not wanted. Return: 0, or -errno with fail() set, which ends the reading.
@@ -40,9 +40,9 @@ struct view {
 	void (*progress)(void *arg, uint64_t done, uint64_t total); /* records; NULL: none */
 	void *progress_arg;
 	/*
-	 * The calls that are open at the ends of the range in `wish` are cut there (calls_cut()):
-	 * what of them lies in it counts. Else they are as long as they are, and those that began
-	 * before it are left out.
+	 * Calls that are open at the ends of the range in `wish` are cut there (calls_cut()), so
+	 * their part in the range counts. If not set, calls keep their length, and calls that began
+	 * before the range are left out.
 	 */
 	bool cuts;
 	/*
@@ -75,17 +75,17 @@ int view_open(struct view *v);
 int view_open_calls(struct view *v);
 void view_close(struct view *v);
 
-/* Was anything asked for that takes calls with entry and exit? */
+/* Whether a flag needs calls with entry and exit. */
 bool view_has_filters(const struct view *v);
 
 /*
- * view_run() - read the file to its end and tell its calls.
+ * view_run() - read the file to its end and report its calls.
  * @err: looked at after each record; not 0 ends it (with fail() set, or -EPIPE).
  * Return: 0 or -errno with fail() set.
  */
 int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *err);
 
-/* Print notes on what the view does not show to stderr. */
+/* Print notes on records that the view does not show to stderr. */
 void view_notes(const struct view *v, uint64_t nr_calls);
 
 /* The function's name, or its address. */

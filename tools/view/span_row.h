@@ -34,7 +34,7 @@ struct span_row {
 	uint64_t *start;  /* ns of the trace's clock, rising */
 	uint64_t *length; /* ns; 0: an event, which has no length */
 	uint32_t *name;	  /* a number of the columns' names */
-	uint32_t *extra;  /* what the kind of track says of it; NULL: nothing */
+	uint32_t *extra;  /* its meaning depends on the kind of track; NULL: none */
 	size_t nr, room;
 	bool has_extra;			      /* set before the first span_row_add() */
 	struct span_node *nodes[SPAN_LEVELS]; /* [0] the leaves; the last level has one node */
@@ -42,7 +42,7 @@ struct span_row {
 	unsigned int nr_levels;
 };
 
-/* What a screen shows in one place: a span, or several that are too short to be shown apart. */
+/* A block on the screen: a span, or several that are too short to be shown apart. */
 struct span_block {
 	uint64_t start, end;
 	uint64_t busy;

@@ -9,7 +9,7 @@ struct walk_call {
 	uint32_t name;
 	uint32_t row;
 	size_t nr;	  /* its number in the row */
-	uint64_t start;	  /* ns; of what lies in the range */
+	uint64_t start;	  /* ns; of its part in the range */
 	uint64_t length;  /* of what lies in the range */
 	uint64_t beneath; /* of that, in calls that it made; leave() alone */
 };

@@ -26,7 +26,7 @@ struct sql_limits {
 	const atomic_bool *stop; /* ends the query once it is set; NULL */
 };
 
-/* Whether SQLite's memory was limited before makes no difference: it is from now on. */
+/* The limit of SQLite's memory, for the whole process from sql_open() on. */
 #define SQL_MAX_HEAP (1u << 30)
 
 /*
@@ -40,8 +40,8 @@ void sql_close(struct sql *s);
  * sql_select() - ask one SELECT.
  * @head: called once with the columns' names. @row: called with each row; not 0 ends it, and is
  * returned. @cut: set to whether the answer has more rows than @limits allows.
- * Return: 0 or -errno with fail() set: EINVAL (it is no such query, and why), EPERM (it is no
- * SELECT of our tables), ETIME, EINTR, ENOMEM.
+ * Return: 0 or -errno with fail() set: EINVAL (an error in the query), EPERM (it is no SELECT of
+ * our tables), ETIME, EINTR, ENOMEM.
  */
 int sql_select(struct sql *s, const char *query, const struct sql_limits *limits,
 	       int (*head)(void *arg, const char *const *names, unsigned int nr),
