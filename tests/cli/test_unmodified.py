@@ -138,6 +138,28 @@ def test_filters(w):
     assert w.counts() == {"sub_" + at: 6}, w.counts()
 
 
+def test_packed_names(w):
+    """Names that a stripped file has packed in .gnu_debugdata: in filters and in what is printed; a
+    damaged one is none."""
+    w.compile("ways", WAYS, PLAIN)
+    for argv in (["objcopy", "--only-keep-debug", "ways", "names"], ["xz", "names"], ["strip", "ways"],
+                 ["objcopy", "--add-section", ".gnu_debugdata=names.xz", "ways"]):
+        subprocess.run(argv, cwd=w.dir, check=True)
+    names = w.run("list", "-f", "--unmodified", "./ways").stdout.decode().split()
+    assert {"pushes", "marked", "first_long", "main"} <= set(names), names
+    w.run("record", "-l", "pushes", "-l", "mark*", "-q", "./ways")
+    assert w.counts() == {"pushes": 6, "marked": 12}, w.counts()
+    assert b"matches nothing_" in w.run("record", "-l", "nothing_", "--unmodified", "./ways", status=125).stderr
+    with open(w.path("names.xz"), "rb") as f:
+        data = f.read()
+    for bad in data[:-40], data[:60] + b"x" * 60 + data[120:], b"", b"junk" * 50:
+        with open(w.path("bad.xz"), "wb") as f:
+            f.write(bad)
+        subprocess.run(["objcopy", "--update-section", ".gnu_debugdata=bad.xz", "ways", "torn"], cwd=w.dir, check=True)
+        names = w.run("list", "-f", "--unmodified", "./torn").stdout.decode().split()
+        assert len(names) > 12 and "pushes" not in names, (bad[:20], names)
+
+
 # Functions that touch their return address, that return twice, and that leave for another stack.
 RETURNS = r"""
 #include <stdio.h>

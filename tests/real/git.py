@@ -42,7 +42,8 @@ def run(it, full, only, env, folder):
     scripts = FULL_SCRIPTS if full else SHORT_SCRIPTS
     if only:
         scripts = sorted({t.partition(" ")[0] for t in only})
-    env = {k: v for k, v in env.items() if not k.startswith("GIT_")}
+    installed = {"GIT_TEST_INSTALLED": env["INSTALLED"]} if "INSTALLED" in env else {}
+    env = {**{k: v for k, v in env.items() if not k.startswith("GIT_")}, **installed}
     with socket.create_server(("127.0.0.1", 0)) as unused:
         port = unused.getsockname()[1]
     # the scripts would replace LD_PRELOAD by libc's malloc with checks

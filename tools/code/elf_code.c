@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <inttypes.h>
 #include <libelf.h>
+#include <lzma.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,9 @@
 
 #define DEBUG_DIR  "/usr/lib/debug/.build-id"
 #define NAME_BLOCK 65536
+
+#define MAX_XZ_MEMORY (UINT64_C(128) << 20) /* what unpacking may need */
+#define MAX_XZ_BYTES  ((size_t)256 << 20)
 
 struct name_block {
 	struct name_block *next;
@@ -439,9 +444,89 @@ static int add_debug_link(struct elf_code *c, Elf *e, const char *object, bool *
 	return err;
 }
 
+/* What an xz stream holds, malloced; NULL: it is damaged, or larger than a table of symbols is. */
+static char *unpack_xz(const Elf_Data *packed, size_t *n)
+{
+	lzma_stream s = LZMA_STREAM_INIT;
+	lzma_ret ret = LZMA_OK;
+	char *out = NULL;
+	size_t room = 0;
+
+	if (lzma_stream_decoder(&s, MAX_XZ_MEMORY, 0) != LZMA_OK)
+		return NULL;
+	s.next_in = packed->d_buf;
+	s.avail_in = packed->d_size;
+	while (ret == LZMA_OK && room < MAX_XZ_BYTES) {
+		size_t more = room ? room : 65536;
+		char *grown = realloc(out, room + more);
+
+		if (!grown)
+			break;
+		out = grown;
+		s.next_out = (uint8_t *)out + room;
+		s.avail_out = more;
+		room += more;
+		/* it ends with the input, or with LZMA_BUF_ERROR where that is cut off */
+		do
+			ret = lzma_code(&s, LZMA_FINISH);
+		while (ret == LZMA_OK && s.avail_out);
+	}
+	*n = s.total_out;
+	lzma_end(&s);
+	if (ret == LZMA_STREAM_END)
+		return out;
+	free(out);
+	return NULL;
+}
+
+/* .gnu_debugdata, as Fedora's files have it: an ELF file, packed, with what .dynsym lacks. */
+static int add_packed(struct elf_code *c, Elf *e)
+{
+	Elf_Scn *scn = NULL;
+	size_t names = 0, n;
+	bool found = false;
+	int err = 0;
+
+	elf_getshdrstrndx(e, &names);
+	while (!found && (scn = elf_nextscn(e, scn))) {
+		GElf_Shdr sh;
+		const char *name = gelf_getshdr(scn, &sh) ? elf_strptr(e, names, sh.sh_name) : NULL;
+		Elf_Data *data;
+		char *bytes;
+		Elf *inner;
+
+		if (!name || strcmp(name, ".gnu_debugdata"))
+			continue;
+		found = true;
+		data = elf_rawdata(scn, NULL);
+		bytes = data && data->d_size ? unpack_xz(data, &n) : NULL;
+		inner = bytes ? elf_memory(bytes, n) : NULL;
+		if (inner && elf_kind(inner) == ELF_K_ELF)
+			err = add_tables(c, inner, SHT_SYMTAB, &found);
+		elf_end(inner);
+		free(bytes);
+	}
+	return err;
+}
+
+/* Of symbols that another file has. */
+static int add_aliases(struct elf_code *c)
+{
+	for (size_t i = 0; i < c->nr_symbols; i++) {
+		char text[32];
+		int n = snprintf(text, sizeof(text), "sub_%" PRIx64, c->symbols[i].addr);
+
+		c->symbols[i].alias = keep_name(c, text, (size_t)n, "");
+		if (!c->symbols[i].alias)
+			return -ENOMEM;
+		c->has_aliases = true;
+	}
+	return 0;
+}
+
 int elf_code_load(const char *path, struct elf_code *c)
 {
-	bool found = false;
+	bool found = false, own;
 	GElf_Ehdr eh;
 	struct stat st;
 	int fd, err;
@@ -464,10 +549,15 @@ int elf_code_load(const char *path, struct elf_code *c)
 	err = read_sections(c, e);
 	if (!err)
 		err = add_tables(c, e, SHT_SYMTAB, &found);
+	own = found;
 	if (!err && !found)
 		err = add_debug_file(c, &found);
 	if (!err && !found)
 		err = add_debug_link(c, e, path, &found);
+	if (!err && !found)
+		err = add_packed(c, e);
+	if (!err && !own)
+		err = add_aliases(c);
 	if (!err && !found)
 		err = add_tables(c, e, SHT_DYNSYM, &found);
 	if (!err && eh.e_machine == EM_X86_64)

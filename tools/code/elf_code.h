@@ -2,7 +2,7 @@
 /*
  * Reads from an ELF file: its code sections, its function symbols (the file's, else those of its
  * debug file (by build-id below /usr/lib/debug, or named by .gnu_debuglink), else the dynamic
- * ones), the names of its PLT stubs, its build-id, and its interpreter.
+ * ones and those of .gnu_debugdata), the names of its PLT stubs, its build-id, and its interpreter.
  */
 #ifndef VESTIGE_TOOLS_ELF_CODE_H
 #define VESTIGE_TOOLS_ELF_CODE_H
@@ -15,8 +15,10 @@ struct elf_symbol {
 	uint64_t addr; /* as in the program headers */
 	uint64_t size;
 	const char *name; /* without a version */
-	uint8_t rank;	  /* 0 global, 1 weak, 2 local, 3 stub of the PLT */
-	char type;	  /* nm's letter */
+	/* `sub_ADDRESS`: the file itself does not have the name, so that the engine has this one */
+	const char *alias;
+	uint8_t rank; /* 0 global, 1 weak, 2 local, 3 stub of the PLT */
+	char type;    /* nm's letter */
 };
 
 struct elf_section {
@@ -26,6 +28,7 @@ struct elf_section {
 };
 
 struct elf_code {
+	bool has_aliases;
 	struct elf_symbol *symbols; /* in the file's order, several may have one address */
 	size_t nr_symbols, room;
 	struct elf_section *sections; /* executable ones */

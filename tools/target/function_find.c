@@ -204,6 +204,12 @@ static int find_in(const struct meta *m, uint32_t i, const struct name_pattern *
 		enum name_match match;
 		uint32_t id;
 
+		if (name_pattern_raw(p, symbol->name) && symbol->alias) {
+			id = function_find_at(m, i, symbol->addr);
+			if (id != UINT32_MAX && add_id(f, id))
+				return -ENOMEM;
+			continue;
+		}
 		if (name_pattern_raw(p, symbol->name)) {
 			f->raw |= function_find_at(m, i, symbol->addr) != UINT32_MAX;
 			continue;
@@ -269,7 +275,7 @@ int function_find(const struct meta *m, const struct function_word *w, struct fu
 				? function_names_of(m, i)
 				: NULL;
 
-		any = names && names->has_source;
+		any = names && (names->has_source || names->code.has_aliases);
 	}
 	if (!any)
 		return 0;

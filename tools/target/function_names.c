@@ -83,9 +83,12 @@ static struct entry *all_names(const struct meta *m, const struct functions_foun
 		for (size_t s = 0; names && s < names->code.nr_symbols && n < room; s++) {
 			uint32_t id = function_find_at(m, i, names->code.symbols[s].addr);
 
+			const struct elf_symbol *symbol = &names->code.symbols[s];
+
 			if (id != UINT32_MAX)
-				all[n++] = (struct entry){names->code.symbols[s].name,
-							  is_wanted(f, id)};
+				all[n++] =
+					(struct entry){symbol->alias ? symbol->alias : symbol->name,
+						       is_wanted(f, id)};
 		}
 	}
 	if (!all) {
@@ -148,6 +151,18 @@ static void put_names(struct cover *c, const struct entry *all, size_t nr, size_
 	}
 }
 
+static bool has_aliases(const struct meta *m)
+{
+	for (uint32_t i = 0; i < m->nr_objects; i++) {
+		const struct object_functions *names =
+			m->objects[i].nr_functions ? function_names_of(m, i) : NULL;
+
+		if (names && names->code.has_aliases)
+			return true;
+	}
+	return false;
+}
+
 /* Locked. Return: 0 or -ENOMEM with fail() set. */
 static int put_cover(FILE *to, const struct meta *m, const struct function_word *w,
 		     const struct functions_found *f, char between)
@@ -161,7 +176,8 @@ static int put_cover(FILE *to, const struct meta *m, const struct function_word 
 		return -ENOMEM;
 	if (f->raw)
 		put_name(&c, w->pattern, w->n, "");
-	put_names(&c, all, nr, 0, f->nr <= MAX_NAMES);
+	/* the engine takes `sub_ADDRESS`, but no glob of it */
+	put_names(&c, all, nr, 0, f->nr <= MAX_NAMES || has_aliases(m));
 	free(all);
 	return 0;
 }

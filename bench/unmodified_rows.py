@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: MIT
+"""What functions cost that were built without a flag: by way, beside a flag, at start, in memory."""
+import os
+import re
+import shutil
+import subprocess
+
+import harness
+from harness import BENCH, LIBRARY, PLAIN, ROOT, VESTIGE, calls, compiled, cpu_seconds, empty_areas, pairs, row, sh
+
+ALL = {"VESTIGE_UNMODIFIED": "1,all"}
+
+
+def by_way():
+    print("a call of a function that was built without a flag, over the same untraced")
+    program = compiled("ways", PLAIN, f"{BENCH}/ways.c")
+    runs = [("ftrace=nop", {}), ("ftrace=nop", ALL), ("ftrace=function", ALL), ("ftrace=function_graph", ALL)]
+    for way in "long", "move", "padding":
+        best = [1e9] * len(runs)
+        for _ in range(pairs(9)):
+            for i, (boot, env) in enumerate(runs):
+                best[i] = min(best[i], calls(program, way, 5, boot, env)[0])
+        off, on, graph = (ns - best[0] for ns in best[1:])
+        row(f"redirected by way: {way}, off", f"{off:.1f} ns", "<= 3.3 ns", off <= 3.3)
+        row(f"redirected by way: {way}, function", f"{on:.1f} ns")
+        row(f"redirected by way: {way}, function_graph", f"{graph:.1f} ns")
+
+
+def sqlite(*flags):
+    return sh(f"{ROOT}/scripts/build-workload", "sqlite", "gcc", "-O2", "-g", *flags).stdout.strip()
+
+
+def beside_the_flag():
+    """SQLite built with the same flags but the one for sites, and with it: CPU time of a workload."""
+    plain, flagged = sqlite(), sqlite("-fpatchable-function-entry=6")
+    script = f"{harness.folder}/one.sql"
+    with open(script, "w", encoding="utf-8") as f:
+        f.write(f".open {harness.folder}/one.db\n.read {ROOT}/tests/workloads/work.sql\n")
+    for tracer, bar in ("nop", None), ("function", None), ("function_graph", 1.15):
+        best = {}
+        for _ in range(pairs(9)):
+            for program, env in (plain, ALL), (flagged, {}):
+                seconds = cpu_seconds([program], {"LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": f"ftrace={tracer}",
+                                                  "VESTIGE_DIR": f"{harness.folder}/areas", **env}, script, harness.folder)
+                os.unlink(f"{harness.folder}/one.db")
+                empty_areas()
+                best[program] = min(seconds, best.get(program, seconds))
+        ratio = best[plain] / best[flagged]
+        row(f"SQLite, {tracer}: redirected / built with the flag", f"{ratio:.2f}", f"<= {bar}" if bar else "",
+            ratio <= bar if bar else None)
+    return plain
+
+
+def functions_of(path):
+    text = sh(VESTIGE, "doctor", "-o", path).stdout
+    return int(re.search(r"(\d+) of \d+ functions could be reached", text)[1])
+
+
+def anonymous_kb(program, env):
+    """Memory of its own of a program that waits for input."""
+    p = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                         env={**os.environ, "LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=nop",
+                              "VESTIGE_DIR": f"{harness.folder}/areas", **env})
+    p.stdin.write("select 'ready';\n")
+    p.stdin.flush()
+    p.stdout.readline()
+    with open(f"/proc/{p.pid}/smaps_rollup", encoding="utf-8") as f:
+        kb = int(re.search(r"^Anonymous: +(\d+)", f.read(), re.M)[1])
+    p.communicate()
+    empty_areas()
+    return kb
+
+
+def memory(program):
+    """Of all functions: the island, its unwind rows, its slot, and the text's pages that become the process's."""
+    kb = min(anonymous_kb(program, ALL) for _ in range(3)) - min(anonymous_kb(program, {}) for _ in range(3))
+    n = functions_of(program)
+    row("memory an island, with its rows, slot and page of text", f"{1024 * kb / n:.0f} bytes", note=f"{kb} KB for {n} functions")
+
+
+def at_start():
+    for argv in ["/usr/bin/git", "--version"], ["/usr/bin/python3", "-S", "-c", "pass"]:
+        if not shutil.which(argv[0]):
+            row(f"start-up, {argv[0]}", "not installed")
+            continue
+        best = {}
+        for _ in range(pairs(15)):
+            for names in "0", "1":
+                seconds = cpu_seconds(argv, {"LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=function trace_buf_size=64k",
+                                             "VESTIGE_DIR": f"{harness.folder}/areas", "VESTIGE_UNMODIFIED": names},
+                                      "/dev/null", harness.folder)
+                empty_areas()
+                best[names] = min(seconds, best.get(names, seconds))
+        n = functions_of(argv[0])
+        ms = 1e3 * (best["1"] - best["0"])
+        row(f"start-up, {n} functions without a flag: CPU of 10,000", f"{ms * 10000 / n:.0f} ms", "<= 60 ms",
+            ms * 10000 / n <= 60, f"{os.path.basename(argv[0])}: {ms:.1f} ms")
+
+
+def bench_unmodified():
+    by_way()
+    memory(beside_the_flag())
+    at_start()
