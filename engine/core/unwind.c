@@ -8,11 +8,26 @@
 
 #include <ucontext.h>
 
+#include "arch_barrier.h"
 #include "arch_context.h"
 #include "arch_frame.h"
 #include "engine/base/compiler.h"
 #include "engine/core/interpose.h"
 #include "engine/process/eh_frame.h"
+
+static uint64_t (*original_of)(uint64_t ip);
+
+void unwind_originals(uint64_t (*of)(uint64_t ip))
+{
+	store_release(&original_of, of);
+}
+
+uint64_t unwind_exact(uint64_t ip)
+{
+	uint64_t (*of)(uint64_t ip) = load_acquire(&original_of);
+
+	return of ? of(ip) : ip;
+}
 
 /* The words at @at; NULL: they may not be read. */
 static const uint64_t *words(const struct unwind_memory *m, uint64_t at, uint64_t bytes)
@@ -34,7 +49,7 @@ static enum unwind_step leave_handler(struct unwind *u, const struct unwind_memo
 
 	if (!ip)
 		return UNWIND_LOST;
-	*u = (struct unwind){ip, *arch_context_sp((void *)(uint64_t)context),
+	*u = (struct unwind){unwind_exact(ip), *arch_context_sp((void *)(uint64_t)context),
 			     arch_context_fp(context), 1};
 	return UNWIND_INTERRUPTED;
 }

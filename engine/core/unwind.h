@@ -33,6 +33,13 @@ enum unwind_step {
 	UNWIND_NO_TABLE,    /* no table tells; see unwind_by_frame_pointer() */
 };
 
+/*
+ * unwind_exact() - where interrupted code is that the engine has moved: @ip, or the instruction of
+ * the program in whose place it runs. unwind_originals(): a hook has such code.
+ */
+uint64_t unwind_exact(uint64_t ip);
+void unwind_originals(uint64_t (*of)(uint64_t ip));
+
 /* unwind_step() - to the caller. @u changes if a caller or interrupted code is found. */
 enum unwind_step unwind_step(struct unwind *u, const struct unwind_memory *memory);
 

@@ -17,6 +17,7 @@
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
+#include "engine/core/unwind.h"
 #include "engine/hook/text/island_cfi.h"
 #include "engine/hook/text/near_map.h"
 #include "engine/process/libc.h"
@@ -224,6 +225,22 @@ static size_t rows_at(uint32_t nr)
 	return (end + 15) & ~(size_t)15;
 }
 
+/* Of a thread on an island: the instruction that it is at. Any context. */
+static uint64_t original(uint64_t ip)
+{
+	uint64_t lo, hi, address;
+	const uint8_t *rows = island_cfi_find(ip, &lo, &hi);
+	uint32_t nr = rows ? (uint32_t)((hi - lo) / REDIRECT_ISLAND_BYTES) : 0;
+
+	/* islands of other kinds have their rows elsewhere */
+	if (!rows || (uint64_t)rows != hi + REDIRECT_HEADER_AT)
+		return ip;
+	rows = (const uint8_t *)lo + rows_at(nr) +
+	       (ip - lo) / REDIRECT_ISLAND_BYTES * REDIRECT_ROW_BYTES;
+	address = redirect_original(rows, (uint32_t)((ip - lo) % REDIRECT_ISLAND_BYTES));
+	return address ? address : ip;
+}
+
 int redirect_map(struct redirect_map *m, uint64_t text_lo, uint64_t text_hi, uint32_t nr,
 		 size_t slot_bytes)
 {
@@ -238,6 +255,7 @@ int redirect_map(struct redirect_map *m, uint64_t text_lo, uint64_t text_hi, uin
 	m->islands = p;
 	m->slots = p + m->code_bytes;
 	redirect_head_make(p + head_at(nr), (uint64_t)p, (uint64_t)(p + rows_at(nr)), nr);
+	unwind_originals(original);
 	island_cfi_add((uint64_t)p, (uint64_t)p + head_at(nr),
 		       p + head_at(nr) + REDIRECT_HEADER_AT);
 	return sys_mprotect(p, m->code_bytes, PROT_READ | PROT_EXEC);

@@ -46,7 +46,8 @@ static int step(struct unwind *u, struct unwind_memory *m)
 uint32_t sample_stack(const void *context, struct sample_frame *to, uint32_t room)
 {
 	ucontext_t *c = (ucontext_t *)(uint64_t)context;
-	struct unwind u = {*arch_context_ip(c), *arch_context_sp(c), arch_context_fp(c), 1};
+	struct unwind u = {unwind_exact(*arch_context_ip(c)), *arch_context_sp(c),
+			   arch_context_fp(c), 1};
 	struct unwind_memory m = memory_of(c, u.sp);
 	uint32_t n = 0, steps = 4 * room;
 	uint64_t own_lo, own_hi; /* the engine's text */

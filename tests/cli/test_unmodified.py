@@ -451,6 +451,17 @@ def test_unwinds(w):
         assert b"lost 0\n" in p.stderr, (tracer, p.stderr)
 
 
+def test_samples(w):
+    """A sample in the island of a function is one of that function, and main() is behind it."""
+    w.compile("busy", "__attribute__((noipa)) int tiny(int n) { return n + 1; }\nint main(void) { unsigned s = 0;"
+              " for (long i = 0; i < 60000000; i++) s = tiny(s); return s == 7; }\n", PLAIN)
+    w.run("record", "-q", "-p", "sysprof", "./busy", env={"VESTIGE_UNMODIFIED": "1,all"})
+    stacks = w.run("stacks").stdout.decode()
+    count = {end: int(n) for end, n in re.findall(r"([^;\n]*) (\d+)$", stacks, re.M)}
+    assert count.get("tiny", 0) > 5 and set(count) <= {"tiny", "main", "_start"}, stacks
+    assert all(";main" in line for line in stacks.splitlines() if ";tiny " in line), stacks
+
+
 LOADS = r"""
 #include <dlfcn.h>
 #include <stdio.h>

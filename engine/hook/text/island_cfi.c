@@ -45,7 +45,7 @@ static struct list_entry {
 } list[OBJECT_MAX];
 static uint32_t nr_list;
 
-static const void *find(uint64_t pc, uint64_t *lo, uint64_t *hi)
+const void *island_cfi_find(uint64_t pc, uint64_t *lo, uint64_t *hi)
 {
 	uint32_t i, n = load_acquire(&nr_list);
 
@@ -106,7 +106,7 @@ void island_cfi_add(uint64_t lo, uint64_t hi, const void *rows)
 	store_release(&list[i].lo, lo);
 	if (i == nr_list)
 		store_release(&nr_list, i + 1);
-	libc_find_rows(find);
+	libc_find_rows(island_cfi_find);
 }
 
 void island_cfi_make(uint8_t *islands, size_t bytes, const uint8_t *rules, size_t rules_bytes)

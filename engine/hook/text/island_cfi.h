@@ -28,6 +28,9 @@ void island_cfi_make(uint8_t *islands, size_t bytes, const uint8_t *rules, size_
  */
 void island_cfi_add(uint64_t lo, uint64_t hi, const void *rows);
 
+/* The rows of what is at @pc, and its bounds; NULL: it is no island. Any context. */
+const void *island_cfi_find(uint64_t pc, uint64_t *lo, uint64_t *hi);
+
 /* They are going to be unmapped. The same contexts. */
 void island_cfi_forget(const uint8_t *islands);
 

@@ -30,6 +30,12 @@ int redirect_island_make(const uint8_t *code, uint32_t n, uint64_t from, uint64_
 			 uint8_t *rows, uint64_t rows_at, uint64_t head_at);
 
 /*
+ * redirect_original() - the function's instruction in whose place an island's code runs, @offset
+ * bytes from the island's beginning. @rows: as it was made. Any context.
+ */
+uint64_t redirect_original(const uint8_t *rows, uint32_t offset);
+
+/*
  * redirect_head_make() - write the table by which unwinders find the rows of @nr islands, which
  * begin at @islands, one row each from @rows on: REDIRECT_HEAD_BYTES and the table at @out, where
  * they stay.

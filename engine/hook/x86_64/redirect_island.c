@@ -173,3 +173,26 @@ int redirect_island_make(const uint8_t *code, uint32_t n, uint64_t from, uint64_
 	memcpy(rows, &f, sizeof(f));
 	return 0;
 }
+
+uint64_t redirect_original(const uint8_t *rows, uint32_t offset)
+{
+	const uint8_t *p = rows + offsetof(struct fde, rules), *end = rows + REDIRECT_ROW_BYTES;
+	uint64_t address = 0;
+	uint32_t at = 0;
+
+	while (p + RETURN_RULE_BYTES <= end) {
+		if (*p == DW_VAL_EXPRESSION) {
+			memcpy(&address, p + 4, 8);
+			p += RETURN_RULE_BYTES;
+		} else if (*p >> 6 == DW_ADVANCE >> 6) {
+			at += *p++ & 0x3f;
+			if (at > offset)
+				break;
+		} else if (*p == DW_CFA_OFFSET) {
+			p += 2;
+		} else {
+			break;
+		}
+	}
+	return address;
+}
