@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/replace_file.h"
 
 /* Hold SIGXFSZ off in this thread. Return: whether it was not held before. */
 static bool hold_xfsz(void)
@@ -82,14 +83,18 @@ int dat_file_create(struct dat_file *f, const char *path)
 
 int dat_file_commit(struct dat_file *f)
 {
-	int ret = 0;
+	int ret = 0, err;
 
 	/* a network file system may say only now that there was no room */
 	if (close(f->fd) < 0)
 		ret = dat_file_failed(f, -errno);
 	f->fd = -1;
-	if (!ret && rename(f->tmp, f->target) < 0)
-		ret = fail_errno(errno, "cannot put the finished file in place of '%s'", f->path);
+	if (!ret) {
+		err = replace_file(f->tmp, f->target);
+		if (err)
+			ret = fail_errno(-err, "cannot put the finished file in place of '%s'",
+					 f->path);
+	}
 	if (!ret) {
 		free(f->tmp);
 		f->tmp = NULL;

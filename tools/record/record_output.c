@@ -14,6 +14,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/replace_file.h"
 #include "tools/base/shell_word.h"
 #include "tools/base/time_ns.h"
 #include "tools/code/symbols.h"
@@ -92,8 +93,10 @@ static int keep_native(const struct record_run *run)
 	int err = 0;
 
 	umask(mask);
-	if (chmod(run->spool_path, 0666 & ~mask) || rename(run->spool_path, output))
-		err = fail_errno(errno, "cannot write '%s'", run->opt.output);
+	err = chmod(run->spool_path, 0666 & ~mask) ? -errno
+						   : replace_file(run->spool_path, output);
+	if (err)
+		err = fail_errno(-err, "cannot write '%s'", run->opt.output);
 	free(target);
 	return err;
 }
