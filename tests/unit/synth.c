@@ -14,6 +14,17 @@
 #define MAIN_BASE UINT64_C(0x100000000000)
 #define FOO_BASE  UINT64_C(0x100100000000)
 
+#define COLUMN_CPUS	 8
+#define COLUMN_RECORDS	 100
+#define COLUMN_FUNCTIONS 1000
+
+struct columns {
+	uint64_t functions[COLUMN_FUNCTIONS];
+	uint32_t nr_functions;
+	uint64_t ts[COLUMN_CPUS][COLUMN_RECORDS];
+	uint32_t words[COLUMN_CPUS][COLUMN_RECORDS];
+};
+
 struct synth {
 	struct reader head;
 	uint64_t nr_records, fail_after;
@@ -21,6 +32,7 @@ struct synth {
 	void (*make)(struct record *rec, unsigned int cpu, uint64_t i);
 	const struct record *const *list; /* NULL: make() */
 	const uint64_t *nr_list;
+	struct columns *columns; /* NULL: none are asked for */
 };
 
 static int synth_read(struct reader *r, unsigned int cpu, struct record *out, unsigned int max)
@@ -49,6 +61,7 @@ static void synth_close(struct reader *r)
 
 	symbols_free(r->symbols);
 	tasks_free(r->tasks);
+	free(((struct synth *)r)->columns);
 	free(r->stats);
 	free(s->at);
 	free(s);
@@ -58,6 +71,66 @@ static int synth_again(struct reader *r)
 {
 	synth_rewind(r);
 	return 0;
+}
+
+/* The number of @ip among the functions so far. */
+static uint32_t column_id(struct columns *c, uint64_t ip)
+{
+	uint32_t i = 0;
+
+	while (i < c->nr_functions && c->functions[i] != ip)
+		i++;
+	if (i == COLUMN_FUNCTIONS)
+		abort();
+	c->functions[i] = ip;
+	c->nr_functions += i == c->nr_functions;
+	return i;
+}
+
+/* As many records as one thread has made without a loss between them, at most COLUMN_RECORDS. */
+static int synth_read_run(struct reader *r, unsigned int cpu, struct run *run)
+{
+	struct synth *s = (struct synth *)r;
+	struct columns *c = s->columns;
+	const struct record *rec = &s->list[cpu][s->at[cpu]];
+	uint64_t left = s->nr_list[cpu] - s->at[cpu];
+	unsigned int n = 0;
+
+	for (; n < left && n < COLUMN_RECORDS; n++) {
+		uint32_t id = (uint32_t)rec[n].ip;
+
+		if (n && (rec[n].pid != rec->pid || rec[n].process != rec->process ||
+			  rec[n].task != rec->task || rec[n].lost))
+			break;
+		if (rec[n].kind <= RECORD_EXIT)
+			id = column_id(c, rec[n].ip);
+		c->ts[cpu][n] = rec[n].ts;
+		c->words[cpu][n] = (uint32_t)rec[n].kind << (RECORD_KIND_SHIFT - 32) | id;
+	}
+	if (!n)
+		return 0;
+	s->at[cpu] += n;
+	*run = (struct run){.nr = n,
+			    .ts = c->ts[cpu],
+			    .words = c->words[cpu],
+			    .functions = c->functions,
+			    .head = *rec};
+	return 1;
+}
+
+static const struct reader_ops columns_ops = {.read = synth_read,
+					      .close = synth_close,
+					      .rewind = synth_again,
+					      .read_run = synth_read_run};
+
+void synth_columns(struct reader *r)
+{
+	struct synth *s = (struct synth *)r;
+
+	s->columns = calloc(1, sizeof(*s->columns));
+	if (!s->columns || r->nr_cpus > COLUMN_CPUS)
+		abort();
+	r->ops = &columns_ops;
 }
 
 static const struct reader_ops synth_ops = {

@@ -22,6 +22,9 @@ struct reader *synth_new(unsigned int nr_cpus, uint64_t nr_records,
 struct reader *synth_new_list(unsigned int nr_cpus, const struct record *const *list,
 			      const uint64_t *nr);
 
+/* Plain graph records of a list are read by columns from now on, too, as a ring's pages are. */
+void synth_columns(struct reader *r);
+
 /* Function records: steps of 50 to 305 ns, now and then of 200 ms; nothing lost. */
 void synth_function(struct record *rec, unsigned int cpu, uint64_t i);
 /* The same, with losses before the first and before every 1000th record. */

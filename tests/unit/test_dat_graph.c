@@ -21,7 +21,6 @@
 #include "tools/analysis/merge.h"
 #include "tools/code/symbols.h"
 #include "tools/export/dat_write.h"
-#include "tools/target/graph_print.h"
 #include "tools/text/graph_text.h"
 
 static const struct dat_options kinds[] = {
@@ -67,8 +66,7 @@ static char *events_text(struct reader *r)
 	return text;
 }
 
-/* @two: by graph_print(). */
-static char *report_by(struct reader *r, bool two)
+static char *report(struct reader *r)
 {
 	char *path = scratch_path("report"), *text;
 	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), ret;
@@ -80,8 +78,6 @@ static char *report_by(struct reader *r, bool two)
 	assert_int_equal(out_init(&o, fd), 0);
 	events = graph_events_new(r, NULL, true, &ret);
 	t = graph_text_new(r, &o, NULL, GRAPH_OPTIONS_DEFAULT | GRAPH_PRINT_PROC);
-	if (two)
-		assert_int_equal(graph_print(events, t, &o), 0);
 	while (graph_events_next(events, &ev) > 0)
 		graph_text_event(t, ev);
 	graph_text_free(t);
@@ -94,34 +90,25 @@ static char *report_by(struct reader *r, bool two)
 	return text;
 }
 
-static char *report(struct reader *r)
+/* The same lines of records by columns, whose events are made by many at once. */
+static void test_columns(void **state)
 {
-	return report_by(r, false);
-}
-
-/* The same lines when another thread prints them, with comments far apart and close together. */
-static void test_two_threads(void **state)
-{
-	struct graph_synth_plan plan = plan_of(7, true);
-
-	plan.steps = 60000;
-	for (unsigned int every = 5; every < 40000; every *= 20) {
-		char *want, *got;
+	for (uint32_t seed = 1; seed <= 60; seed++) {
+		struct graph_synth_plan plan = plan_of(seed, seed % 4);
 		struct graph_synth g;
+		char *want, *got;
 		struct reader *r;
 
+		plan.calls_first = seed % 3;
 		graph_synth_run(&g, &plan);
-		for (unsigned int cpu = 0; cpu < GRAPH_SYNTH_CPUS; cpu++)
-			for (uint64_t i = 9000; i < g.nr[cpu]; i += every + i % 3) {
-				g.rec[cpu][i].kind = RECORD_PRINT;
-				g.rec[cpu][i].data = "between";
-				g.rec[cpu][i].data_bytes = 7;
-			}
+		if (seed % 5 == 0)
+			graph_synth_lose(&g, seed, 100);
 		r = graph_synth_reader(&g);
-		want = report_by(r, false);
+		want = report(r);
 		r->ops->rewind(r);
-		got = report_by(r, true);
-		assert_non_null(strstr(want, "/* between */"));
+		synth_columns(r);
+		got = report(r);
+		assert_non_null(strstr(want, "();"));
 		assert_string_equal(got, want);
 		free(got);
 		free(want);
@@ -363,7 +350,7 @@ static void test_trace_cmd(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_two_threads),
+		cmocka_unit_test(test_columns),
 		cmocka_unit_test(test_there_and_back),
 		cmocka_unit_test(test_calls),
 		cmocka_unit_test(test_trace_cmd),

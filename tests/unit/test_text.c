@@ -402,14 +402,58 @@ static void test_broken_pipe(void **state)
 	close(fds[1]);
 }
 
+/* A thread writes: a few buffers or many, pieces larger than one, and the first error is kept. */
+static void test_beside(void **state)
+{
+	static const unsigned int sizes[] = {0, 10, OUT_BYTES, 5 * OUT_BYTES + 3, 40 * OUT_BYTES};
+	char *path = scratch_path("beside"), *text = malloc(40 * OUT_BYTES);
+	struct out o;
+	int fds[2];
+
+	for (unsigned int i = 0; i < 40 * OUT_BYTES; i++)
+		text[i] = (char)('a' + i % 23 + i / OUT_BYTES % 3);
+	for (unsigned int i = 0; i < sizeof(sizes) / sizeof(*sizes); i++) {
+		for (unsigned int piece = 1000; piece <= 1000000; piece *= 1000) {
+			int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+			size_t bytes;
+			char *got;
+
+			assert_int_equal(out_init(&o, fd), 0);
+			out_beside(&o);
+			for (unsigned int at = 0; at < sizes[i]; at += piece)
+				out_write(&o, text + at,
+					  sizes[i] - at < piece ? sizes[i] - at : piece);
+			assert_int_equal(out_end(&o), 0);
+			close(fd);
+			got = scratch_read(path, &bytes);
+			assert_int_equal(bytes, sizes[i]);
+			assert_memory_equal(got, text, bytes);
+			free(got);
+		}
+	}
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe(fds), 0);
+	close(fds[0]);
+	assert_int_equal(out_init(&o, fds[1]), 0);
+	out_beside(&o);
+	for (unsigned int i = 0; i < 40 && !o.err; i++)
+		out_write(&o, text, OUT_BYTES);
+	assert_int_equal(o.err, -EPIPE);
+	assert_int_equal(out_end(&o), -EPIPE);
+	close(fds[1]);
+	unlink(path);
+	free(text);
+	free(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_numbers),	    cmocka_unit_test(test_header),
-		cmocka_unit_test(test_function),    cmocka_unit_test(test_columns),
-		cmocka_unit_test(test_notes),	    cmocka_unit_test(test_flags),
-		cmocka_unit_test(test_events),	    cmocka_unit_test(test_long_names),
-		cmocka_unit_test(test_broken_pipe),
+		cmocka_unit_test(test_numbers),	   cmocka_unit_test(test_header),
+		cmocka_unit_test(test_beside),	   cmocka_unit_test(test_function),
+		cmocka_unit_test(test_columns),	   cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_flags),	   cmocka_unit_test(test_events),
+		cmocka_unit_test(test_long_names), cmocka_unit_test(test_broken_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See graph_events.h. The ring's records go through calls.h, whose callbacks queue what a record
- * has brought about; records of a trace.dat have all of it and pass as they are.
+ * has brought about; records of a trace.dat have all of it and pass as they are. Of a run by columns
+ * the events of many records are queued at once, of other records those of one.
  *
- * A leaf is the same as the kernel's: an entry whose exit is the next record of the same CPU. The
- * exit's event is then left out when its record comes. Costs about 20 ns a record; bench: `report`.
- * Tests: tests/unit/test_dat_graph.c.
+ * A leaf is the same as the kernel's: an entry whose exit is the next record of the same CPU.
+ * The exit's event is then left out when its record comes. Costs about 10 ns a record of a run, 20
+ * of another; bench: `report`. Tests: tests/unit/test_dat_graph.c, tests/cli/test_report.py.
  */
 #include "tools/analysis/graph_events.h"
 
@@ -13,30 +14,34 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/analysis/calls.h"
-#include "tools/analysis/merge.h"
+#include "tools/analysis/calls_impl.h"
+#include "tools/analysis/runs.h"
 #include "tools/analysis/stack_numbers.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 
-/* The last event of a CPU, if it is an entry, and what it would be as a leaf. */
-struct foreseen {
-	struct graph_event entry; /* type GRAPH_LEAF: it would be one; GRAPH_OTHER: none */
-	int32_t pid;
+#define RUN_RECORDS 64u
+
+struct queued {
+	struct graph_event ev;
+	struct record rec; /* ev.rec */
 };
 
 struct graph_events {
 	struct reader *r;
-	struct merge *merge;
+	struct runs *runs;
 	struct calls *calls;
 	bool fold;
-	int err; /* of a callback */
-	const struct record *rec;
-	struct graph_event *queue;
+	int err;		 /* of a callback */
+	struct run run;		 /* what is left of it */
+	const struct run *ahead; /* the run by columns that is being taken */
+	struct queued *queue;
 	size_t nr, at, room;
-	uint64_t *lost;		   /* not reported yet, a CPU each */
-	bool *folded;		   /* the next exit of this CPU is out already */
-	struct foreseen *foreseen; /* a CPU each; NULL: not asked for */
+	uint64_t *taken; /* records, a CPU each */
+	uint64_t *lost;	 /* not reported yet, a CPU each */
+	bool *folded;	 /* the next exit of this CPU is out already */
+	/* The last event of a CPU as it would be folded: GRAPH_OTHER no entry. NULL: not asked for */
+	struct queued *foreseen;
 	bool missed;
 	uint64_t args[RECORD_NR_ARGS]; /* of rec, whose own may go before its event does */
 	struct stack_numbers numbers;
@@ -52,22 +57,24 @@ static uint32_t number_of(struct graph_events *g, uint32_t process, uint32_t id)
 	return number;
 }
 
-/* Room for an event of the current record; NULL when memory is short. */
-static struct graph_event *queue_event(struct graph_events *g, enum graph_event_type type)
+/* Room for an event of @rec; NULL when memory is short. */
+static inline struct graph_event *queue_event(struct graph_events *g, enum graph_event_type type,
+					      const struct record *rec)
 {
-	struct graph_event *ev;
+	size_t room = g->room;
+	struct queued *q;
 
-	if (ARRAY_ROOM(g->queue, g->nr, g->room, 16)) {
+	if (ARRAY_ROOM(g->queue, g->nr, g->room, RUN_RECORDS)) {
 		g->err = fail(ENOMEM, "no memory for more than %zu events", g->nr);
 		return NULL;
 	}
-	ev = &g->queue[g->nr++];
-	*ev = (struct graph_event){.type = type, .rec = g->rec};
-	if (g->lost[g->rec->cpu]) {
-		ev->lost = g->lost[g->rec->cpu];
-		g->lost[g->rec->cpu] = 0;
-	}
-	return ev;
+	for (size_t i = 0; room != g->room && i < g->nr; i++)
+		g->queue[i].ev.rec = &g->queue[i].rec;
+	q = &g->queue[g->nr++];
+	q->ev = (struct graph_event){.type = type, .rec = &q->rec, .lost = g->lost[rec->cpu]};
+	q->rec = *rec;
+	g->lost[rec->cpu] = 0;
+	return &q->ev;
 }
 
 static void take_args(struct graph_events *g, struct graph_event *ev, const struct record *rec)
@@ -91,10 +98,36 @@ static void take_retval(struct graph_event *ev, const struct record *rec)
 	ev->flags |= GRAPH_RETVAL;
 }
 
-static void on_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
+/* The entry @ev is a leaf, whose end is @next. */
+static inline void make_leaf(struct graph_events *g, struct graph_event *ev,
+			     const struct record *next)
 {
-	struct graph_events *g = arg;
-	struct graph_event *ev = queue_event(g, GRAPH_ENTRY);
+	ev->type = GRAPH_LEAF;
+	ev->end = next->ts;
+	ev->flags |= next->kind == RECORD_UNWOUND ? GRAPH_UNWOUND : 0;
+	g->folded[next->cpu] = g->fold;
+}
+
+/* Of an entry within a run by columns: fold() says the same of the last one. */
+static inline void fold_ahead(struct graph_events *g, struct graph_event *ev,
+			      const struct call *call)
+{
+	unsigned int next_at = g->calls->run_at + 1;
+	struct record next;
+
+	if (next_at == g->ahead->nr)
+		return;
+	next = run_plain(g->ahead, next_at);
+	if (call->flags & CALL_BARE    ? calls_would_leave(g->calls, &next)
+	    : next.kind == RECORD_EXIT ? next.ip == call->ip
+				       : next.kind == RECORD_UNWOUND && next.ip)
+		make_leaf(g, ev, &next);
+}
+
+static inline void take_enter(struct graph_events *g, const struct call *call,
+			      const struct record *rec)
+{
+	struct graph_event *ev = queue_event(g, GRAPH_ENTRY, rec);
 
 	if (!ev)
 		return;
@@ -104,11 +137,15 @@ static void on_enter(void *arg, struct call *call, struct call *parent, const st
 	ev->flags = call->flags & CALL_TAIL ? GRAPH_TAIL : 0;
 	ev->stack = number_of(g, rec->process, call->stack);
 	take_args(g, ev, rec);
+	if (g->ahead) {
+		g->folded[rec->cpu] = false;
+		fold_ahead(g, ev, call);
+	}
 }
 
-static void on_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
+static inline void take_leave(struct graph_events *g, const struct call *call,
+			      const struct record *rec)
 {
-	struct graph_events *g = arg;
 	struct graph_event *ev;
 
 	if (!rec || call->flags & CALL_NO_EXIT)
@@ -117,7 +154,7 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 		g->folded[rec->cpu] = false;
 		return;
 	}
-	ev = queue_event(g, GRAPH_EXIT);
+	ev = queue_event(g, GRAPH_EXIT, rec);
 	if (!ev)
 		return;
 	ev->ip = call->ip;
@@ -129,10 +166,43 @@ static void on_leave(void *arg, struct call *call, struct call *parent, const st
 	take_retval(ev, rec);
 }
 
+static void on_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	(void)parent;
+	take_enter(arg, call, rec);
+}
+
+static void on_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
+{
+	(void)parent;
+	take_leave(arg, call, rec);
+}
+
+/* The same of the usual records of a run. */
+static void run_enter(struct calls *c, struct call *call, struct call *parent,
+		      const struct record *rec)
+{
+	(void)parent;
+	take_enter(c->arg, call, rec);
+}
+
+static void run_leave(struct calls *c, struct call *call, struct call *parent,
+		      const struct record *rec)
+{
+	(void)parent;
+	take_leave(c->arg, call, rec);
+}
+
+static int on_run(struct calls *c, void *arg, const struct run *run)
+{
+	(void)arg;
+	return calls_plain_run(c, run, run_enter, run_leave);
+}
+
 static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)
 {
 	struct graph_events *g = arg;
-	struct graph_event *ev = queue_event(g, GRAPH_EXIT);
+	struct graph_event *ev = queue_event(g, GRAPH_EXIT, rec);
 
 	if (!ev)
 		return;
@@ -147,7 +217,7 @@ static void on_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct
 struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool fold, int *err)
 {
 	static const struct calls_ops ops = {
-		.enter = on_enter, .leave = on_leave, .unmatched = on_unmatched};
+		.enter = on_enter, .leave = on_leave, .unmatched = on_unmatched, .run = on_run};
 	static const struct calls_limits limits = {.max_open = 1u << 20};
 	struct graph_events *g = calloc(1, sizeof(*g));
 
@@ -157,10 +227,11 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
 		g->fold = fold;
 		g->lost = calloc(r->nr_cpus + 1u, sizeof(*g->lost));
 		g->folded = calloc(r->nr_cpus + 1u, sizeof(*g->folded));
-		g->merge = merge_new(r);
+		g->taken = calloc(r->nr_cpus + 1u, sizeof(*g->taken));
+		g->runs = runs_new(r);
 		g->calls = calls_new(&ops, g, &limits);
 	}
-	if (!g || !g->lost || !g->folded || !g->merge || !g->calls) {
+	if (!g || !g->lost || !g->folded || !g->taken || !g->runs || !g->calls) {
 		fail(ENOMEM, "no memory");
 		graph_events_free(g);
 		return NULL;
@@ -174,7 +245,7 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
 	}
 	for (unsigned int cpu = 0; cpus && cpu < r->nr_cpus; cpu++)
 		if (!cpus[cpu])
-			merge_skip_cpu(g->merge, cpu);
+			runs_skip_cpu(g->runs, cpu);
 	return g;
 }
 
@@ -187,10 +258,11 @@ void graph_events_free(struct graph_events *g)
 {
 	if (!g)
 		return;
-	merge_free(g->merge);
+	runs_free(g->runs);
 	calls_free(g->calls);
 	free(g->lost);
 	free(g->folded);
+	free(g->taken);
 	free(g->foreseen);
 	free(g->queue);
 	stack_numbers_clear(&g->numbers);
@@ -223,7 +295,7 @@ static void told_record(struct graph_events *g, const struct record *rec)
 		g->folded[rec->cpu] = false;
 		return;
 	}
-	ev = queue_event(g, rec->kind == RECORD_EXIT ? GRAPH_EXIT : GRAPH_ENTRY);
+	ev = queue_event(g, rec->kind == RECORD_EXIT ? GRAPH_EXIT : GRAPH_ENTRY, rec);
 	if (!ev)
 		return;
 	ev->ip = rec->ip;
@@ -238,37 +310,41 @@ static void told_record(struct graph_events *g, const struct record *rec)
 	}
 }
 
-/* Make a leaf of the entry @ev by g->rec, which was queued last, if the next record of its CPU ends
- * it. */
-static int fold(struct graph_events *g, struct graph_event *ev)
+/*
+ * Make a leaf of @q, an entry that was queued last, of the last record that was taken, if the next
+ * record of its CPU ends it. Return: 1 or 0, -errno with fail() set.
+ */
+static int fold(struct graph_events *g, struct queued *q)
 {
-	bool told = g->rec->graph & RECORD_GRAPH_TOLD, ends;
-	const struct record *next;
-	int ret;
+	const struct record *rec = &q->rec;
+	bool told = rec->graph & RECORD_GRAPH_TOLD, ends;
+	struct record next;
+	int ret = 1;
 
-	ret = merge_peek(g->merge, &g->rec, &next);
-	for (size_t i = 0; i < g->nr; i++)
-		g->queue[i].rec = g->rec;
+	if (g->run.nr)
+		next = run_record(&g->run);
+	else
+		ret = runs_peek(g->runs, &next);
 	if (ret <= 0)
 		return ret;
-	if (next->lost || (next->graph & RECORD_GRAPH_TOLD) != (g->rec->graph & RECORD_GRAPH_TOLD))
+	if (next.lost || (next.graph & RECORD_GRAPH_TOLD) != (rec->graph & RECORD_GRAPH_TOLD))
 		return 0;
 	if (told) /* more the kernel does not ask for */
-		ends = next->kind == RECORD_EXIT && next->ip == g->rec->ip &&
-		       next->pid == g->rec->pid && next->task == g->rec->task;
+		ends = next.kind == RECORD_EXIT && next.ip == rec->ip && next.pid == rec->pid &&
+		       next.task == rec->task;
 	else
-		ends = same_thread(next, g->rec) && calls_would_leave(g->calls, next);
+		ends = same_thread(&next, rec) && calls_would_leave(g->calls, &next);
 	if (!ends)
 		return 0;
-	ev->type = GRAPH_LEAF;
 	if (told) {
-		tell(ev, next);
+		q->ev.type = GRAPH_LEAF;
+		tell(&q->ev, &next);
+		g->folded[rec->cpu] = g->fold;
 	} else {
-		ev->end = next->ts;
-		ev->flags |= next->kind == RECORD_UNWOUND ? GRAPH_UNWOUND : 0;
-		take_retval(ev, next);
+		make_leaf(g, &q->ev, &next);
+		take_retval(&q->ev, &next);
 	}
-	return 0;
+	return 1;
 }
 
 int graph_events_foresee(struct graph_events *g)
@@ -277,47 +353,117 @@ int graph_events_foresee(struct graph_events *g)
 	if (!g->foreseen)
 		return fail(ENOMEM, "no memory");
 	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
-		g->foreseen[cpu].entry.type = GRAPH_OTHER;
+		g->foreseen[cpu].ev.type = GRAPH_OTHER;
 	return 0;
 }
 
-/* @ev comes behind an entry: would the records of a trace.dat make a leaf of them, and the same? */
-static bool foresaw(const struct foreseen *f, const struct graph_event *ev)
+/* @q comes behind an entry: would the records of a trace.dat make a leaf of them, and the same? */
+static bool foresaw(const struct queued *f, const struct queued *q)
 {
 	const uint32_t how = GRAPH_UNWOUND | GRAPH_NO_START;
-	bool leaf = ev->type == GRAPH_EXIT && !ev->lost && ev->ip == f->entry.ip &&
-		    ev->rec->pid == f->pid && ev->stack == f->entry.stack;
+	const struct graph_event *entry = &f->ev, *ev = &q->ev;
+	bool leaf = ev->type == GRAPH_EXIT && !ev->lost && ev->ip == entry->ip &&
+		    q->rec.pid == f->rec.pid && ev->stack == entry->stack;
 
-	if (!leaf || f->entry.type != GRAPH_LEAF)
-		return leaf == (f->entry.type == GRAPH_LEAF);
-	return ev->end - ev->start == f->entry.end - f->entry.start &&
-	       (ev->flags & how) == (f->entry.flags & how);
+	if (!leaf || entry->type != GRAPH_LEAF)
+		return leaf == (entry->type == GRAPH_LEAF);
+	return ev->end - ev->start == entry->end - entry->start &&
+	       (ev->flags & how) == (entry->flags & how);
 }
 
 /* Compare a record's events with the foreseen ones, and foresee the next. */
 static int foresee(struct graph_events *g)
 {
-	for (size_t i = 0; i < g->nr; i++) {
-		const struct graph_event *ev = &g->queue[i];
-		struct foreseen *f = &g->foreseen[ev->rec->cpu];
+	int ret = 0;
 
-		if (f->entry.type != GRAPH_OTHER && !foresaw(f, ev))
+	for (size_t i = 0; i < g->nr; i++) {
+		const struct queued *q = &g->queue[i];
+		struct queued *f = &g->foreseen[q->rec.cpu];
+
+		if (f->ev.type != GRAPH_OTHER && !foresaw(f, q))
 			g->missed = true;
-		f->entry = *ev;
-		f->pid = ev->rec->pid;
-		if (ev->type != GRAPH_ENTRY)
-			f->entry.type = GRAPH_OTHER;
+		*f = *q;
+		if (q->ev.type != GRAPH_ENTRY)
+			f->ev.type = GRAPH_OTHER;
 		else if (i + 1 == g->nr)
-			return fold(g, &f->entry);
+			ret = fold(g, f);
 	}
-	return 0;
+	return ret < 0 ? ret : 0;
 }
 
 bool graph_events_missed(struct graph_events *g)
 {
 	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
-		g->missed |= g->foreseen[cpu].entry.type == GRAPH_LEAF;
+		g->missed |= g->foreseen[cpu].ev.type == GRAPH_LEAF;
 	return g->missed;
+}
+
+static void add_lost(struct graph_events *g, unsigned int cpu, uint64_t lost)
+{
+	uint64_t *sum = &g->lost[cpu];
+
+	*sum = *sum > RECORD_LOST_UNKNOWN - lost ? RECORD_LOST_UNKNOWN : *sum + lost;
+}
+
+/* The first @nr records of the run are taken. */
+static void drop_first(struct graph_events *g, unsigned int nr)
+{
+	g->taken[run_record(&g->run).cpu] += nr;
+	g->run.nr -= nr;
+	if (g->run.recs) {
+		g->run.recs += nr;
+		return;
+	}
+	g->run.ts += nr;
+	g->run.words += nr;
+	g->run.head.lost = 0;
+}
+
+/* What the last event is by the next record of its CPU, if it is an entry. */
+static int fold_last(struct graph_events *g)
+{
+	struct queued *last = g->nr ? &g->queue[g->nr - 1] : NULL;
+	int ret;
+
+	if (!g->fold || !last || last->ev.type != GRAPH_ENTRY)
+		return 0;
+	g->folded[last->rec.cpu] = false;
+	ret = fold(g, last);
+	return ret < 0 ? ret : 0;
+}
+
+/* The next records of a run by columns: so many that their events stay in the first cache. */
+static int take_run(struct graph_events *g)
+{
+	struct run run = g->run;
+	int ret;
+
+	run.nr = run.nr < RUN_RECORDS ? run.nr : RUN_RECORDS;
+	drop_first(g, run.nr);
+	add_lost(g, run.head.cpu, run.head.lost);
+	g->ahead = &run;
+	ret = calls_run(g->calls, &run);
+	g->ahead = NULL;
+	return ret;
+}
+
+/* The next record of the run. */
+static int take_record(struct graph_events *g)
+{
+	struct record rec = run_record(&g->run);
+	int ret;
+
+	drop_first(g, 1);
+	add_lost(g, rec.cpu, rec.lost);
+	if (rec.graph & RECORD_GRAPH_TOLD) {
+		told_record(g, &rec);
+		return 0;
+	}
+	ret = calls_record(g->calls, &rec); /* it may tell of a loss */
+	if ((rec.kind < RECORD_ENTRY || rec.kind > RECORD_STACK) &&
+	    !queue_event(g, GRAPH_OTHER, &rec))
+		ret = -ENOMEM;
+	return ret;
 }
 
 int graph_events_next(struct graph_events *g, const struct graph_event **ev)
@@ -325,40 +471,19 @@ int graph_events_next(struct graph_events *g, const struct graph_event **ev)
 	int ret;
 
 	while (g->at == g->nr) {
-		struct graph_event *other;
-
 		g->at = g->nr = 0;
-		ret = merge_next(g->merge, &g->rec);
+		ret = g->run.nr ? 1 : runs_next(g->runs, &g->run);
 		if (ret <= 0)
 			return ret;
-		if (g->rec->lost) {
-			uint64_t *lost = &g->lost[g->rec->cpu];
-
-			*lost = *lost > RECORD_LOST_UNKNOWN - g->rec->lost ? RECORD_LOST_UNKNOWN
-									   : *lost + g->rec->lost;
-		}
-		if (g->rec->graph & RECORD_GRAPH_TOLD) {
-			told_record(g, g->rec);
-			ret = g->err;
-		} else if (g->rec->kind < RECORD_ENTRY || g->rec->kind > RECORD_STACK) {
-			ret = calls_record(g->calls, g->rec); /* it may tell of a loss */
-			other = queue_event(g, GRAPH_OTHER);
-			if (!other)
-				ret = -ENOMEM;
-		} else {
-			ret = calls_record(g->calls, g->rec);
-		}
+		ret = g->run.recs || !g->fold ? take_record(g) : take_run(g);
 		if (!ret && !g->err && g->foreseen && !g->missed)
 			ret = foresee(g);
-		if (!ret && !g->err && g->fold && g->nr &&
-		    g->queue[g->nr - 1].type == GRAPH_ENTRY) {
-			ret = fold(g, &g->queue[g->nr - 1]);
-			g->folded[g->rec->cpu] = g->queue[g->nr - 1].type == GRAPH_LEAF;
-		}
+		if (!ret && !g->err)
+			ret = fold_last(g);
 		if (ret || g->err)
 			return ret ? ret : g->err;
 	}
-	*ev = &g->queue[g->at++];
+	*ev = &g->queue[g->at++].ev;
 	return 1;
 }
 
@@ -369,16 +494,16 @@ uint64_t graph_events_too_deep(const struct graph_events *g)
 
 void graph_events_again(struct graph_events *g)
 {
-	merge_again(g->merge);
+	runs_go_on(g->runs, g->r);
 }
 
 void graph_events_go_on(struct graph_events *g, struct reader *r)
 {
 	g->r = r;
-	merge_go_on(g->merge, r);
+	runs_go_on(g->runs, r);
 }
 
 uint64_t graph_events_nr_taken(const struct graph_events *g, unsigned int cpu)
 {
-	return merge_nr_taken(g->merge, cpu);
+	return g->taken[cpu];
 }

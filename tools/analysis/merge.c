@@ -221,27 +221,3 @@ uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu)
 
 	return l->taken + l->at + (l == m->last);
 }
-
-int merge_peek(struct merge *m, const struct record **rec, const struct record **next)
-{
-	struct stream *l = m->last;
-	int n;
-
-	if (!l)
-		return 0;
-	if (l->at + 1 == l->nr) {
-		l->batch[0] = l->batch[l->at];
-		l->taken += l->at;
-		l->at = 0;
-		l->nr = 1;
-		n = reader_read(m->r, l->cpu, l->batch + 1, BATCH_RECORDS - 1);
-		if (n < 0)
-			return n;
-		l->nr += (unsigned int)n;
-	}
-	*rec = front(l);
-	if (l->at + 1 == l->nr)
-		return 0;
-	*next = front(l) + 1;
-	return 1;
-}

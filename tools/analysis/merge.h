@@ -28,12 +28,4 @@ void merge_go_on(struct merge *m, struct reader *r);
 /* How many records of a CPU merge_next() has handed out. */
 uint64_t merge_nr_taken(const struct merge *m, unsigned int cpu);
 
-/*
- * merge_peek() - the record that comes next on the CPU of the one that merge_next() gave last.
- * @rec: the one that merge_next() gave; set to where it lies now. Its data are no longer there.
- * @next: set to the next record, borrowed like @rec.
- * Return: 1; 0 when the CPU has no more, -errno with fail() set.
- */
-int merge_peek(struct merge *m, const struct record **rec, const struct record **next);
-
 #endif

@@ -24,6 +24,7 @@ struct runs {
 	bool *skip;
 	struct stream **heap; /* those that have a record, the earliest first */
 	unsigned int nr_heap;
+	struct stream *last; /* of the run that was handed out last */
 	bool begun;
 };
 
@@ -203,5 +204,23 @@ int runs_next(struct runs *s, struct run *run)
 	else
 		l->run.ts += n, l->run.words += n;
 	l->run.head.lost = 0;
+	s->last = l;
 	return 1;
+}
+
+int runs_peek(struct runs *s, struct record *next)
+{
+	struct stream *l = s->last;
+	int ret = l->run.nr ? 1 : refill(s, l);
+
+	if (ret > 0)
+		*next = run_record(&l->run);
+	return ret;
+}
+
+void runs_go_on(struct runs *s, struct reader *r)
+{
+	s->r = r;
+	if (!s->nr_heap)
+		s->begun = false;
 }

@@ -93,8 +93,7 @@ static int keep_native(const struct record_run *run)
 	int err = 0;
 
 	umask(mask);
-	err = chmod(run->spool_path, 0666 & ~mask) ? -errno
-						   : replace_file(run->spool_path, output);
+	err = chmod(run->spool_path, 0666 & ~mask) ? -errno : replace_file(run->spool_path, output);
 	if (err)
 		err = fail_errno(-err, "cannot write '%s'", run->opt.output);
 	free(target);

@@ -21,6 +21,7 @@ int trace_print(struct reader *r, const bool *cpus, uint32_t set, uint32_t keep)
 	fflush(stdout);
 	if (out_init(&o, STDOUT_FILENO))
 		return fail(ENOMEM, "out of memory");
+	out_beside(&o);
 	s = trace_stream_new(r, &o, &shape, &ret);
 	if (s) {
 		ret = trace_stream_all(s);

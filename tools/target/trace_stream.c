@@ -13,7 +13,6 @@
 #include "tools/analysis/graph_events.h"
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
-#include "tools/target/graph_print.h"
 #include "tools/text/graph_text.h"
 #include "tools/text/trace_text.h"
 
@@ -141,8 +140,6 @@ int trace_stream_all(struct trace_stream *s)
 {
 	int ret;
 
-	if (s->events)
-		return graph_print(s->events, s->graph, s->o);
 	do {
 		ret = trace_stream_step(s);
 	} while (ret > 0 && !s->o->err);

@@ -9,10 +9,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define OUT_BYTES (256u << 10)
+#define OUT_BYTES   (256u << 10)
+#define OUT_BUFFERS 4u /* of out_beside() */
+
+struct out_writer;
 
 struct out {
 	int fd;
+	struct out_writer *writer; /* out_beside()'s; NULL: the caller writes */
 	int (*sink)(void *arg, const char *text, size_t bytes); /* instead of fd: 0 or -errno */
 	void *arg;
 	int err; /* -errno of the first failure; -EPIPE when no process reads any more */
@@ -22,7 +26,13 @@ struct out {
 
 /* Return: 0 or -ENOMEM. */
 int out_init(struct out *o, int fd);
-/* The same in front of @sink. */
+/*
+ * out_beside() - from now on a thread of its own writes to the file descriptor, once there is more
+ * than OUT_BUFFERS of text. An error is then seen as much later. Where no thread could be had the
+ * caller writes.
+ */
+void out_beside(struct out *o);
+/* The same as out_init() in front of @sink. */
 int out_init_sink(struct out *o, int (*sink)(void *arg, const char *text, size_t bytes), void *arg);
 /* Write what is left and free the buffer. Return: 0 or the first error. */
 int out_end(struct out *o);

@@ -383,6 +383,7 @@ int replay_print(struct view *v, const struct replay_options *opt)
 		free(p.ring);
 		return fail(ENOMEM, "out of memory");
 	}
+	out_beside(&p.out);
 	ret = view_run(v, &replay_ops, &p, &p.err);
 	flush(&p);
 	err = out_end(&p.out);
