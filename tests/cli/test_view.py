@@ -18,7 +18,7 @@ import stat
 import subprocess
 import urllib.parse
 
-from cli_test import BIN, main
+from cli_test import BIN, LIBRARY, main
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -66,10 +66,10 @@ class Client:
         with open(path, encoding="utf-8") as f:
             self.port, self.token = re.search(r"url=http://127.0.0.1:(\d+)/#token=([0-9a-f]{32})\"", f.read()).groups()
 
-    def request(self, path, method="GET", **headers):
+    def request(self, path, method="GET", body=None, **headers):
         c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=60)
         with contextlib.closing(c):
-            c.request(method, path, headers={k.replace("_", "-"): v for k, v in headers.items()})
+            c.request(method, path, body, headers={k.replace("_", "-"): v for k, v in headers.items()})
             answer = c.getresponse()
             return answer.status, answer.read(), answer
 
@@ -144,8 +144,9 @@ def check_list(c, info, rows):
     assert [e[0] + int(info["first"]) for e in entries] == times
     seen = collections.Counter((info["names"][e[2]], e[0] + int(info["first"])) for e in entries)
     assert seen == collections.Counter((r["name"], int(r["time"])) for r in rows)
-    texts = collections.Counter((e[7], e[6], e[8]) for e in entries if len(e) > 6)
-    assert texts == collections.Counter((int(r["tid"]), int(r["cpu"]), r["text"]) for r in rows if r["kind"] != "call")
+    texts = collections.Counter((info["tracks"][e[3]]["id"], e[6], e[8]) for e in entries if len(e) > 7)
+    assert all(re.fullmatch(r"[.dbXDBnNpZhHsz1-9a-f]{5}", e[7]) for e in entries if len(e) > 7)
+    assert all(0 <= e[6] < os.cpu_count() for e in entries)
     assert c.ask("list", at=len(rows), nr=5) == [] and c.ask("list", at=2 ** 63, nr=5) == []
     rng = random.Random(1)
     for _ in range(20):
@@ -153,15 +154,61 @@ def check_list(c, info, rows):
         assert c.ask("number", **{"from": ts}) == sum(t < ts + int(info["first"]) for t in times)
         at = rng.randrange(len(rows))
         assert c.ask("list", at=at, nr=3) == entries[at:at + 3]
-    match = [i for i, e in enumerate(entries) if "jum" in info["names"][e[2]] or (len(e) > 6 and "jum" in e[8])]
-    assert match
-    for at in (-1, match[0], match[0] + 1, match[-1] - 1, match[-1]):
-        found = c.ask("find", text="JUM", at=at, backward=0)
-        after = [i for i in match if i > at]
-        assert found["nr"] == len(match) and found["at"] == (after[0] if after else -1)
-        if after:
-            assert found["before"] == match.index(after[0])
-    assert c.ask("find", text="jum", at=match[3], backward=1) == {"at": match[2], "nr": len(match), "before": 2}
+    check_find(c, info, entries)
+
+
+def field(text, name):
+    found = re.search(rf"(?<!\w){name}[=:] *([^ ,]*)", text)
+    return found and found[1]
+
+
+# steps as the page sends them (tools/view/match.h), and the same of an entry of the list
+CONDITIONS = [
+    ("event has JUM", lambda e: "jum" in e["event"]),
+    ("event eq fib", lambda e: e["event"] == "fib"),
+    ("event glob sched:*\nevent eq fib\nor", lambda e: e["event"].startswith("sched:") or e["event"] == "fib"),
+    ("info has prev_pid", lambda e: e["is_event"] and "prev_pid" in e["info"]),
+    ("info lacks prev_pid", lambda e: e["is_event"] and "prev_pid" not in e["info"]),
+    (".prev_pid gt 1", lambda e: e["is_event"] and int(field(e["info"], "prev_pid") or 0) > 1),
+    (".prev_pid gt 1\nnot", lambda e: e["is_event"] and 0 <= int(field(e["info"], "prev_pid") or -1) <= 1),
+    (".prev_comm eq p\n.next_comm ne p\nand", lambda e: e["is_event"] and field(e["info"], "prev_comm") == "p" and field(e["info"], "next_comm") != "p"),
+    ("length ge 1000", lambda e: not e["is_event"] and e["length"] >= 1000),
+    ("length lt 1000\nnot\ndepth eq 1\nand", lambda e: not e["is_event"] and e["length"] >= 1000 and e["depth"] == 1),
+    ("task eq p\ncpu eq 0\nand", lambda e: e["task"] == "p" and e["cpu"] == 0),
+    ("time lt 5000000", lambda e: e["time"] < 5000000),
+    ("", lambda e: True),
+]
+
+
+def check_find(c, info, entries):
+    """Conditions find, and filters leave, what they say of each entry of the list."""
+    things = []
+    for e in entries:
+        track = info["tracks"][e[3]]
+        things.append({"event": info["names"][e[2]], "is_event": len(e) > 7, "info": e[8] if len(e) > 7 else "", "task": track["name"],
+                       "pid": track["id"], "cpu": e[6], "length": e[1], "depth": e[4], "time": e[0]})
+    conditions = CONDITIONS + [(f"pid eq {things[0]['pid']}", lambda e: e["pid"] == things[0]["pid"])]
+    whole = {"from": 0, "to": info["duration"] + 1}
+    for steps, met in conditions:
+        match = [i for i, e in enumerate(things) if met(e)]
+        assert match or "prev_pid gt 1\nnot" in steps or "cpu" in steps or "comm" in steps, steps
+        for a, b in ((0, len(entries)), (len(entries) // 3, len(entries) // 2), (5, 5)):
+            part = [i for i in match if a <= i < b]
+            assert c.ask("find", text=steps, **{"from": a, "to": b}) == [len(part), *((part[0], part[-1]) if part else (-1, -1))], steps
+        left = c.ask("list", at=0, nr=len(entries), filter=steps)
+        assert [(e[0], e[2], e[3]) for e in left] == [(entries[i][0], entries[i][2], entries[i][3]) for i in match], steps
+        assert c.ask("number", filter=steps, **{"from": 2 ** 53}) == len(match)
+        calls = sum(not things[i]["is_event"] for i in match)
+        rows = [f"{t}.{r}" for t, track in enumerate(info["tracks"]) if track["kind"] == "calls" for r in range(len(track["rows"]))]
+        drawn = c.ask("spans", filter=steps, rows=",".join(rows), pixel=info["duration"] // 50, **whole)
+        assert sum(b for blocks in drawn for b in blocks[3::7]) == calls
+    # more filters than are kept, again
+    assert c.ask("number", filter=conditions[0][0], **{"from": 2 ** 53}) == sum(map(conditions[0][1], things))
+    for bad in ("and", "event has x\nor", "event", "event has", "event like x", "nosuch eq 1", ". eq 1", "event eq a\nevent eq b", "not",
+                "event has x\n" * 65, "event eq x\n" * 1000):
+        for what, args in (("find", {"text": bad}), ("list", {"filter": bad, "nr": 1})):
+            status, _, _ = c.request(f"/api/{what}?{urllib.parse.urlencode(args)}", X_Vestige_Token=c.token)
+            assert status == 400, (what, bad)
 
 
 def check_functions(c, info, calls):
@@ -188,6 +235,9 @@ def check_functions(c, info, calls):
         by_name[info["names"][name], "nr"] += nr
         by_name[info["names"][name], "self"] += own
     assert all(by_name[n, "nr"] == t[0] and by_name[n, "self"] == t[2] for n, t in table.items())
+    off = c.ask("flame", off=1, **{"from": 0, "to": info["duration"] + 1})
+    assert [r[:3] for r in off] and sum(r[3] for r in off) <= sum(r[3] for r in flame)
+    check_off_cpu(c, info, off)
     paths = {info["names"][name]: info["names"][flame[up - 1][1]] if up else None for up, name, *_ in flame}
     assert paths["work"] == "main" and paths["main"] is None and paths["jump"] in ("work", "jump")
     # a range: what lies in it
@@ -197,6 +247,22 @@ def check_functions(c, info, calls):
     for start, end in ((0, a), (b, info["duration"] + 1)):
         rest.update({info["names"][r[0]]: r[3] for r in c.ask("table", **{"from": start, "to": end})})
     assert all(part.get(n, 0) + rest[n] == t[2] for n, t in table.items())
+
+
+def check_off_cpu(c, info, off):
+    """What the outermost calls were off the CPU is what their threads' states say."""
+    whole = {"from": 0, "to": info["duration"] + 1, "pixel": 0}
+    expected = 0
+    for t, track in enumerate(info["tracks"]):
+        states = [s for s, other in enumerate(info["tracks"]) if other["kind"] == "states" and other["id"] == track["id"]]
+        if track["kind"] != "calls" or not states:
+            continue
+        calls, blocks = c.ask("spans", rows=f"{t}.0,{states[0]}.0", **whole)
+        for start, length in zip(calls[0::7], calls[1::7]):
+            for at, long, name in zip(blocks[0::7], blocks[1::7], blocks[2::7]):
+                if info["names"][name] != "running":
+                    expected += max(0, min(at + long, start + length) - max(at, start))
+    assert sum(r[3] for r in off if r[0] == 0) == expected > 0
 
 
 def check_times(c, info, calls):
@@ -236,14 +302,15 @@ def check_cpu(c, info, cpu, runs):
     """A thread's events on a CPU lie in times when that ran it; it is not there from when it left until it comes."""
     tracks = [t for t, track in enumerate(info["tracks"]) if track["kind"] == "cpu-events" and track["id"] == cpu]
     assert len(tracks) == 1
-    events = [e for e in c.ask("list", at=0, nr=1000) if len(e) > 6 and e[6] == cpu]
+    events = [e for e in c.ask("list", at=0, nr=1000) if len(e) > 7 and e[6] == cpu]
     left = [(e[0], int(m[1])) for e in events for m in [re.search(r"prev_pid=(\d+) .*==> .*next_pid=0 ", e[8])] if m]
     threads = {tid for _, _, tid in runs}
     for ts, tid in left:
         assert not any(start <= ts < end and who == tid for start, end, who in runs), (ts, tid)
     for e in events:
-        if e[7] in threads and "stat_runtime" in info["names"][e[2]] and f"pid={e[7]} " in e[8]:
-            assert any(start <= e[0] <= end and who == e[7] for start, end, who in runs), e
+        tid = info["tracks"][e[3]]["id"]
+        if tid in threads and "stat_runtime" in info["names"][e[2]] and f"pid={tid} " in e[8]:
+            assert any(start <= e[0] <= end and who == tid for start, end, who in runs), e
 
 
 def test_page_in_a_file(w):
@@ -347,6 +414,124 @@ def test_refusals(w):
         assert c.ask("spans", rows="4000000000.0,0.4000000000", to=2 ** 64 - 1) == [[], []]
         assert c.ask("table", tracks="4000000000") == [] and c.ask("spans", **{"from": 2 ** 64 - 1, "rows": "0.0"}) == [[]]
         check_place(c)
+
+
+def test_session_file(w):
+    """--session FILE is what the page gets and writes, and there is no other way to write."""
+    recorded(w)
+    with server(w, "--session", "s.json", "t.dat") as c:
+        good = {"X_Vestige_Token": c.token}
+        assert c.ask("info")["session"] and c.request("/api/session", **good)[:2] == (200, b"")
+        assert c.request("/api/session", method="POST", body=b"{}")[0] == 403
+        assert c.request("/api/session", method="POST", body=b"{}", Origin="http://evil.example", **good)[0] == 403
+        assert not os.path.exists(w.path("s.json"))
+        text = b'{"vestige": "view session"}' + b" " * 300000
+        assert c.request("/api/session", method="POST", body=text, **good)[0] == 200
+        assert c.request("/api/session", **good)[1] == text
+        assert c.request("/api/session", method="POST", body=b" " * (2 << 20), **good)[0] == 413
+    with open(w.path("s.json"), "rb") as f:
+        assert f.read() == text
+    with server(w, "t.dat") as c:
+        assert not c.ask("info")["session"]
+        assert c.request("/api/session", method="POST", body=b"{}", X_Vestige_Token=c.token)[0] == 404
+
+
+def test_source(w):
+    """The source of a function: a file below the folder that was named, and no other."""
+    os.mkdir(w.path("src"))
+    with open(w.path("src/p.c"), "w", encoding="utf-8") as f:
+        f.write(PROGRAM)
+    subprocess.run(["cc", "-g", "-O1", "-fpatchable-function-entry=6", "src/p.c", "-o", "p", "-lpthread"], cwd=w.dir, check=True)
+    w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", w.path("p"))
+    line = 1 + PROGRAM[:PROGRAM.index("FN int fib")].count("\n")
+    for flags, works in (([], True), (["--source", "src"], True), (["--source", "/"], True), (["--source", "none"], False), (["--source", "out"], False)):
+        os.makedirs(w.path("out"), exist_ok=True)
+        with server(w, *flags, "t.dat") as c:
+            info = c.ask("info")
+            answer = c.ask("source", nr=info["names"].index("fib"))
+            if works:
+                assert answer["path"] == w.path("src/p.c") and answer["line"] == line and answer["lines"][line - 1].startswith("FN int fib"), answer
+            else:
+                assert "is not below the folder" in answer["error"], answer
+            assert "error" in c.ask("source", nr=2 ** 40)
+    # a link that leads out of the folder
+    os.rename(w.path("src/p.c"), w.path("out/p.c"))
+    os.symlink("../out/p.c", w.path("src/p.c"))
+    with server(w, "--source", "src", "t.dat") as c:
+        assert "is not below the folder" in c.ask("source", nr=c.ask("info")["names"].index("fib"))["error"]
+
+
+def test_several_files(w):
+    """Several recordings on one timeline: all of each, moved by what was asked for."""
+    rows = {}
+    for name in ("a", "b"):
+        rows[name] = recorded(w, "-e", "sched")
+        os.rename(w.path("t.dat"), w.path(f"{name}.dat"))
+    first = {name: min(int(r["time"]) for r in rows[name]) for name in rows}
+    for flags, move in ((["--ts-offset", "0,-1.5ms"], {"a": 0, "b": -1500000}), (["--align"], {"a": 0, "b": first["a"] - first["b"]}),
+                        (["--align", "--ts-offset", "1us,20"], {"a": 1000, "b": first["a"] - first["b"] + 20})):
+        with server(w, *flags, "a.dat", "b.dat") as c:
+            info = c.ask("info")
+            assert info["files"] == ["a.dat", "b.dat"] and info["offsets"] == [move["a"], move["b"]]
+            for file, name in enumerate(rows):
+                expected = collections.Counter((r["name"], int(r["tid"]), int(r["time"]) + move[name], int(r["duration"])) for r in rows[name] if r["kind"] == "call")
+                only = {**info, "tracks": [{**t, "kind": t["kind"] if t["file"] == file else ""} for t in info["tracks"]]}
+                assert calls_of(c, only) == expected
+            entries = c.ask("list", at=0, nr=100000)
+            assert collections.Counter((e[0] + int(info["first"]), info["names"][e[2]], info["tracks"][e[3]]["id"]) for e in entries) == collections.Counter(
+                (int(r["time"]) + move[name], r["name"], int(r["tid"])) for name in rows for r in rows[name])
+            assert [e[0] for e in entries] == sorted(e[0] for e in entries)
+            # events of a CPU are those of its file's CPU
+            for t, track in enumerate(info["tracks"]):
+                if track["kind"] == "cpu-events":
+                    (blocks,) = c.ask("spans", rows=f"{t}.0", to=info["duration"] + 1)
+                    mine = [e[0] for e in entries if len(e) > 7 and e[6] == track["id"] and info["tracks"][e[3]]["file"] == track["file"]]
+                    assert blocks[0::7] == mine
+    w.run("view", "--html", "both.html", "--align", "a.dat", "b.dat")
+    assert json.loads(re.search(r'id="recording">(.*?)</script>', read(w, "both.html"), re.S)[1])["info"]["files"] == ["a.dat", "b.dat"]
+    for bad in ("1,2,3", "x", "1,,2", "1;2", "1e30", "nan"):
+        assert "--ts-offset" in w.run("view", "--html", "x.html", "--ts-offset", bad, "a.dat", "b.dat", status=1).stderr.decode(), bad
+    assert "at most 16 files" in w.run("view", *["a.dat"] * 17, status=2).stderr.decode()
+
+
+LIVE = """
+#include <stdio.h>
+__attribute__((noipa)) void step(int n) { putchar(n); }
+int main(void) { for (int c; (c = getchar()) != EOF; ) { step(c); fflush(stdout); } }
+"""
+
+
+def test_live(w):
+    """-P: what a process has in its ring, and what it adds."""
+    prog = w.compile("live", LIVE)
+    env = dict(w.env, VESTIGE_BOOT="ftrace=function_graph", LD_PRELOAD=LIBRARY)
+    with subprocess.Popen([prog], cwd=w.dir, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as p:
+        def step():
+            p.stdin.write(b"x")
+            p.stdin.flush()
+            assert p.stdout.read(1) == b"x"
+        step()
+        with server(w, "-P", str(p.pid)) as c:
+            assert c.ask("info")["live"]
+            for nr in (1, 2, 5):
+                while True:
+                    info = c.ask("info")
+                    name = info["names"].index("step") if "step" in info["names"] else -1
+                    got = c.ask("function", nr=name)["calls"] if name >= 0 else 0
+                    assert got <= nr
+                    if got == nr:
+                        break
+                before = c.ask("generation")
+                for _ in range({1: 1, 2: 3, 5: 0}[nr]):
+                    step()
+                if nr == 1:
+                    while c.ask("generation") == before:
+                        pass
+        p.stdin.close()
+    assert p.returncode == 0, p.returncode
+    w.run("clean")
+    assert "no traced process" in (err := w.run("view", "-P", "1", status=1).stderr.decode()) or "1" in err
+    assert "not both" in w.run("view", "-P", "1", "t.dat", status=2).stderr.decode()
 
 
 def check_place(c):

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 // The page of `vestige view` in a browser: each thing that a person can do is done, and looked at.
-//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html
+//	node page.mjs NODE_MODULES CHROMIUM PAGE.html REDIRECT.html [TEST ...]
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import { readFileSync } from "node:fs";
 
-const [modules, chromium, file, redirect] = process.argv.slice(2);
+const [modules, chromium, file, redirect, ...only] = process.argv.slice(2);
 const require = createRequire(`${modules}/x.js`);
 const browser = await require("playwright-core").chromium.launch({ executablePath: chromium, args: ["--no-sandbox"] });
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 const problems = [];
 
-async function open(url, size = { width: 1366, height: 768 }) {
+async function open(url, size = { width: 1366, height: 1000 }) {
   const page = await browser.newPage({ viewport: size, deviceScaleFactor: 1 });
   page.on("pageerror", (e) => problems.push(e.message));
   page.on("console", (m) => ["error", "warning"].includes(m.type()) && !m.text().includes("willReadFrequently") && problems.push(m.text()));
@@ -77,8 +77,14 @@ const tests = {
           out.push(await source.number(from));
           out.push(await source.list(await source.number(from), 50));
         }
-        for (let name = 0; name < info.names.length; name++) out.push(await source.function(name));
-        for (const at of [-1, 100, info.list - 1]) for (const back of [false, true]) out.push(await source.find("FIB", at, back));
+        for (let name = 0; name < info.names.length; name++) out.push(await source.function(name, 0, 1e15), await source.function(name, info.duration * 0.2, info.duration * 0.5));
+        for (const steps of ["event has FIB", "info has pid", "task has p\nevent glob f*\nand", "cpu eq 0", "cpu lt 1", ".prev_pid ne 0", ".prev_pid gt 1\nnot", "length ge 1000\nevent glob *:*\nor", "latency has .", "pid lacks 1", "time le 1000000"])
+          for (const [from, to] of [[0, info.list], [100, 200]]) out.push(await source.find(steps, from, to));
+        out.push((await source.flame(0, info.duration + 1, [], true)).map((r) => r.slice(1).join()).sort());
+        for (const steps of ["event glob sched:*", "pid eq " + info.tracks.find((t) => t.kind === "calls").id, "cpu ne 0\nevent eq fib\nand"]) {
+          const f = source.filtered(steps);
+          out.push(await f.spans(rows, 0, info.duration + 1, 0), await f.number(1e15), await f.list(0, 200));
+        }
         return out;
       });
     const [server, local] = [await ask(a), await ask(b)];
@@ -127,7 +133,14 @@ const tests = {
     await page.getByRole("button", { name: "Zoom in" }).click();
     assert.ok(length(await range(page)) < length(whole));
     await settle(page);
-    assert.match(page.url(), /#t=-?\d+-\d+$/);
+    const told = () => page.waitForFunction(() => location.hash === `#t=${Math.round(window.vestige.graph.range.from)}-${Math.round(window.vestige.graph.range.to)}`);
+    await told();
+    const before = await range(page);
+    await page.keyboard.press("0");
+    await told();
+    await page.goBack();
+    await page.waitForFunction((from) => Math.abs(window.vestige.graph.range.from - from) < 2, before.from);
+    await told();
     await page.reload();
     await page.waitForFunction(() => window.vestige);
     assert.ok(length(await range(page)) < length(whole)); // the address says what is shown
@@ -197,6 +210,23 @@ const tests = {
     await page.waitForFunction((s) => window.vestige.graph.chosen.start > s, first.start);
     await page.keyboard.press("p");
     await page.waitForFunction((s) => window.vestige.graph.chosen.start === s, first.start);
+    await page.getByLabel("Column to search").selectOption("task");
+    const task = await page.evaluate(() => window.vestige.info.tracks.find((t) => t.kind === "calls").name);
+    for (const [what, how, steps] of [[task, "is", `task eq ${task}`], [task, "lacks", `task lacks ${task}`], ["no such task", "contains", "task has no such task"]]) {
+      const nr = await page.evaluate(async (s) => (await window.vestige.source.find(s, 0, window.vestige.info.list))[0], steps);
+      await page.getByLabel("How it is to match").selectOption(how);
+      await page.getByLabel("Search names and texts").fill(what);
+      await page.keyboard.press("Enter");
+      await page.waitForFunction((nr) => (nr ? document.querySelector(".found").textContent.endsWith(` of ${nr}`) : document.querySelector(".found").textContent === "none"), nr);
+    }
+    await page.getByLabel("Column to search").selectOption("expression");
+    await page.getByLabel("Search names and texts").fill("event == sched_switch && prev_pid > 0");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => / of /.test(document.querySelector(".found").textContent));
+    await page.getByLabel("Search names and texts").fill("event ==");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".problem");
+    await page.getByLabel("Column to search").selectOption("any");
     await page.getByLabel("Search names and texts").fill("no such name");
     await page.keyboard.press("Enter");
     await page.waitForFunction(() => document.querySelector(".found").textContent === "none");
@@ -216,11 +246,11 @@ const tests = {
     const area = await page.evaluate(() => window.vestige.graph.area);
     const rows = await page.evaluate(async (a) => window.vestige.source.table(a.from, a.to, []), area);
     assert.equal(await page.locator(".functions tbody tr").count(), Math.min(500, rows.length));
-    await page.getByRole("button", { name: "Calls" }).click();
+    await page.getByRole("button", { name: "Calls", exact: true }).click();
     const calls = await page.locator(".functions tbody tr td:nth-child(2)").allInnerTexts();
     assert.deepEqual(calls.map(Number), rows.map((r) => r[1]).sort((a, b) => b - a).slice(0, 500));
     await page.locator(".functions tbody tr").first().click();
-    assert.notEqual(await page.evaluate(() => window.vestige.graph.lit), null);
+    assert.equal(await page.evaluate(() => typeof window.vestige.graph.lit), "function");
     await page.getByRole("tab", { name: "Flame graph" }).click();
     await page.waitForSelector(".flame .box >> nth=1");
     const width = (name) => page.locator(".flame .box", { hasText: new RegExp(`^${name}$`) }).first().evaluate((e) => parseFloat(e.style.width));
@@ -240,9 +270,9 @@ const tests = {
     const at = await place(page, "thread");
     await page.mouse.click(at.x, at.y);
     await page.waitForSelector(".buckets tr");
-    assert.match(await text(page, ".panel .hint >> nth=0"), /^2 calls of thread: p50 /);
+    assert.match(await page.locator(".panel .hint", { hasText: "p50" }).innerText(), /^2 calls of thread: p50 /);
     await page.locator(".longest button").nth(1).click();
-    const lengths = await page.evaluate(async (n) => (await window.vestige.source.function(n)).longest.map((l) => l[1]), at.span.name);
+    const lengths = await page.evaluate(async (n) => (await window.vestige.source.function(n, 0, 1e15)).longest.map((l) => l[1]), at.span.name);
     assert.equal((await chosen(page)).length, lengths[1]);
     assert.ok(lengths[0] >= lengths[1]);
     await page.close();
@@ -325,10 +355,347 @@ const tests = {
     await page.close();
   },
 
+  async filters_for_graph_and_list() {
+    for (const url of [file, redirect]) {
+      const page = await open(`file://${url}`);
+      const all = await page.evaluate(() => window.vestige.info.list);
+      const expected = await page.evaluate(async () => (await window.vestige.source.find("event eq sched:sched_switch", 0, window.vestige.info.list))[0]);
+      assert.ok(expected > 0 && expected < all);
+      await page.getByLabel("Filter expression").fill("event == sched_switch");
+      await page.keyboard.press("Enter");
+      await page.waitForFunction((nr) => window.vestige.viewer.listLength === nr, expected);
+      await page.waitForFunction(() => [...document.querySelectorAll(".rows .line")].every((l) => l.children[6].textContent === "sched:sched_switch"));
+      await settle(page);
+      const drawn = () => page.evaluate(() => {
+        const { graph } = window.vestige;
+        return [...graph.answered.rows].filter(([k]) => graph.tracks[k.split(".")[0]].kind === "calls").reduce((nr, [, b]) => nr + b.length, 0);
+      });
+      assert.ok((await drawn()) > 0);
+      await page.getByLabel("graph", { exact: true }).check();
+      await page.waitForFunction(() => window.vestige.graph.settled() && window.vestige.graph.answered);
+      assert.equal(await drawn(), 0); // no calls are left in the graph
+      await page.getByLabel("list", { exact: true }).uncheck();
+      await page.waitForFunction((nr) => window.vestige.viewer.listLength === nr, all);
+      await page.getByLabel("Filter expression").fill("event ==");
+      await page.keyboard.press("Enter");
+      await page.waitForSelector(".problem");
+      assert.match(await text(page, ".problem"), /no value behind/);
+      await page.close();
+    }
+  },
+
+  async filters_by_lists() {
+    const page = await open(`file://${file}`);
+    await page.getByLabel("Choose events, threads and CPUs").click();
+    const events = page.locator(".dialog fieldset").first();
+    await events.getByRole("button", { name: "None" }).click();
+    await events.getByLabel("sched:sched_switch").check();
+    await page.getByRole("button", { name: "Apply" }).click();
+    assert.equal(await page.getByLabel("Filter expression").inputValue(), "event == sched:sched_switch");
+    await page.waitForFunction(() => [...document.querySelectorAll(".rows .line")].every((l) => l.children[6].textContent === "sched:sched_switch"));
+    await page.close();
+  },
+
+  async menus_of_graph_and_list() {
+    const page = await open(`file://${file}`);
+    const at = await place(page, "thread");
+    await page.mouse.click(at.x, at.y, { button: "right" });
+    await page.getByRole("menuitem", { name: "Hide thread", exact: true }).click();
+    assert.equal(await page.getByLabel("Filter expression").inputValue(), "event != thread");
+    await page.waitForFunction(() => window.vestige.viewer.listLength < window.vestige.info.list);
+    await page.locator(".rows .line").nth(1).click({ button: "right" });
+    await page.getByRole("menuitem", { name: "No filter" }).click();
+    await page.waitForFunction(() => window.vestige.viewer.listLength === window.vestige.info.list);
+    const lines = await page.evaluate(() => (window.vestige.graph.scrollTo(0), window.vestige.graph.lines.length));
+    await settle(page);
+    const now = await place(page, "thread");
+    await page.mouse.click(now.x, now.y, { button: "right" });
+    await page.getByRole("menuitem", { name: "Pin this track" }).click();
+    assert.ok((await page.evaluate(() => window.vestige.graph.lines[0].pinned)));
+    await page.locator(".label.pinned").first().click({ button: "right" });
+    await page.getByRole("menuitem", { name: "Hide this track" }).click();
+    assert.ok((await page.evaluate(() => window.vestige.graph.lines.length)) < lines);
+    await page.getByRole("button", { name: "Tracks…" }).click();
+    await page.locator(".dialog fieldset", { hasText: "Threads" }).getByRole("button", { name: "All" }).click();
+    assert.equal(await page.evaluate(() => window.vestige.graph.lines.length), lines);
+    await page.locator(".dialog fieldset", { hasText: "CPUs" }).getByRole("button", { name: "None" }).click();
+    assert.equal(await page.locator(".label.cpu").count(), 0);
+    await page.keyboard.press("Escape");
+    await page.evaluate(() => window.vestige.graph.scrollTo(0));
+    const groups = await page.locator(".group").count();
+    await page.locator(".group", { hasText: "process" }).first().click();
+    assert.ok((await page.evaluate(() => window.vestige.graph.lines.length)) < lines);
+    await page.keyboard.press("g");
+    assert.equal(await page.locator(".group").count(), 0);
+    assert.ok(groups > 1);
+    await page.close();
+  },
+
+  async plots_of_latency_fields_calls_and_locks() {
+    const page = await open(`file://${redirect}`);
+    const plots = () => page.evaluate(() => window.vestige.graph.tracks.filter((t) => t.made).map((t) => [t.made.title, t.made.shape, t.made.rows.reduce((n, r) => n + r.start.length, 0)]));
+    await page.getByRole("button", { name: "Add plot…" }).click();
+    await page.getByRole("button", { name: "Add latency" }).click();
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made));
+    // the pairs, worked out from the list by hand
+    const pairs = await page.evaluate(async () => {
+      const { source, info } = window.vestige, open = {}, out = [];
+      for (const e of await source.list(0, info.list)) {
+        if (e[8] === undefined) continue;
+        const name = info.names[e[2]], of = (f) => (new RegExp(`\\b${f}=(\\d+)`).exec(e[8]) || [])[1];
+        if (name === "sched:sched_waking") open[of("pid")] = e[0];
+        if (name === "sched:sched_switch" && of("next_pid") in open) {
+          out.push(e[0] - open[of("next_pid")]);
+          delete open[of("next_pid")];
+        }
+      }
+      return out.sort((a, b) => a - b);
+    });
+    const made = await page.evaluate(() => window.vestige.graph.tracks.find((t) => t.made).made.rows.flatMap((r) => r.length).sort((a, b) => a - b));
+    assert.ok(pairs.length > 0);
+    assert.deepEqual(made, pairs);
+    await page.getByRole("button", { name: "Add plot…" }).click();
+    await page.getByRole("button", { name: "Add field" }).click();
+    await page.waitForFunction(() => window.vestige.graph.tracks.filter((t) => t.made).length === 2);
+    await page.getByRole("button", { name: "Add plot…" }).click();
+    await page.getByLabel("function", { exact: true }).fill("fib");
+    await page.getByRole("button", { name: "Add heat map" }).click();
+    await page.waitForFunction(() => window.vestige.graph.tracks.filter((t) => t.made).length === 3);
+    const fibs = await page.evaluate(async () => (await window.vestige.source.find("event eq fib", 0, window.vestige.info.list))[0]);
+    assert.equal((await plots())[2][2], fibs);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("waits for locks");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction(() => window.vestige.graph.tracks.some((t) => t.made && t.made.title.startsWith("waits for lock")));
+    const waits = await page.evaluate(async () => (await window.vestige.source.find("event eq lock:contention_end", 0, window.vestige.info.list))[0]);
+    assert.equal((await plots()).filter(([t]) => t.startsWith("waits")).reduce((n, p) => n + p[2], 0), waits);
+    // they are on the screen
+    const shown = await page.evaluate(() => {
+      const { graph } = window.vestige, g = document.querySelector("canvas").getContext("2d");
+      return graph.lines.filter((l) => graph.tracks[l.track].made).map((l) => {
+        const { data } = g.getImageData(0, graph.y(l) + 1, document.querySelector("canvas").width, l.height - 3);
+        const seen = new Set();
+        for (let i = 0; i < data.length; i += 4) seen.add(`${data[i]},${data[i + 1]},${data[i + 2]}`);
+        return seen.size;
+      });
+    });
+    assert.ok(shown.every((colours) => colours > 1), JSON.stringify(shown));
+    await page.evaluate(() => {
+      const { viewer, graph } = window.vestige, track = graph.tracks.findIndex((t) => t.made), { start, length, name } = graph.tracks[track].made.rows[0];
+      viewer.goTo({ track, row: 0, start: start[0], length: length[0], name: name[0], count: 1, which: 0, extra: 0 });
+    });
+    await page.waitForSelector(".longest button");
+    await page.locator(".longest button").first().click();
+    assert.equal((await chosen(page)).length, pairs[pairs.length - 1]);
+    await page.close();
+  },
+
+  async wakers_and_the_critical_path() {
+    const page = await open(`file://${file}`);
+    // a delay after a wakeup has an arrow from the thread that woke
+    const woken = await page.evaluate(async () => {
+      const { info, source, viewer } = window.vestige;
+      for (const [i, track] of info.tracks.entries()) {
+        if (track.kind !== "states") continue;
+        const [b] = await source.spans([[i, 0]], 0, info.duration + 1, 0);
+        for (let k = 0; k < b.length; k += 7) {
+          if (info.names[b[k + 2]] !== "woken") continue;
+          const wakes = source.filtered(`event glob sched:sched_wak*\n.pid eq ${track.id}\nand`), at = await wakes.number(b[k] + 1);
+          const [by] = at ? await wakes.list(at - 1, 1) : [];
+          if (!by || by[0] !== b[k]) continue;
+          viewer.goTo({ track: i, row: 0, start: b[k], length: b[k + 1], name: b[k + 2], count: 1, which: b[k + 5], extra: b[k + 6] });
+          return { ts: by[0], by: info.tracks[by[3]].id };
+        }
+      }
+      return null;
+    });
+    assert.ok(woken);
+    await page.waitForFunction(() => window.vestige.graph.arrows.length === 1);
+    const arrow = await page.evaluate(() => ({ ts: window.vestige.graph.arrows[0].from.ts, by: window.vestige.graph.tracks[window.vestige.graph.arrows[0].from.track].id }));
+    assert.deepEqual(arrow, woken);
+    // a time in which a thread was blocked and another one woke it goes through that one
+    const blocked = await page.evaluate(async () => {
+      const { info, source, viewer } = window.vestige;
+      for (const [i, track] of info.tracks.entries()) {
+        if (track.kind !== "states") continue;
+        const [b] = await source.spans([[i, 0]], 0, info.duration + 1, 0);
+        for (let k = 0; k < b.length; k += 7) {
+          if (info.names[b[k + 2]] !== "blocked") continue;
+          const by = await viewer.waking.waker(track.id, b[k] + b[k + 1]), next = by ? viewer.waking.statesOf(by[3]) : -1;
+          if (next < 0 || next === i || by[0] <= b[k]) continue;
+          viewer.goTo({ track: i, row: 0, start: b[k], length: b[k + 1], name: b[k + 2], count: 1, which: b[k + 5], extra: b[k + 6] });
+          return { track: i, by: next, length: b[k + 1] };
+        }
+      }
+      return null;
+    });
+    assert.ok(blocked);
+    await page.locator("canvas").focus();
+    await page.keyboard.press("c");
+    await page.waitForSelector(".path");
+    const path = await page.evaluate(() => window.vestige.viewer.path.pieces.map((p) => [p.track, p.from, p.to]));
+    assert.ok(path.some((p) => p[0] === blocked.by), JSON.stringify([path, blocked]));
+    for (let i = 1; i < path.length; i++) assert.ok(path[i][1] >= path[i - 1][2], "pieces do not overlap");
+    assert.ok(path.reduce((n, [, from, to]) => n + to - from, 0) <= blocked.length);
+    await page.close();
+  },
+
+  async call_tree_and_its_transforms() {
+    const page = await open(`file://${redirect}`);
+    await page.getByRole("tab", { name: "Call tree" }).click();
+    await page.waitForSelector(".tree tbody tr");
+    const cells = (row) => page.locator(".tree tbody tr", { hasText: row }).first().locator("td").allInnerTexts();
+    const names = async () => (await page.locator(".tree tbody tr td:first-child").allInnerTexts()).map((t) => t.replace(/[▾▸\s]/g, ""));
+    assert.ok((await names()).includes("main"));
+    await page.getByLabel("invert").check();
+    await page.waitForFunction(() => [...document.querySelectorAll(".tree tbody td:first-child")].some((td) => td.textContent.includes("fib")));
+    const table = await page.evaluate(async () => {
+      const { source, info } = window.vestige, rows = await source.table(0, info.duration + 1, []);
+      return rows.find((r) => info.names[r[0]] === "fib");
+    });
+    assert.equal((await cells("fib"))[4], String(table[1])); // all calls of it
+    await page.getByLabel("invert").uncheck();
+    await page.locator(".tree tbody tr", { hasText: "thread" }).first().click();
+    assert.equal(await page.evaluate(() => window.vestige.viewer.litTitle), "thread");
+    await page.getByRole("button", { name: "Focus" }).click();
+    assert.equal((await names())[0], "thread");
+    await page.getByRole("button", { name: /focus thread/ }).click();
+    await page.locator(".tree tbody tr", { hasText: "thread" }).first().click();
+    await page.getByRole("button", { name: "Merge" }).click();
+    assert.ok(!(await names()).includes("thread") && (await names()).includes("fib"));
+    await page.locator(".tree tbody tr", { hasText: "fib" }).first().click();
+    await page.getByRole("button", { name: "Collapse recursion" }).click();
+    await page.getByRole("tab", { name: "Flame graph" }).click();
+    await page.getByLabel("time off the CPU").check();
+    await page.waitForFunction(() => document.querySelectorAll(".flame .box").length > 1);
+    const off = await page.evaluate(async () => {
+      const { source, info } = window.vestige, rows = await source.flame(0, info.duration + 1, [], true);
+      return rows.filter((r) => r[0] === 0).reduce((n, r) => n + r[3], 0);
+    });
+    assert.ok(off > 0);
+    await page.close();
+  },
+
+  async two_ranges_beside_each_other() {
+    const page = await open(`file://${file}`);
+    await page.evaluate(() => {
+      const { viewer, info } = window.vestige;
+      viewer.chooseArea({ from: 0, to: info.duration / 2 });
+      viewer.base = viewer.area;
+      viewer.chooseArea({ from: info.duration / 2, to: info.duration });
+    });
+    await page.getByRole("tab", { name: "Compare" }).click();
+    await page.waitForSelector(".diff tbody tr");
+    const sums = await page.evaluate(async () => {
+      const { source, info } = window.vestige, of = async (from, to) => (await source.table(from, to, [])).find((r) => info.names[r[0]] === "fib");
+      return [(await of(0, info.duration / 2))?.[1] || 0, (await of(info.duration / 2, info.duration))?.[1] || 0];
+    });
+    const cells = await page.locator(".diff tbody tr", { hasText: "fib" }).first().locator("td").allInnerTexts();
+    assert.deepEqual(cells.slice(4).map(Number), sums);
+    await page.close();
+  },
+
+  async notes_and_the_session() {
+    const page = await open(`file://${file}`);
+    const at = await place(page, "thread");
+    await page.mouse.click(at.x, at.y);
+    await page.getByRole("tab", { name: "Notes" }).click();
+    await page.getByLabel(/^Note at/).fill("here it began");
+    await page.getByRole("button", { name: "Add note" }).click();
+    await page.getByLabel("Filter expression").fill("event == fib");
+    await page.keyboard.press("Enter");
+    await page.evaluate(() => {
+      const { graph, viewer } = window.vestige;
+      viewer.pin(0);
+      viewer.hide([1], true);
+      graph.show(1000, 500000);
+      return viewer.addPlot({ kind: "heat", name: "fib" });
+    });
+    const [got] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save", exact: true }).click()]);
+    const saved = readFileSync(await got.path(), "utf8");
+    await page.close();
+    const again = await open(`file://${redirect}`);
+    await again.locator("#session").setInputFiles({ name: "s.json", mimeType: "application/json", buffer: Buffer.from(saved) });
+    await again.waitForFunction(() => window.vestige.graph.notes.length === 1 && !window.vestige.viewer.busy);
+    const now = await again.evaluate(() => {
+      const { graph, viewer } = window.vestige;
+      return [graph.layout.pinned, [...graph.layout.hidden], viewer.filter.text, graph.tracks.filter((t) => t.made).length, graph.notes[0].text, graph.markers.a];
+    });
+    assert.deepEqual(now, [[0], [1], "event == fib", 1, "here it began", at.span.start]);
+    assert.ok(Math.abs((await range(again)).from - 1000) < 1);
+    await again.locator("#session").setInputFiles({ name: "s.json", mimeType: "application/json", buffer: Buffer.from("{}") });
+    await again.waitForSelector(".problem");
+    assert.match(await text(again, ".problem"), /no session/);
+    await again.close();
+  },
+
+  async a_picture_is_saved() {
+    const page = await open(`file://${file}`);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("PNG");
+    const [got] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);
+    assert.deepEqual([...readFileSync(await got.path()).subarray(1, 4)], [...Buffer.from("PNG")]);
+    await page.close();
+  },
+
+  async the_keyboard_goes_through_calls() {
+    const page = await open(`file://${redirect}`);
+    const at = await place(page, "thread");
+    await page.mouse.click(at.x, at.y);
+    await page.locator("canvas").focus();
+    await page.keyboard.press("Shift+ArrowDown");
+    await page.waitForFunction((s) => window.vestige.graph.chosen.row === s.row + 1 && window.vestige.graph.chosen.start >= s.start, at.span);
+    const first = await chosen(page);
+    await page.keyboard.press(".");
+    await page.waitForFunction((s) => window.vestige.graph.chosen.start > s, first.start);
+    await page.keyboard.press(",");
+    await page.waitForFunction((s) => window.vestige.graph.chosen.start === s, first.start);
+    await page.keyboard.press("Shift+ArrowUp");
+    await page.waitForFunction((s) => window.vestige.graph.chosen.start === s.start && window.vestige.graph.chosen.row === s.row, at.span);
+    await page.keyboard.press("Shift+F10");
+    await page.waitForSelector(".menu");
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".menu").count(), 0);
+    assert.match(await page.locator("canvas").getAttribute("aria-label"), /Chosen: thread/);
+    await page.close();
+  },
+
+  async source_of_a_function() {
+    const page = await open(`file://${redirect}`);
+    const at = await place(page, "thread");
+    await page.mouse.click(at.x, at.y);
+    await page.getByRole("tab", { name: "Source" }).click();
+    await page.waitForSelector(".source .here");
+    assert.match(await text(page, ".source .here"), /void \*thread/);
+    await page.close();
+  },
+
+  async a_command_that_records() {
+    const page = await open(`file://${file}`);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("records");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Events", { exact: true }).fill("sched lock");
+    await page.getByLabel("of the kernel, too").check();
+    assert.equal(await text(page, ".command"), "vestige record -p function_graph -k -e sched -e lock -o trace.dat -- ./prog");
+    await page.close();
+  },
+
+  async fits_small_and_large_screens() {
+    for (const [width, height] of [[1366, 768], [3840, 2160]]) {
+      const page = await open(`file://${file}`, { width, height });
+      assert.ok(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth && document.documentElement.scrollHeight <= innerHeight));
+      assert.ok((await page.locator("canvas").boundingBox()).height > height / 4);
+      await page.close();
+    }
+  },
+
   async nobody_is_locked_out() {
     const page = await open(`file://${redirect}`);
     await page.keyboard.press("?");
-    assert.match(await text(page, ".help"), /zoom in and out/);
+    assert.match(await text(page, ".help"), /Zoom in/);
+    await page.keyboard.press("Escape");
+    assert.equal(await page.locator(".dialog").count(), 0);
     for (const dark of [false, true]) {
       if (dark) await page.getByRole("button", { name: "Dark" }).click();
       const found = await page.evaluate(async (axe) => {
@@ -355,7 +722,7 @@ const tests = {
 };
 
 let failed = 0;
-for (const [name, test] of Object.entries(tests)) {
+for (const [name, test] of Object.entries(tests).filter(([name]) => !only.length || only.includes(name))) {
   try {
     problems.length = 0;
     await test();

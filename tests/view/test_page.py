@@ -12,6 +12,9 @@ sys.path.insert(0, os.path.join(os.environ["SOURCE_DIR"], "tests/cli"))
 from cli_test import Skip, main, need  # noqa: E402
 from test_view import PROGRAM, server  # noqa: E402
 
+# its threads wait for a lock
+LOCKING = PROGRAM.replace("volatile long sum;", "volatile long sum;\nstatic pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;").replace(
+    "sum += fib(4 + i % 6); usleep(100);", "pthread_mutex_lock(&m); sum += fib(4 + i % 6); usleep(300); pthread_mutex_unlock(&m);")
 SOURCE = os.environ["SOURCE_DIR"]
 WEB = os.path.join(SOURCE, "tools/view/web")
 CACHE = os.environ.get("VESTIGE_CACHE", os.path.join(SOURCE, ".cache"))
@@ -63,8 +66,8 @@ def test_page(w):
     chromium = shutil.which("chromium")
     if not chromium:
         raise Skip("no chromium")
-    prog = w.compile("p", PROGRAM)
-    w.run("record", "-q", "-p", "function_graph", "-e", "sched", "-o", "t.dat", "--", prog)
+    prog = w.compile("p", LOCKING, "-g")
+    w.run("record", "-q", "-p", "function_graph", "-e", "sched", "-e", "lock", "-o", "t.dat", "--", prog)
     w.run("view", "--html", "t.html", "t.dat")
     env = dict(w.env, HOME=w.dir, XDG_CONFIG_HOME=w.dir, XDG_CACHE_HOME=w.dir)
     with server(w, "t.dat") as c:

@@ -53,10 +53,23 @@ static void put_names(const struct columns *c, struct out *o)
 	out_text(o, "]");
 }
 
+static void put_files(const struct columns *c, struct out *o)
+{
+	out_text(o, ",\"files\":[");
+	for (uint32_t i = 0; i < c->nr_files; i++) {
+		out_text(o, i ? "," : "");
+		json_put(o, c->files[i].path);
+	}
+	out_text(o, "],\"offsets\":[");
+	for (uint32_t i = 0; i < c->nr_files; i++)
+		out_printf(o, "%s%" PRId64, i ? "," : "", c->files[i].offset);
+	out_text(o, "]");
+}
+
 static void put_track(const struct track *t, struct out *o)
 {
-	out_printf(o, "{\"kind\":\"%s\",\"id\":%d,\"pid\":%d,\"stack\":%u,\"name\":",
-		   columns_kind_names[t->kind], (int)t->id, (int)t->pid, t->stack);
+	out_printf(o, "{\"kind\":\"%s\",\"file\":%u,\"id\":%d,\"pid\":%d,\"stack\":%u,\"name\":",
+		   columns_kind_names[t->kind], t->file, (int)t->id, (int)t->pid, t->stack);
 	json_put(o, t->name);
 	out_text(o, ",\"rows\":[");
 	for (uint32_t row = 0; row < t->nr_rows; row++)
@@ -64,14 +77,16 @@ static void put_track(const struct track *t, struct out *o)
 	out_text(o, "]}");
 }
 
-void answer_info(const struct columns *c, struct out *o, const struct answer_cut *cut)
+void answer_info(const struct columns *c, struct out *o, const struct answer_about *about)
 {
-	static const struct answer_cut none;
-	const struct answer_cut *left = cut ? cut : &none;
+	const struct answer_cut *left = &about->cut;
 	const struct reader *r = c->v->r;
 
 	out_text(o, "{\"version\":1,\"path\":");
 	json_put(o, c->v->path);
+	put_files(c, o);
+	out_printf(o, ",\"live\":%s,\"session\":%s", about->live ? "true" : "false",
+		   about->session ? "true" : "false");
 	out_text(o, ",\"command\":");
 	json_put(o, r->cmdline);
 	out_text(o, ",\"uname\":");
@@ -177,8 +192,27 @@ struct flame {
 	struct flame_node *nodes; /* [0]: no function, above all */
 	size_t nr, room;
 	uint32_t at; /* where the call is that is open */
+	/* where time off the CPU counts alone: the thread's states, NULL: all time counts */
+	const struct span_row *states;
+	uint64_t *off; /* ns off the CPU before each of these */
 	int err;
 };
+
+static uint64_t off_before(const struct flame *f, uint64_t ts)
+{
+	size_t i = span_row_from(f->states, ts);
+	uint64_t start = i < f->states->nr ? f->states->start[i] : ts;
+
+	return f->off[i] + (ts > start && f->off[i + 1] > f->off[i] ? ts - start : 0);
+}
+
+/* How much of a call counts. */
+static uint64_t weight(const struct flame *f, const struct walk_call *call)
+{
+	if (!f->states)
+		return call->length;
+	return off_before(f, call->start + call->length) - off_before(f, call->start);
+}
 
 static void flame_enter(void *arg, const struct walk_call *call)
 {
@@ -208,20 +242,73 @@ static void flame_leave(void *arg, const struct walk_call *call)
 	if (f->err)
 		return;
 	node->calls++;
-	node->total += call->length;
-	node->self += call->length - call->beneath;
+	node->total += weight(f, call);
 	f->at = node->parent;
 }
 
+/* What is off the CPU of a thread's states, by their numbers. */
+static int sum_states(const struct columns *c, const struct track *calls, struct flame *f)
+{
+	const struct span_row *row = NULL;
+
+	free(f->off);
+	f->off = NULL;
+	f->states = NULL;
+	for (size_t i = 0; i < c->nr_tracks && !row; i++)
+		if (c->tracks[i].kind == TRACK_STATES && c->tracks[i].id == calls->id &&
+		    c->tracks[i].process == calls->process)
+			row = c->tracks[i].rows;
+	if (!row)
+		return 0;
+	f->off = calloc(row->nr + 1, sizeof(*f->off));
+	if (!f->off)
+		return fail(ENOMEM, "out of memory");
+	for (size_t i = 0; i < row->nr; i++)
+		f->off[i + 1] = f->off[i] + (strcmp(c->names[row->name[i]].text,
+						    columns_state_names[STATE_RUNNING])
+						     ? row->length[i]
+						     : 0);
+	f->states = row;
+	return 0;
+}
+
+/* Time off the CPU by the calls that it was in: of threads whose states are known. */
+static int walk_off_cpu(const struct columns *c, const uint32_t *tracks, size_t nr, uint64_t from,
+			uint64_t to, const struct walk_ops *ops, struct flame *f)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < (nr ? nr : c->nr_tracks) && !err; i++) {
+		uint32_t track = nr ? tracks[i] : (uint32_t)i;
+
+		if (track >= c->nr_tracks || c->tracks[track].kind != TRACK_CALLS)
+			continue;
+		err = sum_states(c, &c->tracks[track], f);
+		if (!err && f->states)
+			err = walk_tracks(c, &track, 1, from, to, ops, f);
+	}
+	return err;
+}
+
 int answer_flame(const struct columns *c, struct out *o, const uint32_t *tracks, size_t nr,
-		 uint64_t from, uint64_t to)
+		 uint64_t from, uint64_t to, bool off_cpu)
 {
 	static const struct walk_ops ops = {flame_enter, flame_leave};
-	struct flame f = {calloc(64, sizeof(*f.nodes)), 1, 64, 0, 0};
-	int ret = f.nodes ? walk_tracks(c, tracks, nr, clock_of(c, from), clock_of(c, to), &ops, &f)
-			  : fail(ENOMEM, "out of memory");
+	struct flame f = {.nodes = calloc(64, sizeof(*f.nodes)), .nr = 1, .room = 64};
+	int ret;
 
+	if (!f.nodes)
+		return fail(ENOMEM, "out of memory");
+	from = clock_of(c, from);
+	to = clock_of(c, to);
+	ret = off_cpu ? walk_off_cpu(c, tracks, nr, from, to, &ops, &f)
+		      : walk_tracks(c, tracks, nr, from, to, &ops, &f);
+	free(f.off);
 	ret = ret ? ret : f.err;
+	for (size_t i = 1; i < f.nr; i++) {
+		f.nodes[i].self += f.nodes[i].total;
+		f.nodes[f.nodes[i].parent].self -= f.nodes[i].total;
+	}
 	out_text(o, "[");
 	for (size_t i = 1; !ret && i < f.nr; i++) {
 		const struct flame_node *n = &f.nodes[i];
@@ -249,8 +336,9 @@ static int longest_first(const void *a_, const void *b_)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* All calls of the function. Return: how many; -ENOMEM with fail() set. */
-static ssize_t gather(const struct columns *c, uint64_t name, struct one_call **out)
+/* All calls of the function that begin in a range. Return: how many; -ENOMEM with fail() set. */
+static ssize_t gather(const struct columns *c, uint64_t name, uint64_t from, uint64_t to,
+		      struct one_call **out)
 {
 	size_t nr = 0, room = 0;
 
@@ -259,7 +347,9 @@ static ssize_t gather(const struct columns *c, uint64_t name, struct one_call **
 		     c->tracks[i].kind == TRACK_CALLS && row < c->tracks[i].nr_rows; row++) {
 			const struct span_row *r = &c->tracks[i].rows[row];
 
-			for (size_t k = 0; k < r->nr; k++) {
+			for (size_t k = span_row_begins(r, from); k < r->nr; k++) {
+				if (r->start[k] >= to)
+					break;
 				if (r->name[k] != name)
 					continue;
 				if (ARRAY_ROOM(*out, nr, room, 256))
@@ -271,12 +361,13 @@ static ssize_t gather(const struct columns *c, uint64_t name, struct one_call **
 	return (ssize_t)nr;
 }
 
-int answer_function(const struct columns *c, struct out *o, uint64_t name)
+int answer_function(const struct columns *c, struct out *o, uint64_t name, uint64_t from,
+		    uint64_t to)
 {
 	static const unsigned int percents[] = {50, 90, 99};
 	struct one_call *calls = NULL;
 	uint64_t buckets[64] = {0}, total = 0;
-	ssize_t nr = gather(c, name, &calls);
+	ssize_t nr = gather(c, name, clock_of(c, from), clock_of(c, to), &calls);
 	unsigned int last = 0;
 
 	if (nr > 0)
@@ -310,10 +401,12 @@ static void put_entry(const struct columns *c, struct out *o, const struct list_
 {
 	const struct column_events *ev = &c->events;
 
-	out_printf(o, "[%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%zu", e->start - c->first, e->length,
-		   e->name, e->track, e->row, e->nr);
+	out_printf(o, "[%" PRIu64 ",%" PRIu64 ",%u,%u,%u,%zu,%d", e->start - c->first, e->length,
+		   e->name, e->track, e->row, e->nr, (int)e->cpu);
 	if (e->is_event) {
-		out_printf(o, ",%u,%d,", ev->cpu[e->nr], (int)ev->tid[e->nr]);
+		out_text(o, ",");
+		json_put(o, c->texts[ev->latency[e->nr]]);
+		out_text(o, ",");
 		json_put(o, c->texts[ev->text[e->nr]]);
 	}
 	out_text(o, "]");
@@ -349,56 +442,26 @@ int answer_number(const struct columns *c, struct out *o, uint64_t ts)
 	return 0;
 }
 
-/* Which strings have a text in them, by number. */
-static bool *matching(const char *text, size_t nr, const char *(*string)(const void *, size_t),
-		      const void *arg)
+int answer_find(const struct columns *c, struct out *o, const struct match *m, uint64_t from,
+		uint64_t to)
 {
-	bool *match = calloc(nr + 1, 1);
-
-	for (size_t i = 0; match && i < nr; i++)
-		match[i] = strcasestr(string(arg, i), text);
-	return match;
-}
-
-static const char *name_at(const void *arg, size_t i)
-{
-	return ((const struct columns *)arg)->names[i].text;
-}
-
-static const char *text_at(const void *arg, size_t i)
-{
-	return ((const struct columns *)arg)->texts[i];
-}
-
-int answer_find(const struct columns *c, struct out *o, const char *text, uint64_t at,
-		bool backward)
-{
-	bool *names = matching(text, c->nr_names, name_at, c);
-	bool *texts = matching(text, c->nr_texts, text_at, c);
 	struct list *l = list_new(c);
-	uint64_t nr = 0, before = 0, i = 0;
-	int64_t found = -1;
+	uint64_t nr = 0;
+	int64_t first = -1, last = -1;
 	struct list_entry e;
 
-	if (l && names && texts) {
-		list_seek(l, 0);
-		for (; list_next(l, &e); i++) {
-			if (!names[e.name] && !(e.is_event && texts[c->events.text[e.nr]]))
-				continue;
-			if (backward ? at != UINT64_MAX && i < at
-				     : (at == UINT64_MAX || i > at) && found < 0) {
-				found = (int64_t)i;
-				before = nr;
-			}
-			nr++;
-		}
-	}
-	out_printf(o, "{\"at\":%" PRId64 ",\"nr\":%" PRIu64 ",\"before\":%" PRIu64 "}", found, nr,
-		   before);
-	free(names);
-	free(texts);
 	if (!l)
 		return -ENOMEM;
+	list_seek(l, from);
+	for (uint64_t i = from; i < to && list_next(l, &e); i++) {
+		if ((e.is_event ? match_event(m, e.nr) : match_item(m, e.track, e.row, e.nr)) !=
+		    MATCH_YES)
+			continue;
+		first = first < 0 ? (int64_t)i : first;
+		last = (int64_t)i;
+		nr++;
+	}
+	out_printf(o, "[%" PRIu64 ",%" PRId64 ",%" PRId64 "]", nr, first, last);
 	list_free(l);
-	return names && texts ? 0 : fail(ENOMEM, "out of memory");
+	return 0;
 }

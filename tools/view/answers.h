@@ -9,6 +9,7 @@
 
 #include "tools/text/out.h"
 #include "tools/view/columns.h"
+#include "tools/view/match.h"
 
 /* What a page in a file leaves out, so that it is small. */
 struct answer_cut {
@@ -17,11 +18,14 @@ struct answer_cut {
 	uint64_t events;   /* the last ones */
 };
 
-/*
- * The tracks, the names, and all else that does not depend on what is on the screen. @cut: NULL if
- * nothing was left out.
- */
-void answer_info(const struct columns *c, struct out *o, const struct answer_cut *cut);
+struct answer_about {
+	struct answer_cut cut; /* 0: everything is there */
+	bool live;	       /* the recording goes on and is read again */
+	bool session;	       /* what the page saves has a file */
+};
+
+/* The tracks, the names, and all else that does not depend on what is on the screen. */
+void answer_info(const struct columns *c, struct out *o, const struct answer_about *about);
 
 /*
  * answer_spans() - the blocks to draw for some rows.
@@ -48,23 +52,25 @@ int answer_table(const struct columns *c, struct out *o, const uint32_t *tracks,
 /*
  * answer_flame() - the same, for each path of callers. Rows, from 1 on: the row of the caller (0:
  * none), name, calls, total, self.
+ * @off_cpu: of the time, what their threads did not run; of threads whose states are known.
  */
 int answer_flame(const struct columns *c, struct out *o, const uint32_t *tracks, size_t nr,
-		 uint64_t from, uint64_t to);
+		 uint64_t from, uint64_t to, bool off_cpu);
 
 /*
- * answer_function() - the calls of one function in all of the recording: {"calls", "total",
+ * answer_function() - the calls of one function that begin in a range: {"calls", "total",
  * "p50", "p90", "p99" (percentiles of the time in ns), "buckets": the number of calls of at least
  * 2^i ns and less than 2^(i+1) (the first: 0 and 1 ns), "longest": at most 10 of [start, length,
  * track, row, number in it], the longest first}.
  * @name: its number. Return: 0 or -ENOMEM with fail() set.
  */
-int answer_function(const struct columns *c, struct out *o, uint64_t name);
+int answer_function(const struct columns *c, struct out *o, uint64_t name, uint64_t from,
+		    uint64_t to);
 
 /*
  * answer_list() - @nr entries of the list (list.h) from number @at on.
- * Each: start, length, name, track, row, number in it (of an event its number), then of an event
- * its CPU, thread and text. Return: 0 or -ENOMEM with fail() set.
+ * Each: start, length, name, track, row, number in it (of an event its number), CPU (-1 unknown),
+ * then of an event its latency flags and its text. Return: 0 or -ENOMEM with fail() set.
  */
 int answer_list(const struct columns *c, struct out *o, uint64_t at, unsigned int nr);
 
@@ -72,12 +78,11 @@ int answer_list(const struct columns *c, struct out *o, uint64_t at, unsigned in
 int answer_number(const struct columns *c, struct out *o, uint64_t ts);
 
 /*
- * answer_find() - {"at": number of the next entry behind @at whose name or text has @text in it,
- * "nr": how many entries have it, "before": how many of these are before that entry}. @backward:
- * the last one before @at. "at" is -1 where there is none.
- * Return: 0 or -ENOMEM with fail() set.
+ * answer_find() - those of the entries number @from to @to - 1 that meet a condition: how many,
+ * and the numbers of the first and the last one, -1 where there is none.
+ * @m: of @c. Return: 0 or -ENOMEM with fail() set.
  */
-int answer_find(const struct columns *c, struct out *o, const char *text, uint64_t at,
-		bool backward);
+int answer_find(const struct columns *c, struct out *o, const struct match *m, uint64_t from,
+		uint64_t to);
 
 #endif

@@ -14,6 +14,7 @@
 #include "tools/export/call_export.h"
 #include "tools/export/other_text.h"
 #include "tools/reader/tasks.h"
+#include "tools/text/trace_text.h"
 
 const char *const columns_state_names[STATE_NR] = {"running", "woken", "preempted", "blocked"};
 const char *const columns_kind_names[TRACK_NR_KINDS] = {"cpu", "cpu-events", "states", "events",
@@ -125,8 +126,9 @@ static uint32_t add_name(struct building *b, const char *text, const char *objec
 			 const char *place)
 {
 	struct columns *c = b->c;
-	struct column_name name = {strdup(text), object ? strdup(object) : NULL,
-				   place ? strdup(place) : NULL};
+	struct column_name name = {.text = strdup(text),
+				   .object = object ? strdup(object) : NULL,
+				   .place = place ? strdup(place) : NULL};
 
 	if (!name.text || (object && !name.object) || (place && !name.place) ||
 	    ARRAY_ROOM(c->names, c->nr_names, c->room_names, 256)) {
@@ -200,6 +202,8 @@ static uint32_t function_name(struct building *b, uint32_t function)
 			add_name(b, call_export_name(fn, buf), call_export_object(b->v, fn),
 				 view_place(b->v, fn->ip)) +
 			1;
+		if (!b->err)
+			b->c->names[b->functions[function] - 1].ip = fn->ip;
 	}
 	return b->functions[function] - 1;
 }
@@ -281,7 +285,7 @@ static void add_span(struct building *b, struct track_key key, uint32_t depth, u
 			failed(b);
 			return;
 		}
-		t->rows[t->nr_rows++] = (struct span_row){.has_extra = key.kind != TRACK_CALLS};
+		t->rows[t->nr_rows++] = (struct span_row){.has_extra = true};
 	}
 	if (start < c->first)
 		c->first = start;
@@ -311,7 +315,6 @@ static void leave(void *arg, struct call *call, struct call *parent, const struc
 	uint32_t depth = view_has_filters(b->v) ? call_filter_level(call) : call->depth;
 
 	(void)parent;
-	(void)rec;
 	if (b->err || !call_filter_leave(b->v->filter, call))
 		return;
 	if (depth >= COLUMNS_MAX_ROWS) {
@@ -322,14 +325,15 @@ static void leave(void *arg, struct call *call, struct call *parent, const struc
 		key.stack = call->stack;
 	b->c->nr_calls++;
 	add_span(b, key, depth, call->start, call->end - call->start,
-		 function_name(b, (uint32_t)call->data), 0);
+		 function_name(b, (uint32_t)call->data), rec ? rec->cpu : COLUMNS_NO_CPU);
 }
 
 static int grow_events(struct column_events *e)
 {
 	size_t room = e->room ? 2 * e->room : 1024;
-	void **columns[] = {(void **)&e->ts, (void **)&e->cpu, (void **)&e->tid, (void **)&e->name,
-			    (void **)&e->text};
+	void **columns[] = {(void **)&e->ts,   (void **)&e->cpu,  (void **)&e->tid,
+			    (void **)&e->name, (void **)&e->text, (void **)&e->latency,
+			    (void **)&e->track};
 
 	for (size_t i = 0; i < sizeof(columns) / sizeof(*columns); i++) {
 		void *more = reallocarray(*columns[i], room, i ? sizeof(uint32_t) : sizeof(*e->ts));
@@ -339,6 +343,24 @@ static int grow_events(struct column_events *e)
 		*columns[i] = more;
 	}
 	e->room = room;
+	return 0;
+}
+
+int column_events_add(struct column_events *e, const struct column_events *from, size_t i)
+{
+	size_t nr = e->nr;
+	int err = nr == e->room ? grow_events(e) : 0;
+
+	if (err)
+		return err;
+	e->ts[nr] = from->ts[i];
+	e->cpu[nr] = from->cpu[i];
+	e->tid[nr] = from->tid[i];
+	e->name[nr] = from->name[i];
+	e->text[nr] = from->text[i];
+	e->latency[nr] = from->latency[i];
+	e->track[nr] = from->track[i];
+	e->nr++;
 	return 0;
 }
 
@@ -360,6 +382,7 @@ static int other(void *arg, const struct record *rec)
 	struct track_key of_cpu = {TRACK_CPU_EVENTS, rec->cpu, 0, 0},
 			 of_thread = {TRACK_EVENTS, rec->pid, rec->process, 0};
 	const char *name, *text;
+	char latency[6] = "";
 	size_t nr = e->nr;
 
 	if (rec->lost)
@@ -378,6 +401,8 @@ static int other(void *arg, const struct record *rec)
 	e->tid[nr] = rec->pid;
 	e->name[nr] = name_of(b, name);
 	e->text[nr] = text_of(b, text);
+	trace_text_flags(latency, rec->flags, rec->preempt_count);
+	e->latency[nr] = text_of(b, latency);
 	e->nr++;
 	add_span(b, of_cpu, 0, rec->ts, 0, e->name[nr], (uint32_t)nr);
 	add_span(b, of_thread, 0, rec->ts, 0, e->name[nr], (uint32_t)nr);
@@ -509,6 +534,17 @@ static void drop_empty_rows(struct track *t)
 	t->nr_rows -= empty;
 }
 
+/* Whose each event is; once the tracks are in order. */
+static void number_threads(struct columns *c)
+{
+	for (uint32_t i = 0; i < c->nr_tracks; i++) {
+		const struct track *t = &c->tracks[i];
+
+		for (size_t k = 0; t->kind == TRACK_EVENTS && t->nr_rows && k < t->rows[0].nr; k++)
+			c->events.track[t->rows[0].extra[k]] = i;
+	}
+}
+
 static int finish(struct columns *c)
 {
 	int ret = 0;
@@ -516,6 +552,7 @@ static int finish(struct columns *c)
 	if (c->first > c->last)
 		return fail(ENODATA, "'%s' has nothing to be shown", c->v->path);
 	qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), track_order);
+	number_threads(c);
 	for (size_t i = 0; i < c->nr_tracks; i++) {
 		drop_empty_rows(&c->tracks[i]);
 		for (uint32_t row = 0; row < c->tracks[i].nr_rows && !ret; row++)
@@ -536,6 +573,13 @@ int columns_read(struct view *v, struct columns **out)
 		return no_memory();
 	c->v = v;
 	c->first = UINT64_MAX;
+	c->files = calloc(1, sizeof(*c->files));
+	if (!c->files) {
+		free(c);
+		return no_memory();
+	}
+	c->files[0].path = v->path;
+	c->nr_files = 1;
 	b.text = other_text_new(v->r);
 	v->other = other;
 	v->other_arg = &b;
@@ -568,21 +612,26 @@ void columns_free(struct columns *c)
 			span_row_clear(&c->tracks[i].rows[row]);
 		free(c->tracks[i].rows);
 	}
-	for (size_t i = 0; i < c->nr_names; i++) {
+	for (size_t i = 0; !c->parent && i < c->nr_names; i++) {
 		free(c->names[i].text);
 		free(c->names[i].object);
 		free(c->names[i].place);
 	}
-	for (size_t i = 0; i < c->nr_texts; i++)
+	for (size_t i = 0; !c->parent && i < c->nr_texts; i++)
 		free(c->texts[i]);
 	free(c->tracks);
-	free(c->names);
-	free(c->texts);
+	if (!c->parent) {
+		free(c->names);
+		free(c->texts);
+		free(c->lost);
+		free(c->files);
+	}
 	free(c->events.ts);
 	free(c->events.cpu);
 	free(c->events.tid);
 	free(c->events.name);
 	free(c->events.text);
-	free(c->lost);
+	free(c->events.latency);
+	free(c->events.track);
 	free(c);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * A recording as the viewer draws it: tracks, each with rows of spans (span_row.h), and the columns
- * of the events. Everything is in memory. A call takes 20 bytes; an event takes 28 and its text,
+ * of the events. Everything is in memory. A call takes 24 bytes; an event takes 36 and its text,
  * and equal texts are kept once.
  */
 #ifndef VESTIGE_TOOLS_COLUMNS_H
@@ -16,6 +16,7 @@
 
 /* A stack deeper than this is cut: struct columns.too_deep. */
 #define COLUMNS_MAX_ROWS 4096u
+#define COLUMNS_NO_CPU	 UINT32_MAX
 
 enum track_kind {
 	/*
@@ -32,7 +33,10 @@ enum track_kind {
 	TRACK_STATES,
 	/* The events of a thread: as TRACK_CPU_EVENTS. */
 	TRACK_EVENTS,
-	/* Calls on one stack: a row for each depth, the outermost first. Name: the function's. */
+	/*
+	 * Calls on one stack: a row for each depth, the outermost first. Name: the function's;
+	 * extra: the CPU on which it ended, or COLUMNS_NO_CPU.
+	 */
 	TRACK_CALLS,
 	TRACK_NR_KINDS
 };
@@ -50,6 +54,7 @@ extern const char *const columns_kind_names[TRACK_NR_KINDS];
 
 struct track {
 	enum track_kind kind;
+	uint32_t file;	  /* of columns.files */
 	int32_t id;	  /* of a CPU its number, else the thread */
 	int32_t pid;	  /* the thread's process; 0 unknown, or a CPU */
 	uint32_t process; /* as struct record */
@@ -63,6 +68,7 @@ struct column_name {
 	char *text;
 	char *object; /* of a function its object's name; NULL of others */
 	char *place;  /* of a function `file.c:12`, where view.srcline asks for it; NULL */
+	uint64_t ip;  /* of a function of the first file: its entry; 0 */
 };
 
 /* By number, in order of time. */
@@ -71,8 +77,16 @@ struct column_events {
 	uint32_t *cpu;
 	int32_t *tid;
 	uint32_t *name;
-	uint32_t *text; /* number of its text: columns.texts */
+	uint32_t *text;	   /* number of its text: columns.texts */
+	uint32_t *latency; /* the same of its latency flags: five characters, `d..1.` */
+	uint32_t *track;   /* number of its thread's TRACK_EVENTS */
 	size_t nr, room;
+};
+
+/* A recording of which they are. */
+struct column_file {
+	const char *path; /* its view's */
+	int64_t offset;	  /* ns that were added to its times */
 };
 
 struct column_lost {
@@ -82,7 +96,10 @@ struct column_lost {
 };
 
 struct columns {
-	struct view *v;	      /* borrowed: where it was read from */
+	struct view *v;		      /* borrowed: where it was read from; the first one's */
+	const struct columns *parent; /* columns_filter(): names, texts, lost are its; else NULL */
+	struct column_file *files;    /* one, or those of columns_join() */
+	uint32_t nr_files;
 	uint64_t first, last; /* ns of the trace's clock: of all that is shown */
 	uint64_t nr_calls;
 	uint64_t too_deep; /* calls left out: COLUMNS_MAX_ROWS */
@@ -105,5 +122,16 @@ struct columns {
  */
 int columns_read(struct view *v, struct columns **out);
 void columns_free(struct columns *c);
+
+/*
+ * columns_join() - several recordings on one timeline.
+ * @c: @nr of them, whose views stay; they are freed, whatever it returns. @offsets: ns that are
+ * added to the times of each; times before 0 are 0.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int columns_join(struct columns **c, unsigned int nr, const int64_t *offsets, struct columns **out);
+
+/* One more event, as number @i of @from. Return: 0 or -ENOMEM with fail() set. */
+int column_events_add(struct column_events *e, const struct column_events *from, size_t i);
 
 #endif

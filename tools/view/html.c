@@ -44,6 +44,12 @@ static uint64_t span_bytes(const struct span_row *row, size_t i)
 	       digits(row->name[i]) + 4u + (row->has_extra ? digits(row->extra[i]) + 1u : 0);
 }
 
+/* How many texts there are up to an event's: they are numbered by their first use. */
+static size_t texts_to(const struct column_events *e, size_t i)
+{
+	return (e->text[i] > e->latency[i] ? e->text[i] : e->latency[i]) + 1u;
+}
+
 /* Which calls and events fit: the rest is cut. */
 static void choose(const struct columns *c, struct answer_cut *cut)
 {
@@ -72,12 +78,11 @@ static void choose(const struct columns *c, struct answer_cut *cut)
 				}
 			}
 		}
-	/* texts are numbered by their first use */
 	for (; kept < e->nr && bytes < HTML_MAX_BYTES / 2; kept++) {
 		bytes += digits(kept ? e->ts[kept] - e->ts[kept - 1] : 0) + digits(e->cpu[kept]) +
-			 digits((uint32_t)e->tid[kept]) + digits(e->name[kept]) +
-			 digits(e->text[kept]) + 6;
-		for (; texts <= e->text[kept]; texts++)
+			 digits(e->track[kept]) + digits(e->name[kept]) + digits(e->latency[kept]) +
+			 digits(e->text[kept]) + 7;
+		for (; texts < texts_to(e, kept); texts++)
 			bytes += 5 * strlen(c->texts[texts]) / 4 + 4;
 	}
 	cut->events = e->nr - kept;
@@ -160,23 +165,21 @@ static void put_rows(const struct columns *c, struct out *o, uint64_t shortest)
 
 static void put_events(const struct columns *c, struct out *o, size_t nr)
 {
-	static const char *const names[] = {"ts", "cpu", "tid", "name", "text"};
+	static const char *const names[] = {"ts", "cpu", "track", "name", "latency", "text"};
 	const struct column_events *e = &c->events;
+	const uint32_t *const columns[] = {NULL, e->cpu, e->track, e->name, e->latency, e->text};
 	size_t texts = 0;
 
 	out_text(o, "\"events\":{");
-	for (int column = 0; column < 5; column++) {
+	for (int column = 0; column < 6; column++) {
 		out_printf(o, "%s\"%s\":[", column ? ",\n" : "", names[column]);
 		for (size_t i = 0; i < nr; i++) {
-			int64_t value =
-				column == 0   ? (int64_t)(e->ts[i] - (i ? e->ts[i - 1] : c->first))
-				: column == 1 ? e->cpu[i]
-				: column == 2 ? e->tid[i]
-				: column == 3 ? e->name[i]
-					      : e->text[i];
+			uint64_t value = column ? columns[column][i]
+						: e->ts[i] - (i ? e->ts[i - 1] : c->first);
 
-			out_printf(o, i ? ",%" PRId64 : "%" PRId64, value);
-			texts = e->text[i] >= texts ? e->text[i] + 1u : texts;
+			out_printf(o, i ? ",%" PRIu64 : "%" PRIu64, value);
+			if (texts_to(e, i) > texts)
+				texts = texts_to(e, i);
 		}
 		out_text(o, "]");
 	}
@@ -191,7 +194,7 @@ static void put_events(const struct columns *c, struct out *o, size_t nr)
 static void put_recording(const struct columns *c, struct out *o, const struct answer_cut *cut)
 {
 	out_text(o, "{\"info\":");
-	answer_info(c, o, cut);
+	answer_info(c, o, &(const struct answer_about){.cut = *cut});
 	out_text(o, ",\n");
 	put_rows(c, o, cut->shortest);
 	put_events(c, o, c->events.nr - cut->events);

@@ -121,11 +121,14 @@ bool list_next(struct list *l, struct list_entry *e)
 				 .nr = best->next++};
 	if (e->is_event) {
 		e->name = l->c->events.name[e->nr];
+		e->cpu = l->c->events.cpu[e->nr];
+		e->track = l->c->events.track[e->nr];
 	} else {
 		const struct span_row *row = &l->c->tracks[e->track].rows[e->row];
 
 		e->length = row->length[e->nr];
 		e->name = row->name[e->nr];
+		e->cpu = row->extra[e->nr];
 	}
 	return true;
 }

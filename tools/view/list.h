@@ -15,7 +15,8 @@ struct list_entry {
 	uint64_t start, length; /* ns of the trace's clock; length 0 of an event */
 	uint32_t name;
 	bool is_event;
-	uint32_t track, row; /* of a call */
+	uint32_t track, row; /* of an event its thread's, and row 0 */
+	uint32_t cpu;	     /* or COLUMNS_NO_CPU */
 	size_t nr;	     /* of a call in its row, of an event in columns.events */
 };
 

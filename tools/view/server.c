@@ -13,6 +13,7 @@
 #include <inttypes.h>
 #include <microhttpd.h>
 #include <netinet/in.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,56 +21,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/view/answers.h"
+#include "tools/export/dat_file.h"
 #include "tools/view/bundle.h"
-#include "tools/text/json.h"
-#include "tools/view/sql.h"
+#include "tools/view/questions.h"
 
+#define NO_TOKEN	"the token is missing or wrong"
 #define TOKEN_BYTES	32u /* hexadecimal digits: 128 bits */
 #define MAX_CONNECTIONS 32u
 #define MAX_REQUEST	(64u << 10) /* bytes of a request with its headers */
 #define IDLE_S		30u
-#define MAX_ROWS	4096u /* of one question */
-#define MAX_ENTRIES	1000u
-#define MAX_ANSWER	(256u << 20)
-#define SQL_ROWS	1000u
-#define SQL_SECONDS	10u
+#define MAX_SESSION	(1u << 20)
 
 struct view_server {
-	const struct columns *c;
-	struct sql *sql; /* made with the first question; of the daemon's thread */
+	struct view_server_options opt;
+	pthread_mutex_t lock; /* of what is served */
+	struct served served;
 	struct MHD_Daemon *daemon;
 	char token[TOKEN_BYTES + 1];
 	char address[96];
 	char *file;
 	bool made_file;
 };
-
-/* A text that grows. */
-struct body {
-	char *at;
-	size_t nr, room;
-};
-
-static int body_add(void *arg, const char *text, size_t bytes)
-{
-	struct body *b = arg;
-
-	while (b->room - b->nr < bytes) {
-		size_t room = b->room ? 2 * b->room : 64u << 10;
-		char *more = room <= MAX_ANSWER ? realloc(b->at, room) : NULL;
-
-		if (!more)
-			return -ENOMEM;
-		b->at = more;
-		b->room = room;
-	}
-	memcpy(b->at + b->nr, text, bytes);
-	b->nr += bytes;
-	return 0;
-}
 
 static enum MHD_Result send_response(struct MHD_Connection *con, unsigned int status,
 				     const char *type, struct MHD_Response *response)
@@ -156,233 +129,106 @@ static bool has_token(const struct view_server *s, struct MHD_Connection *con)
 	return !differs;
 }
 
-/* What was asked for, from the address. */
-struct question {
-	uint64_t from, to, pixel, at, nr;
-	bool backward;
-	const char *text;
-	uint32_t (*rows)[2];
-	size_t nr_rows, room_rows;
-	uint32_t *tracks;
-	size_t nr_tracks, room_tracks;
-};
-
-static bool take_number(const char **p, uint64_t *n)
+static enum MHD_Result send_answer(struct view_server *s, struct MHD_Connection *con,
+				   const char *path)
 {
-	char *end;
-
-	if (**p < '0' || **p > '9')
-		return false;
-	errno = 0;
-	*n = strtoull(*p, &end, 10);
-	*p = end;
-	return !errno;
-}
-
-static bool take_track(const char **p, uint32_t *n)
-{
-	uint64_t v;
-
-	if (!take_number(p, &v) || v > UINT32_MAX)
-		return false;
-	*n = (uint32_t)v;
-	return true;
-}
-
-/* TRACK.ROW,TRACK.ROW,... */
-static bool take_rows(struct question *q, const char *p)
-{
-	while (*p) {
-		if (q->nr_rows == MAX_ROWS || ARRAY_ROOM(q->rows, q->nr_rows, q->room_rows, 64))
-			return false;
-		if (!take_track(&p, &q->rows[q->nr_rows][0]) || *p++ != '.' ||
-		    !take_track(&p, &q->rows[q->nr_rows][1]))
-			return false;
-		q->nr_rows++;
-		if (*p && (*p++ != ',' || !*p))
-			return false;
-	}
-	return true;
-}
-
-static bool take_tracks(struct question *q, const char *p)
-{
-	while (*p) {
-		if (q->nr_tracks == MAX_ROWS ||
-		    ARRAY_ROOM(q->tracks, q->nr_tracks, q->room_tracks, 64) ||
-		    !take_track(&p, &q->tracks[q->nr_tracks]))
-			return false;
-		q->nr_tracks++;
-		if (*p && (*p++ != ',' || !*p))
-			return false;
-	}
-	return true;
-}
-
-static bool take_question(struct question *q, struct MHD_Connection *con)
-{
-	static const char *const names[] = {"from", "to", "pixel", "at", "nr", "backward"};
-	uint64_t backward = 0;
-	uint64_t *const to[] = {&q->from, &q->to, &q->pixel, &q->at, &q->nr, &backward};
-	const char *rows, *tracks;
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		const char *value =
-			MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, names[i]);
-
-		/* -1: before all entries */
-		if (value && !strcmp(names[i], "at") && !strcmp(value, "-1"))
-			*to[i] = UINT64_MAX;
-		else if (value && (!take_number(&value, to[i]) || *value))
-			return false;
-	}
-	q->backward = backward;
-	q->text = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "text");
-	rows = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "rows");
-	tracks = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "tracks");
-	return (!rows || take_rows(q, rows)) && (!tracks || take_tracks(q, tracks));
-}
-
-static int ask_info(struct view_server *s, struct out *o, const struct question *q)
-{
-	(void)q;
-	answer_info(s->c, o, NULL);
-	return 0;
-}
-
-static int ask_spans(struct view_server *s, struct out *o, const struct question *q)
-{
-	answer_spans(s->c, o, (const uint32_t(*)[2])q->rows, q->nr_rows, q->from, q->to, q->pixel);
-	return 0;
-}
-
-static int ask_list(struct view_server *s, struct out *o, const struct question *q)
-{
-	return answer_list(s->c, o, q->at, q->nr < MAX_ENTRIES ? (unsigned int)q->nr : MAX_ENTRIES);
-}
-
-static int ask_number(struct view_server *s, struct out *o, const struct question *q)
-{
-	return answer_number(s->c, o, q->from);
-}
-
-static int ask_find(struct view_server *s, struct out *o, const struct question *q)
-{
-	return answer_find(s->c, o, q->text ? q->text : "", q->at, q->backward);
-}
-
-static int ask_table(struct view_server *s, struct out *o, const struct question *q)
-{
-	return answer_table(s->c, o, q->tracks, q->nr_tracks, q->from, q->to);
-}
-
-static int ask_flame(struct view_server *s, struct out *o, const struct question *q)
-{
-	return answer_flame(s->c, o, q->tracks, q->nr_tracks, q->from, q->to);
-}
-
-static int ask_function(struct view_server *s, struct out *o, const struct question *q)
-{
-	return answer_function(s->c, o, q->nr);
-}
-
-/* Rows on their way to the page. */
-struct sql_rows {
-	struct out *o;
-	bool any;
-};
-
-static int sql_head(void *arg, const char *const *names, unsigned int nr)
-{
-	struct sql_rows *r = arg;
-
-	out_text(r->o, "{\"names\":[");
-	for (unsigned int i = 0; i < nr; i++) {
-		out_text(r->o, i ? "," : "");
-		json_put(r->o, names[i]);
-	}
-	out_text(r->o, "],\"rows\":[");
-	return 0;
-}
-
-/* Numbers are texts, too: a page's numbers do not hold all times of a clock. */
-static int sql_row(void *arg, const struct sql_cell *cells, unsigned int nr)
-{
-	struct sql_rows *r = arg;
-
-	out_text(r->o, r->any ? ",\n[" : "[");
-	r->any = true;
-	for (unsigned int i = 0; i < nr; i++) {
-		out_text(r->o, i ? "," : "");
-		json_put(r->o, cells[i].type == SQL_NULL ? NULL : cells[i].text);
-	}
-	out_text(r->o, "]");
-	return r->o->err;
-}
-
-/* What is wrong with a question is an answer: {"error": ...}. */
-static int ask_sql(struct view_server *s, struct out *o, const struct question *q)
-{
-	const struct sql_limits limits = {.rows = SQL_ROWS, .seconds = SQL_SECONDS};
 	struct body body = {0};
-	struct out rows;
-	struct sql_rows to = {.o = &rows};
-	bool cut = false;
-	int err = s->sql ? 0 : sql_open(s->c, &s->sql);
-
-	if (err || out_init_sink(&rows, body_add, &body))
-		return -ENOMEM;
-	err = sql_select(s->sql, q->text ? q->text : "", &limits, sql_head, sql_row, &to, &cut);
-	if (out_end(&rows))
-		err = fail(ENOMEM, "sql: the answer is too large");
-	if (err) {
-		out_text(o, "{\"error\":");
-		json_put(o, fail_text());
-		out_text(o, "}");
-	} else {
-		out_write(o, body.at, body.nr);
-		out_printf(o, "],\"cut\":%s}", cut ? "true" : "false");
-	}
-	free(body.at);
-	return 0;
-}
-
-static const struct {
-	const char *path;
-	int (*answer)(struct view_server *s, struct out *o, const struct question *q);
-} questions[] = {
-	{"/api/info", ask_info},     {"/api/spans", ask_spans},	      {"/api/list", ask_list},
-	{"/api/number", ask_number}, {"/api/find", ask_find},	      {"/api/table", ask_table},
-	{"/api/flame", ask_flame},   {"/api/function", ask_function}, {"/api/sql", ask_sql},
-};
-
-static enum MHD_Result send_answer(struct view_server *s, struct MHD_Connection *con, size_t which)
-{
-	struct question q = {.to = UINT64_MAX};
-	struct body body = {0};
-	struct out o;
 	int err;
 
-	if (!take_question(&q, con)) {
-		free(q.rows);
-		free(q.tracks);
+	pthread_mutex_lock(&s->lock);
+	err = served_answer(&s->served, con, path, &body);
+	pthread_mutex_unlock(&s->lock);
+	if (!err)
+		return send_response(
+			con, MHD_HTTP_OK, "application/json",
+			MHD_create_response_from_buffer(body.nr, body.at, MHD_RESPMEM_MUST_FREE));
+	free(body.at);
+	if (err == -ENOENT)
+		return refuse(con, MHD_HTTP_NOT_FOUND, "there is no such page");
+	if (err == -EINVAL)
 		return refuse(con, MHD_HTTP_BAD_REQUEST, "that is no question of this page");
-	}
-	err = out_init_sink(&o, body_add, &body);
+	return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for the answer");
+}
+
+/* A session that comes in pieces. */
+struct upload {
+	struct body body;
+	bool too_large;
+};
+
+static void end_upload(void *arg, struct MHD_Connection *con, void **state,
+		       enum MHD_RequestTerminationCode how)
+{
+	struct upload *u = *state;
+
+	(void)arg;
+	(void)con;
+	(void)how;
+	if (u)
+		free(u->body.at);
+	free(u);
+	*state = NULL;
+}
+
+static enum MHD_Result save_session(struct view_server *s, struct MHD_Connection *con,
+				    const struct upload *u)
+{
+	struct dat_file file;
+	int err;
+
+	if (u->too_large)
+		return refuse(con, MHD_HTTP_CONTENT_TOO_LARGE, "a session has at most 1 MB");
+	err = dat_file_create(&file, s->opt.session);
 	if (!err) {
-		err = questions[which].answer(s, &o, &q);
-		err = out_end(&o) ? -ENOMEM : err;
+		err = dat_file_pwrite(file.fd, u->body.at, u->body.nr, 0);
+		if (err)
+			dat_file_abort(&file);
+		else
+			err = dat_file_commit(&file);
 	}
-	free(q.rows);
-	free(q.tracks);
-	if (err) {
-		free(body.at);
-		return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR,
-			      "there is no memory for the answer");
+	if (err)
+		return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR, "the session cannot be written");
+	return send_fixed(con, MHD_HTTP_OK, "text/plain", "", 0);
+}
+
+/* POST: the page's session into its file. */
+static enum MHD_Result take_session(struct view_server *s, struct MHD_Connection *con,
+				    const char *data, size_t *bytes, void **state)
+{
+	struct upload *u = *state;
+
+	if (!s->opt.session)
+		return refuse(con, MHD_HTTP_NOT_FOUND, "there is no --session FILE");
+	if (!u) {
+		*state = calloc(1, sizeof(*u));
+		return *state ? MHD_YES : MHD_NO;
 	}
-	return send_response(
-		con, MHD_HTTP_OK, "application/json",
-		MHD_create_response_from_buffer(body.nr, body.at, MHD_RESPMEM_MUST_FREE));
+	if (!*bytes)
+		return save_session(s, con, u);
+	u->too_large |= *bytes > MAX_SESSION - u->body.nr;
+	if (!u->too_large && body_add(&u->body, data, *bytes))
+		return MHD_NO;
+	*bytes = 0;
+	return MHD_YES;
+}
+
+/* GET: the session's file as it is; empty where there is none yet. */
+static enum MHD_Result send_session(const struct view_server *s, struct MHD_Connection *con)
+{
+	struct body b = {0};
+	char buf[4096];
+	ssize_t n;
+	int fd = s->opt.session ? open(s->opt.session, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
+
+	while (fd >= 0 && b.nr <= MAX_SESSION && (n = read(fd, buf, sizeof(buf))) > 0)
+		if (body_add(&b, buf, (size_t)n))
+			break;
+	if (fd >= 0)
+		close(fd);
+	if (!b.at)
+		return send_fixed(con, MHD_HTTP_OK, "application/json", "", 0);
+	return send_response(con, MHD_HTTP_OK, "application/json",
+			     MHD_create_response_from_buffer(b.nr, b.at, MHD_RESPMEM_MUST_FREE));
 }
 
 static enum MHD_Result send_page(struct MHD_Connection *con)
@@ -411,12 +257,12 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *con, const c
 	struct view_server *s = arg;
 
 	(void)version;
-	(void)upload;
-	(void)upload_bytes;
-	(void)state;
 	if (is_foreign(con))
 		return refuse(con, MHD_HTTP_FORBIDDEN,
 			      "this server answers pages of 127.0.0.1 and localhost alone");
+	if (!strcmp(path, "/api/session") && !strcmp(method, "POST"))
+		return has_token(s, con) ? take_session(s, con, upload, upload_bytes, state)
+					 : refuse(con, MHD_HTTP_FORBIDDEN, NO_TOKEN);
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return refuse(con, MHD_HTTP_METHOD_NOT_ALLOWED, "GET alone");
 	if (!strcmp(path, "/"))
@@ -428,11 +274,10 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *con, const c
 		return send_fixed(con, MHD_HTTP_OK, "text/css; charset=utf-8", bundle_style,
 				  bundle_style_bytes);
 	if (!strncmp(path, "/api/", 5) && !has_token(s, con))
-		return refuse(con, MHD_HTTP_FORBIDDEN, "the token is missing or wrong");
-	for (size_t i = 0; i < sizeof(questions) / sizeof(*questions); i++)
-		if (!strcmp(path, questions[i].path))
-			return send_answer(s, con, i);
-	return refuse(con, MHD_HTTP_NOT_FOUND, "there is no such page");
+		return refuse(con, MHD_HTTP_FORBIDDEN, NO_TOKEN);
+	if (!strcmp(path, "/api/session"))
+		return send_session(s, con);
+	return send_answer(s, con, path);
 }
 
 static int make_token(struct view_server *s)
@@ -484,7 +329,8 @@ static int listen_at(struct view_server *s, uint16_t port)
 				     NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &at,
 				     MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
 				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MAX_REQUEST,
-				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
+				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+				     MHD_OPTION_NOTIFY_COMPLETED, end_upload, NULL, MHD_OPTION_END);
 	info = s->daemon ? MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_BIND_PORT) : NULL;
 	if (!info)
 		return fail_errno(errno ? errno : EIO, "cannot listen on 127.0.0.1:%u", port);
@@ -493,7 +339,7 @@ static int listen_at(struct view_server *s, uint16_t port)
 	return 0;
 }
 
-int view_server_start(const struct columns *c, uint16_t port, const char *dir,
+int view_server_start(const struct columns *c, const struct view_server_options *opt,
 		      struct view_server **out)
 {
 	struct view_server *s = calloc(1, sizeof(*s));
@@ -501,12 +347,16 @@ int view_server_start(const struct columns *c, uint16_t port, const char *dir,
 
 	if (!s)
 		return fail(ENOMEM, "out of memory");
-	s->c = c;
+	s->served.c = c;
+	s->served.about = (struct answer_about){.live = opt->live, .session = opt->session};
+	s->served.source_dir = opt->source ? opt->source : ".";
+	s->opt = *opt;
+	pthread_mutex_init(&s->lock, NULL);
 	err = make_token(s);
 	if (!err)
-		err = listen_at(s, port);
+		err = listen_at(s, opt->port);
 	if (!err)
-		err = write_file(s, dir);
+		err = write_file(s, opt->dir);
 	if (err) {
 		view_server_stop(s);
 		return err;
@@ -525,6 +375,15 @@ const char *view_server_file(const struct view_server *s)
 	return s->file;
 }
 
+void view_server_replace(struct view_server *s, const struct columns *c)
+{
+	pthread_mutex_lock(&s->lock);
+	served_forget(&s->served);
+	s->served.c = c;
+	s->served.generation++;
+	pthread_mutex_unlock(&s->lock);
+}
+
 void view_server_stop(struct view_server *s)
 {
 	if (!s)
@@ -533,7 +392,8 @@ void view_server_stop(struct view_server *s)
 		MHD_stop_daemon(s->daemon);
 	if (s->made_file)
 		unlink(s->file);
-	sql_close(s->sql);
+	served_forget(&s->served);
+	pthread_mutex_destroy(&s->lock);
 	free(s->file);
 	free(s);
 }

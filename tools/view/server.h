@@ -1,22 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The viewer's server: HTTP on 127.0.0.1 alone, for requests that carry the token. It starts no
- * program, and the only file it writes is the one that leads a browser to it.
+ * program. It writes the file that leads a browser to it, and the session's if one was named.
  */
 #ifndef VESTIGE_TOOLS_SERVER_H
 #define VESTIGE_TOOLS_SERVER_H
+
+#include <stdbool.h>
 
 #include "tools/view/columns.h"
 
 struct view_server;
 
+struct view_server_options {
+	uint16_t port;	     /* 0: any that is free */
+	const char *dir;     /* of the file that leads a browser to it; made if it is not there */
+	const char *session; /* file of what the user arranged, read and written; NULL: none */
+	const char *source;  /* folder with the source of the programs; NULL: the working folder */
+	bool live;	     /* there will be more: view_server_replace() */
+};
+
 /*
- * view_server_start() - serve @c, which is borrowed, from now on, in a thread of its own.
- * @port: 0: any that is free. @dir: of the file that leads a browser to it, made if it is not there.
+ * view_server_start() - serve @c from now on, in a thread of its own.
+ * @c: borrowed until view_server_replace() or view_server_stop(). @opt: copied, its texts borrowed.
  * Return: 0 or -errno with fail() set: EADDRINUSE, ...
  */
-int view_server_start(const struct columns *c, uint16_t port, const char *dir,
+int view_server_start(const struct columns *c, const struct view_server_options *opt,
 		      struct view_server **out);
+
+/*
+ * view_server_replace() - serve @c from now on; pages see that. Where this returns, what was served
+ * before is not used any more.
+ */
+void view_server_replace(struct view_server *s, const struct columns *c);
 
 /* http://127.0.0.1:PORT/#token=..., and the path of the file that leads there. Borrowed. */
 const char *view_server_address(const struct view_server *s);

@@ -463,17 +463,128 @@
     return "function" == typeof t3 ? t3(n2) : t3;
   }
 
+  // src/filter.ts
+  var COLUMNS = ["event", "info", "task", "pid", "cpu", "time", "latency", "length", "depth"];
+  var OPERATORS = { "==": "eq", "=": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "~": "glob", contains: "has", lacks: "lacks" };
+  var TOKEN = /\s*(?:(&&|\|\||==|!=|<=|>=|[<>~=()!])|"((?:[^"\\]|\\.)*)"|([^\s()!<>=~&|"]+))/y;
+  var UNITS = { "": 1, ns: 1, us: 1e3, ms: 1e6, s: 1e9 };
+  function tokens(text) {
+    const out = [];
+    TOKEN.lastIndex = 0;
+    while (TOKEN.lastIndex < text.trimEnd().length) {
+      const at = TOKEN.lastIndex, m3 = TOKEN.exec(text);
+      if (!m3)
+        throw new Error(`The filter cannot be read at “${text.slice(at).trim()}”.`);
+      if (m3[1])
+        out.push({ text: m3[1], kind: "sign", at });
+      else if (m3[2] !== void 0)
+        out.push({ text: m3[2].replace(/\\(.)/g, "$1"), kind: "quoted", at });
+      else
+        out.push({ text: m3[3], kind: "word", at });
+    }
+    out.push({ text: "", kind: "end", at: text.length });
+    return out;
+  }
+  function step(column, op, value) {
+    return `${column} ${op} ${value.split("\n")[0]}`;
+  }
+  function nanoseconds(text) {
+    const m3 = /^(\d+(?:\.\d*)?|\.\d+)(ns|us|ms|s|)$/.exec(text);
+    if (!m3)
+      throw new Error(`“${text}” is no length of time: 10us, 1.5ms, 2s.`);
+    return Math.round(Number(m3[1]) * UNITS[m3[2]]);
+  }
+  function sinceFirst(text, first) {
+    const m3 = /^(\d+)(?:\.(\d{1,9}))?$/.exec(text);
+    if (!m3)
+      throw new Error(`“${text}” is no time: seconds as the list has them, 12.345678901.`);
+    return Number(BigInt(m3[1]) * 1000000000n + BigInt((m3[2] || "").padEnd(9, "0")) - BigInt(first));
+  }
+  function comparison(column, op, value, first) {
+    const known = COLUMNS.includes(column.toLowerCase()) ? column.toLowerCase() : `.${column}`;
+    if (known === "length" && !["has", "lacks", "glob"].includes(op))
+      return [step(known, op, String(nanoseconds(value)))];
+    if (known === "time" && !["has", "lacks", "glob"].includes(op))
+      return [step(known, op, String(sinceFirst(value, first)))];
+    if (known === "event" && !value.includes(":") && (op === "eq" || op === "ne")) {
+      const both = [step(known, "eq", value), step(known, "glob", `*:${value.replace(/[*?[\\]/g, "\\$&")}`), "or"];
+      return op === "eq" ? both : [...both, "not"];
+    }
+    return [step(known, op, value)];
+  }
+  function parseFilter(text, first) {
+    const all = tokens(text);
+    let at = 0;
+    const take = (sign) => all[at].kind === "sign" && all[at].text === sign && !!++at;
+    const term2 = () => {
+      if (take("!"))
+        return [...term2(), "not"];
+      if (take("(")) {
+        const inner = either();
+        if (!take(")"))
+          throw new Error("A ) is missing in the filter.");
+        return inner;
+      }
+      const name = all[at++];
+      if (name.kind === "sign" || name.kind === "end")
+        throw new Error(`The filter has no condition ${name.kind === "end" ? "at its end" : `before “${name.text}”`}.`);
+      const op = all[at].kind === "quoted" ? void 0 : OPERATORS[all[at].text];
+      if (!op)
+        return [step("event", "has", name.text), step("info", "has", name.text), "or"];
+      const sign = all[at++], value = all[at++];
+      if (value.kind === "sign" || value.kind === "end")
+        throw new Error(`The filter has no value behind “${name.text} ${sign.text}”.`);
+      return comparison(name.text, op, value.text, first);
+    };
+    const both = () => {
+      const steps2 = term2();
+      while (take("&&"))
+        steps2.push(...term2(), "and");
+      return steps2;
+    };
+    const either = () => {
+      const steps2 = both();
+      while (take("||"))
+        steps2.push(...both(), "or");
+      return steps2;
+    };
+    if (all[0].kind === "end")
+      return "";
+    const steps = either();
+    if (all[at].kind !== "end")
+      throw new Error(`The filter has “${all[at].text}” where && or || is expected.`);
+    return steps.join("\n");
+  }
+  var SEARCH_COLUMNS = ["any", "event", "info", "task", "pid", "cpu", "latency", "expression"];
+  function searchSteps(text, column, how, first) {
+    if (column === "expression")
+      return parseFilter(text, first);
+    const op = { contains: "has", is: "eq", lacks: "lacks" }[how];
+    if (column !== "any")
+      return how === "is" ? comparison(column, op, text, first).join("\n") : step(column, op, text);
+    const any = ["event", "info", "task"].map((c3) => how === "is" ? comparison(c3, "eq", text, first).join("\n") : step(c3, "has", text));
+    return [any[0], any[1], "or", any[2], "or", ...how === "lacks" ? ["not"] : []].join("\n");
+  }
+  function quote(text) {
+    return /^[\w.:/-]+$/.test(text) ? text : `"${text.replace(/["\\]/g, "\\$&")}"`;
+  }
+  function andFilter(text, more) {
+    if (!text.trim())
+      return more;
+    return `${text.includes("||") ? `(${text.trim()})` : text.trim()} && ${more}`;
+  }
+
   // src/format.ts
-  var UNITS = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
+  var UNITS2 = [[1e9, "s"], [1e6, "ms"], [1e3, "us"]];
   function duration(ns) {
-    for (const [unit, name] of UNITS)
+    for (const [unit, name] of UNITS2)
       if (Math.abs(ns) >= unit)
         return `${(ns / unit).toFixed(3)} ${name}`;
     return `${Math.round(ns)} ns`;
   }
-  function tick(ns, step) {
-    const [unit, name] = UNITS.find(([u4]) => Math.abs(ns) >= u4 || step >= u4) || [1, "ns"];
-    const digits = Math.max(0, Math.ceil(Math.log10(unit / step) - 1e-9));
+  function tick(ns, step2) {
+    const [unit, name] = UNITS2.find(([u4]) => Math.abs(ns) >= u4 || step2 >= u4) || [1, "ns"];
+    const digits = Math.max(0, Math.ceil(Math.log10(unit / step2) - 1e-9));
     return `${(ns / unit).toFixed(Math.min(9, digits))} ${name}`;
   }
   function clockTime(first, ns) {
@@ -498,6 +609,599 @@
     COLOURS.push(`rgb(${r3},${g2},${b})`);
   }
 
+  // node_modules/preact/jsx-runtime/dist/jsxRuntime.module.js
+  var f3 = 0;
+  var i3 = Array.isArray;
+  function u3(e3, t3, n2, o3, i4, u4) {
+    t3 || (t3 = {});
+    var a3, c3, p3 = t3;
+    if ("ref" in p3)
+      for (c3 in p3 = {}, t3)
+        "ref" == c3 ? a3 = t3[c3] : p3[c3] = t3[c3];
+    var l3 = { type: e3, props: p3, key: n2, ref: a3, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: void 0, __v: --f3, __i: -1, __u: 0, __source: i4, __self: u4 };
+    if ("function" == typeof e3 && (a3 = e3.defaultProps))
+      for (c3 in a3)
+        void 0 === p3[c3] && (p3[c3] = a3[c3]);
+    return l.vnode && l.vnode(l3), l3;
+  }
+
+  // src/bar.tsx
+  var COLUMN_TITLES = { any: "anywhere", event: "Event", info: "Info", task: "Task", pid: "PID", cpu: "CPU", latency: "Latency", expression: "expression" };
+  function Bar({ v: v3 }) {
+    const g2 = v3.graph, { a: a3, b } = g2.markers;
+    const dialog = (what) => () => {
+      v3.dialog = v3.dialog === what ? null : what;
+      v3.changed();
+    };
+    return /* @__PURE__ */ u3("header", { class: "bar", children: [
+      /* @__PURE__ */ u3("h1", { title: v3.info.uname, children: v3.info.command || v3.info.path }),
+      /* @__PURE__ */ u3(SearchBox, { v: v3 }),
+      /* @__PURE__ */ u3(FilterBox, { v: v3 }),
+      /* @__PURE__ */ u3("label", { children: [
+        "Tracks",
+        /* @__PURE__ */ u3("input", { type: "search", value: g2.layout.words, onInput: (e3) => v3.showTracks(e3.currentTarget.value), "aria-label": "Show only tracks with this text" })
+      ] }),
+      /* @__PURE__ */ u3("button", { onClick: dialog("plots"), "aria-expanded": v3.dialog === "plots", children: "Tracks…" }),
+      /* @__PURE__ */ u3("button", { onClick: dialog("newplot"), "aria-expanded": v3.dialog === "newplot", children: "Add plot…" }),
+      /* @__PURE__ */ u3("button", { onClick: () => v3.zoom(0.7), "aria-label": "Zoom in", children: "+" }),
+      /* @__PURE__ */ u3("button", { onClick: () => v3.zoom(1.4), "aria-label": "Zoom out", children: "−" }),
+      /* @__PURE__ */ u3("button", { onClick: () => g2.show(0, v3.info.duration), children: "All" }),
+      /* @__PURE__ */ u3("button", { onClick: () => {
+        v3.marker = v3.marker === "a" ? "b" : "a";
+        v3.changed();
+      }, "aria-label": "Which marker a click sets", children: [
+        "Marker ",
+        v3.marker.toUpperCase()
+      ] }),
+      /* @__PURE__ */ u3("button", { onClick: () => v3.save(), children: "Save" }),
+      /* @__PURE__ */ u3("label", { class: "file", children: [
+        "Open",
+        /* @__PURE__ */ u3("input", { id: "session", type: "file", accept: "application/json,.json", onChange: (e3) => {
+          const [file] = Array.from(e3.currentTarget.files || []);
+          e3.currentTarget.value = "";
+          if (file)
+            file.text().then((text) => v3.open(text), v3.failed);
+        } })
+      ] }),
+      /* @__PURE__ */ u3("button", { onClick: dialog("palette"), "aria-label": "Commands", children: "⌘" }),
+      /* @__PURE__ */ u3("button", { onClick: () => v3.setDark(!v3.dark), children: v3.dark ? "Light" : "Dark" }),
+      /* @__PURE__ */ u3("button", { onClick: dialog("help"), "aria-expanded": v3.dialog === "help", children: "Help" }),
+      /* @__PURE__ */ u3("output", { class: "marks", children: [
+        a3 !== null && `A ${clockTime(v3.info.first, a3)} `,
+        b !== null && `B ${clockTime(v3.info.first, b)} `,
+        a3 !== null && b !== null && `B − A ${duration(b - a3)}`
+      ] }),
+      /* @__PURE__ */ u3("output", { class: "busy", "aria-live": "polite", children: v3.busy && `${v3.busy} …` }),
+      v3.info.live && /* @__PURE__ */ u3("span", { class: "live", children: "live" }),
+      /* @__PURE__ */ u3("span", { class: "shown", children: [
+        duration(v3.range.to - v3.range.from),
+        " shown"
+      ] })
+    ] });
+  }
+  function SearchBox({ v: v3 }) {
+    const { looking } = v3;
+    const set = (what) => {
+      v3.looking = { ...looking, ...what };
+      v3.found = "";
+      v3.changed();
+    };
+    return /* @__PURE__ */ u3("span", { class: "box", role: "search", children: [
+      /* @__PURE__ */ u3("label", { for: "search", children: "Search" }),
+      /* @__PURE__ */ u3("select", { "aria-label": "Column to search", value: looking.column, onChange: (e3) => set({ column: e3.currentTarget.value }), children: SEARCH_COLUMNS.map((c3) => /* @__PURE__ */ u3("option", { value: c3, children: COLUMN_TITLES[c3] })) }),
+      /* @__PURE__ */ u3("select", { "aria-label": "How it is to match", value: looking.how, disabled: looking.column === "expression", onChange: (e3) => set({ how: e3.currentTarget.value }), children: [
+        /* @__PURE__ */ u3("option", { value: "contains", children: "contains" }),
+        /* @__PURE__ */ u3("option", { value: "is", children: "full match" }),
+        /* @__PURE__ */ u3("option", { value: "lacks", children: "does not have" })
+      ] }),
+      /* @__PURE__ */ u3(
+        "input",
+        {
+          id: "search",
+          type: "search",
+          value: looking.text,
+          onInput: (e3) => set({ text: e3.currentTarget.value }),
+          onKeyDown: (e3) => e3.key === "Enter" && v3.find(e3.shiftKey),
+          "aria-label": "Search names and texts"
+        }
+      ),
+      /* @__PURE__ */ u3("button", { onClick: () => v3.find(true), "aria-label": "Previous match", children: "◀" }),
+      /* @__PURE__ */ u3("button", { onClick: () => v3.find(false), "aria-label": "Next match", children: "▶" }),
+      v3.search && /* @__PURE__ */ u3("button", { onClick: () => v3.stopSearch(), children: "Stop" }),
+      /* @__PURE__ */ u3("output", { class: "found", "aria-live": "polite", children: v3.found })
+    ] });
+  }
+  function FilterBox({ v: v3 }) {
+    const [text, setText] = d2(null);
+    const { filter } = v3;
+    const use = () => {
+      if (text !== null)
+        v3.setFilter(text, filter.graph, filter.list);
+      setText(null);
+    };
+    return /* @__PURE__ */ u3("span", { class: "box", children: [
+      /* @__PURE__ */ u3("label", { for: "filter", children: "Filter" }),
+      /* @__PURE__ */ u3(
+        "input",
+        {
+          id: "filter",
+          class: "wide",
+          type: "search",
+          value: text ?? filter.text,
+          placeholder: "event == sched_switch && prev_pid == 1",
+          "aria-label": "Filter expression",
+          onInput: (e3) => setText(e3.currentTarget.value),
+          onBlur: use,
+          onKeyDown: (e3) => e3.key === "Enter" && use(),
+          onSearch: use
+        }
+      ),
+      /* @__PURE__ */ u3("label", { children: [
+        /* @__PURE__ */ u3("input", { type: "checkbox", checked: filter.graph, onChange: (e3) => v3.setFilter(text ?? filter.text, e3.currentTarget.checked, filter.list) }),
+        "graph"
+      ] }),
+      /* @__PURE__ */ u3("label", { children: [
+        /* @__PURE__ */ u3("input", { type: "checkbox", checked: filter.list, onChange: (e3) => v3.setFilter(text ?? filter.text, filter.graph, e3.currentTarget.checked) }),
+        "list"
+      ] }),
+      /* @__PURE__ */ u3("button", { onClick: () => {
+        v3.dialog = v3.dialog === "filter" ? null : "filter";
+        v3.changed();
+      }, "aria-label": "Choose events, threads and CPUs", children: "…" })
+    ] });
+  }
+
+  // src/layout.ts
+  var HEIGHTS = { cpu: 18, "cpu-events": 13, states: 13, events: 13, calls: 16, made: 16 };
+  var GAP = 6;
+  var HEAD = 18;
+  var SCALE = 24;
+  var TALL = 64;
+  function isCpu(track) {
+    return track.kind === "cpu" || track.kind === "cpu-events";
+  }
+  function trackTitle(track) {
+    if (track.made)
+      return track.made.title;
+    if (track.kind === "cpu")
+      return `CPU ${track.id}`;
+    if (track.kind === "cpu-events")
+      return `CPU ${track.id} events`;
+    if (track.stack)
+      return `${track.name}-${track.id} stack ${track.stack}`;
+    return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}`;
+  }
+  function trackKey(track) {
+    return [track.file, track.kind, track.id, track.stack, track.made ? track.made.title : ""].join(" ");
+  }
+  var Layout = class {
+    constructor(info, tracks) {
+      this.info = info;
+      this.tracks = tracks;
+      this.lines = [];
+      this.heads = [];
+      this.hidden = /* @__PURE__ */ new Set();
+      // tracks
+      this.pinned = [];
+      this.closed = /* @__PURE__ */ new Set();
+      // groups
+      this.words = "";
+      // what a title must have
+      this.grouped = true;
+      this.height = 0;
+      // of all lines
+      this.pinnedHeight = 0;
+      if (tracks.some((t3) => t3.kind === "calls" || t3.kind === "states"))
+        this.closed.add("others");
+      this.arrange();
+    }
+    group(track, busy) {
+      const file = this.info.files.length > 1 ? `${this.info.files[track.file]}: ` : "";
+      if (track.made)
+        return ["made", "Plots"];
+      if (isCpu(track))
+        return [`cpus ${track.file}`, `${file}CPUs`];
+      const process = track.pid || track.id, key = `process ${track.file} ${process}`;
+      if (!busy.has(key))
+        return ["others", "Other threads"];
+      const main = this.info.tracks.find((t3) => t3.file === track.file && t3.id === process) || track;
+      return [key, `${file}${main.name} (process ${process})`];
+    }
+    arrange() {
+      const shown = this.tracks.map((_2, i4) => i4).filter((i4) => !this.hidden.has(i4) && trackTitle(this.tracks[i4]).toLowerCase().includes(this.words.toLowerCase()));
+      const busy = new Set(this.tracks.flatMap((t3) => t3.kind === "calls" || t3.kind === "states" ? [`process ${t3.file} ${t3.pid || t3.id}`] : []));
+      if (!busy.size)
+        this.tracks.forEach((t3) => busy.add(`process ${t3.file} ${t3.pid || t3.id}`));
+      const groups = /* @__PURE__ */ new Map([["made", { title: "Plots", tracks: [] }]]);
+      for (const i4 of shown.filter((s3) => !this.pinned.includes(s3))) {
+        const [key, title] = this.group(this.tracks[i4], busy);
+        if (!groups.has(key))
+          groups.set(key, { title, tracks: [] });
+        groups.get(key).tracks.push(i4);
+      }
+      const others = groups.get("others");
+      if (others && groups.delete("others"))
+        groups.set("others", others);
+      this.lines = [];
+      this.heads = [];
+      let top = SCALE;
+      const put = (i4, pinned) => {
+        const track = this.tracks[i4], height = track.made && track.made.shape !== "spans" ? TALL : HEIGHTS[track.kind];
+        track.rows.forEach((_2, row) => {
+          this.lines.push({ track: i4, row, top, height, pinned });
+          top += height;
+        });
+      };
+      for (const i4 of this.pinned.filter((p3) => shown.includes(p3)))
+        put(i4, true);
+      this.pinnedHeight = top - SCALE;
+      for (const [key, { title, tracks }] of groups) {
+        if (!tracks.length)
+          continue;
+        const closed = this.closed.has(key) && !this.words;
+        if (this.grouped) {
+          this.heads.push({ key, title, top, closed, tracks: tracks.length });
+          top += HEAD;
+        }
+        if (this.grouped && closed)
+          continue;
+        tracks.forEach((i4, n2) => {
+          const before = tracks[n2 - 1];
+          if (n2 && (this.tracks[before].id !== this.tracks[i4].id || this.tracks[i4].made))
+            top += GAP;
+          put(i4, false);
+        });
+      }
+      this.height = top + GAP;
+    }
+    // Where the group of a track is closed it is opened.
+    open(track) {
+      if (this.hidden.delete(track) || !this.lines.some((l3) => l3.track === track)) {
+        this.words = "";
+        this.closed.delete(this.groupKey(track));
+        this.arrange();
+      }
+    }
+    groupKey(track) {
+      const saved = [this.closed, this.hidden];
+      this.closed = /* @__PURE__ */ new Set();
+      this.arrange();
+      const line = this.lines.find((l3) => l3.track === track);
+      const head = line && [...this.heads].reverse().find((h3) => h3.top < line.top);
+      [this.closed, this.hidden] = saved;
+      return head ? head.key : "";
+    }
+  };
+
+  // src/commands.ts
+  var SHOWN = { " ": "space", ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down", ContextMenu: "menu" };
+  function keyTitle(key) {
+    const parts = key.split("+"), last = key.endsWith("+") ? "+" : parts[parts.length - 1];
+    return [...parts.slice(0, key.endsWith("+") ? 0 : -1), SHOWN[last] || last].join("+");
+  }
+  function commands(v3) {
+    const g2 = v3.graph, out = [];
+    const add2 = (title, keys, run) => out.push({ title, keys, run });
+    const dialog = (what) => () => {
+      v3.dialog = v3.dialog === what ? null : what;
+      v3.changed();
+    };
+    const tab = (what) => () => {
+      v3.tab = what;
+      v3.changed();
+    };
+    add2("Zoom in", ["w", "+", "="], () => v3.zoom(0.7));
+    add2("Zoom out", ["s", "-"], () => v3.zoom(1.4));
+    add2("Go left", ["a", "ArrowLeft"], () => g2.pan(-0.2));
+    add2("Go right", ["d", "ArrowRight"], () => g2.pan(0.2));
+    add2("Scroll tracks up", ["ArrowUp"], () => g2.scrollTo(g2.scroll - 40));
+    add2("Scroll tracks down", ["ArrowDown"], () => g2.scrollTo(g2.scroll + 40));
+    add2("Show the whole recording", ["0"], () => g2.show(0, v3.info.duration));
+    add2("Zoom to what is chosen, or to the range", ["f"], () => v3.fit());
+    add2("Next call of the same function", ["n"], () => v3.same(false));
+    add2("Previous call of the same function", ["p"], () => v3.same(true));
+    add2("Next in the same row", [".", "shift+ArrowRight"], () => v3.beside(1));
+    add2("Previous in the same row", [",", "shift+ArrowLeft"], () => v3.beside(-1));
+    add2("To the caller", ["shift+ArrowUp"], () => v3.deeper(-1));
+    add2("To the first call beneath", ["shift+ArrowDown"], () => v3.deeper(1));
+    add2("Menu of what is chosen", ["ContextMenu", "shift+F10"], () => v3.openMenu(v3.span, v3.span ? v3.span.track : -1, v3.range.from, 300, 120));
+    add2("The next click sets the other marker", ["m"], () => {
+      v3.marker = v3.marker === "a" ? "b" : "a";
+      v3.changed();
+    });
+    add2("Choose the time between markers A and B", ["r"], () => {
+      const { a: a3, b } = g2.markers;
+      if (a3 !== null && b !== null && a3 !== b)
+        v3.chooseArea({ from: Math.min(a3, b), to: Math.max(a3, b) });
+    });
+    add2("Critical path of what is chosen", ["c"], () => v3.critical());
+    add2("Search", ["/"], () => document.querySelector("#search").focus());
+    add2("Filter", ["\\"], () => document.querySelector("#filter").focus());
+    add2("Choose events, threads and CPUs to show", [], dialog("filter"));
+    add2("No filter", [], () => v3.setFilter(""));
+    add2("Choose tracks", ["t"], dialog("plots"));
+    add2("Add a plot", ["l"], dialog("newplot"));
+    add2("Add tracks of waits for locks", [], () => v3.plot({ kind: "locks" }));
+    add2("Group tracks by process, or not", ["g"], () => {
+      g2.layout.grouped = !g2.layout.grouped;
+      g2.layOut();
+    });
+    add2("Functions of the range", ["1"], tab("table"));
+    add2("Flame graph of the range", ["2"], tab("flame"));
+    add2("Call tree of the range", ["3"], tab("tree"));
+    add2("Compare two ranges", ["4"], tab("diff"));
+    add2("Notes", ["5"], tab("notes"));
+    add2("SQL", ["6"], tab("sql"));
+    add2("Source of the chosen function", ["7"], tab("source"));
+    add2("Save the session", ["ctrl+s"], () => v3.save());
+    add2("Open a session", ["ctrl+o"], () => document.querySelector("#session").click());
+    add2("Save the picture as PNG", [], () => v3.picture());
+    add2("Save the range as a trace.dat", [], () => v3.cut());
+    add2("Compose a command that records", [], dialog("record"));
+    add2("Dark or light", [], () => v3.setDark(!v3.dark));
+    add2("Commands", ["ctrl+k", ":"], dialog("palette"));
+    add2("Help", ["?"], dialog("help"));
+    return out;
+  }
+  function paletteEntries(v3) {
+    return [
+      ...commands(v3),
+      ...v3.graph.tracks.map((track, i4) => ({
+        title: `Go to ${trackTitle(track)}`,
+        keys: [],
+        run: () => {
+          v3.graph.layout.open(i4);
+          v3.graph.layOut();
+          v3.graph.reveal((v3.range.from + v3.range.to) / 2, i4, 0);
+        }
+      }))
+    ];
+  }
+  function keyOf(e3) {
+    const key = e3.key.length === 1 ? e3.key.toLowerCase() : e3.key;
+    const shift = e3.shiftKey && e3.key.length > 1;
+    return `${e3.ctrlKey || e3.metaKey ? "ctrl+" : ""}${shift ? "shift+" : ""}${key}`;
+  }
+
+  // src/dialogs.tsx
+  function Dialogs({ v: v3 }) {
+    switch (v3.dialog) {
+      case "help":
+        return /* @__PURE__ */ u3(Help, { v: v3 });
+      case "palette":
+        return /* @__PURE__ */ u3(Palette, { v: v3 });
+      case "plots":
+        return /* @__PURE__ */ u3(Tracks, { v: v3 });
+      case "newplot":
+        return /* @__PURE__ */ u3(NewPlot, { v: v3 });
+      case "filter":
+        return /* @__PURE__ */ u3(FilterLists, { v: v3 });
+      default:
+        return /* @__PURE__ */ u3(Record, { v: v3 });
+    }
+  }
+  function Box({ v: v3, title, children }) {
+    const box = A2(null);
+    y2(() => {
+      box.current.querySelector("input, button, select")?.focus();
+    }, []);
+    return /* @__PURE__ */ u3("div", { class: "dialog", role: "dialog", "aria-label": title, ref: box, children: [
+      /* @__PURE__ */ u3("h2", { children: title }),
+      children,
+      /* @__PURE__ */ u3("button", { class: "close", "aria-label": "Close", onClick: () => v3.nothing(), children: "✕" })
+    ] });
+  }
+  function Help({ v: v3 }) {
+    return /* @__PURE__ */ u3(Box, { v: v3, title: "Help", children: [
+      /* @__PURE__ */ u3("p", { children: "Click chooses, drag goes left and right, drag with Shift chooses a range, the right button has a menu. The wheel zooms with Ctrl, and goes left and right with Shift." }),
+      /* @__PURE__ */ u3("dl", { class: "help", children: commands(v3).filter((c3) => c3.keys.length).map((c3) => /* @__PURE__ */ u3(k, { children: [
+        /* @__PURE__ */ u3("dt", { children: c3.keys.map(keyTitle).join(", ") }),
+        /* @__PURE__ */ u3("dd", { children: c3.title })
+      ] })) })
+    ] });
+  }
+  function Palette({ v: v3 }) {
+    const [text, setText] = d2("");
+    const [at, setAt] = d2(0);
+    const words = text.toLowerCase().split(/\s+/);
+    const found = paletteEntries(v3).filter((c3) => words.every((w3) => c3.title.toLowerCase().includes(w3))).slice(0, 12);
+    const run = (i4) => {
+      if (!found[i4])
+        return;
+      v3.dialog = null;
+      v3.changed();
+      found[i4].run();
+    };
+    const key = (e3) => {
+      if (e3.key === "Enter")
+        run(at);
+      else if (e3.key === "ArrowDown")
+        setAt(Math.min(found.length - 1, at + 1));
+      else if (e3.key === "ArrowUp")
+        setAt(Math.max(0, at - 1));
+      else
+        return;
+      e3.preventDefault();
+      e3.stopPropagation();
+    };
+    return /* @__PURE__ */ u3(Box, { v: v3, title: "Commands", children: [
+      /* @__PURE__ */ u3(
+        "input",
+        {
+          class: "wide",
+          role: "combobox",
+          "aria-expanded": "true",
+          "aria-controls": "entries",
+          "aria-activedescendant": `entry${at}`,
+          "aria-label": "Command",
+          value: text,
+          onKeyDown: key,
+          onInput: (e3) => {
+            setText(e3.currentTarget.value);
+            setAt(0);
+          }
+        }
+      ),
+      /* @__PURE__ */ u3("div", { id: "entries", role: "listbox", "aria-label": "Commands", children: found.map((c3, i4) => /* @__PURE__ */ u3("div", { role: "option", id: `entry${i4}`, class: "entry", "aria-selected": i4 === at, onClick: () => run(i4), children: [
+        c3.title,
+        " ",
+        /* @__PURE__ */ u3("kbd", { children: c3.keys.map(keyTitle).join(", ") })
+      ] })) })
+    ] });
+  }
+  var KINDS = [
+    ["CPUs", (v3, i4) => isCpu(v3.graph.tracks[i4])],
+    ["Threads", (v3, i4) => !isCpu(v3.graph.tracks[i4]) && !v3.graph.tracks[i4].made],
+    ["Plots", (v3, i4) => !!v3.graph.tracks[i4].made]
+  ];
+  function Tracks({ v: v3 }) {
+    const { tracks, layout } = v3.graph;
+    return /* @__PURE__ */ u3(Box, { v: v3, title: "Tracks", children: [
+      /* @__PURE__ */ u3("div", { class: "columns", children: KINDS.map(([title, is]) => {
+        const those = tracks.map((_2, i4) => i4).filter((i4) => is(v3, i4));
+        if (!those.length)
+          return null;
+        return /* @__PURE__ */ u3("fieldset", { children: [
+          /* @__PURE__ */ u3("legend", { children: title }),
+          /* @__PURE__ */ u3("button", { onClick: () => v3.hide(those, false), children: "All" }),
+          /* @__PURE__ */ u3("button", { onClick: () => v3.hide(those, true), children: "None" }),
+          /* @__PURE__ */ u3("div", { class: "checks", children: those.map((i4) => /* @__PURE__ */ u3("label", { children: [
+            /* @__PURE__ */ u3("input", { type: "checkbox", checked: !layout.hidden.has(i4), onChange: (e3) => v3.hide([i4], !e3.currentTarget.checked) }),
+            trackTitle(tracks[i4])
+          ] })) })
+        ] });
+      }) }),
+      /* @__PURE__ */ u3("label", { children: [
+        /* @__PURE__ */ u3("input", { type: "checkbox", checked: layout.grouped, onChange: (e3) => {
+          layout.grouped = e3.currentTarget.checked;
+          v3.graph.layOut();
+        } }),
+        "Group by process"
+      ] })
+    ] });
+  }
+  function NewPlot({ v: v3 }) {
+    const [pair, setPair] = d2({ from: "sched_waking", to: "sched_switch", by: "pid=next_pid" });
+    const [field, setField] = d2({ events: "event == sched_stat_runtime", field: "runtime" });
+    const [name, setName] = d2("");
+    const add2 = (of) => v3.plot(of);
+    const asEvent = (text) => /^[\w:]+$/.test(text) ? `event == ${text}` : text;
+    const input = (label, value, set, list) => /* @__PURE__ */ u3("label", { children: [
+      label,
+      /* @__PURE__ */ u3("input", { class: "wide", list, value, onInput: (e3) => set(e3.currentTarget.value) })
+    ] });
+    return /* @__PURE__ */ u3(Box, { v: v3, title: "Add a plot", children: [
+      /* @__PURE__ */ u3("datalist", { id: "names", children: v3.info.names.slice(0, 5e3).map((n2) => /* @__PURE__ */ u3("option", { value: n2 })) }),
+      /* @__PURE__ */ u3("form", { onSubmit: (e3) => {
+        e3.preventDefault();
+        add2({ kind: "pair", from: asEvent(pair.from), to: asEvent(pair.to), by: pair.by });
+      }, children: [
+        /* @__PURE__ */ u3("h3", { children: "Time between two events" }),
+        input("from event or filter", pair.from, (from) => setPair({ ...pair, from }), "names"),
+        input("to event or filter", pair.to, (to) => setPair({ ...pair, to }), "names"),
+        input("of the same (task, cpu, all, a field, or field=field)", pair.by, (by) => setPair({ ...pair, by })),
+        /* @__PURE__ */ u3("button", { children: "Add latency" })
+      ] }),
+      /* @__PURE__ */ u3("form", { onSubmit: (e3) => {
+        e3.preventDefault();
+        add2({ kind: "field", events: asEvent(field.events), field: field.field });
+      }, children: [
+        /* @__PURE__ */ u3("h3", { children: "Values of a field" }),
+        input("of events (filter)", field.events, (events) => setField({ ...field, events }), "names"),
+        input("field", field.field, (f4) => setField({ ...field, field: f4 })),
+        /* @__PURE__ */ u3("button", { children: "Add field" })
+      ] }),
+      /* @__PURE__ */ u3("form", { onSubmit: (e3) => {
+        e3.preventDefault();
+        add2({ kind: "heat", name });
+      }, children: [
+        /* @__PURE__ */ u3("h3", { children: "How long a function took, over time" }),
+        input("function", name, setName, "names"),
+        /* @__PURE__ */ u3("button", { children: "Add heat map" })
+      ] }),
+      /* @__PURE__ */ u3("button", { onClick: () => add2({ kind: "locks" }), children: "Add tracks of waits for locks" })
+    ] });
+  }
+  function FilterLists({ v: v3 }) {
+    const { info } = v3;
+    const used = (kinds) => info.tracks.filter((t3) => kinds.includes(t3.kind));
+    const events = info.names.filter((n2, i4) => info.objects[i4] === null && n2.includes(":"));
+    const threads = [...new Map(used(["events", "calls", "states"]).map((t3) => [String(t3.id), `${t3.name}-${t3.id}`]))];
+    const cpus = [...new Map(used(["cpu", "cpu-events"]).map((t3) => [String(t3.id), `CPU ${t3.id}`]))];
+    const [off, setOff] = d2(/* @__PURE__ */ new Set());
+    const parts = [["Events", "event", events.map((e3) => [e3, e3])], ["Threads", "pid", threads], ["CPUs", "cpu", cpus]];
+    const apply = () => {
+      const terms = parts.flatMap(([, column, all]) => {
+        const on = all.filter(([value]) => !off.has(`${column} ${value}`)), out = all.filter(([value]) => off.has(`${column} ${value}`));
+        if (!out.length)
+          return [];
+        const those = on.length < out.length && on.length ? on.map(([value]) => `${column} == ${quote(value)}`).join(" || ") : out.map(([value]) => `${column} != ${quote(value)}`).join(" && ");
+        return [those.includes("||") ? `(${those})` : those];
+      });
+      v3.dialog = null;
+      v3.setFilter(terms.join(" && "), v3.filter.graph, v3.filter.list);
+    };
+    const set = (keys, on) => {
+      const next = new Set(off);
+      for (const key of keys)
+        on ? next.delete(key) : next.add(key);
+      setOff(next);
+    };
+    return /* @__PURE__ */ u3(Box, { v: v3, title: "Show only these", children: [
+      /* @__PURE__ */ u3("div", { class: "columns", children: parts.map(([title, column, all]) => all.length > 0 && /* @__PURE__ */ u3("fieldset", { children: [
+        /* @__PURE__ */ u3("legend", { children: title }),
+        /* @__PURE__ */ u3("button", { onClick: () => set(all.map(([value]) => `${column} ${value}`), true), children: "All" }),
+        /* @__PURE__ */ u3("button", { onClick: () => set(all.map(([value]) => `${column} ${value}`), false), children: "None" }),
+        /* @__PURE__ */ u3("div", { class: "checks", children: all.map(([value, label]) => /* @__PURE__ */ u3("label", { children: [
+          /* @__PURE__ */ u3("input", { type: "checkbox", checked: !off.has(`${column} ${value}`), onChange: (e3) => set([`${column} ${value}`], e3.currentTarget.checked) }),
+          label
+        ] })) })
+      ] })) }),
+      /* @__PURE__ */ u3("button", { onClick: apply, children: "Apply" })
+    ] });
+  }
+  function shellWord(text) {
+    return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+  }
+  function Record({ v: v3 }) {
+    const [tracer, setTracer] = d2("function_graph");
+    const [events, setEvents] = d2("sched");
+    const [kernel, setKernel] = d2(false);
+    const [program, setProgram] = d2("./prog");
+    const [output, setOutput] = d2("trace.dat");
+    const words = ["vestige", "record", ...tracer ? ["-p", tracer] : [], ...kernel ? ["-k"] : [], ...events.split(/[\s,]+/).filter((e3) => e3).flatMap((e3) => ["-e", shellWord(e3)]), "-o", shellWord(output)];
+    const line = `${words.join(" ")} -- ${program}`;
+    return /* @__PURE__ */ u3(Box, { v: v3, title: "Record", children: [
+      /* @__PURE__ */ u3("p", { children: "This page starts no program. Copy the command into a terminal." }),
+      /* @__PURE__ */ u3("label", { children: [
+        "Tracer",
+        /* @__PURE__ */ u3("select", { value: tracer, onChange: (e3) => setTracer(e3.currentTarget.value), children: [
+          /* @__PURE__ */ u3("option", { value: "function_graph", children: "function_graph: calls with their times" }),
+          /* @__PURE__ */ u3("option", { value: "function", children: "function: calls" }),
+          /* @__PURE__ */ u3("option", { value: "", children: "none: events alone" })
+        ] })
+      ] }),
+      /* @__PURE__ */ u3("label", { children: [
+        "Events",
+        /* @__PURE__ */ u3("input", { class: "wide", value: events, onInput: (e3) => setEvents(e3.currentTarget.value) })
+      ] }),
+      /* @__PURE__ */ u3("label", { children: [
+        /* @__PURE__ */ u3("input", { type: "checkbox", checked: kernel, onChange: (e3) => setKernel(e3.currentTarget.checked) }),
+        "of the kernel, too"
+      ] }),
+      /* @__PURE__ */ u3("label", { children: [
+        "Program and its arguments",
+        /* @__PURE__ */ u3("input", { class: "wide", value: program, onInput: (e3) => setProgram(e3.currentTarget.value) })
+      ] }),
+      /* @__PURE__ */ u3("label", { children: [
+        "Output",
+        /* @__PURE__ */ u3("input", { class: "wide", value: output, onInput: (e3) => setOutput(e3.currentTarget.value) })
+      ] }),
+      /* @__PURE__ */ u3("p", { children: /* @__PURE__ */ u3("code", { class: "command", children: line }) }),
+      /* @__PURE__ */ u3("button", { onClick: () => navigator.clipboard.writeText(line).catch(v3.failed), children: "Copy" })
+    ] });
+  }
+
   // src/source.ts
   var WORDS = 7;
   var START = 0;
@@ -506,30 +1210,1349 @@
   var COUNT = 3;
   var WHICH = 5;
   var EXTRA = 6;
+  function isEvent(entry) {
+    return entry[8] !== void 0;
+  }
+
+  // src/list.tsx
+  var LINE = 20;
+  var MAX = 8e6;
+  function List({ v: v3, source, length, chosen }) {
+    const box = A2(null);
+    const [first, setFirst] = d2(0);
+    const [height, setHeight] = d2(200);
+    const [shown, setShown] = d2({ first: 0, entries: [] });
+    const lines = Math.ceil(height / LINE) + 1;
+    const total = Math.min(length * LINE, MAX);
+    const last = Math.max(0, length - lines + 2);
+    const scrolled = (top) => total < MAX ? Math.floor(top / LINE) : Math.round(top / (total - height) * last);
+    y2(() => {
+      const watch = new ResizeObserver(() => setHeight(box.current.clientHeight));
+      watch.observe(box.current);
+      return () => watch.disconnect();
+    }, []);
+    y2(() => {
+      let gone = false;
+      source.list(first, lines).then(
+        (entries) => gone || setShown({ first, entries }),
+        (error) => gone || v3.failed(error)
+      );
+      return () => {
+        gone = true;
+      };
+    }, [first, lines, source, length]);
+    y2(() => {
+      box.current.scrollTop = 0;
+      setFirst(0);
+    }, [source]);
+    y2(() => {
+      if (chosen < 0 || !box.current)
+        return;
+      if (chosen >= first && chosen < first + lines - 2)
+        return;
+      const to = Math.max(0, chosen - Math.floor(lines / 2));
+      box.current.scrollTop = total < MAX ? to * LINE : to / last * (total - height);
+      setFirst(to);
+    }, [chosen, source]);
+    const key = (e3) => {
+      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: lines - 2, PageUp: 2 - lines, Home: -length, End: length }[e3.key];
+      if (!by || e3.shiftKey)
+        return;
+      e3.preventDefault();
+      e3.stopPropagation();
+      const to = Math.max(0, Math.min(length - 1, chosen + by));
+      source.list(to, 1).then(([entry]) => entry && v3.chooseEntry(to, entry), v3.failed);
+    };
+    const { a: a3, b } = v3.graph ? v3.graph.markers : { a: null, b: null };
+    return /* @__PURE__ */ u3("div", { class: "list", role: "grid", "aria-label": "Events and calls", "aria-rowcount": length, children: [
+      /* @__PURE__ */ u3("div", { class: "line head", role: "row", children: ["#", "CPU", "Time", "Task", "PID", "Latency", "Event", "Info"].map((title) => /* @__PURE__ */ u3("span", { role: "columnheader", children: title })) }),
+      /* @__PURE__ */ u3("div", { class: "rows", role: "rowgroup", ref: box, tabIndex: 0, onKeyDown: key, onScroll: (e3) => setFirst(scrolled(e3.currentTarget.scrollTop)), children: /* @__PURE__ */ u3("div", { class: "tall", role: "presentation", style: { height: `${total}px` }, children: /* @__PURE__ */ u3("div", { class: "lines", role: "presentation", style: { transform: `translateY(${total < MAX ? shown.first * LINE : box.current?.scrollTop || 0}px)` }, children: shown.entries.map((entry, i4) => {
+        const at = shown.first + i4;
+        const mark = entry[0] === a3 ? " mark-a" : entry[0] === b ? " mark-b" : "";
+        return /* @__PURE__ */ u3(
+          "div",
+          {
+            class: `line${at === chosen ? " chosen" : ""}${mark}`,
+            role: "row",
+            "aria-rowindex": at + 1,
+            "aria-selected": at === chosen,
+            onClick: () => v3.chooseEntry(at, entry),
+            onContextMenu: (e3) => {
+              e3.preventDefault();
+              v3.entryMenu(at, entry, e3.clientX, e3.clientY);
+            },
+            children: columns(v3.info, entry, at).map((text) => /* @__PURE__ */ u3("span", { role: "gridcell", title: text, children: text }))
+          },
+          at
+        );
+      }) }) }) })
+    ] });
+  }
+  function columns(info, entry, at) {
+    const [start, length, name, track, row, , cpu, latency, text] = entry, t3 = info.tracks[track];
+    const told2 = isEvent(entry) ? text : `${duration(length)}, depth ${row}${t3.stack ? `, stack ${t3.stack}` : ""}`;
+    return [String(at), cpu < 0 ? "" : String(cpu), clockTime(info.first, start), t3.name, String(t3.id), latency || "", info.names[name], told2];
+  }
+
+  // src/menu.tsx
+  function Menu({ v: v3 }) {
+    const box = A2(null);
+    const { x: x2, y: y3, items } = v3.menu;
+    y2(() => {
+      box.current.querySelector("button")?.focus();
+    }, [v3.menu]);
+    const key = (e3) => {
+      const by = { ArrowDown: 1, ArrowUp: -1 }[e3.key];
+      if (!by)
+        return;
+      e3.preventDefault();
+      const buttons = Array.from(box.current.querySelectorAll("button")), at = buttons.indexOf(document.activeElement);
+      buttons[(at + by + buttons.length) % buttons.length].focus();
+    };
+    const high = items.length * 24 + 8;
+    return /* @__PURE__ */ u3("div", { class: "menu", role: "menu", ref: box, onKeyDown: key, style: { left: `${Math.min(x2, innerWidth - 300)}px`, top: `${Math.max(0, Math.min(y3, innerHeight - high))}px` }, children: items.map((item) => /* @__PURE__ */ u3("button", { role: "menuitem", onClick: (e3) => {
+      e3.stopPropagation();
+      v3.menu = null;
+      v3.changed();
+      item.run();
+    }, children: item.title })) });
+  }
+
+  // src/match.ts
+  function numberOf(text) {
+    if (/^0x[0-9a-f]+$/i.test(text))
+      return parseInt(text, 16);
+    return /^-?\.?\d/.test(text) ? Number(text) : NaN;
+  }
+  function compare(op, a3, b) {
+    switch (op) {
+      case "eq":
+        return a3 === b;
+      case "ne":
+        return a3 !== b;
+      case "lt":
+        return a3 < b;
+      case "le":
+        return a3 <= b;
+      case "gt":
+        return a3 > b;
+      default:
+        return a3 >= b;
+    }
+  }
+  function globOf(pattern) {
+    const source = pattern.replace(/\\(.)|\[[^\]]*\]|[*?.+^${}()|]/g, (m3, escaped) => escaped !== void 0 ? escaped.replace(/[.*+?^${}()|[\]\\]/g, "\\$&") : m3 === "*" ? ".*" : m3 === "?" ? "." : m3[0] === "[" ? m3.replace("[!", "[^") : `\\${m3}`);
+    return new RegExp(`^${source}$`, "s");
+  }
+  function textTest(op, value) {
+    const lower2 = value.toLowerCase(), number = numberOf(value);
+    if (op === "has")
+      return (text) => text.toLowerCase().includes(lower2);
+    if (op === "lacks")
+      return (text) => !text.toLowerCase().includes(lower2);
+    if (op === "glob") {
+      const glob = globOf(value);
+      return (text) => glob.test(text);
+    }
+    return (text) => isNaN(number) || isNaN(numberOf(text)) ? compare(op, text, value) : compare(op, numberOf(text), number);
+  }
+  function numberTest(op, value) {
+    const number = numberOf(value), text = textTest(op, value);
+    if (["has", "lacks", "glob"].includes(op))
+      return (n2) => text(String(n2));
+    return (n2) => isNaN(number) ? op === "ne" : compare(op, n2, number);
+  }
+  function fieldOf(info, name) {
+    const m3 = new RegExp(`(?:^|[^\\w])${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}[=:] *([^ ,]*)`).exec(info);
+    return m3 ? m3[1] : void 0;
+  }
+  function term(line) {
+    const [, column, op, value] = /^(\S+) (\S+) (.*)$/s.exec(line);
+    if (column[0] === ".") {
+      const test = textTest(op, value), name = column.slice(1), known2 = /* @__PURE__ */ new Map();
+      return ({ info }) => {
+        if (info === void 0)
+          return void 0;
+        if (!known2.has(info)) {
+          const field = fieldOf(info, name);
+          known2.set(info, field === void 0 ? void 0 : test(field));
+        }
+        return known2.get(info);
+      };
+    }
+    const text = textTest(op, value), number = numberTest(op, value), known = /* @__PURE__ */ new Map();
+    return (item) => {
+      const is = item[column];
+      if (is === void 0)
+        return void 0;
+      if (typeof is === "number")
+        return number(is);
+      let met = known.get(is);
+      if (met === void 0)
+        known.set(is, met = text(is));
+      return met;
+    };
+  }
+  function condition(steps) {
+    const stack = [];
+    for (const line of steps.split("\n").filter((l3) => l3)) {
+      if (line === "not") {
+        const a3 = stack.pop();
+        stack.push((item) => {
+          const met = a3(item);
+          return met === void 0 ? met : !met;
+        });
+      } else if (line === "and" || line === "or") {
+        const b = stack.pop(), a3 = stack.pop(), decides = line === "or";
+        stack.push((item) => {
+          const x2 = a3(item);
+          if (x2 === decides)
+            return x2;
+          const y3 = b(item);
+          return y3 === decides ? y3 : x2 === void 0 || y3 === void 0 ? void 0 : y3;
+        });
+      } else
+        stack.push(term(line));
+    }
+    return stack[0] || (() => true);
+  }
+
+  // src/local.ts
+  function sums(differences) {
+    let at = 0;
+    return differences.map((d3) => at += d3);
+  }
+  function lower(sorted, value) {
+    let low = 0, high = sorted.length;
+    while (low < high) {
+      const mid = low + high >> 1;
+      if (sorted[mid] < value)
+        low = mid + 1;
+      else
+        high = mid;
+    }
+    return low;
+  }
+  var LocalSource = class {
+    constructor(all, texts, events, tracks) {
+      this.all = all;
+      this.texts = texts;
+      this.events = events;
+      this.tracks = tracks;
+      this.order = null;
+      // the list: 0 an event, else 1 + index of a row
+      this.callRows = [];
+      all.tracks.forEach((track, i4) => {
+        if (track.kind === "calls")
+          tracks[i4].forEach((columns2, row) => this.callRows.push({ track: i4, row, columns: columns2 }));
+      });
+    }
+    static of(recording) {
+      const { info, texts } = recording;
+      const events = { ...recording.events, ts: sums(recording.events.ts) };
+      const tracks = info.tracks.map((_2, i4) => {
+        const rows = recording.rows[i4];
+        if (!rows)
+          return [eventRow(info.tracks, events, i4)];
+        return rows.map(([start, length, name, extra]) => ({ start: sums(start), length, name, extra: extra || null }));
+      });
+      return new LocalSource(info, texts, events, tracks);
+    }
+    // As columns_filter() of tools/view/match.h.
+    filtered(steps) {
+      if (!steps)
+        return this;
+      const met = condition(steps), { all, events } = this;
+      const kept = events.ts.map((_2, i4) => i4).filter((i4) => met(this.eventItem(i4)) === true);
+      const pick = (column) => kept.map((i4) => column[i4]);
+      const left = { ts: pick(events.ts), cpu: pick(events.cpu), track: pick(events.track), name: pick(events.name), latency: pick(events.latency), text: pick(events.text) };
+      const tracks = all.tracks.map((track, t3) => {
+        if (track.kind === "events" || track.kind === "cpu-events")
+          return [eventRow(all.tracks, left, t3)];
+        return this.tracks[t3].map((row, depth) => {
+          const those = row.start.map((_2, i4) => i4).filter((i4) => {
+            const is = met(this.spanItem(t3, depth, i4));
+            return is === true || is === void 0 && track.kind !== "calls";
+          });
+          return { start: those.map((i4) => row.start[i4]), length: those.map((i4) => row.length[i4]), name: those.map((i4) => row.name[i4]), extra: row.extra && those.map((i4) => row.extra[i4]) };
+        });
+      });
+      return new LocalSource(all, this.texts, left, tracks);
+    }
+    eventItem(i4) {
+      const { events, texts } = this, track = this.all.tracks[events.track[i4]];
+      return { event: this.all.names[events.name[i4]], info: texts[events.text[i4]], latency: texts[events.latency[i4]], task: track.name, pid: track.id, cpu: events.cpu[i4], time: events.ts[i4] };
+    }
+    spanItem(t3, depth, i4) {
+      const track = this.all.tracks[t3], row = this.tracks[t3][depth], name = this.all.names[row.name[i4]], extra = row.extra ? row.extra[i4] | 0 : -1;
+      if (track.kind === "cpu")
+        return { task: name, pid: extra, cpu: track.id };
+      if (track.kind === "states")
+        return { task: track.name, pid: track.id, cpu: extra };
+      return { event: name, task: track.name, pid: track.id, cpu: extra < 0 ? void 0 : extra, time: row.start[i4], length: row.length[i4], depth };
+    }
+    async info() {
+      return this.all;
+    }
+    async spans(rows, from, to, pixel) {
+      pixel = Math.floor(pixel);
+      return rows.map(([track, row]) => {
+        const columns2 = this.tracks[track]?.[row];
+        return columns2 ? query(columns2, Math.floor(from), Math.floor(to), pixel) : [];
+      });
+    }
+    // Which row the entry of each number is of.
+    listOrder() {
+      if (this.order)
+        return this.order;
+      const next = new Array(this.callRows.length + 1).fill(0);
+      const starts = [this.events.ts, ...this.callRows.map((r3) => r3.columns.start)];
+      const order = new Uint32Array(starts.reduce((nr, s3) => nr + s3.length, 0));
+      const heap = [];
+      const less = (a3, b) => starts[a3][next[a3]] < starts[b][next[b]] || starts[a3][next[a3]] === starts[b][next[b]] && a3 < b;
+      const down = (i4) => {
+        for (; ; ) {
+          let least = i4;
+          for (const child of [2 * i4 + 1, 2 * i4 + 2])
+            if (child < heap.length && less(heap[child], heap[least]))
+              least = child;
+          if (least === i4)
+            return;
+          [heap[i4], heap[least]] = [heap[least], heap[i4]];
+          i4 = least;
+        }
+      };
+      starts.forEach((s3, i4) => s3.length && heap.push(i4));
+      for (let i4 = heap.length >> 1; i4 >= 0; i4--)
+        down(i4);
+      for (let i4 = 0; heap.length; i4++) {
+        const s3 = heap[0];
+        order[i4] = s3;
+        if (++next[s3] === starts[s3].length) {
+          heap[0] = heap[heap.length - 1];
+          heap.pop();
+        }
+        down(0);
+      }
+      this.order = order;
+      return order;
+    }
+    entry(source, i4) {
+      const { events, texts } = this;
+      if (source === 0)
+        return [events.ts[i4], 0, events.name[i4], events.track[i4], 0, i4, events.cpu[i4], texts[events.latency[i4]], texts[events.text[i4]]];
+      const { track, row, columns: columns2 } = this.callRows[source - 1];
+      return [columns2.start[i4], columns2.length[i4], columns2.name[i4], track, row, i4, columns2.extra[i4] | 0];
+    }
+    each(from, to, tell) {
+      const order = this.listOrder();
+      const next = new Array(this.callRows.length + 1).fill(0);
+      for (let i4 = 0; i4 < Math.min(to, order.length); i4++) {
+        const nr = next[order[i4]]++;
+        if (i4 >= from)
+          tell(this.entry(order[i4], nr), i4);
+      }
+    }
+    async list(at, nr) {
+      const out = [];
+      this.each(at, at + nr, (entry) => out.push(entry));
+      return out;
+    }
+    async number(ts) {
+      ts = Math.floor(ts);
+      return this.callRows.reduce((nr, r3) => nr + lower(r3.columns.start, ts), lower(this.events.ts, ts));
+    }
+    async find(steps, from, to) {
+      const met = condition(steps), found = [0, -1, -1];
+      this.each(from, to, (entry, i4) => {
+        if (met(isEvent(entry) ? this.eventItem(entry[5]) : this.spanItem(entry[3], entry[4], entry[5])) !== true)
+          return;
+        found[0]++;
+        if (found[1] < 0)
+          found[1] = i4;
+        found[2] = i4;
+      });
+      return found;
+    }
+    async table(from, to, tracks) {
+      const rows = [];
+      const open = [];
+      this.walk(from, to, tracks, {
+        enter: (name) => open[name] = (open[name] || 0) + 1,
+        leave: (name, length, beneath) => {
+          const r3 = rows[name] = rows[name] || [name, 0, 0, 0, length, 0];
+          r3[1]++;
+          r3[3] += length - beneath;
+          r3[4] = Math.min(r3[4], length);
+          r3[5] = Math.max(r3[5], length);
+          if (!--open[name])
+            r3[2] += length;
+        }
+      });
+      return rows.filter((r3) => !!r3);
+    }
+    async flame(from, to, tracks, offCpu) {
+      const nodes = [[0, 0, 0, 0, 0]];
+      const children = /* @__PURE__ */ new Map();
+      let at = 0;
+      const walker = (weight) => ({
+        enter: (name) => {
+          const key = `${at} ${name}`;
+          let node2 = children.get(key);
+          if (node2 === void 0) {
+            node2 = nodes.push([at, name, 0, 0, 0]) - 1;
+            children.set(key, node2);
+          }
+          at = node2;
+        },
+        leave: (_name, length, _beneath, start) => {
+          nodes[at][2]++;
+          nodes[at][3] += weight(start, length);
+          at = nodes[at][0];
+        }
+      });
+      if (!offCpu)
+        this.walk(from, to, tracks, walker((_start, length) => length));
+      else
+        this.all.tracks.forEach((track, i4) => {
+          if (track.kind !== "calls" || tracks.length && !tracks.includes(i4))
+            return;
+          const states = this.all.tracks.findIndex((t3) => t3.kind === "states" && t3.id === track.id && t3.pid === track.pid && t3.file === track.file);
+          if (states >= 0)
+            this.walk(from, to, [i4], walker(this.offCpu(this.tracks[states][0])));
+        });
+      for (const [parent, , , total] of nodes.slice(1))
+        nodes[parent][4] -= total;
+      return nodes.slice(1).map(([parent, name, calls, total, less]) => [parent, name, calls, total, total + less]);
+    }
+    // How much of a time a thread did not run.
+    offCpu(states) {
+      const before = [0];
+      states.start.forEach((_2, i4) => before.push(before[i4] + (this.all.names[states.name[i4]] === "running" ? 0 : states.length[i4])));
+      const until = (ts) => {
+        const i4 = overlapping(states, ts), start = i4 < states.start.length ? states.start[i4] : ts;
+        return before[i4] + (ts > start && before[i4 + 1] > before[i4] ? ts - start : 0);
+      };
+      return (start, length) => until(start + length) - until(start);
+    }
+    async function(name, from, to) {
+      const calls = [];
+      this.callRows.forEach(
+        ({ track, row, columns: columns2 }) => columns2.name.forEach((n2, i4) => n2 === name && columns2.start[i4] >= from && columns2.start[i4] < to && calls.push([columns2.start[i4], columns2.length[i4], track, row, i4]))
+      );
+      calls.sort((a3, b) => b[1] - a3[1] || a3[0] - b[0]);
+      const nr = calls.length, buckets = [];
+      for (const call of calls) {
+        const bucket = call[1] < 2 ? 0 : Math.floor(Math.log2(call[1]));
+        while (buckets.length <= bucket)
+          buckets.push(0);
+        buckets[bucket]++;
+      }
+      const percent = (p3) => nr ? calls[nr - Math.ceil(nr * p3 / 100)][1] : 0;
+      return { calls: nr, total: calls.reduce((sum, c3) => sum + c3[1], 0), p50: percent(50), p90: percent(90), p99: percent(99), buckets, longest: calls.slice(0, 10) };
+    }
+    // The calls of a range as tools/view/span_walk.c tells them.
+    walk(from, to, tracks, walker) {
+      from = Math.floor(from);
+      to = Math.floor(to);
+      this.tracks.forEach((rows, i4) => {
+        if (this.all.tracks[i4].kind !== "calls" || tracks.length && !tracks.includes(i4))
+          return;
+        const next = rows.map((r3) => overlapping(r3, from));
+        const walkRow = (row, since, limit) => {
+          const r3 = rows[row];
+          let sum = 0;
+          while (row < rows.length && next[row] < r3.start.length && r3.start[next[row]] < limit) {
+            const nr = next[row]++;
+            walkRow(row + 1, Infinity, r3.start[nr]);
+            const start = Math.max(r3.start[nr], from);
+            const end = Math.min(r3.start[nr] + r3.length[nr], to);
+            const length = Math.max(0, end - start);
+            walker.enter(r3.name[nr]);
+            const beneath = walkRow(row + 1, start, end);
+            walker.leave(r3.name[nr], length, beneath, start);
+            if (start >= since)
+              sum += length;
+          }
+          return sum;
+        };
+        for (let row = rows.length - 1; row > 0; row--) {
+          const around = rows[row - 1].start[next[row - 1]];
+          walkRow(row, Infinity, around < to ? around : to);
+        }
+        for (let row = 0; row < rows.length; row++)
+          walkRow(row, Infinity, to);
+      });
+    }
+  };
+  function overlapping(row, ts) {
+    const i4 = lower(row.start, ts);
+    return i4 > 0 && row.start[i4 - 1] + row.length[i4 - 1] > ts ? i4 - 1 : i4;
+  }
+  function eventRow(tracks, events, of) {
+    const row = { start: [], length: [], name: [], extra: [] }, { kind, file, id } = tracks[of];
+    events.ts.forEach((ts, i4) => {
+      if (kind === "events" ? events.track[i4] !== of : events.cpu[i4] !== id || tracks[events.track[i4]].file !== file)
+        return;
+      row.start.push(ts);
+      row.length.push(0);
+      row.name.push(events.name[i4]);
+      row.extra.push(i4);
+    });
+    return row;
+  }
+  function query(row, from, to, pixel) {
+    const out = [];
+    let at = -1;
+    for (let i4 = overlapping(row, from); i4 < row.start.length && row.start[i4] < to; i4++) {
+      const start = row.start[i4], length = row.length[i4];
+      const here = pixel && length < pixel ? Math.floor(Math.max(0, start - from) / pixel) : -1;
+      const last = out.length - 7;
+      if (here >= 0 && here === at) {
+        out[last + 1] = start + length - out[last];
+        out[last + 3]++;
+        out[last + 4] += length;
+        if (length > row.length[out[last + 5]]) {
+          out[last + 2] = row.name[i4];
+          out[last + 5] = i4;
+          out[last + 6] = row.extra ? row.extra[i4] : 0;
+        }
+      } else {
+        out.push(start, length, row.name[i4], 1, length, i4, row.extra ? row.extra[i4] : 0);
+      }
+      at = here;
+    }
+    return out;
+  }
+
+  // src/made.ts
+  var CHUNK = 2e4;
+  var MOST = 1e6;
+  var MOST_ROWS = 8;
+  var MOST_LOCKS = 20;
+  async function collect(source, steps) {
+    const those = source.filtered(steps), out = [];
+    while (out.length < MOST) {
+      const more = await those.list(out.length, CHUNK);
+      out.push(...more);
+      if (more.length < CHUNK)
+        break;
+    }
+    return out;
+  }
+  function inRows(pieces) {
+    const names = [...new Set(pieces.map((p3) => p3.name))], number = new Map(names.map((n2, i4) => [n2, i4]));
+    const rows = [];
+    for (const { start, length, name } of [...pieces].sort((a3, b) => a3.start - b.start)) {
+      let row = rows.find((r3) => r3.start[r3.start.length - 1] + r3.length[r3.length.length - 1] <= start);
+      if (!row && rows.length < MOST_ROWS)
+        rows.push(row = { start: [], length: [], name: [], extra: null });
+      if (!row)
+        continue;
+      row.start.push(start);
+      row.length.push(length);
+      row.name.push(number.get(name));
+    }
+    return { rows: rows.length ? rows : [{ start: [], length: [], name: [], extra: null }], names };
+  }
+  function keyOf2(info, entry, by) {
+    const track = info.tracks[entry[3]];
+    if (by === "all")
+      return "all";
+    if (by === "cpu")
+      return `CPU ${entry[6]}`;
+    if (by === "task")
+      return `${track.name}-${track.id}`;
+    const field = isEvent(entry) ? fieldOf(entry[8], by) : void 0;
+    return field === void 0 ? void 0 : `${by} ${field}`;
+  }
+  function pairs(info, from, to, by) {
+    const [a3, b] = by.includes("=") ? by.split("=") : [by, by];
+    const open = /* @__PURE__ */ new Map(), out = [];
+    const value = (entry, column) => keyOf2(info, entry, column)?.replace(/^\w+ /, "");
+    let i4 = 0;
+    for (const end of to) {
+      for (; i4 < from.length && (from[i4][0] < end[0] || from[i4][0] === end[0] && from[i4][5] < end[5]); i4++) {
+        const key2 = value(from[i4], a3);
+        if (key2 !== void 0)
+          open.set(key2, from[i4][0]);
+      }
+      const key = value(end, b), start = key === void 0 ? void 0 : open.get(key);
+      if (start === void 0)
+        continue;
+      open.delete(key);
+      out.push({ start, length: end[0] - start, name: keyOf2(info, end, b) });
+    }
+    return out;
+  }
+  var WAITS = ["contention_begin", "contention_end"];
+  async function locks(source, info, of) {
+    const [begins, ends] = await Promise.all(WAITS.map((name) => collect(source, parseFilter(`event == ${name}`, info.first))));
+    const open = /* @__PURE__ */ new Map(), waits = /* @__PURE__ */ new Map();
+    let i4 = 0;
+    for (const end of ends) {
+      for (; i4 < begins.length && begins[i4][0] <= end[0]; i4++)
+        open.set(begins[i4][3], begins[i4]);
+      const begin2 = open.get(end[3]);
+      if (!begin2)
+        continue;
+      open.delete(end[3]);
+      const lock = begin2[8].split(" ")[0], track = info.tracks[begin2[3]];
+      if (!waits.has(lock))
+        waits.set(lock, []);
+      waits.get(lock).push({ start: begin2[0], length: end[0] - begin2[0], name: `${track.name}-${track.id}` });
+    }
+    if (!waits.size)
+      throw new Error("No waits for locks are recorded: record with -e lock.");
+    const time = (pieces) => pieces.reduce((sum, p3) => sum + p3.length, 0);
+    return [...waits].sort((a3, b) => time(b[1]) - time(a3[1])).slice(0, MOST_LOCKS).map(([lock, pieces]) => ({ title: `waits for lock ${lock}`, shape: "spans", ...inRows(pieces), of }));
+  }
+  function describe(of) {
+    switch (of.kind) {
+      case "pair":
+        return `${of.from} → ${of.to} by ${of.by}`;
+      case "field":
+        return `${of.field} of ${of.events}`;
+      case "heat":
+        return `how long ${of.name} took`;
+      case "locks":
+        return "waits for locks";
+      default:
+        return of.question.replace(/\s+/g, " ").slice(0, 60);
+    }
+  }
+  async function make(source, info, of) {
+    const title = describe(of);
+    switch (of.kind) {
+      case "pair": {
+        const [from, to] = await Promise.all([of.from, of.to].map((f4) => collect(source, parseFilter(f4, info.first))));
+        const pieces = pairs(info, from, to, of.by);
+        if (!pieces.length)
+          throw new Error(`No such pair is recorded: ${title}. ${from.length} begin and ${to.length} end.`);
+        return [{ title, shape: "spans", ...inRows(pieces), of }];
+      }
+      case "field": {
+        const values = [], start = [];
+        for (const entry of await collect(source, parseFilter(of.events, info.first))) {
+          const value = Number(isEvent(entry) ? fieldOf(entry[8], of.field) : of.field === "length" ? entry[1] : void 0);
+          if (isNaN(value))
+            continue;
+          start.push(entry[0]);
+          values.push(value);
+        }
+        if (!start.length)
+          throw new Error(`No number is recorded in ${title}.`);
+        return [{ title, shape: "plot", rows: [{ start, length: start.map(() => 0), name: start.map(() => 0), extra: null }], names: [of.field], values, of }];
+      }
+      case "heat": {
+        const calls = (await collect(source, step("event", "eq", of.name))).filter((e3) => !isEvent(e3));
+        if (!calls.length)
+          throw new Error(`No call of ${of.name} is recorded.`);
+        return [{ title, shape: "heat", rows: [{ start: calls.map((c3) => c3[0]), length: calls.map((c3) => c3[1]), name: calls.map(() => 0), extra: null }], names: [of.name], of }];
+      }
+      case "locks":
+        return locks(source, info, of);
+      default: {
+        if (!source.sql)
+          throw new Error("This page has no server that answers SQL.");
+        const { names, rows, error } = await source.sql(of.question);
+        const [start, length, name] = ["start", "duration", "name"].map((n2) => (names || []).indexOf(n2));
+        if (error)
+          throw new Error(error);
+        if (start < 0)
+          throw new Error("The answer has no column start: there is nothing to put on the timeline.");
+        const pieces = rows.filter((r3) => /^\d+$/.test(r3[start] || "")).map((r3) => ({ start: Number(BigInt(r3[start]) - BigInt(info.first)), length: Number(r3[length] || 0), name: r3[name] || "" }));
+        return [{ title, shape: "spans", ...inRows(pieces), of }];
+      }
+    }
+  }
+  function timesOf(made, from, to) {
+    const all = made.rows.flatMap((r3, row) => {
+      const out = [];
+      for (let i4 = lower(r3.start, from); i4 < r3.start.length && r3.start[i4] < to; i4++)
+        out.push({ row, i: i4, start: r3.start[i4], length: r3.length[i4] });
+      return out;
+    });
+    all.sort((a3, b) => b.length - a3.length);
+    const percent = (p3) => all.length ? all[all.length - Math.ceil(all.length * p3 / 100)].length : 0;
+    return { nr: all.length, p50: percent(50), p90: percent(90), p99: percent(99), max: all.length ? all[0].length : 0, longest: all.slice(0, 10) };
+  }
+
+  // src/chosen.tsx
+  function ChosenPanel({ v: v3 }) {
+    const { span, info } = v3;
+    if (!span)
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "Click a call or an event. Drag with Shift for a range." });
+    const track = v3.graph.tracks[span.track];
+    if (track.made)
+      return /* @__PURE__ */ u3(MadePanel, { v: v3 });
+    const object = info.objects[span.name];
+    const facts = [
+      [track.kind === "calls" ? "Function" : track.kind === "states" ? "State" : "Event", info.names[span.name]],
+      ["Track", trackTitle(track)],
+      ["Time", clockTime(info.first, span.start)]
+    ];
+    if (object)
+      facts.push(["Object", object]);
+    if (info.places[span.name])
+      facts.push(["Source", info.places[span.name]]);
+    if (span.length)
+      facts.push(["Length", duration(span.length)]);
+    if (track.kind === "calls")
+      facts.push(["Depth", String(span.row)]);
+    if (track.kind === "cpu")
+      facts.push(["Thread", String(span.extra)]);
+    if (track.kind === "states" || track.kind === "calls" && (span.extra | 0) >= 0)
+      facts.push(["CPU", String(span.extra)]);
+    if (span.count > 1)
+      facts.push(["Together", `${span.count} are too short to be shown apart: this is the longest's name`]);
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("dl", { class: "facts", children: facts.map(([name, value]) => /* @__PURE__ */ u3(k, { children: [
+        /* @__PURE__ */ u3("dt", { children: name }),
+        /* @__PURE__ */ u3("dd", { children: value })
+      ] })) }),
+      span.length > 0 && (track.kind === "calls" || track.kind === "states") && /* @__PURE__ */ u3("p", { class: "hint", children: /* @__PURE__ */ u3("button", { onClick: () => v3.critical(), children: "Critical path" }) }),
+      v3.path && /* @__PURE__ */ u3(PathPanel, { v: v3 }),
+      track.kind === "calls" && /* @__PURE__ */ u3(TimesPanel, { v: v3, name: span.name })
+    ] });
+  }
+  function PathPanel({ v: v3 }) {
+    const sums2 = /* @__PURE__ */ new Map(), { tracks } = v3.graph;
+    let all = 0;
+    for (const { track, from, to, state } of v3.path.pieces) {
+      const key = `${tracks[track].name}-${tracks[track].id} ${state}`;
+      sums2.set(key, (sums2.get(key) || 0) + to - from);
+      all += to - from;
+    }
+    return /* @__PURE__ */ u3("table", { class: "functions path", children: [
+      /* @__PURE__ */ u3("caption", { children: [
+        "Critical path: ",
+        duration(all)
+      ] }),
+      /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: [
+        /* @__PURE__ */ u3("th", { scope: "col", children: "Thread and state" }),
+        /* @__PURE__ */ u3("th", { scope: "col", children: "Time" }),
+        /* @__PURE__ */ u3("th", { scope: "col", children: "%" })
+      ] }) }),
+      /* @__PURE__ */ u3("tbody", { children: [...sums2].sort((a3, b) => b[1] - a3[1]).map(([key, ns]) => /* @__PURE__ */ u3("tr", { children: [
+        /* @__PURE__ */ u3("td", { children: key }),
+        /* @__PURE__ */ u3("td", { children: duration(ns) }),
+        /* @__PURE__ */ u3("td", { children: (100 * ns / all).toFixed(1) })
+      ] })) })
+    ] });
+  }
+  function MadePanel({ v: v3 }) {
+    const span = v3.span, track = v3.graph.tracks[span.track], { from, to } = v3.shown, times = timesOf(track.made, from, to);
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("dl", { class: "facts", children: [
+        /* @__PURE__ */ u3("dt", { children: "Track" }),
+        /* @__PURE__ */ u3("dd", { children: trackTitle(track) }),
+        /* @__PURE__ */ u3("dt", { children: "Of" }),
+        /* @__PURE__ */ u3("dd", { children: track.made.names[span.name] }),
+        /* @__PURE__ */ u3("dt", { children: "Time" }),
+        /* @__PURE__ */ u3("dd", { children: clockTime(v3.info.first, span.start) }),
+        /* @__PURE__ */ u3("dt", { children: "Length" }),
+        /* @__PURE__ */ u3("dd", { children: duration(span.length) })
+      ] }),
+      /* @__PURE__ */ u3("p", { class: "hint", children: [
+        times.nr,
+        " of them: p50 ",
+        duration(times.p50),
+        ", p90 ",
+        duration(times.p90),
+        ", p99 ",
+        duration(times.p99),
+        ", max ",
+        duration(times.max)
+      ] }),
+      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(({ row, i: i4, start, length }) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => v3.goTo({ ...span, row, start, length, name: track.made.rows[row].name[i4], count: 1, which: i4 }), children: [
+        duration(length),
+        " at ",
+        clockTime(v3.info.first, start)
+      ] }) })) })
+    ] });
+  }
+  function TimesPanel({ v: v3, name }) {
+    const { info } = v3, { from, to } = v3.shown;
+    const [times, setTimes] = d2(null);
+    y2(() => {
+      v3.source.function(name, from, to).then(setTimes, v3.failed);
+    }, [name, from, to]);
+    if (!times)
+      return null;
+    const most = Math.max(...times.buckets, 1), first = times.buckets.findIndex((n2) => n2 > 0);
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("p", { class: "hint", children: [
+        times.calls,
+        " calls of ",
+        info.names[name],
+        v3.area ? " in the range" : "",
+        ": p50 ",
+        duration(times.p50),
+        ", p90 ",
+        duration(times.p90),
+        ", p99 ",
+        duration(times.p99),
+        ", max ",
+        duration(times.longest.length ? times.longest[0][1] : 0)
+      ] }),
+      /* @__PURE__ */ u3("table", { class: "buckets", "aria-label": "How many calls took how long", children: times.buckets.map(
+        (nr, i4) => i4 < first ? null : /* @__PURE__ */ u3("tr", { children: [
+          /* @__PURE__ */ u3("th", { scope: "row", children: duration(i4 ? 2 ** i4 : 0) }),
+          /* @__PURE__ */ u3("td", { children: nr }),
+          /* @__PURE__ */ u3("td", { class: "bar", children: /* @__PURE__ */ u3("div", { style: { width: `${nr / most * 100}%` } }) })
+        ] })
+      ) }),
+      /* @__PURE__ */ u3("p", { class: "hint", children: "The longest:" }),
+      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(([start, length, track, row, which]) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => v3.goTo({ track, row, start, length, name, count: 1, which, extra: 0 }), children: [
+        duration(length),
+        " at ",
+        clockTime(info.first, start)
+      ] }) })) })
+    ] });
+  }
+
+  // src/diff.tsx
+  function DiffPanel({ v: v3 }) {
+    const { files, names, tracks } = v3.info;
+    const [rows, setRows] = d2([]);
+    const { base, area } = v3, several = files.length > 1 && !base;
+    const sides = several ? [0, 1].map((file) => ({ title: files[file], range: v3.shown, tracks: callTracks(v3).filter((i4) => tracks[i4].file === file) })) : [base, area].map((range) => ({ title: range ? `${duration(range.to - range.from)} from ${clockTime(v3.info.first, range.from)}` : "", range: range || v3.whole, tracks: callTracks(v3) }));
+    const ready = several || base && area;
+    y2(() => {
+      if (!ready)
+        return setRows([]);
+      const none = Promise.resolve([]);
+      Promise.all(sides.map((s3) => s3.tracks.length ? v3.source.table(s3.range.from, s3.range.to, s3.tracks) : none)).then(([a3, b]) => {
+        const all = /* @__PURE__ */ new Map();
+        const row = (name) => {
+          const key = names[name];
+          if (!all.has(key))
+            all.set(key, { name: key, a: 0, b: 0, callsA: 0, callsB: 0 });
+          return all.get(key);
+        };
+        for (const [name, calls, , self] of a3)
+          Object.assign(row(name), { a: row(name).a + self, callsA: row(name).callsA + calls });
+        for (const [name, calls, , self] of b)
+          Object.assign(row(name), { b: row(name).b + self, callsB: row(name).callsB + calls });
+        setRows([...all.values()].sort((p3, q2) => Math.abs(q2.b - q2.a) - Math.abs(p3.b - p3.a)));
+      }, v3.failed);
+    }, [ready, JSON.stringify(sides)]);
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("div", { class: "option", children: [
+        /* @__PURE__ */ u3("button", { disabled: !area, onClick: () => {
+          v3.base = area;
+          v3.changed();
+        }, children: "The chosen range is A" }),
+        base && /* @__PURE__ */ u3("button", { onClick: () => {
+          v3.base = null;
+          v3.changed();
+        }, children: "No A" })
+      ] }),
+      !ready && /* @__PURE__ */ u3("p", { class: "hint", children: [
+        "Choose a range (drag with Shift), make it A, and choose another one, which is B",
+        files.length > 1 ? "" : "; or open two files",
+        "."
+      ] }),
+      ready && /* @__PURE__ */ u3("table", { class: "functions diff", children: [
+        /* @__PURE__ */ u3("caption", { children: [
+          "A: ",
+          sides[0].title,
+          "; B: ",
+          sides[1].title
+        ] }),
+        /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: [
+          /* @__PURE__ */ u3("th", { scope: "col", children: "Function" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "A self" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "B self" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "B − A" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "A calls" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "B calls" })
+        ] }) }),
+        /* @__PURE__ */ u3("tbody", { children: rows.slice(0, 500).map((r3) => /* @__PURE__ */ u3("tr", { onClick: () => v3.light(r3.name), class: v3.litTitle === r3.name ? "lit" : "", children: [
+          /* @__PURE__ */ u3("td", { title: r3.name, children: /* @__PURE__ */ u3("button", { children: r3.name }) }),
+          /* @__PURE__ */ u3("td", { children: duration(r3.a) }),
+          /* @__PURE__ */ u3("td", { children: duration(r3.b) }),
+          /* @__PURE__ */ u3("td", { class: r3.b > r3.a ? "more" : "less", children: [
+            r3.b > r3.a ? "+" : "",
+            duration(r3.b - r3.a)
+          ] }),
+          /* @__PURE__ */ u3("td", { children: r3.callsA }),
+          /* @__PURE__ */ u3("td", { children: r3.callsB })
+        ] })) })
+      ] })
+    ] });
+  }
+
+  // src/flame.tsx
+  var FLAME_LINE = 18;
+  function flameBoxes(rows, root) {
+    const children = [];
+    rows.forEach(([caller], i4) => (children[caller] = children[caller] || []).push(i4 + 1));
+    const total = (node2) => node2 ? rows[node2 - 1][3] : (children[0] || []).reduce((sum, i4) => sum + rows[i4 - 1][3], 0);
+    const boxes = [];
+    const all = total(root) || 1;
+    const put = (node2, depth, left) => {
+      const width = total(node2) / all;
+      if (width < 1e-3 && node2 !== root)
+        return;
+      boxes.push({ node: node2, depth, left, width: total(root) ? width : 1 });
+      (children[node2] || []).sort((a3, b) => total(b) - total(a3)).forEach((child) => {
+        put(child, depth + 1, left);
+        left += total(child) / all;
+      });
+    };
+    put(root, 0, 0);
+    return boxes;
+  }
+  function FlamePanel({ v: v3 }) {
+    const { names } = v3.info;
+    const [offCpu, setOffCpu] = d2(false);
+    const [zoomed, setRoot] = d2(0);
+    const rows = useFlame(v3, offCpu), root = zoomed > rows.length ? 0 : zoomed;
+    const boxes = flameBoxes(rows, root);
+    const deepest = boxes.reduce((d3, b) => Math.max(d3, b.depth), 0);
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("label", { class: "option", children: [
+        /* @__PURE__ */ u3("input", { type: "checkbox", checked: offCpu, onChange: (e3) => {
+          setOffCpu(e3.currentTarget.checked);
+          setRoot(0);
+        } }),
+        "time off the CPU"
+      ] }),
+      offCpu && !rows.length && /* @__PURE__ */ u3("p", { class: "hint", children: "No time off the CPU is known: record with -e sched." }),
+      /* @__PURE__ */ u3("div", { class: "flame", style: { height: `${(deepest + 1) * FLAME_LINE}px` }, children: boxes.map(({ node: node2, depth, left, width }) => {
+        const row = rows[node2 - 1];
+        const name = node2 ? names[row[1]] : "all";
+        const title = node2 ? `${name}: ${row[2]} calls, ${duration(row[3])}, self ${duration(row[4])}` : "all";
+        return /* @__PURE__ */ u3(
+          "button",
+          {
+            class: "box",
+            title,
+            style: { left: `${left * 100}%`, width: `${width * 100}%`, top: `${depth * FLAME_LINE}px`, background: node2 ? COLOURS[colourNumber(row[1])] : "#ccc" },
+            onClick: () => {
+              setRoot(node2 === root ? 0 : node2);
+              v3.light(node2 ? name : null);
+            },
+            children: name
+          },
+          node2
+        );
+      }) })
+    ] });
+  }
+
+  // src/notes.tsx
+  function NotesPanel({ v: v3 }) {
+    const [text, setText] = d2("");
+    const g2 = v3.graph;
+    const add2 = () => {
+      if (text.trim())
+        v3.note(text.trim());
+      setText("");
+    };
+    return /* @__PURE__ */ u3("div", { class: "notes", children: [
+      /* @__PURE__ */ u3("p", { class: "hint", children: [
+        /* @__PURE__ */ u3("label", { children: [
+          "Note at what is chosen, or in the middle: ",
+          /* @__PURE__ */ u3("input", { class: "wide", value: text, onInput: (e3) => setText(e3.currentTarget.value), onKeyDown: (e3) => e3.key === "Enter" && add2() })
+        ] }),
+        /* @__PURE__ */ u3("button", { onClick: add2, children: "Add note" })
+      ] }),
+      /* @__PURE__ */ u3("ul", { children: g2.notes.map((note) => /* @__PURE__ */ u3("li", { children: [
+        /* @__PURE__ */ u3("button", { onClick: () => g2.reveal(note.ts), children: clockTime(v3.info.first, note.ts) }),
+        " ",
+        note.text,
+        " ",
+        /* @__PURE__ */ u3("button", { "aria-label": `Remove ${note.text}`, onClick: () => {
+          g2.notes = g2.notes.filter((n2) => n2 !== note);
+          g2.want();
+          v3.changed();
+        }, children: "✕" })
+      ] })) })
+    ] });
+  }
+
+  // src/sourcetext.tsx
+  function SourcePanel({ v: v3 }) {
+    const { span } = v3, name = span && v3.graph.tracks[span.track].kind === "calls" ? span.name : -1;
+    const [text, setText] = d2(null);
+    const here = A2(null);
+    y2(() => {
+      setText(null);
+      if (name >= 0 && v3.source.text)
+        v3.source.text(name).then(setText, v3.failed);
+    }, [name]);
+    y2(() => here.current?.scrollIntoView({ block: "center" }), [text]);
+    if (name < 0)
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "Choose a call: its function's source is shown." });
+    if (!v3.source.text)
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server that reads the source." });
+    if (!text)
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "Reading …" });
+    if (text.error)
+      return /* @__PURE__ */ u3("p", { class: "hint", children: text.error });
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("p", { class: "hint", children: [
+        text.path,
+        ":",
+        text.line
+      ] }),
+      /* @__PURE__ */ u3("pre", { class: "source", children: text.lines.map((line, i4) => /* @__PURE__ */ u3("span", { class: i4 + 1 === text.line ? "here" : "", ref: i4 + 1 === text.line ? here : void 0, children: [
+        String(i4 + 1).padStart(5),
+        "  ",
+        line,
+        "\n"
+      ] })) })
+    ] });
+  }
+
+  // src/sql.tsx
+  var EXAMPLE = "SELECT name, count(*) AS calls, percentile(duration, 99) AS p99, max(duration)\nFROM slices GROUP BY name ORDER BY 4 DESC LIMIT 20";
+  function SqlPanel({ v: v3 }) {
+    const { source, info } = v3;
+    const [question, setQuestion] = d2(EXAMPLE);
+    const [answer, setAnswer] = d2(null);
+    const [busy, setBusy] = d2(false);
+    if (!source.sql)
+      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server. Ask the recording with vestige sql FILE 'SELECT ...'." });
+    const run = async () => {
+      setBusy(true);
+      try {
+        setAnswer(await source.sql(question));
+      } catch (error) {
+        setAnswer({ error: error.message, names: [], rows: [], cut: false });
+      }
+      setBusy(false);
+    };
+    const start = answer && !answer.error ? answer.names.indexOf("start") : -1, length = answer && !answer.error ? answer.names.indexOf("duration") : -1;
+    const show2 = (from, ns) => v3.graph.show(from - Math.max(ns, 1e3), from + 2 * Math.max(ns, 1e3));
+    const go = (row) => {
+      if (start >= 0 && /^\d+$/.test(row[start] || ""))
+        show2(Number(BigInt(row[start]) - BigInt(info.first)), Number(row[length] || 0));
+    };
+    return /* @__PURE__ */ u3("div", { class: "sql", children: [
+      /* @__PURE__ */ u3(
+        "textarea",
+        {
+          "aria-label": "SELECT of the tables slices, events, states, cpus, tracks, functions",
+          rows: 3,
+          value: question,
+          onInput: (e3) => setQuestion(e3.currentTarget.value),
+          onKeyDown: (e3) => e3.ctrlKey && e3.key === "Enter" && run()
+        }
+      ),
+      /* @__PURE__ */ u3("button", { onClick: run, disabled: busy, children: "Run" }),
+      start >= 0 && /* @__PURE__ */ u3("button", { onClick: () => v3.plot({ kind: "sql", question }), children: "Show as a track" }),
+      answer && answer.error && /* @__PURE__ */ u3("p", { class: "hint", role: "alert", children: answer.error }),
+      answer && !answer.error && /* @__PURE__ */ u3("table", { class: "functions", children: [
+        /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: answer.names.map((name) => /* @__PURE__ */ u3("th", { scope: "col", children: name })) }) }),
+        /* @__PURE__ */ u3("tbody", { children: answer.rows.map((row) => /* @__PURE__ */ u3("tr", { onClick: () => go(row), children: row.map((cell) => /* @__PURE__ */ u3("td", { title: cell || "", children: cell })) })) })
+      ] }),
+      answer && answer.cut && /* @__PURE__ */ u3("p", { class: "hint", children: "There are more rows." })
+    ] });
+  }
+
+  // src/table.tsx
+  var HEADS = ["Function", "Calls", "Total", "Self", "Min", "Max"];
+  function TablePanel({ v: v3 }) {
+    const { names } = v3.info, { from, to } = v3.shown, tracks = callTracks(v3);
+    const [rows, setRows] = d2([]);
+    const [by, setBy] = d2(3);
+    y2(() => {
+      v3.source.table(from, to, tracks).then(setRows, v3.failed);
+    }, [from, to, tracks.join()]);
+    const sorted = [...rows].sort((a3, b) => by ? b[by] - a3[by] : names[a3[0]].localeCompare(names[b[0]])).slice(0, 500);
+    return /* @__PURE__ */ u3("table", { class: "functions", children: [
+      /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: HEADS.map((head, i4) => /* @__PURE__ */ u3("th", { scope: "col", "aria-sort": by === i4 ? i4 ? "descending" : "ascending" : "none", children: /* @__PURE__ */ u3("button", { onClick: () => setBy(i4), children: head }) })) }) }),
+      /* @__PURE__ */ u3("tbody", { children: sorted.map((row) => /* @__PURE__ */ u3("tr", { onClick: () => v3.light(names[row[0]]), class: v3.litTitle === names[row[0]] ? "lit" : "", children: [
+        /* @__PURE__ */ u3("td", { title: names[row[0]], children: /* @__PURE__ */ u3("button", { children: names[row[0]] }) }),
+        /* @__PURE__ */ u3("td", { children: row[1] }),
+        row.slice(2).map((ns) => /* @__PURE__ */ u3("td", { children: duration(ns) }))
+      ] }, row[0])) })
+    ] });
+  }
+
+  // src/calltree.ts
+  function node(name) {
+    return { name, calls: 0, total: 0, self: 0, children: [] };
+  }
+  function treeOf(rows) {
+    const nodes = [node(-1), ...rows.map(([, name, calls, total, self]) => ({ name, calls, total, self, children: [] }))];
+    rows.forEach(([caller], i4) => nodes[caller].children.push(nodes[i4 + 1]));
+    nodes[0].total = nodes[0].children.reduce((sum, c3) => sum + c3.total, 0);
+    return nodes[0];
+  }
+  function paths(tree, tell, path = []) {
+    for (const child of tree.children) {
+      path.push(child.name);
+      tell(path, child.self, child.calls);
+      paths(child, tell, path);
+      path.pop();
+    }
+  }
+  function add(root, path, self, calls) {
+    let at = root;
+    at.total += self;
+    for (const name of path) {
+      let next = at.children.find((c3) => c3.name === name);
+      if (!next)
+        at.children.push(next = node(name));
+      next.total += self;
+      at = next;
+    }
+    at.self += self;
+    at.calls += calls;
+  }
+  function transformed(tree, transforms) {
+    return transforms.reduce((from, { kind, name }) => {
+      const to = node(-1);
+      paths(from, (path, self, calls) => {
+        if (kind === "focus") {
+          const at = path.indexOf(name);
+          if (at >= 0)
+            add(to, path.slice(at), self, calls);
+        } else if (kind === "merge") {
+          const left = path.filter((n2) => n2 !== name);
+          if (left.length)
+            add(to, left, self, path[path.length - 1] === name ? 0 : calls);
+          else
+            to.total += self;
+        } else {
+          const first = path.indexOf(name), last = path.lastIndexOf(name);
+          add(to, first < 0 ? path : [...path.slice(0, first), ...path.slice(last)], self, calls);
+        }
+      });
+      return to;
+    }, tree);
+  }
+  function inverted(tree) {
+    const to = node(-1);
+    paths(tree, (path, self, calls) => add(to, [...path].reverse(), self, calls));
+    const fill = (at) => at.calls += at.children.reduce((sum, c3) => sum + fill(c3), 0);
+    to.children.forEach(fill);
+    return to;
+  }
+
+  // src/tree.tsx
+  var ACTIONS = [
+    ["focus", "Focus", "this function and what it calls alone"],
+    ["merge", "Merge", "leave the function out: its time is its caller's"],
+    ["collapse", "Collapse recursion", "calls of itself as one"]
+  ];
+  function TreePanel({ v: v3 }) {
+    const { names } = v3.info;
+    const [inverts, setInverts] = d2(false);
+    const [offCpu, setOffCpu] = d2(false);
+    const [transforms, setTransforms] = d2([]);
+    const [open, setOpen] = d2(/* @__PURE__ */ new Set());
+    const [at, setAt] = d2("");
+    const rows = useFlame(v3, offCpu);
+    const changed = transformed(treeOf(rows), transforms), tree = inverts ? inverted(changed) : changed, all = tree.total || 1;
+    const lines = [];
+    const put = (node2, depth, path) => {
+      for (const child of [...node2.children].sort((a3, b) => b.total - a3.total).slice(0, 200)) {
+        const here = `${path}/${child.name}`;
+        lines.push({ node: child, depth, path: here });
+        if (open.has(here) || depth === 0 && !open.has(`-${here}`) && node2.children.length === 1)
+          put(child, depth + 1, here);
+      }
+    };
+    put(tree, 0, "");
+    const chosen = lines.find((l3) => l3.path === at);
+    const toggle = (path) => {
+      const next = new Set(open), is = lines.some((l3) => l3.path.startsWith(`${path}/`));
+      is ? (next.delete(path), next.add(`-${path}`)) : (next.add(path), next.delete(`-${path}`));
+      setOpen(next);
+    };
+    const choose = (l3) => {
+      setAt(l3.path);
+      v3.litTitle = "";
+      v3.light(names[l3.node.name]);
+    };
+    const key = (e3) => {
+      const i4 = lines.findIndex((l3) => l3.path === at), to = { ArrowDown: i4 + 1, ArrowUp: i4 - 1 }[e3.key];
+      if (to !== void 0 && lines[to])
+        choose(lines[to]);
+      else if ((e3.key === "ArrowRight" || e3.key === "ArrowLeft" || e3.key === "Enter") && at)
+        toggle(at);
+      else
+        return;
+      e3.preventDefault();
+      e3.stopPropagation();
+    };
+    return /* @__PURE__ */ u3(k, { children: [
+      /* @__PURE__ */ u3("div", { class: "option", children: [
+        /* @__PURE__ */ u3("label", { children: [
+          /* @__PURE__ */ u3("input", { type: "checkbox", checked: inverts, onChange: (e3) => setInverts(e3.currentTarget.checked) }),
+          "invert (to callers)"
+        ] }),
+        /* @__PURE__ */ u3("label", { children: [
+          /* @__PURE__ */ u3("input", { type: "checkbox", checked: offCpu, onChange: (e3) => setOffCpu(e3.currentTarget.checked) }),
+          "time off the CPU"
+        ] }),
+        ACTIONS.map(([kind, title, what]) => /* @__PURE__ */ u3("button", { title: what, disabled: !chosen, onClick: () => chosen && setTransforms([...transforms, { kind, name: chosen.node.name }]), children: title })),
+        transforms.map((t3, i4) => /* @__PURE__ */ u3("button", { class: "transform", onClick: () => setTransforms(transforms.filter((_2, k3) => k3 !== i4)), children: [
+          t3.kind,
+          " ",
+          names[t3.name],
+          " ✕"
+        ] }))
+      ] }),
+      /* @__PURE__ */ u3("table", { class: "functions tree", role: "treegrid", "aria-label": "Call tree", tabIndex: 0, onKeyDown: key, children: [
+        /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: [
+          /* @__PURE__ */ u3("th", { scope: "col", children: "Function" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "Total" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "%" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "Self" }),
+          /* @__PURE__ */ u3("th", { scope: "col", children: "Calls" })
+        ] }) }),
+        /* @__PURE__ */ u3("tbody", { children: lines.map((l3) => /* @__PURE__ */ u3("tr", { role: "row", "aria-level": l3.depth + 1, "aria-selected": l3.path === at, class: l3.path === at ? "lit" : "", onClick: () => choose(l3), onDblClick: () => toggle(l3.path), children: [
+          /* @__PURE__ */ u3("td", { style: { paddingLeft: `${l3.depth * 14 + 2}px` }, title: names[l3.node.name], children: [
+            /* @__PURE__ */ u3("span", { class: "twist", onClick: (e3) => {
+              e3.stopPropagation();
+              toggle(l3.path);
+            }, children: l3.node.children.length ? lines.some((x2) => x2.path.startsWith(`${l3.path}/`)) ? "▾" : "▸" : " " }),
+            names[l3.node.name]
+          ] }),
+          /* @__PURE__ */ u3("td", { children: duration(l3.node.total) }),
+          /* @__PURE__ */ u3("td", { children: (100 * l3.node.total / all).toFixed(1) }),
+          /* @__PURE__ */ u3("td", { children: duration(l3.node.self) }),
+          /* @__PURE__ */ u3("td", { children: l3.node.calls })
+        ] }, l3.path)) })
+      ] })
+    ] });
+  }
+
+  // src/panel.tsx
+  var TABS = [
+    ["chosen", "Chosen"],
+    ["table", "Functions"],
+    ["flame", "Flame graph"],
+    ["tree", "Call tree"],
+    ["diff", "Compare"],
+    ["notes", "Notes"],
+    ["source", "Source"],
+    ["sql", "SQL"]
+  ];
+  function Panel({ v: v3 }) {
+    const { area, info, tab } = v3;
+    const panels = {
+      chosen: () => /* @__PURE__ */ u3(ChosenPanel, { v: v3 }),
+      table: () => /* @__PURE__ */ u3(TablePanel, { v: v3 }),
+      flame: () => /* @__PURE__ */ u3(FlamePanel, { v: v3 }),
+      tree: () => /* @__PURE__ */ u3(TreePanel, { v: v3 }),
+      diff: () => /* @__PURE__ */ u3(DiffPanel, { v: v3 }),
+      notes: () => /* @__PURE__ */ u3(NotesPanel, { v: v3 }),
+      source: () => /* @__PURE__ */ u3(SourcePanel, { v: v3 }),
+      sql: () => /* @__PURE__ */ u3(SqlPanel, { v: v3 })
+    };
+    return /* @__PURE__ */ u3("div", { class: "panel", children: [
+      /* @__PURE__ */ u3("div", { class: "tabs", role: "tablist", children: TABS.map(([t3, title]) => /* @__PURE__ */ u3("button", { role: "tab", "aria-selected": tab === t3, onClick: () => {
+        v3.tab = t3;
+        v3.changed();
+      }, children: title })) }),
+      area && /* @__PURE__ */ u3("p", { class: "area", children: [
+        duration(area.to - area.from),
+        " from ",
+        clockTime(info.first, area.from),
+        " ",
+        /* @__PURE__ */ u3("button", { onClick: () => v3.chooseArea(null), children: "Whole recording" }),
+        " ",
+        /* @__PURE__ */ u3("button", { onClick: () => v3.cut(), children: "Save as trace.dat" })
+      ] }),
+      /* @__PURE__ */ u3("div", { class: "body", role: "tabpanel", "aria-label": TABS.find(([t3]) => t3 === tab)[1], tabIndex: 0, children: panels[tab]() })
+    ] });
+  }
+  function callTracks(v3) {
+    const { layout, tracks } = v3.graph;
+    return tracks.flatMap((t3, i4) => t3.kind === "calls" && !layout.hidden.has(i4) && t3.name.toLowerCase().includes(layout.words.toLowerCase()) ? [i4] : []);
+  }
+  function useFlame(v3, offCpu) {
+    const [rows, setRows] = d2([]);
+    const { from, to } = v3.shown, tracks = callTracks(v3), source = v3.filter.graph ? v3.list : v3.source;
+    y2(() => {
+      source.flame(from, to, tracks, offCpu).then(setRows, v3.failed);
+    }, [from, to, tracks.join(), offCpu, source]);
+    return rows;
+  }
+
+  // src/plot.ts
+  function drawPlot(g2, made, p3, ink) {
+    const { start } = made.rows[0], values = made.values, scale = p3.width / (p3.to - p3.from);
+    const first = Math.max(0, lower(start, p3.from) - 1), last = Math.min(start.length, lower(start, p3.to) + 1);
+    let [least, most] = [Infinity, -Infinity];
+    for (let i4 = first; i4 < last; i4++) {
+      least = Math.min(least, values[i4]);
+      most = Math.max(most, values[i4]);
+    }
+    if (first >= last)
+      return;
+    const y3 = (value) => p3.top + p3.height - 2 - (most > least ? (value - least) / (most - least) * (p3.height - 6) : (p3.height - 6) / 2);
+    g2.strokeStyle = "#2a6fc4";
+    g2.beginPath();
+    let column = -1;
+    for (let i4 = first; i4 < last; i4++) {
+      const x2 = (start[i4] - p3.from) * scale;
+      if (i4 === first)
+        g2.moveTo(x2, y3(values[i4]));
+      else
+        g2.lineTo(x2, Math.floor(x2) === column ? y3(values[i4]) : y3(values[i4 - 1]));
+      g2.lineTo(x2, y3(values[i4]));
+      column = Math.floor(x2);
+      if (last - first < p3.width / 4)
+        g2.rect(x2 - 1, y3(values[i4]) - 1, 2, 2);
+    }
+    g2.stroke();
+    g2.fillStyle = ink;
+    g2.fillText(String(most), 3, p3.top + 7);
+    g2.fillText(String(least), 3, p3.top + p3.height - 6);
+  }
+  var HEAT_ROWS = 16;
+  function heatBoxes(made, from, to, columns2) {
+    const { start, length } = made.rows[0], counts = new Array(columns2 * HEAT_ROWS).fill(0);
+    const powers = length.map((n2) => n2 < 1 ? 0 : Math.floor(Math.log2(n2)));
+    const longest = powers.reduce((a3, b) => Math.max(a3, b), 0), shortest = Math.max(0, longest - HEAT_ROWS + 1);
+    let most = 0;
+    for (let i4 = lower(start, from); i4 < start.length && start[i4] < to; i4++) {
+      const column = Math.min(columns2 - 1, Math.floor((start[i4] - from) / (to - from) * columns2));
+      const at = Math.max(0, powers[i4] - shortest) * columns2 + column;
+      most = Math.max(most, ++counts[at]);
+    }
+    return { counts, most, shortest };
+  }
+  function drawHeat(g2, made, p3) {
+    const columns2 = Math.max(1, Math.floor(p3.width / 4)), { counts, most } = heatBoxes(made, p3.from, p3.to, columns2), high = p3.height / HEAT_ROWS;
+    counts.forEach((nr, i4) => {
+      if (!nr)
+        return;
+      g2.fillStyle = `hsl(${Math.round(40 - 40 * (nr / most))},85%,${Math.round(75 - 35 * Math.sqrt(nr / most))}%)`;
+      g2.fillRect(i4 % columns2 * 4, p3.top + p3.height - (Math.floor(i4 / columns2) + 1) * high, 4, high);
+    });
+  }
 
   // src/graph.ts
-  var HEIGHTS = { cpu: 18, "cpu-events": 10, states: 13, events: 13, calls: 16 };
-  var GAP = 6;
-  var SCALE = 24;
   var STATES = ["running", "woken", "preempted", "blocked"];
   var MIN_NS = 10;
+  var GREEN = "#1a9a3c";
+  var RED = "#d23030";
+  var PATH = "#e07b00";
   var Graph = class {
     constructor(canvas, source, info, events) {
       this.canvas = canvas;
       this.source = source;
       this.info = info;
       this.events = events;
-      this.lines = [];
-      this.hidden = /* @__PURE__ */ new Set();
-      // tracks
       this.markers = { a: null, b: null };
       this.area = null;
       this.chosen = null;
       this.lit = null;
-      // a name: its spans stand out
+      // spans that stand out
+      this.arrows = [];
+      this.path = [];
+      this.notes = [];
       this.scroll = 0;
-      this.height = 0;
-      // of all lines
       this.frames = 0;
       // drawn so far
       this.width = 0;
@@ -543,26 +2566,23 @@
       this.strip = document.createElement("canvas");
       this.range = { from: 0, to: Math.max(info.duration, MIN_NS) };
       this.states = STATES.map((s3) => info.names.findIndex((n2, i4) => n2 === s3 && info.objects[i4] === null));
-      this.layOut();
+      this.tracks = [...info.tracks];
+      this.layout = new Layout(info, this.tracks);
       this.listen();
     }
-    // Where each row is, from the tracks that are not hidden.
+    get lines() {
+      return this.layout.lines;
+    }
+    // Where each row is has changed.
     layOut() {
-      let top = SCALE;
-      this.lines = [];
-      this.info.tracks.forEach((track, i4) => {
-        if (this.hidden.has(i4))
-          return;
-        const before = this.info.tracks[i4 - 1];
-        if (before && (before.id !== track.id || isCpu(before) !== isCpu(track)))
-          top += GAP;
-        track.rows.forEach((_2, row) => {
-          this.lines.push({ track: i4, row, top, height: HEIGHTS[track.kind] });
-          top += HEIGHTS[track.kind];
-        });
-      });
-      this.height = top + GAP;
-      this.events.laidOut();
+      this.layout.arrange();
+      this.scrollTo(this.scroll);
+    }
+    // Show another choice of the recording's spans.
+    use(source) {
+      this.source = source;
+      this.answered = null;
+      this.asked = null;
       this.want();
     }
     resize(width, height) {
@@ -596,12 +2616,12 @@
       if (ts < from || ts > to)
         this.show(ts - (to - from) / 2, ts + (to - from) / 2);
       const line = this.lines.find((l3) => l3.track === track && l3.row === row);
-      if (line && (line.top < this.scroll + SCALE || line.top + line.height > this.scroll + this.view))
+      if (line && !line.pinned && (line.top < this.scroll + SCALE + this.layout.pinnedHeight || line.top + line.height > this.scroll + this.view))
         this.scrollTo(line.top - this.view / 2);
       this.want();
     }
     scrollTo(top) {
-      this.scroll = Math.max(0, Math.min(top, this.height - this.view));
+      this.scroll = Math.max(0, Math.min(top, this.layout.height - this.view));
       this.events.laidOut();
       this.want();
     }
@@ -622,8 +2642,13 @@
     ts(x2) {
       return this.range.from + x2 / this.width * (this.range.to - this.range.from);
     }
-    visible() {
-      return this.lines.filter((l3) => l3.top + l3.height > this.scroll && l3.top < this.scroll + this.view);
+    // Where a line is on the canvas.
+    y(line) {
+      return line.pinned ? line.top : line.top - this.scroll;
+    }
+    visible(pinned) {
+      const from = this.scroll + this.layout.pinnedHeight;
+      return this.lines.filter((l3) => l3.pinned === pinned && (pinned || l3.top + l3.height > from && l3.top < this.scroll + this.view));
     }
     // Ask for what is on the screen, and half a screen to each side; one question at a time.
     fetch() {
@@ -631,7 +2656,7 @@
         return;
       const { from, to } = this.range, half = (to - from) / 2;
       const pixel = (to - from) / (this.width * this.ratio);
-      const rows = this.visible().map((l3) => [l3.track, l3.row]);
+      const rows = [...this.visible(true), ...this.visible(false)].filter((l3) => !this.tracks[l3.track].made).map((l3) => [l3.track, l3.row]);
       const a3 = this.answered;
       if (a3 && from >= a3.from && to <= a3.to && Math.abs(a3.pixel - pixel) < pixel * 0.05 && rows.every(([t3, r3]) => a3.rows.has(`${t3}.${r3}`)))
         return;
@@ -640,12 +2665,15 @@
       const begin2 = Math.max(0, from - half), end = to + half;
       this.source.spans(rows, begin2, end, pixel).then(
         (answer) => {
+          if (this.asked !== asked)
+            return;
           this.answered = { from: from - half, to: end, pixel, key: asked.key, rows: new Map(rows.map(([t3, r3], i4) => [`${t3}.${r3}`, answer[i4]])) };
           this.asked = null;
           this.want();
         },
         (error) => {
-          this.asked = null;
+          if (this.asked === asked)
+            this.asked = null;
           this.events.failed(error);
         }
       );
@@ -653,6 +2681,13 @@
     // Is everything on the screen that is to be there?
     settled() {
       return !this.asked && !this.wanted;
+    }
+    blocks(line) {
+      const { made } = this.tracks[line.track];
+      if (!made)
+        return this.answered?.rows.get(`${line.track}.${line.row}`);
+      const { from, to } = this.range;
+      return query(made.rows[line.row], from, to, (to - from) / (this.width * this.ratio));
     }
     colour(track, blocks, i4) {
       if (track.kind === "cpu")
@@ -666,47 +2701,65 @@
       const style = getComputedStyle(this.canvas);
       const dark = style.getPropertyValue("--dark").trim() === "1";
       const ink = style.getPropertyValue("--ink").trim() || "#000", grey = style.getPropertyValue("--line").trim() || "#ccc";
-      const paper = style.getPropertyValue("--paper").trim() || "#fff";
+      const paper = style.getPropertyValue("--paper").trim() || "#fff", soft = style.getPropertyValue("--soft").trim() || "#eee";
       g2.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
       g2.fillStyle = paper;
       g2.fillRect(0, 0, this.width, this.view);
+      for (const head of this.layout.heads) {
+        g2.fillStyle = soft;
+        g2.fillRect(0, head.top - this.scroll, this.width, 17);
+      }
       this.drawScale(g2, ink, grey);
-      g2.save();
-      g2.beginPath();
-      g2.rect(0, SCALE, this.width, this.view - SCALE);
-      g2.clip();
       g2.font = "11px system-ui, sans-serif";
       g2.textBaseline = "middle";
-      for (const line of this.visible())
-        this.drawLine(g2, line, dark);
-      this.drawLost(g2);
-      g2.restore();
-      this.drawMarks(g2, ink);
+      for (const pinned of [false, true]) {
+        const top = SCALE + (pinned ? 0 : this.layout.pinnedHeight);
+        g2.save();
+        g2.beginPath();
+        g2.rect(0, top, this.width, (pinned ? SCALE + this.layout.pinnedHeight : this.view) - top);
+        g2.clip();
+        for (const line of this.visible(pinned))
+          this.drawLine(g2, line, dark, ink);
+        this.drawLost(g2);
+        if (!pinned)
+          this.drawPath(g2, ink);
+        g2.restore();
+      }
+      if (this.layout.pinnedHeight) {
+        g2.fillStyle = ink;
+        g2.fillRect(0, SCALE + this.layout.pinnedHeight - 1, this.width, 1);
+      }
+      this.drawMarks(g2, ink, paper);
       this.frames++;
     }
     drawScale(g2, ink, grey) {
       const { from, to } = this.range;
       const about = (to - from) / this.width * 110, power = 10 ** Math.floor(Math.log10(about));
-      const step = Math.max(1, [1, 2, 5, 10].map((n2) => n2 * power).find((n2) => n2 >= about));
+      const step2 = Math.max(1, [1, 2, 5, 10].map((n2) => n2 * power).find((n2) => n2 >= about));
       g2.fillStyle = ink;
       g2.strokeStyle = grey;
       g2.font = "11px system-ui, sans-serif";
       g2.textBaseline = "middle";
       g2.beginPath();
-      for (let t3 = Math.ceil(from / step) * step; t3 <= to; t3 += step) {
+      for (let t3 = Math.ceil(from / step2) * step2; t3 <= to; t3 += step2) {
         const x2 = Math.round(this.x(t3)) + 0.5;
         g2.moveTo(x2, SCALE - 6);
         g2.lineTo(x2, this.view);
-        g2.fillText(tick(t3, step), x2 + 3, SCALE / 2);
+        g2.fillText(tick(t3, step2), x2 + 3, SCALE / 2);
       }
       g2.stroke();
     }
-    drawLine(g2, line, dark) {
-      const blocks = this.answered?.rows.get(`${line.track}.${line.row}`);
-      const track = this.info.tracks[line.track];
+    drawLine(g2, line, dark, ink) {
+      const track = this.tracks[line.track], top = this.y(line), height = line.height - 1;
+      if (track.made && track.made.shape !== "spans") {
+        const draw = track.made.shape === "plot" ? drawPlot : drawHeat;
+        draw(g2, track.made, { from: this.range.from, to: this.range.to, width: this.width, top, height }, ink);
+        return;
+      }
+      const blocks = this.blocks(line);
       if (!blocks)
         return;
-      const wide = this.canvas.width, top = line.top - this.scroll, height = line.height - 1;
+      const wide = this.canvas.width;
       if (!this.raster || this.raster.width !== wide) {
         this.raster = new ImageData(wide, 1);
         this.strip.width = wide;
@@ -726,12 +2779,12 @@
         if (colour < 0) {
           const name = blocks[i4 + NAME];
           if (name === this.states[1] || name === this.states[2])
-            hollow.push([left / this.ratio, (right - left) / this.ratio, name === this.states[1] ? "#1a9a3c" : "#d23030"]);
+            hollow.push([left / this.ratio, (right - left) / this.ratio, name === this.states[1] ? GREEN : RED]);
           continue;
         }
         let pixel = PIXELS[colour];
-        if (this.lit !== null && blocks[i4 + NAME] !== this.lit)
-          pixel = pixel & 16777215 | 1342177280;
+        if (this.lit && !this.lit(blocks[i4 + NAME], track))
+          pixel = pixel & 16777215 | 939524096;
         pixels.fill(pixel, left, right);
         if (right - left > 3 && blocks[i4 + COUNT] === 1)
           pixels[right - 1] = pixel & 16777215 | 1610612736;
@@ -743,7 +2796,7 @@
       g2.drawImage(this.strip, 0, 0, wide, 1, 0, top, this.width, height);
       g2.fillStyle = "#101418";
       for (const [left, right, i4] of texts) {
-        const room = right - left - 6, text = this.label(track, blocks, i4);
+        const room = right - left - 6, text = this.label(track, blocks[i4 + NAME], blocks[i4 + EXTRA]);
         const chars = Math.floor(room / 6);
         if (chars < 2)
           continue;
@@ -761,30 +2814,67 @@
         g2.lineWidth = 1;
       }
     }
-    label(track, blocks, i4) {
-      const name = this.info.names[blocks[i4 + NAME]];
+    nameOf(track, name) {
+      return (track.made ? track.made.names : this.info.names)[name];
+    }
+    label(track, nameNumber, extra) {
+      const name = this.nameOf(track, nameNumber);
       if (track.kind === "cpu")
-        return `${name}-${blocks[i4 + EXTRA]}`;
+        return `${name}-${extra}`;
       if (track.kind === "states")
-        return `${name} on CPU ${blocks[i4 + EXTRA]}`;
+        return `${name} on CPU ${extra}`;
       return name;
     }
-    // Records that the recording has not: a red line where they are missing.
+    // Records that the recording has not: a red line where they are missing, a box in the CPU's rows.
     drawLost(g2) {
-      g2.strokeStyle = "#d23030";
+      g2.strokeStyle = g2.fillStyle = RED;
       g2.setLineDash([3, 3]);
       g2.beginPath();
-      for (const [ts] of this.info.lost) {
+      for (const [ts, cpu] of this.info.lost) {
         const x2 = Math.round(this.x(ts)) + 0.5;
         if (x2 < 0 || x2 > this.width)
           continue;
         g2.moveTo(x2, SCALE);
         g2.lineTo(x2, this.view);
+        for (const line of this.lines) {
+          const track = this.tracks[line.track];
+          if (track.kind === "cpu-events" && track.id === cpu)
+            g2.fillRect(x2 - 4, this.y(line), 8, line.height - 1);
+        }
       }
       g2.stroke();
       g2.setLineDash([]);
     }
-    drawMarks(g2, ink) {
+    // The line that stands for a thread: its states, else what it has.
+    threadLine(track) {
+      return this.lines.find((l3) => l3.track === track && l3.row === 0);
+    }
+    drawPath(g2, ink) {
+      g2.fillStyle = PATH;
+      for (const piece of this.path) {
+        const line = this.threadLine(piece.track);
+        if (line)
+          g2.fillRect(this.x(piece.from), this.y(line) + line.height - 5, Math.max(1, this.x(piece.to) - this.x(piece.from)), 4);
+      }
+      g2.strokeStyle = g2.fillStyle = ink;
+      for (const { from, to } of this.arrows) {
+        const a3 = this.threadLine(from.track), b = this.threadLine(to.track);
+        if (!a3 || !b)
+          continue;
+        const [x0, y0, x1, y1] = [this.x(from.ts), this.y(a3) + a3.height / 2, this.x(to.ts), this.y(b) + b.height / 2];
+        const down = y1 > y0 ? 1 : -1;
+        g2.beginPath();
+        g2.moveTo(x0, y0);
+        g2.bezierCurveTo(x0 + 12, y0, x1 - 12, y1 - down * 14, x1, y1 - down * 5);
+        g2.stroke();
+        g2.beginPath();
+        g2.moveTo(x1, y1);
+        g2.lineTo(x1 - 4, y1 - down * 7);
+        g2.lineTo(x1 + 4, y1 - down * 7);
+        g2.fill();
+      }
+    }
+    drawMarks(g2, ink, paper) {
       if (this.area) {
         const x2 = this.x(this.area.from);
         g2.fillStyle = "rgba(60,120,220,0.18)";
@@ -808,12 +2898,26 @@
         g2.fillStyle = "#000";
         g2.fillText(name, x2 + 3, 8);
       }
+      for (const { ts, text } of this.notes) {
+        const x2 = this.x(ts), width = Math.min(160, g2.measureText(text).width + 8);
+        if (x2 < -width || x2 > this.width)
+          continue;
+        g2.fillStyle = PATH;
+        g2.fillRect(x2, SCALE - 8, 1, this.view);
+        g2.fillRect(x2, SCALE - 8, width, 14);
+        g2.fillStyle = paper === "#fff" ? "#000" : "#101418";
+        g2.fillText(text, x2 + 4, SCALE - 1, width - 8);
+      }
+    }
+    // The line at a place.
+    lineAt(y3) {
+      const pinned = y3 < SCALE + this.layout.pinnedHeight;
+      return y3 < SCALE ? void 0 : this.lines.find((l3) => l3.pinned === pinned && y3 >= this.y(l3) && y3 < this.y(l3) + l3.height);
     }
     // The span at a place, the nearest within 3 pixels.
     spanAt(x2, y3) {
-      const line = this.lines.find((l3) => y3 + this.scroll >= l3.top && y3 + this.scroll < l3.top + l3.height);
-      const blocks = line && this.answered?.rows.get(`${line.track}.${line.row}`);
-      if (!line || !blocks || y3 < SCALE)
+      const line = this.lineAt(y3), blocks = line && this.blocks(line);
+      if (!line || !blocks)
         return null;
       let best = -1, near = 3;
       for (let i4 = 0; i4 < blocks.length; i4 += WORDS) {
@@ -828,10 +2932,27 @@
         return null;
       return { track: line.track, row: line.row, start: blocks[best + START], length: blocks[best + LENGTH], name: blocks[best + NAME], count: blocks[best + COUNT], which: blocks[best + WHICH], extra: blocks[best + EXTRA] };
     }
+    // The span beside one in its row (`by` 1 or -1), all of them being asked for.
+    async neighbour(span, by) {
+      const { made } = this.tracks[span.track], end = span.start + span.length;
+      for (let reach = Math.max(1e3, span.length * 4); ; reach *= 16) {
+        const from = by > 0 ? end : Math.max(0, span.start - reach), to = by > 0 ? end + reach : span.start;
+        const blocks = made ? query(made.rows[span.row], from, to, 0) : (await this.source.spans([[span.track, span.row]], from, to, 0))[0];
+        const at = [];
+        for (let i5 = 0; i5 < blocks.length; i5 += WORDS)
+          if (by > 0 ? blocks[i5 + START] > span.start || blocks[i5 + START] >= end && span.length : blocks[i5 + START] < span.start)
+            at.push(i5);
+        const i4 = by > 0 ? at[0] : at[at.length - 1];
+        if (i4 !== void 0)
+          return { ...span, start: blocks[i4 + START], length: blocks[i4 + LENGTH], name: blocks[i4 + NAME], count: 1, which: blocks[i4 + WHICH], extra: blocks[i4 + EXTRA] };
+        if (by > 0 ? to > this.info.duration : from === 0)
+          return null;
+      }
+    }
     listen() {
       const c3 = this.canvas;
       let from = null;
-      const place = (e3) => {
+      const place2 = (e3) => {
         const box = c3.getBoundingClientRect();
         return [e3.clientX - box.left, e3.clientY - box.top];
       };
@@ -840,19 +2961,19 @@
         if (e3.shiftKey)
           this.pan(Math.sign(e3.deltaY || e3.deltaX) * 0.1);
         else if (e3.ctrlKey || e3.metaKey || !this.scrolls())
-          this.zoom(e3.deltaY > 0 ? 1.25 : 0.8, this.ts(place(e3)[0]));
+          this.zoom(e3.deltaY > 0 ? 1.25 : 0.8, this.ts(place2(e3)[0]));
         else
           this.scrollTo(this.scroll + e3.deltaY);
       }, { passive: false });
       c3.addEventListener("pointerdown", (e3) => {
         if (e3.button !== 0)
           return;
-        const [x2, y3] = place(e3);
+        const [x2, y3] = place2(e3);
         c3.setPointerCapture(e3.pointerId);
         from = { x: x2, range: this.range, area: e3.shiftKey || y3 < SCALE, moved: false };
       });
       c3.addEventListener("pointermove", (e3) => {
-        const [x2, y3] = place(e3);
+        const [x2, y3] = place2(e3);
         this.pointer = this.ts(x2);
         if (from && Math.abs(x2 - from.x) > 3)
           from.moved = true;
@@ -867,7 +2988,7 @@
         this.want();
       });
       c3.addEventListener("pointerup", (e3) => {
-        const [x2, y3] = place(e3);
+        const [x2, y3] = place2(e3);
         if (from && from.moved && from.area)
           this.events.area(this.area);
         else if (from && !from.moved)
@@ -880,552 +3001,661 @@
         this.events.pointed(null, 0, 0, 0);
         this.want();
       });
+      c3.addEventListener("contextmenu", (e3) => {
+        e3.preventDefault();
+        const [x2, y3] = place2(e3), line = this.lineAt(y3);
+        this.events.menu(this.spanAt(x2, y3), line ? line.track : -1, this.ts(x2), e3.clientX, e3.clientY);
+      });
       c3.addEventListener("dblclick", (e3) => {
-        const span = this.spanAt(...place(e3));
+        const span = this.spanAt(...place2(e3));
         if (span && span.length)
           this.show(span.start - span.length * 0.1, span.start + span.length * 1.1);
       });
     }
     scrolls() {
-      return this.height > this.view;
+      return this.layout.height > this.view;
     }
   };
-  function isCpu(track) {
-    return track.kind === "cpu" || track.kind === "cpu-events";
-  }
-  function trackTitle(track) {
-    if (track.kind === "cpu")
-      return `CPU ${track.id}`;
-    if (track.kind === "cpu-events")
-      return `CPU ${track.id} events`;
-    if (track.stack)
-      return `${track.name}-${track.id} stack ${track.stack}`;
-    return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}`;
-  }
 
-  // node_modules/preact/jsx-runtime/dist/jsxRuntime.module.js
-  var f3 = 0;
-  var i3 = Array.isArray;
-  function u3(e3, t3, n2, o3, i4, u4) {
-    t3 || (t3 = {});
-    var a3, c3, p3 = t3;
-    if ("ref" in p3)
-      for (c3 in p3 = {}, t3)
-        "ref" == c3 ? a3 = t3[c3] : p3[c3] = t3[c3];
-    var l3 = { type: e3, props: p3, key: n2, ref: a3, __k: null, __: null, __b: 0, __e: null, __c: null, constructor: void 0, __v: --f3, __i: -1, __u: 0, __source: i4, __self: u4 };
-    if ("function" == typeof e3 && (a3 = e3.defaultProps))
-      for (c3 in a3)
-        void 0 === p3[c3] && (p3[c3] = a3[c3]);
-    return l.vnode && l.vnode(l3), l3;
-  }
-
-  // src/list.tsx
-  var LINE = 20;
-  var MAX = 8e6;
-  function List({ source, info, chosen, reveal, choose, failed }) {
-    const box = A2(null);
-    const [first, setFirst] = d2(0);
-    const [height, setHeight] = d2(200);
-    const [shown, setShown] = d2({ first: 0, entries: [] });
-    const lines = Math.ceil(height / LINE) + 1;
-    const total = Math.min(info.list * LINE, MAX);
-    const last = Math.max(0, info.list - lines + 2);
-    const scrolled = (top) => total < MAX ? Math.floor(top / LINE) : Math.round(top / (total - height) * last);
-    y2(() => {
-      const watch = new ResizeObserver(() => setHeight(box.current.clientHeight));
-      watch.observe(box.current);
-      return () => watch.disconnect();
-    }, []);
-    y2(() => {
-      let gone = false;
-      source.list(first, lines).then(
-        (entries) => gone || setShown({ first, entries }),
-        (error) => gone || failed(error)
-      );
-      return () => {
-        gone = true;
-      };
-    }, [first, lines]);
-    y2(() => {
-      if (reveal < 0 || !box.current)
-        return;
-      if (reveal >= first && reveal < first + lines - 2)
-        return;
-      const to = Math.max(0, reveal - Math.floor(lines / 2));
-      box.current.scrollTop = total < MAX ? to * LINE : to / last * (total - height);
-      setFirst(to);
-    }, [reveal]);
-    const key = (e3) => {
-      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: lines - 2, PageUp: 2 - lines }[e3.key];
-      if (!by)
-        return;
-      e3.preventDefault();
-      e3.stopPropagation();
-      const to = Math.max(0, Math.min(info.list - 1, chosen + by));
-      source.list(to, 1).then(([entry]) => entry && choose(to, entry), failed);
+  // src/session.ts
+  function saveSession(v3) {
+    const { graph, info } = v3, { layout } = graph;
+    const keys = (tracks) => [...tracks].map((i4) => trackKey(graph.tracks[i4]));
+    const session = {
+      vestige: "view session",
+      version: 1,
+      path: info.path,
+      range: graph.range,
+      markers: graph.markers,
+      area: graph.area,
+      hidden: keys(layout.hidden),
+      pinned: keys(layout.pinned),
+      closed: [...layout.closed],
+      grouped: layout.grouped,
+      filter: v3.filter,
+      plots: v3.plots,
+      notes: graph.notes,
+      dark: v3.dark
     };
-    return /* @__PURE__ */ u3("div", { class: "list", role: "grid", "aria-label": "Events and calls", "aria-rowcount": info.list, children: [
-      /* @__PURE__ */ u3("div", { class: "line head", role: "row", children: ["#", "CPU", "Time", "Task", "Length", "Event", "Info"].map((title) => /* @__PURE__ */ u3("span", { role: "columnheader", children: title })) }),
-      /* @__PURE__ */ u3("div", { class: "rows", role: "rowgroup", ref: box, tabIndex: 0, onKeyDown: key, onScroll: (e3) => setFirst(scrolled(e3.currentTarget.scrollTop)), children: /* @__PURE__ */ u3("div", { class: "tall", role: "presentation", style: { height: `${total}px` }, children: /* @__PURE__ */ u3("div", { class: "lines", role: "presentation", style: { transform: `translateY(${total < MAX ? shown.first * LINE : box.current?.scrollTop || 0}px)` }, children: shown.entries.map((entry, i4) => {
-        const at = shown.first + i4;
-        return /* @__PURE__ */ u3(
-          "div",
-          {
-            class: at === chosen ? "line chosen" : "line",
-            role: "row",
-            "aria-rowindex": at + 1,
-            "aria-selected": at === chosen,
-            onClick: () => choose(at, entry),
-            children: columns(info, entry, at).map((text) => /* @__PURE__ */ u3("span", { role: "gridcell", title: text, children: text }))
-          },
-          at
-        );
-      }) }) }) })
-    ] });
+    return JSON.stringify(session, null, 1);
   }
-  function columns(info, entry, at) {
-    const [start, length, name, track, row, , cpu, tid, text] = entry;
-    const time = clockTime(info.first, start);
-    if (cpu !== void 0) {
-      const task = info.tracks.find((t4) => t4.kind === "events" && t4.id === tid);
-      return [String(at), String(cpu), time, `${task ? task.name : ""}-${tid}`, "", info.names[name], text || ""];
+  function isTime(n2) {
+    return typeof n2 === "number" && isFinite(n2);
+  }
+  function readSession(text) {
+    let s3;
+    try {
+      s3 = JSON.parse(text);
+    } catch {
+      throw new Error("This file is no session of vestige view.");
     }
-    const t3 = info.tracks[track];
-    return [String(at), "", time, `${t3.name}-${t3.id}`, duration(length), info.names[name], `depth ${row}${t3.stack ? `, stack ${t3.stack}` : ""}`];
+    if (!s3 || s3.vestige !== "view session" || !s3.range || !isTime(s3.range.from) || !isTime(s3.range.to))
+      throw new Error("This file is no session of vestige view.");
+    if (s3.version !== 1)
+      throw new Error(`This session is of a newer vestige (version ${s3.version}).`);
+    return s3;
+  }
+  async function openSession(v3, text) {
+    const s3 = readSession(text), { graph } = v3, { layout } = graph;
+    v3.dark = !!s3.dark;
+    for (const plot of s3.plots || [])
+      await v3.addPlot(plot);
+    const numbers = (keys) => (keys || []).map((key) => graph.tracks.findIndex((t3) => trackKey(t3) === key)).filter((i4) => i4 >= 0);
+    layout.hidden = new Set(numbers(s3.hidden));
+    layout.pinned = numbers(s3.pinned);
+    layout.closed = new Set(s3.closed || []);
+    layout.grouped = s3.grouped !== false;
+    graph.markers = { a: isTime(s3.markers?.a) ? s3.markers.a : null, b: isTime(s3.markers?.b) ? s3.markers.b : null };
+    graph.area = s3.area && isTime(s3.area.from) && isTime(s3.area.to) ? s3.area : null;
+    graph.notes = (s3.notes || []).filter((n2) => isTime(n2.ts)).map((n2) => ({ ts: n2.ts, text: String(n2.text) }));
+    if (s3.filter)
+      v3.setFilter(String(s3.filter.text), !!s3.filter.graph, !!s3.filter.list);
+    graph.layOut();
+    graph.show(s3.range.from, s3.range.to);
+    v3.changed();
   }
 
-  // src/panel.tsx
-  function SpanPanel({ source, info, span, go, failed }) {
-    if (!span)
-      return /* @__PURE__ */ u3("p", { class: "hint", children: "Click a call or an event. Drag with Shift for a range." });
-    const track = info.tracks[span.track];
-    const object = info.objects[span.name];
-    const facts = [
-      [track.kind === "calls" ? "Function" : "Event", info.names[span.name]],
-      ["Track", trackTitle(track)],
-      ["Time", clockTime(info.first, span.start)]
-    ];
-    if (object)
-      facts.push(["Object", object]);
-    if (info.places[span.name])
-      facts.push(["Source", info.places[span.name]]);
-    if (span.length)
-      facts.push(["Length", duration(span.length)]);
-    if (track.kind === "calls")
-      facts.push(["Depth", String(span.row)]);
-    if (track.kind === "cpu")
-      facts.push(["Thread", String(span.extra)]);
-    if (track.kind === "states")
-      facts.push(["CPU", String(span.extra)]);
-    if (span.count > 1)
-      facts.push(["Together", `${span.count} are too short to be shown apart: this is the longest's name`]);
-    return /* @__PURE__ */ u3(k, { children: [
-      /* @__PURE__ */ u3("dl", { class: "facts", children: facts.map(([name, value]) => /* @__PURE__ */ u3(k, { children: [
-        /* @__PURE__ */ u3("dt", { children: name }),
-        /* @__PURE__ */ u3("dd", { children: value })
-      ] })) }),
-      track.kind === "calls" && /* @__PURE__ */ u3(TimesPanel, { source, info, name: span.name, go, failed })
-    ] });
-  }
-  function TimesPanel({ source, info, name, go, failed }) {
-    const [times, setTimes] = d2(null);
-    y2(() => {
-      source.function(name).then(setTimes, failed);
-    }, [name]);
-    if (!times)
-      return null;
-    const most = Math.max(...times.buckets, 1), first = times.buckets.findIndex((n2) => n2 > 0);
-    return /* @__PURE__ */ u3(k, { children: [
-      /* @__PURE__ */ u3("p", { class: "hint", children: [
-        times.calls,
-        " calls of ",
-        info.names[name],
-        ": p50 ",
-        duration(times.p50),
-        ", p90 ",
-        duration(times.p90),
-        ", p99 ",
-        duration(times.p99)
-      ] }),
-      /* @__PURE__ */ u3("table", { class: "buckets", "aria-label": "How many calls took how long", children: times.buckets.map(
-        (nr, i4) => i4 < first ? null : /* @__PURE__ */ u3("tr", { children: [
-          /* @__PURE__ */ u3("th", { scope: "row", children: duration(i4 ? 2 ** i4 : 0) }),
-          /* @__PURE__ */ u3("td", { children: nr }),
-          /* @__PURE__ */ u3("td", { class: "bar", children: /* @__PURE__ */ u3("div", { style: { width: `${nr / most * 100}%` } }) })
-        ] })
-      ) }),
-      /* @__PURE__ */ u3("p", { class: "hint", children: "The longest:" }),
-      /* @__PURE__ */ u3("ol", { class: "longest", children: times.longest.map(([start, length, track, row, which]) => /* @__PURE__ */ u3("li", { children: /* @__PURE__ */ u3("button", { onClick: () => go({ track, row, start, length, name, count: 1, which, extra: 0 }), children: [
-        duration(length),
-        " at ",
-        clockTime(info.first, start)
-      ] }) })) })
-    ] });
-  }
-  var EXAMPLE = "SELECT name, count(*) AS calls, percentile(duration, 99) AS p99, max(duration)\nFROM slices GROUP BY name ORDER BY 4 DESC LIMIT 20";
-  function SqlPanel({ source, info, goTo }) {
-    const [question, setQuestion] = d2(EXAMPLE);
-    const [answer, setAnswer] = d2(null);
-    const [busy, setBusy] = d2(false);
-    if (!source.sql)
-      return /* @__PURE__ */ u3("p", { class: "hint", children: "This page has no server. Ask the recording with vestige sql FILE 'SELECT ...'." });
-    const run = async () => {
-      setBusy(true);
-      try {
-        setAnswer(await source.sql(question));
-      } catch (error) {
-        setAnswer({ error: error.message, names: [], rows: [], cut: false });
+  // src/search.ts
+  var CHUNK2 = 5e5;
+  var Search = class {
+    // of each piece
+    constructor(source, length, steps, tell) {
+      this.source = source;
+      this.length = length;
+      this.steps = steps;
+      this.tell = tell;
+      this.nr = 0;
+      // matches so far
+      this.scanned = 0;
+      // entries that were looked at
+      this.stopped = false;
+      this.counts = [];
+    }
+    find(chunk, from = chunk * CHUNK2, to = (chunk + 1) * CHUNK2) {
+      return this.source.find(this.steps, Math.max(from, chunk * CHUNK2), Math.min(to, (chunk + 1) * CHUNK2, this.length));
+    }
+    async count() {
+      for (let chunk = 0; chunk * CHUNK2 < this.length && !this.stopped; chunk++) {
+        const [nr] = await this.find(chunk);
+        this.counts[chunk] = nr;
+        this.nr += nr;
+        this.scanned = Math.min(this.length, (chunk + 1) * CHUNK2);
+        this.tell();
       }
-      setBusy(false);
-    };
-    const start = answer && !answer.error ? answer.names.indexOf("start") : -1, length = answer && !answer.error ? answer.names.indexOf("duration") : -1;
-    const go = (row) => {
-      if (start >= 0 && /^\d+$/.test(row[start] || ""))
-        goTo(Number(BigInt(row[start]) - BigInt(info.first)), Number(row[length] || 0));
-    };
-    return /* @__PURE__ */ u3("div", { class: "sql", children: [
-      /* @__PURE__ */ u3(
-        "textarea",
-        {
-          "aria-label": "SELECT of the tables slices, events, states, cpus, tracks, functions",
-          rows: 3,
-          value: question,
-          onInput: (e3) => setQuestion(e3.currentTarget.value),
-          onKeyDown: (e3) => e3.ctrlKey && e3.key === "Enter" && run()
-        }
-      ),
-      /* @__PURE__ */ u3("button", { onClick: run, disabled: busy, children: "Run" }),
-      answer && answer.error && /* @__PURE__ */ u3("p", { class: "hint", role: "alert", children: answer.error }),
-      answer && !answer.error && /* @__PURE__ */ u3("table", { class: "functions", children: [
-        /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: answer.names.map((name) => /* @__PURE__ */ u3("th", { scope: "col", children: name })) }) }),
-        /* @__PURE__ */ u3("tbody", { children: answer.rows.map((row) => /* @__PURE__ */ u3("tr", { onClick: () => go(row), children: row.map((cell) => /* @__PURE__ */ u3("td", { title: cell || "", children: cell })) })) })
-      ] }),
-      answer && answer.cut && /* @__PURE__ */ u3("p", { class: "hint", children: "There are more rows." })
-    ] });
-  }
-  var HEADS = ["Function", "Calls", "Total", "Self", "Min", "Max"];
-  function TablePanel({ source, info, area, tracks, light, failed }) {
-    const [rows, setRows] = d2([]);
-    const [by, setBy] = d2(3);
-    y2(() => {
-      source.table(area.from, area.to, tracks).then(setRows, failed);
-    }, [area, tracks.join()]);
-    const sorted = [...rows].sort((a3, b) => by ? b[by] - a3[by] : info.names[a3[0]].localeCompare(info.names[b[0]])).slice(0, 500);
-    return /* @__PURE__ */ u3("table", { class: "functions", children: [
-      /* @__PURE__ */ u3("thead", { children: /* @__PURE__ */ u3("tr", { children: HEADS.map((head, i4) => /* @__PURE__ */ u3("th", { scope: "col", "aria-sort": by === i4 ? i4 ? "descending" : "ascending" : "none", children: /* @__PURE__ */ u3("button", { onClick: () => setBy(i4), children: head }) })) }) }),
-      /* @__PURE__ */ u3("tbody", { children: sorted.map((row) => /* @__PURE__ */ u3("tr", { onClick: () => light(row[0]), children: [
-        /* @__PURE__ */ u3("td", { title: info.names[row[0]], children: info.names[row[0]] }),
-        /* @__PURE__ */ u3("td", { children: row[1] }),
-        row.slice(2).map((ns) => /* @__PURE__ */ u3("td", { children: duration(ns) }))
-      ] }, row[0])) })
-    ] });
-  }
-  var FLAME_LINE = 18;
-  function flameBoxes(rows, root) {
-    const children = [];
-    rows.forEach(([caller], i4) => (children[caller] = children[caller] || []).push(i4 + 1));
-    const total = (node) => node ? rows[node - 1][3] : (children[0] || []).reduce((sum, i4) => sum + rows[i4 - 1][3], 0);
-    const boxes = [];
-    const all = total(root) || 1;
-    const put = (node, depth, left) => {
-      const width = total(node) / all;
-      if (width < 1e-3)
-        return;
-      boxes.push({ node, depth, left, width });
-      (children[node] || []).sort((a3, b) => total(b) - total(a3)).forEach((child) => {
-        put(child, depth + 1, left);
-        left += total(child) / all;
-      });
-    };
-    put(root, 0, 0);
-    return boxes;
-  }
-  function FlamePanel({ source, info, area, tracks, light, failed }) {
-    const [rows, setRows] = d2([]);
-    const [root, setRoot] = d2(0);
-    y2(() => {
-      setRoot(0);
-      source.flame(area.from, area.to, tracks).then(setRows, failed);
-    }, [area, tracks.join()]);
-    const boxes = flameBoxes(rows, root);
-    const deepest = boxes.reduce((d3, b) => Math.max(d3, b.depth), 0);
-    return /* @__PURE__ */ u3("div", { class: "flame", style: { height: `${(deepest + 1) * FLAME_LINE}px` }, children: boxes.map(({ node, depth, left, width }) => {
-      const row = rows[node - 1];
-      const name = node ? info.names[row[1]] : "all";
-      const title = node ? `${name}: ${row[2]} calls, ${duration(row[3])}, self ${duration(row[4])}` : "all";
-      return /* @__PURE__ */ u3(
-        "button",
-        {
-          class: "box",
-          title,
-          style: { left: `${left * 100}%`, width: `${width * 100}%`, top: `${depth * FLAME_LINE}px`, background: node ? COLOURS[colourNumber(row[1])] : "#ccc" },
-          onClick: () => {
-            setRoot(node === root ? 0 : node);
-            light(node ? row[1] : null);
-          },
-          children: name
+    }
+    get counted() {
+      return this.scanned >= this.length;
+    }
+    // The next match behind `at`, or the last one before it; -1: there is none, or it was stopped.
+    async next(at, backward) {
+      const last = Math.max(0, Math.floor((this.length - 1) / CHUNK2));
+      const from = backward ? Math.min(at - 1, this.length - 1) : at + 1;
+      for (let chunk = Math.floor(from / CHUNK2); chunk >= 0 && chunk <= last && !this.stopped; chunk += backward ? -1 : 1) {
+        if (this.counts[chunk] === 0)
+          continue;
+        const [nr, first, end] = backward ? await this.find(chunk, void 0, at) : await this.find(chunk, at + 1);
+        if (nr)
+          return backward ? end : first;
+      }
+      return -1;
+    }
+    // How many matches are before one.
+    async before(at) {
+      const chunk = Math.floor(at / CHUNK2), here = await this.find(chunk, void 0, at);
+      return this.counts.slice(0, chunk).reduce((a3, b) => a3 + b, 0) + here[0];
+    }
+  };
+
+  // src/waking.ts
+  var MOST2 = 2e3;
+  var Waking = class {
+    constructor(source, info) {
+      this.source = source;
+      this.info = info;
+      this.wakes = /* @__PURE__ */ new Map();
+      // by the thread that is woken
+      this.states = /* @__PURE__ */ new Map();
+    }
+    // The states of a thread; -1: they are not recorded.
+    statesOf(track) {
+      const t3 = this.info.tracks[track];
+      return this.info.tracks.findIndex((x2) => x2.kind === "states" && x2.id === t3.id && x2.pid === t3.pid && x2.file === t3.file);
+    }
+    // The last event that woke a thread, at `ts` or before.
+    async waker(tid, ts) {
+      if (!this.wakes.has(tid))
+        this.wakes.set(tid, this.source.filtered(`event glob sched:sched_wak*
+.pid eq ${tid}
+and`));
+      const wakes = this.wakes.get(tid), at = await wakes.number(ts + 1);
+      return at ? (await wakes.list(at - 1, 1))[0] : null;
+    }
+    // The arrow to a time at which a thread could run again.
+    async arrow(track, woken) {
+      const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
+      if (!by || states < 0)
+        return null;
+      const from = this.statesOf(by[3]);
+      return { from: { track: from < 0 ? by[3] : from, ts: by[0] }, to: { track: states, ts: woken } };
+    }
+    statesIn(track, from, to) {
+      const key = `${track} ${from} ${to}`;
+      if (!this.states.has(key))
+        this.states.set(key, this.source.spans([[track, 0]], from, to, 0).then(([blocks]) => {
+          const out = [];
+          for (let i4 = 0; i4 < blocks.length; i4 += WORDS)
+            out.push({ start: blocks[i4 + START], end: blocks[i4 + START] + blocks[i4 + LENGTH], name: this.info.names[blocks[i4 + NAME]] });
+          return out;
+        }));
+      return this.states.get(key);
+    }
+    // What a thread's time from `from` to `to` was spent on: its own running, waiting for a CPU, and while
+    // it was blocked what the thread did that woke it, and so on.
+    async path(track, from, to) {
+      const out = { pieces: [], arrows: [] };
+      const first = this.statesOf(track);
+      if (first < 0)
+        throw new Error("The states of this thread are not recorded: record with -e sched.");
+      await this.follow(out, first, from, to, []);
+      out.pieces.sort((a3, b) => a3.from - b.from);
+      return out;
+    }
+    async follow(out, track, from, to, above) {
+      for (const { start, end, name } of (await this.statesIn(track, from, to)).reverse()) {
+        const [a3, b] = [Math.max(start, from), Math.min(end, to)];
+        if (a3 >= b || out.pieces.length >= MOST2)
+          continue;
+        const by = name === "blocked" && end <= to ? await this.waker(this.info.tracks[track].id, end) : null;
+        const next = by && by[0] > start ? this.statesOf(by[3]) : -1;
+        if (by && next >= 0 && next !== track && !above.includes(next)) {
+          out.arrows.push({ from: { track: next, ts: by[0] }, to: { track, ts: end } });
+          await this.follow(out, next, a3, Math.min(b, by[0]), [...above, track]);
+        } else
+          out.pieces.push({ track, from: a3, to: b, state: name });
+      }
+    }
+  };
+
+  // src/viewer.ts
+  var Viewer = class {
+    constructor(source, info, changed) {
+      this.source = source;
+      this.info = info;
+      this.changed = changed;
+      this.span = null;
+      this.entry = -1;
+      // chosen in the list
+      this.tab = "chosen";
+      this.dialog = null;
+      this.menu = null;
+      this.card = null;
+      this.marker = "a";
+      this.area = null;
+      this.base = null;
+      // what `area` is compared with
+      this.filter = { text: "", graph: false, list: true };
+      this.looking = { text: "", column: "any", how: "contains" };
+      this.search = null;
+      this.found = "";
+      this.busy = "";
+      // what takes long
+      this.problem = "";
+      this.plots = [];
+      this.litTitle = "";
+      this.path = null;
+      this.dark = matchMedia("(prefers-color-scheme: dark)").matches;
+      this.failed = (error) => {
+        this.problem = error.message;
+        this.busy = "";
+        this.changed();
+      };
+      this.list = source;
+      this.listLength = info.list;
+      this.range = { from: 0, to: info.duration };
+      this.whole = { from: 0, to: info.duration + 1 };
+      this.waking = new Waking(source, info);
+    }
+    // Do what takes its time; what goes wrong is shown.
+    run(what, todo) {
+      this.busy = what;
+      this.problem = "";
+      this.changed();
+      todo().then(() => {
+        this.busy = "";
+        this.changed();
+      }, this.failed);
+    }
+    attach(canvas) {
+      this.graph = new Graph(canvas, this.source, this.info, {
+        moved: (r3) => this.moved(r3),
+        pointed: (span, _ts, x2, y3) => {
+          this.card = span ? { span, x: x2, y: y3 } : null;
+          this.changed();
         },
-        node
-      );
-    }) });
+        clicked: (span, ts) => this.clicked(span, ts),
+        menu: (span, track, ts, x2, y3) => this.openMenu(span, track, ts, x2, y3),
+        area: (r3) => this.chooseArea(r3),
+        failed: this.failed,
+        laidOut: this.changed
+      });
+      const back = () => {
+        const asked = /t=(-?\d+)-(\d+)/.exec(location.hash);
+        if (asked)
+          this.graph.show(Number(asked[1]), Number(asked[2]));
+      };
+      back();
+      window.addEventListener("popstate", back);
+    }
+    // The address tells what is shown, and the browser's back goes to where one stopped before.
+    moved(r3) {
+      this.range = r3;
+      const hash = `#t=${Math.round(r3.from)}-${Math.round(r3.to)}`;
+      clearTimeout(this.pushed);
+      this.pushed = setTimeout(() => location.hash !== hash && history.pushState(null, "", hash), 300);
+      this.changed();
+    }
+    // -- choosing
+    choose(s3, ts) {
+      const g2 = this.graph;
+      g2.chosen = s3;
+      g2.markers[this.marker] = s3 ? s3.start : ts;
+      g2.arrows = [];
+      g2.path = [];
+      this.path = null;
+      this.span = s3;
+      this.tab = this.tab === "source" && s3 ? "source" : "chosen";
+      g2.want();
+      this.changed();
+      if (s3)
+        this.showWaker(s3);
+    }
+    track(i4) {
+      return this.graph.tracks[i4];
+    }
+    // A time in which a thread was woken has an arrow from the thread that woke it.
+    showWaker(s3) {
+      const track = this.track(s3.track), state = track.made ? "" : this.info.names[s3.name];
+      if (track.kind !== "states" || state !== "woken" && state !== "blocked")
+        return;
+      this.waking.arrow(s3.track, state === "woken" ? s3.start : s3.start + s3.length).then((arrow) => {
+        if (arrow && this.span === s3)
+          this.graph.arrows = [arrow];
+        this.graph.want();
+      }, this.failed);
+    }
+    // The number in the list is asked for when a span of the graph is chosen.
+    clicked(s3, ts) {
+      this.choose(s3, ts);
+      this.list.number(s3 ? s3.start : ts).then((at) => this.pickAt(at, s3), this.failed);
+    }
+    goTo(s3) {
+      this.graph.layout.open(s3.track);
+      this.clicked(s3, s3.start);
+      this.graph.reveal(s3.start, s3.track, s3.row);
+    }
+    // Of what begins at once, the entry that was clicked.
+    async pickAt(at, s3) {
+      for (const [i4, e3] of s3 ? (await this.list.list(at, 64)).entries() : []) {
+        if (e3[0] !== s3.start)
+          break;
+        const track = this.track(s3.track);
+        if (e3[2] !== s3.name || (isEvent(e3) ? !(track.kind === "cpu-events" ? e3[6] === track.id : e3[3] === s3.track) : e3[3] !== s3.track || e3[4] !== s3.row))
+          continue;
+        this.entry = at + i4;
+        this.changed();
+        return;
+      }
+      this.entry = Math.min(at, this.listLength - 1);
+      this.changed();
+    }
+    chooseEntry(at, e3) {
+      const [start, length, name, track, row, which, cpu] = e3;
+      this.entry = at;
+      this.choose({ track, row, start, length, name, count: 1, which, extra: isEvent(e3) ? which : cpu }, start);
+      this.graph.layout.open(track);
+      this.graph.reveal(start, track, row);
+    }
+    chooseArea(r3) {
+      this.area = r3;
+      this.graph.area = r3;
+      if (this.tab === "chosen" || this.tab === "notes" || this.tab === "source")
+        this.tab = "table";
+      this.graph.want();
+      this.changed();
+    }
+    nothing() {
+      const g2 = this.graph;
+      if (this.dialog || this.menu) {
+        this.dialog = this.menu = null;
+        return this.changed();
+      }
+      g2.chosen = g2.lit = g2.area = null;
+      g2.markers = { a: null, b: null };
+      g2.arrows = [];
+      g2.path = [];
+      this.path = null;
+      this.span = this.area = null;
+      this.entry = -1;
+      this.litTitle = this.problem = "";
+      g2.want();
+      this.changed();
+    }
+    // What the tables and graphs are about.
+    get shown() {
+      return this.area || this.whole;
+    }
+    // -- going about
+    zoom(factor) {
+      const { from, to } = this.range, at = this.span ? this.span.start : (from + to) / 2;
+      this.graph.zoom(factor, at >= from && at <= to ? at : (from + to) / 2);
+    }
+    fit() {
+      const s3 = this.area || (this.span && this.span.length ? { from: this.span.start, to: this.span.start + this.span.length } : null);
+      if (s3)
+        this.graph.show(s3.from - (s3.to - s3.from) * 0.05, s3.to + (s3.to - s3.from) * 0.05);
+    }
+    async beside(by) {
+      const next = this.span && await this.graph.neighbour(this.span, by);
+      if (next)
+        this.goTo(next);
+    }
+    // The call around the chosen one, or the first one beneath it.
+    async deeper(by) {
+      const s3 = this.span, line = s3 && this.graph.lines.find((l3) => l3.track === s3.track && l3.row === s3.row + by);
+      if (!s3 || !line)
+        return;
+      const around = { ...s3, row: s3.row + by, start: s3.start + (by < 0 ? 1 : 0), length: 0 };
+      const next = by < 0 ? await this.graph.neighbour(around, -1) : await this.graph.neighbour({ ...around, start: s3.start - 1 }, 1);
+      if (next && (by < 0 || next.start < s3.start + s3.length))
+        this.goTo(next);
+    }
+    // -- searching
+    async find(backward) {
+      const { text, column, how } = this.looking;
+      if (!text)
+        return;
+      try {
+        const steps = searchSteps(text, column, how, this.info.first);
+        const search = new Search(this.list, this.listLength, steps, () => this.tellFound());
+        if (this.search)
+          this.search.stopped = true;
+        this.search = search;
+        this.found = "searching";
+        this.changed();
+        const counting = search.count();
+        const at = await search.next(this.entry < 0 ? backward ? this.listLength : -1 : this.entry, backward);
+        if (at >= 0)
+          this.chooseEntry(at, (await this.list.list(at, 1))[0]);
+        await counting;
+        if (this.search !== search)
+          return;
+        const before = at >= 0 ? await search.before(at) : 0;
+        this.search = null;
+        this.found = search.stopped ? `stopped: ${search.nr} so far` : !search.nr ? "none" : at < 0 ? `${backward ? "none before" : "none behind"} of ${search.nr}` : `${before + 1} of ${search.nr}`;
+        this.changed();
+      } catch (error) {
+        this.search = null;
+        this.found = "";
+        this.failed(error);
+      }
+    }
+    tellFound() {
+      if (this.search && !this.search.counted)
+        this.found = `${this.search.nr} so far, ${Math.round(100 * this.search.scanned / this.listLength)} %`;
+      this.changed();
+    }
+    stopSearch() {
+      if (this.search)
+        this.search.stopped = true;
+    }
+    // The next call of the same function, or the next such event, on any track.
+    async same(backward) {
+      const s3 = this.span;
+      if (!s3 || this.track(s3.track).made)
+        return;
+      const search = new Search(this.list, this.listLength, `event eq ${this.info.names[s3.name].split("\n")[0]}`, () => void 0);
+      for (let at = this.entry, tries = 0; tries < 1e3; tries++) {
+        at = await search.next(at, backward);
+        if (at < 0)
+          return;
+        const [e3] = await this.list.list(at, 1);
+        if (e3[2] === s3.name)
+          return this.chooseEntry(at, e3);
+      }
+    }
+    // -- filters
+    setFilter(text, graph = this.filter.graph, list = this.filter.list) {
+      try {
+        const steps = parseFilter(text, this.info.first), those = this.source.filtered(steps);
+        this.filter = { text, graph, list };
+        this.problem = "";
+        this.graph.use(graph ? those : this.source);
+        const shown = list ? those : this.source;
+        this.run("filtering", async () => {
+          const length = await shown.number(Number.MAX_SAFE_INTEGER);
+          this.list = shown;
+          this.listLength = length;
+          this.entry = -1;
+          this.found = "";
+        });
+      } catch (error) {
+        this.failed(error);
+      }
+    }
+    narrow(more) {
+      const { text, graph, list } = this.filter;
+      this.setFilter(andFilter(text, more), graph || !text, list);
+    }
+    // -- tracks
+    hide(tracks, hidden) {
+      for (const i4 of tracks)
+        hidden ? this.graph.layout.hidden.add(i4) : this.graph.layout.hidden.delete(i4);
+      this.graph.layOut();
+    }
+    pin(track) {
+      const { layout } = this.graph, at = layout.pinned.indexOf(track);
+      if (at >= 0)
+        layout.pinned.splice(at, 1);
+      else
+        layout.pinned.push(track);
+      this.graph.layOut();
+    }
+    toggle(group) {
+      const { closed } = this.graph.layout;
+      if (!closed.delete(group))
+        closed.add(group);
+      this.graph.layOut();
+    }
+    showTracks(words) {
+      this.graph.layout.words = words;
+      this.graph.scroll = 0;
+      this.graph.layOut();
+    }
+    async addPlot(of) {
+      for (const made of await make(this.source, this.info, of))
+        this.graph.tracks.push({ kind: "made", file: 0, id: 0, pid: 0, stack: 0, name: made.title, rows: made.rows.map((r3) => r3.start.length), made });
+      this.plots = [...this.plots, of];
+      this.graph.scroll = 0;
+      this.graph.layOut();
+    }
+    plot(of) {
+      this.dialog = null;
+      this.run(`making ${describe(of)}`, () => this.addPlot(of));
+    }
+    // -- what stands out
+    light(name) {
+      this.litTitle = name === null || this.litTitle === name ? "" : name;
+      this.graph.lit = this.litTitle ? (n2, track) => this.graph.nameOf(track, n2) === this.litTitle : null;
+      this.graph.want();
+      this.changed();
+    }
+    critical() {
+      const s3 = this.span;
+      if (!s3 || !s3.length)
+        return this.failed(new Error("Choose a call or a state first: its critical path is who waited for whom in that time."));
+      this.run("following wakeups", async () => {
+        this.path = await this.waking.path(s3.track, s3.start, s3.start + s3.length);
+        this.graph.path = this.path.pieces;
+        this.graph.arrows = this.path.arrows;
+        for (const { track } of this.path.pieces)
+          this.graph.layout.open(track);
+        this.tab = "chosen";
+        this.graph.layOut();
+      });
+    }
+    // -- what is kept
+    note(text) {
+      const ts = this.span ? this.span.start : (this.range.from + this.range.to) / 2;
+      this.graph.notes = [...this.graph.notes, { ts, text }].sort((a3, b) => a3.ts - b.ts);
+      this.tab = "notes";
+      this.graph.want();
+      this.changed();
+    }
+    setDark(dark) {
+      this.dark = dark;
+      document.documentElement.dataset.dark = dark ? "1" : "0";
+      this.graph.want();
+      this.changed();
+    }
+    save() {
+      const text = saveSession(this);
+      if (this.info.session && this.source.save)
+        this.run("saving", () => this.source.save(text));
+      else
+        download("vestige-session.json", new Blob([text], { type: "application/json" }));
+    }
+    open(text) {
+      this.run("opening the session", () => openSession(this, text));
+    }
+    picture() {
+      document.querySelector("canvas").toBlob((blob) => blob && download("vestige.png", blob));
+    }
+    cut() {
+      const { from, to } = this.area || this.range;
+      if (!this.source.cut)
+        return this.failed(new Error("This page has no server: cut the recording with vestige convert."));
+      this.run("cutting", async () => download("range.dat", await this.source.cut(from, to)));
+    }
+    // -- menus
+    openMenu(span, track, ts, x2, y3) {
+      this.card = null;
+      this.menu = { x: x2, y: y3, items: this.menuOf(span, track, ts) };
+      this.changed();
+    }
+    menuOf(span, track, ts) {
+      const t3 = track >= 0 ? this.track(track) : null, items = [], { layout } = this.graph;
+      const add2 = (title, run) => items.push({ title, run });
+      if (span && t3 && !t3.made && t3.kind !== "cpu" && t3.kind !== "states") {
+        const name = this.info.names[span.name], short = name.length > 40 ? `${name.slice(0, 39)}…` : name;
+        add2(`Show only ${short}`, () => this.narrow(`event == ${quote(name)}`));
+        add2(`Hide ${short}`, () => this.narrow(`event != ${quote(name)}`));
+        add2(`Search ${short}`, () => {
+          this.looking = { text: name, column: "event", how: "is" };
+          this.find(false);
+        });
+        if (t3.kind === "calls")
+          add2(`Plot how long ${short} took`, () => this.plot({ kind: "heat", name }));
+        add2(`Light ${short}`, () => this.light(name));
+      }
+      if (t3 && !t3.made) {
+        const pid = t3.kind === "cpu" && span ? span.extra : isCpu(t3) ? -1 : t3.id, cpu = isCpu(t3) ? t3.id : t3.kind === "states" && span ? span.extra : -1;
+        if (pid >= 0) {
+          add2(`Show only thread ${pid}`, () => this.narrow(`pid == ${pid}`));
+          add2(`Hide thread ${pid}`, () => this.narrow(`pid != ${pid}`));
+        }
+        if (cpu >= 0) {
+          add2(`Show only CPU ${cpu}`, () => this.narrow(`cpu == ${cpu}`));
+          add2(`Hide CPU ${cpu}`, () => this.narrow(`cpu != ${cpu}`));
+        }
+      }
+      if (span && span.length) {
+        add2("Zoom to it", () => this.graph.show(span.start - span.length * 0.1, span.start + span.length * 1.1));
+        add2("Choose its time", () => this.chooseArea({ from: span.start, to: span.start + span.length }));
+      }
+      if (span && span.length && t3 && (t3.kind === "calls" || t3.kind === "states"))
+        add2("Critical path", () => {
+          this.choose(span, span.start);
+          this.critical();
+        });
+      if (t3) {
+        add2(layout.pinned.includes(track) ? "Let this track scroll" : "Pin this track", () => this.pin(track));
+        add2("Hide this track", () => this.hide([track], true));
+      }
+      if (this.filter.text)
+        add2("No filter", () => this.setFilter(""));
+      for (const which of ["a", "b"])
+        add2(`Marker ${which.toUpperCase()} here`, () => {
+          this.graph.markers[which] = span ? span.start : ts;
+          this.graph.want();
+          this.changed();
+        });
+      return items;
+    }
+    entryMenu(at, e3, x2, y3) {
+      this.chooseEntry(at, e3);
+      this.openMenu(this.span, e3[3], e3[0], x2, y3);
+    }
+  };
+  function download(name, blob) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(blob);
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1e4);
   }
 
   // src/app.tsx
-  var KEYS = [
-    ["W, S or + and -", "zoom in and out"],
-    ["A, D or arrows", "go left and right"],
-    ["0", "the whole recording"],
-    ["F", "zoom to what is chosen, or to the range"],
-    ["N, P", "next and previous call of the same function"],
-    ["M", "which marker the next click sets: A or B"],
-    ["/", "search"],
-    ["Escape", "nothing is chosen"],
-    ["?", "this help"]
-  ];
-  function App({ source, info }) {
+  function App({ source, info, session, made }) {
     const canvas = A2(null);
     const pane = A2(null);
-    const search = A2(null);
-    const graph = A2(null);
     const [, redraw] = h2((n2) => n2 + 1, 0);
-    const [range, setRange] = d2({ from: 0, to: info.duration });
-    const [card, setCard] = d2(null);
-    const [span, setSpan] = d2(null);
-    const [entry, setEntry] = d2(-1);
-    const [area, setArea] = d2(null);
-    const [tab, setTab] = d2("chosen");
-    const [marker, setMarker] = d2("a");
-    const [text, setText] = d2("");
-    const [found, setFound] = d2("");
-    const [problem, setProblem] = d2("");
-    const [help, setHelp] = d2(false);
-    const [dark, setDark] = d2(() => matchMedia("(prefers-color-scheme: dark)").matches);
-    const [filter, setFilter] = d2("");
-    const failed = (error) => setProblem(error.message);
+    const v3 = T2(() => new Viewer(source, info, () => redraw(0)), []);
     y2(() => {
-      document.documentElement.dataset.dark = dark ? "1" : "0";
-      graph.current?.want();
-    }, [dark]);
-    y2(() => {
-      const g3 = new Graph(canvas.current, source, info, {
-        moved: (r3) => {
-          setRange(r3);
-          history.replaceState(null, "", `#t=${Math.round(r3.from)}-${Math.round(r3.to)}`);
-        },
-        pointed: (s3, _ts, x2, y3) => setCard(s3 ? { span: s3, x: x2, y: y3 } : null),
-        clicked: (s3, ts) => clicked.current(s3, ts),
-        area: (r3) => {
-          setArea(r3);
-          setTab("table");
-        },
-        failed,
-        laidOut: () => redraw(0)
-      });
-      graph.current = g3;
-      window.vestige = { graph: g3, source, info };
+      v3.attach(canvas.current);
+      v3.setDark(v3.dark);
+      made(v3);
       const watch = new ResizeObserver(() => {
-        g3.resize(pane.current.clientWidth, pane.current.clientHeight);
+        v3.graph.resize(pane.current.clientWidth, pane.current.clientHeight);
         redraw(0);
       });
       watch.observe(pane.current);
-      const asked = /t=(-?\d+)-(\d+)/.exec(location.hash);
-      if (asked)
-        g3.show(Number(asked[1]), Number(asked[2]));
-      return () => watch.disconnect();
-    }, []);
-    const choose = (s3, ts) => {
-      const g3 = graph.current;
-      g3.chosen = s3;
-      g3.markers[marker] = s3 ? s3.start : ts;
-      setSpan(s3);
-      setTab("chosen");
-      g3.want();
-    };
-    const clicked = A2(() => void 0);
-    clicked.current = (s3, ts) => {
-      choose(s3, ts);
-      source.number(s3 ? s3.start : ts).then((at) => pickAt(at, s3), failed);
-    };
-    const pickAt = async (at, s3) => {
-      for (const [i4, e3] of (await source.list(at, 64)).entries()) {
-        if (!s3 || e3[0] === s3.start && e3[2] === s3.name && e3[6] === void 0 && e3[3] === s3.track && e3[4] === s3.row || e3[6] !== void 0 && e3[5] === s3.extra && !s3.length && e3[0] === s3.start) {
-          setEntry(at + i4);
-          return;
-        }
-      }
-      setEntry(at);
-    };
-    const chooseEntry = (at, e3) => {
-      const [start, length, name, track, row, which, , tid] = e3;
-      const isCall = tid === void 0;
-      const t3 = isCall ? track : info.tracks.findIndex((x2) => x2.kind === "events" && x2.id === tid);
-      setEntry(at);
-      choose({ track: t3, row: isCall ? row : 0, start, length, name, count: 1, which, extra: isCall ? 0 : which }, start);
-      graph.current.reveal(start, t3, isCall ? row : 0);
-    };
-    const goTo = (s3) => {
-      clicked.current(s3, s3.start);
-      graph.current.reveal(s3.start, s3.track, s3.row);
-    };
-    const find = async (backward, what = text) => {
-      if (!what)
-        return;
-      try {
-        const answer = await source.find(what, entry < 0 ? backward ? info.list : -1 : entry, backward);
-        setFound(answer.nr ? `${answer.at < 0 ? backward ? "none before" : "none behind" : answer.before + 1} of ${answer.nr}` : "none");
-        if (answer.at < 0)
-          return;
-        const [e3] = await source.list(answer.at, 1);
-        chooseEntry(answer.at, e3);
-      } catch (error) {
-        failed(error);
-      }
-    };
-    const same = async (backward) => {
-      if (!span)
-        return;
-      const name = info.names[span.name];
-      let at = entry;
-      for (let tries = 0; tries < 1e3; tries++) {
-        const answer = await source.find(name, at, backward);
-        if (answer.at < 0)
-          return;
-        const [e3] = await source.list(answer.at, 1);
-        if (e3[2] === span.name)
-          return chooseEntry(answer.at, e3);
-        at = answer.at;
-      }
-    };
-    const light = (name) => {
-      graph.current.lit = graph.current.lit === name ? null : name;
-      graph.current.want();
-    };
-    const fit = () => {
-      const g3 = graph.current, s3 = area || (span && span.length ? { from: span.start, to: span.start + span.length } : null);
-      if (s3)
-        g3.show(s3.from - (s3.to - s3.from) * 0.05, s3.to + (s3.to - s3.from) * 0.05);
-    };
-    const nothing = () => {
-      const g3 = graph.current;
-      g3.chosen = g3.lit = g3.area = null;
-      g3.markers = { a: null, b: null };
-      setSpan(null);
-      setArea(null);
-      setEntry(-1);
-      setHelp(false);
-      setProblem("");
-      g3.want();
-    };
-    const keys = A2(() => void 0);
-    keys.current = (e3) => {
-      const g3 = graph.current, middle = span ? span.start : (range.from + range.to) / 2;
-      if (e3.key === "Escape")
-        return nothing();
-      if (["INPUT", "TEXTAREA"].includes(e3.target.tagName) || e3.ctrlKey || e3.metaKey || e3.altKey)
-        return;
-      const act = {
-        w: () => g3.zoom(0.7, middle),
-        "+": () => g3.zoom(0.7, middle),
-        "=": () => g3.zoom(0.7, middle),
-        s: () => g3.zoom(1.4, middle),
-        "-": () => g3.zoom(1.4, middle),
-        a: () => g3.pan(-0.2),
-        ArrowLeft: () => g3.pan(-0.2),
-        d: () => g3.pan(0.2),
-        ArrowRight: () => g3.pan(0.2),
-        ArrowUp: () => g3.scrollTo(g3.scroll - 40),
-        ArrowDown: () => g3.scrollTo(g3.scroll + 40),
-        "0": () => g3.show(0, info.duration),
-        f: fit,
-        n: () => same(false),
-        p: () => same(true),
-        m: () => setMarker(marker === "a" ? "b" : "a"),
-        "/": () => search.current.focus(),
-        "?": () => setHelp(!help)
-      };
-      const todo = act[e3.key.length === 1 ? e3.key.toLowerCase() : e3.key];
-      if (!todo)
-        return;
-      e3.preventDefault();
-      todo();
-    };
-    y2(() => {
-      const press = (e3) => keys.current(e3);
+      if (session)
+        v3.open(session);
+      const press = (e3) => onKey(v3, e3);
       window.addEventListener("keydown", press);
-      return () => window.removeEventListener("keydown", press);
+      return () => {
+        watch.disconnect();
+        window.removeEventListener("keydown", press);
+      };
     }, []);
-    const show = (words) => {
-      const g3 = graph.current;
-      setFilter(words);
-      g3.hidden = new Set(info.tracks.flatMap((t3, i4) => trackTitle(t3).toLowerCase().includes(words.toLowerCase()) ? [] : [i4]));
-      g3.layOut();
-      g3.scrollTo(0);
-    };
-    const g2 = graph.current;
-    const labels = T2(() => g2 ? labelsOf(g2, info) : [], [g2 && g2.lines]);
-    const { a: a3, b } = g2 ? g2.markers : { a: null, b: null };
-    const tracks = g2 ? info.tracks.flatMap((t3, i4) => t3.kind === "calls" && !g2.hidden.has(i4) ? [i4] : []) : [];
-    return /* @__PURE__ */ u3("div", { class: "page", children: [
-      /* @__PURE__ */ u3("header", { class: "bar", children: [
-        /* @__PURE__ */ u3("h1", { title: info.uname, children: info.command || info.path }),
-        /* @__PURE__ */ u3("label", { children: [
-          "Search",
-          /* @__PURE__ */ u3(
-            "input",
-            {
-              ref: search,
-              type: "search",
-              value: text,
-              onInput: (e3) => setText(e3.currentTarget.value),
-              onKeyDown: (e3) => e3.key === "Enter" && find(e3.shiftKey),
-              "aria-label": "Search names and texts"
-            }
-          )
-        ] }),
-        /* @__PURE__ */ u3("button", { onClick: () => find(true), "aria-label": "Previous match", children: "◀" }),
-        /* @__PURE__ */ u3("button", { onClick: () => find(false), "aria-label": "Next match", children: "▶" }),
-        /* @__PURE__ */ u3("output", { class: "found", "aria-live": "polite", children: found }),
-        /* @__PURE__ */ u3("label", { children: [
-          "Tracks",
-          /* @__PURE__ */ u3("input", { type: "search", value: filter, onInput: (e3) => show(e3.currentTarget.value), "aria-label": "Show only tracks with this text" })
-        ] }),
-        /* @__PURE__ */ u3("button", { onClick: () => g2.zoom(0.7, (range.from + range.to) / 2), "aria-label": "Zoom in", children: "+" }),
-        /* @__PURE__ */ u3("button", { onClick: () => g2.zoom(1.4, (range.from + range.to) / 2), "aria-label": "Zoom out", children: "−" }),
-        /* @__PURE__ */ u3("button", { onClick: () => g2.show(0, info.duration), children: "All" }),
-        /* @__PURE__ */ u3("button", { onClick: () => setMarker(marker === "a" ? "b" : "a"), "aria-label": "Which marker a click sets", children: [
-          "Marker ",
-          marker.toUpperCase()
-        ] }),
-        /* @__PURE__ */ u3("button", { onClick: () => setDark(!dark), children: dark ? "Light" : "Dark" }),
-        /* @__PURE__ */ u3("button", { onClick: () => setHelp(!help), "aria-expanded": help, children: "Help" }),
-        /* @__PURE__ */ u3("span", { class: "marks", children: [
-          a3 !== null && `A ${clockTime(info.first, a3)} `,
-          b !== null && `B ${clockTime(info.first, b)} `,
-          a3 !== null && b !== null && `B − A ${duration(b - a3)}`
-        ] }),
-        /* @__PURE__ */ u3("span", { class: "shown", children: [
-          duration(range.to - range.from),
-          " shown"
-        ] })
-      ] }),
-      problem && /* @__PURE__ */ u3("p", { class: "problem", role: "alert", children: problem }),
+    const g2 = v3.graph, view = pane.current?.clientHeight || 0;
+    return /* @__PURE__ */ u3("div", { class: "page", onClick: () => v3.menu && v3.nothing(), children: [
+      g2 && /* @__PURE__ */ u3(Bar, { v: v3 }),
+      v3.problem && /* @__PURE__ */ u3("p", { class: "problem", role: "alert", children: v3.problem }),
       notes(info).map((note) => /* @__PURE__ */ u3("p", { class: "note", role: "note", children: note })),
-      help && /* @__PURE__ */ u3("dl", { class: "help", children: KEYS.map(([key, what]) => /* @__PURE__ */ u3(k, { children: [
-        /* @__PURE__ */ u3("dt", { children: key }),
-        /* @__PURE__ */ u3("dd", { children: what })
-      ] })) }),
       /* @__PURE__ */ u3("main", { class: "timeline", children: [
-        /* @__PURE__ */ u3("div", { class: "labels", "aria-label": "Tracks", children: labels.map(({ track, top, height, title }) => /* @__PURE__ */ u3(
-          "div",
-          {
-            class: isCpu(info.tracks[track]) ? "label cpu" : "label",
-            title,
-            style: { top: `${top - g2.scroll}px`, height: `${height}px` },
-            children: title
-          },
-          track
-        )) }),
-        /* @__PURE__ */ u3("div", { class: "pane", ref: pane, children: /* @__PURE__ */ u3("canvas", { ref: canvas, tabIndex: 0, role: "img", "aria-label": `Timeline of ${info.tracks.length} tracks` }) }),
+        /* @__PURE__ */ u3(Labels, { v: v3 }),
+        /* @__PURE__ */ u3("div", { class: "pane", ref: pane, children: /* @__PURE__ */ u3("canvas", { ref: canvas, tabIndex: 0, role: "img", "aria-label": `Timeline of ${info.tracks.length} tracks. ${v3.span && g2 ? told(v3) : ""}` }) }),
         /* @__PURE__ */ u3(
           "input",
           {
@@ -1433,39 +3663,36 @@
             type: "range",
             "aria-label": "Scroll tracks",
             min: 0,
-            max: Math.max(0, g2 ? g2.height - (pane.current?.clientHeight || 0) : 0),
+            max: Math.max(0, g2 ? g2.layout.height - view : 0),
             value: g2 ? g2.scroll : 0,
             onInput: (e3) => g2.scrollTo(Number(e3.currentTarget.value))
           }
         )
       ] }),
-      card && /* @__PURE__ */ u3(HoverCard, { info, card }),
+      v3.card && /* @__PURE__ */ u3(HoverCard, { v: v3 }),
       /* @__PURE__ */ u3("section", { class: "below", children: [
-        /* @__PURE__ */ u3(List, { source, info, chosen: entry, reveal: entry, choose: chooseEntry, failed }),
-        /* @__PURE__ */ u3("div", { class: "panel", children: [
-          /* @__PURE__ */ u3("div", { class: "tabs", role: "tablist", children: [
-            ["chosen", "table", "flame", "sql"].map((t3) => /* @__PURE__ */ u3("button", { role: "tab", "aria-selected": tab === t3, onClick: () => setTab(t3), children: { chosen: "Chosen", table: "Functions", flame: "Flame graph", sql: "SQL" }[t3] })),
-            area && /* @__PURE__ */ u3("span", { children: [
-              duration(area.to - area.from),
-              " from ",
-              clockTime(info.first, area.from)
-            ] })
-          ] }),
-          /* @__PURE__ */ u3("div", { class: "body", role: "tabpanel", children: [
-            tab === "chosen" && /* @__PURE__ */ u3(SpanPanel, { source, info, span, go: goTo, failed }),
-            tab === "table" && /* @__PURE__ */ u3(TablePanel, { source, info, area: area || everything(info), tracks, light, failed }),
-            tab === "flame" && /* @__PURE__ */ u3(FlamePanel, { source, info, area: area || everything(info), tracks, light, failed }),
-            tab === "sql" && /* @__PURE__ */ u3(SqlPanel, { source, info, goTo: (from, length) => g2.show(from - Math.max(length * 0.1, 500), from + Math.max(length * 1.1, 500)) })
-          ] })
-        ] })
-      ] })
+        /* @__PURE__ */ u3(List, { v: v3, source: v3.list, length: v3.listLength, chosen: v3.entry }),
+        g2 && /* @__PURE__ */ u3(Panel, { v: v3 })
+      ] }),
+      v3.menu && /* @__PURE__ */ u3(Menu, { v: v3 }),
+      v3.dialog && /* @__PURE__ */ u3(Dialogs, { v: v3 })
     ] });
   }
-  var wholes = /* @__PURE__ */ new WeakMap();
-  function everything(info) {
-    if (!wholes.has(info))
-      wholes.set(info, { from: 0, to: info.duration + 1 });
-    return wholes.get(info);
+  function onKey(v3, e3) {
+    if (e3.key === "Escape")
+      return v3.nothing();
+    const typing = ["INPUT", "TEXTAREA", "SELECT"].includes(e3.target.tagName) && e3.target.type !== "checkbox";
+    const key = keyOf(e3), todo = commands(v3).find((c3) => c3.keys.includes(key));
+    if (!todo || e3.altKey || typing && !key.startsWith("ctrl+"))
+      return;
+    if (v3.menu && ["ArrowUp", "ArrowDown"].includes(key))
+      return;
+    e3.preventDefault();
+    todo.run();
+  }
+  function told(v3) {
+    const s3 = v3.span, track = v3.graph.tracks[s3.track];
+    return `Chosen: ${v3.graph.label(track, s3.name, s3.extra)}, ${trackTitle(track)}${s3.length ? `, ${duration(s3.length)}` : ""}.`;
   }
   function notes(info) {
     const out = [];
@@ -1480,22 +3707,48 @@
       out.push(`The last ${info.leftEvents} events are left out, so that this page stays small.`);
     return out;
   }
-  function labelsOf(g2, info) {
-    const out = [];
+  function Labels({ v: v3 }) {
+    const g2 = v3.graph;
+    if (!g2)
+      return /* @__PURE__ */ u3("div", { class: "labels" });
+    const labels = [];
     for (const line of g2.lines) {
-      const last = out[out.length - 1];
+      const last = labels[labels.length - 1], top = g2.y(line);
       if (last && last.track === line.track)
-        last.height = line.top + line.height - last.top;
+        last.height = top + line.height - last.top;
       else
-        out.push({ track: line.track, top: line.top, height: line.height, title: trackTitle(info.tracks[line.track]) });
+        labels.push({ track: line.track, top, height: line.height, pinned: line.pinned });
     }
-    return out.filter((l3) => l3.top + l3.height > SCALE);
+    const { heads, pinnedHeight } = g2.layout, from = SCALE + pinnedHeight;
+    const label = ({ track, top, height, pinned }) => /* @__PURE__ */ u3(
+      "div",
+      {
+        class: `label${isCpu(g2.tracks[track]) ? " cpu" : ""}${pinned ? " pinned" : ""}`,
+        title: trackTitle(g2.tracks[track]),
+        style: { top: `${top}px`, height: `${height}px` },
+        onContextMenu: (e3) => {
+          e3.preventDefault();
+          v3.openMenu(null, track, v3.range.from, e3.clientX, e3.clientY);
+        },
+        children: trackTitle(g2.tracks[track])
+      },
+      track
+    );
+    return /* @__PURE__ */ u3("div", { class: "labels", role: "group", "aria-label": "Tracks", children: [
+      labels.filter((l3) => !l3.pinned && l3.top + l3.height > from && l3.top < 5e3).map(label),
+      heads.filter((h3) => h3.top - g2.scroll > from - 18).map((h3) => /* @__PURE__ */ u3("button", { class: "group", "aria-expanded": !h3.closed, style: { top: `${h3.top - g2.scroll}px` }, onClick: () => v3.toggle(h3.key), children: [
+        h3.closed ? "▸" : "▾",
+        " ",
+        h3.title,
+        h3.closed ? ` (${h3.tracks})` : ""
+      ] }, h3.key)),
+      /* @__PURE__ */ u3("div", { class: "above", style: { height: `${from}px` }, children: labels.filter((l3) => l3.pinned).map(label) })
+    ] });
   }
-  function HoverCard({ info, card }) {
-    const { span } = card, track = info.tracks[span.track];
-    const left = Math.min(card.x + 12, innerWidth - 320);
-    return /* @__PURE__ */ u3("div", { class: "card", style: { left: `${left}px`, top: `${Math.min(card.y + 16, innerHeight - 80)}px` }, children: [
-      /* @__PURE__ */ u3("b", { children: info.names[span.name] }),
+  function HoverCard({ v: v3 }) {
+    const { span, x: x2, y: y3 } = v3.card, track = v3.graph.tracks[span.track];
+    return /* @__PURE__ */ u3("div", { class: "card", style: { left: `${Math.min(x2 + 12, innerWidth - 320)}px`, top: `${Math.min(y3 + 16, innerHeight - 80)}px` }, children: [
+      /* @__PURE__ */ u3("b", { children: v3.graph.nameOf(track, span.name) }),
       track.kind === "cpu" && `-${span.extra}`,
       span.count > 1 && ` and ${span.count - 1} more`,
       /* @__PURE__ */ u3("br", {}),
@@ -1504,273 +3757,26 @@
       /* @__PURE__ */ u3("br", {}),
       span.length ? duration(span.length) : "event",
       " at ",
-      clockTime(info.first, span.start)
+      clockTime(v3.info.first, span.start)
     ] });
-  }
-
-  // src/local.ts
-  function sums(differences) {
-    let at = 0;
-    return differences.map((d3) => at += d3);
-  }
-  function lower(sorted, value) {
-    let low = 0, high = sorted.length;
-    while (low < high) {
-      const mid = low + high >> 1;
-      if (sorted[mid] < value)
-        low = mid + 1;
-      else
-        high = mid;
-    }
-    return low;
-  }
-  var LocalSource = class {
-    constructor(all) {
-      this.all = all;
-      this.order = null;
-      // the list: 0 an event, else 1 + index of a row
-      this.callRows = [];
-      this.ts = sums(all.events.ts);
-      this.tracks = all.info.tracks.map((track, i4) => {
-        const rows = all.rows[i4];
-        if (!rows)
-          return [this.eventRow(track.kind === "cpu-events" ? all.events.cpu : all.events.tid, track.id)];
-        return rows.map(([start, length, name, extra]) => ({ start: sums(start), length, name, extra: extra || null }));
-      });
-      all.info.tracks.forEach((track, i4) => {
-        if (track.kind === "calls")
-          this.tracks[i4].forEach((columns2, row) => this.callRows.push({ track: i4, row, columns: columns2 }));
-      });
-    }
-    eventRow(by, id) {
-      const row = { start: [], length: [], name: [], extra: [] };
-      by.forEach((value, i4) => {
-        if (value !== id)
-          return;
-        row.start.push(this.ts[i4]);
-        row.length.push(0);
-        row.name.push(this.all.events.name[i4]);
-        row.extra.push(i4);
-      });
-      return row;
-    }
-    async info() {
-      return this.all.info;
-    }
-    async spans(rows, from, to, pixel) {
-      pixel = Math.floor(pixel);
-      return rows.map(([track, row]) => {
-        const columns2 = this.tracks[track]?.[row];
-        return columns2 ? query(columns2, Math.floor(from), Math.floor(to), pixel) : [];
-      });
-    }
-    // Which row the entry of each number is of.
-    listOrder() {
-      if (this.order)
-        return this.order;
-      const next = new Array(this.callRows.length + 1).fill(0);
-      const starts = [this.ts, ...this.callRows.map((r3) => r3.columns.start)];
-      const order = new Uint32Array(starts.reduce((nr, s3) => nr + s3.length, 0));
-      const heap = [];
-      const less = (a3, b) => starts[a3][next[a3]] < starts[b][next[b]] || starts[a3][next[a3]] === starts[b][next[b]] && a3 < b;
-      const down = (i4) => {
-        for (; ; ) {
-          let least = i4;
-          for (const child of [2 * i4 + 1, 2 * i4 + 2])
-            if (child < heap.length && less(heap[child], heap[least]))
-              least = child;
-          if (least === i4)
-            return;
-          [heap[i4], heap[least]] = [heap[least], heap[i4]];
-          i4 = least;
-        }
-      };
-      starts.forEach((s3, i4) => s3.length && heap.push(i4));
-      for (let i4 = heap.length >> 1; i4 >= 0; i4--)
-        down(i4);
-      for (let i4 = 0; heap.length; i4++) {
-        const s3 = heap[0];
-        order[i4] = s3;
-        if (++next[s3] === starts[s3].length) {
-          heap[0] = heap[heap.length - 1];
-          heap.pop();
-        }
-        down(0);
-      }
-      this.order = order;
-      return order;
-    }
-    entry(source, i4) {
-      const { events, texts } = this.all;
-      if (source === 0)
-        return [this.ts[i4], 0, events.name[i4], 0, 0, i4, events.cpu[i4], events.tid[i4], texts[events.text[i4]]];
-      const { track, row, columns: columns2 } = this.callRows[source - 1];
-      return [columns2.start[i4], columns2.length[i4], columns2.name[i4], track, row, i4];
-    }
-    each(from, to, tell) {
-      const order = this.listOrder();
-      const next = new Array(this.callRows.length + 1).fill(0);
-      for (let i4 = 0; i4 < Math.min(to, order.length); i4++) {
-        const nr = next[order[i4]]++;
-        if (i4 >= from)
-          tell(this.entry(order[i4], nr), i4);
-      }
-    }
-    async list(at, nr) {
-      const out = [];
-      this.each(at, at + nr, (entry) => out.push(entry));
-      return out;
-    }
-    async number(ts) {
-      ts = Math.floor(ts);
-      return this.callRows.reduce((nr, r3) => nr + lower(r3.columns.start, ts), lower(this.ts, ts));
-    }
-    async find(text, at, backward) {
-      const found = { at: -1, nr: 0, before: 0 };
-      text = text.toLowerCase();
-      const names = this.all.info.names.map((n2) => n2.toLowerCase().includes(text));
-      const texts = this.all.texts.map((t3) => t3.toLowerCase().includes(text));
-      this.each(0, Infinity, (entry, i4) => {
-        if (!names[entry[2]] && !(entry.length > 6 && texts[this.all.events.text[entry[5]]]))
-          return;
-        if (backward ? i4 < at : i4 > at && found.at < 0) {
-          found.at = i4;
-          found.before = found.nr;
-        }
-        found.nr++;
-      });
-      return found;
-    }
-    async table(from, to, tracks) {
-      const rows = [];
-      const open = [];
-      this.walk(from, to, tracks, {
-        enter: (name) => open[name] = (open[name] || 0) + 1,
-        leave: (name, length, beneath) => {
-          const r3 = rows[name] = rows[name] || [name, 0, 0, 0, length, 0];
-          r3[1]++;
-          r3[3] += length - beneath;
-          r3[4] = Math.min(r3[4], length);
-          r3[5] = Math.max(r3[5], length);
-          if (!--open[name])
-            r3[2] += length;
-        }
-      });
-      return rows.filter((r3) => !!r3);
-    }
-    async flame(from, to, tracks) {
-      const nodes = [[0, 0, 0, 0, 0]];
-      const children = /* @__PURE__ */ new Map();
-      let at = 0;
-      this.walk(from, to, tracks, {
-        enter: (name) => {
-          const key = `${at} ${name}`;
-          let node = children.get(key);
-          if (node === void 0) {
-            node = nodes.push([at, name, 0, 0, 0]) - 1;
-            children.set(key, node);
-          }
-          at = node;
-        },
-        leave: (_name, length, beneath) => {
-          nodes[at][2]++;
-          nodes[at][3] += length;
-          nodes[at][4] += length - beneath;
-          at = nodes[at][0];
-        }
-      });
-      return nodes.slice(1);
-    }
-    async function(name) {
-      const calls = [];
-      this.callRows.forEach(
-        ({ track, row, columns: columns2 }) => columns2.name.forEach((n2, i4) => n2 === name && calls.push([columns2.start[i4], columns2.length[i4], track, row, i4]))
-      );
-      calls.sort((a3, b) => b[1] - a3[1] || a3[0] - b[0]);
-      const nr = calls.length, buckets = [];
-      for (const call of calls) {
-        const bucket = call[1] < 2 ? 0 : Math.floor(Math.log2(call[1]));
-        while (buckets.length <= bucket)
-          buckets.push(0);
-        buckets[bucket]++;
-      }
-      const percent = (p3) => nr ? calls[nr - Math.ceil(nr * p3 / 100)][1] : 0;
-      return { calls: nr, total: calls.reduce((sum, c3) => sum + c3[1], 0), p50: percent(50), p90: percent(90), p99: percent(99), buckets, longest: calls.slice(0, 10) };
-    }
-    // The calls of a range as tools/view/span_walk.c tells them.
-    walk(from, to, tracks, walker) {
-      from = Math.floor(from);
-      to = Math.floor(to);
-      this.tracks.forEach((rows, i4) => {
-        if (this.all.info.tracks[i4].kind !== "calls" || tracks.length && !tracks.includes(i4))
-          return;
-        const next = rows.map((r3) => overlapping(r3, from));
-        const walkRow = (row, since, limit) => {
-          const r3 = rows[row];
-          let sum = 0;
-          while (row < rows.length && next[row] < r3.start.length && r3.start[next[row]] < limit) {
-            const nr = next[row]++;
-            walkRow(row + 1, Infinity, r3.start[nr]);
-            const start = Math.max(r3.start[nr], from);
-            const end = Math.min(r3.start[nr] + r3.length[nr], to);
-            const length = Math.max(0, end - start);
-            walker.enter(r3.name[nr]);
-            const beneath = walkRow(row + 1, start, end);
-            walker.leave(r3.name[nr], length, beneath);
-            if (start >= since)
-              sum += length;
-          }
-          return sum;
-        };
-        for (let row = rows.length - 1; row > 0; row--) {
-          const around = rows[row - 1].start[next[row - 1]];
-          walkRow(row, Infinity, around < to ? around : to);
-        }
-        for (let row = 0; row < rows.length; row++)
-          walkRow(row, Infinity, to);
-      });
-    }
-  };
-  function overlapping(row, ts) {
-    const i4 = lower(row.start, ts);
-    return i4 > 0 && row.start[i4 - 1] + row.length[i4 - 1] > ts ? i4 - 1 : i4;
-  }
-  function query(row, from, to, pixel) {
-    const out = [];
-    let at = -1;
-    for (let i4 = overlapping(row, from); i4 < row.start.length && row.start[i4] < to; i4++) {
-      const start = row.start[i4], length = row.length[i4];
-      const here = pixel && length < pixel ? Math.floor(Math.max(0, start - from) / pixel) : -1;
-      const last = out.length - 7;
-      if (here >= 0 && here === at) {
-        out[last + 1] = start + length - out[last];
-        out[last + 3]++;
-        out[last + 4] += length;
-        if (length > row.length[out[last + 5]]) {
-          out[last + 2] = row.name[i4];
-          out[last + 5] = i4;
-          out[last + 6] = row.extra ? row.extra[i4] : 0;
-        }
-      } else {
-        out.push(start, length, row.name[i4], 1, length, i4, row.extra ? row.extra[i4] : 0);
-      }
-      at = here;
-    }
-    return out;
   }
 
   // src/server.ts
   var ServerSource = class {
-    constructor(token) {
+    constructor(token, filter = "") {
       this.token = token;
+      this.filter = filter;
     }
-    async ask(what, args = {}) {
+    async request(what, args = {}, body) {
       const query2 = new URLSearchParams();
       for (const [name, value] of Object.entries(args))
         query2.set(name, String(value));
+      if (this.filter)
+        query2.set("filter", this.filter);
+      const headers = { "X-Vestige-Token": this.token };
       let reply;
       try {
-        reply = await fetch(`/api/${what}?${query2}`, { headers: { "X-Vestige-Token": this.token }, cache: "no-store" });
+        reply = await fetch(`/api/${what}?${query2}`, { headers, cache: "no-store", method: body === void 0 ? "GET" : "POST", body });
       } catch {
         throw new Error("vestige view does not answer: it has ended. Start it again in its terminal.");
       }
@@ -1778,10 +3784,16 @@
         throw new Error("This page is not from the vestige view that runs now: open the address that it printed.");
       if (!reply.ok)
         throw new Error(`vestige view: ${await reply.text()}`);
-      return reply.json();
+      return reply;
+    }
+    async ask(what, args = {}) {
+      return (await this.request(what, args)).json();
     }
     info() {
       return this.ask("info");
+    }
+    filtered(steps) {
+      return new ServerSource(this.token, steps);
     }
     spans(rows, from, to, pixel) {
       const text = rows.map(([track, row]) => `${track}.${row}`).join(",");
@@ -1793,49 +3805,89 @@
     number(ts) {
       return this.ask("number", { from: whole(ts) });
     }
-    find(text, at, backward) {
-      return this.ask("find", { text, at, backward: backward ? 1 : 0 });
+    find(steps, from, to) {
+      return this.ask("find", { text: steps, from, to });
     }
     table(from, to, tracks) {
       return this.ask("table", { from: whole(from), to: whole(to), tracks: tracks.join(",") });
     }
-    flame(from, to, tracks) {
-      return this.ask("flame", { from: whole(from), to: whole(to), tracks: tracks.join(",") });
+    flame(from, to, tracks, offCpu) {
+      return this.ask("flame", { from: whole(from), to: whole(to), tracks: tracks.join(","), off: offCpu ? 1 : 0 });
     }
-    function(name) {
-      return this.ask("function", { nr: name });
+    function(name, from, to) {
+      return this.ask("function", { nr: name, from: whole(from), to: whole(to) });
     }
     sql(question) {
       return this.ask("sql", { text: question });
     }
+    text(name) {
+      return this.ask("source", { nr: name });
+    }
+    async cut(from, to) {
+      return (await this.request("cut", { from: whole(from), to: whole(to) })).blob();
+    }
+    generation() {
+      return this.ask("generation");
+    }
+    async load() {
+      return (await this.request("session")).text();
+    }
+    async save(session) {
+      await this.request("session", {}, session);
+    }
   };
   function whole(n2) {
-    return Math.max(0, Math.floor(n2));
+    return Math.min(Math.max(0, Math.floor(n2)), Number.MAX_SAFE_INTEGER);
   }
 
   // src/main.tsx
-  var TOKEN = "vestige-token";
+  var TOKEN2 = "vestige-token";
+  var LIVE_MS = 1e3;
   function takeToken() {
     const args = new URLSearchParams(location.hash.slice(1));
     const token = args.get("token");
     if (!token)
-      return sessionStorage.getItem(TOKEN) || "";
-    sessionStorage.setItem(TOKEN, token);
+      return sessionStorage.getItem(TOKEN2) || "";
+    sessionStorage.setItem(TOKEN2, token);
     args.delete("token");
     history.replaceState(null, "", `${location.pathname}#${args}`);
     return token;
   }
-  async function begin() {
-    const place = document.getElementById("app");
-    const data = document.getElementById("recording");
-    try {
-      const source = data ? new LocalSource(JSON.parse(data.textContent)) : new ServerSource(takeToken());
-      const info = await source.info();
-      place.textContent = "";
-      G(/* @__PURE__ */ u3(App, { source, info }), place);
-    } catch (error) {
-      place.textContent = error.message;
+  var place = document.getElementById("app");
+  var failed = (error) => {
+    G(null, place);
+    place.textContent = error.message;
+  };
+  async function show(source, session) {
+    const info = await source.info();
+    G(null, place);
+    place.textContent = "";
+    let viewer;
+    const made = (v3) => {
+      viewer = v3;
+      window.vestige = { viewer: v3, graph: v3.graph, source, info };
+    };
+    G(/* @__PURE__ */ u3(App, { source, info, session, made }), place);
+    if (info.live)
+      follow(source, await source.generation(), () => viewer ? saveSession(viewer) : "");
+  }
+  async function follow(source, seen, session) {
+    for (; ; ) {
+      await new Promise((done) => setTimeout(done, LIVE_MS));
+      if (document.hidden)
+        continue;
+      try {
+        if (await source.generation() !== seen)
+          return show(source, session()).catch(failed);
+      } catch (error) {
+        return failed(error);
+      }
     }
   }
-  begin();
+  async function begin() {
+    const data = document.getElementById("recording");
+    const source = data ? LocalSource.of(JSON.parse(data.textContent)) : new ServerSource(takeToken());
+    await show(source, source.load ? await source.load() : "");
+  }
+  begin().catch(failed);
 })();

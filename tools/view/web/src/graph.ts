@@ -2,7 +2,10 @@
 // The timeline: one canvas for all tracks. A row is drawn as one line of pixels that is stretched to
 // the row's height, which costs a tenth of a rectangle a span.
 import { COLOURS, PIXELS, colourNumber, tick } from "./format";
-import { COUNT, EXTRA, Info, LENGTH, NAME, START, Source, Track, WHICH, WORDS } from "./source";
+import { Drawn, Layout, Line, SCALE } from "./layout";
+import { query } from "./local";
+import { drawHeat, drawPlot } from "./plot";
+import { COUNT, EXTRA, Info, LENGTH, NAME, START, Source, WHICH, WORDS } from "./source";
 
 export interface Range {
   from: number;
@@ -21,38 +24,45 @@ export interface Span {
   extra: number;
 }
 
-export interface Line {
+// From what one thread did to what that did to another.
+export interface Arrow {
+  from: { track: number; ts: number };
+  to: { track: number; ts: number };
+}
+
+// A piece of a critical path.
+export interface Piece {
   track: number;
-  row: number;
-  top: number;
-  height: number;
+  from: number;
+  to: number;
 }
 
 export interface GraphEvents {
   moved(range: Range): void;
   pointed(span: Span | null, ts: number, x: number, y: number): void;
   clicked(span: Span | null, ts: number): void;
+  menu(span: Span | null, track: number, ts: number, x: number, y: number): void;
   area(range: Range | null): void;
   failed(error: Error): void;
   laidOut(): void;
 }
 
-const HEIGHTS = { cpu: 18, "cpu-events": 10, states: 13, events: 13, calls: 16 };
-const GAP = 6; // between threads
-export const SCALE = 24; // height of the scale of time
 const STATES = ["running", "woken", "preempted", "blocked"];
 const MIN_NS = 10; // the shortest range
+export const GREEN = "#1a9a3c", RED = "#d23030", PATH = "#e07b00";
 
 export class Graph {
   range: Range;
-  lines: Line[] = [];
-  hidden = new Set<number>(); // tracks
+  tracks: Drawn[];
+  layout: Layout;
   markers: { a: number | null; b: number | null } = { a: null, b: null };
   area: Range | null = null;
   chosen: Span | null = null;
-  lit: number | null = null; // a name: its spans stand out
+  lit: ((name: number, track: Drawn) => boolean) | null = null; // spans that stand out
+  arrows: Arrow[] = [];
+  path: Piece[] = [];
+  notes: { ts: number; text: string }[] = [];
   scroll = 0;
-  height = 0; // of all lines
   frames = 0; // drawn so far
   private width = 0;
   private view = 0;
@@ -65,28 +75,29 @@ export class Graph {
   private strip = document.createElement("canvas");
   private states: number[];
 
-  constructor(private canvas: HTMLCanvasElement, private source: Source, private info: Info, private events: GraphEvents) {
+  constructor(private canvas: HTMLCanvasElement, private source: Source, readonly info: Info, private events: GraphEvents) {
     this.range = { from: 0, to: Math.max(info.duration, MIN_NS) };
     this.states = STATES.map((s) => info.names.findIndex((n, i) => n === s && info.objects[i] === null));
-    this.layOut();
+    this.tracks = [...info.tracks];
+    this.layout = new Layout(info, this.tracks);
     this.listen();
   }
 
-  // Where each row is, from the tracks that are not hidden.
+  get lines(): Line[] {
+    return this.layout.lines;
+  }
+
+  // Where each row is has changed.
   layOut() {
-    let top = SCALE;
-    this.lines = [];
-    this.info.tracks.forEach((track, i) => {
-      if (this.hidden.has(i)) return;
-      const before = this.info.tracks[i - 1];
-      if (before && (before.id !== track.id || isCpu(before) !== isCpu(track))) top += GAP;
-      track.rows.forEach((_, row) => {
-        this.lines.push({ track: i, row, top, height: HEIGHTS[track.kind] });
-        top += HEIGHTS[track.kind];
-      });
-    });
-    this.height = top + GAP;
-    this.events.laidOut();
+    this.layout.arrange();
+    this.scrollTo(this.scroll);
+  }
+
+  // Show another choice of the recording's spans.
+  use(source: Source) {
+    this.source = source;
+    this.answered = null;
+    this.asked = null;
     this.want();
   }
 
@@ -124,13 +135,13 @@ export class Graph {
     const { from, to } = this.range;
     if (ts < from || ts > to) this.show(ts - (to - from) / 2, ts + (to - from) / 2);
     const line = this.lines.find((l) => l.track === track && l.row === row);
-    if (line && (line.top < this.scroll + SCALE || line.top + line.height > this.scroll + this.view))
+    if (line && !line.pinned && (line.top < this.scroll + SCALE + this.layout.pinnedHeight || line.top + line.height > this.scroll + this.view))
       this.scrollTo(line.top - this.view / 2);
     this.want();
   }
 
   scrollTo(top: number) {
-    this.scroll = Math.max(0, Math.min(top, this.height - this.view));
+    this.scroll = Math.max(0, Math.min(top, this.layout.height - this.view));
     this.events.laidOut();
     this.want();
   }
@@ -154,8 +165,14 @@ export class Graph {
     return this.range.from + (x / this.width) * (this.range.to - this.range.from);
   }
 
-  private visible(): Line[] {
-    return this.lines.filter((l) => l.top + l.height > this.scroll && l.top < this.scroll + this.view);
+  // Where a line is on the canvas.
+  y(line: Line): number {
+    return line.pinned ? line.top : line.top - this.scroll;
+  }
+
+  private visible(pinned: boolean): Line[] {
+    const from = this.scroll + this.layout.pinnedHeight;
+    return this.lines.filter((l) => l.pinned === pinned && (pinned || (l.top + l.height > from && l.top < this.scroll + this.view)));
   }
 
   // Ask for what is on the screen, and half a screen to each side; one question at a time.
@@ -163,7 +180,7 @@ export class Graph {
     if (this.asked || !this.width) return;
     const { from, to } = this.range, half = (to - from) / 2;
     const pixel = (to - from) / (this.width * this.ratio);
-    const rows = this.visible().map((l): [number, number] => [l.track, l.row]);
+    const rows = [...this.visible(true), ...this.visible(false)].filter((l) => !this.tracks[l.track].made).map((l): [number, number] => [l.track, l.row]);
     const a = this.answered;
     if (a && from >= a.from && to <= a.to && Math.abs(a.pixel - pixel) < pixel * 0.05 && rows.every(([t, r]) => a.rows.has(`${t}.${r}`)))
       return;
@@ -172,12 +189,13 @@ export class Graph {
     const begin = Math.max(0, from - half), end = to + half;
     this.source.spans(rows, begin, end, pixel).then(
       (answer) => {
+        if (this.asked !== asked) return; // of a filter that is no more
         this.answered = { from: from - half, to: end, pixel, key: asked.key, rows: new Map(rows.map(([t, r], i) => [`${t}.${r}`, answer[i]])) };
         this.asked = null;
         this.want();
       },
       (error) => {
-        this.asked = null;
+        if (this.asked === asked) this.asked = null;
         this.events.failed(error);
       }
     );
@@ -188,7 +206,14 @@ export class Graph {
     return !this.asked && !this.wanted;
   }
 
-  private colour(track: Track, blocks: ArrayLike<number>, i: number): number {
+  private blocks(line: Line): ArrayLike<number> | undefined {
+    const { made } = this.tracks[line.track];
+    if (!made) return this.answered?.rows.get(`${line.track}.${line.row}`);
+    const { from, to } = this.range;
+    return query(made.rows[line.row], from, to, (to - from) / (this.width * this.ratio));
+  }
+
+  private colour(track: Drawn, blocks: ArrayLike<number>, i: number): number {
     if (track.kind === "cpu") return colourNumber(blocks[i + EXTRA]);
     if (track.kind === "states") return blocks[i + NAME] === this.states[0] ? colourNumber(blocks[i + EXTRA]) : -1;
     return colourNumber(blocks[i + NAME]);
@@ -199,21 +224,33 @@ export class Graph {
     const style = getComputedStyle(this.canvas);
     const dark = style.getPropertyValue("--dark").trim() === "1";
     const ink = style.getPropertyValue("--ink").trim() || "#000", grey = style.getPropertyValue("--line").trim() || "#ccc";
-    const paper = style.getPropertyValue("--paper").trim() || "#fff";
+    const paper = style.getPropertyValue("--paper").trim() || "#fff", soft = style.getPropertyValue("--soft").trim() || "#eee";
     g.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     g.fillStyle = paper;
     g.fillRect(0, 0, this.width, this.view);
+    for (const head of this.layout.heads) {
+      g.fillStyle = soft;
+      g.fillRect(0, head.top - this.scroll, this.width, 17);
+    }
     this.drawScale(g, ink, grey);
-    g.save();
-    g.beginPath();
-    g.rect(0, SCALE, this.width, this.view - SCALE);
-    g.clip();
     g.font = "11px system-ui, sans-serif";
     g.textBaseline = "middle";
-    for (const line of this.visible()) this.drawLine(g, line, dark);
-    this.drawLost(g);
-    g.restore();
-    this.drawMarks(g, ink);
+    for (const pinned of [false, true]) {
+      const top = SCALE + (pinned ? 0 : this.layout.pinnedHeight);
+      g.save();
+      g.beginPath();
+      g.rect(0, top, this.width, (pinned ? SCALE + this.layout.pinnedHeight : this.view) - top);
+      g.clip();
+      for (const line of this.visible(pinned)) this.drawLine(g, line, dark, ink);
+      this.drawLost(g);
+      if (!pinned) this.drawPath(g, ink);
+      g.restore();
+    }
+    if (this.layout.pinnedHeight) {
+      g.fillStyle = ink;
+      g.fillRect(0, SCALE + this.layout.pinnedHeight - 1, this.width, 1);
+    }
+    this.drawMarks(g, ink, paper);
     this.frames++;
   }
 
@@ -235,11 +272,16 @@ export class Graph {
     g.stroke();
   }
 
-  private drawLine(g: CanvasRenderingContext2D, line: Line, dark: boolean) {
-    const blocks = this.answered?.rows.get(`${line.track}.${line.row}`);
-    const track = this.info.tracks[line.track];
+  private drawLine(g: CanvasRenderingContext2D, line: Line, dark: boolean, ink: string) {
+    const track = this.tracks[line.track], top = this.y(line), height = line.height - 1;
+    if (track.made && track.made.shape !== "spans") {
+      const draw = track.made.shape === "plot" ? drawPlot : drawHeat;
+      draw(g, track.made, { from: this.range.from, to: this.range.to, width: this.width, top, height }, ink);
+      return;
+    }
+    const blocks = this.blocks(line);
     if (!blocks) return;
-    const wide = this.canvas.width, top = line.top - this.scroll, height = line.height - 1;
+    const wide = this.canvas.width;
     if (!this.raster || this.raster.width !== wide) {
       this.raster = new ImageData(wide, 1);
       this.strip.width = wide;
@@ -258,11 +300,11 @@ export class Graph {
       if (colour < 0) {
         const name = blocks[i + NAME];
         if (name === this.states[1] || name === this.states[2])
-          hollow.push([left / this.ratio, (right - left) / this.ratio, name === this.states[1] ? "#1a9a3c" : "#d23030"]);
+          hollow.push([left / this.ratio, (right - left) / this.ratio, name === this.states[1] ? GREEN : RED]);
         continue;
       }
       let pixel = PIXELS[colour];
-      if (this.lit !== null && blocks[i + NAME] !== this.lit) pixel = (pixel & 0xffffff) | 0x50000000;
+      if (this.lit && !this.lit(blocks[i + NAME], track)) pixel = (pixel & 0xffffff) | 0x38000000;
       pixels.fill(pixel, left, right);
       // a gap between calls that are side by side
       if (right - left > 3 && blocks[i + COUNT] === 1) pixels[right - 1] = (pixel & 0xffffff) | 0x60000000;
@@ -274,7 +316,7 @@ export class Graph {
     g.drawImage(this.strip, 0, 0, wide, 1, 0, top, this.width, height);
     g.fillStyle = "#101418";
     for (const [left, right, i] of texts) {
-      const room = right - left - 6, text = this.label(track, blocks, i);
+      const room = right - left - 6, text = this.label(track, blocks[i + NAME], blocks[i + EXTRA]);
       const chars = Math.floor(room / 6);
       if (chars < 2) continue;
       g.fillText(text.length > chars ? text.slice(0, chars - 1) + "…" : text, left + 3, top + height / 2 + 0.5);
@@ -292,29 +334,66 @@ export class Graph {
     }
   }
 
-  label(track: Track, blocks: ArrayLike<number>, i: number): string {
-    const name = this.info.names[blocks[i + NAME]];
-    if (track.kind === "cpu") return `${name}-${blocks[i + EXTRA]}`;
-    if (track.kind === "states") return `${name} on CPU ${blocks[i + EXTRA]}`;
+  nameOf(track: Drawn, name: number): string {
+    return (track.made ? track.made.names : this.info.names)[name];
+  }
+
+  label(track: Drawn, nameNumber: number, extra: number): string {
+    const name = this.nameOf(track, nameNumber);
+    if (track.kind === "cpu") return `${name}-${extra}`;
+    if (track.kind === "states") return `${name} on CPU ${extra}`;
     return name;
   }
 
-  // Records that the recording has not: a red line where they are missing.
+  // Records that the recording has not: a red line where they are missing, a box in the CPU's rows.
   private drawLost(g: CanvasRenderingContext2D) {
-    g.strokeStyle = "#d23030";
+    g.strokeStyle = g.fillStyle = RED;
     g.setLineDash([3, 3]);
     g.beginPath();
-    for (const [ts] of this.info.lost) {
+    for (const [ts, cpu] of this.info.lost) {
       const x = Math.round(this.x(ts)) + 0.5;
       if (x < 0 || x > this.width) continue;
       g.moveTo(x, SCALE);
       g.lineTo(x, this.view);
+      for (const line of this.lines) {
+        const track = this.tracks[line.track];
+        if (track.kind === "cpu-events" && track.id === cpu) g.fillRect(x - 4, this.y(line), 8, line.height - 1);
+      }
     }
     g.stroke();
     g.setLineDash([]);
   }
 
-  private drawMarks(g: CanvasRenderingContext2D, ink: string) {
+  // The line that stands for a thread: its states, else what it has.
+  private threadLine(track: number): Line | undefined {
+    return this.lines.find((l) => l.track === track && l.row === 0);
+  }
+
+  private drawPath(g: CanvasRenderingContext2D, ink: string) {
+    g.fillStyle = PATH;
+    for (const piece of this.path) {
+      const line = this.threadLine(piece.track);
+      if (line) g.fillRect(this.x(piece.from), this.y(line) + line.height - 5, Math.max(1, this.x(piece.to) - this.x(piece.from)), 4);
+    }
+    g.strokeStyle = g.fillStyle = ink;
+    for (const { from, to } of this.arrows) {
+      const a = this.threadLine(from.track), b = this.threadLine(to.track);
+      if (!a || !b) continue;
+      const [x0, y0, x1, y1] = [this.x(from.ts), this.y(a) + a.height / 2, this.x(to.ts), this.y(b) + b.height / 2];
+      const down = y1 > y0 ? 1 : -1;
+      g.beginPath();
+      g.moveTo(x0, y0);
+      g.bezierCurveTo(x0 + 12, y0, x1 - 12, y1 - down * 14, x1, y1 - down * 5);
+      g.stroke();
+      g.beginPath();
+      g.moveTo(x1, y1);
+      g.lineTo(x1 - 4, y1 - down * 7);
+      g.lineTo(x1 + 4, y1 - down * 7);
+      g.fill();
+    }
+  }
+
+  private drawMarks(g: CanvasRenderingContext2D, ink: string, paper: string) {
     if (this.area) {
       const x = this.x(this.area.from);
       g.fillStyle = "rgba(60,120,220,0.18)";
@@ -336,13 +415,27 @@ export class Graph {
       g.fillStyle = "#000";
       g.fillText(name, x + 3, 8);
     }
+    for (const { ts, text } of this.notes) {
+      const x = this.x(ts), width = Math.min(160, g.measureText(text).width + 8);
+      if (x < -width || x > this.width) continue;
+      g.fillStyle = PATH;
+      g.fillRect(x, SCALE - 8, 1, this.view);
+      g.fillRect(x, SCALE - 8, width, 14);
+      g.fillStyle = paper === "#fff" ? "#000" : "#101418";
+      g.fillText(text, x + 4, SCALE - 1, width - 8);
+    }
+  }
+
+  // The line at a place.
+  lineAt(y: number): Line | undefined {
+    const pinned = y < SCALE + this.layout.pinnedHeight;
+    return y < SCALE ? undefined : this.lines.find((l) => l.pinned === pinned && y >= this.y(l) && y < this.y(l) + l.height);
   }
 
   // The span at a place, the nearest within 3 pixels.
   spanAt(x: number, y: number): Span | null {
-    const line = this.lines.find((l) => y + this.scroll >= l.top && y + this.scroll < l.top + l.height);
-    const blocks = line && this.answered?.rows.get(`${line.track}.${line.row}`);
-    if (!line || !blocks || y < SCALE) return null;
+    const line = this.lineAt(y), blocks = line && this.blocks(line);
+    if (!line || !blocks) return null;
     let best = -1, near = 3;
     for (let i = 0; i < blocks.length; i += WORDS) {
       const x0 = this.x(blocks[i + START]), x1 = this.x(blocks[i + START] + blocks[i + LENGTH]);
@@ -354,6 +447,21 @@ export class Graph {
     }
     if (best < 0) return null;
     return { track: line.track, row: line.row, start: blocks[best + START], length: blocks[best + LENGTH], name: blocks[best + NAME], count: blocks[best + COUNT], which: blocks[best + WHICH], extra: blocks[best + EXTRA] };
+  }
+
+  // The span beside one in its row (`by` 1 or -1), all of them being asked for.
+  async neighbour(span: Span, by: number): Promise<Span | null> {
+    const { made } = this.tracks[span.track], end = span.start + span.length;
+    for (let reach = Math.max(1000, span.length * 4); ; reach *= 16) {
+      const from = by > 0 ? end : Math.max(0, span.start - reach), to = by > 0 ? end + reach : span.start;
+      const blocks = made ? query(made.rows[span.row], from, to, 0) : (await this.source.spans([[span.track, span.row]], from, to, 0))[0];
+      const at: number[] = [];
+      for (let i = 0; i < blocks.length; i += WORDS)
+        if (by > 0 ? blocks[i + START] > span.start || (blocks[i + START] >= end && span.length) : blocks[i + START] < span.start) at.push(i);
+      const i = by > 0 ? at[0] : at[at.length - 1];
+      if (i !== undefined) return { ...span, start: blocks[i + START], length: blocks[i + LENGTH], name: blocks[i + NAME], count: 1, which: blocks[i + WHICH], extra: blocks[i + EXTRA] };
+      if (by > 0 ? to > this.info.duration : from === 0) return null;
+    }
   }
 
   private listen() {
@@ -400,6 +508,11 @@ export class Graph {
       this.events.pointed(null, 0, 0, 0);
       this.want();
     });
+    c.addEventListener("contextmenu", (e) => {
+      e.preventDefault();
+      const [x, y] = place(e), line = this.lineAt(y);
+      this.events.menu(this.spanAt(x, y), line ? line.track : -1, this.ts(x), e.clientX, e.clientY);
+    });
     c.addEventListener("dblclick", (e) => {
       const span = this.spanAt(...place(e));
       if (span && span.length) this.show(span.start - span.length * 0.1, span.start + span.length * 1.1);
@@ -407,17 +520,6 @@ export class Graph {
   }
 
   private scrolls(): boolean {
-    return this.height > this.view;
+    return this.layout.height > this.view;
   }
-}
-
-export function isCpu(track: Track): boolean {
-  return track.kind === "cpu" || track.kind === "cpu-events";
-}
-
-export function trackTitle(track: Track): string {
-  if (track.kind === "cpu") return `CPU ${track.id}`;
-  if (track.kind === "cpu-events") return `CPU ${track.id} events`;
-  if (track.stack) return `${track.name}-${track.id} stack ${track.stack}`;
-  return `${track.name}-${track.id}${track.kind === "calls" ? "" : ` ${track.kind}`}`;
 }

@@ -2,29 +2,28 @@
 // The list of events and calls. Only the lines on the screen are in the page.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { clockTime, duration } from "./format";
-import type { Entry, Info, Source } from "./source";
+import { Entry, Info, Source, isEvent } from "./source";
+import type { Viewer } from "./viewer";
 
 const LINE = 20; // pixels
 const MAX = 8_000_000; // browsers draw no higher box
 
 export interface ListProps {
+  v: Viewer;
   source: Source;
-  info: Info;
+  length: number;
   chosen: number; // -1: none
-  reveal: number; // an entry to be brought on the screen
-  choose(at: number, entry: Entry): void;
-  failed(error: Error): void;
 }
 
-export function List({ source, info, chosen, reveal, choose, failed }: ListProps) {
+export function List({ v, source, length, chosen }: ListProps) {
   const box = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState(0);
   const [height, setHeight] = useState(200);
   const [shown, setShown] = useState<{ first: number; entries: Entry[] }>({ first: 0, entries: [] });
   const lines = Math.ceil(height / LINE) + 1;
-  const total = Math.min(info.list * LINE, MAX);
+  const total = Math.min(length * LINE, MAX);
   // where the list is longer than a box can be, one pixel of it is several lines
-  const last = Math.max(0, info.list - lines + 2);
+  const last = Math.max(0, length - lines + 2);
   const scrolled = (top: number) => (total < MAX ? Math.floor(top / LINE) : Math.round((top / (total - height)) * last));
 
   useEffect(() => {
@@ -37,34 +36,40 @@ export function List({ source, info, chosen, reveal, choose, failed }: ListProps
     let gone = false;
     source.list(first, lines).then(
       (entries) => gone || setShown({ first, entries }),
-      (error) => gone || failed(error)
+      (error) => gone || v.failed(error)
     );
     return () => {
       gone = true;
     };
-  }, [first, lines]);
+  }, [first, lines, source, length]);
 
   useEffect(() => {
-    if (reveal < 0 || !box.current) return;
-    if (reveal >= first && reveal < first + lines - 2) return;
-    const to = Math.max(0, reveal - Math.floor(lines / 2));
+    box.current!.scrollTop = 0;
+    setFirst(0);
+  }, [source]);
+
+  useEffect(() => {
+    if (chosen < 0 || !box.current) return;
+    if (chosen >= first && chosen < first + lines - 2) return;
+    const to = Math.max(0, chosen - Math.floor(lines / 2));
     box.current.scrollTop = total < MAX ? to * LINE : (to / last) * (total - height);
     setFirst(to);
-  }, [reveal]);
+  }, [chosen, source]);
 
   const key = (e: KeyboardEvent) => {
-    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: lines - 2, PageUp: 2 - lines }[e.key];
-    if (!by) return;
+    const by = { ArrowDown: 1, ArrowUp: -1, PageDown: lines - 2, PageUp: 2 - lines, Home: -length, End: length }[e.key];
+    if (!by || e.shiftKey) return;
     e.preventDefault();
     e.stopPropagation();
-    const to = Math.max(0, Math.min(info.list - 1, chosen + by));
-    source.list(to, 1).then(([entry]) => entry && choose(to, entry), failed);
+    const to = Math.max(0, Math.min(length - 1, chosen + by));
+    source.list(to, 1).then(([entry]) => entry && v.chooseEntry(to, entry), v.failed);
   };
 
+  const { a, b } = v.graph ? v.graph.markers : { a: null, b: null };
   return (
-    <div class="list" role="grid" aria-label="Events and calls" aria-rowcount={info.list}>
+    <div class="list" role="grid" aria-label="Events and calls" aria-rowcount={length}>
       <div class="line head" role="row">
-        {["#", "CPU", "Time", "Task", "Length", "Event", "Info"].map((title) => (
+        {["#", "CPU", "Time", "Task", "PID", "Latency", "Event", "Info"].map((title) => (
           <span role="columnheader">{title}</span>
         ))}
       </div>
@@ -73,10 +78,14 @@ export function List({ source, info, chosen, reveal, choose, failed }: ListProps
           <div class="lines" role="presentation" style={{ transform: `translateY(${total < MAX ? shown.first * LINE : box.current?.scrollTop || 0}px)` }}>
             {shown.entries.map((entry, i) => {
               const at = shown.first + i;
+              const mark = entry[0] === a ? " mark-a" : entry[0] === b ? " mark-b" : "";
               return (
-                <div class={at === chosen ? "line chosen" : "line"} role="row" aria-rowindex={at + 1} aria-selected={at === chosen}
-                  key={at} onClick={() => choose(at, entry)}>
-                  {columns(info, entry, at).map((text) => (
+                <div class={`line${at === chosen ? " chosen" : ""}${mark}`} role="row" aria-rowindex={at + 1} aria-selected={at === chosen}
+                  key={at} onClick={() => v.chooseEntry(at, entry)} onContextMenu={(e) => {
+                    e.preventDefault();
+                    v.entryMenu(at, entry, e.clientX, e.clientY);
+                  }}>
+                  {columns(v.info, entry, at).map((text) => (
                     <span role="gridcell" title={text}>{text}</span>
                   ))}
                 </div>
@@ -90,12 +99,7 @@ export function List({ source, info, chosen, reveal, choose, failed }: ListProps
 }
 
 function columns(info: Info, entry: Entry, at: number): string[] {
-  const [start, length, name, track, row, , cpu, tid, text] = entry;
-  const time = clockTime(info.first, start);
-  if (cpu !== undefined) {
-    const task = info.tracks.find((t) => t.kind === "events" && t.id === tid);
-    return [String(at), String(cpu), time, `${task ? task.name : ""}-${tid}`, "", info.names[name], text || ""];
-  }
-  const t = info.tracks[track];
-  return [String(at), "", time, `${t.name}-${t.id}`, duration(length), info.names[name], `depth ${row}${t.stack ? `, stack ${t.stack}` : ""}`];
+  const [start, length, name, track, row, , cpu, latency, text] = entry, t = info.tracks[track];
+  const told = isEvent(entry) ? text! : `${duration(length)}, depth ${row}${t.stack ? `, stack ${t.stack}` : ""}`;
+  return [String(at), cpu < 0 ? "" : String(cpu), clockTime(info.first, start), t.name, String(t.id), latency || "", info.names[name], told];
 }

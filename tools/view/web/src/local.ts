@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The recording in the page itself (vestige view --html): the same answers as the server's, from
 // the columns that html.c wrote.
-import type { Entry, FlameRow, Found, FunctionTimes, Info, Source, TableRow } from "./source";
+import { Item, condition } from "./match";
+import { Entry, FlameRow, Found, FunctionTimes, Info, Source, TableRow, Track, isEvent } from "./source";
 
 // Differences of starts, lengths, names; for CPUs and states what is extra to them.
 type RowColumns = [number[], number[], number[], number[]?];
@@ -9,11 +10,21 @@ type RowColumns = [number[], number[], number[], number[]?];
 export interface Recording {
   info: Info;
   rows: (RowColumns[] | null)[]; // by track; null: made of the events
-  events: { ts: number[]; cpu: number[]; tid: number[]; name: number[]; text: number[] };
+  events: Events; // ts: differences
   texts: string[];
 }
 
-interface Row {
+// By number. `track`: their thread's; `text` and `latency`: numbers of texts.
+interface Events {
+  ts: number[];
+  cpu: number[];
+  track: number[];
+  name: number[];
+  latency: number[];
+  text: number[];
+}
+
+export interface Row {
   start: number[];
   length: number[];
   name: number[];
@@ -26,7 +37,7 @@ function sums(differences: number[]): number[] {
 }
 
 // The first number of `sorted` that is at least `value`.
-function lower(sorted: number[], value: number): number {
+export function lower(sorted: number[], value: number): number {
   let low = 0, high = sorted.length;
   while (low < high) {
     const mid = (low + high) >> 1;
@@ -38,42 +49,64 @@ function lower(sorted: number[], value: number): number {
 
 interface Walker {
   enter(name: number): void;
-  leave(name: number, length: number, beneath: number): void;
+  leave(name: number, length: number, beneath: number, start: number): void;
 }
 
 export class LocalSource implements Source {
-  private tracks: Row[][];
-  private ts: number[];
   private order: Uint32Array | null = null; // the list: 0 an event, else 1 + index of a row
   private callRows: { track: number; row: number; columns: Row }[] = [];
 
-  constructor(private all: Recording) {
-    this.ts = sums(all.events.ts);
-    this.tracks = all.info.tracks.map((track, i) => {
-      const rows = all.rows[i];
-      if (!rows) return [this.eventRow(track.kind === "cpu-events" ? all.events.cpu : all.events.tid, track.id)];
-      return rows.map(([start, length, name, extra]) => ({ start: sums(start), length, name, extra: extra || null }));
-    });
-    all.info.tracks.forEach((track, i) => {
-      if (track.kind === "calls")
-        this.tracks[i].forEach((columns, row) => this.callRows.push({ track: i, row, columns }));
+  private constructor(private all: Info, private texts: string[], private events: Events, private tracks: Row[][]) {
+    all.tracks.forEach((track, i) => {
+      if (track.kind === "calls") tracks[i].forEach((columns, row) => this.callRows.push({ track: i, row, columns }));
     });
   }
 
-  private eventRow(by: number[], id: number): Row {
-    const row: Row = { start: [], length: [], name: [], extra: [] };
-    by.forEach((value, i) => {
-      if (value !== id) return;
-      row.start.push(this.ts[i]);
-      row.length.push(0);
-      row.name.push(this.all.events.name[i]);
-      row.extra!.push(i);
+  static of(recording: Recording): LocalSource {
+    const { info, texts } = recording;
+    const events = { ...recording.events, ts: sums(recording.events.ts) };
+    const tracks = info.tracks.map((_, i) => {
+      const rows = recording.rows[i];
+      if (!rows) return [eventRow(info.tracks, events, i)];
+      return rows.map(([start, length, name, extra]) => ({ start: sums(start), length, name, extra: extra || null }));
     });
-    return row;
+    return new LocalSource(info, texts, events, tracks);
+  }
+
+  // As columns_filter() of tools/view/match.h.
+  filtered(steps: string): Source {
+    if (!steps) return this;
+    const met = condition(steps), { all, events } = this;
+    const kept = events.ts.map((_, i) => i).filter((i) => met(this.eventItem(i)) === true);
+    const pick = (column: number[]) => kept.map((i) => column[i]);
+    const left: Events = { ts: pick(events.ts), cpu: pick(events.cpu), track: pick(events.track), name: pick(events.name), latency: pick(events.latency), text: pick(events.text) };
+    const tracks = all.tracks.map((track, t) => {
+      if (track.kind === "events" || track.kind === "cpu-events") return [eventRow(all.tracks, left, t)];
+      return this.tracks[t].map((row, depth) => {
+        const those = row.start.map((_, i) => i).filter((i) => {
+          const is = met(this.spanItem(t, depth, i));
+          return is === true || (is === undefined && track.kind !== "calls");
+        });
+        return { start: those.map((i) => row.start[i]), length: those.map((i) => row.length[i]), name: those.map((i) => row.name[i]), extra: row.extra && those.map((i) => row.extra![i]) };
+      });
+    });
+    return new LocalSource(all, this.texts, left, tracks);
+  }
+
+  private eventItem(i: number): Item {
+    const { events, texts } = this, track = this.all.tracks[events.track[i]];
+    return { event: this.all.names[events.name[i]], info: texts[events.text[i]], latency: texts[events.latency[i]], task: track.name, pid: track.id, cpu: events.cpu[i], time: events.ts[i] };
+  }
+
+  private spanItem(t: number, depth: number, i: number): Item {
+    const track = this.all.tracks[t], row = this.tracks[t][depth], name = this.all.names[row.name[i]], extra = row.extra ? row.extra[i] | 0 : -1;
+    if (track.kind === "cpu") return { task: name, pid: extra, cpu: track.id };
+    if (track.kind === "states") return { task: track.name, pid: track.id, cpu: extra };
+    return { event: name, task: track.name, pid: track.id, cpu: extra < 0 ? undefined : extra, time: row.start[i], length: row.length[i], depth };
   }
 
   async info(): Promise<Info> {
-    return this.all.info;
+    return this.all;
   }
 
   async spans(rows: [number, number][], from: number, to: number, pixel: number): Promise<number[][]> {
@@ -88,7 +121,7 @@ export class LocalSource implements Source {
   private listOrder(): Uint32Array {
     if (this.order) return this.order;
     const next = new Array(this.callRows.length + 1).fill(0);
-    const starts = [this.ts, ...this.callRows.map((r) => r.columns.start)];
+    const starts = [this.events.ts, ...this.callRows.map((r) => r.columns.start)];
     const order = new Uint32Array(starts.reduce((nr, s) => nr + s.length, 0));
     // a heap of the sources by their next start, then by their place
     const heap: number[] = [];
@@ -120,11 +153,10 @@ export class LocalSource implements Source {
   }
 
   private entry(source: number, i: number): Entry {
-    const { events, texts } = this.all;
-    if (source === 0)
-      return [this.ts[i], 0, events.name[i], 0, 0, i, events.cpu[i], events.tid[i], texts[events.text[i]]];
+    const { events, texts } = this;
+    if (source === 0) return [events.ts[i], 0, events.name[i], events.track[i], 0, i, events.cpu[i], texts[events.latency[i]], texts[events.text[i]]];
     const { track, row, columns } = this.callRows[source - 1];
-    return [columns.start[i], columns.length[i], columns.name[i], track, row, i];
+    return [columns.start[i], columns.length[i], columns.name[i], track, row, i, columns.extra![i] | 0];
   }
 
   private each(from: number, to: number, tell: (entry: Entry, at: number) => void) {
@@ -144,21 +176,16 @@ export class LocalSource implements Source {
 
   async number(ts: number): Promise<number> {
     ts = Math.floor(ts);
-    return this.callRows.reduce((nr, r) => nr + lower(r.columns.start, ts), lower(this.ts, ts));
+    return this.callRows.reduce((nr, r) => nr + lower(r.columns.start, ts), lower(this.events.ts, ts));
   }
 
-  async find(text: string, at: number, backward: boolean): Promise<Found> {
-    const found: Found = { at: -1, nr: 0, before: 0 };
-    text = text.toLowerCase();
-    const names = this.all.info.names.map((n) => n.toLowerCase().includes(text));
-    const texts = this.all.texts.map((t) => t.toLowerCase().includes(text));
-    this.each(0, Infinity, (entry, i) => {
-      if (!names[entry[2]] && !(entry.length > 6 && texts[this.all.events.text[entry[5]]])) return;
-      if (backward ? i < at : i > at && found.at < 0) {
-        found.at = i;
-        found.before = found.nr;
-      }
-      found.nr++;
+  async find(steps: string, from: number, to: number): Promise<Found> {
+    const met = condition(steps), found: Found = [0, -1, -1];
+    this.each(from, to, (entry, i) => {
+      if (met(isEvent(entry) ? this.eventItem(entry[5]) : this.spanItem(entry[3], entry[4], entry[5])) !== true) return;
+      found[0]++;
+      if (found[1] < 0) found[1] = i;
+      found[2] = i;
     });
     return found;
   }
@@ -180,11 +207,11 @@ export class LocalSource implements Source {
     return rows.filter((r): r is TableRow => !!r);
   }
 
-  async flame(from: number, to: number, tracks: number[]): Promise<FlameRow[]> {
+  async flame(from: number, to: number, tracks: number[], offCpu: boolean): Promise<FlameRow[]> {
     const nodes: FlameRow[] = [[0, 0, 0, 0, 0]];
     const children = new Map<string, number>();
     let at = 0;
-    this.walk(from, to, tracks, {
+    const walker = (weight: (start: number, length: number) => number): Walker => ({
       enter: (name) => {
         const key = `${at} ${name}`;
         let node = children.get(key);
@@ -194,20 +221,38 @@ export class LocalSource implements Source {
         }
         at = node;
       },
-      leave: (_name, length, beneath) => {
+      leave: (_name, length, _beneath, start) => {
         nodes[at][2]++;
-        nodes[at][3] += length;
-        nodes[at][4] += length - beneath;
+        nodes[at][3] += weight(start, length);
         at = nodes[at][0];
       },
     });
-    return nodes.slice(1);
+    if (!offCpu) this.walk(from, to, tracks, walker((_start, length) => length));
+    else
+      this.all.tracks.forEach((track, i) => {
+        if (track.kind !== "calls" || (tracks.length && !tracks.includes(i))) return;
+        const states = this.all.tracks.findIndex((t) => t.kind === "states" && t.id === track.id && t.pid === track.pid && t.file === track.file);
+        if (states >= 0) this.walk(from, to, [i], walker(this.offCpu(this.tracks[states][0])));
+      });
+    for (const [parent, , , total] of nodes.slice(1)) nodes[parent][4] -= total;
+    return nodes.slice(1).map(([parent, name, calls, total, less]) => [parent, name, calls, total, total + less]);
   }
 
-  async function(name: number): Promise<FunctionTimes> {
+  // How much of a time a thread did not run.
+  private offCpu(states: Row): (start: number, length: number) => number {
+    const before = [0];
+    states.start.forEach((_, i) => before.push(before[i] + (this.all.names[states.name[i]] === "running" ? 0 : states.length[i])));
+    const until = (ts: number) => {
+      const i = overlapping(states, ts), start = i < states.start.length ? states.start[i] : ts;
+      return before[i] + (ts > start && before[i + 1] > before[i] ? ts - start : 0);
+    };
+    return (start, length) => until(start + length) - until(start);
+  }
+
+  async function(name: number, from: number, to: number): Promise<FunctionTimes> {
     const calls: [number, number, number, number, number][] = [];
     this.callRows.forEach(({ track, row, columns }) =>
-      columns.name.forEach((n, i) => n === name && calls.push([columns.start[i], columns.length[i], track, row, i]))
+      columns.name.forEach((n, i) => n === name && columns.start[i] >= from && columns.start[i] < to && calls.push([columns.start[i], columns.length[i], track, row, i]))
     );
     calls.sort((a, b) => b[1] - a[1] || a[0] - b[0]);
     const nr = calls.length, buckets: number[] = [];
@@ -225,7 +270,7 @@ export class LocalSource implements Source {
     from = Math.floor(from);
     to = Math.floor(to);
     this.tracks.forEach((rows, i) => {
-      if (this.all.info.tracks[i].kind !== "calls" || (tracks.length && !tracks.includes(i))) return;
+      if (this.all.tracks[i].kind !== "calls" || (tracks.length && !tracks.includes(i))) return;
       const next = rows.map((r) => overlapping(r, from));
       const walkRow = (row: number, since: number, limit: number): number => {
         const r = rows[row];
@@ -238,7 +283,7 @@ export class LocalSource implements Source {
           const length = Math.max(0, end - start);
           walker.enter(r.name[nr]);
           const beneath = walkRow(row + 1, start, end);
-          walker.leave(r.name[nr], length, beneath);
+          walker.leave(r.name[nr], length, beneath, start);
           if (start >= since) sum += length;
         }
         return sum;
@@ -258,8 +303,21 @@ function overlapping(row: Row, ts: number): number {
   return i > 0 && row.start[i - 1] + row.length[i - 1] > ts ? i - 1 : i;
 }
 
+// The events of a CPU or a thread.
+function eventRow(tracks: Track[], events: Events, of: number): Row {
+  const row: Row = { start: [], length: [], name: [], extra: [] }, { kind, file, id } = tracks[of];
+  events.ts.forEach((ts, i) => {
+    if (kind === "events" ? events.track[i] !== of : events.cpu[i] !== id || tracks[events.track[i]].file !== file) return;
+    row.start.push(ts);
+    row.length.push(0);
+    row.name.push(events.name[i]);
+    row.extra!.push(i);
+  });
+  return row;
+}
+
 // span_row_query(): a span of a pixel or more by itself, shorter ones that begin in one together.
-function query(row: Row, from: number, to: number, pixel: number): number[] {
+export function query(row: Row, from: number, to: number, pixel: number): number[] {
   const out: number[] = [];
   let at = -1; // the pixel of the block that is last in `out`; -1: it is a span by itself
   for (let i = overlapping(row, from); i < row.start.length && row.start[i] < to; i++) {

@@ -4,9 +4,12 @@ import { render } from "preact";
 import { App } from "./app";
 import { LocalSource } from "./local";
 import { ServerSource } from "./server";
+import { saveSession } from "./session";
 import type { Source } from "./source";
+import type { Viewer } from "./viewer";
 
 const TOKEN = "vestige-token";
+const LIVE_MS = 1000; // how often a live recording is asked for
 
 // The token comes behind the #, which no server sees, and is taken out of the address at once.
 function takeToken(): string {
@@ -19,17 +22,44 @@ function takeToken(): string {
   return token;
 }
 
-async function begin() {
-  const place = document.getElementById("app")!;
-  const data = document.getElementById("recording");
-  try {
-    const source: Source = data ? new LocalSource(JSON.parse(data.textContent!)) : new ServerSource(takeToken());
-    const info = await source.info();
-    place.textContent = "";
-    render(<App source={source} info={info} />, place);
-  } catch (error) {
-    place.textContent = (error as Error).message;
+const place = document.getElementById("app")!;
+const failed = (error: Error) => {
+  render(null, place);
+  place.textContent = error.message;
+};
+
+// @session: what is arranged to begin with.
+async function show(source: Source, session: string) {
+  const info = await source.info();
+  render(null, place);
+  place.textContent = "";
+  let viewer: Viewer | undefined;
+  const made = (v: Viewer) => {
+    viewer = v;
+    // for tests: what is on the screen
+    (window as unknown as { vestige: unknown }).vestige = { viewer: v, graph: v.graph, source, info };
+  };
+  render(<App source={source} info={info} session={session} made={made} />, place);
+  if (info.live) follow(source, await source.generation!(), () => (viewer ? saveSession(viewer) : ""));
+}
+
+// A live recording is shown anew when it was read again.
+async function follow(source: Source, seen: number, session: () => string) {
+  for (;;) {
+    await new Promise((done) => setTimeout(done, LIVE_MS));
+    if (document.hidden) continue;
+    try {
+      if ((await source.generation!()) !== seen) return show(source, session()).catch(failed);
+    } catch (error) {
+      return failed(error as Error);
+    }
   }
 }
 
-begin();
+async function begin() {
+  const data = document.getElementById("recording");
+  const source: Source = data ? LocalSource.of(JSON.parse(data.textContent!)) : new ServerSource(takeToken());
+  await show(source, source.load ? await source.load() : "");
+}
+
+begin().catch(failed);

@@ -1,27 +1,37 @@
 // SPDX-License-Identifier: MIT
 // The recording as the server of `vestige view` gives it. The token goes with each request.
-import type { Entry, FlameRow, Found, FunctionTimes, Info, Source, SqlAnswer, TableRow } from "./source";
+import type { Entry, FlameRow, Found, FunctionTimes, Info, Source, SourceText, SqlAnswer, TableRow } from "./source";
 
 export class ServerSource implements Source {
-  constructor(private token: string) {}
+  constructor(private token: string, private filter = "") {}
 
-  private async ask<T>(what: string, args: Record<string, string | number> = {}): Promise<T> {
+  private async request(what: string, args: Record<string, string | number> = {}, body?: string): Promise<Response> {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(args)) query.set(name, String(value));
+    if (this.filter) query.set("filter", this.filter);
+    const headers = { "X-Vestige-Token": this.token };
     let reply: Response;
     try {
-      reply = await fetch(`/api/${what}?${query}`, { headers: { "X-Vestige-Token": this.token }, cache: "no-store" });
+      reply = await fetch(`/api/${what}?${query}`, { headers, cache: "no-store", method: body === undefined ? "GET" : "POST", body });
     } catch {
       throw new Error("vestige view does not answer: it has ended. Start it again in its terminal.");
     }
     if (reply.status === 403)
       throw new Error("This page is not from the vestige view that runs now: open the address that it printed.");
     if (!reply.ok) throw new Error(`vestige view: ${await reply.text()}`);
-    return reply.json();
+    return reply;
+  }
+
+  private async ask<T>(what: string, args: Record<string, string | number> = {}): Promise<T> {
+    return (await this.request(what, args)).json();
   }
 
   info(): Promise<Info> {
     return this.ask("info");
+  }
+
+  filtered(steps: string): Source {
+    return new ServerSource(this.token, steps);
   }
 
   spans(rows: [number, number][], from: number, to: number, pixel: number): Promise<number[][]> {
@@ -37,27 +47,47 @@ export class ServerSource implements Source {
     return this.ask("number", { from: whole(ts) });
   }
 
-  find(text: string, at: number, backward: boolean): Promise<Found> {
-    return this.ask("find", { text, at, backward: backward ? 1 : 0 });
+  find(steps: string, from: number, to: number): Promise<Found> {
+    return this.ask("find", { text: steps, from, to });
   }
 
   table(from: number, to: number, tracks: number[]): Promise<TableRow[]> {
     return this.ask("table", { from: whole(from), to: whole(to), tracks: tracks.join(",") });
   }
 
-  flame(from: number, to: number, tracks: number[]): Promise<FlameRow[]> {
-    return this.ask("flame", { from: whole(from), to: whole(to), tracks: tracks.join(",") });
+  flame(from: number, to: number, tracks: number[], offCpu: boolean): Promise<FlameRow[]> {
+    return this.ask("flame", { from: whole(from), to: whole(to), tracks: tracks.join(","), off: offCpu ? 1 : 0 });
   }
 
-  function(name: number): Promise<FunctionTimes> {
-    return this.ask("function", { nr: name });
+  function(name: number, from: number, to: number): Promise<FunctionTimes> {
+    return this.ask("function", { nr: name, from: whole(from), to: whole(to) });
   }
 
   sql(question: string): Promise<SqlAnswer> {
     return this.ask("sql", { text: question });
   }
+
+  text(name: number): Promise<SourceText> {
+    return this.ask("source", { nr: name });
+  }
+
+  async cut(from: number, to: number): Promise<Blob> {
+    return (await this.request("cut", { from: whole(from), to: whole(to) })).blob();
+  }
+
+  generation(): Promise<number> {
+    return this.ask("generation");
+  }
+
+  async load(): Promise<string> {
+    return (await this.request("session")).text();
+  }
+
+  async save(session: string): Promise<void> {
+    await this.request("session", {}, session);
+  }
 }
 
 function whole(n: number): number {
-  return Math.max(0, Math.floor(n));
+  return Math.min(Math.max(0, Math.floor(n)), Number.MAX_SAFE_INTEGER);
 }

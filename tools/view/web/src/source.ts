@@ -6,6 +6,7 @@ export type Kind = "cpu" | "cpu-events" | "states" | "events" | "calls";
 
 export interface Track {
   kind: Kind;
+  file: number; // of Info.files
   id: number; // of a CPU its number, else the thread
   pid: number; // 0: unknown, or a CPU
   stack: number; // of calls on another stack than the thread's own
@@ -16,6 +17,8 @@ export interface Track {
 export interface Info {
   version: number;
   path: string;
+  files: string[]; // what is shown together
+  offsets: number[]; // ns that were added to the times of each
   command: string;
   uname: string;
   clock: string;
@@ -34,25 +37,27 @@ export interface Info {
   leftOut: number; // calls that this page does not have,
   shortest: number; // which are shorter than this
   leftEvents: number; // the last ones
+  live: boolean; // the recording goes on: it is read again
+  session: boolean; // --session: what is saved goes there
 }
 
 // A block of spans: the numbers at these places, WORDS apart.
 export const WORDS = 7;
 export const START = 0, LENGTH = 1, NAME = 2, COUNT = 3, BUSY = 4, WHICH = 5, EXTRA = 6;
 
-// start, length, name, track, row, number in it; of an event: CPU, thread, text
-export type Entry = [number, number, number, number, number, number, number?, number?, string?];
+// start, length, name, track, row, number in it, CPU (-1 unknown); of an event: latency flags, text
+export type Entry = [number, number, number, number, number, number, number, string?, string?];
+
+export function isEvent(entry: Entry): boolean {
+  return entry[8] !== undefined;
+}
 
 // name, calls, total, self, shortest, longest
 export type TableRow = [number, number, number, number, number, number];
 // caller's row (0: none), name, calls, total, self
 export type FlameRow = [number, number, number, number, number];
-
-export interface Found {
-  at: number; // -1: there is none
-  nr: number;
-  before: number;
-}
+// how many, the first, the last; -1: there is none
+export type Found = [number, number, number];
 
 // All calls of one function.
 export interface FunctionTimes {
@@ -79,9 +84,27 @@ export interface Source {
   list(at: number, nr: number): Promise<Entry[]>;
   // The number of the first entry of the list that begins at `ts` or later.
   number(ts: number): Promise<number>;
-  find(text: string, at: number, backward: boolean): Promise<Found>;
+  // Which of the entries `from` to `to` - 1 of the list meet a condition (filter.ts).
+  find(steps: string, from: number, to: number): Promise<Found>;
   table(from: number, to: number, tracks: number[]): Promise<TableRow[]>;
-  flame(from: number, to: number, tracks: number[]): Promise<FlameRow[]>;
-  function(name: number): Promise<FunctionTimes>;
-  sql?(question: string): Promise<SqlAnswer>; // a page in a file has none
+  // `offCpu`: time that the threads did not run counts, and no other.
+  flame(from: number, to: number, tracks: number[], offCpu: boolean): Promise<FlameRow[]>;
+  function(name: number, from: number, to: number): Promise<FunctionTimes>;
+  // The recording with what meets a condition alone; "" all.
+  filtered(steps: string): Source;
+  // What only the server has: a page in a file has none of it.
+  sql?(question: string): Promise<SqlAnswer>;
+  text?(name: number): Promise<SourceText>;
+  cut?(from: number, to: number): Promise<Blob>; // a trace.dat of a range
+  generation?(): Promise<number>; // of a live recording: how often it was read
+  load?(): Promise<string>; // the saved session, "" none
+  save?(session: string): Promise<void>;
+}
+
+// Lines of the source of a function.
+export interface SourceText {
+  error?: string;
+  path: string;
+  line: number; // where the function begins
+  lines: string[];
 }

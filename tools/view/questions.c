@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* See questions.h. Tests: tests/cli/test_view.py. */
+#include "tools/view/questions.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/text/json.h"
+#include "tools/view/match.h"
+#include "tools/view/source_text.h"
+#include "tools/view/sql.h"
+
+#define MAX_ROWS    4096u /* of one question */
+#define MAX_ENTRIES 20000u
+#define MAX_ANSWER  (256u << 20)
+#define SQL_ROWS    1000u
+#define SQL_SECONDS 10u
+
+int body_add(void *body, const char *text, size_t bytes)
+{
+	struct body *b = body;
+
+	while (b->room - b->nr < bytes) {
+		size_t room = b->room ? 2 * b->room : 64u << 10;
+		char *more = room <= MAX_ANSWER ? realloc(b->at, room) : NULL;
+
+		if (!more)
+			return -ENOMEM;
+		b->at = more;
+		b->room = room;
+	}
+	memcpy(b->at + b->nr, text, bytes);
+	b->nr += bytes;
+	return 0;
+}
+
+/* What was asked for, from the address. */
+struct question {
+	uint64_t from, to, pixel, at, nr;
+	bool off_cpu;
+	const char *text;
+	const struct columns *c; /* those that its filter leaves */
+	uint32_t (*rows)[2];
+	size_t nr_rows, room_rows;
+	uint32_t *tracks;
+	size_t nr_tracks, room_tracks;
+};
+
+static bool take_number(const char **p, uint64_t *n)
+{
+	char *end;
+
+	if (**p < '0' || **p > '9')
+		return false;
+	errno = 0;
+	*n = strtoull(*p, &end, 10);
+	*p = end;
+	return !errno;
+}
+
+static bool take_track(const char **p, uint32_t *n)
+{
+	uint64_t v;
+
+	if (!take_number(p, &v) || v > UINT32_MAX)
+		return false;
+	*n = (uint32_t)v;
+	return true;
+}
+
+/* TRACK.ROW,TRACK.ROW,... */
+static bool take_rows(struct question *q, const char *p)
+{
+	while (*p) {
+		if (q->nr_rows == MAX_ROWS || ARRAY_ROOM(q->rows, q->nr_rows, q->room_rows, 64))
+			return false;
+		if (!take_track(&p, &q->rows[q->nr_rows][0]) || *p++ != '.' ||
+		    !take_track(&p, &q->rows[q->nr_rows][1]))
+			return false;
+		q->nr_rows++;
+		if (*p && (*p++ != ',' || !*p))
+			return false;
+	}
+	return true;
+}
+
+static bool take_tracks(struct question *q, const char *p)
+{
+	while (*p) {
+		if (q->nr_tracks == MAX_ROWS ||
+		    ARRAY_ROOM(q->tracks, q->nr_tracks, q->room_tracks, 64) ||
+		    !take_track(&p, &q->tracks[q->nr_tracks]))
+			return false;
+		q->nr_tracks++;
+		if (*p && (*p++ != ',' || !*p))
+			return false;
+	}
+	return true;
+}
+
+static bool take_question(struct question *q, struct MHD_Connection *con)
+{
+	static const char *const names[] = {"from", "to", "pixel", "at", "nr", "off"};
+	uint64_t off = 0;
+	uint64_t *const to[] = {&q->from, &q->to, &q->pixel, &q->at, &q->nr, &off};
+	const char *rows, *tracks;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *value =
+			MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, names[i]);
+
+		if (value && (!take_number(&value, to[i]) || *value))
+			return false;
+	}
+	q->off_cpu = off;
+	q->text = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "text");
+	rows = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "rows");
+	tracks = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "tracks");
+	return (!rows || take_rows(q, rows)) && (!tracks || take_tracks(q, tracks));
+}
+
+static int ask_info(struct served *s, struct out *o, const struct question *q)
+{
+	(void)q;
+	answer_info(s->c, o, &s->about);
+	return 0;
+}
+
+static int ask_spans(struct served *s, struct out *o, const struct question *q)
+{
+	(void)s;
+	answer_spans(q->c, o, (const uint32_t(*)[2])q->rows, q->nr_rows, q->from, q->to, q->pixel);
+	return 0;
+}
+
+static int ask_list(struct served *s, struct out *o, const struct question *q)
+{
+	(void)s;
+	return answer_list(q->c, o, q->at, q->nr < MAX_ENTRIES ? (unsigned int)q->nr : MAX_ENTRIES);
+}
+
+static int ask_number(struct served *s, struct out *o, const struct question *q)
+{
+	(void)s;
+	return answer_number(q->c, o, q->from);
+}
+
+static int ask_find(struct served *s, struct out *o, const struct question *q)
+{
+	struct match *m = NULL;
+	int err = match_new(q->c, q->text ? q->text : "", &m);
+
+	(void)s;
+	if (!err)
+		err = answer_find(q->c, o, m, q->from, q->to);
+	match_free(m);
+	return err;
+}
+
+static int ask_table(struct served *s, struct out *o, const struct question *q)
+{
+	(void)s;
+	return answer_table(q->c, o, q->tracks, q->nr_tracks, q->from, q->to);
+}
+
+static int ask_flame(struct served *s, struct out *o, const struct question *q)
+{
+	(void)s;
+	return answer_flame(q->c, o, q->tracks, q->nr_tracks, q->from, q->to, q->off_cpu);
+}
+
+static int ask_function(struct served *s, struct out *o, const struct question *q)
+{
+	(void)s;
+	return answer_function(q->c, o, q->nr, q->from, q->to);
+}
+
+static int ask_generation(struct served *s, struct out *o, const struct question *q)
+{
+	(void)q;
+	out_printf(o, "%" PRIu64, s->generation);
+	return 0;
+}
+
+static int ask_source(struct served *s, struct out *o, const struct question *q)
+{
+	if (!s->source && source_text_new(s->c, s->source_dir, &s->source))
+		return -ENOMEM;
+	return source_text_answer(s->source, o, q->nr);
+}
+
+/* Rows on their way to the page. */
+struct sql_rows {
+	struct out *o;
+	bool any;
+};
+
+static int sql_head(void *arg, const char *const *names, unsigned int nr)
+{
+	struct sql_rows *r = arg;
+
+	out_text(r->o, "{\"names\":[");
+	for (unsigned int i = 0; i < nr; i++) {
+		out_text(r->o, i ? "," : "");
+		json_put(r->o, names[i]);
+	}
+	out_text(r->o, "],\"rows\":[");
+	return 0;
+}
+
+/* Numbers are texts, too: a page's numbers do not hold all times of a clock. */
+static int sql_row(void *arg, const struct sql_cell *cells, unsigned int nr)
+{
+	struct sql_rows *r = arg;
+
+	out_text(r->o, r->any ? ",\n[" : "[");
+	r->any = true;
+	for (unsigned int i = 0; i < nr; i++) {
+		out_text(r->o, i ? "," : "");
+		json_put(r->o, cells[i].type == SQL_NULL ? NULL : cells[i].text);
+	}
+	out_text(r->o, "]");
+	return r->o->err;
+}
+
+/* What is wrong with a question is an answer: {"error": ...}. */
+static int ask_sql(struct served *s, struct out *o, const struct question *q)
+{
+	const struct sql_limits limits = {.rows = SQL_ROWS, .seconds = SQL_SECONDS};
+	struct body body = {0};
+	struct out rows;
+	struct sql_rows to = {.o = &rows};
+	bool cut = false;
+	int err = s->sql ? 0 : sql_open(s->c, &s->sql);
+
+	if (err || out_init_sink(&rows, body_add, &body))
+		return -ENOMEM;
+	err = sql_select(s->sql, q->text ? q->text : "", &limits, sql_head, sql_row, &to, &cut);
+	if (out_end(&rows))
+		err = fail(ENOMEM, "sql: the answer is too large");
+	if (err) {
+		out_text(o, "{\"error\":");
+		json_put(o, fail_text());
+		out_text(o, "}");
+	} else {
+		out_write(o, body.at, body.nr);
+		out_printf(o, "],\"cut\":%s}", cut ? "true" : "false");
+	}
+	free(body.at);
+	return 0;
+}
+
+static const struct {
+	const char *path;
+	int (*answer)(struct served *s, struct out *o, const struct question *q);
+} questions[] = {
+	{"/api/info", ask_info},
+	{"/api/spans", ask_spans},
+	{"/api/list", ask_list},
+	{"/api/number", ask_number},
+	{"/api/find", ask_find},
+	{"/api/table", ask_table},
+	{"/api/flame", ask_flame},
+	{"/api/function", ask_function},
+	{"/api/sql", ask_sql},
+	{"/api/source", ask_source},
+	{"/api/generation", ask_generation},
+};
+
+#define NR_QUESTIONS (sizeof(questions) / sizeof(*questions))
+
+/* The columns of a filter: kept ones, or new ones in the place of those not asked for longest. */
+static int use_filter(struct served *s, const char *steps, const struct columns **out)
+{
+	struct filtered *f = &s->filters[0];
+	struct columns *c = NULL;
+	struct match *m = NULL;
+	char *copy;
+	int err;
+
+	s->nr_questions++;
+	for (unsigned int i = 0; i < MAX_FILTERS; i++) {
+		if (s->filters[i].c && !strcmp(s->filters[i].steps, steps)) {
+			s->filters[i].used = s->nr_questions;
+			*out = s->filters[i].c;
+			return 0;
+		}
+		if (s->filters[i].used < f->used)
+			f = &s->filters[i];
+	}
+	copy = strdup(steps);
+	err = copy ? match_new(s->c, steps, &m) : fail(ENOMEM, "out of memory");
+	if (!err)
+		err = columns_filter(s->c, m, &c);
+	match_free(m);
+	if (err) {
+		free(copy);
+		return err;
+	}
+	free(f->steps);
+	columns_free(f->c);
+	*f = (struct filtered){copy, c, s->nr_questions};
+	*out = c;
+	return 0;
+}
+
+int served_answer(struct served *s, struct MHD_Connection *con, const char *path, struct body *out)
+{
+	const char *steps = MHD_lookup_connection_value(con, MHD_GET_ARGUMENT_KIND, "filter");
+	struct question q = {.to = UINT64_MAX, .c = s->c};
+	size_t which = 0;
+	struct out o;
+	int err;
+
+	while (which < NR_QUESTIONS && strcmp(path, questions[which].path))
+		which++;
+	if (which == NR_QUESTIONS)
+		return -ENOENT;
+	err = take_question(&q, con) ? 0 : -EINVAL;
+	if (!err && steps && *steps)
+		err = use_filter(s, steps, &q.c);
+	if (!err)
+		err = out_init_sink(&o, body_add, out);
+	if (!err) {
+		err = questions[which].answer(s, &o, &q);
+		err = out_end(&o) ? -ENOMEM : err;
+	}
+	free(q.rows);
+	free(q.tracks);
+	return err;
+}
+
+void served_forget(struct served *s)
+{
+	for (unsigned int i = 0; i < MAX_FILTERS; i++) {
+		free(s->filters[i].steps);
+		columns_free(s->filters[i].c);
+		s->filters[i] = (struct filtered){0};
+	}
+	sql_close(s->sql);
+	source_text_free(s->source);
+	s->sql = NULL;
+	s->source = NULL;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+// What the user has arranged, as a text that can be kept and opened again.
+import { trackKey } from "./layout";
+import type { Definition } from "./made";
+import type { Viewer } from "./viewer";
+
+export interface Session {
+  vestige: "view session";
+  version: 1;
+  path: string; // of the recording
+  range: { from: number; to: number };
+  markers: { a: number | null; b: number | null };
+  area: { from: number; to: number } | null;
+  hidden: string[]; // keys of tracks
+  pinned: string[];
+  closed: string[]; // groups
+  grouped: boolean;
+  filter: { text: string; graph: boolean; list: boolean };
+  plots: Definition[];
+  notes: { ts: number; text: string }[];
+  dark: boolean;
+}
+
+export function saveSession(v: Viewer): string {
+  const { graph, info } = v, { layout } = graph;
+  const keys = (tracks: Iterable<number>) => [...tracks].map((i) => trackKey(graph.tracks[i]));
+  const session: Session = {
+    vestige: "view session", version: 1, path: info.path, range: graph.range, markers: graph.markers, area: graph.area,
+    hidden: keys(layout.hidden), pinned: keys(layout.pinned), closed: [...layout.closed], grouped: layout.grouped,
+    filter: v.filter, plots: v.plots, notes: graph.notes, dark: v.dark,
+  };
+  return JSON.stringify(session, null, 1);
+}
+
+function isTime(n: unknown): n is number {
+  return typeof n === "number" && isFinite(n);
+}
+
+// Throws an Error where the text is no session.
+export function readSession(text: string): Session {
+  let s: Session;
+  try {
+    s = JSON.parse(text);
+  } catch {
+    throw new Error("This file is no session of vestige view.");
+  }
+  if (!s || s.vestige !== "view session" || !s.range || !isTime(s.range.from) || !isTime(s.range.to)) throw new Error("This file is no session of vestige view.");
+  if (s.version !== 1) throw new Error(`This session is of a newer vestige (version ${s.version}).`);
+  return s;
+}
+
+export async function openSession(v: Viewer, text: string): Promise<void> {
+  const s = readSession(text), { graph } = v, { layout } = graph;
+  v.dark = !!s.dark;
+  for (const plot of s.plots || []) await v.addPlot(plot);
+  const numbers = (keys: string[]) => (keys || []).map((key) => graph.tracks.findIndex((t) => trackKey(t) === key)).filter((i) => i >= 0);
+  layout.hidden = new Set(numbers(s.hidden));
+  layout.pinned = numbers(s.pinned);
+  layout.closed = new Set(s.closed || []);
+  layout.grouped = s.grouped !== false;
+  graph.markers = { a: isTime(s.markers?.a) ? s.markers.a : null, b: isTime(s.markers?.b) ? s.markers.b : null };
+  graph.area = s.area && isTime(s.area.from) && isTime(s.area.to) ? s.area : null;
+  graph.notes = (s.notes || []).filter((n) => isTime(n.ts)).map((n) => ({ ts: n.ts, text: String(n.text) }));
+  if (s.filter) v.setFilter(String(s.filter.text), !!s.filter.graph, !!s.filter.list);
+  graph.layOut();
+  graph.show(s.range.from, s.range.to);
+  v.changed();
+}

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: MIT
+// The source of the chosen function, where the server finds it.
+import { useEffect, useRef, useState } from "preact/hooks";
+import type { SourceText } from "./source";
+import type { Viewer } from "./viewer";
+
+export function SourcePanel({ v }: { v: Viewer }) {
+  const { span } = v, name = span && v.graph.tracks[span.track].kind === "calls" ? span.name : -1;
+  const [text, setText] = useState<SourceText | null>(null);
+  const here = useRef<HTMLSpanElement>(null);
+  useEffect(() => {
+    setText(null);
+    if (name >= 0 && v.source.text) v.source.text(name).then(setText, v.failed);
+  }, [name]);
+  useEffect(() => here.current?.scrollIntoView({ block: "center" }), [text]);
+  if (name < 0) return <p class="hint">Choose a call: its function's source is shown.</p>;
+  if (!v.source.text) return <p class="hint">This page has no server that reads the source.</p>;
+  if (!text) return <p class="hint">Reading …</p>;
+  if (text.error) return <p class="hint">{text.error}</p>;
+  return (
+    <>
+      <p class="hint">{text.path}:{text.line}</p>
+      <pre class="source">
+        {text.lines.map((line, i) => (
+          <span class={i + 1 === text.line ? "here" : ""} ref={i + 1 === text.line ? here : undefined}>{String(i + 1).padStart(5)}  {line}{"\n"}</span>
+        ))}
+      </pre>
+    </>
+  );
+}

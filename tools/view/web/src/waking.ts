@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// Who woke whom, and what a span waited for, from states and wakeups.
+import type { Arrow, Piece } from "./graph";
+import { Entry, Info, LENGTH, NAME, START, Source, WORDS } from "./source";
+
+interface State {
+  start: number;
+  end: number;
+  name: string;
+}
+
+export interface Path {
+  pieces: (Piece & { state: string })[];
+  arrows: Arrow[];
+}
+
+const MOST = 2000; // pieces of a path
+
+export class Waking {
+  private wakes = new Map<number, Source>(); // by the thread that is woken
+  private states = new Map<string, Promise<State[]>>();
+
+  constructor(private source: Source, private info: Info) {}
+
+  // The states of a thread; -1: they are not recorded.
+  statesOf(track: number): number {
+    const t = this.info.tracks[track];
+    return this.info.tracks.findIndex((x) => x.kind === "states" && x.id === t.id && x.pid === t.pid && x.file === t.file);
+  }
+
+  // The last event that woke a thread, at `ts` or before.
+  async waker(tid: number, ts: number): Promise<Entry | null> {
+    if (!this.wakes.has(tid)) this.wakes.set(tid, this.source.filtered(`event glob sched:sched_wak*\n.pid eq ${tid}\nand`));
+    const wakes = this.wakes.get(tid)!, at = await wakes.number(ts + 1);
+    return at ? (await wakes.list(at - 1, 1))[0] : null;
+  }
+
+  // The arrow to a time at which a thread could run again.
+  async arrow(track: number, woken: number): Promise<Arrow | null> {
+    const states = this.statesOf(track), by = await this.waker(this.info.tracks[track].id, woken);
+    if (!by || states < 0) return null;
+    const from = this.statesOf(by[3]);
+    return { from: { track: from < 0 ? by[3] : from, ts: by[0] }, to: { track: states, ts: woken } };
+  }
+
+  private statesIn(track: number, from: number, to: number): Promise<State[]> {
+    const key = `${track} ${from} ${to}`;
+    if (!this.states.has(key))
+      this.states.set(key, this.source.spans([[track, 0]], from, to, 0).then(([blocks]) => {
+        const out: State[] = [];
+        for (let i = 0; i < blocks.length; i += WORDS)
+          out.push({ start: blocks[i + START], end: blocks[i + START] + blocks[i + LENGTH], name: this.info.names[blocks[i + NAME]] });
+        return out;
+      }));
+    return this.states.get(key)!;
+  }
+
+  // What a thread's time from `from` to `to` was spent on: its own running, waiting for a CPU, and while
+  // it was blocked what the thread did that woke it, and so on.
+  async path(track: number, from: number, to: number): Promise<Path> {
+    const out: Path = { pieces: [], arrows: [] };
+    const first = this.statesOf(track);
+    if (first < 0) throw new Error("The states of this thread are not recorded: record with -e sched.");
+    await this.follow(out, first, from, to, []);
+    out.pieces.sort((a, b) => a.from - b.from);
+    return out;
+  }
+
+  private async follow(out: Path, track: number, from: number, to: number, above: number[]): Promise<void> {
+    for (const { start, end, name } of (await this.statesIn(track, from, to)).reverse()) {
+      const [a, b] = [Math.max(start, from), Math.min(end, to)];
+      if (a >= b || out.pieces.length >= MOST) continue;
+      const by = name === "blocked" && end <= to ? await this.waker(this.info.tracks[track].id, end) : null;
+      const next = by && by[0] > start ? this.statesOf(by[3]) : -1;
+      if (by && next >= 0 && next !== track && !above.includes(next)) {
+        out.arrows.push({ from: { track: next, ts: by[0] }, to: { track, ts: end } });
+        await this.follow(out, next, a, Math.min(b, by[0]), [...above, track]);
+      } else out.pieces.push({ track, from: a, to: b, state: name });
+    }
+  }
+}
