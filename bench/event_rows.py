@@ -71,6 +71,7 @@ def bench_kmem():
     added = cost["irqsoff"] - cost["sigmask"] - stamps / 2
     row("irqsoff, added to a change of the signal mask, without its stamp", f"{added:.1f} ns", "<= 15 ns", added <= 15,
         note=f"the call: {cost['sigmask']:.0f} ns")
+    row("mmiotrace, a store that is seen", f"{cost['mmiotrace'] / 1000:.2f} us")
     row("a likely() that is recorded and counted", f"{cost['branch'] - cost['place']:.1f} ns",
         note=f"off, with its loop: {cost['place']:.1f} ns")
     call = cost["syscall"] - cost["getppid"]

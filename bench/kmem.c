@@ -7,9 +7,11 @@
  */
 #include <pthread.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -68,6 +70,18 @@ static double mask(void)
 	return (now_ns() - start) / RUN;
 }
 
+static volatile uint64_t *device; /* of a shared page that mmiotrace watches */
+
+static double stores(void)
+{
+	double start = now_ns();
+	int i;
+
+	for (i = 0; i < RUN / 100; i++)
+		*device = (uint64_t)i;
+	return (now_ns() - start) / (RUN / 100);
+}
+
 static volatile int condition = 3;
 
 static double branch(void)
@@ -120,6 +134,7 @@ static const struct {
 	{"mutex", "lock_order", "prove_locking", NULL, lock, {0}},
 	{"mutex", "preemptoff", "current_tracer", NULL, lock, {"nop", "preemptoff"}},
 	{"sigmask", "irqsoff", "current_tracer", NULL, mask, {"nop", "irqsoff"}},
+	{"store", "mmiotrace", "current_tracer", NULL, stores, {"nop", "mmiotrace"}},
 	{"place", "branch", "options/branch", NULL, branch, {0}},
 	{"getppid",
 	 "syscall",
@@ -156,6 +171,11 @@ int main(int argc, char **argv)
 		return 2;
 	sigemptyset(&usr1);
 	sigaddset(&usr1, SIGUSR1);
+	device = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (device == MAP_FAILED)
+		return 2;
+	if (argc == 1 && vestige_watch((void *)(uintptr_t)device, 4096, "device"))
+		fprintf(stderr, "vestige_watch: %m\n");
 	for (round = 0; round < rounds; round++) {
 		for (i = 0; i < NR_WAYS; i++) {
 			for (on = 0; on < 2; on++) {

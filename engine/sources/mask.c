@@ -78,12 +78,11 @@ static inline void tell(uint32_t before, uint64_t function, uint64_t site)
 			    function, site);
 }
 
-/* The thread had the mask @had, and has @now. */
+/* The thread had the mask @had, and has @now. After renew(). */
 static inline void change(uint64_t had, uint64_t now, uint64_t function, uint64_t site)
 {
 	uint32_t before;
 
-	renew();
 	if (unlikely(!mine.known)) {
 		mine.base = mine.mask = had & ~NEVER;
 		barrier();
@@ -270,6 +269,7 @@ static inline long wait_with(uint32_t call, const sigset_t *set, int accept, con
 	now = *(const uint64_t *)set;
 	change(had, accept ? had & ~now : now, function_of(call), site);
 	ret = ((wait_fn *)calls[call].real)(a[0], a[1], a[2], a[3], a[4], a[5]);
+	renew();
 	change(mine.mask, had, function_of(call), site);
 	return ret;
 }

@@ -25,8 +25,8 @@ OWN = {"kmem", "lock", "lockdep", "raw_syscalls", "sched", "signal", "syscalls",
 class Program:
     """A program of a test, traced: control files, rounds of work, its trace."""
 
-    def __init__(self, bench, argv, boot=None, **more):
-        env = dict(bench.env, LD_PRELOAD=LIBRARY)
+    def __init__(self, bench, argv, boot=None, environ=None, **more):
+        env = dict(bench.env, LD_PRELOAD=LIBRARY, **(environ or {}))
         if boot:
             env["VESTIGE_BOOT"] = boot
         self.bench = bench
