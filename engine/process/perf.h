@@ -27,7 +27,8 @@ struct perf_record {
 	struct {
 		int32_t pid, ppid, tid, ptid;
 	} task;
-	uint64_t ip;	    /* PERF_RECORD_SAMPLE of a kind whose sample_type has PERF_SAMPLE_IP */
+	/* PERF_RECORD_SAMPLE of a kind whose sample_type has PERF_SAMPLE_IP, PERF_SAMPLE_ADDR */
+	uint64_t ip, addr;
 	const uint8_t *raw; /* PERF_RECORD_SAMPLE of a tracepoint */
 	uint32_t raw_bytes;
 	/* of a kind with PERF_SAMPLE_STACK_USER, where the thread has code of its own: its registers

@@ -7,9 +7,12 @@
 #define HEAD_BYTES 8u /* struct perf_event_header */
 
 /* As perf orders them (perf_event_open(2)). */
-struct common {
+struct who {
 	int32_t pid, tid;
 	uint64_t ns;
+};
+
+struct where {
 	uint32_t cpu, reserved;
 	uint64_t period;
 };
@@ -66,16 +69,20 @@ int perf_sample_take(struct perf_record *rec, uint64_t sample_type, const uint8_
 {
 	struct rest r = {p + HEAD_BYTES, bytes - HEAD_BYTES};
 	struct perf_record got = *rec;
-	struct common c;
+	struct where where;
+	struct who who;
 
 	if (bytes < HEAD_BYTES || !take(&r, &got.id, sizeof(got.id)) ||
 	    (sample_type & PERF_SAMPLE_IP && !take(&r, &got.ip, sizeof(got.ip))) ||
-	    !take(&r, &c, sizeof(c)) || (sample_type & PERF_SAMPLE_RAW && !take_raw(&r, &got)) ||
+	    !take(&r, &who, sizeof(who)) ||
+	    (sample_type & PERF_SAMPLE_ADDR && !take(&r, &got.addr, sizeof(got.addr))) ||
+	    !take(&r, &where, sizeof(where)) ||
+	    (sample_type & PERF_SAMPLE_RAW && !take_raw(&r, &got)) ||
 	    (sample_type & PERF_SAMPLE_BRANCH_STACK && !take_branches(&r, &got)))
 		return 0;
-	got.pid = c.pid;
-	got.tid = c.tid;
-	got.ns = c.ns;
+	got.pid = who.pid;
+	got.tid = who.tid;
+	got.ns = who.ns;
 	*rec = got;
 	return 1;
 }

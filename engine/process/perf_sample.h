@@ -19,7 +19,7 @@ int perf_sample_id(const uint8_t *p, uint32_t bytes, uint64_t *id);
 
 /*
  * perf_sample_take() - fill in @rec but for its kind. @sample_type: PERF_SAMPLE_COMMON and of
- * PERF_SAMPLE_IP, PERF_SAMPLE_RAW, PERF_SAMPLE_BRANCH_STACK those that its kind has. @p: the record
+ * PERF_SAMPLE_IP, _ADDR, _RAW, _BRANCH_STACK those that its kind has. @p: the record
  * with its header, @bytes; raw and branches point into it. Return: 1; 0: it is cut, or a count in
  * it says more than it has, and @rec stays as it was.
  */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See branch_stack.h. One kind of perf's (process/perf.h). Whether the processor has the stacks is
- * looked up in sysfs: a try of perf_event_open() may end a process in a sandbox. Intel PT and BTS are
- * not read. fork: the child's agent opens its own. Tests: tests/unit/test_perf_sample.c,
- * tests/engine/tracers/hw-branch.
+ * See branch_stack.h. One kind of perf's (process/perf.h). What the processor has is looked up in
+ * sysfs: a try of perf_event_open() may end a process in a sandbox. Where there are no stacks but
+ * Intel's branch trace store, the kernel fills that when each branch is to be a sample, which then
+ * has where it went as the address. Intel PT is not read. fork: the child's agent opens its own.
+ * Tests: tests/unit/test_perf_sample.c, tests/engine/tracers/hw-branch.
  */
 #include "engine/sources/branch_stack.h"
 
@@ -23,8 +24,33 @@
 
 _Static_assert(KIND < PERF_MAX_KINDS, "perf.h tells kinds apart by numbers");
 
+enum way { NONE, STACKS, TRACE_STORE };
+
+static enum way way;
 static int is_wanted;
 static int is_opened;
+
+/* Stacks: how deep they are, of a processor of one kind of core, or of its big ones. */
+static enum way way_here(void)
+{
+	static const struct {
+		const char *name;
+		enum way way;
+	} files[] = {{"/sys/bus/event_source/devices/cpu/caps/branches", STACKS},
+		     {"/sys/bus/event_source/devices/cpu_core/caps/branches", STACKS},
+		     {"/sys/bus/event_source/devices/intel_bts/type", TRACE_STORE}};
+	uint32_t i;
+	int fd;
+
+	for (i = 0; i < ARRAY_SIZE(files); i++) {
+		fd = sys_open(files[i].name, O_RDONLY | O_CLOEXEC, 0);
+		if (fd < 0)
+			continue;
+		sys_close(fd);
+		return files[i].way;
+	}
+	return NONE;
+}
 
 /* The agent. */
 static int apply_now(void)
@@ -42,6 +68,12 @@ static int apply_now(void)
 	if (is_wanted == is_opened)
 		return 0;
 	if (is_wanted) {
+		way = way_here();
+		if (way == TRACE_STORE) {
+			attr.sample_period = 1;
+			attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
+			attr.branch_sample_type = 0;
+		}
 		err = perf_open(KIND, &attr);
 	} else {
 		sched_perf_drain();
@@ -78,15 +110,21 @@ static void forget(void)
 	is_opened = 0;
 }
 
+static void tell(uint64_t from, uint64_t to)
+{
+	SOURCE_TELL(struct branch_stack_listener, load_acquire(&branch_stacks.first), from, to);
+}
+
 static void record(const struct perf_record *rec)
 {
 	uint64_t from, to;
 	uint32_t i;
 
+	if (way == TRACE_STORE)
+		tell(rec->ip, rec->addr);
 	for (i = rec->nr_branches; i-- > 0;) {
 		perf_sample_branch(rec, i, &from, &to);
-		SOURCE_TELL(struct branch_stack_listener, load_acquire(&branch_stacks.first), from,
-			    to);
+		tell(from, to);
 	}
 }
 
@@ -108,31 +146,13 @@ static int want(struct source *s, int on)
 
 struct source branch_stacks = {.want = want};
 
-/* How deep the stacks are: of a processor of one kind of core, or of its big ones. */
-static int is_there(void)
-{
-	static const char *const names[] = {"/sys/bus/event_source/devices/cpu/caps/branches",
-					    "/sys/bus/event_source/devices/cpu_core/caps/branches"};
-	uint32_t i;
-	int fd;
-
-	for (i = 0; i < ARRAY_SIZE(names); i++) {
-		fd = sys_open(names[i], O_RDONLY | O_CLOEXEC, 0);
-		if (fd < 0)
-			continue;
-		sys_close(fd);
-		return 1;
-	}
-	return 0;
-}
-
 const char *branch_stack_refused(void)
 {
 	const char *why = sched_perf_no_switches();
 
 	if (why)
 		return why;
-	return is_there() ? NULL : "perf has no branch stacks of this processor";
+	return way_here() ? NULL : "perf has no branch stacks of this processor";
 }
 
 static void start(const struct lifecycle_start *how)

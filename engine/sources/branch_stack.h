@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Branches that the processor took in this process's own code, by perf's branch stacks (Intel's LBR,
- * AMD's BRS and LBR): the last ones before each sample. The agent reports them, with ring_as set to
- * the thread.
+ * AMD's BRS and LBR): the last ones before each sample; where there is Intel's branch trace store
+ * alone, all. The agent reports them, with ring_as set to the thread.
  */
 #ifndef VESTIGE_SOURCES_BRANCH_STACK_H
 #define VESTIGE_SOURCES_BRANCH_STACK_H

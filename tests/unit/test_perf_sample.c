@@ -161,11 +161,36 @@ static void ip(void **state)
 	free(copy);
 }
 
+/* Of the branch trace store: where each branch was, and where it went. */
+static void trace_store(void **state)
+{
+	const struct plain p = plain(64);
+	uint64_t words[8];
+	struct perf_record rec;
+	uint8_t *copy;
+
+	(void)state;
+	memcpy(words, &p, 16);
+	words[2] = 0x401234;
+	memcpy(words + 3, (const uint8_t *)&p + 16, 16);
+	words[5] = 0x401300;
+	memcpy(words + 6, (const uint8_t *)&p + 32, 16);
+	assert_true(take(&rec, PERF_SAMPLE_IP | PERF_SAMPLE_ADDR, words, sizeof(words), &copy));
+	assert_true(rec.ip == 0x401234 && rec.addr == 0x401300 && rec.tid == 11 && rec.pid == 10 &&
+		    rec.ns == 123456789 && rec.id == 77 && !rec.nr_branches);
+	free(copy);
+	for (uint32_t n = 0; n < sizeof(words); n++) {
+		assert_false(take(&rec, PERF_SAMPLE_IP | PERF_SAMPLE_ADDR, words, n, &copy));
+		assert_true(!rec.ip && !rec.addr && !rec.tid);
+		free(copy);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks), cmocka_unit_test(lies), cmocka_unit_test(cut),
-		cmocka_unit_test(raw),	  cmocka_unit_test(ip),
+		cmocka_unit_test(raw),	  cmocka_unit_test(ip),	  cmocka_unit_test(trace_store),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
