@@ -42,6 +42,7 @@ enum what {
 	STACK,
 	ONE_CALL_ENTER,
 	ONE_CALL_EXIT,
+	DESCRIPTOR,
 };
 
 /* Where the fields are, in the order of `names` below. */
@@ -70,15 +71,23 @@ static const struct {
 	{"lock", "contention_end", LOCK_WAITED, {"lock_addr"}},
 	{"raw_syscalls", "sys_enter", CALL_ENTER, {"id", "args"}},
 	{"raw_syscalls", "sys_exit", CALL_EXIT, {"id"}},
+	{"files", "descriptor", DESCRIPTOR, {"fd", "name"}},
 	{"ftrace", "kernel_stack", STACK, {"caller"}},
 	{"ftrace", "user_stack", STACK, {"caller"}},
 };
 
-/* The holder of a lock. */
+/* The holder of a lock, or what a descriptor leads to (its number with IS_DESCRIPTOR). */
+#define IS_DESCRIPTOR (UINT64_C(1) << 63)
 struct holder {
 	uint64_t lock; /* 0: a free slot */
 	uint32_t process;
 	int32_t pid; /* 0: none */
+	const struct file_name *file;
+};
+
+struct file_name {
+	struct file_name *next; /* all that there ever were */
+	char text[];
 };
 
 struct sched {
@@ -90,6 +99,7 @@ struct sched {
 	size_t nr_threads, nr_sorted;
 	struct holder *holders;
 	size_t nr_holders, slots;
+	struct file_name *files;
 	uint64_t end, lost;
 	bool has_switches, has_wakings, has_calls;
 	int err;
@@ -122,6 +132,12 @@ void sched_free(struct sched *s)
 			s->bucket[i] = t->next;
 			free(t);
 		}
+	}
+	while (s->files) {
+		struct file_name *f = s->files;
+
+		s->files = f->next;
+		free(f);
 	}
 	free(s->sorted);
 	free(s->kinds);
@@ -236,23 +252,56 @@ static void grow_holders(struct sched *s)
 	free(old);
 }
 
-static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, int32_t pid)
+static void put_holder(struct sched *s, const struct holder *to)
 {
-	struct holder *h;
+	struct holder *h = holder_of(s, to->process, to->lock);
 
-	if (!lock)
-		return;
-	h = holder_of(s, rec->process, lock);
-	/* a reader's release does not end another reader's hold */
-	if (!pid && h->pid != rec->pid)
-		return;
 	if (!h->lock && ++s->nr_holders * 2 > s->slots) {
 		grow_holders(s);
 		if (s->err)
 			return;
-		h = holder_of(s, rec->process, lock);
+		h = holder_of(s, to->process, to->lock);
 	}
-	*h = (struct holder){lock, rec->process, pid};
+	*h = *to;
+}
+
+static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, int32_t pid)
+{
+	if (!lock)
+		return;
+	/* a reader's release does not end another reader's hold */
+	if (!pid && holder_of(s, rec->process, lock)->pid != rec->pid)
+		return;
+	put_holder(s, &(struct holder){.lock = lock, .process = rec->process, .pid = pid});
+}
+
+/* A descriptor leads to another file from now on. */
+static void on_descriptor(struct sched *s, const struct kind *k, const struct record *rec)
+{
+	/* a __data_loc: where the text is, and its bytes with the NUL */
+	uint32_t loc = (uint32_t)value(k, rec, 1), at = loc & 0xffff, bytes = loc >> 16;
+	struct file_name *f;
+
+	if ((uint64_t)at + bytes > rec->data_bytes)
+		return;
+	f = calloc(1, sizeof(*f) + bytes + 1);
+	if (!f) {
+		s->err = fail(ENOMEM, "no memory for the name of a file");
+		return;
+	}
+	memcpy(f->text, (const char *)rec->data + at, bytes);
+	f->next = s->files;
+	s->files = f;
+	put_holder(s, &(struct holder){.lock = IS_DESCRIPTOR | (uint32_t)value(k, rec, 0),
+				       .process = rec->process,
+				       .file = f});
+}
+
+static const char *file_of(struct sched *s, uint32_t process, uint64_t fd)
+{
+	const struct file_name *f = holder_of(s, process, IS_DESCRIPTOR | (uint32_t)fd)->file;
+
+	return f ? f->text : NULL;
 }
 
 /* A thread's state ends and another begins. */
@@ -297,6 +346,8 @@ static void decide_reason(struct sched *s, struct sched_thread *t, uint64_t stat
 	else
 		*r = (struct sched_reason){.why = s->has_calls ? SCHED_WHY_FAULT
 							       : SCHED_WHY_UNKNOWN};
+	if (r->why == SCHED_WHY_SYSCALL)
+		r->file = file_of(s, t->process, r->args[0]);
 }
 
 static void leave(struct sched *s, struct sched_thread *t, uint64_t state, uint64_t ts)
@@ -423,6 +474,9 @@ static void on_own(struct sched *s, const struct kind *k, const struct record *r
 	}
 	t->wants_stack = false;
 	switch (k->what) {
+	case DESCRIPTOR:
+		on_descriptor(s, k, rec);
+		break;
 	case LOCK_TAKE:
 		if (value(k, rec, 1) & 1)
 			lock_held(s, rec, value(k, rec, 0), rec->pid);

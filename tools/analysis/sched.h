@@ -35,6 +35,7 @@ struct sched_reason {
 	const char *sort; /* of the lock: "mutex", NULL unknown */
 	int32_t nr;	  /* of the system call */
 	uint64_t args[6]; /* ... and what it was called with */
+	const char *file; /* what the descriptor args[0] leads to; NULL unknown. The module's */
 	bool own_frame;	  /* stack[0] is the function that called, libc's of a system call */
 	unsigned int nr_frames;
 	uint64_t stack[SCHED_FRAMES]; /* the innermost first */

@@ -30,8 +30,8 @@ static const struct flag record_flags[] = {
 static int run_record(const struct command *c, int argc, char **argv)
 {
 	static const char *const events[] = {
-		"sched_switch",	      "sched_waking", "sched_wakeup_new",
-		"sched_stat_runtime", "lock",	      "raw_syscalls"};
+		"sched_switch", "sched_waking", "sched_wakeup_new", "sched_stat_runtime",
+		"lock",		"raw_syscalls", "files:descriptor"};
 	/* events that need the kernel's tracepoints are refused without privilege */
 	unsigned int nr = sizeof(events) / sizeof(*events);
 	static struct record_options opt;

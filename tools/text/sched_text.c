@@ -94,7 +94,8 @@ static void put_call(char *to, size_t room, const struct sched_reason *r)
 	else if (is_one_of(of_sleep, name))
 		snprintf(to, room, "sleep (%s)", name);
 	else if (is_one_of(of_descriptors, name))
-		snprintf(to, room, "%s(%d)", name, (int)r->args[0]);
+		snprintf(to, room, "%s(%d%s%s)", name, (int)r->args[0], r->file ? " " : "",
+			 r->file ? r->file : "");
 	else if (!strcmp(name, "futex"))
 		snprintf(to, room, "futex 0x%" PRIx64, r->args[0]);
 	else

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See descriptors.h. Seen where a system call returns one through libc; what it leads to is asked of
+ * /proc then, and of the socket. A thread that may make no system call of ours tells none.
+ *
+ * Any context. fork: the child has the same listeners. Costs: one to three system calls for each
+ * descriptor. Tests: tests/cli/test_sched.py.
+ */
+#include "engine/sources/descriptors.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+#include "engine/process/thread_list.h"
+#include "engine/sources/syscall.h"
+
+/* Where the descriptor is. */
+enum place { RESULT, FIRST_ARGUMENT, PAIR_AT_FIRST, PAIR_AT_FOURTH };
+
+static const struct call {
+	uint16_t nr;
+	uint8_t place;
+} calls[] = {
+	{SYS_open, RESULT},
+	{SYS_openat, RESULT},
+	{SYS_creat, RESULT},
+	{SYS_socket, RESULT},
+	{SYS_accept, RESULT},
+	{SYS_accept4, RESULT},
+	{SYS_dup, RESULT},
+	{SYS_dup2, RESULT},
+	{SYS_dup3, RESULT},
+	{SYS_epoll_create, RESULT},
+	{SYS_epoll_create1, RESULT},
+	{SYS_eventfd2, RESULT},
+	{SYS_timerfd_create, RESULT},
+	{SYS_signalfd4, RESULT},
+	{SYS_inotify_init1, RESULT},
+	{SYS_memfd_create, RESULT},
+	{SYS_connect, FIRST_ARGUMENT},
+	{SYS_bind, FIRST_ARGUMENT},
+	{SYS_pipe, PAIR_AT_FIRST},
+	{SYS_pipe2, PAIR_AT_FIRST},
+	{SYS_socketpair, PAIR_AT_FOURTH},
+};
+
+/* The call that the thread is in; a handler's takes its place. */
+static __thread struct {
+	uint64_t nr, args[4];
+} now __attribute__((tls_model("initial-exec")));
+
+static const struct call *find_call(uint64_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_SIZE(calls); i++)
+		if (calls[i].nr == nr)
+			return &calls[i];
+	return NULL;
+}
+
+static void put_address(struct seq_buf *s, const uint8_t *ip, uint32_t nr, uint16_t port)
+{
+	uint32_t i;
+
+	if (nr == 4) {
+		for (i = 0; i < nr; i++) {
+			seq_puts(s, i ? "." : "");
+			seq_putu(s, ip[i]);
+		}
+	} else {
+		seq_puts(s, "[");
+		for (i = 0; i < nr; i += 2) {
+			seq_puts(s, i ? ":" : "");
+			seq_putx(s, (uint64_t)ip[i] << 8 | ip[i + 1]);
+		}
+		seq_puts(s, "]");
+	}
+	seq_putc(s, ':');
+	seq_putu(s, ntohs(port));
+}
+
+/* Return: 0: it is no socket that says more than /proc. */
+static int put_socket(struct seq_buf *s, int fd)
+{
+	union {
+		struct sockaddr any;
+		struct sockaddr_un un;
+		struct sockaddr_in in;
+		struct sockaddr_in6 in6;
+	} a = {.any.sa_family = AF_UNSPEC};
+	const uint32_t path = (uint32_t) __builtin_offsetof(struct sockaddr_un, sun_path);
+	static const long ways[] = {SYS_getpeername, SYS_getsockname};
+	uint32_t i, bytes = 0;
+
+	for (i = 0; i < ARRAY_SIZE(ways); i++) {
+		bytes = sizeof(a) - 1; /* a path may have no end */
+		if (!arch_syscall(ways[i], fd, (long)&a, (long)&bytes, 0, 0, 0) &&
+		    (a.any.sa_family != AF_UNIX || bytes > path))
+			break;
+		a.any.sa_family = AF_UNSPEC;
+	}
+	if (a.any.sa_family == AF_UNIX) {
+		seq_puts(s, "unix:");
+		if (!a.un.sun_path[0]) {
+			seq_putc(s, '@');
+			a.un.sun_path[bytes < sizeof(a) ? bytes - path : 0] = 0;
+			seq_puts(s, a.un.sun_path + 1);
+		} else {
+			seq_puts(s, a.un.sun_path);
+		}
+	} else if (a.any.sa_family == AF_INET && a.in.sin_port) {
+		put_address(s, (const uint8_t *)&a.in.sin_addr, 4, a.in.sin_port);
+	} else if (a.any.sa_family == AF_INET6 && a.in6.sin6_port) {
+		put_address(s, (const uint8_t *)&a.in6.sin6_addr, 16, a.in6.sin6_port);
+	} else {
+		return 0;
+	}
+	return 1;
+}
+
+static void tell(int fd)
+{
+	const struct source_link *first = source_heard(&descriptors);
+	char path[64], name[DESCRIPTOR_NAME_BYTES];
+	struct seq_buf s;
+	long n;
+
+	if (!first || fd < 0 || sys_is_forbidden())
+		return;
+	seq_init(&s, path, sizeof(path) - 1);
+	seq_puts(&s, "/proc/thread-self/fd/");
+	seq_putu(&s, (uint64_t)fd);
+	path[s.len] = 0;
+	n = sys_readlink(path, name, sizeof(name) - 1);
+	if (n <= 0)
+		return;
+	name[n] = 0;
+	if (str_starts(name, "socket:[")) {
+		seq_init(&s, name, sizeof(name) - 1);
+		if (put_socket(&s, fd))
+			name[s.len] = 0;
+	}
+	SOURCE_TELL(struct descriptor_listener, first, fd, name);
+}
+
+/* The place may be another call's, whose handler came between: the kernel reads it. */
+static void tell_pair(uint64_t at)
+{
+	int fds[2];
+	struct iovec to = {fds, sizeof(fds)}, from = {(void *)at, sizeof(fds)};
+
+	if (arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0) !=
+	    sizeof(fds))
+		return;
+	tell(fds[0]);
+	tell(fds[1]);
+}
+
+static void enter(uint64_t nr, const uint64_t *args)
+{
+	if (!find_call(nr))
+		return;
+	now.nr = nr;
+	memcpy(now.args, args, sizeof(now.args));
+}
+
+static void leave(uint64_t nr, uint64_t ret)
+{
+	const struct call *c = find_call(nr);
+
+	if (!c || sys_failed((long)ret) || sys_is_forbidden())
+		return;
+	if (c->place == RESULT)
+		tell((int)ret);
+	else if (now.nr != nr)
+		return;
+	else if (c->place == FIRST_ARGUMENT)
+		tell((int)now.args[0]);
+	else
+		tell_pair(now.args[c->place == PAIR_AT_FIRST ? 0 : 3]);
+}
+
+static struct syscall_listener listener = {.enter.call = enter, .exit.call = leave};
+
+static int want(struct source *s, int on)
+{
+	uint32_t i;
+	int err = 0;
+
+	(void)s;
+	for (i = 0; i < ARRAY_SIZE(calls) && !err; i++)
+		err = syscall_listen(&listener, calls[i].nr, on);
+	if (!err || !on)
+		return 0;
+	while (--i)
+		syscall_listen(&listener, calls[i - 1].nr, 0);
+	return err;
+}
+
+struct source descriptors = {.want = want};
+
+static int tell_one(int fd, void *folder)
+{
+	if (fd != *(const int *)folder)
+		tell(fd);
+	return 0;
+}
+
+void descriptors_tell_all(void)
+{
+	int folder;
+
+	if (!load_acquire(&descriptors.first) || sys_is_forbidden())
+		return;
+	folder = sys_open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (folder < 0)
+		return;
+	thread_list_each_in(folder, tell_one, &folder);
+	sys_close(folder);
+}
