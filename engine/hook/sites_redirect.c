@@ -18,6 +18,7 @@
 #include "engine/core/text_patch.h"
 #include "engine/hook/redirect_live.h"
 #include "engine/hook/sites_impl.h"
+#include "engine/hook/text/text_island.h"
 
 static uint64_t entry_of(const struct object *o, uint32_t i)
 {
@@ -68,15 +69,20 @@ static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_win
 	uint32_t i, nr = 0;
 
 	for (i = 0; i < row->nr_functions; i++) {
+		uint64_t from = entry_of(o, i);
+
 		if (!sites_is_due(o, i, how))
 			continue;
-		if (!make_island(o, i)) {
+		/* a thread on the island of a probe there goes back among them */
+		if (probe_points_any(from, from + s->redirects[i].bytes)
+			    ? !sites_refuse(o, i, AREA_REFUSED_CHANGED)
+			    : !make_island(o, i)) {
 			if (how)
 				how[i] = 0;
 			continue;
 		}
 		windows[nr++] = (struct redirect_window){
-			.from = entry_of(o, i),
+			.from = from,
 			.island = (uint64_t)redirect_island(&s->moved, i),
 			.i = i,
 			.padding = s->redirects[i].padding,

@@ -184,6 +184,15 @@ static uint32_t insn_at(uint64_t at, uint64_t hi, int *movable)
 	return text_insn_bytes(code, hi - at < sizeof(code) ? hi - at : sizeof(code), movable);
 }
 
+/* Among the instructions whose place a redirect's jump has taken, behind the first. */
+static int is_moved(uint64_t address)
+{
+	uint64_t site;
+	const struct area_function *f = site_in(address, address + 1, &site);
+
+	return f && f->how == AREA_BY_REDIRECT && site != address;
+}
+
 static int places_check(const struct object *o, uint64_t start, uint64_t address, const char **why)
 {
 	uint64_t lo, hi, at;
@@ -194,6 +203,11 @@ static int places_check(const struct object *o, uint64_t start, uint64_t address
 		return -EINVAL;
 	*why = "no probe in vestige's own code";
 	if (is_own(address))
+		return -EINVAL;
+	*why = "no probe behind a function's first instruction, where a redirect has moved the "
+	       "next "
+	       "ones: probe the function, or leave it out of the tracers";
+	if (is_moved(address))
 		return -EINVAL;
 	*why = "no probe: what stands before it is no code that is known";
 	for (at = start; at <= address;) {
@@ -339,6 +353,19 @@ static struct text_place *find_place(uint64_t address)
 		if (p->address == address && !p->gone)
 			return p;
 	return NULL;
+}
+
+int probe_points_any(uint64_t lo, uint64_t hi)
+{
+	uint64_t a;
+
+	for (a = lo; a < hi; a++) {
+		const struct text_place *p = find_place(a);
+
+		if (p && p->ways)
+			return 1;
+	}
+	return 0;
 }
 
 static int places_get(uint64_t address, struct text_place **out, const char **why)

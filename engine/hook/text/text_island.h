@@ -53,6 +53,12 @@ void text_jump_make(const struct text_jump *jump, uint64_t address, uint64_t to,
 /* The first two bytes of a probe point while the others are written: a jump to itself. */
 #define TEXT_STAY 0xfeebu
 
+/*
+ * Whether there is, or was, a probe at an instruction in @lo .. @hi: a thread may be on its island,
+ * from which it goes back behind that. Under the tree's lock.
+ */
+int probe_points_any(uint64_t lo, uint64_t hi);
+
 /* Register this hook with core, and its handler with the list of objects. */
 void probe_points_register(void);
 void probe_points_forget(const struct object *o);
