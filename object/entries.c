@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "object/eh_read.h"
+
 #define DW_CFA_ADVANCE	    1u /* the two upper bits */
 #define DW_CFA_OFFSET	    2u
 #define DW_CFA_SET_LOC	    0x01u
@@ -13,7 +15,6 @@
 #define DW_CFA_DEF_CFA	    0x0cu
 #define DW_CFA_DEF_CFA_EXPR 0x0fu
 #define DW_CFA_ARGS_SIZE    0x2eu
-#define DW_PE_OMIT	    0xffu
 #define RETURN_COLUMN	    16u
 
 static const char *const ways[ENTRY_NR_WAYS] = {
@@ -213,147 +214,37 @@ static int read_symbols(struct entries *e, const Elf64_Shdr *s)
 	return err;
 }
 
-/* Bytes of a table of rows, which must not be left. */
-struct bytes {
-	const uint8_t *p;
+/* What .eh_frame says of a function beside its bounds. */
+struct fde_facts {
+	int outermost;	   /* it returns to no caller */
+	int begins_within; /* it begins amid a frame: a part of another function */
+};
+
+/* The bytes at a virtual address, up to the end of its segment; bad if there are none. */
+static struct eh_bytes bytes_at(const struct entries *e, uint64_t address)
+{
 	uint64_t n;
-	uint64_t at; /* virtual address of p */
-	int bad;
-};
+	const uint8_t *p = elf_image_at(&e->image, address, &n);
 
-static void skip(struct bytes *b, uint64_t n)
-{
-	if (n > b->n) {
-		b->bad = 1;
-		n = b->n;
-	}
-	b->p += n;
-	b->n -= n;
-	b->at += n;
+	return p ? (struct eh_bytes){p, p + n, address, 0} : (struct eh_bytes){.bad = 1};
 }
-
-static uint64_t get(struct bytes *b, uint32_t n)
-{
-	uint64_t v = 0;
-
-	if (n > b->n)
-		b->bad = 1;
-	else
-		memcpy(&v, b->p, n);
-	skip(b, n);
-	return v;
-}
-
-static uint64_t get_leb(struct bytes *b)
-{
-	uint64_t v = 0, c;
-	uint32_t shift;
-
-	for (shift = 0; shift < 70 && !b->bad; shift += 7) {
-		c = get(b, 1);
-		if (shift < 64)
-			v |= (c & 0x7f) << shift;
-		if (!(c & 0x80))
-			return v;
-	}
-	b->bad = 1;
-	return 0;
-}
-
-/* A pointer as DWARF's exception tables encode it; 0 stays 0. */
-static uint64_t get_pointer(struct bytes *b, uint8_t encoding)
-{
-	uint64_t here = b->at, v;
-
-	switch (encoding & 0x0f) {
-	case 0x00:
-	case 0x04:
-	case 0x0c:
-		v = get(b, 8);
-		break;
-	case 0x01:
-		v = get_leb(b);
-		break;
-	case 0x02:
-		v = get(b, 2);
-		break;
-	case 0x03:
-		v = get(b, 4);
-		break;
-	case 0x0a:
-		v = (uint64_t)(int64_t)(int16_t)get(b, 2);
-		break;
-	case 0x0b:
-		v = (uint64_t)(int64_t)(int32_t)get(b, 4);
-		break;
-	default:
-		b->bad = 1;
-		return 0;
-	}
-	if ((encoding & 0x70) == 0x10 && v)
-		v += here;
-	else if (encoding & 0x70)
-		b->bad = 1;
-	return v;
-}
-
-struct cie {
-	uint8_t pointers, landing; /* encodings */
-	uint8_t has_data, outermost;
-};
 
 /* Run the rules of a CIE or FDE that hold before the first instruction. */
-static void first_row(struct bytes b, struct cie *c, int *begins_within)
+static void first_row(struct eh_bytes b, struct fde_facts *facts)
 {
-	while (b.n && !b.bad) {
-		uint8_t op = (uint8_t)get(&b, 1);
+	while (b.at < b.end && !b.bad) {
+		uint8_t op = (uint8_t)eh_get(&b, 1);
 
 		if (op >> 6 == DW_CFA_ADVANCE || (op >= DW_CFA_SET_LOC && op <= DW_CFA_ADVANCE4))
 			return;
 		if (op == DW_CFA_UNDEFINED) {
-			if (get_leb(&b) == RETURN_COLUMN)
-				c->outermost = 1;
+			if (eh_get_leb(&b, 0) == RETURN_COLUMN)
+				facts->outermost = 1;
 		} else if (op == DW_CFA_ARGS_SIZE) {
-			get_leb(&b);
+			eh_get_leb(&b, 0);
 		} else if (op) {
-			*begins_within = 1;
+			facts->begins_within = 1;
 			return;
-		}
-	}
-}
-
-static void read_cie(struct bytes b, struct cie *c)
-{
-	uint8_t text[8] = {0};
-	uint32_t i;
-
-	*c = (struct cie){.landing = DW_PE_OMIT};
-	get(&b, 1);
-	for (i = 0; !b.bad; i++) {
-		uint8_t letter = (uint8_t)get(&b, 1);
-
-		if (!letter)
-			break;
-		if (i < sizeof(text) - 1)
-			text[i] = letter;
-	}
-	get_leb(&b);
-	get_leb(&b);
-	get_leb(&b);
-	if (text[0] != 'z')
-		return;
-	c->has_data = 1;
-	get_leb(&b);
-	for (i = 1; text[i] && !b.bad; i++) {
-		if (text[i] == 'R')
-			c->pointers = (uint8_t)get(&b, 1);
-		else if (text[i] == 'L')
-			c->landing = (uint8_t)get(&b, 1);
-		else if (text[i] == 'P') {
-			uint8_t encoding = (uint8_t)get(&b, 1);
-
-			/* its target does not matter */
-			get_pointer(&b, encoding & 0x0f);
 		}
 	}
 }
@@ -363,29 +254,26 @@ typedef void pad_fn(struct entries *e, uint64_t pad);
 /* The landing pads of one function's table. */
 static void read_pads(struct entries *e, uint64_t table, uint64_t start, pad_fn *fn)
 {
-	struct bytes b = {.at = table};
+	struct eh_bytes b = bytes_at(e, table);
 	uint64_t base = start, n;
 	uint8_t encoding;
 
-	b.p = elf_image_at(&e->image, table, &b.n);
-	if (!b.p)
-		return;
-	encoding = (uint8_t)get(&b, 1);
-	if (encoding != DW_PE_OMIT)
-		base = get_pointer(&b, encoding);
-	if (get(&b, 1) != DW_PE_OMIT)
-		get_leb(&b);
-	encoding = (uint8_t)get(&b, 1);
-	n = get_leb(&b);
-	if (n < b.n)
-		b.n = n;
-	while (b.n && !b.bad) {
+	encoding = (uint8_t)eh_get(&b, 1);
+	if (encoding != EH_OMIT)
+		base = eh_get_pointer(&b, encoding);
+	if (eh_get(&b, 1) != EH_OMIT)
+		eh_get_leb(&b, 0);
+	encoding = (uint8_t)eh_get(&b, 1);
+	n = eh_get_leb(&b, 0);
+	if (!b.bad && n < (uint64_t)(b.end - b.at))
+		b.end = b.at + n;
+	while (b.at < b.end && !b.bad) {
 		uint64_t pad;
 
-		get_pointer(&b, encoding);
-		get_pointer(&b, encoding);
-		pad = get_pointer(&b, encoding);
-		get_leb(&b);
+		eh_get_pointer(&b, encoding);
+		eh_get_pointer(&b, encoding);
+		pad = eh_get_pointer(&b, encoding);
+		eh_get_leb(&b, 0);
 		if (pad && !b.bad && e->work) {
 			e->work--;
 			fn(e, base + pad);
@@ -393,26 +281,19 @@ static void read_pads(struct entries *e, uint64_t table, uint64_t start, pad_fn 
 	}
 }
 
-static int read_fde(struct entries *e, struct bytes b, const struct cie *c, pad_fn *fn)
+static int read_fde(struct entries *e, struct eh_bytes b, const struct eh_cie *c, pad_fn *fn)
 {
 	struct entry f = {.source = ENTRY_BY_FDE};
+	struct fde_facts facts = {0};
 	uint64_t table = 0, n;
-	struct cie rows = *c;
-	int within = 0;
 
-	f.at = get_pointer(&b, c->pointers);
-	n = get_pointer(&b, c->pointers & 0x0f);
+	f.at = eh_get_pointer(&b, c->pointers);
+	n = eh_get_pointer(&b, c->pointers & 0x0f);
 	if (c->has_data) {
-		struct bytes data;
+		struct eh_bytes data = eh_get_block(&b);
 
-		n = b.bad ? 0 : n;
-		data = b;
-		data.n = get_leb(&b);
-		data.p = b.p;
-		data.at = b.at;
-		skip(&b, data.n);
-		if (!b.bad && data.n && c->landing != DW_PE_OMIT)
-			table = get_pointer(&data, c->landing);
+		if (data.at < data.end && c->landing != EH_OMIT)
+			table = eh_get_pointer(&data, c->landing);
 	}
 	if (b.bad || !n || f.at + n <= f.at)
 		return 0;
@@ -422,9 +303,9 @@ static int read_fde(struct entries *e, struct bytes b, const struct cie *c, pad_
 		return 0;
 	}
 	f.end = f.at + n;
-	first_row(b, &rows, &within);
-	f.is_part = (uint8_t)within;
-	if (rows.outermost)
+	first_row(b, &facts);
+	f.is_part = (uint8_t)facts.begins_within;
+	if (facts.outermost)
 		f.never = ENTRY_WHY_OUTERMOST;
 	return add(e, &f);
 }
@@ -432,44 +313,33 @@ static int read_fde(struct entries *e, struct bytes b, const struct cie *c, pad_
 /* All of .eh_frame: functions, or with @fn the landing pads of each. */
 static int read_eh_frame(struct entries *e, pad_fn *fn)
 {
-	struct bytes hdr = {.at = e->image.eh_frame_hdr}, b = {0};
-	struct cie c = {0};
+	struct eh_bytes b = bytes_at(e, e->image.eh_frame_hdr);
+	struct eh_cie c = {0};
 	uint64_t last = UINT64_MAX;
+	uint8_t encoding;
 	int err = 0;
 
-	hdr.p = elf_image_at(&e->image, hdr.at, &hdr.n);
-	if (!e->image.eh_frame_hdr || !hdr.p || get(&hdr, 1) != 1)
+	if (!e->image.eh_frame_hdr || eh_get(&b, 1) != 1)
 		return 0;
-	b.at = get(&hdr, 1);
-	skip(&hdr, 2);
-	b.at = get_pointer(&hdr, (uint8_t)b.at);
-	b.p = hdr.bad ? NULL : elf_image_at(&e->image, b.at, &b.n);
-	while (b.p && b.n >= 8 && !err) {
-		struct bytes one = b;
-		uint64_t n = get(&one, 4), id, from;
+	encoding = (uint8_t)eh_get(&b, 1);
+	eh_skip(&b, 2);
+	b.address = eh_get_pointer(&b, encoding);
+	b = b.bad ? b : bytes_at(e, b.address);
+	while (!b.bad && !err) {
+		struct eh_bytes one = eh_get_entry(&b), cies;
+		uint64_t from = one.address, id = eh_get(&one, 4);
 
-		if (!n || n == UINT32_MAX || n > one.n)
+		if (one.bad)
 			break;
-		one.n = n;
-		skip(&b, n + 4);
-		from = one.at;
-		id = get(&one, 4);
 		if (!id)
 			continue;
 		if (from - id != last) {
-			struct bytes cie = {.at = from - id};
-			uint64_t bytes;
-
-			last = cie.at;
-			cie.p = elf_image_at(&e->image, cie.at, &cie.n);
-			c = (struct cie){.landing = DW_PE_OMIT};
-			bytes = cie.p ? get(&cie, 4) : 0;
-			if (!bytes || bytes > cie.n || get(&cie, 4)) {
+			last = from - id;
+			cies = bytes_at(e, last);
+			if (cies.bad || eh_read_cie(&c, eh_get_entry(&cies))) {
 				last = UINT64_MAX;
 				continue;
 			}
-			cie.n = bytes - 4;
-			read_cie(cie, &c);
 		}
 		err = read_fde(e, one, &c, fn);
 	}

@@ -17,6 +17,7 @@
 #include "engine/base/hash.h"
 #include "engine/base/mem.h"
 #include "engine/process/object.h"
+#include "object/eh_read.h"
 
 #define CACHE_ROWS   16384u
 #define OFFSET_BITS  24
@@ -29,115 +30,6 @@ static struct {
 } cache[CACHE_ROWS];
 static uint32_t generation;
 
-/* The bytes of a table; a read beyond them is 0 and sets bad. */
-struct bytes {
-	const uint8_t *at, *end;
-	int bad;
-};
-
-static uint64_t get(struct bytes *b, uint32_t n)
-{
-	uint64_t v = 0;
-
-	if (b->bad || (size_t)(b->end - b->at) < n) {
-		b->bad = 1;
-		return 0;
-	}
-	memcpy(&v, b->at, n);
-	b->at += n;
-	return v;
-}
-
-static void skip(struct bytes *b, uint64_t n)
-{
-	if (b->bad || (size_t)(b->end - b->at) < n)
-		b->bad = 1;
-	else
-		b->at += n;
-}
-
-static uint64_t get_leb(struct bytes *b, int is_signed)
-{
-	uint64_t v = 0, byte;
-	uint32_t shift = 0;
-
-	do {
-		byte = get(b, 1);
-		if (shift < 64)
-			v |= (byte & 0x7f) << shift;
-		shift += 7;
-	} while (byte & 0x80);
-	if (is_signed && shift < 64 && byte & 0x40)
-		v |= ~UINT64_C(0) << shift;
-	return v;
-}
-
-/* The size of a pointer with that encoding, in bytes; 0: the encoding is not known. */
-static uint32_t pointer_bytes(uint8_t encoding)
-{
-	switch (encoding & 7) {
-	case 0:
-	case 4:
-		return 8;
-	case 2:
-		return 2;
-	case 3:
-		return 4;
-	default:
-		return 0;
-	}
-}
-
-struct cie {
-	uint64_t code_align;
-	int64_t data_align;
-	uint8_t encoding; /* of pointers in an FDE */
-	int has_data, is_signal;
-	struct bytes program;
-};
-
-static int read_cie(struct cie *c, struct bytes b)
-{
-	const char *text;
-	uint64_t data_end;
-	uint8_t version;
-
-	*c = (struct cie){.encoding = 0};
-	if (get(&b, 4))
-		return -1;
-	version = (uint8_t)get(&b, 1);
-	text = (const char *)b.at;
-	while (get(&b, 1))
-		;
-	c->code_align = get_leb(&b, 0);
-	c->data_align = (int64_t)get_leb(&b, 1);
-	if ((version == 1 ? get(&b, 1) : get_leb(&b, 0)) != ARCH_DWARF_RETURN || b.bad)
-		return -1;
-	if (*text == 'z') {
-		c->has_data = 1;
-		data_end = get_leb(&b, 0);
-		if (b.bad || data_end > (size_t)(b.end - b.at))
-			return -1;
-		data_end += (uint64_t)b.at;
-		while (*++text)
-			if (*text == 'R')
-				c->encoding = (uint8_t)get(&b, 1);
-			else if (*text == 'P')
-				skip(&b, pointer_bytes((uint8_t)get(&b, 1)));
-			else if (*text == 'L')
-				get(&b, 1);
-			else if (*text == 'S')
-				c->is_signal = 1;
-			else
-				break;
-		b.at = (const uint8_t *)data_end;
-	} else if (*text) {
-		return -1;
-	}
-	c->program = b;
-	return b.bad ? -1 : 0;
-}
-
 /* A rule in the making. */
 struct row {
 	struct eh_rule r;
@@ -149,7 +41,7 @@ struct run {
 	struct row now, first;
 	struct row kept[MAX_REMEMBER];
 	uint32_t nr_kept;
-	const struct cie *cie;
+	const struct eh_cie *cie;
 	uint64_t at, ip;
 	int unknown;
 };
@@ -162,7 +54,7 @@ static void set_cfa(struct row *r, uint64_t reg, uint64_t offset)
 }
 
 /* Forms that compilers and linkers use: the word at the frame pointer + N, and a stub's. */
-static void set_cfa_expression(struct row *r, struct bytes e)
+static void set_cfa_expression(struct row *r, struct eh_bytes e)
 {
 	uint32_t n = (uint32_t)(e.end - e.at);
 
@@ -173,10 +65,10 @@ static void set_cfa_expression(struct row *r, struct bytes e)
 		r->r.cfa = EH_STUB;
 		return;
 	}
-	if (get(&e, 1) != 0x70 + ARCH_DWARF_FP)
+	if (eh_get(&e, 1) != 0x70 + ARCH_DWARF_FP)
 		return;
-	r->r.cfa_offset = (int32_t)get_leb(&e, 1);
-	if (get(&e, 1) == 0x06 && !e.bad && e.at == e.end)
+	r->r.cfa_offset = (int32_t)eh_get_leb(&e, 1);
+	if (eh_get(&e, 1) == 0x06 && !e.bad && e.at == e.end)
 		r->r.cfa = EH_FP_DEREF;
 }
 
@@ -191,12 +83,12 @@ static void set_saved(struct run *u, uint64_t reg, int64_t offset)
 	}
 }
 
-static void set_saved_expression(struct run *u, uint64_t reg, struct bytes e)
+static void set_saved_expression(struct run *u, uint64_t reg, struct eh_bytes e)
 {
 	if (reg == ARCH_DWARF_FP) {
 		u->now.r.fp = EH_FP_AT_FP;
-		u->unknown |= get(&e, 1) != 0x70 + ARCH_DWARF_FP;
-		u->now.r.fp_offset = (int32_t)get_leb(&e, 1);
+		u->unknown |= eh_get(&e, 1) != 0x70 + ARCH_DWARF_FP;
+		u->now.r.fp_offset = (int32_t)eh_get_leb(&e, 1);
 		u->unknown |= e.bad || e.at != e.end;
 	} else if (reg == ARCH_DWARF_RETURN) {
 		u->unknown = 1;
@@ -222,19 +114,8 @@ static void set_kept(struct run *u, uint64_t reg, int undefined)
 		u->now.no_return = undefined;
 }
 
-static struct bytes block(struct bytes *b)
-{
-	uint64_t n = get_leb(b, 0);
-	struct bytes e = {b->at, b->at, 0};
-
-	skip(b, n);
-	if (!b->bad)
-		e.end = b->at;
-	return e;
-}
-
 /* An operation that is all of its byte. Return: whether it was known. */
-static int run_other(struct run *u, struct bytes *b, uint8_t op)
+static int run_other(struct run *u, struct eh_bytes *b, uint8_t op)
 {
 	const int64_t align = u->cie->data_align;
 	uint64_t reg;
@@ -243,17 +124,17 @@ static int run_other(struct run *u, struct bytes *b, uint8_t op)
 	case 0x00: /* nop */
 		return 1;
 	case 0x05: /* offset_extended */
-		reg = get_leb(b, 0);
-		set_saved(u, reg, (int64_t)get_leb(b, 0) * align);
+		reg = eh_get_leb(b, 0);
+		set_saved(u, reg, (int64_t)eh_get_leb(b, 0) * align);
 		return 1;
 	case 0x06: /* restore_extended */
-		restore(u, get_leb(b, 0));
+		restore(u, eh_get_leb(b, 0));
 		return 1;
 	case 0x07: /* undefined */
-		set_kept(u, get_leb(b, 0), 1);
+		set_kept(u, eh_get_leb(b, 0), 1);
 		return 1;
 	case 0x08: /* same_value */
-		set_kept(u, get_leb(b, 0), 0);
+		set_kept(u, eh_get_leb(b, 0), 0);
 		return 1;
 	case 0x0a: /* remember_state */
 		if (u->nr_kept == MAX_REMEMBER)
@@ -266,35 +147,35 @@ static int run_other(struct run *u, struct bytes *b, uint8_t op)
 		u->now = u->kept[--u->nr_kept];
 		return 1;
 	case 0x0c: /* def_cfa */
-		reg = get_leb(b, 0);
-		set_cfa(&u->now, reg, get_leb(b, 0));
+		reg = eh_get_leb(b, 0);
+		set_cfa(&u->now, reg, eh_get_leb(b, 0));
 		return 1;
 	case 0x0d: /* def_cfa_register */
-		set_cfa(&u->now, get_leb(b, 0), (uint64_t)u->now.r.cfa_offset);
+		set_cfa(&u->now, eh_get_leb(b, 0), (uint64_t)u->now.r.cfa_offset);
 		return 1;
 	case 0x0e: /* def_cfa_offset */
-		set_cfa(&u->now, u->now.reg, get_leb(b, 0));
+		set_cfa(&u->now, u->now.reg, eh_get_leb(b, 0));
 		return 1;
 	case 0x0f: /* def_cfa_expression */
-		set_cfa_expression(&u->now, block(b));
+		set_cfa_expression(&u->now, eh_get_block(b));
 		return 1;
 	case 0x10: /* expression */
-		reg = get_leb(b, 0);
-		set_saved_expression(u, reg, block(b));
+		reg = eh_get_leb(b, 0);
+		set_saved_expression(u, reg, eh_get_block(b));
 		return 1;
 	case 0x11: /* offset_extended_sf */
-		reg = get_leb(b, 0);
-		set_saved(u, reg, (int64_t)get_leb(b, 1) * align);
+		reg = eh_get_leb(b, 0);
+		set_saved(u, reg, (int64_t)eh_get_leb(b, 1) * align);
 		return 1;
 	case 0x12: /* def_cfa_sf */
-		reg = get_leb(b, 0);
-		set_cfa(&u->now, reg, get_leb(b, 1) * (uint64_t)align);
+		reg = eh_get_leb(b, 0);
+		set_cfa(&u->now, reg, eh_get_leb(b, 1) * (uint64_t)align);
 		return 1;
 	case 0x13: /* def_cfa_offset_sf */
-		set_cfa(&u->now, u->now.reg, get_leb(b, 1) * (uint64_t)align);
+		set_cfa(&u->now, u->now.reg, eh_get_leb(b, 1) * (uint64_t)align);
 		return 1;
 	case 0x2e: /* GNU_args_size */
-		get_leb(b, 0);
+		eh_get_leb(b, 0);
 		return 1;
 	default:
 		return 0;
@@ -302,21 +183,21 @@ static int run_other(struct run *u, struct bytes *b, uint8_t op)
 }
 
 /* Up to the instruction. */
-static void run_rows(struct run *u, struct bytes b)
+static void run_rows(struct run *u, struct eh_bytes b)
 {
 	while (!b.bad && b.at < b.end && !u->unknown) {
-		uint8_t op = (uint8_t)get(&b, 1), low = op & 0x3f;
+		uint8_t op = (uint8_t)eh_get(&b, 1), low = op & 0x3f;
 		uint64_t step = 0, reg;
 
 		if (op >> 6 == 1) {
 			step = low;
 		} else if (op >> 6 == 2) {
 			reg = low;
-			set_saved(u, reg, (int64_t)get_leb(&b, 0) * u->cie->data_align);
+			set_saved(u, reg, (int64_t)eh_get_leb(&b, 0) * u->cie->data_align);
 		} else if (op >> 6 == 3) {
 			restore(u, low);
 		} else if (op >= 0x02 && op <= 0x04) {
-			step = get(&b, 1u << (op - 2));
+			step = eh_get(&b, 1u << (op - 2));
 		} else if (!run_other(u, &b, op)) {
 			u->unknown = 1;
 		}
@@ -327,45 +208,39 @@ static void run_rows(struct run *u, struct bytes b)
 	u->unknown |= b.bad;
 }
 
-/* Of an entry: its length is read. Nothing where that does not lie in the object. */
-static struct bytes entry(const uint8_t *at, const struct area_object *o)
+/* The entry at @at, without its length; bad if it does not lie in the object. */
+static struct eh_bytes entry(const uint8_t *at, const struct area_object *o)
 {
-	struct bytes b = {at, (const uint8_t *)o->hi, 0};
-	uint64_t n;
+	struct eh_bytes b = {at, (const uint8_t *)o->hi, (uint64_t)at, 0};
 
 	if ((uint64_t)at < o->lo || (uint64_t)at >= o->hi)
-		return (struct bytes){NULL, NULL, 1};
-	n = get(&b, 4);
-	if (b.bad || !n || n == UINT32_MAX || n > (size_t)(b.end - b.at))
-		return (struct bytes){NULL, NULL, 1};
-	b.end = b.at + n;
-	return b;
+		return (struct eh_bytes){.bad = 1};
+	return eh_get_entry(&b);
 }
 
 static struct eh_rule read_rule(const uint8_t *fde, uint64_t begin, uint64_t ip,
 				const struct area_object *o)
 {
 	static const struct eh_rule none;
-	struct bytes b = entry(fde, o);
+	struct eh_bytes b = entry(fde, o);
 	const uint8_t *link = b.at;
 	struct run u = {.ip = ip, .at = begin};
-	struct cie c;
-	uint32_t n;
+	struct eh_cie c;
 
-	if (b.bad || read_cie(&c, entry(link - get(&b, 4), o)))
+	if (b.bad || eh_read_cie(&c, entry(link - eh_get(&b, 4), o)) || !c.is_known ||
+	    c.return_column != ARCH_DWARF_RETURN)
 		return none;
-	n = pointer_bytes(c.encoding);
-	skip(&b, n);
-	if (!n || ip - begin >= get(&b, n))
+	eh_get_pointer(&b, c.pointers);
+	if (ip - begin >= eh_get_pointer(&b, c.pointers & 0x0f))
 		return none;
 	if (c.has_data)
-		block(&b);
+		eh_get_block(&b);
 	if (c.is_signal)
 		return (struct eh_rule){.cfa = EH_SIGNAL};
 	u.cie = &c;
 	u.at = 0;
 	u.ip = UINT64_MAX;
-	run_rows(&u, c.program);
+	run_rows(&u, c.rules);
 	u.first = u.now;
 	u.at = begin;
 	u.ip = ip;
