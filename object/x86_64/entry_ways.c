@@ -153,13 +153,14 @@ static int runs_on(const struct insn *in)
 static int sweep(struct entries *e, struct entry *f, uint64_t hi)
 {
 	struct insn in = {.kind = INSN_OTHER};
-	uint64_t at, n, lo = f->at;
+	uint64_t at, n = 0, lo = f->at;
+	const uint8_t *p = NULL;
 	struct return_slot slot;
 
 	return_slot_begin(&slot);
-	for (at = lo; at < hi; at += in.bytes) {
-		const uint8_t *p = code_at(e, at, &n);
-
+	for (at = lo; at < hi; at += in.bytes, p += in.bytes, n -= in.bytes) {
+		if (!n)
+			p = code_at(e, at, &n);
 		if (!p || !insn_decode(&in, p, n < hi - at ? n : hi - at))
 			return 0;
 		see_insn(e, at, p, &in, lo);

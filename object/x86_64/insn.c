@@ -306,18 +306,6 @@ static uint8_t kind_of_one(const struct insn *in)
 	}
 }
 
-int insn_has_target(const struct insn *in)
-{
-	return in->kind == INSN_JUMP || in->kind == INSN_JUMP_IF || in->kind == INSN_LOOP ||
-	       in->kind == INSN_CALL || in->kind == INSN_TRANSACTION;
-}
-
-int insn_goes_on(const struct insn *in)
-{
-	return in->kind != INSN_JUMP && in->kind != INSN_JUMP_INDIRECT && in->kind != INSN_RETURN &&
-	       in->kind != INSN_TRAP;
-}
-
 uint32_t insn_decode(struct insn *in, const uint8_t *code, size_t n)
 {
 	struct cursor c = {code, n, 0};

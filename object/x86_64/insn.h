@@ -64,10 +64,18 @@ struct insn {
 uint32_t insn_decode(struct insn *in, const uint8_t *code, size_t n);
 
 /* Whether the next instruction may run after it. */
-int insn_goes_on(const struct insn *in);
+static inline int insn_goes_on(const struct insn *in)
+{
+	return in->kind != INSN_JUMP && in->kind != INSN_JUMP_INDIRECT && in->kind != INSN_RETURN &&
+	       in->kind != INSN_TRAP;
+}
 
 /* Whether `target` is one. */
-int insn_has_target(const struct insn *in);
+static inline int insn_has_target(const struct insn *in)
+{
+	return in->kind == INSN_JUMP || in->kind == INSN_JUMP_IF || in->kind == INSN_LOOP ||
+	       in->kind == INSN_CALL || in->kind == INSN_TRANSACTION;
+}
 
 /*
  * insn_move() - write code that does the same at another address. @code: the instruction, which is

@@ -147,13 +147,32 @@ static void moves_stack(struct return_slot *r, const struct insn *in)
 		r->at[to] = r->depth;
 }
 
+/* Opcodes of the first map that sets_stack() and moves_stack() know, in groups of eight. */
+static int may_set_stack(uint8_t op)
+{
+	static const uint8_t groups[] = {
+		[0x00 / 8] = 0xff, [0x08 / 8] = 0xff, [0x10 / 8] = 0xff, [0x18 / 8] = 0xff,
+		[0x20 / 8] = 0xff, [0x28 / 8] = 0xff, [0x30 / 8] = 0xff, [0x38 / 8] = 0xff,
+		[0x50 / 8] = 0xff, [0x58 / 8] = 0xff, [0x68 / 8] = 0x05, /* 68 6a */
+		[0x80 / 8] = 0x8a,					 /* 81 83 87 */
+		[0x88 / 8] = 0xaa,					 /* 89 8b 8d 8f */
+		[0x90 / 8] = 0x10,					 /* 94 */
+		[0x98 / 8] = 0x30,					 /* 9c 9d */
+		[0xc8 / 8] = 0x02,					 /* c9 */
+		[0xf8 / 8] = 0x80,					 /* ff */
+	};
+
+	return groups[op / 8] >> (op % 8) & 1;
+}
+
 static void keep_target(struct return_slot *r, const struct insn *in, int64_t at)
 {
 	uint32_t i = r->nr % RETURN_SLOT_TARGETS;
 
-	if (!insn_has_target(in) || in->kind == INSN_CALL || in->target <= 0)
+	if (in->target <= 0 || in->kind == INSN_CALL || !insn_has_target(in))
 		return;
 	r->targets[i].to = at + in->target;
+	r->some |= UINT64_C(1) << (r->targets[i].to & 63);
 	r->targets[i].depth = r->depth;
 	r->nr++;
 }
@@ -163,7 +182,7 @@ static int32_t depth_at(const struct return_slot *r, int64_t at)
 {
 	uint32_t i, n = r->nr < RETURN_SLOT_TARGETS ? r->nr : RETURN_SLOT_TARGETS;
 
-	for (i = 0; i < n; i++)
+	for (i = 0; i < n && r->some >> (at & 63) & 1; i++)
 		if (r->targets[i].to == at)
 			return r->targets[i].depth;
 	return r->table;
@@ -181,10 +200,11 @@ void return_slot_see(struct return_slot *r, const struct insn *in, const uint8_t
 
 		r->depth = known == r->table ? LOST : known;
 	}
-	if (in->map != INSN_MAP_MORE && in->kind != INSN_NOP && !is_lea(in) &&
-	    !place_of(r, in, code))
+	/* a base of 4 or 5 in modrm: the stack or frame pointer, perhaps */
+	if (in->has_modrm && (in->modrm & 6) == 4 && in->map != INSN_MAP_MORE &&
+	    in->kind != INSN_NOP && !is_lea(in) && !place_of(r, in, code))
 		r->touched = 1;
-	if (in->map == INSN_MAP_ONE && !sets_stack(r, in, code))
+	if (in->map == INSN_MAP_ONE && may_set_stack(in->opcode) && !sets_stack(r, in, code))
 		moves_stack(r, in);
 	keep_target(r, in, at);
 	if (in->kind == INSN_JUMP_INDIRECT && r->depth > 0)

@@ -28,6 +28,7 @@ struct return_slot {
 	int32_t table;	/* `depth` at an indirect jump, which may use a jump table */
 	int is_behind;	/* the instruction before does not continue here */
 	uint32_t nr;	/* branches so far; the last ones are kept */
+	uint64_t some;	/* a bit for each that was kept, by the lowest bits of where it leads */
 	struct {
 		int64_t to; /* from the function's first byte */
 		int32_t depth;
