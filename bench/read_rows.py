@@ -164,7 +164,7 @@ def bench_report():
     dat = f"{harness.folder}/report.dat"
     sh(VESTIGE, "record", "-q", "-o", dat, "--", lua(), f"{ROOT}/tests/workloads/work.lua", "0.05")
     lines = 0
-    with subprocess.Popen([VESTIGE, "report", dat], stdout=subprocess.PIPE) as p:
+    with subprocess.Popen([VESTIGE, "report", "--format=trace", dat], stdout=subprocess.PIPE) as p:
         lines = sum(block.count(b"\n") for block in iter(lambda: p.stdout.read(1 << 20), b""))
 
     def seconds(*argv):
@@ -174,7 +174,7 @@ def bench_report():
         return time.monotonic() - t
     ours, theirs = [], []
     for _ in range(pairs(5)):
-        ours.append(seconds(VESTIGE, "report", dat))
+        ours.append(seconds(VESTIGE, "report", "--format=trace", dat))
         theirs.append(seconds("trace-cmd", "report", "-i", dat))
     ratio = statistics.median(b / a for a, b in zip(ours, theirs))
     row("trace-cmd report / vestige report", f"{ratio:.1f}", ">= 10", ratio >= 10,

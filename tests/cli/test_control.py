@@ -120,7 +120,7 @@ def test_filters_change_while_it_is_recorded(w):
         r.terminate()
         r.wait()
         r.stdout.close()
-    names = re.findall(r": (\w+) <-", w.run("report").stdout.decode())
+    names = re.findall(r": (\w+) <-", w.run("report", "--format=trace").stdout.decode())
     turn = names.index("leaf")
     assert turn > 10 and set(names[:turn]) == {"mid"} and set(names[turn:]) == {"leaf"}, set(names)
 
@@ -254,14 +254,14 @@ def test_a_dead_process(w):
         assert get(w, p, "set_ftrace_filter") == "mid\n"
         assert calls(w.run("show", "-P", p.pid).stdout.decode()) == {"mid"}
         w.run("extract", "-P", p.pid)
-        assert calls(w.run("report").stdout.decode()) == {"mid"}
+        assert calls(w.run("report", "--format=trace").stdout.decode()) == {"mid"}
         # all that is there, with its times, whatever the form
         w.run("extract", "--native", "-P", p.pid, "-o", "dead.native")
         # of this one reading: each measures the clock anew, which may move a time by a nanosecond
         w.run("convert", "dead.native", "dead.dat")
-        assert w.run("report", "dead.native").stdout == w.run("report", "dead.dat").stdout
+        assert w.run("report", "--format=trace", "dead.native").stdout == w.run("report", "--format=trace", "dead.dat").stdout
         assert w.run("profile", "dead.native").stdout == w.run("profile", "dead.dat").stdout
-        assert calls(w.run("report", "dead.native").stdout.decode()) == {"mid"}
+        assert calls(w.run("report", "--format=trace", "dead.native").stdout.decode()) == {"mid"}
         listed = w.run("ls", "-P", p.pid).stdout.decode().split()
         assert "current_tracer" in listed
         for name in listed:
@@ -369,7 +369,7 @@ def test_exec_leaves_the_old_area(w):
         # the program's last image is what the process shows; those before read by their paths
         assert "mid" in calls(w.run("show", "-P", p.pid).stdout.decode())
         for name in names[:2]:
-            assert calls(w.run("report", f"{w.areas}/{name}").stdout.decode()) == {"main", "first"}
+            assert calls(w.run("report", "--format=trace", f"{w.areas}/{name}").stdout.decode()) == {"main", "first"}
         w.run("clean")
         assert os.listdir(w.areas) == [], os.listdir(w.areas)
     # an area without records is removed
@@ -474,7 +474,7 @@ def test_recover(w):
     r = subprocess.Popen([BIN, "record", "-q", w.prog, "spin"], cwd=w.dir, env=w.env,
                          stdout=subprocess.PIPE)
     assert r.stdout.readline() == b"ready\n"
-    until(lambda: w.run("report", f"trace.dat.spool.{r.pid}", status=None).stdout.count(b" mid <-") > 20)
+    until(lambda: w.run("report", "--format=trace", f"trace.dat.spool.{r.pid}", status=None).stdout.count(b" mid <-") > 20)
     with open(f"/proc/{r.pid}/task/{r.pid}/children") as f:
         child = int(f.read().split()[0])
     r.kill()

@@ -102,7 +102,7 @@ def test_systrace_events(w):
     data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"
     text = [LINE.match(l).groups() for l in w.run("convert", "--to", "systrace", data, "-").stdout.decode().splitlines()[2:]]
     report = [re.match(r" *(.+)-(\d+) +\[(\d+)\] (\S+) +([\d.]+): (\w+): (.*)$", l)
-              for l in w.run("report", data).stdout.decode().splitlines()]
+              for l in w.run("report", "--format=trace", data).stdout.decode().splitlines()]
     want = [m.groups() for m in report if m]
     assert len(want) == len(text) > 100, (len(want), len(text))
     for t, m in zip(text, want):

@@ -16,7 +16,7 @@ def record(w, *args, flags=()):
 
 
 def report(w, *args):
-    return w.run("report", *args).stdout.decode()
+    return w.run("report", "--format=trace", *args).stdout.decode()
 
 
 def calls(text):
@@ -59,7 +59,7 @@ def test_options(w):
     assert re.match(r"^ +\d+\)  \.{5} \| +\|  main\(\) \{$", latency[-8]), latency[-8:]
     assert report(w, "-O", "funcgraph-proc", "-O", "nofuncgraph-proc") == plain
     for bad in "funcgraph-nothing", "nono":
-        p = w.run("report", "-O", bad, status=2)
+        p = w.run("report", "--format=trace", "-O", bad, status=2)
         assert b"funcgraph-proc" in p.stderr and p.stderr.count(b"\n") == 1, p.stderr
 
 

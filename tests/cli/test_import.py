@@ -57,7 +57,7 @@ def test_back(w):
         assert folded(w, name) == folded(w, "t.dat")
         lines = [len(w.run(*c).stdout.splitlines()) for f in ("t.dat", name) for c in (("replay", f), ("graph", f))]
         assert lines[:2] == lines[2:], lines
-        assert len(re.findall(rb"\bleaf\b", w.run("report", name).stdout)) == want["leaf"][0], name
+        assert len(re.findall(rb"\bleaf\b", w.run("report", "--format=trace", name).stdout)) == want["leaf"][0], name
 
 
 def test_chrome(w):
@@ -70,10 +70,10 @@ def test_chrome(w):
 {"ph":"M","name":"thread_name","pid":8,"tid":7,"args":{"name":"other"}},
 """)
     assert folded(w, t) == {'<...>;a_"é😀\\': 8251, '<...>;a_"é😀\\;b': 250, "other;c": 1000}, folded(w, t)
-    assert re.search(r"/\* here \*/", w.run("report", t).stdout.decode()), w.run("report", t).stdout
+    assert re.search(r"/\* here \*/", w.run("report", "--format=trace", t).stdout.decode()), w.run("report", "--format=trace", t).stdout
     for text, word in (('{"traceEvents":[{"ph":"X",}]}', b"key"), ('{"traceEvents":[{"ph":"X"', b"brace"), ('{"traceEvents":{}}', b"array"),
                        ('{"traceEvents":[]}', b"no record"), ('[{"ph":"\\q"}]', b"escape")):
-        p = w.run("report", written(w, "bad.json", text), status=1)
+        p = w.run("report", "--format=trace", written(w, "bad.json", text), status=1)
         assert word in p.stderr and b"Chrome" in p.stderr, (text, p.stderr)
 
 
@@ -85,17 +85,17 @@ def lines_of(text):
 def test_ftrace(w):
     """The kernel's lines and trace-cmd's: the same report."""
     data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"
-    text = w.run("report", data).stdout.decode()
-    back = w.run("report", written(w, "k.txt", text)).stdout.decode()
+    text = w.run("report", "--format=trace", data).stdout.decode()
+    back = w.run("report", "--format=trace", written(w, "k.txt", text)).stdout.decode()
     assert len(lines_of(text)) > 100 and lines_of(back) == lines_of(text), (lines_of(back)[:3], lines_of(text)[:3])
     need("trace-cmd")
     text = subprocess.run(["trace-cmd", "report", data], check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE).stdout.decode()
-    back = w.run("report", written(w, "c.txt", text)).stdout.decode()
+    back = w.run("report", "--format=trace", written(w, "c.txt", text)).stdout.decode()
     assert len(lines_of(text)) > 100 and lines_of(back) == lines_of(text), (lines_of(back)[:3], lines_of(text)[:3])
     w.run("record", "-q", "-p", "function", "-o", "f.dat", "--", w.prog, "calls", 4)
-    text = w.run("report", "f.dat").stdout.decode()
-    assert len(re.findall(": leaf <-mid", w.run("report", written(w, "f.txt", text)).stdout.decode())) == 8
-    p = w.run("report", written(w, "g.txt", "# tracer: function_graph\n#\n 0)   0.1 us    |  leaf();\n"), status=1)
+    text = w.run("report", "--format=trace", "f.dat").stdout.decode()
+    assert len(re.findall(": leaf <-mid", w.run("report", "--format=trace", written(w, "f.txt", text)).stdout.decode())) == 8
+    p = w.run("report", "--format=trace", written(w, "g.txt", "# tracer: function_graph\n#\n 0)   0.1 us    |  leaf();\n"), status=1)
     assert b"no stamps" in p.stderr, p.stderr
 
 
@@ -127,15 +127,15 @@ def test_perf(w):
     got = {s.replace(" ", "_"): v for s, v in folded(w, t).items() if v}
     assert got == want, got
     assert {n: c for n, (c, _, _) in profile(w, t).items()} == {"main": 1, "mid": 1, "leaf": 1, "operator+(x)": 1, "[unknown]": 1}
-    report = w.run("report", t).stdout.decode()
+    report = w.run("report", "--format=trace", t).stdout.decode()
     assert re.search(r"/\* sched:sched_waking: comm=prog pid=124 \*/", report), report
 
 
 def test_refused(w):
     for text in ("hello\nworld\n", "{}", "\0\0\0", "[1, 2]", "# a comment\n"):
-        p = w.run("report", written(w, "x", text), status=1)
+        p = w.run("report", "--format=trace", written(w, "x", text), status=1)
         assert b"neither a trace.dat" in p.stderr, (text, p.stderr)
-    assert b"is empty" in w.run("report", written(w, "x", ""), status=1).stderr
+    assert b"is empty" in w.run("report", "--format=trace", written(w, "x", ""), status=1).stderr
 
 
 if __name__ == "__main__":

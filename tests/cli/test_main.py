@@ -22,12 +22,13 @@ def test_help_and_version(w):
 
 
 COMMANDS = ("record report replay graph profile sched list doctor flags start stop show extract reset get hang set ls run mount umount "
-            "enter convert recover crash clean bootgraph leaks stacks clear restart snapshot stack attach stat view sql").split()
+            "enter convert recover crash clean bootgraph leaks stacks clear restart snapshot stack attach stat view sql "
+            "dump options check-events").split()
 
 
 def test_help_of_each(w):
     """Made of the table of flags: in 80 columns, each flag in the man page, too."""
-    assert sorted(COMMANDS) == sorted(re.findall(r"^  (\w+) ", w.run("help").stdout.decode(), re.M))
+    assert sorted(COMMANDS) == sorted(re.findall(r"^  ([\w-]+) ", w.run("help").stdout.decode(), re.M))
     for name in COMMANDS:
         text = w.run("help", name).stdout.decode()
         assert text.startswith(f"usage: vestige {name}") and text.endswith("\n"), text

@@ -74,7 +74,7 @@ def program(w):
 
 def recorded(w, name="trace.dat"):
     """Functions called, in order, as the source has them."""
-    text = w.run("report", "--demangle=full", name).stdout.decode()
+    text = w.run("report", "--format=trace", "--demangle=full", name).stdout.decode()
     return re.findall(r" [\d.]+: (.*) <-", text)
 
 

@@ -24,12 +24,12 @@ FN int outer(int i) { int r = inner(i); trace_printk("between\n"); return r + in
 int main(void) { int n = 0; for (int i = 0; i < 300; i++) n += outer(i); return n == 0; }
 """
 
-GRAPH = (["report"], ["report", "-O", "funcgraph-proc", "-O", "funcgraph-tail", "-O", "funcgraph-abstime"],
-         ["report", "--cpu", "0"], ["replay"], ["replay", "--cpu", "0"], ["replay", "-D", "2"],
+GRAPH = (["report", "--format=trace"], ["report", "--format=trace", "-O", "funcgraph-proc", "-O", "funcgraph-tail", "-O", "funcgraph-abstime"],
+         ["report", "--format=trace", "--cpu", "0"], ["replay"], ["replay", "--cpu", "0"], ["replay", "-D", "2"],
          ["replay", "-r", "~2s"], ["graph"], ["graph", "--threads"], ["graph", "--json"], ["profile"],
          ["profile", "--threads"], ["profile", "--by", "thread"], ["profile", "--json", "--callers"],
          ["profile", "--cpu", "0"])
-FUNCTION = (["report"], ["report", "--cpu", "0"], ["profile"], ["profile", "--callers", "--json"])
+FUNCTION = (["report", "--format=trace"], ["report", "--format=trace", "--cpu", "0"], ["profile"], ["profile", "--callers", "--json"])
 
 
 def is_native(path):
@@ -105,7 +105,7 @@ def test_long_calls(w):
 def test_prints(w):
     program = w.compile("prints", PRINTS, f"-I{SOURCE}/include", "-D_GNU_SOURCE")
     both(w, program)
-    assert w.run("report").stdout.count(b"inner: inner ") == 600
+    assert w.run("report", "--format=trace").stdout.count(b"inner: inner ") == 600
 
 
 def test_events(w):
@@ -117,7 +117,7 @@ def test_events(w):
     for tracer, commands in (("function_graph", GRAPH), ("function", FUNCTION), ("nop", FUNCTION[:1])):
         w.run("record", "-q", "-p", tracer, "-e", "calc", "--", w.path("calc"), input=b"go\n" * 20)
         same(w, commands)
-        assert w.run("report").stdout.count(b"calc_sum: ") >= 20
+        assert w.run("report", "--format=trace").stdout.count(b"calc_sum: ") >= 20
 
 
 def test_stacks_and_throws(w):
@@ -137,7 +137,7 @@ def test_left_out(w):
     """--no-native: the same file without the block; extract writes none either, recover does."""
     w.run("record", "-q", "--no-native", "-o", "without.dat", "--", w.prog, "calls", 20)
     assert not is_native(w.path("without.dat"))
-    assert w.run("report", "without.dat").stdout.count(b"mid <-main") == 20
+    assert w.run("report", "--format=trace", "without.dat").stdout.count(b"mid <-main") == 20
     r = subprocess.Popen([BIN, "record", "-q", "-o", "killed.dat", w.prog, "spin"], cwd=w.dir, env=w.env,
                          stdout=subprocess.PIPE)
     assert r.stdout.readline() == b"ready\n"
@@ -145,7 +145,7 @@ def test_left_out(w):
     with open(f"/proc/{r.pid}/task/{r.pid}/children", encoding="ascii") as f:
         child = int(f.read().split()[0])
     end = time.monotonic() + 60
-    while b"leaf" not in w.run("report", spool, status=None).stdout:
+    while b"leaf" not in w.run("report", "--format=trace", spool, status=None).stdout:
         assert time.monotonic() < end
         time.sleep(0.05)
     r.kill()

@@ -136,7 +136,7 @@ def test_ctrl_c_loses_nothing(w):
         spool = convert[1].split()[1]
         w.run(*convert[1].split())
         assert w.counts()["mid"] == calls
-        assert "mid" in w.run("report", spool).stdout.decode()
+        assert "mid" in w.run("report", "--format=trace", spool).stdout.decode()
         os.unlink(w.path(spool))
 
     slow_enough(w, test)

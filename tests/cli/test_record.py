@@ -17,7 +17,7 @@ def test_calls_are_counted_by_trace_cmd(w):
 
 def test_callers(w):
     w.run("record", "-q", "--", w.prog, "calls", 3)
-    text = w.run("report").stdout.decode()
+    text = w.run("report", "--format=trace").stdout.decode()
     assert text.count("leaf <-mid") == 6 and text.count("mid <-main") == 3, text
     stamps = [float(s) for s in re.findall(r" (\d+\.\d{6}): ", text)]
     now = time.clock_gettime(time.CLOCK_MONOTONIC)
@@ -37,7 +37,7 @@ def test_status_and_signal(w):
         w.run("record", "-q", "--", w.prog, "exit", status, status=status)
     for sig in (6, 9, 11, 15):
         w.run("record", "-q", "--", w.prog, "die", sig, status=128 + sig)
-        assert "raise" not in w.run("report").stdout.decode()
+        assert "raise" not in w.run("report", "--format=trace").stdout.decode()
 
 
 def test_streams_pass(w):
@@ -81,7 +81,7 @@ def test_limit_keeps_the_newest(w):
 
 def test_threads_have_names(w):
     w.run("record", "-q", "--", w.prog, "threads")
-    text = w.run("report").stdout.decode()
+    text = w.run("report", "--format=trace").stdout.decode()
     assert text.count("leaf <-thread") == 200
     assert re.search(r"alpha-\d+ ", text) and re.search(r"beta-\d+ ", text), text[-500:]
 
@@ -96,7 +96,7 @@ int main(void) { for (int i = 0; i < 3; i++) work(i); trace_printk("%0200d", 7);
 """, "-I" + os.environ["SOURCE_DIR"] + "/include")
     w.run("record", "-q", "--", prog)
     want = ["work: i=0", "work: i=1", "work: i=2", "main: " + "7".zfill(200), "tracing_mark_write: a mark"]
-    text = w.run("report").stdout.decode()
+    text = w.run("report", "--format=trace").stdout.decode()
     assert re.findall(r": (\w+: .*)$", text, re.M) == want, text
     for version in (6, 7):
         w.run("record", "-q", "--file-version", version, "--", prog)
@@ -135,7 +135,7 @@ int main(void) { turn("first"); turn("second"); turn("third"); turn("first"); re
     p = w.run("record", "-q", "--", prog)
     addresses = p.stdout.decode().split()
     assert len(addresses) == 4 and len(set(addresses)) == 1, addresses
-    callers = re.findall(r" cb <-(\w+)", w.run("report").stdout.decode())
+    callers = re.findall(r" cb <-(\w+)", w.run("report", "--format=trace").stdout.decode())
     assert callers == [n + "_code" for n in ("first", "second", "third", "first") for _ in range(100)], set(callers)
 
 
@@ -239,7 +239,7 @@ def test_file_that_was_built_again_is_named(w):
     w.run("record", "-q", "-o", "a.dat", "--", w.prog, "calls", 1)
     w.compile("calls", CALLS.replace("sum += i", "sum -= i"))
     # Its names are in the recording: nothing to warn of.
-    p = w.run("report", "a.dat")
+    p = w.run("report", "--format=trace", "a.dat")
     assert b"leaf <-mid" in p.stdout and p.stderr == b""
 
 

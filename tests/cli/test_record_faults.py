@@ -165,7 +165,7 @@ def test_program_in_a_sandbox(w):
     folder = f"/dev/shm/vestige-{os.geteuid()}"
     p = own_mounts(f"cd {w.dir} && exec {BIN} record -q -o x.dat -- unshare -m sh -c 'mkdir areas; mount --bind {folder} areas; "
                    f"mount -t tmpfs none /dev; mkdir -p {folder}; mount --bind areas {folder}; exec {w.prog} calls 3'", env=env)
-    assert p.returncode == 0 and b"leaf" in w.run("report", "x.dat").stdout, p
+    assert p.returncode == 0 and b"leaf" in w.run("report", "--format=trace", "x.dat").stdout, p
 
 
 def test_disk_full(w):
@@ -204,14 +204,14 @@ def test_sigterm_and_sighup_reach_the_program(w):
         p = spinning(w)
         p.send_signal(sig)
         assert p.wait(60) == 128 + sig
-        assert b"leaf <-mid" in w.run("report").stdout
+        assert b"leaf <-mid" in w.run("report", "--format=trace").stdout
 
 
 def test_program_is_killed(w):
     p = spinning(w)
     os.kill(child_of(p.pid), signal.SIGKILL)
     assert p.wait(60) == 137
-    assert b"leaf <-mid" in w.run("report").stdout
+    assert b"leaf <-mid" in w.run("report", "--format=trace").stdout
 
 
 def test_nobody_reads_what_it_says(w):
@@ -223,7 +223,7 @@ def test_nobody_reads_what_it_says(w):
     os.close(writer)
     assert p.returncode == 0, p
     assert [f for f in os.listdir(w.dir) if "trace.dat" in f] == ["trace.dat"], os.listdir(w.dir)
-    assert w.run("report").stdout.count(b"mid <-main") == 20
+    assert w.run("report", "--format=trace").stdout.count(b"mid <-main") == 20
 
 
 def test_limit_of_file_size(w):
@@ -311,21 +311,21 @@ def test_ctrl_c(w):
 def test_killed_recorder_leaves_a_readable_spool(w):
     p = spinning(w)
     child = child_of(p.pid)
-    until(lambda: w.run("report", f"trace.dat.spool.{p.pid}", status=None).stdout.count(b"leaf <-mid") > 200)
+    until(lambda: w.run("report", "--format=trace", f"trace.dat.spool.{p.pid}", status=None).stdout.count(b"leaf <-mid") > 200)
     p.kill()
     p.wait(60)
     # The program goes on: it never waits for the recorder.
     areas = [os.path.join(w.areas, n) for n in os.listdir(w.areas) if not n.endswith(".sock")]
-    until(lambda: b"leaf <-mid" in w.run("report", areas[0]).stdout)
+    until(lambda: b"leaf <-mid" in w.run("report", "--format=trace", areas[0]).stdout)
     os.kill(child, 0)
     os.kill(child, signal.SIGKILL)
     spools = [n for n in os.listdir(w.dir) if ".spool" in n]
     assert len(spools) == 1, spools
-    spooled = w.run("report", spools[0]).stdout.count(b"leaf <-mid")
+    spooled = w.run("report", "--format=trace", spools[0]).stdout.count(b"leaf <-mid")
     left = [os.path.join(w.areas, n) for n in os.listdir(w.areas)]
     area = [n for n in left if not n.endswith(".sock")][0]
     # What came after the recorder lies in the area of the dead process.
-    assert spooled > 100 and b"leaf <-mid" in w.run("report", area).stdout
+    assert spooled > 100 and b"leaf <-mid" in w.run("report", "--format=trace", area).stdout
     for name in left:
         os.unlink(name)
     os.unlink(w.path(spools[0]))
@@ -353,13 +353,13 @@ def test_many_execs(w):
     session of `run`."""
     prog = w.compile("again", AGAIN)
     w.run("record", "-p", "function", "-l", "leaf", prog, "60")
-    assert w.run("report").stdout.count(b": leaf <-") == 61
+    assert w.run("report", "--format=trace").stdout.count(b": leaf <-") == 61
     boot = {"VESTIGE_BOOT": "ftrace=function ftrace_filter=leaf"}
     for start in (lambda: subprocess.run([prog, "60"], env=dict(w.env, LD_PRELOAD=LIBRARY, **boot), check=True),
                   lambda: w.run("run", "execs", "--", prog, "60", env=boot)):
         start()
         left = [os.path.join(w.areas, n) for n in os.listdir(w.areas)]
-        kept = sum(w.run("report", n).stdout.count(b": leaf <-") for n in left if not n.endswith(".sock"))
+        kept = sum(w.run("report", "--format=trace", n).stdout.count(b": leaf <-") for n in left if not n.endswith(".sock"))
         assert kept == 61, (kept, len(left))
         for name in left:
             os.unlink(name)

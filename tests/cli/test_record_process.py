@@ -143,7 +143,7 @@ def test_graph_with_options(w):
                       "funcgraph-proc", "-O", "nooverwrite", "-b", 512)
         p.does("c100")
         r.end()
-        text = w.run("report").stdout.decode()
+        text = w.run("report", "--format=trace").stdout.decode()
         assert text.count(" mid();\n") == 100 and "leaf" not in text, text[:2000]
         assert settings(w, p.pid) == before, (before, settings(w, p.pid))
         p.end()

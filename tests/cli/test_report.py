@@ -22,7 +22,7 @@ def lines(p):
 
 def test_function_lines(w):
     record(w, "calls", "500")
-    p = w.run("report")
+    p = w.run("report", "--format=trace")
     assert p.stdout.startswith(b"# tracer: function\n#\n# entries-in-buffer/entries-written: "), p.stdout[:99]
     found = [LINE.match(l) for l in lines(p)]
     assert all(found), [l for l, f in zip(lines(p), found) if not f][:3]
@@ -34,7 +34,7 @@ def test_function_lines(w):
     assert pairs[1:5] == [("first", "main"), ("mid", "main"), ("leaf", "mid"), ("leaf", "mid")], pairs[:6]
     assert pairs[-1] == ("last", "main") and all(f.group(1) == "calls" for f in found)
     # the same file by every way to name it
-    assert w.run("report", "-i", "trace.dat").stdout == w.run("report", "--input=trace.dat").stdout == p.stdout
+    assert w.run("report", "--format=trace", "-i", "trace.dat").stdout == w.run("report", "--format=trace", "--input=trace.dat").stdout == p.stdout
 
 
 def test_as_trace_cmd(w):
@@ -44,32 +44,32 @@ def test_as_trace_cmd(w):
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout.decode()
     theirs = [re.sub(r" +", " ", l.replace("function:", "").replace("<-- ", "<-")).strip()
               for l in theirs.splitlines()[1:]]
-    ours = [re.sub(r" +", " ", re.sub(r"(\[\d+\]) \S{5}", r"\1", l)).strip() for l in lines(w.run("report"))]
+    ours = [re.sub(r" +", " ", re.sub(r"(\[\d+\]) \S{5}", r"\1", l)).strip() for l in lines(w.run("report", "--format=trace"))]
     assert ours == theirs
     assert any(l.startswith("alpha-") for l in ours) and any(l.startswith("beta-") for l in ours)
 
 
 def test_cpus(w):
     record(w, "threads")
-    whole = lines(w.run("report"))
+    whole = lines(w.run("report", "--format=trace"))
     by_cpu = {}
     for l in whole:
         by_cpu.setdefault(int(LINE.match(l).group(3)), []).append(l)
     for cpu, want in by_cpu.items():
-        p = w.run("report", "--cpu", cpu)
+        p = w.run("report", "--format=trace", "--cpu", cpu)
         assert lines(p) == want
         assert f"written: {len(want)}/{len(want)} " in p.stdout.decode()
         hits = json.loads(w.run("profile", "--json", "--cpu", cpu).stdout)["hits"]
         assert hits == len(want)
-    nr = int(re.search(rb"#P:(\d+)", w.run("report").stdout).group(1))
-    assert lines(w.run("report", "--cpu", f"0-{nr - 1}")) == whole
+    nr = int(re.search(rb"#P:(\d+)", w.run("report", "--format=trace").stdout).group(1))
+    assert lines(w.run("report", "--format=trace", "--cpu", f"0-{nr - 1}")) == whole
     for bad in "x", "0-", "999":
-        err = w.run("report", "--cpu", bad, status=1).stderr
+        err = w.run("report", "--format=trace", "--cpu", bad, status=1).stderr
         assert err.count(b"\n") == 1 and err.startswith(b"vestige: "), err
 
 
 def test_kernel_files(w):
-    texts = [w.run("report", os.path.join(DATA, n)).stdout
+    texts = [w.run("report", "--format=trace", os.path.join(DATA, n)).stdout
              for n in ("kernel-v6.dat", "kernel-v7.dat", "kernel-v7-zstd.dat")]
     assert texts[0] == texts[1] == texts[2]
     text = texts[0].decode()
@@ -93,7 +93,8 @@ def test_errors(w):
             assert err.count(b"\n") == 1 and err.startswith(b"vestige: ") and name.encode() in err, err
         err = w.run(command, status=1).stderr
         assert b"trace.dat" in err, err
-        for bad in (["--nosuch"], ["-i"], ["one", "two"], ["-i", "one", "two"], ["--cpu"], ["-Z"]):
+        several = [["one", "two"], ["-i", "one", "two"]] if command == "profile" else []
+        for bad in (["--nosuch"], ["-i"], *several, ["--cpu"], ["-Z"]):
             p = w.run(command, *bad, status=2)
             assert p.stdout == b"" and b"--help" in p.stderr and p.stderr.count(b"\n") == 1, p.stderr
     for bad in (["--top", "0"], ["--top", "x"], ["--top", "-1"], ["--sort", "size"]):
@@ -109,7 +110,7 @@ def test_broken_pipe(w):
     """Who has seen enough hears no complaint, whether SIGPIPE ends us or is ignored."""
     record(w, "calls", "20000")
     for ignored in (False, True):
-        p = subprocess.Popen([BIN, "report"], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        p = subprocess.Popen([BIN, "report", "--format=trace"], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              restore_signals=not ignored)
         assert p.stdout.readline() == b"# tracer: function\n"
         p.stdout.close()

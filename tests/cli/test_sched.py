@@ -348,7 +348,7 @@ def test_views(w):
     assert w.run("sched", "-i", "t.dat").stdout == w.run("sched", "latency", "t.dat").stdout
     history = table("\n".join(re.sub(r"^ *\d+\.\d+ \[\d+\] ", "", l) for l in
                               w.run("sched", "timehist", "t.dat").stdout.decode().splitlines()))
-    text = w.run("report", "t.dat").stdout.decode()
+    text = w.run("report", "--format=trace", "t.dat").stdout.decode()
     for tid, rows in latency.items():
         stays = [d for d, _ in history[tid]]
         comes = len(re.findall(rf"==> next_comm=.* next_pid={tid} ", text))
@@ -415,7 +415,7 @@ def same_as_perf(w, prog):
     theirs = subprocess.run(["perf", "sched", "latency", "-p", "-i", "perf.data"], cwd=w.dir, stdout=subprocess.PIPE,
                             stderr=subprocess.DEVNULL, check=True).stdout.decode()
     mine = table(w.run("sched", "latency", "t.dat").stdout.decode())
-    records = w.run("report", "t.dat").stdout.decode()
+    records = w.run("report", "--format=trace", "t.dat").stdout.decode()
     threads = [found for found in re.findall(
         r"^ +(\S+):(\d+) +\| +([\d.]+) ms \| +(\d+) \| avg: +([\d.]+) ms \| max: +([\d.]+) ms", theirs, re.M)
         if found[0] == "waiters"]

@@ -88,7 +88,7 @@ def test_ways(w):
         if tracer == "function":
             seen = w.counts()
         else:
-            text = w.run("report").stdout.decode()
+            text = w.run("report", "--format=trace").stdout.decode()
             seen = {}
             for name in re.findall(r"(\w+)\(\)(?:;| \{)", text):
                 seen[name] = seen.get(name, 0) + 1
@@ -241,7 +241,7 @@ def test_entry_only(w):
     assert {n: seen.get(n) for n in calls_of | wrapped} == calls_of | wrapped, seen
     p = w.run("record", "--unmodified", "-p", "function_graph", "-q", "./returns")
     assert p.stdout == plain, (p.stdout, plain)
-    text = w.run("report").stdout.decode()
+    text = w.run("report", "--format=trace").stdout.decode()
     seen = {n: len(re.findall(rf" {n}\(\)(?:;| \{{)", text)) for n in calls_of | wrapped}
     assert seen == dict.fromkeys(calls_of, 0) | wrapped, seen
     doctor = w.run("doctor", "--unmodified", "-v", "./returns").stdout.decode()
@@ -355,7 +355,7 @@ def test_stack_copiers(w):
                 assert p.stdout == plain, (flag, tracer, p.stdout)
                 ended = re.search(rb"graph ended amid the run: \S*copier.so \(.*\) copies stacks", p.stderr)
                 assert bool(ended) == (tracer == "function_graph"), (tracer, p.stderr)
-            text = w.run("report").stdout.decode()
+            text = w.run("report", "--format=trace").stdout.decode()
             assert re.search(r"\bmain\(\)", text) and "across" not in text, text
         # an object of the program itself
         compiled(["cc", "-O1", PLAIN, "-fno-builtin", "continues.c", '-DCOPIER="./copier.so"', "-Wl,--no-as-needed",
@@ -500,7 +500,7 @@ def test_loads(w):
     for tracer in "function", "function_graph":
         p = w.run("record", "--unmodified", "-p", tracer, "-q", "./loads")
         assert p.stdout == plain, (tracer, p.stdout, plain)
-        out = w.run("report").stdout.decode()
+        out = w.run("report", "--format=trace").stdout.decode()
         assert len(re.findall(r"\bplugged\b", out)) >= 6 and len(re.findall(r"\bown\b", out)) >= 3, out
 
 

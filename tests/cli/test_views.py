@@ -359,11 +359,11 @@ def test_cxx_names(w):
     full = texts(replay(w, "--demangle=full"))
     assert any(l.strip() == "ns::Box<long>::get(int) const();" for l in full), full
     assert any(l.strip().startswith("_ZN2ns7thrower") for l in texts(replay(w, "--no-demangle")))
-    report = w.run("report").stdout.decode()
+    report = w.run("report", "--format=trace").stdout.decode()
     assert "_ZN2ns7throwerEi" in report and "ns::thrower" not in report
-    report = w.run("report", "--demangle=short").stdout.decode()
+    report = w.run("report", "--format=trace", "--demangle=short").stdout.decode()
     assert "_ZN2ns7throwerEi" not in report and "ns::thrower" in report
-    assert b"--help" in w.run("report", "--demangle=x", status=2).stderr
+    assert b"--help" in w.run("report", "--format=trace", "--demangle=x", status=2).stderr
     # patterns may be any of the names
     for pattern in ("ns::thrower", "_ZN2ns7throwerEi"):
         assert len(replay(w, "-F", pattern)) == 2

@@ -167,7 +167,7 @@ static void test_deadly_format(void **state)
 	static bool wanted[65536];
 	struct dat_layout layout = {.function_id = -1};
 	struct symbols *s = symbols_new();
-	struct tep_handle *tep = formats_handle_new(s, 8);
+	struct tep_handle *tep = formats_handle_new(s, 8, false);
 	struct formats f = {0};
 	size_t i;
 

@@ -322,7 +322,7 @@ static int parse(struct pages *p)
 	bool *wanted = calloc(NR_IDS, sizeof(*wanted));
 	int err;
 
-	p->reader.tep = formats_handle_new(p->reader.symbols, 8);
+	p->reader.tep = formats_handle_new(p->reader.symbols, 8, false);
 	if (!wanted || pages_find_codes(p, &p->formats) || !p->reader.tep) {
 		free(wanted);
 		return fail(ENOMEM, "no memory for events");

@@ -15,6 +15,7 @@ void cursor_on_file(struct cursor *c, int fd, uint64_t pos, uint64_t end)
 	c->pos = pos;
 	c->end = end;
 	c->bad = pos > end;
+	c->swap = false;
 	c->window_pos = 0;
 	c->window_bytes = 0;
 }
@@ -26,6 +27,7 @@ void cursor_on_memory(struct cursor *c, const void *mem, size_t bytes)
 	c->pos = 0;
 	c->end = bytes;
 	c->bad = false;
+	c->swap = false;
 	c->window_pos = 0;
 	c->window_bytes = 0;
 }
@@ -98,7 +100,7 @@ uint16_t cursor_u16(struct cursor *c)
 	uint16_t v;
 
 	cursor_get(c, &v, sizeof(v));
-	return v;
+	return c->swap ? __builtin_bswap16(v) : v;
 }
 
 uint32_t cursor_u32(struct cursor *c)
@@ -106,7 +108,7 @@ uint32_t cursor_u32(struct cursor *c)
 	uint32_t v;
 
 	cursor_get(c, &v, sizeof(v));
-	return v;
+	return c->swap ? __builtin_bswap32(v) : v;
 }
 
 uint64_t cursor_u64(struct cursor *c)
@@ -114,7 +116,7 @@ uint64_t cursor_u64(struct cursor *c)
 	uint64_t v;
 
 	cursor_get(c, &v, sizeof(v));
-	return v;
+	return c->swap ? __builtin_bswap64(v) : v;
 }
 
 bool cursor_string(struct cursor *c, char *to, size_t room)

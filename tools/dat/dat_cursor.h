@@ -17,6 +17,7 @@ struct cursor {
 	int fd;
 	uint64_t pos, end; /* in @mem or the file */
 	bool bad;
+	bool swap; /* numbers are in the other byte order; false at first */
 	uint64_t window_pos;
 	size_t window_bytes;
 	unsigned char window[CURSOR_WINDOW];

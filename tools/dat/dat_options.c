@@ -6,72 +6,147 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/array.h"
 #include "tools/code/prototype.h"
 #include "tools/code/symbols.h"
 #include "tools/dat/dat_format.h"
 #include "tools/reader/tasks.h"
 
 #define MAX_CPUS     8192u
+#define MAX_BUFFERS  1024u
 #define MAX_PAGE     (1u << 20)
 #define OUR_VERSION  "vestige "
 #define STATS_FIELDS 8
 
-int dat_add_stream(struct dat_reader *d, uint32_t cpu, uint64_t start, uint64_t bytes)
+struct dat_buffer *dat_buffer_new(struct dat_reader *d)
+{
+	struct dat_buffer *b;
+
+	if (d->nr_buffers == MAX_BUFFERS ||
+	    ARRAY_ROOM(d->buffers, d->nr_buffers, d->buffers_room, 4))
+		return NULL;
+	b = &d->buffers[d->nr_buffers++];
+	*b = (struct dat_buffer){.layout = d->layout};
+	return b;
+}
+
+int dat_add_stream(struct dat_reader *d, struct dat_buffer *b, uint32_t cpu, uint64_t start,
+		   uint64_t bytes)
 {
 	/* the size of compressed data does not count the number of chunks before them */
-	if (bytes && d->layout.compressed)
+	if (bytes && b->layout.compressed)
 		bytes += sizeof(uint32_t);
 	if (bytes &&
 	    (bytes < sizeof(uint32_t) || start > d->file_bytes || bytes > d->file_bytes - start))
 		return dat_damaged(d, "the data of a CPU reach beyond its end");
-	dat_stream_init(&d->streams[cpu], &d->layout, cpu, bytes ? start : 0, bytes);
+	dat_stream_init(&b->streams[cpu], &b->layout, cpu, bytes ? start : 0, bytes);
+	b->nr_with_data += bytes != 0;
 	return 0;
 }
 
-int dat_alloc_streams(struct dat_reader *d, uint32_t nr_cpus)
+int dat_alloc_streams(struct dat_reader *d, struct dat_buffer *b, uint32_t nr_cpus)
 {
 	uint32_t cpu;
 
 	if (nr_cpus > MAX_CPUS)
 		return dat_damaged(d, "an impossible number of CPUs");
-	d->streams = calloc(nr_cpus + 1u, sizeof(*d->streams));
-	if (!d->streams)
+	b->streams = calloc(nr_cpus + 1u, sizeof(*b->streams));
+	if (!b->streams)
 		return dat_no_memory(d);
-	d->head.nr_cpus = nr_cpus;
+	b->nr_cpus = nr_cpus;
 	for (cpu = 0; cpu < nr_cpus; cpu++)
-		dat_stream_init(&d->streams[cpu], &d->layout, cpu, 0, 0);
+		dat_stream_init(&b->streams[cpu], &b->layout, cpu, 0, 0);
 	return 0;
 }
 
-int dat_set_page_bytes(struct dat_reader *d, uint32_t bytes)
+int dat_check_page_bytes(struct dat_reader *d, uint32_t bytes)
 {
 	if (bytes < 64 || bytes > MAX_PAGE || bytes & (bytes - 1))
 		return dat_damaged(d, "an impossible size of its sub-buffers");
-	d->layout.page_bytes = bytes;
 	return 0;
 }
 
-/*
- * The BUFFER option of version 7; only the top buffer's is taken, and the first one for want of it.
- */
-static int option_buffer(struct dat_reader *d, struct cursor *c)
+int dat_buffer_v6(struct dat_reader *d, struct dat_buffer *b, struct cursor *c)
 {
-	char name[DAT_NAME_BYTES], clock[DAT_NAME_BYTES];
-	uint32_t page, nr, i, nr_cpus = 0;
-	struct cursor section, again;
-	uint64_t at, bytes, start, size;
-	bool packed;
+	uint64_t start, bytes;
+	char kind[10];
+	uint32_t cpu;
 	int ret;
 
-	at = cursor_u64(c);
-	cursor_string(c, name, sizeof(name));
-	cursor_string(c, clock, sizeof(clock));
+	cursor_get(c, kind, sizeof(kind));
+	if (!c->bad && memcmp(kind, "latency  ", 10) == 0) {
+		b->is_text = true;
+		b->text_at = c->pos;
+		b->text_bytes = c->end - c->pos;
+		return 0;
+	}
+	if (c->bad || memcmp(kind, "flyrecord", 10) != 0)
+		return dat_damaged(d, "no table of CPUs");
+	b->at = c->pos;
+	ret = dat_alloc_streams(d, b, d->cpus_given);
+	for (cpu = 0; !ret && cpu < b->nr_cpus; cpu++) {
+		start = cursor_u64(c);
+		bytes = cursor_u64(c);
+		ret = c->bad ? dat_damaged(d, "its table of CPUs")
+			     : dat_add_stream(d, b, cpu, start, bytes);
+	}
+	return ret;
+}
+
+/* The BUFFER option of version 6: where the table of an instance's CPUs is, and its name. */
+static int option_instance(struct dat_reader *d, struct cursor *c)
+{
+	struct dat_buffer *b = dat_buffer_new(d);
+
+	if (!b)
+		return dat_no_memory(d);
+	b->at = cursor_u64(c);
+	cursor_string(c, b->name, sizeof(b->name));
+	return dat_check(d, c, "its option about a buffer");
+}
+
+/* The BUFFER_TEXT option of version 7. */
+static int option_buffer_text(struct dat_reader *d, struct cursor *c)
+{
+	struct dat_buffer *b = dat_buffer_new(d);
+	struct cursor section;
+	int ret;
+
+	if (!b)
+		return dat_no_memory(d);
+	b->at = cursor_u64(c);
+	cursor_string(c, b->name, sizeof(b->name));
+	cursor_string(c, b->clock, sizeof(b->clock));
+	if (c->bad)
+		return dat_damaged(d, "its option about the buffer");
+	dat_cursor_on_file(d, &section, b->at);
+	ret = dat_section_head(d, &section, DAT_BUFFER_TEXT, &b->text_packed, &b->bytes);
+	if (ret)
+		return ret;
+	b->is_text = true;
+	b->text_at = section.pos;
+	b->text_bytes = b->bytes;
+	return 0;
+}
+
+/* The BUFFER option of version 7. */
+static int option_buffer(struct dat_reader *d, struct cursor *c)
+{
+	struct dat_buffer *b = dat_buffer_new(d);
+	uint32_t page, nr, i, nr_cpus = 0;
+	struct cursor section, again;
+	uint64_t start, size;
+	int ret;
+
+	if (!b)
+		return dat_no_memory(d);
+	b->at = cursor_u64(c);
+	cursor_string(c, b->name, sizeof(b->name));
+	cursor_string(c, b->clock, sizeof(b->clock));
 	page = cursor_u32(c);
 	nr = cursor_u32(c);
 	if (c->bad || nr > MAX_CPUS)
 		return dat_damaged(d, "its option about the buffer");
-	if (d->buffer_found && name[0])
-		return 0;
 	again = *c;
 	for (i = 0; i < nr && !c->bad; i++) {
 		uint32_t cpu = cursor_u32(c);
@@ -84,29 +159,21 @@ static int option_buffer(struct dat_reader *d, struct cursor *c)
 	}
 	if (c->bad)
 		return dat_damaged(d, "its option about the buffer");
-	cursor_on_file(&section, d->layout.fd, at, d->file_bytes);
-	ret = dat_section_head(d, &section, DAT_BUFFER, &packed, &bytes);
+	dat_cursor_on_file(d, &section, b->at);
+	ret = dat_section_head(d, &section, DAT_BUFFER, &b->layout.compressed, &b->bytes);
+	if (!ret)
+		ret = dat_check_page_bytes(d, page);
 	if (ret)
 		return ret;
-	ret = dat_set_page_bytes(d, page);
-	if (ret)
-		return ret;
-	d->layout.compressed = packed;
-	snprintf(d->head.clock, sizeof(d->head.clock), "%.*s", (int)sizeof(d->head.clock) - 1,
-		 clock);
-	for (i = 0; d->streams && i < d->head.nr_cpus; i++)
-		dat_stream_reset(&d->streams[i]);
-	free(d->streams);
-	d->streams = NULL;
-	ret = dat_alloc_streams(d, nr_cpus);
+	b->layout.page_bytes = page;
+	ret = dat_alloc_streams(d, b, nr_cpus);
 	for (i = 0; i < nr && !ret; i++) {
 		uint32_t cpu = cursor_u32(&again);
 
 		start = cursor_u64(&again);
 		size = cursor_u64(&again);
-		ret = dat_add_stream(d, cpu, start, size);
+		ret = dat_add_stream(d, b, cpu, start, size);
 	}
-	d->buffer_found = true;
 	return ret;
 }
 
@@ -253,12 +320,11 @@ static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t byt
 	case DAT_TRACED:
 		return option_traced(d, text);
 	case DAT_CPUCOUNT:
-		cursor_on_memory(&c, text, bytes);
-		if (d->version == 6)
-			d->cpus_given = cursor_u32(&c);
+		dat_cursor_on_memory(d, &c, text, bytes);
+		d->cpus_given = cursor_u32(&c);
 		break;
 	case DAT_TSC2NSEC:
-		cursor_on_memory(&c, text, bytes);
+		dat_cursor_on_memory(d, &c, text, bytes);
 		l->mult = cursor_u32(&c);
 		l->shift = cursor_u32(&c);
 		if (l->shift > 63)
@@ -270,6 +336,22 @@ static int option_text(struct dat_reader *d, uint16_t id, char *text, size_t byt
 	return 0;
 }
 
+/* Keep an option as it is. @text: owned by this now. */
+static int keep_option(struct dat_reader *d, uint16_t id, char *text, uint32_t bytes, uint64_t at)
+{
+	if (!d->layout.as_is) {
+		free(text);
+		return 0;
+	}
+	if (ARRAY_ROOM(d->options, d->nr_options, d->options_room, 32)) {
+		free(text);
+		return dat_no_memory(d);
+	}
+	d->options[d->nr_options++] =
+		(struct dat_option_data){.id = id, .bytes = bytes, .data = text, .at = at};
+	return 0;
+}
+
 int dat_read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, uint64_t *next)
 {
 	size_t i;
@@ -278,6 +360,7 @@ int dat_read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, uint6
 	*next = 0;
 	while (!ret) {
 		uint16_t id = cursor_u16(c);
+		uint64_t body_at;
 		uint32_t bytes;
 		struct cursor body;
 		char *text;
@@ -285,24 +368,29 @@ int dat_read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, uint6
 		if (id == DAT_DONE && d->version == 6)
 			return dat_check(d, c, "its options");
 		bytes = cursor_u32(c);
+		body_at = c->pos;
 		text = cursor_text(c, bytes);
 		if (!text)
 			return dat_damaged(d, "its options");
-		cursor_on_memory(&body, text, bytes);
+		dat_cursor_on_memory(d, &body, text, bytes);
 		if (id == DAT_DONE) {
 			*next = cursor_u64(&body);
-			free(text);
-			return 0;
+			return keep_option(d, id, text, bytes, body_at);
 		}
 		for (i = 0; i < DAT_NR_PIECES && dat_pieces[i].id != id; i++)
 			;
 		if (i < DAT_NR_PIECES && d->version == 7)
 			at[i] = cursor_u64(&body);
-		else if (id == DAT_BUFFER && d->version == 7)
-			ret = option_buffer(d, &body);
-		else if (id != DAT_BUFFER)
+		else if (id == DAT_BUFFER)
+			ret = d->version == 7 ? option_buffer(d, &body) : option_instance(d, &body);
+		else if (id == DAT_BUFFER_TEXT && d->version == 7)
+			ret = option_buffer_text(d, &body);
+		else
 			ret = option_text(d, id, text, bytes);
-		free(text);
+		if (ret)
+			free(text);
+		else
+			ret = keep_option(d, id, text, bytes, body_at);
 	}
 	return ret;
 }

@@ -12,6 +12,7 @@
 #include <traceevent/event-parse.h>
 #include <zstd.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/code/symbols.h"
 #include "tools/dat/dat_format.h"
@@ -176,36 +177,34 @@ const struct dat_piece dat_pieces[DAT_NR_PIECES] = {
 int dat_section_head(struct dat_reader *d, struct cursor *c, uint16_t want, bool *packed,
 		     uint64_t *bytes)
 {
-	uint16_t id = cursor_u16(c), flags = cursor_u16(c);
+	struct dat_section_place at = {.at = c->pos};
 
-	cursor_u32(c);
-	*bytes = cursor_u64(c);
-	*packed = flags & DAT_SECTION_COMPRESSED;
-	if (c->bad || id != want || *bytes > c->end - c->pos)
+	at.id = cursor_u16(c);
+	at.flags = cursor_u16(c);
+	at.description = cursor_u32(c);
+	*bytes = at.bytes = cursor_u64(c);
+	*packed = at.flags & DAT_SECTION_COMPRESSED;
+	if (c->bad || at.id != want || *bytes > c->end - c->pos)
 		return dat_damaged(d, "a section is not where its options say");
+	if (!d->layout.as_is)
+		return 0;
+	if (ARRAY_ROOM(d->sections, d->nr_sections, d->sections_room, 16))
+		return dat_no_memory(d);
+	d->sections[d->nr_sections++] = at;
 	return 0;
 }
 
-int dat_section_read(struct dat_reader *d, const struct dat_piece *piece, uint64_t at)
+/* Unpack what is compressed. */
+static int unpack(struct dat_reader *d, struct cursor *c, unsigned char **out, uint64_t *out_bytes)
 {
-	unsigned char *packed = NULL, *body = NULL;
-	struct cursor c;
+	unsigned char *packed, *body = NULL;
 	uint32_t sizes[2];
-	uint64_t bytes;
-	bool is_packed;
 	size_t n;
-	int ret;
+	int ret = 0;
 
-	cursor_on_file(&c, d->layout.fd, at, d->file_bytes);
-	ret = dat_section_head(d, &c, piece->id, &is_packed, &bytes);
-	if (ret)
-		return ret;
-	c.end = c.pos + bytes;
-	if (!is_packed)
-		return piece->parse(d, &c);
-	sizes[0] = cursor_u32(&c);
-	sizes[1] = cursor_u32(&c);
-	packed = (unsigned char *)cursor_text(&c, sizes[0]);
+	sizes[0] = cursor_u32(c);
+	sizes[1] = cursor_u32(c);
+	packed = (unsigned char *)cursor_text(c, sizes[0]);
 	if (!packed)
 		return dat_damaged(d, "a compressed section ends too early");
 	if (sizes[1] > MAX_SECTION || sizes[1] > FREE_BYTES + (uint64_t)sizes[0] * MAX_RATIO ||
@@ -222,10 +221,92 @@ int dat_section_read(struct dat_reader *d, const struct dat_piece *piece, uint64
 			ret = dat_damaged(d, "a section that does not decompress");
 	}
 	free(packed);
-	if (!ret) {
-		cursor_on_memory(&c, body, sizes[1]);
-		ret = piece->parse(d, &c);
+	if (ret) {
+		free(body);
+		return ret;
 	}
+	body[sizes[1]] = '\0';
+	*out = body;
+	*out_bytes = sizes[1];
+	return 0;
+}
+
+int dat_section_body(struct dat_reader *d, struct cursor *head, bool packed, uint64_t bytes,
+		     unsigned char **out, uint64_t *out_bytes)
+{
+	if (bytes > head->end - head->pos)
+		return dat_damaged(d, "a section that reaches beyond its end");
+	head->end = head->pos + bytes;
+	if (packed)
+		return unpack(d, head, out, out_bytes);
+	if (bytes > MAX_SECTION)
+		return dat_damaged(d, "a section of an impossible size");
+	*out = (unsigned char *)cursor_text(head, bytes);
+	*out_bytes = bytes;
+	return *out ? 0 : dat_damaged(d, "a section that cannot be read");
+}
+
+int dat_buffer_text(struct dat_reader *d, const struct dat_buffer *b, unsigned char **out,
+		    uint64_t *out_bytes)
+{
+	unsigned char *text = NULL, *part, *more;
+	uint64_t bytes = 0, part_bytes;
+	struct cursor c;
+	uint32_t nr;
+	int ret = 0;
+
+	dat_cursor_on_file(d, &c, b->text_at);
+	if (!b->text_packed)
+		return dat_section_body(d, &c, false, b->text_bytes, out, out_bytes);
+	/* in chunks, as records are; the section's size does not count their number */
+	for (nr = cursor_u32(&c); nr && !ret; nr--) {
+		ret = unpack(d, &c, &part, &part_bytes);
+		if (ret)
+			break;
+		more = bytes + part_bytes > MAX_SECTION ? NULL
+							: realloc(text, bytes + part_bytes + 1);
+		if (more) {
+			memcpy(more + bytes, part, part_bytes);
+			text = more;
+			bytes += part_bytes;
+			text[bytes] = '\0';
+		} else {
+			ret = dat_no_memory(d);
+		}
+		free(part);
+	}
+	if (!ret && !text)
+		ret = dat_damaged(d, "an empty text of a latency tracer");
+	if (ret) {
+		free(text);
+		return ret;
+	}
+	*out = text;
+	*out_bytes = bytes;
+	return 0;
+}
+
+int dat_section_read(struct dat_reader *d, const struct dat_piece *piece, uint64_t at)
+{
+	unsigned char *body = NULL;
+	uint64_t bytes, body_bytes;
+	struct cursor c;
+	bool is_packed;
+	int ret;
+
+	dat_cursor_on_file(d, &c, at);
+	ret = dat_section_head(d, &c, piece->id, &is_packed, &bytes);
+	if (ret)
+		return ret;
+	if (!is_packed) {
+		c.end = c.pos + bytes;
+		return piece->parse(d, &c);
+	}
+	ret = dat_section_body(d, &c, true, bytes, &body, &body_bytes);
+	if (ret)
+		return ret;
+	dat_cursor_on_memory(d, &c, body, (size_t)body_bytes);
+	ret = piece->parse(d, &c);
 	free(body);
 	return ret;
 }

@@ -49,9 +49,18 @@ static void dat_close(struct reader *r)
 	struct dat_reader *d = of(r);
 	unsigned int i;
 
-	for (i = 0; d->streams && i < r->nr_cpus; i++)
-		dat_stream_reset(&d->streams[i]);
-	free(d->streams);
+	while (d->nr_buffers) {
+		struct dat_buffer *b = &d->buffers[--d->nr_buffers];
+
+		for (i = 0; b->streams && i < b->nr_cpus; i++)
+			dat_stream_reset(&b->streams[i]);
+		free(b->streams);
+	}
+	free(d->buffers);
+	while (d->nr_options)
+		free(d->options[--d->nr_options].data);
+	free(d->options);
+	free(d->sections);
 	pages_free(d->native);
 	free(d->stats);
 	formats_free(&d->formats);
@@ -137,25 +146,25 @@ static int use_native(struct dat_reader *d)
 static int open_v7(struct dat_reader *d, struct cursor *c)
 {
 	uint64_t at[DAT_NR_PIECES] = {0}, next, bytes;
-	char compressor[32], version[64];
 	bool packed;
 	size_t i;
 	int ret, n;
 
-	cursor_string(c, compressor, sizeof(compressor));
-	cursor_string(c, version, sizeof(version));
+	cursor_string(c, d->compressor, sizeof(d->compressor));
+	cursor_string(c, d->compressor_version, sizeof(d->compressor_version));
 	next = cursor_u64(c);
 	if (c->bad)
 		return dat_damaged(d, "its head");
-	if (strcmp(compressor, "none") != 0 && strcmp(compressor, "zstd") != 0)
+	if (strcmp(d->compressor, "none") != 0 && strcmp(d->compressor, "zstd") != 0)
 		return fail(EPROTO,
 			    "'%s' is compressed with %s, which this program does not read; "
 			    "`trace-cmd convert --compression zstd` makes one that it does",
-			    d->path, compressor);
+			    d->path, d->compressor);
+	d->pieces_at = c->pos;
 	for (n = 0; next; n++) {
 		if (n == MAX_OPTIONS)
 			return dat_damaged(d, "its options go round in a circle");
-		cursor_on_file(c, d->layout.fd, next, d->file_bytes);
+		dat_cursor_on_file(d, c, next);
 		ret = dat_section_head(d, c, DAT_DONE, &packed, &bytes);
 		if (ret)
 			return ret;
@@ -173,43 +182,88 @@ static int open_v7(struct dat_reader *d, struct cursor *c)
 		if (ret)
 			return ret;
 	}
-	return d->buffer_found ? 0 : dat_damaged(d, "it has no buffer of records");
+	return d->nr_buffers ? 0 : dat_damaged(d, "it has no buffer of records");
 }
 
 static int open_v6(struct dat_reader *d, struct cursor *c)
 {
-	uint64_t next, start, bytes;
+	struct dat_buffer *b;
+	uint64_t next, at;
 	char kind[10];
-	uint32_t cpu;
 	size_t i;
 	int ret;
 
+	d->pieces_at = c->pos;
 	for (i = 0; i < DAT_NR_PIECES; i++) {
 		ret = dat_pieces[i].parse(d, c);
 		if (ret)
 			return ret;
 	}
 	d->cpus_given = cursor_u32(c);
+	at = c->pos;
+	b = dat_buffer_new(d);
+	if (!b)
+		return dat_no_memory(d);
 	cursor_get(c, kind, sizeof(kind));
 	if (memcmp(kind, "options  ", 10) == 0) {
 		ret = dat_read_options(d, c, NULL, &next);
 		if (ret)
 			return ret;
-		cursor_get(c, kind, sizeof(kind));
+	} else {
+		dat_cursor_on_file(d, c, at);
 	}
-	if (memcmp(kind, "latency  ", 10) == 0)
-		return fail(EPROTO, "'%s' holds the text of a latency tracer, not records",
-			    d->path);
-	if (c->bad || memcmp(kind, "flyrecord", 10) != 0)
-		return dat_damaged(d, "no table of CPUs");
-	ret = dat_alloc_streams(d, d->cpus_given);
-	for (cpu = 0; !ret && cpu < d->head.nr_cpus; cpu++) {
-		start = cursor_u64(c);
-		bytes = cursor_u64(c);
-		ret = c->bad ? dat_damaged(d, "its table of CPUs")
-			     : dat_add_stream(d, cpu, start, bytes);
+	ret = dat_buffer_v6(d, &d->buffers[0], c);
+	for (i = 1; !ret && i < d->nr_buffers; i++) {
+		dat_cursor_on_file(d, c, d->buffers[i].at);
+		ret = dat_buffer_v6(d, &d->buffers[i], c);
 	}
 	return ret;
+}
+
+static bool lies(struct dat_field f, uint16_t offset, uint16_t bytes)
+{
+	return f.offset == offset && f.bytes == bytes;
+}
+
+static bool is_usual(const struct dat_layout *l)
+{
+	return !l->swap && lies(l->type, 0, 2) && lies(l->flags, 2, 1) &&
+	       lies(l->preempt_count, 3, 1) && lies(l->pid, 4, 4);
+}
+
+/* All options are known: what they say of the clock is each buffer's. */
+static int choose_top(struct dat_reader *d)
+{
+	size_t i;
+
+	d->top = d->buffers;
+	for (i = 0; i < d->nr_buffers; i++) {
+		struct dat_buffer *b = &d->buffers[i];
+		struct dat_layout layout = d->layout;
+		uint32_t cpu;
+
+		layout.usual = is_usual(&layout);
+		layout.compressed = b->layout.compressed;
+		layout.page_bytes = b->layout.page_bytes;
+		b->layout = layout;
+		/* the array may have moved */
+		for (cpu = 0; cpu < b->nr_cpus; cpu++)
+			b->streams[cpu].layout = &b->layout;
+		if (!b->name[0] && d->top->name[0])
+			d->top = b;
+	}
+	if (d->top->clock[0])
+		snprintf(d->head.clock, sizeof(d->head.clock), "%.*s",
+			 (int)sizeof(d->head.clock) - 1, d->top->clock);
+	d->head.nr_cpus = d->top->nr_cpus;
+	d->streams = d->top->streams;
+	d->layout = d->top->layout;
+	if (d->top->is_text && !d->layout.as_is)
+		return fail(EPROTO,
+			    "'%s' holds the text of a latency tracer, not records; `vestige "
+			    "report` prints it",
+			    d->path);
+	return 0;
 }
 
 /* trace-cmd's list of clocks that count nanoseconds. */
@@ -307,11 +361,14 @@ static int finish(struct dat_reader *d)
 {
 	struct reader_cpu_stats *stats;
 	unsigned int cpu;
-	int ret = 0;
+	int ret;
 
+	ret = choose_top(d);
+	if (ret)
+		return ret;
 	d->head.nr_cpus_online = d->head.nr_cpus;
 	d->head.ts_is_ns = d->layout.mult || clock_is_ns(d->head.clock);
-	if (!d->layout.type.bytes)
+	if (!d->layout.type.bytes && !d->top->is_text)
 		return dat_damaged(d, "it has no event formats");
 	stats = calloc(d->head.nr_cpus + 1u, sizeof(*stats));
 	if (!stats)
@@ -324,6 +381,10 @@ static int finish(struct dat_reader *d)
 	}
 	free(d->stats);
 	d->stats = d->head.stats = stats;
+	if (d->layout.as_is) {
+		d->head.formats = &d->formats;
+		return 0;
+	}
 	ret = survey(d);
 	if (!d->formats.nr) {
 		tep_free(d->head.tep);
@@ -356,20 +417,25 @@ static int open_file(struct dat_reader *d)
 	d->version = version[0] - '0';
 	cursor_get(&c, &endian, 1);
 	cursor_get(&c, &long_bytes, 1);
+	d->layout.swap = c.swap = endian != 0;
 	page = cursor_u32(&c);
-	if (c.bad || (long_bytes != 4 && long_bytes != 8))
+	if (c.bad || endian > 1 || (long_bytes != 4 && long_bytes != 8))
 		return dat_damaged(d, "its head");
-	if (endian)
-		return fail(EPROTO, "'%s' is of a big-endian machine, which is not read yet",
+	if (endian && !d->layout.as_is)
+		return fail(EPROTO,
+			    "'%s' is of a big-endian machine: `vestige report`, `dump` and `split` "
+			    "alone read "
+			    "such",
 			    d->path);
 	d->layout.head_bytes = 8u + long_bytes;
-	ret = dat_set_page_bytes(d, page);
+	d->layout.page_bytes = d->page_bytes = page;
+	ret = dat_check_page_bytes(d, page);
 	if (ret)
 		return ret;
 	d->head.symbols = symbols_new();
 	d->head.tasks = tasks_new();
 	if (d->head.symbols)
-		d->head.tep = formats_handle_new(d->head.symbols, long_bytes);
+		d->head.tep = formats_handle_new(d->head.symbols, long_bytes, d->layout.swap);
 	if (!d->head.tep || !d->head.tasks)
 		return dat_no_memory(d);
 	tep_set_page_size(d->head.tep, (int)page);
@@ -377,7 +443,7 @@ static int open_file(struct dat_reader *d)
 	return ret ? ret : finish(d);
 }
 
-int reader_open_dat(const char *path, struct reader **out)
+int dat_open(const char *path, bool as_is, struct dat_reader **out)
 {
 	struct dat_reader *d = calloc(1, sizeof(*d));
 	struct stat st;
@@ -387,6 +453,7 @@ int reader_open_dat(const char *path, struct reader **out)
 		return fail(ENOMEM, "out of memory while opening '%s'", path);
 	d->head.ops = &dat_ops;
 	d->layout.fd = -1;
+	d->layout.as_is = as_is;
 	d->layout.function_id = -1;
 	d->layout.entry_id = d->layout.exit_id = -1;
 	d->layout.print_id = -1;
@@ -412,8 +479,18 @@ int reader_open_dat(const char *path, struct reader **out)
 		dat_close(&d->head);
 		return ret;
 	}
-	*out = &d->head;
+	*out = d;
 	return 0;
+}
+
+int reader_open_dat(const char *path, struct reader **out)
+{
+	struct dat_reader *d;
+	int ret = dat_open(path, false, &d);
+
+	if (!ret)
+		*out = &d->head;
+	return ret;
 }
 
 const struct reader_format reader_format_dat = {

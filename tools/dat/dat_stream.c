@@ -87,6 +87,67 @@ static int load_window(struct dat_stream *s)
 	return 1;
 }
 
+/* How many chunks a CPU of a compressed file has. Return: 1, 0 when it has nothing, -errno. */
+static int chunks_begin(struct dat_stream *s)
+{
+	int ret;
+
+	if (s->end - s->pos < sizeof(s->chunks_left))
+		return 0;
+	ret = cursor_pread(s->layout->fd, &s->chunks_left, sizeof(s->chunks_left), s->pos);
+	if (ret)
+		return unreadable(s, ret);
+	if (s->layout->swap)
+		s->chunks_left = __builtin_bswap32(s->chunks_left);
+	s->pos += sizeof(s->chunks_left);
+	s->begun = true;
+	return 1;
+}
+
+/* The sizes of the next chunk, packed and unpacked. */
+static int chunk_sizes(struct dat_stream *s, uint32_t sizes[2])
+{
+	int ret;
+
+	if (s->end - s->pos < 2 * sizeof(*sizes))
+		return damaged(s, "fewer chunks than its count says");
+	ret = cursor_pread(s->layout->fd, sizes, 2 * sizeof(*sizes), s->pos);
+	if (ret)
+		return unreadable(s, ret);
+	if (s->layout->swap) {
+		sizes[0] = __builtin_bswap32(sizes[0]);
+		sizes[1] = __builtin_bswap32(sizes[1]);
+	}
+	if (sizes[0] > s->end - s->pos - 2 * sizeof(*sizes))
+		return damaged(s, "a chunk that reaches beyond the CPU's data");
+	if (!sizes[1] || sizes[1] > CHUNK_MAX || sizes[1] % s->layout->page_bytes)
+		return damaged(s, "a chunk of an impossible size");
+	return 0;
+}
+
+int dat_stream_bytes(const struct dat_stream *s, uint64_t *bytes)
+{
+	struct dat_stream walk;
+	uint32_t sizes[2];
+	int ret;
+
+	dat_stream_init(&walk, s->layout, s->cpu, s->start, s->end - s->start);
+	*bytes = s->end - s->start;
+	if (!s->layout->compressed)
+		return 0;
+	*bytes = 0;
+	ret = chunks_begin(&walk);
+	for (; ret > 0 && walk.chunks_left; walk.chunks_left--) {
+		ret = chunk_sizes(&walk, sizes);
+		if (ret)
+			return ret;
+		*bytes += sizes[1];
+		walk.pos += sizeof(sizes) + sizes[0];
+		ret = 1;
+	}
+	return ret < 0 ? ret : 0;
+}
+
 static int load_chunk(struct dat_stream *s)
 {
 	uint32_t sizes[2];
@@ -94,25 +155,15 @@ static int load_chunk(struct dat_stream *s)
 	int ret;
 
 	if (!s->begun) {
-		if (s->end - s->pos < sizeof(s->chunks_left))
-			return 0;
-		ret = cursor_pread(s->layout->fd, &s->chunks_left, sizeof(s->chunks_left), s->pos);
-		if (ret)
-			return unreadable(s, ret);
-		s->pos += sizeof(s->chunks_left);
-		s->begun = true;
+		ret = chunks_begin(s);
+		if (ret <= 0)
+			return ret;
 	}
 	if (!s->chunks_left)
 		return 0;
-	if (s->end - s->pos < sizeof(sizes))
-		return damaged(s, "fewer chunks than its count says");
-	ret = cursor_pread(s->layout->fd, sizes, sizeof(sizes), s->pos);
+	ret = chunk_sizes(s, sizes);
 	if (ret)
-		return unreadable(s, ret);
-	if (sizes[0] > s->end - s->pos - sizeof(sizes))
-		return damaged(s, "a chunk that reaches beyond the CPU's data");
-	if (!sizes[1] || sizes[1] > CHUNK_MAX || sizes[1] % s->layout->page_bytes)
-		return damaged(s, "a chunk of an impossible size");
+		return ret;
 	ret = grow(&s->packed, &s->packed_room, sizes[0]);
 	if (ret)
 		return ret;
@@ -133,15 +184,23 @@ static int load_chunk(struct dat_stream *s)
 	return 1;
 }
 
+/* A number of @bytes, 8 at most, of the file. */
+static uint64_t number(const struct dat_layout *l, const unsigned char *at, uint32_t bytes)
+{
+	uint64_t v = 0;
+
+	memcpy(&v, at, bytes);
+	return l->swap ? __builtin_bswap64(v) >> (64 - 8 * bytes) : v;
+}
+
 static void page_begin(struct dat_stream *s)
 {
 	const struct dat_layout *l = s->layout;
 	const unsigned char *page = s->buf + s->buf_pos;
-	uint64_t commit = 0, room = l->page_bytes - l->head_bytes, missed;
+	uint64_t commit, room = l->page_bytes - l->head_bytes, missed;
 
-	memcpy(&s->ts, page, sizeof(s->ts));
-	s->page_ts = s->ts;
-	memcpy(&commit, page + 8, l->head_bytes - 8u);
+	s->page_ts = s->ts = number(l, page, 8);
+	commit = number(l, page + 8, l->head_bytes - 8u);
 	s->data = page + l->head_bytes;
 	s->at = 0;
 	s->buf_pos += l->page_bytes;
@@ -154,23 +213,23 @@ static void page_begin(struct dat_stream *s)
 	if (!(commit & SUBBUF_MISSED_EVENTS))
 		return;
 	missed = RECORD_LOST_UNKNOWN;
-	if (commit & SUBBUF_MISSED_STORED && s->commit + (l->head_bytes - 8u) <= room) {
-		missed = 0;
-		memcpy(&missed, s->data + s->commit, l->head_bytes - 8u);
-	}
+	if (commit & SUBBUF_MISSED_STORED && s->commit + (l->head_bytes - 8u) <= room)
+		missed = number(l, s->data + s->commit, l->head_bytes - 8u);
 	if (s->lost == RECORD_LOST_UNKNOWN || missed == RECORD_LOST_UNKNOWN)
 		s->lost = RECORD_LOST_UNKNOWN;
 	else
 		s->lost += missed;
 }
 
-static uint64_t field(const unsigned char *data, uint32_t bytes, struct dat_field f)
+static uint64_t field(const struct dat_layout *l, const unsigned char *data, uint32_t bytes,
+		      struct dat_field f)
 {
 	uint64_t v = 0;
 
-	if (f.bytes <= sizeof(v) && (uint32_t)f.offset + f.bytes <= bytes)
-		memcpy(&v, data + f.offset, f.bytes);
-	return v;
+	if (!f.bytes || f.bytes > sizeof(v) || (uint32_t)f.offset + f.bytes > bytes)
+		return 0;
+	memcpy(&v, data + f.offset, f.bytes);
+	return l->swap ? __builtin_bswap64(v) >> (64 - 8 * f.bytes) : v;
 }
 
 static uint64_t stamp_span(const struct dat_layout *l, uint64_t ts)
@@ -202,23 +261,23 @@ static void fill_graph(const struct dat_layout *l, const unsigned char *data, ui
 	r->graph = RECORD_GRAPH_TOLD;
 	r->data = NULL;
 	if (r->event == l->entry_id) {
-		how = (uint32_t)field(data, bytes, l->entry_how);
+		how = (uint32_t)field(l, data, bytes, l->entry_how);
 		r->kind = how & DAT_HOW_TAIL ? RECORD_TAIL : RECORD_ENTRY;
-		r->ip = field(data, bytes, l->entry_func);
+		r->ip = field(l, data, bytes, l->entry_func);
 		r->parent_ip = 0;
-		r->depth = (uint32_t)field(data, bytes, l->entry_depth);
-		r->task = (uint32_t)field(data, bytes, l->entry_stack);
+		r->depth = (uint32_t)field(l, data, bytes, l->entry_depth);
+		r->task = (uint32_t)field(l, data, bytes, l->entry_stack);
 		fill_args(data, bytes, l->entry_args, r);
 		return;
 	}
-	how = (uint32_t)field(data, bytes, l->exit_how);
+	how = (uint32_t)field(l, data, bytes, l->exit_how);
 	r->kind = RECORD_EXIT;
-	r->ip = field(data, bytes, l->exit_func);
-	r->duration = stamp_span(l, field(data, bytes, l->exit_rettime) -
-					    field(data, bytes, l->exit_calltime));
-	r->depth = (uint32_t)field(data, bytes, l->exit_depth);
-	r->overrun = (uint32_t)field(data, bytes, l->exit_overrun);
-	r->task = (uint32_t)field(data, bytes, l->exit_stack);
+	r->ip = field(l, data, bytes, l->exit_func);
+	r->duration = stamp_span(l, field(l, data, bytes, l->exit_rettime) -
+					    field(l, data, bytes, l->exit_calltime));
+	r->depth = (uint32_t)field(l, data, bytes, l->exit_depth);
+	r->overrun = (uint32_t)field(l, data, bytes, l->exit_overrun);
+	r->task = (uint32_t)field(l, data, bytes, l->exit_stack);
 	if (how & DAT_HOW_UNWOUND)
 		r->graph |= RECORD_GRAPH_UNWOUND;
 	if (how & DAT_HOW_NO_START)
@@ -226,31 +285,39 @@ static void fill_graph(const struct dat_layout *l, const unsigned char *data, ui
 	/* a kernel's that has the field has it always */
 	if (l->exit_retval.bytes && (!l->exit_how.bytes || how & DAT_HOW_RETVAL)) {
 		r->graph |= RECORD_GRAPH_RETVAL;
-		r->retval = field(data, bytes, l->exit_retval);
+		r->retval = field(l, data, bytes, l->exit_retval);
 	}
 }
 
 static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes, struct record *r)
 {
 	const struct dat_layout *l = s->layout;
-	uint16_t id = (uint16_t)field(data, bytes, l->type);
+	uint16_t id;
 
 	r->ts = stamp(l, s->ts);
 	r->lost = s->lost;
 	s->lost = 0;
 	r->cpu = (uint16_t)s->cpu;
+	if (l->usual) { /* EVENT_COMMON_BYTES of them */
+		memcpy(&id, data, sizeof(id));
+		r->flags = data[2];
+		r->preempt_count = data[3];
+		memcpy(&r->pid, data + 4, sizeof(r->pid));
+	} else {
+		id = (uint16_t)field(l, data, bytes, l->type);
+		r->pid = (int32_t)field(l, data, bytes, l->pid);
+		r->flags = (uint8_t)field(l, data, bytes, l->flags);
+		r->preempt_count = (uint8_t)field(l, data, bytes, l->preempt_count);
+	}
 	r->event = id;
-	r->pid = (int32_t)field(data, bytes, l->pid);
-	r->flags = (uint8_t)field(data, bytes, l->flags);
-	r->preempt_count = (uint8_t)field(data, bytes, l->preempt_count);
 	r->graph = 0;
 	r->process = r->task = 0;
 	r->data = data;
 	r->data_bytes = bytes;
 	if (id == l->function_id) {
 		r->kind = RECORD_FUNCTION;
-		r->ip = field(data, bytes, l->ip);
-		r->parent_ip = field(data, bytes, l->parent_ip);
+		r->ip = field(l, data, bytes, l->ip);
+		r->parent_ip = field(l, data, bytes, l->parent_ip);
 		r->data_bytes = 0;
 		fill_args(data, bytes, l->function_args, r);
 	} else if (id == l->print_id && bytes >= l->print_buf) {
@@ -258,7 +325,7 @@ static void fill(struct dat_stream *s, const unsigned char *data, uint32_t bytes
 		uint32_t n = (uint32_t)strnlen(text, bytes - l->print_buf);
 
 		r->kind = RECORD_PRINT;
-		r->ip = field(data, bytes, l->print_ip);
+		r->ip = field(l, data, bytes, l->print_ip);
 		r->parent_ip = 0;
 		r->data = text;
 		r->data_bytes = n && text[n - 1] == '\n' ? n - 1 : n;
@@ -275,6 +342,7 @@ static unsigned int decode(struct dat_stream *s, struct record *out, unsigned in
 {
 	const unsigned char *data = s->data;
 	uint32_t at = s->at, commit = s->commit;
+	bool swap = s->layout->swap;
 	unsigned int n = 0;
 
 	while (n < max && commit - at >= 4) {
@@ -282,8 +350,15 @@ static unsigned int decode(struct dat_stream *s, struct record *out, unsigned in
 		uint64_t delta;
 
 		memcpy(&head, data + at, 4);
-		type = head & 31;
-		delta = head >> EVENT_TYPE_BITS;
+		if (swap) {
+			/* bit fields begin at the other end there, too */
+			head = __builtin_bswap32(head);
+			type = head >> EVENT_DELTA_BITS;
+			delta = head & EVENT_DELTA_MAX;
+		} else {
+			type = head & 31;
+			delta = head >> EVENT_TYPE_BITS;
+		}
 		if (type >= 1 && type <= EVENT_DATA_MAX) {
 			len = skip = type * 4;
 			at += 4;
@@ -294,7 +369,7 @@ static unsigned int decode(struct dat_stream *s, struct record *out, unsigned in
 			}
 			if (commit - at < 8)
 				goto bad;
-			memcpy(&word, data + at + 4, 4);
+			word = (uint32_t)number(s->layout, data + at + 4, 4);
 			at += 8;
 			if (type == EVENT_TIME_EXTEND) {
 				s->ts += ((uint64_t)word << EVENT_DELTA_BITS) + delta;

@@ -33,6 +33,11 @@ void dat_stream_init(struct dat_stream *s, const struct dat_layout *layout, unsi
 		     uint64_t start, uint64_t bytes);
 /* Free what it has loaded and go back to the start. */
 void dat_stream_reset(struct dat_stream *s);
+/*
+ * dat_stream_bytes() - of its sub-buffers, unpacked. Nothing is read of it meanwhile.
+ * Return: 0 or -errno with fail() set.
+ */
+int dat_stream_bytes(const struct dat_stream *s, uint64_t *bytes);
 /* As reader_ops.read. */
 int dat_stream_read(struct dat_stream *s, struct record *out, unsigned int max);
 

@@ -31,7 +31,7 @@ static char *resolve(void *priv, unsigned long long *addr, char **module)
 	return (char *)(uintptr_t)sym->name;
 }
 
-struct tep_handle *formats_handle_new(struct symbols *s, unsigned int long_bytes)
+struct tep_handle *formats_handle_new(struct symbols *s, unsigned int long_bytes, bool swap)
 {
 	struct tep_handle *tep = tep_alloc();
 
@@ -40,7 +40,8 @@ struct tep_handle *formats_handle_new(struct symbols *s, unsigned int long_bytes
 	/* its complaints about formats that it does not know would go to the terminal */
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(tep, (int)long_bytes);
-	tep_set_file_bigendian(tep, TEP_LITTLE_ENDIAN);
+	/* the machines that vestige runs on are little-endian */
+	tep_set_file_bigendian(tep, swap ? TEP_BIG_ENDIAN : TEP_LITTLE_ENDIAN);
 	tep_set_local_bigendian(tep, TEP_LITTLE_ENDIAN);
 	if (tep_set_function_resolver(tep, resolve, s)) {
 		tep_free(tep);
@@ -221,7 +222,7 @@ int formats_add(struct formats *f, struct dat_layout *layout, const char *system
 		layout->pid = formats_field(text, "common_pid");
 	}
 	ftrace = id >= 0 && strcmp(system, "ftrace") == 0;
-	if (id < 0 || (ftrace && take(layout, text, id))) {
+	if (id < 0 || (ftrace && !layout->as_is && take(layout, text, id))) {
 		free(text);
 		return 0;
 	}

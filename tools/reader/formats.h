@@ -26,11 +26,18 @@ struct dat_layout {
 	uint32_t page_bytes; /* of a sub-buffer */
 	uint32_t head_bytes; /* of its head: 16, or 12 with a long of 4 bytes */
 	bool compressed;
+	bool swap; /* its numbers are in the other byte order than ours */
+	/*
+	 * All records are wanted as their formats have them: none is decoded here, and the formats
+	 * of the system ftrace are kept, too.
+	 */
+	bool as_is;
 	int32_t function_id; /* of ftrace:function, -1 none */
 	int32_t print_id;    /* of ftrace:print, -1 none */
 	int32_t entry_id;    /* of ftrace:funcgraph_entry, -1 none */
 	int32_t exit_id;     /* of ftrace:funcgraph_exit, -1 none */
 	struct dat_field type, flags, preempt_count, pid;
+	bool usual; /* these four lie where they are in every kernel, in our byte order */
 	struct dat_field ip, parent_ip; /* of ftrace:function */
 	/* where args[] begin in those of newer kernels and ours, to the record's end; 0 none */
 	uint16_t function_args, entry_args;
@@ -45,9 +52,10 @@ struct dat_layout {
 };
 
 /*
- * An empty handle of files with longs of @long_bytes that names functions by @s; NULL: no memory.
+ * An empty handle of files with longs of @long_bytes, in the other byte order if @swap, that names
+ * functions by @s; NULL: no memory.
  */
-struct tep_handle *formats_handle_new(struct symbols *s, unsigned int long_bytes);
+struct tep_handle *formats_handle_new(struct symbols *s, unsigned int long_bytes, bool swap);
 
 struct format {
 	int32_t id;

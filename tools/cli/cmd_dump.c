@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* `vestige dump`: what a trace.dat holds besides records. Tests: tests/cli/test_dump.py. */
+#include "tools/cli/cmd.h"
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/report/dump.h"
+
+struct options {
+	const char *path;
+	struct dump_options dump;
+};
+
+#define SWITCH(field) NULL, offsetof(struct options, dump.field)
+
+static const struct flag flags[] = {
+	{'i', "input", "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
+	{'v', "validate", NULL, "only say whether it is a trace.dat", SWITCH(validate)},
+	{0, "all", NULL, "all of the below, and how the sections lie", SWITCH(all)},
+	{0, "summary", NULL, "how much there is of each (default)", SWITCH(summary)},
+	{0, "head-page", NULL, "the format of a sub-buffer's head", SWITCH(head_page)},
+	{0, "head-event", NULL, "the format of a record's head", SWITCH(head_event)},
+	{0, "ftrace-events", NULL, "the formats of the system ftrace", SWITCH(ftrace_events)},
+	{0, "systems", NULL, "the systems of the other events", SWITCH(systems)},
+	{0, "events", NULL, "their formats", SWITCH(events)},
+	{0, "kallsyms", NULL, "the functions' addresses", SWITCH(kallsyms)},
+	{0, "printk", NULL, "the texts of trace_printk()", SWITCH(printk)},
+	{0, "cmd-lines", NULL, "the threads' names", SWITCH(cmd_lines)},
+	{0, "options", NULL, "the options", SWITCH(options)},
+	{0, "flyrecord", NULL, "where the records are", SWITCH(flyrecord)},
+	{0, "clock", NULL, "the clock", SWITCH(clock)},
+	FLAGS_END};
+
+static bool any(const struct dump_options *o)
+{
+	return o->validate || o->all || o->summary || o->head_page || o->head_event ||
+	       o->ftrace_events || o->systems || o->events || o->kallsyms || o->printk ||
+	       o->cmd_lines || o->options || o->flyrecord || o->clock;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct options opt = {0};
+	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (argc > (opt.path ? 0 : 1))
+		return options_wrong(c, "one file at a time; one more is %s",
+				     argv[opt.path ? 0 : 1]);
+	if (argc)
+		opt.path = argv[0];
+	if (!any(&opt.dump))
+		opt.dump.summary = true;
+	if (!dump_print(opt.path ? opt.path : "trace.dat", &opt.dump))
+		return 0;
+	note("%s", fail_text());
+	return CMD_FAILURE;
+}
+
+const struct command command_dump = {
+	.name = "dump",
+	.words = "[FILE]",
+	.what = "print what a trace.dat holds besides records",
+	.help = "Print what FILE (a trace.dat of any writer; default: trace.dat) holds besides "
+		"records, as\n"
+		"`trace-cmd dump` does.\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* What a trace.dat holds besides records, as `trace-cmd dump` prints it. */
+#ifndef VESTIGE_TOOLS_REPORT_DUMP_H
+#define VESTIGE_TOOLS_REPORT_DUMP_H
+
+#include <stdbool.h>
+
+struct dump_options {
+	bool validate, all;
+	bool summary, head_page, head_event, ftrace_events, systems, events, kallsyms, printk;
+	bool cmd_lines, options, flyrecord, clock;
+};
+
+/*
+ * dump_print() - print it on stdout.
+ * @path: a trace.dat. Return: 0 or -errno with fail() set. A reader of stdout that goes away has
+ * seen enough: 0.
+ */
+int dump_print(const char *path, const struct dump_options *o);
+
+#endif

@@ -1,0 +1,679 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See line.h. libtraceevent and its plug-ins make the text of an event; what `trace-cmd` prints
+ * itself (calls, stacks, raw data) is made here, and so are the texts of the commonest events, which
+ * line_fast.c compiles: libtraceevent takes 1 to 5 us for one of them.
+ *
+ * libtraceevent trusts a record to be as its format says. So it gets a copy with zeros behind, and
+ * only where all fields lie inside. Control bytes are printed as \xNN. Tests: tests/cli/test_report.py
+ * against trace-cmd's text of recordings of three kernels.
+ */
+#include "tools/report/line.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+#include <traceevent/trace-seq.h>
+
+#include "tools/base/fail.h"
+#include "tools/code/symbols.h"
+#include "tools/reader/formats.h"
+#include "tools/reader/tasks.h"
+#include "tools/report/line_fast.h"
+#include "tools/text/number.h"
+
+#define NR_EVENTS    65536u
+#define ZEROS_BEHIND 512u
+#define NAME_COLUMN  20u
+#define COMM_SLOTS   1024u /* a power of two */
+#define COMPARED     4u
+
+enum body { BODY_TEP, BODY_FAST, BODY_ENTRY, BODY_EXIT, BODY_STACK, BODY_RAW_DATA };
+
+/* A kind of event. */
+struct line_event {
+	struct tep_event *ev;
+	enum body body;
+	char *name; /* ` name: `, padded */
+	unsigned int name_bytes;
+	uint32_t min_bytes; /* of a record that has all its fields */
+	bool dynamic;	    /* some have a length of their own */
+	struct line_fast *fast;
+	unsigned int compared; /* records that were printed both ways */
+	struct dat_field func, depth, calltime, rettime, caller, id, buf;
+};
+
+struct comm {
+	int32_t pid;
+	uint8_t bytes, known;
+	char text[22];
+};
+
+struct line {
+	struct dat_reader *d;
+	const struct line_options *opt;
+	struct tep_handle *tep;
+	struct tep_plugin_list *plugins;
+	uint64_t end; /* of all functions */
+	struct trace_seq seq;
+	struct line_event *events[NR_EVENTS];
+	char *copy;
+	size_t room;
+	struct tep_record tr;
+	struct comm comms[COMM_SLOTS];
+};
+
+uint64_t line_number(const struct line *l, const void *at, unsigned int bytes)
+{
+	uint64_t v = 0;
+
+	if (!bytes || bytes > 8)
+		return 0;
+	memcpy(&v, at, bytes);
+	return l->d->layout.swap ? __builtin_bswap64(v) >> (64 - 8 * bytes) : v;
+}
+
+static uint64_t field(const struct line *l, const struct record *rec, struct dat_field f)
+{
+	if (!f.bytes || (uint32_t)f.offset + f.bytes > rec->data_bytes)
+		return 0;
+	return line_number(l, (const char *)rec->data + f.offset, f.bytes);
+}
+
+/* The function at an address. The table's last one is where they end. */
+static const struct symbol *function_at(const struct line *l, uint64_t addr)
+{
+	const struct symbol *s = symbols_find(l->d->head.symbols, addr);
+
+	return s && s->addr < l->end ? s : NULL;
+}
+
+/* libtraceevent frees nothing of what this returns. */
+static char *resolve(void *priv, unsigned long long *addr, char **module)
+{
+	const struct symbol *s = function_at(priv, *addr);
+
+	if (!s)
+		return NULL;
+	*addr = s->addr;
+	*module = (char *)(uintptr_t)s->module;
+	return (char *)(uintptr_t)s->name;
+}
+
+static int register_tasks(struct line *l)
+{
+	for (size_t i = 0; i < tasks_count(l->d->head.tasks); i++) {
+		const struct task *t = tasks_at(l->d->head.tasks, i);
+
+		if (tep_register_comm(l->tep, t->comm, t->pid) && errno == ENOMEM)
+			return dat_no_memory(l->d);
+	}
+	return 0;
+}
+
+/* Set @flag of the events whose name or system matches one of the patterns. */
+static int flag_events(struct line *l, const char *const *patterns, int flag)
+{
+	struct tep_event *ev;
+	regex_t re;
+
+	for (; patterns && *patterns; patterns++) {
+		char *anchored;
+		int err;
+
+		if (asprintf(&anchored, "^(%s)$", *patterns) < 0)
+			return dat_no_memory(l->d);
+		err = regcomp(&re, anchored, REG_EXTENDED | REG_ICASE | REG_NOSUB);
+		free(anchored);
+		if (err)
+			return fail(EINVAL, "'%s' is not a regular expression", *patterns);
+		for (int i = 0; (ev = tep_get_event(l->tep, i)); i++) {
+			if (!regexec(&re, ev->name, 0, NULL, 0) ||
+			    !regexec(&re, ev->system, 0, NULL, 0))
+				ev->flags |= flag;
+		}
+		regfree(&re);
+	}
+	return 0;
+}
+
+int line_new(struct dat_reader *d, const struct line_options *opt, struct line **out)
+{
+	struct line *l = calloc(1, sizeof(*l));
+	bool *wanted = malloc(NR_EVENTS);
+	int ret;
+
+	if (!l || !wanted) {
+		free(l);
+		free(wanted);
+		return dat_no_memory(d);
+	}
+	memset(wanted, true, NR_EVENTS);
+	l->d = d;
+	l->opt = opt;
+	l->tep = d->head.tep;
+	trace_seq_init(&l->seq);
+	if (symbols_count(d->head.symbols))
+		l->end = symbols_at(d->head.symbols, symbols_count(d->head.symbols) - 1)->addr;
+	tep_reset_function_resolver(l->tep);
+	ret = tep_set_function_resolver(l->tep, resolve, l) ? dat_no_memory(d) : register_tasks(l);
+	if (opt->no_plugins)
+		tep_set_flag(l->tep, TEP_DISABLE_PLUGINS);
+	if (opt->local_plugins)
+		tep_set_flag(l->tep, TEP_DISABLE_SYS_PLUGINS);
+	l->plugins = tep_load_plugins(l->tep);
+	if (!ret)
+		ret = formats_parse(&d->formats, l->tep, wanted);
+	free(wanted);
+	if (!ret)
+		ret = flag_events(l, opt->raw_events, TEP_EVENT_FL_PRINTRAW);
+	if (!ret)
+		ret = flag_events(l, opt->plain_events, TEP_EVENT_FL_NOHANDLE);
+	if (ret) {
+		line_free(l);
+		return ret;
+	}
+	*out = l;
+	return 0;
+}
+
+void line_free(struct line *l)
+{
+	if (!l)
+		return;
+	for (unsigned int i = 0; i < NR_EVENTS; i++) {
+		if (!l->events[i])
+			continue;
+		line_fast_free(l->events[i]->fast);
+		free(l->events[i]->name);
+		free(l->events[i]);
+	}
+	if (l->plugins)
+		tep_unload_plugins(l->plugins, l->tep);
+	trace_seq_destroy(&l->seq);
+	free(l->copy);
+	free(l);
+}
+
+struct tep_handle *line_tep(struct line *l)
+{
+	return l->tep;
+}
+
+static struct dat_field field_of(const struct tep_event *ev, const char *name)
+{
+	struct tep_format_field *f = tep_find_field((struct tep_event *)(uintptr_t)ev, name);
+
+	if (!f || f->offset < 0 || f->offset > UINT16_MAX || f->size < 0 || f->size > UINT16_MAX)
+		return (struct dat_field){0, 0};
+	return (struct dat_field){.offset = (uint16_t)f->offset, .bytes = (uint16_t)f->size};
+}
+
+/* The longest that a record must be for its fields; arrays at the end may be cut (a stack's). */
+static void measure(struct line_event *e)
+{
+	const struct tep_format_field *lists[] = {e->ev->format.common_fields,
+						  e->ev->format.fields};
+
+	for (unsigned int i = 0; i < 2; i++) {
+		for (const struct tep_format_field *f = lists[i]; f; f = f->next) {
+			uint64_t end = (uint64_t)(unsigned int)f->offset + (unsigned int)f->size;
+
+			if (f->offset < 0 || f->size < 0 || end > UINT16_MAX)
+				end = UINT32_MAX; /* no record has it */
+			else if (f->flags & TEP_FIELD_IS_DYNAMIC)
+				e->dynamic = true;
+			else if (f->flags & TEP_FIELD_IS_ARRAY &&
+				 (unsigned int)f->size <= ZEROS_BEHIND)
+				end = (unsigned int)f->offset;
+			if (end > e->min_bytes)
+				e->min_bytes = (uint32_t)end;
+		}
+	}
+}
+
+static const char *function_name(void *arg, uint64_t addr)
+{
+	const struct symbol *s = function_at(arg, addr);
+
+	return s ? s->name : NULL;
+}
+
+/* How trace-cmd prints some of the system ftrace. */
+static void choose_body(struct line *l, struct line_event *e)
+{
+	static const struct {
+		const char *name;
+		enum body body;
+	} own[] = {
+		{"funcgraph_entry", BODY_ENTRY},
+		{"funcgraph_exit", BODY_EXIT},
+		{"kernel_stack", BODY_STACK},
+		{"raw_data", BODY_RAW_DATA},
+	};
+	bool raw = l->opt->raw || e->ev->flags & TEP_EVENT_FL_PRINTRAW;
+
+	e->func = field_of(e->ev, "func");
+	e->depth = field_of(e->ev, "depth");
+	e->calltime = field_of(e->ev, "calltime");
+	e->rettime = field_of(e->ev, "rettime");
+	e->caller = field_of(e->ev, "caller");
+	e->id = field_of(e->ev, "id");
+	e->buf = field_of(e->ev, "buf");
+	if (raw)
+		return;
+	for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!l->opt->no_plugins && !(e->ev->flags & TEP_EVENT_FL_NOHANDLE) &&
+		    !strcmp(e->ev->system, "ftrace") && !strcmp(e->ev->name, own[i].name))
+			e->body = own[i].body;
+	if (e->body == BODY_TEP && !(l->opt->plugin_options && !strcmp(e->ev->name, "function"))) {
+		e->fast = line_fast_new(l->tep, e->ev, function_name, l, l->d->layout.swap);
+		if (e->fast)
+			e->body = BODY_FAST;
+	}
+}
+
+static struct line_event *event_new(struct line *l, uint16_t id)
+{
+	struct line_event *e = calloc(1, sizeof(*e));
+	const char *name;
+	int n;
+
+	if (!e)
+		return NULL;
+	e->ev = tep_find_event(l->tep, id);
+	name = e->ev ? e->ev->name : "(NULL)";
+	n = asprintf(&e->name, " %s: %*s", name,
+		     strlen(name) < NAME_COLUMN ? (int)(NAME_COLUMN - strlen(name)) : 0, "");
+	if (n < 0) {
+		free(e);
+		return NULL;
+	}
+	e->name_bytes = (unsigned int)n;
+	if (e->ev) {
+		measure(e);
+		choose_body(l, e);
+	}
+	l->events[id] = e;
+	return e;
+}
+
+static struct line_event *event_of(struct line *l, const struct record *rec)
+{
+	struct line_event *e = l->events[rec->event];
+
+	return e ? e : event_new(l, rec->event);
+}
+
+struct tep_record *line_tep_record(struct line *l, const struct record *rec)
+{
+	size_t need = rec->data_bytes + (size_t)ZEROS_BEHIND;
+
+	if (l->room < need) {
+		char *copy = realloc(l->copy, need);
+
+		if (!copy)
+			return NULL;
+		l->copy = copy;
+		l->room = need;
+	}
+	memcpy(l->copy, rec->data, rec->data_bytes);
+	memset(l->copy + rec->data_bytes, 0, ZEROS_BEHIND);
+	l->tr = (struct tep_record){.ts = rec->ts,
+				    .cpu = rec->cpu,
+				    .data = l->copy,
+				    .size = (int)rec->data_bytes,
+				    .record_size = (int)rec->data_bytes,
+				    .ref_count = 1};
+	return &l->tr;
+}
+
+static bool fits(const struct line *l, const struct line_event *e, const struct record *rec)
+{
+	if (!e->ev || rec->data_bytes < e->min_bytes)
+		return false;
+	if (!e->dynamic)
+		return true;
+	for (const struct tep_format_field *f = e->ev->format.fields; f; f = f->next) {
+		uint64_t word, start;
+
+		if (!(f->flags & TEP_FIELD_IS_DYNAMIC))
+			continue;
+		word = line_number(l, (const char *)rec->data + f->offset,
+				   f->size < 8 ? (unsigned int)f->size : 8);
+		start = word & 0xffff;
+		if (f->flags & TEP_FIELD_IS_RELATIVE)
+			start += (uint64_t)(unsigned int)f->offset + (unsigned int)f->size;
+		if (start + (word >> 16 & 0xffff) > rec->data_bytes)
+			return false;
+	}
+	return true;
+}
+
+bool line_fits(struct line *l, const struct record *rec)
+{
+	const struct line_event *e = event_of(l, rec);
+
+	return e && fits(l, e, rec);
+}
+
+/* Bytes of a program's text: those that a terminal would act on are named. */
+static void put_safe(struct out *o, const char *text, size_t n)
+{
+	size_t from = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		unsigned char c = (unsigned char)text[i];
+
+		if ((c >= ' ' && c != 0x7f) || c == '\n' || c == '\t')
+			continue;
+		out_write(o, text + from, i - from);
+		out_printf(o, "\\x%02x", c);
+		from = i + 1;
+	}
+	out_write(o, text + from, n - from);
+}
+
+/* Its thread's name; plug-ins learn some while records are printed. */
+static const struct comm *comm_of(struct line *l, int32_t pid)
+{
+	struct comm *c = &l->comms[((uint32_t)pid * 2654435761u) >> 22 & (COMM_SLOTS - 1)];
+	const char *name;
+	size_t n;
+
+	if (c->known && c->pid == pid)
+		return c;
+	name = tep_data_comm_from_pid(l->tep, pid);
+	n = strnlen(name, 16);
+	memcpy(c->text, name, n);
+	for (size_t i = 0; i < n; i++)
+		if (iscntrl((unsigned char)c->text[i]))
+			c->text[i] = '?';
+	c->bytes = (uint8_t)n;
+	c->pid = pid;
+	c->known = strcmp(name, "<...>") != 0;
+	return c;
+}
+
+static char *put_blanks(char *p, int n)
+{
+	for (; n > 0; n--)
+		*p++ = ' ';
+	return p;
+}
+
+void line_head(struct line *l, struct out *o, const struct record *rec, uint64_t ts, bool in_ns)
+{
+	const struct comm *c = comm_of(l, rec->pid);
+	char *p = out_room(o, 160), *pid_at;
+
+	if (l->opt->latency) {
+		unsigned int n = c->bytes < 8 ? c->bytes : 8;
+
+		p = put_blanks(p, 8 - (int)n);
+		memcpy(p, c->text, n);
+		p += n;
+	} else {
+		p = put_blanks(p, 16 - (int)c->bytes);
+		memcpy(p, c->text, c->bytes);
+		p += c->bytes;
+	}
+	*p++ = '-';
+	pid_at = p;
+	if (rec->pid < 0)
+		*p++ = '-';
+	p = number_put(p, rec->pid < 0 ? -(uint64_t)(int64_t)rec->pid : (uint64_t)rec->pid);
+	p = put_blanks(p, 5 - (int)(p - pid_at));
+	*p++ = ' ';
+	if (l->opt->latency) {
+		p = number_right(p, rec->cpu, 3);
+		out_done(o, p);
+		if (l->opt->raw) {
+			out_printf(o, "-0x%x", rec->flags);
+		} else if (line_fits(l, rec)) {
+			trace_seq_reset(&l->seq);
+			tep_print_event(l->tep, &l->seq, line_tep_record(l, rec), "%s",
+					TEP_PRINT_LATENCY);
+			out_write(o, l->seq.buffer, l->seq.len);
+		}
+		p = out_room(o, 100);
+	} else {
+		*p++ = '[';
+		p = rec->cpu < 1000 ? number_zeros(p, rec->cpu, 3) : number_put(p, rec->cpu);
+		*p++ = ']';
+	}
+	if (!in_ns) {
+		p = number_right(p, ts, 12);
+	} else if (l->opt->nanoseconds) {
+		*p++ = ' ';
+		p = number_right(p, ts / 1000000000, 5);
+		*p++ = '.';
+		p = number_zeros(p, ts % 1000000000, 9);
+	} else {
+		uint64_t us = (ts + 500) / 1000;
+
+		*p++ = ' ';
+		p = number_right(p, us / 1000000, 5);
+		*p++ = '.';
+		p = number_six(p, (uint32_t)(us % 1000000));
+	}
+	*p++ = ':';
+	out_done(o, p);
+}
+
+/* How long a call took, in eleven columns with a mark for long ones, and the bar. */
+static void put_duration(struct out *o, uint64_t ns)
+{
+	static const struct {
+		uint64_t above;
+		char mark;
+	} marks[] = {{1000000, '#'}, {100000, '!'}, {10000, '+'}};
+	char *p = out_room(o, 64), *begin;
+	uint64_t us = ns / 1000;
+	char mark = ' ';
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]) && mark == ' '; i++)
+		if (ns > marks[i].above)
+			mark = marks[i].mark;
+	*p++ = mark;
+	*p++ = ' ';
+	begin = p;
+	p = number_put(p, us);
+	if (p - begin < 7) {
+		*p++ = '.';
+		p = number_zeros(p, ns % 1000, 3);
+	}
+	memcpy(p, " us ", 4);
+	p += 4;
+	p = put_blanks(p, 7 - (int)(p - 4 - begin));
+	memcpy(p, "|  ", 3);
+	out_done(o, p + 3);
+}
+
+static void put_depth(struct out *o, uint64_t depth)
+{
+	/* a depth of a damaged record is no reason to print for ever */
+	for (uint64_t i = 0; i < depth && i < 1000; i++)
+		out_write(o, "  ", 2);
+}
+
+static void put_function(struct line *l, struct out *o, uint64_t addr)
+{
+	const struct symbol *s = function_at(l, addr);
+
+	if (s)
+		put_safe(o, s->name, strlen(s->name));
+	else
+		out_printf(o, "%" PRIx64, addr);
+}
+
+/* Whether @next ends the call that @rec begins. */
+static bool is_leaf(struct line *l, const struct line_event *e, const struct record *rec,
+		    const struct record *next)
+{
+	const struct line_event *exit;
+
+	if (!next)
+		return false;
+	exit = event_of(l, next);
+	return exit && exit->ev && !strcmp(exit->ev->name, "funcgraph_exit") &&
+	       !strcmp(exit->ev->system, "ftrace") && next->pid == rec->pid &&
+	       field(l, next, exit->func) == field(l, rec, e->func);
+}
+
+static bool put_entry(struct line *l, struct out *o, const struct line_event *e,
+		      const struct record *rec, const struct record *next)
+{
+	uint64_t depth = field(l, rec, e->depth);
+	bool leaf = is_leaf(l, e, rec, next);
+
+	if (leaf) {
+		const struct line_event *exit = event_of(l, next);
+
+		put_duration(o, field(l, next, exit->rettime) - field(l, next, exit->calltime));
+	} else {
+		out_write(o, "             |  ", 16);
+	}
+	put_depth(o, depth);
+	put_function(l, o, field(l, rec, e->func));
+	if (leaf)
+		out_write(o, "();", 3);
+	else
+		out_write(o, "() {", 4);
+	if (l->opt->depth)
+		out_printf(o, " (%" PRIu64 ")", depth);
+	return leaf;
+}
+
+static void put_exit(struct line *l, struct out *o, const struct line_event *e,
+		     const struct record *rec)
+{
+	put_duration(o, field(l, rec, e->rettime) - field(l, rec, e->calltime));
+	put_depth(o, field(l, rec, e->depth));
+	out_write(o, "}", 1);
+	if (l->opt->tail) {
+		out_text(o, " /* ");
+		put_function(l, o, field(l, rec, e->func));
+		out_text(o, " */");
+	}
+	if (l->opt->depth)
+		out_printf(o, " (%" PRIu64 ")", field(l, rec, e->depth));
+}
+
+static void put_stack(struct line *l, struct out *o, const struct line_event *e,
+		      const struct record *rec)
+{
+	unsigned int bytes = l->d->layout.head_bytes - 8u;
+	uint64_t none = bytes == 8 ? UINT64_MAX : UINT32_MAX;
+
+	out_text(o, "<stack trace >");
+	for (uint32_t at = e->caller.offset; at + bytes <= rec->data_bytes; at += bytes) {
+		uint64_t ip = line_number(l, (const char *)rec->data + at, bytes);
+		const struct symbol *s;
+
+		if (ip == none || (int)ip == -1)
+			break;
+		s = function_at(l, ip);
+		out_text(o, "\n=> ");
+		if (s)
+			out_printf(o, "%s (%" PRIx64 ")", s->name, ip);
+		else
+			out_printf(o, "%" PRIx64, ip);
+	}
+}
+
+static void put_raw_data(struct line *l, struct out *o, const struct line_event *e,
+			 const struct record *rec)
+{
+	out_printf(o, "# %x", (unsigned int)field(l, rec, e->id));
+	for (uint32_t at = e->buf.offset; at < rec->data_bytes; at++)
+		out_printf(o, " %02x", ((const unsigned char *)rec->data)[at]);
+}
+
+static void put_tep(struct line *l, struct out *o, const struct record *rec)
+{
+	struct tep_record *tr = line_tep_record(l, rec);
+	size_t n;
+
+	if (!tr) {
+		out_text(o, "out of memory");
+		return;
+	}
+	trace_seq_reset(&l->seq);
+	tep_print_event(l->tep, &l->seq, tr, "%s",
+			l->opt->raw ? TEP_PRINT_INFO_RAW : TEP_PRINT_INFO);
+	n = l->seq.len;
+	if (n && l->seq.buffer[n - 1] == '\n')
+		n--;
+	put_safe(o, l->seq.buffer, n);
+}
+
+/* The first records of an event: its compiled text has to be libtraceevent's. */
+static void put_compared(struct line *l, struct out *o, struct line_event *e,
+			 const struct record *rec)
+{
+	size_t used, n;
+
+	out_room(o, OUT_BYTES / 2); /* both in one piece */
+	used = o->used;
+	if (!line_fast_put(e->fast, o, rec)) {
+		put_tep(l, o, rec);
+		return;
+	}
+	n = o->used - used;
+	put_tep(l, o, rec);
+	e->compared++;
+	if (o->used - used == 2 * n && !memcmp(o->buf + used, o->buf + used + n, n)) {
+		o->used = used + n;
+		return;
+	}
+	memmove(o->buf + used, o->buf + used + n, o->used - used - n);
+	o->used -= n;
+	e->body = BODY_TEP;
+}
+
+bool line_body(struct line *l, struct out *o, const struct record *rec, const struct record *next)
+{
+	struct line_event *e = event_of(l, rec);
+
+	if (!e) {
+		out_text(o, " out of memory");
+		return false;
+	}
+	out_write(o, e->name, e->name_bytes);
+	if (!e->ev) {
+		out_printf(o, "ug! no event found for type %d", rec->event);
+		return false;
+	}
+	if (!fits(l, e, rec)) {
+		out_text(o, "[CORRUPTED]");
+		return false;
+	}
+	switch (e->body) {
+	case BODY_ENTRY:
+		return put_entry(l, o, e, rec, next);
+	case BODY_EXIT:
+		put_exit(l, o, e, rec);
+		break;
+	case BODY_STACK:
+		put_stack(l, o, e, rec);
+		break;
+	case BODY_RAW_DATA:
+		put_raw_data(l, o, e, rec);
+		break;
+	case BODY_FAST:
+		if (e->compared < COMPARED)
+			put_compared(l, o, e, rec);
+		else if (!line_fast_put(e->fast, o, rec))
+			put_tep(l, o, rec);
+		break;
+	case BODY_TEP:
+		put_tep(l, o, rec);
+		break;
+	}
+	return false;
+}

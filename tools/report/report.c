@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See report.h: the inputs and what is asked of them. Nothing in a file is believed (tools/dat).
+ * Tests: tests/cli/test_report.py.
+ */
+#include "tools/report/report.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <traceevent/event-parse.h>
+#include <traceevent/trace-seq.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/code/symbols.h"
+#include "tools/dat/dat_format.h"
+#include "tools/export/exporter.h"
+#include "tools/reader/reader.h"
+#include "tools/report/report_impl.h"
+
+static bool is_dat(const char *path)
+{
+	unsigned char head[16] = {0};
+	FILE *f = fopen(path, "re");
+	bool is;
+
+	/* what cannot be opened is left to the reader, whose errors say why */
+	if (!f)
+		return true;
+	is = fread(head, 1, sizeof(head), f) < reader_format_dat.magic_bytes ||
+	     !memcmp(head, reader_format_dat.magic, reader_format_dat.magic_bytes);
+	fclose(f);
+	return is;
+}
+
+/* A spool, an area, another tool's trace: as a trace.dat that has no name any more. */
+static int open_other(const char *path, struct dat_reader **out)
+{
+	const char *tmp = getenv("TMPDIR");
+	struct export_options opt = {.plain = true};
+	char *dir, *dat;
+	struct reader *r;
+	int ret;
+
+	ret = reader_open(path, &r);
+	if (ret)
+		return ret;
+	if (asprintf(&dir, "%s/vestige-report-XXXXXX", tmp && *tmp ? tmp : "/tmp") < 0) {
+		reader_close(r);
+		return fail(ENOMEM, "out of memory while opening '%s'", path);
+	}
+	if (!mkdtemp(dir)) {
+		ret = fail_errno(errno, "cannot make a folder for what '%s' is converted to", path);
+	} else if (asprintf(&dat, "%s/trace.dat", dir) < 0) {
+		ret = fail(ENOMEM, "out of memory while opening '%s'", path);
+		rmdir(dir);
+	} else {
+		ret = dat_export(dat, r, &opt);
+		if (!ret)
+			ret = dat_open(dat, true, out);
+		unlink(dat);
+		rmdir(dir);
+		free(dat);
+	}
+	free(dir);
+	reader_close(r);
+	return ret;
+}
+
+/* The samples of the option TIME_SHIFT (trace-cmd.dat.v7(5)). */
+static int read_shifts(struct report_file *f, const struct dat_option_data *o)
+{
+	struct cursor c;
+	uint32_t cpu, i;
+
+	dat_cursor_on_memory(f->d, &c, o->data, o->bytes);
+	cursor_u64(&c); /* the peer's trace */
+	f->interpolates = cursor_u32(&c) & 1;
+	f->nr_shifts = cursor_u32(&c);
+	if (c.bad || f->nr_shifts > o->bytes / sizeof(uint32_t))
+		return dat_damaged(f->d, "its option about the guest's time");
+	f->shifts = calloc(f->nr_shifts + 1u, sizeof(*f->shifts));
+	if (!f->shifts)
+		return dat_no_memory(f->d);
+	for (cpu = 0; cpu < f->nr_shifts; cpu++) {
+		struct report_shift *s = &f->shifts[cpu];
+		uint32_t nr = cursor_u32(&c);
+
+		if (c.bad || nr > (c.end - c.pos) / (3 * sizeof(uint64_t)))
+			return dat_damaged(f->d, "its option about the guest's time");
+		s->at = calloc(nr + 1u, sizeof(*s->at));
+		if (!s->at)
+			return dat_no_memory(f->d);
+		s->nr = nr;
+		for (i = 0; i < nr; i++)
+			s->at[i].time = (int64_t)cursor_u64(&c);
+		for (i = 0; i < nr; i++)
+			s->at[i].offset = (int64_t)cursor_u64(&c);
+		for (i = 0; i < nr; i++)
+			s->at[i].scaling = (int64_t)cursor_u64(&c);
+	}
+	for (cpu = 0; cpu < f->nr_shifts; cpu++)
+		for (i = 0; i < f->shifts[cpu].nr; i++)
+			f->shifts[cpu].at[i].fraction =
+				cursor_u64(&c) & 63; /* old files have none */
+	return 0;
+}
+
+/* What is added to the stamps of a file, and what they are multiplied by. */
+static int set_clock(const struct report_options *o, struct report_file *f)
+{
+	struct dat_reader *d = f->d;
+
+	for (size_t i = 0; i < d->nr_buffers; i++) {
+		struct dat_layout *l = &d->buffers[i].layout;
+
+		if (o->raw_ts || f->in->hz)
+			l->mult = 0;
+		if (o->raw_ts || o->nodate)
+			l->ts_offset = 0;
+		if (f->in->hz && !o->raw_ts) {
+			f->offset = (int64_t)l->ts_offset;
+			l->ts_offset = 0;
+		}
+	}
+	if (o->raw_ts)
+		return 0;
+	if (f->in->hz)
+		f->scale = 1e9 / (double)f->in->hz;
+	f->offset += f->in->ts_offset;
+	for (size_t i = 0; i < d->nr_options && !f->shifts; i++) {
+		int ret = d->options[i].id == DAT_TIME_SHIFT ? read_shifts(f, &d->options[i]) : 0;
+
+		if (ret)
+			return ret;
+	}
+	return 0;
+}
+
+static uint64_t shifted(const struct report_file *f, unsigned int cpu, uint64_t ts)
+{
+	const struct report_shift *s = &f->shifts[cpu];
+	const struct report_sample *a = s->at, *b;
+	__int128 offset, span;
+	uint32_t i;
+
+	if (!s->nr)
+		return ts;
+	/* the two samples about it, or the first or last two */
+	for (i = 1; i + 1 < s->nr && (int64_t)ts >= s->at[i].time; i++)
+		a = &s->at[i];
+	offset = a->offset;
+	b = s->nr > 1 ? a + 1 : a;
+	span = (__int128)b->time - a->time;
+	if (f->interpolates && span)
+		offset += (((__int128)(int64_t)ts - a->time) * ((__int128)b->offset - a->offset) +
+			   span / 2) /
+			  span;
+	return (uint64_t)((__int128)ts * a->scaling >> a->fraction) + (uint64_t)offset;
+}
+
+uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts)
+{
+	if (cpu < f->nr_shifts)
+		ts = shifted(f, cpu, ts);
+	if (f->scale != 0)
+		ts = (uint64_t)((double)ts * f->scale);
+	return ts + (uint64_t)f->offset;
+}
+
+static int add_filters(struct report *r, struct report_file *f)
+{
+	const struct report_options *o = r->o;
+	size_t i;
+
+	f->filters = calloc(o->nr_filters + 1, sizeof(*f->filters));
+	if (!f->filters)
+		return dat_no_memory(f->d);
+	for (i = 0; i < o->nr_filters; i++) {
+		enum tep_errno err;
+		char why[256] = "";
+
+		f->filters[i] = tep_filter_alloc(line_tep(f->line));
+		if (!f->filters[i])
+			return dat_no_memory(f->d);
+		err = tep_filter_add_filter_str(f->filters[i], o->filters[i].text);
+		if (!err)
+			continue;
+		tep_filter_strerror(f->filters[i], err, why, sizeof(why));
+		for (char *end = why + strlen(why); end > why && end[-1] == '\n';)
+			*--end = '\0';
+		return fail(EINVAL, "the filter '%s' is not understood: %s", o->filters[i].text,
+			    why);
+	}
+	return 0;
+}
+
+/* Whether a line of libtraceevent's list is @what and the @n bytes at @name. */
+static bool lists(const char *list, const char *what, const char *name, size_t n)
+{
+	for (const char *p = list; (p = strstr(p, what)); p++) {
+		const char *at = p + strlen(what);
+
+		at += strspn(at, " \t");
+		if (!strncmp(at, name, n) && at[n] == '\n')
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Each -O is an option of a plug-in that was loaded. (Of the two lists that libtraceevent 1.7.1 has
+ * this is the one whose memory is as long as it is.)
+ */
+static int check_plugin_options(const struct report_options *o)
+{
+	const char *missing = NULL;
+	struct trace_seq list;
+
+	trace_seq_init(&list);
+	tep_plugin_print_options(&list);
+	trace_seq_putc(&list, '\n');
+	trace_seq_terminate(&list);
+	for (const char *const *opt = o->plugin_options; opt && *opt && !missing; opt++) {
+		const char *colon = strchr(*opt, ':'), *name = colon ? colon + 1 : *opt;
+
+		if (!lists(list.buffer, "option:", name, strcspn(name, "=")))
+			missing = *opt;
+	}
+	trace_seq_destroy(&list);
+	if (missing)
+		return fail(EINVAL, "no plug-in of libtraceevent has the option '%s'", missing);
+	return 0;
+}
+
+static int open_file(struct report *r, struct report_file *f)
+{
+	int ret;
+
+	ret = is_dat(f->in->path) ? dat_open(f->in->path, true, &f->d)
+				  : open_other(f->in->path, &f->d);
+	if (ret)
+		return ret;
+	symbols_demangle(f->d->head.symbols, r->o->how);
+	ret = set_clock(r->o, f);
+	if (!ret)
+		ret = line_new(f->d, &r->o->line, &f->line);
+	if (!ret)
+		ret = add_filters(r, f);
+	if (!ret && r->o->wakeup) {
+		f->wakeups = report_wakeups_new(f);
+		if (!f->wakeups)
+			ret = dat_no_memory(f->d);
+	}
+	return ret;
+}
+
+int report_open(struct report *r)
+{
+	const struct report_options *o = r->o;
+	size_t i;
+	int ret = 0;
+
+	r->files = calloc(o->nr_inputs + 1, sizeof(*r->files));
+	if (!r->files)
+		return fail(ENOMEM, "out of memory");
+	for (const char *const *opt = o->plugin_options; opt && *opt; opt++) {
+		char *name = strdup(*opt), *value = name ? strchr(name, '=') : NULL;
+
+		if (value)
+			*value++ = '\0';
+		if (!name || tep_plugin_add_option(name, value))
+			ret = fail(ENOMEM, "out of memory");
+		free(name);
+		if (ret)
+			return ret;
+	}
+	for (i = 0; i < o->nr_inputs && !ret; i++) {
+		r->files[i].in = &o->inputs[i];
+		r->nr_files = i + 1;
+		ret = open_file(r, &r->files[i]);
+		if (o->nr_inputs > 1 && r->name_width < (int)strlen(o->inputs[i].path))
+			r->name_width = (int)strlen(o->inputs[i].path);
+	}
+	return ret ? ret : check_plugin_options(o);
+}
+
+void report_close(struct report *r)
+{
+	for (size_t i = 0; i < r->nr_files; i++) {
+		struct report_file *f = &r->files[i];
+
+		for (size_t k = 0; f->filters && k < r->o->nr_filters; k++)
+			if (f->filters[k])
+				tep_filter_free(f->filters[k]);
+		free(f->filters);
+		for (uint32_t cpu = 0; f->shifts && cpu < f->nr_shifts; cpu++)
+			free(f->shifts[cpu].at);
+		free(f->shifts);
+		report_wakeups_free(f->wakeups);
+		line_free(f->line);
+		if (f->d)
+			reader_close(&f->d->head);
+	}
+	free(r->files);
+}
+
+void report_put_cpus(struct report *r, const struct report_file *f)
+{
+	uint32_t nr = f->d->cpus_given > f->d->head.nr_cpus ? f->d->cpus_given : f->d->head.nr_cpus;
+
+	if (r->nr_files > 1)
+		out_printf(&r->out, "%*s: ", r->name_width, f->in->path);
+	out_printf(&r->out, "cpus=%u\n", nr);
+}
+
+int report_buffer_text(struct report *r, struct report_file *f, const struct dat_buffer *b)
+{
+	unsigned char *text;
+	uint64_t bytes;
+	int ret = dat_buffer_text(f->d, b, &text, &bytes);
+
+	if (ret)
+		return ret;
+	for (uint64_t i = 0; i < bytes; i++) {
+		if (text[i] == '\n' || text[i] == '\t' || (text[i] >= ' ' && text[i] != 0x7f))
+			out_write(&r->out, (const char *)&text[i], 1);
+		else if (text[i])
+			out_printf(&r->out, "\\x%02x", text[i]);
+	}
+	out_text(&r->out, "\n");
+	free(text);
+	return 0;
+}
+
+void report_plugin_options(struct out *o)
+{
+	struct tep_handle *tep = tep_alloc();
+	struct tep_plugin_list *plugins = tep ? tep_load_plugins(tep) : NULL;
+	struct trace_seq list;
+
+	trace_seq_init(&list);
+	if (plugins) {
+		tep_plugin_print_options(&list);
+		out_write(o, list.buffer, list.len);
+		tep_unload_plugins(plugins, tep);
+		out_text(o, "============\n");
+	}
+	trace_seq_destroy(&list);
+	if (tep)
+		tep_free(tep);
+	out_text(o, "  plugin:\tfgraph\n  option:\ttailprint\n"
+		    "    desc:\tPrint function name at function exit in function graph\n"
+		    "     set:\t0\n------------\n"
+		    "  plugin:\tfgraph\n  option:\tdepth\n    desc:\tShow the depth of each entry\n"
+		    "     set:\t0\n");
+}
+
+int report_print(const struct report_options *o)
+{
+	struct report r = {.o = o};
+	int ret;
+
+	if (out_init(&r.out, STDOUT_FILENO))
+		return fail(ENOMEM, "out of memory");
+	ret = report_open(&r);
+	if (!ret && o->what == REPORT_RECORDS) {
+		for (size_t i = 0; i < r.nr_files; i++)
+			report_put_cpus(&r, &r.files[i]);
+		ret = report_records(&r);
+	}
+	for (size_t i = 0; !ret && o->what != REPORT_RECORDS && i < r.nr_files; i++)
+		ret = report_list(&r, &r.files[i]);
+	ret = out_end_stdout(&r.out, ret, "the report");
+	report_close(&r);
+	return ret;
+}
