@@ -58,6 +58,22 @@ def test_a_tree_of_its_own(w):
     w.run("enter", "--nosuch", status=2)
 
 
+def test_a_second_tracefs(w):
+    """Where the kernel's is mounted twice (debugfs does so) both are the process's."""
+    fuse()
+    root()
+    other = w.path("other")
+    os.mkdir(other)
+    with steps(w) as p:
+        line = (f"mount -t tracefs tracefs {other} && exec {BIN} enter {p.pid} -- sh -c "
+                f"'echo function > {other}/current_tracer; cat {TRACING}/current_tracer {other}/current_tracer'")
+        q = subprocess.run(["unshare", "-m", "sh", "-c", line], env=w.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                           text=True, timeout=100, check=False)
+        if "mount:" in q.stderr:
+            raise Skip(q.stderr)
+        assert q.stdout == "function\nfunction\n", q
+
+
 def test_addresses_of_kallsyms(w):
     """Those that clients read there name the same code where they are written."""
     with steps(w) as p:

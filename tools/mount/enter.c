@@ -114,6 +114,25 @@ static int find_tracefs(char *dir, size_t bytes)
 	return 0;
 }
 
+/* What is served at @dir is at each other tracefs, too: a client may look there. */
+static int cover_others(const char *dir)
+{
+	FILE *f = setmntent("/proc/self/mounts", "r");
+	struct mntent *m;
+	int err = 0;
+
+	while (f && !err && (m = getmntent(f))) {
+		if (strcmp(m->mnt_type, "tracefs") || !strcmp(m->mnt_dir, dir))
+			continue;
+		/* one that is mounted over cannot be reached */
+		if (mount(dir, m->mnt_dir, NULL, MS_BIND, NULL) && errno != ENOENT)
+			err = fail_errno(errno, "cannot mount over %s", m->mnt_dir);
+	}
+	if (f)
+		endmntent(f);
+	return err;
+}
+
 static int bind_file(const char *from, const char *over)
 {
 	if (access(over, F_OK))
@@ -297,6 +316,8 @@ int enter_run(const char *name, char **argv, int *status)
 		err = find_tracefs(dir, sizeof(dir));
 	if (!err)
 		err = serve(dir, name, &server);
+	if (!err)
+		err = cover_others(dir);
 	if (!err)
 		err = forward(dir);
 	if (!err)
