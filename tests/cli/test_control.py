@@ -153,7 +153,8 @@ def test_files_are_those_of_the_engine(w):
 
 def test_errno_of_the_kernel(w):
     with target(w) as p:
-        said(put(w, p, "current_tracer", "nosuch", status=1), "current_tracer: Invalid argument")
+        said(put(w, p, "current_tracer", "nosuch", status=1),
+             "current_tracer: Invalid argument: there is no tracer 'nosuch' (see `vestige get available_tracers`)")
         said(put(w, p, "tracing_on", "x", status=1), "tracing_on: Invalid argument")
         said(put(w, p, "available_tracers", "x", status=1), "available_tracers: Permission denied")
         said(put(w, p, "nosuch", "x", status=1), "nosuch: No such file or directory")
@@ -180,7 +181,7 @@ def test_start_stop_show_reset(w):
         w.run("start")
         recorded(w, p, "leaf", "mid")
         assert calls(w.run("show").stdout.decode()) == {"leaf", "mid"}
-        said(w.run("start", "-p", "nosuch", status=1), "current_tracer: Invalid argument")
+        said(w.run("start", "-p", "nosuch", status=1), "current_tracer: Invalid argument: there is no tracer 'nosuch'")
 
 
 def test_extract_of_a_live_process(w):

@@ -34,7 +34,7 @@ static int run(const struct command *c, int argc, char **argv)
 	err = control_open_file(&t, &which, &file);
 	if (err)
 		return control_end(err);
-	err = target_write(t, file, argv[1], strlen(argv[1]), !opt.append);
+	err = control_write(t, file, argv[1], !opt.append);
 	target_put(t);
 	return control_end(err);
 }

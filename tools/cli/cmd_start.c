@@ -32,7 +32,7 @@ static int write_list(struct target *t, const struct start *s, char kind, const 
 
 		if (s->patterns[i].kind != kind)
 			continue;
-		err = target_write(t, file, text, strlen(text), first);
+		err = control_write(t, file, text, first);
 		first = false;
 	}
 	return err;
@@ -49,18 +49,18 @@ static int start(const struct control_which *which, const struct start *s)
 	if (!err)
 		err = write_list(t, s, 'n', "set_ftrace_notrace");
 	if (!err && s->tracer)
-		err = target_set(t, "current_tracer", s->tracer);
+		err = control_write(t, "current_tracer", s->tracer, true);
 	for (unsigned int i = 0; i < s->nr && !err; i++) {
 		const char *text = s->patterns[i].text;
 
 		if (s->patterns[i].kind != 'e')
 			continue;
 		text = strcmp(text, "all") ? text : "*:*";
-		err = target_write(t, "set_event", text, strlen(text), false);
+		err = control_write(t, "set_event", text, false);
 	}
 	for (unsigned int i = 0; i < s->nr && !err; i++)
 		if (s->patterns[i].kind == 'O')
-			err = target_set(t, "trace_options", s->patterns[i].text);
+			err = control_write(t, "trace_options", s->patterns[i].text, true);
 	if (!err)
 		err = target_set(t, "tracing_on", "1");
 	target_put(t);

@@ -250,3 +250,31 @@ int control_run(const struct command *c, int argc, char **argv, int (*act)(struc
 	target_put(t);
 	return control_end(err);
 }
+
+/* Files whose words have to be in the list of another one, by the end of their paths. */
+static const struct {
+	const char *file, *wrong, *list;
+} lists[] = {
+	{"current_tracer", "there is no tracer", "available_tracers"},
+	{"set_ftrace_filter", "no function matches", "available_filter_functions"},
+	{"set_ftrace_notrace", "no function matches", "available_filter_functions"},
+	{"set_graph_function", "no function matches", "available_filter_functions"},
+	{"set_graph_notrace", "no function matches", "available_filter_functions"},
+	{"set_event", "no event matches", "available_events"},
+	{"trace_options", "there is no option", "trace_options"},
+};
+
+int control_write(struct target *t, const char *path, const char *text, bool truncate)
+{
+	int err = target_write(t, path, text, strlen(text), truncate);
+	const char *file = strrchr(path, '/');
+
+	if (err != -EINVAL)
+		return err;
+	file = file ? file + 1 : path;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		if (!strcmp(file, lists[i].file))
+			return fail(EINVAL, "%s: %s '%.64s' (see `vestige get %s`)", fail_text(),
+				    lists[i].wrong, text, lists[i].list);
+	return err;
+}

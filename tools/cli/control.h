@@ -51,6 +51,12 @@ int control_open_attached(struct target **t, const struct control_which *w);
  */
 int control_open_file(struct target **t, const struct control_which *w, const char **file);
 
+/*
+ * control_write() - target_write() of a text that the user gave: after EINVAL the line of fail()
+ * also names the file that lists the right words. Return: as target_write().
+ */
+int control_write(struct target *t, const char *path, const char *text, bool truncate);
+
 /* -P, -B and -k, of a struct control_which. */
 extern const struct flag control_flags[];
 

@@ -67,7 +67,7 @@ static int end(struct call_export *x, int err)
 /* An error if there is nothing to write: an empty file misleads. */
 static int nothing(const struct view *v)
 {
-	return fail(ENODATA, "'%s' has no call that was asked for", v->path);
+	return fail(ENODATA, "no call in '%s' matches the flags", v->path);
 }
 
 int call_export_tree(const char *path, const struct export_options *opt,

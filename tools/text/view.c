@@ -249,7 +249,7 @@ void view_notes(const struct view *v, uint64_t nr_calls)
 	if (v->left_out)
 		note("%" PRIu64 " calls were nested too deep to be shown one by one", v->left_out);
 	if (!nr_calls)
-		note("'%s' has no call that was asked for", v->path);
+		note("no call in '%s' matches the flags", v->path);
 }
 
 void view_put_name(const struct view *v, struct out *o, const struct call_function *fn)
