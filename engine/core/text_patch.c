@@ -74,13 +74,12 @@ static const struct object *object_with(uint64_t at)
 
 	for (i = 0; i < object_count(); i++) {
 		const struct object *o = object_at(i);
-		uint64_t bias = object_row(o)->bias;
 
 		for (k = 0; o->loaded && k < o->nr_phdr; k++) {
-			uint64_t begin = (bias + o->phdr[k].p_vaddr) & ~(PAGE - 1);
+			uint64_t begin = (o->bias + o->phdr[k].p_vaddr) & ~(PAGE - 1);
 
 			if (is_code(&o->phdr[k]) && at >= begin &&
-			    at < bias + o->phdr[k].p_vaddr + o->phdr[k].p_memsz)
+			    at < o->bias + o->phdr[k].p_vaddr + o->phdr[k].p_memsz)
 				return o;
 		}
 	}
@@ -97,7 +96,7 @@ static int protect(uint64_t lo, uint64_t hi, int how)
 	if (!o)
 		return sys_mprotect((void *)lo, hi - lo, how);
 	for (k = 0; k < o->nr_phdr && !err; k++) {
-		uint64_t begin = object_row(o)->bias + o->phdr[k].p_vaddr;
+		uint64_t begin = o->bias + o->phdr[k].p_vaddr;
 		uint64_t end = (begin + o->phdr[k].p_memsz + PAGE - 1) & ~(PAGE - 1);
 
 		begin &= ~(PAGE - 1);

@@ -141,7 +141,7 @@ static int add_object(const struct dl_phdr_info *info)
 	o->phdr = info->dlpi_phdr;
 	o->nr_phdr = info->dlpi_phnum;
 	o->path = nr_objects ? info->dlpi_name : "/proc/self/exe";
-	row->bias = info->dlpi_addr;
+	row->bias = o->bias = info->dlpi_addr;
 	row->lo = UINT64_MAX;
 	for (i = 0; i < o->nr_phdr; i++) {
 		const ElfW(Phdr) *ph = &o->phdr[i];

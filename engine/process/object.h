@@ -16,6 +16,7 @@
 
 struct object {
 	uint32_t index; /* row in AREA_OBJECTS */
+	uint64_t bias;	/* as in its row, which a fork's child without an area does not have */
 	const ElfW(Phdr) * phdr;
 	uint32_t nr_phdr;
 	const char *path;    /* to open its file; /proc/self/exe for the program */
