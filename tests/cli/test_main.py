@@ -117,7 +117,7 @@ def test_list_faults(w):
     assert b"trace.dat" in w.run("list", "-f", status=1).stderr
     assert b"-f" in w.run("list", status=2).stderr
     assert b"-q" in w.run("list", "-q", status=2).stderr
-    assert b"-fpatchable-function-entry=6" in w.run("list", "-f", "/bin/true", status=1).stderr
+    assert len(w.run("list", "-f", "/bin/true").stdout.splitlines()) > 20
     assert b"no such program" in w.run("list", "-f", "./nosuch", status=1).stderr
 
 

@@ -112,7 +112,7 @@ def test_default(w):
         p = w.run("record", *flags, "./ways", status=None)
         assert p.stdout == plain and b"without a flag" not in p.stderr, p
     assert b"exclude" in w.run("record", "--built-only", "--unmodified", "./ways", status=125).stderr
-    assert w.run("list", "-f", "./ways", status=1).stdout == b""
+    assert {"pushes", "marked"} <= set(w.run("list", "-f", "./ways").stdout.decode().split())
     # what it executes is traced by its sites alone
     with open(w.path("outer.c"), "w", encoding="utf-8") as f:
         f.write("#include <stdlib.h>\nlong twice(long n) { return 2 * n; }\n"

@@ -156,6 +156,25 @@ def redis(env, folder):
                   lambda: os.path.exists(path) and connects(path), work)
 
 
+GEVENT = """import gevent.pool, gevent.queue, greenlet
+q = gevent.queue.Queue()
+def work(i): gevent.sleep(0.001 * (i % 3)); q.put(i)
+gevent.pool.Pool(10).map(work, range(60)); print(sorted(q.queue) == list(range(60)))
+def gen(n): return sum(greenlet.getcurrent().parent.switch(i) or 0 for i in range(n))
+gs = [greenlet.greenlet(gen) for _ in range(20)]; print([g.switch(5) for g in gs], [g.switch(r) for r in range(6) for g in gs if not g.dead])"""
+RUBY = """require 'continuation'
+def f(n); n == 0 ? callcc { |k| $k = k; 0 } : f(n - 1) + 1; end
+$t = 0; r = f(20); $t += 1; print r, ' ', $t, "\\n"; $k.call(100 * $t) if $t < 5
+fib = Fiber.new { 3.times { |i| Fiber.yield i }; :done }; p 4.times.map { fib.resume }
+p (1..2000).map { |x| x.to_s.reverse }.sort.first(3); GC.start; p [3, 1].sort"""
+GUILE = """(define k #f) (define n 0) (define (f x) (if (= x 0) (call/cc (lambda (c) (set! k c) 0)) (+ 1 (f (- x 1)))))
+(display (f 20)) (newline) (set! n (+ n 1)) (if (< n 5) (k (* 100 n))) (display (apply + (map (lambda (x) (* x x)) (iota 900)))) (newline)"""
+JAVA = """import java.util.*;
+public class H { public static void main(String[] a) throws Exception { Map<Integer,Integer> m = new TreeMap<>();
+for (int i = 0; i < 200000; i++) m.merge(i % 97, i, (x, y) -> x ^ y); System.out.println(m.hashCode());
+try { Object o = null; o.hashCode(); } catch (NullPointerException e) { System.out.println("npe"); }
+System.gc(); Thread t = new Thread(() -> System.out.println("t")); t.start(); t.join(); } }"""
+UNISON = "mkdir a b; seq 99 > a/x; echo 1 > b/y; UNISON=$PWD/u unison a b -batch -terse >log 2>&1; echo $?; ls a b; md5sum < b/x"
 JOBS = {
     "sqlite": ("/usr/bin/sqlite3", command("/usr/bin/sqlite3", ":memory:", SQL)),
     "bash": ("/bin/bash", sh(SHELL)),
@@ -164,6 +183,14 @@ JOBS = {
     "node": ("/usr/bin/node", command("/usr/bin/node", "--expose-gc", "-e", NODE)),
     "perl": ("/usr/bin/perl", command("/usr/bin/perl", "-e", PERL)),
     "gcc": ("/usr/bin/gcc", compiler),
+    # what copies or walks its stacks: no graph of it, or of its objects
+    "gevent": ("/usr/lib/python3/dist-packages/gevent", command("/usr/bin/python3", "-c", GEVENT)),
+    "ruby": ("/usr/bin/ruby", command("/usr/bin/ruby", "-W0", "-e", RUBY)),
+    "guile": ("/usr/bin/guile", command("/usr/bin/guile", "--no-auto-compile", "-c", GUILE)),
+    "shellcheck": ("/usr/bin/shellcheck", sh("printf '#!/bin/sh\nx=$1; echo $x; if [ $x = 1 ]; then echo `ls`; fi\n' > s; shellcheck s; test $? = 1")),
+    "unison": ("/usr/bin/unison", sh(UNISON)),
+    "java": ("/usr/bin/java", sh(f"cat > H.java <<'END'\n{JAVA}\nEND\njava -Xshare:auto H.java")),
+    "rg": ("/usr/bin/rg", sh("for i in $(seq 200); do seq $i $((i * 3)) > f$i; done; rg -n --sort path '^1[0-9]7$' | md5sum; rg -c --sort path 3 | tail -n 3")),
     "nginx": ("/usr/sbin/nginx", nginx),
     "redis": ("/usr/bin/redis-server", redis),
 }
