@@ -5,6 +5,7 @@
  * wherever the program calls vestige_read(). Nothing for fork: a child reads what its parent had.
  * Tests: tests/engine/fire/control, inside.
  */
+#include "engine/control/detach.h"
 #include "engine/control/tree.h"
 
 #include <errno.h>
@@ -391,6 +392,15 @@ static int names_stacks(const char *text, size_t n)
 	return 0;
 }
 
+int tree_write_locked(const char *path, const char *text, size_t n, int truncate)
+{
+	const struct tree_row *row;
+	struct tree_at at;
+	int err = row_for(path, &row, &at);
+
+	return err ? err : store(row, &at, text, n, truncate);
+}
+
 int tree_write(const char *path, const char *text, size_t n, int truncate)
 {
 	return tree_write_as(path, text, n, truncate, NULL);
@@ -420,6 +430,7 @@ int tree_write_as(const char *path, const char *text, size_t n, int truncate,
 		err = -EACCES;
 	if (!err) {
 		at.writer = writer;
+		detach_wake(row);
 		err = store(row, &at, text, n, truncate);
 		if (load_acquire(&area->state) == AREA_LIVE)
 			tree_mirror(at.tr);
@@ -469,6 +480,7 @@ int tree_mkdir(const char *path)
 	err = tree_enter();
 	if (err)
 		return err;
+	detach_wake(NULL);
 	err = trace_array_create(name, strlen(name));
 	if (!err)
 		tree_mirror(trace_array_find(name, strlen(name)));

@@ -134,6 +134,9 @@ long tree_read(const char *path, struct seq_buf *s);
 /* Return: 0; -ENOENT, -EACCES, -EOPNOTSUPP, or what the row says. */
 int tree_write(const char *path, const char *text, size_t n, int truncate);
 
+/* The same under the tree's lock, which the caller has. */
+int tree_write_locked(const char *path, const char *text, size_t n, int truncate);
+
 /* The same on behalf of a thread elsewhere. */
 int tree_write_as(const char *path, const char *text, size_t n, int truncate,
 		  const struct agent_writer *writer);

@@ -11,6 +11,7 @@
 #include "engine/core/function.h"
 #include "engine/core/hook.h"
 #include "engine/core/ops.h"
+#include "engine/core/rest.h"
 #include "engine/core/trace_array.h"
 
 static enum record_kind last_kind = RECORD_FUNCTION; /* of what was armed last */
@@ -110,6 +111,33 @@ void functions_finish(enum record_kind kind)
 		if (hook->finish)
 			hook->finish(kind);
 }
+
+static void rest_functions(int asleep)
+{
+	const struct hook *hook;
+	uint32_t i, h, left = 0;
+	int n;
+
+	for (i = 0; i < object_count() && asleep; i++) {
+		struct object *o = object_at(i);
+
+		if (!object_row(o)->nr_functions || !o->loaded)
+			continue;
+		for (h = 0; (hook = hook_at(h)); h++) {
+			n = hook->rest ? hook->rest(o) : 0;
+			if (n < 0)
+				area_status("its text stays changed", o->path, n);
+			left += n < 0 ? 1 : (uint32_t)n;
+		}
+	}
+	if (left)
+		area_status(
+			"functions that keep a jump while the engine sleeps: threads could not be "
+			"stopped",
+			NULL, 0);
+}
+
+REST(rest_functions);
 
 static void apply_pending(const struct object *o)
 {

@@ -43,6 +43,12 @@ struct hook {
 	 * or -errno. NULL: nothing to do.
 	 */
 	int (*settle)(void);
+	/*
+	 * Nothing of the object is armed, and the engine is to sleep: make its text as it was, as far
+	 * as that can be done while threads run. arm() comes again. Return: how many functions stay
+	 * changed, or -errno. NULL: nothing to do.
+	 */
+	int (*rest)(struct object *o);
 	/* The object is no longer mapped: free what scan() made. */
 	void (*forget)(struct object *o);
 };

@@ -380,7 +380,7 @@ int event_enable_soft(struct event_file *f, int on)
 }
 
 /* An instance goes: nothing of its events is left. */
-static void events_forget_instance(const struct trace_array *tr)
+void events_clear(const struct trace_array *tr)
 {
 	struct event_file *f;
 	struct event *e;
@@ -471,7 +471,7 @@ int event_set(struct trace_array *tr, const char *word, size_t n)
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;
-	trace_array_on_destroy(events_forget_instance);
+	trace_array_on_destroy(events_clear);
 }
 
 LIFECYCLE(LIFECYCLE_CORE, start, NULL, NULL);

@@ -137,6 +137,9 @@ static inline int event_file_is_on(const struct event_file *f)
 /* Filters or triggers of all events of an instance have changed. */
 void events_update(const struct trace_array *tr);
 
+/* All of an instance's events are off, without filters and triggers. */
+void events_clear(const struct trace_array *tr);
+
 /* Whether one of an instance is on or has triggers. */
 int events_any_on(const struct trace_array *tr);
 

@@ -30,6 +30,7 @@
 #include "engine/hook/graph/graph.h"
 #include "engine/hook/redirect.h"
 #include "engine/hook/sites.h"
+#include "engine/hook/sites_impl.h"
 #include "engine/hook/text/text_island.h"
 
 /* One executable segment while it is scanned: one byte an address, with enum area_function_flag. */
@@ -448,6 +449,7 @@ static const struct hook patchable_hook = {
 	.prepare = graph_prepare,
 	.finish = graph_finish,
 	.settle = graph_settle,
+	.rest = sites_redirect_rest,
 	.forget = forget_text,
 };
 

@@ -88,13 +88,32 @@ static void store(uint64_t at, const uint8_t *bytes, uint32_t n)
 	*(volatile uint64_t *)to = word;
 }
 
-/* The long jump first: until the short one leads there nothing does. */
+/* Bytes at the function's first instruction that its jump takes. */
+static uint32_t jump_bytes(const struct redirect_window *w)
+{
+	uint64_t where = w->from + (uint64_t)(int64_t)w->padding;
+	uint8_t jump[REDIRECT_MAX_WRITTEN];
+
+	return w->padding ? redirect_short_jump_make(w->from, where, jump)
+			  : redirect_jump_make(where, w->island, jump);
+}
+
+/*
+ * The long jump first: until the short one leads there nothing does. It stays in the padding when
+ * the short one goes.
+ */
 static void write_one(struct redirect_window *w)
 {
 	uint64_t where = w->from + (uint64_t)(int64_t)w->padding;
 	uint8_t jump[REDIRECT_MAX_WRITTEN];
-	uint32_t n = redirect_jump_make(where, w->island, jump);
+	uint32_t n;
 
+	if (w->back) {
+		store(w->from, w->back, jump_bytes(w));
+		w->written = 1;
+		return;
+	}
+	n = redirect_jump_make(where, w->island, jump);
 	store(where, jump, n);
 	if (w->padding) {
 		barrier();
@@ -112,7 +131,8 @@ static void write_all(const struct stopped_thread *threads, uint32_t nr, void *a
 
 	for (i = 0; i < b->nr; i++)
 		b->windows[i].busy = 0;
-	for (i = 0; i < nr; i++) {
+	/* behind the first byte of a jump there is no thread */
+	for (i = 0; i < nr && !b->windows[0].back; i++) {
 		if (!threads[i].sp)
 			continue;
 		mark(b, threads[i].ip);
@@ -120,7 +140,8 @@ static void write_all(const struct stopped_thread *threads, uint32_t nr, void *a
 		mark_stack(b, threads[i].sp);
 	}
 	/* the caller's own: what a signal handler that led here has interrupted */
-	mark_stack(b, b->own_sp);
+	if (!b->windows[0].back)
+		mark_stack(b, b->own_sp);
 	b->nr_busy = 0;
 	for (i = 0; i < b->nr; i++) {
 		if (b->windows[i].written)
@@ -145,6 +166,14 @@ static void write_alone(struct redirect_window *w)
 	uint32_t n;
 	int movable;
 
+	if (w->back) {
+		n = jump_bytes(w);
+		if (in_line(w->from, n)) {
+			text_store((uint8_t *)w->from, w->back, n);
+			w->written = 1;
+		}
+		return;
+	}
 	if (text_insn_bytes((const uint8_t *)w->from, w->bytes, &movable) != w->bytes)
 		return;
 	n = redirect_jump_make(where, w->island, jump);

@@ -14,11 +14,13 @@ struct redirect_window {
 	uint8_t bytes;
 	uint8_t written;
 	uint8_t busy; /* a thread was among them */
+	/* the program's own bytes, which are to be there again; NULL: the jump is to be written */
+	const uint8_t *back;
 };
 
 /*
- * redirect_write_live() - write the jumps of @nr windows, which are in order of address, and set
- * `written` of each that was. The text is writable. All threads are stopped for it. A window that a
+ * redirect_write_live() - write the jumps of @nr windows, or all of their `back`. They are in
+ * order of address; `written` of each that was written is set. The text is writable. All threads are stopped for it. A window that a
  * thread is in, or will return to, is tried again for a while. If threads cannot be stopped, only
  * windows that one store changes are written.
  * @tid: a thread that could not be stopped, 0: none.

@@ -302,7 +302,9 @@ int sites_is_due(const struct object *o, uint32_t i, const uint8_t *how)
 	const struct area_function *f = area_function(row->first_function + i);
 	const struct sites *s = o->hook_data;
 
-	if (!has_site(f) || is_settled(s, i))
+	/* of one whose jump went when the engine was put to sleep the island is there still */
+	if (!has_site(f) ||
+	    (is_settled(s, i) && !(how && s->redirects && !(f->flags & AREA_FUNCTION_REDIRECTED))))
 		return 0;
 	return how ? how[i] : is_urgent(row, f);
 }

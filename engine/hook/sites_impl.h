@@ -126,6 +126,12 @@ int sites_redirect_quiet(struct object *o, uint32_t i);
  */
 int sites_redirect_live(struct object *o, uint8_t *how);
 
+/*
+ * sites_redirect_rest() - put back the program's own first instructions where a site is off; its
+ * island stays. Return: how many jumps had to stay; -errno: all did. Agent context.
+ */
+int sites_redirect_rest(struct object *o);
+
 /* Where the slot of a function leads that makes RECORD_FUNCTION. */
 uint64_t sites_target_on(const struct area_function *f);
 

@@ -4,9 +4,9 @@
  * code runs, or while threads run in it (redirect_live.h). All functions of an object that are
  * wanted in one change are settled together, so threads stop once.
  *
- * A site that has been made stays: off, it costs a jump there and back. Constructor and agent
- * context, under the tree's lock. fork: the child has the same. Tests: tests/cli/test_unmodified.py,
- * test_attach_functions.py.
+ * A site that has been made stays: off, it costs a jump there and back, until the engine is put to
+ * sleep and the jump goes (sites_redirect_rest()). Constructor and agent context, under the tree's
+ * lock. fork: the child has the same. Tests: tests/cli/test_unmodified.py, test_attach_functions.py.
  */
 #include <errno.h>
 
@@ -73,10 +73,13 @@ static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_win
 
 		if (!sites_is_due(o, i, how))
 			continue;
-		/* a thread on the island of a probe there goes back among them */
+		/*
+		 * A thread on the island of a probe there goes back among them. A site that was there
+		 * before is as it was: a thread may be on it.
+		 */
 		if (probe_points_any(from, from + s->redirects[i].bytes)
 			    ? !sites_refuse(o, i, AREA_REFUSED_CHANGED)
-			    : !make_island(o, i)) {
+			    : !is_settled(s, i) && !make_island(o, i)) {
 			if (how)
 				how[i] = 0;
 			continue;
@@ -90,6 +93,76 @@ static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_win
 		};
 	}
 	return nr;
+}
+
+static int is_redirected(const struct area_function *f)
+{
+	return f->flags & AREA_FUNCTION_REDIRECTED;
+}
+
+/* Jumps whose sites are off. What somebody else has written there stays. */
+static uint32_t make_windows_back(struct object *o, struct redirect_window *windows)
+{
+	const struct area_object *row = object_row(o);
+	const struct sites *s = o->hook_data;
+	uint32_t i, nr = 0;
+
+	for (i = 0; i < row->nr_functions; i++) {
+		const struct area_function *f = area_function(row->first_function + i);
+		const struct redirect *r = &s->redirects[i];
+		uint64_t from = entry_of(o, i), where = from + (uint64_t)(int64_t)r->padding;
+		uint64_t island = (uint64_t)redirect_island(&s->moved, i);
+		uint8_t jump[REDIRECT_MAX_WRITTEN];
+		uint32_t n;
+
+		if (!is_redirected(f) || f->enabled)
+			continue;
+		n = r->padding ? redirect_short_jump_make(from, where, jump)
+			       : redirect_jump_make(from, island, jump);
+		if (memcmp((const void *)from, jump, n))
+			continue;
+		windows[nr++] = (struct redirect_window){
+			.from = from,
+			.island = island,
+			.i = i,
+			.padding = r->padding,
+			.bytes = r->bytes,
+			.back = r->text,
+		};
+	}
+	return nr;
+}
+
+int sites_redirect_rest(struct object *o)
+{
+	const struct area_object *row = object_row(o);
+	size_t bytes = (size_t)row->nr_functions * sizeof(struct redirect_window);
+	const struct sites *s = o->hook_data;
+	struct redirect_window *windows;
+	uint32_t i, nr;
+	int err, tid, left = 0;
+
+	if (!s || !s->redirects)
+		return 0;
+	windows = sys_map_table(bytes);
+	if (!windows)
+		return -ENOMEM;
+	nr = make_windows_back(o, windows);
+	err = nr ? text_open(s->text_lo, s->text_hi) : 0;
+	if (nr && !err) {
+		redirect_write_live(windows, nr, &tid);
+		for (i = 0; i < nr; i++) {
+			if (windows[i].written)
+				area_function(row->first_function + windows[i].i)->flags &=
+					(uint8_t)~AREA_FUNCTION_REDIRECTED;
+			else
+				left++;
+		}
+		text_close(s->text_lo, s->text_hi);
+		err = text_sync();
+	}
+	sys_munmap(windows, bytes);
+	return err ? err : left;
 }
 
 /* The reason why threads could not be stopped. */

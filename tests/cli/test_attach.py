@@ -5,11 +5,12 @@ they do without, whatever they were in the middle of, and whenever the tool is k
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
 
-from cli_test import BIN, main, until
+from cli_test import BIN, Skip, main, until
 
 # Says `ready`, does one thing until a line comes on stdin or it is over, and says what came of it.
 DOES = r"""
@@ -341,20 +342,79 @@ def test_refusals(w):
     assert b"vestige attach PID" in p.stderr, p.stderr
 
 
+# Sets a filter that ends all calls but those of @rules with ALLOW, and waits for a line.
+FILTERED = r"""
+import ctypes, struct, sys
+class F(ctypes.Structure): _fields_ = [('nr', ctypes.c_ushort), ('code', ctypes.c_char_p)]
+LD, JEQ, JSET, RET, ALLOW = 0x20, 0x15, 0x45, 6, 0x7fff0000
+code = [(LD, 0, 0, 4), (JEQ, 1, 0, 0xc000003e), (RET, 0, 0, ALLOW)]
+for nr, arg, bits, action in eval(sys.argv[1]):
+    code += [(LD, 0, 0, 0), (JEQ, 0, 3 if bits else 1, nr)]
+    code += [(LD, 0, 0, 16 + 8 * arg), (JSET, 0, 1, bits)] if bits else []
+    code += [(RET, 0, 0, action)]
+code += [(RET, 0, 0, ALLOW)]
+code = b''.join(struct.pack('<HBBI', *i) for i in code)
+libc = ctypes.CDLL(None)
+assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, ctypes.byref(F(len(code) // 8, code)), 0, 0)
+print('ready', flush=True)
+sys.stdin.readline()
+print('right')
+"""
+KILL, FAIL = 0x80000000, 0x00050001
+
+
 def test_seccomp(w):
-    """A filter may answer a call of the engine with the death of the process."""
-    with open(w.path("filtered.py"), "w", encoding="utf-8") as f:
-        f.write("import ctypes, struct, sys\n"
-                "class F(ctypes.Structure): _fields_ = [('nr', ctypes.c_ushort), ('code', ctypes.c_char_p)]\n"
-                "libc = ctypes.CDLL(None)\n"
-                "code = struct.pack('<HBBI', 6, 0, 0, 0x7fff0000)\n"
-                "assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, ctypes.byref(F(1, code)), 0, 0)\n"
-                "print('ready', flush=True)\nsys.stdin.readline()\nprint('right')\n")
-    p = subprocess.Popen(["/usr/bin/python3", w.path("filtered.py")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    assert p.stdout.readline() == "ready\n"
-    said = w.run("attach", p.pid, status=1).stderr
-    assert b"seccomp" in said and b"vestige run" in said, said
-    assert p.communicate("\n", timeout=60)[0] == "right\n" and p.returncode == 0
+    """Filters are read: with those that let the engine work it comes, with others it does not, and
+    both programs go on."""
+    if os.geteuid():
+        raise Skip("filters are root's to read")
+    for rules, forbidden in (((), None),
+                             (((169, 0, 0, KILL), (101, 0, 0, FAIL)), None),                # reboot, ptrace
+                             (((272, 0, 0, FAIL), (298, 0, 0, FAIL), (435, 0, 0, 0x50026)), None),  # unshare, perf, clone3
+                             (((257, 0, 0, KILL),), "openat"), (((41, 0, 0, FAIL),), "socket"),
+                             (((10, 2, 4, FAIL),), "mprotect"), (((9, 2, 4, KILL),), "mmap"),
+                             (((272, 0, 0, KILL),), "unshare")):
+        with subprocess.Popen(["/usr/bin/python3", "-c", FILTERED, repr(rules)], env=w.env, stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, text=True) as p:
+            assert p.stdout.readline() == "ready\n"
+            said = w.run("attach", p.pid, status=1 if forbidden else 0).stderr.decode()
+            if forbidden:
+                assert f"seccomp filter that forbids what the engine needs ({forbidden})" in said, said
+                assert "vestige run" in said and not has_engine(p.pid)
+            else:
+                assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
+                w.run("detach", p.pid)
+            assert p.communicate("\n", timeout=60)[0] == "right\n" and p.returncode == 0
+    w.run("clean")
+
+
+def test_another_root(w):
+    """A program below a chroot(), in a PID and mount namespace of its own, as a container's."""
+    if os.geteuid():
+        raise Skip("chroot() is root's")
+    program, root = w.compile("does", DOES, "-O2"), w.path("root")
+    libraries = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout)
+    for path in [*libraries, program]:
+        to = root + (path if path != program else "/does")
+        os.makedirs(os.path.dirname(to), exist_ok=True)
+        shutil.copy(path, to)
+    for folder in "tmp", "dev/shm", "proc":
+        os.makedirs(f"{root}/{folder}")
+    os.chmod(f"{root}/dev/shm", 0o1777)
+    env = {k: v for k, v in w.env.items() if k != "VESTIGE_DIR"}
+    script = f"mount -t proc proc {root}/proc && exec chroot {root} /does allocates"
+    with subprocess.Popen(["unshare", "-p", "-f", "-m", "sh", "-c", script], env=env, stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, text=True) as p:
+        assert p.stdout.readline() == "ready\n"
+        with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8") as f:
+            pid = int(f.read().split()[0])
+        assert re.search(r"^NSpid:\t\d+\t1$", open(f"/proc/{pid}/status").read(), re.M)
+        w.run("attach", pid)
+        w.run("start", "-P", pid, "-l", "work")
+        until(lambda: b": work <-allocates" in w.run("show", "-P", pid).stdout)
+        w.run("detach", "-q", pid)
+        assert os.listdir(f"{root}/tmp") == []
+        assert p.communicate("\n", timeout=60)[0] == "allocates 1\ncalls 1\n" and p.returncode == 0
 
 
 if __name__ == "__main__":

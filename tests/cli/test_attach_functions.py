@@ -227,6 +227,59 @@ def test_threads_are_in_them(w):
     w.run("clean")
 
 
+def text_of(pid, program):
+    """The program's code as memory has it, and the words of its tables."""
+    with open(f"/proc/{pid}/maps", encoding="utf-8") as f:
+        parts = [line.split() for line in f if program in line]
+    ranges = [[int(n, 16) for n in p[0].split("-")] for p in parts if p[1] in ("r-xp", "r--p")]
+    with open(f"/proc/{pid}/mem", "rb") as f:
+        return {lo: f.seek(lo) and f.read(hi - lo).rstrip(b"\0") for lo, hi in ranges}
+
+
+def is_as(pid, program, before):
+    """Whether both are as before. Behind the code, where the file has zeros, attach has written."""
+    now = text_of(pid, program)
+    return now.keys() == before.keys() and all(now[at].startswith(before[at]) for at in now)
+
+
+def has_calls(w, pid):
+    """The buffer is full in no time: a reader sees calls when recording stands still."""
+    w.run("stop", "-P", pid)
+    return b"fill" in w.run("show", "-P", pid).stdout or w.run("restart", "-P", pid) is None
+
+
+def test_detach(w):
+    """The program's code and tables are as they were, while its threads run in them; the engine
+    wakes again, and again."""
+    fills = {f"fill{a}{b}" for a in range(1, 5) for b in range(8)}
+    w.compile("fills", FILLS, PLAIN, "-O2", "-fcf-protection=none")
+    with Program(w, "./fills") as p:
+        before = text_of(p.pid, "/fills")
+        threads = os.listdir(f"/proc/{p.pid}/task")
+        w.run("attach", p.pid)
+        w.run("set", "-P", p.pid, "buffer_size_kb", "64")
+        for n in range(4):
+            tracer = "function_graph" if n & 1 else "function"
+            w.run("start", "-P", p.pid, "-p", tracer, "-l", "fill*")
+            assert enabled(w, p.pid) == fills
+            until(lambda: has_calls(w, p.pid))
+            assert w.run("get", "-P", p.pid, "vestige_attached").stdout == b"1\n"
+            if n == 3:
+                w.run("start", "-P", p.pid, "-B", "more", "-p", "nop", "-e", "syscalls:*")
+                w.run("set", "-P", p.pid, "kprobe_events", "p:mine fill12")
+            assert not is_as(p.pid, "/fills", before)
+            w.run("detach", "-q", p.pid)
+            assert is_as(p.pid, "/fills", before)
+            assert w.run("get", "-P", p.pid, "vestige_attached").stdout == b"0\n"
+            assert enabled(w, p.pid) == set()
+            if n == 2:
+                assert b"awake again" in w.run("attach", p.pid).stderr
+                assert w.run("get", "-P", p.pid, "vestige_attached").stdout == b"1\n"
+        assert len(os.listdir(f"/proc/{p.pid}/task")) == len(threads) + 1
+        assert p.end() == (0, "wrong 0\n")
+    w.run("clean")
+
+
 def test_waits_go_on(w):
     """Threads that wait are stopped once for each function that is new, and see nothing of it."""
     w.compile("waits", WAITS, PLAIN, "-O2", "-fcf-protection=none")

@@ -422,7 +422,7 @@ def test_modes(w):
                     # lock_order and guard, test_files.py, tests/engine/tracers,
                     # tests/engine/fire/crash)
                     if not re.match(r"events/|options/|per_cpu/cpu[1-9]|trace_stat/|"
-                                    r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused|"
+                                    r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused|vestige_attached|"
                                     r"kmemtrace_\w+|ksym_trace_filter|mmiotrace_filter|prove_locking|lockdep_lockers|guard_budget|ftrace_dump_on_oops|oops_file)$", path) and \
                             os.stat(door.path(path)).st_mode & 0o222:
                         untold += [path] if path not in told else []

@@ -10,6 +10,7 @@
 #include "tools/area/meta.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -270,6 +271,9 @@ int meta_load(int fd, uint64_t base, uint64_t bytes, const char *what, struct me
 			*AREA_TABLE(&m->head, i) = (struct area_table){0};
 	m->head.session[sizeof(m->head.session) - 1] = '\0';
 	m->head.exe[sizeof(m->head.exe) - 1] = '\0';
+	/* the area was found below the root of its process */
+	if (sscanf(what, "/proc/%d/root/", &m->root_of) != 1)
+		m->root_of = 0;
 	for (int i = 0; i < AREA_NR_TABLES; i++) {
 		if (kinds[i].count)
 			*(uint32_t *)((char *)m + kinds[i].count) = AREA_TABLE(&m->head, i)->count;

@@ -42,6 +42,7 @@ struct meta {
 	uint32_t nr_hists;
 	struct area_hist *hists; /* as they were; see histogram.h */
 	char *strings;		 /* ends with NUL */
+	int root_of; /* the process below whose root paths are, where that is another; 0: ours */
 	size_t string_bytes;
 	uint32_t nr_events;
 	struct area_event *events;

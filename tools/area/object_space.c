@@ -23,6 +23,7 @@
 struct object {
 	const struct area_object *row;
 	const char *path;
+	int root_of; /* as in struct meta */
 	bool main;
 	uint64_t base;
 	int number;	     /* as object_space_add() returned it */
@@ -82,7 +83,10 @@ static int compare_sort(const void *a, const void *b)
 int object_space_add(struct object_space *s, const struct meta *m, uint32_t i)
 {
 	const struct area_object *row = &m->objects[i];
-	struct object key = {.row = row, .path = meta_string(m, row->path), .main = i == 0};
+	struct object key = {.row = row,
+			     .path = meta_string(m, row->path),
+			     .root_of = m->root_of,
+			     .main = i == 0};
 	struct object *o = NULL;
 	uint32_t *functions;
 
@@ -294,6 +298,20 @@ static int add_unnamed(const struct object *o, struct elf_code *code)
 	return 0;
 }
 
+/* Of a process without a /proc its program has no other name. */
+static int load_file(const struct object *o, struct elf_code *code)
+{
+	char path[4200];
+
+	if (!o->root_of)
+		return elf_code_load(o->path, code);
+	if (!strcmp(o->path, "/proc/self/exe"))
+		snprintf(path, sizeof(path), "/proc/%d/exe", o->root_of);
+	else
+		snprintf(path, sizeof(path), "/proc/%d/root%s", o->root_of, o->path);
+	return elf_code_load(path, code);
+}
+
 static int load_object(const struct object *o, struct symbols *symbols,
 		       void (*note)(const char *line))
 {
@@ -306,7 +324,7 @@ static int load_object(const struct object *o, struct symbols *symbols,
 	if (o->row->status == AREA_OBJECT_VDSO || o->path[0] != '/') {
 		emit(&e, 0, 't', name);
 	} else {
-		err = elf_code_load(o->path, &code);
+		err = load_file(o, &code);
 		if (err == -ENOMEM)
 			return err;
 		if (err) {

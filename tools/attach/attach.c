@@ -18,7 +18,6 @@
 #include "tools/attach/attach_impl.h"
 #include "tools/base/fail.h"
 #include "tools/base/time_ns.h"
-#include "tools/record/launch.h"
 #include "tools/target/image.h"
 
 #define SAFE_MS	  10000 /* until a thread is at a safe point */
@@ -34,6 +33,7 @@ struct attach {
 	int pid;
 	struct attach_points *points;
 	struct attach_call call;
+	struct attach_library library;
 	uint64_t code;	 /* where the code goes */
 	const char *why; /* the last reason against a thread */
 	bool warm;	 /* unwind tables were read once, while a thread stood for a moment */
@@ -109,26 +109,6 @@ static int find_code(struct attach *a)
 	return ret ? 0
 		   : fail(ENOTSUP, "no object of process %d has room behind its text for the code",
 			  a->pid);
-}
-
-/* The library by the path by which the process finds the same file. */
-static int find_library(struct attach *a)
-{
-	char there[PATH_MAX + 32];
-	struct stat mine, its;
-	int err = launch_find_part("libvestige.so", a->call.path);
-
-	if (err)
-		return err;
-	snprintf(there, sizeof(there), "/proc/%d/root%s", a->pid, a->call.path);
-	if (stat(a->call.path, &mine))
-		return fail_errno(errno, "%s", a->call.path);
-	if (stat(there, &its) || its.st_ino != mine.st_ino || its.st_dev != mine.st_dev)
-		return fail(ELIBACC,
-			    "process %d has another root or mount namespace, in which %s is not: "
-			    "copy it there, to the same path",
-			    a->pid, a->call.path);
-	return 0;
 }
 
 /* Wait for a stop. Return: 1 stopped; 0 not within @ms; -errno. */
@@ -339,11 +319,55 @@ static void let_late_go(struct attach *a)
 			       status >> 16 == PTRACE_EVENT_STOP ? 0 : WSTOPSIG(status));
 }
 
+/* What a thread's filters say: -EPERM with @call where they forbid what the engine needs. */
+static int read_thread_filters(struct attach *a, int tid, const char **call)
+{
+	int sig, got = stop(a, tid, &sig), err;
+
+	if (got < 0)
+		return got;
+	if (!got)
+		return kill(tid, 0) ? 0 : -EAGAIN; /* it has ended; it does not stop */
+	err = attach_seccomp(tid, call);
+	let_go(tid, sig);
+	return err;
+}
+
+/* Filters of all threads: a thread that comes later has those of the one that made it. */
+static int read_filters(struct attach *a)
+{
+	const char *call = NULL;
+	struct dirent *e;
+	char path[64];
+	int err = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", a->pid);
+	dir = opendir(path);
+	while (dir && !err && (e = readdir(dir)))
+		if (e->d_name[0] != '.')
+			err = read_thread_filters(a, atoi(e->d_name), &call);
+	if (dir)
+		closedir(dir);
+	if (!err)
+		return 0;
+	if (call)
+		return fail(EPERM,
+			    "process %d has a seccomp filter that forbids what the engine needs "
+			    "(%s): start the program with `vestige run`",
+			    a->pid, call);
+	return fail(EPERM,
+		    "process %d has a seccomp filter, which may forbid what the engine needs and "
+		    "cannot be read (%s): attach as root, or start the program with `vestige run`",
+		    a->pid, strerror(-err));
+}
+
 /* Its areas are in the folder that its environment names. */
-static void use_its_folder(int pid)
+static int use_its_folder(int pid)
 {
 	static char text[65536];
-	char path[64];
+	char path[PATH_MAX];
+	bool other = image_other_root(pid);
 	size_t n = 0;
 	FILE *f;
 
@@ -355,28 +379,52 @@ static void use_its_folder(int pid)
 	}
 	text[n] = '\0';
 	for (size_t i = 0; i < n; i += strlen(text + i) + 1)
-		if (!strncmp(text + i, "VESTIGE_DIR=", 12))
-			setenv("VESTIGE_DIR", text + i + 12, 1);
+		if (!strncmp(text + i, "VESTIGE_DIR=", 12)) {
+			if (other && snprintf(path, sizeof(path), "/proc/%d/root%s", pid,
+					      text + i + 12) < (int)sizeof(path))
+				setenv("VESTIGE_DIR", path, 1);
+			else
+				setenv("VESTIGE_DIR", text + i + 12, 1);
+		}
+	snprintf(path, sizeof(path), "/proc/%d/root/dev/shm", pid);
+	if (other && !getenv("VESTIGE_DIR") && access(path, F_OK) && errno == ENOENT)
+		return fail(ENOENT,
+			    "process %d has another root, and below that no /dev/shm for what is "
+			    "recorded: make one (mode 1777)",
+			    pid);
+	return 0;
 }
 
-static int wait_agent(int pid)
+/* The agent answers: wake it. @slept: whether it was asleep. */
+static int ask_agent(int pid, bool *slept)
 {
-	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)AGENT_MS * 1000000;
 	struct image t;
 	size_t bytes;
 	char *text;
+	int err = image_open(&t, pid);
+
+	if (err)
+		return err;
+	err = image_read(&t, "vestige_attached", &text, &bytes);
+	if (!err) {
+		*slept = text[0] == '0';
+		free(text);
+		if (*slept)
+			err = image_write(&t, "vestige_attached", "1", 1, true);
+	}
+	image_close(&t);
+	return err;
+}
+
+static int wait_agent(int pid, struct attach_result *r)
+{
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)AGENT_MS * 1000000;
 	int err;
 
 	for (;;) {
-		err = image_open(&t, pid);
-		if (!err) {
-			err = image_read(&t, "tracing_on", &text, &bytes);
-			image_close(&t);
-		}
-		if (!err) {
-			free(text);
+		err = ask_agent(pid, &r->slept);
+		if (!err)
 			return 0;
-		}
 		if (time_ns(CLOCK_MONOTONIC) > until)
 			return err;
 		poll(NULL, 0, STEP_MS);
@@ -386,26 +434,34 @@ static int wait_agent(int pid)
 int attach_process(int pid, struct attach_result *r)
 {
 	struct attach a = {.pid = pid, .result = r};
+	bool filtered;
 	int err;
 
 	*r = (struct attach_result){0};
-	err = attach_check(pid, &r->was_there);
+	err = attach_check(pid, &r->was_there, &filtered);
 	if (err)
 		return err;
-	use_its_folder(pid);
+	err = use_its_folder(pid);
+	if (err)
+		return err;
 	if (r->was_there)
-		return wait_agent(pid);
+		return wait_agent(pid, r);
 	if (!attach_code_bytes())
 		return fail(ENOTSUP, "vestige cannot attach on this CPU yet");
-	err = find_library(&a);
+	err = filtered ? read_filters(&a) : 0;
 	if (!err)
 		err = find_code(&a);
 	if (!err)
 		err = attach_points_open(pid, &a.points, &a.call.f);
 	if (err)
 		return err;
-	err = inject(&a);
+	err = attach_library_open(&a.library, pid);
+	if (!err) {
+		snprintf(a.call.path, sizeof(a.call.path), "%s", a.library.path);
+		err = inject(&a);
+		attach_library_close(&a.library);
+	}
 	attach_points_close(a.points);
 	let_late_go(&a);
-	return err ? err : wait_agent(pid);
+	return err ? err : wait_agent(pid, r);
 }

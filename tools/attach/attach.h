@@ -6,6 +6,8 @@
  * was. From that moment the thread needs no help: it finishes even if this program is killed.
  *
  *	attach_check.c	 whether the process can be attached to, and what to do if not
+ *	attach_seccomp.c whether its filters of system calls allow it
+ *	attach_library.c the library as the process finds it, below its root
  *	attach_point.c	 whether a thread is at a safe point, by unwinding its stack (libdw)
  *	attach_<cpu>.c	 the code, and registers
  * 	attach.c the order of these steps
@@ -19,6 +21,7 @@
 
 struct attach_result {
 	bool was_there; /* the engine had been loaded before */
+	bool slept;	/* and was put to sleep by `vestige detach` */
 	int tid;	/* the thread that called dlopen() */
 	unsigned int tries;
 	uint64_t still_ns; /* how long that thread did not run its own code */

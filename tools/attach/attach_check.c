@@ -135,13 +135,12 @@ int attach_refused(int pid, int err)
 		pid);
 }
 
-/* NSpid has its number in each PID namespace, ours first. */
-static bool in_other_namespace(const char *text)
+static long parent_of(long pid)
 {
-	const char *at = strstr(text, "\nNSpid:\t"), *end = at ? strchr(at + 1, '\n') : NULL;
-	const char *second = at ? strchr(at + 8, '\t') : NULL;
+	char path[64], text[8192];
 
-	return end && second && second < end;
+	snprintf(path, sizeof(path), "/proc/%ld/status", pid);
+	return read_text(path, text, sizeof(text)) > 0 ? number_of(text, "\nPPid:") : -1;
 }
 
 static int check_status(int pid)
@@ -163,18 +162,13 @@ static int check_status(int pid)
 			return fail(ESRCH, "process %d has ended (it is a zombie)", pid);
 		return fail(ENOTSUP, "process %d is a thread of the kernel", pid);
 	}
-	if (in_other_namespace(text))
-		return fail(
-			ENOTSUP,
-			"process %d has its own numbers of processes (a container): run vestige "
-			"there, or start the program with `vestige run`",
-			pid);
 	state = strstr(text, "\nState:\t");
 	if (state && state[8] == 'T')
 		return fail(EBUSY, "process %d is stopped: let it go on first (kill -CONT %d)", pid,
 			    pid);
 	tracer = number_of(text, "\nTracerPid:");
-	if (tracer > 0)
+	/* the engine's own child, for a moment (engine/process/stop_machine.h) */
+	if (tracer > 0 && parent_of(tracer) != pid)
 		return fail(
 			EBUSY,
 			"process %d is traced by process %ld (a debugger, strace): end that first",
@@ -182,8 +176,11 @@ static int check_status(int pid)
 	return 0;
 }
 
-/* A filter may kill the process at a system call of the engine. */
-static int check_seccomp(int pid)
+/*
+ * A filter may answer a call of the engine with the death of the process: whether there is one. In
+ * strict mode (SECCOMP_SET_MODE_STRICT) four calls are allowed.
+ */
+static int check_seccomp(int pid, bool *filtered)
 {
 	char path[300], text[8192];
 	struct dirent *e;
@@ -198,9 +195,13 @@ static int check_seccomp(int pid)
 		if (e->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/status", pid, e->d_name);
-		if (read_text(path, text, sizeof(text)) > 0 && number_of(text, "\nSeccomp:") > 0)
+		if (read_text(path, text, sizeof(text)) <= 0)
+			continue;
+		*filtered |= number_of(text, "\nSeccomp:") == 2;
+		if (number_of(text, "\nSeccomp:") == 1)
 			ret = fail(EPERM,
-				   "thread %s of process %d has a seccomp filter, which may forbid "
+				   "thread %s of process %d is in seccomp's strict mode, which "
+				   "forbids "
 				   "what the engine needs: start the program with `vestige run`",
 				   e->d_name, pid);
 	}
@@ -263,11 +264,11 @@ static int is_engine(const struct attach_map *m, void *arg)
 	return slash && !strncmp(slash, "/libvestige.so", 14);
 }
 
-int attach_check(int pid, bool *loaded)
+int attach_check(int pid, bool *loaded, bool *filtered)
 {
 	int ret = check_status(pid);
 
-	*loaded = false;
+	*loaded = *filtered = false;
 	if (ret)
 		return ret;
 	ret = attach_each_map(pid, is_engine, NULL);
@@ -278,5 +279,5 @@ int attach_check(int pid, bool *loaded)
 	if (ret)
 		return ret < 0 ? ret : 0;
 	ret = check_program(pid);
-	return ret ? ret : check_seccomp(pid);
+	return ret ? ret : check_seccomp(pid, filtered);
 }

@@ -26,12 +26,33 @@ int attach_poke(int pid, uint64_t at, const void *from, size_t bytes);
 
 /*
  * attach_check() - whether the engine can be loaded. @loaded: whether it is there already.
+ * @filtered: whether a thread has a seccomp filter.
  * Return: 0 or -errno with fail() set.
  */
-int attach_check(int pid, bool *loaded);
+int attach_check(int pid, bool *loaded, bool *filtered);
 
 /* Explain a refused ptrace(): fail(). */
 int attach_refused(int pid, int err);
+
+/*
+ * attach_seccomp() - whether the filters of thread @tid, which we have stopped, let through all that
+ * the engine calls. @call: the name of one that they do not. Return: 0; -EPERM with @call; -EACCES:
+ * we may not read them; -EINVAL: the kernel cannot show them; -errno.
+ */
+int attach_seccomp(int tid, const char **call);
+
+/* libvestige.so as the process finds it. */
+struct attach_library {
+	char path[PATH_MAX];
+	int pipe, guard; /* of a copy: the child that unlinks it */
+};
+
+/*
+ * attach_library_open() - make sure that the process finds it. attach_library_close() - it is
+ * loaded, or will not be. Return: 0 or -errno with fail() set.
+ */
+int attach_library_open(struct attach_library *l, int pid);
+void attach_library_close(struct attach_library *l);
 
 /* The functions of the process that the code calls. */
 struct attach_functions {

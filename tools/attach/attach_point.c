@@ -8,6 +8,7 @@
  */
 #include <elfutils/libdwfl.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +17,15 @@
 
 #include "tools/attach/attach_impl.h"
 #include "tools/base/fail.h"
+#include "tools/target/image.h"
 
 #ifndef PTRACE_GET_RSEQ_CONFIGURATION
 #define PTRACE_GET_RSEQ_CONFIGURATION 0x420f
 #endif
 
 #define MAX_FRAMES 1024u
+
+static int opened_below; /* the process whose root is meant; 0: ours */
 
 struct attach_points {
 	int pid;
@@ -222,6 +226,24 @@ static int no_debuginfo(Dwfl_Module *m, void **data, const char *name, Dwarf_Add
 	return -1;
 }
 
+/* A file below the process's own root, where that is another. */
+static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr base, char **file,
+		    Elf **elf)
+{
+	char path[PATH_MAX + 32];
+	int fd;
+
+	if (!opened_below || name[0] != '/')
+		return dwfl_linux_proc_find_elf(m, data, name, base, file, elf);
+	snprintf(path, sizeof(path), "/proc/%d/root%s", opened_below, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	/* what is below a chroot() has a path in our root, too */
+	if (fd < 0)
+		return dwfl_linux_proc_find_elf(m, data, name, base, file, elf);
+	*file = strdup(path);
+	return fd;
+}
+
 static int find_functions(Dwfl_Module *m, void **data, const char *path, Dwarf_Addr base, void *arg)
 {
 	struct attach_functions *f = arg;
@@ -251,9 +273,8 @@ static int find_functions(Dwfl_Module *m, void **data, const char *path, Dwarf_A
 int attach_points_open(int pid, struct attach_points **points, struct attach_functions *f)
 {
 	static char *no_path;
-	static const Dwfl_Callbacks callbacks = {.find_elf = dwfl_linux_proc_find_elf,
-						 .find_debuginfo = no_debuginfo,
-						 .debuginfo_path = &no_path};
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = find_elf, .find_debuginfo = no_debuginfo, .debuginfo_path = &no_path};
 	struct attach_points *p = calloc(1, sizeof(*p));
 	int err;
 
@@ -261,6 +282,7 @@ int attach_points_open(int pid, struct attach_points **points, struct attach_fun
 	if (!p)
 		return fail(ENOMEM, "no memory");
 	p->pid = pid;
+	opened_below = image_other_root(pid) ? pid : 0;
 	p->dwfl = dwfl_begin(&callbacks);
 	err = p->dwfl ? dwfl_linux_proc_report(p->dwfl, pid) : ENOMEM;
 	if (!err) {

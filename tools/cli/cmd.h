@@ -13,7 +13,7 @@
  * prints its help to stdout and returns 0; a wrong flag prints one line that names it and how to
  * get help to stderr.
  */
-extern const struct command command_attach;
+extern const struct command command_attach, command_detach;
 extern const struct command command_bootgraph, command_clean, command_clear, command_convert,
 	command_crash, command_doctor, command_dump, command_options, command_check_events,
 	command_enter, command_extract, command_flags, command_get, command_graph, command_hang,

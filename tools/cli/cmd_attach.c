@@ -40,8 +40,11 @@ static int run(const struct command *c, int argc, char **argv)
 		note("thread %d loaded the engine at attempt %u and stood still for %.1f ms", r.tid,
 		     r.tries, (double)r.still_ns / 1e6);
 	if (!f.quiet)
-		note(r.was_there ? "the engine was in process %llu already"
-				 : "the engine is in process %llu: vestige start -P %llu traces it",
+		note(r.slept ? "the engine in process %llu is awake again: vestige start -P %llu "
+			       "traces it"
+		     : r.was_there ? "the engine was in process %llu already"
+				   : "the engine is in process %llu: vestige start -P %llu traces "
+				     "it",
 		     pid, pid);
 	return 0;
 }

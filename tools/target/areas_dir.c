@@ -75,6 +75,12 @@ static int try_room(const struct areas_dir *dir)
 	return err ? refuse_path(err, dir->path) : 0;
 }
 
+/* What is below a process's root has no path in ours. */
+static bool is_below_root(const char *path)
+{
+	return !strncmp(path, "/proc/", 6) && strstr(path, "/root/");
+}
+
 /* Name of the folder of @uid. Return: 0 or -errno with fail() set. */
 static int name_folder(struct areas_dir *dir, unsigned int uid)
 {
@@ -85,6 +91,8 @@ static int name_folder(struct areas_dir *dir, unsigned int uid)
 	dir->from_env = env && *env;
 	if (!dir->from_env) {
 		snprintf(dir->path, sizeof(dir->path), "%s%u", AREA_DIR_PREFIX, uid);
+	} else if (is_below_root(env)) {
+		snprintf(dir->path, sizeof(dir->path), "%s", env);
 	} else if (!realpath(env, dir->path)) {
 		snprintf(dir->path, sizeof(dir->path), "%s", env);
 		if (errno != ENOENT)
@@ -99,7 +107,7 @@ static int check_folder(struct areas_dir *dir, unsigned int uid, bool root_may)
 	const char *env = getenv("VESTIGE_DIR");
 	struct stat st;
 
-	if (dir->from_env && !realpath(env, dir->path))
+	if (dir->from_env && !is_below_root(env) && !realpath(env, dir->path))
 		return refuse_path(errno, env);
 	if (fstat(dir->fd, &st))
 		return refuse_path(errno, dir->path);
@@ -150,6 +158,23 @@ int areas_dir_find(struct areas_dir *dir, unsigned int uid)
 	if (err)
 		areas_dir_close(dir);
 	return err;
+}
+
+/* What its environment says is of no meaning to us: the engine has the default there. */
+int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid)
+{
+	struct stat st;
+
+	*dir = (struct areas_dir){.fd = -1};
+	snprintf(dir->path, sizeof(dir->path), "/proc/%d/root%s%u", pid, AREA_DIR_PREFIX, uid);
+	if (open_folder(dir))
+		return -ENOENT;
+	if (fstat(dir->fd, &st) || (st.st_uid != uid && st.st_uid != geteuid()) ||
+	    st.st_mode & 077) {
+		areas_dir_close(dir);
+		return fail(EPERM, "%s is not its user's alone", dir->path);
+	}
+	return 0;
 }
 
 void areas_dir_remove(int dirfd, const char *name, bool ended)

@@ -27,6 +27,12 @@ int areas_dir_open(struct areas_dir *dir);
  */
 int areas_dir_find(struct areas_dir *dir, unsigned int uid);
 
+/*
+ * areas_dir_below() - the folder that process @pid of user @uid has below its own root. Return: as
+ * areas_dir_find().
+ */
+int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid);
+
 /* Remove an area, and the socket of its process's agent if @ended. No error: it may be gone. */
 void areas_dir_remove(int dirfd, const char *name, bool ended);
 

@@ -194,6 +194,33 @@ bool image_parse_name(const char *name, int *pid, unsigned long long *start, boo
 	return !errno && (*is_socket || !*end);
 }
 
+int image_inner_pid(int pid)
+{
+	char path[64], line[256], *last;
+	int inner = pid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	f = fopen(path, "re");
+	/* one number for each namespace, ours first */
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "NSpid:", 6) && (last = strrchr(line, '\t')))
+			inner = (int)strtol(last + 1, NULL, 10);
+	if (f)
+		fclose(f);
+	return inner > 0 ? inner : pid;
+}
+
+bool image_other_root(int pid)
+{
+	struct stat mine, its;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/root/.", pid);
+	return !stat("/.", &mine) && !stat(path, &its) &&
+	       (mine.st_dev != its.st_dev || mine.st_ino != its.st_ino);
+}
+
 /* Take the area of (@pid, @start) if it is a better answer than what is there. */
 static void consider(struct image *t, int pid, unsigned long long start)
 {
@@ -204,11 +231,28 @@ static void consider(struct image *t, int pid, unsigned long long start)
 	t->pid = pid;
 	t->start = start;
 	t->alive = alive;
+	t->inner = pid;
+	t->named = start;
+}
+
+/* One of another PID namespace, or without a /proc. Return: whether it is that process's. */
+static bool consider_foreign(struct image *t, int pid, int inner, unsigned long long start)
+{
+	unsigned long long began;
+	char state;
+
+	if (!read_stat(pid, &state, &began) || (start ? began != start : !image_other_root(pid)))
+		return false;
+	consider(t, pid, began);
+	t->inner = inner;
+	t->named = start;
+	return true;
 }
 
 /* Look through the folder. Return: how many live processes there are. */
 static unsigned int look(struct image *t, int wanted)
 {
+	int inner = wanted ? image_inner_pid(wanted) : 0;
 	int fd = openat(t->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), pid;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	unsigned long long start;
@@ -219,6 +263,11 @@ static unsigned int look(struct image *t, int wanted)
 	while (d && (e = readdir(d))) {
 		if (!image_parse_name(e->d_name, &pid, &start, &is_socket) || is_socket)
 			continue;
+		/* in another namespace the number may be a stranger's, too */
+		if (wanted && pid == inner && (inner != wanted || !start)) {
+			nr += consider_foreign(t, wanted, inner, start);
+			continue;
+		}
 		if (wanted ? pid != wanted : !image_lives(pid, start))
 			continue;
 		consider(t, pid, start);
@@ -255,10 +304,29 @@ static int look_in(struct image *t, unsigned int uid, int pid)
 	return nr;
 }
 
+/* The folder below its root, by the user's number there. */
+static int look_below(struct image *t, int pid)
+{
+	struct stat st;
+	char path[64];
+	int err, nr;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (stat(path, &st))
+		return 0;
+	err = areas_dir_below(&t->dir, pid, st.st_uid);
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	nr = (int)look(t, pid);
+	if (!nr)
+		areas_dir_close(&t->dir);
+	return nr;
+}
+
 /* The names of its area, from its process and instance. */
 static void name_area(struct image *t)
 {
-	snprintf(t->process, sizeof(t->process), "%d.%llu", t->pid, t->start);
+	snprintf(t->process, sizeof(t->process), "%d.%llu", t->inner, t->named);
 	if (t->instance[0])
 		snprintf(t->name, sizeof(t->name), "%s%c%s", t->process, AREA_INSTANCE_MARK,
 			 t->instance);
@@ -289,6 +357,8 @@ int image_open(struct image *t, int pid)
 	/* a server's worker that gave up root has its area where root made it */
 	if (!nr && uid != geteuid())
 		nr = look_in(t, geteuid(), pid);
+	if (!nr && pid && image_other_root(pid))
+		nr = look_below(t, pid);
 	if (nr <= 0)
 		return nr ? nr : nothing_found(pid);
 	if (!pid && nr > 1) {
@@ -304,8 +374,8 @@ int image_open_area(struct image *t, const struct areas_dir *dir, int pid, unsig
 {
 	memset(t, 0, sizeof(*t));
 	t->dir = *dir;
-	t->pid = pid;
-	t->start = start;
+	t->pid = t->inner = pid;
+	t->start = t->named = start;
 	t->alive = image_lives(pid, start);
 	snprintf(t->instance, sizeof(t->instance), "%s", instance);
 	name_area(t);

@@ -17,7 +17,9 @@
 struct image {
 	struct areas_dir dir;
 	int pid;
+	int inner; /* its number in its own PID namespace, by which its area is called */
 	unsigned long long start; /* field 22 of /proc/PID/stat */
+	unsigned long long named; /* in the area's name: 0 where the process has no /proc */
 	bool alive;
 	char process[64];	   /* of its process's area in the folder: PID.START */
 	char instance[64];	   /* which of its instances is meant; "" the top one */
@@ -51,6 +53,12 @@ int image_open_instance(const struct image *top, const char *name, struct image 
  */
 int image_open_area(struct image *t, const struct areas_dir *dir, int pid, unsigned long long start,
 		    const char *instance);
+
+/* The number of process @pid in its own PID namespace; @pid itself where it has gone. */
+int image_inner_pid(int pid);
+
+/* Whether its root, or what is mounted there, is another than ours. */
+bool image_other_root(int pid);
 
 struct meta;
 

@@ -2,8 +2,8 @@
 /*
  * An engine that dlopen() brings is behind libc in the order in which names are looked up, so the
  * program does not call the functions that libvestige.so exports under libc's names (vestige.map).
- * So the words of the loader's tables are made to lead there, from the engine's start to the end of
- * the process, as the order of objects does for a preloaded engine.
+ * So the words of the loader's tables are made to lead there, while the engine is awake, as the
+ * order of objects does for a preloaded engine.
  *
  * Owns a row for each name. Constructor context, under the loader's lock. fork: the child has the
  * same words. An engine that another library comes before (a sanitizer's, which has some of these
@@ -12,6 +12,7 @@
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
 #include "engine/core/interpose.h"
+#include "engine/core/rest.h"
 #include "engine/core/tree_lock.h"
 #include "engine/process/area.h"
 #include "engine/process/libc.h"
@@ -44,17 +45,36 @@ NAMES(DECLARE)
 #define ROW(fn) {.name = #fn, .wrapper = late_##fn},
 static struct interposed rows[] = {NAMES(ROW)};
 
+static int taken;
+
+static void take(void)
+{
+	int err = interpose_register(rows, ARRAY_SIZE(rows));
+
+	taken = !err;
+	if (err)
+		area_status("calls of libc that tell of threads and jumps are not seen", NULL, err);
+}
+
+static void rest(int asleep)
+{
+	if (!taken)
+		return;
+	if (asleep)
+		interpose_unregister(rows, ARRAY_SIZE(rows));
+	else
+		take();
+}
+
+REST(rest);
+
 static void start(const struct lifecycle_start *how)
 {
-	int err;
-
 	(void)how;
 	if (!libc_is_late() || tree_lock_take())
 		return;
-	err = interpose_register(rows, ARRAY_SIZE(rows));
+	take();
 	tree_lock_release();
-	if (err)
-		area_status("calls of libc that tell of threads and jumps are not seen", NULL, err);
 }
 
 LIFECYCLE(LIFECYCLE_CORE, start, NULL, NULL);
