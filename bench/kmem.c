@@ -3,7 +3,8 @@
  * What it costs to see malloc() and free(), a mutex, a likely(), and a system call: prints `NAME NS` a pair of
  * calls, of getppid() one. Short runs of off and on take turns, and of each the tenth part from
  * below counts. With an argument, the number of turns, nothing is switched: as it is, for what
- * other tools do to it.
+ * other tools do to it; with a second argument there is another thread, which sleeps: of a process
+ * with one thread alone glibc's locks take no atomic instruction.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -155,6 +156,12 @@ static const char *text_of(size_t i, int on)
 
 static double ns[NR_WAYS][2][ROUNDS];
 
+static void *sleeps(void *arg)
+{
+	pause();
+	return arg;
+}
+
 static int by_value(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -165,8 +172,11 @@ static int by_value(const void *a, const void *b)
 int main(int argc, char **argv)
 {
 	int round, on, rounds = argc > 1 ? atoi(argv[1]) : ROUNDS;
+	pthread_t t;
 	size_t i;
 
+	if (argc > 2 && pthread_create(&t, NULL, sleeps, NULL))
+		return 2;
 	if (rounds < 1 || rounds > ROUNDS)
 		return 2;
 	sigemptyset(&usr1);
