@@ -530,7 +530,9 @@ def test_live(w):
         p.stdin.close()
     assert p.returncode == 0, p.returncode
     w.run("clean")
-    assert "no traced process" in (err := w.run("view", "-P", "1", status=1).stderr.decode()) or "1" in err
+    err = w.run("view", "-P", "4194303", status=1).stderr.decode()
+    assert "4194303" in err, err
+    assert "--html is of files" in w.run("view", "--html", "x.html", "-P", "1", status=2).stderr.decode()
     assert "not both" in w.run("view", "-P", "1", "t.dat", status=2).stderr.decode()
 
 

@@ -23,8 +23,18 @@ async function open(url, size = { width: 1366, height: 1000 }) {
 const settle = (page) => page.waitForFunction(() => window.vestige.graph.settled());
 const range = (page) => page.evaluate(() => window.vestige.graph.range);
 // Where a span of this name is on the screen: the widest one that is drawn by itself.
-const place = (page, name, kind = "calls") =>
-  page.evaluate(([name, kind]) => {
+const place = async (page, name, kind = "calls") => {
+  // it may be below the screen
+  await page.evaluate(([name, kind]) => {
+    const { graph, info, source } = window.vestige, at = info.names.indexOf(name);
+    const lines = graph.lines.filter((l) => info.tracks[l.track]?.kind === kind);
+    return source.spans(lines.map((l) => [l.track, l.row]), 0, info.duration + 1, 0).then((all) => {
+      const i = all.findIndex((b) => { for (let k = 2; k < b.length; k += 7) if (b[k] === at) return true; });
+      if (i >= 0) graph.reveal((graph.range.from + graph.range.to) / 2, lines[i].track, lines[i].row);
+    });
+  }, [name, kind]);
+  await settle(page);
+  return page.evaluate(([name, kind]) => {
     const { graph, info } = window.vestige, box = document.querySelector("canvas").getBoundingClientRect();
     let best = null;
     for (const line of graph.lines) {
@@ -39,6 +49,7 @@ const place = (page, name, kind = "calls") =>
     }
     return best;
   }, [name, kind]);
+};
 const chosen = (page) => page.evaluate(() => window.vestige.graph.chosen);
 const text = (page, selector) => page.locator(selector).innerText();
 

@@ -936,7 +936,6 @@
     add2("Save the session", ["ctrl+s"], () => v3.save());
     add2("Open a session", ["ctrl+o"], () => document.querySelector("#session").click());
     add2("Save the picture as PNG", [], () => v3.picture());
-    add2("Save the range as a trace.dat", [], () => v3.cut());
     add2("Compose a command that records", [], dialog("record"));
     add2("Dark or light", [], () => v3.setDark(!v3.dark));
     add2("Commands", ["ctrl+k", ":"], dialog("palette"));
@@ -2458,9 +2457,7 @@
         " from ",
         clockTime(info.first, area.from),
         " ",
-        /* @__PURE__ */ u3("button", { onClick: () => v3.chooseArea(null), children: "Whole recording" }),
-        " ",
-        /* @__PURE__ */ u3("button", { onClick: () => v3.cut(), children: "Save as trace.dat" })
+        /* @__PURE__ */ u3("button", { onClick: () => v3.chooseArea(null), children: "Whole recording" })
       ] }),
       /* @__PURE__ */ u3("div", { class: "body", role: "tabpanel", "aria-label": TABS.find(([t3]) => t3 === tab)[1], tabIndex: 0, children: panels[tab]() })
     ] });
@@ -3550,12 +3547,6 @@ and`));
     picture() {
       document.querySelector("canvas").toBlob((blob) => blob && download("vestige.png", blob));
     }
-    cut() {
-      const { from, to } = this.area || this.range;
-      if (!this.source.cut)
-        return this.failed(new Error("This page has no server: cut the recording with vestige convert."));
-      this.run("cutting", async () => download("range.dat", await this.source.cut(from, to)));
-    }
     // -- menus
     openMenu(span, track, ts, x2, y3) {
       this.card = null;
@@ -3822,9 +3813,6 @@ and`));
     }
     text(name) {
       return this.ask("source", { nr: name });
-    }
-    async cut(from, to) {
-      return (await this.request("cut", { from: whole(from), to: whole(to) })).blob();
     }
     generation() {
       return this.ask("generation");

@@ -72,7 +72,6 @@ export function commands(v: Viewer): Command[] {
   add("Save the session", ["ctrl+s"], () => v.save());
   add("Open a session", ["ctrl+o"], () => document.querySelector<HTMLInputElement>("#session")!.click());
   add("Save the picture as PNG", [], () => v.picture());
-  add("Save the range as a trace.dat", [], () => v.cut());
   add("Compose a command that records", [], dialog("record"));
   add("Dark or light", [], () => v.setDark(!v.dark));
   add("Commands", ["ctrl+k", ":"], dialog("palette"));

@@ -35,7 +35,7 @@ export function Panel({ v }: { v: Viewer }) {
       </div>
       {area && (
         <p class="area">
-          {duration(area.to - area.from)} from {clockTime(info.first, area.from)} <button onClick={() => v.chooseArea(null)}>Whole recording</button> <button onClick={() => v.cut()}>Save as trace.dat</button>
+          {duration(area.to - area.from)} from {clockTime(info.first, area.from)} <button onClick={() => v.chooseArea(null)}>Whole recording</button>
         </p>
       )}
       <div class="body" role="tabpanel" aria-label={TABS.find(([t]) => t === tab)![1]} tabIndex={0}>{panels[tab]()}</div>

@@ -71,10 +71,6 @@ export class ServerSource implements Source {
     return this.ask("source", { nr: name });
   }
 
-  async cut(from: number, to: number): Promise<Blob> {
-    return (await this.request("cut", { from: whole(from), to: whole(to) })).blob();
-  }
-
   generation(): Promise<number> {
     return this.ask("generation");
   }

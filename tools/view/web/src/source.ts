@@ -95,7 +95,6 @@ export interface Source {
   // What only the server has: a page in a file has none of it.
   sql?(question: string): Promise<SqlAnswer>;
   text?(name: number): Promise<SourceText>;
-  cut?(from: number, to: number): Promise<Blob>; // a trace.dat of a range
   generation?(): Promise<number>; // of a live recording: how often it was read
   load?(): Promise<string>; // the saved session, "" none
   save?(session: string): Promise<void>;

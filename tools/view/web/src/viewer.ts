@@ -389,12 +389,6 @@ export class Viewer {
     document.querySelector("canvas")!.toBlob((blob) => blob && download("vestige.png", blob));
   }
 
-  cut() {
-    const { from, to } = this.area || this.range;
-    if (!this.source.cut) return this.failed(new Error("This page has no server: cut the recording with vestige convert."));
-    this.run("cutting", async () => download("range.dat", await this.source.cut!(from, to)));
-  }
-
   // -- menus
 
   openMenu(span: Span | null, track: number, ts: number, x: number, y: number) {
