@@ -149,7 +149,7 @@ def test_nothing_has_the_name(w):
         assert p.stderr.count(b"\n") == 1, p.stderr
 
 
-def test_what_a_script_executes(w):
+def test_the_program_of_a_script(w):
     """Names of the source are looked up in the program that is started."""
     prog = program(w)
     with open(w.path("script"), "w") as f:

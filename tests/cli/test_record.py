@@ -60,7 +60,7 @@ def test_filters(w):
     assert w.counts() == {"mid": 5, "leaf": 10}, w.counts()
 
 
-def test_small_buffer_counts_what_it_drops(w):
+def test_small_buffer_counts_dropped_records(w):
     p = w.run("record", "-b", 64, "--", w.prog, "calls", 2000000)
     entries, dropped = w.stats(p.stderr, "entries"), w.stats(p.stderr, "dropped events")
     assert entries + dropped == 6000003, (entries, dropped)

@@ -214,7 +214,7 @@ def test_program_is_killed(w):
     assert b"leaf <-mid" in w.run("report", "--format=trace").stdout
 
 
-def test_nobody_reads_what_it_says(w):
+def test_no_reader_of_its_messages(w):
     """`record ... 2>&1 | head -1`: the file is written, and no spool is left."""
     reader, writer = os.pipe()
     os.close(reader)

@@ -63,7 +63,7 @@ def test_every_flag_is_there(w):
     assert not lacks, f"docs/trace-cmd.md lacks {lacks}"
 
 
-def test_what_works_is_there(w):
+def test_listed_commands_exist(w):
     checked = 0
     commands = set(re.findall(r"^  ([\w-]+) ", w.run("help").stdout.decode(), re.M))
     for command, flags in table().items():

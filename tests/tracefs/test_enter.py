@@ -200,7 +200,7 @@ def calls_of(text):
     return out
 
 
-def test_trace_cmd_counts_what_record_does(w):
+def test_trace_cmd_counts_as_record(w):
     """Call by call the same, of the same program, by pages that it spliced, that it read, and our
     own file."""
     need("trace-cmd")

@@ -34,7 +34,7 @@ def test_a_process_is_a_folder(w):
             assert not os.path.exists(f"{m}/{name}"), name
 
 
-def test_what_it_reads_as_is_what_get_prints(w):
+def test_files_read_as_get_prints_them(w):
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:
         p.call(3)
         write(f"{m}/{p.pid}/tracing_on", "0")
@@ -255,7 +255,7 @@ def test_pause_on_trace(w):
         assert read(f"{at}/tracing_on") == "0\n" and read(f"{at}/vestige_paused") == "0\n"
 
 
-def test_a_server_that_ends_closes_what_is_open(w):
+def test_the_end_of_the_server_closes_open_files(w):
     """No release comes for a file that is open when the server is told to end: its pause ends all
     the same."""
     path = w.path("ending")
@@ -325,7 +325,7 @@ def test_nothing_else_can_be_done(w):
         os.close(os.open(f"{at}/tracing_on", os.O_CREAT | os.O_WRONLY | os.O_TRUNC))
 
 
-def test_a_stopped_process_holds_up_nobody(w):
+def test_a_stopped_process_delays_no_other(w):
     with steps(w, boot="ftrace=function") as p, steps(w) as other, mounted(w) as m:
         p.call(2)
         at = f"{m}/{p.pid}"
@@ -426,7 +426,7 @@ int main(int argc, char **argv)
 """
 
 
-def test_a_filter_of_what_is_gone(w):
+def test_a_filter_of_unloaded_functions(w):
     """Functions of an object that was unloaded are not listed, but the filter is no empty one."""
     lib = w.compile("lib", "int plugin(void) { return 1; }", "-shared", "-fPIC")
     p = subprocess.Popen([w.compile("loads", LOADS), lib], stdin=subprocess.PIPE, stdout=subprocess.PIPE,

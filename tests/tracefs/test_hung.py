@@ -99,7 +99,7 @@ VESTIGE_EVENT(shop, paid, (int, cents));
 VESTIGE_EVENT(shop, closed);""", 1).replace("mid(i);", "{ mid(i); trace_order(i); trace_paid(i); }")
 
 
-def test_events_of_who_cannot_answer(w):
+def test_events_of_a_process_that_cannot_answer(w):
     """Stopped, then dead: which events there are, which are on, their filters and triggers read as
     they did."""
     prog = w.compile("shop", EVENTS, f"-I{os.environ['SOURCE_DIR']}/include")
@@ -226,7 +226,7 @@ def test_a_reader_of_a_stopped_process_can_be_interrupted(w):
             cat.wait()
 
 
-def test_stopped_while_it_told_its_files(w):
+def test_stopped_while_it_wrote_its_files(w):
     """The table of files half new and half old, as a process leaves it that is killed or stopped
     there."""
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:

@@ -15,7 +15,7 @@ import time
 from mount_test import Skip, drain, main, mounted, nonblock, read, steps, sub_buffer_events, until, untimed, write
 
 
-def test_what_is_read_is_gone(w):
+def test_reading_consumes(w):
     with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         p.call(1000)
@@ -449,7 +449,7 @@ def test_raw_pages_while_it_runs(w):
             os.close(fd)
 
 
-def test_raw_pages_beside_a_reader_that_stands_still(w):
+def test_raw_pages_beside_a_reader_that_waits(w):
     """One CPU's reader takes nothing, and its queue is full: another CPU's reader gets its records
     all the same."""
     cpus = sorted(os.sched_getaffinity(0))[:2]

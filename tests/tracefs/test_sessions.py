@@ -113,7 +113,7 @@ def test_the_dead_cost_nothing(w):
         assert many < 3 * alone + 0.1, (alone, many)
 
 
-def test_what_is_gone_is_forgotten(w):
+def test_sessions_without_members_are_forgotten(w):
     """A session that was looked at once, and written nothing, keeps no file of its members open."""
     with mounted(w) as m:
         server = server_of(m)
@@ -507,7 +507,7 @@ def test_instances_of_children(w):
         w.run("clean")
 
 
-def test_what_a_child_has_is_not_written_again(w):
+def test_a_child_does_not_get_writes_again(w):
     """A fork's child that lives on when the mount finds it: it has what its parent was written, and
     its counts stay."""
     prog = w.compile("forks", FORKS)
