@@ -154,7 +154,7 @@ static const struct tree_row rows[] = {
 	 .show = buffer_size_kb_show, .set = buffer_size_kb_set,
 	 .help = "the same of this CPU alone"},
 	{"timestamp_mode", 0444, .show = timestamp_mode_show,
-	 .help = "how trace_pipe_raw stamps: each record tells the time since the one before"},
+	 .help = "how trace_pipe_raw stamps: each record has the time since the one before"},
 	{"buffer_total_size_kb", 0444, .get = buffer_total_size_kb_get,
 	 .help = "the sum over all CPUs"},
 	{"buffer_percent", 0644, .get = buffer_percent_get, .set = buffer_percent_set,

@@ -578,7 +578,7 @@ static const struct tree_row rows[] = {
 	 .help = "record the events of these threads alone; option event-fork: and of those they make"},
 	{"set_event_notrace_pid", 0644,
 	 .show = set_event_notrace_pid_show, .store = set_event_notrace_pid_store,
-	 .help = "never record those of these"},
+	 .help = "never record the events of these threads"},
 	{"eval_map", 0444, .scope = TREE_GLOBAL, .show = eval_map_show,
 	 .help = "names in the formats of events, and the numbers that they stand for"},
 };

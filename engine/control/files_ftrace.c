@@ -181,7 +181,7 @@ static const struct tree_row rows[] = {
 	 .help = "function_graph: do not trace these and what they call"},
 	{"max_graph_depth", 0644, .scope = TREE_GLOBAL,
 	 .get = max_graph_depth_get, .set = max_graph_depth_set,
-	 .help = "function_graph: trace so many levels of calls, 0: all"},
+	 .help = "function_graph: trace this number of levels of calls, 0: all"},
 	{"dyn_ftrace_total_info", 0444, .scope = TREE_GLOBAL, .show = dyn_ftrace_total_info_show,
 	 .help = "how many functions and objects there are"},
 	{"enabled_functions", 0444, .scope = TREE_GLOBAL, .kind = TREE_RENDERED,

@@ -152,7 +152,7 @@ static void apply(void)
 	if (!err)
 		return;
 	is_wanted = 0;
-	area_status("the kernel does not tell this process of its CPUs' power", NULL, err);
+	area_status("the kernel refuses this process events of its CPUs' power", NULL, err);
 }
 
 static int wanted(void)

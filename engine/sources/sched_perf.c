@@ -312,7 +312,7 @@ static int apply(uint32_t kind)
 	else if (!kinds[kind].wanted && sched_open[kind].how != SCHED_CLOSED)
 		close_kind(kind);
 	if (err)
-		area_status("the kernel does not tell this process (see perf_event_paranoid):",
+		area_status("the kernel refuses this process (see perf_event_paranoid):",
 			    sched_tracepoints[kind].name, err);
 	return err;
 }

@@ -31,7 +31,7 @@ static const struct flag flag_rows[] = {
 	{'n', "lines", "N", "print at most the last N lines of the trace (1000; 0: all)", NULL,
 	 offsetof(struct flags, lines)},
 	{'r', "records", "all|TID|none",
-	 "print the records alone: all, or those of a thread; none: print none", NULL,
+	 "print the records alone: of all threads, or of one; none: print no records", NULL,
 	 offsetof(struct flags, records)},
 	{'a', "all", NULL, "for a core: the stacks of all threads", NULL,
 	 offsetof(struct flags, all)},

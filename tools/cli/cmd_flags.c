@@ -368,7 +368,7 @@ const struct command command_flags = {
 	.help = "Print the flags by which COMPILER makes functions that can be traced. It builds a "
 		"small\nprogram with them, and the engine looks for its functions.\n",
 	.more = "COMPILER is g++, clang++, gcc, clang or a similar one (default: c++). A\nname "
-		"with ++ is tried with C++, others with C. FLAGS are those of your build "
+		"with ++ is tried with C++, others with C. FLAGS are your build's "
 		"(-flto,\n-fuse-ld=gold), which the printed flags must work with.\n\n  g++ -O2 -g "
 		"$(vestige flags g++) -o prog a.cc b.cc\n\nThe exit status is 1 when no flag "
 		"works.\n",

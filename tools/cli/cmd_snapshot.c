@@ -30,7 +30,7 @@ static const struct flag flags[] = {
 	 offsetof(struct snapshot, take)},
 	{'r', NULL, NULL, "empty it", NULL, offsetof(struct snapshot, reset)},
 	{'f', NULL, NULL, "give its memory back", NULL, offsetof(struct snapshot, release)},
-	{'c', NULL, "CPU", "that of one CPU", take_cpu, 0},
+	{'c', NULL, "CPU", "the snapshot of one CPU", take_cpu, 0},
 	FLAGS_END};
 
 static int print(struct target *t, const char *file, struct out *o)

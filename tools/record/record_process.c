@@ -187,7 +187,7 @@ static int change_option(struct changes *c, struct target *t, const char *option
 	if (err == -EINVAL)
 		return fail(EINVAL,
 			    "there is no option %s with this tracer: `vestige get trace_options -P "
-			    "%s` shows those of the process",
+			    "%s` shows the process's",
 			    option, t->name);
 	if (err || was)
 		return err;

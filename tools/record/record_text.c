@@ -142,7 +142,7 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 		if (status_word(line, n, "trace_options: ", word, sizeof(word)))
 			return fail(EINVAL,
 				    "there is no option %s with the tracer %s: `vestige get "
-				    "trace_options -P PID` shows those of a process",
+				    "trace_options -P PID` shows a process's",
 				    word, opt->tracer);
 		line += n;
 		line += *line == '\n';
@@ -240,7 +240,7 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 		     l->path, l->image);
 	else
 		note("nothing was recorded: %s has no function that can be traced: build it "
-		     "with " THE_FLAG " (`vestige doctor %s` tells more). A program that it "
+		     "with " THE_FLAG " (`vestige doctor %s` says more). A program that it "
 		     "executed in a sandbox has no %s: bind that folder into it (bwrap --bind %s "
 		     "%s), or set VESTIGE_DIR to one that both have",
 		     l->image, shell_word(l->path, path), l->areas_dir, l->areas_dir, l->areas_dir);

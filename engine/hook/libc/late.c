@@ -53,7 +53,7 @@ static void take(void)
 
 	taken = !err;
 	if (err)
-		area_status("calls of libc that tell of threads and jumps are not seen", NULL, err);
+		area_status("calls of libc about threads and jumps are not seen", NULL, err);
 }
 
 static void rest(int asleep)
