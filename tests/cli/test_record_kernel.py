@@ -81,6 +81,11 @@ def test_each_write_encloses_its_system_call(w):
     said = re.search(rb"^kernel clock: within (\d+) ns$", p.stderr, re.M)
     assert said and int(said[1]) < 1000000, p.stderr
     lines = report(w)
+    # ours shows both buffers as trace-cmd does, line for line
+    theirs = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            check=True).stdout.splitlines()
+    ours = w.run("report").stdout.splitlines()
+    assert ours == theirs, [x for x in zip(ours, theirs) if x[0] != x[1]][:3]
     stamps = [l[2] for l in lines]
     assert stamps == sorted(stamps)
     calls, begun = {}, {}

@@ -354,6 +354,13 @@ static bool fits(const struct line *l, const struct line_event *e, const struct 
 	return true;
 }
 
+bool line_begins_call(struct line *l, const struct record *rec)
+{
+	const struct line_event *e = event_of(l, rec);
+
+	return e && e->body == BODY_ENTRY;
+}
+
 bool line_fits(struct line *l, const struct record *rec)
 {
 	const struct line_event *e = event_of(l, rec);

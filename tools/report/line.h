@@ -37,6 +37,9 @@ struct tep_handle *line_tep(struct line *l);
 /* The record as libtraceevent wants it; its data are copied, with zeros behind. Borrowed until the next call. */
 struct tep_record *line_tep_record(struct line *l, const struct record *rec);
 
+/* Whether it is the entry of a call. */
+bool line_begins_call(struct line *l, const struct record *rec);
+
 /* Whether libtraceevent may look at its fields: all of them lie inside. */
 bool line_fits(struct line *l, const struct record *rec);
 
@@ -45,8 +48,8 @@ void line_head(struct line *l, struct out *o, const struct record *rec, uint64_t
 
 /*
  * line_body() - ` event: text`, without a newline.
- * @next: the next record of its CPU; NULL: there is none.
- * Return: whether that belongs to the line: it is the end of the call which this begins.
+ * @next: where line_begins_call(), the next record of its buffer, of whatever CPU; NULL: there is
+ * none. Return: whether that belongs to the line: it is the end of the call which this begins.
  */
 bool line_body(struct line *l, struct out *o, const struct record *rec, const struct record *next);
 

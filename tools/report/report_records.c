@@ -28,6 +28,7 @@ struct source {
 	int nr, at;
 	uint64_t ts; /* of the record at `at`, as it is shown */
 	bool in_ns;
+	bool hidden; /* --cpu leaves it out: it only tells when calls end */
 };
 
 struct merge_heap {
@@ -111,12 +112,16 @@ static char *name_of(const struct report *r, const struct report_file *f,
 }
 
 static int add_cpu(struct report *r, struct merge_heap *m, struct report_file *f,
-		   struct dat_buffer *b, unsigned int cpu)
+		   struct dat_buffer *b, unsigned int cpu, bool hidden)
 {
 	struct source *s = &m->all[m->nr_all++];
 	int ret;
 
-	*s = (struct source){.f = f, .b = b, .name = name_of(r, f, b), .stream = &b->streams[cpu]};
+	*s = (struct source){.f = f,
+			     .b = b,
+			     .name = name_of(r, f, b),
+			     .stream = &b->streams[cpu],
+			     .hidden = hidden};
 	s->in_ns = counts_ns(r, f);
 	s->batch = malloc(BATCH * sizeof(*s->batch));
 	if (!s->batch || !s->name)
@@ -143,8 +148,7 @@ static int add_file(struct report *r, struct merge_heap *m, struct report_file *
 		if (r->o->cpus)
 			ret = cpu_list_parse(r->o->cpus, b->nr_cpus, &cpus);
 		for (unsigned int cpu = 0; cpu < b->nr_cpus && !ret; cpu++)
-			if (!cpus || cpus[cpu])
-				ret = add_cpu(r, m, f, b, cpu);
+			ret = add_cpu(r, m, f, b, cpu, cpus && !cpus[cpu]);
 		free(cpus);
 	}
 	return ret;
@@ -238,16 +242,63 @@ static int keep(struct show *w, struct record *rec)
 	return 0;
 }
 
-/*
- * Print the record of @s and step on. Return: 1; 0: its CPU has no more; -errno with fail() set.
- */
-static int show_record(struct show *w, struct source *s)
+/* Leave the record of the heap's @i-th source. Return: 0 or -errno with fail() set. */
+static int step(struct merge_heap *m, size_t i)
 {
-	const struct report_options *opt = w->r->o;
+	int ret;
+
+	m->heap[i]->at++;
+	ret = fill(m->heap[i]);
+	if (ret > 0) {
+		sift_down(m, i);
+		return 0;
+	}
+	m->heap[i] = m->heap[--m->nr];
+	if (i < m->nr)
+		for (i = m->nr; i-- > 0;)
+			sift_down(m, i);
+	return ret;
+}
+
+/* The source of the next record of a buffer, of whatever CPU; m->nr: there is none. */
+static size_t next_of(const struct merge_heap *m, const struct dat_buffer *b)
+{
+	size_t at = m->nr;
+
+	for (size_t i = 0; i < m->nr; i++)
+		if (m->heap[i]->b == b && (at == m->nr || before(m->heap[i], m->heap[at])))
+			at = i;
+	return at;
+}
+
+/* What is in front of the line itself. */
+static void put_before(struct show *w, const struct source *s, const struct record *rec,
+		       uint64_t ts)
+{
+	struct out *o = &w->r->out;
+
+	if (w->r->o->ts_check && w->any && ts < w->last_ts)
+		out_printf(o,
+			   "WARNING: Record on cpu %u went backwards: %llu to %llu delta: -%llu\n",
+			   rec->cpu, (unsigned long long)w->last_ts, (unsigned long long)ts,
+			   (unsigned long long)(w->last_ts - ts));
+	out_write(o, s->name, s->name_bytes);
+	if (rec->lost == RECORD_LOST_UNKNOWN)
+		out_printf(o, "CPU:%u [EVENTS DROPPED]\n", rec->cpu);
+	else if (rec->lost)
+		out_printf(o, "CPU:%u [%" PRIu64 " EVENTS DROPPED]\n", rec->cpu, rec->lost);
+}
+
+/* Print the first record and step on. Return: 0 or -errno with fail() set. */
+static int show_record(struct show *w, struct merge_heap *m)
+{
+	struct source *s = m->heap[0];
 	struct record rec = s->batch[s->at];
+	struct line *l = s->f->line;
 	struct out *o = &w->r->out;
 	uint64_t ts = s->ts - w->base;
-	bool wanted = is_wanted(w->r, s->f, &rec);
+	bool wanted = !s->hidden && is_wanted(w->r, s->f, &rec);
+	size_t next;
 	int ret;
 
 	if (s->at + 1 == s->nr) {
@@ -255,30 +306,19 @@ static int show_record(struct show *w, struct source *s)
 		if (ret)
 			return ret;
 	}
-	s->at++;
-	ret = fill(s);
-	if (ret < 0 || !wanted)
+	ret = step(m, 0);
+	if (ret || !wanted)
 		return ret;
-	if (opt->ts_check && w->any && ts < w->last_ts)
-		out_printf(o,
-			   "WARNING: Record on cpu %u went backwards: %llu to %llu delta: -%llu\n",
-			   rec.cpu, (unsigned long long)w->last_ts, (unsigned long long)ts,
-			   (unsigned long long)(w->last_ts - ts));
-	out_write(o, s->name, s->name_bytes);
-	if (rec.lost == RECORD_LOST_UNKNOWN)
-		out_printf(o, "CPU:%u [EVENTS DROPPED]\n", rec.cpu);
-	else if (rec.lost)
-		out_printf(o, "CPU:%u [%" PRIu64 " EVENTS DROPPED]\n", rec.cpu, rec.lost);
-	line_head(s->f->line, o, &rec, ts, s->in_ns);
-	if (opt->ts_diff)
+	put_before(w, s, &rec, ts);
+	line_head(l, o, &rec, ts, s->in_ns);
+	if (w->r->o->ts_diff)
 		put_diff(w, s, ts);
 	else
 		w->last_ts = ts;
 	w->any = true;
-	if (line_body(s->f->line, o, &rec, ret > 0 ? &s->batch[s->at] : NULL)) {
-		s->at++;
-		ret = fill(s);
-	}
+	next = line_begins_call(l, &rec) ? next_of(m, s->b) : m->nr;
+	if (line_body(l, o, &rec, next < m->nr ? &m->heap[next]->batch[m->heap[next]->at] : NULL))
+		ret = step(m, next);
 	if (s->f->wakeups)
 		report_wakeups_record(s->f->wakeups, o, s->f, &rec, ts);
 	out_write(o, "\n", 1);
@@ -295,15 +335,8 @@ int report_records(struct report *r)
 	ret = heap_begin(r, &m);
 	if (!ret && m.nr && r->o->align_ts)
 		w.base = m.heap[0]->ts;
-	while (!ret && m.nr && !r->out.err) {
-		ret = show_record(&w, m.heap[0]);
-		if (!ret)
-			m.heap[0] = m.heap[--m.nr];
-		else if (ret > 0)
-			ret = 0;
-		if (m.nr)
-			sift_down(&m, 0);
-	}
+	while (!ret && m.nr && !r->out.err)
+		ret = show_record(&w, &m);
 	heap_end(&m);
 	free(w.copy);
 	for (size_t i = 0; !ret && i < r->nr_files; i++)
