@@ -450,8 +450,8 @@ static const char *add_conversion(struct line_fast *f, struct tep_event *ev, con
 	}
 	for (; isdigit((unsigned char)*p) && width < 100; p++)
 		width = width * 10 + (unsigned int)(*p - '0');
-	for (; *p == 'l' && longs < 2; p++)
-		longs++;
+	for (; (*p == 'l' || *p == 'L') && longs < 2; p++)
+		longs += *p == 'L' ? 2 : 1;
 	switch (*p) {
 	case 's':
 		return !width && !longs && add_string(f, ev, arg) ? p + 1 : NULL;
