@@ -417,5 +417,36 @@ def test_another_root(w):
         assert p.communicate("\n", timeout=60)[0] == "allocates 1\ncalls 1\n" and p.returncode == 0
 
 
+def test_cgroup(w):
+    """All processes of a group and of one below it, by its path and by its name."""
+    w.compile("does", DOES, "-O2")
+    roots = [r for r in ("/sys/fs/cgroup/unified", "/sys/fs/cgroup/pids", "/sys/fs/cgroup") if os.access(r + "/cgroup.procs", os.W_OK)]
+    if not roots:
+        raise Skip("no control group can be made")
+    name = f"vestige-test-{os.getpid()}.service"
+    group = f"{roots[0]}/{name}"
+    os.makedirs(f"{group}/below")
+    programs = []
+    try:
+        for at in group, f"{group}/below":
+            programs.append(Program(w, "allocates"))
+            with open(f"{at}/cgroup.procs", "w", encoding="utf-8") as f:
+                f.write(str(programs[-1].pid))
+        for which in name, group:
+            w.run("attach", "-q", "--cgroup", which)
+            assert all(has_engine(p.pid) for p in programs)
+        for p in programs:
+            assert p.end() == (0, "allocates 1\ncalls 1\n")
+        assert b"there is no process in" in w.run("attach", "--cgroup", name, status=1).stderr
+    finally:
+        for p in programs:
+            p.__exit__()
+        until(lambda: not any(open(f"{at}/cgroup.procs").read() for at in (group, f"{group}/below")))
+        os.rmdir(f"{group}/below")
+        os.rmdir(group)
+    assert b"no control group nosuch" in w.run("attach", "--cgroup", "nosuch.service", status=1).stderr
+    w.run("clean")
+
+
 if __name__ == "__main__":
     raise SystemExit(main(globals()))

@@ -16,6 +16,7 @@
 #define VESTIGE_TOOLS_ATTACH_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -34,5 +35,13 @@ struct attach_result {
  * be done, EAGAIN no thread came to a safe point, ELIBACC its loader refused the library.
  */
 int attach_process(int pid, struct attach_result *r);
+
+/*
+ * attach_cgroup() - the processes of a control group and of those below it. @name: its path, from
+ * /sys/fs/cgroup or the root; or the name of its folder, which a systemd unit has; or 12 or more
+ * characters of a container's id. @pids: to be freed with free(). Return: 0 or -errno with fail()
+ * set: ENOENT there is none, ESRCH it has no process.
+ */
+int attach_cgroup(const char *name, int **pids, size_t *nr);
 
 #endif

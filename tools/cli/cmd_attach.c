@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "tools/attach/attach.h"
 #include "tools/base/note.h"
@@ -13,6 +14,7 @@
 struct attach_flags {
 	bool quiet;
 	bool verbose;
+	const char *cgroup;
 };
 
 static const struct flag flags[] = {
@@ -20,38 +22,65 @@ static const struct flag flags[] = {
 	 offsetof(struct attach_flags, quiet)},
 	{'v', NULL, NULL, "say which thread loaded it, and how long that thread stood still", NULL,
 	 offsetof(struct attach_flags, verbose)},
+	{0, "cgroup", "GROUP",
+	 "all processes of a control group: its folder, a systemd unit, or a container's id", NULL,
+	 offsetof(struct attach_flags, cgroup)},
 	FLAGS_END};
 
-static int run(const struct command *c, int argc, char **argv)
+static int attach(int pid, const struct attach_flags *f)
 {
-	struct attach_flags f = {0};
 	struct attach_result r;
-	unsigned long long pid;
-	int status = options_parse(c, (void *[]){&f}, &argc, &argv), err;
+	int err = attach_process(pid, &r);
 
-	if (status >= 0)
-		return status;
-	if (argc != 1 || !options_number(argv[0], INT_MAX, &pid) || !pid)
-		return options_wrong(c, "one process is named by its number: vestige attach PID");
-	err = attach_process((int)pid, &r);
 	if (err)
-		return control_end(err);
-	if (f.verbose && !r.was_there)
+		return err;
+	if (f->verbose && !r.was_there)
 		note("thread %d loaded the engine at attempt %u and stood still for %.1f ms", r.tid,
 		     r.tries, (double)r.still_ns / 1e6);
-	if (!f.quiet)
-		note(r.slept ? "the engine in process %llu is awake again: vestige start -P %llu "
-			       "traces it"
-		     : r.was_there ? "the engine was in process %llu already"
-				   : "the engine is in process %llu: vestige start -P %llu traces "
-				     "it",
+	if (!f->quiet)
+		note(r.slept	   ? "the engine in process %d is awake again: vestige start -P %d "
+				     "traces it"
+		     : r.was_there ? "the engine was in process %d already"
+				   : "the engine is in process %d: vestige start -P %d traces it",
 		     pid, pid);
 	return 0;
 }
 
+/* All that can be; the others are named. */
+static int attach_all(const struct attach_flags *f)
+{
+	int *pids = NULL, status = 0;
+	size_t nr = 0;
+
+	if (control_end(attach_cgroup(f->cgroup, &pids, &nr)))
+		status = CMD_FAILURE;
+	for (size_t i = 0; i < nr; i++)
+		if (control_end(attach(pids[i], f)))
+			status = CMD_FAILURE;
+	free(pids);
+	return status;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct attach_flags f = {0};
+	unsigned long long pid;
+	int status = options_parse(c, (void *[]){&f}, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (f.cgroup && !argc)
+		return attach_all(&f);
+	if (f.cgroup || argc != 1 || !options_number(argv[0], INT_MAX, &pid) || !pid)
+		return options_wrong(c,
+				     "one process is named by its number: vestige attach PID, or "
+				     "a control group: vestige attach --cgroup GROUP");
+	return control_end(attach((int)pid, &f));
+}
+
 const struct command command_attach = {
 	.name = "attach",
-	.words = "PID",
+	.words = "PID | --cgroup GROUP",
 	.what = "load the engine into a process that runs without it",
 	.help = "Load libvestige.so into process PID, which was started without it. The program "
 		"goes on\nas before, and nothing is traced until that is switched on: `vestige "
