@@ -2718,10 +2718,10 @@
         for (const line of this.visible(pinned))
           this.drawLine(g2, line, dark, ink);
         this.drawLost(g2);
-        if (!pinned)
-          this.drawPath(g2, ink);
+        this.drawPieces(g2, pinned);
         g2.restore();
       }
+      this.drawArrows(g2, ink);
       if (this.layout.pinnedHeight) {
         g2.fillStyle = ink;
         g2.fillRect(0, SCALE + this.layout.pinnedHeight - 1, this.width, 1);
@@ -2846,13 +2846,20 @@
     threadLine(track) {
       return this.lines.find((l3) => l3.track === track && l3.row === 0);
     }
-    drawPath(g2, ink) {
+    // The critical path: a bar beneath the states of its threads.
+    drawPieces(g2, pinned) {
       g2.fillStyle = PATH;
       for (const piece of this.path) {
         const line = this.threadLine(piece.track);
-        if (line)
+        if (line && line.pinned === pinned)
           g2.fillRect(this.x(piece.from), this.y(line) + line.height - 5, Math.max(1, this.x(piece.to) - this.x(piece.from)), 4);
       }
+    }
+    drawArrows(g2, ink) {
+      g2.save();
+      g2.beginPath();
+      g2.rect(0, SCALE, this.width, this.view - SCALE);
+      g2.clip();
       g2.strokeStyle = g2.fillStyle = ink;
       for (const { from, to } of this.arrows) {
         const a3 = this.threadLine(from.track), b = this.threadLine(to.track);
@@ -2870,6 +2877,7 @@
         g2.lineTo(x1 + 4, y1 - down * 7);
         g2.fill();
       }
+      g2.restore();
     }
     drawMarks(g2, ink, paper) {
       if (this.area) {

@@ -243,9 +243,10 @@ export class Graph {
       g.clip();
       for (const line of this.visible(pinned)) this.drawLine(g, line, dark, ink);
       this.drawLost(g);
-      if (!pinned) this.drawPath(g, ink);
+      this.drawPieces(g, pinned);
       g.restore();
     }
+    this.drawArrows(g, ink);
     if (this.layout.pinnedHeight) {
       g.fillStyle = ink;
       g.fillRect(0, SCALE + this.layout.pinnedHeight - 1, this.width, 1);
@@ -369,12 +370,20 @@ export class Graph {
     return this.lines.find((l) => l.track === track && l.row === 0);
   }
 
-  private drawPath(g: CanvasRenderingContext2D, ink: string) {
+  // The critical path: a bar beneath the states of its threads.
+  private drawPieces(g: CanvasRenderingContext2D, pinned: boolean) {
     g.fillStyle = PATH;
     for (const piece of this.path) {
       const line = this.threadLine(piece.track);
-      if (line) g.fillRect(this.x(piece.from), this.y(line) + line.height - 5, Math.max(1, this.x(piece.to) - this.x(piece.from)), 4);
+      if (line && line.pinned === pinned) g.fillRect(this.x(piece.from), this.y(line) + line.height - 5, Math.max(1, this.x(piece.to) - this.x(piece.from)), 4);
     }
+  }
+
+  private drawArrows(g: CanvasRenderingContext2D, ink: string) {
+    g.save();
+    g.beginPath();
+    g.rect(0, SCALE, this.width, this.view - SCALE);
+    g.clip();
     g.strokeStyle = g.fillStyle = ink;
     for (const { from, to } of this.arrows) {
       const a = this.threadLine(from.track), b = this.threadLine(to.track);
@@ -391,6 +400,7 @@ export class Graph {
       g.lineTo(x1 + 4, y1 - down * 7);
       g.fill();
     }
+    g.restore();
   }
 
   private drawMarks(g: CanvasRenderingContext2D, ink: string, paper: string) {
