@@ -22,7 +22,7 @@
 
 #define AREA_MAGIC UINT64_C(0x0045474954534556) /* "VESTIGE\0" on a little-endian machine */
 #define AREA_MAJOR 1
-#define AREA_MINOR 7
+#define AREA_MINOR 8
 
 #define AREA_DIR_PREFIX "/dev/shm/vestige-" /* + UID */
 
@@ -57,6 +57,8 @@ enum area_table_id {
 	AREA_HIST_ROOM, /* pieces of AREA_HIST_PIECE bytes: what the rows of AREA_HISTS name */
 	AREA_PRINTKS,	/* struct area_printk; since 1.3 */
 	AREA_LATENCIES, /* struct area_latency: one per buffer; since 1.5 */
+	AREA_PROFILE,	/* struct area_profile; since 1.8 */
+	AREA_TIMES,	/* struct area_times: what the rows of AREA_PROFILE name; since 1.8 */
 	AREA_NR_TABLES
 };
 #define AREA_MAX_TABLES	     16
@@ -121,7 +123,12 @@ struct area_header {
 	/* since 1.6: the agent writes records that the kernel has had for a while; not 0 while it
 	 * does. A read of any control file through the agent has it write all that there are. */
 	uint32_t late_records;
-	uint32_t reserved;
+	/* since 1.8: function_profile_enabled */
+	uint32_t profile_on;
+	/* since 1.8: when it was last switched on, in clock units (0: never), and the calls since
+	 * then that it does not count, as there was no row for their function */
+	uint64_t profile_since;
+	uint64_t profile_missed;
 };
 /* The table of that number (enum area_table_id), in a header that may be const. */
 #define AREA_TABLE(head, id)                                                                       \
@@ -614,6 +621,36 @@ struct area_snapshot {
 	uint64_t reserved[2];
 };
 static_assert(sizeof(struct area_snapshot) == 128, "area_snapshot is part of the format");
+
+/*
+ * What the function profiler counts of one function on one CPU, since header.profile_since. A row
+ * that is not used has no kind. Two rows may be of the same function and CPU: their sum counts.
+ *
+ * A time is in one bucket of octave 0 if it is below AREA_TIMES_BUCKETS ns, and else in octave o =
+ * (number of its highest bit) - 4; the bucket is 2^(o - 1) ns wide (1 in octave 0), so that its
+ * middle is within 1.6 % of each time in it. Octave o >= 1 begins at AREA_TIMES_BUCKETS << (o - 1).
+ */
+#define AREA_TIMES_BUCKETS 32u
+#define AREA_TIMES_OCTAVES 40u
+#define AREA_PROFILE_ROW   1u
+struct area_profile {
+	uint32_t kind; /* AREA_PROFILE_ROW; 0: not used */
+	uint32_t function, cpu;
+	uint32_t no_times; /* calls whose time is in no bucket, as there was no room */
+	uint64_t hits;	   /* calls that began */
+	uint64_t time_ns;  /* of those that returned */
+	uint64_t squares;  /* of their times, ns * ns */
+	uint64_t self_ns;  /* without the functions that they called, of open calls too */
+	uint64_t max_ns;
+	uint32_t times[AREA_TIMES_OCTAVES]; /* row of AREA_TIMES, from 1; 0: none in that octave */
+	uint64_t reserved[5];
+};
+static_assert(sizeof(struct area_profile) == 256, "area_profile is part of the format");
+
+struct area_times {
+	uint64_t nr[AREA_TIMES_BUCKETS];
+};
+static_assert(sizeof(struct area_times) == 256, "area_times is part of the format");
 
 /* What a lock is, in area_latency.lock_sort. */
 enum area_lock_sort {

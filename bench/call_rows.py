@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What a recorded call costs: each tracer, flag of the compiler and setting."""
 import glob
+import json
 import os
 import re
 import shutil
@@ -134,6 +135,34 @@ def bench_instances():
         ns, plain = best[top, others, file] - off, best[tracer, "", ""] - off
         what = f"top {top}" + (f", instances {others}" if others else "") + (f", {file}" if file else "")
         row(what, f"{ns / plain:.2f} ({ns:.1f} ns)", f"<= {bar}" if bar else "", ns / plain <= bar if bar else None)
+
+
+def bench_profiler():
+    """function_profile_enabled with self times and buckets, as `vestige top` has it; and what top itself takes."""
+    print("a call counted by the function profiler; vestige top beside a program that calls without a pause")
+    program = compiled("profiler", PATCHABLE)
+    p = subprocess.Popen([program, "leaf", "100000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                         env={**os.environ, "LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=nop",
+                              "VESTIGE_DIR": f"{harness.folder}/areas"})
+    try:
+        for _ in range(500):
+            if not sh(VESTIGE, "get", "-P", str(p.pid), "tracing_on", check=False).returncode:
+                break
+            time.sleep(0.01)
+        seconds = 3 if harness.quick else 20
+        before = os.times()
+        text = sh(VESTIGE, "top", "-P", str(p.pid), "-n", str(seconds), "-d", "1", "--json").stdout
+        after = os.times()
+    finally:
+        p.kill()
+        p.wait()
+        empty_areas()
+    rates = [r["rate"] for line in text.splitlines() for r in json.loads(line)["rows"] if r["name"] == "leaf"]
+    rate = statistics.median(rates)
+    used = after.children_user + after.children_system - before.children_user - before.children_system
+    row("top, of one CPU", f"{100 * used / seconds:.2f} % at {rate / 1e6:.1f} M calls/s", "<= 2 % at 2 M/s",
+        100 * used / seconds <= 2 and rate >= 2e6)
+    row("function profiler, leaf", f"{1e9 / max(rates):.1f} ns a call")
 
 
 def bench_hooks():

@@ -53,6 +53,8 @@ static const struct {
 	[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 	[AREA_PRINTKS] = {sizeof(struct area_printk), 1u << 14},
 	[AREA_LATENCIES] = {sizeof(struct area_latency), 1},
+	[AREA_PROFILE] = {sizeof(struct area_profile), 1u << 16},
+	[AREA_TIMES] = {sizeof(struct area_times), 1u << 17},
 };
 
 /* The name in it may hold any characters. */

@@ -57,6 +57,8 @@ static const struct kind kinds[AREA_NR_TABLES] = {
 	[AREA_HIST_ROOM] = {"memory of histograms", AREA_HIST_PIECE, 1u << 24, 0, 0},
 	ROW(AREA_PRINTKS, "printed formats", struct area_printk, 1u << 16, printks, nr_printks),
 	ROW(AREA_LATENCIES, "latencies", struct area_latency, 64, latencies, nr_latencies),
+	[AREA_PROFILE] = {"profiled functions", sizeof(struct area_profile), 1u << 22, 0, 0},
+	[AREA_TIMES] = {"times of functions", sizeof(struct area_times), 1u << 22, 0, 0},
 	[AREA_PAGES] = {"pages", sizeof(struct page_desc), 1u << 26, 0,
 			offsetof(struct meta, nr_pages)},
 	[AREA_FILES] = {"control files", 1, 1u << 22, 0, 0},

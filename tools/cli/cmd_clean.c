@@ -20,6 +20,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/record/kernel.h"
+#include "tools/target/borrowed.h"
 #include "tools/target/image.h"
 #include "tools/target/kept.h"
 
@@ -99,10 +100,23 @@ static void tell_would(const char *path)
 	printf("would remove %s\n", path);
 }
 
+static void tell_restored(const char *what)
+{
+	printf("restored %s\n", what);
+}
+
+static void tell_would_restore(const char *what)
+{
+	printf("would restore %s\n", what);
+}
+
 static int clean_all(bool dry)
 {
-	int err = clean(dry);
+	/* while the processes that live are there to be asked */
+	int err = borrowed_clean(dry, dry ? tell_would_restore : tell_restored);
 
+	if (!err)
+		err = clean(dry);
 	return err ? err : kernel_record_clean(dry, dry ? tell_would : tell_removed);
 }
 

@@ -18,7 +18,7 @@ static const struct command *const commands[] = {
 	&command_stacks,  &command_clear,  &command_restart,   &command_snapshot,
 	&command_stack,	  &command_attach, &command_stat,      &command_view,
 	&command_sql,	  &command_dump,   &command_options,   &command_check_events,
-	&command_detach,  &command_tui,
+	&command_detach,  &command_tui,	   &command_top,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands))

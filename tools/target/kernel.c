@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/target/counts.h"
 #include "tools/target/target.h"
 
 struct kernel {
@@ -164,6 +165,27 @@ static int op_records(struct target *t, struct reader **r)
 			     "it, `trace-cmd extract` writes a trace.dat of it");
 }
 
+static int op_counts(struct target *t, struct counts *c)
+{
+	struct target_text text;
+	char path[64];
+	int err = 0;
+
+	for (int cpu = 0; !err; cpu++) {
+		struct target_file file;
+
+		snprintf(path, sizeof(path), "trace_stat/function%d", cpu);
+		if (op_find(t, path, &file))
+			break;
+		err = target_read(t, path, &text);
+		if (err)
+			break;
+		err = counts_stat_text(c, text.at);
+		free(text.at);
+	}
+	return err;
+}
+
 static int op_write(struct target *t, const char *path, const char *text, size_t n, bool truncate,
 		    int tid)
 {
@@ -271,6 +293,7 @@ static const struct target_ops kernel_ops = {
 	.print = op_print,
 	.names = op_names,
 	.records = op_records,
+	.counts = op_counts,
 	.write = op_write,
 	.mkdir = op_mkdir,
 	.rmdir = op_rmdir,

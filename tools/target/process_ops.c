@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "abi/option.h"
+#include "tools/target/counts.h"
 #include "tools/target/pipe.h"
 #include "tools/target/process.h"
 
@@ -92,6 +93,11 @@ static int op_records(struct target *t, struct reader **r)
 {
 	image_drain(&of(t)->image);
 	return reader_open_area(of(t)->image.path, r);
+}
+
+static int op_counts(struct target *t, struct counts *c)
+{
+	return counts_area(c, &of(t)->image, of(t)->fd);
 }
 
 static bool has_pipes(struct process *p)
@@ -252,6 +258,7 @@ const struct target_ops process_ops = {
 	.print = op_print,
 	.names = op_names,
 	.records = op_records,
+	.counts = op_counts,
 	.write = op_write,
 	.mkdir = op_mkdir,
 	.rmdir = op_rmdir,

@@ -13,6 +13,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/time_ns.h"
+#include "tools/target/counts.h"
 #include "tools/target/meaning.h"
 #include "tools/target/members_pipe.h"
 #include "tools/target/members_raw.h"
@@ -336,6 +337,23 @@ static int op_names(struct target *t, struct out *o)
 	return err;
 }
 
+static int op_counts(struct target *t, struct counts *c)
+{
+	struct process **members;
+	unsigned int nr;
+	int err = 0;
+
+	session_look(of(t), true);
+	nr = session_members(of(t), &members);
+	for (unsigned int i = 0; i < nr; i++) {
+		if (!err)
+			err = counts_area(c, &members[i]->image, members[i]->fd);
+		process_put(members[i]);
+	}
+	free(members);
+	return err;
+}
+
 static int op_records(struct target *t, struct reader **r)
 {
 	struct process **members;
@@ -462,6 +480,7 @@ const struct target_ops session_ops = {
 	.print = op_print,
 	.names = op_names,
 	.records = op_records,
+	.counts = op_counts,
 	.write = op_write,
 	.mkdir = op_mkdir,
 	.rmdir = op_rmdir,

@@ -17,6 +17,7 @@
 #include "tools/reader/reader.h"
 #include "tools/text/out.h"
 
+struct counts;
 struct target_ops;
 
 struct target {
@@ -84,6 +85,9 @@ struct target_ops {
 
 	/* All records that there are, not consuming; closed with reader_close(). */
 	int (*records)(struct target *t, struct reader **r);
+
+	/* Add what the function profiler has counted (counts.h). NULL: there is none. */
+	int (*counts)(struct target *t, struct counts *c);
 
 	/* One write on behalf of thread @tid. @truncate: as `>`; false as `>>`. */
 	int (*write)(struct target *t, const char *path, const char *text, size_t n, bool truncate,

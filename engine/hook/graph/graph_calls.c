@@ -152,7 +152,53 @@ static inline int begin(struct srcu_thread **inside, const struct ops_list **l)
 	return 1;
 }
 
-uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+/* Time on a stack since the last entry or return of a profiled call there. */
+static uint64_t since_last(struct graph_stack *s, uint64_t now)
+{
+	uint64_t last = s->profiled;
+
+	s->profiled = now;
+	return last && last < now ? now - last : 0;
+}
+
+/* Whether the call at @slot is profiled, since the profiler was switched on. */
+static int is_profiled(uint64_t slot)
+{
+	const struct graph_shadow *shadow = graph_shadow(slot);
+
+	return shadow->link & GRAPH_SILENT && shadow->calls & GRAPH_PROFILED &&
+	       shadow->stamp >= function_profile_since;
+}
+
+/* A call of @id begins at @slot: the time until now was that of the call which makes it. */
+static void profile_enter(struct graph_stack *s, uint64_t slot, uint32_t id)
+{
+	uint64_t now = ring_clock(), ran = since_last(s, now), outer = s->open, stub;
+
+	function_profile_enter(id);
+	graph_shadow(slot)->stamp = now;
+	/* of calls in between that only others want, it is theirs as much as the caller's */
+	while (ran && outer > slot && outer < s->top) {
+		if (is_profiled(outer)) {
+			stub = *(const uint64_t *)outer;
+			if (graph_is_stub(stub))
+				function_profile_self(graph_stub_function(stub), ran);
+			return;
+		}
+		outer = graph_link(graph_shadow(outer));
+	}
+}
+
+static void profile_exit(struct graph_stack *s, uint64_t slot, uint32_t id, uint64_t now)
+{
+	uint64_t began = graph_shadow(slot)->stamp, own = since_last(s, now);
+
+	/* a call from before it was switched on has no time since then that is known */
+	if (began >= function_profile_since && now >= began)
+		function_profile_exit(id, now - began, own < now - began ? own : now - began);
+}
+
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 			 const struct arch_args *args)
 {
 	struct srcu_thread *inside;
@@ -173,9 +219,8 @@ uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack 
 		calls |= GRAPH_PROBED;
 	}
 	if (unlikely(ops_user_wants(&l->profile, id))) {
-		function_profile_enter(id);
+		profile_enter(s, slot, id);
 		calls |= GRAPH_PROFILED;
-		graph_shadow(slot)->stamp = ring_clock();
 	}
 	ring_leave(inside);
 	graph_shadow(slot)->calls = calls;
@@ -265,8 +310,7 @@ void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip
 		ops_call_returned(id, slot, retval, ip);
 }
 
-void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
-		      int top)
+void graph_calls_exit(uint64_t slot, uint32_t id, struct graph_stack *s, uint64_t value, int top)
 {
 	uint64_t calls = graph_shadow(slot)->calls;
 	uint64_t now = calls & GRAPH_PROFILED ? ring_clock() : 0;
@@ -277,7 +321,7 @@ void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, u
 	if (!begin(&inside, &l))
 		return;
 	if (unlikely(calls & GRAPH_PROFILED))
-		function_profile_exit(id, now - graph_shadow(slot)->stamp);
+		profile_exit(s, slot, id, now);
 	for (i = 0; i < l->nr_graph; i++)
 		exit_in(l->graph[i].ring, calls, id, s, value);
 	if (!l->nr_graph && top && calls & 1) {

@@ -45,7 +45,7 @@ struct arch_args;
  * graph_enter_all() returns 0 when no instance wants the call: it then stays unwrapped. Any
  * context.
  */
-uint32_t graph_enter_all(uint64_t word, uint64_t slot, const struct graph_stack *s,
+uint32_t graph_enter_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 			 const struct arch_args *args);
 void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 		    const struct arch_args *args);
@@ -57,8 +57,7 @@ void graph_calls_probed(uint64_t slot, uint32_t id, uint64_t retval, uint64_t ip
  * A call that graph_enter_all() noted returns. @id: its function. @value: its result, for instances
  * with funcgraph-retval. @top: the top instance's graph is on.
  */
-void graph_calls_exit(uint64_t slot, uint32_t id, const struct graph_stack *s, uint64_t value,
-		      int top);
+void graph_calls_exit(uint64_t slot, uint32_t id, struct graph_stack *s, uint64_t value, int top);
 
 /* RECORD_RETURN with this payload, for users that want the function. */
 void graph_calls_return(uint32_t id, uint64_t payload);

@@ -279,6 +279,7 @@ struct graph_stack *graph_row_make(uint64_t floor, uint64_t lo, uint64_t top)
 	s->is_thread = 0;
 	s->doubt_lo = 0;
 	s->is_crowded = 0;
+	s->profiled = 0;
 	s->filters = load_relaxed(&graph_filters);
 	if (!(load_relaxed(&table->levels) >> s->level & 1))
 		__atomic_fetch_or(&table->levels, 1u << s->level, __ATOMIC_RELAXED);

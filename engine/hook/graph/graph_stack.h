@@ -36,6 +36,7 @@ struct graph_stack {
 	uint32_t is_thread; /* it was given to a thread by pthread_create(), or is main's */
 	uint64_t doubt_lo; /* graph_learn.c's: what `lo` was before the row was doubted; 0: never */
 	uint64_t is_crowded; /* calls below it were left out: it was unclear whose they are */
+	uint64_t profiled;   /* when a profiled call on it last began or ended; 0: never */
 } __attribute__((aligned(64)));
 
 #define GRAPH_RECENT 32u

@@ -68,6 +68,8 @@ struct fake *fake_new(unsigned int nr_cpus, unsigned int cpu_pages, unsigned int
 		[AREA_HISTS] = {sizeof(struct area_hist), 0},
 		[AREA_PRINTKS] = {sizeof(struct area_printk), 4},
 		[AREA_LATENCIES] = {sizeof(struct area_latency), 0},
+		[AREA_PROFILE] = {sizeof(struct area_profile), 4},
+		[AREA_TIMES] = {sizeof(struct area_times), 4},
 		[AREA_HIST_ROOM] = {AREA_HIST_PIECE, 0},
 	};
 	struct fake *f = calloc(1, sizeof(*f));

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See borrowed.h. The file is a row for each change:
+ *
+ *	KIND NAME START BYTES PATH\n
+ *
+ * and BYTES of what the control file held. KIND is s (a file that was set) or i (an instance that was
+ * made); NAME is the target's; START of a process tells it from a later one of its number. A row is
+ * written before the change is made. Tests: tests/cli/test_top.py.
+ */
+#include "tools/target/borrowed.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tools/base/fail.h"
+#include "tools/target/areas_dir.h"
+#include "tools/target/process.h"
+
+#define SUFFIX	  ".borrowed"
+#define MAX_BYTES (1 << 20)
+
+struct row {
+	char kind;
+	char name[64], path[256];
+	unsigned long long start;
+	char *text; /* malloced */
+};
+
+struct borrowed {
+	struct areas_dir dir;
+	char name[64];
+	FILE *file;
+	struct row *rows;
+	unsigned int nr;
+};
+
+int borrowed_new(const char *command, struct borrowed **out)
+{
+	struct borrowed *b = calloc(1, sizeof(*b));
+	int err = b ? areas_dir_open(&b->dir) : fail(ENOMEM, "out of memory"), fd;
+
+	if (err) {
+		free(b);
+		return err;
+	}
+	snprintf(b->name, sizeof(b->name), "%s-%d" SUFFIX, command, (int)getpid());
+	fd = openat(b->dir.fd, b->name, O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || flock(fd, LOCK_EX | LOCK_NB) || !(b->file = fdopen(fd, "w"))) {
+		err = fail_errno(errno, "cannot make %s/%s", b->dir.path, b->name);
+		if (fd >= 0)
+			close(fd);
+		areas_dir_close(&b->dir);
+		free(b);
+		return err;
+	}
+	*out = b;
+	return 0;
+}
+
+static unsigned long long start_of(const struct target *t)
+{
+	return t->ops == &process_ops ? ((const struct process *)t)->image.start : 0;
+}
+
+/* @text: taken. */
+static int keep(struct borrowed *b, char kind, const struct target *t, const char *path, char *text)
+{
+	struct row *rows = reallocarray(b->rows, b->nr + 1, sizeof(*rows)), *r;
+	size_t bytes = text ? strlen(text) : 0;
+
+	if (!rows) {
+		free(text);
+		return fail(ENOMEM, "out of memory");
+	}
+	b->rows = rows;
+	r = &rows[b->nr];
+	*r = (struct row){.kind = kind, .start = start_of(t), .text = text};
+	snprintf(r->name, sizeof(r->name), "%s", t->name);
+	snprintf(r->path, sizeof(r->path), "%s", path);
+	fprintf(b->file, "%c %s %llu %zu %s\n", kind, r->name, r->start, bytes, path);
+	fwrite(text ? text : "", 1, bytes, b->file);
+	b->nr++;
+	return fflush(b->file) ? fail_errno(errno, "cannot write %s/%s", b->dir.path, b->name) : 0;
+}
+
+int borrowed_set(struct borrowed *b, struct target *t, const char *path, const char *text)
+{
+	struct target_text was;
+	int err;
+
+	for (unsigned int i = 0; i < b->nr; i++)
+		if (b->rows[i].kind == 's' && !strcmp(b->rows[i].name, t->name) &&
+		    !strcmp(b->rows[i].path, path))
+			return target_set(t, path, text);
+	err = target_read(t, path, &was);
+	if (!err)
+		err = keep(b, 's', t, path, was.at);
+	return err ? err : target_set(t, path, text);
+}
+
+int borrowed_mkdir(struct borrowed *b, struct target *t, const char *instance)
+{
+	int err = keep(b, 'i', t, instance, NULL);
+
+	return err ? err : t->ops->mkdir(t, instance);
+}
+
+/* A list of functions reads as comments and lines; what is written back is the lines. */
+static int put_text(struct target *t, const char *path, const char *text)
+{
+	int err;
+
+	if (!strchr(text, '#'))
+		return target_set(t, path, text);
+	err = target_set(t, path, "");
+	while (!err && *text) {
+		size_t n = strcspn(text, "\n");
+
+		if (*text != '#' && n)
+			err = target_write(t, path, text, n, false);
+		text += n + (text[n] == '\n');
+	}
+	return err;
+}
+
+static void put_back(const struct row *r)
+{
+	int err;
+	bool kernel = !strcmp(r->name, "kernel");
+	struct target *t = kernel ? target_kernel(NULL, &err) : target_get(r->name, NULL, &err);
+
+	if (!t)
+		return;
+	if (t->ops->lives(t) && (kernel || start_of(t) == r->start)) {
+		if (r->kind == 's')
+			put_text(t, r->path, r->text ? r->text : "");
+		else
+			t->ops->rmdir(t, r->path);
+	}
+	target_put(t);
+}
+
+static void put_all_back(struct row *rows, unsigned int nr)
+{
+	while (nr--) {
+		put_back(&rows[nr]);
+		free(rows[nr].text);
+	}
+	free(rows);
+}
+
+void borrowed_end(struct borrowed *b)
+{
+	if (!b)
+		return;
+	put_all_back(b->rows, b->nr);
+	unlinkat(b->dir.fd, b->name, 0);
+	fclose(b->file);
+	areas_dir_close(&b->dir);
+	free(b);
+}
+
+/* The rows that are whole. */
+static void read_rows(FILE *f, struct row **rows, unsigned int *nr)
+{
+	struct row r, *more;
+	unsigned int bytes;
+
+	*rows = NULL;
+	*nr = 0;
+	for (;;) {
+		r = (struct row){0};
+		if (fscanf(f, "%c %63s %llu %u %255[^\n]", &r.kind, r.name, &r.start, &bytes,
+			   r.path) != 5 ||
+		    bytes > MAX_BYTES || fgetc(f) != '\n' || !(r.text = calloc(1, bytes + 1)))
+			return;
+		more = NULL;
+		if (fread(r.text, 1, bytes, f) == bytes && (r.kind == 's' || r.kind == 'i'))
+			more = reallocarray(*rows, *nr + 1, sizeof(r));
+		if (!more) {
+			free(r.text);
+			return;
+		}
+		*rows = more;
+		more[(*nr)++] = r;
+	}
+}
+
+static void clean_one(const struct areas_dir *dir, const char *name, bool dry,
+		      void (*tell)(const char *what))
+{
+	int fd = openat(dir->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
+	char line[512];
+	struct stat st;
+	struct row *rows;
+	unsigned int nr;
+
+	if (!f) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    flock(fd, LOCK_EX | LOCK_NB)) {
+		fclose(f);
+		return;
+	}
+	read_rows(f, &rows, &nr);
+	for (unsigned int i = 0; i < nr; i++) {
+		snprintf(line, sizeof(line), "%s of %s", rows[i].path, rows[i].name);
+		tell(line);
+	}
+	if (dry) {
+		for (unsigned int i = 0; i < nr; i++)
+			free(rows[i].text);
+		free(rows);
+	} else {
+		put_all_back(rows, nr);
+		unlinkat(dir->fd, name, 0);
+	}
+	fclose(f);
+}
+
+int borrowed_clean(bool dry, void (*tell)(const char *what))
+{
+	struct areas_dir dir;
+	struct dirent *e;
+	int err = areas_dir_find(&dir, geteuid()), fd;
+	DIR *d;
+
+	if (err)
+		return err == -ENOENT ? 0 : err;
+	fd = openat(dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		err = fail_errno(errno, "cannot read %s", dir.path);
+		if (fd >= 0)
+			close(fd);
+	}
+	while (d && (e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+
+		if (n > sizeof(SUFFIX) && !strcmp(e->d_name + n - (sizeof(SUFFIX) - 1), SUFFIX))
+			clean_one(&dir, e->d_name, dry, tell);
+	}
+	if (d)
+		closedir(d);
+	areas_dir_close(&dir);
+	return err;
+}

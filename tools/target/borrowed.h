@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Settings of targets that a command changes for as long as it runs. What they were is in a file
+ * beside the areas, locked while the command lives: when it is killed, borrowed_clean() puts them
+ * back. One thread.
+ */
+#ifndef VESTIGE_TOOLS_BORROWED_H
+#define VESTIGE_TOOLS_BORROWED_H
+
+#include <stdbool.h>
+
+#include "tools/target/target.h"
+
+struct borrowed;
+
+/* Nothing is changed yet. @command: for the file's name. Return: 0 or -errno with fail() set. */
+int borrowed_new(const char *command, struct borrowed **out);
+
+/*
+ * borrowed_set() - write @text to a control file, as target_set(); the first write of each file is
+ * what borrowed_end() takes back. Not in an instance.
+ */
+int borrowed_set(struct borrowed *b, struct target *t, const char *path, const char *text);
+
+/* borrowed_mkdir() - make an instance, which borrowed_end() removes. */
+int borrowed_mkdir(struct borrowed *b, struct target *t, const char *instance);
+
+/* All is as it was, the last change first. What has ended is left. NULL: nothing. */
+void borrowed_end(struct borrowed *b);
+
+/*
+ * borrowed_clean() - put back what commands that have ended left. @dry: only tell. @tell: called
+ * with a line for each. Return: 0 or -errno with fail() set.
+ */
+int borrowed_clean(bool dry, void (*tell)(const char *what));
+
+#endif
