@@ -6,6 +6,7 @@
 
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/complete.h"
 
 static const struct command *const commands[] = {
 	&command_record,  &command_report, &command_replay,    &command_graph,
@@ -18,10 +19,10 @@ static const struct command *const commands[] = {
 	&command_stacks,  &command_clear,  &command_restart,   &command_snapshot,
 	&command_stack,	  &command_attach, &command_stat,      &command_view,
 	&command_sql,	  &command_dump,   &command_options,   &command_check_events,
-	&command_detach,  &command_tui,	   &command_top,
+	&command_detach,  &command_tui,	   &command_top,       NULL,
 };
 
-#define NR_COMMANDS (sizeof(commands) / sizeof(*commands))
+#define NR_COMMANDS (sizeof(commands) / sizeof(*commands) - 1)
 
 static const struct command *find(const char *name)
 {
@@ -82,6 +83,8 @@ static int run(int argc, char **argv)
 		usage(stderr);
 		return CMD_USAGE;
 	}
+	if (!strcmp(argv[1], "--complete"))
+		return argc > 2 ? complete(commands, argc - 2, argv + 2) : 0;
 	if (!strcmp(argv[1], "--version") || !strcmp(argv[1], "-V") ||
 	    !strcmp(argv[1], "version")) {
 		puts("vestige " VESTIGE_VERSION);

@@ -1,0 +1,112 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Completion by bash, zsh and fish as they ask for it, and of each command against its --help."""
+import os
+import re
+import shutil
+import subprocess
+
+from cli_test import BIN, LIBRARY, Skip, main
+
+SCRIPTS = os.environ["SOURCE_DIR"] + "/scripts/completion"
+
+
+def complete(w, *words):
+    out = w.run("--complete", *words).stdout.decode()
+    return {line.partition("\t")[0]: line.partition("\t")[2] for line in out.splitlines()}
+
+
+def commands(w):
+    return re.findall(r"^  (\w+) +\S", w.run("--help").stdout.decode(), re.M)
+
+
+def test_same_table_as_help(w):
+    names = commands(w)
+    assert set(names) == set(complete(w, "")) - {"help"}
+    for name in names:
+        text = w.run(name, "--help").stdout.decode()
+        for letter, long in re.findall(r"^  (?:-(\w),? |    ) ?(?:--([\w-]+))?", text, re.M):
+            if long:
+                assert f"--{long}" in complete(w, name, f"--{long}"), (name, long)
+            elif letter:
+                assert f"-{letter}" in complete(w, name, f"-{letter}"), (name, letter)
+    assert set(complete(w, "st")) == {n for n in names if n.startswith("st")}
+
+
+def test_values(w):
+    p = subprocess.Popen([w.compile("waits", "int main(void) { extern int pause(void); return pause(); }")],
+                         env=dict(w.env, LD_PRELOAD=LIBRARY))
+    try:
+        for _ in range(2000):
+            if any(n.endswith(".sock") for n in os.listdir(w.areas)):
+                break
+            subprocess.run(["sleep", "0.01"])
+        pid = str(p.pid)
+        assert complete(w, "top", "-P", "") == {pid: "waits"}
+        assert "sched:sched_switch" in complete(w, "start", "-P", pid, "-e", "sched:")
+        assert set(complete(w, "start", "-p", "function_")) == {"function_graph"}
+        assert complete(w, "start", "-l", "mai") == {"main": "function"}
+        assert "current_tracer" in complete(w, "set", "-P", pid, "current")
+        w.run("set", "-P", pid, "tracing_on", "1")
+    finally:
+        p.kill()
+        p.wait()
+        w.run("clean")
+    for words in (["top", "-P", ""], ["start", "-e", ""], ["no_such", ""], ["top", "--sort=x"], ["report", "--no", "x", "-"]):
+        complete(w, *words)
+
+
+def in_path(w):
+    os.symlink(BIN, w.path("vestige"))
+    return dict(w.env, PATH=w.dir + ":" + os.environ["PATH"], HOME=w.dir, TERM="dumb")
+
+
+def test_bash(w):
+    if not shutil.which("bash"):
+        raise Skip("no bash")
+    env = in_path(w)
+
+    def bash(*words):
+        text = f"source {SCRIPTS}/vestige.bash; COMP_WORDS=(\"$@\"); COMP_CWORD=$(($# - 1)); _vestige 2>/dev/null; " \
+            "printf '%s\\n' \"${COMPREPLY[@]}\""
+        return subprocess.run(["bash", "--norc", "-c", text, "-", *words], env=env, check=True, stdout=subprocess.PIPE,
+                              cwd=w.dir).stdout.decode().split()
+
+    assert bash("vestige", "snap") == ["snapshot"]
+    assert bash("vestige", "top", "--iter") == ["--iterations"]
+    assert bash("vestige", "record", "-p", "function_") == ["function_graph"]
+
+
+def test_zsh(w):
+    if not shutil.which("zsh"):
+        raise Skip("no zsh")
+    env = in_path(w)
+    # what its own functions would do with the names is not ours
+    text = f"words=(\"$@\"); CURRENT=$#; _files() {{ print -- FILES }}; _describe() {{ print -l -- ${{(P)4}} }}; source {SCRIPTS}/_vestige"
+
+    def zsh(*words):
+        return subprocess.run(["zsh", "-f", "-c", text, "-", *words], env=env, check=False, stdout=subprocess.PIPE,
+                              cwd=w.dir).stdout.decode().splitlines()
+
+    assert [line.split(":")[0] for line in zsh("vestige", "snap")] == ["snapshot"]
+    assert [line.split(":")[0] for line in zsh("vestige", "top", "--iter")] == ["--iterations"]
+    assert zsh("vestige", "report", "") == ["FILES"]
+
+
+def test_fish(w):
+    if not shutil.which("fish"):
+        raise Skip("no fish")
+    env = in_path(w)
+
+    def fish(line):
+        text = f"source {SCRIPTS}/vestige.fish; complete -C '{line}'"
+        out = subprocess.run(["fish", "--no-config", "-c", text], env=env, check=True, stdout=subprocess.PIPE, cwd=w.dir)
+        return [line.split("\t")[0] for line in out.stdout.decode().splitlines()]
+
+    assert fish("vestige snap") == ["snapshot"]
+    assert fish("vestige top --iter") == ["--iterations"]
+    assert fish("vestige record -p function_") == ["function_graph"]
+
+
+if __name__ == "__main__":
+    main(globals())
