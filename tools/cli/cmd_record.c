@@ -10,6 +10,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/base/fail.h"
 #include "tools/cli/control.h"
+#include "tools/record/flight.h"
 #include "tools/record/record.h"
 #include "tools/text/duration.h"
 
@@ -232,6 +233,53 @@ static void part_events(struct record_options *opt)
 	opt->nr_patterns = kept;
 }
 
+static int take_window(const struct parsing *p, void *to, const char *value)
+{
+	uint64_t ns;
+
+	if (!duration_parse(value, UINT64_C(1000000000), &ns, NULL) || ns < 1000000 ||
+	    ns > UINT64_C(86400000000000))
+		return options_bad(p, "not a time from 1ms to a day", value);
+	*(uint64_t *)((char *)to + p->flag->offset) = ns;
+	return 0;
+}
+
+static int take_trigger(const struct parsing *p, void *to, const char *value)
+{
+	struct flight_options *f = to;
+
+	if (flight_check_trigger(value))
+		return options_bad(p,
+				   "no trigger, use call(FUNC)>TIME, event:SYSTEM:NAME or "
+				   "signal:SIGUSR1",
+				   value);
+	if (f->nr_triggers == FLIGHT_MAX_TRIGGERS)
+		return options_bad(p, "too many of them, the last is", value);
+	f->triggers[f->nr_triggers++] = value;
+	return 0;
+}
+
+static int take_keep(const struct parsing *p, void *to, const char *value)
+{
+	return options_take_number(p, value, 1000000, "not a number of files",
+				   &((struct flight_options *)to)->keep);
+}
+
+static const struct flag flight_flags[] = {
+	{0, "flight", "TIME",
+	 "keep recording, and write a file only at a trigger: the TIME before it (30s), as far as "
+	 "the buffer reaches back",
+	 take_window, offsetof(struct flight_options, before_ns)},
+	{0, "on", "TRIGGER",
+	 "of --flight: call(FUNC)>50ms, event:SYSTEM:NAME, or signal:SIGUSR1 to vestige (may be "
+	 "repeated)",
+	 take_trigger, 0},
+	{0, "after", "TIME", "of --flight: and so long after the trigger (default: 1s)",
+	 take_window, offsetof(struct flight_options, after_ns)},
+	{0, "keep", "N", "of --flight: at most N files, the oldest goes (default: 10)", take_keep,
+	 0},
+	FLAGS_END};
+
 /* Processes that run without the engine get it. Return: 0, or an exit status. */
 static int attach_all(const struct record_options *opt)
 {
@@ -247,13 +295,34 @@ static int attach_all(const struct record_options *opt)
 	return 0;
 }
 
+/* -1: there is nothing wrong with --flight. */
+static int check_flight(const struct command *c, const struct record_options *opt,
+			const struct flight_options *f)
+{
+	if (!f->before_ns)
+		return f->nr_triggers ? options_wrong(c, "--on goes with --flight") : -1;
+	if (!f->nr_triggers)
+		return options_wrong(c, "--flight: name what it waits for with --on");
+	if (!opt->nr_pids)
+		return options_wrong(c, "--flight is of processes that run: -P PID (`vestige run` "
+					"starts one)");
+	if (opt->kernel || opt->native || opt->file_version == 6 || opt->max_kb)
+		return options_wrong(c, "--flight writes trace.dat files of processes: leave out "
+					"-k, --native, --file-version and -m");
+	return -1;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	static struct record_options opt;
+	struct flight_options flight = {.after_ns = 1000000000, .keep = 10};
 	int status;
 
 	opt = (struct record_options){.output = "trace.dat"};
-	status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+	status = options_parse(c, (void *[]){&opt, &flight}, &argc, &argv);
+	if (status >= 0)
+		return status;
+	status = check_flight(c, &opt, &flight);
 	if (status >= 0)
 		return status;
 	if (opt.nr_pids && (argc || opt.unmodified))
@@ -282,7 +351,9 @@ static int run(const struct command *c, int argc, char **argv)
 	if (!opt.tracer)
 		opt.tracer = "function";
 	status = attach_all(&opt);
-	return status ? status : record(&opt);
+	if (status)
+		return status;
+	return flight.before_ns ? flight_record(&opt, &flight) : record(&opt);
 }
 
 const struct command command_record = {
@@ -296,7 +367,7 @@ const struct command command_record = {
 		"with `vestige report`, `vestige profile` or "
 		"trace-cmd\nreport.\nThe exit status is PROG's; 125 vestige failed, 126 PROG "
 		"cannot be executed, 127 no\nPROG.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){flags, flight_flags, NULL},
 	.runs_program = true,
 	.usage_status = CMD_OURS,
 	.run = run,

@@ -4,8 +4,8 @@
  *
  *	KIND NAME START BYTES PATH\n
  *
- * and BYTES of what the control file held. KIND is s (a file that was set) or i (an instance that was
- * made); NAME is the target's; START of a process tells it from a later one of its number. A row is
+ * and BYTES of what the control file held. KIND is s (a file that was set), i (an instance that was
+ * made) or a (what undoes an addition to a file); NAME is the target's; START of a process tells it from a later one of its number. A row is
  * written before the change is made. Tests: tests/cli/test_top.py.
  */
 #include "tools/target/borrowed.h"
@@ -114,11 +114,29 @@ int borrowed_mkdir(struct borrowed *b, struct target *t, const char *instance)
 	return err ? err : t->ops->mkdir(t, instance);
 }
 
+int borrowed_add(struct borrowed *b, struct target *t, const char *path, const char *text,
+		 const char *undo)
+{
+	char *copy = strdup(undo);
+	int err = copy ? keep(b, 'a', t, path, copy) : fail(ENOMEM, "out of memory");
+
+	return err ? err : target_write(t, path, text, strlen(text), false);
+}
+
 /* A list of functions reads as comments and lines; what is written back is the lines. */
 static int put_text(struct target *t, const char *path, const char *text)
 {
+	const char *size = strstr(text, "expanded: ");
 	int err;
 
+	/* `7 (expanded: 1408)`: a buffer that was never used */
+	if (size && !strcmp(path, "buffer_size_kb")) {
+		char number[24];
+
+		snprintf(number, sizeof(number), "%lu",
+			 strtoul(size + strlen("expanded: "), NULL, 10));
+		return target_set(t, path, number);
+	}
 	if (!strchr(text, '#'))
 		return target_set(t, path, text);
 	err = target_set(t, path, "");
@@ -141,8 +159,12 @@ static void put_back(const struct row *r)
 	if (!t)
 		return;
 	if (t->ops->lives(t) && (kernel || start_of(t) == r->start)) {
+		const char *text = r->text ? r->text : "";
+
 		if (r->kind == 's')
-			put_text(t, r->path, r->text ? r->text : "");
+			put_text(t, r->path, text);
+		else if (r->kind == 'a')
+			target_write(t, r->path, text, strlen(text), false);
 		else
 			t->ops->rmdir(t, r->path);
 	}
@@ -151,8 +173,13 @@ static void put_back(const struct row *r)
 
 static void put_all_back(struct row *rows, unsigned int nr)
 {
+	/* triggers in an instance hold events that were added */
+	for (unsigned int i = nr; i--;)
+		if (rows[i].kind == 'i')
+			put_back(&rows[i]);
 	while (nr--) {
-		put_back(&rows[nr]);
+		if (rows[nr].kind != 'i')
+			put_back(&rows[nr]);
 		free(rows[nr].text);
 	}
 	free(rows);
@@ -160,9 +187,14 @@ static void put_all_back(struct row *rows, unsigned int nr)
 
 void borrowed_end(struct borrowed *b)
 {
+	char said[1024];
+
 	if (!b)
 		return;
+	/* why the command ends is not to be lost */
+	snprintf(said, sizeof(said), "%s", fail_text());
 	put_all_back(b->rows, b->nr);
+	fail(EIO, "%s", said);
 	unlinkat(b->dir.fd, b->name, 0);
 	fclose(b->file);
 	areas_dir_close(&b->dir);
@@ -184,7 +216,8 @@ static void read_rows(FILE *f, struct row **rows, unsigned int *nr)
 		    bytes > MAX_BYTES || fgetc(f) != '\n' || !(r.text = calloc(1, bytes + 1)))
 			return;
 		more = NULL;
-		if (fread(r.text, 1, bytes, f) == bytes && (r.kind == 's' || r.kind == 'i'))
+		if (fread(r.text, 1, bytes, f) == bytes &&
+		    (r.kind == 's' || r.kind == 'i' || r.kind == 'a'))
 			more = reallocarray(*rows, *nr + 1, sizeof(r));
 		if (!more) {
 			free(r.text);

@@ -25,7 +25,14 @@ int borrowed_set(struct borrowed *b, struct target *t, const char *path, const c
 /* borrowed_mkdir() - make an instance, which borrowed_end() removes. */
 int borrowed_mkdir(struct borrowed *b, struct target *t, const char *instance);
 
-/* All is as it was, the last change first. What has ended is left. NULL: nothing. */
+/*
+ * borrowed_add() - write @text behind what is in a control file, as target_write() without truncation;
+ * borrowed_end() writes @undo in the same way.
+ */
+int borrowed_add(struct borrowed *b, struct target *t, const char *path, const char *text,
+		 const char *undo);
+
+/* All is as it was, the last change first. What has ended is left, and fail_text() stays. NULL: nothing. */
 void borrowed_end(struct borrowed *b);
 
 /*

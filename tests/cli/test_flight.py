@@ -1,0 +1,143 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""record --flight: each trigger saves the records around it, into a file of its own; all is put back."""
+import contextlib
+import os
+import re
+import signal
+import subprocess
+import time
+
+from cli_test import BIN, LIBRARY, main
+
+# handle() takes 60 ms when it is told by SIGUSR2, else nothing
+TEXT = """
+#include <signal.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static volatile sig_atomic_t slow;
+static void on(int sig) { (void)sig; slow = 1; }
+__attribute__((noipa)) void work(long ms) { struct timespec t = {0, ms * 1000000}; if (ms) nanosleep(&t, 0); }
+__attribute__((noipa)) void handle(void) { long ms = slow ? 60 : 0; slow = 0; work(ms); }
+int main(void) { signal(SIGUSR2, on); for (;;) { handle(); usleep(2000); } }
+"""
+
+
+@contextlib.contextmanager
+def flying(w, *words):
+    p = subprocess.Popen([w.compile("server", TEXT)], env=dict(w.env, LD_PRELOAD=LIBRARY))
+    try:
+        until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
+        r = subprocess.Popen([BIN, "record", "--flight", "0.5s", "--after", "0.1s", "-P", str(p.pid), *words], env=w.env,
+                             cwd=w.dir, stderr=subprocess.PIPE)
+        r.said = r.stderr.readline().decode()
+        assert "waiting for" in r.said, r.said + r.stderr.read().decode()
+        yield p, r
+        if r.poll() is None:
+            r.send_signal(signal.SIGINT)
+        r.said += r.stderr.read().decode()
+        assert r.wait() == 0, r.said
+        assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
+        assert w.run("get", "-P", p.pid, "kprobe_events").stdout == b""
+        assert w.run("get", "-P", p.pid, "synthetic_events").stdout == b""
+        assert "all functions" in w.run("get", "-P", p.pid, "set_ftrace_filter").stdout.decode()
+        assert b"flight" not in w.run("ls", "-P", p.pid, status=None).stdout
+    finally:
+        p.kill()
+        p.wait()
+        r.kill()
+        r.wait()
+        r.stderr.close()
+        w.run("clean")
+
+
+def until(what, seconds=90):
+    end = time.monotonic() + seconds
+    while not what():
+        assert time.monotonic() < end, "it did not come"
+        time.sleep(0.01)
+
+
+def stamps(w, name):
+    out = subprocess.run(["trace-cmd", "report", "-t", name], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                         check=True).stdout.decode()
+    return [(float(m[1]), m[2]) for m in re.finditer(r" (\d+\.\d+): (.*)", out)]
+
+
+def test_signal_and_rotation(w):
+    with flying(w, "--on", "signal:SIGUSR1", "--keep", "2", "-l", "handle") as (_, r):
+        for n in (1, 2, 3):
+            at = time.monotonic()
+            r.send_signal(signal.SIGUSR1)
+            until(lambda n=n: os.path.exists(w.path(f"trace-{n}.dat")))
+            done = time.monotonic()
+            all_ = stamps(w, f"trace-{n}.dat")
+            assert all_ and all("handle" in text for _, text in all_), all_[:5]
+            # the window: not before 0.5 s, not behind 0.1 s, of the moment at which the signal was seen
+            assert at - 0.5 <= all_[0][0] and all_[-1][0] <= done + 0.1, (at, done, all_[0], all_[-1])
+            assert all_[-1][0] - all_[0][0] <= 0.6 + 1e-6
+        until(lambda: not os.path.exists(w.path("trace-1.dat")))
+        assert os.path.exists(w.path("trace-2.dat"))
+
+
+def test_slow_call(w):
+    """A call above the bound triggers, one below it does not; the call is in the window."""
+    with flying(w, "--on", "call(handle)>50ms", "-p", "function_graph") as (p, r):
+        assert not os.path.exists(w.path("trace-1.dat"))
+        p.send_signal(signal.SIGUSR2)
+        until(lambda: os.path.exists(w.path("trace-1.dat")))
+    assert "call(handle)>50ms" in r.said and "wrote trace-1.dat" in r.said, r.said
+    text = w.run("graph", w.path("trace-1.dat"), status=None).stdout.decode() + \
+        w.run("report", "-i", "trace-1.dat").stdout.decode()
+    assert "handle" in text and "work" in text, text[:2000]
+
+
+def test_event(w):
+    with flying(w, "--on", "event:signal:signal_deliver", "-e", "signal") as (p, r):
+        p.send_signal(signal.SIGUSR2)
+        until(lambda: os.path.exists(w.path("trace-1.dat")))
+    assert any("signal_deliver" in text for _, text in stamps(w, "trace-1.dat")), r.said
+
+
+def test_killed(w):
+    with flying(w, "--on", "call(handle)>50ms", "-l", "work") as (p, r):
+        r.kill()
+        r.wait()
+        out = w.run("clean").stdout.decode()
+        assert "restored current_tracer" in out and "restored kprobe_events" in out, out
+        r.wait = lambda: 0
+
+
+def test_ends_with_the_process(w):
+    with contextlib.suppress(AssertionError):
+        with flying(w, "--on", "signal:SIGUSR1") as (p, r):
+            p.kill()
+            p.wait()
+            assert r.wait() == 0
+            raise AssertionError
+
+
+def test_errors(w):
+    for words, text in ((["--flight", "x", "--on", "signal:SIGUSR1"], "not a time"), (["--flight", "1s"], "--on"),
+                        (["--on", "signal:SIGUSR1"], "--flight"), (["--flight", "1s", "--on", "call(f)"], "no trigger"),
+                        (["--flight", "1s", "--on", "signal:SIGKILL"], "no trigger"),
+                        (["--flight", "1s", "--on", "event:x"], "no trigger"),
+                        (["--flight", "1s", "--on", "signal:SIGUSR1", "--", "true"], "-P PID")):
+        err = w.run("record", *words, status=125).stderr.decode()
+        assert text in err and err.count("\n") == 1, (words, err)
+    p = subprocess.Popen([w.compile("server", TEXT)], env=dict(w.env, LD_PRELOAD=LIBRARY))
+    try:
+        until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
+        for on, text in (("call(no_such)>1ms", "no function no_such"), ("event:no:such", "event:no:such")):
+            err = w.run("record", "--flight", "1s", "--on", on, "-P", p.pid, status=125).stderr.decode()
+            assert text in err, err
+        assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
+    finally:
+        p.kill()
+        p.wait()
+        w.run("clean")
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See flight.h. The processes' own buffers are used and their settings borrowed (target/borrowed.h),
+ * so waiting costs what the ring costs. Events and calls that trigger are counted by the engine: hist
+ * triggers in an instance of ours, whose counts are looked at every LOOK_MS. A call is timed by a
+ * probe of its entry and one of its return, which make an event of ours. What comes while a window is
+ * waited for is in that window. Tests: tests/cli/test_flight.py.
+ */
+#include "tools/record/flight.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tools/base/exit_status.h"
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/base/time_ns.h"
+#include "tools/export/exporter.h"
+#include "tools/reader/cut.h"
+#include "tools/target/borrowed.h"
+#include "tools/target/target.h"
+#include "tools/text/duration.h"
+
+#define LOOK_MS	 50
+#define MAX_NAME 128
+
+enum trigger_kind { TRIGGER_SIGNAL, TRIGGER_EVENT, TRIGGER_CALL };
+
+struct trigger {
+	enum trigger_kind kind;
+	const char *text;
+	int sig;
+	char name[MAX_NAME]; /* the event as SYSTEM/NAME, the function */
+	uint64_t over_ns;
+	uint64_t seen[RECORD_MAX_PIDS]; /* hits, by process */
+	char hist[2 * MAX_NAME];	/* the file that counts */
+};
+
+static const struct {
+	const char *name;
+	int sig;
+} signals[] = {{"SIGUSR1", SIGUSR1}, {"SIGUSR2", SIGUSR2}, {"SIGHUP", SIGHUP},
+	       {"SIGALRM", SIGALRM}, {"SIGQUIT", SIGQUIT}, {"SIGWINCH", SIGWINCH}};
+
+struct flight {
+	const struct record_options *opt;
+	const struct flight_options *f;
+	struct borrowed *borrowed;
+	struct target *targets[RECORD_MAX_PIDS], *instances[RECORD_MAX_PIDS];
+	unsigned int nr;
+	struct trigger triggers[FLIGHT_MAX_TRIGGERS];
+	int signals;
+	unsigned int nr_files;
+};
+
+static int parse_call(const char *text, struct trigger *t)
+{
+	const char *open = text + strlen("call("), *close = strchr(open, ')');
+
+	if (!close || close == open || close - open >= MAX_NAME || close[1] != '>' ||
+	    !duration_parse(close + 2, 1000, &t->over_ns, NULL) || !t->over_ns)
+		return -EINVAL;
+	t->kind = TRIGGER_CALL;
+	snprintf(t->name, sizeof(t->name), "%.*s", (int)(close - open), open);
+	return strpbrk(t->name, " \t\n*?'\"") ? -EINVAL : 0;
+}
+
+static int parse(const char *text, struct trigger *t)
+{
+	*t = (struct trigger){.text = text};
+	if (!strncmp(text, "call(", 5))
+		return parse_call(text, t);
+	if (!strncmp(text, "event:", 6)) {
+		const char *name = text + 6;
+
+		t->kind = TRIGGER_EVENT;
+		if (!strchr(name, ':') || strlen(name) >= MAX_NAME || strpbrk(name, " /*?\n"))
+			return -EINVAL;
+		snprintf(t->name, sizeof(t->name), "%s", name);
+		*strchr(t->name, ':') = '/';
+		return 0;
+	}
+	if (strncmp(text, "signal:", 7) != 0)
+		return -EINVAL;
+	t->kind = TRIGGER_SIGNAL;
+	for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++)
+		if (!strcmp(text + 7, signals[i].name) || !strcmp(text + 7, signals[i].name + 3))
+			t->sig = signals[i].sig;
+	return t->sig ? 0 : -EINVAL;
+}
+
+int flight_check_trigger(const char *text)
+{
+	struct trigger t;
+
+	return parse(text, &t);
+}
+
+static int check_free(struct target *t)
+{
+	struct target_text text;
+	int err = target_read(t, "current_tracer", &text);
+
+	if (!err && strncmp(text.at, "nop", 3) != 0)
+		err = fail(EBUSY, "process %s is traced already: `vestige reset -P %s` ends that",
+			   t->name, t->name);
+	if (!err)
+		free(text.at);
+	return err;
+}
+
+static int set_patterns(struct flight *fl, struct target *t, char kind, const char *file)
+{
+	bool first = true;
+	int err = 0;
+
+	for (unsigned int i = 0; i < fl->opt->nr_patterns && !err; i++) {
+		const char *text = fl->opt->patterns[i].text;
+
+		if (fl->opt->patterns[i].kind != kind)
+			continue;
+		if (first)
+			err = borrowed_set(fl->borrowed, t, file, "");
+		if (!err)
+			err = target_write(t, file, text, strlen(text), false);
+		first = false;
+	}
+	return err;
+}
+
+static int set_option(struct flight *fl, struct target *t, const char *option)
+{
+	bool off = !strncmp(option, "no", 2);
+	char path[128];
+
+	snprintf(path, sizeof(path), "options/%s", off ? option + 2 : option);
+	return borrowed_set(fl->borrowed, t, path, off ? "0" : "1");
+}
+
+static int start_one(struct flight *fl, struct target *t)
+{
+	char kb[24];
+	int err = check_free(t);
+
+	snprintf(kb, sizeof(kb), "%" PRIu64, fl->opt->buffer_kb);
+	if (!err && fl->opt->buffer_kb)
+		err = borrowed_set(fl->borrowed, t, "buffer_size_kb", kb);
+	if (!err)
+		err = borrowed_set(fl->borrowed, t, "options/overwrite", "1");
+	if (!err)
+		err = set_patterns(fl, t, 'l', "set_ftrace_filter");
+	if (!err)
+		err = set_patterns(fl, t, 'n', "set_ftrace_notrace");
+	if (!err)
+		err = set_patterns(fl, t, 'g', "set_graph_function");
+	if (!err)
+		err = borrowed_set(fl->borrowed, t, "current_tracer", fl->opt->tracer);
+	for (unsigned int i = 0; i < fl->opt->nr_options && !err; i++)
+		err = set_option(fl, t, fl->opt->options[i]);
+	if (!err)
+		err = set_patterns(fl, t, 'e', "set_event");
+	if (!err)
+		err = borrowed_set(fl->borrowed, t, "tracing_on", "1");
+	return err;
+}
+
+static int put(struct target *t, const char *event, const char *trigger)
+{
+	char path[4 * MAX_NAME];
+
+	snprintf(path, sizeof(path), "events/%s/trigger", event);
+	return target_write(t, path, trigger, strlen(trigger), false);
+}
+
+/* Probes of the function's entry and return, and an event with the time between. */
+static int watch_call(struct flight *fl, struct target *top, struct target *in, struct trigger *t,
+		      unsigned int number)
+{
+	char name[32], text[3 * MAX_NAME], undo[64];
+	int err;
+
+	snprintf(name, sizeof(name), "f%d_%u", (int)getpid(), number);
+	snprintf(text, sizeof(text), "p:flight/%s_in %s", name, t->name);
+	snprintf(undo, sizeof(undo), "-:flight/%s_in", name);
+	err = borrowed_add(fl->borrowed, top, "kprobe_events", text, undo);
+	if (err)
+		return err == -ENOENT || err == -EINVAL
+			       ? fail(-err, "there is no function %s in process %s to be timed",
+				      t->name, top->name)
+			       : err;
+	snprintf(text, sizeof(text), "r:flight/%s_out %s", name, t->name);
+	snprintf(undo, sizeof(undo), "-:flight/%s_out", name);
+	err = borrowed_add(fl->borrowed, top, "kprobe_events", text, undo);
+	snprintf(text, sizeof(text), "%s_took u64 us", name);
+	snprintf(undo, sizeof(undo), "!%s_took u64 us", name);
+	if (!err)
+		err = borrowed_add(fl->borrowed, top, "synthetic_events", text, undo);
+	/* an instance's files of these are there from now on */
+	snprintf(text, sizeof(text), "flight/%s_in", name);
+	if (!err)
+		err = put(in, text, "hist:keys=common_pid:t0=common_timestamp.usecs");
+	snprintf(undo, sizeof(undo), "flight/%s_out", name);
+	snprintf(text, sizeof(text),
+		 "hist:keys=common_pid:us=common_timestamp.usecs-$t0:"
+		 "onmatch(flight.%s_in).trace(%s_took,$us)",
+		 name, name);
+	if (!err)
+		err = put(in, undo, text);
+	snprintf(undo, sizeof(undo), "synthetic/%s_took", name);
+	snprintf(text, sizeof(text), "hist:keys=common_cpu if us >= %" PRIu64,
+		 t->over_ns / 1000 ? t->over_ns / 1000 : 1);
+	if (!err)
+		err = put(in, undo, text);
+	snprintf(t->hist, sizeof(t->hist), "events/%s/hist", undo);
+	return err;
+}
+
+static int watch(struct flight *fl, unsigned int i)
+{
+	struct target *top = fl->targets[i], *in;
+	char instance[32];
+	int err = 0;
+
+	snprintf(instance, sizeof(instance), "flight-%d", (int)getpid());
+	for (unsigned int n = 0; n < fl->f->nr_triggers && !err; n++) {
+		struct trigger *t = &fl->triggers[n];
+
+		if (t->kind == TRIGGER_SIGNAL)
+			continue;
+		if (!fl->instances[i]) {
+			err = borrowed_mkdir(fl->borrowed, top, instance);
+			if (!err)
+				fl->instances[i] = target_get(top->name, instance, &err);
+			if (!fl->instances[i])
+				return err;
+		}
+		in = fl->instances[i];
+		if (t->kind == TRIGGER_CALL) {
+			err = watch_call(fl, top, in, t, n);
+			continue;
+		}
+		snprintf(t->hist, sizeof(t->hist), "events/%s/hist", t->name);
+		err = put(in, t->name, "hist:keys=common_cpu");
+		if (err == -ENOENT)
+			err = fail(ENOENT, "there is no %s in process %s", t->text, top->name);
+	}
+	return err;
+}
+
+static int start_all(struct flight *fl)
+{
+	int err = borrowed_new("flight", &fl->borrowed);
+
+	for (unsigned int i = 0; i < fl->opt->nr_pids && !err; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "%d", fl->opt->pids[i]);
+		fl->targets[i] = target_get(name, NULL, &err);
+		if (!fl->targets[i])
+			return err;
+		fl->nr++;
+		err = check_free(fl->targets[i]);
+		if (!err)
+			err = watch(fl, i);
+		if (!err)
+			err = start_one(fl, fl->targets[i]);
+	}
+	return err;
+}
+
+static void end_all(struct flight *fl)
+{
+	for (unsigned int i = 0; i < fl->nr; i++)
+		target_put(fl->instances[i]);
+	borrowed_end(fl->borrowed);
+	for (unsigned int i = 0; i < fl->nr; i++)
+		target_put(fl->targets[i]);
+}
+
+static uint64_t hits(struct target *t, const char *file)
+{
+	struct target_text text;
+	uint64_t n = 0;
+	const char *at;
+
+	if (target_read(t, file, &text))
+		return 0;
+	at = strstr(text.at, "Hits: ");
+	if (at)
+		n = strtoull(at + 6, NULL, 10);
+	free(text.at);
+	return n;
+}
+
+/* The first trigger that has come since the last look; NULL: none. All that have count as seen. */
+static const char *look(struct flight *fl)
+{
+	const char *came = NULL;
+
+	for (unsigned int n = 0; n < fl->f->nr_triggers; n++) {
+		struct trigger *t = &fl->triggers[n];
+
+		for (unsigned int i = 0; i < fl->nr && t->kind != TRIGGER_SIGNAL; i++) {
+			uint64_t now = hits(fl->instances[i], t->hist);
+
+			if (now > t->seen[i] && !came)
+				came = t->text;
+			if (now > t->seen[i])
+				t->seen[i] = now;
+		}
+	}
+	return came;
+}
+
+/* A signal that came: its trigger's text; "" it is none, and ends all; NULL none came. */
+static const char *signalled(struct flight *fl)
+{
+	struct signalfd_siginfo si;
+	const char *came = NULL;
+
+	while (read(fl->signals, &si, sizeof(si)) == sizeof(si)) {
+		const char *is = "";
+
+		for (unsigned int n = 0; n < fl->f->nr_triggers; n++)
+			if (fl->triggers[n].kind == TRIGGER_SIGNAL &&
+			    fl->triggers[n].sig == (int)si.ssi_signo)
+				is = fl->triggers[n].text;
+		if (!*is)
+			return "";
+		came = is;
+	}
+	return came;
+}
+
+static bool any_lives(const struct flight *fl)
+{
+	for (unsigned int i = 0; i < fl->nr; i++)
+		if (fl->targets[i]->ops->lives(fl->targets[i]))
+			return true;
+	return false;
+}
+
+static void file_name(const struct flight *fl, unsigned int n, unsigned int i, char *to,
+		      size_t bytes)
+{
+	const char *out = fl->opt->output, *dot = strrchr(out, '.');
+	int stem = dot && !strchr(dot, '/') ? (int)(dot - out) : (int)strlen(out);
+
+	if (fl->nr == 1)
+		snprintf(to, bytes, "%.*s-%u%s", stem, out, n, out + stem);
+	else
+		snprintf(to, bytes, "%.*s-%u-%s%s", stem, out, n, fl->targets[i]->name, out + stem);
+}
+
+static int save_one(struct flight *fl, unsigned int i, uint64_t at)
+{
+	const struct export_options eo = {.plain = true, .to = exporters};
+	struct target *t = fl->targets[i];
+	struct reader *r = NULL;
+	char path[4096];
+	uint64_t from = at > fl->f->before_ns ? at - fl->f->before_ns : 0;
+	int err = t->ops->records(t, &r);
+
+	file_name(fl, fl->nr_files, i, path, sizeof(path));
+	if (!err)
+		err = reader_cut(r, from, at + fl->f->after_ns, &r);
+	if (err)
+		return err;
+	err = exporters->write(path, r, &eo);
+	reader_close(r);
+	if (!err)
+		note("wrote %s", path);
+	return err;
+}
+
+static int save(struct flight *fl, const char *why, uint64_t at)
+{
+	char path[4096];
+	int err = 0;
+
+	fl->nr_files++;
+	note("%s", why);
+	for (unsigned int i = 0; i < fl->nr; i++) {
+		int one = save_one(fl, i, at);
+
+		if (one) {
+			/* a full disk now is no reason to miss the next one */
+			note("%s", fail_text());
+			err = one;
+		}
+		if (fl->f->keep && fl->nr_files > fl->f->keep) {
+			file_name(fl, fl->nr_files - (unsigned int)fl->f->keep, i, path,
+				  sizeof(path));
+			unlink(path);
+		}
+	}
+	return err;
+}
+
+/* Return: 0, or the last error of a file. */
+static int fly(struct flight *fl)
+{
+	const char *why = NULL, *came;
+	uint64_t at = 0, now;
+	int err = 0;
+
+	for (bool on = true; on || why;) {
+		struct pollfd p = {fl->signals, POLLIN, 0};
+
+		if (on)
+			poll(&p, 1, LOOK_MS);
+		came = signalled(fl);
+		if (came && !*came)
+			on = false;
+		else if (!came)
+			came = look(fl);
+		now = time_ns(CLOCK_MONOTONIC);
+		if (came && *came && !why) {
+			why = came;
+			at = now;
+		}
+		on = on && any_lives(fl);
+		/* what ends has no more to come */
+		if (why && (now >= at + fl->f->after_ns || !on)) {
+			int one = save(fl, why, at);
+
+			err = one ? one : err;
+			why = NULL;
+		}
+	}
+	return err;
+}
+
+int flight_record(const struct record_options *opt, const struct flight_options *f)
+{
+	static struct flight fl;
+	sigset_t ours, old;
+	int err;
+
+	fl = (struct flight){.opt = opt, .f = f};
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	for (unsigned int n = 0; n < f->nr_triggers; n++) {
+		parse(f->triggers[n], &fl.triggers[n]);
+		if (fl.triggers[n].kind == TRIGGER_SIGNAL)
+			sigaddset(&ours, fl.triggers[n].sig);
+	}
+	sigprocmask(SIG_BLOCK, &ours, &old);
+	fl.signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
+	err = fl.signals < 0 ? fail_errno(errno, "cannot wait for signals") : start_all(&fl);
+	if (!err) {
+		look(&fl); /* what came before is none */
+		if (!opt->quiet)
+			note("waiting for %u trigger%s; Ctrl-C ends", f->nr_triggers,
+			     f->nr_triggers == 1 ? "" : "s");
+		err = fly(&fl);
+		if (err)
+			fail(-err, "not all files were written");
+	}
+	end_all(&fl);
+	close(fl.signals);
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	if (err)
+		note("%s", fail_text());
+	return err ? CMD_OURS : 0;
+}
