@@ -17,7 +17,7 @@ def complete(w, *words):
 
 
 def commands(w):
-    return re.findall(r"^  (\w+) +\S", w.run("--help").stdout.decode(), re.M)
+    return re.findall(r"^  ([\w-]+) +\S", w.run("--help").stdout.decode(), re.M)
 
 
 def test_same_table_as_help(w):

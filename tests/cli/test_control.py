@@ -470,6 +470,18 @@ def test_keep(w):
     os.unlink(f"{w.areas}/kept")
 
 
+def test_did_you_mean(w):
+    with target(w) as p:
+        for words, text in ((["start", "-P", p.pid, "-p", "functoin_graph"], "did you mean function_graph?"),
+                            (["start", "-P", p.pid, "-e", "sched_swich"], "did you mean sched_switch?"),
+                            (["start", "-P", p.pid, "-e", "sched:sched_swich"], "did you mean sched:sched_switch?"),
+                            (["start", "-P", p.pid, "-l", "laef"], "did you mean leaf?"),
+                            (["set", "-P", p.pid, "current_tracer", "xyzzyxyzzy"], "vestige get available_tracers"),
+                            (["start", "-P", p.pid, "-O", "ovrwrite"], "did you mean overwrite?")):
+            err = w.run(*words, status=1).stderr.decode()
+            assert text in err and err.count("\n") == 1, (words, err)
+
+
 def test_recover(w):
     need("trace-cmd")
     r = subprocess.Popen([BIN, "record", "-q", w.prog, "spin"], cwd=w.dir, env=w.env,

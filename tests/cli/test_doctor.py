@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """vestige doctor, and list -f: by which flag of the compiler a function can be traced."""
+import json
 import os
+import resource
 import re
 import subprocess
 
@@ -135,6 +137,29 @@ def test_two_flags(w):
     subprocess.run(["cc", "-O1", FLAG, "-o", "prog2", "prog", "other.c"], cwd=w.dir, check=True)
     out = w.run("doctor", "./prog2").stdout.decode()
     assert "    1 by -fpatchable-function-entry\n" in out and "    3 by -finstrument-functions" in out, out
+
+
+def test_machine(w):
+    """Without a program: each row says how it is, and of what is less what would change it."""
+    text = w.run("doctor").stdout.decode()
+    rows = json.loads(w.run("doctor", "--json").stdout)["checks"]
+    assert {r["name"] for r in rows} >= {"privileges", "ptrace", "perf events", "tracefs", "clock", "room"}, rows
+    for r in rows:
+        assert f"{'ok  ' if r['ok'] else 'less'} {r['name']}" in text, (r, text)
+        assert (r["remedy"] is None) == r["ok"] and (r["ok"] or f"to change it: {r['remedy']}" in text), (r, text)
+    by = {r["name"]: r for r in rows}
+    with open("/proc/sys/kernel/perf_event_paranoid") as f:
+        assert by["perf events"]["is"] == f"kernel.perf_event_paranoid = {f.read().strip()}"
+    with open("/sys/devices/system/clocksource/clocksource0/current_clocksource") as f:
+        assert by["clock"]["is"].endswith(f.read().strip())
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    p = subprocess.run([BIN, "doctor", "--json"], env=w.env, stdout=subprocess.PIPE, check=True,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, hard)))
+    assert not {r["name"]: r for r in json.loads(p.stdout)["checks"]}["open files"]["ok"], soft
+    p = subprocess.run([BIN, "doctor"], env=dict(w.env, VESTIGE_DIR="/no/such"), stdout=subprocess.PIPE, check=True)
+    assert b"less room" in p.stdout
+    w.run("doctor", "--all", status=2)
+    w.run("doctor", "--json", "./prog", status=2)
 
 
 def test_nothing(w):

@@ -23,7 +23,7 @@ def test_help_and_version(w):
 
 COMMANDS = ("record report replay graph profile sched list doctor flags start stop show extract reset get hang set ls run mount umount "
             "enter convert recover crash clean bootgraph leaks stacks clear restart snapshot stack attach detach stat view tui sql "
-            "dump options check-events").split()
+            "dump options check-events top").split()
 
 
 def test_help_of_each(w):
@@ -145,7 +145,7 @@ def test_doctor_faults(w):
     assert b"Nothing can be traced" in out and b"-fpatchable-function-entry=6" in out
     w.compile("st", CALLS, "-static")
     assert b"static" in w.run("doctor", "./st", status=1).stderr
-    assert b"no program" in w.run("doctor", status=2).stderr
+    assert b"no program" in w.run("doctor", "--all", status=2).stderr
     assert b"no such" in w.run("doctor", "./nosuch", status=1).stderr
 
 

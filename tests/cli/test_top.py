@@ -153,7 +153,7 @@ def test_screen(w):
                     except OSError:
                         raise AssertionError(f"it ended: {bytes(seen[-2000:])}")
 
-        see(b"by total")
+        see(b" by total")
         see(b"known_outer")
         for key, text in ((b"r", b"by rate"), (b"f", b"filter off"), (b"/", b"names with"), (b"quick\n", b"with: quick"), (b"5", b"by p50")):
             seen.clear()

@@ -15,6 +15,7 @@
 #include "tools/base/note.h"
 #include "tools/base/shell_word.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/doctor_machine.h"
 #include "tools/code/unmodified.h"
 #include "tools/record/inspect.h"
 #include "tools/target/kept.h"
@@ -59,6 +60,7 @@ struct flags {
 	bool verbose;
 	bool object;
 	bool unmodified;
+	bool json;
 };
 
 static unsigned int reason_of(const struct area_refused *r)
@@ -335,6 +337,8 @@ static const struct flag flag_rows[] = {
 	{0, "unmodified", NULL,
 	 "show what of PROG `record --unmodified` traces, which needs no flag", NULL,
 	 offsetof(struct flags, unmodified)},
+	{0, "json", NULL, "without PROG: the machine as a line of JSON", NULL,
+	 offsetof(struct flags, json)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
@@ -347,8 +351,16 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (!argc)
+	if (!argc && (flags.all || flags.verbose || flags.object || flags.unmodified))
 		return options_wrong(c, "no program is named");
+	if (argc && flags.json)
+		return options_wrong(c, "--json is of the machine, without a program: %s", argv[0]);
+	if (!argc) {
+		err = doctor_machine(flags.json);
+		if (err)
+			note("%s", fail_text());
+		return err ? CMD_FAILURE : 0;
+	}
 	if (flags.object) {
 		printf("%s\n", argv[0]);
 		if (!print_unmodified(argv[0], &flags))
@@ -376,11 +388,13 @@ static int run(const struct command *c, int argc, char **argv)
 
 const struct command command_doctor = {
 	.name = "doctor",
-	.words = "PROG [ARGS]",
-	.what = "show what of a program can be traced, what cannot, and why",
+	.words = "[PROG [ARGS]]",
+	.what = "show what of a program, or on this machine, can be traced, and why not",
 	.help = "Show which functions of PROG and its objects can be traced, which cannot, and "
 		"why. Of an object that was built without the flag, show how its functions could "
-		"be reached.\n",
+		"be reached. Without PROG: what this machine and this user allow, and what would "
+		"change "
+		"that.\n",
 	.more = "PROG is started with the engine and ended before its main(), without --object.\n"
 		"The exit status is 0 if something can be traced, 1 if nothing can.\n",
 	.flags = (const struct flag *const[]){flag_rows, NULL},

@@ -87,13 +87,9 @@ static int write_filter(struct top *top, struct target *t, bool on)
 	int err = borrowed_set(top->borrowed, t, "set_ftrace_filter", "");
 
 	for (unsigned int i = 0; on && i < top->nr_functions && !err; i++) {
-		err = target_write(t, "set_ftrace_filter", top->functions[i],
-				   strlen(top->functions[i]), false);
-		if (err == -EINVAL)
-			err = fail(EINVAL,
-				   "no function of %s matches %s (see `vestige get "
-				   "available_filter_functions`)",
-				   t->name, top->functions[i]);
+		const char *text = top->functions[i];
+
+		err = control_write(t, "set_ftrace_filter", text, false);
 	}
 	return err;
 }

@@ -14,6 +14,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/suggest.h"
 
 int control_take_pid(const struct parsing *p, void *to, const char *value)
 {
@@ -268,13 +269,20 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 {
 	int err = target_write(t, path, text, strlen(text), truncate);
 	const char *file = strrchr(path, '/');
+	char said[256], near[128];
 
 	if (err != -EINVAL)
 		return err;
 	file = file ? file + 1 : path;
-	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-		if (!strcmp(file, lists[i].file))
-			return fail(EINVAL, "%s: %s '%.64s' (see `vestige get %s`)", fail_text(),
-				    lists[i].wrong, text, lists[i].list);
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++) {
+		if (strcmp(file, lists[i].file) != 0)
+			continue;
+		snprintf(said, sizeof(said), "%s", fail_text());
+		if (suggest(t, lists[i].list, text, near, sizeof(near)))
+			return fail(EINVAL, "%s: %s '%.64s', did you mean %s?", said,
+				    lists[i].wrong, text, near);
+		return fail(EINVAL, "%s: %s '%.64s' (see `vestige get %s`)", said, lists[i].wrong,
+			    text, lists[i].list);
+	}
 	return err;
 }

@@ -53,7 +53,7 @@ int control_open_file(struct target **t, const struct control_which *w, const ch
 
 /*
  * control_write() - target_write() of a text that the user gave: after EINVAL the line of fail()
- * also names the file that lists the right words. Return: as target_write().
+ * also names the right word where one is near, or the file that lists them. Return: as target_write().
  */
 int control_write(struct target *t, const char *path, const char *text, bool truncate);
 

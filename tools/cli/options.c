@@ -13,6 +13,8 @@
 
 #define COLUMNS	   80
 #define MAX_COLUMN 20 /* of the flags in the help, with their values */
+#define MAX_WORD   128
+#define MAX_SLIPS  2u /* letters by which a suggestion may differ */
 
 static const struct flag help_flag = {'h', "help", NULL, "print this", NULL, 0};
 
@@ -53,39 +55,43 @@ int options_take_number(const struct parsing *p, const char *value, unsigned lon
 	return options_number(value, max, n) ? 0 : options_bad(p, what, value);
 }
 
-/* Letters to insert, remove or change from @a to @b; names are short. */
+static unsigned int smaller(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+/* Letters to insert, remove, change, or swap with the next one, from @a to @b; names are short. */
 static unsigned int distance(const char *a, const char *b)
 {
-	unsigned int row[32];
-	size_t n = strlen(b);
+	unsigned int rows[3][MAX_WORD + 1], *before = rows[0], *above = rows[1], *row = rows[2], *t;
+	size_t n = strlen(b), m = strlen(a);
 
-	if (n >= 31 || strlen(a) >= 31)
-		return 99;
+	/* more letters than may be inserted are no slip */
+	if (n >= MAX_WORD || m >= MAX_WORD || n > m + MAX_SLIPS || m > n + MAX_SLIPS)
+		return MAX_SLIPS + 1;
 	for (size_t j = 0; j <= n; j++)
-		row[j] = (unsigned int)j;
-	for (size_t i = 0; a[i]; i++) {
-		unsigned int diagonal = row[0];
-
-		row[0] = (unsigned int)i + 1;
+		above[j] = before[j] = (unsigned int)j;
+	for (size_t i = 1; i <= m; i++) {
+		row[0] = (unsigned int)i;
 		for (size_t j = 1; j <= n; j++) {
-			unsigned int change = diagonal + (a[i] != b[j - 1]);
-
-			diagonal = row[j];
-			if (row[j - 1] + 1 < change)
-				change = row[j - 1] + 1;
-			if (row[j] + 1 < change)
-				change = row[j] + 1;
-			row[j] = change;
+			row[j] = smaller(above[j - 1] + (a[i - 1] != b[j - 1]),
+					 smaller(above[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = smaller(row[j], before[j - 2] + 1);
 		}
+		t = before;
+		before = above;
+		above = row;
+		row = t;
 	}
-	return row[n];
+	return above[n];
 }
 
 const char *options_nearest(const char *word, const char *(*name_at)(const void *arg, size_t i),
 			    const void *arg)
 {
 	const char *name, *nearest = NULL;
-	unsigned int best = 3;
+	unsigned int best = MAX_SLIPS + 1;
 
 	for (size_t i = 0; (name = name_at(arg, i)); i++) {
 		unsigned int d = distance(word, name);

@@ -31,12 +31,14 @@ static void draw(const struct screen *s)
 	char line[512];
 
 	erase();
-	mvprintw(0, 0, "vestige top: %s  %.0f calls/s of %u functions  every %.1f s, by %s%s%s",
+	snprintf(line, sizeof(line), "top of %s: %.0f calls/s, %u rows of %.1f s by %s%s%s",
 		 top_subject(s->top), t->seconds > 0 ? (double)t->calls / t->seconds : 0.0, t->nr,
 		 s->delay, top_key_names[s->view->key],
-		 top_has_filter(s->top) ? top_filter_is_on(s->top) ? ", filter on" : ", filter off"
-					: "",
+		 !top_has_filter(s->top)    ? ""
+		 : top_filter_is_on(s->top) ? ", filter on"
+					    : ", filter off",
 		 s->held ? ", held" : "");
+	mvaddnstr(0, 0, line, COLS);
 	if (s->asking || *s->view->pattern)
 		mvprintw(1, 0, "names with: %s%s", s->view->pattern, s->asking ? "_" : "");
 	else if (*s->said)

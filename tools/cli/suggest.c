@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/* See suggest.h. Tests: tests/cli/test_control.py. */
+#include "tools/cli/suggest.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/array.h"
+#include "tools/cli/options.h"
+
+struct words {
+	char **at;
+	size_t nr, room;
+};
+
+static int add(struct words *w, char *word)
+{
+	if (ARRAY_ROOM(w->at, w->nr, w->room, 256))
+		return -ENOMEM;
+	w->at[w->nr++] = word;
+	return 0;
+}
+
+/* @parts: what is behind a colon is a word, too: an event without its system. */
+static int split(char *text, bool parts, struct words *w)
+{
+	char *word, *colon;
+	int err = 0;
+
+	while (!err && (word = strsep(&text, " \t\n[]"))) {
+		if (!*word)
+			continue;
+		err = add(w, word);
+		colon = parts ? strchr(word, ':') : NULL;
+		if (!err && colon)
+			err = add(w, colon + 1);
+	}
+	return err;
+}
+
+static const char *word_at(const void *arg, size_t i)
+{
+	const struct words *w = arg;
+
+	return i < w->nr ? w->at[i] : NULL;
+}
+
+bool suggest(struct target *t, const char *list, const char *word, char *near, size_t bytes)
+{
+	const char *nearest = NULL;
+	struct words words = {0};
+	struct target_text text;
+
+	if (!*word || word[strcspn(word, " \t\n")] || target_read(t, list, &text))
+		return false;
+	if (!split(text.at, !strchr(word, ':'), &words))
+		nearest = options_nearest(word, word_at, &words);
+	if (nearest)
+		snprintf(near, bytes, "%s", nearest);
+	free(words.at);
+	free(text.at);
+	return nearest;
+}
