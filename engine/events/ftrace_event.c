@@ -196,7 +196,9 @@ struct event ftrace_events[FTRACE_NR_EVENTS] = {
 	      "\"kind=%u state=%u cpu_id=%u below=%u\", REC->kind, REC->state, REC->cpu_id, "
 	      "REC->below"),
 	EVENT(17, "blk", FTRACE_BLK, blk_fields,
-	      "\"%u,%u %c %s %llu + %u [%d]\", REC->major, REC->minor, REC->act, REC->rwbs, "
+	      "\"%u,%u %s %s %llu + %u [%d]\", REC->major, REC->minor, "
+	      /* trace-cmd knows no %c */
+	      "__print_symbolic(REC->act, { 67, \"C\" }, { 81, \"Q\" }), REC->rwbs, "
 	      "(unsigned long long)REC->sector, REC->nr_sector, REC->error"),
 	EVENT(16, "special", FTRACE_SPECIAL, special_fields,
 	      "\"(%lu, %ps, %lx)\", REC->arg1, (void *)REC->arg2, REC->arg3"),
