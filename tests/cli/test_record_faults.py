@@ -256,7 +256,7 @@ def test_limits_that_leave_no_room(w):
     with open(BIN, "rb") as f:
         sanitized = b"__asan_" in f.read()
     if not sanitized:    # which takes terabytes of addresses
-        status, said = under(resource.RLIMIT_AS, 100 << 20, "record", "-p", "function_graph", w.prog, "calls", "2")
+        status, said = under(resource.RLIMIT_AS, 155 << 20, "record", "-p", "function_graph", w.prog, "calls", "2")
         assert status == 125 and b"no memory for the tracer function_graph" in said and b"ulimit -v" in said, said
 
 
