@@ -93,22 +93,26 @@ static int own_users(void)
 	return err ? err : write_file("/proc/self/gid_map", map);
 }
 
-/* The mount point of the first tracefs; one is mounted where there is none. */
+/*
+ * The mount point of a tracefs: TRACEFS, where one is mounted if there is none; another one where that
+ * is refused. A user who is not root cannot get at the one in debugfs, nor can that user's clients.
+ */
 static int find_tracefs(char *dir, size_t bytes)
 {
 	FILE *f = setmntent("/proc/self/mounts", "r");
 	struct mntent *m;
 
 	*dir = '\0';
-	while (f && !*dir && (m = getmntent(f)))
-		if (!strcmp(m->mnt_type, "tracefs"))
+	while (f && (m = getmntent(f)))
+		if (!strcmp(m->mnt_type, "tracefs") && !access(m->mnt_dir, F_OK) &&
+		    (!*dir || !strcmp(m->mnt_dir, TRACEFS)))
 			snprintf(dir, bytes, "%s", m->mnt_dir);
 	if (f)
 		endmntent(f);
-	if (*dir)
-		return 0;
-	snprintf(dir, bytes, "%s", TRACEFS);
-	if (mount("tracefs", dir, "tracefs", 0, NULL))
+	/* clients look at TRACEFS first */
+	if (strcmp(dir, TRACEFS) != 0 && !mount("tracefs", TRACEFS, "tracefs", 0, NULL))
+		snprintf(dir, bytes, "%s", TRACEFS);
+	if (!*dir)
 		return fail_errno(errno, "no tracefs is mounted and none can be: as root, mount -t "
 					 "tracefs tracefs " TRACEFS);
 	return 0;
@@ -124,8 +128,8 @@ static int cover_others(const char *dir)
 	while (f && !err && (m = getmntent(f))) {
 		if (strcmp(m->mnt_type, "tracefs") || !strcmp(m->mnt_dir, dir))
 			continue;
-		/* one that is mounted over cannot be reached */
-		if (mount(dir, m->mnt_dir, NULL, MS_BIND, NULL) && errno != ENOENT)
+		/* one that is mounted over, or in a folder that is closed, cannot be reached */
+		if (mount(dir, m->mnt_dir, NULL, MS_BIND, NULL) && errno != ENOENT && errno != EACCES)
 			err = fail_errno(errno, "cannot mount over %s", m->mnt_dir);
 	}
 	if (f)

@@ -304,9 +304,21 @@ static const struct target_ops kernel_ops = {
 	.pipe_close = op_pipe_close,
 };
 
+/* libtracefs takes the first mount point, which may be the one in debugfs. */
+static const char *tracefs_root(void)
+{
+	static char usual[] = "/sys/kernel/tracing";
+	static bool set;
+
+	if (!set && !access("/sys/kernel/tracing/trace", F_OK))
+		tracefs_set_tracing_dir(usual);
+	set = true;
+	return tracefs_tracing_dir();
+}
+
 struct target *target_kernel(const char *instance, int *err)
 {
-	const char *root = tracefs_tracing_dir();
+	const char *root = tracefs_root();
 	char path[PATH_MAX];
 	struct kernel *k;
 
