@@ -118,18 +118,37 @@ static int find_tracefs(char *dir, size_t bytes)
 	return 0;
 }
 
+/* @at is in a folder that this user may not enter: another one takes the folder's place. */
+static int cover_closed(const char *dir, const char *at)
+{
+	char folder[PATH_MAX];
+	char *end;
+
+	snprintf(folder, sizeof(folder), "%s", at);
+	end = strrchr(folder, '/');
+	if (!end || end == folder)
+		return -1;
+	*end = '\0';
+	if (mount("tmpfs", folder, "tmpfs", 0, "mode=755") || mkdir(at, 0755))
+		return -1;
+	return mount(dir, at, NULL, MS_BIND, NULL);
+}
+
 /* What is served at @dir is at each other tracefs, too: a client may look there. */
 static int cover_others(const char *dir)
 {
 	FILE *f = setmntent("/proc/self/mounts", "r");
 	struct mntent *m;
-	int err = 0;
+	int err = 0, bad;
 
 	while (f && !err && (m = getmntent(f))) {
 		if (strcmp(m->mnt_type, "tracefs") || !strcmp(m->mnt_dir, dir))
 			continue;
-		/* one that is mounted over, or in a folder that is closed, cannot be reached */
-		if (mount(dir, m->mnt_dir, NULL, MS_BIND, NULL) && errno != ENOENT && errno != EACCES)
+		bad = mount(dir, m->mnt_dir, NULL, MS_BIND, NULL);
+		if (bad && errno == EACCES)
+			bad = cover_closed(dir, m->mnt_dir);
+		/* one that is mounted over cannot be reached */
+		if (bad && errno != ENOENT)
 			err = fail_errno(errno, "cannot mount over %s", m->mnt_dir);
 	}
 	if (f)
