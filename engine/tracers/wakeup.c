@@ -327,9 +327,8 @@ static int init(struct trace_array *tr, int32_t prio)
 	err = listen_to();
 	if (!err) {
 		if (by_delay)
-			area_status("wakeup, wakeup_rt and wakeup_dl have no wakers, and some "
-				    "waits have a "
-				    "limit alone:",
+			area_status("wakeup, wakeup_rt and wakeup_dl have no wakers, and only a "
+				    "limit of some waits",
 				    refused, 0);
 		return 0;
 	}

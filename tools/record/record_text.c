@@ -137,7 +137,8 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 				    word, strerror(status_errno(line, n)));
 		if (status_word(line, n, "ftrace: ", word, sizeof(word)))
 			return fail(EINVAL,
-				    "the engine has no tracer %s: man vestige-tracers lists them",
+				    "there is no tracer %s here: `vestige list -t` says why one is "
+				    "absent, man vestige-tracers lists all",
 				    word);
 		if (status_word(line, n, "trace_options: ", word, sizeof(word)))
 			return fail(EINVAL,
@@ -150,13 +151,13 @@ static int judge_status(const struct record_options *opt, const struct meta *m)
 	return m->nr_functions ? judge_patterns(opt, m) : 0;
 }
 
-/* The engine's other refusals, in its own words. */
+/* The engine's other refusals, in its own words. Tracers that are absent were not asked for. */
 static void tell_status(const struct meta *m)
 {
 	for (const char *line = m->status; *line; line += *line == '\n') {
 		int n = (int)strcspn(line, "\n");
 
-		if (strncmp(line, "ftrace_", 7))
+		if (strncmp(line, "ftrace_", 7) != 0 && strncmp(line, "no tracer ", 10) != 0)
 			note("the engine says: %.*s", n, line);
 		line += n;
 	}
