@@ -226,7 +226,7 @@ static int watch_call(struct flight *fl, struct target *top, struct target *in, 
 static int watch(struct flight *fl, unsigned int i)
 {
 	struct target *top = fl->targets[i], *in;
-	char instance[32];
+	char instance[32], file[sizeof(fl->triggers[0].hist)];
 	int err = 0;
 
 	snprintf(instance, sizeof(instance), "flight-%d", (int)getpid());
@@ -247,7 +247,8 @@ static int watch(struct flight *fl, unsigned int i)
 			err = watch_call(fl, top, in, t, n);
 			continue;
 		}
-		snprintf(t->hist, sizeof(t->hist), "events/%s/hist", t->name);
+		snprintf(file, sizeof(file), "events/%s/hist", t->name);
+		memcpy(t->hist, file, sizeof(file));
 		err = put(in, t->name, "hist:keys=common_cpu");
 		if (err == -ENOENT)
 			err = fail(ENOENT, "there is no %s in process %s", t->text, top->name);
