@@ -72,7 +72,8 @@ int top_table_make(struct top_table *t, const struct counts *c, const struct top
 			return fail(ENOMEM, "no memory for the table");
 		fill(&t->rows[t->nr++], c->at[i], calls, seconds);
 	}
-	qsort_r(t->rows, t->nr, sizeof(*t->rows), compare, &key);
+	if (t->nr)
+		qsort_r(t->rows, t->nr, sizeof(*t->rows), compare, &key);
 	if (v->lines && t->nr > v->lines)
 		t->nr = v->lines;
 	return 0;
