@@ -10,7 +10,7 @@ import time
 
 from cli_test import BIN, LIBRARY, main
 
-# handle() takes 60 ms when it is told by SIGUSR2, else nothing
+# handle() takes 60 ms after SIGUSR2, else nothing
 TEXT = """
 #include <signal.h>
 #include <stdio.h>

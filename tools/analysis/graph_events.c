@@ -432,7 +432,7 @@ static int fold_last(struct graph_events *g)
 	return ret < 0 ? ret : 0;
 }
 
-/* The next records of a run by columns: so many that their events stay in the first cache. */
+/* The next records of a run by columns: few enough for their events to stay in the first cache. */
 static int take_run(struct graph_events *g)
 {
 	struct run run = g->run;

@@ -32,7 +32,7 @@
 #define DEFAULT_TOTAL_KB 65536u
 
 /*
- * The program's objects, and objects that a pattern names: `FUNC:mod:OBJECT`. Where nobody asked,
+ * The program's objects, and objects that a pattern names: `FUNC:mod:OBJECT`. Without a flag,
  * the program alone, not what it executes.
  */
 static void name_unmodified(struct record_run *run)
@@ -131,7 +131,7 @@ static int any_named(const struct record_run *run, bool *any)
 }
 
 /*
- * A program that was built without a flag is traced as it is, where nobody said otherwise; one whose
+ * A program that was built without a flag is traced as it is, unless a flag says otherwise; one whose
  * functions no pattern names is there for what it executes. Of a script the interpreter would be
  * meant. Return: 0 or -errno with fail() set.
  */

@@ -28,7 +28,7 @@ struct record_run {
 	char spool_path[PATH_MAX];
 	char boot[RECORD_BOOT_BYTES];
 	char unmodified[RECORD_BOOT_BYTES]; /* names of objects, see hook/redirect.h */
-	bool as_it_is;			    /* unmodified, and nobody asked for that */
+	bool as_it_is;			    /* unmodified by default, not by a flag */
 	char last_comm[16];		    /* of the program when it ended */
 	int status;			    /* of the program, as exit() gives it */
 	bool ended;			    /* the program has, or the recording of processes */

@@ -52,7 +52,7 @@ struct step {
 	struct expr *expr;
 	bool relative;
 	uint8_t size;  /* of the number as the format has it */
-	uint8_t width; /* at least so many digits */
+	uint8_t width; /* the least number of digits */
 	bool zeros;    /* fill with zeros */
 	char *text;
 	size_t text_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * files:descriptor: a descriptor that the program got, and what it leads to (sources/descriptors.h).
- * Those that it has from its start are told first, if the event is on by then. `vestige sched` names
+ * The ones open at its start are recorded first, if the event is on by then. `vestige sched` names
  * files by it. Any context. fork: the child tells its own. Tests: tests/cli/test_sched.py.
  */
 #include "engine/base/compiler.h"
