@@ -271,7 +271,7 @@ static void choose_body(struct line *l, struct line_event *e)
 		    !strcmp(e->ev->system, "ftrace") && !strcmp(e->ev->name, own[i].name))
 			e->body = own[i].body;
 	if (e->body == BODY_TEP && !(l->opt->plugin_options && !strcmp(e->ev->name, "function"))) {
-		e->fast = line_fast_new(l->tep, e->ev, function_name, l, l->d->layout.swap);
+		e->fast = line_fast_new(e->ev, function_name, l, l->d->layout.swap);
 		if (e->fast)
 			e->body = BODY_FAST;
 	}

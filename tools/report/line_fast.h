@@ -9,7 +9,6 @@
 #include "tools/text/out.h"
 
 struct tep_event;
-struct tep_handle;
 struct line_fast;
 
 /*
@@ -19,9 +18,8 @@ struct line_fast;
  * @swap: numbers are in the other byte order.
  * Return: NULL: it has to be left to libtraceevent.
  */
-struct line_fast *line_fast_new(struct tep_handle *tep, struct tep_event *ev,
-				const char *(*name)(void *arg, uint64_t addr), void *arg,
-				bool swap);
+struct line_fast *line_fast_new(struct tep_event *ev, const char *(*name)(void *arg, uint64_t addr),
+				void *arg, bool swap);
 void line_fast_free(struct line_fast *f);
 
 /* All fields of @rec lie inside of it. Return: whether it was printed. */
