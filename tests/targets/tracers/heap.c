@@ -11,7 +11,8 @@
 
 #define CALLED __attribute__((noipa, noinline))
 
-static void *volatile keep;
+/* Of each thread: `free(keep)` must release what that thread allocated. */
+static _Thread_local void *volatile keep;
 static void *old[10];
 
 static CALLED void leaks(void)
