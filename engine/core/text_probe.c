@@ -75,7 +75,7 @@ int text_probe_on(struct text_probe *p, const char **why)
 	p->place = place;
 	p->next = place->probes;
 	store_release(&place->probes, p);
-	if (!place->armed)
+	if (!place->on)
 		err = hook->arm(place, why);
 	if (err) {
 		unlink_probe(p);
@@ -92,7 +92,7 @@ int text_probe_off(struct text_probe *p)
 	if (!place)
 		return 0;
 	unlink_probe(p);
-	if (!place->probes && place->armed)
+	if (!place->probes && place->on)
 		err = hook->disarm(place);
 	inside = synchronize_srcu(SRCU_OPS);
 	return inside ? inside : err;
@@ -105,7 +105,7 @@ void text_place_gone(struct text_place *place)
 	for (p = place->probes; p; p = p->next)
 		p->place = NULL;
 	place->probes = NULL;
-	place->armed = 0;
+	place->on = place->armed = 0;
 	place->gone = 1;
 }
 

@@ -53,7 +53,14 @@ struct text_place {
 	uint64_t address;
 	struct text_way *ways, *way; /* those that were made; the one that is there while `armed` */
 	struct text_place *above;    /* scratch of the hook */
-	uint8_t armed, gone;
+	/*
+	 * The same instruction on a redirect's island, where it runs while the redirect is there; and
+	 * of such a one, the place in the program. Both have the probes of the latter.
+	 */
+	struct text_place *copy, *of;
+	uint8_t on;    /* whether the instruction leads to its probes, here or at its copy */
+	uint8_t armed; /* whether a jump is in the text here */
+	uint8_t gone;
 	uint8_t bytes;	   /* of the instruction */
 	uint8_t saved[16]; /* the instruction */
 };

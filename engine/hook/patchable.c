@@ -31,7 +31,7 @@
 #include "engine/hook/redirect.h"
 #include "engine/hook/sites.h"
 #include "engine/hook/sites_impl.h"
-#include "engine/hook/text/text_island.h"
+#include "engine/hook/text/probe_points.h"
 
 /* One executable segment while it is scanned: one byte an address, with enum area_function_flag. */
 struct segment {
@@ -457,7 +457,7 @@ static void start(const struct lifecycle_start *how)
 {
 	(void)how;
 	callees_start();
-	probe_points_register();
+	probe_points_register(&sites_windows);
 	hook_register(&patchable_hook);
 }
 

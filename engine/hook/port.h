@@ -48,6 +48,7 @@
  * arch_context.h
  *	What the kernel saves for a signal handler: arch_context_regs(), arch_context_ip(),
  *	arch_context_sp(), arch_context_fp(), arch_context_reg() (names), arch_fault_kind();
+ *	arch_context_is_ip() - one that lies on a stack;
  *	arch_signal_copy(), arch_signal_run() - go on with a copy on another stack;
  *	arch_guarded(), arch_guard_leave() - go back from a fault; arch_is_behind_call().
  * arch_access.h

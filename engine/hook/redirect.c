@@ -13,6 +13,7 @@
 
 #include <errno.h>
 
+#include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
@@ -275,10 +276,26 @@ int redirect_make(const struct redirect_map *m, uint32_t i, const struct redirec
 	uint8_t *island = redirect_island(m, i);
 	uint8_t *row = m->islands + rows_at(m->nr) + (size_t)i * REDIRECT_ROW_BYTES;
 
-	if (memcmp((const void *)from, r->text, r->bytes))
-		return -EBUSY;
 	return redirect_island_make(r->text, r->bytes, from, (uint64_t)island, island, row,
 				    (uint64_t)row, (uint64_t)(m->islands + head_at(m->nr)));
+}
+
+uint64_t redirect_copy_of(const struct redirect_map *m, uint32_t i, uint64_t address)
+{
+	const uint8_t *row = m->islands + rows_at(m->nr) + (size_t)i * REDIRECT_ROW_BYTES;
+	uint32_t at;
+
+	for (at = ARCH_SITE_FULL; at < REDIRECT_ISLAND_BYTES; at++)
+		if (redirect_original(row, at) == address)
+			return (uint64_t)redirect_island(m, i) + at;
+	return 0;
+}
+
+uint32_t redirect_jump_bytes(const struct redirect *r)
+{
+	uint8_t jump[REDIRECT_MAX_WRITTEN];
+
+	return r->padding ? redirect_short_jump_make(0, 0, jump) : redirect_jump_make(0, 0, jump);
 }
 
 void redirect_write(const struct redirect_map *m, uint32_t i, const struct redirect *r,

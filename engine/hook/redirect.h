@@ -60,11 +60,17 @@ static inline uint8_t *redirect_island(const struct redirect_map *m, uint32_t i)
 
 /*
  * redirect_make() - make the @i-th island behind its site, and the bytes that the text will get.
- * @from: the first instruction that is replaced. The map's code is writable. Return: 0; -EBUSY: the
- * text is not as it was; -ERANGE, -EOPNOTSUPP: an instruction cannot run there.
+ * @from: the first instruction that is replaced. The map's code is writable. Return: 0;
+ * -ERANGE, -EOPNOTSUPP: an instruction cannot run there.
  */
 int redirect_make(const struct redirect_map *m, uint32_t i, const struct redirect *r,
 		  uint64_t from);
+
+/* Where the instruction at @address is on the @i-th island, which has been made; 0: it is not there. */
+uint64_t redirect_copy_of(const struct redirect_map *m, uint32_t i, uint64_t address);
+
+/* Bytes at the function's first instruction that its jump takes. */
+uint32_t redirect_jump_bytes(const struct redirect *r);
 
 /* Write the jumps to it. No thread is in the function, and its text is writable. */
 void redirect_write(const struct redirect_map *m, uint32_t i, const struct redirect *r,

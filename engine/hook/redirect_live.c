@@ -4,7 +4,8 @@
  * two of them: not by its next instruction, and not by an address that it will go back to. Return
  * addresses lie behind calls, and a call can only be the last instruction of a window. But a signal
  * handler may go back to any instruction. So each word of a stopped thread's stack, from its red
- * zone to the end of the mapping, is compared.
+ * zone to the end of the mapping, is compared, and what follows it: flags and segments, if the kernel
+ * has saved it for a handler.
  *
  * A context that was saved in a signal handler, on a stack on which no thread runs now, is not
  * seen. Nothing is written where a jump would replace one whole instruction, and is one store,
@@ -17,6 +18,7 @@
 
 #include <errno.h>
 
+#include "arch_context.h"
 #include "arch_patch.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
@@ -40,11 +42,13 @@ static const uint8_t within_ms[] = {5, 5, 5, 5, 5, 5, 5, 5, 20, 20, 100, 200};
 struct batch {
 	struct redirect_window *windows;
 	uint32_t nr, nr_busy;
+	const struct redirect_lead *leads;
+	uint32_t nr_leads;
 	uint64_t own_sp; /* of the thread that asks */
 };
 
-/* Mark the window that @at is inside of, behind its first byte. */
-static void mark(struct batch *b, uint64_t at)
+/* The window that @at is inside of, behind its first byte; NULL: none. */
+static struct redirect_window *window_around(const struct batch *b, uint64_t at)
 {
 	uint32_t lo = 0, hi = b->nr;
 
@@ -56,8 +60,32 @@ static void mark(struct batch *b, uint64_t at)
 		else
 			hi = mid;
 	}
-	if (lo && at - b->windows[lo - 1].from < b->windows[lo - 1].bytes)
-		b->windows[lo - 1].busy = 1;
+	return lo && at - b->windows[lo - 1].from < b->windows[lo - 1].bytes ? &b->windows[lo - 1]
+									     : NULL;
+}
+
+static void mark(const struct batch *b, uint64_t at)
+{
+	struct redirect_window *w = window_around(b, at);
+
+	if (w)
+		w->busy = 1;
+}
+
+/*
+ * A word of a stack. A probe, a handler or an unwinder may have left it there long ago, and the thread
+ * sleeps above it: it counts only where it is part of what the kernel has saved for a handler.
+ */
+static void mark_word(const struct batch *b, uint64_t word, uint64_t where)
+{
+	struct redirect_window *w = window_around(b, word);
+	uint64_t around[ARCH_CONTEXT_IP_WORDS];
+
+	if (!w || w->busy)
+		return;
+	if (stopped_read(where, around, sizeof(around)) != (long)sizeof(around) ||
+	    arch_context_is_ip(around))
+		w->busy = 1;
 }
 
 /* The thread's stack has the addresses that it will go back to. */
@@ -71,7 +99,7 @@ static void mark_stack(struct batch *b, uint64_t sp)
 	for (; at < end && stopped_read(at, words, (size_t)bytes) == bytes; bytes = PAGE) {
 		for (i = 0; i < bytes / 8; i++)
 			if (unlikely(words[i] - first < last - first))
-				mark(b, words[i]);
+				mark_word(b, words[i], at + 8 * (uint64_t)i);
 		at += (uint64_t)bytes;
 	}
 }
@@ -108,8 +136,8 @@ static void write_one(struct redirect_window *w)
 	uint8_t jump[REDIRECT_MAX_WRITTEN];
 	uint32_t n;
 
-	if (w->back) {
-		store(w->from, w->back, jump_bytes(w));
+	if (w->to_go_back) {
+		store(w->from, w->text, jump_bytes(w));
 		w->written = 1;
 		return;
 	}
@@ -123,6 +151,16 @@ static void write_one(struct redirect_window *w)
 	w->written = 1;
 }
 
+/* Threads on islands of probes go on where the instructions run from now on. */
+static void lead_probes(const struct batch *b, uint32_t window)
+{
+	uint32_t i;
+
+	for (i = 0; i < b->nr_leads; i++)
+		if (b->leads[i].window == window)
+			text_island_lead(b->leads[i].jump, b->leads[i].to);
+}
+
 /* In the child, while all threads are stopped. */
 static void write_all(const struct stopped_thread *threads, uint32_t nr, void *arg)
 {
@@ -132,7 +170,7 @@ static void write_all(const struct stopped_thread *threads, uint32_t nr, void *a
 	for (i = 0; i < b->nr; i++)
 		b->windows[i].busy = 0;
 	/* behind the first byte of a jump there is no thread */
-	for (i = 0; i < nr && !b->windows[0].back; i++) {
+	for (i = 0; i < nr && !b->windows[0].to_go_back; i++) {
 		if (!threads[i].sp)
 			continue;
 		mark(b, threads[i].ip);
@@ -140,16 +178,18 @@ static void write_all(const struct stopped_thread *threads, uint32_t nr, void *a
 		mark_stack(b, threads[i].sp);
 	}
 	/* the caller's own: what a signal handler that led here has interrupted */
-	if (!b->windows[0].back)
+	if (!b->windows[0].to_go_back)
 		mark_stack(b, b->own_sp);
 	b->nr_busy = 0;
 	for (i = 0; i < b->nr; i++) {
 		if (b->windows[i].written)
 			continue;
-		if (b->windows[i].busy)
+		if (b->windows[i].busy) {
 			b->nr_busy++;
-		else
-			write_one(&b->windows[i]);
+			continue;
+		}
+		lead_probes(b, i);
+		write_one(&b->windows[i]);
 	}
 }
 
@@ -166,15 +206,15 @@ static void write_alone(struct redirect_window *w)
 	uint32_t n;
 	int movable;
 
-	if (w->back) {
+	if (w->to_go_back) {
 		n = jump_bytes(w);
 		if (in_line(w->from, n)) {
-			text_store((uint8_t *)w->from, w->back, n);
+			text_store((uint8_t *)w->from, w->text, n);
 			w->written = 1;
 		}
 		return;
 	}
-	if (text_insn_bytes((const uint8_t *)w->from, w->bytes, &movable) != w->bytes)
+	if (text_insn_bytes(w->text, w->bytes, &movable) != w->bytes)
 		return;
 	n = redirect_jump_make(where, w->island, jump);
 	if (!w->padding) {
@@ -194,11 +234,14 @@ static void write_alone(struct redirect_window *w)
 	w->written = 1;
 }
 
-int redirect_write_live(struct redirect_window *windows, uint32_t nr, int *tid)
+int redirect_write_live(struct redirect_window *windows, uint32_t nr,
+			const struct redirect_lead *leads, uint32_t nr_leads, int *tid)
 {
 	struct batch b = {.windows = windows,
 			  .nr = nr,
 			  .nr_busy = nr,
+			  .leads = leads,
+			  .nr_leads = nr_leads,
 			  .own_sp = (uint64_t)__builtin_frame_address(0)};
 	uint32_t late = 0, busy, i;
 	int err = 0;

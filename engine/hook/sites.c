@@ -41,6 +41,7 @@
 #include "engine/hook/graph/graph.h"
 #include "engine/hook/text/island_cfi.h"
 #include "engine/hook/text/near_map.h"
+#include "engine/hook/text/probe_points.h"
 #include "engine/hook/sites_impl.h"
 #include "engine/hook/sites_late.h"
 #include "engine/core/text_patch.h"
@@ -333,7 +334,7 @@ static int settle(struct object *o, uint8_t *how)
 		;
 	if (i == row->nr_functions)
 		return 0;
-	if (!quiet && s->redirects)
+	if (s->redirects && (!quiet || probe_points_in(s->text_lo, s->text_hi)))
 		return sites_redirect_live(o, how);
 	err = open_all(s, quiet);
 	for (; i < row->nr_functions && !err; i++) {

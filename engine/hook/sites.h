@@ -8,6 +8,10 @@
 #include "engine/hook/port.h"
 
 struct redirect;
+struct text_windows;
+
+/* Redirects as probes ask for them (text/probe_points.h). */
+extern const struct text_windows sites_windows;
 
 /*
  * sites_prepare() - map the slots and islands of a scanned object. Where the compiler made calls

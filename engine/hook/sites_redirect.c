@@ -4,6 +4,8 @@
  * code runs, or while threads run in it (redirect_live.h). All functions of an object that are
  * wanted in one change are settled together, so threads stop once.
  *
+ * Probes at instructions that a redirect moves go with them (text/probe_moved.c).
+ *
  * A site that has been made stays: off, it costs a jump there and back, until the engine is put to
  * sleep and the jump goes (sites_redirect_rest()). Constructor and agent context, under the tree's
  * lock. fork: the child has the same. Tests: tests/cli/test_unmodified.py, test_attach_functions.py.
@@ -18,7 +20,7 @@
 #include "engine/core/text_patch.h"
 #include "engine/hook/redirect_live.h"
 #include "engine/hook/sites_impl.h"
-#include "engine/hook/text/text_island.h"
+#include "engine/hook/text/probe_points.h"
 
 static uint64_t entry_of(const struct object *o, uint32_t i)
 {
@@ -28,6 +30,99 @@ static uint64_t entry_of(const struct object *o, uint32_t i)
 	return row->bias + f->offset + f->site;
 }
 
+static int is_redirected(const struct area_function *f)
+{
+	return f->flags & AREA_FUNCTION_REDIRECTED;
+}
+
+static struct text_window window_of(const struct object *o, uint32_t i)
+{
+	const struct sites *s = o->hook_data;
+	const struct redirect *r = &s->redirects[i];
+
+	return (struct text_window){
+		.from = entry_of(o, i),
+		.text = r->text,
+		.bytes = r->bytes,
+		.jump_bytes = redirect_jump_bytes(r),
+		.is_moved = is_redirected(area_function(object_row(o)->first_function + i)),
+		.o = o,
+		.i = i,
+	};
+}
+
+/* The first function of which the beginning is behind @address. */
+static uint32_t behind(const struct object *o, uint64_t address)
+{
+	const struct area_object *row = object_row(o);
+	uint32_t lo = 0, hi = row->nr_functions;
+
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+
+		if (row->bias + area_function(row->first_function + mid)->offset <= address)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+static int window_at(const struct object *o, uint64_t address, struct text_window *w)
+{
+	const struct sites *s = o->hook_data;
+	uint32_t i = s && s->redirects ? behind(o, address) : 0;
+
+	if (!i)
+		return 0;
+	*w = window_of(o, i - 1);
+	return address - w->from < w->bytes;
+}
+
+static uint64_t copy_in(const struct text_window *w, uint64_t address)
+{
+	const struct sites *s = w->o->hook_data;
+
+	return redirect_copy_of(&s->moved, w->i, address);
+}
+
+#define PADDING_REACH                                                                              \
+	160u /* of a short jump, and what is between it and the function's beginning */
+
+static int claims(const struct object *o, uint64_t lo, uint64_t hi)
+{
+	const struct sites *s = o->hook_data;
+	uint32_t i, end;
+
+	if (!s || !s->redirects)
+		return 0;
+	end = behind(o, hi + PADDING_REACH);
+	i = behind(o, lo - PADDING_REACH);
+	for (i = i ? i - 1 : 0; i < end; i++) {
+		const struct text_window w = window_of(o, i);
+		uint64_t where = w.from + (uint64_t)(int64_t)s->redirects[i].padding;
+
+		uint64_t bytes = w.bytes > w.jump_bytes ? w.bytes : w.jump_bytes;
+
+		if (w.is_moved && ((w.from < hi && w.from + bytes > lo) ||
+				   (where < hi && where + REDIRECT_MAX_WRITTEN > lo)))
+			return 1;
+	}
+	return 0;
+}
+
+const struct text_windows sites_windows = {.at = window_at, .copy = copy_in, .claim = claims};
+
+/* The function's first instructions are as they were found, but for probes. */
+static int is_as_found(const struct object *o, uint32_t i)
+{
+	const struct text_window w = window_of(o, i);
+	uint8_t now[REDIRECT_MAX_MOVED];
+
+	probe_points_read(w.from, w.from + w.bytes, now, w.bytes);
+	return !memcmp(now, w.text, w.bytes);
+}
+
 /* The island with its site, which is off. Return: whether it could be made. */
 static int make_island(struct object *o, uint32_t i)
 {
@@ -35,7 +130,8 @@ static int make_island(struct object *o, uint32_t i)
 	struct sites *s = o->hook_data;
 	struct site site = sites_site_of(o, i);
 	struct forms forms;
-	int err = redirect_make(&s->moved, i, &s->redirects[i], entry_of(o, i));
+	int err = is_as_found(o, i) ? redirect_make(&s->moved, i, &s->redirects[i], entry_of(o, i))
+				    : -EBUSY;
 
 	if (err)
 		return sites_refuse(o, i,
@@ -62,6 +158,34 @@ int sites_redirect_quiet(struct object *o, uint32_t i)
 	return 1;
 }
 
+/* Whether a jump of a probe before it relies on bytes that the redirect changes. */
+static int is_relied_on(const struct object *o, uint32_t i)
+{
+	const struct sites *s = o->hook_data;
+	uint64_t from = entry_of(o, i), where = from + (uint64_t)(int64_t)s->redirects[i].padding;
+
+	return probe_moved_relied(from, from + s->redirects[i].bytes) ||
+	       probe_moved_any(from + s->redirects[i].bytes, from + REDIRECT_MAX_WRITTEN) ||
+	       (where != from && (probe_moved_any(where, where + REDIRECT_MAX_WRITTEN) ||
+				  probe_moved_relied(where, where + REDIRECT_MAX_WRITTEN)));
+}
+
+/*
+ * A site that was there before is as it was: a thread may be on it. Return: whether the island is
+ * ready.
+ */
+static int prepare_one(struct object *o, uint32_t i)
+{
+	const struct sites *s = o->hook_data;
+
+	if (is_relied_on(o, i))
+		return sites_refuse(o, i, AREA_REFUSED_CHANGED);
+	if (is_settled(s, i))
+		return is_as_found(o, i) || sites_refuse(o, i, AREA_REFUSED_CHANGED);
+	return make_island(o, i);
+}
+
+/* With the memory of islands writable, which is not to be when probes come to them. */
 static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_window *windows)
 {
 	const struct area_object *row = object_row(o);
@@ -73,13 +197,7 @@ static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_win
 
 		if (!sites_is_due(o, i, how))
 			continue;
-		/*
-		 * A thread on the island of a probe there goes back among them. A site that was there
-		 * before is as it was: a thread may be on it.
-		 */
-		if (probe_points_any(from, from + s->redirects[i].bytes)
-			    ? !sites_refuse(o, i, AREA_REFUSED_CHANGED)
-			    : !is_settled(s, i) && !make_island(o, i)) {
+		if (!prepare_one(o, i)) {
 			if (how)
 				how[i] = 0;
 			continue;
@@ -90,14 +208,102 @@ static uint32_t make_windows(struct object *o, uint8_t *how, struct redirect_win
 			.i = i,
 			.padding = s->redirects[i].padding,
 			.bytes = s->redirects[i].bytes,
+			.text = s->redirects[i].text,
 		};
 	}
 	return nr;
 }
 
-static int is_redirected(const struct area_function *f)
+/* Jumps of islands of probes that change with the windows. */
+struct leads {
+	struct redirect_lead *rows;
+	uint32_t nr, room, window;
+};
+
+static void add_lead(uint64_t jump, uint64_t to, void *arg)
 {
-	return f->flags & AREA_FUNCTION_REDIRECTED;
+	struct leads *l = arg;
+
+	if (l->nr < l->room)
+		l->rows[l->nr] = (struct redirect_lead){jump, to, l->window};
+	l->nr++;
+}
+
+static void count_leads(const struct object *o, const struct redirect_window *windows, uint32_t nr,
+			struct leads *l)
+{
+	l->nr = 0;
+	for (l->window = 0; l->window < nr; l->window++) {
+		const struct text_window w = window_of(o, windows[l->window].i);
+
+		probe_moved_leads(&w, add_lead, l);
+	}
+}
+
+static void open_leads(const struct leads *l, int on)
+{
+	uint32_t i;
+
+	for (i = 0; i < l->nr; i++) {
+		uint64_t lo = l->rows[i].jump & ~UINT64_C(4095);
+		uint64_t hi = (l->rows[i].jump + REDIRECT_MAX_WRITTEN + 4095) & ~UINT64_C(4095);
+
+		if (on)
+			text_open(lo, hi);
+		else
+			text_close(lo, hi);
+	}
+}
+
+/* Return: 0, or -ENOMEM. Undone with free_leads(). */
+static int make_leads(const struct object *o, const struct redirect_window *windows, uint32_t nr,
+		      struct leads *l)
+{
+	count_leads(o, windows, nr, l);
+	if (!l->nr)
+		return 0;
+	l->room = l->nr;
+	l->rows = sys_map_table(l->room * sizeof(*l->rows));
+	if (!l->rows)
+		return -ENOMEM;
+	count_leads(o, windows, nr, l);
+	open_leads(l, 1);
+	return 0;
+}
+
+static void free_leads(struct leads *l)
+{
+	if (!l->rows)
+		return;
+	open_leads(l, 0);
+	sys_munmap(l->rows, l->room * sizeof(*l->rows));
+}
+
+static void ignore_lead(uint64_t jump, uint64_t to, void *arg)
+{
+	(void)jump;
+	(void)to;
+	(void)arg;
+}
+
+/* Probes at the instructions go with them. Return: the number of windows that are left. */
+static uint32_t take_probes(struct object *o, uint8_t *how, struct redirect_window *windows,
+			    uint32_t nr)
+{
+	uint32_t i, left = 0;
+
+	for (i = 0; i < nr; i++) {
+		const struct text_window w = window_of(o, windows[i].i);
+
+		if (probe_moved_leads(&w, ignore_lead, NULL) || probe_moved_ready(&w)) {
+			sites_refuse(o, w.i, AREA_REFUSED_CHANGED);
+			if (how)
+				how[w.i] = 0;
+			continue;
+		}
+		windows[left++] = windows[i];
+	}
+	return left;
 }
 
 /* Jumps whose sites are off. What somebody else has written there stays. */
@@ -115,7 +321,7 @@ static uint32_t make_windows_back(struct object *o, struct redirect_window *wind
 		uint8_t jump[REDIRECT_MAX_WRITTEN];
 		uint32_t n;
 
-		if (!is_redirected(f) || f->enabled)
+		if (!is_redirected(f) || f->enabled || probe_moved_on(from, from + r->bytes))
 			continue;
 		n = r->padding ? redirect_short_jump_make(from, where, jump)
 			       : redirect_jump_make(from, island, jump);
@@ -127,7 +333,8 @@ static uint32_t make_windows_back(struct object *o, struct redirect_window *wind
 			.i = i,
 			.padding = r->padding,
 			.bytes = r->bytes,
-			.back = r->text,
+			.to_go_back = 1,
+			.text = r->text,
 		};
 	}
 	return nr;
@@ -150,7 +357,7 @@ int sites_redirect_rest(struct object *o)
 	nr = make_windows_back(o, windows);
 	err = nr ? text_open(s->text_lo, s->text_hi) : 0;
 	if (nr && !err) {
-		redirect_write_live(windows, nr, &tid);
+		redirect_write_live(windows, nr, NULL, 0, &tid);
 		for (i = 0; i < nr; i++) {
 			if (windows[i].written)
 				area_function(row->first_function + windows[i].i)->flags &=
@@ -199,31 +406,38 @@ int sites_redirect_live(struct object *o, uint8_t *how)
 	struct redirect_window *windows = sys_map_table(bytes);
 	struct sites *s = o->hook_data;
 	uint32_t i, nr;
+	struct leads leads = {0};
 	int err, tid, late = 0;
 
 	if (!windows)
 		return -ENOMEM;
 	err = text_open(s->lo, s->hi);
+	nr = err ? 0 : make_windows(o, how, windows);
+	text_close(s->lo, s->hi);
+	nr = take_probes(o, how, windows, nr);
 	if (!err)
 		err = text_open(s->text_lo, s->text_hi);
-	if (!err) {
-		nr = make_windows(o, how, windows);
-		late = nr ? redirect_write_live(windows, nr, &tid) : 0;
-		if (late)
-			tell(o, late, tid);
-		for (i = 0; i < nr; i++) {
-			if (windows[i].written) {
-				bitmap_set(s->settled, windows[i].i);
-				note_redirected(o, windows[i].i);
-				continue;
-			}
-			sites_refuse(o, windows[i].i, AREA_REFUSED_RUNNING);
-			if (how)
-				how[windows[i].i] = 0;
+	if (!err && nr)
+		err = make_leads(o, windows, nr, &leads);
+	if (!err && nr)
+		late = redirect_write_live(windows, nr, leads.rows, leads.nr, &tid);
+	free_leads(&leads);
+	for (i = 0; i < nr; i++) {
+		const struct text_window w = window_of(o, windows[i].i);
+
+		probe_moved_done(&w, windows[i].written);
+		if (windows[i].written) {
+			bitmap_set(s->settled, w.i);
+			note_redirected(o, w.i);
+			continue;
 		}
+		sites_refuse(o, w.i, AREA_REFUSED_RUNNING);
+		if (how)
+			how[w.i] = 0;
 	}
+	if (late)
+		tell(o, late, tid);
 	text_close(s->text_lo, s->text_hi);
-	text_close(s->lo, s->hi);
 	sys_munmap(windows, bytes);
 	return err ? err : text_sync();
 }

@@ -180,35 +180,6 @@ def enabled(w, pid):
     return {line.split()[0] for line in w.run("get", "-P", pid, "enabled_functions").stdout.decode().splitlines()}
 
 
-def test_probes_among_them(w):
-    """Where a probe is, or was, at an instruction that a redirect would move, the function is left
-    as it is; behind a redirect such a probe is refused. Either goes on and off while threads run."""
-    w.compile("fills", FILLS, PLAIN, "-O2", "-fcf-protection=none")
-    with Program(w, "./fills") as p:
-        w.run("attach", p.pid)
-        # its second instruction, which the jump would replace
-        w.run("set", "-P", p.pid, "kprobe_events", "p:inner fill13+1")
-        w.run("set", "-P", p.pid, "events/kprobes/inner/enable", "1")
-        for _ in range(3):
-            w.run("start", "-P", p.pid, "-p", "function", "-l", "fill13", "-l", "fill14")
-            assert enabled(w, p.pid) == {"fill14"}, enabled(w, p.pid)
-            w.run("set", "-P", p.pid, "events/kprobes/inner/enable", "0")
-            w.run("start", "-P", p.pid, "-p", "function", "-l", "fill13", "-l", "fill15")
-            assert enabled(w, p.pid) == {"fill15"}, enabled(w, p.pid)
-            w.run("set", "-P", p.pid, "events/kprobes/inner/enable", "1")
-        err = w.run("set", "-a", "-P", p.pid, "kprobe_events", "p:later fill14+1", status=None)
-        assert err.returncode and b"invalid" in err.stderr.lower(), err
-        said = w.run("get", "-P", p.pid, "vestige_status").stdout.decode()
-        assert "redirect has moved" in said, said
-        # one at the function itself is a call's
-        w.run("set", "-a", "-P", p.pid, "kprobe_events", "p:whole fill14")
-        w.run("set", "-P", p.pid, "events/kprobes/whole/enable", "1")
-        until(lambda: re.search(r"whole +[1-9]", w.run("get", "-P", p.pid, "kprobe_profile").stdout.decode()))
-        assert re.search(r"inner +[1-9]", w.run("get", "-P", p.pid, "kprobe_profile").stdout.decode())
-        assert p.end() == (0, "wrong 0\n")
-    w.run("clean")
-
-
 def test_threads_are_in_them(w):
     """32 functions are redirected while four threads run in them, and a signal's handler goes back
     to them."""

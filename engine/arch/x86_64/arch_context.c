@@ -32,6 +32,17 @@ uint64_t arch_context_fp(const void *context)
 	return (uint64_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RBP];
 }
 
+#define FLAGS_ALWAYS 0x2u
+#define FLAGS_NEVER  (~UINT64_C(0x3f7fd7))
+#define CODE_SEGMENT 0x33u
+
+int arch_context_is_ip(const uint64_t words[ARCH_CONTEXT_IP_WORDS])
+{
+	_Static_assert(REG_EFL == REG_RIP + 1 && REG_CSGSFS == REG_RIP + 2, "they follow it");
+	return (words[1] & (FLAGS_ALWAYS | FLAGS_NEVER)) == FLAGS_ALWAYS &&
+	       (words[2] & UINT16_MAX) == CODE_SEGMENT;
+}
+
 const char *arch_context_reg(uint32_t i, uint32_t *number)
 {
 	static const struct {

@@ -23,6 +23,13 @@ uint64_t *arch_context_sp(void *context);
 uint64_t arch_context_fp(const void *context);
 
 /*
+ * Whether the first of these words is the instruction in what the kernel has saved, by the two
+ * behind it there: flags and segments.
+ */
+#define ARCH_CONTEXT_IP_WORDS 3u
+int arch_context_is_ip(const uint64_t words[ARCH_CONTEXT_IP_WORDS]);
+
+/*
  * How registers are printed: the name of the @i-th in the order of an oops, and its number among
  * the registers. NULL: there is no more.
  */

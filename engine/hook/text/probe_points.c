@@ -14,7 +14,9 @@
  * Islands stay for good, with their places: a thread may be in one, beneath a signal handler, for
  * as long as it likes. A place whose text is the same is used again.
  *
- * A jump does not rely on bytes that other code changes (sites of functions and tracepoints). When
+ * Where a redirect has moved the instruction, the jump is in the place of its copy on the redirect's
+ * island (probe_moved.c). A jump does not rely on bytes that other code changes (sites of functions
+ * and tracepoints). When
  * another probe comes or goes in bytes that a jump relies on, that jump gets another island. Under
  * the tree lock, with all signals blocked while text is incomplete. fork: the child has the same
  * text and islands. Tests: tests/engine/events/inner.
@@ -29,13 +31,15 @@
 #include "engine/process/libc.h"
 #include "engine/core/text_patch.h"
 #include "engine/hook/text/island_cfi.h"
-#include "engine/hook/text/text_island.h"
+#include "engine/hook/text/probe_points.h"
+#include "engine/hook/text/redirect_island.h"
 #include "engine/hook/text/text_alloc.h"
 
 #define NR_CHAINS 256u
 #define REACH	  UINT64_C(0x7fff0000)
 
 static struct text_place *places[NR_CHAINS];
+static const struct text_windows *windows;
 
 static struct text_place **chain_of(uint64_t address)
 {
@@ -74,18 +78,28 @@ static const struct object *object_of(uint64_t address, uint64_t *lo, uint64_t *
 	return NULL;
 }
 
-/* A probe point's jump relies on the bytes behind those that it writes: `text`, up to `pinned`. */
-struct text_way {
-	struct text_way *next;
-	uint64_t island;
-	uint64_t landing; /* where the jump leads; the island itself, or a jump to it */
-	uint8_t written, pinned;
-	uint8_t text[TEXT_JUMP_READ], patched[TEXT_JUMP_READ];
-};
-
 #define MAX_PINNED TEXT_JUMP_READ
 
-static struct text_place *armed_at(uint64_t address)
+/* Whether a redirect that is there has moved the instruction at @address. */
+static int window_at(uint64_t address, struct text_window *w)
+{
+	uint64_t lo, hi;
+	const struct object *o = object_of(address, &lo, &hi);
+
+	return o && windows->at(o, address, w) && w->is_moved;
+}
+
+/* The text that a place is in, or a copy's island. */
+static int bounds_of(const struct text_place *place, uint64_t *lo, uint64_t *hi)
+{
+	if (!place->of)
+		return object_of(place->address, lo, hi) != NULL;
+	*lo = place->address & ~(uint64_t)(REDIRECT_ISLAND_BYTES - 1);
+	*hi = *lo + REDIRECT_ISLAND_BYTES;
+	return 1;
+}
+
+struct text_place *probe_points_armed(uint64_t address)
 {
 	struct text_place *p;
 
@@ -102,19 +116,29 @@ static void read_raw(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
 	memcpy(out, (const void *)address, hi - address < n ? hi - address : n);
 }
 
-/* The text as it is without our jumps. */
-static void read_text(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
+/* The text as it is without our jumps and those of redirects. */
+void probe_points_read(uint64_t address, uint64_t hi, uint8_t *out, size_t n)
 {
 	uint64_t a;
 	size_t k;
 
 	read_raw(address, hi, out, n);
 	for (a = address - MAX_PINNED; a < address + n; a++) {
-		const struct text_place *p = armed_at(a);
+		const struct text_place *p = probe_points_armed(a);
 
 		for (k = 0; p && k < p->way->written; k++)
 			if (a + k >= address && a + k < address + n)
 				out[a + k - address] = p->saved[k];
+	}
+	for (a = address; a < address + n && a < hi;) {
+		struct text_window w;
+
+		if (!window_at(a, &w)) {
+			a++;
+			continue;
+		}
+		for (; a < address + n && a < w.from + w.bytes; a++)
+			out[a - address] = w.text[a - w.from];
 	}
 }
 
@@ -132,7 +156,7 @@ static int is_own(uint64_t address)
  */
 static const struct area_function *site_in(uint64_t lo, uint64_t hi, uint64_t *site)
 {
-	uint64_t text_lo, text_hi;
+	uint64_t text_lo, text_hi, end;
 	const struct object *o = object_of(lo, &text_lo, &text_hi);
 	const struct area_object *row = o ? object_row(o) : NULL;
 	uint32_t a = 0, b, i;
@@ -152,9 +176,10 @@ static const struct area_function *site_in(uint64_t lo, uint64_t hi, uint64_t *s
 		const struct area_function *f = area_function(row->first_function + i - 1);
 
 		*site = row->bias + f->offset + f->site;
-		if (f->how == AREA_BY_REDIRECT && !(f->flags & AREA_FUNCTION_REDIRECTED))
+		if (f->how == AREA_BY_CYG || f->how == AREA_BY_REDIRECT)
 			continue;
-		if (f->how != AREA_BY_CYG && *site<hi && * site + f->nop_bytes> lo)
+		end = *site + f->nop_bytes;
+		if (*site < hi && end > lo)
 			return f;
 	}
 	return NULL;
@@ -162,9 +187,13 @@ static const struct area_function *site_in(uint64_t lo, uint64_t hi, uint64_t *s
 
 static int sites_claim(uint64_t lo, uint64_t hi)
 {
-	uint64_t site;
+	uint64_t site, text_lo, text_hi;
+	const struct object *o;
 
-	return site_in(lo, hi, &site) != NULL;
+	if (site_in(lo, hi, &site))
+		return 1;
+	o = object_of(lo, &text_lo, &text_hi);
+	return o && windows->claim(o, lo, hi);
 }
 
 /*
@@ -180,17 +209,8 @@ static uint32_t insn_at(uint64_t at, uint64_t hi, int *movable)
 	f = site_in(at, at + 1, &site);
 	if (f && site == at)
 		return f->nop_bytes;
-	read_text(at, hi, code, sizeof(code));
+	probe_points_read(at, hi, code, sizeof(code));
 	return text_insn_bytes(code, hi - at < sizeof(code) ? hi - at : sizeof(code), movable);
-}
-
-/* Among the instructions whose place a redirect's jump has taken, behind the first. */
-static int is_moved(uint64_t address)
-{
-	uint64_t site;
-	const struct area_function *f = site_in(address, address + 1, &site);
-
-	return f && f->how == AREA_BY_REDIRECT && site != address;
 }
 
 static int places_check(const struct object *o, uint64_t start, uint64_t address, const char **why)
@@ -203,11 +223,6 @@ static int places_check(const struct object *o, uint64_t start, uint64_t address
 		return -EINVAL;
 	*why = "no probe in vestige's own code";
 	if (is_own(address))
-		return -EINVAL;
-	*why = "no probe behind a function's first instruction, where a redirect has moved the "
-	       "next "
-	       "ones: probe the function, or leave it out of the tracers";
-	if (is_moved(address))
 		return -EINVAL;
 	*why = "no probe: what stands before it is no code that is known";
 	for (at = start; at <= address;) {
@@ -265,15 +280,17 @@ static int has_landing(const struct text_way *w)
 	return w->landing != w->island;
 }
 
-static int write_island(const struct text_way *w, struct text_place *place)
+static int write_island(struct text_way *w, struct text_place *place)
 {
 	uint8_t island[TEXT_ISLAND_BYTES], landing[TEXT_LANDING_BYTES];
 	int64_t disp = (int64_t)(w->island - w->landing - TEXT_LANDING_BYTES);
 	int err = text_island_make(place->saved, place, w->island, has_landing(w) ? w->landing : 0,
 				   island);
 
-	if (!err)
+	if (err >= 0) {
+		w->back_at = (uint8_t)err;
 		err = text_alloc_write(w->island, island, sizeof(island));
+	}
 	if (err || !has_landing(w))
 		return err;
 	if (disp != (int32_t)disp)
@@ -326,8 +343,9 @@ static int make_way(struct text_place *place, const uint8_t *now, uint64_t lo, u
 	memcpy(w->text, now, sizeof(w->text));
 	*why = "no probe: what follows its short instruction is switched by others";
 	for (i = 0; !text_jump_nth(i, now, place->address, writable_bytes(place), &j); i++) {
-		/* a page may end where the segment does */
-		if (place->address + j.pinned > ((hi + 4095) & ~UINT64_C(4095)) ||
+		/* a page may end where the segment does; behind a copy's island is another's site */
+		if (place->address + j.pinned >
+			    (place->of ? hi : ((hi + 4095) & ~UINT64_C(4095))) ||
 		    text_is_claimed(place->address, place->address + j.pinned))
 			continue;
 		*why = "no probe: there is no room where a jump from its short instruction leads";
@@ -345,7 +363,7 @@ static int make_way(struct text_place *place, const uint8_t *now, uint64_t lo, u
 	return err;
 }
 
-static struct text_place *find_place(uint64_t address)
+struct text_place *probe_points_find(uint64_t address)
 {
 	struct text_place *p;
 
@@ -355,37 +373,42 @@ static struct text_place *find_place(uint64_t address)
 	return NULL;
 }
 
-int probe_points_any(uint64_t lo, uint64_t hi)
+int probe_points_in(uint64_t lo, uint64_t hi)
 {
-	uint64_t a;
+	const struct text_place *p;
+	uint32_t i;
 
-	for (a = lo; a < hi; a++) {
-		const struct text_place *p = find_place(a);
-
-		if (p && p->ways)
-			return 1;
-	}
+	for (i = 0; i < NR_CHAINS; i++)
+		for (p = places[i]; p; p = p->next)
+			if (p->ways && !p->gone && p->address >= lo && p->address < hi)
+				return 1;
 	return 0;
+}
+
+struct text_place *probe_points_get(uint64_t address)
+{
+	struct text_place *p = probe_points_find(address);
+
+	if (p)
+		return p;
+	p = heap_alloc(sizeof(*p));
+	if (!p)
+		return NULL;
+	p->address = address;
+	p->next = *chain_of(address);
+	*chain_of(address) = p;
+	return p;
 }
 
 static int places_get(uint64_t address, struct text_place **out, const char **why)
 {
-	struct text_place *p = find_place(address);
 	uint64_t lo, hi;
 
 	*why = "no probe outside of the program's code";
 	if (!object_of(address, &lo, &hi))
 		return -EINVAL;
-	if (!p) {
-		p = heap_alloc(sizeof(*p));
-		if (!p)
-			return -ENOMEM;
-		p->address = address;
-		p->next = *chain_of(address);
-		*chain_of(address) = p;
-	}
-	*out = p;
-	return 0;
+	*out = probe_points_get(address);
+	return *out ? 0 : -ENOMEM;
 }
 
 /* Store up to eight bytes at once, where they lie in an aligned word. */
@@ -445,7 +468,7 @@ static int find_way(struct text_place *place, const uint8_t *now)
 	struct text_way *w;
 
 	for (w = place->ways; w; w = w->next) {
-		if (memcmp(w->text, now, w->pinned) ||
+		if (w->leads_away || memcmp(w->text, now, w->pinned) ||
 		    text_is_claimed(place->address, place->address + w->pinned))
 			continue;
 		place->way = w;
@@ -461,7 +484,7 @@ static int arm_one(struct text_place *place, const char **why)
 	int err = 0, movable;
 
 	*why = "no probe outside of the program's code";
-	if (!object_of(place->address, &lo, &hi))
+	if (!bounds_of(place, &lo, &hi))
 		return -EINVAL;
 	read_raw(place->address, hi, now, sizeof(now));
 	memcpy(place->saved, now, sizeof(now));
@@ -497,7 +520,7 @@ static struct text_place *find_below(const struct text_place *place)
 	struct text_place *list = NULL, *p;
 
 	for (a = lowest - 1; a >= lowest - MAX_PINNED; a--) {
-		p = armed_at(a);
+		p = probe_points_armed(a);
 		if (!p || a + p->way->pinned <= lowest)
 			continue;
 		p->above = list;
@@ -534,7 +557,7 @@ static int arm_list(struct text_place *list, const char **why)
  * Change a place, and those below it that rely on its bytes: these are off meanwhile, and jump in
  * another way then. If that is not possible it is undone, and each keeps its former island.
  */
-static int change(struct text_place *place, int on, const char **why)
+int probe_points_change(struct text_place *place, int on, const char **why)
 {
 	struct text_place *below = find_below(place);
 	const char *ignored;
@@ -558,14 +581,32 @@ static int change(struct text_place *place, int on, const char **why)
 
 static int places_arm(struct text_place *place, const char **why)
 {
-	return change(place, 1, why);
+	struct text_window w;
+	struct text_place *p = place;
+	int err = 0;
+
+	/* where it runs */
+	if (window_at(place->address, &w)) {
+		p = probe_moved_copy(place, &w);
+		if (!p)
+			return -ENOMEM;
+	}
+	if (!p->armed)
+		err = probe_points_change(p, 1, why);
+	place->on = !err;
+	return err;
 }
 
-static int places_disarm(struct text_place *place)
+static int has_probes(const struct text_place *place)
+{
+	return (place->of ? place->of : place)->probes != NULL;
+}
+
+static int disarm_here(struct text_place *place)
 {
 	const char *ignored;
 	uint64_t a;
-	int err = change(place, 0, &ignored);
+	int err = place->armed ? probe_points_change(place, 0, &ignored) : 0;
 
 	/*
 	 * A place below may be able to jump only while this one does: then this one stays, without
@@ -574,12 +615,20 @@ static int places_disarm(struct text_place *place)
 	if (err)
 		return place->armed && err != -EBUSY ? 0 : err;
 	for (a = place->address + 1; a < place->address + MAX_PINNED; a++) {
-		struct text_place *p = armed_at(a);
+		struct text_place *p = probe_points_armed(a);
 
-		if (p && !p->probes)
-			places_disarm(p);
+		if (p && !has_probes(p))
+			disarm_here(p);
 	}
 	return 0;
+}
+
+static int places_disarm(struct text_place *place)
+{
+	int err = disarm_here(place), at_copy = place->copy ? disarm_here(place->copy) : 0;
+
+	place->on = 0;
+	return err ? err : at_copy;
 }
 
 static const struct text_probe_hook places_hook = {
@@ -589,8 +638,14 @@ static const struct text_probe_hook places_hook = {
 	.disarm = places_disarm,
 };
 
-void probe_points_register(void)
+uint64_t probe_points_copy(const struct text_window *w, uint64_t address)
 {
+	return windows->copy(w, address);
+}
+
+void probe_points_register(const struct text_windows *redirects)
+{
+	windows = redirects;
 	text_probe_register(&places_hook);
 	text_probe_claim(sites_claim);
 }
@@ -604,7 +659,9 @@ void probe_points_forget(const struct object *o)
 
 	for (i = 0; i < NR_CHAINS; i++) {
 		for (p = places[i]; p; p = p->next) {
-			if (p->gone || p->address < row->lo || p->address >= row->hi)
+			uint64_t address = p->of ? p->of->address : p->address;
+
+			if (p->gone || address < row->lo || address >= row->hi)
 				continue;
 			text_place_gone(p);
 			for (w = p->ways; w; w = w->next) {

@@ -23,8 +23,10 @@ uint32_t text_insn_bytes(const uint8_t *code, size_t n, int *movable);
  * text_island_make() - write the island of @place.
  * @code: its instruction, place->bytes. @at: where the island will run; @out: TEXT_ISLAND_BYTES.
  * @landing: where the place's jump leads, if not to the island; its rows are there, too.
- * Return: 0; -ERANGE: the instruction's target is too far from there.
+ * Return: where in it the jump behind the instruction is; -ERANGE: the instruction's target is too
+ * far from there. text_island_lead(): that jump, at @jump, is to lead to @to, which it reaches.
  */
+void text_island_lead(uint64_t jump, uint64_t to);
 int text_island_make(const uint8_t *code, struct text_place *place, uint64_t at, uint64_t landing,
 		     uint8_t *out);
 
@@ -52,15 +54,5 @@ void text_jump_make(const struct text_jump *jump, uint64_t address, uint64_t to,
 
 /* The first two bytes of a probe point while the others are written: a jump to itself. */
 #define TEXT_STAY 0xfeebu
-
-/*
- * Whether there is, or was, a probe at an instruction in @lo .. @hi: a thread may be on its island,
- * from which it goes back behind that. Under the tree's lock.
- */
-int probe_points_any(uint64_t lo, uint64_t hi);
-
-/* Register this hook with core, and its handler with the list of objects. */
-void probe_points_register(void);
-void probe_points_forget(const struct object *o);
 
 #endif

@@ -176,7 +176,7 @@ int text_island_make(const uint8_t *code, struct text_place *place, uint64_t at,
 	static const uint8_t head[] = {
 		0x48, 0x8d, 0x64, 0x24, 0x80, 0xff, 0x15, ENTRY_AT - TEXT_BACK, 0, 0, 0, 0x48,
 		0x8d, 0xa4, 0x24, 0x80, 0,    0,    0};
-	uint64_t entry = (uint64_t)hook_text, word = (uint64_t)place;
+	uint64_t entry = (uint64_t)hook_text, word = (uint64_t)(place->of ? place->of : place);
 	struct insn in;
 	int32_t back;
 	int moved;
@@ -195,7 +195,14 @@ int text_island_make(const uint8_t *code, struct text_place *place, uint64_t at,
 	memcpy(out + ENTRY_AT, &entry, 8);
 	memcpy(out + TEXT_PLACE, &word, 8);
 	make_rows(&in, place->address, (uint32_t)moved, at, landing, out + TEXT_ISLAND_CODE);
-	return 0;
+	return (int)MOVED_AT + moved;
+}
+
+void text_island_lead(uint64_t jump, uint64_t to)
+{
+	int32_t disp = from(jump + INSN_JUMP_BYTES, to);
+
+	memcpy((void *)(jump + 1), &disp, sizeof(disp));
 }
 
 /*
