@@ -19,6 +19,7 @@
 
 #include "tools/base/array.h"
 #include "tools/export/dat_file.h"
+#include "tools/export/dat_pack.h"
 
 #define NR_SLOTS    32u
 #define MAX_WORKERS 3
@@ -41,11 +42,18 @@ struct place {
 	uint64_t offset;
 };
 
+/* What a thread packs chunks with. */
+struct packer {
+	ZSTD_CCtx *z;
+	struct dat_packer *calls; /* NULL: not made yet */
+};
+
 struct chunks {
 	struct place to, apart; /* apart: those of apart_tag, with has_apart */
 	bool has_apart;
 	uint32_t apart_tag;
 	int level;
+	bool of_calls;
 	uint32_t bytes;
 	int nr_workers;
 	pthread_t workers[MAX_WORKERS];
@@ -62,7 +70,7 @@ struct chunks {
 	size_t nr_notes, room_notes;
 	/* each counts slots since the beginning; fill >= pack >= write */
 	uint64_t fill, pack, write;
-	ZSTD_CCtx *own; /* the producer's */
+	struct packer own; /* the producer's */
 	struct slot slots[NR_SLOTS];
 };
 
@@ -83,18 +91,29 @@ ZSTD_CCtx *chunks_zstd(int level)
 	return z;
 }
 
-static int pack(struct chunks *c, struct slot *s, ZSTD_CCtx *z)
+static void packer_clear(struct packer *k)
 {
-	size_t n, bound = ZSTD_compressBound(c->bytes);
+	ZSTD_freeCCtx(k->z);
+	dat_packer_free(k->calls);
+}
+
+static int pack(struct chunks *c, struct slot *s, struct packer *k)
+{
+	size_t n = 0, bound = ZSTD_compressBound(c->bytes);
 	uint32_t sizes[2];
 
 	if (!c->level) {
 		s->packed_bytes = s->raw_bytes;
 		return 0;
 	}
-	if (!z)
+	if (!k->z)
 		return -ENOMEM;
-	n = ZSTD_compress2(z, s->packed + HEAD_BYTES, bound, s->raw, s->raw_bytes);
+	if (c->of_calls && !k->calls)
+		k->calls = dat_packer_new();
+	if (k->calls)
+		n = dat_pack(k->calls, s->packed + HEAD_BYTES, bound, s->raw, s->raw_bytes);
+	if (!n)
+		n = ZSTD_compress2(k->z, s->packed + HEAD_BYTES, bound, s->raw, s->raw_bytes);
 	if (ZSTD_isError(n))
 		return -ENOMEM;
 	sizes[0] = (uint32_t)n;
@@ -142,7 +161,7 @@ static void write_ready(struct chunks *c)
 }
 
 /* Take the oldest RAW slot through to PACKED. With the lock held; false when there is none. */
-static bool pack_one(struct chunks *c, ZSTD_CCtx *z)
+static bool pack_one(struct chunks *c, struct packer *k)
 {
 	struct slot *s;
 	int ret;
@@ -152,7 +171,7 @@ static bool pack_one(struct chunks *c, ZSTD_CCtx *z)
 	s = slot_at(c, c->pack++);
 	s->state = PACKING;
 	pthread_mutex_unlock(&c->lock);
-	ret = pack(c, s, z);
+	ret = pack(c, s, k);
 	pthread_mutex_lock(&c->lock);
 	if (ret && !c->err)
 		c->err = ret;
@@ -164,16 +183,16 @@ static bool pack_one(struct chunks *c, ZSTD_CCtx *z)
 static void *worker(void *arg)
 {
 	struct chunks *c = arg;
-	ZSTD_CCtx *z = c->level ? chunks_zstd(c->level) : NULL;
+	struct packer k = {.z = c->level ? chunks_zstd(c->level) : NULL};
 
 	pthread_mutex_lock(&c->lock);
 	/* one without a context leaves the work to the others */
-	while (!c->end && (z || !c->level)) {
-		if (!pack_one(c, z))
+	while (!c->end && (k.z || !c->level)) {
+		if (!pack_one(c, &k))
 			pthread_cond_wait(&c->work, &c->lock);
 	}
 	pthread_mutex_unlock(&c->lock);
-	ZSTD_freeCCtx(z);
+	packer_clear(&k);
 	return NULL;
 }
 
@@ -212,8 +231,8 @@ struct chunks *chunks_new(int fd, uint32_t bytes, int zstd_level)
 	pthread_cond_init(&c->work, NULL);
 	pthread_cond_init(&c->done, NULL);
 	if (c->level)
-		c->own = chunks_zstd(c->level);
-	if (c->level && !c->own)
+		c->own.z = chunks_zstd(c->level);
+	if (c->level && !c->own.z)
 		goto fail;
 	for (i = 0; i < NR_SLOTS; i++) {
 		struct slot *s = &c->slots[i];
@@ -251,7 +270,7 @@ void chunks_free(struct chunks *c)
 		free(c->slots[i].raw);
 	}
 	free(c->notes);
-	ZSTD_freeCCtx(c->own);
+	packer_clear(&c->own);
 	pthread_cond_destroy(&c->done);
 	pthread_cond_destroy(&c->work);
 	pthread_mutex_destroy(&c->lock);
@@ -262,6 +281,11 @@ void chunks_start(struct chunks *c, uint64_t offset)
 {
 	c->to.offset = offset;
 	c->count = 0;
+}
+
+void chunks_of_calls(struct chunks *c)
+{
+	c->of_calls = c->bytes <= DAT_PACK_MAX;
 }
 
 void chunks_apart(struct chunks *c, uint32_t tag, int fd, uint64_t offset)
@@ -277,7 +301,7 @@ unsigned char *chunks_get(struct chunks *c)
 
 	pthread_mutex_lock(&c->lock);
 	while (!c->err && slot_at(c, c->fill)->state != EMPTY) {
-		if (!pack_one(c, c->own))
+		if (!pack_one(c, &c->own))
 			pthread_cond_wait(&c->done, &c->lock);
 	}
 	if (!c->err)
@@ -329,7 +353,7 @@ int chunks_flush(struct chunks *c)
 
 	pthread_mutex_lock(&c->lock);
 	while (c->write < c->fill) {
-		if (!pack_one(c, c->own))
+		if (!pack_one(c, &c->own))
 			pthread_cond_wait(&c->done, &c->lock);
 	}
 	ret = c->err;

@@ -53,6 +53,12 @@ int chunks_swap(struct chunks *c, unsigned char **own, uint32_t bytes);
 void chunks_note(struct chunks *c, uint32_t tag);
 
 /*
+ * chunks_of_calls() - chunks are packed by dat_pack.h, where that can. Before the first chunk, with
+ * a level of zstd.
+ */
+void chunks_of_calls(struct chunks *c);
+
+/*
  * chunks_apart() - chunks of @tag go to a place of their own: @fd, from @offset on. Before the
  * first chunk; chunks_offset() is of the others alone.
  */

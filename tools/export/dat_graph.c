@@ -155,7 +155,7 @@ static void drop_output(struct dat_graph *g)
 }
 
 static int begin_output(struct dat_graph *g, const struct reader *r, int level,
-			uint32_t chunk_bytes)
+			uint32_t chunk_bytes, bool compact)
 {
 	drop_output(g);
 	if (ftruncate(g->file->fd, (off_t)g->offset))
@@ -169,6 +169,8 @@ static int begin_output(struct dat_graph *g, const struct reader *r, int level,
 			return dat_file_failed(g->file, -ENOMEM);
 		g->pages[cpu].values = r->values;
 	}
+	if (compact && level == 1)
+		chunks_of_calls(g->chunks);
 	chunks_start(g->chunks, 0);
 	chunks_apart(g->chunks, g->first, g->file->fd, g->offset);
 	return 0;
@@ -196,7 +198,7 @@ static int encode_compact(struct dat_graph *g, struct reader *r, const struct da
 	int ret = 0, end = DAT_GRAPH_LEARN;
 
 	for (int learn = 0; end == DAT_GRAPH_LEARN && learn < 2; learn++) {
-		ret = begin_output(g, r, level, chunk_bytes);
+		ret = begin_output(g, r, level, chunk_bytes, true);
 		end = ret ? ret : encode_runs(g, r, opt, learn);
 		if (end <= DAT_GRAPH_DONE)
 			return end ? end : end_output(g);
@@ -214,7 +216,7 @@ static int encode_all(struct dat_graph *g, struct reader *r, const struct dat_op
 
 	if (compact)
 		return encode_compact(g, r, opt, level, chunk_bytes);
-	ret = begin_output(g, r, level, chunk_bytes);
+	ret = begin_output(g, r, level, chunk_bytes, false);
 	return ret ? ret : encode(g, r, opt) ?: end_output(g);
 }
 
