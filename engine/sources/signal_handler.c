@@ -54,6 +54,7 @@ static struct taken {
 	int sig; /* 0: the row is free */
 	struct sigaction program;
 } takens[2];
+static int libc_flags; /* libc adds them to each action's: SA_RESTORER on most CPUs */
 
 #define BIT(sig) (UINT64_C(1) << (sig))
 #define FAULTS	 (BIT(SIGSEGV) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGILL) | BIT(SIGTRAP))
@@ -217,8 +218,10 @@ static int taken_action(struct taken *t, const struct sigaction *act, struct sig
 {
 	struct sigaction was = t->program;
 
-	if (act)
+	if (act) {
 		t->program = *act;
+		t->program.sa_flags |= libc_flags;
+	}
 	if (old)
 		*old = was;
 	return 0;
@@ -228,7 +231,7 @@ static sighandler_t taken_handler(struct taken *t, sighandler_t handler, int fla
 {
 	sighandler_t was = t->program.sa_handler;
 
-	t->program = (struct sigaction){.sa_handler = handler, .sa_flags = flags};
+	t->program = (struct sigaction){.sa_handler = handler, .sa_flags = flags | libc_flags};
 	return was;
 }
 
@@ -365,6 +368,7 @@ int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *contex
 	/* by libc's call, which brings the code that handlers return to */
 	struct sigaction a = {.sa_sigaction = handler,
 			      .sa_flags = SA_SIGINFO | SA_RESTART | SA_ONSTACK};
+	struct action now = {0};
 	struct taken *t = takens;
 	int err;
 
@@ -385,8 +389,11 @@ int signals_take(int sig, void (*handler)(int sig, siginfo_t *info, void *contex
 						.sa_flags = own_default[sig].flags,
 						.sa_mask = own_default[sig].mask};
 	store_release(&t->sig, sig);
-	if (!sigaction(sig, &a, NULL))
+	if (!sigaction(sig, &a, NULL)) {
+		if (!get_action(sig, &now))
+			libc_flags = (int)now.flags & ~a.sa_flags;
 		return 0;
+	}
 	store_release(&t->sig, 0);
 	interpose_unregister(calls, ARRAY_SIZE(calls));
 	return -EINVAL;

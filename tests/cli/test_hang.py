@@ -162,6 +162,34 @@ def test_engine(w):
     w.run("clean")
 
 
+CXX = """
+#include <mutex>
+#include <unistd.h>
+namespace app {
+std::mutex door;
+struct server { __attribute__((noinline)) void enter(int); };
+void server::enter(int n) { door.lock(); write(1, &n, 1); door.lock(); }
+}
+int main() { app::server s; s.enter('r'); return 0; }
+"""
+
+
+def test_cxx(w):
+    """A thread that waits for itself: names of C++ are as in its source."""
+    prog = w.path("stuck-cxx")
+    with open(prog + ".cc", "w") as f:
+        f.write(CXX)
+    subprocess.run(["c++", "-O1", "-g", prog + ".cc", "-o", prog], check=True)
+    with subprocess.Popen([prog], stdout=subprocess.PIPE, env=w.env) as p:
+        try:
+            assert p.stdout.read(1) == b"r"
+            stands_still(p.pid, (os.path.basename(prog),))
+            line, stack = threads(w.run("hang", p.pid).stdout.decode())[os.path.basename(prog)]
+            assert "(app::door)" in line and "app::server::enter" in stack, (line, stack)
+        finally:
+            p.kill()
+
+
 def test_no_circle(w):
     """Threads that wait, none for another in a circle."""
     prog = w.compile("stuck", STUCK, "-g")

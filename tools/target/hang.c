@@ -23,6 +23,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/code/demangle.h"
 #include "tools/target/image.h"
 #include "tools/text/duration.h"
 #include "tools/text/syscall_names.h"
@@ -267,6 +268,15 @@ static const char *name_at(const struct hang *h, uint64_t addr, uint64_t *offset
 	return name;
 }
 
+/* The same, as the source has it. Return: to be freed, or NULL. */
+static char *source_name_at(const struct hang *h, uint64_t addr, uint64_t *offset)
+{
+	const char *symbol = name_at(h, addr, offset);
+	char *source = symbol ? demangle(symbol, DEMANGLE_SHORT) : NULL;
+
+	return source || !symbol ? source : strdup(symbol);
+}
+
 enum sort { FUTEX, MUTEX, RWLOCK, JOIN, CONDITION, SEMAPHORE, BARRIER, ONCE };
 
 /* The call that the thread is in: the innermost function of libc that identifies one. */
@@ -299,7 +309,7 @@ static enum sort sort_of(const struct hang *h, const struct thread *t)
 static void put_place(const struct hang *h, char *to, size_t room, const char *sort, uint64_t addr)
 {
 	uint64_t offset = 0;
-	const char *name = name_at(h, addr, &offset);
+	char *name = source_name_at(h, addr, &offset);
 
 	if (name && offset)
 		snprintf(to, room, "%s 0x%" PRIx64 " (%s+0x%" PRIx64 ")", sort, addr, name, offset);
@@ -307,6 +317,7 @@ static void put_place(const struct hang *h, char *to, size_t room, const char *s
 		snprintf(to, room, "%s 0x%" PRIx64 " (%s)", sort, addr, name);
 	else
 		snprintf(to, room, "%s 0x%" PRIx64, sort, addr);
+	free(name);
 }
 
 static void held_by(struct hang *h, struct thread *t, uint32_t owner)
@@ -446,12 +457,13 @@ static void put_thread(const struct hang *h, struct out *o, const struct thread 
 	}
 	for (unsigned int i = 0; i < t->nr_frames; i++) {
 		uint64_t offset;
-		const char *name = name_at(h, t->frames[i], &offset);
+		char *name = source_name_at(h, t->frames[i], &offset);
 
 		if (name)
 			out_printf(o, "    %s+0x%" PRIx64 "\n", name, offset);
 		else
 			out_printf(o, "    0x%" PRIx64 "\n", t->frames[i]);
+		free(name);
 	}
 	if (!t->nr_frames && would_end(t))
 		out_text(o, "    (no stack: to stop it would end its system call)\n");

@@ -427,10 +427,11 @@ int render_left(const struct image *t, const char *file, struct out *o)
 	close(fd);
 	if (!err && file_tree_find(&tree, file, m->head.nr_cpus, &at))
 		err = fail_errno(ENOENT, "%s", file);
-	if (!err && !at.row)
+	/* What is in such a folder only the process knew; the folder's name has no '/'. */
+	if (!err && !at.row && !(at.branch && strchr(file, '/')))
 		err = fail_errno(EISDIR, "%s", file);
-	if (!err && render_state(m, &at, o))
-		err = fail(ENODATA, "%s: the process left no text of it", file);
+	if (!err && (!at.row || render_state(m, &at, o)))
+		err = fail(ENODATA, "%s: the process has ended and left no text of it", file);
 	file_tree_free(&tree);
 	meta_free(m);
 	return err;

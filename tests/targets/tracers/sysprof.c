@@ -143,11 +143,16 @@ static void on_urg(int sig)
 
 static int handler(void)
 {
-	struct sigaction mine = {.sa_handler = on_urg}, old, now;
+	struct sigaction mine = {.sa_handler = on_urg}, old, now, was, plain;
 
 	caught = 0;
 	sigaction(SIGURG, &mine, &old);
 	sigaction(SIGURG, NULL, &now);
+	/* the flags are those of a signal that no tracer has */
+	sigaction(SIGUSR2, &mine, &was);
+	sigaction(SIGUSR2, &was, &plain);
+	if (now.sa_flags != plain.sa_flags)
+		return -1;
 	for (int i = 0; i < 3; i++)
 		raise(SIGURG);
 	heavy(10);
