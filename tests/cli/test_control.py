@@ -252,6 +252,8 @@ def test_a_dead_process(w):
         assert get(w, p, "options/print-parent") == "1\n"
         said(w.run("get", "-P", p.pid, "nosuch", status=1), "No such file")
         said(put(w, p, "tracing_on", "0", status=1), "has ended")
+        said(w.run("get", "-P", p.pid, "trace_stat/function0", status=1), "has ended and left no text of it")
+        said(w.run("get", "-P", p.pid, "trace_stat", status=1), "Is a directory")
         assert get(w, p, "set_ftrace_filter") == "mid\n"
         assert calls(w.run("show", "-P", p.pid).stdout.decode()) == {"mid"}
         w.run("extract", "-P", p.pid)
