@@ -268,6 +268,20 @@ int complete(const struct command *const *commands, int nr_words, char **words)
 		if (!strcmp(words[0], "help"))
 			put(&c, (*commands)->name, (*commands)->what);
 	c.command = *commands;
+	if (c.command && c.command->subs) {
+		size_t own = strlen(c.command->name) + 1;
+
+		for (const struct command *const *s = c.command->subs; *s; s++) {
+			if (nr_words == 2)
+				put(&c, (*s)->name + own, (*s)->what);
+			else if (!strcmp((*s)->name + own, words[1]))
+				c.command = *s;
+		}
+		if (nr_words == 2 || c.command == *commands)
+			return 0;
+		words++;
+		nr_words--;
+	}
 	if (!c.command) {
 		if (strchr(words[0], '/'))
 			puts(":command");

@@ -9,17 +9,21 @@
 #include "tools/cli/complete.h"
 
 static const struct command *const commands[] = {
-	&command_record,  &command_report, &command_replay,    &command_graph,
-	&command_profile, &command_sched,  &command_list,      &command_doctor,
-	&command_flags,	  &command_start,  &command_stop,      &command_show,
-	&command_extract, &command_reset,  &command_get,       &command_hang,
-	&command_set,	  &command_ls,	   &command_run,       &command_mount,
-	&command_umount,  &command_enter,  &command_convert,   &command_recover,
-	&command_crash,	  &command_clean,  &command_bootgraph, &command_leaks,
-	&command_stacks,  &command_clear,  &command_restart,   &command_snapshot,
-	&command_stack,	  &command_attach, &command_stat,      &command_view,
-	&command_sql,	  &command_dump,   &command_options,   &command_check_events,
-	&command_detach,  &command_tui,	   &command_top,       NULL,
+	&command_record,       &command_report,	  &command_replay,
+	&command_graph,	       &command_profile,  &command_sched,
+	&command_list,	       &command_doctor,	  &command_flags,
+	&command_start,	       &command_stop,	  &command_show,
+	&command_extract,      &command_reset,	  &command_get,
+	&command_hang,	       &command_set,	  &command_ls,
+	&command_run,	       &command_mount,	  &command_umount,
+	&command_enter,	       &command_convert,  &command_recover,
+	&command_crash,	       &command_clean,	  &command_bootgraph,
+	&command_leaks,	       &command_stacks,	  &command_clear,
+	&command_restart,      &command_snapshot, &command_stack,
+	&command_attach,       &command_stat,	  &command_view,
+	&command_sql,	       &command_dump,	  &command_options,
+	&command_check_events, &command_detach,	  &command_tui,
+	&command_top,	       &command_blk,	  NULL,
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands) - 1)

@@ -56,6 +56,8 @@ struct command {
 	bool runs_program;		 /* the first word ends the flags */
 	bool keeps_dashes;		 /* a `--` in front of all words is one of them */
 	int usage_status;		 /* exit status of a wrong flag; 0: CMD_USAGE */
+	const struct command *const
+		*subs; /* commands named by the next word, NULL behind; NULL: none */
 	int (*run)(const struct command *c, int argc, char **argv);
 };
 

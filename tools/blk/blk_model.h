@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/* What btt keeps of a recording: blk_times.c collects it, blk_tables.c prints it. */
+#ifndef VESTIGE_TOOLS_BLK_MODEL_H
+#define VESTIGE_TOOLS_BLK_MODEL_H
+
+#include "tools/blk/blk_read.h"
+#include "tools/blk/blk_seeks.h"
+#include "tools/blk/blk_times.h"
+
+#define BLK_NEVER UINT64_MAX
+
+/* From step to step. Device mapper and md have their own times, as btt has them. */
+enum blk_step {
+	Q2Q_DM,
+	Q2A_DM,
+	Q2C_DM,
+	Q2Q,
+	Q2A,
+	Q2G,
+	S2G,
+	G2I,
+	Q2M,
+	I2D,
+	M2D,
+	D2C,
+	Q2C,
+	BLK_STEPS
+};
+
+struct blk_sum {
+	uint64_t n, min, max, total;
+};
+
+/* Stretches of time without a long pause. */
+struct blk_range {
+	uint64_t from_ns, to_ns;
+};
+
+struct blk_ranges {
+	struct blk_range *of;
+	size_t nr, room;
+};
+
+struct blk_activity {
+	struct blk_ranges q, c;
+};
+
+#define BLK_Q2D_CLASSES 10
+
+struct blk_q2d {
+	uint64_t n, of[BLK_Q2D_CLASSES];
+};
+
+/* A request that is queued. The tree's node is first. */
+struct blk_queued {
+	struct blk_tree_node node;
+	uint64_t sector, end;
+	uint64_t q_ns, g_ns, i_ns, m_ns, d_ns, s_ns;
+	size_t process;
+};
+
+struct blk_device {
+	uint32_t device;
+	bool culling; /* nothing was queued yet: what there is began before the recording */
+	struct blk_sum sums[BLK_STEPS], blocks;
+	struct blk_activity activity;
+	struct blk_seeks q_seeks, d_seeks;
+	struct blk_ranges live; /* from issue to complete, joined */
+	struct blk_q2d q2d;
+	struct blk_tree queued; /* by first sector; requests may overlap */
+	uint64_t last_q_ns;
+	uint64_t nr_q, nr_d, at_q, in_queue;
+	bool plugged;
+	uint64_t nr_unplugs, nr_timer_unplugs, ios_up, ios_up_timer;
+	double begin_s, end_s, plug_s, plugged_s;
+};
+
+struct blk_process {
+	uint32_t pid;
+	char name[BLK_COMM_BYTES + 1];
+	struct blk_sum sums[BLK_STEPS];
+	struct blk_activity activity;
+	uint64_t last_q_ns;
+};
+
+/* The processes are entries by pid, which lead to a process of that name. */
+struct blk_pid {
+	uint32_t pid;
+	size_t process;
+};
+
+struct blk_model {
+	const struct blk_times_flags *f;
+	struct blk_device *devices; /* in the order of their first records */
+	size_t nr_devices, room_devices;
+	struct blk_process *processes;
+	size_t nr_processes, room_processes;
+	struct blk_pid *pids; /* by pid */
+	size_t nr_pids, room_pids;
+	struct blk_sum sums[BLK_STEPS];
+	struct blk_activity activity;
+	struct blk_ranges live;
+	uint64_t last_q_ns;
+};
+
+static inline double blk_seconds(uint64_t ns)
+{
+	return (double)(ns / 1000000000) + (double)(ns % 1000000000) / 1.0e9;
+}
+
+static inline bool blk_is_remapper(uint32_t device)
+{
+	uint32_t major = BLK_MAJOR(device);
+
+	return major == 9 || major == 253 || major == 254;
+}
+
+/* Print all tables. */
+void blk_tables_put(struct out *o, struct blk_model *m);
+
+#endif

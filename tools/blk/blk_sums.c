@@ -1,0 +1,551 @@
+/* SPDX-License-Identifier: MIT */
+#include "tools/blk/blk_sums.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/blk/blk_line.h"
+
+enum { READS, WRITES, NR_WAYS };
+
+/* Requests and bytes. Bytes below 1024 are kept apart, because the throughput takes them so. */
+struct count {
+	uint64_t n, kib, rest;
+};
+
+enum {
+	QUEUED,
+	ISSUED,
+	REQUEUED,
+	COMPLETED,
+	MERGED,
+	PC_QUEUED,
+	PC_ISSUED,
+	PC_REQUEUED,
+	PC_COMPLETED,
+	NR_COUNTS
+};
+
+struct io {
+	struct count of[NR_COUNTS][NR_WAYS];
+	uint64_t unplugs, timer_unplugs;
+};
+
+struct cpu {
+	struct io io;
+	uint64_t records;
+};
+
+/* A request on its way, by its first sector. */
+struct track {
+	uint64_t sector;
+	uint64_t made_ns, inserted_ns, issued_ns; /* BLK_NO_TIME: not yet */
+	uint32_t pid;
+};
+
+struct device {
+	struct cpu *cpus;
+	size_t nr_cpus;
+	struct track *tracks; /* by sector */
+	size_t nr_tracks, room_tracks;
+	uint32_t depth[NR_WAYS], depth_max[NR_WAYS];
+	uint64_t events, first_ns, last_ns;
+};
+
+enum { WAIT_MADE, WAIT_INSERTED, WAIT_ISSUED, NR_WAITS };
+
+struct process {
+	uint32_t pid;
+	bool more; /* of this name */
+	char name[BLK_COMM_BYTES + 1];
+	struct io io;
+	uint64_t longest_ns[NR_WAITS][NR_WAYS];
+};
+
+struct blk_sums {
+	bool times, by_process, by_name;
+	struct device *devices;
+	size_t nr_devices;
+	struct process *processes; /* in the order of their first record */
+	size_t nr_processes, room_processes;
+};
+
+#define CPUS_MAX 65536u
+
+struct blk_sums *blk_sums_new(bool times, bool by_process, bool by_name)
+{
+	struct blk_sums *s = calloc(1, sizeof(*s));
+
+	if (!s) {
+		fail(ENOMEM, "no memory for the sums");
+		return NULL;
+	}
+	s->times = times;
+	s->by_process = by_process;
+	s->by_name = by_name;
+	return s;
+}
+
+void blk_sums_free(struct blk_sums *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->nr_devices; i++) {
+		free(s->devices[i].cpus);
+		free(s->devices[i].tracks);
+	}
+	free(s->devices);
+	free(s->processes);
+	free(s);
+}
+
+/* Room for index @i of an array of zeroed elements. */
+#define GROW(array, nr, i)                                                                         \
+	({                                                                                         \
+		int err_ = 0;                                                                      \
+                                                                                                   \
+		if ((i) >= (nr)) {                                                                 \
+			void *more_ = reallocarray((array), (size_t)(i) + 1, sizeof(*(array)));    \
+                                                                                                   \
+			if (more_) {                                                               \
+				(array) = more_;                                                   \
+				memset((array) + (nr), 0,                                          \
+				       ((size_t)(i) + 1 - (nr)) * sizeof(*(array)));               \
+				(nr) = (size_t)(i) + 1;                                            \
+			} else {                                                                   \
+				err_ = fail(ENOMEM, "no memory for the sums");                     \
+			}                                                                          \
+		}                                                                                  \
+		err_;                                                                              \
+	})
+
+int blk_sums_seen(struct blk_sums *s, unsigned int input, unsigned int cpu)
+{
+	int err = GROW(s->devices, s->nr_devices, input);
+	struct device *d;
+
+	if (err)
+		return err;
+	if (cpu >= CPUS_MAX)
+		return fail(EINVAL, "a record of CPU %u: the file is damaged", cpu);
+	d = &s->devices[input];
+	err = GROW(d->cpus, d->nr_cpus, cpu);
+	if (!err)
+		d->cpus[cpu].records++;
+	return err;
+}
+
+void blk_sums_reached(struct blk_sums *s, unsigned int input, uint64_t time_ns)
+{
+	s->devices[input].last_ns = time_ns;
+}
+
+void blk_sums_shown(struct blk_sums *s, unsigned int input, uint64_t time_ns)
+{
+	struct device *d = &s->devices[input];
+
+	if (!d->events++)
+		d->first_ns = time_ns;
+}
+
+static size_t track_place(const struct device *d, uint64_t sector)
+{
+	size_t low = 0, high = d->nr_tracks;
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+
+		if (d->tracks[mid].sector < sector)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static struct track *find_track(struct device *d, uint64_t sector)
+{
+	size_t i = track_place(d, sector);
+
+	return i < d->nr_tracks && d->tracks[i].sector == sector ? &d->tracks[i] : NULL;
+}
+
+static void remove_track(struct device *d, struct track *t)
+{
+	size_t i = (size_t)(t - d->tracks);
+
+	memmove(t, t + 1, (--d->nr_tracks - i) * sizeof(*t));
+}
+
+/* From here on it is called so, as in blkparse. Return: 0 or -errno. */
+static int name_unknown(struct blk_reader *r, uint32_t pid)
+{
+	static const char unknown[] = "unknown";
+
+	return blk_reader_add_name(r, pid, unknown, sizeof(unknown) - 1);
+}
+
+/* NULL: no memory, with fail() set. */
+static struct track *get_track(struct device *d, struct blk_reader *r, const struct blk_event *e)
+{
+	size_t i = track_place(d, e->sector);
+
+	if (i < d->nr_tracks && d->tracks[i].sector == e->sector)
+		return &d->tracks[i];
+	if (name_unknown(r, e->pid))
+		return NULL;
+	if (ARRAY_ROOM(d->tracks, d->nr_tracks, d->room_tracks, 64)) {
+		fail(ENOMEM, "no memory for requests");
+		return NULL;
+	}
+	memmove(d->tracks + i + 1, d->tracks + i, (d->nr_tracks++ - i) * sizeof(*d->tracks));
+	d->tracks[i] = (struct track){.sector = e->sector,
+				      .made_ns = BLK_NO_TIME,
+				      .inserted_ns = BLK_NO_TIME,
+				      .issued_ns = BLK_NO_TIME,
+				      .pid = e->pid};
+	return &d->tracks[i];
+}
+
+/* NULL: no memory, with fail() set. */
+static struct process *get_process(struct blk_sums *s, struct blk_reader *r, uint32_t pid)
+{
+	const char *name;
+	struct process *p;
+
+	if (name_unknown(r, pid))
+		return NULL;
+	name = blk_reader_name(r, pid);
+	for (size_t i = 0; i < s->nr_processes; i++) {
+		p = &s->processes[i];
+		if (p->pid == pid)
+			return p;
+		if (s->by_name && !strcmp(p->name, name)) {
+			p->more = true;
+			return p;
+		}
+	}
+	if (ARRAY_ROOM(s->processes, s->nr_processes, s->room_processes, 64)) {
+		fail(ENOMEM, "no memory for processes");
+		return NULL;
+	}
+	p = &s->processes[s->nr_processes++];
+	*p = (struct process){.pid = pid};
+	snprintf(p->name, sizeof(p->name), "%s", name);
+	return p;
+}
+
+static void count(struct count *c, uint32_t bytes)
+{
+	c->n++;
+	c->kib += bytes >> 10;
+	c->rest += bytes & 1023;
+}
+
+static void add_io(struct io *io, const struct blk_event *e, int way)
+{
+	int pc = BLK_HAS(e, BLK_CAT_PC) ? PC_QUEUED - QUEUED : 0;
+
+	switch (BLK_ACT(e->action)) {
+	case BLK_QUEUE:
+		count(&io->of[pc + QUEUED][way], e->bytes);
+		break;
+	case BLK_BACKMERGE:
+	case BLK_FRONTMERGE:
+		if (pc)
+			break;
+		count(&io->of[MERGED][way], e->bytes);
+		break;
+	case BLK_ISSUE:
+		count(&io->of[pc + ISSUED][way], e->bytes);
+		break;
+	case BLK_REQUEUE:
+		io->of[pc + REQUEUED][way].n++;
+		io->of[pc + ISSUED][way].kib -= e->bytes >> 10;
+		io->of[pc + ISSUED][way].rest -= e->bytes & 1023;
+		break;
+	case BLK_COMPLETE:
+		count(&io->of[pc + COMPLETED][way], e->bytes);
+		break;
+	case BLK_UNPLUG_IO:
+		io->unplugs++;
+		break;
+	case BLK_UNPLUG_TIMER:
+		io->timer_unplugs++;
+		break;
+	}
+}
+
+static int waited(struct blk_sums *s, struct blk_reader *r, const struct track *t, int wait,
+		  int way, uint64_t ns)
+{
+	struct process *p;
+
+	if (!s->by_process || ns == BLK_NO_TIME)
+		return 0;
+	p = get_process(s, r, t->pid);
+	if (!p)
+		return -ENOMEM;
+	if (ns > p->longest_ns[wait][way])
+		p->longest_ns[wait][way] = ns;
+	return 0;
+}
+
+static uint64_t since(uint64_t then_ns, uint64_t now_ns)
+{
+	return then_ns == BLK_NO_TIME ? BLK_NO_TIME : now_ns - then_ns;
+}
+
+/* md and device mapper: what counts there is the time from queue to complete. */
+static bool is_remapper(uint32_t device)
+{
+	return BLK_MAJOR(device) == 253 || BLK_MAJOR(device) == 9;
+}
+
+static int follow(struct blk_sums *s, struct blk_reader *r, struct device *d,
+		  const struct blk_event *e, int way, uint64_t *elapsed_ns)
+{
+	struct track *t;
+	int err;
+
+	switch (BLK_ACT(e->action)) {
+	case BLK_QUEUE:
+	case BLK_GETRQ:
+		if (BLK_ACT(e->action) == BLK_QUEUE && !is_remapper(e->device))
+			return 0;
+		t = get_track(d, r, e);
+		if (!t)
+			return -ENOMEM;
+		if (BLK_ACT(e->action) == BLK_GETRQ)
+			t->made_ns = e->time_ns;
+		else
+			t->issued_ns = e->time_ns;
+		return 0;
+	case BLK_FRONTMERGE:
+		t = find_track(d, e->sector + blk_sectors(e));
+		if (t) {
+			struct track moved = *t;
+			struct blk_event at = *e;
+
+			moved.sector = e->sector;
+			remove_track(d, t);
+			t = get_track(d, r, &at);
+			if (!t)
+				return -ENOMEM;
+			*t = moved;
+		}
+		return 0;
+	case BLK_INSERT:
+		t = get_track(d, r, e);
+		if (!t)
+			return -ENOMEM;
+		t->inserted_ns = e->time_ns;
+		*elapsed_ns = since(t->made_ns, e->time_ns);
+		return waited(s, r, t, WAIT_MADE, way, *elapsed_ns);
+	case BLK_ISSUE:
+		t = BLK_HAS(e, BLK_CAT_FS) ? find_track(d, e->sector) : NULL;
+		if (!t)
+			return 0;
+		t->issued_ns = e->time_ns;
+		*elapsed_ns = since(t->inserted_ns != BLK_NO_TIME ? t->inserted_ns : t->made_ns,
+				    e->time_ns);
+		return waited(s, r, t, WAIT_INSERTED, way, *elapsed_ns);
+	case BLK_COMPLETE:
+		t = find_track(d, e->sector);
+		if (!t)
+			return 0;
+		*elapsed_ns = since(t->issued_ns, e->time_ns);
+		err = waited(s, r, t, WAIT_ISSUED, way, *elapsed_ns);
+		remove_track(d, t);
+		return err;
+	}
+	return 0;
+}
+
+int blk_sums_add(struct blk_sums *s, struct blk_reader *r, unsigned int input, unsigned int cpu,
+		 const struct blk_record *rec, uint64_t *elapsed_ns)
+{
+	const struct blk_event *e = &rec->e;
+	int way = BLK_HAS(e, BLK_CAT_WRITE) ? WRITES : READS;
+	struct device *d = &s->devices[input];
+	unsigned int act = BLK_ACT(e->action);
+
+	*elapsed_ns = BLK_NO_TIME;
+	add_io(&d->cpus[cpu].io, e, way);
+	if (s->by_process && act && act < BLK_SPLIT && act != BLK_GETRQ && act != BLK_SLEEPRQ &&
+	    act != BLK_PLUG && act != BLK_INSERT) {
+		struct process *p = get_process(s, r, e->pid);
+
+		if (!p)
+			return -ENOMEM;
+		add_io(&p->io, e, way);
+	}
+	if ((act == BLK_REQUEUE || act == BLK_COMPLETE) && d->depth[way])
+		d->depth[way]--;
+	if (act == BLK_ISSUE && ++d->depth[way] > d->depth_max[way])
+		d->depth_max[way] = d->depth[way];
+	return s->times && !BLK_HAS(e, BLK_CAT_PC) ? follow(s, r, d, e, way, elapsed_ns) : 0;
+}
+
+/* At most seven digits and a unit. */
+static const char *size_text(char text[32], uint64_t n, bool kib)
+{
+	static const char units[] = "\0KMGP";
+	unsigned int unit = kib;
+
+	for (; n > 1000000 && unit < sizeof(units) - 2; unit++)
+		n /= 1000;
+	snprintf(text, 32, "%8" PRIu64 "%.1s", n, &units[unit]);
+	return text;
+}
+
+static void put_count(struct out *o, const char *what, const struct count *c, const char *end)
+{
+	char n[32], size[32];
+
+	out_printf(o, " %-16s %s, %siB%s", what, size_text(n, c->n, false),
+		   size_text(size, c->kib + (c->rest >> 10), true), end);
+}
+
+static void put_counts(struct out *o, const struct io *io, int i, const char *reads,
+		       const char *writes)
+{
+	put_count(o, reads, &io->of[i][READS], "\t");
+	put_count(o, writes, &io->of[i][WRITES], "\n");
+}
+
+/* Numbers of requests alone. */
+static void put_numbers(struct out *o, const struct io *io, int i, const char *reads,
+			const char *writes)
+{
+	char n[32];
+
+	out_printf(o, " %-16s %s\t\t", reads, size_text(n, io->of[i][READS].n, false));
+	out_printf(o, " %-17s %s\n", writes, size_text(n, io->of[i][WRITES].n, false));
+}
+
+static void put_pair(struct out *o, const char *left, uint64_t l, const char *right, uint64_t r)
+{
+	out_printf(o, " %-16s %8" PRIu64 "%8c\t", left, l, ' ');
+	out_printf(o, " %-17s %8" PRIu64 "\n", right, r);
+}
+
+/* @d: of which the depth is shown; NULL: none. */
+static void put_io(struct out *o, const struct device *d, const struct io *io)
+{
+	bool pc = false;
+
+	put_counts(o, io, QUEUED, "Reads Queued:", "Writes Queued:   ");
+	put_counts(o, io, ISSUED, "Read Dispatches:", "Write Dispatches:");
+	put_numbers(o, io, REQUEUED, "Reads Requeued:", "Writes Requeued:");
+	put_counts(o, io, COMPLETED, "Reads Completed:", "Writes Completed:");
+	put_counts(o, io, MERGED, "Read Merges:", "Write Merges:    ");
+	if (d)
+		put_pair(o, "Read depth:", d->depth_max[READS],
+			 "Write depth:", d->depth_max[WRITES]);
+	for (int i = PC_QUEUED; i < NR_COUNTS; i++)
+		pc |= io->of[i][READS].n || io->of[i][WRITES].n;
+	if (pc) {
+		put_counts(o, io, PC_QUEUED, "PC Reads Queued:", "PC Writes Queued:");
+		put_counts(o, io, PC_ISSUED, "PC Read Disp.:", "PC Write Disp.:  ");
+		put_numbers(o, io, PC_REQUEUED, "PC Reads Req.:", "PC Writes Req.:");
+		put_numbers(o, io, PC_COMPLETED, "PC Reads Compl.:", "PC Writes Compl.:");
+	}
+	put_pair(o, "IO unplugs:", io->unplugs, "Timer unplugs:", io->timer_unplugs);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	const struct process *p = a, *q = b;
+	int c = strverscmp(p->name, q->name);
+
+	return c ? c : p->pid < q->pid ? -1 : p->pid > q->pid;
+}
+
+void blk_sums_put_processes(struct out *o, const struct blk_sums *s)
+{
+	static const char *const waits[] = {
+		"Allocation wait:", "Dispatch wait:", "Completion wait:"};
+
+	if (s->nr_processes)
+		qsort(s->processes, s->nr_processes, sizeof(*s->processes), by_name);
+	for (size_t i = 0; i < s->nr_processes; i++) {
+		const struct process *p = &s->processes[i];
+
+		out_printf(o, p->more ? "%s (%u, ...)\n" : "%s (%u)\n", p->name, p->pid);
+		put_io(o, NULL, &p->io);
+		for (int w = 0; w < NR_WAITS; w++)
+			put_pair(o, waits[w], p->longest_ns[w][READS] / 1000, waits[w],
+				 p->longest_ns[w][WRITES] / 1000);
+	}
+	out_text(o, "\n");
+}
+
+static void add_up(struct io *to, const struct io *io)
+{
+	for (int i = 0; i < NR_COUNTS; i++)
+		for (int way = 0; way < NR_WAYS; way++) {
+			to->of[i][way].n += io->of[i][way].n;
+			to->of[i][way].kib += io->of[i][way].kib;
+			to->of[i][way].rest += io->of[i][way].rest;
+		}
+	to->unplugs += io->unplugs;
+	to->timer_unplugs += io->timer_unplugs;
+}
+
+static uint64_t rate(const struct count *c, uint64_t ms)
+{
+	return ms ? (1000 * c->kib + c->rest) / ms : 0;
+}
+
+static void put_device(struct out *o, const struct device *d, const char *name, uint64_t gaps,
+		       uint64_t missing)
+{
+	struct io total = {0};
+	unsigned int shown = 0;
+	uint64_t ms = (d->last_ns - d->first_ns) / 1000000, all = d->events + missing;
+
+	for (unsigned int cpu = 0; cpu < d->nr_cpus; cpu++) {
+		if (!d->cpus[cpu].records)
+			continue;
+		add_up(&total, &d->cpus[cpu].io);
+		out_printf(o, "CPU%u (%s):\n", cpu, name);
+		put_io(o, d, &d->cpus[cpu].io);
+		shown++;
+	}
+	if (shown > 1) {
+		out_printf(o, "\nTotal (%s):\n", name);
+		put_io(o, NULL, &total);
+	}
+	out_printf(o, "\nThroughput (R/W): %" PRIu64 "KiB/s / %" PRIu64 "KiB/s\n",
+		   rate(&total.of[COMPLETED][READS], ms), rate(&total.of[COMPLETED][WRITES], ms));
+	out_printf(o, "Events (%s): %" PRIu64 " entries\n", name, d->events);
+	out_printf(o, "Skips: %" PRIu64 " forward (%" PRIu64 " - %5.1f%%)\n", gaps, missing,
+		   all ? 100.0 * (double)missing / (double)all : 0.0);
+}
+
+void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct blk_reader *r)
+{
+	static const struct device none;
+	const struct blk_input *inputs;
+	unsigned int nr;
+
+	inputs = blk_reader_inputs(r, &nr);
+	for (unsigned int i = 0; i < nr; i++) {
+		uint64_t gaps, missing;
+		char numbers[32];
+
+		snprintf(numbers, sizeof(numbers), "%u,%u", BLK_MAJOR(inputs[i].device),
+			 BLK_MINOR(inputs[i].device));
+		blk_reader_skips(r, i, &gaps, &missing);
+		if (i)
+			out_text(o, "\n");
+		put_device(o, i < s->nr_devices ? &s->devices[i] : &none,
+			   inputs[i].name ? inputs[i].name : numbers, gaps, missing);
+	}
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What blkparse sums up of a recording: requests and bytes by CPU, device and process, the depth of
+ * queues, and the times between the steps of a request. Tests: tests/cli/test_blk.py.
+ */
+#ifndef VESTIGE_TOOLS_BLK_SUMS_H
+#define VESTIGE_TOOLS_BLK_SUMS_H
+
+#include "tools/blk/blk_read.h"
+#include "tools/text/out.h"
+
+struct blk_sums;
+
+/*
+ * blk_sums_new() - @times: the steps of requests are followed. @by_name: processes of one name are
+ * one. @by_process: there are sums of processes. Return: NULL with fail() set.
+ */
+struct blk_sums *blk_sums_new(bool times, bool by_process, bool by_name);
+void blk_sums_free(struct blk_sums *s);
+
+/*
+ * blk_sums_seen() - a record of @input and @cpu was read, if it is shown or not. It comes before
+ * all others for this record. Return: 0 or -errno with fail() set. blk_sums_reached() - it is in
+ * the stretch of time that is shown.
+ */
+int blk_sums_seen(struct blk_sums *s, unsigned int input, unsigned int cpu);
+void blk_sums_reached(struct blk_sums *s, unsigned int input, uint64_t time_ns);
+
+/*
+ * blk_sums_add() - count it.
+ * @elapsed_ns: of insert since the request was made, of issue since insert (without one: since the
+ * request was made), of complete since issue; else BLK_NO_TIME. Return: 0 or -errno.
+ */
+int blk_sums_add(struct blk_sums *s, struct blk_reader *r, unsigned int input, unsigned int cpu,
+		 const struct blk_record *rec, uint64_t *elapsed_ns);
+
+/* A record that is shown or written. */
+void blk_sums_shown(struct blk_sums *s, unsigned int input, uint64_t time_ns);
+
+/* Print the tables of processes; of CPUs and devices. */
+void blk_sums_put_processes(struct out *o, const struct blk_sums *s);
+void blk_sums_put_devices(struct out *o, const struct blk_sums *s, const struct blk_reader *r);
+
+#endif
