@@ -141,8 +141,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	if (opt.limit && opt.dry)
 		return options_wrong(c, "-n and -k cannot be used together");
 	return control_end(opt.limit ? keep(opt.limit) : clean_all(opt.dry));

@@ -22,8 +22,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	b.top = b.all;
 	return control_buffers_run(&b, clear, NULL);
 }

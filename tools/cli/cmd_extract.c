@@ -55,8 +55,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	return control_end(extract(&which, &opt));
 }
 

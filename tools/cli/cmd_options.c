@@ -19,8 +19,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "there are no arguments; one is %s", argv[0]);
 	if (out_init(&o, STDOUT_FILENO)) {
 		note("out of memory");
 		return CMD_FAILURE;

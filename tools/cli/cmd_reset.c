@@ -91,8 +91,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	if (opt.remove && !which.instance)
 		return options_wrong(c, "-d removes an instance: name it with -B");
 	return control_end(opt.remove ? remove_instance(&which) : reset(&which));

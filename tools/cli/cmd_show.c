@@ -161,8 +161,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	if (s.pipe + s.snapshot + (s.file != NULL) > 1)
 		return options_wrong(c, "-p, -s and the flags of files are one or the other");
 	if (s.file && s.cpu != NO_CPU)

@@ -69,8 +69,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	if (s.take + s.reset + s.release > 1)
 		return options_wrong(c, "-s, -r and -f: one at a time");
 	err = control_open(&t, &which, false);

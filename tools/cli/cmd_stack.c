@@ -43,8 +43,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	if (s.start + s.stop + s.reset > 1)
 		return options_wrong(c, "--start, --stop and --reset: one at a time");
 	err = control_open(&t, &which, false);

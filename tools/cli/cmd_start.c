@@ -110,9 +110,6 @@ static int run(const struct command *c, int argc, char **argv)
 	status = options_parse(c, (void *[]){&which, &s}, &argc, &argv);
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it starts no program, use `vestige record` for that: %s",
-				     argv[0]);
 	for (unsigned int i = 0; i < s.nr; i++)
 		events |= s.patterns[i].kind == 'e';
 	if (!s.tracer && !events && !which.kernel)
@@ -123,6 +120,7 @@ static int run(const struct command *c, int argc, char **argv)
 const struct command command_start = {
 	.name = "start",
 	.words = "",
+	.no_words = "it starts no program, use `vestige record` for that",
 	.what = "start tracing in a running process",
 	.help = "Choose tracer and functions of a process and switch recording on. An instance "
 		"that -B\n"

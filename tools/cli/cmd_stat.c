@@ -351,8 +351,6 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	s.buffers.top = s.flags.top;
 	status = control_buffers_run(&s.buffers, put, &s);
 	if (fflush(stdout) && errno != EPIPE)

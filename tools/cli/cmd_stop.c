@@ -25,8 +25,6 @@ static int switch_to(const struct command *c, int argc, char **argv, const char 
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	return control_buffers_run(&b, set, (void *)to);
 }
 

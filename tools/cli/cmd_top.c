@@ -548,14 +548,13 @@ static int run(const struct command *c, int argc, char **argv)
 	status = options_parse(c, (void *[]){&top}, &argc, &argv);
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments, -P names a process: %s", argv[0]);
 	return control_end(run_top(&top));
 }
 
 const struct command command_top = {
 	.name = "top",
 	.words = "",
+	.no_words = "it takes no arguments, -P names a process",
 	.what = "show live which functions and events come how often and take how long",
 	.help = "Show the functions of a process, or events, live: calls a second, time in them in "
 		"the "

@@ -242,8 +242,6 @@ int control_run(const struct command *c, int argc, char **argv, int (*act)(struc
 
 	if (status >= 0)
 		return status;
-	if (argc)
-		return options_wrong(c, "it takes no arguments: %s", argv[0]);
 	err = control_open(&t, &which, false);
 	if (err)
 		return control_end(err);

@@ -311,6 +311,9 @@ int options_parse(const struct command *c, void *const *to, int *argc, char ***a
 	words[nr] = NULL;
 	*argv = words;
 	*argc = nr;
+	if (status < 0 && nr && !*c->words)
+		status = options_wrong(
+			c, "%s: %s", c->no_words ? c->no_words : "it takes no arguments", words[0]);
 	return status;
 }
 

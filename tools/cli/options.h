@@ -48,9 +48,10 @@ struct flag {
 /* `vestige NAME`. */
 struct command {
 	const char *name;
-	const char *words;		 /* behind the flags in the usage line: "[FILE]" */
-	const char *what;		 /* one line for `vestige --help` */
-	const char *help;		 /* below the usage line; ends with a newline */
+	const char *words;    /* behind the flags in the usage line: "[FILE]"; "": none */
+	const char *no_words; /* the error of a word where there are none; NULL: the usual */
+	const char *what;     /* one line for `vestige --help` */
+	const char *help;     /* below the usage line; ends with a newline */
 	const struct flag *const *flags; /* tables of them, the last NULL; NULL: there are none */
 	const char *more;		 /* below the flags; NULL */
 	bool runs_program;		 /* the first word ends the flags */
@@ -65,7 +66,8 @@ struct command {
  * options_parse() - take the flags of a command.
  * @to: for each of its tables what its flags are stored in.
  * @argc, @argv: the command's; on success the words that are left, and NULL behind them. Borrowed.
- * Return: -1 to go on, else the exit status: 0 the help was printed; of a wrong flag the error was.
+ * Return: -1 to go on, else the exit status: 0 the help was printed; of a wrong flag, or of a word
+ * where the command has none, the error was.
  */
 int options_parse(const struct command *c, void *const *to, int *argc, char ***argv);
 

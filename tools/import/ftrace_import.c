@@ -180,27 +180,16 @@ static int ftrace_read(struct import_text *in, struct import *im)
 	return err;
 }
 
-/* One of the first lines has its shape. */
-static bool ftrace_is(const char *head, size_t bytes)
+static bool is_line(char *text)
 {
-	char line[1024];
 	struct line l;
 
-	if (!strncmp(head, "# tracer:", 9))
-		return true;
-	for (const char *p = head, *end; (end = memchr(p, '\n', (size_t)(head + bytes - p)));
-	     p = end + 1) {
-		size_t n =
-			(size_t)(end - p) < sizeof(line) - 1 ? (size_t)(end - p) : sizeof(line) - 1;
+	return parse(&l, text);
+}
 
-		if (*p == '#')
-			continue;
-		memcpy(line, p, n);
-		line[n] = '\0';
-		if (parse(&l, line))
-			return true;
-	}
-	return false;
+static bool ftrace_is(const char *head, size_t bytes)
+{
+	return !strncmp(head, "# tracer:", 9) || import_text_any(head, bytes, is_line);
 }
 
 const struct importer ftrace_importer = {"ftrace's text", ftrace_is, ftrace_read};

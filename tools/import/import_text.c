@@ -3,6 +3,7 @@
 #include "tools/import/import_text.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 int import_peek(struct import_text *in)
@@ -45,6 +46,25 @@ char *import_line(struct import_text *in)
 		n--;
 	in->text[n] = '\0';
 	return in->text;
+}
+
+bool import_text_any(const char *head, size_t bytes, bool (*is)(char *line))
+{
+	char line[1024];
+
+	for (const char *p = head, *end; (end = memchr(p, '\n', (size_t)(head + bytes - p)));
+	     p = end + 1) {
+		size_t n =
+			(size_t)(end - p) < sizeof(line) - 1 ? (size_t)(end - p) : sizeof(line) - 1;
+
+		if (*p == '#')
+			continue;
+		memcpy(line, p, n);
+		line[n] = '\0';
+		if (is(line))
+			return true;
+	}
+	return false;
 }
 
 bool import_decimal(const char *text, uint64_t unit, uint64_t *ns, const char **end)

@@ -30,6 +30,12 @@ int import_peek(struct import_text *in);
 char *import_line(struct import_text *in);
 
 /*
+ * import_text_any() - whether a line at the head of a file is one of its format; comments, `#`, are
+ * left out. @is: gets a copy of each line, to be written to.
+ */
+bool import_text_any(const char *head, size_t bytes, bool (*is)(char *line));
+
+/*
  * import_decimal() - a decimal number as nanoseconds, exactly.
  * @unit: nanoseconds that are 1: a power of ten. @end: gets what is behind it.
  * Return: false if @text is none, is negative or too large.

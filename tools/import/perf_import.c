@@ -242,24 +242,16 @@ static int perf_read(struct import_text *in, struct import *im)
 	return err;
 }
 
-static bool perf_is(const char *head, size_t bytes)
+static bool is_sample(char *text)
 {
-	char line[1024];
 	struct sample s;
 
-	for (const char *p = head, *end; (end = memchr(p, '\n', (size_t)(head + bytes - p)));
-	     p = end + 1) {
-		size_t n =
-			(size_t)(end - p) < sizeof(line) - 1 ? (size_t)(end - p) : sizeof(line) - 1;
+	return parse(&s, text);
+}
 
-		if (*p == '#')
-			continue;
-		memcpy(line, p, n);
-		line[n] = '\0';
-		if (parse(&s, line))
-			return true;
-	}
-	return false;
+static bool perf_is(const char *head, size_t bytes)
+{
+	return import_text_any(head, bytes, is_sample);
 }
 
 const struct importer perf_importer = {"perf script's text", perf_is, perf_read};

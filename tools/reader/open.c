@@ -34,6 +34,9 @@ int reader_open(const char *path, struct reader **out)
 	int fd, err = 0;
 
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 && errno == ENOENT && !strcmp(path, "trace.dat"))
+		return fail(ENOENT,
+			    "there is no trace.dat here: `vestige record PROGRAM` writes one");
 	if (fd < 0)
 		return fail_errno(errno, "cannot open %s", path);
 	if (fstat(fd, &st))

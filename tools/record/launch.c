@@ -104,27 +104,46 @@ static int find_program(const char *prog, char *path)
 	return fail(ENOENT, "%s: no such program in PATH", prog);
 }
 
+static bool part_is_at(char *path, const char *folder, const char *below, const char *name)
+{
+	return snprintf(path, PATH_MAX, "%s%s/%s", folder, below, name) < PATH_MAX &&
+	       !access(path, R_OK);
+}
+
+/* The library's folder as it is seen from the program's: "/../lib/x86_64-linux-gnu". */
+static const char *lib_from_bin(void)
+{
+	static char below[sizeof(VESTIGE_LIBDIR) + 3];
+	const char *lib = VESTIGE_LIBDIR;
+
+	for (const char *more; (more = strstr(lib + 1, "/lib"));)
+		lib = more;
+	snprintf(below, sizeof(below), "/..%s", lib);
+	return below;
+}
+
 int launch_find_part(const char *name, char *path)
 {
 	char exe[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 	char *slash;
 
-	if (n > 0) {
-		exe[n] = '\0';
-		slash = strrchr(exe, '/');
-		if (slash) {
-			*slash = '\0';
-			if (snprintf(path, PATH_MAX, "%s/%s", exe, name) < PATH_MAX &&
-			    !access(path, R_OK))
-				return 0;
+	exe[n > 0 ? n : 0] = '\0';
+	slash = strrchr(exe, '/');
+	if (slash) {
+		*slash = '\0';
+		if (part_is_at(path, exe, "", name))
+			return 0;
+		/* a tree that was installed elsewhere: DESTDIR, an archive */
+		if (part_is_at(path, exe, lib_from_bin(), name) && realpath(path, exe)) {
+			strcpy(path, exe);
+			return 0;
 		}
 	}
-	if (snprintf(path, PATH_MAX, "%s/%s", VESTIGE_LIBDIR, name) >= PATH_MAX ||
-	    access(path, R_OK))
-		return fail(ELIBACC, "%s is neither beside vestige nor in %s: build or install it",
-			    name, VESTIGE_LIBDIR);
-	return 0;
+	if (part_is_at(path, VESTIGE_LIBDIR, "", name))
+		return 0;
+	return fail(ELIBACC, "%s is neither beside vestige nor in %s: build or install it", name,
+		    VESTIGE_LIBDIR);
 }
 
 static int find_library(char *path)

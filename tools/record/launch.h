@@ -62,8 +62,8 @@ void launch_session(char session[64]);
 
 /*
  * launch_find_part() - a file that is installed with vestige: beside this program, as after a
- * build, else in the library folder. @path: room for PATH_MAX. Return: 0 or -ELIBACC with fail()
- * set.
+ * build; in the library folder of the same tree (DESTDIR); else in the library folder. @path: room
+ * for PATH_MAX. Return: 0 or -ELIBACC with fail() set.
  */
 int launch_find_part(const char *name, char *path);
 
