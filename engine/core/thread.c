@@ -13,11 +13,11 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
-#include <sys/uio.h>
 #include <threads.h>
 
 #include "arch_barrier.h"
 #include "arch_regs.h"
+#include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
@@ -118,12 +118,10 @@ static void find_tid_offset(void)
 int thread_tid(pthread_t thread)
 {
 	int tid = 0;
-	struct iovec to = {&tid, sizeof(tid)};
-	struct iovec from = {(char *)thread + tid_offset, sizeof(tid)};
 
 	/* no load of ours: the thread may end, and its memory go */
 	if (tid_offset)
-		arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0);
+		sys_read_memory(sys_getpid(), (uint64_t)thread + tid_offset, &tid, sizeof(tid));
 	return tid;
 }
 

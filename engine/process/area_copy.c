@@ -42,24 +42,8 @@ static int copy_descs_of(int fd, uint32_t first, uint32_t nr)
 			  (uint64_t)nr * t->entry_bytes);
 }
 
-static int copy_pages(int fd)
-{
-	uint32_t i;
-	int err = 0;
-
-	for (i = 0; i < area->tables[AREA_CPUS].count && !err; i++) {
-		const struct area_cpu *row = area_entry(AREA_CPUS, i);
-		const struct area_snapshot *snap = area_entry(AREA_SNAPSHOTS, i);
-
-		err = copy_pages_of(fd, row->first_page, row->nr_backed);
-		if (!err)
-			err = copy_pages_of(fd, snap->first_page, snap->nr_backed);
-	}
-	return err;
-}
-
 /* Only each CPU's quota: the pages between have no memory, and must not get any. */
-static int copy_descs(int fd)
+static int copy_quotas(int fd, int (*copy)(int fd, uint32_t first, uint32_t nr))
 {
 	uint32_t i;
 	int err = 0;
@@ -68,9 +52,9 @@ static int copy_descs(int fd)
 		const struct area_cpu *row = area_entry(AREA_CPUS, i);
 		const struct area_snapshot *snap = area_entry(AREA_SNAPSHOTS, i);
 
-		err = copy_descs_of(fd, row->first_page, row->nr_backed);
+		err = copy(fd, row->first_page, row->nr_backed);
 		if (!err)
-			err = copy_descs_of(fd, snap->first_page, snap->nr_backed);
+			err = copy(fd, snap->first_page, snap->nr_backed);
 	}
 	return err;
 }
@@ -91,9 +75,9 @@ int snapshot_to_file(const char *path)
 	 * was before
 	 */
 	if (!err)
-		err = copy_pages(fd);
+		err = copy_quotas(fd, copy_pages_of);
 	if (!err)
-		err = copy_descs(fd);
+		err = copy_quotas(fd, copy_descs_of);
 	for (i = 0; i < AREA_NR_TABLES && !err; i++)
 		if (i != AREA_PAGES)
 			err = copy_range(fd, AREA_TABLE(area, i)->offset,

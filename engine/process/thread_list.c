@@ -9,6 +9,8 @@
 #include "engine/base/mem.h"
 #include "engine/base/seq_buf.h"
 
+#define PATH_BYTES 32u
+
 static int kept = -1, kept_by;
 
 /* A path below /proc/self/task. Return: a descriptor or -errno. */
@@ -33,9 +35,9 @@ void thread_list_keep(void)
 	kept_by = sys_gettid();
 }
 
-static long read_at(const char *path, char *text, size_t bytes)
+/* @fd: is closed. */
+static long read_all(int fd, char *text, size_t bytes)
 {
-	int fd = open_at(path, O_RDONLY);
 	long n;
 
 	if (fd < 0)
@@ -51,20 +53,27 @@ long thread_list_main(const char *file, char *text, size_t bytes)
 	char path[32] = "../";
 
 	str_copy(path + strlen(path), sizeof(path) - 4, file);
-	return read_at(path, text, bytes);
+	return read_all(open_at(path, O_RDONLY), text, bytes);
 }
 
-long thread_list_read(int tid, const char *file, char *text, size_t bytes)
+/* `TID/FILE`. @path: PATH_BYTES. */
+static const char *path_of(char *path, int tid, const char *file)
 {
-	char path[32];
 	struct seq_buf s;
 
-	seq_init(&s, path, sizeof(path) - 1);
+	seq_init(&s, path, PATH_BYTES - 1);
 	seq_putu(&s, (uint64_t)tid);
 	seq_putc(&s, '/');
 	seq_puts(&s, file);
 	path[s.len] = 0;
-	return read_at(path, text, bytes);
+	return path;
+}
+
+long thread_list_read(int tid, const char *file, char *text, size_t bytes)
+{
+	char path[PATH_BYTES];
+
+	return read_all(open_at(path_of(path, tid, file), O_RDONLY), text, bytes);
 }
 
 int thread_list_open(void)
@@ -104,23 +113,11 @@ int thread_list_each(int (*each)(int tid, void *data), void *data)
 
 long thread_list_read_in(int folder, int tid, const char *file, char *text, size_t bytes)
 {
-	char path[32];
-	struct seq_buf s;
-	long n;
-	int fd;
+	char path[PATH_BYTES];
+	long fd = arch_syscall(SYS_openat, folder, (long)path_of(path, tid, file),
+			       O_RDONLY | O_CLOEXEC, 0, 0, 0);
 
-	seq_init(&s, path, sizeof(path) - 1);
-	seq_putu(&s, (uint64_t)tid);
-	seq_putc(&s, '/');
-	seq_puts(&s, file);
-	path[s.len] = 0;
-	fd = (int)arch_syscall(SYS_openat, folder, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	if (fd < 0)
-		return fd;
-	n = sys_read(fd, text, bytes - 1);
-	sys_close(fd);
-	text[n > 0 ? n : 0] = 0;
-	return n;
+	return read_all((int)fd, text, bytes);
 }
 
 /* `TID (NAME) STATE ...`, and NAME may have anything in it. */

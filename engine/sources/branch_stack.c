@@ -13,9 +13,8 @@
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
-#include "engine/process/area.h"
 #include "engine/process/perf_sample.h"
-#include "engine/ring/proxy.h"
+#include "engine/sources/perf_group.h"
 #include "engine/sources/power.h"
 #include "engine/sources/sched_perf.h"
 #include "engine/sources/watch.h"
@@ -27,8 +26,6 @@ _Static_assert(KIND < PERF_MAX_KINDS, "perf.h tells kinds apart by numbers");
 enum way { NONE, STACKS, TRACE_STORE };
 
 static enum way way;
-static int is_wanted;
-static int is_opened;
 
 /* Stacks: how deep they are, of a processor of one kind of core, or of its big ones. */
 static enum way way_here(void)
@@ -52,8 +49,7 @@ static enum way way_here(void)
 	return NONE;
 }
 
-/* The agent. */
-static int apply_now(void)
+static int open_branches(void)
 {
 	struct perf_event_attr attr = {.type = PERF_TYPE_HARDWARE,
 				       .config = PERF_COUNT_HW_BRANCH_INSTRUCTIONS,
@@ -63,51 +59,14 @@ static int apply_now(void)
 					       PERF_SAMPLE_BRANCH_USER | PERF_SAMPLE_BRANCH_ANY,
 				       .exclude_kernel = 1,
 				       .exclude_hv = 1};
-	int err = 0;
 
-	if (is_wanted == is_opened)
-		return 0;
-	if (is_wanted) {
-		way = way_here();
-		if (way == TRACE_STORE) {
-			attr.sample_period = 1;
-			attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
-			attr.branch_sample_type = 0;
-		}
-		err = perf_open(KIND, &attr);
-	} else {
-		sched_perf_drain();
-		perf_close(KIND);
-		ring_proxy_flush();
+	way = way_here();
+	if (way == TRACE_STORE) {
+		attr.sample_period = 1;
+		attr.sample_type = PERF_SAMPLE_IP | PERF_SAMPLE_ADDR;
+		attr.branch_sample_type = 0;
 	}
-	if (!err)
-		is_opened = is_wanted;
-	return err;
-}
-
-static void apply(void)
-{
-	int err = apply_now();
-
-	if (!err)
-		return;
-	is_wanted = 0;
-	area_status("perf gives no branches of this processor", NULL, err);
-}
-
-static int wanted(void)
-{
-	return is_wanted;
-}
-
-static int is_open(void)
-{
-	return is_opened;
-}
-
-static void forget(void)
-{
-	is_opened = 0;
+	return perf_open(KIND, &attr);
 }
 
 static void tell(uint64_t from, uint64_t to)
@@ -128,20 +87,16 @@ static void record(const struct perf_record *rec)
 	}
 }
 
-static const struct perf_user user = {KIND, 1, apply, wanted, is_open, forget, record};
+static struct perf_group group = {
+	.user = {.first = KIND, .nr = 1, .record = record},
+	.open = open_branches,
+	.refused = "perf gives no branches of this processor",
+};
 
 static int want(struct source *s, int on)
 {
-	int ask = sched_perf_ask(), err;
-
 	(void)s;
-	if (on && ask < 0)
-		return ask;
-	is_wanted = on;
-	err = ask > 0 ? apply_now() : 0;
-	if (err)
-		is_wanted = 0;
-	return err;
+	return perf_group_want(&group, on);
 }
 
 struct source branch_stacks = {.want = want};
@@ -158,7 +113,7 @@ const char *branch_stack_refused(void)
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;
-	sched_perf_add(&user);
+	perf_group_add(&group);
 }
 
 LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);

@@ -11,9 +11,9 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <sys/un.h>
 
+#include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/base/mem.h"
@@ -50,21 +50,12 @@ static const struct call {
 	{SYS_pipe2, PAIR_AT_FIRST},
 	{SYS_socketpair, PAIR_AT_FOURTH},
 };
+static const struct syscall_table table = SYSCALL_TABLE(calls);
 
 /* The call that the thread is in; a handler's takes its place. */
 static __thread struct {
 	uint64_t nr, args[4];
 } now __attribute__((tls_model("initial-exec")));
-
-static const struct call *find_call(uint64_t nr)
-{
-	uint32_t i;
-
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].nr == nr)
-			return &calls[i];
-	return NULL;
-}
 
 static void put_address(struct seq_buf *s, const uint8_t *ip, uint32_t nr, uint16_t port)
 {
@@ -155,10 +146,8 @@ static void tell(int fd)
 static void tell_pair(uint64_t at)
 {
 	int fds[2];
-	struct iovec to = {fds, sizeof(fds)}, from = {(void *)at, sizeof(fds)};
 
-	if (arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0) !=
-	    sizeof(fds))
+	if (sys_read_memory(sys_getpid(), at, fds, sizeof(fds)) != sizeof(fds))
 		return;
 	tell(fds[0]);
 	tell(fds[1]);
@@ -166,7 +155,7 @@ static void tell_pair(uint64_t at)
 
 static void enter(uint64_t nr, const uint64_t *args)
 {
-	if (!find_call(nr))
+	if (!syscall_table_find(&table, nr))
 		return;
 	now.nr = nr;
 	memcpy(now.args, args, sizeof(now.args));
@@ -174,7 +163,7 @@ static void enter(uint64_t nr, const uint64_t *args)
 
 static void leave(uint64_t nr, uint64_t ret)
 {
-	const struct call *c = find_call(nr);
+	const struct call *c = syscall_table_find(&table, nr);
 
 	if (!c || sys_failed((long)ret) || sys_is_forbidden())
 		return;
@@ -192,17 +181,8 @@ static struct syscall_listener listener = {.enter.call = enter, .exit.call = lea
 
 static int want(struct source *s, int on)
 {
-	uint32_t i;
-	int err = 0;
-
 	(void)s;
-	for (i = 0; i < ARRAY_SIZE(calls) && !err; i++)
-		err = syscall_listen(&listener, calls[i].nr, on);
-	if (!err || !on)
-		return 0;
-	while (--i)
-		syscall_listen(&listener, calls[i - 1].nr, 0);
-	return err;
+	return syscall_table_listen(&table, &listener, on);
 }
 
 struct source descriptors = {.want = want};

@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <sys/uio.h>
 
+#include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/sources/syscall.h"
@@ -35,6 +36,7 @@ static const struct call {
 	{SYS_preadv2, FILE_IO_READ, 1, 1}, {SYS_pwritev2, FILE_IO_WRITE, 1, 1},
 	{SYS_fsync, FILE_IO_FLUSH, 0, 0},  {SYS_fdatasync, FILE_IO_FLUSH, 0, 0},
 };
+static const struct syscall_table table = SYSCALL_TABLE(calls);
 
 static __thread struct {
 	uint32_t nr;
@@ -45,32 +47,20 @@ static __thread struct {
 	} at[NESTED];
 } under_way __attribute__((tls_model("initial-exec")));
 
-static const struct call *find_call(uint64_t nr)
-{
-	uint32_t i;
-
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].nr == nr)
-			return &calls[i];
-	return NULL;
-}
-
 /* The sum of the lengths, in the program's memory. */
 static uint64_t bytes_of(uint64_t vectors, uint64_t nr)
 {
-	struct iovec copy[VECTORS], to, from;
+	struct iovec copy[VECTORS];
 	uint64_t sum = 0, i, k;
-	long got;
+	long bytes;
 
 	if (nr > MAX_VECTOR)
 		return 0;
 	for (i = 0; i < nr; i += VECTORS) {
 		k = min_of(nr - i, (uint64_t)VECTORS);
-		to = (struct iovec){copy, k * sizeof(*copy)};
-		from = (struct iovec){(struct iovec *)vectors + i, k * sizeof(*copy)};
-		got = arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1,
-				   0);
-		if (got != (long)(k * sizeof(*copy)))
+		bytes = (long)(k * sizeof(*copy));
+		if (sys_read_memory(sys_getpid(), vectors + i * sizeof(*copy), copy,
+				    (size_t)bytes) != bytes)
 			break;
 		while (k--)
 			sum += copy[k].iov_len;
@@ -118,7 +108,7 @@ static void tell(const struct file_io *io)
 
 static void enter(uint64_t nr, const uint64_t *args)
 {
-	const struct call *c = find_call(nr);
+	const struct call *c = syscall_table_find(&table, nr);
 	struct file_io io = {.done = 0};
 	uint32_t n;
 	int is_ours;
@@ -165,17 +155,8 @@ static struct syscall_listener listener = {.enter.call = enter, .exit.call = lea
 
 static int want(struct source *s, int on)
 {
-	uint32_t i;
-	int err = 0;
-
 	(void)s;
-	for (i = 0; i < ARRAY_SIZE(calls) && !err; i++)
-		err = syscall_listen(&listener, calls[i].nr, on);
-	if (!err || !on)
-		return 0;
-	while (--i)
-		syscall_listen(&listener, calls[i - 1].nr, 0);
-	return err;
+	return syscall_table_listen(&table, &listener, on);
 }
 
 struct source file_ios = {.want = want};

@@ -14,12 +14,11 @@
 #include "engine/base/bitmap.h"
 #include "engine/base/lifecycle.h"
 #include "engine/base/mem.h"
-#include "engine/process/area.h"
 #include "engine/process/perf.h"
 #include "engine/process/thread_list.h"
 #include "engine/ring/proxy.h"
 #include "engine/sources/kernel_event.h"
-#include "engine/sources/sched_perf.h"
+#include "engine/sources/perf_group.h"
 #include "engine/sources/watch.h"
 
 #define FIRST_KIND     (SCHED_TASKS + 1u + WATCH_MAX)
@@ -57,8 +56,6 @@ static const struct kernel_tracepoint tracepoints[NR_POWER_KINDS] = {
 
 static struct kernel_event_places places[NR_POWER_KINDS];
 static uint64_t ours[MAX_CPUS / 64]; /* the CPUs */
-static int is_wanted;
-static int is_opened;
 
 static void see_cpu(uint32_t cpu)
 {
@@ -96,14 +93,6 @@ static int see_thread(int tid, void *data)
 	return 0;
 }
 
-static void close_all(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < NR_POWER_KINDS; i++)
-		perf_close(FIRST_KIND + i);
-}
-
 static int open_all(void)
 {
 	struct perf_event_attr attr = {
@@ -119,55 +108,13 @@ static int open_all(void)
 		else if (i == POWER_IDLE)
 			err = -ENOENT;
 	}
-	if (err)
-		close_all();
-	else
+	if (!err) {
 		thread_list_each(see_thread, NULL);
-	return err;
-}
-
-/* The agent. */
-static int apply_now(void)
-{
-	int err = 0;
-
-	if (is_wanted == is_opened)
 		return 0;
-	if (is_wanted) {
-		err = open_all();
-	} else {
-		sched_perf_drain();
-		close_all();
-		ring_proxy_flush();
 	}
-	if (!err)
-		is_opened = is_wanted;
+	for (i = 0; i < NR_POWER_KINDS; i++)
+		perf_close(FIRST_KIND + i);
 	return err;
-}
-
-static void apply(void)
-{
-	int err = apply_now();
-
-	if (!err)
-		return;
-	is_wanted = 0;
-	area_status("the kernel refuses this process events of its CPUs' power", NULL, err);
-}
-
-static int wanted(void)
-{
-	return is_wanted;
-}
-
-static int is_open(void)
-{
-	return is_opened;
-}
-
-static void forget(void)
-{
-	is_opened = 0;
 }
 
 static void record(const struct perf_record *rec)
@@ -186,32 +133,26 @@ static void record(const struct perf_record *rec)
 	SOURCE_TELL(struct power_listener, load_acquire(&powers.first), &p);
 }
 
-static const struct perf_user user = {FIRST_KIND, NR_POWER_KINDS, apply, wanted,
-				      is_open,	  forget,	  record};
+static struct perf_group group = {
+	.user = {.first = FIRST_KIND, .nr = NR_POWER_KINDS, .record = record},
+	.open = open_all,
+	.refused = "the kernel refuses this process events of its CPUs' power",
+};
 
+/* Without switches it is not known which CPUs are ours. */
 static int want(struct source *s, int on)
 {
-	int ask = sched_perf_ask(), err;
+	int err = perf_group_want(&group, on);
 
 	(void)s;
-	if (!on) {
-		is_wanted = 0;
-		if (ask > 0)
-			apply_now();
-		source_ignore(&sched_sources[SCHED_SWITCH], &switches.link);
-		return 0;
-	}
-	if (ask < 0)
-		return ask;
-	err = source_listen(&sched_sources[SCHED_SWITCH], &switches.link);
-	if (err)
+	if (on && err)
 		return err;
-	is_wanted = 1;
-	err = ask > 0 ? apply_now() : 0;
-	if (err) {
-		is_wanted = 0;
+	if (on)
+		err = source_listen(&sched_sources[SCHED_SWITCH], &switches.link);
+	else
 		source_ignore(&sched_sources[SCHED_SWITCH], &switches.link);
-	}
+	if (on && err)
+		perf_group_want(&group, 0);
 	return err;
 }
 
@@ -220,7 +161,7 @@ struct source powers = {.want = want};
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;
-	sched_perf_add(&user);
+	perf_group_add(&group);
 }
 
 LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);

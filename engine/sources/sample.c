@@ -210,26 +210,29 @@ static int apply_now(void)
 	return err;
 }
 
-static void apply(void)
+static void apply(const struct perf_user *user)
 {
 	int err = apply_now();
 
+	(void)user;
 	if (err)
 		area_status("a thread cannot be sampled", NULL, err);
 }
 
-static int wanted(void)
+static int wanted(const struct perf_user *user)
 {
+	(void)user;
 	return is_on;
 }
 
-static void forget(void)
+static void forget(const struct perf_user *user)
 {
+	(void)user;
 	nr_rows = 0;
 	agent = 0;
 }
 
-static const struct perf_user user = {.apply = apply, .wanted = wanted, .forget = forget};
+static const struct perf_user perf_user = {.apply = apply, .wanted = wanted, .forget = forget};
 
 static void look_again(int id)
 {
@@ -358,7 +361,7 @@ struct sample_how sample_how(void)
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;
-	sched_perf_add(&user);
+	sched_perf_add(&perf_user);
 }
 
 LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);

@@ -107,7 +107,7 @@ static int any_user_open(void)
 	uint32_t i;
 
 	for (i = 0; i < nr_users; i++)
-		if (users[i]->is_open && users[i]->is_open())
+		if (users[i]->is_open && users[i]->is_open(users[i]))
 			return 1;
 	return 0;
 }
@@ -425,7 +425,7 @@ int sched_perf_work(void)
 		for (i = 0; i < NR_SCHED_KINDS; i++)
 			apply(i);
 		for (i = 0; i < nr_users; i++)
-			users[i]->apply();
+			users[i]->apply(users[i]);
 		sched_flush_see(any_open(SCHED_CLOSED));
 	}
 	store_release(&settled, 1);
@@ -452,12 +452,12 @@ static void stop_user(const struct perf_user *user)
 {
 	uint32_t i;
 
-	if (!user->is_open || !user->is_open())
+	if (!user->is_open || !user->is_open(user))
 		return;
 	sched_perf_drain();
 	for (i = 0; i < user->nr; i++)
 		perf_close(user->first + i);
-	user->forget();
+	user->forget(user);
 }
 
 void sched_perf_stop(void)
@@ -494,7 +494,7 @@ static void wait_for_agent(void)
 	/* a sleeping thread is woken, and that would be the first record; a thread of higher
 	 * priority must sleep in the end */
 	for (i = 0; i < nr_users; i++)
-		wanted |= !!users[i]->wanted();
+		wanted |= !!users[i]->wanted(users[i]);
 	for (; wanted && ns < MAX_WAIT_NS; ns = ring_clock_mono() - begin) {
 		if (load_acquire(&settled) || load_relaxed(&agent_tid) < 0)
 			return;
@@ -513,7 +513,7 @@ static void leave_parent(void)
 	perf_fork();
 	sched_threads_fork();
 	for (i = 0; i < nr_users; i++)
-		users[i]->forget();
+		users[i]->forget(users[i]);
 	for (i = 0; i < NR_SCHED_KINDS; i++)
 		if (sched_open[i].how == SCHED_BY_THREADS || !kinds[i].anywhere)
 			sched_open[i].how = SCHED_CLOSED;

@@ -56,19 +56,26 @@ void sched_count_loss(struct sched_loss *loss, struct ring *r);
 extern struct source sched_lost;
 
 /*
- * Others whose events are the agent's, too. Kinds are perf's, @first and behind it, of which
- * records come by the same rings; @nr 0: none do, and @is_open and @record are not called. @apply:
- * open and close what is wanted, of the agent; @wanted: whether anything is; @is_open: or is open;
- * @record: one has come, ring_as is whose it is. Constructor context.
+ * Another source whose events the agent opens and reads. Each operation gets the user itself.
+ * perf_group.h has the operations for kinds that are open all together or not at all.
  */
 struct perf_user {
+	/*
+	 * Its kinds, as perf.h numbers them; their records come by the same rings. @nr 0: it has none,
+	 * and is_open() and record() are not called.
+	 */
 	uint32_t first, nr;
-	void (*apply)(void);
-	int (*wanted)(void);
-	int (*is_open)(void);
-	void (*forget)(void); /* nothing is open any more: a fork's child, or the agent has ended */
+	/* Open and close events as is wanted now. The agent. */
+	void (*apply)(const struct perf_user *user);
+	int (*wanted)(const struct perf_user *user);  /* whether anything is */
+	int (*is_open)(const struct perf_user *user); /* whether anything is open */
+	/* Nothing is open any more: a fork's child, or the agent has ended. */
+	void (*forget)(const struct perf_user *user);
+	/* One has come; ring_as is the thread that made it. */
 	void (*record)(const struct perf_record *rec);
 };
+
+/* @user stays for ever. Constructor context. */
 void sched_perf_add(const struct perf_user *user);
 
 /* The agent is to call apply(). Return: 1: the caller is the agent and may do it; 0: soon; -ENODEV:

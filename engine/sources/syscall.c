@@ -50,3 +50,32 @@ int syscall_listen(struct syscall_listener *l, uint32_t nr, int on)
 		join(l, 0);
 	return err;
 }
+
+static const uint16_t *row_at(const struct syscall_table *t, uint32_t i)
+{
+	return (const uint16_t *)((const uint8_t *)t->rows + (uint64_t)i * t->row_bytes);
+}
+
+const void *syscall_table_find(const struct syscall_table *t, uint64_t nr)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->nr_rows; i++)
+		if (*row_at(t, i) == nr)
+			return row_at(t, i);
+	return NULL;
+}
+
+int syscall_table_listen(const struct syscall_table *t, struct syscall_listener *l, int on)
+{
+	uint32_t i;
+	int err = 0;
+
+	for (i = 0; i < t->nr_rows && !err; i++)
+		err = syscall_listen(l, *row_at(t, i), on);
+	if (!err || !on)
+		return 0;
+	while (--i)
+		syscall_listen(l, *row_at(t, i - 1), 0);
+	return err;
+}

@@ -32,4 +32,23 @@ struct syscall_listener {
  */
 int syscall_listen(struct syscall_listener *l, uint32_t nr, int on);
 
+/*
+ * Calls that a source knows: rows of any struct that begins with the number, `uint16_t nr`. A table
+ * is made by SYSCALL_TABLE(rows).
+ */
+struct syscall_table {
+	const void *rows;
+	uint32_t nr_rows, row_bytes;
+};
+#define SYSCALL_TABLE(rows_)                                                                       \
+	{                                                                                          \
+		(rows_), ARRAY_SIZE(rows_), sizeof((rows_)[0])                                     \
+	}
+
+/* The row of a number; NULL: there is none. Any context. */
+const void *syscall_table_find(const struct syscall_table *t, uint64_t nr);
+
+/* syscall_listen() for all calls of a table; 0 or -errno, and then to none of them. */
+int syscall_table_listen(const struct syscall_table *t, struct syscall_listener *l, int on);
+
 #endif

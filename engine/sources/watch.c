@@ -74,11 +74,12 @@ static int apply_row(uint32_t i)
 	return err;
 }
 
-static void apply(void)
+static void apply(const struct perf_user *user)
 {
 	uint32_t i;
 	int err;
 
+	(void)user;
 	for (i = 0; i < WATCH_MAX; i++) {
 		err = apply_row(i);
 		if (err)
@@ -87,20 +88,22 @@ static void apply(void)
 	}
 }
 
-static int wanted(void)
+static int wanted(const struct perf_user *user)
 {
 	uint32_t i;
 
+	(void)user;
 	for (i = 0; i < WATCH_MAX; i++)
 		if (is_on && rows[i].type)
 			return 1;
 	return 0;
 }
 
-static void forget(void)
+static void forget(const struct perf_user *user)
 {
 	uint32_t i;
 
+	(void)user;
 	for (i = 0; i < WATCH_MAX; i++)
 		opened[i] = (struct watch){0};
 }
@@ -117,8 +120,14 @@ static void record(const struct perf_record *rec)
 		SOURCE_TELL(struct watch_listener, load_acquire(&watch_hits.first), i, rec->ip);
 }
 
-static const struct perf_user user = {FIRST_KIND, WATCH_MAX, apply, wanted,
-				      any_open,	  forget,    record};
+static int is_open(const struct perf_user *user)
+{
+	(void)user;
+	return any_open();
+}
+
+static const struct perf_user perf_user = {FIRST_KIND, WATCH_MAX, apply, wanted,
+					   is_open,    forget,	  record};
 
 int watch_set(uint32_t i, const struct watch *w)
 {
@@ -146,7 +155,7 @@ static int want(struct source *s, int on)
 		err = apply_row(i);
 	if (err) {
 		is_on = 0;
-		apply();
+		apply(&perf_user);
 	}
 	return err;
 }
@@ -156,7 +165,7 @@ struct source watch_hits = {.want = want};
 static void start(const struct lifecycle_start *how)
 {
 	(void)how;
-	sched_perf_add(&user);
+	sched_perf_add(&perf_user);
 }
 
 LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);

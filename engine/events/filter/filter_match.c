@@ -6,17 +6,13 @@
  */
 #include "arch_regs.h"
 #include "engine/core/context.h"
+#include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/bitmap.h"
 #include "engine/base/glob.h"
 #include "engine/base/mem.h"
 #include "engine/events/filter/filter_impl.h"
 #include "engine/ring/ring.h"
-
-struct sys_iovec {
-	void *base;
-	size_t bytes;
-};
 
 static __attribute__((noinline)) uint64_t load_number(const uint8_t *p, uint32_t size,
 						      int is_signed)
@@ -113,17 +109,13 @@ static int compare_string(const struct filter_pred *p, const char *s, uint32_t n
 static int compare_pointer(const struct filter_pred *p, uint64_t addr)
 {
 	char text[FILTER_MAX_STRING];
-	struct sys_iovec to = {text, sizeof(text)}, from = {(void *)addr, sizeof(text)};
 	/* not beyond its page, when the next one may not be there */
 	size_t in_page = 4096 - (addr & 4095);
 	long n;
 
-	n = arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1, 0);
-	if (n < 0 && in_page < sizeof(text)) {
-		from.bytes = in_page;
-		n = arch_syscall(SYS_process_vm_readv, sys_getpid(), (long)&to, 1, (long)&from, 1,
-				 0);
-	}
+	n = sys_read_memory(sys_getpid(), addr, text, sizeof(text));
+	if (n < 0 && in_page < sizeof(text))
+		n = sys_read_memory(sys_getpid(), addr, text, in_page);
 	return n > 0 && compare_string(p, text, (uint32_t)n);
 }
 

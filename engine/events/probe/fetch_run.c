@@ -8,8 +8,8 @@
  * Any context; no lock, no libc, no state. Tests: tests/engine/events/kprobe.
  */
 #include <errno.h>
-#include <sys/uio.h>
 
+#include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/events/probe/fetch.h"
@@ -17,10 +17,8 @@
 
 size_t fetch_memory(int tid, void *to, uint64_t address, size_t n)
 {
-	struct iovec here = {to, n}, there = {(void *)address, n};
-	long got;
+	long got = sys_read_memory(tid, address, to, n);
 
-	got = arch_syscall(SYS_process_vm_readv, tid, (long)&here, 1, (long)&there, 1, 0);
 	return sys_failed(got) ? 0 : (size_t)got;
 }
 

@@ -16,10 +16,10 @@
 #include "engine/hook/graph/graph_rows.h"
 
 #include <errno.h>
-#include <sys/uio.h>
 
 #include "abi/record.h"
 #include "arch_barrier.h"
+#include "engine/arch/read_memory.h"
 #include "engine/arch/sys.h"
 #include "engine/base/compiler.h"
 #include "engine/hook/graph/graph.h"
@@ -175,8 +175,6 @@ int graph_row_may_be_open(uint64_t slot, uint64_t stack, uint64_t at)
 {
 	const struct graph_stack *s = graph_row_find(slot);
 	uint64_t word = 0;
-	struct iovec to = {&word, sizeof(word)}, from = {(void *)slot, sizeof(word)};
-
 	int own = s && load_relaxed(&s->word) == graph_tls.word;
 
 	if (!s || (own && slot < at))
@@ -187,8 +185,7 @@ int graph_row_may_be_open(uint64_t slot, uint64_t stack, uint64_t at)
 		return 0;
 	if (own || sys_is_forbidden())
 		return 1;
-	return arch_syscall(SYS_process_vm_readv, sys_own_tid(), (long)&to, 1, (long)&from, 1, 0) ==
-		       (long)sizeof(word) &&
+	return sys_read_memory(sys_own_tid(), slot, &word, sizeof(word)) == (long)sizeof(word) &&
 	       graph_is_stub(word);
 }
 

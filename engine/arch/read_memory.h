@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Memory of the program that may not be there: a load of ours would be a SIGSEGV. */
+#ifndef VESTIGE_ARCH_READ_MEMORY_H
+#define VESTIGE_ARCH_READ_MEMORY_H
+
+#include "engine/arch/sys.h"
+
+/*
+ * sys_read_memory() - copy @bytes at @from to @to. @tid: a thread of the process. One system call;
+ * any context. Return: the number of bytes, fewer if a page cannot be read; -errno: none, -EFAULT.
+ */
+static inline long sys_read_memory(int tid, uint64_t from, void *to, size_t bytes)
+{
+	const uint64_t here[2] = {(uint64_t)to, bytes}, there[2] = {from, bytes}; /* iovec */
+
+	return arch_syscall(SYS_process_vm_readv, tid, (long)here, 1, (long)there, 1, 0);
+}
+
+#endif
