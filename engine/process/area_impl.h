@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by area.c and area_instance.c. */
+/* Shared by the files area*.c. */
 #ifndef VESTIGE_PROCESS_AREA_IMPL_H
 #define VESTIGE_PROCESS_AREA_IMPL_H
 
@@ -31,6 +31,16 @@ uint64_t area_lay_out(struct area_header *h, const struct area_config *config);
  */
 int area_map(int fd, const struct area_config *config, const struct area_header *h,
 	     struct area_header **head);
+
+/* Memory for the bytes @from .. @to of a table. Any context. Return: 0 or -errno. */
+int area_back_table(struct area_header *head, enum area_table_id id, uint64_t from, uint64_t to);
+
+/*
+ * area_make_room() - a file of our area's name exists. The area of the image that exec replaced is
+ * kept under another name if it has records, else removed. If the file is the area of another engine
+ * in this image, that one was first. Return: 0; -EEXIST: another engine was first; -errno.
+ */
+int area_make_room(const uint8_t image_id[16]);
 
 /*
  * Remove the areas of a process's instances. @file: the name of the process's own area in @folder.

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The gate of a ring, see ring.h. Whether it is open for a thread, and a tracer's words, are in the
- * thread's outermost control block, with the gate's number: a new gate is closed for all threads
- * and has no words. ring.c asks on the slow path alone; a key of 0 sends the thread there. fork:
- * the child's blocks are new, so the gate is closed for its thread. Tests: tests/unit/test_ring.c.
+ * The gate of a ring, see ring.h. Whether it is open for a thread is in the thread's outermost
+ * control block, as the gate's number: a new gate is closed for all threads. ring.c asks on the
+ * slow path alone; a key of 0 sends the thread there. fork: the child's blocks are new, so the gate
+ * is closed for its thread. Tests: tests/unit/test_ring.c.
  */
 #include "arch_barrier.h"
-#include "engine/base/mem.h"
 #include "engine/ring/ring_write.h"
 
 void ring_set_gate(struct ring *r, int on)
@@ -45,19 +44,4 @@ void ring_gate_close(struct ring *r)
 	barrier();
 	for (; ctl; ctl = ctl->nested)
 		store_relaxed(&ctl->cpu_key, 0);
-}
-
-uint64_t *ring_gate_words(struct ring *r)
-{
-	struct ring_ctl *ctl = own_block(r);
-	uint32_t gate = load_relaxed(&r->gate);
-
-	if (!ctl || !gate)
-		return NULL;
-	if (ctl->gate_words_of != gate) {
-		memset(ctl->gate_words, 0, sizeof(ctl->gate_words));
-		barrier();
-		ctl->gate_words_of = gate;
-	}
-	return ctl->gate_words;
 }

@@ -4,10 +4,11 @@
  * fork does; pool.c decides which page is taken, ring_settings.c changes what is asked here.
  * Everything reachable from ring_new_page() may run in a signal handler that interrupted any
  * instruction, this file's own included: a handler that finds the thread's block busy goes on with
- * a second one (enter_nested, leave_nested). The file is long because all of it changes one thing,
- * a thread's control block, and the compiler must see it whole to keep the slow path free of calls.
+ * a second one (enter_nested, ring_ctl_leave_nested). The compiler must see all of it to keep the
+ * slow path free of calls. ring_thread.c has what threads do with their blocks elsewhere: they
+ * begin, end, jump.
  */
-#include "engine/ring/ring.h"
+#include "engine/ring/ring_ctl.h"
 
 #include <errno.h>
 #include <time.h>
@@ -24,13 +25,11 @@
 #include "engine/ring/pool.h"
 #include "engine/ring/task.h"
 
-#define NR_CTLS		16384u
-#define MAX_STACK_BYTES (UINT64_C(1) << 30)
+#define NR_CTLS 16384u
 
-/* Shared by all threads that have no block: its cpu_key of 0 sends them here. */
-static struct ring_ctl null_ctl;
+struct ring_ctl ring_null_ctl;
 __thread struct ring_ctl *ring_ctl[RING_MAX]
-	__attribute__((tls_model("initial-exec"))) = {[0 ... RING_MAX - 1] = &null_ctl};
+	__attribute__((tls_model("initial-exec"))) = {[0 ... RING_MAX - 1] = &ring_null_ctl};
 
 /* Of a block that has none: full, for a writer that chose the block before it lost its page. */
 static struct page_head no_page = {.commit = PAGE_BYTES};
@@ -73,7 +72,7 @@ static void keep_lists(struct ring *r, const struct ring *to)
 /* The zeroed memory of the parent's blocks serves the child. */
 int ring_is_forks_child(void)
 {
-	return ring_ctl[0] != &null_ctl && !ring_ctl[0]->tid;
+	return ring_ctl[0] != &ring_null_ctl && !ring_ctl[0]->tid;
 }
 
 int ring_is_awake(void)
@@ -85,10 +84,10 @@ void ring_fork(const struct ring *r)
 {
 	uint32_t i;
 
-	null_ctl = (struct ring_ctl){0};
+	ring_null_ctl = (struct ring_ctl){0};
 	ring_proxy_fork();
 	for (i = 0; i < RING_MAX; i++)
-		ring_ctl[i] = &null_ctl;
+		ring_ctl[i] = &ring_null_ctl;
 	keep_lists(ring_top, r);
 	store_release(&priv->awake, 1);
 }
@@ -207,7 +206,7 @@ static struct ring_ctl *ctl_claim(int tid)
 /*
  * A free block has the index of ring_top: see ring_close(), which may come between claim and clear.
  */
-static void ctl_free(struct ring_ctl *ctl)
+void ring_ctl_free(struct ring_ctl *ctl)
 {
 	ctl->ring = 0;
 	store_release(&ctl->tid, 0);
@@ -217,7 +216,7 @@ static void ctl_free(struct ring_ctl *ctl)
 static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 {
 	memset(ctl, 0, offsetof(struct ring_ctl, tid));
-	ctl->gate_open = ctl->gate_words_of = 0;
+	ctl->gate_open = 0;
 	ctl->ring = ring;
 	ctl->page_index = UINT32_MAX;
 	ctl->failed_gen = UINT64_MAX;
@@ -225,7 +224,7 @@ static void ctl_clear(struct ring_ctl *ctl, uint32_t ring)
 
 /*
  * The slow path of @ctl was interrupted by a handler that records: give the thread another block
- * until leave_nested() by the one that was interrupted. If a handler leaves by a jump that we do
+ * until ring_ctl_leave_nested() by the one that was interrupted. If a handler leaves by a jump that we do
  * not see, the thread keeps this block, which is as good. NULL: none to be had.
  */
 static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
@@ -241,7 +240,7 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 		nested->below = ctl;
 		barrier();
 		if (ctl->nested) /* a handler on top of this one was faster */
-			ctl_free(nested);
+			ring_ctl_free(nested);
 		else
 			ctl->nested = nested;
 		barrier();
@@ -254,7 +253,7 @@ static struct ring_ctl *enter_nested(struct ring_ctl *ctl)
 }
 
 /* Not busy any more. A handler that comes between the first two lines sets ring_ctl once more. */
-static void leave_nested(struct ring_ctl *ctl)
+void ring_ctl_leave_nested(struct ring_ctl *ctl)
 {
 	ring_ctl[ctl->ring] = ctl;
 	barrier();
@@ -263,12 +262,7 @@ static void leave_nested(struct ring_ctl *ctl)
 	ring_ctl[ctl->ring] = ctl;
 }
 
-/*
- * The thread's first record, or ring_thread_start(). A handler that comes meanwhile makes a block
- * too; the first one that is put into ring_ctl stays. @comm: see task_new(). NULL: none to be had,
- * counted.
- */
-static struct ring_ctl *attach_as(struct ring *r, const char *comm)
+struct ring_ctl *ring_ctl_attach(struct ring *r, const char *comm)
 {
 	struct ring_ctl *before = ring_ctl[r->index], *ctl = NULL;
 	int tid = sys_own_tid();
@@ -284,7 +278,7 @@ static struct ring_ctl *attach_as(struct ring *r, const char *comm)
 	ctl_clear(ctl, r->index);
 	ctl->task = task_new(r, ctl->tid, comm);
 	if (!compare_and_store(&ring_ctl[r->index], before, ctl)) {
-		ctl_free(ctl);
+		ring_ctl_free(ctl);
 		ctl = ring_ctl[r->index];
 	}
 	return ctl;
@@ -292,7 +286,7 @@ static struct ring_ctl *attach_as(struct ring *r, const char *comm)
 
 static struct ring_ctl *attach(struct ring *r)
 {
-	return attach_as(r, "<...>");
+	return ring_ctl_attach(r, "<...>");
 }
 
 /* Publish those held pages that have no unfinished writer below @level. */
@@ -310,10 +304,10 @@ static void publish_held(struct ring_ctl *ctl, uint32_t level)
 }
 
 /*
- * Publish what no unfinished writer can still write to; hold back what one can. All writers of the
- * page's level and above that were in older pages have ended: one of that level came after them.
+ * All writers of the page's level and above that were in older pages have ended: one of that level
+ * came after them.
  */
-static void retire_page(struct ring_ctl *ctl)
+void ring_ctl_retire(struct ring_ctl *ctl)
 {
 	uint32_t level = ctl->nest, index;
 
@@ -442,7 +436,7 @@ static enum ring_verdict change_page(struct ring *r, struct ring_ctl *ctl, uint3
 		goto out;
 	}
 	ctl->nr_fits = 0;
-	retire_page(ctl);
+	ring_ctl_retire(ctl);
 	gen = load_relaxed(&r->area->reader_gen);
 	if (ctl->failed_gen == gen && !(r->buffer->flags & AREA_BUFFER_OVERWRITE)) {
 		fetch_add(&row->dropped_events, 1);
@@ -523,7 +517,7 @@ static enum ring_verdict new_page(struct ring *r, uint32_t bytes, int event)
 	else
 		verdict = change_page(r, ctl, bytes, event);
 	barrier();
-	leave_nested(ctl);
+	ring_ctl_leave_nested(ctl);
 	if (verdict == RING_RETRY && ring_rseq_offset && arch_rseq_cpu(ring_rseq_offset) < 0)
 		verdict = RING_XADD;
 	return verdict;
@@ -542,62 +536,6 @@ enum ring_verdict ring_new_event_page(struct ring *r, uint32_t bytes)
 enum ring_verdict ring_new_page(uint32_t bytes)
 {
 	return new_page(ring_top, bytes, 0);
-}
-
-/* The thread's block in a ring, or NULL: it has none. Of an instance between ring_enter() and
- * _leave. */
-static struct ring_ctl *own_block(uint32_t i)
-{
-	struct ring_ctl *ctl = ring_ctl[i];
-
-	if (ctl->tid <= 0 || (i && ring_gen[i] != load_relaxed(&rings[i].gen)))
-		return NULL;
-	return ctl;
-}
-
-/*
- * It is not known how far the slow path had got: its page is complete, or no writer will use it
- * again; readers can read it in both cases. No stack is so large that a frame far below @sp could
- * be on the same one.
- */
-void ring_jump(uint64_t sp)
-{
-	uint32_t i;
-
-	for (i = 0; i < RING_MAX; i++) {
-		struct ring_ctl *ctl, *left = NULL;
-
-		if (i && !own_block(i))
-			continue;
-		ctl = ring_ctl[i];
-		if (ctl->tid > 0 && rings[i].swapping == (uint32_t)ctl->tid &&
-		    sp - rings[i].swapping_at < MAX_STACK_BYTES)
-			rings[i].swapping = 0;
-		for (ctl = ctl->below; ctl; ctl = ctl->below)
-			if (ctl->busy && sp - ctl->busy_at < MAX_STACK_BYTES)
-				left = ctl;
-		if (!left)
-			continue;
-		left->cpu_key = left->event_key = 0;
-		leave_nested(left);
-	}
-}
-
-enum ring_interrupted ring_interrupted(void)
-{
-	enum ring_interrupted what = srcu_nest(SRCU_RING) ? RING_WRITER : RING_NOTHING;
-	const struct ring_ctl *ctl;
-	uint32_t i;
-
-	for (i = 0; i < RING_MAX; i++) {
-		for (ctl = own_block(i); ctl; ctl = ctl->below) {
-			if (ctl->busy)
-				return RING_SLOW_PATH;
-			if (ctl->nest)
-				what = RING_WRITER;
-		}
-	}
-	return what;
 }
 
 struct srcu_thread *ring_enter(void)
@@ -646,7 +584,7 @@ int ring_close(struct ring *r)
 	fetch_add(&r->gen, 1);
 	for (i = 0; i < n; i++)
 		if (priv->ctls[i].ring == r->index && load_relaxed(&priv->ctls[i].tid) > 0)
-			ctl_free(&priv->ctls[i]);
+			ring_ctl_free(&priv->ctls[i]);
 	r->area = NULL;
 	return 0;
 }
@@ -661,111 +599,14 @@ void ring_renew(const struct ring *r)
 		return;
 	if (before->tid >= 0)
 		arch_local_compare_and_store((uint64_t *)&ring_ctl[r->index], (uint64_t)before,
-					     (uint64_t)&null_ctl);
+					     (uint64_t)&ring_null_ctl);
 	barrier();
 	ring_gen[r->index] = gen;
-}
-
-void ring_thread_start(const char *comm)
-{
-	if (!ring_ctl[0]->tid)
-		attach_as(ring_top, comm);
-}
-
-const char *ring_thread_comm(void)
-{
-	const struct ring_ctl *ctl = ring_ctl[0];
-
-	if (unlikely(ring_as != NULL))
-		return ring_as->comm;
-	return ctl->tid > 0 && ctl->task != UINT32_MAX ? ring_top->tasks[ctl->task].comm : "";
-}
-
-int ring_thread_id(void)
-{
-	if (unlikely(ring_as != NULL))
-		return ring_as->tid;
-	return ring_ctl[0]->tid > 0 ? ring_ctl[0]->tid : sys_own_tid();
 }
 
 uint32_t ring_record_cpu(void)
 {
 	return unlikely(ring_as != NULL) ? ring_as->cpu : arch_cpu();
-}
-
-void ring_thread_rename(const char *name)
-{
-	int may_ask = !sys_is_forbidden();
-	struct srcu_thread *inside = ring_records_comm() && (may_ask || name) ? ring_enter() : NULL;
-	uint32_t i;
-
-	for (i = 0; inside && i < RING_MAX; i++) {
-		const struct ring_ctl *ctl = own_block(i);
-		char *comm;
-
-		if (!ctl || ctl->task == UINT32_MAX)
-			continue;
-		comm = rings[i].tasks[ctl->task].comm;
-		if (may_ask)
-			sys_get_comm(comm);
-		else
-			str_copy(comm, sizeof(rings[i].tasks->comm), name);
-	}
-	if (inside)
-		ring_leave(inside);
-}
-
-/* Give back a block and those for handlers above it. */
-static void release(struct ring_ctl *ctl)
-{
-	while (ctl) {
-		struct ring_ctl *nested = ctl->nested;
-
-		ctl->nest = 0; /* a writer that has not finished never will */
-		retire_page(ctl);
-		ctl_free(ctl);
-		ctl = nested;
-	}
-}
-
-/*
- * The thread leaves its blocks, and continues with @next, which is none. Its block in ring_top goes
- * last.
- */
-static void leave_blocks(struct ring_ctl *next)
-{
-	struct srcu_thread *inside = ring_ctl[0]->tid > 0 ? ring_enter() : NULL;
-	struct ring_ctl *ctl;
-	uint32_t i;
-
-	for (i = RING_MAX; i-- > 0;) {
-		ctl = own_block(i);
-		/* a handler that records from here on makes the thread a new block, which stays */
-		ring_ctl[i] = next;
-		barrier();
-		if (!i && inside)
-			ring_leave(inside);
-		if (ctl && next->tid >= 0 && ctl->task != UINT32_MAX)
-			rings[i].tasks[ctl->task].end_stamp = ring_clock();
-		if (ctl)
-			release(ctl);
-	}
-}
-
-void ring_thread_forbid(void)
-{
-	leave_blocks(&ring_forbidden_ctl);
-	srcu_thread_share(1);
-}
-
-void ring_thread_allow(void)
-{
-	uint32_t i;
-
-	for (i = 0; i < RING_MAX; i++)
-		if (ring_ctl[i] == &ring_forbidden_ctl)
-			ring_ctl[i] = &null_ctl;
-	srcu_thread_share(0);
 }
 
 void ring_count_nested(struct ring *r)
@@ -783,12 +624,4 @@ void ring_count_untraced(void)
 {
 	if (ring_top->area)
 		fetch_add(&ring_top->area->untraced_calls, 1);
-}
-
-void ring_thread_end(void)
-{
-	if (ring_ctl[0]->tid < 0)
-		return;
-	ring_thread_rename(NULL);
-	leave_blocks(&null_ctl);
 }

@@ -45,11 +45,10 @@
 
 struct pid_list;
 
-#define RING_MAX	17u /* the top instance's and 16 more */
-#define RING_MAX_HELD	6
-#define RING_MAX_CPUS	4096u /* that tracing_cpumask can leave out */
-#define RING_GATE_WORDS 4u
-#define RING_MIN_PAGES	16u /* with fewer a CPU has no page for each of a few threads */
+#define RING_MAX       17u /* the top instance's and 16 more */
+#define RING_MAX_HELD  6
+#define RING_MAX_CPUS  4096u /* that tracing_cpumask can leave out */
+#define RING_MIN_PAGES 16u   /* with fewer a CPU has no page for each of a few threads */
 
 /*
  * A thread's control block. hook/<cpu>/offsets.h checks the offsets of the fields that entry.S
@@ -90,9 +89,7 @@ struct ring_ctl {
 	uint32_t call_busy;
 	int32_t tid; /* 0: the block is free, or this is a fork's child. Read with each record: in
 			the line of `last_state`. See ctl_clear() */
-	/* of the outermost block: the gate that is open for this thread, and a tracer's words */
-	uint32_t gate_open, gate_words_of;
-	uint64_t gate_words[RING_GATE_WORDS];
+	uint32_t gate_open; /* of the outermost block: the gate that is open for this thread */
 } __attribute__((aligned(128)));
 
 /* The block that a thread has when none of its slow paths is interrupted. */
@@ -253,15 +250,11 @@ void ring_pause(struct ring *r, int more);
  *
  * ring_set_gate() - there is one, closed for all threads; or none. From any thread, one at a time.
  * ring_gate_open(), ring_gate_close() - for the calling thread, in its signal handlers too. Any
- * context.
- * ring_gate_words() - RING_GATE_WORDS words of the calling thread for the tracer that set the gate,
- * zero at first. Return: NULL: there is no gate, or the thread cannot record. Any context. The
- * three between ring_enter() and ring_leave() where the ring is an instance's.
+ * context; between ring_enter() and ring_leave() where the ring is an instance's.
  */
 void ring_set_gate(struct ring *r, int on);
 void ring_gate_open(struct ring *r);
 void ring_gate_close(struct ring *r);
-uint64_t *ring_gate_words(struct ring *r);
 
 /*
  * The context of records (irqs-off, need-resched, ..): a thread's next record comes behind a

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A file of our area's name that is there already: the area of the image that exec replaced, or of
+ * another engine in this process. Constructor context. fork: not called in a child. Tests:
+ * tests/engine/fire/leftovers.
+ */
+#include "engine/process/area_impl.h"
+
+#include <errno.h>
+
+#include "abi/agent.h"
+#include "engine/arch/sys.h"
+#include "engine/base/mem.h"
+#include "engine/base/seq_buf.h"
+
+#define FEW_REPLACED 8u
+#define MAX_TRIES    64u
+
+/* Another engine of this image was first: add to its vestige_status that we are here, asleep. */
+static void note_in_first(const struct area_header *head)
+{
+	static const char line[] = "another engine in this process sleeps: this one was first\n";
+	const uint32_t n = sizeof(line) - 1;
+	const struct area_table *t = &head->tables[AREA_STATUS];
+	uint64_t at = (uint64_t)((const uint8_t *)&t->count - (const uint8_t *)head);
+	uint32_t count = t->count + n;
+	int fd = sys_open(area_file(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	if (count <= t->capacity && sys_pwrite(fd, line, n, t->offset + t->count) == (long)n)
+		sys_pwrite(fd, &count, sizeof(count), at);
+	sys_close(fd);
+}
+
+/*
+ * Keep the area of the image that exec replaced, if it has records that no reader has taken. It
+ * becomes the area of a dead process; its name says that the process began some ticks earlier (the
+ * first such name that is free). `vestige record` has the file open and needs no name. Instances
+ * with records are kept, too. A session makes its instances anew, so there an image with instances
+ * leaves nothing. Return: 0, or -errno: the area has to be removed.
+ */
+static int keep_replaced(const struct area_header *head, int fd)
+{
+	const uint64_t at = head->tables[AREA_BUFFERS].offset;
+	char name[AREA_PATH_BYTES + 24];
+	struct area_buffer top;
+	struct seq_buf s;
+	size_t dir = area_name_at(area_file());
+	uint64_t ticks;
+	uint32_t i;
+	int err = -ENODATA;
+
+	if ((head->session[0] && (head->recorder || head->nr_instances)) ||
+	    sys_pread(fd, &top, sizeof(top), at) != (long)sizeof(top) ||
+	    (!top.take_seq && !AREA_TABLE(head, AREA_HISTS)->count &&
+	     !(head->nr_instances && area_replaced_instances_hold())))
+		return -ENODATA;
+	for (i = 1; i <= MAX_TRIES && err; i++) {
+		/* the first few in turn; then anywhere, so that thousands cost little each */
+		ticks = i <= FEW_REPLACED ? i
+					  : head->image_id[i % 16] +
+						    256u * (head->image_id[(i + 1) % 16] % 16u) + i;
+		if (ticks >= head->start_time)
+			break;
+		seq_init(&s, name, sizeof(name) - 1);
+		str_copy(name, dir + 1, area_file());
+		s.len = dir;
+		seq_putu(&s, (uint64_t)sys_getpid());
+		seq_putc(&s, '.');
+		seq_putu(&s, head->start_time - ticks);
+		name[s.len] = 0;
+		err = sys_rename_new(area_file(), name);
+		if (err != -EEXIST)
+			break;
+	}
+	if (!err && head->nr_instances)
+		area_keep_replaced_instances(name + dir);
+	return err;
+}
+
+/* Remove the socket of the agent that exec ended. Ours may never get to take the name over. */
+static void drop_replaced_socket(void)
+{
+	char path[AREA_PATH_BYTES + sizeof(AGENT_SUFFIX)];
+	size_t n = str_copy(path, AREA_PATH_BYTES, area_file());
+
+	str_copy(path + n, sizeof(AGENT_SUFFIX), AGENT_SUFFIX);
+	sys_unlink(path);
+}
+
+int area_make_room(const uint8_t image_id[16])
+{
+	struct area_header head;
+	int fd = sys_open(area_file(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+	int is_area, is_ours, kept = 0;
+
+	if (fd < 0)
+		return fd;
+	is_area =
+		sys_read(fd, &head, sizeof(head)) == (long)sizeof(head) && head.magic == AREA_MAGIC;
+	is_ours = is_area && !memcmp(head.image_id, image_id, 16);
+	if (is_area && !is_ours) {
+		drop_replaced_socket();
+		kept = !keep_replaced(&head, fd);
+	}
+	sys_close(fd);
+	if (kept)
+		return 0;
+	if (is_ours) {
+		note_in_first(&head);
+		return -EEXIST;
+	}
+	if (is_area && head.nr_instances)
+		area_drop_replaced_instances();
+	return sys_unlink(area_file());
+}
