@@ -16,6 +16,7 @@
 #include "tools/blk/blk_parse.h"
 #include "tools/blk/blk_times.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/cmd_blk.h"
 
 struct inputs {
 	const char **names;
@@ -305,7 +306,8 @@ static const struct command command_times = {
 	.run = run_times,
 };
 
-static const struct command *const subs[] = {&command_parse, &command_times, NULL};
+static const struct command *const subs[] = {&command_blk_record, &command_parse, &command_times,
+					     NULL};
 
 static const char *sub_name(const void *arg, size_t i)
 {
@@ -324,23 +326,25 @@ static int run(const struct command *c, int argc, char **argv)
 		if (!strcmp(sub_name(NULL, i), argv[1]))
 			return subs[i]->run(subs[i], argc - 1, argv + 1);
 	if (argc < 2)
-		return options_wrong(c, "parse or times?");
+		return options_wrong(c, "record, parse or times?");
 	if (argv[1][0] == '-') {
 		int status = options_parse(c, (void *[]){&none}, &argc, &argv);
 
-		return status >= 0 ? status : options_wrong(c, "parse or times?");
+		return status >= 0 ? status : options_wrong(c, "record, parse or times?");
 	}
 	nearest = options_nearest(argv[1], sub_name, NULL);
 	return nearest ? options_wrong(c, "there is no %s: did you mean %s?", argv[1], nearest)
-		       : options_wrong(c, "there is no %s: there are parse and times", argv[1]);
+		       : options_wrong(c, "there is no %s: there are record, parse and times",
+				       argv[1]);
 }
 
 const struct command command_blk = {
 	.name = "blk",
-	.words = "parse|times ...",
-	.what = "block I/O: blktrace's recordings as lines, sums, and tables of times",
-	.help = "blktrace's recordings, read:\n"
+	.words = "record|parse|times ...",
+	.what = "block I/O as blktrace has it: recordings, lines, sums, tables of times",
+	.help = "Block I/O, as blktrace has it:\n"
 		"\n"
+		"  record  block devices into blktrace's files\n"
 		"  parse   lines and sums, as blkparse\n"
 		"  times   tables of times from step to step, as btt\n"
 		"\n"

@@ -17,6 +17,7 @@
 #include "abi/agent.h"
 #include "abi/area.h"
 #include "tools/base/fail.h"
+#include "tools/blk/blk_record.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/record/kernel.h"
@@ -117,6 +118,8 @@ static int clean_all(bool dry)
 
 	if (!err)
 		err = clean(dry);
+	if (!err)
+		err = blk_record_clean(dry, dry ? tell_would_restore : tell_restored);
 	return err ? err : kernel_record_clean(dry, dry ? tell_would : tell_removed);
 }
 

@@ -1,0 +1,160 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""vestige blk record on a loop device: files that stock tools take, counts, masks, a pipe, and the kernel's settings as before."""
+import os
+import re
+import signal
+import subprocess
+
+from cli_test import BIN, Skip, main, need, root, until
+
+TRACING = "/sys/kernel/tracing/"
+FILES = ("current_tracer", "buffer_size_kb", "trace_clock", "tracing_on", "options/bin", "options/context-info", "options/overwrite")
+ENV = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}
+
+
+def read(path):
+    with open(path) as f:
+        return f.read().strip()
+
+
+def settings():
+    return [read(TRACING + f) for f in FILES]
+
+
+class Loop:
+    def __init__(self, w):
+        root()
+        for program in ("losetup", "dd"):
+            need(program)
+        if not os.path.exists(TRACING + "available_tracers") or "blk" not in read(TRACING + "available_tracers").split():
+            raise Skip("the kernel has no blk tracer")
+        self.file = f"{w.dir}/disk"
+        with open(self.file, "wb") as f:
+            f.truncate(4 << 20)
+
+    def __enter__(self):
+        p = subprocess.run(["losetup", "-f", "--show", self.file], capture_output=True, text=True)
+        if p.returncode:
+            raise Skip("no loop device")
+        self.dev = p.stdout.strip()
+        self.name = self.dev.split("/")[-1]
+        until(lambda: read(TRACING + "current_tracer") == "nop")
+        self.before = settings()
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run(["losetup", "-d", self.dev], check=True)
+
+    def enabled(self):
+        return read(f"/sys/class/block/{self.name}/trace/enable") == "1"
+
+    def write(self, how="write", n=20):
+        end = [f"of={self.dev}", "if=/dev/zero", "oflag=direct"] if how == "write" else [f"if={self.dev}", "of=/dev/null", "iflag=direct"]
+        subprocess.run(["dd", *end, "bs=4k", f"count={n}"], check=True, stderr=subprocess.DEVNULL)
+
+    def start(self, w, *args, **kw):
+        p = subprocess.Popen([BIN, "blk", "record", *args, self.dev], cwd=w.dir, env=ENV, stderr=subprocess.PIPE, text=True, **kw)
+        until(lambda: self.enabled() or p.poll() is not None)
+        assert p.poll() is None, p.stderr.read()
+        return p
+
+    def end(self, p, sig=signal.SIGINT):
+        p.send_signal(sig)
+        err = p.communicate(timeout=100)[1]
+        assert p.returncode == 0, (p.returncode, err)
+        assert settings() == self.before and not self.enabled() and not os.path.exists("/run/vestige-blk"), settings()
+        return err
+
+
+def tool(w, *args):
+    return subprocess.run(args, cwd=w.dir, env=ENV, capture_output=True, text=True, timeout=100)
+
+
+def test_files_as_blktrace(w):
+    with Loop(w) as loop:
+        p = loop.start(w)
+        loop.write(n=30)
+        loop.write("read", n=10)
+        err = loop.end(p)
+        lines = tool(w, BIN, "blk", "parse", "-q", loop.name).stdout
+        n = [len(re.findall(rf" {act} +{rw}", lines)) for act, rw in (("Q", "WS "), ("C", "WS "), ("Q", "RS? "), ("C", "RS? "))]
+        assert n == [30, 30, 10, 10], (n, lines)
+        assert "[dd]" in lines and "(null)" not in lines, lines
+        events = int(re.search(r"Total: +(\d+) events \(dropped 0\)", err)[1])
+        assert events == lines.count(f"\n{lines[:6]}") + 1, (events, err)
+        need("blkparse")
+        stock = tool(w, "blkparse", "-s", "-i", loop.name)
+        ours = tool(w, BIN, "blk", "parse", "-s", loop.name)
+        assert stock.stdout + stock.stderr == ours.stdout, (stock, ours)
+        assert tool(w, "blkparse", "-O", "-d", "all.bin", "-i", loop.name).returncode == 0
+        btt = tool(w, "btt", "-A", "-i", "all.bin").stdout
+        assert btt == tool(w, BIN, "blk", "times", "-A", loop.name).stdout and "Q2C" in btt, btt
+        verify = tool(w, "blkrawverify", loop.name)
+        assert verify.returncode == 0, verify
+        text = read(f"{w.dir}/{loop.name}.verify.out")
+        assert sum(map(int, re.findall(r"(\d+) valid", text))) == events and not re.search(r" [1-9]\d* invalid", text), text
+
+
+def test_masks_and_pipe(w):
+    with Loop(w) as loop:
+        p = loop.start(w, "-q", "-a", "complete", "-o", "-", stdout=open(f"{w.dir}/pipe", "wb"))
+        loop.write(n=5)
+        assert loop.end(p, signal.SIGTERM) == ""
+        with open(f"{w.dir}/pipe") as f:
+            lines = subprocess.run([BIN, "blk", "parse", "-q", "-"], stdin=f, capture_output=True, text=True, timeout=60).stdout
+        assert set(re.findall(r" \d+ +\d+\.\d+ +\d+ +([A-Z]+) ", lines)) == {"C"} and len(lines.splitlines()) == 5, lines
+        p = loop.start(w, "-q", "-a", "read", "-o", "reads")
+        loop.write(n=5)
+        loop.write("read", n=3)
+        loop.end(p)
+        lines = tool(w, BIN, "blk", "parse", "-q", "reads").stdout
+        assert len(re.findall(r" C +R", lines)) == 3 and not re.search(r" [QDC] +W", lines), lines
+
+
+def test_drops_are_counted(w):
+    """A recorder that stands still: what its buffer had no room for is in the sums."""
+    with Loop(w) as loop:
+        p = loop.start(w, "-b", "8", "-n", "1")
+        p.send_signal(signal.SIGSTOP)
+        for _ in range(4):
+            loop.write(n=900)
+        p.send_signal(signal.SIGCONT)
+        err = loop.end(p)
+        got, lost = map(int, re.search(r"Total: +(\d+) events \(dropped (\d+)\)", err).groups())
+        assert lost > 0 and got + lost >= 4 * 900 * 4, err
+
+
+def test_busy_and_killed(w):
+    with Loop(w) as loop:
+        p = loop.start(w, "-q")
+        second = tool(w, BIN, "blk", "record", "-w", "1", loop.dev)
+        assert second.returncode == 1 and "another vestige blk record" in second.stderr, second
+        p.kill()
+        p.communicate()
+        assert read(TRACING + "current_tracer") == "blk" and loop.enabled()
+        told = tool(w, BIN, "clean", "-n").stdout
+        assert f"would restore {TRACING}current_tracer" in told and loop.enabled(), told
+        assert tool(w, BIN, "clean").returncode == 0
+        assert settings() == loop.before and not loop.enabled(), settings()
+        with open(f"/sys/class/block/{loop.name}/trace/enable", "w") as f:
+            f.write("1")
+        try:
+            busy = tool(w, BIN, "blk", "record", "-w", "1", loop.dev)
+            assert busy.returncode == 1 and "is traced already" in busy.stderr, busy
+        finally:
+            with open(f"/sys/class/block/{loop.name}/trace/enable", "w") as f:
+                f.write("0")
+        assert settings() == loop.before
+
+
+def test_errors(w):
+    for args, said in (([], "name devices"), (["-w", "x", "a"], "not a time"), (["-a", "wirte", "a"], "not an action"),
+                       (["-o", "x", "a", "b"], "its own files")):
+        p = tool(w, BIN, "blk", "record", *args)
+        assert p.returncode == 2 and said in p.stderr, p
+    p = tool(w, BIN, "blk", "record", "/dev/null")
+    assert p.returncode == 1 and "no block device" in p.stderr, p
+
+
+main(globals())
