@@ -97,7 +97,21 @@ def at_start():
             ms * 10000 / n <= 60, f"{os.path.basename(argv[0])}: {ms:.1f} ms")
 
 
+def libcalls():
+    print("a call into a library, by record --libcall, over the same untraced")
+    program = compiled("libcalls", [*PLAIN, "-fno-builtin"], f"{BENCH}/libcalls.c")
+    best = [[1e9, 1e9], [1e9, 1e9]]
+    for _ in range(pairs(9)):
+        for i, words in enumerate(([program], [VESTIGE, "record", "-q", "--libcall", "-p", "nop", "-o",
+                                               f"{harness.folder}/libcalls.dat", program])):
+            for k, ns in enumerate(sh(*words).stdout.split()):
+                best[i][k] = min(best[i][k], float(ns))
+    row("a call into a library, a number", f"{best[1][0] - best[0][0]:.0f} ns")
+    row("a call into a library, a string", f"{best[1][1] - best[0][1]:.0f} ns")
+
+
 def bench_unmodified():
     by_way()
+    libcalls()
     memory(beside_the_flag())
     at_start()

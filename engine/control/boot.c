@@ -172,6 +172,27 @@ static void write_word(const char *file, const char *param, const char *word, si
 	area_status(param, text, err);
 }
 
+/* Commands of dynamic_events: commas are blanks there, and `;` is between two. */
+static void write_probes(const struct boot_param *p)
+{
+	size_t start, i, k;
+	char text[512];
+
+	for (i = start = 0; i <= p->value_bytes; i++) {
+		if (i < p->value_bytes && p->value[i] != ';')
+			continue;
+		if (i - start < sizeof(text)) {
+			for (k = start; k < i; k++)
+				text[k - start] = p->value[k] == ',' ? ' ' : p->value[k];
+			if (i > start)
+				write_word("dynamic_events", "kprobe_event", text, i - start);
+		} else {
+			write_word("", "kprobe_event", p->value + start, i - start);
+		}
+		start = i + 1;
+	}
+}
+
 static void replay(const struct boot_param *p)
 {
 	size_t start, i;
@@ -180,6 +201,10 @@ static void replay(const struct boot_param *p)
 	if (boot_param_is(p, "trace_buf_size") || boot_param_is(p, "stacktrace") ||
 	    boot_param_is(p, "ftrace_dump_on_oops"))
 		return;
+	if (boot_param_is(p, "kprobe_event")) {
+		write_probes(p);
+		return;
+	}
 	for (k = 0; k < ARRAY_SIZE(boot_params); k++) {
 		if (!boot_param_is(p, boot_params[k].param))
 			continue;

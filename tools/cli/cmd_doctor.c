@@ -14,6 +14,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/shell_word.h"
+#include "tools/base/system_path.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/doctor_machine.h"
 #include "tools/code/unmodified.h"
@@ -96,16 +97,11 @@ static const char *left_alone(const struct area_object *o)
 /* A system library of which nothing can be traced: it need not be built anew. */
 static bool is_system_library(const struct meta *m, uint32_t i)
 {
-	static const char *const folders[] = {"/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/",
-					      "/usr/libexec/"};
 	const char *path = meta_string(m, m->objects[i].path);
 
 	if (!i || m->objects[i].nr_functions)
 		return false;
-	for (unsigned int k = 0; k < sizeof(folders) / sizeof(*folders); k++)
-		if (!strncmp(path, folders[k], strlen(folders[k])))
-			return true;
-	return false;
+	return path_is_of_system(path);
 }
 
 static const char *base_name(const char *path)

@@ -198,6 +198,11 @@ static const struct flag flags[] = {
 	 NULL, offsetof(struct record_options, unmodified)},
 	{0, "built-only", NULL, "only functions that were built with a flag for it", NULL,
 	 offsetof(struct record_options, built_only)},
+	{0, "libcall", NULL,
+	 "calls of the program into its libraries (events of the system libcall), with arguments "
+	 "of "
+	 "libc's functions: a string's first 64 bytes are read",
+	 NULL, offsetof(struct record_options, libcall)},
 	{0, "file-version", "N", "version of the trace.dat: 7 (default, compressed) or 6",
 	 take_version, 0},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,

@@ -24,6 +24,7 @@ extern char **environ;
 
 struct tables {
 	struct meta *m;
+	bool any; /* also objects that were built by none of the flags */
 	size_t room_objects, room_functions, room_strings;
 };
 
@@ -135,13 +136,12 @@ static int add_rows(struct tables *t, const char *path, const struct elf_code *c
 	return 0;
 }
 
-/* @any: also one that was built by none. */
-static int add_object(struct tables *t, const char *path, bool is_static, bool any)
+static int add_object(struct tables *t, const char *path, bool is_static)
 {
 	struct elf_code code = {0};
 	int err;
 
-	if ((!any && !has_sites(path, is_static)) || elf_code_load(path, &code))
+	if ((!t->any && !has_sites(path, is_static)) || elf_code_load(path, &code))
 		return 0;
 	err = add_rows(t, path, &code);
 	elf_code_free(&code);
@@ -186,7 +186,7 @@ static FILE *ask_loader(char *loader, char *image, pid_t *pid)
 	return f;
 }
 
-static int add_needed(struct tables *t, char *loader, char *image, bool any)
+static int each_needed(char *loader, char *image, int (*fn)(void *arg, const char *path), void *arg)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -199,7 +199,7 @@ static int add_needed(struct tables *t, char *loader, char *image, bool any)
 		const char *path = path_in(line);
 
 		if (path)
-			err = add_object(t, path, false, any);
+			err = fn(arg, path);
 	}
 	free(line);
 	if (f)
@@ -209,29 +209,52 @@ static int add_needed(struct tables *t, char *loader, char *image, bool any)
 	return err;
 }
 
-int program_objects(const struct launch *l, struct meta **out)
+static int add_needed(void *arg, const char *path)
 {
-	struct tables t = {.m = calloc(1, sizeof(*t.m))};
+	return add_object(arg, path, false);
+}
+
+/* Its name in the process's area, and how it starts. Return: whether it can be read. */
+static bool read_image(const struct launch *l, char image[PATH_MAX], struct elf_start *elf)
+{
+	bool good;
+	int fd;
+
+	if (!realpath(l->image, image))
+		snprintf(image, PATH_MAX, "%s", l->image);
+	fd = open(image, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	good = fd >= 0 && !elf_start_read(fd, image, elf);
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+int program_files(const struct launch *l, int (*fn)(void *arg, const char *path), void *arg)
+{
 	char image[PATH_MAX];
 	struct elf_start elf;
-	int fd, err = -ENOMEM;
+	int err;
+
+	if (!read_image(l, image, &elf))
+		return 0;
+	err = fn(arg, image);
+	return err || !elf.interp[0] ? err : each_needed(elf.interp, image, fn, arg);
+}
+
+int program_objects(const struct launch *l, struct meta **out)
+{
+	struct tables t = {.m = calloc(1, sizeof(*t.m)), .any = l->unmodified != NULL};
+	char image[PATH_MAX];
+	struct elf_start elf;
+	int err = 0;
 
 	if (!t.m)
 		return fail(ENOMEM, "no memory");
-	/* the name that the process's area has for it */
-	if (!realpath(l->image, image))
-		snprintf(image, sizeof(image), "%s", l->image);
-	fd = open(image, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	err = fd < 0 || elf_start_read(fd, image, &elf);
-	if (fd >= 0)
-		close(fd);
 	/* one that cannot be read has no names here */
-	if (!err) {
-		err = add_object(&t, image, !elf.interp[0], l->unmodified != NULL);
+	if (read_image(l, image, &elf)) {
+		err = add_object(&t, image, !elf.interp[0]);
 		if (!err && elf.interp[0])
-			err = add_needed(&t, elf.interp, image, l->unmodified != NULL);
-	} else {
-		err = 0;
+			err = each_needed(elf.interp, image, add_needed, &t);
 	}
 	if (err) {
 		meta_free(t.m);

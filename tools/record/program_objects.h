@@ -19,6 +19,12 @@
 int program_objects(const struct launch *l, struct meta **out);
 
 /*
+ * program_files() - call @fn with the path of the program's own file and of each of its objects that
+ * the loader would map. @l: of launch_find(). Return: what @fn returned that was not 0, or 0.
+ */
+int program_files(const struct launch *l, int (*fn)(void *arg, const char *path), void *arg);
+
+/*
  * program_has_sites() - whether the program's own file was built by one of the flags, so that its
  * functions have sites. @l: of launch_find(). A static one has them or is not traced: true.
  */

@@ -22,6 +22,7 @@
 #include "tools/base/exit_status.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/system_path.h"
 #include "tools/record/program_objects.h"
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
@@ -199,6 +200,11 @@ static int make_boot(struct record_run *run)
 		return err;
 	}
 	fprintf(f, "ftrace=%s", opt->tracer);
+	for (size_t i = 0; i < run->libcalls.nr; i++) {
+		fputs(i ? ";" : " kprobe_event=", f);
+		for (const char *c = run->libcalls.commands[i]; *c; c++)
+			fputc(*c == ' ' ? ',' : *c, f);
+	}
 	if (opt->boot)
 		fprintf(f, " %s", opt->boot);
 	for (unsigned int k = 0; k < RECORD_NR_PARAMS; k++) {
@@ -234,6 +240,28 @@ static int make_boot(struct record_run *run)
 			"the patterns of -e, -l, -n, -g and --graph-notrace are too long together");
 	}
 	fclose(f);
+	return 0;
+}
+
+int record_libcalls_of(void *arg, const char *path)
+{
+	struct record_run *run = arg;
+
+	/* what libraries of the system call is theirs */
+	return run->nr_files++ && path_is_of_system(path) ? 0 : libcall_add(&run->libcalls, path);
+}
+
+int record_libcalls_ready(struct record_run *run, const char *program)
+{
+	if (!run->libcalls.nr)
+		return fail(ENOEXEC,
+			    "--libcall: %s calls no other object through a procedure linkage table "
+			    "(static, or built with -fno-plt)",
+			    program);
+	if (run->opt.nr_patterns == RECORD_MAX_PATTERNS)
+		return fail(E2BIG, "there are too many patterns");
+	run->opt.patterns[run->opt.nr_patterns].kind = 'e';
+	run->opt.patterns[run->opt.nr_patterns++].text = LIBCALL_SYSTEM;
 	return 0;
 }
 
@@ -408,6 +436,10 @@ static int record_program(struct record_run *run)
 	err = choose_unmodified(run);
 	if (!err)
 		err = name_functions(run);
+	if (!err && run->opt.libcall)
+		err = program_files(&run->launch, record_libcalls_of, run);
+	if (!err && run->opt.libcall)
+		err = record_libcalls_ready(run, run->launch.image);
 	if (!err)
 		err = make_boot(run);
 	for (char **a = run->opt.argv; *a && at < cmdline + sizeof(cmdline) - 1; a++)

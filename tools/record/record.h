@@ -21,6 +21,7 @@ struct record_options {
 	int file_version;
 	bool unmodified; /* functions that were built without a flag, too */
 	bool built_only; /* never those; neither: where the program has no others */
+	bool libcall;	 /* calls of the program's objects into others */
 	bool no_native;
 	bool native;	    /* the output is the native form */
 	bool no_statistics; /* at the end */

@@ -9,6 +9,7 @@
 #include "tools/reader/reader.h"
 #include "tools/record/kernel.h"
 #include "tools/record/launch.h"
+#include "tools/record/libcall.h"
 #include "tools/record/record.h"
 #include "tools/record/recorder.h"
 #include "tools/target/areas_dir.h"
@@ -19,6 +20,8 @@ struct record_run {
 	struct record_options opt;
 	struct areas_dir dir;
 	struct launch launch;
+	struct libcalls libcalls;
+	unsigned int nr_files; /* of objects that were asked for them; the first is the program */
 	struct spool_writer *spool;
 	struct recorder *recorder;
 	struct kernel_record *kernel; /* NULL: the program alone */
@@ -69,6 +72,12 @@ void record_end(struct record_run *run);
  * stderr.
  */
 void record_output(struct record_run *run);
+
+/* Of an object of the program, for program_files(). @arg: the run. */
+int record_libcalls_of(void *arg, const char *path);
+
+/* All objects are known: their events are wanted. @program: for errors. Return: 0 or -errno. */
+int record_libcalls_ready(struct record_run *run, const char *program);
 
 /* The way of -P: see record_process.c. Return: as above. */
 int record_processes(struct record_run *run);

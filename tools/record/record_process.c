@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ struct changes {
 
 static struct recorder_process processes[RECORD_MAX_PIDS];
 static struct changes changes[RECORD_MAX_PIDS];
+static struct libcalls libcalls[RECORD_MAX_PIDS];
 
 /* The files that take the patterns of -l, -n, -g and --graph-notrace. */
 static const struct {
@@ -237,6 +239,31 @@ static int prepare(struct changes *c, struct target *t, const struct record_opti
 	return err;
 }
 
+/* Probes of the calls into other objects, of the process's own file. */
+static int add_libcalls(struct libcalls *l, struct target *t)
+{
+	char link[80], path[PATH_MAX];
+	ssize_t n;
+	int err;
+
+	snprintf(link, sizeof(link), "/proc/%s/exe", t->name);
+	n = readlink(link, path, sizeof(path) - 1);
+	if (n < 0)
+		return fail_errno(errno, "cannot read %s", link);
+	path[n] = '\0';
+	err = libcall_add(l, path);
+	if (!err && !l->nr)
+		return fail(ENOEXEC,
+			    "--libcall: %s calls no other object through a procedure linkage table "
+			    "(static, or built with -fno-plt)",
+			    path);
+	for (size_t i = 0; i < l->nr && !err; i++)
+		err = target_write(t, "dynamic_events", l->commands[i], strlen(l->commands[i]),
+				   false);
+	return err ? err
+		   : target_write(t, "set_event", LIBCALL_SYSTEM, strlen(LIBCALL_SYSTEM), false);
+}
+
 /* Set what is traced: filters first, then the tracer, recording last. */
 static int choose(struct changes *c, struct target *t, const struct record_options *opt)
 {
@@ -273,7 +300,7 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 				    "available_events` shows those that it has",
 				    t->name, event, t->name);
 	}
-	return err;
+	return err || !opt->libcall ? err : add_libcalls(&libcalls[c - changes], t);
 }
 
 /* End recording. Errors are ignored: they end with the process. */
@@ -286,7 +313,11 @@ static void stop(struct target *t)
 
 static void restore(const struct changes *c, struct target *t, const struct record_options *opt)
 {
+	const struct libcalls *l = &libcalls[c - changes];
+
 	target_set(t, "trace", "");
+	for (size_t i = 0; i < l->nr; i++)
+		target_write(t, "dynamic_events", l->undo[i], strlen(l->undo[i]), false);
 	for (size_t i = 0; i < NR_LISTS; i++)
 		if (has_kind(opt, lists[i].kind))
 			target_set(t, lists[i].file, "");

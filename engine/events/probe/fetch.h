@@ -42,6 +42,7 @@ struct fetch_type {
 	uint8_t size;
 	uint8_t is_signed;
 	uint8_t is_string;
+	uint16_t most; /* bytes of a string that are read; 0: FETCH_MAX_STRING */
 };
 
 struct fetch_arg {

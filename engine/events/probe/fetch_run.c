@@ -137,15 +137,16 @@ static int address_of(const struct fetch_arg *arg, const struct fetch_regs *regs
 #define PART_BYTES 128u
 
 /* The length of the string there; bytes 0: it cannot be read. Page by page, as it may end there. */
-static struct fetch_string string_at_address(struct fetch_regs *regs, uint64_t address)
+static struct fetch_string string_at_address(struct fetch_regs *regs, uint64_t address,
+					     uint32_t most)
 {
 	int keep = regs->nr_kept + PART_BYTES <= FETCH_KEPT;
 	struct fetch_string s = {0, FETCH_NOT_KEPT};
 	char local[PART_BYTES], *part = keep ? regs->kept + regs->nr_kept : local;
 	uint32_t n = 0;
 
-	while (n < FETCH_MAX_STRING) {
-		size_t want = PART_BYTES, got, i;
+	while (n < most) {
+		size_t want = PART_BYTES < most - n ? PART_BYTES : most - n, got, i;
 
 		if (want > 4096 - (address & 4095))
 			want = 4096 - (address & 4095);
@@ -165,7 +166,7 @@ static struct fetch_string string_at_address(struct fetch_regs *regs, uint64_t a
 		n += (uint32_t)got;
 		address += got;
 	}
-	s.bytes = FETCH_MAX_STRING;
+	s.bytes = (uint16_t)most;
 	return s;
 }
 
@@ -200,7 +201,8 @@ struct fetch_string fetch_measure(const struct fetch_arg *arg, struct fetch_regs
 	else if (own_text(arg, regs, &n))
 		s.bytes = (uint16_t)(n + 1);
 	else if (!address_of(arg, regs, &address))
-		s = string_at_address(regs, address);
+		s = string_at_address(regs, address,
+				      arg->type->most ? arg->type->most : FETCH_MAX_STRING);
 	if (!s.bytes)
 		s.bytes = sizeof(FETCH_FAULT);
 	return s;

@@ -7,9 +7,12 @@
  */
 #include <errno.h>
 
+#include "arch_patch.h"
+#include "arch_reloc.h"
 #include "engine/arch/sys.h"
 #include "engine/base/mem.h"
 #include "engine/core/function.h"
+#include "engine/process/elf_dynamic.h"
 #include "engine/events/probe/probe_event.h"
 
 struct lookup {
@@ -83,6 +86,54 @@ static uint64_t start_by_loader(const struct object *o, uint64_t address)
 	return start;
 }
 
+static int is_code(const struct object *o, uint64_t address)
+{
+	uint64_t vaddr = address - object_row(o)->bias;
+	uint32_t i;
+
+	for (i = 0; i < o->nr_phdr; i++) {
+		const ElfW(Phdr) *ph = &o->phdr[i];
+
+		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X &&
+		    vaddr - ph->p_vaddr < ph->p_filesz)
+			return 1;
+	}
+	return 0;
+}
+
+#define STUB_BYTES 16u
+
+struct slot_search {
+	uint64_t slot;
+	int found;
+};
+
+static void match_slot(void *arg, uint64_t slot, uint32_t type, const struct dynamic_name *name)
+{
+	struct slot_search *s = arg;
+
+	(void)name;
+	if (slot == s->slot && arch_reloc_is_address(type))
+		s->found = 1;
+}
+
+/*
+ * Whether the instruction is a stub's jump through a word that the loader fills: not each linker
+ * writes unwind rows for these.
+ */
+static int is_stub(const struct object *o, uint64_t address)
+{
+	struct slot_search s = {0};
+
+	if (object_row(o)->hi - address < STUB_BYTES ||
+	    !arch_may_be_jump(*(const uint8_t *)address))
+		return 0;
+	s.slot = arch_jump_through((const uint8_t *)address, STUB_BYTES);
+	if (s.slot)
+		dynamic_names(o, match_slot, &s);
+	return s.found;
+}
+
 /* Any instruction; @start: of its function. */
 static int at_instruction(const struct object *o, uint64_t start, struct probe_target *t)
 {
@@ -91,6 +142,8 @@ static int at_instruction(const struct object *o, uint64_t start, struct probe_t
 	/* a symbol's beginning is as good, and assembler's functions have no rows */
 	if (text_function_start(o, t->address, &row_start, &end) || row_start < start)
 		row_start = start;
+	if (!start && is_code(o, t->address) && is_stub(o, t->address))
+		row_start = t->address;
 	if (!row_start)
 		row_start = start_by_loader(o, t->address);
 	if (!row_start) {
@@ -114,21 +167,6 @@ static uint64_t end_of(const struct object *o, uint64_t start)
 	    row->bias + area_function(id + 1)->offset < end)
 		end = row->bias + area_function(id + 1)->offset;
 	return end;
-}
-
-static int is_code(const struct object *o, uint64_t address)
-{
-	uint64_t vaddr = address - object_row(o)->bias;
-	uint32_t i;
-
-	for (i = 0; i < o->nr_phdr; i++) {
-		const ElfW(Phdr) *ph = &o->phdr[i];
-
-		if (ph->p_type == PT_LOAD && ph->p_flags & PF_X &&
-		    vaddr - ph->p_vaddr < ph->p_filesz)
-			return 1;
-	}
-	return 0;
 }
 
 /* @start: the function's symbol; 0: there is none. */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Calls of a program's objects into other objects, by probes at the stubs of their procedure linkage
+ * tables: one event a function that is called, of the system `libcall`. The arguments are those of
+ * libc's functions.
+ */
+#ifndef VESTIGE_TOOLS_LIBCALL_H
+#define VESTIGE_TOOLS_LIBCALL_H
+
+#include <stddef.h>
+
+#define LIBCALL_SYSTEM "libcall"
+
+struct libcalls {
+	char **commands; /* of dynamic_events, `p:libcall/open /bin/prog:0x1030 path=...` */
+	char **undo;	 /* of each */
+	size_t nr, room, room_undo;
+};
+
+/*
+ * libcall_add() - the calls of one object. @path: its file, as the process has it. An object without
+ * stubs (-fno-plt) adds none. Return: 0 or -errno with fail() set: EINVAL a path with blanks, commas,
+ * semicolons or quotes; ENOMEM; and what elf_code_load() says.
+ */
+int libcall_add(struct libcalls *l, const char *path);
+void libcall_free(struct libcalls *l);
+
+#endif
