@@ -263,6 +263,19 @@ static const struct {
 	{"trace_options", "there is no option", "trace_options"},
 };
 
+/* Whether a control file is there and has no line. */
+static bool is_empty(struct target *t, const char *file)
+{
+	struct target_text text;
+	bool empty;
+
+	if (target_read(t, file, &text))
+		return false;
+	empty = !text.at[0];
+	free(text.at);
+	return empty;
+}
+
 int control_write(struct target *t, const char *path, const char *text, bool truncate)
 {
 	int err = target_write(t, path, text, strlen(text), truncate);
@@ -279,6 +292,13 @@ int control_write(struct target *t, const char *path, const char *text, bool tru
 		if (suggest(t, lists[i].list, text, near, sizeof(near)))
 			return fail(EINVAL, "%s: %s '%.64s', did you mean %s?", said,
 				    lists[i].wrong, text, near);
+		if (is_empty(t, lists[i].list))
+			return fail(
+				EINVAL,
+				"%s: the process has no function that can be traced; a program "
+				"that was built without a flag: `vestige run --unmodified` starts "
+				"it so that it has",
+				said);
 		return fail(EINVAL, "%s: %s '%.64s' (see `vestige get %s`)", said, lists[i].wrong,
 			    text, lists[i].list);
 	}

@@ -421,7 +421,8 @@ static int check_functions(struct changes *c, struct target *t, const struct rec
 	return fail(ENODEV,
 		    "process %s has no function that can be traced%s: `vestige get -P %s "
 		    "available_filter_functions` shows those that it has, `vestige get -P %s "
-		    "vestige_status` why others are left out",
+		    "vestige_status` why others are left out; a program that was built without a "
+		    "flag: start it with `vestige run --unmodified`",
 		    t->name, opt->nr_patterns ? " and is left by -l and -n" : "", t->name, t->name);
 }
 
