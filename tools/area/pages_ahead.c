@@ -19,7 +19,7 @@
 #include "tools/area/pages_impl.h"
 #include "tools/base/fail.h"
 
-#define QUEUE_PAGES 64u
+#define QUEUE_PAGES 256u
 #define AT_ONCE	    16u
 #define MAX_READY   1024u
 

@@ -6,6 +6,7 @@
  * the pass, so that the spool of a killed recorder is read up to its last whole chunk.
  * Tests: tests/unit/reader/test_spool.c.
  */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -24,6 +25,23 @@
 #define SLOTS_AT_ONCE 256u
 #define MAX_CLOCKS    (1u << 20)
 
+/* How much is read at once of a CPU's pages. */
+#define WINDOW_MIN (16u << 10)
+#define WINDOW_MAX (32u << 10)
+static_assert(WINDOW_MIN >= SPOOL_PACKED_MAX && WINDOW_MIN >= PAGE_BYTES, "a page fits a window");
+
+/*
+ * A stretch of the file from which pages of one CPU are taken, so that most need no system call of
+ * their own. Where few pages in it were that CPU's, the next one is smaller. A CPU's pages are
+ * fetched by one thread at a time (pages_ahead.c).
+ */
+struct window {
+	unsigned char *data; /* WINDOW_MAX; NULL: none was wanted yet */
+	uint64_t offset;
+	uint32_t bytes, size; /* in it; to read the next time */
+	uint32_t used;	      /* bytes of pages that were taken */
+};
+
 struct spool {
 	int fd;
 	char *path;
@@ -33,6 +51,8 @@ struct spool {
 	struct spool_slot *slots; /* SLOTS_AT_ONCE, while the file is scanned */
 	char *names;		  /* the same; NULL: there are none */
 	size_t names_bytes;
+	struct window *windows; /* a CPU each; NULL: all is read by itself */
+	unsigned int nr_windows;
 };
 
 static int read_at(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
@@ -63,22 +83,56 @@ static long read_some(const struct spool *s, void *buf, size_t bytes, uint64_t o
 	return read_at(s, buf, bytes, offset) ?: (long)bytes;
 }
 
+/* @bytes at @offset, for a page of @cpu. Return: 0 and *@at, or -errno with fail() set. */
+static int window_at(struct spool *s, unsigned int cpu, uint64_t offset, uint32_t bytes, void *buf,
+		     const void **at)
+{
+	struct window *w = cpu < s->nr_windows ? &s->windows[cpu] : NULL;
+	long n;
+
+	if (w && !w->data)
+		w->data = malloc(WINDOW_MAX);
+	if (!w || !w->data) {
+		*at = buf;
+		return read_at(s, buf, bytes, offset);
+	}
+	if (offset < w->offset || offset - w->offset + bytes > w->bytes) {
+		if (w->used < w->size / 4)
+			w->size = w->size / 2 < WINDOW_MIN ? WINDOW_MIN : w->size / 2;
+		else if (w->size < WINDOW_MAX)
+			w->size *= 2;
+		w->bytes = w->used = 0;
+		n = read_some(s, w->data, w->size, offset);
+		if (n < 0)
+			return (int)n;
+		if (n < (long)bytes)
+			return fail(EINVAL, "%s was cut while it was read", s->path);
+		w->offset = offset;
+		w->bytes = (uint32_t)n;
+	}
+	w->used += bytes;
+	*at = w->data + (offset - w->offset);
+	return 0;
+}
+
 /* A page_ref's index is the length of its packed form; 0: the page of a slot. */
 static int spool_fetch(void *arg, const struct page_ref *ref, void *page)
 {
 	uint64_t packed[SPOOL_PACKED_MAX / 8];
+	const void *at = NULL;
 	int err;
 
-	if (!ref->index) {
-		err = read_at(arg, page, PAGE_BYTES, ref->offset);
-		return err ? err : 1;
-	}
 	if (ref->index > sizeof(packed))
 		return 0;
-	err = read_at(arg, packed, ref->index, ref->offset);
+	err = window_at(arg, ref->cpu, ref->offset, ref->index ? ref->index : PAGE_BYTES,
+			ref->index ? (void *)packed : page, &at);
 	if (err)
 		return err;
-	return spool_unpack(packed, ref->index, page) > 0;
+	if (ref->index)
+		return spool_unpack(at, ref->index, page) > 0;
+	if (at != page)
+		memcpy(page, at, PAGE_BYTES);
+	return 1;
 }
 
 static void spool_close(void *arg)
@@ -86,6 +140,9 @@ static void spool_close(void *arg)
 	struct spool *s = arg;
 
 	close(s->fd);
+	for (unsigned int i = 0; i < s->nr_windows; i++)
+		free(s->windows[i].data);
+	free(s->windows);
 	free(s->path);
 	free(s->slots);
 	free(s->names);
@@ -339,6 +396,9 @@ static int open_spool(const char *path, bool tables_only, struct reader **out)
 		return err;
 	free(s->names);
 	s->names = NULL;
+	s->windows = calloc((*out)->nr_cpus, sizeof(*s->windows));
+	for (unsigned int c = 0; s->windows && c < (*out)->nr_cpus; c++)
+		s->windows[s->nr_windows++].size = WINDOW_MAX / 2;
 	/* All pages here were read from a ring. */
 	for (unsigned int c = 0; c < (*out)->nr_cpus; c++)
 		(*out)->stats[c].read_events = (*out)->stats[c].entries;
