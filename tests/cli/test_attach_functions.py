@@ -78,6 +78,10 @@ int main(void)
 }
 """
 
+# Handlers that sleep above such an instruction: only what the kernel has saved on the stack shows where
+# the thread goes back to.
+SLEEPS = FILLS.replace("\tfills[3](some, 0, sizeof(some));\n", "\tfills[3](some, 0, sizeof(some));\n\tusleep(4000);\n")
+
 # Calls that a stop ends with EINTR, unless they are begun again.
 WAITS = FILLS.replace("static volatile int over;", r"""
 #include <errno.h>
@@ -196,6 +200,19 @@ def test_threads_are_in_them(w):
         until(lambda: re.search(rb"in_handler\(\) \{\n.* us .* fill13\(\);\n", w.run("show", "-P", p.pid).stdout))
         assert p.end() == (0, "wrong 0\n")
     w.run("clean")
+
+
+def test_handlers_sleep_above_them(w):
+    """The same where nearly all threads are in handlers, from which they go back to such functions."""
+    fills = {f"fill{a}{b}" for a in range(1, 5) for b in range(8)}
+    w.compile("fills", SLEEPS, PLAIN, "-O2", "-fcf-protection=none")
+    for _ in range(3):
+        with Program(w, "./fills") as p:
+            w.run("start", "-P", p.pid, "-l", "fill*")
+            assert enabled(w, p.pid) == fills, enabled(w, p.pid)
+            until(lambda: b": fill13 <-in_handler" in w.run("show", "-P", p.pid).stdout)
+            assert p.end() == (0, "wrong 0\n")
+        w.run("clean")
 
 
 def text_of(pid, program):
