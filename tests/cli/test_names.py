@@ -2,10 +2,13 @@
 """Functions named as the C++ or Rust source has them, wherever a command or a control file names
 functions."""
 import contextlib
+import ctypes
+import http.server
 import os
 import re
 import shutil
 import subprocess
+import threading
 
 from cli_test import Skip, main, need
 
@@ -259,6 +262,54 @@ def test_rust(w):
     assert re.search(r"\tfib::fib$", names, re.M), names
     w.run("record", "-q", "-l", "fib::fib", "./fib")
     assert set(recorded(w)) == {"fib::fib"} and recorded(w)
+
+
+def test_debuginfod(w):
+    """A stripped program's names from the server in DEBUGINFOD_URLS; none is asked without that, and
+    a file of another build is not taken."""
+    need("objcopy")
+    try:
+        ctypes.CDLL("libdebuginfod.so.1")
+    except OSError as e:
+        raise Skip("no libdebuginfod") from e
+    with open(w.path("kept.c"), "w", encoding="utf-8") as f:
+        f.write("static __attribute__((noipa)) int hidden_one(int n) { volatile int a[4] = {n, 2}; return a[n & 1] * 3; }\n"
+                "int main(int n, char **a) { (void)a; return hidden_one(n) - 3; }\n")
+    subprocess.run("gcc -O1 -g -Wl,--build-id -o kept kept.c && gcc -O2 -g -Wl,--build-id -o other kept.c && "
+                   "objcopy --only-keep-debug kept kept.debug && objcopy --only-keep-debug other other.debug && "
+                   "strip -s kept", shell=True, cwd=w.dir, check=True)
+    out = subprocess.run(["readelf", "-n", "kept"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout.decode()
+    build_id = re.search(r"Build ID: ([0-9a-f]+)", out)[1]
+    asked, served = [], ["other.debug"]
+
+    class Server(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            asked.append(self.path)
+            if self.path != f"/buildid/{build_id}/debuginfo":
+                self.send_error(404)
+                return
+            with open(w.path(served[0]), "rb") as f:
+                data = f.read()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Server) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = {"DEBUGINFOD_URLS": f"http://127.0.0.1:{server.server_port}/"}
+
+        def names(cache, **env):
+            env = {"DEBUGINFOD_CACHE_PATH": w.path(cache), "DEBUGINFOD_URLS": "", **env}
+            return w.run("list", "-f", "--unmodified", "./kept", env=env).stdout.decode().split()
+        assert "hidden_one" not in names("no") and not asked, asked
+        assert "hidden_one" not in names("wrong", **url) and f"/buildid/{build_id}/debuginfo" in asked, asked
+        served[0] = "kept.debug"
+        assert "hidden_one" in names("right", **url)
+        server.shutdown()
 
 
 main(globals())

@@ -20,6 +20,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/code/debuginfod.h"
 
 #define DEBUG_DIR  "/usr/lib/debug/.build-id"
 #define NAME_BLOCK 65536
@@ -343,14 +344,34 @@ static bool same_build_id(Elf *e, const struct elf_code *c)
 	       !memcmp(other.build_id, c->build_id, c->build_id_bytes);
 }
 
+/* Take the symbols of a file that has the same build-id, and close it. */
+static int add_debug_fd(struct elf_code *c, int fd, bool *found)
+{
+	Elf *e = elf_begin(fd, ELF_C_READ, NULL);
+	int err = 0;
+
+	if (e && same_build_id(e, c))
+		err = add_tables(c, e, SHT_SYMTAB, found);
+	elf_end(e);
+	close(fd);
+	return err;
+}
+
+/* The debug file that a server has; it is asked only if DEBUGINFOD_URLS is set. */
+static int add_fetched(struct elf_code *c, bool *found)
+{
+	int fd = debuginfod_open(c->build_id, c->build_id_bytes);
+
+	return fd < 0 ? 0 : add_debug_fd(c, fd, found);
+}
+
 /* The symbols of the debug file that Debian's -dbgsym packages install. */
 static int add_debug_file(struct elf_code *c, bool *found)
 {
 	char path[sizeof(DEBUG_DIR) + 2 * sizeof(c->build_id) + 16];
 	struct stat st;
 	size_t at;
-	int fd, err = 0;
-	Elf *e;
+	int fd;
 
 	if (c->build_id_bytes < 2)
 		return 0;
@@ -359,14 +380,7 @@ static int add_debug_file(struct elf_code *c, bool *found)
 		at += (size_t)sprintf(path + at, "%02x", c->build_id[i]);
 	strcpy(path + at, ".debug");
 	fd = open_regular(path, &st);
-	if (fd < 0)
-		return 0;
-	e = elf_begin(fd, ELF_C_READ, NULL);
-	if (e && same_build_id(e, c))
-		err = add_tables(c, e, SHT_SYMTAB, found);
-	elf_end(e);
-	close(fd);
-	return err;
+	return fd < 0 ? 0 : add_debug_fd(c, fd, found);
 }
 
 /* The CRC-32 of a file, as .gnu_debuglink has it. */
@@ -554,6 +568,8 @@ int elf_code_load(const char *path, struct elf_code *c)
 		err = add_debug_file(c, &found);
 	if (!err && !found)
 		err = add_debug_link(c, e, path, &found);
+	if (!err && !found)
+		err = add_fetched(c, &found);
 	if (!err && !found)
 		err = add_packed(c, e);
 	if (!err && !own)

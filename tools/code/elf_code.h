@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Reads from an ELF file: its code sections, its function symbols (the file's, else those of its
- * debug file (by build-id below /usr/lib/debug, or named by .gnu_debuglink), else the dynamic
+ * debug file (by build-id below /usr/lib/debug, named by .gnu_debuglink, or of a debuginfod), else the dynamic
  * ones and those of .gnu_debugdata), the names of its PLT stubs, its build-id, and its interpreter.
  */
 #ifndef VESTIGE_TOOLS_ELF_CODE_H
