@@ -194,7 +194,7 @@ static int vestige_status_show(const struct tree_at *at, struct seq_buf *s)
 	uint32_t i;
 
 	(void)at;
-	graph_stacks_tell();
+	graph_stacks_report();
 	for (i = 0; i < area->tables[AREA_STATUS].count; i++)
 		seq_putc(s, text[i]);
 	return 0;
@@ -253,7 +253,7 @@ static void put_format(void *arg, const char *format)
  */
 static void put_unprinted(void *arg, const char *format)
 {
-	if (!bprint_was_told(bprint_number(format)))
+	if (!bprint_is_known(bprint_number(format)))
 		put_format(arg, format);
 }
 

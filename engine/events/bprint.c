@@ -216,7 +216,7 @@ static const struct area_printk *row_of(uint64_t number)
 	return NULL;
 }
 
-int bprint_was_told(uint64_t number)
+int bprint_is_known(uint64_t number)
 {
 	return row_of(number) != NULL;
 }

@@ -26,7 +26,7 @@ uint64_t bprint_number(const char *text);
 const struct bprint_format *bprint_format_get(const char *text, int puts);
 
 /* Whether the area has the text of that number. Under the tree's lock. */
-int bprint_was_told(uint64_t number);
+int bprint_is_known(uint64_t number);
 
 /*
  * bprint_record() - make the record. @args: the format's arguments; unused for a text without any.

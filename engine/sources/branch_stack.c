@@ -69,7 +69,7 @@ static int open_branches(void)
 	return perf_open(KIND, &attr);
 }
 
-static void tell(uint64_t from, uint64_t to)
+static void report(uint64_t from, uint64_t to)
 {
 	SOURCE_TELL(struct branch_stack_listener, load_acquire(&branch_stacks.first), from, to);
 }
@@ -80,10 +80,10 @@ static void record(const struct perf_record *rec)
 	uint32_t i;
 
 	if (way == TRACE_STORE)
-		tell(rec->ip, rec->addr);
+		report(rec->ip, rec->addr);
 	for (i = rec->nr_branches; i-- > 0;) {
 		perf_sample_branch(rec, i, &from, &to);
-		tell(from, to);
+		report(from, to);
 	}
 }
 

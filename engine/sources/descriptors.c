@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See descriptors.h. Seen where a system call returns one through libc; what it leads to is asked of
- * /proc then, and of the socket. A thread that may make no system call of ours tells none.
+ * /proc then, and of the socket. In a thread in which we may make no system call, none is reported.
  *
  * Any context. fork: the child has the same listeners. Costs: one to three system calls for each
  * descriptor. Tests: tests/cli/test_sched.py.
@@ -117,7 +117,7 @@ static int put_socket(struct seq_buf *s, int fd)
 	return 1;
 }
 
-static void tell(int fd)
+static void report(int fd)
 {
 	const struct source_link *first = source_heard(&descriptors);
 	char path[64], name[DESCRIPTOR_NAME_BYTES];
@@ -143,14 +143,14 @@ static void tell(int fd)
 }
 
 /* The place may be another call's, whose handler came between: the kernel reads it. */
-static void tell_pair(uint64_t at)
+static void report_pair(uint64_t at)
 {
 	int fds[2];
 
 	if (sys_read_memory(sys_getpid(), at, fds, sizeof(fds)) != sizeof(fds))
 		return;
-	tell(fds[0]);
-	tell(fds[1]);
+	report(fds[0]);
+	report(fds[1]);
 }
 
 static void enter(uint64_t nr, const uint64_t *args)
@@ -168,13 +168,13 @@ static void leave(uint64_t nr, uint64_t ret)
 	if (!c || sys_failed((long)ret) || sys_is_forbidden())
 		return;
 	if (c->place == RESULT)
-		tell((int)ret);
+		report((int)ret);
 	else if (now.nr != nr)
 		return;
 	else if (c->place == FIRST_ARGUMENT)
-		tell((int)now.args[0]);
+		report((int)now.args[0]);
 	else
-		tell_pair(now.args[c->place == PAIR_AT_FIRST ? 0 : 3]);
+		report_pair(now.args[c->place == PAIR_AT_FIRST ? 0 : 3]);
 }
 
 static struct syscall_listener listener = {.enter.call = enter, .exit.call = leave};
@@ -187,14 +187,14 @@ static int want(struct source *s, int on)
 
 struct source descriptors = {.want = want};
 
-static int tell_one(int fd, void *folder)
+static int report_one(int fd, void *folder)
 {
 	if (fd != *(const int *)folder)
-		tell(fd);
+		report(fd);
 	return 0;
 }
 
-void descriptors_tell_all(void)
+void descriptors_report_all(void)
 {
 	int folder;
 
@@ -203,6 +203,6 @@ void descriptors_tell_all(void)
 	folder = sys_open("/proc/thread-self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (folder < 0)
 		return;
-	thread_list_each_in(folder, tell_one, &folder);
+	thread_list_each_in(folder, report_one, &folder);
 	sys_close(folder);
 }

@@ -16,6 +16,6 @@ struct descriptor_listener {
 extern struct source descriptors;
 
 /* Tell the listeners all that there are. Control context, a thread of the program's. */
-void descriptors_tell_all(void);
+void descriptors_report_all(void);
 
 #endif

@@ -101,7 +101,7 @@ static int look(const struct call *c, const uint64_t *args, struct file_io *io)
 	return 1;
 }
 
-static void tell(const struct file_io *io)
+static void report(const struct file_io *io)
 {
 	SOURCE_TELL(struct file_io_listener, load_acquire(&file_ios.first), io);
 }
@@ -123,7 +123,7 @@ static void enter(uint64_t nr, const uint64_t *args)
 	barrier();
 	under_way.nr = n + 1;
 	if (is_ours)
-		tell(&io);
+		report(&io);
 }
 
 static void leave(uint64_t nr, uint64_t ret)
@@ -148,7 +148,7 @@ static void leave(uint64_t nr, uint64_t ret)
 	} else if (io.op != FILE_IO_FLUSH) {
 		io.bytes = ret;
 	}
-	tell(&io);
+	report(&io);
 }
 
 static struct syscall_listener listener = {.enter.call = enter, .exit.call = leave};

@@ -140,7 +140,7 @@ int work_take(uint32_t pool, const void *item, struct work_taken *taken)
 	return 1;
 }
 
-void work_tell(enum work_what what, uint32_t pool, uint64_t waited_ns)
+void work_report(enum work_what what, uint32_t pool, uint64_t waited_ns)
 {
 	const struct work w = {what, pool, waited_ns};
 
@@ -164,7 +164,7 @@ int work_say(int what, const char *name, const void *item)
 		work_queue(pool, item, 0, 0);
 	else if (what != WORK_END)
 		work_take(pool, item, &taken);
-	work_tell((enum work_what)what, pool, taken.waited_ns);
+	work_report((enum work_what)what, pool, taken.waited_ns);
 	return 0;
 }
 

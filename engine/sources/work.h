@@ -54,7 +54,7 @@ struct work_taken {
 int work_take(uint32_t pool, const void *item, struct work_taken *taken);
 
 /* Call the listeners. Any context. */
-void work_tell(enum work_what what, uint32_t pool, uint64_t waited_ns);
+void work_report(enum work_what what, uint32_t pool, uint64_t waited_ns);
 
 /* The wrappers of work_pools.c. */
 int work_pools_want(int on);

@@ -50,9 +50,9 @@ static void uv_executes(void *req)
 	/* it is there, as it was put there before it was queued */
 	if (!work_take(uv_pool, req, &taken))
 		return;
-	work_tell(WORK_START, uv_pool, taken.waited_ns);
+	work_report(WORK_START, uv_pool, taken.waited_ns);
 	((uv_work *)taken.function)(req);
-	work_tell(WORK_END, uv_pool, 0);
+	work_report(WORK_END, uv_pool, 0);
 }
 
 static int wrap_uv_queue(void *loop, void *req, uv_work *work, uv_after_work *after)
@@ -64,10 +64,10 @@ static int wrap_uv_queue(void *loop, void *req, uv_work *work, uv_after_work *af
 	if (interpose_muted() || !work || !load_acquire(&works.first) || uv_pool == WORK_POOLS ||
 	    !work_queue(uv_pool, req, (uint64_t)work, 1))
 		return real(loop, req, work, after);
-	work_tell(WORK_QUEUE, uv_pool, 0);
+	work_report(WORK_QUEUE, uv_pool, 0);
 	ret = real(loop, req, uv_executes, after);
 	if (ret && work_take(uv_pool, req, &taken))
-		work_tell(WORK_CANCEL, uv_pool, 0);
+		work_report(WORK_CANCEL, uv_pool, 0);
 	return ret;
 }
 
@@ -78,7 +78,7 @@ static int wrap_uv_cancel(void *req)
 
 	/* other requests are not in the table */
 	if (!ret && work_take(uv_pool, req, &taken))
-		work_tell(WORK_CANCEL, uv_pool, 0);
+		work_report(WORK_CANCEL, uv_pool, 0);
 	return ret;
 }
 
@@ -92,10 +92,10 @@ static void g_executes(void *data, void *user_data, void *unused, uint32_t numbe
 	(void)unused;
 	if (load_acquire(&works.first)) {
 		work_take(name, data, &taken);
-		work_tell(WORK_START, name, taken.waited_ns);
+		work_report(WORK_START, name, taken.waited_ns);
 	}
 	func(data, user_data);
-	work_tell(WORK_END, name, 0);
+	work_report(WORK_END, name, 0);
 }
 
 static g_func *stub_of(uint32_t number)
@@ -143,7 +143,7 @@ static int wrap_g_push(struct g_pool *pool, void *data, void *error)
 	i = (uint32_t)(func / ARCH_NUMBERED_BYTES);
 	if (func < PAGE && g_pools[i].name < WORK_POOLS) {
 		work_queue(g_pools[i].name, data, 0, 0);
-		work_tell(WORK_QUEUE, g_pools[i].name, 0);
+		work_report(WORK_QUEUE, g_pools[i].name, 0);
 	}
 	return real(pool, data, error);
 }

@@ -48,7 +48,7 @@ def tracefs():
 
 
 def instances(pid=None):
-    """That recorder's; of None those of recorders that have ended, whoever they were."""
+    """The recorder's; of None those of all recorders that have ended."""
     names = [n for n in os.listdir(TRACING + "/instances") if re.fullmatch(r"vestige\.\d+", n)]
     return [n for n in names if (n == f"vestige.{pid}" if pid else not os.path.exists("/proc/" + n.split(".")[1]))]
 

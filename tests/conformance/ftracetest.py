@@ -288,7 +288,7 @@ def run(names, again, jobs, each):
 def main():
     p = argparse.ArgumentParser(description=__doc__.partition("\n\n")[0])
     p.add_argument("-v", action="store_true", help="print the log of each case that does not pass")
-    p.add_argument("-j", type=int, default=3, metavar="N", help="so many at once")
+    p.add_argument("-j", type=int, default=3, metavar="N", help="cases at once")
     p.add_argument("--works", action="store_true", help="those alone that the list says work")
     p.add_argument("--update", action="store_true", help="write the list anew")
     p.add_argument("case", nargs="*")

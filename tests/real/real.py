@@ -212,7 +212,7 @@ class Areas:
 
 
 def kept_as_promised(areas, tracer, least):
-    """What is left of a run: nothing without records; else those of so many processes, and no more
+    """What is left of a run: nothing without records; else the records of that number of processes, and no more
     than the limit."""
     found = sum("." in n and not n.endswith(".sock") for n in areas.files())
     assert tracer == "nop" or found >= least, f"{tracer}: {found} processes recorded something, not {least}"

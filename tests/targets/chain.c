@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chain: for each number that it reads, so many times outer() -> middle() -> inner(), where inner()
+ * chain: reads numbers N, and for each calls outer() -> middle() -> inner() N times, where inner()
  * raises a signal whose handler calls handled(). Prints how many return addresses backtrace() finds
  * in inner().
  */

@@ -36,7 +36,7 @@ const char *synth_name(unsigned int n);
 
 /* Read it from the start again. */
 void synth_rewind(struct reader *r);
-/* Reading a CPU fails with EIO after so many records. */
+/* Reading a CPU fails with EIO after this number of records. */
 void synth_fail_after(struct reader *r, uint64_t nr_records);
 
 #endif

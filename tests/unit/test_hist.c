@@ -43,7 +43,7 @@ uint32_t context_wants;
 __thread const struct ring_as *ring_as __attribute__((tls_model("initial-exec")));
 __thread struct ring_ctl *ring_ctl[RING_MAX] __attribute__((tls_model("initial-exec")));
 
-static int no_rows;		/* memory for rows cannot be had so many times */
+static int no_rows;		/* how often memory for rows cannot be had */
 static const uint8_t *rows_end; /* what is asked for lies before it */
 static uint64_t next_room;
 
@@ -274,7 +274,7 @@ static void set_up(struct hist *hists, uint32_t nr, const char *name)
 	}
 }
 
-/* The area is a child's. @lacks: so many times no memory for rows can be had. */
+/* The area is a child's. @lacks: how often no memory for rows can be had. */
 static void fork_child(int lacks)
 {
 	use_area(&areas[1]);

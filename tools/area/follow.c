@@ -123,7 +123,8 @@ static void tell_from(struct follow *f, const struct member *m)
 		const struct area_cpu *row = member_row(m, c);
 
 		if (row)
-			pages_set_told(f->pages, m->number, c, row->told_lost, row->told_overrun);
+			pages_set_reported(f->pages, m->number, c, row->told_lost,
+					   row->told_overrun);
 	}
 }
 
@@ -536,7 +537,7 @@ static void tell(const struct follow *f, struct member *m, unsigned int cpu)
 	m->taken = false;
 	t = &m->meta->head.tables[AREA_CPUS];
 	told[0] = row->read_events;
-	pages_get_told(f->pages, m->number, cpu, &told[1], &told[2]);
+	pages_get_reported(f->pages, m->number, cpu, &told[1], &told[2]);
 	at = t->offset + (uint64_t)(m->meta->buffers->first_cpu + cpu) * t->entry_bytes +
 	     offsetof(struct area_cpu, read_events);
 	if (pwrite(m->fd, told, sizeof(told), (off_t)at) < 0 || !m->freed)

@@ -228,7 +228,7 @@ static uint64_t lost_first(struct pages *p, uint32_t member, unsigned int cpu, u
 		return total + over;
 	}
 	/* losses since the last time */
-	told = follow_told(p, member, cpu);
+	told = follow_reported(p, member, cpu);
 	lost = (total > told[0] ? total - told[0] : 0) + (over > told[1] ? over - told[1] : 0);
 	*before = total > told[0] ? total : told[0];
 	told[1] = over;
@@ -263,7 +263,7 @@ void pages_settle(struct pages *p)
 			r.lost = lost_first(p, r.member, r.cpu, total, &before);
 		}
 		if (p->follow)
-			follow_told(p, r.member, r.cpu)[0] = before;
+			follow_reported(p, r.member, r.cpu)[0] = before;
 		p->refs[kept++] = r;
 	}
 	p->nr_refs = kept;

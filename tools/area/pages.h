@@ -143,10 +143,10 @@ void pages_take(struct pages *p, unsigned int cpu, uint64_t n,
 		void *arg);
 
 /* The losses of a member's CPU that earlier readers have reported. */
-void pages_set_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
-		    uint64_t overrun);
-void pages_get_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
-		    uint64_t *overrun);
+void pages_set_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
+			uint64_t overrun);
+void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
+			uint64_t *overrun);
 
 /* Names and clock anew, from the tables of the members. Return: 0 or -errno with fail() set. */
 int pages_refresh(struct pages *p);

@@ -68,7 +68,7 @@ void follow_free(struct pages *p)
 	p->follow = NULL;
 }
 
-uint64_t *follow_told(struct pages *p, uint32_t member, unsigned int cpu)
+uint64_t *follow_reported(struct pages *p, uint32_t member, unsigned int cpu)
 {
 	static _Thread_local uint64_t none[2]; /* no memory: losses are reported twice */
 	struct pages_follow *f = p->follow;
@@ -89,19 +89,19 @@ uint64_t *follow_told(struct pages *p, uint32_t member, unsigned int cpu)
 						       : none;
 }
 
-void pages_set_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
-		    uint64_t overrun)
+void pages_set_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
+			uint64_t overrun)
 {
-	uint64_t *told = follow_told(p, member, cpu);
+	uint64_t *told = follow_reported(p, member, cpu);
 
 	told[0] = lost;
 	told[1] = overrun;
 }
 
-void pages_get_told(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
-		    uint64_t *overrun)
+void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
+			uint64_t *overrun)
 {
-	const uint64_t *told = follow_told(p, member, cpu);
+	const uint64_t *told = follow_reported(p, member, cpu);
 
 	*lost = told[0];
 	*overrun = told[1];

@@ -180,7 +180,7 @@ void follow_opened(const struct pages *p, const struct page_ref *ref, const void
 		   const struct slot *slots, unsigned int nr);
 void follow_emitted(const struct pages *p, const struct page_ref *ref, const struct slot *slot,
 		    bool lost);
-uint64_t *follow_told(struct pages *p, uint32_t member, unsigned int cpu);
+uint64_t *follow_reported(struct pages *p, uint32_t member, unsigned int cpu);
 /* Of a CPU's stream, kept from turn to turn; NULL when the source is not followed. */
 struct carried {
 	uint64_t last_ts; /* of the last record given; no later turn goes back behind it */

@@ -55,7 +55,7 @@ static int run(const struct command *c, int argc, char **argv)
 	err = make_dir(argv[0], path);
 	how.dir = path;
 	if (!err) {
-		areas_tell(note_line);
+		areas_report(note_line);
 		err = mount_serve(&how);
 	}
 	return control_end(err);

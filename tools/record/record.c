@@ -465,7 +465,7 @@ static int record_program(struct record_run *run)
 		return err == -EACCES ? err : fail(EIO, "%s", fail_text());
 	}
 	record_output(run);
-	if (record_tell(&run->opt, &run->launch, &run->sum, run->last_comm))
+	if (record_report(&run->opt, &run->launch, &run->sum, run->last_comm))
 		run->ours = true;
 	return 0;
 }

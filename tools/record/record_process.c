@@ -566,6 +566,6 @@ int record_processes(struct record_run *run)
 		return fail(EIO, "%s", fail_text());
 	}
 	record_output(run);
-	record_tell_losses(&run->opt, run->dir.path, &run->sum);
+	record_report_losses(&run->opt, run->dir.path, &run->sum);
 	return 0;
 }

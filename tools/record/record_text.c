@@ -257,8 +257,8 @@ static bool wants_events(const struct record_options *opt)
 	return false;
 }
 
-void record_tell_losses(const struct record_options *opt, const char *areas_dir,
-			const struct recorder_summary *sum)
+void record_report_losses(const struct record_options *opt, const char *areas_dir,
+			  const struct recorder_summary *sum)
 {
 	const struct meta_losses *loss = &sum->losses;
 
@@ -288,10 +288,10 @@ void record_tell_losses(const struct record_options *opt, const char *areas_dir,
 		     sum->untraced_calls);
 }
 
-bool record_tell(const struct record_options *opt, const struct launch *l,
-		 const struct recorder_summary *sum, const char *last_comm)
+bool record_report(const struct record_options *opt, const struct launch *l,
+		   const struct recorder_summary *sum, const char *last_comm)
 {
-	record_tell_losses(opt, l->areas_dir, sum);
+	record_report_losses(opt, l->areas_dir, sum);
 	if (sum->graph_ended[0])
 		note("function_graph ended amid the run: %s; -p function goes on",
 		     sum->graph_ended);

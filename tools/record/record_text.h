@@ -24,19 +24,19 @@
 int record_judge(const struct record_options *opt, const struct launch *l, const struct meta *m);
 
 /* The losses, and how to avoid them. @areas_dir: the folder of the areas. */
-void record_tell_losses(const struct record_options *opt, const char *areas_dir,
-			const struct recorder_summary *sum);
+void record_report_losses(const struct record_options *opt, const char *areas_dir,
+			  const struct recorder_summary *sum);
 
 /* Without functions this tracer records nothing; others have records of their own. */
 bool record_needs_functions(const struct record_options *opt);
 
 /*
- * record_tell() - losses and the absence of anything to record, when the program has ended.
+ * record_report() - losses and the absence of anything to record, when the program has ended.
  * @last_comm: name of the program when it ended, "" unknown.
  * Return: true when nothing could be recorded.
  */
-bool record_tell(const struct record_options *opt, const struct launch *l,
-		 const struct recorder_summary *sum, const char *last_comm);
+bool record_report(const struct record_options *opt, const struct launch *l,
+		   const struct recorder_summary *sum, const char *last_comm);
 
 /* per_cpu/cpuN/stats of each CPU that has something to tell, to stderr. */
 void record_print_stats(const struct reader *r);

@@ -361,12 +361,12 @@ static int write_as(struct image *t, const char *file, const char *text, size_t 
 	return put(t, &req, file, text, n);
 }
 
-int image_tell(const struct image *t, const char *file, const char *text, size_t n,
-	       struct told *told)
+int image_translate(const struct image *t, const char *file, const char *text, size_t n,
+		    struct told *told)
 {
 	int (*const tell[])(const struct image *t, const char *file, const char *text, size_t n,
-			    struct told *told) = {object_addresses_tell, function_names_tell,
-						  probe_names_tell};
+			    struct told *told) = {object_addresses_translate,
+						  function_names_translate, probe_names_translate};
 	struct told next;
 	int err = 0;
 
@@ -394,7 +394,7 @@ int image_write_as(struct image *t, const char *file, const char *text, size_t n
 		   int tid)
 {
 	struct told told;
-	int err = image_tell(t, file, text, n, &told);
+	int err = image_translate(t, file, text, n, &told);
 
 	if (err)
 		return err;

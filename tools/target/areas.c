@@ -239,7 +239,7 @@ struct areas *areas_now(void)
 	return a;
 }
 
-void areas_tell(void (*say)(const char *line))
+void areas_report(void (*say)(const char *line))
 {
 	const char *env = getenv("VESTIGE_DIR");
 	struct areas *a = areas_now();

@@ -33,10 +33,10 @@ void areas_put(struct areas *a);
 int areas_compare(const struct area_file *a, const struct area_file *b);
 
 /*
- * areas_tell() - report why areas are missing: a line for each folder that is not read, and one
+ * areas_report() - report why areas are missing: a line for each folder that is not read, and one
  * with the folders that were read if there is no area.
  */
-void areas_tell(void (*say)(const char *line));
+void areas_report(void (*say)(const char *line));
 
 /*
  * areas_open() - one of them as an image.

@@ -389,8 +389,8 @@ static bool any_later(const struct meta *m)
 	return false;
 }
 
-int function_names_tell(const struct image *t, const char *file, const char *text, size_t n,
-			struct told *told)
+int function_names_translate(const struct image *t, const char *file, const char *text, size_t n,
+			     struct told *told)
 {
 	enum kind kind = kind_of(file);
 	struct meta *m;

@@ -173,13 +173,13 @@ struct told {
 };
 
 /*
- * image_tell() - translate the user's @text for the process: names of the source get their meanings
+ * image_translate() - translate the user's @text for the process: names of the source get their meanings
  * there. image_write() writes that. Return: 0 or -errno with fail() set; then nothing is allocated.
  */
-int image_tell(const struct image *t, const char *file, const char *text, size_t n,
-	       struct told *told);
+int image_translate(const struct image *t, const char *file, const char *text, size_t n,
+		    struct told *told);
 
-/* image_put() - write a text that image_tell() gave. Return: as image_write(). */
+/* image_put() - write a text that image_translate() gave. Return: as image_write(). */
 int image_put(struct image *t, const char *file, const char *text, size_t n, bool truncate);
 
 /* Whether records of writes to the file name their writer. */

@@ -69,7 +69,7 @@ int meaning_write(struct written *w, struct image *t)
 
 	if (m)
 		return image_put(t, w->path, m->text, m->n, w->truncate);
-	err = image_tell(t, w->path, w->text, w->n, &told);
+	err = image_translate(t, w->path, w->text, w->n, &told);
 	if (err)
 		return err;
 	err = image_put(t, w->path, told.text, told.n, w->truncate);

@@ -79,8 +79,8 @@ bool object_addresses_are_in(const char *file, const char *text, size_t n)
 	return i < n && takes_addresses(file);
 }
 
-int object_addresses_tell(const struct image *t, const char *file, const char *text, size_t n,
-			  struct told *told)
+int object_addresses_translate(const struct image *t, const char *file, const char *text, size_t n,
+			       struct told *told)
 {
 	struct meta *meta = NULL;
 	size_t i, bytes = 0;

@@ -461,8 +461,8 @@ bool probe_names_are_in(const char *file, const char *text, size_t n)
 	       n && !memchr(text, '\0', n) && any(text, n);
 }
 
-int probe_names_tell(const struct image *t, const char *file, const char *text, size_t n,
-		     struct told *told)
+int probe_names_translate(const struct image *t, const char *file, const char *text, size_t n,
+			  struct told *told)
 {
 	struct telling to = {.t = t};
 	size_t i, end, comment;

@@ -346,7 +346,7 @@ static struct fetch_word word_of(const struct dyn_command *c, uint32_t i)
 	return w;
 }
 
-int probe_told_wrong(struct probe_definition *d)
+int probe_has_errors(struct probe_definition *d)
 {
 	const struct dyn_command *c = d->c;
 	const char *text;
@@ -459,7 +459,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error,
 				      colon + 1);
 	/* the place exists; its instruction is checked later, as in the kernel */
 	if (!err)
-		err = probe_told_wrong(d);
+		err = probe_has_errors(d);
 	d->word = 1;
 	if (!err && is_file)
 		err = read_file(d);

@@ -41,7 +41,7 @@ int probe_read_args(struct probe_definition *d, struct fetch_arg *args, uint32_t
 		    const struct fetch_context *ctx, uint32_t *bytes);
 
 /* Whether the writer found names that mean nothing (abi/probe_word.h). Return: 0 or -EINVAL. */
-int probe_told_wrong(struct probe_definition *d);
+int probe_has_errors(struct probe_definition *d);
 
 /* The address of a symbol, for fetch_context. */
 int probe_fetch_symbol(void *arg, const char *name, size_t n, uint64_t *address);

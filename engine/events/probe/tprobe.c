@@ -292,7 +292,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error)
 	if (!err)
 		err = read_tracepoint(d);
 	if (!err)
-		err = probe_told_wrong(d);
+		err = probe_has_errors(d);
 	if (!err && d->attached)
 		err = expand(d, &expanded);
 	if (!err)

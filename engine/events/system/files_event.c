@@ -2,7 +2,7 @@
 /*
  * files:descriptor: a descriptor that the program got, and what it leads to (sources/descriptors.h).
  * The ones open at its start are recorded first, if the event is on by then. `vestige sched` names
- * files by it. Any context. fork: the child tells its own. Tests: tests/cli/test_sched.py.
+ * files by it. Any context. fork: the child reports its own. Tests: tests/cli/test_sched.py.
  */
 #include "engine/base/compiler.h"
 #include "engine/base/lifecycle.h"
@@ -56,18 +56,18 @@ static void start(const struct lifecycle_start *how)
 	builtin_events_add(&row, 1);
 }
 
-static void tell_first(const struct lifecycle_start *how)
+static void report_first(const struct lifecycle_start *how)
 {
 	(void)how;
 	if (builtin_event_is_on(&row))
-		descriptors_tell_all();
+		descriptors_report_all();
 }
 
 static void fork_files(const struct lifecycle_fork *f)
 {
 	if (f->when == LIFECYCLE_FORK_UNLOCKED && builtin_event_is_on(&row))
-		descriptors_tell_all();
+		descriptors_report_all();
 }
 
 LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);
-LIFECYCLE(LIFECYCLE_LIVE, tell_first, fork_files, NULL);
+LIFECYCLE(LIFECYCLE_LIVE, report_first, fork_files, NULL);

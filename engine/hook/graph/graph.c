@@ -149,7 +149,7 @@ static int choose(int top, int multi)
 	if (top || multi) {
 		/* those that were there before it was refused go on without calls */
 		if (graph_is_refused() && ((top && !top_on) || (multi && !was_multi))) {
-			graph_tell_refused("no function_graph");
+			graph_report_refused("no function_graph");
 			return -ENODEV;
 		}
 		err = have_stacks();
@@ -198,7 +198,7 @@ void graph_finish(enum record_kind kind)
 	if (kind != RECORD_ENTRY)
 		return;
 	choose(ftrace_top_graph(), ops_any_graph());
-	graph_stacks_tell();
+	graph_stacks_report();
 }
 
 /*

@@ -31,7 +31,7 @@ int graph_is_refused(void)
 	return refused;
 }
 
-void graph_tell_refused(const char *what)
+void graph_report_refused(const char *what)
 {
 	area_status(what, why, 0);
 }
@@ -68,7 +68,7 @@ static void follow(void)
 	if (refused == before || !ftrace_any())
 		return;
 	if (ftrace_top_graph() || ops_any_graph())
-		graph_tell_refused("function_graph has ended");
+		graph_report_refused("function_graph has ended");
 	ftrace_update();
 }
 

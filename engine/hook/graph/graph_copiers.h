@@ -9,6 +9,6 @@
 int graph_is_refused(void);
 
 /* A line of vestige_status: @what, and which object it is. */
-void graph_tell_refused(const char *what);
+void graph_report_refused(const char *what);
 
 #endif

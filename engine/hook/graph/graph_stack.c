@@ -59,7 +59,7 @@ void graph_stacks_active(int on)
 	store_relaxed(&active, on);
 }
 
-void graph_stacks_tell(void)
+void graph_stacks_report(void)
 {
 	if (compare_and_store(&no_row, 1, 2))
 		area_status("calls are left out of the graph: 130000 stacks are known, "
@@ -562,4 +562,4 @@ static void fork_stacks(const struct lifecycle_fork *f)
 }
 
 /* What was not reported yet. */
-LIFECYCLE(LIFECYCLE_HOOK, NULL, fork_stacks, graph_stacks_tell);
+LIFECYCLE(LIFECYCLE_HOOK, NULL, fork_stacks, graph_stacks_report);

@@ -104,7 +104,7 @@ int graph_stacks_start(void);
 int graph_stacks_probe(void);
 
 /* Say in vestige_status why calls were left unwrapped, if some were. Normal context. */
-void graph_stacks_tell(void);
+void graph_stacks_report(void);
 
 /* Calls are being wrapped, or are not: threads that start get their shadow ahead. */
 void graph_stacks_active(int on);

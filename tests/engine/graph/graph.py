@@ -83,7 +83,7 @@ def calls(a, unmatched=None):
                 while stack and stack[-1].tail:
                     stack.pop().how = "unwound"
                 if not stack:
-                    raise Wrong(f"thread {tid}: {r.id} calls vanished, but not so many were open")
+                    raise Wrong(f"thread {tid}: {r.id} calls vanished, but fewer were open")
                 stack.pop().how = "unwound"
     return roots
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Events in pairs. A line of its input: `b ID WHO AMOUNT` begins one, `e ID RESULT NOTE` ends it;
- * `storm N THREADS`: so many pairs by each thread, with keys of its own, and signals that make
+ * `storm N THREADS`: N pairs by each thread, with keys of its own, and signals that make
  * pairs in their midst; `fork ID`: a child makes a pair and lives on with the program. The answer
  * is `done N`, of a storm how many pairs there were, of a fork the child's id.
  */

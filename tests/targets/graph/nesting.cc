@@ -20,7 +20,7 @@
 
 extern "C" {
 
-/* ---- try { B -> C throws } catch { D }, with so many arguments on the stack of each ---- */
+/* ---- try { B -> C throws } catch { D }, with a number of arguments on the stack of each ---- */
 
 NOINLINE void c_throws(long n)
 {

@@ -40,7 +40,7 @@ static struct fake *overwriting(void)
 	return f;
 }
 
-/* The tables say that there are so many pages. */
+/* The number of pages by the tables. */
 static void set_pages(struct fake *f, uint32_t nr)
 {
 	struct area_cpu *c = fake_row(f, AREA_CPUS, 0);
