@@ -29,8 +29,8 @@ struct fuzz_target {
 };
 
 extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control, fuzz_calls,
-	fuzz_follow, fuzz_probes, fuzz_events, fuzz_synth, fuzz_insn, fuzz_import, fuzz_inject, fuzz_blk,
-	fuzz_entries;
+	fuzz_follow, fuzz_probes, fuzz_events, fuzz_synth, fuzz_insn, fuzz_import, fuzz_inject,
+	fuzz_blk, fuzz_entries, fuzz_index;
 
 /* synth.c: the synthetic event that the target `events` has. */
 extern struct synth_event *fuzz_known_synth;

@@ -2,6 +2,7 @@
 /* Rows of spans and what is to be seen of them, tools/view/span_row.c, against a look at each span. */
 #include "cm.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -162,6 +163,62 @@ static void test_tree_is_small(void **state)
 	span_row_clear(&row);
 }
 
+struct sums {
+	uint64_t count, busy, longest;
+};
+
+static int sum(void *arg, const struct span_block *block)
+{
+	struct sums *s = arg;
+
+	s->count += block->count;
+	s->busy += block->busy;
+	s->longest = block->longest > s->longest ? block->longest : s->longest;
+	return 0;
+}
+
+/* The tree alone has all spans in blocks of at most a leaf or a pixel; a small row is as it was. */
+static void test_outline(void **state)
+{
+	for (size_t nr = 1; nr < 60000; nr = nr * 3 + 1) {
+		struct span_row row, outline, again;
+		struct span_node *leaves;
+		uint64_t last;
+
+		make_row(&row, nr, SEED);
+		last = row.start[nr - 1] + row.length[nr - 1] + 1;
+		assert_int_equal(span_row_outline(&row, &outline), 0);
+		assert_int_equal(outline.outline, nr > SPAN_WHOLE);
+		for (uint64_t pixel = last; pixel; pixel /= 10) {
+			struct sums a = {0}, b = {0};
+
+			span_row_query(&row, 0, last, pixel, sum, &a);
+			span_row_query(&outline, 0, last, pixel, sum, &b);
+			assert_memory_equal(&a, &b, sizeof(a));
+			/* a part: at most a leaf more at each end */
+			a = b = (struct sums){0};
+			span_row_query(&row, last / 3, last / 2, pixel, sum, &a);
+			span_row_query(&outline, last / 3, last / 2, pixel, sum, &b);
+			assert_true(b.count >= a.count && b.count <= a.count + 2 * SPAN_LEAF);
+		}
+		if (outline.outline) {
+			leaves = malloc(outline.nr_nodes[0] * sizeof(*leaves));
+			memcpy(leaves, outline.nodes[0], outline.nr_nodes[0] * sizeof(*leaves));
+			leaves[1].which = 0; /* a span of another leaf */
+			assert_int_equal(span_row_from_leaves(nr, leaves, 7, &again), -EINVAL);
+			leaves[1] = outline.nodes[0][1];
+			again.nr_levels = 0;
+			assert_int_equal(span_row_from_leaves(nr, leaves, 7, &again), 0);
+			for (unsigned int i = 0; i < outline.nr_levels; i++)
+				assert_memory_equal(again.nodes[i], outline.nodes[i],
+						    outline.nr_nodes[i] * sizeof(*leaves));
+			span_row_clear(&again);
+		}
+		span_row_clear(&outline);
+		span_row_clear(&row);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -169,6 +226,7 @@ int main(void)
 		cmocka_unit_test(test_emit_ends_it),
 		cmocka_unit_test(test_overlaps_and_ends),
 		cmocka_unit_test(test_tree_is_small),
+		cmocka_unit_test(test_outline),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

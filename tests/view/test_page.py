@@ -72,7 +72,7 @@ def test_page(w):
     env = dict(w.env, HOME=w.dir, XDG_CONFIG_HOME=w.dir, XDG_CACHE_HOME=w.dir)
     with server(w, "t.dat") as c:
         p = subprocess.run(["node", os.path.join(SOURCE, "tests/view/page.mjs"), modules, chromium, w.path("t.html"), c.path], env=env,
-                           cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=250, check=False)
+                           cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=550, check=False)
     assert p.returncode == 0 and "ok " in p.stdout, p.stdout[-5000:]
 
 

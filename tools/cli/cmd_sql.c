@@ -253,7 +253,7 @@ static int run(const struct command *c, int argc, char **argv)
 	if (!ret) {
 		progress_begin(&p, v.path, "Ctrl-C ends this", false);
 		progress_view(&p, &v);
-		ret = columns_read(&v, &columns);
+		ret = columns_read(&v, NULL, &columns);
 		if (!ret)
 			ret = ask(columns, argv[0], &opt, &p.stop);
 		progress_end(&p);

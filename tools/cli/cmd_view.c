@@ -15,6 +15,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/shown.h"
 #include "tools/cli/view_flags.h"
+#include "tools/cli/view_reading.h"
 #include "tools/mount/mount.h"
 #include "tools/view/html.h"
 #include "tools/view/server.h"
@@ -22,6 +23,7 @@
 struct options {
 	const char *html, *session, *source;
 	uint16_t port;
+	bool no_index;
 };
 
 static int take_port(const struct parsing *p, void *to, const char *value)
@@ -41,6 +43,9 @@ static const struct flag flags[] = {
 	 "without a server; the shortest calls are left out where that is too little, and it is "
 	 "said",
 	 NULL, offsetof(struct options, html)},
+	{0, "no-index", NULL,
+	 "neither read nor write FILE.index, from which a large recording has its first picture",
+	 NULL, offsetof(struct options, no_index)},
 	{0, "port", "PORT", "listen there; default: any that is free", take_port, 0},
 	{0, "session", "FILE",
 	 "what the user arranged (filters, markers, plots, notes) is read from FILE, and saved "
@@ -78,41 +83,82 @@ static void follow(struct view_server *s, struct shown *shown, const sigset_t *s
 	}
 }
 
+static int say_address(const struct view_server *s)
+{
+	/* the token is for a person at the terminal, and not for a log */
+	if (isatty(STDOUT_FILENO))
+		printf("Open %s\nor   file://%s in a browser. Ctrl-C ends it.\n",
+		       view_server_address(s), view_server_file(s));
+	else
+		printf("Open file://%s in a browser.\n", view_server_file(s));
+	return fflush(stdout) ? fail_errno(errno, "cannot write to stdout") : 0;
+}
+
+/* Read a file, and serve it as soon as there is a picture, until a signal of @set comes. */
+static int serve_file(struct view *v, const struct view_server_options *how, bool use_index,
+		      const sigset_t *set)
+{
+	static const struct timespec tick = {.tv_nsec = 5000000};
+	struct view_reading r;
+	int sig, end, err = view_reading_begin(&r, v, use_index);
+	bool asked = false;
+
+	while (!err && !asked) {
+		err = view_reading_serve(&r, how);
+		if (err != -EAGAIN)
+			break;
+		err = 0;
+		asked = sigtimedwait(set, NULL, &tick) > 0;
+	}
+	if (!err && !asked)
+		err = say_address(r.server);
+	if (!err && !asked)
+		sigwait(set, &sig);
+	end = view_reading_end(&r);
+	return err ? err : end;
+}
+
+static int serve_target(struct shown *shown, const struct view_server_options *how,
+			const sigset_t *set)
+{
+	struct view_server *s = NULL;
+	int sig, err = view_server_start(shown->c, how, &s);
+
+	if (!err)
+		err = say_address(s);
+	if (!err && shown->target)
+		follow(s, shown, set);
+	else if (!err)
+		sigwait(set, &sig);
+	view_server_stop(s);
+	return err;
+}
+
 /* Until Ctrl-C, or until the terminal closes. */
 static int serve(struct shown *shown, const struct options *opt)
 {
-	struct view_server *s = NULL;
-	struct view_server_options how = {.port = opt->port,
-					  .session = opt->session,
-					  .source = opt->source,
-					  .live = shown->target};
+	struct view_server_options how = {
+		.port = opt->port, .session = opt->session, .source = opt->source};
+	bool whole;
+	int err;
+	struct view *alone = shown_alone(shown, &whole, &err);
 	sigset_t set, old;
 	char dir[4096];
-	int sig, err = mount_default_dir(dir, sizeof(dir));
 
+	if (!alone && !err)
+		err = shown_read(shown);
+	if (!err)
+		err = mount_default_dir(dir, sizeof(dir));
+	how.dir = dir;
+	how.live = shown->target;
 	sigemptyset(&set);
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &old);
-	how.dir = dir;
 	if (!err)
-		err = view_server_start(shown->c, &how, &s);
-	if (!err) {
-		/* the token is for a person at the terminal, and not for a log */
-		if (isatty(STDOUT_FILENO))
-			printf("Open %s\nor   file://%s in a browser. Ctrl-C ends it.\n",
-			       view_server_address(s), view_server_file(s));
-		else
-			printf("Open file://%s in a browser.\n", view_server_file(s));
-		if (fflush(stdout))
-			err = fail_errno(errno, "cannot write to stdout");
-		else if (shown->target)
-			follow(s, shown, &set);
-		else
-			sigwait(&set, &sig);
-	}
-	view_server_stop(s);
+		err = alone ? serve_file(alone, &how, whole && !opt->no_index, &set)
+			    : serve_target(shown, &how, &set);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return err;
 }
@@ -126,9 +172,9 @@ static int run(const struct command *c, int argc, char **argv)
 	if (status < 0 && shown.wish.target && opt.html)
 		status = options_wrong(c, "--html is of files: record the process first");
 	if (status < 0) {
-		ret = shown_read(&shown);
-		if (!ret)
-			ret = opt.html ? write_html(opt.html, shown.c) : serve(&shown, &opt);
+		ret = opt.html ? shown_read(&shown) : serve(&shown, &opt);
+		if (!ret && opt.html)
+			ret = write_html(opt.html, shown.c);
 		if (ret)
 			note("%s", fail_text());
 	}

@@ -36,7 +36,7 @@ static int read_columns(struct view *v, struct columns **out)
 
 	progress_begin(&p, v->path, "Ctrl-C ends this", false);
 	progress_view(&p, v);
-	err = columns_read(v, out);
+	err = columns_read(v, NULL, out);
 	v->progress = NULL;
 	v->r->stop = NULL;
 	if (progress_end(&p) && err)
@@ -54,7 +54,7 @@ static int read_target(struct target *t, const struct shown_wish *opt, struct vi
 	v->path = opt->target;
 	if (!err)
 		err = view_use(v, r);
-	return err ? err : columns_read(v, out);
+	return err ? err : columns_read(v, NULL, out);
 }
 
 /* The same, once it has something. */
@@ -208,6 +208,19 @@ int shown_parse(struct shown *shown, void *own, const struct command *c, int arg
 		return options_wrong(c, "-P or a file, not both");
 	shown->plain = shown->views[0];
 	return status;
+}
+
+struct view *shown_alone(struct shown *shown, bool *whole, int *err)
+{
+	struct view *v = &shown->views[0];
+
+	*err = 0;
+	if (shown->wish.target || shown->nr != 1 || shown->wish.offsets)
+		return NULL;
+	*whole = !view_has_filters(v) && !v->cpu_text && !v->srcline &&
+		 v->demangle == DEMANGLE_SHORT;
+	*err = view_open(v);
+	return *err ? NULL : v;
 }
 
 int shown_read(struct shown *shown)

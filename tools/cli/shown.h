@@ -44,6 +44,14 @@ int shown_parse(struct shown *shown, void *own, const struct command *c, int arg
 int shown_read(struct shown *shown);
 
 /*
+ * shown_alone() - open the file, if there is one alone and its times are not moved.
+ * @whole: set to whether no flag leaves out or renames what is in it.
+ * Return: its view, which shown_close() closes; NULL: shown_read() is the way; fail() is set and
+ * *@err is not 0 where it cannot be opened.
+ */
+struct view *shown_alone(struct shown *shown, bool *whole, int *err);
+
+/*
  * shown_refresh() - read a target again.
  * @before: what was shown, if it has changed: it is valid until shown_forget(). Return: has it?
  * Else, and where it cannot be read any more, all stays as it is.

@@ -85,8 +85,8 @@ void answer_info(const struct columns *c, struct out *o, const struct answer_abo
 	out_text(o, "{\"version\":1,\"path\":");
 	json_put(o, c->v->path);
 	put_files(c, o);
-	out_printf(o, ",\"live\":%s,\"session\":%s", about->live ? "true" : "false",
-		   about->session ? "true" : "false");
+	out_printf(o, ",\"live\":%s,\"reading\":%s,\"session\":%s", about->live ? "true" : "false",
+		   c->outline ? "true" : "false", about->session ? "true" : "false");
 	out_text(o, ",\"command\":");
 	json_put(o, r->cmdline);
 	out_text(o, ",\"uname\":");
@@ -127,7 +127,7 @@ static int put_block(void *arg, const struct span_block *b)
 
 	out_printf(s->o, "%s%" PRIu64 ",%" PRIu64 ",%u,%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%u",
 		   s->any ? "," : "", b->start - s->c->first, b->end - b->start, b->name, b->count,
-		   b->busy, b->which, s->row->has_extra ? s->row->extra[b->which] : 0);
+		   b->busy, b->which, b->extra);
 	s->any = true;
 	return s->o->err;
 }

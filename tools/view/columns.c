@@ -5,12 +5,14 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "tools/analysis/sched.h"
 #include "tools/analysis/stack_homes.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
+#include "tools/base/time_ns.h"
 #include "tools/export/call_export.h"
 #include "tools/export/other_text.h"
 #include "tools/reader/tasks.h"
@@ -40,6 +42,9 @@ struct building {
 		uint64_t since;
 	} * cpus;
 	bool has_switches;
+	const struct columns_watch *watch; /* NULL: none */
+	uint32_t nr_taken;		   /* calls and events, for looks at the clock */
+	uint64_t next_part_ns;
 	int err;
 };
 
@@ -294,6 +299,32 @@ static void add_span(struct building *b, struct track_key key, uint32_t depth, u
 	b->err = span_row_add(&t->rows[depth], start, length, name, extra);
 }
 
+#define LOOK_EACH 16384u	      /* calls and events, between two looks at the clock */
+#define PART_NS	  UINT64_C(700000000) /* from the beginning to the first part */
+
+/* Each part comes when three times as long was read. */
+static void give_part(struct building *b)
+{
+	struct columns *part = NULL;
+	uint64_t now = time_ns(CLOCK_MONOTONIC);
+
+	if (!b->next_part_ns)
+		b->next_part_ns = now + PART_NS;
+	if (b->err || now < b->next_part_ns || b->c->first > b->c->last)
+		return;
+	b->err = columns_outline(b->c, &part);
+	if (b->err)
+		return;
+	b->next_part_ns = now + 3 * (now - b->next_part_ns + PART_NS);
+	b->watch->part(b->watch->arg, part);
+}
+
+static void taken(struct building *b)
+{
+	if (b->watch && b->nr_taken++ % LOOK_EACH == 0)
+		give_part(b);
+}
+
 static void enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct building *b = arg;
@@ -323,6 +354,7 @@ static void leave(void *arg, struct call *call, struct call *parent, const struc
 	}
 	if (!stack_homes_is_own(&b->homes, call))
 		key.stack = call->stack;
+	taken(b);
 	b->c->nr_calls++;
 	add_span(b, key, depth, call->start, call->end - call->start,
 		 function_name(b, (uint32_t)call->data), rec ? rec->cpu : COLUMNS_NO_CPU);
@@ -389,6 +421,7 @@ static int other(void *arg, const struct record *rec)
 		note_lost(b, rec);
 	if (b->err || !call_filter_unmatched(b->v->filter, rec))
 		return b->err;
+	taken(b);
 	b->err = other_text_take(b->text, rec, &name, &text);
 	if (!b->err && nr == e->room)
 		b->err = grow_events(e);
@@ -501,28 +534,6 @@ static int read_switches(struct building *b)
 	return ret == -ENODATA ? 0 : ret;
 }
 
-static bool of_cpu(const struct track *t)
-{
-	return t->kind == TRACK_CPU || t->kind == TRACK_CPU_EVENTS;
-}
-
-static int64_t by(int64_t a, int64_t b)
-{
-	return a < b ? -1 : a > b;
-}
-
-static int track_order(const void *a_, const void *b_)
-{
-	const struct track *a = a_, *b = b_;
-	int64_t ret = by(!of_cpu(a), !of_cpu(b));
-
-	ret = ret ? ret : by(a->pid ? a->pid : a->id, b->pid ? b->pid : b->id);
-	ret = ret ? ret : by(a->id, b->id);
-	ret = ret ? ret : by(a->process, b->process);
-	ret = ret ? ret : by(a->kind, b->kind);
-	return (int)(ret ? ret : by(a->stack, b->stack));
-}
-
 /* Where a recording begins in the middle of calls, the outermost depths have none. */
 static void drop_empty_rows(struct track *t)
 {
@@ -551,7 +562,7 @@ static int finish(struct columns *c)
 
 	if (c->first > c->last)
 		return fail(ENODATA, "'%s' has nothing to be shown", c->v->path);
-	qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), track_order);
+	qsort(c->tracks, c->nr_tracks, sizeof(*c->tracks), columns_track_order);
 	number_threads(c);
 	for (size_t i = 0; i < c->nr_tracks; i++) {
 		drop_empty_rows(&c->tracks[i]);
@@ -561,11 +572,11 @@ static int finish(struct columns *c)
 	return ret;
 }
 
-int columns_read(struct view *v, struct columns **out)
+int columns_read(struct view *v, const struct columns_watch *watch, struct columns **out)
 {
 	const struct calls_ops ops = {.enter = enter, .leave = leave};
 	struct columns *c = calloc(1, sizeof(*c));
-	struct building b = {.c = c, .v = v};
+	struct building b = {.c = c, .v = v, .watch = watch};
 	int ret = 0;
 
 	*out = NULL;
@@ -601,37 +612,4 @@ int columns_read(struct view *v, struct columns **out)
 	else
 		*out = c;
 	return ret;
-}
-
-void columns_free(struct columns *c)
-{
-	if (!c)
-		return;
-	for (size_t i = 0; i < c->nr_tracks; i++) {
-		for (uint32_t row = 0; row < c->tracks[i].nr_rows; row++)
-			span_row_clear(&c->tracks[i].rows[row]);
-		free(c->tracks[i].rows);
-	}
-	for (size_t i = 0; !c->parent && i < c->nr_names; i++) {
-		free(c->names[i].text);
-		free(c->names[i].object);
-		free(c->names[i].place);
-	}
-	for (size_t i = 0; !c->parent && i < c->nr_texts; i++)
-		free(c->texts[i]);
-	free(c->tracks);
-	if (!c->parent) {
-		free(c->names);
-		free(c->texts);
-		free(c->lost);
-		free(c->files);
-	}
-	free(c->events.ts);
-	free(c->events.cpu);
-	free(c->events.tid);
-	free(c->events.name);
-	free(c->events.text);
-	free(c->events.latency);
-	free(c->events.track);
-	free(c);
 }

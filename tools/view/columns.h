@@ -104,6 +104,7 @@ struct columns {
 	uint64_t nr_calls;
 	uint64_t too_deep; /* calls left out: COLUMNS_MAX_ROWS */
 	bool has_states;
+	bool outline;	      /* columns_outline(): trees alone, and of the events their number */
 	struct track *tracks; /* CPUs first, then by process and thread */
 	size_t nr_tracks, room_tracks;
 	struct column_name *names;
@@ -115,12 +116,38 @@ struct columns {
 	size_t nr_lost, room_lost;
 };
 
+/* Sees the columns while they are read. */
+struct columns_watch {
+	/*
+	 * An outline of what was read so far, some times in the reading: after some tenths of a
+	 * second, then each time that three times as long was read. Calls that are open are not in
+	 * it. @part: columns_free() it. Called in the thread that reads.
+	 */
+	void (*part)(void *arg, struct columns *part);
+	void *arg;
+};
+
 /*
  * columns_read() - read all that @v shows.
- * @v: open; borrowed until columns_free().
+ * @v: open; borrowed until columns_free(). @watch: NULL: none.
  * Return: 0 or -errno with fail() set: ENODATA where nothing was recorded.
  */
-int columns_read(struct view *v, struct columns **out);
+int columns_read(struct view *v, const struct columns_watch *watch, struct columns **out);
+
+/*
+ * columns_outline() - what a first picture needs of @c, which may be unfinished: names, tracks with
+ * the trees of their rows (span_row_outline()), places where records were lost. It shares nothing
+ * with @c, but for the view and the files' paths. Of an outline only answer_info() and
+ * answer_spans() may be asked.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+int columns_outline(const struct columns *c, struct columns **out);
+
+/* Keep a copy of @bytes at @text until columns_free(). Return: 0 or -ENOMEM with fail() set. */
+int columns_own_text(struct columns *c, const char *text, size_t bytes, const char **out);
+
+/* The order of struct columns.tracks, for qsort(). */
+int columns_track_order(const void *a, const void *b);
 void columns_free(struct columns *c);
 
 /*

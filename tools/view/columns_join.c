@@ -86,6 +86,7 @@ static void move_row(struct span_row *row, int64_t by, const uint32_t *names)
 			n->start = moved(n->start, by);
 			n->end = moved(n->end, by);
 			n->name = names[n->name];
+			n->of_longest = names[n->of_longest];
 		}
 }
 

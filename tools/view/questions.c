@@ -257,18 +257,19 @@ static int ask_sql(struct served *s, struct out *o, const struct question *q)
 static const struct {
 	const char *path;
 	int (*answer)(struct served *s, struct out *o, const struct question *q);
+	bool of_outline; /* an outline answers it */
 } questions[] = {
-	{"/api/info", ask_info},
-	{"/api/spans", ask_spans},
-	{"/api/list", ask_list},
-	{"/api/number", ask_number},
-	{"/api/find", ask_find},
-	{"/api/table", ask_table},
-	{"/api/flame", ask_flame},
-	{"/api/function", ask_function},
-	{"/api/sql", ask_sql},
-	{"/api/source", ask_source},
-	{"/api/generation", ask_generation},
+	{"/api/info", ask_info, true},
+	{"/api/spans", ask_spans, true},
+	{"/api/list", ask_list, false},
+	{"/api/number", ask_number, false},
+	{"/api/find", ask_find, false},
+	{"/api/table", ask_table, false},
+	{"/api/flame", ask_flame, false},
+	{"/api/function", ask_function, false},
+	{"/api/sql", ask_sql, false},
+	{"/api/source", ask_source, false},
+	{"/api/generation", ask_generation, true},
 };
 
 #define NR_QUESTIONS (sizeof(questions) / sizeof(*questions))
@@ -321,6 +322,8 @@ int served_answer(struct served *s, struct MHD_Connection *con, const char *path
 	if (which == NR_QUESTIONS)
 		return -ENOENT;
 	err = take_question(&q, con) ? 0 : -EINVAL;
+	if (!err && s->c->outline && (!questions[which].of_outline || (steps && *steps)))
+		err = -EAGAIN;
 	if (!err && steps && *steps)
 		err = use_filter(s, steps, &q.c);
 	if (!err)

@@ -44,7 +44,8 @@ int body_add(void *body, const char *text, size_t bytes);
 /*
  * served_answer() - answer a request as JSON.
  * @path: of its address. @out: empty.
- * Return: 0; -ENOENT: there is no such question; -EINVAL: something in it is wrong; -ENOMEM.
+ * Return: 0; -ENOENT: there is no such question; -EINVAL: something in it is wrong; -EAGAIN: an
+ * outline cannot answer it; -ENOMEM.
  */
 int served_answer(struct served *s, struct MHD_Connection *con, const char *path, struct body *out);
 

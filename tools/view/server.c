@@ -145,6 +145,10 @@ static enum MHD_Result send_answer(struct view_server *s, struct MHD_Connection 
 	free(body.at);
 	if (err == -ENOENT)
 		return refuse(con, MHD_HTTP_NOT_FOUND, "there is no such page");
+	if (err == -EAGAIN)
+		return refuse(
+			con, MHD_HTTP_SERVICE_UNAVAILABLE,
+			"the recording is being read; this can be answered when that is done");
 	if (err == -EINVAL)
 		return refuse(con, MHD_HTTP_BAD_REQUEST, "that is no question of this page");
 	return refuse(con, MHD_HTTP_INTERNAL_SERVER_ERROR, "there is no memory for the answer");

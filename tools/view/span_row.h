@@ -5,7 +5,7 @@
  *
  * The tree's leaves are SPAN_LEAF spans each, and each node above is made of SPAN_FANOUT nodes. A
  * node has its start and end, the sum of its spans' lengths, the longest span, and the name that
- * has most of the time. It takes less than 5 % of the columns.
+ * has most of the time. It takes 5 % of the columns.
  * Tests: tests/unit/view/test_span_row.c, against a search through all spans.
  */
 #ifndef VESTIGE_TOOLS_SPAN_ROW_H
@@ -27,6 +27,8 @@ struct span_node {
 	uint64_t which;	     /* its number in the row */
 	uint64_t name_busy;  /* a lower bound of the name's time */
 	uint32_t name;	     /* the name with most of the time, as far as the nodes beneath show */
+	uint32_t of_longest; /* name of the longest span */
+	uint32_t extra;	     /* of the longest span; 0 where the row has none */
 	uint32_t reserved;
 };
 
@@ -37,6 +39,7 @@ struct span_row {
 	uint32_t *extra;  /* its meaning depends on the kind of track; NULL: none */
 	size_t nr, room;
 	bool has_extra;			      /* set before the first span_row_add() */
+	bool outline;			      /* span_row_outline(): there is the tree alone */
 	struct span_node *nodes[SPAN_LEVELS]; /* [0] the leaves; the last level has one node */
 	size_t nr_nodes[SPAN_LEVELS];
 	unsigned int nr_levels;
@@ -50,6 +53,7 @@ struct span_block {
 	uint64_t longest; /* length of the longest span in it; the first of several as long */
 	uint64_t which;	  /* number of that span */
 	uint32_t name;	  /* its name */
+	uint32_t extra;	  /* the row's extra of it; 0 where it has none */
 };
 
 /*
@@ -62,6 +66,25 @@ int span_row_add(struct span_row *row, uint64_t start, uint64_t length, uint32_t
 
 /* Make the tree, once all spans are there. Return: 0 or -ENOMEM with fail() set. */
 int span_row_finish(struct span_row *row);
+
+/*
+ * span_row_outline() - a row that has the tree of @row alone, for a picture of it.
+ * A row of at most SPAN_WHOLE spans is copied. Of a larger one there are no columns; only
+ * span_row_query() may be called, and its finest block is a leaf.
+ * @row: finished or not; stays as it is. @out: empty; span_row_clear() it, also after a failure.
+ * Return: 0 or -ENOMEM with fail() set.
+ */
+#define SPAN_WHOLE 1024u
+int span_row_outline(const struct span_row *row, struct span_row *out);
+
+/*
+ * span_row_from_leaves() - an outline of leaves that were stored.
+ * @nr: spans of the row. @leaves: from malloc(), as many as that needs; owned by @out from now on.
+ * @nr_names: names that there are. Return: 0; -EINVAL: the leaves cannot be of a row; -ENOMEM. fail()
+ * is set.
+ */
+int span_row_from_leaves(size_t nr, struct span_node *leaves, uint32_t nr_names,
+			 struct span_row *out);
 void span_row_clear(struct span_row *row);
 
 /* The number of the first span that ends behind @ts, or has no length and is not before it. */

@@ -3291,7 +3291,7 @@ and`));
       this.tab = this.tab === "source" && s3 ? "source" : "chosen";
       g2.want();
       this.changed();
-      if (s3)
+      if (s3 && !this.info.reading)
         this.showWaker(s3);
     }
     track(i4) {
@@ -3311,7 +3311,8 @@ and`));
     // The number in the list is asked for when a span of the graph is chosen.
     clicked(s3, ts) {
       this.choose(s3, ts);
-      this.list.number(s3 ? s3.start : ts).then((at) => this.pickAt(at, s3), this.failed);
+      if (!this.info.reading)
+        this.list.number(s3 ? s3.start : ts).then((at) => this.pickAt(at, s3), this.failed);
     }
     goTo(s3) {
       this.graph.layout.open(s3.track);
@@ -3669,7 +3670,7 @@ and`));
         )
       ] }),
       v3.card && /* @__PURE__ */ u3(HoverCard, { v: v3 }),
-      /* @__PURE__ */ u3("section", { class: "below", children: [
+      info.reading ? /* @__PURE__ */ u3("p", { class: "note", role: "status", children: "The recording is being read: the picture is coarse, and in a moment the list, the tables and the search are there." }) : /* @__PURE__ */ u3("section", { class: "below", children: [
         /* @__PURE__ */ u3(List, { v: v3, source: v3.list, length: v3.listLength, chosen: v3.entry }),
         g2 && /* @__PURE__ */ u3(Panel, { v: v3 })
       ] }),
@@ -3839,6 +3840,7 @@ and`));
   // src/main.tsx
   var TOKEN2 = "vestige-token";
   var LIVE_MS = 1e3;
+  var READING_MS = 200;
   function takeToken() {
     const args = new URLSearchParams(location.hash.slice(1));
     const token = args.get("token");
@@ -3863,13 +3865,14 @@ and`));
       viewer = v3;
       window.vestige = { viewer: v3, graph: v3.graph, source, info };
     };
-    G(/* @__PURE__ */ u3(App, { source, info, session, made }), place);
-    if (info.live)
-      follow(source, await source.generation(), () => viewer ? saveSession(viewer) : "");
+    const now = info.reading ? "" : session;
+    G(/* @__PURE__ */ u3(App, { source, info, session: now, made }), place);
+    if (info.live || info.reading)
+      follow(source, await source.generation(), info.reading ? READING_MS : LIVE_MS, () => info.reading && session ? session : viewer ? saveSession(viewer) : "");
   }
-  async function follow(source, seen, session) {
+  async function follow(source, seen, each, session) {
     for (; ; ) {
-      await new Promise((done) => setTimeout(done, LIVE_MS));
+      await new Promise((done) => setTimeout(done, each));
       if (document.hidden)
         continue;
       try {

@@ -59,10 +59,12 @@ export function App({ source, info, session, made }: AppProps) {
           value={g ? g.scroll : 0} onInput={(e) => g!.scrollTo(Number(e.currentTarget.value))} />
       </main>
       {v.card && <HoverCard v={v} />}
-      <section class="below">
-        <List v={v} source={v.list} length={v.listLength} chosen={v.entry} />
-        {g && <Panel v={v} />}
-      </section>
+      {info.reading ? <p class="note" role="status">The recording is being read: the picture is coarse, and in a moment the list, the tables and the search are there.</p> : (
+        <section class="below">
+          <List v={v} source={v.list} length={v.listLength} chosen={v.entry} />
+          {g && <Panel v={v} />}
+        </section>
+      )}
       {v.menu && <Menu v={v} />}
       {v.dialog && <Dialogs v={v} />}
     </div>

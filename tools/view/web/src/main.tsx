@@ -10,6 +10,7 @@ import type { Viewer } from "./viewer";
 
 const TOKEN = "vestige-token";
 const LIVE_MS = 1000; // how often a live recording is asked for
+const READING_MS = 200; // and one that is being read
 
 // The token comes behind the #, which no server sees, and is taken out of the address at once.
 function takeToken(): string {
@@ -39,14 +40,17 @@ async function show(source: Source, session: string) {
     // for tests: what is on the screen
     (window as unknown as { vestige: unknown }).vestige = { viewer: v, graph: v.graph, source, info };
   };
-  render(<App source={source} info={info} session={session} made={made} />, place);
-  if (info.live) follow(source, await source.generation!(), () => (viewer ? saveSession(viewer) : ""));
+  // a session is opened once there is what it is about
+  const now = info.reading ? "" : session;
+  render(<App source={source} info={info} session={now} made={made} />, place);
+  if (info.live || info.reading)
+    follow(source, await source.generation!(), info.reading ? READING_MS : LIVE_MS, () => (info.reading && session ? session : viewer ? saveSession(viewer) : ""));
 }
 
-// A live recording is shown anew when it was read again.
-async function follow(source: Source, seen: number, session: () => string) {
+// A recording is shown anew when more of it was read.
+async function follow(source: Source, seen: number, each: number, session: () => string) {
   for (;;) {
-    await new Promise((done) => setTimeout(done, LIVE_MS));
+    await new Promise((done) => setTimeout(done, each));
     if (document.hidden) continue;
     try {
       if ((await source.generation!()) !== seen) return show(source, session()).catch(failed);

@@ -38,6 +38,7 @@ export interface Info {
   shortest: number; // which are shorter than this
   leftEvents: number; // the last ones
   live: boolean; // the recording goes on: it is read again
+  reading: boolean; // it is being read: only spans can be asked for, which are coarse
   session: boolean; // --session: what is saved goes there
 }
 

@@ -112,7 +112,7 @@ export class Viewer {
     this.tab = this.tab === "source" && s ? "source" : "chosen";
     g.want();
     this.changed();
-    if (s) this.showWaker(s);
+    if (s && !this.info.reading) this.showWaker(s);
   }
 
   private track(i: number): Drawn {
@@ -132,7 +132,7 @@ export class Viewer {
   // The number in the list is asked for when a span of the graph is chosen.
   clicked(s: Span | null, ts: number) {
     this.choose(s, ts);
-    this.list.number(s ? s.start : ts).then((at) => this.pickAt(at, s), this.failed);
+    if (!this.info.reading) this.list.number(s ? s.start : ts).then((at) => this.pickAt(at, s), this.failed);
   }
 
   goTo(s: Span) {

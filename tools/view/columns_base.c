@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT */
+/* Columns without a reader: their order, their outline, their end. See columns.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/view/columns.h"
+
+static int no_memory(void)
+{
+	return fail(ENOMEM, "out of memory");
+}
+
+static bool of_cpu(const struct track *t)
+{
+	return t->kind == TRACK_CPU || t->kind == TRACK_CPU_EVENTS;
+}
+
+static int64_t by(int64_t a, int64_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+int columns_track_order(const void *a_, const void *b_)
+{
+	const struct track *a = a_, *b = b_;
+	int64_t ret = by(!of_cpu(a), !of_cpu(b));
+
+	ret = ret ? ret : by(a->pid ? a->pid : a->id, b->pid ? b->pid : b->id);
+	ret = ret ? ret : by(a->id, b->id);
+	ret = ret ? ret : by(a->process, b->process);
+	ret = ret ? ret : by(a->kind, b->kind);
+	return (int)(ret ? ret : by(a->stack, b->stack));
+}
+
+static int copy_text(char **to, const char *text)
+{
+	*to = text ? strdup(text) : NULL;
+	return text && !*to ? no_memory() : 0;
+}
+
+static int outline_names(const struct columns *c, struct columns *to)
+{
+	int err = 0;
+
+	to->names = calloc(c->nr_names + 1, sizeof(*to->names));
+	if (!to->names)
+		return no_memory();
+	for (; to->nr_names < c->nr_names && !err; to->nr_names++) {
+		const struct column_name *from = &c->names[to->nr_names];
+		struct column_name *name = &to->names[to->nr_names];
+
+		name->ip = from->ip;
+		err = copy_text(&name->text, from->text);
+		err = err ? err : copy_text(&name->object, from->object);
+		err = err ? err : copy_text(&name->place, from->place);
+	}
+	return err;
+}
+
+int columns_own_text(struct columns *c, const char *text, size_t bytes, const char **out)
+{
+	char *copy = strndup(text, bytes);
+
+	if (!copy || ARRAY_ROOM(c->texts, c->nr_texts, c->room_texts, 64)) {
+		free(copy);
+		return no_memory();
+	}
+	c->texts[c->nr_texts++] = copy;
+	*out = copy;
+	return 0;
+}
+
+static int outline_track(const struct track *t, struct columns *to)
+{
+	struct track *copy = &to->tracks[to->nr_tracks];
+	uint32_t row = 0;
+	int err;
+
+	*copy = *t;
+	copy->rows = calloc(t->nr_rows + 1u, sizeof(*copy->rows));
+	copy->nr_rows = copy->room_rows = 0;
+	to->nr_tracks++;
+	err = copy->rows ? columns_own_text(to, t->name, strlen(t->name), &copy->name)
+			 : no_memory();
+	while (row < t->nr_rows && !t->rows[row].nr)
+		row++;
+	for (; row < t->nr_rows && !err; row++)
+		err = span_row_outline(&t->rows[row], &copy->rows[copy->nr_rows++]);
+	return err;
+}
+
+int columns_outline(const struct columns *c, struct columns **out)
+{
+	struct columns *to = calloc(1, sizeof(*to));
+	int err;
+
+	if (!to)
+		return no_memory();
+	*to = (struct columns){.v = c->v,
+			       .outline = true,
+			       .first = c->first,
+			       .last = c->last,
+			       .nr_calls = c->nr_calls,
+			       .too_deep = c->too_deep,
+			       .has_states = c->has_states,
+			       .events.nr = c->events.nr,
+			       .nr_lost = c->nr_lost,
+			       .nr_files = c->nr_files};
+	to->files = calloc(c->nr_files + 1u, sizeof(*to->files));
+	to->lost = calloc(c->nr_lost + 1, sizeof(*to->lost));
+	to->tracks = calloc(c->nr_tracks + 1, sizeof(*to->tracks));
+	err = to->files && to->lost && to->tracks ? outline_names(c, to) : no_memory();
+	if (!err) {
+		memcpy(to->files, c->files, c->nr_files * sizeof(*to->files));
+		if (c->nr_lost)
+			memcpy(to->lost, c->lost, c->nr_lost * sizeof(*to->lost));
+	}
+	for (size_t i = 0; i < c->nr_tracks && !err; i++)
+		err = outline_track(&c->tracks[i], to);
+	if (err) {
+		columns_free(to);
+		return err;
+	}
+	qsort(to->tracks, to->nr_tracks, sizeof(*to->tracks), columns_track_order);
+	*out = to;
+	return 0;
+}
+
+void columns_free(struct columns *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < c->nr_tracks; i++) {
+		for (uint32_t row = 0; row < c->tracks[i].nr_rows; row++)
+			span_row_clear(&c->tracks[i].rows[row]);
+		free(c->tracks[i].rows);
+	}
+	for (size_t i = 0; !c->parent && i < c->nr_names; i++) {
+		free(c->names[i].text);
+		free(c->names[i].object);
+		free(c->names[i].place);
+	}
+	for (size_t i = 0; !c->parent && i < c->nr_texts; i++)
+		free(c->texts[i]);
+	free(c->tracks);
+	if (!c->parent) {
+		free(c->names);
+		free(c->texts);
+		free(c->lost);
+		free(c->files);
+	}
+	free(c->events.ts);
+	free(c->events.cpu);
+	free(c->events.tid);
+	free(c->events.name);
+	free(c->events.text);
+	free(c->events.latency);
+	free(c->events.track);
+	free(c);
+}
