@@ -32,6 +32,7 @@ struct graph_events {
 	struct runs *runs;
 	struct calls *calls;
 	bool fold;
+	bool on_another;	 /* the last record that was taken is a RECORD_STACK */
 	int err;		 /* of a callback */
 	struct run run;		 /* what is left of it */
 	const struct run *ahead; /* the run by columns that is being taken */
@@ -425,7 +426,7 @@ static int fold_last(struct graph_events *g)
 	struct queued *last = g->nr ? &g->queue[g->nr - 1] : NULL;
 	int ret;
 
-	if (!g->fold || !last || last->ev.type != GRAPH_ENTRY)
+	if (!g->fold || !last || last->ev.type != GRAPH_ENTRY || g->on_another)
 		return 0;
 	g->folded[last->rec.cpu] = false;
 	ret = fold(g, last);
@@ -444,6 +445,8 @@ static int take_run(struct graph_events *g)
 	g->ahead = &run;
 	ret = calls_run(g->calls, &run);
 	g->ahead = NULL;
+	/* what follows does not end the last event's call */
+	g->on_another = RECORD_RUN_KIND(run.words[run.nr - 1]) == RECORD_STACK;
 	return ret;
 }
 
@@ -455,6 +458,7 @@ static int take_record(struct graph_events *g)
 
 	drop_first(g, 1);
 	add_lost(g, rec.cpu, rec.lost);
+	g->on_another = false;
 	if (rec.graph & RECORD_GRAPH_TOLD) {
 		told_record(g, &rec);
 		return 0;
