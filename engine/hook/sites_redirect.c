@@ -119,6 +119,8 @@ static int is_as_found(const struct object *o, uint32_t i)
 	const struct text_window w = window_of(o, i);
 	uint8_t now[REDIRECT_MAX_MOVED];
 
+	if (!memcmp((const void *)w.from, w.text, w.bytes))
+		return 1;
 	probe_points_read(w.from, w.from + w.bytes, now, w.bytes);
 	return !memcmp(now, w.text, w.bytes);
 }
