@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT */
+/* `vestige dot`: the graph of calls for Graphviz; text/call_dot.c prints. Tests: tests/cli/test_dot.py. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/base/array.h"
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/cli/cmd.h"
+#include "tools/cli/view_flags.h"
+#include "tools/code/elf_code.h"
+#include "tools/export/call_export.h"
+#include "tools/text/call_dot.h"
+
+struct options {
+	struct dot_options dot;
+	const char *old, *program, *color;
+};
+
+static int take_number(const struct parsing *p, void *to, const char *value)
+{
+	struct options *opt = to;
+	unsigned long long n;
+	int err;
+
+	if (!strcmp(p->flag->name, "nodes") && !strcmp(value, "0")) {
+		opt->dot.nodes = 0;
+		return 0;
+	}
+	err = options_take_number(p, value, UINT32_MAX, "not a number", &n);
+	if (err)
+		return err;
+	if (!strcmp(p->flag->name, "nodes"))
+		opt->dot.nodes = (unsigned int)n;
+	else if (!strcmp(p->flag->name, "distance"))
+		opt->dot.distance = (unsigned int)n;
+	else
+		opt->dot.min_calls = n;
+	return 0;
+}
+
+static int take_percent(const struct parsing *p, void *to, const char *value)
+{
+	struct options *opt = to;
+	char *end;
+
+	opt->dot.min_percent = strtod(value, &end);
+	if (end == value || *end || !(opt->dot.min_percent >= 0 && opt->dot.min_percent <= 100))
+		return options_bad(p, "not a percentage, as 0.5", value);
+	return 0;
+}
+
+static int take_color(const struct parsing *p, void *to, const char *value)
+{
+	struct options *opt = to;
+
+	opt->dot.color_total = !strcmp(value, "total");
+	return opt->dot.color_total || !strcmp(value, "self")
+		       ? 0
+		       : options_bad(p, "not self or total", value);
+}
+
+#define DOT(field) offsetof(struct options, dot.field)
+
+static const struct flag flags[] = {
+	{0, "nodes", "NR", "at most so many functions, those with the most time; 0: all (60)",
+	 take_number, 0},
+	{0, "min-percent", "PERCENT", "only functions with at least this share of all time",
+	 take_percent, 0},
+	{0, "min-calls", "NR", "only functions that were called at least so often", take_number, 0},
+	{0, "near", "FUNC", "only these functions, a glob, their callers and their callees", NULL,
+	 DOT(near)},
+	{0, "distance", "NR", "how many calls these are away (2)", take_number, 0},
+	{0, "clusters", NULL, "the functions of an object in a box", NULL, DOT(clusters)},
+	{0, "color", "WHAT", "more red for more time of its own (self) or with callees (total)",
+	 take_color, 0},
+	{0, "diff", "OLD", "what changed since this recording: red is more time, green is less",
+	 NULL, offsetof(struct options, old)},
+	{0, "pvtrace", "PROGRAM", "FILE is a trace.txt of pvtrace, with addresses of this program",
+	 NULL, offsetof(struct options, program)},
+	FLAGS_END};
+
+static const char *object_of(const void *arg, const struct call_function *fn)
+{
+	return call_export_object(arg, fn);
+}
+
+/* The calls of one recording. */
+static int add_recording(struct dot_graph *g, struct view *v, bool old)
+{
+	struct call_tree t = {0};
+	int err = view_open_calls(v);
+
+	if (!err)
+		err = call_tree_init(&t, v->filter, true, false);
+	if (!err)
+		err = view_run(v, &call_tree_ops, &t, &t.err);
+	if (!err && !t.nr_calls)
+		err = fail(ENODATA, "no call in '%s' matches the flags", v->path);
+	if (!err)
+		err = dot_graph_add(g, &t, object_of, v, old);
+	if (!err)
+		view_notes(v, t.nr_calls);
+	call_tree_clear(&t);
+	return err;
+}
+
+/* The function of an address; the address itself where there is none. */
+static const char *function_at(const struct elf_code *code, uint64_t addr, char buf[24])
+{
+	const struct elf_symbol *best = NULL;
+
+	for (size_t i = 0; i < code->nr_symbols; i++) {
+		const struct elf_symbol *s = &code->symbols[i];
+
+		if (s->addr <= addr && addr - s->addr < (s->size ? s->size : 1) &&
+		    (!best || s->rank < best->rank))
+			best = s;
+	}
+	if (best)
+		return best->name;
+	snprintf(buf, 24, "0x%llx", (unsigned long long)addr);
+	return buf;
+}
+
+/* Lines E0xADDRESS at an entry and X0xADDRESS at an exit, as pvtrace's instrumentation writes. */
+static int add_lines(struct dot_graph *g, FILE *f, const char *path, const struct elf_code *code)
+{
+	uint32_t *stack = NULL;
+	size_t nr = 0, room = 0;
+	unsigned long line_nr = 0;
+	char line[128], buf[24], *end;
+	int err = 0;
+
+	while (!err && fgets(line, sizeof(line), f)) {
+		uint64_t addr = strtoull(line + 1, &end, 16);
+		uint32_t node;
+
+		line_nr++;
+		if ((*line != 'E' && *line != 'X') || end == line + 1 || (*end && *end != '\n')) {
+			err = fail(EINVAL, "%s: line %lu is not E0xADDRESS or X0xADDRESS", path,
+				   line_nr);
+		} else if (*line == 'X') {
+			nr -= nr != 0;
+		} else if (!(err = dot_graph_node(g, function_at(code, addr, buf), path, &node))) {
+			struct dot_edge edge = {.to = node, .now = {.calls = 1}};
+
+			g->nodes[node].now.calls++;
+			if (nr) {
+				edge.from = stack[nr - 1];
+				err = dot_graph_edge(g, &edge);
+			}
+			if (!err && ARRAY_ROOM(stack, nr, room, 64))
+				err = fail(ENOMEM, "no memory for the calls");
+			if (!err)
+				stack[nr++] = node;
+		}
+	}
+	free(stack);
+	return !err && !line_nr ? fail(ENODATA, "%s is empty", path) : err;
+}
+
+static int add_pvtrace(struct dot_graph *g, const char *path, const char *program)
+{
+	struct elf_code code = {0};
+	FILE *f = fopen(path, "re");
+	int err = f ? 0 : fail_errno(errno, "cannot open %s", path);
+
+	if (!err)
+		err = elf_code_load(program, &code);
+	if (!err) {
+		err = add_lines(g, f, path, &code);
+		elf_code_free(&code);
+	}
+	if (f)
+		fclose(f);
+	return err;
+}
+
+static int print(const struct options *opt, struct view *v, struct view *old)
+{
+	struct dot_graph g = {0};
+	unsigned int shown, all;
+	struct out o;
+	int err;
+
+	if (opt->program)
+		err = add_pvtrace(&g, v->path, opt->program);
+	else
+		err = add_recording(&g, v, false);
+	if (!err && opt->old)
+		err = add_recording(&g, old, true);
+	if (!err && out_init(&o, STDOUT_FILENO))
+		err = fail(ENOMEM, "out of memory");
+	else if (!err)
+		err = out_end_stdout(&o, dot_graph_put(&o, &g, &opt->dot, &shown, &all),
+				     "the graph");
+	if (!err && shown < all)
+		note("%u functions of %u are shown", shown, all);
+	dot_graph_free(&g);
+	return err;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct options opt = {.dot = {.nodes = DOT_NODES, .distance = 2}};
+	struct view v, old;
+	int status, err;
+
+	view_init(&v);
+	status = view_parse(&v, c, &opt, argc, argv);
+	if (status >= 0)
+		return status;
+	if (opt.program && !v.path)
+		return options_wrong(c, "--pvtrace: name the trace.txt");
+	if (opt.program && opt.old)
+		return options_wrong(c, "--pvtrace and --diff cannot be used together");
+	old = v;
+	old.path = opt.old;
+	err = print(&opt, &v, &old);
+	if (err)
+		note("%s", fail_text());
+	if (!opt.program)
+		view_close(&v);
+	if (opt.old && old.r)
+		view_close(&old);
+	return err ? CMD_FAILURE : 0;
+}
+
+const struct command command_dot = {
+	.name = "dot",
+	.words = "[FILE]",
+	.what = "draw a recording's graph of calls (for Graphviz)",
+	.help = "Print the graph of calls of FILE (a recording of function_graph; default: "
+		"trace.dat) for Graphviz:\na box for each function with its time and calls, an "
+		"arrow from each caller. Cycles are red and dashed.\n"
+		"\n"
+		"  vestige dot | dot -Tsvg > calls.svg\n"
+		"  vestige dot --near processCommand --distance 1 --clusters\n"
+		"  vestige dot --diff old.dat new.dat\n"
+		"  vestige dot --pvtrace ./program trace.txt\n",
+	.flags = (const struct flag *const[]){view_flags, flags, NULL},
+	.run = run,
+};
