@@ -277,6 +277,8 @@ int complete(const struct command *const *commands, int nr_words, char **words)
 			else if (!strcmp((*s)->name + own, words[1]))
 				c.command = *s;
 		}
+		if (nr_words == 2 && c.word[0] == '-')
+			put(&c, "--help", "print the help");
 		if (nr_words == 2 || c.command == *commands)
 			return 0;
 		words++;
