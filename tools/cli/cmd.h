@@ -18,8 +18,8 @@ extern const struct command command_dot;
 extern const struct command command_blk, command_bootgraph, command_clean, command_clear,
 	command_convert, command_crash, command_doctor, command_dump, command_options,
 	command_check_events, command_enter, command_extract, command_flags, command_get,
-	command_graph, command_hang, command_stacks, command_leaks, command_list, command_ls,
-	command_mount, command_profile, command_record, command_recover, command_replay,
+	command_graph, command_hang, command_stacks, command_leaks, command_list, command_listen,
+	command_ls, command_mount, command_profile, command_record, command_recover, command_replay,
 	command_report, command_reset, command_restart, command_run, command_sched, command_set,
 	command_show, command_snapshot, command_stack, command_start, command_stat, command_stop,
 	command_sql, command_tui, command_view, command_top, command_umount;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
@@ -146,6 +147,14 @@ static int take_version(const struct parsing *p, void *to, const char *value)
 	return 0;
 }
 
+static int take_nothing(const struct parsing *p, void *to, const char *value)
+{
+	(void)p;
+	(void)to;
+	(void)value;
+	return 0;
+}
+
 static const struct flag flags[] = {
 	{'p', NULL, "TRACER",
 	 "function (default), function_graph (entries and exits), or another of vestige-tracers(7)",
@@ -191,6 +200,11 @@ static const struct flag flags[] = {
 	 offsetof(struct record_options, max_kb)},
 	{'o', NULL, "FILE", "output (default: trace.dat)", NULL,
 	 offsetof(struct record_options, output)},
+	{'N', NULL, "HOST:PORT",
+	 "send the recording to `vestige listen` or `trace-cmd listen` there; FILE of -o is here "
+	 "only until it has arrived",
+	 NULL, offsetof(struct record_options, net)},
+	{'t', NULL, NULL, "of -N, and always so: the records go by TCP", take_nothing, 0},
 	{0, "unmodified", NULL,
 	 "functions that were built without any flag, too: of the program and what it executes, of "
 	 "objects outside the system's folders, and of those that FUNC:mod:OBJECT names (default "
@@ -317,13 +331,33 @@ static int check_flight(const struct command *c, const struct record_options *op
 	return -1;
 }
 
+/* -1: go on. What is sent has a name of its own here until it has arrived. */
+static int choose_output(const struct command *c, struct record_options *opt)
+{
+	static char sent[48];
+
+	if (!opt->net) {
+		opt->output = opt->output ? opt->output : "trace.dat";
+		return -1;
+	}
+	if (opt->kernel || opt->native || opt->file_version == 7)
+		return options_wrong(c, "-N sends a trace.dat of version 6: leave out %s",
+				     opt->kernel   ? "-k"
+				     : opt->native ? "--native"
+						   : "--file-version 7");
+	opt->file_version = 6;
+	snprintf(sent, sizeof(sent), "trace.sent.%d.dat", getpid());
+	opt->output = opt->output ? opt->output : sent;
+	return -1;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	static struct record_options opt;
 	struct flight_options flight = {.after_ns = 1000000000, .keep = 10};
 	int status;
 
-	opt = (struct record_options){.output = "trace.dat"};
+	opt = (struct record_options){0};
 	status = options_parse(c, (void *[]){&opt, &flight}, &argc, &argv);
 	if (status >= 0)
 		return status;
@@ -344,6 +378,9 @@ static int run(const struct command *c, int argc, char **argv)
 	if (opt.kernel && (opt.native || opt.file_version == 6))
 		return options_wrong(c, "-k writes a trace.dat of version 7: leave out %s",
 				     opt.native ? "--native" : "--file-version");
+	status = choose_output(c, &opt);
+	if (status >= 0)
+		return status;
 	if (opt.kernel)
 		part_events(&opt);
 	if (opt.kernel && !opt.nr_kernel_events)

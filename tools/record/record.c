@@ -477,9 +477,14 @@ int record(const struct record_options *opt)
 
 	run.opt = *opt;
 	run.dir.fd = -1;
-	err = run.opt.nr_pids ? record_processes(&run) : record_program(&run);
+	err = opt->net ? net_sender_open(opt->net, &run.sender) : 0;
+	if (!err && opt->net && !net_sender_synced(run.sender))
+		note("%s does not compare clocks: the stamps are of this host", opt->net);
+	if (!err)
+		err = run.opt.nr_pids ? record_processes(&run) : record_program(&run);
 	if (err)
 		note("%s", fail_text());
+	net_sender_close(run.sender);
 	reader_close(run.kernel_reader);
 	kernel_record_free(run.kernel);
 	recorder_free(run.recorder);

@@ -13,6 +13,7 @@
 struct record_options {
 	const char *tracer;
 	const char *output;
+	const char *net; /* HOST:PORT of a listener, which gets the output; NULL: it stays here */
 	uint64_t buffer_kb;   /* a CPU */
 	uint64_t max_kb;      /* on disk, a CPU; 0 all */
 	uint64_t graph_depth; /* 0 all */

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "tools/net/send.h"
 #include "tools/reader/reader.h"
 #include "tools/record/kernel.h"
 #include "tools/record/launch.h"
@@ -22,6 +23,7 @@ struct record_run {
 	struct launch launch;
 	struct libcalls libcalls;
 	unsigned int nr_files; /* of objects that were asked for them; the first is the program */
+	struct net_sender *sender; /* NULL: the output stays here */
 	struct spool_writer *spool;
 	struct recorder *recorder;
 	struct kernel_record *kernel; /* NULL: the program alone */

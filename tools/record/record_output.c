@@ -151,6 +151,20 @@ static void tell_kernel(struct record_run *run)
 		fprintf(stderr, "kernel clock: within %" PRIu64 " ns\n", bracket + off);
 }
 
+/* The output goes to a listener; where it cannot, it stays here. */
+static void send_output(struct record_run *run)
+{
+	if (net_sender_send(run->sender, run->opt.output)) {
+		run->ours = true;
+		note("%s", fail_text());
+		note("the recording stays here, in %s", run->opt.output);
+		return;
+	}
+	unlink(run->opt.output);
+	if (!run->opt.quiet)
+		note("sent to %s", run->opt.net);
+}
+
 void record_output(struct record_run *run)
 {
 	const struct exporter *to = exporter_find(run->opt.file_version == 6 ? "dat6" : "dat");
@@ -188,6 +202,8 @@ void record_output(struct record_run *run)
 	if (!err && !run->opt.quiet && !run->opt.no_statistics)
 		print_stats(run, &r);
 	reader_close(r);
+	if (!err && run->sender)
+		send_output(run);
 	if (!err) {
 		if (!run->opt.native)
 			unlink(run->spool_path);

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A trace.dat of what a sender sent: the file without its CPUs' data, and the pages of each CPU. Versions
+ * 6 and 7, both byte orders. The sender is not trusted: what it sent is a valid file only if it sent
+ * one, and each length that is followed here is checked. Formats: trace-cmd.dat.v6(5), .v7(5).
+ */
+#ifndef VESTIGE_TOOLS_NET_DAT_JOIN_H
+#define VESTIGE_TOOLS_NET_DAT_JOIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct dat_join_cpu {
+	int fd; /* its pages, from the beginning of the file on */
+	uint64_t bytes;
+};
+
+struct dat_join {
+	int fd; /* the file without the CPUs' data */
+	uint64_t bytes;
+	bool with_options; /* version 6: it ends with its options, not before the number of CPUs */
+	uint32_t page_bytes, nr_cpus;
+	const struct dat_join_cpu *cpus;
+	bool synced;
+	int64_t offset_ns; /* where synced: option OFFSET, which readers add to each stamp */
+};
+
+/*
+ * dat_join() - write the whole file to @out, which is empty and can be sought in; a page that a CPU's
+ * bytes end within is left out. Return: 0; -EPROTO: no file can be made of it; or -errno of a write;
+ * with fail() set.
+ */
+int dat_join(const struct dat_join *j, int out);
+
+#endif

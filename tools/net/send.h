@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A recording to a listener: `vestige listen`, or trace-cmd's. The connection is made before the program
+ * runs, so an error comes early, and the clocks are compared then and at the end; the recording is sent
+ * when it is whole.
+ */
+#ifndef VESTIGE_TOOLS_NET_SEND_H
+#define VESTIGE_TOOLS_NET_SEND_H
+
+#include <stdbool.h>
+
+struct net_sender;
+
+/*
+ * net_sender_open() - connect to @where, HOST:PORT, and compare the clocks if the listener can.
+ * Return: 0 or -errno with fail() set.
+ */
+int net_sender_open(const char *where, struct net_sender **out);
+
+/* Whether the listener compares clocks. */
+bool net_sender_synced(const struct net_sender *s);
+
+/*
+ * net_sender_send() - send a trace.dat of version 6 and wait until the listener has all of it; the
+ * connection is of no use after that. Return: as above.
+ */
+int net_sender_send(struct net_sender *s, const char *path);
+
+void net_sender_close(struct net_sender *s); /* NULL: nothing */
+
+#endif
