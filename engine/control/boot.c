@@ -327,7 +327,9 @@ static void start_thread(const struct lifecycle_start *how)
 {
 	(void)how;
 	srcu_on_timeout(tell_inside);
-	ring_thread_start("<...>");
+	/* the thread that loads a late engine is gone in a moment */
+	if (!libc_is_late())
+		ring_thread_start("<...>");
 }
 
 LIFECYCLE(LIFECYCLE_THREAD, start_thread, NULL, NULL);

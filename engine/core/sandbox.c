@@ -19,6 +19,7 @@
 #include "engine/process/area.h"
 #include "engine/process/clock.h"
 #include "engine/process/libc.h"
+#include "engine/process/thread_list.h"
 #include "engine/core/thread.h"
 #include "engine/ring/pool.h"
 #include "engine/ring/ring.h"
@@ -34,15 +35,30 @@
 #define AHEAD_TASKS 64u
 #define AHEAD_TEXT  1024u /* of vestige_status */
 
-static uint32_t
-	nr_free; /* threads whose start we have seen, and that have neither ended nor given up system calls */
+/*
+ * Threads that have neither ended nor given up system calls, as far as we have seen: their start,
+ * or that they were there before a late engine.
+ */
+static uint32_t nr_free;
+static uint8_t counts_unseen; /* threads whose start we have not seen were there before us */
 static int (*agent_stop)(void);
 static void (*agent_start)(void);
 static void (*on_enter)(void);
 static int told_growth;
 
 /* Whether the thread is among them. */
-static __thread uint8_t counted __attribute__((tls_model("initial-exec")));
+enum { UNSEEN, COUNTED, NOT_COUNTED };
+static __thread uint8_t counting __attribute__((tls_model("initial-exec")));
+
+static int is_counted(void)
+{
+	return counting == COUNTED || (counting == UNSEEN && counts_unseen);
+}
+
+static void set_counted(int is)
+{
+	counting = is ? COUNTED : NOT_COUNTED;
+}
 
 /*
  * Its system calls go to a handler of its own (syscall user dispatch). Keeps the rights that it had
@@ -62,19 +78,34 @@ static void end_dispatch(void)
 
 static void find_syscall(void);
 
+static int count_one(int tid, void *data)
+{
+	(void)tid;
+	++*(uint32_t *)data;
+	return 0;
+}
+
 void sandbox_start(void)
 {
+	uint32_t nr = 0;
+
 	sys_rights = SYS_FREE;
-	counted = 1;
+	set_counted(1);
 	nr_free = 1;
 	find_syscall();
+	if (!libc_is_late())
+		return;
+	/* where they cannot be counted they never are none */
+	nr_free = thread_list_each(count_one, &nr) || !nr ? UINT32_MAX / 2 : nr;
+	counts_unseen = 1;
 }
 
 void sandbox_fork(void)
 {
 	end_dispatch(); /* the kernel does so too */
-	counted = !sys_is_forbidden();
-	nr_free = counted;
+	set_counted(!sys_is_forbidden());
+	nr_free = (uint32_t)is_counted();
+	counts_unseen = 0;
 	agent_stop = NULL;
 	agent_start = NULL;
 }
@@ -107,7 +138,7 @@ void sandbox_no_thread(enum sys_rights rights)
 void sandbox_thread_starts(enum sys_rights rights)
 {
 	sys_rights = rights;
-	counted = rights == SYS_FREE;
+	set_counted(rights == SYS_FREE);
 	if (rights == SYS_FORBIDDEN && clock_makes_calls())
 		ring_thread_forbid();
 }
@@ -115,15 +146,15 @@ void sandbox_thread_starts(enum sys_rights rights)
 /* The thread is free no more. Return: whether it was the last one. */
 static int discount(void)
 {
-	if (!counted)
+	if (!is_counted())
 		return !load_relaxed(&nr_free);
-	counted = 0;
+	set_counted(0);
 	return __atomic_sub_fetch(&nr_free, 1, __ATOMIC_SEQ_CST) == 0;
 }
 
 void sandbox_thread_ends(void)
 {
-	if (counted && discount() && load_acquire(&agent_stop))
+	if (is_counted() && discount() && load_acquire(&agent_stop))
 		agent_stop();
 }
 
@@ -195,7 +226,7 @@ static void begin(struct change *c)
 	if (!c->calls)
 		return;
 	if (!c->dispatch) {
-		c->was_counted = counted;
+		c->was_counted = (uint8_t)is_counted();
 		last = discount();
 		if (awake && (last || c->all) && load_acquire(&agent_stop))
 			c->agent_ended = (uint8_t)agent_stop();
@@ -234,7 +265,7 @@ static void failed(const struct change *c)
 		if (c->all && !c->was_all)
 			__atomic_fetch_and(&sys_nr_forbidden, ~SYS_ALL, __ATOMIC_SEQ_CST);
 		fetch_add(&sys_nr_forbidden, UINT32_MAX);
-		counted |= c->was_counted;
+		set_counted(is_counted() || c->was_counted);
 		fetch_add(&nr_free, c->was_counted);
 	}
 	if (c->counter)

@@ -27,6 +27,7 @@
 #include "engine/core/altstack.h"
 #include "engine/core/sandbox.h"
 #include "engine/core/syscalls.h"
+#include "engine/core/thread_unseen.h"
 #include "engine/core/trace_array.h"
 #include "engine/ring/ring.h"
 
@@ -131,10 +132,12 @@ static void start_threads(const struct lifecycle_start *how)
 	find_tid_offset();
 	sandbox_start();
 	end_key_made = !pthread_key_create(&end_key, thread_ends);
-	if (end_key_made)
-		pthread_setspecific(end_key, &end_key);
-	else
+	if (!end_key_made)
 		area_status("the end of threads is not seen: no pthread key is free", NULL, 0);
+	else if (!libc_is_late())
+		pthread_setspecific(end_key, &end_key);
+	else if (threads_unseen_mark(end_key, &end_key, tid_offset))
+		area_status("the end of threads that were there before is not seen", NULL, 0);
 }
 
 int threads_before_fork(void)

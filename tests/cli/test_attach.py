@@ -94,6 +94,27 @@ static int churns(int threads)
 	}
 	return printf("threads %d\n", good);
 }
+static void *loops(void *arg)
+{
+	while (!over)
+		work(1);
+	return arg;
+}
+/* All of its threads were there before; main() leaves by pthread_exit(). */
+static int ends(int threads, pthread_t waits)
+{
+	pthread_t t[8];
+
+	for (int i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, loops, &mark);
+	puts("begun");
+	fflush(stdout);
+	for (int i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+	pthread_join(waits, NULL);
+	puts("ends");
+	pthread_exit(NULL);
+}
 static int forks(void)
 {
 	int good = 1;
@@ -184,6 +205,8 @@ int main(int argc, char **argv)
 			allocates();
 		else if (!strcmp(argv[1], "churns"))
 			churns(atoi(argv[2]));
+		else if (!strcmp(argv[1], "ends"))
+			ends(atoi(argv[2]), t);
 		else if (!strcmp(argv[1], "forks"))
 			forks();
 		pthread_join(t, NULL);
@@ -286,14 +309,36 @@ def test_busy(w):
           f"{sorted(stood)[len(stood) // 2]:.1f}")
 
 
+def test_threads_end(w):
+    """Those that were there before the engine: their ends are seen, and the process ends with the last
+    of them, whatever thread loaded the engine."""
+    w.compile("does", DOES, "-O2", "-fpatchable-function-entry=0")
+    for _ in range(4):
+        with Program(w, "ends", "4") as p:
+            assert p.p.stdout.readline() == "begun\n"
+            w.run("start", "-P", p.pid, "-p", "nop", "-e", "sched:sched_process_exit")
+            assert b"threads that were there" not in w.run("get", "-P", p.pid, "vestige_status").stdout
+            begun = time.monotonic()
+            assert p.end() == (0, "ends\n")
+            assert time.monotonic() - begun < 0.9, "the agent kept the process"
+            gone = re.findall(rb"sched_process_exit: .*pid=(\d+)", w.run("show", "-P", p.pid).stdout)
+            assert len(set(gone)) == 6, gone
+        w.run("clean")
+
+
 def test_tool_is_killed(w):
     """At any moment of it: the program goes on as without, with the engine or not."""
     w.compile("does", DOES, "-O2")
     came = 0
+    with Program(w, "allocates") as p:
+        begun = time.monotonic()
+        w.run("attach", p.pid)
+        long = 1.2 * (time.monotonic() - begun)
+        p.end()
     for _ in range(30):
         with Program(w, "allocates") as p:
             tool = subprocess.Popen([BIN, "attach", str(p.pid)], env=w.env, stderr=subprocess.DEVNULL)
-            time.sleep(random.random() * 0.03)
+            time.sleep(random.random() * long)
             tool.kill()
             tool.wait()
             time.sleep(0.02)

@@ -128,11 +128,16 @@ def test_tool_is_killed(w):
     build(w)
     for words, want in ((("allocates",), "allocates 1\n"), (("churns", "4"), "threads 4\n")):
         done = 0
+        with Program(w, *words) as p:
+            begun = time.monotonic()
+            w.run("attach", "-q", p.pid)
+            long = 1.2 * (time.monotonic() - begun)
+            p.end()
         while done < KILLS // 2:
             with Program(w, *words) as p:
                 for what in (["attach"], ["start", "-l", "work", "-P"], ["start", "-p", "function_graph", "-l", "work", "-P"], ["detach"]):
                     tool = subprocess.Popen([BIN, *what, str(p.pid)], env=w.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-                    time.sleep(random.random() * 0.03)
+                    time.sleep(random.random() * long)
                     tool.kill()
                     tool.wait()
                     done += 1

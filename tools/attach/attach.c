@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,13 +29,15 @@
 #define STOP_MS	  100 /* until a thread has stopped */
 #define MAX_LATE  16u
 #define PAGE	  4096u
+#define BOTTOM	  UINT64_C(0x100000000) /* nothing below 4 GiB: small numbers are pointers there */
+#define TOP	  UINT64_C(0x7ffffffff000) /* of what a process maps */
+#define AWAY	  UINT64_C(0x10000000)
 
 struct attach {
 	int pid;
 	struct attach_points *points;
 	struct attach_call call;
 	struct attach_library library;
-	uint64_t code;	 /* where the code goes */
 	const char *why; /* the last reason against a thread */
 	bool warm;	 /* unwind tables were read once, while a thread stood for a moment */
 	unsigned int next;
@@ -93,6 +96,40 @@ static int find_room(const struct attach_map *m, void *arg)
 	return r->at >= m->lo && r->at + attach_code_bytes() <= m->hi;
 }
 
+/* The largest gap between mappings: an end of it is where mmap() takes memory from. */
+struct gap {
+	uint64_t at, lo, hi;
+};
+
+static int find_gap(const struct attach_map *m, void *arg)
+{
+	struct gap *g = arg;
+
+	if (m->lo > g->at && m->lo - g->at > g->hi - g->lo && m->hi < TOP) {
+		g->lo = g->at;
+		g->hi = m->lo;
+	}
+	g->at = m->hi;
+	return 0;
+}
+
+/* Far enough from both ends that no mmap() of the program's takes it meanwhile. */
+static int find_memory(struct attach *a)
+{
+	struct gap g = {.at = BOTTOM};
+	int err = attach_each_map(a->pid, find_gap, &g);
+
+	if (err)
+		return err;
+	if (getrandom(&a->call.magic, sizeof(a->call.magic), 0) != sizeof(a->call.magic))
+		return fail_errno(errno, "getrandom()");
+	a->call.page =
+		(g.hi - (g.hi - g.lo > 2 * AWAY ? AWAY : (g.hi - g.lo) / 2)) & -(uint64_t)PAGE;
+	return g.hi - g.lo > 4 * ATTACH_MEMORY_BYTES
+		       ? 0
+		       : fail(ENOMEM, "process %d has no free addresses", a->pid);
+}
+
 static int find_code(struct attach *a)
 {
 	struct room *r = calloc(1, sizeof(*r));
@@ -102,7 +139,7 @@ static int find_code(struct attach *a)
 		return fail(ENOMEM, "no memory");
 	r->pid = a->pid;
 	ret = attach_each_map(a->pid, find_room, r);
-	a->code = r->at;
+	a->call.code = r->at;
 	free(r);
 	if (ret < 0)
 		return ret;
@@ -170,34 +207,43 @@ static void let_go(int tid, int sig)
 	ptrace(PTRACE_DETACH, tid, 0, (long)sig);
 }
 
-/* The thread goes: wait until the code is through. */
-static int follow(struct attach *a, uint64_t at)
+/* The thread goes: wait until the engine is loaded. @begun: when the thread was stopped. */
+static int follow(struct attach *a, uint64_t begun)
 {
 	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)FINISH_MS * 1000000;
-	struct attach_answer answer = {0};
-	char text[512] = "";
+	struct attach_answer answer;
+	char text[512];
+	int err;
 
-	while (!answer.finished) {
-		if (attach_peek(a->pid, at, &answer, sizeof(answer)) == -ESRCH)
+	for (;;) {
+		err = attach_answer(a->pid, &a->call, &answer, text, sizeof(text));
+		if (err == -ESRCH)
 			return fail(ESRCH, "process %d ended while it was attached to", a->pid);
-		if (answer.finished > 1)
-			/* it went on, and its stack is in use again: the agent gives the details */
-			return 0;
-		if (!answer.finished && time_ns(CLOCK_MONOTONIC) > until)
+		if (err || answer.magic != a->call.magic)
+			answer = (struct attach_answer){0};
+		if (answer.is_back && !a->result->still_ns)
+			a->result->still_ns = time_ns(CLOCK_MONOTONIC) - begun;
+		if (answer.is_back && answer.state != ATTACH_RUNS)
+			break;
+		if (time_ns(CLOCK_MONOTONIC) > until && !answer.magic)
+			return fail(ENOMEM,
+				    "process %d has no memory for a stack, or did not run for %d s",
+				    a->pid, FINISH_MS / 1000);
+		if (time_ns(CLOCK_MONOTONIC) > until)
 			return fail(EDEADLK,
 				    "dlopen() in process %d has not come back after %d s: it waits "
 				    "for a lock; the engine is there when it does",
 				    a->pid, FINISH_MS / 1000);
-		if (!answer.finished)
-			usleep(50);
+		usleep(50);
 	}
-	if (answer.handle)
+	if (answer.state == ATTACH_LOADED)
 		return 0;
-	for (size_t i = 0; answer.error && i < sizeof(text) - 1; i++)
-		if (attach_peek(a->pid, answer.error + i, &text[i], 1) || !text[i])
-			break;
-	return answer.error ? fail(ELIBACC, "its loader refuses the library: %s", text)
-			    : fail(ENOMEM, "process %d has no memory for a stack", a->pid);
+	if (answer.state == ATTACH_NO_THREAD)
+		return fail_errno((int)answer.error,
+				  "process %d cannot make a thread (see pids.max of its control "
+				  "group, and ulimit -u)",
+				  a->pid);
+	return fail(ELIBACC, "its loader refuses the library: %s", text);
 }
 
 struct stack {
@@ -223,7 +269,7 @@ static bool has_stack(struct attach *a, uint64_t sp)
 /* Try one thread. Return: 1 done; 0 not now; -errno with fail() set. */
 static int try_thread(struct attach *a, int tid)
 {
-	uint64_t pc, sp, answer, begun = time_ns(CLOCK_MONOTONIC);
+	uint64_t pc, sp, begun = time_ns(CLOCK_MONOTONIC);
 	const char *why = NULL;
 	int sig, got = stop(a, tid, &sig), err;
 
@@ -245,15 +291,15 @@ static int try_thread(struct attach *a, int tid)
 		return try_thread(a, tid);
 	}
 	if (!why) {
-		err = attach_go(a->pid, tid, a->code, &a->call, &answer);
+		err = attach_go(a->pid, tid, &a->call);
 		if (err) {
 			let_go(tid, 0);
 			return attach_refused(a->pid, -err);
 		}
+		a->result->held_ns = time_ns(CLOCK_MONOTONIC) - begun;
 		ptrace(PTRACE_DETACH, tid, 0, 0);
-		err = follow(a, answer);
 		a->result->tid = tid;
-		a->result->still_ns = time_ns(CLOCK_MONOTONIC) - begun;
+		err = follow(a, begun);
 		return err ? err : 1;
 	}
 	a->why = why;
@@ -452,13 +498,19 @@ int attach_process(int pid, struct attach_result *r)
 	if (!err)
 		err = find_code(&a);
 	if (!err)
+		err = find_memory(&a);
+	if (!err)
 		err = attach_points_open(pid, &a.points, &a.call.f);
 	if (err)
 		return err;
 	err = attach_library_open(&a.library, pid);
 	if (!err) {
-		snprintf(a.call.path, sizeof(a.call.path), "%s", a.library.path);
-		err = inject(&a);
+		err = strlen(a.library.path) < sizeof(a.call.path)
+			      ? 0
+			      : fail(ENAMETOOLONG, "%s", a.library.path);
+		memcpy(a.call.path, a.library.path, strlen(a.library.path) + 1);
+		if (!err)
+			err = inject(&a);
 		attach_library_close(&a.library);
 	}
 	attach_points_close(a.points);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Loading the engine into a process that runs without it: one of its threads is stopped by ptrace
- * where it can hold no lock that dlopen() needs, and its registers are set once, to code that calls
- * dlopen() on a stack of its own, restores all that it has changed, and goes on where the thread
+ * where it can hold no lock that dlopen() needs, and its registers are set once, to code that starts
+ * a thread, which calls dlopen(), restores all that it has changed, and goes on where the thread
  * was. From that moment the thread needs no help: it finishes even if this program is killed.
  *
  *	attach_check.c	 whether the process can be attached to, and what to do if not
@@ -23,9 +23,10 @@
 struct attach_result {
 	bool was_there; /* the engine had been loaded before */
 	bool slept;	/* and was put to sleep by `vestige detach` */
-	int tid;	/* the thread that called dlopen() */
+	int tid;	/* the thread that was stopped */
 	unsigned int tries;
-	uint64_t still_ns; /* how long that thread did not run its own code */
+	uint64_t held_ns;  /* how long this program held it */
+	uint64_t still_ns; /* how long it did not run its own code, with that */
 };
 
 /*

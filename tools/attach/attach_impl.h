@@ -54,9 +54,13 @@ struct attach_library {
 int attach_library_open(struct attach_library *l, int pid);
 void attach_library_close(struct attach_library *l);
 
-/* The functions of the process that the code calls. */
+/*
+ * The functions of the process that the code calls; @create, pthread_create(), is 0 where the
+ * thread itself has to call dlopen().
+ */
 struct attach_functions {
 	uint64_t dlopen, dlerror;
+	uint64_t attr_init, attr_stack, attr_detached, create;
 };
 
 struct attach_points;
@@ -73,9 +77,15 @@ const char *attach_point_refused(struct attach_points *p, int tid, uint64_t pc, 
 
 /* --- of a CPU --- */
 
+#define ATTACH_MEMORY_BYTES 0x81000u /* what the code maps: a page, which stays, and a stack */
+#define ATTACH_PATH_BYTES   3584
+
 struct attach_call {
 	struct attach_functions f;
-	char path[PATH_MAX];
+	uint64_t code;	/* where the code goes */
+	uint64_t page;	/* where it maps its memory */
+	uint64_t magic; /* of the answer */
+	char path[ATTACH_PATH_BYTES];
 };
 
 /* Bytes of the code, with its data; 0: this CPU is not known. */
@@ -90,19 +100,30 @@ bool attach_behind_syscall(int pid, uint64_t pc);
 /* Bytes below the stack pointer that are needed there. */
 size_t attach_stack_bytes(void);
 
-/* The answer that the code leaves below the thread's stack, until that memory is used again. */
+enum attach_state {
+	ATTACH_RUNS,
+	ATTACH_LOADED,
+	ATTACH_REFUSED, /* by the loader */
+	ATTACH_NO_THREAD,
+};
+
+/* What the code leaves at the beginning of its page. */
 struct attach_answer {
-	uint64_t finished; /* 1: it is through with dlopen() */
-	uint64_t handle;   /* what that returned */
-	uint64_t error;	   /* address of dlerror()'s text; 0: none */
+	uint64_t state;
+	uint64_t error;	  /* of pthread_create(); 0: there is no text */
+	uint64_t is_back; /* 1: the thread that was stopped goes on with its own code */
+	uint64_t magic;	  /* else it is memory of the program */
 };
 
 /*
- * attach_go() - write the code to @code and its data below the thread's stack pointer, and then set
- * the registers. @answer: where a struct attach_answer will be.
- * Return: 0; -errno: nothing that runs has changed.
+ * attach_go() - write the code, and its data below the thread's stack pointer, and then set the
+ * registers. Return: 0; -errno: nothing that runs has changed.
+ * attach_answer() - what there is of the answer. @text: of the loader. Return: 0; -EFAULT: the code
+ * has not begun; -ESRCH; -errno.
  */
-int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, uint64_t *answer);
+int attach_go(int pid, int tid, const struct attach_call *call);
+int attach_answer(int pid, const struct attach_call *call, struct attach_answer *answer, char *text,
+		  size_t room);
 
 /* A thread that was only stopped: its system call goes on as if nothing had been (signal(7)). */
 void attach_restart(int tid);

@@ -28,13 +28,22 @@ bool attach_behind_syscall(int pid, uint64_t pc)
 	return false;
 }
 
-int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, uint64_t *answer)
+int attach_go(int pid, int tid, const struct attach_call *call)
 {
 	(void)pid;
 	(void)tid;
-	(void)code;
 	(void)call;
-	*answer = 0;
+	return -ENOTSUP;
+}
+
+int attach_answer(int pid, const struct attach_call *call, struct attach_answer *answer, char *text,
+		  size_t room)
+{
+	(void)pid;
+	(void)call;
+	(void)answer;
+	(void)room;
+	text[0] = '\0';
 	return -ENOTSUP;
 }
 

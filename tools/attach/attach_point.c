@@ -244,17 +244,35 @@ static int find_elf(Dwfl_Module *m, void **data, const char *name, Dwarf_Addr ba
 	return fd;
 }
 
+static const struct {
+	const char *name;
+	size_t at;
+} wanted[] = {
+	{"dlopen", offsetof(struct attach_functions, dlopen)},
+	{"dlerror", offsetof(struct attach_functions, dlerror)},
+	{"pthread_attr_init", offsetof(struct attach_functions, attr_init)},
+	{"pthread_attr_setstacksize", offsetof(struct attach_functions, attr_stack)},
+	{"pthread_attr_setdetachstate", offsetof(struct attach_functions, attr_detached)},
+	{"pthread_create", offsetof(struct attach_functions, create)},
+};
+
+struct finding {
+	struct attach_functions *f;
+	unsigned int nr_seen; /* objects but libc: the program is the first */
+	bool is_sanitized;    /* by a library that has to know of each thread */
+};
+
 static int find_functions(Dwfl_Module *m, void **data, const char *path, Dwarf_Addr base, void *arg)
 {
-	struct attach_functions *f = arg;
+	struct finding *f = arg;
 	const char *object = base_name(path);
+	bool libc = is_libc(object) || !strncmp(object, "libdl", 5);
 	int n, i;
 
 	(void)data;
 	(void)base;
-	if (!is_libc(object) && strncmp(object, "libdl", 5) != 0)
-		return DWARF_CB_OK;
-	n = dwfl_module_getsymtab(m);
+	f->is_sanitized |= !strncmp(object, "libtsan", 7) || !strncmp(object, "libclang_rt.", 12);
+	n = libc || !f->nr_seen++ ? dwfl_module_getsymtab(m) : 0;
 	for (i = 0; i < n; i++) {
 		GElf_Addr value;
 		GElf_Sym sym;
@@ -262,10 +280,11 @@ static int find_functions(Dwfl_Module *m, void **data, const char *path, Dwarf_A
 
 		if (!name || GELF_ST_TYPE(sym.st_info) != STT_FUNC || sym.st_shndx == SHN_UNDEF)
 			continue;
-		if (!strcmp(name, "dlopen"))
-			f->dlopen = value;
-		else if (!strcmp(name, "dlerror"))
-			f->dlerror = value;
+		for (size_t k = 0; libc && k < sizeof(wanted) / sizeof(*wanted); k++)
+			if (!strcmp(name, wanted[k].name))
+				*(uint64_t *)((char *)f->f + wanted[k].at) = value;
+		if (!strcmp(name, "__tsan_init") || !strcmp(name, "__msan_init"))
+			f->is_sanitized = true;
 	}
 	return DWARF_CB_OK;
 }
@@ -276,6 +295,7 @@ int attach_points_open(int pid, struct attach_points **points, struct attach_fun
 	static const Dwfl_Callbacks callbacks = {
 		.find_elf = find_elf, .find_debuginfo = no_debuginfo, .debuginfo_path = &no_path};
 	struct attach_points *p = calloc(1, sizeof(*p));
+	struct finding finding = {.f = f};
 	int err;
 
 	*f = (struct attach_functions){0};
@@ -295,7 +315,9 @@ int attach_points_open(int pid, struct attach_points **points, struct attach_fun
 			       : fail(ENOTSUP, "the objects of process %d cannot be read: %s", pid,
 				      dwfl_errmsg(-1));
 	}
-	dwfl_getmodules(p->dwfl, find_functions, f, 0);
+	dwfl_getmodules(p->dwfl, find_functions, &finding, 0);
+	if (finding.is_sanitized || !f->attr_init || !f->attr_stack || !f->attr_detached)
+		f->create = 0;
 	if (!f->dlopen || !f->dlerror) {
 		attach_points_close(p);
 		return fail(ENOTSUP, "process %d has no dlopen(): it has not loaded glibc", pid);

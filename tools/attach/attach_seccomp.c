@@ -136,6 +136,8 @@ static const struct call calls[] = {
 	CALL(rt_sigaction),
 	CALL(sigaltstack),
 	MAY_FAIL(process_vm_readv),
+	MAY_FAIL(process_vm_writev),
+	MAY_FAIL(get_robust_list),
 	MAY_FAIL(mincore),
 };
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See attach_impl.h. The code lies in the padding behind an object's text. It finds a block below
- * the thread's stack pointer: registers, what to call. It blocks signals, maps a stack, saves the
- * vector registers there, calls, and undoes each step. Nothing is restored by ptrace, and not by
- * rt_sigreturn either, which would end a sleep that the kernel restarts (restart_block).
+ * the thread's stack pointer: registers, and what to call. It blocks signals, maps memory for a
+ * stack and a page, to which it copies the calls, saves the vector registers, starts a thread that
+ * calls dlopen() (or calls it itself), and undoes each step but the page. Nothing is restored by
+ * ptrace, and not by rt_sigreturn either, which would end a sleep that the kernel restarts
+ * (restart_block).
  */
 #include <elf.h>
 #include <errno.h>
@@ -18,10 +20,10 @@
 #include "tools/attach/attach_impl.h"
 
 #define RED_ZONE     128u
-#define STACK_BYTES  0x80000 /* with the saved vector registers at its beginning */
-#define XSAVE_MASK   464u    /* in the area of registers: which parts the kernel saves */
-#define ANSWER_BELOW 8192u
+#define XSAVE_MASK   464u   /* in the area of registers: which parts the kernel saves */
 #define SIGNAL_BYTES 16384u /* below the block: a signal may come before all are blocked */
+/* glibc changes the identity of all threads by this signal: it waits for their handlers. */
+#define ALL_BUT_SETXID (~(UINT64_C(1) << 32))
 
 /* Return values by which the kernel restarts a system call (linux/errno.h). */
 #define RESTARTSYS	     (-512)
@@ -29,18 +31,36 @@
 #define RESTARTNOHAND	     (-514)
 #define RESTART_RESTARTBLOCK (-516)
 
+/* The page: the answer, the functions, the path, later dlerror()'s text. */
+struct page {
+	struct attach_answer answer;		       /* 0 .. 24 */
+	uint64_t thread;			       /* 32 */
+	uint64_t dlopen, dlerror;		       /* 40, 48 */
+	uint64_t attr_init, attr_stack, attr_detached; /* 56, 64, 72 */
+	uint64_t create;			       /* 80; 0: no thread */
+	uint64_t pad;
+	char text[ATTACH_PATH_BYTES]; /* 96 */
+};
+_Static_assert(offsetof(struct page, dlopen) == 40 && offsetof(struct page, create) == 80 &&
+		       offsetof(struct page, text) == 96 && sizeof(struct page) == 8 * 460 &&
+		       offsetof(struct attach_answer, state) == 0 &&
+		       offsetof(struct attach_answer, error) == 8 &&
+		       offsetof(struct attach_answer, is_back) == 16,
+	       "the code below has these numbers");
+
 struct block {
 	uint64_t rax, rbx, rcx, rdx, rsi, rdi, rbp;	      /* 0 .. 48 */
 	uint64_t r8, r9, r10, r11, r12, r13, r14, r15, flags; /* 56 .. 120 */
-	uint64_t dlopen, dlerror, xmask;		      /* 128, 136, 144 */
-	uint64_t all, old;				      /* 152, 160: masks of signals */
-	uint32_t mxcsr, pad;				      /* 168 */
-	char path[PATH_MAX];				      /* 176 */
+	uint64_t page, xmask;				      /* 128, 136 */
+	uint64_t all, old;				      /* 144, 152: masks of signals */
+	uint32_t mxcsr, pad;				      /* 160 */
+	struct page call;				      /* 168 */
 };
 _Static_assert(offsetof(struct block, r8) == 56 && offsetof(struct block, flags) == 120 &&
-		       offsetof(struct block, xmask) == 144 && offsetof(struct block, old) == 160 &&
-		       offsetof(struct block, mxcsr) == 168 && offsetof(struct block, path) == 176,
+		       offsetof(struct block, xmask) == 136 && offsetof(struct block, old) == 152 &&
+		       offsetof(struct block, mxcsr) == 160 && offsetof(struct block, call) == 168,
 	       "the code below has these numbers");
+_Static_assert(ATTACH_MEMORY_BYTES == 0x81000, "the code below has this number");
 
 __asm__(".pushsection .rodata\n"
 	"	.balign 16\n"
@@ -48,53 +68,68 @@ __asm__(".pushsection .rodata\n"
 	"	movq	%rsp, %rbx\n"
 	"	movl	$14, %eax\n" /* rt_sigprocmask(SIG_SETMASK, all, old) */
 	"	movl	$2, %edi\n"
-	"	leaq	152(%rbx), %rsi\n"
-	"	leaq	160(%rbx), %rdx\n"
+	"	leaq	144(%rbx), %rsi\n"
+	"	leaq	152(%rbx), %rdx\n"
 	"	movl	$8, %r10d\n"
 	"	syscall\n"
-	"	movl	$9, %eax\n" /* mmap */
-	"	xorl	%edi, %edi\n"
-	"	movl	$0x80000, %esi\n"
+	"	movl	$9, %eax\n" /* mmap(..., MAP_FIXED_NOREPLACE) */
+	"	movq	128(%rbx), %rdi\n"
+	"	movl	$0x81000, %esi\n"
 	"	movl	$3, %edx\n"
-	"	movl	$0x22, %r10d\n"
+	"	movl	$0x100022, %r10d\n"
 	"	movq	$-1, %r8\n"
 	"	xorl	%r9d, %r9d\n"
 	"	syscall\n"
 	"	movq	%rax, %r12\n"
-	"	xorl	%r13d, %r13d\n"
-	"	xorl	%r14d, %r14d\n"
 	"	cmpq	$-4096, %rax\n"
-	"	ja	2f\n"
-	"	movl	144(%rbx), %eax\n"
-	"	movl	148(%rbx), %edx\n"
-	"	xsave64	(%r12)\n"
+	"	ja	4f\n"
+	"	movl	136(%rbx), %eax\n"
+	"	movl	140(%rbx), %edx\n"
+	"	xsave64	4096(%r12)\n"
 	"	fninit\n"
-	"	ldmxcsr	168(%rbx)\n"
+	"	ldmxcsr	160(%rbx)\n"
 	"	cld\n"
-	"	leaq	0x80000(%r12), %rsp\n"
+	"	leaq	168(%rbx), %rsi\n"
+	"	movq	%r12, %rdi\n"
+	"	movl	$460, %ecx\n"
+	"	rep movsq\n"
+	"	leaq	0x81000(%r12), %rsp\n"
 	"	xorl	%ebp, %ebp\n"
-	"	leaq	176(%rbx), %rdi\n"
-	"	movl	$0x102, %esi\n" /* RTLD_NOW | RTLD_GLOBAL */
-	"	call	*128(%rbx)\n"
-	"	movq	%rax, %r13\n"
-	"	testq	%rax, %rax\n"
-	"	jnz	1f\n"
-	"	call	*136(%rbx)\n"
-	"	movq	%rax, %r14\n"
-	"1:	movl	144(%rbx), %eax\n"
-	"	movl	148(%rbx), %edx\n"
-	"	xrstor64 (%r12)\n"
+	"	cmpq	$0, 80(%r12)\n"
+	"	je	1f\n"
+	"	subq	$64, %rsp\n" /* a pthread_attr_t */
+	"	movq	%rsp, %rdi\n"
+	"	call	*56(%r12)\n"
+	"	movq	%rsp, %rdi\n"
+	"	movl	$0x100000, %esi\n"
+	"	call	*64(%r12)\n"
+	"	movq	%rsp, %rdi\n"
+	"	movl	$1, %esi\n" /* PTHREAD_CREATE_DETACHED */
+	"	call	*72(%r12)\n"
+	"	leaq	32(%r12), %rdi\n"
+	"	movq	%rsp, %rsi\n"
+	"	leaq	vestige_attach_load(%rip), %rdx\n"
+	"	movq	%r12, %rcx\n"
+	"	call	*80(%r12)\n"
+	"	testl	%eax, %eax\n"
+	"	jz	2f\n"
+	"	movq	%rax, 8(%r12)\n"
+	"	movq	$3, 0(%r12)\n"
+	"	jmp	2f\n"
+	"1:	movq	%r12, %rdi\n"
+	"	call	vestige_attach_load\n"
+	"2:	movl	136(%rbx), %eax\n"
+	"	movl	140(%rbx), %edx\n"
+	"	xrstor64 4096(%r12)\n"
 	"	movq	%rbx, %rsp\n"
-	"2:	movq	%r12, %rdi\n" /* munmap */
+	"	leaq	4096(%r12), %rdi\n" /* munmap */
 	"	movl	$0x80000, %esi\n"
 	"	movl	$11, %eax\n"
 	"	syscall\n"
-	"	movq	%r13, -8184(%rbx)\n" /* struct attach_answer */
-	"	movq	%r14, -8176(%rbx)\n"
-	"	movq	$1, -8192(%rbx)\n"
-	"	movl	$14, %eax\n"
+	"	movq	$1, 16(%r12)\n"
+	"4:	movl	$14, %eax\n"
 	"	movl	$2, %edi\n"
-	"	leaq	160(%rbx), %rsi\n"
+	"	leaq	152(%rbx), %rsi\n"
 	"	xorl	%edx, %edx\n"
 	"	movl	$8, %r10d\n"
 	"	syscall\n"
@@ -117,6 +152,31 @@ __asm__(".pushsection .rodata\n"
 	"	movq	8(%rbx), %rbx\n"
 	"	movq	vestige_attach_sp(%rip), %rsp\n"
 	"	jmp	*vestige_attach_pc(%rip)\n"
+	"vestige_attach_load:\n" /* (page), in either thread */
+	"	pushq	%rbx\n"
+	"	movq	%rdi, %rbx\n"
+	"	leaq	96(%rbx), %rdi\n"
+	"	movl	$0x102, %esi\n" /* RTLD_NOW | RTLD_GLOBAL */
+	"	call	*40(%rbx)\n"
+	"	movl	$1, %edx\n"
+	"	testq	%rax, %rax\n"
+	"	jnz	6f\n"
+	"	call	*48(%rbx)\n"
+	"	movl	$2, %edx\n"
+	"	movq	%rax, 8(%rbx)\n"
+	"	movq	%rax, %rsi\n"
+	"	leaq	96(%rbx), %rdi\n"
+	"	movl	$512, %ecx\n" /* the text ends with its thread */
+	"	testq	%rsi, %rsi\n"
+	"	jz	6f\n"
+	"5:	lodsb\n"
+	"	stosb\n"
+	"	testb	%al, %al\n"
+	"	loopnz	5b\n"
+	"6:	movq	%rdx, 0(%rbx)\n"
+	"	xorl	%eax, %eax\n"
+	"	popq	%rbx\n"
+	"	ret\n"
 	"	.balign 8\n"
 	"vestige_attach_pc: .quad 0\n"
 	"vestige_attach_sp: .quad 0\n"
@@ -221,15 +281,20 @@ static int read_mask(int tid, uint64_t *mask)
 	return 0;
 }
 
-int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, uint64_t *answer)
+int attach_go(int pid, int tid, const struct attach_call *call)
 {
-	static const struct attach_answer none;
 	struct user_regs_struct r, now;
 	uint8_t text[1024];
-	struct block b = {.dlopen = call->f.dlopen,
-			  .dlerror = call->f.dlerror,
-			  .all = UINT64_MAX,
-			  .mxcsr = 0x1f80};
+	struct block b = {.page = call->page,
+			  .all = ALL_BUT_SETXID,
+			  .mxcsr = 0x1f80,
+			  .call = {.answer.magic = call->magic,
+				   .dlopen = call->f.dlopen,
+				   .dlerror = call->f.dlerror,
+				   .attr_init = call->f.attr_init,
+				   .attr_stack = call->f.attr_stack,
+				   .attr_detached = call->f.attr_detached,
+				   .create = call->f.create}};
 	uint64_t at;
 	int err = get(tid, &r);
 
@@ -239,7 +304,7 @@ int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, u
 		return err ? err : -E2BIG;
 	now = r;
 	restarted(&now);
-	memcpy(b.path, call->path, sizeof(b.path));
+	memcpy(b.call.text, call->path, sizeof(b.call.text));
 	b.rax = now.rax, b.rbx = now.rbx, b.rcx = now.rcx, b.rdx = now.rdx, b.rsi = now.rsi;
 	b.rdi = now.rdi, b.rbp = now.rbp, b.r8 = now.r8, b.r9 = now.r9, b.r10 = now.r10;
 	b.r11 = now.r11, b.r12 = now.r12, b.r13 = now.r13, b.r14 = now.r14, b.r15 = now.r15;
@@ -248,16 +313,26 @@ int attach_go(int pid, int tid, uint64_t code, const struct attach_call *call, u
 	memcpy(text + (vestige_attach_pc - vestige_attach_code), &now.rip, 8);
 	memcpy(text + (vestige_attach_sp - vestige_attach_code), &now.rsp, 8);
 	at = (now.rsp - RED_ZONE - sizeof(b)) & ~UINT64_C(63);
-	*answer = at - ANSWER_BELOW;
 	err = attach_poke(pid, at, &b, sizeof(b));
 	if (!err)
-		err = attach_poke(pid, *answer, &none, sizeof(none));
-	if (!err)
-		err = attach_poke(pid, code, text, attach_code_bytes());
+		err = attach_poke(pid, call->code, text, attach_code_bytes());
 	if (err)
 		return err;
-	r.rip = code;
+	r.rip = call->code;
 	r.rsp = at;
 	r.orig_rax = (uint64_t)-1; /* the kernel restarts nothing while these are there */
 	return set(tid, &r);
+}
+
+int attach_answer(int pid, const struct attach_call *call, struct attach_answer *answer, char *text,
+		  size_t room)
+{
+	int err = attach_peek(pid, call->page, answer, sizeof(*answer));
+
+	text[0] = '\0';
+	if (err || answer->state != ATTACH_REFUSED || !answer->error)
+		return err;
+	err = attach_peek(pid, call->page + offsetof(struct page, text), text, room);
+	text[room - 1] = '\0';
+	return err;
 }

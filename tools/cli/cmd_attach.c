@@ -20,7 +20,7 @@ struct attach_flags {
 static const struct flag flags[] = {
 	{'q', "quiet", NULL, "print nothing on success", NULL,
 	 offsetof(struct attach_flags, quiet)},
-	{'v', NULL, NULL, "say which thread loaded it, and how long that thread stood still", NULL,
+	{'v', NULL, NULL, "say which thread was stopped, and how long it stood still", NULL,
 	 offsetof(struct attach_flags, verbose)},
 	{0, "cgroup", "GROUP",
 	 "all processes of a control group: its folder, a systemd unit, or a container's id", NULL,
@@ -35,8 +35,9 @@ static int attach(int pid, const struct attach_flags *f)
 	if (err)
 		return err;
 	if (f->verbose && !r.was_there)
-		note("thread %d loaded the engine at attempt %u and stood still for %.1f ms", r.tid,
-		     r.tries, (double)r.still_ns / 1e6);
+		note("thread %d, at attempt %u, stood still for %.1f ms, %.1f of them to be looked "
+		     "at",
+		     r.tid, r.tries, (double)r.still_ns / 1e6, (double)r.held_ns / 1e6);
 	if (!f->quiet)
 		note(r.slept	   ? "the engine in process %d is awake again: vestige start -P %d "
 				     "traces it"

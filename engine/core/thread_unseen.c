@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads that were there before a late engine. Their ends are to be seen as those of others are, by
+ * the destructor of a pthread key, so each needs a value of that key; libc has a function only for
+ * the calling thread. What that function changes in the memory of a thread is found by comparison,
+ * in the thread that loads the engine, and has to be what we know: the two words of a key's slot,
+ * and a flag. The same is then written to the others. Where their memory is says the list of robust
+ * mutexes, which libc registers with the kernel for each thread (get_robust_list(2)).
+ *
+ * All reads and writes of another thread's memory are system calls, which fail where a thread has
+ * ended meanwhile and its memory is gone. Tests: tests/cli/test_attach.py.
+ */
+#include "engine/core/thread_unseen.h"
+
+#include <errno.h>
+#include <sys/uio.h>
+
+#include "engine/arch/sys.h"
+#include "engine/base/compiler.h"
+#include "engine/base/mem.h"
+#include "engine/process/thread_list.h"
+
+#define WORDS	 256u /* of struct pthread */
+#define MAX_HEAD 4096 /* where the robust list's head may be in it */
+
+struct unseen {
+	uint32_t slot, flag, tid; /* offsets in struct pthread */
+	long head;
+	uint64_t words[2]; /* of the slot */
+};
+
+static long head_of(int tid)
+{
+	long head = 0, bytes = 0;
+
+	return arch_syscall(SYS_get_robust_list, tid, (long)&head, (long)&bytes, 0, 0, 0) ? 0
+											  : head;
+}
+
+static int copy(long nr, uint64_t at, void *data, size_t bytes)
+{
+	struct iovec mine = {data, bytes}, its = {(void *)at, bytes};
+
+	return arch_syscall(nr, sys_getpid(), (long)&mine, 1, (long)&its, 1, 0) == (long)bytes;
+}
+
+/* The byte of a word that has become 1 from 0, and is the only one that differs; 8: not so. */
+static uint32_t flag_byte(uint64_t before, uint64_t after)
+{
+	uint32_t i;
+
+	for (i = 0; i < 8; i++)
+		if (before + (UINT64_C(1) << 8 * i) == after && !(before >> 8 * i & 0xff))
+			return i;
+	return 8;
+}
+
+static int compare(struct unseen *u, const uint64_t *before, const uint64_t *after,
+		   const void *value)
+{
+	uint32_t i, nr = 0, flags = 0;
+
+	for (i = 0; i < WORDS; i++) {
+		if (before[i] == after[i])
+			continue;
+		nr++;
+		if (i + 1 < WORDS && !before[i] && !before[i + 1] &&
+		    after[i + 1] == (uint64_t)value) {
+			u->slot = 8 * i++;
+			u->words[0] = after[i - 1];
+			u->words[1] = after[i];
+			nr++;
+		} else if (flag_byte(before[i], after[i]) < 8) {
+			u->flag = 8 * i + flag_byte(before[i], after[i]);
+			flags++;
+		}
+	}
+	return nr == 3 && flags == 1 && u->slot;
+}
+
+static int mark(int tid, void *data)
+{
+	struct unseen *u = data;
+	long head = head_of(tid);
+	uint64_t at = (uint64_t)(head - u->head);
+	uint8_t yes = 1;
+	int own = 0;
+
+	if (head && tid != sys_gettid() &&
+	    copy(SYS_process_vm_readv, at + u->tid, &own, sizeof(own)) && own == tid &&
+	    copy(SYS_process_vm_writev, at + u->slot, u->words, sizeof(u->words)))
+		copy(SYS_process_vm_writev, at + u->flag, &yes, 1);
+	return 0;
+}
+
+int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offset)
+{
+	const uint64_t *self = (const uint64_t *)pthread_self();
+	struct unseen u = {.tid = tid_offset, .head = head_of(0) - (long)self};
+	uint64_t before[WORDS], after[WORDS];
+
+	memcpy(before, self, sizeof(before));
+	pthread_setspecific(key, value);
+	memcpy(after, self, sizeof(after));
+	if (!tid_offset || u.head < 0 || u.head > MAX_HEAD || !compare(&u, before, after, value))
+		return -ENOTSUP;
+	return thread_list_each(mark, &u);
+}

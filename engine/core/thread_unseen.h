@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef VESTIGE_CORE_THREAD_UNSEEN_H
+#define VESTIGE_CORE_THREAD_UNSEEN_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+/*
+ * threads_unseen_mark() - give all other threads that are there now the value @value of @key, as
+ * each would by pthread_setspecific(), and the calling thread, too. @tid_offset: of a thread's id in
+ * what its pthread_t points to. Constructor context of a late engine. Return: 0; -ENOTSUP: libc's
+ * memory is not as expected, and only the caller has the value.
+ */
+int threads_unseen_mark(pthread_key_t key, const void *value, uint32_t tid_offset);
+
+#endif
