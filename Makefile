@@ -9,7 +9,7 @@ NINJA := $(firstword $(wildcard /usr/bin/ninja) ninja)
 BUILD ?= build
 PREFIX ?= /usr/local
 
-.PHONY: all demo check check-builds bench conformance soak install clean
+.PHONY: all demo check check-builds bench conformance soak deb dist install clean
 
 all: $(BUILD)/build.ninja
 	@$(NINJA) -C $(BUILD) --quiet
@@ -39,6 +39,10 @@ conformance:
 # Hours: SOAK_SECONDS (600) for each fuzzer, STRESS (20) times the tests under fire.
 soak:
 	@scripts/soak
+
+# Debian packages, a tarball: in build-package/
+deb dist:
+	@scripts/package $@
 
 # DESTDIR is honoured by meson.
 install: all

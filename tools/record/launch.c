@@ -104,10 +104,17 @@ static int find_program(const char *prog, char *path)
 	return fail(ENOENT, "%s: no such program in PATH", prog);
 }
 
+/* By its name, or as packages of programs have it: under the one that the loader looks for. */
 static bool part_is_at(char *path, const char *folder, const char *below, const char *name)
 {
-	return snprintf(path, PATH_MAX, "%s%s/%s", folder, below, name) < PATH_MAX &&
-	       !access(path, R_OK);
+	static const char *const ends[] = {"", "." VESTIGE_SOVERSION};
+
+	for (size_t i = 0; i < sizeof(ends) / sizeof(*ends); i++)
+		if (snprintf(path, PATH_MAX, "%s%s/%s%s", folder, below, name, ends[i]) <
+			    PATH_MAX &&
+		    !access(path, R_OK))
+			return true;
+	return false;
 }
 
 /* The library's folder as it is seen from the program's: "/../lib/x86_64-linux-gnu". */
