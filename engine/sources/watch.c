@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <linux/hw_breakpoint.h>
 
+#include "engine/arch/sys.h"
 #include "engine/base/lifecycle.h"
 #include "engine/process/area.h"
 #include "engine/process/perf.h"
@@ -39,6 +40,36 @@ static int same(const struct watch *a, const struct watch *b)
 	return a->address == b->address && a->bytes == b->bytes && a->type == b->type;
 }
 
+/*
+ * Whether the processor stops at its debug registers. Some hypervisors accept their settings, and
+ * no access is ever seen. The agent.
+ */
+static int debug_registers_work(void)
+{
+	static volatile uint64_t watched;
+	static int works = -1; /* -1: not known yet */
+	struct perf_event_attr attr = {.type = PERF_TYPE_BREAKPOINT,
+				       .size = sizeof(attr),
+				       .bp_type = HW_BREAKPOINT_W,
+				       .bp_addr = (uintptr_t)&watched,
+				       .bp_len = HW_BREAKPOINT_LEN_8,
+				       .exclude_kernel = 1,
+				       .exclude_hv = 1};
+	uint64_t hits = 0;
+	long fd;
+
+	if (works >= 0)
+		return works;
+	fd = arch_syscall(SYS_perf_event_open, (long)&attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC, 0);
+	if (fd < 0)
+		return 1; /* perf_open() says why */
+	watched = 1;
+	works = arch_syscall(SYS_read, fd, (long)&hits, sizeof(hits), 0, 0, 0) != sizeof(hits) ||
+		hits;
+	sys_close((int)fd);
+	return works;
+}
+
 /* As row @i is wanted now. The agent. */
 static int apply_row(uint32_t i)
 {
@@ -66,7 +97,7 @@ static int apply_row(uint32_t i)
 			ring_proxy_flush();
 		return 0;
 	}
-	err = perf_open(FIRST_KIND + i, &attr);
+	err = debug_registers_work() ? perf_open(FIRST_KIND + i, &attr) : -ENODEV;
 	if (err)
 		rows[i] = none;
 	else
@@ -83,8 +114,12 @@ static void apply(const struct perf_user *user)
 	for (i = 0; i < WATCH_MAX; i++) {
 		err = apply_row(i);
 		if (err)
-			area_status("a variable cannot be watched (see perf_event_paranoid)", NULL,
-				    err);
+			area_status(
+				err == -ENODEV
+					? "a variable cannot be watched: the machine's debug "
+					  "registers report no access"
+					: "a variable cannot be watched (see perf_event_paranoid)",
+				NULL, err);
 	}
 }
 
