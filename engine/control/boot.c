@@ -155,6 +155,7 @@ static const struct {
 	{"kmemtrace_allocators", "kmemtrace_allocators", 0},
 	{"kmemtrace_stacks", "kmemtrace_stacks", 0},
 	{"ksym_trace_filter", "ksym_trace_filter", 1},
+	{"mmiotrace_filter", "mmiotrace_filter", 1},
 	{"lockdep_lockers", "lockdep_lockers", 0},
 	{"prove_locking", "prove_locking", 0},
 	{"guard_budget", "guard_budget", 0},

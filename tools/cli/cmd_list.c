@@ -19,6 +19,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/cli/list_target.h"
 #include "tools/code/demangle.h"
 #include "tools/reader/reader.h"
 #include "tools/record/inspect.h"
@@ -195,145 +196,121 @@ static int list_program(char **argv, bool unmodified)
 	return err;
 }
 
-/* vestige_absent, or of a dead process vestige_status, whose lines `no tracer NAME: REASON` are wanted. */
-struct status {
-	char *text;
-	size_t bytes;
-};
-
-static int keep(void *arg, const char *text, size_t bytes)
-{
-	struct status *s = arg;
-	char *more = realloc(s->text, s->bytes + bytes + 1);
-
-	if (!more)
-		return -ENOMEM;
-	memcpy(more + s->bytes, text, bytes);
-	s->text = more;
-	s->bytes += bytes;
-	more[s->bytes] = '\0';
-	return 0;
-}
-
-static void print_absent(char *status, struct out *o)
-{
-	static const char prefix[] = "no tracer ";
-	char *next, *colon;
-
-	for (char *line = strtok_r(status, "\n", &next); line; line = strtok_r(NULL, "\n", &next)) {
-		if (strncmp(line, prefix, sizeof(prefix) - 1) != 0)
-			continue;
-		line += sizeof(prefix) - 1;
-		colon = strchr(line, ':');
-		if (colon)
-			out_printf(o, "%.*s is absent%s\n", (int)(colon - line), line, colon);
-	}
-}
-
-static int print_tracers(struct target *t, const char *file, struct out *o)
-{
-	struct status status = {0};
-	struct out kept;
-	int err = t->ops->print(t, file, o), end;
-
-	if (err)
-		return err;
-	if (out_init_sink(&kept, keep, &status))
-		return fail(ENOMEM, "no memory for vestige_status");
-	err = t->ops->print(t, "vestige_absent", &kept);
-	if (err)
-		err = t->ops->print(t, "vestige_status", &kept);
-	end = out_end(&kept);
-	if (!err && end)
-		err = fail(-end, "cannot read why tracers are absent");
-	if (!err && status.text)
-		print_absent(status.text, o);
-	free(status.text);
-	return err;
-}
-
-static int print_file(struct target *t, const char *file, struct out *o)
-{
-	return t->ops->print(t, file, o);
-}
-
-static int list_tracers(const struct control_which *which)
-{
-	struct target *t;
-	int err = control_open(&t, which, false);
-
-	if (err)
-		return err;
-	err = control_print(t, which->kernel ? print_file : print_tracers, "available_tracers");
-	target_put(t);
-	return err;
-}
-
 struct options {
-	bool functions, tracers, unmodified;
+	struct list_target of;
+	bool unmodified;
 };
+
+static int take_pid(const struct parsing *p, void *to, const char *value)
+{
+	return control_take_pid(p, &((struct control_which *)to)->pid, value);
+}
+
+static const struct flag which_flags[] = {
+	{'P', NULL, "PID", "of this process; default: the only traced one that lives", take_pid, 0},
+	{'k', NULL, NULL, "of the kernel of this machine", NULL,
+	 offsetof(struct control_which, kernel)},
+	{0, "instance", "NAME", "of its instance NAME", NULL,
+	 offsetof(struct control_which, instance)},
+	FLAGS_END};
 
 static const struct flag flags[] = {
-	{'f', NULL, NULL, "functions of a program or a file", NULL,
-	 offsetof(struct options, functions)},
-	{'t', NULL, NULL, "tracers of a process (-P, -B), and why others are absent", NULL,
-	 offsetof(struct options, tracers)},
-	{0, "unmodified", NULL, "functions that were built without any flag, too", NULL,
+	{'f', NULL, NULL,
+	 "functions of a program or a file; with -P or -k available_filter_functions, those that "
+	 "match a regular "
+	 "expression behind it",
+	 NULL, offsetof(struct options, of.functions)},
+	{'t', NULL, NULL, "tracers, and why others are absent", NULL,
+	 offsetof(struct options, of.tracers)},
+	{'p', NULL, NULL, "the same", NULL, offsetof(struct options, of.tracers)},
+	{'e', NULL, NULL,
+	 "events; behind it may be a regular expression for SYSTEM:NAME, SYSTEM or NAME", NULL,
+	 offsetof(struct options, of.events)},
+	{'F', NULL, NULL, "with -e: their fields", NULL, offsetof(struct options, of.fields)},
+	{0, "full", NULL, "with -F: the print fmt, too", NULL, offsetof(struct options, of.full)},
+	{'l', NULL, NULL, "with -e: their filters", NULL, offsetof(struct options, of.filters)},
+	{'R', NULL, NULL, "with -e: their triggers", NULL, offsetof(struct options, of.triggers)},
+	{'s', NULL, NULL, "systems of events", NULL, offsetof(struct options, of.systems)},
+	{'o', NULL, NULL, "options of trace_options", NULL, offsetof(struct options, of.options)},
+	{'C', NULL, NULL, "clocks; the one in brackets is used", NULL,
+	 offsetof(struct options, of.clocks)},
+	{'B', NULL, NULL, "instances", NULL, offsetof(struct options, of.instances)},
+	{'O', NULL, NULL, "what report -O takes", NULL,
+	 offsetof(struct options, of.plugin_options)},
+	{0, "plugins", NULL, "the plug-ins of libtraceevent that report loads", NULL,
+	 offsetof(struct options, of.plugins)},
+	{'c', NULL, NULL, "how a trace.dat may be compressed", NULL,
+	 offsetof(struct options, of.compression)},
+	{0, "unmodified", NULL, "-f PROG: functions that were built without any flag, too", NULL,
 	 offsetof(struct options, unmodified)},
 	FLAGS_END};
 
-static int run(const struct command *c, int argc, char **argv)
+static int list_functions(const struct options *opt, char **argv)
 {
 	char file[] = "trace.dat", *none[] = {file, NULL};
-	struct options opt = {0};
-	struct control_which which = {0};
-	int status = options_parse(c, (void *[]){&opt, &which}, &argc, &argv), err;
+	bool named = argv[0];
 
-	if (status >= 0)
-		return status;
-	if (opt.functions == opt.tracers)
-		return options_wrong(c, "say what to list: -f functions, or -t tracers");
-	if (opt.tracers)
-		return argc ? options_wrong(c, "-t is about a process: -P PID")
-			    : control_end(list_tracers(&which));
-	if (which.pid || which.instance || which.kernel)
-		return options_wrong(c, "-P, -B and -k go with -t");
-	if (!argc)
+	if (!named)
 		argv = none;
 	switch (kind_of(argv[0])) {
 	case AREA:
-		err = list_area(argv[0]);
-		break;
+		return list_area(argv[0]);
 	case RECORDING:
-		err = list_symbols(argv[0]);
-		break;
+		return list_symbols(argv[0]);
 	case NO_FILE:
-		if (!argc) {
-			err = fail(ENOENT, "no trace.dat is here: name a program or a file");
-			break;
-		}
+		if (!named)
+			return fail(ENOENT, "no trace.dat is here: name a program or a file");
 		/* fall through */
 	default:
-		err = list_program(argv, opt.unmodified);
-		break;
+		return list_program(argv, opt->unmodified);
 	}
-	if (!err)
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct options opt = {0};
+	struct control_which which = {0};
+	void *to[] = {&opt, &which};
+	int status = options_parse(c, to, &argc, &argv);
+	bool of_target = which.pid || which.kernel || which.instance;
+
+	/* the word behind -e is its regular expression; flags may follow it */
+	while (status < 0 && argc && !opt.of.regex &&
+	       (opt.of.events || (opt.of.functions && of_target))) {
+		opt.of.regex = argv[0];
+		status = options_parse(c, to, &argc, &argv);
+		of_target = which.pid || which.kernel || which.instance;
+	}
+	if (status >= 0)
+		return status;
+	if ((opt.of.fields || opt.of.filters || opt.of.triggers || opt.of.full) && !opt.of.events)
+		return options_wrong(c, "-F, --full, -l and -R go with -e");
+	if (!list_target_any(&opt.of) && !of_target)
+		return options_wrong(c,
+				     "say what to list: -f functions, -t tracers, -e events ...");
+	if (!list_target_any(&opt.of))
+		opt.of = (struct list_target){
+			.systems = true, .events = true, .tracers = true, .options = true};
+	if (opt.of.functions && !of_target)
+		return control_end(list_functions(&opt, argv));
+	if (argc)
+		return options_wrong(c, "this is about a process (-P PID) or the kernel (-k): %s",
+				     argv[0]);
+	return control_end(list_target(&which, &opt.of));
 }
 
 const struct command command_list = {
 	.name = "list",
-	.words = "[PROG [ARGS] | FILE]",
-	.what = "list the functions that can be traced, or the tracers",
-	.help = "With -f: list the functions that can be traced, as `name` or `name [object]`. A "
-		"mangled "
-		"name of\nC++ or Rust is followed by a tab and the name in the source.\n",
+	.words = "[REGEX | PROG [ARGS] | FILE]",
+	.what = "list functions, events, tracers and options that there are",
+	.help = "List what a process has, or with -k the kernel. Without -P and -k, -f lists the "
+		"functions of\nPROG or FILE that can be traced, as `name` or `name [object]`. A "
+		"mangled name of "
+		"C++ or\nRust is followed by a tab and the name in the source.\n",
 	.more = "PROG is started with the engine and ended before its main(). FILE is an area, or "
 		"a\ntrace.dat (default: trace.dat). A trace.dat does not know which functions can "
 		"be\ntraced: all are listed.\n",
-	.flags = (const struct flag *const[]){flags, control_flags, NULL},
+	.flags = (const struct flag *const[]){flags, which_flags, NULL},
 	.runs_program = true,
 	.run = run,
 };

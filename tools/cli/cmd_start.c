@@ -1,133 +1,69 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * vestige start: choose tracer and functions of a live process and switch recording on, as
- * trace-cmd start does for the kernel. Filters come before the tracer, so that nothing else is
- * recorded in between. Tests: tests/cli/test_control.py.
+ * vestige start: choose tracer, functions and events of a live process or of the kernel and switch
+ * recording on, as trace-cmd start does for the kernel. Tests: tests/cli/test_control.py,
+ * tests/cli/test_settings.py.
  */
 #include <stdio.h>
 #include <string.h>
 
 #include "tools/cli/cmd.h"
-#include "tools/cli/control.h"
+#include "tools/cli/settings.h"
 
-#define MAX_PATTERNS 256
-
-struct start {
-	const char *tracer;
-	unsigned int nr;
-	struct {
-		char kind;
-		const char *text;
-	} patterns[MAX_PATTERNS];
-};
-
-/* The first pattern of a kind replaces the list. */
-static int write_list(struct target *t, const struct start *s, char kind, const char *file)
+static int write_one(void *arg, struct target *t, const char *path, const char *text, bool truncate)
 {
-	bool first = true;
-	int err = 0;
-
-	for (unsigned int i = 0; i < s->nr && !err; i++) {
-		const char *text = s->patterns[i].text;
-
-		if (s->patterns[i].kind != kind)
-			continue;
-		err = control_write(t, file, text, first);
-		first = false;
-	}
-	return err;
+	(void)arg;
+	return control_write(t, path, text, truncate);
 }
 
-static int start(const struct control_which *which, const struct start *s)
+static int switch_on(void *arg, struct target *t)
 {
-	struct target *t;
-	int err = control_open_attached(&t, which);
-
-	if (err)
-		return err;
-	err = write_list(t, s, 'l', "set_ftrace_filter");
-	if (!err)
-		err = write_list(t, s, 'n', "set_ftrace_notrace");
-	if (!err && s->tracer)
-		err = control_write(t, "current_tracer", s->tracer, true);
-	for (unsigned int i = 0; i < s->nr && !err; i++) {
-		const char *text = s->patterns[i].text;
-
-		if (s->patterns[i].kind != 'e')
-			continue;
-		text = strcmp(text, "all") ? text : "*:*";
-		err = control_write(t, "set_event", text, false);
-	}
-	for (unsigned int i = 0; i < s->nr && !err; i++)
-		if (s->patterns[i].kind == 'O')
-			err = control_write(t, "trace_options", s->patterns[i].text, true);
-	if (!err)
-		err = target_set(t, "tracing_on", "1");
-	target_put(t);
-	return err;
+	(void)arg;
+	return target_set(t, "tracing_on", "1");
 }
 
-static int take_pattern(const struct parsing *p, void *to, const char *value)
+/* Without -e and -p: function, in a process. In front of its -B, if it has one. */
+static void add_default(struct settings *s)
 {
-	struct start *s = to;
-
-	if (s->nr == MAX_PATTERNS)
-		return options_bad(p, "too many of them, the last is", value);
-	s->patterns[s->nr].kind = p->flag->letter;
-	s->patterns[s->nr++].text = value;
-	return 0;
+	for (unsigned int i = 0; i < s->nr; i++)
+		if (s->at[i].kind == SET_EVENT || s->at[i].kind == SET_TRACER)
+			return;
+	if (s->which.kernel || s->nr == SETTINGS_MAX)
+		return;
+	if (s->nr && s->at[s->nr - 1].kind == SET_INSTANCE && s->at[s->nr - 1].negated)
+		return;
+	s->at[s->nr++] = (struct setting){SET_TRACER, "function", false};
 }
-
-static const struct flag flags[] = {
-	{'p', NULL, "TRACER",
-	 "function (default, unless -e or -k is given), function_graph (entries and exits) or "
-	 "another of available_tracers",
-	 NULL, offsetof(struct start, tracer)},
-	{'l', NULL, "FUNC",
-	 "trace only functions that match FUNC (may be repeated); without -l the filter stays as "
-	 "it is",
-	 take_pattern, 0},
-	{'n', NULL, "FUNC",
-	 "do not trace functions that match FUNC (may be repeated); without -n that filter stays, "
-	 "too",
-	 take_pattern, 0},
-	{'e', NULL, "EVENT",
-	 "record EVENT, too: SYSTEM:NAME, SYSTEM or NAME, with * and ?, or all (may be repeated)",
-	 take_pattern, 0},
-	{'O', NULL, "OPTION",
-	 "set an option of trace_options (func-args), noOPTION clears it (may be repeated)",
-	 take_pattern, 0},
-	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
 {
-	static struct start s;
-	struct control_which which = {0};
-	bool events = false;
+	static const struct settings_writer writer = {write_one, switch_on, NULL};
+	static struct settings s;
 	int status;
 
-	s = (struct start){0};
-	status = options_parse(c, (void *[]){&which, &s}, &argc, &argv);
+	s = (struct settings){0};
+	status = options_parse(c, (void *[]){&s, &s, &s}, &argc, &argv);
 	if (status >= 0)
 		return status;
-	for (unsigned int i = 0; i < s.nr; i++)
-		events |= s.patterns[i].kind == 'e';
-	if (!s.tracer && !events && !which.kernel)
-		s.tracer = "function";
-	return control_end(start(&which, &s));
+	if (argc && !s.which.kernel)
+		return options_wrong(c, "it starts no program, use `vestige record` for that: %s",
+				     argv[0]);
+	add_default(&s);
+	status = control_end(settings_apply(&s, &writer));
+	return status || !argc ? status : settings_run(&s, argv);
 }
 
 const struct command command_start = {
 	.name = "start",
-	.words = "",
-	.no_words = "it starts no program, use `vestige record` for that",
+	.words = "[-k [--] PROG [ARGS]]",
 	.what = "start tracing in a running process",
-	.help = "Choose tracer and functions of a process and switch recording on. An instance "
-		"that -B\n"
-		"names is made if it is not there.\n",
+	.help = "Choose tracer, functions and events of a process and switch recording on. With -k "
+		"of\nthe kernel, and PROG is run then, untraced by us.\n",
 	.more = "`vestige show` prints what is recorded, `vestige stop` stops, `vestige extract` "
 		"writes\n"
 		"a trace.dat.\n",
-	.flags = (const struct flag *const[]){control_flags, flags, NULL},
+	.flags = (const struct flag *const[]){settings_target_flags, settings_flags,
+					      settings_run_flags, NULL},
+	.runs_program = true,
 	.run = run,
 };

@@ -202,10 +202,10 @@ static void put_word(const struct completion *c)
 {
 	const char *words = c->command->words;
 
-	if (strstr(words, "PROG") || strstr(words, "COMMAND")) {
-		puts(":command");
-	} else if (!strcmp(c->command->name, "get") || !strcmp(c->command->name, "set")) {
+	if (!strcmp(c->command->name, "get") || !strcmp(c->command->name, "set")) {
 		put_control_files(c);
+	} else if (strstr(words, "PROG") || strstr(words, "COMMAND")) {
+		puts(":command");
 	} else if (strstr(words, "DIR")) {
 		puts(":folder");
 	} else if (*words) {

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -25,6 +24,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_sections.h"
+#include "tools/target/event_names.h"
 #include "tools/target/target.h"
 
 #define PREFIX	  "vestige."
@@ -104,43 +104,20 @@ static int make_instance(struct kernel_record *k)
 	return k->at ? fail(EIO, "cannot use the kernel's instance %s", k->name) : err;
 }
 
-static bool matches(const char *pattern, const char *event)
+static int enable_one(void *arg, const char *system, const char *event)
 {
-	const char *colon = strchr(event, ':');
-	char system[NAME_MAX];
+	struct kernel_record *k = arg;
+	char text[512];
+	int n = snprintf(text, sizeof(text), "%s:%s", system, event);
 
-	if (strchr(pattern, ':'))
-		return !fnmatch(pattern, event, 0);
-	snprintf(system, sizeof(system), "%.*s", (int)(colon - event), event);
-	return !fnmatch(pattern, system, 0) || !fnmatch(pattern, colon + 1, 0);
-}
-
-/* A pattern against all events: the file set_event knows none. */
-static int enable_matching(struct kernel_record *k, const char *pattern)
-{
-	struct target_text list;
-	unsigned int nr = 0;
-	int err = target_read(k->top, "available_events", &list);
-	char *rest, *event;
-
-	if (err)
-		return err;
-	for (event = strtok_r(list.at, "\n", &rest); event && !err;
-	     event = strtok_r(NULL, "\n", &rest)) {
-		if (!strchr(event, ':') || !matches(pattern, event))
-			continue;
-		err = target_write(k->at, "set_event", event, strlen(event), false);
-		nr++;
-	}
-	free(list.at);
-	return err ? err : nr ? 0 : -EINVAL;
+	return target_write(k->at, "set_event", text, (size_t)n, false);
 }
 
 static int enable(struct kernel_record *k, const char *event)
 {
 	const char *text = strcmp(event, "all") ? event : "*:*";
 	int err = strpbrk(event, "*?[")
-			  ? enable_matching(k, event)
+			  ? event_names_each(k->top, event, enable_one, k)
 			  : target_write(k->at, "set_event", text, strlen(text), false);
 
 	return err == -EINVAL ? fail(EINVAL,

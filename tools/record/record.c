@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
@@ -190,6 +191,7 @@ static int make_boot(struct record_run *run)
 {
 	const struct record_options *opt = &run->opt;
 	FILE *f = fmemopen(run->boot, sizeof(run->boot), "w");
+	const char *users = getenv("VESTIGE_BOOT");
 	int err;
 
 	if (!f)
@@ -198,6 +200,13 @@ static int make_boot(struct record_run *run)
 	if (err) {
 		fclose(f);
 		return err;
+	}
+	/* what the user has set comes first: where both name a parameter, ours is the one that counts */
+	if (users && *users) {
+		fprintf(f, "%s ", users);
+		if (!opt->quiet)
+			note("VESTIGE_BOOT is taken, too, in front of what the flags say: %s",
+			     users);
 	}
 	fprintf(f, "ftrace=%s", opt->tracer);
 	for (size_t i = 0; i < run->libcalls.nr; i++) {
@@ -237,7 +246,8 @@ static int make_boot(struct record_run *run)
 		fclose(f);
 		return fail(
 			E2BIG,
-			"the patterns of -e, -l, -n, -g and --graph-notrace are too long together");
+			"the patterns of -e, -l, -n, -g and --graph-notrace and VESTIGE_BOOT are "
+			"too long together");
 	}
 	fclose(f);
 	return 0;

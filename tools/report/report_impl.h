@@ -51,6 +51,14 @@ int report_list(struct report *r, const struct report_file *f);
 /* All records, merged. report_records.c */
 int report_records(struct report *r);
 
+/*
+ * report_each() - call @act for each record, merged. @ts: its time as it is shown. @rec: until @act returns.
+ * Return: 0; what @act returned first that is not 0; -errno with fail() set.
+ */
+int report_each(struct report *r,
+		int (*act)(void *arg, struct report_file *f, const struct record *rec, uint64_t ts),
+		void *arg);
+
 /* Of a buffer of a tracer of latencies: its text. Return: 0 or -errno with fail() set. */
 int report_buffer_text(struct report *r, struct report_file *f, const struct dat_buffer *b);
 

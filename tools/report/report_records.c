@@ -344,3 +344,22 @@ int report_records(struct report *r)
 			report_wakeups_end(r->files[i].wakeups, &r->out);
 	return ret;
 }
+
+int report_each(struct report *r,
+		int (*act)(void *arg, struct report_file *f, const struct record *rec, uint64_t ts),
+		void *arg)
+{
+	struct merge_heap m = {0};
+	int ret = heap_begin(r, &m);
+
+	while (!ret && m.nr) {
+		struct source *s = m.heap[0];
+
+		if (!s->hidden)
+			ret = act(arg, s->f, &s->batch[s->at], s->ts);
+		if (!ret)
+			ret = step(&m, 0);
+	}
+	heap_end(&m);
+	return ret;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* `vestige hist`. Tests: tests/cli/test_hist.py. */
+#include "tools/cli/cmd.h"
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/report/hist.h"
+
+struct options {
+	const char *path;
+	bool all, json;
+};
+
+static const struct flag flags[] = {
+	{'i', NULL, "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
+	{'P', NULL, NULL, "of all tasks together", NULL, offsetof(struct options, all)},
+	{0, "json", NULL, "the same as JSON", NULL, offsetof(struct options, json)},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct options opt = {0};
+	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (argc > (opt.path ? 0 : 1))
+		return options_wrong(c, "one file at a time; one more is %s",
+				     argv[opt.path ? 0 : 1]);
+	if (argc)
+		opt.path = argv[0];
+	if (!hist_print(opt.path ? opt.path : "trace.dat", opt.all, opt.json))
+		return 0;
+	note("%s", fail_text());
+	return CMD_FAILURE;
+}
+
+const struct command command_hist = {
+	.name = "hist",
+	.words = "[FILE]",
+	.what = "print how often events and calls happened, by their callers",
+	.help = "Print how often each event and call of FILE (default: trace.dat) happened, the "
+		"most "
+		"frequent\nfirst, and below it a tree of its callers, as `trace-cmd hist` does. "
+		"Histograms "
+		"of fields are\nhist triggers: vestige-events(1).\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/* `vestige mem`. Tests: tests/cli/test_mem.py. */
+#include "tools/cli/cmd.h"
+
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/report/mem.h"
+
+struct options {
+	const char *path;
+	bool json;
+};
+
+static const struct flag flags[] = {
+	{'i', NULL, "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
+	{0, "json", NULL, "the same as JSON", NULL, offsetof(struct options, json)},
+	FLAGS_END};
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct options opt = {0};
+	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
+
+	if (status >= 0)
+		return status;
+	if (argc > (opt.path ? 0 : 1))
+		return options_wrong(c, "one file at a time; one more is %s",
+				     argv[opt.path ? 0 : 1]);
+	if (argc)
+		opt.path = argv[0];
+	if (!mem_print(opt.path ? opt.path : "trace.dat", opt.json))
+		return 0;
+	note("%s", fail_text());
+	return CMD_FAILURE;
+}
+
+const struct command command_mem = {
+	.name = "mem",
+	.words = "[FILE]",
+	.what = "print how much memory each function has asked for and got",
+	.help = "Print how much memory each function has asked for and got, by the events "
+		"kmem:kmalloc "
+		"and\nkmem:kfree of FILE (default: trace.dat), of a program or of the kernel. The "
+		"one that "
+		"wastes\nmost is first.\n",
+	.flags = (const struct flag *const[]){flags, NULL},
+	.run = run,
+};
