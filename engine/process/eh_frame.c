@@ -288,6 +288,9 @@ static struct eh_rule find(uint64_t ip)
 	static const struct eh_rule none;
 	uint32_t i, k;
 
+	/* a child of fork that has no area: the objects' rows were in its parent's */
+	if (!area)
+		return none;
 	for (i = 0; i < object_count(); i++) {
 		const struct object *o = object_at(i);
 		const struct area_object *row = object_row(o);
