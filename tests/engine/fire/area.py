@@ -20,6 +20,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", ".."))
 from compiled import compiled   # noqa: E402
 
+CLOCK_TSC = 0    # of Area.clock; 1: CLOCK_MONOTONIC
 TABLES = "objects functions refused tasks clocks buffers cpus strings status pages".split()
 FREE, OWNED, PUBLISHED, TAKING = range(4)
 FUNCTION, ENTRY, TAIL, EXIT, UNWOUND, STACK = range(1, 7)
