@@ -276,9 +276,11 @@ def test_waits(w):
     ways = {"read": "read 1", "poll": "poll 1", "poll-time": "poll-time 0 late", "nanosleep": "nanosleep 0 late",
             "epoll": "epoll 1", "select": "select 0 late", "sem-time": "sem-time 7 late", "cond": "cond 110 late",
             "wait": "wait 5", "vfork": "vfork 5 late"}
-    programs = {how: Program(w, "waits", how) for how in ways}
+    programs = {}
     try:
-        for how, p in programs.items():
+        for how in ways:
+            # not before it is its turn: some wait for a limited time
+            p = programs[how] = Program(w, "waits", how)
             until(lambda p=p: open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[0] in "SD")
             w.run("attach", p.pid)
             assert p.p.poll() is None, how
