@@ -259,14 +259,3 @@ int libcall_add(struct libcalls *l, const char *path)
 	elf_code_free(&code);
 	return err;
 }
-
-void libcall_free(struct libcalls *l)
-{
-	for (size_t i = 0; i < l->nr; i++) {
-		free(l->commands[i]);
-		free(l->undo[i]);
-	}
-	free(l->commands);
-	free(l->undo);
-	*l = (struct libcalls){0};
-}

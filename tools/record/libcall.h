@@ -23,6 +23,5 @@ struct libcalls {
  * semicolons or quotes; ENOMEM; and what elf_code_load() says.
  */
 int libcall_add(struct libcalls *l, const char *path);
-void libcall_free(struct libcalls *l);
 
 #endif

@@ -30,30 +30,28 @@ struct text_place *probe_moved_copy(struct text_place *place, const struct text_
 	return place->copy;
 }
 
-int probe_moved_any(uint64_t lo, uint64_t hi)
+/* Whether an instruction there has probes. @on: that are switched on. */
+static int has_probes(uint64_t lo, uint64_t hi, int on)
 {
 	uint64_t a;
 
 	for (a = lo; a < hi; a++) {
 		const struct text_place *p = probe_points_find(a);
 
-		if (p && p->ways)
+		if (p && (on ? p->on != 0 : p->ways != 0))
 			return 1;
 	}
 	return 0;
 }
 
+int probe_moved_any(uint64_t lo, uint64_t hi)
+{
+	return has_probes(lo, hi, 0);
+}
+
 int probe_moved_on(uint64_t lo, uint64_t hi)
 {
-	uint64_t a;
-
-	for (a = lo; a < hi; a++) {
-		const struct text_place *p = probe_points_find(a);
-
-		if (p && p->on)
-			return 1;
-	}
-	return 0;
+	return has_probes(lo, hi, 1);
 }
 
 int probe_moved_relied(uint64_t lo, uint64_t hi)
