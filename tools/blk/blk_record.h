@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Recording of block devices by the kernel's blk tracer, into the files that blktrace writes. The
- * tracer works in the kernel's top buffer alone, so nobody else may trace there meanwhile. All
+ * tracer works in the kernel's top buffer alone: while others trace there, it is refused. All
  * settings are put back at the end, by blk_record_clean() after the recorder was killed: they are
  * in a file that the recorder holds a lock on. Tests: tests/cli/test_blk_record.py.
  */
