@@ -232,11 +232,14 @@ static void run(void *arg)
 	struct stop *s = arg;
 	uint64_t until;
 	uint32_t i;
+	int err;
 
 	s->began = sys_now_ns();
-	s->err = stop_all(s);
-	if (!s->err)
+	err = stop_all(s);
+	if (!err)
 		s->fn(s->threads, s->nr, s->arg);
+	/* not before: the child may be killed in @fn */
+	s->err = err;
 	for (i = 0; i < s->nr; i++)
 		if (s->threads[i].state == STATE_STOPPED)
 			let_go(s, &s->threads[i]);

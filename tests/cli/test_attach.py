@@ -6,7 +6,6 @@ import os
 import random
 import re
 import shutil
-import signal
 import subprocess
 import time
 
@@ -350,43 +349,6 @@ def test_tool_is_killed(w):
             assert status == 0 and out.startswith("allocates 1\n"), (status, out)
     w.run("clean")
     print(f"the engine came {came} times of 30")
-
-
-def test_refusals(w):
-    """What cannot be attached to is named, with what to do, and is not touched."""
-    def refused(pid, why, **more):
-        p = w.run("attach", pid, status=1, **more)
-        assert why in p.stderr.decode() and len(p.stderr.splitlines()) == 1, p.stderr
-
-    w.compile("does", DOES, "-O2")
-    refused(2, "thread of the kernel")
-    refused(4194303, "there is no process 4194303")
-    with Program(w, "waits", "read") as p:
-        os.kill(p.pid, signal.SIGSTOP)
-        until(lambda: open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "T")
-        refused(p.pid, f"kill -CONT {p.pid}")
-        os.kill(p.pid, signal.SIGCONT)
-        gone = subprocess.Popen(["true"])
-        until(lambda: open(f"/proc/{gone.pid}/stat").read().rsplit(")", 1)[1].split()[0] == "Z")
-        refused(gone.pid, "zombie")
-        gone.wait()
-        traced = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p", str(p.pid)])
-        until(lambda: not re.search(r"^TracerPid:\t0$", open(f"/proc/{p.pid}/status").read(), re.M))
-        refused(p.pid, f"traced by process {traced.pid}")
-        traced.terminate()
-        traced.wait()
-        if not os.geteuid():
-            areas = dict(w.env)
-            other = subprocess.run([BIN, "attach", str(p.pid)], env=areas, stderr=subprocess.PIPE, user=65534, check=False)
-            assert other.returncode == 1 and b"another user" in other.stderr, other
-        assert not has_engine(p.pid)
-        status, out = p.end()
-        assert status == 0 and out.startswith("read 1 "), (status, out)
-    w.compile("does", DOES, "-O2", "-static")
-    with Program(w, "waits", "read") as p:
-        refused(p.pid, "is static")
-    p = w.run("attach", "x", status=2)
-    assert b"vestige attach PID" in p.stderr, p.stderr
 
 
 # Sets a filter that ends all calls but those of @rules with ALLOW, and waits for a line.

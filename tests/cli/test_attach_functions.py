@@ -4,7 +4,9 @@
 the programs print is as without."""
 import os
 import re
+import signal
 import subprocess
+import threading
 
 from cli_test import main, until
 
@@ -266,6 +268,54 @@ def test_detach(w):
         assert len(os.listdir(f"/proc/{p.pid}/task")) == len(threads) + 1
         assert p.end() == (0, "wrong 0\n")
     w.run("clean")
+
+
+def kill_helpers(pid, threads, over, killed):
+    """Every second child that the process has made by a thread that is not one of its own."""
+    seen = []
+    while not over:
+        for tid in set(os.listdir(f"/proc/{pid}/task")) - threads:
+            try:
+                with open(f"/proc/{pid}/task/{tid}/children", encoding="utf-8") as f:
+                    children = f.read().split()
+            except OSError:   # the thread has ended
+                continue
+            for child in set(children) - set(seen):
+                seen.append(child)
+                if len(seen) % 2:
+                    try:
+                        os.kill(int(child), signal.SIGKILL)
+                        killed.append(child)
+                    except ProcessLookupError:
+                        pass
+
+
+def test_helper_is_killed(w):
+    """The child that stops the threads and writes the jumps dies by SIGKILL: all threads go on, and
+    another one does its work."""
+    fills = {f"fill{a}{b}" for a in range(1, 5) for b in range(8)}
+    w.compile("fills", FILLS, PLAIN, "-O2", "-fcf-protection=none")
+    over, killed = [], []
+    with Program(w, "./fills") as p:
+        threads = set(os.listdir(f"/proc/{p.pid}/task"))
+        w.run("attach", p.pid)
+        killer = threading.Thread(target=kill_helpers, args=(p.pid, threads, over, killed))
+        killer.start()
+        try:
+            for _ in range(20):
+                w.run("start", "-P", p.pid, "-l", "fill*")
+                w.run("detach", "-q", p.pid)
+                if len(killed) >= 3:
+                    break
+        finally:
+            over.append(1)
+            killer.join()
+        assert killed
+        w.run("start", "-P", p.pid, "-l", "fill*")
+        assert enabled(w, p.pid) == fills, enabled(w, p.pid)
+        assert p.end() == (0, "wrong 0\n")
+    w.run("clean")
+    print(f"{len(killed)} were killed")
 
 
 def test_waits_go_on(w):

@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <errno.h>
+#include <linux/kcmp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <sys/ptrace.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,7 +23,6 @@
 #include "tools/base/time_ns.h"
 #include "tools/target/image.h"
 
-#define SAFE_MS	  10000 /* until a thread is at a safe point */
 #define FINISH_MS 10000 /* until dlopen() comes back */
 #define AGENT_MS  10000 /* until the agent answers */
 #define STEP_MS	  2
@@ -35,10 +36,12 @@
 
 struct attach {
 	int pid;
+	unsigned int wait_s;
 	struct attach_points *points;
 	struct attach_call call;
 	struct attach_library library;
 	const char *why; /* the last reason against a thread */
+	int spawned;	 /* the child for which that waits; 0: none is known */
 	bool warm;	 /* unwind tables were read once, while a thread stood for a moment */
 	unsigned int next;
 	/* threads that are to stop and have not yet: in a vfork(), or in a wait for a disk */
@@ -266,6 +269,23 @@ static bool has_stack(struct attach *a, uint64_t sp)
 	return attach_each_map(a->pid, find_stack, &s) == 2;
 }
 
+/* The child that thread @tid has made and that shares its memory (vfork()); 0: there is none. */
+static int spawned_by(int pid, int tid)
+{
+	char path[64];
+	int child, found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid, tid);
+	f = fopen(path, "re");
+	while (f && !found && fscanf(f, "%d", &child) == 1)
+		if (!syscall(SYS_kcmp, pid, child, KCMP_VM, 0, 0))
+			found = child;
+	if (f)
+		fclose(f);
+	return found;
+}
+
 /* Try one thread. Return: 1 done; 0 not now; -errno with fail() set. */
 static int try_thread(struct attach *a, int tid)
 {
@@ -274,7 +294,10 @@ static int try_thread(struct attach *a, int tid)
 	int sig, got = stop(a, tid, &sig), err;
 
 	if (got <= 0) {
-		a->why = "a thread cannot be stopped now";
+		a->spawned = spawned_by(a->pid, tid);
+		a->why = a->spawned ? "it waits in vfork() or posix_spawn() until its child has "
+				      "executed a program or has ended"
+				    : "it cannot be stopped now";
 		return got ? attach_refused(a->pid, -got) : 0;
 	}
 	err = attach_registers(tid, &pc, &sp);
@@ -303,6 +326,7 @@ static int try_thread(struct attach *a, int tid)
 		return err ? err : 1;
 	}
 	a->why = why;
+	a->spawned = 0;
 	let_go(tid, sig);
 	return 0;
 }
@@ -332,9 +356,21 @@ static int try_round(struct attach *a)
 	return ret;
 }
 
+static int no_point(const struct attach *a)
+{
+	char child[64] = "";
+
+	if (a->spawned)
+		snprintf(child, sizeof(child), " (process %d)", a->spawned);
+	return fail_errno(EAGAIN,
+			  "no thread of process %d came to a point at which the engine can be "
+			  "loaded within %u s (the last one: %s%s): try again, or longer (--wait)",
+			  a->pid, a->wait_s, a->why ? a->why : "there was none", child);
+}
+
 static int inject(struct attach *a)
 {
-	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)SAFE_MS * 1000000;
+	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)a->wait_s * 1000000000;
 	int ret;
 
 	for (;;) {
@@ -342,11 +378,7 @@ static int inject(struct attach *a)
 		if (ret)
 			return ret < 0 ? ret : 0;
 		if (time_ns(CLOCK_MONOTONIC) > until)
-			return fail(EAGAIN,
-				    "no thread of process %d came to a point at which the engine "
-				    "can be "
-				    "loaded within %d s (the last one: %s)",
-				    a->pid, SAFE_MS / 1000, a->why ? a->why : "there was none");
+			return no_point(a);
 		poll(NULL, 0, STEP_MS);
 	}
 }
@@ -477,9 +509,9 @@ static int wait_agent(int pid, struct attach_result *r)
 	}
 }
 
-int attach_process(int pid, struct attach_result *r)
+int attach_process(int pid, unsigned int wait_s, struct attach_result *r)
 {
-	struct attach a = {.pid = pid, .result = r};
+	struct attach a = {.pid = pid, .wait_s = wait_s, .result = r};
 	bool filtered;
 	int err;
 

@@ -31,11 +31,15 @@ struct attach_result {
 
 /*
  * attach_process() - load libvestige.so into process @pid and wait until its agent answers.
- * Return: 0, also where it was there; or -errno with fail() set: ESRCH no such process, EPERM not
- * allowed, EBUSY a debugger has it, or it is stopped, ENOTSUP it is a program to which this cannot
- * be done, EAGAIN no thread came to a safe point, ELIBACC its loader refused the library.
+ * @wait_s: seconds in which a thread must come to a safe point.
+ * Return: 0, also where it was there; or -errno with fail() set: ESRCH no such process, or a
+ * zombie, EPERM not allowed, or a thread of the kernel, EBUSY a debugger has it, or it is stopped,
+ * ENOEXEC, ENOTSUP it is a program to which this cannot be done, EAGAIN no thread came to a safe
+ * point, ELIBACC its loader refused the library.
  */
-int attach_process(int pid, struct attach_result *r);
+int attach_process(int pid, unsigned int wait_s, struct attach_result *r);
+
+#define ATTACH_WAIT_S 10u /* where nobody says */
 
 /*
  * attach_cgroup() - the processes of a control group and of those below it. @name: its path, from

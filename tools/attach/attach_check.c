@@ -108,31 +108,54 @@ int attach_poke(int pid, uint64_t at, const void *from, size_t bytes)
 	return (int)n;
 }
 
+int attach_explain(const struct attach_refusal *r)
+{
+	const long me = r->me;
+
+	if (r->yama == 3)
+		return fail_errno(
+			EPERM,
+			"this system forbids ptrace() for good (kernel.yama.ptrace_scope is 3): "
+			"start the program with `vestige run`");
+	if (me && r->real >= 0 && r->real != me && r->effective != me)
+		return fail_errno(EPERM,
+				  "process %d is another user's (%ld): attach as root or as that "
+				  "user",
+				  r->pid, r->real);
+	if (me && (r->effective != r->real || r->saved != r->real))
+		return fail_errno(EPERM,
+				  "process %d runs a set-user-ID program, or has changed its user: "
+				  "attach as root",
+				  r->pid);
+	if (me && r->yama > 0)
+		return fail_errno(
+			EPERM,
+			"ptrace() of process %d is not allowed (kernel.yama.ptrace_scope is %ld): "
+			"attach as root, or start the program with `vestige run`",
+			r->pid, r->yama);
+	return fail_errno(
+		EPERM,
+		"ptrace() of process %d is not allowed: it is not dumpable, has capabilities, or a "
+		"container forbids it; attach as root, or start it with `vestige run`",
+		r->pid);
+}
+
 int attach_refused(int pid, int err)
 {
-	char text[64];
-	long yama = -1;
+	struct attach_refusal r = {
+		.pid = pid, .yama = -1, .me = geteuid(), .real = -1, .effective = -1, .saved = -1};
+	char path[64], text[8192];
+	const char *uids;
 
 	if (err != EPERM && err != EACCES)
 		return no_process(pid, err);
 	if (read_text("/proc/sys/kernel/yama/ptrace_scope", text, sizeof(text)) > 0)
-		yama = strtol(text, NULL, 10);
-	if (yama == 3)
-		return fail(
-			EPERM,
-			"this system forbids ptrace() for good (kernel.yama.ptrace_scope is 3): "
-			"start the program with `vestige run`");
-	if (yama > 0 && geteuid())
-		return fail(
-			EPERM,
-			"ptrace() of process %d is not allowed (kernel.yama.ptrace_scope is %ld): "
-			"attach as root, or start the program with `vestige run`",
-			pid, yama);
-	return fail(
-		EPERM,
-		"ptrace() of process %d is not allowed: it is another user's, gave up or got "
-		"rights, or a container forbids it; attach as root, or start it with `vestige run`",
-		pid);
+		r.yama = strtol(text, NULL, 10);
+	snprintf(path, sizeof(path), "/proc/%d/status", pid);
+	uids = read_text(path, text, sizeof(text)) > 0 ? strstr(text, "\nUid:") : NULL;
+	if (uids)
+		sscanf(uids + 5, "%ld %ld %ld", &r.real, &r.effective, &r.saved);
+	return attach_explain(&r);
 }
 
 static long parent_of(long pid)
@@ -159,17 +182,20 @@ static int check_status(int pid)
 			    number_of(text, "\nTgid:"));
 	if (number_of(text, "\nKthread:") == 1 || !strstr(text, "\nVmSize:")) {
 		if (strstr(text, "\nState:\tZ") || strstr(text, "\nState:\tX"))
-			return fail(ESRCH, "process %d has ended (it is a zombie)", pid);
-		return fail(ENOTSUP, "process %d is a thread of the kernel", pid);
+			return fail_errno(ESRCH, "process %d has ended (it is a zombie)", pid);
+		return fail_errno(
+			EPERM, "process %d is a thread of the kernel: the kernel's ftrace has it",
+			pid);
 	}
 	state = strstr(text, "\nState:\t");
 	if (state && state[8] == 'T')
-		return fail(EBUSY, "process %d is stopped: let it go on first (kill -CONT %d)", pid,
-			    pid);
+		return fail_errno(EBUSY,
+				  "process %d is stopped: let it go on first (kill -CONT %d)", pid,
+				  pid);
 	tracer = number_of(text, "\nTracerPid:");
 	/* the engine's own child, for a moment (engine/process/stop_machine.h) */
 	if (tracer > 0 && parent_of(tracer) != pid)
-		return fail(
+		return fail_errno(
 			EBUSY,
 			"process %d is traced by process %ld (a debugger, strace): end that first",
 			pid, tracer);
@@ -199,61 +225,106 @@ static int check_seccomp(int pid, bool *filtered)
 			continue;
 		*filtered |= number_of(text, "\nSeccomp:") == 2;
 		if (number_of(text, "\nSeccomp:") == 1)
-			ret = fail(EPERM,
-				   "thread %s of process %d is in seccomp's strict mode, which "
-				   "forbids "
-				   "what the engine needs: start the program with `vestige run`",
-				   e->d_name, pid);
+			ret = fail_errno(
+				EPERM,
+				"thread %s of process %d is in seccomp's strict mode, which "
+				"forbids what the engine needs: start the program with `vestige "
+				"run`",
+				e->d_name, pid);
 	}
 	closedir(dir);
 	return ret;
 }
 
-static int check_program(int pid)
+/* The linker of Go leaves a note of its own (cmd/link: ELF_NOTE_GOBUILDID_TAG). */
+static bool has_go_note(int fd, const Elf64_Phdr *p)
+{
+	static const char name[4] = "Go";
+	uint8_t notes[4096];
+	ssize_t n = pread(fd, notes, p->p_filesz < sizeof(notes) ? p->p_filesz : sizeof(notes),
+			  (off_t)p->p_offset);
+	Elf64_Nhdr h;
+
+	for (size_t at = 0, room = n > 0 ? (size_t)n : 0; at + sizeof(h) + sizeof(name) <= room;) {
+		memcpy(&h, notes + at, sizeof(h));
+		if (h.n_namesz == sizeof(name) && h.n_type == 4 &&
+		    !memcmp(notes + at + sizeof(h), name, sizeof(name)))
+			return true;
+		at += sizeof(h) + (((size_t)h.n_namesz + 3) & ~(size_t)3) +
+		      (((size_t)h.n_descsz + 3) & ~(size_t)3);
+	}
+	return false;
+}
+
+int attach_check_program(int pid, int fd)
 {
 	Elf64_Phdr phdr[MAX_PHDR];
-	char path[64], interp[PATH_MAX] = "";
+	char interp[PATH_MAX] = "";
+	bool is_go = false;
 	Elf64_Ehdr head;
 	size_t bytes;
-	int fd, i;
+	int i;
+
+	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
+	    memcmp(head.e_ident, ELFMAG, SELFMAG))
+		return fail_errno(ENOEXEC, "the program of process %d is no ELF file", pid);
+	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(*phdr) ||
+	    head.e_phnum > MAX_PHDR)
+		return fail_errno(ENOEXEC,
+				  "process %d is a program of 32 bits, libvestige.so is of 64: "
+				  "build the program for 64",
+				  pid);
+	bytes = head.e_phnum * sizeof(*phdr);
+	if (pread(fd, phdr, bytes, (off_t)head.e_phoff) != (ssize_t)bytes)
+		head.e_phnum = 0;
+	for (i = 0; i < head.e_phnum; i++) {
+		if (phdr[i].p_type == PT_INTERP && phdr[i].p_filesz < sizeof(interp) &&
+		    pread(fd, interp, phdr[i].p_filesz, (off_t)phdr[i].p_offset) < 0)
+			interp[0] = '\0';
+		is_go |= phdr[i].p_type == PT_NOTE && has_go_note(fd, &phdr[i]);
+	}
+	if (is_go)
+		return fail_errno(
+			ENOTSUP,
+			"process %d is a Go program, whose runtime has stacks and threads of its "
+			"own: trace it with the kernel's uprobes (perf probe, bpftrace)",
+			pid);
+	if (!interp[0])
+		return fail_errno(ENOTSUP,
+				  "the program of process %d is static, nothing can be loaded into "
+				  "it: link libvestige.a into it",
+				  pid);
+	if (strstr(interp, "musl"))
+		return fail_errno(
+			ENOTSUP,
+			"process %d uses another C library (its loader is %s), libvestige.so is "
+			"for glibc: build the program for that",
+			pid, interp);
+	return 0;
+}
+
+static int check_program(int pid)
+{
+	char path[64];
+	int fd, err;
 
 	snprintf(path, sizeof(path), "/proc/%d/exe", pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == EACCES || errno == EPERM ? attach_refused(pid, errno)
 							 : no_process(pid, errno);
-	if (pread(fd, &head, sizeof(head), 0) != sizeof(head) ||
-	    memcmp(head.e_ident, ELFMAG, SELFMAG)) {
-		close(fd);
-		return fail(ENOTSUP, "the program of process %d is no ELF file", pid);
-	}
-	if (head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof(*phdr) ||
-	    head.e_phnum > MAX_PHDR) {
-		close(fd);
-		return fail(ENOTSUP, "process %d is a program of 32 bits, libvestige.so is of 64",
-			    pid);
-	}
-	bytes = head.e_phnum * sizeof(*phdr);
-	if (pread(fd, phdr, bytes, (off_t)head.e_phoff) != (ssize_t)bytes)
-		head.e_phnum = 0;
-	for (i = 0; i < head.e_phnum; i++)
-		if (phdr[i].p_type == PT_INTERP && phdr[i].p_filesz < sizeof(interp) &&
-		    pread(fd, interp, phdr[i].p_filesz, (off_t)phdr[i].p_offset) < 0)
-			interp[0] = '\0';
+	err = attach_check_program(pid, fd);
 	close(fd);
-	if (!interp[0])
-		return fail(
-			ENOTSUP,
-			"the program of process %d is static: nothing can be loaded into it; link "
-			"libvestige.a into it",
-			pid);
-	if (strstr(interp, "musl"))
-		return fail(
-			ENOTSUP,
-			"process %d uses another C library (its loader is %s), libvestige.so is "
-			"for glibc",
-			pid, interp);
-	return 0;
+	return err;
+}
+
+/* /proc may be read where ptrace() is refused (Yama): the same is asked of memory. */
+static int check_rights(int pid)
+{
+	char c;
+	int err = attach_peek(pid, 0, &c, 1);
+
+	return err == -EPERM || err == -EACCES ? attach_refused(pid, -err) : 0;
 }
 
 static int is_engine(const struct attach_map *m, void *arg)
@@ -279,5 +350,7 @@ int attach_check(int pid, bool *loaded, bool *filtered)
 	if (ret)
 		return ret < 0 ? ret : 0;
 	ret = check_program(pid);
+	if (!ret)
+		ret = check_rights(pid);
 	return ret ? ret : check_seccomp(pid, filtered);
 }

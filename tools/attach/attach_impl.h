@@ -31,8 +31,26 @@ int attach_poke(int pid, uint64_t at, const void *from, size_t bytes);
  */
 int attach_check(int pid, bool *loaded, bool *filtered);
 
+/*
+ * attach_check_program() - whether the program in file @fd, an ELF file as it may be, is one into
+ * which the engine can be loaded. Return: 0; or with fail() set ENOEXEC: of 32 bits, or no ELF file;
+ * ENOTSUP: static, of another C library, or Go.
+ */
+int attach_check_program(int pid, int fd);
+
 /* Explain a refused ptrace(): fail(). */
 int attach_refused(int pid, int err);
+
+/* What there is to know of it. */
+struct attach_refusal {
+	int pid;
+	long yama;		     /* kernel.yama.ptrace_scope; -1: this kernel has none */
+	long me;		     /* our effective user */
+	long real, effective, saved; /* users of the process; -1: not known */
+};
+
+/* Return: -EPERM with fail() set. */
+int attach_explain(const struct attach_refusal *r);
 
 /*
  * attach_seccomp() - whether the filters of thread @tid, which we have stopped, let through all that

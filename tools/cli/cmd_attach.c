@@ -11,11 +11,20 @@
 #include "tools/base/note.h"
 #include "tools/cli/control.h"
 
+#define MAX_WAIT_S 86400
+
 struct attach_flags {
 	bool quiet;
 	bool verbose;
 	const char *cgroup;
+	unsigned long long wait_s; /* 0: the usual */
 };
+
+static int take_wait(const struct parsing *p, void *to, const char *value)
+{
+	return options_take_number(p, value, MAX_WAIT_S, "not a number of seconds to wait",
+				   &((struct attach_flags *)to)->wait_s);
+}
 
 static const struct flag flags[] = {
 	{'q', "quiet", NULL, "print nothing on success", NULL,
@@ -25,12 +34,15 @@ static const struct flag flags[] = {
 	{0, "cgroup", "GROUP",
 	 "all processes of a control group: its folder, a systemd unit, or a container's id", NULL,
 	 offsetof(struct attach_flags, cgroup)},
+	{0, "wait", "SECONDS",
+	 "try for so long to find a thread that can hold no lock which the engine needs (10)",
+	 take_wait, 0},
 	FLAGS_END};
 
 static int attach(int pid, const struct attach_flags *f)
 {
 	struct attach_result r;
-	int err = attach_process(pid, &r);
+	int err = attach_process(pid, f->wait_s ? (unsigned int)f->wait_s : ATTACH_WAIT_S, &r);
 
 	if (err)
 		return err;

@@ -253,7 +253,7 @@ static int add_pid(struct top *top, int pid)
 
 	snprintf(name, sizeof(name), "%d", pid);
 	t = target_get(name, NULL, &err);
-	if (!t && err == -ESRCH && !attach_process(pid, &r)) {
+	if (!t && err == -ESRCH && !attach_process(pid, ATTACH_WAIT_S, &r)) {
 		note("the engine was loaded into process %d", pid);
 		t = target_get(name, NULL, &err);
 	}

@@ -160,7 +160,7 @@ int control_open_attached(struct target **t, const struct control_which *w)
 
 	if (err != -ESRCH || !w->pid || w->kernel)
 		return err;
-	err = attach_process(w->pid, &r);
+	err = attach_process(w->pid, ATTACH_WAIT_S, &r);
 	if (err)
 		return err;
 	note("the engine was loaded into process %d", w->pid);

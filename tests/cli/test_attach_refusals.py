@@ -1,0 +1,162 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""attach: what is refused, by a line that names the remedy and the errno, and goes on as without."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+from cli_test import BIN, Skip, main, need, own_mounts, root, until
+from test_attach import Program, has_engine
+
+NOBODY = 65534
+WAITS = r"""
+#include <stdio.h>
+#include <unistd.h>
+int main(void)
+{
+	char c;
+	puts("ready");
+	fflush(stdout);
+	printf("read %d\n", (int)read(0, &c, 1));
+	return 0;
+}
+"""
+# Its child lives until a line comes, and shares its memory.
+VFORKS = WAITS.replace("int main(void)\n{\n\tchar c;", "int main(void)\n{\n\tint pid;\n\tchar c;").replace(
+    '\tprintf("read %d\\n", (int)read(0, &c, 1));', '\tif (!(pid = vfork()))\n\t\t_exit(read(0, &c, 1));\n\tprintf("read %d\\n", pid > 0);')
+
+# The tool as another user, and in a system whose Yama refuses ptrace(), with no filter of ours in the program.
+UNDER_YAMA = r"""
+import ctypes, os, struct, sys
+os.setgid(%d)
+os.setuid(%d)
+class F(ctypes.Structure): _fields_ = [('nr', ctypes.c_ushort), ('code', ctypes.c_char_p)]
+LD, JEQ, RET = 0x20, 0x15, 6
+code = [(LD, 0, 0, 0)]
+for nr in 101, 310:   # ptrace, process_vm_readv: EPERM
+    code += [(JEQ, 0, 1, nr), (RET, 0, 0, 0x50001)]
+code = b''.join(struct.pack('<HBBI', *i) for i in code + [(RET, 0, 0, 0x7fff0000)])
+libc = ctypes.CDLL(None)
+assert not libc.prctl(38, 1, 0, 0, 0) and not libc.prctl(22, 2, ctypes.byref(F(len(code) // 8, code)), 0, 0)
+os.execv(sys.argv[1], sys.argv[1:])
+""" % (NOBODY, NOBODY)
+
+
+def refused(w, pid, why, errno, *words, **more):
+    p = w.run("attach", *words, pid, status=1, **more)
+    said = p.stderr.decode()
+    assert why in said and said.endswith(f": {errno}\n") and said.count("\n") == 1, said
+    assert not has_engine(pid)
+
+
+def is_in(state, pid):
+    until(lambda: open(f"/proc/{pid}/stat", encoding="utf-8").read().rsplit(")", 1)[1].split()[0] in state)
+
+
+def ends(p):
+    status, out = p.end()
+    assert status == 0 and out == "read 1\n", (status, out)
+
+
+def as_nobody(w):
+    """Its files are for all to execute."""
+    root()
+    os.chmod(w.dir, 0o755)
+    os.chmod(w.path("does"), 0o755)
+    return {"user": NOBODY, "group": NOBODY, "extra_groups": ()}
+
+
+def test_states(w):
+    """Stopped, traced, a zombie, a thread of the kernel."""
+    need("strace")
+    w.compile("does", WAITS)
+    p = w.run("attach", 2, status=1)
+    assert b"there is no process 4194303" in w.run("attach", 4194303, status=1).stderr
+    assert b"vestige attach PID" in w.run("attach", "x", status=2).stderr
+    assert p.stderr == b"vestige: process 2 is a thread of the kernel: the kernel's ftrace has it: Operation not permitted\n", p.stderr
+    with Program(w) as p:
+        os.kill(p.pid, signal.SIGSTOP)
+        is_in("T", p.pid)
+        refused(w, p.pid, f"kill -CONT {p.pid}", "Device or resource busy")
+        is_in("T", p.pid)
+        os.kill(p.pid, signal.SIGCONT)
+        is_in("S", p.pid)
+        tracer = subprocess.Popen(["strace", "-qq", "-o", "/dev/null", "-p", str(p.pid)])
+        until(lambda: f"\nTracerPid:\t{tracer.pid}\n" in open(f"/proc/{p.pid}/status", encoding="utf-8").read())
+        refused(w, p.pid, f"traced by process {tracer.pid}", "Device or resource busy")
+        # as a debugger holds it
+        os.kill(p.pid, signal.SIGSTOP)
+        is_in("tT", p.pid)
+        refused(w, p.pid, "end that first", "Device or resource busy")
+        os.kill(p.pid, signal.SIGCONT)
+        tracer.terminate()
+        tracer.wait()
+        ends(p)
+    gone = subprocess.Popen(["true"])
+    is_in("Z", gone.pid)
+    p = w.run("attach", gone.pid, status=1)
+    assert b"has ended (it is a zombie): No such process\n" in p.stderr, p.stderr
+    gone.wait()
+
+
+def test_vfork(w):
+    """A process whose only thread waits for a child with its memory: the child is named."""
+    w.compile("does", VFORKS)
+    with Program(w) as p:
+        child = until(lambda: open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8").read().split())[0]
+        is_in("D", p.pid)
+        refused(w, p.pid, f"vfork() or posix_spawn() until its child has executed a program or has ended (process {child})",
+                "Resource temporarily unavailable", "--wait", "1")
+        ends(p)
+    assert b"not a number of seconds" in w.run("attach", "--wait", "0", "1", status=2).stderr
+
+
+def test_programs(w):
+    """Of another C library, static, of 32 bits."""
+    w.compile("does", WAITS, "-static")
+    with Program(w) as p:
+        refused(w, p.pid, "link libvestige.a into it", "Operation not supported")
+        ends(p)
+    if shutil.which("musl-gcc"):
+        subprocess.run(["musl-gcc", "-o", "does", "does.c"], cwd=w.dir, check=True)
+        with Program(w) as p:
+            refused(w, p.pid, "ld-musl-x86_64.so.1), libvestige.so is for glibc", "Operation not supported")
+            ends(p)
+    else:
+        print("no musl-gcc")
+
+
+def test_users(w):
+    """Another user's process, and a set-user-ID program that the same user runs."""
+    w.compile("does", WAITS)
+    nobody = as_nobody(w)
+    with Program(w) as p:
+        refused(w, p.pid, "another user's (0): attach as root", "Operation not permitted", **nobody)
+        ends(p)
+    os.chmod(w.path("does"), 0o4755)
+    with Program(w, **nobody) as p:
+        if not re.search(r"^Uid:\t65534\t0\t", open(f"/proc/{p.pid}/status", encoding="utf-8").read(), re.M):
+            raise Skip("set-user-ID does not work in this folder (nosuid)")
+        refused(w, p.pid, "runs a set-user-ID program", "Operation not permitted", **nobody)
+        ends(p)
+
+
+def test_yama(w):
+    """Where Yama refuses ptrace(): a stand-in, of its control file and of the calls that it refuses."""
+    w.compile("does", WAITS)
+    nobody = as_nobody(w)
+    with Program(w, **nobody) as p:
+        for mode, why in ((1, "kernel.yama.ptrace_scope is 1): attach as root, or start the program with `vestige run`"),
+                          (2, "kernel.yama.ptrace_scope is 2): attach as root"), (3, "forbids ptrace() for good")):
+            said = own_mounts(f"mount -t tmpfs none /proc/sys/kernel && mkdir /proc/sys/kernel/yama && echo {mode} >"
+                              f"/proc/sys/kernel/yama/ptrace_scope && exec /usr/bin/python3 -c \"$CODE\" {BIN} attach {p.pid}",
+                              env=dict(w.env, CODE=UNDER_YAMA)).stderr.decode()
+            assert why in said and said.endswith(": Operation not permitted\n") and said.count("\n") == 1, said
+            assert not has_engine(p.pid)
+        ends(p)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(globals()))
