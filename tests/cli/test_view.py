@@ -16,9 +16,10 @@ import signal
 import socket
 import stat
 import subprocess
+import time
 import urllib.parse
 
-from cli_test import BIN, LIBRARY, main
+from cli_test import BIN, LIBRARY, main, until
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -90,8 +91,10 @@ def server(w, *words):
         client = Client(path[1])
         client.path, client.pid = path[1], p.pid
         yield client
+        begun = time.monotonic()
         p.send_signal(signal.SIGINT)
-        assert p.wait(60) == 0 and not p.stderr.read()
+        status, err = p.wait(60), p.stderr.read()
+        assert status == 0 and not err, f"exit status {status} {time.monotonic() - begun:.1f} s after SIGINT: {err[-2000:]}"
         assert not os.path.exists(path[1])
     finally:
         if p.poll() is None:
@@ -565,6 +568,31 @@ def test_torn_requests(w):
                     request = request[:-2] + b"X: " + b"y" * (1 << 20) + b"\r\n\r\n"
                 s.sendall(request)
         assert c.ask("info")["calls"]
+
+
+def connections(pid):
+    """The sockets of a process, the one that listens among them."""
+    return sum(os.path.lexists(f"/proc/{pid}/fd/{fd}") and os.readlink(f"/proc/{pid}/fd/{fd}").startswith("socket:")
+               for fd in os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_many_connections(w):
+    """Half requests of clients that went away are forgotten; with all connections taken SIGINT ends the server at once."""
+    recorded(w)
+    half = b"GET /api/info HTTP/1.1\r\nHost: loc"
+    with server(w, "t.dat") as c, contextlib.ExitStack() as stay:
+        for _ in range(60):
+            with contextlib.closing(socket.create_connection(("127.0.0.1", int(c.port)))) as s:
+                s.sendall(half)
+        # an idle connection is ended after 30 s: these have ended before
+        until(lambda: connections(c.pid) == 1, 25)
+        assert c.ask("info")["calls"]
+        for _ in range(40):
+            s = stay.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", int(c.port)))))
+            s.sendall(half)
+        until(lambda: connections(c.pid) == 33, 25)
+        os.kill(c.pid, signal.SIGINT)
+        until(lambda: not os.path.exists(c.path), 20)
 
 
 def test_hostile_files(w):

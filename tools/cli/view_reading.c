@@ -113,10 +113,11 @@ int view_reading_end(struct view_reading *r)
 {
 	bool stopped;
 
-	atomic_store(&r->stop, true);
+	/* first whether it has ended: what ends once it is to stop is no failure */
 	pthread_mutex_lock(&r->lock);
 	stopped = !r->done;
 	pthread_mutex_unlock(&r->lock);
+	atomic_store(&r->stop, true);
 	if (r->running)
 		pthread_join(r->thread, NULL);
 	view_server_stop(r->server);

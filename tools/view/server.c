@@ -329,8 +329,13 @@ static int listen_at(struct view_server *s, uint16_t port)
 	const union MHD_DaemonInfo *info;
 
 	errno = 0;
-	s->daemon = MHD_start_daemon(MHD_USE_AUTO | MHD_USE_INTERNAL_POLLING_THREAD, port, NULL,
-				     NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &at,
+	/*
+	 * By poll: libmicrohttpd's epoll waits for edges, and so does not see the end of a
+	 * connection that came together with half a request. With a channel of its own the thread
+	 * is told to stop also while it listens no more, with MAX_CONNECTIONS open.
+	 */
+	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_ITC | MHD_USE_INTERNAL_POLLING_THREAD,
+				     port, NULL, NULL, on_request, s, MHD_OPTION_SOCK_ADDR, &at,
 				     MHD_OPTION_CONNECTION_LIMIT, MAX_CONNECTIONS,
 				     MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)MAX_REQUEST,
 				     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
