@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, main
+from cli_test import BIN, LIBRARY, main, root
 
 # handle() takes 60 ms after SIGUSR2, else nothing
 TEXT = """
@@ -118,12 +118,46 @@ def test_ends_with_the_process(w):
             raise AssertionError
 
 
+def test_program_and_kernel(w):
+    """`-- PROG`: from main() on, with its status; -k: the kernel's records of the window beside its own."""
+    root()
+    loop = "for (;;) { handle(); usleep(2000); }"
+    prog = w.compile("few", TEXT.replace(loop, f"raise(SIGUSR2); {loop.replace(';;', 'int i = 0; i < 60; i++')} return 9;"))
+    err = w.run("record", "--flight", "20s", "--after", "0.05s", "--on", "call(handle)>50ms", "-p", "function_graph", "-k", "-e",
+                "sched:sched_switch", "--", prog, status=9).stderr.decode()
+    assert "wrote trace-1.dat" in err, err
+    text = [t for _, t in stamps(w, "trace-1.dat")]
+    assert any("handle" in t for t in text) and any("sched_switch" in t for t in text), text[:20]
+    assert not [n for n in os.listdir(w.dir) if "kernel" in n], os.listdir(w.dir)
+    assert w.run("record", "--flight", "1s", "--on", "signal:SIGUSR1", "--", "./nosuch", status=127).stderr
+
+
+def test_session(w):
+    prog = w.compile("server", TEXT)
+    with subprocess.Popen([BIN, "run", "jobs", "--", prog], env=w.env) as p:
+        try:
+            until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
+            r = subprocess.Popen([BIN, "record", "--session", "jobs", "-l", "handle"], env=w.env, cwd=w.dir, stderr=subprocess.DEVNULL)
+            until(lambda: w.run("get", "-P", p.pid, "current_tracer").stdout == b"function\n")
+            time.sleep(0.05)
+            r.send_signal(signal.SIGINT)
+            assert r.wait() == 0
+            assert any("handle" in text for _, text in stamps(w, "trace.dat"))
+        finally:
+            p.kill()
+            p.wait()
+            w.run("clean")
+
+
 def test_errors(w):
     for words, text in ((["--flight", "x", "--on", "signal:SIGUSR1"], "not a time"), (["--flight", "1s"], "--on"),
                         (["--on", "signal:SIGUSR1"], "--flight"), (["--flight", "1s", "--on", "call(f)"], "no trigger"),
                         (["--flight", "1s", "--on", "signal:SIGKILL"], "no trigger"),
                         (["--flight", "1s", "--on", "event:x"], "no trigger"),
-                        (["--flight", "1s", "--on", "signal:SIGUSR1", "--", "true"], "-P PID")):
+                        (["--flight", "1s", "--on", "signal:SIGUSR1", "-N", "localhost:1", "-P", "1"], "leave out -N"),
+                        (["--flight", "1s", "--on", "signal:SIGUSR1", "--native", "-P", "1"], "leave out --native"),
+                        (["--session", "nosuch"], "no session nosuch"), (["--session", "x", "--", "true"], "leave out true"),
+                        (["--flight", "1s", "--on", "signal:SIGUSR1"], "no program is named")):
         err = w.run("record", *words, status=125).stderr.decode()
         assert text in err and err.count("\n") == 1, (words, err)
     p = subprocess.Popen([w.compile("server", TEXT)], env=dict(w.env, LD_PRELOAD=LIBRARY))

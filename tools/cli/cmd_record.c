@@ -170,6 +170,10 @@ static const struct flag flags[] = {
 	 "record process PID, which runs already, until Ctrl-C or its end; it gets the engine if "
 	 "it has none (may be repeated)",
 	 take_pids, 0},
+	{0, "session", "NAME",
+	 "the same of each process of session NAME that runs now (`vestige run`), and its "
+	 "children",
+	 NULL, offsetof(struct record_options, session)},
 	{'l', NULL, "FUNC",
 	 "trace only functions that match FUNC (may be repeated): a name of the object or of the "
 	 "C++ or "
@@ -322,12 +326,12 @@ static int check_flight(const struct command *c, const struct record_options *op
 		return f->nr_triggers ? options_wrong(c, "--on goes with --flight") : -1;
 	if (!f->nr_triggers)
 		return options_wrong(c, "--flight: name what it waits for with --on");
-	if (!opt->nr_pids)
-		return options_wrong(c, "--flight is of processes that run: -P PID (`vestige run` "
-					"starts one)");
-	if (opt->kernel || opt->native || opt->file_version == 6 || opt->max_kb)
-		return options_wrong(c, "--flight writes trace.dat files of processes: leave out "
-					"-k, --native, --file-version and -m");
+	if (opt->net)
+		return options_wrong(c, "--flight writes its files here, -N sends one: leave out "
+					"-N");
+	if (opt->native || opt->file_version == 6 || opt->max_kb)
+		return options_wrong(c, "--flight writes trace.dat files of version 7: leave out "
+					"--native, --file-version and -m");
 	return -1;
 }
 
@@ -364,6 +368,15 @@ static int run(const struct command *c, int argc, char **argv)
 	status = check_flight(c, &opt, &flight);
 	if (status >= 0)
 		return status;
+	if (opt.session && (opt.nr_pids || argc))
+		return options_wrong(c, "--session names the processes: leave out %s",
+				     argc ? argv[0] : "-P");
+	if (opt.session) {
+		if (record_take_session(&opt)) {
+			note("%s", fail_text());
+			return CMD_OURS;
+		}
+	}
 	if (opt.nr_pids && (argc || opt.unmodified))
 		return options_wrong(c, "-P names processes that run: leave out %s",
 				     argc ? argv[0] : "--unmodified, which is for their start");
@@ -400,7 +413,7 @@ static int run(const struct command *c, int argc, char **argv)
 
 const struct command command_record = {
 	.name = "record",
-	.words = "-P PID | [--] PROG [ARGS]",
+	.words = "-P PID | --session NAME | [--] PROG [ARGS]",
 	.what = "run a program and record its functions into a trace.dat",
 	.help = "Run PROG, trace its functions or events, write a trace.dat.\n",
 	.more = "PROG is any program of glibc; one that was built with "

@@ -25,6 +25,8 @@
 #include "tools/base/time_ns.h"
 #include "tools/export/exporter.h"
 #include "tools/reader/cut.h"
+#include "tools/record/launch_process.h"
+#include "tools/record/record_impl.h"
 #include "tools/target/borrowed.h"
 #include "tools/target/target.h"
 #include "tools/text/duration.h"
@@ -51,7 +53,7 @@ static const struct {
 	       {"SIGALRM", SIGALRM}, {"SIGQUIT", SIGQUIT}, {"SIGWINCH", SIGWINCH}};
 
 struct flight {
-	const struct record_options *opt;
+	struct record_options opt;
 	const struct flight_options *f;
 	struct borrowed *borrowed;
 	struct target *targets[RECORD_MAX_PIDS], *instances[RECORD_MAX_PIDS];
@@ -59,6 +61,10 @@ struct flight {
 	struct trigger triggers[FLIGHT_MAX_TRIGGERS];
 	int signals;
 	unsigned int nr_files;
+	struct launch_process program; /* pid 0: none is named, or it has ended */
+	sigset_t mask;		       /* of signals, before */
+	unsigned int asked;	       /* signals that asked for the end */
+	struct kernel_record *kernel;
 };
 
 static int parse_call(const char *text, struct trigger *t)
@@ -122,10 +128,10 @@ static int set_patterns(struct flight *fl, struct target *t, char kind, const ch
 	bool first = true;
 	int err = 0;
 
-	for (unsigned int i = 0; i < fl->opt->nr_patterns && !err; i++) {
-		const char *text = fl->opt->patterns[i].text;
+	for (unsigned int i = 0; i < fl->opt.nr_patterns && !err; i++) {
+		const char *text = fl->opt.patterns[i].text;
 
-		if (fl->opt->patterns[i].kind != kind)
+		if (fl->opt.patterns[i].kind != kind)
 			continue;
 		if (first)
 			err = borrowed_set(fl->borrowed, t, file, "");
@@ -150,8 +156,8 @@ static int start_one(struct flight *fl, struct target *t)
 	char kb[24];
 	int err = check_free(t);
 
-	snprintf(kb, sizeof(kb), "%" PRIu64, fl->opt->buffer_kb);
-	if (!err && fl->opt->buffer_kb)
+	snprintf(kb, sizeof(kb), "%" PRIu64, fl->opt.buffer_kb);
+	if (!err && fl->opt.buffer_kb)
 		err = borrowed_set(fl->borrowed, t, "buffer_size_kb", kb);
 	if (!err)
 		err = borrowed_set(fl->borrowed, t, "options/overwrite", "1");
@@ -162,9 +168,9 @@ static int start_one(struct flight *fl, struct target *t)
 	if (!err)
 		err = set_patterns(fl, t, 'g', "set_graph_function");
 	if (!err)
-		err = borrowed_set(fl->borrowed, t, "current_tracer", fl->opt->tracer);
-	for (unsigned int i = 0; i < fl->opt->nr_options && !err; i++)
-		err = set_option(fl, t, fl->opt->options[i]);
+		err = borrowed_set(fl->borrowed, t, "current_tracer", fl->opt.tracer);
+	for (unsigned int i = 0; i < fl->opt.nr_options && !err; i++)
+		err = set_option(fl, t, fl->opt.options[i]);
 	if (!err)
 		err = set_patterns(fl, t, 'e', "set_event");
 	if (!err)
@@ -256,14 +262,38 @@ static int watch(struct flight *fl, unsigned int i)
 	return err;
 }
 
+/* The program that is named is a process like others then. */
+static int launch(struct flight *fl)
+{
+	int err = launch_process(&fl->program, fl->opt.argv, fl->opt.unmodified, fl->opt.built_only,
+				 &fl->mask);
+
+	fl->opt.pids[0] = fl->program.launch.pid;
+	fl->opt.nr_pids = 1;
+	return err;
+}
+
+static int start_kernel(struct flight *fl)
+{
+	int err = kernel_record_new(fl->opt.kernel_events, fl->opt.nr_kernel_events, fl->opt.output,
+				    &fl->kernel);
+
+	return err ? err : kernel_record_start(fl->kernel);
+}
+
 static int start_all(struct flight *fl)
 {
 	int err = borrowed_new("flight", &fl->borrowed);
 
-	for (unsigned int i = 0; i < fl->opt->nr_pids && !err; i++) {
+	if (!err && fl->opt.argv && fl->opt.argv[0])
+		err = launch(fl);
+	if (!err && fl->opt.kernel)
+		err = start_kernel(fl);
+
+	for (unsigned int i = 0; i < fl->opt.nr_pids && !err; i++) {
 		char name[16];
 
-		snprintf(name, sizeof(name), "%d", fl->opt->pids[i]);
+		snprintf(name, sizeof(name), "%d", fl->opt.pids[i]);
 		fl->targets[i] = target_get(name, NULL, &err);
 		if (!fl->targets[i])
 			return err;
@@ -274,6 +304,8 @@ static int start_all(struct flight *fl)
 		if (!err)
 			err = start_one(fl, fl->targets[i]);
 	}
+	if (!err && fl->program.launch.pid)
+		launch_go(&fl->program.launch);
 	return err;
 }
 
@@ -334,15 +366,22 @@ static const char *signalled(struct flight *fl)
 			if (fl->triggers[n].kind == TRIGGER_SIGNAL &&
 			    fl->triggers[n].sig == (int)si.ssi_signo)
 				is = fl->triggers[n].text;
-		if (!*is)
+		if (*is) {
+			came = is;
+			continue;
+		}
+		/* a program of ours gets it first, as under record; from a terminal it has it */
+		if (fl->program.launch.pid && si.ssi_code != SI_KERNEL)
+			kill(fl->program.launch.pid, (int)si.ssi_signo);
+		if (!fl->program.launch.pid || fl->asked++)
 			return "";
-		came = is;
 	}
 	return came;
 }
 
-static bool any_lives(const struct flight *fl)
+static bool any_lives(struct flight *fl)
 {
+	launch_process_runs(&fl->program);
 	for (unsigned int i = 0; i < fl->nr; i++)
 		if (fl->targets[i]->ops->lives(fl->targets[i]))
 			return true;
@@ -352,7 +391,7 @@ static bool any_lives(const struct flight *fl)
 static void file_name(const struct flight *fl, unsigned int n, unsigned int i, char *to,
 		      size_t bytes)
 {
-	const char *out = fl->opt->output, *dot = strrchr(out, '.');
+	const char *out = fl->opt.output, *dot = strrchr(out, '.');
 	int stem = dot && !strchr(dot, '/') ? (int)(dot - out) : (int)strlen(out);
 
 	if (fl->nr == 1)
@@ -361,9 +400,10 @@ static void file_name(const struct flight *fl, unsigned int n, unsigned int i, c
 		snprintf(to, bytes, "%.*s-%u-%s%s", stem, out, n, fl->targets[i]->name, out + stem);
 }
 
-static int save_one(struct flight *fl, unsigned int i, uint64_t at)
+/* @kernel: the file of what the kernel recorded; NULL: there is none. */
+static int save_one(struct flight *fl, unsigned int i, uint64_t at, const char *kernel)
 {
-	const struct export_options eo = {.plain = true, .to = exporters};
+	struct export_options eo = {.plain = true, .to = exporters};
 	struct target *t = fl->targets[i];
 	struct reader *r = NULL;
 	char path[4096];
@@ -371,11 +411,19 @@ static int save_one(struct flight *fl, unsigned int i, uint64_t at)
 	int err = t->ops->records(t, &r);
 
 	file_name(fl, fl->nr_files, i, path, sizeof(path));
+	if (!err && kernel)
+		record_kernel_symbols(r->symbols);
 	if (!err)
 		err = reader_cut(r, from, at + fl->f->after_ns, &r);
 	if (err)
 		return err;
-	err = exporters->write(path, r, &eo);
+	if (kernel)
+		err = reader_open_dat(kernel, &eo.kernel);
+	if (!err && kernel)
+		err = reader_cut(eo.kernel, from, at + fl->f->after_ns, &eo.kernel);
+	if (!err)
+		err = exporters->write(path, r, &eo);
+	reader_close(eo.kernel);
 	reader_close(r);
 	if (!err)
 		note("wrote %s", path);
@@ -384,13 +432,19 @@ static int save_one(struct flight *fl, unsigned int i, uint64_t at)
 
 static int save(struct flight *fl, const char *why, uint64_t at)
 {
-	char path[4096];
+	char path[4096], kernel[4096];
 	int err = 0;
 
 	fl->nr_files++;
 	note("%s", why);
+	snprintf(kernel, sizeof(kernel), "%s.kernel.%d", fl->opt.output, (int)getpid());
+	if (fl->kernel && kernel_record_save(fl->kernel, kernel)) {
+		note("the kernel's records are lost: %s", fail_text());
+		err = -EIO;
+		*kernel = '\0';
+	}
 	for (unsigned int i = 0; i < fl->nr; i++) {
-		int one = save_one(fl, i, at);
+		int one = save_one(fl, i, at, fl->kernel && *kernel ? kernel : NULL);
 
 		if (one) {
 			/* a full disk now is no reason to miss the next one */
@@ -403,6 +457,8 @@ static int save(struct flight *fl, const char *why, uint64_t at)
 			unlink(path);
 		}
 	}
+	if (fl->kernel)
+		unlink(kernel);
 	return err;
 }
 
@@ -443,10 +499,11 @@ static int fly(struct flight *fl)
 int flight_record(const struct record_options *opt, const struct flight_options *f)
 {
 	static struct flight fl;
-	sigset_t ours, old;
+	sigset_t ours;
+	bool started = false;
 	int err;
 
-	fl = (struct flight){.opt = opt, .f = f};
+	fl = (struct flight){.opt = *opt, .f = f, .program.dir.fd = -1};
 	sigemptyset(&ours);
 	sigaddset(&ours, SIGINT);
 	sigaddset(&ours, SIGTERM);
@@ -456,9 +513,10 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 		if (fl.triggers[n].kind == TRIGGER_SIGNAL)
 			sigaddset(&ours, fl.triggers[n].sig);
 	}
-	sigprocmask(SIG_BLOCK, &ours, &old);
+	sigprocmask(SIG_BLOCK, &ours, &fl.mask);
 	fl.signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 	err = fl.signals < 0 ? fail_errno(errno, "cannot wait for signals") : start_all(&fl);
+	started = !err;
 	if (!err) {
 		look(&fl); /* what came before is none */
 		if (!opt->quiet)
@@ -469,9 +527,13 @@ int flight_record(const struct record_options *opt, const struct flight_options 
 			fail(-err, "not all files were written");
 	}
 	end_all(&fl);
+	launch_process_end(&fl.program);
+	kernel_record_free(fl.kernel);
 	close(fl.signals);
-	sigprocmask(SIG_SETMASK, &old, NULL);
+	sigprocmask(SIG_SETMASK, &fl.mask, NULL);
 	if (err)
 		note("%s", fail_text());
-	return err ? CMD_OURS : 0;
+	if (err == -ENOENT && !started && !fl.program.launch.library[0] && opt->argv[0])
+		return CMD_NOT_FOUND;
+	return fl.program.status ? fl.program.status : err ? CMD_OURS : 0;
 }

@@ -27,12 +27,13 @@
 #include "tools/target/event_names.h"
 #include "tools/target/target.h"
 
-#define PREFIX	  "vestige."
-#define LOCK_FILE "tracing_on"
-#define MARK	  "vestige clock "
-#define MARKS	  16u /* at the start, and at the end */
-#define BUFFER_KB "8192"
-#define DRAIN_NS  10000000u
+#define PREFIX	     "vestige."
+#define LOCK_FILE    "tracing_on"
+#define MARK	     "vestige clock "
+#define MARKS	     16u /* at the start, and at the end */
+#define BUFFER_KB    "8192"
+#define BUFFER_BYTES (UINT64_C(8192) * 1024)
+#define DRAIN_NS     10000000u
 
 struct mark {
 	uint64_t before, after;
@@ -509,19 +510,11 @@ static int put_file(struct kernel_record *k, FILE *f)
 	return put_cpus(k, f);
 }
 
-int kernel_record_end(struct kernel_record *k, const char *path)
+static int write_file(struct kernel_record *k, const char *path)
 {
-	FILE *f;
+	FILE *f = fopen(path, "we");
 	int err;
 
-	put_marks(k);
-	err = target_set(k->at, "tracing_on", "0");
-	if (!err)
-		err = drain(k, true);
-	if (err)
-		return err;
-	count_lost(k);
-	f = fopen(path, "we");
 	if (!f)
 		return fail_errno(errno, "cannot write '%s'", path);
 	err = put_file(k, f);
@@ -531,6 +524,56 @@ int kernel_record_end(struct kernel_record *k, const char *path)
 		err = fail_errno(errno, "cannot write '%s'", path);
 	if (err)
 		unlink(path);
+	return err;
+}
+
+/* The newest pages of a CPU stay, as many as its buffer has. */
+static int trim(struct kernel_record *k, struct cpu *c)
+{
+	uint64_t most = BUFFER_BYTES / k->page_bytes * k->page_bytes;
+	uint64_t from = c->bytes > most ? c->bytes - most : 0;
+
+	if (c->fd < 0 || !from)
+		return 0;
+	for (uint64_t at = 0; at < most; at += k->page_bytes)
+		if (pread(c->fd, k->page, k->page_bytes, (off_t)(from + at)) !=
+			    (ssize_t)k->page_bytes ||
+		    pwrite(c->fd, k->page, k->page_bytes, (off_t)at) != (ssize_t)k->page_bytes)
+			return fail_errno(errno ? errno : EIO, "cannot keep the kernel's records");
+	c->bytes = most;
+	if (ftruncate(c->fd, (off_t)most) || lseek(c->fd, (off_t)most, SEEK_SET) < 0)
+		return fail_errno(errno, "cannot keep the kernel's records");
+	return 0;
+}
+
+int kernel_record_save(struct kernel_record *k, const char *path)
+{
+	int err = target_set(k->at, "tracing_on", "0"), on;
+
+	if (!err)
+		err = drain(k, true);
+	on = target_set(k->at, "tracing_on", "1");
+	if (!err)
+		err = on;
+	if (!err)
+		err = write_file(k, path);
+	for (unsigned int i = 0; i < k->nr_cpus && !err; i++)
+		err = trim(k, &k->cpus[i]);
+	return err;
+}
+
+int kernel_record_end(struct kernel_record *k, const char *path)
+{
+	int err;
+
+	put_marks(k);
+	err = target_set(k->at, "tracing_on", "0");
+	if (!err)
+		err = drain(k, true);
+	if (err)
+		return err;
+	count_lost(k);
+	err = write_file(k, path);
 	close_instance(k);
 	return err;
 }

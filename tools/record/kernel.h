@@ -35,6 +35,13 @@ int kernel_record_drain(struct kernel_record *k);
 int kernel_record_end(struct kernel_record *k, const char *path);
 
 /*
+ * kernel_record_save() - a trace.dat, as kernel_record_end() writes it, of what the buffer has; recording
+ * goes on. For those that do not drain: the buffer overwrites its oldest records. What was saved is
+ * saved again later, as far as the buffer's size. @path: of the file. Return: as above.
+ */
+int kernel_record_save(struct kernel_record *k, const char *path);
+
+/*
  * kernel_record_check() - how near the kernel's stamps are to ours, by marks whose time is known.
  * @r: what kernel_record_end() wrote; it is read and begun again. @bracket_ns: the narrowest
  * stretch of ours around a mark; @off_ns: how far outside of its stretch a mark is at most, 0: none

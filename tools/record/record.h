@@ -41,7 +41,8 @@ struct record_options {
 	const char *boot;	   /* more words of VESTIGE_BOOT; NULL: none */
 	int pids[RECORD_MAX_PIDS]; /* processes that run already, with the engine */
 	unsigned int nr_pids;
-	char **argv; /* where no process is named */
+	const char *session; /* whose processes are those; NULL: they are named */
+	char **argv;	     /* where no process is named */
 };
 
 /* The kernel's boot parameter that takes the patterns of a kind, in the order of VESTIGE_BOOT. */
@@ -58,5 +59,11 @@ extern const struct record_param record_params[RECORD_NR_PARAMS];
  * on stderr.
  */
 int record(const struct record_options *opt);
+
+/*
+ * record_take_session() - the processes of opt->session that live now, at most RECORD_MAX_PIDS, become
+ * opt->pids. Return: 0 or -errno with fail() set: there is none.
+ */
+int record_take_session(struct record_options *opt);
 
 #endif

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "tools/code/symbols.h"
 #include "tools/net/send.h"
 #include "tools/reader/reader.h"
 #include "tools/record/kernel.h"
@@ -53,6 +54,9 @@ int record_spool(struct record_run *run, const char *cmdline);
 
 /* The kernel's part, if one is asked for: it is made, nothing is recorded yet. As record_spool(). */
 int record_kernel(struct record_run *run);
+
+/* The names of the kernel's functions, for its events that tell addresses. */
+void record_kernel_symbols(struct symbols *s);
 
 /* The signals that end a recording, or are the program's: blocked, a descriptor of them. As above. */
 int record_signals(void);

@@ -114,8 +114,7 @@ static void print_stats(const struct record_run *run, struct reader **r)
 	record_print_stats(*r);
 }
 
-/* The names of the kernel's functions, for its events that tell addresses. */
-static void add_kernel_symbols(struct symbols *s)
+void record_kernel_symbols(struct symbols *s)
 {
 	FILE *f = fopen("/proc/kallsyms", "re"), *mem;
 	char part[65536], *text = NULL;
@@ -190,7 +189,7 @@ void record_output(struct record_run *run)
 		note("%s: the symbols are read from the program when it is shown", fail_text());
 	if (!err && run->kernel_reader) {
 		tell_kernel(run);
-		add_kernel_symbols(r->symbols);
+		record_kernel_symbols(r->symbols);
 		p.kernel = run->kernel_reader;
 	}
 	if (!err)
