@@ -1,16 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige show: the trace of a process from its area. Tests: tests/cli/test_control.py. */
-#include <errno.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/cli/follow_pipe.h"
 
 #define NO_CPU UINT32_MAX
 
@@ -23,47 +21,6 @@ struct show {
 static int print(struct target *t, const char *file, struct out *o)
 {
 	return t->ops->print(t, file, o);
-}
-
-static volatile sig_atomic_t ended;
-
-static void end(int sig)
-{
-	(void)sig;
-	ended = 1;
-}
-
-static int has_ended(void)
-{
-	return ended;
-}
-
-/* trace_pipe until it ends or ^C, which is no failure. */
-static int follow(struct target *t, unsigned int cpu)
-{
-	struct sigaction sa = {.sa_handler = end};
-	char text[16384];
-	void *pipe;
-	ssize_t n;
-	int err = t->ops->pipe_open(t, cpu, &pipe);
-
-	if (err)
-		return err;
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	while ((n = t->ops->pipe_read(pipe, text, sizeof(text), false, has_ended)) > 0)
-		for (ssize_t done = 0, some; done < n; done += some) {
-			some = write(STDOUT_FILENO, text + done, (size_t)(n - done));
-			if (some < 0) {
-				err = errno == EPIPE || errno == EINTR
-					      ? 0
-					      : fail_errno(errno, "cannot write to stdout");
-				t->ops->pipe_close(t, cpu, pipe);
-				return err;
-			}
-		}
-	t->ops->pipe_close(t, cpu, pipe);
-	return n < 0 && n != -EINTR ? fail_errno((int)-n, "trace_pipe") : 0;
 }
 
 static int take_cpu(const struct parsing *p, void *to, const char *value)
@@ -149,7 +106,7 @@ static int show(struct target *t, const struct show *s)
 		printf("%s\n", path);
 		fflush(stdout);
 	}
-	return s->pipe && !s->file ? follow(t, s->cpu) : control_print(t, print, path);
+	return s->pipe && !s->file ? follow_pipe(t, s->cpu, NULL) : control_print(t, print, path);
 }
 
 static int run(const struct command *c, int argc, char **argv)

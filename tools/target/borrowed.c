@@ -92,7 +92,7 @@ static int keep(struct borrowed *b, char kind, const struct target *t, const cha
 	return fflush(b->file) ? fail_errno(errno, "cannot write %s/%s", b->dir.path, b->name) : 0;
 }
 
-int borrowed_set(struct borrowed *b, struct target *t, const char *path, const char *text)
+int borrowed_note(struct borrowed *b, struct target *t, const char *path)
 {
 	struct target_text was;
 	int err;
@@ -100,10 +100,15 @@ int borrowed_set(struct borrowed *b, struct target *t, const char *path, const c
 	for (unsigned int i = 0; i < b->nr; i++)
 		if (b->rows[i].kind == 's' && !strcmp(b->rows[i].name, t->name) &&
 		    !strcmp(b->rows[i].path, path))
-			return target_set(t, path, text);
+			return 0;
 	err = target_read(t, path, &was);
-	if (!err)
-		err = keep(b, 's', t, path, was.at);
+	return err ? err : keep(b, 's', t, path, was.at);
+}
+
+int borrowed_set(struct borrowed *b, struct target *t, const char *path, const char *text)
+{
+	int err = borrowed_note(b, t, path);
+
 	return err ? err : target_set(t, path, text);
 }
 

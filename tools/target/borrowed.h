@@ -22,6 +22,9 @@ int borrowed_new(const char *command, struct borrowed **out);
  */
 int borrowed_set(struct borrowed *b, struct target *t, const char *path, const char *text);
 
+/* borrowed_note() - the same without a write: the caller writes the file itself. */
+int borrowed_note(struct borrowed *b, struct target *t, const char *path);
+
 /* borrowed_mkdir() - make an instance, which borrowed_end() removes. */
 int borrowed_mkdir(struct borrowed *b, struct target *t, const char *instance);
 

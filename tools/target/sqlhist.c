@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See sqlhist.h. libtracefs parses the sentence and gives the commands of a shell; a write is taken
+ * out of each. Only the formats of events that the sentence names are read. One thread.
+ * Tests: tests/cli/test_sqlhist.py.
+ */
+#include "tools/target/sqlhist.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <tracefs.h>
+
+#include "tools/base/fail.h"
+#include "tools/target/event_names.h"
+
+#define NAME_BYTES 256
+#define MAX_FORMAT (1 << 20)
+
+struct loading {
+	struct target *t;
+	struct tep_handle *tep;
+	const char *sql;
+};
+
+static bool is_word(char c)
+{
+	return isalnum((unsigned char)c) || c == '_';
+}
+
+static bool names(const char *sql, const char *event)
+{
+	size_t n = strlen(event);
+
+	for (const char *at = sql; (at = strstr(at, event)); at += n)
+		if ((at == sql || !is_word(at[-1])) && !is_word(at[n]))
+			return true;
+	return false;
+}
+
+static int load_event(void *arg, const char *system, const char *event)
+{
+	struct loading *l = arg;
+	char path[2 * NAME_BYTES];
+	struct target_text text;
+	int err;
+
+	if (!names(l->sql, event))
+		return 0;
+	snprintf(path, sizeof(path), "events/%s/%s/format", system, event);
+	err = target_read(l->t, path, &text);
+	if (err)
+		return err;
+	tep_parse_event(l->tep, text.at, text.n, system);
+	free(text.at);
+	return 0;
+}
+
+static int load_file(struct loading *l, const char *path, const char *system)
+{
+	char *text = NULL, part[4096];
+	FILE *f = fopen(path, "re"), *mem;
+	size_t bytes = 0, n;
+
+	if (!f)
+		return fail_errno(errno, "cannot read '%s'", path);
+	mem = open_memstream(&text, &bytes);
+	while (mem && bytes < MAX_FORMAT && (n = fread(part, 1, sizeof(part), f)) > 0) {
+		fwrite(part, 1, n, mem);
+		fflush(mem);
+	}
+	fclose(f);
+	if (!mem || fclose(mem)) {
+		free(text);
+		return fail(ENOMEM, "out of memory");
+	}
+	tep_parse_event(l->tep, text, bytes, system);
+	free(text);
+	return 0;
+}
+
+/* DIR/events/SYSTEM/EVENT/format. */
+static int load_copy(struct loading *l, const char *dir)
+{
+	char pattern[PATH_MAX], system[NAME_BYTES], event[NAME_BYTES];
+	glob_t found;
+	int err = 0;
+
+	if (snprintf(pattern, sizeof(pattern), "%s/events/*/*/format", dir) >= (int)sizeof(pattern))
+		return fail(ENAMETOOLONG, "%s is too long a name", dir);
+	if (glob(pattern, 0, NULL, &found))
+		return fail(ENOENT, "no formats of events below %s/events", dir);
+	for (size_t i = 0; i < found.gl_pathc && !err; i++) {
+		const char *at = found.gl_pathv[i] + strlen(dir) + strlen("/events/");
+
+		if (sscanf(at, "%255[^/]/%255[^/]/", system, event) == 2 && names(l->sql, event))
+			err = load_file(l, found.gl_pathv[i], system);
+	}
+	globfree(&found);
+	return err;
+}
+
+static int load(struct target *t, const char *dir, const char *sql, struct tep_handle **tep)
+{
+	struct loading l = {.t = t, .sql = sql};
+	int err;
+
+	*tep = l.tep = tep_alloc();
+	if (!l.tep)
+		return fail(ENOMEM, "out of memory");
+	tep_set_loglevel(TEP_LOG_NONE);
+	tep_set_long_size(l.tep, (int)sizeof(long));
+	err = dir ? load_copy(&l, dir) : event_names_all(t, load_event, &l);
+	if (err) {
+		tep_free(l.tep);
+		*tep = NULL;
+	}
+	return err;
+}
+
+/* libtracefs points below the place; here it is one line. */
+static int wrong(const char *text)
+{
+	char word[NAME_BYTES] = "", why[NAME_BYTES] = "";
+	const char *at = text ? strstr(text, "ERROR: ") : NULL;
+
+	if (!at || sscanf(at, "ERROR: %255[^\n]\n%255[^\n]", word, why) < 2)
+		return fail(EINVAL, "the sentence has no meaning here: are all its fields those of "
+				    "its events?");
+	return fail(EINVAL, "%s: %s", word, why);
+}
+
+static int save_fields(struct tracefs_synth *synth, enum tracefs_synth_handler when,
+		       const char *var, const char *fields)
+{
+	char one[NAME_BYTES];
+	char *list[65];
+	unsigned int nr = 0;
+	int err = 0;
+
+	for (const char *at = fields; !err; at++) {
+		size_t n = strcspn(at, ",");
+
+		snprintf(one, sizeof(one), "%.*s", n < sizeof(one) ? (int)n : 0, at);
+		if (!*one || nr == 64)
+			err = fail(EINVAL, "-S: not a list of fields: %s", fields);
+		else if (!(list[nr++] = strdup(one)))
+			err = fail(ENOMEM, "out of memory");
+		at += n;
+		if (!*at)
+			break;
+	}
+	list[nr] = NULL;
+	if (!err && tracefs_synth_save(synth, when, var, list))
+		err = fail(EINVAL, "-S %s: these are not all fields of the end event", fields);
+	for (unsigned int i = 0; i < nr; i++)
+		free(list[i]);
+	return err;
+}
+
+/*
+ * The name that libtracefs has made of a variable, __VAR_NUMBER_NUMBER, which releases up to 1.6 want
+ * to hear. @name: it, or @var itself where there is none.
+ */
+static void name_var(struct tracefs_synth *synth, const char *var, char *name, size_t bytes)
+{
+	struct trace_seq seq;
+	const char *at, *end;
+	int n = (int)strlen(var);
+
+	snprintf(name, bytes, "%s", var);
+	trace_seq_init(&seq);
+	tracefs_synth_echo_cmd(&seq, synth);
+	trace_seq_terminate(&seq);
+	for (at = seq.buffer; (at = strstr(at, "__")); at++) {
+		end = at + strcspn(at, "=,:");
+		if (at > seq.buffer && strchr(",:", at[-1]) && *end == '=' &&
+		    !strncmp(at + 2, var, (size_t)n) && at[2 + n] == '_' &&
+		    strspn(at + 2 + n, "_0123456789") == (size_t)(end - at) - 2 - (size_t)n) {
+			snprintf(name, bytes, "%.*s", (int)(end - at), at);
+			break;
+		}
+	}
+	trace_seq_destroy(&seq);
+}
+
+static int act(struct tracefs_synth *synth, const struct sqlhist *how)
+{
+	enum tracefs_synth_handler when =
+		how->max ? TRACEFS_SYNTH_HANDLE_MAX : TRACEFS_SYNTH_HANDLE_CHANGE;
+	const char *asked = how->max ? how->max : how->change;
+	char var[NAME_BYTES];
+	int err = 0;
+
+	if (!asked)
+		return 0;
+	name_var(synth, asked, var, sizeof(var));
+	if (how->save)
+		err = save_fields(synth, when, var, how->save);
+	if (!err && (how->trace || (!how->snapshot && !how->save)) &&
+	    tracefs_synth_trace(synth, when, var))
+		err = fail(EINVAL, "%s is no variable of the end event in the sentence", asked);
+	if (!err && how->snapshot && tracefs_synth_snapshot(synth, when, var))
+		err = fail(EINVAL, "%s is no variable of the end event in the sentence", asked);
+	return err;
+}
+
+/* @line: echo 'TEXT' >> PATH. It is changed. */
+static int put_line(char *line, int (*put)(void *arg, const char *path, const char *text),
+		    void *arg)
+{
+	char *text = strchr(line, '\''), *end = text ? strrchr(text + 1, '\'') : NULL, *path;
+
+	path = end ? strchr(end, '/') : NULL;
+	if (!path)
+		return fail(EINVAL, "no command: %s", line);
+	*end = '\0';
+	if (strstr(path, "/events/"))
+		path = strstr(path, "/events/") + 1;
+	else
+		path = strrchr(path, '/') + 1;
+	return put(arg, path, text + 1);
+}
+
+static int put_all(struct tracefs_synth *synth, const struct sqlhist *how,
+		   int (*put)(void *arg, const char *path, const char *text), void *arg)
+{
+	struct trace_seq seq;
+	char *line, *next;
+	int err = 0;
+
+	trace_seq_init(&seq);
+	if (tracefs_synth_complete(synth)) {
+		err = act(synth, how);
+		if (!err && tracefs_synth_echo_cmd(&seq, synth))
+			err = fail_errno(errno, "no commands can be made of the sentence");
+	} else if (how->max || how->change) {
+		err = fail(EINVAL,
+			   "the sentence makes no synthetic event: it has no JOIN, so %s "
+			   "means nothing",
+			   how->max ? "-m" : "-c");
+	} else {
+		tracefs_hist_echo_cmd(&seq, NULL, tracefs_synth_get_start_hist(synth), 0);
+	}
+	trace_seq_terminate(&seq);
+	for (line = seq.buffer; !err && *line; line = next) {
+		next = line + strcspn(line, "\n");
+		if (*next)
+			*next++ = '\0';
+		err = put_line(line, put, arg);
+	}
+	trace_seq_destroy(&seq);
+	return err;
+}
+
+int sqlhist_make(struct target *t, const char *dir, const struct sqlhist *how,
+		 int (*put)(void *arg, const char *path, const char *text), void *arg)
+{
+	struct tracefs_synth *synth;
+	struct tep_handle *tep;
+	char *why = NULL;
+	int err = load(t, dir, how->sql, &tep);
+
+	if (err)
+		return err;
+	synth = tracefs_sql(tep, how->name, how->sql, &why);
+	err = synth ? put_all(synth, how, put, arg) : wrong(why);
+	free(why);
+	if (synth)
+		tracefs_synth_free(synth);
+	tep_free(tep);
+	return err;
+}
