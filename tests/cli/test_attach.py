@@ -392,7 +392,7 @@ def test_seccomp(w):
                 assert "vestige run" in said and not has_engine(p.pid)
             else:
                 assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
-                w.run("detach", p.pid)
+                w.run("detach", "-P", p.pid)
             assert p.communicate("\n", timeout=60)[0] == "right\n" and p.returncode == 0
     w.run("clean")
 

@@ -220,7 +220,7 @@ def test_refused(w):
 
 
 def test_bad(w):
-    for args in ((), ("0",), ("x",), ("1", "2")):
+    for args in ((), ("0",), ("x",), ("1", "2"), ("-P", "1", "2")):
         assert b"hang PID" in w.run("hang", *args, status=2).stderr, args
     with subprocess.Popen(["true"]) as p:
         p.wait()

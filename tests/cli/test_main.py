@@ -21,6 +21,17 @@ def test_help_and_version(w):
         assert one == two and one.startswith(b"usage: vestige " + name.encode()), one
 
 
+def test_help_has_groups(w):
+    """Each command is below one heading, in 80 columns; vestige(1) has the same headings and order."""
+    text = w.run("help").stdout.decode()
+    assert all(len(line) <= 80 for line in text.splitlines()), text
+    groups = [(title, re.findall(r"^  ([\w-]+) ", rows, re.M)) for title, rows in re.findall(r"^(\w.*):\n((?:  .*\n)+)", text, re.M)]
+    assert len(groups) > 5 and sum(len(names) for _, names in groups) == len(COMMANDS), groups
+    with open(f"{SOURCE}/docs/man/vestige.1") as f:
+        page = re.findall(r"^\.Ss (.*)\n\.Bl .*\n((?:(?!\.El).*\n)*)", f.read(), re.M)
+    assert [(t, re.findall(r"[\w-]+", " ".join(re.findall(r"^\.It Cm (.*)", items, re.M)))) for t, items in page] == groups
+
+
 COMMANDS = ("record report replay graph profile sched list doctor flags start stop show extract reset get hang set ls run mount umount "
             "enter convert recover crash clean bootgraph leaks stacks clear restart snapshot stack attach detach stat view tui sql "
             "dump options check-events top blk listen split mem hist dot sqlhist stream").split()

@@ -2,7 +2,6 @@
 /* `vestige attach PID`: the command; tools/attach/ does it. Tests: tests/cli/test_attach.py. */
 #include "tools/cli/cmd.h"
 
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,18 +76,16 @@ static int attach_all(const struct attach_flags *f)
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct attach_flags f = {0};
-	unsigned long long pid;
-	int status = options_parse(c, (void *[]){&f}, &argc, &argv);
+	int pid = 0, status = options_parse(c, (void *[]){&pid, &f}, &argc, &argv);
 
 	if (status >= 0)
 		return status;
-	if (f.cgroup && !argc)
+	if (f.cgroup && !argc && !pid)
 		return attach_all(&f);
-	if (f.cgroup || argc != 1 || !options_number(argv[0], INT_MAX, &pid) || !pid)
-		return options_wrong(c,
-				     "one process is named by its number: vestige attach PID, or "
-				     "a control group: vestige attach --cgroup GROUP");
-	return control_end(attach((int)pid, &f));
+	if (f.cgroup)
+		return options_wrong(c, "--cgroup and a process: name one of them");
+	status = control_pid(c, argc, argv, &pid);
+	return status ? status : control_end(attach(pid, &f));
 }
 
 const struct command command_attach = {
@@ -100,6 +97,6 @@ const struct command command_attach = {
 		"start "
 		"-P PID`,\n`vestige set -P PID`, the mount. It needs the right to ptrace() the "
 		"process.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){control_pid_flags, flags, NULL},
 	.run = run,
 };

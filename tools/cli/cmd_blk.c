@@ -341,7 +341,7 @@ static int run(const struct command *c, int argc, char **argv)
 const struct command command_blk = {
 	.name = "blk",
 	.words = "record|parse|times ...",
-	.what = "block I/O as blktrace has it: recordings, lines, sums, tables of times",
+	.what = "record, print and sum up block I/O as blktrace does",
 	.help = "Block I/O, as blktrace has it:\n"
 		"\n"
 		"  record  block devices into blktrace's files\n"

@@ -17,6 +17,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/control.h"
 #include "tools/target/oops.h"
 #include "tools/target/image.h"
 
@@ -111,19 +112,19 @@ static int print_core(const char *path, const struct flags *f, uint64_t lines, s
 	return oops_records(area, 0, lines, o);
 }
 
-static int print(const char *word, const struct flags *f, uint64_t lines, uint64_t tid,
+/* @pid: 0: @word is a core or an area; without a word the last process that died. */
+static int print(int pid, const char *word, const struct flags *f, uint64_t lines, uint64_t tid,
 		 struct out *o)
 {
 	char path[PATH_MAX];
-	uint64_t pid;
 	int err = 0, found, of = 0;
 
-	if (word && core_is(word))
-		return print_core(word, f, lines, o);
-	if (!word)
+	if (pid)
+		err = find_pid(pid, path);
+	else if (!word)
 		err = find_last(path);
-	else if (!number(word, &pid) && pid && pid <= INT_MAX)
-		err = find_pid((int)pid, path);
+	else if (core_is(word))
+		return print_core(word, f, lines, o);
 	else
 		snprintf(path, sizeof(path), "%s", word);
 	if (err)
@@ -145,12 +146,13 @@ static int run(const struct command *c, int argc, char **argv)
 {
 	struct flags flags = {0};
 	uint64_t lines = LINES, tid = 0;
-	int status = options_parse(c, (void *[]){&flags}, &argc, &argv), err;
+	unsigned long long n;
+	int pid = 0, status = options_parse(c, (void *[]){&pid, &flags}, &argc, &argv), err;
 	struct out o;
 
 	if (status >= 0)
 		return status;
-	if (argc > 1)
+	if (argc > !pid)
 		return options_wrong(c, "name one process, core or area");
 	if (flags.lines && (number(flags.lines, &lines) || lines > 100000000))
 		return options_wrong(c, "-n takes a number of lines");
@@ -161,7 +163,9 @@ static int run(const struct command *c, int argc, char **argv)
 		note("out of memory");
 		return CMD_FAILURE;
 	}
-	err = print(argc ? argv[0] : NULL, &flags, lines, tid, &o);
+	if (argc && !core_is(argv[0]) && options_number(argv[0], INT_MAX, &n))
+		pid = (int)n;
+	err = print(pid, argc ? argv[0] : NULL, &flags, lines, tid, &o);
 	err = out_end_stdout(&o, err, "the call trace");
 	if (err)
 		note("%s", fail_text());
@@ -177,6 +181,6 @@ const struct command command_crash = {
 		"trace.\n",
 	.more = "A process leaves a call trace if ftrace_dump_on_oops is 1 or 2 in "
 		"it:\nVESTIGE_BOOT=ftrace_dump_on_oops. A core of any program has one.\n",
-	.flags = (const struct flag *const[]){flag_rows, NULL},
+	.flags = (const struct flag *const[]){control_pid_flags, flag_rows, NULL},
 	.run = run,
 };

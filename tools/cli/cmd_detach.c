@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* `vestige detach PID`. engine/control/detach.c does it. Tests: tests/cli/test_attach.py. */
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 
@@ -36,17 +35,17 @@ static int detach(int pid)
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct detach_flags f = {0};
-	unsigned long long pid;
-	int status = options_parse(c, (void *[]){&f}, &argc, &argv), err;
+	int pid = 0, status = options_parse(c, (void *[]){&pid, &f}, &argc, &argv), err;
 
 	if (status >= 0)
 		return status;
-	if (argc != 1 || !options_number(argv[0], INT_MAX, &pid) || !pid)
-		return options_wrong(c, "one process is named by its number: vestige detach PID");
-	err = detach((int)pid);
+	status = control_pid(c, argc, argv, &pid);
+	if (status)
+		return status;
+	err = detach(pid);
 	if (!err && !f.quiet)
-		note("nothing of process %llu passes through the engine, which stays and sleeps: "
-		     "vestige start -P %llu wakes it",
+		note("nothing of process %d passes through the engine, which stays and sleeps: "
+		     "vestige start -P %d wakes it",
 		     pid, pid);
 	return control_end(err);
 }
@@ -59,6 +58,6 @@ const struct command command_detach = {
 		"dynamic\nevents, and make the program's code and tables as they were. The "
 		"library stays, and\nits agent sleeps: `vestige attach PID` and `vestige start -P "
 		"PID` wake it.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){control_pid_flags, flags, NULL},
 	.run = run,
 };

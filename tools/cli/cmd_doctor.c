@@ -385,7 +385,7 @@ static int run(const struct command *c, int argc, char **argv)
 const struct command command_doctor = {
 	.name = "doctor",
 	.words = "[PROG [ARGS]]",
-	.what = "show what of a program, or on this machine, can be traced, and why not",
+	.what = "show what can be traced in a program or on this machine",
 	.help = "Show which functions of PROG and its objects can be traced, which cannot, and "
 		"why. Of an object that was built without the flag, show how its functions could "
 		"be reached. Without PROG: what this machine and this user allow, and what would "

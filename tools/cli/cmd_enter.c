@@ -12,9 +12,6 @@
 #include "tools/cli/control.h"
 #include "tools/mount/enter.h"
 
-static const struct flag flags[] = {{'P', "pid", "PID", "the same as PID", control_take_pid, 0},
-				    FLAGS_END};
-
 static int run(const struct command *c, int argc, char **argv)
 {
 	char *shell[] = {getenv("SHELL"), NULL}, sh[] = "/bin/sh", pid_name[16];
@@ -71,7 +68,7 @@ const struct command command_enter = {
 		"process sees a change.\nNeeds root, or user namespaces and a /dev/fuse that may "
 		"be opened.\n",
 	.more = "The exit status is COMMAND's; 125 when it could not be started.\n",
-	.flags = (const struct flag *const[]){flags, NULL},
+	.flags = (const struct flag *const[]){control_pid_flags, NULL},
 	.runs_program = true,
 	.keeps_dashes = true,
 	.run = run,

@@ -555,7 +555,7 @@ const struct command command_top = {
 	.name = "top",
 	.words = "",
 	.no_words = "it takes no arguments, -P names a process",
-	.what = "show live which functions and events come how often and take how long",
+	.what = "show live how often functions and events come, and their times",
 	.help = "Show the functions of a process, or events, live: calls a second, time in them in "
 		"the "
 		"last\nsecond, without what they called (self), the time of one call (p50, p99), "

@@ -26,6 +26,20 @@ int control_take_pid(const struct parsing *p, void *to, const char *value)
 	return status;
 }
 
+const struct flag control_pid_flags[] = {
+	{'P', "pid", "PID", "the same as PID", control_take_pid, 0}, FLAGS_END};
+
+int control_pid(const struct command *c, int argc, char **argv, int *pid)
+{
+	unsigned long long n;
+
+	if (*pid ? argc : argc != 1 || !options_number(argv[0], INT_MAX, &n))
+		return options_wrong(c, "name one process by its number: vestige %s PID", c->name);
+	if (!*pid)
+		*pid = (int)n;
+	return 0;
+}
+
 static int take_pid(const struct parsing *p, void *to, const char *value)
 {
 	struct control_which *w = to;

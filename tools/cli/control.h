@@ -85,4 +85,14 @@ int control_buffers_run(const struct control_buffers *b,
 /* A process id for a row of flags. @to: an int. */
 int control_take_pid(const struct parsing *p, void *to, const char *value);
 
+/* -P of an int, for commands that take the process as a word, too. */
+extern const struct flag control_pid_flags[];
+
+/*
+ * control_pid() - the one process that is named, by -P or by the only word.
+ * @pid: what -P gave, 0 without it; on success the process.
+ * Return: 0; or the exit status, and the error is printed.
+ */
+int control_pid(const struct command *c, int argc, char **argv, int *pid);
+
 #endif

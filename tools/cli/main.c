@@ -8,23 +8,46 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/complete.h"
 
+/* clang-format off */
+/* By what they are for; the help has them in this order, below the headings of groups[]. */
 static const struct command *const commands[] = {
-	&command_record,  &command_report,  &command_replay,	&command_graph,
-	&command_profile, &command_sched,   &command_list,	&command_doctor,
-	&command_flags,	  &command_start,   &command_stop,	&command_show,
-	&command_extract, &command_reset,   &command_get,	&command_hang,
-	&command_set,	  &command_ls,	    &command_run,	&command_mount,
-	&command_umount,  &command_enter,   &command_convert,	&command_recover,
-	&command_crash,	  &command_clean,   &command_bootgraph, &command_leaks,
-	&command_stacks,  &command_clear,   &command_restart,	&command_snapshot,
-	&command_stack,	  &command_attach,  &command_stat,	&command_view,
-	&command_sql,	  &command_dump,    &command_options,	&command_check_events,
-	&command_detach,  &command_tui,	    &command_top,	&command_blk,
-	&command_dot,	  &command_listen,  &command_split,	&command_mem,
-	&command_hist,	  &command_sqlhist, &command_stream,	NULL,
+	&command_record, &command_run, &command_leaks, &command_listen, &command_recover,
+	&command_replay, &command_graph, &command_profile, &command_report, &command_sched,
+	&command_stacks, &command_hist, &command_mem, &command_bootgraph,
+	&command_view, &command_tui, &command_sql,
+	&command_convert, &command_split, &command_dot, &command_dump, &command_options,
+	&command_check_events,
+	&command_start, &command_stop, &command_restart, &command_clear, &command_reset,
+	&command_show, &command_extract, &command_snapshot, &command_stack, &command_stat,
+	&command_sqlhist,
+	&command_top, &command_stream, &command_hang, &command_crash,
+	&command_ls, &command_get, &command_set, &command_mount, &command_umount, &command_enter,
+	&command_attach, &command_detach, &command_clean,
+	&command_blk,
+	&command_doctor, &command_list, &command_flags,
+	NULL,
+};
+/* clang-format on */
+
+/* The headings of the help: @title is before @first. */
+static const struct {
+	const struct command *first;
+	const char *title;
+} groups[] = {
+	{&command_record, "Record a program"},
+	{&command_replay, "Print a recording"},
+	{&command_view, "Look around in a recording"},
+	{&command_convert, "Convert a recording, and see what a file holds"},
+	{&command_start, "Trace a process that runs, or the kernel (-k)"},
+	{&command_top, "Watch a process that runs, or find why it died"},
+	{&command_ls, "The control files of a process"},
+	{&command_attach, "The engine in a process"},
+	{&command_blk, "Block I/O of the kernel"},
+	{&command_doctor, "Set up"},
 };
 
 #define NR_COMMANDS (sizeof(commands) / sizeof(*commands) - 1)
+#define NR_GROUPS   (sizeof(groups) / sizeof(*groups))
 
 static const struct command *find(const char *name)
 {
@@ -39,11 +62,14 @@ static void usage(FILE *f)
 	fputs("usage: vestige COMMAND [ARGS]\n       vestige ./PROGRAM [ARGS]\nftrace for your own "
 	      "programs. Without a command: run PROGRAM and show its calls.\n\n",
 	      f);
-	for (size_t i = 0; i < NR_COMMANDS; i++)
-		fprintf(f, "  %-9s %s\n", commands[i]->name, commands[i]->what);
-	fputs("\n`vestige help COMMAND` prints a command's flags, `vestige --version` the "
-	      "version.\n",
-	      f);
+	for (size_t i = 0, group = 0; i < NR_COMMANDS; i++) {
+		if (group < NR_GROUPS && groups[group].first == commands[i])
+			fprintf(f, "%s:\n", groups[group++].title);
+		fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->what);
+		if (group < NR_GROUPS && groups[group].first == commands[i + 1])
+			fputc('\n', f);
+	}
+	fputs("\n`vestige help COMMAND` prints a command's flags.\n", f);
 }
 
 static const char *command_name(const void *arg, size_t i)
