@@ -46,8 +46,11 @@ enum record_kind {
 	RECORD_CALL = 14, /* a call of a function that has no id, as of libc; payload: its address,
 			     the return address into the caller; since 1.5 */
 	RECORD_UNCOMMITTED =
-		15, /* id: bytes reserved, head word included; the writer never finished */
+		15, /* id: bytes reserved, head word included; its writer is at work, or was ended.
+		       With stamp RECORD_GIVEN_UP, since 1.9: it never becomes a record */
 };
+
+#define RECORD_GIVEN_UP 1u /* see RECORD_UNCOMMITTED */
 
 #define RECORD_KIND_SHIFT 60
 #define RECORD_ID_SHIFT	  32

@@ -19,6 +19,13 @@ struct area_cpu *member_row(const struct member *m, unsigned int cpu)
 	return m->meta->nr_buffers && cpu < b->nr_cpus ? &m->meta->cpus[b->first_cpu + cpu] : NULL;
 }
 
+/* A record's head word: will its writer, which may be off its CPU just now, finish it? */
+static bool is_being_written(uint64_t word)
+{
+	return !word || (record_word_kind(word) == RECORD_UNCOMMITTED &&
+			 record_word_stamp(word) != RECORD_GIVEN_UP);
+}
+
 int member_read_rest(const struct member *m, uint32_t index, uint64_t *page, struct page_desc *d)
 {
 	struct page_head *head = (struct page_head *)page;
@@ -33,7 +40,8 @@ int member_read_rest(const struct member *m, uint32_t index, uint64_t *page, str
 	if (d->state == PAGE_OWNED && !m->dead) {
 		uint64_t end = head->commit < PAGE_BYTES ? head->commit : PAGE_BYTES, at = read;
 
-		while (at + 8 <= end && page[at / 8] && record_word_bytes(page[at / 8]))
+		while (at + 8 <= end && !is_being_written(page[at / 8]) &&
+		       record_word_bytes(page[at / 8]))
 			at += record_word_bytes(page[at / 8]);
 		head->commit = at < end ? at : end;
 	}

@@ -124,7 +124,11 @@ int pages_follow(struct pages *p);
 void pages_again(struct pages *p);
 int pages_ready(struct pages *p);
 
-/* From now on records wait that are not as old as @ns; 0: none. Before pages are added. */
+/*
+ * pages_hold() - a turn begins: until the next call, records wait that are younger than @ns
+ * nanoseconds before this moment. So a turn has all of a thread's records up to its last one.
+ * Before pages are read and added.
+ */
 void pages_hold(struct pages *p, uint64_t ns);
 
 /* Of a page that was read. */

@@ -13,6 +13,7 @@
 
 #include "tools/area/pages_impl.h"
 #include "tools/base/fail.h"
+#include "tools/base/machine.h"
 #include "tools/base/time_ns.h"
 
 #define PAGE_WORDS     (PAGE_BYTES / 8)
@@ -107,16 +108,40 @@ void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint
 	*overrun = told[1];
 }
 
-/* Clocks that count events or ticks cannot wait for a time. */
 void pages_hold(struct pages *p, uint64_t ns)
 {
-	uint64_t now;
-
+	p->hold_ns = ns;
+	p->turn_ns = time_ns(CLOCK_MONOTONIC);
+	p->turn_stamp = machine_has_counter() ? machine_counter() : 0;
 	p->horizon = UINT64_MAX;
-	if (!ns || !p->reader.ts_is_ns)
+}
+
+/*
+ * The time up to which this turn gives records: when it began, or earlier. The CPUs' pages are read
+ * one after the other, so a thread that changes its CPU meanwhile may have a record in a page that
+ * is read and an earlier one in a page that was. Stamps are compared as the records' own are made:
+ * from the counter, through the same lines.
+ */
+static void set_horizon(struct pages *p)
+{
+	uint64_t now = UINT64_MAX;
+
+	/* a number of events is no time, and ticks of a mono clock are too coarse to tell */
+	if (p->trace_clock == AREA_TRACE_COUNTER)
 		return;
-	now = time_ns(CLOCK_MONOTONIC) + p->clock_offset_ns;
-	p->horizon = now > ns ? now - ns : 0;
+	for (uint32_t i = 0; i < p->nr_members; i++) {
+		const struct meta *m = pages_member(p, i);
+		uint64_t at = UINT64_MAX;
+
+		if (m && m->head.clock == AREA_CLOCK_TSC)
+			at = clock_ns(&p->clock, p->turn_stamp);
+		else if (m && p->reader.ts_is_ns)
+			at = p->turn_ns + p->clock_offset_ns;
+		now = at < now ? at : now;
+	}
+	p->horizon = now;
+	if (p->hold_ns && p->reader.ts_is_ns && now < UINT64_MAX)
+		p->horizon = now > p->hold_ns ? now - p->hold_ns : 0;
 }
 
 struct carried *follow_carried(const struct pages *p, unsigned int cpu)
@@ -156,6 +181,7 @@ int pages_ready(struct pages *p)
 		return fail(ENOMEM, "no memory to follow %zu pages", p->nr_refs);
 	for (unsigned int c = 0; c < f->nr_cpus; c++)
 		f->logs[c].at = f->logs[c].nr = 0;
+	set_horizon(p);
 	return pages_make_streams(p);
 }
 

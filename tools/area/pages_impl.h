@@ -56,7 +56,9 @@ struct pages {
 	struct printks printks;
 	struct event_codes *codes;     /* by the reader's ids: see pages_events.c */
 	struct pages_follow *follow;   /* pages_follow.c; NULL: the pages are read once */
-	uint64_t horizon;	       /* of a follower: records that are later wait */
+	/* Of a follower's turn: when it began, how long records wait, and which ones do: the later */
+	uint64_t turn_ns, turn_stamp, hold_ns;
+	uint64_t horizon;
 	struct reader_latency latency; /* reader.latency is this, or NULL */
 };
 

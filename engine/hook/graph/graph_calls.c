@@ -85,6 +85,9 @@ static int put_entry(struct ring *r, const struct entry *e)
 
 				words[0] = head_word(RECORD_UNCOMMITTED, bytes, 0);
 				done = fill(ctl, head, words, alone, told, e);
+				if (!done) /* readers need not wait for it */
+					words[0] = head_word(RECORD_UNCOMMITTED, bytes,
+							     RECORD_GIVEN_UP);
 				full = !done && load_relaxed(&ctl->last_state) == told;
 			}
 			barrier();
