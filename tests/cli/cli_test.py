@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """What the tests of the command line share: a folder of their own that vanishes, programs to trace,
 the vestige program. Every function that starts with `test_` in the test's file is run."""
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -151,6 +153,28 @@ def main(tests):
         sys.stdout.flush()
     print(f"{passed} passed, {failed} failed, {skipped} skipped")
     sys.exit(1 if failed else 0 if passed else 77)
+
+
+def set_recording(at):
+    with open(f"{at}/tracing_on", "w", encoding="utf-8") as f:
+        f.write("1")
+
+
+@contextlib.contextmanager
+def kernel_alone():
+    """The kernel's top buffer, for one test at a time; recording as at boot before and after."""
+    at = "/sys/kernel/tracing"
+    root()
+    if not os.path.exists(f"{at}/tracing_on"):
+        raise Skip("no tracefs")
+    fd = os.open(at, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        set_recording(at)
+        yield
+    finally:
+        set_recording(at)
+        os.close(fd)
 
 
 def until(what, seconds=120):

@@ -8,6 +8,7 @@ import os
 import re
 import subprocess
 
+import cli_test
 from cli_test import BIN, LIBRARY, Skip, main, need, root, until
 
 TRACING = "/sys/kernel/tracing"
@@ -56,6 +57,11 @@ def lines(text):
 
 
 def test_files(w):
+    with cli_test.kernel_alone():
+        check_files(w)
+
+
+def check_files(w):
     top = settings(TRACING)
     with instance(w) as (name, folder):
         at = ("-k", "-B", name)
@@ -104,7 +110,7 @@ def test_clear(w):
 
 
 def test_stop_and_restart(w):
-    with instance(w, "a") as (one, a), instance(w, "b") as (two, b):
+    with cli_test.kernel_alone(), instance(w, "a") as (one, a), instance(w, "b") as (two, b):
         w.run("stop", "-k", "-B", one)
         assert (read(a, "tracing_on"), read(b, "tracing_on"), read(TRACING, "tracing_on")) == ("0\n", "1\n", "1\n")
         w.run("restart", "-k", "-B", one)

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, LIBRARY, main, root, until
+from cli_test import BIN, LIBRARY, kernel_alone, main, root, until
 from test_kernel import TRACING, settings
 
 
@@ -59,11 +59,12 @@ def test_process(w):
 def test_kernel(w):
     """In an instance of ours, which is gone at the end; nothing else has changed."""
     root()
-    before, instances = settings(TRACING), os.listdir(TRACING + "/instances")
-    p = w.run("stream", "-k", "-e", "sched:sched_process_exec", "--", w.prog, "exit", "5", status=5)
-    assert f"filename={w.prog} " in p.stdout.decode(), p.stdout
-    assert b"nosuch" in w.run("stream", "-k", "-e", "nosuch", status=1).stderr
-    assert settings(TRACING) == before
+    with kernel_alone():
+        before, instances = settings(TRACING), os.listdir(TRACING + "/instances")
+        p = w.run("stream", "-k", "-e", "sched:sched_process_exec", "--", w.prog, "exit", "5", status=5)
+        assert f"filename={w.prog} " in p.stdout.decode(), p.stdout
+        assert b"nosuch" in w.run("stream", "-k", "-e", "nosuch", status=1).stderr
+        assert settings(TRACING) == before
     mine = [n for n in os.listdir(TRACING + "/instances") if n not in instances and n.startswith("vestige.")
             and not os.path.exists(f"/proc/{n.split('.')[1]}")]
     assert mine == [], mine

@@ -54,8 +54,8 @@ struct pages {
 	struct ahead *ahead;	  /* pages_ahead.c; NULL: pages are loaded when their turn comes */
 	struct formats formats;	  /* of all members' events */
 	struct printks printks;
-	struct event_codes *codes;     /* by the reader's ids: see pages_events.c */
-	struct pages_follow *follow;   /* pages_follow.c; NULL: the pages are read once */
+	struct event_codes *codes;   /* by the reader's ids: see pages_events.c */
+	struct pages_follow *follow; /* pages_follow.c; NULL: the pages are read once */
 	/* Of a follower's turn: when it began, how long records wait, and which ones do: the later */
 	uint64_t turn_ns, turn_stamp, hold_ns;
 	uint64_t horizon;
