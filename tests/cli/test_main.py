@@ -34,7 +34,7 @@ def test_help_has_groups(w):
 
 COMMANDS = ("record report replay graph profile sched list doctor flags start stop show extract reset get hang set ls run mount umount "
             "enter convert recover crash clean bootgraph leaks stacks clear restart snapshot stack attach detach stat view tui sql "
-            "dump options check-events top blk listen split mem hist dot sqlhist stream").split()
+            "dump options check-events top blk listen split mem hist dot sqlhist stream kd kft").split()
 
 
 def test_help_of_each(w):
@@ -54,7 +54,7 @@ def test_help_of_each(w):
 def test_unknown_flags(w):
     """One wording for all commands, with what was meant."""
     for name in COMMANDS:
-        p = w.run(name, "--nosuch", status=125 if name in ("record", "leaks") else 2)
+        p = w.run(name, "--nosuch", status=125 if name in ("record", "leaks", "kft") else 2)
         assert p.stderr.decode() == f"vestige: {name}: there is no flag --nosuch (see vestige {name} --help)\n", p.stderr
     for words, meant in ((["replay", "--demangel", "full"], "--demangle"), (["record", "--no-nativ2", "x"], "--no-native"),
                          (["clean", "--dry-rnu"], "--dry-run"), (["replay", "--hlep"], "--help")):

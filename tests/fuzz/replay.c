@@ -97,8 +97,8 @@ int main(int argc, char **argv)
 	/* a linker that sent no read our way, or a corpus that is refused at once, tests nothing */
 	if (target != &fuzz_control && target != &fuzz_probes && target != &fuzz_events &&
 	    target != &fuzz_synth && target != &fuzz_insn && target != &fuzz_entries &&
-	    target != &fuzz_inject && target != &fuzz_blk && target != &fuzz_net && mutations &&
-	    (!fuzz_file_changes || !fuzz_file_records)) {
+	    target != &fuzz_inject && target != &fuzz_blk && target != &fuzz_net &&
+	    target != &fuzz_kft && mutations && (!fuzz_file_changes || !fuzz_file_records)) {
 		fprintf(stderr,
 			"replay: no file was changed while it was read, or none had records\n");
 		return 1;

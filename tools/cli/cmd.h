@@ -14,7 +14,7 @@
  * get help to stderr.
  */
 extern const struct command command_attach, command_detach;
-extern const struct command command_dot;
+extern const struct command command_dot, command_kd, command_kft;
 extern const struct command command_blk, command_bootgraph, command_clean, command_clear,
 	command_convert, command_crash, command_doctor, command_dump, command_options,
 	command_check_events, command_enter, command_extract, command_flags, command_get,

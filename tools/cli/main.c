@@ -11,9 +11,9 @@
 /* clang-format off */
 /* By what they are for; the help has them in this order, below the headings of groups[]. */
 static const struct command *const commands[] = {
-	&command_record, &command_run, &command_leaks, &command_listen, &command_recover,
+	&command_record, &command_run, &command_leaks, &command_kft, &command_listen, &command_recover,
 	&command_replay, &command_graph, &command_profile, &command_report, &command_sched,
-	&command_stacks, &command_hist, &command_mem, &command_bootgraph,
+	&command_stacks, &command_hist, &command_mem, &command_bootgraph, &command_kd,
 	&command_view, &command_tui, &command_sql,
 	&command_convert, &command_split, &command_dot, &command_dump, &command_options,
 	&command_check_events,

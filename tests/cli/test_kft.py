@@ -1,0 +1,178 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""vestige kft: KFT's configuration language, its log of programs, recordings and running processes."""
+import re
+import subprocess
+
+from cli_test import main, until
+
+PROGRAM = r"""
+#include <signal.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+volatile long sum;
+FN void leaf(void) { sum++; }
+FN void in_handler(void) { leaf(); }
+FN void handler(int n) { (void)n; in_handler(); }
+FN void before(void) { leaf(); }
+FN void slow(void) { leaf(); usleep(2000); }
+FN void setup(void) { slow(); leaf(); leaf(); }
+FN void work(void) { leaf(); raise(SIGUSR1); }
+FN void after(void) { leaf(); }
+int main(void)
+{
+	signal(SIGUSR1, handler);
+	before();
+	for (int i = 0; i < 3; i++) { setup(); work(); }
+	after();
+	return 7;
+}
+"""
+
+
+def conf(w, text, name="kft.conf"):
+    with open(w.path(name), "w") as f:
+        f.write(text)
+    return name
+
+
+def recorded(w):
+    prog = w.compile("p", PROGRAM)
+    w.run("record", "-q", "-p", "function_graph", "-O", "context", prog, status=7)
+
+
+def log(w, text, *args):
+    """The head of a log and its rows: name, delta, PID is of an interrupt, caller."""
+    out = w.run("kft", "-c", conf(w, text), "-i", "trace.dat", "-o", "-", *args).stdout.decode()
+    rows = re.findall(r"^ *(\d+) +(-?\d+|exit) +(-?\d+)   +(\S.*?)   (\S+)$", out, re.M)
+    assert int(re.search(r"Number of entries after filters = (\d+)", out)[1]) == len(rows), out
+    return out, [(n, d if d == "exit" else int(d), p == "-1", c) for _, d, p, n, c in rows]
+
+
+def names(rows):
+    return [r[0] for r in rows]
+
+
+ONE = ["setup", "slow", "leaf", "leaf", "leaf", "work", "leaf", "handler", "in_handler", "leaf"]
+
+
+def test_triggers(w):
+    """Triggers at entries, exits and times begin and end the log; -1 marks what is open at its end."""
+    recorded(w)
+    out, rows = log(w, "begin end")
+    assert names(rows) == ["main", "before", "leaf", *3 * ONE, "after", "leaf"], names(rows)
+    assert "by the begin of the records" in out and rows[0][3] == "-" and rows[1][3] == "main", out
+    out, rows = log(w, "begin trigger start entry setup trigger stop entry work end")
+    assert names(rows) == ONE[:5] and "started at" in out, names(rows)
+    assert re.search(r"started at \d+ usec by entry to function setup\n.*stopped at \d+ usec by entry to function work\n", out), out
+    assert rows[1][1] >= 2000 and rows[0][1] >= rows[1][1] and rows[2][1] == 0, rows
+    out, rows = log(w, "begin trigger start exit slow trigger stop exit setup end")
+    assert names(rows) == ["leaf", "leaf"] and "Entries not found = 1" in out and "by exit from function slow" in out, out
+    out, rows = log(w, "begin trigger start entry setup trigger stop entry in_handler end")
+    assert [(r[0], r[1]) for r in rows if r[1] < 0] == [("work", -1), ("handler", -1)], rows
+    out, rows = log(w, "begin trigger start time 100 trigger stop time 2000 end")
+    assert names(rows)[-2:] == ["slow", "leaf"] or "slow" not in names(rows), names(rows)
+    assert int(re.search(r"stopped at (\d+)", out)[1]) - int(re.search(r"started at (\d+)", out)[1]) == 2000, out
+    p = w.run("kft", "-c", conf(w, "begin trigger start entry nowhere end"), "-i", "trace.dat", "-o", "-")
+    assert b"did not start" in p.stdout and b"nothing was the trigger" in p.stderr, p
+
+
+def test_filters(w):
+    """Filters by time, list and signal handler, and their counters."""
+    recorded(w)
+    out, rows = log(w, "begin filter mintime 1500 end")
+    assert names(rows) == ["main", *3 * ["setup", "slow"]], names(rows)
+    assert "Execution time filter count = 28\n" in out and "Total entries filtered = 28\n" in out and "1500 usecs minimum" in out, out
+    assert b"with *" in w.run("kd", "--", log_of(w, out)).stderr
+    out, rows = log(w, "begin filter maxtime 1500 filter noints end")
+    assert not {"main", "slow", "handler", "in_handler"} & set(names(rows)) and "Interrupt filter count = 9\n" in out, out
+    out, rows = log(w, "begin filter onlyints end")
+    assert names(rows) == 3 * ["handler", "in_handler", "leaf"] and all(r[2] for r in rows), rows
+    out, rows = log(w, "begin filter funclist slow work fend end")
+    assert names(rows) == 3 * ["slow", "work"] and rows[0][3] == "setup", rows
+
+
+def log_of(w, text):
+    return conf(w, text, "kept.log")
+
+
+def test_sizes(w):
+    """A log that is full ends the run, overwrites its oldest entries, or is filled by several runs; entries without times."""
+    recorded(w)
+    out, rows = log(w, "begin logentries 5 end")
+    assert names(rows) == ["main", "before", "leaf", "setup", "slow"] and "by buffer full" in out, out
+    out, rows = log(w, "begin logentries 3 overwrite end")
+    assert names(rows) == ["leaf", "after", "leaf"], names(rows)
+    out, rows = log(w, "begin trigger start entry work trigger stop entry in_handler logentries 8 autorepeat end")
+    assert names(rows) == [*2 * ["work", "leaf", "handler"], "work", "leaf"] and "by buffer full" in out, out
+    out, rows = log(w, "begin trigger start entry work trigger stop exit handler untimed end")
+    assert [(r[0], r[1]) for r in rows] == [("work", 0), ("leaf", 0), ("leaf", "exit"), ("handler", 0), ("in_handler", 0), ("leaf", 0),
+                                            ("leaf", "exit"), ("in_handler", "exit"), ("handler", "exit")], rows
+
+
+def test_program(w):
+    """A program, built with a flag or none: its exit status, its output and its log, which vestige kd reads; addresses as triggers."""
+    for flags in ((), ("-fpatchable-function-entry=0",)):
+        prog = w.compile("p", PROGRAM, *flags)
+        w.run("kft", "-c", conf(w, "new begin\n trigger start entry setup # here\n trigger stop exit work\nend\n"), "--", prog, status=7)
+        table = {l.split()[0]: l.split()[1:] for l in w.run("kd", "kft.log").stdout.decode().splitlines()[2:]}
+        assert {n: int(r[0]) for n, r in table.items()} == {"setup": 1, "slow": 1, "leaf": 5, "work": 1, "handler": 1, "in_handler": 1}, table
+    where = re.search(r"^0*([0-9a-f]+) T work$", subprocess.run(["nm", prog], capture_output=True, text=True, check=True).stdout, re.M)[1]
+    w.run("kft", "-c", conf(w, f"begin filter funclist 0x{where} fend end"), "-o", "a.log", prog, status=7)
+    with open(w.path("a.log")) as f:
+        assert len(re.findall(" work   -$", f.read(), re.M)) == 3
+    assert not [n for n in __import__("os").listdir(w.dir) if n.endswith(".dat")]
+
+
+def test_process(w):
+    """A process that runs: primed, started and stopped by a person or a trigger, and as it was before."""
+    with subprocess.Popen([w.prog, "spin"], cwd=w.dir, env=w.env, stdout=subprocess.PIPE) as p:
+        try:
+            p.stdout.readline()
+            pid = str(p.pid)
+            by_hand = conf(w, "begin filter funclist mid leaf fend end")
+            status = lambda c: w.run("kft", "-c", c, "-P", pid, "status").stdout.decode().splitlines()   # noqa: E731
+            w.run("kft", "-c", by_hand, "-P", pid, "prime")
+            assert status(by_hand)[:2] == ["status: run id 0, primed", "config:"]
+            w.run("kft", "-c", by_hand, "-P", pid, "start")
+            until(lambda: int(status(by_hand)[-1].split()[1]) > 10)
+            assert status(by_hand)[0] == "status: run id 0, primed, triggered"
+            w.run("kft", "-c", by_hand, "-P", pid, "-o", "hand.log", "stop")
+            with open(w.path("hand.log")) as f:
+                text = f.read()
+            assert re.search("started at .* by user\n.*stopped at .* by user\n", text) and re.search(r" leaf   mid$", text, re.M), text[:600]
+            assert status(by_hand)[0] == "status: run id 0, configured"
+            assert b"is not primed" in w.run("kft", "-c", by_hand, "-P", pid, "start", status=125).stderr
+            triggered = conf(w, "begin trigger start entry mid trigger stop exit mid end", "t.conf")
+            w.run("kft", "-c", triggered, "-P", pid, "prime")
+            until(lambda: "complete" in status(triggered)[0])
+            w.run("kft", "-c", triggered, "-P", pid, "-o", "t.log", "stop")
+            rows = w.run("kd", "-f", "Fc", "t.log").stdout.decode().split()[4:]
+            assert sorted(zip(rows[::2], rows[1::2])) == [("leaf", "2"), ("mid", "1")], rows
+        finally:
+            p.kill()
+    w.run("clean")
+
+
+def test_errors(w):
+    """Each wrong configuration is refused by its line, and what cannot be done is."""
+    recorded(w)
+    for text, said in (("end", b"begins with 'begin', not 'end'"), ("begin\ntrigger start\nentry f", b"line 3: a configuration ends with 'end'"),
+                       ("begin trigger go", b"'start' or 'stop', not 'go'"), ("begin trigger stop entry", b"a function is wanted, not 'the end"),
+                       ("begin trigger start time x end", b"number of microseconds"), ("begin\n\n filter slow end", b"line 3: a filter is"),
+                       ("begin filter funclist a b end", b"ends with 'fend'"), ("begin filter funclist fend end", b"a function is wanted"),
+                       ("begin watch stack 100 end", b"`vestige stack` shows"), ("begin logentries 0 end", b"no entry"), ("begin end more", b"nothing is behind"),
+                       ("begin logentries 99999999999 end", b"at most"), ("begin filter noints filter onlyints end", b"leave nothing"),
+                       ("begin untimed filter mintime 3 end", b"have no time"), ("begin autorepeat end", b"without a trigger to stop"),
+                       ("begin trigger start time 1 trigger start time 2 end", b"second trigger"), ("begin what end", b"an entry is"),
+                       ("begin filter mintime 5 filter maxtime 4 end", b"leaves nothing"), ("begin trigger start entry 0x10 end", b"named by its path")):
+        p = w.run("kft", "-c", conf(w, text), "-i", "trace.dat", status=125)
+        assert said in p.stderr and p.stderr.count(b"\n") == 1, (text, p.stderr)
+    ok = conf(w, "begin end")
+    for args, said in ((["-i", "trace.dat"], b"-c FILE"), (["-c", ok], b"no program is named"), (["-c", ok, "-P", "1", "go"], b"there is one word"),
+                       (["-c", "none.conf", "-i", "trace.dat"], b"cannot open none.conf"), (["-c", ok, "-i", "trace.dat", "-o", "no/dir"], b"cannot write no/dir")):
+        assert said in w.run("kft", *args, status=125).stderr, args
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See kd.h: the call trace.
+ *
+ *	 Entry      Duration   Local       Pid    Trace
+ *	---------- ---------- ---------- ------- ---------------------------------
+ *	        14       8687          2       0 |  setup_all
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tools/base/fail.h"
+#include "tools/kft/kd.h"
+
+#define MAX_INDENT 100u
+
+/* Calls of an interrupt that came within another thread's call. */
+struct place {
+	const struct kd *kd;
+	const struct kd_options *opt;
+	bool in_interrupt, any;
+	int32_t pid;	/* of the line before */
+	uint32_t depth; /* of the call that was interrupted */
+	uint64_t ends;	/* when the outermost call of the interrupt does */
+};
+
+static void indent(struct out *o, uint32_t depth, const char *with)
+{
+	for (uint32_t i = 0; i < depth && i < MAX_INDENT; i++)
+		out_text(o, with);
+}
+
+static void put_rule(const struct place *at, struct out *o, const char *text)
+{
+	out_printf(o, "%*s", at->opt->locals ? 43 : 30, "");
+	indent(o, at->depth, "|  ");
+	out_printf(o, "%s\n", text);
+}
+
+static void put_call(const struct place *at, struct out *o, const struct kd_call *c, uint8_t *marks)
+{
+	const struct kd *kd = at->kd;
+
+	kd_put_time(kd, o, 10, c->at);
+	out_text(o, " ");
+	if (kd->is_log && c->delta_us <= 0)
+		out_printf(o, "%10" PRId64, c->delta_us);
+	else
+		kd_put_time(kd, o, 10, c->ns);
+	if (at->opt->locals) {
+		out_text(o, " ");
+		if (c->no_time)
+			out_printf(o, "%10s", "-");
+		else
+			kd_put_time(kd, o, 10, c->local);
+		out_printf(o, "%-2s", kd_mark_text(c->marks));
+		*marks |= c->marks;
+	}
+	out_printf(o, " %7" PRId32 " ", c->pid);
+	if (at->in_interrupt) {
+		indent(o, at->depth, "|  ");
+		indent(o, c->depth + 1, "!  ");
+	} else {
+		indent(o, c->depth, "|  ");
+	}
+	out_printf(o, "%s\n", kd->functions[c->function].name);
+}
+
+/* The line before this one may have ended an interrupt, and this one may begin one. */
+static void interlace(struct place *at, struct out *o, const struct kd_call *c)
+{
+	if (at->in_interrupt && (!c->interrupt || c->at >= at->ends)) {
+		at->in_interrupt = false;
+		put_rule(at, o, "!!!! end");
+	}
+	if (c->interrupt && !at->in_interrupt) {
+		put_rule(at, o, "!!!! start");
+		at->in_interrupt = true;
+		at->ends = c->at + c->ns;
+	}
+	if (!c->interrupt) {
+		if (at->any && c->pid != at->pid) {
+			at->depth = 0;
+			put_rule(at, o, "---- another thread");
+		}
+		at->pid = c->pid;
+		at->any = true;
+		at->depth = c->depth + 1;
+	}
+}
+
+int kd_trace(struct kd *kd, const struct kd_options *opt, struct out *o, uint8_t *marks)
+{
+	struct place at = {.kd = kd, .opt = opt};
+	unsigned int nr = 0;
+
+	out_printf(o, "%-10s %-10s %s%7s Trace\n", " Entry", " Duration",
+		   opt->locals ? " Local       " : "", "Pid");
+	out_printf(o, "---------- ---------- %s------- ---------------------------------\n",
+		   opt->locals ? "------------ " : "");
+	for (size_t i = 0; i < kd->nr_calls && !o->err; i++) {
+		const struct kd_call *c = &kd->calls[i];
+
+		if (!c->no_time && c->ns < opt->min_ns)
+			continue;
+		if (opt->first && nr++ == opt->first)
+			break;
+		if (opt->interlace)
+			interlace(&at, o, c);
+		put_call(&at, o, c, marks);
+	}
+	if (at.in_interrupt)
+		put_rule(&at, o, "!!!! end");
+	return 0;
+}
