@@ -119,16 +119,36 @@ static int match_symbol(void *arg, uint64_t value, const char *name)
 	return 0;
 }
 
-/* `sub_OFFSET`, as the tools name a function that has no symbol. */
+/* `libfoo` names libfoo.so.1 too: base names count without version. */
+static int module_matches(const struct object *o, const char *glob, size_t n)
+{
+	char name[256];
+	size_t i;
+
+	if (!n || glob_match(glob, n, o->name))
+		return 1;
+	str_copy(name, sizeof(name), o->name);
+	for (i = 0; name[i]; i++) {
+		if (str_starts(name + i, ".so")) {
+			name[i] = 0;
+			return glob_match(glob, n, name);
+		}
+	}
+	return 0;
+}
+
+/* OBJECT+0xOFFSET, as the tools name a function that has no symbol. */
 static uint32_t unnamed(const struct match *m)
 {
-	char number[20] = "0x";
 	uint64_t offset;
+	size_t at = m->n;
 
-	if (m->n < 5 || m->n > sizeof(number) + 1 || memcmp(m->glob, "sub_", 4))
+	while (at && m->glob[at - 1] != '+')
+		at--;
+	if (at < 2 || m->n - at < 3 || m->glob[at] != '0' || m->glob[at + 1] != 'x' ||
+	    str_to_u64(m->glob + at, m->n - at, &offset) || !module_matches(m->o, m->glob, at - 1))
 		return UINT32_MAX;
-	memcpy(number + 2, m->glob + 4, m->n - 4);
-	return str_to_u64(number, m->n - 2, &offset) ? UINT32_MAX : function_at(m->o, offset);
+	return function_at(m->o, offset);
 }
 
 static void match_object(struct match *m)
@@ -154,24 +174,6 @@ static void match_object(struct match *m)
 		return;
 	elf_file_symbols(&f, match_symbol, m);
 	elf_file_close(&f);
-}
-
-/* `libfoo` names libfoo.so.1 too: base names count without version. */
-static int module_matches(const struct object *o, const char *glob, size_t n)
-{
-	char name[256];
-	size_t i;
-
-	if (!n || glob_match(glob, n, o->name))
-		return 1;
-	str_copy(name, sizeof(name), o->name);
-	for (i = 0; name[i]; i++) {
-		if (str_starts(name + i, ".so")) {
-			name[i] = 0;
-			return glob_match(glob, n, name);
-		}
-	}
-	return 0;
 }
 
 int function_set_apply(struct function_set *set, const char *word, size_t n)

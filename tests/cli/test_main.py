@@ -163,9 +163,9 @@ def test_doctor_faults(w):
 def test_stripped_program_keeps_places_apart(w):
     subprocess.run(["strip", "-s", w.prog], check=True)
     out = w.run("list", "-f", w.prog).stdout.decode().split()
-    assert len(out) == 6 and all(n.startswith("sub_") for n in out), out
+    assert len(out) == 6 and all(n.startswith("calls+0x") for n in out), out
     w.run("record", "-q", w.prog, "calls", 4)
-    hits = re.findall(r"sub_\w+ +(\d+)", w.run("profile").stdout.decode())
+    hits = re.findall(r"calls\+0x\w+ +(\d+)", w.run("profile").stdout.decode())
     assert sorted(map(int, hits)) == [1, 1, 1, 4, 8], hits
 
 

@@ -134,8 +134,8 @@ def test_filters(w):
     at = subprocess.run(["nm", "ways"], cwd=w.dir, stdout=subprocess.PIPE, check=True, text=True).stdout
     at = re.search(r"^0*([0-9a-f]+) . pushes$", at, re.M).group(1)
     subprocess.run(["strip", "ways"], cwd=w.dir, check=True)
-    w.run("record", "--unmodified", "-l", "sub_" + at, "-q", "./ways")
-    assert w.counts() == {"sub_" + at: 6}, w.counts()
+    w.run("record", "--unmodified", "-l", "ways+0x" + at, "-q", "./ways")
+    assert w.counts() == {"ways+0x" + at: 6}, w.counts()
 
 
 def test_packed_names(w):

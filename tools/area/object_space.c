@@ -275,7 +275,8 @@ static void keep_best(struct elf_code *code)
 static int add_unnamed(const struct object *o, struct elf_code *code)
 {
 	size_t named = code->nr_symbols;
-	char name[32];
+	const char *path = o->path[0] ? o->path : "unnamed";
+	char name[ELF_CODE_UNNAMED];
 
 	if (o->nr_functions)
 		qsort(o->functions, o->nr_functions, sizeof(*o->functions), by_offset);
@@ -289,8 +290,7 @@ static int add_unnamed(const struct object *o, struct elf_code *code)
 		code->nr_symbols = all;
 		if (known)
 			continue;
-		snprintf(name, sizeof(name), "sub_%x", o->functions[i]);
-		if (elf_code_add(code, &s, name))
+		if (elf_code_add(code, &s, elf_code_unnamed(name, path, s.addr)))
 			return fail(ENOMEM, "no memory for the symbols of %s", o->path);
 	}
 	if (code->nr_symbols > named)

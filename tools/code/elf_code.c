@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <gelf.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <libelf.h>
 #include <lzma.h>
 #include <stdio.h>
@@ -523,14 +524,22 @@ static int add_packed(struct elf_code *c, Elf *e)
 	return err;
 }
 
-/* Of symbols that another file has. */
+const char *elf_code_unnamed(char *to, const char *path, uint64_t addr)
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(to, ELF_CODE_UNNAMED, "%.*s+0x%" PRIx64, NAME_MAX, slash ? slash + 1 : path, addr);
+	return to;
+}
+
+/* Of symbols that another file has. `*`: it may have been found by another name than the engine's. */
 static int add_aliases(struct elf_code *c)
 {
-	for (size_t i = 0; i < c->nr_symbols; i++) {
-		char text[32];
-		int n = snprintf(text, sizeof(text), "sub_%" PRIx64, c->symbols[i].addr);
+	char text[ELF_CODE_UNNAMED];
 
-		c->symbols[i].alias = keep_name(c, text, (size_t)n, "");
+	for (size_t i = 0; i < c->nr_symbols; i++) {
+		elf_code_unnamed(text, "*", c->symbols[i].addr);
+		c->symbols[i].alias = keep_name(c, text, strlen(text), "");
 		if (!c->symbols[i].alias)
 			return -ENOMEM;
 		c->has_aliases = true;

@@ -15,7 +15,7 @@ struct elf_symbol {
 	uint64_t addr; /* as in the program headers */
 	uint64_t size;
 	const char *name; /* without a version */
-	/* `sub_ADDRESS`: the file itself does not have the name, so that the engine has this one */
+	/* *+0xADDRESS: the file itself does not have the name, so that the engine takes this one */
 	const char *alias;
 	uint8_t rank; /* 0 global, 1 weak, 2 local, 3 stub of the PLT */
 	char type;    /* nm's letter */
@@ -39,6 +39,15 @@ struct elf_code {
 	int64_t mtime_ns;
 	struct name_block *names; /* owns the strings */
 };
+
+#define ELF_CODE_UNNAMED 300 /* bytes of such a name */
+
+/*
+ * elf_code_unnamed() - what a function without a name is called: OBJECT+0xADDRESS, as filters take
+ * it (engine/core/function_set.c). @path: of the object, of which the last part is taken.
+ * @to: ELF_CODE_UNNAMED bytes. Return: @to.
+ */
+const char *elf_code_unnamed(char *to, const char *path, uint64_t addr);
 
 /*
  * elf_code_load() - read @path.

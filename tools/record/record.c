@@ -122,7 +122,7 @@ static int any_named(const struct record_run *run, bool *any)
 		if (run->opt.patterns[i].kind != 'l' && run->opt.patterns[i].kind != 'g')
 			continue;
 		/* what has no name has its address */
-		if (w.module || !strncmp(text, "sub_", 4))
+		if (w.module || strstr(text, "+0x"))
 			*any = true;
 		else
 			err = function_is_named(m, &w, any);

@@ -8,7 +8,6 @@
 #include "tools/target/counts.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
+#include "tools/code/elf_code.h"
 #include "tools/target/image.h"
 #include "tools/target/names.h"
 
@@ -195,7 +195,7 @@ static int look_up(struct counts *c, struct counts_area *a, const struct image *
 		const struct area_function *f;
 		const char *path, *base;
 		const struct symbol *s;
-		char number[32];
+		char number[ELF_CODE_UNNAMED];
 		uint32_t id = p->rows[i].function;
 
 		if (!p->rows[i].kind || id >= m->nr_functions || a->rows[id])
@@ -204,8 +204,8 @@ static int look_up(struct counts *c, struct counts_area *a, const struct image *
 		s = names_find(names, f->object, f->offset);
 		path = f->object < m->nr_objects ? meta_string(m, m->objects[f->object].path) : "";
 		base = strrchr(path, '/');
-		snprintf(number, sizeof(number), "sub_%" PRIx32, f->offset);
-		a->rows[id] = counts_row(c, s ? s->name : number, base ? base + 1 : path, false);
+		a->rows[id] = counts_row(c, s ? s->name : elf_code_unnamed(number, path, f->offset),
+					 base ? base + 1 : path, false);
 		if (!a->rows[id])
 			err = -ENOMEM;
 	}

@@ -176,7 +176,7 @@ static int put_cover(FILE *to, const struct meta *m, const struct function_word 
 		return -ENOMEM;
 	if (f->raw)
 		put_name(&c, w->pattern, w->n, "");
-	/* the engine takes `sub_ADDRESS`, but no glob of it */
+	/* the engine takes *+0xADDRESS, but no glob of that */
 	put_names(&c, all, nr, 0, f->nr <= MAX_NAMES || has_aliases(m));
 	free(all);
 	return 0;

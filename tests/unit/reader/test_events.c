@@ -92,7 +92,7 @@ static void an_event_is_read_by_its_format(void **state)
 	assert_int_equal(tep_data_type(r->tep, &tr), 40);
 	tep_print_event(r->tep, &seq, &tr, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(&seq);
-	assert_string_equal(seq.buffer, "7% \" 7\" at sub_1030+0x4, a,b");
+	assert_string_equal(seq.buffer, "7% \" 7\" at unnamed+0x1030+0x4, a,b");
 	trace_seq_destroy(&seq);
 	reader_close(r);
 	fake_free(f);
@@ -149,7 +149,7 @@ static void a_printed_format_comes_later(void **state)
 	assert_true(printk_text_take(r, &rec[0], text));
 	assert_int_equal(rec[0].data_bytes, strlen("came later: 7"));
 	assert_memory_equal(rec[0].data, "came later: 7", rec[0].data_bytes);
-	assert_string_equal(symbols_find(r->symbols, rec[0].ip)->name, "sub_1030");
+	assert_string_equal(symbols_find(r->symbols, rec[0].ip)->name, "unnamed+0x1030");
 	assert_true(printk_text_take(r, &rec[1], text));
 	assert_memory_equal(rec[1].data, "(NO FORMAT", 10);
 	reader_close(r);

@@ -189,7 +189,7 @@ static void stripped_functions_are_told_apart(void **state)
 	m.functions[1].offset = (uint32_t)plain;
 	s = load(&m, &base);
 	sym = symbols_find(s, base + plain);
-	snprintf(want, sizeof(want), "sub_%llx", (unsigned long long)plain);
+	snprintf(want, sizeof(want), "prog+0x%llx", (unsigned long long)plain);
 	assert_string_equal(sym->name, want);
 	assert_true(sym->addr == base + plain);
 	sym = symbols_find(s, base + main_addr + 5);
@@ -218,7 +218,7 @@ static void a_changed_file_gives_no_names(void **state)
 	assert_true(base == again);
 	assert_non_null(strstr(noted, "not the one that ran"));
 	assert_null(find_name(s, "main"));
-	assert_string_equal(symbols_find(s, base + 0x1139)->name, "sub_1139");
+	assert_string_equal(symbols_find(s, base + 0x1139)->name, "prog+0x1139");
 	assert_string_equal(symbols_find(s, base + 0x100)->name, "prog:changed");
 	unlink(fake_path("prog"));
 	symbols_free(s);

@@ -47,7 +47,7 @@ static void a_record_is_told_whole(void **state)
 	assert_int_equal(rec->parent_ip & 0xffffffff, 0x1234);
 	assert_int_equal(rec->ip >> 32, rec->parent_ip >> 32);
 	assert_in_range(rec->ip >> 32, 1u << 27, (1u << 28) - 1);
-	assert_string_equal(symbols_find(r->symbols, rec->ip)->name, "sub_1030");
+	assert_string_equal(symbols_find(r->symbols, rec->ip)->name, "unnamed+0x1030");
 	assert_string_equal(tasks_comm(r->tasks, 100), "fake");
 	assert_int_equal(r->stats[1].entries, 1);
 	assert_int_equal(r->stats[1].bytes, 16);
