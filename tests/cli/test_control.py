@@ -162,6 +162,19 @@ def test_errno_of_the_kernel(w):
         assert get(w, p, "current_tracer") == "nop\n"
 
 
+def test_reset_of_all(w):
+    with target(w) as p:
+        for name in ("one", "two"):
+            w.run("start", "-P", p.pid, "-B", name)
+        w.run("stop", "-P", p.pid, "-a")
+        w.run("start", "-P", p.pid)
+        w.run("reset", "-P", p.pid, "-a", "-t")
+        assert [get(w, p, f"{at}{f}") for at in ("", "instances/one/", "instances/two/")
+                for f in ("current_tracer", "tracing_on")] == ["nop\n", "1\n"] * 3
+        w.run("reset", "-P", p.pid, "-a", "-d")
+        assert b"instances/" not in w.run("ls", "-P", p.pid).stdout
+
+
 def test_start_stop_show_reset(w):
     with target(w) as p:
         w.run("start", "-P", p.pid, "-p", "function", "-l", "mid", "-l", "leaf", "-n", "mid")
@@ -344,7 +357,13 @@ def test_instances(w):
         w.run("reset", "-P", p.pid, "-B", "short")
         assert get(w, p, "instances/short/current_tracer") == "nop\n"
         said(w.run("reset", "-P", p.pid, "-d", status=2), "-B")
-        w.run("reset", "-P", p.pid, "-B", "short", "-d")
+        said(w.run("reset", "-P", p.pid, "-B", "short", "-d", "-b", "100", status=2), "leave out -b")
+        w.run("start", "-P", p.pid, "-B", "short2")
+        w.run("reset", "-P", p.pid, "-B", "short", "-B", "short2", "-b", "72")
+        assert [get(w, p, f"instances/{n}/buffer_size_kb") for n in ("short", "short2")] == ["72\n"] * 2
+        assert get(w, p, "buffer_size_kb") != "72\n" and get(w, p, "instances/short2/current_tracer") == "nop\n"
+        w.run("reset", "-P", p.pid, "-B", "short", "-B", "short2", "-d")
+        said(w.run("stop", "-P", p.pid, "-B", "short2", status=1), "instances/short2")
         said(w.run("stop", "-P", p.pid, "-B", "short", status=1), "instances/short")
         w.run("stop", *at)
         assert get(w, p, "tracing_on") == "1\n" and w.run("get", *at, "tracing_on").stdout == b"0\n"

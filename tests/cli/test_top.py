@@ -124,6 +124,7 @@ def test_errors(w):
     prog = timed(w)
     with running(w, prog, "60") as p:
         for words, text in ((["-e", "no_such_event"], "there is no event no_such_event"),
+                            (["-e", "sched_swich"], "did you mean sched_switch?"),
                             (["-l", "no_such_function"], "no_such_function"), (["-P", 999999999], "999999999")):
             err = w.run("top", *(words if "-P" in words else ["-P", p.pid, *words]), "-n", 1, "-d", "0.1", status=1).stderr
             assert text in err.decode(), err

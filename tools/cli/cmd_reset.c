@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige reset: the state a process starts in. Tests: tests/cli/test_control.py. */
 #include <errno.h>
-#include <stdio.h>
+#include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
@@ -43,57 +45,95 @@ static int without(const char *file, int err)
 	return err == -EPERM || err == -ENOENT ? 0 : err;
 }
 
-static int reset(const struct control_which *which)
-{
-	struct target *t;
-	int err = control_open(&t, which, false);
+struct reset {
+	struct control_buffers buffers;
+	bool remove;
+	const char *kb; /* NULL: the size stays */
+	char *names[CONTROL_MAX_BUFFERS];
+	unsigned int nr; /* instances to be removed */
+};
 
-	if (err)
-		return err;
+/* @name: NULL, or the instance that it is. */
+static int reset(struct target *t, const char *name, void *arg)
+{
+	const struct reset *opt = arg;
+	bool kernel = opt->buffers.which.kernel;
+	int err = 0;
+
 	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes) && !err; i++) {
-		if ((writes[i].whose == TOP && which->instance) ||
-		    (writes[i].whose == KERNEL && !which->kernel))
+		if ((writes[i].whose == TOP && name) || (writes[i].whose == KERNEL && !kernel))
 			continue;
 		err = target_set(t, writes[i].file, writes[i].text);
-		if (which->kernel)
+		if (kernel)
 			err = without(writes[i].file, err);
+	}
+	return err || !opt->kb ? err : target_set(t, "buffer_size_kb", opt->kb);
+}
+
+/* With -d: the instances by name, before any is removed. The target itself, of -t, is reset. */
+static int reset_or_keep(struct target *t, const char *name, void *arg)
+{
+	struct reset *opt = arg;
+
+	if (!name)
+		return reset(t, name, arg);
+	if (opt->nr == CONTROL_MAX_BUFFERS)
+		return fail(E2BIG, "there are more than %u instances", CONTROL_MAX_BUFFERS);
+	opt->names[opt->nr] = strdup(name);
+	return opt->names[opt->nr++] ? 0 : fail(ENOMEM, "out of memory");
+}
+
+static int remove_instances(struct reset *opt)
+{
+	struct target *t = NULL;
+	int err = control_open(&t, &opt->buffers.which, false);
+
+	for (unsigned int i = 0; i < opt->nr; i++) {
+		if (!err)
+			err = t->ops->rmdir(t, opt->names[i]);
+		free(opt->names[i]);
 	}
 	target_put(t);
 	return err;
 }
 
-static int remove_instance(const struct control_which *which)
+static int take_kb(const struct parsing *p, void *to, const char *value)
 {
-	struct target *t;
-	int err = control_open(
-		&t, &(struct control_which){.pid = which->pid, .kernel = which->kernel}, false);
+	unsigned long long n;
+	int status = options_take_number(p, value, UINT32_MAX, "not a number of KB", &n);
 
-	if (err)
-		return err;
-	err = t->ops->rmdir(t, which->instance);
-	target_put(t);
-	return err;
+	if (!status)
+		((struct reset *)to)->kb = value;
+	return status;
 }
 
-struct reset {
-	bool remove;
-};
-
-static const struct flag flags[] = {{'d', NULL, NULL, "remove the instance that -B names", NULL,
-				     offsetof(struct reset, remove)},
-				    FLAGS_END};
+static const struct flag flags[] = {
+	{'a', NULL, NULL, "all its instances, not the process itself", NULL,
+	 offsetof(struct reset, buffers) + offsetof(struct control_buffers, all)},
+	{'t', NULL, NULL, "with -B or -a: the process itself, too", NULL,
+	 offsetof(struct reset, buffers) + offsetof(struct control_buffers, top)},
+	{'b', NULL, "KB", "and set the size of the buffer, for each CPU", take_kb, 0},
+	{'d', NULL, NULL, "remove the instances that -B or -a names", NULL,
+	 offsetof(struct reset, remove)},
+	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
 {
-	struct control_which which = {0};
-	struct reset opt = {0};
-	int status = options_parse(c, (void *[]){&which, &opt}, &argc, &argv);
+	static struct reset opt;
+	int status;
 
+	opt = (struct reset){0};
+	status = options_parse(c, (void *[]){&opt.buffers, &opt}, &argc, &argv);
 	if (status >= 0)
 		return status;
-	if (opt.remove && !which.instance)
-		return options_wrong(c, "-d removes an instance: name it with -B");
-	return control_end(opt.remove ? remove_instance(&which) : reset(&which));
+	if (opt.remove && !opt.buffers.nr && !opt.buffers.all)
+		return options_wrong(c, "-d removes instances: name them with -B, or all with -a");
+	if (opt.remove && opt.kb && !opt.buffers.top)
+		return options_wrong(c, "-d removes the buffers: leave out -b");
+	if (!opt.remove)
+		return control_buffers_run(&opt.buffers, reset, &opt);
+	status = control_buffers_run(&opt.buffers, reset_or_keep, &opt);
+	return status ? status : control_end(remove_instances(&opt));
 }
 
 const struct command command_reset = {
@@ -103,6 +143,6 @@ const struct command command_reset = {
 	.help = "Switch the tracer of a process to nop, clear all its filters, empty its buffer "
 		"and\n"
 		"switch recording on, as it was at the start.\n",
-	.flags = (const struct flag *const[]){control_flags, flags, NULL},
+	.flags = (const struct flag *const[]){control_buffers_flags, flags, NULL},
 	.run = run,
 };

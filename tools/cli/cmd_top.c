@@ -22,6 +22,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/cli/suggest.h"
 #include "tools/cli/top.h"
 #include "tools/target/borrowed.h"
 #include "tools/text/out.h"
@@ -165,6 +166,17 @@ static int count_event(struct top *top, unsigned int target, const char *event)
 	return err;
 }
 
+static int no_event(struct target *t, const char *pattern)
+{
+	char near[128];
+
+	if (suggest(t, "available_events", pattern, near, sizeof(near)))
+		return fail(ENOENT, "there is no event %s in %s, did you mean %s?", pattern,
+			    t->name, near);
+	return fail(ENOENT, "there is no event %s in %s (see `vestige get available_events`)",
+		    pattern, t->name);
+}
+
 /* @names: lines SYSTEM:NAME, which are cut. */
 static int count_matching(struct top *top, unsigned int target, char *names, const char *pattern)
 {
@@ -188,11 +200,7 @@ static int count_matching(struct top *top, unsigned int target, char *names, con
 		if (err == -EINVAL || err == -ENOENT)
 			err = 0;
 	}
-	return err || found ? err
-			    : fail(ENOENT,
-				   "there is no event %s in %s (see `vestige get "
-				   "available_events`)",
-				   pattern, top->targets[target]->name);
+	return err || found ? err : no_event(top->targets[target], pattern);
 }
 
 static int count_events(struct top *top, unsigned int i)
