@@ -51,9 +51,10 @@ struct reader *follow_reader(struct follow *f);
 /*
  * follow_turn() - look for records. @cpus: the wanted ones; NULL all. @hold_ns: younger records
  * than this wait for a later turn, so that older records that are found meanwhile come before them;
- * 0: those wait that are written while the turn reads. Return: 0 there are none; 1 there are some, though they may all wait; -ESTALE the
- * reader is out of date (objects were loaded, another tracer records, a process came): call
- * follow_renew(), and drop all that borrows from the old one; -errno with fail() set.
+ * 0: only records wait that are written while the turn reads. Return: 0 there are none; 1 there are
+ * some, though they may all wait; -ESTALE the reader is out of date (objects were loaded, another
+ * tracer records, a process came): call follow_renew(), and drop all that borrows from the old one;
+ * -errno with fail() set.
  */
 int follow_turn(struct follow *f, const bool *cpus, uint64_t hold_ns);
 

@@ -39,7 +39,7 @@ struct attach_result {
  */
 int attach_process(int pid, unsigned int wait_s, struct attach_result *r);
 
-#define ATTACH_WAIT_S 10u /* where nobody says */
+#define ATTACH_WAIT_S 10u /* seconds: the default of --wait */
 
 /*
  * attach_cgroup() - the processes of a control group and of those below it. @name: its path, from

@@ -66,7 +66,7 @@ struct kd {
 };
 
 struct kd_options {
-	unsigned int first;  /* so many rows; 0: all */
+	unsigned int first;  /* how many rows are printed; 0: all */
 	uint64_t min_ns;     /* functions of at least so much time */
 	const char *columns; /* letters; NULL: the usual ones */
 	char sort;	     /* a letter; 0: time */
