@@ -493,32 +493,60 @@ __attribute__((noinline)) static ssize_t read_at(int fd, void *to, size_t bytes,
 	return pread(fd, to, bytes, at);
 }
 
-/* All of a file of ours. @out: freed by the caller. */
-static int read_all(const char *path, unsigned char **out, size_t *bytes)
+static int check_head(const struct index_head *head, const struct index_id *id, uint64_t bytes)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (head->magic != INDEX_MAGIC || head->version != INDEX_VERSION ||
+	    head->head_bytes != sizeof(*head) || memcmp(&head->id, id, sizeof(*id)))
+		return fail(ESTALE, "the index is of another recording or version");
+	return head->file_bytes != bytes || bytes % 8 ? damaged() : 0;
+}
+
+/*
+ * Opens a file of this user's and reads its head, which is checked before memory is taken for the
+ * rest: a file of another kind may be of any size.
+ */
+static int open_index(const char *path, const struct index_id *id, int *fd, struct index_head *head)
+{
 	struct stat st;
+	int err = 0;
+
+	*fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (*fd < 0)
+		return fail_errno(errno, "cannot open %s", path);
+	if (fstat(*fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+	    (uint64_t)st.st_size < sizeof(*head) || (uint64_t)st.st_size > MAX_BYTES)
+		err = fail(EINVAL, "%s is no index of this user's", path);
+	else if (read_at(*fd, head, sizeof(*head), 0) != sizeof(*head))
+		err = damaged();
+	if (!err)
+		err = check_head(head, id, (uint64_t)st.st_size);
+	if (err)
+		close(*fd);
+	return err;
+}
+
+/* What follows the head. @out: freed by the caller, NULL after an error. */
+static int read_rest(int fd, const struct index_head *head, unsigned char **out, size_t *bytes)
+{
 	size_t at = 0;
 	ssize_t n = 1;
+	int err = 0;
 
-	*out = NULL;
-	if (fd < 0)
-		return fail_errno(errno, "cannot open %s", path);
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
-	    (uint64_t)st.st_size < sizeof(struct index_head) || (uint64_t)st.st_size > MAX_BYTES) {
-		close(fd);
-		return fail(EINVAL, "%s is no index of this user's", path);
-	}
-	*bytes = (size_t)st.st_size;
-	*out = malloc(*bytes);
-	while (*out && at < *bytes && n > 0) {
-		n = read_at(fd, *out + at, *bytes - at, (off_t)at);
-		at += n > 0 ? (size_t)n : 0;
-	}
-	close(fd);
+	*bytes = head->file_bytes - sizeof(*head);
+	*out = malloc(*bytes + 1);
 	if (!*out)
 		return no_memory();
-	return at == *bytes ? 0 : damaged();
+	while (at < *bytes && n > 0) {
+		n = read_at(fd, *out + at, *bytes - at, (off_t)(sizeof(*head) + at));
+		at += n > 0 ? (size_t)n : 0;
+	}
+	if (at != *bytes || head->hash != index_hash(*out, *bytes))
+		err = damaged();
+	if (err) {
+		free(*out);
+		*out = NULL;
+	}
+	return err;
 }
 
 int index_load(const char *index, const struct index_id *id, struct view *v, struct columns **out)
@@ -526,29 +554,24 @@ int index_load(const char *index, const struct index_id *id, struct view *v, str
 	struct columns *c = NULL;
 	struct index_head head;
 	struct cursor at;
-	unsigned char *all;
+	unsigned char *rest = NULL;
 	size_t bytes = 0;
-	int err = read_all(index, &all, &bytes);
+	int fd, err = open_index(index, id, &fd, &head);
 
 	if (!err) {
-		memcpy(&head, all, sizeof(head));
-		if (head.magic != INDEX_MAGIC || head.version != INDEX_VERSION ||
-		    head.head_bytes != sizeof(head) || memcmp(&head.id, id, sizeof(*id)))
-			err = fail(ESTALE, "the index is of another recording or version");
-		else if (head.file_bytes != bytes || bytes % 8 ||
-			 head.hash != index_hash(all + sizeof(head), bytes - sizeof(head)))
-			err = damaged();
+		err = read_rest(fd, &head, &rest, &bytes);
+		close(fd);
 	}
 	if (!err) {
 		c = calloc(1, sizeof(*c));
-		at = (struct cursor){all + sizeof(head), bytes - sizeof(head)};
+		at = (struct cursor){rest, bytes};
 		if (c) {
 			*c = (struct columns){.v = v, .outline = true};
 			c->files = calloc(1, sizeof(*c->files));
 		}
 		err = c && c->files ? load_all(&head, &at, c) : no_memory();
 	}
-	free(all);
+	free(rest);
 	if (err) {
 		columns_free(c);
 		return err;
