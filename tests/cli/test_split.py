@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """`vestige split` against stock trace-cmd: the same files, by what trace-cmd report prints of them."""
+import collections
 import glob
 import lzma
 import os
@@ -47,9 +48,11 @@ def test_as_trace_cmd(w):
     for flags in ([], ["-r", "-e", "50"], ["-e", "33"], ["-c", "-e", "20"], ["-C", cpu]):
         ours, theirs = both(w, dat, *flags)
         assert ours == theirs and ours, (flags, [len(p) for p in ours], [len(p) for p in theirs])
-    # its last record may be behind the end
+    # trace-cmd's may have more: a CPU's first record twice, and one behind the end
     ours, theirs = both(w, dat, at[20], at[150])
-    assert ours == [whole[20:151]] and theirs[0][:131] == ours[0] and len(theirs[0]) <= 132, (ours, theirs)
+    ours, theirs = collections.Counter(ours[0]), collections.Counter(theirs[0])
+    assert ours == collections.Counter(whole[20:151]), (ours, whole[20:151])
+    assert not ours - theirs and (theirs - ours).total() <= os.cpu_count() + 1, theirs - ours
     ours, _ = both(w, dat, "-r", "-e", "50")
     assert sum(ours, []) == whole and all(len(p) == 50 for p in ours[:-1]) and len(ours) > 4
 

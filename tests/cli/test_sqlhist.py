@@ -8,6 +8,9 @@ import subprocess
 from cli_test import LIBRARY, main, root, until
 from test_kernel import TRACING, instance, read
 
+# libtracefs keeps no frame pointers; lsan.supp names one of its functions.
+os.environ["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":fast_unwind_on_malloc=0"
+
 JOIN = ("select end.prev_pid as pid, (end.TIMESTAMP - start.TIMESTAMP) as took from sys_enter_write as start "
         "join sys_exit_write as end on start.common_pid = end.common_pid").replace("end.prev_pid", "end.ret")
 

@@ -229,6 +229,7 @@ static int put_line(char *line, int (*put)(void *arg, const char *path, const ch
 static int put_all(struct tracefs_synth *synth, const struct sqlhist *how,
 		   int (*put)(void *arg, const char *path, const char *text), void *arg)
 {
+	struct tracefs_hist *start;
 	struct trace_seq seq;
 	char *line, *next;
 	int err = 0;
@@ -244,7 +245,9 @@ static int put_all(struct tracefs_synth *synth, const struct sqlhist *how,
 			   "means nothing",
 			   how->max ? "-m" : "-c");
 	} else {
-		tracefs_hist_echo_cmd(&seq, NULL, tracefs_synth_get_start_hist(synth), 0);
+		start = tracefs_synth_get_start_hist(synth);
+		tracefs_hist_echo_cmd(&seq, NULL, start, 0);
+		tracefs_hist_free(start);
 	}
 	trace_seq_terminate(&seq);
 	for (line = seq.buffer; !err && *line; line = next) {
