@@ -37,9 +37,12 @@ extern char __start_workers[], __stop_workers[];
 static void look(int sig)
 {
 	void *frames[32];
-	int n = backtrace(frames, 32), i;
+	int n, i;
 
 	(void)sig;
+	if (over)	/* a thread that ends has left work() */
+		return;
+	n = backtrace(frames, 32);
 	for (i = 0; i < n; i++)
 		if ((char *)frames[i] >= __start_workers && (char *)frames[i] < __stop_workers)
 			return;
