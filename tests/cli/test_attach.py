@@ -389,7 +389,7 @@ def test_seccomp(w):
             said = w.run("attach", p.pid, status=1 if forbidden else 0).stderr.decode()
             if forbidden:
                 assert f"seccomp filter that forbids what the engine needs ({forbidden})" in said, said
-                assert "vestige run" in said and not has_engine(p.pid)
+                assert "vestige run`: Operation not permitted\n" in said and not has_engine(p.pid)
             else:
                 assert w.run("get", "-P", p.pid, "current_tracer").stdout == b"nop\n"
                 w.run("detach", "-P", p.pid)

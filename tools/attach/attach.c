@@ -430,14 +430,15 @@ static int read_filters(struct attach *a)
 	if (!err)
 		return 0;
 	if (call)
-		return fail(EPERM,
-			    "process %d has a seccomp filter that forbids what the engine needs "
-			    "(%s): start the program with `vestige run`",
-			    a->pid, call);
-	return fail(EPERM,
-		    "process %d has a seccomp filter, which may forbid what the engine needs and "
-		    "cannot be read (%s): attach as root, or start the program with `vestige run`",
-		    a->pid, strerror(-err));
+		return fail_errno(EPERM,
+				  "process %d has a seccomp filter that forbids what the engine "
+				  "needs (%s): start the program with `vestige run`",
+				  a->pid, call);
+	return fail_errno(-err,
+			  "process %d has a seccomp filter, which may forbid what the engine needs "
+			  "and cannot be read: attach as root, or start the program with `vestige "
+			  "run`",
+			  a->pid);
 }
 
 /* Its areas are in the folder that its environment names. */
