@@ -118,7 +118,8 @@ def test_nothing_to_trace(w):
         f.write("#!/bin/sh\ntrue\n")
     os.chmod(w.path("s.sh"), 0o755)
     p = w.run("record", "-q", "./s.sh", status=125)
-    assert b"script for /bin/sh" in p.stderr, p.stderr
+    assert b"script for /bin/sh" in p.stderr and b"record --unmodified" in p.stderr, p.stderr
+    w.run("record", "-q", "--unmodified", "./s.sh")
 
 
 def test_output(w):

@@ -235,6 +235,10 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 		     "%s, which either was without LD_PRELOAD and VESTIGE_* in its environment or "
 		     "cannot be preloaded; record that program itself",
 		     l->image, last_comm);
+	else if (l->script && !l->unmodified)
+		note("nothing was recorded: %s is a script for %s, and neither that nor what it ran "
+		     "was built with a flag: `vestige record --unmodified` traces them as they are",
+		     l->path, l->image);
 	else if (l->script)
 		note("nothing was recorded: %s is a script for %s, which has no function that can "
 		     "be traced, nor has what it ran: build that with " THE_FLAG,
