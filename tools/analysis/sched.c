@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * See sched.h. One pass over the merged records. A state that lasts at the recording's end counts
- * in the sums up to the last record, and is no delay. A thread has one entry a pid.
- * Tests: tests/cli/test_sched.py.
+ * in the sums up to the last record, and is no delay. A thread has one entry a pid. A CPU runs one
+ * thread at a time: where records were lost, a thread leaves its CPU when another one comes there.
+ * Tests: tests/unit/test_sched.c, tests/cli/test_sched.py.
  */
 #include "tools/analysis/sched.h"
 
@@ -18,6 +19,8 @@
 
 #define NR_BUCKETS 4096u
 #define NR_EVENTS  65536u
+#define NR_CPUS	   65536u /* of struct record */
+#define NO_THREAD  (-1)	  /* of a switch in a process's own recording: a thread that is not its */
 #define AGENT	   "vestige-agent" /* the engine's own thread, whose records are no account of it */
 
 /* Of prev_state. */
@@ -94,7 +97,8 @@ struct sched {
 	struct reader *r;
 	const struct sched_ops *ops;
 	void *arg;
-	struct kind *kinds; /* by event */
+	struct kind *kinds;	       /* by event */
+	struct sched_thread **running; /* by CPU: the thread that came there last */
 	struct sched_thread *bucket[NR_BUCKETS], **sorted;
 	size_t nr_threads, nr_sorted;
 	struct holder *holders;
@@ -113,9 +117,10 @@ struct sched *sched_new(struct reader *r, const struct sched_ops *ops, void *arg
 		return NULL;
 	*s = (struct sched){.r = r, .ops = ops, .arg = arg};
 	s->kinds = calloc(NR_EVENTS, sizeof(*s->kinds));
+	s->running = calloc(NR_CPUS, sizeof(*s->running));
 	s->slots = 1024;
 	s->holders = calloc(s->slots, sizeof(*s->holders));
-	if (s->kinds && s->holders)
+	if (s->kinds && s->running && s->holders)
 		return s;
 	sched_free(s);
 	return NULL;
@@ -141,6 +146,7 @@ void sched_free(struct sched *s)
 	}
 	free(s->sorted);
 	free(s->kinds);
+	free(s->running);
 	free(s->holders);
 	free(s);
 }
@@ -376,7 +382,22 @@ static void come(struct sched *s, struct sched_thread *t, uint64_t ts)
 	}
 	t->nr_in++;
 	change(s, t, SCHED_RUNNING, ts);
+	t->left_unseen = false;
 	t->run_from = ts;
+}
+
+/*
+ * Another thread comes to the CPU: the one that was there has left it, even if no record says so.
+ */
+static void leave_unseen(struct sched *s, unsigned int cpu, const struct sched_thread *out,
+			 const struct sched_thread *in, uint64_t ts)
+{
+	struct sched_thread *t = s->running[cpu];
+
+	if (!t || t == out || t == in || t->state != SCHED_RUNNING || t->cpu != cpu)
+		return;
+	t->left_unseen = true;
+	change(s, t, SCHED_UNKNOWN, ts);
 }
 
 static void on_switch(struct sched *s, const struct kind *k, const struct record *rec)
@@ -385,6 +406,10 @@ static void on_switch(struct sched *s, const struct kind *k, const struct record
 	struct sched_thread *in = thread_of(s, pid_value(k, rec, 2));
 
 	s->has_switches = true;
+	if (pid_value(k, rec, 2) != NO_THREAD) {
+		leave_unseen(s, rec->cpu, out, in, rec->ts);
+		s->running[rec->cpu] = in;
+	}
 	if (in)
 		in->cpu = rec->cpu;
 	if (out) {

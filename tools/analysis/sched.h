@@ -45,10 +45,11 @@ struct sched_thread {
 	int32_t pid;
 	uint32_t process; /* of the reader's */
 	enum sched_state state;
-	uint64_t since; /* ns: in this state */
-	uint16_t cpu;	/* of the last record */
-	bool is_new;	/* it was made in the recording and has not run yet */
-	int32_t waker;	/* of the last wakeup; 0: an interrupt of an idle CPU; -1 unknown */
+	uint64_t since;	  /* ns: in this state */
+	uint16_t cpu;	  /* of the last record */
+	bool left_unseen; /* it is unknown: the record of the switch from the CPU was lost */
+	bool is_new;	  /* it was made in the recording and has not run yet */
+	int32_t waker;	  /* of the last wakeup; 0: an interrupt of an idle CPU; -1 unknown */
 	struct sched_reason reason; /* of the block that it is in, or was in last */
 	uint64_t in_state[SCHED_NR_STATES];
 	uint64_t runtime; /* of sched_stat_runtime */
@@ -68,7 +69,8 @@ struct sched;
 struct sched_ops {
 	/*
 	 * The thread's state lasted from @from to @to (ns), and @next begins; SCHED_UNKNOWN: the
-	 * recording ends. Of a block the waker is known; of a run that a block ends, its reason.
+	 * recording ends, or @t->left_unseen. Of a block the waker is known; of a run that a block
+	 * ends, its reason.
 	 */
 	void (*slice)(void *arg, const struct sched_thread *t, enum sched_state next, uint64_t from,
 		      uint64_t to);

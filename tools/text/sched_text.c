@@ -178,6 +178,7 @@ static void put_timehist(struct sched_text *t, const struct sched_thread *th, en
 	out_printf(t->o, "  %s\n",
 		   next == SCHED_BLOCKED    ? reason_text(t, &th->reason, reason)
 		   : next == SCHED_RUNNABLE ? "put off"
+		   : th->left_unseen	    ? "unknown"
 					    : "runs");
 }
 
