@@ -131,6 +131,28 @@ def test_perf(w):
     assert re.search(r"/\* sched:sched_waking: comm=prog pid=124 \*/", report), report
 
 
+KFT = """Kernel Instrumentation Run ID 3
+
+ Entry      Delta      PID            Function                    Called At
+--------   --------   -----   -------------------------   -------------------------
+       1       100       0              start_kernel   L6+0x0
+      25        50       0                setup_arch   start_kernel+0x35
+      30        20      -1                    do_IRQ   ret_from_intr+0x0
+      40         0       0                never_left   setup_arch+0xb5
+      60        -1       9                still_open   worker+0x101
+      61        -2       9                   watched   worker+0x101
+"""
+
+
+def test_kft(w):
+    """KFT's log: calls with their lengths; an open one ends with the log."""
+    t = written(w, "kft.log", KFT)
+    assert folded(w, t) == {"<idle>;start_kernel": 50000, "<idle>;start_kernel;setup_arch": 50000, "interrupt;do_IRQ": 20000, "<...>;still_open": 41000}, folded(w, t)
+    assert profile(w, t)["never_left"][0] == 1 and "watched" not in profile(w, t), profile(w, t)
+    p = w.run("profile", written(w, "kft.log", KFT.replace("   100 ", "   99999999999999999999 ")), status=1)
+    assert b"too large" in p.stderr and b"KFT's log" in p.stderr, p.stderr
+
+
 def test_refused(w):
     for text in ("hello\nworld\n", "{}", "\0\0\0", "[1, 2]", "# a comment\n"):
         p = w.run("report", "--format=trace", written(w, "x", text), status=1)

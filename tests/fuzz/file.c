@@ -128,6 +128,13 @@ static void read_all(const char *name)
 	reader_close(r);
 }
 
+void fuzz_path_read(const char *name, int (*open)(const char *, struct reader **), int ordered)
+{
+	open_reader = open;
+	is_ordered = ordered;
+	read_all(name);
+}
+
 void fuzz_file_read(const uint8_t *data, size_t n, int (*open)(const char *, struct reader **),
 		    int ordered)
 {

@@ -30,7 +30,7 @@ struct fuzz_target {
 
 extern const struct fuzz_target fuzz_area, fuzz_spool, fuzz_dat, fuzz_control, fuzz_calls,
 	fuzz_follow, fuzz_probes, fuzz_events, fuzz_synth, fuzz_insn, fuzz_import, fuzz_inject,
-	fuzz_blk, fuzz_entries, fuzz_index, fuzz_net, fuzz_kft;
+	fuzz_blk, fuzz_entries, fuzz_index, fuzz_net, fuzz_kft, fuzz_uftrace;
 
 /* synth.c: the synthetic event that the target `events` has. */
 extern struct synth_event *fuzz_known_synth;
@@ -91,6 +91,8 @@ struct reader;
  */
 void fuzz_file_read(const uint8_t *data, size_t n, int (*open)(const char *, struct reader **),
 		    int ordered);
+/* The same of a path that does not change. */
+void fuzz_path_read(const char *name, int (*open)(const char *, struct reader **), int ordered);
 /* Make the file and call @use. */
 void fuzz_file_use(const uint8_t *data, size_t n, void (*use)(const char *path));
 /* How often a change was made, and how many records were read: replay's test of itself. */

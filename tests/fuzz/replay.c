@@ -98,7 +98,8 @@ int main(int argc, char **argv)
 	if (target != &fuzz_control && target != &fuzz_probes && target != &fuzz_events &&
 	    target != &fuzz_synth && target != &fuzz_insn && target != &fuzz_entries &&
 	    target != &fuzz_inject && target != &fuzz_blk && target != &fuzz_net &&
-	    target != &fuzz_kft && mutations && (!fuzz_file_changes || !fuzz_file_records)) {
+	    target != &fuzz_kft && mutations &&
+	    ((!fuzz_file_changes && target != &fuzz_uftrace) || !fuzz_file_records)) {
 		fprintf(stderr,
 			"replay: no file was changed while it was read, or none had records\n");
 		return 1;

@@ -182,8 +182,9 @@ const struct command command_convert = {
 	.what = "write a recording in another format",
 	.help = "Write all of IN into OUT. IN is a recording in the native form\n(`vestige record "
 		"--native`), the spool of an interrupted recording, a trace.dat, an\narea, or "
-		"what another tool wrote: Chrome's JSON, ftrace's text, perf script's.\nAn "
-		"existing OUT is replaced when the new one is complete.\nFormats of calls (chrome, "
+		"what another tool wrote: Chrome's JSON, ftrace's text, perf script's,\n"
+		"uftrace's folder, KFT's log.\nAn existing OUT is replaced when the new one is "
+		"complete.\nFormats of calls (chrome, "
 		"folded, csv ...) take the flags that choose calls, and - as\nOUT for stdout. "
 		"Their times are nanoseconds of the trace's clock.\n"
 		"A call that is open at an end of --time-range, or where a file of --split-size "

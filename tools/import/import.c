@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/base/array.h"
@@ -21,6 +22,7 @@
 #define BLOCK_BYTES (1u << 20)
 #define FIRST_ALIAS (1 << 22) /* threads' numbers of ours begin above those of any system */
 #define MAX_DEPTH   4096u
+#define HEAD_BYTES  8192u
 
 struct block {
 	struct block *next;
@@ -505,9 +507,7 @@ static const struct reader_ops import_ops = {
 };
 
 static const struct importer *const importers[] = {
-	&chrome_importer,
-	&ftrace_importer,
-	&perf_importer,
+	&chrome_importer, &ftrace_importer, &kft_importer, &perf_importer, &uftrace_importer,
 };
 
 static int read_file(struct import_text *in, struct import *im, const struct importer *from)
@@ -528,13 +528,44 @@ static int read_file(struct import_text *in, struct import *im, const struct imp
 	return 0;
 }
 
+/* The first bytes of the file that says which format it is; 0: there are none. */
+static ssize_t read_head(struct import_text *in, const char *head_file)
+{
+	int fd = in->fd;
+	ssize_t n;
+
+	if (head_file)
+		fd = openat(in->fd, head_file, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	n = fd < 0 ? 0 : pread(fd, in->text, HEAD_BYTES, 0);
+	if (fd >= 0 && fd != in->fd)
+		close(fd);
+	in->text[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+static const struct importer *find_importer(struct import_text *in)
+{
+	struct stat st;
+	bool is_folder = !fstat(in->fd, &st) && S_ISDIR(st.st_mode);
+	ssize_t n = is_folder ? 0 : read_head(in, NULL);
+
+	for (size_t i = 0; i < sizeof(importers) / sizeof(importers[0]); i++) {
+		if (is_folder != (importers[i]->head_file != NULL))
+			continue;
+		if (is_folder)
+			n = read_head(in, importers[i]->head_file);
+		if (n > 0 && importers[i]->is(in->text, (size_t)n))
+			return importers[i];
+	}
+	return NULL;
+}
+
 int reader_open_import(const char *path, struct reader **out)
 {
 	const struct importer *from = NULL;
 	struct import_text *in = calloc(1, sizeof(*in));
 	struct import *im = calloc(1, sizeof(*im));
 	int err = 1;
-	ssize_t n;
 
 	if (in && im) {
 		im->head.ops = &import_ops;
@@ -549,10 +580,8 @@ int reader_open_import(const char *path, struct reader **out)
 		err = no_memory();
 	else if (in->fd < 0)
 		err = fail_errno(errno, "cannot open %s", path);
-	n = err > 0 ? pread(in->fd, in->text, 8192, 0) : 0;
-	for (size_t i = 0; n > 0 && !from && i < sizeof(importers) / sizeof(importers[0]); i++)
-		if (importers[i]->is(in->text, (size_t)n))
-			from = importers[i];
+	else
+		from = find_importer(in);
 	if (from)
 		err = read_file(in, im, from);
 	if (in && in->fd >= 0)

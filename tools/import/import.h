@@ -26,9 +26,12 @@ struct importer {
 	bool (*is)(const char *head, size_t bytes);
 	/* Return: 0 or -errno with fail() set. */
 	int (*read)(struct import_text *in, struct import *im);
+	/* Of a format that is a folder, in->fd: the file in it with those bytes. NULL: a file. */
+	const char *head_file;
 };
 
-extern const struct importer chrome_importer, ftrace_importer, perf_importer;
+extern const struct importer chrome_importer, ftrace_importer, kft_importer, perf_importer,
+	uftrace_importer;
 
 #define IMPORT_MAX_CPUS	   4096u
 #define IMPORT_MAX_RECORDS (UINT64_C(1) << 28)

@@ -41,13 +41,19 @@ int reader_open(const char *path, struct reader **out)
 		return fail_errno(errno, "cannot open %s", path);
 	if (fstat(fd, &st))
 		err = fail_errno(errno, "cannot stat %s", path);
-	else if (!S_ISREG(st.st_mode))
+	else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		err = fail(EINVAL, "%s is not a regular file", path);
-	else if ((n = pread(fd, head, sizeof(head), 0)) < 0)
+	else if (S_ISREG(st.st_mode) && (n = pread(fd, head, sizeof(head), 0)) < 0)
 		err = fail_errno(errno, "cannot read %s", path);
 	close(fd);
 	if (err)
 		return err;
+	if (S_ISDIR(st.st_mode)) {
+		err = reader_open_import(path, out);
+		return err <= 0 ? err
+				: fail(EISDIR, "%s is a folder that no known tool has written",
+				       path);
+	}
 	format = reader_format_of(head);
 	if (format)
 		return format->open(path, out);
