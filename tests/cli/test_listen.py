@@ -121,7 +121,9 @@ def test_to_trace_cmd(w):
 KERNEL = r"""
 mount --bind "$1/one" /proc/sys/kernel/ftrace_enabled
 for f in set_ftrace_filter set_ftrace_notrace set_ftrace_pid; do
-	mount --bind "$1/none" /sys/kernel/tracing/$f
+	for at in /sys/kernel/tracing /sys/kernel/debug/tracing; do
+		[ ! -e $at/$f ] || mount --bind "$1/none" $at/$f
+	done
 done
 shift
 exec trace-cmd record -e sched:sched_process_exec "$@" -- sh -c 'for i in 1 2 3 4 5 6 7 8; do /bin/true; done'

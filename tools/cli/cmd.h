@@ -23,7 +23,7 @@ extern const struct command command_blk, command_bootgraph, command_clean, comma
 	command_report, command_reset, command_restart, command_run, command_sched, command_set,
 	command_show, command_snapshot, command_stack, command_start, command_stat, command_stop,
 	command_sql, command_tui, command_view, command_top, command_umount, command_split,
-	command_mem, command_hist, command_sqlhist, command_stream;
+	command_mem, command_hist, command_sqlhist, command_stream, command_restore;
 
 /* `vestige ./prog args`: argv[0] is the program. */
 int cmd_program(int argc, char **argv);

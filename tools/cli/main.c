@@ -12,6 +12,7 @@
 /* By what they are for; the help has them in this order, below the headings of groups[]. */
 static const struct command *const commands[] = {
 	&command_record, &command_run, &command_leaks, &command_kft, &command_listen, &command_recover,
+	&command_restore,
 	&command_replay, &command_graph, &command_profile, &command_report, &command_sched,
 	&command_stacks, &command_hist, &command_mem, &command_bootgraph, &command_kd,
 	&command_view, &command_tui, &command_sql,

@@ -18,7 +18,8 @@
 
 /* Numbers of the file's byte order, into memory or out of it. */
 struct form {
-	const uint8_t *at; /* what the sender sent */
+	const char *name;
+	const uint8_t *at; /* the file without the CPUs' data */
 	uint64_t bytes;
 	bool big;
 	int version;
@@ -39,9 +40,9 @@ static void put(const struct form *f, FILE *to, uint64_t v, unsigned int width)
 		fputc((int)(v >> 8 * (f->big ? width - 1 - i : i) & 0xff), to);
 }
 
-static int bad(const char *what)
+static int bad(const struct form *f, const char *what)
 {
-	return fail(EPROTO, "what it sent is no trace.dat: %s", what);
+	return fail(EPROTO, "%s is no trace.dat: %s", f->name, what);
 }
 
 /* Behind the NUL of a text at @at; 0: there is none. */
@@ -58,13 +59,13 @@ static int parse_head(struct form *f, uint64_t *behind)
 	uint64_t at;
 
 	if (f->bytes < DAT_MAGIC_BYTES || memcmp(f->at, DAT_MAGIC, DAT_MAGIC_BYTES) != 0)
-		return bad("its first bytes are others");
+		return bad(f, "its first bytes are others");
 	at = behind_text(f, DAT_MAGIC_BYTES);
 	if (!at || at - DAT_MAGIC_BYTES != 2 || (f->at[at - 2] != '6' && f->at[at - 2] != '7'))
-		return bad("its version is neither 6 nor 7");
+		return bad(f, "its version is neither 6 nor 7");
 	f->version = f->at[at - 2] - '0';
 	if (f->bytes - at < 6)
-		return bad("it is cut");
+		return bad(f, "it is cut");
 	f->big = f->at[at] == 1;
 	*behind = at + 6;
 	return 0;
@@ -112,7 +113,7 @@ static int put_pages(const struct dat_join *j, FILE *to)
 			ssize_t got = pread(j->cpus[cpu].fd, part, want, (off_t)done);
 
 			if (got <= 0)
-				return fail_errno(got ? errno : EIO, "cannot read what was sent");
+				return fail_errno(got ? errno : EIO, "cannot read the pages");
 			fwrite(part, 1, (size_t)got, to);
 			done += (uint64_t)got;
 		}
@@ -125,7 +126,7 @@ static int join_v6(const struct form *f, const struct dat_join *j, FILE *to)
 
 	if (j->with_options) {
 		if (f->bytes < 2 || number(f, f->bytes - 2, 2) != DAT_DONE)
-			return bad("its options have no end");
+			return bad(f, "its options have no end");
 		fwrite(f->at, 1, f->bytes - 2, to);
 	} else {
 		fwrite(f->at, 1, f->bytes, to);
@@ -161,18 +162,18 @@ static int last_link(const struct form *f, uint64_t *at, char clock[32])
 			return 0;
 		if (section > f->bytes || f->bytes - section < DAT_SECTION_BYTES ||
 		    number(f, section, 2) != DAT_DONE || number(f, section + 2, 2))
-			return bad("its options");
+			return bad(f, "its options");
 		end = number(f, section + 8, 8);
 		section += DAT_SECTION_BYTES;
 		if (end > f->bytes - section)
-			return bad("its options are cut");
+			return bad(f, "its options are cut");
 		end += section;
 		while (!done && end - section >= 6) {
 			uint64_t id = number(f, section, 2), n = number(f, section + 2, 4);
 			const char *data = (const char *)f->at + section + 6, *open, *close;
 
 			if (n > end - section - 6 || (id == DAT_DONE && n < 8))
-				return bad("an option is cut");
+				return bad(f, "an option is cut");
 			done = id == DAT_DONE;
 			if (done)
 				*at = section + 6;
@@ -185,9 +186,9 @@ static int last_link(const struct form *f, uint64_t *at, char clock[32])
 			section += 6 + n;
 		}
 		if (!done)
-			return bad("its options have no end");
+			return bad(f, "its options have no end");
 	}
-	return bad("its options have no end");
+	return bad(f, "its options have no end");
 }
 
 static void put_section(const struct form *f, FILE *to, uint16_t id, uint64_t bytes)
@@ -236,7 +237,7 @@ static int join_v7(const struct form *f, const struct dat_join *j, uint64_t behi
 
 	link = link ? behind_text(f, link) : 0;
 	if (!link || f->bytes - link < 8)
-		return bad("it is cut");
+		return bad(f, "it is cut");
 	err = last_link(f, &link, clock);
 	if (err)
 		return err;
@@ -270,19 +271,19 @@ static int join_v7(const struct form *f, const struct dat_join *j, uint64_t behi
 
 int dat_join(const struct dat_join *j, int out)
 {
-	struct form f = {.bytes = j->bytes};
+	struct form f = {.name = j->name, .bytes = j->bytes};
 	uint64_t behind;
 	FILE *to;
 	int err, fd;
 
 	if (!j->bytes)
-		return bad("nothing came");
+		return bad(&f, "it is empty");
 	f.at = mmap(NULL, j->bytes, PROT_READ, MAP_PRIVATE, j->fd, 0);
 	if (f.at == MAP_FAILED)
-		return fail_errno(errno, "cannot read what was sent");
+		return fail_errno(errno, "cannot read %s", j->name);
 	err = parse_head(&f, &behind);
 	if (!err && f.version == 7 && !j->with_options)
-		err = bad("version 7 needs protocol 3");
+		err = bad(&f, "version 7 needs protocol 3");
 	fd = err ? -1 : dup(out);
 	to = fd < 0 ? NULL : fdopen(fd, "r+");
 	if (!err && !to)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A trace.dat of what a sender sent: the file without its CPUs' data, and the pages of each CPU. Versions
- * 6 and 7, both byte orders. The sender is not trusted: what it sent is a valid file only if it sent
+ * A trace.dat of its parts: the file without its CPUs' data, and the pages of each CPU. Versions 6 and 7,
+ * both byte orders. The parts are not trusted: the result is a valid file only if they are those of
  * one, and each length that is followed here is checked. Formats: trace-cmd.dat.v6(5), .v7(5).
  */
 #ifndef VESTIGE_TOOLS_NET_DAT_JOIN_H
@@ -16,7 +16,8 @@ struct dat_join_cpu {
 };
 
 struct dat_join {
-	int fd; /* the file without the CPUs' data */
+	const char *name; /* of the file in errors */
+	int fd;		  /* the file without the CPUs' data */
 	uint64_t bytes;
 	bool with_options; /* version 6: it ends with its options, not before the number of CPUs */
 	uint32_t page_bytes, nr_cpus;

@@ -475,6 +475,7 @@ static int write_file(struct taking *t, char *name, size_t room)
 {
 	struct tsync s = sync_of(t);
 	struct dat_join j = {
+		.name = "what it sent",
 		.fd = t->meta,
 		.bytes = t->meta_bytes,
 		.with_options = t->protocol == 3,

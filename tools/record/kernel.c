@@ -24,6 +24,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_sections.h"
+#include "tools/record/kernel_meta.h"
 #include "tools/target/event_names.h"
 #include "tools/target/target.h"
 
@@ -355,102 +356,6 @@ static void count_lost(struct kernel_record *k)
 	}
 }
 
-static int put_format(struct kernel_record *k, const char *system, const char *event, FILE *f)
-{
-	char path[PATH_MAX];
-	struct target_text text;
-	int err;
-
-	snprintf(path, sizeof(path), "events/%s/%s/format", system, event);
-	err = target_read(k->top, path, &text);
-	if (err)
-		return err;
-	dat_put_u64(f, text.n);
-	fwrite(text.at, 1, text.n, f);
-	free(text.at);
-	return 0;
-}
-
-struct ftrace_events {
-	struct kernel_record *k;
-	FILE *f;
-	uint32_t nr;
-};
-
-static int put_ftrace_event(void *arg, const char *name, bool is_dir)
-{
-	struct ftrace_events *e = arg;
-
-	if (is_dir && !put_format(e->k, "ftrace", name, e->f))
-		e->nr++;
-	return 0;
-}
-
-/* Formats are written into memory, so that their number can come before them. */
-static int put_ftrace_events(struct kernel_record *k, FILE *f)
-{
-	struct target_text text = {0};
-	struct ftrace_events e = {k, open_memstream(&text.at, &text.n), 0};
-	int err;
-
-	if (!e.f)
-		return fail(ENOMEM, "out of memory");
-	err = k->top->ops->files(k->top, "events/ftrace", put_ftrace_event, &e);
-	fclose(e.f);
-	dat_put_u32(f, e.nr);
-	fwrite(text.at, 1, text.n, f);
-	free(text.at);
-	return err;
-}
-
-/* The formats of the events that are on: `SYSTEM:NAME` lines, a system's together. */
-static int put_events(struct kernel_record *k, FILE *f)
-{
-	struct target_text list;
-	char *line, *next, system[NAME_MAX] = "";
-	long count_at = ftell(f), systems_at = count_at;
-	uint32_t systems = 0, nr = 0;
-	int err = target_read(k->at, "set_event", &list);
-
-	if (err)
-		return err;
-	dat_put_u32(f, 0);
-	for (line = list.at; *line && !err; line = next) {
-		char *colon = strchr(line, ':');
-
-		next = line + strcspn(line, "\n");
-		if (*next)
-			*next++ = '\0';
-		if (!colon || colon > next)
-			continue;
-		*colon = '\0';
-		if (strcmp(system, line) != 0) {
-			if (nr) {
-				fseek(f, count_at, SEEK_SET);
-				dat_put_u32(f, nr);
-				fseek(f, 0, SEEK_END);
-			}
-			snprintf(system, sizeof(system), "%s", line);
-			fwrite(system, strlen(system) + 1, 1, f);
-			count_at = ftell(f);
-			dat_put_u32(f, 0);
-			systems++;
-			nr = 0;
-		}
-		err = put_format(k, system, colon + 1, f);
-		nr++;
-	}
-	if (nr) {
-		fseek(f, count_at, SEEK_SET);
-		dat_put_u32(f, nr);
-	}
-	fseek(f, systems_at, SEEK_SET);
-	dat_put_u32(f, systems);
-	fseek(f, 0, SEEK_END);
-	free(list.at);
-	return err;
-}
-
 static int put_cpus(struct kernel_record *k, FILE *f)
 {
 	uint64_t at;
@@ -484,25 +389,21 @@ static int put_cpus(struct kernel_record *k, FILE *f)
 static int put_file(struct kernel_record *k, FILE *f)
 {
 	static const char clock[] = "[mono]\n";
-	struct target_text names;
 	int err;
 
 	fwrite(DAT_MAGIC, DAT_MAGIC_BYTES, 1, f);
 	fwrite("6\0\0\10", 4, 1, f);
 	dat_put_u32(f, k->page_bytes);
 	dat_section_header_info(f, NULL);
-	err = put_ftrace_events(k, f);
+	err = kernel_meta_put_ftrace(k->top, f);
 	if (!err)
-		err = put_events(k, f);
+		err = kernel_meta_put_events(k->top, k->at, f);
 	dat_put_u32(f, 0); /* kallsyms */
 	dat_put_u32(f, 0); /* printk */
 	if (!err)
-		err = target_read(k->top, "saved_cmdlines", &names);
+		err = kernel_meta_put_names(k->top, f);
 	if (err)
 		return err;
-	dat_put_u64(f, names.n);
-	fwrite(names.at, 1, names.n, f);
-	free(names.at);
 	dat_put_u32(f, k->nr_cpus);
 	fwrite("options  ", 10, 1, f);
 	dat_option_put(f, DAT_TRACECLOCK, clock, sizeof(clock));

@@ -320,7 +320,6 @@ struct target *target_kernel(const char *instance, int *err)
 {
 	const char *root = tracefs_root();
 	char path[PATH_MAX];
-	struct kernel *k;
 
 	if (!root) {
 		*err = fail(ENOENT, "the kernel's tracefs is not mounted, or may not be mounted: "
@@ -332,18 +331,24 @@ struct target *target_kernel(const char *instance, int *err)
 		return NULL;
 	}
 	snprintf(path, sizeof(path), instance ? "%s/instances/%s" : "%s", root, instance);
-	k = calloc(1, sizeof(*k));
+	return target_kernel_at(path, err);
+}
+
+struct target *target_kernel_at(const char *dir, int *err)
+{
+	struct kernel *k = calloc(1, sizeof(*k));
+
 	if (!k) {
 		*err = fail(ENOMEM, "out of memory");
 		return NULL;
 	}
 	k->target.ops = &kernel_ops;
 	snprintf(k->target.name, sizeof(k->target.name), "kernel");
-	k->dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	k->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (k->dir >= 0)
 		return &k->target;
-	*err = errno == EACCES ? fail_errno(EACCES, "the kernel's tracefs is root's: %s", path)
-			       : fail_errno(errno, "%s", path);
+	*err = errno == EACCES ? fail_errno(EACCES, "the kernel's tracefs is root's: %s", dir)
+			       : fail_errno(errno, "%s", dir);
 	free(k);
 	return NULL;
 }

@@ -146,6 +146,9 @@ void target_put(struct target *t); /* NULL: nothing */
  */
 struct target *target_kernel(const char *instance, int *err);
 
+/* target_kernel_at() - the same of a folder that is a tracefs, or a copy of one. */
+struct target *target_kernel_at(const char *dir, int *err);
+
 /* Each target that there is, by its name. @put: returns non-zero to stop. */
 void target_list(int (*put)(void *arg, const char *name), void *arg);
 
