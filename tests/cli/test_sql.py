@@ -80,6 +80,11 @@ def test_functions_and_tracks(w):
         mine = [r for r in rows if r["name"] == name]
         assert f["calls"] == len(mine) and f["self"] == sum(int(r["self"]) for r in mine), name
         assert f["longest"] == max(int(r["duration"]) for r in mine)
+    # the sums that are made once are those of each slice
+    sums = ask(w, "SELECT name, object, calls, duration, shortest, longest FROM functions ORDER BY name, object", "--csv").stdout.splitlines()[1:]
+    plain = ask(w, "SELECT name, object, count(*), sum(duration), min(duration), max(duration) FROM slices GROUP BY name, object ORDER BY name, object",
+                "--csv").stdout.splitlines()[1:]
+    assert sums == plain and any(f["duration"] > f["total"] for f in functions.values()), (sums, plain)
     tracks = json.loads(ask(w, "SELECT * FROM tracks", "--json").stdout)
     assert sum(t["spans"] for t in tracks if t["kind"] == "calls") == len(rows)
     # a thread runs where its CPU runs it

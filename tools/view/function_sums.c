@@ -19,6 +19,7 @@ static void sum_leave(void *arg, const struct walk_call *call)
 	f->shortest = !f->calls || call->length < f->shortest ? call->length : f->shortest;
 	f->longest = call->length > f->longest ? call->length : f->longest;
 	f->calls++;
+	f->sum += call->length;
 	f->self += call->length - call->beneath;
 	if (!--f->open)
 		f->total += call->length;

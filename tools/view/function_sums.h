@@ -8,6 +8,7 @@
 struct function_sum {
 	uint64_t calls; /* 0: it has none in the range */
 	uint64_t total; /* ns; a call beneath another call of the same function counts once */
+	uint64_t sum;	/* ns; here such a call counts, too */
 	uint64_t self, shortest, longest;
 	uint32_t open; /* calls that are open while the sums are made */
 };

@@ -327,10 +327,11 @@ static int write_file(struct view_server *s, const char *dir)
 }
 
 /*
- * The thread that answers. It is not libmicrohttpd's own, which MHD_stop_daemon() of 0.9.75 stops
- * while it works: the answer to a wrong request then has no response and the library reads one at
- * NULL; with all connections taken it is not woken before one is idle for IDLE_S; and by epoll,
- * used for edges, it misses the end of a connection that came together with half a request.
+ * The thread that answers. It is not libmicrohttpd's own, with which 0.9.75 crashed in a stop while
+ * torn requests came: the library read a response at NULL. The cause is inferred, and not proved in
+ * the library: MHD_stop_daemon() may end the thread while that answers a wrong request. With all
+ * connections taken that thread is not woken before one is idle for IDLE_S; and by epoll, used for
+ * edges, it misses the end of a connection that came together with half a request.
  */
 static void *answer_requests(void *arg)
 {

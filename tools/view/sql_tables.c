@@ -202,7 +202,7 @@ static void function_cell(const struct sql_data *s, const struct place *at, int 
 {
 	uint32_t name = s->functions[at->nr];
 	const struct function_sum *f = &s->sums[name];
-	const uint64_t numbers[] = {f->calls, f->total, f->self, f->shortest, f->longest};
+	const uint64_t numbers[] = {f->calls, f->total, f->self, f->shortest, f->longest, f->sum};
 
 	if (column == 0)
 		put_text(to, s->c->names[name].text);
@@ -227,7 +227,7 @@ static const struct table tables[] = {
 	 TRACK_NR_KINDS, -1, -1, -1, nr_tracks, track_cell},
 	{"functions",
 	 "name TEXT, object TEXT, calls INTEGER, total INTEGER, self INTEGER, shortest INTEGER, "
-	 "longest INTEGER",
+	 "longest INTEGER, duration INTEGER",
 	 TRACK_NR_KINDS, -1, -1, -1, nr_functions, function_cell},
 };
 
