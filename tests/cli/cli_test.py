@@ -186,6 +186,20 @@ def until(what, seconds=120):
     return value
 
 
+@contextlib.contextmanager
+def spinning(w, boot=None):
+    """The program `spin` with the engine, which answers requests."""
+    more = {"VESTIGE_BOOT": boot} if boot else {}
+    p = subprocess.Popen([w.prog, "spin"], stdout=subprocess.DEVNULL, cwd=w.dir, env=dict(w.env, LD_PRELOAD=LIBRARY, **more))
+    try:
+        until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
+        yield p
+    finally:
+        p.kill()
+        p.wait()
+        w.run("clean")
+
+
 def need(program):
     if not shutil.which(program):
         raise Skip(f"no {program}")

@@ -9,7 +9,7 @@ import re
 import subprocess
 
 import cli_test
-from cli_test import BIN, LIBRARY, Skip, main, need, root, until
+from cli_test import BIN, Skip, main, need, root, spinning, until
 
 TRACING = "/sys/kernel/tracing"
 
@@ -176,25 +176,11 @@ def test_snapshot_of_a_kernel_without(w):
             assert b"has no snapshots" in w.run("snapshot", "-k", "-B", name, status=1).stderr
 
 
-@contextlib.contextmanager
-def process(w):
-    p = subprocess.Popen([w.prog, "spin"], stdout=subprocess.PIPE, cwd=w.dir,
-                         env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="ftrace=function"))
-    try:
-        assert p.stdout.readline() == b"ready\n"
-        yield p
-    finally:
-        p.kill()
-        p.wait()
-        p.stdout.close()
-        w.run("clean")
-
-
 def test_of_a_process(w):
     def recorded(*words):
         return len(lines(w.run("show", *words).stdout.decode()))
 
-    with process(w):
+    with spinning(w, "ftrace=function"):
         until(recorded)
         w.run("stop")
         assert w.run("show", "--tracing_on").stdout == b"0\n" and recorded() > 0

@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """`vestige list` of the kernel against stock trace-cmd list, and of a process against its files."""
-import contextlib
 import os
 import subprocess
 
-from cli_test import LIBRARY, Skip, main, need, root, until
+from cli_test import Skip, main, need, root, spinning, until
 
 TRACING = "/sys/kernel/tracing"
 
@@ -36,22 +35,8 @@ def test_kernel(w):
         b"available_filter_functions: Operation not permitted" in got.stderr, got
 
 
-@contextlib.contextmanager
-def process(w):
-    p = subprocess.Popen([w.prog, "spin"], stdout=subprocess.PIPE, cwd=w.dir,
-                         env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="ftrace=function"))
-    try:
-        assert p.stdout.readline() == b"ready\n"
-        yield p
-    finally:
-        p.kill()
-        p.wait()
-        p.stdout.close()
-        w.run("clean")
-
-
 def test_process(w):
-    with process(w) as p:
+    with spinning(w, "ftrace=function") as p:
         at = ("-P", p.pid)
         get = lambda f: w.run("get", *at, f).stdout   # noqa: E731
         until(lambda: get("current_tracer") == b"function\n")

@@ -2,12 +2,11 @@
 # SPDX-License-Identifier: MIT
 """start and set with trace-cmd's flags: what they leave in the files of a tracefs, of the kernel in instances
 beside stock trace-cmd's, and of a process."""
-import contextlib
 import os
 import pwd
 import subprocess
 
-from cli_test import LIBRARY, main, need, until
+from cli_test import main, need, spinning, until
 from test_kernel import instance, read, write
 
 FILES = ("tracing_on", "current_tracer", "buffer_size_kb", "trace_clock", "tracing_cpumask", "trace_options", "set_event",
@@ -69,22 +68,8 @@ def test_kernel(w):
         assert why in w.run("set", "-k", *words, status=2).stderr.decode()
 
 
-@contextlib.contextmanager
-def process(w):
-    p = subprocess.Popen([w.prog, "spin"], stdout=subprocess.PIPE, cwd=w.dir,
-                         env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="ftrace=nop"))
-    try:
-        assert p.stdout.readline() == b"ready\n"
-        yield p
-    finally:
-        p.kill()
-        p.wait()
-        p.stdout.close()
-        w.run("clean")
-
-
 def test_process(w):
-    with process(w) as p:
+    with spinning(w, "ftrace=nop") as p:
         at = ("-P", p.pid)
         get = lambda f: w.run("get", *at, f).stdout.decode()   # noqa: E731
         w.run("set", *at, "tracing_on", "0")

@@ -3,9 +3,8 @@
 """sqlhist: SQL as histograms and synthetic events, of a process, of a copy of a tracefs, of the kernel."""
 import os
 import re
-import subprocess
 
-from cli_test import LIBRARY, main, root, until
+from cli_test import main, root, spinning, until
 from test_kernel import TRACING, instance, read
 
 # libtracefs keeps no frame pointers; lsan.supp names one of its functions.
@@ -17,25 +16,19 @@ JOIN = ("select end.prev_pid as pid, (end.TIMESTAMP - start.TIMESTAMP) as took f
 
 def test_process(w):
     """The histogram counts; the synthetic event is there and is made."""
-    with open(os.devnull, "wb") as null, subprocess.Popen([w.prog, "spin"], env=dict(w.env, LD_PRELOAD=LIBRARY), stdout=null) as p:
-        try:
-            until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
-            simple = "SELECT fd, count FROM sys_enter_write"
-            out = w.run("sqlhist", "-P", p.pid, simple).stdout.decode()
-            assert out == "echo 'hist:keys=fd,count' > events/syscalls/sys_enter_write/trigger\n", out
-            assert "hist:" not in w.run("get", "-P", p.pid, "events/syscalls/sys_enter_write/trigger").stdout.decode()
-            assert w.run("sqlhist", "-e", "-P", p.pid, *simple.split()).stdout.decode() == out
-            until(lambda: "fd:" in w.run("get", "-P", p.pid, "events/syscalls/sys_enter_write/hist").stdout.decode())
-            with open(w.path("sql"), "w") as f:
-                f.write(JOIN)
-            out = w.run("sqlhist", "-e", "-n", "write_time", "-P", p.pid, "-f", w.path("sql")).stdout.decode()
-            assert out.count("\n") == 3 and "> dynamic_events" in out, out
-            w.run("set", "-P", p.pid, "events/synthetic/write_time/enable", "1")
-            until(lambda: re.search(r"write_time: pid=\d+ took=[1-9]", w.run("show", "-P", p.pid).stdout.decode()))
-        finally:
-            p.kill()
-            p.wait()
-            w.run("clean")
+    with spinning(w) as p:
+        simple = "SELECT fd, count FROM sys_enter_write"
+        out = w.run("sqlhist", "-P", p.pid, simple).stdout.decode()
+        assert out == "echo 'hist:keys=fd,count' > events/syscalls/sys_enter_write/trigger\n", out
+        assert "hist:" not in w.run("get", "-P", p.pid, "events/syscalls/sys_enter_write/trigger").stdout.decode()
+        assert w.run("sqlhist", "-e", "-P", p.pid, *simple.split()).stdout.decode() == out
+        until(lambda: "fd:" in w.run("get", "-P", p.pid, "events/syscalls/sys_enter_write/hist").stdout.decode())
+        with open(w.path("sql"), "w") as f:
+            f.write(JOIN)
+        out = w.run("sqlhist", "-e", "-n", "write_time", "-P", p.pid, "-f", w.path("sql")).stdout.decode()
+        assert out.count("\n") == 3 and "> dynamic_events" in out, out
+        w.run("set", "-P", p.pid, "events/synthetic/write_time/enable", "1")
+        until(lambda: re.search(r"write_time: pid=\d+ took=[1-9]", w.run("show", "-P", p.pid).stdout.decode()))
 
 
 def test_kernel(w):

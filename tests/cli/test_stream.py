@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, LIBRARY, kernel_alone, main, root, until
+from cli_test import BIN, kernel_alone, main, root, spinning, until
 from test_kernel import TRACING, settings
 
 
@@ -30,30 +30,24 @@ def test_process(w):
 
     def state():
         return {f: w.run("get", "-P", p.pid, f).stdout for f in files}
-    with open(os.devnull, "wb") as null, subprocess.Popen([w.prog, "spin"], env=dict(w.env, LD_PRELOAD=LIBRARY), stdout=null) as p:
-        try:
-            until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
-            before = state()
-            with open(w.path("out"), "wb") as out:
-                s = subprocess.Popen([BIN, "stream", "-P", str(p.pid), "-p", "function", "-l", "leaf", "-b", "128", "-O", "sym-offset",
-                                      "-e", "sys_enter_write", "-f", "fd == 1"], env=w.env, stdout=out, stderr=subprocess.PIPE)
-                try:
-                    def text():
-                        assert s.poll() is None, s.stderr.read()
-                        with open(w.path("out"), encoding="utf8") as f:
-                            return f.read()
-                    until(lambda: text().count("leaf") > 100 and "sys_write" in text())
-                    s.send_signal(signal.SIGINT)
-                    assert s.wait() == 0, s.stderr.read()
-                finally:
-                    s.kill()
-                    s.wait()
-                    s.stderr.close()
-            assert state() == before
-        finally:
-            p.kill()
-            p.wait()
-            w.run("clean")
+    with spinning(w) as p:
+        before = state()
+        with open(w.path("out"), "wb") as out:
+            s = subprocess.Popen([BIN, "stream", "-P", str(p.pid), "-p", "function", "-l", "leaf", "-b", "128", "-O", "sym-offset",
+                                  "-e", "sys_enter_write", "-f", "fd == 1"], env=w.env, stdout=out, stderr=subprocess.PIPE)
+            try:
+                def text():
+                    assert s.poll() is None, s.stderr.read()
+                    with open(w.path("out"), encoding="utf8") as f:
+                        return f.read()
+                until(lambda: text().count("leaf") > 100 and "sys_write" in text())
+                s.send_signal(signal.SIGINT)
+                assert s.wait() == 0, s.stderr.read()
+            finally:
+                s.kill()
+                s.wait()
+                s.stderr.close()
+        assert state() == before
 
 
 def test_kernel(w):
