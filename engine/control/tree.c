@@ -122,7 +122,11 @@ int tree_option_is_global(int option)
 	       option == AREA_OPTION_PRINTK_MSG_ONLY;
 }
 
-const struct tree_row *tree_find(const char *path, struct tree_at *at)
+/*
+ * The row of that path, and what the path names beyond it; or NULL. Under the tree's lock, as what
+ * a branch has may change.
+ */
+static const struct tree_row *find_row(const char *path, struct tree_at *at)
 {
 	const struct tree_branch *branch;
 	const struct tree_row *row;
@@ -302,8 +306,10 @@ static int store(const struct tree_row *row, const struct tree_at *at, const cha
 	if (row->store)
 		return row->store(at, text, n, truncate);
 	if (row->word) {
-		text = tree_trim(text, &n);
-		return row->word(at, text, n);
+		/* blanks and newlines around it do not count */
+		struct word w = word_strip((struct word){text, n});
+
+		return row->word(at, w.at, w.n);
 	}
 	err = tree_number(text, n, &v);
 	if (err)
@@ -311,14 +317,6 @@ static int store(const struct tree_row *row, const struct tree_at *at, const cha
 	if (row->type == TREE_BOOL && v > 1)
 		return -EINVAL;
 	return row->set(at, row->type == TREE_SWITCH ? v != 0 : v);
-}
-
-const char *tree_trim(const char *text, size_t *n)
-{
-	struct word w = word_strip((struct word){text, *n});
-
-	*n = w.n;
-	return w.at;
 }
 
 int tree_word_is(const char *text, size_t n, const char *word)
@@ -344,7 +342,7 @@ int tree_number(const char *text, size_t n, uint64_t *v)
  */
 static int row_for(const char *path, const struct tree_row **row, struct tree_at *at)
 {
-	*row = tree_find(path, at);
+	*row = find_row(path, at);
 	return *row ? 0 : -ENOENT;
 }
 

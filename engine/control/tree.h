@@ -122,12 +122,6 @@ struct tree_branch {
 REGISTRY(vestige_branches, const struct tree_branch);
 #define TREE_BRANCH_REGISTER(self) REGISTRY_ADD(vestige_branches, self)
 
-/*
- * The row of that path, and what the path names beyond it; or NULL. Under the tree's lock, as what
- * a branch has may change.
- */
-const struct tree_row *tree_find(const char *path, struct tree_at *at);
-
 /* Return: bytes of text in @s; -ENOENT, -EACCES, -EOPNOTSUPP (a rendered row), -EFBIG. */
 long tree_read(const char *path, struct seq_buf *s);
 
@@ -165,8 +159,7 @@ int tree_option_is_global(int option);
 int tree_mkdir(const char *path);
 int tree_rmdir(const char *path);
 
-/* What handlers share: blanks and newlines around a word do not count. */
-const char *tree_trim(const char *text, size_t *n);
+/* What handlers share. */
 int tree_word_is(const char *text, size_t n, const char *word);
 
 /*

@@ -175,8 +175,7 @@ int event_describe(struct event *e);
 /* Set what a probe of @file does from now on, by its flags, filter and triggers. */
 void event_file_update(struct event_file *f);
 
-/* The two tables: make a record in any case; do nothing at all. */
-extern const struct vestige_event_ops event_ops_plain;
+/* They make no record. */
 extern const struct vestige_event_ops event_ops_none;
 
 /*

@@ -236,7 +236,7 @@ struct event ftrace_events[FTRACE_NR_EVENTS] = {
 	      "(REC)->bottom_delta_ts)"),
 };
 
-struct event *ftrace_event_by_id(uint32_t id)
+static struct event *by_id(uint32_t id)
 {
 	uint32_t i;
 
@@ -248,7 +248,7 @@ struct event *ftrace_event_by_id(uint32_t id)
 
 static int describe(enum ftrace_id id)
 {
-	return event_describe(ftrace_event_by_id(id));
+	return event_describe(by_id(id));
 }
 
 static void start(const struct lifecycle_start *how)

@@ -16,8 +16,6 @@
 #define FTRACE_NR_EVENTS 22
 extern struct event ftrace_events[FTRACE_NR_EVENTS];
 
-struct event *ftrace_event_by_id(uint32_t id);
-
 /* The filter or triggers of one of them have changed in an instance. */
 void ftrace_event_update(struct event_file *f);
 

@@ -13,12 +13,6 @@
 void *libc_symbol(const char *name);
 
 /*
- * The first one in the order in which the program's names are looked up. Differs from the above if
- * dlopen() brought the engine. Not in a static program. NULL: there is none.
- */
-void *libc_first(const char *name);
-
-/*
  * Whether dlopen() brought the engine into a program that had started: libc's names are found
  * before its own. 0 too where a sanitizer's library comes before libc, and in a static program.
  */

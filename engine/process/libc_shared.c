@@ -18,7 +18,11 @@ void *libc_symbol(const char *name)
 	return dlsym(RTLD_DEFAULT, name);
 }
 
-void *libc_first(const char *name)
+/*
+ * The first one in the order in which the program's names are looked up. Differs from
+ * libc_symbol() if dlopen() brought the engine. NULL: there is none.
+ */
+static void *libc_first(const char *name)
 {
 	void *program = dlopen(NULL, RTLD_LAZY | RTLD_NOLOAD);
 	void *found = program ? dlsym(program, name) : NULL;

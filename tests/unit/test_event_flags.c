@@ -23,7 +23,7 @@
 #include "step.h"
 
 /* What event.c and trigger_ops.c need of others. */
-const struct vestige_event_ops event_ops_none, event_ops_plain;
+const struct vestige_event_ops event_ops_none;
 struct event ftrace_events[FTRACE_NR_EVENTS];
 struct trace_array global_trace;
 struct ring rings[RING_MAX];
@@ -73,12 +73,6 @@ void event_sources_make(const char *system, size_t system_bytes, const char *nam
 			size_t name_bytes, int either)
 {
 	(void)system, (void)system_bytes, (void)name, (void)name_bytes, (void)either;
-}
-
-struct event *ftrace_event_by_id(uint32_t id)
-{
-	(void)id;
-	return NULL;
 }
 
 int hist_paused(const struct hist *h)

@@ -189,7 +189,6 @@ static uint32_t find_open(struct calls *c, const struct stack *s, uint32_t nr, u
 static void unmatched(struct calls *c, const struct stack *s, uint32_t depth,
 		      const struct record *rec)
 {
-	c->unmatched++;
 	if (c->ops.unmatched)
 		c->ops.unmatched(c->arg, depth, s->own ? 0 : s->id, rec);
 }
@@ -568,9 +567,4 @@ uint64_t calls_too_deep(const struct calls *c)
 uint64_t calls_dropped_stacks(const struct calls *c)
 {
 	return c->dropped;
-}
-
-uint64_t calls_nr_unmatched(const struct calls *c)
-{
-	return c->unmatched;
 }

@@ -169,9 +169,8 @@ void calls_cut(struct calls *c, uint64_t ts, void (*between)(void *arg), void *a
  */
 bool calls_would_leave(const struct calls *c, const struct record *rec);
 
-/* Calls that were deeper than the limits; stacks ended by them; exits without an entry. */
+/* Calls that were deeper than the limits; stacks ended by them. */
 uint64_t calls_too_deep(const struct calls *c);
 uint64_t calls_dropped_stacks(const struct calls *c);
-uint64_t calls_nr_unmatched(const struct calls *c);
 
 #endif

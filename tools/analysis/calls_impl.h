@@ -94,7 +94,7 @@ struct calls {
 	uint64_t last_ts;
 	uint64_t loss_ts; /* of the record behind the last loss */
 	uint64_t cut_ts;  /* of the last calls_cut(); 0 none */
-	uint64_t too_deep, dropped, unmatched;
+	uint64_t too_deep, dropped;
 	struct not_open not_open[NOT_OPEN_SLOTS];
 };
 

@@ -578,7 +578,7 @@ void calls_reset(struct calls *c)
 		memset(c->cpu_seen, 0, c->nr_cpus * sizeof(*c->cpu_seen));
 	memset(c->not_open, 0, sizeof(c->not_open));
 	c->last_ts = c->loss_ts = c->cut_ts = 0;
-	c->too_deep = c->dropped = c->unmatched = 0;
+	c->too_deep = c->dropped = 0;
 }
 
 void calls_free_stacks(struct calls *c)

@@ -31,7 +31,7 @@ struct profile {
 	struct profile_caller *callers;
 	size_t *first_caller; /* of the row with this ip, in order of ip */
 	uint64_t *ips;	      /* in order */
-	uint64_t hits, lost, others;
+	uint64_t hits, lost;
 };
 
 static size_t slot_of(const struct profile *p, uint64_t ip, uint64_t parent_ip)
@@ -79,10 +79,8 @@ static int count(struct profile *p, const struct record *rec, unsigned int nr)
 			p->lost = rec->lost ? RECORD_LOST_UNKNOWN : p->lost;
 		else
 			p->lost += rec->lost;
-		if (rec->kind != RECORD_FUNCTION) {
-			p->others++;
+		if (rec->kind != RECORD_FUNCTION)
 			continue;
-		}
 		p->hits++;
 		pair = find(p, rec->ip, rec->parent_ip);
 		if (pair->hits++)
@@ -314,9 +312,4 @@ uint64_t profile_hits(const struct profile *p)
 uint64_t profile_lost(const struct profile *p)
 {
 	return p->lost;
-}
-
-uint64_t profile_others(const struct profile *p)
-{
-	return p->others;
 }

@@ -48,9 +48,8 @@ const struct profile_row *profile_at(const struct profile *p, size_t i);
  */
 struct profile_caller *profile_callers(const struct profile *p, const struct profile_row *row);
 
-/* Calls in all; records that were lost, or RECORD_LOST_UNKNOWN; records that are no calls. */
+/* Calls in all; records that were lost, or RECORD_LOST_UNKNOWN. */
 uint64_t profile_hits(const struct profile *p);
 uint64_t profile_lost(const struct profile *p);
-uint64_t profile_others(const struct profile *p);
 
 #endif

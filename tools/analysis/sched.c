@@ -383,7 +383,6 @@ static void come(struct sched *s, struct sched_thread *t, uint64_t ts)
 	t->nr_in++;
 	change(s, t, SCHED_RUNNING, ts);
 	t->left_unseen = false;
-	t->run_from = ts;
 }
 
 /*
@@ -457,7 +456,7 @@ static void on_call(struct sched *s, const struct kind *k, const struct record *
 	uint32_t at = k->what == CALL_ENTER ? k->field[1].at : 16u;
 
 	s->has_calls = t->in_syscall = t->wants_stack = true;
-	t->call = (struct sched_reason){.why = SCHED_WHY_SYSCALL, .own_frame = true};
+	t->call = (struct sched_reason){.why = SCHED_WHY_SYSCALL};
 	if (k->what == CALL_ENTER)
 		t->call.nr = (int32_t)value(k, rec, 0);
 	else if (rec->data_bytes >= 12) /* __syscall_nr */

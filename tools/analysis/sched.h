@@ -36,7 +36,6 @@ struct sched_reason {
 	int32_t nr;	  /* of the system call */
 	uint64_t args[6]; /* ... and what it was called with */
 	const char *file; /* what the descriptor args[0] leads to; NULL unknown. The module's */
-	bool own_frame;	  /* stack[0] is the function that called, libc's of a system call */
 	unsigned int nr_frames;
 	uint64_t stack[SCHED_FRAMES]; /* the innermost first */
 };
@@ -55,8 +54,7 @@ struct sched_thread {
 	uint64_t runtime; /* of sched_stat_runtime */
 	uint64_t nr_in;	  /* how often it came to a CPU */
 	uint64_t nr_delays, delays, max_delay, max_from;
-	uint64_t run_from; /* its last time on a CPU, and what was before it */
-	uint64_t blocked_before, delay_before;
+	uint64_t blocked_before, delay_before; /* of its last time on a CPU */
 	/* what it is in; the module's */
 	bool in_syscall, in_lock, wants_stack;
 	struct sched_reason now, call; /* the lock that it waits for; the system call */

@@ -387,8 +387,3 @@ uint64_t spool_bytes(const struct spool_writer *w)
 {
 	return w->end;
 }
-
-uint64_t spool_nr_pages(const struct spool_writer *w)
-{
-	return w->nr_pages;
-}

@@ -86,6 +86,5 @@ int spool_put_symbols(struct spool_writer *w, struct symbols *s);
 void spool_close_writer(struct spool_writer *w);
 
 uint64_t spool_bytes(const struct spool_writer *w);
-uint64_t spool_nr_pages(const struct spool_writer *w);
 
 #endif

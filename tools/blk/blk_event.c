@@ -60,15 +60,15 @@ const char *blk_act_letters(unsigned int act)
 	return act < sizeof(letters) / sizeof(*letters) ? letters[act] : NULL;
 }
 
-/* By their bits, from the lowest one; NULL behind the last. */
-const char *const blk_mask_names[] = {"read",  "write",	   "flush",    "sync", "queue",	 "requeue",
-				      "issue", "complete", "fs",       "pc",   "notify", "ahead",
-				      "meta",  "discard",  "drv_data", "fua",  NULL};
-
 uint32_t blk_mask(const char *name)
 {
-	for (unsigned int i = 0; blk_mask_names[i]; i++)
-		if (!strcasecmp(blk_mask_names[i], name))
+	/* by their bits, from the lowest one */
+	static const char *const names[] = {
+		"read", "write", "flush",  "sync",  "queue", "requeue", "issue",    "complete",
+		"fs",	"pc",	 "notify", "ahead", "meta",  "discard", "drv_data", "fua"};
+
+	for (unsigned int i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcasecmp(names[i], name))
 			return 1u << i;
 	return 0;
 }

@@ -37,6 +37,5 @@ const char *blk_act_letters(unsigned int act);
 
 /* The bits of blktrace's -a: "read", "issue". 0: it is none of them. */
 uint32_t blk_mask(const char *name);
-extern const char *const blk_mask_names[];
 
 #endif

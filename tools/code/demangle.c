@@ -206,7 +206,8 @@ static const char *copy_braces(const char *p, char **to)
 	return end;
 }
 
-void demangle_shorten(char *name)
+/* Make a C++ name short, in place. */
+static void shorten(char *name)
 {
 	static const char anonymous[] = "(anonymous namespace)";
 	static const char *const heads[] = {"non-virtual thunk to ",	  "virtual thunk to ",
@@ -270,6 +271,6 @@ char *demangle(const char *symbol, enum demangle how)
 		return out;
 	out = demangle_cxx(symbol);
 	if (out && how == DEMANGLE_SHORT)
-		demangle_shorten(out);
+		shorten(out);
 	return out;
 }

@@ -40,11 +40,10 @@ char *demangle(const char *symbol, enum demangle how);
 
 /*
  * The steps of demangle(): a name as Rust's, or by Rust's older scheme alone (it begins with _ZN);
- * making a C++ name short, in place; a code point, at most 0x10ffff, as UTF-8 (returns its bytes).
+ * a code point, at most 0x10ffff, as UTF-8 (returns its bytes).
  */
 char *demangle_rust(const char *symbol, enum demangle how);
 char *demangle_rust_legacy(const char *symbol);
-void demangle_shorten(char *name);
 size_t demangle_utf8(char b[4], uint32_t c);
 
 #endif

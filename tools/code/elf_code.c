@@ -655,8 +655,6 @@ int elf_start_read(int fd, const char *what, struct elf_start *out)
 
 		if (!gelf_getphdr(e, (int)i, &ph))
 			break;
-		if (ph.p_type == PT_DYNAMIC)
-			out->has_dynamic = true;
 		if (ph.p_type == PT_NOTE && !out->ready)
 			out->ready = find_ready(e, &ph);
 		if (ph.p_type != PT_INTERP)

@@ -64,7 +64,6 @@ int elf_code_add(struct elf_code *code, const struct elf_symbol *s, const char *
 struct elf_start {
 	uint8_t class, data;
 	uint16_t machine, type;
-	bool has_dynamic;
 	char interp[256]; /* "" none */
 	uint64_t entry;	  /* as in the program headers */
 	uint64_t ready;	  /* libvestige.a is in it: where that has started; 0 it is not */

@@ -30,8 +30,9 @@ struct dat_buffer *dat_buffer_new(struct dat_reader *d)
 	return b;
 }
 
-int dat_add_stream(struct dat_reader *d, struct dat_buffer *b, uint32_t cpu, uint64_t start,
-		   uint64_t bytes)
+/* Where the data of a CPU are. */
+static int add_stream(struct dat_reader *d, struct dat_buffer *b, uint32_t cpu, uint64_t start,
+		      uint64_t bytes)
 {
 	/* the size of compressed data does not count the number of chunks before them */
 	if (bytes && b->layout.compressed)
@@ -44,7 +45,8 @@ int dat_add_stream(struct dat_reader *d, struct dat_buffer *b, uint32_t cpu, uin
 	return 0;
 }
 
-int dat_alloc_streams(struct dat_reader *d, struct dat_buffer *b, uint32_t nr_cpus)
+/* Streams for @nr_cpus, without data. */
+static int alloc_streams(struct dat_reader *d, struct dat_buffer *b, uint32_t nr_cpus)
 {
 	uint32_t cpu;
 
@@ -83,12 +85,12 @@ int dat_buffer_v6(struct dat_reader *d, struct dat_buffer *b, struct cursor *c)
 	if (c->bad || memcmp(kind, "flyrecord", 10) != 0)
 		return dat_damaged(d, "no table of CPUs");
 	b->at = c->pos;
-	ret = dat_alloc_streams(d, b, d->cpus_given);
+	ret = alloc_streams(d, b, d->cpus_given);
 	for (cpu = 0; !ret && cpu < b->nr_cpus; cpu++) {
 		start = cursor_u64(c);
 		bytes = cursor_u64(c);
 		ret = c->bad ? dat_damaged(d, "its table of CPUs")
-			     : dat_add_stream(d, b, cpu, start, bytes);
+			     : add_stream(d, b, cpu, start, bytes);
 	}
 	return ret;
 }
@@ -166,13 +168,13 @@ static int option_buffer(struct dat_reader *d, struct cursor *c)
 	if (ret)
 		return ret;
 	b->layout.page_bytes = page;
-	ret = dat_alloc_streams(d, b, nr_cpus);
+	ret = alloc_streams(d, b, nr_cpus);
 	for (i = 0; i < nr && !ret; i++) {
 		uint32_t cpu = cursor_u32(&again);
 
 		start = cursor_u64(&again);
 		size = cursor_u64(&again);
-		ret = dat_add_stream(d, b, cpu, start, size);
+		ret = add_stream(d, b, cpu, start, size);
 	}
 	return ret;
 }

@@ -16,10 +16,6 @@ int dat_read_options(struct dat_reader *d, struct cursor *c, uint64_t *at, uint6
 
 /* The next of the buffers, empty; NULL: memory is short, or there are too many. */
 struct dat_buffer *dat_buffer_new(struct dat_reader *d);
-/* Streams for @nr_cpus, without data; then where the data of each CPU are. */
-int dat_alloc_streams(struct dat_reader *d, struct dat_buffer *b, uint32_t nr_cpus);
-int dat_add_stream(struct dat_reader *d, struct dat_buffer *b, uint32_t cpu, uint64_t start,
-		   uint64_t bytes);
 int dat_check_page_bytes(struct dat_reader *d, uint32_t bytes);
 /* Version 6: the table of CPUs at the cursor. */
 int dat_buffer_v6(struct dat_reader *d, struct dat_buffer *b, struct cursor *c);

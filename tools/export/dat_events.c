@@ -265,7 +265,8 @@ const struct dat_event dat_events[] = {
 	},
 };
 
-const struct dat_event dat_event_formatted = {
+/* For events whose formats the reader has: the record has the id. */
+static const struct dat_event event_formatted = {
 	.kind = RECORD_EVENT,
 	.size = size_event,
 	.encode = encode_event,
@@ -310,5 +311,5 @@ const struct dat_event *dat_event_of(uint8_t kind, bool values)
 		     (dat_events[i].values == DAT_WITH_VALUES) == values))
 			return &dat_events[i];
 	}
-	return kind == RECORD_EVENT ? &dat_event_formatted : NULL;
+	return kind == RECORD_EVENT ? &event_formatted : NULL;
 }

@@ -33,9 +33,6 @@ struct dat_event {
 extern const struct dat_event dat_events[];
 extern const unsigned int dat_nr_events;
 
-/* For events whose formats the reader has: the record has the id. */
-extern const struct dat_event dat_event_formatted;
-
 /*
  * The row of a record's kind, in a file with values or without; NULL: such records cannot be
  * written.

@@ -54,7 +54,7 @@ void protobuf_number(struct protobuf *p, unsigned int field, uint64_t v)
 	protobuf_packed(p, v);
 }
 
-void protobuf_bytes(struct protobuf *p, unsigned int field, const void *bytes, size_t nr)
+static void put_bytes(struct protobuf *p, unsigned int field, const void *bytes, size_t nr)
 {
 	protobuf_packed(p, field << 3 | WIRE_BYTES);
 	protobuf_packed(p, nr);
@@ -63,12 +63,12 @@ void protobuf_bytes(struct protobuf *p, unsigned int field, const void *bytes, s
 
 void protobuf_text(struct protobuf *p, unsigned int field, const char *text)
 {
-	protobuf_bytes(p, field, text, strlen(text));
+	put_bytes(p, field, text, strlen(text));
 }
 
 void protobuf_message(struct protobuf *p, unsigned int field, const struct protobuf *part)
 {
-	protobuf_bytes(p, field, part->bytes, part->nr);
+	put_bytes(p, field, part->bytes, part->nr);
 	if (part->err)
 		p->err = part->err;
 }

@@ -49,7 +49,16 @@ static int expect(int fd, uint32_t id, uint8_t *in, struct msg *m, uint32_t byte
 	return err ? err : is != id || m->data_bytes < bytes ? -EPROTO : 0;
 }
 
-int tsync_offset(const struct tsync_probe *probes, size_t n, struct tsync *out)
+/* What a probe was: it went, the peer had it, its answer came; the second one in the peer's clock. */
+struct tsync_probe {
+	int64_t sent, there, back;
+};
+
+/*
+ * The offset that agrees with all of @n probes; of clocks that run too differently for one the
+ * offset by the fastest probe. Return: 0; -ERANGE: no probe has a sensible time.
+ */
+static int offset_of(const struct tsync_probe *probes, size_t n, struct tsync *out)
 {
 	int64_t low = INT64_MIN, high = INT64_MAX;
 	const struct tsync_probe *best = NULL;
@@ -133,7 +142,7 @@ int tsync_measure(int fd, struct tsync *out)
 	if (!err)
 		err = take_times(&m, probes);
 	if (!err)
-		err = tsync_offset(probes, TSYNC_PROBES, out);
+		err = offset_of(probes, TSYNC_PROBES, out);
 	if (err)
 		return err;
 	/* trace-cmd's sign: the peer's clock less ours */

@@ -8,7 +8,6 @@
 #ifndef VESTIGE_TOOLS_NET_TSYNC_H
 #define VESTIGE_TOOLS_NET_TSYNC_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #define TSYNC_PROBES 339u
@@ -18,17 +17,6 @@ struct tsync {
 	uint64_t at_ns;	   /* when it was so, in the listener's clock */
 	uint64_t error_ns; /* the offset is off by at most that */
 };
-
-/* What a probe was: it went, the peer had it, its answer came; the second one in the peer's clock. */
-struct tsync_probe {
-	int64_t sent, there, back;
-};
-
-/*
- * tsync_offset() - the offset that agrees with all of @n probes; of clocks that run too differently
- * for one the offset by the fastest probe. Return: 0; -ERANGE: no probe has a sensible time.
- */
-int tsync_offset(const struct tsync_probe *probes, size_t n, struct tsync *out);
 
 /* tsync_measure() - the listener's side of one series. Return: 0, -EPROTO, or as net_read(). */
 int tsync_measure(int fd, struct tsync *out);

@@ -253,7 +253,8 @@ static int make_boot(struct record_run *run)
 	return 0;
 }
 
-int record_libcalls_of(void *arg, const char *path)
+/* Of an object of the program, for program_files(). @arg: the run. */
+static int libcalls_of(void *arg, const char *path)
 {
 	struct record_run *run = arg;
 
@@ -261,7 +262,8 @@ int record_libcalls_of(void *arg, const char *path)
 	return run->nr_files++ && path_is_of_system(path) ? 0 : libcall_add(&run->libcalls, path);
 }
 
-int record_libcalls_ready(struct record_run *run, const char *program)
+/* All objects are known: their events are wanted. @program: for errors. Return: 0 or -errno. */
+static int libcalls_ready(struct record_run *run, const char *program)
 {
 	if (!run->libcalls.nr)
 		return fail(ENOEXEC,
@@ -447,9 +449,9 @@ static int record_program(struct record_run *run)
 	if (!err)
 		err = name_functions(run);
 	if (!err && run->opt.libcall)
-		err = program_files(&run->launch, record_libcalls_of, run);
+		err = program_files(&run->launch, libcalls_of, run);
 	if (!err && run->opt.libcall)
-		err = record_libcalls_ready(run, run->launch.image);
+		err = libcalls_ready(run, run->launch.image);
 	if (!err)
 		err = make_boot(run);
 	for (char **a = run->opt.argv; *a && at < cmdline + sizeof(cmdline) - 1; a++)

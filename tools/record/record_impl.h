@@ -79,12 +79,6 @@ void record_end(struct record_run *run);
  */
 void record_output(struct record_run *run);
 
-/* Of an object of the program, for program_files(). @arg: the run. */
-int record_libcalls_of(void *arg, const char *path);
-
-/* All objects are known: their events are wanted. @program: for errors. Return: 0 or -errno. */
-int record_libcalls_ready(struct record_run *run, const char *program);
-
 /* The way of -P: see record_process.c. Return: as above. */
 int record_processes(struct record_run *run);
 

@@ -20,7 +20,7 @@ static unsigned int bucket(const char *path)
 	return h % AGENT_DIR_BUCKETS;
 }
 
-void agent_dir_listing_free(struct agent_dir_listing *d)
+static void listing_free(struct agent_dir_listing *d)
 {
 	if (!d)
 		return;
@@ -32,14 +32,14 @@ void agent_dir_listing_free(struct agent_dir_listing *d)
 
 void agent_dir_forget(struct agent_dir *b)
 {
-	agent_dir_listing_free(b->once);
+	listing_free(b->once);
 	b->once = NULL;
 	for (unsigned int i = 0; i < AGENT_DIR_BUCKETS; i++) {
 		struct agent_dir_listing *d;
 
 		while ((d = b->dirs[i])) {
 			b->dirs[i] = d->next;
-			agent_dir_listing_free(d);
+			listing_free(d);
 		}
 	}
 }
@@ -59,7 +59,7 @@ void agent_dir_keep(struct agent_dir *b, uint32_t gen, struct agent_dir_listing 
 {
 	struct agent_dir_listing **at;
 
-	agent_dir_listing_free(b->once);
+	listing_free(b->once);
 	b->once = gen & 1 ? d : NULL;
 	if (b->once)
 		return;
@@ -110,7 +110,7 @@ struct agent_dir_listing *agent_dir_listing_new(const char *path, char *text)
 	};
 	strcpy(d->path, path);
 	if (!d->files || !d->by_name) {
-		agent_dir_listing_free(d);
+		listing_free(d);
 		return NULL;
 	}
 	parse(d);

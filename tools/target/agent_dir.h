@@ -38,10 +38,9 @@ const struct agent_dir_listing *agent_dir_find(struct agent_dir *b, uint32_t gen
 
 /*
  * agent_dir_listing_new() - a folder from the text of AGENT_LIST, which it then owns.
- * Return: to be given to agent_dir_keep() or agent_dir_listing_free(); NULL without memory.
+ * Return: to be given to agent_dir_keep(); NULL without memory.
  */
 struct agent_dir_listing *agent_dir_listing_new(const char *path, char *text);
-void agent_dir_listing_free(struct agent_dir_listing *d);
 const struct agent_dir_file *agent_dir_listing_file(const struct agent_dir_listing *d,
 						    const char *name);
 

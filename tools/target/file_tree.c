@@ -112,7 +112,6 @@ static size_t parse_row(char *p, size_t left, struct file_row *row)
 	*row = (struct file_row){
 		.path = p + at,
 		.mode = (uint16_t)mode,
-		.rendered = kind == 'r',
 		.branch = kind == 'd',
 		.scope = (uint8_t)scope_of(scope),
 		.text = has_text(kind, scope, mode) ? p + line : NULL,

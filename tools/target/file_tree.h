@@ -19,7 +19,6 @@ enum file_scope {
 struct file_row {
 	const char *path;
 	uint16_t mode;	  /* permission bits */
-	bool rendered;	  /* from the area, by the outside */
 	bool branch;	  /* a folder whose files only the process knows */
 	uint8_t scope;	  /* enum file_scope */
 	const char *text; /* its last contents; NULL: the row has none */

@@ -194,7 +194,8 @@ bool image_parse_name(const char *name, int *pid, unsigned long long *start, boo
 	return !errno && (*is_socket || !*end);
 }
 
-int image_inner_pid(int pid)
+/* The number of process @pid in its own PID namespace; @pid itself where it has gone. */
+static int inner_pid(int pid)
 {
 	char path[64], line[256], *last;
 	int inner = pid;
@@ -252,7 +253,7 @@ static bool consider_foreign(struct image *t, int pid, int inner, unsigned long 
 /* Look through the folder. Return: how many live processes there are. */
 static unsigned int look(struct image *t, int wanted)
 {
-	int inner = wanted ? image_inner_pid(wanted) : 0;
+	int inner = wanted ? inner_pid(wanted) : 0;
 	int fd = openat(t->dir.fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), pid;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	unsigned long long start;

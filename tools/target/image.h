@@ -54,9 +54,6 @@ int image_open_instance(const struct image *top, const char *name, struct image 
 int image_open_area(struct image *t, const struct areas_dir *dir, int pid, unsigned long long start,
 		    const char *instance);
 
-/* The number of process @pid in its own PID namespace; @pid itself where it has gone. */
-int image_inner_pid(int pid);
-
 /* Whether its root, or what is mounted there, is another than ours. */
 bool image_other_root(int pid);
 

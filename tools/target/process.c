@@ -114,7 +114,8 @@ bool process_has_hists(struct process *p)
 	return false;
 }
 
-bool process_has_area(const struct process *p)
+/* Is its area's file still there? */
+static bool has_area(const struct process *p)
 {
 	struct stat st;
 
@@ -122,9 +123,10 @@ bool process_has_area(const struct process *p)
 	       st.st_dev == p->dev && st.st_ino == p->ino;
 }
 
-bool process_is_current(struct process *p)
+/* Has it a thread, too? It may end in the next moment, as any other. */
+static bool is_current(struct process *p)
 {
-	return process_has_area(p) && (image_watch_runs(&p->watch) || process_lives(p));
+	return has_area(p) && (image_watch_runs(&p->watch) || process_lives(p));
 }
 
 void process_forget_gone(void)
@@ -133,7 +135,7 @@ void process_forget_gone(void)
 
 	pthread_mutex_lock(&table_lock);
 	while ((p = *at)) {
-		if (p->refs || process_has_area(p)) {
+		if (p->refs || has_area(p)) {
 			at = &p->next;
 			continue;
 		}
@@ -271,7 +273,7 @@ struct process *process_get(int pid, const char *instance, int *err)
 		    !__atomic_load_n(&p->ended, __ATOMIC_RELAXED))
 			candidate = take(p);
 	pthread_mutex_unlock(&table_lock);
-	if (candidate && process_is_current(candidate))
+	if (candidate && is_current(candidate))
 		return candidate;
 	process_put(candidate);
 	p = make(open_wanted, &wanted, err);

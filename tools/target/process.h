@@ -77,13 +77,6 @@ bool process_lives(struct process *p);
 bool process_has_hists(struct process *p);
 
 /*
- * process_has_area() - is its area's file still there?
- * process_is_current() - has it a thread, too? It may end in the next moment, as any other.
- */
-bool process_has_area(const struct process *p);
-bool process_is_current(struct process *p);
-
-/*
  * process_list() - each process that has an area, once.
  * @put: returns non-zero to stop.
  */

@@ -326,7 +326,11 @@ static int open_shown(const char *path, struct reader **r)
 	return reader_open_snapshots(&path, 1, r, &allocated);
 }
 
-int render_file(const struct image *t, const char *file, struct out *o)
+/*
+ * Print control file @file to @o if it is a rendered one. Return: 0; -EOPNOTSUPP without fail() when
+ * it is not: the engine has it; -errno with fail() set.
+ */
+static int render_file(const struct image *t, const char *file, struct out *o)
 {
 	unsigned int cpu;
 	const struct file *f = find(file, &cpu);
@@ -410,7 +414,11 @@ static int render_state(const struct meta *m, const struct file_at *at, struct o
 	return 0;
 }
 
-int render_left(const struct image *t, const char *file, struct out *o)
+/*
+ * Print the text of @file that a process which cannot be asked left in its area. Return: 0 or
+ * -errno with fail() set: ENOENT there is no such file, ENODATA nothing is left of it.
+ */
+static int render_left(const struct image *t, const char *file, struct out *o)
 {
 	struct file_tree tree = {0};
 	struct file_at at;

@@ -10,23 +10,11 @@
 #include "tools/text/out.h"
 
 /*
- * render_file() - print control file @file to @o if it is a rendered one.
- * Return: 0; -EOPNOTSUPP without fail() when it is not: the engine has it; -errno with fail() set.
- */
-int render_file(const struct image *t, const char *file, struct out *o);
-
-/*
  * render_snapshots() - the snapshots of several areas as one, in order of time.
  * @file: for which render_is_snapshot() says so. Return: 0 or -errno with fail() set.
  */
 bool render_is_snapshot(const char *file);
 int render_snapshots(const char *const *paths, unsigned int nr, const char *file, struct out *o);
-
-/*
- * render_left() - print the text of @file that a process which cannot be asked left in its area.
- * Return: 0 or -errno with fail() set: ENOENT there is no such file, ENODATA nothing is left of it.
- */
-int render_left(const struct image *t, const char *file, struct out *o);
 
 /*
  * render_any() - print @file: rendered, from the process, or from the text that a stopped or dead

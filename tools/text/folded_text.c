@@ -62,7 +62,12 @@ static struct sample *sample_of(struct folded *f, int32_t pid)
 	return more[i];
 }
 
-size_t folded_put_name(char *to, size_t room, const char *format, const char *name)
+/*
+ * A part of a folded line, in which nothing ends a frame or the line's stack. @format: with one %s,
+ * for @name. Return: bytes; 0: there is no room, it is left out.
+ */
+__attribute__((format(printf, 3, 0))) static size_t put_name(char *to, size_t room,
+							     const char *format, const char *name)
 {
 	int n = snprintf(to, room, format, name);
 
@@ -81,12 +86,12 @@ size_t folded_put_frame(char *to, size_t room, struct symbols *symbols, uint64_t
 	char address[24];
 
 	snprintf(address, sizeof(address), "0x%" PRIx64, ip);
-	return folded_put_name(to, room, ";%s", sym ? sym->name : address);
+	return put_name(to, room, ";%s", sym ? sym->name : address);
 }
 
 static int add_sample(struct folded *f, const struct sample *s)
 {
-	size_t n = folded_put_name(f->line, sizeof(f->line), "%s", tasks_comm(f->r->tasks, s->pid));
+	size_t n = put_name(f->line, sizeof(f->line), "%s", tasks_comm(f->r->tasks, s->pid));
 
 	for (uint32_t i = s->nr; i-- > 0;)
 		n += folded_put_frame(f->line + n, sizeof(f->line) - n, f->r->symbols, s->ip[i],

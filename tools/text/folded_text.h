@@ -19,16 +19,9 @@
 int folded_text_print(struct reader *r, struct out *o);
 
 /*
- * folded_put_name() - a part of a folded line, in which nothing ends a frame or the line's stack.
- * @format: with one %s, for @name. Return: bytes; 0: there is no room, it is left out.
- */
-size_t folded_put_name(char *to, size_t room, const char *format, const char *name)
-	__attribute__((format(printf, 3, 0)));
-
-/*
  * folded_put_frame() - `;FUNCTION`, or `;0xADDRESS`. @is_behind_call: @ip is a return address, so
  * the function is looked up by the byte before it: a call may be a function's last instruction.
- * Return: as folded_put_name().
+ * Return: bytes; 0: there is no room, it is left out.
  */
 size_t folded_put_frame(char *to, size_t room, struct symbols *symbols, uint64_t ip,
 			bool is_behind_call);

@@ -171,6 +171,8 @@ static int read_all(struct probe_definition *d)
 	return err;
 }
 
+static const struct dyn_class eprobe_class;
+
 static int create(const struct dyn_command *c, struct dyn_error *error)
 {
 	struct probe_definition *d;
@@ -191,7 +193,7 @@ static int create(const struct dyn_command *c, struct dyn_error *error)
 	return err;
 }
 
-const struct dyn_class eprobe_class = {
+static const struct dyn_class eprobe_class = {
 	.kind = DYN_PROBE_EPROBE,
 	.create = create,
 	.show = probe_show,

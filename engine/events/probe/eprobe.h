@@ -9,7 +9,6 @@
 #include "engine/events/probe/dynevent.h"
 #include "engine/events/event.h"
 
-extern const struct dyn_class eprobe_class;
 extern const struct event_class eprobe_event_class;
 
 #endif

@@ -20,6 +20,49 @@
 
 #define MAX_PRINT_BYTES 60000u
 
+/* Name the event, and how many of its places have no probe. */
+static void say_refused(const struct probe_event *pe)
+{
+	char text[2 * DYN_MAX_NAME + 64];
+	struct seq_buf s;
+
+	seq_init(&s, text, sizeof(text) - 1);
+	seq_puts(&s, pe->group);
+	seq_putc(&s, ':');
+	seq_puts(&s, pe->name);
+	seq_puts(&s, ", ");
+	seq_putu(&s, pe->nr_refused);
+	seq_puts(&s, " of ");
+	seq_putu(&s, pe->nr_probes);
+	text[s.len] = 0;
+	area_status("places of an event that have no probe", text, 0);
+}
+
+/*
+ * The event is on in a file (more), or no more: its probes come and go. A place that is refused
+ * keeps none of the others off; vestige_status says why and how many are refused.
+ * Return: 0; -errno of the first place, when none has a probe.
+ */
+static int arm_all(struct probe_event *pe)
+{
+	int err, first = 0, on = pe->nr_on > 0, some = 0;
+	struct probe *p;
+
+	pe->nr_refused = 0;
+	for (p = pe->probes; p; p = p->sibling) {
+		err = p->armed != (uint32_t)on ? probe_arm(p, on) : 0;
+		some |= !err;
+		if (!err)
+			continue;
+		pe->nr_refused++;
+		if (!first)
+			first = err;
+	}
+	if (on && some && pe->nr_refused)
+		say_refused(pe);
+	return some ? 0 : first;
+}
+
 int probe_event_enable(struct event *e, struct event_file *file, int on)
 {
 	struct probe_event *pe = e->data;
@@ -29,10 +72,10 @@ int probe_event_enable(struct event *e, struct event_file *file, int on)
 	pe->nr_on += on ? 1u : UINT32_MAX;
 	if (pe->nr_on != (on ? 1u : 0u))
 		return 0;
-	err = probe_event_arm(pe);
+	err = arm_all(pe);
 	if (err && on) {
 		pe->nr_on--;
-		probe_event_arm(pe);
+		arm_all(pe);
 	}
 	return on ? err : 0;
 }
@@ -495,44 +538,6 @@ void probe_events_profile(uint32_t kind, struct seq_buf *s)
 		}
 		seq_putc(s, '\n');
 	}
-}
-
-/* Name the event, and how many of its places have no probe. */
-static void say_refused(const struct probe_event *pe)
-{
-	char text[2 * DYN_MAX_NAME + 64];
-	struct seq_buf s;
-
-	seq_init(&s, text, sizeof(text) - 1);
-	seq_puts(&s, pe->group);
-	seq_putc(&s, ':');
-	seq_puts(&s, pe->name);
-	seq_puts(&s, ", ");
-	seq_putu(&s, pe->nr_refused);
-	seq_puts(&s, " of ");
-	seq_putu(&s, pe->nr_probes);
-	text[s.len] = 0;
-	area_status("places of an event that have no probe", text, 0);
-}
-
-int probe_event_arm(struct probe_event *pe)
-{
-	int err, first = 0, on = pe->nr_on > 0, some = 0;
-	struct probe *p;
-
-	pe->nr_refused = 0;
-	for (p = pe->probes; p; p = p->sibling) {
-		err = p->armed != (uint32_t)on ? probe_arm(p, on) : 0;
-		some |= !err;
-		if (!err)
-			continue;
-		pe->nr_refused++;
-		if (!first)
-			first = err;
-	}
-	if (on && some && pe->nr_refused)
-		say_refused(pe);
-	return some ? 0 : first;
 }
 
 /* Its object is unloaded: the sites that were switched in it are gone. */

@@ -138,12 +138,9 @@ int probe_function_around(uint64_t address, uint64_t *lo, uint64_t *hi);
 int probe_file_address(const char *path, uint64_t offset, uint64_t *address);
 
 /*
- * probe_event_arm() - the event is on in a file (more), or no more: its probes come and go. A place
- * that is refused keeps none of the others off; vestige_status says why and how many are refused.
- * Return: 0; -errno of the first place, when none has a probe. Control context.
+ * A probe goes, or came to an event that is on. vestige_status says why one is refused.
+ * Return: 0 or -errno. Control context.
  */
-int probe_event_arm(struct probe_event *e);
-/* A probe goes, or came to an event that is on. Return: as probe_event_arm(). */
 int probe_arm(struct probe *p, int on);
 
 #endif

@@ -37,7 +37,6 @@ int hist_is_used(const struct hist *h);
 /* Another histogram goes all the same: @h's references to it have no value from now on. */
 void hist_forget(struct hist *h, const struct hist *target);
 
-int hist_takes_snapshots(const struct hist *h);
 /*
  * hist_start() - have what it needs to count, in the area of the instance.
  * @filter: of its trigger, NULL: none.

@@ -394,6 +394,16 @@ static int create_save(struct line *l, const struct hist_action *a)
 	return 0;
 }
 
+static int takes_snapshots(const struct hist *h)
+{
+	uint32_t i;
+
+	for (i = 0; h->more && i < h->more->nr_actions; i++)
+		if (h->more->actions[i].what == HIST_SNAPSHOT)
+			return 1;
+	return 0;
+}
+
 /* One histogram of an instance takes snapshots. */
 static int create_snapshot(struct line *l, const struct hist_action *a)
 {
@@ -408,7 +418,7 @@ static int create_snapshot(struct line *l, const struct hist_action *a)
 	for (e = events; e; e = e->next) {
 		f = event_file_find(e, l->file->tr);
 		for (t = f ? f->triggers : NULL; t; t = t->next)
-			if (t->hist && hist_takes_snapshots(t->hist))
+			if (t->hist && takes_snapshots(t->hist))
 				return -EBUSY;
 	}
 	return trace_array_alloc_snapshot(l->file->tr);
@@ -455,16 +465,6 @@ int hist_actions_create(struct line *l)
 			err = create_snapshot(l, a);
 	}
 	return err;
-}
-
-int hist_takes_snapshots(const struct hist *h)
-{
-	uint32_t i;
-
-	for (i = 0; h->more && i < h->more->nr_actions; i++)
-		if (h->more->actions[i].what == HIST_SNAPSHOT)
-			return 1;
-	return 0;
 }
 
 /* Store @v at @at if it is larger (onmax) or different (onchange). Return: whether it was. */

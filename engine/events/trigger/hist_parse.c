@@ -15,7 +15,8 @@
 #include "engine/process/heap.h"
 #include "engine/events/trigger/hist_vars.h"
 
-int bad(struct line *l, const char *text, const char *at)
+/* Log an error, at a place of the line. */
+static int bad(struct line *l, const char *text, const char *at)
 {
 	struct parse_errors *errors = l->errors;
 

@@ -26,9 +26,7 @@ struct line {
 	enum hist_wish wish;
 };
 
-/* Log an error, at a place of the line; or where the text of a word is found first, as the kernel
- * points. */
-int bad(struct line *l, const char *text, const char *at);
+/* Log an error where the text of a word is found first, as the kernel points. */
 int bad_word(struct line *l, const char *text, const struct word *w);
 
 /* `field[.modifier]` */

@@ -24,6 +24,8 @@
 #define MAX_TYPE_BYTES	64u
 #define MAX_DEPTH	10u /* of events that make others, and of handlers in their midst */
 
+static const struct dyn_class synth_class;
+
 static struct synth_event *as_synth(const struct dyn_event *e)
 {
 	return (struct synth_event *)(uintptr_t)e;
@@ -255,7 +257,7 @@ static int synth_create(const struct dyn_command *c, struct dyn_error *error)
 	return synth_dynamic_command(c->raw, c->raw_bytes, error);
 }
 
-const struct dyn_class synth_class = {
+static const struct dyn_class synth_class = {
 	.kind = DYN_SYNTH,
 	.create = synth_create,
 	.show = synth_show,

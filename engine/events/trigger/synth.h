@@ -35,8 +35,6 @@ struct synth_event {
 	struct synth_field fields[];
 };
 
-extern const struct dyn_class synth_class;
-
 /* The event of that name, or NULL. @name: @n bytes. */
 struct synth_event *synth_find(const char *name, size_t n);
 

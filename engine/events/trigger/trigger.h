@@ -43,11 +43,6 @@ struct trigger_ops {
 REGISTRY(vestige_triggers, const struct trigger_ops);
 #define TRIGGER_REGISTER(self) REGISTRY_ADD(vestige_triggers, self)
 
-/*
- * One of the trigger's count, if there is any left: a command takes it when it changes something.
- */
-int trigger_take_count(struct event_trigger *t);
-
 struct event_trigger {
 	struct event_trigger *next;
 	const struct trigger_ops *ops;

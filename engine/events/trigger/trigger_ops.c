@@ -10,8 +10,8 @@
 #include "engine/events/trigger/hist.h"
 #include "engine/events/trigger/trigger.h"
 
-/* One of its count, if there is any left. */
-int trigger_take_count(struct event_trigger *t)
+/* One of its count, if there is any left: a command takes it when it changes something. */
+static int take_count(struct event_trigger *t)
 {
 	int64_t n = load_relaxed(&t->count);
 
@@ -26,7 +26,7 @@ static void fire_tracing(struct event_trigger *t, int on)
 {
 	struct trace_array *tr = t->file->tr;
 
-	if (ring_is_on(tr->ring) != on && trigger_take_count(t))
+	if (ring_is_on(tr->ring) != on && take_count(t))
 		tracing_set(tr, on);
 }
 
@@ -44,7 +44,7 @@ static void fire_traceoff(struct event_trigger *t, const void *record)
 
 static void fire_switch(struct event_trigger *t, int on)
 {
-	if (event_file_may_switch(t->target, on) && trigger_take_count(t))
+	if (event_file_may_switch(t->target, on) && take_count(t))
 		event_file_switch(t->target, on);
 }
 
@@ -71,7 +71,7 @@ static void pause_hists(struct event_trigger *t, int paused)
 	     other = load_acquire(&other->next)) {
 		if (!other->hist || hist_paused(other->hist) == paused)
 			continue;
-		if (!taken && !trigger_take_count(t))
+		if (!taken && !take_count(t))
 			return;
 		taken = 1;
 		hist_pause(other->hist, paused);
@@ -94,14 +94,14 @@ static void fire_disable_hist(struct event_trigger *t, const void *record)
 static void fire_snapshot(struct event_trigger *t, const void *record)
 {
 	(void)record;
-	if (trigger_take_count(t))
+	if (take_count(t))
 		tracer_snapshot(t->file->tr, UINT32_MAX);
 }
 
 static void fire_stack(struct event_trigger *t, const void *record)
 {
 	(void)record;
-	if (trigger_take_count(t))
+	if (take_count(t))
 		stack_record(t->file->tr->ring);
 }
 
