@@ -93,11 +93,7 @@ static int grow(struct call_tree *t)
 	return 0;
 }
 
-/*
- * The node of @function under @parent, made if it is not there. Return: 0 when there are too many
- * nodes or memory is short.
- */
-static uint32_t child_of(struct call_tree *t, uint32_t parent, uint32_t function, bool thread)
+uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function, bool thread)
 {
 	uint32_t n = slot_of(t, parent, function)->node, up;
 
@@ -176,13 +172,13 @@ static __attribute__((noinline)) uint32_t find_node(struct call_tree *t, struct 
 	if (shown < 0)
 		t->err = shown;
 	if (!*up && t->by_thread && shown > 0)
-		*up = child_of(t, 0, (uint32_t)call->pid, true);
+		*up = call_tree_child(t, 0, (uint32_t)call->pid, true);
 	if (shown <= 0)
 		return 0;
 	/* most have but one, or call the one that they called first */
 	n = t->nodes[*up].first_child;
 	if (!n || t->nodes[n].function != function || t->nodes[n].thread)
-		n = child_of(t, *up, function, false);
+		n = call_tree_child(t, *up, function, false);
 	t->left_out += !n;
 	if (n && t->nodes[t->left].parent == *up && t->left)
 		t->nodes[t->left].follower = n;
@@ -308,7 +304,7 @@ int call_tree_beneath(const struct call_tree *t, const bool *wanted, struct call
 
 		if (n->thread || (!to[n->parent] && !wanted[n->function]))
 			continue;
-		to[i] = child_of(out, to[n->parent], n->function, false);
+		to[i] = call_tree_child(out, to[n->parent], n->function, false);
 		if (to[i])
 			add_node(out, to[i], t, i);
 	}
@@ -327,7 +323,7 @@ int call_tree_callers(const struct call_tree *t, const bool *wanted, struct call
 		for (up = i; up && !out->err; up = t->nodes[up].parent) {
 			if (t->nodes[up].thread)
 				break;
-			at = child_of(out, at, t->nodes[up].function, false);
+			at = call_tree_child(out, at, t->nodes[up].function, false);
 			if (!at)
 				break;
 			add_node(out, at, t, i);

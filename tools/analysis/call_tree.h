@@ -65,6 +65,12 @@ void call_tree_clear(struct call_tree *t);
 /* For calls_new(), with the tree as argument; t->err has failures (fail() set). */
 extern const struct calls_ops call_tree_ops;
 
+/*
+ * call_tree_child() - the node of @function under @parent, made if it is not there.
+ * Return: 0 when there are too many nodes or, with t->err and fail() set, memory is short.
+ */
+uint32_t call_tree_child(struct call_tree *t, uint32_t parent, uint32_t function, bool thread);
+
 /* How long node @n was suspended as the innermost call of its stack: neither self nor beneath. */
 static inline uint64_t call_tree_suspended(const struct call_tree *t, uint32_t n)
 {

@@ -61,6 +61,7 @@ int folded_export(const char *path, struct reader *r, const struct export_option
 int flame_export(const char *path, struct reader *r, const struct export_options *opt);
 int speedscope_export(const char *path, struct reader *r, const struct export_options *opt);
 int callgrind_export(const char *path, struct reader *r, const struct export_options *opt);
+int firefox_export(const char *path, struct reader *r, const struct export_options *opt);
 int pprof_export(const char *path, struct reader *r, const struct export_options *opt);
 int dot_export(const char *path, struct reader *r, const struct export_options *opt);
 int csv_export(const char *path, struct reader *r, const struct export_options *opt);
