@@ -16,6 +16,7 @@
 #include "tools/cli/shown.h"
 #include "tools/cli/view_flags.h"
 #include "tools/cli/view_reading.h"
+#include "tools/cli/view_record.h"
 #include "tools/mount/mount.h"
 #include "tools/view/html.h"
 #include "tools/view/server.h"
@@ -23,7 +24,7 @@
 struct options {
 	const char *html, *session, *source;
 	uint16_t port;
-	bool no_index;
+	bool no_index, record;
 };
 
 static int take_port(const struct parsing *p, void *to, const char *value)
@@ -47,6 +48,9 @@ static const struct flag flags[] = {
 	 "neither read nor write FILE.index, from which a large recording has its first picture",
 	 NULL, offsetof(struct options, no_index)},
 	{0, "port", "PORT", "listen there; default: any that is free", take_port, 0},
+	{0, "record", NULL,
+	 "run the program behind -- first and record its calls (function_graph) into FILE", NULL,
+	 offsetof(struct options, record)},
 	{0, "session", "FILE",
 	 "what the user arranged (filters, markers, plots, notes) is read from FILE, and saved "
 	 "there",
@@ -163,14 +167,53 @@ static int serve(struct shown *shown, const struct options *opt)
 	return err;
 }
 
+/* With --record, the words behind `--`; they are taken from the others. Else NULL. */
+static char **take_program(int *argc, char **argv)
+{
+	bool record = false;
+
+	for (int i = 1; i < *argc; i++) {
+		size_t n = strlen(argv[i]);
+
+		/* it may be cut, as each long name */
+		record |= n > 2 && !strncmp(argv[i], "--record", n);
+		if (strcmp(argv[i], "--"))
+			continue;
+		if (!record)
+			return NULL;
+		*argc = i;
+		return argv + i + 1;
+	}
+	return NULL;
+}
+
+/* Return: -1 to go on, else the exit status. */
+static int record_first(struct shown *shown, const struct command *c, char **program)
+{
+	int status;
+
+	if (!program || !*program)
+		return options_wrong(c, "no program is named: vestige view --record -- PROG ARGS");
+	if (shown->wish.target || shown->nr > 1)
+		return options_wrong(c, "--record makes one file: leave out %s",
+				     shown->wish.target ? "-P" : "the others");
+	if (!shown->views[0].path)
+		shown->views[0].path = "trace.dat";
+	status = view_record(shown->views[0].path, program);
+	return status ? status : -1;
+}
+
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = {0};
 	struct shown shown = {0};
+	char **program = take_program(&argc, argv);
 	int status = shown_parse(&shown, &opt, c, argc, argv), ret = 0;
 
 	if (status < 0 && shown.wish.target && opt.html)
 		status = options_wrong(c, "--html is of files: record the process first");
+	if (status < 0 && opt.record)
+		status = record_first(&shown, c, program);
 	if (status < 0) {
 		ret = opt.html ? shown_read(&shown) : serve(&shown, &opt);
 		if (!ret && opt.html)
@@ -184,7 +227,7 @@ static int run(const struct command *c, int argc, char **argv)
 
 const struct command command_view = {
 	.name = "view",
-	.words = "[FILE ...]",
+	.words = "[FILE ...] [--record [FILE] -- PROG ARGS]",
 	.what = "show a recording as a picture, in a browser",
 	.help = "Show FILE (default: trace.dat), or several on one timeline, as a picture: what "
 		"CPUs ran, what\nthreads did and called, and the events, in a browser on this "
