@@ -19,7 +19,7 @@ import subprocess
 import time
 import urllib.parse
 
-from cli_test import BIN, LIBRARY, main, until
+from cli_test import BIN, LIBRARY, main, root, until
 
 PROGRAM = r"""
 #include <pthread.h>
@@ -417,6 +417,39 @@ def test_refusals(w):
         assert c.ask("spans", rows="4000000000.0,0.4000000000", to=2 ** 64 - 1) == [[], []]
         assert c.ask("table", tracks="4000000000") == [] and c.ask("spans", **{"from": 2 ** 64 - 1, "rows": "0.0"}) == [[]]
         check_place(c)
+
+
+def test_another_user(w):
+    """Another user's process cannot read the token, and gets nothing without it."""
+    root()
+    recorded(w)
+    script = ("import http.client, sys\n"
+              "try: open(sys.argv[1]); sys.exit('it was read')\n"
+              "except PermissionError: pass\n"
+              "c = http.client.HTTPConnection('127.0.0.1', int(sys.argv[2]), timeout=60)\n"
+              "c.request('GET', '/api/info')\n"
+              "print(c.getresponse().status)\n")
+    with server(w, "t.dat") as c:
+        p = subprocess.run(["python3", "-c", script, c.path, str(c.port)], cwd="/", stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                           user=65534, group=65534, extra_groups=[], check=False)
+        assert p.stdout == "403\n", (p.stdout, p.stderr)
+        # nor is the token in what others see of the server's process
+        for name in ("cmdline", "stat", "status"):
+            assert c.token not in read(w, f"/proc/{c.pid}/{name}")
+
+
+def test_forged_source(w):
+    """Debug information that names a file outside of the folder, from its root or upwards, gets nothing."""
+    secret = w.path("secret.txt")
+    with open(secret, "w", encoding="utf-8") as f:
+        f.write("secret\n" * 9)
+    os.mkdir(w.path("src"))
+    for named in (secret, "../secret.txt", "/proc/self/environ"):
+        prog = w.compile("p", PROGRAM.replace("FN int fib", f'#line 3 "{named}"\nFN int fib'), "-g")
+        w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", prog)
+        with server(w, "--source", "src", "t.dat") as c:
+            answer = c.ask("source", nr=c.ask("info")["names"].index("fib"))
+            assert list(answer) == ["error"] and "is not below the folder" in answer["error"] and named.lstrip("./") in answer["error"], answer
 
 
 def test_session_file(w):
