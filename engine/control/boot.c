@@ -305,18 +305,18 @@ static int make_area(struct area_config *config)
 }
 
 /* A grace period did not end: the writer keeps what it wanted to free. */
-static void tell_inside(enum srcu_domain d, int tid)
+static void report_inside(enum srcu_domain d, int tid)
 {
 	static const char *const where[] = {
 		[SRCU_RING] = "a thread stays inside the engine; memory is kept for it: thread",
 		[SRCU_OPS] = "a thread stays in a callback; memory is kept for it: thread",
 		[SRCU_PROBES] = "a thread stays in a probe function that is to go: thread",
 	};
-	static int told[SRCU_NR];
+	static int reported[SRCU_NR];
 	char text[16];
 	struct seq_buf s;
 
-	if (!area || __atomic_exchange_n(&told[d], tid, __ATOMIC_RELAXED) == tid)
+	if (!area || __atomic_exchange_n(&reported[d], tid, __ATOMIC_RELAXED) == tid)
 		return;
 	seq_init(&s, text, sizeof(text) - 1);
 	seq_putu(&s, (uint64_t)(tid > 0 ? tid : 0));
@@ -327,7 +327,7 @@ static void tell_inside(enum srcu_domain d, int tid)
 static void start_thread(const struct lifecycle_start *how)
 {
 	(void)how;
-	srcu_on_timeout(tell_inside);
+	srcu_on_timeout(report_inside);
 	/* the thread that loads a late engine is gone in a moment */
 	if (!libc_is_late())
 		ring_thread_start("<...>");

@@ -443,7 +443,7 @@ static void put_left(struct seq_buf *s, const char *system, const char *name,
 	fill_room(s, trigger_at, s->len - from);
 }
 
-static void events_tell_left(const struct trace_array *tr, struct seq_buf *s)
+static void events_left(const struct trace_array *tr, struct seq_buf *s)
 {
 	const struct event_file *f;
 	const struct event *e;
@@ -461,7 +461,7 @@ static const struct tree_branch events_branch = {
 	.name = "events",
 	.find = events_find,
 	.list = events_list,
-	.left = events_tell_left,
+	.left = events_left,
 };
 TREE_BRANCH_REGISTER(events_branch);
 

@@ -203,7 +203,7 @@ static void collect(struct area_oops *o, void *context, int copied)
 }
 
 /* The text, in the area. */
-struct telling {
+struct report {
 	struct area_oops *o;
 	uint64_t ip;
 	const struct oops_warning *warning;
@@ -212,14 +212,14 @@ struct telling {
 
 static void find_names(void *arg)
 {
-	const struct telling *t = arg;
+	const struct report *t = arg;
 
 	oops_names(names, t->o->nr_frames + 1);
 }
 
 static void put_text(void *arg)
 {
-	const struct telling *t = arg;
+	const struct report *t = arg;
 	struct seq_buf s;
 
 	seq_init(&s, t->o->text, sizeof(t->o->text));
@@ -227,9 +227,9 @@ static void put_text(void *arg)
 	t->o->text_bytes = (uint32_t)s.len;
 }
 
-static void tell(struct area_oops *o, uint64_t ip, const struct oops_warning *warning)
+static void write_report(struct area_oops *o, uint64_t ip, const struct oops_warning *warning)
 {
-	struct telling t = {o, ip, warning, NULL};
+	struct report t = {o, ip, warning, NULL};
 	uint8_t code[OOPS_CODE_BYTES];
 	uint32_t i;
 
@@ -412,7 +412,7 @@ static void report(int sig, siginfo_t *info, void *context, int copied)
 		o->regs[i] = regs[i];
 	o->nr_regs = ARCH_CONTEXT_REGS;
 	collect(o, context, copied);
-	tell(o, ip, NULL);
+	write_report(o, ip, NULL);
 	write_seqcount_end(&o->gen);
 	if (!sys_is_forbidden())
 		give(o, dump, 0);
@@ -448,7 +448,7 @@ int oops_warn(const char *condition, const char *where, int line, const void *ip
 	begin(o, AREA_OOPS_WARNING);
 	w.o = o;
 	stack_each_frame(keep, &w);
-	tell(o, (uint64_t)ip, &warning);
+	write_report(o, (uint64_t)ip, &warning);
 	write_seqcount_end(&o->gen);
 	if (!sys_is_forbidden())
 		give(o, 0, 0);

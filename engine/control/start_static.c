@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Starts libvestige.a in a program that is linked with it: an entry of .preinit_array, which runs
- * before every constructor. A note tells `vestige record` that the engine is inside, and at which
+ * before every constructor. By a note `vestige record` sees that the engine is inside, and at which
  * address it has started. `-u vestige_inside` brings all of it into the program.
  *
  *	note	name "vestige", type 1; 64 bits: engine_ready() - the place of these bits

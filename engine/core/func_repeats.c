@@ -36,7 +36,7 @@ static uint64_t function_ip(uint32_t id)
 }
 
 /* How often the last call came again. */
-static void tell(struct ring *r, const struct ring_ctl *ctl, uint64_t now)
+static void write_repeats(struct ring *r, const struct ring_ctl *ctl, uint64_t now)
 {
 	uint64_t delta = now - ctl->call_stamp;
 	struct ring_slot slot;
@@ -75,7 +75,7 @@ int func_repeats_take(struct ring *r, uint32_t id, uint64_t parent_ip, uint64_t 
 		ctl->call_stamp = now;
 	} else {
 		if (ctl->call_repeats && area)
-			tell(r, ctl, now);
+			write_repeats(r, ctl, now);
 		ctl->call_repeats = 0;
 		ctl->call_id = id;
 		ctl->call_parent = parent_ip;

@@ -383,18 +383,18 @@ int ftrace_graph_update(void)
 }
 
 /* Functions whose calls an instance wants but cannot have. */
-static void tell_left_out(const struct call_ops *ops)
+static void report_left_out(const struct call_ops *ops)
 {
-	static int told;
+	static int reported;
 	uint32_t id;
 
-	for (id = 0; !told && id < function_count(); id++) {
+	for (id = 0; !reported && id < function_count(); id++) {
 		if (serves_all(area_function(id)) || !wants(ops, id))
 			continue;
 		area_status("functions of -pg without -mfentry and of -finstrument-functions are "
 			    "traced in the top instance alone",
 			    NULL, 0);
-		told = 1;
+		reported = 1;
 	}
 }
 
@@ -432,7 +432,7 @@ int ftrace_start(struct trace_array *tr, enum record_kind kind)
 	if (err)
 		ftrace_stop(tr);
 	else if (!top)
-		tell_left_out(&tr->ops);
+		report_left_out(&tr->ops);
 	return err;
 }
 

@@ -79,7 +79,7 @@ static int add(void *arg, uint64_t ip, uint64_t sp)
 	return 0;
 }
 
-static void tell(uint64_t depth)
+static void report(uint64_t depth)
 {
 	struct area_stack *s = area_stack();
 	uint32_t i;
@@ -112,7 +112,7 @@ static void measure(uint64_t sp, uint64_t depth)
 	}
 	memcpy(&last, &now, sizeof(last));
 	store_relaxed(&max_bytes, depth);
-	tell(depth);
+	report(depth);
 }
 
 static void hit(uint32_t id, void *arg, const struct ops_frame *frame)

@@ -30,7 +30,7 @@ enum unwind_step {
 	UNWIND_INTERRUPTED, /* a handler was left for the code that it had interrupted */
 	UNWIND_END,	    /* this was the outermost function */
 	UNWIND_LOST,	    /* the tables lead to memory that may not be read, or nowhere */
-	UNWIND_NO_TABLE,    /* no table tells; see unwind_by_frame_pointer() */
+	UNWIND_NO_TABLE,    /* no table has it; see unwind_by_frame_pointer() */
 };
 
 /*

@@ -228,7 +228,7 @@ static int is_other(uint32_t at, const char *text)
 }
 
 /* Put the text into the area, unless it is there. Return: 0, -ENOSPC. */
-static int tell(struct bprint_format *f, const char *text, size_t n)
+static int describe(struct bprint_format *f, const char *text, size_t n)
 {
 	struct area_table *texts = AREA_TABLE(area, AREA_FORMATS),
 			  *rows = AREA_TABLE(area, AREA_PRINTKS);
@@ -271,7 +271,7 @@ const struct bprint_format *bprint_format_get(const char *text, int puts)
 		return &unfit;
 	*f = (struct bprint_format){.number = number, .id = (uint16_t)id, .next = *bucket};
 	if ((id == FTRACE_BPRINT && !parse_format(f, text)) || ftrace_format_text(id) ||
-	    tell(f, text, strlen(text)))
+	    describe(f, text, strlen(text)))
 		return &unfit;
 	*bucket = (uint16_t)++nr_formats;
 	return f;

@@ -375,7 +375,7 @@ int sites_redirect_rest(struct object *o)
 }
 
 /* The reason why threads could not be stopped. */
-static void tell(const struct object *o, int err, int tid)
+static void report(const struct object *o, int err, int tid)
 {
 	char text[96];
 	struct seq_buf s;
@@ -438,7 +438,7 @@ int sites_redirect_live(struct object *o, uint8_t *how)
 			how[w.i] = 0;
 	}
 	if (late)
-		tell(o, late, tid);
+		report(o, late, tid);
 	text_close(s->text_lo, s->text_hi);
 	sys_munmap(windows, bytes);
 	return err ? err : text_sync();

@@ -11,7 +11,7 @@
 
 /* How the frame's end (CFA, where the caller's stack pointer will be) is found. */
 enum eh_cfa {
-	EH_NONE,     /* no table tells it */
+	EH_NONE,     /* no table has it */
 	EH_SP,	     /* stack pointer + cfa_offset */
 	EH_FP,	     /* frame pointer + cfa_offset */
 	EH_FP_DEREF, /* the word at frame pointer + cfa_offset */

@@ -10,8 +10,9 @@
 #define NOTE_PRINTK 4u
 
 /* Two words, each the distance from the word itself to an address. */
-static void tell(const uint8_t *desc, uint32_t type,
-		 void (*each)(void *arg, uint32_t type, const void *lo, const void *hi), void *arg)
+static void report(const uint8_t *desc, uint32_t type,
+		   void (*each)(void *arg, uint32_t type, const void *lo, const void *hi),
+		   void *arg)
 {
 	int64_t d[2];
 
@@ -39,7 +40,7 @@ void object_each_note(const struct object *o,
 			if (name + desc > (uint64_t)(end - p))
 				break;
 			if (n->n_namesz == 8 && !memcmp(p, "vestige", 8) && n->n_descsz == 16)
-				tell(p + name, n->n_type, each, arg);
+				report(p + name, n->n_type, each, arg);
 			p += name + desc;
 		}
 	}

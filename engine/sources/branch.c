@@ -74,7 +74,7 @@ void branch_ran(struct vestige_branch *b, int value, int constant)
 	if (constant)
 		__atomic_fetch_add(&b->constant, 1, __ATOMIC_RELAXED);
 	__atomic_fetch_add(right ? &b->correct : &b->incorrect, 1, __ATOMIC_RELAXED);
-	SOURCE_TELL(struct branch_listener, source_heard(&branch_hits), b, right, constant);
+	SOURCE_NOTIFY(struct branch_listener, source_heard(&branch_hits), b, right, constant);
 }
 
 void branch_sites_add(const struct object *o, const struct branch_site *sites,

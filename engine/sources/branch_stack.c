@@ -71,7 +71,7 @@ static int open_branches(void)
 
 static void report(uint64_t from, uint64_t to)
 {
-	SOURCE_TELL(struct branch_stack_listener, load_acquire(&branch_stacks.first), from, to);
+	SOURCE_NOTIFY(struct branch_stack_listener, load_acquire(&branch_stacks.first), from, to);
 }
 
 static void record(const struct perf_record *rec)

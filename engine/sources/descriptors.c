@@ -139,7 +139,7 @@ static void report(int fd)
 		if (put_socket(&s, fd))
 			name[s.len] = 0;
 	}
-	SOURCE_TELL(struct descriptor_listener, first, fd, name);
+	SOURCE_NOTIFY(struct descriptor_listener, first, fd, name);
 }
 
 /* The place may be another call's, whose handler came between: the kernel reads it. */

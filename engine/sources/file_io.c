@@ -103,7 +103,7 @@ static int look(const struct call *c, const uint64_t *args, struct file_io *io)
 
 static void report(const struct file_io *io)
 {
-	SOURCE_TELL(struct file_io_listener, load_acquire(&file_ios.first), io);
+	SOURCE_NOTIFY(struct file_io_listener, load_acquire(&file_ios.first), io);
 }
 
 static void enter(uint64_t nr, const uint64_t *args)

@@ -61,9 +61,9 @@ uint32_t held_depth(void)
 	return mine.gen == load_relaxed(&gen) ? mine.nr + mine.more : 0;
 }
 
-static void tell(const struct lock_call *c, uint32_t before, uint32_t after)
+static void notify(const struct lock_call *c, uint32_t before, uint32_t after)
 {
-	SOURCE_TELL(struct held_listener, load_acquire(&held_locks.first), c, before, after);
+	SOURCE_NOTIFY(struct held_listener, load_acquire(&held_locks.first), c, before, after);
 }
 
 static void taken(const struct lock_call *c)
@@ -79,7 +79,7 @@ static void taken(const struct lock_call *c)
 	} else {
 		mine.more++;
 	}
-	tell(c, before, before + 1);
+	notify(c, before, before + 1);
 }
 
 static void note_acquire(const struct lock_call *c)
@@ -107,7 +107,7 @@ static void note_release(const struct lock_call *c)
 	} else {
 		return;
 	}
-	tell(c, before, before - 1);
+	notify(c, before, before - 1);
 }
 
 static void note_released(const struct lock_call *c)
@@ -118,7 +118,7 @@ static void note_released(const struct lock_call *c)
 		return;
 	mine.wants_released = 0;
 	depth = held_depth();
-	tell(c, depth, depth);
+	notify(c, depth, depth);
 }
 
 /* A row of the thread's own, or a free one. */

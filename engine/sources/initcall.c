@@ -51,11 +51,11 @@ static uint8_t *code[MAX_PAGES];
 static uint32_t nr_pages;
 static int is_on;
 
-static void tell(uint64_t function, int done, uint64_t ns)
+static void notify(uint64_t function, int done, uint64_t ns)
 {
 	const struct initcall c = {function, done, ns};
 
-	SOURCE_TELL(struct initcall_listener, source_heard(&initcalls), &c);
+	SOURCE_NOTIFY(struct initcall_listener, source_heard(&initcalls), &c);
 }
 
 static void call_one(uint64_t function, int argc, char **argv, char **env)
@@ -64,10 +64,10 @@ static void call_one(uint64_t function, int argc, char **argv, char **env)
 
 	if (!function || function == UINT64_MAX)
 		return;
-	tell(function, 0, 0);
+	notify(function, 0, 0);
 	start = sys_now_ns();
 	((initialiser *)function)(argc, argv, env);
-	tell(function, 1, sys_now_ns() - start);
+	notify(function, 1, sys_now_ns() - start);
 }
 
 /* Called by the loader. @number: of the object's entry. */

@@ -20,12 +20,13 @@ size_t (*kmem_usable_size)(void *);
 
 static inline void allocated(uint64_t site, void *p, size_t bytes, int zeroed)
 {
-	SOURCE_TELL(struct kmem_alloc_listener, source_heard(&kmem_allocs), site, p, bytes, zeroed);
+	SOURCE_NOTIFY(struct kmem_alloc_listener, source_heard(&kmem_allocs), site, p, bytes,
+		      zeroed);
 }
 
 static inline void released(uint64_t site, const void *p)
 {
-	SOURCE_TELL(struct kmem_free_listener, source_heard(&kmem_frees), site, p);
+	SOURCE_NOTIFY(struct kmem_free_listener, source_heard(&kmem_frees), site, p);
 }
 
 /* Functions before FREE allocate, functions from REALLOC on release. */

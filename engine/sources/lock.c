@@ -123,8 +123,8 @@ static inline int is_timed(uint32_t call)
 	       call == MTX_TIMEDLOCK;
 }
 
-static inline void tell(enum lock_source_id id, const struct sort *s, uint32_t call,
-			const void *lock, uint64_t site, int try, int err)
+static inline void notify(enum lock_source_id id, const struct sort *s, uint32_t call,
+			  const void *lock, uint64_t site, int try, int err)
 {
 	const struct source_link *first = source_heard(&lock_sources[id]);
 	struct lock_call c;
@@ -139,7 +139,7 @@ static inline void tell(enum lock_source_id id, const struct sort *s, uint32_t c
 			       .try = try,
 			       .timed = is_timed(call),
 			       .err = err};
-	SOURCE_TELL(struct lock_listener, first, &c);
+	SOURCE_NOTIFY(struct lock_listener, first, &c);
 }
 
 static int contention_wanted(void)
@@ -163,10 +163,10 @@ static int wait_for(const struct sort *s, uint32_t call, void *lock, long a, lon
 	err = trylock(lock);
 	if (err != s->busy)
 		return err;
-	tell(LOCK_CONTENDED, s, call, lock, site, 0, 0);
-	tell(LOCK_BEGIN, s, call, lock, site, 0, 0);
+	notify(LOCK_CONTENDED, s, call, lock, site, 0, 0);
+	notify(LOCK_BEGIN, s, call, lock, site, 0, 0);
 	err = go_on(call, lock, a, b, 0);
-	tell(LOCK_END, s, call, lock, site, 0, err);
+	notify(LOCK_END, s, call, lock, site, 0, err);
 	return err;
 }
 
@@ -180,9 +180,9 @@ static int take(const struct sort *s, uint32_t call, void *lock, long a, long b,
 {
 	int err;
 
-	tell(LOCK_ACQUIRE, s, call, lock, site, 0, 0);
+	notify(LOCK_ACQUIRE, s, call, lock, site, 0, 0);
 	err = wait_for(s, call, lock, a, b, site);
-	tell(is_taken(err) ? LOCK_ACQUIRED : LOCK_RELEASE, s, call, lock, site, 0, err);
+	notify(is_taken(err) ? LOCK_ACQUIRED : LOCK_RELEASE, s, call, lock, site, 0, err);
 	return err;
 }
 
@@ -191,7 +191,7 @@ static int try_to_take(const struct sort *s, uint32_t call, void *lock, uint64_t
 	int err = go_on(call, lock, 0, 0, 0);
 
 	if (is_taken(err))
-		tell(LOCK_ACQUIRE, s, call, lock, site, 1, err);
+		notify(LOCK_ACQUIRE, s, call, lock, site, 1, err);
 	return err;
 }
 
@@ -199,9 +199,9 @@ static int give(const struct sort *s, uint32_t call, void *lock, uint64_t site)
 {
 	int err;
 
-	tell(LOCK_RELEASE, s, call, lock, site, 0, 0);
+	notify(LOCK_RELEASE, s, call, lock, site, 0, 0);
 	err = go_on(call, lock, 0, 0, 0);
-	tell(LOCK_RELEASED, s, call, lock, site, 0, err);
+	notify(LOCK_RELEASED, s, call, lock, site, 0, err);
 	return err;
 }
 
@@ -210,11 +210,11 @@ static int wait_on(const struct sort *s, uint32_t call, void *cond, long lock, l
 {
 	int err;
 
-	tell(LOCK_RELEASE, s, call, (void *)lock, site, 0, 0);
-	tell(LOCK_RELEASED, s, call, (void *)lock, site, 0, 0);
+	notify(LOCK_RELEASE, s, call, (void *)lock, site, 0, 0);
+	notify(LOCK_RELEASED, s, call, (void *)lock, site, 0, 0);
 	err = go_on(call, cond, lock, b, c);
-	tell(LOCK_ACQUIRE, s, call, (void *)lock, site, 0, 0);
-	tell(LOCK_ACQUIRED, s, call, (void *)lock, site, 0, err);
+	notify(LOCK_ACQUIRE, s, call, (void *)lock, site, 0, 0);
+	notify(LOCK_ACQUIRED, s, call, (void *)lock, site, 0, err);
 	return err;
 }
 
@@ -223,13 +223,13 @@ static int make(const struct sort *s, uint32_t call, void *lock, long a, uint64_
 	int err = go_on(call, lock, a, 0, 0);
 
 	if (!err)
-		tell(LOCK_INIT, s, call, lock, site, 0, 0);
+		notify(LOCK_INIT, s, call, lock, site, 0, 0);
 	return err;
 }
 
 static int end(const struct sort *s, uint32_t call, void *lock, uint64_t site)
 {
-	tell(LOCK_DESTROY, s, call, lock, site, 0, 0);
+	notify(LOCK_DESTROY, s, call, lock, site, 0, 0);
 	return go_on(call, lock, 0, 0, 0);
 }
 
@@ -247,9 +247,9 @@ static int wait_sem(uint32_t call, void *sem, long a, long b, uint64_t site)
 	if (!sem_trywait_now(sem))
 		return 0;
 	errno = had;
-	tell(LOCK_BEGIN, &sorts[SEM], call, sem, site, 0, 0);
+	notify(LOCK_BEGIN, &sorts[SEM], call, sem, site, 0, 0);
 	ret = go_on(call, sem, a, b, 0);
-	tell(LOCK_END, &sorts[SEM], call, sem, site, 0, ret ? errno : 0);
+	notify(LOCK_END, &sorts[SEM], call, sem, site, 0, ret ? errno : 0);
 	return ret;
 }
 
@@ -257,10 +257,10 @@ static int wait_at(uint32_t call, void *barrier, uint64_t site)
 {
 	int ret;
 
-	tell(LOCK_BEGIN, &sorts[BARRIER], call, barrier, site, 0, 0);
+	notify(LOCK_BEGIN, &sorts[BARRIER], call, barrier, site, 0, 0);
 	ret = go_on(call, barrier, 0, 0, 0);
 	/* one of them gets another value */
-	tell(LOCK_END, &sorts[BARRIER], call, barrier, site, 0, ret > 0 ? ret : 0);
+	notify(LOCK_END, &sorts[BARRIER], call, barrier, site, 0, ret > 0 ? ret : 0);
 	return ret;
 }
 
@@ -276,9 +276,9 @@ static int wait_once(uint32_t call, void *once, long fn, uint64_t site)
 
 	if (!once_is_busy(once))
 		return go_on(call, once, fn, 0, 0);
-	tell(LOCK_BEGIN, &sorts[IS_ONCE], call, once, site, 0, 0);
+	notify(LOCK_BEGIN, &sorts[IS_ONCE], call, once, site, 0, 0);
 	ret = go_on(call, once, fn, 0, 0);
-	tell(LOCK_END, &sorts[IS_ONCE], call, once, site, 0, 0);
+	notify(LOCK_END, &sorts[IS_ONCE], call, once, site, 0, 0);
 	return ret;
 }
 

@@ -273,7 +273,7 @@ static __attribute__((noinline)) void depend(struct graph *g, const struct held_
 		store_release(&changing, 0);
 	}
 	if (cycle)
-		SOURCE_TELL(struct lock_cycle_listener, load_acquire(&lock_cycles.first), cycle);
+		SOURCE_NOTIFY(struct lock_cycle_listener, load_acquire(&lock_cycles.first), cycle);
 	barrier();
 	mine.inside = 0;
 }

@@ -69,13 +69,13 @@ void mask_wish_segv(int on)
 	mine.segv = (uint16_t)on;
 }
 
-static inline void tell(uint32_t before, uint64_t function, uint64_t site)
+static inline void notify(uint32_t before, uint64_t function, uint64_t site)
 {
 	uint32_t after = state_now();
 
 	if (before != after)
-		SOURCE_TELL(struct mask_listener, load_acquire(&mask_changes.first), before, after,
-			    function, site);
+		SOURCE_NOTIFY(struct mask_listener, load_acquire(&mask_changes.first), before,
+			      after, function, site);
 }
 
 /* The thread had the mask @had, and has @now. After renew(). */
@@ -91,7 +91,7 @@ static inline void change(uint64_t had, uint64_t now, uint64_t function, uint64_
 	before = state_now();
 	mine.mask = now & ~NEVER;
 	mine.base &= mine.mask;
-	tell(before, function, site);
+	notify(before, function, site);
 }
 
 /* Whether longjmp() to a frame at @sp leaves the handler: it may run on a stack of its own. */
@@ -121,7 +121,7 @@ static void note_jump(uint64_t sp, const uint64_t *mask)
 		mine.mask = *mask & ~NEVER;
 		mine.base &= mine.mask;
 	}
-	tell(before, site, site);
+	notify(before, site, site);
 }
 
 static void note_handler(struct handler_frame *f, int begins)
@@ -148,7 +148,7 @@ static void note_handler(struct handler_frame *f, int begins)
 		mine.top = f->below;
 		mine.mask = mask & ~NEVER;
 	}
-	tell(before, f->handler, site);
+	notify(before, f->handler, site);
 }
 
 enum {

@@ -130,7 +130,7 @@ static void record(const struct perf_record *rec)
 	if (r->cpu_id >= MAX_CPUS || !bitmap_has(ours, r->cpu_id))
 		return;
 	p = (struct power){.kind = kind, .cpu = r->cpu_id, .state = r->state, .below = r->below};
-	SOURCE_TELL(struct power_listener, load_acquire(&powers.first), &p);
+	SOURCE_NOTIFY(struct power_listener, load_acquire(&powers.first), &p);
 }
 
 static struct perf_group group = {

@@ -42,15 +42,15 @@ static struct interposed makers[] = {
 /* Where sched_wrap_vfork() goes when the system call fails. */
 void **const sched_real_vfork = &makers[VFORK].real;
 
-static void tell_fork(int id)
+static void notify_fork(int id)
 {
-	SOURCE_TELL(struct process_listener, load_acquire(&process_forks.first), id);
+	SOURCE_NOTIFY(struct process_listener, load_acquire(&process_forks.first), id);
 }
 
 static pid_t made(pid_t pid)
 {
 	if (pid > 0)
-		tell_fork(pid);
+		notify_fork(pid);
 	return pid;
 }
 
@@ -128,15 +128,15 @@ static struct interposed waits[] = {
 	INTERPOSED(WAITID, "waitid", wrap_waitid),
 };
 
-static void tell_wait(int pid)
+static void notify_wait(int pid)
 {
-	SOURCE_TELL(struct process_listener, load_acquire(&process_waits.first), pid);
+	SOURCE_NOTIFY(struct process_listener, load_acquire(&process_waits.first), pid);
 }
 
 /* The process that wait4() waits for, or a group of them; 0: its own group, or any. */
 static void waits_for(pid_t pid)
 {
-	tell_wait(pid == -1 ? 0 : pid < 0 ? -pid : pid);
+	notify_wait(pid == -1 ? 0 : pid < 0 ? -pid : pid);
 }
 
 static pid_t wrap_wait(int *status)
@@ -167,7 +167,7 @@ static pid_t wrap_wait4(pid_t pid, int *status, int options, struct rusage *usag
 
 static int wrap_waitid(idtype_t type, id_t id, siginfo_t *info, int options)
 {
-	tell_wait(type == P_ALL ? 0 : (pid_t)id);
+	notify_wait(type == P_ALL ? 0 : (pid_t)id);
 	return INTERPOSE_REAL(waits[WAITID], int(idtype_t, id_t, siginfo_t *, int))(type, id, info,
 										    options);
 }
@@ -189,26 +189,26 @@ static struct interposed leaves[] = {
 	INTERPOSED(FEXECVE, "fexecve", wrap_fexecve),
 };
 
-static void tell_end(void)
+static void notify_end(void)
 {
-	SOURCE_TELL(struct process_end_listener, load_acquire(&process_ends.first));
+	SOURCE_NOTIFY(struct process_end_listener, load_acquire(&process_ends.first));
 }
 
 static void leave(void)
 {
-	SOURCE_TELL(struct process_end_listener, load_acquire(&process_leaves.first));
+	SOURCE_NOTIFY(struct process_end_listener, load_acquire(&process_leaves.first));
 }
 
 static void wrap_exit(int status)
 {
-	tell_end();
+	notify_end();
 	leave();
 	INTERPOSE_REAL(leaves[EXIT], void(int))(status);
 }
 
 static void wrap_exit_c99(int status)
 {
-	tell_end();
+	notify_end();
 	leave();
 	INTERPOSE_REAL(leaves[EXIT_C99], void(int))(status);
 }
@@ -258,7 +258,7 @@ static void watch_threads(const struct source *s, int on)
 	int forks = s == &process_forks ? on : process_forks.first != NULL;
 	int ends = s == &process_ends ? on : process_ends.first != NULL;
 
-	threads_watch(forks ? tell_fork : NULL, ends ? tell_end : NULL);
+	threads_watch(forks ? notify_fork : NULL, ends ? notify_end : NULL);
 }
 
 static int want_forks(struct source *s, int on)

@@ -64,7 +64,7 @@ static void open_pages(const struct region *r)
 	arch_raw_syscall(SYS_mprotect, (long)r->lo, (long)(r->hi - r->lo), (long)r->prot, 0, 0, 0);
 }
 
-static void tell_map(uint32_t i, int on)
+static void notify_map(uint32_t i, int on)
 {
 	const struct source_link *link;
 
@@ -120,7 +120,7 @@ static int end_region(struct region *r, uint32_t state)
 	__atomic_fetch_add(&nr_ended, 1, __ATOMIC_RELEASE);
 	if (!compare_and_store(&r->state, REGION_ON, state))
 		return 0;
-	tell_map((uint32_t)(r - regions), 0);
+	notify_map((uint32_t)(r - regions), 0);
 	return 1;
 }
 
@@ -254,7 +254,7 @@ static int switch_on(uint32_t i)
 		return (int)p;
 	r->alias = (uint64_t)p;
 	r->refused = 0;
-	tell_map(i, 1);
+	notify_map(i, 1);
 	store_release(&r->state, REGION_ON);
 	close_pages(r);
 	return 0;

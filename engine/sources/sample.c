@@ -285,7 +285,7 @@ static int handle(const siginfo_t *info, void *context)
 	else
 		return 0;
 	if (first)
-		SOURCE_TELL(struct sample_listener, first, &s);
+		SOURCE_NOTIFY(struct sample_listener, first, &s);
 	return 1;
 }
 

@@ -64,8 +64,8 @@ static uint32_t walk_stack(const struct perf_record *rec, uint64_t *to)
 }
 
 /* @tid: the thread that did it, @tgid: its process; @other: a second thread that it is about. */
-static void tell(uint32_t kind, int tid, int tgid, int other, const char *comm,
-		 const struct perf_record *rec, const void *record, uint32_t bytes)
+static void notify(uint32_t kind, int tid, int tgid, int other, const char *comm,
+		   const struct perf_record *rec, const void *record, uint32_t bytes)
 {
 	struct ring_as as = {.tid = tid,
 			     .tgid = tgid,
@@ -82,7 +82,7 @@ static void tell(uint32_t kind, int tid, int tgid, int other, const char *comm,
 	}
 	memcpy(as.comm, comm, sizeof(as.comm));
 	ring_as = &as;
-	SOURCE_TELL(struct sched_listener, load_acquire(&sched_sources[kind].first), &call);
+	SOURCE_NOTIFY(struct sched_listener, load_acquire(&sched_sources[kind].first), &call);
 	ring_as = NULL;
 }
 
@@ -123,11 +123,11 @@ static void write_switch(const struct perf_record *out, const struct perf_record
 	} else {
 		unknown_task(rec.next_comm, &rec.next_pid, &rec.next_prio);
 	}
-	tell(SCHED_SWITCH, at->tid, area->pid, rec.next_pid, out ? rec.prev_comm : rec.next_comm,
-	     at, &rec, sizeof(rec));
+	notify(SCHED_SWITCH, at->tid, area->pid, rec.next_pid, out ? rec.prev_comm : rec.next_comm,
+	       at, &rec, sizeof(rec));
 }
 
-static void tell_out(struct cpu_state *c)
+static void notify_out(struct cpu_state *c)
 {
 	if (c->out.ns)
 		write_switch(&c->out, NULL);
@@ -156,13 +156,13 @@ static void context_switch(struct cpu_state *c, const struct perf_record *rec)
 		return;
 	}
 	if (out) {
-		tell_out(c);
+		notify_out(c);
 		c->out = *rec;
 	} else if (c->out.ns && rec->ns - c->out.ns <= PAIR_NS && c->out.tid != rec->tid) {
 		write_switch(&c->out, rec);
 		c->out.ns = 0;
 	} else {
-		tell_out(c);
+		notify_out(c);
 		write_switch(NULL, rec);
 	}
 }
@@ -257,7 +257,7 @@ static void sample(struct cpu_state *c, const struct perf_record *rec)
 		sched_threads_freed(other);
 	tgid = everywhere && sched_threads_find(tid) == SCHED_THREAD ? (int)area->pid : rec->pid;
 	maker_comm(rec, tid, words, comm);
-	tell(rec->kind, tid, tgid, other, comm, rec, words, bytes);
+	notify(rec->kind, tid, tgid, other, comm, rec, words, bytes);
 }
 
 _Static_assert(RING_MAX <= 64, "a bit each in sched_loss.counted");
@@ -271,11 +271,11 @@ void sched_count_loss(struct sched_loss *loss, struct ring *r)
 	loss->counted |= bit;
 }
 
-static void tell_loss(const struct perf_record *rec)
+static void notify_loss(const struct perf_record *rec)
 {
 	struct sched_loss loss = {.cpu = rec->cpu, .nr = rec->lost};
 
-	SOURCE_TELL(struct sched_lost_listener, load_acquire(&sched_lost.first), &loss);
+	SOURCE_NOTIFY(struct sched_lost_listener, load_acquire(&sched_lost.first), &loss);
 }
 
 int sched_records_start(void)
@@ -290,7 +290,7 @@ void sched_records_one(const struct perf_record *rec)
 	enum sched_how how;
 
 	if (rec->type == PERF_RECORD_LOST) {
-		tell_loss(rec);
+		notify_loss(rec);
 		return;
 	}
 	if (rec->kind == SCHED_TASKS)
@@ -311,7 +311,7 @@ void sched_records_end(int all)
 
 	for (i = 0; cpus && i < area->nr_cpus; i++)
 		if (all || perf_clock_now() - cpus[i].out.ns > LATE_NS)
-			tell_out(&cpus[i]);
+			notify_out(&cpus[i]);
 }
 
 void sched_records_fork(void)

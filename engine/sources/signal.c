@@ -40,8 +40,8 @@ static void generate(int sig, int code, pid_t pid, int group)
 {
 	/* 0 asks whether it could be sent */
 	if (sig >= 1 && sig <= 64)
-		SOURCE_TELL(struct signal_send_listener, load_acquire(&signal_sends.first), sig,
-			    code, pid, group);
+		SOURCE_NOTIFY(struct signal_send_listener, load_acquire(&signal_sends.first), sig,
+			      code, pid, group);
 }
 
 /* A fork's child may have no area: it is asleep then. */

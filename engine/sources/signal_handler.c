@@ -61,10 +61,10 @@ static int libc_flags; /* libc adds them to each action's: SA_RESTORER on most C
 
 typedef void handler_fn(int sig, siginfo_t *info, void *context);
 
-static __attribute__((noinline)) void told(int sig, const siginfo_t *info, uint64_t handler)
+static __attribute__((noinline)) void notify(int sig, const siginfo_t *info, uint64_t handler)
 {
-	SOURCE_TELL(struct signal_handler_listener, load_acquire(&signal_handlers.first), sig, info,
-		    handler, load_relaxed(&own[sig].flags));
+	SOURCE_NOTIFY(struct signal_handler_listener, load_acquire(&signal_handlers.first), sig,
+		      info, handler, load_relaxed(&own[sig].flags));
 }
 
 /* While there is a listener to the end of handlers, the handler is called, not jumped to. */
@@ -73,9 +73,9 @@ static __attribute__((noinline)) void deliver_between(int sig, siginfo_t *info, 
 {
 	struct handler_frame f = {.handler = handler, .context = context};
 
-	SOURCE_TELL(struct handler_frame_listener, load_acquire(&handler_frames.first), &f, 1);
+	SOURCE_NOTIFY(struct handler_frame_listener, load_acquire(&handler_frames.first), &f, 1);
 	((handler_fn *)handler)(sig, info, context);
-	SOURCE_TELL(struct handler_frame_listener, load_acquire(&handler_frames.first), &f, 0);
+	SOURCE_NOTIFY(struct handler_frame_listener, load_acquire(&handler_frames.first), &f, 0);
 }
 
 /*
@@ -86,7 +86,7 @@ static void deliver(int sig, siginfo_t *info, void *context)
 	uint64_t handler = load_acquire(&own[sig].handler);
 
 	if (load_relaxed(&signal_handlers.first))
-		told(sig, info, handler);
+		notify(sig, info, handler);
 	if (load_relaxed(&handler_frames.first)) {
 		deliver_between(sig, info, context, handler);
 		return;

@@ -61,7 +61,7 @@ static inline const struct source_link *source_heard(const struct source *s)
 }
 
 /* Call the listeners from @first on, of @type, with the arguments. Any context. */
-#define SOURCE_TELL(type, first, ...)                                                              \
+#define SOURCE_NOTIFY(type, first, ...)                                                            \
 	do {                                                                                       \
 		const struct source_link *link_;                                                   \
                                                                                                    \

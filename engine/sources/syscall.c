@@ -19,12 +19,12 @@ static struct source exits = {.want = want};
 
 static void enter(uint64_t nr, const uint64_t *args)
 {
-	SOURCE_TELL(struct syscall_enter_listener, load_acquire(&enters.first), nr, args);
+	SOURCE_NOTIFY(struct syscall_enter_listener, load_acquire(&enters.first), nr, args);
 }
 
 static void leave(uint64_t nr, uint64_t ret)
 {
-	SOURCE_TELL(struct syscall_exit_listener, load_acquire(&exits.first), nr, ret);
+	SOURCE_NOTIFY(struct syscall_exit_listener, load_acquire(&exits.first), nr, ret);
 }
 
 static const struct syscalls_user user = {.enter = enter, .exit = leave};

@@ -67,27 +67,27 @@ static int64_t now_of(clockid_t clock)
 	return clock_gettime(clock, &t) ? 0 : ns_of(&t);
 }
 
-static void tell(enum timer_source_id id, const struct timer_call *c)
+static void notify(enum timer_source_id id, const struct timer_call *c)
 {
-	SOURCE_TELL(struct timer_listener, source_heard(&timer_sources[id]), c);
+	SOURCE_NOTIFY(struct timer_listener, source_heard(&timer_sources[id]), c);
 }
 
 static void note_init(const void *timer, clockid_t clock, int mode)
 {
-	tell(TIMER_INIT, &(struct timer_call){.timer = timer, .clock = clock, .mode = mode});
+	notify(TIMER_INIT, &(struct timer_call){.timer = timer, .clock = clock, .mode = mode});
 }
 
 static void note_start(uint32_t call, const void *timer, int64_t expires, int mode)
 {
-	tell(TIMER_START, &(struct timer_call){.timer = timer,
-					       .function = calls[call].function->real,
-					       .ns = expires,
-					       .mode = mode});
+	notify(TIMER_START, &(struct timer_call){.timer = timer,
+						 .function = calls[call].function->real,
+						 .ns = expires,
+						 .mode = mode});
 }
 
 static void note_cancel(const void *timer)
 {
-	tell(TIMER_CANCEL, &(struct timer_call){.timer = timer});
+	notify(TIMER_CANCEL, &(struct timer_call){.timer = timer});
 }
 
 static int runs(const struct itimerspec *t)
@@ -175,9 +175,9 @@ static void sleep_ends(uint32_t call, const void *timer, clockid_t clock, int ea
 	if (early)
 		note_cancel(timer);
 	else if (source_heard(&timer_sources[TIMER_EXPIRE]))
-		tell(TIMER_EXPIRE, &(struct timer_call){.timer = timer,
-							.function = calls[call].function->real,
-							.ns = now_of(clock)});
+		notify(TIMER_EXPIRE, &(struct timer_call){.timer = timer,
+							  .function = calls[call].function->real,
+							  .ns = now_of(clock)});
 }
 
 static int wrap_nanosleep(const struct timespec *t, struct timespec *left)
@@ -235,7 +235,7 @@ static unsigned int wrap_sleep(unsigned int s)
 
 static void note_itimer(int which, const struct itimerval *value)
 {
-	tell(TIMER_ITIMER, &(struct timer_call){.which = which, .value = value});
+	notify(TIMER_ITIMER, &(struct timer_call){.which = which, .value = value});
 }
 
 static int wrap_setitimer(__itimer_which_t which, const struct itimerval *value,

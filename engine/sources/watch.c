@@ -152,7 +152,7 @@ static void record(const struct perf_record *rec)
 
 	last[i] = *rec;
 	if (!twice)
-		SOURCE_TELL(struct watch_listener, load_acquire(&watch_hits.first), i, rec->ip);
+		SOURCE_NOTIFY(struct watch_listener, load_acquire(&watch_hits.first), i, rec->ip);
 }
 
 static int is_open(const struct perf_user *user)

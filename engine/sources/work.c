@@ -145,7 +145,7 @@ void work_report(enum work_what what, uint32_t pool, uint64_t waited_ns)
 	const struct work w = {what, pool, waited_ns};
 
 	if (pool < WORK_POOLS)
-		SOURCE_TELL(struct work_listener, load_acquire(&works.first), &w);
+		SOURCE_NOTIFY(struct work_listener, load_acquire(&works.first), &w);
 }
 
 int work_say(int what, const char *name, const void *item)

@@ -538,7 +538,7 @@ static void record_leak(const struct leak *l, uint64_t now)
 }
 
 /* With stacks, the end of the program writes a record for the blocks that are left. */
-static void tell_at_exit(void)
+static void report_at_exit(void)
 {
 	uint64_t now;
 	struct leak *leaks;
@@ -554,7 +554,7 @@ static void tell_at_exit(void)
 		sys_munmap(leaks, NR_ROWS * sizeof(*leaks));
 }
 
-LIFECYCLE(LIFECYCLE_SYSTEM, NULL, NULL, tell_at_exit);
+LIFECYCLE(LIFECYCLE_SYSTEM, NULL, NULL, report_at_exit);
 
 static const struct trace_stat table_stat = {"kmemtrace", kmemtrace_show};
 static const struct trace_stat leaks_stat = {"kmemtrace_leaks", leaks_show};

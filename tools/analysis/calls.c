@@ -348,7 +348,7 @@ int calls_ring_record(struct calls *c, struct thread *t, const struct record *re
 }
 
 /* A record of a trace.dat: its depth shows which other calls have ended. */
-static int told_record(struct calls *c, struct thread *t, const struct record *rec)
+static int record_with_depth(struct calls *c, struct thread *t, const struct record *rec)
 {
 	uint32_t flags = rec->graph & RECORD_GRAPH_UNWOUND ? CALL_UNWOUND : 0;
 	struct call *top;
@@ -402,22 +402,22 @@ int calls_record(struct calls *c, const struct record *rec)
 	if (!t)
 		return -ENOMEM;
 	c->cpu_seen[rec->cpu] = true;
-	ret = rec->graph & RECORD_GRAPH_TOLD ? told_record(c, t, rec)
+	ret = rec->graph & RECORD_GRAPH_TOLD ? record_with_depth(c, t, rec)
 					     : calls_ring_record(c, t, rec);
 	if (rec->kind != RECORD_STACK)
 		t->cur->last_ts = rec->ts;
 	return ret;
 }
 
-static void tell_enter(struct calls *c, struct call *call, struct call *parent,
-		       const struct record *rec)
+static void report_enter(struct calls *c, struct call *call, struct call *parent,
+			 const struct record *rec)
 {
 	if (c->ops.enter)
 		c->ops.enter(c->arg, call, parent, rec);
 }
 
-static void tell_leave(struct calls *c, struct call *call, struct call *parent,
-		       const struct record *rec)
+static void report_leave(struct calls *c, struct call *call, struct call *parent,
+			 const struct record *rec)
 {
 	if (c->ops.leave)
 		c->ops.leave(c->arg, call, parent, rec);
@@ -429,7 +429,7 @@ int calls_run(struct calls *c, const struct run *run)
 
 	if (!run->recs)
 		return c->ops.run ? c->ops.run(c, c->arg, run)
-				  : calls_plain_run(c, run, tell_enter, tell_leave);
+				  : calls_plain_run(c, run, report_enter, report_leave);
 	for (unsigned int i = 0; i < run->nr && !ret; i++)
 		ret = calls_record(c, &run->recs[i]);
 	return ret;
@@ -457,7 +457,7 @@ static void cut_leave(struct calls *c, struct stack *s, uint64_t ts)
 		if (call->start < c->loss_ts)
 			call->flags |= CALL_BROKEN;
 		add_child(s, parent, call, NULL);
-		tell_leave(c, call, parent, NULL);
+		report_leave(c, call, parent, NULL);
 		call->flags = (flags & (CALL_TAIL | CALL_BARE)) | CALL_CUT_BEGIN;
 	}
 	if (s->orphans)
@@ -519,7 +519,7 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 }
 
 /* Whether a record of @run has its depth. Then all have, and there is nothing to learn. */
-static bool tells_depth(const struct run *run)
+static bool has_depth(const struct run *run)
 {
 	for (unsigned int i = 0; run->recs && i < run->nr; i++)
 		if (is_graph(&run->recs[i]) && run->recs[i].graph & RECORD_GRAPH_TOLD &&
@@ -547,7 +547,7 @@ int calls_learn(struct calls *c, struct reader *r, const bool *cpus)
 			runs_skip_cpu(runs, cpu);
 	c->ops = none;
 	c->learning = true;
-	while ((ret = runs_next(runs, &run)) > 0 && !tells_depth(&run))
+	while ((ret = runs_next(runs, &run)) > 0 && !has_depth(&run))
 		if (calls_run(c, &run)) {
 			ret = -ENOMEM;
 			break;

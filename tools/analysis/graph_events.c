@@ -276,7 +276,7 @@ static bool same_thread(const struct record *a, const struct record *b)
 }
 
 /* Of the record of a trace.dat. */
-static void tell(struct graph_event *ev, const struct record *rec)
+static void take_exit(struct graph_event *ev, const struct record *rec)
 {
 	if (rec->graph & RECORD_GRAPH_NO_START)
 		ev->flags |= GRAPH_NO_START;
@@ -288,7 +288,7 @@ static void tell(struct graph_event *ev, const struct record *rec)
 	ev->overrun = rec->overrun;
 }
 
-static void told_record(struct graph_events *g, const struct record *rec)
+static void record_with_depth(struct graph_events *g, const struct record *rec)
 {
 	struct graph_event *ev;
 
@@ -303,7 +303,7 @@ static void told_record(struct graph_events *g, const struct record *rec)
 	ev->depth = rec->depth;
 	ev->stack = rec->task;
 	if (rec->kind == RECORD_EXIT) {
-		tell(ev, rec);
+		take_exit(ev, rec);
 	} else {
 		ev->start = rec->ts;
 		ev->flags = rec->kind == RECORD_TAIL ? GRAPH_TAIL : 0;
@@ -318,7 +318,7 @@ static void told_record(struct graph_events *g, const struct record *rec)
 static int fold(struct graph_events *g, struct queued *q)
 {
 	const struct record *rec = &q->rec;
-	bool told = rec->graph & RECORD_GRAPH_TOLD, ends;
+	bool has_depth = rec->graph & RECORD_GRAPH_TOLD, ends;
 	struct record next;
 	int ret = 1;
 
@@ -330,16 +330,16 @@ static int fold(struct graph_events *g, struct queued *q)
 		return ret;
 	if (next.lost || (next.graph & RECORD_GRAPH_TOLD) != (rec->graph & RECORD_GRAPH_TOLD))
 		return 0;
-	if (told) /* more the kernel does not ask for */
+	if (has_depth) /* more the kernel does not ask for */
 		ends = next.kind == RECORD_EXIT && next.ip == rec->ip && next.pid == rec->pid &&
 		       next.task == rec->task;
 	else
 		ends = same_thread(&next, rec) && calls_would_leave(g->calls, &next);
 	if (!ends)
 		return 0;
-	if (told) {
+	if (has_depth) {
 		q->ev.type = GRAPH_LEAF;
-		tell(&q->ev, &next);
+		take_exit(&q->ev, &next);
 		g->folded[rec->cpu] = g->fold;
 	} else {
 		make_leaf(g, &q->ev, &next);
@@ -460,10 +460,10 @@ static int take_record(struct graph_events *g)
 	add_lost(g, rec.cpu, rec.lost);
 	g->on_another = false;
 	if (rec.graph & RECORD_GRAPH_TOLD) {
-		told_record(g, &rec);
+		record_with_depth(g, &rec);
 		return 0;
 	}
-	ret = calls_record(g->calls, &rec); /* it may tell of a loss */
+	ret = calls_record(g->calls, &rec); /* it may have a loss */
 	if ((rec.kind < RECORD_ENTRY || rec.kind > RECORD_STACK) &&
 	    !queue_event(g, GRAPH_OTHER, &rec))
 		ret = -ENOMEM;

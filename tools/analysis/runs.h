@@ -36,7 +36,7 @@ int runs_peek(struct runs *s, struct record *next);
 /* After the end: @r has more records, the reader so far or one with as many CPUs; go on with them. */
 void runs_go_on(struct runs *s, struct reader *r);
 
-/* Record @i of a run by columns; it tells of losses if it is the first. */
+/* Record @i of a run by columns; it has the losses if it is the first. */
 static inline struct record run_plain(const struct run *run, unsigned int i)
 {
 	uint32_t id = RECORD_RUN_ID(run->words[i]);

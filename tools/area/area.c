@@ -246,7 +246,7 @@ static int area_fetch(void *arg, const struct page_ref *ref, void *page)
 	struct page_desc d;
 	int ret;
 
-	/* Whether it is still the page that was added, its order of taking tells: pages.c. */
+	/* Its order of taking shows whether it is still the page that was added: pages.c. */
 	ret = area_read_page(a->fd, &a->head, ref->index, page, &d, a->path);
 	if (ret > 0)
 		hide(a, &d, page);

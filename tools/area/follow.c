@@ -117,7 +117,7 @@ static int set_member(struct follow *f, struct member *m)
 	return area_done_fit(&m->done, meta);
 }
 
-static void tell_from(struct follow *f, const struct member *m)
+static void report_from(struct follow *f, const struct member *m)
 {
 	for (unsigned int c = 0; c < f->r->nr_cpus; c++) {
 		const struct area_cpu *row = member_row(m, c);
@@ -176,7 +176,7 @@ static int make_reader(struct follow *f)
 		return err;
 	for (uint32_t i = 0; i < f->nr_members; i++)
 		if (f->members[i]->meta)
-			tell_from(f, f->members[i]);
+			report_from(f, f->members[i]);
 	return 0;
 }
 
@@ -526,21 +526,21 @@ static void mark_page(void *arg, const struct page_ref *ref, const struct page_t
 }
 
 /* The counts of a CPU, and that pages are free. */
-static void tell(const struct follow *f, struct member *m, unsigned int cpu)
+static void report(const struct follow *f, struct member *m, unsigned int cpu)
 {
 	struct area_cpu *row = m->meta ? member_row(m, cpu) : NULL;
 	const struct area_table *t;
-	uint64_t at, gen, told[3];
+	uint64_t at, gen, reported[3];
 
 	if (!row || !m->taken)
 		return;
 	m->taken = false;
 	t = &m->meta->head.tables[AREA_CPUS];
-	told[0] = row->read_events;
-	pages_get_reported(f->pages, m->number, cpu, &told[1], &told[2]);
+	reported[0] = row->read_events;
+	pages_get_reported(f->pages, m->number, cpu, &reported[1], &reported[2]);
 	at = t->offset + (uint64_t)(m->meta->buffers->first_cpu + cpu) * t->entry_bytes +
 	     offsetof(struct area_cpu, read_events);
-	if (pwrite(m->fd, told, sizeof(told), (off_t)at) < 0 || !m->freed)
+	if (pwrite(m->fd, reported, sizeof(reported), (off_t)at) < 0 || !m->freed)
 		return;
 	m->freed = false;
 	at = offsetof(struct area_header, reader_gen);
@@ -557,7 +557,7 @@ void follow_take(struct follow *f, unsigned int cpu, uint64_t n)
 		return;
 	pages_take(f->pages, cpu, n, mark_page, f);
 	for (uint32_t i = 0; i < f->nr_members; i++)
-		tell(f, f->members[i], cpu);
+		report(f, f->members[i], cpu);
 }
 
 static int stop_at_rest(void *arg, uint32_t index, const struct page_desc *d)

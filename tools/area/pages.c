@@ -221,17 +221,18 @@ static uint64_t overwritten(const struct meta *m, unsigned int cpu)
 static uint64_t lost_first(struct pages *p, uint32_t member, unsigned int cpu, uint64_t total,
 			   uint64_t *before)
 {
-	uint64_t over = overwritten(pages_member(p, member), cpu), lost, *told;
+	uint64_t over = overwritten(pages_member(p, member), cpu), lost, *reported;
 
 	if (!p->follow) {
 		*before = total;
 		return total + over;
 	}
 	/* losses since the last time */
-	told = follow_reported(p, member, cpu);
-	lost = (total > told[0] ? total - told[0] : 0) + (over > told[1] ? over - told[1] : 0);
-	*before = total > told[0] ? total : told[0];
-	told[1] = over;
+	reported = follow_reported(p, member, cpu);
+	lost = (total > reported[0] ? total - reported[0] : 0) +
+	       (over > reported[1] ? over - reported[1] : 0);
+	*before = total > reported[0] ? total : reported[0];
+	reported[1] = over;
 	return lost;
 }
 

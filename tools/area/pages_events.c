@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of processes: an area tells each event's format (AREA_EVENTS), under ids that are the
+ * The events of processes: an area has each event's format (AREA_EVENTS), under ids that are the
  * process's own. The events of all members get one set of ids, as a trace.dat needs it: the same
  * event has the same id, the process's own where that is free. Tables are untrusted: a row that
  * names no format, or one that is none, is left out, and its records count as lost.

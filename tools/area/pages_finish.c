@@ -92,7 +92,7 @@ static int make_clock(struct pages *p, bool sample)
 		const struct meta *m = pages_member(p, 0);
 		struct area_clock now;
 
-		/* Pairs are not sorted yet, any one tells the machine and the boot. */
+		/* Pairs are not sorted yet, any one has the machine and the boot. */
 		if (clock_sample_of(m ? m->head.start_time * 31 + m->head.pid : 0, hash_pages(p),
 				    &now, 200) &&
 		    clock_sample_fits(&p->pairs[p->nr_pairs - 1], &now)) {

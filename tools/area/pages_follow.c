@@ -37,10 +37,10 @@ struct log {
 };
 
 struct pages_follow {
-	uint64_t (*told)
-		[2];	  /* by member and CPU: refused and overwritten records, reported already */
-	uint32_t nr_told; /* members */
-	struct log *logs; /* by CPU */
+	uint64_t (*reported)
+		[2]; /* by member and CPU: refused and overwritten records, reported already */
+	uint32_t nr_reported;	 /* members */
+	struct log *logs;	 /* by CPU */
 	struct taken *taken;	 /* by page */
 	struct carried *carried; /* by CPU */
 	uint64_t sampled_ns;	 /* when the clock was last looked at */
@@ -62,7 +62,7 @@ void follow_free(struct pages *p)
 	for (unsigned int c = 0; f->logs && c < f->nr_cpus; c++)
 		free(f->logs[c].e);
 	free(f->logs);
-	free(f->told);
+	free(f->reported);
 	free(f->carried);
 	free(f->taken);
 	free(f);
@@ -75,37 +75,38 @@ uint64_t *follow_reported(struct pages *p, uint32_t member, unsigned int cpu)
 	struct pages_follow *f = p->follow;
 
 	f->nr_cpus = p->reader.nr_cpus;
-	if (f->nr_told < p->nr_members) {
+	if (f->nr_reported < p->nr_members) {
 		const size_t nr = (size_t)p->nr_members * f->nr_cpus,
-			     old = (size_t)f->nr_told * f->nr_cpus;
-		uint64_t(*more)[2] = realloc(f->told, nr * sizeof(*more));
+			     old = (size_t)f->nr_reported * f->nr_cpus;
+		uint64_t(*more)[2] = realloc(f->reported, nr * sizeof(*more));
 
 		if (!more)
 			return none;
 		memset(more + old, 0, (nr - old) * sizeof(*more));
-		f->told = more;
-		f->nr_told = p->nr_members;
+		f->reported = more;
+		f->nr_reported = p->nr_members;
 	}
-	return member < f->nr_told && cpu < f->nr_cpus ? f->told[(size_t)member * f->nr_cpus + cpu]
-						       : none;
+	return member < f->nr_reported && cpu < f->nr_cpus
+		       ? f->reported[(size_t)member * f->nr_cpus + cpu]
+		       : none;
 }
 
 void pages_set_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
 			uint64_t overrun)
 {
-	uint64_t *told = follow_reported(p, member, cpu);
+	uint64_t *reported = follow_reported(p, member, cpu);
 
-	told[0] = lost;
-	told[1] = overrun;
+	reported[0] = lost;
+	reported[1] = overrun;
 }
 
 void pages_get_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t *lost,
 			uint64_t *overrun)
 {
-	const uint64_t *told = follow_reported(p, member, cpu);
+	const uint64_t *reported = follow_reported(p, member, cpu);
 
-	*lost = told[0];
-	*overrun = told[1];
+	*lost = reported[0];
+	*overrun = reported[1];
 }
 
 void pages_hold(struct pages *p, uint64_t ns)

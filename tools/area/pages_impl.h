@@ -13,7 +13,7 @@
 
 /*
  * A loaded object: run-time addresses [lo, hi) and where they lie in a trace.dat. Where one was
- * unloaded and another took its place, the stamp of a record tells which of them is meant.
+ * unloaded and another took its place, the stamp of a record shows which of them is meant.
  */
 struct map {
 	uint64_t lo, hi, bias, base;
@@ -96,7 +96,7 @@ unsigned int page_decode(const void *page, struct slot *out, unsigned int *bytes
 	 1u << RECORD_STACK | 1u << RECORD_RETURN | 1u << RECORD_ENTRY_ARGS |                      \
 	 1u << RECORD_EXIT_VALUE)
 
-/* Kinds that tell arguments or results. */
+/* Kinds that have arguments or results. */
 #define PAGE_ARGS_KINDS	 (1u << RECORD_ENTRY_ARGS | 1u << RECORD_FUNCTION_ARGS)
 #define PAGE_VALUE_KINDS (PAGE_ARGS_KINDS | 1u << RECORD_EXIT_VALUE)
 

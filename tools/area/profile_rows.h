@@ -29,7 +29,7 @@ struct profile_rows {
 int profile_rows_read(int fd, const char *what, struct profile_rows *out);
 void profile_rows_free(struct profile_rows *p);
 
-/* The octave and bucket of a time, and the time that a bucket stands for: its middle. In ns. */
+/* The octave and bucket of a time, and a bucket's time: its middle. In ns. */
 unsigned int profile_bucket(uint64_t ns, unsigned int *octave);
 double profile_bucket_ns(unsigned int octave, unsigned int bucket);
 

@@ -44,6 +44,23 @@ static int add_words(const struct command *c, struct inputs *in, int argc, char 
 				      "name a recording: NAME of NAME.blktrace.0, or - for stdin");
 }
 
+/* The recordings that are named, and the output. Return: -1 to go on, else the exit status. */
+static int begin(const struct command *c, struct inputs *in, int argc, char **argv,
+		 const char *output, struct out *o)
+{
+	int status = add_words(c, in, argc, argv);
+
+	if (status >= 0)
+		return status;
+	if (output && !freopen(output, "w", stdout))
+		note("cannot write %s: %s", output, strerror(errno));
+	else if (out_init(o, STDOUT_FILENO))
+		note("out of memory");
+	else
+		return -1;
+	return CMD_FAILURE;
+}
+
 static int finish(struct out *o, int err, const char *what)
 {
 	err = out_end_stdout(o, err, what);
@@ -179,15 +196,7 @@ static int run_parse(const struct command *c, int argc, char **argv)
 	struct out o;
 
 	if (status < 0)
-		status = add_words(c, &opt.in, argc, argv);
-	if (status < 0 && opt.output && !freopen(opt.output, "w", stdout)) {
-		note("cannot write %s: %s", opt.output, strerror(errno));
-		status = CMD_FAILURE;
-	}
-	if (status < 0 && out_init(&o, STDOUT_FILENO)) {
-		note("out of memory");
-		status = CMD_FAILURE;
-	}
+		status = begin(c, &opt.in, argc, argv, opt.output, &o);
 	if (status < 0) {
 		opt.parse.names = opt.in.names;
 		opt.parse.nr_names = (unsigned int)opt.in.nr;
@@ -271,15 +280,7 @@ static int run_times(const struct command *c, int argc, char **argv)
 	struct out o;
 
 	if (status < 0)
-		status = add_words(c, &opt.in, argc, argv);
-	if (status < 0 && opt.output && !freopen(opt.output, "w", stdout)) {
-		note("cannot write %s: %s", opt.output, strerror(errno));
-		status = CMD_FAILURE;
-	}
-	if (status < 0 && out_init(&o, STDOUT_FILENO)) {
-		note("out of memory");
-		status = CMD_FAILURE;
-	}
+		status = begin(c, &opt.in, argc, argv, opt.output, &o);
 	if (status < 0) {
 		opt.times.names = opt.in.names;
 		opt.times.nr_names = (unsigned int)opt.in.nr;

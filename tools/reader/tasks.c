@@ -10,7 +10,7 @@
 struct tasks {
 	struct task *at;
 	size_t nr, room;
-	bool tells; /* of some it is said that they were traced */
+	bool knows_traced; /* of some it is said that they were traced */
 };
 
 struct tasks *tasks_new(void)
@@ -85,7 +85,7 @@ int tasks_trace(struct tasks *t, int32_t pid, int32_t tgid)
 	if (!task)
 		return -ENOMEM;
 	task->tgid = tgid;
-	task->traced = t->tells = true;
+	task->traced = t->knows_traced = true;
 	return 0;
 }
 
@@ -110,7 +110,7 @@ bool tasks_traced(const struct tasks *t, int32_t pid)
 {
 	size_t i = lower_bound(t, pid);
 
-	if (!t->tells)
+	if (!t->knows_traced)
 		return pid != 0;
 	return i < t->nr && t->at[i].pid == pid && t->at[i].traced;
 }

@@ -307,7 +307,7 @@ bool image_is_marker(const char *file)
 }
 
 /* The data of thread @tid; an ended thread has no name. */
-static void tell_writer(int tid, struct agent_writer *w)
+static void describe_writer(int tid, struct agent_writer *w)
 {
 	char path[64], line[128];
 	FILE *f;
@@ -349,7 +349,7 @@ static int write_as(struct image *t, const char *file, const char *text, size_t 
 		body = malloc(sizeof(w) + n);
 		if (!body)
 			return fail(ENOMEM, "no memory");
-		tell_writer(tid, &w);
+		describe_writer(tid, &w);
 		memcpy(body, &w, sizeof(w));
 		memcpy(body + sizeof(w), text, n);
 		err = put(t, &req, file, body, sizeof(w) + n);
@@ -362,44 +362,44 @@ static int write_as(struct image *t, const char *file, const char *text, size_t 
 }
 
 int image_translate(const struct image *t, const char *file, const char *text, size_t n,
-		    struct told *told)
+		    struct translated *translated)
 {
-	int (*const tell[])(const struct image *t, const char *file, const char *text, size_t n,
-			    struct told *told) = {object_addresses_translate,
-						  function_names_translate, probe_names_translate};
-	struct told next;
+	int (*const steps[])(const struct image *t, const char *file, const char *text, size_t n,
+			     struct translated *translated) = {
+		object_addresses_translate, function_names_translate, probe_names_translate};
+	struct translated next;
 	int err = 0;
 
-	*told = (struct told){.text = malloc(n + 1), .n = n};
-	if (!told->text)
+	*translated = (struct translated){.text = malloc(n + 1), .n = n};
+	if (!translated->text)
 		return fail(ENOMEM, "no memory");
 	if (n)
-		memcpy(told->text, text, n);
-	for (unsigned int i = 0; i < sizeof(tell) / sizeof(*tell) && !err; i++) {
-		next = (struct told){0};
-		err = tell[i](t, file, told->text, told->n, &next);
-		told->is_own |= next.is_own;
+		memcpy(translated->text, text, n);
+	for (unsigned int i = 0; i < sizeof(steps) / sizeof(*steps) && !err; i++) {
+		next = (struct translated){0};
+		err = steps[i](t, file, translated->text, translated->n, &next);
+		translated->is_own |= next.is_own;
 		if (!err && next.text) {
-			free(told->text);
-			told->text = next.text;
-			told->n = next.n;
+			free(translated->text);
+			translated->text = next.text;
+			translated->n = next.n;
 		}
 	}
 	if (err)
-		free(told->text);
+		free(translated->text);
 	return err;
 }
 
 int image_write_as(struct image *t, const char *file, const char *text, size_t n, bool truncate,
 		   int tid)
 {
-	struct told told;
-	int err = image_translate(t, file, text, n, &told);
+	struct translated translated;
+	int err = image_translate(t, file, text, n, &translated);
 
 	if (err)
 		return err;
-	err = write_as(t, file, told.text, told.n, truncate, tid);
-	free(told.text);
+	err = write_as(t, file, translated.text, translated.n, truncate, tid);
+	free(translated.text);
 	return err;
 }
 

@@ -290,11 +290,11 @@ int dead_events_list(const struct image *t, const char *dir,
 			put(arg, "enable", false);
 		list_names(&l, parts ? system : NULL, put, arg);
 	} else {
-		bool told = state_of(&l, e, &s);
+		bool known = state_of(&l, e, &s);
 
 		for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++)
 			if ((i || strcmp(system, "ftrace") != 0) &&
-			    (i < NR_STATE ? told : e->row != NULL) && put(arg, files[i], false))
+			    (i < NR_STATE ? known : e->row != NULL) && put(arg, files[i], false))
 				break;
 	}
 	unload(&l);

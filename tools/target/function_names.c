@@ -209,7 +209,7 @@ static void put_between(FILE *to, const char *text, size_t from, size_t end)
 	fwrite(text + from, 1, end - from, to);
 }
 
-static int tell_sets(FILE *to, const struct meta *m, const char *text, size_t n)
+static int translate_sets(FILE *to, const struct meta *m, const char *text, size_t n)
 {
 	size_t at = 0, last = 0, bytes;
 	const char *word;
@@ -251,7 +251,7 @@ static int put_place(FILE *to, const struct meta *m, const char *text, size_t n)
 }
 
 /* One definition: the second word is where the probe is. */
-static int tell_probe(FILE *to, const struct meta *m, const char *text, size_t n)
+static int translate_probe(FILE *to, const struct meta *m, const char *text, size_t n)
 {
 	size_t at = 0, bytes, second = 0, second_bytes = 0;
 	const char *word = name_pattern_word(text, n, NAME_PATTERN_BLANKS, &at, &bytes);
@@ -275,14 +275,14 @@ static int tell_probe(FILE *to, const struct meta *m, const char *text, size_t n
 	return err;
 }
 
-static int tell_probes(FILE *to, const struct meta *m, const char *text, size_t n)
+static int translate_probes(FILE *to, const struct meta *m, const char *text, size_t n)
 {
 	int err = 0;
 
 	for (size_t i = 0, end; i < n && !err; i = end + 1) {
 		for (end = i; end < n && text[end] != '\n'; end++)
 			;
-		err = tell_probe(to, m, text + i, end - i);
+		err = translate_probe(to, m, text + i, end - i);
 		if (end < n)
 			fputc('\n', to);
 	}
@@ -306,7 +306,7 @@ static size_t operand_end(const char *text, size_t n, size_t i)
 	return i;
 }
 
-static int tell_predicates(FILE *to, const struct meta *m, const char *text, size_t n)
+static int translate_predicates(FILE *to, const struct meta *m, const char *text, size_t n)
 {
 	static const char suffix[] = ".function";
 	const size_t k = sizeof(suffix) - 1;
@@ -390,7 +390,7 @@ static bool any_later(const struct meta *m)
 }
 
 int function_names_translate(const struct image *t, const char *file, const char *text, size_t n,
-			     struct told *told)
+			     struct translated *translated)
 {
 	enum kind kind = kind_of(file);
 	struct meta *m;
@@ -400,26 +400,26 @@ int function_names_translate(const struct image *t, const char *file, const char
 	if (kind == NONE || !n || memchr(text, '\0', n) || is_plain(kind, text, n))
 		return 0;
 	if (image_meta(t, &m)) {
-		told->is_own = true;
+		translated->is_own = true;
 		return 0;
 	}
-	told->is_own = any_later(m);
-	to = open_memstream(&told->text, &told->n);
+	translated->is_own = any_later(m);
+	to = open_memstream(&translated->text, &translated->n);
 	if (!to) {
 		meta_free(m);
 		return fail(ENOMEM, "no memory");
 	}
 	function_find_begin();
-	err = kind == SETS     ? tell_sets(to, m, text, n)
-	      : kind == PROBES ? tell_probes(to, m, text, n)
-			       : tell_predicates(to, m, text, n);
+	err = kind == SETS     ? translate_sets(to, m, text, n)
+	      : kind == PROBES ? translate_probes(to, m, text, n)
+			       : translate_predicates(to, m, text, n);
 	function_find_end();
 	meta_free(m);
 	if (fclose(to) && !err)
 		err = fail(ENOMEM, "no memory");
-	if (err || (told->n == n && !memcmp(told->text, text, n))) {
-		free(told->text);
-		told->text = NULL;
+	if (err || (translated->n == n && !memcmp(translated->text, text, n))) {
+		free(translated->text);
+		translated->text = NULL;
 	}
 	return err;
 }
@@ -428,13 +428,13 @@ int function_names_translate(const struct image *t, const char *file, const char
  * Translate the words of the list; @between: the separators. Return: 1 some were translated, 0 all
  * stay, -errno with fail() set.
  */
-static int tell_boot_words(FILE *to, const struct meta *m, const char *text, size_t n,
-			   const char *between)
+static int translate_boot_words(FILE *to, const struct meta *m, const char *text, size_t n,
+				const char *between)
 {
 	size_t at = 0, bytes;
 	bool is_first = true;
 	const char *word;
-	int one = 0, told = 0;
+	int one = 0, translated = 0;
 
 	while (one >= 0 && (word = name_pattern_word(text, n, between, &at, &bytes))) {
 		struct function_word w = function_word_split(word, bytes);
@@ -446,11 +446,11 @@ static int tell_boot_words(FILE *to, const struct meta *m, const char *text, siz
 		one = function_find(m, &w, &f);
 		if (!one && f.nr) {
 			one = put_cover(to, m, &w, &f, ',');
-			told = 1;
+			translated = 1;
 		} else if (!one && !f.raw && !strchr(between, ' ') && memchr(word, ' ', bytes)) {
 			/* `int f<int>(int)` is one name, `f g` are two */
-			one = tell_boot_words(to, m, word, bytes, NAME_PATTERN_BLANKS);
-			told |= one > 0;
+			one = translate_boot_words(to, m, word, bytes, NAME_PATTERN_BLANKS);
+			translated |= one > 0;
 		} else if (!one && !f.raw && name_pattern_is_source(w.pattern, w.n)) {
 			one = fail(ENOENT, "%.*s", (int)bytes, word);
 		} else if (!one) {
@@ -458,27 +458,27 @@ static int tell_boot_words(FILE *to, const struct meta *m, const char *text, siz
 		}
 		free(f.ids);
 	}
-	return one < 0 ? one : told;
+	return one < 0 ? one : translated;
 }
 
 int function_names_boot(const struct meta *m, const char *list, char **out)
 {
 	size_t bytes;
 	FILE *to = open_memstream(out, &bytes);
-	int told;
+	int translated;
 
 	if (!to) {
 		*out = NULL;
 		return fail(ENOMEM, "no memory");
 	}
 	function_find_begin();
-	told = tell_boot_words(to, m, list, strlen(list), ",");
+	translated = translate_boot_words(to, m, list, strlen(list), ",");
 	function_find_end();
-	if (fclose(to) && told >= 0)
-		told = fail(ENOMEM, "no memory");
-	if (told <= 0) {
+	if (fclose(to) && translated >= 0)
+		translated = fail(ENOMEM, "no memory");
+	if (translated <= 0) {
 		free(*out);
 		*out = NULL;
 	}
-	return told < 0 ? told : 0;
+	return translated < 0 ? translated : 0;
 }

@@ -24,12 +24,12 @@
 
 /*
  * function_names_translate() - the text to write to @file of the process in place of @text, @n bytes.
- * @told: zero at first; its text stays NULL if @text can be written as it is.
+ * @translated: zero at first; its text stays NULL if @text can be written as it is.
  * Return: 0, or -errno with fail() set: ENOMEM; EADDRNOTAVAIL one function is wanted, and several
  * have the name.
  */
 int function_names_translate(const struct image *t, const char *file, const char *text, size_t n,
-			     struct told *told);
+			     struct translated *translated);
 
 /* Whether its meaning may differ between programs. */
 bool function_names_are_in(const char *file, const char *text, size_t n);

@@ -50,7 +50,7 @@ struct thread {
 	char what[256];
 	unsigned int nr_frames;
 	uint64_t frames[MAX_FRAMES];
-	bool told; /* in a circle that was printed */
+	bool printed; /* in a circle that was printed */
 };
 
 struct hang {
@@ -480,13 +480,13 @@ static int put_circles(struct hang *h, struct out *o)
 		/* after as many steps as there are threads, the walk is in a circle */
 		for (size_t n = 0; n < h->nr && slow; n++)
 			slow = slow->waits_for ? find(h, slow->waits_for) : NULL;
-		if (!slow || slow->told)
+		if (!slow || slow->printed)
 			continue;
 		nr++;
 		out_printf(o, "deadlock: %s-%d", slow->comm, slow->tid);
 		t = slow;
 		do {
-			t->told = true;
+			t->printed = true;
 			t = find(h, t->waits_for);
 			out_printf(o, " -> %s-%d", t->comm, t->tid);
 		} while (t != slow);

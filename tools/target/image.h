@@ -163,7 +163,7 @@ int image_write_as(struct image *t, const char *file, const char *text, size_t n
 		   int tid);
 
 /* The text of a write in one process. */
-struct told {
+struct translated {
 	char *text; /* malloced */
 	size_t n;
 	bool is_own; /* it has an address, or an object loaded later, which other processes have elsewhere */
@@ -174,7 +174,7 @@ struct told {
  * there. image_write() writes that. Return: 0 or -errno with fail() set; then nothing is allocated.
  */
 int image_translate(const struct image *t, const char *file, const char *text, size_t n,
-		    struct told *told);
+		    struct translated *translated);
 
 /* image_put() - write a text that image_translate() gave. Return: as image_write(). */
 int image_put(struct image *t, const char *file, const char *text, size_t n, bool truncate);

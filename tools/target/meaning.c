@@ -64,18 +64,18 @@ int meaning_write(struct written *w, struct image *t)
 	uint64_t objects = 0;
 	bool is_known = objects_of(t, &objects), kept = false;
 	const struct meaning *m = is_known ? find(w, objects) : NULL;
-	struct told told;
+	struct translated translated;
 	int err;
 
 	if (m)
 		return image_put(t, w->path, m->text, m->n, w->truncate);
-	err = image_translate(t, w->path, w->text, w->n, &told);
+	err = image_translate(t, w->path, w->text, w->n, &translated);
 	if (err)
 		return err;
-	err = image_put(t, w->path, told.text, told.n, w->truncate);
-	if (is_known && !told.is_own)
-		kept = keep(w, objects, told.text, told.n);
+	err = image_put(t, w->path, translated.text, translated.n, w->truncate);
+	if (is_known && !translated.is_own)
+		kept = keep(w, objects, translated.text, translated.n);
 	if (!kept)
-		free(told.text);
+		free(translated.text);
 	return err;
 }

@@ -80,7 +80,7 @@ bool object_addresses_are_in(const char *file, const char *text, size_t n)
 }
 
 int object_addresses_translate(const struct image *t, const char *file, const char *text, size_t n,
-			       struct told *told)
+			       struct translated *translated)
 {
 	struct meta *meta = NULL;
 	size_t i, bytes = 0;
@@ -89,10 +89,10 @@ int object_addresses_translate(const struct image *t, const char *file, const ch
 
 	if (!object_addresses_are_in(file, text, n))
 		return 0;
-	told->is_own = true;
+	translated->is_own = true;
 	if (image_meta(t, &meta))
 		return 0;
-	f = open_memstream(&told->text, &told->n);
+	f = open_memstream(&translated->text, &translated->n);
 	for (i = 0; f && i < n; i += bytes) {
 		bytes = number_at(text, n, i, &address);
 		if (bytes) {
@@ -106,7 +106,7 @@ int object_addresses_translate(const struct image *t, const char *file, const ch
 	if (f && !fclose(f))
 		return 0;
 	if (f)
-		free(told->text);
-	told->text = NULL;
+		free(translated->text);
+	translated->text = NULL;
 	return fail(ENOMEM, "no memory");
 }

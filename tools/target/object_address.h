@@ -21,11 +21,11 @@ uint64_t object_address_now(const struct meta *m, uint64_t address);
 
 /*
  * object_addresses_translate() - the text to write to @file of the process in place of @text, @n bytes.
- * @told: zero at first; its text stays NULL if @text has no address of the process. Return: 0 or
- * -ENOMEM with fail() set.
+ * @translated: zero at first; its text stays NULL if @text has no address of the process.
+ * Return: 0 or -ENOMEM with fail() set.
  */
 int object_addresses_translate(const struct image *t, const char *file, const char *text, size_t n,
-			       struct told *told);
+			       struct translated *translated);
 
 /* Is there an address in it that each process has elsewhere? */
 bool object_addresses_are_in(const char *file, const char *text, size_t n);

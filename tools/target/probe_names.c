@@ -49,11 +49,11 @@ struct line {
 	size_t position;
 };
 
-struct telling {
+struct translation {
 	const struct image *t;
 	struct meta *meta; /* read when it is first needed */
 	FILE *f;
-	bool is_own; /* told.is_own */
+	bool is_own; /* translated.is_own */
 };
 
 static bool is_name_letter(char c)
@@ -162,7 +162,7 @@ static bool is_wanted(const struct line *l)
 	return false;
 }
 
-static int load(struct telling *to)
+static int load(struct translation *to)
 {
 	int err = to->meta ? 0 : image_meta(to->t, &to->meta);
 
@@ -182,7 +182,7 @@ static bool is_object(const char *path, const char *name, size_t n)
  * The function of `[OBJECT:]SYMBOL`, in the first object that has it, as the engine looks for it;
  * or the function that calls the probes of a tracepoint.
  */
-static void find_symbol(struct telling *to, const char *text, size_t n, bool is_tracepoint,
+static void find_symbol(struct translation *to, const char *text, size_t n, bool is_tracepoint,
 			struct variables **v)
 {
 	const char *colon = memchr(text, ':', n);
@@ -204,7 +204,7 @@ static void find_symbol(struct telling *to, const char *text, size_t n, bool is_
 	}
 }
 
-static void find_address(struct telling *to, uint64_t address, struct variables **v)
+static void find_address(struct translation *to, uint64_t address, struct variables **v)
 {
 	to->is_own = true;
 	for (uint32_t i = 0; i < to->meta->nr_objects; i++) {
@@ -232,7 +232,7 @@ static void find_in_file(const char *text, size_t n, struct variables **v)
 }
 
 /* The function that the line is about; l->v stays NULL if it is not known. */
-static void find_function(struct telling *to, struct line *l)
+static void find_function(struct translation *to, struct line *l)
 {
 	const struct word *w = &l->words[1];
 	const char *percent = memchr(w->text, '%', w->n), *plus;
@@ -276,7 +276,7 @@ static void is_wrong(struct line *l, size_t word, int wrong, size_t position)
 }
 
 /* A word, and its meaning. @shown: the text of BASE. */
-static void put(const struct telling *to, struct line *l, size_t i, const struct parts *p,
+static void put(const struct translation *to, struct line *l, size_t i, const struct parts *p,
 		const char *shown, const struct variable *x)
 {
 	const struct word *w = &l->words[i];
@@ -303,7 +303,7 @@ static void put(const struct telling *to, struct line *l, size_t i, const struct
 }
 
 /* All parameters that can be fetched. */
-static void put_all(const struct telling *to, struct line *l, size_t i, const struct parts *p)
+static void put_all(const struct translation *to, struct line *l, size_t i, const struct parts *p)
 {
 	struct variable x;
 	size_t position;
@@ -324,7 +324,8 @@ static void put_all(const struct telling *to, struct line *l, size_t i, const st
 }
 
 /* `$argN`: the N-th parameter; alone it has that one's name. Return: whether it was written. */
-static bool put_argument(const struct telling *to, struct line *l, size_t i, const struct parts *p)
+static bool put_argument(const struct translation *to, struct line *l, size_t i,
+			 const struct parts *p)
 {
 	const struct word *w = &l->words[i];
 	unsigned int number = argument_number(w, p);
@@ -354,7 +355,8 @@ static bool put_argument(const struct telling *to, struct line *l, size_t i, con
 	return true;
 }
 
-static void put_variable(const struct telling *to, struct line *l, size_t i, const struct parts *p)
+static void put_variable(const struct translation *to, struct line *l, size_t i,
+			 const struct parts *p)
 {
 	const struct word *w = &l->words[i];
 	char shown[VARIABLE_BYTES];
@@ -380,7 +382,7 @@ static void put_variable(const struct telling *to, struct line *l, size_t i, con
 	put(to, l, i, p, shown, &x);
 }
 
-static void put_word(const struct telling *to, struct line *l, size_t i)
+static void put_word(const struct translation *to, struct line *l, size_t i)
 {
 	const struct word *w = &l->words[i];
 	struct parts p = take_apart(w);
@@ -405,7 +407,7 @@ static void put_word(const struct telling *to, struct line *l, size_t i)
 	fprintf(to->f, "%.*s", (int)w->n, w->text);
 }
 
-static void put_wrong(const struct telling *to, const struct line *l)
+static void put_wrong(const struct translation *to, const struct line *l)
 {
 	for (size_t i = 0; i < l->nr; i++) {
 		fprintf(to->f, "%s%.*s", i ? " " : "", (int)l->words[i].n, l->words[i].text);
@@ -415,7 +417,7 @@ static void put_wrong(const struct telling *to, const struct line *l)
 }
 
 /* One line, without its end and comment. */
-static void tell_line(struct telling *to, const char *text, size_t n)
+static void translate_line(struct translation *to, const char *text, size_t n)
 {
 	struct line l = {0};
 	long start = ftell(to->f);
@@ -462,14 +464,14 @@ bool probe_names_are_in(const char *file, const char *text, size_t n)
 }
 
 int probe_names_translate(const struct image *t, const char *file, const char *text, size_t n,
-			  struct told *told)
+			  struct translated *translated)
 {
-	struct telling to = {.t = t};
+	struct translation to = {.t = t};
 	size_t i, end, comment;
 
 	if (!probe_names_are_in(file, text, n))
 		return 0;
-	to.f = open_memstream(&told->text, &told->n);
+	to.f = open_memstream(&translated->text, &translated->n);
 	if (!to.f)
 		return fail(ENOMEM, "no memory");
 	for (i = 0; i < n; i = end + 1) {
@@ -477,15 +479,15 @@ int probe_names_translate(const struct image *t, const char *file, const char *t
 			;
 		for (comment = i; comment < end && text[comment] != '#'; comment++)
 			;
-		tell_line(&to, text + i, comment - i);
+		translate_line(&to, text + i, comment - i);
 		if (end < n)
 			fputc('\n', to.f);
 	}
 	meta_free(to.meta);
-	told->is_own = to.is_own;
+	translated->is_own = to.is_own;
 	if (fclose(to.f)) {
-		free(told->text);
-		told->text = NULL;
+		free(translated->text);
+		translated->text = NULL;
 		return fail(ENOMEM, "no memory");
 	}
 	return 0;

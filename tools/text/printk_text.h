@@ -10,7 +10,7 @@
 #define PRINTK_TEXT_BYTES 4096u
 
 /*
- * printk_text_take() - change such a record to the RECORD_PRINT that it stands for; its event
+ * printk_text_take() - change such a record to the RECORD_PRINT that it means; its event
  * stays. @rec: changed if this returns true; else it is another record, and unchanged. @text: room
  * for the record's text, PRINTK_TEXT_BYTES.
  */

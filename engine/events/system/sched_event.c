@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The life of threads and processes as sched_process_* tell it, with the kernel's fields (6.12).
+ * The life of threads and processes as sched_process_* show it, with the kernel's fields (6.12).
  * The acting thread makes each record: the creator of a thread when it has made it, a thread in its
  * last destructor or in exit(), a program at its start. fork: the child goes on with the same
  * events. Tests: tests/engine/events/sched.
@@ -140,7 +140,7 @@ static int watch(struct builtin_event *e, int on)
 }
 
 /* This program was just executed: a record of it, if one is wanted from the beginning. */
-static void tell_exec(const struct lifecycle_start *how)
+static void record_exec(const struct lifecycle_start *how)
 {
 	const char *path = (const char *)getauxval(AT_EXECFN);
 	struct exec_record rec = {.pid = sys_getpid(), .old_pid = sys_getpid()};
@@ -162,4 +162,4 @@ static void start(const struct lifecycle_start *how)
 }
 
 LIFECYCLE(LIFECYCLE_SYSTEM, start, NULL, NULL);
-LIFECYCLE(LIFECYCLE_LIVE, tell_exec, NULL, NULL);
+LIFECYCLE(LIFECYCLE_LIVE, record_exec, NULL, NULL);

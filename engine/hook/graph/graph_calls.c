@@ -36,17 +36,17 @@ struct entry {
 };
 
 /*
- * A record in a slot that is reserved. @told: ctl->last_state before. Return: 0: a handler changed
- * that meanwhile, or the page is too old: nothing was written.
+ * A record in a slot that is reserved. @before: ctl->last_state as it was. Return: 0: a handler
+ * changed that meanwhile, or the page is too old: nothing was written.
  */
 static int fill(struct ring_ctl *ctl, const struct page_head *head, uint64_t *words, int alone,
-		uint64_t told, const struct entry *e)
+		uint64_t before, const struct entry *e)
 {
 	uint64_t stamp = ring_stamp(&rings[ctl->ring]) - head->base_stamp;
 	uint64_t *record = alone ? words : words + 1;
 	uint32_t i;
 
-	if (stamp >> 32 || load_relaxed(&ctl->last_state) != told)
+	if (stamp >> 32 || load_relaxed(&ctl->last_state) != before)
 		return 0;
 	if (rings[ctl->ring].stamps == RING_STAMPS_NONE)
 		stamp = 0;
@@ -69,14 +69,14 @@ static int put_entry(struct ring *r, const struct entry *e)
 		struct ring_ctl *ctl = ring_block(r);
 		int below, alone, done = 0, full = 1;
 		struct page_head *head;
-		uint64_t told, at;
+		uint64_t before, at;
 		uint32_t bytes;
 
 		if (ctl->cpu_key == (ring_cpu() ^ RING_CPU_KEY)) {
 			head = ring_begin_writer(ctl);
 			below = ctl->nest > 1;
-			told = load_relaxed(&ctl->last_state);
-			alone = !below && (uint32_t)told == stack;
+			before = load_relaxed(&ctl->last_state);
+			alone = !below && (uint32_t)before == stack;
 			bytes = alone ? whole - RECORD_GRAPH_BYTES : whole;
 			at = head ? arch_local_fetch_add(&head->commit, bytes) : PAGE_BYTES;
 			full = at + bytes > PAGE_BYTES;
@@ -84,18 +84,18 @@ static int put_entry(struct ring *r, const struct entry *e)
 				uint64_t *words = (uint64_t *)((uint8_t *)head + at);
 
 				words[0] = head_word(RECORD_UNCOMMITTED, bytes, 0);
-				done = fill(ctl, head, words, alone, told, e);
+				done = fill(ctl, head, words, alone, before, e);
 				if (!done) /* readers need not wait for it */
 					words[0] = head_word(RECORD_UNCOMMITTED, bytes,
 							     RECORD_GIVEN_UP);
-				full = !done && load_relaxed(&ctl->last_state) == told;
+				full = !done && load_relaxed(&ctl->last_state) == before;
 			}
 			barrier();
 			if (done && below)
-				store_relaxed(&ctl->last_state, ((told >> 32) + 1) << 32);
+				store_relaxed(&ctl->last_state, ((before >> 32) + 1) << 32);
 			else if (done && !alone)
-				arch_local_compare_and_store(&ctl->last_state, told,
-							     told >> 32 << 32 | stack);
+				arch_local_compare_and_store(&ctl->last_state, before,
+							     before >> 32 << 32 | stack);
 			ring_end_writer(ctl);
 		}
 		if (done)
@@ -267,7 +267,7 @@ void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 	struct srcu_thread *inside;
 	const struct ops_list *l;
 	uint32_t id = record_word_id(word), i;
-	int told = 0;
+	int wanted = 0;
 
 	if (!begin(&inside, &l))
 		return;
@@ -276,7 +276,7 @@ void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 
 		if (!ops_user_wants(&l->graph[i], id))
 			continue;
-		told = 1;
+		wanted = 1;
 		if (knows(shadow, r) || !can_enter(shadow, id))
 			put(r, s, RECORD_TAIL, id);
 		else if (put(r, s, RECORD_ENTRY, id))
@@ -290,7 +290,7 @@ void graph_tail_all(uint64_t word, uint64_t slot, struct graph_stack *s,
 	if (unlikely(ops_user_wants(&l->profile, id)))
 		function_profile_enter(id);
 	ring_leave(inside);
-	if (told)
+	if (wanted)
 		count_tail(s, shadow);
 }
 

@@ -245,7 +245,7 @@ static void count_gone(const struct graph_shadow *shadow, uint64_t slot, uint32_
 		gone[0]++;
 }
 
-static void tell_gone(const struct graph_stack *s, const uint32_t gone[RING_MAX])
+static void report_gone(const struct graph_stack *s, const uint32_t gone[RING_MAX])
 {
 	if (load_relaxed(&graph_multi))
 		graph_calls_unwound(s, gone);
@@ -435,7 +435,7 @@ int graph_stack_slow(uint64_t slot, enum graph_step step, uint64_t fp, uint64_t 
 	drop(s, slot, step, returned, gone);
 	if (returned && step == GRAPH_ENTER)
 		drop_abandoned(s, slot, gone);
-	tell_gone(s, gone);
+	report_gone(s, gone);
 	if (step == GRAPH_EXIT)
 		s->open = slot;
 	t->recent[graph_recent(slot)] = s;
@@ -547,7 +547,7 @@ void graph_stack_drop(uint64_t sp)
 		return;
 	}
 	drop(s, sp, GRAPH_EXIT, become(t, s), gone);
-	tell_gone(s, gone);
+	report_gone(s, gone);
 	t->turn++;
 	leave(t, s);
 }

@@ -94,7 +94,7 @@ struct frames {
 	void *arg;
 };
 
-static _Unwind_Reason_Code tell_frame(struct _Unwind_Context *context, void *arg)
+static _Unwind_Reason_Code give_frame(struct _Unwind_Context *context, void *arg)
 {
 	const struct frames *f = arg;
 	uint64_t ip = unwind_get_ip(context);
@@ -112,7 +112,7 @@ static void walk(stack_each *each, void *arg)
 {
 	struct frames f = {each, arg};
 
-	real_unwind_backtrace(tell_frame, &f);
+	real_unwind_backtrace(give_frame, &f);
 }
 
 static int stop(void *arg, uint64_t ip, uint64_t sp)

@@ -283,7 +283,7 @@ static int search_object(struct search *s)
 	return 0;
 }
 
-static void tell_refused(struct search *s)
+static void report_refused(struct search *s)
 {
 	char text[sizeof(s->refused) + 64];
 	struct seq_buf line;
@@ -321,7 +321,7 @@ static void search_all(void)
 			if (err)
 				area_status("no system calls are seen of", o->name, err);
 			else if (s.refused_text.len)
-				tell_refused(&s);
+				report_refused(&s);
 		}
 	}
 }

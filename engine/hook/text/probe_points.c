@@ -224,7 +224,7 @@ static int places_check(const struct object *o, uint64_t start, uint64_t address
 	*why = "no probe in vestige's own code";
 	if (is_own(address))
 		return -EINVAL;
-	*why = "no probe: what stands before it is no code that is known";
+	*why = "no probe: what is before it is no code that is known";
 	for (at = start; at <= address;) {
 		uint32_t bytes = insn_at(at, hi, &movable);
 

@@ -20,8 +20,8 @@ struct text_window {
 };
 
 /*
- * What redirects tell. @at: the window that the instruction at @address is in. Return: whether it is
- * in one. @copy: where the instruction is on the window's island, once that is made; 0: it is not.
+ * What redirects report. @at: the window that the instruction at @address is in. Return: whether
+ * it is in one. @copy: where the instruction is on the window's island, once that is made; 0: it is not.
  * @claim: whether jumps of redirects have bytes in @lo .. @hi.
  */
 struct text_windows {

@@ -13,7 +13,7 @@
  * the return address is in the shadow; before, in S.
  *
  * r8 is the row of the call's stack (graph_stack.h) from the first check to the last store. Whether
- * the thread's records are told of that stack is asked once more where the record is made, inside
+ * the thread's records belong to that stack is asked once more where the record is made, inside
  * the restartable sequence. If they are not, but the thread ran there lately, a RECORD_STACK with
  * the same stamp goes before the record.
  *
@@ -156,7 +156,7 @@
 	ret
 	.cfi_restore_state
 
-	/* The caller is gone, its return address is a stub's: it will be told of one return. */
+	/* The caller is gone, its return address is a stub's, which runs at one return. */
 .L\name\()_tail:
 	cmp	ST_OPEN(%r8), %rcx
 	jne	.L\name\()_tail_stack

@@ -33,7 +33,7 @@ static const char format[] =
 	"__print_symbolic(REC->n, {7, \"a,b\"})\n";
 
 /* Event @row of @system has the text at @at of the formats. */
-static void tell(struct fake *f, uint32_t row, uint16_t id, uint32_t at, const char *text)
+static void describe(struct fake *f, uint32_t row, uint16_t id, uint32_t at, const char *text)
 {
 	char *strings = fake_row(f, AREA_STRINGS, 0);
 	struct area_event *e = fake_row(f, AREA_EVENTS, row);
@@ -70,7 +70,7 @@ static void an_event_is_read_by_its_format(void **state)
 	struct reader *r;
 
 	(void)state;
-	tell(f, 0, 40, 0, format);
+	describe(f, 0, 40, 0, format);
 	fake_take(f, 0, 0, 100, 5000);
 	put(f, 40, 1, FAKE_BIAS + 0x1000 + 16 * 3 + 4, 7);
 	put(f, 41, 2, 0, 0); /* of which nothing is told */
@@ -108,7 +108,7 @@ static struct fake *printed(void)
 				     "\nprint fmt: \"%ps: %s\", (void *)REC->ip, REC->fmt\n";
 	struct fake *f = fake_new(1, 2, 10);
 
-	tell(f, 0, 6, 0, bprint);
+	describe(f, 0, 6, 0, bprint);
 	strcpy(fake_row(f, AREA_STRINGS, 40), "ftrace");
 	fake_take(f, 0, 0, 100, 5000);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -211,8 +211,8 @@ static void a_follower_reads_while_events_come(void **state)
 	bool renewed = false;
 
 	(void)state;
-	tell(f, 0, 40, 0, format);
-	tell(f, 1, 41, 1000, format);
+	describe(f, 0, 40, 0, format);
+	describe(f, 1, 41, 1000, format);
 	AREA_TABLE(f->head, AREA_EVENTS)->count = 1;
 	fake_take(f, 0, 0, 100, 5000);
 	put(f, 40, 1, FAKE_BIAS + 0x1000, 7);
@@ -242,14 +242,14 @@ static void one_event_has_one_id(void **state)
 	char other[sizeof(format)];
 
 	(void)state;
-	tell(f, 0, 40, 0, format);
+	describe(f, 0, 40, 0, format);
 	memcpy(other, format, sizeof(format));
 	memcpy(strstr(other, "sale"), "sell", 4);
-	tell(f, 1, 40, 1000, other); /* the same id again: another event */
+	describe(f, 1, 40, 1000, other); /* the same id again: another event */
 	memcpy(other, format, sizeof(format));
 	memcpy(strstr(other, "ID: 40"), "ID: 43", 6);
-	tell(f, 2, 43, 2000, other); /* the first one under another id */
-	tell(f, 3, 5, 3000, format); /* and under one of the system ftrace */
+	describe(f, 2, 43, 2000, other); /* the first one under another id */
+	describe(f, 3, 5, 3000, format); /* and under one of the system ftrace */
 	fake_take(f, 0, 0, 100, 5000);
 	put(f, 43, 1, 0, 7);
 	put(f, 40, 2, 0, 7);
@@ -280,7 +280,7 @@ static void tables_that_lie(void **state)
 		struct fake *f = fake_new(1, 2, 10);
 		struct area_event *e;
 
-		tell(f, 0, 40, 0, i < 6 ? bad[i] : format);
+		describe(f, 0, 40, 0, i < 6 ? bad[i] : format);
 		e = fake_row(f, AREA_EVENTS, 0);
 		if (i == 6)
 			e->format = 4095;
