@@ -507,7 +507,8 @@ static const struct reader_ops import_ops = {
 };
 
 static const struct importer *const importers[] = {
-	&chrome_importer, &ftrace_importer, &kft_importer, &perf_importer, &uftrace_importer,
+	&chrome_importer, &ftrace_importer,   &kft_importer,
+	&perf_importer,	  &perfetto_importer, &uftrace_importer,
 };
 
 static int read_file(struct import_text *in, struct import *im, const struct importer *from)

@@ -31,7 +31,7 @@ struct importer {
 };
 
 extern const struct importer chrome_importer, ftrace_importer, kft_importer, perf_importer,
-	uftrace_importer;
+	perfetto_importer, uftrace_importer;
 
 #define IMPORT_MAX_CPUS	   4096u
 #define IMPORT_MAX_RECORDS (UINT64_C(1) << 28)
