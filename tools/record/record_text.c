@@ -236,8 +236,9 @@ static void tell_nothing(const struct launch *l, const struct recorder_summary *
 		     "cannot be preloaded; record that program itself",
 		     l->image, last_comm);
 	else if (l->script && !l->unmodified)
-		note("nothing was recorded: %s is a script for %s, and neither that nor what it ran "
-		     "was built with a flag: `vestige record --unmodified` traces them as they are",
+		note("nothing was recorded: %s is a script for %s, and neither that nor what it "
+		     "ran was built with a flag: `vestige record --unmodified` traces them as they "
+		     "are",
 		     l->path, l->image);
 	else if (l->script)
 		note("nothing was recorded: %s is a script for %s, which has no function that can "
