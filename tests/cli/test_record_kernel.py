@@ -132,7 +132,9 @@ def test_nothing_is_left(w):
     tracefs()
     before = settings()
     for words, why in ((["-e", "nosuch"], "-e nosuch: the kernel has no such event"),
-                       (["-e", "no*such"], "-e no*such: the kernel has no such event")):
+                       (["-e", "no*such"], "-e no*such: the kernel has no such event"),
+                       (["-e", "sched_swicth"], "the kernel has no such event, did you mean sched_switch?"),
+                       (["-e", "sched:sched_swich"], "no such event, did you mean sched:sched_switch?")):
         err = w.run("record", "-k", *words, "--", w.prog, status=125).stderr.decode()
         assert why in err and err.count("\n") == 1, err
     for words in (["-k"], ["-k", "-e", "prog:sched"], ["-k", "-e", "sched", "--native"], ["-k", "-e", "sched", "--file-version", "6"]):

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/cli/cmd.h"
+#include "tools/base/nearest.h"
 #include "tools/cli/options.h"
 
 struct shared {
@@ -154,13 +155,13 @@ static const char *name_at(const void *arg, size_t i)
 
 static void test_nearest(void **state)
 {
-	assert_string_equal(options_nearest("recrod", name_at, NULL), "record");
-	assert_string_equal(options_nearest("rport", name_at, NULL), "report");
-	assert_null(options_nearest("nosuchthing", name_at, NULL));
-	assert_null(options_nearest("x", name_at, NULL));
-	assert_null(options_nearest("xx", name_at, NULL));
-	assert_null(options_nearest("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", name_at,
-				    NULL));
+	assert_string_equal(nearest_name("recrod", name_at, NULL), "record");
+	assert_string_equal(nearest_name("rport", name_at, NULL), "report");
+	assert_null(nearest_name("nosuchthing", name_at, NULL));
+	assert_null(nearest_name("x", name_at, NULL));
+	assert_null(nearest_name("xx", name_at, NULL));
+	assert_null(nearest_name("abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqrstuvwxyz", name_at,
+				 NULL));
 }
 
 int main(void)

@@ -12,6 +12,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
+#include "tools/base/nearest.h"
 #include "tools/base/note.h"
 #include "tools/blk/blk_parse.h"
 #include "tools/blk/blk_times.h"
@@ -333,7 +334,7 @@ static int run(const struct command *c, int argc, char **argv)
 
 		return status >= 0 ? status : options_wrong(c, "record, parse or times?");
 	}
-	nearest = options_nearest(argv[1], sub_name, NULL);
+	nearest = nearest_name(argv[1], sub_name, NULL);
 	return nearest ? options_wrong(c, "there is no %s: did you mean %s?", argv[1], nearest)
 		       : options_wrong(c, "there is no %s: there are record, parse and times",
 				       argv[1]);

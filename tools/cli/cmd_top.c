@@ -22,7 +22,7 @@
 #include "tools/base/time_ns.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
-#include "tools/cli/suggest.h"
+#include "tools/target/suggest.h"
 #include "tools/cli/top.h"
 #include "tools/target/borrowed.h"
 #include "tools/text/out.h"

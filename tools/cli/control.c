@@ -14,7 +14,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
-#include "tools/cli/suggest.h"
+#include "tools/target/suggest.h"
 
 int control_take_pid(const struct parsing *p, void *to, const char *value)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tools/base/nearest.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/complete.h"
@@ -92,7 +93,7 @@ static const char *flag_name(const void *arg, size_t i)
 static int unknown(const char *what, const char *name,
 		   const char *(*name_at)(const void *arg, size_t i))
 {
-	const char *nearest = options_nearest(name, name_at, NULL);
+	const char *nearest = nearest_name(name, name_at, NULL);
 
 	if (!*name)
 		note("no %s is named: the word for it is empty (see vestige --help)", what);
@@ -141,7 +142,7 @@ static int run(int argc, char **argv)
 	 * name
 	 */
 	if (strchr(argv[1], '/') ||
-	    (!options_nearest(argv[1], command_name, NULL) && cmd_is_program(argv[1])))
+	    (!nearest_name(argv[1], command_name, NULL) && cmd_is_program(argv[1])))
 		return cmd_program(argc - 1, argv + 1);
 	return unknown("command", argv[1], command_name);
 }

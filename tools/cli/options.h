@@ -93,11 +93,4 @@ int options_take_number(const struct parsing *p, const char *value, unsigned lon
 /* Print usage, flags and the other paragraphs of the help on stdout. */
 void options_help(const struct command *c);
 
-/*
- * options_nearest() - the name that was probably meant.
- * @name_at: the i-th name, NULL behind the last one. Return: it, or NULL: none is near.
- */
-const char *options_nearest(const char *word, const char *(*name_at)(const void *arg, size_t i),
-			    const void *arg);
-
 #endif

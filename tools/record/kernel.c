@@ -26,6 +26,7 @@
 #include "tools/export/dat_sections.h"
 #include "tools/record/kernel_meta.h"
 #include "tools/target/event_names.h"
+#include "tools/target/suggest.h"
 #include "tools/target/target.h"
 
 #define PREFIX	     "vestige."
@@ -122,11 +123,16 @@ static int enable(struct kernel_record *k, const char *event)
 			  ? event_names_each(k->top, event, enable_one, k)
 			  : target_write(k->at, "set_event", text, strlen(text), false);
 
-	return err == -EINVAL ? fail(EINVAL,
-				     "-e %s: the kernel has no such event (the program's are "
-				     "named prog:EVENT)",
-				     event)
-			      : err;
+	char near[128];
+
+	if (err != -EINVAL)
+		return err;
+	if (suggest(k->top, "available_events", event, near, sizeof(near)))
+		return fail(EINVAL, "-e %s: the kernel has no such event, did you mean %s?", event,
+			    near);
+	return fail(EINVAL,
+		    "-e %s: the kernel has no such event (the program's are named prog:EVENT)",
+		    event);
 }
 
 /* Where a CPU's pages wait: a file without a name beside the output. */

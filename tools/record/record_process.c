@@ -24,6 +24,7 @@
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
 #include "tools/target/image.h"
+#include "tools/target/suggest.h"
 #include "tools/target/target.h"
 
 #define MAX_CHANGES (RECORD_MAX_OPTIONS + 16)
@@ -264,6 +265,19 @@ static int add_libcalls(struct libcalls *l, struct target *t)
 		   : target_write(t, "set_event", LIBCALL_SYSTEM, strlen(LIBCALL_SYSTEM), false);
 }
 
+/* Refuse @name, which is none of those in the file @list. Return: -EINVAL. */
+static int not_there(struct target *t, const char *what, const char *name, const char *list)
+{
+	char near[128];
+
+	if (suggest(t, list, name, near, sizeof(near)))
+		return fail(EINVAL, "process %s has no %s %s, did you mean %s?", t->name, what,
+			    name, near);
+	return fail(EINVAL,
+		    "process %s has no %s %s: `vestige get -P %s %s` shows those that it has",
+		    t->name, what, name, t->name, list);
+}
+
 /* Set what is traced: filters first, then the tracer, recording last. */
 static int choose(struct changes *c, struct target *t, const struct record_options *opt)
 {
@@ -281,10 +295,7 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 		return err;
 	err = target_set(t, "current_tracer", opt->tracer);
 	if (err == -EINVAL)
-		return fail(EINVAL,
-			    "process %s has no tracer %s: `vestige list -t -P %s` shows those "
-			    "that it has",
-			    t->name, opt->tracer, t->name);
+		return not_there(t, "tracer", opt->tracer, "available_tracers");
 	for (unsigned int i = 0; i < opt->nr_options && !err; i++)
 		err = change_option(c, t, opt->options[i]);
 	for (unsigned int i = 0; i < opt->nr_patterns && !err; i++) {
@@ -295,10 +306,7 @@ static int choose(struct changes *c, struct target *t, const struct record_optio
 		event = strcmp(event, "all") ? event : "*:*";
 		err = target_write(t, "set_event", event, strlen(event), false);
 		if (err == -EINVAL)
-			return fail(EINVAL,
-				    "process %s has no event %s: `vestige get -P %s "
-				    "available_events` shows those that it has",
-				    t->name, event, t->name);
+			return not_there(t, "event", event, "available_events");
 	}
 	return err || !opt->libcall ? err : add_libcalls(&libcalls[c - changes], t);
 }

@@ -11,6 +11,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/shell_word.h"
+#include "tools/target/suggest.h"
 
 #define THE_FLAG "-fpatchable-function-entry=6"
 
@@ -163,15 +164,41 @@ static void tell_status(const struct meta *m)
 	}
 }
 
+/* Of the events that there are now. */
+static bool suggest_event(const struct meta *m, const char *word, char *near, size_t bytes)
+{
+	char *list = NULL;
+	size_t n = 0;
+	FILE *f = open_memstream(&list, &n);
+	bool found;
+
+	if (!f)
+		return false;
+	for (uint32_t i = 0; i < m->nr_events; i++)
+		fprintf(f, "%s:%s\n", meta_string(m, m->events[i].system),
+			meta_string(m, m->events[i].name));
+	found = !fclose(f) && list && suggest_of(list, word, near, bytes);
+	free(list);
+	return found;
+}
+
 /* An event that is not there: a library that the program loads later may have it. */
 static void tell_events(const struct meta *m)
 {
-	char word[512];
+	char word[512], near[128];
 
 	for (const char *line = m->status; *line; line += *line == '\n') {
 		size_t n = strcspn(line, "\n");
 
-		if (status_word(line, n, "trace_event: ", word, sizeof(word)))
+		if (!status_word(line, n, "trace_event: ", word, sizeof(word))) {
+			line += n;
+			continue;
+		}
+		if (suggest_event(m, word, near, sizeof(near)))
+			note("%s has no event %s, did you mean %s? It is recorded only of programs "
+			     "that %s executes",
+			     m->head.exe, word, near, m->head.exe);
+		else
 			note("%s has no event %s: it is recorded only of programs that %s executes",
 			     m->head.exe, word, m->head.exe);
 		line += n;

@@ -13,4 +13,7 @@
  */
 bool suggest(struct target *t, const char *list, const char *word, char *near, size_t bytes);
 
+/* The same among the words of a text, which is cut up. */
+bool suggest_of(char *list, const char *word, char *near, size_t bytes);
+
 #endif

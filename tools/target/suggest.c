@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See suggest.h. Tests: tests/cli/test_control.py. */
-#include "tools/cli/suggest.h"
+#include "tools/target/suggest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "tools/base/array.h"
-#include "tools/cli/options.h"
+#include "tools/base/nearest.h"
 
 struct words {
 	char **at;
@@ -47,19 +47,27 @@ static const char *word_at(const void *arg, size_t i)
 	return i < w->nr ? w->at[i] : NULL;
 }
 
-bool suggest(struct target *t, const char *list, const char *word, char *near, size_t bytes)
+bool suggest_of(char *list, const char *word, char *near, size_t bytes)
 {
 	const char *nearest = NULL;
 	struct words words = {0};
-	struct target_text text;
 
-	if (!*word || word[strcspn(word, " \t\n")] || target_read(t, list, &text))
-		return false;
-	if (!split(text.at, !strchr(word, ':'), &words))
-		nearest = options_nearest(word, word_at, &words);
+	if (!split(list, !strchr(word, ':'), &words))
+		nearest = nearest_name(word, word_at, &words);
 	if (nearest)
 		snprintf(near, bytes, "%s", nearest);
 	free(words.at);
-	free(text.at);
 	return nearest;
+}
+
+bool suggest(struct target *t, const char *list, const char *word, char *near, size_t bytes)
+{
+	struct target_text text;
+	bool found;
+
+	if (!*word || word[strcspn(word, " \t\n")] || target_read(t, list, &text))
+		return false;
+	found = suggest_of(text.at, word, near, bytes);
+	free(text.at);
+	return found;
 }
