@@ -65,7 +65,7 @@ def test_triggers(w):
     out, rows = log(w, "begin trigger start entry setup trigger stop entry work end")
     assert names(rows) == ONE[:5] and "started at" in out, names(rows)
     assert re.search(r"started at \d+ usec by entry to function setup\n.*stopped at \d+ usec by entry to function work\n", out), out
-    assert rows[1][1] >= 2000 and rows[0][1] >= rows[1][1] and rows[2][1] == 0, rows
+    assert rows[1][1] >= 2000 and rows[0][1] >= rows[1][1] > rows[2][1], rows
     out, rows = log(w, "begin trigger start exit slow trigger stop exit setup end")
     assert names(rows) == ["leaf", "leaf"] and "Entries not found = 1" in out and "by exit from function slow" in out, out
     out, rows = log(w, "begin trigger start entry setup trigger stop entry in_handler end")
@@ -80,9 +80,12 @@ def test_triggers(w):
 def test_filters(w):
     """Filters by time, list and signal handler, and their counters."""
     recorded(w)
+    _, every = log(w, "begin end")
     out, rows = log(w, "begin filter mintime 1500 end")
-    assert names(rows) == ["main", *3 * ["setup", "slow"]], names(rows)
-    assert "Execution time filter count = 28\n" in out and "Total entries filtered = 28\n" in out and "1500 usecs minimum" in out, out
+    # a machine that is busy makes others long, too
+    assert rows == [r for r in every if r[1] >= 1500] and names(rows).count("slow") == 3, (rows, every)
+    short = len(every) - len(rows)
+    assert f"Execution time filter count = {short}\n" in out and f"Total entries filtered = {short}\n" in out and "1500 usecs minimum" in out, out
     assert b"with *" in w.run("kd", "--", log_of(w, out)).stderr
     out, rows = log(w, "begin filter maxtime 1500 filter noints end")
     assert not {"main", "slow", "handler", "in_handler"} & set(names(rows)) and "Interrupt filter count = 9\n" in out, out
