@@ -270,14 +270,9 @@ static int read_all(struct uftrace *u)
 	char name[32];
 	int err = 0;
 
-	for (size_t i = 0; i < nr && !err; i++) {
-		bool again = false;
-
-		for (size_t k = 0; k < i && !again; k++)
-			again = tasks[k].tid == tasks[i].tid;
-		if (!again)
+	for (size_t i = 0; i < nr && !err; i++)
+		if (!tasks[i].repeated)
 			err = read_thread(u, &tasks[i]);
-	}
 	for (unsigned int cpu = 0; !err && cpu < IMPORT_MAX_CPUS; cpu++) {
 		snprintf(name, sizeof(name), "perf-cpu%u.dat", cpu);
 		err = begin_bytes(u, name);

@@ -16,6 +16,7 @@
 #include "tools/import/import_text.h"
 
 #define MAX_ENTRIES (1u << 20) /* of each list */
+#define MAX_DEPTH   1024u      /* of forks: a damaged file may have a ring of them */
 #define NS_PER_S    UINT64_C(1000000000)
 #define END_TYPE    '?' /* of a symbol that is the end of others */
 
@@ -343,7 +344,7 @@ static int take_task(struct uftrace_names *n, int64_t pid, int64_t tid)
 		return fail(E2BIG, "more than %u threads", MAX_ENTRIES);
 	if (ARRAY_ROOM(n->tasks, n->nr_tasks, n->room_tasks, 16))
 		return no_memory();
-	n->tasks[n->nr_tasks++] = (struct uftrace_task){pid, tid};
+	n->tasks[n->nr_tasks++] = (struct uftrace_task){.pid = pid, .tid = tid};
 	return 0;
 }
 
@@ -433,6 +434,31 @@ static int read_events(struct uftrace_names *n)
 	return end_text(n, err);
 }
 
+static int compare_tasks(const void *a, const void *b)
+{
+	const struct uftrace_task *one = *(struct uftrace_task *const *)a;
+	const struct uftrace_task *other = *(struct uftrace_task *const *)b;
+
+	if (one->tid != other->tid)
+		return one->tid < other->tid ? -1 : 1;
+	return one < other ? -1 : one > other;
+}
+
+static int mark_repeated(struct uftrace_names *n)
+{
+	struct uftrace_task **sorted = calloc(n->nr_tasks + 1, sizeof(*sorted));
+
+	if (!sorted)
+		return no_memory();
+	for (size_t i = 0; i < n->nr_tasks; i++)
+		sorted[i] = &n->tasks[i];
+	qsort(sorted, n->nr_tasks, sizeof(*sorted), compare_tasks);
+	for (size_t i = 1; i < n->nr_tasks; i++)
+		sorted[i]->repeated = sorted[i]->tid == sorted[i - 1]->tid;
+	free(sorted);
+	return 0;
+}
+
 int uftrace_names_open(int folder, bool relative, struct uftrace_names **out)
 {
 	struct uftrace_names *n = calloc(1, sizeof(*n));
@@ -445,6 +471,8 @@ int uftrace_names_open(int folder, bool relative, struct uftrace_names **out)
 	n->relative = relative;
 	n->in = calloc(1, sizeof(*n->in));
 	err = n->in ? read_tasks(n) : no_memory();
+	if (!err)
+		err = mark_repeated(n);
 	return err ? err : read_events(n);
 }
 
@@ -495,7 +523,7 @@ static struct session *find_session(struct uftrace_names *n, int64_t pid, uint64
 		return n->found;
 	n->found_pid = pid;
 	n->found_to = UINT64_MAX;
-	for (size_t depth = 0; !best && pid && depth <= n->nr_forks; depth++) {
+	for (size_t depth = 0; !best && pid && depth < MAX_DEPTH; depth++) {
 		for (size_t i = 0; i < n->nr_sessions; i++) {
 			struct session *s = &n->sessions[i];
 
@@ -515,7 +543,7 @@ static struct session *find_session(struct uftrace_names *n, int64_t pid, uint64
 
 const char *uftrace_names_comm(const struct uftrace_names *n, int64_t pid)
 {
-	for (size_t depth = 0; pid && depth <= n->nr_forks; depth++) {
+	for (size_t depth = 0; pid && depth < MAX_DEPTH; depth++) {
 		for (size_t i = n->nr_sessions; i-- > 0;)
 			if (n->sessions[i].pid == pid)
 				return base_name(n->sessions[i].path);

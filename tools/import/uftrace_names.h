@@ -15,6 +15,7 @@ struct uftrace_names;
 
 struct uftrace_task {
 	int64_t pid, tid;
+	bool repeated; /* one of the same tid is before it */
 };
 
 /*
