@@ -81,7 +81,7 @@ static void take(struct memory *m, const uint8_t *data, uint64_t *ts)
 		rec->process = w.pid >> 6;
 		rec->task = w.pid >> 4 & 3;
 	} else if (w.kind < sizeof(kinds)) {
-		rec->graph = RECORD_GRAPH_TOLD | (w.kind == 9 ? RECORD_GRAPH_ALONE : 0) |
+		rec->graph = RECORD_GRAPH_DEPTH | (w.kind == 9 ? RECORD_GRAPH_ALONE : 0) |
 			     (w.lost & 1 ? RECORD_GRAPH_NO_START : 0);
 		rec->depth = w.number > 250 ? UINT32_MAX - w.number : w.number;
 		rec->duration = w.ip * (w.lost & 2 ? UINT64_C(1) << 60 : 1);

@@ -335,7 +335,7 @@ static void expect_told(const struct told_row *row, size_t nr, const char *text)
 			.pid = 9,
 			.depth = row->depth,
 			.duration = row->duration,
-			.graph = RECORD_GRAPH_TOLD,
+			.graph = RECORD_GRAPH_DEPTH,
 		};
 
 		assert_int_equal(calls_record(c, &rec), 0);
@@ -382,7 +382,7 @@ static void test_told(void **state)
 			.kind = RECORD_EXIT,
 			.depth = returns[i].depth,
 			.duration = returns[i].duration,
-			.graph = RECORD_GRAPH_TOLD | RECORD_GRAPH_ALONE,
+			.graph = RECORD_GRAPH_DEPTH | RECORD_GRAPH_ALONE,
 		};
 
 		calls_record(c, &rec);

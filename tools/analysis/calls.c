@@ -92,7 +92,7 @@ static int enter(struct calls *c, struct stack *s, const struct record *rec, uin
 		.start = rec->ts,
 		.pid = rec->pid,
 		.depth = depth,
-		.process = rec->graph & RECORD_GRAPH_TOLD ? 0 : rec->process,
+		.process = rec->graph & RECORD_GRAPH_DEPTH ? 0 : rec->process,
 		.stack = s->own ? 0 : s->id,
 		.flags = flags,
 	};
@@ -118,7 +118,7 @@ static void add_child(struct stack *s, struct call *parent, const struct call *c
 	if (parent) {
 		parent->children += call->end - call->start;
 		parent->nr_children += parent->nr_children < UINT32_MAX;
-	} else if (rec && rec->graph & RECORD_GRAPH_TOLD) {
+	} else if (rec && rec->graph & RECORD_GRAPH_DEPTH) {
 		add_orphan(s, call->depth, call->end - call->start);
 	}
 }
@@ -402,8 +402,8 @@ int calls_record(struct calls *c, const struct record *rec)
 	if (!t)
 		return -ENOMEM;
 	c->cpu_seen[rec->cpu] = true;
-	ret = rec->graph & RECORD_GRAPH_TOLD ? record_with_depth(c, t, rec)
-					     : calls_ring_record(c, t, rec);
+	ret = rec->graph & RECORD_GRAPH_DEPTH ? record_with_depth(c, t, rec)
+					      : calls_ring_record(c, t, rec);
 	if (rec->kind != RECORD_STACK)
 		t->cur->last_ts = rec->ts;
 	return ret;
@@ -491,7 +491,7 @@ static const struct stack *stack_of(const struct calls *c, const struct record *
 
 	if (!t)
 		return NULL;
-	if (!(rec->graph & RECORD_GRAPH_TOLD))
+	if (!(rec->graph & RECORD_GRAPH_DEPTH))
 		return calls_current(c, t);
 	if (t->cur->id == rec->task)
 		return t->cur;
@@ -507,7 +507,7 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 	if (!s || !s->nr || s->over)
 		return false;
 	top = top_of(s);
-	if (rec->graph & RECORD_GRAPH_TOLD)
+	if (rec->graph & RECORD_GRAPH_DEPTH)
 		return rec->kind == RECORD_EXIT && top->ip == rec->ip && top->depth == rec->depth;
 	if (rec->kind == RECORD_UNWOUND)
 		return rec->ip > 0;
@@ -522,7 +522,7 @@ bool calls_would_leave(const struct calls *c, const struct record *rec)
 static bool has_depth(const struct run *run)
 {
 	for (unsigned int i = 0; run->recs && i < run->nr; i++)
-		if (is_graph(&run->recs[i]) && run->recs[i].graph & RECORD_GRAPH_TOLD &&
+		if (is_graph(&run->recs[i]) && run->recs[i].graph & RECORD_GRAPH_DEPTH &&
 		    !(run->recs[i].graph & RECORD_GRAPH_ALONE))
 			return true;
 	return false;

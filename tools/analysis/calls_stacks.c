@@ -43,14 +43,14 @@ static uint64_t key_of(const struct stack *s)
 /* The idle tasks of all CPUs have one pid. */
 static uint32_t task_of(const struct record *rec)
 {
-	if (!(rec->graph & RECORD_GRAPH_TOLD))
+	if (!(rec->graph & RECORD_GRAPH_DEPTH))
 		return rec->task;
 	return rec->pid ? 0 : rec->cpu + 1u;
 }
 
 static uint32_t process_of(const struct record *rec)
 {
-	return rec->graph & RECORD_GRAPH_TOLD ? 0 : rec->process;
+	return rec->graph & RECORD_GRAPH_DEPTH ? 0 : rec->process;
 }
 
 static int grow_tables(struct calls *c)

@@ -237,8 +237,8 @@ struct graph_events *graph_events_new(struct reader *r, const bool *cpus, bool f
 		graph_events_free(g);
 		return NULL;
 	}
-	if ((cpus || (fold && r->leaves_told)) && r->ops->tell_depths)
-		r->ops->tell_depths(r);
+	if ((cpus || (fold && r->leaves_unknown)) && r->ops->find_depths)
+		r->ops->find_depths(r);
 	*err = calls_learn(g->calls, r, cpus);
 	if (*err) {
 		graph_events_free(g);
@@ -318,7 +318,7 @@ static void record_with_depth(struct graph_events *g, const struct record *rec)
 static int fold(struct graph_events *g, struct queued *q)
 {
 	const struct record *rec = &q->rec;
-	bool has_depth = rec->graph & RECORD_GRAPH_TOLD, ends;
+	bool has_depth = rec->graph & RECORD_GRAPH_DEPTH, ends;
 	struct record next;
 	int ret = 1;
 
@@ -328,7 +328,7 @@ static int fold(struct graph_events *g, struct queued *q)
 		ret = runs_peek(g->runs, &next);
 	if (ret <= 0)
 		return ret;
-	if (next.lost || (next.graph & RECORD_GRAPH_TOLD) != (rec->graph & RECORD_GRAPH_TOLD))
+	if (next.lost || (next.graph & RECORD_GRAPH_DEPTH) != (rec->graph & RECORD_GRAPH_DEPTH))
 		return 0;
 	if (has_depth) /* more the kernel does not ask for */
 		ends = next.kind == RECORD_EXIT && next.ip == rec->ip && next.pid == rec->pid &&
@@ -459,7 +459,7 @@ static int take_record(struct graph_events *g)
 	drop_first(g, 1);
 	add_lost(g, rec.cpu, rec.lost);
 	g->on_another = false;
-	if (rec.graph & RECORD_GRAPH_TOLD) {
+	if (rec.graph & RECORD_GRAPH_DEPTH) {
 		record_with_depth(g, &rec);
 		return 0;
 	}

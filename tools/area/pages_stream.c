@@ -234,7 +234,7 @@ static void take_return(const struct pages *p, const struct open_page *o, const 
 	uint64_t stamp = slot_stamp(o, slot), start = took < stamp ? stamp - took : 0;
 
 	rec->kind = RECORD_EXIT;
-	rec->graph = RECORD_GRAPH_TOLD | RECORD_GRAPH_ALONE;
+	rec->graph = RECORD_GRAPH_DEPTH | RECORD_GRAPH_ALONE;
 	rec->depth = (uint32_t)(slot->payload >> RECORD_RETURN_DEPTH_SHIFT);
 	rec->duration = took;
 	if (o->line) {
@@ -327,7 +327,7 @@ static bool make_record(const struct pages *p, struct stream *s, const struct op
 	if (o->ts > s->last_ts)
 		s->last_ts = o->ts;
 	rec->ts = s->last_ts;
-	if (!(rec->graph & RECORD_GRAPH_TOLD)) {
+	if (!(rec->graph & RECORD_GRAPH_DEPTH)) {
 		rec->process = o->ref->member;
 		rec->task = o->task;
 	}

@@ -106,24 +106,24 @@ static int native_rewind(struct reader *r)
 	return native_of(r)->ops->rewind(native_of(r));
 }
 
-static void native_tell_depths(struct reader *r);
+static void native_find_depths(struct reader *r);
 
 static const struct reader_ops native_ops = {.read = native_read,
 					     .close = dat_close,
 					     .rewind = native_rewind,
 					     .read_run = native_read_run,
-					     .tell_depths = native_tell_depths};
+					     .find_depths = native_find_depths};
 
 static const struct reader_ops dat_ops = {
 	.read = dat_read, .close = dat_close, .rewind = dat_rewind};
 
 /* The kernel's format does. */
-static void native_tell_depths(struct reader *r)
+static void native_find_depths(struct reader *r)
 {
 	struct dat_reader *d = of(r);
 
 	r->ops = &dat_ops;
-	r->bases_known = r->leaves_told = false;
+	r->bases_known = r->leaves_unknown = false;
 	pages_free(d->native);
 	d->native = NULL;
 }
@@ -139,7 +139,7 @@ static int use_native(struct dat_reader *d)
 	d->head.bases = pages_reader(d->native)->bases;
 	d->head.nr_bases = pages_reader(d->native)->nr_bases;
 	d->head.bases_known = true;
-	d->head.leaves_told = pages_reader(d->native)->leaves_told;
+	d->head.leaves_unknown = pages_reader(d->native)->leaves_unknown;
 	return 0;
 }
 

@@ -258,7 +258,7 @@ static void fill_graph(const struct dat_layout *l, const unsigned char *data, ui
 {
 	uint32_t how;
 
-	r->graph = RECORD_GRAPH_TOLD;
+	r->graph = RECORD_GRAPH_DEPTH;
 	r->data = NULL;
 	if (r->event == l->entry_id) {
 		how = (uint32_t)field(l, data, bytes, l->entry_how);

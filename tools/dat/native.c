@@ -89,7 +89,7 @@ int native_tables_pack(const struct pages *p, const struct native_chunk *chunks,
 {
 	struct native_head head = {.nr_chunks = nr_chunks,
 				   .nr_bases = (uint32_t)known->nr_bases,
-				   .flags = known->leaves_told ? NATIVE_LEAVES_TOLD : 0};
+				   .flags = known->leaves_unknown ? NATIVE_LEAVES_UNKNOWN : 0};
 	uint32_t nr_events = 0;
 	char *to;
 

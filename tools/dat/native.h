@@ -56,7 +56,7 @@ enum native_flag {
 	 * The calls that are leaves (their exit is the next event of their CPU) may differ here
 	 * from the kernel's format: a command that prints leaves reads the latter.
 	 */
-	NATIVE_LEAVES_TOLD = 1,
+	NATIVE_LEAVES_UNKNOWN = 1,
 };
 
 /* The tables, back to back, in this order. */
@@ -120,7 +120,7 @@ static_assert(sizeof(struct native_page) == 32, "native_page is part of the form
 struct native_known {
 	struct record_base *bases; /* calls_bases() */
 	size_t nr_bases;
-	bool leaves_told; /* NATIVE_LEAVES_TOLD */
+	bool leaves_unknown; /* NATIVE_LEAVES_UNKNOWN */
 };
 
 /*

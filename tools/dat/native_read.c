@@ -356,7 +356,7 @@ static bool take_tables(struct pages *p, struct native *n, const struct native_t
 	n->cpus = calloc((size_t)nr_cpus + 1, sizeof(*n->cpus));
 	n->nr_cpus = nr_cpus;
 	p->reader.nr_cpus = nr_cpus;
-	p->reader.leaves_told = head->flags & NATIVE_LEAVES_TOLD;
+	p->reader.leaves_unknown = head->flags & NATIVE_LEAVES_UNKNOWN;
 	return n->cpus && take_lines(p, &rest, head->nr_lines) && take_members(p, &rest, head) &&
 	       take_events(p, &rest, head->nr_events, fs) && take_bases(p, &rest, head->nr_bases) &&
 	       take_pages(p, n, &rest, head, tail);

@@ -66,7 +66,7 @@ struct record dat_graph_record(const struct graph_event *ev)
 	rec.overrun = 0;
 	rec.data = NULL;
 	rec.duration = 0;
-	rec.graph = RECORD_GRAPH_TOLD;
+	rec.graph = RECORD_GRAPH_DEPTH;
 	if (ev->type == GRAPH_ENTRY) {
 		rec.kind = ev->flags & GRAPH_TAIL ? RECORD_TAIL : RECORD_ENTRY;
 		if (ev->flags & GRAPH_ARGS) {
@@ -123,7 +123,7 @@ static int encode(struct dat_graph *g, struct reader *r, const struct dat_option
 		dat_progress(opt, r, ++g->events, 1);
 	}
 	if (!ret && opt->native)
-		g->known.leaves_told = graph_events_missed(events);
+		g->known.leaves_unknown = graph_events_missed(events);
 	graph_events_free(events);
 	return ret;
 }
@@ -187,7 +187,7 @@ static int encode_runs(struct dat_graph *g, struct reader *r, const struct dat_o
 	ret = dat_graph_runs(&runs);
 	g->events = runs.events;
 	g->known = (struct native_known){
-		.bases = runs.bases, .nr_bases = runs.nr_bases, .leaves_told = runs.missed};
+		.bases = runs.bases, .nr_bases = runs.nr_bases, .leaves_unknown = runs.missed};
 	return ret;
 }
 

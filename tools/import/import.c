@@ -207,7 +207,7 @@ int import_enter(struct import *im, unsigned int cpu, int32_t thread, uint64_t t
 					.pid = thread,
 					.cpu = (uint16_t)cpu,
 					.kind = RECORD_ENTRY,
-					.graph = RECORD_GRAPH_TOLD});
+					.graph = RECORD_GRAPH_DEPTH});
 }
 
 int import_leave(struct import *im, unsigned int cpu, int32_t thread, uint64_t ts)
@@ -216,7 +216,7 @@ int import_leave(struct import *im, unsigned int cpu, int32_t thread, uint64_t t
 					.pid = thread,
 					.cpu = (uint16_t)cpu,
 					.kind = RECORD_EXIT,
-					.graph = RECORD_GRAPH_TOLD});
+					.graph = RECORD_GRAPH_DEPTH});
 }
 
 int import_call(struct import *im, int32_t thread, uint64_t ts, uint64_t ns, uint64_t ip)
@@ -342,7 +342,7 @@ static int match_calls(struct import *im)
 		struct slot want = {.key = (uint64_t)(uint32_t)rec->pid, .value = nr}, *s;
 		struct open *o;
 
-		if (!(rec->graph & RECORD_GRAPH_TOLD)) {
+		if (!(rec->graph & RECORD_GRAPH_DEPTH)) {
 			im->recs[left++] = *rec;
 			continue;
 		}

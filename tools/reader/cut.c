@@ -42,9 +42,9 @@ static int cut_rewind(struct reader *r)
 	return of(r)->in->ops->rewind(of(r)->in);
 }
 
-static void cut_tell_depths(struct reader *r)
+static void cut_find_depths(struct reader *r)
 {
-	of(r)->in->ops->tell_depths(of(r)->in);
+	of(r)->in->ops->find_depths(of(r)->in);
 }
 
 static void cut_learn_printks(struct reader *r, uint32_t process)
@@ -67,7 +67,7 @@ int reader_cut(struct reader *in, uint64_t from, uint64_t to, struct reader **ou
 	*ops = (struct reader_ops){.read = cut_read,
 				   .close = cut_close,
 				   .rewind = in->ops->rewind ? cut_rewind : NULL,
-				   .tell_depths = in->ops->tell_depths ? cut_tell_depths : NULL,
+				   .find_depths = in->ops->find_depths ? cut_find_depths : NULL,
 				   .learn_printks =
 					   in->ops->learn_printks ? cut_learn_printks : NULL};
 	c->reader.ops = ops;

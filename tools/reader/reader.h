@@ -40,14 +40,14 @@ enum record_graph {
 	 * overrun), `task` is the number of its stack, 0 the thread's own, and each call has an
 	 * EXIT, a RECORD_TAIL too.
 	 */
-	RECORD_GRAPH_TOLD = 1,
+	RECORD_GRAPH_DEPTH = 1,
 	/* EXIT: retval is set, the register of the result, whatever the function returns. */
 	RECORD_GRAPH_RETVAL = 2,
 	/* EXIT of a call that did not return. */
 	RECORD_GRAPH_UNWOUND = 4,
 	/* EXIT whose entry was not seen: duration is 0. */
 	RECORD_GRAPH_NO_START = 8,
-	/* EXIT of a call that has no entry because of tracing_thresh; TOLD too. */
+	/* EXIT of a call that has no entry because of tracing_thresh; DEPTH too. */
 	RECORD_GRAPH_ALONE = 16,
 	/* ENTRY, FUNCTION: args is set. */
 	RECORD_GRAPH_ARGS = 32,
@@ -70,7 +70,7 @@ struct record {
 	union {
 		/* RECORD_FUNCTION: the return address in the caller, 0 unknown */
 		uint64_t parent_ip;
-		/* RECORD_GRAPH_TOLD, RECORD_EXIT: of the call, in units of ts */
+		/* RECORD_GRAPH_DEPTH, RECORD_EXIT: of the call, in units of ts */
 		uint64_t duration;
 	};
 	uint64_t lost; /* records lost on this CPU just before this one */
@@ -83,7 +83,7 @@ struct record {
 	uint8_t graph;	       /* enum record_graph */
 	union {
 		uint32_t data_bytes; /* RECORD_EVENT, RECORD_PRINT: size of data */
-		uint32_t depth;	     /* RECORD_GRAPH_TOLD */
+		uint32_t depth;	     /* RECORD_GRAPH_DEPTH */
 	};
 	union {
 		/*
@@ -99,7 +99,7 @@ struct record {
 	union {
 		/* Which of the reader's processes: its stacks have numbers of its own. */
 		uint32_t process;
-		uint32_t overrun; /* RECORD_GRAPH_TOLD, RECORD_EXIT */
+		uint32_t overrun; /* RECORD_GRAPH_DEPTH, RECORD_EXIT */
 	};
 	uint32_t task; /* of several threads that had this pid, which: see page_head.task */
 };
@@ -189,7 +189,7 @@ struct reader_ops {
 	 * From now on each graph record has its depth, if it can: for a caller that does not read
 	 * all CPUs. Before the first read. NULL: it is so already, or cannot be.
 	 */
-	void (*tell_depths)(struct reader *r);
+	void (*find_depths)(struct reader *r);
 	/*
 	 * Look whether @process, of a record, has printed formats that are not in printks yet.
 	 * NULL: it has ended.
@@ -225,7 +225,7 @@ struct reader {
 	struct record_base *bases;
 	size_t nr_bases;
 	bool bases_known;
-	bool leaves_told;	       /* which calls are leaves has to be asked of tell_depths() */
+	bool leaves_unknown;	       /* which calls are leaves has to be asked of find_depths() */
 	const struct formats *formats; /* their texts; NULL none */
 	/* Of pages: reading fails with EINTR once another thread has set it; NULL: it goes on.
 	 * Borrowed. */

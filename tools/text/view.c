@@ -227,8 +227,8 @@ int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *
 	for (unsigned int cpu = 0; runs && v->cpus && cpu < v->r->nr_cpus; cpu++)
 		if (!v->cpus[cpu])
 			runs_skip_cpu(runs, cpu);
-	if (v->cpus && v->r->ops->tell_depths)
-		v->r->ops->tell_depths(v->r);
+	if (v->cpus && v->r->ops->find_depths)
+		v->r->ops->find_depths(v->r);
 	if (!ret && v->r->bases_known)
 		ret = calls_learn(calls, v->r, v->cpus);
 	if (!ret)
