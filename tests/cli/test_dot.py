@@ -108,11 +108,14 @@ def test_diff(w):
 
 
 def test_pvtrace(w):
-    prog = w.compile("pv", PVTRACE, "-fpatchable-function-entry=0", "-finstrument-functions", "-no-pie")
-    subprocess.run([prog], cwd=w.dir, check=True, timeout=60)
-    text = dot(w, "--pvtrace", prog, "trace.txt")
-    assert edges(text) == {("main", "a"): 2, ("a", "b"): 6, ("main", "b"): 1}, text
-    svg(text)
+    """Addresses of a program that lies where its file says, and of one that was loaded anywhere."""
+    for pie in "-no-pie", "-pie":
+        prog = w.compile("pv" + pie, PVTRACE, "-fpatchable-function-entry=0", "-finstrument-functions", pie, "-fPIE" if pie == "-pie" else "-fno-pie")
+        subprocess.run([prog], cwd=w.dir, check=True, timeout=60)
+        text = dot(w, "--pvtrace", prog, "trace.txt")
+        assert edges(text) == {("main", "a"): 2, ("a", "b"): 6, ("main", "b"): 1}, (pie, text)
+        svg(text)
+    assert b"no address of the log" in w.run("dot", "--pvtrace", "/bin/true", "trace.txt", status=1).stderr
     with open(w.path("bad.txt"), "w") as f:
         f.write("E0x1\nhello\n")
     assert b"line 2 is not" in w.run("dot", "--pvtrace", prog, "bad.txt", status=1).stderr

@@ -12,6 +12,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/cli/view_flags.h"
 #include "tools/code/elf_code.h"
+#include "tools/code/load_bias.h"
 #include "tools/export/call_export.h"
 #include "tools/text/call_dot.h"
 
@@ -126,57 +127,100 @@ static const char *function_at(const struct elf_code *code, uint64_t addr, char 
 	return buf;
 }
 
+/* Of a trace.txt. */
+struct pvtrace {
+	struct pvtrace_line {
+		uint64_t addr;
+		bool entry;
+	} * lines;
+	size_t nr, room;
+};
+
 /* Lines E0xADDRESS at an entry and X0xADDRESS at an exit, as pvtrace's instrumentation writes. */
-static int add_lines(struct dot_graph *g, FILE *f, const char *path, const struct elf_code *code)
+static int read_lines(struct pvtrace *t, FILE *f, const char *path)
 {
-	uint32_t *stack = NULL;
+	char line[128], *end;
+
+	while (fgets(line, sizeof(line), f)) {
+		uint64_t addr = strtoull(line + 1, &end, 16);
+
+		if ((*line != 'E' && *line != 'X') || end == line + 1 || (*end && *end != '\n'))
+			return fail(EINVAL, "%s: line %zu is not E0xADDRESS or X0xADDRESS", path,
+				    t->nr + 1);
+		if (ARRAY_ROOM(t->lines, t->nr, t->room, 1024))
+			return fail(ENOMEM, "no memory for the calls");
+		t->lines[t->nr++] = (struct pvtrace_line){addr, *line == 'E'};
+	}
+	return t->nr ? 0 : fail(ENODATA, "%s is empty", path);
+}
+
+/* A program that is position-independent was loaded anywhere: the addresses themselves say where. */
+static int move_lines(struct pvtrace *t, const char *program, const struct elf_code *code)
+{
+	uint64_t *seen = malloc(t->nr * sizeof(*seen)), bias;
+	size_t nr = 0;
+	int err;
+
+	if (!seen)
+		return fail(ENOMEM, "no memory for the calls");
+	for (size_t i = 0; i < t->nr; i++)
+		if (t->lines[i].entry)
+			seen[nr++] = t->lines[i].addr;
+	err = load_bias_of(program, code, seen, nr, &bias);
+	free(seen);
+	for (size_t i = 0; i < t->nr; i++)
+		t->lines[i].addr -= bias;
+	return err;
+}
+
+static int add_lines(struct dot_graph *g, const struct pvtrace *t, const char *path,
+		     const struct elf_code *code)
+{
+	uint32_t *stack = NULL, node;
 	size_t nr = 0, room = 0;
-	unsigned long line_nr = 0;
-	char line[128], buf[24], *end;
+	char buf[24];
 	int err = 0;
 
-	while (!err && fgets(line, sizeof(line), f)) {
-		uint64_t addr = strtoull(line + 1, &end, 16);
-		uint32_t node;
-
-		line_nr++;
-		if ((*line != 'E' && *line != 'X') || end == line + 1 || (*end && *end != '\n')) {
-			err = fail(EINVAL, "%s: line %lu is not E0xADDRESS or X0xADDRESS", path,
-				   line_nr);
-		} else if (*line == 'X') {
+	for (size_t i = 0; i < t->nr && !err; i++) {
+		if (!t->lines[i].entry) {
 			nr -= nr != 0;
-		} else if (!(err = dot_graph_node(g, function_at(code, addr, buf), path, &node))) {
-			struct dot_edge edge = {.to = node, .now = {.calls = 1}};
-
-			g->nodes[node].now.calls++;
-			if (nr) {
-				edge.from = stack[nr - 1];
-				err = dot_graph_edge(g, &edge);
-			}
-			if (!err && ARRAY_ROOM(stack, nr, room, 64))
-				err = fail(ENOMEM, "no memory for the calls");
-			if (!err)
-				stack[nr++] = node;
+			continue;
 		}
+		err = dot_graph_node(g, function_at(code, t->lines[i].addr, buf), path, &node);
+		if (err)
+			break;
+		g->nodes[node].now.calls++;
+		if (nr)
+			err = dot_graph_edge(g, &(struct dot_edge){.from = stack[nr - 1],
+								   .to = node,
+								   .now = {.calls = 1}});
+		if (!err && ARRAY_ROOM(stack, nr, room, 64))
+			err = fail(ENOMEM, "no memory for the calls");
+		if (!err)
+			stack[nr++] = node;
 	}
 	free(stack);
-	return !err && !line_nr ? fail(ENODATA, "%s is empty", path) : err;
+	return err;
 }
 
 static int add_pvtrace(struct dot_graph *g, const char *path, const char *program)
 {
 	struct elf_code code = {0};
+	struct pvtrace t = {0};
 	FILE *f = fopen(path, "re");
-	int err = f ? 0 : fail_errno(errno, "cannot open %s", path);
+	int err = f ? read_lines(&t, f, path) : fail_errno(errno, "cannot open %s", path);
 
+	if (f)
+		fclose(f);
 	if (!err)
 		err = elf_code_load(program, &code);
 	if (!err) {
-		err = add_lines(g, f, path, &code);
+		err = move_lines(&t, program, &code);
+		if (!err)
+			err = add_lines(g, &t, path, &code);
 		elf_code_free(&code);
 	}
-	if (f)
-		fclose(f);
+	free(t.lines);
 	return err;
 }
 

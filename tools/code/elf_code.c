@@ -291,7 +291,7 @@ static int add_plt(struct elf_code *c, Elf *e)
 		p = data->d_buf;
 		for (size_t at = 0; at + 8 <= data->d_size; at += 8) {
 			size_t jmp = at;
-			struct elf_symbol s = {.rank = 3, .type = 't'};
+			struct elf_symbol s = {.rank = ELF_RANK_STUB, .type = 't'};
 			struct slot key, *hit;
 			int32_t disp;
 

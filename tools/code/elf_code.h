@@ -11,13 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#define ELF_RANK_STUB 3 /* of the PLT */
+
 struct elf_symbol {
 	uint64_t addr; /* as in the program headers */
 	uint64_t size;
 	const char *name; /* without a version */
 	/* *+0xADDRESS: the file itself does not have the name, so that the engine takes this one */
 	const char *alias;
-	uint8_t rank; /* 0 global, 1 weak, 2 local, 3 stub of the PLT */
+	uint8_t rank; /* 0 global, 1 weak, 2 local, ELF_RANK_STUB */
 	char type;    /* nm's letter */
 };
 

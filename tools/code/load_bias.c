@@ -82,3 +82,26 @@ int load_bias_find(uint64_t *seen, size_t nr_seen, uint64_t *starts, size_t nr_s
 			    nr_best);
 	return (int)best;
 }
+
+int load_bias_of(const char *path, const struct elf_code *code, uint64_t *seen, size_t nr_seen,
+		 uint64_t *bias)
+{
+	uint64_t *starts;
+	size_t nr = 0;
+	int err;
+
+	*bias = 0;
+	if (!nr_seen)
+		return 0;
+	starts = malloc((code->nr_symbols + 1) * sizeof(*starts));
+	if (!starts)
+		return fail(ENOMEM, "out of memory");
+	for (size_t i = 0; i < code->nr_symbols; i++)
+		if (code->symbols[i].rank < ELF_RANK_STUB) /* no call of one is in a log */
+			starts[nr++] = code->symbols[i].addr;
+	err = load_bias_find(seen, nr_seen, starts, nr, bias);
+	free(starts);
+	if (!err)
+		return fail(EINVAL, "no address of the log is that of a function of %s", path);
+	return err < 0 ? err : 0;
+}

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/code/elf_code.h"
+
 /*
  * load_bias_find() - the difference with which the most addresses are a function's first one.
  * @seen: addresses from the run. @starts: first addresses of the functions in the file. Both are
@@ -20,5 +22,12 @@
 #define LOAD_BIAS_LOOKS 64u
 int load_bias_find(uint64_t *seen, size_t nr_seen, uint64_t *starts, size_t nr_starts,
 		   uint64_t *bias);
+
+/*
+ * load_bias_of() - the same for the functions of @code, which was read from @path. @nr_seen: 0: the
+ * bias is 0. Return: 0; -EINVAL with fail() set: as above, or no address is a function's; -ENOMEM.
+ */
+int load_bias_of(const char *path, const struct elf_code *code, uint64_t *seen, size_t nr_seen,
+		 uint64_t *bias);
 
 #endif

@@ -67,7 +67,7 @@ static int find(const char *path, struct unmodified *u)
 	}
 	/* its debug file may name more */
 	for (size_t i = 0; i < u->code.nr_symbols && !err; i++)
-		if (u->code.symbols[i].rank < 3)
+		if (u->code.symbols[i].rank < ELF_RANK_STUB)
 			err = entries_add(&u->entries, u->code.symbols[i].addr,
 					  u->code.symbols[i].size, u->code.symbols[i].name);
 	if (err) {

@@ -17,7 +17,6 @@
 #include "tools/reader/reader.h"
 
 #define MAX_MAP_BYTES (INT64_C(1) << 30)
-#define WORST_RANK    3u
 
 static int no_memory(void)
 {
@@ -27,30 +26,13 @@ static int no_memory(void)
 /* The best names of an address first: symbols_find() gives the first one. */
 static int add_program(struct symbols *s, const struct elf_code *code)
 {
-	for (unsigned int rank = 0; rank <= WORST_RANK; rank++)
+	for (unsigned int rank = 0; rank <= ELF_RANK_STUB; rank++)
 		for (size_t i = 0; i < code->nr_symbols; i++)
 			if (code->symbols[i].rank == rank &&
 			    symbols_add(s, code->symbols[i].addr, code->symbols[i].type,
 					code->symbols[i].name, NULL))
 				return no_memory();
 	return 0;
-}
-
-static int find_bias(const char *path, const struct elf_code *code, uint64_t *seen, size_t nr,
-		     uint64_t *bias)
-{
-	uint64_t *starts = malloc((code->nr_symbols + 1) * sizeof(*starts));
-	int err;
-
-	if (!starts)
-		return no_memory();
-	for (size_t i = 0; i < code->nr_symbols; i++)
-		starts[i] = code->symbols[i].addr;
-	err = load_bias_find(seen, nr, starts, code->nr_symbols, bias);
-	free(starts);
-	if (!err)
-		return fail(EINVAL, "no address of the log is that of a function of %s", path);
-	return err < 0 ? err : 0;
 }
 
 static int read_program(const char *path, uint64_t *seen, size_t nr, uint64_t *bias,
@@ -61,7 +43,7 @@ static int read_program(const char *path, uint64_t *seen, size_t nr, uint64_t *b
 
 	if (err)
 		return err;
-	err = nr ? find_bias(path, &code, seen, nr, bias) : 0;
+	err = load_bias_of(path, &code, seen, nr, bias);
 	if (!err)
 		err = add_program(s, &code);
 	elf_code_free(&code);
