@@ -2,7 +2,6 @@
 /* Recordings of blktrace: records of either byte order with lengths, kinds and payloads changed. */
 #include "fuzz.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -23,8 +22,7 @@ static int drop(void *arg, const char *text, size_t bytes)
 
 static void run(const uint8_t *data, size_t n)
 {
-	int fd = memfd_create("blk", 0), err = dup(STDERR_FILENO),
-	    none = open("/dev/null", O_WRONLY);
+	int fd = memfd_create("blk", 0);
 	char path[64];
 	const char *names[] = {path};
 	struct blk_parse parse = {
@@ -34,17 +32,15 @@ static void run(const uint8_t *data, size_t n)
 
 	if (fd >= 0 && write(fd, data, n) == (ssize_t)n) {
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-		dup2(none, STDERR_FILENO); /* the notes */
+		fuzz_notes(0);
 		if (!out_init_sink(&o, drop, NULL)) {
 			(void)blk_parse(&parse, &o);
 			(void)blk_times(&times, &o);
 			(void)out_end(&o);
 		}
-		dup2(err, STDERR_FILENO);
+		fuzz_notes(1);
 	}
 	close(fd);
-	close(err);
-	close(none);
 }
 
 /* Mostly a field of a record. */

@@ -2,7 +2,6 @@
 /* KFT's logs and configurations, with numbers, words and lines changed: kd's table and trace. */
 #include "fuzz.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -60,8 +59,7 @@ static void configure(const uint8_t *data, size_t n)
 
 static void run(const uint8_t *data, size_t n)
 {
-	int fd = memfd_create("kft", 0), err = dup(STDERR_FILENO),
-	    none = open("/dev/null", O_WRONLY);
+	int fd = memfd_create("kft", 0);
 	struct view v;
 	char path[64], head[1024];
 	size_t nr = n < sizeof(head) - 1 ? n : sizeof(head) - 1;
@@ -74,14 +72,12 @@ static void run(const uint8_t *data, size_t n)
 		snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 		view_init(&v);
 		v.path = path;
-		dup2(none, STDERR_FILENO); /* the notes */
+		fuzz_notes(0);
 		print(&v, &(struct kd_options){.columns = KD_COLUMNS});
 		print(&v, &(struct kd_options){.trace = true, .locals = true, .interlace = true});
-		dup2(err, STDERR_FILENO);
+		fuzz_notes(1);
 	}
 	close(fd);
-	close(err);
-	close(none);
 }
 
 static void mutate(struct mangle *m)

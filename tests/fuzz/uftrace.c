@@ -43,7 +43,6 @@ static void run(const uint8_t *data, size_t n)
 {
 	const char *tmp = getenv("TMPDIR");
 	size_t at = HEAD_BYTES;
-	int err, none;
 
 	if (n < HEAD_BYTES)
 		return;
@@ -61,13 +60,9 @@ static void run(const uint8_t *data, size_t n)
 		close(fd);
 		at += bytes;
 	}
-	err = dup(STDERR_FILENO);
-	none = open("/dev/null", O_WRONLY | O_CLOEXEC);
-	dup2(none, STDERR_FILENO); /* the notes */
+	fuzz_notes(0);
 	fuzz_path_read(folder, open_import, 1);
-	dup2(err, STDERR_FILENO);
-	close(err);
-	close(none);
+	fuzz_notes(1);
 }
 
 static void mutate(struct mangle *m)

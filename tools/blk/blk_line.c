@@ -296,7 +296,9 @@ static void put_default(struct out *o, const struct blk_record *r, const struct 
 			   name_of(l));
 		break;
 	case 'm':
-		out_write(o, (const char *)r->pdu, strnlen((const char *)r->pdu, r->pdu_bytes));
+		if (r->pdu_bytes)
+			out_write(o, (const char *)r->pdu,
+				  strnlen((const char *)r->pdu, r->pdu_bytes));
 		out_text(o, "\n");
 		break;
 	default:

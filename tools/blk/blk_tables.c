@@ -224,7 +224,7 @@ struct mode {
 struct seek_total {
 	uint64_t n;
 	double mean;
-	int64_t median;
+	__int128 median;       /* distances may be of any size */
 	struct mode modes[64]; /* in the order in which they were found */
 	size_t nr_modes;
 	bool any;
@@ -262,7 +262,7 @@ static void put_seek_total(struct out *o, const struct seek_total *t)
 		}
 	}
 	out_printf(o, "%10s | %15" PRIu64 " %15.1f %15" PRId64 " | %" PRId64 "(%" PRIu64 ")",
-		   "Average", t->n, t->mean / (double)t->n, t->median / (int64_t)t->n,
+		   "Average", t->n, t->mean / (double)t->n, (int64_t)(t->median / t->n),
 		   best ? best->distance : 0, best ? best->n : 0);
 	if (more)
 		out_printf(o, "\n%10s   %15s %15s %15s   ...(%zu more)\n", "", "", "", "", more);
@@ -301,7 +301,7 @@ static void put_seeks(struct out *o, const struct blk_model *m, bool of_q)
 		total.any = true;
 		total.n += s->n;
 		total.mean += (double)s->n * mean;
-		total.median += (int64_t)s->n * blk_seeks_median(s);
+		total.median += (__int128)s->n * blk_seeks_median(s);
 		add_modes(&total, &modes);
 		free(modes.of);
 	}
