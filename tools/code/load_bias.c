@@ -7,6 +7,7 @@
 
 #include "tools/base/fail.h"
 
+#define LOOKS	    64u /* addresses that are looked at */
 #define PAGE_BITS   UINT64_C(0xfff)
 #define MAX_ANCHORS 8u
 
@@ -39,7 +40,7 @@ static uint64_t look_at(const uint64_t *seen, size_t nr_seen, size_t nr_looks, s
 static size_t count_fits(const uint64_t *seen, size_t nr_seen, const uint64_t *starts,
 			 size_t nr_starts, uint64_t bias)
 {
-	size_t nr_looks = nr_seen < LOAD_BIAS_LOOKS ? nr_seen : LOAD_BIAS_LOOKS, fit = 0;
+	size_t nr_looks = nr_seen < LOOKS ? nr_seen : LOOKS, fit = 0;
 
 	for (size_t i = 0; i < nr_looks; i++) {
 		uint64_t want = look_at(seen, nr_seen, nr_looks, i) - bias;
@@ -49,8 +50,9 @@ static size_t count_fits(const uint64_t *seen, size_t nr_seen, const uint64_t *s
 	return fit;
 }
 
-int load_bias_find(uint64_t *seen, size_t nr_seen, uint64_t *starts, size_t nr_starts,
-		   uint64_t *bias)
+/* Return: how many of the addresses that are looked at are functions then; -EINVAL with fail() set. */
+static int find_bias(uint64_t *seen, size_t nr_seen, uint64_t *starts, size_t nr_starts,
+		     uint64_t *bias)
 {
 	size_t best, nr_best = 1;
 
@@ -99,7 +101,7 @@ int load_bias_of(const char *path, const struct elf_code *code, uint64_t *seen, 
 	for (size_t i = 0; i < code->nr_symbols; i++)
 		if (code->symbols[i].rank < ELF_RANK_STUB) /* no call of one is in a log */
 			starts[nr++] = code->symbols[i].addr;
-	err = load_bias_find(seen, nr_seen, starts, nr, bias);
+	err = find_bias(seen, nr_seen, starts, nr, bias);
 	free(starts);
 	if (!err)
 		return fail(EINVAL, "no address of the log is that of a function of %s", path);
