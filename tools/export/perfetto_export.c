@@ -15,18 +15,9 @@
 #include "tools/export/call_export.h"
 #include "tools/export/other_text.h"
 #include "tools/export/protobuf.h"
+#include "tools/reader/perfetto_fields.h"
 #include "tools/reader/tasks.h"
 
-enum trace { TRACE_PACKET = 1 };
-enum packet {
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_TRACK_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_DESCRIPTOR = 60
-};
-enum { FLAG_CLEARED = 1, FLAG_NEEDS_STATE = 2 };
 enum descriptor {
 	DESCRIPTOR_UUID = 1,
 	DESCRIPTOR_NAME,
@@ -36,14 +27,6 @@ enum descriptor {
 };
 enum process { PROCESS_PID = 1, PROCESS_NAME = 6 };
 enum thread { THREAD_PID = 1, THREAD_TID, THREAD_NAME = 5 };
-enum event {
-	EVENT_ANNOTATION = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME_IID = 10,
-	EVENT_TRACK = 11,
-	EVENT_NAME = 23
-};
-enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 enum { ANNOTATION_TEXT = 6, ANNOTATION_NAME = 10 };
 enum interned { INTERNED_NAMES = 2 };
 enum name { NAME_IID = 1, NAME_TEXT };

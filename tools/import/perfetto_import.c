@@ -16,6 +16,7 @@
 #include "tools/base/note.h"
 #include "tools/import/import.h"
 #include "tools/import/import_bytes.h"
+#include "tools/reader/perfetto_fields.h"
 
 #define MAX_PACKET (64u << 20)
 #define STEP_BYTES (1u << 20)
@@ -23,29 +24,6 @@
 #define OWN_TRACK  INT64_MIN /* of the number of a thread that is a track */
 
 enum { VARINT, FIXED64, BYTES, FIXED32 = 5 };
-enum packet {
-	PACKET_FTRACE = 1,
-	PACKET_CLOCKS = 6,
-	PACKET_TIMESTAMP = 8,
-	PACKET_SEQUENCE = 10,
-	PACKET_EVENT = 11,
-	PACKET_INTERNED = 12,
-	PACKET_FLAGS = 13,
-	PACKET_CLEARED = 41,
-	PACKET_COMPRESSED = 50,
-	PACKET_CLOCK = 58,
-	PACKET_DEFAULTS = 59,
-	PACKET_DESCRIPTOR = 60
-};
-enum { FLAG_CLEARED = 1 };
-enum event {
-	EVENT_ANNOTATION = 4,
-	EVENT_TYPE = 9,
-	EVENT_NAME_IID = 10,
-	EVENT_TRACK = 11,
-	EVENT_NAME = 23
-};
-enum { TYPE_BEGIN = 1, TYPE_END, TYPE_INSTANT };
 enum { FIRST_OF_SEQUENCE = 64, CLOCK_BOOTTIME = 6 }; /* clocks' numbers */
 
 struct field {
@@ -339,7 +317,7 @@ static int take_defaults(struct sequence *s, const struct field *from)
 	while (take_field(&m, &f)) {
 		if (f.number == PACKET_CLOCK)
 			s->clock = f.v;
-		if (f.number != PACKET_EVENT || f.type != BYTES)
+		if (f.number != PACKET_TRACK_EVENT || f.type != BYTES)
 			continue;
 		event = within(&f);
 		while (take_field(&event, &g))
@@ -449,8 +427,8 @@ static int take_packet(struct perfetto *p, const unsigned char *bytes, size_t nr
 		s->now += ts * s->unit;
 		ts = s->now;
 	}
-	if (!err && parts[PACKET_EVENT].p)
-		err = take_event(p, s, &parts[PACKET_EVENT], ts);
+	if (!err && parts[PACKET_TRACK_EVENT].p)
+		err = take_event(p, s, &parts[PACKET_TRACK_EVENT], ts);
 	return err;
 }
 
