@@ -13,6 +13,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/signals.h"
 #include "tools/cli/shown.h"
 #include "tools/cli/view_flags.h"
 #include "tools/cli/view_reading.h"
@@ -141,7 +142,6 @@ static int serve_target(struct shown *shown, const struct view_server_options *h
 /* Until Ctrl-C, or until the terminal closes. */
 static int serve(struct shown *shown, const struct options *opt)
 {
-	static const struct timespec now = {0};
 	struct view_server_options how = {
 		.port = opt->port, .session = opt->session, .source = opt->source};
 	bool whole;
@@ -165,8 +165,7 @@ static int serve(struct shown *shown, const struct options *opt)
 		err = alone ? serve_file(alone, &how, whole && !opt->no_index, &set)
 			    : serve_target(shown, &how, &set);
 	/* such as the thread that reads sends after an error, and a second Ctrl-C */
-	while (sigtimedwait(&set, NULL, &now) > 0)
-		;
+	signals_drop(&set);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	return err;
 }

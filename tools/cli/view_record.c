@@ -12,13 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "tools/base/child.h"
 #include "tools/base/exit_status.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
+#include "tools/base/signals.h"
 
 static char **words_of(const char *file, char *const *program)
 {
@@ -43,7 +43,6 @@ static char **words_of(const char *file, char *const *program)
 /* Return: its exit status, as a shell has it. */
 static int run_words(char *const *words)
 {
-	static const struct timespec now = {0};
 	sigset_t set, old;
 	int status = 0;
 	pid_t pid;
@@ -63,8 +62,7 @@ static int run_words(char *const *words)
 	else
 		status = child_wait(pid);
 	/* those of the terminal were the program's */
-	while (sigtimedwait(&set, NULL, &now) > 0)
-		;
+	signals_drop(&set);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (pid < 0)
 		return CMD_OURS;

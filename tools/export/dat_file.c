@@ -14,6 +14,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/base/replace_file.h"
+#include "tools/base/signals.h"
 
 /* Hold SIGXFSZ off in this thread. Return: whether it was not held before. */
 static bool hold_xfsz(void)
@@ -28,13 +29,11 @@ static bool hold_xfsz(void)
 
 static void release_xfsz(void)
 {
-	const struct timespec now = {0};
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGXFSZ);
-	while (sigtimedwait(&set, NULL, &now) > 0)
-		;
+	signals_drop(&set);
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
