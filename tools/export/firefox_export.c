@@ -161,7 +161,7 @@ static int compare_markers(const void *a, const void *b)
 }
 
 /* A column of samples. */
-enum column { NODES, TIMES, WEIGHTS, COUNT };
+enum column { NODES, TIMES, WEIGHTS };
 
 struct walk {
 	enum column column;
@@ -179,7 +179,7 @@ static void put_sample(struct call_export *x, struct walk *w, uint64_t from, uin
 {
 	if (from >= to)
 		return;
-	if (w->column != COUNT && w->nr)
+	if (w->nr)
 		out_text(&x->o, ",");
 	w->nr++;
 	if (w->column == NODES && node)
@@ -188,7 +188,7 @@ static void put_sample(struct call_export *x, struct walk *w, uint64_t from, uin
 		out_text(&x->o, "null");
 	else if (w->column == TIMES)
 		put_ms(&x->o, from > w->first_ts ? from - w->first_ts : 0);
-	else if (w->column == WEIGHTS)
+	else
 		put_ms(&x->o, to - from);
 }
 
@@ -374,6 +374,7 @@ static void put_row(struct call_export *x, uint64_t track, int32_t tid)
 	int32_t tgid = tasks_tgid(tasks, tid) ? tasks_tgid(tasks, tid) : tid;
 	bool is_stack = track > INT32_MAX;
 	char name[32];
+	uint64_t nr_samples;
 	uint32_t nr;
 
 	if (call_tree_init(&own->tree, x->v->filter, false, false)) {
@@ -390,14 +391,13 @@ static void put_row(struct call_export *x, uint64_t track, int32_t tid)
 	out_text(&x->o, ",\"processStartupTime\":0,\"processShutdownTime\":null,"
 			"\"registerTime\":0,\"unregisterTime\":null,\"pausedRanges\":[],"
 			"\"showMarkersInTimeline\":true,\n\"samples\":{\"weightType\":"
-			"\"tracing-ms\",\"length\":");
-	out_printf(&x->o, "%" PRIu64 ",\"stack\":[", put_samples(x, COUNT));
-	put_samples(x, NODES);
+			"\"tracing-ms\",\"stack\":[");
+	nr_samples = put_samples(x, NODES);
 	out_text(&x->o, "],\n\"time\":[");
 	put_samples(x, TIMES);
 	out_text(&x->o, "],\n\"weight\":[");
 	put_samples(x, WEIGHTS);
-	out_text(&x->o, "]},\n");
+	out_printf(&x->o, "],\"length\":%" PRIu64 "},\n", nr_samples);
 	nr = number_functions(own);
 	put_tables(x, nr);
 	put_markers(x, nr);
