@@ -119,11 +119,10 @@ static int enable_one(void *arg, const char *system, const char *event)
 static int enable(struct kernel_record *k, const char *event)
 {
 	const char *text = strcmp(event, "all") ? event : "*:*";
+	char near[128];
 	int err = strpbrk(event, "*?[")
 			  ? event_names_each(k->top, event, enable_one, k)
 			  : target_write(k->at, "set_event", text, strlen(text), false);
-
-	char near[128];
 
 	if (err != -EINVAL)
 		return err;

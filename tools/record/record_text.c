@@ -182,25 +182,29 @@ static bool suggest_event(const struct meta *m, const char *word, char *near, si
 	return found;
 }
 
+static void note_no_event(const struct meta *m, const char *word)
+{
+	char near[128];
+
+	if (suggest_event(m, word, near, sizeof(near)))
+		note("%s has no event %s, did you mean %s? It is recorded only of programs that %s "
+		     "executes",
+		     m->head.exe, word, near, m->head.exe);
+	else
+		note("%s has no event %s: it is recorded only of programs that %s executes",
+		     m->head.exe, word, m->head.exe);
+}
+
 /* An event that is not there: a library that the program loads later may have it. */
 static void tell_events(const struct meta *m)
 {
-	char word[512], near[128];
+	char word[512];
 
 	for (const char *line = m->status; *line; line += *line == '\n') {
 		size_t n = strcspn(line, "\n");
 
-		if (!status_word(line, n, "trace_event: ", word, sizeof(word))) {
-			line += n;
-			continue;
-		}
-		if (suggest_event(m, word, near, sizeof(near)))
-			note("%s has no event %s, did you mean %s? It is recorded only of programs "
-			     "that %s executes",
-			     m->head.exe, word, near, m->head.exe);
-		else
-			note("%s has no event %s: it is recorded only of programs that %s executes",
-			     m->head.exe, word, m->head.exe);
+		if (status_word(line, n, "trace_event: ", word, sizeof(word)))
+			note_no_event(m, word);
 		line += n;
 	}
 }

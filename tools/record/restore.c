@@ -84,24 +84,35 @@ struct cpus {
 	uint32_t nr;
 };
 
+/* Return: a descriptor, which a pipe of that name does not hold up; or -errno with fail() set. */
+static int open_regular(const char *name, uint64_t *bytes)
+{
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err;
+	struct stat st;
+
+	if (fd < 0)
+		return fail_errno(errno, "cannot open '%s'", name);
+	if (fstat(fd, &st))
+		err = fail_errno(errno, "cannot read '%s'", name);
+	else if (!S_ISREG(st.st_mode))
+		err = fail(EINVAL, "'%s' is not a regular file", name);
+	else
+		err = 0;
+	*bytes = err ? 0 : (uint64_t)st.st_size;
+	if (err)
+		close(fd);
+	return err ? err : fd;
+}
+
 static int open_cpu(struct cpus *c, uint32_t cpu, const char *name)
 {
 	struct dat_join_cpu *to = &c->at[cpu];
-	struct stat st;
 
 	if (c->names[cpu])
 		return fail(EEXIST, "'%s' and '%s' are both of CPU %u", c->names[cpu], name, cpu);
 	c->names[cpu] = name;
-	/* not to be held up by a pipe of that name */
-	to->fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (to->fd < 0)
-		return fail_errno(errno, "cannot open '%s'", name);
-	if (fstat(to->fd, &st))
-		return fail_errno(errno, "cannot read '%s'", name);
-	if (!S_ISREG(st.st_mode))
-		return fail(EINVAL, "'%s' is not a regular file", name);
-	to->bytes = (uint64_t)st.st_size;
-	return 0;
+	to->fd = open_regular(name, &to->bytes);
+	return to->fd < 0 ? to->fd : 0;
 }
 
 static int open_cpus(struct cpus *c, char *const *files, int nr)
@@ -231,15 +242,16 @@ static int open_machine(const struct restore_options *o, FILE **out)
 
 static int open_given(const char *path, FILE **out)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat st;
+	uint64_t bytes;
+	int fd = open_regular(path, &bytes);
 
 	if (fd < 0)
-		return fail_errno(errno, "cannot open '%s'", path);
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode) && (*out = fdopen(fd, "r")))
+		return fd;
+	*out = fdopen(fd, "r");
+	if (*out)
 		return 0;
 	close(fd);
-	return fail(EINVAL, "'%s' is not a regular file", path);
+	return fail(ENOMEM, "out of memory");
 }
 
 int restore(const struct restore_options *o, char *const *files, int nr)
