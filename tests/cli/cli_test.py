@@ -187,10 +187,10 @@ def until(what, seconds=120):
 
 
 @contextlib.contextmanager
-def spinning(w, boot=None):
-    """The program `spin` with the engine, which answers requests."""
+def running(w, *command, boot=None):
+    """A program with the engine, which answers requests; it is ended."""
     more = {"VESTIGE_BOOT": boot} if boot else {}
-    p = subprocess.Popen([w.prog, "spin"], stdout=subprocess.DEVNULL, cwd=w.dir, env=dict(w.env, LD_PRELOAD=LIBRARY, **more))
+    p = subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=w.dir, env=dict(w.env, LD_PRELOAD=LIBRARY, **more))
     try:
         until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
         yield p
@@ -198,6 +198,11 @@ def spinning(w, boot=None):
         p.kill()
         p.wait()
         w.run("clean")
+
+
+def spinning(w, boot=None):
+    """The program `spin`, running."""
+    return running(w, w.prog, "spin", boot=boot)
 
 
 def need(program):

@@ -9,10 +9,10 @@ import shutil
 import struct
 import subprocess
 
-from cli_test import main, need, root
+from cli_test import main, need
+from test_kernel import TRACING, instance
 
 SOURCE = os.environ["SOURCE_DIR"]
-TRACING = "/sys/kernel/tracing"
 PAGE = 4096
 
 
@@ -21,22 +21,11 @@ def write(path, text, mode="w"):
         f.write(text)
 
 
-@contextlib.contextmanager
-def instance():
-    path = f"{TRACING}/instances/vestige-test.{os.getpid()}"
-    os.mkdir(path)
-    try:
-        yield path
-    finally:
-        os.rmdir(path)
-
-
 def pages(w):
     """Files of the CPUs, with records of this machine: c.dat.cpuN."""
-    root()
     need("trace-cmd")
     names = []
-    with instance() as at:
+    with instance(w) as (_, at):
         write(f"{at}/trace_clock", "mono")
         write(f"{at}/events/sched/sched_switch/enable", "1")
         for cpu in sorted(os.sched_getaffinity(0)):

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """vestige top: rates, times and self times of a program that knows them, counts against callgrind, events, the screen, and what
 is left after the end, Ctrl-C and a kill."""
-import contextlib
 import json
 import os
 import pty
@@ -12,7 +11,7 @@ import shutil
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, Skip, main, root
+from cli_test import BIN, LIBRARY, Skip, main, root, running
 
 TARGETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "targets")
 INCLUDE = os.path.join(TARGETS, "..", "..", "include")
@@ -21,18 +20,6 @@ INCLUDE = os.path.join(TARGETS, "..", "..", "include")
 def timed(w):
     with open(os.path.join(TARGETS, "timed.c")) as f:
         return w.compile("timed", f.read(), "-O2", "-I" + TARGETS, "-I" + INCLUDE)
-
-
-@contextlib.contextmanager
-def running(w, prog, *args):
-    p = subprocess.Popen([prog, *args], env=dict(w.env, LD_PRELOAD=LIBRARY), stdout=subprocess.PIPE)
-    try:
-        until(lambda: any(n.startswith(f"{p.pid}.") and n.endswith(".sock") for n in os.listdir(w.areas)))
-        yield p
-    finally:
-        p.kill()
-        p.communicate()
-        w.run("clean")
 
 
 def until(what, seconds=60):
