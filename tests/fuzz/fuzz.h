@@ -38,7 +38,7 @@ extern struct synth_event *fuzz_known_synth;
 /* Return: NULL if there is none of that name. */
 const struct fuzz_target *fuzz_target_find(const char *name);
 
-/* targets.c: whether stderr shows the notes of the tools; what ends the process is shown always. */
+/* notes.c: whether stderr shows the notes of the tools; what ends the process is shown always. */
 void fuzz_notes(int shown);
 
 /* A promise that is broken whatever the input. */
