@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <linux/kcmp.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,6 +39,7 @@ struct attach {
 	int pid;
 	unsigned int wait_s;
 	struct attach_points *points;
+	struct attach_image image;
 	struct attach_call call;
 	struct attach_library library;
 	const char *why; /* the last reason against a thread */
@@ -210,6 +212,17 @@ static void let_go(int tid, int sig)
 	ptrace(PTRACE_DETACH, tid, 0, (long)sig);
 }
 
+/* Ended, or another image. */
+static int replaced(int pid)
+{
+	struct attach_image now;
+
+	if (attach_image(pid, &now) == -ESRCH)
+		return fail(ESRCH, "process %d ended while it was attached to", pid);
+	return fail(EAGAIN,
+		    "process %d executed another program while it was attached to: try again", pid);
+}
+
 /* The thread goes: wait until the engine is loaded. @begun: when the thread was stopped. */
 static int follow(struct attach *a, uint64_t begun)
 {
@@ -222,6 +235,8 @@ static int follow(struct attach *a, uint64_t begun)
 		err = attach_answer(a->pid, &a->call, &answer, text, sizeof(text));
 		if (err == -ESRCH)
 			return fail(ESRCH, "process %d ended while it was attached to", a->pid);
+		if (err && a->image.at && !attach_image_same(a->pid, &a->image))
+			return replaced(a->pid);
 		if (err || answer.magic != a->call.magic)
 			answer = (struct attach_answer){0};
 		if (answer.is_back && !a->result->still_ns)
@@ -384,8 +399,8 @@ static int inject(struct attach *a)
 }
 
 /*
- * Detach the threads that have stopped by now; the kernel detaches the others when this program
- * ends.
+ * Detach the threads that have stopped by now. The kernel detaches the others when the thread ends
+ * that attached to them (attach_process()).
  */
 static void let_late_go(struct attach *a)
 {
@@ -441,6 +456,21 @@ static int read_filters(struct attach *a)
 			  a->pid);
 }
 
+/* VESTIGE_DIR as it was before the first process. */
+static void use_our_folder(void)
+{
+	static bool kept;
+	static char *ours;
+
+	if (!kept && getenv("VESTIGE_DIR"))
+		ours = strdup(getenv("VESTIGE_DIR"));
+	kept = true;
+	if (ours)
+		setenv("VESTIGE_DIR", ours, 1);
+	else
+		unsetenv("VESTIGE_DIR");
+}
+
 /* Its areas are in the folder that its environment names. */
 static int use_its_folder(int pid)
 {
@@ -450,6 +480,7 @@ static int use_its_folder(int pid)
 	size_t n = 0;
 	FILE *f;
 
+	use_our_folder();
 	snprintf(path, sizeof(path), "/proc/%d/environ", pid);
 	f = fopen(path, "re");
 	if (f) {
@@ -495,7 +526,7 @@ static int ask_agent(int pid, bool *slept)
 	return err;
 }
 
-static int wait_agent(int pid, struct attach_result *r)
+static int wait_agent(int pid, const struct attach_image *image, struct attach_result *r)
 {
 	uint64_t until = time_ns(CLOCK_MONOTONIC) + (uint64_t)AGENT_MS * 1000000;
 	int err;
@@ -504,13 +535,24 @@ static int wait_agent(int pid, struct attach_result *r)
 		err = ask_agent(pid, &r->slept);
 		if (!err)
 			return 0;
+		if (image->at && !attach_image_same(pid, image))
+			return replaced(pid);
 		if (time_ns(CLOCK_MONOTONIC) > until)
 			return err;
 		poll(NULL, 0, STEP_MS);
 	}
 }
 
-int attach_process(int pid, unsigned int wait_s, struct attach_result *r)
+/* What the thread of attach_process() gets, and its answer. */
+struct attach_job {
+	int pid;
+	unsigned int wait_s;
+	struct attach_result *result;
+	int err;
+	char why[1024];
+};
+
+static int attach_now(int pid, unsigned int wait_s, struct attach_result *r)
 {
 	struct attach a = {.pid = pid, .wait_s = wait_s, .result = r};
 	bool filtered;
@@ -523,8 +565,9 @@ int attach_process(int pid, unsigned int wait_s, struct attach_result *r)
 	err = use_its_folder(pid);
 	if (err)
 		return err;
+	attach_image(pid, &a.image); /* if it cannot be known, that is not looked at */
 	if (r->was_there)
-		return wait_agent(pid, r);
+		return wait_agent(pid, &a.image, r);
 	if (!attach_code_bytes())
 		return fail(ENOTSUP, "vestige cannot attach on this CPU yet");
 	err = filtered ? read_filters(&a) : 0;
@@ -548,5 +591,31 @@ int attach_process(int pid, unsigned int wait_s, struct attach_result *r)
 	}
 	attach_points_close(a.points);
 	let_late_go(&a);
-	return err ? err : wait_agent(pid, r);
+	return err ? err : wait_agent(pid, &a.image, r);
+}
+
+static void *run_job(void *arg)
+{
+	struct attach_job *job = arg;
+
+	job->err = attach_now(job->pid, job->wait_s, job->result);
+	if (job->err)
+		snprintf(job->why, sizeof(job->why), "%s", fail_text());
+	return NULL;
+}
+
+/*
+ * In a thread of its own: a thread of the process that has not stopped yet (it waits in vfork())
+ * must not stay traced by a program that lives on, as `vestige top` and --children do.
+ */
+int attach_process(int pid, unsigned int wait_s, struct attach_result *r)
+{
+	struct attach_job job = {.pid = pid, .wait_s = wait_s, .result = r};
+	pthread_t thread;
+	int err = pthread_create(&thread, NULL, run_job, &job);
+
+	if (err)
+		return fail_errno(err, "cannot make a thread");
+	pthread_join(thread, NULL);
+	return job.err ? fail(-job.err, "%s", job.why) : 0;
 }

@@ -10,6 +10,8 @@
  *	attach_library.c the library as the process finds it, below its root
  *	attach_point.c	 whether a thread is at a safe point, by unwinding its stack (libdw)
  *	attach_<cpu>.c	 the code, and registers
+ *	attach_image.c	 whether it still runs the same program
+ *	attach_children.c which processes come and execute others
  * 	attach.c the order of these steps
  */
 #ifndef VESTIGE_TOOLS_ATTACH_H
@@ -48,5 +50,20 @@ int attach_process(int pid, unsigned int wait_s, struct attach_result *r);
  * set: ENOENT there is none, ESRCH it has no process.
  */
 int attach_cgroup(const char *name, int **pids, size_t *nr);
+
+struct attach_children {
+	unsigned int wait_s;	    /* as of attach_process(), for each of them */
+	bool quiet;		    /* no line for each process that is attached to */
+	void (*refused)(void *arg); /* called for each that cannot be; a line says why */
+	void *arg;
+};
+
+/*
+ * attach_children() - follow processes that have the engine, and the children that they have and
+ * make, until all have ended or SIGINT, SIGTERM or SIGHUP comes: the ones that lose the engine by
+ * exec, and children that never had it, are attached to. Lines on stderr (note.h) say which.
+ * @pids: @nr of them. Return: 0, or -errno with fail() set: ENOMEM, or what opening /proc says.
+ */
+int attach_children(const int *pids, size_t nr, const struct attach_children *how);
 
 #endif

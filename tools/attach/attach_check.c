@@ -7,10 +7,12 @@
 #include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -166,6 +168,22 @@ static long parent_of(long pid)
 	return read_text(path, text, sizeof(text)) > 0 ? number_of(text, "\nPPid:") : -1;
 }
 
+bool attach_shares_memory(int pid, int parent)
+{
+	return parent > 0 && !syscall(SYS_kcmp, pid, parent, KCMP_VM, 0, 0);
+}
+
+/* The engine would be in the parent's memory, with another number. */
+static int check_memory(int pid, int parent)
+{
+	if (!attach_shares_memory(pid, parent))
+		return 0;
+	return fail_errno(EAGAIN,
+			  "process %d shares the memory of its parent, process %d (vfork()): try "
+			  "again when it has executed a program",
+			  pid, parent);
+}
+
 static int check_status(int pid)
 {
 	char path[64], text[8192];
@@ -199,7 +217,7 @@ static int check_status(int pid)
 			EBUSY,
 			"process %d is traced by process %ld (a debugger, strace): end that first",
 			pid, tracer);
-	return 0;
+	return check_memory(pid, (int)number_of(text, "\nPPid:"));
 }
 
 /*
@@ -335,6 +353,11 @@ static int is_engine(const struct attach_map *m, void *arg)
 	return slash && !strncmp(slash, "/libvestige.so", 14);
 }
 
+int attach_has_engine(int pid)
+{
+	return attach_each_map(pid, is_engine, NULL);
+}
+
 int attach_check(int pid, bool *loaded, bool *filtered)
 {
 	int ret = check_status(pid);
@@ -342,7 +365,7 @@ int attach_check(int pid, bool *loaded, bool *filtered)
 	*loaded = *filtered = false;
 	if (ret)
 		return ret;
-	ret = attach_each_map(pid, is_engine, NULL);
+	ret = attach_has_engine(pid);
 	if (ret == -EACCES || ret == -EPERM)
 		return attach_refused(pid, -ret);
 	if (ret > 0)

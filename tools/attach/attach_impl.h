@@ -24,6 +24,29 @@ int attach_peek(int pid, uint64_t at, void *to, size_t bytes);
 /* The same to memory of any protection. The process is traced. */
 int attach_poke(int pid, uint64_t at, const void *from, size_t bytes);
 
+/* What tells the program that a process runs from one that it executes later. */
+struct attach_image {
+	uint64_t at; /* 0: not known */
+	uint8_t bytes[16];
+};
+
+/*
+ * attach_image() - the image of process @pid. Return: 0; -ESRCH it has ended; -ENOEXEC it is of 32
+ * bits; -errno.
+ * attach_image_same() - whether @pid is there and runs that image, or one forked from it.
+ */
+int attach_image(int pid, struct attach_image *i);
+bool attach_image_same(int pid, const struct attach_image *i);
+
+/*
+ * Whether process @pid has the memory of @parent, as a child of vfork() and posix_spawn() until it
+ * has executed a program. False, too, if we may not ask.
+ */
+bool attach_shares_memory(int pid, int parent);
+
+/* Whether the engine is in the memory of process @pid. Return: 1; 0; -errno with fail() set. */
+int attach_has_engine(int pid);
+
 /*
  * attach_check() - whether the engine can be loaded. @loaded: whether it is there already.
  * @filtered: whether a thread has a seccomp filter.

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* `vestige attach PID`: the command; tools/attach/ does it. Tests: tests/cli/test_attach.py. */
+/*
+ * `vestige attach PID`: the command; tools/attach/ does it. Tests: tests/cli/test_attach.py,
+ * tests/cli/test_attach_children.py.
+ */
 #include "tools/cli/cmd.h"
 
 #include <stdbool.h>
@@ -15,6 +18,7 @@
 struct attach_flags {
 	bool quiet;
 	bool verbose;
+	bool children;
 	const char *cgroup;
 	unsigned long long wait_s; /* 0: the usual */
 };
@@ -33,6 +37,10 @@ static const struct flag flags[] = {
 	{0, "cgroup", "GROUP",
 	 "all processes of a control group: its folder, a systemd unit, or a container's id", NULL,
 	 offsetof(struct attach_flags, cgroup)},
+	{'c', "children", NULL,
+	 "stay, and attach to its children, too, and again to a process that executes another "
+	 "program",
+	 NULL, offsetof(struct attach_flags, children)},
 	{0, "wait", "SECONDS",
 	 "try for so long to find a thread that can hold no lock which the engine needs (10)",
 	 take_wait, 0},
@@ -58,17 +66,39 @@ static int attach(int pid, const struct attach_flags *f)
 	return 0;
 }
 
+static void refused(void *arg)
+{
+	*(int *)arg = CMD_FAILURE;
+}
+
+/* Return: the exit status. */
+static int follow(const int *pids, size_t nr, const struct attach_flags *f)
+{
+	int status = 0;
+	struct attach_children how = {.wait_s = f->wait_s ? (unsigned int)f->wait_s : ATTACH_WAIT_S,
+				      .quiet = f->quiet,
+				      .refused = refused,
+				      .arg = &status};
+	int err = attach_children(pids, nr, &how);
+
+	return err ? control_end(err) : status;
+}
+
 /* All that can be; the others are named. */
 static int attach_all(const struct attach_flags *f)
 {
 	int *pids = NULL, status = 0;
-	size_t nr = 0;
+	size_t nr = 0, there = 0;
 
 	if (control_end(attach_cgroup(f->cgroup, &pids, &nr)))
 		status = CMD_FAILURE;
 	for (size_t i = 0; i < nr; i++)
 		if (control_end(attach(pids[i], f)))
 			status = CMD_FAILURE;
+		else
+			pids[there++] = pids[i];
+	if (f->children && there && follow(pids, there, f))
+		status = CMD_FAILURE;
 	free(pids);
 	return status;
 }
@@ -85,7 +115,8 @@ static int run(const struct command *c, int argc, char **argv)
 	if (f.cgroup)
 		return options_wrong(c, "--cgroup and a process: name one of them");
 	status = control_pid(c, argc, argv, &pid);
-	return status ? status : control_end(attach(pid, &f));
+	status = status ? status : control_end(attach(pid, &f));
+	return status || !f.children ? status : follow(&pid, 1, &f);
 }
 
 const struct command command_attach = {

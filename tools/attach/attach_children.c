@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See attach.h: processes are followed, with the children that they make. Each turn lists /proc: a
+ * number that was not there before is a new process, which is followed if its parent is. A process
+ * that runs another program than before (attach_image()) has lost the engine, and is attached to
+ * again, as soon as its loader has finished. It owns the list; one thread. A fork's child has the
+ * engine. Cost: a reading of /proc a turn, and one system call for each process that is followed.
+ * Tests: tests/cli/test_attach_children.py.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "tools/attach/attach.h"
+#include "tools/attach/attach_impl.h"
+#include "tools/base/fail.h"
+#include "tools/base/note.h"
+#include "tools/base/time_ns.h"
+
+#define TURN_MS 10
+
+/* A process that is followed. */
+struct child {
+	int pid, parent; /* parent 0: it was named */
+	struct attach_image image;
+	enum { NEW, HAS_ENGINE, REFUSED } state;
+	bool was_said;	/* a line has said that the engine is in it */
+	uint64_t until; /* NEW: when trying ends */
+};
+
+struct followed_children {
+	struct child *rows;
+	size_t nr, room;
+	int *seen; /* the numbers of /proc at the last turn, as it lists them: ascending */
+	size_t nr_seen;
+	unsigned int missed; /* ended before the engine was in them */
+	const struct attach_children *how;
+};
+
+static const char *name_of(int pid, char name[32])
+{
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+	snprintf(name, 32, "?");
+	f = fopen(path, "re");
+	if (f && fgets(name, 32, f))
+		name[strcspn(name, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return name;
+}
+
+/* The parent of a process; 0: one of another PID namespace; -1: the process has ended. */
+static int parent_of(int pid)
+{
+	char path[64], text[512], *end, state;
+	int parent;
+	size_t n = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	f = fopen(path, "re");
+	if (f) {
+		n = fread(text, 1, sizeof(text) - 1, f);
+		fclose(f);
+	}
+	text[n] = '\0';
+	end = strrchr(text, ')');
+	return end && sscanf(end + 1, " %c %d", &state, &parent) == 2 && state != 'Z' &&
+			       state != 'X'
+		       ? parent
+		       : -1;
+}
+
+static bool has_ended(int pid)
+{
+	return parent_of(pid) < 0;
+}
+
+static uint64_t try_until(const struct followed_children *f)
+{
+	return time_ns(CLOCK_MONOTONIC) + (uint64_t)f->how->wait_s * 1000000000;
+}
+
+static struct child *find(struct followed_children *f, int pid)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		if (f->rows[i].pid == pid)
+			return &f->rows[i];
+	return NULL;
+}
+
+static int add(struct followed_children *f, int pid, int parent)
+{
+	if (f->nr == f->room) {
+		size_t room = f->room ? 2 * f->room : 16;
+		struct child *more = realloc(f->rows, room * sizeof(*more));
+
+		if (!more)
+			return fail(ENOMEM, "no memory");
+		f->rows = more;
+		f->room = room;
+	}
+	f->rows[f->nr++] = (struct child){.pid = pid,
+					  .parent = parent,
+					  .until = time_ns(CLOCK_MONOTONIC) +
+						   (uint64_t)f->how->wait_s * 1000000000};
+	return 0;
+}
+
+/* Follow the children among the processes that came since the last turn. */
+static int look_for_children(struct followed_children *f)
+{
+	DIR *dir = opendir("/proc");
+	size_t nr = 0, room = f->nr_seen + 64, before = 0;
+	int *now = malloc(room * sizeof(*now)), *more, parent, err = 0;
+	struct dirent *e;
+
+	while (dir && now && !err && (e = readdir(dir))) {
+		int pid = atoi(e->d_name);
+
+		if (pid <= 0)
+			continue;
+		while (before < f->nr_seen && f->seen[before] < pid)
+			before++;
+		if (before == f->nr_seen || f->seen[before] != pid) {
+			parent = find(f, pid) ? 0 : parent_of(pid);
+			if (parent > 0 && find(f, parent))
+				err = add(f, pid, parent);
+		}
+		if (nr == room) {
+			room *= 2;
+			more = realloc(now, room * sizeof(*now));
+			if (!more)
+				break;
+			now = more;
+		}
+		now[nr++] = pid;
+	}
+	if (!dir || !now)
+		err = dir ? fail(ENOMEM, "no memory") : fail_errno(errno, "/proc");
+	if (dir)
+		closedir(dir);
+	free(f->seen);
+	f->seen = now;
+	f->nr_seen = now ? nr : 0;
+	return err;
+}
+
+static void say_attached(const struct followed_children *f, struct child *c)
+{
+	char name[32];
+
+	if (f->how->quiet)
+		return;
+	if (c->was_said)
+		note("process %d executes another program (%s): the engine is in it again", c->pid,
+		     name_of(c->pid, name));
+	else
+		note("the engine is in process %d (%s), a child of process %d", c->pid,
+		     name_of(c->pid, name), c->parent);
+	c->was_said = true;
+}
+
+/* No later try would do better. */
+static bool is_final(int pid, int err)
+{
+	bool loaded, filtered;
+
+	return err == -ENOEXEC || err == -EPERM || err == -EACCES ||
+	       attach_check(pid, &loaded, &filtered) == -ENOTSUP;
+}
+
+/* It has no engine, as far as we know. Return: whether it is to be followed further. */
+static bool try_child(struct followed_children *f, struct child *c)
+{
+	struct attach_image image;
+	struct attach_result r;
+	char why[512];
+	int err;
+
+	/* before all else: if it executes a program meanwhile, the next turn sees that */
+	if (attach_image(c->pid, &image) == -ESRCH) {
+		f->missed++;
+		return false;
+	}
+	if (attach_has_engine(c->pid) > 0) {
+		/* a fork's child; or a child of vfork(), whose parent's memory it still has */
+		c->state = HAS_ENGINE;
+		c->image = image;
+		return true;
+	}
+	if (attach_shares_memory(c->pid, c->parent)) {
+		c->until = try_until(f); /* it will execute a program */
+		return true;
+	}
+	err = attach_process(c->pid, 0, &r);
+	if (!err) {
+		c->state = HAS_ENGINE;
+		attach_image(c->pid, &c->image);
+		say_attached(f, c);
+		return true;
+	}
+	if (has_ended(c->pid)) {
+		f->missed++;
+		return false;
+	}
+	snprintf(why, sizeof(why), "%s", fail_text());
+	if (is_final(c->pid, err) || time_ns(CLOCK_MONOTONIC) > c->until) {
+		if (attach_image_same(c->pid, &image) || !image.at) {
+			note("%s", why);
+			f->how->refused(f->how->arg);
+			c->state = REFUSED;
+			c->image = image;
+		}
+	}
+	return true;
+}
+
+/* One that was attached to, or cannot be: look for another program. Return: as try_child(). */
+static bool look_at(struct followed_children *f, struct child *c)
+{
+	if (c->image.at ? attach_image_same(c->pid, &c->image) : !has_ended(c->pid))
+		return true;
+	if (has_ended(c->pid))
+		return false;
+	c->state = NEW;
+	c->until = try_until(f);
+	return true;
+}
+
+static void turn(struct followed_children *f)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < f->nr; i++) {
+		struct child *c = &f->rows[i];
+		bool stays = c->state == NEW || look_at(f, c);
+
+		if (stays && c->state == NEW)
+			stays = try_child(f, c);
+		if (stays)
+			f->rows[kept++] = *c;
+	}
+	f->nr = kept;
+}
+
+/* A signal that is read does not end this program. */
+static bool signalled(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	struct signalfd_siginfo si;
+
+	return poll(&p, 1, TURN_MS) > 0 && read(fd, &si, sizeof(si)) == sizeof(si);
+}
+
+/* The named ones have the engine. Their children that run already are followed, too. */
+static int begin(struct followed_children *f, const int *pids, size_t nr)
+{
+	size_t before;
+	int err = 0;
+
+	for (size_t i = 0; i < nr && !err; i++)
+		if (!find(f, pids[i]))
+			err = add(f, pids[i], 0);
+	/* one may have executed another program since: NEW */
+	for (size_t i = 0; i < f->nr; i++)
+		f->rows[i].was_said = true;
+	do {
+		before = f->nr;
+		f->nr_seen = 0;
+		if (!err)
+			err = look_for_children(f);
+	} while (!err && f->nr != before);
+	return err;
+}
+
+int attach_children(const int *pids, size_t nr, const struct attach_children *how)
+{
+	struct followed_children f = {.how = how};
+	sigset_t ours, before;
+	bool over = false;
+	int fd, err;
+
+	sigemptyset(&ours);
+	sigaddset(&ours, SIGINT);
+	sigaddset(&ours, SIGTERM);
+	sigaddset(&ours, SIGHUP);
+	sigprocmask(SIG_BLOCK, &ours, &before);
+	fd = signalfd(-1, &ours, SFD_CLOEXEC);
+	err = fd < 0 ? fail_errno(errno, "signalfd()") : begin(&f, pids, nr);
+	if (!err && !how->quiet)
+		note("following %s: Ctrl-C ends that, the engines stay",
+		     nr > 1 ? "these processes and their children" : "it and its children");
+	while (!err && f.nr && !over) {
+		turn(&f);
+		over = signalled(fd);
+		if (!over)
+			err = look_for_children(&f);
+	}
+	if (!err && f.missed)
+		note("%u process%s ended before the engine could come: `vestige record PROGRAM` "
+		     "has programs from their start",
+		     f.missed, f.missed > 1 ? "es" : "");
+	if (!err && !over && !how->quiet)
+		note("the process%s ended",
+		     nr > 1 ? "es and their children have" : " and its children have");
+	if (fd >= 0)
+		close(fd);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	free(f.rows);
+	free(f.seen);
+	return err;
+}
