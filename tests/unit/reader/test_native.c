@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The native block of a trace.dat: pages packed and unpacked; what is read from it is what is read
- * from the kernel's format beside it, for random programs with losses, throws, coroutines and
- * several processes; a block that was damaged is not used, or an error when its turn comes.
+ * The native block of a trace.dat: what is read from it is what is read from the kernel's format
+ * beside it, for random programs with losses, throws, coroutines and several processes; a block that
+ * was damaged is not used, or an error when its turn comes. Its packed pages: test_page_pack.c.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +28,6 @@
 #include "tools/analysis/graph_events.h"
 #include "tools/analysis/merge.h"
 #include "tools/analysis/runs.h"
-#include "tools/area/page_pack.h"
 #include "tools/area/spool_write.h"
 #include "tools/dat/native.h"
 #include "tools/export/dat_write.h"
@@ -42,82 +41,6 @@ static uint32_t dice(uint32_t n)
 {
 	seed = seed * 1664525u + 1013904223u;
 	return (uint32_t)((uint64_t)(seed >> 4) * n >> 28);
-}
-
-/* --- pages, packed and unpacked --- */
-
-static void random_page(uint64_t *page, unsigned int flavour)
-{
-	struct page_head *head = (struct page_head *)page;
-	unsigned int at = PAGE_HEAD_BYTES / 8, end = 8 + dice(505);
-
-	memset(page, 0, PAGE_BYTES);
-	*head = (struct page_head){.commit = end * 8u,
-				   .base_stamp = (uint64_t)dice(1u << 28) << 20,
-				   .tid = (int32_t)dice(100),
-				   .seq = dice(1000)};
-	if (flavour == 3)
-		head->commit = (uint64_t)dice(20) << dice(40);
-	for (uint32_t stamp = dice(100); at < end; at++) {
-		uint64_t kind = flavour == 0 ? 2 + dice(5) : dice(16);
-		uint64_t id = flavour == 0 ? dice(20) : 8 * dice(8);
-
-		stamp += dice(30) ? dice(60) : dice(1u << 28);
-		page[at] = kind << 60 | id << 32 | stamp;
-		if (flavour == 2)
-			page[at] = (uint64_t)dice(1u << 28) << 36 | dice(1u << 28);
-		if (!dice(12))
-			page[at] = 0;
-	}
-	for (; at < PAGE_BYTES / 8; at++)
-		page[at] = dice(2); /* behind the commit */
-}
-
-static void unpacked_is_what_was_packed(void **state)
-{
-	static uint64_t pages[PACK_PAGES][PAGE_BYTES / 8], got[PACK_PAGES][PAGE_BYTES / 8];
-	struct page_packer *k = page_packer_new();
-	unsigned char *packed = malloc(PACK_MAX_BYTES);
-
-	for (seed = 1; seed < 300;) {
-		uint32_t before = seed;
-		unsigned int nr = 1 + dice(PACK_PAGES), flavour = dice(4);
-		size_t bytes;
-
-		page_pack_begin(k);
-		for (unsigned int i = 0; i < nr; i++) {
-			random_page(pages[i], flavour);
-			page_pack_add(k, pages[i]);
-		}
-		bytes = page_pack_end(k, packed);
-		assert_true(bytes <= PACK_MAX_BYTES);
-		memset(got, 0xff, sizeof(got));
-		assert_int_equal(page_unpack(packed, bytes, nr, got), 0);
-		for (unsigned int i = 0; i < nr; i++) {
-			const struct page_head *head = (const void *)pages[i];
-			size_t end = head->commit < PAGE_BYTES ? head->commit & ~UINT64_C(7)
-							       : PAGE_BYTES;
-
-			if (end < PAGE_HEAD_BYTES)
-				end = PAGE_HEAD_BYTES;
-			memset((char *)pages[i] + end, 0, PAGE_BYTES - end);
-			assert_memory_equal(got[i], pages[i], PAGE_BYTES);
-		}
-		/* what is not a chunk is refused, or gives some pages: it does no harm */
-		for (unsigned int i = 0; i < 50; i++) {
-			size_t at = dice((uint32_t)bytes);
-			unsigned char was = packed[at];
-
-			packed[at] = (unsigned char)dice(256);
-			page_unpack(packed, bytes, nr, got);
-			packed[at] = was;
-			assert_int_equal(page_unpack(packed, dice((uint32_t)bytes), nr, got), -22);
-		}
-		assert_int_equal(page_unpack(packed, bytes, nr % PACK_PAGES + 1, got), -22);
-		seed = before + 1;
-	}
-	page_packer_free(k);
-	free(packed);
 }
 
 /* --- a spool of what a program did that does not exist --- */
@@ -533,7 +456,7 @@ static int read_out(struct reader *r)
 	return n;
 }
 
-/* Each chunk has a sum of its own: damage is told when it is read, with what to do. */
+/* Each chunk has a sum of its own: reading it reports the damage, and what to do. */
 static void a_damaged_chunk_is_an_error(void **state)
 {
 	struct whole w;
@@ -568,7 +491,7 @@ static unsigned long peak_kb(void)
 	return kb;
 }
 
-/* A file of 3 MB whose tables say that they unpack to 1.5 GB: no memory is asked for it. */
+/* A file of 3 MB whose tables claim to unpack to 1.5 GB: no memory is taken for it. */
 static void tables_that_say_too_much(void **state)
 {
 	enum { FRAME = 3u << 20 };
@@ -636,7 +559,7 @@ static void runs_do_not_go_back(struct reader *r)
 	}
 }
 
-/* Sums that agree do not make it true: what lies is refused, there or when it is read. */
+/* Its checksums agree, its contents are false: refused at once, or when they are read. */
 static void a_hostile_block_does_no_harm(void **state)
 {
 	char *bytes = malloc(MAX_BYTES), *raw, *good;
@@ -700,7 +623,6 @@ static void a_hostile_block_does_no_harm(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(unpacked_is_what_was_packed),
 		cmocka_unit_test(both_ways_show_the_same),
 		cmocka_unit_test(runs_are_the_records),
 		cmocka_unit_test(a_damaged_block_is_not_used),
