@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A part of a trace.dat as a file (split_impl.h): the pieces around the CPUs' data are copied as they are,
+ * the places of the data are new. The first error ends the writing: s->err. Tests: tests/cli/test_split.py.
+ */
+#include "tools/report/split_impl.h"
+
+#include <stdlib.h>
+
+#include "tools/dat/dat_format.h"
+
+#define ALIGN	    4096u
+#define CHUNK_PAGES 32u
+
+static void put(struct splitter *s, const void *data, size_t bytes)
+{
+	int ret;
+
+	if (s->err)
+		return;
+	ret = dat_file_pwrite(s->file.fd, data, bytes, s->at);
+	s->at += bytes;
+	if (ret)
+		s->err = dat_file_failed(&s->file, ret);
+}
+
+static void put_number(struct splitter *s, uint64_t v, unsigned int bytes)
+{
+	unsigned char to[8];
+
+	split_number(s, to, v, bytes);
+	put(s, to, bytes);
+}
+
+static void put_number_at(struct splitter *s, uint64_t at, uint64_t v, unsigned int bytes)
+{
+	uint64_t here = s->at;
+
+	s->at = at;
+	put_number(s, v, bytes);
+	s->at = here;
+}
+
+/* Bytes of the input. */
+static void copy(struct splitter *s, uint64_t from, uint64_t bytes)
+{
+	unsigned char text[65536];
+
+	for (uint64_t done = 0, n; done < bytes && !s->err; done += n) {
+		n = bytes - done < sizeof(text) ? bytes - done : sizeof(text);
+		if (cursor_pread(s->d->layout.fd, text, n, from + done))
+			s->err = dat_damaged(s->d, "it ends too early");
+		put(s, text, n);
+	}
+}
+
+/* A CPU's sub-buffers: as they are, or packed, behind the number of chunks. */
+static void put_lane(struct splitter *s, struct lane *l)
+{
+	size_t chunk = (size_t)CHUNK_PAGES * l->b->layout.page_bytes,
+	       bound = ZSTD_compressBound(chunk);
+	unsigned char *raw = malloc(chunk), *packed = malloc(bound);
+	bool compressed = l->b->layout.compressed;
+	uint64_t count_at = s->at;
+	uint32_t nr = 0;
+	size_t n;
+
+	if (!raw || !packed)
+		s->err = split_no_memory();
+	rewind(l->spool);
+	l->at_in_file = s->at;
+	if (compressed && l->bytes)
+		put_number(s, 0, 4);
+	while (!s->err && (n = fread(raw, 1, chunk, l->spool)) > 0) {
+		size_t z = compressed ? ZSTD_compress2(s->zstd, packed, bound, raw, n) : 0;
+
+		if (!compressed) {
+			put(s, raw, n);
+			continue;
+		}
+		if (ZSTD_isError(z)) {
+			s->err = split_no_memory();
+			break;
+		}
+		put_number(s, z, 4);
+		put_number(s, n, 4);
+		put(s, packed, z);
+		nr++;
+	}
+	if (!s->err && ferror(l->spool))
+		s->err = dat_file_failed(&s->file, -EIO);
+	l->bytes_in_file = s->at - l->at_in_file;
+	if (nr) {
+		l->bytes_in_file -= 4; /* which the size does not count */
+		put_number_at(s, count_at, nr, 4);
+	}
+	free(raw);
+	free(packed);
+}
+
+static void put_lanes(struct splitter *s, const struct dat_buffer *b)
+{
+	uint32_t to = b->layout.page_bytes > ALIGN ? b->layout.page_bytes : ALIGN;
+
+	for (size_t i = 0; i < s->nr && !s->err; i++) {
+		if (s->lanes[i].b != b)
+			continue;
+		s->at = (s->at + to - 1) / to * to;
+		put_lane(s, &s->lanes[i]);
+	}
+}
+
+/* Version 6: `flyrecord`, the table of CPUs, then their data. */
+static void put_buffer_v6(struct splitter *s, const struct dat_buffer *b)
+{
+	uint64_t at;
+
+	put(s, "flyrecord", 10);
+	at = s->at;
+	s->at += 16u * b->nr_cpus;
+	put_lanes(s, b);
+	for (size_t i = 0; i < s->nr; i++) {
+		if (s->lanes[i].b != b)
+			continue;
+		put_number_at(s, at, s->lanes[i].at_in_file, 8);
+		put_number_at(s, at + 8, s->lanes[i].bytes_in_file, 8);
+		at += 16;
+	}
+}
+
+/* The head of an option, whose data of @bytes follows. */
+static void put_option(struct splitter *s, uint16_t id, uint32_t bytes)
+{
+	put_number(s, id, 2);
+	put_number(s, bytes, 4);
+}
+
+/* All options but the statistics of the whole; where those about instances begin goes to @instances. */
+static void put_options_v6(struct splitter *s, uint64_t *instances)
+{
+	const struct dat_reader *d = s->d;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < d->nr_options; i++) {
+		const struct dat_option_data *o = &d->options[i];
+
+		if (o->id == DAT_CPUSTAT)
+			continue;
+		put_option(s, o->id, o->bytes);
+		if (o->id == DAT_BUFFER)
+			instances[nr++] = s->at;
+		put(s, o->data, o->bytes);
+	}
+	put_number(s, DAT_DONE, 2);
+}
+
+static void put_v6(struct splitter *s)
+{
+	struct dat_reader *d = s->d;
+	const struct dat_buffer *top = &d->buffers[0];
+	/* behind "options", or in front of "flyrecord" where there are none */
+	uint64_t until = d->nr_options ? d->options[0].at - 6 : top->at - 10;
+	uint64_t *instances = calloc(d->nr_buffers + 1, sizeof(*instances));
+
+	if (!instances) {
+		s->err = split_no_memory();
+		return;
+	}
+	copy(s, 0, until);
+	if (d->nr_options)
+		put_options_v6(s, instances);
+	put_buffer_v6(s, top);
+	for (size_t i = 1; i < d->nr_buffers; i++) {
+		put_number_at(s, instances[i - 1], s->at, 8);
+		put_buffer_v6(s, &d->buffers[i]);
+	}
+	free(instances);
+}
+
+/* The head of a section of version 7, whose size is set by end_section(). Return: where it is. */
+static uint64_t begin_section(struct splitter *s, uint16_t id, uint16_t flags)
+{
+	unsigned char head[DAT_SECTION_BYTES] = {0};
+	uint64_t at = s->at;
+
+	split_number(s, head, id, 2);
+	split_number(s, head + 2, flags, 2);
+	put(s, head, sizeof(head));
+	return at;
+}
+
+static void end_section(struct splitter *s, uint64_t at)
+{
+	put_number_at(s, at + 8, s->at - at - DAT_SECTION_BYTES, 8);
+}
+
+/* The option about a buffer: the input's, with new places. */
+static void put_buffer_option(struct splitter *s, const struct dat_buffer *b, uint64_t section)
+{
+	size_t names = strlen(b->name) + strlen(b->clock) + 2;
+	uint32_t nr = 0;
+
+	for (size_t i = 0; i < s->nr; i++)
+		nr += s->lanes[i].b == b && s->lanes[i].bytes;
+	put_option(s, DAT_BUFFER, (uint32_t)(8 + names + 8 + 20u * nr));
+	put_number(s, section, 8);
+	put(s, b->name, strlen(b->name) + 1);
+	put(s, b->clock, strlen(b->clock) + 1);
+	put_number(s, b->layout.page_bytes, 4);
+	put_number(s, nr, 4);
+	for (size_t i = 0; i < s->nr; i++) {
+		const struct lane *l = &s->lanes[i];
+
+		if (l->b != b || !l->bytes)
+			continue;
+		put_number(s, l->in->cpu, 4);
+		put_number(s, l->at_in_file, 8);
+		put_number(s, l->bytes_in_file, 8);
+	}
+}
+
+/* An option that is the place of a section: the section is copied. Return: its new place. */
+static uint64_t copy_section(struct splitter *s, const struct dat_option_data *o)
+{
+	uint64_t from = 0, at = s->at;
+
+	if (o->bytes < 8) {
+		s->err = dat_damaged(s->d, "its options");
+		return 0;
+	}
+	memcpy(&from, o->data, 8);
+	if (s->d->layout.swap)
+		from = __builtin_bswap64(from);
+	for (size_t i = 0; i < s->d->nr_sections; i++)
+		if (s->d->sections[i].at == from) {
+			copy(s, from, DAT_SECTION_BYTES + s->d->sections[i].bytes);
+			return at;
+		}
+	s->err = dat_damaged(s->d, "an option names a section that is not there");
+	return 0;
+}
+
+static bool is_piece(uint16_t id)
+{
+	for (size_t i = 0; i < DAT_NR_PIECES; i++)
+		if (dat_pieces[i].id == id)
+			return true;
+	return false;
+}
+
+/* Whether the part has an option of its own in place of the input's, or none. */
+static bool is_left_out(uint16_t id)
+{
+	return id == DAT_CPUSTAT || id == DAT_DONE || id == DAT_BUFFER || id == DAT_BUFFER_TEXT ||
+	       id == DAT_STRINGS;
+}
+
+static void put_v7(struct splitter *s)
+{
+	struct dat_reader *d = s->d;
+	uint64_t *places = calloc(d->nr_options + d->nr_buffers + 1, sizeof(*places));
+	uint64_t *of_buffers, options;
+
+	if (!places) {
+		s->err = split_no_memory();
+		return;
+	}
+	of_buffers = places + d->nr_options;
+	copy(s, 0, d->pieces_at);
+	for (size_t i = 0; i < d->nr_options && !s->err; i++)
+		if (is_piece(d->options[i].id))
+			places[i] = copy_section(s, &d->options[i]);
+	for (size_t i = 0; i < d->nr_buffers; i++) {
+		if (d->buffers[i].is_text)
+			continue;
+		of_buffers[i] =
+			begin_section(s, DAT_BUFFER,
+				      d->buffers[i].layout.compressed ? DAT_SECTION_COMPRESSED : 0);
+		put_lanes(s, &d->buffers[i]);
+		end_section(s, of_buffers[i]);
+	}
+	options = begin_section(s, DAT_DONE, 0);
+	for (size_t i = 0; i < d->nr_options; i++) {
+		const struct dat_option_data *o = &d->options[i];
+
+		if (is_left_out(o->id))
+			continue;
+		put_option(s, o->id, o->bytes);
+		if (places[i])
+			put_number(s, places[i], 8);
+		else
+			put(s, o->data, o->bytes);
+	}
+	for (size_t i = 0; i < d->nr_buffers; i++)
+		if (of_buffers[i])
+			put_buffer_option(s, &d->buffers[i], of_buffers[i]);
+	put_option(s, DAT_DONE, 8);
+	put_number(s, 0, 8);
+	end_section(s, options);
+	put_number_at(s, d->pieces_at - 8, options, 8);
+	free(places);
+}
+
+int split_write_file(struct splitter *s)
+{
+	s->at = 0;
+	s->err = 0;
+	if (s->d->version == 7)
+		put_v7(s);
+	else
+		put_v6(s);
+	return s->err;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of `vestige split` share; no other file includes it. */
+#ifndef VESTIGE_TOOLS_REPORT_SPLIT_IMPL_H
+#define VESTIGE_TOOLS_REPORT_SPLIT_IMPL_H
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <zstd.h>
+
+#include "tools/base/fail.h"
+#include "tools/dat/dat_pieces.h"
+#include "tools/export/dat_file.h"
+#include "tools/report/split.h"
+
+/* A CPU of a buffer: what comes next of it, and the sub-buffers of the part that is being made. */
+struct lane {
+	struct dat_buffer *b;
+	struct dat_stream *in;
+	struct record *batch;
+	int nr, at;
+	uint64_t ns; /* of the next record, as report prints it */
+	bool ended;
+	FILE *spool;
+	uint64_t bytes; /* in it */
+	unsigned char *page;
+	uint32_t used, limit; /* of the page; 0: there is none */
+	uint64_t ts, lost;    /* of the last event; in front of the page */
+	uint64_t events, pages;
+	uint64_t at_in_file, bytes_in_file;
+};
+
+struct splitter {
+	const struct split_options *o;
+	struct dat_reader *d;
+	struct lane *lanes;
+	size_t nr;
+	uint32_t mult, shift; /* of its stamps */
+	uint64_t offset;
+	struct dat_file file;
+	uint64_t at; /* where the file is written */
+	int err;     /* the first error of writing the file: the writes after it do nothing */
+	ZSTD_CCtx *zstd;
+};
+
+static inline int split_no_memory(void)
+{
+	return fail(ENOMEM, "out of memory while splitting");
+}
+
+/* Store a number of 1 to 8 @bytes in the input's byte order. */
+static inline void split_number(const struct splitter *s, unsigned char *to, uint64_t v,
+				unsigned int bytes)
+{
+	if (s->d->layout.swap)
+		v = __builtin_bswap64(v) >> (64 - 8 * bytes);
+	memcpy(to, &v, bytes);
+}
+
+/*
+ * split_write_file() - write one part: the input's pieces, and the sub-buffers in the lanes' spools.
+ * s->file is open and empty; the caller commits or aborts it. Return: 0 or -errno with fail() set.
+ */
+int split_write_file(struct splitter *s);
+
+#endif
