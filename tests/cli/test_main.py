@@ -80,6 +80,18 @@ def test_empty_values(w):
     assert found > 50, found
 
 
+def test_one_file(w):
+    """Commands of one FILE refuse a second one in one wording, and name the FILE that is not there."""
+    with_i = {"mem", "hist", "dump", "sched", "replay", "profile"}
+    for name in sorted(with_i | {"kd", "bootgraph", "stacks"}):
+        for words in (["a.dat", "b.dat"],) + (["-i", "a.dat", "b.dat"],) * (name in with_i):
+            words = ["map", *words] if name == "sched" else words
+            err = w.run(name, *words, status=2).stderr.decode()
+            assert err == f"vestige: {name}: one file at a time; one more is b.dat (see vestige {name} --help)\n", (words, err)
+        words = ["map"] if name == "sched" else []
+        assert "'trace.dat'" in w.run(name, *words, status=1).stderr.decode(), name
+
+
 def test_unknown_commands(w):
     assert b"record" in w.run("recrod", status=2).stderr
     assert w.run("frobnicate", status=2).stderr == b"vestige: there is no command frobnicate (see vestige --help)\n"

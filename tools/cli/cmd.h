@@ -25,6 +25,16 @@ extern const struct command command_blk, command_bootgraph, command_clean, comma
 	command_sql, command_tui, command_view, command_top, command_umount, command_split,
 	command_mem, command_hist, command_sqlhist, command_stream, command_restore;
 
+/* The exit status of @err, 0 or -errno with fail() set, whose line is printed. */
+int cmd_end(int err);
+
+/*
+ * cmd_take_file() - the words of a command that has one FILE, after options_parse().
+ * @path: the file that a flag (-i) has named, or NULL; it is set to the one there is, else to "trace.dat".
+ * Return: -1 to go on, else the exit status: more than one file is named, and the error was printed.
+ */
+int cmd_take_file(const struct command *c, int argc, char **argv, const char **path);
+
 /* `vestige ./prog args`: argv[0] is the program. */
 int cmd_program(int argc, char **argv);
 

@@ -81,7 +81,7 @@ static int follow(const int *pids, size_t nr, const struct attach_flags *f)
 				      .arg = &status};
 	int err = attach_children(pids, nr, &how);
 
-	return err ? control_end(err) : status;
+	return err ? cmd_end(err) : status;
 }
 
 /* All that can be; the others are named. */
@@ -90,10 +90,10 @@ static int attach_all(const struct attach_flags *f)
 	int *pids = NULL, status = 0;
 	size_t nr = 0, there = 0;
 
-	if (control_end(attach_cgroup(f->cgroup, &pids, &nr)))
+	if (cmd_end(attach_cgroup(f->cgroup, &pids, &nr)))
 		status = CMD_FAILURE;
 	for (size_t i = 0; i < nr; i++)
-		if (control_end(attach(pids[i], f)))
+		if (cmd_end(attach(pids[i], f)))
 			status = CMD_FAILURE;
 		else
 			pids[there++] = pids[i];
@@ -115,7 +115,7 @@ static int run(const struct command *c, int argc, char **argv)
 	if (f.cgroup)
 		return options_wrong(c, "--cgroup and a process: name one of them");
 	status = control_pid(c, argc, argv, &pid);
-	status = status ? status : control_end(attach(pid, &f));
+	status = status ? status : cmd_end(attach(pid, &f));
 	return status || !f.children ? status : follow(&pid, 1, &f);
 }
 

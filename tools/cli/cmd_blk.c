@@ -65,10 +65,7 @@ static int begin(const struct command *c, struct inputs *in, int argc, char **ar
 static int finish(struct out *o, int err, const char *what)
 {
 	err = out_end_stdout(o, err, what);
-	if (!err)
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	return cmd_end(err);
 }
 
 static bool take_seconds(const char *text, char **end, double *s)

@@ -3,8 +3,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/blk/blk_event.h"
 #include "tools/blk/blk_record.h"
 #include "tools/cli/cmd.h"
@@ -98,10 +96,7 @@ static int run(const struct command *c, int argc, char **argv)
 	f->devices = (const char *const *)argv;
 	f->nr_devices = (unsigned int)argc;
 	f->buffer_kib = opt.kib * opt.buffers;
-	if (!blk_record(f))
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	return cmd_end(blk_record(f));
 }
 
 const struct command command_blk_record = {
@@ -111,9 +106,9 @@ const struct command command_blk_record = {
 	.help = "Record what happens to requests of block devices, until Ctrl-C, into files "
 		"DEV.blktrace.CPU, which\nblkparse, btt and `vestige blk parse` read. It needs "
 		"root. "
-		"The kernel's blk tracer does the work: its top\nbuffer is cleared, and nobody "
-		"else "
-		"may trace there. All settings are put back at the end; after a\nSIGKILL by "
+		"The kernel's blk tracer does the work: its top\nbuffer is cleared, and no "
+		"other "
+		"tracer may run there. All settings are put back at the end; after a\nSIGKILL by "
 		"`vestige clean`.\n"
 		"\n"
 		"  vestige blk record -w 10 /dev/vda && vestige blk parse vda\n"

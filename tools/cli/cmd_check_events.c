@@ -117,11 +117,11 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "there are no arguments; one is %s", argv[0]);
 	ret = control_open(&t, &opt.which, false);
 	if (ret)
-		return control_end(ret);
+		return cmd_end(ret);
 	tep = tep_alloc();
 	if (!tep) {
 		target_put(t);
-		return control_end(fail(ENOMEM, "out of memory"));
+		return cmd_end(fail(ENOMEM, "out of memory"));
 	}
 	tep_set_loglevel(TEP_LOG_NONE);
 	tep_set_long_size(tep, (int)sizeof(long));
@@ -137,7 +137,7 @@ static int run(const struct command *c, int argc, char **argv)
 		note("%d of %u formats cannot be parsed", ret, nr);
 		return CMD_FAILURE;
 	}
-	return control_end(ret);
+	return cmd_end(ret);
 }
 
 const struct command command_check_events = {

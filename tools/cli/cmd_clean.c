@@ -134,7 +134,8 @@ static const struct flag flags[] = {
 	 "500M or 2G, both as 100,2G; all, none or default. Above that the oldest are removed when "
 	 "another traced process starts or ends.",
 	 NULL, offsetof(struct clean, limit)},
-	{'n', "dry-run", NULL, "only tell", NULL, offsetof(struct clean, dry)},
+	{'n', "dry-run", NULL, "only print what would be removed", NULL,
+	 offsetof(struct clean, dry)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
@@ -146,7 +147,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return status;
 	if (opt.limit && opt.dry)
 		return options_wrong(c, "-n and -k cannot be used together");
-	return control_end(opt.limit ? keep(opt.limit) : clean_all(opt.dry));
+	return cmd_end(opt.limit ? keep(opt.limit) : clean_all(opt.dry));
 }
 
 const struct command command_clean = {

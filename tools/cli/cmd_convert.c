@@ -172,8 +172,8 @@ static int run_convert(const struct command *c, int argc, char **argv)
 	if (status >= 0)
 		return status;
 	opt.view.path = input;
-	return control_end(convert(input, opt.output, opt.to, opt.plain, opt.quiet, opt.part_bytes,
-				   &opt.view, reader_open));
+	return cmd_end(convert(input, opt.output, opt.to, opt.plain, opt.quiet, opt.part_bytes,
+			       &opt.view, reader_open));
 }
 
 const struct command command_convert = {
@@ -207,7 +207,7 @@ static int run_recover(const struct command *c, int argc, char **argv)
 		return status;
 	if (argc != 1)
 		return options_wrong(c, "name one spool");
-	return control_end(
+	return cmd_end(
 		convert(argv[0], opt.output, exporters, false, false, 0, NULL, reader_open_spool));
 }
 

@@ -167,9 +167,7 @@ static int run(const struct command *c, int argc, char **argv)
 		pid = (int)n;
 	err = print(pid, argc ? argv[0] : NULL, &flags, lines, tid, &o);
 	err = out_end_stdout(&o, err, "the call trace");
-	if (err)
-		note("%s", fail_text());
-	return err ? CMD_FAILURE : 0;
+	return cmd_end(err);
 }
 
 const struct command command_crash = {

@@ -47,7 +47,7 @@ static int run(const struct command *c, int argc, char **argv)
 		note("nothing of process %d passes through the engine, which stays and sleeps: "
 		     "vestige start -P %d wakes it",
 		     pid, pid);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_detach = {

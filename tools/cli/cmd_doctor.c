@@ -353,23 +353,16 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "--json is of the machine, without a program: %s", argv[0]);
 	if (!argc) {
 		err = doctor_machine(flags.json);
-		if (err)
-			note("%s", fail_text());
-		return err ? CMD_FAILURE : 0;
+		return cmd_end(err);
 	}
 	if (flags.object) {
 		printf("%s\n", argv[0]);
-		if (!print_unmodified(argv[0], &flags))
-			return 0;
-		note("%s", fail_text());
-		return CMD_FAILURE;
+		return cmd_end(print_unmodified(argv[0], &flags));
 	}
 	l.unmodified = flags.unmodified ? "1" : NULL;
 	err = inspect_program(&l, argv, &m);
-	if (err) {
-		note("%s", fail_text());
-		return CMD_FAILURE;
-	}
+	if (err)
+		return cmd_end(err);
 	err = print_all(m, &l, &flags);
 	if (err)
 		note("%s", fail_text());

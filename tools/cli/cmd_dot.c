@@ -67,7 +67,7 @@ static int take_color(const struct parsing *p, void *to, const char *value)
 #define DOT(field) offsetof(struct options, dot.field)
 
 static const struct flag flags[] = {
-	{0, "nodes", "NR", "at most so many functions, those with the most time; 0: all (60)",
+	{0, "nodes", "NR", "at most NR functions, those with the most time; 0: all (60)",
 	 take_number, 0},
 	{0, "min-percent", "PERCENT", "only functions with at least this share of all time",
 	 take_percent, 0},

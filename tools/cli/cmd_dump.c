@@ -2,8 +2,6 @@
 /* `vestige dump`: what a trace.dat holds besides records. Tests: tests/cli/test_dump.py. */
 #include "tools/cli/cmd.h"
 
-#include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/report/dump.h"
 
 struct options {
@@ -43,19 +41,13 @@ static int run(const struct command *c, int argc, char **argv)
 	struct options opt = {0};
 	int status = options_parse(c, (void *[]){&opt}, &argc, &argv);
 
+	if (status < 0)
+		status = cmd_take_file(c, argc, argv, &opt.path);
 	if (status >= 0)
 		return status;
-	if (argc > (opt.path ? 0 : 1))
-		return options_wrong(c, "one file at a time; one more is %s",
-				     argv[opt.path ? 0 : 1]);
-	if (argc)
-		opt.path = argv[0];
 	if (!any(&opt.dump))
 		opt.dump.summary = true;
-	if (!dump_print(opt.path ? opt.path : "trace.dat", &opt.dump))
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	return cmd_end(dump_print(opt.path, &opt.dump));
 }
 
 const struct command command_dump = {

@@ -55,7 +55,7 @@ static int run(const struct command *c, int argc, char **argv)
 
 	if (status >= 0)
 		return status;
-	return control_end(extract(&which, &opt));
+	return cmd_end(extract(&which, &opt));
 }
 
 const struct command command_extract = {

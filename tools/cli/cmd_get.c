@@ -25,10 +25,10 @@ static int run(const struct command *c, int argc, char **argv)
 	file = argv[0];
 	err = control_open_file(&t, &which, &file);
 	if (err)
-		return control_end(err);
+		return cmd_end(err);
 	err = control_print(t, print, file);
 	target_put(t);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_get = {

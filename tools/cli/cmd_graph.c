@@ -7,8 +7,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/cli/view_flags.h"
 #include "tools/text/graph_tree.h"
 
@@ -53,10 +51,9 @@ static int run(const struct command *c, int argc, char **argv)
 	else if (argc)
 		opt.function = argv[0];
 	ret = graph_tree_print(&v, &opt);
-	if (ret)
-		note("%s", fail_text());
+	ret = cmd_end(ret);
 	view_close(&v);
-	return ret ? CMD_FAILURE : 0;
+	return ret;
 }
 
 const struct command command_graph = {

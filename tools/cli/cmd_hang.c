@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/cli/control.h"
 #include "tools/target/hang.h"
@@ -25,10 +24,7 @@ static int run(const struct command *c, int argc, char **argv)
 	}
 	ret = hang_print(pid, &o);
 	err = out_end_stdout(&o, ret < 0 ? ret : 0, "the threads");
-	if (!err)
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	return cmd_end(err);
 }
 
 const struct command command_hang = {

@@ -58,7 +58,7 @@ static int take_sort(const struct parsing *p, void *to, const char *value)
 
 static const struct flag flags[] = {
 	{'n', "number", "N", "only the first N rows", take_number, 0},
-	{'t', "time", "USECS", "only functions (with -c: calls) of at least so many microseconds",
+	{'t', "time", "USECS", "only functions (with -c: calls) of at least USECS microseconds",
 	 take_number, 0},
 	{'f', "format", "COLUMNS",
 	 "which columns, by letters: F function, c count, t time, a average, l local time, m the "
@@ -104,24 +104,24 @@ static int print(const struct options *opt, struct view *v)
 static int run(const struct command *c, int argc, char **argv)
 {
 	struct options opt = {0};
+	const char *path = NULL;
 	struct view v;
 	int err, status = options_parse(c, (void *[]){&opt}, &argc, &argv);
 
+	if (status < 0)
+		status = cmd_take_file(c, argc, argv, &path);
 	if (status >= 0)
 		return status;
-	if (argc > 1)
-		return options_wrong(c, "one file at a time; one more is %s", argv[1]);
 	if ((opt.kd.locals || opt.kd.interlace) && !opt.kd.trace)
 		return options_wrong(c, "-l and -i are of the call trace: with -c");
 	if (opt.kd.trace && (opt.kd.columns || opt.kd.sort))
 		return options_wrong(c, "-f and -s are of the table: without -c");
 	view_init(&v);
-	v.path = argc ? argv[0] : NULL;
+	v.path = path;
 	err = print(&opt, &v);
-	if (err)
-		note("%s", fail_text());
+	err = cmd_end(err);
 	view_close(&v);
-	return err ? CMD_FAILURE : 0;
+	return err;
 }
 
 const struct command command_kd = {

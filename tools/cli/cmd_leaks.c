@@ -35,10 +35,10 @@ static int of_process(const struct options *opt)
 	int err = control_open_file(&t, &opt->which, &file);
 
 	if (err)
-		return control_end(err);
+		return cmd_end(err);
 	err = control_print(t, print_file, file);
 	target_put(t);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 static int show(const char *path)

@@ -16,7 +16,6 @@
 #include "tools/area/area.h"
 #include "tools/area/pages.h"
 #include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/cli/list_target.h"
@@ -292,11 +291,11 @@ static int run(const struct command *c, int argc, char **argv)
 		opt.of = (struct list_target){
 			.systems = true, .events = true, .tracers = true, .options = true};
 	if (opt.of.functions && !of_target)
-		return control_end(list_functions(&opt, argv));
+		return cmd_end(list_functions(&opt, argv));
 	if (argc)
 		return options_wrong(c, "this is about a process (-P PID) or the kernel (-k): %s",
 				     argv[0]);
-	return control_end(list_target(&which, &opt.of));
+	return cmd_end(list_target(&which, &opt.of));
 }
 
 const struct command command_list = {

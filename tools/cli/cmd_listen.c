@@ -90,7 +90,7 @@ static int run(const struct command *c, int argc, char **argv)
 	w.o.address = w.address;
 	w.o.max_bytes = w.size_mb << 20;
 	w.o.max_total = w.total_mb << 20;
-	return control_end(listen_run(&w.o));
+	return cmd_end(listen_run(&w.o));
 }
 
 const struct command command_listen = {

@@ -58,7 +58,7 @@ static int run(const struct command *c, int argc, char **argv)
 		areas_report(note_line);
 		err = mount_serve(&how);
 	}
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_mount = {

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/report/report.h"
 #include "tools/text/graph_text.h"
@@ -27,10 +26,7 @@ static int run(const struct command *c, int argc, char **argv)
 	out_text(&o, "\nOf --format=trace, `no` before it turns one off:\n");
 	for (unsigned int i = 0; (name = graph_option_name(i)); i++)
 		out_printf(&o, "  %s\n", name);
-	if (!out_end_stdout(&o, 0, "the options"))
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	return cmd_end(out_end_stdout(&o, 0, "the options"));
 }
 
 const struct command command_options = {

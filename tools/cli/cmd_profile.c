@@ -7,8 +7,6 @@
 
 #include <string.h>
 
-#include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/cli/view_flags.h"
 #include "tools/text/profile_graph.h"
 #include "tools/text/profile_hits.h"
@@ -94,10 +92,9 @@ static int run(const struct command *c, int argc, char **argv)
 	ret = view_open(&v);
 	if (!ret)
 		ret = v.r->graph ? profile_graph(&v, &opt) : profile_hits_print(&v, &opt);
-	if (ret)
-		note("%s", fail_text());
+	ret = cmd_end(ret);
 	view_close(&v);
-	return ret ? CMD_FAILURE : 0;
+	return ret;
 }
 
 const struct command command_profile = {

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/cli/view_flags.h"
 #include "tools/text/replay.h"
 
@@ -25,10 +23,9 @@ static int run(const struct command *c, int argc, char **argv)
 	ret = view_open_calls(&v);
 	if (!ret)
 		ret = replay_print(&v, &opt);
-	if (ret)
-		note("%s", fail_text());
+	ret = cmd_end(ret);
 	view_close(&v);
-	return ret ? CMD_FAILURE : 0;
+	return ret;
 }
 
 const struct command command_replay = {

@@ -133,7 +133,7 @@ static int run(const struct command *c, int argc, char **argv)
 	if (!opt.remove)
 		return control_buffers_run(&opt.buffers, reset, &opt);
 	status = control_buffers_run(&opt.buffers, reset_or_keep, &opt);
-	return status ? status : control_end(remove_instances(&opt));
+	return status ? status : cmd_end(remove_instances(&opt));
 }
 
 const struct command command_reset = {

@@ -2,8 +2,6 @@
 /* `vestige restore`: a trace.dat of what a killed recorder left. Tests: tests/cli/test_restore.py. */
 #include "tools/cli/cmd.h"
 
-#include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/record/restore.h"
 
 struct options {
@@ -41,10 +39,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "no files of CPUs");
 	if (!o.how.output)
 		o.how.output = o.create ? "trace-partial.dat" : "trace.dat";
-	if (!(o.create ? restore_partial(&o.how) : restore(&o.how, argv, argc)))
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	return cmd_end(o.create ? restore_partial(&o.how) : restore(&o.how, argv, argc));
 }
 
 const struct command command_restore = {

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/cli/view_flags.h"
 #include "tools/code/symbols.h"
 #include "tools/record/record.h"
@@ -125,15 +124,10 @@ static int run(const struct command *c, int argc, char **argv)
 		argc--;
 		argv++;
 	}
-	if (argc > (opt.path ? 0 : 1))
-		return options_wrong(c, "one file at a time; one more is %s",
-				     argv[opt.path ? 0 : 1]);
-	if (argc)
-		opt.path = argv[0];
-	if (!show(&opt, (enum sched_view)view))
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	status = cmd_take_file(c, argc, argv, &opt.path);
+	if (status >= 0)
+		return status;
+	return cmd_end(show(&opt, (enum sched_view)view));
 }
 
 const struct command command_sched = {

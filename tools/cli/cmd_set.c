@@ -46,7 +46,7 @@ static int run(const struct command *c, int argc, char **argv)
 			return options_wrong(c, "name one control file and one text");
 		if (opt.append)
 			return options_wrong(c, "-a goes with a control file and a text");
-		status = control_end(settings_apply(&s, NULL));
+		status = cmd_end(settings_apply(&s, NULL));
 		return status || !argc ? status : settings_run(&s, argv);
 	}
 	if (argc != 2)
@@ -54,10 +54,10 @@ static int run(const struct command *c, int argc, char **argv)
 	file = argv[0];
 	err = control_open_file(&t, &which, &file);
 	if (err)
-		return control_end(err);
+		return cmd_end(err);
 	err = control_write(t, file, argv[1], !opt.append);
 	target_put(t);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_set = {

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/base/fail.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
 #include "tools/cli/follow_pipe.h"
@@ -124,10 +123,10 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "-c goes with the trace, -p and -s alone");
 	err = control_open(&t, &which, false);
 	if (err)
-		return control_end(err);
+		return cmd_end(err);
 	err = show(t, &s);
 	target_put(t);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_show = {

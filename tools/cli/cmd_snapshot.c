@@ -73,10 +73,10 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "-s, -r and -f: one at a time");
 	err = control_open(&t, &which, false);
 	if (err)
-		return control_end(err);
+		return cmd_end(err);
 	err = act(t, &s);
 	target_put(t);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_snapshot = {

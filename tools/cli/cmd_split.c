@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/base/fail.h"
-#include "tools/base/note.h"
 #include "tools/report/split.h"
 
 /* The row's name of a limit gives its unit. */
@@ -103,10 +101,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "-r repeats a limit: name one with -s, -m, -u, -e or -p");
 	o.input = o.input ? o.input : "trace.dat";
 	o.output = o.output ? o.output : o.input;
-	if (!split(&o, &nr))
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	return cmd_end(split(&o, &nr));
 }
 
 const struct command command_split = {

@@ -258,11 +258,10 @@ static int run(const struct command *c, int argc, char **argv)
 			ret = ask(columns, argv[0], &opt, &p.stop);
 		progress_end(&p);
 	}
-	if (ret)
-		note("%s", fail_text());
+	ret = cmd_end(ret);
 	columns_free(columns);
 	view_close(&v);
-	return ret ? CMD_FAILURE : 0;
+	return ret;
 }
 
 const struct command command_sql = {

@@ -47,7 +47,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "--start, --stop and --reset: one at a time");
 	err = control_open(&t, &which, false);
 	if (err)
-		return control_end(err);
+		return cmd_end(err);
 	if (which.kernel && (s.start || s.stop))
 		err = fail(ENOTSUP,
 			   "the kernel's is switched by `sysctl "
@@ -56,7 +56,7 @@ static int run(const struct command *c, int argc, char **argv)
 	else
 		err = act(t, &s);
 	target_put(t);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_stack = {

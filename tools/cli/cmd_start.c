@@ -49,7 +49,7 @@ static int run(const struct command *c, int argc, char **argv)
 		return options_wrong(c, "it starts no program, use `vestige record` for that: %s",
 				     argv[0]);
 	add_default(&s);
-	status = control_end(settings_apply(&s, &writer));
+	status = cmd_end(settings_apply(&s, &writer));
 	return status || !argc ? status : settings_run(&s, argv);
 }
 

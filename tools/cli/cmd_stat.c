@@ -354,7 +354,7 @@ static int run(const struct command *c, int argc, char **argv)
 	s.buffers.top = s.flags.top;
 	status = control_buffers_run(&s.buffers, put, &s);
 	if (fflush(stdout) && errno != EPIPE)
-		return control_end(fail_errno(errno, "cannot write to stdout"));
+		return cmd_end(fail_errno(errno, "cannot write to stdout"));
 	return status;
 }
 

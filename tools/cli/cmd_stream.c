@@ -209,7 +209,7 @@ static int run(const struct command *c, int argc, char **argv)
 		note("%s", fail_text());
 		return CMD_NOT_FOUND;
 	}
-	status = control_end(err);
+	status = cmd_end(err);
 	if (!status && argc && !st.program.launch.pid)
 		return st.program.status;
 	return status;

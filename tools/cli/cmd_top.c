@@ -321,7 +321,7 @@ static uint64_t hits_of(const char *text)
 	return sum;
 }
 
-/* What per_cpu/cpuN/stats of all CPUs say was recorded. */
+/* The records so far, by per_cpu/cpuN/stats of all CPUs. */
 static int records_of(struct target *t, uint64_t *sum)
 {
 	static const char *const titles[] = {"entries: ", "\noverrun: ", "read events: "};
@@ -556,7 +556,7 @@ static int run(const struct command *c, int argc, char **argv)
 	status = options_parse(c, (void *[]){&top}, &argc, &argv);
 	if (status >= 0)
 		return status;
-	return control_end(run_top(&top));
+	return cmd_end(run_top(&top));
 }
 
 const struct command command_top = {

@@ -75,7 +75,7 @@ static int run(const struct command *c, int argc, char **argv)
 		err = fail(EINVAL, "vestige has no mount on %s", path);
 	if (!err)
 		err = take_away(path, opt.lazy);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_umount = {

@@ -79,14 +79,6 @@ const struct flag control_buffers_flags[] = {
 	 offsetof(struct control_buffers, which) + offsetof(struct control_which, kernel)},
 	FLAGS_END};
 
-int control_end(int err)
-{
-	if (!err)
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
-}
-
 int control_print(struct target *t, int (*print)(struct target *t, const char *file, struct out *o),
 		  const char *file)
 {
@@ -245,7 +237,7 @@ int control_buffers_run(const struct control_buffers *b,
 		act_on(&a, NULL);
 	for (unsigned int i = 0; i < b->nr && !b->all && !a.err; i++)
 		act_on(&a, b->names[i]);
-	return control_end(a.err || !b->all ? a.err : act_on_all(&a));
+	return cmd_end(a.err || !b->all ? a.err : act_on_all(&a));
 }
 
 int control_run(const struct command *c, int argc, char **argv, int (*act)(struct target *t))
@@ -258,10 +250,10 @@ int control_run(const struct command *c, int argc, char **argv, int (*act)(struc
 		return status;
 	err = control_open(&t, &which, false);
 	if (err)
-		return control_end(err);
+		return cmd_end(err);
 	err = act(t);
 	target_put(t);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 /* Files whose words have to be in the list of another one, by the end of their paths. */

@@ -5,12 +5,9 @@
 
 #include <stdbool.h>
 
-#include "tools/cli/options.h"
+#include "tools/cli/cmd.h"
 #include "tools/target/target.h"
 #include "tools/text/out.h"
-
-/* The exit status of @err, 0 or -errno with fail() set, whose line is printed. */
-int control_end(int err);
 
 /*
  * control_run() - a command that has no words and no flags but control_flags: open the target

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
-#include "tools/base/note.h"
 
 static int print_file(const char *path, int (*print)(struct reader *r, struct out *o),
 		      const char *what)
@@ -29,13 +28,9 @@ int file_text_run(const struct command *c, int argc, char **argv,
 		  int (*print)(struct reader *r, struct out *o), const char *what)
 {
 	int none, status = options_parse(c, (void *[]){&none}, &argc, &argv);
+	const char *path = NULL;
 
-	if (status >= 0)
-		return status;
-	if (argc > 1)
-		return options_wrong(c, "one file at a time; one more is %s", argv[1]);
-	if (!print_file(argc ? argv[0] : "trace.dat", print, what))
-		return 0;
-	note("%s", fail_text());
-	return CMD_FAILURE;
+	if (status < 0)
+		status = cmd_take_file(c, argc, argv, &path);
+	return status >= 0 ? status : cmd_end(print_file(path, print, what));
 }

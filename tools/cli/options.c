@@ -176,19 +176,19 @@ static int parse_letters(struct parser *r, const char *letters)
  * printed.
  */
 static const struct flag *find_long(struct parser *r, const char *name, size_t n, size_t *table,
-				    bool *told)
+				    bool *reported)
 {
 	const struct flag *f, *found = NULL;
 	size_t of;
 
-	*told = false;
+	*reported = false;
 	for (size_t i = 0; (f = flag_at(r->p.command, i, &of)); i++) {
 		if (!f->name || strncmp(f->name, name, n))
 			continue;
 		if (found && f->name[n]) {
 			options_wrong(r->p.command, "%s may be --%s or --%s", r->p.typed,
 				      found->name, f->name);
-			*told = true;
+			*reported = true;
 			return NULL;
 		}
 		found = f;
@@ -206,15 +206,15 @@ static int parse_long(struct parser *r, const char *name)
 	const char *value = name[n] ? name + n + 1 : NULL;
 	char typed[64], bare[62];
 	const struct flag *f;
-	bool told;
+	bool reported;
 	int err;
 
 	snprintf(bare, sizeof(bare), "%.*s", (int)n, name);
 	snprintf(typed, sizeof(typed), "--%s", bare);
 	r->p.typed = typed;
-	f = find_long(r, name, n, &table, &told);
+	f = find_long(r, name, n, &table, &reported);
 	if (!f)
-		return told ? status_of(r->p.command) : unknown(r, bare);
+		return reported ? status_of(r->p.command) : unknown(r, bare);
 	if (!f->value && value)
 		return options_wrong(r->p.command, "%s takes no value", typed);
 	if (f == &help_flag) {

@@ -62,17 +62,17 @@ static int await_target(struct target *t, const struct shown_wish *opt, const st
 			struct view *v, struct columns **out)
 {
 	static const struct timespec tick = {.tv_nsec = 100000000};
-	bool told = false;
+	bool noted = false;
 	int err;
 
 	for (;;) {
 		err = read_target(t, opt, v, out);
 		if (err != -ENODATA)
 			return err;
-		if (!told)
+		if (!noted)
 			note("%s has no records yet: waiting for them; Ctrl-C ends this",
 			     opt->target);
-		told = true;
+		noted = true;
 		view_close(v);
 		*v = *plain;
 		nanosleep(&tick, NULL);

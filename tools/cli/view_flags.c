@@ -148,12 +148,5 @@ int view_parse(struct view *v, const struct command *c, void *own, int argc, cha
 
 	view_init(v);
 	status = options_parse(c, (void *[]){v, own}, &argc, &argv);
-	if (status >= 0)
-		return status;
-	if (argc > (v->path ? 0 : 1))
-		return options_wrong(c, "one file at a time; one more is %s",
-				     argv[v->path ? 0 : 1]);
-	if (argc)
-		v->path = argv[0];
-	return -1;
+	return status < 0 ? cmd_take_file(c, argc, argv, &v->path) : status;
 }

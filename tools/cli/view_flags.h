@@ -3,7 +3,7 @@
 #ifndef VESTIGE_TOOLS_VIEW_FLAGS_H
 #define VESTIGE_TOOLS_VIEW_FLAGS_H
 
-#include "tools/cli/options.h"
+#include "tools/cli/cmd.h"
 #include "tools/text/view.h"
 
 /* The flags of all views; they are stored in a struct view. */
