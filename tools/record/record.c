@@ -320,7 +320,7 @@ int record_drain(struct record_run *run, int signals,
 {
 	struct itimerspec every = {{0, TICK_NS}, {0, TICK_NS}};
 	int timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-	bool told = false;
+	bool noted = false;
 
 	if (timer < 0 || timerfd_settime(timer, 0, &every, NULL))
 		return fail_errno(errno, "cannot make a timer");
@@ -338,8 +338,8 @@ int record_drain(struct record_run *run, int signals,
 			break;
 		signalled(run, signals);
 		look(run);
-		if (spool_failed(run->spool) && !told) {
-			told = true;
+		if (spool_failed(run->spool) && !noted) {
+			noted = true;
 			run->ours = true;
 			note("%s: the recording stops, what is recorded so far is kept; the "
 			     "program runs on",
@@ -350,9 +350,8 @@ int record_drain(struct record_run *run, int signals,
 	return 0;
 }
 
-/* Hold the program before main() and see whether there is anything to record. */
 /* In one line, as its calls cost more than those of a program that was built for it. */
-static void tell_as_it_is(const struct record_run *run, const struct meta *m)
+static void note_as_it_is(const struct record_run *run, const struct meta *m)
 {
 	uint32_t nr = 0;
 
@@ -364,6 +363,7 @@ static void tell_as_it_is(const struct record_run *run, const struct meta *m)
 		     run->launch.image, nr);
 }
 
+/* Hold the program before main() and see whether there is anything to record. */
 static int start(struct record_run *run)
 {
 	struct launch *l = &run->launch;
@@ -386,7 +386,7 @@ static int start(struct record_run *run)
 		if (err)
 			return err;
 		if (run->as_it_is)
-			tell_as_it_is(run, m);
+			note_as_it_is(run, m);
 	}
 	launch_go(l);
 	return 0;
@@ -419,7 +419,7 @@ static int run_it(struct record_run *run, int signals)
 	return 0;
 }
 
-int record_signals(void)
+static int record_signals(void)
 {
 	sigset_t block;
 	int fd;
@@ -434,10 +434,32 @@ int record_signals(void)
 	return fd < 0 ? fail_errno(errno, "cannot read signals") : fd;
 }
 
+int record_whole(struct record_run *run, const char *cmdline,
+		 int (*take)(struct record_run *run, int signals))
+{
+	int signals, err = record_spool(run, cmdline);
+
+	if (!err)
+		err = record_kernel(run);
+	signals = err ? err : record_signals();
+	if (signals < 0) {
+		err = fail(EIO, "%s", fail_text());
+	} else {
+		launch_ignore();
+		err = take(run, signals);
+		close(signals);
+	}
+	if (!err)
+		record_output(run);
+	else if (run->spool)
+		unlink(run->spool_path);
+	return err;
+}
+
 static int record_program(struct record_run *run)
 {
 	char cmdline[256] = "", *at = cmdline;
-	int signals, err;
+	int err;
 
 	err = launch_find(&run->launch, run->opt.argv[0]);
 	if (err)
@@ -457,26 +479,13 @@ static int record_program(struct record_run *run)
 	for (char **a = run->opt.argv; *a && at < cmdline + sizeof(cmdline) - 1; a++)
 		at += snprintf(at, (size_t)(cmdline + sizeof(cmdline) - at), "%s%s",
 			       at > cmdline ? " " : "", *a);
-	if (!err)
-		err = record_spool(run, cmdline);
-	if (!err)
-		err = record_kernel(run);
 	if (err)
 		return fail(EIO, "%s", fail_text());
 	run->launch.areas_dir = run->dir.path;
 	run->launch.boot = run->boot;
-
-	signals = record_signals();
-	if (signals < 0)
-		return fail(EIO, "%s", fail_text());
-	launch_ignore();
-	err = run_it(run, signals);
-	close(signals);
-	if (err) {
-		unlink(run->spool_path);
+	err = record_whole(run, cmdline, run_it);
+	if (err)
 		return err == -EACCES ? err : fail(EIO, "%s", fail_text());
-	}
-	record_output(run);
 	if (record_report(&run->opt, &run->launch, &run->sum, run->last_comm))
 		run->ours = true;
 	return 0;

@@ -55,20 +55,26 @@ int record_spool(struct record_run *run, const char *cmdline);
 /* The kernel's part, if one is asked for: it is made, nothing is recorded yet. As record_spool(). */
 int record_kernel(struct record_run *run);
 
-/* The names of the kernel's functions, for its events that tell addresses. */
+/* The names of the kernel's functions, for its events that have addresses. */
 void record_kernel_symbols(struct symbols *s);
-
-/* The signals that end a recording, or are the program's: blocked, a descriptor of them. As above. */
-int record_signals(void);
 
 /*
  * record_drain() - take the records until run->ended.
- * @signals: of record_signals(); readable, @signalled is called. @look: sets run->ended when that
+ * @signals: of record_whole(); readable, @signalled is called. @look: sets run->ended when that
  * is so, called every 10 ms. Return: as above.
  */
 int record_drain(struct record_run *run, int signals,
 		 void (*signalled)(struct record_run *run, int signals),
 		 void (*look)(struct record_run *run));
+
+/*
+ * record_whole() - a recording between its preparation and its report: the spool, the kernel's part, the
+ * signals that end it, @take, the output. A recording that fails leaves no spool.
+ * @take: records; @signals is a descriptor of the blocked signals. Return: 0 or -errno with fail() set:
+ * what @take returned, or EIO of a step before it.
+ */
+int record_whole(struct record_run *run, const char *cmdline,
+		 int (*take)(struct record_run *run, int signals));
 
 /* record_end() - recorder_finish(), and the kernel's part ends. */
 void record_end(struct record_run *run);

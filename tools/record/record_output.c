@@ -42,15 +42,10 @@ int record_spool(struct record_run *run, const char *cmdline)
 
 int record_kernel(struct record_run *run)
 {
-	int err;
-
 	if (!run->opt.kernel)
 		return 0;
-	err = kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events, run->opt.output,
-				&run->kernel);
-	if (err)
-		unlink(run->spool_path);
-	return err;
+	return kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events, run->opt.output,
+				 &run->kernel);
 }
 
 /* The kernel's part ends: the program's stays whole, whatever becomes of it. */

@@ -547,7 +547,7 @@ static void read_cmdline(char *line, size_t room)
 int record_processes(struct record_run *run)
 {
 	char cmdline[256];
-	int signals, err;
+	int err;
 
 	launch_session(run->launch.session);
 	err = find(run);
@@ -558,22 +558,9 @@ int record_processes(struct record_run *run)
 	if (err)
 		return fail(EIO, "%s", fail_text());
 	read_cmdline(cmdline, sizeof(cmdline));
-	err = record_spool(run, cmdline);
-	if (!err)
-		err = record_kernel(run);
+	err = record_whole(run, cmdline, run_it);
 	if (err)
 		return fail(EIO, "%s", fail_text());
-	signals = record_signals();
-	if (signals < 0)
-		return fail(EIO, "%s", fail_text());
-	launch_ignore();
-	err = run_it(run, signals);
-	close(signals);
-	if (err) {
-		unlink(run->spool_path);
-		return fail(EIO, "%s", fail_text());
-	}
-	record_output(run);
 	record_report_losses(&run->opt, run->dir.path, &run->sum);
 	return 0;
 }
