@@ -21,7 +21,7 @@
 
 #define KIND (SCHED_TASKS + 1u + WATCH_MAX + NR_POWER_KINDS)
 
-_Static_assert(KIND < PERF_MAX_KINDS, "perf.h tells kinds apart by numbers");
+_Static_assert(KIND < PERF_MAX_KINDS, "perf.h has no room for so high a kind");
 
 enum way { NONE, STACKS, TRACE_STORE };
 

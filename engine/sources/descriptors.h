@@ -15,7 +15,7 @@ struct descriptor_listener {
 };
 extern struct source descriptors;
 
-/* Tell the listeners all that there are. Control context, a thread of the program's. */
+/* Report all open descriptors to the listeners. Control context, a thread of the program's. */
 void descriptors_report_all(void);
 
 #endif

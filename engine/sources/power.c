@@ -27,7 +27,7 @@
 #define MAX_STAT_BYTES 1024u
 
 _Static_assert(FIRST_KIND + NR_POWER_KINDS <= PERF_MAX_KINDS,
-	       "perf.h tells kinds apart by numbers");
+	       "perf.h has no room for so high a kind");
 
 struct power_record {
 	struct builtin_record head;

@@ -5,11 +5,11 @@
  * vectors are cut, as short reads and writes are allowed. The program's own arguments are
  * unchanged.
  *
- * SIGSEGV: calls that block it have it left out, and the thread's wish is kept, for what they tell
- * of the mask before; the same for the masks of handlers.
+ * SIGSEGV: a call that blocks it does not: the engine needs it. The thread's wish is kept, and calls
+ * return the old mask with it; the same for the masks of handlers.
  *
- * A futex: who waits does so by the alias; who wakes does so by both addresses, as a thread may
- * wait since before.
+ * A futex: a thread waits at the alias, and wakes at both addresses, as another thread may wait
+ * since before the memory was watched.
  *
  * Not seen: system calls that are not libc's; addresses that the kernel keeps (robust lists, rseq,
  * io_uring, aio).

@@ -48,7 +48,7 @@
 	1000000000u /* not oftener: events are opened anew, which takes ms on a busy machine */
 #define STACK_BYTES 1024u /* of a waker's */
 
-_Static_assert(SCHED_TASKS < PERF_MAX_KINDS, "perf.h tells kinds apart by these numbers");
+_Static_assert(SCHED_TASKS < PERF_MAX_KINDS, "perf.h has no room for so high a kind");
 
 static int open_switches(int on);
 static int want(struct source *s, int on);
@@ -370,7 +370,7 @@ const char *sched_perf_no_cpus(void)
 	if (why)
 		return why;
 	if (!has_capability() && paranoid() >= 0)
-		return "the kernel tells what CPUs do to root (CAP_PERFMON) alone, or where "
+		return "what CPUs do is for root (CAP_PERFMON) alone, unless "
 		       "perf_event_paranoid is -1";
 	return NULL;
 }
@@ -382,7 +382,7 @@ const char *sched_perf_refused(void)
 	if (why)
 		return why;
 	if (!has_capability() && paranoid() >= 0)
-		return "the kernel tells wakeups to root (CAP_PERFMON) alone, or where "
+		return "wakeups are for root (CAP_PERFMON) alone, unless "
 		       "perf_event_paranoid is -1";
 	if (!kernel_event_ids_are_ours())
 		return "in a PID namespace the kernel's wakeups name no thread of it";

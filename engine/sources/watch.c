@@ -20,7 +20,7 @@
 #define FIRST_KIND (SCHED_TASKS + 1u)
 #define DOUBLE_NS  1000u
 
-_Static_assert(FIRST_KIND + WATCH_MAX <= PERF_MAX_KINDS, "perf.h tells kinds apart by numbers");
+_Static_assert(FIRST_KIND + WATCH_MAX <= PERF_MAX_KINDS, "perf.h has no room for so high a kind");
 
 static struct watch rows[WATCH_MAX], opened[WATCH_MAX];
 static int is_on;

@@ -59,7 +59,7 @@ static void as_listener(int fd)
 				  .max_bytes = 1 << 20,
 				  .max_total = 1 << 20,
 				  .total = &total,
-				  .tell = tell};
+				  .report = tell};
 
 	PROMISE(mkdtemp(path));
 	c.dir = open(path, O_RDONLY | O_DIRECTORY);

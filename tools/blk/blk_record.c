@@ -123,7 +123,7 @@ static int add_all(struct record *w)
 	return err;
 }
 
-/* Nobody else may trace: the tracer and the buffer are the kernel's only ones. */
+/* No other tracer may run: the kernel has one tracer and one buffer for all. */
 static int check_free(const struct record *w)
 {
 	char text[128], path[192];
@@ -410,7 +410,7 @@ static size_t take_lost(struct pipe *p, const unsigned char *at, size_t n)
 	return (size_t)(end - at) + 1;
 }
 
-/* What is whole of the records in the buffer. */
+/* The whole records in the buffer. */
 static int take_records(struct record *w, unsigned int cpu)
 {
 	struct pipe *p = &w->pipes[cpu];
@@ -618,7 +618,7 @@ int blk_record(const struct blk_record_flags *f)
 	return err;
 }
 
-int blk_record_clean(bool dry, void (*tell)(const char *path))
+int blk_record_clean(bool dry, void (*report)(const char *path))
 {
-	return blk_settings_clean(dry, tell);
+	return blk_settings_clean(dry, report);
 }

@@ -29,8 +29,8 @@ int blk_record(const struct blk_record_flags *f);
 
 /*
  * blk_record_clean() - put back what a recorder left that was killed.
- * @dry: only report. @tell: called with each file that is set. Return: 0 or -errno with fail() set.
+ * @dry: only report. @report: called with each file that is set. Return: 0 or -errno with fail() set.
  */
-int blk_record_clean(bool dry, void (*tell)(const char *path));
+int blk_record_clean(bool dry, void (*report)(const char *path));
 
 #endif

@@ -55,7 +55,7 @@ static bool is_ours(const char *path)
 }
 
 /* Put back what the file says. Return: 0 or the first error. */
-static int put_back(int fd, bool dry, void (*tell)(const char *path))
+static int put_back(int fd, bool dry, void (*report)(const char *path))
 {
 	char *lines[LINES_MAX], *line, *value, *text, *rest;
 	size_t nr = 0;
@@ -81,8 +81,8 @@ static int put_back(int fd, bool dry, void (*tell)(const char *path))
 		*value++ = '\0';
 		if (!is_ours(lines[nr]))
 			continue;
-		if (tell)
-			tell(lines[nr]);
+		if (report)
+			report(lines[nr]);
 		/* a device that is gone has no settings */
 		if (!dry && !access(lines[nr], F_OK)) {
 			int failed = blk_settings_write(lines[nr], value);
@@ -163,7 +163,7 @@ int blk_settings_end(struct blk_settings *s)
 	return err;
 }
 
-int blk_settings_clean(bool dry, void (*tell)(const char *path))
+int blk_settings_clean(bool dry, void (*report)(const char *path))
 {
 	int fd = open_state(0), err = 0;
 
@@ -171,7 +171,7 @@ int blk_settings_clean(bool dry, void (*tell)(const char *path))
 		return errno == ENOENT ? 0 : fail_errno(errno, "cannot read %s", STATE);
 	/* one that still runs puts them back itself */
 	if (!flock(fd, LOCK_EX | LOCK_NB)) {
-		err = put_back(fd, dry, tell);
+		err = put_back(fd, dry, report);
 		if (!err && !dry && unlink(STATE))
 			err = fail_errno(errno, "cannot remove %s", STATE);
 	}

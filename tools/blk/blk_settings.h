@@ -26,6 +26,6 @@ int blk_settings_set(struct blk_settings *s, const char *path, const char *value
 /* Put all back, the last one first. Return: 0 or the first error. NULL: nothing. */
 int blk_settings_end(struct blk_settings *s);
 /* See blk_record_clean(). */
-int blk_settings_clean(bool dry, void (*tell)(const char *path));
+int blk_settings_clean(bool dry, void (*report)(const char *path));
 
 #endif

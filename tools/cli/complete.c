@@ -10,7 +10,7 @@
 #include "tools/cli/cmd.h"
 #include "tools/target/target.h"
 
-/* What is completed, and whose files say what there is. */
+/* The kind of word to complete, and the target that has the candidates. */
 struct completion {
 	const struct command *command;
 	const char *word; /* what was typed of it */

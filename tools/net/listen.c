@@ -108,7 +108,7 @@ static void serve(struct server *s, int fd, const char *name)
 		.max_total = s->o->max_total,
 		.quiet_ms = QUIET_MS,
 		.total = s->total,
-		.tell = send_line,
+		.report = send_line,
 		.arg = s,
 	};
 	sigset_t none;
@@ -166,7 +166,7 @@ static void take_signals(struct server *s)
 
 static void run(struct server *s)
 {
-	bool told = false;
+	bool stopped = false;
 
 	for (;;) {
 		struct pollfd p[] = {{s->signals, POLLIN, 0},
@@ -178,9 +178,9 @@ static void run(struct server *s)
 		take_signals(s);
 		take_lines(s);
 		s->stopping |= s->o->recordings && s->ended >= s->o->recordings;
-		for (size_t i = 0; i < s->nr_clients && s->stopping && !told; i++)
+		for (size_t i = 0; i < s->nr_clients && s->stopping && !stopped; i++)
 			kill(s->clients[i], SIGTERM);
-		told = s->stopping;
+		stopped = s->stopping;
 		if (s->stopping && !s->nr_clients)
 			return;
 		if (p[2].revents && !s->stopping)

@@ -39,7 +39,7 @@ struct listen_client {
 	unsigned int quiet_ms;	 /* at the end: sockets that are silent for so long have no more */
 	_Atomic uint64_t *total; /* bytes of all recordings, shared by the senders' processes */
 	/* A line about the recording. @file: NULL, or the name of a file that was written. */
-	void (*tell)(void *arg, const char *file, const char *line);
+	void (*report)(void *arg, const char *file, const char *line);
 	void *arg;
 };
 

@@ -500,8 +500,8 @@ static int write_file(struct taking *t, char *name, size_t room)
 	return err;
 }
 
-/* What became of the recording. */
-static void tell(const struct taking *t, const char *name)
+/* The end of the recording, as a line. */
+static void report(const struct taking *t, const char *name)
 {
 	const struct listen_client *c = t->c;
 	struct tsync s = sync_of(t);
@@ -523,7 +523,7 @@ static void tell(const struct taking *t, const char *name)
 	if (cut)
 		snprintf(line + strlen(line), sizeof(line) - strlen(line),
 			 "; %" PRIu64 " bytes of pages that did not come whole are left out", cut);
-	c->tell(c->arg, name, line);
+	c->report(c->arg, name, line);
 }
 
 static void drop(const struct listen_client *c, const char *what)
@@ -531,7 +531,7 @@ static void drop(const struct listen_client *c, const char *what)
 	char line[512];
 
 	snprintf(line, sizeof(line), "%s: no recording: %s", c->name, what);
-	c->tell(c->arg, NULL, line);
+	c->report(c->arg, NULL, line);
 }
 
 static void serve(struct taking *t)
@@ -562,7 +562,7 @@ static void serve(struct taking *t)
 	}
 	if (t->closed && t->ours)
 		say(t, answer, msg_put(answer, MSG_CLOSE_RESP, NULL, 0, NULL, 0));
-	tell(t, name);
+	report(t, name);
 }
 
 void listen_client_serve(const struct listen_client *c)

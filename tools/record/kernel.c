@@ -536,7 +536,7 @@ int kernel_record_check(const struct kernel_record *k, struct reader *r, uint64_
 
 struct cleaning {
 	struct target *top;
-	void (*tell)(const char *path);
+	void (*report)(const char *path);
 	bool dry;
 	int err;
 };
@@ -569,13 +569,13 @@ static int clean_instance(void *arg, const char *name, bool is_dir)
 		}
 	}
 	snprintf(path, sizeof(path), "%s/instances/%s", tracefs_tracing_dir(), name);
-	c->tell(path);
+	c->report(path);
 	return 0;
 }
 
-int kernel_record_clean(bool dry, void (*tell)(const char *path))
+int kernel_record_clean(bool dry, void (*report)(const char *path))
 {
-	struct cleaning c = {.tell = tell, .dry = dry};
+	struct cleaning c = {.report = report, .dry = dry};
 	int err = 0;
 
 	/* a tracefs that we may not read has nothing of ours */

@@ -54,9 +54,9 @@ int kernel_record_check(const struct kernel_record *k, struct reader *r, uint64_
 uint64_t kernel_record_lost(const struct kernel_record *k);
 
 /*
- * Each instance that a recorder left which has ended: @tell with its path, after it was removed
- * unless @dry. Return: as above.
+ * Remove the instances of recorders that have ended; @dry: only report them. @report is called with the
+ * path of each. Return: as above.
  */
-int kernel_record_clean(bool dry, void (*tell)(const char *path));
+int kernel_record_clean(bool dry, void (*report)(const char *path));
 
 #endif

@@ -58,7 +58,7 @@ static void draw(struct progress *p)
 	fflush(stderr);
 }
 
-static void *tell(void *arg)
+static void *report(void *arg)
 {
 	struct progress *p = arg;
 	struct pollfd fds[] = {{p->end, POLLIN, 0}, {p->signals, POLLIN, 0}};
@@ -92,7 +92,7 @@ void progress_begin(struct progress *p, const char *file, const char *hint, bool
 	p->signals = signalfd(-1, &ours, SFD_NONBLOCK | SFD_CLOEXEC);
 	p->end = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	pthread_sigmask(SIG_BLOCK, &ours, &p->old);
-	p->running = p->signals >= 0 && p->end >= 0 && !pthread_create(&p->thread, NULL, tell, p);
+	p->running = p->signals >= 0 && p->end >= 0 && !pthread_create(&p->thread, NULL, report, p);
 }
 
 /* For struct export_options. */

@@ -30,7 +30,7 @@ struct record_options {
 	struct {
 		char kind; /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
 		const char *text;
-		const char *names; /* the names in the objects that it stands for; NULL: @text */
+		const char *names; /* the names in the objects that it matches; NULL: @text */
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;
 	bool kernel; /* its events, too */

@@ -83,7 +83,7 @@ static bool is_refused(const struct meta *m, const char *what, const char *word,
 }
 
 /*
- * A pattern that the engine refuses. A name of the source may stand for several names, of which
+ * A pattern that the engine refuses. A name of the source may match several names, of which
  * some cannot be traced: then the others count. Return: 0; -EINVAL with fail() set.
  */
 static int judge_patterns(const struct record_options *opt, const struct meta *m)

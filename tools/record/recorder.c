@@ -147,11 +147,11 @@ static void give_session(struct recorder *r, struct member *m)
 /* A member that lives on belongs to no recorder any more. */
 static void give_back(struct recorder *r, struct member *m)
 {
-	int32_t nobody = 0;
+	int32_t none = 0;
 
 	if (m->has_our_session || !strcmp(m->meta->head.session, r->of.session))
 		member_put(m, "", 1, offsetof(struct area_header, session));
-	member_put(m, &nobody, sizeof(nobody), offsetof(struct area_header, recorder));
+	member_put(m, &none, sizeof(none), offsetof(struct area_header, recorder));
 }
 
 /* An area of our session that is not known yet. Return: false when it is not filled in yet. */

@@ -23,7 +23,7 @@ struct sched_fields {
 	uint8_t state_bytes;
 };
 
-/* Functions of a CPU, each called by the one before it, as far as their records tell. */
+/* Functions of a CPU, each called by the one before it, as far as their records show. */
 struct callers {
 	const char **at;
 	size_t nr, room;

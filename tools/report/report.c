@@ -108,7 +108,7 @@ static int read_shifts(struct report_file *f, const struct dat_option_data *o)
 	return 0;
 }
 
-/* What is added to the stamps of a file, and what they are multiplied by. */
+/* The shift and the factor of a file's stamps. */
 static int set_clock(const struct report_options *o, struct report_file *f)
 {
 	struct dat_reader *d = f->d;

@@ -45,7 +45,7 @@ uint64_t report_time(const struct report_file *f, unsigned int cpu, uint64_t ts)
 /* `cpus=N`, with the file's name where there are several. */
 void report_put_cpus(struct report *r, const struct report_file *f);
 
-/* What is not records. report_lists.c. Return: 0 or -errno with fail() set. */
+/* A file without its records. report_lists.c. Return: 0 or -errno with fail() set. */
 int report_list(struct report *r, const struct report_file *f);
 
 /* All records, merged. report_records.c */

@@ -289,7 +289,7 @@ static int put_version(struct report *r, const struct report_file *f, bool uname
 	return 0;
 }
 
-/* What each filter is for each event that it has. */
+/* The filters, each for the events that it has. */
 static int put_filters(struct report *r, const struct report_file *f)
 {
 	struct tep_handle *tep = line_tep(f->line);

@@ -28,7 +28,7 @@ struct source {
 	int nr, at;
 	uint64_t ts; /* of the record at `at`, as it is shown */
 	bool in_ns;
-	bool hidden; /* --cpu leaves it out: it only tells when calls end */
+	bool hidden; /* --cpu leaves it out: it is read for the ends of calls alone */
 };
 
 struct merge_heap {
@@ -271,7 +271,7 @@ static size_t next_of(const struct merge_heap *m, const struct dat_buffer *b)
 	return at;
 }
 
-/* What is in front of the line itself. */
+/* The columns in front of the line itself. */
 static void put_before(struct show *w, const struct source *s, const struct record *rec,
 		       uint64_t ts)
 {

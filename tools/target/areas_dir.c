@@ -75,7 +75,7 @@ static int try_room(const struct areas_dir *dir)
 	return err ? refuse_path(err, dir->path) : 0;
 }
 
-/* What is below a process's root has no path in ours. */
+/* A path below the root of another process is not ours. */
 static bool is_below_root(const char *path)
 {
 	return !strncmp(path, "/proc/", 6) && strstr(path, "/root/");
@@ -160,7 +160,7 @@ int areas_dir_find(struct areas_dir *dir, unsigned int uid)
 	return err;
 }
 
-/* What its environment says is of no meaning to us: the engine has the default there. */
+/* The folder is the default one: VESTIGE_DIR in the process's environment is a path below its root. */
 int areas_dir_below(struct areas_dir *dir, int pid, unsigned int uid)
 {
 	struct stat st;

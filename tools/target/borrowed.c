@@ -5,8 +5,8 @@
  *	KIND NAME START BYTES PATH\n
  *
  * and BYTES of what the control file held. KIND is s (a file that was set), i (an instance that was
- * made) or a (what undoes an addition to a file); NAME is the target's; START of a process tells it from a later one of its number. A row is
- * written before the change is made. Tests: tests/cli/test_top.py.
+ * made) or a (the write that undoes an addition to a file); NAME is the target's; START is when its process
+ * started, as process ids are used again. A row is written before the change is made. Tests: tests/cli/test_top.py.
  */
 #include "tools/target/borrowed.h"
 
@@ -234,7 +234,7 @@ static void read_rows(FILE *f, struct row **rows, unsigned int *nr)
 }
 
 static void clean_one(const struct areas_dir *dir, const char *name, bool dry,
-		      void (*tell)(const char *what))
+		      void (*report)(const char *what))
 {
 	int fd = openat(dir->fd, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
@@ -256,7 +256,7 @@ static void clean_one(const struct areas_dir *dir, const char *name, bool dry,
 	read_rows(f, &rows, &nr);
 	for (unsigned int i = 0; i < nr; i++) {
 		snprintf(line, sizeof(line), "%s of %s", rows[i].path, rows[i].name);
-		tell(line);
+		report(line);
 	}
 	if (dry) {
 		for (unsigned int i = 0; i < nr; i++)
@@ -269,7 +269,7 @@ static void clean_one(const struct areas_dir *dir, const char *name, bool dry,
 	fclose(f);
 }
 
-int borrowed_clean(bool dry, void (*tell)(const char *what))
+int borrowed_clean(bool dry, void (*report)(const char *what))
 {
 	struct areas_dir dir;
 	struct dirent *e;
@@ -289,7 +289,7 @@ int borrowed_clean(bool dry, void (*tell)(const char *what))
 		size_t n = strlen(e->d_name);
 
 		if (n > sizeof(SUFFIX) && !strcmp(e->d_name + n - (sizeof(SUFFIX) - 1), SUFFIX))
-			clean_one(&dir, e->d_name, dry, tell);
+			clean_one(&dir, e->d_name, dry, report);
 	}
 	if (d)
 		closedir(d);

@@ -35,13 +35,13 @@ int borrowed_mkdir(struct borrowed *b, struct target *t, const char *instance);
 int borrowed_add(struct borrowed *b, struct target *t, const char *path, const char *text,
 		 const char *undo);
 
-/* All is as it was, the last change first. What has ended is left, and fail_text() stays. NULL: nothing. */
+/* Put all back, the last change first. Targets that have ended are left; fail_text() stays. NULL: nothing. */
 void borrowed_end(struct borrowed *b);
 
 /*
- * borrowed_clean() - put back what commands that have ended left. @dry: only tell. @tell: called
- * with a line for each. Return: 0 or -errno with fail() set.
+ * borrowed_clean() - put back what commands that have ended left. @dry: only report it. @report:
+ * called with a line for each. Return: 0 or -errno with fail() set.
  */
-int borrowed_clean(bool dry, void (*tell)(const char *what));
+int borrowed_clean(bool dry, void (*report)(const char *what));
 
 #endif

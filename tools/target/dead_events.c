@@ -19,8 +19,7 @@
 
 #define NAME_BYTES 256
 #define MAX_EVENTS 65536u
-#define NR_STATE                                                                                   \
-	3u /* the first ones of an event's files, which its state tells; the others AREA_EVENTS */
+#define NR_STATE   3u /* an event's first files, which its state has; the others are in AREA_EVENTS */
 
 struct name {
 	const char *system, *name;
@@ -167,7 +166,7 @@ static size_t parse_state(const char *p, size_t left, char name[2 * NAME_BYTES],
 	return line + filter + trigger;
 }
 
-/* Return: false, the area does not tell. */
+/* Return: whether the area has it. */
 static bool state_of(const struct left *l, const struct name *of, struct state *s)
 {
 	const struct file_row *row = file_tree_row(&l->tree, "events");

@@ -430,7 +430,7 @@ bool image_functions(const struct image *t, const struct meta *m)
 
 	if (!meta_waits(m) || !image_answers(t->pid, t->start))
 		return false;
-	/* a file of the top instance that tells how many there are */
+	/* a file of the top instance with their number */
 	asked.instance[0] = '\0';
 	if (image_read(&asked, "dyn_ftrace_total_info", &text, NULL))
 		return false;

@@ -246,7 +246,7 @@ static void flame_leave(void *arg, const struct walk_call *call)
 	f->at = node->parent;
 }
 
-/* What is off the CPU of a thread's states, by their numbers. */
+/* The numbers of the states in which a thread is off the CPU. */
 static int sum_states(const struct columns *c, const struct track *calls, struct flame *f)
 {
 	const struct span_row *row = NULL;

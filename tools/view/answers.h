@@ -11,7 +11,7 @@
 #include "tools/view/columns.h"
 #include "tools/view/match.h"
 
-/* What a page in a file leaves out, so that it is small. */
+/* Parts that a page in a file leaves out, so that it is small. */
 struct answer_cut {
 	uint64_t calls;	   /* calls left out: those that are shorter than */
 	uint64_t shortest; /* ns; 0: all calls are there */

@@ -545,7 +545,7 @@ static void drop_empty_rows(struct track *t)
 	t->nr_rows -= empty;
 }
 
-/* Whose each event is; once the tracks are in order. */
+/* The track of each event; once the tracks are in order. */
 static void number_threads(struct columns *c)
 {
 	for (uint32_t i = 0; i < c->nr_tracks; i++) {

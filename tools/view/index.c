@@ -525,7 +525,7 @@ static int open_index(const char *path, const struct index_id *id, int *fd, stru
 	return err;
 }
 
-/* What follows the head. @out: freed by the caller, NULL after an error. */
+/* The data behind the head. @out: freed by the caller, NULL after an error. */
 static int read_rest(int fd, const struct index_head *head, unsigned char **out, size_t *bytes)
 {
 	size_t at = 0;

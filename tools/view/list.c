@@ -7,7 +7,7 @@
 
 #include "tools/base/fail.h"
 
-/* What is in order of time by itself: the events, or a row of calls. */
+/* A part of the list that is in order of time: the events, or a row of calls. */
 struct source {
 	const uint64_t *start;
 	size_t nr, next;

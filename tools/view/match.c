@@ -141,7 +141,7 @@ static enum match_result compare_field(const struct step *s, const char *text)
 							     : MATCH_UNKNOWN;
 }
 
-/* What a term says of each name, text or track is worked out once. */
+/* A term is evaluated once for each name, text and track. */
 static int prepare(const struct columns *c, struct step *s)
 {
 	size_t nr = s->column == EVENT	? c->nr_names
@@ -261,7 +261,7 @@ void match_free(struct match *m)
 	free(m);
 }
 
-/* What the columns say of one thing. */
+/* The values of the columns for one item. */
 struct item {
 	bool has[NR_COLUMNS]; /* the texts of an event: info, latency, fields */
 	uint32_t name, text, latency, task;

@@ -4,7 +4,7 @@
  *
  * A condition comes from the page in the order in which it is worked out (reverse Polish), a line a
  * step: `COLUMN OPERATOR VALUE`, or `and`, `or`, `not`. Columns: event, info, task, pid, cpu, time
- * (ns since the first), latency, length (ns), depth, and `.NAME`, the value that stands in info
+ * (ns since the first), latency, length (ns), depth, and `.NAME`, the value in info
  * behind `NAME=` or `NAME:`. Operators: eq, ne, lt, le, gt, ge; has and lacks (a part, upper and
  * lower case are the same); glob. The page's language for people is parsed in web/src/filter.ts, and
  * web/src/match.ts does the same as match_item() for a page without a server.

@@ -38,7 +38,7 @@ int body_add(void *body, const char *text, size_t bytes)
 	return 0;
 }
 
-/* What was asked for, from the address. */
+/* The question in an address. */
 struct question {
 	uint64_t from, to, pixel, at, nr;
 	bool off_cpu;
@@ -227,7 +227,7 @@ static int sql_row(void *arg, const struct sql_cell *cells, unsigned int nr)
 	return r->o->err;
 }
 
-/* What is wrong with a question is an answer: {"error": ...}. */
+/* An error is an answer, too: {"error": ...}. */
 static int ask_sql(struct served *s, struct out *o, const struct question *q)
 {
 	const struct sql_limits limits = {.rows = SQL_ROWS, .seconds = SQL_SECONDS};

@@ -221,7 +221,7 @@ size_t span_row_from(const struct span_row *row, uint64_t ts)
 	return i && end_of(row, i - 1) > ts ? i - 1 : i;
 }
 
-/* What waits to be emitted: the block of one pixel. */
+/* The block of one pixel, not emitted yet. */
 struct query {
 	const struct span_row *row;
 	uint64_t from, pixel;

@@ -189,8 +189,8 @@ struct line {
 	const struct tui *t;
 	const struct track *track;
 	int y;
-	bool under; /* the cursor's row */
-	char told[160];
+	bool under;	/* the cursor's row */
+	char text[160]; /* about it, for the line below */
 };
 
 static void block_text(const struct line *l, const struct span_block *b, char *out, size_t room)
@@ -230,7 +230,7 @@ static int draw_block(void *arg, const struct span_block *b)
 	}
 	attrset(A_NORMAL);
 	if (l->under && l->t->column >= left && l->t->column < right)
-		snprintf(l->told, sizeof(l->told), "%s%s: %s at %s", text,
+		snprintf(l->text, sizeof(l->text), "%s%s: %s at %s", text,
 			 b->count > 1 ? " and more" : "", time_text(b->end - b->start, buf),
 			 time_text(b->start - l->t->c->first, when));
 	return 0;
@@ -259,7 +259,7 @@ static void draw_timeline(struct tui *t)
 	size_t cursor = rows_above(c, t->track) + t->row, nr = 0;
 	size_t lines = (size_t)(LINES - 4);
 	uint64_t pixel = (t->to - t->from) / (uint64_t)canvas(t);
-	struct line told = {.told = ""};
+	struct line found = {.text = ""};
 	char buf[64];
 
 	if (cursor < t->top)
@@ -284,9 +284,9 @@ static void draw_timeline(struct tui *t)
 			span_row_query(&l.track->rows[row], t->from, t->to, pixel ? pixel : 1,
 				       draw_block, &l);
 			if (l.under)
-				told = l;
+				found = l;
 		}
-	put(LINES - 2, 0, COLS, told.told[0] ? told.told : "-");
+	put(LINES - 2, 0, COLS, found.text[0] ? found.text : "-");
 	for (int y = 2; y < LINES - 2; y++)
 		mvchgat(y, LABEL + t->column, 1, A_UNDERLINE | A_BOLD, 0, NULL);
 }

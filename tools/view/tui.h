@@ -7,7 +7,7 @@
 
 #include "tools/view/columns.h"
 
-/* What is shown goes on: it is read again. */
+/* A recording that goes on: it is read again. */
 struct tui_live {
 	/* Read again. Return: the new columns, or NULL where nothing has changed. */
 	const struct columns *(*again)(void *arg);
