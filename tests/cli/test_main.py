@@ -89,7 +89,7 @@ def test_one_file(w):
             err = w.run(name, *words, status=2).stderr.decode()
             assert err == f"vestige: {name}: one file at a time; one more is b.dat (see vestige {name} --help)\n", (words, err)
         words = ["map"] if name == "sched" else []
-        assert "'trace.dat'" in w.run(name, *words, status=1).stderr.decode(), name
+        assert "there is no trace.dat here: `vestige record PROGRAM`" in w.run(name, *words, status=1).stderr.decode(), name
 
 
 def test_unknown_commands(w):

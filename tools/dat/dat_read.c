@@ -12,7 +12,6 @@
 #include "tools/reader/reader.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@
 #include "tools/dat/dat_options.h"
 #include "tools/dat/dat_pieces.h"
 #include "tools/dat/native.h"
+#include "tools/reader/open_file.h"
 #include "tools/reader/tasks.h"
 
 #define MAX_OPTIONS  64 /* sections of options in a chain */
@@ -463,10 +463,9 @@ int dat_open(const char *path, bool as_is, struct dat_reader **out)
 		dat_close(&d->head);
 		return fail(ENOMEM, "out of memory while opening '%s'", path);
 	}
-	/* not to be held up by a pipe of that name */
-	d->layout.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	d->layout.fd = recording_open(path);
 	if (d->layout.fd < 0)
-		ret = fail_errno(errno, "cannot open '%s'", path);
+		ret = d->layout.fd;
 	else if (fstat(d->layout.fd, &st) < 0)
 		ret = fail_errno(errno, "cannot read '%s'", path);
 	else if (!S_ISREG(st.st_mode))

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* reader_open(): finds the format of a file by its first bytes. */
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/reader/open_file.h"
 #include "tools/reader/reader.h"
 
 static const struct reader_format *const formats[] = {
@@ -31,14 +31,10 @@ int reader_open(const char *path, struct reader **out)
 	unsigned char head[16] = {0};
 	struct stat st;
 	ssize_t n = 0;
-	int fd, err = 0;
+	int fd = recording_open(path), err = 0;
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd < 0 && errno == ENOENT && !strcmp(path, "trace.dat"))
-		return fail(ENOENT,
-			    "there is no trace.dat here: `vestige record PROGRAM` writes one");
 	if (fd < 0)
-		return fail_errno(errno, "cannot open %s", path);
+		return fd;
 	if (fstat(fd, &st))
 		err = fail_errno(errno, "cannot stat %s", path);
 	else if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
