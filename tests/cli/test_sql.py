@@ -31,6 +31,19 @@ QUESTIONS = (
     "SELECT s.name, count(e.start) FROM slices s JOIN events e ON e.tid = s.tid AND e.start BETWEEN s.start AND s.start + s.duration "
     "WHERE s.name = 'thread' GROUP BY 1",
     "WITH long AS (SELECT * FROM slices WHERE duration > (SELECT avg(duration) FROM slices)) SELECT name, count(*) FROM long GROUP BY 1 ORDER BY 1",
+    # by names, which the tables give in order
+    "SELECT name, count(*), sum(duration), min(start), max(depth) FROM slices GROUP BY name",
+    "SELECT name, object, count(*), max(duration) FROM slices GROUP BY name, object",
+    "SELECT object, name, count(*) FROM slices GROUP BY object, name",
+    "SELECT DISTINCT name FROM slices WHERE start > {a} AND start < {b} ORDER BY name",
+    "SELECT name, count(*) FROM slices WHERE tid = {tid} AND name > 'f' GROUP BY name HAVING count(*) > 1 ORDER BY 2 DESC, 1",
+    "SELECT name, count(*) FROM slices WHERE name = 'fib' GROUP BY name",
+    "SELECT count(DISTINCT name), count(DISTINCT tid) FROM slices",
+    "SELECT name FROM slices ORDER BY name DESC LIMIT 3",
+    "SELECT a.name, count(*), (SELECT count(*) FROM slices b WHERE b.name = a.name) FROM slices a GROUP BY a.name",
+    "SELECT name COLLATE NOCASE AS n, count(*) FROM slices GROUP BY n ORDER BY n",
+    "SELECT name, count(*) FROM (SELECT name FROM slices ORDER BY name LIMIT 100) GROUP BY name ORDER BY name",
+    "SELECT name, 1 FROM slices WHERE start < -1 GROUP BY name UNION ALL SELECT 'x', 2",
     "SELECT upper(name), length(text) FROM events WHERE text LIKE '%runtime%' ORDER BY start, tid LIMIT 5",
 )
 

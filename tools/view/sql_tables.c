@@ -11,13 +11,7 @@
 
 #include "tools/view/function_sums.h"
 #include "tools/view/sql.h"
-
-/* Where a cursor is: a source (the events; a row of a track), and an entry of it. */
-struct place {
-	const struct track *track;
-	uint32_t row;
-	size_t nr;
-};
+#include "tools/view/sql_order.h"
 
 struct table {
 	const char *name;
@@ -25,6 +19,7 @@ struct table {
 	/* Tracks of this kind have its rows; TRACK_NR_KINDS: they are in one array. */
 	enum track_kind kind;
 	int start, tid, name_column; /* columns by which sources and entries are chosen; -1 none */
+	int object_column;	     /* -1 none */
 	size_t (*nr)(const struct sql_data *s); /* of one array; NULL */
 	void (*cell)(const struct sql_data *s, const struct place *at, int column,
 		     sqlite3_context *to);
@@ -216,19 +211,19 @@ static const struct table tables[] = {
 	{"slices",
 	 "start INTEGER, duration INTEGER, name TEXT, object TEXT, depth INTEGER, tid INTEGER, "
 	 "pid INTEGER, stack INTEGER",
-	 TRACK_CALLS, 0, 5, 2, NULL, slice_cell},
+	 TRACK_CALLS, 0, 5, 2, 3, NULL, slice_cell},
 	{"events", "start INTEGER, cpu INTEGER, tid INTEGER, name TEXT, text TEXT", TRACK_NR_KINDS,
-	 0, -1, -1, nr_events, event_cell},
+	 0, -1, -1, -1, nr_events, event_cell},
 	{"states", "start INTEGER, duration INTEGER, state TEXT, tid INTEGER, cpu INTEGER",
-	 TRACK_STATES, 0, 3, 2, NULL, state_cell},
+	 TRACK_STATES, 0, 3, 2, -1, NULL, state_cell},
 	{"cpus", "start INTEGER, duration INTEGER, cpu INTEGER, tid INTEGER, name TEXT", TRACK_CPU,
-	 0, -1, -1, NULL, cpu_cell},
+	 0, -1, -1, -1, NULL, cpu_cell},
 	{"tracks", "kind TEXT, id INTEGER, pid INTEGER, name TEXT, depths INTEGER, spans INTEGER",
-	 TRACK_NR_KINDS, -1, -1, -1, nr_tracks, track_cell},
+	 TRACK_NR_KINDS, -1, -1, -1, -1, nr_tracks, track_cell},
 	{"functions",
 	 "name TEXT, object TEXT, calls INTEGER, total INTEGER, self INTEGER, shortest INTEGER, "
 	 "longest INTEGER, duration INTEGER",
-	 TRACK_NR_KINDS, -1, -1, -1, nr_functions, function_cell},
+	 TRACK_NR_KINDS, -1, -1, -1, -1, nr_functions, function_cell},
 };
 
 #define NR_TABLES (sizeof(tables) / sizeof(*tables))
@@ -258,7 +253,8 @@ struct table_cursor {
 	int64_t rowid; /* rows given so far */
 	int64_t from, to, tid;
 	bool has_tid, done;
-	const char *name; /* NULL: all */
+	const char *name;	 /* NULL: all */
+	struct sql_order *order; /* NULL: as the sources are */
 };
 
 static int connect_table(sqlite3 *db, void *arg, int argc, const char *const *argv,
@@ -292,7 +288,21 @@ static int disconnect_table(sqlite3_vtab *v)
 	return SQLITE_OK;
 }
 
-enum chosen_by { BY_FROM = 1, BY_TO = 2, BY_TID = 4, BY_NAME = 8 };
+enum chosen_by { BY_FROM = 1, BY_TO = 2, BY_TID = 4, BY_NAME = 8, IN_ORDER = 16 };
+
+/* Whether rows are wanted in order of their names, or grouped so. */
+static bool wants_names_in_order(const struct table *t, const sqlite3_index_info *info)
+{
+	const int columns[] = {t->name_column, t->object_column};
+
+	if (info->nOrderBy < 1 || info->nOrderBy > 2)
+		return false;
+	for (int i = 0; i < info->nOrderBy; i++)
+		if (columns[i] < 0 || info->aOrderBy[i].iColumn != columns[i] ||
+		    info->aOrderBy[i].desc)
+			return false;
+	return true;
+}
 
 /* Which of the conditions choose where reading begins and ends. SQLite looks at each again. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
@@ -325,6 +335,10 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 		info->idxNum |= 1 << i;
 		info->estimatedCost /= 10;
 	}
+	if (wants_names_in_order(t, info)) {
+		info->idxNum |= IN_ORDER;
+		info->orderByConsumed = 1;
+	}
 	return SQLITE_OK;
 }
 
@@ -343,6 +357,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 static int close_cursor(sqlite3_vtab_cursor *cur)
 {
 	sqlite3_free((void *)(uintptr_t)((struct table_cursor *)cur)->name);
+	sql_order_free(((struct table_cursor *)cur)->order);
 	sqlite3_free(cur);
 	return SQLITE_OK;
 }
@@ -356,13 +371,42 @@ static void enter_row(struct table_cursor *cur, const struct span_row *row)
 					   : span_row_begins(row, (uint64_t)cur->to + 1);
 }
 
+/* Go on to the next row of a track, the first one at first. Return: false: there is none. */
+static bool next_source(struct table_cursor *cur)
+{
+	const struct table_vtab *v = (struct table_vtab *)cur->base.pVtab;
+	const struct columns *c = v->s->c;
+	const struct track *t = cur->at.track;
+
+	if (v->t->kind == TRACK_NR_KINDS)
+		return false;
+	if (t && cur->at.row + 1 < t->nr_rows) {
+		enter_row(cur, &t->rows[++cur->at.row]);
+		return true;
+	}
+	cur->track += t != NULL;
+	while (cur->track < c->nr_tracks &&
+	       (c->tracks[cur->track].kind != v->t->kind || !c->tracks[cur->track].nr_rows ||
+		(cur->has_tid && c->tracks[cur->track].id != cur->tid)))
+		cur->track++;
+	if (cur->track == c->nr_tracks)
+		return false;
+	cur->at = (struct place){.track = &c->tracks[cur->track]};
+	enter_row(cur, cur->at.track->rows);
+	return true;
+}
+
 /* The next entry that may fit, from the cursor's place on. */
 static void find_entry(struct table_cursor *cur)
 {
 	const struct table_vtab *v = (struct table_vtab *)cur->base.pVtab;
 	const struct columns *c = v->s->c;
 
-	for (;;) {
+	if (cur->order) {
+		cur->done = !sql_order_next(cur->order, &cur->at);
+		return;
+	}
+	do {
 		const struct track *t = cur->at.track;
 		const struct span_row *row = t ? &t->rows[cur->at.row] : NULL;
 
@@ -371,24 +415,24 @@ static void find_entry(struct table_cursor *cur)
 			cur->at.nr++;
 		if (cur->at.nr < cur->last)
 			return;
-		if (v->t->kind == TRACK_NR_KINDS)
-			break;
-		if (t && cur->at.row + 1 < t->nr_rows) {
-			enter_row(cur, &t->rows[++cur->at.row]);
-			continue;
-		}
-		cur->track += t != NULL;
-		while (cur->track < c->nr_tracks &&
-		       (c->tracks[cur->track].kind != v->t->kind ||
-			!c->tracks[cur->track].nr_rows ||
-			(cur->has_tid && c->tracks[cur->track].id != cur->tid)))
-			cur->track++;
-		if (cur->track == c->nr_tracks)
-			break;
-		cur->at = (struct place){.track = &c->tracks[cur->track]};
-		enter_row(cur, cur->at.track->rows);
-	}
+	} while (next_source(cur));
 	cur->done = true;
+}
+
+/* Put what the cursor is to read in order. */
+static int make_order(struct table_cursor *cur)
+{
+	const struct table_vtab *v = (struct table_vtab *)cur->base.pVtab;
+	int err = 0;
+
+	cur->order = sql_order_new();
+	if (!cur->order)
+		return SQLITE_NOMEM;
+	while (!err && next_source(cur))
+		err = sql_order_add(cur->order, &cur->at, cur->last);
+	if (!err)
+		err = sql_order_make(cur->order, v->s->c);
+	return err ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 static int make_functions(struct sql_data *s)
@@ -432,6 +476,7 @@ static int filter(sqlite3_vtab_cursor *base, int by, const char *text, int argc,
 	(void)text;
 	(void)argc;
 	sqlite3_free((void *)(uintptr_t)cur->name);
+	sql_order_free(cur->order);
 	*cur = (struct table_cursor){.base = cur->base, .to = INT64_MAX};
 	if (by & BY_FROM)
 		cur->from = bound(argv[arg++], true);
@@ -455,6 +500,8 @@ static int filter(sqlite3_vtab_cursor *base, int by, const char *text, int argc,
 
 		enter_row(cur, &row);
 	}
+	if (by & IN_ORDER && make_order(cur))
+		return SQLITE_NOMEM;
 	find_entry(cur);
 	return SQLITE_OK;
 }
