@@ -692,6 +692,20 @@ const tests = {
     await page.close();
   },
 
+  async a_command_that_cuts() {
+    const page = await open(`file://${redirect}`);
+    const at = await place(page, "thread");
+    await page.mouse.click(at.x, at.y);
+    await page.keyboard.press("Control+k");
+    await page.keyboard.type("cuts");
+    await page.keyboard.press("Enter");
+    await page.getByLabel("Output").fill("a b.dat");
+    const line = await text(page, ".command");
+    assert.match(line, /^vestige split -i t.dat -o 'a b.dat' [0-9]+\.[0-9]{9} [0-9]+\.[0-9]{9}$/);
+    console.log(`command ${line}`);
+    await page.close();
+  },
+
   async fits_small_and_large_screens() {
     for (const [width, height] of [[1366, 768], [3840, 2160]]) {
       const page = await open(`file://${file}`, { width, height });

@@ -3,6 +3,8 @@
 """The page of `vestige view`: web/dist is what esbuild makes of web/src, and page.mjs uses it in a browser."""
 import hashlib
 import os
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -74,6 +76,23 @@ def test_page(w):
         p = subprocess.run(["node", os.path.join(SOURCE, "tests/view/page.mjs"), modules, chromium, w.path("t.html"), c.path], env=env,
                            cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=550, check=False)
     assert p.returncode == 0 and "ok " in p.stdout, p.stdout[-5000:]
+    check_cut(w, next(line for line in p.stdout.splitlines() if line.startswith("command ")).split(" ", 1)[1])
+
+
+def check_cut(w, line):
+    """The page's command writes the records of the call that was chosen, from its entry to its exit."""
+    words = shlex.split(line)
+    assert words[0] == "vestige"
+    w.run(*words[1:])
+    begin, end = words[-2:]
+
+    def lines(path):
+        text = w.run("report", "-t", "-i", path).stdout.decode()
+        found = [m for m in re.finditer(r"^ *(\S+) .* ([0-9]+\.[0-9]{9}): .*$", text, re.M) if begin <= m[2] <= end]
+        return [m[0] for m in found if m[1] == found[0][1]]
+
+    part = lines("a b.dat.1")
+    assert part == lines("t.dat") and part[0].endswith("thread() {") and len(part) > 2, part[:5]
 
 
 if __name__ == "__main__":

@@ -936,6 +936,7 @@
     add2("Save the session", ["ctrl+s"], () => v3.save());
     add2("Open a session", ["ctrl+o"], () => document.querySelector("#session").click());
     add2("Save the picture as PNG", [], () => v3.picture());
+    add2("Compose a command that cuts the range out as a trace.dat", [], dialog("cut"));
     add2("Compose a command that records", [], dialog("record"));
     add2("Dark or light", [], () => v3.setDark(!v3.dark));
     add2("Commands", ["ctrl+k", ":"], dialog("palette"));
@@ -975,6 +976,8 @@
         return /* @__PURE__ */ u3(NewPlot, { v: v3 });
       case "filter":
         return /* @__PURE__ */ u3(FilterLists, { v: v3 });
+      case "cut":
+        return /* @__PURE__ */ u3(Cut, { v: v3 });
       default:
         return /* @__PURE__ */ u3(Record, { v: v3 });
     }
@@ -1196,6 +1199,36 @@
         "Output",
         /* @__PURE__ */ u3("input", { class: "wide", value: output, onInput: (e3) => setOutput(e3.currentTarget.value) })
       ] }),
+      /* @__PURE__ */ u3(CommandLine, { v: v3, line })
+    ] });
+  }
+  function Cut({ v: v3 }) {
+    const [output, setOutput] = d2("part.dat");
+    const { files, offsets, first } = v3.info, { from, to } = v3.area || v3.chosen || v3.range, many = files.length > 1;
+    const time = (ns, file) => clockTime(first, Math.max(ns - offsets[file], -Number(first)));
+    const name = (file) => shellWord(many ? `${file + 1}-${output}` : output);
+    const line = files.map((path, i4) => `vestige split -i ${shellWord(path)} -o ${name(i4)} ${time(Math.floor(from), i4)} ${time(Math.ceil(to), i4)}`).join(" && ");
+    return /* @__PURE__ */ u3(Box, { v: v3, title: "Cut", children: [
+      /* @__PURE__ */ u3("p", { children: [
+        "This page writes no recording. Copy the command into a terminal: it writes the records of ",
+        v3.area ? "the range" : v3.chosen ? "the chosen time" : "the time that is shown",
+        " into ",
+        many ? "a file for each recording" : "a file",
+        ", ",
+        name(0),
+        ".1",
+        many ? " and so on" : "",
+        "."
+      ] }),
+      /* @__PURE__ */ u3("label", { children: [
+        "Output",
+        /* @__PURE__ */ u3("input", { class: "wide", value: output, onInput: (e3) => setOutput(e3.currentTarget.value) })
+      ] }),
+      /* @__PURE__ */ u3(CommandLine, { v: v3, line })
+    ] });
+  }
+  function CommandLine({ v: v3, line }) {
+    return /* @__PURE__ */ u3(k, { children: [
       /* @__PURE__ */ u3("p", { children: /* @__PURE__ */ u3("code", { class: "command", children: line }) }),
       /* @__PURE__ */ u3("button", { onClick: () => navigator.clipboard.writeText(line).catch(v3.failed), children: "Copy" })
     ] });
@@ -3375,8 +3408,12 @@ and`));
       const { from, to } = this.range, at = this.span ? this.span.start : (from + to) / 2;
       this.graph.zoom(factor, at >= from && at <= to ? at : (from + to) / 2);
     }
+    // The time of the span that is chosen.
+    get chosen() {
+      return this.span && this.span.length ? { from: this.span.start, to: this.span.start + this.span.length } : null;
+    }
     fit() {
-      const s3 = this.area || (this.span && this.span.length ? { from: this.span.start, to: this.span.start + this.span.length } : null);
+      const s3 = this.area || this.chosen;
       if (s3)
         this.graph.show(s3.from - (s3.to - s3.from) * 0.05, s3.to + (s3.to - s3.from) * 0.05);
     }

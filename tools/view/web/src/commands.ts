@@ -72,6 +72,7 @@ export function commands(v: Viewer): Command[] {
   add("Save the session", ["ctrl+s"], () => v.save());
   add("Open a session", ["ctrl+o"], () => document.querySelector<HTMLInputElement>("#session")!.click());
   add("Save the picture as PNG", [], () => v.picture());
+  add("Compose a command that cuts the range out as a trace.dat", [], dialog("cut"));
   add("Compose a command that records", [], dialog("record"));
   add("Dark or light", [], () => v.setDark(!v.dark));
   add("Commands", ["ctrl+k", ":"], dialog("palette"));

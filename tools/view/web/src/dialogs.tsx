@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 // What opens above the timeline: help, commands, choice of tracks, new plots, filters by lists, and the
-// command that records.
+// commands that record, and that cut a part out.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { commands, keyTitle, paletteEntries } from "./commands";
 import { quote } from "./filter";
+import { clockTime } from "./format";
 import { isCpu, trackTitle } from "./layout";
 import type { Definition } from "./made";
 import type { Viewer } from "./viewer";
@@ -16,6 +17,7 @@ export function Dialogs({ v }: { v: Viewer }) {
     case "plots": return <Tracks v={v} />;
     case "newplot": return <NewPlot v={v} />;
     case "filter": return <FilterLists v={v} />;
+    case "cut": return <Cut v={v} />;
     default: return <Record v={v} />;
   }
 }
@@ -231,8 +233,33 @@ function Record({ v }: { v: Viewer }) {
       <label><input type="checkbox" checked={kernel} onChange={(e) => setKernel(e.currentTarget.checked)} />of the kernel, too</label>
       <label>Program and its arguments<input class="wide" value={program} onInput={(e) => setProgram(e.currentTarget.value)} /></label>
       <label>Output<input class="wide" value={output} onInput={(e) => setOutput(e.currentTarget.value)} /></label>
+      <CommandLine v={v} line={line} />
+    </Box>
+  );
+}
+
+// A part of the recording as a file of its own. The server writes no recording, so this says what to type.
+function Cut({ v }: { v: Viewer }) {
+  const [output, setOutput] = useState("part.dat");
+  const { files, offsets, first } = v.info, { from, to } = v.area || v.chosen || v.range, many = files.length > 1;
+  // the times of a file are without what was added to them; both ends of a call are in
+  const time = (ns: number, file: number) => clockTime(first, Math.max(ns - offsets[file], -Number(first)));
+  const name = (file: number) => shellWord(many ? `${file + 1}-${output}` : output);
+  const line = files.map((path, i) => `vestige split -i ${shellWord(path)} -o ${name(i)} ${time(Math.floor(from), i)} ${time(Math.ceil(to), i)}`).join(" && ");
+  return (
+    <Box v={v} title="Cut">
+      <p>This page writes no recording. Copy the command into a terminal: it writes the records of {v.area ? "the range" : v.chosen ? "the chosen time" : "the time that is shown"} into {many ? "a file for each recording" : "a file"}, {name(0)}.1{many ? " and so on" : ""}.</p>
+      <label>Output<input class="wide" value={output} onInput={(e) => setOutput(e.currentTarget.value)} /></label>
+      <CommandLine v={v} line={line} />
+    </Box>
+  );
+}
+
+function CommandLine({ v, line }: { v: Viewer; line: string }) {
+  return (
+    <>
       <p><code class="command">{line}</code></p>
       <button onClick={() => navigator.clipboard.writeText(line).catch(v.failed)}>Copy</button>
-    </Box>
+    </>
   );
 }

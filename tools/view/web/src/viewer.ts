@@ -10,7 +10,7 @@ import { Entry, Info, Source, isEvent } from "./source";
 import { Path, Waking } from "./waking";
 
 export type Tab = "chosen" | "table" | "flame" | "tree" | "diff" | "notes" | "source" | "sql";
-export type Dialog = "help" | "palette" | "plots" | "newplot" | "filter" | "record" | null;
+export type Dialog = "help" | "palette" | "plots" | "newplot" | "filter" | "record" | "cut" | null;
 
 export interface MenuItem {
   title: string;
@@ -202,8 +202,13 @@ export class Viewer {
     this.graph.zoom(factor, at >= from && at <= to ? at : (from + to) / 2);
   }
 
+  // The time of the span that is chosen.
+  get chosen(): Range | null {
+    return this.span && this.span.length ? { from: this.span.start, to: this.span.start + this.span.length } : null;
+  }
+
   fit() {
-    const s = this.area || (this.span && this.span.length ? { from: this.span.start, to: this.span.start + this.span.length } : null);
+    const s = this.area || this.chosen;
     if (s) this.graph.show(s.from - (s.to - s.from) * 0.05, s.to + (s.to - s.from) * 0.05);
   }
 
