@@ -38,6 +38,9 @@ static int convert(const char *input, const char *output, const struct exporter 
 	if (!err && to->of_calls) {
 		err = view_use(v, r);
 		p.view = v;
+		r = v->r;
+	} else if (!err) {
+		p.kernel = r->second;
 	}
 	if (!err)
 		err = progress_write(&p, to, plain, r);

@@ -24,6 +24,7 @@
 #include "tools/code/symbols.h"
 #include "tools/dat/dat_cursor.h"
 #include "tools/dat/dat_format.h"
+#include "tools/dat/dat_instance.h"
 #include "tools/dat/dat_options.h"
 #include "tools/dat/dat_pieces.h"
 #include "tools/dat/native.h"
@@ -49,6 +50,7 @@ static void dat_close(struct reader *r)
 	struct dat_reader *d = of(r);
 	unsigned int i;
 
+	reader_close(r->second);
 	while (d->nr_buffers) {
 		struct dat_buffer *b = &d->buffers[--d->nr_buffers];
 
@@ -357,6 +359,20 @@ static int survey(struct dat_reader *d)
 	return ret;
 }
 
+/* What `record -k` writes beside the program's records. */
+static int open_kernel(struct dat_reader *d)
+{
+	for (size_t i = 0; i < d->nr_buffers && d->ours; i++) {
+		const struct dat_buffer *b = &d->buffers[i];
+
+		if (b == d->top || b->is_text || strcmp(b->name, "kernel") != 0)
+			continue;
+		d->head.second = dat_instance_open(d, b);
+		return d->head.second ? 0 : dat_no_memory(d);
+	}
+	return 0;
+}
+
 static int finish(struct dat_reader *d)
 {
 	struct reader_cpu_stats *stats;
@@ -394,6 +410,8 @@ static int finish(struct dat_reader *d)
 	/* the kernel's are libtraceevent's: they name symbols and more */
 	if (d->ours)
 		d->head.printks = &d->printks;
+	if (!ret)
+		ret = open_kernel(d);
 	return ret || !d->ours ? ret : use_native(d);
 }
 

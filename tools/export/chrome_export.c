@@ -8,7 +8,7 @@
 #include <inttypes.h>
 
 #include "tools/export/call_export.h"
-#include "tools/export/other_text.h"
+#include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/json.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See dat_second.h. A trace.dat has one table of events: the kernel's ids begin behind the
- * program's greatest id. Tests: tests/cli/test_record_kernel.py.
+ * See dat_second.h. A trace.dat has one table of events: the ids of the second's events begin behind the
+ * first one's greatest id, where the first has not the same events. Tests: tests/cli/test_record_kernel.py.
  */
 #include "tools/export/dat_second.h"
 
@@ -57,6 +57,17 @@ static int add(struct dat_second *s, const struct format *f, int shift)
 	return to->text && to->system ? 0 : -ENOMEM;
 }
 
+/* As of two instances of one process. */
+static bool has_same(const struct formats *fs, const struct format *f)
+{
+	for (size_t i = 0; fs && i < fs->nr; i++)
+		if (fs->at[i].id == f->id)
+			return fs->at[i].bytes == f->bytes &&
+			       !memcmp(fs->at[i].text, f->text, f->bytes) &&
+			       !strcmp(fs->at[i].system, f->system);
+	return false;
+}
+
 static int join_formats(struct dat_second *s)
 {
 	const struct formats *own = s->r->formats, *more = s->second->formats;
@@ -64,7 +75,7 @@ static int join_formats(struct dat_second *s)
 	int max = max_id(own), err = 0;
 
 	if (max + max_id(more) >= 65536)
-		return fail(ERANGE, "the program and the kernel have too many events together");
+		return fail(ERANGE, "the buffers have too many events together");
 	s->shift = (uint16_t)max;
 	s->both.at = calloc(nr + 1, sizeof(*s->both.at));
 	if (!s->both.at)
@@ -73,7 +84,7 @@ static int join_formats(struct dat_second *s)
 	for (size_t i = 0; own && i < own->nr && !err; i++)
 		err = add(s, &own->at[i], 0);
 	for (size_t i = 0; more && i < more->nr && !err; i++) {
-		if (is_ftrace(&more->at[i]))
+		if (is_ftrace(&more->at[i]) || has_same(own, &more->at[i]))
 			continue;
 		err = add(s, &more->at[i], s->shift);
 		s->is_shifted[more->at[i].id] = true;
@@ -83,7 +94,7 @@ static int join_formats(struct dat_second *s)
 
 static int join_tasks(struct dat_second *s)
 {
-	for (size_t i = 0; i < tasks_count(s->second->tasks); i++) {
+	for (size_t i = 0; s->second->tasks && i < tasks_count(s->second->tasks); i++) {
 		const struct task *t = tasks_at(s->second->tasks, i);
 
 		if (t->comm[0] && !strcmp(tasks_comm(s->r->tasks, t->pid), "<...>") &&

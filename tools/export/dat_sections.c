@@ -320,6 +320,14 @@ void dat_options_put_common(FILE *f, struct reader *r)
 	option_procmaps(f, r);
 	option_traced(f, r);
 	dat_option_put(f, DAT_TRACEID, &id, sizeof(id));
+	if (r->date_us) {
+		snprintf(text, sizeof(text), "0x%" PRIx64, r->date_us);
+		option_text(f, DAT_DATE, text);
+	}
+	if (r->ts_offset_ns) {
+		snprintf(text, sizeof(text), "%" PRId64, r->ts_offset_ns);
+		option_text(f, DAT_OFFSET, text);
+	}
 	for (i = 0; r->stats && i < r->nr_cpus; i++)
 		option_cpustat(f, i, &r->stats[i], r->ts_is_ns);
 	dat_option_put(f, DAT_CPUCOUNT, &nr_cpus, sizeof(nr_cpus));

@@ -31,6 +31,14 @@
 #define CHUNK_PAGES   24u /* sub-buffers that are compressed together */
 #define PLAIN_PAGES   64u /* in a chunk that is not compressed */
 
+/* A buffer behind the first one. */
+struct more {
+	struct dat_second *joined;
+	const char *name;
+	uint64_t *offset, *bytes; /* of its CPUs' data in the file */
+	uint64_t at;		  /* its section */
+};
+
 struct writer {
 	struct dat_file file;
 	struct reader *r;
@@ -51,9 +59,8 @@ struct writer {
 	struct native_known known; /* when it has calls */
 	struct dat_graph *graph;   /* the calls; NULL: there are none */
 	bool compact;		   /* they are in the compact form, or are tried in it */
-	struct dat_second *second; /* NULL: there is one buffer */
-	uint64_t *second_offset, *second_bytes;
-	uint64_t second_at; /* its section */
+	struct more *more;	   /* opt->nr_more of them */
+	const struct more *now;	   /* whose records are written; NULL: the first buffer's */
 	/* what is written over when it is known */
 	uint64_t table_at;	     /* version 6: of where the CPUs' data is */
 	uint64_t done_at, buffer_at; /* version 7: the end of the options, the buffer's section */
@@ -225,12 +232,6 @@ static void note_functions(struct prototypes *p, const struct record *rec, unsig
 			prototypes_find(p, rec->ip);
 }
 
-/* A reader that replaces @w->r while its records are written. */
-static bool is_second(const struct writer *w)
-{
-	return w->second && w->r == w->second->second;
-}
-
 static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 		     uint32_t chunk_bytes, struct record *batch)
 {
@@ -246,8 +247,8 @@ static int write_cpu(struct writer *w, struct chunks *chunks, unsigned int cpu,
 	subbuf_init(&pages, chunks, chunk_bytes);
 	pages.values = w->r->values;
 	while ((n = reader_read(w->r, cpu, batch, BATCH_RECORDS)) > 0) {
-		if (is_second(w))
-			dat_second_shift(w->second, batch, (unsigned int)n);
+		if (w->now)
+			dat_second_shift(w->now->joined, batch, (unsigned int)n);
 		else if (w->prototypes)
 			note_functions(w->prototypes, batch, (unsigned int)n);
 		ret = subbuf_add(&pages, batch, (unsigned int)n);
@@ -485,10 +486,11 @@ static int write_tail_v7(struct writer *w)
 
 	if (!mem)
 		return dat_file_failed(&w->file, -ENOMEM);
-	put_buffer_option(mem, w->r, "", w->buffer_at, w->cpu_offset, w->cpu_bytes);
-	if (w->second)
-		put_buffer_option(mem, w->second->second, "kernel", w->second_at, w->second_offset,
-				  w->second_bytes);
+	put_buffer_option(mem, w->r, w->opt->name ? w->opt->name : "", w->buffer_at, w->cpu_offset,
+			  w->cpu_bytes);
+	for (unsigned int i = 0; i < w->opt->nr_more; i++)
+		put_buffer_option(mem, w->more[i].joined->second, w->more[i].name, w->more[i].at,
+				  w->more[i].offset, w->more[i].bytes);
 	if (w->prototypes)
 		dat_option_put_prototypes(mem, w->prototypes);
 	dat_option_put(mem, DAT_DONE, &none, sizeof(none));
@@ -544,25 +546,29 @@ static int write_front_v7(struct writer *w)
 					 string_add(w, "buffer flyrecord"), 0);
 }
 
-/* The second buffer: a section like the first one's. */
-static int write_second(struct writer *w)
+/* A further buffer: a section like the first one's. */
+static int write_more(struct writer *w, struct more *m)
 {
 	struct reader *r = w->r;
 	uint64_t *offset = w->cpu_offset, *cpu_bytes = w->cpu_bytes, bytes;
+	char name[300];
 	int ret;
 
-	w->second_at = w->offset;
-	ret = append_section_head(w, DAT_BUFFER, w->level != 0, string_add(w, "buffer kernel"), 0);
-	w->r = w->second->second;
-	w->cpu_offset = w->second_offset;
-	w->cpu_bytes = w->second_bytes;
+	m->at = w->offset;
+	snprintf(name, sizeof(name), "buffer %s", m->name);
+	ret = append_section_head(w, DAT_BUFFER, w->level != 0, string_add(w, name), 0);
+	w->r = m->joined->second;
+	w->cpu_offset = m->offset;
+	w->cpu_bytes = m->bytes;
+	w->now = m;
 	if (!ret)
 		ret = write_streams(w, chunk_bytes_of(w));
+	w->now = NULL;
 	w->r = r;
 	w->cpu_offset = offset;
 	w->cpu_bytes = cpu_bytes;
-	bytes = w->offset - w->second_at - DAT_SECTION_BYTES;
-	return ret ? ret : write_at(w, &bytes, sizeof(bytes), w->second_at + 8);
+	bytes = w->offset - m->at - DAT_SECTION_BYTES;
+	return ret ? ret : write_at(w, &bytes, sizeof(bytes), m->at + 8);
 }
 
 static int write_back_v7(struct writer *w)
@@ -570,8 +576,8 @@ static int write_back_v7(struct writer *w)
 	uint64_t bytes = w->offset - w->buffer_at - DAT_SECTION_BYTES;
 	int ret = write_at(w, &bytes, sizeof(bytes), w->buffer_at + 8);
 
-	if (!ret && w->second)
-		ret = write_second(w);
+	for (unsigned int i = 0; !ret && i < w->opt->nr_more; i++)
+		ret = write_more(w, &w->more[i]);
 	return ret ? ret : write_tail_v7(w);
 }
 
@@ -604,6 +610,37 @@ static int write_all(struct writer *w)
 	return ret;
 }
 
+/* The formats of all buffers are the first one's from now on. Return: 0 or -errno with fail() set. */
+static int join_more(struct writer *w)
+{
+	w->more = calloc(w->opt->nr_more + 1u, sizeof(*w->more));
+	for (unsigned int i = 0; w->more && i < w->opt->nr_more; i++) {
+		struct reader *r = w->opt->more[i].r;
+		struct more *m = &w->more[i];
+
+		m->name = w->opt->more[i].name;
+		m->offset = calloc(r->nr_cpus + 1u, sizeof(*m->offset));
+		m->bytes = calloc(r->nr_cpus + 1u, sizeof(*m->bytes));
+		if (!m->offset || !m->bytes)
+			return dat_file_failed(&w->file, -ENOMEM);
+		m->joined = dat_second_join(w->r, r);
+		if (!m->joined)
+			return -ENOMEM;
+	}
+	return w->more ? 0 : dat_file_failed(&w->file, -ENOMEM);
+}
+
+/* The last one that has joined leaves first: each has the formats of those before it. */
+static void leave_more(struct writer *w)
+{
+	for (unsigned int i = w->opt->nr_more; w->more && i--;) {
+		dat_second_leave(w->more[i].joined);
+		free(w->more[i].offset);
+		free(w->more[i].bytes);
+	}
+	free(w->more);
+}
+
 int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 {
 	struct dat_options with = *opt;
@@ -612,7 +649,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 
 	if (opt->version != 6 && opt->version != 7)
 		return fail(EINVAL, "trace.dat has the versions 6 and 7, not %d", opt->version);
-	if (opt->kernel && opt->version != 7)
+	if (opt->nr_more && opt->version != 7)
 		return fail(EINVAL, "version 6 has no second buffer");
 	w.level = opt->version == 7 ? opt->zstd_level : 0;
 	if (w.level < 0 || w.level > 19)
@@ -623,18 +660,11 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 		return ret;
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));
 	w.cpu_bytes = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_bytes));
-	if (opt->kernel) {
-		w.second_offset = calloc(opt->kernel->nr_cpus + 1u, sizeof(*w.second_offset));
-		w.second_bytes = calloc(opt->kernel->nr_cpus + 1u, sizeof(*w.second_bytes));
-		w.second = dat_second_join(r, opt->kernel);
-		if (!w.second)
-			ret = -ENOMEM;
-	}
+	ret = join_more(&w);
 	/* version 6 has no room for them */
 	if (r->values && opt->version == 7)
 		w.prototypes = prototypes_new(r->symbols);
-	if (!ret && (!w.cpu_offset || !w.cpu_bytes ||
-		     (opt->kernel && (!w.second_offset || !w.second_bytes))))
+	if (!ret && (!w.cpu_offset || !w.cpu_bytes))
 		ret = dat_file_failed(&w.file, -ENOMEM);
 	else if (!ret)
 		ret = write_all(&w);
@@ -646,9 +676,7 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	prototypes_free(w.prototypes);
 	free(w.cpu_offset);
 	free(w.cpu_bytes);
-	dat_second_leave(w.second);
-	free(w.second_offset);
-	free(w.second_bytes);
+	leave_more(&w);
 	free(w.known.bases);
 	dat_graph_free(w.graph);
 	if (!ret && opt->progress)

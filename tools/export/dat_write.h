@@ -7,10 +7,18 @@
 
 #include "tools/reader/reader.h"
 
+/* A buffer behind the first one. */
+struct dat_more {
+	const char *name;
+	struct reader *r; /* is read to its end */
+};
+
 struct dat_options {
-	int version;	       /* 6 or 7 */
-	int zstd_level;	       /* 1..19; 0: do not compress. Version 6 is never compressed */
-	struct reader *kernel; /* a second buffer, of version 7; NULL: there is none */
+	int version;		     /* 6 or 7 */
+	int zstd_level;		     /* 1..19; 0: do not compress. Version 6 is never compressed */
+	const char *name;	     /* of the first buffer; NULL: it is the top one */
+	const struct dat_more *more; /* further buffers, of version 7 */
+	unsigned int nr_more;
 	bool native; /* the ring's pages as well, for our own reader: native.h. Of a spool alone */
 	/* Called now and then with how much is done of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);

@@ -9,13 +9,18 @@
 
 #include "tools/reader/reader.h"
 
+struct dat_more;
 struct view;
 
 struct export_options {
 	bool plain;		   /* without parts that only vestige reads */
 	const struct exporter *to; /* whose write() has this */
 	struct reader *kernel;	   /* the kernel's records, for a trace.dat; NULL */
-	struct view *view;	   /* of the reader, for of_calls formats; NULL for others */
+	/* Of a trace.dat without those, see struct dat_options. */
+	const char *name;
+	const struct dat_more *more;
+	unsigned int nr_more;
+	struct view *view; /* of the reader, for of_calls formats; NULL for others */
 	uint64_t
 		part_bytes; /* with `splits`: the size at which a file is full; 0: there is one file */
 	/* Called now and then with the amount done, of about @total; NULL none. */

@@ -18,7 +18,7 @@
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/export/call_export.h"
-#include "tools/export/other_text.h"
+#include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/json.h"
 

@@ -13,7 +13,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/hash.h"
 #include "tools/export/call_export.h"
-#include "tools/export/other_text.h"
+#include "tools/text/other_text.h"
 #include "tools/export/protobuf.h"
 #include "tools/reader/perfetto_fields.h"
 #include "tools/reader/tasks.h"

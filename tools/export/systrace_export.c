@@ -11,7 +11,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/export/call_export.h"
-#include "tools/export/other_text.h"
+#include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/trace_text.h"
 

@@ -30,6 +30,9 @@ struct tep_handle;
 struct formats;
 struct printks;
 
+/* Begins the texts that `record -k` writes into the kernel's buffer to compare its clock with ours. */
+#define READER_CLOCK_MARK "vestige clock "
+
 /* For struct record.lost: records were lost, the number is not known. */
 #define RECORD_LOST_UNKNOWN UINT64_MAX
 
@@ -213,6 +216,9 @@ struct reader {
 	char cmdline[256];	  /* of the traced program, "" unknown */
 	uint64_t options_flipped; /* trace_options that are not as at first: reader_option() */
 	uint64_t realtime_offset_ns; /* CLOCK_REALTIME - CLOCK_MONOTONIC, 0 unknown */
+	/* Set by the caller, for a trace.dat of it: options DATE and OFFSET; 0: it has none. */
+	uint64_t date_us;
+	int64_t ts_offset_ns;
 	struct symbols *symbols;
 	struct prototypes *prototypes;	/* from the source, see prototype.h; NULL: none */
 	struct tasks *tasks;		/* comm by pid */
@@ -231,7 +237,12 @@ struct reader {
 	 * Borrowed. */
 	const atomic_bool *stop;
 	const struct reader_latency *latency; /* NULL: the records are no stretch */
-	const struct printks *printks;	      /* what bprint and bputs of ours name; NULL none */
+	/*
+	 * The kernel's records of `record -k`, by time beside these; it has no tables of its own, and is
+	 * closed with this reader. NULL: there are none. reader_join() makes one reader of both.
+	 */
+	struct reader *second;
+	const struct printks *printks; /* what bprint and bputs of ours name; NULL none */
 };
 
 /* How the traced process wants it printed. */
@@ -310,5 +321,7 @@ bool reader_keeps_latency(struct reader *r);
 /* Their snapshots, in place of the live records. *@allocated: one of them has memory for it. */
 int reader_open_snapshots(const char *const *paths, unsigned int nr, struct reader **out,
 			  bool *allocated);
+/* The same; ENOENT: none of them has memory for it. */
+int reader_open_taken_snapshots(const char *const *paths, unsigned int nr, struct reader **out);
 
 #endif

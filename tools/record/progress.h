@@ -21,9 +21,13 @@ struct progress {
 	const char *hint;      /* the current work, and the effect of Ctrl-C */
 	bool quiet;	       /* nothing is printed */
 	struct reader *kernel; /* see struct export_options; set by the caller, NULL at first */
-	struct view *view;     /* see struct export_options; set by the caller, NULL at first */
-	uint64_t part_bytes;   /* the same */
-	bool tty;	       /* the line is drawn anew while the work goes on */
+	/* See struct export_options; set by the caller, NULL at first. */
+	const char *name;
+	const struct dat_more *more;
+	unsigned int nr_more;
+	struct view *view;   /* see struct export_options; set by the caller, NULL at first */
+	uint64_t part_bytes; /* the same */
+	bool tty;	     /* the line is drawn anew while the work goes on */
 	bool drawn;
 	int signals, end; /* signalfd, eventfd */
 	pthread_t thread;

@@ -19,6 +19,7 @@
 
 #include "tools/base/fail.h"
 #include "tools/text/duration.h"
+#include "tools/text/other_text.h"
 #include "tools/text/value_text.h"
 
 #define RING_LINES   (1u << 16)
@@ -26,6 +27,8 @@
 #define COLUMN_WIDTH 8u
 #define MAX_COLUMNS  16u
 #define MAX_INDENT   2000u
+#define NR_INNERMOST 4096u
+#define MAX_EVENT    4000u /* bytes of its text that are printed */
 #define ROOM_BEHIND  8192u
 
 enum line_kind {
@@ -34,6 +37,7 @@ enum line_kind {
 	LINE_OPEN,
 	LINE_LEAF,
 	LINE_CLOSE,
+	LINE_EVENT,
 };
 
 struct line {
@@ -43,7 +47,18 @@ struct line {
 	uint8_t kind;
 	uint8_t flags; /* enum call_flag; of a LINE_CLOSE without a duration REPLAY_UNMATCHED */
 	uint64_t start, end;
-	uint64_t parent; /* number + 1 of the line of the call around it, 0 none */
+	union {
+		uint64_t parent; /* number + 1 of the line of the call around it, 0 none */
+		char *text;	 /* LINE_EVENT: owned */
+	};
+};
+
+/* The innermost shown call of a thread, or that there was one. */
+struct innermost {
+	int32_t tid;
+	uint32_t level; /* of what is beneath it */
+	uint32_t line;	/* as in struct call's data */
+	bool open, known;
 };
 
 #define REPLAY_UNMATCHED 0x80
@@ -63,6 +78,8 @@ struct replay {
 	struct values *values; /* one a line; NULL: the trace has none */
 	uint64_t head, tail;   /* numbers of lines */
 	uint64_t nr_calls;
+	struct other_text *texts;
+	struct innermost *innermost; /* by the low bits of the thread's id */
 	int32_t columns[MAX_COLUMNS];
 	unsigned int nr_columns;
 	bool has_head; /* the line above the first one is out */
@@ -142,27 +159,63 @@ static char *put_retval(struct replay *p, char *to, uint64_t ip, const struct va
 	return out_room(&p->out, ROOM_BEHIND);
 }
 
+static uint32_t indent_of(struct replay *p, const struct line *l)
+{
+	uint32_t indent = 2 * l->level;
+
+	if (p->opt->column)
+		indent += COLUMN_WIDTH * column_of(p, l->tid);
+	return indent < MAX_INDENT ? indent : MAX_INDENT;
+}
+
+static void print_head(struct replay *p)
+{
+	if (!p->has_head)
+		out_text(&p->out, "#DURATION   TID         FUNCTION\n");
+	p->has_head = true;
+}
+
+static void print_event(struct replay *p, struct line *l)
+{
+	uint32_t indent = indent_of(p, l);
+	char *to;
+
+	print_head(p);
+	to = out_room(&p->out, MAX_INDENT + ROOM_BEHIND);
+	memset(to, ' ', DURATION_WIDTH);
+	to = put_tid(to + DURATION_WIDTH, l->tid);
+	to = PUT(to, " | ");
+	memset(to, ' ', indent);
+	out_done(&p->out, to + indent);
+	out_text(&p->out, "/* ");
+	for (const char *c = l->text; *c; c++) {
+		if (*c == '\n')
+			out_text(&p->out, " ");
+		else if ((unsigned char)*c < ' ' || *c == 127)
+			out_printf(&p->out, "\\x%02x", (unsigned char)*c);
+		else
+			out_write(&p->out, c, 1);
+	}
+	out_text(&p->out, " */\n");
+	free(l->text);
+	l->text = NULL;
+}
+
 static void print_line(struct replay *p, uint64_t number)
 {
 	const struct line *l = &p->ring[number & (RING_LINES - 1)];
 	const struct call_function *fn = call_filter_function(p->v->filter, l->function);
 	const struct values *v = p->values ? values_at(p, number) : NULL;
 	bool retval = v && v->has_retval && !value_text_is_void(p->v->values, fn->ip);
-	uint32_t indent = 2 * l->level;
+	uint32_t indent = indent_of(p, l);
 	const char *place = NULL;
 	char *to;
 
 	if (l->kind == LINE_DROPPED)
 		return;
-	if (!p->has_head)
-		out_text(&p->out, "#DURATION   TID         FUNCTION\n");
-	p->has_head = true;
+	print_head(p);
 	if (p->v->lines && l->kind != LINE_CLOSE)
 		place = view_place(p->v, fn->ip);
-	if (p->opt->column)
-		indent += COLUMN_WIDTH * column_of(p, l->tid);
-	if (indent > MAX_INDENT)
-		indent = MAX_INDENT;
 	to = out_room(&p->out, NAME_MAX_PUT + MAX_INDENT + ROOM_BEHIND);
 	if (l->kind == LINE_OPEN || l->flags & (REPLAY_UNMATCHED | CALL_UNFINISHED))
 		memset(to, ' ', DURATION_WIDTH);
@@ -208,8 +261,12 @@ static struct line *line_at(struct replay *p, uint64_t number)
 /* Print the lines that are complete. */
 static void flush(struct replay *p)
 {
-	while (p->head < p->tail && line_at(p, p->head)->kind != LINE_WAITS)
-		print_line(p, p->head++);
+	for (; p->head < p->tail && line_at(p, p->head)->kind != LINE_WAITS; p->head++) {
+		if (line_at(p, p->head)->kind == LINE_EVENT)
+			print_event(p, line_at(p, p->head));
+		else
+			print_line(p, p->head);
+	}
 	if (p->out.err)
 		p->err = p->out.err;
 }
@@ -270,6 +327,60 @@ static void open_around(struct replay *p, struct line *l)
 	}
 }
 
+static struct innermost *innermost_of(struct replay *p, int32_t tid)
+{
+	return &p->innermost[(uint32_t)tid % NR_INNERMOST];
+}
+
+/* @call is the innermost one of its thread; NULL: none is. */
+static void set_innermost(struct replay *p, int32_t tid, const struct call *call)
+{
+	bool shown = call && call_filter_shown(call);
+
+	*innermost_of(p, tid) = (struct innermost){.tid = tid,
+						   .level = shown ? call_filter_level(call) + 1 : 0,
+						   .line = shown ? (uint32_t)call->data : 0,
+						   .open = shown,
+						   .known = true};
+}
+
+static bool has_filters(const struct view *v)
+{
+	return v->wish.nr_under || v->wish.nr_not_under || v->wish.max_depth || v->wish.min_ns;
+}
+
+/*
+ * An event of a thread whose calls are shown. With filters of calls: if it is below a call that is
+ * shown.
+ */
+static int replay_other(void *arg, const struct record *rec)
+{
+	struct replay *p = arg;
+	const struct innermost *in = innermost_of(p, rec->pid);
+	const char *name, *text;
+	struct line *l, *around;
+	char *whole;
+
+	if ((rec->kind != RECORD_EVENT && rec->kind != RECORD_PRINT) || !in->known ||
+	    in->tid != rec->pid || p->v->wish.min_ns || (!in->open && has_filters(p->v)) ||
+	    !call_filter_unmatched(p->v->filter, rec))
+		return 0;
+	if (other_text_take(p->texts, rec, &name, &text))
+		return -ENOMEM;
+	if (asprintf(&whole, "%s%s%.*s", name, *text ? ": " : "", (int)MAX_EVENT, text) < 0)
+		return fail(ENOMEM, "out of memory");
+	if (in->open) {
+		uint64_t number = p->head + (uint32_t)(in->line - (uint32_t)p->head);
+
+		around = line_at(p, number);
+		if (number < p->tail)
+			open_around(p, around);
+	}
+	l = add_line(p);
+	*l = (struct line){.kind = LINE_EVENT, .tid = rec->pid, .level = in->level, .text = whole};
+	return 0;
+}
+
 static void replay_enter(void *arg, struct call *call, struct call *parent,
 			 const struct record *rec)
 {
@@ -300,6 +411,7 @@ static void replay_enter(void *arg, struct call *call, struct call *parent,
 	if (rec && rec->kind != RECORD_EXIT)
 		take_args(p, p->tail - 1, rec);
 	call->data |= (uint32_t)(p->tail - 1);
+	set_innermost(p, call->pid, call);
 }
 
 static void replay_leave(void *arg, struct call *call, struct call *parent,
@@ -311,6 +423,7 @@ static void replay_leave(void *arg, struct call *call, struct call *parent,
 
 	if (!call_filter_shown(call))
 		return;
+	set_innermost(p, call->pid, parent);
 	l = waiting_line(p, call);
 	if (!call_filter_leave(p->v->filter, call)) {
 		if (!l)
@@ -372,23 +485,35 @@ static const struct calls_ops replay_ops = {
 int replay_print(struct view *v, const struct replay_options *opt)
 {
 	struct replay p = {.v = v, .opt = opt};
-	int ret, err;
+	int ret = 0, err = 0;
 
 	fflush(stdout);
 	p.ring = calloc(RING_LINES, sizeof(*p.ring));
 	if (v->r->values)
 		p.values = calloc(RING_LINES, sizeof(*p.values));
-	if (!p.ring || (v->r->values && !p.values) || out_init(&p.out, STDOUT_FILENO)) {
-		free(p.values);
-		free(p.ring);
-		return fail(ENOMEM, "out of memory");
+	p.innermost = calloc(NR_INNERMOST, sizeof(*p.innermost));
+	p.texts = other_text_new(v->r);
+	if (!p.ring || (v->r->values && !p.values) || !p.innermost || !p.texts ||
+	    out_init(&p.out, STDOUT_FILENO)) {
+		ret = fail(ENOMEM, "out of memory");
+		goto free;
 	}
+	v->other = replay_other;
+	v->other_arg = &p;
 	out_beside(&p.out);
 	ret = view_run(v, &replay_ops, &p, &p.err);
 	flush(&p);
+	for (; p.head < p.tail; p.head++)
+		if (line_at(&p, p.head)->kind == LINE_EVENT)
+			free(line_at(&p, p.head)->text);
 	err = out_end(&p.out);
+free:
 	free(p.values);
 	free(p.ring);
+	free(p.innermost);
+	other_text_free(p.texts);
+	if (ret == -ENOMEM)
+		return ret;
 	/* a closed pipe is no error */
 	if (err == -EPIPE)
 		return 0;

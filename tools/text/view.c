@@ -14,6 +14,7 @@
 #include "tools/base/note.h"
 #include "tools/code/srcline.h"
 #include "tools/code/symbols.h"
+#include "tools/reader/joined.h"
 #include "tools/text/duration.h"
 #include "tools/text/value_text.h"
 
@@ -23,14 +24,34 @@ void view_init(struct view *v)
 	v->demangle = DEMANGLE_SHORT;
 }
 
+/* -C names CPUs; a joined reader has two streams of each. */
+static int choose_cpus(struct view *v)
+{
+	unsigned int nr = reader_join_cpus(v->r);
+	bool *more;
+	int ret = cpu_list_parse(v->cpu_text, nr, &v->cpus);
+
+	if (ret || nr == v->r->nr_cpus)
+		return ret;
+	more = realloc(v->cpus, v->r->nr_cpus * sizeof(*v->cpus));
+	if (!more)
+		return fail(ENOMEM, "out of memory");
+	v->cpus = more;
+	for (unsigned int i = nr; i < v->r->nr_cpus; i++)
+		more[i] = i - nr < nr && more[i - nr];
+	return 0;
+}
+
 int view_use(struct view *v, struct reader *r)
 {
-	int ret = 0;
+	int ret = reader_join(r, &r);
 
+	if (ret)
+		return ret;
 	v->r = r;
 	symbols_demangle(v->r->symbols, v->demangle);
 	if (v->cpu_text)
-		ret = cpu_list_parse(v->cpu_text, v->r->nr_cpus, &v->cpus);
+		ret = choose_cpus(v);
 	if (ret)
 		return ret;
 	if (v->r->values) {

@@ -14,7 +14,7 @@
 #include "tools/base/hash.h"
 #include "tools/base/time_ns.h"
 #include "tools/export/call_export.h"
-#include "tools/export/other_text.h"
+#include "tools/text/other_text.h"
 #include "tools/reader/tasks.h"
 #include "tools/text/trace_text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* See other_text.h. Tests: tests/cli/test_export.py. */
-#include "tools/export/other_text.h"
+#include "tools/text/other_text.h"
 
 #include <errno.h>
 #include <stdio.h>
