@@ -77,7 +77,7 @@ def check_files(w):
                            (["set", *at, "tracing_on", "x"], "tracing_on: Invalid argument"),
                            (["get", "-k", "-B", "..", "trace"], "Invalid argument"),
                            (["get", "-k", "-B", "no/such", "trace"], "Invalid argument"),
-                           (["get", "-k", "-B", "nosuch", "trace"], "No such file"), (["extract", *at], "vestige show -k")):
+                           (["get", "-k", "-B", "nosuch", "trace"], "No such file")):
             err = w.run(*words, status=1).stderr.decode()
             assert why in err and err.count("\n") == 1, err
     assert settings(TRACING) == top

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import subprocess
+import time
 
 from cli_test import BIN, Skip, main, need, root, until
 
@@ -113,6 +114,85 @@ def test_each_write_encloses_its_system_call(w):
     assert all(enters == exits == list(range(nr)) for enters, exits in seen.values())
     assert any(k and e == "sched_switch" and "==>" in r for k, _, _, e, r in lines)
     assert instances() == [] and settings() == before
+
+
+def test_views_show_both(w):
+    """Each put() of replay has its own system call between its lines; exports and SQL have the events, a trace.dat
+    of the trace.dat has both buffers, and the marks that compare the clocks are in none of them."""
+    tracefs()
+    nr = 300
+    prog = w.compile("writes", WRITES)
+    w.run("record", "-q", "-k", "-e", "syscalls:sys_*_write", "-p", "function_graph", "-l", "put", "--", prog, nr)
+    text = w.run("replay").stdout.decode()
+    inside = {}
+    seen = 0
+    for line in text.splitlines()[1:]:
+        tid, what = re.fullmatch(r".*\[ *(\d+)\] \| (.*)", line).groups()
+        # what the library writes when a thread starts is more than a byte, and in no call
+        if "sys_" in what and not re.search(r"count: (0x0*)?1\)|-> 0x1 ", what):
+            continue
+        if what == "put() {":
+            assert tid not in inside, line
+            inside[tid] = []
+        elif what == "} /* put */":
+            assert inside.pop(tid) == ["enter", "exit"], line
+            seen += 1
+        elif what.startswith("  /* syscalls:sys_"):
+            inside[tid].append(re.match(r"  /\* syscalls:sys_(\w+)_write", what)[1])
+        else:
+            assert "put" not in what, line
+    assert seen == 2 * nr and not inside, (seen, inside)
+    assert "vestige clock" not in text
+    assert "sys_enter" not in w.run("replay", "-t", "1s").stdout.decode()
+    w.run("convert", "trace.dat", "trace.csv")
+    with open(w.path("trace.csv")) as f:
+        rows = f.read()
+    assert rows.count("syscalls:sys_enter_write") >= 2 * nr and "vestige clock" not in rows
+    both = report(w)
+    w.run("convert", "trace.dat", "again.dat")
+    os.rename(w.path("again.dat"), w.path("trace.dat"))
+    assert report(w) == both
+    events = [l for l in text.splitlines() if "/* syscalls:" in l]
+    parts = [w.run("replay", "--cpu", cpu).stdout.decode() for cpu in range(os.cpu_count())]
+    assert sorted(l.split("|")[1].strip() for p in parts for l in p.splitlines() if "/* syscalls:" in l) == \
+        sorted(l.split("|")[1].strip() for l in events)
+
+
+def test_events_that_are_left_out(w):
+    """-v: not those of -e behind it, of the kernel and of the program. -i: what the kernel lacks is no error."""
+    tracefs()
+    w.run("record", "-q", "-k", "-e", "sched", "-v", "-e", "*wak*", "-e", "sched_switch", "--", w.prog, "fork", "3")
+    events = {l[3] for l in report(w) if l[0]}
+    assert "sched_process_exit" in events and not [e for e in events if "wak" in e or e == "sched_switch"], events
+    w.run("record", "-q", "-e", "sched", "-v", "-e", "sched_switch,sched_process_exit", "--", w.prog, "fork", "3")
+    events = {l[3] for l in report(w)}
+    assert "sched_process_fork" in events and not events & {"sched_switch", "sched_process_exit"}, events
+    p = w.run("record", "-q", "-k", "-e", "nosuch_event", "-e", "sched_process_exit", "--", w.prog, "fork", "3", status=125)
+    assert b"nosuch_event: the kernel has no such event" in p.stderr, p.stderr
+    p = w.run("record", "-q", "-i", "-k", "-e", "nosuch_event", "-e", "sched_process_exit", "--", w.prog, "fork", "3")
+    assert b"nosuch_event" in p.stderr and b"left out" in p.stderr, p.stderr
+    assert "sched_process_exit" in {l[3] for l in report(w)}
+    assert instances() == []
+
+
+def test_stamps_of_the_day(w):
+    """--date and --ts-offset, by trace-cmd's reading and ours."""
+    tracefs()
+    begin = time.time()
+    w.run("record", "-q", "--date", "-k", "-e", "sched_process_exit", "-p", "function", "--", w.prog, "fork", "1")
+    end = time.time()
+    lines = report(w)
+    assert {l[0] for l in lines} == {True, False}
+    assert all(begin - .01 <= l[2] / 1e9 <= end + .01 for l in lines), (begin, lines[:2], end)
+    for sign in (1, -1):
+        begin = time.monotonic()
+        w.run("record", "-q", "--ts-offset", sign * 1000000000, "-p", "function", "--", w.prog, "fork", "1")
+        lines, end = report(w), time.monotonic()
+        assert lines and all(begin <= l[2] / 1e9 - sign <= end for l in lines), (begin, lines[:2], end)
+        first = w.run("report", "-t").stdout.decode()
+        assert f"{lines[0][2] // 1000000000}.{lines[0][2] % 1000000000:09}" in first
+    assert b"not a number" in w.run("record", "--ts-offset", "x", "--", w.prog, status=125).stderr
+    assert b"leave out --date" in w.run("record", "--native", "--date", "--", w.prog, status=125).stderr
 
 
 def test_events_of_both(w):

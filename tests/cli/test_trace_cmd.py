@@ -5,8 +5,9 @@ import glob
 import gzip
 import os
 import re
+import subprocess
 
-from cli_test import Skip, main
+from cli_test import BIN, Skip, main
 
 SOURCE = os.environ["SOURCE_DIR"]
 PAGES = "/usr/share/man/man1/trace-cmd-*.1*"
@@ -80,6 +81,28 @@ def test_listed_commands_exist(w):
             for word in re.findall(r"`vestige (\w+)", said):
                 assert word in commands, said
     assert checked > 200, checked
+
+
+def test_a_flag_of_trace_cmd_alone_says_why(w):
+    """What the table says is what the command says."""
+    commands = set(re.findall(r"^  ([\w-]+) ", w.run("help").stdout.decode(), re.M))
+    checked = 0
+    for command, flags in table().items():
+        if command not in commands:
+            continue
+        for flag, (state, said) in flags.items():
+            if state in ("works", "differs") or flag == "--help":
+                continue
+            err = subprocess.run([BIN, command, flag], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            text = err.stderr.decode()
+            if f"trace-cmd's {flag} " in text:
+                assert said in text and text.count("\n") == 1 and err.returncode in (2, 125), (command, flag, err)
+                checked += 1
+            else:  # it is a flag here that means another thing
+                assert flag in w.run("help", command).stdout.decode(), (command, flag, err)
+    assert checked > 40, checked
+    assert b"recorded, always" in w.run("record", "-F", "true", status=125).stderr
+    assert b"did you mean" not in w.run("record", "--temp=/tmp", "true", status=125).stderr
 
 
 main(globals())

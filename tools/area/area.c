@@ -551,6 +551,18 @@ int reader_open_snapshots(const char *const *paths, unsigned int nr, struct read
 	return 0;
 }
 
+int reader_open_taken_snapshots(const char *const *paths, unsigned int nr, struct reader **out)
+{
+	bool allocated;
+	int err = reader_open_snapshots(paths, nr, out, &allocated);
+
+	if (err || allocated)
+		return err;
+	reader_close(*out);
+	*out = NULL;
+	return fail(ENOENT, "no snapshot was taken: `vestige snapshot -s` takes one");
+}
+
 const struct reader_format reader_format_area = {
 	.name = "an area",
 	.magic = "VESTIGE",

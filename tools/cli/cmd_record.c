@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* vestige record: its flags (record.c does it). Tests: tests/cli/test_record.py. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -35,8 +36,22 @@ static int take_pattern(const struct parsing *p, void *to, const char *value)
 		return options_bad(p, "not a pattern", value);
 	if (opt->nr_patterns == RECORD_MAX_PATTERNS)
 		return options_bad(p, "too many patterns, the last is", value);
+	opt->patterns[opt->nr_patterns].negated = opt->negate && p->flag->letter == 'e';
 	opt->patterns[opt->nr_patterns].kind = p->flag->letter ? p->flag->letter : 'G';
 	opt->patterns[opt->nr_patterns++].text = value;
+	return 0;
+}
+
+/* Units of the stamps, with a sign or without. */
+static int take_ts_offset(const struct parsing *p, void *to, const char *value)
+{
+	struct record_options *opt = to;
+	char *end;
+
+	errno = 0;
+	opt->ts_offset_ns = strtoll(value, &end, 0);
+	if (errno || end == value || *end)
+		return options_bad(p, "not a number of nanoseconds", value);
 	return 0;
 }
 
@@ -161,6 +176,11 @@ static const struct flag flags[] = {
 	 take_tracer, 0},
 	{'e', NULL, "EVENT", "record EVENT: SYSTEM:NAME, SYSTEM or NAME (may be repeated)",
 	 take_pattern, 0},
+	{'v', NULL, NULL,
+	 "the events of each -e behind it are not recorded: -e sched -v -e '*stat*'", NULL,
+	 offsetof(struct record_options, negate)},
+	{'i', NULL, NULL, "an event of -e that is not there is no error", NULL,
+	 offsetof(struct record_options, ignore_missing)},
 	{'k', NULL, NULL,
 	 "the kernel's events, too, into a buffer of their own: -e names them, and -e prog:EVENT "
 	 "the "
@@ -223,6 +243,10 @@ static const struct flag flags[] = {
 	 NULL, offsetof(struct record_options, libcall)},
 	{0, "file-version", "N", "version of the trace.dat: 7 (default, compressed) or 6",
 	 take_version, 0},
+	{0, "date", NULL, "stamps in the trace.dat are the time of day", NULL,
+	 offsetof(struct record_options, date)},
+	{0, "ts-offset", "NS", "stamps in the trace.dat are NS nanoseconds later", take_ts_offset,
+	 0},
 	{0, "no-native", NULL, "leave out what makes `vestige` read the file faster", NULL,
 	 offsetof(struct record_options, no_native)},
 	{0, "native", NULL,
@@ -230,8 +254,8 @@ static const struct flag flags[] = {
 	 "convert` "
 	 "makes a trace.dat of it",
 	 NULL, offsetof(struct record_options, native)},
-	{'q', NULL, NULL, "no statistics at the end, and no line while the file is written", NULL,
-	 offsetof(struct record_options, quiet)},
+	{'q', "quiet", NULL, "no statistics at the end, and no line while the file is written",
+	 NULL, offsetof(struct record_options, quiet)},
 	FLAGS_END};
 
 /* With -k, `-e EVENT` is the kernel's and `-e prog:EVENT` the program's. */
@@ -245,7 +269,8 @@ static void part_events(struct record_options *opt)
 		bool event = opt->patterns[i].kind == 'e';
 
 		if (event && strncmp(text, prefix, sizeof(prefix) - 1) != 0) {
-			opt->kernel_events[opt->nr_kernel_events++] = text;
+			opt->kernel_events[opt->nr_kernel_events++] =
+				(struct kernel_event_wish){text, opt->patterns[i].negated};
 			continue;
 		}
 		opt->patterns[kept] = opt->patterns[i];
@@ -254,6 +279,33 @@ static void part_events(struct record_options *opt)
 		kept++;
 	}
 	opt->nr_patterns = kept;
+}
+
+/* The program's events that are not recorded get their `!`, each word of a list. */
+static int negate(struct record_options *opt)
+{
+	for (unsigned int i = 0; i < opt->nr_patterns; i++) {
+		const char *text = opt->patterns[i].text;
+		char *out, *to;
+
+		if (!opt->patterns[i].negated)
+			continue;
+		if (!strcmp(text, "all"))
+			text = "*:*";
+		/* for as long as this process */
+		to = out = malloc(2 * strlen(text) + 2);
+		if (!out)
+			return fail(ENOMEM, "out of memory");
+		*to++ = '!';
+		while (*text) {
+			*to++ = *text;
+			if (*text++ == ',')
+				*to++ = '!';
+		}
+		*to = '\0';
+		opt->patterns[i].text = out;
+	}
+	return 0;
 }
 
 static int take_window(const struct parsing *p, void *to, const char *value)
@@ -385,6 +437,11 @@ static int run(const struct command *c, int argc, char **argv)
 	if (!argc && !opt.nr_pids)
 		return options_wrong(c, "no program is named: vestige record [FLAGS] -- PROG ARGS");
 	opt.argv = argv;
+	if (opt.native && (opt.date || opt.ts_offset_ns))
+		return options_wrong(c, "--native has the clock's own stamps: leave out %s",
+				     opt.date ? "--date" : "--ts-offset");
+	/* our form of the records has the clock's stamps */
+	opt.no_native |= opt.date || opt.ts_offset_ns;
 	if (opt.native && (opt.file_version || opt.no_native))
 		return options_wrong(c, "--native writes no trace.dat: leave out %s",
 				     opt.no_native ? "--no-native" : "--file-version");
@@ -398,10 +455,14 @@ static int run(const struct command *c, int argc, char **argv)
 		part_events(&opt);
 	if (opt.kernel && !opt.nr_kernel_events)
 		return options_wrong(c, "-k: name the kernel's events with -e");
+	if (negate(&opt)) {
+		note("%s", fail_text());
+		return CMD_OURS;
+	}
 	opt.file_version = opt.file_version ? opt.file_version : 7;
 	/* where events are named, those are wanted, and calls only with -p */
 	for (unsigned int i = 0; i < opt.nr_patterns && !opt.tracer; i++)
-		if (opt.patterns[i].kind == 'e')
+		if (opt.patterns[i].kind == 'e' && *opt.patterns[i].text != '!')
 			opt.tracer = "nop";
 	if (!opt.tracer)
 		opt.tracer = "function";

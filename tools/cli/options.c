@@ -11,6 +11,7 @@
 #include "tools/base/nearest.h"
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
+#include "tools/cli/trace_cmd_flags.h"
 
 #define COLUMNS	   80
 #define MAX_COLUMN 20 /* of the flags in the help, with their values */
@@ -117,11 +118,26 @@ static int take(struct parser *r, const struct flag *f, size_t table, const char
 	return 0;
 }
 
+/* A flag that trace-cmd's command of that name has. */
+static const struct trace_cmd_flag *find_trace_cmds(const struct parser *r)
+{
+	const struct trace_cmd_flag *f = trace_cmd_flags;
+
+	while (f->command &&
+	       (strcmp(f->command, r->p.command->name) != 0 || strcmp(f->typed, r->p.typed) != 0))
+		f++;
+	return f->command ? f : NULL;
+}
+
 static int unknown(const struct parser *r, const char *name)
 {
 	const struct command *c = r->p.command;
+	const struct trace_cmd_flag *theirs = find_trace_cmds(r);
 	const char *nearest = name ? nearest_name(name, name_at, c) : NULL;
 
+	if (theirs)
+		return options_wrong(c, "trace-cmd's %s %s%s%s", r->p.typed, theirs->said,
+				     *theirs->text ? ": " : "", theirs->text);
 	if (nearest)
 		return options_wrong(c, "there is no flag %s: did you mean --%s?", r->p.typed,
 				     nearest);

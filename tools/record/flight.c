@@ -275,8 +275,8 @@ static int launch(struct flight *fl)
 
 static int start_kernel(struct flight *fl)
 {
-	int err = kernel_record_new(fl->opt.kernel_events, fl->opt.nr_kernel_events, fl->opt.output,
-				    &fl->kernel);
+	int err = kernel_record_new(fl->opt.kernel_events, fl->opt.nr_kernel_events,
+				    fl->opt.ignore_missing, fl->opt.output, &fl->kernel);
 
 	return err ? err : kernel_record_start(fl->kernel);
 }

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "tools/base/fail.h"
+#include "tools/base/note.h"
 #include "tools/base/time_ns.h"
 #include "tools/dat/dat_format.h"
 #include "tools/export/dat_sections.h"
@@ -31,7 +32,7 @@
 
 #define PREFIX	     "vestige."
 #define LOCK_FILE    "tracing_on"
-#define MARK	     "vestige clock "
+#define MARK	     READER_CLOCK_MARK
 #define MARKS	     16u /* at the start, and at the end */
 #define BUFFER_KB    "8192"
 #define BUFFER_BYTES (UINT64_C(8192) * 1024)
@@ -107,25 +108,44 @@ static int make_instance(struct kernel_record *k)
 	return k->at ? fail(EIO, "cannot use the kernel's instance %s", k->name) : err;
 }
 
-static int enable_one(void *arg, const char *system, const char *event)
-{
-	struct kernel_record *k = arg;
-	char text[512];
-	int n = snprintf(text, sizeof(text), "%s:%s", system, event);
+struct enabling {
+	struct kernel_record *k;
+	bool off;
+};
 
-	return target_write(k->at, "set_event", text, (size_t)n, false);
+static int write_event(const struct enabling *e, const char *name)
+{
+	char text[512];
+	int n = snprintf(text, sizeof(text), "%s%s", e->off ? "!" : "", name);
+
+	if (n >= (int)sizeof(text))
+		return -EINVAL;
+	return target_write(e->k->at, "set_event", text, (size_t)n, false);
 }
 
-static int enable(struct kernel_record *k, const char *event)
+static int enable_one(void *arg, const char *system, const char *event)
 {
-	const char *text = strcmp(event, "all") ? event : "*:*";
+	char text[512];
+
+	snprintf(text, sizeof(text), "%s:%s", system, event);
+	return write_event(arg, text);
+}
+
+static int enable(struct kernel_record *k, const struct kernel_event_wish *wish,
+		  bool ignore_missing)
+{
+	const char *event = wish->name;
+	struct enabling e = {k, wish->negated};
 	char near[128];
-	int err = strpbrk(event, "*?[")
-			  ? event_names_each(k->top, event, enable_one, k)
-			  : target_write(k->at, "set_event", text, strlen(text), false);
+	int err = strpbrk(event, "*?[") ? event_names_each(k->top, event, enable_one, &e)
+					: write_event(&e, strcmp(event, "all") ? event : "*:*");
 
 	if (err != -EINVAL)
 		return err;
+	if (ignore_missing) {
+		note("-e %s: the kernel has no such event, it is left out", event);
+		return 0;
+	}
 	if (suggest(k->top, "available_events", event, near, sizeof(near)))
 		return fail(EINVAL, "-e %s: the kernel has no such event, did you mean %s?", event,
 			    near);
@@ -203,8 +223,8 @@ static int open_cpus(struct kernel_record *k, const char *output)
 	return k->page ? 0 : fail(ENOMEM, "out of memory");
 }
 
-int kernel_record_new(const char *const *events, unsigned int nr, const char *output,
-		      struct kernel_record **out)
+int kernel_record_new(const struct kernel_event_wish *events, unsigned int nr, bool ignore_missing,
+		      const char *output, struct kernel_record **out)
 {
 	static const struct {
 		const char *file, *text;
@@ -222,7 +242,7 @@ int kernel_record_new(const char *const *events, unsigned int nr, const char *ou
 	for (size_t i = 0; !err && i < sizeof(settings) / sizeof(*settings); i++)
 		err = target_set(k->at, settings[i].file, settings[i].text);
 	for (unsigned int i = 0; !err && i < nr; i++)
-		err = enable(k, events[i]);
+		err = enable(k, &events[i], ignore_missing);
 	if (!err)
 		err = open_cpus(k, output);
 	if (!err) {

@@ -15,13 +15,20 @@
 
 struct kernel_record;
 
+/* Events that are recorded, or are taken out of those before. */
+struct kernel_event_wish {
+	const char *name; /* SYSTEM, NAME, SYSTEM:NAME with globs, or all */
+	bool negated;
+};
+
 /*
  * kernel_record_new() - make the instance; nothing is recorded yet.
- * @events: SYSTEM, NAME, SYSTEM:NAME with globs, or all. @output: beside this file the records wait,
- * in files without a name. Return: 0 or -errno with fail() set.
+ * @events: @nr of them. @ignore_missing: one that the kernel does not have is left out, with a note.
+ * @output: beside this file the records wait, in files without a name.
+ * Return: 0 or -errno with fail() set.
  */
-int kernel_record_new(const char *const *events, unsigned int nr, const char *output,
-		      struct kernel_record **out);
+int kernel_record_new(const struct kernel_event_wish *events, unsigned int nr, bool ignore_missing,
+		      const char *output, struct kernel_record **out);
 void kernel_record_free(struct kernel_record *k); /* NULL: nothing */
 
 /* Record from now on. Take what there is; now and then, and at the end. Return: as above. */

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "tools/record/kernel.h"
+
 #define RECORD_MAX_PATTERNS 1024
 #define RECORD_MAX_OPTIONS  64
 #define RECORD_MAX_PIDS	    64
@@ -28,13 +30,18 @@ struct record_options {
 	bool no_statistics; /* at the end */
 	bool quiet;	    /* nor a line while the file is written */
 	struct {
-		char kind; /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
-		const char *text;
+		char kind;	   /* 'e', 'l', 'n', 'g', or 'G' for --graph-notrace */
+		const char *text;  /* an event that is not recorded has a ! in front */
+		bool negated;	   /* while flags are read: it will have one */
 		const char *names; /* the names in the objects that it matches; NULL: @text */
 	} patterns[RECORD_MAX_PATTERNS];
 	unsigned int nr_patterns;
-	bool kernel; /* its events, too */
-	const char *kernel_events[RECORD_MAX_PATTERNS];
+	bool negate;	      /* events of the next patterns are not recorded */
+	bool ignore_missing;  /* an event of the kernel that is not there is no error */
+	bool date;	      /* stamps in the output are CLOCK_REALTIME's */
+	int64_t ts_offset_ns; /* ... and later by this */
+	bool kernel;	      /* its events, too */
+	struct kernel_event_wish kernel_events[RECORD_MAX_PATTERNS];
 	unsigned int nr_kernel_events;
 	const char *options[RECORD_MAX_OPTIONS]; /* words of trace_options */
 	unsigned int nr_options;

@@ -44,8 +44,8 @@ int record_kernel(struct record_run *run)
 {
 	if (!run->opt.kernel)
 		return 0;
-	return kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events, run->opt.output,
-				 &run->kernel);
+	return kernel_record_new(run->opt.kernel_events, run->opt.nr_kernel_events,
+				 run->opt.ignore_missing, run->opt.output, &run->kernel);
 }
 
 /* The kernel's part ends: the program's stays whole, whatever becomes of it. */
@@ -179,6 +179,10 @@ void record_output(struct record_run *run)
 	progress_begin(&p, run->opt.output, hint, run->opt.quiet);
 	err = run->opt.native ? reader_open_spool_tables(run->spool_path, &r)
 			      : reader_open_spool(run->spool_path, &r);
+	if (!err)
+		r->ts_offset_ns = run->opt.ts_offset_ns;
+	if (!err && run->opt.date)
+		r->date_us = r->realtime_offset_ns / 1000;
 	/* the spool needs no object from then on */
 	if (!err && spool_put_symbols(run->spool, r->symbols))
 		note("%s: the symbols are read from the program when it is shown", fail_text());

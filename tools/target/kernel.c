@@ -162,7 +162,7 @@ static int op_records(struct target *t, struct reader **r)
 	(void)t;
 	*r = NULL;
 	return fail(ENOTSUP, "the kernel's buffer is not read as records: `vestige show -k` prints "
-			     "it, `trace-cmd extract` writes a trace.dat of it");
+			     "it, `vestige extract -k` writes a trace.dat of it");
 }
 
 static int op_counts(struct target *t, struct counts *c)

@@ -95,6 +95,13 @@ static int op_records(struct target *t, struct reader **r)
 	return reader_open_area(of(t)->image.path, r);
 }
 
+static int op_snapshot(struct target *t, struct reader **r)
+{
+	const char *path = of(t)->image.path;
+
+	return reader_open_taken_snapshots(&path, 1, r);
+}
+
 static int op_counts(struct target *t, struct counts *c)
 {
 	return counts_area(c, &of(t)->image, of(t)->fd);
@@ -258,6 +265,7 @@ const struct target_ops process_ops = {
 	.print = op_print,
 	.names = op_names,
 	.records = op_records,
+	.snapshot = op_snapshot,
 	.counts = op_counts,
 	.write = op_write,
 	.mkdir = op_mkdir,

@@ -354,7 +354,9 @@ static int op_counts(struct target *t, struct counts *c)
 	return err;
 }
 
-static int op_records(struct target *t, struct reader **r)
+static int open_all(struct target *t,
+		    int (*open)(const char *const *paths, unsigned int nr, struct reader **out),
+		    struct reader **r)
 {
 	struct process **members;
 	const char **paths;
@@ -370,12 +372,22 @@ static int op_records(struct target *t, struct reader **r)
 		image_drain(&members[i]->image);
 	}
 	if (!err)
-		err = nr ? reader_open_areas(paths, nr, r) : fail(ENOENT, "no members");
+		err = nr ? open(paths, nr, r) : fail(ENOENT, "no members");
 	for (unsigned int i = 0; i < nr; i++)
 		process_put(members[i]);
 	free(members);
 	free(paths);
 	return err;
+}
+
+static int op_records(struct target *t, struct reader **r)
+{
+	return open_all(t, reader_open_areas, r);
+}
+
+static int op_snapshot(struct target *t, struct reader **r)
+{
+	return open_all(t, reader_open_taken_snapshots, r);
 }
 
 /* Members that come later are found without being asked for from now on. */
@@ -480,6 +492,7 @@ const struct target_ops session_ops = {
 	.print = op_print,
 	.names = op_names,
 	.records = op_records,
+	.snapshot = op_snapshot,
 	.counts = op_counts,
 	.write = op_write,
 	.mkdir = op_mkdir,

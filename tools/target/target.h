@@ -85,6 +85,8 @@ struct target_ops {
 
 	/* All records that there are, not consuming; closed with reader_close(). */
 	int (*records)(struct target *t, struct reader **r);
+	/* The same of the snapshot. ENOENT: it has no memory, so none was taken. NULL: as records(). */
+	int (*snapshot)(struct target *t, struct reader **r);
 
 	/* Add what the function profiler has counted (counts.h). NULL: there is none. */
 	int (*counts)(struct target *t, struct counts *c);

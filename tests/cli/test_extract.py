@@ -1,0 +1,114 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""vestige extract of several buffers, of a snapshot, with the time of day, and of the kernel, against what
+stock trace-cmd reads and extracts."""
+import os
+import re
+import subprocess
+import time
+
+import cli_test
+from cli_test import main, need, spinning
+from test_kernel import instance, read, settings, trace_cmd, write
+
+
+def report(w, file, *flags):
+    return trace_cmd(w, "report", "-N", *flags, file).splitlines()
+
+
+def stamps(lines):
+    return [float(m.group(1)) for l in lines if (m := re.search(r" (\d+\.\d+): ", l))]
+
+
+def test_buffers_of_a_process(w):
+    need("trace-cmd")
+    with spinning(w) as p:
+        for name in ("one", "two"):
+            w.run("start", "-p", "nop", "-P", p.pid, "-B", name)
+        w.run("stop", "-P", p.pid)
+        for name in ("", "one", "two"):
+            path = f"instances/{name}/trace_marker" if name else "trace_marker"
+            w.run("set", "-P", p.pid, "tracing_on" if not name else f"instances/{name}/tracing_on", "1")
+            w.run("set", "-P", p.pid, path, f"in <{name}>")
+
+        def marks(*flags):
+            w.run("extract", "-P", p.pid, *flags)
+            text = "\n".join(report(w, "trace.dat"))
+            assert sorted(re.findall(r"in <(\w*)>", w.run("report").stdout.decode())) == \
+                sorted(re.findall(r"in <(\w*)>", text)), text
+            # the buffer that trace-cmd says it is from; "" the top one
+            return sorted((m.group(2), m.group(1) or "") for l in text.splitlines()
+                          if (m := re.search(r"^\s*(?:(one|two): )?.*in <(\w*)>", l)))
+
+        assert marks() == [("", "")]
+        assert marks("-B", "one") == [("one", "")]
+        assert marks("-a") == [("one", "one"), ("two", "two")]
+        assert marks("-B", "two", "-t") == [("", ""), ("two", "two")]
+        assert marks("-a", "-t") == [("", ""), ("one", "one"), ("two", "two")]
+        err = w.run("extract", "--native", "-a", "-P", p.pid, status=2).stderr
+        assert b"name one with -B" in err, err
+        assert b"nosuch" in w.run("extract", "-B", "nosuch", "-P", p.pid, status=1).stderr
+
+
+def test_snapshot(w):
+    with spinning(w) as p:
+        w.run("start", "-p", "nop", "-P", p.pid)
+        assert b"vestige snapshot -s" in w.run("extract", "-s", "-P", p.pid, status=1).stderr
+        w.run("set", "-P", p.pid, "trace_marker", "before")
+        w.run("snapshot", "-s", "-P", p.pid)
+        w.run("set", "-P", p.pid, "trace_marker", "after")
+        w.run("extract", "-s", "-P", p.pid)
+        text = w.run("report").stdout
+        assert b"before" in text and b"after" not in text, text
+
+
+def test_date(w):
+    with spinning(w) as p:
+        w.run("start", "-p", "nop", "-P", p.pid)
+        begin = time.time()
+        w.run("set", "-P", p.pid, "trace_marker", "now")
+        end = time.time()
+        w.run("extract", "--date", "-P", p.pid)
+        for lines in (w.run("report").stdout.decode().splitlines(), report(w, "trace.dat")):
+            at = stamps([l for l in lines if "now" in l])
+            assert len(at) == 1 and begin - .001 <= at[0] <= end + .001, (begin, at, end)
+
+
+def test_kernel(w):
+    """As trace-cmd extract: the records of the buffers that are named, once. No setting changes."""
+    need("trace-cmd")
+    with cli_test.kernel_alone(), instance(w, "a") as (one, a), instance(w, "b") as (two, b):
+        for folder, text in ((a, "from one"), (b, "from two")):
+            write("100", folder, "buffer_size_kb")
+            write("sched:sched_switch", folder, "set_event")
+            write("1", folder, "tracing_on")
+            write(text, folder, "trace_marker")
+            time.sleep(.01)
+            write("0", folder, "tracing_on")
+        before = settings(a), settings(b)
+        shown = [l for l in read(a, "trace").splitlines() if not l.startswith("#")]
+        begin = time.time()
+        w.run("extract", "-k", "-B", one, "-B", two, "-o", "ours.dat")
+        assert (settings(a), settings(b)) == before
+        lines = report(w, "ours.dat")
+        ours = [l for l in lines if l.lstrip().startswith(one + ":")]
+        assert len(ours) == len(shown) and any("sched_switch" in l for l in ours), lines
+        assert [f"{t:.6f}" for t in stamps(ours)] == [f"{t:.6f}" for t in stamps(shown)]
+        assert any("from two" in l and l.lstrip().startswith(two) for l in lines), lines
+        assert w.run("report", "ours.dat").stdout.decode().count("from one") == 1
+        # they are taken out
+        w.run("extract", "-k", "-B", one, "-o", "empty.dat")
+        assert not [l for l in report(w, "empty.dat") if "from one" in l]
+        write("1", a, "tracing_on")
+        write("again", a, "trace_marker")
+        write("0", a, "tracing_on")
+        w.run("extract", "-k", "-B", one, "--date", "-o", "date.dat")
+        at = stamps([l for l in report(w, "date.dat") if "again" in l])
+        assert len(at) == 1 and begin - .01 <= at[0] <= time.time() + .01, at
+        assert b"nosuch" in w.run("extract", "-k", "-B", "nosuch", status=1).stderr
+        assert b"leave one of them out" in w.run("extract", "-k", "--native", status=2).stderr
+        assert b"/nosuch/x" in w.run("extract", "-k", "-B", one, "-o", "/nosuch/x", status=1).stderr
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(globals()))
