@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """attach: the engine comes into programs that were started without it. They say and return what
 they do without, whatever they were in the middle of, and whenever the tool is killed."""
+import contextlib
 import os
 import random
 import re
@@ -397,33 +398,52 @@ def test_seccomp(w):
     w.run("clean")
 
 
-def test_another_root(w):
-    """A program below a chroot(), in a PID and mount namespace of its own, as a container's."""
+@contextlib.contextmanager
+def below_root(w, program, words, before="mount -t proc proc ROOT/proc"):
+    """@program, which has said `ready`, below a chroot(), in a PID and mount namespace of its own, as a
+    container's. @before: a command for that namespace. Yield: what has its pipes, its number here."""
     if os.geteuid():
         raise Skip("chroot() is root's")
-    program, root = w.compile("does", DOES, "-O2"), w.path("root")
+    root = w.path("root")
     libraries = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", program], stdout=subprocess.PIPE, text=True, check=True).stdout)
     for path in [*libraries, program]:
         to = root + (path if path != program else "/does")
         os.makedirs(os.path.dirname(to), exist_ok=True)
         shutil.copy(path, to)
     for folder in "tmp", "dev/shm", "proc":
-        os.makedirs(f"{root}/{folder}")
+        os.makedirs(f"{root}/{folder}", exist_ok=True)
     os.chmod(f"{root}/dev/shm", 0o1777)
     env = {k: v for k, v in w.env.items() if k != "VESTIGE_DIR"}
-    script = f"mount -t proc proc {root}/proc && exec chroot {root} /does allocates"
+    script = f"{before.replace('ROOT', root)} && exec chroot {root} /does {' '.join(words)}"
     with subprocess.Popen(["unshare", "-p", "-f", "-m", "sh", "-c", script], env=env, stdin=subprocess.PIPE,
                           stdout=subprocess.PIPE, text=True) as p:
         assert p.stdout.readline() == "ready\n"
         with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="utf-8") as f:
             pid = int(f.read().split()[0])
         assert re.search(r"^NSpid:\t\d+\t1$", open(f"/proc/{pid}/status").read(), re.M)
+        yield p, pid
+        assert os.listdir(f"{root}/tmp") == []
+        assert p.communicate("\n", timeout=60)[0] == f"{words[0]} 1\ncalls 1\n" and p.returncode == 0
+
+
+def test_another_root(w):
+    """With a /proc there; without one; and where no file can be made."""
+    program = w.compile("does", DOES, "-O2")
+    with below_root(w, program, ["allocates"]) as (_, pid):
         w.run("attach", pid)
         w.run("start", "-P", pid, "-l", "work")
         until(lambda: b": work <-allocates" in w.run("show", "-P", pid).stdout)
         w.run("detach", "-q", pid)
-        assert os.listdir(f"{root}/tmp") == []
-        assert p.communicate("\n", timeout=60)[0] == "allocates 1\ncalls 1\n" and p.returncode == 0
+    with below_root(w, program, ["allocates"], "true") as (_, pid):
+        w.run("attach", pid)
+        w.run("start", "-P", pid, "-p", "nop", "-e", "kmem:kmalloc")
+        until(lambda: b" kmalloc: call_site=" in w.run("show", "-P", pid).stdout)
+        w.run("detach", "-q", pid)
+    read_only = "mount --bind ROOT ROOT && mount -o remount,bind,ro ROOT"
+    with below_root(w, program, ["allocates"], read_only) as (_, pid):
+        said = w.run("attach", pid, status=1).stderr.decode()
+        assert f"process {pid} has another root, and no folder below it (/tmp, /run, /var/tmp, /dev/shm) takes a file" in said, said
+        assert re.search(r"copy /\S+/libvestige.so there, to the same path", said) and not has_engine(pid), said
 
 
 def test_cgroup(w):

@@ -5,11 +5,12 @@ STRESS=20, as `make soak` has it: 200 attaches of each program, 500 tools that a
 times on and off."""
 import os
 import random
+import signal
 import subprocess
 import time
 
 from cli_test import BIN, main
-from test_attach import DOES, Program
+from test_attach import DOES, Program, below_root
 
 STRESS = int(os.environ.get("STRESS", "0"))
 ROUNDS, KILLS, TOGGLES = (10 * STRESS, 25 * STRESS, 100 * STRESS) if STRESS else (3, 12, 20)
@@ -120,6 +121,54 @@ def test_new_each_time(w):
                 status, out = p.end() if words[0] != "exits" else (p.p.wait(), p.p.stdout.read())
                 assert status == 0 and out.startswith(want), (words, status, out)
             w.run("clean")
+
+
+def test_waits_on(w):
+    """Programs that wait in the kernel: without a time limit, in which the engine comes and sleeps again
+    and again, and with one, a program for each time."""
+    build(w)
+    for how, want in (("read", "read 1"), ("poll", "poll 1"), ("epoll", "epoll 1"), ("wait", "wait 5")):
+        with Program(w, "waits", how) as p:
+            for _ in range(ROUNDS):
+                once(w, p.pid, True)
+            status, out = p.end()
+            assert status == 0 and out.startswith(want), (how, status, out)
+    for how, want in (("poll-time", "poll-time 0 late"), ("nanosleep", "nanosleep 0 late"), ("select", "select 0 late"),
+                      ("sem-time", "sem-time 7 late"), ("cond", "cond 110 late"), ("vfork", "vfork 5 late")):
+        for _ in range(ROUNDS):
+            with Program(w, "waits", how) as p:
+                once(w, p.pid, False)  # it may be over on a slow machine
+                status, out = p.end()
+                assert status == 0 and out.startswith(want), (how, status, out)
+        w.run("clean")
+
+
+def test_stopped(w):
+    """A program that is stopped at any moment of attach, start and detach: each does its work or is
+    refused, and it goes on as without."""
+    build(w)
+    with Program(w, "allocates") as p:
+        for n in range(ROUNDS):
+            tool = subprocess.Popen([BIN, *(["attach"], ["start", "-l", "work", "-P"], ["detach"])[n % 3], str(p.pid)], env=w.env,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(random.random() / 20)
+            os.kill(p.pid, signal.SIGSTOP)
+            time.sleep(random.random() / 20)
+            os.kill(p.pid, signal.SIGCONT)
+            assert tool.wait(60) in (0, 1)
+        once(w, p.pid, True)
+        status, out = p.end()
+        assert status == 0 and out.startswith("allocates 1\n"), (status, out)
+    w.run("clean")
+
+
+def test_below_root(w):
+    """A program of another root and PID namespace, with and without a /proc there."""
+    build(w)
+    for before in "mount -t proc proc ROOT/proc", "true":
+        with below_root(w, w.path("does"), ["allocates"], before) as (_, pid):
+            for _ in range(ROUNDS):
+                once(w, pid, True)
 
 
 def test_tool_is_killed(w):
