@@ -7,6 +7,8 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
+#include "tools/text/event_field.h"
+
 #define FIRST_BYTES 4096u
 #define TOKEN_BYTES 256u
 
@@ -48,16 +50,12 @@ void ctf_put_string(struct ctf_bytes *b, const char *text, size_t nr)
 
 enum shape { SHAPE_NUMBER, SHAPE_STRING, SHAPE_SEQUENCE };
 
-static size_t number_bytes(int size)
-{
-	return size == 1 || size == 2 || size == 4 || size == 8 ? (size_t)size : 0;
-}
-
 static enum shape shape_of(const struct tep_format_field *f)
 {
 	if (f->flags & TEP_FIELD_IS_STRING)
 		return SHAPE_STRING;
-	if (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC) || !number_bytes(f->size))
+	if (f->flags & (TEP_FIELD_IS_ARRAY | TEP_FIELD_IS_DYNAMIC) ||
+	    !event_field_number_bytes(f->size))
 		return SHAPE_SEQUENCE;
 	return SHAPE_NUMBER;
 }
@@ -65,43 +63,17 @@ static enum shape shape_of(const struct tep_format_field *f)
 /* Of one element of a sequence. */
 static size_t element_bytes(const struct tep_format_field *f)
 {
-	size_t n = f->flags & TEP_FIELD_IS_ARRAY ? number_bytes((int)f->elementsize) : 0;
+	size_t n =
+		f->flags & TEP_FIELD_IS_ARRAY ? event_field_number_bytes((int)f->elementsize) : 0;
 
 	return n ? n : 1;
-}
-
-/* Where @f's data is in the record, and how long: 0 where it does not lie inside. */
-static size_t find_data(const struct tep_event *ev, const struct tep_format_field *f,
-			const struct record *rec, const char **data)
-{
-	uint64_t at = (uint64_t)f->offset, bytes = (uint64_t)f->size, word;
-
-	*data = rec->data;
-	if (f->offset < 0 || f->size < 0 || at >= rec->data_bytes)
-		return 0;
-	if (f->flags & TEP_FIELD_IS_DYNAMIC) {
-		if (!number_bytes(f->size) || at + bytes > rec->data_bytes)
-			return 0;
-		word = tep_read_number(ev->tep, *data + at, f->size);
-		at = (f->flags & TEP_FIELD_IS_RELATIVE ? at + bytes : 0) + (word & 0xffff);
-		bytes = word >> 16 & 0xffff;
-		if (at > rec->data_bytes || bytes > rec->data_bytes - at)
-			return 0;
-	} else if (bytes > rec->data_bytes - at) {
-		/* a stack's array is declared longer than most stacks are */
-		if (!(f->flags & TEP_FIELD_IS_ARRAY))
-			return 0;
-		bytes = rec->data_bytes - at;
-	}
-	*data += at;
-	return (size_t)bytes;
 }
 
 void ctf_event_put(struct ctf_bytes *b, const struct tep_event *ev, const struct record *rec)
 {
 	for (const struct tep_format_field *f = ev->format.fields; f; f = f->next) {
 		const char *data;
-		size_t bytes = find_data(ev, f, rec, &data), each;
+		size_t bytes = event_field_data(ev, f, rec, &data), each;
 
 		switch (shape_of(f)) {
 		case SHAPE_STRING:

@@ -211,54 +211,78 @@ static int take_cut_run(struct view *v, struct calls *calls, struct run *run, ui
 	return ret;
 }
 
-static int read_calls(struct view *v, struct runs *runs, struct calls *calls, const int *err)
+/* The first run is there: the range may count from its time. */
+static void find_cuts(struct view *v, const struct run *run)
 {
-	uint64_t cuts[2] = {0};
-	struct run run;
-	int ret = runs_next(runs, &run);
+	v->first_ts = run_ts(run, 0);
+	if (v->range_from_start)
+		v->wish.from += v->first_ts;
+	if (v->range_to_start)
+		v->wish.to += v->first_ts;
+	v->walk.cuts[0] = v->cuts ? v->wish.from : 0;
+	v->walk.cuts[1] = v->cuts ? v->wish.to : 0;
+	v->walk.begun = true;
+}
 
-	if (ret > 0) {
-		v->first_ts = run_ts(&run, 0);
-		if (v->range_from_start)
-			v->wish.from += v->first_ts;
-		if (v->range_to_start)
-			v->wish.to += v->first_ts;
-		cuts[0] = v->cuts ? v->wish.from : 0;
-		cuts[1] = v->cuts ? v->wish.to : 0;
-	}
-	while (ret > 0 && !*err) {
-		ret = cuts[0] || cuts[1] || v->part_full ? take_cut_run(v, calls, &run, cuts, err)
-							 : take_run(v, calls, &run);
-		if (!ret)
-			ret = runs_next(runs, &run);
-	}
-	if (!ret && !*err)
-		calls_finish(calls);
-	return ret < 0 ? ret : *err;
+int view_begin(struct view *v, const struct calls_ops *ops, void *arg)
+{
+	struct view_walk *w = &v->walk;
+
+	*w = (struct view_walk){.runs = runs_new(v->r), .calls = calls_new(ops, arg, NULL)};
+	if (!w->runs || !w->calls)
+		return fail(ENOMEM, "out of memory");
+	for (unsigned int cpu = 0; v->cpus && cpu < v->r->nr_cpus; cpu++)
+		if (!v->cpus[cpu])
+			runs_skip_cpu(w->runs, cpu);
+	if (v->cpus && v->r->ops->find_depths)
+		v->r->ops->find_depths(v->r);
+	return v->r->bases_known ? calls_learn(w->calls, v->r, v->cpus) : 0;
+}
+
+int view_step(struct view *v, const int *err)
+{
+	struct view_walk *w = &v->walk;
+	struct run run;
+	int ret = runs_next(w->runs, &run);
+
+	if (ret <= 0)
+		return ret;
+	if (!w->begun)
+		find_cuts(v, &run);
+	if (v->nr_of_cpu)
+		v->nr_of_cpu[run_record(&run).cpu] += run.nr;
+	ret = w->cuts[0] || w->cuts[1] || v->part_full
+		      ? take_cut_run(v, w->calls, &run, w->cuts, err)
+		      : take_run(v, w->calls, &run);
+	return ret ? ret : *err ? *err : 1;
+}
+
+void view_finish(struct view *v)
+{
+	calls_finish(v->walk.calls);
+}
+
+void view_end(struct view *v)
+{
+	if (v->walk.calls)
+		v->left_out = calls_too_deep(v->walk.calls);
+	runs_free(v->walk.runs);
+	calls_free(v->walk.calls);
+	v->walk = (struct view_walk){0};
 }
 
 int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *err)
 {
-	struct runs *runs = runs_new(v->r);
-	struct calls *calls = calls_new(ops, arg, NULL);
-	int ret = 0;
+	int ret = view_begin(v, ops, arg);
 
-	if (!runs || !calls)
-		ret = fail(ENOMEM, "out of memory");
-	for (unsigned int cpu = 0; runs && v->cpus && cpu < v->r->nr_cpus; cpu++)
-		if (!v->cpus[cpu])
-			runs_skip_cpu(runs, cpu);
-	if (v->cpus && v->r->ops->find_depths)
-		v->r->ops->find_depths(v->r);
-	if (!ret && v->r->bases_known)
-		ret = calls_learn(calls, v->r, v->cpus);
 	if (!ret)
-		ret = read_calls(v, runs, calls, err);
-	if (calls)
-		v->left_out = calls_too_deep(calls);
-	runs_free(runs);
-	calls_free(calls);
-	return ret;
+		ret = *err;
+	while (!ret && !*err && (ret = view_step(v, err)) > 0)
+		ret = 0;
+	if (!ret && !*err)
+		view_finish(v);
+	view_end(v);
+	return ret < 0 ? ret : *err;
 }
 
 void view_notes(const struct view *v, uint64_t nr_calls)

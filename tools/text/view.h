@@ -15,6 +15,17 @@
 #include "tools/reader/reader.h"
 #include "tools/text/out.h"
 
+struct calls;
+struct runs;
+
+/* Where a reading is, of view_begin(). */
+struct view_walk {
+	struct runs *runs;
+	struct calls *calls;
+	uint64_t cuts[2]; /* later cuts, 0 none */
+	bool begun;
+};
+
 struct view {
 	const char *path; /* NULL: trace.dat */
 	const char *cpu_text;
@@ -53,6 +64,8 @@ struct view {
 	void (*part_next)(void *arg);
 	void *part_arg;
 	uint64_t nr_records, nr_expected; /* read so far; about how many there are, 0 unknown */
+	uint64_t *nr_of_cpu;		  /* read so far, by CPU; NULL: not wanted. Borrowed */
+	struct view_walk walk;
 };
 
 /* A view of nothing yet. */
@@ -84,6 +97,17 @@ bool view_has_filters(const struct view *v);
  * Return: 0 or -errno with fail() set.
  */
 int view_run(struct view *v, const struct calls_ops *ops, void *arg, const int *err);
+
+/*
+ * The same a run of records at a time. view_begin() - before the first one. view_step() - report the
+ * calls of the next run. view_finish() - after the last one: calls that are open end there.
+ * view_end() - free what view_begin() made, also after it has failed.
+ * Return: 0 or -errno with fail() set; of view_step() 1, and 0 at the end.
+ */
+int view_begin(struct view *v, const struct calls_ops *ops, void *arg);
+int view_step(struct view *v, const int *err);
+void view_finish(struct view *v);
+void view_end(struct view *v);
 
 /* Print notes on records that the view does not show to stderr. */
 void view_notes(const struct view *v, uint64_t nr_calls);

@@ -1,0 +1,374 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""libvestige-trace, its Python module, `vestige script`, and each program of docs/examples/trace."""
+import collections
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+
+from cli_test import BIN, Skip, main, spinning
+
+BUILD = os.environ["BUILD_DIR"]
+SOURCE = os.environ["SOURCE_DIR"]
+EXAMPLES = SOURCE + "/docs/examples/trace"
+LIBRARY = BUILD + "/libvestige-trace.so.1"
+
+PROGRAM = r"""
+#include <stdio.h>
+#include <setjmp.h>
+#include <unistd.h>
+#include <sys/syscall.h>
+#define FN __attribute__((noipa))
+volatile long sum;
+static jmp_buf back;
+FN int leaf(int i) { sum += i; return i * 2; }
+FN int fails(int i) { sum += i; return -2; }
+FN void leaps(void) { longjmp(back, 1); }
+FN int mid(int i) { return leaf(i) + leaf(i + 1) + fails(i); }
+FN void top(void) { for (int i = 0; i < 10; i++) mid(i); syscall(SYS_getppid); }
+int main(void) { for (int i = 0; i < 3; i++) top(); if (!setjmp(back)) leaps(); return 0; }
+"""
+CALLS = {"main": 1, "top": 3, "mid": 30, "leaf": 60, "fails": 30, "leaps": 1}
+
+
+def sanitizer():
+    """What must be loaded before an instrumented library, "" of a plain one."""
+    text = subprocess.run(["readelf", "-dW", LIBRARY], stdout=subprocess.PIPE, check=True, text=True).stdout
+    if "libasan" in text:
+        return subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
+    text = subprocess.run(["nm", "-D", LIBRARY], stdout=subprocess.PIPE, check=True, text=True).stdout
+    if "__asan_init" in text:
+        raise Skip("python3 cannot load a library that clang has instrumented")
+    return ""
+
+
+def python_env(w):
+    env = dict(w.env, PYTHONPATH=BUILD)
+    first = sanitizer()
+    if first:
+        # python's own leaks are none of ours
+        env.update(LD_PRELOAD=first, ASAN_OPTIONS=env.get("ASAN_OPTIONS", "") + ":detect_leaks=0")
+    return env
+
+
+def python(w, *args, status=0):
+    p = subprocess.run([sys.executable, *args], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                       timeout=100, text=True)
+    assert p.returncode == status, (args, p.returncode, p.stdout[-2000:], p.stderr[-2000:])
+    return p
+
+
+def script(w, *args, status=0):
+    env = python_env(w)
+    more = {k: env[k] for k in ("LD_PRELOAD", "ASAN_OPTIONS") if k in env}
+    return w.run("script", *args, env=more, status=status).stdout.decode()
+
+
+def recorded(w, *flags, name="t.dat"):
+    prog = w.path("p") if os.path.exists(w.path("p")) else w.compile("p", PROGRAM, "-g")
+    w.run("record", "-q", "-p", "function_graph", "-e", "raw_syscalls", *flags, "-o", name, "--", prog)
+    return name
+
+
+def test_records(w):
+    """Calls, times, stacks and fields are the same as in the tools that print them."""
+    recorded(w, "-O", "funcgraph-args", "-O", "funcgraph-retval")
+    out = python(w, "-c", """
+import json, vestige_trace as v
+with v.open("t.dat", kinds=31) as trace:
+    rows = []
+    for r in trace:
+        rows.append({"kind": r.kind, "name": r.name, "event": r.event, "time": r.time, "duration": r.duration, "self": r.self, "depth": r.depth,
+                     "flags": r.flags, "result": r.result, "text": r.text, "stack": [f.name for f in r.stack()],
+                     "source": trace.source(r.address) if r.kind <= 2 else None, "tid": r.tid, "pid": r.pid,
+                     "fields": r.fields if r.kind == v.EVENT else None})
+    print(json.dumps([trace.info.time_is_ns, trace.info.lost, rows]))
+""").stdout
+    is_ns, lost, rows = json.loads(out)
+    assert is_ns and lost == 0
+    calls = [r for r in rows if r["kind"] == 2]
+    assert collections.Counter(r["name"] for r in calls) == CALLS
+    assert sum(r["kind"] == 1 for r in rows) == len(calls)
+    profile = {f["name"]: f for f in json.loads(w.run("profile", "--json", "t.dat").stdout)["functions"]}
+    for name, of in profile.items():
+        mine = [r for r in calls if r["name"] == name]
+        assert (of["calls"], of["total"], of["self"]) == (len(mine), sum(r["duration"] for r in mine), sum(r["self"] for r in mine)), of
+    leaf = [r for r in calls if r["name"] == "leaf"]
+    assert all(r["stack"] == ["leaf", "mid", "top", "main"] and r["depth"] == 3 for r in leaf), leaf[0]
+    assert [r["result"] for r in leaf[:4]] == [0, 2, 2, 4] and leaf[1]["text"] == "2", leaf[:4]
+    entered = [r for r in rows if r["kind"] == 1 and r["name"] == "leaf"]
+    assert [r["text"] for r in entered[:3]] == ["(i=0)", "(i=1)", "(i=1)"]
+    line = next(i for i, l in enumerate(PROGRAM.splitlines(), 1) if " leaf(" in l)
+    assert leaf[0]["source"].endswith(f"p.c:{line}"), leaf[0]["source"]
+    assert [r["flags"] & 2 for r in calls if r["name"] == "leaps"] == [2]
+    # an event has the stack of its thread, and the fields that trace-cmd prints
+    asked = [r for r in rows if r["event"] == "raw_syscalls:sys_enter" and r["fields"]["id"] == 110]
+    assert len(asked) == 3 and all(r["stack"] == ["top", "main"] for r in asked), asked
+    theirs = subprocess.run(["trace-cmd", "report", "-R", "t.dat"], cwd=w.dir, stdout=subprocess.PIPE, check=True, text=True).stdout
+    mine = [(r["fields"]["id"], r["fields"]["args"]) for r in rows if r["event"] == "raw_syscalls:sys_enter"]
+    assert len(mine) == len(re.findall(r"sys_enter:", theirs)) > 3
+    for number, args in mine:
+        assert re.search(rf"sys_enter: +id={number} args=ARRAY\[{', '.join('%02x' % b for a in args for b in a.to_bytes(8, 'little'))}\]", theirs), (number, args)
+
+
+def test_filters(w):
+    recorded(w)
+    out = python(w, "-c", """
+import errno, vestige_trace as v
+def names(**filters):
+    with v.open("t.dat", **filters) as trace:
+        return sorted(set(r.event for r in trace))
+def refused(err, **filters):
+    try:
+        names(**filters)
+    except OSError as why:
+        assert why.errno == err and why.strerror, why
+    else:
+        raise AssertionError(filters)
+assert names(kinds=v.CALL, functions=["mid"]) == ["fails", "leaf", "mid"]
+assert names(kinds=v.CALL, functions=["m*", "leaf"], notrace=["mid", "top"]) == ["leaps", "main"], names(kinds=v.CALL, functions=["m*"], notrace=["mid"])
+assert names(kinds=v.CALL, max_depth=2) == ["leaps", "main", "top"]
+assert names(events=["*:sys_exit"], kinds=v.EVENT) == ["raw_syscalls:sys_exit"]
+assert names(tids=[1]) == []
+with v.open("t.dat", kinds=v.CALL) as trace:
+    tops = [(r.time, r.end) for r in trace if r.name == "top"]
+with v.open("t.dat", kinds=v.CALL, start=tops[1][0], end=tops[1][1] + 1) as trace:
+    rows = list(trace)
+assert [r.name for r in rows].count("top") == 1 and [r.name for r in rows].count("leaf") == 20
+(main,) = [r for r in rows if r.name == "main"]
+assert main.flags & v.CUT_BEGIN and main.flags & v.CUT_END and main.time == tops[1][0], main.flags
+def times(**filters):
+    with v.open("t.dat", kinds=31, **filters) as trace:
+        return [r.time for r in trace]
+all_times = times()
+assert times(relative=True, start=0, end=2**62) == all_times
+def cut_at(start):
+    with v.open("t.dat", kinds=v.CALL, relative=True, start=start) as trace:
+        return [r.time for r in trace if r.name == "main"][0]
+half = (tops[1][0] - all_times[0]) // 2
+assert cut_at(half + 7) - cut_at(half) == 7 and all_times[0] < cut_at(half) + 1000
+assert len(times(cpus="0")) <= len(all_times)
+refused(errno.EINVAL, kinds=64)
+refused(errno.EINVAL, functions=[""])
+refused(errno.EINVAL, start=5, end=4)
+refused(errno.E2BIG, functions=["f"] * 257)
+refused(errno.EINVAL, cpus="x")
+with v.open("t.dat") as trace:
+    first = next(trace)
+    next(trace)
+    try:
+        first.text
+    except ValueError:
+        pass
+    else:
+        raise AssertionError("a record that is gone")
+    try:
+        trace.filter(tids=[1])
+    except OSError as why:
+        assert why.errno == errno.EBUSY
+for path, err in (("none", errno.ENOENT), (".", None), ("p.c", errno.EINVAL)):
+    try:
+        v.open(path)
+    except OSError as why:
+        assert (err is None or why.errno == err) and path in str(why), why
+    else:
+        raise AssertionError(path)
+try:
+    v.live(2**30)
+except OSError as why:
+    assert why.errno == errno.ESRCH, why
+print("good")
+""").stdout
+    assert out == "good\n"
+
+
+def test_damaged(w):
+    """A file that is cut anywhere gives an error or fewer records, never a crash."""
+    recorded(w)
+    with open(w.path("t.dat"), "rb") as f:
+        whole = f.read()
+    for i in range(24):
+        with open(w.path(f"cut{i}.dat"), "wb") as f:
+            f.write(whole[:len(whole) * i // 24])
+    out = python(w, "-c", """
+import vestige_trace as v
+for i in range(24):
+    try:
+        with v.open(f"cut{i}.dat", kinds=31) as trace:
+            print(i, sum(len(r.text) >= 0 for r in trace))
+    except OSError as why:
+        assert str(why), i
+        print(i, "refused")
+""").stdout
+    assert "refused" in out, out
+
+
+def test_examples(w):
+    """Each example prints what another tool finds in the same recording."""
+    recorded(w, "-O", "funcgraph-retval")
+    recorded(w, name="u.dat")
+    def at(name):
+        return f"{EXAMPLES}/{name}"
+    profile = {f["name"]: f for f in json.loads(w.run("profile", "--json", "t.dat").stdout)["functions"]}
+
+    lines = python(w, at("slowest.py"), "t.dat").stdout.splitlines()
+    assert len(lines) == 10 and lines[0].split()[-1] == "main" and lines[1].split()[2:] == ["top", "<", "main"], lines
+    rows = [l.split() for l in script(w, "-i", "t.dat", at("profile.py")).splitlines()]
+    assert {r[5]: (int(r[0]), round(float(r[1]) * 1000), round(float(r[3]) * 1000)) for r in rows} == \
+        {n: (f["calls"], f["total"], f["self"]) for n, f in profile.items()}
+    folded = script(w, "-i", "t.dat", at("folded.py")).splitlines()
+    theirs = w.run("convert", "-q", "--to", "folded", "t.dat", "-").stdout.decode().splitlines()
+    # theirs has the thread in front
+    assert sorted(folded) == sorted(l.split(";", 1)[1] for l in theirs), (folded, theirs)
+    assert re.search(r"^ +3 +110 top$", script(w, "-i", "t.dat", at("syscalls.py")), re.M)
+    assert script(w, "-i", "t.dat", at("errors.py")) == "      30 fails = -2\n"
+    rows = [l.split() for l in script(w, "-i", "t.dat", at("histogram.py"), "leaf").splitlines()]
+    assert sum(int(r[2]) for r in rows) == 60, rows
+    tree = script(w, "-i", "t.dat", "-F", "mid", at("tree.py"))
+    assert tree.splitlines()[0].strip() == "mid() {" and tree.count("leaf() {") == 60 and tree.count("= -2 /* fails") == 30, tree[:500]
+    out = python(w, at("compare.py"), "t.dat", "u.dat").stdout
+    assert set(l.split()[-1] for l in out.splitlines()) == set(CALLS), out
+    events = script(w, "-i", "t.dat", at("unhandled.py")).splitlines()
+    report = w.run("report", "t.dat").stdout.decode()
+    assert len(events) == len(re.findall(r"sys_(?:enter|exit):", report)) and "raw_syscalls:sys_enter: NR 110 (" in "\n".join(events)
+
+
+def test_c_examples(w):
+    """The header in C and in C++, pkg-config's words aside; the programs end as they should."""
+    recorded(w)
+    first = "-fsanitize=address" if sanitizer() else "-O1"
+    for name in ("calls", "events"):
+        subprocess.run(["gcc", first, "-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", f"{EXAMPLES}/{name}.c", f"-I{SOURCE}/include",
+                        f"-L{BUILD}", "-lvestige-trace", f"-Wl,-rpath,{BUILD}", "-o", w.path(name)], check=True)
+    with open(w.path("x.cc"), "w", encoding="utf-8") as f:
+        f.write("#include <vestige-trace.h>\nint main() { return vestige_trace_open(nullptr) != nullptr; }\n")
+    subprocess.run(["g++", first, "-Wall", "-Wextra", "-Werror", w.path("x.cc"), f"-I{SOURCE}/include", f"-L{BUILD}", "-lvestige-trace",
+                    f"-Wl,-rpath,{BUILD}", "-o", w.path("x")], check=True)
+
+    def run(*args, status=0):
+        p = subprocess.run(args, cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert p.returncode == status, (args, p.returncode, p.stderr[-2000:])
+        return p
+    run("./x")
+    rows = [l.split() for l in run("./calls", "t.dat").stdout.splitlines()]
+    assert collections.Counter(r[3] for r in rows) == CALLS
+    assert run("./calls", "none", status=1).stderr.startswith("calls: cannot open none: ")
+    rows = run("./events", "t.dat", "*:sys_enter").stdout.splitlines()
+    assert rows and all(re.match(r"\d+ raw_syscalls:sys_enter id=\d+ args=\[48 bytes\]$", r) for r in rows), rows
+
+
+def test_script(w):
+    """uftrace's and perf's hooks, the flags, and what is refused."""
+    recorded(w)
+    with open(w.path("hooks.py"), "w", encoding="utf-8") as f:
+        f.write("""
+import sys
+seen = {}
+def trace_begin(): print("trace_begin", sys.argv)
+def uftrace_begin(ctx): print("begin", ctx["cmds"])
+def uftrace_entry(ctx): seen["entry"] = seen.get("entry", 0) + 1; assert set(("tid", "depth", "timestamp", "name", "address")) <= set(ctx)
+def uftrace_exit(ctx): seen["exit"] = seen.get("exit", 0) + 1; assert ctx["duration"] >= 0
+def uftrace_event(ctx): seen["event"] = seen.get("event", 0) + 1
+def raw_syscalls__sys_exit(event_name, context, common_cpu, common_secs, common_nsecs, common_pid, common_comm, common_callchain, id, ret):
+    seen[event_name] = seen.get(event_name, 0) + 1
+    assert common_comm == "p" and common_secs * 10**9 + common_nsecs == context.time
+def trace_unhandled(event_name, context, event_fields_dict, sample):
+    seen[event_name] = seen.get(event_name, 0) + 1
+    assert "id" in event_fields_dict and "common_pid" in event_fields_dict
+def uftrace_end(): print(sorted(seen.items()))
+def trace_end(): print("trace_end")
+""")
+    lines = script(w, "-i", "t.dat", "hooks.py", "-x", "word").splitlines()
+    assert lines[0] == "trace_begin ['hooks.py', '-x', 'word']" and lines[1].startswith("begin ") and lines[-1] == "trace_end", lines
+    nr = sum(CALLS.values())
+    report = w.run("report", "t.dat").stdout.decode()
+    enters, exits = len(re.findall("sys_enter:", report)), len(re.findall("sys_exit:", report))
+    assert eval(lines[-2]) == [("entry", nr), ("event", enters + exits), ("exit", nr), ("raw_syscalls__sys_enter", enters),
+                               ("raw_syscalls__sys_exit", exits)], lines[-2]
+    assert script(w, "hooks.py", "-i", status=1) == ""   # there is no trace.dat
+    lines = script(w, "-i", "t.dat", "-F", "mid", "-e", "*:sys_exit", "hooks.py").splitlines()
+    assert eval(lines[-2]) == [("entry", 120), ("event", exits), ("exit", 120), ("raw_syscalls__sys_exit", exits)], lines[-2]
+    for args, text in ((("script",), b"name a script"), (("script", "-P", "1", "-i", "x", "s.py"), b"name one of them"),
+                       (("script", "--srcline", "s.py"), b"trace.source"), (("script", "-e", "", "s.py"), b"-e")):
+        assert text in w.run(*args, status=2).stderr, args
+    assert b"cannot read the script none.py" in w.run("script", "none.py", status=1).stderr
+    with open(w.path("empty.py"), "w", encoding="utf-8") as f:
+        f.write("x = 1\n")
+    env = {k: v for k, v in python_env(w).items() if k in ("LD_PRELOAD", "ASAN_OPTIONS")}
+    assert b"none of the hooks" in w.run("script", "-i", "t.dat", "empty.py", status=1, env=env).stderr
+    # a reader that goes away is no error
+    p = subprocess.run(["sh", "-c", f"'{BIN}' script -i t.dat '{EXAMPLES}/tree.py' | head -1"], cwd=w.dir, env=python_env(w),
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert p.stdout == b"main() {\n" and b"Traceback" not in p.stderr, p
+
+
+@contextlib.contextmanager
+def script_on(w, pid, name, *flags):
+    p = subprocess.Popen([BIN, "script", "-P", str(pid), *flags, name], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE,
+                         stderr=subprocess.PIPE, text=True)
+    try:
+        yield p
+    finally:
+        p.kill()
+        p.communicate()
+
+
+def test_live(w):
+    """The records of a running process come while it runs; its end ends the script; Ctrl-C does."""
+    with open(w.path("hooks.py"), "w", encoding="utf-8") as f:
+        f.write("""
+import sys
+seen = {}
+def uftrace_exit(ctx):
+    seen[ctx["name"]] = seen.get(ctx["name"], 0) + 1
+    if sum(seen.values()) in (1000, 4000):
+        print(sorted(seen), [f.name for f in ctx["record"].stack()][-1:], flush=True)
+def uftrace_end(): print("end", seen["mid"] > 0, flush=True)
+""")
+    with spinning(w, boot="ftrace=function_graph") as prog:
+        with script_on(w, prog.pid, "hooks.py") as p:
+            assert "'leaf', 'mid'" in p.stdout.readline()
+            # another tracer and back: the reader's tables are made anew
+            w.run("set", "-P", prog.pid, "current_tracer", "nop")
+            w.run("set", "-P", prog.pid, "current_tracer", "function_graph")
+            assert "'leaf', 'mid'" in p.stdout.readline()
+            prog.kill()
+            out, err = p.communicate(timeout=100)
+            assert out == "end True\n" and p.returncode == 0, (out, err)
+        prog.wait()
+        w.run("clean")
+    with spinning(w, boot="ftrace=function_graph") as prog, script_on(w, prog.pid, "hooks.py") as p:
+        assert "'leaf', 'mid'" in p.stdout.readline()
+        p.send_signal(signal.SIGINT)
+        p.communicate(timeout=100)
+        assert p.returncode == 130, p.returncode
+    # a time limit: nothing is recorded
+    with spinning(w) as prog:
+        out = python(w, "-c", f"""
+import vestige_trace as v
+with v.live({prog.pid}, timeout_ms=50) as trace:
+    try:
+        next(trace)
+    except TimeoutError as why:
+        print(why)
+""").stdout
+        assert "no record came within 50 ms" in out, out
+
+
+def test_live_example(w):
+    with spinning(w, boot="ftrace=function_graph") as prog:
+        p = subprocess.Popen([sys.executable, EXAMPLES + "/live.py", str(prog.pid)], cwd=w.dir, env=python_env(w), stdout=subprocess.PIPE,
+                             text=True)
+        try:
+            line = p.stdout.readline()
+            assert re.match(r"\d+ \[\('leaf', \d+\), \('mid', \d+\)", line), line
+        finally:
+            p.kill()
+            p.communicate()
+
+
+main(globals())

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The calls that are open on each stack, at the place of a reading, and the stack on which each thread
+ * is. A stack is a thread's own, or another one of its process (a coroutine's, a signal handler's).
+ */
+#ifndef VESTIGE_TOOLS_OPEN_CALLS_H
+#define VESTIGE_TOOLS_OPEN_CALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "tools/analysis/calls.h"
+
+struct open_stack {
+	uint64_t key; /* 0: the slot is free */
+	uint64_t *ips;
+	uint32_t nr, room;
+	uint64_t now; /* of a thread's own: the key of the stack on which it runs */
+};
+
+/* Zeros at first; a hash table. */
+struct open_calls {
+	struct open_stack *stacks;
+	size_t nr, room;
+};
+
+/* A call begins; ends. Return: 0 or -ENOMEM with fail() set. */
+int open_calls_enter(struct open_calls *o, const struct call *call);
+int open_calls_leave(struct open_calls *o, const struct call *call);
+
+/*
+ * open_calls_of() - the calls of a thread, the innermost last.
+ * @nr: set to how many there are. Return: their functions; NULL if there are none. Borrowed.
+ */
+const uint64_t *open_calls_of(const struct open_calls *o, uint32_t process, int32_t pid,
+			      uint32_t *nr);
+
+void open_calls_clear(struct open_calls *o);
+
+#endif

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* A trace of include/vestige-trace.h, for the files of tools/api. */
+#ifndef VESTIGE_TOOLS_TRACE_IMPL_H
+#define VESTIGE_TOOLS_TRACE_IMPL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "include/vestige-trace.h"
+#include "tools/api/open_calls.h"
+#include "tools/text/out.h"
+#include "tools/text/view.h"
+
+struct follow;
+struct image;
+struct other_text;
+struct srcline;
+
+/* What a step of the reading gave and the caller has not had yet. */
+struct trace_item {
+	uint32_t kind; /* enum vestige_trace_kind */
+	bool hidden;   /* only the open calls need it */
+	bool has_rec;
+	uint64_t caller;
+	struct call call;  /* ENTER, CALL */
+	struct record rec; /* has_rec: what it borrows stays until the next step */
+};
+
+struct vestige_trace {
+	struct view v;
+	int failed; /* -errno that ended the reading, sticky; `why` is its text */
+	char why[1024];
+	int err; /* of callbacks */
+	bool begun, finished;
+	uint32_t kinds;
+	struct trace_item *items;
+	size_t nr_items, room_items, next_item;
+	struct open_calls open;
+	struct vestige_trace_record record; /* the last one, of `item` */
+	struct trace_item *item;	    /* NULL: none */
+	struct vestige_trace_info info;
+	struct vestige_trace_field field;
+	char name[24]; /* of a function without one */
+	/* texts: made when they are first asked for */
+	struct other_text *other;
+	struct out out;
+	char *text;
+	size_t nr_text, room_text;
+	struct srcline *lines;
+	const char *events[CALL_FILTER_MAX]; /* globs of system:name */
+	unsigned int nr_events;
+	uint8_t wanted[1u << 16]; /* by event: 0 not known yet, 1 no, 2 yes */
+	/* of a live one */
+	struct image *image;
+	struct follow *follow;
+	uint64_t nr_before; /* view.nr_records when the turn began */
+	bool was_over;	    /* the process had ended before the last look */
+	int timeout_ms;
+};
+
+/* The texts borrow from a reader: free them before it goes. trace_text.c */
+void trace_text_forget(struct vestige_trace *t);
+
+/* As vestige_trace_open_live(). Return: 0 or -errno with fail() set; either way trace_live_close(). */
+int trace_live_open(struct vestige_trace *t, int pid);
+
+/*
+ * trace_live_turn() - the reader of a live trace is at its end: wait for more records.
+ * Return: 1 there are some; 0 no more will come; -errno with fail() set: ETIMEDOUT, EINTR.
+ */
+int trace_live_turn(struct vestige_trace *t);
+void trace_live_close(struct vestige_trace *t);
+
+#endif
