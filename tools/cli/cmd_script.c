@@ -48,7 +48,7 @@ static int take_event(const struct parsing *p, void *to, const char *value)
 {
 	if (!*value)
 		return options_bad(p, "empty", value);
-	return add(to, "events", value) ? control_end(-ENOMEM) : 0;
+	return add(to, "events", value) ? cmd_end(-ENOMEM) : 0;
 }
 
 static int take_pid(const struct parsing *p, void *to, const char *value)
@@ -185,7 +185,7 @@ static int run(const struct command *c, int argc, char **argv)
 	for (size_t i = 0; i < o.nr; i++)
 		free(o.words[i]);
 	free(o.words);
-	return control_end(err);
+	return cmd_end(err);
 }
 
 const struct command command_script = {
