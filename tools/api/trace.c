@@ -4,7 +4,7 @@
  * from records to calls are those of the views (text/view.h), which report each call by a function.
  * A step of the view is kept as a list of items, which vestige_trace_next() hands out one by one; a step
  * is a run of records of one CPU, so the list stays short.
- * Tests: tests/cli/test_script.py, tests/unit/test_trace_api.c.
+ * Tests: tests/cli/test_script.py.
  */
 #include <errno.h>
 #include <fnmatch.h>

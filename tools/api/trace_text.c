@@ -8,7 +8,7 @@
 #include "tools/api/trace_impl.h"
 #include "tools/base/fail.h"
 #include "tools/code/srcline.h"
-#include "tools/export/other_text.h"
+#include "tools/text/other_text.h"
 #include "tools/text/event_field.h"
 #include "tools/text/value_text.h"
 
