@@ -256,7 +256,7 @@ def test_c_examples(w):
     run("./x")
     rows = [l.split() for l in run("./calls", "t.dat").stdout.splitlines()]
     assert collections.Counter(r[3] for r in rows) == CALLS
-    assert run("./calls", "none", status=1).stderr.startswith("calls: cannot open none: ")
+    assert run("./calls", "none", status=1).stderr.startswith("calls: cannot open 'none': ")
     rows = run("./events", "t.dat", "*:sys_enter").stdout.splitlines()
     assert rows and all(re.match(r"\d+ raw_syscalls:sys_enter id=\d+ args=\[48 bytes\]$", r) for r in rows), rows
 
