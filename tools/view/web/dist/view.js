@@ -73,9 +73,9 @@
     $.__r = 0;
   }
   function I(n2, l3, u4, t3, i4, r3, o3, e3, f4, c3, s3) {
-    var a3, h3, y3, w3, d3, g2, _2, m3 = t3 && t3.__k || v, b = l3.length;
+    var a3, h3, y3, w3, d3, g2, _3, m3 = t3 && t3.__k || v, b = l3.length;
     for (f4 = P(u4, l3, m3, f4, b), a3 = 0; a3 < b; a3++)
-      null != (y3 = u4.__k[a3]) && (h3 = -1 == y3.__i ? p : m3[y3.__i] || p, y3.__i = a3, g2 = O(n2, y3, h3, i4, r3, o3, e3, f4, c3, s3), w3 = y3.__e, y3.ref && h3.ref != y3.ref && (h3.ref && B(h3.ref, null, y3), s3.push(y3.ref, y3.__c || w3, y3)), null == d3 && null != w3 && (d3 = w3), (_2 = !!(4 & y3.__u)) || h3.__k === y3.__k ? f4 = A(y3, f4, n2, _2) : "function" == typeof y3.type && void 0 !== g2 ? f4 = g2 : w3 && (f4 = w3.nextSibling), y3.__u &= -7);
+      null != (y3 = u4.__k[a3]) && (h3 = -1 == y3.__i ? p : m3[y3.__i] || p, y3.__i = a3, g2 = O(n2, y3, h3, i4, r3, o3, e3, f4, c3, s3), w3 = y3.__e, y3.ref && h3.ref != y3.ref && (h3.ref && B(h3.ref, null, y3), s3.push(y3.ref, y3.__c || w3, y3)), null == d3 && null != w3 && (d3 = w3), (_3 = !!(4 & y3.__u)) || h3.__k === y3.__k ? f4 = A(y3, f4, n2, _3) : "function" == typeof y3.type && void 0 !== g2 ? f4 = g2 : w3 && (f4 = w3.nextSibling), y3.__u &= -7);
     return u4.__e = d3, f4;
   }
   function P(n2, l3, u4, t3, i4) {
@@ -155,7 +155,7 @@
     };
   }
   function O(n2, u4, t3, i4, r3, o3, e3, f4, c3, s3) {
-    var a3, h3, p3, v3, y3, _2, m3, b, S2, C3, M2, $2, P2, A3, H, L2, T3, j3 = u4.type;
+    var a3, h3, p3, v3, y3, _3, m3, b, S2, C3, M2, $2, P2, A3, H, L2, T3, j3 = u4.type;
     if (null != u4.constructor)
       return null;
     128 & t3.__u && (c3 = !!(32 & t3.__u), o3 = [f4 = u4.__e = t3.__e]), (a3 = l.__b) && a3(u4);
@@ -174,7 +174,7 @@
               break n;
             }
             null != h3.componentWillUpdate && h3.componentWillUpdate(b, h3.__s, M2), S2 && null != h3.componentDidUpdate && h3.__h.push(function() {
-              h3.componentDidUpdate(v3, y3, _2);
+              h3.componentDidUpdate(v3, y3, _3);
             });
           }
           if (h3.context = M2, h3.props = b, h3.__P = n2, h3.__e = false, P2 = l.__r, A3 = 0, S2) {
@@ -185,7 +185,7 @@
             do {
               h3.__d = false, P2 && P2(u4), a3 = h3.render(h3.props, h3.state, h3.context), h3.state = h3.__s;
             } while (h3.__d && ++A3 < 25);
-          h3.state = h3.__s, null != h3.getChildContext && (i4 = d(d({}, i4), h3.getChildContext())), S2 && !p3 && null != h3.getSnapshotBeforeUpdate && (_2 = h3.getSnapshotBeforeUpdate(v3, y3)), L2 = a3, null != a3 && a3.type === k && null == a3.key && (L2 = V(a3.props.children)), f4 = I(n2, w(L2) ? L2 : [L2], u4, t3, i4, r3, o3, e3, f4, c3, s3), h3.base = u4.__e, u4.__u &= -161, h3.__h.length && e3.push(h3), m3 && (h3.__E = h3.__ = null);
+          h3.state = h3.__s, null != h3.getChildContext && (i4 = d(d({}, i4), h3.getChildContext())), S2 && !p3 && null != h3.getSnapshotBeforeUpdate && (_3 = h3.getSnapshotBeforeUpdate(v3, y3)), L2 = a3, null != a3 && a3.type === k && null == a3.key && (L2 = V(a3.props.children)), f4 = I(n2, w(L2) ? L2 : [L2], u4, t3, i4, r3, o3, e3, f4, c3, s3), h3.base = u4.__e, u4.__u &= -161, h3.__h.length && e3.push(h3), m3 && (h3.__E = h3.__ = null);
         } catch (n3) {
           if (u4.__v = null, c3 || null != o3)
             if (n3.then) {
@@ -225,7 +225,7 @@
     return "object" != typeof n2 || null == n2 || n2.__b && n2.__b > 0 ? n2 : w(n2) ? n2.map(V) : d({}, n2);
   }
   function q(u4, t3, i4, r3, o3, e3, f4, c3, s3) {
-    var a3, h3, v3, y3, d3, _2, m3, b = i4.props, k3 = t3.props, x2 = t3.type;
+    var a3, h3, v3, y3, d3, _3, m3, b = i4.props, k3 = t3.props, x2 = t3.type;
     if ("svg" == x2 ? o3 = "http://www.w3.org/2000/svg" : "math" == x2 ? o3 = "http://www.w3.org/1998/Math/MathML" : o3 || (o3 = "http://www.w3.org/1999/xhtml"), null != e3) {
       for (a3 = 0; a3 < e3.length; a3++)
         if ((d3 = e3[a3]) && "setAttribute" in d3 == !!x2 && (x2 ? d3.localName == x2 : 3 == d3.nodeType)) {
@@ -255,13 +255,13 @@
           j(u4, a3, null, d3, o3);
         }
       for (a3 in k3)
-        d3 = k3[a3], "children" == a3 ? y3 = d3 : "dangerouslySetInnerHTML" == a3 ? h3 = d3 : "value" == a3 ? _2 = d3 : "checked" == a3 ? m3 = d3 : c3 && "function" != typeof d3 || b[a3] === d3 || j(u4, a3, d3, b[a3], o3);
+        d3 = k3[a3], "children" == a3 ? y3 = d3 : "dangerouslySetInnerHTML" == a3 ? h3 = d3 : "value" == a3 ? _3 = d3 : "checked" == a3 ? m3 = d3 : c3 && "function" != typeof d3 || b[a3] === d3 || j(u4, a3, d3, b[a3], o3);
       if (h3)
         c3 || v3 && (h3.__html == v3.__html || h3.__html == u4.innerHTML) || (u4.innerHTML = h3.__html), t3.__k = [];
       else if (v3 && (u4.innerHTML = ""), I("template" == t3.type ? u4.content : u4, w(y3) ? y3 : [y3], t3, i4, r3, "foreignObject" == x2 ? "http://www.w3.org/1999/xhtml" : o3, e3, f4, e3 ? e3[0] : i4.__k && S(i4, 0), c3, s3), null != e3)
         for (a3 = e3.length; a3--; )
           g(e3[a3]);
-      c3 || (a3 = "value", "progress" == x2 && null == _2 ? u4.removeAttribute("value") : null != _2 && (_2 !== u4[a3] || "progress" == x2 && !_2 || "option" == x2 && _2 != b[a3]) && j(u4, a3, _2, b[a3], o3), a3 = "checked", null != m3 && m3 != u4[a3] && j(u4, a3, m3, b[a3], o3));
+      c3 || (a3 = "value", "progress" == x2 && null == _3 ? u4.removeAttribute("value") : null != _3 && (_3 !== u4[a3] || "progress" == x2 && !_3 || "option" == x2 && _3 != b[a3]) && j(u4, a3, _3, b[a3], o3), a3 = "checked", null != m3 && m3 != u4[a3] && j(u4, a3, m3, b[a3], o3));
     }
     return u4;
   }
@@ -381,6 +381,10 @@
   function y2(n2, u4) {
     var i4 = p2(t2++, 3);
     !c2.__s && C2(i4.__H, u4) && (i4.__ = n2, i4.u = u4, r2.__H.__h.push(i4));
+  }
+  function _2(n2, u4) {
+    var i4 = p2(t2++, 4);
+    !c2.__s && C2(i4.__H, u4) && (i4.__ = n2, i4.u = u4, r2.__h.push(i4));
   }
   function A2(n2) {
     return o2 = 5, T2(function() {
@@ -808,7 +812,7 @@
       return [key, `${file}${main.name} (process ${process})`];
     }
     arrange() {
-      const shown = this.tracks.map((_2, i4) => i4).filter((i4) => !this.hidden.has(i4) && trackTitle(this.tracks[i4]).toLowerCase().includes(this.words.toLowerCase()));
+      const shown = this.tracks.map((_3, i4) => i4).filter((i4) => !this.hidden.has(i4) && trackTitle(this.tracks[i4]).toLowerCase().includes(this.words.toLowerCase()));
       const busy = new Set(this.tracks.flatMap((t3) => t3.kind === "calls" || t3.kind === "states" ? [`process ${t3.file} ${t3.pid || t3.id}`] : []));
       if (!busy.size)
         this.tracks.forEach((t3) => busy.add(`process ${t3.file} ${t3.pid || t3.id}`));
@@ -827,7 +831,7 @@
       let top = SCALE;
       const put = (i4, pinned) => {
         const track = this.tracks[i4], height = track.made && track.made.shape !== "spans" ? TALL : HEIGHTS[track.kind];
-        track.rows.forEach((_2, row) => {
+        track.rows.forEach((_3, row) => {
           this.lines.push({ track: i4, row, top, height, pinned });
           top += height;
         });
@@ -984,7 +988,7 @@
   }
   function Box({ v: v3, title, children }) {
     const box = A2(null);
-    y2(() => {
+    _2(() => {
       box.current.querySelector("input, button, select")?.focus();
     }, []);
     return /* @__PURE__ */ u3("div", { class: "dialog", role: "dialog", "aria-label": title, ref: box, children: [
@@ -1060,7 +1064,7 @@
     const { tracks, layout } = v3.graph;
     return /* @__PURE__ */ u3(Box, { v: v3, title: "Tracks", children: [
       /* @__PURE__ */ u3("div", { class: "columns", children: KINDS.map(([title, is]) => {
-        const those = tracks.map((_2, i4) => i4).filter((i4) => is(v3, i4));
+        const those = tracks.map((_3, i4) => i4).filter((i4) => is(v3, i4));
         if (!those.length)
           return null;
         return /* @__PURE__ */ u3("fieldset", { children: [
@@ -1330,7 +1334,7 @@
   function Menu({ v: v3 }) {
     const box = A2(null);
     const { x: x2, y: y3, items } = v3.menu;
-    y2(() => {
+    _2(() => {
       box.current.querySelector("button")?.focus();
     }, [v3.menu]);
     const key = (e3) => {
@@ -1482,7 +1486,7 @@
     static of(recording) {
       const { info, texts } = recording;
       const events = { ...recording.events, ts: sums(recording.events.ts) };
-      const tracks = info.tracks.map((_2, i4) => {
+      const tracks = info.tracks.map((_3, i4) => {
         const rows = recording.rows[i4];
         if (!rows)
           return [eventRow(info.tracks, events, i4)];
@@ -1495,14 +1499,14 @@
       if (!steps)
         return this;
       const met = condition(steps), { all, events } = this;
-      const kept = events.ts.map((_2, i4) => i4).filter((i4) => met(this.eventItem(i4)) === true);
+      const kept = events.ts.map((_3, i4) => i4).filter((i4) => met(this.eventItem(i4)) === true);
       const pick = (column) => kept.map((i4) => column[i4]);
       const left = { ts: pick(events.ts), cpu: pick(events.cpu), track: pick(events.track), name: pick(events.name), latency: pick(events.latency), text: pick(events.text) };
       const tracks = all.tracks.map((track, t3) => {
         if (track.kind === "events" || track.kind === "cpu-events")
           return [eventRow(all.tracks, left, t3)];
         return this.tracks[t3].map((row, depth) => {
-          const those = row.start.map((_2, i4) => i4).filter((i4) => {
+          const those = row.start.map((_3, i4) => i4).filter((i4) => {
             const is = met(this.spanItem(t3, depth, i4));
             return is === true || is === void 0 && track.kind !== "calls";
           });
@@ -1660,7 +1664,7 @@
     // How much of a time a thread did not run.
     offCpu(states) {
       const before = [0];
-      states.start.forEach((_2, i4) => before.push(before[i4] + (this.all.names[states.name[i4]] === "running" ? 0 : states.length[i4])));
+      states.start.forEach((_3, i4) => before.push(before[i4] + (this.all.names[states.name[i4]] === "running" ? 0 : states.length[i4])));
       const until = (ts) => {
         const i4 = overlapping(states, ts), start = i4 < states.start.length ? states.start[i4] : ts;
         return before[i4] + (ts > start && before[i4 + 1] > before[i4] ? ts - start : 0);
@@ -2425,7 +2429,7 @@
           "time off the CPU"
         ] }),
         ACTIONS.map(([kind, title, what]) => /* @__PURE__ */ u3("button", { title: what, disabled: !chosen, onClick: () => chosen && setTransforms([...transforms, { kind, name: chosen.node.name }]), children: title })),
-        transforms.map((t3, i4) => /* @__PURE__ */ u3("button", { class: "transform", onClick: () => setTransforms(transforms.filter((_2, k3) => k3 !== i4)), children: [
+        transforms.map((t3, i4) => /* @__PURE__ */ u3("button", { class: "transform", onClick: () => setTransforms(transforms.filter((_3, k3) => k3 !== i4)), children: [
           t3.kind,
           " ",
           names[t3.name],

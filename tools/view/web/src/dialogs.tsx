@@ -2,7 +2,7 @@
 // What opens above the timeline: help, commands, choice of tracks, new plots, filters by lists, and the
 // commands that record, and that cut a part out.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { commands, keyTitle, paletteEntries } from "./commands";
 import { quote } from "./filter";
 import { clockTime } from "./format";
@@ -24,7 +24,8 @@ export function Dialogs({ v }: { v: Viewer }) {
 
 function Box({ v, title, children }: { v: Viewer; title: string; children: ComponentChildren }) {
   const box = useRef<HTMLDivElement>(null);
-  useEffect(() => {
+  // at once: what is typed next is for it
+  useLayoutEffect(() => {
     box.current!.querySelector<HTMLElement>("input, button, select")?.focus();
   }, []);
   return (

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The menu of what is under the pointer, or chosen.
-import { useEffect, useRef } from "preact/hooks";
+import { useLayoutEffect, useRef } from "preact/hooks";
 import type { Viewer } from "./viewer";
 
 export function Menu({ v }: { v: Viewer }) {
   const box = useRef<HTMLDivElement>(null);
   const { x, y, items } = v.menu!;
-  useEffect(() => {
+  // at once: what is typed next is for it
+  useLayoutEffect(() => {
     box.current!.querySelector("button")?.focus();
   }, [v.menu]);
   const key = (e: KeyboardEvent) => {
