@@ -148,5 +148,6 @@ int view_parse(struct view *v, const struct command *c, void *own, int argc, cha
 
 	view_init(v);
 	status = options_parse(c, (void *[]){v, own}, &argc, &argv);
-	return status < 0 ? cmd_take_file(c, argc, argv, &v->path) : status;
+	/* view_open() has a name where none is given */
+	return status < 0 && argc ? cmd_take_file(c, argc, argv, &v->path) : status;
 }
