@@ -122,6 +122,17 @@ def test_nothing_to_trace(w):
     w.run("record", "-q", "--unmodified", "./s.sh")
 
 
+def test_nothing_that_function_graph_can_follow(w):
+    """Programs built with -pg: function has their calls, function_graph says why it has none."""
+    for name, flags in (("mcount", ("-pg",)), ("fentry", ("-pg", "-mfentry"))):
+        w.compile(name, CALLS, "-fpatchable-function-entry=0", *flags)
+        p = w.run("record", "-q", "-p", "function_graph", "--", f"./{name}", "calls", 3, status=125)
+        assert f"function_graph can follow no function of ./{name} (`vestige doctor ./{name}` says why); -p function" in p.stderr.decode(), p.stderr
+        assert b"no function_graph" in w.run("doctor", f"./{name}", status=None).stdout
+        w.run("record", "-q", "-p", "function", "--", f"./{name}", "calls", 3)
+        assert w.run("report").stdout.count(b" leaf\n") == 6
+
+
 def test_output(w):
     refused(w, 125, ["/nosuch/t.dat", "-o"], "-o", "/nosuch/t.dat", w.prog)
     refused(w, 125, ["/dev/null", "-o"], "-o", "/dev/null", w.prog)

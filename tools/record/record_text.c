@@ -327,6 +327,8 @@ void record_report_losses(const struct record_options *opt, const char *areas_di
 bool record_report(const struct record_options *opt, const struct launch *l,
 		   const struct recorder_summary *sum, const char *last_comm)
 {
+	char path[SHELL_WORD_BYTES];
+
 	record_report_losses(opt, l->areas_dir, sum);
 	if (sum->graph_ended[0])
 		note("function_graph ended amid the run: %s; -p function goes on",
@@ -337,6 +339,12 @@ bool record_report(const struct record_options *opt, const struct launch *l,
 		note("no function of %s matches %s: where no -l matches, all its functions are "
 		     "recorded",
 		     sum->refused_exe, sum->refused);
+	if (sum->nr_functions && !sum->nr_wrapped && !strcmp(opt->tracer, "function_graph")) {
+		note("nothing was recorded: function_graph can follow no function of %s (`vestige "
+		     "doctor %s` says why); -p function records the calls",
+		     l->image, shell_word(l->path, path));
+		return true;
+	}
 	if (sum->nr_functions && !sum->nr_enabled && opt->nr_patterns) {
 		note("nothing was recorded: no function was left by -l and -n: `vestige list -f "
 		     "%s` "

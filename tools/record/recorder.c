@@ -324,12 +324,19 @@ static void sum_up(struct recorder *r, const struct meta *meta)
 {
 	struct meta_losses l = meta_losses(meta);
 	struct recorder_summary *s = &r->sum;
-	uint64_t enabled = 0;
+	uint64_t enabled = 0, wrapped = 0;
 
-	for (uint32_t i = 0; i < meta->nr_functions; i++)
-		enabled += meta->functions[i].enabled != 0;
+	for (uint32_t i = 0; i < meta->nr_functions; i++) {
+		const struct area_function *f = &meta->functions[i];
+
+		enabled += f->enabled != 0;
+		wrapped += f->how != AREA_BY_MCOUNT &&
+			   !(f->flags & (AREA_FUNCTION_PASSED_ON | AREA_FUNCTION_ENTRY_ONLY));
+	}
 	if (meta->nr_functions > s->nr_functions)
 		s->nr_functions = meta->nr_functions;
+	if (wrapped > s->nr_wrapped)
+		s->nr_wrapped = wrapped;
 	if (enabled > s->nr_enabled)
 		s->nr_enabled = enabled;
 	s->untraced_calls += meta->head.untraced_calls;

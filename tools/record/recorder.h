@@ -24,6 +24,8 @@ struct recorder_summary {
 	unsigned int nr_members;
 	uint64_t nr_functions; /* that can be traced, the greatest of a member */
 	uint64_t nr_enabled;   /* of those, patched, the greatest of a member */
+	uint64_t
+		nr_wrapped; /* of nr_functions, those that function_graph can follow, the greatest of a member */
 	uint64_t untraced_calls;
 	struct meta_losses losses;
 	char refused[256];     /* first filter without a match in a program that has functions */
