@@ -109,10 +109,7 @@ static int add(struct followed_children *f, int pid, int parent)
 		f->rows = more;
 		f->room = room;
 	}
-	f->rows[f->nr++] = (struct child){.pid = pid,
-					  .parent = parent,
-					  .until = time_ns(CLOCK_MONOTONIC) +
-						   (uint64_t)f->how->wait_s * 1000000000};
+	f->rows[f->nr++] = (struct child){.pid = pid, .parent = parent, .until = try_until(f)};
 	return 0;
 }
 
