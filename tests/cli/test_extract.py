@@ -47,6 +47,7 @@ def test_buffers_of_a_process(w):
         assert marks("-a", "-t") == [("", ""), ("one", "one"), ("two", "two")]
         err = w.run("extract", "--native", "-a", "-P", p.pid, status=2).stderr
         assert b"name one with -B" in err, err
+        assert b"named twice: one" in w.run("extract", "-B", "one", "-B", "one", "-P", p.pid, status=2).stderr
         assert b"nosuch" in w.run("extract", "-B", "nosuch", "-P", p.pid, status=1).stderr
 
 

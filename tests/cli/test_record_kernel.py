@@ -113,6 +113,9 @@ def test_each_write_encloses_its_system_call(w):
             seen[tid][event == "sys_exit_write"].append(i)
     assert all(enters == exits == list(range(nr)) for enters, exits in seen.values())
     assert any(k and e == "sched_switch" and "==>" in r for k, _, _, e, r in lines)
+    # the kernel's switches are those of `sched`
+    table = w.run("sched", "latency").stdout.decode()
+    assert all(re.search(rf"-{tid} .* ms", table) for tid in calls), table
     assert instances() == [] and settings() == before
 
 

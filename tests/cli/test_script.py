@@ -153,6 +153,7 @@ half = (tops[1][0] - all_times[0]) // 2
 assert cut_at(half + 7) - cut_at(half) == 7 and all_times[0] < cut_at(half) + 1000
 assert len(times(cpus="0")) <= len(all_times)
 refused(errno.EINVAL, kinds=64)
+assert names(kinds=v.CALL, functions="mid", cpus=None) == ["fails", "leaf", "mid"]
 refused(errno.EINVAL, functions=[""])
 refused(errno.EINVAL, start=5, end=4)
 refused(errno.E2BIG, functions=["f"] * 257)
@@ -300,6 +301,18 @@ def trace_end(): print("trace_end")
         f.write("x = 1\n")
     env = {k: v for k, v in python_env(w).items() if k in ("LD_PRELOAD", "ASAN_OPTIONS")}
     assert b"none of the hooks" in w.run("script", "-i", "t.dat", "empty.py", status=1, env=env).stderr
+    # a BOM, a script that fails: its own frames alone; no stdout
+    with open(w.path("bom.py"), "wb") as f:
+        f.write(b"\xef\xbb\xbfdef uftrace_exit(ctx):\n    raise ValueError('mine')\n")
+    err = w.run("script", "-i", "t.dat", "bom.py", status=1, env=env).stderr.decode()
+    assert "ValueError: mine" in err and "vestige_trace.py" not in err and "line 2, in uftrace_exit" in err, err
+    p = subprocess.run(["sh", "-c", f"'{BIN}' script -i t.dat bom.py >&-"], cwd=w.dir, env=python_env(w), stderr=subprocess.PIPE)
+    assert b"ValueError: mine" in p.stderr and b"AttributeError" not in p.stderr, p
+    # what was lost is said
+    w.run("record", "-q", "-b", "64", "-p", "function_graph", "-o", "lost.dat", "--", w.prog, "calls", "1000000")
+    p = w.run("script", "-i", "lost.dat", f"{EXAMPLES}/profile.py", env=env)
+    assert re.search(rb"vestige: script: (some|\d+) records were lost", p.stderr), p.stderr
+    assert not w.run("script", "-i", "t.dat", f"{EXAMPLES}/profile.py", env=env).stderr
     # a reader that goes away is no error
     p = subprocess.run(["sh", "-c", f"'{BIN}' script -i t.dat '{EXAMPLES}/tree.py' | head -1"], cwd=w.dir, env=python_env(w),
                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -344,8 +357,8 @@ def uftrace_end(): print("end", seen["mid"] > 0, flush=True)
     with spinning(w, boot="ftrace=function_graph") as prog, script_on(w, prog.pid, "hooks.py") as p:
         assert "'leaf', 'mid'" in p.stdout.readline()
         p.send_signal(signal.SIGINT)
-        p.communicate(timeout=100)
-        assert p.returncode == 130, p.returncode
+        out, err = p.communicate(timeout=100)
+        assert p.returncode == 130 and out.endswith("end True\n"), (p.returncode, out, err)
     # a time limit: nothing is recorded
     with spinning(w) as prog:
         out = python(w, "-c", f"""

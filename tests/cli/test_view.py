@@ -320,6 +320,10 @@ def test_page_in_a_file(w):
     """One file: the data as it is in the recording, one script that the policy names, nothing from outside."""
     rows = recorded(w)
     w.run("view", "--html", "t.html", "t.dat")
+    w.run("view", "--html", "t.html", "t.dat")
+    # a recording is not taken for the page's name
+    before = os.path.getsize(w.path("t.dat"))
+    assert b"is no page" in w.run("view", "--html", "t.dat", "t.dat", status=None).stderr and os.path.getsize(w.path("t.dat")) == before
     page = read(w, "t.html")
     data, script = re.fullmatch(r'.*<script type="application/json" id="recording">(.*?)</script>\n<script>(.*?)</script>\n</body>\n</html>\n',
                                 page, re.S).groups()

@@ -27,7 +27,7 @@ static bool is_recording(const char *word)
 static const struct flag flags[] = {
 	{0, "threads", NULL, "a tree for each thread", NULL,
 	 offsetof(struct graph_options, threads)},
-	{0, "json", NULL, "the same as JSON", NULL, offsetof(struct graph_options, json)},
+	{0, "json", NULL, "the table as JSON", NULL, offsetof(struct graph_options, json)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)

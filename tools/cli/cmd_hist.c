@@ -12,7 +12,7 @@ struct options {
 static const struct flag flags[] = {
 	{'i', NULL, "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
 	{'P', NULL, NULL, "of all tasks together", NULL, offsetof(struct options, all)},
-	{0, "json", NULL, "the same as JSON", NULL, offsetof(struct options, json)},
+	{0, "json", NULL, "the table as JSON", NULL, offsetof(struct options, json)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)
@@ -35,7 +35,7 @@ const struct command command_hist = {
 		"most "
 		"frequent\nfirst, and below it a tree of its callers, as `trace-cmd hist` does. "
 		"Histograms "
-		"of fields are\nhist triggers: vestige-events(1).\n",
+		"of fields are\nhist triggers: vestige-events(7).\n",
 	.flags = (const struct flag *const[]){flags, NULL},
 	.run = run,
 };

@@ -11,7 +11,7 @@ struct options {
 
 static const struct flag flags[] = {
 	{'i', NULL, "FILE", "the same as FILE", NULL, offsetof(struct options, path)},
-	{0, "json", NULL, "the same as JSON", NULL, offsetof(struct options, json)},
+	{0, "json", NULL, "the table as JSON", NULL, offsetof(struct options, json)},
 	FLAGS_END};
 
 static int run(const struct command *c, int argc, char **argv)

@@ -75,7 +75,7 @@ static const struct flag flags[] = {
 	{0, "top", "N", "only the first N rows", take_top, 0},
 	{0, "callers", NULL, "under each function its callers", NULL,
 	 offsetof(struct profile_options, callers)},
-	{0, "json", NULL, "the same as JSON, times in nanoseconds", NULL,
+	{0, "json", NULL, "the table as JSON, times in nanoseconds", NULL,
 	 offsetof(struct profile_options, json)},
 	FLAGS_END};
 

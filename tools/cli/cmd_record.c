@@ -228,7 +228,7 @@ static const struct flag flags[] = {
 	 "send the recording to `vestige listen` or `trace-cmd listen` there; FILE of -o is here "
 	 "only until it has arrived",
 	 NULL, offsetof(struct record_options, net)},
-	{'t', NULL, NULL, "of -N, and always so: the records go by TCP", take_nothing, 0},
+	{'t', NULL, NULL, "for -N: does nothing, the records always go by TCP", take_nothing, 0},
 	{0, "unmodified", NULL,
 	 "functions that were built without any flag, too: of the program and what it executes, of "
 	 "objects outside the system's folders, and of those that FUNC:mod:OBJECT names (default "

@@ -11,6 +11,7 @@
 #include "tools/base/fail.h"
 #include "tools/cli/view_flags.h"
 #include "tools/code/symbols.h"
+#include "tools/reader/joined.h"
 #include "tools/record/record.h"
 #include "tools/text/sched_text.h"
 
@@ -90,6 +91,9 @@ static int show(const struct options *opt, enum sched_view view)
 	struct out o;
 	int ret = reader_open(opt->path ? opt->path : "trace.dat", &r);
 
+	/* of `record -k` it is the kernel that has the switches */
+	if (!ret)
+		ret = reader_join(r, &r);
 	if (ret)
 		return ret;
 	symbols_demangle(r->symbols, opt->how);

@@ -133,8 +133,8 @@ const struct command command_show = {
 	.name = "show",
 	.words = "",
 	.what = "print what a process has recorded",
-	.help = "Print what a process has recorded, as the kernel's trace file. But with -p "
-		"nothing is consumed, and\nthe process is not stopped; it may be dead.\n",
+	.help = "Print what a process has recorded, as the kernel's trace file. Nothing is "
+		"consumed,\nexcept with -p, and the process is not stopped; it may be dead.\n",
 	.flags = (const struct flag *const[]){control_flags, flags, NULL},
 	.run = run,
 };

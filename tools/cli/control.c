@@ -61,6 +61,9 @@ static int take_buffer(const struct parsing *p, void *to, const char *value)
 
 	if (b->nr == CONTROL_MAX_BUFFERS)
 		return options_bad(p, "too many of them, the last is", value);
+	for (unsigned int i = 0; i < b->nr; i++)
+		if (!strcmp(b->names[i], value))
+			return options_bad(p, "named twice", value);
 	b->names[b->nr++] = value;
 	return 0;
 }

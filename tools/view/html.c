@@ -7,9 +7,12 @@
 #include "tools/view/html.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
+#include <unistd.h>
 
 #include "tools/base/fail.h"
 #include "tools/export/dat_file.h"
@@ -223,6 +226,22 @@ static void put_page(const struct columns *c, struct out *o, struct out *safe,
 	out_write(o, (const char *)page_end, page_end_bytes);
 }
 
+/* A recording whose name was taken for the page's must not be lost. */
+static int may_replace(const char *path)
+{
+	static const char begin[] = "<!doctype html";
+	char there[sizeof(begin) - 1];
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, there, sizeof(there));
+
+	if (fd >= 0)
+		close(fd);
+	/* another error is dat_file_create()'s to name */
+	if (n <= 0 || ((size_t)n == sizeof(there) && !strncasecmp(there, begin, sizeof(there))))
+		return 0;
+	return fail(EEXIST, "'%s' is there and is no page: name another file for --html", path);
+}
+
 int html_write(const char *path, const struct columns *c, struct answer_cut *cut)
 {
 	struct dat_file file;
@@ -230,6 +249,9 @@ int html_write(const char *path, const struct columns *c, struct answer_cut *cut
 	int err, failed;
 
 	*cut = (struct answer_cut){0};
+	err = may_replace(path);
+	if (err)
+		return err;
 	choose(c, cut);
 	err = dat_file_create(&file, path);
 	if (err)

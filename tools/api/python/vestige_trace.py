@@ -18,7 +18,9 @@ import collections
 import ctypes
 import inspect
 import os
+import signal
 import sys
+import traceback
 
 ENTER, CALL, FUNCTION, EVENT, PRINT = 1, 2, 4, 8, 16
 TAIL, UNWOUND, NO_EXIT, UNFINISHED, BROKEN, CUT_BEGIN, CUT_END, RESULT = 1, 2, 4, 8, 16, 64, 128, 256
@@ -196,6 +198,11 @@ def _value(field):
     return [int.from_bytes(data[i:i + each], sys.byteorder) for i in range(0, len(data) - each + 1, each)]
 
 
+def _several(value):
+    """One value alone is a list of one."""
+    return [value] if isinstance(value, (str, int)) else value
+
+
 class Trace:
     """A trace, which gives its Records. Use it in one thread at a time, by `with` or close() it."""
 
@@ -216,10 +223,14 @@ class Trace:
         and what they call; notrace: not these. events: globs of system:name. start, end: times; relative: they count from the first record. cpus: "0,2-3".
         max_depth: levels of calls. min_duration: of calls, in ns. timeout_ms: of live()."""
         h = self._open()
+        if start < 0 or end < 0:
+            raise ValueError(f"start={start}, end={end}: times are not negative")
+        functions, notrace, events, tids = (_several(v) for v in (functions, notrace, events, tids))
         calls = [("kinds", kinds)] if kinds is not None else []
         calls += [("function_filter", g.encode()) for g in functions] + [("function_notrace", g.encode()) for g in notrace]
         calls += [("event_filter", g.encode()) for g in events] + [("tid", t) for t in tids]
         calls += [("range_from_start" if relative else "range", start, end)] if start or end else []
+        cpus = ",".join(str(c) for c in _several(cpus)) if cpus is not None else None
         calls += [("cpus", cpus.encode())] if cpus is not None else []
         calls += [(n, v) for n, v in (("max_depth", max_depth), ("min_duration", min_duration), ("timeout", timeout_ms))
                   if v is not None]
@@ -353,18 +364,33 @@ def _event(hooks, record):
         hooks.call("trace_unhandled", name, record, {**common, **fields}, {"sample": common})
 
 
-def _run(trace, hooks):
+def _run(trace, hooks, is_live):
     hooks.call("trace_begin")
     hooks.call("uftrace_begin", {"record": False, "version": version(), "cmds": hooks.words})
-    for record in trace:
-        if record.kind == ENTER:
-            hooks.call("uftrace_entry", _call_context(record))
-        elif record.kind == CALL:
-            hooks.call("uftrace_exit", _call_context(record))
-        else:
-            _event(hooks, record)
+    status = 0
+    try:
+        for record in trace:
+            if record.kind == ENTER:
+                hooks.call("uftrace_entry", _call_context(record))
+            elif record.kind == CALL:
+                hooks.call("uftrace_exit", _call_context(record))
+            else:
+                _event(hooks, record)
+    except KeyboardInterrupt:
+        # of a running process it is the way to end
+        if not is_live:
+            raise
+        status = 130
     hooks.call("uftrace_end")
     hooks.call("trace_end")
+    lost = trace.info.lost
+    if lost != 0:
+        print(f"vestige: script: {'some' if lost is None else lost} records were lost: counts and times are too low", file=sys.stderr)
+    return status
+
+
+def _interrupt(*_):
+    raise KeyboardInterrupt
 
 
 def _filters(words):
@@ -388,7 +414,7 @@ def _script(words):
     sys.argv = rest
     sys.path.insert(0, os.path.dirname(os.path.abspath(script)))
     namespace = {"__name__": "__main__", "__file__": script, "vestige_trace": sys.modules.get("vestige_trace", sys.modules[__name__])}
-    with builtins.open(script, encoding="utf-8") as f:
+    with builtins.open(script, "rb") as f:   # with the encoding that it names
         source = f.read()
     exec(compile(source, script, "exec"), namespace)  # pylint: disable=exec-used
     hooks = _Hooks(namespace, rest)
@@ -398,15 +424,17 @@ def _script(words):
               "trace_unhandled; see vestige-script(1)", file=sys.stderr)
         return 1
     with (open(path, kinds=kinds, **filters) if path else live(int(pid), kinds=kinds, **filters)) as trace:
-        _run(trace, hooks)
-    return 0
+        if not path:
+            signal.signal(signal.SIGTERM, _interrupt)
+        return _run(trace, hooks, not path)
 
 
 def _main():
     sys.modules.setdefault("vestige_trace", sys.modules[__name__])   # scripts may import it
     try:
         status = _script(sys.argv[1:])
-        sys.stdout.flush()
+        if sys.stdout:
+            sys.stdout.flush()
         return status
     except KeyboardInterrupt:
         return 130
@@ -419,6 +447,13 @@ def _main():
         else:
             text = why.strerror
         print(f"vestige: script: {text}", file=sys.stderr)
+        return 1
+    except Exception as why:  # pylint: disable=broad-except
+        # the script's own frames
+        at = why.__traceback__
+        while at and at.tb_frame.f_code.co_filename == __file__:
+            at = at.tb_next
+        traceback.print_exception(type(why), why, at)
         return 1
 
 
