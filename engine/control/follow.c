@@ -46,7 +46,8 @@ static int follow_inside(struct dl_phdr_info *info, size_t bytes, void *arg)
 	tree_settle_later(NULL);
 	if (tree_lock_take())
 		return 1;
-	follow_objects();
+	objects_follow_elsewhere();
+	tree_mirror(&global_trace);
 	tree_lock_release();
 	return 1;
 }

@@ -19,6 +19,7 @@
 static struct object *objects;
 static uint32_t nr_objects;
 static int are_relocated; /* those that are found now */
+static int are_elsewhere; /* another thread may be loading them */
 
 uint32_t object_count(void)
 {
@@ -168,6 +169,7 @@ static int add_object(const struct dl_phdr_info *info)
 	}
 	take_names(o);
 	o->relocated = are_relocated;
+	o->elsewhere = are_elsewhere;
 	o->loaded = 1;
 	o->seen = 1;
 	area->tables[AREA_OBJECTS].count = ++nr_objects;
@@ -225,6 +227,13 @@ void objects_follow(void)
 		REGISTRY_EACH (vestige_object_followers, f)
 			if ((*f)->level == level)
 				(*f)->changed();
+}
+
+void objects_follow_elsewhere(void)
+{
+	are_elsewhere = 1;
+	objects_follow();
+	are_elsewhere = 0;
 }
 
 void objects_follow_relocated(void)

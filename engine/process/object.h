@@ -27,6 +27,7 @@ struct object {
 	int loaded;	     /* not removed by dlclose() */
 	int fresh;	     /* dlopen() is loading it: no thread executes its code yet */
 	int relocated;	     /* the loader had done so when it was first seen */
+	int elsewhere;	     /* another thread was loading it when it was first seen */
 	int seen;	     /* scratch of objects_update() */
 	int starved;	     /* core/function.c: there was no memory to look for its functions */
 };
@@ -70,6 +71,12 @@ REGISTRY(vestige_object_followers, const struct object_follower);
 
 /* Call them all. */
 void objects_follow(void);
+
+/*
+ * The same for a thread that gave up system calls and loads: it may be anywhere in the loader, or in
+ * the code of what it has loaded.
+ */
+void objects_follow_elsewhere(void);
 
 /*
  * The same when the loader has finished with all new objects: for objects that the engine itself

@@ -11,7 +11,8 @@
  * the loader works on an object in another thread. The loader reports an object that dlopen()
  * brings before it relocates it (loader.h). Then the object's DT_INIT, its first own code, is made
  * to lead to the engine first. An object is known to be relocated when that was called, or when the
- * loader reports the next object. Where the loader is not followed, unloading is not seen: only
+ * loader reports the next object. Of what a thread without system calls loads neither is known: its
+ * words are left alone. Where the loader is not followed, unloading is not seen: only
  * objects from the start are touched.
  *
  * A thread that is in the loader to bind a word may store over ours: such words are looked at
@@ -63,8 +64,8 @@ static int has_words(const struct object *o)
 {
 	uint32_t status = object_row(o)->status;
 
-	return o->loaded && status != AREA_OBJECT_ENGINE && status != AREA_OBJECT_VDSO &&
-	       status != AREA_OBJECT_LOADER;
+	return o->loaded && !o->elsewhere && status != AREA_OBJECT_ENGINE &&
+	       status != AREA_OBJECT_VDSO && status != AREA_OBJECT_LOADER;
 }
 
 /* Make a range that is read-only after relocation writable for a moment, and back. */
