@@ -10,7 +10,7 @@
 struct tep_event;
 struct tep_format_field;
 
-/* @size, if a number can have so many bytes; else 0. */
+/* The size of a number: @size where that is 1, 2, 4 or 8 bytes; else 0. */
 static inline size_t event_field_number_bytes(int size)
 {
 	return size == 1 || size == 2 || size == 4 || size == 8 ? (size_t)size : 0;
