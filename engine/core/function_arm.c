@@ -161,7 +161,7 @@ void functions_update(void)
 	if (objects_update(&first_new, functions_forget))
 		area_status("not all loaded objects are known: the table is full", NULL, 0);
 	for (i = first_new; i < object_count(); i++) {
-		object_at(i)->fresh = 1;
+		object_at(i)->fresh = !object_at(i)->elsewhere;
 		functions_meet(object_at(i));
 		scanned |= object_row(object_at(i))->nr_functions > 0;
 		if (object_row(object_at(i))->nr_functions)
