@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "abi/area_hist.h"
 #include "tools/area/meta.h"
 
 struct histogram_sort {

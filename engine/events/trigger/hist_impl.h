@@ -3,6 +3,7 @@
 #ifndef VESTIGE_EVENTS_TRIGGER_HIST_IMPL_H
 #define VESTIGE_EVENTS_TRIGGER_HIST_IMPL_H
 
+#include "abi/area_hist.h"
 #include "engine/events/trigger/hist.h"
 
 #define HIST_MAX_KEYS	3u
