@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 
 /* How a row is read: one without rows takes over the other's. */
 static bool same_field(const struct area_hist_field *a, const struct area_hist_field *b)
@@ -44,7 +44,7 @@ static uint64_t hash_keys(const struct histogram *h, const uint8_t *row)
 		if (h->fields[i].kind == AREA_HIST_KEY)
 			hash = hash_bytes(hash, row + h->fields[i].at, n);
 	}
-	return hash ^ hash >> 32;
+	return hash;
 }
 
 static bool same_keys(const struct histogram *h, const uint8_t *a, const uint8_t *b)
@@ -72,20 +72,11 @@ static void add_vals(const struct histogram *h, uint8_t *to, const uint8_t *from
 	}
 }
 
-/* The place in @slots of a row with the keys of @row, or a free one. */
-static uint32_t *find(const struct histogram *h, uint32_t *slots, uint32_t mask, const uint8_t *row)
-{
-	uint32_t i = (uint32_t)hash_keys(h, row) & mask;
-
-	while (slots[i] && !same_keys(h, histogram_row(h, slots[i] - 1), row))
-		i = (i + 1) & mask;
-	return &slots[i];
-}
-
 int histogram_add(struct histogram *to, const struct histogram *from)
 {
-	uint32_t mask = 1, *slots, *slot;
+	struct hash_index index = {0};
 	uint8_t *rows;
+	int err = 0;
 
 	if (!histogram_same(to, from))
 		return 0;
@@ -96,30 +87,27 @@ int histogram_add(struct histogram *to, const struct histogram *from)
 	if (!to->row_bytes || !to->nr_rows)
 		to->row_bytes = from->row_bytes;
 	rows = realloc(to->rows, ((size_t)to->nr_rows + from->nr_rows) * to->row_bytes);
-	if (rows)
-		to->rows = rows;
-	while (mask < 2 * ((uint64_t)to->nr_rows + from->nr_rows))
-		mask = mask * 2 + 1;
-	slots = calloc((size_t)mask + 1, sizeof(*slots));
-	if (!rows || !slots) {
-		free(slots);
+	if (!rows)
 		return fail(ENOMEM, "no memory for a histogram");
-	}
-	for (uint32_t i = 0; i < to->nr_rows; i++)
-		*find(to, slots, mask, histogram_row(to, i)) = i + 1;
-	for (uint32_t i = 0; i < from->nr_rows; i++) {
+	to->rows = rows;
+	for (uint32_t i = 0; i < to->nr_rows && !err; i++)
+		err = hash_index_add(&index, hash_keys(to, histogram_row(to, i)), i);
+	for (uint32_t i = 0; i < from->nr_rows && !err; i++) {
 		const uint8_t *row = histogram_row(from, i);
+		uint64_t hash = hash_keys(to, row);
+		int64_t found =
+			HASH_INDEX_FIND(&index, hash, k, same_keys(to, histogram_row(to, k), row));
 
-		slot = find(to, slots, mask, row);
-		if (*slot) {
-			add_vals(to, to->rows + (size_t)(*slot - 1) * to->row_bytes, row);
-		} else {
-			memcpy(to->rows + (size_t)to->nr_rows * to->row_bytes, row, to->row_bytes);
-			*slot = ++to->nr_rows;
+		if (found >= 0) {
+			add_vals(to, to->rows + (size_t)found * to->row_bytes, row);
+			continue;
 		}
+		memcpy(to->rows + (size_t)to->nr_rows * to->row_bytes, row, to->row_bytes);
+		err = hash_index_add(&index, hash, to->nr_rows);
+		to->nr_rows += !err;
 	}
-	free(slots);
-	return 0;
+	hash_index_clear(&index);
+	return err ? fail(ENOMEM, "no memory for a histogram") : 0;
 }
 
 static int compare(const void *a, const void *b, void *arg)

@@ -13,8 +13,9 @@
 #include <traceevent/event-parse.h>
 
 #include "tools/analysis/merge.h"
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/reader/tasks.h"
 
 #define NR_BUCKETS 4096u
@@ -82,7 +83,7 @@ static const struct {
 /* The holder of a lock, or what a descriptor leads to (its number with IS_DESCRIPTOR). */
 #define IS_DESCRIPTOR (UINT64_C(1) << 63)
 struct holder {
-	uint64_t lock; /* 0: a free slot */
+	uint64_t lock;
 	uint32_t process;
 	int32_t pid; /* 0: none */
 	const struct file_name *file;
@@ -102,7 +103,8 @@ struct sched {
 	struct sched_thread *bucket[NR_BUCKETS], **sorted;
 	size_t nr_threads, nr_sorted;
 	struct holder *holders;
-	size_t nr_holders, slots;
+	size_t nr_holders, room_holders;
+	struct hash_index by_lock; /* of holders */
 	struct file_name *files;
 	uint64_t end, lost;
 	bool has_switches, has_wakings, has_calls;
@@ -118,9 +120,7 @@ struct sched *sched_new(struct reader *r, const struct sched_ops *ops, void *arg
 	*s = (struct sched){.r = r, .ops = ops, .arg = arg};
 	s->kinds = calloc(NR_EVENTS, sizeof(*s->kinds));
 	s->running = calloc(NR_CPUS, sizeof(*s->running));
-	s->slots = 1024;
-	s->holders = calloc(s->slots, sizeof(*s->holders));
-	if (s->kinds && s->running && s->holders)
+	if (s->kinds && s->running)
 		return s;
 	sched_free(s);
 	return NULL;
@@ -148,6 +148,7 @@ void sched_free(struct sched *s)
 	free(s->kinds);
 	free(s->running);
 	free(s->holders);
+	hash_index_clear(&s->by_lock);
 	free(s);
 }
 
@@ -229,54 +230,39 @@ static int32_t pid_value(const struct kind *k, const struct record *rec, unsigne
 	return (int32_t)value(k, rec, field);
 }
 
-/* The lock's entry, a free one if it has none. */
-static struct holder *holder_of(struct sched *s, uint32_t process, uint64_t lock)
+/* NULL: nothing is known of the lock. */
+static struct holder *holder_of(const struct sched *s, uint32_t process, uint64_t lock)
 {
-	size_t at = hash_u64(lock + process) >> 20 & (s->slots - 1);
+	int64_t found =
+		HASH_INDEX_FIND(&s->by_lock, lock + process, i,
+				s->holders[i].lock == lock && s->holders[i].process == process);
 
-	while (s->holders[at].lock &&
-	       (s->holders[at].lock != lock || s->holders[at].process != process))
-		at = (at + 1) & (s->slots - 1);
-	return &s->holders[at];
-}
-
-static void grow_holders(struct sched *s)
-{
-	struct holder *old = s->holders;
-	size_t nr = s->slots;
-
-	s->holders = calloc(nr * 2, sizeof(*old));
-	if (!s->holders) {
-		s->holders = old;
-		s->err = fail(ENOMEM, "no memory for %zu locks", nr);
-		return;
-	}
-	s->slots = nr * 2;
-	for (size_t i = 0; i < nr; i++)
-		if (old[i].lock)
-			*holder_of(s, old[i].process, old[i].lock) = old[i];
-	free(old);
+	return found < 0 ? NULL : &s->holders[found];
 }
 
 static void put_holder(struct sched *s, const struct holder *to)
 {
 	struct holder *h = holder_of(s, to->process, to->lock);
 
-	if (!h->lock && ++s->nr_holders * 2 > s->slots) {
-		grow_holders(s);
-		if (s->err)
+	if (!h) {
+		if (ARRAY_ROOM(s->holders, s->nr_holders, s->room_holders, 512) ||
+		    hash_index_add(&s->by_lock, to->lock + to->process, (uint32_t)s->nr_holders)) {
+			s->err = fail(ENOMEM, "no memory for %zu locks", s->nr_holders);
 			return;
-		h = holder_of(s, to->process, to->lock);
+		}
+		h = &s->holders[s->nr_holders++];
 	}
 	*h = *to;
 }
 
 static void lock_held(struct sched *s, const struct record *rec, uint64_t lock, int32_t pid)
 {
+	const struct holder *h = pid ? NULL : holder_of(s, rec->process, lock);
+
 	if (!lock)
 		return;
 	/* a reader's release does not end another reader's hold */
-	if (!pid && holder_of(s, rec->process, lock)->pid != rec->pid)
+	if (!pid && (!h || h->pid != rec->pid))
 		return;
 	put_holder(s, &(struct holder){.lock = lock, .process = rec->process, .pid = pid});
 }
@@ -305,7 +291,8 @@ static void on_descriptor(struct sched *s, const struct kind *k, const struct re
 
 static const char *file_of(struct sched *s, uint32_t process, uint64_t fd)
 {
-	const struct file_name *f = holder_of(s, process, IS_DESCRIPTOR | (uint32_t)fd)->file;
+	const struct holder *h = holder_of(s, process, IS_DESCRIPTOR | (uint32_t)fd);
+	const struct file_name *f = h ? h->file : NULL;
 
 	return f ? f->text : NULL;
 }
@@ -447,7 +434,7 @@ static void on_lock_waits(struct sched *s, const struct kind *k, const struct re
 	t->now = (struct sched_reason){
 		.why = SCHED_WHY_LOCK, .lock = value(k, rec, 0), .sort = sort_of(value(k, rec, 1))};
 	h = holder_of(s, rec->process, t->now.lock);
-	t->now.holder = h->lock ? h->pid : 0;
+	t->now.holder = h ? h->pid : 0;
 }
 
 static void on_call(struct sched *s, const struct kind *k, const struct record *rec,

@@ -6,75 +6,42 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
-
-#define FIRST_ROOM 256u
-
-struct stack_home {
-	uint64_t thread; /* process << 32 | pid */
-	uint32_t stack;
-	bool used;
-};
 
 static uint64_t thread_of(const struct call *call)
 {
 	return (uint64_t)call->process << 32 | (uint32_t)call->pid;
 }
 
-static struct stack_home *home_at(struct stack_home *homes, size_t room, uint64_t thread)
+static int64_t home_of(const struct stack_homes *h, uint64_t thread)
 {
-	size_t i = hash_u64(thread) >> 32 & (room - 1);
-
-	while (homes[i].used && homes[i].thread != thread)
-		i = (i + 1) & (room - 1);
-	return &homes[i];
-}
-
-static int grow(struct stack_homes *h)
-{
-	size_t room = h->room ? 2 * h->room : FIRST_ROOM;
-	struct stack_home *more = calloc(room, sizeof(*more));
-
-	if (!more)
-		return fail(ENOMEM, "out of memory");
-	for (size_t i = 0; i < h->room; i++)
-		if (h->homes[i].used)
-			*home_at(more, room, h->homes[i].thread) = h->homes[i];
-	free(h->homes);
-	h->homes = more;
-	h->room = room;
-	return 0;
+	return HASH_INDEX_FIND(&h->index, thread, i, h->homes[i].thread == thread);
 }
 
 int stack_homes_enter(struct stack_homes *h, const struct call *call)
 {
-	struct stack_home *home;
+	uint64_t thread = thread_of(call);
 
-	if (!call->stack)
+	if (!call->stack || home_of(h, thread) >= 0)
 		return 0;
-	if (2 * h->nr >= h->room && grow(h))
-		return -ENOMEM;
-	home = home_at(h->homes, h->room, thread_of(call));
-	if (home->used)
-		return 0;
-	*home = (struct stack_home){.thread = thread_of(call), .stack = call->stack, .used = true};
-	h->nr++;
+	if (ARRAY_ROOM(h->homes, h->nr, h->room, 64) ||
+	    hash_index_add(&h->index, thread, (uint32_t)h->nr))
+		return fail(ENOMEM, "out of memory");
+	h->homes[h->nr++] = (struct stack_home){.thread = thread, .stack = call->stack};
 	return 0;
 }
 
 bool stack_homes_is_own(const struct stack_homes *h, const struct call *call)
 {
-	const struct stack_home *home;
+	int64_t home = call->stack ? home_of(h, thread_of(call)) : 0;
 
-	if (!call->stack)
-		return true;
-	home = h->nr ? home_at(h->homes, h->room, thread_of(call)) : NULL;
-	return home && home->used && home->stack == call->stack;
+	return !call->stack || (home >= 0 && h->homes[home].stack == call->stack);
 }
 
 void stack_homes_clear(struct stack_homes *h)
 {
 	free(h->homes);
+	hash_index_clear(&h->index);
 	memset(h, 0, sizeof(*h));
 }

@@ -7,13 +7,16 @@
 #include <stddef.h>
 
 #include "tools/analysis/calls.h"
+#include "tools/base/hash_index.h"
 
-struct stack_home;
-
-/* Zeros at first; a hash table by thread. */
+/* Zeros at first. */
 struct stack_homes {
-	struct stack_home *homes;
+	struct stack_home {
+		uint64_t thread; /* process << 32 | pid */
+		uint32_t stack;
+	} * homes;
 	size_t nr, room;
+	struct hash_index index; /* by thread */
 };
 
 /*

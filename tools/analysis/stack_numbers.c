@@ -6,48 +6,29 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
-
-#define FIRST_SLOTS 64u
-
-static struct stack_number *slot_of(struct stack_number *at, size_t slots, uint64_t key)
-{
-	size_t i = hash_u64(key) >> 20 & (slots - 1);
-
-	while (at[i].number && at[i].key != key)
-		i = (i + 1) & (slots - 1);
-	return &at[i];
-}
 
 uint32_t stack_numbers_find(struct stack_numbers *s, uint64_t key)
 {
-	struct stack_number *slot;
+	int64_t found = HASH_INDEX_FIND(&s->index, key, i, s->keys[i] == key);
 
-	if (s->nr >= s->slots / 2) {
-		size_t slots = s->slots ? s->slots * 2 : FIRST_SLOTS;
-		struct stack_number *more = calloc(slots, sizeof(*more));
-
-		if (!more) {
-			fail(ENOMEM, "no memory for the numbers of %zu stacks", slots);
+	if (found < 0) {
+		if (ARRAY_ROOM(s->keys, s->nr, s->room, 64) ||
+		    hash_index_add(&s->index, key, (uint32_t)s->nr)) {
+			fail(ENOMEM, "no memory for the numbers of %zu stacks", s->nr);
 			return 0;
 		}
-		for (size_t i = 0; i < s->slots; i++)
-			if (s->at[i].number)
-				*slot_of(more, slots, s->at[i].key) = s->at[i];
-		free(s->at);
-		s->at = more;
-		s->slots = slots;
+		found = (int64_t)s->nr;
+		s->keys[s->nr++] = key;
 	}
-	slot = slot_of(s->at, s->slots, key);
-	if (!slot->number)
-		*slot = (struct stack_number){.key = key, .number = (uint32_t)++s->nr};
-	s->last = *slot;
-	return slot->number;
+	s->last = (struct stack_number){.key = key, .number = (uint32_t)found + 1};
+	return s->last.number;
 }
 
 void stack_numbers_clear(struct stack_numbers *s)
 {
-	free(s->at);
+	free(s->keys);
+	hash_index_clear(&s->index);
 	memset(s, 0, sizeof(*s));
 }

@@ -6,13 +6,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Open addressing by process and id. All zero: none yet. */
+#include "tools/base/hash_index.h"
+
+/* All zero: none yet. */
 struct stack_numbers {
 	struct stack_number {
-		uint64_t key;
-		uint32_t number; /* 0: an empty slot */
-	} * at, last;		 /* last: that was asked for */
-	size_t nr, slots;
+		uint64_t key;	 /* process and id */
+		uint32_t number; /* 0: none */
+	} last;			 /* that was asked for */
+	uint64_t *keys;		 /* by number - 1 */
+	size_t nr, room;
+	struct hash_index index; /* of keys */
 };
 
 void stack_numbers_clear(struct stack_numbers *s);

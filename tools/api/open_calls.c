@@ -8,11 +8,9 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
 
-#define FIRST_ROOM   64u
 #define FIRST_FRAMES 16u
-#define IS_THREAD    (UINT64_C(1) << 63) /* in a key: a thread's own stack; so no key is 0 */
+#define IS_THREAD    (UINT64_C(1) << 63) /* in a key: a thread's own stack */
 #define IS_STACK     (UINT64_C(1) << 62)
 
 static uint64_t key_of_thread(uint32_t process, int32_t pid)
@@ -25,44 +23,25 @@ static uint64_t key_of_stack(uint32_t process, uint32_t stack)
 	return IS_STACK | (uint64_t)(process & 0x3fffffff) << 32 | stack;
 }
 
-static struct open_stack *slot_of(struct open_stack *stacks, size_t room, uint64_t key)
+static int64_t find(const struct open_calls *o, uint64_t key)
 {
-	size_t i = hash_u64(key) >> 32 & (room - 1);
-
-	while (stacks[i].key && stacks[i].key != key)
-		i = (i + 1) & (room - 1);
-	return &stacks[i];
+	return HASH_INDEX_FIND(&o->index, key, i, o->stacks[i].key == key);
 }
 
-static int grow(struct open_calls *o)
-{
-	size_t room = o->room ? 2 * o->room : FIRST_ROOM;
-	struct open_stack *more = calloc(room, sizeof(*more));
-
-	if (!more)
-		return fail(ENOMEM, "out of memory");
-	for (size_t i = 0; i < o->room; i++)
-		if (o->stacks[i].key)
-			*slot_of(more, room, o->stacks[i].key) = o->stacks[i];
-	free(o->stacks);
-	o->stacks = more;
-	o->room = room;
-	return 0;
-}
-
-/* NULL: memory is short. */
+/* Borrowed until the next call. NULL: memory is short. */
 static struct open_stack *find_or_add(struct open_calls *o, uint64_t key)
 {
-	struct open_stack *s;
+	int64_t found = find(o, key);
 
-	if (2 * o->nr >= o->room && grow(o))
+	if (found >= 0)
+		return &o->stacks[found];
+	if (ARRAY_ROOM(o->stacks, o->nr, o->room, 64) ||
+	    hash_index_add(&o->index, key, (uint32_t)o->nr)) {
+		fail(ENOMEM, "out of memory");
 		return NULL;
-	s = slot_of(o->stacks, o->room, key);
-	if (!s->key) {
-		s->key = s->now = key;
-		o->nr++;
 	}
-	return s;
+	o->stacks[o->nr] = (struct open_stack){.key = key, .now = key};
+	return &o->stacks[o->nr++];
 }
 
 /* The stack of a call, on which its thread is now. NULL: memory is short. */
@@ -101,22 +80,19 @@ int open_calls_leave(struct open_calls *o, const struct call *call)
 const uint64_t *open_calls_of(const struct open_calls *o, uint32_t process, int32_t pid,
 			      uint32_t *nr)
 {
-	const struct open_stack *s;
+	int64_t thread = find(o, key_of_thread(process, pid)), at = -1;
 
-	*nr = 0;
-	if (!o->room)
-		return NULL;
-	s = slot_of(o->stacks, o->room, key_of_thread(process, pid));
-	if (s->key && s->now != s->key)
-		s = slot_of(o->stacks, o->room, s->now);
-	*nr = s->nr;
-	return s->ips;
+	if (thread >= 0)
+		at = find(o, o->stacks[thread].now);
+	*nr = at < 0 ? 0 : o->stacks[at].nr;
+	return at < 0 ? NULL : o->stacks[at].ips;
 }
 
 void open_calls_clear(struct open_calls *o)
 {
-	for (size_t i = 0; i < o->room; i++)
+	for (size_t i = 0; i < o->nr; i++)
 		free(o->stacks[i].ips);
 	free(o->stacks);
+	hash_index_clear(&o->index);
 	memset(o, 0, sizeof(*o));
 }

@@ -10,18 +10,20 @@
 #include <stdint.h>
 
 #include "tools/analysis/calls.h"
+#include "tools/base/hash_index.h"
 
 struct open_stack {
-	uint64_t key; /* 0: the slot is free */
+	uint64_t key;
 	uint64_t *ips;
 	uint32_t nr, room;
 	uint64_t now; /* of a thread's own: the key of the stack on which it runs */
 };
 
-/* Zeros at first; a hash table. */
+/* Zeros at first. */
 struct open_calls {
 	struct open_stack *stacks;
 	size_t nr, room;
+	struct hash_index index; /* by key */
 };
 
 /* A call begins; ends. Return: 0 or -ENOMEM with fail() set. */

@@ -17,7 +17,7 @@
 
 #include "abi/record.h"
 #include "tools/base/array.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/code/debuginfo.h"
 #include "tools/code/prototype_text.h"
 #include "tools/code/prototype_type.h"
@@ -39,7 +39,7 @@ struct unit {
 };
 
 struct answer {
-	uint64_t addr; /* 0: empty */
+	uint64_t addr;
 	struct prototype *prototype;
 };
 
@@ -48,8 +48,9 @@ struct prototypes {
 	struct debuginfo *debug;
 	struct unit *units;
 	size_t nr_units;
-	struct answer *answers; /* open addressing */
-	size_t nr_answers, nr_slots;
+	struct answer *answers;
+	size_t nr_answers, room_answers;
+	struct hash_index by_addr; /* of answers */
 	bool as_written;
 };
 
@@ -90,9 +91,10 @@ void prototypes_free(struct prototypes *p)
 {
 	if (!p)
 		return;
-	for (size_t i = 0; i < p->nr_slots; i++)
+	for (size_t i = 0; i < p->nr_answers; i++)
 		prototype_free(p->answers[i].prototype);
 	free(p->answers);
+	hash_index_clear(&p->by_addr);
 	for (size_t i = 0; i < p->nr_units; i++)
 		free(p->units[i].at);
 	free(p->units);
@@ -561,29 +563,19 @@ static struct prototype *make(struct prototypes *p, uint64_t addr)
 	return r.t;
 }
 
-static struct answer *slot_of(struct answer *at, size_t slots, uint64_t addr)
+/* The answer for an address, made with no prototype if it is new. NULL: no memory. */
+static struct answer *answer_of(struct prototypes *p, uint64_t addr, bool *is_new)
 {
-	size_t i = hash_u64(addr) >> 32 & (slots - 1);
+	int64_t found = HASH_INDEX_FIND(&p->by_addr, addr, i, p->answers[i].addr == addr);
 
-	while (at[i].addr && at[i].addr != addr)
-		i = (i + 1) & (slots - 1);
-	return &at[i];
-}
-
-static bool grow(struct prototypes *p)
-{
-	size_t slots = p->nr_slots ? 2 * p->nr_slots : 256;
-	struct answer *more = calloc(slots, sizeof(*more));
-
-	if (!more)
-		return false;
-	for (size_t i = 0; i < p->nr_slots; i++)
-		if (p->answers[i].addr)
-			*slot_of(more, slots, p->answers[i].addr) = p->answers[i];
-	free(p->answers);
-	p->answers = more;
-	p->nr_slots = slots;
-	return true;
+	*is_new = found < 0;
+	if (!*is_new)
+		return &p->answers[found];
+	if (ARRAY_ROOM(p->answers, p->nr_answers, p->room_answers, 128) ||
+	    hash_index_add(&p->by_addr, addr, (uint32_t)p->nr_answers))
+		return NULL;
+	p->answers[p->nr_answers] = (struct answer){.addr = addr};
+	return &p->answers[p->nr_answers++];
 }
 
 void prototypes_as_written(struct prototypes *p)
@@ -593,15 +585,13 @@ void prototypes_as_written(struct prototypes *p)
 
 const struct prototype *prototypes_find(struct prototypes *p, uint64_t addr)
 {
-	struct answer *a;
+	bool is_new;
+	struct answer *a = addr ? answer_of(p, addr, &is_new) : NULL;
 
-	if (!addr || (2 * p->nr_answers >= p->nr_slots && !grow(p)))
+	if (!a)
 		return NULL;
-	a = slot_of(p->answers, p->nr_slots, addr);
-	if (!a->addr) {
-		*a = (struct answer){.addr = addr, .prototype = make(p, addr)};
-		p->nr_answers++;
-	}
+	if (is_new)
+		a->prototype = make(p, addr);
 	return a->prototype;
 }
 
@@ -617,7 +607,7 @@ void prototypes_put(struct prototypes *p, FILE *f)
 	const struct answer **list = calloc(p->nr_answers + 1, sizeof(*list));
 	size_t nr = 0;
 
-	for (size_t i = 0; list && i < p->nr_slots; i++)
+	for (size_t i = 0; list && i < p->nr_answers; i++)
 		if (p->answers[i].prototype)
 			list[nr++] = &p->answers[i];
 	if (nr)
@@ -632,6 +622,7 @@ int prototypes_add_text(struct prototypes *p, char *text)
 	struct prototype t, *kept;
 	struct answer *a;
 	uint64_t addr;
+	bool is_new;
 	char *line;
 	int ret;
 
@@ -641,18 +632,17 @@ int prototypes_add_text(struct prototypes *p, char *text)
 		t = (struct prototype){0};
 		ret = prototype_parse(line, &addr, &t);
 		kept = ret ? NULL : malloc(sizeof(*kept));
-		if (!kept || (2 * p->nr_answers >= p->nr_slots && !grow(p))) {
+		a = kept ? answer_of(p, addr, &is_new) : NULL;
+		if (!a) {
 			prototype_empty(&t);
 			free(kept);
 			if (ret == -EINVAL)
 				continue;
 			return -ENOMEM;
 		}
-		a = slot_of(p->answers, p->nr_slots, addr);
-		p->nr_answers += !a->addr;
 		prototype_free(a->prototype);
 		*kept = t;
-		*a = (struct answer){.addr = addr, .prototype = kept};
+		a->prototype = kept;
 	}
 	return 0;
 }

@@ -11,7 +11,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/export/call_export.h"
 #include "tools/text/other_text.h"
 #include "tools/export/protobuf.h"
@@ -36,8 +36,9 @@ struct perfetto {
 	struct protobuf packet, part, inner, all;
 	bool *named; /* by number of function: its name is interned */
 	uint32_t nr_named;
-	uint64_t *tracks; /* a hash table of uuids that are described */
+	uint64_t *tracks; /* uuids that are described */
 	size_t nr_tracks, room_tracks;
+	struct hash_index by_uuid; /* of tracks */
 };
 
 static void put_packet(struct call_export *x)
@@ -54,41 +55,19 @@ static void put_packet(struct call_export *x)
 		out_write(&x->o, (const char *)own->all.bytes, own->all.nr);
 }
 
-static uint64_t *find_track(uint64_t *tracks, size_t room, uint64_t uuid)
-{
-	size_t i = hash_u64(uuid) >> 32 & (room - 1);
-
-	while (tracks[i] && tracks[i] != uuid)
-		i = (i + 1) & (room - 1);
-	return &tracks[i];
-}
-
 /* Return: whether it was not there, and is now. */
 static bool is_new_track(struct call_export *x, uint64_t uuid)
 {
 	struct perfetto *own = x->own;
-	uint64_t *slot;
 
-	if (2 * own->nr_tracks >= own->room_tracks) {
-		size_t room = own->room_tracks ? 2 * own->room_tracks : 1024;
-		uint64_t *more = calloc(room, sizeof(*more));
-
-		if (!more) {
-			x->err = fail(ENOMEM, "out of memory");
-			return false;
-		}
-		for (size_t i = 0; i < own->room_tracks; i++)
-			if (own->tracks[i])
-				*find_track(more, room, own->tracks[i]) = own->tracks[i];
-		free(own->tracks);
-		own->tracks = more;
-		own->room_tracks = room;
-	}
-	slot = find_track(own->tracks, own->room_tracks, uuid);
-	if (*slot)
+	if (HASH_INDEX_FIND(&own->by_uuid, uuid, i, own->tracks[i] == uuid) >= 0)
 		return false;
-	*slot = uuid;
-	own->nr_tracks++;
+	if (ARRAY_ROOM(own->tracks, own->nr_tracks, own->room_tracks, 256) ||
+	    hash_index_add(&own->by_uuid, uuid, (uint32_t)own->nr_tracks)) {
+		x->err = fail(ENOMEM, "out of memory");
+		return false;
+	}
+	own->tracks[own->nr_tracks++] = uuid;
 	return true;
 }
 
@@ -250,6 +229,7 @@ static void perfetto_free(struct call_export *x)
 	protobuf_free(&own->all);
 	free(own->named);
 	free(own->tracks);
+	hash_index_clear(&own->by_uuid);
 }
 
 int perfetto_export(const char *path, struct reader *r, const struct export_options *opt)

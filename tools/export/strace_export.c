@@ -13,8 +13,9 @@
 #include <string.h>
 #include <traceevent/event-parse.h>
 
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/export/call_export.h"
 
 #define TEXT_BYTES 512u
@@ -28,51 +29,27 @@ struct open {
 };
 
 struct strace {
-	struct open **threads; /* a hash table */
+	struct open *threads;
 	size_t nr, room;
+	struct hash_index by_tid; /* of threads */
 	bool any;
 };
 
-static struct open **slot_of(struct open **threads, size_t room, int32_t tid)
-{
-	size_t i = hash_u64((uint32_t)tid) >> 32 & (room - 1);
-
-	while (threads[i] && threads[i]->tid != tid)
-		i = (i + 1) & (room - 1);
-	return &threads[i];
-}
-
+/* Borrowed until the next call. */
 static struct open *thread_of(struct call_export *x, int32_t tid)
 {
 	struct strace *own = x->own;
-	struct open **slot;
+	int64_t found = HASH_INDEX_FIND(&own->by_tid, (uint32_t)tid, i, own->threads[i].tid == tid);
 
-	if (2 * own->nr >= own->room) {
-		size_t room = own->room ? 2 * own->room : 64;
-		struct open **more = calloc(room, sizeof(*more));
-
-		if (!more) {
-			x->err = fail(ENOMEM, "out of memory");
-			return NULL;
-		}
-		for (size_t i = 0; i < own->room; i++)
-			if (own->threads[i])
-				*slot_of(more, room, own->threads[i]->tid) = own->threads[i];
-		free(own->threads);
-		own->threads = more;
-		own->room = room;
+	if (found >= 0)
+		return &own->threads[found];
+	if (ARRAY_ROOM(own->threads, own->nr, own->room, 16) ||
+	    hash_index_add(&own->by_tid, (uint32_t)tid, (uint32_t)own->nr)) {
+		x->err = fail(ENOMEM, "out of memory");
+		return NULL;
 	}
-	slot = slot_of(own->threads, own->room, tid);
-	if (!*slot) {
-		*slot = calloc(1, sizeof(**slot));
-		if (!*slot) {
-			x->err = fail(ENOMEM, "out of memory");
-			return NULL;
-		}
-		(*slot)->tid = tid;
-		own->nr++;
-	}
-	return *slot;
+	own->threads[own->nr] = (struct open){.tid = tid};
+	return &own->threads[own->nr++];
 }
 
 static void begin_line(struct call_export *x, const struct open *t)
@@ -188,10 +165,10 @@ static void strace_end(struct call_export *x)
 {
 	struct strace *own = x->own;
 
-	for (size_t i = 0; i < own->room; i++) {
-		if (!own->threads[i] || !own->threads[i]->is_open)
+	for (size_t i = 0; i < own->nr; i++) {
+		if (!own->threads[i].is_open)
 			continue;
-		begin_line(x, own->threads[i]);
+		begin_line(x, &own->threads[i]);
 		out_text(&x->o, " = ?\n");
 	}
 	if (!own->any)
@@ -203,9 +180,8 @@ static void strace_free(struct call_export *x)
 {
 	struct strace *own = x->own;
 
-	for (size_t i = 0; i < own->room; i++)
-		free(own->threads[i]);
 	free(own->threads);
+	hash_index_clear(&own->by_tid);
 }
 
 int strace_export(const char *path, struct reader *r, const struct export_options *opt)

@@ -12,7 +12,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/code/symbols.h"
 #include "tools/reader/reader.h"
 #include "tools/reader/tasks.h"
@@ -31,16 +31,16 @@ struct block {
 };
 
 /* An entry by key: a function by the hash of its name, a thread by its numbers. */
-struct slot {
+struct entry {
 	uint64_t key, value;
 	const char *name, *object; /* of a function */
 	int64_t pid, tid;
-	bool used;
 };
 
 struct table {
-	struct slot *slots;
+	struct entry *at;
 	size_t nr, room;
+	struct hash_index index; /* by key */
 };
 
 struct span {
@@ -87,97 +87,83 @@ static char *keep(struct import *im, const char *text, size_t bytes)
 	return to;
 }
 
-static bool is_same(const struct slot *s, const struct slot *want)
+static bool is_same(const struct entry *e, const struct entry *want)
 {
-	if (s->key != want->key || s->pid != want->pid || s->tid != want->tid)
+	if (e->key != want->key || e->pid != want->pid || e->tid != want->tid)
 		return false;
-	return !want->name || (!strcmp(s->name, want->name) && !strcmp(s->object, want->object));
+	return !want->name || (!strcmp(e->name, want->name) && !strcmp(e->object, want->object));
 }
 
-/* The slot of what @want says, or the empty one where it goes. NULL: no memory. */
-static struct slot *find(struct table *t, const struct slot *want)
+/* The entry of what @want says. NULL: there is none. */
+static const struct entry *find(const struct table *t, const struct entry *want)
 {
-	size_t i;
+	int64_t found = HASH_INDEX_FIND(&t->index, want->key, i, is_same(&t->at[i], want));
 
-	if (2 * t->nr >= t->room) {
-		struct table more = {.room = t->room ? 2 * t->room : 256, .nr = t->nr};
-
-		more.slots = calloc(more.room, sizeof(*more.slots));
-		if (!more.slots)
-			return NULL;
-		for (size_t k = 0; k < t->room; k++) {
-			if (!t->slots[k].used)
-				continue;
-			i = hash_u64(t->slots[k].key) >> 32 & (more.room - 1);
-			while (more.slots[i].used)
-				i = (i + 1) & (more.room - 1);
-			more.slots[i] = t->slots[k];
-		}
-		free(t->slots);
-		*t = more;
-	}
-	i = hash_u64(want->key) >> 32 & (t->room - 1);
-	while (t->slots[i].used && !is_same(&t->slots[i], want))
-		i = (i + 1) & (t->room - 1);
-	return &t->slots[i];
+	return found < 0 ? NULL : &t->at[found];
 }
 
-static void fill(struct table *t, struct slot *s, const struct slot *want)
+/* @want becomes an entry. Return: it; NULL: no memory. */
+static const struct entry *add_entry(struct table *t, const struct entry *want)
 {
-	*s = *want;
-	s->used = true;
-	t->nr++;
+	if (ARRAY_ROOM(t->at, t->nr, t->room, 128) ||
+	    hash_index_add(&t->index, want->key, (uint32_t)t->nr))
+		return NULL;
+	t->at[t->nr] = *want;
+	return &t->at[t->nr++];
+}
+
+static void table_clear(struct table *t)
+{
+	free(t->at);
+	hash_index_clear(&t->index);
 }
 
 int import_function(struct import *im, const char *name, const char *object, uint64_t *ip)
 {
-	struct slot want = {
+	struct entry want = {
 		.name = name, .object = object ? object : "", .value = im->functions.nr};
-	struct slot *s;
+	const struct entry *e;
 
 	want.key = hash_bytes(hash_bytes(HASH_BYTES_SEED, name, strlen(name) + 1), want.object,
 			      strlen(want.object));
-	s = find(&im->functions, &want);
-	if (!s)
-		return no_memory();
-	if (!s->used) {
+	e = find(&im->functions, &want);
+	if (!e) {
 		want.name = keep(im, name, strnlen(name, IMPORT_LINE_BYTES));
 		want.object = keep(im, want.object, strnlen(want.object, IMPORT_LINE_BYTES));
 		if (!want.name || !want.object ||
 		    symbols_add(im->head.symbols, FIRST_IP + IP_STEP * want.value, 't', name,
 				*want.object ? want.object : NULL))
 			return no_memory();
-		fill(&im->functions, s, &want);
+		e = add_entry(&im->functions, &want);
+		if (!e)
+			return no_memory();
 	}
-	*ip = FIRST_IP + IP_STEP * s->value;
+	*ip = FIRST_IP + IP_STEP * e->value;
 	return 0;
 }
 
 int import_thread(struct import *im, int64_t pid, int64_t tid, int32_t *thread)
 {
-	struct slot want = {.pid = pid, .tid = tid}, number = {0};
-	struct slot *s, *taken;
+	struct entry want = {.pid = pid, .tid = tid}, number = {.key = (uint64_t)tid};
+	const struct entry *e;
 
 	want.key = hash_u64((uint64_t)pid) ^ (uint64_t)tid;
-	s = find(&im->threads, &want);
-	if (!s)
-		return no_memory();
-	if (!s->used) {
-		number.key = (uint64_t)tid;
-		taken = find(&im->taken, &number);
-		if (!taken)
-			return no_memory();
-		if (tid < 0 || tid >= FIRST_ALIAS || taken->used) {
+	e = find(&im->threads, &want);
+	if (!e) {
+		if (tid < 0 || tid >= FIRST_ALIAS || find(&im->taken, &number)) {
 			if (im->nr_aliases == INT32_MAX - FIRST_ALIAS)
 				return fail(E2BIG, "too many threads");
 			want.value = (uint64_t)(FIRST_ALIAS + im->nr_aliases++);
 		} else {
 			want.value = (uint64_t)tid;
-			fill(&im->taken, taken, &number);
+			if (!add_entry(&im->taken, &number))
+				return no_memory();
 		}
-		fill(&im->threads, s, &want);
+		e = add_entry(&im->threads, &want);
+		if (!e)
+			return no_memory();
 	}
-	*thread = (int32_t)s->value;
+	*thread = (int32_t)e->value;
 	return 0;
 }
 
@@ -339,23 +325,24 @@ static int match_calls(struct import *im)
 
 	for (size_t i = 0; !err && i < im->nr; i++) {
 		struct record *rec = &im->recs[i];
-		struct slot want = {.key = (uint64_t)(uint32_t)rec->pid, .value = nr}, *s;
+		struct entry want = {.key = (uint64_t)(uint32_t)rec->pid, .value = nr};
+		const struct entry *e;
 		struct open *o;
 
 		if (!(rec->graph & RECORD_GRAPH_DEPTH)) {
 			im->recs[left++] = *rec;
 			continue;
 		}
-		s = find(&by_thread, &want);
-		if (!s || (!s->used && ARRAY_ROOM(opens, nr, room, 64))) {
-			err = no_memory();
-			break;
-		}
-		if (!s->used) {
+		e = find(&by_thread, &want);
+		if (!e) {
+			e = ARRAY_ROOM(opens, nr, room, 64) ? NULL : add_entry(&by_thread, &want);
+			if (!e) {
+				err = no_memory();
+				break;
+			}
 			opens[nr++] = (struct open){0};
-			fill(&by_thread, s, &want);
 		}
-		o = &opens[s->value];
+		o = &opens[e->value];
 		if (rec->kind == RECORD_ENTRY) {
 			if (ARRAY_ROOM(o->calls, o->nr, o->room, 16))
 				err = no_memory();
@@ -377,7 +364,7 @@ static int match_calls(struct import *im)
 	for (size_t i = 0; i < nr; i++)
 		free(opens[i].calls);
 	free(opens);
-	free(by_thread.slots);
+	table_clear(&by_thread);
 	im->nr = left;
 	return err;
 }
@@ -490,9 +477,9 @@ static void import_close(struct reader *r)
 	}
 	free(im->recs);
 	free(im->spans);
-	free(im->functions.slots);
-	free(im->threads.slots);
-	free(im->taken.slots);
+	table_clear(&im->functions);
+	table_clear(&im->threads);
+	table_clear(&im->taken);
 	free(im->begin);
 	free(im->stats);
 	symbols_free(r->symbols);

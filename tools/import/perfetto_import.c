@@ -12,7 +12,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/base/note.h"
 #include "tools/import/import.h"
 #include "tools/import/import_bytes.h"
@@ -41,12 +41,12 @@ struct message {
 
 struct entry {
 	uint64_t a, b, value;
-	bool used;
 };
 
 struct entries {
-	struct entry *slots;
+	struct entry *at;
 	size_t nr, room;
+	struct hash_index index; /* by a and b */
 };
 
 struct sequence {
@@ -124,38 +124,31 @@ static int damaged(const char *what)
 	return fail(EINVAL, "%s is damaged", what);
 }
 
-/* The slot of two numbers, or the empty one where they go. NULL: no memory. */
-static struct entry *find(struct entries *t, uint64_t a, uint64_t b)
+static uint64_t hash_of(uint64_t a, uint64_t b)
 {
-	size_t i;
+	return hash_u64(a) ^ b;
+}
 
-	if (2 * t->nr >= t->room) {
-		struct entries more = {.room = t->room ? 2 * t->room : 64};
+/* The entry of two numbers; NULL: there is none. */
+static struct entry *find(const struct entries *t, uint64_t a, uint64_t b)
+{
+	int64_t found =
+		HASH_INDEX_FIND(&t->index, hash_of(a, b), i, t->at[i].a == a && t->at[i].b == b);
 
-		more.slots = calloc(more.room, sizeof(*more.slots));
-		if (!more.slots)
-			return NULL;
-		for (size_t k = 0; k < t->room; k++)
-			if (t->slots[k].used)
-				*find(&more, t->slots[k].a, t->slots[k].b) = t->slots[k];
-		more.nr = t->nr;
-		free(t->slots);
-		*t = more;
-	}
-	i = hash_u64(hash_u64(a) ^ b) >> 32 & (t->room - 1);
-	while (t->slots[i].used && (t->slots[i].a != a || t->slots[i].b != b))
-		i = (i + 1) & (t->room - 1);
-	return &t->slots[i];
+	return found < 0 ? NULL : &t->at[found];
 }
 
 static int set(struct entries *t, uint64_t a, uint64_t b, uint64_t value)
 {
 	struct entry *e = find(t, a, b);
 
-	if (!e)
-		return no_memory();
-	t->nr += !e->used;
-	*e = (struct entry){a, b, value, true};
+	if (!e) {
+		if (ARRAY_ROOM(t->at, t->nr, t->room, 32) ||
+		    hash_index_add(&t->index, hash_of(a, b), (uint32_t)t->nr))
+			return no_memory();
+		e = &t->at[t->nr++];
+	}
+	*e = (struct entry){a, b, value};
 	return 0;
 }
 
@@ -368,9 +361,7 @@ static int take_event(struct perfetto *p, const struct sequence *s, const struct
 	if (type < TYPE_BEGIN || type > TYPE_INSTANT || ts > INT64_MAX)
 		return 0;
 	e = find(&p->tracks, track, 0);
-	if (!e)
-		return no_memory();
-	if (!e->used) {
+	if (!e) {
 		err = import_thread(p->im, 0, (int64_t)track | OWN_TRACK, &thread);
 		if (!err)
 			err = set(&p->tracks, track, 0, (uint64_t)thread);
@@ -380,7 +371,7 @@ static int take_event(struct perfetto *p, const struct sequence *s, const struct
 	if (err || type == TYPE_END)
 		return err ? err : import_leave(p->im, 0, thread, ts);
 	e = iid ? find(&p->names, s->id << 24 ^ s->generation, iid) : NULL;
-	if (e && e->used)
+	if (e)
 		ip = e->value;
 	else
 		err = import_function(p->im, name.p ? text_of(p, &name) : "[unnamed]", NULL, &ip);
@@ -500,8 +491,10 @@ static int perfetto_read(struct import_text *in, struct import *im)
 	p->bytes.fd = in->fd;
 	err = read_packets(p);
 	free(p->sequences);
-	free(p->tracks.slots);
-	free(p->names.slots);
+	free(p->tracks.at);
+	free(p->names.at);
+	hash_index_clear(&p->tracks.index);
+	hash_index_clear(&p->names.index);
 	free(p);
 	return err;
 }

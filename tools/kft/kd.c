@@ -9,7 +9,6 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
 
 #define MAX_FUNCTIONS (1u << 24)
 
@@ -18,89 +17,44 @@ static int no_memory(void)
 	return fail(ENOMEM, "out of memory");
 }
 
-static size_t first_slot(const char *name, size_t nr_slots)
-{
-	return hash_u64(hash_bytes(HASH_BYTES_SEED, name, strlen(name))) >> 32 & (nr_slots - 1);
-}
-
-static int grow_slots(struct kd *kd)
-{
-	size_t nr = kd->nr_slots ? 2 * kd->nr_slots : 256;
-	uint32_t *slots = calloc(nr, sizeof(*slots));
-
-	if (!slots)
-		return no_memory();
-	for (uint32_t f = 0; f < kd->nr; f++) {
-		size_t i = first_slot(kd->functions[f].name, nr);
-
-		while (slots[i])
-			i = (i + 1) & (nr - 1);
-		slots[i] = f + 1;
-	}
-	free(kd->slots);
-	kd->slots = slots;
-	kd->nr_slots = nr;
-	return 0;
-}
-
 int kd_function(struct kd *kd, const char *name, uint32_t *number)
 {
-	size_t i;
+	uint64_t hash = hash_bytes(HASH_BYTES_SEED, name, strlen(name));
+	int64_t found =
+		HASH_INDEX_FIND(&kd->by_name, hash, i, !strcmp(kd->functions[i].name, name));
+	struct kd_function f = {0};
 
-	if (2 * kd->nr >= kd->nr_slots && grow_slots(kd))
-		return -ENOMEM;
-	i = first_slot(name, kd->nr_slots);
-	for (; kd->slots[i]; i = (i + 1) & (kd->nr_slots - 1)) {
-		*number = kd->slots[i] - 1;
-		if (!strcmp(kd->functions[*number].name, name))
-			return 0;
+	if (found < 0) {
+		if (kd->nr == MAX_FUNCTIONS)
+			return fail(EFBIG, "more than %u functions", MAX_FUNCTIONS);
+		f.name = strdup(name);
+		if (!f.name || ARRAY_ROOM(kd->functions, kd->nr, kd->room, 256) ||
+		    hash_index_add(&kd->by_name, hash, (uint32_t)kd->nr)) {
+			free((char *)(uintptr_t)f.name);
+			return no_memory();
+		}
+		found = (int64_t)kd->nr;
+		kd->functions[kd->nr++] = f;
 	}
-	if (kd->nr == MAX_FUNCTIONS)
-		return fail(EFBIG, "more than %u functions", MAX_FUNCTIONS);
-	if (ARRAY_ROOM(kd->functions, kd->nr, kd->room, 256))
-		return no_memory();
-	kd->functions[kd->nr] = (struct kd_function){.name = strdup(name)};
-	if (!kd->functions[kd->nr].name)
-		return no_memory();
-	*number = (uint32_t)kd->nr++;
-	kd->slots[i] = *number + 1;
+	*number = (uint32_t)found;
 	return 0;
-}
-
-static struct kd_pair *pair_of(struct kd_pair *pairs, size_t nr_slots, uint32_t from, uint32_t to)
-{
-	size_t i = hash_u64((uint64_t)from << 32 | to) >> 32 & (nr_slots - 1);
-
-	while (pairs[i].used && (pairs[i].from != from || pairs[i].to != to))
-		i = (i + 1) & (nr_slots - 1);
-	return &pairs[i];
 }
 
 static int count_pair(struct kd *kd, uint32_t from, uint32_t to, uint64_t ns)
 {
-	struct kd_pair *p;
+	uint64_t key = (uint64_t)from << 32 | to;
+	int64_t found = HASH_INDEX_FIND(&kd->by_pair, key, i,
+					kd->pairs[i].from == from && kd->pairs[i].to == to);
 
-	if (2 * kd->nr_pairs >= kd->nr_pair_slots) {
-		size_t nr = kd->nr_pair_slots ? 2 * kd->nr_pair_slots : 256;
-		struct kd_pair *more = calloc(nr, sizeof(*more));
-
-		if (!more)
+	if (found < 0) {
+		if (ARRAY_ROOM(kd->pairs, kd->nr_pairs, kd->room_pairs, 256) ||
+		    hash_index_add(&kd->by_pair, key, (uint32_t)kd->nr_pairs))
 			return no_memory();
-		for (size_t i = 0; i < kd->nr_pair_slots; i++)
-			if (kd->pairs[i].used)
-				*pair_of(more, nr, kd->pairs[i].from, kd->pairs[i].to) =
-					kd->pairs[i];
-		free(kd->pairs);
-		kd->pairs = more;
-		kd->nr_pair_slots = nr;
+		found = (int64_t)kd->nr_pairs;
+		kd->pairs[kd->nr_pairs++] = (struct kd_pair){.from = from, .to = to};
 	}
-	p = pair_of(kd->pairs, kd->nr_pair_slots, from, to);
-	kd->nr_pairs += !p->used;
-	p->used = true;
-	p->from = from;
-	p->to = to;
-	p->ns += ns;
-	p->count++;
+	kd->pairs[found].ns += ns;
+	kd->pairs[found].count++;
 	return 0;
 }
 
@@ -131,7 +85,8 @@ void kd_free(struct kd *kd)
 	for (size_t i = 0; i < kd->nr; i++)
 		free((char *)(uintptr_t)kd->functions[i].name);
 	free(kd->functions);
-	free(kd->slots);
+	hash_index_clear(&kd->by_name);
+	hash_index_clear(&kd->by_pair);
 	free(kd->pairs);
 	free(kd->calls);
 	*kd = (struct kd){0};
@@ -156,12 +111,12 @@ const char *kd_mark_text(uint8_t marks)
 /* The child of each function that took the most time; of several the one that was seen first. */
 static void find_children(struct kd *kd)
 {
-	for (size_t i = 0; i < kd->nr_pair_slots; i++) {
+	for (size_t i = 0; i < kd->nr_pairs; i++) {
 		const struct kd_pair *p = &kd->pairs[i];
-		struct kd_function *f = p->used ? &kd->functions[p->from] : NULL;
+		struct kd_function *f = &kd->functions[p->from];
 
-		if (!f || (f->child_count &&
-			   (p->ns < f->child_ns || (p->ns == f->child_ns && p->to > f->child))))
+		if (f->child_count &&
+		    (p->ns < f->child_ns || (p->ns == f->child_ns && p->to > f->child)))
 			continue;
 		f->child = p->to;
 		f->child_ns = p->ns;

@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/base/hash_index.h"
 #include "tools/text/out.h"
 #include "tools/text/view.h"
 
@@ -47,17 +48,16 @@ struct kd_function {
 struct kd_pair {
 	uint32_t from, to;
 	uint64_t ns, count;
-	bool used;
 };
 
 /* Of one input; all zero at first, freed with kd_free(). */
 struct kd {
 	struct kd_function *functions;
 	size_t nr, room;
-	uint32_t *slots; /* of functions by name: 1 + its number */
-	size_t nr_slots;
+	struct hash_index by_name;
 	struct kd_pair *pairs;
-	size_t nr_pairs, nr_pair_slots;
+	size_t nr_pairs, room_pairs;
+	struct hash_index by_pair;
 	struct kd_call *calls; /* in a call trace, and of a log */
 	size_t nr_calls, room_calls;
 	uint64_t nr_watches; /* calls of stack watches: in the call trace alone */

@@ -9,7 +9,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/base/note.h"
 #include "tools/code/symbols.h"
 #include "tools/import/import_text.h"
@@ -204,7 +204,7 @@ static int read_log(struct kd *kd, struct import_text *in, const char *names)
 
 struct off { /* a thread that has left its CPU, until its innermost call is known */
 	int32_t pid;
-	bool used, is_off;
+	bool is_off;
 };
 
 struct reading {
@@ -214,65 +214,51 @@ struct reading {
 	size_t nr_numbers;
 	struct off *offs;
 	size_t nr_offs, room_offs;
+	struct hash_index by_pid; /* of offs */
 	bool keep;
 	int err;
 };
 
 static struct off *off_of(struct reading *rd, int32_t pid)
 {
-	size_t i;
+	int64_t found = HASH_INDEX_FIND(&rd->by_pid, (uint32_t)pid, i, rd->offs[i].pid == pid);
 
-	if (2 * rd->nr_offs >= rd->room_offs) {
-		size_t room = rd->room_offs ? 2 * rd->room_offs : 64;
-		struct off *more = calloc(room, sizeof(*more));
+	return found < 0 ? NULL : &rd->offs[found];
+}
 
-		if (!more) {
-			rd->err = no_memory();
-			return NULL;
-		}
-		for (size_t k = 0; k < rd->room_offs; k++) {
-			if (!rd->offs[k].used)
-				continue;
-			i = hash_u64((uint32_t)rd->offs[k].pid) >> 32 & (room - 1);
-			while (more[i].used)
-				i = (i + 1) & (room - 1);
-			more[i] = rd->offs[k];
-		}
-		free(rd->offs);
-		rd->offs = more;
-		rd->room_offs = room;
+static int set_off(struct reading *rd, int32_t pid)
+{
+	struct off *off = off_of(rd, pid);
+
+	if (!off) {
+		if (ARRAY_ROOM(rd->offs, rd->nr_offs, rd->room_offs, 64) ||
+		    hash_index_add(&rd->by_pid, (uint32_t)pid, (uint32_t)rd->nr_offs))
+			return no_memory();
+		off = &rd->offs[rd->nr_offs++];
+		off->pid = pid;
 	}
-	i = hash_u64((uint32_t)pid) >> 32 & (rd->room_offs - 1);
-	while (rd->offs[i].used && rd->offs[i].pid != pid)
-		i = (i + 1) & (rd->room_offs - 1);
-	if (!rd->offs[i].used)
-		rd->nr_offs++;
-	rd->offs[i].used = true;
-	rd->offs[i].pid = pid;
-	return &rd->offs[i];
+	off->is_off = true;
+	return 0;
 }
 
 static int other(void *arg, const struct record *rec)
 {
 	struct reading *rd = arg;
 	struct tep_event *ev;
-	struct off *off;
 
 	if (rec->kind != RECORD_EVENT || !rd->v->r->tep)
 		return 0;
 	ev = tep_find_event(rd->v->r->tep, rec->event);
 	if (!ev || strcmp(ev->name, "sched_switch") != 0)
 		return 0;
-	off = off_of(rd, rec->pid);
-	if (off)
-		off->is_off = true;
+	rd->err = set_off(rd, rec->pid);
 	return rd->err;
 }
 
 /* Was the thread off its CPU since its last call began or ended? Forgets it. */
 static bool was_off(struct reading *rd, int32_t pid)
 {
-	struct off *off = rd->nr_offs ? off_of(rd, pid) : NULL;
+	struct off *off = off_of(rd, pid);
 	bool was = off && off->is_off;
 
 	if (was)

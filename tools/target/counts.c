@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * See counts.h. Rows are found by name and object in a table of slots; of each area it is kept which
+ * See counts.h. Rows are found by name and object by a hash_index; of each area it is kept which
  * row a function's number has, so that a turn looks up no name twice. A process that has ended, or
  * whose profiler began anew, has less than before: all it has then is of the last turn.
  * Tests: tests/cli/test_top.py.
@@ -15,7 +15,7 @@
 #include "tools/area/profile_rows.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/code/elf_code.h"
 #include "tools/target/image.h"
 #include "tools/target/names.h"
@@ -66,7 +66,7 @@ void counts_free(struct counts *c)
 		free(a);
 	}
 	free(c->at);
-	free(c->slots);
+	hash_index_clear(&c->index);
 	free(c);
 }
 
@@ -92,52 +92,24 @@ static uint64_t hash_of(const char *name, const char *object)
 			  strlen(object));
 }
 
-/* The slot of that row, or the free one where it belongs. There is a free one. */
-static uint32_t *slot_of(struct counts *c, const char *name, const char *object)
-{
-	uint64_t i = hash_u64(hash_of(name, object)) >> 32;
-
-	for (;; i++) {
-		uint32_t *slot = &c->slots[i & (c->nr_slots - 1)];
-
-		if (!*slot || (!strcmp(c->at[*slot - 1]->name, name) &&
-			       !strcmp(c->at[*slot - 1]->object, object)))
-			return slot;
-	}
-}
-
-static int more_slots(struct counts *c)
-{
-	unsigned int nr = c->nr_slots ? c->nr_slots * 2 : 256;
-	uint32_t *slots = calloc(nr, sizeof(*slots));
-
-	if (!slots)
-		return no_memory();
-	free(c->slots);
-	c->slots = slots;
-	c->nr_slots = nr;
-	for (unsigned int i = 0; i < c->nr; i++)
-		*slot_of(c, c->at[i]->name, c->at[i]->object) = i + 1;
-	return 0;
-}
-
 struct count *counts_row(struct counts *c, const char *name, const char *object, bool is_event)
 {
+	uint64_t hash = hash_of(name, object);
+	int64_t found =
+		HASH_INDEX_FIND(&c->index, hash, i,
+				!strcmp(c->at[i]->name, name) && !strcmp(c->at[i]->object, object));
 	struct count *row;
-	uint32_t *slot;
 
-	if ((c->nr + 1) * 2 > c->nr_slots && more_slots(c))
-		return NULL;
-	slot = slot_of(c, name, object);
-	if (*slot)
-		return c->at[*slot - 1];
+	if (found >= 0)
+		return c->at[found];
 	row = calloc(1, sizeof(*row));
 	if (row) {
 		row->name = strdup(name);
 		row->object = strdup(object);
 		row->is_event = is_event;
 	}
-	if (!row || !row->name || !row->object || ARRAY_ROOM(c->at, c->nr, c->room, 64)) {
+	if (!row || !row->name || !row->object || ARRAY_ROOM(c->at, c->nr, c->room, 64) ||
+	    hash_index_add(&c->index, hash, c->nr)) {
 		if (row) {
 			free((char *)row->name);
 			free((char *)row->object);
@@ -147,7 +119,6 @@ struct count *counts_row(struct counts *c, const char *name, const char *object,
 		return NULL;
 	}
 	c->at[c->nr++] = row;
-	*slot = c->nr;
 	return row;
 }
 

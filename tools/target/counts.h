@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "abi/area.h"
+#include "tools/base/hash_index.h"
 
 struct image;
 struct target;
@@ -36,8 +37,8 @@ struct counts {
 	uint64_t missed; /* calls that were not counted, as the area had no room; of all areas */
 
 	/* counts.c's: */
-	unsigned int room, nr_slots;
-	uint32_t *slots;
+	unsigned int room;
+	struct hash_index index; /* by name and object */
 	struct counts_area *areas;
 };
 

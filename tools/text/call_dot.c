@@ -17,65 +17,28 @@ static int no_memory(void)
 	return fail(ENOMEM, "no memory for the graph");
 }
 
-/* FNV-1a */
-static size_t hash(const char *name, const char *object)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	for (int i = 0; i < 2; i++, name = object)
-		for (; *name; name++)
-			h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-	return (size_t)(h ^ h >> 32);
-}
-
-static uint32_t *slot_of(const struct dot_graph *g, const char *name, const char *object)
-{
-	size_t i = hash(name, object);
-
-	for (;; i++) {
-		uint32_t *slot = &g->slots[i & (g->nr_slots - 1)];
-
-		if (!*slot || (!strcmp(g->nodes[*slot - 1].name, name) &&
-			       !strcmp(g->nodes[*slot - 1].object, object)))
-			return slot;
-	}
-}
-
-static int more_slots(struct dot_graph *g)
-{
-	size_t nr = g->nr_slots ? g->nr_slots * 2 : 256;
-	uint32_t *slots = calloc(nr, sizeof(*slots));
-
-	if (!slots)
-		return no_memory();
-	free(g->slots);
-	g->slots = slots;
-	g->nr_slots = nr;
-	for (size_t i = 0; i < g->nr_nodes; i++)
-		*slot_of(g, g->nodes[i].name, g->nodes[i].object) = (uint32_t)i + 1;
-	return 0;
-}
-
 int dot_graph_node(struct dot_graph *g, const char *name, const char *object, uint32_t *node)
 {
+	uint64_t hash = hash_bytes(hash_bytes(HASH_BYTES_SEED, name, strlen(name) + 1), object,
+				   strlen(object));
+	int64_t found = HASH_INDEX_FIND(&g->index, hash, i,
+					!strcmp(g->nodes[i].name, name) &&
+						!strcmp(g->nodes[i].object, object));
 	struct dot_node n = {0};
-	uint32_t *slot;
 
-	if (g->nr_nodes * 2 >= g->nr_slots && more_slots(g))
-		return -ENOMEM;
-	slot = slot_of(g, name, object);
-	if (!*slot) {
+	if (found < 0) {
 		n.name = strdup(name);
 		n.object = strdup(object);
-		if (!n.name || !n.object || ARRAY_ROOM(g->nodes, g->nr_nodes, g->room_nodes, 64)) {
+		if (!n.name || !n.object || ARRAY_ROOM(g->nodes, g->nr_nodes, g->room_nodes, 64) ||
+		    hash_index_add(&g->index, hash, (uint32_t)g->nr_nodes)) {
 			free(n.name);
 			free(n.object);
 			return no_memory();
 		}
+		found = (int64_t)g->nr_nodes;
 		g->nodes[g->nr_nodes++] = n;
-		*slot = (uint32_t)g->nr_nodes;
 	}
-	*node = *slot - 1;
+	*node = (uint32_t)found;
 	return 0;
 }
 
@@ -138,7 +101,7 @@ void dot_graph_free(struct dot_graph *g)
 	}
 	free(g->nodes);
 	free(g->edges);
-	free(g->slots);
+	hash_index_clear(&g->index);
 }
 
 static int by_ends(const void *x, const void *y)

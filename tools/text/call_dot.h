@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "tools/analysis/call_edges.h"
+#include "tools/base/hash_index.h"
 #include "tools/text/out.h"
 
 #define DOT_NODES 60u
@@ -38,8 +39,7 @@ struct dot_graph {
 	size_t nr_nodes, room_nodes;
 	struct dot_edge *edges;
 	size_t nr_edges, room_edges;
-	uint32_t *slots; /* of nodes by name and object: 1 + the node */
-	size_t nr_slots;
+	struct hash_index index; /* of nodes by name and object */
 	bool with_times, with_old;
 };
 

@@ -6,17 +6,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/base/hash_index.h"
+
 struct sum {
-	char *key; /* NULL: a free slot */
+	char *key;
 	int32_t pid;
 	uint64_t nr, total;
 	uint64_t max, max_at; /* the largest amount, and where it was */
 };
 
-/* A hash table. All zero: empty. */
+/* All zero: empty. */
 struct sums {
 	struct sum *at;
-	size_t nr, slots;
+	size_t nr, room;
+	struct hash_index index; /* by pid and key */
 };
 
 /*

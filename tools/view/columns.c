@@ -11,7 +11,7 @@
 #include "tools/analysis/stack_homes.h"
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
+#include "tools/base/hash_index.h"
 #include "tools/base/time_ns.h"
 #include "tools/export/call_export.h"
 #include "tools/text/other_text.h"
@@ -22,18 +22,12 @@ const char *const columns_state_names[STATE_NR] = {"running", "woken", "preempte
 const char *const columns_kind_names[TRACK_NR_KINDS] = {"cpu", "cpu-events", "states", "events",
 							"calls"};
 
-/* Numbers by the hash of a key; what has a number is elsewhere. */
-struct number_table {
-	uint32_t *slots; /* number + 1; 0 none */
-	size_t nr, room;
-};
-
 struct building {
 	struct columns *c;
 	struct view *v;
 	struct other_text *text;
 	struct stack_homes homes;
-	struct number_table tracks, names, texts;
+	struct hash_index tracks, names, texts;
 	uint32_t *functions; /* number of a function to its name's + 1; 0: it has none yet */
 	size_t room_functions;
 	uint32_t states[STATE_NR]; /* their names */
@@ -53,71 +47,9 @@ static int no_memory(void)
 	return fail(ENOMEM, "out of memory");
 }
 
-/*
- * The number that a key has, or the free slot for it.
- * @same: has number @i this key?
- */
-static uint32_t *slot_of(struct number_table *t, uint64_t hash, const void *key,
-			 bool (*same)(const struct building *b, uint32_t i, const void *key),
-			 const struct building *b)
-{
-	size_t i = hash >> 20 & (t->room - 1);
-
-	while (t->slots[i] && !same(b, t->slots[i] - 1, key))
-		i = (i + 1) & (t->room - 1);
-	return &t->slots[i];
-}
-
-/* Room for one more. @hash_at: the hash of number @i. */
-static int make_room(struct number_table *t, const struct building *b,
-		     uint64_t (*hash_at)(const struct building *b, uint32_t i))
-{
-	struct number_table more = {.room = t->room ? 2 * t->room : 1024};
-
-	if (2 * t->nr < t->room)
-		return 0;
-	more.slots = calloc(more.room, sizeof(*more.slots));
-	if (!more.slots)
-		return no_memory();
-	for (size_t i = 0; i < t->room; i++) {
-		size_t at;
-
-		if (!t->slots[i])
-			continue;
-		at = hash_at(b, t->slots[i] - 1) >> 20 & (more.room - 1);
-		while (more.slots[at])
-			at = (at + 1) & (more.room - 1);
-		more.slots[at] = t->slots[i];
-	}
-	free(t->slots);
-	t->slots = more.slots;
-	t->room = more.room;
-	return 0;
-}
-
 static uint64_t hash_text(const char *text)
 {
-	return hash_u64(hash_bytes(HASH_BYTES_SEED, text, strlen(text)));
-}
-
-static bool same_name(const struct building *b, uint32_t i, const void *key)
-{
-	return !b->c->names[i].object && !strcmp(b->c->names[i].text, key);
-}
-
-static uint64_t hash_name(const struct building *b, uint32_t i)
-{
-	return hash_text(b->c->names[i].text);
-}
-
-static bool same_text(const struct building *b, uint32_t i, const void *key)
-{
-	return !strcmp(b->c->texts[i], key);
-}
-
-static uint64_t hash_text_at(const struct building *b, uint32_t i)
-{
-	return hash_text(b->c->texts[i]);
+	return hash_bytes(HASH_BYTES_SEED, text, strlen(text));
 }
 
 static uint32_t failed(struct building *b)
@@ -148,41 +80,37 @@ static uint32_t add_name(struct building *b, const char *text, const char *objec
 
 static uint32_t name_of(struct building *b, const char *text)
 {
-	uint32_t *slot, nr;
+	const struct column_name *names = b->c->names;
+	uint64_t hash = hash_text(text);
+	int64_t found = HASH_INDEX_FIND(&b->names, hash, i,
+					!names[i].object && !strcmp(names[i].text, text));
+	uint32_t nr;
 
-	if (make_room(&b->names, b, hash_name))
-		return failed(b);
-	slot = slot_of(&b->names, hash_text(text), text, same_name, b);
-	if (*slot)
-		return *slot - 1;
+	if (found >= 0)
+		return (uint32_t)found;
 	nr = add_name(b, text, NULL, NULL);
-	if (b->err)
-		return 0;
-	*slot = nr + 1;
-	b->names.nr++;
+	if (!b->err && hash_index_add(&b->names, hash, nr))
+		return failed(b);
 	return nr;
 }
 
 static uint32_t text_of(struct building *b, const char *text)
 {
 	struct columns *c = b->c;
+	uint64_t hash = hash_text(text);
+	int64_t found = HASH_INDEX_FIND(&b->texts, hash, i, !strcmp(c->texts[i], text));
 	char *copy;
-	uint32_t *slot;
 
-	if (make_room(&b->texts, b, hash_text_at))
-		return failed(b);
-	slot = slot_of(&b->texts, hash_text(text), text, same_text, b);
-	if (*slot)
-		return *slot - 1;
+	if (found >= 0)
+		return (uint32_t)found;
 	copy = strdup(text);
-	if (!copy || ARRAY_ROOM(c->texts, c->nr_texts, c->room_texts, 256)) {
+	if (!copy || ARRAY_ROOM(c->texts, c->nr_texts, c->room_texts, 256) ||
+	    hash_index_add(&b->texts, hash, (uint32_t)c->nr_texts)) {
 		free(copy);
 		return failed(b);
 	}
-	c->texts[c->nr_texts++] = copy;
-	b->texts.nr++;
-	*slot = (uint32_t)c->nr_texts;
-	return *slot - 1;
+	c->texts[c->nr_texts] = copy;
+	return (uint32_t)c->nr_texts++;
 }
 
 /* The function numbered @function by the filter. */
@@ -223,23 +151,13 @@ static uint64_t hash_key(const struct track_key *key)
 {
 	uint64_t h = hash_u64((uint64_t)key->process << 32 | (uint32_t)key->id);
 
-	return hash_u64((h >> 16) + ((uint64_t)key->stack << 4 | key->kind));
+	return (h >> 16) + ((uint64_t)key->stack << 4 | key->kind);
 }
 
-static bool same_track(const struct building *b, uint32_t i, const void *key_)
+static bool is_of(const struct track *t, const struct track_key *key)
 {
-	const struct track *t = &b->c->tracks[i];
-	const struct track_key *key = key_;
-
 	return t->kind == key->kind && t->id == key->id && t->process == key->process &&
 	       t->stack == key->stack;
-}
-
-static uint64_t hash_track(const struct building *b, uint32_t i)
-{
-	const struct track *t = &b->c->tracks[i];
-
-	return hash_key(&(struct track_key){t->kind, t->id, t->process, t->stack});
 }
 
 /* Borrowed until the next call. NULL with b->err set. */
@@ -247,16 +165,13 @@ static struct track *track_of(struct building *b, struct track_key key)
 {
 	struct columns *c = b->c;
 	struct track *t;
-	uint32_t *slot;
+	uint64_t hash = hash_key(&key);
+	int64_t found = HASH_INDEX_FIND(&b->tracks, hash, i, is_of(&c->tracks[i], &key));
 
-	if (make_room(&b->tracks, b, hash_track)) {
-		failed(b);
-		return NULL;
-	}
-	slot = slot_of(&b->tracks, hash_key(&key), &key, same_track, b);
-	if (*slot)
-		return &c->tracks[*slot - 1];
-	if (ARRAY_ROOM(c->tracks, c->nr_tracks, c->room_tracks, 64)) {
+	if (found >= 0)
+		return &c->tracks[found];
+	if (ARRAY_ROOM(c->tracks, c->nr_tracks, c->room_tracks, 64) ||
+	    hash_index_add(&b->tracks, hash, (uint32_t)c->nr_tracks)) {
 		failed(b);
 		return NULL;
 	}
@@ -270,8 +185,6 @@ static struct track *track_of(struct building *b, struct track_key key)
 		t->pid = tasks_tgid(b->v->r->tasks, key.id);
 		t->name = tasks_comm(b->v->r->tasks, key.id);
 	}
-	*slot = (uint32_t)c->nr_tracks;
-	b->tracks.nr++;
 	return t;
 }
 
@@ -602,9 +515,9 @@ int columns_read(struct view *v, const struct columns_watch *watch, struct colum
 	v->other = NULL;
 	other_text_free(b.text);
 	stack_homes_clear(&b.homes);
-	free(b.tracks.slots);
-	free(b.names.slots);
-	free(b.texts.slots);
+	hash_index_clear(&b.tracks);
+	hash_index_clear(&b.names);
+	hash_index_clear(&b.texts);
 	free(b.functions);
 	free(b.cpus);
 	if (ret)

@@ -8,13 +8,7 @@
 
 #include "tools/base/array.h"
 #include "tools/base/fail.h"
-#include "tools/base/hash.h"
-
-/* Numbers of names by their text and object: slots of number + 1. */
-struct name_slots {
-	uint32_t *at;
-	size_t room; /* a power of two, twice as many as there are names */
-};
+#include "tools/base/hash_index.h"
 
 static bool same_name(const struct column_name *a, const struct column_name *b)
 {
@@ -22,35 +16,27 @@ static bool same_name(const struct column_name *a, const struct column_name *b)
 	       (!a->object || !strcmp(a->object, b->object));
 }
 
-static uint32_t *slot_of(const struct name_slots *s, const struct columns *c,
-			 const struct column_name *name)
-{
-	uint64_t hash = hash_u64(hash_bytes(HASH_BYTES_SEED, name->text, strlen(name->text)));
-	size_t i = hash >> 20 & (s->room - 1);
-
-	while (s->at[i] && !same_name(&c->names[s->at[i] - 1], name))
-		i = (i + 1) & (s->room - 1);
-	return &s->at[i];
-}
-
 /* @numbers: for each name of @from its number in @to. */
-static int join_names(struct columns *to, struct columns *from, const struct name_slots *s,
+static int join_names(struct columns *to, struct columns *from, struct hash_index *index,
 		      uint32_t *numbers)
 {
 	for (size_t i = 0; i < from->nr_names; i++) {
 		struct column_name *name = &from->names[i];
-		uint32_t *slot = slot_of(s, to, name);
+		uint64_t hash = hash_bytes(HASH_BYTES_SEED, name->text, strlen(name->text));
+		int64_t found = HASH_INDEX_FIND(index, hash, k, same_name(&to->names[k], name));
 
-		if (!*slot) {
-			if (ARRAY_ROOM(to->names, to->nr_names, to->room_names, 256))
+		if (found < 0) {
+			if (ARRAY_ROOM(to->names, to->nr_names, to->room_names, 256) ||
+			    hash_index_add(index, hash, (uint32_t)to->nr_names))
 				return fail(ENOMEM, "out of memory");
+			found = (int64_t)to->nr_names;
 			to->names[to->nr_names] = *name;
 			if (to->nr_files)
 				to->names[to->nr_names].ip = 0;
 			*name = (struct column_name){0};
-			*slot = (uint32_t)++to->nr_names;
+			to->nr_names++;
 		}
-		numbers[i] = *slot - 1;
+		numbers[i] = (uint32_t)found;
 	}
 	return 0;
 }
@@ -120,14 +106,14 @@ static int join_lost(struct columns *to, const struct columns *from, int64_t by)
 
 /* One recording more, all but its events. */
 static int join_one(struct columns *to, struct columns *from, int64_t by,
-		    const struct name_slots *s)
+		    struct hash_index *by_name)
 {
 	uint32_t *names = calloc(from->nr_names + 1, sizeof(*names));
 	uint32_t texts = (uint32_t)to->nr_texts, tracks = (uint32_t)to->nr_tracks;
 	struct column_events *e = &from->events;
 	int err = names ? 0 : fail(ENOMEM, "out of memory");
 
-	err = err ? err : join_names(to, from, s, names);
+	err = err ? err : join_names(to, from, by_name, names);
 	err = err ? err : join_texts(to, from);
 	err = err ? err : join_tracks(to, from, by, names);
 	err = err ? err : join_lost(to, from, by);
@@ -195,27 +181,21 @@ static int join_events(struct columns *to, struct columns **c, unsigned int nr)
 int columns_join(struct columns **c, unsigned int nr, const int64_t *offsets, struct columns **out)
 {
 	struct columns *to = calloc(1, sizeof(*to));
-	struct name_slots slots = {.room = 1024};
-	size_t names = 0;
+	struct hash_index by_name = {0};
 	int err;
 
-	for (unsigned int i = 0; i < nr; i++)
-		names += c[i]->nr_names;
-	while (slots.room < 2 * names)
-		slots.room *= 2;
-	slots.at = calloc(slots.room, sizeof(*slots.at));
 	if (to)
 		to->files = calloc(nr, sizeof(*to->files));
-	err = to && slots.at && to->files ? 0 : fail(ENOMEM, "out of memory");
+	err = to && to->files ? 0 : fail(ENOMEM, "out of memory");
 	if (!err) {
 		to->v = c[0]->v;
 		to->first = UINT64_MAX;
 	}
 	for (unsigned int i = 0; !err && i < nr; i++)
-		err = join_one(to, c[i], offsets[i], &slots);
+		err = join_one(to, c[i], offsets[i], &by_name);
 	if (!err)
 		err = join_events(to, c, nr);
-	free(slots.at);
+	hash_index_clear(&by_name);
 	for (unsigned int i = 0; i < nr; i++)
 		columns_free(c[i]);
 	if (err)
