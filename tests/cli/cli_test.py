@@ -177,13 +177,36 @@ def kernel_alone():
         os.close(fd)
 
 
-def until(what, seconds=120):
-    """Wait for a condition, on a machine however busy; its value."""
+def until(condition, what="waited too long", seconds=120):
+    """Wait for a condition, on a machine however busy; its value. @what: the message if it does not come."""
     end = time.monotonic() + seconds
-    while not (value := what()):
-        assert time.monotonic() < end, "waited too long"
+    while not (value := condition()):
+        assert time.monotonic() < end, what
         time.sleep(0.01)
     return value
+
+
+class Beside:
+    """A program that runs beside a test, with pipes; with the end of `with` it is killed."""
+
+    def __init__(self, w, *words, env=None, **more):
+        for name in "stdin", "stdout":
+            more.setdefault(name, subprocess.PIPE)
+        self.p = subprocess.Popen(list(map(str, words)), cwd=w.dir, env=env or w.env, **more)
+        self.pid = self.p.pid
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.p.poll() is None:
+            self.p.kill()
+        self.p.communicate()
+
+    def is_ready(self):
+        """Wait for its line `ready`."""
+        line = self.p.stdout.readline()
+        assert line in ("ready\n", b"ready\n"), line
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ import shutil
 import subprocess
 import time
 
-from cli_test import BIN, Skip, main, until
+from cli_test import BIN, Beside, Skip, main, until
 
 # Says `ready`, does one thing until a line comes on stdin or it is over, and says what came of it.
 DOES = r"""
@@ -217,20 +217,10 @@ int main(int argc, char **argv)
 """
 
 
-class Program:
+class Program(Beside):
     def __init__(self, w, *words, **more):
-        self.p = subprocess.Popen([w.path("does"), *words], cwd=w.dir, env=w.env, stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
-        assert self.p.stdout.readline() == "ready\n"
-        self.pid = self.p.pid
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.p.poll() is None:
-            self.p.kill()
-        self.p.communicate()
+        super().__init__(w, w.path("does"), *words, stderr=subprocess.STDOUT, text=True, **more)
+        self.is_ready()
 
     def end(self, line="\n"):
         out, _ = self.p.communicate(line, timeout=60)

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, main, until
+from cli_test import BIN, Beside, main, until
 from test_attach import has_engine
 from test_attach_refusals import VFORKS
 
@@ -56,21 +56,13 @@ for line in sys.stdin:
 """
 
 
-class Follower:
+class Follower(Beside):
     """`vestige attach --children`, and the lines that it has printed."""
 
     def __init__(self, w, *words):
         self.said = w.path("said")
         with open(self.said, "w", encoding="utf-8") as f:
-            self.p = subprocess.Popen([BIN, "attach", "--children", *map(str, words)], env=w.env, stderr=f)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.p.poll() is None:
-            self.p.kill()
-        self.p.wait()
+            super().__init__(w, BIN, "attach", "--children", *words, stdin=None, stdout=None, stderr=f)
 
     def lines(self):
         with open(self.said, encoding="utf-8") as f:
@@ -86,22 +78,17 @@ class Follower:
             raise AssertionError(f"{pattern} is not in: {self.lines()}") from e
 
 
-class Maker:
+class Maker(Beside):
     def __init__(self, w):
         self.w, self.fifos = w, []
-        self.p = subprocess.Popen(["/usr/bin/python3", "-c", MAKES], env=w.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, text=True)
-        self.pid = self.p.pid
-
-    def __enter__(self):
-        return self
+        super().__init__(w, "/usr/bin/python3", "-c", MAKES, stderr=subprocess.STDOUT, text=True)
 
     def __exit__(self, *_):
         if self.p.poll() is None:
             self.p.kill()
         for fd in self.fifos:
             os.write(fd, b"\n")
-        self.p.communicate()
+        super().__exit__()
         for fd in self.fifos:
             os.close(fd)
 

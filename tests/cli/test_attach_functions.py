@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 
-from cli_test import main, until
+from cli_test import Beside, main, until
 
 PLAIN = "-fpatchable-function-entry=0"
 
@@ -162,20 +162,10 @@ int main(void)
 """
 
 
-class Program:
+class Program(Beside):
     def __init__(self, w, *words):
-        self.p = subprocess.Popen(words, cwd=w.dir, env=w.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT)
-        assert self.p.stdout.readline() == b"ready\n"
-        self.pid = self.p.pid
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.p.poll() is None:
-            self.p.kill()
-        self.p.communicate()
+        super().__init__(w, *words, stderr=subprocess.STDOUT)
+        self.is_ready()
 
     def end(self):
         out, _ = self.p.communicate(b"\n", timeout=60)

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, main, root
+from cli_test import BIN, LIBRARY, main, root, until
 
 # handle() takes 60 ms after SIGUSR2, else nothing
 TEXT = """
@@ -50,13 +50,6 @@ def flying(w, *words):
         r.wait()
         r.stderr.close()
         w.run("clean")
-
-
-def until(what, seconds=90):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.01)
 
 
 def stamps(w, name):

@@ -12,7 +12,7 @@ import threading
 import time
 
 import cli_test
-from cli_test import BIN, Skip
+from cli_test import BIN, Skip, until
 
 STEPS = r"""
 #include <stdio.h>
@@ -29,13 +29,6 @@ int main(void)
 """
 V3 = b"-1V3\0"
 MAGIC = b"766679\0\0"
-
-
-def until(condition, what, seconds=60):
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.01)
 
 
 class Listener:
@@ -426,7 +419,7 @@ def test_hostile(w):
     r.close()
     # one that says nothing, and more of them than are allowed; those before are gone when their processes are
     with open(f"/proc/{here.p.pid}/task/{here.p.pid}/children", encoding="utf-8") as f:
-        cli_test.until(lambda: f.seek(0) or not f.read().split())
+        until(lambda: f.seek(0) or not f.read().split())
     silent = [Raw(here) for _ in range(4)]
     more = socket.create_connection((here.host, here.port))
     assert more.recv(10) == b"" and "--max-clients" in here.line()

@@ -7,7 +7,7 @@ import re
 import signal
 import subprocess
 
-from cli_test import BIN, main, need
+from cli_test import BIN, Beside, main, need
 
 # Does what a line on stdin says.
 OBEYS = r"""
@@ -60,22 +60,12 @@ FILES = ("tracing_on", "current_tracer", "buffer_size_kb", "trace_options", "gua
          "set_ftrace_notrace", "set_graph_function", "max_graph_depth", "tracing_thresh", "set_event")
 
 
-class Program:
+class Program(Beside):
     def __init__(self, w, *words, **env):
         if not words:
             words = (w.path("obeys") if os.path.exists(w.path("obeys")) else w.compile("obeys", OBEYS),)
-        self.p = subprocess.Popen(words, cwd=w.dir, env=dict(w.env, **env), stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE)
-        self.pid = self.p.pid
-        assert self.p.stdout.readline() == b"ready\n"
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.p.poll() is None:
-            self.p.kill()
-        self.p.communicate()
+        super().__init__(w, *words, env=dict(w.env, **env))
+        self.is_ready()
 
     def does(self, line):
         self.p.stdin.write(line.encode() + b"\n")

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import time
 
-from cli_test import BIN, LIBRARY, Skip, main, root, running
+from cli_test import BIN, LIBRARY, Skip, main, root, running, until
 
 TARGETS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "targets")
 INCLUDE = os.path.join(TARGETS, "..", "..", "include")
@@ -20,13 +20,6 @@ INCLUDE = os.path.join(TARGETS, "..", "..", "include")
 def timed(w):
     with open(os.path.join(TARGETS, "timed.c")) as f:
         return w.compile("timed", f.read(), "-O2", "-I" + TARGETS, "-I" + INCLUDE)
-
-
-def until(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < end, "it did not come"
-        time.sleep(0.01)
 
 
 def get(w, pid, file):

@@ -627,16 +627,16 @@ def test_many_connections(w):
             with contextlib.closing(socket.create_connection(("127.0.0.1", int(c.port)))) as s:
                 s.sendall(half)
         # an idle connection is ended after 30 s: these have ended before
-        until(lambda: connections(c.pid) == 1, 25)
+        until(lambda: connections(c.pid) == 1, seconds=25)
         assert c.ask("info")["calls"]
         for _ in range(40):
             s = stay.enter_context(contextlib.closing(socket.create_connection(("127.0.0.1", int(c.port)))))
             s.sendall(half)
-        until(lambda: connections(c.pid) == 33, 25)
+        until(lambda: connections(c.pid) == 33, seconds=25)
         os.kill(c.pid, signal.SIGINT)
-        until(lambda: not os.path.exists(c.path), 20)
+        until(lambda: not os.path.exists(c.path), seconds=20)
         # a second signal may end it at once, by then
-        until(lambda: read_state(c.pid) == "Z", 20)
+        until(lambda: read_state(c.pid) == "Z", seconds=20)
 
 
 def test_hostile_files(w):
