@@ -19,6 +19,7 @@
 
 #include "tools/attach/attach.h"
 #include "tools/attach/attach_impl.h"
+#include "tools/base/array.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/time_ns.h"
@@ -100,15 +101,8 @@ static struct child *find(struct followed_children *f, int pid)
 
 static int add(struct followed_children *f, int pid, int parent)
 {
-	if (f->nr == f->room) {
-		size_t room = f->room ? 2 * f->room : 16;
-		struct child *more = realloc(f->rows, room * sizeof(*more));
-
-		if (!more)
-			return fail(ENOMEM, "no memory");
-		f->rows = more;
-		f->room = room;
-	}
+	if (ARRAY_ROOM(f->rows, f->nr, f->room, 16))
+		return fail(ENOMEM, "no memory");
 	f->rows[f->nr++] = (struct child){.pid = pid, .parent = parent, .until = try_until(f)};
 	return 0;
 }
@@ -117,11 +111,11 @@ static int add(struct followed_children *f, int pid, int parent)
 static int look_for_children(struct followed_children *f)
 {
 	DIR *dir = opendir("/proc");
-	size_t nr = 0, room = f->nr_seen + 64, before = 0;
-	int *now = malloc(room * sizeof(*now)), *more, parent, err = 0;
+	size_t nr = 0, room = 0, before = 0;
+	int *now = NULL, parent, err = 0;
 	struct dirent *e;
 
-	while (dir && now && !err && (e = readdir(dir))) {
+	while (dir && !err && (e = readdir(dir))) {
 		int pid = atoi(e->d_name);
 
 		if (pid <= 0)
@@ -133,22 +127,18 @@ static int look_for_children(struct followed_children *f)
 			if (parent > 0 && find(f, parent))
 				err = add(f, pid, parent);
 		}
-		if (nr == room) {
-			room *= 2;
-			more = realloc(now, room * sizeof(*now));
-			if (!more)
-				break;
-			now = more;
-		}
-		now[nr++] = pid;
+		if (!err && ARRAY_ROOM(now, nr, room, 256))
+			err = fail(ENOMEM, "no memory");
+		if (!err)
+			now[nr++] = pid;
 	}
-	if (!dir || !now)
-		err = dir ? fail(ENOMEM, "no memory") : fail_errno(errno, "/proc");
-	if (dir)
+	if (!dir)
+		err = fail_errno(errno, "/proc");
+	else
 		closedir(dir);
 	free(f->seen);
 	f->seen = now;
-	f->nr_seen = now ? nr : 0;
+	f->nr_seen = nr;
 	return err;
 }
 
@@ -167,12 +157,15 @@ static void say_attached(const struct followed_children *f, struct child *c)
 	c->was_said = true;
 }
 
-/* No later try would do better. */
-static bool is_final(int pid, int err)
+/*
+ * No later try would do better. @image: before the try. Amid an exec it has no program yet, which looks as
+ * one of 32 bits does.
+ */
+static bool is_final(int pid, const struct attach_image *image, int err)
 {
 	bool loaded, filtered;
 
-	return err == -ENOEXEC || err == -EPERM || err == -EACCES ||
+	return (err == -ENOEXEC && image->at) || err == -EPERM || err == -EACCES ||
 	       attach_check(pid, &loaded, &filtered) == -ENOTSUP;
 }
 
@@ -211,7 +204,7 @@ static bool try_child(struct followed_children *f, struct child *c)
 		return false;
 	}
 	snprintf(why, sizeof(why), "%s", fail_text());
-	if (is_final(c->pid, err) || time_ns(CLOCK_MONOTONIC) > c->until) {
+	if (is_final(c->pid, &image, err) || time_ns(CLOCK_MONOTONIC) > c->until) {
 		if (attach_image_same(c->pid, &image) || !image.at) {
 			note("%s", why);
 			f->how->refused(f->how->arg);
