@@ -83,6 +83,7 @@ def check_percentiles(w, db):
     middle = (values[(len(values) - 1) // 2] + values[len(values) // 2]) / 2
     assert answer["a"] == values[0] and answer["b"] == values[-1] and abs(answer["c"] - p90) < 1e-6 * p90 + 1e-6 and answer["d"] == middle
     assert json.loads(ask(w, "SELECT median(duration) m FROM slices WHERE 0", "--json").stdout) == [{"m": None}]
+    assert "not numbers" in ask(w, "SELECT median(name) FROM slices", status=1).stderr.decode()
     assert "not from 0 to 100" in ask(w, "SELECT percentile(duration, 101) FROM slices", status=1).stderr.decode()
 
 

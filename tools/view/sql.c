@@ -43,6 +43,10 @@ static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv
 		sqlite3_result_error(ctx, "percentile(): not from 0 to 100", -1);
 		return;
 	}
+	if (sqlite3_value_numeric_type(argv[0]) > SQLITE_FLOAT) {
+		sqlite3_result_error(ctx, "percentile(), median(): the values are not numbers", -1);
+		return;
+	}
 	v->p = p;
 	if (v->nr == v->room) {
 		size_t room = v->room ? 2 * v->room : 256;
