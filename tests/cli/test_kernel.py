@@ -157,7 +157,16 @@ def test_start_and_reset(w):
         until(lambda: "sched_switch:" in read(folder, "trace"))
         err = w.run("start", *at, "-e", "nosuch", status=1).stderr
         assert b"set_event: Invalid argument" in err, err
+        event = folder + "/events/sched/sched_switch"
+        cpus = read(folder, "tracing_cpumask")
+        write("prev_pid > 1", event, "filter")
+        write("stacktrace", event, "trigger")
+        write("traceon:1", event, "trigger")
+        write("1", folder, "tracing_cpumask")
+        write(str(os.getpid()), folder, "set_event_pid")
         err = w.run("reset", *at).stderr.decode()
+        assert read(event, "filter") == "none\n" and lines(read(event, "trigger")) == [], read(event, "trigger")
+        assert read(folder, "tracing_cpumask") == cpus and read(folder, "set_event_pid") == ""
         assert all("stays as it is: Operation not permitted" in l for l in err.splitlines()), err
         assert lines(read(folder, "trace")) == [] and read(folder, "set_event") == "" and read(folder, "tracing_on") == "1\n"
         w.run("start", "-k", "-B", name + "x", "-e", "sched_switch")

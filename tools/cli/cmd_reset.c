@@ -2,6 +2,7 @@
 /* vestige reset: the state a process starts in. Tests: tests/cli/test_control.py. */
 #include <errno.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,6 +10,7 @@
 #include "tools/base/note.h"
 #include "tools/cli/cmd.h"
 #include "tools/cli/control.h"
+#include "tools/cli/settings.h"
 
 enum whose { ALL, TOP, KERNEL };
 
@@ -19,6 +21,8 @@ static const struct {
 } writes[] = {
 	{"current_tracer", "nop", ALL},
 	{"events/enable", "0", KERNEL},
+	{"set_event_pid", "", KERNEL},
+	{"set_event_notrace_pid", "", KERNEL},
 	{"set_ftrace_filter", "", ALL},
 	{"set_ftrace_notrace", "", ALL},
 	{"set_ftrace_pid", "", ALL},
@@ -33,6 +37,8 @@ static const struct {
 	{"prove_locking", "0", TOP},
 	{"guard_budget", "5", TOP},
 	{"trace_clock", "local", ALL},
+	{"tracing_max_latency", "0", KERNEL},
+	{"error_log", "", KERNEL},
 	{"trace", "", ALL},
 	{"tracing_on", "1", ALL},
 };
@@ -53,12 +59,91 @@ struct reset {
 	unsigned int nr; /* instances to be removed */
 };
 
+/* A system or an event of the kernel that is reset. */
+struct place {
+	struct target *t;
+	const char *path; /* its folder */
+	int err;
+};
+
+/* Remove the triggers of an event, as its file shows them: behind ` [` comes a histogram's state. */
+static int remove_triggers(struct target *t, const char *path)
+{
+	struct target_text text;
+	int err = target_read(t, path, &text);
+	char *next = text.at, *line, *state;
+
+	if (err)
+		return without(path, err);
+	while (!err && (line = strsep(&next, "\n"))) {
+		char *remove = NULL;
+
+		if (!*line || *line == '#')
+			continue;
+		state = strstr(line, " [");
+		if (asprintf(&remove, "!%.*s", (int)(state ? state - line : (long)strlen(line)),
+			     line) < 0)
+			err = fail(ENOMEM, "out of memory");
+		else
+			err = target_set(t, path, remove);
+		free(remove);
+	}
+	free(text.at);
+	return err;
+}
+
+static int reset_event(void *arg, const char *name, bool is_dir)
+{
+	struct place *system = arg;
+	char path[512];
+
+	if (!is_dir)
+		return 0;
+	snprintf(path, sizeof(path), "%s/%s/trigger", system->path, name);
+	system->err = remove_triggers(system->t, path);
+	return system->err;
+}
+
+static int reset_system(void *arg, const char *name, bool is_dir)
+{
+	struct place *events = arg, system = {.t = events->t};
+	char path[256], filter[300];
+
+	if (!is_dir)
+		return 0;
+	snprintf(path, sizeof(path), "events/%s", name);
+	snprintf(filter, sizeof(filter), "%s/filter", path);
+	system.path = path;
+	/* that of a system is in front of its events' */
+	events->err = without(filter, target_set(events->t, filter, "0"));
+	if (!events->err)
+		events->err = events->t->ops->files(events->t, path, reset_event, &system);
+	if (!events->err || events->err > 0)
+		events->err = system.err;
+	return events->err;
+}
+
+/* Filters and triggers of all events of the kernel, and the CPUs. */
+static int reset_kernel(struct target *t)
+{
+	struct place events = {.t = t};
+	char all[SETTINGS_CPUS_BYTES];
+	int err = without("tracing_cpumask",
+			  target_set(t, "tracing_cpumask", settings_all_cpus(all)));
+
+	if (err)
+		return err;
+	err = t->ops->files(t, "events", reset_system, &events);
+	return err < 0 ? err : events.err;
+}
+
 /* @name: NULL, or the instance that it is. */
 static int reset(struct target *t, const char *name, void *arg)
 {
 	const struct reset *opt = arg;
 	bool kernel = opt->buffers.which.kernel;
-	int err = 0;
+	/* a trigger that goes may leave an event switched on */
+	int err = kernel ? reset_kernel(t) : 0;
 
 	for (size_t i = 0; i < sizeof(writes) / sizeof(*writes) && !err; i++) {
 		if ((writes[i].whose == TOP && name) || (writes[i].whose == KERNEL && !kernel))

@@ -182,14 +182,10 @@ static int put_last(const struct part *p, enum setting_kind kind, const char *pa
 	return text ? put(p, path, text, true) : 0;
 }
 
-static int put_cpus(const struct part *p)
+const char *settings_all_cpus(char all[SETTINGS_CPUS_BYTES])
 {
-	const char *text = last_of(p, SET_CPUS);
-	char all[1024 / 4 + 1];
 	long nr = sysconf(_SC_NPROCESSORS_CONF), at = 0;
 
-	if (!text || strcmp(text, "-1"))
-		return text ? put(p, "tracing_cpumask", text, true) : 0;
 	if (nr < 1 || nr > 1024)
 		nr = 1024;
 	if (nr % 4)
@@ -197,7 +193,17 @@ static int put_cpus(const struct part *p)
 	for (long i = 0; i < nr / 4; i++)
 		all[at++] = 'f';
 	all[at] = '\0';
-	return put(p, "tracing_cpumask", all, true);
+	return all;
+}
+
+static int put_cpus(const struct part *p)
+{
+	const char *text = last_of(p, SET_CPUS);
+	char all[SETTINGS_CPUS_BYTES];
+
+	if (!text)
+		return 0;
+	return put(p, "tracing_cpumask", strcmp(text, "-1") ? text : settings_all_cpus(all), true);
 }
 
 /* The first pattern of a kind replaces the list. */

@@ -85,4 +85,8 @@ int settings_apply(const struct settings *s, const struct settings_writer *w);
  */
 int settings_run(const struct settings *s, char **argv);
 
+/* settings_all_cpus() - the text for tracing_cpumask that names all CPUs of the machine. Return: @all. */
+#define SETTINGS_CPUS_BYTES (1024 / 4 + 1)
+const char *settings_all_cpus(char all[SETTINGS_CPUS_BYTES]);
+
 #endif
