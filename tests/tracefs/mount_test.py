@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Shared by the tests of the mount: programs that call on demand, a mount that is removed whatever
-happens."""
+"""Shared by the tests of the mount: programs that call on demand, and a mount that is always
+removed."""
 import contextlib
 import os
 import re
@@ -15,7 +15,7 @@ from cli_test import BIN, Skip, main, need, root, until  # noqa: E402, F401
 
 LIBRARY = os.environ["BUILD_DIR"] + "/libvestige.so"
 
-# Reads numbers and calls mid() so often; each mid() calls leaf() twice.
+# For each number N that it reads, calls mid() N times; each mid() calls leaf() twice.
 STEPS = r"""
 #include <stdio.h>
 volatile long sum;
@@ -54,7 +54,7 @@ class Steps:
         self.p.stdin.flush()
 
     def stop(self):
-        """SIGSTOP, and wait until each thread has stopped."""
+        """Send SIGSTOP, and wait until each thread has stopped."""
         self.p.send_signal(signal.SIGSTOP)
         tasks = f"/proc/{self.pid}/task"
         while any(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] != "T"
@@ -72,7 +72,7 @@ class Steps:
 
 @contextlib.contextmanager
 def steps(w, boot="", prog=None, **env):
-    """A program at work: STEPS, or one that reads and prints numbers as that does."""
+    """A running program: STEPS, or another @prog that reads and prints numbers as STEPS does."""
     s = Steps(w, boot, prog, **env)
     try:
         yield s
@@ -97,8 +97,8 @@ def is_mounted(path):
 
 
 def is_kept(path):
-    """Does another mount namespace (`vestige enter` of a test beside this one) have a copy of the
-    mount?"""
+    """Whether another mount namespace has a copy of the mount (`vestige enter` of a test that runs
+    at the same time)."""
     for pid in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError), open(f"/proc/{pid}/mounts", encoding="utf-8") as f:
             if any(line.split()[1] == path for line in f):
@@ -108,8 +108,8 @@ def is_kept(path):
 
 @contextlib.contextmanager
 def mounted(w):
-    """The folder on which the mount is; away afterwards, and its server has ended without
-    complaint."""
+    """The mount's folder. At the end the mount is removed, and its server must have ended without
+    an error message."""
     fuse()
     path = w.path("mnt")
     server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, cwd=w.dir,
@@ -154,7 +154,7 @@ def server_of(path):
 
 
 def cpu_seconds(pid):
-    """CPU time of a process's threads, also of those that have ended."""
+    """CPU time of all threads of a process, ended ones included."""
     with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
         fields = f.read().rsplit(") ", 1)[1].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -169,7 +169,7 @@ def read(path):
 
 
 def write(path, text, flags=os.O_TRUNC):
-    """One open, write, close. 0 or the errno."""
+    """open(), write(), close(). Return: 0 or the errno."""
     try:
         fd = os.open(path, os.O_WRONLY | flags)
     except OSError as e:
@@ -204,8 +204,8 @@ def drain(fd, size=65536):
 
 
 def sub_buffer_events(page, ordered=True):
-    """(stamp, type, bytes) of a sub-buffer's events. Not @ordered: a time may be absolute and an
-    earlier one."""
+    """(stamp, type, bytes) of a sub-buffer's events. Without @ordered an absolute time may be
+    earlier than the one before."""
     ts, commit = struct.unpack_from("<QQ", page)
     assert not commit >> 31, "a loss"
     at, end = 16, 16 + (commit & 0xfffff)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of sessions share: a program that starts copies of itself, and a session of it."""
+"""Shared by the tests of sessions: a program that starts copies of itself, and a session of it."""
 import contextlib
 import os
 import subprocess
@@ -8,8 +8,8 @@ from mount_test import BIN, until
 
 ALL = "#### all functions enabled ####\n"
 
-# Starts a copy of itself for each line `new`, and tells the youngest what else it reads; `end`
-# waits.
+# Starts a copy of itself for each line `new`. A line `>TEXT` goes on to the youngest copy as TEXT.
+# A number N calls mid() N times.
 NEST = r"""
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,7 +73,7 @@ def failing(call, path):
     return 0
 
 
-def tell(p, line):
+def send(p, line):
     p.stdin.write(line.encode() + b"\n")
     p.stdin.flush()
 
@@ -85,7 +85,7 @@ def expect(p, line):
 
 def child_of(p, m, known=()):
     """Start another member; its pid."""
-    tell(p, "new")
+    send(p, "new")
     expect(p, b"ready")
     child, = until(lambda: {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid, *known})
     return child
@@ -98,6 +98,6 @@ def take(path, texts):
 
 
 def offset_of(prog, symbol):
-    """In its file, where code is mapped as it lies there."""
+    """The offset of @symbol in the file @prog, which is also its address in the file."""
     nm = subprocess.run(["nm", prog], stdout=subprocess.PIPE, text=True, check=True).stdout
     return "0x" + next(line.split()[0] for line in nm.splitlines() if line.endswith(f" {symbol}"))

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige enter: the kernel's own clients on a process, which do not know."""
+"""vestige enter: unchanged clients of the kernel's tracefs (trace-cmd, shell scripts) work on a
+process."""
 import os
 import re
 import subprocess
@@ -26,8 +27,8 @@ def report(w, *args):
 
 
 def stacked():
-    """The mounts, outside of `enter`, at the places where it mounts: other processes' mounts come
-    and go."""
+    """The mounts outside of `enter` at the places where `enter` mounts. Mounts of other tests come
+    and go elsewhere."""
     with open("/proc/self/mounts", encoding="utf-8") as f:
         return [line for line in f if line.split()[1].startswith(("/sys/", "/proc/"))]
 
@@ -59,7 +60,8 @@ def test_a_tree_of_its_own(w):
 
 
 def test_a_second_tracefs(w):
-    """Where the kernel's is mounted twice (debugfs does so) both are the process's."""
+    """Where the kernel's tracefs is mounted twice (debugfs does so), both places show the
+    process."""
     fuse()
     root()
     other = w.path("other")
@@ -75,7 +77,7 @@ def test_a_second_tracefs(w):
 
 
 def test_addresses_of_kallsyms(w):
-    """Those that clients read there name the same code where they are written."""
+    """An address from the process's kallsyms means the same code in a filter."""
     with steps(w) as p:
         script = f"""cd {TRACING}
             a=0x$(grep ' leaf$' /proc/kallsyms | cut -d' ' -f1)
@@ -111,14 +113,13 @@ def test_trace_cmd_looks(w):
 
 
 def taken(w, p):
-    """Records that readers took, of all CPUs."""
+    """How many records readers took, of all CPUs."""
     return sum(int(w.run("get", "-P", p.pid, f"per_cpu/cpu{c}/stats").stdout.split()[-1])
                for c in range(os.cpu_count()))
 
 
 def recorded(w, p, *args, calls=2000):
-    """Record while the process makes its calls: when trace-cmd has switched on, until they are
-    made."""
+    """Run `trace-cmd record` on the process, which makes all its calls while recording is on."""
     fifo = w.path("go")
     os.mkfifo(fifo)
     cmd = subprocess.Popen([BIN, "enter", str(p.pid), "--", "trace-cmd", "record", *args, "-o",
@@ -126,7 +127,7 @@ def recorded(w, p, *args, calls=2000):
                            env=w.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     with open(fifo) as f:
         f.read()
-    # trace-cmd's readers are not waited for when the command ends before they have begun
+    # trace-cmd may end before its readers have begun: wait for them
     w.run("set", "-P", p.pid, "buffer_percent", "0")
     before = taken(w, p)
     p.call(calls)
@@ -190,7 +191,7 @@ __attribute__((patchable_function_entry(0))) int main(void)
 
 
 def calls_of(text):
-    """The calls in order, as `trace-cmd report` tells them, without times, CPUs and pids."""
+    """The calls in order, as `trace-cmd report` prints them, without times, CPUs and pids."""
     out = []
     for line in text.splitlines():
         at = re.search(r"(function|funcgraph_entry|funcgraph_exit): +(.*)$", line)
@@ -201,8 +202,8 @@ def calls_of(text):
 
 
 def test_trace_cmd_counts_as_record(w):
-    """Call by call the same, of the same program, by pages that it spliced, that it read, and our
-    own file."""
+    """trace-cmd by spliced pages, trace-cmd by read pages and `vestige record` give the same calls
+    of one program."""
     need("trace-cmd")
     fuse()
     root()

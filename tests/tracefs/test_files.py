@@ -60,7 +60,7 @@ def test_files_read_as_get_prints_them(w):
 
 
 def test_writes(w):
-    """Value, errno, contents then."""
+    """Each write gives the expected result and errno, and leaves the expected contents."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         for name, text, err, then in (
@@ -92,8 +92,7 @@ def test_writes(w):
 
 
 def test_events_come_and_go(w):
-    """Folders of events are requested once, and again when there may be new ones, by whatever
-    means."""
+    """The server asks for folders of events once, and again whenever there may be new events."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.mkdir(f"{at}/instances/foo")
@@ -111,7 +110,7 @@ def test_events_come_and_go(w):
 
 
 def test_more_text_than_the_area_has_room_for(w):
-    """Files stay, whatever was written to them."""
+    """Files keep their names and their text when written text outgrows the area's room."""
     with steps(w) as s, mounted(w) as m:
         at = f"{m}/{s.pid}"
         before = os.listdir(at)
@@ -178,7 +177,8 @@ def test_trace_is_emptied_when_opened(w):
 
 
 def test_marks_name_their_writer(w):
-    """As the kernel's do: the writing thread's pid and name, of this process or another."""
+    """A mark has the pid and name of the thread that wrote it, of any process, as the kernel's
+    marks do."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         sh = subprocess.Popen(["sh", "-c", f"echo one > {at}/trace_marker"])
@@ -187,19 +187,19 @@ def test_marks_name_their_writer(w):
         assert write(f"{at}/trace_marker", "three\n") == 0
         os.mkdir(f"{at}/instances/foo")
         assert write(f"{at}/instances/foo/trace_marker", "four\n") == 0
-        who = r"^ +(\S+)-(\d+) .*tracing_mark_write: %s$"
-        told = lambda text, file="trace": re.search(who % text, read(f"{at}/{file}"), re.M).groups()
+        head = r"^ +(\S+)-(\d+) .*tracing_mark_write: %s$"
+        writer = lambda text, file="trace": re.search(head % text, read(f"{at}/{file}"), re.M).groups()
         me = (open("/proc/self/comm").read().strip(), str(os.getpid()))
-        assert told("one") == ("sh", str(sh.pid))
-        assert told("two")[0] == "vestige" and told("three") == me
-        assert told("four", "instances/foo/trace") == me
+        assert writer("one") == ("sh", str(sh.pid))
+        assert writer("two")[0] == "vestige" and writer("three") == me
+        assert writer("four", "instances/foo/trace") == me
         assert re.search(rf"^{sh.pid} sh$", read(f"{at}/saved_cmdlines"), re.M)
-        # the same of bytes
+        # the same with trace_marker_raw
         raw = subprocess.Popen(["sh", "-c", rf"printf '\001\000\000\000abcd' > {at}/trace_marker_raw"])
         assert raw.wait() == 0
         assert write(f"{at}/instances/foo/trace_marker_raw", "\2\0\0\0abcd") == 0
-        who = r"^ +(\S+)-(\d+) .*: # %s buf: 61 62 63 64$"
-        assert told("1") == ("sh", str(raw.pid)) and told("2", "instances/foo/trace") == me
+        head = r"^ +(\S+)-(\d+) .*: # %s buf: 61 62 63 64$"
+        assert writer("1") == ("sh", str(raw.pid)) and writer("2", "instances/foo/trace") == me
         # many writers do not take the rows of the process's own threads
         rows = read(f"{at}/saved_cmdlines").count("\n")
         for _ in range(70):
@@ -241,7 +241,7 @@ def test_pause_on_trace(w):
                 p.call(1)
                 assert f.read(65536).count(b"leaf <-mid") == 2 + meanwhile
                 assert read(f"{at}/vestige_paused") == f"{option}\n" and read(f"{at}/tracing_on") == "1\n"
-            # a reader that has closed it is not waited for
+            # the file's pause ends with the reader's close
             p.call(1)
             assert write(f"{at}/options/pause-on-trace", "0") == 0
             assert read(f"{at}/trace").count("leaf <-mid") == 4 + meanwhile
@@ -256,8 +256,8 @@ def test_pause_on_trace(w):
 
 
 def test_the_end_of_the_server_closes_open_files(w):
-    """No release comes for a file that is open when the server is told to end: its pause ends all
-    the same."""
+    """A file that is open when the server ends gets no release(): its pause of tracing ends all the
+    same."""
     path = w.path("ending")
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:
         server = subprocess.Popen([BIN, "mount", "-f", path], env=w.env, stderr=subprocess.DEVNULL)
@@ -427,7 +427,8 @@ int main(int argc, char **argv)
 
 
 def test_a_filter_of_unloaded_functions(w):
-    """Functions of an object that was unloaded are not listed, but the filter is no empty one."""
+    """A filter of functions that were unloaded lists none of them, and still does not mean `all
+    functions`."""
     lib = w.compile("lib", "int plugin(void) { return 1; }", "-shared", "-fPIC")
     p = subprocess.Popen([w.compile("loads", LOADS), lib], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          env=dict(w.env, LD_PRELOAD=LIBRARY))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Processes that are stopped, killed and gone: a request gets an answer or ETIMEDOUT, and no other
-request waits."""
+"""A request to a stopped, killed or dead process gets an answer or ETIMEDOUT; no other request
+waits for it."""
 import contextlib
 import errno
 import os
@@ -16,8 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from mount_test import STEPS, main, mounted, read, steps, until, write
 
 SECONDS = 60  # no answer takes that long, however busy the machine
-# Of write-only files (inject's is EPERM), of empty pipes, and of a pipe that another look has not
-# closed yet
+# Errors of write-only files (EPERM of inject), of empty pipes, and of a pipe that another read
+# still has open
 FINE = {0, errno.EINVAL, errno.EPERM, errno.EAGAIN, errno.EBUSY}
 
 
@@ -31,7 +31,7 @@ def all_files(at):
 
 
 def look(path):
-    """0 or the errno of a first read that does not wait."""
+    """One read that does not wait. Return: 0 or the errno."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     except OSError as e:
@@ -100,8 +100,8 @@ VESTIGE_EVENT(shop, closed);""", 1).replace("mid(i);", "{ mid(i); trace_order(i)
 
 
 def test_events_of_a_process_that_cannot_answer(w):
-    """Stopped, then dead: which events there are, which are on, their filters and triggers read as
-    they did."""
+    """A stopped and then dead process shows its events, switches, filters and triggers as
+    before."""
     prog = w.compile("shop", EVENTS, f"-I{os.environ['SOURCE_DIR']}/include")
     with steps(w, prog=prog) as p, mounted(w) as m:
         at = f"{m}/{p.pid}/events"
@@ -133,7 +133,7 @@ def test_events_of_a_process_that_cannot_answer(w):
 
 
 def follow(path, ends):
-    """Read until the end; the errno that ended it, or 0."""
+    """Read until the end. Return: the errno that ended it, or 0."""
     try:
         with open(path, "rb", buffering=0) as f:
             while f.read(65536):
@@ -179,7 +179,7 @@ def test_killed_while_it_is_read(w):
 
 
 def test_killed_while_it_is_written(w):
-    """A writer gets an answer whatever becomes of the process."""
+    """A write gets an answer when the process is killed meanwhile."""
     for _ in range(5):
         with steps(w, boot="ftrace=function") as p, mounted(w) as m:
             at, answers = f"{m}/{p.pid}", []
@@ -204,7 +204,8 @@ def test_killed_while_it_is_written(w):
 
 
 def is_open(pid, name):
-    """Has the process a file open whose path ends so? One that is closed meanwhile is not."""
+    """Whether the process has a file open whose path ends with @name. A file that is closed
+    meanwhile does not count."""
     for f in os.scandir(f"/proc/{pid}/fd"):
         with contextlib.suppress(OSError):
             if os.readlink(f.path).endswith(name):
@@ -227,15 +228,15 @@ def test_a_reader_of_a_stopped_process_can_be_interrupted(w):
 
 
 def test_stopped_while_it_wrote_its_files(w):
-    """The table of files half new and half old, as a process leaves it that is killed or stopped
-    there."""
+    """Files are listed and read from a half-written list of files, which a killed or stopped
+    process can leave."""
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         names = set(os.listdir(at))
         area = next(n for n in os.listdir(w.areas) if "." in n and not n.endswith(".sock"))
         p.stop()
         with open(f"{w.areas}/{area}", "r+b") as f:
-            f.seek(240 + 10 * 24)  # of abi/area.h: the tables, and of them that of the files
+            f.seek(240 + 10 * 24)  # abi/area.h: the row of the table of files in the table of tables
             offset, = struct.unpack("<Q", f.read(8))
             f.seek(offset)
             gen, size = struct.unpack("<II", f.read(8))

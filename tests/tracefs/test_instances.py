@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""mkdir and rmdir in instances/: a buffer, a tracer and filters of its own each."""
+"""mkdir and rmdir in instances/: each instance has its own buffer, tracer and filters."""
 import errno
 import os
 import sys
@@ -21,8 +21,7 @@ def failing(call):
 
 
 def test_made_anew(w):
-    """What another way than the mount removed is gone for mkdir() at once, whatever was looked up
-    there."""
+    """mkdir() works at once after the instance was removed in another way than by the mount."""
     with steps(w) as p, mounted(w) as m:
         at = f"{m}/{p.pid}/instances"
         for i in range(20):
@@ -86,7 +85,7 @@ def test_an_instance(w):
 
 
 def test_under_load(w):
-    """Made and removed by several while the program calls and others look."""
+    """Several threads make and remove instances while the program calls and others list them."""
     end = time.monotonic() + float(os.environ.get("STRESS", "3"))
     with steps(w) as p, mounted(w) as m:
         at, wrong = f"{m}/{p.pid}/instances", []

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""trace_pipe and trace_pipe_raw: each record once, waiting, refusing, waking."""
+"""trace_pipe and trace_pipe_raw give each record once; a reader waits, is refused and is woken as
+in the kernel."""
 import contextlib
 import errno
 import os
@@ -74,8 +75,8 @@ except Ended:
 
 
 def test_splice_waits(w):
-    """As the kernel's, for a full sub-buffer; a signal or the end of the process ends it, and
-    O_NONBLOCK."""
+    """splice() waits for a full sub-buffer, as the kernel's does. A signal, the process's end or
+    O_NONBLOCK ends the wait."""
     def start(*more):
         p = subprocess.Popen(["/usr/bin/python3", "-c", SPLICE, f"{at}/per_cpu/{cpu}/trace_pipe_raw", *more],
                              stdout=subprocess.PIPE, text=True)
@@ -114,7 +115,8 @@ def test_splice_waits(w):
 
 
 def test_each_record_once_while_it_runs(w):
-    """Readers that follow, and that come and go, while the program calls: overwriting and not."""
+    """Readers get each record once while the program calls, with option overwrite and without. Some
+    readers come and go."""
     for boot in ("", " trace_options=nooverwrite"):
         with steps(w, boot="ftrace=function ftrace_filter=leaf,mid" + boot) as p, mounted(w) as m:
             at, texts = f"{m}/{p.pid}", []
@@ -163,7 +165,7 @@ int main(void)
 
 
 def test_formats_that_come_later(w):
-    """Of trace_printk(): a reader that waits learns each when it is first printed."""
+    """A waiting reader gets a format of trace_printk() with the first record that uses it."""
     prog = w.compile("prints", PRINTS, "-I" + os.environ["SOURCE_DIR"] + "/include")
     with steps(w, prog=prog) as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
@@ -233,8 +235,8 @@ def ready(fd, seconds):
 
 
 def test_buffer_percent(w):
-    """poll() of one CPU's buffer reports when that much of it is full, while recording is on; a
-    read does not wait for that."""
+    """poll() of one CPU's buffer waits until buffer_percent of it is full, while recording is on;
+    read() does not."""
     cpu = min(os.sched_getaffinity(0))
     with steps(w, boot="ftrace=function ftrace_filter=leaf") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
@@ -244,7 +246,8 @@ def test_buffer_percent(w):
         files = [f"{at}/per_cpu/cpu{cpu}/{name}" for name in ("trace_pipe_raw", "trace_pipe")]
 
         def fill(kb, path):
-            """Calls that take as much, 16 bytes each; whether the pipe is ready now."""
+            """Make calls that need @kb of the buffer, 16 bytes each. Return: whether the pipe is
+            ready then."""
             assert write(f"{at}/trace", None) == 0
             fd = nonblock(path)
             drain_raw = 0
@@ -344,7 +347,7 @@ def test_raw_pages(w):
 
 
 def test_one_raw_file_of_several_threads(w):
-    """Threads that read one descriptor in pieces: none comes twice, none is missing."""
+    """Threads that read one descriptor in pieces get each piece once."""
     with steps(w, boot="trace_buf_size=16m") as p, mounted(w) as m:
         fd = nonblock(f"{m}/{p.pid}/per_cpu/cpu0/trace_pipe_raw")
         os.sched_setaffinity(p.pid, {0})
@@ -381,8 +384,7 @@ def test_one_raw_file_of_several_threads(w):
 
 
 def test_raw_pages_of_other_sizes(w):
-    """buffer_subbuf_size_kb: a reader's sub-buffers have that size, and events/header_page says
-    so."""
+    """Sub-buffers have the size in buffer_subbuf_size_kb, and events/header_page says so."""
     with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.sched_setaffinity(p.pid, {0})
@@ -411,7 +413,7 @@ def test_raw_pages_of_other_sizes(w):
 
 
 def test_raw_pages_of_the_snapshot(w):
-    """snapshot_raw has the records of the snapshot, for each reader."""
+    """snapshot_raw gives each reader all records of the snapshot."""
     with steps(w, boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at = f"{m}/{p.pid}"
         os.sched_setaffinity(p.pid, {0})
@@ -450,8 +452,8 @@ def test_raw_pages_while_it_runs(w):
 
 
 def test_raw_pages_beside_a_reader_that_waits(w):
-    """One CPU's reader takes nothing, and its queue is full: another CPU's reader gets its records
-    all the same."""
+    """A reader gets its CPU's records while the reader of another CPU takes nothing and its queue
+    is full."""
     cpus = sorted(os.sched_getaffinity(0))[:2]
     if len(cpus) < 2:
         raise Skip("one CPU")
@@ -478,7 +480,7 @@ def test_raw_pages_beside_a_reader_that_waits(w):
 
 
 def test_writers_and_readers(w):
-    """No request waits for ever, nothing breaks, and in the end all is as it was set."""
+    """No request fails while four threads write and four read, and recording works afterwards."""
     end = time.monotonic() + float(os.environ.get("STRESS", "3"))
     with steps(w, boot="ftrace=function") as p, mounted(w) as m:
         at, wrong = f"{m}/{p.pid}", []

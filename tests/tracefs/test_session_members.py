@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The members of a session: how they come, from their first moment on, and go."""
+"""Members of a session are found when they start, have earlier writes from their first instruction
+on, and leave."""
 import collections
 import contextlib
 import errno
@@ -9,11 +10,11 @@ import re
 import subprocess
 
 from mount_test import (BIN, STEPS, cpu_seconds, fuse, main, mounted, need, read, root, server_of, until, write)
-from session_test import expect, offset_of, session, tell
+from session_test import expect, offset_of, send, session
 
 
 def test_the_dead_cost_nothing(w):
-    """Where hundreds of short processes were, files are as cheap as where there was one."""
+    """Control files of a session cost the same after hundreds of short members as after one."""
     with session(w, "many") as p, mounted(w) as m:
         server = server_of(m)
 
@@ -36,7 +37,7 @@ def test_the_dead_cost_nothing(w):
 
 
 def test_sessions_without_members_are_forgotten(w):
-    """A session that was looked at once, and written nothing, keeps no file of its members open."""
+    """The server keeps no file open of a session whose files were read once and never written."""
     with mounted(w) as m:
         server = server_of(m)
 
@@ -58,7 +59,7 @@ def test_all_that_it_starts(w):
         at = f"{m}/both"
         assert "both" in os.listdir(m) and str(p.pid) in os.listdir(m)
         assert set(os.listdir(at)) == set(os.listdir(f"{m}/{p.pid}"))
-        tell(p, "new")
+        send(p, "new")
         expect(p, b"ready")
         until(lambda: len([n for n in os.listdir(m) if n.isdigit()]) == 2)
         child, = {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid}
@@ -69,15 +70,15 @@ def test_all_that_it_starts(w):
             assert read(f"{m}/{pid}/current_tracer") == "function\n"
             assert read(f"{m}/{pid}/set_ftrace_filter") == "leaf\n"
         assert read(f"{at}/set_ftrace_filter") == "leaf\n"
-        tell(p, "2")
+        send(p, "2")
         expect(p, b"2")
-        tell(p, ">3")
+        send(p, ">3")
         expect(p, b"3")
         lines = [line.split() for line in read(f"{at}/trace").splitlines() if " <-" in line]
         assert [line[0].rsplit("-", 1)[1] for line in lines] == [str(p.pid)] * 4 + [str(child)] * 6
         assert [line[3] for line in lines] == sorted((line[3] for line in lines),
                                                      key=lambda s: float(s[:-1]))
-        tell(p, "new")
+        send(p, "new")
         expect(p, b"ready")
         third, = until(lambda: {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid, child})
         until(lambda: read(f"{m}/{third}/current_tracer") == "function\n")
@@ -90,7 +91,7 @@ def test_all_that_it_starts(w):
         assert int(read(f"{at}/buffer_total_size_kb")) == sum(sizes)
         assert len(re.findall(r"^\d+ nest$", read(f"{at}/saved_cmdlines"), re.M)) == 3
         assert read(f"{at}/available_filter_functions").split() == ["leaf", "mid", "main"]
-        # trace_pipe takes all, the second one has to wait
+        # trace_pipe takes all records, so that the second reader has to wait
         fd = os.open(f"{at}/trace_pipe", os.O_RDONLY | os.O_NONBLOCK)
         text = b""
         while text.count(b"leaf <-mid") < 10:
@@ -110,7 +111,7 @@ int main(int argc, char **argv) { return (int)shortly(argc) != 2; }
 
 
 def test_the_shortest_from_its_beginning(w):
-    """A new member has carried out earlier writes before its own code runs, once."""
+    """A new member carries out earlier writes once, before its own code runs."""
     prog = w.compile("short", SHORT, "-g")
     with session(w, "brief") as p, mounted(w) as m:
         at = f"{m}/brief"
@@ -122,7 +123,7 @@ def test_the_shortest_from_its_beginning(w):
         def calls():
             return collections.Counter(re.findall(r"short-\d+ .* (\w+):? .*n=(\d+)", read(f"{at}/trace")))
 
-        tell(p, "1")
+        send(p, "1")
         assert write(f"{at}/tracing_on", "1\n") == 0
         assert write(f"{at}/uprobe_events", f"p:early {prog}:{offset_of(prog, 'shortly')} n=%di:u32\n", os.O_APPEND) == 0
         assert write(f"{at}/events/uprobes/early/enable", "1\n") == 0
@@ -152,8 +153,8 @@ int main(int argc, char **argv)
 
 
 def test_names_from_the_beginning(w):
-    """A probe that names an argument is in a new member from its first instruction on, as its build
-    has the argument."""
+    """A probe on a named argument is in a new member from its first instruction on, where its own
+    build has the argument."""
     progs = [w.compile("one", BUILDS % ("long n", "", ""), "-g"),
              w.compile("two", BUILDS % ("long pad, long n", "7, ", "7, "), "-g")]
     run = lambda prog, *more: subprocess.run([BIN, "run", "brief", "--", prog, *more], env=w.env, check=True, stdin=subprocess.DEVNULL)
@@ -172,8 +173,7 @@ def test_names_from_the_beginning(w):
             found = re.findall(rf"{name}-(\d+) .* named: .* n=(\d+) number=(\w+)", read(f"{at}/trace"))
             return collections.Counter(line[1:] for line in found if int(line[0]) not in (first.pid, other.pid))
 
-        # another build: what was written in its order reaches it, the switch that came behind the
-        # definition too
+        # another build: it gets the writes in their order, the definition and then the switch
         other = held(progs[1])
         switch = f"{m}/{other.pid}/events/kprobes/named/enable"
         until(lambda: os.path.exists(switch) and read(switch) == "1\n")
@@ -190,7 +190,7 @@ def test_names_from_the_beginning(w):
 
 
 def test_make(w):
-    """A build: the processes that make starts, and their children."""
+    """All processes that make starts, and their children, are members of the session."""
     need("make")
     tool = w.compile("tool", STEPS.replace('puts("ready"); fflush(stdout);', ""))
     with open(w.path("Makefile"), "w") as f:
@@ -219,8 +219,7 @@ PARTS = {
 
 
 def test_make_of_a_project(w):
-    """make, the compiler's driver and what it starts, the program that was built: all are
-    members."""
+    """make, the compiler's driver, its children and the program that was built are all members."""
     need("make")
     need("gcc")
     folder = w.path("project")
@@ -248,7 +247,7 @@ def test_make_of_a_project(w):
 
 
 def test_many_members(w):
-    """More than a process may have files open at first."""
+    """A session may have more members than the soft limit of open files."""
     tool = w.compile("tool", STEPS.replace('puts("ready"); fflush(stdout);', ""))
     n = 600
     w.run("clean", "-k", "all")
@@ -287,12 +286,12 @@ int main(int argc, char **argv)
 
 
 def test_write_at_exec(w):
-    """A write that comes as a member executes another program reaches it, however early."""
+    """A write during a member's execve() reaches the new program, however early it comes."""
     where = "events/sched/sched_process_exec/filter"
     with session(w, "execs", prog=w.compile("execs", EXECS)) as p, mounted(w) as m:
         assert write(f"{m}/execs/{where}", "pid > 1000000\n") == 0
         for i in range(60):
-            tell(p, "")
+            send(p, "")
             expect(p, b"ready")
             # while the session's only member changes it may have no files for a moment
             until(lambda: write(f"{m}/execs/{where}", f"pid > {i}\n") == 0, 20)
@@ -300,8 +299,7 @@ def test_write_at_exec(w):
 
 
 def test_from_the_first_moment(w):
-    """Earlier writes apply to a program that lives for a moment; once, and while they are in
-    force."""
+    """Earlier writes apply once to a very short program, and only while they are in force."""
     exec_ = "events/sched/sched_process_exec"
     with session(w, "short") as p:
         with mounted(w) as m:
@@ -316,7 +314,7 @@ def test_from_the_first_moment(w):
                 assert read(f"{where}/trace").count("sched_process_exec: filename=/bin/true ") == 5, read(f"{where}/trace")
             assert re.search(r"filename: /bin/true +} hitcount: +5\n", read(f"{at}/{exec_}/hist"))
             # one that stays has each write once, and what is written later
-            tell(p, "new")
+            send(p, "new")
             expect(p, b"ready")
             assert write(f"{at}/{exec_}/filter", "pid > 0\n") == 0
             child, = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
@@ -333,7 +331,7 @@ def test_from_the_first_moment(w):
         for text in (kept, kept[:-1], b"", os.urandom(4000)):
             with open(f"{w.areas}/session.short", "wb") as f:
                 f.write(text)
-            tell(p, "new" if text is kept else ">new")
+            send(p, "new" if text is kept else ">new")
             expect(p, b"ready")
         with mounted(w) as m:
             youngest = max(int(n) for n in os.listdir(m) if n.isdigit())
@@ -349,21 +347,20 @@ def test_enter(w):
     fuse()
     root()
     with session(w, "both") as p:
-        tell(p, "new")
+        send(p, "new")
         expect(p, b"ready")
         w.run("enter", "both", "--", "sh", "-c", "cd /sys/kernel/tracing; "
               "echo leaf > set_ftrace_filter; echo function > current_tracer")
-        tell(p, "1")
+        send(p, "1")
         expect(p, b"1")
-        tell(p, ">2")
+        send(p, ">2")
         expect(p, b"2")
         text = w.run("enter", "both", "--", "cat", "/sys/kernel/tracing/trace").stdout.decode()
         assert text.count("leaf <-mid") == 6, text
 
 
 def test_trace_cmd(w):
-    """Stock trace-cmd on a session, by pages that it splices and that it reads; a member comes
-    meanwhile."""
+    """Stock trace-cmd records a session, by spliced and by read pages, while a member comes."""
     need("trace-cmd")
     fuse()
     root()
@@ -377,15 +374,15 @@ def test_trace_cmd(w):
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             with open(fifo) as f:
                 f.read()
-            tell(p, "1000")
+            send(p, "1000")
             expect(p, b"1000")
-            tell(p, "new")
+            send(p, "new")
             expect(p, b"ready")
             child, = open(f"/proc/{p.pid}/task/{p.pid}/children").read().split()
             # it gets the writes too, soon
             until(lambda: w.run("get", "-P", child, "current_tracer").stdout == b"function_graph\n" and
                   w.run("get", "-P", child, "tracing_on").stdout == b"1\n")
-            tell(p, ">2000")
+            send(p, ">2000")
             expect(p, b"2000")
             with open(fifo, "w") as f:
                 f.write("\n")

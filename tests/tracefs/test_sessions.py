@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""A session: a process and all that it starts, one set of files for all."""
+"""A session is a process with all that it starts: one set of control files serves all members.
+Each value of the session's files is compared with the values of the members' own files."""
 import collections
 import contextlib
 import errno
@@ -11,19 +12,19 @@ import subprocess
 import threading
 
 from mount_test import (BIN, main, mounted, need, nonblock, read, sub_buffer_events, until, write)
-from session_test import NEST, child_of, expect, failing, session, take, tell
+from session_test import NEST, child_of, expect, failing, session, send, take
 
 
 def test_deepest_stack(w):
-    """Of a session that of the member whose is the deepest."""
+    """A session's stack_trace and stack_max_size are those of the member with the deepest stack."""
     with session(w, "deep", boot="stacktrace") as p, mounted(w) as m:
-        tell(p, "new")
+        send(p, "new")
         expect(p, b"ready")
         until(lambda: len([n for n in os.listdir(m) if n.isdigit()]) == 2)
         child, = {int(n) for n in os.listdir(m) if n.isdigit()} - {p.pid}
-        tell(p, "1")
+        send(p, "1")
         expect(p, b"1")
-        tell(p, ">1")
+        send(p, ">1")
         expect(p, b"1")
         sizes = {pid: int(read(f"{m}/{pid}/stack_max_size")) for pid in (p.pid, child)}
         assert all(sizes.values()), sizes
@@ -36,15 +37,16 @@ def test_deepest_stack(w):
 
 
 def test_pipe_in_order_of_time(w):
-    """Members that call at the same time, one that comes later, one that has ended."""
+    """trace_pipe of a session gives each record of each member once, in order of time. Members call
+    at the same time; one comes later, one has ended."""
     with session(w, "both", boot="ftrace=function ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at, texts = f"{m}/both", []
         child = child_of(p, m)
         t = threading.Thread(target=take, args=(f"{at}/trace_pipe", texts))
         t.start()
         for _ in range(20):
-            tell(p, ">1000")
-            tell(p, "1000")
+            send(p, ">1000")
+            send(p, "1000")
             expect(p, b"1000")
             expect(p, b"1000")
         for name in ("trace_pipe", "per_cpu/cpu0/trace_pipe"):
@@ -55,10 +57,10 @@ def test_pipe_in_order_of_time(w):
                 assert e.errno == errno.EBUSY
         assert write(f"{at}/current_tracer", "nop") == errno.EBUSY
         third = child_of(p, m, (child,))
-        tell(p, ">1000")
+        send(p, ">1000")
         expect(p, b"1000")
         os.kill(third, 9)
-        tell(p, "500")
+        send(p, "500")
         expect(p, b"500")
         until(lambda: b"".join(texts).count(b" <-") >= 3 * 41500)
         assert write(f"{at}/tracing_on", "0") == 0
@@ -73,8 +75,7 @@ def test_pipe_in_order_of_time(w):
 
 
 def test_raw_pages(w):
-    """Every CPU's, of all members, those that come while they are read too; a call in one of them
-    goes on."""
+    """trace_pipe_raw of each CPU gives each call of each member, also of one that comes later."""
     with session(w, "both", boot="ftrace=function_graph ftrace_filter=leaf,mid") as p, mounted(w) as m:
         at, known = f"{m}/both/per_cpu", []
         fds = [nonblock(f"{at}/{c}/trace_pipe_raw") for c in os.listdir(at)]
@@ -83,8 +84,8 @@ def test_raw_pages(w):
             known.append(child_of(p, m, known))
             size = lambda name: int(read(f"{m}/{name}/buffer_total_size_kb"))
             until(lambda: size("both") == sum(map(size, (p.pid, *known))))
-            tell(p, f">{n}")
-            tell(p, f"{n}")
+            send(p, f">{n}")
+            send(p, f"{n}")
             expect(p, b"%d" % n)
             expect(p, b"%d" % n)
 
@@ -104,7 +105,7 @@ def test_raw_pages(w):
 
 
 def test_instances(w):
-    """One of a session is one of each member, those that come later too."""
+    """An instance of a session is an instance of each member, also of a member that comes later."""
     with session(w, "both") as p, mounted(w) as m:
         at = f"{m}/both"
         foo = f"{at}/instances/foo"
@@ -119,8 +120,8 @@ def test_instances(w):
             until(lambda: read(f"{m}/{pid}/instances/foo/current_tracer") == "function\n")
             assert read(f"{m}/{pid}/instances/foo/set_ftrace_filter") == "leaf\n"
             assert read(f"{m}/{pid}/current_tracer") == "nop\n"
-        tell(p, "2")
-        tell(p, ">3")
+        send(p, "2")
+        send(p, ">3")
         expect(p, b"2")
         expect(p, b"3")
         lines = [line.split()[0] for line in read(f"{foo}/trace").splitlines() if "leaf <-mid" in line]
@@ -208,7 +209,7 @@ def test_instances_of_children(w):
             assert write(f"{at}/current_tracer", "function") == 0
             children = []
             for _ in range(3):
-                tell(p, "new")
+                send(p, "new")
                 children.append(int(p.stdout.readline()))
             trace = read(f"{at}/trace")
             for child in children:
@@ -223,7 +224,7 @@ def test_instances_of_children(w):
             # exec removes the instances, as it does the area of the process; the session's are made
             # anew
             os.mkdir(f"{m}/{p.pid}/instances/own")
-            tell(p, "exec")
+            send(p, "exec")
             expect(p, b"here")
             files = sorted(f.partition("@")[2] for f in os.listdir(w.areas) if re.match(r"\d+\.\d+@", f))
             assert files == ["foo"] * 5 + ["own"], files
@@ -235,7 +236,7 @@ def test_instances_of_children(w):
 
 
 def test_a_child_does_not_get_writes_again(w):
-    """A fork's child that lives on when the mount finds it: it has what its parent was written, and
+    """A fork's child has its parent's settings. When the mount finds it, no write is repeated and
     its counts stay."""
     prog = w.compile("forks", FORKS)
     p = subprocess.Popen([BIN, "run", "forks", "--", prog], stdin=subprocess.PIPE, cwd=w.dir,
@@ -250,11 +251,11 @@ def test_a_child_does_not_get_writes_again(w):
             for folder in at, f"{m}/forks":
                 assert write(f"{folder}/events/mine/leaf/trigger", "hist:keys=n if n >= 2\n") == 0
             assert write(f"{at}/current_tracer", "function") == 0
-            tell(p, "stay")
+            send(p, "stay")
             child = int(p.stdout.readline())
             calls = lambda: read(f"{at}/trace").count("leaf <-main")
             until(lambda: calls() == 3)
-            # what the child alone is told stays, whatever the session was told before
+            # a later write to the child alone stays: earlier writes to the session are not repeated
             assert write(f"{at}/options/irq-info", "0\n") == 0
             until(lambda: read(f"{m}/{child}/instances/foo/options/irq-info") == "0\n")
             for folder in at, f"{m}/forks":
@@ -274,15 +275,15 @@ def test_a_child_does_not_get_writes_again(w):
 
 
 def test_histograms(w):
-    """The counts of a process and its children, also of ended ones: entries with the same keys are
-    one."""
+    """A session's histogram sums the members' entries with equal keys, also of members that have
+    ended."""
     source = os.environ["SOURCE_DIR"]
     with open(f"{source}/tests/targets/events/calc.c", encoding="utf-8") as f:
         prog = w.compile("calc", f.read(), "-g", f"-I{source}/include", f"-I{source}/tests/targets/events")
     p = subprocess.Popen([BIN, "run", "family", "--", prog], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          cwd=w.dir, env=w.env)
     try:
-        tell(p, "go")
+        send(p, "go")
         expect(p, b"done 4")
         with mounted(w) as m:
             fields, one = (f"{m}/family/events/calc/calc_{name}" for name in ("fields", "one"))
@@ -291,9 +292,9 @@ def test_histograms(w):
             assert write(f"{one}/trigger", "hist:keys=at.sym\n") == 0
             children = []
             for _ in range(4):
-                tell(p, "fork")
+                send(p, "fork")
                 children.append(int(p.stdout.readline().split()[1]))
-            tell(p, "go")
+            send(p, "go")
             expect(p, b"done 5")
             # rounds 1 to 4 of the children, 5 of the parent
             want = ("# event histogram\n#\n# trigger info: hist:keys=op:vals=hitcount,flags:sort=op:size=2048 "
@@ -305,7 +306,7 @@ def test_histograms(w):
             assert re.search(r"^{ at: \[[0-9a-f]+\] place +} hitcount: +5$", read(f"{one}/hist"), re.M)
             own = read(f"{m}/{p.pid}/events/calc/calc_fields/hist")
             assert "Hits: 1\n" in own and "flags:          5\n" in own, own
-            # of one that is dead
+            # a dead member's counts
             dead = f"{m}/{children[0]}/events"
             assert "calc" in os.listdir(dead) and "calc_fields" in os.listdir(f"{dead}/calc")
             assert "hist" in os.listdir(f"{dead}/calc/calc_fields")
@@ -313,20 +314,20 @@ def test_histograms(w):
             assert read(f"{dead}/calc/calc_fields/format") == read(f"{fields}/format")
             assert not os.path.exists(f"{dead}/calc/nosuch") and not os.path.exists(f"{dead}/nosuch")
             # a child that the session found while it ran counts on
-            tell(p, "linger")
+            send(p, "linger")
             p.stdout.readline()
             assert "Hits: 7\n" in read(f"{fields}/hist"), read(f"{fields}/hist")
             # cleared, or removed and made anew: the counts of dead members are gone
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op:clear\n", 0) == 0
             assert "Hits: 0\n" in read(f"{fields}/hist")
-            tell(p, "fork")
+            send(p, "fork")
             children.append(int(p.stdout.readline().split()[1]))
             assert "Hits: 1\n" in read(f"{fields}/hist"), read(f"{fields}/hist")
             assert write(f"{fields}/trigger", "!hist:keys=op:vals=flags:sort=op\n", 0) == 0
             assert read(f"{fields}/hist") == ""
             assert write(f"{fields}/trigger", "hist:keys=op:vals=flags:sort=op\n") == 0
             assert "Hits: 0\n" in read(f"{fields}/hist")
-            tell(p, "go")
+            send(p, "go")
             expect(p, b"done 4")
             one_hit = read(f"{fields}/hist")
             assert "Hits: 1\n" in one_hit
@@ -341,8 +342,8 @@ def test_histograms(w):
 
 
 def test_variables(w):
-    """Synthetic events, then the triggers that make them: a member that comes later has all of it,
-    in order."""
+    """A member that comes later gets the session's synthetic events first, then the triggers that
+    make them."""
     source = os.environ["SOURCE_DIR"]
     with open(f"{source}/tests/targets/events/pairs.c", encoding="utf-8") as f:
         prog = w.compile("pairs", f.read(), "-pthread", f"-I{source}/include")
@@ -351,7 +352,7 @@ def test_variables(w):
     def start():
         members.append(subprocess.Popen([BIN, "run", "pairs", "--", prog], stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE, cwd=w.dir, env=w.env))
-        tell(members[-1], "b 0 x 0")
+        send(members[-1], "b 0 x 0")
         expect(members[-1], b"done 1")
 
     try:
@@ -370,7 +371,7 @@ def test_variables(w):
             until(lambda: os.path.exists(f"{own}/synthetic/done/enable") and read(f"{own}/synthetic/done/enable")[0] == "1")
             for i, p in enumerate(members):
                 for line in (f"b 7 who{i} 10", f"e 7 {i} x", f"b 8 both {i}", "e 8 5 y"):
-                    tell(p, line)
+                    send(p, line)
                     p.stdout.readline()
             rows = re.findall(r"{ who: (\w+) +} hitcount: +(\d+)  sum: +(\d+)", read(f"{at}/synthetic/done/hist"))
             assert rows == [("both", "2", "11"), ("who0", "1", "10"), ("who1", "1", "11")], rows
@@ -387,8 +388,8 @@ def test_variables(w):
 
 
 def test_names_of_the_source(w):
-    """C++ names in the files of a process and of a session; a member that joins later gets them,
-    too."""
+    """C++ names work in the files of a process and of a session, also for a member that joins
+    later."""
     need("g++")
     with open(w.path("nest.cc"), "w") as f:
         f.write(NEST.replace("FN void leaf", "namespace ns {\nFN void leaf").replace("FN void mid", "}\nusing ns::leaf;\nFN void mid")
@@ -402,7 +403,7 @@ def test_names_of_the_source(w):
         write(f"{m}/nestxx/current_tracer", "function")
         child = child_of(p, m)
         until(lambda: read(f"{m}/{child}/set_ftrace_filter").split() == ["_ZN2ns4leafEi", "_Z3midi"])
-        tell(p, ">1")
+        send(p, ">1")
         expect(p, b"1")
         until(lambda: "ns4leaf" in read(f"{m}/{child}/trace"))
 
@@ -421,14 +422,14 @@ def test_emptied(w):
     with session(w, "both", boot="ftrace=function") as p, mounted(w) as m:
         calls = lambda: [line.split()[0] for line in read(f"{m}/both/trace").splitlines() if " <-" in line]
         for file, text in ("trace", None), ("current_tracer", "function_graph"):
-            tell(p, "new")
+            send(p, "new")
             expect(p, b"ready")
             child, = until(lambda: {n for n in os.listdir(m) if n.isdigit()} - {str(p.pid)})
-            tell(p, ">3")
+            send(p, ">3")
             expect(p, b"3")
             os.kill(int(child), 9)
             until(lambda: open(f"/proc/{child}/stat").read().rsplit(") ", 1)[1][0] == "Z")
-            tell(p, "1")
+            send(p, "1")
             expect(p, b"1")
             assert f"nest-{child}" in calls() and f"nest-{p.pid}" in calls()
             assert write(f"{m}/both/{file}", text) == 0

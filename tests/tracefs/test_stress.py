@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Writers and readers over all files of several instances, while threads call at full speed:
-nothing breaks, no request waits for ever, and an instance that is not written to has each of its
-calls. STRESS: seconds."""
+"""Writers and readers use all files of several instances while threads call at full speed. Nothing
+breaks, no request hangs, and an instance that is not written to has each of its calls, which the
+program counts. STRESS: seconds."""
 import errno
 import os
 import random
@@ -14,8 +14,8 @@ import time
 from mount_test import LIBRARY, main, mounted, read, until, write
 from test_writes import INCLUDE, table
 
-# Threads that call mid() and, every thousandth time, counted(), until a line comes; then they tell
-# how often that was. `once N` calls mid() so often in one thread.
+# Threads call mid() and, every thousandth time, counted(), until a line comes; then the program
+# prints how often counted() was called. A line N calls mid() N times in one thread.
 PROGRAM = r"""
 #include <pthread.h>
 #include <stdio.h>
@@ -64,19 +64,19 @@ NOTRACE int main(void)
 """
 
 NAMES = ("one", "two", "three")
-# Answers of a live process; the others are those of a hung, dead or broken one
+# Errors that a live process may answer; any other means a hung, dead or broken process
 REFUSALS = {errno.EINVAL, errno.EBUSY, errno.EEXIST, errno.ENOENT, errno.ERANGE, errno.ENOMEM, errno.EPERM,
             errno.ENODEV, errno.ESRCH, errno.EBADF, errno.EOVERFLOW, errno.EACCES, errno.EFBIG, errno.ENOSPC,
             errno.EISDIR, errno.EOPNOTSUPP}
 
 
 def texts_of():
-    """By the last part of a file's name: texts good and bad."""
+    """Good and bad texts for a file, by the last part of its name."""
     texts = {}
     for name, how, text, _, _ in table():
         for a, b in ((b"vfs_read", b"leaf"), (b"vfs_write", b"mid"), (b"vfs_*", b"m*")):
             text = text.replace(a, b)
-        # sizes of half the memory are taken by the one who asks for them
+        # large sizes are left out: one could take half the machine's memory
         if how != "R" and not (name.endswith("_kb") and len(text) > 4):
             texts.setdefault(os.path.basename(name), set()).add(text)
     return {name: sorted(some) for name, some in texts.items()}
@@ -89,7 +89,7 @@ class Storm:
         self.files = [self.files_of(at)] + [self.files_of(f"{at}/instances/{name}") for name in NAMES]
 
     def files_of(self, root):
-        """Those of events are the most by far: a list of its own."""
+        """All files, in two lists: files of events, which are most of them, and the rest."""
         found, of_events = [], []
         for folder, folders, names in os.walk(root):
             if folder.endswith("/events/syscalls"):  # all 700 are alike, and there are other files
@@ -158,7 +158,7 @@ def states(root):
 
 
 def without_triggers(files):
-    """They fire on what the program does at any time: a snapshot takes the trace away."""
+    """Remove all triggers: a snapshot trigger, for example, would empty the trace at any time."""
     for path in files:
         if os.path.basename(path) != "trigger":
             continue
@@ -174,7 +174,7 @@ def test_all_files_at_full_speed(w):
     p = subprocess.Popen([prog], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          env=dict(w.env, LD_PRELOAD=LIBRARY, VESTIGE_BOOT="trace_buf_size=1m"))
 
-    def tell(line):
+    def ask(line):
         p.stdin.write(line.encode() + b"\n")
         p.stdin.flush()
         return p.stdout.readline()
@@ -189,17 +189,17 @@ def test_all_files_at_full_speed(w):
             for name, text in (("options/overwrite", "0"), ("buffer_size_kb", str(16 << 10)),
                                ("set_ftrace_filter", "counted\n"), ("current_tracer", "function")):
                 assert write(f"{counted}/{name}", text) == 0, name
-            tell("")
+            ask("")
             mask = read(f"{at}/tracing_cpumask")
             options = {n: read(f"{at}/options/{n}") for n in os.listdir(f"{at}/options")}
             for root in (at, f"{at}/instances/one"):
                 assert write(f"{root}/current_tracer", "function_graph" if root == at else "function") == 0
             storm = Storm(at, seconds)
             storm.run()
-            calls = int(tell(""))
+            calls = int(ask(""))
             text = read(f"{counted}/trace")
             assert text.count(": counted <-run") == calls > 0, (text.count("counted <-"), calls)
-            # and the others obey again
+            # the other instances obey again
             for _, of_events in storm.files:
                 without_triggers(of_events)
             for root, tracer in ((at, "function"), *((f"{at}/instances/{n}", "function") for n in NAMES)):
@@ -217,7 +217,7 @@ def test_all_files_at_full_speed(w):
                                    ("trace_clock", "local"), ("tracing_cpumask", mask),
                                    ("current_tracer", tracer), ("tracing_on", "1"), ("trace", None)):
                     assert write(f"{root}/{name}", text) == 0, name
-            tell("100")
+            ask("100")
             for root in (at, *(f"{at}/instances/{n}" for n in NAMES)):
                 text = read(f"{root}/trace")
                 assert text.count("leaf <-mid") == 200, (root, text[:2000], states(root))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Whose the mount is: another user mounts through fusermount3, and each is refused what is not
-theirs."""
+"""Another user can mount, through fusermount3. No user but root reaches another user's
+processes."""
 import contextlib
 import ctypes
 import os
@@ -16,7 +16,7 @@ PREFIX = ["setpriv", f"--reuid={OTHER}", f"--regid={OTHER}", "--clear-groups"]
 
 
 def other_user(w):
-    """Its own folder in ours, and how its commands begin."""
+    """The other user's folder (in ours), and the words that start a command as that user."""
     root()
     need("setpriv")
     if not os.access(os.path.dirname(LIBRARY), os.X_OK):
@@ -63,8 +63,8 @@ def test_others_are_refused(w):
 
 
 def test_root_looks_into_the_folder_of_another(w):
-    """VESTIGE_DIR names a folder of another user: root sees its areas, or an error that says why
-    not."""
+    """With VESTIGE_DIR in a folder of another user, root sees the areas, or gets an error with the
+    reason."""
     home, prefix = other_user(w)
     areas = f"{home}/areas"
     with steps_of_other(w, prefix, VESTIGE_DIR=areas) as p:
@@ -99,10 +99,8 @@ def mount_says(w):
 
 
 def own_fuse_device(w):
-    """
-    /dev/fuse is everybody's on most machines. Where it is not: in a mount namespace that ends with
-    this process, one of our own is put over it.
-    """
+    """Let every user open /dev/fuse, as most machines do. Where only root may, mount a node of our
+    own over it, in a mount namespace that ends with this process."""
     if os.stat("/dev/fuse").st_mode & 0o006 == 0o006:
         return
     node, clone_newns = w.path("fuse"), 0x20000
@@ -121,7 +119,7 @@ def own_fuse_device(w):
 
 @contextlib.contextmanager
 def steps_of_other(w, prefix, **env):
-    """STEPS run by the other user."""
+    """STEPS, run by the other user."""
     with steps(w):  # compiled
         pass
     p = subprocess.Popen([*prefix, w.path("steps")], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd="/",
@@ -175,7 +173,8 @@ def test_another_user_mounts(w):
 
 
 def test_another_user_enters(w):
-    """In a user namespace of its own, where it is root over its own process alone."""
+    """`vestige enter` of another user works in a user namespace, where that user is root over its
+    own process alone."""
     home, prefix = other_user(w)
     if not os.path.isdir("/sys/kernel/tracing") or not os.path.exists("/dev/fuse"):
         raise Skip("no tracefs or no /dev/fuse")

@@ -1,8 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Each line of writes.tsv, which a real kernel answered, through the three doors of a process:
-inside it, the mount, and the command line. Differences of a process are in OTHER, with the
-reason."""
+"""Each write of writes.tsv gets the answer of a real kernel, in three ways: inside the process, by
+the mount and by the command line. Where a process differs, OTHER has the answer and the reason."""
 import errno
 import itertools
 import os
@@ -75,7 +74,7 @@ __attribute__((patchable_function_entry(0))) int main(void)
 }
 """
 
-# Which the outside tells by itself, the process not at all
+# Files that the tools render by themselves; inside the process they do not exist
 OUTSIDE = {"printk_formats", "timestamp_mode"}
 
 LISTS = {"set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "set_graph_notrace",
@@ -83,13 +82,13 @@ LISTS = {"set_ftrace_filter", "set_ftrace_notrace", "set_graph_function", "set_g
 
 
 class Door:
-    """Answers are (what write() gave or None, errno)."""
+    """One way to a process's files. Answers are (result of write() or None, errno)."""
 
     def __init__(self, w, mount):
         self.w, self.mount = w, mount
 
     def begin(self):
-        self.p = subprocess.Popen([self.w.path("told")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        self.p = subprocess.Popen([self.w.path("writes")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                   env=dict(self.w.env, LD_PRELOAD=LIBRARY), cwd=self.w.dir)
         assert self.p.stdout.readline() == b"ready\n"
 
@@ -163,7 +162,7 @@ class Command(Door):
 
     @staticmethod
     def word(p):
-        """The errno whose text the message ends with."""
+        """The name of the errno with whose text the message ends."""
         text = p.stderr.decode()
         assert p.returncode == 1 and text.startswith("vestige: "), (p.returncode, text)
         for number, name in errno.errorcode.items():
@@ -216,27 +215,27 @@ def is_missing(name, text):
 
 
 def answers(door, rows, name, how, text, kernel):
-    """Those that are right."""
+    """The answers that are right."""
     other = OTHER.get((name, text))
     if other and other[0]:
         return {other[0]}
     if is_missing(name, text):
         return {kernel, "EINVAL"}
     if isinstance(door, Mount):
-        # FUSE does not pass on a write of no bytes
+        # FUSE passes on no write of zero bytes
         return {"0"} if not text and how != "R" and kernel == "EINVAL" else {kernel}
     # one call opens and writes, and its text is whole: there is no rest to be judged at the close
     right = {kernel.removeprefix("open:")}
     if name in LISTS and not text.endswith(b"\n") and kernel.isdigit():
         right |= {k for n, _, t, k, _ in rows if n == name and t == text + b"\n" and not k.isdigit()}
-    # a file without that mode cannot be opened so
+    # the mode of the file forbids this open()
     if kernel == "EINVAL" and not os.stat(door.path(name)).st_mode & (0o444 if how == "R" else 0o222):
         right = {"EACCES", "ENOENT"} if name in OUTSIDE else {"EACCES"}
     return right
 
 
 def reads(door, name, text, kernel, functions):
-    """Its contents then, any of these."""
+    """The file's contents afterwards: any of these is right."""
     kernel = re.sub("^@([0-9]+)", lambda m: functions[int(m[1]) - 1], kernel)
     for key in ((name, text), (name, None)):
         other = OTHER.get(key, (None, None))[1]
@@ -294,19 +293,19 @@ def through(w, door):
 
 
 def test_mount(w):
-    w.compile("told", PROGRAM, INCLUDE)
+    w.compile("writes", PROGRAM, INCLUDE)
     with mounted(w) as m:
         through(w, Mount(w, m))
 
 
 def test_inside(w):
-    w.compile("told", PROGRAM, INCLUDE)
+    w.compile("writes", PROGRAM, INCLUDE)
     with mounted(w) as m:
         through(w, Inside(w, m))
 
 
 def test_command_line(w):
-    w.compile("told", PROGRAM, INCLUDE)
+    w.compile("writes", PROGRAM, INCLUDE)
     with mounted(w) as m:
         through(w, Command(w, m))
 
@@ -350,7 +349,7 @@ TAKEN = (
 
 
 def test_commands(w):
-    w.compile("told", PROGRAM, INCLUDE)
+    w.compile("writes", PROGRAM, INCLUDE)
     name = "set_ftrace_filter"
     with mounted(w) as m:
         for door in (Mount(w, m), Inside(w, m), Command(w, m)):
@@ -379,7 +378,7 @@ def test_commands(w):
                 door.end()
 
 
-# The modes of a real kernel's files and folders; a file that is not there is not looked at
+# The modes of a real kernel's files and folders. A file that does not exist here is skipped.
 MODES = {
     0o640: """buffer_percent buffer_size_kb buffer_subbuf_size_kb current_tracer dynamic_events error_log
         function_profile_enabled kprobe_events max_graph_depth saved_cmdlines_size set_event
@@ -399,7 +398,7 @@ MODES = {
 
 
 def test_modes(w):
-    w.compile("told", PROGRAM, INCLUDE)
+    w.compile("writes", PROGRAM, INCLUDE)
     with mounted(w) as m:
         door, seen = Mount(w, m), 0
         door.begin()
@@ -412,8 +411,8 @@ def test_modes(w):
                         assert got == mode, (name, oct(got), oct(mode))
             assert seen > 30, seen
             # each file that can be written has its lines in the table
-            told = {row[0] for row in table()}
-            untold = []
+            listed = {row[0] for row in table()}
+            missing = []
             for folder, _, names in os.walk(door.path("")):
                 for name in names:
                     path = os.path.relpath(os.path.join(folder, name), door.path(""))
@@ -425,8 +424,8 @@ def test_modes(w):
                                     r"((tracing|stack_tracer)_enabled|atrace_tags|vestige_paused|vestige_attached|"
                                     r"kmemtrace_\w+|ksym_trace_filter|mmiotrace_filter|prove_locking|lockdep_lockers|guard_budget|ftrace_dump_on_oops|oops_file)$", path) and \
                             os.stat(door.path(path)).st_mode & 0o222:
-                        untold += [path] if path not in told else []
-            assert not untold, untold
+                        missing += [path] if path not in listed else []
+            assert not missing, missing
         finally:
             door.end()
 
@@ -450,7 +449,7 @@ ERRORS = (
 
 
 def test_error_log(w):
-    w.compile("told", PROGRAM, INCLUDE)
+    w.compile("writes", PROGRAM, INCLUDE)
     with mounted(w) as m:
         for door in (Mount(w, m), Inside(w, m), Command(w, m)):
             door.begin()
