@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""events - what the tests of events share: programs with tracepoints, control files, traces as
+"""events - shared by the tests of events: programs with tracepoints, control files, traces as
 text."""
 import contextlib
 import os
@@ -35,7 +35,7 @@ class Program:
                                   text=True, cwd=bench.dir, **more)
 
     def ask(self, line):
-        """One line in, one out."""
+        """Send a line. Return: the line that the program answers."""
         self.p.stdin.write(line + "\n")
         self.p.stdin.flush()
         return self.p.stdout.readline().rstrip("\n")
@@ -46,7 +46,7 @@ class Program:
         return int(out.split()[1])
 
     def wait_for_agent(self):
-        """Control begins when the agent listens, unless the program ends before; once."""
+        """Wait until the agent listens or the program has ended. The first call alone waits."""
         deadline = time.monotonic() + 60
         while not self.answered and self.p.poll() is None:
             with contextlib.suppress(StopIteration, OSError):
@@ -73,13 +73,13 @@ class Program:
         return p.stderr.strip() or f"status {p.returncode}" if p.returncode else None
 
     def write(self, path, text):
-        """To its agent at once, which is quicker than a process for each; appended. Return: 0 or
-        -errno."""
+        """Write to a control file by the agent's socket, which is quicker than a command. The text
+        is appended. Return: 0 or -errno."""
         self.wait_for_agent()
         return min(area.write_file(self.bench.areas, self.p.pid, path, text, truncate=False), 0)
 
     def request(self, op, path, data=b""):
-        """One request to its agent, as area.request(), once there is one."""
+        """area.request() to the program's agent, after waiting for the agent."""
         self.wait_for_agent()
         return area.request(self.bench.areas, self.p.pid, op, path, data)
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""latency - what the tests of the tracers of latencies share: the text that `trace` shows under
-one."""
+"""latency - shared by the tests of the latency tracers: the text that `trace` shows."""
 import re
 
 LATENCY = re.compile(r"^# latency: (\d+) us, #(\d+)/(\d+), CPU#(\d+) \| \(M:preempt VP:0, KP:0, SP:0 HP:0 #P:\d+\)$", re.M)
@@ -10,7 +9,8 @@ LINE = re.compile(r"^ *(\S.*)-(\d+) +(\d+)([d.])([N.])([hs.H])([\d.])([\d.]) +(\
 
 
 class Stretch:
-    """What `trace` shows: us, tid, started, ended, lock, lines (tid, us, text) and their flags."""
+    """A stretch as `trace` shows it: us, tid, started, ended, lock, lines (tid, us, text) and their
+    flags."""
 
     def __init__(self, text):
         self.text = text
@@ -34,9 +34,8 @@ def is_near(us, own_us):
 
 def preempted_a_few_times(test):
     """
-    A test of a stretch that another process may lengthen by taking the CPU, in it or between the
-    two clocks: up to six runs, each with a program of its own. A stretch that is wrong is wrong in
-    all of them.
+    Run a test up to six times, each with a new program. Another process may lengthen a stretch by
+    taking the CPU; a real fault shows in all runs.
     """
     def run(b):
         for attempt in range(6):
@@ -58,7 +57,7 @@ def ask(p, line):
 
 
 def measured(p, line):
-    """A stretch that is as long as the program says: again where another process took the CPU
+    """A stretch as long as the program says. Measured again where another process took the CPU
     between the clocks."""
     for _ in range(20):
         assert p.set("tracing_max_latency", "0") is None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """area - read areas and talk to agents without any code of the project, as an oracle for both.
 
-The layouts are those of abi/area.h, abi/page.h, abi/record.h and abi/agent.h.
+abi/area.h, abi/page.h, abi/record.h and abi/agent.h define the layouts.
 """
 import collections
 import contextlib
@@ -150,7 +150,7 @@ class Area:
 
         In order of time, as any reader: a handler that interrupts the change of a page has pages of
         its own, which may have been taken before and after that one. Raises AssertionError if an
-        exit is not that of the innermost open call.
+        exit is not the innermost open call's.
         """
         current, open_calls, out = {}, {}, {}
         records = [(p.base + r.stamp, p.take_seq, i, p, r) for p in self.pages for i, r in enumerate(p.records)]
@@ -223,7 +223,7 @@ def wait_for_agent(folder, pid, seconds=60):
 
 
 class Bench:
-    """A folder with a built target, and the means to run it traced; cleans up behind itself."""
+    """A folder with a built target that can be run traced. Removes what it made."""
 
     def __init__(self, *sources, flags="-O2 -fpatchable-function-entry=6", cc="gcc", libs=(), also=()):
         self.root = tempfile.mkdtemp(prefix="vestige-fire-")
