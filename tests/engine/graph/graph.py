@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """graph - the calls of an area's graph records, read without any code of the project.
 
-Strict: what the format says only of traces with losses (an exit of another call than the innermost)
-is an error here, since the tests look at the losses first.
+Strict: an exit of another call than the innermost is an error here. The format allows it in traces
+with losses, which the tests rule out first.
 """
 import heapq
 import os
@@ -19,7 +19,8 @@ class Call:
         self.name, self.tail, self.children, self.how = name, tail, [], "open"
 
     def text(self):
-        """name(child child ...), without recursion: programs nest deeper than python."""
+        """name(child child ...), made without recursion, since programs nest deeper than Python
+        may."""
         out, todo = [], [self]
         while todo:
             c = todo.pop()
@@ -37,7 +38,7 @@ class Wrong(Exception):
 
 
 def plain(name):
-    """A function's name as its source has it: clones are the same function."""
+    """The source's name of a function: clones are the same function."""
     return name.split(".")[0]
 
 
@@ -53,7 +54,8 @@ def records(a):
 def calls(a, unmatched=None):
     """The outermost calls of all stacks of an area, in the order of their entry.
 
-    @unmatched: a list that takes the names of exits without an entry; None: they are an error.
+    @unmatched: a list to which the names of exits without an entry are added; with None they are an
+    error.
     """
     names = {i: plain(n) for i, n in a.names().items()}
     stacks, current, roots = {}, {}, []
@@ -89,7 +91,7 @@ def calls(a, unmatched=None):
 
 
 def written(text):
-    """The same from what the program wrote: lines `stack NAME NAME - - ...`."""
+    """The same from the program's output: lines `stack NAME NAME - - ...`."""
     roots = []
     for line in text.splitlines():
         words = line.split()
@@ -107,7 +109,7 @@ def written(text):
 
 
 def difference(ours, theirs, path=""):
-    """Where two calls differ first, in words."""
+    """The first difference between two calls, in words."""
     here = f"{path}/{theirs.name}"
     if ours.name != theirs.name:
         return f"{here}: recorded is {ours.name}"
