@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""`vestige attach`: how long it takes, and how long the program stands still, by threads."""
+"""`vestige attach`: its time, and how long the program is stopped, by number of threads."""
 import os
 import re
 import subprocess
@@ -59,6 +59,6 @@ def bench_attach():
     for threads in 1, 8, 64:
         best = [min(one) for one in zip(*(once(program, threads, f"{harness.folder}/areas") for _ in range(pairs(15))))]
         row(f"attach, {threads} threads", f"{best[0]:.0f} ms")
-        row(f"attach, {threads} threads: the one that loads the engine stands still", f"{best[1]:.1f} ms",
+        row(f"attach, {threads} threads: the one that loads the engine is stopped", f"{best[1]:.1f} ms",
             "< 5 ms" if threads == 8 else "", best[1] < 5 if threads == 8 else None)
         row(f"detach, {threads} threads", f"{best[2]:.0f} ms")

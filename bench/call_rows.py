@@ -114,8 +114,8 @@ def beside(what, runs, bar):
 
 
 def bench_instances():
-    """Several instances at once, and set_ftrace_pid: what a call costs beside that of the top
-    instance alone."""
+    """Several instances at once, and set_ftrace_pid: the cost of a call, over its cost
+    with the top instance alone."""
     print("a call that instances want, over one that the top instance alone records; leaf")
     program = compiled("instances", [*PATCHABLE, f"-I{ROOT}/include"], f"{BENCH}/calls.c", f"{BENCH}/instances.c")
     runs = [("function", "", "", None), ("function", "", "set_ftrace_pid", 1.4), ("function", "", "set_ftrace_notrace_pid", 1.4),

@@ -61,7 +61,7 @@ def number(figure):
 
 
 def print_worse(rows, before):
-    """The rows that are worse than those of the same CPU model in LAST.md, by more than a quick
+    """The rows that are worse than the same CPU model's rows in LAST.md, by more than a quick
     look's noise."""
     worse = []
     for what, figure, bar, _, _ in rows:

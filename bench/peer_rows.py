@@ -59,7 +59,7 @@ def peer_xray():
         return row("XRay", "clang has no XRay runtime (libclang-rt-14-dev)")
     for mode in ("xray-fdr", "xray-basic"):
         options = f"patch_premain=true xray_mode={mode} xray_logfile_base={harness.folder}/xray. verbosity=0"
-        # they leave short calls out unless told not to
+        # by default they leave short calls out
         every = "func_duration_threshold_us=0"
         env = {"XRAY_OPTIONS": options, "XRAY_FDR_OPTIONS": every, "XRAY_BASIC_OPTIONS": every}
 
@@ -116,7 +116,7 @@ def lttng_missing():
     if not shutil.which("lttng-sessiond") or not glob.glob("/usr/include/**/lttng/tracepoint.h", recursive=True):
         return "not installed", ""
     if subprocess.run(["pidof", "lttng-sessiond"], stdout=subprocess.DEVNULL).returncode == 0:
-        return "left out", "a session daemon of somebody else runs"
+        return "left out", "another user's session daemon runs"
     return None
 
 

@@ -3,7 +3,8 @@
  * stacks plain|switch|yield MILLIONS - what a call costs when each one is made on another stack
  * than the one before it.
  *
- * Two coroutines call the same function in turn; `plain` makes as many switches, but by a coroutine
+ * Two coroutines call the same function in turn; `plain` makes the same number of switches, but by
+ * a coroutine
  * that calls nothing, so that what tracing adds can be compared call by call. Prints
  * `ns_per_call X ns_rdtsc Y calls N` as calls.c does, the best of seven parts.
  */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Preloaded into the shell that runs the kernel's ftracetest and into all that it starts: functions
- * of the kernel's that cases expect to be called by the shell itself stand between it and libc.
+ * Preloaded into the shell that runs the kernel's ftracetest and into all that it starts: kernel
+ * functions that cases expect the shell itself to call lie between it and libc.
  * With them the shell is a member of the traced session, as the kernel's callers are its tasks.
- * vfork() is a fork here: who returns twice cannot be called by a function that returns once. Built
+ * vfork() is a fork() here: a function that returns once cannot call one that returns twice. Built
  * and loaded by tests/conformance/ftracetest.py.
  */
 #define _GNU_SOURCE

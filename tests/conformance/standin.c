@@ -296,7 +296,7 @@ int main(int argc, char **argv)
 	}
 	puts("ready");
 	fflush(stdout);
-	/* `load PATH` and `unload`: what modprobe and rmmod of the tests' stand-ins ask for */
+	/* `load PATH` and `unload`: requests of the tests' modprobe and rmmod */
 	while (fgets(line, sizeof(line), stdin)) {
 		line[strcspn(line, "\n")] = '\0';
 		if (!strncmp(line, "load ", 5)) {

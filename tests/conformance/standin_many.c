@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* More of standin.c: as many functions as a case wants that probes the first 256 of the kernel.
- * They are never called. */
+/*
+ * More of standin.c: enough functions for a case that probes the kernel's first 256. They are never
+ * called.
+ */
 
 #define FN __attribute__((noipa, used))
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `modprobe trace_printk` loads in the stand-in: an object with the functions that cases look
- * for, which write by each of the calls that the kernel's sample module is there to show.
+ * The object that `modprobe trace_printk` loads in the stand-in. Its functions have the names that
+ * cases look for, and use each call that the kernel's sample module shows.
  */
 #include <vestige/vestige.h>
 

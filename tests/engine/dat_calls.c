@@ -8,7 +8,7 @@
  *
  *	IP PARENT_IP COUNT NAME_OF_IP
  *
- * and at the end `events N`, `missed N` (the losses that the file tells; -1 of unknown number).
+ * and at the end `events N`, `missed N` (the losses that the file reports; -1 of unknown number).
  * For the oracle and the tests of the engine; nothing of ours is linked.
  */
 #include <errno.h>

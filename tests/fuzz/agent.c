@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Requests to the agent of this very process, whose engine tells libFuzzer how far they lead. An
+ * Requests to the agent of this very process, whose engine reports its coverage to libFuzzer. An
  * input is some requests, each behind two bytes of length and cut where they say, and what comes
  * after a request is done under what it has set: calls of functions, events, memory and system
  * calls.
@@ -189,7 +189,7 @@ static void take_back(const char *path)
 	free(lines);
 }
 
-/* Whatever was set: nothing is traced, and it does as it is told. */
+/* After any settings: nothing is traced, and a new setting works. */
 static void begin_anew(const char (*touched)[AGENT_PATH_BYTES], int nr)
 {
 	static const struct {

@@ -16,14 +16,14 @@
 #define MAX_RECORDS 4096u
 
 struct wire {
-	uint8_t kind; /* 0..5 the ring's, 6..8 those of a trace.dat, 9 alone, else another */
+	uint8_t kind; /* 0..5 of the ring, 6..8 of a trace.dat, 9 alone, else another */
 	uint8_t cpu;
 	uint8_t pid; /* low bits: thread; high ones: process */
 	uint8_t ip;
-	uint8_t number; /* of UNWOUND and STACK; depth of those that tell it */
+	uint8_t number; /* of UNWOUND and STACK; the depth of records that have one */
 	uint8_t step;	/* of time */
 	uint8_t lost;
-	uint8_t stack; /* of those that tell it */
+	uint8_t stack; /* of records that have one */
 };
 
 struct memory {

@@ -22,7 +22,7 @@ static void run(const uint8_t *data, size_t n)
 	fuzz_file_read(data, n, reader_open_dat, 0);
 }
 
-/* Places where a field of 2, 4 or 8 bytes stands: heads of sections and options, and what these
+/* Places of fields of 2, 4 or 8 bytes: heads of sections and options, and what these
  * say. */
 static unsigned int find_fields(const struct mangle *m, size_t *at)
 {

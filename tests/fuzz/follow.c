@@ -12,7 +12,7 @@
 #define TURNS	   4
 #define MAX_EVENTS 100000u
 
-/* As trace_pipe does: what the tables do not tell is looked for in the area. */
+/* As trace_pipe does: an id that the tables lack is looked up in the area. */
 static void print(struct reader *r, const struct record *rec)
 {
 	static char text[PRINTK_TEXT_BYTES];

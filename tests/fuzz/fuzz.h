@@ -56,7 +56,8 @@ uint64_t mangle_random(struct mangle *m, uint64_t below);
 /* A value at which checks tend to be wrong. */
 uint64_t mangle_value(struct mangle *m);
 /*
- * Put such a value, or one beside what stands there, into @width bytes at @at, if they are there.
+ * Put such a value, or a neighbour of the present value, into @width bytes at @at, if they are
+ * there.
  */
 void mangle_field(struct mangle *m, size_t at, unsigned int width);
 /* What is there grows: by a little, to a multiple, to a power of two more, or to its greatest. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The two ends of a recording that is sent to another host. The first byte says which; the rest is what
- * its peer says, all at once. What a listener makes of it is in a folder that is removed.
+ * The two ends of a recording that is sent to another host. The first byte says which; the rest is
+ * what its peer says, all at once. What a listener makes of it is in a folder that is removed.
  */
 #include "fuzz.h"
 
@@ -21,14 +21,14 @@
 
 #define MAX_SAID 60000u /* what a socket takes while no one reads */
 
-static unsigned int nr_told, nr_named;
+static unsigned int nr_lines, nr_named;
 
-static void tell(void *arg, const char *file, const char *line)
+static void take_report(void *arg, const char *file, const char *line)
 {
 	(void)arg;
 	PROMISE(line && !strchr(line, '\n'));
 	PROMISE(!file || (!strchr(file, '/') && file[0] != '.'));
-	nr_told++;
+	nr_lines++;
 	nr_named += file != NULL;
 }
 
@@ -59,14 +59,14 @@ static void as_listener(int fd)
 				  .max_bytes = 1 << 20,
 				  .max_total = 1 << 20,
 				  .total = &total,
-				  .report = tell};
+				  .report = take_report};
 
 	PROMISE(mkdtemp(path));
 	c.dir = open(path, O_RDONLY | O_DIRECTORY);
 	PROMISE(c.dir >= 0);
-	nr_told = nr_named = 0;
+	nr_lines = nr_named = 0;
 	listen_client_serve(&c);
-	PROMISE(nr_told == 1);
+	PROMISE(nr_lines == 1);
 	PROMISE(empty_folder(c.dir) == nr_named);
 	close(c.dir);
 	PROMISE(!rmdir(path));

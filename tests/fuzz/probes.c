@@ -18,7 +18,7 @@
 
 #define MAX_TEXT 2048
 
-/* Instead of those of probe_event.c. */
+/* In place of the functions of probe_event.c. */
 static const struct dyn_class kprobe_class, uprobe_class;
 
 struct made {
@@ -209,7 +209,7 @@ static size_t count(const struct seq_buf *s, char c)
 	return n;
 }
 
-/* What is listed is what was written; as many values as conversions. */
+/* The listing is what was written. There is a value for each conversion. */
 static void check_texts(const struct fetch_arg *a, const char *word, size_t n)
 {
 	char conversions[1024], values[8192];

@@ -18,7 +18,7 @@ static const struct fuzz_target *target;
 static uint8_t input[INPUT_BYTES], buf[INPUT_BYTES];
 static size_t input_bytes;
 
-static void tell(int sig)
+static void name_input(int sig)
 {
 	ssize_t n = write(2, what, strlen(what));
 
@@ -62,11 +62,11 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	mutations = strtoul(argv[2], NULL, 10);
-	signal(SIGSEGV, tell);
-	signal(SIGABRT, tell);
-	signal(SIGFPE, tell);
-	signal(SIGBUS, tell);
-	/* the readers tell of each damaged file; what a sanitizer or PROMISE says must be seen */
+	signal(SIGSEGV, name_input);
+	signal(SIGABRT, name_input);
+	signal(SIGFPE, name_input);
+	signal(SIGBUS, name_input);
+	/* the readers report each damaged file; a message of a sanitizer or PROMISE must be seen */
 	n = scandir(argv[3], &names, NULL, alphasort);
 	for (k = 0; k < n; k++) {
 		snprintf(path, sizeof(path), "%s/%s", argv[3], names[k]->d_name);

@@ -19,7 +19,7 @@ static struct synth_field made[SYNTH_MAX_FIELDS];
 static char types[SYNTH_MAX_FIELDS][64], names[SYNTH_MAX_FIELDS][160];
 static uint32_t nr_made;
 
-/* Instead of those of synth.c. */
+/* In place of the functions of synth.c. */
 struct synth_event *synth_find(const char *name, size_t n)
 {
 	PROMISE(name);

@@ -61,8 +61,8 @@ def make(source, folder):
 def prepare():
     if not os.path.exists("/usr/include/boost/test/included/unit_test.hpp"):
         raise real.Skip("there is no package libboost-dev")
-    told = " ".join(flags()).replace(os.environ["BUILD_DIR"], "")
-    return real.built("boost", "boost1.74", make, recipe=f"{FLAGS} {told} {FILES} {BY_UCONTEXT} {inspect.getsource(make)}")
+    shown = " ".join(flags()).replace(os.environ["BUILD_DIR"], "")
+    return real.built("boost", "boost1.74", make, recipe=f"{FLAGS} {shown} {FILES} {BY_UCONTEXT} {inspect.getsource(make)}")
 
 
 def run(it, full, only, env, folder):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs as Debian ships them, with ALL of their functions redirected, and those of the libraries
+"""Programs as Debian ships them, with ALL of their functions redirected, and all functions of the
+libraries
 that do their work: what they print is what they print without.
 
 Each job gives text and exit statuses; their digest is part of the verdict's name.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Scripts of git's own tests with the git that Debian ships, all of its functions redirected. The
-scripts and their helpers are those of git.py's build."""
+scripts and their helpers come from git.py's build."""
 import os
 
 import git

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * alone HOW: a program whose threads end without libc's knowing: by an instruction of their own, or
+ * alone HOW: a program whose threads end behind libc's back: by an instruction of their own, or
  * killed by a seccomp filter that such an instruction has set.
  *
  *	exit	main() ends, status 3
  *	later	main() ends, a thread goes on and ends the same way
  *	kill	main() is killed by its filter
- *	forked	the same in a fork's child, whose status is told
+ *	forked	the same in a fork's child, whose status is printed
  *	chroot	as exit, after chroot(argv[2]), once the agent has its socket
  */
 #define _GNU_SOURCE

@@ -2,9 +2,8 @@
 /*
  * fork_changes CHILDREN: forks while another thread writes control files all the time: tracers,
  * filters on a thousand functions, events' triggers, instances' worth of memory. Each child writes
- * its own settings, calls `counted` CALLS times and prints `PID CALLS`; one that finds a control
- * file that does not do as it is told, or hangs, ends by abort() or SIGALRM, and so does the parent
- * then.
+ * its own settings, calls `counted` CALLS times and prints `PID CALLS`; a child that finds a write
+ * without effect, or hangs, ends by abort() or SIGALRM, and then so does the parent.
  */
 #include <errno.h>
 #include <pthread.h>

@@ -73,7 +73,7 @@ static QUIET void on_timer(int sig)
 		f_three(i);
 }
 
-/* Handlers run on a stack of their own: instances have to be told of each change. */
+/* Handlers run on a stack of their own: each instance needs a record of each change. */
 static QUIET void start_timer(uint64_t ns)
 {
 	stack_t stack = {.ss_sp = malloc(65536), .ss_size = 65536};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread that stands among the NOPs of a function while that is traced for the first time.
+ * A thread is stopped among the NOPs of a function while the function is traced for the first time.
  *
  *	late TRACER BYTES
  *
@@ -28,7 +28,7 @@
 static volatile uint64_t begin, at;
 static volatile int came; /* to the function */
 static volatile int
-	state; /* 1: it stands there, 2: there is no such instruction, 3: it may go on */
+	state; /* 1: it is stopped there, 2: there is no such instruction, 3: it may go on */
 
 static NOTRACE void trap(int sig, siginfo_t *info, void *context)
 {

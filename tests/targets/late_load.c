@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The engine is loaded by dlopen() while a thread stands among the NOPs of a function.
+ * The engine is loaded by dlopen() while a thread is stopped among the NOPs of a function.
  *
  *	late_load LIBRARY AT
  *
@@ -23,7 +23,7 @@
 
 static volatile uint64_t begin, at;
 static volatile int came;
-static volatile int state; /* 1: it stands there, 2: there is no such instruction, 3: go on */
+static volatile int state; /* 1: it is stopped there, 2: there is no such instruction, 3: go on */
 
 static NOTRACE void trap(int sig, siginfo_t *info, void *context)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * leap jump|fork TIMES: a timer's handler leaves what it interrupted for good by siglongjmp(), or
- * makes a child that goes on from there, traced. The counters are written beside each call; a call
- * that a jump leaves between its record and its counter is one that `leaps` stands for.
+ * leap jump|fork TIMES: a timer's handler leaves the interrupted code for good by siglongjmp(), or
+ * makes a child that goes on from there, traced. The counters are written beside each call; `leaps`
+ * counts the calls that a jump leaves between their record and their counter.
  */
 #include <setjmp.h>
 #include <signal.h>

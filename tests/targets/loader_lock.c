@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that stays in dlopen(), and so has the loader's lock, until it is told to go on; then it
+ * A program that stays in dlopen(), and so has the loader's lock, until it reads a line; then it
  * loads another object from there. With -DLIBRARY: the object, whose constructor does that.
  *
  *	loader_lock LIBRARY OTHER

@@ -156,7 +156,7 @@ static NOTRACE void on_busy(unsigned long ip, unsigned long parent_ip, struct ft
 	volatile int *state = op->private_data;
 	int i;
 
-	/* long enough for somebody to unregister meanwhile */
+	/* long enough for another thread to unregister meanwhile */
 	for (i = 0; i < 1000; i++)
 		__asm__ volatile("");
 	if (*state != 42)

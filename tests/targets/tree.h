@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that writes down its own calls, for a test to compare with what was recorded: lines
+ * A program writes down its own calls, which a test compares with the recorded ones: lines
  * `DEPTH NAME` in the order of the calls, printed at its end.
  *
  *	int f(int n) { CALL; ...; return BACK(value); }
  *
- * In C++ `CALL` is enough: its end is that of the scope, exceptions included.
+ * In C++ `CALL` is enough: the call ends with the scope, exceptions included.
  */
 #ifndef TREE_H
 #define TREE_H

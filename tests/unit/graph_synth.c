@@ -31,8 +31,8 @@ struct synth_stack {
 struct synth_thread {
 	struct synth_stack own;
 	struct synth_stack *cur;
-	struct synth_stack *told; /* of its last record */
-	bool named;		  /* the engine has told its own stack's number */
+	struct synth_stack *shown; /* of its last record */
+	bool named;		   /* a record has its own stack's number */
 	unsigned int cpu, process;
 	int32_t pid;
 };
@@ -62,10 +62,10 @@ static void *one_more(void *at, uint64_t nr, uint64_t *room, size_t bytes)
 	return at;
 }
 
-static void tell(struct graph_synth *g, enum told_what what, uint64_t call)
+static void note_event(struct graph_synth *g, enum synth_what what, uint64_t call)
 {
 	g->event = one_more(g->event, g->nr_events, &g->room_events, sizeof(*g->event));
-	g->event[g->nr_events++] = (struct told_event){what, call, g->ts};
+	g->event[g->nr_events++] = (struct synth_event){what, call, g->ts};
 }
 
 static void record(struct world *w, struct synth_thread *t, enum record_kind kind, uint64_t ip)
@@ -88,7 +88,7 @@ static void record(struct world *w, struct synth_thread *t, enum record_kind kin
 /* What a reader can know of the times at which no thread was on a stack. */
 static void see(struct world *w, struct synth_thread *t)
 {
-	struct synth_stack *s = t->cur, *was = t->told;
+	struct synth_stack *s = t->cur, *was = t->shown;
 	int me = (int)(t - w->thread);
 	uint64_t since = 0;
 
@@ -101,17 +101,17 @@ static void see(struct world *w, struct synth_thread *t)
 	s->last = w->g->ts;
 	if (was != s && was->seen == me && !was->left)
 		was->left = w->g->ts;
-	t->told = s;
+	t->shown = s;
 }
 
 /* Before each record of a call: on which stack it is, if that is another one than before. */
 static void on_stack(struct world *w, struct synth_thread *t)
 {
-	if (t->cur != t->told && !t->named) {
+	if (t->cur != t->shown && !t->named) {
 		record(w, t, RECORD_STACK, t->own.id);
 		t->named = true;
 	}
-	if (t->cur != t->told)
+	if (t->cur != t->shown)
 		record(w, t, RECORD_STACK, t->cur->id);
 	see(w, t);
 }
@@ -119,11 +119,11 @@ static void on_stack(struct world *w, struct synth_thread *t)
 static uint64_t new_call(struct world *w, struct synth_stack *s, bool tail, uint64_t start)
 {
 	struct graph_synth *g = w->g;
-	struct told_call *call;
+	struct synth_call *call;
 
 	g->call = one_more(g->call, g->nr_calls, &g->room_calls, sizeof(*g->call));
 	call = &g->call[g->nr_calls];
-	*call = (struct told_call){
+	*call = (struct synth_call){
 		.ip = synth_addr(dice(w, 20)),
 		.start = start,
 		.parent = s->nr ? (int64_t)s->frame[s->nr - 1].call : -1,
@@ -142,26 +142,26 @@ static void enter(struct world *w, struct synth_thread *t, bool tail)
 	on_stack(w, t);
 	call = new_call(w, t->cur, tail, w->g->ts);
 	record(w, t, tail ? RECORD_TAIL : RECORD_ENTRY, w->g->call[call].ip);
-	tell(w->g, TOLD_ENTER, call);
+	note_event(w->g, SYNTH_ENTER, call);
 }
 
 static void pop(struct world *w, struct synth_stack *s, bool unwound)
 {
-	struct told_call *call = &w->g->call[s->frame[--s->nr].call];
+	struct synth_call *call = &w->g->call[s->frame[--s->nr].call];
 
 	call->end = w->g->ts;
 	call->unwound = unwound;
 	if (!call->start) {
 		/* its begin was not seen; an unwound call of that kind is not reported at all */
 		if (!unwound)
-			tell(w->g, TOLD_UNMATCHED, (uint64_t)(call - w->g->call));
+			note_event(w->g, SYNTH_UNMATCHED, (uint64_t)(call - w->g->call));
 		return;
 	}
 	if (call->parent >= 0) {
 		w->g->call[call->parent].children += call->end - call->start;
 		w->g->call[call->parent].nr_children++;
 	}
-	tell(w->g, TOLD_LEAVE, (uint64_t)(call - w->g->call));
+	note_event(w->g, SYNTH_LEAVE, (uint64_t)(call - w->g->call));
 }
 
 /* End the innermost call and what jumped from it. */
@@ -209,8 +209,8 @@ static void change_stack(struct world *w, struct synth_thread *t)
 	unsigned int n = dice(w, w->plan->coroutines + 1);
 
 	if (t->cur !=
-	    t->told) /* without a record, and perhaps back where another one was meanwhile */
-		to = t->told;
+	    t->shown) /* without a record, and perhaps back where another one was meanwhile */
+		to = t->shown;
 	else if (n)
 		to = &w->stack[t->process][n - 1];
 	if (to == t->cur || to->thread >= 0 || to->nr == MAX_FRAMES)
@@ -234,7 +234,7 @@ static void step(struct world *w)
 			return;
 		}
 	}
-	if (w->plan->silent && t->cur != t->told && dice(w, 4))
+	if (w->plan->silent && t->cur != t->shown && dice(w, 4))
 		what = dice(w, 2) ? 99 : 0;
 	if (what == 99) /* it rests */
 		return;
@@ -268,7 +268,7 @@ static void start(struct world *w)
 		t->process = i % w->plan->processes;
 		t->pid = SYNTH_PID + (int32_t)i;
 		t->cpu = i % GRAPH_SYNTH_CPUS;
-		t->cur = t->told = &t->own;
+		t->cur = t->shown = &t->own;
 		t->own.own = true;
 		t->own.seen = -1;
 		t->own.id = 100 + i;

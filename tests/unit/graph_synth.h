@@ -14,7 +14,7 @@
 #define GRAPH_SYNTH_CPUS 3
 
 /* What the program says has happened. */
-struct told_call {
+struct synth_call {
 	uint64_t ip, start, end; /* start 0: before the trace; end 0: never */
 	uint64_t children, nr_children, suspended;
 	int64_t parent; /* number of the call around it, -1 none */
@@ -23,10 +23,10 @@ struct told_call {
 	bool tail, unwound;
 };
 
-enum told_what { TOLD_ENTER, TOLD_LEAVE, TOLD_UNMATCHED };
+enum synth_what { SYNTH_ENTER, SYNTH_LEAVE, SYNTH_UNMATCHED };
 
-struct told_event {
-	enum told_what what;
+struct synth_event {
+	enum synth_what what;
 	uint64_t call; /* number */
 	uint64_t ts;
 };
@@ -34,9 +34,9 @@ struct told_event {
 struct graph_synth {
 	struct record *rec[GRAPH_SYNTH_CPUS];
 	uint64_t nr[GRAPH_SYNTH_CPUS], room[GRAPH_SYNTH_CPUS];
-	struct told_call *call;
+	struct synth_call *call;
 	uint64_t nr_calls, room_calls;
-	struct told_event *event;
+	struct synth_event *event;
 	uint64_t nr_events, room_events;
 	uint64_t ts;
 };

@@ -47,7 +47,7 @@ static int synth_read(struct reader *r, unsigned int cpu, struct record *out, un
 	}
 	for (n = 0; n < max && s->at[cpu] < s->nr_records; n++) {
 		if (s->at[cpu] == s->fail_after)
-			return n ? (int)n : fail(EIO, "the source fails as it was told to");
+			return n ? (int)n : fail(EIO, "the source fails as the test wants");
 		memset(&out[n], 0, sizeof(out[n]));
 		s->make(&out[n], cpu, s->at[cpu]++);
 		out[n].cpu = (uint16_t)cpu;

@@ -34,7 +34,7 @@ static const struct {
 
 #define NR_STORY (sizeof(story) / sizeof(story[0]))
 
-static void tell(struct record *rec, unsigned int cpu, uint64_t i)
+static void make_record(struct record *rec, unsigned int cpu, uint64_t i)
 {
 	rec->kind = story[i].kind;
 	rec->ip = synth_addr(story[i].function);
@@ -74,7 +74,7 @@ static void build_of(struct fixture *f, const struct call_wish *wish, bool threa
 
 static void build(struct fixture *f, const struct call_wish *wish, bool threads)
 {
-	build_of(f, wish, threads, NR_STORY, tell);
+	build_of(f, wish, threads, NR_STORY, make_record);
 }
 
 static void drop(struct fixture *f)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The builder of calls, tools/analysis/calls.c: random programs against what they wrote down
- * themselves (graph_synth.c); what is left after losses; limits; and a few rows by hand.
+ * tools/analysis/calls.c makes the calls of random programs that the programs themselves wrote down
+ * (graph_synth.c). Also: calls after losses, limits, and a few records by hand.
  */
 #include "cm.h"
 
@@ -15,13 +15,13 @@
 #include "tools/analysis/merge.h"
 #include "tools/base/fail.h"
 
-/* Compares what is told with what the program told. */
+/* Compares the reported calls with the program's own. */
 struct check {
 	const struct graph_synth *g;
 	uint64_t at;
 };
 
-static const struct told_event *next_event(struct check *k, enum told_what what)
+static const struct synth_event *next_event(struct check *k, enum synth_what what)
 {
 	assert_true(k->at < k->g->nr_events);
 	assert_int_equal(k->g->event[k->at].what, what);
@@ -31,8 +31,8 @@ static const struct told_event *next_event(struct check *k, enum told_what what)
 static void check_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct check *k = arg;
-	const struct told_event *e = next_event(k, TOLD_ENTER);
-	const struct told_call *t = &k->g->call[e->call];
+	const struct synth_event *e = next_event(k, SYNTH_ENTER);
+	const struct synth_call *t = &k->g->call[e->call];
 
 	assert_int_equal(call->ip, t->ip);
 	assert_int_equal(call->start, t->start);
@@ -51,15 +51,15 @@ static void check_enter(void *arg, struct call *call, struct call *parent, const
 static void check_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct check *k = arg;
-	const struct told_event *e;
-	const struct told_call *t = &k->g->call[call->data - 1];
+	const struct synth_event *e;
+	const struct synth_call *t = &k->g->call[call->data - 1];
 
 	if (call->flags & CALL_UNFINISHED) {
 		assert_null(rec);
 		assert_int_equal(t->end, 0);
 		return;
 	}
-	e = next_event(k, TOLD_LEAVE);
+	e = next_event(k, SYNTH_LEAVE);
 	assert_int_equal(call->data, e->call + 1);
 	assert_int_equal(call->end, t->end);
 	assert_int_equal(call->children, t->children);
@@ -76,7 +76,7 @@ static void check_leave(void *arg, struct call *call, struct call *parent, const
 static void check_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)
 {
 	struct check *k = arg;
-	const struct told_event *e = next_event(k, TOLD_UNMATCHED);
+	const struct synth_event *e = next_event(k, SYNTH_UNMATCHED);
 
 	assert_int_equal(rec->ip, k->g->call[e->call].ip);
 	assert_int_equal(depth, k->g->call[e->call].depth);
@@ -107,7 +107,7 @@ static void test_random(void **state)
 			.coroutines = seed % 3 ? seed % 11 : 0,
 			.tails = seed % 4 > 1,
 			.throws = seed % 5 > 1,
-			/* what vanishes unseen is not told by name, nor are stacks that begin in a
+			/* calls that end unseen have no name, nor have stacks that begin in a
 			 * call */
 			.middle = seed % 5 <= 1 && seed % 3 == 0,
 			.ends = seed % 2,
@@ -121,7 +121,7 @@ static void test_random(void **state)
 		graph_synth_run(&g, &plan);
 		r = graph_synth_reader(&g);
 		c = calls_new(&check_ops, &k, NULL);
-		/* only a thread that comes back to where it began tells how deep that was */
+		/* only a thread that comes back to its first level shows how deep that was */
 		if (plan.middle && !plan.ends)
 			k.at = g.nr_events;
 		else {
@@ -216,32 +216,32 @@ static void test_losses(void **state)
 	assert_true(dropped > 0);
 }
 
-/* Rows by hand: what is told, as text. */
-static char *told;
-static size_t told_bytes;
-static FILE *told_file;
+/* Records by hand: the reported calls, as text. */
+static char *said;
+static size_t said_bytes;
+static FILE *said_file;
 
 static void text_enter(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
-	fprintf(told_file, "%*s%c%s\n", (int)call->depth, "", (char)call->ip,
+	fprintf(said_file, "%*s%c%s\n", (int)call->depth, "", (char)call->ip,
 		call->flags & CALL_TAIL ? " tail" : "");
 }
 
 static void text_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
-	fprintf(told_file, "%*s/%c%s%s%s%s %d\n", (int)call->depth, "", (char)call->ip,
+	fprintf(said_file, "%*s/%c%s%s%s%s %d\n", (int)call->depth, "", (char)call->ip,
 		call->flags & CALL_UNWOUND ? " unwound" : "",
 		call->flags & CALL_NO_EXIT ? " no exit" : "",
 		call->flags & CALL_UNFINISHED ? " unfinished" : "",
 		call->flags & CALL_BROKEN ? " broken" : "", (int)(call->end - call->start));
 	if (call->suspended)
-		fprintf(told_file, "%*s suspended %d\n", (int)call->depth, "",
+		fprintf(said_file, "%*s suspended %d\n", (int)call->depth, "",
 			(int)call->suspended);
 }
 
 static void text_unmatched(void *arg, uint32_t depth, uint32_t stack, const struct record *rec)
 {
-	fprintf(told_file, "%*s?%c\n", (int)depth, "", (char)rec->ip);
+	fprintf(said_file, "%*s?%c\n", (int)depth, "", (char)rec->ip);
 }
 
 /* Each letter of @what is a record: kind, name. `#` before it: something was lost. */
@@ -273,14 +273,14 @@ static void expect(const char *what, const char *text)
 			rec[nr].ip -= '0';
 		nr++;
 	}
-	told_file = open_memstream(&told, &told_bytes);
+	said_file = open_memstream(&said, &said_bytes);
 	r = synth_new_list(1, list, &nr);
 	c = calls_new(&ops, NULL, NULL);
 	assert_int_equal(calls_learn(c, r, NULL), 0);
 	feed(c, r);
-	fclose(told_file);
-	assert_string_equal(told, text);
-	free(told);
+	fclose(said_file);
+	assert_string_equal(said, text);
+	free(said);
 	calls_free(c);
 	reader_close(r);
 }
@@ -313,20 +313,20 @@ static void test_rows(void **state)
 	expect("(a(b", "a\n b\n /b unfinished 0\n/a unfinished 10\n");
 }
 
-/* Of a trace.dat: entries and exits that tell their depth, returns that tell how long. */
-struct told_row {
+/* Records of a trace.dat: entries and exits with their depth, returns with their duration. */
+struct call_row {
 	enum record_kind kind;
 	uint32_t depth;
 	char ip;
 	uint64_t ts, duration;
 };
 
-static void expect_told(const struct told_row *row, size_t nr, const char *text)
+static void expect_calls(const struct call_row *row, size_t nr, const char *text)
 {
 	static const struct calls_ops ops = {text_enter, text_leave, text_unmatched};
 	struct calls *c = calls_new(&ops, NULL, NULL);
 
-	told_file = open_memstream(&told, &told_bytes);
+	said_file = open_memstream(&said, &said_bytes);
 	for (; nr--; row++) {
 		struct record rec = {
 			.ts = row->ts,
@@ -341,9 +341,9 @@ static void expect_told(const struct told_row *row, size_t nr, const char *text)
 		assert_int_equal(calls_record(c, &rec), 0);
 	}
 	calls_finish(c);
-	fclose(told_file);
-	assert_string_equal(told, text);
-	free(told);
+	fclose(said_file);
+	assert_string_equal(said, text);
+	free(said);
 	calls_free(c);
 }
 
@@ -354,16 +354,16 @@ static void only_children(void *arg, struct call *call, struct call *parent,
 	*(uint64_t *)arg = *(uint64_t *)arg * 1000 + call->children;
 }
 
-static void test_told(void **state)
+static void test_depths_and_durations(void **state)
 {
 	static const struct calls_ops children = {.leave = only_children};
-	const struct told_row lost[] = {
-		/* b's exit is lost, c's entry too; the depth tells */
+	const struct call_row lost[] = {
+		/* b's exit is lost, c's entry too; the depth shows it */
 		{RECORD_ENTRY, 0, 'a', 10, 0}, {RECORD_ENTRY, 1, 'b', 20, 0},
 		{RECORD_ENTRY, 1, 'd', 30, 0}, {RECORD_EXIT, 1, 'd', 40, 10},
 		{RECORD_EXIT, 1, 'c', 60, 15}, {RECORD_EXIT, 0, 'a', 70, 60},
 	};
-	const struct told_row returns[] = {
+	const struct call_row returns[] = {
 		{RECORD_EXIT, 2, 'c', 50, 20},
 		{RECORD_EXIT, 2, 'c', 80, 25},
 		{RECORD_EXIT, 1, 'b', 90, 80},
@@ -372,8 +372,8 @@ static void test_told(void **state)
 	struct calls *c;
 	uint64_t sum = 0;
 
-	expect_told(lost, 6, "a\n b\n /b no exit 10\n d\n /d 10\n c\n /c 15\n/a 60\n");
-	expect_told(returns, 4, "  c\n  /c 20\n  c\n  /c 25\n b\n /b 80\na\n/a 95\n");
+	expect_calls(lost, 6, "a\n b\n /b no exit 10\n d\n /d 10\n c\n /c 15\n/a 60\n");
+	expect_calls(returns, 4, "  c\n  /c 20\n  c\n  /c 25\n b\n /b 80\na\n/a 95\n");
 	c = calls_new(&children, &sum, NULL);
 	for (int i = 0; i < 4; i++) {
 		struct record rec = {
@@ -447,7 +447,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows),   cmocka_unit_test(test_random),
-		cmocka_unit_test(test_losses), cmocka_unit_test(test_told),
+		cmocka_unit_test(test_losses), cmocka_unit_test(test_depths_and_durations),
 		cmocka_unit_test(test_depth),  cmocka_unit_test(test_jumps),
 	};
 

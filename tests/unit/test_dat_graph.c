@@ -181,7 +181,7 @@ static void check_enter(void *arg, struct call *call, struct call *parent, const
 static void check_leave(void *arg, struct call *call, struct call *parent, const struct record *rec)
 {
 	struct check *k = arg;
-	const struct told_call *t = &k->g->call[call->data - 1];
+	const struct synth_call *t = &k->g->call[call->data - 1];
 
 	if (call->flags & CALL_UNFINISHED)
 		return;
@@ -303,7 +303,8 @@ static void check_trace_cmd(struct reader *r, char *text)
 	lines_open(&got);
 	line = strtok_r(text, "\n", &save);
 	assert_string_equal(line, "cpus=3");
-	/* it folds across a loss too, and does not tell of that then: test_dat_clients.c looks at
+	/* it folds across a loss too, and then does not report the loss: test_dat_clients.c looks
+	 * at
 	 * them */
 	while ((line = strtok_r(NULL, "\n", &save)) != NULL)
 		if (strncmp(line, "CPU:", 4) != 0)

@@ -300,7 +300,7 @@ static void test_by_kbuffer(void **state)
 	free(rec);
 }
 
-/* A clock that runs backwards is told as it is. */
+/* Times of a clock that runs backwards are kept. */
 static void test_backwards(void **state)
 {
 	struct record rec[4] = {call(UINT64_C(1) << 40), call((UINT64_C(1) << 40) - 1000),
@@ -309,7 +309,7 @@ static void test_backwards(void **state)
 	assert_int_equal(encode(rec, 4), 0);
 	assert_int_equal(file_bytes, SUBBUF_BYTES);
 	check_by_kbuffer(rec, 4);
-	/* beyond what an event can tell, a sub-buffer does */
+	/* a sub-buffer has the times that are too large for an event */
 	rec[1].ts = UINT64_C(5) << 60;
 	assert_int_equal(encode(rec, 4), 0);
 	check_by_kbuffer(rec, 4);

@@ -252,7 +252,7 @@ static void test_failures(void **state)
 	for (k = 0; k < NR_KINDS; k++) {
 		src = synth_new(2, 100000, NULL);
 		synth_fail_after(src, 50000);
-		check_failure(src, &kinds[k], EIO, "as it was told to");
+		check_failure(src, &kinds[k], EIO, "as the test wants");
 		check_failure(synth_new(2, 10000, make_event), &kinds[k], ENOTSUP, "kind 7");
 	}
 	check_failure(synth_new(1, 1, NULL), &bad, EINVAL, "not 5");

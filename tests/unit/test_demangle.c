@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Names of C++ and Rust functions. The long forms are what c++filt prints of these names, but for
- * what Rust adds to tell two builds of a crate apart (hashes) and the types of constants.
+ * Rust's hashes of crates' builds and the types of constants.
  */
 #include "cm.h"
 

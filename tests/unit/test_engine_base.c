@@ -192,7 +192,7 @@ static void forms_differ_in_front(void **state)
 	}
 }
 
-/* Runs the code at @at, which ends in a ret, and tells whether all registers are as they were. */
+/* Runs the code at @at, which ends in a ret. Return: whether all registers are as before. */
 static int does_nothing(const uint8_t *at)
 {
 	static const uint64_t before[10] = {0x1122334455667788, 2, 3, 4, 5, 6, 7, 8, 9, 10};
@@ -216,10 +216,10 @@ static int does_nothing(const uint8_t *at)
 	return !memcmp(r, before, sizeof(before));
 }
 
-/* NOPs as compilers have them, and where a thread may stand among them. */
+/* NOPs of compilers, and a bit for each offset at which a thread may be among them. */
 static const struct {
 	const char *bytes;
-	uint32_t n, stands;
+	uint32_t n, starts;
 } late_nops[] = {
 	{"\x90\x90\x90\x90\x90", 5, 0x1f},
 	{"\x90\x90\x90\x90\x90\x90", 6, 0x3f},
@@ -238,7 +238,7 @@ static const struct {
  * nothing.
  */
 static void try_mixtures(uint8_t *code, const uint8_t *old, const uint8_t *new, uint32_t n,
-			 uint32_t stands, uint32_t skip)
+			 uint32_t starts, uint32_t skip)
 {
 	uint32_t mixture, i;
 
@@ -246,8 +246,8 @@ static void try_mixtures(uint8_t *code, const uint8_t *old, const uint8_t *new, 
 		for (i = 0; i < n; i++)
 			code[i] = mixture >> i & 1 ? new[i] : old[i];
 		for (i = 0; i < n; i++)
-			/* behind prefixes that have become NOPs one may stand, too */
-			if ((stands >> i & 1 ||
+			/* a thread may also be behind prefixes that have become NOPs */
+			if ((starts >> i & 1 ||
 			     (i <= skip && (mixture & ((1u << i) - 1)) == (1u << i) - 1)) &&
 			    !does_nothing(code + i))
 				fail_msg("mixture %x of %u bytes does something from byte %u on",
@@ -287,7 +287,7 @@ static void late_sites_do_nothing(void **state)
 			arch_late_make(late.off, (int32_t)(to - end), 0, on, new + late.skip);
 			assert_memory_equal(on + 1, new + late.skip + 1, 4);
 			memcpy(new + late.skip + ARCH_LATE_BYTES, late.tail, late.nr_tail);
-			try_mixtures(code, old, new, n, late_nops[k].stands, late.skip);
+			try_mixtures(code, old, new, n, late_nops[k].starts, late.skip);
 			/*
 			 * behind a call one comes to what is behind the site, where there is a NOP,
 			 * or nothing

@@ -29,7 +29,7 @@ static uint64_t edge(void)
 }
 
 /* The program, step by step. */
-static int told(const struct event_filter *filter, const uint32_t *record)
+static int passes(const struct event_filter *filter, const uint32_t *record)
 {
 	uint32_t at = filter->first;
 
@@ -88,9 +88,9 @@ static void test_chain(void **state)
 			/* it may know nothing, but not refuse what is wanted, nor miss what it is
 			 * for */
 			if (filter_chain_refuses(&chain, record))
-				assert_false(told(filter, record));
+				assert_false(passes(filter, record));
 			else if (chain.refuses[0] || chain.refuses[1])
-				assert_true(told(filter, record));
+				assert_true(passes(filter, record));
 			refused += (unsigned int)filter_chain_refuses(&chain, record);
 		}
 		assert_true(nr <= FILTER_MAX_TERMS || !(chain.refuses[0] || chain.refuses[1]));

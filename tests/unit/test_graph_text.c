@@ -157,7 +157,7 @@ static void print_lines(struct reading *g, const char *text)
 			if (task_change(line, &from, &to)) {
 				int32_t *pid = &g->pid[atoi(line)];
 
-				/* the first task of a CPU is told by its first change */
+				/* the first task of a CPU is shown at its first change */
 				if (pass || *pid < 0)
 					*pid = task(g, pass ? to : from);
 			} else if (pass && *line != '#' && strncmp(line, " --", 3) != 0 &&

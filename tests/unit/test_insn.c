@@ -32,7 +32,7 @@ static int zydis(ZydisDecodedInstruction *z, ZydisDecodedOperand *operands, cons
 	return ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder, p, n, z, operands));
 }
 
-/* The kind by Zydis' categories; INSN_OTHER where they do not tell. */
+/* The kind by Zydis' categories; INSN_OTHER where they have none. */
 static int kind_of(const ZydisDecodedInstruction *z, const ZydisDecodedOperand *op)
 {
 	int direct = z->operand_count && op[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;

@@ -12,7 +12,7 @@
 
 static unsigned int seed;
 
-/* Times that meet those of other CPUs often, in runs of different lengths. */
+/* Times that are often equal to other CPUs' times, in runs of different lengths. */
 static void make_ties(struct record *rec, unsigned int cpu, uint64_t i)
 {
 	uint64_t run = i / (1 + cpu * 13 + seed % 5);

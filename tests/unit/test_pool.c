@@ -351,7 +351,7 @@ static void a_page_that_was_published_is_not_looked_at(void **state)
 			.cpu = (uint32_t)i, .first_page = (uint32_t)i * 64, .nr_pages = 64};
 	t.f.ring.cpus = t.cpus;
 	t.f.ring.nr_cpus = 2;
-	/* all of the second CPU's but one are in somebody's hands */
+	/* all pages of the second CPU but one are in use */
 	for (i = 64; i < 128; i++)
 		assert_int_equal(pool_take(&t.f.ring, &t.cpus[1]), i);
 	t.index = 100;

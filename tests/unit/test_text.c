@@ -217,7 +217,8 @@ static void test_notes(void **state)
 	       "CPU:0 [LOST 12 EVENTS]\n" LINE("0") "CPU:1 [LOST EVENTS]\n" LINE("1") LINE("1")
 		       LINE("0"));
 	/*
-	 * where a CPU's records begin is told only when some were overwritten, and not at the top
+	 * the line about a CPU's first record comes only after overwritten records, and not at the
+	 * top
 	 */
 	r->stats[2].overrun = 1;
 	expect(r, rec, 4,

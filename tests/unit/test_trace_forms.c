@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The options that print a record otherwise: expected lines are those of a Linux 6.12. */
+/* Options change how a record is printed. The expected lines are a Linux 6.12's. */
 #include "cm.h"
 
 #include <fcntl.h>
@@ -169,7 +169,7 @@ static void test_latency(void **state)
 	       "vfs_open <-path_openat\n"
 	       "            work    1767   1 1 00000001 00000001 [0db735c4] 12.313ms (+0.000ms): "
 	       "vfs_open <-path_openat\n");
-	/* a line about losses stands before the record's own line */
+	/* a line about losses comes before the record's own line */
 	rec[1].lost = 7;
 	r->stats[0].entries = 0;
 	expect(r, BIT(LATENCY_FORMAT), rec, 2, false,

@@ -144,14 +144,14 @@ const tests = {
     await page.getByRole("button", { name: "Zoom in" }).click();
     assert.ok(length(await range(page)) < length(whole));
     await settle(page);
-    const told = () => page.waitForFunction(() => location.hash === `#t=${Math.round(window.vestige.graph.range.from)}-${Math.round(window.vestige.graph.range.to)}`);
-    await told();
+    const inAddress = () => page.waitForFunction(() => location.hash === `#t=${Math.round(window.vestige.graph.range.from)}-${Math.round(window.vestige.graph.range.to)}`);
+    await inAddress();
     const before = await range(page);
     await page.keyboard.press("0");
-    await told();
+    await inAddress();
     await page.goBack();
     await page.waitForFunction((from) => Math.abs(window.vestige.graph.range.from - from) < 2, before.from);
-    await told();
+    await inAddress();
     await page.reload();
     await page.waitForFunction(() => window.vestige);
     assert.ok(length(await range(page)) < length(whole)); // the address says what is shown

@@ -55,7 +55,7 @@ def test_bundle(w):
     shutil.copy(os.path.join(WEB, "package.json"), w.dir)
     os.symlink(modules, w.path("node_modules"))
     subprocess.run([f"{modules}/.bin/tsc", "--preserveSymlinks", "--noEmit", "-p", "."], cwd=w.dir, check=True)
-    # the paths in its comments are those of the package's folder
+    # the paths in its comments begin in the package's folder
     subprocess.run(["npm", "run", "--silent", "bundle", "--", "--preserve-symlinks"], cwd=w.dir, check=True)
     with open(w.path("dist/view.js"), "rb") as made, open(f"{WEB}/dist/view.js", "rb") as kept:
         assert made.read() == kept.read(), "tools/view/web/dist/view.js is not what npm run bundle makes of src"

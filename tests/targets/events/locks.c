@@ -93,7 +93,7 @@ static void go(void)
 	EXPECT(sem_wait(&sem), 0);
 	EXPECT(errno, 1234);
 
-	/* those that do not wait are told when they took it */
+	/* a try is an event only if it took the lock */
 	EXPECT(pthread_mutex_trylock(&mutex), 0);
 	EXPECT(pthread_mutex_trylock(&mutex), EBUSY);
 	EXPECT(pthread_mutex_unlock(&mutex), 0);
@@ -121,7 +121,7 @@ static void at_last(void)
 {
 }
 
-static void tell(int n)
+static void set_stage(int n)
 {
 	__atomic_store_n(&stage, n, __ATOMIC_SEQ_CST);
 }
@@ -134,7 +134,7 @@ static void *waits(void *arg)
 	for (sort = 1; sort <= 10; sort++) {
 		while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 10 * sort)
 			usleep(100);
-		tell(10 * sort + 1);
+		set_stage(10 * sort + 1);
 		if (sort == 1)
 			EXPECT(pthread_mutex_lock(&mutex) || pthread_mutex_unlock(&mutex), 0);
 		else if (sort == 2)
@@ -157,7 +157,7 @@ static void *waits(void *arg)
 			EXPECT(pthread_mutex_lock(&mutex) || pthread_cond_wait(&cond, &mutex) ||
 				       pthread_mutex_unlock(&mutex),
 			       0);
-		tell(10 * sort + 2);
+		set_stage(10 * sort + 2);
 	}
 	return arg;
 }
@@ -168,7 +168,7 @@ static void let_wait(int sort, int sleeps)
 	char path[64], text[256], *state;
 	FILE *f;
 
-	tell(10 * sort);
+	set_stage(10 * sort);
 	while (__atomic_load_n(&stage, __ATOMIC_SEQ_CST) != 10 * sort + 1)
 		usleep(100);
 	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", waiter);
@@ -213,7 +213,7 @@ static void contend(void)
 {
 	pthread_t t;
 
-	tell(0);
+	set_stage(0);
 	once = (pthread_once_t)PTHREAD_ONCE_INIT;
 	c11_once = (once_flag)ONCE_FLAG_INIT;
 	pthread_barrier_init(&barrier, NULL, 2);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program that takes no signals for a time that it knows. One command a line; the answer is `done`,
- * the time in us that its own clock saw, and the thread's id:
+ * A program that takes no signals for a time that it knows. One command a line; the answer is
+ * `done`, the time in us that its own clock saw, and the thread's id:
  *
  *	mask MS		SIGUSR1 blocked so long, among thousands of short masks
  *	thread MS	the same in a thread that was made while SIGUSR2 was blocked, which it stays
@@ -13,7 +13,7 @@
  *	accept MS	the same with sigtimedwait()
  *	both MS		a mask so long, of which a lock covers the end and as much again
  *	block, open	SIGUSR1 is blocked, or not, from now on
- *	fork MS		a child blocks it so long, and ends; the time is that of the parent, which is 0
+ *	fork MS		a child blocks it so long, and ends; the printed time is the parent's, which is 0
  */
 #define _GNU_SOURCE
 #include <pthread.h>

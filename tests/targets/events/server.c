@@ -3,7 +3,7 @@
  * A busy server with a fault: four threads look up accounts, each in a cache of its own, and one of
  * them, once in some ten thousand requests, keeps a line that it should have dropped. A later
  * request for that account, if it comes at all, gets another's balance. Serves from the line `go`
- * to the line `stop`; then tells of the first such request what happened: `failed ID KEY LINE`, ID
+ * to the line `stop`; then prints the first such request: `failed ID KEY LINE`, ID
  * of the request that kept the line.
  */
 #define _GNU_SOURCE

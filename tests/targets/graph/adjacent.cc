@@ -3,10 +3,10 @@
  * adjacent BYTES THREADS - coroutines on small stacks without a gap between them, which threads
  * resume in turn, written down by the program itself (written.h), for tests/engine/graph/adjacent.
  *
- * With -DBOOST the stacks and switches are those of Boost.Context, else the program's own
- * (fiber.h), which the engine is not told of. A stack is used again as soon as its coroutine is done: with
- * calls open on it, and by a coroutine that has two of them every now and then. w_ and x_ functions
- * are written, others are not. With -DGUARD a page that cannot be used is below each stack, and a
+ * With -DBOOST the stacks and switches are Boost.Context's, else the program's own (fiber.h), which
+ * the engine does not know. A stack is used again as soon as its coroutine is done: with calls open
+ * on it, and by a coroutine that has two of them every now and then. w_ and x_ functions are
+ * written, others are not. With -DGUARD a page that cannot be used is below each stack, and a
  * coroutine resumes another one that is on the stack below.
  */
 #include <pthread.h>

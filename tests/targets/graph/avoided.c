@@ -26,7 +26,7 @@ int which_library(void)
 }
 
 #if LIBRARY == 1
-/* The compiler makes these jumps: what follows RTLD_NEXT is told by who called them. */
+/* The compiler makes these jumps. RTLD_NEXT's result depends on the caller. */
 NOINLINE void *tail_dlsym(const char *name)
 {
 	return dlsym(RTLD_NEXT, name);
@@ -50,7 +50,7 @@ NOTRACE int next_library(int versioned)
 
 int next_library(int versioned);
 
-/* Where they look is told by who calls, too: by our own run path. */
+/* The caller decides here, too, where is searched: by our own run path. */
 NOINLINE void *tail_dlopen(const char *name)
 {
 	return dlopen(name, RTLD_NOW | RTLD_LOCAL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A coroutine that is switched to by hand, as boost and its like do: nothing tells anybody of its
- * stack. It writes its calls into a log of its own (written.h), wherever it is resumed.
+ * A coroutine that is switched to by hand, as Boost does: the engine does not know its stack. It
+ * writes its calls into a log of its own (written.h), wherever it is resumed.
  */
 #ifndef FIBER_H
 #define FIBER_H

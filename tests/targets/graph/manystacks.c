@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * manystacks N - one call on each of N stacks that the engine is not told of, a page each, then one on the
- * thread's own; for tests/engine/graph/manystacks.
+ * manystacks N - one call on each of N stacks that the engine does not know, a page each, then one
+ * on the thread's own; for tests/engine/graph/manystacks.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -722,7 +722,7 @@ NOTRACE static void do_fibers(void)
 /*
  * A stack used again while calls on it were open, from a lower end, too: the old slots are
  * untouched then. There is a traced call elsewhere in between, as of any scheduler: without,
- * nothing tells the new calls from calls of the innermost old one.
+ * the new calls would look like calls of the innermost old one.
  */
 NOTRACE static void do_abandoned(void)
 {

@@ -148,7 +148,7 @@ static int handler(void)
 	caught = 0;
 	sigaction(SIGURG, &mine, &old);
 	sigaction(SIGURG, NULL, &now);
-	/* the flags are those of a signal that no tracer has */
+	/* no tracer uses this signal: its flags are the program's */
 	sigaction(SIGUSR2, &mine, &was);
 	sigaction(SIGUSR2, &was, &plain);
 	if (now.sa_flags != plain.sa_flags)

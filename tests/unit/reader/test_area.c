@@ -34,7 +34,7 @@ static struct fake *good(void)
 	return f;
 }
 
-/* Open what @f has become and expect @err, told with @words. */
+/* Open the area in @f, and expect the error @err with the text @words. */
 static void refused(struct fake *f, int err, const char *words)
 {
 	struct reader *r;

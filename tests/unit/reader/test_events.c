@@ -73,7 +73,7 @@ static void an_event_is_read_by_its_format(void **state)
 	describe(f, 0, 40, 0, format);
 	fake_take(f, 0, 0, 100, 5000);
 	put(f, 40, 1, FAKE_BIAS + 0x1000 + 16 * 3 + 4, 7);
-	put(f, 41, 2, 0, 0); /* of which nothing is told */
+	put(f, 41, 2, 0, 0); /* of an event without a format */
 	put(f, 40, 3, FAKE_BIAS + 0x1000, 8);
 	r = open_fake(f);
 	assert_int_equal(reader_read(r, 0, rec, 3), 2);
@@ -120,7 +120,7 @@ static struct fake *printed(void)
 	return f;
 }
 
-/* The process has printed format 42, and tells it. */
+/* The process has used and listed format 42. */
 static void format_comes(struct fake *f)
 {
 	FILE *file;

@@ -163,7 +163,7 @@ static void code_between_symbols_has_a_name_of_its_own(void **state)
 	symbols_free(s);
 }
 
-static void stripped_functions_are_told_apart(void **state)
+static void stripped_functions_are_distinct(void **state)
 {
 	struct elf_code code = {0};
 	const struct symbol *sym;
@@ -398,7 +398,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_those_of_nm),
 		cmocka_unit_test(code_between_symbols_has_a_name_of_its_own),
-		cmocka_unit_test(stripped_functions_are_told_apart),
+		cmocka_unit_test(stripped_functions_are_distinct),
 		cmocka_unit_test(a_changed_file_gives_no_names),
 		cmocka_unit_test(ranges),
 		cmocka_unit_test(ranges_that_collide),

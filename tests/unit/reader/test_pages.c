@@ -21,7 +21,7 @@ static struct reader *open_fake(struct fake *f)
 	return r;
 }
 
-static void a_record_is_told_whole(void **state)
+static void a_record_is_read_whole(void **state)
 {
 	struct fake *f = fake_new(2, 4, 10);
 	struct record rec[2];
@@ -389,7 +389,7 @@ static void stamps_that_overflow(void **state)
 	fake_free(f);
 }
 
-static void a_counter_without_pairs_is_told_as_it_is(void **state)
+static void a_counter_without_pairs_is_the_time(void **state)
 {
 	struct fake *f = fake_new(1, 4, 10);
 	struct record rec;
@@ -459,7 +459,7 @@ static void arguments_and_results(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_record_is_told_whole),
+		cmocka_unit_test(a_record_is_read_whole),
 		cmocka_unit_test(texts_are_lent),
 		cmocka_unit_test(arguments_and_results),
 		cmocka_unit_test(a_caller_is_in_what_lay_there_then),
@@ -470,7 +470,7 @@ int main(void)
 		cmocka_unit_test(words_that_are_no_records),
 		cmocka_unit_test(commit_beyond_the_page),
 		cmocka_unit_test(stamps_that_overflow),
-		cmocka_unit_test(a_counter_without_pairs_is_told_as_it_is),
+		cmocka_unit_test(a_counter_without_pairs_is_the_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
