@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige blk parse and times: recordings of other machines, with stock tools' text beside them; hostile files; blkparse and btt
-of this machine, where they are installed."""
+"""vestige blk parse and times print the text of stock blkparse and btt, for recordings of other
+machines and, where the tools are installed, of this one. Hostile files do no harm."""
 import lzma
 import os
 import re
@@ -37,7 +37,8 @@ def run(path, *args, ok=True, stdin=None):
 
 
 def without_stray(lines):
-    """blkparse prints stray memory as the time of an issue whose request was not inserted: mask these lines."""
+    """Mask lines in which blkparse prints uninitialized memory: the time of an issue whose request
+    was not inserted."""
     out, inserted = [], set()
     for line in lines.splitlines():
         m = re.match(r"([ \d]+,\d+) +\d+ +\d+ +[\d.]+ +\d+ +([A-Z]+) +[A-Z]+ (\d+ \+)?", line)
@@ -71,7 +72,7 @@ def test_parse_as_blkparse(w):
             got, expected = run(path, "parse", *inputs, *args), text(path, file)
             if "-t" in args:
                 got, expected = without_stray(got), without_stray(expected)
-            if file == "blkparse-f":     # the time of day: stock has that of the start, not of the first record
+            if file == "blkparse-f":     # the time of day: stock prints the start's, not the first record's
                 got, expected = (re.sub(" z[0-9:.]*", "", t) for t in (got, expected))
             same(got, expected, f"{name} {file}")
 

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige blk record on a loop device: files that stock tools take, counts, masks, a pipe, and the kernel's settings as before."""
+"""vestige blk record on a loop device: stock tools read its files; counts, masks and a pipe work;
+the kernel's settings are as before."""
 import os
 import re
 import signal
@@ -113,7 +114,7 @@ def test_masks_and_pipe(w):
 
 
 def test_drops_are_counted(w):
-    """A recorder that stands still: what its buffer had no room for is in the sums."""
+    """Records that do not fit in the buffer of a stopped recorder are counted as drops."""
     with Loop(w) as loop:
         p = loop.start(w, "-b", "8", "-n", "1")
         p.send_signal(signal.SIGSTOP)
@@ -133,8 +134,8 @@ def test_busy_and_killed(w):
         p.kill()
         p.communicate()
         assert read(TRACING + "current_tracer") == "blk" and loop.enabled()
-        told = tool(w, BIN, "clean", "-n").stdout
-        assert f"would restore {TRACING}current_tracer" in told and loop.enabled(), told
+        said = tool(w, BIN, "clean", "-n").stdout
+        assert f"would restore {TRACING}current_tracer" in said and loop.enabled(), said
         assert tool(w, BIN, "clean").returncode == 0
         assert settings() == loop.before and not loop.enabled(), settings()
         with open(f"/sys/class/block/{loop.name}/trace/enable", "w") as f:

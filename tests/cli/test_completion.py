@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Completion by bash, zsh and fish as they ask for it, and of each command against its --help."""
+"""bash, zsh and fish complete commands, flags and values; each command's completion has the flags
+of its --help."""
 import os
 import re
 import shutil

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The commands on live, stopped and dead processes: get, set, ls, start, stop, show, reset,
-extract; clean and recover."""
+"""get, set, ls, start, stop, show, reset, extract, clean and recover work on live, stopped and dead
+processes."""
 import contextlib
 import glob
 import os
@@ -42,7 +42,7 @@ def put(w, p, *args, status=0):
 
 
 def stop(p):
-    """SIGSTOP, and wait until each thread has stopped."""
+    """Send SIGSTOP, and wait until each thread has stopped."""
     p.send_signal(signal.SIGSTOP)
     tasks = f"/proc/{p.pid}/task"
     while any(open(f"{tasks}/{t}/stat").read().rsplit(") ", 1)[1][0] != "T" for t in os.listdir(tasks)):
@@ -50,7 +50,7 @@ def stop(p):
 
 
 def said(p, word):
-    """One line of ours, with that in it."""
+    """Check that stderr is one line of ours with @text in it."""
     text = p.stderr.decode() if hasattr(p, "stderr") else p
     assert text.startswith("vestige: ") and text.count("\n") == 1 and word in text, text
 
@@ -60,7 +60,7 @@ def calls(text):
 
 
 def recorded(w, p, *names):
-    """Wait until each of these functions has been recorded; the functions that were."""
+    """Wait until each of these functions has been recorded. Return: all recorded functions."""
     for _ in range(2000):
         text = get(w, p, "trace")
         if calls(text) >= set(names):
@@ -114,7 +114,7 @@ def test_filters_change_while_it_is_recorded(w):
     try:
         assert r.stdout.readline() == b"ready\n"
         w.run("set", "set_ftrace_filter", "leaf")
-        for _ in range(2):  # the second is that of calls which all came later
+        for _ in range(2):  # the second time all calls began later
             assert r.stdout.readline() == b"ready\n"
     finally:
         r.terminate()
@@ -289,8 +289,8 @@ def test_a_dead_process(w):
 
 
 def test_depth_is_changed_while_calls_are_open(w):
-    """Those that began under another max_graph_depth count, once; what takes a call's place is as
-    deep as that."""
+    """Calls that began under another max_graph_depth count once. A tail call is as deep as the call
+    whose place it takes."""
     prog = w.compile("steps", r"""
 #include <unistd.h>
 __attribute__((noipa)) void last(void) { __asm__ volatile(""); }
@@ -329,7 +329,7 @@ int main(void) { for (;;) step(); }
 
 
 def test_instances(w):
-    """-B NAME: live and dead, beside the process itself."""
+    """-B NAME works on instances of live and dead processes."""
     with target(w, boot="ftrace=function ftrace_filter=mid") as p:
         at = ("-P", p.pid, "-B", "in side")
         said(w.run("show", *at, status=1), "instances/in side: No such file or directory")
@@ -470,7 +470,7 @@ def test_clean(w):
 
 
 def test_keep(w):
-    """How much of what dead processes leave is kept is set, shown, and held to."""
+    """The limit of kept areas of dead processes can be set and shown, and is obeyed."""
     for text, shown in (("5", "5 and "), ("3M", "4000 and 3 MiB"), ("7,2G", "7 and 2048 MiB"), ("2g,7", "7 and 2048 MiB"),
                         ("all", "all are kept"), ("none", "none is kept"), ("default", "4000 and ")):
         out = w.run("clean", "-k", text).stdout.decode()

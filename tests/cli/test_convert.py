@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The native form of a recording: complete at once, self-contained, and what convert makes of
-it."""
+"""The native form of a recording is complete at once and self-contained, and convert writes all
+other forms of it."""
 import os
 import subprocess
 
@@ -26,7 +26,7 @@ def by_trace_cmd(w, name):
 
 
 def test_native_is_read_by_all(w):
-    """What the views print of it is what they print of the trace.dat; and nothing else is left."""
+    """The views print the same of it as of the trace.dat. No other file is left."""
     before = set(os.listdir(w.dir))
     record(w, "native")
     assert set(os.listdir(w.dir)) - before == {"native"}
@@ -48,7 +48,7 @@ def test_statistics(w):
 
 
 def test_it_needs_no_object(w):
-    """Its names are in it: with the program gone, everything reads the same."""
+    """All names are in the file: without the program, the views print the same."""
     prog = w.compile("gone", open(w.path("calls.c")).read())
     w.run("record", "-q", "--native", "-p", "function_graph", "-o", "native", "--", prog, "calls", 50)
     here = texts(w, "native")
@@ -63,7 +63,8 @@ def test_it_needs_no_object(w):
 
 
 def test_formats(w):
-    """A row a line; each of them is written, over the input too, and trace-cmd reads both alike."""
+    """Each format can be written, also over the input, and trace-cmd reads input and output
+    alike."""
     rows = dict(line.split(maxsplit=1) for line in w.run("convert", "--list").stdout.decode().splitlines())
     assert {"dat", "dat6", "native"} <= set(rows), rows
     record(w, "native")
@@ -100,7 +101,7 @@ def test_errors(w):
 
 
 def test_a_cut_one(w):
-    """Whatever its end is, it is read up to there or refused."""
+    """A file that is cut anywhere is read up to the cut, or refused."""
     record(w, "native")
     size = os.path.getsize(w.path("native"))
     for end in range(size, 0, -max(1, size // 40)):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""vestige doctor, and list -f: by which flag of the compiler a function can be traced."""
+"""vestige doctor and list -f say by which compiler flag each function can be traced."""
 import json
 import os
 import resource
@@ -67,7 +67,7 @@ def test_cyg(w):
 
 
 def starts_of(path):
-    """Where functions and pieces of them begin, by readelf, the linker's stubs among them."""
+    """Where functions, pieces of functions and the linker's stubs begin, by readelf."""
     text = subprocess.run(["readelf", "-W", "--debug-dump=frames", path], check=False, stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True).stdout
     text = text[text.find(".eh_frame section"):]
@@ -75,7 +75,8 @@ def starts_of(path):
 
 
 def test_unmodified(w):
-    """Objects of the system as they are: each function that readelf knows has a way or a reason."""
+    """Each function that readelf finds in the system's objects has a way to be traced, or a reason
+    against it."""
     for path in "/bin/bash", "/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/lib/x86_64-linux-gnu/libc.so.6":
         if not os.path.exists(path):
             continue
@@ -95,7 +96,7 @@ def test_unmodified(w):
 
 
 def test_unmodified_reasons(w):
-    """What each way is for, and what is refused, of functions made for it."""
+    """Functions that are made for this test get the expected way, or the expected reason."""
     w.compile("ways", WAYS, "-fpatchable-function-entry=0", "-nostartfiles", "-Wl,-e,begin")
     out = w.run("doctor", "-o", "-a", "./ways").stdout.decode()
     ways = dict(re.findall(r"^    (\w+): (.*)$", out, re.M))
@@ -118,7 +119,7 @@ def test_unmodified_not_elf(w):
 
 
 def test_the_command_it_names(w):
-    """Its last line is one that a shell takes, whatever the program's path is."""
+    """The last line is a command that a shell can run, for any path of the program."""
     folder = w.path("it's a $folder")
     os.mkdir(folder)
     w.compile("prog", TEXT, FLAG)
@@ -140,7 +141,8 @@ def test_two_flags(w):
 
 
 def test_machine(w):
-    """Without a program: each row says how it is, and of what is less what would change it."""
+    """Without a program, each row shows a state of the machine and, where tracing is limited, the
+    remedy."""
     text = w.run("doctor").stdout.decode()
     rows = json.loads(w.run("doctor", "--json").stdout)["checks"]
     assert {r["name"] for r in rows} >= {"privileges", "ptrace", "perf events", "tracefs", "clock", "room"}, rows

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige dot: numbers against vestige profile, choices of functions, cycles, differences, pvtrace's files; Graphviz takes it all."""
+"""vestige dot: numbers are those of vestige profile; choices of functions, cycles, differences and
+pvtrace's files work; Graphviz reads all output."""
 import re
 import subprocess
 
@@ -108,7 +109,7 @@ def test_diff(w):
 
 
 def test_pvtrace(w):
-    """Addresses of a program that lies where its file says, and of one that was loaded anywhere."""
+    """Addresses are resolved in a program at a fixed address and in a position-independent one."""
     for pie in "-no-pie", "-pie":
         prog = w.compile("pv" + pie, PVTRACE, "-fpatchable-function-entry=0", "-finstrument-functions", pie, "-fPIE" if pie == "-pie" else "-fno-pie")
         subprocess.run([prog], cwd=w.dir, check=True, timeout=60)

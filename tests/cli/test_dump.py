@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige dump, options and check-events against trace-cmd's."""
+"""vestige dump, options and check-events print what trace-cmd's print."""
 import lzma
 import os
 import subprocess

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Formats of calls: what each of them says is what `vestige profile` says of the same recording."""
+"""Each exported format of calls has the calls and times that `vestige profile` prints for the same
+recording."""
 import collections
 import csv
 import gzip
@@ -37,7 +38,7 @@ FORMATS = ["callgrind", "chrome", "csv", "dot", "flame", "folded", "jsonl", "ord
 
 
 def recorded(w):
-    """A recording, and what profile has: {name: (calls, self, total)}."""
+    """A recording, and its profile: {name: (calls, self, total)}."""
     with open(w.path("p.cc"), "w") as f:
         f.write(PROGRAM)
     subprocess.run(["clang++", "-O1", "p.cc", "-fpatchable-function-entry=6", "-o", "p", "-lpthread"], cwd=w.dir, check=True)
@@ -64,7 +65,7 @@ def own_times(profile):
 
 
 def test_stacks(w):
-    """Folded stacks, speedscope and pprof: the innermost function of each stack has the time."""
+    """In folded stacks, speedscope and pprof the innermost function of each stack has the time."""
     profile = recorded(w)
     blank = {n.replace(" ", "_"): t for n, t in own_times(profile).items()}
     lines = [l.rsplit(" ", 1) for l in made(w, "folded").decode().splitlines()]
@@ -77,7 +78,7 @@ def test_stacks(w):
 
 
 def decode(w, schema, message, data):
-    """protoc's text of a message, by a schema that holds the documented numbers of its fields."""
+    """protoc's text of a message, by a schema with the documented field numbers."""
     need("protoc")
     with open(w.path("schema.proto"), "w") as f:
         f.write('syntax = "proto2";\n' + schema)
@@ -113,7 +114,7 @@ message Function { optional int64 id = 1; optional int64 name = 2; optional int6
 
 
 def test_perfetto(w):
-    """Begins and ends of each track nest, with the calls and the times of profile."""
+    """Begins and ends of each track nest, with profile's calls and times."""
     profile = recorded(w)
     text = decode(w, """
 message Trace { repeated TracePacket packet = 1; }
@@ -150,7 +151,7 @@ message Thread { optional int32 pid = 1; optional int32 tid = 2; optional string
 
 
 def test_rows(w):
-    """CSV, lines of JSON and Chrome's JSON have each call; the events, too."""
+    """CSV, JSON lines and Chrome's JSON have each call and each event."""
     profile = recorded(w)
     table = list(csv.DictReader(io.StringIO(made(w, "csv").decode())))
     lines = [json.loads(l) for l in made(w, "jsonl").decode().splitlines()]
@@ -175,7 +176,7 @@ def test_rows(w):
 
 
 def test_functions(w):
-    """Records without times have rows, and no tree."""
+    """Calls without times are exported as rows, without a tree."""
     w.run("record", "-q", "-p", "function", "-o", "f.dat", "--", w.prog, "calls", 3)
     rows = list(csv.DictReader(io.StringIO(w.run("convert", "--to", "csv", "f.dat", "-").stdout.decode())))
     got = collections.Counter(r["name"] for r in rows if r["kind"] == "function")
@@ -200,7 +201,8 @@ def test_callgrind(w):
 
 
 def test_pictures(w):
-    """Well-formed, each function in it, and the boxes of the flame graph within those below."""
+    """Pictures are well-formed with each function, and boxes of the flame graph lie within the
+    boxes below."""
     profile = recorded(w)
     root = xml.etree.ElementTree.fromstring(made(w, "flame"))
     boxes = [g for g in root.iter("{http://www.w3.org/2000/svg}g")]
@@ -220,7 +222,8 @@ def test_pictures(w):
 
 
 def test_choice(w):
-    """Flags choose calls, the name's end the format; what cannot be is an error with its reason."""
+    """Flags choose calls, and the file name's suffix the format. Impossible choices are errors with
+    a reason."""
     recorded(w)
     rows = w.run("convert", "-F", "catcher", "--to", "folded", "t.dat", "-").stdout.decode()
     assert rows and all(re.match(r"p;catcher[; ]", l) for l in rows.splitlines()), rows

@@ -37,7 +37,8 @@ def rows_of(w, name, *flags):
 
 
 def test_calls(w):
-    """Begins and ends nest as in the program; each end has its call's name, thread, length and way to end."""
+    """Begins and ends nest as in the program. Each end has its call's name, thread, length and kind
+    of end."""
     recorded(w)
     w.run("convert", "-q", "t.dat", "t.ctf")
     inner = w.path(f"t.ctf/ust/uid/{os.getuid()}/64-bit")
@@ -74,7 +75,7 @@ int main() { for (int i = 0; i < 9000; i++) { same(i); same((long)i); } return 3
 
 
 def test_names(w):
-    """Quotes in a name, two functions of one name, several packets."""
+    """Quotes in names, two functions of one name and several packets are exported right."""
     with open(w.path("n.cc"), "w") as f:
         f.write(NAMES)
     subprocess.run(["clang++", "-O1", "n.cc", "-fpatchable-function-entry=6", "-o", "n"], cwd=w.dir, check=True)
@@ -87,7 +88,7 @@ def test_names(w):
 
 
 def test_events(w):
-    """The kernel's events with their fields, on the CPUs and at the times of CSV."""
+    """The kernel's events have their fields, CPUs and times as in CSV."""
     data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"
     w.run("convert", "-q", data, "k.ctf")
     text, warned = babeltrace(w, "k.ctf")
@@ -108,7 +109,7 @@ def test_events(w):
 
 
 def test_folder(w):
-    """What is there stays; nothing is left of what failed."""
+    """An existing folder stays as it is, and a failed export leaves nothing."""
     w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", w.prog, "calls", 2)
     os.makedirs(w.path("full/x"))
     os.mkdir(w.path("empty"))

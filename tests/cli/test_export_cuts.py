@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Ranges of time and files of a size: calls are cut where those end, and the parts add up to the whole."""
+"""Calls are cut at the ends of time ranges and of files of a given size, and the parts add up to
+the whole."""
 import collections
 import csv
 import io
@@ -60,7 +61,8 @@ def seconds(ns):
 
 
 def ranges_of(rows):
-    """Cuts at the first call's begin, in the middle of calls, at an end, and behind all; as flags."""
+    """Flags of ranges that are cut at the first call's begin, in the middle of calls, at an end,
+    and behind all."""
     times = sorted({int(r["time"]) for r in rows} | {int(r["time"]) + int(r["duration"]) for r in rows})
     at = [times[0], times[len(times) // 5], times[len(times) // 3] + 1, times[len(times) // 2], times[-40] - 1, times[-1]]
     ends = [""] + [seconds(t) for t in at] + [""]
@@ -68,7 +70,8 @@ def ranges_of(rows):
 
 
 def test_ranges(w):
-    """Time and own time of each function, thread and level; the cut calls fill the range."""
+    """Time and own time add up for each function, thread and level, and cut calls fill their
+    range."""
     recorded(w)
     whole = rows_of(w.run("convert", "--to", "csv", "t.dat", "-").stdout.decode())
     ranges, at = ranges_of(whole)
@@ -89,7 +92,8 @@ def stacks(text):
 
 
 def test_trees(w):
-    """The same of whole stacks; with a choice of functions and threads, under both of their names."""
+    """The same holds for whole stacks, with a choice of functions and threads, by both forms of
+    names."""
     recorded(w)
     whole = stacks(w.run("convert", "--to", "folded", "t.dat", "-").stdout.decode())
     rows = rows_of(w.run("convert", "--to", "csv", "t.dat", "-").stdout.decode())
@@ -118,7 +122,7 @@ def parts(w, name, size):
 
 
 def test_sizes(w):
-    """Each file is whole, and about as large as was asked for."""
+    """Each file is complete and has about the wanted size."""
     recorded(w)
     whole = rows_of(w.run("convert", "--to", "csv", "t.dat", "-").stdout.decode())
     added = collections.Counter()

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The Firefox profiler's format: each column is whole, each number points at a row, and times are those of `vestige profile`."""
+"""The Firefox profiler's format: each column is whole, each number points at a row, and times agree
+with `vestige profile`."""
 import collections
 import decimal
 import json
@@ -75,7 +76,7 @@ def times(d):
 
 
 def test_times(w):
-    """Own times are exact; the order is that of the trace; names and objects are those of the recording."""
+    """Own times are exact. The order is the trace's; names and objects are the recording's."""
     profile = recorded(w)
     d = made(w)
     check(d)
@@ -96,7 +97,7 @@ def test_times(w):
 
 
 def test_flags(w):
-    """Calls that flags choose."""
+    """Flags choose the exported calls."""
     recorded(w)
     d = made(w, "-F", "again")
     check(d)
@@ -105,7 +106,7 @@ def test_flags(w):
 
 
 def test_markers(w):
-    """Events are markers, with their time and text, also of a recording that has no calls."""
+    """Events are markers with their time and text, also in a recording without calls."""
     w.run("record", "-q", "-e", "signal", "-o", "t.dat", "--", w.prog, "fork", 2)
     d = made(w)
     check(d)

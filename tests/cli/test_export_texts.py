@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Texts of calls for other tools: lcov's, systrace's."""
+"""Texts of calls for other tools: lcov, systrace and strace agree with profile and with the tools
+themselves."""
 import collections
 import json
 import os
@@ -71,7 +72,7 @@ LINE = re.compile(r" *(.+)-(\d+) +\( *(\d+)\) \[(\d+)\] (.{5}) (\d+)\.(\d{9}): (
 
 
 def test_systrace(w):
-    """Marks nest in each row with the calls and times of profile; a thread's row is the thread's."""
+    """Marks nest in each thread's row, with profile's calls and times."""
     recorded(w)
     profile = {r["name"]: (r["calls"], r["total"]) for r in json.loads(w.run("profile", "--json", "t.dat").stdout)["functions"]}
     assert {n: c for n, (c, _) in profile.items()} == CALLS
@@ -135,7 +136,7 @@ int main(void)
 
 
 def test_strace(w):
-    """The program's calls and results are strace's own, and a sleep is as long as it was."""
+    """System calls and results are those that strace prints, and a sleep has its length."""
     need("strace")
     prog = w.compile("s", SYSCALLS)
     w.run("record", "-q", "-e", "syscalls", "-o", "s.dat", "--", prog)

@@ -76,7 +76,7 @@ def test_date(w):
 
 
 def test_kernel(w):
-    """As trace-cmd extract: the records of the buffers that are named, once. No setting changes."""
+    """Like trace-cmd extract, it has each record of the named buffers once. No setting changes."""
     need("trace-cmd")
     with cli_test.kernel_alone(), instance(w, "a") as (one, a), instance(w, "b") as (two, b):
         for folder, text in ((a, "from one"), (b, "from two")):

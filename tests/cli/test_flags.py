@@ -94,7 +94,7 @@ def test_pkg_config(w):
 
 
 def test_other_linkers(w):
-    """Flags of the build are tried together with ours."""
+    """The build's own flags are tried together with ours."""
     write(w)
     tried = 0
     for linker in "gold", "lld":

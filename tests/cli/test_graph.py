@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""function_graph from record to text and to trace-cmd, and the options that shape the text."""
+"""function_graph is right in our text and in trace-cmd's, and options shape the text."""
 import os
 import re
 import subprocess
@@ -20,7 +20,7 @@ def report(w, *args):
 
 
 def calls(text):
-    """The functions with their indentation, the columns before them left out."""
+    """The functions with their indentation, without the columns before them."""
     out = []
     for line in text.splitlines():
         if line.startswith("#"):
@@ -64,7 +64,7 @@ def test_options(w):
 
 
 def test_process_options(w):
-    """What the process has on is how its area is shown; -O comes after."""
+    """An area is shown with the options of its process. -O overrides them."""
     w.env["VESTIGE_BOOT"] = "ftrace=function_graph trace_options=funcgraph-tail,nofuncgraph-cpu"
     lib = BIN[:BIN.rindex("/")] + "/libvestige.so"
     subprocess.run([w.prog, "calls", "1"], cwd=w.dir, env={**w.env, "LD_PRELOAD": lib}, check=True)
@@ -91,7 +91,8 @@ def test_as_trace_cmd(w):
 
 
 def test_thresh(w):
-    """Only returns that took long: their durations and depths are told all the same."""
+    """With tracing_thresh there are only returns that took long, with their durations and
+    depths."""
     prog = w.compile("sleeps", """
 #include <unistd.h>
 #define FN __attribute__((noipa))

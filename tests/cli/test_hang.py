@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""hang: processes that stand still for known reasons, with and without the engine in them."""
+"""vestige hang finds the known reasons for which threads of a process wait, with and without the
+engine in it."""
 import ctypes
 import os
 import re
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
 
 
 def stands_still(pid, names):
-    """Each of them has its name and sleeps, and goes on sleeping."""
+    """Whether each thread has its name and sleeps, also at a second look."""
     def states():
         out = {}
         for tid in os.listdir(f"/proc/{pid}/task"):
@@ -143,7 +144,7 @@ def check(w, env):
                 waited = float(m[1]) * {"us": 1e-6, "ms": 1e-3, "s": 1}[m[2]]
                 assert 0.25 <= waited <= took + 0.1, (line, took)
                 assert (function in stack) if function else stack == ["(no stack: to stop it would end its system call)"], text
-            # none of it was disturbed, and it tells the same again
+            # the process was not disturbed, and a second look finds the same
             stands_still(p.pid, NAMES)
             again = threads(w.run("hang", p.pid).stdout.decode())
             assert {n: v[1] for n, v in again.items()} == {n: v[1] for n, v in found.items()}, (found, again)
@@ -157,7 +158,7 @@ def test_alone(w):
 
 
 def test_engine(w):
-    """With the engine in it, and its agent, which is not shown."""
+    """With the engine in the process the result is the same, and the agent is not shown."""
     check(w, {"LD_PRELOAD": os.path.join(os.environ["BUILD_DIR"], "libvestige.so")})
     w.run("clean")
 
@@ -175,7 +176,7 @@ int main() { app::server s; s.enter('r'); return 0; }
 
 
 def test_cxx(w):
-    """A thread that waits for itself: names of C++ are as in its source."""
+    """A thread that waits for itself is found. C++ names are the source's."""
     prog = w.path("stuck-cxx")
     with open(prog + ".cc", "w") as f:
         f.write(CXX)
@@ -191,7 +192,7 @@ def test_cxx(w):
 
 
 def test_no_circle(w):
-    """Threads that wait, none for another in a circle."""
+    """Waiting threads without a cycle are not reported as a deadlock."""
     prog = w.compile("stuck", STUCK, "-g")
     with subprocess.Popen([prog], stdout=subprocess.PIPE, env=w.env, text=True) as p:
         try:
@@ -204,7 +205,8 @@ def test_no_circle(w):
 
 
 def test_refused(w):
-    """One that another process traces: what can be had, and why there is no more."""
+    """Of a process that another one traces, hang shows what it can get, and why there is no
+    more."""
     libc = ctypes.CDLL(None, use_errno=True)
     prog = w.compile("stuck", STUCK, "-g")
     with subprocess.Popen([prog], stdout=subprocess.PIPE, env=w.env, text=True) as p:

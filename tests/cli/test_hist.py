@@ -27,12 +27,13 @@ def trace_cmd(*args):
 
 
 def blocks(text):
-    """The rows with their trees, whatever their order where they are as frequent."""
+    """The rows with their trees. Rows of equal counts may come in any order."""
     return sorted(b.strip() for b in text.split("\n\n") if b.strip())
 
 
 def test_as_trace_cmd(w):
-    """A file without stacks: equal text. (Where there are stacks trace-cmd counts some records twice.)"""
+    """The text of a file without stacks equals trace-cmd's. (With stacks trace-cmd counts some
+    records twice.)"""
     dat = kernels(w, "amd64-tsc-v7")
     ours, theirs = (blocks(t) for t in (w.run("hist", "-P", dat).stdout.decode(), trace_cmd("hist", "-P", dat)))
     assert ours == theirs and len(ours) == 2
@@ -41,7 +42,7 @@ def test_as_trace_cmd(w):
 
 
 def test_counts(w):
-    """Each record of a kernel's file once."""
+    """Each record of a kernel's file is counted once."""
     for name in ("amd64-stack-v7", "s390x-function-v7", "i386-function-v7"):
         dat = kernels(w, name)
         want = collections.Counter()

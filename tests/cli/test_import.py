@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Traces of other tools as input: what was exported says the same when it comes back; files as others write them."""
+"""Traces of other tools as input: an exported recording is the same when it is imported; files of
+other tools are read."""
 import collections
 import json
 import os
@@ -46,7 +47,7 @@ def folded(w, name):
 
 
 def test_back(w):
-    """Calls go out as Chrome's JSON and systrace's text, and come back with their times, in every command."""
+    """Calls exported as Chrome's JSON or systrace's text have the same times in every command."""
     recorded(w)
     want = profile(w, "t.dat")
     for name in ("t.json", "t.systrace"):
@@ -61,7 +62,7 @@ def test_back(w):
 
 
 def test_chrome(w):
-    """Phases, units, strings, and an array that a program has left without its end."""
+    """Phases, units, strings and an array without its end are read."""
     t = written(w, "a.json", r"""[
 {"ph":"B","name":"a \"\u00e9\ud83d\ude00\\","cat":"lib","pid":7,"tid":7,"ts":1.5,"args":{"deep":[{"x":[1,2,{"y":"}]"}]}]}},
 {"ph":"X","name":"b","pid":7,"tid":7,"ts":2,"dur":0.25}, {"ph":"X","name":"c","pid":"8","tid":"7","ts":2e0,"dur":1},
@@ -83,7 +84,7 @@ def lines_of(text):
 
 
 def test_ftrace(w):
-    """The kernel's lines and trace-cmd's: the same report."""
+    """The kernel's text and trace-cmd's text give the same report."""
     data = os.environ["SOURCE_DIR"] + "/tests/data/kernel-v6.dat"
     text = w.run("report", "--format=trace", data).stdout.decode()
     back = w.run("report", "--format=trace", written(w, "k.txt", text)).stdout.decode()
@@ -121,7 +122,7 @@ prog thread  123/124 [000]    10.000011:     101010 cycles:u:
 
 
 def test_perf(w):
-    """Stacks of samples: what goes on from one to the next is one call."""
+    """A function that is in the stacks of consecutive samples is one call."""
     t = written(w, "perf.txt", PERF)
     want = {"prog_thread;main;mid;leaf": 3000, "prog_thread;main;mid;operator+(x)": 7000, "prog_thread;main": 1000}
     got = {s.replace(" ", "_"): v for s, v in folded(w, t).items() if v}
@@ -145,7 +146,7 @@ KFT = """Kernel Instrumentation Run ID 3
 
 
 def test_kft(w):
-    """KFT's log: calls with their lengths; an open one ends with the log."""
+    """KFT's log gives calls with their lengths. An open call ends with the log."""
     t = written(w, "kft.log", KFT)
     assert folded(w, t) == {"<idle>;start_kernel": 50000, "<idle>;start_kernel;setup_arch": 50000, "interrupt;do_IRQ": 20000, "<...>;still_open": 41000}, folded(w, t)
     assert profile(w, t)["never_left"][0] == 1 and "watched" not in profile(w, t), profile(w, t)

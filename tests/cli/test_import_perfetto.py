@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Perfetto's traces as input: what was exported comes back; what protoc writes by the documented schema is read."""
+"""Perfetto's traces as input: exported calls are the same when imported; messages that protoc
+writes by the documented schema are read."""
 import os
 import subprocess
 
@@ -66,7 +67,7 @@ def written(w, data):
 
 
 def test_back(w):
-    """Calls go out and come back with their times, threads and names."""
+    """Exported calls have the same times, threads and names when imported."""
     prog = w.compile("p", PROGRAM)
     w.run("record", "-q", "-p", "function_graph", "-o", "t.dat", "--", prog)
     w.run("convert", "-q", "t.dat", "t.pftrace")
@@ -79,7 +80,7 @@ def test_back(w):
 
 
 def test_schema(w):
-    """Incremental clocks, defaults, names by sequence and generation, tracks."""
+    """Incremental clocks, defaults, names by sequence and generation, and tracks are read."""
     p = w.run("convert", "--to", "folded", written(w, encoded(w, TEXT)), "-")
     got = dict((s, int(v)) for s, v in (l.rsplit(" ", 1) for l in p.stdout.decode().splitlines()))
     assert got == {"worker;outer": 6000, "worker;outer;inner": 5000, "worker;other": 700, "a_queue;task": 300}, got
@@ -89,7 +90,7 @@ def test_schema(w):
 
 
 def test_hostile(w):
-    """A part of a trace, or one with a byte changed: what is there, or one line."""
+    """A cut trace, or one with a changed byte, gives its calls or a one-line error."""
     good = encoded(w, TEXT)
     for n in range(1, len(good), 1 + len(good) // 12):
         for data in (good[:n], good[:n] + bytes([good[n] ^ 0xff]) + good[n + 1:]):

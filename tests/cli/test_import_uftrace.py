@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""uftrace's folders as input: the calls are those of `uftrace dump`, by name, thread and time to the nanosecond."""
+"""uftrace's folders as input: the calls are equal to `uftrace dump`'s, by name, thread and time to
+the nanosecond."""
 import collections
 import json
 import os
@@ -48,7 +49,7 @@ ENTRY, EXIT = 0, 1
 
 
 def recorded(w, name, *flags):
-    """A folder; skips without uftrace."""
+    """A folder that uftrace recorded. Skips without uftrace."""
     need("uftrace")
     w.compile("p", PROGRAM, "-pg", "-fpatchable-function-entry=0")
     env = {k: v for k, v in w.env.items() if k not in ("ASAN_OPTIONS", "LSAN_OPTIONS", "UBSAN_OPTIONS")}
@@ -91,7 +92,8 @@ def same(w, name):
 
 
 def test_calls(w):
-    """Threads, a fork and an exec, switches; every command reads it, and a trace.dat that is made of it."""
+    """Threads, a fork, an exec and switches are read by every command, also from a trace.dat made
+    of the folder."""
     recorded(w, "u")
     calls, events = same(w, "u")
     counts = collections.Counter(c[1] for c in calls)
@@ -106,7 +108,8 @@ def test_calls(w):
 
 
 def test_arguments(w):
-    """What follows a record is skipped, whatever it looks like; uftrace's own events are there."""
+    """Arguments behind a record are skipped, whatever their bytes are. uftrace's own events are
+    there."""
     recorded(w, "u", "-A", "leaf@arg1/i32", "-R", "leaf@retval/i32", "-A", "text@arg1/s", "-T", "deep@read=proc/statm", "--no-event")
     calls, events = same(w, "u")
     assert {e[1] for e in events} == {"read:proc/statm", "diff:proc/statm"}, events
@@ -139,7 +142,8 @@ GOOD = {
 
 
 def test_hostile(w):
-    """Files of every length, and damaged ones: a part, or one line; a call whose end is missing ends with the one around it."""
+    """Cut and damaged files give a part of the calls or a one-line error. A call without an end
+    ends with the call around it."""
     name = written(w, GOOD)
     assert ours(w, name)[0] == [(7, "<4010a0>", 2000000040, 10), (7, "leaf", 2000000010, 20), (7, "main", 2000000000, 50)], ours(w, name)
     for which, step in (("7.dat", 8), ("info", 13), ("task.txt", 25), ("sid-1.map", 19), ("prog.sym", 40)):

@@ -87,7 +87,7 @@ def rows(w, *args):
 
 
 def test_table(w):
-    """The table of a log, its columns and choices."""
+    """The table of a log has the right columns and obeys the choices."""
     log = written(w, "kft.log", HEAD % ("", 0, 0) + COLUMNS + ROWS)
     out, err = kd(w, log)
     assert out == TABLE.splitlines(), "\n".join(out)
@@ -108,7 +108,7 @@ def test_filters(w):
 
 
 def test_trace(w):
-    """The call trace: indents, local times, what interrupts and other threads came between."""
+    """The call trace has indents and local times, with interrupts and other threads in between."""
     log = written(w, "kft.log", HEAD % ("", 0, 0) + COLUMNS + ROWS)
     out, _ = kd(w, "-c", "-l", "-i", log)
     assert out == TRACE.splitlines(), "\n".join(out)
@@ -119,7 +119,8 @@ def test_trace(w):
 
 
 def test_addresses(w):
-    """Bare addresses, with and without 0x, by a System.map, a program at any place, and a recording's table; lines between."""
+    """Bare addresses, with and without 0x, get names from a System.map, a program at any address,
+    or a recording's table."""
     kfi = COLUMNS.replace("Called At", "Caller") + """[    1.0] some line of the console
        5       100     1   c0001010   c0001000
       10        20     1   0xc0002004   c0001010
@@ -139,7 +140,7 @@ def test_addresses(w):
 
 
 def test_recording(w):
-    """A recording's numbers are those of vestige profile."""
+    """A recording's numbers equal vestige profile's."""
     w.run("record", "-q", "-p", "function_graph", w.prog, "threads")
     want = {f["name"]: f for f in json.loads(w.run("profile", "--json", "--no-demangle").stdout)["functions"]}
     got = {r[0]: r[1:] for r in rows(w)}
@@ -154,7 +155,7 @@ def test_recording(w):
 
 
 def test_errors(w):
-    """What is wrong is said in one line."""
+    """Each error is one line."""
     log = written(w, "kft.log", HEAD % ("", 0, 0) + COLUMNS + ROWS)
     for args, status, said in ((["-l", log], 2, b"with -c"), (["-f", "Fx", log], 2, b"not columns"), (["-s", "tt", log], 2, b"not a column"),
                                (["-c", "-s", "t", log], 2, b"without -c"), (["no.log"], 1, b"cannot open 'no.log'"), (["--names", "no.map", log], 1, b"no.map"),

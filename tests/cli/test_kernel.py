@@ -41,7 +41,7 @@ def write(text, *path):
 
 
 def settings(folder):
-    """What a command could have changed of it."""
+    """The instance's settings that a command could change."""
     return {f: read(folder, f) for f in ("tracing_on", "current_tracer", "buffer_size_kb", "trace_clock",
                                          "tracing_cpumask", "trace_options", "set_event")}
 
@@ -90,7 +90,7 @@ def test_list(w):
 
 
 def test_clear(w):
-    """As trace-cmd's: the buffer alone, of those that are named."""
+    """Like trace-cmd's, clear empties the named buffers and changes nothing else."""
     with instance(w, "a") as (one, a), instance(w, "b") as (two, b):
         for folder in (a, b):
             write("100", folder, "buffer_size_kb")

@@ -100,7 +100,8 @@ def log_of(w, text):
 
 
 def test_sizes(w):
-    """A log that is full ends the run, overwrites its oldest entries, or is filled by several runs; entries without times."""
+    """A full log ends the run, overwrites its oldest entries, or is filled by several runs. Entries
+    can be without times."""
     recorded(w)
     out, rows = log(w, "begin logentries 5 end")
     assert names(rows) == ["main", "before", "leaf", "setup", "slow"] and "by buffer full" in out, out
@@ -114,7 +115,8 @@ def test_sizes(w):
 
 
 def test_program(w):
-    """A program, built with a flag or none: its exit status, its output and its log, which vestige kd reads; addresses as triggers."""
+    """A program built with a flag or none keeps its exit status and output, and gives a log that
+    vestige kd reads. Triggers can be addresses."""
     for flags in ((), ("-fpatchable-function-entry=0",)):
         prog = w.compile("p", PROGRAM, *flags)
         w.run("kft", "-c", conf(w, "new begin\n trigger start entry setup # here\n trigger stop exit work\nend\n"), "--", prog, status=7)
@@ -128,7 +130,8 @@ def test_program(w):
 
 
 def test_process(w):
-    """A process that runs: primed, started and stopped by a person or a trigger, and as it was before."""
+    """A running process can be primed, started and stopped, by hand or by a trigger, and is as
+    before afterwards."""
     with subprocess.Popen([w.prog, "spin"], cwd=w.dir, env=w.env, stdout=subprocess.PIPE) as p:
         try:
             p.stdout.readline()
@@ -158,7 +161,7 @@ def test_process(w):
 
 
 def test_errors(w):
-    """Each wrong configuration is refused by its line, and what cannot be done is."""
+    """A wrong configuration is refused with its line, and so is an impossible one."""
     recorded(w)
     for text, said in (("end", b"begins with 'begin', not 'end'"), ("begin\ntrigger start\nentry f", b"line 3: a configuration ends with 'end'"),
                        ("begin trigger go", b"'start' or 'stop', not 'go'"), ("begin trigger stop entry", b"a function is wanted, not 'the end"),

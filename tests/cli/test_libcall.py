@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""record --libcall: calls of a program into its libraries, with their arguments, against ltrace."""
+"""record --libcall records the calls of a program into its libraries with the arguments that ltrace
+shows."""
 import os
 import re
 import shutil
@@ -78,8 +79,8 @@ def by_ltrace(w, program):
 
 
 def test_ltrace(w):
-    """The same calls in the same order, whatever built the program; strings are as they are, cut, or
-    a fault."""
+    """Calls and their order are ltrace's for every way of building. Strings are whole, cut, or a
+    fault."""
     need("ltrace")
     write(w, "calls.c", CALLS)
     right = None
@@ -106,7 +107,7 @@ def test_ltrace(w):
 
 
 def test_graph(w):
-    """They are events, so the graph has them within the calls that made them."""
+    """The graph shows library calls, which are events, within the calls that made them."""
     write(w, "calls.c", CALLS)
     compiled(["gcc", "-O1", "-fno-builtin", "-fpatchable-function-entry=6", "calls.c"], "calls", cwd=w.dir)
     w.run("record", "-q", "--libcall", "-p", "function_graph", "./calls")
@@ -118,7 +119,7 @@ def test_graph(w):
 
 
 def test_library(w):
-    """A library of the program's own, too; none of the system's."""
+    """Calls of the program's own libraries are recorded, too, and calls of the system's are not."""
     write(w, "mine.c", LIBRARY)
     write(w, "user.c", USER)
     compiled(["gcc", "-O1", "-shared", "-fPIC", "mine.c"], "libmine.so", cwd=w.dir)
@@ -128,7 +129,7 @@ def test_library(w):
 
 
 def test_running(w):
-    """A process that runs: its calls, and then it is as before."""
+    """Calls of a running process are recorded, and the process is as before afterwards."""
     write(w, "waits.c", WAITS)
     compiled(["gcc", "-O1", "waits.c"], "waits", cwd=w.dir)
     with Program(w, "./waits") as p:
@@ -148,7 +149,7 @@ def test_running(w):
 
 
 def test_refused(w):
-    """What cannot be is said, with what to do."""
+    """Impossible requests get an error that names the remedy."""
     write(w, "calls.c", CALLS)
     compiled(["gcc", "-O1", "-fno-builtin", "-fno-plt", "calls.c"], "without", cwd=w.dir)
     compiled(["gcc", "-O1", "calls.c"], "a b", cwd=w.dir)

@@ -38,7 +38,7 @@ COMMANDS = ("record report replay graph profile sched list doctor flags start st
 
 
 def test_help_of_each(w):
-    """Made of the table of flags: in 80 columns, each flag in the man page, too."""
+    """Each command's help has 80 columns, and each of its flags is in the man page."""
     assert sorted(COMMANDS) == sorted(re.findall(r"^  ([\w-]+) ", w.run("help").stdout.decode(), re.M))
     for name in COMMANDS:
         text = w.run("help", name).stdout.decode()
@@ -52,7 +52,7 @@ def test_help_of_each(w):
 
 
 def test_unknown_flags(w):
-    """One wording for all commands, with what was meant."""
+    """All commands refuse an unknown flag in one wording, with a suggestion."""
     for name in COMMANDS:
         p = w.run(name, "--nosuch", status=125 if name in ("record", "leaks", "kft") else 2)
         assert p.stderr.decode() == f"vestige: {name}: there is no flag --nosuch (see vestige {name} --help)\n", p.stderr
@@ -66,7 +66,7 @@ def test_unknown_flags(w):
 
 
 def test_empty_values(w):
-    """A flag's empty value is refused as a missing one is, by all of them."""
+    """All commands refuse a flag's empty value as they refuse a missing one."""
     found = 0
     for name in COMMANDS:
         text = w.run(name, "--help").stdout.decode()

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige mem` against stock trace-cmd mem, and of a program that knows what it allocates."""
+"""`vestige mem` has the numbers of stock trace-cmd mem, and the allocations that a program
+makes."""
 import json
 import lzma
 import os
@@ -33,7 +34,8 @@ def rows(text):
 
 
 def test_as_trace_cmd(w):
-    """Where no address is given out again without its kfree; of those the totals are the same."""
+    """Rows equal trace-cmd's where no address is allocated again without its kfree. Totals are
+    equal otherwise."""
     need("trace-cmd")
     for name in ("amd64-stack-v7", "i386-instances-v7"):
         dat = kernels(w, name)
