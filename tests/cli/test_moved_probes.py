@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Probes at instructions that a redirect moves: a probe is at the program's instruction, whichever
-of the two comes or goes first, while threads run there. Each hit is counted, the program computes
-what it did, and its own backtraces find their way."""
+"""Probes work at instructions that a redirect moves, whichever of the two comes or goes first,
+while threads run there. Each hit is counted, the program's results stay the same, and its own
+backtraces are complete."""
 import re
 
 from cli_test import main, until
@@ -122,17 +122,17 @@ class Calls(Program):
         assert enabled(self.w, self.pid) == set(functions), (functions, enabled(self.w, self.pid))
 
     def hits(self):
-        """{event: hits and misses}"""
+        """{event: (hits, misses)}"""
         out = self.w.run("get", "-P", self.pid, "kprobe_profile").stdout.decode()
         return {m[0]: (int(m[1]), int(m[2])) for m in re.findall(r"(\w+) +(\d+) +(\d+)", out)}
 
     def moves(self):
-        """Until each probe that is on has had more hits."""
+        """Wait until each probe that is on has more hits."""
         before = self.hits()
         until(lambda: all(n == (0, 0) or n[0] > before[name][0] for name, n in self.hits().items()))
 
     def result(self):
-        """{function: calls}; threads have ended, the program has not."""
+        """{function: calls} when the threads have ended; the program still runs."""
         self.say()
         lines = [self.p.stdout.readline().decode() for _ in range(9)]
         assert lines[-1] == "wrong 0 lost 0\n", lines
@@ -140,8 +140,8 @@ class Calls(Program):
 
 
 def test_probe_first(w):
-    """Probes are there, then redirects come and are switched, and probes stay: each of the calls hits
-    each probe, none is lost or doubled."""
+    """Probes come first, then redirects come and are switched: each call hits each probe exactly
+    once."""
     with Calls(w) as p:
         for f in 10, 11, 12:
             p.define(f"a{f}", f"f{f}+1")
@@ -168,7 +168,7 @@ def test_probe_first(w):
 
 
 def test_redirect_first(w):
-    """Redirects are there, then probes come among the instructions that they have moved."""
+    """Redirects come first, then probes at the instructions that they have moved."""
     with Calls(w) as p:
         p.trace("function", "f10", "f11", "f12")
         p.define("a10", "f10+1 d=%di")
@@ -194,8 +194,8 @@ def test_redirect_first(w):
 
 
 def test_toggle(w):
-    """Either is switched on and off again and again while four threads with timers run, in all four
-    orders, with the engine put to sleep between: the program's code is its own again."""
+    """Both are switched in all four orders while four threads with timers run, with the engine
+    detached in between: the program's code is as built again."""
     with Calls(w) as p:
         p.say()
         for n in range(12):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Functions named as the C++ or Rust source has them, wherever a command or a control file names
-functions."""
+"""Functions can be named as in the C++ or Rust source, in all commands and control files."""
 import contextlib
 import ctypes
 import http.server
@@ -76,7 +75,7 @@ def program(w):
 
 
 def recorded(w, name="trace.dat"):
-    """Functions called, in order, as the source has them."""
+    """The called functions in order, with the source's names."""
     text = w.run("report", "--format=trace", "--demangle=full", name).stdout.decode()
     return re.findall(r" [\d.]+: (.*) <-", text)
 
@@ -122,8 +121,8 @@ def test_record_graph(w):
 
 
 def test_started_once(w):
-    """Names are known before the program starts: constructors of its libraries run once. Names of a
-    library count, and functions of the name that cannot be traced do not matter."""
+    """Names are looked up before the program starts, so that constructors of its libraries run
+    once. Names of libraries count; functions of the name that cannot be traced do not matter."""
     need("g++")
     with open(w.path("lib.cc"), "w") as f:
         f.write("""#include <cstdio>
@@ -153,7 +152,7 @@ def test_nothing_has_the_name(w):
 
 
 def test_the_program_of_a_script(w):
-    """Names of the source are looked up in the program that is started."""
+    """Names of the source are looked up in the program that a script starts."""
     prog = program(w)
     with open(w.path("script"), "w") as f:
         f.write(f"#!/bin/sh\n{prog} 1\n")
@@ -165,8 +164,7 @@ def test_the_program_of_a_script(w):
 
 
 def test_many(w):
-    """More than the environment could hold name by name: what the names begin with stands for
-    them."""
+    """More names than the environment can hold are passed by their common beginnings."""
     need("g++")
     names = [f"function_of_a_long_name_{'x' * 60}_{i}" for i in range(2000)]
     with open(w.path("many.cc"), "w") as f:
@@ -206,7 +204,7 @@ def test_control_files(w):
                                               "_Z4leafPKc:stacktrace:count=2"}, shown("set_ftrace_filter")
         put("set_ftrace_filter", "!leaf:stacktrace:2 !ns::leaf:traceoff:1", append=True)
         assert shown("set_ftrace_filter") == set()
-        # probes: one function; the source's parameters tell which of several
+        # a probe is at one function; the source's parameters choose among several
         put("kprobe_events", "p:one ns::two i:s32", append=True)
         put("kprobe_events", "p:two leaf(char const*) s:string", append=True)
         put("kprobe_events", "r:three ns::leaf", append=True)
@@ -265,8 +263,8 @@ def test_rust(w):
 
 
 def test_debuginfod(w):
-    """A stripped program's names from the server in DEBUGINFOD_URLS; none is asked without that, and
-    a file of another build is not taken."""
+    """A stripped program's names come from the server in DEBUGINFOD_URLS. Without that no server is
+    asked; a file of another build is refused."""
     need("objcopy")
     try:
         ctypes.CDLL("libdebuginfod.so.1")

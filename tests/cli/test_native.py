@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""A trace.dat is read from its native block; without it (a byte cut off) all commands print the
-same."""
+"""All commands print the same of a trace.dat with its native block and without it (a byte cut
+off)."""
 import json
 import os
 import re
@@ -39,8 +39,8 @@ def is_native(path):
 
 
 def same(w, commands, name="trace.dat"):
-    """What is printed with the block and without it; the latter is what says that it is not
-    there."""
+    """Check that a command prints the same with the block and without it, except for a message that
+    the block is missing."""
     whole, cut = w.path(name), w.path("cut.dat")
     assert is_native(whole)
     shutil.copy(whole, cut)
@@ -109,8 +109,8 @@ def test_prints(w):
 
 
 def test_events(w):
-    """Events of a program, alone and between its calls; their fields that are places in the code
-    too."""
+    """Events of a program are the same, alone and between calls, also fields that are code
+    addresses."""
     folder = f"{SOURCE}/tests/targets/events"
     subprocess.run(["gcc", "-O1", "-D_GNU_SOURCE", "-fpatchable-function-entry=6", f"-I{SOURCE}/include",
                     f"-I{folder}", "-o", w.path("calc"), f"{folder}/calc.c"], check=True)
@@ -121,8 +121,8 @@ def test_events(w):
 
 
 def test_stacks_and_throws(w):
-    """The program of the nesting oracle: throws, jumps, coroutines, tail calls, signals on other
-    stacks."""
+    """Throws, jumps, coroutines, tail calls and signals on other stacks are the same (program of
+    the nesting oracle)."""
     if not shutil.which("g++"):
         raise Skip("g++ is not installed")
     for level in ("-O0", "-O2"):
@@ -134,7 +134,7 @@ def test_stacks_and_throws(w):
 
 
 def test_left_out(w):
-    """--no-native: the same file without the block; extract writes none either, recover does."""
+    """--no-native writes the same file without the block. extract writes no block, recover does."""
     w.run("record", "-q", "--no-native", "-o", "without.dat", "--", w.prog, "calls", 20)
     assert not is_native(w.path("without.dat"))
     assert w.run("report", "--format=trace", "without.dat").stdout.count(b"mid <-main") == 20
@@ -163,7 +163,7 @@ def test_left_out(w):
 
 
 def test_other_readers(w):
-    """They see the kernel's format, and have nothing to say about what lies behind it."""
+    """Other readers see the kernel's format, and do not complain about the block behind it."""
     if not shutil.which("trace-cmd"):
         raise Skip("trace-cmd is not installed")
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What `vestige record` says while it writes the trace.dat, and what Ctrl-C does then. Where the
-writing has to last over a second, it is stopped for that long."""
+"""`vestige record` shows its progress while it writes the trace.dat, and Ctrl-C works then. The
+test stops it for over a second where the writing must last that long."""
 import glob
 import os
 import pty
@@ -20,7 +20,7 @@ class TooFast(Exception):
 
 
 class Recording:
-    """A `vestige record`, up to where it writes its trace.dat."""
+    """A `vestige record` that has begun to write its trace.dat."""
 
     def __init__(self, w, calls, *flags, tty=False):
         self.w = w
@@ -91,7 +91,7 @@ class Recording:
 
 
 def slow_enough(w, test, *flags, tty=False):
-    """Run it with twice as many calls as long as the writing ends too soon."""
+    """Run the test again with twice the calls while the writing ends too soon."""
     calls = 200000
     while True:
         r = None
@@ -143,7 +143,7 @@ def test_ctrl_c_loses_nothing(w):
 
 
 def test_early_ctrl_c_is_of_the_program(w):
-    """Pressed before there is a line, it was meant for the program."""
+    """Ctrl-C before the progress line is meant for the program."""
     def test(r, calls):
         r.signal(signal.SIGINT)
         assert r.ended() == 0, r.said
@@ -161,7 +161,7 @@ def test_quiet(w):
 
 
 def test_on_a_terminal(w):
-    """The line tells how far it is, and is gone at the end."""
+    """The line shows the progress, and is gone at the end."""
     def test(r, calls):
         r.go_on_after_a_second()
         assert r.ended() == 0, r.said

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige record: what is recorded, what passes through untouched, the flags."""
+"""vestige record records all calls, leaves the program's input, output and status alone, and obeys
+its flags."""
 import os
 import re
 import subprocess
@@ -107,7 +108,8 @@ int main(void) { for (int i = 0; i < 3; i++) work(i); trace_printk("%0200d", 7);
 
 
 def test_objects_that_take_turns_at_one_address(w):
-    """What dlclose() made free, the next dlopen() takes; each call is in what lay there then."""
+    """After dlclose() the next dlopen() takes the same addresses: each call has the name of the
+    object that was there then."""
     for name in ("first", "second", "third"):
         w.compile(name + ".so", "void cb(void); void %s_code(void) { cb(); __asm__ volatile(\"\"); }" % name,
                   "-shared", "-fPIC")
@@ -157,8 +159,8 @@ def test_exec_is_followed(w):
 
 
 def test_calls_between_fork_and_exec_are_recorded(w):
-    """However soon after: a child executes before the recorder has seen its area, some execute
-    twice."""
+    """Calls between fork and exec are recorded although a child may execute before the recorder has
+    seen its area, or execute twice."""
     need("trace-cmd")
     prog = w.compile("execs", r"""
 #include <sys/wait.h>

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige record when something is wrong: one line that names the remedy, the right status, and
-nothing that was recorded is lost."""
+"""When something is wrong, vestige record prints one line that names the remedy, has the right exit
+status, and keeps all records."""
 import os
 import pty
 import resource
@@ -123,7 +123,8 @@ def test_nothing_to_trace(w):
 
 
 def test_nothing_that_function_graph_can_follow(w):
-    """Programs built with -pg: function has their calls, function_graph says why it has none."""
+    """Of programs built with -pg, function has the calls and function_graph says why it has
+    none."""
     for name, flags in (("mcount", ("-pg",)), ("fentry", ("-pg", "-mfentry"))):
         w.compile(name, CALLS, "-fpatchable-function-entry=0", *flags)
         p = w.run("record", "-q", "-p", "function_graph", "--", f"./{name}", "calls", 3, status=125)
@@ -166,8 +167,7 @@ def test_shm_missing_or_full(w):
 
 
 def test_program_in_a_sandbox(w):
-    """As with bwrap --dev: what the program executes has another /dev/shm. The message names the
-    remedy."""
+    """When executed programs have another /dev/shm (bwrap --dev), the message names the remedy."""
     env = dict(w.env)
     del env["VESTIGE_DIR"]
     p = own_mounts(f"cd {w.dir} && exec {BIN} record -q --built-only -o x.dat -- unshare -m sh -c 'mount -t tmpfs none /dev; exec {w.prog} calls 3'",
@@ -227,7 +227,7 @@ def test_program_is_killed(w):
 
 
 def test_no_reader_of_its_messages(w):
-    """`record ... 2>&1 | head -1`: the file is written, and no spool is left."""
+    """With `record ... 2>&1 | head -1` the file is written, and no spool is left."""
     reader, writer = os.pipe()
     os.close(reader)
     p = subprocess.run([BIN, "record", w.prog, "calls", "20"], cwd=w.dir, env=w.env, stdout=subprocess.DEVNULL,
@@ -239,7 +239,8 @@ def test_no_reader_of_its_messages(w):
 
 
 def test_limit_of_file_size(w):
-    """As a full disk: the program runs on, and what was recorded so far is kept."""
+    """At the limit of file size, as on a full disk, the program runs on and the records so far are
+    kept."""
     p = spinning(w)
     resource.prlimit(p.pid, resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
     until(lambda: p.poll() is not None or select.select([p.stderr], [], [], 0)[0])
@@ -289,7 +290,7 @@ int main(void)
 
 
 def test_signals_are_as_they_were(w):
-    """What `record` ignores for itself the program does not."""
+    """The program does not ignore the signals that `record` ignores for itself."""
     program, signals = w.compile("signals", SIGNALS), (signal.SIGQUIT, signal.SIGPIPE, signal.SIGXFSZ)
     for wanted in ((), (signal.SIGPIPE,), (signal.SIGQUIT, signal.SIGXFSZ)):
         def before(wanted=wanted):
@@ -361,7 +362,7 @@ int main(int argc, char **argv)
 
 
 def test_many_execs(w):
-    """Each image that exec replaces keeps its records: with a recorder, without one, and in a
+    """The records of each image that exec replaces are kept: with a recorder, without one, and in a
     session of `run`."""
     prog = w.compile("again", AGAIN)
     w.run("record", "-p", "function", "-l", "leaf", prog, "60")

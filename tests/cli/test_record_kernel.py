@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""record -k: the kernel's events beside the program's in one trace.dat, and what is left of it."""
+"""record -k writes the kernel's and the program's events into one trace.dat, and leaves nothing
+behind in the kernel."""
 import bisect
 import os
 import re
@@ -49,7 +50,7 @@ def tracefs():
 
 
 def instances(pid=None):
-    """The recorder's; of None those of all recorders that have ended."""
+    """The kernel's instances of a recorder; with None, of all recorders that have ended."""
     names = [n for n in os.listdir(TRACING + "/instances") if re.fullmatch(r"vestige\.\d+", n)]
     return [n for n in names if (n == f"vestige.{pid}" if pid else not os.path.exists("/proc/" + n.split(".")[1]))]
 
@@ -113,7 +114,7 @@ def test_each_write_encloses_its_system_call(w):
             seen[tid][event == "sys_exit_write"].append(i)
     assert all(enters == exits == list(range(nr)) for enters, exits in seen.values())
     assert any(k and e == "sched_switch" and "==>" in r for k, _, _, e, r in lines)
-    # the kernel's switches are those of `sched`
+    # the kernel's switches are the ones that `sched` uses
     table = w.run("sched", "latency").stdout.decode()
     assert all(re.search(rf"-{tid} .* ms", table) for tid in calls), table
     assert instances() == [] and settings() == before
@@ -162,7 +163,8 @@ def test_views_show_both(w):
 
 
 def test_events_that_are_left_out(w):
-    """-v: not those of -e behind it, of the kernel and of the program. -i: what the kernel lacks is no error."""
+    """-v leaves out the events of the -e behind it, of the kernel and of the program. With -i a
+    missing event is no error."""
     tracefs()
     w.run("record", "-q", "-k", "-e", "sched", "-v", "-e", "*wak*", "-e", "sched_switch", "--", w.prog, "fork", "3")
     events = {l[3] for l in report(w) if l[0]}
@@ -179,7 +181,7 @@ def test_events_that_are_left_out(w):
 
 
 def test_stamps_of_the_day(w):
-    """--date and --ts-offset, by trace-cmd's reading and ours."""
+    """--date and --ts-offset change the times, in trace-cmd's reading and in ours."""
     tracefs()
     begin = time.time()
     w.run("record", "-q", "--date", "-k", "-e", "sched_process_exit", "-p", "function", "--", w.prog, "fork", "1")
@@ -199,7 +201,8 @@ def test_stamps_of_the_day(w):
 
 
 def test_events_of_both(w):
-    """-e is the kernel's, prog: the program's; the same event of both is told apart."""
+    """-e means the kernel's event and prog: the program's. The same event of both stays
+    distinct."""
     tracefs()
     p = w.run("record", "-q", "-k", "-e", "sched_process_exit", "-e", "prog:sched_process_fork", "-e", "prog:sched_process_exit",
               "--", w.prog, "fork", "3")

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""report and profile, on what record made and on the kernel's files."""
+"""report and profile read recordings of `record` and of the kernel."""
 import json
 import os
 import re
@@ -107,7 +107,7 @@ def test_errors(w):
 
 
 def test_broken_pipe(w):
-    """Who has seen enough hears no complaint, whether SIGPIPE ends us or is ignored."""
+    """A closed pipe gives no error message, whether SIGPIPE ends us or is ignored."""
     record(w, "calls", "20000")
     for ignored in (False, True):
         p = subprocess.Popen([BIN, "report", "--format=trace"], cwd=w.dir, stdout=subprocess.PIPE, stderr=subprocess.PIPE,

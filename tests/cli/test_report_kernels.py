@@ -39,7 +39,7 @@ def squeezed(lines):
 
 
 def aliases(w, name):
-    """By name of a function the first one at its address."""
+    """{function: the first function at the same address}."""
     first, by = {}, {}
     for l in theirs(w, "-f", "-i", name):
         addr, function = l.split()[:2]
@@ -100,7 +100,7 @@ def test_flags(w):
 
 
 def test_formats(w):
-    """trace-cmd 3.1.6 prints them of version 6 alone."""
+    """Formats are printed for files of version 6 alone, as by trace-cmd 3.1.6."""
     unpacked(w)
     want = [l for l in theirs(w, "--events", "-i", "amd64-instances-v6.dat") if l]
     got = [l for l in ours(w, "--events", "-i", "amd64-instances-v6.dat") if l]

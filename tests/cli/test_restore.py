@@ -22,7 +22,7 @@ def write(path, text, mode="w"):
 
 
 def pages(w):
-    """Files of the CPUs, with records of this machine: c.dat.cpuN."""
+    """Make files of the CPUs, with records of this machine: c.dat.cpuN."""
     need("trace-cmd")
     names = []
     with instance(w) as (_, at):
@@ -69,7 +69,7 @@ def test_as_trace_cmd(w):
 
 
 def test_other_machine(w):
-    """-t and -k: a copy of the tracefs, with an event that this kernel has not."""
+    """-t and -k take a copy of a tracefs, with an event that this kernel lacks."""
     cpus = pages(w)
     shutil.copytree(f"{TRACING}/events", w.path("copy/events"), ignore=lambda d, names: [
         n for n in names if n in ("enable", "filter", "trigger", "id", "hist", "inject") or (d.endswith("/events") and n not in (
@@ -90,7 +90,7 @@ def test_other_machine(w):
 
 
 def test_kernels_files(w):
-    """Files of other kernels, cut into what restore takes: 32 and 64 bit, big-endian."""
+    """Files of other kernels, cut into files of CPUs, are restored: 32 and 64 bit, big-endian."""
     need("trace-cmd")
     for name in ("amd64-probes-v7", "i386-function-v7", "s390x-graph-v6"):
         with lzma.open(f"{SOURCE}/tests/data/kernels/{name}.dat.xz") as f:

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""sched: threads that wait for known reasons and times, against the program's own clock and perf
-sched."""
+"""vestige sched has the known reasons and times for which threads wait, by the program's own clock
+and perf sched."""
 import os
 import re
 import subprocess
@@ -11,7 +11,7 @@ from cli_test import BIN, Skip, main, need, root
 UNITS = {"us": 1e-6, "ms": 1e-3, "s": 1}
 DURATION = re.compile(r"(\d+\.\d+) +(us|ms|s)\b")
 
-# Each thread does one thing ten times and tells how long that took by its own clock.
+# Each thread does one thing ten times and prints how long that took by its own clock.
 WAITERS = r"""
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -130,19 +130,19 @@ int main(int argc, char **argv)
 
 
 def seconds(text):
-    """The durations of a line."""
+    """The durations in a line, in seconds."""
     return [float(v) * UNITS[u] for v, u in DURATION.findall(text)]
 
 
-def kernel_tells():
-    """As root, where the kernel's tracepoints may be opened."""
+def needs_tracepoints():
+    """Skip where the kernel's tracepoints may not be opened: they need root."""
     root()
     if not os.access("/sys/kernel/tracing/events/sched/sched_switch/id", os.R_OK):
         raise Skip("no tracefs of the kernel's")
 
 
 def table(text):
-    """Lines of a table by thread: (its durations, the rest of the line)."""
+    """Lines of a table by thread: (durations, rest of the line)."""
     out = {}
     for line in text.splitlines():
         m = re.match(r"(\S.*?)-(\d+) +(.*)", line)
@@ -152,15 +152,14 @@ def table(text):
 
 
 def recorded(w):
-    """What the program says of its waits: {what: (seconds, thread)}."""
+    """The program's own account of its waits: {what: (seconds, thread)}."""
     prog = w.compile("waiters", WAITERS)
     said = w.run("sched", "record", "-q", "-o", "t.dat", "--", prog).stdout.decode()
     return {f[0]: (float(f[1]), int(f[2])) for f in (l.split() for l in said.splitlines())}
 
 
 def one_of_a_few(attempt, *args):
-    """The kernel's perf may have lost a sample on a busy machine, for us or for another user of
-    it."""
+    """Try a few times: on a busy machine perf may lose a sample, for us or for perf itself."""
     for run in range(12):
         try:
             attempt(*args)
@@ -172,9 +171,9 @@ def one_of_a_few(attempt, *args):
 
 
 def test_waits(w):
-    """Each wait's reason, and its time: the program's clock has the thread's way back to a CPU as
-    well."""
-    kernel_tells()
+    """Each wait has its reason and its time. The program's clock also includes the delay until the
+    thread has a CPU."""
+    needs_tracepoints()
     one_of_a_few(waits_as_said, w)
 
 
@@ -183,13 +182,13 @@ def waits_as_said(w):
     waits, delays = (table(w.run("sched", v, "t.dat").stdout.decode()) for v in ("waits", "latency"))
     for what, reason in (("lock", r"mutex 0x[0-9a-f]+ held by holder-\d+$"), ("read", r"read\(\d+ pipe:\[\d+\]\)"),
                          ("sleep", r"sleep \(clock_nanosleep\)$")):
-        told, tid = said[what]
+        own, tid = said[what]
         found = [d for d, line in waits[tid] if re.search(reason, line)]
         assert len(found) == 1, (what, waits[tid])
         blocked, delay = found[0][0], delays[tid][0][0][1]
-        slack = max(told * 0.05, 50e-6 * 10)
-        assert blocked <= told + slack and blocked + delay >= told - slack, (what, told, blocked, delay)
-        print(f"{what}: {told * 1e3:.3f} ms by its own clock, blocked {blocked * 1e3:.3f} ms, delays {delay * 1e3:.3f} ms")
+        slack = max(own * 0.05, 50e-6 * 10)
+        assert blocked <= own + slack and blocked + delay >= own - slack, (what, own, blocked, delay)
+        print(f"{what}: {own * 1e3:.3f} ms by its own clock, blocked {blocked * 1e3:.3f} ms, delays {delay * 1e3:.3f} ms")
     # a lock that is held 20 ms each time
     assert said["lock"][0] > 0.1
 
@@ -268,7 +267,7 @@ int main(void)
 
 def test_files(w):
     """Waits for files and peers have their names."""
-    kernel_tells()
+    needs_tracepoints()
     one_of_a_few(files_by_name, w, w.compile("files", FILES))
 
 
@@ -286,8 +285,8 @@ def files_by_name(w, prog):
 
 
 def test_offcpu(w):
-    """Folded stacks: the way into the wait, and who ended it. Their sum is what waits has."""
-    kernel_tells()
+    """Folded stacks have the calls into the wait and the waker. Their sum equals `waits`."""
+    needs_tracepoints()
     one_of_a_few(folded_waits, w)
 
 
@@ -305,15 +304,15 @@ def folded_waits(w):
 
 
 def test_as_strace(w):
-    """A thread's waits in futex() for the lock, by strace's clock in the same run. Its times have the
-    way back to a CPU; its stops are blocks, too."""
-    kernel_tells()
+    """A thread's waits in futex() equal strace's of the same run. strace's times include the delay
+    until the thread has a CPU; its stops are blocks, too."""
+    needs_tracepoints()
     need("strace")
     one_of_a_few(same_as_strace, w, w.compile("waiters", WAITERS))
 
 
 def futex_waits(text, tid, lock):
-    """Seconds of each; a call that others' come between is in two lines, the second with the
+    """Seconds of each wait. An interrupted line of strace is two lines, the second with the
     time."""
     out, here = [], False
     for line in re.findall(rf"^{tid} +(.*futex.*)$", text, re.M):
@@ -340,9 +339,8 @@ def same_as_strace(w, prog):
 
 
 def test_views(w):
-    """Every stay on a CPU is in timehist, every switch in map; what they add up to is in
-    latency."""
-    kernel_tells()
+    """Every run on a CPU is in timehist, every switch in map, and their sums are in latency."""
+    needs_tracepoints()
     recorded(w)
     latency = table(w.run("sched", "latency", "t.dat").stdout.decode())
     assert w.run("sched", "-i", "t.dat").stdout == w.run("sched", "latency", "t.dat").stdout
@@ -362,8 +360,8 @@ def test_views(w):
 
 
 def preemptions(text, tid):
-    """The delays of a thread that was put off its CPU in the kernel (R+), and the longest of its
-    other ones."""
+    """The delays after a preemption in the kernel (R+), and the longest of the thread's other
+    delays."""
     since, preempted, others = None, [], [0]
     for line in text.splitlines():
         m = re.search(r" (\d+\.\d+): (\w+): (.*)$", line)
@@ -383,7 +381,8 @@ def preemptions(text, tid):
 
 
 def test_preemptions(_w):
-    """Of canned records: what perf of before 6.12 leaves out, and what it does not."""
+    """From prepared records: preemptions that perf before 6.12 leaves out, and those that it
+    has."""
     text = """a-1 [000] ..... 1.000000: sched_wakeup_new: comm=b pid=7 prio=120 target_cpu=000
 a-1 [000] ..... 1.000010: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 prev_state=R+ ==> next_comm=b next_pid=7 next_prio=120
 b-7 [000] ..... 1.000020: sched_switch: prev_comm=b prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm=a next_pid=1 next_prio=120
@@ -396,8 +395,8 @@ a-1 [000] ..... 1.001030: sched_switch: prev_comm=a prev_pid=1 prev_prio=120 pre
 
 
 def test_as_perf(w):
-    """The same run's figures by perf sched latency, within 1 %."""
-    kernel_tells()
+    """Figures equal perf sched latency's of the same run, within 1 %."""
+    needs_tracepoints()
     need("perf")
     one_of_a_few(same_as_perf, w, w.compile("waiters", WAITERS))
 

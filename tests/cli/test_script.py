@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""libvestige-trace, its Python module, `vestige script`, and each program of docs/examples/trace."""
+"""libvestige-trace, its Python module, `vestige script` and each program of docs/examples/trace
+give other tools' results."""
 import collections
 import contextlib
 import json
@@ -36,7 +37,7 @@ CALLS = {"main": 1, "top": 3, "mid": 30, "leaf": 60, "fails": 30, "leaps": 1}
 
 
 def sanitizer():
-    """What must be loaded before an instrumented library, "" of a plain one."""
+    """The sanitizer's library that must be loaded first, or "" of a plain build."""
     text = subprocess.run(["readelf", "-dW", LIBRARY], stdout=subprocess.PIPE, check=True, text=True).stdout
     if "libasan" in text:
         return subprocess.run(["gcc", "-print-file-name=libasan.so"], stdout=subprocess.PIPE, check=True, text=True).stdout.strip()
@@ -75,7 +76,7 @@ def recorded(w, *flags, name="t.dat"):
 
 
 def test_records(w):
-    """Calls, times, stacks and fields are the same as in the tools that print them."""
+    """Calls, times, stacks and fields equal the tools' output."""
     recorded(w, "-O", "funcgraph-args", "-O", "funcgraph-retval")
     out = python(w, "-c", """
 import json, vestige_trace as v
@@ -209,7 +210,7 @@ for i in range(24):
 
 
 def test_examples(w):
-    """Each example prints what another tool finds in the same recording."""
+    """Each example prints what another tool prints of the same recording."""
     recorded(w, "-O", "funcgraph-retval")
     recorded(w, name="u.dat")
     def at(name):
@@ -263,7 +264,7 @@ def test_c_examples(w):
 
 
 def test_script(w):
-    """uftrace's and perf's hooks, the flags, and what is refused."""
+    """uftrace's and perf's hooks are called, flags are obeyed, and errors are reported."""
     recorded(w)
     with open(w.path("hooks.py"), "w", encoding="utf-8") as f:
         f.write("""
@@ -331,7 +332,7 @@ def script_on(w, pid, name, *flags):
 
 
 def test_live(w):
-    """The records of a running process come while it runs; its end ends the script; Ctrl-C does."""
+    """A script gets records while the process runs, and ends with the process or at Ctrl-C."""
     with open(w.path("hooks.py"), "w", encoding="utf-8") as f:
         f.write("""
 import sys

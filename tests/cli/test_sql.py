@@ -94,7 +94,7 @@ def test_functions_and_tracks(w):
         mine = [r for r in rows if r["name"] == name]
         assert f["calls"] == len(mine) and f["self"] == sum(int(r["self"]) for r in mine), name
         assert f["longest"] == max(int(r["duration"]) for r in mine)
-    # the sums that are made once are those of each slice
+    # sums that are made once are equal to each slice's
     sums = ask(w, "SELECT name, object, calls, duration, shortest, longest FROM functions ORDER BY name, object", "--csv").stdout.splitlines()[1:]
     plain = ask(w, "SELECT name, object, count(*), sum(duration), min(duration), max(duration) FROM slices GROUP BY name, object ORDER BY name, object",
                 "--csv").stdout.splitlines()[1:]
@@ -109,7 +109,7 @@ def test_functions_and_tracks(w):
 
 
 def test_nothing_else(w):
-    """One SELECT of our tables: no file, no setting, no extension; the limits hold."""
+    """One SELECT of our tables is allowed: no file, no setting, no extension. The limits hold."""
     recorded(w)
     before = sorted(os.listdir(w.dir))
     for query in ("ATTACH 'x.db' AS x", "PRAGMA user_version", "SELECT * FROM sqlite_master", "SELECT * FROM sqlite_schema",
@@ -136,7 +136,7 @@ def test_ctrl_c(w):
     p = subprocess.Popen([BIN, "sql", "t.dat", "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r) SELECT count(*) FROM r"],
                          cwd=w.dir, env=w.env, stderr=subprocess.PIPE, text=True)
     try:
-        assert "Ctrl-C" in p.stderr.readline()  # it is told after a second
+        assert "Ctrl-C" in p.stderr.readline()  # the hint comes after a second
         p.send_signal(signal.SIGINT)
         p.wait(100)
         text = p.stderr.read()
@@ -148,7 +148,8 @@ def test_ctrl_c(w):
 
 
 def test_output(w):
-    """A table with columns of a width; control characters are not for the terminal; a closed pipe is no error."""
+    """Columns are aligned, control characters do not reach the terminal, and a closed pipe is no
+    error."""
     recorded(w)
     out = ask(w, "SELECT 'a' AS name, 1 AS n UNION ALL SELECT 'bcd', 20000").stdout.decode()
     assert out == "name      n\na         1\nbcd   20000\n", out

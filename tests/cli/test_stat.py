@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""vestige stat of the kernel against trace-cmd's, in instances of the test's own; and of a process."""
+"""vestige stat prints trace-cmd's text for the kernel, in instances of the test, and the same kind
+of text for a process."""
 import contextlib
 import os
 import subprocess

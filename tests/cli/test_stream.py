@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""stream: what start and show -p do, and all is as before at the end."""
+"""stream does what start and show -p do, and all settings are as before at the end."""
 import os
 import re
 import signal

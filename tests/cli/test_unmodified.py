@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""record --unmodified: programs that were built without any flag, traced by redirects. What they
-print is as without, calls are those that the program counts itself, and unwinders find their way
-through the islands."""
+"""record --unmodified traces programs that were built without any flag, by redirects. Their output
+stays the same, the calls are those that the program counts, and unwinders get through the
+islands."""
 import os
 import re
 import subprocess
@@ -63,14 +63,14 @@ int main(void)
 
 
 def calls(w, name="trace.dat"):
-    """Calls by function, by our own table."""
+    """{function: calls}, by our own table."""
     out = w.run("profile", name, "-s", "name").stdout.decode()
     return {row.split()[-1]: row for row in out.splitlines()[1:]}
 
 
 def test_ways(w):
-    """Each kind of entry does what it did, and is counted as the program counts; refused ones say
-    why."""
+    """Each kind of function entry works as before and is counted as by the program. Refused ones
+    have a reason."""
     w.compile("ways", WAYS, PLAIN, "-O1", "-fcf-protection=none")
     plain = subprocess.run(["./ways"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
     own = {n: int(c) for n, c in re.findall(r"^(\w+) (\d+)$", plain.decode(), re.M) if n != "sum"}
@@ -127,7 +127,8 @@ def test_default(w):
 
 
 def test_filters(w):
-    """By name, by address where there is no name; what is not wanted stays as it is."""
+    """Filters work by name, and by address where there is no name. Other functions stay as
+    built."""
     w.compile("ways", WAYS, PLAIN)
     w.run("record", "--unmodified", "-l", "pushes", "-l", "mark*", "-q", "./ways")
     assert set(w.counts()) == {"pushes", "marked"}, w.counts()
@@ -229,8 +230,8 @@ int main(void)
 
 
 def test_entry_only(w):
-    """What touches its return address is not in the graph, and says what it says without; all else
-    is."""
+    """A function that uses its return address is not in the graph and gives the same result; all
+    others are in the graph."""
     w.compile("returns", RETURNS, PLAIN, "-O2")
     plain = subprocess.run(["./returns"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
     calls_of = {"asks": 10, "asks_late": 10, "keep": 10, "resume": 40, "to_stack": 20}
@@ -250,7 +251,7 @@ def test_entry_only(w):
 
 
 def test_runtimes(w):
-    """Objects whose runtime walks its stacks are not in a graph; those of Go are left as they are."""
+    """Objects whose runtime walks its stacks are not in a graph. Go's objects stay as built."""
     w.compile("camel", "void caml_main(void) {}\nint other(void) { return 1; }\n"
               "int main(void) { caml_main(); return other() - 1; }\n", PLAIN, "-O0")
     doctor = w.run("doctor", "--unmodified", "-v", "./camel").stdout.decode()
@@ -339,8 +340,8 @@ print([g.switch(5) for g in gs], [deep(k % 7, g, r) for r in range(6) for k, g i
 
 
 def test_stack_copiers(w):
-    """No graph beside an object that copies stacks, be it there at the start or by dlopen() amid
-    a graph; the function tracer is there."""
+    """There is no graph beside an object that copies stacks, loaded at the start or by dlopen()
+    during a graph. The function tracer works."""
     with open(w.path("copier.c"), "w", encoding="utf-8") as f:
         f.write(COPIER)
     for mark in "PyInit__greenlet", "Init_continuation":
@@ -441,7 +442,7 @@ int main()
 
 
 def test_unwinds(w):
-    """Exceptions and backtraces of a handler, through islands, find main() each time."""
+    """Exceptions and a handler's backtraces get through islands to main() each time."""
     with open(w.path("unwinds.cc"), "w", encoding="utf-8") as f:
         f.write(UNWINDS)
     compiled(["g++", "-O2", PLAIN, "unwinds.cc"], "unwinds", cwd=w.dir)
@@ -452,7 +453,7 @@ def test_unwinds(w):
 
 
 def test_samples(w):
-    """A sample in the island of a function is one of that function, and main() is behind it."""
+    """A sample in a function's island counts for the function, and main() is in its stack."""
     w.compile("busy", "__attribute__((noipa)) int tiny(int n) { return n + 1; }\nint main(void) { unsigned s = 0;"
               " for (long i = 0; i < 60000000; i++) s = tiny(s); return s == 7; }\n", PLAIN)
     w.run("record", "-q", "-p", "sysprof", "./busy", env={"VESTIGE_UNMODIFIED": "1,all"})
@@ -493,7 +494,7 @@ int main(int argc, char **argv)
 
 
 def test_loads(w):
-    """dlopen() and dlclose(), fork and exec."""
+    """Redirects work with dlopen() and dlclose(), fork and exec."""
     with open(w.path("plugin.c"), "w", encoding="utf-8") as f:
         f.write("long plugged(long n) { return n * 7 + 1; }\n")
     compiled(["cc", "-O1", PLAIN, "-shared", "-fPIC", "plugin.c"], "plugin.so", cwd=w.dir)
@@ -521,8 +522,7 @@ r = []; t = [threading.Thread(target=r.append, args=(i,)) for i in range(8)]
 
 
 def test_debian(w):
-    """Programs of the system as they are, with all of their functions: they print what they print
-    without."""
+    """Programs of the system print the same with all of their functions traced."""
     for path, args, objects in (("/usr/bin/sqlite3", [":memory:", SQL], ["-l", "*", "-l", "*:mod:libsqlite3*"]),
                                 ("/bin/bash", ["-c", SHELL], []),
                                 ("/usr/bin/git", ["--no-pager", "init", "-q", "--bare", w.path("repository")], []),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""`vestige view --record`: what is shown is what the program did."""
+"""`vestige view --record` shows the calls of the program that it ran."""
 import os
 import signal
 import subprocess
@@ -70,7 +70,7 @@ def test_ctrl_c_is_the_programs(w):
 
 
 def test_nothing_to_show(w):
-    """What was not recorded is not shown: not an older file, either."""
+    """When nothing was recorded, nothing is shown, not even an older file."""
     prog = w.compile("p", PROGRAM)
     w.run("record", "-q", "-o", "trace.dat", "--", prog)
     before = os.stat(w.path("trace.dat"))

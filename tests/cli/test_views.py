@@ -59,7 +59,7 @@ def record(w, *args, name="trace.dat", prog=None):
 
 
 def replay(w, *args):
-    """Lines without times, as (tid, depth, text); times are looked at here."""
+    """Lines as (tid, depth, text). The times are checked here and left out."""
     out = []
     p = w.run("replay", *args)
     for line in p.stdout.decode().splitlines():
@@ -75,7 +75,7 @@ def replay(w, *args):
 
 
 def raw_lines(w, *args):
-    """As they are, without looking at times."""
+    """The lines as printed, without a check of times."""
     found = [LINE.match(l) for l in w.run("replay", *args).stdout.decode().splitlines()[1:]]
     return [(int(m[2]), len(m[3]) // 2, m[4]) for m in found]
 
@@ -124,7 +124,7 @@ def test_replay_filters(w):
 
 
 def test_record_filters(w):
-    """The engine's filters leave what replay's leave."""
+    """The engine's filters and replay's filters leave the same calls."""
     record(w, "calls", "2")
     for engine, view in ((["--max-graph-depth", "2"], ["-D", "2"]), (["-g", "mid"], ["-F", "mid"]),
                          (["--graph-notrace", "m*d"], ["-N", "m*d"]),
@@ -142,7 +142,7 @@ def test_record_filters(w):
 
 
 def test_replay_many_lines(w):
-    """More lines than wait for a call's end."""
+    """replay prints all lines when more of them wait for a call's end than it can hold."""
     record(w, "calls", "30000")
     lines = replay(w)
     assert len(lines) == 2 + 2 + 30000 * 4
@@ -241,7 +241,7 @@ def test_profile(w):
 
 
 def test_suspended_stacks(w):
-    """The time in which a coroutine does not run is no function's own time."""
+    """Time in which a coroutine is suspended is no function's own time."""
     w.compile("coroutine", COROUTINE)
     record(w, prog=w.path("coroutine"))
     w.run("record", "-q", "-p", "function_graph", "--file-version", "6", "-o", "v6.dat", "--", w.path("coroutine"))
@@ -298,7 +298,7 @@ def test_profile_diff(w):
 
 
 def test_function_records_have_no_calls(w):
-    """An error, and not a line of a table before it."""
+    """A recording without calls gives an error, and no line of a table before it."""
     w.run("record", "-q", "-p", "function", "--", w.prog, "calls", "2")
     for words in (["replay"], ["graph"], ["graph", "leaf"], ["graph", "--json"]):
         p = w.run(*words, status=1)
@@ -353,7 +353,7 @@ def test_cxx_names(w):
     lines = texts(replay(w))
     assert lines[:4] == ["main() {", " catcher() {", "  ns::between() {", "   ns::thrower();"] or \
         "unwound" in lines[3], lines
-    # what threw is told, and what the catch block calls is called by who caught
+    # the function that threw is shown, and the catch block's calls are the catching function's
     assert "  ns::Box::get();" in lines and any("unwound" in l for l in lines), lines
     assert "  } /* ns::between, unwound */" in lines, lines
     full = texts(replay(w, "--demangle=full"))
@@ -405,7 +405,7 @@ def test_program_without_a_command(w):
     p = w.run("calls", env=dict(env, PATH=w.dir + ":" + os.environ["PATH"]))
     assert b"main() {" in p.stdout
     assert os.listdir(tmp) == [], os.listdir(tmp)
-    # a slip in a command's name is told, not run
+    # a misspelt command gets an error and is not run
     shutil.copy(w.prog, w.path("sart"))
     assert b"did you mean start" in w.run("sart", env=dict(env, PATH=w.dir), status=2).stderr
     assert b"vestige --help" in w.run("frobnicate", status=2).stderr
@@ -427,7 +427,7 @@ def test_pager(w):
 
 
 def test_as_uftrace(w):
-    """Calls by function, on the same run of a program."""
+    """Calls by function equal uftrace's, of the same run of a program."""
     need("uftrace")
     with open(w.prog + ".c") as f:
         source = f.read()
