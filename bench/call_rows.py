@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a recorded call costs: each tracer, flag of the compiler and setting."""
+"""The cost of a recorded call, by tracer, compiler flag and setting."""
 import glob
 import json
 import os
@@ -166,8 +166,7 @@ def bench_profiler():
 
 
 def bench_hooks():
-    """Each of the other flags: what it costs while nothing is traced, and traced. crt1.o: not
-    profiled."""
+    """The cost of each other flag, with nothing traced and traced. crt1.o: not profiled."""
     print("the other flags of the compiler, fib: off, over a program built without; on, over bare rdtsc")
     plain = compiled("hooks_plain", PLAIN)
     for flag, words, graph in HOOKS:
@@ -185,7 +184,7 @@ def bench_hooks():
 
 
 def clock_names(program):
-    """What the engine's trace_clock offers, asked of a process at work."""
+    """The clocks in trace_clock, read from a running process."""
     p = subprocess.Popen([program, "leaf", "100000"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                          env={**os.environ, "LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=nop",
                               "VESTIGE_DIR": f"{harness.folder}/areas"})

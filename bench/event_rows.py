@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What events cost: tracepoints of a program, and calls into libc that are seen."""
+"""The cost of events: tracepoints of a program, and events of calls into libc."""
 import glob
 import re
 import shutil
@@ -38,7 +38,7 @@ def bench_events():
 
 
 def bench_strace(program, plain, ours):
-    """What strace adds to a system call."""
+    """The time that strace adds to a system call."""
     if not shutil.which("strace"):
         return row("strace / sys_enter and sys_exit", "not here")
     p = subprocess.run(["strace", "-f", "-o", "/dev/null", program, "20"], stdout=subprocess.PIPE, text=True, check=True)
@@ -47,7 +47,7 @@ def bench_strace(program, plain, ours):
 
 
 def bench_kmem():
-    """Calls into libc, seen: a malloc() and its free(), a mutex taken and given back, a system
+    """The cost of events of libc's calls: malloc() and free(), lock and unlock of a mutex, a system
     call."""
     program = compiled("kmem", ["-O2", "-fno-builtin", f"-I{ROOT}/include"], f"{BENCH}/kmem.c", libs=("-pthread",))
     cost = event_costs(program, {"LD_PRELOAD": LIBRARY})

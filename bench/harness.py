@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all rows of scripts/bench use: the table, programs that are built, runs that are timed."""
+"""Shared by all rows of scripts/bench: the table, builds of programs, timed runs."""
 import os
 import re
 import statistics
@@ -53,7 +53,8 @@ def compiled(name, flags, *sources, cc="gcc", libs=()):
 
 
 def calm():
-    """In the child: before all others, where that is allowed. Beside them the rest is noise."""
+    """In the child: take a real-time priority where that is allowed, so that other processes are no
+    noise."""
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     except OSError:
@@ -76,7 +77,8 @@ def pairs(n):
 
 
 def added(program, what, millions=20, boot="ftrace=function"):
-    """What tracing adds to a call: ns, and as a multiple of a bare rdtsc; medians of pairs."""
+    """The time that tracing adds to a call: ns, and as a multiple of a bare rdtsc; medians of
+    pairs."""
     ns, ratio = [], []
     for _ in range(pairs(9)):
         off, _ = calls(program, what, millions, "ftrace=nop")

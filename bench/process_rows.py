@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a whole process pays: asleep, at its start, under a steady load."""
+"""The cost for a whole process: asleep, at its start, under a steady load."""
 import os
 import re
 import statistics

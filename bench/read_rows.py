@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What reading costs: the file, the report, the mount, the time to an answer."""
+"""The cost of reading: the file, the report, the mount, the time to an answer."""
 import contextlib
 import glob
 import lzma
@@ -62,7 +62,7 @@ def mounted():
 
 @contextlib.contextmanager
 def traced(program, *args, boot):
-    """A program at work, with pipes, and gone afterwards."""
+    """A running program with pipes, which is ended afterwards."""
     p = subprocess.Popen([program, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                          env={**os.environ, "LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": boot,
                               "VESTIGE_DIR": f"{harness.folder}/areas"})
@@ -77,7 +77,7 @@ def traced(program, *args, boot):
 
 
 def blocks(path):
-    """What reading @path gives, in cat's pieces."""
+    """The contents of @path, in cat's pieces."""
     fd = os.open(path, os.O_RDONLY)
     try:
         while block := os.read(fd, 128 << 10):

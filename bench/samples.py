@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""samples - what the tracer sysprof costs."""
+"""samples - the cost of the tracer sysprof."""
 
 
 def rows(bench):

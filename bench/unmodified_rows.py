@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What functions cost that were built without a flag: by way, beside a flag, at start, in memory."""
+"""The cost of functions that were built without a flag: by kind of redirect, beside a flag, at
+start, in memory."""
 import os
 import re
 import shutil
@@ -57,7 +58,7 @@ def functions_of(path):
 
 
 def anonymous_kb(program, env):
-    """Memory of its own of a program that waits for input."""
+    """Private memory of a program that waits for input."""
     p = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
                          env={**os.environ, "LD_PRELOAD": LIBRARY, "VESTIGE_BOOT": "ftrace=nop",
                               "VESTIGE_DIR": f"{harness.folder}/areas", **env})

@@ -58,7 +58,7 @@ OF_THE_SHELL = {"dynevent/add_remove_eprobe.tc", "dynevent/add_remove_uprobe.tc"
 
 
 class Missing(Exception):
-    """What is needed and is not there."""
+    """A needed program or package is missing."""
 
 
 def source():
@@ -78,8 +78,8 @@ def source():
 
 
 def newer_source():
-    """The same of the suite of 7.2, with the program that one of its cases compiles; None: it is
-    not here."""
+    """The folder of the suite of 7.2, with the program that one of its cases compiles, or None if
+    it is not here."""
     archive = next((a for a in NEWER_SOURCES if a and os.path.exists(a)), None)
     if not archive:
         return None
@@ -159,8 +159,7 @@ def standin(folder, tmp, env, *words):
 
 
 def reason(log):
-    """What a failed case's log says: the last command that the shell ran, and what was said after
-    it."""
+    """The reason in a failed case's log: the shell's last command, and the output after it."""
     lines = [line for line in log.splitlines() if line.strip()]
     required = [line for line in lines if line.startswith("Required ")]
     if required:

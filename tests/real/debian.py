@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Programs as Debian ships them, with ALL of their functions redirected, and all functions of the
-libraries
-that do their work: what they print is what they print without.
+"""Programs as Debian ships them print the same with ALL of their functions redirected, and all
+functions of their own libraries.
 
 Each job gives text and exit statuses; their digest is part of the verdict's name.
 """

@@ -2,8 +2,8 @@
 """CPython's own tests of threads, signals, children and crashes, by Debian's python3 (package
 libpython3.11-testsuite).
 
-It is not built with the flag: nop shows what the engine in the process does to it and to all that
-it starts, the others have all of its functions redirected.
+Debian's python3 is not built with the flag. nop tests the engine in the process and in its
+children; the other tracers have all functions redirected.
 """
 import glob
 import os

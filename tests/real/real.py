@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""real - what the programs of tests/real have in common: builds that are kept, runs, verdicts.
+"""real - shared by the programs of tests/real: kept builds, runs, verdicts.
 
 A program is a file beside this one with
 
@@ -81,7 +81,7 @@ def call(argv, **more):
 
 
 def in_group():
-    """A group of its own, to be killed with its parent and as a whole."""
+    """Start a process group that is killed as a whole, and with its parent."""
     os.setsid()
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP, signal.SIGPIPE):
         signal.signal(number, signal.SIG_DFL)
@@ -93,8 +93,8 @@ def end_with_parent():
 
 
 def output(argv, timeout, **more):
-    """Return: (status, what it wrote). A test that hangs is killed with all that it started: status
-    -9."""
+    """Run a command. Return: (status, output). A test that hangs is killed with all that it
+    started: status -9."""
     with tempfile.TemporaryFile() as out:
         p = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                              preexec_fn=in_group, **more)
@@ -207,7 +207,7 @@ class Areas:
         return [n for n in os.listdir(self.path) if n != "kept"]
 
     def sweep(self):
-        """One more traced process starts and exits: what was killed goes."""
+        """Start and end one more traced process, which removes the areas of killed ones."""
         subprocess.run(["/bin/true"], env=self.env("nop"), check=True, user=self.uid, group=self.uid)
 
 
@@ -233,8 +233,8 @@ TRIES = 3
 
 
 def compare(program, it, full, areas, folder):
-    """Each tracer's verdicts against those without the engine. Return: (tests, those that
-    differ)."""
+    """Compare each tracer's verdicts with the verdicts without the engine. Return: (number of
+    tests, tests that differ)."""
     def run(tracer, only=()):
         place = tempfile.mkdtemp(dir=folder)
         if areas.uid is not None:

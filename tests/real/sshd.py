@@ -46,7 +46,7 @@ def make(source, folder):
 
 
 def with_passwd(path):
-    """From now on /etc/passwd is that file, for this process and its children."""
+    """Mount the file @path over /etc/passwd, for this process and its children."""
     libc = ctypes.CDLL(None, use_errno=True)
     for ret in (libc.unshare(0x20000), libc.mount(b"none", b"/", None, 0x44000, None),
                 libc.mount(path.encode(), b"/etc/passwd", None, 0x1000, None)):
@@ -125,8 +125,7 @@ class Server:
         return p.returncode, out
 
     def of_ours(self):
-        """{a process of sshd's that lives: its state}, and as a zombie what has not been waited
-        for."""
+        """{living process of sshd: its state}, zombies included."""
         found, all_of = {self.process.pid: "self"}, sorted(int(n) for n in os.listdir("/proc") if n.isdigit())
         grew = True
         while grew:
@@ -143,7 +142,7 @@ class Server:
 
 
 def until(condition):
-    """Return: what it says in the end."""
+    """Wait for a condition. Return: its value."""
     end = time.monotonic() + WAIT_S
     while not (said := condition()) and time.monotonic() < end:
         time.sleep(0.05)
@@ -151,7 +150,7 @@ def until(condition):
 
 
 def sandboxed(server):
-    """A connection that has said but what it is is served by a process with another user's rights
+    """A connection that has sent only its version is served by a process with another user's rights
     and a filter."""
     def found():
         for pid in server.of_ours():
@@ -166,7 +165,7 @@ def sandboxed(server):
 
 
 def multiplexed(server):
-    """A master that stays in the background, two more sessions through it, and its end."""
+    """A master connection stays in the background, serves two more sessions, and ends."""
     socket_at = f"-oControlPath={server.folder}/master"
     said = [server.login(USER, socket_at, "-oControlMaster=auto", "-oControlPersist=yes", "HOST", "echo one"),
             server.login(USER, socket_at, "HOST", "echo two"),

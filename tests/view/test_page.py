@@ -48,7 +48,8 @@ def node_modules():
 
 
 def test_bundle(w):
-    """The types fit, and the script in the repository is made of the sources in it."""
+    """The types are right, and the script in the repository is built from the repository's
+    sources."""
     modules = node_modules()
     shutil.copytree(os.path.join(WEB, "src"), w.path("src"))
     shutil.copy(os.path.join(WEB, "tsconfig.json"), w.dir)
@@ -80,7 +81,8 @@ def test_page(w):
 
 
 def check_cut(w, line):
-    """The page's command writes the records of the call that was chosen, from its entry to its exit."""
+    """The command that the page shows writes the records of the chosen call, from its entry to its
+    exit."""
     words = shlex.split(line)
     assert words[0] == "vestige"
     w.run(*words[1:])
