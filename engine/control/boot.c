@@ -61,7 +61,8 @@ static const char *env(const char *name)
 }
 
 /*
- * Valgrind has neither rseq nor the instructions that tell the CPU (it ends the program at them),
+ * Valgrind has neither rseq nor the instructions that give the CPU's number (it ends the program at
+ * them),
  * and keeps to text as it was. It preloads objects of its own into whatever it runs.
  */
 static int under_valgrind(void)

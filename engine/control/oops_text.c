@@ -69,7 +69,7 @@ static void put_cause(struct seq_buf *s, const struct area_oops *o)
 	uint32_t i;
 
 	if (o->code <= 0)
-		kind = -1; /* somebody sent it: the words are an older fault's */
+		kind = -1; /* another process sent it: the words are an older fault's */
 	if (o->sig == SIGSEGV && kind >= 0) {
 		put_address(s,
 			    o->address < NULL_PAGE

@@ -31,7 +31,7 @@ const struct hook *hook_at(uint32_t i)
 }
 
 static uint32_t nr_waiting; /* objects whose row says so */
-static int needed;	    /* somebody has asked for functions */
+static int needed;	    /* functions were asked for */
 static int starved;	    /* there was no memory to scan an object that still waits */
 static uint32_t
 	nr_found; /* rows of AREA_FUNCTIONS, with the rows of the object that is being scanned */

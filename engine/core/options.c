@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The options that act inside the process act here; the others only tell the tools how to print.
+ * The options that act inside the process act here; the others only say how the tools print.
  * Lives in the area, so that a dead process's trace is printed as its options say. fork: the
  * child's area begins with the parent's. Tests: tests/engine/fire/control.
  */

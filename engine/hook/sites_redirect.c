@@ -308,7 +308,7 @@ static uint32_t take_probes(struct object *o, uint8_t *how, struct redirect_wind
 	return left;
 }
 
-/* Jumps whose sites are off. What somebody else has written there stays. */
+/* Jumps whose sites are off. Bytes that another tool has written there stay. */
 static uint32_t make_windows_back(struct object *o, struct redirect_window *windows)
 {
 	const struct area_object *row = object_row(o);

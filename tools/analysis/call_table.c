@@ -37,7 +37,7 @@ static int compare_keys(const void *a, const void *b)
 struct making {
 	const struct call_tree *t;
 	enum call_table_by by;
-	uint32_t *objects; /* by function; modules are interned, so that pointers tell them apart */
+	uint32_t *objects; /* by function; modules are interned, so that pointers differ */
 	const char **modules;
 	uint32_t nr_modules;
 };

@@ -83,7 +83,7 @@ struct calls_ops {
 	 */
 	void (*leave)(void *arg, struct call *call, struct call *parent, const struct record *rec);
 	/*
-	 * An exit whose entry is not in the trace and which does not tell when its call began: it
+	 * An exit whose entry is not in the trace and which does not say when its call began: it
 	 * was made before the trace began, in the parent before fork(), or it was lost. @depth,
 	 * @stack: of the call that ended. @rec: EXIT.
 	 */

@@ -92,7 +92,7 @@ static uint64_t holes_in(int fd, uint64_t offset, uint64_t bytes)
 		off_t data = lseek(fd, at, SEEK_DATA), hole;
 
 		if (data < 0 && errno != ENXIO)
-			break; /* a file system that does not tell */
+			break; /* a file system without SEEK_DATA */
 		if (data < 0 || data > end)
 			data = end;
 		sum += (uint64_t)(data - at);

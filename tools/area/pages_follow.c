@@ -127,7 +127,7 @@ static void set_horizon(struct pages *p)
 {
 	uint64_t now = UINT64_MAX;
 
-	/* a number of events is no time, and ticks of a mono clock are too coarse to tell */
+	/* a number of events is no time, and ticks of a mono clock are too coarse */
 	if (p->trace_clock == AREA_TRACE_COUNTER)
 		return;
 	for (uint32_t i = 0; i < p->nr_members; i++) {

@@ -64,7 +64,7 @@ int symbols_add_kallsyms(struct symbols *s, const char *text, size_t bytes);
  */
 const struct symbol *symbols_find(struct symbols *s, uint64_t addr);
 
-/* Bytes from a symbol of the table to the next one, as the kernel tells a symbol's size. */
+/* Bytes from a symbol of the table to the next one, as the kernel computes a symbol's size. */
 uint64_t symbols_size(struct symbols *s, const struct symbol *sym);
 
 /*

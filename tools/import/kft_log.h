@@ -20,14 +20,14 @@
 
 #include "tools/import/import_text.h"
 
-/* Of a delta: what stands there in place of a length. */
+/* Values of a delta that are not a length. */
 #define KFT_NO_EXIT   0	 /* the exit was not seen */
 #define KFT_OPEN      -1 /* still open at the end */
 #define KFT_WATCH     -2 /* a frame of the stack that a stack watch wrote */
 #define KFT_INTERRUPT -1 /* the PID of what an interrupt called */
 
 struct kft_log {
-	uint64_t start_us, stop_us; /* 0: not told */
+	uint64_t start_us, stop_us; /* 0: not in the log */
 	uint64_t left_out;	    /* calls that its filters left out, as its counters say */
 	uint64_t skipped;	    /* lines behind the first call that are none */
 	unsigned int nr_filters;    /* lines below `Filters:` */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the time of a run went, as KFT's kd tells it: by function, or call by call. From a log of
+ * Where the time of a run went, as KFT's kd prints it: by function, or call by call. From a log of
  * KFT or KFI, or from any recording that has calls.
  *
- * A function's own (local) time is its time less that of the calls seen beneath it. It is wrong,
+ * A function's own (local) time is its time less the time of the calls seen beneath it. It is
+ * wrong,
  * and marked, where calls beneath it are missing, and where the thread did not run.
  * Tests: tests/cli/test_kd.py, tests/fuzz/kft.c.
  */
@@ -28,7 +29,7 @@ enum kd_mark {
 
 struct kd_call {
 	uint64_t at, ns, local;
-	int64_t delta_us; /* of a log, as it stands there; else 0 */
+	int64_t delta_us; /* of a log, as written there; else 0 */
 	uint64_t seq;
 	uint32_t function, depth;
 	int32_t pid;

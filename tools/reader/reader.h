@@ -129,8 +129,8 @@ struct reader_cpu_stats {
 };
 
 /*
- * The number of calls that were open on a stack when its records began: thread @pid's own (as its
- * records tell process, pid and task), or stack number @stack of the process.
+ * The number of calls that were open on a stack when its records began: thread @pid's own (process,
+ * pid and task as in its records), or stack number @stack of the process.
  */
 struct record_base {
 	uint32_t process;
@@ -209,7 +209,7 @@ struct reader {
 	uint32_t subbuf_kb;	  /* as trace_pipe_raw is wanted; 0: 4 */
 	bool overwrite;		  /* the buffer overwrote its oldest records when full */
 	bool graph;		  /* there are records of the kinds RECORD_ENTRY to RECORD_STACK */
-	bool values;		  /* some tell arguments or results */
+	bool values;		  /* some have arguments or results */
 	char clock[32];		  /* trace_clock's name, "local" for ours */
 	char tracer[32];	  /* current_tracer, "nop" if unknown */
 	char uname[256];	  /* "Linux host release machine" */
@@ -302,8 +302,7 @@ int reader_open_area(const char *path, struct reader **out);
  */
 int reader_open_import(const char *path, struct reader **out);
 /*
- * A spool without its records, which takes no time: its symbols, tasks and what else its tables
- * tell.
+ * A spool without its records, which takes no time: its symbols, tasks and other tables.
  */
 int reader_open_spool_tables(const char *path, struct reader **out);
 

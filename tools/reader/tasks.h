@@ -38,7 +38,7 @@ const char *tasks_comm(const struct tasks *t, int32_t pid);
 /* The thread's process; 0 if it is not known. */
 int32_t tasks_tgid(const struct tasks *t, int32_t pid);
 
-/* Whether a thread is of a traced process; true of all where the source does not tell. */
+/* Whether a thread is of a traced process; true of all where the source does not say. */
 bool tasks_traced(const struct tasks *t, int32_t pid);
 
 /* How many there are, and the i-th in order of pid. */

@@ -72,7 +72,7 @@ void hist_show_debug(const struct hist *h, const struct event *e, struct seq_buf
 	uint32_t i;
 
 	seq_puts(s, "hist_data: ");
-	/* the kernel tells which one it is by a number of no other use, too */
+	/* the kernel, too, prints a number here that only distinguishes histograms */
 	for (i = 16; i--;)
 		seq_putc(s, "0123456789abcdef"[(h->row ? h->row->order : 0) >> (i * 4) & 15]);
 	seq_putc(s, '\n');

@@ -34,7 +34,7 @@
 #include "engine/hook/graph/graph_shadow.h"
 #include "engine/ring/ring_write.h"
 
-#define MAX_STACK     (UINT64_C(1) << 40) /* that somebody names: more is a mistake */
+#define MAX_STACK     (UINT64_C(1) << 40) /* that a program may name: more is a mistake */
 #define ABANDONED_GAP UINT64_C(64)
 #define AHEAD_BYTES   (UINT64_C(1) << 20) /* of a stack whose thread gives up system calls */
 #define AHEAD_STACKS  (UINT64_C(4) << 30) /* addresses of stacks that are made afterwards */
@@ -215,7 +215,7 @@ static int extend(struct graph_stack *s, uint64_t slot)
 {
 	uint64_t lo = slot, top = load_acquire(&s->top);
 
-	if (slot >= top) /* somebody has forgotten it just now */
+	if (slot >= top) /* another thread has removed it just now */
 		return 0;
 	if (s->floor) {
 		lo = graph_shadow_first(slot);
