@@ -46,6 +46,7 @@ void pages_free(struct pages *p)
 		return;
 	pages_free_streams(p);
 	follow_free(p);
+	grow_free(p);
 	for (uint32_t i = 0; i < p->nr_members; i++)
 		member_free(p->members[i]);
 	free(p->members);
@@ -130,7 +131,7 @@ static bool is_ours(const struct page_head *head)
 static int add_ref(struct pages *p, uint32_t member, const struct page_head *head,
 		   const struct content *has, uint64_t offset, uint32_t index, bool owned)
 {
-	struct page_ref *ref;
+	struct page_ref ref;
 
 	if (!has->nr)
 		return 0;
@@ -138,10 +139,7 @@ static int add_ref(struct pages *p, uint32_t member, const struct page_head *hea
 		p->reader.graph = true;
 	if (has->kinds & PAGE_VALUE_KINDS)
 		p->reader.values = true;
-	if (ARRAY_ROOM(p->refs, p->nr_refs, p->room_refs, 1024))
-		return fail(ENOMEM, "no memory for an index of more than %zu pages", p->nr_refs);
-	ref = &p->refs[p->nr_refs++];
-	*ref = (struct page_ref){
+	ref = (struct page_ref){
 		.base = head->base_stamp,
 		.offset = offset,
 		.seq = head->seq,
@@ -154,6 +152,11 @@ static int add_ref(struct pages *p, uint32_t member, const struct page_head *hea
 		/* overrun is handled by overwritten() */
 		.lost = head->dropped_events + head->commit_overrun,
 	};
+	if (p->grow)
+		return grow_add(p, &ref);
+	if (ARRAY_ROOM(p->refs, p->nr_refs, p->room_refs, 1024))
+		return fail(ENOMEM, "no memory for an index of more than %zu pages", p->nr_refs);
+	p->refs[p->nr_refs++] = ref;
 	return 1;
 }
 
@@ -178,7 +181,7 @@ int pages_add_calls(struct pages *p, uint32_t member, const struct page_head *he
 	return add_ref(p, member, head, &has, offset, index, owned);
 }
 
-static int by_taking(const void *a, const void *b)
+int pages_by_taking(const void *a, const void *b)
 {
 	const struct page_ref *x = a, *y = b;
 	int c = CMP(x->member, y->member);
@@ -190,7 +193,7 @@ static int by_taking(const void *a, const void *b)
 	return c ? c : CMP(x->offset, y->offset);
 }
 
-static int by_time(const void *a, const void *b)
+int pages_by_time(const void *a, const void *b)
 {
 	const struct page_ref *x = a, *y = b;
 	int c = CMP(x->cpu, y->cpu);
@@ -245,7 +248,7 @@ void pages_settle(struct pages *p)
 	uint64_t before = 0;
 
 	if (p->nr_refs)
-		qsort(p->refs, p->nr_refs, sizeof(*p->refs), by_taking);
+		qsort(p->refs, p->nr_refs, sizeof(*p->refs), pages_by_taking);
 	for (size_t i = 0; i < p->nr_refs; i++) {
 		struct page_ref r = p->refs[i];
 		const struct meta *m = pages_member(p, r.member);
@@ -275,7 +278,7 @@ void pages_settle(struct pages *p)
 			r->base = clock_ns(&p->clock, r->base);
 	}
 	if (kept)
-		qsort(p->refs, kept, sizeof(*p->refs), by_time);
+		qsort(p->refs, kept, sizeof(*p->refs), pages_by_time);
 }
 
 struct reader *pages_reader(struct pages *p)

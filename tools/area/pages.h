@@ -146,6 +146,34 @@ void pages_take(struct pages *p, unsigned int cpu, uint64_t n,
 		void (*mark)(void *arg, const struct page_ref *ref, const struct page_taken *taken),
 		void *arg);
 
+/*
+ * To read a source that grows, in turns that give all records up to a moment, as a reader of the
+ * whole source does; of plain calls (others end it, see below). pages_grow() after pages_new();
+ * then pages_set_member(), pages_add_clock() and pages_add_page() at any time; pages_grow_begin()
+ * once, when there is a member; after pages_set_member(), pages_grow_tables(). pages_finish() is
+ * not called. Return: 0 or -errno with fail() set, after which pages_free() alone is allowed:
+ * -ESTALE, the source cannot be read so.
+ */
+int pages_grow(struct pages *p);
+int pages_grow_begin(struct pages *p);
+int pages_grow_tables(struct pages *p);
+
+/*
+ * pages_grow_turn() - the reader gets the records before @stamp, in the processes' clock units.
+ * All pages with such records must have been added, and all records before must have been read.
+ * A record that is not in columns (struct run) is one that this way of reading does not know.
+ * Return: 1; 0: there is nothing new; -errno as above.
+ */
+int pages_grow_turn(struct pages *p, uint64_t stamp);
+
+/*
+ * pages_take_over() - a reader of the whole source goes on where @from ended.
+ * @to: of pages_finish(), nothing is read yet. @from: its last turn is read to its end.
+ * Return: 0, or -errno with fail() set; @to is anywhere then, and can be rewound. -ESTALE: what
+ * @from read is not what @to would have read.
+ */
+int pages_take_over(struct pages *to, const struct pages *from);
+
 /* The losses of a member's CPU that earlier readers have reported. */
 void pages_set_reported(struct pages *p, uint32_t member, unsigned int cpu, uint64_t lost,
 			uint64_t overrun);

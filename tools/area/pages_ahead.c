@@ -48,7 +48,7 @@ struct ahead {
 	pthread_cond_t work; /* there may be something to load */
 	pthread_cond_t done; /* a queue is not busy any more */
 	pthread_t worker;
-	bool has_worker, idle, end, hold;
+	bool has_worker, tried, idle, end, hold;
 };
 
 /* Load up to @max further pages. By the thread that has the queue. Return: how many. */
@@ -125,6 +125,7 @@ static void start(struct ahead *a)
 {
 	sigset_t all, old;
 
+	a->tried = true;
 	/* signals are the program's: its handlers run in its own threads */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
@@ -216,6 +217,15 @@ void ahead_rewind(struct ahead *a)
 	pthread_mutex_unlock(&a->lock);
 }
 
+void ahead_begin_at(struct ahead *a, unsigned int cpu, size_t next)
+{
+	struct queue *q = a->of_cpu[cpu];
+
+	/* the thread begins with the first page that is wanted */
+	if (q)
+		q->next = next;
+}
+
 /* All that is ready is the caller's; if nothing is, it must come from somewhere. False: there is
  * none. */
 static bool refill(struct ahead *a, struct queue *q)
@@ -248,7 +258,7 @@ int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32
 	struct ready *r;
 	int err;
 
-	if (!a->has_worker && !q->at && q->next == q->first)
+	if (!a->has_worker && !a->tried)
 		start(a);
 	if (q->at == q->until && !refill(a, q))
 		return fail(EIO, "reading CPU %u has failed before", cpu);

@@ -191,7 +191,7 @@ static int load_names(struct pages *p, struct object_space *space, const struct 
 	return object_space_paths(space, symbols);
 }
 
-static int make_objects(struct pages *p, const struct pages_finish *how)
+int pages_make_objects(struct pages *p, const struct pages_finish *how)
 {
 	struct object_space *space = object_space_new();
 	int **numbers = calloc(p->nr_members + 1, sizeof(*numbers));
@@ -298,7 +298,7 @@ static void copy_text(char *to, size_t room, const char *from)
 }
 
 /* Facts about the processes; the first one decides. */
-static void make_head(struct pages *p, const struct pages_finish *how)
+void pages_make_head(struct pages *p, const struct pages_finish *how)
 {
 	struct reader *r = &p->reader;
 
@@ -383,13 +383,13 @@ struct reader *pages_finish(struct pages *p, const struct pages_finish *how, int
 		pages_free(p);
 		return NULL;
 	}
-	make_head(p, how);
+	pages_make_head(p, how);
 	*err = make_clock(p, how->sample_clock);
 	if (!*err &&
 	    symbols_add(p->reader.symbols, SYMBOLS_MARK_ADDR, 'T', SYMBOLS_MARK_NAME, NULL))
 		*err = fail(ENOMEM, "no memory");
 	if (!*err)
-		*err = make_objects(p, how);
+		*err = pages_make_objects(p, how);
 	if (!*err)
 		*err = make_tasks(p);
 	if (!*err)

@@ -37,6 +37,7 @@ struct member {
 
 struct stream;
 struct ahead;
+struct pages_grow;
 
 struct pages {
 	struct reader reader; /* first */
@@ -56,6 +57,7 @@ struct pages {
 	struct printks printks;
 	struct event_codes *codes;   /* by the reader's ids: see pages_events.c */
 	struct pages_follow *follow; /* pages_follow.c; NULL: the pages are read once */
+	struct pages_grow *grow;     /* pages_grow.c; NULL: all pages are there at once */
 	/* Of a follower's turn: when it began, how long records wait, and which ones do: the later */
 	uint64_t turn_ns, turn_stamp, hold_ns;
 	uint64_t horizon;
@@ -156,6 +158,35 @@ void ahead_free(struct ahead *a);
 void ahead_rewind(struct ahead *a);
 /* The next page of @cpu, of which there is one more; as page_load(). */
 int ahead_take(struct ahead *a, unsigned int cpu, struct open_page **out, uint32_t *gone);
+
+/* @cpu begins at its reference @next: before the first page is taken. */
+void ahead_begin_at(struct ahead *a, unsigned int cpu, size_t next);
+
+/* pages_grow.c. A page that was added waits. Return: as pages_add_page(). */
+int grow_add(struct pages *p, const struct page_ref *ref);
+void grow_free(struct pages *p);
+
+/* The pages of a CPU that are open: how many, and of number @i which it is and what is read. */
+size_t pages_nr_open(const struct pages *p, unsigned int cpu);
+const struct page_ref *pages_open_ref(const struct pages *p, unsigned int cpu, size_t i,
+				      uint32_t *pos);
+/* Are all records up to the horizon read? */
+bool pages_is_read(const struct pages *p, unsigned int cpu);
+/* Open a plain page at record @pos. Return: 0; -ESTALE, with fail() set: it is another one. */
+int pages_reopen(struct pages *p, unsigned int cpu, const struct page_ref *ref, uint32_t pos);
+/* Another part of the references; no page is open then. */
+void pages_stream_set(struct pages *p, unsigned int cpu, size_t first, size_t next, size_t end);
+/* @from has read all pages before reference @next; no page is open then. */
+void pages_stream_take_over(struct pages *p, const struct pages *from, unsigned int cpu,
+			    size_t next);
+
+/* Of qsort(): by member, CPU and order of taking; by CPU and time. */
+int pages_by_taking(const void *a, const void *b);
+int pages_by_time(const void *a, const void *b);
+
+/* pages_finish.c: facts about the processes; maps and functions of all members. */
+void pages_make_head(struct pages *p, const struct pages_finish *how);
+int pages_make_objects(struct pages *p, const struct pages_finish *how);
 
 /* The references of a CPU: first and behind the last. */
 void pages_cpu_refs(const struct pages *p, unsigned int cpu, size_t *first, size_t *end);

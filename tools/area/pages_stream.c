@@ -67,6 +67,45 @@ static int push(struct stream *s, struct open_page *o)
 	return 0;
 }
 
+size_t pages_nr_open(const struct pages *p, unsigned int cpu)
+{
+	return p->streams[cpu].nr;
+}
+
+const struct page_ref *pages_open_ref(const struct pages *p, unsigned int cpu, size_t i,
+				      uint32_t *pos)
+{
+	*pos = p->streams[cpu].heap[i]->pos;
+	return p->streams[cpu].heap[i]->ref;
+}
+
+bool pages_is_read(const struct pages *p, unsigned int cpu)
+{
+	const struct stream *s = &p->streams[cpu];
+
+	return s->next == s->end && (!s->nr || s->heap[0]->ts > p->horizon);
+}
+
+int pages_reopen(struct pages *p, unsigned int cpu, const struct page_ref *ref, uint32_t pos)
+{
+	struct open_page *o;
+	uint32_t gone;
+	int err = page_load(p, ref, &o, &gone);
+
+	if (err)
+		return err;
+	if (!o || !o->run_ts || pos >= o->nr) {
+		free(o);
+		return fail(ESTALE, "a page of CPU %u has changed", cpu);
+	}
+	o->pos = pos;
+	o->ts = o->run_ts[pos];
+	err = push(&p->streams[cpu], o);
+	if (err)
+		free(o);
+	return err;
+}
+
 static int open_next(struct pages *p, struct stream *s, unsigned int cpu)
 {
 	const struct page_ref *ref = &p->refs[s->next++];
@@ -536,6 +575,30 @@ static void stream_drop(struct stream *s)
 		free(s->heap[i]);
 	s->nr = 0;
 	free_done(s);
+}
+
+void pages_stream_set(struct pages *p, unsigned int cpu, size_t first, size_t next, size_t end)
+{
+	struct stream *s = &p->streams[cpu];
+
+	stream_drop(s);
+	s->first = first;
+	s->next = next;
+	s->end = end;
+}
+
+void pages_stream_take_over(struct pages *p, const struct pages *from, unsigned int cpu,
+			    size_t next)
+{
+	const struct stream *was = &from->streams[cpu];
+	struct stream *s = &p->streams[cpu];
+
+	stream_drop(s);
+	s->next = next;
+	s->last_ts = was->last_ts;
+	s->lost = was->lost;
+	if (p->ahead)
+		ahead_begin_at(p->ahead, cpu, next);
 }
 
 static int stream_rewind(struct reader *r)

@@ -17,6 +17,7 @@
 
 #include "tools/area/pages.h"
 #include "tools/area/spool_format.h"
+#include "tools/area/spool_grow.h"
 #include "tools/area/spool_pack.h"
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
@@ -53,6 +54,15 @@ struct spool {
 	size_t names_bytes;
 	struct window *windows; /* a CPU each; NULL: all is read by itself */
 	unsigned int nr_windows;
+	uint64_t at; /* scanned so far */
+	uint32_t nr_clocks;
+	bool has_meta; /* some was scanned since this was cleared */
+};
+
+struct spool_grow {
+	struct spool *s; /* the pages' */
+	struct pages *p;
+	bool begun;
 };
 
 static int read_at(const struct spool *s, void *buf, size_t bytes, uint64_t offset)
@@ -158,6 +168,7 @@ static int add_meta(struct spool *s, struct pages *p, const struct spool_chunk *
 		return err;
 	/* There are no descriptors in a spool. */
 	m->nr_pages = 0;
+	s->has_meta = true;
 	return pages_set_member(p, c->member, m);
 }
 
@@ -230,8 +241,7 @@ static int add_packed(struct spool *s, struct pages *p, const struct spool_chunk
 	return 0;
 }
 
-static int add_clocks(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at,
-		      uint32_t *nr_clocks)
+static int add_clocks(struct spool *s, struct pages *p, const struct spool_chunk *c, uint64_t at)
 {
 	uint64_t nr = c->used / sizeof(struct area_clock);
 
@@ -239,7 +249,7 @@ static int add_clocks(struct spool *s, struct pages *p, const struct spool_chunk
 		struct area_clock pair;
 		int err = read_at(s, &pair, sizeof(pair), at + i * sizeof(pair));
 
-		if (!err && ++*nr_clocks > MAX_CLOCKS)
+		if (!err && ++s->nr_clocks > MAX_CLOCKS)
 			err = fail(EINVAL, "%s is damaged: it has too many clock pairs", s->path);
 		if (!err)
 			err = pages_add_clock(p, &pair);
@@ -269,20 +279,18 @@ static int take_names(struct spool *s, const struct spool_chunk *c, uint64_t at)
 
 static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 {
-	uint64_t at = s->head.head_bytes;
-	uint32_t nr_clocks = 0;
 	int err = 0;
 
-	while (!err && s->bytes - at >= sizeof(struct spool_chunk)) {
+	while (!err && s->bytes - s->at >= sizeof(struct spool_chunk)) {
 		struct spool_chunk c;
-		uint64_t body = at + sizeof(c);
+		uint64_t body = s->at + sizeof(c);
 
-		err = read_at(s, &c, sizeof(c), at);
+		err = read_at(s, &c, sizeof(c), s->at);
 		if (err)
 			break;
 		if (c.magic != SPOOL_CHUNK_MAGIC || c.length % 8 || c.used > c.length) {
 			note("%s is damaged at offset %llu: what comes before it is read", s->path,
-			     (unsigned long long)at);
+			     (unsigned long long)s->at);
 			break;
 		}
 		if (c.length > s->bytes - body)
@@ -298,7 +306,7 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 			err = s->tables_only ? 0 : add_packed(s, p, &c, body);
 			break;
 		case SPOOL_CLOCK:
-			err = add_clocks(s, p, &c, body, &nr_clocks);
+			err = add_clocks(s, p, &c, body);
 			break;
 		case SPOOL_NAMES:
 			err = take_names(s, &c, body);
@@ -308,7 +316,7 @@ static int scan(struct spool *s, struct pages *p, struct spool_end *end)
 				err = read_at(s, end, sizeof(*end), body);
 			break;
 		}
-		at = body + c.length;
+		s->at = body + c.length;
 	}
 	return err;
 }
@@ -338,13 +346,11 @@ static int check_head(struct spool *s)
 	return 0;
 }
 
-static int open_spool(const char *path, bool tables_only, struct reader **out)
+/* The file, its head read, and pages without any yet. Return: 0 or -errno with fail() set. */
+static int open_file(const char *path, bool tables_only, struct spool **of, struct pages **out)
 {
 	struct pages_source source = {.fetch = spool_fetch, .close = spool_close};
-	struct pages_finish how = {.note = note_line};
-	struct spool_end end = {0};
 	struct spool *s;
-	struct pages *p;
 	struct stat st;
 	int err = 0;
 
@@ -369,15 +375,36 @@ static int open_spool(const char *path, bool tables_only, struct reader **out)
 	if (!err) {
 		s->bytes = (uint64_t)st.st_size;
 		err = check_head(s);
+		s->at = s->head.head_bytes;
 	}
 	if (err) {
 		spool_close(s);
 		return err;
 	}
 	source.arg = s;
-	p = pages_new(&source);
-	if (!p)
-		return -ENOMEM;
+	*of = s;
+	*out = pages_new(&source);
+	return *out ? 0 : -ENOMEM;
+}
+
+/* Room for what is read ahead of each CPU. */
+static void make_windows(struct spool *s, unsigned int nr_cpus)
+{
+	s->windows = calloc(nr_cpus, sizeof(*s->windows));
+	for (unsigned int c = 0; s->windows && c < nr_cpus; c++)
+		s->windows[s->nr_windows++].size = WINDOW_MAX / 2;
+}
+
+static int open_spool(const char *path, bool tables_only, struct reader **out)
+{
+	struct pages_finish how = {.note = note_line};
+	struct spool_end end = {0};
+	struct spool *s;
+	struct pages *p;
+	int err = open_file(path, tables_only, &s, &p);
+
+	if (err)
+		return err;
 	err = scan(s, p, &end);
 	if (err) {
 		pages_free(p);
@@ -396,13 +423,65 @@ static int open_spool(const char *path, bool tables_only, struct reader **out)
 		return err;
 	free(s->names);
 	s->names = NULL;
-	s->windows = calloc((*out)->nr_cpus, sizeof(*s->windows));
-	for (unsigned int c = 0; s->windows && c < (*out)->nr_cpus; c++)
-		s->windows[s->nr_windows++].size = WINDOW_MAX / 2;
+	make_windows(s, (*out)->nr_cpus);
 	/* All pages here were read from a ring. */
 	for (unsigned int c = 0; c < (*out)->nr_cpus; c++)
 		(*out)->stats[c].read_events = (*out)->stats[c].entries;
 	return 0;
+}
+
+int spool_grow_open(const char *path, struct spool_grow **out)
+{
+	struct spool_grow *g = calloc(1, sizeof(*g));
+	int err = g ? open_file(path, false, &g->s, &g->p) : fail(ENOMEM, "%s: no memory", path);
+
+	if (err) {
+		free(g);
+		return err;
+	}
+	err = pages_grow(g->p);
+	if (err) {
+		spool_grow_close(g);
+		return err;
+	}
+	*out = g;
+	return 0;
+}
+
+void spool_grow_close(struct spool_grow *g)
+{
+	if (!g)
+		return;
+	pages_free(g->p);
+	free(g);
+}
+
+int spool_grow_turn(struct spool_grow *g, uint64_t end, uint64_t stamp)
+{
+	struct spool_end over;
+	int err;
+
+	g->s->bytes = end;
+	err = scan(g->s, g->p, &over);
+	if (err || (!g->begun && !g->s->has_meta))
+		return err;
+	if (pages_nr_members(g->p) > SPOOL_GROW_MEMBERS)
+		return fail(ESTALE, "%s has too many processes", g->s->path);
+	if (!g->begun) {
+		err = pages_grow_begin(g->p);
+		if (!err)
+			make_windows(g->s, pages_reader(g->p)->nr_cpus);
+	} else if (g->s->has_meta) {
+		err = pages_grow_tables(g->p);
+	}
+	g->begun = true;
+	g->s->has_meta = false;
+	return err ? err : pages_grow_turn(g->p, stamp);
+}
+
+struct reader *spool_grow_reader(struct spool_grow *g)
+{
+	return pages_reader(g->p);
 }
 
 const struct reader_format reader_format_spool = {

@@ -41,6 +41,8 @@ struct spool_writer {
 	int failed;
 	struct cpu_halves *cpus; /* MAX_CPUS when there is a limit */
 	unsigned char *packed;	 /* room for BATCH pages when there is none */
+	void (*make_room)(void *arg);
+	void *room_arg;
 };
 
 static int write_iov(struct spool_writer *w, struct iovec *iov, int nr, uint64_t offset)
@@ -167,9 +169,17 @@ static int put_chunk(struct spool_writer *w, uint32_t type, uint32_t member, con
 		.length = bytes,
 		.used = bytes,
 	};
-	struct iovec iov[2] = {{&c, sizeof(c)}, {(void *)data, bytes}};
-	int err = write_iov(w, iov, 2, w->end);
+	int err;
 
+	for (;;) {
+		struct iovec iov[2] = {{&c, sizeof(c)}, {(void *)data, bytes}};
+
+		err = write_iov(w, iov, 2, w->end);
+		if (!w->make_room || (err != -ENOSPC && err != -EDQUOT))
+			break;
+		w->make_room(w->room_arg);
+		w->make_room = NULL;
+	}
 	if (err)
 		return refuse(w, err);
 	w->end += sizeof(c) + bytes;
@@ -316,6 +326,12 @@ int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 int spool_reads_pages(const struct spool_writer *w)
 {
 	return w->packed != NULL;
+}
+
+void spool_on_full(struct spool_writer *w, void (*make_room)(void *arg), void *arg)
+{
+	w->make_room = make_room;
+	w->room_arg = arg;
 }
 
 int spool_failed(const struct spool_writer *w)

@@ -65,6 +65,12 @@ int spool_put_pages(struct spool_writer *w, uint32_t member, unsigned int cpu,
 /* Does it look into the pages itself? */
 int spool_reads_pages(const struct spool_writer *w);
 
+/*
+ * spool_on_full() - when a write finds no room, call @make_room once and try again. Without a limit
+ * per CPU alone.
+ */
+void spool_on_full(struct spool_writer *w, void (*make_room)(void *arg), void *arg);
+
 /* Was a write refused (full disk)? From then on nothing but the end is written. */
 int spool_failed(const struct spool_writer *w);
 

@@ -252,18 +252,30 @@ fail:
 	return NULL;
 }
 
+static void end_workers(struct chunks *c)
+{
+	pthread_mutex_lock(&c->lock);
+	c->end = true;
+	pthread_cond_broadcast(&c->work);
+	pthread_mutex_unlock(&c->lock);
+	while (c->nr_workers)
+		pthread_join(c->workers[--c->nr_workers], NULL);
+}
+
+void chunks_new_workers(struct chunks *c)
+{
+	end_workers(c);
+	c->end = false;
+	start_workers(c);
+}
+
 void chunks_free(struct chunks *c)
 {
 	int i;
 
 	if (!c)
 		return;
-	pthread_mutex_lock(&c->lock);
-	c->end = true;
-	pthread_cond_broadcast(&c->work);
-	pthread_mutex_unlock(&c->lock);
-	for (i = 0; i < c->nr_workers; i++)
-		pthread_join(c->workers[i], NULL);
+	end_workers(c);
 	for (i = 0; i < (int)NR_SLOTS; i++) {
 		if (c->slots[i].packed != c->slots[i].raw)
 			free(c->slots[i].packed);

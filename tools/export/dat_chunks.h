@@ -72,6 +72,12 @@ struct chunk_note {
 /* After chunks_flush(): the chunks since the first chunks_note(). @nr: how many. Borrowed. */
 const struct chunk_note *chunks_notes(const struct chunks *c, size_t *nr);
 
+/*
+ * End the threads and begin new ones, which have the caller's priority, where others called so far.
+ * Waits for what they are at.
+ */
+void chunks_new_workers(struct chunks *c);
+
 /* Wait until all is written. Return: 0 or -errno, without fail(). */
 int chunks_flush(struct chunks *c);
 

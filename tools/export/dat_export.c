@@ -9,14 +9,17 @@ static int write_version(int version, const char *path, struct reader *r,
 			 const struct export_options *opt)
 {
 	const struct dat_more kernel = {"kernel", opt->kernel};
-	const struct dat_options how = {.version = version,
-					.zstd_level = ZSTD_LEVEL,
-					.native = !opt->plain && !opt->kernel && !opt->nr_more,
-					.name = opt->name,
-					.more = opt->kernel ? &kernel : opt->more,
-					.nr_more = opt->kernel ? 1 : opt->nr_more,
-					.progress = opt->progress,
-					.progress_arg = opt->progress_arg};
+	const struct dat_options how = {
+		.version = version,
+		.zstd_level = ZSTD_LEVEL,
+		.native = !opt->plain && !opt->kernel && !opt->nr_more,
+		.name = opt->name,
+		.more = opt->kernel ? &kernel : opt->more,
+		.nr_more = opt->kernel ? 1 : opt->nr_more,
+		.live = version == 7 && !opt->kernel && !opt->name && !opt->nr_more ? opt->live
+										    : NULL,
+		.progress = opt->progress,
+		.progress_arg = opt->progress_arg};
 
 	return dat_write(path, r, &how);
 }

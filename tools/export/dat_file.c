@@ -37,10 +37,11 @@ static void release_xfsz(void)
 	pthread_sigmask(SIG_UNBLOCK, &set, NULL);
 }
 
-int dat_file_create(struct dat_file *f, const char *path)
+/* The file that is replaced. Return: 0 or -errno with fail() set; then nothing is owed. */
+static int find_target(struct dat_file *f, const char *path)
 {
 	struct stat st;
-	int i, err;
+	int err;
 
 	*f = (struct dat_file){.fd = -1, .path = path, .held = hold_xfsz()};
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
@@ -59,6 +60,15 @@ int dat_file_create(struct dat_file *f, const char *path)
 			return fail(EISDIR, "'%s' is a folder; name a file in it", path);
 		return fail(EINVAL, "'%s' is not a regular file; a trace.dat needs one", path);
 	}
+	return 0;
+}
+
+int dat_file_create(struct dat_file *f, const char *path)
+{
+	int i, err = find_target(f, path);
+
+	if (err)
+		return err;
 	for (i = 0; f->target && i < 100; i++) {
 		if (asprintf(&f->tmp, "%s.tmp-%d.%d", f->target, (int)getpid(), i) < 0) {
 			f->tmp = NULL;
@@ -78,6 +88,52 @@ int dat_file_create(struct dat_file *f, const char *path)
 	dat_file_abort(f);
 	return fail(i ? EEXIST : ENOMEM, "cannot create '%s': %s", path,
 		    i ? "too many unfinished files beside it" : "out of memory");
+}
+
+int dat_file_create_unnamed(struct dat_file *f, const char *path)
+{
+	int err = find_target(f, path);
+	char *folder, *slash;
+
+	if (err)
+		return err;
+	folder = f->target ? strdup(f->target) : NULL;
+	slash = folder ? strrchr(folder, '/') : NULL;
+	if (slash)
+		slash[slash == folder] = '\0';
+	if (folder)
+		f->fd = open(slash ? folder : ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0666);
+	free(folder);
+	/* in use from dat_file_adopt() on */
+	if (f->fd >= 0 && asprintf(&f->tmp, "%s.tmp-%d.live", f->target, (int)getpid()) >= 0) {
+		f->unnamed = true;
+		return 0;
+	}
+	f->tmp = NULL;
+	dat_file_abort(f);
+	/* the file system has no files without a name */
+	return dat_file_create(f, path);
+}
+
+int dat_file_adopt(struct dat_file *f, struct dat_file *from, const char *path)
+{
+	char link[64];
+
+	*f = *from;
+	f->path = path;
+	f->held = hold_xfsz();
+	*from = (struct dat_file){.fd = -1};
+	if (!f->unnamed)
+		return 0;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", f->fd);
+	if (linkat(AT_FDCWD, link, AT_FDCWD, f->tmp, AT_SYMLINK_FOLLOW)) {
+		int err = errno;
+
+		dat_file_abort(f);
+		return fail_errno(err, "cannot create '%s'", path);
+	}
+	f->unnamed = false;
+	return 0;
 }
 
 int dat_file_commit(struct dat_file *f)
@@ -106,7 +162,7 @@ void dat_file_abort(struct dat_file *f)
 {
 	if (f->fd >= 0)
 		close(f->fd);
-	if (f->tmp)
+	if (f->tmp && !f->unnamed)
 		unlink(f->tmp);
 	free(f->tmp);
 	free(f->target);

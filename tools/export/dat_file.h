@@ -12,6 +12,7 @@ struct dat_file {
 	const char *path; /* as the user gave it */
 	char *target;	  /* the file that is replaced: behind symbolic links */
 	char *tmp;	  /* the unfinished file, beside it; NULL when it is gone */
+	bool unnamed;	  /* @tmp is not in the folder yet */
 	bool held;	  /* SIGXFSZ is held off by us */
 };
 
@@ -23,6 +24,19 @@ struct dat_file {
  * EINVAL (a device or pipe), EACCES, ENOENT (of the folder), ENOSPC, ...
  */
 int dat_file_create(struct dat_file *f, const char *path);
+
+/*
+ * The same, but the file has no name yet, so that nothing is left of it when the process is killed.
+ * Where the file system has no such files, it has one. dat_file_adopt() comes before
+ * dat_file_commit().
+ */
+int dat_file_create_unnamed(struct dat_file *f, const char *path);
+
+/*
+ * @from's file is @f's now, and this thread's, and has a name. @path: as of dat_file_create().
+ * Return: as that.
+ */
+int dat_file_adopt(struct dat_file *f, struct dat_file *from, const char *path);
 
 /* Put the file in its place and close it. Return: 0 or -errno with fail() set; nothing is owed. */
 int dat_file_commit(struct dat_file *f);

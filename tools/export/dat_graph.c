@@ -36,6 +36,7 @@ struct dat_graph {
 	uint64_t offset;    /* from here on */
 	uint64_t events;
 	struct native_known known;
+	struct dat_graph_runs runs; /* of dat_graph_begin(); its `e` is NULL otherwise */
 };
 
 static int open_beside(const struct dat_file *file)
@@ -148,6 +149,9 @@ static void drop_output(struct dat_graph *g)
 	chunks_free(g->chunks);
 	free(g->pages);
 	free(g->known.bases);
+	if (g->runs.e)
+		free(g->runs.bases);
+	dat_graph_runs_end(&g->runs);
 	g->pages = NULL;
 	g->chunks = NULL;
 	g->known = (struct native_known){0};
@@ -235,26 +239,37 @@ static unsigned int cpu_of_most(const struct reader *r)
 	return most;
 }
 
+static struct dat_graph *new_graph(const struct dat_file *file, const struct reader *r,
+				   uint64_t offset, int *err)
+{
+	struct dat_graph *g = calloc(1, sizeof(*g));
+
+	*err = g ? 0 : fail(ENOMEM, "out of memory");
+	if (!g)
+		return NULL;
+	g->file = file;
+	g->nr_cpus = r->nr_cpus;
+	g->first = cpu_of_most(r);
+	g->offset = offset;
+	g->fd = open_beside(file);
+	if (g->fd >= 0)
+		return g;
+	*err = g->fd;
+	free(g);
+	return NULL;
+}
+
 int dat_graph_new(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
 		  int level, uint32_t chunk_bytes, struct prototypes *prototypes, bool compact,
 		  uint64_t offset, struct dat_graph **out)
 {
-	struct dat_graph *g = calloc(1, sizeof(*g));
-	int ret = 0;
+	struct dat_graph *g;
+	int ret;
 
+	g = new_graph(file, r, offset, &ret);
 	if (!g)
-		return fail(ENOMEM, "out of memory");
-	g->file = file;
-	g->nr_cpus = r->nr_cpus;
-	g->prototypes = prototypes;
-	g->first = cpu_of_most(r);
-	g->offset = offset;
-	g->fd = open_beside(file);
-	if (g->fd < 0) {
-		ret = g->fd;
-		free(g);
 		return ret;
-	}
+	g->prototypes = prototypes;
 	ret = encode_all(g, r, opt, level, chunk_bytes, compact);
 	if (ret) {
 		dat_graph_free(g);
@@ -262,6 +277,59 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 	}
 	*out = g;
 	return 0;
+}
+
+int dat_graph_begin(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
+		    int level, uint32_t chunk_bytes, uint64_t offset, struct dat_graph **out)
+{
+	struct dat_graph *g;
+	int ret;
+
+	g = new_graph(file, r, offset, &ret);
+	if (!g)
+		return ret;
+	ret = begin_output(g, r, level, chunk_bytes, true);
+	if (!ret) {
+		g->runs = (struct dat_graph_runs){
+			.file = file, .r = r, .opt = opt, .pages = g->pages};
+		ret = dat_graph_runs_begin(&g->runs);
+	}
+	if (ret) {
+		dat_graph_free(g);
+		return ret;
+	}
+	*out = g;
+	return 0;
+}
+
+int dat_graph_step(struct dat_graph *g, const atomic_bool *stop)
+{
+	int ret = dat_graph_runs_step(&g->runs, stop);
+
+	g->events = g->runs.events;
+	return ret <= DAT_GRAPH_DONE || ret == DAT_GRAPH_HALF ? ret : DAT_GRAPH_OTHER;
+}
+
+void dat_graph_use(struct dat_graph *g, const struct dat_file *file, const struct dat_options *opt)
+{
+	g->file = g->runs.file = file;
+	g->runs.opt = opt;
+	chunks_new_workers(g->chunks);
+}
+
+int dat_graph_finish(struct dat_graph *g, struct reader *r)
+{
+	int ret;
+
+	dat_graph_runs_go_on(&g->runs, r);
+	ret = dat_graph_step(g, NULL);
+	if (ret)
+		return ret;
+	g->known = (struct native_known){.bases = g->runs.bases,
+					 .nr_bases = g->runs.nr_bases,
+					 .leaves_unknown = g->runs.missed};
+	dat_graph_runs_end(&g->runs);
+	return end_output(g);
 }
 
 void dat_graph_free(struct dat_graph *g)

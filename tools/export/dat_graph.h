@@ -3,8 +3,11 @@
 #ifndef VESTIGE_TOOLS_DAT_GRAPH_H
 #define VESTIGE_TOOLS_DAT_GRAPH_H
 
+#include <stdatomic.h>
+
 #include "tools/dat/native.h"
 #include "tools/export/dat_file.h"
+#include "tools/export/dat_graph_runs.h"
 #include "tools/export/dat_write.h"
 
 struct dat_graph;
@@ -30,6 +33,28 @@ int dat_graph_new(const struct dat_file *file, struct reader *r, const struct da
 		  int level, uint32_t chunk_bytes, struct prototypes *prototypes, bool compact,
 		  uint64_t offset, struct dat_graph **out);
 void dat_graph_free(struct dat_graph *g);
+
+/*
+ * The same in steps, in the compact form, while @r gets more records. @file, @opt and @r are used
+ * by the steps. Return: 0 and *@out, -errno with fail() set.
+ */
+int dat_graph_begin(const struct dat_file *file, struct reader *r, const struct dat_options *opt,
+		    int level, uint32_t chunk_bytes, uint64_t offset, struct dat_graph **out);
+/*
+ * Encode what the reader has. @stop: see dat_graph_runs_step(). Return: 0, DAT_GRAPH_HALF,
+ * DAT_GRAPH_OTHER, -errno with fail() set.
+ */
+int dat_graph_step(struct dat_graph *g, const atomic_bool *stop);
+/*
+ * By another thread from now on, at whose priority the rest is done. @file: the same file, @opt
+ * with the caller's progress; both are used by the steps.
+ */
+void dat_graph_use(struct dat_graph *g, const struct dat_file *file, const struct dat_options *opt);
+/*
+ * The rest comes from @r, which is at the place where the last step ended: then @g is as after
+ * dat_graph_new(). Return: as dat_graph_step().
+ */
+int dat_graph_finish(struct dat_graph *g, struct reader *r);
 
 /* The CPU whose chunks are in the file already. */
 unsigned int dat_graph_first(const struct dat_graph *g);

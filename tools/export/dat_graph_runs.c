@@ -43,6 +43,8 @@ struct encoder {
 	struct last_entry *last; /* a CPU each */
 	uint64_t *lost;		 /* not reported yet, a CPU each */
 	struct stack_numbers numbers;
+	struct runs *runs;
+	bool missed; /* so far, without entries that still wait for the next event */
 	bool other;
 	int err;
 };
@@ -103,7 +105,7 @@ static void check_leaf(struct encoder *e, struct last_entry *l, const struct rec
 		  stack == l->stack;
 	if (is_leaf != ends ||
 	    (is_leaf && (took != end - l->start || how != (unwound ? DAT_HOW_UNWOUND : 0))))
-		e->g->missed = true;
+		e->missed = true;
 }
 
 /*
@@ -231,17 +233,52 @@ static void begin_run(struct encoder *e, const struct run *run)
 	l->end = run->ts[0];
 }
 
-static int encode(struct encoder *e)
+int dat_graph_runs_begin(struct dat_graph_runs *g)
 {
-	struct dat_graph_runs *g = e->g;
-	struct runs *runs = runs_new(g->r);
+	static const struct calls_ops ops = {
+		.enter = on_enter, .leave = on_leave, .unmatched = on_unmatched, .run = on_run};
+	static const struct calls_limits limits = {.max_open = 1u << 20};
+	bool learn = g->learn || g->r->bases_known;
+	struct encoder *e = calloc(1, sizeof(*e));
+	int ret = 0;
+
+	g->events = 0;
+	g->missed = false;
+	g->e = e;
+	if (!e)
+		return fail(ENOMEM, "no memory");
+	e->g = g;
+	e->last = calloc(g->r->nr_cpus + 1u, sizeof(*e->last));
+	e->lost = calloc(g->r->nr_cpus + 1u, sizeof(*e->lost));
+	e->calls = calls_new(&ops, e, &limits);
+	if (!e->last || !e->lost || !e->calls)
+		return fail(ENOMEM, "no memory");
+	ret = learn ? calls_learn(e->calls, g->r, NULL) : 0;
+	/* where a stack turns out to be deeper, all is begun again */
+	if (!ret)
+		e->calls->learning = !learn;
+	if (!ret)
+		ret = calls_bases(e->calls, &g->bases, &g->nr_bases);
+	if (ret)
+		return ret;
+	e->runs = runs_new(g->r);
+	return e->runs ? 0 : fail(ENOMEM, "no memory");
+}
+
+int dat_graph_runs_step(struct dat_graph_runs *g, const atomic_bool *stop)
+{
+	struct encoder *e = g->e;
 	struct run run;
 	uint64_t done;
 	int ret;
 
-	if (!runs)
-		return fail(ENOMEM, "no memory");
-	while ((ret = runs_next(runs, &run)) > 0) {
+	runs_go_on(e->runs, g->r);
+	for (;;) {
+		if (stop && atomic_load_explicit(stop, memory_order_relaxed))
+			return DAT_GRAPH_HALF;
+		ret = runs_next(e->runs, &run);
+		if (ret <= 0)
+			break;
 		e->other |= run.recs || run.head.preempt_count;
 		if (e->other)
 			break;
@@ -254,46 +291,44 @@ static int encode(struct encoder *e)
 			break;
 		dat_progress(g->opt, g->r, g->events, g->events - done);
 	}
-	runs_free(runs);
 	if (ret < 0)
 		return ret;
 	if (e->other)
 		return DAT_GRAPH_OTHER;
 	if (e->calls->learning && e->calls->nr_learnt)
 		return DAT_GRAPH_LEARN;
+	g->missed = e->missed;
 	for (unsigned int cpu = 0; cpu < g->r->nr_cpus; cpu++)
 		g->missed |= e->last[cpu].pending && e->last[cpu].known && e->last[cpu].leaf;
 	return DAT_GRAPH_DONE;
 }
 
+void dat_graph_runs_go_on(struct dat_graph_runs *g, struct reader *r)
+{
+	g->r = r;
+}
+
+void dat_graph_runs_end(struct dat_graph_runs *g)
+{
+	struct encoder *e = g->e;
+
+	g->e = NULL;
+	if (!e)
+		return;
+	runs_free(e->runs);
+	calls_free(e->calls);
+	stack_numbers_clear(&e->numbers);
+	free(e->last);
+	free(e->lost);
+	free(e);
+}
+
 int dat_graph_runs(struct dat_graph_runs *g)
 {
-	static const struct calls_ops ops = {
-		.enter = on_enter, .leave = on_leave, .unmatched = on_unmatched, .run = on_run};
-	static const struct calls_limits limits = {.max_open = 1u << 20};
-	bool learn = g->learn || g->r->bases_known;
-	struct encoder e = {.g = g};
-	int ret = -ENOMEM;
+	int ret = dat_graph_runs_begin(g);
 
-	g->events = 0;
-	g->missed = false;
-	e.last = calloc(g->r->nr_cpus + 1u, sizeof(*e.last));
-	e.lost = calloc(g->r->nr_cpus + 1u, sizeof(*e.lost));
-	e.calls = calls_new(&ops, &e, &limits);
-	if (!e.last || !e.lost || !e.calls)
-		fail(ENOMEM, "no memory");
-	else
-		ret = learn ? calls_learn(e.calls, g->r, NULL) : 0;
-	/* where a stack turns out to be deeper, all is begun again */
 	if (!ret)
-		e.calls->learning = !learn;
-	if (!ret)
-		ret = calls_bases(e.calls, &g->bases, &g->nr_bases);
-	if (!ret)
-		ret = encode(&e);
-	calls_free(e.calls);
-	stack_numbers_clear(&e.numbers);
-	free(e.last);
-	free(e.lost);
+		ret = dat_graph_runs_step(g, NULL);
+	dat_graph_runs_end(g);
 	return ret;
 }

@@ -22,13 +22,13 @@
 #include "tools/export/dat_file.h"
 #include "tools/export/dat_graph.h"
 #include "tools/export/dat_graph_runs.h"
+#include "tools/export/dat_live.h"
 #include "tools/export/dat_native.h"
 #include "tools/export/dat_pages.h"
 #include "tools/export/dat_second.h"
 #include "tools/export/dat_sections.h"
 
 #define BATCH_RECORDS 512u
-#define CHUNK_PAGES   24u /* sub-buffers that are compressed together */
 #define PLAIN_PAGES   64u /* in a chunk that is not compressed */
 
 /* A buffer behind the first one. */
@@ -62,8 +62,9 @@ struct writer {
 	struct more *more;	   /* opt->nr_more of them */
 	const struct more *now;	   /* whose records are written; NULL: the first buffer's */
 	/* what is written over when it is known */
-	uint64_t table_at;	     /* version 6: of where the CPUs' data is */
-	uint64_t done_at, buffer_at; /* version 7: the end of the options, the buffer's section */
+	uint64_t table_at; /* version 6: of where the CPUs' data is */
+	/* version 7: where the first options are, the end of the options, the buffer's section */
+	uint64_t head_at, done_at, buffer_at;
 };
 
 static int write_at(struct writer *w, const void *buf, size_t bytes, uint64_t offset)
@@ -295,7 +296,7 @@ static int write_streams(struct writer *w, uint32_t chunk_bytes)
 
 static uint32_t chunk_bytes_of(const struct writer *w)
 {
-	return (w->level ? CHUNK_PAGES : PLAIN_PAGES) * SUBBUF_BYTES;
+	return w->level ? DAT_CHUNK_BYTES : PLAIN_PAGES * SUBBUF_BYTES;
 }
 
 /*
@@ -307,7 +308,8 @@ static int encode_graph(struct writer *w)
 	uint32_t head = w->level ? sizeof(uint32_t) : 0; /* the number of chunks */
 	int ret = pad_to_page(w);
 
-	if (!ret)
+	/* of what was encoded before the first CPU's place is in the file already */
+	if (!ret && !w->graph)
 		ret = dat_graph_new(&w->file, w->r, w->opt, w->level, chunk_bytes_of(w),
 				    w->prototypes, w->compact, w->offset + head, &w->graph);
 	if (ret)
@@ -522,24 +524,23 @@ static void close_texts(struct writer *w)
 	w->strings = w->options = NULL;
 }
 
-static int write_front_v7(struct writer *w)
+/*
+ * The head, and the section of records. All other sections come behind the records: they are not
+ * all known before, and options lead to each.
+ */
+static int begin_v7(struct writer *w)
 {
-	uint64_t head_at, none = 0;
+	uint64_t none = 0;
 	int ret;
 
-	close_texts(w);
 	w->strings_mem = open_memstream(&w->strings, &w->strings_bytes);
 	w->options_mem = open_memstream(&w->options, &w->options_bytes);
 	if (!w->strings_mem || !w->options_mem)
 		return dat_file_failed(&w->file, -ENOMEM);
 	ret = write_initial(w);
-	head_at = w->offset;
+	w->head_at = w->offset;
 	if (!ret)
 		ret = append(w, &none, sizeof(none));
-	if (!ret)
-		ret = write_sections(w);
-	if (!ret)
-		ret = write_options_v7(w, head_at);
 	w->buffer_at = w->offset;
 	return ret ? ret
 		   : append_section_head(w, DAT_BUFFER, w->level != 0,
@@ -576,6 +577,10 @@ static int write_back_v7(struct writer *w)
 	uint64_t bytes = w->offset - w->buffer_at - DAT_SECTION_BYTES;
 	int ret = write_at(w, &bytes, sizeof(bytes), w->buffer_at + 8);
 
+	if (!ret)
+		ret = write_sections(w);
+	if (!ret)
+		ret = write_options_v7(w, w->head_at);
 	for (unsigned int i = 0; !ret && i < w->opt->nr_more; i++)
 		ret = write_more(w, &w->more[i]);
 	return ret ? ret : write_tail_v7(w);
@@ -584,22 +589,24 @@ static int write_back_v7(struct writer *w)
 /* All that comes before the CPUs' data. */
 static int write_front(struct writer *w)
 {
+	if (w->version == 7)
+		return begin_v7(w);
 	w->offset = 0;
-	return w->version == 7 ? write_front_v7(w) : write_front_v6(w);
+	return write_front_v6(w);
 }
 
 static int write_all(struct writer *w)
 {
 	int ret;
 
-	w->compact = w->r->graph && dat_graph_may_be_compact(w->r);
+	w->compact = w->graph || (w->r->graph && dat_graph_may_be_compact(w->r));
 	ret = write_front(w);
 	if (!ret && w->r->graph)
 		ret = encode_graph(w);
 	/* the calls have no compact form: the formats in front are others, too */
 	if (ret == DAT_GRAPH_OTHER) {
 		w->compact = false;
-		ret = write_front(w);
+		ret = w->version == 7 ? 0 : write_front(w);
 		if (!ret)
 			ret = encode_graph(w);
 	}
@@ -655,7 +662,9 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 	if (w.level < 0 || w.level > 19)
 		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);
 	with.native = opt->native && pages_of_reader(r);
-	ret = dat_file_create(&w.file, path);
+	ret = opt->live ? dat_live_take(opt->live, path, r, &with, &w.file, &w.graph) : 0;
+	if (!ret && !w.graph)
+		ret = dat_file_create(&w.file, path);
 	if (ret)
 		return ret;
 	w.cpu_offset = calloc(r->nr_cpus + 1u, sizeof(*w.cpu_offset));

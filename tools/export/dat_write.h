@@ -7,6 +7,8 @@
 
 #include "tools/reader/reader.h"
 
+struct dat_live;
+
 /* A buffer behind the first one. */
 struct dat_more {
 	const char *name;
@@ -19,11 +21,15 @@ struct dat_options {
 	const char *name;	     /* of the first buffer; NULL: it is the top one */
 	const struct dat_more *more; /* further buffers, of version 7 */
 	unsigned int nr_more;
+	struct dat_live *live;	     /* what is encoded already; NULL: nothing */
 	bool native; /* the ring's pages as well, for our own reader: native.h. Of a spool alone */
 	/* Called now and then with how much is done of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);
 	void *progress_arg;
 };
+
+#define DAT_CHUNK_BYTES (24u * 4096u) /* sub-buffers that are compressed together */
+#define DAT_FIRST_CHUNK (4096u + 4u)  /* in version 7: where the first CPU's are in the file */
 
 #define DAT_PROGRESS_EVERY (UINT64_C(1) << 16)
 #define DAT_NATIVE_SHARE   8 /* a native record costs an 8th of an event */

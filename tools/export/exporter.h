@@ -9,6 +9,7 @@
 
 #include "tools/reader/reader.h"
 
+struct dat_live;
 struct dat_more;
 struct view;
 
@@ -20,7 +21,8 @@ struct export_options {
 	const char *name;
 	const struct dat_more *more;
 	unsigned int nr_more;
-	struct view *view; /* of the reader, for of_calls formats; NULL for others */
+	struct dat_live *live; /* what is encoded already, for a trace.dat; NULL */
+	struct view *view;     /* of the reader, for of_calls formats; NULL for others */
 	uint64_t
 		part_bytes; /* with `splits`: the size at which a file is full; 0: there is one file */
 	/* Called now and then with the amount done, of about @total; NULL none. */

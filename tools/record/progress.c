@@ -122,6 +122,7 @@ int progress_write(struct progress *p, const struct exporter *to, bool plain, st
 					   .name = p->name,
 					   .more = p->more,
 					   .nr_more = p->nr_more,
+					   .live = p->live,
 					   .view = p->view,
 					   .part_bytes = p->part_bytes,
 					   .progress = progress_step,

@@ -25,9 +25,10 @@ struct progress {
 	const char *name;
 	const struct dat_more *more;
 	unsigned int nr_more;
-	struct view *view;   /* see struct export_options; set by the caller, NULL at first */
-	uint64_t part_bytes; /* the same */
-	bool tty;	     /* the line is drawn anew while the work goes on */
+	struct dat_live *live; /* see struct export_options; set by the caller, NULL at first */
+	struct view *view;     /* see struct export_options; set by the caller, NULL at first */
+	uint64_t part_bytes;   /* the same */
+	bool tty;	       /* the line is drawn anew while the work goes on */
 	bool drawn;
 	int signals, end; /* signalfd, eventfd */
 	pthread_t thread;

@@ -24,6 +24,7 @@
 #include "tools/base/fail.h"
 #include "tools/base/note.h"
 #include "tools/base/system_path.h"
+#include "tools/export/dat_live.h"
 #include "tools/record/program_objects.h"
 #include "tools/record/record_impl.h"
 #include "tools/record/record_text.h"
@@ -405,8 +406,10 @@ static int run_it(struct record_run *run, int signals)
 		err = kernel_record_start(run->kernel);
 	if (!err)
 		err = start(run);
-	if (!err && !run->ended)
+	if (!err && !run->ended) {
+		record_live(run);
 		err = record_drain(run, signals, forward, reap);
+	}
 	if (err) {
 		char why[1024];
 
@@ -508,6 +511,7 @@ int record(const struct record_options *opt)
 	net_sender_close(run.sender);
 	reader_close(run.kernel_reader);
 	kernel_record_free(run.kernel);
+	dat_live_free(run.live);
 	recorder_free(run.recorder);
 	spool_close_writer(run.spool);
 	areas_dir_close(&run.dir);

@@ -27,6 +27,7 @@ struct record_run {
 	struct net_sender *sender; /* NULL: the output stays here */
 	struct spool_writer *spool;
 	struct recorder *recorder;
+	struct dat_live *live; /* the output, encoded while the program runs; NULL: it is not */
 	struct kernel_record *kernel; /* NULL: the program alone */
 	struct reader *kernel_reader;
 	char kernel_path[PATH_MAX]; /* of its trace.dat; "" none */
@@ -75,6 +76,9 @@ int record_drain(struct record_run *run, int signals,
  */
 int record_whole(struct record_run *run, const char *cmdline,
 		 int (*take)(struct record_run *run, int signals));
+
+/* record_live() - begin to encode the output beside the program, if that is known to work. */
+void record_live(struct record_run *run);
 
 /* record_end() - recorder_finish(), and the kernel's part ends. */
 void record_end(struct record_run *run);

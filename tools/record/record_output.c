@@ -18,6 +18,7 @@
 #include "tools/base/shell_word.h"
 #include "tools/base/time_ns.h"
 #include "tools/code/symbols.h"
+#include "tools/export/dat_live.h"
 #include "tools/export/exporter.h"
 #include "tools/record/progress.h"
 #include "tools/record/record_impl.h"
@@ -38,6 +39,32 @@ int record_spool(struct record_run *run, const char *cmdline)
 		return fail(EIO, "%s (say with -o where %s may be written)", fail_text(),
 			    run->opt.output);
 	return 0;
+}
+
+static void live_turn(void *arg, uint64_t spool_bytes, uint64_t stamp)
+{
+	dat_live_turn(arg, spool_bytes, stamp);
+}
+
+static void live_drop(void *arg)
+{
+	dat_live_drop(arg);
+}
+
+void record_live(struct record_run *run)
+{
+	const struct record_options *opt = &run->opt;
+
+	/* a limit writes over what was read; other tracers make no calls of columns */
+	if (opt->native || opt->file_version != 7 || opt->kernel || opt->max_kb ||
+	    strcmp(opt->tracer, "function_graph") != 0)
+		return;
+	/* without it all is encoded when the program has ended */
+	run->live = dat_live_new(opt->output, run->spool_path, true);
+	if (!run->live)
+		return;
+	recorder_turns(run->recorder, live_turn, run->live);
+	spool_on_full(run->spool, live_drop, run->live);
 }
 
 int record_kernel(struct record_run *run)
@@ -191,6 +218,7 @@ void record_output(struct record_run *run)
 		record_kernel_symbols(r->symbols);
 		p.kernel = run->kernel_reader;
 	}
+	p.live = run->live;
 	if (!err)
 		err = run->opt.native ? keep_native(run)
 				      : progress_write(&p, to, run->opt.no_native, r);

@@ -28,6 +28,7 @@
 
 #define NS_PER_MS	UINT64_C(1000000)
 #define CLOCK_EVERY_NS	(1000 * NS_PER_MS)
+#define OFTEN_NS	(600000 * NS_PER_MS)
 #define META_EVERY_NS	(1000 * NS_PER_MS)
 #define LINGER_NS	(2000 * NS_PER_MS)
 #define SETTLED_NS	(50 * NS_PER_MS) /* the folder's time of change is finer than this */
@@ -42,7 +43,8 @@ int recorder_new(const struct recorder_of *of, struct spool_writer *spool, struc
 
 	if (!r)
 		return fail(ENOMEM, "no memory for the recorder");
-	*r = (struct recorder){.of = *of, .spool = spool, .rescan = true};
+	*r = (struct recorder){
+		.of = *of, .spool = spool, .rescan = true, .begun_ns = time_ns(CLOCK_MONOTONIC)};
 	*out = r;
 	return 0;
 }
@@ -267,30 +269,40 @@ static bool folder_changed(struct recorder *r)
 	return true;
 }
 
-/*
- * Have tables grown that pages refer to? Written at most once a second, the last time at the end.
- */
-static void update_meta(struct recorder *r, struct member *m, uint64_t now)
+/* Have tables grown that pages refer to? */
+static bool has_grown(const struct member *m)
 {
-	struct area_header h;
 	static const int grow[] = {AREA_OBJECTS, AREA_FUNCTIONS, AREA_TASKS, AREA_EVENTS,
 				   AREA_PRINTKS};
+	struct area_header h;
 
-	if (m->damaged || now - m->meta_ns < META_EVERY_NS)
-		return;
-	m->meta_ns = now;
 	if (pread(m->fd, &h, sizeof(h), 0) != sizeof(h))
-		return;
-	for (unsigned int i = 0; i < sizeof(grow) / sizeof(*grow); i++) {
-		if (!meta_has_table(&m->meta->head, grow[i]) ||
-		    AREA_TABLE(&h, grow[i])->count == AREA_TABLE(&m->meta->head, grow[i])->count)
-			continue;
-		if (load_meta(m))
-			member_give_up(m);
-		else
-			write_meta(r, m);
-		return;
-	}
+		return false;
+	for (unsigned int i = 0; i < sizeof(grow) / sizeof(*grow); i++)
+		if (meta_has_table(&m->meta->head, grow[i]) &&
+		    AREA_TABLE(&h, grow[i])->count != AREA_TABLE(&m->meta->head, grow[i])->count)
+			return true;
+	return false;
+}
+
+/*
+ * Write tables that have grown: at most once a second, the last time at the end. @turn: they are
+ * looked at in any case. Return: false if the spool's are known to be older than the member's.
+ */
+static bool update_meta(struct recorder *r, struct member *m, uint64_t now, bool turn)
+{
+	if (m->damaged || (!turn && now - m->look_ns < META_EVERY_NS))
+		return true;
+	m->look_ns = now;
+	if (!has_grown(m))
+		return true;
+	if (now - m->meta_ns < META_EVERY_NS)
+		return false;
+	if (load_meta(m))
+		member_give_up(m);
+	else
+		write_meta(r, m);
+	return true;
 }
 
 /* The rest of a member's line that begins with @what. */
@@ -414,21 +426,33 @@ static void take_clock(struct recorder *r, uint64_t now)
 	r->clock_ns = now;
 }
 
+/* More often for turns, which come as far as the pair before the last; not so for ever. */
+static uint64_t clock_every_ns(const struct recorder *r, uint64_t now)
+{
+	return r->turn && now - r->begun_ns < OFTEN_NS ? TURN_EVERY_NS : CLOCK_EVERY_NS;
+}
+
 bool recorder_tick(struct recorder *r)
 {
-	uint64_t now = time_ns(CLOCK_MONOTONIC);
-	bool full = false;
+	uint64_t now = time_ns(CLOCK_MONOTONIC), stamp = 0;
+	bool full = false, turn = turn_begins(r, now, &stamp);
 
 	if (folder_changed(r))
 		scan(r);
+	if (turn)
+		stamp = r->unfilled ? 0 : turn_oldest(r, stamp);
 	for (unsigned int i = 0; i < r->nr_members; i++) {
 		full |= member_drain(r, &r->members[i], false);
-		update_meta(r, &r->members[i], now);
+		if (!update_meta(r, &r->members[i], now, turn))
+			stamp = 0;
 	}
-	if (now - r->clock_ns >= CLOCK_EVERY_NS)
+	if (now - r->clock_ns >= clock_every_ns(r, now))
 		take_clock(r, now);
-	if (r->nr_members > MANY_MEMBERS && now - r->let_go_ns >= LET_GO_EVERY_NS)
+	/* one that has ended keeps its pages until then, and a turn waits for them */
+	if ((r->turn || r->nr_members > MANY_MEMBERS) && now - r->let_go_ns >= LET_GO_EVERY_NS)
 		let_go(r, now);
+	if (stamp && !spool_failed(r->spool))
+		r->turn(r->turn_arg, spool_bytes(r->spool), stamp);
 	return full;
 }
 

@@ -67,6 +67,13 @@ void recorder_free(struct recorder *r);
 bool recorder_tick(struct recorder *r);
 
 /*
+ * recorder_turns() - call @turn ten times a second from now on: all records before @stamp, in the
+ * processes' clock units, are in the first @spool_bytes of the spool. It must not wait.
+ */
+void recorder_turns(struct recorder *r,
+		    void (*turn)(void *arg, uint64_t spool_bytes, uint64_t stamp), void *arg);
+
+/*
  * recorder_finish() - the last drain: pages that were still owned too, and the last tables.
  * The areas are removed from the folder. If processes were named, the areas of live ones stay and
  * are as before.

@@ -22,6 +22,7 @@ struct member {
 	struct meta *meta;
 	uint64_t publish_seq;	  /* of the buffer when it was drained last */
 	uint64_t meta_ns;	  /* when its tables were written */
+	uint64_t look_ns;	  /* when they were looked at for growth */
 	uint64_t active_ns;	  /* when it published last */
 	struct area_done drained; /* pages that were written, where the buffer overwrites */
 	bool is_named;		  /* it ran before: its older records are not recorded */
@@ -44,7 +45,21 @@ struct recorder {
 	struct published *found;
 	size_t room_found;
 	unsigned char *copies; /* room for DRAIN_AT_ONCE pages */
+	/* see recorder_turns() */
+	void (*turn)(void *arg, uint64_t spool_bytes, uint64_t stamp);
+	void *turn_arg;
+	uint64_t begun_ns;
+	bool turn_counter;	      /* turn_stamp is of the counter */
+	uint64_t turn_ns, turn_stamp; /* when the last one was, and in clock units */
 };
+
+#define TURN_EVERY_NS UINT64_C(100000000)
+
+/* Is a turn due? *@stamp: up to when it may come at most. Before folder and pages are looked at. */
+bool turn_begins(struct recorder *r, uint64_t now, uint64_t *stamp);
+
+/* The least stamp of a page that is still owned, or @stamp. Before pages are drained. */
+uint64_t turn_oldest(const struct recorder *r, uint64_t stamp);
 
 /* Into the area. One that was cut is found out by the next look at it. */
 void member_put(const struct member *m, const void *from, size_t bytes, uint64_t at);

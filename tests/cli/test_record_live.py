@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""`vestige record` encodes the trace.dat of function_graph while the program runs. What is in it is
+what `vestige convert` makes of the same spool afterwards; and whoever dies, no record is lost."""
+import glob
+import os
+import re
+import signal
+import subprocess
+
+from cli_test import BIN, Skip, main, until
+
+# calls, then waits for its stdin, then a few calls more; in several threads and processes if asked
+WORK = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#define FN __attribute__((noipa))
+FN int leaf(int i) { return i * 3; }
+FN int mid(int i) { return leaf(i) + leaf(i + 1); }
+FN int top(int i) { return mid(i) + mid(i * 2); }
+static int nr;
+FN int some(int n) { int s = 0; for (int i = 0; i < n; i++) s += top(i); return s; }
+static void *thread(void *arg) { return some(nr) == 7 ? arg : NULL; }
+int main(int argc, char **argv)
+{
+	int threads = atoi(argv[2]), children = atoi(argv[3]);
+	pthread_t t[8];
+	char c;
+	nr = atoi(argv[1]);
+	for (int i = 0; i < children; i++)
+		if (!fork())
+			_exit(some(nr) == 7);
+	for (int i = 0; i < threads; i++)
+		pthread_create(&t[i], NULL, thread, NULL);
+	some(nr);
+	for (int i = 0; i < threads; i++)
+		pthread_join(t[i], NULL);
+	while (wait(NULL) > 0);
+	puts("done");
+	fflush(stdout);
+	while (read(0, &c, 1) > 0);
+	return some(nr) == 7;
+}
+"""
+NR = 5000
+
+
+class Recording:
+    def __init__(self, w, threads=0, children=0):
+        self.w = w
+        if not os.path.exists(w.path("work")):
+            w.compile("work", WORK)
+        self.p = subprocess.Popen([BIN, "record", "-q", "-p", "function_graph", "--", "./work", str(NR), str(threads), str(children)],
+                                  cwd=w.dir, env=w.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        assert self.p.stdout.readline() == b"done\n", self.p.communicate()
+        spool, = glob.glob(w.path("trace.dat.spool.*"))
+        self.spool = w.path("kept")
+        os.link(spool, self.spool)
+
+    def encoded(self):
+        """Bytes of the unfinished file, which has no name; 0: there is none yet."""
+        folder = f"/proc/{self.p.pid}/fd"
+        for fd in os.listdir(folder):
+            if os.readlink(f"{folder}/{fd}").startswith(self.w.dir) and "(deleted)" in os.readlink(f"{folder}/{fd}"):
+                bytes_there = os.stat(f"{folder}/{fd}").st_size
+                if bytes_there:
+                    return bytes_there
+        return 0
+
+    def end(self):
+        out, err = self.p.communicate()
+        assert (self.p.returncode, out, err) == (0, b"", b""), (self.p.returncode, out, err)
+
+
+def same(w, spool):
+    w.run("convert", spool, "after.dat")
+    a, b = (subprocess.run(["trace-cmd", "report", name], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+            for name in ("trace.dat", "after.dat"))
+    assert a == b and len(a) > 1000, (len(a), len(b))
+    for command in ["report"], ["graph"], ["profile", "--json"]:
+        a, b = (w.run(*command, "-i", name).stdout for name in ("trace.dat", "after.dat"))
+        assert a == b, (command, a[:300], b[:300])
+
+
+def leaves(w):
+    """Calls of leaf(), by trace-cmd."""
+    text = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
+    return len(re.findall(rb"funcgraph_entry:.*\bleaf\b", text))
+
+
+def check(w, threads, children):
+    r = Recording(w, threads, children)
+    r.end()
+    same(w, r.spool)
+    assert leaves(w) == 4 * NR * (2 + threads + children)
+    os.unlink(r.spool)
+    assert not glob.glob(w.path("trace.dat.*")), os.listdir(w.dir)
+
+
+def test_one_thread(w):
+    check(w, 0, 0)
+
+
+def test_threads(w):
+    check(w, 3, 0)
+
+
+def test_processes(w):
+    check(w, 1, 3)
+
+
+def test_it_is_encoded_meanwhile(w):
+    """The program has not ended: where a CPU is idle."""
+    r = Recording(w)
+    try:
+        until(lambda: r.encoded() > 4096, seconds=60)
+    except AssertionError:
+        r.p.communicate()
+        os.unlink(r.spool)
+        raise Skip("no CPU was idle for a minute") from None
+    r.end()
+    same(w, r.spool)
+    os.unlink(r.spool)
+
+
+def test_recorder_is_killed(w):
+    """The spool has all, and nothing else is left."""
+    r = Recording(w, threads=1)
+    until(lambda: os.stat(r.spool).st_size > 200000)
+    r.p.kill()
+    r.p.communicate()
+    assert glob.glob(w.path("trace.dat*")) == glob.glob(w.path("trace.dat.spool.*")), os.listdir(w.dir)
+    w.run("convert", r.spool, "trace.dat")
+    # the pages that threads had open are in the area alone
+    assert leaves(w) > NR
+    until(lambda: not [n for n in os.listdir(w.areas) if w.run("clean") and n in os.listdir(w.areas)])
+    for name in glob.glob(w.path("trace.dat.spool.*")):
+        os.unlink(name)
+    os.unlink(r.spool)
+
+
+def test_program_is_killed(w):
+    r = Recording(w)
+    child, = re.findall(r"\d+", open(f"/proc/{r.p.pid}/task/{r.p.pid}/children", encoding="ascii").read())
+    os.kill(int(child), signal.SIGKILL)
+    r.p.communicate()
+    assert r.p.returncode == 128 + signal.SIGKILL
+    same(w, r.spool)
+    assert leaves(w) == NR * 4
+    os.unlink(r.spool)
+
+
+if __name__ == "__main__":
+    main(globals())

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * See dat_live.h. The recorder's thread stores two numbers and posts a semaphore: it takes no lock
+ * that the idle thread could hold. A thread of SCHED_IDLE cannot become an ordinary one again
+ * without a privilege, so at the end the caller goes on itself, with new threads for the chunks.
+ *
+ * Tests: tests/unit/reader/test_dat_live.c, tests/cli/test_record_live.py.
+ */
+#include "tools/export/dat_live.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <time.h>
+
+#include "tools/area/pages.h"
+#include "tools/area/spool_grow.h"
+#include "tools/base/fail.h"
+
+#define NS_PER_MS 1000000
+
+struct dat_live {
+	char *output, *spool;
+	pthread_t thread;
+	bool running, idle;
+	sem_t turn;
+	_Atomic uint64_t end, stamp;
+	atomic_bool stop;   /* the thread is to end, at the next run */
+	atomic_bool cancel; /* and what it reads fails */
+	_Atomic uint64_t nr_turns;
+	/* the thread's, the caller's after its end */
+	bool over; /* there is nothing to go on with */
+	bool half; /* the last turn is not encoded to its end */
+	struct spool_grow *grow;
+	struct dat_file file; /* fd -1: not made yet */
+	struct dat_options opt;
+	struct dat_graph *graph;
+};
+
+/* Nothing is left of it. */
+static void end_all(struct dat_live *l)
+{
+	l->over = true;
+	dat_graph_free(l->graph);
+	l->graph = NULL;
+	if (l->file.fd >= 0)
+		dat_file_abort(&l->file);
+	spool_grow_close(l->grow);
+	l->grow = NULL;
+}
+
+static bool has_room(const struct dat_live *l)
+{
+	struct statvfs st;
+
+	return fstatvfs(l->file.fd, &st) || st.f_bavail * st.f_frsize >= DAT_LIVE_FREE;
+}
+
+static int begin(struct dat_live *l)
+{
+	struct reader *r = spool_grow_reader(l->grow);
+	int err;
+
+	if (!r->graph || !dat_graph_may_be_compact(r))
+		return fail(ESTALE, "there are no plain calls");
+	r->stop = &l->cancel;
+	err = dat_file_create_unnamed(&l->file, l->output);
+	if (err)
+		return err;
+	l->opt = (struct dat_options){.version = 7, .zstd_level = DAT_LIVE_LEVEL, .native = true};
+	return dat_graph_begin(&l->file, r, &l->opt, l->opt.zstd_level, DAT_CHUNK_BYTES,
+			       DAT_FIRST_CHUNK, &l->graph);
+}
+
+/* Return: 0; another number: it is over. */
+static int turn(struct dat_live *l)
+{
+	/* in this order: the pages before a stamp are in the bytes that were stored before it */
+	uint64_t stamp = atomic_load(&l->stamp), end = atomic_load(&l->end);
+	int ret = 0;
+
+	if (!l->grow)
+		ret = spool_grow_open(l->spool, &l->grow);
+	if (!ret)
+		ret = spool_grow_turn(l->grow, end, stamp);
+	if (ret <= 0)
+		return ret;
+	ret = l->graph ? 0 : begin(l);
+	if (!ret && !has_room(l))
+		ret = fail(ENOSPC, "the disk has little room");
+	if (!ret)
+		ret = dat_graph_step(l->graph, &l->stop);
+	l->half = ret == DAT_GRAPH_HALF;
+	return l->half ? 0 : ret;
+}
+
+static void *work(void *arg)
+{
+	struct dat_live *l = arg;
+	struct sched_param none = {0};
+
+	/* where it is refused, as ordinary work */
+	if (l->idle)
+		sched_setscheduler(0, SCHED_IDLE, &none);
+	while (!l->over) {
+		if (sem_wait(&l->turn))
+			continue;
+		while (!sem_trywait(&l->turn))
+			;
+		if (atomic_load(&l->stop))
+			break;
+		if (turn(l))
+			end_all(l);
+		atomic_fetch_add(&l->nr_turns, 1);
+	}
+	return NULL;
+}
+
+struct dat_live *dat_live_new(const char *output, const char *spool, bool idle)
+{
+	struct dat_live *l = calloc(1, sizeof(*l));
+	sigset_t all, old;
+
+	if (!l || sem_init(&l->turn, 0, 0)) {
+		free(l);
+		fail(ENOMEM, "no memory");
+		return NULL;
+	}
+	l->file.fd = -1;
+	l->idle = idle;
+	l->output = strdup(output);
+	l->spool = strdup(spool);
+	/* signals are the recorder's */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	l->running = l->output && l->spool && !pthread_create(&l->thread, NULL, work, l);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (l->running)
+		return l;
+	dat_live_free(l);
+	fail(ENOMEM, "no thread to encode while the program runs");
+	return NULL;
+}
+
+void dat_live_turn(struct dat_live *l, uint64_t end, uint64_t stamp)
+{
+	atomic_store(&l->end, end);
+	atomic_store(&l->stamp, stamp);
+	sem_post(&l->turn);
+}
+
+uint64_t dat_live_turns(const struct dat_live *l)
+{
+	return atomic_load(&l->nr_turns);
+}
+
+/* Wait for the end of the thread; when *@stop is set, its reading fails. */
+static void join(struct dat_live *l, const atomic_bool *stop)
+{
+	struct timespec until;
+
+	if (!l->running)
+		return;
+	atomic_store(&l->stop, true);
+	sem_post(&l->turn);
+	do {
+		if (stop && atomic_load(stop))
+			atomic_store(&l->cancel, true);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += 50 * NS_PER_MS;
+		until.tv_sec += until.tv_nsec / (1000 * NS_PER_MS);
+		until.tv_nsec %= 1000 * NS_PER_MS;
+	} while (pthread_timedjoin_np(l->thread, NULL, &until) == ETIMEDOUT);
+	l->running = false;
+}
+
+void dat_live_drop(struct dat_live *l)
+{
+	if (!l)
+		return;
+	atomic_store(&l->cancel, true);
+	join(l, NULL);
+	end_all(l);
+}
+
+void dat_live_free(struct dat_live *l)
+{
+	if (!l)
+		return;
+	dat_live_drop(l);
+	sem_destroy(&l->turn);
+	free(l->output);
+	free(l->spool);
+	free(l);
+}
+
+/* The last turn to its end, then the rest of @r. Return: as dat_graph_step(), or -ESTALE. */
+static int go_on(struct dat_live *l, struct reader *r, const struct dat_options *opt,
+		 struct dat_file *file)
+{
+	struct reader *live = spool_grow_reader(l->grow);
+	int ret;
+
+	dat_graph_use(l->graph, file, opt);
+	if (l->half) {
+		live->stop = r->stop;
+		ret = dat_graph_step(l->graph, NULL);
+		if (ret)
+			return ret;
+	}
+	ret = pages_take_over(pages_of_reader(r), pages_of_reader(live));
+	return ret ? ret : dat_graph_finish(l->graph, r);
+}
+
+int dat_live_take(struct dat_live *l, const char *path, struct reader *r,
+		  const struct dat_options *opt, struct dat_file *file, struct dat_graph **graph)
+{
+	int ret;
+
+	*graph = NULL;
+	join(l, r->stop);
+	if (l->over || !l->graph || strcmp(path, l->output) != 0 || !pages_of_reader(r)) {
+		end_all(l);
+		return 0;
+	}
+	if (dat_file_adopt(file, &l->file, path)) {
+		end_all(l);
+		return 0;
+	}
+	ret = go_on(l, r, opt, file);
+	if (!ret) {
+		*graph = l->graph;
+		l->graph = NULL;
+		end_all(l);
+		return 0;
+	}
+	dat_graph_free(l->graph);
+	l->graph = NULL;
+	dat_file_abort(file);
+	end_all(l);
+	if (ret != DAT_GRAPH_OTHER && ret != -ESTALE)
+		return ret;
+	return r->ops->rewind(r);
+}
