@@ -111,8 +111,7 @@ int dat_file_create_unnamed(struct dat_file *f, const char *path)
 	}
 	f->tmp = NULL;
 	dat_file_abort(f);
-	/* the file system has no files without a name */
-	return dat_file_create(f, path);
+	return fail(ENOTSUP, "the file system of '%s' has no files without a name", path);
 }
 
 int dat_file_adopt(struct dat_file *f, struct dat_file *from, const char *path)

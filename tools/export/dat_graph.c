@@ -201,7 +201,7 @@ static int encode_compact(struct dat_graph *g, struct reader *r, const struct da
 {
 	int ret = 0, end = DAT_GRAPH_LEARN;
 
-	for (int learn = 0; end == DAT_GRAPH_LEARN && learn < 2; learn++) {
+	for (int learn = opt->learn; end == DAT_GRAPH_LEARN && learn < 2; learn++) {
 		ret = begin_output(g, r, level, chunk_bytes, true);
 		end = ret ? ret : encode_runs(g, r, opt, learn);
 		if (end <= DAT_GRAPH_DONE)
@@ -307,7 +307,7 @@ int dat_graph_step(struct dat_graph *g, const atomic_bool *stop)
 	int ret = dat_graph_runs_step(&g->runs, stop);
 
 	g->events = g->runs.events;
-	return ret <= DAT_GRAPH_DONE || ret == DAT_GRAPH_HALF ? ret : DAT_GRAPH_OTHER;
+	return ret;
 }
 
 void dat_graph_use(struct dat_graph *g, const struct dat_file *file, const struct dat_options *opt)

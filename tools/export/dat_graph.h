@@ -42,7 +42,7 @@ int dat_graph_begin(const struct dat_file *file, struct reader *r, const struct 
 		    int level, uint32_t chunk_bytes, uint64_t offset, struct dat_graph **out);
 /*
  * Encode what the reader has. @stop: see dat_graph_runs_step(). Return: 0, DAT_GRAPH_HALF,
- * DAT_GRAPH_OTHER, -errno with fail() set.
+ * DAT_GRAPH_LEARN, DAT_GRAPH_OTHER, -errno with fail() set.
  */
 int dat_graph_step(struct dat_graph *g, const atomic_bool *stop);
 /*

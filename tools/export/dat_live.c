@@ -23,20 +23,25 @@
 #include "tools/area/spool_grow.h"
 #include "tools/base/fail.h"
 
-#define NS_PER_MS 1000000
+#define NS_PER_MS     1000000
+#define JOIN_EVERY_MS 50
+#define JOIN_MS	      300   /* the rest of a turn, several times over */
+#define EVENTS_PER_MS 40000 /* to encode one again takes about 25 ns */
 
 struct dat_live {
 	char *output, *spool;
 	pthread_t thread;
 	bool running, idle;
+	bool left; /* the thread got no CPU time to end: all below is its own for ever */
 	sem_t turn;
 	_Atomic uint64_t end, stamp;
 	atomic_bool stop;   /* the thread is to end, at the next run */
 	atomic_bool cancel; /* and what it reads fails */
-	_Atomic uint64_t nr_turns;
+	_Atomic uint64_t nr_turns, nr_events;
 	/* the thread's, the caller's after its end */
-	bool over; /* there is nothing to go on with */
-	bool half; /* the last turn is not encoded to its end */
+	bool over;  /* there is nothing to go on with */
+	bool learn; /* it is over because stacks are deeper at first */
+	bool half;  /* the last turn is not encoded to its end */
 	struct spool_grow *grow;
 	struct dat_file file; /* fd -1: not made yet */
 	struct dat_options opt;
@@ -97,6 +102,7 @@ static int turn(struct dat_live *l)
 	if (!ret)
 		ret = dat_graph_step(l->graph, &l->stop);
 	l->half = ret == DAT_GRAPH_HALF;
+	atomic_store(&l->nr_events, dat_graph_events(l->graph));
 	return l->half ? 0 : ret;
 }
 
@@ -104,6 +110,7 @@ static void *work(void *arg)
 {
 	struct dat_live *l = arg;
 	struct sched_param none = {0};
+	int ret;
 
 	/* where it is refused, as ordinary work */
 	if (l->idle)
@@ -115,10 +122,13 @@ static void *work(void *arg)
 			;
 		if (atomic_load(&l->stop))
 			break;
-		if (turn(l))
+		ret = turn(l);
+		l->learn = ret == DAT_GRAPH_LEARN;
+		if (ret)
 			end_all(l);
 		atomic_fetch_add(&l->nr_turns, 1);
 	}
+	atomic_store(&l->nr_turns, UINT64_MAX);
 	return NULL;
 }
 
@@ -160,32 +170,68 @@ uint64_t dat_live_turns(const struct dat_live *l)
 	return atomic_load(&l->nr_turns);
 }
 
-/* Wait for the end of the thread; when *@stop is set, its reading fails. */
-static void join(struct dat_live *l, const atomic_bool *stop)
+/* A moment for the thread to end in. Return: false if it has not. */
+static bool has_ended(struct dat_live *l)
 {
 	struct timespec until;
 
-	if (!l->running)
-		return;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += JOIN_EVERY_MS * NS_PER_MS;
+	until.tv_sec += until.tv_nsec / (1000 * NS_PER_MS);
+	until.tv_nsec %= 1000 * NS_PER_MS;
+	if (pthread_timedjoin_np(l->thread, NULL, &until) == ETIMEDOUT)
+		return false;
+	l->running = false;
+	return true;
+}
+
+static void ask_to_end(struct dat_live *l)
+{
+	struct sched_param none = {0};
+
 	atomic_store(&l->stop, true);
+	/* with the privilege to do so it need not wait for an idle CPU any more */
+	pthread_setschedparam(l->thread, SCHED_OTHER, &none);
 	sem_post(&l->turn);
-	do {
+}
+
+/*
+ * Wait for the end of the thread; when *@stop is set, its reading fails. Where other programs
+ * leave no CPU idle it may never end: after a time in which its work could be done again it is left
+ * alone. Return: false in that case.
+ */
+static bool join(struct dat_live *l, const atomic_bool *stop)
+{
+	uint64_t ms = 0;
+
+	if (!l->running)
+		return !l->left;
+	ask_to_end(l);
+	while (!has_ended(l)) {
 		if (stop && atomic_load(stop))
 			atomic_store(&l->cancel, true);
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_nsec += 50 * NS_PER_MS;
-		until.tv_sec += until.tv_nsec / (1000 * NS_PER_MS);
-		until.tv_nsec %= 1000 * NS_PER_MS;
-	} while (pthread_timedjoin_np(l->thread, NULL, &until) == ETIMEDOUT);
-	l->running = false;
+		ms += JOIN_EVERY_MS;
+		if (ms < JOIN_MS + atomic_load(&l->nr_events) / EVENTS_PER_MS)
+			continue;
+		atomic_store(&l->cancel, true);
+		pthread_detach(l->thread);
+		l->running = false;
+		l->left = true;
+		return false;
+	}
+	return true;
 }
 
 void dat_live_drop(struct dat_live *l)
 {
-	if (!l)
+	if (!l || l->left)
 		return;
 	atomic_store(&l->cancel, true);
-	join(l, NULL);
+	/* room on the disk is worth the wait */
+	if (l->running)
+		ask_to_end(l);
+	while (l->running)
+		has_ended(l);
 	end_all(l);
 }
 
@@ -193,7 +239,11 @@ void dat_live_free(struct dat_live *l)
 {
 	if (!l)
 		return;
-	dat_live_drop(l);
+	if (l->running)
+		atomic_store(&l->cancel, true);
+	if (!join(l, NULL))
+		return;
+	end_all(l);
 	sem_destroy(&l->turn);
 	free(l->output);
 	free(l->spool);
@@ -224,10 +274,11 @@ int dat_live_take(struct dat_live *l, const char *path, struct reader *r,
 	int ret;
 
 	*graph = NULL;
-	join(l, r->stop);
+	if (!join(l, r->stop))
+		return 0;
 	if (l->over || !l->graph || strcmp(path, l->output) != 0 || !pages_of_reader(r)) {
 		end_all(l);
-		return 0;
+		return l->learn ? DAT_GRAPH_LEARN : 0;
 	}
 	if (dat_file_adopt(file, &l->file, path)) {
 		end_all(l);
@@ -244,7 +295,9 @@ int dat_live_take(struct dat_live *l, const char *path, struct reader *r,
 	l->graph = NULL;
 	dat_file_abort(file);
 	end_all(l);
-	if (ret != DAT_GRAPH_OTHER && ret != -ESTALE)
+	l->learn = ret == DAT_GRAPH_LEARN;
+	if (ret < 0 && ret != -ESTALE)
 		return ret;
-	return r->ops->rewind(r);
+	ret = r->ops->rewind(r);
+	return !ret && l->learn ? DAT_GRAPH_LEARN : ret;
 }

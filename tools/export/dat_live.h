@@ -38,7 +38,7 @@ struct dat_live *dat_live_new(const char *output, const char *spool, bool idle);
  */
 void dat_live_turn(struct dat_live *l, uint64_t end, uint64_t stamp);
 
-/* How many turns its thread has looked at; it may take several calls of dat_live_turn() for one. */
+/* How many turns its thread has looked at, UINT64_MAX when it has ended; it may take several calls of dat_live_turn() for one. */
 uint64_t dat_live_turns(const struct dat_live *l);
 
 /* End it and remove its unfinished file, so that the disk has room again. */
@@ -49,7 +49,8 @@ void dat_live_free(struct dat_live *l);
  * dat_live_take() - go on with @r, the whole spool, nothing of which is read yet.
  * @path: the output. @opt: of version 7, with DAT_LIVE_LEVEL and one buffer.
  * @file, *@graph: set to the file and all of its calls. *@graph NULL: there is nothing to go on
- * with, and @r is at its start. Return: 0 or -errno with fail() set.
+ * with, and @r is at its start. Return: 0; DAT_GRAPH_LEARN: nor that, and a first try would end so; -errno
+ * with fail() set.
  */
 int dat_live_take(struct dat_live *l, const char *path, struct reader *r,
 		  const struct dat_options *opt, struct dat_file *file, struct dat_graph **graph);

@@ -663,7 +663,8 @@ int dat_write(const char *path, struct reader *r, const struct dat_options *opt)
 		return fail(EINVAL, "zstd levels are 0 (none) to 19, not %d", w.level);
 	with.native = opt->native && pages_of_reader(r);
 	ret = opt->live ? dat_live_take(opt->live, path, r, &with, &w.file, &w.graph) : 0;
-	if (!ret && !w.graph)
+	with.learn = ret == DAT_GRAPH_LEARN;
+	if (ret >= 0 && !w.graph)
 		ret = dat_file_create(&w.file, path);
 	if (ret)
 		return ret;

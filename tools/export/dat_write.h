@@ -21,7 +21,8 @@ struct dat_options {
 	const char *name;	     /* of the first buffer; NULL: it is the top one */
 	const struct dat_more *more; /* further buffers, of version 7 */
 	unsigned int nr_more;
-	struct dat_live *live;	     /* what is encoded already; NULL: nothing */
+	struct dat_live *live; /* what is encoded already; NULL: nothing */
+	bool learn;	       /* stacks are known to be deeper at first: see DAT_GRAPH_LEARN */
 	bool native; /* the ring's pages as well, for our own reader: native.h. Of a spool alone */
 	/* Called now and then with how much is done of about @total; NULL none. */
 	void (*progress)(void *arg, uint64_t done, uint64_t total);

@@ -4,6 +4,7 @@
  * and the trace.dat that is encoded meanwhile is the same file, byte by byte. For random programs
  * with losses, throws, tail calls, coroutines and several processes, with both kinds of stamps.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -14,7 +15,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tools/base/fail.h" /* before cmocka, which has a macro of that name */
@@ -44,6 +48,7 @@ struct made {
 
 static struct made made[PAGES];
 static uint32_t seed;
+static bool deeper; /* some exits have no entry */
 
 static uint32_t dice(uint32_t n)
 {
@@ -83,12 +88,13 @@ static void make_pages(unsigned int threads, bool losses)
 		m->member = t & 1;
 		for (unsigned int i = 0; i < nr && at < PAGE_BYTES / 8; i++) {
 			bool leave = depth[t] && (depth[t] == 60 || dice(2));
+			bool bare = deeper && !depth[t] && !dice(3);
 			uint32_t id = leave ? stack[t][--depth[t]] : dice(FUNCTIONS);
 
-			if (!leave)
+			if (!leave && !bare)
 				stack[t][depth[t]++] = id;
 			now[t] += 1 + dice(40);
-			m->page[at++] = fake_record(leave ? RECORD_EXIT : RECORD_ENTRY, id,
+			m->page[at++] = fake_record(leave || bare ? RECORD_EXIT : RECORD_ENTRY, id,
 						    (uint32_t)(now[t] - m->begin));
 		}
 		head->commit = at * 8;
@@ -329,7 +335,7 @@ static void encode_turn(void *arg, uint64_t end, uint64_t stamp)
 		e->l = dat_live_new(fake_path("live.dat"), fake_path("spool"), false);
 	assert_non_null(e->l);
 	dat_live_turn(e->l, end, stamp);
-	while (dat_live_turns(e->l) == e->done)
+	while (dat_live_turns(e->l) == e->done && e->done != UINT64_MAX)
 		usleep(100);
 	e->done = dat_live_turns(e->l);
 }
@@ -437,6 +443,96 @@ static void test_drop(void **state)
 	(void)state;
 }
 
+/* What @e has encoded so far makes no difference to the file. */
+static void assert_no_difference(struct encoding *e)
+{
+	size_t bytes[2];
+	char *live = written(e->l, "live.dat", &bytes[0]), *whole;
+
+	whole = written(NULL, "whole.dat", &bytes[1]);
+	assert_int_equal(bytes[0], bytes[1]);
+	assert_same(live, whole, bytes[0]);
+	free(live);
+	free(whole);
+}
+
+/* Stacks were deeper than what was recorded of them: that is found out at the beginning or later. */
+static void test_deeper(void **state)
+{
+	for (uint32_t n = 0; n < 6; n++) {
+		struct encoding e = {0};
+		struct play p = {.counter = n & 1, .each = encode_turn, .arg = &e};
+
+		seed = 2000 + n;
+		deeper = true;
+		make_pages(1 + n % THREADS, n & 2);
+		deeper = false;
+		play(&p);
+		assert_no_difference(&e);
+		dat_live_free(e.l);
+	}
+	(void)state;
+}
+
+/* Stop all threads of the parent but its main one. Return: 0 or -1. */
+static int stop_threads(pid_t of)
+{
+	char path[64];
+	struct dirent *d;
+	DIR *dir;
+	int nr = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", of);
+	dir = opendir(path);
+	while (dir && (d = readdir(dir))) {
+		pid_t tid = atoi(d->d_name);
+
+		if (tid <= 0 || tid == of)
+			continue;
+		if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) ||
+		    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || waitpid(tid, NULL, __WALL) != tid)
+			return -1;
+		nr++;
+	}
+	return nr ? 0 : -1;
+}
+
+/* A thread that gets no CPU time at all is not waited for. */
+static void test_starved(void **state)
+{
+	static struct encoding e; /* the thread has it for ever */
+	struct play p = {.each = encode_turn, .arg = &e};
+	int stopped[2], over[2];
+	char ok = 0;
+	pid_t pid;
+
+	seed = 6;
+	make_pages(3, false);
+	play(&p);
+	assert_int_equal(pipe2(stopped, O_CLOEXEC) | pipe2(over, O_CLOEXEC), 0);
+	pid = fork();
+	if (!pid) {
+		close(over[1]);
+		ok = read(over[0], &ok, 1) == 1 && !stop_threads(getppid()) ? 'y' : 'n';
+		/* the threads go on when it ends */
+		_exit(write(stopped[1], &ok, 1) != 1 || read(over[0], &ok, 1) != 0);
+	}
+	close(over[0]);
+	prctl(PR_SET_PTRACER, pid, 0, 0, 0);
+	assert_int_equal(write(over[1], "", 1), 1);
+	assert_int_equal(read(stopped[0], &ok, 1), 1);
+	if (ok == 'y')
+		assert_no_difference(&e);
+	close(over[1]);
+	close(stopped[0]);
+	close(stopped[1]);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	dat_live_free(e.l);
+	if (ok != 'y')
+		skip();
+	(void)state;
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -445,6 +541,8 @@ int main(void)
 		cmocka_unit_test(test_writes_the_same),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_drop),
+		cmocka_unit_test(test_deeper),
+		cmocka_unit_test(test_starved),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
