@@ -110,7 +110,7 @@ class World:
         p = subprocess.run(["trace-cmd", "report", name], cwd=self.dir, stdout=subprocess.PIPE,
                            stderr=subprocess.PIPE, check=True)
         out = {}
-        for m in re.finditer(r"function: +(\S+)", p.stdout.decode()):
+        for m in re.finditer(r"(?:function: +|funcgraph_entry: [^|\n]*\| +)([^\s(]+)", p.stdout.decode()):
             out[m.group(1)] = out.get(m.group(1), 0) + 1
         return out
 

@@ -139,7 +139,8 @@ def test_ctrl_c_loses_nothing(w):
         assert "mid" in w.run("report", "--format=trace", spool).stdout.decode()
         os.unlink(w.path(spool))
 
-    slow_enough(w, test)
+    for tracer in "function", "function_graph":     # the latter is encoded while the program runs, too
+        slow_enough(w, test, "-p", tracer)
 
 
 def test_early_ctrl_c_is_of_the_program(w):
@@ -149,7 +150,8 @@ def test_early_ctrl_c_is_of_the_program(w):
         assert r.ended() == 0, r.said
         assert w.counts()["mid"] == calls
 
-    slow_enough(w, test)
+    for tracer in "function", "function_graph":
+        slow_enough(w, test, "-p", tracer)
 
 
 def test_quiet(w):

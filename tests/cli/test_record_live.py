@@ -7,8 +7,9 @@ import os
 import re
 import signal
 import subprocess
+import sys
 
-from cli_test import BIN, Skip, main, until
+from cli_test import BIN, Skip, main, own_mounts, until
 
 # calls, then waits for its stdin, then a few calls more; in several threads and processes if asked
 WORK = r"""
@@ -42,7 +43,7 @@ int main(int argc, char **argv)
 	puts("done");
 	fflush(stdout);
 	while (read(0, &c, 1) > 0);
-	return some(nr) == 7;
+	return some(argc > 4 ? atoi(argv[4]) : nr) == 7;
 }
 """
 NR = 5000
@@ -85,10 +86,9 @@ def same(w, spool):
         assert a == b, (command, a[:300], b[:300])
 
 
-def leaves(w):
+def leaves(w, name="trace.dat"):
     """Calls of leaf(), by trace-cmd."""
-    text = subprocess.run(["trace-cmd", "report", "trace.dat"], cwd=w.dir, stdout=subprocess.PIPE, check=True).stdout
-    return len(re.findall(rb"funcgraph_entry:.*\bleaf\b", text))
+    return w.counts(name).get("leaf", 0)
 
 
 def check(w, threads, children):
@@ -129,7 +129,8 @@ def test_it_is_encoded_meanwhile(w):
 def test_recorder_is_killed(w):
     """The spool has all, and nothing else is left."""
     r = Recording(w, threads=1)
-    until(lambda: os.stat(r.spool).st_size > 200000)
+    until(lambda: w.run("convert", r.spool, "so_far.dat") and leaves(w, "so_far.dat") > NR)
+    os.unlink(w.path("so_far.dat"))
     r.p.kill()
     r.p.communicate()
     assert glob.glob(w.path("trace.dat*")) == glob.glob(w.path("trace.dat.spool.*")), os.listdir(w.dir)
@@ -140,6 +141,48 @@ def test_recorder_is_killed(w):
     for name in glob.glob(w.path("trace.dat.spool.*")):
         os.unlink(name)
     os.unlink(r.spool)
+
+
+# Records in a folder of its own, and fills the disk when much is encoded.
+FULL = r"""
+import glob, os, subprocess, sys, time
+p = subprocess.Popen([sys.argv[1], "record", "-q", "-p", "function_graph", "-o", "t.dat", "--", "../work", "100000", "0", "0", "2000"],
+                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+assert p.stdout.readline() == b"done\n"
+def encoded():
+    names = [f"/proc/{p.pid}/fd/{fd}" for fd in os.listdir(f"/proc/{p.pid}/fd")]
+    return sum(os.stat(n).st_size for n in names if os.readlink(n).startswith(os.getcwd()) and "(deleted)" in os.readlink(n))
+# until nothing is added any more: the program waits
+had, same, end = 0, 0, time.monotonic() + 60
+while time.monotonic() < end and (had < 400000 or same < 5):
+    time.sleep(0.1)
+    now = encoded()
+    had, same = now, same + 1 if now == had else 0
+with open("fill", "wb") as f:
+    st = os.statvfs(".")
+    os.posix_fallocate(f.fileno(), 0, (st.f_bavail - 4) * st.f_bsize)
+err = p.communicate()[1].decode()
+subprocess.run([sys.argv[1], "convert", *glob.glob("t.dat.spool.*"), "../trace.dat"], check=True)
+print([had, p.returncode, err, sorted(os.listdir("."))])
+"""
+
+
+def test_disk_full(w):
+    """What is encoded makes room for the spool."""
+    w.compile("work", WORK)
+    os.mkdir(w.path("disk"))
+    with open(w.path("full.py"), "w", encoding="ascii") as f:
+        f.write(FULL)
+    p = own_mounts(f"mount -t tmpfs -o size=1300m none {w.path('disk')} && cd {w.path('disk')} && "
+                   f"exec {sys.executable} ../full.py {BIN}", env=w.env)
+    assert p.returncode == 0, p
+    had, status, err, left = eval(p.stdout)
+    if had < 400000:
+        raise Skip("no CPU was idle for a minute")
+    # the spool is whole, and there is no room for the file
+    assert status == 125 and "the recording stops" not in err and "No space left" in err, p
+    assert len(left) == 2 and left[1].startswith("t.dat.spool."), p
+    assert leaves(w) == 4 * 102000
 
 
 def test_program_is_killed(w):
